@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -71,6 +72,9 @@ func (p *program) run() error {
 	t := tea.NewProgram(p, tea.WithFPS(framesPerSecond), tea.WithColorProfile(profile))
 	p.send = t.Send
 	defer p.command.close()
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	go p.listen(ctx)
 	_, err := t.Run()
 	return err
 }

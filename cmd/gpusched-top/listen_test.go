@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/gpusched/gpusched/cmd/gpusched-top/screen"
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// scheduler answers for the events, until the test is over.
+func scheduler(t *testing.T, answer http.HandlerFunc) *api.Client {
+	t.Helper()
+	socket := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: answer}
+	go server.Serve(l)
+	t.Cleanup(func() { server.Close() })
+	return &api.Client{Socket: socket}
+}
+
+// The screen is told that changes are told, and of each bunch of them once.
+func TestListen(t *testing.T) {
+	client := scheduler(t, func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintln(w, `{"schema":"gpusched.v1","number":7,"event":"position"}`)
+		for i := range 1000 {
+			fmt.Fprintf(w, `{"schema":"gpusched.v1","number":%d,"event":"job-queued","job":1}`+"\n", 8+i)
+		}
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	messages, done := make(chan tea.Msg, 2000), make(chan struct{})
+	p := &program{client: client, send: func(m tea.Msg) { messages <- m }}
+	go func() {
+		defer close(done)
+		p.listen(ctx)
+	}()
+	if m := <-messages; m != (screen.Told{On: true}) {
+		t.Errorf("first it is told %#v", m)
+	}
+	if m := <-messages; m != (screen.Changed{}) {
+		t.Errorf("then it is told %#v", m)
+	}
+	stop()
+	<-done
+	if n := len(messages); n > 3 {
+		t.Errorf("of 1000 changes at once it is told %d times", n)
+	}
+}
+
+// A scheduler that does not know the request is not asked again.
+func TestListenToAnOldOne(t *testing.T) {
+	client := scheduler(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprintln(w, `{"schema":"gpusched.v1","error":{"code":"usage","message":"this daemon does not know the request"}}`)
+	})
+	var messages []tea.Msg
+	p := &program{client: client, send: func(m tea.Msg) { messages = append(messages, m) }}
+	p.listen(t.Context())
+	if len(messages) != 1 || messages[0] != (screen.Told{}) {
+		t.Errorf("it is told %#v", messages)
+	}
+}
