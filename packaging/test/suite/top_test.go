@@ -31,7 +31,7 @@ func TestTop(t *testing.T) {
 	types := func(name, keys string) { t.Helper(); tmux("send-keys -t %s %s", name, keys) }
 
 	id := submit(t, "alice", "-g 1 -t 2h -n größe-模型 -- sh -c 'while :; do echo one more line; sleep 1; done'")
-	sh(t, "alice", fmt.Sprintf("TERM=xterm-256color tmux -L top new-session -d -s a -x 80 -y 24 'gpusched top; echo left with $?; cat'"))
+	sh(t, "alice", "TERM=xterm-256color tmux -L top new-session -d -s a -x 80 -y 24 'gpusched top; echo left with $?; cat'")
 	row := fmt.Sprintf(`(?m)^ +%d alice +größe-模型 running +0 +\d+s +\S+`, id)
 	pane := shows("a", row)
 	for _, part := range []string{`you: 1 running on 1 GPU`, `(?m)^  0 A100-SXM4 .* 0/80G +\d+C +\d+W ` + fmt.Sprint(id) + ` alice$`, `(?m)^  3 A100-SXM4 `} {
