@@ -8,6 +8,7 @@
 //	cmd/gpusched/alias        other tools' command lines as ours
 //	cmd/gpusched/bugreport    takes out of text what a bug report must not have
 //	cmd/gpusched/doctor       checks an installation from its user's side
+//	cmd/gpusched/gantt        draws what becomes of the GPUs
 //	cmd/gpusched/jobsfile     the files of jobs that other schedulers have
 //	cmd/gpusched/manual       makes the manual pages of the command line
 //	cmd/gpusched/oldconfig    the settings of other schedulers as ours

@@ -106,11 +106,14 @@ func TestNothingReachesTheTerminalUnsanitised(t *testing.T) {
 		Request: job.Request{GPUType: evil}, HeldBy: evil, Array: &api.Array{Spec: evil}, Task: &api.Task{Name: evil}, After: []job.Dependency{{Kind: job.DependencyKind(evil)}}, GPUs: []api.Allocation{{GPU: contract.GPU{UUID: evil}}}, Reasons: []api.Reason{{Sentence: evil}}}
 	g := api.GPU{StateDetail: evil, GPU: job.GPU{Name: evil, State: job.GPUState(evil), UUID: evil, PCI: evil, Processes: []job.GPUProcess{{Comm: evil, User: evil}}}}
 	out, b := screen(80, false)
-	a := &app{out: out, err: out}
+	a := &app{out: out, err: out, getenv: func(string) string { return "" }}
 	term.WriteTable(out, a.jobColumns(), []api.Job{j}, true)
 	a.writeJob(j, []api.Attempt{{Result: j.Result}, {Result: j.Result}}, nil)
 	a.writeWhy(j, nil)
 	a.writeWhy(api.Job{ID: 2, State: "queued", Reasons: j.Reasons}, []api.Job{j, {ID: 2}})
+	a.writePlan(&api.PlanReply{Until: out.Now, GPUs: []api.GPUPlan{{Spans: []api.Span{
+		{Job: 1, Called: evil, User: evil, Name: evil, Detail: evil, From: out.Now.Add(-time.Hour)},
+	}}}}, j, time.Hour, true)
 	a.writeTopology(api.GPUsReply{GPUs: []api.GPU{g, {GPU: job.GPU{Index: 1, CPUs: evil}}}, Links: []job.GPULink{{B: 1, Kind: evil}}}, true)
 	a.writeDriver(api.GPUsReply{Driver: evil, CUDA: evil, Problem: evil, ProblemDetail: evil, GPUs: []api.GPU{g},
 		Reservations: []api.Reservation{{Users: []string{evil}, Groups: []string{evil}, Reservation: job.Reservation{By: evil, Reason: evil}}}}, true)

@@ -1,22 +1,26 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// whyCmd says why a job waits.
+// whyCmd says why a job waits, or what becomes of the GPUs.
 type whyCmd struct {
+	Plan   bool          `name:"plan" help:"A picture of the next hours of each GPU instead: what runs and until when, who comes then, reservations and drains. Without ID, of the whole machine alone."`
+	Within time.Duration `name:"within" type:"span" placeholder:"TIME" help:"With --plan: how far ahead, such as 6h or 2d, up to 7d. Default: as far as there is something to see."`
 	outputFlags
 	againFlags
 
-	ID string `arg:"" optional:"" default:"@" name:"id" help:"The job. Default: the one you submitted last."`
+	ID string `arg:"" optional:"" name:"id" help:"The job. Default: the one you submitted last; with --plan, none."`
 }
 
 func (c *whyCmd) Run(ctx context.Context, a *app) error {
@@ -24,7 +28,13 @@ func (c *whyCmd) Run(ctx context.Context, a *app) error {
 }
 
 func (c *whyCmd) show(ctx context.Context, a *app) error {
-	reply, err := a.job(ctx, c.ID)
+	switch {
+	case c.Plan:
+		return c.plan(ctx, a)
+	case c.Within != 0:
+		return usagef("--within says how far ahead --plan goes")
+	}
+	reply, err := a.job(ctx, cmp.Or(c.ID, "@"))
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,50 @@
+package gantt
+
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// windows are how far a picture goes at a time.
+var windows = []time.Duration{
+	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 48 * time.Hour,
+	72 * time.Hour, 7 * 24 * time.Hour,
+}
+
+// Window is how far a picture of the plan goes so that all that is in it is to be seen: when jobs
+// begin and are expected to end, or of one job alone.
+func Window(p *api.PlanReply, of job.ID) time.Time {
+	last := p.At
+	see := func(t time.Time) {
+		if t.After(last) {
+			last = t
+		}
+	}
+	for i := range p.GPUs {
+		for _, s := range p.GPUs[i].Spans {
+			if of != 0 && s.Job != of {
+				continue
+			}
+			if see(s.From); s.Until.IsZero() {
+				see(s.LateUntil)
+			} else {
+				see(s.Until)
+			}
+		}
+	}
+	for _, w := range windows {
+		if until := p.At.Add(w); !until.Before(last) || until.After(p.Until) {
+			return earlier(until, p.Until)
+		}
+	}
+	return p.Until
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
