@@ -63,7 +63,7 @@ var rooms = map[string]room{
 	"daemon/notes":            {internal: []string{"cgroup", "daemon/job", "daemon/slots", "units", "units/contract", "units/launch"}, banned: []string{"os/exec", "net"}, why: "systemd comes through a port, so that a test can stop a process"},
 	"daemon/slots":            {banned: []string{"os", "os/exec", "net", "log/slog", "time"}, why: "it makes callers wait, and knows not for what"},
 	"daemon/journal":          {banned: []string{"os/exec"}, why: "journald's protocol is a datagram; nothing of it waits for a library"},
-	"daemon":                  {internal: []string{"daemon/core", "daemon/events", "daemon/job", "daemon/metrics", "daemon/words", "gpu", "units/retry", "units", "units/launch", "cgroup", "cgroup/cpuset", "units/contract"}, banned: []string{"os/exec", "net/http"}, why: "store, driver and systemd come through its ports"},
+	"daemon":                  {internal: []string{"daemon/core", "daemon/events", "daemon/job", "daemon/metrics", "daemon/slots", "daemon/words", "gpu", "units/retry", "units", "units/launch", "cgroup", "cgroup/cpuset", "units/contract"}, banned: []string{"os/exec", "net/http"}, why: "store, driver and systemd come through its ports"},
 	"daemon/events":           {internal: []string{"daemon/job", "gpu"}, banned: impure, why: "announcements are values; who waits for them is the daemon's concern"},
 	"daemon/deliver":          {internal: []string{"daemon/api", "daemon/job", "daemon/words", "units", "units/contract", "units/launch"}, banned: []string{"os/exec", "net", "net/http"}, why: "the daemon opens no connection and runs no program to send a message: a unit does"},
 	"daemon/dst": {internal: []string{

@@ -81,6 +81,7 @@ type Daemon struct {
 	events   *announcer
 	ahead    foretelling
 	courses  foretelling // whose forecasts tell what becomes of the GPUs, too
+	trials   trials
 	sampler  *sampler
 	lister   *unitReconciler
 	forget   *historyPruner
@@ -117,6 +118,7 @@ func New(o Options) (*Daemon, error) {
 	}
 	d.ahead.turn = make(chan struct{}, 1)
 	d.courses.turn = d.ahead.turn
+	d.trials.turn = make(chan struct{}, 1)
 	for _, c := range o.Checks {
 		d.probes = append(d.probes, &probe{Check: c})
 	}

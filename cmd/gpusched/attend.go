@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // How often a job is looked at by who stays with it: the first times quickly, as most
@@ -154,4 +155,13 @@ func (at *attendance) leave(ctx context.Context, err error, signals <-chan os.Si
 	}
 	at.line.note("job %s %s", nameOfJob(at.job), (&cancelCmd{}).said(reply.Job))
 	return exitStatus(statusInterrupted)
+}
+
+// ahead are the first jobs of the queue, where the job is in it.
+func (a *app) ahead(ctx context.Context, j api.Job) []api.Job {
+	if j.State != job.Queued {
+		return nil
+	}
+	status, _ := a.client.Status(ctx) // that is an extra; the answer stands without it
+	return status.Waiting
 }

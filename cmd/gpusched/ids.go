@@ -31,6 +31,13 @@ func (a *app) resolve(ctx context.Context, words []string) ([]string, error) {
 
 // job finds the one job of a command; of several of one name it is the newest.
 func (a *app) job(ctx context.Context, word string) (api.JobReply, error) {
+	return a.ask(ctx, word, a.client.Job)
+}
+
+// ask is job with another question.
+func (a *app) ask(
+	ctx context.Context, word string, question func(context.Context, string) (api.JobReply, error),
+) (api.JobReply, error) {
 	ids, err := a.resolveWord(ctx, word)
 	if err != nil {
 		return api.JobReply{}, err
@@ -38,7 +45,7 @@ func (a *app) job(ctx context.Context, word string) (api.JobReply, error) {
 	if len(ids) > 1 && !strings.HasPrefix(word, "name:") {
 		return api.JobReply{}, usagef("%q is several jobs, and this is about one", word)
 	}
-	return a.client.Job(ctx, ids[len(ids)-1])
+	return question(ctx, ids[len(ids)-1])
 }
 
 func (a *app) resolveWord(ctx context.Context, word string) ([]string, error) {

@@ -109,8 +109,9 @@ func TestNothingReachesTheTerminalUnsanitised(t *testing.T) {
 	a := &app{out: out, err: out, getenv: func(string) string { return "" }}
 	term.WriteTable(out, a.jobColumns(), []api.Job{j}, true)
 	a.writeJob(j, []api.Attempt{{Result: j.Result}, {Result: j.Result}}, nil)
-	a.writeWhy(j, nil)
-	a.writeWhy(api.Job{ID: 2, State: "queued", Reasons: j.Reasons}, []api.Job{j, {ID: 2}})
+	a.writeWhy(j)
+	a.writeWhy(api.Job{ID: 2, State: "queued", Reasons: j.Reasons})
+	a.writeQueue(j, &api.Queue{Ahead: []api.Ahead{{Called: evil, User: evil, Name: evil, Sentence: evil}}})
 	a.writePlan(&api.PlanReply{Until: out.Now, GPUs: []api.GPUPlan{{Spans: []api.Span{
 		{Job: 1, Called: evil, User: evil, Name: evil, Detail: evil, From: out.Now.Add(-time.Hour)},
 	}}}}, j, time.Hour, true)

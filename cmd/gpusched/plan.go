@@ -115,6 +115,32 @@ func amount(n int) string {
 	return strconv.Itoa(n) + " waiting jobs are"
 }
 
+// maxSmallPlan is on how many rows the plan is drawn below why a job waits.
+const maxSmallPlan = 8
+
+// writeSmallPlan draws the plan below what was said of a job, on a terminal that has room for it.
+func (a *app) writeSmallPlan(ctx context.Context, j api.Job, lines int) {
+	if !a.out.TTY || j.ExpectedStart.IsZero() {
+		return
+	}
+	p, err := a.client.Plan(ctx, farPlan)
+	if err != nil {
+		return // that is an extra; the answer stands without it
+	}
+	p.GPUs = slices.DeleteFunc(p.GPUs, func(g api.GPUPlan) bool {
+		return !slices.ContainsFunc(g.Spans, func(s api.Span) bool { return s.Job == j.ID })
+	})
+	pic := a.picture(&p, j.ID, gantt.Window(&p, j.ID))
+	drawn := pic.Draw(p.GPUs)
+	if len(p.GPUs) == 0 || len(drawn) > maxSmallPlan+1 || lines+len(drawn)+2 > a.out.Height {
+		return
+	}
+	a.out.Printf("\n")
+	for _, line := range drawn {
+		a.out.Printf("%s\n", line)
+	}
+}
+
 // planRow is a span with the GPUs on which it is the same.
 type planRow struct {
 	api.Span

@@ -3,9 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
@@ -34,18 +33,24 @@ func (c *whyCmd) show(ctx context.Context, a *app) error {
 	case c.Within != 0:
 		return usagef("--within says how far ahead --plan goes")
 	}
-	reply, err := a.job(ctx, cmp.Or(c.ID, "@"))
+	reply, err := a.ask(ctx, cmp.Or(c.ID, "@"), a.client.Why)
 	if err != nil {
 		return err
 	}
 	j := reply.Job
 	return report[api.Reason]{
 		doc: reply, rows: j.Reasons, cols: reasonColumns, ids: []string{number(j.ID)},
-		text: func(bool) { a.writeWhy(j, a.ahead(ctx, j)) },
+		text: func(bool) {
+			a.writeWhy(j)
+			if j.State == job.Queued && len(j.Reasons) > 0 {
+				lines := a.writeQueue(j, reply.Queue) + len(j.Reasons) + 1
+				a.writeSmallPlan(ctx, j, lines)
+			}
+		},
 	}.show(a, c.outputFlags)
 }
 
-func (a *app) writeWhy(j api.Job, first []api.Job) {
+func (a *app) writeWhy(j api.Job) {
 	switch {
 	case j.Result != nil:
 		a.out.Printf("job %s has ended: %s\n", term.Clean(nameOfJob(j)), term.Clean(j.Result.Sentence))
@@ -58,41 +63,71 @@ func (a *app) writeWhy(j api.Job, first []api.Job) {
 		for _, r := range j.Reasons {
 			a.out.Printf("  %s %s\n", term.Pad(reasonPlace(r), 8, false), term.Clean(a.out.Local(r.Sentence)))
 		}
-		a.writeOutlook(j, first)
 	}
 }
 
-// ahead are the first jobs of the queue, where the job is in it.
-func (a *app) ahead(ctx context.Context, j api.Job) []api.Job {
-	if j.State != job.Queued {
-		return nil
+// writeQueue says when a job is expected to start, what is before it in the queue, and what would
+// have it start sooner. It returns in how many lines.
+func (a *app) writeQueue(j api.Job, q *api.Queue) (lines int) {
+	say := func(format string, args ...any) {
+		a.out.Printf(format+"\n", args...)
+		lines++
 	}
-	status, _ := a.client.Status(ctx) // that is an extra; the answer stands without it
-	return status.Waiting
-}
-
-// writeOutlook says when the job is expected to start and what is before it, as
-// far as the first jobs of the queue tell.
-func (a *app) writeOutlook(j api.Job, first []api.Job) {
 	switch {
 	case !j.ExpectedStart.IsZero():
-		a.out.Printf("it is expected to start %s\n", startText(a.out, j))
+		say("it is expected to start %s", startText(a.out, j))
 	case j.StartUnknown:
-		a.out.Printf("%s\n", unknownStart)
+		say("%s", unknownStart)
 	}
-	place := slices.IndexFunc(first, func(w api.Job) bool { return w.ID == j.ID })
-	switch {
-	case len(first) == 0:
-	case place == 0:
-		a.out.Printf("it is first in the queue\n")
-	case place < 0:
-		a.out.Printf("at least %d jobs are ahead of it in the queue\n", len(first))
-	default:
-		before := joined(first[:place], ", ", func(w api.Job) string {
-			return fmt.Sprintf("%s (%s, %s)", nameOfJob(w), w.User, w.Name)
-		})
-		a.out.Printf("ahead of it in the queue: %s\n", term.Clean(before))
+	if q == nil { // an older daemon
+		return lines
 	}
+	if len(q.Ahead) == 0 && j.HeldBy == "" && len(j.After) == 0 && j.NotBefore.IsZero() {
+		say("nobody is ahead of it in the queue")
+	}
+	if len(q.Ahead) > 0 {
+		say("ahead of it in the queue:")
+	}
+	for _, x := range q.Ahead {
+		who := []string{x.User, x.Name, wish(x.GPUMilli)}
+		say("  %s (%s): %s", term.Clean(x.Called), term.Clean(strings.Join(who, ", ")), term.Clean(a.out.Local(x.Sentence)))
+	}
+	if q.Omitted > 0 {
+		say("  and %s more", strconv.Itoa(q.Omitted))
+	}
+	if len(q.Sooner) > 0 {
+		say("it would start sooner:")
+	}
+	for _, s := range q.Sooner[:min(len(q.Sooner), maxSooner)] {
+		say("  %s", a.soonerLine(j, s))
+	}
+	return lines
+}
+
+// maxSooner is how many changes are named with which a job would start sooner.
+const maxSooner = 5
+
+// wish is how many GPUs a job asks.
+func wish(milli int) string {
+	switch milli {
+	case 0:
+		return "no GPU"
+	case job.WholeGPU:
+		return "1 GPU"
+	}
+	return job.FormatGPUs(milli) + " GPUs"
+}
+
+// soonerLine is when a job would start with a change, and what to type.
+func (a *app) soonerLine(j api.Job, s api.Sooner) string {
+	when := "now"
+	if !s.Now {
+		when = "about " + a.out.Clock(s.ExpectedStart)
+	}
+	if len(s.Without) > 0 {
+		return term.Pad(when+":", 14, false) + " submit it again without " + strings.Join(s.Without, ", ")
+	}
+	return term.Pad(when+":", 14, false) + " gpusched update " + term.Clean(nameOfJob(j)) + " " + strings.Join(s.Options, " ")
 }
 
 // reasonPlace is what the reason is about.

@@ -85,6 +85,7 @@ func TestEachMethodAsksItsRoute(t *testing.T) {
 			return err
 		}, `POST /v1/gpus/2/drain {"until":"1970-01-01T00:00:00Z"}`},
 		"undrain": {func(c *Client, x context.Context) error { _, err := c.UndrainGPU(x, 2); return err }, "POST /v1/gpus/2/undrain "},
+		"why":     {func(c *Client, x context.Context) error { _, err := c.Why(x, "7"); return err }, "GET /v1/jobs/7?why=1 "},
 		"plan":    {func(c *Client, x context.Context) error { _, err := c.Plan(x, 0); return err }, "GET /v1/plan "},
 		"plan within": {func(c *Client, x context.Context) error {
 			_, err := c.Plan(x, 6*time.Hour)

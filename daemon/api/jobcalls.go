@@ -26,6 +26,17 @@ func (c *Client) Results(ctx context.Context, id string) (out JobReply, err erro
 	return out, err
 }
 
+// Why is Job, of a waiting job with what is before it in the queue and, for those who may change it,
+// what would have it start sooner, unless the daemon is older than that.
+func (c *Client) Why(ctx context.Context, id string) (out JobReply, err error) {
+	err = c.call(ctx, http.MethodGet, jobPath(id, "?why=1"), nil, &out)
+	var refused *Error
+	if errors.As(err, &refused) && refused.Code == CodeUsage { // an older daemon does not know the word
+		return c.Job(ctx, id)
+	}
+	return out, err
+}
+
 // Cancel ends a job, or with a signal only sends it.
 func (c *Client) Cancel(ctx context.Context, id string, r CancelRequest) (out JobReply, err error) {
 	return out, c.call(ctx, http.MethodPost, jobPath(id, "/cancel"), r, &out)

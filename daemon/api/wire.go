@@ -250,6 +250,7 @@ type JobReply struct {
 	Attempts []Attempt `json:"attempts,omitempty"` // show only, oldest first
 	Messages []Message `json:"messages,omitempty"` // show only, for those who see the private part
 	Results  *Results  `json:"results,omitempty"`  // of an array, where they were asked for
+	Queue    *Queue    `json:"queue,omitempty"`    // of a waiting job, where it was asked for
 }
 
 // Results are what became of the tasks of an array.

@@ -95,10 +95,7 @@ func (f *Foresight) ForetellWhile(asked func() bool, v *job.JobView) bool {
 	}
 	r := f.forecast.Start(v.ID)
 	if v.Start.Unknown = r.Unknown; r.Likely > 0 {
-		v.Start = job.ExpectedStart{At: r.Likely.Time(), From: r.Early.Time()}
-		if r.Late < sched.Never {
-			v.Start.By = r.Late.Time()
-		}
+		v.Start = startOf(r)
 	}
 	return true
 }

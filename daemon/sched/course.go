@@ -121,8 +121,11 @@ func (f *future) enough() bool {
 
 // farthest is how far ahead a future goes.
 func (f *future) farthest() Instant {
-	if f.course != nil {
+	switch {
+	case f.course != nil:
 		return f.course.far
+	case f.until > 0:
+		return f.until
 	}
 	return f.begun.Add(farthest)
 }

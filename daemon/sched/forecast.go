@@ -23,6 +23,7 @@ type Forecast struct {
 	believed map[job.ID]*Estimate
 	futures  []*future
 	course   *future // see Course; nil: not asked for
+	until    Instant // it goes no further; 0: as far as forecasts do
 	width    int     // see Planner.maxFailedShapes
 }
 
@@ -132,3 +133,6 @@ func (f *Forecast) begin() {
 		f.futures = append(f.futures, newFuture(f, chance{i, n}, most, nil))
 	}
 }
+
+// Now is the moment that the forecast is of.
+func (f *Forecast) Now() Instant { return f.s.Now }

@@ -29,6 +29,7 @@ type future struct {
 	runTimes map[job.ID]time.Duration
 	tasks    job.ID  // ids given to tasks
 	course   *course // nil: only starts are asked for
+	until    Instant // the forecast's
 }
 
 // fate is what a running job is besides, by its position in the snapshot.
@@ -48,7 +49,7 @@ func newFuture(of *Forecast, one chance, most int, record *course) *future {
 		Planner: NewPlanner(), copies: newCopies(), chance: one, begun: of.s.Now, q: NewQueue(),
 		arrays: map[*Throttle]job.ID{}, wanted: map[job.ID]bool{}, starts: map[job.ID]Instant{},
 		most: most, believed: of.believed, ofTasks: map[job.ID]*Estimate{}, runTimes: map[job.ID]time.Duration{},
-		course: record,
+		course: record, until: of.until,
 	}
 	f.maxFailedShapes = of.width
 	f.s = f.copies.snapshot(&of.s)

@@ -53,7 +53,7 @@ func (f *future) goOn() {
 	}
 	at := f.next(plan)
 	if at >= f.farthest() {
-		if f.over = f.number > 0 || !f.endEndless(); f.over {
+		if f.over = f.number > 0 || f.until > 0 || !f.endEndless(); f.over {
 			return
 		}
 		f.freed, at = true, f.s.Now.Add(1)

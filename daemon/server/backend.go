@@ -18,6 +18,9 @@ type Backend interface {
 	Do(ctx context.Context, who job.Actor, c job.Command) error
 	// Query returns what was asked, as of after everything acknowledged.
 	Query(ctx context.Context, q job.Query) (job.View, error)
+	// Explain says what else there is to say of why a job waits, for a person, whose questions
+	// are answered one after the other; with tries also what would have it start sooner.
+	Explain(ctx context.Context, id job.ID, person int, tries bool) (job.Explained, error)
 	// Course says what becomes of each GPU in the days to come.
 	Course(ctx context.Context) (job.Course, error)
 	// Wait blocks until the job is at rest, or ctx is done.

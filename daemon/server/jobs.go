@@ -177,6 +177,11 @@ func (s *Server) show(r *request) (any, error) {
 			return nil, err
 		}
 	}
+	if r.URL.Query().Get("why") == "1" && v.State == job.Queued {
+		if reply.Queue, err = s.explained(r, &v); err != nil {
+			return nil, err
+		}
+	}
 	if r.who.MayControl(v.Owner) {
 		r.asAdmin = r.who.UID != v.Owner.UID
 		reply.Messages = renderMessages(v.Notified)

@@ -201,7 +201,7 @@ func renderAttempts(list []job.Attempt) []api.Attempt {
 
 func renderReasons(list []job.Reason) []api.Reason {
 	out := make([]api.Reason, len(list))
-	for i, r := range list {
+	for i, r := range words.InOrder(list) {
 		out[i] = api.Reason{
 			Code: string(r.Code), GPU: r.GPU, Job: int64(r.Job), Need: r.Need, Have: r.Have, Detail: words.Say(r.Detail),
 			Sentence: words.Reason(r), Foreign: r.Foreign,

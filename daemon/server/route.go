@@ -43,7 +43,7 @@ func routes() []route {
 	return []route{
 		{"POST", "/v1/jobs", "submit", anyone, ownerOnly, nil, (*Server).submit},
 		{"GET", "/v1/jobs", "list", anyone, redacted, listWords, (*Server).list},
-		{"GET", "/v1/jobs/{id}", "show", anyone, redacted, []string{"results"}, (*Server).show},
+		{"GET", "/v1/jobs/{id}", "show", anyone, redacted, []string{"results", "why"}, (*Server).show},
 		{"POST", "/v1/jobs/{id}/cancel", "cancel", ownerOrAdmin, ownerOnly, nil, (*Server).cancel},
 		{"POST", "/v1/jobs/{id}/hold", "hold", ownerOrAdmin, ownerOnly, nil, (*Server).hold},
 		{"POST", "/v1/jobs/{id}/release", "release", ownerOrAdmin, ownerOnly, nil, (*Server).release},

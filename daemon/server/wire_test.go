@@ -52,6 +52,8 @@ func distinct(v reflect.Value, name string) {
 		v.SetInt(n * int64(time.Second))
 	case reflect.Uint64:
 		v.SetUint(uint64(n))
+	case reflect.Float64:
+		v.SetFloat(float64(n) / 1000)
 	default:
 		v.SetInt(n)
 	}
@@ -97,6 +99,11 @@ func TestTheWireIsTheGolden(t *testing.T) {
 	distinct(reflect.ValueOf(&reserved).Elem(), "")
 	course := job.Course{At: noon, Until: noon.Add(100 * time.Hour)}
 	distinct(reflect.ValueOf(&course.GPUs).Elem(), "")
+	var explained job.Explained
+	distinct(reflect.ValueOf(&explained).Elem(), "")
+	for i := range explained.Sooner {
+		explained.Sooner[i].Change = job.Change{GPUMilli: &v.Request.GPUMilli}
+	}
 	s := testServer(queue(), nil)
 	got := sorted(t, map[string]any{
 		"array": renderJob(&v), "task": renderJob(&task), "ended": renderJob(&ended), "empty": renderJob(&job.JobView{}),
@@ -104,6 +111,7 @@ func TestTheWireIsTheGolden(t *testing.T) {
 		"gpus for another":          s.renderGPUs(views[:1], job.Actor{UID: -2}),
 		"attempts":                  renderAttempts(append(v.Attempts, job.Attempt{})),
 		"reservations":              renderReservations([]job.Reservation{reserved, {}}),
+		"queue":                     s.renderExplained(&explained),
 		"plan":                      renderPlan(&course, mostHorizon),
 		"unit":                      api.SubmitReply{Unit: []job.Property{{Name: "n", Value: "v"}}},
 	})

@@ -62,7 +62,10 @@ func (a unavailable) Query(context.Context, job.Query) (job.View, error)     { r
 func (a unavailable) Wait(context.Context, job.ID) (job.JobView, error)      { return job.JobView{}, a.err }
 func (a unavailable) Task(context.Context, job.ID, int) (job.ID, error)      { return 0, a.err }
 func (a unavailable) AwaitTask(context.Context, job.ID, int) (job.ID, error) { return 0, a.err }
-func (a unavailable) Course(context.Context) (job.Course, error)             { return job.Course{}, a.err }
+func (a unavailable) Explain(context.Context, job.ID, int, bool) (job.Explained, error) {
+	return job.Explained{}, a.err
+}
+func (a unavailable) Course(context.Context) (job.Course, error) { return job.Course{}, a.err }
 
 func (a unavailable) Results(context.Context, job.ID) (job.Results, error) {
 	return job.Results{}, a.err

@@ -19,9 +19,12 @@ func Why(list []job.Reason) string {
 	if first, ok := ownReason(list); ok {
 		return Reason(first)
 	}
-	var parts, others []string
+	var parts, others, last []string
 	for _, r := range list {
-		if r.GPU == job.NoGPU {
+		switch {
+		case r.GPU == job.NoGPU && lesser(r, list):
+			last = append(last, Reason(r))
+		case r.GPU == job.NoGPU:
 			parts = append(parts, Reason(r))
 		}
 	}
@@ -38,7 +41,33 @@ func Why(list []job.Reason) string {
 	if len(parts) == 0 {
 		parts = others
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(append(parts, last...), "; ")
+}
+
+// InOrder is the reasons with those first that matter most: what the machine lacks besides GPUs
+// comes after the GPUs where none of these would do.
+func InOrder(list []job.Reason) []job.Reason {
+	out := slices.Clone(list)
+	slices.SortStableFunc(out, func(a, b job.Reason) int {
+		switch x, y := lesser(a, list), lesser(b, list); {
+		case x == y:
+			return 0
+		case x:
+			return 1
+		}
+		return -1
+	})
+	return out
+}
+
+// lesser reports whether a reason is none as long as the others are there.
+func lesser(r job.Reason, all []job.Reason) bool {
+	switch r.Code {
+	case job.ReasonHostMemory, job.ReasonHostCPUs, job.ReasonMaxRunning:
+		return slices.ContainsFunc(all, func(o job.Reason) bool { return o.GPU != job.NoGPU }) &&
+			!slices.ContainsFunc(all, func(o job.Reason) bool { return o.Code == job.ReasonGPUFree })
+	}
+	return false
 }
 
 // ownReason finds the first reason that lies with the job or its owner.

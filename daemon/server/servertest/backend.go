@@ -20,19 +20,20 @@ type Done struct {
 // Backend answers from its fields. Set them before use; afterwards use the
 // methods.
 type Backend struct {
-	View     job.View
-	Payloads map[job.ID]job.Payload
-	Unread   map[job.ID]bool // whose private part can't be read any more
-	Checks   []job.Check
-	Fail     error            // what every call returns instead of an answer
-	Panic    bool             // every call panics
-	Now      time.Time        // when a submitted job was submitted
-	Place    []job.Allocation // where a submitted job starts at once; nil: it waits
-	Reasons  []job.Reason     // why a submitted job waits
-	Unit     []job.Property   // what a dry run answers
-	Ahead    job.Course       // what becomes of the GPUs
-	Entitled job.Entitlement  // what Entitlement answers
-	EndAs    *job.Result      // how a submitted job ends at once; nil: it does not
+	View      job.View
+	Payloads  map[job.ID]job.Payload
+	Unread    map[job.ID]bool // whose private part can't be read any more
+	Checks    []job.Check
+	Fail      error            // what every call returns instead of an answer
+	Panic     bool             // every call panics
+	Now       time.Time        // when a submitted job was submitted
+	Place     []job.Allocation // where a submitted job starts at once; nil: it waits
+	Reasons   []job.Reason     // why a submitted job waits
+	Unit      []job.Property   // what a dry run answers
+	Explained map[job.ID]job.Explained
+	Ahead     job.Course      // what becomes of the GPUs
+	Entitled  job.Entitlement // what Entitlement answers
+	EndAs     *job.Result     // how a submitted job ends at once; nil: it does not
 
 	mu       sync.Mutex // guards everything from the first call on
 	changed  chan struct{}
@@ -209,6 +210,17 @@ func (b *Backend) Query(_ context.Context, q job.Query) (job.View, error) {
 	}
 	out.Jobs = append(out.Jobs, ended...)
 	return out, nil
+}
+
+// Explain answers from Explained, without what was not asked.
+func (b *Backend) Explain(_ context.Context, id job.ID, _ int, tries bool) (job.Explained, error) {
+	err := b.lock()
+	defer b.mu.Unlock()
+	out := b.Explained[id]
+	if !tries {
+		out.Sooner, out.Tried = nil, 0
+	}
+	return out, err
 }
 
 // Course answers with Ahead.

@@ -1,0 +1,137 @@
+package sched
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Ahead is a waiting job that goes before another, and by what.
+type Ahead struct {
+	ID       job.ID
+	Cause    job.AheadCause
+	Its, Own job.Merits
+}
+
+// Ahead lists the first of the waiting jobs that go before one that is in the queue, in order, and
+// counts them. Left out is whom that job may pass: jobs that a bound of their own keeps back,
+// whatever becomes free, and jobs that could be on none of the same GPUs.
+func (p *Planner) Ahead(s *Snapshot, q *Queue, id job.ID, most int) (list []Ahead, all int) {
+	e := q.entries[id]
+	if e == nil {
+		return nil, 0
+	}
+	p.begin(s, q)
+	own := p.cursor(e.bucket, e)
+	own.bucket.shape.qualify(s)
+	held := own.bucket.account.capped(&own.bucket.shape.needs)
+	var first []cursor
+	for _, b := range q.buckets {
+		b.shape.qualify(s)
+		passed := b.account.capped(&b.shape.needs) && (b.account != own.bucket.account || !held)
+		if passed || !b.shape.rivals(own.bucket.shape.footprint) {
+			continue
+		}
+		for e := b.head; e != nil; e = e.next {
+			c := p.cursor(b, e)
+			if !c.rank.before(&own.rank) {
+				break
+			}
+			if e.Throttle != nil && e.Throttle.Left <= 0 {
+				continue
+			}
+			all++
+			first = keepFirst(first, c, most)
+		}
+	}
+	for i := range first {
+		list = append(list, p.compare(&first[i], &own))
+	}
+	return list, all
+}
+
+// keepFirst adds a cursor to those that are first in order, as many as may be.
+func keepFirst(list []cursor, c cursor, most int) []cursor {
+	at := len(list)
+	for at > 0 && c.rank.before(&list[at-1].rank) {
+		at--
+	}
+	if at == most {
+		return list
+	}
+	return slices.Insert(list, at, c)[:min(len(list)+1, most)]
+}
+
+// rivals reports whether jobs of the two could want the same GPU, or both want none.
+func (f *footprint) rivals(o *footprint) bool {
+	if f.key.milli == 0 || o.key.milli == 0 {
+		return f.key.milli == o.key.milli
+	}
+	for i, ok := range f.qual {
+		if ok && o.qual[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// compare says by what a job goes before another.
+func (p *Planner) compare(c, own *cursor) Ahead {
+	a := Ahead{ID: c.entry.ID, Its: p.weigh(c), Own: p.weigh(own)}
+	x, o := &c.rank, &own.rank
+	switch {
+	case a.Its.Priority.Class != a.Own.Priority.Class:
+		a.Cause = job.AheadClass
+	case x.level != o.level:
+		a.Cause = job.AheadNumber
+	case x.owed != o.owed:
+		a.Cause = job.AheadOwed
+	case x.guarded != o.guarded:
+		a.Cause = job.AheadGuarded
+	case x.lead == o.lead:
+		a.Cause = job.AheadBatch
+	case !x.guarded && x.score != o.score:
+		a.Cause = job.AheadScore
+	default:
+		a.Cause = job.AheadLonger
+	}
+	return a
+}
+
+// weigh is what a job is ranked by, rounded to what people can tell apart.
+func (p *Planner) weigh(c *cursor) job.Merits {
+	b := c.bucket
+	s := job.Merits{
+		Priority: b.priority, Score: c.rank.score,
+		Waited: time.Duration(max(0, p.s.Now-c.entry.since(p.s.Now))),
+	}
+	if !p.s.Policy.FIFO {
+		s.Share = max(0, 1-math.Log2(b.account.factor))
+		s.Length = time.Duration(1 / b.inverse)
+	}
+	return s
+}
+
+// With is the forecast as it would be if one of its waiting jobs asked something else, and was
+// expected to run for so long. It goes no further than until a moment: who starts later does not
+// start sooner. The two share what neither changes.
+func (f *Forecast) With(id job.ID, r *job.Request, expected time.Duration, until Instant) *Forecast {
+	own := &Forecast{s: f.s, believed: f.believed, width: f.width, until: until, waiting: slices.Clone(f.waiting)}
+	for i := range own.waiting {
+		if w := &own.waiting[i]; w.ID == id {
+			w.shape, w.priority = newShape(r), r.Priority
+			w.Expected, w.Owed = expected, false
+		}
+	}
+	return own
+}
+
+// Kept lists the jobs for which the last plan keeps GPUs.
+func (p *Planner) Kept() (list []job.ID) {
+	for i := range p.backfill {
+		list = append(list, p.backfill[i].id)
+	}
+	return list
+}

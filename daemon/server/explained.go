@@ -1,0 +1,56 @@
+package server
+
+import (
+	"math"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
+)
+
+// trialPart is what part of one CPU a user's trials take, over a longer time.
+const trialPart = 0.2
+
+// explained is what is before a job. What would have it start sooner is tried for those alone who
+// may change it, and counts as many requests as take a multiple of its time.
+func (s *Server) explained(r *request, v *job.JobView) (*api.Queue, error) {
+	e, err := s.backend(r.Context()).Explain(r.Context(), v.ID, r.person, r.who.MayControl(v.Owner))
+	if err != nil {
+		return nil, err
+	}
+	if r.person != exempt {
+		pace := rateOf(s.opt.Config().Limits)
+		s.rates.charge(r.person, pace, e.Took.Seconds()*pace.rate/trialPart)
+	}
+	return s.renderExplained(&e), nil
+}
+
+func (s *Server) renderExplained(e *job.Explained) *api.Queue {
+	out := &api.Queue{Ahead: []api.Ahead{}, Omitted: e.More, Tried: e.Tried}
+	for i := range e.Ahead {
+		a := &e.Ahead[i]
+		out.Ahead = append(out.Ahead, api.Ahead{
+			Job: a.Job, Called: a.Called, User: a.Owner.User, Name: a.Name, GPUMilli: a.GPUMilli,
+			Cause: a.Cause, Its: renderStanding(a.Its), Own: renderStanding(a.Own),
+			Kept: a.Kept, Again: a.Again, Sentence: words.Ahead(a),
+		})
+	}
+	for i := range e.Sooner {
+		x := &e.Sooner[i]
+		options, without := words.Sooner(x)
+		out.Sooner = append(out.Sooner, api.Sooner{
+			Options: options, Without: without, Now: x.Now, ExpectedStart: moment(x.Start.At),
+			ExpectedStartFrom: moment(x.Start.From), ExpectedStartBy: moment(x.Start.By),
+		})
+	}
+	return out
+}
+
+func renderStanding(s job.Merits) api.Standing {
+	hundredths := func(x float64) float64 { return math.Round(x*100) / 100 }
+	return api.Standing{
+		Priority: s.Priority, Share: hundredths(s.Share), Score: hundredths(s.Score),
+		WaitedSeconds: int64(s.Waited / time.Second), RanksAsSeconds: int64(s.Length / time.Second),
+	}
+}

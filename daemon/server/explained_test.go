@@ -1,0 +1,76 @@
+package server
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/server/servertest"
+)
+
+// asked is queue with what there is to say of alice's waiting job 2.
+func asked() *servertest.Backend {
+	b, gpus := queue(), 500
+	b.Explained = map[job.ID]job.Explained{2: {
+		Ahead: []job.Ahead{{Job: 7, Called: "7", Owner: job.Owner{User: "bob"}, Name: "b", Cause: job.AheadOwed}}, More: 3,
+		Sooner: []job.Sooner{{Change: job.Change{GPUMilli: &gpus}, Now: true}}, Tried: 4,
+	}}
+	return b
+}
+
+// TestExplained: everybody sees what is before a job, those alone what would have it start sooner
+// who may change it.
+func TestExplained(t *testing.T) {
+	for who, test := range map[string]struct {
+		peer   peer
+		sooner bool
+	}{"its owner": {alice, true}, "an administrator": {operator, true}, "a stranger": {bob, false}} {
+		status, body := ask(testServer(asked(), nil), test.peer, "GET", "/v1/jobs/2?why=1", "")
+		if status != http.StatusOK || !strings.Contains(body, `"user":"bob"`) || !strings.Contains(body, `"ahead_omitted":3`) {
+			t.Errorf("%s: %d %s", who, status, body)
+		}
+		if got := strings.Contains(body, `"sooner":[{"options":["--gpus 0.5"]`) && strings.Contains(body, `"sooner_tried":4`); got != test.sooner {
+			t.Errorf("%s: %s", who, body)
+		}
+	}
+	for _, path := range []string{"/v1/jobs/2", "/v1/jobs/1?why=1"} {
+		if _, body := ask(testServer(asked(), nil), alice, "GET", path, ""); strings.Contains(body, `"queue"`) {
+			t.Errorf("%s: %s", path, body)
+		}
+	}
+}
+
+// TestTrialsHaveAPace: who has much tried is slowed down by what it takes, and nobody else is.
+func TestTrialsHaveAPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := asked()
+		e := b.Explained[2]
+		e.Took = 100 * time.Millisecond
+		b.Explained[2] = e
+		s := limited(b, func(l *config.Limits) { l.Requests, l.Burst = 100, 100 })
+		took := func(p peer) time.Duration {
+			start := time.Now()
+			for range 20 {
+				if status, body := ask(s, p, "GET", "/v1/jobs/2?why=1", ""); status != 200 {
+					t.Fatalf("%d %s", status, body)
+				}
+			}
+			return time.Since(start)
+		}
+		// 20 trials of 0.1 s are 10 s of a fifth of a CPU, of which a rest has one.
+		if d := took(alice); d < 8*time.Second || d > 10*time.Second {
+			t.Errorf("alice's took %v", d)
+		}
+		if d := took(root); d > 0 {
+			t.Errorf("root's took %v", d)
+		}
+		start := time.Now()
+		if ask(s, bob, "GET", "/v1/jobs/2", ""); time.Since(start) > 0 {
+			t.Errorf("bob's took %v", time.Since(start))
+		}
+	})
+}

@@ -1,0 +1,68 @@
+package daemon_test
+
+import (
+	"sync/atomic"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// TestTrialsHoldUpNobody: while somebody asks what would have a job start sooner, over and over and from many
+// connections at once, all that others ask is answered, and of theirs one goes before another's
+// trial.
+func TestTrialsHoldUpNobody(t *testing.T) {
+	r := newRig(t, 1, nil)
+	r.runs(r.submit(1, nil))
+	id := r.submit(1, nil)
+	r.until("the other waits", func() bool {
+		e, err := r.d.Explain(t.Context(), id, 0, true)
+		return err == nil && e.Tried > 0
+	})
+	r.d.TrialsTurn() <- struct{}{} // a trial that takes long
+	const hostile, victim = 1, 2
+	var theirs atomic.Int64
+	done := make(chan int64, 1)
+	for range 20 {
+		go func() {
+			for t.Context().Err() == nil {
+				r.d.Explain(t.Context(), id, hostile, true)
+				theirs.Add(1)
+			}
+		}()
+	}
+	r.until("one of theirs waits", func() bool { return r.d.Trying() == 1 })
+	if _, err := r.d.Query(t.Context(), job.Query{Reasons: true}); err != nil {
+		t.Error(err)
+	}
+	if _, err := r.d.Course(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if e, err := r.d.Explain(t.Context(), id, victim, false); err != nil || e.Tried != 0 {
+		t.Errorf("what is before it: %d tried (%v)", e.Tried, err)
+	}
+	go func() {
+		if e, err := r.d.Explain(t.Context(), id, victim, true); err != nil || e.Tried == 0 {
+			t.Errorf("%d tried (%v)", e.Tried, err)
+		}
+		done <- theirs.Load()
+	}()
+	r.until("the other's waits, too", func() bool { return r.d.Trying() == 2 })
+	<-r.d.TrialsTurn()
+	// One of theirs may stand before it, and one may end while its end is noticed.
+	if before := <-done; before > 4 {
+		t.Errorf("%d trials of who asks over and over went before another's", before)
+	}
+}
+
+// TestTrialsOfNobody: what does not wait for room has nothing to try.
+func TestTrialsOfNobody(t *testing.T) {
+	r := newRig(t, 1, nil)
+	running := r.submit(1, nil)
+	r.runs(running)
+	held := r.submit(1, func(s *job.Submission) { s.Request.Hold = true })
+	for _, id := range []job.ID{running, held, 99} {
+		if e, err := r.d.Explain(t.Context(), id, 1, true); err != nil || e.Tried > 0 || len(e.Ahead) > 0 {
+			t.Errorf("job %d: %+v (%v)", id, e, err)
+		}
+	}
+}

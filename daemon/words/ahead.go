@@ -1,0 +1,151 @@
+package words
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Ahead says why a job is before another one, to follow its name.
+func Ahead(a *job.Ahead) string {
+	text := aheadCause(a)
+	if a.Again {
+		text += "; it ran before and waits again"
+	}
+	if a.Kept {
+		text += "; GPUs are kept for it"
+	}
+	return text
+}
+
+func aheadCause(a *job.Ahead) string {
+	its, own := a.Its, a.Own
+	switch a.Cause {
+	case job.AheadClass:
+		return fmt.Sprintf("class %s, this one's is %s", its.Priority.Class, own.Priority.Class)
+	case job.AheadNumber:
+		return fmt.Sprintf("priority %d, this one's is %d", its.Priority.Number, own.Priority.Number)
+	case job.AheadOwed:
+		return "other jobs were stopped to make room for it"
+	case job.AheadGuarded:
+		return "it has waited " + long(its.Waited) + ", and who waits so long goes first"
+	case job.AheadBatch:
+		return "of the same batch, in which larger jobs go first"
+	case job.AheadScore:
+		return byScore(a)
+	}
+	return longer(its.Waited - own.Waited)
+}
+
+// byScore names what most of a higher score comes from: share, wait and length, by how far apart
+// they are.
+func byScore(a *job.Ahead) string {
+	its, own := a.Its, a.Own
+	type part struct {
+		apart float64
+		text  string
+	}
+	var parts []part
+	add := func(apart float64, text string) {
+		if apart > 1.05 {
+			parts = append(parts, part{apart, text})
+		}
+	}
+	add(pow2(own.Share-its.Share), fmt.Sprintf("%s has had %s lately, this job's user %s", a.Owner.User, share(its.Share), share(own.Share)))
+	add(ratio(own.Length, its.Length), fmt.Sprintf("it is shorter (counts as %s, this one as %s)", long(its.Length), long(own.Length)))
+	add(ratio(its.Waited, own.Waited), longer(its.Waited-own.Waited))
+	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.apart, a.apart) })
+	if len(parts) == 0 {
+		return "a slightly higher score"
+	}
+	texts := []string{}
+	for _, p := range parts[:min(len(parts), 2)] {
+		texts = append(texts, p.text)
+	}
+	return strings.Join(texts, "; ")
+}
+
+// share is a use in words, of 1 for all that is due.
+func share(x float64) string {
+	switch {
+	case x < 0.1:
+		return "nearly nothing"
+	case 0.95 < x && x < 1.05:
+		return "a fair share"
+	}
+	return strconv.FormatFloat(x, 'g', 2, 64) + " times a fair share"
+}
+
+func longer(d time.Duration) string {
+	if d < time.Second {
+		return "it came first"
+	}
+	return "it has waited " + long(d) + " longer"
+}
+
+// long is a duration to the two largest units.
+func long(d time.Duration) string {
+	switch {
+	case d >= 24*time.Hour:
+		d = d.Round(time.Hour)
+	case d >= time.Hour:
+		d = d.Round(time.Minute)
+	default:
+		d = d.Round(time.Second)
+	}
+	return job.FormatDuration(d)
+}
+
+func ratio(a, b time.Duration) float64 { return float64(a) / float64(max(b, time.Second)) }
+
+// pow2 is the ratio of the factors of two shares.
+func pow2(x float64) float64 {
+	out := 1.0
+	for ; x >= 1 && out < 1e9; x-- {
+		out *= 2
+	}
+	return out * (1 + max(0, min(x, 1)))
+}
+
+// Sooner are the options of a change, and those that it leaves out, as people type them.
+func Sooner(s *job.Sooner) (options, without []string) {
+	change := reflect.ValueOf(s.Change)
+	for i := range change.NumField() {
+		if f := change.Type().Field(i); !change.Field(i).IsNil() {
+			options = append(options, option(f.Tag.Get("name"), f.Tag.Get("type"), change.Field(i).Elem().Interface()))
+		}
+	}
+	if s.Any.GPUs {
+		without = append(without, "--gpu-ids", "--gpus-from", "--exclude-gpus")
+	}
+	if s.Any.Type {
+		without = append(without, "--gpu-type")
+	}
+	if s.Any.Load {
+		without = append(without, "--max-load", "--max-used")
+	}
+	return options, without
+}
+
+func option(name, kind string, value any) string {
+	switch v := value.(type) {
+	case bool:
+		return "--" + name
+	case int64:
+		return "--" + name + " " + job.FormatSize(v)
+	case job.Span:
+		return "--" + name + " " + v.String()
+	case int:
+		if kind == "gpus" {
+			return "--" + name + " " + job.FormatGPUs(v)
+		}
+		return "--" + name + " " + strconv.Itoa(v)
+	}
+	return "--" + name + " " + fmt.Sprint(value)
+}
