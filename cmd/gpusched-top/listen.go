@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// told is between two times that the screen is told of changes, however many there are.
+	// told is between two times that the screen hears of changes, however many there are.
 	told = 500 * time.Millisecond
 	// listenAgain is between two tries to hear of changes.
 	listenAgain = 10 * time.Second
