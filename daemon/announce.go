@@ -32,7 +32,8 @@ type announcer struct {
 
 // newAnnouncer goes on after the number that is on record. Where there is none, the
 // state is new or was lost: the clock is then further than any number of a state that
-// was here before, unless that had more than an event a second.
+// was here before, unless that had more than an event a second, or the clock was set back
+// before the first event. Whoever followed it then gets a gap.
 func newAnnouncer(h Runtime, r *job.Restored, now time.Time) *announcer {
 	last := r.Events
 	if last == 0 {

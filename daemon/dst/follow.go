@@ -11,7 +11,8 @@ import (
 // follower is a client that follows the events, and lists the jobs where it begins and
 // where events are gone.
 type follower struct {
-	last   int64 // the number of the last event it has; 0: it has not begun
+	last   int64 // the number of the last event it has, or from which it follows; 0: it has not begun
+	given  int64 // the number of the last event that it was given
 	states map[job.ID]job.State
 }
 
@@ -31,8 +32,8 @@ func (w *World) follow() {
 		switch {
 		case err != nil:
 			return
-		case last < f.last && !w.tracked.lost:
-			w.breach(19, "after event %d the last is %d", f.last, last)
+		case last < f.given && !w.tracked.lost:
+			w.breach(19, "after event %d the last is %d", f.given, last)
 			return
 		case out.Gap:
 			w.count("gap of events")
@@ -47,7 +48,7 @@ func (w *World) follow() {
 
 // relist begins anew with what is on record.
 func (w *World) relist(number int64) {
-	w.follower = follower{last: number, states: map[job.ID]job.State{}}
+	w.follower = follower{last: number, given: w.follower.given, states: map[job.ID]job.State{}}
 	for id, j := range w.disk.jobs {
 		w.follower.states[id] = j.State
 	}
@@ -58,7 +59,7 @@ func (w *World) judgeEvent(e *job.Event) {
 	if e.Number != f.last+1 {
 		w.breach(19, "event %d comes after %d", e.Number, f.last)
 	}
-	f.last = e.Number
+	f.last, f.given = e.Number, e.Number
 	w.count(string(e.Kind))
 	if e.State == "" {
 		return
