@@ -25,13 +25,13 @@ func TestPage(t *testing.T) {
 	}
 	sh(t, "", "systemctl enable --now gpusched-web.socket")
 	t.Cleanup(func() { sh(t, "", "systemctl disable --now gpusched-web.socket; systemctl stop gpusched-web.service") })
-	id := submit(t, "alice", "-g 1 -n visible -e TOKEN=hush -- sleep 1000")
+	id := submit(t, "alice", "-g 1 -n visible -e TOKEN=hush-page -- sleep 987654")
 	running(t, id)
 	until(t, "the page shows the job", func() bool {
 		return strings.Contains(sh(t, "bob", look+"GET / localhost:9837"), "visible")
 	})
 	for _, path := range []string{"/", fmt.Sprintf("/job/%d", id)} {
-		if text := sh(t, "bob", look+"GET "+path+" 127.0.0.1"); !strings.HasPrefix(text, "200") || strings.Contains(text, "sleep") || strings.Contains(text, "hush") {
+		if text := sh(t, "bob", look+"GET "+path+" 127.0.0.1"); !strings.HasPrefix(text, "200") || strings.Contains(text, "987654") || strings.Contains(text, "hush-page") {
 			t.Errorf("%s: %s", path, text)
 		}
 	}
