@@ -27,7 +27,7 @@ STAGE := go run ./packaging/stage
 .PHONY: build stage package test unit race fuzz fuzz-seeds mutate simulate lint modules vulnerabilities package-check machine box newest vm bench bench-scale bench-queue demo install install-user clean deps
 
 build: ## the programs, into bin/
-	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/ ./cmd/gpusched ./cmd/gpuschedd ./cmd/gpusched-job ./cmd/gpusched-accounts ./cmd/gpusched-notify ./cmd/gpusched-top ./cmd/gpusched-web ./cmd/gpusched-metrics
+	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/ ./cmd/gpusched ./cmd/gpuschedd ./cmd/gpusched-job ./cmd/gpusched-accounts ./cmd/gpusched-notify ./cmd/gpusched-top ./cmd/gpusched-mcp ./cmd/gpusched-web ./cmd/gpusched-metrics
 	CGO_ENABLED=1 go build $(GOFLAGS_NVML) -o bin/ ./cmd/gpusched-nvml
 
 stage: build

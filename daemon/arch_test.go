@@ -95,6 +95,7 @@ var rooms = map[string]room{
 	"cmd/gpusched/slurm":      {banned: impure, why: "words to words: what a script says, without the script"},
 	"cmd/gpusched-job":        {internal: []string{"units/contract", "units/launch", "units/terminal/hold"}},
 	"cmd/gpusched-notify":     {internal: []string{"units/contract"}, external: []string{"golang.org/x/sys/unix"}, why: "it runs as a user and speaks to the world; of jobs it knows nothing"},
+	"cmd/gpusched-mcp":        {internal: []string{"daemon/api", "daemon/job", "units/contract"}, external: []string{"github.com/modelcontextprotocol/go-sdk", "github.com/google/jsonschema-go"}, banned: []string{"net"}, why: "it asks the socket, and has gpusched act; it decides nothing"},
 	"cmd/gpusched-top":        {internal: []string{"cmd/gpusched-top/screen", "cmd/gpusched/term", "daemon/api", "daemon/job", "units/contract"}, external: []string{"charm.land/bubbletea/v2", "github.com/charmbracelet/colorprofile", "github.com/creack/pty", "golang.org/x/sys/unix"}, why: "the one place of the terminal library; it asks the scheduler and runs gpusched"},
 	"cmd/gpusched-top/screen": {internal: []string{"cmd/gpusched/term", "daemon/api", "daemon/job"}, banned: impure, why: "the screen is pure: its tests need no terminal, no scheduler and no clock"},
 	"cmd/gpusched-metrics":    {internal: []string{"daemon/api", "daemon/metrics"}, banned: []string{"os/exec"}, why: "it listens to the network, so it can do nothing but ask what every account may"},
@@ -120,7 +121,7 @@ var rooms = map[string]room{
 }
 
 // noCgo are the programs that must not need cgo.
-var noCgo = []string{"cmd/gpusched", "cmd/gpuschedd", "cmd/gpusched-job", "cmd/gpusched-accounts", "cmd/gpusched-notify", "cmd/gpusched-top", "cmd/gpusched-web", "cmd/gpusched-metrics"}
+var noCgo = []string{"cmd/gpusched", "cmd/gpuschedd", "cmd/gpusched-job", "cmd/gpusched-accounts", "cmd/gpusched-notify", "cmd/gpusched-mcp", "cmd/gpusched-top", "cmd/gpusched-web", "cmd/gpusched-metrics"}
 
 type listed struct {
 	ImportPath string

@@ -17,6 +17,7 @@
 //	cmd/gpusched/trial        what 'doctor --test' runs in a job on each GPU
 //	cmd/gpuschedd             the daemon: reads its flags, opens its socket and log
 //	cmd/gpusched-metrics      answers scrapes on a port, and tells dcgm-exporter who is on which GPU
+//	cmd/gpusched-mcp          the queue for an agent, by the Model Context Protocol
 //	cmd/gpusched-top          GPUs and jobs on the whole screen
 //	cmd/gpusched-top/screen   what is on it and what keys do
 //	cmd/gpusched-nvml         reads the GPUs

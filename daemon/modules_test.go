@@ -42,6 +42,17 @@ var modules = map[string]map[string]string{
 	},
 	"cmd/gpusched-accounts": {},
 	"cmd/gpusched-metrics":  {},
+	"cmd/gpusched-mcp": {
+		"github.com/modelcontextprotocol/go-sdk": "the protocol that agents speak, by those who keep it",
+		"github.com/google/jsonschema-go":        "of go-sdk: what a tool takes",
+		"github.com/segmentio/asm":               "of go-sdk",
+		"github.com/segmentio/encoding":          "of go-sdk: JSON that is read strictly",
+		"github.com/yosida95/uritemplate/v3":     "of go-sdk; never called",
+		"golang.org/x/oauth2":                    "of go-sdk; never called: it speaks over standard input",
+		"golang.org/x/sync":                      "of go-sdk",
+		"golang.org/x/sys":                       "of segmentio/asm: what the processor can do",
+		"golang.org/x/time":                      "of go-sdk; never called",
+	},
 	"cmd/gpusched-top": {
 		"charm.land/bubbletea/v2":               "the whole screen: reads keys, draws what changed, gives the terminal back",
 		"github.com/charmbracelet/colorprofile": "of bubbletea: which colours a terminal has, told and not looked for",

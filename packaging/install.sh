@@ -16,6 +16,7 @@ program gpusched-job /usr/libexec/gpusched
 program gpusched-accounts /usr/libexec/gpusched
 program gpusched-notify /usr/libexec/gpusched
 program gpusched-top /usr/libexec/gpusched
+program gpusched-mcp /usr/libexec/gpusched
 program gpusched-web /usr/libexec/gpusched
 program gpusched-metrics /usr/libexec/gpusched
 install -d -m 755 "$root/usr/sbin"

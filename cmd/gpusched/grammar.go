@@ -61,6 +61,7 @@ type grammar struct {
 	Events  eventsCmd  `cmd:"" group:"machine" usage:"[options]" help:"Tell what changes, as it changes."`
 	Health  healthCmd  `cmd:"" group:"machine" usage:"[options]" help:"Check every part of the scheduler."`
 	Metrics metricsCmd `cmd:"" group:"machine" usage:"[options]" help:"Print everything that is measured, for a monitoring system."`
+	MCP     mcpCmd     `cmd:"" name:"mcp" group:"machine" usage:"[--write]" help:"Let an agent (MCP) look at the queue; --write lets it act for you."`
 	Doctor  doctorCmd  `cmd:"" group:"machine" usage:"[--test | --report [FILE]] [options]" help:"Check the installation from your side, also by a job on each GPU."`
 	Config  configCmd  `cmd:"" group:"machine" usage:"check|show|schema|sample" help:"Check and show the settings."`
 	Aliases aliasesCmd `cmd:"" group:"machine" usage:"[list]|install|remove" help:"Other tools' names for commands, such as sbatch and squeue."`

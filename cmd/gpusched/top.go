@@ -19,18 +19,27 @@ func (c *topCmd) Run(_ context.Context, a *app) error {
 	if !a.out.TTY || !a.interactive {
 		return refuse(api.CodeUsage, "'gpusched status' and 'gpusched list' print the same once", "top needs a terminal")
 	}
-	self, err := os.Executable()
+	args, err := a.oursArgs()
 	if err != nil {
 		return err
-	}
-	args := []string{"--gpusched", self}
-	if a.own {
-		args = append(args, "--own")
 	}
 	if c.Mine {
 		args = append(args, "--mine")
 	}
 	return a.becomeOurs("gpusched-top", args)
+}
+
+// oursArgs tells a program of the package which gpusched has started it, and whose scheduler it asks.
+func (a *app) oursArgs() ([]string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"--gpusched", self}
+	if a.own {
+		args = append(args, "--own")
+	}
+	return args, nil
 }
 
 // becomeOurs runs a program of the package instead of this one. It asks the same scheduler.

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// submitIn is a job to be queued.
+type submitIn struct {
+	Command   []string       `json:"command"`
+	Directory string         `json:"directory"`
+	Array     string         `json:"array,omitempty"`
+	After     []string       `json:"after_ok,omitempty"`
+	Log       string         `json:"log,omitempty"`
+	Options   map[string]any `json:"options,omitempty"`
+}
+
+// changeIn is a change of a job, or what is to be different when it is queued again.
+type changeIn struct {
+	ID      string         `json:"id"`
+	Failed  bool           `json:"failed,omitempty"`
+	Options map[string]any `json:"options,omitempty"`
+}
+
+// manyIn names jobs.
+type manyIn struct {
+	IDs []string `json:"ids" jsonschema:"the jobs: numbers such as 12, or tasks of an array such as 7_3"`
+}
+
+func text(does string) *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", Description: does}
+}
+
+func texts(does string) *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}, Description: does}
+}
+
+func idSchema() *jsonschema.Schema {
+	return text("the job: a number such as 12, or a task of an array such as 7_3")
+}
+
+// submitTool is the tool that queues a job, or only says what would become of it.
+func (t *tools) submitTool(name, does string, readOnly bool) *mcp.Tool {
+	return &mcp.Tool{
+		Name: name, Description: does,
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: readOnly, DestructiveHint: new(false), OpenWorldHint: new(false)},
+		InputSchema: schemaOf(requestOptions, map[string]*jsonschema.Schema{
+			"command":   texts("the program and its arguments, a word each; no shell reads them"),
+			"directory": text("the directory that the job runs in, an absolute path"),
+			"array":     text("many tasks in one job, such as 0-9 or 0-99%4"),
+			"after_ok":  texts("start only after these jobs have completed"),
+			"log":       text("a file for the output, besides the journal; %j is the job's number"),
+		}, "command", "directory"),
+	}
+}
+
+// addActing adds the tools that act.
+func (t *tools) addActing(s *mcp.Server) {
+	add(s, t.submitTool("submit", "Queue a job as the user who runs this server. Answers with the job and why it waits.", false), t.submit)
+	act(s, &mcp.Tool{
+		Name: "update", Description: "Change a job that waits, or the time limit of one that runs.",
+		InputSchema: schemaOf(changeOptions, map[string]*jsonschema.Schema{"id": idSchema()}, "id", "options"),
+	}, false, t.update)
+	act(s, &mcp.Tool{
+		Name: "resubmit", Description: "Queue a job again that has ended, with changes.",
+		InputSchema: schemaOf(changeOptions, map[string]*jsonschema.Schema{
+			"id": idSchema(), "failed": {Type: "boolean", Description: "of an array, only the tasks that failed"},
+		}, "id"),
+	}, false, t.resubmit)
+	each := func(name, does string, ends bool, ask func(context.Context, string) (api.JobReply, error)) {
+		act(s, &mcp.Tool{Name: name, Description: does}, ends, func(ctx context.Context, in manyIn) (any, error) { return t.each(ctx, in.IDs, ask) })
+	}
+	each("cancel", "End jobs that wait or run.", true, func(ctx context.Context, id string) (api.JobReply, error) {
+		return t.client.Cancel(ctx, id, api.CancelRequest{})
+	})
+	each("hold", "Keep waiting jobs from starting.", false, t.client.Hold)
+	each("release", "Let held jobs start.", false, t.client.Release)
+	each("requeue", "Stop running jobs and send them to the end of the queue.", true, t.client.Requeue)
+	each("suspend", "Halt running jobs, which keep their GPUs.", true, t.client.Suspend)
+	each("resume", "Let suspended jobs go on.", false, t.client.Resume)
+}
+
+// eachOut says what became of each job.
+type eachOut struct {
+	Jobs   []api.Job `json:"jobs"`
+	Errors []string  `json:"errors,omitempty"`
+}
+
+func (t *tools) each(ctx context.Context, ids []string, ask func(context.Context, string) (api.JobReply, error)) (any, error) {
+	if len(ids) == 0 || len(ids) > mostJobs {
+		return nil, fmt.Errorf("name 1 to %d jobs", mostJobs)
+	}
+	out := eachOut{Jobs: []api.Job{}}
+	for _, id := range ids {
+		if err := checkID(id); err != nil {
+			return nil, err
+		}
+	}
+	for _, id := range ids {
+		reply, err := ask(ctx, id)
+		if err != nil {
+			out.Errors = append(out.Errors, err.Error())
+			continue
+		}
+		out.Jobs = append(out.Jobs, reply.Job)
+	}
+	if len(out.Jobs) == 0 {
+		return nil, errors.New(strings.Join(out.Errors, "; "))
+	}
+	return out, nil
+}
+
+func (t *tools) submit(ctx context.Context, in submitIn) (any, error) {
+	return t.queue(ctx, in, "--json")
+}
+func (t *tools) dryRun(ctx context.Context, in submitIn) (any, error) {
+	return t.queue(ctx, in, "--json", "--dry-run")
+}
+
+// queue has gpusched submit the command, in its directory.
+func (t *tools) queue(ctx context.Context, in submitIn, how ...string) (any, error) {
+	switch {
+	case len(in.Command) == 0 || in.Command[0] == "":
+		return nil, errors.New("command is empty: give the program and its arguments, a word each")
+	case !filepath.IsAbs(in.Directory):
+		return nil, fmt.Errorf("directory %q is not an absolute path", clean(in.Directory))
+	}
+	words, err := arguments(requestOptions, in.Options)
+	if err != nil {
+		return nil, err
+	}
+	args := append([]string{"submit"}, how...)
+	args = append(args, words...)
+	for name, value := range map[string]string{"array": in.Array, "log": in.Log, "after-ok": strings.Join(in.After, ",")} {
+		if value != "" {
+			args = append(args, "--"+name+"="+value)
+		}
+	}
+	return t.asked(ctx, in.Directory, append(append(args, "--"), in.Command...)...)
+}
+
+func (t *tools) update(ctx context.Context, in changeIn) (any, error) {
+	return t.changed(ctx, in, "update", "--json")
+}
+
+func (t *tools) resubmit(ctx context.Context, in changeIn) (any, error) {
+	how := []string{"resubmit", "--json"}
+	if in.Failed {
+		how = append(how, "--failed")
+	}
+	return t.changed(ctx, in, how...)
+}
+
+func (t *tools) changed(ctx context.Context, in changeIn, how ...string) (any, error) {
+	if err := checkID(in.ID); err != nil {
+		return nil, err
+	}
+	words, err := arguments(changeOptions, in.Options)
+	if err != nil {
+		return nil, err
+	}
+	return t.asked(ctx, "", append(append(how, words...), in.ID)...)
+}

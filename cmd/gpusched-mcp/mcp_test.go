@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/server"
+	"github.com/gpusched/gpusched/daemon/server/servertest"
+	"github.com/gpusched/gpusched/packaging/test/await"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+var (
+	update = flag.Bool("update", false, "write the golden files")
+	noon   = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	bin    string // where the programs are
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "mcp")
+	if err != nil {
+		panic(err)
+	}
+	if out, err := exec.Command("go", "build", "-o", dir, "../gpusched", ".").CombinedOutput(); err != nil {
+		panic(string(out))
+	}
+	bin = dir
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// queue is a scheduler with a running, a waiting and a failed job of the account of the test, and a
+// waiting one of another's.
+func queue() *servertest.Backend {
+	me, other := job.Owner{UID: os.Getuid(), User: "me"}, job.Owner{UID: 54321, User: "bob"}
+	one := func(id job.ID, o job.Owner, name string, state job.State) job.JobView {
+		return job.JobView{Job: job.Job{ID: id, Owner: o, Label: job.Label{Name: name}, State: state, SubmittedAt: noon, ChangedAt: noon,
+			Request: job.Request{GPUMilli: 1000}}}
+	}
+	b := &servertest.Backend{Now: noon, Payloads: map[job.ID]job.Payload{}, Unit: []job.Property{{Name: "User", Value: "me"}}}
+	b.View.Jobs = []job.JobView{
+		one(1, me, "train", job.Running), one(2, me, "next", job.Queued), one(3, other, "theirs\x1b[31m", job.Queued), one(4, me, "old", job.OutOfMemory),
+	}
+	b.View.Jobs[0].Attempt = &job.Attempt{Number: 1, PlacedAt: noon, StartedAt: noon}
+	b.View.Jobs[1].Reasons = []job.Reason{{Code: job.ReasonGPUBusy, GPU: 0, Job: 1}}
+	b.View.Jobs[3].Result = &job.Result{Outcome: job.OutOfMemory}
+	b.View.Counts = map[job.State]int{job.Running: 1, job.Queued: 2}
+	for _, j := range b.View.Jobs {
+		b.Payloads[j.ID] = job.Payload{Program: contract.Program{Argv: []string{"python", "x.py"}, EnvMode: contract.EnvClean, Dir: "/"}}
+	}
+	return b
+}
+
+// connect runs the real program about a scheduler, and speaks to it as an agent does.
+func connect(t *testing.T, b server.Backend, args ...string) *mcp.ClientSession {
+	t.Helper()
+	socket := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	s := server.New(server.Options{Backend: func(context.Context) server.Backend { return b }, Version: "1.2.3"})
+	go func() { done <- s.Serve(ctx, l); close(done) }()
+	cmd := exec.Command(filepath.Join(bin, "gpusched-mcp"), append([]string{"--gpusched", filepath.Join(bin, "gpusched")}, args...)...)
+	cmd.Env = append(os.Environ(), contract.SocketVariable+"="+socket, "LANG=C.UTF-8")
+	limited, stop := await.For(t.Context(), "gpusched-mcp", time.Minute)
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(limited, &mcp.CommandTransport{Command: cmd}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { session.Close(); stop(); cancel(); <-done })
+	return session
+}
+
+// call calls a tool, and returns its answer as text, and whether it is an error.
+func call(t *testing.T, s *mcp.ClientSession, tool string, in any) (text string, failed bool) {
+	t.Helper()
+	ctx, cancel := await.For(t.Context(), tool, time.Minute)
+	defer cancel()
+	r, err := s.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: in})
+	if err != nil {
+		return err.Error(), true
+	}
+	for _, c := range r.Content {
+		if c, ok := c.(*mcp.TextContent); ok {
+			text += c.Text
+		}
+	}
+	return text, r.IsError
+}
+
+type args = map[string]any
+
+// Invariant 1, and what the tools are: the golden has their schemas.
+func TestTools(t *testing.T) {
+	for name, words := range map[string][]string{"reading.json": nil, "writing.json": {"--write"}} {
+		s := connect(t, queue(), words...)
+		var all []*mcp.Tool
+		for tool, err := range s.Tools(t.Context(), nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, tool)
+			if words == nil && !tool.Annotations.ReadOnlyHint {
+				t.Errorf("%s acts, and nobody wanted that", tool.Name)
+			}
+		}
+		text, err := json.MarshalIndent(all, "", "\t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, string(text)+"\n")
+	}
+}
+
+func golden(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text != string(want) {
+		t.Errorf("%s is not as it was; look at the difference after 'go test ./cmd/gpusched-mcp -update':\n%s", path, text)
+	}
+}
+
+func TestReading(t *testing.T) {
+	s := connect(t, queue())
+	for _, tt := range []struct {
+		tool string
+		in   args
+		want string
+	}{
+		{"status", nil, `"running":1`}, {"gpus", nil, `"gpus"`}, {"health", nil, `"checks"`}, {"plan", nil, `"until"`},
+		{"list", args{"mine": true}, `"name":"next"`}, {"list", args{"state": []string{"running"}}, `"name":"train"`},
+		{"list", args{"name": "th*", "limit": 1}, `"theirs`}, {"show", args{"id": "1"}, `"name":"train"`},
+		{"why", args{"id": "2"}, "held by job 1"}, {"history", args{"hours": 1e6}, `"jobs"`}, {"usage", nil, `"week"`},
+		{"triage", args{"id": "4"}, "ask for more host memory"},
+		{"dry_run", args{"command": []string{"true"}, "directory": "/"}, `"unit"`},
+	} {
+		if text, failed := call(t, s, tt.tool, tt.in); failed || !strings.Contains(text, tt.want) {
+			t.Errorf("%s %v: failed %t, %s, want %s", tt.tool, tt.in, failed, text, tt.want)
+		}
+	}
+}
+
+func TestErrorsAreSentences(t *testing.T) {
+	s := connect(t, queue())
+	for _, tt := range []struct {
+		tool string
+		in   args
+		want string
+	}{
+		{"show", args{"id": "99"}, "no job 99"}, {"triage", args{"id": "1"}, "has not ended"},
+		{"why", args{"id": "1; rm -rf /"}, "is not a job"}, {"logs", args{"id": "--help"}, "is not a job"},
+		{"estimate", args{"model": "--help"}, "is not a model"}, {"list", args{"state": []string{"bogus"}}, "bogus"},
+		{"dry_run", args{"command": []string{}, "directory": "/"}, "command is empty"},
+		{"dry_run", args{"command": []string{"true"}, "directory": "here"}, "not an absolute path"},
+		{"dry_run", args{"command": []string{"true"}, "directory": "/", "options": args{"gpus": "many"}}, "many"},
+		{"dry_run", args{"command": []string{"true"}, "directory": "/", "options": args{"user": "root"}}, "user"},
+		{"dry_run", args{"command": []string{"no-such-program-here"}, "directory": "/"}, "no-such-program-here"},
+		{"submit", args{"command": []string{"true"}, "directory": "/"}, "submit"},
+		{"cancel", args{"ids": []string{"1"}}, "cancel"},
+	} {
+		if text, failed := call(t, s, tt.tool, tt.in); !failed || !strings.Contains(text, tt.want) {
+			t.Errorf("%s %v: failed %t, %s, want %s", tt.tool, tt.in, failed, text, tt.want)
+		}
+	}
+}
+
+// Invariant 3: what looks like an option, or like a shell's words, arrives as it is.
+func TestWriting(t *testing.T) {
+	b := queue()
+	s := connect(t, b, "--write")
+	odd := []string{"/bin/echo", "--json", "$(id)", "a b", "--", "-g", "8"}
+	text, failed := call(t, s, "submit", args{"command": odd, "directory": "/", "options": args{"name": "--hold", "gpus": "0", "hold": true}})
+	if failed {
+		t.Fatal(text)
+	}
+	got := b.Submissions()[0]
+	if argv := got.Payload.Argv; !slices.Equal(argv, odd) || got.Label.Name != "--hold" || !got.Request.Hold || got.Request.GPUMilli != 0 || got.Payload.Dir != "/" {
+		t.Errorf("queued %q in %q: %+v", argv, got.Payload.Dir, got.Request)
+	}
+	for _, tt := range []struct {
+		tool string
+		in   args
+		want string
+	}{
+		{"hold", args{"ids": []string{"2"}}, `"held_by"`}, {"release", args{"ids": []string{"2"}}, `"jobs"`},
+		{"update", args{"id": "2", "options": args{"time": "2h", "preemptible": false}}, `"time_limit_seconds":7200`},
+		{"cancel", args{"ids": []string{"1", "99"}}, "no job 99"},
+		{"resubmit", args{"id": "4", "options": args{"mem": "8G"}}, `"jobs"`},
+	} {
+		if text, failed := call(t, s, tt.tool, tt.in); failed || !strings.Contains(text, tt.want) {
+			t.Errorf("%s %v: failed %t, %s, want %s", tt.tool, tt.in, failed, text, tt.want)
+		}
+	}
+	var kinds []job.CommandKind
+	for _, d := range b.Commands() {
+		kinds = append(kinds, d.Command.Kind)
+	}
+	if want := []job.CommandKind{job.CommandHold, job.CommandRelease, job.CommandUpdate, job.CommandCancel}; !slices.Equal(kinds, want) {
+		t.Errorf("asked for %v, want %v", kinds, want)
+	}
+}
+
+// Invariant 4.
+func TestTextIsBounded(t *testing.T) {
+	if got := clean("a\x1b[31mb\u202ec\r\n\td\x00"); got != "a[31mbc\n\td" {
+		t.Errorf("got %q", got)
+	}
+	if got, cut := lastOf(strings.Repeat("line\n", 10), 12); got != "line\nline\n" || !cut {
+		t.Errorf("got %q, %t", got, cut)
+	}
+	b := limitedBuffer{most: 5}
+	for range 3 {
+		if n, err := b.Write([]byte("abc")); n != 3 || err != nil {
+			t.Errorf("%d %v", n, err)
+		}
+	}
+	if b.String() != "abcab" || !b.lost {
+		t.Errorf("kept %q, lost %t", b.String(), b.lost)
+	}
+}

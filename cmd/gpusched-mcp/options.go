@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// option is one option of a command, as the tags of a request name it (invariant 2).
+type option struct {
+	name, help string
+	flag       bool // it has no value
+	negatable  bool // and can be taken back
+}
+
+// optionsOf reads the options off the fields of request types.
+func optionsOf(types ...reflect.Type) (list []option) {
+	for _, t := range types {
+		for i := range t.NumField() {
+			f := t.Field(i)
+			name := f.Tag.Get("name")
+			if name == "" {
+				continue
+			}
+			kind := f.Type
+			if kind.Kind() == reflect.Pointer {
+				kind = kind.Elem()
+			}
+			_, negatable := f.Tag.Lookup("negatable")
+			list = append(list, option{name, f.Tag.Get("help"), kind.Kind() == reflect.Bool, negatable})
+		}
+	}
+	slices.SortFunc(list, func(a, b option) int { return strings.Compare(a.name, b.name) })
+	return list
+}
+
+var (
+	requestOptions = optionsOf(reflect.TypeFor[job.Request](), reflect.TypeFor[job.Label]())
+	changeOptions  = optionsOf(reflect.TypeFor[job.Change]())
+)
+
+// schemaOf is the schema of options together with other properties.
+func schemaOf(list []option, other map[string]*jsonschema.Schema, required ...string) *jsonschema.Schema {
+	options := map[string]*jsonschema.Schema{}
+	for _, o := range list {
+		kind := "string"
+		if o.flag {
+			kind = "boolean"
+		}
+		options[o.name] = &jsonschema.Schema{Type: kind, Description: o.help}
+	}
+	closed := func() *jsonschema.Schema { return &jsonschema.Schema{Not: &jsonschema.Schema{}} }
+	all := map[string]*jsonschema.Schema{"options": {
+		Type: "object", Properties: options, AdditionalProperties: closed(),
+		Description: "As for the command line; values are text, such as \"2\", \"20G\" or \"1h30m\".",
+	}}
+	for name, s := range other {
+		all[name] = s
+	}
+	return &jsonschema.Schema{Type: "object", Properties: all, Required: required, AdditionalProperties: closed()}
+}
+
+// arguments are the options of a call as words of a command line, each with its value in one word
+// (invariant 3).
+func arguments(list []option, given map[string]any) (words []string, err error) {
+	for _, o := range list {
+		v, ok := given[o.name]
+		if !ok {
+			continue
+		}
+		switch v := v.(type) {
+		case bool:
+			if !o.flag {
+				return nil, fmt.Errorf("%s wants a value, not %t", o.name, v)
+			}
+			if v {
+				words = append(words, "--"+o.name)
+			} else if o.negatable {
+				words = append(words, "--no-"+o.name)
+			}
+		case string:
+			if o.flag {
+				return nil, fmt.Errorf("%s is true or false, not %q", o.name, v)
+			}
+			words = append(words, "--"+o.name+"="+v)
+		default:
+			return nil, fmt.Errorf("%s wants text, not %v", o.name, v)
+		}
+	}
+	return words, nil
+}

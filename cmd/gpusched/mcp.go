@@ -1,0 +1,19 @@
+package main
+
+import "context"
+
+// mcpCmd becomes gpusched-mcp, which speaks to an agent.
+type mcpCmd struct {
+	Write bool `name:"write" help:"Also have tools that queue, change and cancel jobs, as you. Without it nothing can be changed."`
+}
+
+func (c *mcpCmd) Run(_ context.Context, a *app) error {
+	args, err := a.oursArgs()
+	if err != nil {
+		return err
+	}
+	if c.Write {
+		args = append(args, "--write")
+	}
+	return a.becomeOurs("gpusched-mcp", args)
+}
