@@ -42,7 +42,7 @@ func jobPageOf(host string, r api.JobReply) jobPage {
 	v := jobViewOf(j)
 	add("User", sentence(j.User))
 	add("State", sentence(string(j.State)))
-	add("Asks", sentence(v.Asks))
+	add("Asks for", sentence(v.Asks))
 	add("Priority", sentence(v.Priority))
 	add("Time limit", sentence(v.Limit))
 	add("GPUs", sentence(v.GPUs))

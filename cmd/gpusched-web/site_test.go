@@ -167,7 +167,7 @@ func TestSchedulerGoes(t *testing.T) {
 	}
 	stop()
 	text := next("overview")
-	if !strings.Contains(text, "cannot be reached") || !strings.Contains(text, "What is shown is of") || !strings.Contains(text, "DEGRADED") {
+	if !strings.Contains(text, "cannot be reached") || !strings.Contains(text, "Last updated at") || !strings.Contains(text, "DEGRADED") {
 		t.Errorf("got %s", text)
 	}
 	status, _, text := get(t, web.URL+"/")
@@ -180,7 +180,7 @@ func TestSchedulerGoes(t *testing.T) {
 func TestNoScheduler(t *testing.T) {
 	web := page(t, t.TempDir()+"/none", 10*time.Millisecond)
 	status, _, text := get(t, web.URL+"/")
-	if status != 200 || !strings.Contains(text, "there is no such socket") || strings.Contains(text, "What is shown") {
+	if status != 200 || !strings.Contains(text, "there is no such socket") || strings.Contains(text, "Last updated") {
 		t.Errorf("%d %s", status, text)
 	}
 }

@@ -117,10 +117,10 @@ func countsOf(counts map[string]int) (list []countView) {
 // promisedOf says what jobs have of what is counted besides GPUs.
 func promisedOf(h *job.HostView) (list []string) {
 	if h.MemBytes > 0 {
-		list = append(list, job.FormatSize(h.PromisedMem)+" of "+job.FormatSize(h.MemBytes)+" host memory")
+		list = append(list, job.FormatSize(h.PromisedMem)+" of "+job.FormatSize(h.MemBytes)+" host memory promised")
 	}
 	if h.CPUs > 0 {
-		list = append(list, fmt.Sprintf("%d of %v", h.PromisedCPUs, job.CPUs(h.CPUs)))
+		list = append(list, fmt.Sprintf("%d of %v promised", h.PromisedCPUs, job.CPUs(h.CPUs)))
 	}
 	return list
 }

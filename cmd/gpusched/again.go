@@ -16,8 +16,8 @@ import (
 
 // againFlags show a screen again and again.
 type againFlags struct {
-	Watch    bool          `name:"watch" group:"output" help:"Show it again and again on the whole terminal until Ctrl-C."`
-	Interval time.Duration `name:"interval" group:"output" placeholder:"TIME" type:"span" help:"How long between two looks of --watch. Default: 2s."`
+	Watch    bool          `name:"watch" group:"output" help:"Keep the answer up to date on the whole terminal until Ctrl-C."`
+	Interval time.Duration `name:"interval" group:"output" placeholder:"TIME" type:"span" help:"With --watch: time between two updates. Default: 2s."`
 }
 
 // lookEvery is how long between two looks where it is not said.
@@ -27,7 +27,7 @@ const lookEvery = 2 * time.Second
 func (f againFlags) again(ctx context.Context, a *app, o outputFlags, show func() error) error {
 	switch {
 	case !f.Watch && f.Interval > 0:
-		return usagef("--interval is how long between two looks of --watch: add --watch")
+		return usagef("--interval is the time between two updates of --watch: add --watch")
 	case !f.Watch:
 		return show()
 	case !o.isTable():

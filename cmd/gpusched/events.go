@@ -53,7 +53,7 @@ func (c *eventsCmd) Run(ctx context.Context, a *app) error {
 		return writeJSON(a.out.W, eventsDoc{api.Schema, list}, "  ")
 	}
 	if len(list) == 0 && form == "table" {
-		a.note("nothing is kept of that; -f waits for what comes")
+		a.note("no such event is kept; -f waits for new ones")
 	}
 	for i := range list {
 		if err := a.writeEvent(&list[i], form); err != nil {

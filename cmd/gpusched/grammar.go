@@ -56,9 +56,9 @@ type grammar struct {
 	GPU     gpuCmd     `cmd:"" name:"gpu" group:"machine" usage:"pause|resume|drain|undrain INDEX..." help:"Keep jobs off a GPU, or let them back (administrators)."`
 	Reserve reserveCmd `cmd:"" group:"machine" usage:"make|list|cancel" help:"Keep GPUs for some users over a time (administrators)."`
 	Daemon  daemonCmd  `cmd:"" group:"machine" usage:"drain|resume" help:"Let no job start, or let jobs start again (administrators)."`
-	Report  reportCmd  `cmd:"" group:"machine" usage:"[options]" help:"Say what jobs took of the machine, by user, GPU, time and more."`
+	Report  reportCmd  `cmd:"" group:"machine" usage:"[options]" help:"Report what jobs used of the machine, by user, GPU, time and more."`
 	Usage   usageCmd   `cmd:"" group:"machine" usage:"[options] [USER]" help:"Say what you have used, and what is left of your quotas."`
-	Events  eventsCmd  `cmd:"" group:"machine" usage:"[options]" help:"Tell what changes, as it changes."`
+	Events  eventsCmd  `cmd:"" group:"machine" usage:"[options]" help:"Show what has changed; with -f, what changes as it happens."`
 	Health  healthCmd  `cmd:"" group:"machine" usage:"[options]" help:"Check every part of the scheduler."`
 	Metrics metricsCmd `cmd:"" group:"machine" usage:"[options]" help:"Print everything that is measured, for a monitoring system."`
 	MCP     mcpCmd     `cmd:"" name:"mcp" group:"machine" usage:"[--write]" help:"Let an agent (MCP) look at the queue; --write lets it act for you."`

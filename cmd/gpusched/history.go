@@ -16,7 +16,7 @@ type historyCmd struct {
 	pastWindow
 	User     string   `name:"user" short:"u" placeholder:"USER" xor:"who" help:"Only jobs of this account."`
 	Mine     bool     `name:"mine" xor:"who" help:"Only your own jobs."`
-	State    []string `name:"state" short:"s" placeholder:"STATE" help:"Only jobs that ended so: completed, failed, cancelled, timed-out, out-of-memory, gpu-out-of-memory or lost. May be repeated."`
+	State    []string `name:"state" short:"s" placeholder:"STATE" help:"Only jobs that ended in this state: completed, failed, cancelled, timed-out, out-of-memory, gpu-out-of-memory or lost. May be repeated."`
 	Name     string   `name:"name" placeholder:"NAME" help:"Only jobs of this name."`
 	Tag      string   `name:"tag" placeholder:"KEY[=VALUE]" help:"Only jobs with this tag, or with any value of it."`
 	Last     int      `name:"last" short:"n" placeholder:"COUNT" help:"Only the last so many of them; 0 is all. Default: 25 in a table where neither a time nor a job is named, else all."`

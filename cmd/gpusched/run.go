@@ -78,7 +78,7 @@ func newParser(g any, out io.Writer, done func(int)) (*kong.Kong, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build the command line: %w", err)
 	}
-	k.Model.HelpFlag.Help = "Show what people use, on one screen."
+	k.Model.HelpFlag.Help = "Show the most used commands or options, on one screen."
 	manual.Describe(k.Model.Node)
 	return k, nil
 }

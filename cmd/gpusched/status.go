@@ -116,14 +116,14 @@ func endedLine(t *api.Totals, detailed bool) string {
 		}
 		each.add(n > 0, "%d %s", n, state)
 	}
-	text := fmt.Sprintf("%d since it is up", ended)
+	text := fmt.Sprintf("%d since the start", ended)
 	switch {
 	case detailed && len(each) > 0:
 		text += " (" + strings.Join(each, ", ") + ")"
 	case bad > 0:
 		text += fmt.Sprintf(", %d of them failed", bad)
 	}
-	return text + fmt.Sprintf("; %d submitted ever", t.Submitted)
+	return text + fmt.Sprintf("; %d ever submitted", t.Submitted)
 }
 
 // promisedLine says what jobs have of what is counted besides GPUs.

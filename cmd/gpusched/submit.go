@@ -19,7 +19,7 @@ type submitCmd struct {
 
 	DryRun  bool `name:"dry-run" group:"self" help:"Queue nothing; say where the job would go, or why it would wait, and what it asks."`
 	Verbose bool `name:"verbose" short:"v" group:"self" help:"With --dry-run: also show the systemd unit that the job would be."`
-	Wait    bool `name:"wait" group:"self" help:"Wait until the job has ended and exit as it did, showing what it prints (but of an array, and with -q or -o)."`
+	Wait    bool `name:"wait" group:"self" help:"Wait until the job has ended and exit as it did, showing what it prints (not for an array, nor with -q or -o)."`
 	Quiet   bool `name:"quiet" short:"q" group:"self" help:"Print the job's number only."`
 	outputFlags
 }

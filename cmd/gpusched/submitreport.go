@@ -106,7 +106,7 @@ func (c *submitCmd) writePlan(t *term.Terminal, reply api.SubmitReply) {
 	default:
 		t.Printf("the job would start now\n")
 	}
-	t.Printf("it asks %s\n", term.Clean(asks(j)))
+	t.Printf("it asks for %s\n", term.Clean(asks(j)))
 	if len(reply.Unit) == 0 {
 		return
 	}

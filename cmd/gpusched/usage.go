@@ -76,9 +76,9 @@ func shareSentence(u api.UsageReply) string {
 	case due > 99.5:
 		return counts + ": nobody else has jobs."
 	case used > due*1.1:
-		return counts + ".\nJobs of those who used less go first."
+		return counts + ".\nJobs of users who used less go first."
 	case used < due*0.9:
-		return counts + ".\nJobs go before those of who used more."
+		return counts + ".\nJobs of this user go before those of users who used more."
 	}
 	return counts + "."
 }

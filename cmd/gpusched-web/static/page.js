@@ -37,7 +37,7 @@
       e.textContent = pad(t.getHours()) + ':' + pad(t.getMinutes());
     }
     for (const e of where.querySelectorAll('title[data-from]')) {
-      const until = e.dataset.until ? clock(new Date(e.dataset.until), now) : 'an end that nobody knows';
+      const until = e.dataset.until ? clock(new Date(e.dataset.until), now) : 'an unknown end';
       e.textContent = `${e.dataset.text}, ${clock(new Date(e.dataset.from), now)} to ${until}`;
     }
   };
@@ -67,7 +67,7 @@
   });
   source.addEventListener('open', () => { link.hidden = true; });
   source.addEventListener('error', () => {
-    link.textContent = 'The connection is lost; what is shown is of before.';
+    link.textContent = 'Connection lost. This page shows the last state that arrived.';
     link.hidden = false;
   });
 })();

@@ -60,7 +60,7 @@ var OtherOptions = []Habit{
 	of("--open-mode", "--log-truncate", "a log is appended to without it"),
 	of("--mail-type", "--notify end,fail", ""),
 	of("--mail-user", "--notify-to ADDRESS", "together with --notify"),
-	of("--export", "--set-env K=V", "a job has your environment; --env clean for none of it"),
+	of("--export", "--set-env K=V", "jobs get your environment anyway; --env clean gives a minimal one"),
 	of("--conda-env --env-name", "--conda ENV", ""),
 	of("--env-setup-cmd --prolog", "--setup CMD", ""),
 	of("--wrap --cmd", "", "the command comes last, as in gpusched submit -- sh -c '…'"),
