@@ -40,5 +40,8 @@ func (d *Daemon) Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) erro
 // Entitlement says what a user has, has used and may have.
 func (d *Daemon) Entitlement(ctx context.Context, uid int) (s job.Entitlement, err error) {
 	err = d.ask(ctx, func(c *core.Core, now time.Time) { s = c.Entitlement(uid, now) })
+	if err == nil {
+		err = d.commit.settled(ctx)
+	}
 	return s, err
 }

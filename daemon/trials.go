@@ -30,6 +30,9 @@ func (d *Daemon) Explain(ctx context.Context, id job.ID, person int, tries bool)
 			trial = c.Trial(id, now)
 		}
 	})
+	if err == nil {
+		err = d.commit.settled(ctx)
+	}
 	if err != nil || trial == nil {
 		return out, err
 	}

@@ -33,6 +33,7 @@ func serve(ctx context.Context, l net.Listener, client *api.Client) error {
 		WriteTimeout: replyTime, IdleTimeout: idleTime, DisableGeneralOptionsHandler: true,
 		ErrorLog: log.New(io.Discard, "", 0), // clients that break off
 	}
+	s.SetKeepAlivesEnabled(false) // nobody keeps a place by not asking again
 	broken := make(chan error, 1)
 	go func() { broken <- s.Serve(&bounded{Listener: l, free: make(chan struct{}, maxConnections)}) }()
 	select {

@@ -32,7 +32,6 @@ type command struct {
 
 // open begins a command and returns the first that is to be said of it.
 func (c *command) open(o screen.Open, send func(tea.Msg)) tea.Msg {
-	c.close()
 	args := o.Args
 	if c.own {
 		args = append([]string{"--user"}, args...)
@@ -40,16 +39,36 @@ func (c *command) open(o screen.Open, send func(tea.Msg)) tea.Msg {
 	cmd := exec.Command(c.program, args...)
 	cmd.Env = append(cmd.Env, c.environ...)
 	cmd.Env = append(cmd.Env, "NO_COLOR=1", "COLUMNS="+strconv.Itoa(o.Width))
-	file, err := pty.StartWithSize(cmd, sizeOf(o.Width, o.Height))
+	file, err := c.start(cmd, sizeOf(o.Width, o.Height))
 	if err != nil {
 		return screen.Printed{Pane: o.Pane, Lines: []string{"it could not be run: " + err.Error()}, Ended: true}
 	}
-	c.mu.Lock()
-	c.cmd, c.file = cmd, file
-	c.mu.Unlock()
 	c.pass(o.Pane, file, send)
 	_ = cmd.Wait()
+	c.forget(cmd)
 	return screen.Printed{Pane: o.Pane, Ended: true}
+}
+
+// start begins the command that close ends.
+func (c *command) start(cmd *exec.Cmd, size *pty.Winsize) (*os.File, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.end()
+	file, err := pty.StartWithSize(cmd, size)
+	if err == nil {
+		c.cmd, c.file = cmd, file
+	}
+	return file, err
+}
+
+// forget leaves a command alone that has ended: its number may be another's by now.
+func (c *command) forget(cmd *exec.Cmd) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cmd == cmd {
+		_ = c.file.Close()
+		c.cmd, c.file = nil, nil
+	}
 }
 
 func sizeOf(width, height int) *pty.Winsize {
@@ -69,6 +88,11 @@ func (c *command) resize(width, height int) {
 func (c *command) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.end()
+}
+
+// end is close; the caller has the lock.
+func (c *command) end() {
 	if c.cmd != nil {
 		_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGTERM)
 		_ = c.file.Close()

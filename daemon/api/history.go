@@ -56,7 +56,7 @@ type HistoryQuery struct {
 	Tag          string // with this tag, KEY=VALUE, or KEY whatever its value
 	Newest       bool   // the newest end first; else the oldest
 	Attempts     bool   // a row for each attempt
-	Limit        int    // jobs in one answer, 1000 at most and where it is 0
+	Limit        int    // jobs in one answer, 1000 at most (50 with Attempts) and where it is 0
 	After        string // the Next of the answer before
 }
 

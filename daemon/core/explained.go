@@ -16,6 +16,7 @@ func (c *Core) Explained(id job.ID, now time.Time) (out job.Explained, waits boo
 	if !c.planning.Has(id) || !c.systemd.listed() {
 		return out, false
 	}
+	c.placements(now) // other views of the queue forget for which jobs GPUs are kept
 	kept := c.planning.Kept()
 	list, all := c.planning.Ahead(c.snapshot(now), c.planning.Queue, id, maxAhead)
 	out.More = all - len(list)

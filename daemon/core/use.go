@@ -103,6 +103,9 @@ func (b *gpuBook) gatherUses() {
 	}
 }
 
+// recordEvery is how much of what a job took over time a crash may lose.
+const recordEvery = 10 * time.Minute
+
 // recordUse notes what a job uses of a GPU.
 func (b *gpuBook) recordUse(p *gpuUse, d *device, span time.Duration) {
 	u, before := p.use, p.use.UsedBytes
@@ -122,6 +125,9 @@ func (b *gpuBook) recordUse(p *gpuUse, d *device, span time.Duration) {
 		return
 	}
 	p.countUse(d, before)
+	if was := &p.ref.Use; max(u.Metered-was.Metered, u.MemSeen-was.MemSeen) > recordEvery {
+		b.addFinding(useFound{p.l})
+	}
 	// Nobody can say for whom a GPU computes that several jobs have.
 	moved := u.UsedBytes != before && before >= 0
 	u.Computing = there && (d.UtilGPUPercent != 0 || u.UsedBytes < 0 || moved)

@@ -81,6 +81,10 @@ func (c *Core) hostView() job.HostView {
 // gets these alone; one for the first that wait is not given the others, but their
 // number.
 func (c *Core) selected(q *job.Query, now time.Time) (list []*trackedJob, beyond int) {
+	lives := func(s job.State) bool { return !s.Terminal() }
+	if q.IDs == nil && len(q.States) > 0 && !slices.ContainsFunc(q.States, lives) {
+		return nil, 0 // what has ended is not here, and the queue need not be ordered for that
+	}
 	var ids, queue []job.ID
 	switch {
 	case q.IDs != nil:

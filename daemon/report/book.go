@@ -15,6 +15,9 @@ import (
 // maxRows bounds the rows of a report (invariant 5).
 const maxRows = 5000
 
+// maxValues bounds the run times and waits that all rows keep for their medians: 8 bytes each.
+const maxValues = 10_000_000
+
 // ErrTooMany says that there would be more.
 var ErrTooMany = fmt.Errorf("the report would have more than %d rows", maxRows)
 
@@ -69,10 +72,11 @@ type Query struct {
 
 // Book counts runs.
 type Book struct {
-	q     Query
-	spans []span // periods, or the whole window
-	rows  map[string]*Row
-	Total *Row
+	q      Query
+	spans  []span // periods, or the whole window
+	rows   map[string]*Row
+	values int // of the rows
+	Total  *Row
 }
 
 // NewBook makes an empty one. A window that ends later than now ends now.
@@ -158,7 +162,11 @@ func (b *Book) addTo(r *job.Run, s span, only *job.Allocation, keys ...string) e
 		row = &Row{Keys: keys}
 		b.rows[name] = row
 	}
+	had := row.values()
 	row.add(r, s, only, b.q.Now)
+	if b.values += row.values() - had; b.values > maxValues {
+		return fmt.Errorf("%w, or keep more than %d times of single runs", ErrTooMany, maxValues)
+	}
 	return nil
 }
 

@@ -135,6 +135,11 @@ func TestUnknownIsNotZero(t *testing.T) {
 	if total.CPU.Percent() != nil || total.Mem.Percent() != nil || total.Time.Percent() != nil || *total.GPU.Percent() != 100 {
 		t.Errorf("%+v", total.Efficiency)
 	}
+	part := ran(1, 2, 4) // two hours, of which one was metered
+	part.Attempt.GPUs[0].Use.Metered = time.Hour
+	if w := counted(t, Query{From: hour(1), To: hour(5)}, part).Total; !near(w.JoulesKnown, 3600) || !near(w.GPUSeconds, 7200) {
+		t.Errorf("%+v", w)
+	}
 	both := counted(t, Query{From: hour(1), To: hour(5)}, old, ran(2, 2, 3)).Total
 	if !near(both.Joules, 3600) || !near(both.JoulesKnown, 3600) || len(both.Waits) != 1 || both.PeakBusy != 90 {
 		t.Errorf("%+v", both)

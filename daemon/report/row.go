@@ -111,13 +111,16 @@ func (w *Row) add(r *job.Run, s span, only *job.Allocation, now time.Time) {
 	w.addHost(r, a.Ran(now), part*share, seconds*share)
 	for i := range a.GPUs {
 		if g := &a.GPUs[i]; only == nil || only == g {
-			w.addUse(g, r, part, seconds)
+			w.addUse(g, r, part, seconds, a.Ran(now).Seconds())
 		}
 	}
 }
 
+// values is how many single times the row keeps.
+func (w *Row) values() int { return len(w.Waits) + len(w.Runs) }
+
 // addUse counts one GPU of a run.
-func (w *Row) addUse(g *job.Allocation, r *job.Run, part, seconds float64) {
+func (w *Row) addUse(g *job.Allocation, r *job.Run, part, seconds, ran float64) {
 	held := seconds * float64(g.Share()) / job.WholeGPU
 	w.GPUSeconds += held
 	if mean := g.Use.MeanBytes(); mean >= 0 {
@@ -126,7 +129,9 @@ func (w *Row) addUse(g *job.Allocation, r *job.Run, part, seconds float64) {
 	}
 	if joules := g.Use.Joules(); joules >= 0 {
 		w.Joules += joules * part
-		w.JoulesKnown += held
+		if ran > 0 { // it was metered for a part of the time only where figures were missing
+			w.JoulesKnown += held * min(1, g.Use.Metered.Seconds()/ran)
+		}
 	}
 	if busy := g.Use.PeakPercent(); busy >= 0 {
 		w.PeakBusy, w.BusyKnown = max(w.PeakBusy, busy), true

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"reflect"
 	"strings"
@@ -15,8 +16,9 @@ import (
 func TestParseChoice(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for query, want := range map[string]job.Choice{
-		"":                         {},
-		"state=failed,lost&name=x": {States: []job.State{job.Failed, job.Lost}, Name: "x"},
+		"":                            {},
+		"state=failed,lost&name=x":    {States: []job.State{job.Failed, job.Lost}, Name: "x"},
+		"state=lost,lost,failed,lost": {States: []job.State{job.Lost, job.Failed}}, // each is looked for in every job
 		"like=a*&tag=k%3Dv%3D1&tag=b%3D&since=2026-03-01T12:00:00Z": {
 			Like: "a*", Tags: map[string]string{"k": "v=1", "b": ""}, Since: at,
 		},
@@ -26,7 +28,12 @@ func TestParseChoice(t *testing.T) {
 			t.Errorf("%q: %+v, %v", query, got, err)
 		}
 	}
+	many := ""
+	for i := range job.MaxTags + 1 {
+		many += fmt.Sprintf("&tag=k%d%%3D", i)
+	}
 	for query, want := range map[string]string{
+		"like=" + strings.Repeat("*", maxPattern+1): "a pattern of 257 bytes is too long", many: "no job has 17 tags",
 		"state=failed,": `unknown state ""`, "state=odd": `unknown state "odd"`, "tag=k": `"k" is not a tag`, "tag=%3Dv": `is not a tag`, "since=2h": `"2h" is not a time`,
 	} {
 		words, _ := url.ParseQuery(query)

@@ -26,9 +26,11 @@ func (s *Server) history(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.reportTurn(r); err != nil {
+	leave, err := s.reportTurn(r)
+	if err != nil {
 		return nil, err
 	}
+	defer leave()
 	ctx, cancel := context.WithTimeout(r.Context(), historyTime)
 	defer cancel()
 	past, err := s.backend(ctx).Past(ctx, q)

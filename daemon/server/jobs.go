@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -75,15 +76,23 @@ func (s *Server) parseQuery(r *request) (q job.Query, err error) {
 	return q, err
 }
 
+// maxPattern bounds a pattern for names, which is compared with the name of every job.
+const maxPattern = 2 * job.MaxNameBytes
+
 // parseChoice reads what the jobs of a listing have to be like.
 func parseChoice(words url.Values) (c job.Choice, err error) {
 	c.Name, c.Like = words.Get("name"), words.Get("like")
+	if len(c.Like) > maxPattern {
+		return c, usagef("a pattern of %d bytes is too long: no name has more than %d", len(c.Like), job.MaxNameBytes)
+	}
 	if text := words.Get("state"); text != "" {
 		for word := range strings.SplitSeq(text, ",") {
 			if !job.State(word).Valid() {
 				return c, unknownWord("state", word, stateNames())
 			}
-			c.States = append(c.States, job.State(word))
+			if !slices.Contains(c.States, job.State(word)) {
+				c.States = append(c.States, job.State(word))
+			}
 		}
 	}
 	for _, word := range words["tag"] {
@@ -95,6 +104,9 @@ func parseChoice(words url.Values) (c job.Choice, err error) {
 			c.Tags = map[string]string{}
 		}
 		c.Tags[key] = value
+	}
+	if len(c.Tags) > job.MaxTags {
+		return c, usagef("no job has %d tags: the most is %d", len(c.Tags), job.MaxTags)
 	}
 	if text := words.Get("since"); text != "" {
 		if c.Since, err = time.Parse(time.RFC3339Nano, text); err != nil {
@@ -178,6 +190,9 @@ func (s *Server) show(r *request) (any, error) {
 		}
 	}
 	if r.URL.Query().Get("why") == "1" && v.State == job.Queued {
+		if err := s.turn(r, &s.listings, maxListings); err != nil {
+			return nil, err
+		}
 		if reply.Queue, err = s.explained(r, &v); err != nil {
 			return nil, err
 		}

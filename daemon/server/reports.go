@@ -21,19 +21,19 @@ const (
 )
 
 // reportTurn waits for a turn at what reads much of the state file: the user's own first,
-// so that one who asks for many keeps no place that others need.
-func (s *Server) reportTurn(r *request) error {
+// so that one who asks for many keeps no place that others need. The place among all is left
+// when the answer is made: who reads it slowly holds up nobody.
+func (s *Server) reportTurn(r *request) (leave func(), err error) {
 	if err := s.turn(r, &s.reports, maxReports); err != nil {
-		return err
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), turnTime)
 	defer cancel()
-	leave, err := s.allReports.Enter(ctx, struct{}{}, maxReportsEver)
+	leave, err = s.allReports.Enter(ctx, struct{}{}, maxReportsEver)
 	if err != nil {
-		return s.later(r, time.Second, errTooMany("reports"))
+		return nil, s.later(r, time.Second, errTooMany("reports"))
 	}
-	r.leave = append(r.leave, leave)
-	return nil
+	return leave, nil
 }
 
 // tooLong says so where that is what the error is about.
@@ -82,13 +82,15 @@ func (s *Server) report(r *request) (any, error) {
 
 // count has the books count the runs, in the user's turn and in the time that there is.
 func (s *Server) count(r *request, q job.RunQuery, books ...*report.Book) error {
-	if err := s.reportTurn(r); err != nil {
+	leave, err := s.reportTurn(r)
+	if err != nil {
 		return err
 	}
+	defer leave()
 	ctx, cancel := context.WithTimeout(r.Context(), historyTime)
 	defer cancel()
 	names := s.namer()
-	err := s.backend(ctx).Runs(ctx, q, func(run *job.Run) error {
+	err = s.backend(ctx).Runs(ctx, q, func(run *job.Run) error {
 		if run.Owner.User == strconv.Itoa(run.Owner.UID) {
 			run.Owner.User = names.name(run.Owner.UID)
 		}

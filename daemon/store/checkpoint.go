@@ -26,9 +26,10 @@ func pagesOf(records []job.Record) int {
 // checkpoint writes the log's pages into the file, so that the log begins anew. It
 // is an optimisation: what is in the log is durable there.
 func (s *Store) checkpoint(ctx context.Context) error {
-	_, err := s.write.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)")
-	if err == nil {
-		s.dirty = 0
+	var busy, pages, done int
+	err := s.write.QueryRowContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &pages, &done)
+	if err == nil && pages == done {
+		s.dirty = 0 // else somebody reads an older state: the next commit tries again
 	}
 	return err
 }

@@ -56,8 +56,12 @@ func (s *Store) pastJobs(ctx context.Context, q job.PastQuery) (past job.Past, e
 
 // pageOf is how many jobs an answer has at most.
 func pageOf(q *job.PastQuery) int {
-	if q.Limit <= 0 || q.Limit > job.MaxPast {
-		return job.MaxPast
+	most := job.MaxPast
+	if q.Attempts { // a job may have keepAttempts of them, each with all of the job
+		most /= 20
+	}
+	if q.Limit <= 0 || q.Limit > most {
+		return most
 	}
 	return q.Limit
 }

@@ -75,6 +75,18 @@ func TestPagesOfTheHistory(t *testing.T) {
 	}
 }
 
+// With attempts an answer has fewer jobs: each may have a hundred, and each attempt is as large as a job.
+func TestPagesWithAttemptsAreShort(t *testing.T) {
+	for limit, want := range map[int]int{0: 50, 10: 10, 50: 50, 51: 50, 1000: 50} {
+		if got := pageOf(&job.PastQuery{Limit: limit, Attempts: true}); got != want {
+			t.Errorf("%d at once for %d", got, limit)
+		}
+	}
+	if got := pageOf(&job.PastQuery{Limit: 5000}); got != job.MaxPast {
+		t.Errorf("%d at once", got)
+	}
+}
+
 func TestHistoryIsFiltered(t *testing.T) {
 	s := openNew(t)
 	pastJobs(t, s, 12)

@@ -87,6 +87,9 @@ func name(g *api.GPUPlan) string { return "GPU " + strconv.Itoa(g.Index) }
 
 // at is the column of a moment, which may be outside.
 func (p *Picture) at(t time.Time, columns int) int {
+	if t.Before(p.From) {
+		return -1 // however long ago: years times columns are more than a number holds
+	}
 	return int(int64(t.Sub(p.From)) * int64(columns) / int64(p.Until.Sub(p.From)))
 }
 

@@ -103,6 +103,17 @@ func TestPictureFits(t *testing.T) {
 	}
 }
 
+// TestLongAgo: a job that has run for years is in the picture.
+func TestLongAgo(t *testing.T) {
+	p := Picture{Width: 250, ASCII: true, From: noon, Until: noon.Add(time.Hour), Paint: func(_ term.Style, text string) string { return text }}
+	for _, years := range []time.Duration{0, 1, 2, 100} {
+		lines := p.Draw([]api.GPUPlan{{Spans: []api.Span{{Kind: job.StayRunning, Job: 1, Called: "1", Milli: 1000, From: noon.Add(-years * 8766 * time.Hour), Until: noon.Add(30 * time.Minute)}}}})
+		if !strings.Contains(strings.Join(lines, "\n"), "=1=====") {
+			t.Errorf("after %d years: %q", years, lines)
+		}
+	}
+}
+
 // TestAxisBySeason: a day that has an hour more or less keeps its ticks on round hours.
 func TestAxisBySeason(t *testing.T) {
 	zone, err := time.LoadLocation("Europe/Berlin")
