@@ -32,7 +32,7 @@ func TestTop(t *testing.T) {
 
 	id := submit(t, "alice", "-g 1 -t 2h -n größe-模型 -- sh -c 'while :; do echo one more line; sleep 1; done'")
 	sh(t, "alice", "TERM=xterm-256color tmux -L top new-session -d -s a -x 80 -y 24 'gpusched top; echo left with $?; cat'")
-	row := fmt.Sprintf(`(?m)^ +%d alice +größe-模型 running +0 +\d+s +\S+`, id)
+	row := fmt.Sprintf(`(?m)^ *%d alice +größe-模型 running +0 +\d+s +\S+`, id)
 	pane := shows("a", row)
 	for _, part := range []string{`you: 1 running on 1 GPU`, `(?m)^  0 A100-SXM4 .* 0/80G +\d+C +\d+W ` + fmt.Sprint(id) + ` alice$`, `(?m)^  3 A100-SXM4 `} {
 		if !regexp.MustCompile(part).MatchString(pane) {
@@ -58,7 +58,7 @@ func TestTop(t *testing.T) {
 	shows("a", `GPU 0 was not paused: only administrators may do this`)
 	tmux("resize-window -t a -x 40 -y 10")
 	shows("a", `(?m)^GPU UTIL MEMORY   USED/OF JOBS`)
-	shows("a", fmt.Sprintf(`(?m)^ +%d alice running 0 +\d+s$`, id))
+	shows("a", fmt.Sprintf(`(?m)^ *%d alice running 0 +\d+s$`, id))
 	tmux("resize-window -t a -x 120 -y 40")
 	shows("a", `(?m)^GPU MODEL          UTIL LAST 60 S            MEMORY `)
 

@@ -22,7 +22,7 @@ func TestWhyInFull(t *testing.T) {
 	wide := submit(t, "bob", "-g 4 --mem 400M -t 1h -n wide -- true")
 	held := submit(t, "bob", "-g 1 --hold -n held -- true")
 	later := submit(t, "bob", "-g 1 --begin +5h -n later -- true")
-	mine := submit(t, "alice", "-g 2 --mem 400M -t 3h -n mine -- true")
+	mine := submit(t, "alice", "-g 2 --mem 400M -t 3h -p -1 -n mine -- true")
 	shown := 0
 	screen := func(user string, columns int, line string) string {
 		shown++
@@ -37,8 +37,8 @@ func TestWhyInFull(t *testing.T) {
 		return pane
 	}
 	why := screen("alice", 80, fmt.Sprintf("gpusched why %d", mine))
-	if !strings.Contains(why, fmt.Sprintf("%d (bob, wide, 4 GPUs): ", wide)) || !strings.Contains(why, "it would start sooner:") {
-		t.Error("who is before it, or what would start it sooner, is not there")
+	if !strings.Contains(why, fmt.Sprintf("%d (bob, wide, 4 GPUs): priority 0, this one's is -1", wide)) {
+		t.Error("who is before it, and by what, is not there")
 	}
 	for _, other := range []int64{held, later} {
 		if strings.Contains(why, fmt.Sprintf("%d (bob", other)) {
@@ -50,7 +50,8 @@ func TestWhyInFull(t *testing.T) {
 	}
 	for _, columns := range []int{80, 120} {
 		pane := screen("alice", columns, fmt.Sprintf("gpusched why --plan %d", mine))
-		for _, want := range []string{fmt.Sprintf("━%d┄", long), fmt.Sprintf("━%d┄", half), "├" + fmt.Sprint(wide), "█" + fmt.Sprint(mine), "██ job"} {
+		// How long the bars are follows from what has run before.
+		for _, want := range []string{"━", "██ job", fmt.Sprintf("\n%-4d alice  train ", long), fmt.Sprintf("\n%-4d bob    half ", half), fmt.Sprintf("\n%-4d bob    wide ", wide)} {
 			if !strings.Contains(pane, want) {
 				t.Errorf("%q is not in the picture", want)
 			}
@@ -58,7 +59,7 @@ func TestWhyInFull(t *testing.T) {
 	}
 	screen("alice", 120, fmt.Sprintf("gpusched why %d", mine))
 	screen("alice", 80, fmt.Sprintf("gpusched why %d", wide))
-	if pane := screen("bob", 80, "LANG=C gpusched why --plan"); strings.ContainsAny(pane, "━─┄█") || !strings.Contains(pane, fmt.Sprintf("=%d.", long)) {
+	if pane := screen("bob", 80, "LANG=C gpusched why --plan"); strings.ContainsAny(pane, "━─┄█") || !strings.Contains(pane, "\nGPU 0 =") {
 		t.Error("the picture is not in ASCII")
 	}
 }
