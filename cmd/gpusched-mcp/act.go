@@ -76,7 +76,9 @@ func (t *tools) addActing(s *mcp.Server) {
 		}, "id"),
 	}, false, t.resubmit)
 	each := func(name, does string, ends bool, ask func(context.Context, string) (api.JobReply, error)) {
-		act(s, &mcp.Tool{Name: name, Description: does}, ends, func(ctx context.Context, in manyIn) (any, error) { return t.each(ctx, in.IDs, ask) })
+		act(s, &mcp.Tool{Name: name, Description: does}, ends, func(ctx context.Context, in manyIn) (any, error) {
+			return t.each(ctx, in.IDs, ask)
+		})
 	}
 	each("cancel", "End jobs that wait or run.", true, func(ctx context.Context, id string) (api.JobReply, error) {
 		return t.client.Cancel(ctx, id, api.CancelRequest{})
@@ -94,7 +96,10 @@ type eachOut struct {
 	Errors []string  `json:"errors,omitempty"`
 }
 
-func (t *tools) each(ctx context.Context, ids []string, ask func(context.Context, string) (api.JobReply, error)) (any, error) {
+// each asks for each of the jobs; one that is refused does not keep it from the others.
+func (t *tools) each(
+	ctx context.Context, ids []string, ask func(context.Context, string) (api.JobReply, error),
+) (any, error) {
 	if len(ids) == 0 || len(ids) > mostJobs {
 		return nil, fmt.Errorf("name 1 to %d jobs", mostJobs)
 	}

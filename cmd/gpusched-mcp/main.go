@@ -37,7 +37,8 @@ func run(args []string, getenv func(string) string, talk io.Writer) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	t := &tools{client: &api.Client{Socket: getenv(contract.SocketVariable), Own: *own}, gpusched: *gpusched, own: *own, uid: os.Getuid()}
+	client := &api.Client{Socket: getenv(contract.SocketVariable), Own: *own}
+	t := &tools{client: client, gpusched: *gpusched, own: *own, uid: os.Getuid()}
 	err := t.server(*write).Run(ctx, &mcp.StdioTransport{})
 	if err != nil && !errors.Is(err, io.EOF) && ctx.Err() == nil {
 		fmt.Fprintln(talk, "gpusched-mcp:", err)

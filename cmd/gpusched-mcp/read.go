@@ -16,6 +16,7 @@ const (
 	fewJobs  = 50
 	mostJobs = 500
 	planTime = 24 * time.Hour
+	aWeek    = 7 * 24 * time.Hour
 )
 
 type none struct{}
@@ -77,7 +78,8 @@ func bounded(asked int) int {
 }
 
 func (t *tools) list(ctx context.Context, in listIn) (any, error) {
-	q := api.ListQuery{User: in.User, Like: in.Name, Reasons: true, Ended: min(max(in.Ended, 0), mostJobs), Waiting: bounded(in.Limit)}
+	q := api.ListQuery{User: in.User, Like: in.Name, Reasons: true, Waiting: bounded(in.Limit)}
+	q.Ended = min(max(in.Ended, 0), mostJobs)
 	if in.Mine {
 		q.UID = &t.uid
 	}
@@ -94,7 +96,8 @@ func (t *tools) list(ctx context.Context, in listIn) (any, error) {
 }
 
 func (t *tools) history(ctx context.Context, in pastIn) (any, error) {
-	q := api.HistoryQuery{User: in.User, Name: in.Name, Newest: true, Limit: bounded(in.Limit), Since: time.Now().Add(-7 * 24 * time.Hour)}
+	q := api.HistoryQuery{User: in.User, Name: in.Name, Newest: true, Limit: bounded(in.Limit)}
+	q.Since = time.Now().Add(-aWeek)
 	if in.Hours < 0 {
 		return nil, fmt.Errorf("hours is %g: it can't be below 0", in.Hours)
 	}

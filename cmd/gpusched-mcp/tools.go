@@ -24,7 +24,8 @@ const instructions = "Tools of gpusched, the scheduler of this machine's GPUs. E
 
 // server has the tools that look and, where write is set, those that act (invariant 1).
 func (t *tools) server(write bool) *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "gpusched", Title: "GPU scheduler", Version: version}, &mcp.ServerOptions{Instructions: instructions})
+	me := &mcp.Implementation{Name: "gpusched", Title: "GPU scheduler", Version: version}
+	s := mcp.NewServer(me, &mcp.ServerOptions{Instructions: instructions})
 	t.addReading(s)
 	if write {
 		t.addActing(s)
