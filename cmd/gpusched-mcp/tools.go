@@ -35,7 +35,8 @@ func (t *tools) server(write bool) *mcp.Server {
 
 // look adds a tool that changes nothing.
 func look[In any](s *mcp.Server, name, does string, f func(context.Context, In) (any, error)) {
-	add(s, &mcp.Tool{Name: name, Description: does, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: new(false)}}, f)
+	hints := &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: new(false)}
+	add(s, &mcp.Tool{Name: name, Description: does, Annotations: hints}, f)
 }
 
 // act adds a tool that changes something; ends says that it can end what runs.
