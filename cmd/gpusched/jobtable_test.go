@@ -112,7 +112,7 @@ func TestNothingReachesTheTerminalUnsanitised(t *testing.T) {
 	a.writeWhy(j)
 	a.writeWhy(api.Job{ID: 2, State: "queued", Reasons: j.Reasons})
 	a.writeQueue(j, &api.Queue{Ahead: []api.Ahead{{Called: evil, User: evil, Name: evil, Sentence: evil}}})
-	a.writePlan(&api.PlanReply{Until: out.Now, GPUs: []api.GPUPlan{{Spans: []api.Span{
+	a.writePlan(&api.PlanReply{At: out.Now.Add(-2 * time.Hour), Until: out.Now, GPUs: []api.GPUPlan{{Spans: []api.Span{
 		{Job: 1, Called: evil, User: evil, Name: evil, Detail: evil, From: out.Now.Add(-time.Hour)},
 	}}}}, j, time.Hour, true)
 	a.writeTopology(api.GPUsReply{GPUs: []api.GPU{g, {GPU: job.GPU{Index: 1, CPUs: evil}}}, Links: []job.GPULink{{B: 1, Kind: evil}}}, true)

@@ -14,7 +14,7 @@ import (
 // A command has a terminal of the size of who attached, reads what is typed, and its
 // end is that of the job and known to all (invariant 5). The journal has what it showed.
 func TestSession(t *testing.T) {
-	h := start(t, "sh", "-c", `stty size; read x; echo "got $x"; trap 'stty size' WINCH; echo ready; read y; exit 7`)
+	h := start(t, "sh", "-c", `stty size; read x; echo "got $x"; trap 'stty size' WINCH; echo ready; until read y; do :; done; exit 7`)
 	a := h.greet(terminal.Greeting{Rows: 33, Cols: 99})
 	until(t, a, "33 99")
 	say(t, a, terminal.Data, "hello\n")
