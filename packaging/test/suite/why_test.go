@@ -4,6 +4,7 @@ package suite
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -51,8 +52,10 @@ func TestWhyInFull(t *testing.T) {
 	for _, columns := range []int{80, 120} {
 		pane := screen("alice", columns, fmt.Sprintf("gpusched why --plan %d", mine))
 		// How long the bars are follows from what has run before.
-		for _, want := range []string{"\nGPU 0 ", "██ job", fmt.Sprintf("\n%-4d alice  train ", long), fmt.Sprintf("\n%-4d bob    half ", half), fmt.Sprintf("\n%-4d bob    wide ", wide)} {
-			if !strings.Contains(pane, want) {
+		for _, want := range []string{
+			"^GPU 0 ", "██ job", fmt.Sprintf("^%d +alice +train ", long), fmt.Sprintf("^%d +bob +half ", half), fmt.Sprintf("^%d +bob +wide ", wide),
+		} {
+			if !regexp.MustCompile("(?m)" + want).MatchString(pane) {
 				t.Errorf("%q is not in the picture", want)
 			}
 		}
