@@ -66,7 +66,7 @@ func (b *box) run(ctx context.Context, argv []string, stdin io.Reader, stdout io
 	var stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, &stderr
 	cmd.WaitDelay = outputLimit
-	err := cmd.Run()
+	err := runAwake(cmd)
 	r := Result{Stderr: stderr.String()}
 	var exit *exec.ExitError
 	switch {
@@ -77,6 +77,29 @@ func (b *box) run(ctx context.Context, argv []string, stdin io.Reader, stdout io
 		return r, nil
 	}
 	return r, err
+}
+
+// runAwake runs a command of nsenter, which stops itself when the program inside is stopped, as a soft
+// reboot does with all programs for a moment, and is woken by nobody else.
+func runAwake(cmd *exec.Cmd) error {
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	over := make(chan struct{})
+	defer close(over)
+	go func() {
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-over:
+				return
+			case <-tick.C:
+				_ = cmd.Process.Signal(syscall.SIGCONT) // one that runs takes no notice
+			}
+		}
+	}()
+	return cmd.Wait()
 }
 
 // exitCode is the code as a shell would give it.
