@@ -11,7 +11,7 @@
 //  2. The options of submit, resubmit and update are those of job.Request, job.Label and job.Change,
 //     read off their tags: an option that people have an agent has.
 //  3. A value that an agent gives is one argument, and never an option.
-//  4. What jobs print, and their names, are untrusted: control characters are taken out, lengths are
-//     bounded, and the answer says whose words they are.
+//  4. What jobs print is untrusted: control characters are taken out, lengths are bounded, and the
+//     answer says whose words it is. Names are as the scheduler lets them in: printable.
 //  5. Standard output carries the protocol alone.
 package main

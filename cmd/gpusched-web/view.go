@@ -190,11 +190,11 @@ func jobViewOf(j *api.Job) jobView {
 			v.Why = j.Result.Sentence
 		}
 	case j.State == job.Queued:
-		v.Since = latest(j.QueuedAt, j.SubmittedAt)
+		v.Since = firstKnown(j.QueuedAt, j.SubmittedAt)
 		v.Expected, v.From, v.By = j.ExpectedStart, j.ExpectedStartFrom, j.ExpectedStartBy
 		v.Unknown = j.StartUnknown
 	default:
-		v.Since, v.Expected = latest(j.StartedAt, j.PlacedAt), j.ExpectedEnd
+		v.Since, v.Expected = firstKnown(j.StartedAt, j.PlacedAt), j.ExpectedEnd
 		if len(j.Warnings) > 0 {
 			v.Why = j.Warnings[0].Sentence
 		}
@@ -202,8 +202,8 @@ func jobViewOf(j *api.Job) jobView {
 	return v
 }
 
-// latest is the first moment if it is known, else the other.
-func latest(at, other time.Time) time.Time {
+// firstKnown is the first moment if it is known, else the other.
+func firstKnown(at, other time.Time) time.Time {
 	if at.IsZero() {
 		return other
 	}
