@@ -3,12 +3,14 @@ package api
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -43,12 +45,29 @@ func (c *Client) socket() string {
 func (c *Client) client() *http.Client {
 	c.once.Do(func() {
 		dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-			var d net.Dialer
-			return d.DialContext(ctx, "unix", c.socket())
+			return knock(ctx, func() (net.Conn, error) {
+				var d net.Dialer
+				return d.DialContext(ctx, "unix", c.socket())
+			})
 		}
 		c.http = &http.Client{Transport: &http.Transport{DialContext: dial, DisableCompression: true, MaxIdleConnsPerHost: 8}}
 	})
 	return c.http
+}
+
+// knock connects, and tries again for retryTime while the socket's queue is full of
+// connections that the daemon has not taken yet: nothing has been sent, and another
+// user who floods it must not turn this one away (connect(2), EAGAIN).
+func knock(ctx context.Context, connect func() (net.Conn, error)) (net.Conn, error) {
+	for start := time.Now(); ; {
+		conn, err := connect()
+		if !errors.Is(err, syscall.EAGAIN) || time.Since(start) > retryTime {
+			return conn, err
+		}
+		if err := Pause(ctx, rand.N(retryPause)); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // Submit queues a job. With a Key a request that was cut off after it was sent

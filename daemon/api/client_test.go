@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"github.com/gpusched/gpusched/daemon/job"
 	"io"
 	"net"
 	"net/http"
@@ -15,6 +14,10 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // daemon answers on a socket with h until the test ends.
@@ -278,6 +281,37 @@ func TestARefusedSubmitIsAskedOnce(t *testing.T) {
 	if _, err := client.Submit(t.Context(), SubmitRequest{Key: "k"}); err == nil || n.Load() != 1 {
 		t.Errorf("%v after %d requests", err, n.Load())
 	}
+}
+
+// TestAFullQueueIsWaitedFor: a queue of one place that is taken, which is what a flood of
+// connections makes of a longer one.
+func TestAFullQueueIsWaitedFor(t *testing.T) {
+	addr := &unix.SockaddrUnix{Name: filepath.Join(t.TempDir(), "s")}
+	listening, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err := errors.Join(err, unix.Bind(listening, addr), unix.Listen(listening, 0)); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(listening)
+	first, err := net.Dial("unix", addr.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	tries := 0
+	conn, err := knock(t.Context(), func() (net.Conn, error) {
+		if tries++; tries == 3 {
+			taken, _, err := unix.Accept(listening)
+			if err != nil {
+				t.Error(err)
+			}
+			defer unix.Close(taken)
+		}
+		return net.Dial("unix", addr.Name)
+	})
+	if err != nil || tries != 3 {
+		t.Fatalf("%v after %d tries", err, tries)
+	}
+	conn.Close()
 }
 
 func TestNoDaemonIsNotWaitedFor(t *testing.T) {

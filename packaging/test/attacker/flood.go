@@ -103,11 +103,12 @@ func latency(path string) {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM)
 	var took []time.Duration
-	failed := 0
+	var failed int
+	var last error
 	for len(stop) == 0 {
 		began := time.Now()
 		if _, err := await.Output(context.Background(), patience, []string{"gpusched", "list"}); err != nil {
-			failed++
+			failed, last = failed+1, err
 		}
 		took = append(took, time.Since(began))
 		time.Sleep(10 * time.Millisecond)
@@ -117,6 +118,9 @@ func latency(path string) {
 	text := fmt.Sprintf("%d times, %d failed, median %s, of 100 the slowest %s, worst %s", n, failed,
 		took[n/2].Round(100*time.Microsecond), took[n*99/100].Round(100*time.Microsecond),
 		took[n-1].Round(100*time.Microsecond))
+	if last != nil {
+		text += fmt.Sprintf(", the last failure: %v", last)
+	}
 	os.WriteFile(path, []byte(text), 0o644)
 }
 
