@@ -1,9 +1,10 @@
 // Command gpusched-mcp lets an agent look at the queue, and with --write act for the user who runs
 // it: it speaks the Model Context Protocol over its standard input and output. 'gpusched mcp' starts it.
 //
-// It has no right of its own. What it reads it asks of the scheduler's socket as its user; what acts,
-// and the output of jobs, is done by gpusched itself, as if the user had typed it, with arguments that
-// no shell reads. So every check, warning and audit line is the one that people have.
+// It has no right of its own. What it reads, and what takes no more than a job's number, it asks of the
+// scheduler's socket as its user; submitting, changing and the output of jobs are gpusched's work, as if
+// the user had typed it, with arguments that no shell reads. So every check, warning and audit line is
+// the one that people have.
 //
 // Invariants, cited by tests:
 //

@@ -20,6 +20,9 @@ const (
 	scaleConfig = "[jobs]\ndefault_mem = \"none\"\nmax_running = 100000\nmax_queued = 1000000\n[quota.default]\nqueued = \"none\"\n[limits]\nrequests = 100000\nburst = 1000000\n"
 )
 
+// gpuCount is how many GPUs the machine of 'make bench' has.
+const gpuCount = 4
+
 // scale measures the daemon with many jobs that run, then with many that wait:
 // memory, answers, and how soon it is back after kill -9.
 func (b *rig) scale(ctx context.Context, running, queued int) error {
@@ -67,8 +70,13 @@ func (b *rig) manyRunning(ctx context.Context, n int) error {
 	return nil
 }
 
+// manyQueued has jobs wait behind those that have the GPUs, so that each waits for a reason that takes
+// the scheduler a plan to tell.
 func (b *rig) manyQueued(ctx context.Context, n int) error {
-	if _, err := run(ctx, "gpusched", "gpu", "pause", "0-3"); err != nil {
+	if _, err := b.submitOverSocket(ctx, gpuCount, 1000, "sleep", "100000"); err != nil {
+		return err
+	}
+	if err := b.counted(ctx, "running", gpuCount); err != nil {
 		return err
 	}
 	fmt.Printf("\n| %d jobs queued | |\n|---|---|\n", n)
@@ -88,8 +96,7 @@ func (b *rig) manyQueued(ctx context.Context, n int) error {
 		return err
 	}
 	row("cancel --all", fmt.Sprintf("%.1f s", time.Since(from).Seconds()))
-	_, err = run(ctx, "gpusched", "gpu", "resume", "0-3")
-	return err
+	return b.counted(ctx, "running", 0)
 }
 
 // answers measures what people ask most.
@@ -102,20 +109,31 @@ func (b *rig) answers(ctx context.Context) error {
 	ctx, stop := await.For(ctx, "the daemon's answers", commandLimit)
 	defer stop()
 	client := &api.Client{Socket: api.SocketPath}
-	first, err := client.Status(ctx)
+	every, err := client.List(ctx, api.ListQuery{Names: true})
 	if err != nil {
 		return await.Cause(ctx, err)
 	}
-	some := append(first.Running, first.Waiting...)
-	if len(some) == 0 {
+	if len(every.Jobs) == 0 {
 		return fmt.Errorf("no job is there")
 	}
-	id := some[len(some)-1].ID.String()
-	for _, words := range []string{"gpusched list", "gpusched list -o ids", "gpusched list --user nobody",
-		"gpusched status", "gpusched show " + id, "gpusched why " + id} {
-		if err := b.processes(ctx, 20, words, strings.ReplaceAll(words, id, "ID")+", whole process"); err != nil {
+	id := every.Jobs[len(every.Jobs)-1].ID.String()
+	for _, words := range []string{"gpusched list", "gpusched list -o ids", "gpusched list --user nobody", "gpusched status",
+		"gpusched show " + id, "gpusched why " + id, "gpusched why --plan " + id, "gpusched metrics"} {
+		what := strings.ReplaceAll(words, id, "of the last job")
+		if err := b.processes(ctx, 20, words, what+", whole process"); err != nil {
 			return err
 		}
+	}
+	sooner, err := timed(20, func() error {
+		_, err := run(ctx, "gpusched", "why", id)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	row("the same by its owner, who is told what would start it sooner", sooner.String())
+	if err := b.top(ctx, pid); err != nil {
+		return err
 	}
 	t, err := timed(200, func() error {
 		_, err := client.Submit(ctx, submission(job.Request{Hold: true}, "true"))
