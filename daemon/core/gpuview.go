@@ -1,7 +1,6 @@
 package core
 
 import (
-	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -37,7 +36,7 @@ func (b *gpuBook) linkViews() []job.GPULink {
 }
 
 func (b *gpuBook) gpuViews(reserved *reservations, now time.Time) []job.GPUView {
-	views, active := make([]job.GPUView, 0, len(b.devices)), slices.Clone(b.jobs.activeIDs())
+	views, shares := make([]job.GPUView, 0, len(b.devices)), b.sharesByGPU()
 	for _, d := range b.devices {
 		v := job.GPUView{
 			GPU: job.GPU{
@@ -47,19 +46,10 @@ func (b *gpuBook) gpuViews(reserved *reservations, now time.Time) []job.GPUView 
 			}, Control: b.controls[d.UUID],
 		}
 		v.NUMANode, v.CPUs, v.FreeMilli = d.NUMANode, d.CPUs, job.WholeGPU
-		for _, id := range active {
-			l := b.jobs.active(id)
-			for i, ref := range l.job.Attempt.GPUs {
-				if ref.UUID == d.UUID {
-					uses := l.usesNow()
-					v.Jobs = append(v.Jobs, id)
-					v.Shares = append(v.Shares, job.GPUShare{
-						Job: id, Called: l.job.Called(), Milli: ref.Share(), PromiseBytes: ref.PromiseBytes,
-						UsedBytes: uses[i].UsedBytes, PeakBytes: uses[i].PeakBytes,
-					})
-					v.FreeMilli -= ref.Share()
-				}
-			}
+		v.Shares = shares[d.UUID]
+		for _, s := range v.Shares {
+			v.Jobs = append(v.Jobs, s.Job)
+			v.FreeMilli -= s.Milli
 		}
 		state, detail := b.state(d, now)
 		if state == sched.OK && detail.IsZero() {
@@ -79,6 +69,22 @@ func (b *gpuBook) gpuViews(reserved *reservations, now time.Time) []job.GPUView 
 		views = append(views, v)
 	}
 	return views
+}
+
+// sharesByGPU are the jobs on each GPU, by UUID: of each GPU those with the lowest ids first.
+func (b *gpuBook) sharesByGPU() map[string][]job.GPUShare {
+	on := make(map[string][]job.GPUShare, len(b.devices))
+	for _, id := range b.jobs.activeIDs() {
+		l := b.jobs.active(id)
+		uses, called := l.usesNow(), l.job.Called()
+		for i, ref := range l.job.Attempt.GPUs {
+			on[ref.UUID] = append(on[ref.UUID], job.GPUShare{
+				Job: id, Called: called, Milli: ref.Share(), PromiseBytes: ref.PromiseBytes,
+				UsedBytes: uses[i].UsedBytes, PeakBytes: uses[i].PeakBytes,
+			})
+		}
+	}
+	return on
 }
 
 // gpuWord is the state of a GPU for people.

@@ -90,7 +90,9 @@ func (c *Core) selected(q *job.Query, now time.Time) (list []*trackedJob, beyond
 	case q.IDs != nil:
 		ids = slices.Compact(slices.Sorted(slices.Values(q.IDs)))
 		ids = slices.DeleteFunc(ids, func(id job.ID) bool { return c.jobs.get(id) == nil })
-		queue = c.planning.Arrange(c.snapshot(now), c.planning.Queue, ids)
+		if slices.ContainsFunc(ids, c.planning.Has) {
+			queue = c.planning.Arrange(c.snapshot(now), c.planning.Queue, ids)
+		}
 	case q.Waiting > 0 && q.UID == nil && q.Choice.IsAll() && q.Array == 0:
 		ids = c.outside()
 		queue = c.planning.Ordered(c.snapshot(now), c.planning.Queue, q.Waiting)
