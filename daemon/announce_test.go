@@ -92,6 +92,25 @@ func TestNothingIsAnnouncedBeforeItsRecord(t *testing.T) {
 	}
 }
 
+// What no record has is announced though the number that is written for it failed, and
+// nothing else happens.
+func TestANumberIsWrittenAgain(t *testing.T) {
+	r := newRig(t, 1, nil)
+	id := r.submit(1, nil)
+	r.hears(r.last()-1, id, job.Running)
+	r.until("all is written", func() bool { return r.state(id) == job.Running })
+	from := r.last()
+	r.store.short.Store(2)
+	r.d.Reload(r.settings)
+	out, err := r.d.Events(t.Context(), from)
+	if err != nil || len(out.List) != 1 || out.List[0].Kind != job.EventSettings {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if n := r.store.short.Load(); n >= 0 {
+		t.Errorf("%d writes have not failed yet", n)
+	}
+}
+
 // Who follows a daemon that stops is told.
 func TestAStopEndsFollowers(t *testing.T) {
 	r := newRig(t, 1, nil)

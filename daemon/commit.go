@@ -24,12 +24,24 @@ const (
 type committer struct {
 	d    *Daemon
 	wake Wakeup
+	owed owedNumber // its own goroutine's
 
 	mu      sync.Mutex // guards the fields that follow
 	pending []batch
 	failure error     // of the last try, nil when it succeeded
 	begun   time.Time // of the try under way; zero: none
 }
+
+// owedNumber is that of the last event that waits to be announced and that no record
+// brings to disk.
+type owedNumber struct {
+	last     int64 // 0: none waits
+	failures int   // to write it
+	next     time.Time
+}
+
+// due reports whether it is time to write it.
+func (o *owedNumber) due(now time.Time) bool { return o.last > 0 && !now.Before(o.next) }
 
 // batch is the effects of one step, or a barrier that is released when all
 // before it is done.
@@ -105,10 +117,13 @@ func (c *committer) take() []batch {
 func (c *committer) run(ctx context.Context) {
 	for over := false; !over; {
 		over = closed(c.d.done)
-		if batches := c.take(); len(batches) > 0 {
+		switch batches := c.take(); {
+		case len(batches) > 0:
 			over = !c.finish(ctx, batches) || over
-		} else if !over {
-			c.wake.Wait(time.Time{}, c.d.done)
+		case c.owed.due(c.d.host.Now()):
+			c.tryNumber(ctx)
+		case !over:
+			c.wake.Wait(c.owed.next, c.d.done)
 		}
 	}
 }
@@ -124,8 +139,9 @@ func (c *committer) finish(ctx context.Context, batches []batch) bool {
 		if !c.write(ctx, records) {
 			return false
 		}
-		c.d.events.announce()
-		news = false
+		c.announce()
+	} else if news {
+		c.owed.last = last
 	}
 	for _, r := range records {
 		c.d.report(r)
@@ -141,26 +157,28 @@ func (c *committer) finish(ctx context.Context, batches []batch) bool {
 			b.barrier.release()
 		}
 	}
-	if news {
-		c.tryNumber(ctx, last)
-	}
 	return true
 }
 
+func (c *committer) announce() {
+	c.d.events.announce()
+	c.owed = owedNumber{}
+}
+
 // tryNumber announces what no record has as soon as the number of the last event is on
-// disk: by itself, or else with the next records. Nothing waits for it.
-func (c *committer) tryNumber(ctx context.Context, last int64) {
-	if c.trouble() != nil {
-		return
-	}
+// disk: by itself, or with records that come before the next try. Nothing waits for it.
+func (c *committer) tryNumber(ctx context.Context) {
 	try, cancel := c.d.host.Timeout(context.WithoutCancel(ctx), commitTime)
 	defer cancel()
 	c.begin(c.d.host.Now())
-	err := c.d.opt.Store.Commit(try, []job.Record{{Events: last}})
+	err := c.d.opt.Store.Commit(try, []job.Record{{Events: c.owed.last}})
 	c.begin(time.Time{})
 	if err == nil {
-		c.d.events.announce()
+		c.announce()
+		return
 	}
+	c.owed.failures++
+	c.owed.next = c.d.host.Now().Add(retry.After(c.owed.failures, firstCommitRetry, lastCommitRetry))
 }
 
 // gather puts the records of all batches together. Of several for one job the

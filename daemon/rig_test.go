@@ -178,6 +178,7 @@ type diskStore struct {
 	unfit atomic.Bool                   // the next write has a record that does not fit
 	hang  atomic.Pointer[chan struct{}] // writes wait for this to be closed
 	bare  atomic.Bool                   // it has no payloads any more
+	short atomic.Int64                  // so many writes fail first
 }
 
 var errFull = errors.New("no space left on device")
@@ -186,7 +187,7 @@ func (s *diskStore) Commit(ctx context.Context, records []job.Record) error {
 	if free := s.hang.Load(); free != nil {
 		<-*free
 	}
-	if s.full.Load() {
+	if s.full.Load() || s.short.Add(-1) >= 0 {
 		return errFull
 	}
 	if s.unfit.Swap(false) {
