@@ -69,11 +69,27 @@ func TestLifeOfThePackage(t *testing.T) {
 	}
 }
 
-// TestUpgradeStartsAStoppedDaemon: a try-restart would leave it down.
-func TestUpgradeStartsAStoppedDaemon(t *testing.T) {
+// TestRemoval: by the scripts of either package nothing works on, what is off by default
+// included, and node_exporter is left no figures. An install then starts the daemon
+// again, which a try-restart would not.
+func TestRemoval(t *testing.T) {
 	l := newLife(t, 3*time.Minute)
 	l.install(built(t, "*.deb"))
-	l.sh(`dpkg -r gpusched`)
+	preun, err := os.ReadFile("../rpm/preun.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, removal := range []string{"sh -s 0 <<'EOF'\n" + string(preun) + "EOF\n", "dpkg -r gpusched"} {
+		l.sh(`d=/etc/systemd/system/gpusched-textfile.service.d; mkdir -p $d /srv/figures
+printf '[Service]\nEnvironment=TEXTFILE_DIR=/srv/figures\nReadWritePaths=/srv/figures\n' >$d/site.conf; systemctl daemon-reload
+systemctl enable --now -q gpusched.socket gpusched.service gpusched-web.socket gpusched-metrics.socket gpusched-job-mapping.service gpusched-textfile.timer
+timeout 20 sh -c 'until test -e /srv/figures/gpusched.prom; do sleep 0.1; done'
+systemctl start gpusched-web.service gpusched-metrics.service`)
+		l.sh(removal)
+		if left := l.sh(`systemctl list-units --plain --no-legend 'gpusched*' | awk '$3 == "active" && $1 !~ /scope$/'; ls /srv/figures`); left != "" {
+			t.Errorf("%s\nleaves\n%s", removal, left)
+		}
+	}
 	l.install(l.version("0.1.1~test1"))
 	l.units("active", "enabled")
 }
