@@ -283,6 +283,42 @@ func checkSyntax(t *testing.T, pkg, file string, f *ast.File) {
 	})
 }
 
+// TestTheClientStartsFast: nothing that the client links compiles a regular expression when the
+// program starts; a dozen of them took a quarter of the time of a short command.
+func TestTheClientStartsFast(t *testing.T) {
+	for _, p := range list(t, "-deps", "./cmd/gpusched") {
+		if !strings.HasPrefix(p.ImportPath, module) {
+			continue
+		}
+		for _, file := range p.GoFiles {
+			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, file), nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, decl := range f.Decls {
+				if compilesAtStart(decl) {
+					t.Errorf("%s/%s compiles a regular expression at the start of the program: use sync.OnceValue", p.ImportPath, file)
+				}
+			}
+		}
+	}
+}
+
+// compilesAtStart reports a variable of a package that is a compiled expression, or has one in it.
+func compilesAtStart(decl ast.Decl) (found bool) {
+	if d, ok := decl.(*ast.GenDecl); !ok || d.Tok != token.VAR {
+		return false
+	}
+	ast.Inspect(decl, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == "MustCompile" {
+			found = true
+		}
+		_, later := n.(*ast.FuncLit)
+		return !later
+	})
+	return found
+}
+
 // TestPromisesAreTested: each row of ARCHITECTURE's tables of what is durable and of what
 // is promised names a test.
 func TestPromisesAreTested(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -37,8 +38,10 @@ const maxXidText = 200
 
 // xidLine is how every driver begins its report: the address with or without
 // "PCI:" and a function, behind it which part of a GPU it is, then the code.
-var xidLine = regexp.MustCompile(`(?s)^NVRM: Xid \((?:PCI:)?([[:xdigit:]]{4,8}:[[:xdigit:]]{2}:[[:xdigit:]]{2})(?:\.[0-7])?` +
-	`(?: GPU-I:\d{1,3})?(?: GPU-CI:\d{1,3})?\): (\d{1,4})(?:,(.*))?$`)
+var xidLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)^NVRM: Xid \((?:PCI:)?([[:xdigit:]]{4,8}:[[:xdigit:]]{2}:[[:xdigit:]]{2})(?:\.[0-7])?` +
+		`(?: GPU-I:\d{1,3})?(?: GPU-CI:\d{1,3})?\): (\d{1,4})(?:,(.*))?$`)
+})
 
 // ParseXid reads a line of the kernel's log without time and priority, such as
 //
@@ -50,7 +53,7 @@ var xidLine = regexp.MustCompile(`(?s)^NVRM: Xid \((?:PCI:)?([[:xdigit:]]{4,8}:[
 // anybody can choose; its 15 bytes end before the address.
 // The name is chosen by the process: nothing that comes before it depends on it.
 func ParseXid(line string) (Xid, bool) {
-	m := xidLine.FindStringSubmatch(line)
+	m := xidLine().FindStringSubmatch(line)
 	if m == nil {
 		return Xid{}, false
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/alecthomas/kong"
 
@@ -118,7 +119,7 @@ func (r *fileReader) submitWords(e jobsfile.Entry, top int) ([]string, error) {
 func (r *fileReader) command(e jobsfile.Entry) (options, argv []string, err error) {
 	if e.Script == "" {
 		argv, err = splitWords(e.Command)
-		if err != nil || len(argv) > 0 && !forShell.MatchString(e.Command) {
+		if err != nil || len(argv) > 0 && !forShell().MatchString(e.Command) {
 			return nil, argv, err
 		}
 		return []string{"--name=" + nameOf(strings.Fields(e.Command))}, []string{"sh", "-c", e.Command}, nil
@@ -140,7 +141,9 @@ func (r *fileReader) command(e jobsfile.Entry) (options, argv []string, err erro
 
 // forShell finds what only a shell understands: its signs, a variable before the
 // command, and the commands that are its own.
-var forShell = regexp.MustCompile("[|&;<>()$`*?~\\[\\]{}!\\\\]|^\\s*[A-Za-z_][A-Za-z_0-9]*=|^\\s*(cd|source|export|ulimit|exec|eval|set|trap|\\.)(\\s|$)")
+var forShell = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("[|&;<>()$`*?~\\[\\]{}!\\\\]|^\\s*[A-Za-z_][A-Za-z_0-9]*=|^\\s*(cd|source|export|ulimit|exec|eval|set|trap|\\.)(\\s|$)")
+})
 
 // interpreter runs a script of columns, which are for Python's: others run by
 // themselves, or by the interpreter of their first line.

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/gpusched/gpusched/daemon/api"
@@ -192,12 +193,14 @@ func (at surroundings) checkModules(a *app, names []string) error {
 }
 
 // condaShell finds the commands of conda that work in shells that are set up for it.
-var condaShell = regexp.MustCompile(`(^|[\s;&|(])(conda|mamba)\s+(activate|deactivate)\b`)
+var condaShell = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(^|[\s;&|(])(conda|mamba)\s+(activate|deactivate)\b`)
+})
 
 // withConda puts what makes 'conda activate' work in front of a set-up that has it:
 // the job's shell is none that 'conda init' has prepared.
 func (at surroundings) withConda(command string) string {
-	found := condaShell.FindStringSubmatch(command)
+	found := condaShell().FindStringSubmatch(command)
 	if found == nil {
 		return command
 	}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Masker replaces what must not be in a report.
@@ -52,36 +53,41 @@ func (m *Masker) Group(name string) {
 
 // rule replaces what matches.
 type rule struct {
-	what *regexp.Regexp
+	what func() *regexp.Regexp
 	with string
+}
+
+// later compiles an expression when it is first wanted: most runs of gpusched make no report.
+func later(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
 
 // rules go before the names, in order.
 var rules = []rule{
-	{regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*)://[^\s"'<>]+`), "$1://(masked)"},
-	{regexp.MustCompile(`(?i)\b(bearer|basic)\s+\S+`), "$1 (masked)"},
-	{regexp.MustCompile(`(?i)([\w.-]*(?:token|secret|passw|api_?key|auth|cookie|credential)[\w.-]*["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s,;]+)`), "$1(masked)"},
-	{regexp.MustCompile(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`), "(address)"},
-	{regexp.MustCompile(`\b[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b`), "(address)"},
-	{regexp.MustCompile(`(?i)\b(?:[0-9a-f]{1,4}:){4,7}[0-9a-f]{1,4}\b`), "(address)"},
-	{regexp.MustCompile(`(process [0-9]+ )\([^)]*\)`), "$1(program)"},
-	{regexp.MustCompile(`((?:paused|drained|held) by \S+ )\([^)]*\)`), "$1(reason)"},
-	{regexp.MustCompile(`conf\.d/[^\s",:;]+`), "conf.d/(file)"},
+	{later(`([A-Za-z][A-Za-z0-9+.-]*)://[^\s"'<>]+`), "$1://(masked)"},
+	{later(`(?i)\b(bearer|basic)\s+\S+`), "$1 (masked)"},
+	{later(`(?i)([\w.-]*(?:token|secret|passw|api_?key|auth|cookie|credential)[\w.-]*["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s,;]+)`), "$1(masked)"},
+	{later(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`), "(address)"},
+	{later(`\b[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b`), "(address)"},
+	{later(`(?i)\b(?:[0-9a-f]{1,4}:){4,7}[0-9a-f]{1,4}\b`), "(address)"},
+	{later(`(process [0-9]+ )\([^)]*\)`), "$1(program)"},
+	{later(`((?:paused|drained|held) by \S+ )\([^)]*\)`), "$1(reason)"},
+	{later(`conf\.d/[^\s",:;]+`), "conf.d/(file)"},
 }
 
 // Text masks a text.
 func (m *Masker) Text(s string) string {
 	for _, r := range rules {
-		s = r.what.ReplaceAllString(s, r.with)
+		s = r.what().ReplaceAllString(s, r.with)
 	}
-	s = paths.ReplaceAllStringFunc(s, maskPath)
-	s = long.ReplaceAllStringFunc(s, maskLong)
+	s = paths().ReplaceAllStringFunc(s, maskPath)
+	s = long().ReplaceAllStringFunc(s, maskLong)
 	return m.names(s)
 }
 
 // names replaces whole words.
 func (m *Masker) names(s string) string {
-	return word.ReplaceAllStringFunc(s, func(found string) string {
+	return word().ReplaceAllStringFunc(s, func(found string) string {
 		name := strings.TrimRight(found, ".-")
 		if with := m.words[name]; with != "" {
 			return with + found[len(name):]
@@ -91,9 +97,9 @@ func (m *Masker) names(s string) string {
 }
 
 var (
-	word  = regexp.MustCompile(`[\p{L}\p{N}_][\p{L}\p{N}_.$-]*`)
-	paths = regexp.MustCompile(`(?:^|[\s"'=(:,\[])/[^/\s"':;,)\]][^\s"':;,)\]]*`)
-	long  = regexp.MustCompile(`[A-Za-z0-9+_-]{20,}`)
+	word  = later(`[\p{L}\p{N}_][\p{L}\p{N}_.$-]*`)
+	paths = later(`(?:^|[\s"'=(:,\[])/[^/\s"':;,)\]][^\s"':;,)\]]*`)
+	long  = later(`[A-Za-z0-9+_-]{20,}`)
 )
 
 // system are the directories at the top whose files are the machine's, not people's.
@@ -131,11 +137,11 @@ func maskLong(found string) string {
 var harmless = strings.Fields("version commit job jobs unit uid gpu gpus attempt n count line tries took since state " +
 	"outcome signal xid code took seconds err event action method level reservation")
 
-var field = regexp.MustCompile(`\b([A-Za-z_][A-Za-z0-9_]*)=("(?:[^"\\]|\\.)*"|\S+)`)
+var field = later(`\b([A-Za-z_][A-Za-z0-9_]*)=("(?:[^"\\]|\\.)*"|\S+)`)
 
 // Log masks a line of the scheduler's log.
 func (m *Masker) Log(line string) string {
-	line = field.ReplaceAllStringFunc(line, func(found string) string {
+	line = field().ReplaceAllStringFunc(line, func(found string) string {
 		key, _, _ := strings.Cut(found, "=")
 		if slices.Contains(harmless, key) {
 			return found
@@ -165,11 +171,11 @@ func (m *Masker) Settings(text string) (kept []string, defaults int) {
 	return kept, defaults
 }
 
-var named = regexp.MustCompile(`^\[((?:quota\.(user|group))|notify\.webhook)\.(.+)\]$`)
+var named = later(`^\[((?:quota\.(user|group))|notify\.webhook)\.(.+)\]$`)
 
 // section masks the name in the heading of a section that has one.
 func (m *Masker) section(line string) string {
-	parts := named.FindStringSubmatch(line)
+	parts := named().FindStringSubmatch(line)
 	if parts == nil {
 		return line
 	}
@@ -187,7 +193,7 @@ func (m *Masker) section(line string) string {
 
 // plain are values that are no text of somebody's: numbers, sizes, durations, and the
 // words of a setting with few choices.
-var plain = regexp.MustCompile(`^(?:true|false|[0-9.]+|\[[0-9, ]*\]|"[0-9]*(?:[a-zA-Z%]{0,2}|[a-z]{1,8})"|"[0-9, -]*")$`)
+var plain = later(`^(?:true|false|[0-9.]+|\[[0-9, ]*\]|"[0-9]*(?:[a-zA-Z%]{0,2}|[a-z]{1,8})"|"[0-9, -]*")$`)
 
 // setting masks the value of a line, but where it is plain (invariant 3).
 func (m *Masker) setting(line string) string {
@@ -196,7 +202,7 @@ func (m *Masker) setting(line string) string {
 	switch {
 	case strings.Contains(key, "url"), strings.Contains(key, "group"):
 		value = `"(masked)"`
-	case !plain.MatchString(value) && !strings.HasPrefix(value, `["/dev/`) && !strings.HasPrefix(value, `"/dev/`):
+	case !plain().MatchString(value) && !strings.HasPrefix(value, `["/dev/`) && !strings.HasPrefix(value, `"/dev/`):
 		value = `"(masked)"`
 	}
 	return key + " = " + value + "  # " + m.Text(origin)

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -108,7 +109,9 @@ func node(st os.FileInfo) (mode os.FileMode, major, minor uint32) {
 	return st.Mode().Perm(), unix.Major(sys.Rdev), unix.Minor(sys.Rdev)
 }
 
-var gpuNode = regexp.MustCompile(`^nvidia[0-9]+$`)
+var gpuNode = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^nvidia[0-9]+$`)
+})
 
 // checkNodes reports whether users may open what CUDA needs. Which GPUs a job may
 // open its unit decides, not the mode of the nodes.
@@ -121,7 +124,7 @@ func (h host) checkNodes() job.Check {
 	var closed []string
 	gpus, uvm := 0, false
 	for _, e := range entries {
-		isGPU := gpuNode.MatchString(e.Name())
+		isGPU := gpuNode().MatchString(e.Name())
 		uvm = uvm || e.Name() == "nvidia-uvm"
 		if isGPU {
 			gpus++
@@ -158,9 +161,13 @@ func (h host) makesNodes() string {
 }
 
 var (
-	moduleVersion  = regexp.MustCompile(`Kernel Module(?: for \S+)?\s+([0-9][0-9.]+)`)
-	libraryVersion = regexp.MustCompile(`\.so\.([0-9]+\.[0-9.]+)$`)
-	libraryDirs    = []string{
+	moduleVersion = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`Kernel Module(?: for \S+)?\s+([0-9][0-9.]+)`)
+	})
+	libraryVersion = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\.so\.([0-9]+\.[0-9.]+)$`)
+	})
+	libraryDirs = []string{
 		"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib",
 		"/usr/lib/x86_64-linux-gnu/nvidia/current",
 	}
@@ -174,7 +181,7 @@ func (h host) checkDriver() job.Check {
 		return degraded("driver", "the NVIDIA kernel module is not loaded",
 			"modprobe nvidia; see 'dmesg | grep NVRM'. Jobs with --gpus 0 run meanwhile")
 	}
-	m := moduleVersion.FindSubmatch(data)
+	m := moduleVersion().FindSubmatch(data)
 	if err != nil || m == nil {
 		return unreadable("driver", errors.Join(err, errors.New("/proc/driver/nvidia/version")))
 	}
@@ -184,7 +191,7 @@ func (h host) checkDriver() job.Check {
 		if err != nil {
 			continue
 		}
-		lib := libraryVersion.FindStringSubmatch(target)
+		lib := libraryVersion().FindStringSubmatch(target)
 		if lib != nil && lib[1] != module {
 			return degraded("driver", fmt.Sprintf("the kernel module is %s and the library %s: "+
 				"it was upgraded and not loaded again, and CUDA programs fail", module, lib[1]),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // page is a manual page being written.
@@ -54,12 +55,14 @@ func Roff(text string) string { return textLine(escapes.Replace(text)) }
 
 // emphasised is Roff, with commands in quotes in bold instead.
 func emphasised(text string) string {
-	return textLine(quotedCommands.ReplaceAllString(escapes.Replace(text), `\fB$1\fP`))
+	return textLine(quotedCommands().ReplaceAllString(escapes.Replace(text), `\fB$1\fP`))
 }
 
 var (
 	escapes        = strings.NewReplacer(`\`, `\e`, "-", `\-`, "…", "...")
-	quotedCommands = regexp.MustCompile(`'((?:gpusched|journalctl)[^']*)'`)
+	quotedCommands = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`'((?:gpusched|journalctl)[^']*)'`)
+	})
 )
 
 // textLine keeps a line from being a request.

@@ -4,6 +4,7 @@ import (
 	"embed"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/alecthomas/kong"
 
@@ -40,13 +41,15 @@ func text(name string) string {
 			blocks[i] = strings.ReplaceAll(block, "\n", " ")
 		}
 	}
-	return parts.ReplaceAllStringFunc(strings.Join(blocks, "\n\n"), func(part string) string {
+	return parts().ReplaceAllStringFunc(strings.Join(blocks, "\n\n"), func(part string) string {
 		return text(strings.Trim(part, "[]"))
 	})
 }
 
 // parts are the names in brackets.
-var parts = regexp.MustCompile(`\[(ids|moments|states)\]`)
+var parts = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\[(ids|moments|states)\]`)
+})
 
 func stateNames() string {
 	var names []string

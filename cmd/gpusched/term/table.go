@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Column is one column of a table over rows of T.
@@ -152,13 +153,15 @@ func Pad(s string, n int, right bool) string {
 // defused is a cell that no spreadsheet takes for a formula: text that begins
 // like one gets an apostrophe, which they show as text. Negative numbers stay.
 func defused(cell string) string {
-	if cell == "" || !strings.ContainsRune("=+-@\t\r", rune(cell[0])) || numeric.MatchString(cell) {
+	if cell == "" || !strings.ContainsRune("=+-@\t\r", rune(cell[0])) || numeric().MatchString(cell) {
 		return cell
 	}
 	return "'" + cell
 }
 
-var numeric = regexp.MustCompile(`^-[0-9]+(\.[0-9]+)?$`)
+var numeric = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^-[0-9]+(\.[0-9]+)?$`)
+})
 
 // inCSV are the columns of csv in their order.
 func inCSV[T any](cols []Column[T]) []Column[T] {

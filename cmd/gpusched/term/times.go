@@ -3,6 +3,7 @@ package term
 import (
 	"fmt"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -64,7 +65,9 @@ func (t *Terminal) Expected(at time.Time) string {
 	return t.Clock(at)
 }
 
-var sentenceTime = regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2} UTC`)
+var sentenceTime = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2} UTC`)
+})
 
 // Local puts the times in a sentence of the daemon's as Clock does; away from a
 // terminal it stays as it is.
@@ -72,7 +75,7 @@ func (t *Terminal) Local(sentence string) string {
 	if !t.TTY {
 		return sentence
 	}
-	return sentenceTime.ReplaceAllStringFunc(sentence, func(text string) string {
+	return sentenceTime().ReplaceAllStringFunc(sentence, func(text string) string {
 		at, err := time.Parse(job.SentenceTime, text)
 		if err != nil {
 			return text

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -76,14 +77,16 @@ func Inside(getenv func(string) string) World {
 	return w
 }
 
-var gpuNode = regexp.MustCompile(`^nvidia[0-9]+$`)
+var gpuNode = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^nvidia[0-9]+$`)
+})
 
 // Probe looks around (invariant 1).
 func (w World) Probe(ctx context.Context) Finding {
 	f := Finding{Mark: mark, Visible: w.Getenv("CUDA_VISIBLE_DEVICES"), Memory: w.memoryMax(), NVML: w.askNVML(ctx)}
 	entries, _ := os.ReadDir(w.Root + "/dev")
 	for _, e := range entries {
-		if gpuNode.MatchString(e.Name()) {
+		if gpuNode().MatchString(e.Name()) {
 			path := "/dev/" + e.Name()
 			f.Nodes = append(f.Nodes, Node{path, textOf(w.Access(w.Root + path))})
 		}
