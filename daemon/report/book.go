@@ -96,7 +96,7 @@ func NewBook(q Query) *Book {
 // Window is the time that is counted.
 func (b *Book) Window() (from, to time.Time) { return b.q.From, b.q.To }
 
-// Add counts a run. The runs of one job must follow each other.
+// Add counts a run, in any order.
 func (b *Book) Add(r *job.Run) error {
 	whole := span{from: b.q.From, to: b.q.To}
 	if !whole.touches(r, b.q.Now) {

@@ -200,8 +200,8 @@ func TestRowsAreBounded(t *testing.T) {
 
 func TestAttemptsOfOneJobAreOneJob(t *testing.T) {
 	first, second := ran(1, 1, 2), ran(1, 3, 4)
-	first.End = ""
-	total := counted(t, Query{From: hour(0), To: hour(5)}, first, second, ran(2, 1, 2)).Total
+	first.End, second.Attempt.Number = "", 2
+	total := counted(t, Query{From: hour(0), To: hour(5)}, first, ran(2, 1, 2), second).Total
 	if total.Jobs != 2 || total.Ended[job.Completed] != 2 || len(total.Runs) != 3 {
 		t.Errorf("%+v", total)
 	}

@@ -28,7 +28,7 @@ type Row struct {
 	Waits, Runs []float64 // seconds: of those that started, and that ended, in the time
 	Efficiency
 
-	last job.ID // the job that was counted last
+	several map[job.ID]bool // of the jobs, those that may have other runs
 }
 
 // begin is from when a run held what it has; of a job that never ran, its end.
@@ -82,11 +82,8 @@ func (s span) overlap(r *job.Run, now time.Time) (seconds, part float64) {
 // add counts what of a run is in the span; only is the one GPU that the row is about, nil:
 // all.
 func (w *Row) add(r *job.Run, s span, only *job.Allocation, now time.Time) {
-	if w.last != r.Job || w.Jobs == 0 {
-		w.Jobs++
-		w.last = r.Job
-	}
 	a := &r.Attempt
+	w.countJob(r)
 	if r.End != "" && s.has(a.EndedAt) {
 		if w.Ended == nil {
 			w.Ended = map[job.State]int{}
@@ -116,8 +113,23 @@ func (w *Row) add(r *job.Run, s span, only *job.Allocation, now time.Time) {
 	}
 }
 
-// values is how many single times the row keeps.
-func (w *Row) values() int { return len(w.Waits) + len(w.Runs) }
+// countJob counts the job of a run once. A first attempt with which the job ended is its only
+// run.
+func (w *Row) countJob(r *job.Run) {
+	if r.End == "" || r.Attempt.Number > 1 {
+		if w.several[r.Job] {
+			return
+		}
+		if w.several == nil {
+			w.several = map[job.ID]bool{}
+		}
+		w.several[r.Job] = true
+	}
+	w.Jobs++
+}
+
+// values is how many single times and jobs the row keeps.
+func (w *Row) values() int { return len(w.Waits) + len(w.Runs) + len(w.several) }
 
 // addUse counts one GPU of a run.
 func (w *Row) addUse(g *job.Allocation, r *job.Run, part, seconds, ran float64) {

@@ -28,13 +28,13 @@ const (
 
 // pastSize is what a job that has ended takes, with its indexes, in the words of
 // SQL, and pastBytes, which may be more, the same of one that ends now.
-const pastSize = "1024 + 300 * j.attempt + octet_length(j.label) + octet_length(j.request) + octet_length(j.life) + " +
+const pastSize = "1024 + 700 * j.attempt + octet_length(j.label) + octet_length(j.request) + octet_length(j.life) + " +
 	"coalesce((SELECT octet_length(p.argv) + octet_length(p.dir) + octet_length(p.setup) FROM payloads p WHERE p.job_id = j.id), 0)"
 
 func pastBytes(j *job.Job) int64 {
 	n := 2048 + min(j.Bytes, 12<<10) + j.Weight() - j.Bytes
 	if j.Attempt != nil {
-		n += 300 * int64(j.Attempt.Number)
+		n += 700 * int64(j.Attempt.Number)
 	}
 	return n
 }

@@ -9,90 +9,120 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// runColumns are what a run is made of. An array, which runs nothing, is none.
-const runColumns = `SELECT j.id, j.uid, j.gid, j.user, j.owner_groups, j.name, j.state, j.attempt, j.label, j.request,
- j.result IS NOT NULL, j.changed_at, coalesce(a.number, 0), coalesce(a.gpus, '[]'), coalesce(a.placed_at, ''),
- coalesce(a.started_at, ''), coalesce(a.ended_at, ''), coalesce(a.eligible_at, ''), coalesce(a.peak_mem_bytes, 0),
- coalesce(a.cpu_time_ns, 0) FROM jobs j LEFT JOIN attempts a ON a.job_id = j.id
- WHERE (j.attempt > 0 OR j.result IS NOT NULL AND json_extract(j.life, '$.tasks') IS NULL) AND `
-
 // Runs calls f for every attempt on record that may have been under way at q.From or later,
-// and for every job that ended without one since; the attempts of one job follow each
-// other. It reads one snapshot, and stops at the first error. A run is good until f returns.
+// and for every job that ended without one since, but for arrays, which run nothing: in the
+// order of their ends, then those that go on. It reads one snapshot, and stops at the first
+// error. A run is good until f returns.
 func (s *Store) Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) error) error {
-	who, args := "", []any{}
+	who, args := "", []any{formatTime(q.From)} // '' is before all
 	if q.UID != nil {
-		who, args = " AND j.uid = ?", append(args, *q.UID)
+		who, args = " AND uid = ?2", append(args, *q.UID)
 	}
-	ended := "j.result IS NOT NULL AND j.changed_at >= '" + formatTime(q.From) + "'" // '' is before all
-	var stopped error                                                                // by f
-	scan := func(rows *sql.Rows) error {
-		var t runText
-		if err := t.scan(rows); err != nil {
+	query := "SELECT text FROM runs WHERE ended_at >= ?1" + who + " UNION ALL " +
+		"SELECT text FROM run_source WHERE job_id IN (SELECT id FROM jobs WHERE result IS NULL) AND ended_at = ''" + who
+	var stopped error // by f
+	var text string
+	var run job.Run
+	err := each(ctx, s.reports, query, func(rows *sql.Rows) error {
+		if err := rows.Scan(&text); err != nil {
 			return err
 		}
-		r, err := t.run(q.Tags)
-		if err == nil {
-			stopped = f(r)
-			err = stopped
+		if err := readRun(&run, text, q.Tags); err != nil {
+			return err
 		}
-		return err
-	}
-	query := runColumns + ended + who + " UNION ALL " + runColumns + "j.result IS NULL" + who
-	err := each(ctx, s.reports, query, scan, append(args, args...)...)
+		stopped = f(&run)
+		return stopped
+	}, args...)
 	if err != nil && stopped == nil {
 		return fmt.Errorf("read what ran: %w", s.readError(err))
 	}
 	return err
 }
 
-// runText is a row of runColumns.
-type runText struct {
-	job.Run
-	job.Attempt
-	state                                 job.State
-	last                                  int
-	over                                  bool
-	groups, label, request, changed, gpus string
-	placed, started, ended, eligible      string
+// runFields are the fields of a row of runs, as the schema has them.
+const (
+	runJob = iota
+	runNumber
+	runUID
+	runGID
+	runEnd
+	runAsked
+	runPeak
+	runCPU
+	runPlaced
+	runStarted
+	runEnded
+	runEligible
+	runGroups
+	runTags
+	runGPUs
+	runUser
+	runName
+	runFields
+)
+
+// readRun decodes a row of runs; tags only where they are wanted.
+func readRun(r *job.Run, text string, tags bool) error {
+	var field [runFields]string
+	rest, ok := text, true
+	for i := range runName {
+		if field[i], rest, ok = strings.Cut(rest, "\x1f"); !ok {
+			return fmt.Errorf("%w: %q is no run", job.ErrInvalid, text)
+		}
+	}
+	gpus := r.Attempt.GPUs[:0]
+	*r = job.Run{Name: rest, End: job.State(field[runEnd])}
+	d, a := decoder{}, &r.Attempt
+	number(&d, &r.Job, field[runJob])
+	number(&d, &a.Number, field[runNumber])
+	number(&d, &r.Owner.UID, field[runUID])
+	number(&d, &r.Owner.GID, field[runGID])
+	number(&d, &a.PeakMemBytes, field[runPeak])
+	number(&d, &a.CPUTime, field[runCPU])
+	r.Owner.User = field[runUser]
+	d.asked(r, field[runAsked])
+	d.list(&r.Owner.Groups, field[runGroups])
+	d.time(&a.PlacedAt, field[runPlaced])
+	d.time(&a.StartedAt, field[runStarted])
+	d.time(&a.EndedAt, field[runEnded])
+	d.time(&a.EligibleAt, field[runEligible])
+	if tags && field[runTags] != "" {
+		d.json(&r.Tags, field[runTags])
+	}
+	if list := field[runGPUs]; list != "[]" && flatGPUs(&gpus, list) {
+		a.GPUs = gpus
+	} else {
+		d.list(&a.GPUs, list)
+	}
+	return d.in("job %d", r.Job)
 }
 
-func (t *runText) scan(rows *sql.Rows) error {
-	return rows.Scan(&t.Job, &t.Owner.UID, &t.Owner.GID, &t.Owner.User, &t.groups, &t.Name, &t.state, &t.last, &t.label,
-		&t.request, &t.over, &t.changed, &t.Number, &t.gpus, &t.placed, &t.started, &t.ended, &t.eligible,
-		&t.PeakMemBytes, &t.CPUTime)
+// number reads a number of a row.
+func number[T ~int | ~int64](d *decoder, dst *T, s string) {
+	if d.err == nil && !integer(dst, s) {
+		d.err = fmt.Errorf("%w: %q is no number", job.ErrInvalid, s)
+	}
 }
 
-// run decodes the row; tags only where they are wanted.
-func (t *runText) run(tags bool) (*job.Run, error) {
-	d, a := decoder{}, &t.Attempt
-	d.list(&t.Owner.Groups, t.groups)
-	var request job.Request
-	document(&d, &request, t.request, flatRequest)
-	if tags && strings.Contains(t.label, `"tags"`) {
-		var label job.Label
-		document(&d, &label, t.label, flatLabel)
-		t.Tags = label.Tags
+// asked reads what was asked: a list of memory, GPU memory, CPUs, time limit and class, with
+// null for what was not.
+func (d *decoder) asked(r *job.Run, s string) {
+	limit, class := job.Span(0), job.Priority{}
+	rest := strings.TrimSuffix(strings.TrimPrefix(s, "["), "]")
+	for _, read := range []func(string) bool{
+		func(v string) bool { return integer(&r.Mem, v) },
+		func(v string) bool { return integer(&r.GPUMem, v) },
+		func(v string) bool { return integer(&r.CPUs, v) },
+		func(v string) bool { return span(&limit, v) },
+		func(v string) bool { return priority(&class, v) },
+	} {
+		var value string
+		value, rest, _ = strings.Cut(rest, ",")
+		if value != "" && value != "null" && !read(value) && d.err == nil {
+			d.err = fmt.Errorf("%w: %q is not what was asked", job.ErrInvalid, s)
+		}
 	}
-	if t.gpus != "[]" && !flatGPUs(&a.GPUs, t.gpus) {
-		a.GPUs = nil
-		d.list(&a.GPUs, t.gpus)
-	}
-	d.time(&a.PlacedAt, t.placed)
-	d.time(&a.StartedAt, t.started)
-	d.time(&a.EndedAt, t.ended)
-	d.time(&a.EligibleAt, t.eligible)
-	if t.Number == 0 {
-		d.time(&a.EndedAt, t.changed)
-	}
-	t.Run.Attempt = *a
-	r := &t.Run
-	r.Class, r.Limit = request.Priority.Class, request.TimeLimit.Duration()
-	r.Mem, r.GPUMem, r.CPUs = request.MemBytes, request.GPUMemBytes, request.CPUs
-	if t.over && t.last == t.Number {
-		r.End = t.state
-	}
-	return r, d.in("job %d", t.Job)
+	r.Class, r.Limit = class.Class, limit.Duration()
 }
 
 // flatGPUs reads the GPUs of an attempt as encoding/json would, where they are as the

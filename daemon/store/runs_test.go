@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -59,6 +60,50 @@ func TestRuns(t *testing.T) {
 	if err := s.Runs(context.Background(), job.RunQuery{}, func(*job.Run) error { return stop }); err != stop {
 		t.Errorf("it goes on: %v", err)
 	}
+}
+
+// A run is read as it was written, whatever the job is; what is removed is no run any more,
+// and what was changed after its end is as it was changed.
+func TestRunsAreWhole(t *testing.T) {
+	s := openNew(t)
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	whole := *ended(1, job.Failed)
+	whole.Owner.Groups, whole.Label = []string{"lab", "a\"b\x1f"}, job.Label{Name: "odd\x1fname", Tags: map[string]string{"k": "v\x1f\n\"ü"}}
+	whole.Request.MemBytes, whole.Request.GPUMemBytes, whole.Request.CPUs = 1<<40, 2<<30, 3
+	whole.Request.TimeLimit, whole.Request.Priority = job.Span(90*time.Minute), job.Priority{Class: job.High}
+	whole.ChangedAt = at.Add(2 * time.Hour)
+	whole.Attempt = &job.Attempt{
+		Number: 3, PlacedAt: at, StartedAt: at.Add(time.Second), EndedAt: at.Add(time.Hour), EligibleAt: at.Add(-time.Hour), HostUse: job.HostUse{PeakMemBytes: 5, CPUTime: 6},
+		GPUs: []job.Allocation{{GPU: contract.GPU{UUID: "GPU-a", Index: 1}, Use: job.GPUUse{PeakBytes: 7, Seen: 8}}, {GPU: contract.GPU{UUID: "odd\x1f\"}"}}},
+	}
+	never, live := *ended(2, job.Cancelled), *running(3)
+	never.Attempt, never.ChangedAt = nil, at
+	commit(t, s, job.Record{Job: &whole, Payload: payload()}, job.Record{Job: &never, Payload: payload()}, job.Record{Job: &live, Payload: payload()})
+	check := func(want ...job.Run) {
+		t.Helper()
+		mustCheck(t, s)
+		got := []job.Run{}
+		err := s.Runs(context.Background(), job.RunQuery{Tags: true}, func(r *job.Run) error {
+			one := *r
+			one.Attempt.GPUs = slices.Clone(r.Attempt.GPUs)
+			one.Attempt.Result, one.Attempt.BootID, one.Attempt.InvocationID = nil, "", ""
+			got = append(got, one)
+			return nil
+		})
+		requireEqual(t, err, got, want)
+	}
+	of := func(j *job.Job, a *job.Attempt) job.Run {
+		r := job.RunOf(j, a)
+		r.Attempt.Result, r.Attempt.BootID, r.Attempt.InvocationID = nil, "", ""
+		return r
+	}
+	check(of(&never, nil), of(&whole, whole.Attempt), of(&live, live.Attempt))
+	whole.Attempt.PeakMemBytes, whole.Label.Name = 9, "changed"
+	commit(t, s, job.Record{Job: &whole})
+	check(of(&never, nil), of(&whole, whole.Attempt), of(&live, live.Attempt))
+	n, err := s.Forget(context.Background(), History{Age: time.Minute}, at.Add(3*time.Hour))
+	requireEqual(t, err, n, 2)
+	check(of(&live, live.Attempt))
 }
 
 // manyRuns is a file with a month of n jobs, made once for the benchmarks.
