@@ -24,6 +24,7 @@
 //	cmd/gpusched-accounts     names of accounts that /etc/passwd does not have
 //	cmd/gpusched-notify       sends one message about a job, as the job's user
 //	cmd/gpusched-web          a read-only page for browsers of this machine
+//	cmd/loopback              how what answers browsers and scrapers listens
 //	cmd/gpusched-job          runs inside the job's unit, as the user
 //
 //	daemon                    this package: loop, committer, executor, sampler, backend of the server
@@ -86,6 +87,7 @@
 //	packaging/test/run        runs everything that is tested and sums it up
 //	packaging/test/fuzz       runs the fuzz tests
 //	packaging/test/mutate     changes one operator at a time: do the tests notice?
+//	packaging/test/golden     compares with the files of a test's testdata
 //	packaging/test/await      waits that have a limit
 //	contrib/bench             latency and throughput on a machine
 //

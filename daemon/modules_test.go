@@ -74,7 +74,10 @@ var modules = map[string]map[string]string{
 		"golang.org/x/sys":                      "system calls",
 		"golang.org/x/term":                     "whether there is a terminal",
 	},
-	"cmd/gpusched-web":  {},
+	"cmd/gpusched-web": {
+		"golang.org/x/sys":  "of x/term",
+		"golang.org/x/term": "of cmd/gpusched/term, where text is cleaned and durations are written as in the command line",
+	},
 	"cmd/gpusched-nvml": {"github.com/NVIDIA/go-nvml": "the driver's library"},
 }
 

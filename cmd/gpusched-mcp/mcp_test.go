@@ -19,13 +19,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/server"
 	"github.com/gpusched/gpusched/daemon/server/servertest"
 	"github.com/gpusched/gpusched/packaging/test/await"
+	"github.com/gpusched/gpusched/packaging/test/golden"
 	"github.com/gpusched/gpusched/units/contract"
 )
 
 var (
-	update = flag.Bool("update", false, "write the golden files")
-	noon   = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	bin    string // where the programs are
+	noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	bin  string // where the programs are
 )
 
 func TestMain(m *testing.M) {
@@ -125,25 +125,7 @@ func TestTools(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name, string(text)+"\n")
-	}
-}
-
-func golden(t *testing.T, name, text string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text != string(want) {
-		t.Errorf("%s is not as it was; look at the difference after 'go test ./cmd/gpusched-mcp -update':\n%s", path, text)
+		golden.Check(t, name, string(text)+"\n")
 	}
 }
 

@@ -2,16 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/signal"
-	"strconv"
 	"syscall"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/loopback"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
@@ -20,9 +20,6 @@ func main() {
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stderr))
 }
-
-// activated is the descriptor of the first socket that systemd hands over.
-const activated = 3
 
 // run works until ctx is done. Exit codes: 1 went wrong, 2 usage.
 func run(ctx context.Context, args []string, getenv func(string) string, talk io.Writer) int {
@@ -50,12 +47,12 @@ func run(ctx context.Context, args []string, getenv func(string) string, talk io
 }
 
 func serveActivated(ctx context.Context, client *api.Client, getenv func(string) string) error {
-	if getenv("LISTEN_FDS") != "1" || getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
-		return fmt.Errorf("there is no socket of systemd's: start gpusched-metrics.socket")
+	l, err := loopback.Activated(getenv)
+	if errors.Is(err, loopback.ErrNotActivated) {
+		return fmt.Errorf("%w: start gpusched-metrics.socket", err)
 	}
-	l, err := net.FileListener(os.NewFile(activated, "socket"))
 	if err != nil {
-		return fmt.Errorf("take systemd's socket: %w", err)
+		return err
 	}
 	return serve(ctx, l, client)
 }

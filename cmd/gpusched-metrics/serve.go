@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/loopback"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/metrics"
 )
@@ -35,7 +35,7 @@ func serve(ctx context.Context, l net.Listener, client *api.Client) error {
 	}
 	s.SetKeepAlivesEnabled(false) // nobody keeps a place by not asking again
 	broken := make(chan error, 1)
-	go func() { broken <- s.Serve(&bounded{Listener: l, free: make(chan struct{}, maxConnections)}) }()
+	go func() { broken <- s.Serve(loopback.Bound(l, maxConnections)) }()
 	select {
 	case err := <-broken:
 		return err
@@ -84,7 +84,7 @@ func handler(client *api.Client) http.Handler {
 // that a browser on it has from a server whose name was made to lead here (DNS rebinding).
 func refuse(r *http.Request) (status int, why string) {
 	switch {
-	case !ofThisMachine(r.Host):
+	case !loopback.Is(r.Host):
 		return http.StatusForbidden, "ask for localhost or 127.0.0.1, and by no other name"
 	case r.URL.Path != "/metrics":
 		return http.StatusNotFound, "there is /metrics and nothing else"
@@ -94,43 +94,4 @@ func refuse(r *http.Request) (status int, why string) {
 		return http.StatusBadRequest, "send no body"
 	}
 	return 0, ""
-}
-
-// ofThisMachine reports whether a Host header is a loopback address or localhost.
-func ofThisMachine(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-// bounded accepts so many connections at once; others wait in the backlog.
-type bounded struct {
-	net.Listener
-	free chan struct{}
-}
-
-// Accept waits for a place first.
-func (b *bounded) Accept() (net.Conn, error) {
-	b.free <- struct{}{}
-	c, err := b.Listener.Accept()
-	if err != nil {
-		<-b.free
-		return nil, err
-	}
-	return &place{c, sync.OnceFunc(func() { <-b.free })}, nil
-}
-
-// place is a connection that gives its place back, once.
-type place struct {
-	net.Conn
-	leave func()
-}
-
-// Close may be called several times.
-func (p *place) Close() error {
-	p.leave()
-	return p.Conn.Close()
 }

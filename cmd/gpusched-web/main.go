@@ -10,17 +10,14 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"strconv"
 	"syscall"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/loopback"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Getenv, os.Stderr)) }
-
-// activated is the descriptor of the first socket that systemd hands over.
-const activated = 3
 
 // The bounds of invariant 5.
 const (
@@ -64,12 +61,12 @@ func run(args []string, getenv func(string) string, talk io.Writer) int {
 // listener is the activated socket, or one that it opens itself, on a loopback address.
 func listener(address string, getenv func(string) string) (net.Listener, error) {
 	if address == "" {
-		if getenv("LISTEN_FDS") != "1" || getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
+		l, err := loopback.Activated(getenv)
+		if errors.Is(err, loopback.ErrNotActivated) {
 			return nil, errors.New("it is started by gpusched-web.socket: 'systemctl enable --now gpusched-web.socket'; or say --listen 127.0.0.1:9837")
 		}
-		l, err := net.FileListener(os.NewFile(activated, "socket"))
 		if err != nil {
-			return nil, fmt.Errorf("take the socket from systemd: %w", err)
+			return nil, err
 		}
 		return onLoopback(l)
 	}
@@ -77,7 +74,7 @@ func listener(address string, getenv func(string) string) (net.Listener, error) 
 	if err != nil {
 		return nil, fmt.Errorf("--listen %q is no address with a port, such as 127.0.0.1:9837", address)
 	}
-	if !isLoopback(host) {
+	if !loopback.Is(host) {
 		return nil, fmt.Errorf("--listen %s is not a loopback address: what it shows has no password; use ssh -L from elsewhere", address)
 	}
 	l, err := net.Listen("tcp", address)
@@ -89,8 +86,7 @@ func listener(address string, getenv func(string) string) (net.Listener, error) 
 
 // onLoopback refuses a listener that other machines reach.
 func onLoopback(l net.Listener) (net.Listener, error) {
-	host, _, err := net.SplitHostPort(l.Addr().String())
-	if err != nil || !isLoopback(host) {
+	if !loopback.Is(l.Addr().String()) {
 		return nil, errors.Join(fmt.Errorf("%v is not a loopback address: what it shows has no password; put a proxy that asks for one before it", l.Addr()), l.Close())
 	}
 	return l, nil
@@ -120,8 +116,7 @@ func serve(ctx context.Context, l net.Listener, client *api.Client, idle time.Du
 			hs.Close()
 		}
 	}()
-	limited := &limitedListener{Listener: l, slots: make(chan struct{}, maxConns)}
-	if err := hs.Serve(limited); !errors.Is(err, http.ErrServerClosed) {
+	if err := hs.Serve(loopback.Bound(l, maxConns)); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -156,7 +157,7 @@ func labelOf(s api.Span, width, row float64) string {
 	if width < 9*float64(len([]rune(text))) {
 		return ""
 	}
-	return clean(text)
+	return term.Clean(text)
 }
 
 // titleOf says what a rectangle is, but for its times.
@@ -172,5 +173,5 @@ func titleOf(s api.Span) string {
 	if s.Detail != "" {
 		text += ": " + s.Detail
 	}
-	return clean(text)
+	return term.Clean(text)
 }

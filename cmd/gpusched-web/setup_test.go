@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"flag"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -17,8 +15,6 @@ import (
 	"github.com/gpusched/gpusched/daemon/server/servertest"
 	"github.com/gpusched/gpusched/units/contract"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
@@ -153,24 +149,5 @@ func readAll(t testing.TB, resp *http.Response) string {
 		if b = append(b, piece[:n]...); err != nil {
 			return string(b)
 		}
-	}
-}
-
-// golden compares a text with a file, or writes that.
-func golden(t *testing.T, name, text string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text != string(want) {
-		t.Errorf("%s is not as it was; look at the difference after 'go test ./cmd/gpusched-web -update':\n%s", path, text)
 	}
 }

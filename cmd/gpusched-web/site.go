@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
@@ -23,7 +24,7 @@ var sections = []string{"overview", "gpus", "running", "waiting", "plan", "ended
 
 // pages makes text of views. It escapes what is put in (invariant 2).
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"moment": moment, "sentence": sentence, "clean": clean, "bar": newBar,
+	"moment": moment, "sentence": sentence, "clean": term.Clean, "bar": newBar,
 	"stamp": stamp, "utc": utc,
 	"add": func(a, b float64) float64 { return a + b }, "min": func(a, b float64) float64 { return min(a, b) },
 }).ParseFS(files, "static/*.html"))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/packaging/test/golden"
 )
 
 func TestPages(t *testing.T) {
@@ -22,7 +23,7 @@ func TestPages(t *testing.T) {
 		if status != 200 || header.Get("Content-Type") != "text/html; charset=utf-8" {
 			t.Errorf("%s: %d %v", path, status, header)
 		}
-		golden(t, name, text)
+		golden.Check(t, name, text)
 		if err := wellFormed(text); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}

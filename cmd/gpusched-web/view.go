@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -178,13 +179,13 @@ func jobViewOf(j *api.Job) jobView {
 		Asks: asksOf(j), Priority: j.Priority.String(), Why: j.Why,
 	}
 	if j.TimeLimit > 0 {
-		v.Limit = span(j.TimeLimit.Duration())
+		v.Limit = term.Age(j.TimeLimit.Duration())
 	}
 	switch {
 	case j.State.Terminal():
 		v.Since = j.EndedAt
 		if !j.StartedAt.IsZero() {
-			v.Ran = span(j.EndedAt.Sub(j.StartedAt))
+			v.Ran = term.Age(j.EndedAt.Sub(j.StartedAt))
 		}
 		if j.Result != nil {
 			v.Why = j.Result.Sentence

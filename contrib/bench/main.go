@@ -27,8 +27,8 @@ func main() {
 	flag.IntVar(&p.queued, "queued", 10_000, "jobs queued for the daemon's figures")
 	flag.IntVar(&p.keys, "keys", 500, "keys typed in each terminal")
 	flag.IntVar(&p.size, "mib", 100, "MiB of output that a command prints")
-	flag.DurationVar(&p.idle, "idle", time.Minute, "how long the idle daemon is watched")
-	flag.StringVar(&p.only, "part", "", "only this: latency, handover, throughput, cli, terminal, output, or daemon")
+	flag.DurationVar(&p.idle, "idle", time.Minute, "how long the idle daemon, and what has open pages, is watched")
+	flag.StringVar(&p.only, "part", "", "only this: latency, handover, throughput, cli, terminal, output, page, or daemon")
 	user := flag.Int("uid", 1001, "the account that submits")
 	running := flag.Int("scale-running", 0, "measure with so many jobs running, and nothing else")
 	waiting := flag.Int("scale-queued", 100_000, "then with so many waiting")
@@ -63,6 +63,7 @@ func bench(ctx context.Context, p plan, uid int) error {
 		{"cli", func() error { return b.cli(ctx, p.runs) }},
 		{"terminal", func() error { return b.terminals(ctx, p.keys) }},
 		{"output", func() error { return b.output(ctx, p.size) }},
+		{"page", func() error { return b.page(ctx, p.idle) }},
 		{"daemon", func() error { return b.daemon(ctx, p.queued, p.idle) }},
 	} {
 		if p.only != "" && p.only != part.name {

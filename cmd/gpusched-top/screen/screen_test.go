@@ -2,10 +2,8 @@ package screen
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,10 +11,9 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/packaging/test/golden"
 	"github.com/gpusched/gpusched/units/contract"
 )
-
-var update = flag.Bool("update", false, "write the frames into testdata")
 
 var at = time.Date(2026, 11, 23, 14, 30, 0, 0, time.UTC)
 
@@ -169,7 +166,7 @@ func TestFrames(t *testing.T) {
 			}
 			frame := m.Frame()
 			fits(t, frame, c.w, c.h)
-			golden(t, c.name, frame.String()+"\n")
+			golden.Check(t, c.name+".txt", frame.String()+"\n")
 		})
 	}
 }
@@ -189,23 +186,6 @@ func fits(t *testing.T, f Frame, width, height int) {
 		if term.Clean(line) != line {
 			t.Errorf("line %d: a terminal acts on %q", i+1, line)
 		}
-	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name+".txt")
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s is\n%s\nnot\n%s", name, got, want)
 	}
 }
 

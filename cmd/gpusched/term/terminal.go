@@ -82,12 +82,17 @@ func (t *Terminal) Paint(s Style, text string) string {
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
 }
 
-// Clean replaces what a terminal would act on. The daemon lets in printable
-// text only; this is for the day when it does not.
+// Clean replaces what a terminal or a browser would act on, has no shape, or would turn other
+// text round. The daemon lets in printable text only; this is for the day when it does not.
 func Clean(s string) string { return strings.Map(cleanRune, s) }
 
 func cleanRune(r rune) rune {
-	if r == unicode.ReplacementChar || r != ' ' && (!unicode.IsGraphic(r) || unicode.IsSpace(r)) {
+	switch {
+	case r == ' ':
+		return r
+	case r == unicode.ReplacementChar || !unicode.IsGraphic(r) || unicode.IsSpace(r):
+		return '?'
+	case unicode.In(r, unicode.Other_Default_Ignorable_Code_Point):
 		return '?'
 	}
 	return r

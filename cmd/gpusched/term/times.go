@@ -3,6 +3,7 @@ package term
 import (
 	"fmt"
 	"regexp"
+	"strings"
 	"sync"
 	"time"
 
@@ -75,13 +76,27 @@ func (t *Terminal) Local(sentence string) string {
 	if !t.TTY {
 		return sentence
 	}
-	return sentenceTime().ReplaceAllStringFunc(sentence, func(text string) string {
-		at, err := time.Parse(job.SentenceTime, text)
-		if err != nil {
-			return text
+	var b strings.Builder
+	Split(sentence, func(text string) { b.WriteString(text) }, func(at time.Time) { b.WriteString(t.Clock(at)) })
+	return b.String()
+}
+
+// Split takes a sentence of the daemon's apart, into its times and the text between them.
+func Split(sentence string, text func(string), moment func(time.Time)) {
+	for {
+		found := sentenceTime().FindStringIndex(sentence)
+		if found == nil {
+			text(sentence)
+			return
 		}
-		return t.Clock(at)
-	})
+		text(sentence[:found[0]])
+		if at, err := time.Parse(job.SentenceTime, sentence[found[0]:found[1]]); err == nil {
+			moment(at)
+		} else {
+			text(sentence[found[0]:found[1]])
+		}
+		sentence = sentence[found[1]:]
+	}
 }
 
 // Age prints a duration with two units at most: 42s, 12m, 3h12m, 2d4h.
