@@ -133,7 +133,7 @@ func BenchmarkFirstPaint(b *testing.B) {
 	client := &api.Client{Socket: socket}
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
-	w := newWatcher((&source{client: client}).ask, interval)
+	w := newWatcher(&source{client: client}, usual)
 	go w.run(ctx)
 	site := newSite(w, client, "lab")
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

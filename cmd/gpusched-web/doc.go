@@ -8,8 +8,11 @@
 //
 // # Data flow
 //
-//	browser ── GET / ──────▶ guard ─▶ page ◀─ sections ◀─ watcher ── GET /v1/… ──▶ gpuschedd
-//	        ── GET /live ──▶ guard ─▶ stream (server-sent events: the sections that changed)
+//	browser ── GET / ──────▶ guard ─▶ page ───┐
+//	        ── GET /live ──▶ guard ─▶ stream ─┴▶ sections ─▶ watcher ── GET /v1/… ─────▶ gpuschedd
+//	                                                            └────── GET /v1/events ─▶
+//
+// The stream sends by server-sent events the sections that have changed.
 //
 // Invariants, cited by tests:
 //
@@ -19,8 +22,10 @@
 //     and take no style but its own files. Text of users is escaped.
 //  3. A request that names another host than a loopback one is refused, whoever sent it: a
 //     page elsewhere whose name resolves to this machine (DNS rebinding) learns nothing.
-//  4. However many look, the scheduler is asked once for all of them, each interval once; while
-//     nobody looks it is not asked.
+//  4. However many look, the scheduler is asked once for all of them: when it tells that something
+//     has changed, not at once for each of many changes, and by the clock for the GPUs' figures. While
+//     nobody looks it is not asked, and nothing is listened to. One that tells no changes is asked by
+//     the clock.
 //  5. Connections, streams, headers and times are bounded. Who reads slowly gets the
 //     newest state and misses those before it; who does not read is cut off.
 //  6. While the scheduler does not answer the last state stays, with its age and the reason.

@@ -100,7 +100,7 @@ func serve(ctx context.Context, l net.Listener, client *api.Client, idle time.Du
 	if err != nil {
 		host = "this machine"
 	}
-	w := newWatcher((&source{client: client}).ask, interval)
+	w := newWatcher(&source{client: client}, usual)
 	s := newSite(w, client, host)
 	hs := &http.Server{
 		Handler: s, ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, IdleTimeout: idleConn, MaxHeaderBytes: 16 << 10,

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -60,7 +61,7 @@ func planOf(p *api.PlanReply) *planView {
 	v := &planView{Width: planWidth, Closed: p.Closed, More: p.Waiting - p.Planned}
 	scale := func(at time.Time) float64 {
 		part := float64(at.Sub(p.At)) / float64(p.Until.Sub(p.At))
-		return planLeft + min(max(part, 0), 1)*(planWidth-planLeft)
+		return tenth(planLeft + min(max(part, 0), 1)*(planWidth-planLeft))
 	}
 	step := tickStep(p.Until.Sub(p.At))
 	for at := p.At.UTC().Truncate(step).Add(step); at.Before(p.Until); at = at.Add(step) {
@@ -79,7 +80,7 @@ func planOf(p *api.PlanReply) *planView {
 				end = planWidth
 			}
 			row.Spans = append(row.Spans, spanView{
-				X: x, Width: max(end-x, 1), Late: max(scale(later(s.Until, s.LateUntil))-end, 0),
+				X: x, Width: max(tenth(end-x), 1), Late: max(tenth(scale(later(s.Until, s.LateUntil))-end), 0),
 				Y: y + row.Height*lane, Height: max(row.Height*float64(cmp.Or(s.Milli, job.WholeGPU))/job.WholeGPU, 3),
 				Class: string(s.Kind), Label: labelOf(s, end-x, row.Height), Title: titleOf(s),
 				From: s.From, Until: s.Until, Open: s.Until.IsZero(),
@@ -98,6 +99,9 @@ func later(a, b time.Time) time.Time {
 	}
 	return a
 }
+
+// tenth rounds to what a drawing needs.
+func tenth(x float64) float64 { return math.Round(10*x) / 10 }
 
 // tickStep is a step of the axis that gives four to twelve.
 func tickStep(all time.Duration) time.Duration {

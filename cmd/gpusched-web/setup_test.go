@@ -110,12 +110,18 @@ func scheduler(t testing.TB, b server.Backend) (socket string, stop func()) {
 	return socket, stop
 }
 
-// page serves the site about a scheduler.
+// page serves the site about a scheduler that is asked by the clock.
 func page(t testing.TB, socket string, every time.Duration) *httptest.Server {
+	t.Helper()
+	return paced(t, socket, pace{least: every, figures: every, whole: every, again: every})
+}
+
+// paced serves the site about a scheduler.
+func paced(t testing.TB, socket string, p pace) *httptest.Server {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	client := &api.Client{Socket: socket}
-	w := newWatcher((&source{client: client}).ask, every)
+	w := newWatcher(&source{client: client}, p)
 	go w.run(ctx)
 	srv := httptest.NewServer(newSite(w, client, "lab"))
 	t.Cleanup(func() { cancel(); srv.CloseClientConnections(); srv.Close() })

@@ -26,7 +26,7 @@ var sections = []string{"overview", "gpus", "running", "waiting", "plan", "ended
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"moment": moment, "sentence": sentence, "clean": term.Clean, "bar": newBar,
 	"stamp": stamp, "utc": utc,
-	"add": func(a, b float64) float64 { return a + b }, "min": func(a, b float64) float64 { return min(a, b) },
+	"add": func(a, b float64) float64 { return tenth(a + b) }, "min": func(a, b float64) float64 { return min(a, b) },
 }).ParseFS(files, "static/*.html"))
 
 // barView is a bar with its figure beside it.
@@ -44,14 +44,15 @@ type site struct {
 	client  *api.Client
 	streams streams
 	host    string
+	begun   time.Time
 
 	mu   sync.Mutex // guards what is below
-	of   int        // the number of the state that made is of
+	of   state      // that made is of
 	made map[string]template.HTML
 }
 
 func newSite(w *watcher, c *api.Client, host string) *site {
-	s := &site{watcher: w, client: c, host: host, streams: streams{most: maxStreams}}
+	s := &site{watcher: w, client: c, host: host, begun: time.Now(), streams: streams{most: maxStreams}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.front)
 	mux.HandleFunc("GET /job/{id}", s.job)
@@ -72,12 +73,18 @@ func (s *site) front(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the browser has gone
 	}
-	s.write(w, "front", frontView{Host: s.host, Sections: s.sections(state), Order: sections})
+	s.write(w, "front", frontView{Host: s.host, State: s.stateName(state), Sections: s.sections(state), Order: sections})
+}
+
+// stateName names a state: those of another run of this program are called otherwise.
+func (s *site) stateName(now state) string {
+	return fmt.Sprintf("%x-%d", s.begun.UnixNano(), now.number)
 }
 
 // frontView is the whole page.
 type frontView struct {
 	Host     string
+	State    string // that it is made of, for its stream
 	Order    []string
 	Sections map[string]template.HTML
 }
@@ -86,17 +93,21 @@ type frontView struct {
 func (s *site) sections(now state) map[string]template.HTML {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.made == nil || s.of != now.number {
-		s.made, s.of = render(now), now.number
+	if s.made == nil || now.number > s.of.number {
+		s.made, s.of = render(now, s.of, s.made), now
 	}
 	return s.made
 }
 
-// render makes all sections of a state.
-func render(s state) map[string]template.HTML {
+// render makes the sections of a state, but for those that are as they were made before.
+func render(s, before state, made map[string]template.HTML) map[string]template.HTML {
 	v := viewOf(s)
 	out := make(map[string]template.HTML, len(sections))
 	for _, name := range sections {
+		if made != nil && sameIn(name, &s, &before) {
+			out[name] = made[name]
+			continue
+		}
 		var b strings.Builder
 		if err := pages.ExecuteTemplate(&b, name, v); err != nil {
 			panic(err) // a template of ours does not fit our values: a test finds it
@@ -104,6 +115,17 @@ func render(s state) map[string]template.HTML {
 		out[name] = template.HTML(b.String()) //nolint:gosec // made by the template, which escapes
 	}
 	return out
+}
+
+// sameIn reports whether a section is the same in two states.
+func sameIn(section string, a, b *state) bool {
+	switch section {
+	case "running", "waiting", "ended":
+		return a.listed == b.listed
+	case "plan":
+		return a.plan == b.plan
+	}
+	return false
 }
 
 // job is the page about one job.

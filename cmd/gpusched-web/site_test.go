@@ -7,6 +7,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +16,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/packaging/test/golden"
 )
+
+// stateName is what differs from run to run.
+var stateName = regexp.MustCompile(`have=[0-9a-f]+-[0-9]+`)
 
 func TestPages(t *testing.T) {
 	socket, _ := scheduler(t, lab())
@@ -23,7 +28,7 @@ func TestPages(t *testing.T) {
 		if status != 200 || header.Get("Content-Type") != "text/html; charset=utf-8" {
 			t.Errorf("%s: %d %v", path, status, header)
 		}
-		golden.Check(t, name, text)
+		golden.Check(t, name, stateName.ReplaceAllString(text, "have=STATE"))
 		if err := wellFormed(text); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -110,7 +115,13 @@ type section struct{ ID, HTML string }
 // follow opens the stream, and returns a function that waits for the next section of a name.
 func follow(t *testing.T, url string) (next func(id string) string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/live", nil)
+	return followAt(t, url+"/live", new([]string))
+}
+
+// followAt opens a stream, and notes the names of what it sends.
+func followAt(t *testing.T, url string, names *[]string) (next func(id string) string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +142,7 @@ func follow(t *testing.T, url string) (next func(id string) string) {
 			if err := json.Unmarshal([]byte(data), &s); err != nil {
 				t.Fatal(err)
 			}
-			if s.ID == id {
+			if *names = append(*names, s.ID); s.ID == id {
 				return s.HTML
 			}
 		}
@@ -155,6 +166,42 @@ func TestLive(t *testing.T) {
 	}
 	if text := next("ended"); !strings.Contains(text, "train-vit") {
 		t.Errorf("got %s", text)
+	}
+}
+
+// Invariant 4: a change is shown when it is told.
+func TestLiveByEvents(t *testing.T) {
+	b := lab()
+	socket, _ := scheduler(t, b)
+	web := paced(t, socket, pace{least: 10 * time.Millisecond, figures: time.Hour, whole: time.Hour, again: time.Hour})
+	next := follow(t, web.URL)
+	if text := next("running"); !strings.Contains(text, "train-vit") {
+		t.Errorf("got %s", text)
+	}
+	b.End(1, job.Result{Outcome: job.Completed})
+	b.Announce(job.Event{Kind: job.EventEnded, Job: 1, State: job.Completed})
+	if text := next("running"); strings.Contains(text, "train-vit") {
+		t.Errorf("got %s", text)
+	}
+}
+
+// A page has the sections that it was made of: its stream does not send them again.
+func TestStreamSendsWhatIsNew(t *testing.T) {
+	b := lab()
+	socket, _ := scheduler(t, b)
+	web := paced(t, socket, pace{least: time.Second, figures: time.Hour, whole: time.Hour, again: time.Hour})
+	_, _, text := get(t, web.URL+"/")
+	live := regexp.MustCompile(`data-live="(/live[^"]*)"`).FindStringSubmatch(text)
+	if live == nil {
+		t.Fatal("the page names no stream")
+	}
+	var names []string
+	next := followAt(t, web.URL+live[1], &names)
+	b.End(1, job.Result{Outcome: job.Completed})
+	b.Announce(job.Event{Kind: job.EventEnded, Job: 1, State: job.Completed})
+	next("ended")
+	if slices.Contains(names, "gpus") {
+		t.Errorf("it sends %v", names)
 	}
 }
 

@@ -23,36 +23,67 @@ type source struct {
 	checked time.Time
 	plan    *api.PlanReply
 	planned time.Time
+	replan  bool // what is planned may have changed since
 }
 
-func (s *source) ask(ctx context.Context) (out answer, err error) {
+// everything asks for all that a page shows.
+func (s *source) everything(ctx context.Context) (out answer, err error) {
+	s.replan = true
+	return out, s.within(ctx, func(ctx context.Context) (err error) {
+		if out.status, err = s.client.Status(ctx); err != nil {
+			return err
+		}
+		if out.gpus, err = s.client.GPUs(ctx); err != nil {
+			return err
+		}
+		query := api.ListQuery{Reasons: true, Waiting: shownWaiting, Ended: shownEnded}
+		if out.list, err = s.client.List(ctx, query); err != nil {
+			return err
+		}
+		out.checks, out.plan = s.unwell(ctx, out.status.Health), s.course(ctx)
+		return nil
+	})
+}
+
+// figures asks for what changes without an event.
+func (s *source) figures(ctx context.Context, a *answer) error {
+	return s.within(ctx, func(ctx context.Context) (err error) {
+		a.gpus, err = s.client.GPUs(ctx)
+		if err == nil {
+			a.plan = s.course(ctx)
+		}
+		return err
+	})
+}
+
+// within bounds how long the scheduler may take.
+func (s *source) within(ctx context.Context, ask func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	defer func() {
-		if errors.Is(err, context.DeadlineExceeded) {
-			err = fmt.Errorf("the scheduler did not answer within %v", askTime)
+	err := ask(limited)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("the scheduler did not answer within %v", askTime)
+	}
+	return err
+}
+
+// hear calls told for each change, until it hears no more.
+func (s *source) hear(ctx context.Context, told func()) error {
+	for _, err := range s.client.Events(ctx, -1) {
+		if err != nil {
+			return err
 		}
-	}()
-	if out.status, err = s.client.Status(limited); err != nil {
-		return out, err
+		told() // also of the position it begins with: what has changed before is not told
 	}
-	if out.gpus, err = s.client.GPUs(limited); err != nil {
-		return out, err
-	}
-	query := api.ListQuery{Reasons: true, Waiting: shownWaiting, Ended: shownEnded}
-	if out.list, err = s.client.List(limited, query); err != nil {
-		return out, err
-	}
-	out.checks, out.plan = s.unwell(limited, out.status.Health), s.course(limited)
-	return out, nil
+	return ctx.Err()
 }
 
 // course is what is planned; nil: the scheduler is older than that, or can't say now.
 func (s *source) course(ctx context.Context) *api.PlanReply {
-	if time.Since(s.planned) < plannedIn {
+	if !s.replan || time.Since(s.planned) < plannedIn {
 		return s.plan
 	}
-	s.plan, s.planned = nil, time.Now()
+	s.plan, s.planned, s.replan = nil, time.Now(), false
 	if reply, err := s.client.Plan(ctx, planHours*time.Hour); err == nil {
 		s.plan = &reply
 	}

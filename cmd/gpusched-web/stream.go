@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -46,15 +47,15 @@ func (s *streams) join() (over <-chan struct{}, leave func()) {
 
 // live sends the sections of each new state that differ from those sent before.
 func (s *site) live(w http.ResponseWriter, r *http.Request) {
-	defer s.watcher.look()()
-	over, leave := s.streams.join()
-	defer leave()
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
 	if r.Method == http.MethodHead {
 		return
 	}
-	out := stream{w: w, control: http.NewResponseController(w), sent: map[string]template.HTML{}}
+	defer s.watcher.follow()()
+	over, leave := s.streams.join()
+	defer leave()
+	out := stream{w: w, control: http.NewResponseController(w), sent: s.known(r.URL.Query().Get("have"))}
 	alive := time.NewTicker(keepAlive)
 	defer alive.Stop()
 	for err := out.say("retry: 3000\n\n"); err == nil; {
@@ -81,6 +82,15 @@ type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	sent    map[string]template.HTML
+}
+
+// known are the sections that a page has which was made of a state, as far as that is still known.
+func (s *site) known(have string) map[string]template.HTML {
+	now, _ := s.watcher.latest()
+	if now.number == 0 || have != s.stateName(now) {
+		return map[string]template.HTML{}
+	}
+	return maps.Clone(s.sections(now))
 }
 
 // renew sends what has changed.

@@ -59,15 +59,30 @@
   const live = document.body.dataset.live;
   if (!live) return;
   const link = document.getElementById('link');
-  const source = new EventSource(live);
-  source.addEventListener('section', (e) => {
-    const { id, html } = JSON.parse(e.data);
-    const section = document.getElementById(id);
-    if (section) renew(section, html);
-  });
-  source.addEventListener('open', () => { link.hidden = true; });
-  source.addEventListener('error', () => {
-    link.textContent = 'Connection lost. This page shows the last state that arrived.';
-    link.hidden = false;
+  const listen = (address) => {
+    const source = new EventSource(address);
+    source.addEventListener('section', (e) => {
+      const { id, html } = JSON.parse(e.data);
+      const section = document.getElementById(id);
+      if (section) renew(section, html);
+    });
+    source.addEventListener('open', () => { link.hidden = true; });
+    source.addEventListener('error', () => {
+      link.textContent = 'Connection lost. This page shows the last state that arrived.';
+      link.hidden = false;
+    });
+    return source;
+  };
+
+  // A tab that nobody sees for a while costs the machine nothing; it is brought up to date when it is seen.
+  let source = listen(live);
+  let unseen;
+  document.addEventListener('visibilitychange', () => {
+    clearTimeout(unseen);
+    if (document.hidden) {
+      unseen = setTimeout(() => { source.close(); source = null; }, 60000);
+    } else if (!source) {
+      source = listen('/live');
+    }
   });
 })();
