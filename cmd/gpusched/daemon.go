@@ -41,7 +41,7 @@ type daemonResumeCmd struct{}
 func (c *daemonResumeCmd) Run(ctx context.Context, a *app) error {
 	_, err := a.client.Undrain(ctx)
 	if err == nil {
-		a.out.Printf("jobs start again\n")
+		a.out.Printf("jobs may start again\n")
 	}
 	return err
 }

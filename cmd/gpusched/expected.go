@@ -8,8 +8,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// unknownStart is said of a job of which nobody can tell when it starts, for want of experience.
-const unknownStart = "when it starts is unknown: what has to end first has no time limit, and nothing like it has run, or it is suspended"
+// unknownStart is said of a job of which nobody can tell when it starts: what it waits for goes on for ever, as far
+// as is known.
+const unknownStart = "start unknown: what has to end first is suspended, or has no time limit and has never run before"
 
 // startText says when a waiting job is expected to start, and between what moments it probably does.
 func startText(t *term.Terminal, j api.Job) string {
@@ -24,8 +25,11 @@ func startText(t *term.Terminal, j api.Job) string {
 }
 
 // startCell is the same for a table on a terminal: the span alone, "13:50-16:00"; of one that
-// begins on another day the date.
+// begins on another day the date; "unknown" where that is all that can be said.
 func startCell(t *term.Terminal, j api.Job) string {
+	if j.StartUnknown && j.ExpectedStart.IsZero() {
+		return "unknown"
+	}
 	from, by := j.ExpectedStartFrom, j.ExpectedStartBy
 	if !t.TTY || from.IsZero() || !j.ExpectedStart.After(t.Now) {
 		return t.Expected(j.ExpectedStart)

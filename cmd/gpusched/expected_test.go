@@ -35,7 +35,7 @@ func TestExpectedStart(t *testing.T) {
 		},
 		"soon":               {api.Job{ExpectedStart: noon, ExpectedStartFrom: noon, ExpectedStartBy: noon}, "in a moment", "12:00"},
 		"an earlier release": {api.Job{ExpectedStart: in(140)}, "about 14:20 (in 2h20m)", "14:20"},
-		"unknown":            {api.Job{StartUnknown: true}, "", ""},
+		"unknown":            {api.Job{StartUnknown: true}, "", "unknown"},
 	} {
 		if text := startText(out, c.j); c.text != "" && text != c.text {
 			t.Errorf("%s: %q, want %q", name, text, c.text)

@@ -132,7 +132,7 @@ func gpuStyle(state job.GPUState) term.Style {
 	return term.Yellow
 }
 
-// foreignOf is what processes from outside of any job hold, and whose they are.
+// foreignOf is what processes of no job hold, and whose they are.
 func foreignOf(g api.GPU) string {
 	var parts []string
 	if f := g.Foreign(); f.Count > 0 {

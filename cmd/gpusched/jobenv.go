@@ -119,7 +119,7 @@ func (c *submitCmd) hintMisplaced(a *app) {
 		}
 		n, err := job.ParseGPUs(value)
 		if (name == "-g" || name == "--gpus") && err == nil && n != job.WholeGPU {
-			a.note("warning: %s %s is for %s, and the job asks 1 GPU: options of gpusched come before the command", name, value, c.Command[0])
+			a.note("warning: %s %s is for %s, and the job asks for 1 GPU: options of gpusched come before the command", name, value, c.Command[0])
 			return
 		}
 	}

@@ -21,7 +21,7 @@ func (a *app) jobColumns() []term.Column[api.Job] {
 		{Key: "task", Cell: taskOf},
 		{Title: "USER", Key: "user", Least: 6, Cell: func(j api.Job) string { return j.User }},
 		{Title: "NAME", Key: "name", Least: 8, Cell: func(j api.Job) string { return j.Name }},
-		{Title: "STATE", Key: "state", Least: 12, Cell: stateCell, Raw: func(j api.Job) string { return string(j.State) },
+		{Title: "STATE", Key: "state", Least: 12, Cell: stateCell, Short: shortState, Raw: func(j api.Job) string { return string(j.State) },
 			Style: func(j api.Job) term.Style { return stateStyle(j.State) }},
 		{Title: "GPUS", Key: "gpus", Least: 6, Cell: gpusOf, Raw: func(j api.Job) string { return job.FormatGPUs(j.GPUMilli) }},
 		{Key: "gpu_ids", Cell: func(j api.Job) string { return gpuIndexes(j.GPUs) }},
@@ -103,6 +103,29 @@ func stateCell(j api.Job) string {
 		return stateWord(j)
 	case isHeld(j):
 		return "held, " + text
+	}
+	return text
+}
+
+// progressEnds is where a progress may be cut, and how much of the mark stays.
+var progressEnds = []struct {
+	mark string
+	keep int
+}{{"), ", 1}, {"ended, ", 5}, {"started, ", 7}, {" (", 0}, {" ended", 0}}
+
+// shortState is the same in few columns: no number of it is ever cut.
+func shortState(j api.Job, width int) string {
+	text := stateCell(j)
+	if progress(j.Array) == "" || j.State.Terminal() {
+		return text
+	}
+	for _, end := range progressEnds {
+		if at := strings.Index(text, end.mark); at > 0 && term.Columns(text) > width {
+			text = text[:at+end.keep]
+		}
+	}
+	if term.Columns(text) > width {
+		text = strings.Replace(text, "held, ", "held ", 1)
 	}
 	return text
 }
@@ -226,7 +249,7 @@ func shortWhy(j api.Job, width int) string {
 	count, most := map[string]int{}, ""
 	for _, r := range j.Reasons {
 		if r.GPU == job.NoGPU && r.Code != string(job.ReasonGPUCount) && len(j.Reasons) == 1 {
-			return strings.ReplaceAll(r.Code, "-", " ")
+			return inWords(r.Code)
 		}
 		if r.GPU == job.NoGPU {
 			continue
@@ -238,7 +261,18 @@ func shortWhy(j api.Job, width int) string {
 	if most == "" || j.Result != nil || isSuspended(j) || len(j.Warnings) > 0 {
 		return whyCell(j)
 	}
-	return strings.ReplaceAll(most, "-", " ") + jobsOf(j.Reasons, most)
+	return inWords(most) + jobsOf(j.Reasons, most)
+}
+
+// inWords is a code for people: "GPU busy".
+func inWords(code string) string {
+	words := strings.Split(code, "-")
+	for i, word := range words {
+		if word == "gpu" || word == "cpus" {
+			words[i] = strings.Replace(strings.ToUpper(word), "S", "s", 1)
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // jobsOf names the jobs that a cause lies with.

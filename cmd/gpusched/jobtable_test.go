@@ -44,20 +44,20 @@ func TestATableFitsItsTerminal(t *testing.T) {
 		100: `
          ID  USER   NAME           STATE          GPUS  ELAPSED   LEFT  LIMIT  START  WHY
           7  alice  a-rather-lon…  running        0       1h30m  2h30m     4h
-9_[0-499%4]  bob    日本語の名前   held, 22/500…  (2)                                 held by bob
-        123  bob    größe          queued         (2)                          14:00  gpu busy (7)
+9_[0-499%4]  bob    日本語の名前   held, 22/500   (2)                                 held by bob
+        123  bob    größe          queued         (2)                          14:00  GPU busy (7)
 `,
 		80: `
     ID  USER   NAME      STATE         GPUS  ELAPSED   LEFT  START  WHY
      7  alice  a-rathe…  running       0       1h30m  2h30m
- 9_[…]  bob    日本語…   held, 22/50…  (2)                          held by bob
-   123  bob    größe     queued        (2)                   14:00  gpu busy (7)
+ 9_[…]  bob    日本語…   held, 22/500  (2)                          held by bob
+   123  bob    größe     queued        (2)                   14:00  GPU busy (7)
 `,
 		60: `
     ID  USER   NAME      STATE         GPUS  ELAPSED  WHY
      7  alice  a-rathe…  running       0       1h30m
- 9_[…]  bob    日本語…   held, 22/50…  (2)            held by bob
-   123  bob    größe     queued        (2)            gpu busy (7)
+ 9_[…]  bob    日本語…   held, 22/500  (2)            held by bob
+   123  bob    größe     queued        (2)            GPU busy (7)
 `,
 	} {
 		out, b := screen(width, false)

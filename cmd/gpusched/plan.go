@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,18 +94,22 @@ func (a *app) writePlanNotes(p *api.PlanReply, j api.Job, more int) {
 	case p.Closed:
 		a.out.Printf("no job starts until an administrator lets them: %s waiting\n", count(p.Waiting, "job"))
 	case late > 0:
-		a.out.Printf("%s not in it: they start later, on no GPU, or nobody can say when\n", amount(late))
+		a.out.Printf("%s not drawn: %s, on no GPU, or nobody can say when\n", amount(late), later(late))
 	}
 	if j.ID == 0 {
 		return
 	}
+	name, text := term.Clean(nameOfJob(j)), ""
 	switch {
 	case j.State != job.Queued:
-		a.out.Printf("job %s is not waiting: it is %s\n", term.Clean(nameOfJob(j)), term.Clean(string(j.State)))
+		text = fmt.Sprintf("job %s is not waiting: it is %s", name, term.Clean(string(j.State)))
 	case !j.ExpectedStart.IsZero():
-		a.out.Printf("job %s is expected to start %s\n", term.Clean(nameOfJob(j)), startText(a.out, j))
+		text = fmt.Sprintf("job %s is expected to start %s", name, startText(a.out, j))
 	case j.StartUnknown:
-		a.out.Printf("job %s: %s\n", term.Clean(nameOfJob(j)), unknownStart)
+		text = fmt.Sprintf("job %s: %s", name, unknownStart)
+	}
+	if text != "" {
+		a.out.Printf("%s\n", a.out.Wrap(text, "    "))
 	}
 }
 
@@ -113,6 +118,13 @@ func amount(n int) string {
 		return "1 waiting job is"
 	}
 	return strconv.Itoa(n) + " waiting jobs are"
+}
+
+func later(n int) string {
+	if n == 1 {
+		return "it starts later"
+	}
+	return "they start later"
 }
 
 // maxSmallPlan is on how many rows the plan is drawn below why a job waits.

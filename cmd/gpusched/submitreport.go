@@ -63,8 +63,11 @@ func waiting(t *term.Terminal, j api.Job) string {
 	if j.Why != "" {
 		parts = append(parts, t.Local(j.Why))
 	}
-	if !j.ExpectedStart.IsZero() {
+	switch {
+	case !j.ExpectedStart.IsZero():
 		parts = append(parts, "expected to start "+startText(t, j))
+	case j.StartUnknown:
+		parts = append(parts, unknownStart)
 	}
 	return colon(strings.Join(parts, "; "))
 }

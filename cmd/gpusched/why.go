@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -59,9 +60,10 @@ func (a *app) writeWhy(j api.Job) {
 	case len(j.Reasons) == 0:
 		a.out.Printf("job %s is queued and is about to start\n", term.Clean(nameOfJob(j)))
 	default:
-		a.out.Printf("job %s waits since %s\n", term.Clean(nameOfJob(j)), a.out.Moment(changedAt(j)))
+		a.out.Printf("job %s has waited since %s\n", term.Clean(nameOfJob(j)), a.out.Moment(changedAt(j)))
 		for _, r := range j.Reasons {
-			a.out.Printf("  %s %s\n", term.Pad(reasonPlace(r), 8, false), term.Clean(a.out.Local(r.Sentence)))
+			line := "  " + term.Pad(reasonPlace(r), 8, false) + " " + term.Clean(a.out.Local(r.Sentence))
+			a.out.Printf("%s\n", a.out.Wrap(line, strings.Repeat(" ", 11)))
 		}
 	}
 }
@@ -70,12 +72,14 @@ func (a *app) writeWhy(j api.Job) {
 // have it start sooner. It returns in how many lines.
 func (a *app) writeQueue(j api.Job, q *api.Queue) (lines int) {
 	say := func(format string, args ...any) {
-		a.out.Printf(format+"\n", args...)
-		lines++
+		text := a.out.Wrap(fmt.Sprintf(format, args...), "    ")
+		a.out.Printf("%s\n", text)
+		lines += 1 + strings.Count(text, "\n")
 	}
+	name := term.Clean(nameOfJob(j))
 	switch {
 	case !j.ExpectedStart.IsZero():
-		say("it is expected to start %s", startText(a.out, j))
+		say("job %s is expected to start %s", name, startText(a.out, j))
 	case j.StartUnknown:
 		say("%s", unknownStart)
 	}
@@ -83,10 +87,10 @@ func (a *app) writeQueue(j api.Job, q *api.Queue) (lines int) {
 		return lines
 	}
 	if len(q.Ahead) == 0 && j.HeldBy == "" && len(j.After) == 0 && j.NotBefore.IsZero() {
-		say("nobody is ahead of it in the queue")
+		say("no job is ahead of job %s in the queue", name)
 	}
 	if len(q.Ahead) > 0 {
-		say("ahead of it in the queue:")
+		say("ahead of job %s in the queue:", name)
 	}
 	for _, x := range q.Ahead {
 		who := []string{x.User, x.Name, wish(x.GPUMilli)}
@@ -96,12 +100,9 @@ func (a *app) writeQueue(j api.Job, q *api.Queue) (lines int) {
 		say("  and %s more", strconv.Itoa(q.Omitted))
 	}
 	if len(q.Sooner) > 0 {
-		say("it would start sooner:")
+		say("job %s would start sooner:", name)
 	}
-	for _, s := range q.Sooner[:min(len(q.Sooner), maxSooner)] {
-		say("  %s", a.soonerLine(j, s))
-	}
-	return lines
+	return lines + a.writeSooner(name, q.Sooner[:min(len(q.Sooner), maxSooner)])
 }
 
 // maxSooner is how many changes are named with which a job would start sooner.
@@ -118,16 +119,24 @@ func wish(milli int) string {
 	return job.FormatGPUs(milli) + " GPUs"
 }
 
-// soonerLine is when a job would start with a change, and what to type.
-func (a *app) soonerLine(j api.Job, s api.Sooner) string {
-	when := "now"
-	if !s.Now {
-		when = "about " + a.out.Clock(s.ExpectedStart)
+// writeSooner says when a job would start with each of some changes, and what to type. It returns in how many
+// lines. What is to be typed is not broken.
+func (a *app) writeSooner(name string, list []api.Sooner) int {
+	when, width := make([]string, len(list)), 0
+	for i, s := range list {
+		if when[i] = "now:"; !s.Now {
+			when[i] = "about " + a.out.Clock(s.ExpectedStart) + ":"
+		}
+		width = max(width, len(when[i]))
 	}
-	if len(s.Without) > 0 {
-		return term.Pad(when+":", 14, false) + " submit it again without " + strings.Join(s.Without, ", ")
+	for i, s := range list {
+		what := "gpusched update " + name + " " + strings.Join(s.Options, " ")
+		if len(s.Without) > 0 {
+			what = "submit it again without " + strings.Join(s.Without, ", ")
+		}
+		a.out.Printf("  %s %s\n", term.Pad(when[i], width, false), what)
 	}
-	return term.Pad(when+":", 14, false) + " gpusched update " + term.Clean(nameOfJob(j)) + " " + strings.Join(s.Options, " ")
+	return len(list)
 }
 
 // reasonPlace is what the reason is about.

@@ -50,6 +50,9 @@ func (c *Core) Look(q job.Query, now time.Time) (job.View, *Foresight) {
 		}
 		if q.IDs != nil {
 			jv.MemKnown = c.planning.memory(l.kind())
+			if !c.estimate(l).Known {
+				jv.Expected = 0 // what the planner takes for want of better
+			}
 		}
 		if q.Reasons && l.job.State == job.Queued && (inQueue <= maxExplained || !has) {
 			jv.Reasons = c.explain(l)
@@ -236,9 +239,9 @@ func dependencyReasons(list []job.Dependency) []job.Reason {
 	return why
 }
 
-// endsAt is when a running job is expected to end.
+// endsAt is when a running job is expected to end; zero where nothing like it has ended and it has no limit.
 func (c *Core) endsAt(l *trackedJob, now time.Time) time.Time {
-	if l.job.State != job.Running || l.job.IsSuspended() {
+	if l.job.State != job.Running || l.job.IsSuspended() || l.job.Request.TimeLimit == 0 && !c.estimate(l).Known {
 		return time.Time{}
 	}
 	return c.expectedEnd(l, now)

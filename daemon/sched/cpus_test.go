@@ -93,10 +93,10 @@ func TestQuotasOfMemoryAndCPUs(t *testing.T) {
 	sc.waits(5, 0, of(bob), ask(2, 0)) // above that of memory of the lab
 	sc.expect("start 2 on none, start 4 on none")
 	ann.MaxCPUs = 3
-	if got, want := sc.why(sc.last(0, ask(4, 5))), "quota-mem, need 8589934592 have 5368709120, ann; quota-cpus, need 3 have 2, the job asks 5 CPUs, and ann; quota-cpus, need 6 have 2, group lab"; got != want {
+	if got, want := sc.why(sc.last(0, ask(4, 5))), "quota-mem, need 8589934592 have 5368709120, ann; quota-cpus, need 3 have 2, the job asks for 5 CPUs, and ann; quota-cpus, need 6 have 2, group lab"; got != want {
 		t.Errorf("why: %s, want %s", got, want)
 	}
-	if got, want := sc.why(sc.last(0, ask(9, 0))), "quota-mem, need 8589934592 have 5368709120, the job asks 9G, and ann; quota-mem, need 12884901888 have 5368709120, group lab"; got != want {
+	if got, want := sc.why(sc.last(0, ask(9, 0))), "quota-mem, need 8589934592 have 5368709120, the job asks for 9G, and ann; quota-mem, need 12884901888 have 5368709120, group lab"; got != want {
 		t.Errorf("why: %s, want %s", got, want)
 	}
 }

@@ -12,7 +12,7 @@ type Estimate struct {
 	Median time.Duration
 	Spread float64 // standard deviation of the natural logarithm; 0: the run time is known
 	Ended  int     // how many jobs of the kind have ended
-	Known  bool    // somebody's runs tell something of it
+	Known  bool    // a job like it has run to its end: so it can be told when one ends
 	forms  lengths
 }
 

@@ -17,26 +17,26 @@ func TestNever(t *testing.T) {
 		a    *Account
 		host Host
 	}{
-		"asks 5 GPUs, this machine has 4":                                             {r: job.Request{GPUMilli: 5000}},
-		"asks 4.5 GPUs, this machine has 4":                                           {r: job.Request{GPUMilli: 4500}},
-		"asks 1 GPU of type h100, this machine has 0":                                 {r: job.Request{GPUMilli: 1000, GPUType: "h100"}},
-		"asks 0.5 of a GPU with 90G of memory, the most that one has for jobs is 80G": {r: job.Request{GPUMilli: 500, GPUMemBytes: 90 * gib}},
-		"asks 2 GPUs among 3, this machine has 1":                                     {r: job.Request{GPUMilli: 2000, GPUsFrom: []int{3}}},
-		"asks 2 GPUs among 1,2,3 other than 0,2,3, this machine has 1":                {r: job.Request{GPUMilli: 2000, GPUsFrom: []int{1, 2, 3}, ExcludeGPUs: []int{0, 2, 3}}},
-		"asks GPU 7, which this machine does not have or does not offer":              {r: job.Request{GPUMilli: 1000, GPUIDs: []int{7}}},
-		"asks 0.5 of a GPU among 2,3, and this site gives parts of GPU 0,1 only":      {r: job.Request{GPUMilli: 500, GPUsFrom: []int{2, 3}}},
-		"asks 1.5 GPUs among 2,3, and this site gives parts of GPU 0,1 only":          {r: job.Request{GPUMilli: 1500, GPUsFrom: []int{2, 3}}},
+		"asks for 5 GPUs, this machine has 4":                                             {r: job.Request{GPUMilli: 5000}},
+		"asks for 4.5 GPUs, this machine has 4":                                           {r: job.Request{GPUMilli: 4500}},
+		"asks for 1 GPU of type h100, this machine has 0":                                 {r: job.Request{GPUMilli: 1000, GPUType: "h100"}},
+		"asks for 0.5 of a GPU with 90G of memory, the most that one has for jobs is 80G": {r: job.Request{GPUMilli: 500, GPUMemBytes: 90 * gib}},
+		"asks for 2 GPUs among 3, this machine has 1":                                     {r: job.Request{GPUMilli: 2000, GPUsFrom: []int{3}}},
+		"asks for 2 GPUs among 1,2,3 other than 0,2,3, this machine has 1":                {r: job.Request{GPUMilli: 2000, GPUsFrom: []int{1, 2, 3}, ExcludeGPUs: []int{0, 2, 3}}},
+		"asks for GPU 7, which this machine does not have or does not offer":              {r: job.Request{GPUMilli: 1000, GPUIDs: []int{7}}},
+		"asks for 0.5 of a GPU among 2,3, and this site gives parts of GPU 0,1 only":      {r: job.Request{GPUMilli: 500, GPUsFrom: []int{2, 3}}},
+		"asks for 1.5 GPUs among 2,3, and this site gives parts of GPU 0,1 only":          {r: job.Request{GPUMilli: 1500, GPUsFrom: []int{2, 3}}},
 		"      ": {r: job.Request{GPUMilli: 1500, GPUsFrom: []int{1, 3}}},
-		"asks 20G of host memory, this machine has 16G for jobs":                                 {r: job.Request{MemBytes: 20 * gib}, host: Host{MemBytes: 16 * gib}},
-		"asks 2 GPUs, the quota of ann is 1.5":                                                   {r: job.Request{GPUMilli: 2000}, a: &Account{Name: "ann", MaxMilli: 1500}},
-		"a part that chooses its GPU counts as a whole one, 1 asked so, the quota of ann is 0.5": {r: job.Request{GPUMilli: 500, Spread: true}, a: &Account{Name: "ann", MaxMilli: 500}},
+		"asks for 20G of host memory, this machine has 16G for jobs":                                       {r: job.Request{MemBytes: 20 * gib}, host: Host{MemBytes: 16 * gib}},
+		"asks for 2 GPUs, the quota of ann is 1.5":                                                         {r: job.Request{GPUMilli: 2000}, a: &Account{Name: "ann", MaxMilli: 1500}},
+		"a part that chooses its GPU counts as a whole one, so it asks for 1, and the quota of ann is 0.5": {r: job.Request{GPUMilli: 500, Spread: true}, a: &Account{Name: "ann", MaxMilli: 500}},
 		"           ": {r: job.Request{GPUMilli: 500}, a: &Account{Name: "ann", MaxMilli: 500}},
-		"asks 4 GPUs, the quota of group lab is 3":           {r: job.Request{GPUMilli: 4000}, a: &Account{Name: "ann", Groups: []*Account{lab}}},
-		"asks 5 GPUs with 80G of memory, this machine has 4": {r: job.Request{GPUMilli: 5000, GPUMemBytes: 80 * gib}},
-		"asks 9 CPUs, this machine has 8 CPUs for jobs":      {r: job.Request{CPUs: 9, GPUMilli: 1000}, host: Host{CPUs: 8, NoGPUCPUs: 6}},
-		"asks 7 CPUs, jobs without a GPU have 6 CPUs here":   {r: job.Request{CPUs: 7}, host: Host{CPUs: 8, NoGPUCPUs: 6}},
-		"asks 9G of host memory, the quota of ann is 8G":     {r: job.Request{MemBytes: 9 * gib}, a: &Account{Name: "ann", MaxMem: 8 * gib}},
-		"asks 5 CPUs, the quota of ann is 4 CPUs":            {r: job.Request{CPUs: 5}, a: &Account{Name: "ann", MaxCPUs: 4}},
+		"asks for 4 GPUs, the quota of group lab is 3":           {r: job.Request{GPUMilli: 4000}, a: &Account{Name: "ann", Groups: []*Account{lab}}},
+		"asks for 5 GPUs with 80G of memory, this machine has 4": {r: job.Request{GPUMilli: 5000, GPUMemBytes: 80 * gib}},
+		"asks for 9 CPUs, this machine has 8 CPUs for jobs":      {r: job.Request{CPUs: 9, GPUMilli: 1000}, host: Host{CPUs: 8, NoGPUCPUs: 6}},
+		"asks for 7 CPUs, jobs without a GPU have 6 CPUs here":   {r: job.Request{CPUs: 7}, host: Host{CPUs: 8, NoGPUCPUs: 6}},
+		"asks for 9G of host memory, the quota of ann is 8G":     {r: job.Request{MemBytes: 9 * gib}, a: &Account{Name: "ann", MaxMem: 8 * gib}},
+		"asks for 5 CPUs, the quota of ann is 4 CPUs":            {r: job.Request{CPUs: 5}, a: &Account{Name: "ann", MaxCPUs: 4}},
 		"       ":   {r: job.Request{CPUs: 6}, host: Host{CPUs: 8, NoGPUCPUs: 6}},
 		"        ":  {r: job.Request{CPUs: 8, GPUMilli: 1000}, host: Host{CPUs: 8, NoGPUCPUs: 6}},
 		"         ": {r: job.Request{CPUs: 99}},                                                             // CPUs are not counted
@@ -79,15 +79,15 @@ func TestNeverOfAnUnreadGPU(t *testing.T) {
 	} {
 		checkNever(t, Infeasible(&sc.s, nil, &r), "")
 	}
-	checkNever(t, Infeasible(&sc.s, nil, &job.Request{GPUMilli: 2000, GPUMemBytes: 90 * gib}), "asks 2 GPUs with 90G of memory, the most that one has for jobs is 80G")
+	checkNever(t, Infeasible(&sc.s, nil, &job.Request{GPUMilli: 2000, GPUMemBytes: 90 * gib}), "asks for 2 GPUs with 90G of memory, the most that one has for jobs is 80G")
 }
 
 // Where no GPU is known it depends on whether somebody knows why.
 func TestNeverWithoutGPUs(t *testing.T) {
 	ask := job.Request{GPUMilli: 1500}
 	for want, host := range map[string]Host{
-		"":                                     {}, // the first look at the GPUs is to come
-		"asks 1.5 GPUs, this machine has none": {GPUsSeen: true},
+		"": {}, // the first look at the GPUs is to come
+		"asks for 1.5 GPUs, this machine has none":                     {GPUsSeen: true},
 		"1.5 GPUs asked, and none is known. The driver is not loaded.": {NoGPUs: "The driver is not loaded."},
 	} {
 		checkNever(t, Infeasible(&Snapshot{Host: host}, nil, &ask), want)
@@ -101,10 +101,10 @@ func TestNeverOfUnifiedMemory(t *testing.T) {
 		unified int
 		r       job.Request
 	}{
-		"":                                {1, job.Request{GPUMilli: 1000, GPUMemBytes: 80 * gib}},
-		" ":                               {2, job.Request{GPUMilli: 2000}},
-		"asks 3 GPUs, this machine has 2": {2, job.Request{GPUMilli: 3000}},
-		"asks 1 GPU with 8G of memory, and these GPUs use the host's memory, of which nothing can be kept for a GPU": {2, job.Request{GPUMilli: 1000, GPUMemBytes: 8 * gib}},
+		"":                                    {1, job.Request{GPUMilli: 1000, GPUMemBytes: 80 * gib}},
+		" ":                                   {2, job.Request{GPUMilli: 2000}},
+		"asks for 3 GPUs, this machine has 2": {2, job.Request{GPUMilli: 3000}},
+		"asks for 1 GPU with 8G of memory, and these GPUs use the host's memory, of which nothing can be kept for a GPU": {2, job.Request{GPUMilli: 1000, GPUMemBytes: 8 * gib}},
 	} {
 		sc := newScene(t, 2)
 		for i := range c.unified {

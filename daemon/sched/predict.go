@@ -80,24 +80,29 @@ var spreads = [levels]float64{1, 0.5, 1, 4}
 // commonSpread is the same for what is believed of all users, and what is known of nothing.
 const commonSpread = 100
 
+// likeLevel is from where a key says that jobs are like each other: the program is the same. What
+// else a user runs, or other users do, tells in what order to try things, but not when one ends.
+const likeLevel = 2
+
 // Estimate predicts the run time of jobs of a kind, without regard to limits: what all
 // users' jobs say, drawn towards each narrower key the more runs it has seen.
 func (p *Predictor) Estimate(k Kind) Estimate {
 	p.agree()
 	b := belief{math.Log(float64(unknownRun)), unknownSpread, 0}
 	b.draw(p.common, commonSpread)
-	u, ended := p.users[k.UID], 0
+	u, ended, like := p.users[k.UID], 0, false
 	for level := range levels {
 		if h, ok := u.at(k, level); ok {
-			ended = 0
+			ended, like = 0, like && level > likeLevel
 			if h != nil {
 				b.draw(h.belief(), spreads[level])
 				ended = h.runs
+				like = like || h.runs > 0
 			}
 		}
 	}
 	median := time.Duration(math.Exp(b.mean)).Round(time.Millisecond)
-	e := Estimate{Median: max(median, shortestRun), Spread: b.spread, Ended: ended, Known: p.common.weight > 0}
+	e := Estimate{Median: max(median, shortestRun), Spread: b.spread, Ended: ended, Known: like}
 	e.forms = e.lognormal()
 	for level := range levels {
 		if h, _ := u.at(k, level); h != nil {

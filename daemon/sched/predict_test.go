@@ -48,6 +48,32 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
+// TestKnown: what somebody else runs, or the same user with another program, does not tell when a job ends;
+// nor does a run that was stopped. Where the program is not known, jobs of the same size are taken.
+func TestKnown(t *testing.T) {
+	ask := Kind{UID: 1, Milli: 1000, Script: "run.sh", Shape: "train"}
+	for name, c := range map[string]struct {
+		ask, seen Kind
+		ended     bool
+		want      bool
+	}{
+		"the same command":  {ask, ask, true, true},
+		"the same script":   {ask, Kind{1, 1000, "run.sh", "eval"}, true, true},
+		"another script":    {ask, Kind{1, 1000, "other.sh", "eval"}, true, false},
+		"another size":      {ask, Kind{1, 2000, "run.sh", "train"}, true, false},
+		"another user":      {ask, Kind{2, 1000, "run.sh", "train"}, true, false},
+		"it was stopped":    {ask, ask, false, false},
+		"no program, size":  {Kind{UID: 1, Milli: 1000}, ask, true, true},
+		"no program, other": {Kind{UID: 1, Milli: 2000}, ask, true, false},
+	} {
+		p := NewPredictor(nil)
+		p.Observe(c.seen, time.Hour, c.ended, noon.Time())
+		if got := p.Estimate(c.ask).Known; got != c.want {
+			t.Errorf("%s: known %t", name, got)
+		}
+	}
+}
+
 // A geometric mean: of runs of 1 and 100 minutes it is 10. Of many runs the last
 // weighs a tenth. The spread is that of the logarithms.
 func TestTypical(t *testing.T) {

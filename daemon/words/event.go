@@ -26,7 +26,7 @@ func Event(e *job.Event) string {
 		if e.On {
 			return "no job starts: drained" + by(e) + because(e)
 		}
-		return "jobs start again"
+		return "jobs may start again"
 	case job.EventReservation:
 		if e.On {
 			return fmt.Sprintf("reservation %d is made", e.Reservation) + by(e) + because(e)

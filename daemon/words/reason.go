@@ -69,7 +69,7 @@ var reasons = []reason{
 	{job.ReasonGPUUsed, someGPU, "{have} % of its memory is in use, at most {need} % allowed{besides}",
 		"has {have} % of its memory in use, at most {need} % allowed{besides}", "have more than {need} % of their memory in use"},
 	{job.ReasonGPULoad, someGPU, "busy to {have} %, at most {need} % allowed{besides}", "", "are busy to more than {need} %"},
-	{job.ReasonGPUForeign, someGPU, "used outside of any job: {outsiders}", "", "are used outside of any job"},
+	{job.ReasonGPUForeign, someGPU, "used by processes of no job: {outsiders}", "", "are used by processes of no job"},
 	{job.ReasonGPUReserved, someGPU, "reserved{detail}", "", ""},
 	{job.ReasonGPUSuspect, someGPU, "something of {leaver} is still on it{detail}", "is suspect: {alone}", ""},
 	{job.ReasonGPUPaused, someGPU, "paused by an administrator{detail}", "", ""},
@@ -151,7 +151,7 @@ func value(name string, r job.Reason) string {
 		if len(r.Foreign) == 0 {
 			return ""
 		}
-		return "; outside of any job " + foreign(r.Foreign)
+		return "; of no job: " + foreign(r.Foreign)
 	case "outsiders":
 		return outsiders(r)
 	case "failed":

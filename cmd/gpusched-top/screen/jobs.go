@@ -101,8 +101,10 @@ func since(j api.Job, now time.Time) time.Duration {
 // and of one that waits when it is expected to start.
 func (m *Model) ahead(j api.Job) string {
 	switch {
+	case j.State == job.Queued && j.ExpectedStart.IsZero() && j.StartUnknown:
+		return "unknown"
 	case j.State == job.Queued && j.ExpectedStart.IsZero():
-		return "?"
+		return "-"
 	case j.State == job.Queued && !j.ExpectedStart.After(m.now):
 		return "soon"
 	case j.State == job.Queued:
@@ -288,8 +290,11 @@ func (m *Model) ownLine() string {
 		return text
 	}
 	text += fmt.Sprintf(", %d queued", len(own.Jobs)+own.Omitted)
-	if start := own.Jobs[0].ExpectedStart; start.After(m.now) {
-		text += ", the next starts in about " + about(start.Sub(m.now))
+	switch first := own.Jobs[0]; {
+	case first.ExpectedStart.After(m.now):
+		text += ", the next starts in about " + about(first.ExpectedStart.Sub(m.now))
+	case first.StartUnknown:
+		text += ", the next at an unknown time"
 	}
 	return text
 }

@@ -96,7 +96,7 @@ func (h host) checkUse(ctx context.Context, client *api.Client) []job.Check {
 	}
 	checks = append(checks, h.checkHolders(reply.GPUs)...)
 	if len(checks) == 0 && len(reply.GPUs) > 0 {
-		checks = append(checks, healthy("gpu use", "no GPU is paused or used by processes that belong to no job"))
+		checks = append(checks, healthy("gpu use", "no GPU is paused or used by processes of no job"))
 	}
 	return checks
 }
@@ -129,5 +129,5 @@ func foreignWords(g *api.GPU) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return "processes that belong to no job: " + strings.Join(parts, "; ")
+	return "processes of no job: " + strings.Join(parts, "; ")
 }

@@ -28,7 +28,7 @@ var exitStatuses = []Entry{
 // reasons says what each reason for waiting means.
 var reasons = []Entry{
 	{string(job.ReasonGPUBusy), "Another job has the GPU, or several share it."},
-	{string(job.ReasonGPUMemory), "Less of the GPU's memory is really free than --gpu-mem asks for; the rest may be held by processes that belong to no job."},
+	{string(job.ReasonGPUMemory), "Less of the GPU's memory is really free than --gpu-mem asks for; the rest may be held by processes of no job."},
 	{string(job.ReasonGPUPaused), "An administrator keeps jobs off the GPU."},
 	{string(job.ReasonGPUUnknown), "The driver does not answer, so nothing is started on the GPU. Jobs on it go on."},
 	{string(job.ReasonGPULost), "The driver says that the GPU is gone or broken. An administrator has to look at it."},
@@ -52,7 +52,7 @@ var reasons = []Entry{
 	{string(job.ReasonGPUDrained), "An administrator takes the GPU out of service; nothing new is started on it."},
 	{string(job.ReasonGPULoad), "The GPU is busier than --max-load, or the site, allows."},
 	{string(job.ReasonGPUUsed), "More of the GPU's memory is in use than --max-used, or the site, allows."},
-	{string(job.ReasonGPUForeign), "A process that belongs to no job computes on the GPU, or has much of its memory, or much is in use by processes that the driver does not list. A job that asks for whole GPUs does not share one with them, unless it says with --gpu-mem or --max-used how much memory it needs (--max-load says nothing about memory)."},
+	{string(job.ReasonGPUForeign), "A process of no job computes on the GPU, or has much of its memory, or much is in use by processes that the driver does not list. A job that asks for whole GPUs does not share one with them, unless it says with --gpu-mem or --max-used how much memory it needs (--max-load says nothing about memory)."},
 	{string(job.ReasonGPUKept), "The GPU is kept for a job that is before this one. A job that ends before that one can start may still run on it."},
 	{string(job.ReasonGPUReserved), "An administrator has reserved the GPU for others, now or before the job would end."},
 	{string(job.ReasonDrained), "An administrator lets no job start, see 'gpusched daemon drain'."},

@@ -18,7 +18,7 @@ cpus = 8
 default_cpus = 4
 [quota.default]
 cpus = "100%"`)
-	refused(t, "bob", "gpusched submit -g 1 -c 9 -- true", 6, "asks 9 CPUs, this machine has 8 CPUs for jobs")
+	refused(t, "bob", "gpusched submit -g 1 -c 9 -- true", 6, "asks for 9 CPUs, this machine has 8 CPUs for jobs")
 	refused(t, "bob", "gpusched submit -g 0 -c 7 -- true", 6, "jobs without a GPU have 6 CPUs here")
 	his := submit(t, "bob", "-g 1 -c 6 -- sleep 1000")
 	running(t, his)
@@ -53,7 +53,7 @@ func TestSchedulerHoarders(t *testing.T) {
 	sh(t, "bob", fmt.Sprintf("gpusched cancel %d", places))
 	until(t, "all have ended", func() bool { return sh(t, "", "gpusched list -o ids") == "" })
 
-	refused(t, "bob", "gpusched submit -g 1 -c 9 -- true", 6, "asks 9 CPUs, the quota of bob is 8 CPUs")
+	refused(t, "bob", "gpusched submit -g 1 -c 9 -- true", 6, "asks for 9 CPUs, the quota of bob is 8 CPUs")
 	running(t, submit(t, "bob", "-g 1 -m 16M -c 8 -- sleep 1000"))
 	more := submit(t, "bob", "-g 1 -m 16M -c 1 -- sleep 1000")
 	waitsFor(t, "bob", more, "bob has 8 of 8 CPUs, the quota")
