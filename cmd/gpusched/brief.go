@@ -128,7 +128,7 @@ func writeBriefProgram(w io.Writer, root *kong.Node) {
 		}
 	}
 	writeRows(w, rows, len(rows))
-	fmt.Fprint(w, "\nAll commands: gpusched --help-all, man gpusched. One: gpusched COMMAND --help\n")
+	fmt.Fprint(w, "\nMore: gpusched COMMAND --help, gpusched --help-all. A tour: gpusched help tour\n")
 }
 
 const briefAbout = "Run jobs on the GPUs of this machine, as in: gpusched submit -- python train.py"

@@ -34,7 +34,7 @@ func TestEveryTextIsOfACommand(t *testing.T) {
 	if err != nil || len(files) < 20 {
 		t.Fatal(files, err)
 	}
-	known := []string{"ids", "moments", "values", "topics", "policy"}
+	known := []string{"ids", "moments", "values", "topics", "tour", "policy"}
 	for _, n := range model(t).Leaves(true) {
 		name := strings.TrimPrefix(strings.ReplaceAll(manual.CommandPath(n), " ", "-"), "gpusched-")
 		if known = append(known, name); bracketed.MatchString(n.Detail) {
@@ -149,7 +149,7 @@ func TestTheManualIsWholeAndReproducible(t *testing.T) {
 			t.Errorf("gpusched(1) does not point to %s", name)
 		}
 	}
-	for _, text := range []string{`gpusched\-policy (7)`, aboutProgram[:20], "ID is a number", "A moment is a time of day"} {
+	for _, text := range []string{`gpusched\-policy (7)`, "gpusched (7)", aboutProgram[:20], "ID is a number", "A moment is a time of day"} {
 		if !strings.Contains(main, text) {
 			t.Errorf("gpusched(1) lacks %q", text)
 		}

@@ -48,7 +48,7 @@ func habitual(args []string) ([]string, error) {
 	case first == "help" && len(args) > 1 && (args[len(args)-1] == "--all" || args[len(args)-1] == "-a"):
 		return append(args[1:len(args)-1:len(args)-1], "--help-all"), nil
 	case first == "help":
-		return append(args[1:len(args):len(args)], "--help"), nil
+		return habitual(append(args[1:len(args):len(args)], "--help"))
 	}
 	if habit, ok := manual.Find(manual.OtherCommands, args[0]); ok {
 		own := "gpusched " + habit.Ours

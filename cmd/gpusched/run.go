@@ -30,6 +30,9 @@ func run(ctx context.Context, a *app, args []string) (code int) {
 	if len(args) > 0 && hidden[args[0]] != nil {
 		return a.finish(hidden[args[0]](ctx, a, args[1:]))
 	}
+	if done, err := a.helpTopic(args); done {
+		return a.finish(err)
+	}
 	args, err = habitual(args)
 	if err != nil {
 		return a.finish(err)

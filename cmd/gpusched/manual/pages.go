@@ -16,11 +16,11 @@ type Source struct {
 	Date    string // of the release, "" where it is not given
 }
 
-// Pages returns one page for the program, one for each command and one about the order of jobs, by
-// file name.
+// Pages returns one page for the program, one for each command, the tour, and one about the order of
+// jobs, by file name.
 func (s Source) Pages() map[string]string {
 	leaves := s.Grammar.Leaves(true)
-	pages := map[string]string{s.Grammar.Name + ".1": s.program(leaves), "gpusched-policy.7": s.policy()}
+	pages := map[string]string{s.Grammar.Name + ".1": s.program(leaves), "gpusched.7": s.tour(), "gpusched-policy.7": s.policy()}
 	for _, n := range leaves {
 		pages[pageName(n)+".1"] = s.command(n)
 	}
@@ -54,7 +54,7 @@ func (s Source) program(leaves []*kong.Node) string {
 	p.terms("COMMANDS OF OTHER TOOLS", entries(OtherCommands, "gpusched "))
 	p.terms("OPTIONS OF OTHER TOOLS FOR A NEW JOB", entries(OtherOptions, ""))
 	p.section("SEE ALSO")
-	p.WriteString(".BR gpusched\\-policy (7),\n.BR gpuschedd (8),\n.BR gpusched.toml (5),\n.BR journalctl (1),\n" +
+	p.WriteString(".BR gpusched (7),\n.BR gpusched\\-policy (7),\n.BR gpuschedd (8),\n.BR gpusched.toml (5),\n.BR journalctl (1),\n" +
 		".BR systemd.resource\\-control (5)\n")
 	return p.String()
 }
@@ -66,6 +66,17 @@ func aboutFamily(f *metrics.Family) string {
 		text += " by " + strings.Join(f.Labels, ", ")
 	}
 	return text + ". " + f.Help
+}
+
+// tour is gpusched(7).
+func (s Source) tour() string {
+	p := s.page("gpusched", 7, "a tour of gpusched, and recipes")
+	for _, t := range sections("tour") {
+		p.prose(t.Word, t.Text)
+	}
+	p.section("SEE ALSO")
+	p.WriteString(".BR gpusched (1),\n.BR gpusched\\-submit (1),\n.BR gpusched\\-policy (7)\n")
+	return p.String()
 }
 
 // policy is gpusched-policy(7).

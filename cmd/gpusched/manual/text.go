@@ -12,8 +12,8 @@ import (
 )
 
 // texts are what is not about a single option: a file for each command, named
-// like its page; topics.txt, the further sections of gpusched(1); policy.txt,
-// gpusched-policy(7); and parts that others name in brackets.
+// like its page; topics.txt, the further sections of gpusched(1); tour.txt,
+// gpusched(7); policy.txt, gpusched-policy(7); and parts that others name in brackets.
 //
 //go:embed text
 var texts embed.FS

@@ -1,0 +1,83 @@
+package manual
+
+import (
+	"slices"
+	"strings"
+)
+
+// Topic is a section of a manual page that is about more than one command.
+type Topic struct{ Page, Title, Text string }
+
+// Topics are all of them: the tour first.
+func Topics() []Topic {
+	return slices.Concat(Tour(), topics("topics", "gpusched(1)"), topics("policy", "gpusched-policy(7)"))
+}
+
+// Tour are those of gpusched(7).
+func Tour() []Topic { return topics("tour", "gpusched(7)") }
+
+func topics(file, page string) (list []Topic) {
+	for _, s := range sections(file) {
+		list = append(list, Topic{page, s.Word, s.Text})
+	}
+	return list
+}
+
+// About are the topics whose titles fit the words best.
+func About(words []string) (list []Topic) {
+	best := noFit + 1
+	for _, t := range Topics() {
+		switch f := fitOf(t.Title, words); {
+		case f > best:
+			best, list = f, []Topic{t}
+		case f == best:
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// fit is how well words fit a title.
+type fit int
+
+const (
+	noFit      fit = iota
+	beginnings     // each is the beginning of a word of the title
+	wholeWords     // each is a word of the title
+	theTitle       // they are the title
+)
+
+func fitOf(title string, words []string) fit {
+	of := titleWords(title)
+	words = titleWords(strings.Join(words, " "))
+	if slices.Equal(of, words) {
+		return theTitle
+	}
+	worst := wholeWords
+	for _, w := range words {
+		switch {
+		case slices.Contains(of, w):
+		case slices.ContainsFunc(of, func(t string) bool { return strings.HasPrefix(t, w) }):
+			worst = beginnings
+		default:
+			return noFit
+		}
+	}
+	return worst
+}
+
+// titleWords are the words of a title, in small letters.
+func titleWords(title string) []string {
+	return strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return strings.ContainsRune(" (),'", r) })
+}
+
+// Typed are the lines of a text that people type: those that are indented, each run
+// of them as one script.
+func Typed(text string) (scripts []string) {
+	for block := range strings.SplitSeq(text, "\n\n") {
+		if strings.HasPrefix(block, "    ") {
+			scripts = append(scripts, strings.ReplaceAll(strings.TrimPrefix(block, "    "), "\n    ", "\n"))
+		}
+	}
+	return scripts
+}
