@@ -74,19 +74,6 @@ func TestScreen(t *testing.T) {
 	noSessions(t, "its end")
 }
 
-// The manual's recipe for tmux: its windows are in the job, which ends with the session.
-func TestTmuxInAJob(t *testing.T) {
-	begin(t)
-	t.Cleanup(func() { try(t, "alice", "tmux -L lab kill-server; gpusched cancel name:lab; rm -f ~/window") })
-	id := submit(t, "alice", "-t 8h -n lab -- sh -c 'tmux -L lab new -d -s lab; while tmux -L lab has; do sleep 2; done'")
-	until(t, "a window of it is in the job's unit", func() bool {
-		r := try(t, "alice", "tmux -L lab run-shell 'cat /proc/self/cgroup >~/window'; cat ~/window")
-		return strings.Contains(r.Stdout, fmt.Sprintf("gpujob-%d.service", id))
-	})
-	sh(t, "alice", "tmux -L lab kill-session")
-	ended(t, wait(t, id), "completed", "exit code 0")
-}
-
 // TestScreenLeavesNothing: whichever way a job ends, nothing is left of its session; the
 // next attempt and each task has its own; where there can be none, the job goes on.
 func TestScreenLeavesNothing(t *testing.T) {

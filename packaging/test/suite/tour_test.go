@@ -1,0 +1,196 @@
+//go:build machine
+
+package suite
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/manual"
+)
+
+// tourFiles are the programs that gpusched(7) speaks of. What is nobody's here, such as
+// jupyter, stands for what matters to the recipe: that it prints an address, listens at its
+// port, or runs what it is given.
+const tourFiles = makeEnvironments + `
+ln -s /usr/bin/python3 envs/conda/envs/torch/bin/python
+rm -rf tour; mkdir -p tour/bin; cd tour; cp -r "../envs/my venv" .venv; ln -s /usr/bin/python3 bin/python
+cat >train.py <<'EOF'
+import os, sys
+print("train", *sys.argv[1:], os.environ.get("WANDB_RUN_ID", "-"), len(os.environ.get("WANDB_API_KEY", "")), sys.executable, flush=True)
+sys.exit(1 if sys.argv[1:] == ["--lr", "1e-4", "--seed", "3"] else 0)
+EOF
+echo 'import sys; sys.exit(0)' >eval.py; echo 'export READY=1' >env.sh; printf 'a\nb\na\n' >data.txt; touch image.sif
+echo 'echo no fold $GPUSCHED_ARRAY_TASK; exit 1' >fold.sh; echo 'echo the night is over' >long-run.sh; echo 'echo it failed' >report-failure.sh
+echo 'echo "http://localhost:8888/lab?token=abc"; exec sleep 600' >bin/jupyter
+cat >bin/torchrun <<'EOF'
+exec python -c 'import os, socket, time; s = socket.create_server(("127.0.0.1", int(os.environ["PET_MASTER_PORT"]))); print("meet at", s.getsockname()[1], flush=True); time.sleep(2)'
+EOF
+echo 'shift 3; exec "$@"' >bin/apptainer; echo 'echo accelerate "$@"' >bin/accelerate
+for f in *.sh bin/jupyter bin/torchrun bin/apptainer bin/accelerate; do sed -i '1i #!/bin/sh' $f; chmod +x $f; done`
+
+// inTour has alice's shell do what the tour says: what needs a terminal, or another computer, is
+// left out, and who has seen the address stops looking at the log.
+const inTour = `cd ~/tour; export PATH=~/tour/bin:$PATH; exec 2>&1 <<<hush-key
+ssh() { :; }; tmux() { :; }
+gpusched() { case ${*-} in top|shell*|attach*) ;; "logs -f name:notebook") grep -m 1 token < <(command gpusched "$@");; *) command gpusched "$@" || echo "status $? of gpusched $*";; esac; }
+`
+
+// tour types the commands of a section of gpusched(7), as alice, or one run of them, and returns what
+// they answer.
+func tour(t *testing.T, title string, part ...int) string {
+	t.Helper()
+	found := manual.About(strings.Fields(title))
+	if len(found) != 1 {
+		t.Fatalf("%q is %d sections", title, len(found))
+	}
+	scripts := manual.Typed(found[0].Text)
+	if len(part) > 0 {
+		scripts = scripts[part[0] : part[0]+1]
+	}
+	told := sh(t, "alice", inTour+strings.ReplaceAll(strings.Join(scripts, "\n"), "-m 64G", "-m 64M")) // what the machine has
+	t.Logf("%s:\n%s", title, told)
+	return told
+}
+
+var queuedAs = regexp.MustCompile(`(?m)^(?:job|array) ([0-9]+)`)
+
+// queued are the jobs that answers name.
+func queued(t *testing.T, told string) (ids []int64) {
+	t.Helper()
+	for _, m := range queuedAs.FindAllStringSubmatch(told, -1) {
+		var id int64
+		fmt.Sscan(m[1], &id)
+		ids = append(ids, id)
+	}
+	if len(ids) == 0 {
+		t.Fatalf("no job is queued: %s", told)
+	}
+	return ids
+}
+
+// complete waits for jobs that are to complete, and returns what they printed.
+func complete(t *testing.T, ids ...int64) (printed string) {
+	t.Helper()
+	for _, id := range ids {
+		ended(t, wait(t, id), "completed", "")
+		printed += output(t, "alice", id) + "\n"
+	}
+	return printed
+}
+
+// TestTour types gpusched(7): each recipe does what the text says.
+func TestTour(t *testing.T) {
+	begin(t)
+	sh(t, "alice", tourFiles)
+	t.Cleanup(func() { try(t, "alice", "tmux -L lab kill-server; rm -rf ~/tour ~/envs ~/.conda") })
+	for title, want := range map[string]string{
+		"first": "train --lr 1e-3", "conda": "envs/torch", "containers": "train - 0", "output": "train - 0",
+	} {
+		if got := complete(t, queued(t, tour(t, title))...); !strings.Contains(got, want) {
+			t.Errorf("%s: the jobs print %q", title, got)
+		}
+	}
+	if text := sh(t, "alice", "cd ~/tour; cat counts logs/*.txt"); !strings.Contains(text, "2 a") || !strings.Contains(text, "train - 0") {
+		t.Errorf("in the files is %q", text)
+	}
+	if told := tour(t, "watching"); !strings.Contains(told, "it completed") || strings.Contains(told, "status ") {
+		t.Errorf("watching it: %s", told)
+	}
+	t.Run("stopping", testTourStops)
+	t.Run("sweep", testTourSweeps)
+	t.Run("notebook", testTourNotebook)
+	t.Run("checkpoints", testTourCheckpoints)
+	t.Run("wandb", testTourKey)
+	t.Run("torchrun", testTourPorts)
+	t.Run("night", testTourLater)
+}
+
+func testTourStops(t *testing.T) {
+	sh(t, "", "gpusched gpu pause 0-3")
+	defer sh(t, "", "gpusched gpu resume 0-3")
+	id := submit(t, "alice", "-- sleep 600")
+	if told := tour(t, "why"); !strings.Contains(told, "paused") {
+		t.Errorf("why: %s", told)
+	}
+	told := tour(t, "stopping")
+	ended(t, wait(t, id), "cancelled", "cancelled by alice")
+	if j := show(t, "alice", id+1); strings.Contains(told, "status ") || !strings.Contains(told, "held") || j.State != "queued" || j.HeldBy != "" || j.TimeLimit.String() != "8h" {
+		t.Errorf("the job that was resubmitted is %+v after %s", j, told)
+	}
+	cancel(t, "alice", id+1)
+}
+
+func testTourSweeps(t *testing.T) {
+	if told := tour(t, "sweeps", 0); !strings.Contains(told, "1e-4") || !strings.Contains(told, "status 1 of gpusched wait name:sweep") {
+		t.Errorf("a sweep of which one task fails: %s", told)
+	}
+	told := tour(t, "sweeps", 1)
+	if !strings.Contains(told, "train --lr 1e-4 --seed 3") || strings.Contains(told, "seed 2") {
+		t.Errorf("what failed: %s", told)
+	}
+	many := queued(t, tour(t, "sweeps", 2))[0]
+	until(t, "no further task starts", func() bool {
+		return strings.Contains(why(t, "alice", many), "failed")
+	})
+	cancel(t, "alice", many)
+}
+
+func testTourNotebook(t *testing.T) {
+	if told := tour(t, "notebooks", 0); !strings.Contains(told, "localhost:8888/lab?token=abc") {
+		t.Errorf("the log has no address: %s", told)
+	}
+	tour(t, "notebooks", 2)
+	tour(t, "shells")
+	until(t, "a window of tmux is in the job", func() bool {
+		return strings.Contains(try(t, "alice", "tmux -L lab run-shell 'cat /proc/self/cgroup >~/window'; cat ~/window; rm -f ~/window").Stdout, "gpujob-")
+	})
+	sh(t, "alice", "tmux -L lab kill-session; gpusched wait name:lab")
+}
+
+func testTourCheckpoints(t *testing.T) {
+	id := queued(t, tour(t, "checkpoints", 0))[0]
+	printed(t, id, "goes on after step 0")
+	told := tour(t, "checkpoints", 1)
+	text := printed(t, id, "goes on after step 1")
+	if !strings.Contains(text, "stopped after step 1") {
+		t.Errorf("%s prints %q", told, text)
+	}
+	if told = sh(t, "alice", "gpusched show name:long"); !strings.Contains(told, "sent back to the queue by alice") {
+		t.Errorf("show: %s", told)
+	}
+	cancel(t, "alice", id)
+}
+
+func testTourKey(t *testing.T) {
+	ids := queued(t, tour(t, "wandb"))
+	text := complete(t, ids[:2]...)
+	if run := fmt.Sprintf("train job-%d 8 ", ids[1]); !strings.Contains(text, "train - 8 ") || !strings.Contains(text, run) {
+		t.Errorf("the jobs print %q", text)
+	}
+	if seen := try(t, "bob", fmt.Sprintf("gpusched show --json %d; gpusched list -a --json; systemctl show 'gpujob-*' --all", ids[0])).Stdout; strings.Contains(seen, "hush-key") {
+		t.Errorf("bob sees the key: %s", seen)
+	}
+}
+
+var meetingPlace = regexp.MustCompile(`meet at ([0-9]+)`)
+
+func testTourPorts(t *testing.T) {
+	text := complete(t, queued(t, tour(t, "torchruns"))...)
+	ports := meetingPlace.FindAllStringSubmatch(text, -1)
+	if len(ports) != 2 || ports[0][1] == ports[1][1] || !strings.Contains(text, "--main_process_port 2") {
+		t.Errorf("the jobs meet at %v: %s", ports, text)
+	}
+}
+
+func testTourLater(t *testing.T) {
+	if text := complete(t, queued(t, tour(t, "night"))...); !strings.Contains(text, "the night is over") {
+		t.Errorf("the job of the night prints %q", text)
+	}
+	told := tour(t, "one after")
+	if r := try(t, "alice", "gpusched wait name:eval"); r.Code != 0 {
+		t.Errorf("the chain: %s%s after %s", r.Stdout, r.Stderr, told)
+	}
+}
