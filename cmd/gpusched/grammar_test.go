@@ -205,6 +205,23 @@ func TestHabitsLeadToCommands(t *testing.T) {
 	}
 }
 
+// The same of what is past; report has the flags that history has not.
+func TestHabitsOfWhatIsPast(t *testing.T) {
+	history, report := childNamed(model(t).Node, "history"), childNamed(model(t).Node, "report")
+	for _, habit := range manual.PastOptions {
+		for _, word := range habit.Words {
+			if flagNamed(history, word) != nil || flagNamed(report, word) != nil {
+				t.Errorf("%s is an option", word)
+			}
+		}
+		for part := range strings.FieldsSeq(habit.Ours) {
+			if strings.HasPrefix(part, "-") && (flagNamed(history, part) == nil || flagNamed(report, part) == nil) {
+				t.Errorf("%v leads to %s, which is no option of both", habit.Words, part)
+			}
+		}
+	}
+}
+
 // What another scheduler's option leads to is one of submit, no word is one itself, and
 // who comes from there finds it in COMING-FROM.md.
 func TestHabitsLeadToOptions(t *testing.T) {

@@ -17,10 +17,11 @@ var newJobs = []string{"submit", "run", "shell"}
 // habitualOption says what an unknown option of another tool is called here; "" where
 // nobody knows it.
 func habitualOption(n *kong.Node, parsers string) string {
-	if n == nil || !slices.Contains(newJobs, n.Name) {
+	if n == nil {
 		return ""
 	}
-	if text, ok := strings.CutPrefix(parsers, "--output: "); ok && strings.Contains(text, noForm) {
+	habits := habitsOf(n.Name)
+	if text, ok := strings.CutPrefix(parsers, "--output: "); ok && slices.Contains(newJobs, n.Name) && strings.Contains(text, noForm) {
 		quoted, _, _ := strings.Cut(text, noForm)
 		name, _ := strconv.Unquote(quoted)
 		return "-o is the form of the answer, not a file: for the job's output in a file, use --log " + name
@@ -30,10 +31,21 @@ func habitualOption(n *kong.Node, parsers string) string {
 		return ""
 	}
 	word, _, _ = strings.Cut(word, ",")
-	if habit, ok := manual.Find(manual.OtherOptions, word); ok {
+	if habit, ok := manual.Find(habits, word); ok {
 		return "there is no option " + word + ": " + habit.Here()
 	}
 	return ""
+}
+
+// habitsOf are what the options of a command are called elsewhere.
+func habitsOf(command string) []manual.Habit {
+	switch {
+	case slices.Contains(newJobs, command):
+		return manual.OtherOptions
+	case command == "history" || command == "report":
+		return manual.PastOptions
+	}
+	return nil
 }
 
 // habitual puts our words for what every program understands, and refuses with our

@@ -19,12 +19,12 @@ type historyCmd struct {
 	State    []string `name:"state" short:"s" placeholder:"STATE" help:"Only jobs that ended in this state: completed, failed, cancelled, timed-out, out-of-memory, gpu-out-of-memory or lost. May be repeated."`
 	Name     string   `name:"name" placeholder:"NAME" help:"Only jobs of this name."`
 	Tag      string   `name:"tag" placeholder:"KEY[=VALUE]" help:"Only jobs with this tag, or with any value of it."`
-	Last     int      `name:"last" short:"n" placeholder:"COUNT" help:"Only the last so many of them; 0 is all. Default: 25 in a table where neither a time nor a job is named, else all."`
+	Last     int      `name:"last" short:"n" placeholder:"COUNT" help:"Only the last so many; 0 is all. Default: all, but 25 in a table of no certain time or jobs."`
 	Attempts bool     `name:"attempts" help:"A line for each attempt of a job, not only for the last."`
 	Wide     bool     `name:"wide" short:"w" help:"The same as -o wide."`
 	outputFlags
 
-	IDs []string `arg:"" optional:"" name:"id" help:"Only these jobs, and the tasks of these arrays."`
+	IDs []string `arg:"" optional:"" name:"id" help:"Only these jobs; of an array, its tasks."`
 }
 
 // fewPast is how many jobs a table shows where nothing says which.

@@ -10,8 +10,8 @@ import (
 
 // pastWindow chooses a time that is over.
 type pastWindow struct {
-	Since string `name:"since" short:"S" placeholder:"WHEN" help:"From then: 7d or 12h ago, today, yesterday, monday, 2026-11-22, '2026-11-22 08:00', or month for its first day."`
-	Until string `name:"until" short:"E" placeholder:"WHEN" help:"Up to then, which is not in it any more. Default: now."`
+	Since string `name:"since" short:"S" placeholder:"WHEN" help:"From then on: 7d or 12h ago, today, yesterday, monday, 2026-11-22, '2026-11-22 08:00', or month, which is its first day."`
+	Until string `name:"until" short:"E" placeholder:"WHEN" help:"Until then. Default: now."`
 }
 
 // window is the time that was chosen; zero is no bound.
@@ -56,7 +56,8 @@ func parsePast(text string, now time.Time) (time.Time, error) {
 	if at, ok := onDay(now, 0, word); ok {
 		return at, nil
 	}
-	if ago, err := job.ParseDuration(strings.TrimSuffix(strings.TrimSuffix(word, " ago"), "ago")); err == nil && ago > 0 {
+	back := strings.TrimPrefix(strings.TrimSuffix(strings.TrimSuffix(word, " ago"), "ago"), "now-") // as sacct has it
+	if ago, err := job.ParseDuration(back); err == nil && ago > 0 {
 		return now.Add(-ago), nil
 	}
 	if at, ok := dateOf(strings.TrimSpace(text), now); ok {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
@@ -17,7 +18,7 @@ func (a *app) pastColumns() []term.Column[api.PastJob] {
 	return []term.Column[api.PastJob]{
 		{Title: "ID", Key: "id", Right: true, Cell: nameOfPast, Raw: func(p api.PastJob) string { return number(p.ID) }},
 		{Key: "task", Cell: func(p api.PastJob) string { return taskOf(p.Job) }},
-		{Key: "attempt", Title: "TRY", Extra: true, Right: true, Cell: func(p api.PastJob) string { return numberOrDash(p.Attempt) }, Raw: func(p api.PastJob) string { return strconv.Itoa(p.Attempt) }},
+		{Key: "attempt", Title: "ATTEMPT", Extra: true, Right: true, Cell: func(p api.PastJob) string { return numberOrDash(p.Attempt) }, Raw: func(p api.PastJob) string { return strconv.Itoa(p.Attempt) }},
 		{Title: "USER", Key: "user", Least: 6, Cell: func(p api.PastJob) string { return p.User }},
 		{Title: "NAME", Key: "name", Least: 8, Cell: func(p api.PastJob) string { return p.Name }},
 		{Title: "STATE", Key: "state", Cell: func(p api.PastJob) string { return string(p.State) },
@@ -42,7 +43,17 @@ func (a *app) pastColumns() []term.Column[api.PastJob] {
 		{Title: "ENERGY", Key: "energy_joules", Extra: true, Right: true, Cell: func(p api.PastJob) string { return energyCell(p.EnergyJoules) }, Raw: rawFloat(func(p api.PastJob) *float64 { return p.EnergyJoules })},
 		{Key: "gpu_seconds", Cell: func(p api.PastJob) string { return trimFloat(p.GPUSeconds) }},
 		{Key: "cpu_seconds", Cell: func(p api.PastJob) string { return unlessZero(trimFloat(p.CPUSeconds)) }},
-		{Title: "HOW", Key: "result", Extra: true, Cell: func(p api.PastJob) string { return t.Local(whyOf(p.Job)) }, Raw: func(p api.PastJob) string { return whyOf(p.Job) }},
+		{Title: "HOW", Key: "result", Extra: true, Cell: func(p api.PastJob) string { return orDash(t.Local(howCell(p.Job))) }, Raw: func(p api.PastJob) string { return whyOf(p.Job) }},
+	}
+}
+
+// howCell is how a job ended, without what its state and its exit code say.
+func howCell(j api.Job) string {
+	switch text := whyCell(j); {
+	case text == "exit code "+exitCodeOf(j):
+		return ""
+	default:
+		return strings.TrimPrefix(text, string(j.State)+" ")
 	}
 }
 
@@ -72,8 +83,10 @@ func wattHours(joules float64) string {
 	switch wh := joules / 3600; {
 	case wh < 10:
 		return fmt.Sprintf("%.1fWh", wh)
-	case wh < 10_000:
+	case wh < 1000:
 		return fmt.Sprintf("%.0fWh", wh)
+	case wh < 100_000:
+		return fmt.Sprintf("%.1fkWh", wh/1000)
 	default:
 		return fmt.Sprintf("%.0fkWh", wh/1000)
 	}
@@ -108,7 +121,7 @@ func (a *app) writePast(rows []api.PastJob, wide, more, attempts bool) {
 		return
 	}
 	if more {
-		a.out.Printf("the last %d that ended; 'gpusched history --since 7d' or '--last 0' shows more\n", len(rows))
+		a.out.Printf("the last %d that ended; for more use --last %d (0: all) or --since 7d\n", len(rows), 10*len(rows))
 	}
 	cols := a.pastColumns()
 	narrow := a.out.Width > 0 && a.out.Width < 100

@@ -19,10 +19,11 @@ import (
 // reportCmd says what jobs took of the machine.
 type reportCmd struct {
 	pastWindow
-	By   string `name:"by" placeholder:"WHAT" default:"user" help:"A row for each user, group, gpu, tag (or tag=KEY: each value of it), day, week, month, class or name; two with a comma, such as user,week. Days and weeks are by your clock, weeks begin on Monday. A group is one with a quota, or else the account's own."`
+	By   string `name:"by" placeholder:"WHAT" default:"user" help:"What has a row of its own: user, group, gpu, tag, tag=KEY (its values), day, week, month, class or name; or two of them, such as user,week."`
 	User string `name:"user" short:"u" placeholder:"USER" xor:"who" help:"Only jobs of this account."`
 	Mine bool   `name:"mine" xor:"who" help:"Only your own jobs."`
-	HTML string `name:"html" placeholder:"FILE" help:"Write one page with charts there, which needs nothing else: by this, by time and by GPU. - is the standard output."`
+	HTML string `name:"html" placeholder:"FILE" help:"Write the report to this file as one web page, with charts and also by time and by GPU; - writes it to the standard output."`
+	Wide bool   `name:"wide" short:"w" help:"The same as -o wide."`
 	outputFlags
 }
 
@@ -33,6 +34,9 @@ func (c *reportCmd) Run(ctx context.Context, a *app) error {
 	q, err := c.query(a)
 	if err != nil {
 		return err
+	}
+	if c.Wide && c.form() == "table" {
+		c.Output = "wide"
 	}
 	if c.HTML != "" {
 		return c.writeHTML(ctx, a, q)
@@ -92,9 +96,13 @@ func nameKeys(reply *api.ReportReply) {
 // writeReport prints the rows, and what they come to.
 func (a *app) writeReport(reply api.ReportReply, wide bool) {
 	t := a.out
-	t.Printf("%s to %s\n", t.Clock(reply.Since), t.Clock(reply.Until))
+	until := t.Clock(reply.Until)
+	if t.TTY && t.Now.Sub(reply.Until) < time.Minute {
+		until = "now"
+	}
+	t.Printf("from %s to %s\n", t.Clock(reply.Since), until)
 	if reply.Total.Jobs == 0 {
-		t.Printf("no job held anything in that time, or ended in it\n")
+		t.Printf("no job ran or ended in that time\n")
 		return
 	}
 	rows := reply.Rows
@@ -106,7 +114,7 @@ func (a *app) writeReport(reply api.ReportReply, wide bool) {
 	}
 	term.WriteTable(t, reportColumns(reply.By, t.Width > 0 && t.Width < 100), rows, wide)
 	if known := reply.Total.EnergyHours; known < reply.Total.GPUHours*0.99 && reply.Total.EnergyJoules != nil {
-		t.Printf("the energy of %s of %s GPU-hours is not known, and not in the sum\n",
+		t.Printf("ENERGY leaves out %s of the %s GPU-hours, for which it is not known\n",
 			hours(reply.Total.GPUHours-known), hours(reply.Total.GPUHours))
 	}
 }

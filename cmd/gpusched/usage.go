@@ -40,47 +40,48 @@ func (a *app) writeUsage(u api.UsageReply, wide bool) {
 	}
 	t.Printf("%s\n\n", t.Paint(term.Bold, term.Clean(u.User)))
 	term.WriteTable(t, []term.Column[line]{
-		{Title: "SINCE", Cell: func(l line) string { return l.name }},
+		{Title: "PERIOD", Cell: func(l line) string { return l.name }},
 		{Title: "GPU-HOURS", Right: true, Cell: func(l line) string { return hours(l.row.GPUHours) }},
 		{Title: "JOBS", Right: true, Cell: func(l line) string { return fmt.Sprint(l.row.Jobs) }},
 		{Title: "FAILED", Right: true, Cell: func(l line) string { return fmt.Sprint(failures(l.row)) }},
 		{Title: "GPU%", Right: true, Cell: func(l line) string { return orDash(percentOf(l.row.Efficiency.GPU)) }},
 		{Title: "ENERGY", Right: true, Cell: func(l line) string { return energyCell(l.row.EnergyJoules) }},
 		{Title: "WAITED", Right: true, Cell: func(l line) string { return secondsCell(timesOf(l.row.Wait, median)) }},
-	}, []line{{"midnight", u.Today}, {"Monday", u.Week}, {"the first of the month", u.Month}}, wide)
+	}, []line{{"today", u.Today}, {"this week", u.Week}, {"this month", u.Month}}, wide)
 	t.Printf("\n%s\n\n", shareSentence(u))
 	term.WriteTable(t, quotaColumns(), u.Quotas, wide)
 	t.Printf("\n")
 	for _, l := range u.Limits {
 		if l.Most > 0 {
-			t.Printf("the longest time limit of class %s is %s\n", l.Class, term.Age(time.Duration(l.Most)*time.Second))
+			t.Printf("jobs of class %s may ask for %s at most (--time)\n", l.Class, term.Age(time.Duration(l.Most)*time.Second))
 		}
 	}
 }
 
 // shareSentence says in words what counts for the order of the queue.
 func shareSentence(u api.UsageReply) string {
-	counts := fmt.Sprintf("For the order of the queue %s GPU-hours count", hours(u.CountedHours))
-	if u.HalfLifeSeconds > 0 {
-		counts += "; use counts half after " + term.Age(time.Duration(u.HalfLifeSeconds)*time.Second)
+	name := term.Clean(u.User)
+	if u.UsedPercent == nil || u.CountedHours == 0 {
+		return "No past use counts against " + name + " in the order of the queue."
 	}
-	switch {
-	case u.UsedPercent == nil:
-		return counts + ".\nNobody who has jobs now has used anything."
-	case u.EntitledPercent == nil:
-		return counts + fmt.Sprintf(".\nThat is %.0f%% of what all who have jobs now have used (groups have shares, too).", *u.UsedPercent)
+	text := fmt.Sprintf("In the order of the queue, %s GPU-hours of past use count against %s", hours(u.CountedHours), name)
+	if u.HalfLifeSeconds > 0 {
+		text += ";\nwhat was used counts half as much after " + term.Age(time.Duration(u.HalfLifeSeconds)*time.Second)
+	}
+	text += fmt.Sprintf(".\nThat is %.0f%% of what counts against all who have jobs now", *u.UsedPercent)
+	if u.EntitledPercent == nil {
+		return text + " (groups have shares of their own)."
 	}
 	used, due := *u.UsedPercent, *u.EntitledPercent
-	counts += fmt.Sprintf(".\nThat is %.0f%% of what all who have jobs now have used; %.0f%% is due", used, due)
 	switch {
 	case due > 99.5:
-		return counts + ": nobody else has jobs."
+		return text + ": nobody else has any."
 	case used > due*1.1:
-		return counts + ".\nJobs of users who used less go first."
+		return text + fmt.Sprintf("; a fair share is %.0f%%.\nJobs of users below their share go first.", due)
 	case used < due*0.9:
-		return counts + ".\nJobs of this user go before those of users who used more."
+		return text + fmt.Sprintf("; a fair share is %.0f%%.\nJobs of %s go before those of users above their share.", due, name)
 	}
-	return counts + "."
+	return text + fmt.Sprintf(", and a fair share is %.0f%%.", due)
 }
 
 // quotaNames are the words for quotas.
@@ -102,17 +103,17 @@ func quotaColumns() []term.Column[api.QuotaUse] {
 		return number(n)
 	}
 	return []term.Column[api.QuotaUse]{
-		{Title: "OF", Key: "what", Cell: func(q api.QuotaUse) string {
+		{Title: "QUOTA", Key: "what", Cell: func(q api.QuotaUse) string {
 			if q.Group != "" {
 				return quotaNames[q.What] + ", group " + q.Group
 			}
 			return quotaNames[q.What]
 		}, Raw: func(q api.QuotaUse) string { return q.What }},
 		{Key: "group", Cell: func(q api.QuotaUse) string { return q.Group }},
-		{Title: "HAS", Key: "has", Right: true, Cell: func(q api.QuotaUse) string { return amount(q, q.Has) }, Raw: func(q api.QuotaUse) string { return number(q.Has) }},
-		{Title: "MOST", Key: "most", Right: true, Cell: func(q api.QuotaUse) string {
+		{Title: "USED", Key: "has", Right: true, Cell: func(q api.QuotaUse) string { return amount(q, q.Has) }, Raw: func(q api.QuotaUse) string { return number(q.Has) }},
+		{Title: "LIMIT", Key: "most", Right: true, Cell: func(q api.QuotaUse) string {
 			if q.Most == 0 {
-				return "no bound"
+				return "none"
 			}
 			return amount(q, q.Most)
 		}, Raw: func(q api.QuotaUse) string { return rawSize(q.Most) }},

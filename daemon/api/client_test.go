@@ -66,6 +66,13 @@ func TestEachMethodAsksItsRoute(t *testing.T) {
 			})
 			return err
 		}, "GET /v1/history?after=z&ids=1-3&limit=9&order=newest&since=1970-01-01T00%3A00%3A00Z&states=failed%2Clost&tag=a%3Db&uid=7 "},
+		"report": {func(c *Client, x context.Context) error {
+			_, err := c.Report(x, ReportQuery{By: "user,week", Since: time.Unix(0, 0), Until: time.Unix(60, 0), User: "a b", Zone: "3600"})
+			return err
+		}, "GET /v1/report?by=user%2Cweek&since=1970-01-01T00%3A00%3A00Z&until=1970-01-01T00%3A01%3A00Z&user=a+b&zone=3600 "},
+		"report of a uid": {func(c *Client, x context.Context) error { _, err := c.Report(x, ReportQuery{UID: &uid}); return err }, "GET /v1/report?uid=7 "},
+		"usage":           {func(c *Client, x context.Context) error { _, err := c.Usage(x, "", ""); return err }, "GET /v1/usage "},
+		"usage of":        {func(c *Client, x context.Context) error { _, err := c.Usage(x, "bob", "3600"); return err }, "GET /v1/usage?user=bob&zone=3600 "},
 		"cancel": {func(c *Client, x context.Context) error {
 			_, err := c.Cancel(x, "7_3", CancelRequest{Signal: 10})
 			return err

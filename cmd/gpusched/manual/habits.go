@@ -70,6 +70,19 @@ var OtherOptions = []Habit{
 	of("--test-only --dryrun", "--dry-run", ""),
 }
 
+// PastOptions are what other schedulers call the options of history and report.
+var PastOptions = []Habit{
+	of("--starttime --start --from", "--since WHEN", ""),
+	of("--endtime --end --to", "--until WHEN", ""),
+	of("-a --all --allusers", "", "everybody's jobs are in it, and --mine leaves only yours"),
+	of("-j --job --jobs", "", "ids need no option, as in 'gpusched history 7 9'"),
+	of("-X --allocations", "", "a job is one line; leave it out"),
+	of("--format", "-o cols=NAME,NAME", "or -o csv=NAME,NAME"),
+	of("-p -P --parsable --parsable2", "-o csv", ""),
+	of("-l --long", "-w", ""),
+	of("-A --accounts --users", "--user USER", ""),
+}
+
 func of(words, ours, note string) Habit { return Habit{strings.Fields(words), ours, note} }
 
 // Find is the row that has a word; false where none has.
