@@ -7,6 +7,7 @@
 //	cmd/gpusched              the command line
 //	cmd/gpusched/alias        other tools' command lines as ours
 //	cmd/gpusched/bugreport    takes out of text what a bug report must not have
+//	cmd/gpusched/chart        draws figures as SVG
 //	cmd/gpusched/doctor       checks an installation from its user's side
 //	cmd/gpusched/gantt        draws what becomes of the GPUs
 //	cmd/gpusched/jobsfile     the files of jobs that other schedulers have

@@ -2,12 +2,11 @@ package main
 
 import (
 	"fmt"
-	"html"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/cmd/gpusched/chart"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
@@ -39,16 +38,14 @@ type page struct{ strings.Builder }
 
 func (p *page) write(format string, args ...any) { fmt.Fprintf(p, format, args...) }
 
-func escaped(s string) string { return html.EscapeString(term.Clean(s)) }
-
 // reportPage is one page with what the reports say, which needs nothing else.
 func reportPage(host string, now time.Time, reports []api.ReportReply) string {
 	p := &page{}
 	main := &reports[0]
 	title := "GPU use on " + host
 	p.write("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n")
-	p.write("<meta name=\"viewport\" content=\"width=device-width\">\n<title>%s</title>\n", escaped(title))
-	p.write("<style>%s</style></head>\n<body><h1>%s</h1>\n", pageStyle, escaped(title))
+	p.write("<meta name=\"viewport\" content=\"width=device-width\">\n<title>%s</title>\n", chart.Escape(title))
+	p.write("<style>%s</style></head>\n<body><h1>%s</h1>\n", pageStyle, chart.Escape(title))
 	local := func(at time.Time) string { return at.In(now.Location()).Format("2006-01-02 15:04 MST") }
 	p.write("<p class=\"dim\">%s to %s. What still runs counts up to now.</p>\n", local(main.Since), local(main.Until))
 	p.summary(&main.Total)
@@ -70,7 +67,7 @@ func (p *page) summary(total *api.ReportRow) {
 		{"waited, median", secondsCell(timesOf(total.Wait, median))}, {"waited, 95 %", secondsCell(timesOf(total.Wait, p95))},
 		{"ran, median", secondsCell(timesOf(total.Run, median))},
 	} {
-		p.write("<div><dt>%s</dt><dd>%s</dd></div>", escaped(fact[0]), escaped(fact[1]))
+		p.write("<div><dt>%s</dt><dd>%s</dd></div>", chart.Escape(fact[0]), chart.Escape(fact[1]))
 	}
 	p.write("</dl>\n")
 }
@@ -78,7 +75,7 @@ func (p *page) summary(total *api.ReportRow) {
 // section is one report: a chart of its GPU-hours, and all of it as a table.
 func (p *page) section(r *api.ReportReply) {
 	by := strings.Join(r.By, " and ")
-	p.write("<section><h2>By %s</h2>\n", escaped(by))
+	p.write("<section><h2>By %s</h2>\n", chart.Escape(by))
 	if isPeriod(r.By[0]) && len(r.By) == 1 {
 		p.columns(r)
 	} else {
@@ -98,65 +95,37 @@ func rowName(r *api.ReportReply, row *api.ReportRow) string {
 	return strings.Join(parts, ", ")
 }
 
-// mostHours is the most GPU-hours of a row, which a chart is as wide or high as.
-func mostHours(rows []api.ReportRow) float64 {
-	most := 0.0
-	for i := range rows {
-		most = max(most, rows[i].GPUHours)
-	}
-	return most
-}
-
 // bars is a bar for each row, from left to right.
 func (p *page) bars(r *api.ReportReply) {
-	const high, left, width = 24, 220, 1000
 	rows := r.Rows[:min(len(r.Rows), mostBars)]
-	most := mostHours(rows)
-	if most == 0 {
-		return
-	}
-	p.write("<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"GPU-hours by %s\">\n", width, len(rows)*high, escaped(r.By[0]))
+	var bars []chart.Bar
 	for i := range rows {
-		y, long := i*high, rows[i].GPUHours/most*(width-left-90)
-		name := shortened(rowName(r, &rows[i]), 30)
-		p.write("<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>", left-8, y+16, escaped(name))
-		p.write("<rect class=\"bar\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>", left, y+4, max(long, 1), high-8)
-		p.write("<text x=\"%.1f\" y=\"%d\">%s h</text>\n", left+max(long, 1)+6, y+16, hours(rows[i].GPUHours))
+		bars = append(bars, chart.Bar{
+			Name: shortened(rowName(r, &rows[i]), 30), Value: rows[i].GPUHours, Figure: hours(rows[i].GPUHours) + " h",
+		})
 	}
-	p.write("</svg>\n")
-	if more := len(r.Rows) - len(rows); more > 0 {
+	drawing := chart.Bars("GPU-hours by "+r.By[0], "bar", bars)
+	p.WriteString(drawing)
+	if more := len(r.Rows) - len(rows); more > 0 && drawing != "" {
 		p.write("<p class=\"dim\">and %d more in the table</p>\n", more)
 	}
 }
 
 // columns is a column for each period, the days without a job among them.
 func (p *page) columns(r *api.ReportReply) {
-	const width, high, foot = 1000, 200, 22
-	rows := r.Rows
-	most := mostHours(r.Rows)
-	if most == 0 || len(rows) == 0 {
+	if len(r.Rows) == 0 {
 		return
 	}
-	from, _ := time.Parse(time.DateOnly, rows[0].Keys[0])
-	to, _ := time.Parse(time.DateOnly, rows[len(rows)-1].Keys[0])
-	days := map[string]float64{"day": 1, "week": 7, "month": 30.44}[r.By[0]]
-	slots := int(to.Sub(from).Hours()/24/days+0.5) + 1
-	step := float64(width) / float64(slots)
-	p.write("<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"GPU-hours by %s\">\n", width, high+foot+16, escaped(r.By[0]))
-	p.write("<text x=\"0\" y=\"12\">%s GPU-hours</text><line class=\"axis\" x1=\"0\" x2=\"%d\" y1=\"16\" y2=\"16\"/>", hours(most), width)
-	labels := 0.0
+	of := map[string]float64{}
 	for i := range r.Rows {
-		at, _ := time.Parse(time.DateOnly, r.Rows[i].Keys[0])
-		x := float64(int(at.Sub(from).Hours()/24/days+0.5)) * step
-		tall := r.Rows[i].GPUHours / most * high
-		p.write("<rect class=\"bar\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>%s: %s GPU-hours</title></rect>",
-			x+step*0.1, 16+high-tall, step*0.8, tall, escaped(r.Rows[i].Keys[0]), hours(r.Rows[i].GPUHours))
-		if x >= labels && x < width-60 {
-			p.write("<text x=\"%.1f\" y=\"%d\">%s</text>\n", x, high+foot+10, escaped(r.Rows[i].Keys[0]))
-			labels = x + 110
-		}
+		of[r.Rows[i].Keys[0]] = r.Rows[i].GPUHours
 	}
-	p.write("<line class=\"axis\" x1=\"0\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/></svg>\n", width, 16+high, 16+high)
+	slots := chart.Periods(r.By[0], r.Rows[0].Keys[0], r.Rows[len(r.Rows)-1].Keys[0])
+	c := chart.Columns{
+		Label: "GPU-hours by " + r.By[0], Width: 1000, Slots: slots, Figure: func(h float64) string { return hours(h) + " GPU-hours" },
+		Series: []chart.Series{{Class: "bar", Values: each(slots, func(slot string) float64 { return of[slot] })}},
+	}
+	p.WriteString(c.SVG())
 }
 
 // table is the report as the terminal shows it.
@@ -165,19 +134,19 @@ func (p *page) table(r *api.ReportReply) {
 	cols := slices.DeleteFunc(reportColumns(r.By, false), func(c reportColumn) bool { return c.Title == "" })
 	p.write("<div class=\"wide\"><table><thead><tr>")
 	for i, c := range cols {
-		p.write("<th scope=\"col\"%s>%s</th>", keyClass(i < len(r.By)), escaped(c.Title))
+		p.write("<th scope=\"col\"%s>%s</th>", keyClass(i < len(r.By)), chart.Escape(c.Title))
 	}
 	p.write("</tr></thead><tbody>\n")
 	for _, row := range rows {
 		p.write("<tr>")
 		for i, c := range cols {
-			p.write("<td%s>%s</td>", keyClass(i < len(r.By)), escaped(c.Cell(row)))
+			p.write("<td%s>%s</td>", keyClass(i < len(r.By)), chart.Escape(c.Cell(row)))
 		}
 		p.write("</tr>\n")
 	}
 	p.write("</tbody></table></div>\n")
 	if more := len(r.Rows) - len(rows); more > 0 {
-		p.write("<p class=\"dim\">and %d more: 'gpusched report --by %s -o csv' has all</p>\n", more, escaped(strings.Join(r.By, ",")))
+		p.write("<p class=\"dim\">and %d more: 'gpusched report --by %s -o csv' has all</p>\n", more, chart.Escape(strings.Join(r.By, ",")))
 	}
 }
 

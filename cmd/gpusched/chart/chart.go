@@ -1,0 +1,167 @@
+package chart
+
+import (
+	"fmt"
+	"html"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+)
+
+// Escape is a text as a page may have it.
+func Escape(s string) string { return html.EscapeString(term.Clean(s)) }
+
+// Columns is a column for each slot of an axis, with a part for each series.
+type Columns struct {
+	Label  string               // what it shows, for who does not see it
+	Width  float64              // in SVG units
+	Slots  []string             // what is written below the columns, as far as there is room
+	Series []Series             // the first is the lowest
+	Over   bool                 // each begins at the floor, over the one before, instead of on it
+	Most   float64              // what the axis reaches; 0: as far as the figures do
+	Figure func(float64) string // a figure with its unit
+}
+
+// Series is the parts of one colour.
+type Series struct {
+	Name, Class string
+	Values      []float64 // by slot
+}
+
+// The room in a drawing of columns, in SVG units.
+const (
+	columnsTop  = 20.0 // for the highest figure
+	columnsHigh = 180.0
+	columnsFoot = 26.0  // for the slots
+	slotRoom    = 100.0 // that the name of one takes
+)
+
+// SVG draws it; "" where there is nothing but zeros.
+func (c *Columns) SVG() string {
+	most := c.highest()
+	if most == 0 {
+		return ""
+	}
+	if most = round(most); c.Most > 0 {
+		most = c.Most
+	}
+	var b strings.Builder
+	floor := columnsTop + columnsHigh
+	fmt.Fprintf(&b, "<svg viewBox=\"0 0 %g %g\" role=\"img\" aria-label=\"%s\">\n", c.Width, floor+columnsFoot, Escape(c.Label))
+	for _, part := range []float64{1, 0.5, 0} {
+		y := floor - part*columnsHigh
+		fmt.Fprintf(&b, "<line class=\"axis\" x1=\"0\" x2=\"%g\" y1=\"%g\" y2=\"%g\"/>", c.Width, y, y)
+		if part > 0 {
+			fmt.Fprintf(&b, "<text x=\"0\" y=\"%g\">%s</text>", y-4, Escape(c.Figure(part*most)))
+		}
+	}
+	b.WriteByte('\n')
+	step, free := c.Width/float64(len(c.Slots)), 0.0
+	for i := range c.Slots {
+		c.column(&b, i, floor, columnsHigh/most)
+		middle := min(max((float64(i)+0.5)*step, slotRoom/2-10), c.Width-slotRoom/2+10)
+		if middle-slotRoom/2 >= free-10 {
+			fmt.Fprintf(&b, "<text x=\"%.1f\" y=\"%g\" text-anchor=\"middle\">%s</text>\n", middle, floor+18, Escape(c.Slots[i]))
+			free = middle + slotRoom/2
+		}
+	}
+	b.WriteString("</svg>\n")
+	return b.String()
+}
+
+// column draws the parts of a slot.
+func (c *Columns) column(b *strings.Builder, slot int, floor, scale float64) {
+	step := c.Width / float64(len(c.Slots))
+	for _, s := range c.Series {
+		high := min(s.Values[slot]*scale, columnsHigh)
+		if high <= 0 {
+			continue
+		}
+		if !c.Over {
+			floor -= high
+		}
+		y := floor
+		if c.Over {
+			y -= high
+		}
+		title := c.Slots[slot] + ": " + c.Figure(s.Values[slot])
+		if s.Name != "" {
+			title = c.Slots[slot] + ", " + s.Name + ": " + c.Figure(s.Values[slot])
+		}
+		fmt.Fprintf(b, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>%s</title></rect>\n",
+			Escape(s.Class), (float64(slot)+0.1)*step, y, 0.8*step, max(high, 0.5), Escape(title))
+	}
+}
+
+// highest is the height of the highest column.
+func (c *Columns) highest() float64 {
+	most := 0.0
+	for i := range c.Slots {
+		sum := 0.0
+		for _, s := range c.Series {
+			if sum += s.Values[i]; c.Over {
+				sum = s.Values[i]
+			}
+			most = max(most, sum)
+		}
+	}
+	return most
+}
+
+// round is the next figure that reads well, and so does its half.
+func round(most float64) float64 {
+	unit := math.Pow(10, math.Floor(math.Log10(most)))
+	for _, n := range []float64{1, 2, 4, 6, 8} {
+		if most <= n*unit {
+			return n * unit
+		}
+	}
+	return 10 * unit
+}
+
+// Bar is a bar from left to right.
+type Bar struct {
+	Name, Figure string
+	Value        float64
+}
+
+// Bars draws bars below each other; "" where there is nothing but zeros.
+func Bars(label, class string, bars []Bar) string {
+	const high, left, width, right = 24, 220, 1000, 90
+	most := 0.0
+	for _, bar := range bars {
+		most = max(most, bar.Value)
+	}
+	if most == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">\n", width, len(bars)*high, Escape(label))
+	for i, bar := range bars {
+		y, long := i*high, max(bar.Value/most*(width-left-right), 1)
+		fmt.Fprintf(&b, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>", left-8, y+16, Escape(bar.Name))
+		fmt.Fprintf(&b, "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>", class, left, y+4, long, high-8)
+		fmt.Fprintf(&b, "<text x=\"%.1f\" y=\"%d\">%s</text>\n", left+long+6, y+16, Escape(bar.Figure))
+	}
+	b.WriteString("</svg>\n")
+	return b.String()
+}
+
+// Periods are the days, weeks or months from one to another, as a report names them.
+func Periods(kind, from, to string) (list []string) {
+	at, err := time.Parse(time.DateOnly, from)
+	last, err2 := time.Parse(time.DateOnly, to)
+	if err != nil || err2 != nil {
+		return nil
+	}
+	months, days := 0, map[string]int{"day": 1, "week": 7}[kind]
+	if days == 0 {
+		months = 1
+	}
+	for ; !at.After(last); at = at.AddDate(0, months, days) {
+		list = append(list, at.Format(time.DateOnly))
+	}
+	return list
+}
