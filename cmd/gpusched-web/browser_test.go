@@ -16,7 +16,10 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/server/servertest"
 	"github.com/gpusched/gpusched/packaging/test/await"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 var screens = flag.String("screens", "", "keep the browser's screenshots in this folder")
@@ -69,27 +72,86 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
+// picture is a page to be looked at.
+type picture struct {
+	name, path, size string
+	dark             bool
+	of               *servertest.Backend // nil: there is no scheduler
+	extra            bool                // made where pictures are kept, only
+}
+
+func pictures() []picture {
+	now := time.Now()
+	past, crowd, empty := used(now), crowd(), lab()
+	empty.View = job.View{StartedAt: noon, SampledAt: noon, Host: empty.View.Host, GPUs: empty.View.GPUs[2:3]}
+	empty.Ahead, empty.Checks = job.Course{}, nil
+	return []picture{
+		{name: "front", path: "/", size: "1280,1000", of: past},
+		{name: "dark", path: "/", size: "1280,1000", of: past, dark: true},
+		{name: "phone", path: "/", size: "400,900", of: past},
+		{name: "job", path: "/job/4", size: "1000,700", of: past, extra: true},
+		{name: "history", path: "/history", size: "1280,1000", of: past},
+		{name: "history-dark", path: "/history?days=90", size: "1280,1000", of: past, dark: true, extra: true},
+		{name: "history-phone", path: "/history?days=7", size: "400,900", of: past, extra: true},
+		{name: "empty", path: "/", size: "1280,700", of: empty, extra: true},
+		{name: "history-empty", path: "/history", size: "1280,500", of: empty, extra: true},
+		{name: "away", path: "/", size: "1280,500", extra: true},
+		{name: "history-away", path: "/history", size: "1280,500", extra: true},
+		{name: "crowd", path: "/", size: "1280,4000", of: crowd, extra: true},
+		{name: "crowd-phone", path: "/", size: "400,3000", of: crowd, extra: true},
+	}
+}
+
+// crowd is a large machine with a long queue, and names as long as they may be.
+func crowd() *servertest.Backend {
+	b := lab()
+	b.View.GPUs, b.View.Jobs, b.Ahead.GPUs = nil, nil, nil
+	long := strings.Repeat("fine-tuning-of-a-very-large-model-", 7) + "日本語"
+	for i := range 64 {
+		g := lab().View.GPUs[0]
+		g.Index, g.UUID, g.UtilPercent = i, fmt.Sprint("GPU-", i), i*3%101
+		g.Shares = []job.GPUShare{{Job: job.ID(100 + i), Called: fmt.Sprint(100 + i), Milli: 1000}}
+		b.View.GPUs = append(b.View.GPUs, g)
+		run := lab().View.Jobs[0]
+		run.ID, run.Label.Name, run.Owner.User = job.ID(100+i), long[:10+i*3], fmt.Sprint("longest-user-name-of-all-", i)
+		run.Attempt = &job.Attempt{Number: 1, StartedAt: noon, PlacedAt: noon, GPUs: []job.Allocation{{GPU: contract.GPU{UUID: g.UUID, Index: i, Milli: 1000}}}}
+		b.View.Jobs = append(b.View.Jobs, run)
+		course := lab().Ahead.GPUs[0]
+		course.Index, course.UUID = i, g.UUID
+		b.Ahead.GPUs = append(b.Ahead.GPUs, course)
+	}
+	for i := range 300 {
+		wait := lab().View.Jobs[2]
+		wait.ID, wait.Label.Name = job.ID(1000+i), long
+		b.View.Jobs = append(b.View.Jobs, wait)
+	}
+	return b
+}
+
 // The page has the same at every size, and reaches beyond the window in tables alone.
 func TestBrowserScreens(t *testing.T) {
 	dir := *screens
 	if dir == "" {
 		dir = t.TempDir()
 	}
-	socket, _ := scheduler(t, lab())
-	web := page(t, socket, 100*time.Millisecond)
-	for _, s := range []struct {
-		name, path, size string
-		dark             bool
-	}{{"front", "/", "1280,1000", false}, {"dark", "/", "1280,1000", true}, {"phone", "/", "400,900", false}, {"job", "/job/4", "1000,700", false}} {
-		file := filepath.Join(dir, s.name+".png")
-		args := []string{"--screenshot=" + file, "--window-size=" + s.size}
-		if s.dark {
+	for _, p := range pictures() {
+		if p.extra && *screens == "" {
+			continue
+		}
+		socket := t.TempDir() + "/none"
+		if p.of != nil {
+			socket, _ = scheduler(t, p.of)
+		}
+		web := page(t, socket, 100*time.Millisecond)
+		file := filepath.Join(dir, p.name+".png")
+		args := []string{"--screenshot=" + file, "--window-size=" + p.size}
+		if p.dark {
 			args = append(args, "--blink-settings=preferredColorScheme=0")
 		}
-		browse(t, append(args, web.URL+s.path)...)
+		browse(t, append(args, web.URL+p.path)...)
 		ink := darkPixels(t, file)
-		if s.dark == (ink < 0.5) {
-			t.Errorf("%s: %.0f %% of the picture is dark", s.name, 100*ink)
+		if p.dark == (ink < 0.5) {
+			t.Errorf("%s: %.0f %% of the picture is dark", p.name, 100*ink)
 		}
 	}
 }

@@ -29,4 +29,5 @@
 //  5. Connections, streams, headers and times are bounded. Who reads slowly gets the
 //     newest state and misses those before it; who does not read is cut off.
 //  6. While the scheduler does not answer the last state stays, with its age and the reason.
+//  7. The past is asked for once a minute at most for all who look, and one question at a time.
 package main

@@ -21,7 +21,9 @@ var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 const hostile = `<script>alert(1)</script>"'&`
 
 // lab is a machine with four GPUs and jobs of three users, one of whom means no good.
-func lab() *servertest.Backend {
+func lab() *servertest.Backend { return labAt(noon) }
+
+func labAt(noon time.Time) *servertest.Backend {
 	alice, bob := job.Owner{UID: 1001, GID: 1001, User: "alice"}, job.Owner{UID: 1002, GID: 1002, User: "bob"}
 	on := func(i, milli int) job.Allocation {
 		return job.Allocation{GPU: contract.GPU{UUID: "GPU-" + string(rune('a'+i)), Index: i, Milli: milli}}
@@ -123,8 +125,13 @@ func paced(t testing.TB, socket string, p pace) *httptest.Server {
 	client := &api.Client{Socket: socket}
 	w := newWatcher(&source{client: client}, p)
 	go w.run(ctx)
-	srv := httptest.NewServer(newSite(w, client, "lab"))
-	t.Cleanup(func() { cancel(); srv.CloseClientConnections(); srv.Close() })
+	t.Cleanup(cancel)
+	return serveSite(t, newSite(w, client, "lab"))
+}
+
+func serveSite(t testing.TB, s *site) *httptest.Server {
+	srv := httptest.NewServer(s)
+	t.Cleanup(func() { srv.CloseClientConnections(); srv.Close() })
 	return srv
 }
 

@@ -42,6 +42,7 @@ type site struct {
 	http.Handler
 	watcher *watcher
 	client  *api.Client
+	archive *archive
 	streams streams
 	host    string
 	begun   time.Time
@@ -52,11 +53,14 @@ type site struct {
 }
 
 func newSite(w *watcher, c *api.Client, host string) *site {
-	s := &site{watcher: w, client: c, host: host, begun: time.Now(), streams: streams{most: maxStreams}}
+	s := &site{
+		watcher: w, client: c, archive: newArchive(c), host: host, begun: time.Now(), streams: streams{most: maxStreams},
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.front)
 	mux.HandleFunc("GET /job/{id}", s.job)
 	mux.HandleFunc("GET /live", s.live)
+	mux.HandleFunc("GET /history", s.history)
 	for _, name := range []string{"style.css", "page.js", "icon.svg"} {
 		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) {
 			http.ServeFileFS(w, r, files, "static/"+name)

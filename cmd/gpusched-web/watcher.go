@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// pace says how often the scheduler is asked while somebody looks. While it tells what changes it is
-// asked when something has changed, and by the clock for what no event tells.
+// pace says how often the scheduler is asked while somebody looks. While it announces changes it is
+// asked when there was one, and by the clock for what no event is about.
 type pace struct {
 	least   time.Duration // between two questions for everything, and by the clock where nothing is told
 	settle  time.Duration // from a change to the question: most changes come with others

@@ -194,7 +194,7 @@ func TestSchedulerComesBack(t *testing.T) {
 		f.asked()
 		time.Sleep(29 * time.Second)
 		if n, _ := f.asked(); n > 1 {
-			t.Errorf("asked %d times though it tells what changes", n)
+			t.Errorf("asked %d times though it announces changes", n)
 		}
 	})
 }

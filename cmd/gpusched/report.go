@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/user"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
-	"github.com/gpusched/gpusched/daemon/job"
 	counting "github.com/gpusched/gpusched/daemon/report"
 )
 
@@ -115,7 +113,7 @@ func (a *app) writeReport(reply api.ReportReply, wide bool) {
 	term.WriteTable(t, reportColumns(reply.By, t.Width > 0 && t.Width < 100), rows, wide)
 	if known := reply.Total.EnergyHours; known < reply.Total.GPUHours*0.99 && reply.Total.EnergyJoules != nil {
 		t.Printf("ENERGY leaves out %s of the %s GPU-hours, for which it is not known\n",
-			hours(reply.Total.GPUHours-known), hours(reply.Total.GPUHours))
+			term.Hours(reply.Total.GPUHours-known), term.Hours(reply.Total.GPUHours))
 	}
 }
 
@@ -167,27 +165,4 @@ func periodFor(window time.Duration) string {
 		return "week"
 	}
 	return "month"
-}
-
-// hours prints a number of hours.
-func hours(h float64) string {
-	switch {
-	case h == 0:
-		return "0"
-	case h < 10:
-		return fmt.Sprintf("%.2f", h)
-	case h < 1000:
-		return fmt.Sprintf("%.1f", h)
-	}
-	return fmt.Sprintf("%.0f", h)
-}
-
-// failures is what did not complete and was not cancelled.
-func failures(r api.ReportRow) (n int) {
-	for state, count := range r.Ended {
-		if s := job.State(state); s != job.Completed && s != job.Cancelled {
-			n += count
-		}
-	}
-	return n
 }

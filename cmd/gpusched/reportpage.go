@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/chart"
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
@@ -62,7 +63,7 @@ func reportPage(host string, now time.Time, reports []api.ReportReply) string {
 func (p *page) summary(total *api.ReportRow) {
 	p.write("<dl>")
 	for _, fact := range [][2]string{
-		{"GPU-hours", hours(total.GPUHours)}, {"jobs", fmt.Sprint(total.Jobs)}, {"failed", fmt.Sprint(failures(*total))},
+		{"GPU-hours", term.Hours(total.GPUHours)}, {"jobs", fmt.Sprint(total.Jobs)}, {"failed", fmt.Sprint(total.Failures())},
 		{"energy", energyCell(total.EnergyJoules)}, {"GPUs computed", orDash(percentOf(total.Efficiency.GPU))},
 		{"waited, median", secondsCell(timesOf(total.Wait, median))}, {"waited, 95 %", secondsCell(timesOf(total.Wait, p95))},
 		{"ran, median", secondsCell(timesOf(total.Run, median))},
@@ -101,7 +102,7 @@ func (p *page) bars(r *api.ReportReply) {
 	var bars []chart.Bar
 	for i := range rows {
 		bars = append(bars, chart.Bar{
-			Name: shortened(rowName(r, &rows[i]), 30), Value: rows[i].GPUHours, Figure: hours(rows[i].GPUHours) + " h",
+			Name: shortened(rowName(r, &rows[i]), 30), Value: rows[i].GPUHours, Figure: term.Hours(rows[i].GPUHours) + " h",
 		})
 	}
 	drawing := chart.Bars("GPU-hours by "+r.By[0], "bar", bars)
@@ -122,7 +123,7 @@ func (p *page) columns(r *api.ReportReply) {
 	}
 	slots := chart.Periods(r.By[0], r.Rows[0].Keys[0], r.Rows[len(r.Rows)-1].Keys[0])
 	c := chart.Columns{
-		Label: "GPU-hours by " + r.By[0], Width: 1000, Slots: slots, Figure: func(h float64) string { return hours(h) + " GPU-hours" },
+		Label: "GPU-hours by " + r.By[0], Width: 1000, Slots: slots, Figure: func(h float64) string { return term.Hours(h) + " h" },
 		Series: []chart.Series{{Class: "bar", Values: each(slots, func(slot string) float64 { return of[slot] })}},
 	}
 	p.WriteString(c.SVG())

@@ -36,8 +36,8 @@ func reportColumns(by []string, narrow bool) (cols []reportColumn) {
 	}
 	count := func(n float64) string { return strconv.Itoa(int(n)) }
 	number("JOBS", "jobs", false, func(r row) float64 { return float64(r.Jobs) }, count)
-	number("FAILED", "failures", false, func(r row) float64 { return float64(failures(r)) }, count)
-	number("GPU-HOURS", "gpu_hours", false, func(r row) float64 { return r.GPUHours }, hours)
+	number("FAILED", "failures", false, func(r row) float64 { return float64(r.Failures()) }, count)
+	number("GPU-HOURS", "gpu_hours", false, func(r row) float64 { return r.GPUHours }, term.Hours)
 	percent("GPU%", "gpu_percent", false, func(r row) *float64 { return r.Efficiency.GPU })
 	right("PEAK%", "gpu_busy_peak_percent", true, func(r row) string { return orDash(intOf(r.GPUBusyPeak)) },
 		func(r row) string { return intOf(r.GPUBusyPeak) })
@@ -45,7 +45,7 @@ func reportColumns(by []string, narrow bool) (cols []reportColumn) {
 	right("GPU-PEAK", "gpu_peak_bytes", true, func(r row) string { return sizeCell(r.GPUPeakBytes) },
 		rawSizeOf(func(r row) *int64 { return r.GPUPeakBytes }))
 	right("", "gpu_mem_gib_hours", true, nil, rawFloat(func(r row) *float64 { return r.GPUMemGiBHours }))
-	number("", "mem_gib_hours", true, func(r row) float64 { return r.MemGiBHours }, hours)
+	number("", "mem_gib_hours", true, func(r row) float64 { return r.MemGiBHours }, term.Hours)
 	percent("MEM%", "mem_percent", narrow, func(r row) *float64 { return r.Efficiency.Mem })
 	percent("CPU%", "cpu_percent", narrow, func(r row) *float64 { return r.Efficiency.CPU })
 	percent("TIME%", "time_percent", true, func(r row) *float64 { return r.Efficiency.Time })

@@ -41,9 +41,9 @@ func (a *app) writeUsage(u api.UsageReply, wide bool) {
 	t.Printf("%s\n\n", t.Paint(term.Bold, term.Clean(u.User)))
 	term.WriteTable(t, []term.Column[line]{
 		{Title: "PERIOD", Cell: func(l line) string { return l.name }},
-		{Title: "GPU-HOURS", Right: true, Cell: func(l line) string { return hours(l.row.GPUHours) }},
+		{Title: "GPU-HOURS", Right: true, Cell: func(l line) string { return term.Hours(l.row.GPUHours) }},
 		{Title: "JOBS", Right: true, Cell: func(l line) string { return fmt.Sprint(l.row.Jobs) }},
-		{Title: "FAILED", Right: true, Cell: func(l line) string { return fmt.Sprint(failures(l.row)) }},
+		{Title: "FAILED", Right: true, Cell: func(l line) string { return fmt.Sprint(l.row.Failures()) }},
 		{Title: "GPU%", Right: true, Cell: func(l line) string { return orDash(percentOf(l.row.Efficiency.GPU)) }},
 		{Title: "ENERGY", Right: true, Cell: func(l line) string { return energyCell(l.row.EnergyJoules) }},
 		{Title: "WAITED", Right: true, Cell: func(l line) string { return secondsCell(timesOf(l.row.Wait, median)) }},
@@ -64,7 +64,7 @@ func shareSentence(u api.UsageReply) string {
 	if u.UsedPercent == nil || u.CountedHours == 0 {
 		return "No past use counts against " + name + " in the order of the queue."
 	}
-	text := fmt.Sprintf("In the order of the queue, %s GPU-hours of past use count against %s", hours(u.CountedHours), name)
+	text := fmt.Sprintf("In the order of the queue, %s GPU-hours of past use count against %s", term.Hours(u.CountedHours), name)
 	if u.HalfLifeSeconds > 0 {
 		text += ";\nwhat was used counts half as much after " + term.Age(time.Duration(u.HalfLifeSeconds)*time.Second)
 	}
@@ -98,7 +98,7 @@ func quotaColumns() []term.Column[api.QuotaUse] {
 		case job.QuotaMem:
 			return job.FormatSize(n)
 		case job.QuotaUsage:
-			return hours(float64(n) / 3600)
+			return term.Hours(float64(n) / 3600)
 		}
 		return number(n)
 	}

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // ReportQuery says what a report is to count.
@@ -47,6 +49,16 @@ type ReportRow struct {
 	GPUPeakBytes *int64 `json:"gpu_peak_bytes,omitempty"`        // the most memory of one job on one GPU
 
 	Efficiency Efficiency `json:"efficiency"`
+}
+
+// Failures are the jobs that neither completed nor were cancelled.
+func (r *ReportRow) Failures() (n int) {
+	for state, count := range r.Ended {
+		if s := job.State(state); s != job.Completed && s != job.Cancelled {
+			n += count
+		}
+	}
+	return n
 }
 
 // Times sum up how long things took, in seconds.

@@ -32,10 +32,10 @@ type Series struct {
 
 // The room in a drawing of columns, in SVG units.
 const (
-	columnsTop  = 20.0 // for the highest figure
+	columnsLeft = 76.0 // for the figures of the axis
+	columnsTop  = 10.0
 	columnsHigh = 180.0
-	columnsFoot = 26.0  // for the slots
-	slotRoom    = 100.0 // that the name of one takes
+	columnsFoot = 26.0 // for the names of slots
 )
 
 // SVG draws it; "" where there is nothing but zeros.
@@ -52,28 +52,31 @@ func (c *Columns) SVG() string {
 	fmt.Fprintf(&b, "<svg viewBox=\"0 0 %g %g\" role=\"img\" aria-label=\"%s\">\n", c.Width, floor+columnsFoot, Escape(c.Label))
 	for _, part := range []float64{1, 0.5, 0} {
 		y := floor - part*columnsHigh
-		fmt.Fprintf(&b, "<line class=\"axis\" x1=\"0\" x2=\"%g\" y1=\"%g\" y2=\"%g\"/>", c.Width, y, y)
+		fmt.Fprintf(&b, "<line class=\"axis\" x1=\"%g\" x2=\"%g\" y1=\"%g\" y2=\"%g\"/>", columnsLeft, c.Width, y, y)
 		if part > 0 {
-			fmt.Fprintf(&b, "<text x=\"0\" y=\"%g\">%s</text>", y-4, Escape(c.Figure(part*most)))
+			fmt.Fprintf(&b, "<text x=\"%g\" y=\"%g\" text-anchor=\"end\">%s</text>\n", columnsLeft-8, y+5, Escape(c.Figure(part*most)))
 		}
 	}
 	b.WriteByte('\n')
-	step, free := c.Width/float64(len(c.Slots)), 0.0
-	for i := range c.Slots {
+	free := 0.0 // from where on there is room for a name
+	for i, slot := range c.Slots {
 		c.column(&b, i, floor, columnsHigh/most)
-		middle := min(max((float64(i)+0.5)*step, slotRoom/2-10), c.Width-slotRoom/2+10)
-		if middle-slotRoom/2 >= free-10 {
-			fmt.Fprintf(&b, "<text x=\"%.1f\" y=\"%g\" text-anchor=\"middle\">%s</text>\n", middle, floor+18, Escape(c.Slots[i]))
-			free = middle + slotRoom/2
+		room := 10 * float64(term.Columns(slot))
+		from := columnsLeft + (float64(i)+0.5)*c.step() - room/2
+		if from >= free && from+room <= c.Width+room/4 {
+			fmt.Fprintf(&b, "<text x=\"%.1f\" y=\"%g\" text-anchor=\"middle\">%s</text>\n", from+room/2, floor+18, Escape(slot))
+			free = from + room + 10
 		}
 	}
 	b.WriteString("</svg>\n")
 	return b.String()
 }
 
+// step is from one slot to the next.
+func (c *Columns) step() float64 { return (c.Width - columnsLeft) / float64(len(c.Slots)) }
+
 // column draws the parts of a slot.
 func (c *Columns) column(b *strings.Builder, slot int, floor, scale float64) {
-	step := c.Width / float64(len(c.Slots))
 	for _, s := range c.Series {
 		high := min(s.Values[slot]*scale, columnsHigh)
 		if high <= 0 {
@@ -91,7 +94,7 @@ func (c *Columns) column(b *strings.Builder, slot int, floor, scale float64) {
 			title = c.Slots[slot] + ", " + s.Name + ": " + c.Figure(s.Values[slot])
 		}
 		fmt.Fprintf(b, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>%s</title></rect>\n",
-			Escape(s.Class), (float64(slot)+0.1)*step, y, 0.8*step, max(high, 0.5), Escape(title))
+			Escape(s.Class), columnsLeft+(float64(slot)+0.1)*c.step(), y, 0.8*c.step(), max(high, 0.5), Escape(title))
 	}
 }
 
@@ -113,7 +116,7 @@ func (c *Columns) highest() float64 {
 // round is the next figure that reads well, and so does its half.
 func round(most float64) float64 {
 	unit := math.Pow(10, math.Floor(math.Log10(most)))
-	for _, n := range []float64{1, 2, 4, 6, 8} {
+	for _, n := range []float64{1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8} {
 		if most <= n*unit {
 			return n * unit
 		}

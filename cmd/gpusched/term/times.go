@@ -119,3 +119,16 @@ func Age(d time.Duration) string {
 	}
 	return pair(24*time.Hour, time.Hour, "d", "h")
 }
+
+// Hours prints a number of hours, with as many digits as say something.
+func Hours(h float64) string {
+	switch {
+	case h == 0:
+		return "0"
+	case h < 10:
+		return fmt.Sprintf("%.2f", h)
+	case h < 1000:
+		return fmt.Sprintf("%.1f", h)
+	}
+	return fmt.Sprintf("%.0f", h)
+}
