@@ -222,28 +222,33 @@ func TestHabitsOfWhatIsPast(t *testing.T) {
 	}
 }
 
-// What another scheduler's option leads to is one of submit, no word is one itself, and
+// What another tool's option leads to is one of the command's, no word is one itself, and
 // who comes from there finds it in COMING-FROM.md.
 func TestHabitsLeadToOptions(t *testing.T) {
-	submit := childNamed(model(t).Node, "submit")
 	coming, err := os.ReadFile("../../contrib/COMING-FROM.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := map[string]bool{}
-	for _, habit := range manual.OtherOptions {
+	for _, of := range append([]manual.Asking{{Command: "submit", Habits: manual.OtherOptions}}, manual.OtherAsking...) {
+		leadToOptions(t, of, string(coming))
+	}
+}
+
+func leadToOptions(t *testing.T, of manual.Asking, coming string) {
+	command, seen := childNamed(model(t).Node, of.Command), map[string]bool{}
+	for _, habit := range of.Habits {
 		for _, word := range habit.Words {
-			if flagNamed(submit, word) != nil || seen[word] {
-				t.Errorf("%s is an option of submit, or is there twice", word)
+			if flagNamed(command, word) != nil || seen[word] {
+				t.Errorf("%s is an option of %s, or is there twice", word, of.Command)
 			}
 			seen[word] = true
-			if !strings.Contains(string(coming), "`"+word+"`") {
+			if !strings.Contains(coming, "`"+word+"`") {
 				t.Errorf("COMING-FROM.md lacks %s", word)
 			}
 		}
 		for part := range strings.FieldsSeq(habit.Ours) {
-			if strings.HasPrefix(part, "-") && flagNamed(submit, part) == nil {
-				t.Errorf("%v leads to %s, which submit does not have", habit.Words, part)
+			if strings.HasPrefix(part, "-") && flagNamed(command, part) == nil {
+				t.Errorf("%v leads to %s, which %s does not have", habit.Words, part, of.Command)
 			}
 		}
 	}

@@ -17,10 +17,10 @@ var newJobs = []string{"submit", "run", "shell"}
 // habitualOption says what an unknown option of another tool is called here; "" where
 // nobody knows it.
 func habitualOption(n *kong.Node, parsers string) string {
-	if n == nil {
+	list := habitsOf(n)
+	if list == nil {
 		return ""
 	}
-	habits := habitsOf(n.Name)
 	if text, ok := strings.CutPrefix(parsers, "--output: "); ok && slices.Contains(newJobs, n.Name) && strings.Contains(text, noForm) {
 		quoted, _, _ := strings.Cut(text, noForm)
 		name, _ := strconv.Unquote(quoted)
@@ -31,19 +31,27 @@ func habitualOption(n *kong.Node, parsers string) string {
 		return ""
 	}
 	word, _, _ = strings.Cut(word, ",")
-	if habit, ok := manual.Find(habits, word); ok {
+	if habit, ok := manual.Find(list, word); ok {
 		return "there is no option " + word + ": " + habit.Here()
 	}
 	return ""
 }
 
-// habitsOf are what the options of a command are called elsewhere.
-func habitsOf(command string) []manual.Habit {
-	switch {
-	case slices.Contains(newJobs, command):
+// habitsOf are what other tools call the options of a command; nil where that is not known.
+func habitsOf(n *kong.Node) []manual.Habit {
+	if n == nil {
+		return nil
+	}
+	if slices.Contains(newJobs, n.Name) {
 		return manual.OtherOptions
-	case command == "history" || command == "report":
+	}
+	if n.Name == "history" || n.Name == "report" {
 		return manual.PastOptions
+	}
+	for _, asking := range manual.OtherAsking {
+		if asking.Command == n.Name {
+			return asking.Habits
+		}
 	}
 	return nil
 }

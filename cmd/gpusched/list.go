@@ -102,6 +102,8 @@ func (c *listCmd) write(a *app, reply api.ListReply, params []string, wide bool,
 	switch {
 	case len(reply.Jobs) > 0:
 		term.WriteTable(a.out, a.columnsWith(params, false), reply.Jobs, wide)
+	case c.chooses() && !c.wantsEnded() && len(c.IDs) == 0:
+		a.out.Printf("no such job waits or runs (-a shows those that have ended, too)\n")
 	case c.chooses() || len(c.IDs) > 0 || c.All:
 		a.out.Printf("no jobs\n")
 	default:
@@ -186,6 +188,12 @@ func (c *listCmd) ended(otherwise int) int {
 	return *c.Ended
 }
 
+// wantsEnded reports whether jobs that have ended are to be listed, too.
+func (c *listCmd) wantsEnded() bool {
+	states := each(strings.Split(c.State, ","), func(s string) job.State { return job.State(s) })
+	return c.All || c.Name != "" || !c.Since.IsZero() || slices.ContainsFunc(states, job.State.Terminal)
+}
+
 // cutEnded takes away the ended job that was asked for beyond those that are shown, and
 // reports whether there was one.
 func (c *listCmd) cutEnded(a *app, reply *api.ListReply) bool {
@@ -222,7 +230,7 @@ func (c *listCmd) query(ctx context.Context, a *app) (api.ListQuery, error) {
 	switch {
 	case !c.Since.IsZero():
 		q.Ended = c.ended(mostEnded)
-	case c.All || c.Name != "" || slices.ContainsFunc(q.States, job.State.Terminal):
+	case c.wantsEnded():
 		if q.Ended = c.ended(fewEnded); c.Ended == nil && c.isTable() {
 			q.Ended++ // the last says that there are more
 		}

@@ -30,13 +30,17 @@ type Result struct {
 
 // Code is the exit status that 'gpusched wait' and 'run' give for the result:
 // the command's own, 128+N for a signal, 124 for the time limit, 125 where the
-// command never began, 137 where it was ended for memory of the host or a GPU.
+// command never began, but as of a shell 126 where it could not be run and 127 where it was not there, 137 where it was ended for memory of the host or a GPU.
 func (r Result) Code() int {
 	switch {
 	case r.Outcome == TimedOut:
 		return 124
 	case r.Outcome == OutOfMemory || r.Outcome == GPUOutOfMemory:
 		return 128 + int(syscall.SIGKILL)
+	case r.Launch == contract.StepExec && syscall.Errno(r.Errno) == syscall.ENOENT:
+		return 127
+	case r.Launch == contract.StepExec && r.Errno != 0:
+		return 126
 	case r.Launch != "" || r.Outcome == Lost:
 		return 125
 	case r.Signal != 0:

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -90,6 +91,24 @@ func unknownWord(kind, word string, known []string) *api.Error {
 		e.Hint = fmt.Sprintf("did you mean %q?", near)
 	} else {
 		e.Hint = "is the client newer than the daemon? see 'gpusched version'"
+	}
+	return e
+}
+
+// otherStates are states by the words of other schedulers.
+var otherStates = map[string]job.State{
+	"pending": job.Queued, "pd": job.Queued, "waiting": job.Queued, "q": job.Queued, "r": job.Running, "active": job.Running,
+	"done": job.Completed, "finished": job.Completed, "success": job.Completed, "cd": job.Completed, "error": job.Failed,
+	"f": job.Failed, "killed": job.Cancelled, "ca": job.Cancelled, "timeout": job.TimedOut, "to": job.TimedOut, "oom": job.OutOfMemory,
+}
+
+// unknownState refuses a state, and says which there are.
+func unknownState(word string) *api.Error {
+	e := usagef("unknown state %q", word)
+	e.Hint = "the states are " + strings.Join(stateNames(), ", ")
+	near := cmp.Or(string(otherStates[strings.ToLower(word)]), job.Nearest(word, stateNames()))
+	if near != "" {
+		e.Hint = fmt.Sprintf("did you mean %q? ", near) + e.Hint
 	}
 	return e
 }

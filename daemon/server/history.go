@@ -191,7 +191,7 @@ func parseEnds(text string) (list []job.State, err error) {
 	for word := range strings.SplitSeq(text, ",") {
 		switch st := job.State(word); {
 		case !st.Valid():
-			return nil, unknownWord("state", word, stateNames())
+			return nil, unknownState(word)
 		case !st.Terminal():
 			return nil, usagef("a job that is %s has not ended: see 'gpusched list --state %s'", word, word)
 		default:

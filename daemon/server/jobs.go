@@ -88,7 +88,7 @@ func parseChoice(words url.Values) (c job.Choice, err error) {
 	if text := words.Get("state"); text != "" {
 		for word := range strings.SplitSeq(text, ",") {
 			if !job.State(word).Valid() {
-				return c, unknownWord("state", word, stateNames())
+				return c, unknownState(word)
 			}
 			if !slices.Contains(c.States, job.State(word)) {
 				c.States = append(c.States, job.State(word))

@@ -123,7 +123,20 @@ func failure(r *job.Result) string {
 	case !r.Detail.IsZero():
 		return "failed: " + Say(r.Detail)
 	}
-	return fmt.Sprintf("failed: exit code %d", r.ExitCode)
+	return fmt.Sprintf("failed: exit code %d", r.ExitCode) + inBrackets(shellWords(r.ExitCode))
+}
+
+// shellWords says what a shell means by an exit code; "" for those that each program has for itself.
+func shellWords(code int) string {
+	switch {
+	case code == 126:
+		return "a shell's word for: a command cannot be executed"
+	case code == 127:
+		return "a shell's word for: a command was not found"
+	case code == 128+int(syscall.SIGKILL) || code == 128+int(syscall.SIGSEGV) || code == 128+int(syscall.SIGABRT) || code == 128+int(syscall.SIGBUS):
+		return "a shell's word for: " + job.SignalName(code-128) + " ended a command"
+	}
+	return ""
 }
 
 // GPUError says what a GPU reported while a job had it.

@@ -83,6 +83,55 @@ var PastOptions = []Habit{
 	of("-A --accounts --users", "--user USER", ""),
 }
 
+// Asking is what other tools call the options of one command that shows or ends jobs.
+type Asking struct {
+	Command string
+	Title   string // of the table in the manual
+	Habits  []Habit
+}
+
+// OtherAsking are the options of squeue, scancel, tail, nvidia-smi and their like.
+var OtherAsking = []Asking{
+	{"list", "OPTIONS OF OTHER TOOLS FOR A LIST", []Habit{
+		of("--me", "--mine", ""),
+		of("-t --states --status", "--state STATE", "such as queued, running or failed"),
+		of("-j --jobs --job", "", "ids come without an option, as in gpusched list 42 43"),
+		of("-p --partition -q --qos -A --account", "", "jobs wait in one queue; --tag project=NAME chooses by a tag"),
+		of("-l --long --full --detail", "--wide", ""),
+		of("--format -O --Format -f", "-o cols=id,user,elapsed", "-o csv and --json are for programs"),
+		of("--noheader", "-o ids", "the numbers alone; -o csv and --json are for programs"),
+		of("-S --starttime", "--since WHEN", "also jobs that have ended since then"),
+		of("--start", "", "expected starts are in the column START, and 'gpusched why ID' says more"),
+		of("-i --iterate --refresh", "--watch", "with --interval 5s"),
+	}},
+	{"cancel", "OPTIONS OF OTHER TOOLS TO CANCEL JOBS", []Habit{
+		of("--me", "--mine", ""),
+		of("-a", "--all", ""),
+		of("-n --name --jobname --job-name", "", "a name is given as name:NAME, as in gpusched cancel name:train"),
+		of("-t --state --status", "", "'gpusched list -s queued -o ids' chooses: gpusched cancel $(gpusched list --mine -s queued -o ids)"),
+		of("-s", "--signal NAME", "such as USR1, which the job gets, and goes on"),
+		of("-9 -k --kill -f --force", "", "leave it out: who does not end at SIGTERM is killed after the job's grace"),
+		of("-i --interactive", "", "you are asked before several jobs of --mine, --user or --all are ended; --yes is for scripts"),
+		of("--dry-run", "", "'gpusched list' shows the jobs, with --mine, --user or their ids"),
+	}},
+	{"logs", "OPTIONS OF OTHER TOOLS FOR LOGS", []Habit{
+		of("--tail", "--lines N", ""),
+		of("-F", "--follow", ""),
+		of("-t", "--timestamps", ""),
+		of("-c", "--lines N", "lines, not bytes"),
+		of("--since --until -S -U", "", "'journalctl -u gpujob-ID --since -1h' has that"),
+		of("-e --err --stdout --stderr --out", "", "standard output and error are one stream; leave it out"),
+		of("-g --grep", "", "gpusched logs ID | grep TEXT"),
+	}},
+	{"gpus", "OPTIONS OF OTHER TOOLS FOR GPUS", []Habit{
+		of("-L --list-gpus -a --all", "", "all GPUs are shown; leave it out"),
+		of("-l --loop -i", "--watch", "with --interval 5s; it shows all GPUs"),
+		of("-q --query", "--wide", ""),
+		of("--query-gpu --query-compute-apps --format", "--json", "or -o csv"),
+		of("-u --show-user -p --show-pid -c --show-cmd", "", "processes and their users are shown anyway; leave it out"),
+	}},
+}
+
 func of(words, ours, note string) Habit { return Habit{strings.Fields(words), ours, note} }
 
 // Find is the row that has a word; false where none has.
