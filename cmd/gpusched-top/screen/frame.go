@@ -123,19 +123,24 @@ func (m *Model) drawHead(lines int) Frame {
 	return append(out, m.thirdLine())
 }
 
-// thirdLine is what I have, and what is left out.
+// thirdLine is what I have, and what is left out, which is the more important where both have no room.
 func (m *Model) thirdLine() Line {
-	l := m.line()
-	l.put(plain, m.ownLine())
+	l, marks := m.line(), ""
 	if m.Mine {
-		l.put(term.Yellow, "  only yours (u)")
+		marks += "  only yours (u)"
 	}
 	if m.sort != byQueue {
-		l.put(term.Yellow, "  by "+m.sort.String()+" (o)")
+		marks += "  by " + m.sort.String() + " (o)"
 	}
 	if m.filter != "" && !m.typing {
-		l.put(term.Yellow, "  filter: "+m.filter+" (Esc)")
+		marks += "  filter: " + term.Cut(m.filter, 24) + " (Esc)"
 	}
+	own := m.ownLine()
+	for len(own) > 0 && term.Columns(own+marks) > m.width {
+		own = own[:max(0, strings.LastIndex(own, ","))]
+	}
+	l.put(plain, own)
+	l.put(term.Yellow, strings.TrimPrefix(marks, strings.Repeat(" ", max(0, 2-len(own)))))
 	return l.spans
 }
 
@@ -210,7 +215,10 @@ const mostNote = 3
 
 // lastLines are the question, the filter that is typed, what was done last, or the keys.
 func (m *Model) lastLines() Frame {
-	if m.note == "" || m.question != nil || m.typing {
+	switch {
+	case m.question != nil:
+		return m.asked(m.question.text)
+	case m.note == "" || m.typing:
 		return Frame{m.lastLine()}
 	}
 	style := plain
@@ -218,6 +226,25 @@ func (m *Model) lastLines() Frame {
 		style = term.Red
 	}
 	return m.prose(style, m.note, max(1, min(mostNote, m.height/6)))
+}
+
+// asked is a question, in as many lines as it needs, with what may be answered at its end.
+func (m *Model) asked(text string) (out Frame) {
+	const answers = "[y/N]"
+	lines := folded(text, max(1, m.width-2))
+	if last := lines[len(lines)-1]; term.Columns(last) > m.width-len(answers)-3 {
+		lines = append(lines, "")
+	}
+	for i, part := range lines {
+		l := m.line()
+		l.all = reverse
+		l.put(plain, " "+part)
+		if i == len(lines)-1 {
+			l.right(plain, answers+" ")
+		}
+		out = append(out, l.fill())
+	}
+	return out
 }
 
 // prose is a text in so many lines at most.
@@ -237,11 +264,6 @@ func (m *Model) prose(style term.Style, text string, most int) (out Frame) {
 func (m *Model) lastLine() Line {
 	l := m.line()
 	switch {
-	case m.question != nil:
-		l.all = reverse
-		l.cell(plain, " "+m.question.text, max(1, m.width-9), false)
-		l.put(plain, " [y/N]")
-		return l.fill()
 	case m.typing:
 		l.put(bold, "filter: ")
 		l.put(plain, m.filter)
@@ -250,23 +272,28 @@ func (m *Model) lastLine() Line {
 		return l.spans
 	}
 	if missing := m.missing(); missing != "" && m.width < 70 {
-		l.put(dim, "? help · too narrow for "+missing)
+		l.put(dim, "? help · q leave · too narrow for "+missing)
 		return l.spans
 	}
 	if m.onGPUs {
 		return m.hints("p pause/resume", "Tab jobs", "? help", "q leave")
 	}
-	return m.hints("s show", "l logs", "w why", "c cancel", "/ filter", "o sort", "u mine", "Tab GPUs", "? help", "q leave")
+	return m.hints("s show", "l logs", "w why", "c cancel", "/ filter", "Tab GPUs", "o sort", "u mine", "? help", "q leave")
 }
 
-// hints are the keys, as many as fit.
+// hints are the keys, as many as fit: the last two, how to get help and out, before all others.
 func (m *Model) hints(keys ...string) Line {
-	l := m.line()
-	for _, text := range keys {
-		key, what, _ := strings.Cut(text, " ")
-		if l.used+term.Columns(text)+2 > l.width {
+	l, last := m.line(), len(keys)-2
+	room := l.width + 2 - term.Columns(strings.Join(keys[last:], "  ")) - 2
+	fits := keys[:0:0]
+	for _, text := range keys[:last] {
+		if room -= term.Columns(text) + 2; room < 0 {
 			break
 		}
+		fits = append(fits, text)
+	}
+	for _, text := range append(fits, keys[last:]...) {
+		key, what, _ := strings.Cut(text, " ")
 		l.put(bold, key)
 		l.put(dim, " "+what+"  ")
 	}

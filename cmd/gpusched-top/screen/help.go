@@ -20,7 +20,7 @@ var Keys = [][2]string{
 	{"u", "only your own jobs, or all"},
 	{"r", "look again now"},
 	{"?, h", "this help"},
-	{"q, Esc, Ctrl-C", "leave; Ctrl-Z suspends"},
+	{"q, Esc, Ctrl-C", "leave; Ctrl-Z stops top until the shell's fg"},
 }
 
 // keyWidth is the width of the column of keys.
@@ -47,7 +47,7 @@ func (m *Model) helpLines() (lines []Line) {
 	l.put(bold, term.Pad("MEMORY", keyWidth, false))
 	for _, part := range []Span{
 		{jobStyle(0), jobBlocks[0] + " "}, {jobStyle(1), jobBlocks[1]}, {plain, " jobs, "},
-		{term.Yellow, foreignBlock}, {plain, " of no job, "}, {dim, otherBlock}, {plain, " other, "}, {dim, freeBlock}, {plain, " free"},
+		{term.Yellow, foreignBlock}, {plain, " foreign (of no job), "}, {dim, otherBlock}, {plain, " other, "}, {dim, freeBlock}, {plain, " free"},
 	} {
 		l.put(part.Style, part.Text)
 	}

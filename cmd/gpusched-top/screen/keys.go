@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -167,7 +168,7 @@ func (m *Model) askCancel() {
 	}
 	text := fmt.Sprintf("Cancel job %s", called(j))
 	if j.Name != "" {
-		text += fmt.Sprintf(" (%s)", j.Name)
+		text += fmt.Sprintf(" (%s)", term.Cut(term.Clean(j.Name), 40))
 	}
 	if j.UID != m.UID {
 		text += " of " + j.User

@@ -167,5 +167,5 @@ func (m *Model) drawPane() Frame {
 		}
 		out = append(out, l.spans)
 	}
-	return append(out, m.hints("q back", "arrows, PgUp, PgDn move", "G end", "Ctrl-C leave"))
+	return append(out, m.hints("arrows, PgUp, PgDn move", "G end", "q back", "Ctrl-C leave"))
 }

@@ -146,6 +146,7 @@ func TestFrames(t *testing.T) {
 		{name: "help", picture: lab(), w: 80, h: 24, then: []any{Key{Name: "?"}}},
 		{name: "help-40x10", picture: lab(), w: 40, h: 10, then: []any{Key{Name: "?"}}},
 		{name: "cancel", picture: lab(), w: 80, h: 24, then: []any{Key{Name: "down"}, Key{Name: "c"}}},
+		{name: "cancel-40x10", picture: lab(), w: 40, h: 10, then: []any{Key{Name: "end"}, Key{Name: "up"}, Key{Name: "c"}}},
 		{name: "pause", picture: lab(), w: 80, h: 24, then: []any{Key{Name: "tab"}, Key{Name: "j"}, Key{Name: "p"}}},
 		{name: "filter", picture: lab(), w: 80, h: 24, then: []any{Key{Name: "/"}, Key{Name: "b", Text: "b"}, Key{Name: "o", Text: "o"}, Key{Name: "b", Text: "b"}}},
 		{name: "filtered", picture: lab(), w: 80, h: 24, then: []any{Key{Name: "/"}, Key{Text: "alice"}, Key{Name: "enter"}, Key{Name: "o"}, Key{Name: "o"}}},
