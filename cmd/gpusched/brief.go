@@ -67,7 +67,7 @@ var briefs = map[string]brief{
 			{"gpu-ids", "With --test: only on these, such as 0,2"},
 			{"timeout", "With --test: how long to wait for busy GPUs (default 2m)"},
 			{"report", "Print what a bug report needs, without names and secrets"},
-			{"quiet", "Only what is not well"},
+			{"quiet", "Only what is not healthy"},
 			{"output", ""},
 			{"json", ""},
 		},

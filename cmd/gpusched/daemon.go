@@ -30,7 +30,7 @@ func (c *daemonDrainCmd) Run(ctx context.Context, a *app) error {
 	}
 	reply, err := a.client.Drain(ctx, req)
 	if err == nil {
-		a.out.Printf("no job starts until %s; %s\n", until, stillRun(reply))
+		a.out.Printf("no new job starts until %s; %s\n", until, stillRun(reply))
 	}
 	return err
 }

@@ -20,7 +20,7 @@ type healthCmd struct {
 
 // quietHealth leaves out what is well.
 type quietHealth struct {
-	Quiet bool `name:"quiet" short:"q" help:"Only what is not well, and nothing where all is."`
+	Quiet bool `name:"quiet" short:"q" help:"Only what is not healthy, and nothing where all is."`
 }
 
 func (c *healthCmd) Run(ctx context.Context, a *app) error {
@@ -107,13 +107,13 @@ func (a *app) writeBriefHealth(reply api.HealthReply, command string) {
 	problems, well := reply.Checks[:bad], reply.Checks[bad:]
 	text := fmt.Sprintf(", all of %s", count(len(well), "part"))
 	if bad > 0 {
-		text = fmt.Sprintf(", %d of %s not well", bad, count(len(reply.Checks), "part"))
+		text = fmt.Sprintf(", %d of %s not healthy", bad, count(len(reply.Checks), "part"))
 	}
 	a.out.Printf("%s%s\n", a.out.Paint(healthStyle(reply.Health), string(reply.Health)), text)
 	if a.writeProblems(problems); len(well) > 0 {
-		a.out.Printf("%s\n", a.out.Wrap("well: "+joined(well, ", ", func(c job.Check) string { return c.Name }), "      "))
+		a.out.Printf("%s\n", a.out.Wrap("healthy: "+joined(well, ", ", func(c job.Check) string { return c.Name }), "         "))
 	}
-	a.out.Printf("Everything, and what you may want: gpusched %s -o wide\n", command)
+	a.out.Printf("All parts in full, and hints: gpusched %s -o wide\n", command)
 }
 
 // writeProblems says of each what is wrong and what to do.

@@ -34,7 +34,7 @@ func aheadCause(a *job.Ahead) string {
 	case job.AheadOwed:
 		return "other jobs were stopped to make room for it"
 	case job.AheadGuarded:
-		return "it has waited " + long(its.Waited) + ", and who waits so long goes first"
+		return "it has waited " + long(its.Waited) + ", and jobs that wait so long go first"
 	case job.AheadBatch:
 		return "of the same batch, in which larger jobs go first"
 	case job.AheadScore:

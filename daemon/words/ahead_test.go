@@ -17,11 +17,11 @@ func TestAhead(t *testing.T) {
 		return s
 	}
 	for want, a := range map[string]job.Ahead{
-		"class high, this one's is normal":                     {Cause: job.AheadClass, Its: with(func(s *job.Merits) { s.Priority.Class = job.High }), Own: normal},
-		"priority 5, this one's is -1":                         {Cause: job.AheadNumber, Its: with(func(s *job.Merits) { s.Priority.Number = 5 }), Own: with(func(s *job.Merits) { s.Priority.Number = -1 })},
-		"other jobs were stopped to make room for it":          {Cause: job.AheadOwed},
-		"it has waited 1d2h, and who waits so long goes first": {Cause: job.AheadGuarded, Its: job.Merits{Waited: 26*time.Hour + 7*time.Second}},
-		"of the same batch, in which larger jobs go first":     {Cause: job.AheadBatch},
+		"class high, this one's is normal":                        {Cause: job.AheadClass, Its: with(func(s *job.Merits) { s.Priority.Class = job.High }), Own: normal},
+		"priority 5, this one's is -1":                            {Cause: job.AheadNumber, Its: with(func(s *job.Merits) { s.Priority.Number = 5 }), Own: with(func(s *job.Merits) { s.Priority.Number = -1 })},
+		"other jobs were stopped to make room for it":             {Cause: job.AheadOwed},
+		"it has waited 1d2h, and jobs that wait so long go first": {Cause: job.AheadGuarded, Its: job.Merits{Waited: 26*time.Hour + 7*time.Second}},
+		"of the same batch, in which larger jobs go first":        {Cause: job.AheadBatch},
 		"it came first":           {Cause: job.AheadLonger},
 		"it has waited 2h longer": {Cause: job.AheadLonger, Its: job.Merits{Waited: 3 * time.Hour}, Own: normal},
 		"bob has had 0.4 times a fair share lately, this job's user 3.2 times a fair share":         {Cause: job.AheadScore, Its: with(func(s *job.Merits) { s.Share = 0.4 }), Own: with(func(s *job.Merits) { s.Share = 3.2 })},

@@ -24,18 +24,18 @@ func Event(e *job.Event) string {
 		return gpuName(e.GPU) + " is out of service" + because(e)
 	case job.EventDrain:
 		if e.On {
-			return "no job starts: drained" + by(e) + because(e)
+			return "no new job starts: drained" + by(e) + because(e)
 		}
 		return "jobs may start again"
 	case job.EventReservation:
 		if e.On {
-			return fmt.Sprintf("reservation %d is made", e.Reservation) + by(e) + because(e)
+			return fmt.Sprintf("reservation %d was made", e.Reservation) + by(e) + because(e)
 		}
 		return fmt.Sprintf("reservation %d is over", e.Reservation)
 	case job.EventSettings:
-		return "other settings are in force"
+		return "new settings are in force"
 	case job.EventGap:
-		return "earlier events are not kept any more: list the jobs anew"
+		return "events before this are no longer kept: list the jobs again"
 	}
 	return ""
 }

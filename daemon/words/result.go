@@ -2,6 +2,7 @@ package words
 
 import (
 	"fmt"
+	"slices"
 	"syscall"
 	"time"
 
@@ -11,12 +12,12 @@ import (
 
 // launchWords finish the sentence "could not start: …".
 var launchWords = map[contract.Step]string{
-	contract.StepSpec:   "its private instructions could not be made or read",
+	contract.StepSpec:   "the instructions for it could not be written or read",
 	contract.StepChdir:  "its working directory could not be entered",
 	contract.StepExec:   "its command could not be run",
-	contract.StepFilter: "its GPUs could not be opened, or are not fenced off from others",
+	contract.StepFilter: "its GPUs could not be opened, or GPUs of others could be opened, too",
 	contract.StepLimits: "its resource limits could not be set",
-	contract.StepSetup:  "what was to be done before its command failed (its output says how)",
+	contract.StepSetup:  "its set-up before the command failed (its output says how)",
 	contract.StepUnit:   "systemd refused its unit",
 }
 
@@ -126,6 +127,9 @@ func failure(r *job.Result) string {
 	return fmt.Sprintf("failed: exit code %d", r.ExitCode) + inBrackets(shellWords(r.ExitCode))
 }
 
+// fatal are the signals of which shells tell most often.
+var fatal = []syscall.Signal{syscall.SIGKILL, syscall.SIGSEGV, syscall.SIGABRT, syscall.SIGBUS}
+
 // shellWords says what a shell means by an exit code; "" for those that each program has for itself.
 func shellWords(code int) string {
 	switch {
@@ -133,7 +137,7 @@ func shellWords(code int) string {
 		return "a shell's word for: a command cannot be executed"
 	case code == 127:
 		return "a shell's word for: a command was not found"
-	case code == 128+int(syscall.SIGKILL) || code == 128+int(syscall.SIGSEGV) || code == 128+int(syscall.SIGABRT) || code == 128+int(syscall.SIGBUS):
+	case slices.Contains(fatal, syscall.Signal(code-128)):
 		return "a shell's word for: " + job.SignalName(code-128) + " ended a command"
 	}
 	return ""

@@ -56,7 +56,7 @@ func TestSchedulerHoarders(t *testing.T) {
 	refused(t, "bob", "gpusched submit -g 1 -c 9 -- true", 6, "asks for 9 CPUs, the quota of bob is 8 CPUs")
 	running(t, submit(t, "bob", "-g 1 -m 16M -c 8 -- sleep 1000"))
 	more := submit(t, "bob", "-g 1 -m 16M -c 1 -- sleep 1000")
-	waitsFor(t, "bob", more, "bob has 8 of 8 CPUs, the quota")
+	waitsFor(t, "bob", more, "bob has 8 of 8 CPUs allowed by quota")
 	running(t, submit(t, "alice", "-g 1 -m 16M -c 2 -- sleep 1000"))
 
 	have := sh(t, "", "awk '/MemTotal/ {print int($2 * 0.95 / 1024)}' /proc/meminfo")
