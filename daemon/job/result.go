@@ -30,7 +30,8 @@ type Result struct {
 
 // Code is the exit status that 'gpusched wait' and 'run' give for the result:
 // the command's own, 128+N for a signal, 124 for the time limit, 125 where the
-// command never began, but as of a shell 126 where it could not be run and 127 where it was not there, 137 where it was ended for memory of the host or a GPU.
+// command never began (as of a shell 127 where it was not there, 126 where it could
+// not be run), 137 where it was ended for memory of the host or a GPU.
 func (r Result) Code() int {
 	switch {
 	case r.Outcome == TimedOut:
