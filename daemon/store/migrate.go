@@ -53,7 +53,8 @@ func newerError(path string, have, known int) error {
 
 // migrate brings the file to the last of the known schemas, one transaction
 // for each. A file that has a schema already is copied first.
-func migrate(ctx context.Context, db *sql.DB, d disk, path string, known []string) error {
+func migrate(ctx context.Context, s *Store, known []string) error {
+	db, path := s.write, s.path
 	have, err := version(ctx, db, path)
 	if err != nil {
 		return err
@@ -64,12 +65,19 @@ func migrate(ctx context.Context, db *sql.DB, d disk, path string, known []strin
 	if _, err := db.ExecContext(ctx, "PRAGMA journal_mode=WAL"); err != nil {
 		return fmt.Errorf("switch on the log: %w", err)
 	}
+	tell := func(from int) {
+		if s.tell != nil && have > 0 {
+			s.tell(from, len(known))
+		}
+	}
 	if have > 0 && have < len(known) {
-		if err := d.backup(ctx, db, BackupPath(path, have)); err != nil {
+		tell(have)
+		if err := s.disk.backup(ctx, db, BackupPath(path, have)); err != nil {
 			return fmt.Errorf("copy the state file before its schema changes: %w", err)
 		}
 	}
 	for v := have; v < len(known); v++ {
+		tell(v)
 		if err := step(ctx, db, v+1, known[v]); err != nil {
 			return fmt.Errorf("change the schema from %d to %d: %w", v, v+1, err)
 		}

@@ -24,6 +24,9 @@ type Options struct {
 	// Judge is asked before each call that the store makes besides SQLite's, by its
 	// kind and path; the call fails with its error. nil lets all through.
 	Judge func(op, path string) error
+	// Migrating is told before each change of the schema that the file needs: from which,
+	// and which is the last. nil is told nothing.
+	Migrating func(from, last int)
 }
 
 // Store is one open state file. Its methods may be called from any goroutine.
@@ -31,8 +34,9 @@ type Store struct {
 	path string
 	vfs  string // of Options
 	disk disk
-	lock *os.File // nil when read-only
-	read *sql.DB  // connections that can't write
+	tell func(from, last int) // Options.Migrating
+	lock *os.File             // nil when read-only
+	read *sql.DB              // connections that can't write
 
 	reports *sql.DB // such connections for reads that take long, which others need not wait for
 	write   *sql.DB // one connection; nil when read-only
@@ -52,7 +56,7 @@ type Store struct {
 // from a newer release ErrNewer, one that is in use ErrLocked; none of them is
 // changed.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
-	s := &Store{path: path, vfs: opts.FileSystem, disk: disk{opts.Judge}}
+	s := &Store{path: path, vfs: opts.FileSystem, disk: disk{opts.Judge}, tell: opts.Migrating}
 	var err error
 	if opts.ReadOnly {
 		err = s.openReadOnly(ctx)
@@ -77,7 +81,7 @@ func (s *Store) open(ctx context.Context, known []string) error {
 	if s.write, err = connect(ctx, s.path, s.vfs, writing); err != nil {
 		return err
 	}
-	if err := migrate(ctx, s.write, s.disk, s.path, known); err != nil {
+	if err := migrate(ctx, s, known); err != nil {
 		return err
 	}
 	if err := s.begin(); err != nil {

@@ -18,6 +18,8 @@ type stateFile struct {
 	path string
 	log  *slog.Logger
 
+	manager manager // told how far a change of the schema is; nil: nobody
+
 	suspected time.Time // when writing last said that the file is damaged
 }
 
@@ -77,7 +79,9 @@ func (f *stateFile) suspect(why error) {
 }
 
 func (f *stateFile) read(ctx context.Context) (*store.Store, job.Restored, error) {
-	opened, err := store.Open(ctx, f.path, store.Options{})
+	u := upgrade{path: f.path, log: f.log, manager: f.manager}
+	opened, err := store.Open(ctx, f.path, store.Options{Migrating: u.step})
+	u.end(err)
 	if err != nil {
 		return nil, job.Restored{}, err
 	}

@@ -88,6 +88,7 @@ func New(o Options) *Supervisor {
 		Person: person, HasMail: host.HasMail, Own: o.Own.account(), Unlimited: o.Own.unlimited,
 		Process: func() metrics.Process { return host.Self("/proc/self", began) },
 	})
+	s.state.manager = s.notify
 	return s
 }
 

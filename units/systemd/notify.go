@@ -2,6 +2,7 @@ package systemd
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -62,8 +63,16 @@ func (n *Notifier) Alive() {
 
 // Status sets the line that systemctl status shows.
 func (n *Notifier) Status(text string) {
-	n.send("STATUS="+strings.NewReplacer("\n", " ", "\x00", " ").Replace(text), 0)
+	n.send("STATUS="+oneLine(text), 0)
 }
+
+// Extend has the manager wait so much longer for Ready, from now on, and says what for.
+func (n *Notifier) Extend(by time.Duration, text string) {
+	n.send(fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d\nSTATUS=%s", by.Microseconds(), oneLine(text)), 0)
+}
+
+// oneLine keeps a text from being another notification.
+func oneLine(text string) string { return strings.NewReplacer("\n", " ", "\x00", " ").Replace(text) }
 
 // Err returns what went wrong with the last notification, nil where it went out.
 func (n *Notifier) Err() error {
