@@ -90,7 +90,7 @@ var rooms = map[string]room{
 	"units/terminal/hold":     {internal: []string{"units/contract", "units/terminal"}, external: []string{"github.com/creack/pty", "golang.org/x/sys/unix"}, banned: []string{"net"}, why: "it runs as the job's user and starts the commands of a terminal; every job's launcher carries it"},
 	"units/unittest":          {internal: []string{"units", "cgroup", "units/contract"}},
 	"cmd/gpusched/alias":      {internal: []string{"cmd/gpusched/slurm", "daemon/api", "daemon/job"}, banned: impure, why: "words to words, jobs to lines"},
-	"cmd/gpusched":            {internal: []string{"cmd/gpusched/alias", "cmd/gpusched/bugreport", "cmd/gpusched/chart", "cmd/gpusched/doctor", "cmd/gpusched/gantt", "cmd/gpusched/jobsfile", "cmd/gpusched/manual", "cmd/gpusched/oldconfig", "cmd/gpusched/slurm", "cmd/gpusched/term", "cmd/gpusched/trial", "daemon/api", "daemon/job", "daemon/report", "daemon/metrics", "daemon/words", "daemon/config", "daemon/directory", "daemon/directory/getent", "units/contract", "units/terminal"}, external: []string{"github.com/alecthomas/kong", "github.com/fsnotify/fsnotify", "github.com/pelletier/go-toml/v2", "golang.org/x/sys/unix", "golang.org/x/term"}},
+	"cmd/gpusched":            {internal: []string{"cmd/gpusched/alias", "cmd/gpusched/bugreport", "cmd/gpusched/chart", "cmd/gpusched/doctor", "cmd/gpusched/gantt", "cmd/gpusched/jobsfile", "cmd/gpusched/manual", "cmd/gpusched/oldconfig", "cmd/gpusched/slurm", "cmd/gpusched/term", "cmd/gpusched/trial", "cmd/progress", "daemon/api", "daemon/job", "daemon/report", "daemon/metrics", "daemon/words", "daemon/config", "daemon/directory", "daemon/directory/getent", "units/contract", "units/terminal"}, external: []string{"github.com/alecthomas/kong", "github.com/fsnotify/fsnotify", "github.com/pelletier/go-toml/v2", "golang.org/x/sys/unix", "golang.org/x/term"}},
 	"cmd/gpusched/chart":      {internal: []string{"cmd/gpusched/term"}, banned: impure, why: "figures to text: two pages draw with it"},
 	"cmd/gpusched/gantt":      {internal: []string{"cmd/gpusched/term", "daemon/api", "daemon/job"}, banned: []string{"os", "os/exec", "net", "net/http", "context"}, why: "a picture of a plan that others have asked for"},
 	"cmd/gpusched/term":       {internal: []string{"daemon/job"}, external: []string{"golang.org/x/term"}, banned: []string{"os/exec", "net", "context"}, why: "text, times and tables; of the daemon it knows how a sentence has its times"},
@@ -102,6 +102,7 @@ var rooms = map[string]room{
 	"cmd/gpusched-mcp":        {internal: []string{"daemon/api", "daemon/job", "units/contract"}, external: []string{"github.com/modelcontextprotocol/go-sdk", "github.com/google/jsonschema-go"}, banned: []string{"net"}, why: "it asks the socket, and has gpusched act; it decides nothing"},
 	"cmd/gpusched-top":        {internal: []string{"cmd/gpusched-top/screen", "cmd/gpusched/term", "daemon/api", "daemon/job", "units/contract"}, external: []string{"charm.land/bubbletea/v2", "github.com/charmbracelet/colorprofile", "github.com/creack/pty", "golang.org/x/sys/unix"}, why: "the one place of the terminal library; it asks the scheduler and runs gpusched"},
 	"cmd/gpusched-top/screen": {internal: []string{"cmd/gpusched/term", "daemon/api", "daemon/job"}, banned: impure, why: "the screen is pure: its tests need no terminal, no scheduler and no clock"},
+	"cmd/progress":            {external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec", "net", "context"}, why: "a line on a terminal; it knows nothing of what takes long"},
 	"cmd/loopback":            {banned: []string{"os/exec", "net/http"}, why: "sockets and their bounds; it knows nothing of what is served"},
 	"cmd/gpusched-metrics":    {internal: []string{"cmd/loopback", "daemon/api", "daemon/metrics"}, banned: []string{"os/exec"}, why: "it listens to the network, so it can do nothing but ask what every account may"},
 	"cmd/gpusched-nvml":       {internal: []string{"gpu", "gpu/nvml", "gpu/nvml/child"}},
@@ -121,7 +122,7 @@ var rooms = map[string]room{
 		banned: impureButSync, why: "pages are text, made of the grammar and of tables",
 	},
 	"cmd/gpuschedd": {internal: []string{
-		"daemon/config", "daemon/host", "daemon/journal", "daemon/sim/cli", "daemon/supervise", "units/systemd",
+		"cmd/progress", "daemon/config", "daemon/host", "daemon/journal", "daemon/sim/cli", "daemon/supervise", "units/systemd",
 	}, banned: []string{"os/exec"}, why: "a main parses, wires and exits: it opens the socket and the log, and what runs is below"},
 }
 

@@ -26,6 +26,7 @@
 //	cmd/gpusched-notify       sends one message about a job, as the job's user
 //	cmd/gpusched-web          a read-only page for browsers of this machine
 //	cmd/loopback              how what answers browsers and scrapers listens
+//	cmd/progress              a line on a terminal about work that takes long
 //	cmd/gpusched-job          runs inside the job's unit, as the user
 //
 //	daemon                    this package: loop, committer, executor, sampler, backend of the server

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/alias"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	busy "github.com/gpusched/gpusched/cmd/progress"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
@@ -33,6 +35,7 @@ type app struct {
 	helped        bool            // help was asked for and has been given
 	noted         map[string]bool // what noteOnce has said
 	as            alias.Call      // what another tool's name asked
+	busy          *busy.Line      // about what takes long; nil: nothing, or nobody sees it
 }
 
 // exitStatus ends the program with a status about which everything has been
@@ -72,13 +75,35 @@ func (a *app) finish(err error) int {
 func (a *app) complain(text string) {
 	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
 		text := term.Clean(a.asTyped(a.err.Local(strings.TrimRight(line, "\n"))))
-		a.err.Printf("%s %s\n", a.err.Paint(term.Red, "gpusched:"), text)
+		a.say("%s %s\n", a.err.Paint(term.Red, "gpusched:"), text)
 	}
 }
 
 // note says something that is not an error.
 func (a *app) note(format string, args ...any) {
-	a.err.Printf("gpusched: %s\n", term.Clean(a.asTyped(fmt.Sprintf(format, args...))))
+	a.say("gpusched: %s\n", term.Clean(a.asTyped(fmt.Sprintf(format, args...))))
+}
+
+// say prints a line that stays.
+func (a *app) say(format string, args ...any) {
+	if a.busy == nil {
+		a.err.Printf(format, args...)
+		return
+	}
+	a.busy.Aside(func() {
+		a.err.Printf(format, args...)
+		a.err.W.Flush()
+	})
+}
+
+// begin says what takes long, to somebody who waits at a terminal, until end.
+func (a *app) begin(format string, args ...any) (end func()) {
+	a.err.W.Flush()
+	a.busy = busy.Begin(os.Stderr, a.getenv, "gpusched: "+format, args...)
+	return func() {
+		a.busy.End()
+		a.busy = nil
+	}
 }
 
 // refuse is an error with what to do next.

@@ -52,7 +52,10 @@ func (c *historyCmd) Run(ctx context.Context, a *app) error {
 	if last == 0 && !table && a.as.Table == nil {
 		return c.stream(ctx, a, q)
 	}
+	end := a.begin("reading what has ended")
+	defer end()
 	rows, more, err := c.collect(ctx, a, q, last)
+	end()
 	if err != nil {
 		return err
 	}
@@ -134,7 +137,11 @@ func (c *historyCmd) liveArrays(ctx context.Context, a *app, q api.HistoryQuery,
 func (c *historyCmd) collect(ctx context.Context, a *app, q api.HistoryQuery, last int) ([]api.PastJob, bool, error) {
 	rows := []api.PastJob{}
 	if last == 0 || len(c.IDs) > 0 {
-		err := c.each(ctx, a, q, func(p api.PastJob) error { rows = append(rows, p); return nil })
+		err := c.each(ctx, a, q, func(p api.PastJob) error {
+			rows = append(rows, p)
+			a.busy.Say("gpusched: %s read", count(len(rows), "job"))
+			return nil
+		})
 		slices.SortStableFunc(rows, func(x, y api.PastJob) int { return x.EndedAt.Compare(y.EndedAt) })
 		if last > 0 && len(rows) > last {
 			return rows[len(rows)-last:], true, err
@@ -184,7 +191,15 @@ func (c *historyCmd) stream(ctx context.Context, a *app, q api.HistoryQuery) err
 		write = func(p api.PastJob) error { _, err := fmt.Fprintln(w, nameOfPast(p)); return err }
 	}
 	w.WriteString(begin)
-	err := c.each(ctx, a, q, write)
+	if !a.out.TTY {
+		defer a.begin("reading what has ended")()
+	}
+	n := 0
+	err := c.each(ctx, a, q, func(p api.PastJob) error {
+		n++
+		a.busy.Say("gpusched: %s read", count(n, "job"))
+		return write(p)
+	})
 	if err == nil {
 		w.WriteString(end)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/jobsfile"
 	"github.com/gpusched/gpusched/cmd/gpusched/oldconfig"
@@ -154,14 +153,11 @@ type fileQueue struct {
 // run queues what is new. One that is wrong does not keep the others from it; a daemon
 // that is not there does, and one that refuses one after the other.
 func (q *fileQueue) run(ctx context.Context) (failed error) {
-	said, inRow := time.Now(), 0
+	defer q.a.begin("%s", q.name)()
+	inRow := 0
 	for i := range q.list {
 		e := &q.list[i]
-		if time.Since(said) > progressTime {
-			said = time.Now()
-			q.a.note("%s: %d of %d lines read, %s queued", q.name, i, len(q.list), count(len(q.jobs), "job"))
-			q.a.err.W.Flush()
-		}
+		q.a.busy.Say("gpusched: %s: %d of %d lines read, %s queued", q.name, i, len(q.list), count(len(q.jobs), "job"))
 		if e.known != 0 {
 			q.known++
 			continue
@@ -204,9 +200,6 @@ func (q *fileQueue) refused(e *fileEntry, err error) {
 		q.complain(e, err)
 	}
 }
-
-// progressTime is how often somebody who waits is told how far it is.
-const progressTime = 2 * time.Second
 
 // one queues an entry and notes it.
 func (q *fileQueue) one(ctx context.Context, e *fileEntry) error {

@@ -36,10 +36,13 @@ func (c *reportCmd) Run(ctx context.Context, a *app) error {
 	if c.Wide && c.form() == "table" {
 		c.Output = "wide"
 	}
+	end := a.begin("counting what ran")
+	defer end()
 	if c.HTML != "" {
 		return c.writeHTML(ctx, a, q)
 	}
 	reply, err := a.client.Report(ctx, q)
+	end()
 	if err != nil {
 		return err
 	}

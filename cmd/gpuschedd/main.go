@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/gpusched/gpusched/cmd/progress"
 	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/host"
 	"github.com/gpusched/gpusched/daemon/journal"
@@ -30,7 +31,7 @@ func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
 	if len(args) > 0 && args[0] == "sim" {
-		return cli.Run(args[1:], os.Stdout, os.Stderr)
+		return simulate(args[1:])
 	}
 	o := supervise.Options{Config: config.MainFile, DropIns: config.DropInDir, Version: version, Commit: commit}
 	flags := flag.NewFlagSet("gpuschedd", flag.ContinueOnError)
@@ -68,6 +69,15 @@ func run(args []string) int {
 		}
 	}
 	return serve(o, *socket)
+}
+
+// simulate replays traces, and says on a terminal how far it is.
+func simulate(args []string) int {
+	line := progress.Begin(os.Stderr, os.Getenv, "gpuschedd sim: replaying")
+	defer line.End()
+	return cli.Run(args, line.Over(os.Stdout), line.Over(os.Stderr), func(done, of int) {
+		line.Say("gpuschedd sim: %d of %d replays done", done, of)
+	})
 }
 
 // serve runs the daemon until SIGTERM or SIGINT.

@@ -22,7 +22,7 @@ const (
 	extendMost  = 2 * time.Hour
 )
 
-// upgrade tells how far a state file is on its way to the schema of this release, and has the
+// upgrade reports how far a state file is on its way to the schema of this release, and has the
 // service manager wait meanwhile: with a long history that takes longer than a start may.
 type upgrade struct {
 	path    string

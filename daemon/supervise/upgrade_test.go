@@ -59,7 +59,7 @@ func TestTheManagerWaitsForAnUpgrade(t *testing.T) {
 	})
 }
 
-// A file of an older release is told of once, one of this release not at all.
+// A file of an older release is reported once, one of this release not at all.
 func TestAnUpgradeIsTold(t *testing.T) {
 	var told bytes.Buffer
 	m := &asked{}

@@ -31,8 +31,9 @@ type options struct {
 	policies                []string
 	seeds                   []uint64
 	options                 sim.Options
-	gpus                    *int // nil: as many as the scenario is meant for or the log says, or 8
-	procs                   int  // that are a GPU
+	tell                    func(done, of int) // of Run
+	gpus                    *int               // nil: as many as the scenario is meant for or the log says, or 8
+	procs                   int                // that are a GPU
 	tuning                  sim.Tuning
 	load                    float64
 	days                    int

@@ -11,14 +11,16 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gpusched/gpusched/daemon/sim"
 	"github.com/gpusched/gpusched/daemon/sim/page"
 )
 
 // Run carries out the command line, without "gpuschedd sim", and returns the exit
-// code. Help and what is wrong go to talk.
-func Run(args []string, out, talk io.Writer) int {
+// code. Help and what is wrong go to talk; tell is called with how many of how many
+// replays are done.
+func Run(args []string, out, talk io.Writer, tell func(done, of int)) int {
 	o, err := parse(args, talk)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -27,6 +29,7 @@ func Run(args []string, out, talk io.Writer) int {
 		fmt.Fprintln(talk, "gpuschedd sim:", err)
 		return 2
 	}
+	o.tell = tell
 	if err := o.run(out, talk); err != nil {
 		fmt.Fprintln(talk, "gpuschedd sim:", err)
 		return 1
@@ -88,6 +91,7 @@ func (o *options) replay(trace sim.Trace) ([]page.Run, error) {
 	runs := make([]page.Run, len(o.policies))
 	errs := make([]error, len(o.policies)*len(o.seeds))
 	var workers sync.WaitGroup
+	var done atomic.Int64
 	places := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i, name := range o.policies {
 		runs[i] = page.Run{Policy: name, Outcomes: make([]*sim.Outcome, len(o.seeds))}
@@ -102,6 +106,7 @@ func (o *options) replay(trace sim.Trace) ([]page.Run, error) {
 				places <- struct{}{}
 				defer func() { <-places }()
 				outcome, err := sim.Run(o.drawn(trace, seed), options)
+				o.tell(int(done.Add(1)), len(errs))
 				runs[i].Outcomes[k] = outcome
 				if err != nil {
 					errs[i*len(o.seeds)+k] = fmt.Errorf("policy %s, seed %d: %w", name, seed, err)

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/gpusched/gpusched/cmd/progress"
 	"github.com/gpusched/gpusched/gpu/fakenvml"
 	"github.com/gpusched/gpusched/packaging/test/vm"
 )
@@ -136,14 +137,20 @@ func run(ctx context.Context, args []string) (int, error) {
 	if err := vm.EnsureHostPackages(ctx, req.kind, os.Stderr); err != nil {
 		return 0, err
 	}
+	line := progress.Begin(os.Stderr, os.Getenv, "machine: booting")
+	defer line.End()
+	req.opts.Log = line.Over(os.Stderr)
 	began := time.Now()
 	m, err := vm.Start(ctx, req.kind, req.opts)
 	if err != nil {
 		return 0, err
 	}
-	fmt.Fprintf(os.Stderr, "machine: %s booted in %.1f s\n", req.kind, time.Since(began).Seconds())
+	fmt.Fprintf(req.opts.Log, "machine: %s booted in %.1f s\n", req.kind, time.Since(began).Seconds())
+	line.Say("machine: installing what is to run in it")
+	err = provision(ctx, m, req)
+	line.End()
 	code := 0
-	if err = provision(ctx, m, req); err == nil {
+	if err == nil {
 		if req.demo {
 			code, err = demo(ctx, m)
 		} else {
