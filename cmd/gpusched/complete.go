@@ -1,11 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -13,8 +12,6 @@ import (
 
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
-	"github.com/gpusched/gpusched/daemon/api"
-	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // completeTime bounds how long the daemon may take after a press of Tab.
@@ -25,12 +22,14 @@ type candidate struct{ word, about string }
 
 // complete is "gpusched __complete WORD... CURRENT": it prints how the last
 // word could go on, a line each, after a tab what it is. It prints nothing
-// where the shell knows better: names of files and programs. It never fails.
+// where the shell knows better, as with names of files; where the word belongs
+// to a job's command, a tab and "command N": that begins with word N. It never fails.
 func complete(ctx context.Context, a *app, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	if len(args) > 1 {
+	typed := len(args)
+	if typed > 1 {
 		var err error
 		if args, err = a.cutOwn(args); err != nil {
 			return nil
@@ -45,9 +44,18 @@ func complete(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return nil
 	}
+	at := walk(parser.Model.Node, words)
+	if at.command > 0 || at.beginsCommand(current) {
+		a.out.Printf("\tcommand %d\n", cmp.Or(at.command, len(words))+typed-len(args))
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, completeTime)
 	defer cancel()
-	for _, c := range a.candidates(ctx, parser.Model.Node, words, current) {
+	list := a.candidates(ctx, at, current)
+	if len(words) == 1 && words[0] == "help" {
+		list = append(list, topicWords()...)
+	}
+	for _, c := range list {
 		if strings.HasPrefix(c.word, current) {
 			a.out.Printf("%s\t%s\n", term.Clean(c.word), term.Clean(c.about))
 		}
@@ -55,43 +63,78 @@ func complete(ctx context.Context, a *app, args []string) error {
 	return nil
 }
 
-// candidates walks down the words typed so far.
-func (a *app) candidates(ctx context.Context, node *kong.Node, words []string, current string) []candidate {
-	onlyArgs, args := false, 0
+// spot is where in a command line the next word stands.
+type spot struct {
+	node     *kong.Node
+	flag     *kong.Flag // it is the value of this option
+	onlyArgs bool       // it is no option, as it comes after --
+	args     int        // so many arguments are before it
+	command  int        // what it belongs to begins with this word, 0: it is of gpusched
+}
+
+// walk goes along the words typed so far.
+func walk(node *kong.Node, words []string) spot {
+	p := spot{node: node}
 	for i := 0; i < len(words); i++ {
 		word := words[i]
-		switch child := childNamed(node, word); {
-		case onlyArgs:
-			args++
+		switch child := childNamed(p.node, word); {
+		case p.onlyArgs:
+			p.args++
 		case word == "--":
-			onlyArgs = true
+			p.onlyArgs = true
 		case strings.HasPrefix(word, "-"):
-			flag := flagNamed(node, word)
+			flag := flagNamed(p.node, word)
 			if flag == nil || flag.IsBool() || word != "--"+flag.Name && word != "-"+string(flag.Short) {
 				continue
 			}
 			if i++; i == len(words) {
-				return a.values(ctx, node, flag, current)
+				p.flag = flag
+				return p
 			}
 		case child != nil:
-			node = child
+			p.node = child
 		default:
-			args++
+			p.args++
 		}
-		if args > 0 && takesCommand(node) {
-			return nil
+		if before, takes := argsBeforeCommand(p.node); takes && p.args > before {
+			p.command = i
+			return p
 		}
 	}
-	if name, value, ok := strings.Cut(current, "="); ok && !onlyArgs && strings.HasPrefix(current, "--") {
-		return withPrefix(name+"=", a.values(ctx, node, flagNamed(node, name), value))
+	return p
+}
+
+// beginsCommand reports whether the word would be the first of another program's command line.
+func (p spot) beginsCommand(current string) bool {
+	before, takes := argsBeforeCommand(p.node)
+	return takes && p.flag == nil && p.args == before && (p.onlyArgs || !strings.HasPrefix(current, "-"))
+}
+
+// argsBeforeCommand is how many arguments come before another program's command line.
+func argsBeforeCommand(n *kong.Node) (int, bool) {
+	for i, arg := range n.Positional {
+		if arg.PassthroughMode != kong.PassThroughModeNone {
+			return i, true
+		}
 	}
-	if strings.HasPrefix(current, "-") && !onlyArgs {
-		return flagWords(node)
+	return 0, false
+}
+
+// candidates are the ways to go on at a spot.
+func (a *app) candidates(ctx context.Context, at spot, current string) []candidate {
+	if at.flag != nil {
+		return a.values(ctx, at.node, at.flag, current)
 	}
-	if len(node.Children) > 0 {
-		return commandWords(node)
+	if name, value, ok := strings.Cut(current, "="); ok && !at.onlyArgs && strings.HasPrefix(current, "--") {
+		return withPrefix(name+"=", a.values(ctx, at.node, flagNamed(at.node, name), value))
 	}
-	return a.arguments(ctx, node, current)
+	if strings.HasPrefix(current, "-") && !at.onlyArgs {
+		return flagWords(at.node)
+	}
+	if len(at.node.Children) > 0 {
+		return commandWords(at.node)
+	}
+	return a.arguments(ctx, at.node, current)
 }
 
 func childNamed(n *kong.Node, word string) *kong.Node {
@@ -113,13 +156,23 @@ func flagNamed(n *kong.Node, word string) *kong.Flag {
 	return nil
 }
 
-// takesCommand reports whether what follows is another program's command line.
-func takesCommand(n *kong.Node) bool {
-	return len(n.Positional) > 0 && n.Positional[0].PassthroughMode != kong.PassThroughModeNone
+func commandWords(n *kong.Node) []candidate {
+	list := each(n.Children, func(c *kong.Node) candidate { return candidate{c.Name, c.Help} })
+	if n.Parent == nil {
+		list = append(list, candidate{"help", "Explain a command, or a subject of the manual."})
+	}
+	return list
 }
 
-func commandWords(n *kong.Node) []candidate {
-	return each(n.Children, func(c *kong.Node) candidate { return candidate{c.Name, c.Help} })
+// topicWords are the words for 'gpusched help'.
+func topicWords() []candidate {
+	list := []candidate{{"topics", "the sections of the manual"}, {"tour", "gpusched(7)"}}
+	for _, t := range manual.Topics() {
+		if word := t.Word(); word != "" {
+			list = append(list, candidate{word, t.Title})
+		}
+	}
+	return list
 }
 
 func flagWords(n *kong.Node) (list []candidate) {
@@ -131,123 +184,4 @@ func flagWords(n *kong.Node) (list []candidate) {
 		}
 	}
 	return append(list, candidate{"--help", "Show the options people use."}, candidate{"--help-all", "Show all options, explained."})
-}
-
-// values are the candidates for the value of a flag.
-func (a *app) values(ctx context.Context, n *kong.Node, f *kong.Flag, current string) (list []candidate) {
-	if f == nil {
-		return nil
-	}
-	if f.Enum != "" {
-		return each(f.EnumSlice(), func(v string) candidate { return candidate{v, ""} })
-	}
-	recent := api.ListQuery{Ended: 100}
-	switch f.Name {
-	case "gpu-ids", "gpus-from", "exclude-gpus":
-		return a.gpuWords(ctx, current)
-	case "gpus":
-		if n.Name == "make" {
-			return a.gpuWords(ctx, current)
-		}
-	case "after", "after-ok", "after-fail", "after-any":
-		return a.idWords(ctx, n, current)
-	case "on-timeout":
-		return []candidate{{string(job.TimeoutKill), ""}, {string(job.TimeoutRequeue), "back to the end of the queue"}}
-	case "objective":
-		return []candidate{{string(job.Makespan), "all done soonest"}}
-	case "output":
-		return each(append(slices.Clone(forms), formColumns+"="), func(f string) candidate { return candidate{f, ""} })
-	case "sort":
-		return each(term.Names(a.jobColumns()), func(name string) candidate { return candidate{name, ""} })
-	case "state":
-		return each(manual.States(), func(s manual.Entry) candidate { return candidate{s.Word, s.Text} })
-	case "priority":
-		for c := job.Scavenger; c <= job.Interactive; c++ {
-			list = append(list, candidate{c.String(), ""})
-		}
-	case "signal":
-		end := ""
-		if n.Name == "submit" {
-			end = "@60s"
-		}
-		for sig := 1; job.SignalName(sig)[0] != 'R'; sig++ {
-			list = append(list, candidate{job.SignalName(sig) + end, ""})
-		}
-	case "user":
-		return a.jobWords(ctx, recent, func(j api.Job) candidate { return candidate{j.User, ""} })
-	case "name":
-		if n.Name != "submit" {
-			return a.jobWords(ctx, recent, func(j api.Job) candidate { return candidate{j.Name, ""} })
-		}
-	}
-	return list
-}
-
-// arguments are the candidates for what is not an option.
-func (a *app) arguments(ctx context.Context, n *kong.Node, current string) []candidate {
-	if len(n.Positional) == 0 {
-		return nil
-	}
-	switch n.Positional[0].Name {
-	case "index":
-		return a.gpuWords(ctx, current)
-	case "id":
-		return a.idWords(ctx, n, current)
-	case "reservation":
-		reply, _ := a.client.Reservations(ctx)
-		return each(reply.Reservations, reservationWord)
-	}
-	return nil
-}
-
-// idWords are the jobs that a command can be about.
-func (a *app) idWords(ctx context.Context, n *kong.Node, current string) []candidate {
-	if strings.HasPrefix(current, "name:") {
-		q := api.ListQuery{Ended: 100, UID: &a.uid}
-		return a.jobWords(ctx, q, func(j api.Job) candidate { return candidate{"name:" + j.Name, ""} })
-	}
-	q := api.ListQuery{Ended: 50}
-	switch n.Name {
-	case "wait":
-		q.Ended = 0
-	case "cancel", "requeue":
-		q.Ended, q.UID = 0, &a.uid
-	case "hold", "release", "update":
-		q.Ended, q.UID, q.States = 0, &a.uid, []job.State{job.Queued}
-	case "logs":
-		q.UID = &a.uid
-	}
-	if a.uid == 0 {
-		q.UID = nil
-	}
-	return withPrefix(listPrefix(current), a.jobWords(ctx, q, func(j api.Job) candidate {
-		return candidate{nameOfJob(j), fmt.Sprintf("%s, %s, %s", j.Name, j.User, j.State)}
-	}))
-}
-
-func (a *app) jobWords(ctx context.Context, q api.ListQuery, word func(api.Job) candidate) (list []candidate) {
-	reply, _ := a.client.List(ctx, q)
-	for _, j := range reply.Jobs {
-		if c := word(j); !slices.Contains(list, c) {
-			list = append(list, c)
-		}
-	}
-	return list
-}
-
-func (a *app) gpuWords(ctx context.Context, current string) []candidate {
-	reply, _ := a.client.GPUs(ctx)
-	return withPrefix(listPrefix(current), each(reply.GPUs, func(g api.GPU) candidate {
-		return candidate{strconv.Itoa(g.Index), g.Name + ", " + string(g.State)}
-	}))
-}
-
-// listPrefix is the part of a list that is complete: "0," of "0,2".
-func listPrefix(current string) string { return current[:strings.LastIndex(current, ",")+1] }
-
-func withPrefix(prefix string, list []candidate) []candidate {
-	for i := range list {
-		list[i].word = prefix + list[i].word
-	}
-	return list
 }

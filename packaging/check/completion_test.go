@@ -18,6 +18,7 @@ const fakeProgram = `#!/bin/sh
 shift
 for word; do printf '<%s>\n' "$word"; done >"$ASKED"
 for last; do :; done
+case "$*" in "submit -- "*) printf '\tcommand 2\n'; exit ;; esac
 case "$last" in
 su*) printf 'submit\tqueue a command\n' ;;
 --gpus=*) printf -- '--gpus=1\n--gpus=2\n' ;;
@@ -83,6 +84,9 @@ func TestBashCompletion(t *testing.T) {
 		{"a value behind =", `gpusched submit --gpus = ''`, []string{"1", "2"}, "<submit>\n<--gpus=>\n"},
 		{"a value begun behind =", `gpusched submit --gpus = 2`, []string{"2"}, "<submit>\n<--gpus=2>\n"},
 		{"a name behind :", `gpusched show name : tr`, []string{"train"}, "<show>\n<name:tr>\n"},
+		{"names with what they are", `gpusched show name :`, []string{"test   (job 13)", "train  (job 12)"}, "<show>\n<name:>\n"},
+		{"a job's program", `gpusched submit -- gpusche`, []string{"gpusched"}, "<submit>\n<-->\n<gpusche>\n"},
+		{"a file for a job's program", `gpusched submit -- gpusched --x = dat`, nil, "<submit>\n<-->\n<gpusched>\n<--x=dat>\n"},
 	} {
 		script := `source "$1"; COMP_WORDS=(` + tt.words + `); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _gpusched; ((${#COMPREPLY[@]})) && printf '%s\n' "${COMPREPLY[@]}"; true`
 		lines, asked := newCompleter(t).run(t, "bash", "--norc", "--noprofile", "-c", script, "bash", file)
@@ -103,6 +107,7 @@ func TestFishCompletion(t *testing.T) {
 		{"a command", "gpusched su", []string{"submit\tqueue a command"}, "<su>\n"},
 		{"a name", "gpusched show name:", []string{"name:test\tjob 13", "name:train\tjob 12"}, "<show>\n<name:>\n"},
 		{"a file where there is no candidate", "gpusched show dat", []string{"data.csv"}, "<show>\n<dat>\n"},
+		{"what a job's program takes", "gpusched submit -- gpusched su", []string{"submit\tqueue a command"}, "<su>\n"},
 	} {
 		lines, asked := newCompleter(t).run(t, "fish", "--no-config", "-c", `source $argv[1]; complete -C $argv[2]`, file, tt.line)
 		if !slices.Equal(lines, tt.want) || asked != tt.asked {
@@ -139,6 +144,8 @@ func TestZshCompletion(t *testing.T) {
 		{"names with colons", "gpusched show name:", []string{"name:test", "name:train"}, "<show>\n<name:>\n"},
 		{"a quoted word before", "gpusched submit 'a b' su", []string{"submit"}, "<submit>\n<a b>\n<su>\n"},
 		{"a file where there is no candidate", "gpusched show dat", []string{"data.csv"}, "<show>\n<dat>\n"},
+		{"a job's program", "gpusched submit -- gpusche", []string{"gpusched"}, "<submit>\n<-->\n<gpusche>\n"},
+		{"what a job's program takes", "gpusched submit -- gpusched su", []string{"submit"}, "<su>\n"},
 	} {
 		c := newCompleter(t)
 		lines, asked := c.run(t, "zsh", "-f", "-c", zshScript, "zsh", file, tt.line, filepath.Join(c.dir, "offered"))

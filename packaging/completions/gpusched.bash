@@ -1,33 +1,65 @@
 # bash completion of gpusched. The candidates come from the program itself;
 # where it has none, names of files are offered.
 
-# Joins what readline cut at = and : into the words that were typed.
+# Joins what readline cut at = and : into the words that were typed; at has
+# where each begins in COMP_WORDS.
 __gpusched_words() {
 	local i word
-	typed=()
+	typed=() at=()
 	for ((i = 1; i <= COMP_CWORD; i++)); do
 		word=${COMP_WORDS[i]}
 		if ((${#typed[@]} > 0)) && [[ $word == [=:]* || ${typed[-1]} == *[=:] ]]; then
 			typed[-1]+=$word
 		else
-			typed+=("$word")
+			typed+=("$word") at+=("$i")
 		fi
 	done
 }
 
+# A job's own command line, which begins with this word of COMP_WORDS, is
+# completed as it would be without us.
+__gpusched_command() {
+	if declare -F _command_offset >/dev/null; then
+		_command_offset "$1"
+	elif (($1 == COMP_CWORD)) && [[ $cur != */* ]]; then
+		mapfile -t COMPREPLY < <(compgen -c -- "$cur" | sort -u)
+	fi
+}
+
 _gpusched() {
-	local typed cur cut line
+	local typed at cur cut line word i wide=0 words=() abouts=()
 	__gpusched_words
 	cur=${typed[-1]-}
 	# Readline replaces only what follows the last = or :.
 	cut=${cur%"${cur##*[=:]}"}
 	COMPREPLY=()
-	while IFS=$'\t' read -r line _; do
-		[[ $line == "$cur"* ]] && COMPREPLY+=("$(printf '%q' "${line#"$cut"}")")
+	while IFS= read -r line; do
+		if [[ $line == $'\t'command\ * ]]; then
+			__gpusched_command "${at[${line##* }]}"
+			return
+		fi
+		[[ $line == *$'\t'* ]] || line+=$'\t'
+		word=${line%%$'\t'*}
+		[[ $word == "$cur"* ]] || continue
+		printf -v word '%q' "${word#"$cut"}"
+		words+=("$word")
+		abouts+=("${line#*$'\t'}")
+		((wide = ${#word} > wide ? ${#word} : wide))
 	done < <("${COMP_WORDS[0]}" __complete "${typed[@]}" 2>/dev/null)
-	if ((${#COMPREPLY[@]} == 1)) && [[ ${COMPREPLY[0]} == *= ]]; then
-		compopt -o nospace 2>/dev/null
+	COMPREPLY=("${words[@]}")
+	if ((${#words[@]} == 1)); then
+		[[ ${words[0]} == *= ]] && compopt -o nospace 2>/dev/null
+		return
 	fi
+	# Where they are listed, with what each is; but not where one of them is put
+	# into the line (menu-complete, insert-completions).
+	[[ ${COMP_TYPE-} == 37 || ${COMP_TYPE-} == 42 ]] && return
+	for i in "${!words[@]}"; do
+		if [[ -n ${abouts[i]} ]]; then
+			printf -v line '%-*s  (%s)' "$wide" "${words[i]}" "${abouts[i]}"
+			COMPREPLY[i]=${line:0:${COLUMNS:-80}}
+		fi
+	done
 }
 
 complete -o default -F _gpusched gpusched

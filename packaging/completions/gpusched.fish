@@ -5,7 +5,15 @@ function __gpusched_complete
     set -l typed (commandline -opc)
     set -l current (commandline -ct)
     set -l found ($typed[1] __complete $typed[2..-1] "$current" 2>/dev/null)
-    if test (count $found) -gt 0
+    if string match -q \t'command *' -- $found[1]
+        # A job's own command line begins with that word.
+        set -l first (math (string replace \t'command ' '' -- $found[1]) + 2)
+        set -l own
+        if test $first -le (count $typed)
+            set own (string escape -- $typed[$first..-1])
+        end
+        complete -C (string join ' ' -- $own "$current")
+    else if test (count $found) -gt 0
         printf '%s\n' $found
     else
         __fish_complete_path "$current"

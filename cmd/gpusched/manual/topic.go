@@ -37,6 +37,16 @@ func About(words []string) (list []Topic) {
 	return list
 }
 
+// Word is a word that finds this topic alone, "" where there is none.
+func (t Topic) Word() string {
+	for _, word := range titleWords(t.Title) {
+		if found := About([]string{word}); len(word) > 3 && len(found) == 1 && found[0] == t {
+			return word
+		}
+	}
+	return ""
+}
+
 // fit is how well words fit a title.
 type fit int
 
