@@ -24,7 +24,7 @@ TOOL := go tool -modfile=packaging/tools/go.mod
 STAGE := go run ./packaging/stage
 
 .DEFAULT_GOAL := build
-.PHONY: build stage package test unit race fuzz fuzz-seeds mutate simulate lint modules vulnerabilities package-check machine box newest vm bench bench-scale bench-queue demo install install-user clean deps
+.PHONY: build stage package test unit race fuzz fuzz-seeds mutate simulate lint modules vulnerabilities package-check machine box newest vm bench bench-scale bench-queue demo pictures install install-user clean deps
 
 build: ## the programs, into bin/
 	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/ ./cmd/gpusched ./cmd/gpuschedd ./cmd/gpusched-job ./cmd/gpusched-accounts ./cmd/gpusched-notify ./cmd/gpusched-top ./cmd/gpusched-mcp ./cmd/gpusched-web ./cmd/gpusched-metrics
@@ -115,6 +115,11 @@ bench-queue: ## what passes, submissions and ends cost with 1 000 to 100 000 job
 
 demo: deps package ## two accounts use four simulated GPUs in an emulated machine; KEEP=1 leaves it up
 	go run ./packaging/test/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' demo
+
+pictures: ## of the README, into contrib/pictures; look at them
+	go test -count=1 -run '^TestPicture$$' ./cmd/gpusched -update
+	go test -count=1 -run '^TestPicture$$' ./cmd/gpusched-top/screen -update
+	go test -count=1 -run '^TestPicture$$' ./cmd/gpusched-web -screens '$(CURDIR)/contrib/pictures'
 
 install: stage ## into $(DESTDIR), for systems without deb and rpm
 	sh packaging/install.sh

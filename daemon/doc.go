@@ -92,6 +92,7 @@
 //	packaging/test/golden     compares with the files of a test's testdata
 //	packaging/test/await      waits that have a limit
 //	contrib/bench             latency and throughput on a machine
+//	contrib/pictures          what a terminal shows as SVG, for the README
 //
 // The rest of packaging is what the packages hold: unit files, manual pages,
 // completions, maintainer scripts.

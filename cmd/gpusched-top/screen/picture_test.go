@@ -1,0 +1,18 @@
+package screen
+
+import (
+	"testing"
+
+	"github.com/gpusched/gpusched/contrib/pictures"
+	"github.com/gpusched/gpusched/packaging/test/golden"
+)
+
+// TestPicture: the picture in the README is what the program draws.
+func TestPicture(t *testing.T) {
+	const width, height = 112, 23
+	p := lab()
+	p.List.Jobs[3].Name = "bert-base" // not every reader of the README has a font for what it is called there
+	m := shown(p, width, height, Setting{})
+	svg := pictures.SVG("gpusched top: GPUs, memory by job, and the queue", m.Frame().Styled(true), width)
+	golden.Check(t, "../../../../contrib/pictures/top.svg", svg)
+}
