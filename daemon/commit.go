@@ -199,6 +199,7 @@ func gather(batches []batch) []job.Record {
 				continue
 			}
 			records[i].Job, records[i].Quiet = r.Job, records[i].Quiet && r.Quiet
+			records[i].Updated = r.Updated.After(records[i].Updated)
 		}
 	}
 	return records
@@ -219,6 +220,7 @@ func (c *committer) write(ctx context.Context, records []job.Record) bool {
 		err := c.d.opt.Store.Commit(try, records)
 		cancel()
 		c.note(err)
+		c.d.log.Debug("state written", "records", len(records), "failed", err != nil)
 		if err == nil {
 			return true
 		}

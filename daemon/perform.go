@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
@@ -28,6 +30,9 @@ const lookLasts = SlowAfter
 // perform begins an action that waited for its records. What takes time goes on in
 // a worker of its own, which ends with its action or with ctx.
 func (d *Daemon) perform(ctx context.Context, a core.Action) {
+	if d.log.Enabled(ctx, slog.LevelDebug) {
+		d.log.Debug("action begun", "action", strings.TrimPrefix(fmt.Sprintf("%T", a), "core."))
+	}
 	switch a := a.(type) {
 	case core.Start:
 		d.workers.Go(func() { d.post(d.start(ctx, a)) })
@@ -276,7 +281,13 @@ func (d *Daemon) thaw(ctx context.Context, id job.ID) {
 func (d *Daemon) signal(ctx context.Context, a core.Signal) {
 	ctx, cancel := d.host.Timeout(ctx, statusTime)
 	defer cancel()
-	if err := d.opt.Units.Kill(ctx, units.Name(int64(a.Job)), a.Signal); err != nil {
-		d.log.Warn("signalling a job", "job", a.Job, "signal", a.Signal, "err", err)
+	fields := []any{"job", a.Job, "signal", job.SignalName(a.Signal)}
+	if a.By != "" {
+		fields = append(fields, "by", a.By)
 	}
+	if err := d.opt.Units.Kill(ctx, units.Name(int64(a.Job)), a.Signal); err != nil {
+		d.log.Warn("signalling a job", append(fields, "err", err)...)
+		return
+	}
+	d.log.Info("job signalled", fields...)
 }

@@ -1,6 +1,10 @@
 package daemon
 
 import (
+	"cmp"
+	"strings"
+	"time"
+
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/words"
 	"github.com/gpusched/gpusched/gpu"
@@ -17,11 +21,11 @@ func (d *Daemon) report(r job.Record) {
 		if l := g.Fault.Left; !l.What.IsZero() {
 			d.log.Error("gpu is out of service since a job left something on it, see gpusched health", "gpu_uuid", g.UUID, "left", words.Say(l.What), "job", l.Job, "needs", gpu.RecoverReset.Needs())
 		}
-		d.log.Info("gpu control changed", "gpu_uuid", g.UUID, "paused", g.Paused, "by", g.By, "reason", g.Reason)
+		d.reportControl(g)
 		return
 	}
 	if v := r.Reservation; v != nil {
-		d.log.Info("reservation made", "reservation", v.ID, "by", v.By, "from", v.From, "to", v.To, "reason", v.Reason)
+		d.log.Info("reservation made", reservationFields(v)...)
 		return
 	}
 	if r.Unreserve != 0 {
@@ -43,11 +47,75 @@ func (d *Daemon) report(r job.Record) {
 	if r.Quiet {
 		return // what was learned or used is no change of state
 	}
-	d.log.Info("job "+string(r.Job.State), jobFields(r.Job)...)
+	what, fields := jobLine(r)
+	d.log.Info(what, fields...)
 	if r.Job.State.Terminal() {
 		d.forget.count()
 	}
 }
+
+// jobLine is what is logged of a change of a job: when it is new also what it asks, and
+// when somebody changes that what it is now and was before. Everybody may know all of it.
+func jobLine(r job.Record) (what string, fields []any) {
+	what, fields = "job "+string(r.Job.State), jobFields(r.Job)
+	switch {
+	case r.Payload != nil: // it is new
+		for _, a := range job.Asked(&r.Job.Label, &r.Job.Request) {
+			fields = append(fields, a.Name, a.Value)
+		}
+	case r.Updated != nil:
+		what = "job updated"
+		fields = append(fields, "by", r.Updated.By)
+		for _, e := range r.Updated.Edits {
+			fields = append(fields, e.Name, orNone(e.Now), e.Name+"-before", orNone(e.Before))
+		}
+	}
+	return what, fields
+}
+
+func orNone(value string) string { return cmp.Or(value, "none") }
+
+// reportControl logs what somebody decided of a GPU, or of all jobs.
+func (d *Daemon) reportControl(g *job.GPUControl) {
+	what, fields := "gpu control changed", []any{"gpu_uuid", g.UUID, "paused", g.Paused}
+	if g.UUID == job.EveryGPU {
+		what, fields = "no job starts: drained", nil
+		if !g.Paused {
+			what = "jobs start again"
+		}
+	} else if g.Drain {
+		fields = append(fields, "drain", true)
+	}
+	fields = append(fields, "by", g.By)
+	if g.Reason != "" {
+		fields = append(fields, "reason", g.Reason)
+	}
+	if !g.Until.IsZero() {
+		fields = append(fields, "until", moment(g.Until))
+	}
+	d.log.Info(what, fields...)
+}
+
+func reservationFields(v *job.Reservation) []any {
+	var gpus []int
+	for _, g := range v.GPUs {
+		gpus = append(gpus, g.Index)
+	}
+	fields := []any{"reservation", v.ID, "by", v.By, "gpus", job.FormatGPUList(gpus), "from", moment(v.From), "to", moment(v.To)}
+	whom := v.For()
+	if len(whom.Users) > 0 {
+		fields = append(fields, "users", strings.Join(whom.Users, ","))
+	}
+	if len(whom.Groups) > 0 {
+		fields = append(fields, "groups", strings.Join(whom.Groups, ","))
+	}
+	if v.Reason != "" {
+		fields = append(fields, "reason", v.Reason)
+	}
+	return fields
+}
+
+func moment(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // jobFields are what a line about a job tells: which one, where it is or was,
 // and why its state is what it is.
@@ -63,12 +131,24 @@ func jobFields(j *job.Job) []any {
 	switch {
 	case j.Result != nil:
 		fields = append(fields, "result", words.Result(j.Result))
+		if j.Result.By != "" {
+			fields = append(fields, "by", j.Result.By)
+		}
 	case j.State == job.Queued && a != nil && a.Result != nil: // it is back
 		fields = append(fields, "result", words.Result(a.Result))
 	case j.Stop != "":
 		fields = append(fields, "stop", j.Stop)
+		if j.StopBy != "" {
+			fields = append(fields, "by", j.StopBy)
+		}
 	case j.TooManyFailed():
 		fields = append(fields, "why", string(job.ReasonFailures), "failed", j.Tasks.Failures)
+	}
+	if j.Held != "" && j.State == job.Queued {
+		fields = append(fields, "held_by", j.Held)
+	}
+	if j.IsSuspended() && j.State.Live() {
+		fields = append(fields, "suspended_by", j.SuspendedBy)
 	}
 	if j.Left != "" {
 		fields = append(fields, "left", j.Left)

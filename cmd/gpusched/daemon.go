@@ -12,6 +12,8 @@ import (
 type daemonCmd struct {
 	Drain  daemonDrainCmd  `cmd:"" usage:"[--reason TEXT] [--until WHEN]" help:"Start no new jobs, with or without GPUs."`
 	Resume daemonResumeCmd `cmd:"" usage:"" help:"Start jobs again."`
+
+	LogLevel daemonLogLevelCmd `cmd:"" name:"log-level" usage:"[LEVEL]" help:"Show how much the daemon logs, or change it until it restarts."`
 }
 
 // daemonDrainCmd keeps all jobs from starting.
@@ -44,6 +46,33 @@ func (c *daemonResumeCmd) Run(ctx context.Context, a *app) error {
 		a.out.Printf("jobs may start again\n")
 	}
 	return err
+}
+
+// daemonLogLevelCmd shows the level of the daemon's log, or sets it.
+type daemonLogLevelCmd struct {
+	Level string `arg:"" optional:"" placeholder:"LEVEL" enum:",debug,info,warn,error,default" default:"" help:"debug, info, warn or error: the least urgent entries that reach the journal. default: what the settings say (daemon.log_level)."`
+}
+
+func (c *daemonLogLevelCmd) Run(ctx context.Context, a *app) error {
+	var reply api.LogLevelReply
+	var err error
+	switch c.Level {
+	case "":
+		reply, err = a.client.LogLevel(ctx)
+	case "default":
+		reply, err = a.client.SetLogLevel(ctx, api.LogLevelRequest{})
+	default:
+		reply, err = a.client.SetLogLevel(ctx, api.LogLevelRequest{Level: c.Level})
+	}
+	if err != nil {
+		return err
+	}
+	if reply.Level == reply.Settings {
+		a.out.Printf("%s, as the settings say\n", reply.Level)
+	} else {
+		a.out.Printf("%s until the daemon restarts (the settings say %s)\n", reply.Level, reply.Settings)
+	}
+	return nil
 }
 
 func stillRun(s api.StatusReply) string {

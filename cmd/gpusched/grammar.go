@@ -55,7 +55,7 @@ type grammar struct {
 	GPUs    gpusCmd    `cmd:"" name:"gpus" group:"machine" usage:"[options]" help:"List the GPUs and what uses them."`
 	GPU     gpuCmd     `cmd:"" name:"gpu" group:"machine" usage:"pause|resume|drain|undrain INDEX..." help:"Keep jobs off a GPU, or let them back (administrators)."`
 	Reserve reserveCmd `cmd:"" group:"machine" usage:"make|list|cancel" help:"Keep GPUs for some users over a time (administrators)."`
-	Daemon  daemonCmd  `cmd:"" group:"machine" usage:"drain|resume" help:"Let no job start, or let jobs start again (administrators)."`
+	Daemon  daemonCmd  `cmd:"" group:"machine" usage:"drain|resume|log-level" help:"Let no job start, let jobs start again, or set the log level."`
 	Report  reportCmd  `cmd:"" group:"machine" usage:"[options]" help:"Report what jobs used of the machine, by user, GPU, time and more."`
 	Usage   usageCmd   `cmd:"" group:"machine" usage:"[options] [USER]" help:"Say what you have used, and what is left of your quotas."`
 	Events  eventsCmd  `cmd:"" group:"machine" usage:"[options]" help:"Show what has changed; with -f, what changes as it happens."`

@@ -56,3 +56,13 @@ func (c *Client) Drain(ctx context.Context, r PauseRequest) (out StatusReply, er
 func (c *Client) Undrain(ctx context.Context) (out StatusReply, err error) {
 	return out, c.call(ctx, http.MethodPost, "/v1/undrain", nil, &out)
 }
+
+// LogLevel says how much the daemon logs.
+func (c *Client) LogLevel(ctx context.Context) (out LogLevelReply, err error) {
+	return out, c.call(ctx, http.MethodGet, "/v1/log-level", nil, &out)
+}
+
+// SetLogLevel changes that until the daemon restarts.
+func (c *Client) SetLogLevel(ctx context.Context, r LogLevelRequest) (out LogLevelReply, err error) {
+	return out, c.call(ctx, http.MethodPost, "/v1/log-level", r, &out)
+}

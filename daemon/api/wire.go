@@ -320,6 +320,19 @@ type CancelRequest struct {
 	Signal int `json:"signal,omitempty"`
 }
 
+// LogLevelRequest sets the level of the daemon's log until it restarts: debug, info, warn or
+// error; "" is what the settings say.
+type LogLevelRequest struct {
+	Level string `json:"level"`
+}
+
+// LogLevelReply is the level of the daemon's log, and what its settings say.
+type LogLevelReply struct {
+	Schema   string `json:"schema"`
+	Level    string `json:"level"`
+	Settings string `json:"settings"`
+}
+
 // StatusReply is the daemon at a glance.
 type StatusReply struct {
 	Schema    string         `json:"schema"`

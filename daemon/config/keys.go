@@ -7,6 +7,7 @@ type key struct {
 	doc           string
 	fallback      string // full name of the key whose value holds where this one is not set; "": there is a default
 	part          string // of that value, such as "a quarter of"; "": all
+	secret        bool   // its value is in no log
 	bind          func(*Config) value
 }
 

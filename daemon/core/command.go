@@ -40,7 +40,7 @@ func (c *Core) jobCommand(e Command, now time.Time) *job.Refusal {
 	}
 	switch e.What.Kind {
 	case job.CommandSignal:
-		return c.signal(l, e.What.Signal)
+		return c.signal(l, e.What.Signal, e.Who.User)
 	case job.CommandRequeue:
 		return c.requeue(l, e.Who.User, now)
 	case job.CommandCancel:
@@ -132,11 +132,11 @@ func (c *Core) longestWarning() time.Duration {
 	return c.policy.Sched.Slice
 }
 
-func (c *Core) signal(l *trackedJob, signal int) *job.Refusal {
+func (c *Core) signal(l *trackedJob, signal int, by string) *job.Refusal {
 	if l.job.State != job.Running {
 		return job.Refuse("conflict/no-signal", l.job.Called(), l.job.State)
 	}
-	c.step.act(Signal{Job: l.job.ID, Signal: signal})
+	c.step.act(Signal{Job: l.job.ID, Signal: signal, By: by})
 	return nil
 }
 

@@ -48,6 +48,7 @@ type Inspect struct {
 type Signal struct {
 	Job    job.ID
 	Signal int
+	By     string // who asked; "": it is a warning that the job asked for
 }
 
 // Freeze halts all processes of a job's unit, or lets them go on; not answered. A look

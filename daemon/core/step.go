@@ -5,16 +5,16 @@ import "github.com/gpusched/gpusched/daemon/job"
 // stepBuffer collects what one step wants done.
 type stepBuffer struct {
 	out          Effects
-	dirty        []*trackedJob   // jobs to record, in the order in which they changed first
-	unlogged     map[job.ID]bool // of these, those that are recorded but not logged
-	updated      map[job.ID]bool // of these, those that ask something else, or are called otherwise
+	dirty        []*trackedJob          // jobs to record, in the order in which they changed first
+	unlogged     map[job.ID]bool        // of these, those that are recorded but not logged
+	updated      map[job.ID]*job.Update // of these, those that ask something else, or are called otherwise
 	payload      map[job.ID]*job.Payload
 	replanNeeded bool // the plan is out of date; only takeReplan clears it
 	sampled      bool // this step has brought a sample
 }
 
 func newStepBuffer() stepBuffer {
-	return stepBuffer{unlogged: map[job.ID]bool{}, updated: map[job.ID]bool{}, payload: map[job.ID]*job.Payload{}}
+	return stepBuffer{unlogged: map[job.ID]bool{}, updated: map[job.ID]*job.Update{}, payload: map[job.ID]*job.Payload{}}
 }
 
 // begin forgets what the last step wanted, but not that the plan is out of date.
@@ -51,10 +51,11 @@ func (s *stepBuffer) markDirty(l *trackedJob) {
 	delete(s.unlogged, l.job.ID)
 }
 
-// markUpdated is markDirty for a job that somebody changed.
-func (s *stepBuffer) markUpdated(l *trackedJob) {
+// markUpdated is markDirty for a job that somebody changed, and that asked something else before.
+func (s *stepBuffer) markUpdated(l *trackedJob, by job.Actor, before []job.Ask) {
 	s.markDirty(l)
-	s.updated[l.job.ID] = true
+	now := job.Asked(&l.job.Label, &l.job.Request)
+	s.updated[l.job.ID] = &job.Update{By: by.User, Edits: job.Edits(before, now)}
 }
 
 // announce has something announced that no record has.

@@ -160,13 +160,14 @@ func (c *Core) limit(l *trackedJob, e Command, now time.Time) *job.Refusal {
 			return refusal
 		}
 	}
+	before := job.Asked(&j.Label, &j.Request)
 	j.Request.TimeLimit = s.Request.TimeLimit
 	left := s.Request.TimeLimit.Duration() - c.ranSoFar(j, now)
 	if s.Request.TimeLimit == 0 || left > j.Request.WarnBefore.Duration() {
 		j.Warned = false // it is warned anew, ahead of the new end
 	}
 	c.keep(l)
-	c.step.markUpdated(l)
+	c.step.markUpdated(l, e.Who, before)
 	c.step.replan()
 	return nil
 }

@@ -96,7 +96,9 @@ func (c *Core) update(l *trackedJob, e Command, now time.Time) *job.Refusal {
 	if refusal := c.bytesQuota(&changed, l.weight); refusal != nil {
 		return refusal
 	}
+	before := job.Asked(&l.job.Label, &l.job.Request)
 	c.change(l, &s, open, len(ch.Others("Name", "Comment")) > 0, now)
+	c.step.markUpdated(l, e.Who, before)
 	return nil
 }
 
@@ -146,7 +148,6 @@ func (c *Core) change(l *trackedJob, s *job.Submission, open []job.Dependency, a
 		c.resetThrottle(l)
 	}
 	c.deps.follow(l)
-	c.step.markUpdated(l)
 	c.consider(l, now)
 }
 

@@ -93,7 +93,7 @@ func (b *Book) job(r *job.Record) (list []job.Event) {
 	}
 	switch {
 	case now.state.Terminal():
-	case r.Updated:
+	case r.Updated != nil:
 		tell(job.EventUpdated, now.state)
 	}
 	if !now.state.Terminal() {

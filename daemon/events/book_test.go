@@ -50,7 +50,7 @@ func TestTheLifeOfAJob(t *testing.T) {
 	held := func(j *job.Job) { j.Held = "root" }
 	suspended := func(j *job.Job) { j.SuspendedAt, j.SuspendedBy = noon, "bob" }
 	changed := jobIn(job.Queued, 0)
-	changed.Updated = true
+	changed.Updated = &job.Update{}
 	b := NewBook(&job.Restored{})
 	for _, step := range []struct {
 		record job.Record

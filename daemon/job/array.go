@@ -270,3 +270,32 @@ func (a *Array) checkParams(size int, p *Problems) {
 		p.add("usage/param-bytes", total, MaxArgBytes)
 	}
 }
+
+// maxSpecRanges bounds how much of an array's numbers a listing has.
+const maxSpecRanges = 32
+
+// Spec is the array's numbers and limit as ParseArray reads them, as far as they are not
+// too many.
+func (a *Array) Spec() string {
+	var b strings.Builder
+	for i, r := range a.Ranges {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		if i == maxSpecRanges {
+			b.WriteString("…")
+			break
+		}
+		fmt.Fprint(&b, r.First)
+		if r.Last > r.First {
+			fmt.Fprintf(&b, "-%d", r.Last)
+		}
+		if r.Last > r.First && r.Step > 1 {
+			fmt.Fprintf(&b, ":%d", r.Step)
+		}
+	}
+	if a.Limit > 0 {
+		fmt.Fprintf(&b, "%%%d", a.Limit)
+	}
+	return b.String()
+}

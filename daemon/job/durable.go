@@ -39,9 +39,9 @@ type Record struct {
 	Unreserve int64
 	// Quiet says that there is no news about the job; the store does not care.
 	Quiet bool
-	// Updated says that somebody changed what the job asks or is called; the store does
+	// Updated says what somebody changed of what the job asks or is called; the store does
 	// not care.
-	Updated bool
+	Updated *Update
 	// Events is the number that was given to an event last; 0 leaves what is stored.
 	Events int64
 }

@@ -6,8 +6,10 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // Outcome is what became of a deed.
@@ -29,6 +31,7 @@ type AuditEvent struct {
 	Target  Target
 	Outcome Outcome
 	Code    string // of the error, where it failed
+	Asked   []any  // names and values
 }
 
 // Target is what a command acts on, such as job 7_3 or GPU 0. Without a name it
@@ -49,6 +52,7 @@ func (s *Server) Audit(d AuditEvent) {
 	if d.Code != "" {
 		args = append(args, "code", d.Code)
 	}
+	args = append(args, d.Asked...)
 	args = append(args, "GPUSCHED_AUDIT", 1)
 	if n, err := strconv.ParseUint(d.Target.Name, 10, 63); err == nil && d.Target.Kind != "reservation" {
 		args = append(args, "GPUSCHED_"+strings.ToUpper(d.Target.Kind), n)
@@ -57,13 +61,18 @@ func (s *Server) Audit(d AuditEvent) {
 		s.lines.write(s.opt.Person(d.UID), slog.LevelWarn, "audit", args...)
 		return
 	}
-	s.log.Log(context.Background(), slog.LevelInfo, "audit", args...)
+	entry := slog.NewRecord(time.Now(), slog.LevelInfo, "audit", 0)
+	entry.Add(args...)
+	_ = s.log.Handler().Handle(context.Background(), entry) // whatever the level of the log is
 }
 
 // audit notes a request that was refused, and what an admin did or tried by
 // that right. Nobody's command, environment or directory is in it.
 func (s *Server) audit(rt route, r *request, reply any, err error) {
-	d := AuditEvent{UID: r.who.UID, User: r.who.User, Action: rt.action, Target: auditTarget(rt, r, reply), Outcome: Done}
+	d := AuditEvent{
+		UID: r.who.UID, User: r.who.User, Action: rt.action, Target: auditTarget(rt, r, reply), Outcome: Done,
+		Asked: askedIn(r.asked),
+	}
 	if err != nil {
 		e := asError(err)
 		d.Outcome, d.Code = Failed, string(e.Code)
@@ -74,6 +83,47 @@ func (s *Server) audit(rt route, r *request, reply any, err error) {
 	if r.asAdmin || d.Outcome == Refused {
 		s.Audit(d)
 	}
+}
+
+// askedIn is what the body of a request asks for. Of a submission it is nothing: the daemon
+// logs what everybody may know of that.
+func askedIn(body any) (args []any) {
+	add := func(name, value string) {
+		if value != "" {
+			args = append(args, name, value)
+		}
+	}
+	switch in := body.(type) {
+	case *job.Change:
+		for _, a := range in.Asked() {
+			add(a.Name, a.Value)
+		}
+	case *api.LogLevelRequest:
+		add("level", cmp.Or(in.Level, "as the settings say"))
+	case *api.CancelRequest:
+		if in.Signal != 0 {
+			add("signal", job.SignalName(in.Signal))
+		}
+	case *api.PauseRequest:
+		add("reason", in.Reason)
+		add("until", clock(in.Until))
+	case *api.ReserveRequest:
+		add("gpus", job.FormatGPUList(in.GPUs))
+		add("from", clock(in.From))
+		add("to", clock(in.To))
+		add("users", strings.Join(in.Users, ","))
+		add("groups", strings.Join(in.Groups, ","))
+		add("reason", in.Reason)
+	}
+	return args
+}
+
+// clock is a time in words of a log; zero: none.
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
 }
 
 // maxTargetBytes bounds what a client can write into the log; names of jobs are

@@ -19,6 +19,7 @@ import (
 // Invariant 7: one line for each refusal, and for each use of an
 // administrator's right; none for what everybody may do.
 func TestAudit(t *testing.T) {
+	soon := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 	for _, c := range []struct {
 		who                peer
 		method, path, body string
@@ -32,12 +33,16 @@ func TestAudit(t *testing.T) {
 		{bob, "POST", "/v1/gpus/0%0Amsg=audit%20uid=0%1b[2J" + strings.Repeat("x", 99) + "/drain", "",
 			`level=WARN msg=audit uid=1002 user=bob action=drain target="GPU 0\nmsg=audit uid=0\x1b[2Jxxxxxxxxxxx…" outcome=refused GPUSCHED_AUDIT=1`},
 		{operator, "POST", "/v1/gpus/0/pause", "", `level=INFO msg=audit uid=1003 user=operator action=pause target="GPU 0" outcome=done GPUSCHED_AUDIT=1 GPUSCHED_GPU=0`},
+		{operator, "POST", "/v1/gpus/0/drain", `{"reason":"fan\u0041","until":"2035-01-02T03:04:05+01:00"}`, `level=INFO msg=audit uid=1003 user=operator action=drain target="GPU 0" outcome=done reason=fanA until=2035-01-02T02:04:05Z GPUSCHED_AUDIT=1 GPUSCHED_GPU=0`},
+		{root, "POST", "/v1/jobs/2/cancel", `{"signal":10}`, `level=INFO msg=audit uid=0 user=root action=cancel target="job 2" outcome=done signal=USR1 GPUSCHED_AUDIT=1 GPUSCHED_JOB=2`},
+		{root, "POST", "/v1/jobs/1/update", `{"priority":"high:2","name":"x\nGPUSCHED_AUDIT=1","time_limit_seconds":0,"gpu_milli":0,"mem_bytes":1073741824,"after":[]}`,
+			`level=INFO msg=audit uid=0 user=root action=update target="job 1" outcome=failed code=usage gpus=0 mem=1G time=none priority=high:2 name="x\nGPUSCHED_AUDIT=1" after=none GPUSCHED_AUDIT=1 GPUSCHED_JOB=1`},
 		{operator, "POST", "/v1/gpus/9/pause", "", `level=INFO msg=audit uid=1003 user=operator action=pause target="GPU 9" outcome=failed code=not-found GPUSCHED_AUDIT=1 GPUSCHED_GPU=9`},
 		{root, "POST", "/v1/jobs/1/cancel", "", `level=INFO msg=audit uid=0 user=root action=cancel target="job 1" outcome=done GPUSCHED_AUDIT=1 GPUSCHED_JOB=1`},
 		{root, "POST", "/v1/jobs/2/requeue", "", `level=INFO msg=audit uid=0 user=root action=requeue target="job 2" outcome=failed code=conflict GPUSCHED_AUDIT=1 GPUSCHED_JOB=2`},
-		{operator, "POST", "/v1/reservations", `{"gpus":[0]}`, `level=INFO msg=audit uid=1003 user=operator action=reserve outcome=failed code=usage GPUSCHED_AUDIT=1`},
-		{operator, "POST", "/v1/reservations", `{"gpus":[0],"to":"` + time.Now().Add(time.Hour).UTC().Format(time.RFC3339) + `","users":["bob"]}`,
-			`level=INFO msg=audit uid=1003 user=operator action=reserve target="reservation 1" outcome=done GPUSCHED_AUDIT=1`},
+		{operator, "POST", "/v1/reservations", `{"gpus":[0]}`, `level=INFO msg=audit uid=1003 user=operator action=reserve outcome=failed code=usage gpus=0 GPUSCHED_AUDIT=1`},
+		{operator, "POST", "/v1/reservations", `{"gpus":[0],"to":"` + soon + `","users":["bob"]}`,
+			`level=INFO msg=audit uid=1003 user=operator action=reserve target="reservation 1" outcome=done gpus=0 to=` + soon + ` users=bob GPUSCHED_AUDIT=1`},
 		{operator, "GET", "/v1/jobs/1", "", `level=INFO msg=audit uid=1003 user=operator action=show target="job 1" outcome=done GPUSCHED_AUDIT=1 GPUSCHED_JOB=1`},
 		{alice, "GET", "/v1/jobs/1", "", ""},
 		{bob, "GET", "/v1/jobs/1", "", ""},

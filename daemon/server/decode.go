@@ -41,7 +41,11 @@ func decode(r *request, v any, limit int64) error {
 	if n := bytes.Count(body, []byte{','}); n > maxElements {
 		return usagef("the request has more than %d elements", maxElements)
 	}
-	return decodeStrict(body, v)
+	if err := decodeStrict(body, v); err != nil {
+		return err
+	}
+	r.asked = v
+	return nil
 }
 
 // expectBody sets the deadline for the body before anything is decided, because

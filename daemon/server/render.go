@@ -1,8 +1,6 @@
 package server
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
@@ -83,41 +81,12 @@ func renderTask(t *job.Task) *api.Task {
 // renderArray leaves the parameters out: they are part of the command
 // (invariant 3).
 func renderArray(a *job.Array, n *job.Tasks) *api.Array {
-	out := &api.Array{Spec: arraySpec(a), Size: a.Size(), Limit: a.Limit}
+	out := &api.Array{Spec: a.Spec(), Size: a.Size(), Limit: a.Limit}
 	if n != nil {
 		out.Next, out.Live = n.Became(), n.Live
 		out.Failed, out.Cancelled = n.Failed, n.Cancelled()
 	}
 	return out
-}
-
-// maxSpecRanges bounds how much of an array's numbers everybody's listing
-// carries.
-const maxSpecRanges = 32
-
-// arraySpec is the array as job.ParseArray reads it.
-func arraySpec(a *job.Array) string {
-	var b strings.Builder
-	for i, r := range a.Ranges {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		if i == maxSpecRanges {
-			b.WriteString("…")
-			break
-		}
-		fmt.Fprint(&b, r.First)
-		if r.Last > r.First {
-			fmt.Fprintf(&b, "-%d", r.Last)
-		}
-		if r.Last > r.First && r.Step > 1 {
-			fmt.Fprintf(&b, ":%d", r.Step)
-		}
-	}
-	if a.Limit > 0 {
-		fmt.Fprintf(&b, "%%%d", a.Limit)
-	}
-	return b.String()
 }
 
 // wholeSeconds rounds up, so that a limit below a second does not read as none.

@@ -113,7 +113,7 @@ func TestArraysAreSpelledAsTheyAreTyped(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := arraySpec(a); got != spec {
+		if got := a.Spec(); got != spec {
 			t.Errorf("%q is shown as %q", spec, got)
 		}
 	}
@@ -125,7 +125,7 @@ func TestArraysAreSpelledAsTheyAreTyped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := arraySpec(a); len(got) > 200 || !strings.HasSuffix(got, ",…%5") {
+	if got := a.Spec(); len(got) > 200 || !strings.HasSuffix(got, ",…%5") {
 		t.Errorf("a long array is shown as %q", got)
 	}
 }

@@ -71,6 +71,8 @@ func routes() []route {
 		{"GET", "/v1/status", "status", anyone, redacted, nil, (*Server).status},
 		{"GET", "/v1/health", "health", anyone, ownerOnly, nil, (*Server).health},
 		{"GET", "/v1/metrics", "metrics", anyone, ownerOnly, []string{"format"}, (*Server).metrics},
+		{"GET", "/v1/log-level", "show-log-level", anyone, ownerOnly, nil, (*Server).logLevel},
+		{"POST", "/v1/log-level", "log-level", adminOnly, ownerOnly, nil, (*Server).setLogLevel},
 		{"GET", "/v1/version", "version", anyone, ownerOnly, nil, (*Server).version},
 	}
 }
@@ -83,6 +85,7 @@ type request struct {
 	who     job.Actor
 	person  int      // the uid that limits are counted by
 	asAdmin bool     // it is allowed by the right of an admin alone
+	asked   any      // its body, once that is read
 	leave   []func() // give back what it holds
 }
 

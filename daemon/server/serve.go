@@ -25,9 +25,12 @@ func (s *Server) serve(rt route, w http.ResponseWriter, hr *http.Request) {
 	}
 	r := &request{Request: hr, w: w, peer: p, who: s.actor(p), person: s.opt.Person(p.uid)}
 	defer r.over()
+	began := time.Now()
 	reply, err := s.answer(rt, r)
 	s.audit(rt, r, reply, err)
 	s.answers.count(&rt, hr, err)
+	s.log.Debug("request answered", "uid", r.who.UID, "action", rt.action, "path", hr.URL.Path, "failed", err != nil,
+		"took", time.Since(began))
 	if err != nil {
 		s.refuse(w, hr, r.who.UID, err)
 		return

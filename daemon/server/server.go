@@ -66,6 +66,8 @@ type Options struct {
 	// Unlimited lists the controllers of control groups that jobs are without, of a
 	// user's own scheduler. Nil is that none is missing.
 	Unlimited func() []string
+	// Verbosity is how much is logged. Nil: nothing depends on it.
+	Verbosity *Verbosity
 	// Process says what this process uses. Nil: that is not told.
 	Process func() metrics.Process
 }
@@ -124,6 +126,9 @@ func New(o Options) *Server {
 	if o.Config == nil {
 		cfg := config.Default()
 		o.Config = func() *config.Config { return &cfg }
+	}
+	if o.Verbosity == nil {
+		o.Verbosity = NewVerbosity(new(slog.LevelVar))
 	}
 	s := &Server{
 		opt: o, backend: o.Backend, log: o.Log, mux: http.NewServeMux(),

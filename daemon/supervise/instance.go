@@ -2,6 +2,7 @@ package supervise
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -192,7 +193,7 @@ func (s *instance) checks() []daemon.Check {
 		{Name: "systemd", Look: func(ctx context.Context) job.Check { return host.CheckSystemd(ctx, s.units) }},
 		{Name: "notifications", Look: here(func() job.Check { return host.CheckNotifier(s.notify) })},
 		{Name: "journal", Look: here(host.CheckJournal)},
-		{Name: "log", Look: here(func() job.Check { return host.CheckLog(s.opt.Journal.Stuck(time.Now())) })},
+		{Name: "log", Look: here(s.checkLog)},
 		{Name: "crashes", Look: here(func() job.Check { return s.crashes.check(time.Now()) })},
 		{Name: "kernel log", Look: here(func() job.Check { return host.CheckKernelLog(s.kernel, s.cfg.GPUs.KernelLog) })},
 		{Name: "limits", Look: here(s.opt.Own.checkLimits)},
@@ -210,4 +211,13 @@ func checkDamage(damage error, c job.Check) job.Check {
 	}
 	return c.Degrade("a part of it can't be read, what waits and runs goes on: "+damage.Error(),
 		"check the disk (journalctl -k); let what waits end before the scheduler is restarted: that moves the file aside and begins an empty one")
+}
+
+// checkLog reports also a level that somebody chose and may have forgotten.
+func (s *Supervisor) checkLog() job.Check {
+	c := host.CheckLog(s.opt.Journal.Stuck(time.Now()))
+	if now, settings := s.verbose.Level(); now != settings {
+		c.Detail += fmt.Sprintf("; its level is %s until a restart, the settings say %s", strings.ToLower(now.String()), strings.ToLower(settings.String()))
+	}
+	return c
 }

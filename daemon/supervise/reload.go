@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -106,6 +107,9 @@ func (s *instance) reload() bool {
 	}
 	if late := needRestart(s.cfg, cfg); len(late) > 0 {
 		s.log.Warn("some changed settings are taken on at the next restart only", "keys", strings.Join(late, ", "))
+	}
+	for _, c := range config.Changes(*s.Supervisor.cfg.Load(), cfg) {
+		s.log.Info("a setting has changed", "setting", c.Key, "value", cmp.Or(c.Now, "none"), "value-before", cmp.Or(c.Before, "none"))
 	}
 	s.use(cfg, from)
 	s.daemon.Reload(settings)

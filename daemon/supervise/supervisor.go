@@ -65,6 +65,7 @@ type Supervisor struct {
 	crashes crashes // of earlier processes
 	told    string  // the last reason why there is no scheduler that was logged
 	tally   *metrics.Tally
+	verbose *server.Verbosity
 
 	cfg  atomic.Pointer[config.Config]   // the settings in force
 	read atomic.Pointer[config.Snapshot] // the files that they are from
@@ -77,6 +78,7 @@ func New(o Options) *Supervisor {
 		opt: o, log: o.Log, notify: systemd.NewNotifier(), front: newFront(),
 		names: directory.New(o.Own.files(), directory.Socket(o.Accounts)),
 		state: &stateFile{path: filepath.Join(o.State, "state.db"), log: o.Log}, tally: metrics.NewTally(),
+		verbose: server.NewVerbosity(o.Level),
 	}
 	s.use(config.Default(), config.Snapshot{})
 	person := host.NewSubordinates("/etc/subuid", s.names.KnownID).Owner
@@ -86,7 +88,8 @@ func New(o Options) *Supervisor {
 		Config: s.cfg.Load, UserName: s.names.UserName, KnownName: s.names.KnownName, UserID: s.names.UserID,
 		GroupID: s.names.GroupID, Member: s.names.Member, Holds: s.names.Holds,
 		Person: person, HasMail: host.HasMail, Own: o.Own.account(), Unlimited: o.Own.unlimited,
-		Process: func() metrics.Process { return host.Self("/proc/self", began) },
+		Verbosity: s.verbose,
+		Process:   func() metrics.Process { return host.Self("/proc/self", began) },
 	})
 	s.state.manager = s.notify
 	return s
@@ -104,7 +107,7 @@ func (s *Supervisor) use(cfg config.Config, from config.Snapshot) {
 		s.names.KnownGroup(name)
 	}
 	s.cfg.Store(&cfg)
-	s.opt.Level.Set(cfg.Daemon.LogLevel)
+	s.verbose.Follow(cfg.Daemon.LogLevel)
 	s.read.Store(&from)
 }
 
@@ -245,7 +248,7 @@ func (s *Supervisor) fail(err error, wait time.Duration) {
 			now := time.Now()
 			return []job.Check{
 				scheduler, s.crashes.check(now), s.state.check(), host.CheckSpace(s.opt.State), host.CheckJournal(),
-				host.CheckLog(s.opt.Journal.Stuck(now)), s.opt.Own.checkLimits(),
+				s.checkLog(), s.opt.Own.checkLimits(),
 			}
 		},
 	}))

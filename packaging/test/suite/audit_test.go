@@ -74,6 +74,51 @@ func TestAuditLog(t *testing.T) {
 	}
 }
 
+// TestWhatIsAskedIsInTheJournal: what a user asks for, and what it was before, are fields
+// by which an administrator finds it; settings as well. What is private is in none, what
+// is in a name stays there, and users read none of it.
+func TestWhatIsAskedIsInTheJournal(t *testing.T) {
+	begin(t)
+	since := sh(t, "", "date '+%F %T.%6N'")
+	id := submit(t, "bob", "-g 0.5 --gpu-mem 1G -m 50M -t 2h --hold -n 'x GPUSCHED_UID=0' --tag k=v -e KEY=hush-value --param p=hush-param,two -- sh -c 'sleep 1000 hush-argument {p}'")
+	sh(t, "bob", fmt.Sprintf("gpusched update %d -t 1h -g 1 -n other; gpusched cancel %[1]d", id))
+	const dropIn = "/etc/gpusched/conf.d/50-asked.toml"
+	t.Cleanup(func() { sh(t, "", "rm -f "+dropIn+"; systemctl reload gpusched") })
+	sh(t, "", `printf '[limits]\nuser_waits = 99\n[notify.webhook.lab]\nurl = "https://chat.example.org/hush-hook"\n' >`+dropIn+"; systemctl reload gpusched")
+	job := fmt.Sprintf("GPUSCHED_JOB=%d ", id)
+	for words, want := range map[string]map[string]string{
+		job + "GPUSCHED_USER=bob GPUSCHED_GPUS=0.5": {
+			"MESSAGE":      fmt.Sprintf(`job queued job=%d state=queued uid=1002 user=bob held_by=bob name="x GPUSCHED_UID=0" gpus=0.5 `, id),
+			"GPUSCHED_UID": "1002", "GPUSCHED_NAME": "x GPUSCHED_UID=0", "GPUSCHED_GPU_MEM": "1G", "GPUSCHED_MEM": "50M", "GPUSCHED_TIME": "2h",
+			"GPUSCHED_PRIORITY": "normal", "GPUSCHED_TAGS": "k=v", "GPUSCHED_ARRAY": "0-1", "GPUSCHED_HELD_BY": "bob",
+		},
+		job + "GPUSCHED_TIME=1h": {
+			"MESSAGE":              fmt.Sprintf("job updated job=%d ", id),
+			"GPUSCHED_TIME_BEFORE": "2h", "GPUSCHED_GPUS": "1", "GPUSCHED_GPUS_BEFORE": "0.5", "GPUSCHED_NAME": "other", "GPUSCHED_NAME_BEFORE": "x GPUSCHED_UID=0", "GPUSCHED_BY": "bob",
+		},
+		job + "GPUSCHED_STATE=cancelled":                       {"GPUSCHED_BY": "bob", "GPUSCHED_USER": "bob"},
+		"GPUSCHED_SETTING=limits.user_waits GPUSCHED_VALUE=99": {"MESSAGE": "a setting has changed "},
+		"GPUSCHED_SETTING=notify.webhook.lab.url":              {"GPUSCHED_VALUE": "(not shown)", "GPUSCHED_VALUE_BEFORE": "none"},
+	} {
+		var entry map[string]any
+		until(t, words+" is in the journal", func() bool {
+			out := sh(t, "", "journalctl -q --no-pager -o json -u gpusched --since '"+since+"' "+words)
+			return json.Unmarshal([]byte(out), &entry) == nil // one entry
+		})
+		for name, value := range want {
+			if got := fmt.Sprint(entry[name]); got != value && !(name == "MESSAGE" && strings.HasPrefix(got, value)) {
+				t.Errorf("%s: %s is %q, want %q", words, name, got, value)
+			}
+		}
+	}
+	if all := sh(t, "", "journalctl -q -u gpusched -o export --since '"+since+"'"); strings.Contains(all, "hush") {
+		t.Errorf("what is private is in the journal:\n%s", all)
+	}
+	if out := try(t, "bob", "journalctl -q -u gpusched GPUSCHED_USER=bob --since '"+since+"'").Stdout; out != "" {
+		t.Errorf("bob reads the daemon's journal:\n%s", out)
+	}
+}
+
 // TestAttackerAuditLog: nobody but the daemon writes a line of it. What users name
 // stays in the field that it belongs to, and what they send to journald
 // themselves, or print in a job, is not the daemon's.
@@ -108,5 +153,41 @@ func TestAttackerAuditLog(t *testing.T) {
 		if got := audited(t, "-u gpusched "+words+" --since '"+since+"'"); len(got) > 0 {
 			t.Errorf("%s finds %q", words, got)
 		}
+	}
+}
+
+// TestLogLevel: an administrator changes how much is logged while the daemon works, which
+// health says and a restart undoes; the audit log is written at any level.
+func TestLogLevel(t *testing.T) {
+	begin(t)
+	t.Cleanup(func() { sh(t, "", "gpusched daemon log-level default") })
+	since := sh(t, "", "date '+%F %T.%6N'")
+	entries := func(words string) string {
+		synced(t)
+		return sh(t, "", "journalctl -q --no-pager -o cat -u gpusched --since '"+since+"' "+words)
+	}
+	refused(t, "bob", "gpusched daemon log-level debug", 4, "only administrators")
+	if got := sh(t, "bob", "gpusched list >/dev/null; gpusched daemon log-level"); got != "info, as the settings say" || entries("PRIORITY=7") != "" {
+		t.Errorf("%s; at debug there is\n%s", got, entries("PRIORITY=7"))
+	}
+	if got := sh(t, "", "gpusched daemon log-level debug; gpusched list >/dev/null"); got != "debug until the daemon restarts (the settings say info)" {
+		t.Error(got)
+	}
+	if got := entries("PRIORITY=7 GPUSCHED_ACTION=list GPUSCHED_UID=0"); !strings.HasPrefix(got, "request answered uid=0 action=list path=/v1/jobs ") {
+		t.Errorf("a request is logged as %q", got)
+	}
+	if text, _ := health(t); !strings.Contains(text, "its level is debug until a restart") {
+		t.Errorf("health says nothing:\n%s", text)
+	}
+	sh(t, "", "gpusched daemon log-level error; gpusched gpu pause 0; gpusched gpu resume 0")
+	if got := entries("PRIORITY=6 GPUSCHED_AUDIT=1 GPUSCHED_ACTION=log-level GPUSCHED_LEVEL=error"); !strings.HasPrefix(got, "audit uid=0 user=root action=log-level outcome=done level=error") {
+		t.Errorf("the change is audited as %q", got)
+	}
+	if audit, others := entries("GPUSCHED_AUDIT=1 GPUSCHED_ACTION=pause"), entries("PRIORITY=6 GPUSCHED_PAUSED=true"); audit == "" || others != "" {
+		t.Errorf("at error there is %q and %q", audit, others)
+	}
+	sh(t, "", "systemctl restart gpusched")
+	if got := sh(t, "bob", "gpusched daemon log-level"); got != "info, as the settings say" {
+		t.Errorf("after a restart: %s", got)
 	}
 }

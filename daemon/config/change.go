@@ -1,0 +1,48 @@
+package config
+
+// Change is one key that has another value. Without a value, the key is in force no more,
+// or was not.
+type Change struct{ Key, Before, Now string }
+
+// hidden stands for values that are in no log.
+const hidden = "(not shown)"
+
+// Changes lists the keys whose values differ, in the order of the file; those that are
+// gone come last.
+func Changes(before, now Config) (list []Change) {
+	was, order := spelled(before)
+	is, names := spelled(now)
+	for _, name := range names {
+		if was[name] != is[name] {
+			list = append(list, Change{name, was[name].shown(), is[name].shown()})
+		}
+	}
+	for _, name := range order {
+		if _, there := is[name]; !there {
+			list = append(list, Change{name, was[name].shown(), ""})
+		}
+	}
+	return list
+}
+
+// spelling is the value of a key as the file has it.
+type spelling struct {
+	text   string
+	secret bool
+}
+
+func (s spelling) shown() string {
+	if s.secret && s.text != "" {
+		return hidden
+	}
+	return s.text
+}
+
+func spelled(c Config) (values map[string]spelling, order []string) {
+	values = map[string]spelling{}
+	for _, k := range keysIn(&c) {
+		values[k.full()] = spelling{k.bind(&c).spell(), k.secret}
+		order = append(order, k.full())
+	}
+	return values, order
+}

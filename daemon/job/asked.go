@@ -1,0 +1,158 @@
+package job
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Ask is one thing that a job is called or asks: the name of the option, and the value as
+// people write it.
+type Ask struct{ Name, Value string }
+
+// Asked lists what everybody may know of what a job is called and asks, in the order of
+// the fields. How many GPUs and the priority are always among it.
+func Asked(l *Label, r *Request) []Ask {
+	list := asksIn(nil, reflect.ValueOf(l).Elem())
+	list = asksIn(list, reflect.ValueOf(r).Elem())
+	add := func(name, value string) {
+		if value != "" {
+			list = append(list, Ask{name, value})
+		}
+	}
+	if a := r.Array; a != nil {
+		add("array", a.Spec())
+	}
+	list = append(list, afters(r.After)...)
+	var tags []string
+	for _, key := range slices.Sorted(maps.Keys(l.Tags)) {
+		tags = append(tags, key+"="+l.Tags[key])
+	}
+	add("tags", strings.Join(tags, ","))
+	if r.WarnSignal != 0 {
+		add("signal", SignalName(r.WarnSignal)+"@"+r.WarnBefore.String())
+	}
+	return list
+}
+
+// Asked lists what a change asks for. What it takes away is "none".
+func (c *Change) Asked() (list []Ask) {
+	v := reflect.ValueOf(c).Elem()
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		name := f.Tag.Get("name")
+		if name == "" || v.Field(i).IsNil() {
+			continue
+		}
+		value := v.Field(i).Elem()
+		ask := Ask{name, "none"}
+		if f.Name == "GPUMilli" || f.Name == "Priority" || f.Name == "Preemptible" || !value.IsZero() {
+			ask.Value = spellAsk(f, value.Interface())
+		}
+		list = append(list, ask)
+	}
+	switch {
+	case c.After == nil:
+	case len(*c.After) == 0:
+		list = append(list, Ask{string(AfterStart), "none"})
+	default:
+		list = append(list, afters(*c.After)...)
+	}
+	return list
+}
+
+// afters lists what a job waits for, by kind.
+func afters(after []Dependency) (list []Ask) {
+	for _, kind := range dependencyKinds {
+		var ids []string
+		for _, d := range after {
+			if d.Kind == kind {
+				ids = append(ids, d.Job.String())
+			}
+		}
+		if ids != nil {
+			list = append(list, Ask{string(kind), strings.Join(ids, ",")})
+		}
+	}
+	return list
+}
+
+// asksIn appends those fields that are options.
+func asksIn(list []Ask, v reflect.Value) []Ask {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		name := f.Tag.Get("name")
+		always := f.Name == "GPUMilli" || f.Name == "Priority"
+		if name == "" || v.Field(i).IsZero() && !always {
+			continue
+		}
+		list = append(list, Ask{name, spellAsk(f, v.Field(i).Interface())})
+	}
+	return list
+}
+
+// spellAsk is a value as people write it.
+func spellAsk(f reflect.StructField, v any) string {
+	switch v := v.(type) {
+	case int64:
+		return Size(v).String()
+	case Priority:
+		text, _ := v.MarshalText() // with class and number
+		return string(text)
+	case []int:
+		return FormatGPUList(v)
+	case time.Time:
+		return v.UTC().Format(time.RFC3339)
+	case int:
+		switch f.Tag.Get("type") {
+		case "gpus":
+			return GPUs(v).String()
+		case "percent":
+			return strconv.Itoa(v) + "%"
+		}
+	}
+	return fmt.Sprint(v)
+}
+
+// Update says what somebody changed of what a job asks or is called.
+type Update struct {
+	By    string
+	Edits []Edit
+}
+
+// After is an update after an earlier one; either may be nil.
+func (u *Update) After(earlier *Update) *Update {
+	if u == nil || earlier == nil {
+		return cmp.Or(u, earlier)
+	}
+	return &Update{By: u.By, Edits: slices.Concat(earlier.Edits, u.Edits)}
+}
+
+// Edit is one thing that is asked otherwise now. An empty value is none.
+type Edit struct{ Name, Before, Now string }
+
+// Edits are the differences between what was asked before and what is asked now.
+func Edits(before, now []Ask) (list []Edit) {
+	find := func(in []Ask, name string) string {
+		if i := slices.IndexFunc(in, func(w Ask) bool { return w.Name == name }); i >= 0 {
+			return in[i].Value
+		}
+		return ""
+	}
+	for _, w := range now {
+		if was := find(before, w.Name); was != w.Value {
+			list = append(list, Edit{w.Name, was, w.Value})
+		}
+	}
+	for _, w := range before {
+		if find(now, w.Name) == "" {
+			list = append(list, Edit{w.Name, w.Value, ""})
+		}
+	}
+	return list
+}
