@@ -113,7 +113,7 @@ func TestDoctorReport(t *testing.T) {
 				t.Errorf("%s: %q is in it:\n%s", who(user), word, text)
 			}
 		}
-		if told := strings.Contains(text, "gpuschedd is ready"); told != (user == "") {
+		if told := strings.Contains(text, " gpuschedd["); told != (user == "") {
 			t.Errorf("%s: the log is in it: %v", who(user), told)
 		}
 	}

@@ -18,14 +18,14 @@ func scrape(t *testing.T, request, host string) string {
 // one anything of a job, and are held by units that can do nothing else.
 func TestMetrics(t *testing.T) {
 	begin(t)
-	wait(t, submit(t, "alice", "--name hush-name -g 1 -- true"))
+	wait(t, submit(t, "alice", "--name quiet-name -g 1 -- true"))
 	page := sh(t, "bob", "gpusched metrics")
 	for _, line := range []string{"gpusched_up 1", `gpusched_gpu_info{gpu="0",`, `gpusched_health{part="state",state="healthy"} 1`, "# EOF"} {
 		if !strings.Contains(page, "\n"+line) {
 			t.Errorf("the page lacks %q:\n%s", line, page)
 		}
 	}
-	if strings.Contains(page, "hush-name") || strings.Contains(page, "alice") {
+	if strings.Contains(page, "quiet-name") || strings.Contains(page, "alice") {
 		t.Errorf("the page tells about a job:\n%s", page)
 	}
 	const units = "gpusched-metrics.socket gpusched-textfile.timer gpusched-job-mapping.service"
