@@ -23,8 +23,9 @@ dl{display:flex;flex-wrap:wrap;gap:1rem 2rem;margin:1.25rem 0}
 dt{color:var(--dim);font-size:.85rem}dd{margin:0;font-size:1.3rem}
 .wide{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem;width:100%}
 th,td{padding:.3rem .6rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}
-th:first-child,td:first-child,.key{text-align:left}td.key{white-space:normal;overflow-wrap:anywhere;max-width:22rem}
-svg{width:100%;height:auto;display:block}
+th:first-child,td:first-child,.key{text-align:left}
+td.key{white-space:normal;overflow-wrap:anywhere;min-width:6.5rem;max-width:22rem}
+section{overflow-x:auto}table{margin-top:.75rem}svg{min-width:34rem;width:100%;height:auto;display:block}
 svg text{fill:var(--ink);font:12px system-ui,sans-serif}
 .bar{fill:var(--bar)}.axis{stroke:var(--line)}`
 
