@@ -174,7 +174,7 @@ func TestExpectedEnd(t *testing.T) {
 // TestUnknownEnd: of a job like which none has ended only the limit is known.
 func TestUnknownEnd(t *testing.T) {
 	core := New(Policy{}, "boot1", job.Restored{NextID: 2})
-	for limit, want := range map[time.Duration]time.Time{0: {}, time.Hour / 2: noon.Add(time.Hour / 2)} {
+	for limit, want := range map[time.Duration]time.Time{0: {}, time.Hour / 2: noon.Add(time.Hour / 2), 50 * time.Hour: noon.Add(50 * time.Hour)} {
 		r := job.Request{GPUMilli: 1000, TimeLimit: job.Span(limit)}
 		l := &trackedJob{job: job.Job{State: job.Running, Request: r, Attempt: &job.Attempt{PlacedAt: noon}}, account: &sched.Account{UID: 1001}}
 		if got := core.endsAt(l, noon); !got.Equal(want) {

@@ -239,12 +239,19 @@ func dependencyReasons(list []job.Dependency) []job.Reason {
 	return why
 }
 
-// endsAt is when a running job is expected to end; zero where nothing like it has ended and it has no limit.
+// endsAt is when a running job is expected to end. Where nothing like it has ended nothing is expected
+// but that it keeps to its limit; without one the time is zero.
 func (c *Core) endsAt(l *trackedJob, now time.Time) time.Time {
-	if l.job.State != job.Running || l.job.IsSuspended() || l.job.Request.TimeLimit == 0 && !c.estimate(l).Known {
+	limit := l.job.Request.TimeLimit.Duration()
+	switch {
+	case l.job.State != job.Running || l.job.IsSuspended():
+		return time.Time{}
+	case c.estimate(l).Known:
+		return c.expectedEnd(l, now)
+	case limit == 0:
 		return time.Time{}
 	}
-	return c.expectedEnd(l, now)
+	return now.Add(max(0, limit-ranFor(&l.job, now)))
 }
 
 // OutOfService are the GPUs that a fault keeps from jobs: the index of each, by
