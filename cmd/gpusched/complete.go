@@ -55,8 +55,10 @@ func complete(ctx context.Context, a *app, args []string) error {
 	if len(words) == 1 && words[0] == "help" {
 		list = append(list, topicWords()...)
 	}
+	said := map[string]bool{}
 	for _, c := range list {
-		if strings.HasPrefix(c.word, current) {
+		if strings.HasPrefix(c.word, current) && !said[c.word] {
+			said[c.word] = true
 			a.out.Printf("%s\t%s\n", term.Clean(c.word), term.Clean(c.about))
 		}
 	}

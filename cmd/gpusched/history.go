@@ -19,7 +19,7 @@ type historyCmd struct {
 	State    []string `name:"state" short:"s" placeholder:"STATE" help:"Only jobs that ended in this state: completed, failed, cancelled, timed-out, out-of-memory, gpu-out-of-memory or lost. May be repeated."`
 	Name     string   `name:"name" placeholder:"NAME" help:"Only jobs of this name."`
 	Tag      string   `name:"tag" placeholder:"KEY[=VALUE]" help:"Only jobs with this tag, or with any value of it."`
-	Last     int      `name:"last" short:"n" placeholder:"COUNT" help:"Only the last so many; 0 is all. Default: all, but 25 in a table of no certain time or jobs."`
+	Last     *int     `name:"last" short:"n" placeholder:"COUNT" help:"Only the last so many; 0 is all. Default: 25 in a table without --since, --until or ids, else all."`
 	Attempts bool     `name:"attempts" help:"A line for each attempt of a job, not only for the last."`
 	Wide     bool     `name:"wide" short:"w" help:"The same as -o wide."`
 	outputFlags
@@ -45,8 +45,11 @@ func (c *historyCmd) Run(ctx context.Context, a *app) error {
 		c.Output = "wide"
 	}
 	table := c.form() == "table" || c.form() == "wide"
-	last := c.Last
-	if last == 0 && table && !c.choosesTime() {
+	last := 0
+	switch {
+	case c.Last != nil:
+		last = *c.Last
+	case table && !c.choosesTime():
 		last = fewPast
 	}
 	if last == 0 && !table && a.as.Table == nil {
@@ -83,8 +86,8 @@ func (c *historyCmd) query(ctx context.Context, a *app) (q api.HistoryQuery, err
 			q.States = append(q.States, job.State(word))
 		}
 	}
-	if c.Last < 0 {
-		return q, usagef("%d is not a number of jobs: use 0 for all of them (--last)", c.Last)
+	if c.Last != nil && *c.Last < 0 {
+		return q, usagef("%d is not a number of jobs: use 0 for all of them (--last)", *c.Last)
 	}
 	if c.Mine {
 		q.UID = &a.uid

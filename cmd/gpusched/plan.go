@@ -92,7 +92,7 @@ func (a *app) writePlanNotes(p *api.PlanReply, j api.Job, more int) {
 	}
 	switch late := p.Waiting - p.Planned; {
 	case p.Closed:
-		a.out.Printf("no job starts until an administrator lets them: %s waiting\n", count(p.Waiting, "job"))
+		a.out.Printf("no new job starts until an administrator lets them: %s waiting\n", count(p.Waiting, "job"))
 	case late > 0:
 		a.out.Printf("%s not drawn: %s, on no GPU, or nobody can say when\n", amount(late), later(late))
 	}

@@ -75,7 +75,7 @@ func shareSentence(u api.UsageReply) string {
 	used, due := *u.UsedPercent, *u.EntitledPercent
 	switch {
 	case due > 99.5:
-		return text + ": nobody else has any."
+		return text + ": nobody else has jobs now."
 	case used > due*1.1:
 		return text + fmt.Sprintf("; a fair share is %.0f%%.\nJobs of users below their share go first.", due)
 	case used < due*0.9:

@@ -100,7 +100,7 @@ func (a *app) writeQueue(j api.Job, q *api.Queue) (lines int) {
 		say("  and %s more", strconv.Itoa(q.Omitted))
 	}
 	if len(q.Sooner) > 0 {
-		say("job %s would start sooner:", name)
+		say("job %s would start sooner with one of these:", name)
 	}
 	return lines + a.writeSooner(name, q.Sooner[:min(len(q.Sooner), maxSooner)])
 }

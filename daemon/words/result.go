@@ -134,11 +134,11 @@ var fatal = []syscall.Signal{syscall.SIGKILL, syscall.SIGSEGV, syscall.SIGABRT, 
 func shellWords(code int) string {
 	switch {
 	case code == 126:
-		return "a shell's word for: a command cannot be executed"
+		return "in a shell: a command cannot be executed"
 	case code == 127:
-		return "a shell's word for: a command was not found"
+		return "in a shell: a command was not found"
 	case slices.Contains(fatal, syscall.Signal(code-128)):
-		return "a shell's word for: " + job.SignalName(code-128) + " ended a command"
+		return "in a shell: " + job.SignalName(code-128) + " ended a command"
 	}
 	return ""
 }

@@ -294,7 +294,7 @@ func (m *Model) ownLine() string {
 	case first.ExpectedStart.After(m.now):
 		text += ", the next starts in about " + about(first.ExpectedStart.Sub(m.now))
 	case first.StartUnknown:
-		text += ", the next at an unknown time"
+		text += ", when the next starts is unknown"
 	}
 	return text
 }

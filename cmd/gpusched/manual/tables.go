@@ -20,7 +20,7 @@ var exitStatuses = []Entry{
 	{"8", "Refused by the site's rules."},
 	{"9", "health, doctor: something works, but not as it should."},
 	{"124", "run, wait, submit --wait: the job reached its time limit."},
-	{"125", "run, wait, submit --wait: the job never started, or gpusched itself failed."},
+	{"125", "run, wait, submit --wait: the job did not start, for another reason than 126 or 127, or gpusched itself failed."},
 	{"126", "run, wait, submit --wait: the job's command could not be executed (no x-bit, a directory, not a program), or it was a shell that says so of a command."},
 	{"127", "run, wait, submit --wait: the job's command, or the interpreter in its first line, was not there, or it was a shell that says so of a command."},
 	{"128+N", "run, wait, submit --wait: signal N ended the job; 137 also if it ran out of memory. 130: Ctrl-C ended gpusched, and the job went on."},

@@ -242,7 +242,7 @@ def events(follow=False, **options):
     """What has changed, an event at a time; follow=True goes on with what comes, for ever.
 
     since=number goes on after that event. One of the kind "gap" says that earlier ones are
-    not kept any more: list the jobs anew.
+    no longer kept: list the jobs again.
     """
     words = ["events", "--output=jsonl", *_words(dict(options, follow=follow or None))]
     try:
