@@ -182,7 +182,8 @@ func (c *committer) tryNumber(ctx context.Context) {
 }
 
 // gather puts the records of all batches together. Of several for one job the
-// last counts; the payload comes with the first.
+// last counts; the payload comes with the first. What somebody changed stays a record of
+// its own, as the log tells it besides what became of the job.
 func gather(batches []batch) []job.Record {
 	var records []job.Record
 	at := map[job.ID]int{}
@@ -193,13 +194,12 @@ func gather(batches []batch) []job.Record {
 				continue
 			}
 			i, known := at[r.Job.ID]
-			if !known || attemptOf(records[i].Job) != attemptOf(r.Job) {
+			if !known || attemptOf(records[i].Job) != attemptOf(r.Job) || r.Updated != nil || records[i].Updated != nil {
 				at[r.Job.ID] = len(records)
 				records = append(records, r)
 				continue
 			}
 			records[i].Job, records[i].Quiet = r.Job, records[i].Quiet && r.Quiet
-			records[i].Updated = r.Updated.After(records[i].Updated)
 		}
 	}
 	return records

@@ -61,27 +61,37 @@ func jobLine(r job.Record) (what string, fields []any) {
 	switch {
 	case r.Payload != nil: // it is new
 		for _, a := range job.Asked(&r.Job.Label, &r.Job.Request) {
-			fields = append(fields, a.Name, a.Value)
+			fields = append(fields, a.Name, brief(a.Value))
 		}
 	case r.Updated != nil:
 		what = "job updated"
 		fields = append(fields, "by", r.Updated.By)
 		for _, e := range r.Updated.Edits {
-			fields = append(fields, e.Name, orNone(e.Now), e.Name+"-before", orNone(e.Before))
+			fields = append(fields, e.Name, brief(e.Now), e.Name+"-before", brief(e.Before))
 		}
 	}
 	return what, fields
 }
 
-func orNone(value string) string { return cmp.Or(value, "none") }
+// mostLogged bounds a value in an entry: a user can have the same job changed many times a
+// second, and has no more of the journal for it.
+const mostLogged = 200
+
+// brief is a value as an entry has it.
+func brief(value string) string {
+	if len(value) > mostLogged {
+		return strings.ToValidUTF8(value[:mostLogged], "") + "…"
+	}
+	return cmp.Or(value, "none")
+}
 
 // reportControl logs what somebody decided of a GPU, or of all jobs.
 func (d *Daemon) reportControl(g *job.GPUControl) {
 	what, fields := "gpu control changed", []any{"gpu_uuid", g.UUID, "paused", g.Paused}
 	if g.UUID == job.EveryGPU {
-		what, fields = "no job starts: drained", nil
+		what, fields = "no new job starts: drained", nil
 		if !g.Paused {
-			what = "jobs start again"
+			what = "jobs may start again"
 		}
 	} else if g.Drain {
 		fields = append(fields, "drain", true)

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,10 +52,14 @@ func TestWhatIsAskedIsLogged(t *testing.T) {
 	j.Request.TimeLimit, j.Request.GPUMilli = 0, 0
 	j.Request.Retries, j.Request.After = 3, nil
 	changed := &job.Update{By: "bob", Edits: job.Edits(before, job.Asked(&j.Label, &j.Request))}
-	later := &job.Update{By: "root", Edits: []job.Edit{{Name: "name", Before: "train", Now: "n"}}}
-	if what, fields := jobLine(job.Record{Job: &j, Updated: later.After(changed)}); what != "job updated" || fmt.Sprint(fields) != "[job 7 state queued uid 1 user ada by root "+
-		"gpus 0 gpus-before 1.5 retries 3 retries-before none time none time-before 2h after none after-before 4 after-ok none after-ok-before 3,5 name n name-before train]" {
+	if what, fields := jobLine(job.Record{Job: &j, Updated: changed}); what != "job updated" || fmt.Sprint(fields) != "[job 7 state queued uid 1 user ada by bob "+
+		"gpus 0 gpus-before 1.5 retries 3 retries-before none time none time-before 2h after none after-before 4 after-ok none after-ok-before 3,5]" {
 		t.Errorf("%s %v", what, fields)
+	}
+	// A user can change a job many times a second.
+	long := &job.Update{By: "bob", Edits: []job.Edit{{Name: "comment", Before: strings.Repeat("ä", 500), Now: strings.Repeat("b", 1000)}}}
+	if _, fields := jobLine(job.Record{Job: &j, Updated: long}); len(fmt.Sprint(fields)) > 2*mostLogged+100 || !strings.Contains(fmt.Sprint(fields), "bbb… comment-before äää") {
+		t.Errorf("%d bytes: %v", len(fmt.Sprint(fields)), fields)
 	}
 	if what, fields := jobLine(job.Record{Job: &j}); what != "job queued" || len(fields) != 8 {
 		t.Errorf("what is neither new nor changed: %s %v", what, fields)

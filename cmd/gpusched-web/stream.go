@@ -86,11 +86,12 @@ type stream struct {
 
 // known are the sections that a page has which was made of a state, as far as that is still known.
 func (s *site) known(have string) map[string]template.HTML {
-	now, _ := s.watcher.latest()
-	if now.number == 0 || have != s.stateName(now) {
+	s.mu.Lock() // so that the sections are of that state
+	defer s.mu.Unlock()
+	if s.made == nil || have != s.stateName(s.of) {
 		return map[string]template.HTML{}
 	}
-	return maps.Clone(s.sections(now))
+	return maps.Clone(s.made)
 }
 
 // renew sends what has changed.

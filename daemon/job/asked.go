@@ -1,7 +1,6 @@
 package job
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -123,14 +122,6 @@ func spellAsk(f reflect.StructField, v any) string {
 type Update struct {
 	By    string
 	Edits []Edit
-}
-
-// After is an update after an earlier one; either may be nil.
-func (u *Update) After(earlier *Update) *Update {
-	if u == nil || earlier == nil {
-		return cmp.Or(u, earlier)
-	}
-	return &Update{By: u.By, Edits: slices.Concat(earlier.Edits, u.Edits)}
 }
 
 // Edit is one thing that is asked otherwise now. An empty value is none.

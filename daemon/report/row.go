@@ -129,7 +129,10 @@ func (w *Row) countJob(r *job.Run) {
 }
 
 // values is how many single times and jobs the row keeps.
-func (w *Row) values() int { return len(w.Waits) + len(w.Runs) + len(w.several) }
+func (w *Row) values() int { return len(w.Waits) + len(w.Runs) + mapEntry*len(w.several) }
+
+// mapEntry is what a job in a map takes, in single times.
+const mapEntry = 5
 
 // addUse counts one GPU of a run.
 func (w *Row) addUse(g *job.Allocation, r *job.Run, part, seconds, ran float64) {

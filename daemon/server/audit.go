@@ -57,11 +57,13 @@ func (s *Server) Audit(d AuditEvent) {
 	if n, err := strconv.ParseUint(d.Target.Name, 10, 63); err == nil && d.Target.Kind != "reservation" {
 		args = append(args, "GPUSCHED_"+strings.ToUpper(d.Target.Kind), n)
 	}
+	level := slog.LevelInfo
 	if d.Outcome == Refused {
-		s.lines.write(s.opt.Person(d.UID), slog.LevelWarn, "audit", args...)
-		return
+		if level = slog.LevelWarn; !s.lines.allow(s.opt.Person(d.UID)) {
+			return
+		}
 	}
-	entry := slog.NewRecord(time.Now(), slog.LevelInfo, "audit", 0)
+	entry := slog.NewRecord(time.Now(), level, "audit", 0)
 	entry.Add(args...)
 	_ = s.log.Handler().Handle(context.Background(), entry) // whatever the level of the log is
 }

@@ -37,11 +37,18 @@ func newLimitedLog(log *slog.Logger) *limitedLog {
 
 // write writes a line that the user caused, or counts it.
 func (l *limitedLog) write(uid int, level slog.Level, msg string, args ...any) {
+	if l.allow(uid) {
+		l.log.Log(context.Background(), level, msg, args...)
+	}
+}
+
+// allow reports whether a line that the user caused may be written, and else counts it.
+func (l *limitedLog) allow(uid int) bool {
 	if l.byUser.take(uid, l.perUser, 0) > 0 || l.inAll.take(nobody, l.total, 0) > 0 {
 		l.skip(uid)
-		return
+		return false
 	}
-	l.log.Log(context.Background(), level, msg, args...)
+	return true
 }
 
 func (l *limitedLog) skip(uid int) {

@@ -29,7 +29,7 @@ func (s *Server) serve(rt route, w http.ResponseWriter, hr *http.Request) {
 	reply, err := s.answer(rt, r)
 	s.audit(rt, r, reply, err)
 	s.answers.count(&rt, hr, err)
-	s.log.Debug("request answered", "uid", r.who.UID, "action", rt.action, "path", hr.URL.Path, "failed", err != nil,
+	s.log.Debug("request answered", "uid", r.who.UID, "action", rt.action, "failed", err != nil,
 		"took", time.Since(began))
 	if err != nil {
 		s.refuse(w, hr, r.who.UID, err)

@@ -6,6 +6,7 @@ if [ "$1" -eq 0 ]; then
 	elif [ -x /usr/bin/systemctl ]; then
 		/usr/bin/systemctl --no-reload disable --now $units || :
 	fi
+	/usr/bin/systemctl stop gpusched-textfile.service 2>/dev/null || :
 	# node_exporter would go on telling the last figures. The unit, which is still
 	# there, knows where a drop-in of the site has them put.
 	dir=$(/usr/bin/systemctl show -P Environment gpusched-textfile.service 2>/dev/null | tr ' ' '\n' | sed -n 's/^TEXTFILE_DIR=//p')

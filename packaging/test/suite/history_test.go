@@ -38,7 +38,7 @@ func TestHistory(t *testing.T) {
 	if fmt.Sprint(ends) != fmt.Sprint(want) || seconds < 2*1.5+0.5*1.5 || seconds > 60*float64(the.slow) {
 		t.Errorf("bob sees %v of %g s, want %v", ends, seconds, want)
 	}
-	if mine := thePast(t, "bob", "--mine --since "+since); len(mine) != 2 {
+	if mine := thePast(t, "bob", "--mine --tag suite=history --since "+since); len(mine) != 2 {
 		t.Errorf("bob's own are %+v", mine)
 	}
 	report := func(user, options string) string {
