@@ -49,6 +49,10 @@ func (d *Daemon) report(r job.Record) {
 	}
 	what, fields := jobLine(r)
 	d.log.Info(what, fields...)
+	// What a change of a waiting job led to at once is news of its own.
+	if r.Updated != nil && r.Job.State != job.Queued && r.Job.State != job.Running {
+		d.log.Info("job "+string(r.Job.State), jobFields(r.Job)...)
+	}
 	if r.Job.State.Terminal() {
 		d.forget.count()
 	}

@@ -71,7 +71,7 @@ func routes() []route {
 		{"GET", "/v1/status", "status", anyone, redacted, nil, (*Server).status},
 		{"GET", "/v1/health", "health", anyone, ownerOnly, nil, (*Server).health},
 		{"GET", "/v1/metrics", "metrics", anyone, ownerOnly, []string{"format"}, (*Server).metrics},
-		{"GET", "/v1/log-level", "show-log-level", anyone, ownerOnly, nil, (*Server).logLevel},
+		{"GET", "/v1/log-level", "show-level", anyone, ownerOnly, nil, (*Server).logLevel},
 		{"POST", "/v1/log-level", "log-level", adminOnly, ownerOnly, nil, (*Server).setLogLevel},
 		{"GET", "/v1/version", "version", anyone, ownerOnly, nil, (*Server).version},
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
@@ -96,7 +97,10 @@ func moment(dst *time.Time, value string) bool {
 	return text(&s, value) && dst.UnmarshalText([]byte(s)) == nil
 }
 
-func span(dst *job.Span, value string) bool { return dst.UnmarshalJSON([]byte(value)) == nil }
+// span reads a duration; its own reading takes what is no number of JSON, such as 00.
+func span(dst *job.Span, value string) bool {
+	return json.Valid([]byte(value)) && dst.UnmarshalJSON([]byte(value)) == nil
+}
 
 func priority(dst *job.Priority, value string) bool {
 	var s string
