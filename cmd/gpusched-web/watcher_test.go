@@ -122,8 +122,8 @@ func TestAskedWhenSomethingChanges(t *testing.T) {
 	f := &fake{told: make(chan struct{})}
 	watch(t, f, func(t *testing.T, w *watcher) {
 		leave := w.follow()
-		time.Sleep(3 * time.Second) // and again once it is told what changes
-		if n, _ := f.asked(); n != 2 {
+		time.Sleep(3 * time.Second) // and again where it is told only then what changes
+		if n, _ := f.asked(); n < 1 || n > 2 {
 			t.Errorf("asked %d times at the beginning", n)
 		}
 		time.Sleep(5 * time.Minute)
