@@ -118,11 +118,25 @@ func (w *World) nobodyShort(n *job.Job) string {
 		return "nobody is short"
 	}
 	for _, ref := range n.Attempt.GPUs {
-		if u.bytes[useKey{key, ref.UUID}] > ref.Budget() && ref.Budget() > 0 && w.shortOf(ref.UUID, n.StopFor) {
+		used := u.bytes[useKey{key, ref.UUID}] + w.strayBytes(ref.UUID, n.Owner.UID)
+		if used > ref.Budget() && ref.Budget() > 0 && w.shortOf(ref.UUID, n.StopFor) {
 			return ""
 		}
 	}
 	return "it is within its budget where job " + n.StopFor.String() + " is short of its own"
+}
+
+// strayBytes is what a user's processes of no unit use of a GPU: they may count for a job of
+// that user which is there, as one that has left its unit would.
+func (w *World) strayBytes(uuid string, uid int) (bytes int64) {
+	if d := w.toldOf(uuid); d != nil {
+		for _, p := range d.Processes {
+			if w.runOf(p) == nil && p.UID == uid && p.Kind != gpu.KindGraphics {
+				bytes += max(0, p.UsedBytes)
+			}
+		}
+	}
+	return bytes
 }
 
 // shortOf reports whether a job lacks something of what it was promised of a GPU, and

@@ -173,7 +173,7 @@ func TestLogLevel(t *testing.T) {
 	if got := sh(t, "", "gpusched daemon log-level debug; gpusched list >/dev/null"); got != "debug until the daemon restarts (the settings say info)" {
 		t.Error(got)
 	}
-	if got := entries("PRIORITY=7 GPUSCHED_ACTION=list GPUSCHED_UID=0"); !strings.HasPrefix(got, "request answered uid=0 action=list path=/v1/jobs ") {
+	if got := entries("PRIORITY=7 GPUSCHED_ACTION=list GPUSCHED_UID=0"); !strings.HasPrefix(got, "request answered uid=0 action=list failed=false ") {
 		t.Errorf("a request is logged as %q", got)
 	}
 	if text, _ := health(t); !strings.Contains(text, "its level is debug until a restart") {

@@ -54,9 +54,9 @@ func TestIsolate(t *testing.T) {
 		queued := submit(t, "bob", "--gpu-ids 0 -- true")
 		array := submit(t, "bob", "--gpu-ids 0 --array 0-2 -- true")
 		sh(t, "", "systemctl isolate "+to.target)
-		if got := try(t, "", "systemctl is-active gpusched").Stdout; got != to.daemon+"\n" {
-			t.Errorf("in %s the daemon is %s", to.target, got)
-		}
+		until(t, "the daemon is "+to.daemon+" in "+to.target, func() bool { // isolate does not wait for what stops
+			return try(t, "", "systemctl is-active gpusched").Stdout == to.daemon+"\n"
+		})
 		sh(t, "", "systemctl default")
 		until(t, "the daemon answers", func() bool { return try(t, "", "gpusched version").Code == 0 })
 		if j := show(t, "", runs); j.State != "running" || j.InvocationID != was.InvocationID {
