@@ -74,23 +74,24 @@ func aboutFamily(f *metrics.Family) string {
 
 // tour is gpusched(7).
 func (s Source) tour() string {
-	p := s.page("gpusched", 7, "a tour of gpusched, and recipes")
-	for _, t := range sections("tour") {
-		p.prose(t.Word, t.Text)
-	}
-	p.section("SEE ALSO")
-	p.WriteString(".BR gpusched (1),\n.BR gpusched\\-submit (1),\n.BR gpusched\\-policy (7)\n")
-	return p.String()
+	return s.prosePage("tour", "gpusched", "a tour of gpusched, and recipes",
+		".BR gpusched (1),\n.BR gpusched\\-submit (1),\n.BR gpusched\\-policy (7)\n")
 }
 
 // policy is gpusched-policy(7).
 func (s Source) policy() string {
-	p := s.page("gpusched-policy", 7, "which job goes next on the GPUs, and why")
-	for _, t := range sections("policy") {
+	return s.prosePage("policy", "gpusched-policy", "which job goes next on the GPUs, and why",
+		".BR gpusched (1),\n.BR gpusched\\-why (1),\n.BR gpusched.toml (5),\n.BR gpuschedd (8)\n")
+}
+
+// prosePage is a page of section 7: the sections of a text, and which pages to read besides.
+func (s Source) prosePage(file, name, about, also string) string {
+	p := s.page(name, 7, about)
+	for _, t := range sections(file) {
 		p.prose(t.Word, t.Text)
 	}
 	p.section("SEE ALSO")
-	p.WriteString(".BR gpusched (1),\n.BR gpusched\\-why (1),\n.BR gpusched.toml (5),\n.BR gpuschedd (8)\n")
+	p.WriteString(also)
 	return p.String()
 }
 
