@@ -24,10 +24,12 @@ TOOL := go tool -modfile=packaging/tools/go.mod
 STAGE := go run ./packaging/stage
 
 .DEFAULT_GOAL := build
-.PHONY: build stage package test unit race fuzz fuzz-seeds mutate simulate lint modules vulnerabilities package-check machine box newest vm bench bench-scale bench-queue demo pictures install install-user clean deps
+.PHONY: build stage package test unit race fuzz fuzz-seeds mutate simulate lint modules vulnerabilities package-check machine box newest vm bench bench-accept bench-scale bench-queue demo pictures install install-user clean deps
 
 build: ## the programs, into bin/
-	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/ ./cmd/gpusched ./cmd/gpuschedd ./cmd/gpusched-job ./cmd/gpusched-accounts ./cmd/gpusched-notify ./cmd/gpusched-top ./cmd/gpusched-mcp ./cmd/gpusched-web ./cmd/gpusched-metrics
+	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -tags quick -o bin/ ./cmd/gpusched
+	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/gpusched-all ./cmd/gpusched
+	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/ ./cmd/gpuschedd ./cmd/gpusched-job ./cmd/gpusched-accounts ./cmd/gpusched-notify ./cmd/gpusched-top ./cmd/gpusched-mcp ./cmd/gpusched-web ./cmd/gpusched-metrics
 	CGO_ENABLED=1 go build $(GOFLAGS_NVML) -o bin/ ./cmd/gpusched-nvml
 
 stage: build
@@ -99,10 +101,18 @@ newest: package ## what another systemd could change, in a box of Debian's SUITE
 vm: package ## the same in an emulated machine
 	go run ./packaging/test/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus emulated
 
-# BENCH are switches of contrib/bench, as -part terminal. ssh is there to compare with, in an image of its own.
-bench: package ## latency and throughput in a box, as Markdown
+# BENCH are switches of contrib/bench, as -part terminal. What is compared with is in an image of its own.
+bench: package ## gpusched beside systemd, task-spooler and Slurm in a box, as Markdown; fails where it fell behind
+	mkdir -p .out
 	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/gpusched-bench ./contrib/bench
-	go run ./packaging/test/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus -include openssh-server -copy bin/gpusched-bench:/usr/local/bin/gpusched-bench box -- gpusched-bench $(BENCH)
+	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/gpusched-bench-hello ./contrib/bench/hello
+	go run ./packaging/test/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus $(PEERS) -copy bin/gpusched-bench:/usr/local/bin/gpusched-bench -copy bin/gpusched-bench-hello:/usr/local/bin/gpusched-bench-hello -fetch /var/tmp/bench.toml:.out/bench.toml box -- gpusched-bench -record /var/tmp/bench.toml $(BENCH)
+	bin/gpusched-bench -compare .out/bench.toml
+
+PEERS := -include openssh-server -include task-spooler -include slurm-wlm -include iproute2
+
+bench-accept: ## the ratios of the last 'make bench' are what the next is compared with; WIDEN=1: those as well
+	bin/gpusched-bench -compare .out/bench.toml $(if $(WIDEN),-widen,-accept)
 
 bench-scale: package ## 1 000 jobs running at once and 100 000 queued, in a box
 	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/gpusched-bench ./contrib/bench

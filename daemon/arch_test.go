@@ -90,13 +90,14 @@ var rooms = map[string]room{
 	"units/terminal/hold":     {internal: []string{"units/contract", "units/terminal"}, external: []string{"github.com/creack/pty", "golang.org/x/sys/unix"}, banned: []string{"net"}, why: "it runs as the job's user and starts the commands of a terminal; every job's launcher carries it"},
 	"units/unittest":          {internal: []string{"units", "cgroup", "units/contract"}},
 	"cmd/gpusched/alias":      {internal: []string{"cmd/gpusched/slurm", "daemon/api", "daemon/job"}, banned: impure, why: "words to words, jobs to lines"},
-	"cmd/gpusched":            {internal: []string{"cmd/gpusched/alias", "cmd/gpusched/bugreport", "cmd/gpusched/chart", "cmd/gpusched/doctor", "cmd/gpusched/gantt", "cmd/gpusched/jobsfile", "cmd/gpusched/manual", "cmd/gpusched/oldconfig", "cmd/gpusched/slurm", "cmd/gpusched/term", "cmd/gpusched/trial", "cmd/progress", "daemon/api", "daemon/job", "daemon/report", "daemon/metrics", "daemon/words", "daemon/config", "daemon/directory", "daemon/directory/getent", "units/contract", "units/terminal"}, external: []string{"github.com/alecthomas/kong", "github.com/fsnotify/fsnotify", "github.com/pelletier/go-toml/v2", "golang.org/x/sys/unix", "golang.org/x/term"}},
+	"cmd/gpusched":            {internal: []string{"cmd/gpusched/alias", "cmd/gpusched/bugreport", "cmd/gpusched/chart", "cmd/gpusched/doctor", "cmd/gpusched/gantt", "cmd/gpusched/jobsfile", "cmd/gpusched/manual", "cmd/gpusched/oldconfig", "cmd/gpusched/slurm", "cmd/gpusched/slurmsite", "cmd/gpusched/term", "cmd/gpusched/trial", "cmd/progress", "daemon/api", "daemon/job", "daemon/report", "daemon/metrics", "daemon/words", "daemon/config", "daemon/directory", "daemon/directory/getent", "units/contract", "units/terminal"}, external: []string{"github.com/alecthomas/kong", "github.com/fsnotify/fsnotify", "github.com/pelletier/go-toml/v2", "golang.org/x/sys/unix", "golang.org/x/term"}},
 	"cmd/gpusched/chart":      {internal: []string{"cmd/gpusched/term"}, banned: impure, why: "figures to text: two pages draw with it"},
 	"cmd/gpusched/gantt":      {internal: []string{"cmd/gpusched/term", "daemon/api", "daemon/job"}, banned: []string{"os", "os/exec", "net", "net/http", "context"}, why: "a picture of a plan that others have asked for"},
 	"cmd/gpusched/term":       {internal: []string{"daemon/job"}, external: []string{"golang.org/x/term"}, banned: []string{"os/exec", "net", "context"}, why: "text, times and tables; of the daemon it knows how a sentence has its times"},
 	"cmd/gpusched/jobsfile":   {banned: impure, why: "a grammar: text to entries, without the file"},
 	"cmd/gpusched/oldconfig":  {internal: []string{"cmd/gpusched/slurm", "daemon/job"}, external: []string{"go.yaml.in/yaml/v3"}, banned: impure, why: "text to text: what a site had, without its files"},
 	"cmd/gpusched/slurm":      {banned: impure, why: "words to words: what a script says, without the script"},
+	"cmd/gpusched/slurmsite":  {internal: []string{"cgroup/cpuset", "daemon/config", "daemon/job"}, banned: impureButSync, why: "a machine and its settings to the text of files, without the files"},
 	"cmd/gpusched-job":        {internal: []string{"units/contract", "units/launch", "units/terminal/hold"}},
 	"cmd/gpusched-notify":     {internal: []string{"units/contract"}, external: []string{"golang.org/x/sys/unix"}, why: "it runs as a user and speaks to the world; of jobs it knows nothing"},
 	"cmd/gpusched-mcp":        {internal: []string{"daemon/api", "daemon/job", "units/contract"}, external: []string{"github.com/modelcontextprotocol/go-sdk", "github.com/google/jsonschema-go"}, banned: []string{"net"}, why: "it asks the socket, and has gpusched act; it decides nothing"},
@@ -307,6 +308,36 @@ func TestTheClientStartsFast(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// atStart are the packages of gpusched, as the package has it, that are not of the standard library.
+// A new one costs its tables at each start of a short command: measure before it gets a row here, or
+// leave it to the file that has no tag quick.
+var atStart = []string{
+	"cgroup/cpuset", "cmd/gpusched", "cmd/gpusched/gantt", "cmd/gpusched/term", "cmd/progress", "daemon/api", "daemon/job", "daemon/metrics",
+	"daemon/report", "daemon/words", "golang.org/x/sys/unix", "golang.org/x/term", "gpu", "units/contract", "units/terminal",
+}
+
+// slow are packages of the standard library that fill tables at each start, and what comes with them.
+var slow = []string{
+	"compress/flate", "crypto/tls", "crypto/x509", "go/doc", "html", "html/template", "log/slog", "mime", "net/http", "text/template",
+}
+
+// TestTheClientLinksLittle: a short command of gpusched pays for no package that it does not need.
+func TestTheClientLinksLittle(t *testing.T) {
+	var got []string
+	for _, p := range list(t, "-tags", "quick", "-deps", "./cmd/gpusched") {
+		name, ours := strings.CutPrefix(p.ImportPath, module)
+		if ours || strings.Contains(strings.Split(name, "/")[0], ".") {
+			got = append(got, name)
+		}
+		if slices.Contains(slow, p.ImportPath) {
+			t.Errorf("gpusched links %s, which takes time at each start", p.ImportPath)
+		}
+	}
+	if slices.Sort(got); !slices.Equal(got, atStart) {
+		t.Errorf("gpusched links\n%q, not\n%q", got, atStart)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 // Submit queues a job and returns once it is on disk.
 func (d *Daemon) Submit(ctx context.Context, s job.Submission, dryRun bool) (job.Submitted, error) {
+	accepted := d.host.Now()
 	if err := s.Validate(); err != nil {
 		return job.Submitted{}, job.Refuse("usage/form", err)
 	}
@@ -34,7 +35,9 @@ func (d *Daemon) Submit(ctx context.Context, s job.Submission, dryRun bool) (job
 	if err := d.addEnds(ctx, &s); err != nil {
 		return job.Submitted{}, err
 	}
-	return d.queue(ctx, &s)
+	out, err := d.queue(ctx, &s)
+	d.mark(out.ID, stepAccepted, accepted)
+	return out, err
 }
 
 // queue has the core take a submission. A job that it would repeat, and that has
@@ -185,6 +188,15 @@ func (d *Daemon) Query(ctx context.Context, q job.Query) (job.View, error) {
 	return v, nil
 }
 
+// Names returns what the live jobs are called that are asked for, in the order of Query, as of
+// after everything acknowledged.
+func (d *Daemon) Names(ctx context.Context, q job.Query) (names []job.Name, err error) {
+	if err := d.ask(ctx, func(c *core.Core, now time.Time) { names = c.Names(q, now) }); err != nil {
+		return nil, err
+	}
+	return names, d.commit.settled(ctx)
+}
+
 // addStored completes a query by id with what only the store knows: jobs that
 // have ended, and earlier attempts.
 func (d *Daemon) addStored(ctx context.Context, v *job.View, q job.Query) error {
@@ -256,7 +268,9 @@ func (d *Daemon) await(ctx context.Context, id job.ID, over func(*job.Job) bool)
 		return v, err
 	}
 	switch {
-	case come.await(ctx.Done(), d.done):
+	case come.await(ctx.Done(), d.done) && come.news.State.Terminal(): // as it was written, and stays
+		return job.JobView{Job: *come.news}, nil
+	case come.open.Load():
 		return d.jobByID(ctx, id)
 	case ctx.Err() != nil:
 		return v, ctx.Err()

@@ -143,7 +143,11 @@ func (c *committer) finish(ctx context.Context, batches []batch) bool {
 	} else if news {
 		c.owed.last = last
 	}
+	c.d.markBatches(batches)
 	for _, r := range records {
+		if r.Payload != nil {
+			c.d.fresh.put(r.Job.ID, r.Payload)
+		}
 		c.d.report(r)
 	}
 	for _, b := range batches {

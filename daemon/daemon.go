@@ -78,6 +78,7 @@ type Daemon struct {
 	commit   *committer
 	replies  replies
 	waiters  waiters
+	fresh    payloads
 	events   *announcer
 	ahead    foretelling
 	courses  foretelling // whose forecasts tell what becomes of the GPUs, too
@@ -116,6 +117,7 @@ func New(o Options) (*Daemon, error) {
 		inbox: newInbox(o.Runtime), started: o.Runtime.Now(), workers: newGroup(o.Runtime), done: make(chan struct{}),
 		starts: semaphore{bell: o.Runtime.Wakeup(), free: max(o.StartsInFlight, 1)},
 	}
+	d.opt.Restored = job.Restored{} // which would keep every job that waited then in memory
 	d.ahead.turn = make(chan struct{}, 1)
 	d.courses.turn = d.ahead.turn
 	d.trials.turn = make(chan struct{}, 1)

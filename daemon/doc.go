@@ -14,6 +14,7 @@
 //	cmd/gpusched/manual       makes the manual pages of the command line
 //	cmd/gpusched/oldconfig    the settings of other schedulers as ours
 //	cmd/gpusched/slurm        the options of sbatch as ours
+//	cmd/gpusched/slurmsite    the files of a Slurm that is as this machine
 //	cmd/gpusched/term         what a terminal can show: text, times, tables
 //	cmd/gpusched/trial        what 'doctor --test' runs in a job on each GPU
 //	cmd/gpuschedd             the daemon: reads its flags, opens its socket and log
@@ -91,7 +92,9 @@
 //	packaging/test/mutate     changes one operator at a time: do the tests notice?
 //	packaging/test/golden     compares with the files of a test's testdata
 //	packaging/test/await      waits that have a limit
-//	contrib/bench             latency and throughput on a machine
+//	contrib/bench             gpusched beside systemd, task-spooler and Slurm on a machine
+//	contrib/bench/hello       a Go program that does nothing, to compare with
+//	contrib/bench/ratios      how sure a ratio is, and whether it fell behind
 //	contrib/pictures          what a terminal shows as SVG, for the README
 //
 // The rest of packaging is what the packages hold: unit files, manual pages,

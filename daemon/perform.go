@@ -62,6 +62,7 @@ func (d *Daemon) perform(ctx context.Context, a core.Action) {
 // start makes the unit of a job's attempt. Every way out is an event.
 func (d *Daemon) start(ctx context.Context, a core.Start) core.Event {
 	j := a.Job
+	d.mark(j.ID, stepBegun, d.host.Now())
 	failed := core.StartFailed{Job: j.ID, Attempt: j.Attempt.Number}
 	if !d.starts.enter(ctx) {
 		return failed
@@ -91,8 +92,10 @@ func (d *Daemon) start(ctx context.Context, a core.Start) core.Event {
 		failed.How = core.StartStale
 		return failed
 	}
-	st, err := d.opt.Units.Start(ctx, units.Name(int64(j.ID)), units.Properties(spec))
+	d.mark(j.ID, stepPrepared, d.host.Now())
+	st, err := d.opt.Units.Start(d.marked(ctx, j.ID), units.Name(int64(j.ID)), units.Properties(spec))
 	if err == nil {
+		d.mark(j.ID, stepStarted, d.host.Now())
 		d.starting.note(nil, d.host.Now())
 		return core.Started{Job: j.ID, Attempt: j.Attempt.Number, Unit: unitOf(st)}
 	}
@@ -209,6 +212,7 @@ func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
 		ev.Left = d.describeSurvivors(ctx, a.Job)
 	}
 	ev.OK = err == nil
+	d.mark(a.Job, stepGone, d.host.Now())
 	return ev
 }
 

@@ -54,6 +54,11 @@ func (d *Daemon) request(ctx context.Context, event func(core.Token) core.Event)
 	token, answer := d.replies.expect(d.host)
 	defer d.replies.forget(token)
 	d.post(event(token))
+	return d.answered(ctx, answer)
+}
+
+// answered waits for an answer of the core.
+func (d *Daemon) answered(ctx context.Context, answer *pendingReply) (core.Reply, error) {
 	late := d.host.Now().Add(unwrittenAfter)
 	for !answer.given.open.Load() {
 		switch now := d.host.Now(); {
@@ -94,21 +99,23 @@ type waiters struct {
 type waiter struct {
 	*latch
 	over func(*job.Job) bool
+	news *job.Job // with which it was over, once the latch is open
 }
 
 // join registers for the first news of a job with which it is over; leave must be
 // called.
-func (w *waiters) join(id job.ID, h Runtime, over func(*job.Job) bool) (come *latch, leave func()) {
-	one := &waiter{latch: newLatch(h), over: over}
+func (w *waiters) join(id job.ID, h Runtime, over func(*job.Job) bool) (one *waiter, leave func()) {
+	one = &waiter{latch: newLatch(h), over: over}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.of[id] = append(w.of[id], one)
-	return one.latch, func() { w.drop(id, func(o *waiter) bool { return o == one }) }
+	return one, func() { w.drop(id, func(o *waiter) bool { return o == one }) }
 }
 
 // news wakes those for whom it is over with a job as it is now.
 func (w *waiters) news(j *job.Job) {
 	for _, one := range w.drop(j.ID, func(o *waiter) bool { return o.over(j) }) {
+		one.news = j
 		one.release()
 	}
 }

@@ -179,6 +179,8 @@ type diskStore struct {
 	hang  atomic.Pointer[chan struct{}] // writes wait for this to be closed
 	bare  atomic.Bool                   // it has no payloads any more
 	short atomic.Int64                  // so many writes fail first
+
+	commits atomic.Int64 // how many there were
 }
 
 var errFull = errors.New("no space left on device")
@@ -196,6 +198,7 @@ func (s *diskStore) Commit(ctx context.Context, records []job.Record) error {
 	if s.torn.Load() {
 		return fmt.Errorf("commit: %w", job.ErrDamaged)
 	}
+	s.commits.Add(1)
 	return s.Store.Commit(ctx, records)
 }
 

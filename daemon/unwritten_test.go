@@ -40,7 +40,9 @@ func TestDiskFailsUnderARequest(t *testing.T) {
 func TestPayloadIsGone(t *testing.T) {
 	r := newRig(t, 1, nil)
 	r.store.bare.Store(true)
-	v := r.wait(r.submit(1, nil))
+	v := r.wait(r.submit(1, func(s *job.Submission) { // one that is not kept in memory until then
+		s.Payload.Env = []string{"A=" + strings.Repeat("a", 64<<10)}
+	}))
 	if v.State != job.Failed || v.Result == nil || v.Result.Launch != contract.StepSpec || v.Result.Detail.Text != job.ErrNoPayload.Error() {
 		t.Errorf("%s: %+v", v.State, v.Result)
 	}

@@ -1,3 +1,5 @@
+//go:build !quick
+
 package main
 
 import (
@@ -39,7 +41,7 @@ func runAs(ctx context.Context, a *app, name string, args []string) int {
 		}
 	}
 	if err == nil && len(call.Words) > 0 {
-		a.as = *call
+		a.as = manner{call.Submitted, call.Silent, call.NoGPU, call.Table}
 		return run(ctx, a, call.Words)
 	}
 	code := a.finish(err)
@@ -132,7 +134,7 @@ func (c *aliasesInstallCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	program, err := os.Executable()
+	program, err := ownPath()
 	if err != nil {
 		return err
 	}

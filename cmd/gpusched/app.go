@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
-	"github.com/gpusched/gpusched/cmd/gpusched/alias"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	busy "github.com/gpusched/gpusched/cmd/progress"
 	"github.com/gpusched/gpusched/daemon/api"
@@ -25,7 +25,8 @@ type app struct {
 	interactive bool          // there is a terminal to ask on
 	answer      func() string // what they say
 	client      *api.Client
-	own         bool // the user's own scheduler was asked for by name
+	listen      func() // from now on a signal ends the context, not the process
+	own         bool   // the user's own scheduler was asked for by name
 	// restoreLimits makes our resource limits the user's again, for the daemon
 	// to read.
 	restoreLimits func()
@@ -34,8 +35,17 @@ type app struct {
 	words         []string        // the command line, byte for byte
 	helped        bool            // help was asked for and has been given
 	noted         map[string]bool // what noteOnce has said
-	as            alias.Call      // what another tool's name asked
+	as            manner          // of the tool by whose name it was called
 	busy          *busy.Line      // about what takes long; nil: nothing, or nobody sees it
+}
+
+// manner is how another tool does what was asked; the zero value is how gpusched does.
+type manner struct {
+	submitted string // what is printed of a job that was queued, with %d for its number
+	silent    bool   // nothing is printed of it
+	noGPU     bool   // a job that names no GPU gets none
+	// table makes the lines for jobs.
+	table func(jobs []api.Job, now time.Time) []string
 }
 
 // exitStatus ends the program with a status about which everything has been

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,21 +23,22 @@ type cancelCmd struct {
 // Run ends the jobs, also those after one that could not be ended; the exit
 // status is then that of the first problem.
 func (c *cancelCmd) Run(ctx context.Context, a *app) error {
-	ids, waiting, err := c.targets(ctx, a)
+	ids, err := c.targets(ctx, a)
 	if err != nil {
 		return err
 	}
-	end := func(id string) (api.JobReply, error) {
-		return a.client.Cancel(ctx, id, api.CancelRequest{Signal: int(c.Signal)})
+	d := deed{
+		command: api.ManyRequest{Command: job.CommandCancel, Signal: c.Signal, Brief: c.isBrief()},
+		one: func(ctx context.Context, id string) (api.JobReply, error) {
+			return a.client.Cancel(ctx, id, api.CancelRequest{Signal: c.Signal})
+		},
 	}
-	jobs, first := a.actOn(ids[:waiting], together, end)
-	more, second := a.actOn(ids[waiting:], 1, end)
-	return errors.Join(a.showActed(c.outputFlags, append(jobs, more...), c.said), cmp.Or(first, second))
+	if c.Signal != 0 {
+		d.command.Command = job.CommandSignal
+	}
+	jobs, first := a.actOnMany(ctx, ids, d)
+	return errors.Join(a.showActed(c.outputFlags, jobs, c.said), first)
 }
-
-// together is how many waiting jobs are ended at once. Requests that come
-// together share one write to the disk.
-const together = 8
 
 // said is what happened to a job.
 func (c *cancelCmd) said(j api.Job) string {
@@ -53,40 +53,25 @@ func (c *cancelCmd) said(j api.Job) string {
 	return "is being ended"
 }
 
-// targets finds the jobs, and asks where whole queues are meant. The first so
-// many wait; of jobs that were named it is not known.
-func (c *cancelCmd) targets(ctx context.Context, a *app) (ids []string, waiting int, err error) {
+// targets finds the jobs, and asks where whole queues are meant.
+func (c *cancelCmd) targets(ctx context.Context, a *app) ([]string, error) {
 	whole, err := c.choose(c.IDs, "gpusched cancel 42, or gpusched cancel --mine")
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	if !whole {
-		ids, err = a.resolve(ctx, c.IDs)
+		ids, err := a.resolve(ctx, c.IDs)
 		if c.Signal == 0 {
 			tasksLastFirst(ids)
 		}
-		return ids, 0, err
+		return ids, err
 	}
-	verb, which, fits := "end", "waits or runs", func(j api.Job) bool { return j.Task == nil } // an array ends with all its tasks
 	if c.Signal != 0 {
-		verb, which, fits = "signal", "runs", func(j api.Job) bool { return j.State == job.Running }
+		fits := func(j api.Job) bool { return j.State == job.Running }
+		return c.jobs(ctx, a, kindOfJobs{"signal", "runs", job.CommandSignal, fits})
 	}
-	jobs, err := c.jobs(ctx, a, verb, which, fits)
-	for _, j := range jobs {
-		if liveRank(j) == 0 {
-			waiting++
-		}
-	}
-	return each(lastFirst(jobs), func(j api.Job) string { return j.ID.String() }), waiting, err
-}
-
-// lastFirst puts waiting jobs before running ones, last in the queue first, so
-// that none starts because another was ended.
-func lastFirst(jobs []api.Job) []api.Job {
-	list := slices.Clone(jobs)
-	slices.Reverse(list)
-	slices.SortStableFunc(list, func(x, y api.Job) int { return liveRank(x) - liveRank(y) })
-	return list
+	// An array ends with all its tasks.
+	return c.jobs(ctx, a, kindOfJobs{"end", "waits or runs", job.CommandCancel, func(j api.Job) bool { return j.Task == nil }})
 }
 
 // tasksLastFirst puts the last task of each run of neighbours first, so that
@@ -101,12 +86,4 @@ func tasksLastFirst(ids []string) {
 		slices.Reverse(ids[from:to])
 		from = to
 	}
-}
-
-// liveRank is 0 for a job that waits, 1 for one that has a unit.
-func liveRank(j api.Job) int {
-	if j.State == job.Queued {
-		return 0
-	}
-	return 1
 }

@@ -1,7 +1,10 @@
+//go:build !quick
+
 package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -207,4 +210,10 @@ func withPrefix(prefix string, list []candidate) []candidate {
 		list[i].word = prefix + list[i].word
 	}
 	return list
+}
+
+// reservationWord is a reservation for completion.
+func reservationWord(r api.Reservation) candidate {
+	gpus := job.FormatGPUList(each(r.GPUs, func(g api.Allocation) int { return g.Index }))
+	return candidate{number(r.ID), fmt.Sprintf("GPUs %s for %s", gpus, reservedFor(r))}
 }

@@ -1,3 +1,5 @@
+//go:build !quick
+
 package main
 
 import (
@@ -5,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -114,7 +115,7 @@ func (t *gpuTrial) submit(ctx context.Context, a *app) {
 	if len(t.Checks) > 0 {
 		return
 	}
-	self, err := os.Executable()
+	self, err := ownPath()
 	if err != nil {
 		t.untested(err.Error(), "call gpusched by its path")
 		return

@@ -39,6 +39,57 @@ func (a *app) actOn(ids []string, atOnce int, do func(id string) (api.JobReply, 
 	return jobs, first
 }
 
+// oneJob does something to one job.
+type oneJob func(ctx context.Context, id string) (api.JobReply, error)
+
+// deed is something that is done to jobs: to many in one request, or to one.
+type deed struct {
+	command api.ManyRequest
+	one     oneJob
+}
+
+// mostAtOnce is how many jobs one request is about at most.
+const mostAtOnce = 100_000
+
+// actOnMany does something to jobs as actOn does, but to many of them in one request. A daemon that does
+// not know that is asked for one after the other.
+func (a *app) actOnMany(ctx context.Context, ids []string, d deed) (jobs []api.Job, first error) {
+	one := func(id string) (api.JobReply, error) { return d.one(ctx, id) }
+	if len(ids) < 2 {
+		return a.actOn(ids, 1, one)
+	}
+	for some := range slices.Chunk(ids, mostAtOnce) {
+		d.command.Jobs = some
+		begun := false
+		err := a.client.Many(ctx, d.command, func(part api.ManyPart) {
+			begun, jobs = true, append(jobs, part.Jobs...)
+			for _, r := range part.Refused {
+				a.complain(r.Error.Error())
+				if first == nil {
+					first = exitStatus(r.Error.Code.ExitStatus())
+				}
+			}
+		})
+		if !begun && isUsage(err) {
+			more, failed := a.actOn(some, 1, one)
+			jobs, err = append(jobs, more...), nil
+			if first == nil {
+				first = failed
+			}
+		}
+		if err != nil {
+			return jobs, err
+		}
+	}
+	return jobs, first
+}
+
+// isUsage reports whether the daemon did not take a request, which an older one does not know.
+func isUsage(err error) bool {
+	var e *api.Error
+	return errors.As(err, &e) && e.Code == api.CodeUsage
+}
+
 // jobsFlags are the jobs that a command does something to.
 type jobsFlags struct {
 	outputFlags
@@ -47,13 +98,16 @@ type jobsFlags struct {
 }
 
 // act does it and says what became of each.
-func (c *jobsFlags) act(ctx context.Context, a *app, do func(ctx context.Context, id string) (api.JobReply, error),
-	said func(api.Job) string) error {
+func (c *jobsFlags) act(ctx context.Context, a *app, d deed, said func(api.Job) string) error {
 	ids, err := a.resolve(ctx, c.IDs)
 	if err != nil {
 		return err
 	}
-	jobs, first := a.actOn(ids, 1, func(id string) (api.JobReply, error) { return do(ctx, id) })
+	return c.actOnIDs(ctx, a, ids, d, said)
+}
+
+func (c *jobsFlags) actOnIDs(ctx context.Context, a *app, ids []string, d deed, said func(api.Job) string) error {
+	jobs, first := a.actOnMany(ctx, ids, d)
 	return errors.Join(a.showActed(c.outputFlags, jobs, said), first)
 }
 

@@ -1,3 +1,5 @@
+//go:build !quick
+
 package main
 
 import (
@@ -64,20 +66,12 @@ type grammar struct {
 	MCP     mcpCmd     `cmd:"" name:"mcp" group:"machine" usage:"[--write]" help:"Let an agent (MCP) look at the queue; --write lets it act for you."`
 	Doctor  doctorCmd  `cmd:"" group:"machine" usage:"[--test | --report [FILE]] [options]" help:"Check the installation from your side, also by a job on each GPU."`
 	Config  configCmd  `cmd:"" group:"machine" usage:"check|show|schema|sample" help:"Check and show the settings."`
+	Export  exportCmd  `cmd:"" group:"machine" usage:"slurm" help:"Write this machine's settings for another scheduler."`
 	Aliases aliasesCmd `cmd:"" group:"machine" usage:"[list]|install|remove" help:"Other tools' names for commands, such as sbatch and squeue."`
 	Version versionCmd `cmd:"" group:"machine" usage:"[options]" help:"Show the versions of this program and of the scheduler."`
 
 	Resubmit resubmitCmd `cmd:"" group:"jobs" usage:"[options] ID..." help:"Queue jobs again that have ended, or failed tasks of an array."`
 	Estimate estimateCmd `cmd:"" group:"jobs" usage:"[options] MODEL" help:"Say how much GPU memory a model takes, and what to ask for."`
-}
-
-// withCommand puts in the command that is meant where none is named: status,
-// also before its options.
-func withCommand(args []string) []string {
-	if len(args) == 0 || strings.HasPrefix(args[0], "-") && !slices.Contains([]string{"-h", "--help", "--help-all"}, args[0]) {
-		return append([]string{"status"}, args...)
-	}
-	return args
 }
 
 // grammarFor returns the part of the grammar that a command line needs: that

@@ -1,3 +1,5 @@
+//go:build !quick
+
 package main
 
 import (
@@ -162,14 +164,10 @@ var healthColumns = []term.Column[job.Check]{
 	{Key: "next", Cell: func(c job.Check) string { return c.Next }},
 }
 
+// healthStyle is styleOf with what a user may not look at.
 func healthStyle(health job.Health) term.Style {
-	switch health {
-	case job.Healthy:
-		return term.Green
-	case job.Degraded:
-		return term.Yellow
-	case doctor.Unseen:
+	if health == doctor.Unseen {
 		return term.Plain
 	}
-	return term.Red
+	return styleOf(health)
 }

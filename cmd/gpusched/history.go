@@ -52,7 +52,7 @@ func (c *historyCmd) Run(ctx context.Context, a *app) error {
 	case table && !c.choosesTime():
 		last = fewPast
 	}
-	if last == 0 && !table && a.as.Table == nil {
+	if last == 0 && !table && a.as.table == nil {
 		return c.stream(ctx, a, q)
 	}
 	end := a.begin("reading what has ended")
@@ -62,9 +62,9 @@ func (c *historyCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	if a.as.Table != nil {
+	if a.as.table != nil {
 		jobs := each(rows, func(p api.PastJob) api.Job { return p.Job })
-		for _, line := range a.as.Table(jobs, a.out.Now) {
+		for _, line := range a.as.table(jobs, a.out.Now) {
 			a.out.Printf("%s\n", term.Clean(line))
 		}
 		return nil

@@ -13,7 +13,7 @@ import (
 type holdCmd struct{ manyFlags }
 
 func (c *holdCmd) Run(ctx context.Context, a *app) error {
-	return c.act(ctx, a, "hold", "waits and is not held", isWaiting, a.client.Hold, func(j api.Job) string {
+	return c.act(ctx, a, kindOfJobs{"hold", "waits and is not held", job.CommandHold, isWaiting}, a.client.Hold, func(j api.Job) string {
 		return fmt.Sprintf("is held until 'gpusched release %s'", nameOfJob(j))
 	})
 }
@@ -22,7 +22,7 @@ func (c *holdCmd) Run(ctx context.Context, a *app) error {
 type releaseCmd struct{ manyFlags }
 
 func (c *releaseCmd) Run(ctx context.Context, a *app) error {
-	return c.act(ctx, a, "release", "is held", isHeld, a.client.Release, func(j api.Job) string {
+	return c.act(ctx, a, kindOfJobs{"release", "is held", job.CommandRelease, isHeld}, a.client.Release, func(j api.Job) string {
 		return "released" + a.queuePosition(j)
 	})
 }
@@ -31,7 +31,7 @@ func (c *releaseCmd) Run(ctx context.Context, a *app) error {
 type suspendCmd struct{ manyFlags }
 
 func (c *suspendCmd) Run(ctx context.Context, a *app) error {
-	return c.act(ctx, a, "suspend", "runs and is not suspended", runs, a.client.Suspend, func(j api.Job) string {
+	return c.act(ctx, a, kindOfJobs{"suspend", "runs and is not suspended", job.CommandSuspend, runs}, a.client.Suspend, func(j api.Job) string {
 		text := fmt.Sprintf("is suspended, and keeps its GPUs, until 'gpusched resume %s'", nameOfJob(j))
 		if !j.SuspendedUntil.IsZero() {
 			text += ", or " + a.out.Clock(j.SuspendedUntil) + " at the latest"
@@ -44,7 +44,7 @@ func (c *suspendCmd) Run(ctx context.Context, a *app) error {
 type resumeCmd struct{ manyFlags }
 
 func (c *resumeCmd) Run(ctx context.Context, a *app) error {
-	return c.act(ctx, a, "resume", "is suspended", isSuspended, a.client.Resume, func(j api.Job) string {
+	return c.act(ctx, a, kindOfJobs{"resume", "is suspended", job.CommandResume, isSuspended}, a.client.Resume, func(j api.Job) string {
 		return "goes on" + a.limitLeft(j)
 	})
 }
@@ -62,7 +62,7 @@ func (a *app) limitLeft(j api.Job) string {
 type requeueCmd struct{ jobsFlags }
 
 func (c *requeueCmd) Run(ctx context.Context, a *app) error {
-	return c.act(ctx, a, a.client.Requeue, func(j api.Job) string {
+	return c.act(ctx, a, deed{api.ManyRequest{Command: job.CommandRequeue}, a.client.Requeue}, func(j api.Job) string {
 		if j.State == job.Queued {
 			return "is back in the queue" + waiting(a.out, j)
 		}

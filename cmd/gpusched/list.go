@@ -62,6 +62,13 @@ func (c *listCmd) showGPUs(ctx context.Context, a *app) error {
 }
 
 func (c *listCmd) show(ctx context.Context, a *app, q api.ListQuery) error {
+	if q.Names && a.as.table == nil {
+		lines, err := a.client.IDs(ctx, q)
+		if err == nil {
+			_, err = a.out.W.Write(lines)
+		}
+		return err
+	}
 	reply, err := a.client.List(ctx, q)
 	if err != nil {
 		return err
@@ -78,8 +85,8 @@ func (c *listCmd) show(ctx context.Context, a *app, q api.ListQuery) error {
 	if c.withParams(a) {
 		params = a.addParams(ctx, reply.Jobs)
 	}
-	if a.as.Table != nil {
-		for _, line := range a.as.Table(reply.Jobs, a.out.Now) {
+	if a.as.table != nil {
+		for _, line := range a.as.table(reply.Jobs, a.out.Now) {
 			a.out.Printf("%s\n", term.Clean(line))
 		}
 		return nil
@@ -197,7 +204,7 @@ func (c *listCmd) wantsEnded() bool {
 // cutEnded takes away the ended job that was asked for beyond those that are shown, and
 // reports whether there was one.
 func (c *listCmd) cutEnded(a *app, reply *api.ListReply) bool {
-	if !c.isTable() || c.Ended != nil || !c.Since.IsZero() || a.as.Table != nil {
+	if !c.isTable() || c.Ended != nil || !c.Since.IsZero() || a.as.table != nil {
 		return false
 	}
 	n := 0
@@ -235,7 +242,7 @@ func (c *listCmd) query(ctx context.Context, a *app) (api.ListQuery, error) {
 			q.Ended++ // the last says that there are more
 		}
 	}
-	q.Recent = c.isTable() && !c.All && !c.chooses() && len(c.IDs) == 0 && a.as.Table == nil
+	q.Recent = c.isTable() && !c.All && !c.chooses() && len(c.IDs) == 0 && a.as.table == nil
 	if len(c.IDs) == 0 {
 		return q, nil
 	}

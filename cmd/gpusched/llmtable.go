@@ -1,3 +1,5 @@
+//go:build !quick
+
 package main
 
 import (
@@ -15,12 +17,6 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// modelOptions ask for what a model needs, by its name.
-type modelOptions struct {
-	LLM       string `name:"llm" placeholder:"NAME" group:"needs" help:"Ask for the GPUs and the GPU memory that the table of models has for this one; auto takes the name from --llm in the command. -g and --gpu-mem win."`
-	LLMConfig string `name:"llm-config" placeholder:"FILE" group:"needs" help:"The table of models, TOML or JSON. Default: yours in ~/.config/gpusched and the site's in /etc/gpusched, models.toml or llm_config.json."`
-}
-
 // modelTable is a file of models. The JSON form is that of llm_config.json.
 type modelTable struct {
 	path string
@@ -35,11 +31,8 @@ type modelNeed struct {
 	mem   int64
 }
 
-// apply puts in what the model of the command needs, where the user says nothing else.
-func (o *modelOptions) apply(a *app, argv []string, r *job.Request) error {
-	if o.LLM == "" {
-		return nil
-	}
+// lookUp is apply for a model that is named.
+func (o *modelOptions) lookUp(a *app, argv []string, r *job.Request) error {
 	name := o.LLM
 	if name == "auto" {
 		if name = argumentOf(argv, "--llm"); name == "" {

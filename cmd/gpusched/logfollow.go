@@ -299,7 +299,7 @@ func (f *following) followOne(ctx context.Context, j api.Job, at api.Attempt) (s
 			close(over)
 		}
 	}()
-	if file := f.ownLog(j, at); file != nil {
+	if file := f.ownLog(ctx, j, at); file != nil {
 		return f.followLog(ctx, j, at, file, over)
 	}
 	return f.followAttempt(ctx, j, at, over)

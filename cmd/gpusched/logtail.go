@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -18,26 +19,41 @@ import (
 // maxTail is how much of a log is searched for the beginning of an attempt.
 const maxTail = 16 << 20
 
+// For so long after a job was placed its launcher may be about to make its log.
+const logDue = 3 * time.Second
+
 // ownLog opens the log of one's own job that runs, at the beginning of the attempt; nil
 // where the journal has to serve. Unlike the journal it has what a program prints before
 // the line ends, such as a progress bar.
-func (f *following) ownLog(j api.Job, at api.Attempt) *os.File {
+func (f *following) ownLog(ctx context.Context, j api.Job, at api.Attempt) *os.File {
 	if f.many || f.Times || j.UID != f.uid || j.Private == nil || j.Private.Log.Path == "" {
 		return nil
 	}
+	for {
+		file, err := f.openLog(j, at)
+		since := time.Since(at.PlacedAt)
+		if !errors.Is(err, os.ErrNotExist) || since < 0 || since > logDue || ctx.Err() != nil {
+			return file
+		}
+		pause(ctx, journalPoll)
+	}
+}
+
+// openLog is one try of ownLog. An attempt that is not in the log is like a log that is not there.
+func (f *following) openLog(j api.Job, at api.Attempt) (*os.File, error) {
 	path := j.Private.Log.Path
 	if rest, ofHome := strings.CutPrefix(path, "~"+j.User+"/"); ofHome {
 		path = filepath.Join("/", f.getenv("HOME"), rest)
 	}
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	if !seekAttempt(file, nameOfJob(j), at.Number, f.Lines) {
 		file.Close()
-		return nil
+		return nil, os.ErrNotExist
 	}
-	return file
+	return file, nil
 }
 
 // seekAttempt goes to where the attempt begins in a log, or so many lines before its end.

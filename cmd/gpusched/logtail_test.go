@@ -6,6 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // A log is followed from the attempt on, and not where lines of others come after.
@@ -37,6 +43,29 @@ func TestSeekAttempt(t *testing.T) {
 		}
 		file.Close()
 	}
+}
+
+// A log that its job's launcher is about to make is waited for; one that will not come is not.
+func TestOwnLogIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "log")
+		f := &following{logPrinter: &logPrinter{logsCmd: &logsCmd{}, app: &app{uid: 7}}}
+		j := api.Job{ID: 5, UID: 7, Private: &api.Private{Log: contract.Log{Path: path}}}
+		at := api.Attempt{Attempt: job.Attempt{Number: 1, PlacedAt: time.Now()}}
+		time.AfterFunc(time.Second, func() { _ = os.WriteFile(path, []byte("10%\r"), 0o600) })
+		file := f.ownLog(t.Context(), j, at)
+		if file == nil {
+			t.Fatal("a log that comes after a second is not read")
+		}
+		file.Close()
+		at.Number = 2
+		if begin := time.Now(); f.ownLog(t.Context(), j, at) != nil || time.Since(begin) > logDue {
+			t.Errorf("an attempt that is not in the log was waited for %s", time.Since(begin))
+		}
+		if begin := time.Now(); f.ownLog(t.Context(), j, at) != nil || time.Since(begin) > journalPoll {
+			t.Errorf("of a job that began before, it was waited for %s", time.Since(begin))
+		}
+	})
 }
 
 func TestNoticesOnly(t *testing.T) {

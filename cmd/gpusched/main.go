@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -21,10 +22,17 @@ var (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := runAs(ctx, hostApp(), filepath.Base(os.Args[0]), os.Args[1:])
-	stop()
-	os.Exit(code)
+	ctx, cancel := context.WithCancel(context.Background())
+	a := hostApp()
+	a.listen = sync.OnceFunc(func() {
+		c := make(chan os.Signal, 1)
+		signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+		go func() {
+			<-c
+			cancel()
+		}()
+	})
+	os.Exit(start(ctx, a, filepath.Base(os.Args[0]), os.Args[1:]))
 }
 
 // hostApp takes what a run needs from the process. It is the one place that
@@ -42,6 +50,7 @@ func hostApp() *app {
 			line, _ := bufio.NewReader(os.Stdin).ReadString('\n')
 			return strings.TrimSpace(line)
 		},
+		listen:        func() {},
 		client:        clientFor(os.Getenv, os.Getuid(), api.SocketPath, enabledSocket),
 		restoreLimits: restoreLimits,
 		journalDirs:   []string{"/var/log/journal", "/run/log/journal"},

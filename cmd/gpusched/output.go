@@ -62,6 +62,9 @@ func (o outputFlags) isTable() bool {
 	return slices.Contains([]string{"table", "wide", formColumns}, o.form())
 }
 
+// isBrief reports whether what became of a job is told by its name and result alone.
+func (o outputFlags) isBrief() bool { return o.form() == "table" || o.form() == "ids" }
+
 // report is what a command found, in every form that can be asked for.
 type report[T any] struct {
 	doc   any              // json

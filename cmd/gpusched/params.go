@@ -63,7 +63,7 @@ func unused(params []job.Param, argv [][]byte) (list []string) {
 // withParams reports whether a listing has the parameters of tasks.
 func (c *listCmd) withParams(a *app) bool {
 	switch form := c.form(); {
-	case a.as.Table != nil || form == "ids":
+	case a.as.table != nil || form == "ids":
 		return false
 	case c.columns() != nil:
 		return c.Params || slices.ContainsFunc(c.columns(), func(n string) bool { return strings.HasPrefix(n, "param_") })

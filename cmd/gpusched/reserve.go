@@ -3,14 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
-	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // reserveCmd is about reservations.
@@ -141,10 +139,4 @@ func (a *app) reservationColumns() []term.Column[api.Reservation] {
 func reservedFor(r api.Reservation) string {
 	parts := append(slices.Clone(r.Users), each(r.Groups, func(g string) string { return "group " + g })...)
 	return cmp.Or(strings.Join(parts, ", "), "nobody")
-}
-
-// reservationWord is a reservation for completion.
-func reservationWord(r api.Reservation) candidate {
-	gpus := job.FormatGPUList(each(r.GPUs, func(g api.Allocation) int { return g.Index }))
-	return candidate{number(r.ID), fmt.Sprintf("GPUs %s for %s", gpus, reservedFor(r))}
 }

@@ -1,3 +1,5 @@
+//go:build !quick
+
 package main
 
 import (
@@ -15,14 +17,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// run carries out one command line and returns the exit status.
+// run carries out one command line with the whole grammar, and returns the exit status.
 func run(ctx context.Context, a *app, args []string) (code int) {
-	defer a.err.W.Flush()
-	defer func() { // an error of any write before it, too
-		if err := a.out.W.Flush(); err != nil && code == 0 {
-			code = a.finish(fmt.Errorf("the output could not be written: %w", err))
-		}
-	}()
+	defer func() { code = a.flush(code) }()
 	args, err := a.cutOwn(args)
 	if err != nil {
 		return a.finish(err)
@@ -67,7 +64,7 @@ var hidden = map[string]func(context.Context, *app, []string) error{
 // newParser builds the parser over a grammar. done is called when help was
 // printed.
 func newParser(g any, out io.Writer, done func(int)) (*kong.Kong, error) {
-	k, err := kong.New(g, append(spellings,
+	k, err := kong.New(g, append(mappers(),
 		kong.Name("gpusched"),
 		kong.Description(aboutProgram),
 		kong.Exit(done),

@@ -1,3 +1,5 @@
+//go:build !quick
+
 package main
 
 import (
@@ -14,51 +16,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// withScript returns the submission with the options that stand in its script, and
-// the words that belong to it. The options of the command line win.
-func (c *submitCmd) withScript(a *app) (*submitCmd, *app, error) {
-	k, this, err := c.scripted(a)
-	if k == nil {
-		return c, a, err
-	}
-	whole := *k.Selected().Target.Addr().Interface().(*submitCmd)
-	whole.prefer(&c.jobOptions)
-	if c.Tasks != "" || len(c.Param) > 0 {
-		whole.Tasks, whole.Param = c.Tasks, c.Param
-	}
-	return &whole, this, nil
-}
-
-// withScript is the same for a job that somebody stays with.
-func (c *runCmd) withScript(a *app) (*runCmd, *app, error) {
-	k, this, err := c.scripted(a)
-	if k == nil {
-		return c, a, err
-	}
-	whole := *c
-	whole.jobOptions = *optionsOf(k)
-	whole.prefer(&c.jobOptions)
-	return &whole, this, nil
-}
-
-// scripted parses the command line with the options that stand in its script. It returns
-// nil where none do.
-func (c *jobOptions) scripted(a *app) (*kong.Context, *app, error) {
-	argv, err := c.argv(a)
-	if err != nil {
-		return nil, a, err
-	}
-	dir, err := a.workDir(c.Chdir)
-	if err != nil {
-		return nil, a, err
-	}
-	s, err := a.scriptOf(dir, argv[0])
-	if err == nil && s != nil && !c.Force {
-		err = s.runs(a)
-	}
-	if s == nil || err != nil || len(s.lines) == 0 && s.itself() {
-		return nil, a, err
-	}
+// withLines parses the command line with the options that stand in a script.
+func (c *jobOptions) withLines(a *app, s *scriptFile, argv []string) (newJob, *app, error) {
 	p, err := newParser(&struct {
 		Submit submitCmd `cmd:""`
 		Run    runCmd    `cmd:""`
@@ -80,7 +39,8 @@ func (c *jobOptions) scripted(a *app) (*kong.Context, *app, error) {
 	if err != nil {
 		return nil, a, s.wrong("", misused(err))
 	}
-	asks := &optionsOf(k).Request
+	whole := k.Selected().Target.Addr().Interface().(newJob)
+	asks := &whole.options().Request
 	if o.noGPU && asks.GPUMilli < 0 && len(asks.GPUIDs) == 0 {
 		asks.GPUMilli = 0
 		o.notes = append(o.notes, "its #SBATCH lines ask no GPU, so it gets none (-g 1 for one)")
@@ -88,31 +48,7 @@ func (c *jobOptions) scripted(a *app) (*kong.Context, *app, error) {
 	for _, text := range o.notes {
 		a.noteOnce(s.name + ": " + text)
 	}
-	return k, &this, nil
-}
-
-func (c *jobOptions) options() *jobOptions { return c }
-
-func optionsOf(k *kong.Context) *jobOptions {
-	return k.Selected().Target.Addr().Interface().(interface{ options() *jobOptions }).options()
-}
-
-// prefer puts in what the command line says instead of the script, where adding one
-// to the other would not do.
-func (c *jobOptions) prefer(typed *jobOptions) {
-	if len(typed.AfterStart)+len(typed.AfterOK)+len(typed.AfterFail)+len(typed.AfterAny) > 0 {
-		c.AfterStart, c.AfterOK = typed.AfterStart, typed.AfterOK
-		c.AfterFail, c.AfterAny = typed.AfterFail, typed.AfterAny
-	}
-	if len(typed.Tell) > 0 {
-		c.notifyOptions = typed.notifyOptions
-	}
-	switch mine, its := &c.Request, &typed.Request; {
-	case its.GPUMilli >= 0 && len(its.GPUIDs) == 0:
-		mine.GPUIDs = nil
-	case len(its.GPUIDs) > 0 && its.GPUMilli < 0:
-		mine.GPUMilli = -1
-	}
+	return whole, &this, nil
 }
 
 // scriptOptions is what a script says of its job.
@@ -203,12 +139,4 @@ func (s *scriptFile) wrong(place string, err error) error {
 		return refuse(api.CodeUsage, e.Hint, "%s%s: %s", s.name, place, e.Message)
 	}
 	return usagef("%s%s: %v", s.name, place, err)
-}
-
-// noteOnce says something once, however many jobs it is about.
-func (a *app) noteOnce(text string) {
-	if !a.noted[text] {
-		a.noted[text] = true
-		a.note("%s", text)
-	}
 }

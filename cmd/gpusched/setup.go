@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/gpusched/gpusched/daemon/api"
@@ -192,20 +190,43 @@ func (at surroundings) checkModules(a *app, names []string) error {
 	return nil
 }
 
-// condaShell finds the commands of conda that work in shells that are set up for it.
-var condaShell = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(^|[\s;&|(])(conda|mamba)\s+(activate|deactivate)\b`)
-})
+// condaShell finds the first command of conda that works in shells that are set up for it,
+// 'conda activate' and the like, and returns its program; "" is none.
+func condaShell(command string) string {
+	begins := func(r rune) bool { return strings.ContainsRune(" \t\n\f\r;&|(", r) }
+	blank := func(r rune) bool { return strings.ContainsRune(" \t\n\f\r", r) }
+	for at := 0; at < len(command); at++ {
+		if at > 0 && !begins(rune(command[at-1])) {
+			continue
+		}
+		for _, program := range []string{"conda", "mamba"} {
+			rest, ok := strings.CutPrefix(command[at:], program)
+			verb := strings.TrimLeftFunc(rest, blank)
+			if !ok || verb == rest {
+				continue
+			}
+			verb = verb[:len(verb)-len(strings.TrimLeftFunc(verb, wordRune))]
+			if verb == "activate" || verb == "deactivate" {
+				return program
+			}
+		}
+	}
+	return ""
+}
+
+func wordRune(r rune) bool {
+	return r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+}
 
 // withConda puts what makes 'conda activate' work in front of a set-up that has it:
 // the job's shell is none that 'conda init' has prepared.
 func (at surroundings) withConda(command string) string {
-	found := condaShell().FindStringSubmatch(command)
-	if found == nil {
+	program := condaShell(command)
+	if program == "" {
 		return command
 	}
 	for _, root := range at.condaRoots() {
-		if file := filepath.Join(root, "etc/profile.d", found[2]+".sh"); isThere(file) && utf8.ValidString(file) {
+		if file := filepath.Join(root, "etc/profile.d", program+".sh"); isThere(file) && utf8.ValidString(file) {
 			return ". " + api.Quote([][]byte{[]byte(file)}) + " && " + command
 		}
 	}

@@ -70,7 +70,7 @@ const (
 func (a *app) healthLine(s api.StatusReply) string {
 	text := string(s.Health)
 	if s.Health == job.Healthy {
-		return a.out.Paint(healthStyle(s.Health), text)
+		return a.out.Paint(styleOf(s.Health), text)
 	}
 	hint := " ('gpusched health')"
 	if s.Problem != nil {
@@ -83,7 +83,7 @@ func (a *app) healthLine(s api.StatusReply) string {
 	if rest != "" {
 		rest = ":" + rest
 	}
-	return a.out.Paint(healthStyle(s.Health), word) + rest + hint
+	return a.out.Paint(styleOf(s.Health), word) + rest + hint
 }
 
 // classLine counts the jobs that have not ended by class, where there is another than normal.
@@ -147,4 +147,15 @@ func countLine(counts map[string]int) string {
 		return "none"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// styleOf is how a health that the scheduler tells is painted.
+func styleOf(health job.Health) term.Style {
+	switch health {
+	case job.Healthy:
+		return term.Green
+	case job.Degraded:
+		return term.Yellow
+	}
+	return term.Red
 }

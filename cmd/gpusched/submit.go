@@ -80,15 +80,15 @@ func (c *submitCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	a.hintLimit(&c.jobOptions, reply.Job)
-	if c.form() == "table" && !c.Quiet && a.as.Submitted == "" {
+	if c.form() == "table" && !c.Quiet && a.as.submitted == "" {
 		a.hintMemory(reply.Job)
 	}
 	if err := c.report(a, reply); err != nil || !c.Wait || c.DryRun {
 		return err
 	}
 	a.out.W.Flush()
-	if c.Quiet || a.as.Submitted != "" || c.form() != "table" || reply.Job.Array != nil {
-		return a.follow(ctx, reply.Job.ID, c.Quiet || a.as.Submitted != "" || c.form() != "table")
+	if c.Quiet || a.as.submitted != "" || c.form() != "table" || reply.Job.Array != nil {
+		return a.follow(ctx, reply.Job.ID, c.Quiet || a.as.submitted != "" || c.form() != "table")
 	}
 	return a.attend(ctx, reply.Job, false)
 }
@@ -124,7 +124,7 @@ func (c *jobOptions) request(ctx context.Context, a *app) (api.SubmitRequest, er
 		Argv: bytesOf(argv), EnvMode: c.Env, Umask: a.umask,
 	}
 	req.GPUMilli = c.gpuMilli()
-	if a.as.NoGPU && c.Request.GPUMilli < 0 && len(c.Request.GPUIDs) == 0 {
+	if a.as.noGPU && c.Request.GPUMilli < 0 && len(c.Request.GPUIDs) == 0 {
 		req.GPUMilli = 0
 		a.noteOnce("no GPU is asked, so the job gets none (--gpus=1 for one)")
 	}

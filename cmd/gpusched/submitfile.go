@@ -1,3 +1,5 @@
+//go:build !quick
+
 package main
 
 import (
@@ -157,15 +159,6 @@ func readNamed(name string) (string, error) {
 		in = f
 	}
 	return readFileOfJobs(in, name)
-}
-
-func readAtMost(name string, most int64) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, most))
 }
 
 // readFileOfJobs reads a file up to its bound, without the mark of Windows' editors.

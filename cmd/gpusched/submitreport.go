@@ -12,9 +12,9 @@ import (
 // report says what became of the submission.
 func (c *submitCmd) report(a *app, reply api.SubmitReply) error {
 	j := reply.Job
-	if a.as.Submitted != "" && !c.DryRun {
-		if !a.as.Silent {
-			a.out.Printf("%s", strings.Replace(a.as.Submitted, "%d", j.ID.String(), 1))
+	if a.as.submitted != "" && !c.DryRun {
+		if !a.as.silent {
+			a.out.Printf("%s", strings.Replace(a.as.submitted, "%d", j.ID.String(), 1))
 		}
 		return nil
 	}

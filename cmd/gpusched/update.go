@@ -26,7 +26,8 @@ func (c *updateCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	do := func(ctx context.Context, id string) (api.JobReply, error) { return a.client.Update(ctx, id, req) }
-	return c.act(ctx, a, do, func(j api.Job) string { return "changed" + a.afterChange(j) })
+	d := deed{api.ManyRequest{Command: job.CommandUpdate, Change: &req}, do}
+	return c.act(ctx, a, d, func(j api.Job) string { return "changed" + a.afterChange(j) })
 }
 
 // afterChange is queuePosition, but of a job that waits: for what it waits need not be what was

@@ -7,40 +7,75 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// spellings are the types of options, by the tag type: how people write a value.
-// A zero value is "not asked".
-var spellings = []kong.Option{
-	spelled("gpus", job.ParseGPUs),
-	spelled("gpu-list", job.ParseGPUList),
-	spelled("size", job.ParseSize),
-	spelled("gpu-mem", parseGPUMem),
-	spelled("retries", parseRetries),
-	spelled("span", job.ParseDuration),
-	spelled("span-or-none", parseSpanOrNone),
-	spelled("percent", parsePercent),
-	spelled("cpus", parseCPUs),
-	spelled("signal", job.ParseSignal),
-	spelled("attempt", parseAttempt),
-	spelled("warning", parseWarning),
-	spelled("timeout-action", parseTimeoutAction),
-	spelled("objective", parseObjective),
-	spelled("moment", parseAhead),
-	spelled("past", parseBack),
-	spelled("form", parseForm),
-	dashed("priority", job.ParsePriority),
-	dashed("column", func(word string) (string, error) { return word, nil }),
+// spelling is how people write a value.
+type spelling struct {
+	put    func(target reflect.Value, word string) error
+	dashed bool // it may begin with a dash, in which a parser sees an option
 }
 
-// dashed is spelled for what may begin with a dash, in which the parser would see an option.
-func dashed[T any](kind string, parse func(string) (T, error)) kong.Option {
-	return kong.NamedMapper(kind, kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
-		return put(target, fmt.Sprint(ctx.Scan.Pop().Value), parse)
-	}))
+// spellings are the types of options, by the tag type. A zero value is "not asked".
+var spellings = []string{
+	"gpus", "gpu-list", "size", "gpu-mem", "retries", "span", "span-or-none", "percent", "cpus",
+	"signal", "attempt", "warning", "timeout-action", "objective", "moment", "past", "form",
+	"priority", "column",
+}
+
+// spellingOf returns the spelling of a type. It is no map, which each start would fill.
+func spellingOf(kind string) (s spelling, ok bool) {
+	switch kind {
+	case "gpus":
+		return spelled(job.ParseGPUs), true
+	case "gpu-list":
+		return spelled(job.ParseGPUList), true
+	case "size":
+		return spelled(job.ParseSize), true
+	case "gpu-mem":
+		return spelled(parseGPUMem), true
+	case "retries":
+		return spelled(parseRetries), true
+	case "span":
+		return spelled(job.ParseDuration), true
+	case "span-or-none":
+		return spelled(parseSpanOrNone), true
+	case "percent":
+		return spelled(parsePercent), true
+	case "cpus":
+		return spelled(parseCPUs), true
+	case "signal":
+		return spelled(job.ParseSignal), true
+	case "attempt":
+		return spelled(parseAttempt), true
+	case "warning":
+		return spelled(parseWarning), true
+	case "timeout-action":
+		return spelled(parseTimeoutAction), true
+	case "objective":
+		return spelled(parseObjective), true
+	case "moment":
+		return spelled(parseAhead), true
+	case "past":
+		return spelled(parseBack), true
+	case "form":
+		return spelled(parseForm), true
+	case "priority":
+		return dashed(job.ParsePriority), true
+	case "column":
+		return dashed(func(word string) (string, error) { return word, nil }), true
+	}
+	return spelling{}, false
+}
+
+func spelled[T any](parse func(string) (T, error)) spelling {
+	return spelling{put: func(target reflect.Value, word string) error { return put(target, word, parse) }}
+}
+
+func dashed[T any](parse func(string) (T, error)) spelling {
+	s := spelled(parse)
+	s.dashed = true
+	return s
 }
 
 // parseRetries tells none that was asked from none that was said.
@@ -64,16 +99,6 @@ func parseGPUMem(word string) (int64, error) {
 		err = fmt.Errorf("%w, or auto", err)
 	}
 	return n, err
-}
-
-func spelled[T any](kind string, parse func(string) (T, error)) kong.Option {
-	return kong.NamedMapper(kind, kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
-		var word string
-		if err := ctx.Scan.PopValueInto("value", &word); err != nil {
-			return err
-		}
-		return put(target, word, parse)
-	}))
 }
 
 // put sets what a word means; a target that is a pointer is nil until then.

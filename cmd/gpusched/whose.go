@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -29,9 +30,16 @@ func (w *whoseFlags) choose(ids []string, suchAs string) (bool, error) {
 	return whole, nil
 }
 
+// kindOfJobs are the jobs that a command means where whole queues are named.
+type kindOfJobs struct {
+	verb, which string
+	command     job.CommandKind
+	fits        func(api.Job) bool // the same, for a daemon that can't tell
+}
+
 // jobs are those of them that an action can be done to, once the user has
 // confirmed. That there is none is said.
-func (w *whoseFlags) jobs(ctx context.Context, a *app, verb, which string, fits func(api.Job) bool) ([]api.Job, error) {
+func (w *whoseFlags) jobs(ctx context.Context, a *app, k kindOfJobs) ([]string, error) {
 	q := api.ListQuery{User: w.User}
 	whose := "there is no"
 	switch {
@@ -40,30 +48,50 @@ func (w *whoseFlags) jobs(ctx context.Context, a *app, verb, which string, fits 
 	case w.User != "":
 		whose = w.User + " has no"
 	}
-	reply, err := a.client.List(ctx, q)
+	ids, users, err := a.client.Takes(ctx, q, k.command)
+	if isUsage(err) { // an older daemon does not know the words
+		ids, users, err = a.takes(ctx, q, k)
+	}
 	if err != nil {
 		return nil, err
 	}
-	var list []api.Job
-	for _, j := range reply.Jobs {
-		if fits(j) {
-			list = append(list, j)
-		}
-	}
-	if len(list) == 0 {
-		a.note("%s job that %s", whose, which)
+	if len(ids) == 0 {
+		a.note("%s job that %s", whose, k.which)
 		return nil, nil
 	}
-	return list, a.confirm(verb, list, w.Yes)
+	return ids, a.confirm(k.verb, len(ids), users, w.Yes)
+}
+
+// takes is Client.Takes by a whole listing. What waits is before what runs, the last in the queue
+// first, so that none starts because another was ended.
+func (a *app) takes(ctx context.Context, q api.ListQuery, k kindOfJobs) (ids []string, users int, err error) {
+	reply, err := a.client.List(ctx, q)
+	if err != nil {
+		return nil, 0, err
+	}
+	list := slices.DeleteFunc(reply.Jobs, func(j api.Job) bool { return !k.fits(j) })
+	if k.command == job.CommandCancel {
+		slices.Reverse(list)
+		slices.SortStableFunc(list, func(x, y api.Job) int { return liveRank(x) - liveRank(y) })
+	}
+	owners := map[string]bool{}
+	for _, j := range list {
+		owners[j.User] = true
+	}
+	return each(list, nameOfJob), len(owners), nil
+}
+
+// liveRank is 0 for a job that waits, 1 for one that has a unit.
+func liveRank(j api.Job) int {
+	if j.State == job.Queued {
+		return 0
+	}
+	return 1
 }
 
 // confirm asks whether something is to be done to so many jobs.
-func (a *app) confirm(verb string, jobs []api.Job, yes bool) error {
-	users := map[string]bool{}
-	for _, j := range jobs {
-		users[j.User] = true
-	}
-	question := fmt.Sprintf("%s %s of %s?", verb, count(len(jobs), "job"), count(len(users), "user"))
+func (a *app) confirm(verb string, jobs, users int, yes bool) error {
+	question := fmt.Sprintf("%s %s of %s?", verb, count(jobs, "job"), count(users, "user"))
 	switch {
 	case yes:
 		return nil
@@ -88,21 +116,20 @@ type manyFlags struct {
 }
 
 // act does it to all of them that it can be done to, and says what became of each.
-func (c *manyFlags) act(ctx context.Context, a *app, verb, which string, fits func(api.Job) bool,
-	do func(ctx context.Context, id string) (api.JobReply, error), said func(api.Job) string) error {
+func (c *manyFlags) act(ctx context.Context, a *app, k kindOfJobs, one oneJob, said func(api.Job) string) error {
 	named := jobsFlags{outputFlags: c.outputFlags, IDs: c.IDs}
-	whole, err := c.choose(c.IDs, fmt.Sprintf("gpusched %s 42, or gpusched %s --mine", verb, verb))
+	whole, err := c.choose(c.IDs, fmt.Sprintf("gpusched %s 42, or gpusched %s --mine", k.verb, k.verb))
 	if err != nil {
 		return err
 	}
 	if whole {
-		jobs, err := c.jobs(ctx, a, verb, which, fits)
-		if err != nil {
+		if named.IDs, err = c.jobs(ctx, a, k); err != nil {
 			return err
 		}
-		named.IDs = each(jobs, nameOfJob)
+		brief := k.command == job.CommandHold && c.isBrief()
+		return named.actOnIDs(ctx, a, named.IDs, deed{api.ManyRequest{Command: k.command, Brief: brief}, one}, said)
 	}
-	return named.act(ctx, a, do, said)
+	return named.act(ctx, a, deed{api.ManyRequest{Command: k.command}, one}, said)
 }
 
 // What can be done to which jobs.

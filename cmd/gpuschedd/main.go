@@ -68,6 +68,7 @@ func run(args []string) int {
 			return 2
 		}
 	}
+	go servePprof()
 	return serve(o, *socket)
 }
 

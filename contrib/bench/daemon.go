@@ -7,26 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/gpusched/gpusched/packaging/test/await"
 )
-
-// run runs a command as root.
-func run(ctx context.Context, argv ...string) (string, error) {
-	out, err := await.Output(ctx, commandLimit, argv)
-	return strings.TrimSpace(out), err
-}
-
-// cli measures whole processes of the CLI.
-func (b *rig) cli(ctx context.Context, runs int) error {
-	fmt.Print("\n| the CLI, whole process | median, p99 |\n|---|---|\n")
-	for _, words := range []string{"/bin/true", "gpusched version", "gpusched list"} {
-		if err := b.processes(ctx, runs, words, words); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // processes measures some runs of a command, each a whole process.
 func (b *rig) processes(ctx context.Context, runs int, words, what string) error {
@@ -54,7 +35,9 @@ func (b *rig) daemon(ctx context.Context, queued int, idle time.Duration) error 
 	if err != nil {
 		return err
 	}
-	<-time.After(idle)
+	if err := pause(ctx, idle); err != nil {
+		return err
+	}
 	after, switchesAfter, err := cpuTime(pid)
 	if err != nil {
 		return err
@@ -63,18 +46,17 @@ func (b *rig) daemon(ctx context.Context, queued int, idle time.Duration) error 
 	row("resident memory, idle", residentMemory(pid))
 	row(fmt.Sprintf("CPU time over %s idle", idle), fmt.Sprintf("%s, %d switches", (after-before).String(),
 		switchesAfter-switches))
-	return b.longQueue(ctx, pid, queued)
+	return b.submissions(ctx, queued)
 }
 
-// longQueue submits many jobs from several processes at once and looks at the
-// daemon then.
-func (b *rig) longQueue(ctx context.Context, pid string, queued int) error {
-	if _, err := run(ctx, "gpusched", "gpu", "pause", "0-3"); err != nil {
+// submissions measures durable submissions, by clients and over the socket.
+func (b *rig) submissions(ctx context.Context, queued int) error {
+	if err := b.ours().close(ctx); err != nil {
 		return err
 	}
 	from := time.Now()
-	script := fmt.Sprintf("seq %d | xargs -P 8 -n 1 sh -c 'gpusched submit -q --env clean -- true'", queued/10)
-	if _, err := b.as(ctx, "/bin/sh", "-c", script+" >/dev/null"); err != nil {
+	script := fmt.Sprintf("seq %d | xargs -P 8 -n 1 sh -c 'gpusched submit -q --env clean -- true' >/dev/null", queued/10)
+	if _, _, err := b.loop(ctx, 1, script); err != nil {
 		return err
 	}
 	row(fmt.Sprintf("durable submissions, %d by 8 processes at once", queued/10),
@@ -84,33 +66,33 @@ func (b *rig) longQueue(ctx context.Context, pid string, queued int) error {
 		return err
 	}
 	row(fmt.Sprintf("durable submissions, %d over 16 connections", queued-queued/10), fmt.Sprintf("%.0f per second", rate))
-	row(fmt.Sprintf("resident memory, %d queued", queued), residentMemory(pid))
-	if err := b.processes(ctx, 20, "gpusched list -o ids",
-		fmt.Sprintf("gpusched list -o ids, %d queued", queued)); err != nil {
+	if err := b.emptied(ctx); err != nil {
 		return err
 	}
-	if _, err := run(ctx, "/bin/sh", "-c", "gpusched cancel --all -y >/dev/null"); err != nil {
-		return err
-	}
-	_, err = run(ctx, "gpusched", "gpu", "resume", "0-3")
-	return err
+	return b.ours().open(ctx)
 }
 
 func residentMemory(pid string) string {
-	data, err := os.ReadFile("/proc/" + pid + "/status")
+	bytes, err := resident(pid)
 	if err != nil {
 		return err.Error()
 	}
+	return mebibytes(float64(bytes) / (1 << 20))
+}
+
+// resident is the memory of a process that is in use, in bytes.
+func resident(pid string) (int64, error) {
+	data, err := os.ReadFile("/proc/" + pid + "/status")
+	if err != nil {
+		return 0, err
+	}
 	for line := range strings.SplitSeq(string(data), "\n") {
 		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			kib, err := strconv.Atoi(strings.Fields(rest)[0])
-			if err != nil {
-				return err.Error()
-			}
-			return fmt.Sprintf("%.1f MiB", float64(kib)/1024)
+			kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+			return kib << 10, err
 		}
 	}
-	return "unknown"
+	return 0, fmt.Errorf("process %s has no memory", pid)
 }
 
 // cpuTime is what a process and its threads used so far, and how often they

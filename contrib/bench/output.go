@@ -143,7 +143,7 @@ func (b *rig) throughTerminals(ctx context.Context, t text, server []string) (fl
 
 // throughTerminal measures one way, and one who is attached besides by these words.
 func (b *rig) throughTerminal(ctx context.Context, t text, w way, attach []string) (flows []flow, err error) {
-	ctx, stop := await.For(ctx, w.name+" to print", commandLimit)
+	ctx, stop := await.For(ctx, w.name+" to print", b.limits.many)
 	defer stop()
 	first, err := b.open(ctx, w.argv("stty raw -echo; echo "+ready+"; read x; cat "+t.path+"; read x"))
 	if err != nil {
@@ -238,8 +238,8 @@ func (b *rig) throughPipes(ctx context.Context, t text, server []string) (flows 
 // intoJournal has a bare unit print a text, all of which systemd-journald is to keep.
 func (b *rig) intoJournal(ctx context.Context, t text) (flow, error) {
 	from := time.Now()
-	_, err := run(ctx, "systemd-run", "--quiet", "--wait", "--collect", fmt.Sprintf("--uid=%d", b.uid),
-		"--property=LogRateLimitIntervalSec=1s", "--property=LogRateLimitBurst=1000000000", "cat", t.path)
+	_, err := await.Output(ctx, b.limits.many, append(b.systemdRunWords(),
+		"--property=LogRateLimitIntervalSec=1s", "--property=LogRateLimitBurst=1000000000", "cat", t.path))
 	return flow{"systemd-run --wait, into the journal alone", time.Since(from), ""}, err
 }
 
@@ -249,7 +249,7 @@ func (b *rig) fromJournal(ctx context.Context, t text, name string, skip int64) 
 }
 
 func (b *rig) throughPipe(ctx context.Context, t text, name string, argv []string, skip int64) (f flow, err error) {
-	ctx, stop := await.For(ctx, name+" to print", commandLimit)
+	ctx, stop := await.For(ctx, name+" to print", b.limits.many)
 	defer stop()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Stderr = "/", os.Stderr

@@ -25,7 +25,9 @@ func (b *rig) page(ctx context.Context, watched time.Duration) error {
 	if _, err := b.as(ctx, "/bin/sh", "-c", submit); err != nil {
 		return err
 	}
-	<-time.After(10 * time.Second) // the jobs run, and whoever follows knows it
+	if err := pause(ctx, 10*time.Second); err != nil { // the jobs run, and whoever follows knows it
+		return err
+	}
 	for _, busy := range []bool{false, true} {
 		for _, viewers := range []int{0, 1, 10} {
 			if err := b.viewed(ctx, viewers, busy, watched); err != nil {
@@ -39,7 +41,7 @@ func (b *rig) page(ctx context.Context, watched time.Duration) error {
 
 // viewed measures with so many open pages.
 func (b *rig) viewed(ctx context.Context, viewers int, busy bool, watched time.Duration) error {
-	ctx, done := await.For(ctx, "the measurement of open pages", watched+commandLimit)
+	ctx, done := await.For(ctx, "the measurement of open pages", watched+b.limits.many)
 	var sent atomic.Int64
 	var open sync.WaitGroup
 	defer open.Wait()
@@ -55,10 +57,12 @@ func (b *rig) viewed(ctx context.Context, viewers int, busy bool, watched time.D
 		what = "a job starts and ends each second"
 		open.Go(func() {
 			script := "while gpusched submit -q -g 0 -n short -- true && sleep 1; do :; done"
-			_, _ = b.as(ctx, "/bin/sh", "-c", script) // it ends with ctx
+			_, _, _ = b.loop(ctx, 1, script) // it ends with ctx
 		})
 	}
-	<-time.After(5 * time.Second) // all have what there is
+	if err := pause(ctx, 5*time.Second); err != nil { // all have what there is
+		return err
+	}
 	web, err := run(ctx, "systemctl", "show", "-P", "MainPID", "gpusched-web")
 	if err != nil {
 		return err
@@ -74,7 +78,9 @@ func (b *rig) viewed(ctx context.Context, viewers int, busy bool, watched time.D
 			return err
 		}
 	}
-	<-time.After(watched)
+	if err := pause(ctx, watched); err != nil {
+		return err
+	}
 	cells := make([]string, 2, 3)
 	for i, pid := range []string{web, daemon} {
 		now, _, err := cpuTime(pid)

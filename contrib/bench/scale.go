@@ -9,8 +9,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gpusched/gpusched/daemon/api"
-	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
@@ -26,20 +24,26 @@ const gpuCount = 4
 // scale measures the daemon with many jobs that run, then with many that wait:
 // memory, answers, and how soon it is back after kill -9.
 func (b *rig) scale(ctx context.Context, running, queued int) error {
+	if err := b.configure(ctx); err != nil {
+		return err
+	}
+	defer os.Remove(scaleFile)
+	if err := b.manyRunning(ctx, running); err != nil {
+		return err
+	}
+	return b.manyQueued(ctx, queued)
+}
+
+// configure has the daemon take as many jobs as are measured.
+func (b *rig) configure(ctx context.Context) error {
 	if err := os.MkdirAll("/etc/gpusched/conf.d", 0o755); err != nil {
 		return err
 	}
 	if err := os.WriteFile(scaleFile, []byte(scaleConfig), 0o644); err != nil {
 		return err
 	}
-	defer os.Remove(scaleFile)
-	if _, err := run(ctx, "systemctl", "restart", "gpusched"); err != nil {
-		return err
-	}
-	if err := b.manyRunning(ctx, running); err != nil {
-		return err
-	}
-	return b.manyQueued(ctx, queued)
+	_, err := run(ctx, "systemctl", "restart", "gpusched")
+	return err
 }
 
 func (b *rig) manyRunning(ctx context.Context, n int) error {
@@ -60,7 +64,7 @@ func (b *rig) manyRunning(ctx context.Context, n int) error {
 		return err
 	}
 	from = time.Now()
-	if _, err := run(ctx, "/bin/sh", "-c", "gpusched cancel --all -y >/dev/null"); err != nil {
+	if _, err := await.Output(ctx, b.limits.many, []string{"gpusched", "cancel", "--all", "-y"}); err != nil {
 		return err
 	}
 	if err := b.counted(ctx, "running", 0); err != nil {
@@ -92,7 +96,7 @@ func (b *rig) manyQueued(ctx context.Context, n int) error {
 		return err
 	}
 	from := time.Now()
-	if _, err := run(ctx, "/bin/sh", "-c", "gpusched cancel --all -y >/dev/null"); err != nil {
+	if _, err := await.Output(ctx, b.limits.many, []string{"gpusched", "cancel", "--all", "-y"}); err != nil {
 		return err
 	}
 	row("cancel --all", fmt.Sprintf("%.1f s", time.Since(from).Seconds()))
@@ -106,17 +110,10 @@ func (b *rig) answers(ctx context.Context) error {
 		return err
 	}
 	row("resident memory", residentMemory(pid))
-	ctx, stop := await.For(ctx, "the daemon's answers", commandLimit)
-	defer stop()
-	client := &api.Client{Socket: api.SocketPath}
-	every, err := client.List(ctx, api.ListQuery{Names: true})
+	id, err := b.lastJob(ctx)
 	if err != nil {
-		return await.Cause(ctx, err)
+		return err
 	}
-	if len(every.Jobs) == 0 {
-		return fmt.Errorf("no job is there")
-	}
-	id := every.Jobs[len(every.Jobs)-1].ID.String()
 	for _, words := range []string{"gpusched list", "gpusched list -o ids", "gpusched list --user nobody", "gpusched status",
 		"gpusched show " + id, "gpusched why " + id, "gpusched why --plan " + id, "gpusched metrics"} {
 		what := strings.ReplaceAll(words, id, "of the last job")
@@ -135,10 +132,7 @@ func (b *rig) answers(ctx context.Context) error {
 	if err := b.top(ctx, pid); err != nil {
 		return err
 	}
-	t, err := timed(200, func() error {
-		_, err := client.Submit(ctx, submission(job.Request{Hold: true}, "true"))
-		return await.Cause(ctx, err)
-	})
+	t, err := timed(200, func() error { return b.submitOne(ctx) })
 	if err != nil {
 		return err
 	}
@@ -162,9 +156,9 @@ func (b *rig) killed(ctx context.Context, state string, n int) error {
 	if err := syscall.Kill(number, syscall.SIGKILL); err != nil {
 		return err
 	}
-	asking, stop := await.For(ctx, "an answer of the daemon's after kill -9", beginLimit)
+	asking, stop := await.For(ctx, "an answer of the daemon's after kill -9", b.limits.begin)
 	defer stop()
-	if _, err := (&api.Client{Socket: api.SocketPath}).Version(asking); err != nil {
+	if _, err := b.client().Version(asking); err != nil {
 		return await.Cause(asking, err)
 	}
 	answered := time.Since(from)
@@ -191,10 +185,17 @@ func (b *rig) killed(ctx context.Context, state string, n int) error {
 
 // counted waits until at least n jobs (none, for 0) are in the state.
 func (b *rig) counted(ctx context.Context, state string, n int) error {
-	client := &api.Client{Socket: api.SocketPath}
+	return b.countedWithin(ctx, b.limits.many, state, n)
+}
+
+func (b *rig) countedWithin(ctx context.Context, limit time.Duration, state string, n int) error {
+	client := b.client()
 	what := fmt.Sprintf("%d jobs that are %s", n, state)
-	return await.Until(ctx, what, commandLimit, 20*time.Millisecond, func(ctx context.Context) (string, bool, error) {
+	return await.Until(ctx, what, limit, 20*time.Millisecond, func(ctx context.Context) (string, bool, error) {
 		s, err := client.Status(ctx)
+		if err != nil && ctx.Err() == nil { // a daemon that was killed is about to come back
+			return err.Error(), false, nil
+		}
 		have := s.Counts[state]
 		return fmt.Sprint(s.Counts), n > 0 && have >= n || n == 0 && have == 0, err
 	})

@@ -46,7 +46,7 @@ func (b *rig) sshServer(ctx context.Context) (words []string, stop func(), err e
 	end := func() { cancel(); _ = server.Wait() }
 	words = []string{"ssh", "-q", "-e", "none", "-F", "none", "-p", sshPort, "-i", key, "-o", "StrictHostKeyChecking=no",
 		"-o", "UserKnownHostsFile=/dev/null", "-o", "IdentitiesOnly=yes", account.Username + "@127.0.0.1"}
-	err = await.Until(ctx, "an answer of the ssh server", beginLimit, keyPause, func(ctx context.Context) (string, bool, error) {
+	err = await.Until(ctx, "an answer of the ssh server", b.limits.begin, keyPause, func(ctx context.Context) (string, bool, error) {
 		said, err := b.as(ctx, append(words, "true")...)
 		return fmt.Sprint(said, err), err == nil, nil
 	})

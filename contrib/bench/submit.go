@@ -26,10 +26,13 @@ func submission(r job.Request, argv ...string) api.SubmitRequest {
 // submitOverSocket submits n small jobs without the CLI and returns how many a
 // second were acknowledged, each of them on disk.
 func (b *rig) submitOverSocket(ctx context.Context, n, gpuMilli int, argv ...string) (float64, error) {
-	ctx, stop := await.For(ctx, fmt.Sprintf("%d submissions to be acknowledged", n), commandLimit)
+	ctx, stop := await.For(ctx, fmt.Sprintf("%d submissions to be acknowledged", n), b.limits.many)
 	defer stop()
 	var acknowledged atomic.Int64
-	request, clients := submission(job.Request{GPUMilli: gpuMilli}, argv...), make([]api.Client, connections)
+	request, clients := submission(job.Request{GPUMilli: gpuMilli}, argv...), make([]*api.Client, connections)
+	for i := range clients {
+		clients[i] = b.client()
+	}
 	from := time.Now()
 	err := atOnce(connections, n, func(worker int) error {
 		if _, err := clients[worker].Submit(ctx, request); err != nil {

@@ -80,7 +80,7 @@ func jobWords(more ...string) []string {
 
 // echoes types so many keys in turns at a program that is in a terminal by each of the ways.
 func (b *rig) echoes(ctx context.Context, ways []way, script string, keys int) ([]times, error) {
-	ctx, stop := await.For(ctx, "the keys to come back", commandLimit)
+	ctx, stop := await.For(ctx, "the keys to come back", b.limits.many)
 	defer stop()
 	all := make([]times, len(ways))
 	var screens []*screen
@@ -94,7 +94,9 @@ func (b *rig) echoes(ctx context.Context, ways []way, script string, keys int) (
 	}
 	for i := range keys {
 		for k, s := range screens {
-			<-time.After(keyPause)
+			if err := pause(ctx, keyPause); err != nil {
+				return nil, err
+			}
 			from := time.Now()
 			if err := s.echo('a' + byte(i%26)); err != nil {
 				return nil, fmt.Errorf("%s: %w", ways[k].name, await.Cause(ctx, err))
@@ -115,7 +117,7 @@ type screen struct {
 // open begins a program in a terminal and returns when it says that it is ready. The
 // program ends with the context, or when its terminal is closed.
 func (b *rig) open(ctx context.Context, argv []string) (*screen, error) {
-	began, stop := await.For(ctx, strings.Join(argv, " ")+" to begin", beginLimit)
+	began, stop := await.For(ctx, strings.Join(argv, " ")+" to begin", b.limits.begin)
 	defer stop()
 	s := &screen{cmd: exec.CommandContext(ctx, argv[0], argv[1:]...)}
 	account, err := user.LookupId(strconv.Itoa(b.uid))

@@ -19,7 +19,7 @@ const topTime = 20 * time.Second
 
 // top measures what a screen of 'gpusched top' takes of a core, and what it has the daemon do.
 func (b *rig) top(ctx context.Context, daemon string) error {
-	ctx, stop := await.For(ctx, "the end of gpusched top", topTime+beginLimit)
+	ctx, stop := await.For(ctx, "the end of gpusched top", topTime+b.limits.begin)
 	defer stop()
 	cmd := exec.CommandContext(ctx, "gpusched", "top")
 	cmd.Env = []string{"TERM=xterm-256color", "LANG=C.UTF-8", "PATH=/usr/bin:/bin"}

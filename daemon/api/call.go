@@ -1,15 +1,13 @@
 package api
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
-	"net/http"
 	"strconv"
 	"syscall"
 	"time"
@@ -20,7 +18,7 @@ import (
 const maxReply = 512 << 20
 
 // call makes a request and reads its answer into out. A daemon that has no
-// place for it is asked again for retryTime.
+// place for it is asked again.
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
 	var body []byte
 	if in != nil {
@@ -29,8 +27,13 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 			return &Error{Code: CodeInternal, Message: fmt.Sprintf("encode the request: %v", err)}
 		}
 	}
+	return patiently(ctx, func() error { return c.ask(ctx, method, path, body, out) })
+}
+
+// patiently asks, and again for retryTime while the daemon has no place for the request.
+func patiently(ctx context.Context, ask func() error) error {
 	for start := time.Now(); ; {
-		err := c.ask(ctx, method, path, body, out)
+		err := ask()
 		var e *Error
 		if !errors.As(err, &e) || !e.retry || time.Since(start) > retryTime {
 			return err
@@ -46,24 +49,17 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 func (c *Client) ask(ctx context.Context, method, path string, body []byte, out any) error {
 	limited, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	// The host is not used: the socket is the address.
-	req, err := http.NewRequestWithContext(limited, method, "http://gpusched"+path, bytes.NewReader(body))
-	if err != nil {
-		return &Error{Code: CodeInternal, Message: fmt.Sprintf("make the request: %v", err)}
-	}
-	resp, err := c.client().Do(req)
+	resp, err := c.transport().ask(limited, method, path, body)
 	if err != nil {
 		return c.explain(ctx, err)
 	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxReply))
+	defer resp.Close()
+	text, err := resp.read()
 	if err != nil {
-		return c.explain(ctx, err)
+		return c.explain(ctx, cmp.Or(limited.Err(), err))
 	}
-	if resp.StatusCode != http.StatusOK {
-		e := errorReply(resp.StatusCode, text)
-		e.after, e.retry = retryAfter(resp.Header.Get("Retry-After"))
-		return e
+	if resp.status != statusOK {
+		return resp.refusal(text)
 	}
 	if raw, plain := out.(*[]byte); plain {
 		*raw = text
@@ -76,14 +72,22 @@ func (c *Client) ask(ctx context.Context, method, path string, body []byte, out 
 	return nil
 }
 
-// refusalOf reads the error of an answer that is one.
-func refusalOf(resp *http.Response) error {
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxReply))
+// refused reads an answer that is an error; nil: it is none, and has not been read.
+func (a *response) refused() error {
+	if a.status == statusOK {
+		return nil
+	}
+	text, err := a.read()
 	if err != nil {
 		return &Error{Code: CodeUnreachable, Message: "the scheduler closed the connection without an answer", sent: true}
 	}
-	e := errorReply(resp.StatusCode, text)
-	e.after, e.retry = retryAfter(resp.Header.Get("Retry-After"))
+	return a.refusal(text)
+}
+
+// refusal is the error of an answer that is one.
+func (a *response) refusal(text []byte) error {
+	e := errorReply(a.status, text)
+	e.after, e.retry = retryAfter(a.retryAfter)
 	return e
 }
 
@@ -122,6 +126,9 @@ func (c *Client) explain(ctx context.Context, err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		e.Message = fmt.Sprintf("the scheduler at %s did not answer within %s", c.socket(), answerTime)
 		e.Hint = "see 'systemctl status gpusched' and 'journalctl -u gpusched'"
+	case errors.Is(err, errMalformed):
+		e.Message = fmt.Sprintf("the scheduler at %s answers what is not expected: %v", c.socket(), err)
+		e.Hint = "see 'gpusched version'"
 	case e.sent:
 		e.Message = "the scheduler closed the connection without an answer"
 		e.Hint = "see 'systemctl status gpusched' and 'journalctl -u gpusched'"

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -23,8 +22,8 @@ type Client struct {
 	Socket string // path of the daemon's socket; "" is SocketPath
 	Own    bool   // it is that of a user's own scheduler (gpuschedd --user)
 
-	once sync.Once
-	http *http.Client
+	once  sync.Once
+	lines *transport
 }
 
 // The times after which the daemon counts as not answering, and for which an
@@ -42,17 +41,17 @@ func (c *Client) socket() string {
 	return c.Socket
 }
 
-func (c *Client) client() *http.Client {
+// transport returns what asks the daemon.
+func (c *Client) transport() *transport {
 	c.once.Do(func() {
-		dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		c.lines = &transport{dial: func(ctx context.Context) (net.Conn, error) {
 			return knock(ctx, func() (net.Conn, error) {
 				var d net.Dialer
 				return d.DialContext(ctx, "unix", c.socket())
 			})
-		}
-		c.http = &http.Client{Transport: &http.Transport{DialContext: dial, DisableCompression: true, MaxIdleConnsPerHost: 8}}
+		}}
 	})
-	return c.http
+	return c.lines
 }
 
 // knock connects, and tries again for retryTime while the socket's queue is full of
@@ -74,7 +73,7 @@ func knock(ctx context.Context, connect func() (net.Conn, error)) (net.Conn, err
 // is asked again, for retryTime, and queues one job all the same; without a Key
 // it is not, and the caller cannot know whether the job was queued.
 func (c *Client) Submit(ctx context.Context, r SubmitRequest) (out SubmitReply, err error) {
-	ask := func() error { return c.call(ctx, http.MethodPost, "/v1/jobs", r, &out) }
+	ask := func() error { return c.call(ctx, methodPost, "/v1/jobs", r, &out) }
 	if r.Key == "" {
 		return out, ask()
 	}
@@ -100,6 +99,13 @@ type ListQuery struct {
 }
 
 func (q ListQuery) encode() string {
+	if v := q.values(); len(v) > 0 {
+		return "?" + v.Encode()
+	}
+	return ""
+}
+
+func (q ListQuery) values() url.Values {
 	v := url.Values{}
 	set := func(key, value string) {
 		if value != "" {
@@ -142,15 +148,12 @@ func (q ListQuery) encode() string {
 	if q.Recent {
 		set("recent", "1")
 	}
-	if len(v) == 0 {
-		return ""
-	}
-	return "?" + v.Encode()
+	return v
 }
 
 // List returns the jobs that match, and the GPUs.
 func (c *Client) List(ctx context.Context, q ListQuery) (out ListReply, err error) {
-	err = c.call(ctx, http.MethodGet, "/v1/jobs"+q.encode(), nil, &out)
+	err = c.call(ctx, methodGet, "/v1/jobs"+q.encode(), nil, &out)
 	var refused *Error
 	// An older daemon does not know the word.
 	if (q.Names || q.Recent) && errors.As(err, &refused) && refused.Code == CodeUsage {
@@ -160,22 +163,45 @@ func (c *Client) List(ctx context.Context, q ListQuery) (out ListReply, err erro
 	return out, err
 }
 
+// IDs returns what the jobs that match are called, a line each: their numbers, or as tasks "7_3". That is
+// a tenth of the work of List.
+func (c *Client) IDs(ctx context.Context, q ListQuery) (lines []byte, err error) {
+	q.Names, q.Reasons, q.Recent = false, false, false
+	words := q.values()
+	words.Set("form", "ids")
+	err = c.call(ctx, methodGet, "/v1/jobs?"+words.Encode(), nil, &lines)
+	var refused *Error
+	if !errors.As(err, &refused) || refused.Code != CodeUsage {
+		return lines, err
+	}
+	q.Names = true // an older daemon does not know the word
+	reply, err := c.List(ctx, q)
+	for _, j := range reply.Jobs {
+		n := job.Name{ID: j.ID}
+		if j.Task != nil {
+			n.Task = &j.Task.Task
+		}
+		lines = append(n.Append(lines), '\n')
+	}
+	return lines, err
+}
+
 // Status returns the daemon at a glance.
 func (c *Client) Status(ctx context.Context) (out StatusReply, err error) {
-	return out, c.call(ctx, http.MethodGet, "/v1/status", nil, &out)
+	return out, c.call(ctx, methodGet, "/v1/status", nil, &out)
 }
 
 // Health returns what the daemon checked.
 func (c *Client) Health(ctx context.Context) (out HealthReply, err error) {
-	return out, c.call(ctx, http.MethodGet, "/v1/health", nil, &out)
+	return out, c.call(ctx, methodGet, "/v1/health", nil, &out)
 }
 
 // Metrics returns everything that is measured, in a format of package metrics.
 func (c *Client) Metrics(ctx context.Context, format string) (page []byte, err error) {
-	return page, c.call(ctx, http.MethodGet, "/v1/metrics?"+url.Values{"format": {format}}.Encode(), nil, &page)
+	return page, c.call(ctx, methodGet, "/v1/metrics?"+url.Values{"format": {format}}.Encode(), nil, &page)
 }
 
 // Version names the running daemon.
 func (c *Client) Version(ctx context.Context) (out VersionReply, err error) {
-	return out, c.call(ctx, http.MethodGet, "/v1/version", nil, &out)
+	return out, c.call(ctx, methodGet, "/v1/version", nil, &out)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -124,6 +125,29 @@ func TestEachMethodAsksItsRoute(t *testing.T) {
 		}
 		if !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s asked %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// An older daemon is asked for the names in JSON, and one that does not know these for all.
+func TestIDsAreAskedForByWhatADaemonKnows(t *testing.T) {
+	for _, known := range []string{"form", "names", ""} {
+		var asked []string
+		c := daemon(t, func(w http.ResponseWriter, r *http.Request) {
+			asked = append(asked, r.URL.RawQuery)
+			q := r.URL.Query()
+			if q.Has("form") && known != "form" || q.Has("names") && known != "names" {
+				refuse(w, CodeUsage)
+				return
+			}
+			if q.Has("form") {
+				fmt.Fprint(w, "7\n8_3\n")
+				return
+			}
+			answer(w, ListReply{Schema: Schema, Jobs: []Job{{ID: 7}, {ID: 9, Task: &Task{Task: job.Task{Array: 8, Index: 3}}}}})
+		})
+		if got, err := c.IDs(t.Context(), ListQuery{Name: "x", Reasons: true}); err != nil || string(got) != "7\n8_3\n" {
+			t.Errorf("%s: %q, %v after %q", known, got, err, asked)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"net/http"
 	"net/url"
 	"strconv"
 	"time"
@@ -96,25 +95,24 @@ func (f *follower) follow(ctx context.Context, on bool) error {
 		words.Set("since", strconv.FormatInt(f.last, 10))
 	}
 	path := "/v1/events?" + words.Encode()
-	req, err := http.NewRequestWithContext(limited, http.MethodGet, "http://gpusched"+path, nil)
-	if err != nil {
-		return &Error{Code: CodeInternal, Message: fmt.Sprintf("make the request: %v", err)}
-	}
-	resp, err := f.c.client().Do(req)
+	resp, err := f.c.transport().ask(limited, methodGet, path, nil)
 	if err != nil {
 		return f.c.explain(ctx, err)
 	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return refusalOf(resp)
+	defer resp.Close()
+	if err := resp.refused(); err != nil {
+		return err
 	}
 	f.begun, f.lost = true, time.Time{}
-	lines := bufio.NewScanner(resp.Body)
+	lines := bufio.NewScanner(resp.body)
 	lines.Buffer(nil, maxEvent)
 	for lines.Scan() {
 		silent.Reset(answerTime)
 		var e Event
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+		switch err := json.Unmarshal(lines.Bytes(), &e); {
+		case err != nil && lines.Err() != nil: // half a line, with which the connection ended
+			return nil
+		case err != nil:
 			return &Error{Code: CodeInternal, Message: fmt.Sprintf("the scheduler's event is not the JSON that is expected: %v", err),
 				Hint: "see 'gpusched version'"}
 		}

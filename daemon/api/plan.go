@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -54,5 +53,5 @@ func (c *Client) Plan(ctx context.Context, within time.Duration) (out PlanReply,
 	if within > 0 {
 		path += fmt.Sprintf("?horizon_seconds=%d", within/time.Second)
 	}
-	return out, c.call(ctx, http.MethodGet, path, nil, &out)
+	return out, c.call(ctx, methodGet, path, nil, &out)
 }

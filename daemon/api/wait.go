@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 )
 
@@ -35,7 +34,7 @@ func (c *Client) Wait(ctx context.Context, id string, timeout time.Duration) (Jo
 func (c *Client) waitForever(ctx context.Context, id string) (out JobReply, err error) {
 	path := jobPath(id, fmt.Sprintf("/wait?timeout_seconds=%d", int(longPoll/time.Second)))
 	for {
-		err = again(ctx, func() error { return c.call(ctx, http.MethodGet, path, nil, &out) })
+		err = again(ctx, func() error { return c.call(ctx, methodGet, path, nil, &out) })
 		var e *Error
 		if !errors.As(err, &e) || (e.Code != CodeWaitTimeout && e.Code != CodeUnavailable) {
 			return out, err

@@ -320,6 +320,31 @@ type CancelRequest struct {
 	Signal int `json:"signal,omitempty"`
 }
 
+// ManyRequest does something to many jobs, in this order.
+type ManyRequest struct {
+	Command job.CommandKind `json:"command"` // cancel, signal, hold, release, requeue, suspend, resume or update
+	Jobs    []string        `json:"jobs"`    // "12", "7_3"
+	Signal  int             `json:"signal,omitempty"`
+	Change  *job.Change     `json:"change,omitempty"` // of an update
+	Brief   bool            `json:"brief,omitempty"`  // of each job only its name, owner, state and result
+}
+
+// ManyPart is a line of the answer: what became of the next jobs. The last line is done, or has an
+// error: of the jobs after those that were told some may be done, and nothing more is.
+type ManyPart struct {
+	Schema  string       `json:"schema"`
+	Jobs    []Job        `json:"jobs,omitempty"`
+	Refused []RefusedJob `json:"refused,omitempty"`
+	Done    bool         `json:"done,omitempty"`
+	Error   *Error       `json:"error,omitempty"`
+}
+
+// RefusedJob is a job that it could not be done to, and why.
+type RefusedJob struct {
+	Job   string `json:"job"`
+	Error Error  `json:"error"`
+}
+
 // LogLevelRequest sets the level of the daemon's log until it restarts: debug, info, warn or
 // error; "" is what the settings say.
 type LogLevelRequest struct {

@@ -221,7 +221,7 @@ func (c *Core) enroll(o job.Owner, principal *job.Account, now time.Time) {
 // count puts a running job on an account. Before the first listing it is not known
 // for how long it has run: see startCharging.
 func (c *Core) count(l *trackedJob, a *sched.Account, now time.Time) {
-	if milli, rate := l.job.Request.QuotaMilli(), rateOf(&l.job); c.systemd.listed() {
+	if milli, rate := l.job.Request.QuotaMilli(), rateOf(l.job); c.systemd.listed() {
 		a.Start(milli, rate, sched.At(now), c.policy.Sched.HalfLife)
 	} else {
 		a.CountRunning(milli, rate)
@@ -261,7 +261,7 @@ func (c *Core) chargePast(l *trackedJob, now time.Time) {
 }
 
 func (c *Core) chargeSincePlacement(acc *sched.Account, l *trackedJob, now time.Time) {
-	acc.Charge(rateOf(&l.job), now.Sub(l.job.Attempt.PlacedAt), sched.At(now), c.policy.Sched.HalfLife)
+	acc.Charge(rateOf(l.job), now.Sub(l.job.Attempt.PlacedAt), sched.At(now), c.policy.Sched.HalfLife)
 }
 
 // startChargingEarly charges all jobs of an account up to now, where one of them ends before
@@ -284,9 +284,9 @@ func (c *Core) settle(l *trackedJob, now time.Time) {
 		if !c.systemd.listed() {
 			c.startChargingEarly(acc, now)
 		}
-		acc.Finish(l.job.Request.QuotaMilli(), rateOf(&l.job), sched.At(now), half)
+		acc.Finish(l.job.Request.QuotaMilli(), rateOf(l.job), sched.At(now), half)
 		acc.Promise(-l.job.Request.MemBytes, -l.job.CPUs())
-		if rateOf(&l.job).Charge > 0 {
+		if rateOf(l.job).Charge > 0 {
 			c.recordUsage(acc, now)
 		}
 	}

@@ -57,7 +57,7 @@ func TestLaneEarnsAndPays(t *testing.T) {
 // A guarded job that ends holds nothing of the lane any more.
 func TestLaneIsGivenBack(t *testing.T) {
 	c := started(Policy{}, job.Restored{})
-	l := &trackedJob{job: job.Job{Request: job.Request{GPUMilli: 2000}, Life: job.Life{Guarded: true}, Attempt: &job.Attempt{}}, account: &sched.Account{}}
+	l := &trackedJob{job: &job.Job{Request: job.Request{GPUMilli: 2000}, Life: job.Life{Guarded: true}, Attempt: &job.Attempt{}}, account: &sched.Account{}}
 	c.charge(l, noon)
 	held := c.starvation.milli
 	c.settle(l, noon)
@@ -160,7 +160,7 @@ func TestExpectedEnd(t *testing.T) {
 	} {
 		core := &Core{policy: Policy{Predict: func(job.ID) time.Duration { return c.expected }}}
 		r := job.Request{TimeLimit: job.Span(c.limit)}
-		l := &trackedJob{job: job.Job{State: job.Running, Request: r, Attempt: &job.Attempt{PlacedAt: noon.Add(-c.ran)}}}
+		l := &trackedJob{job: &job.Job{State: job.Running, Request: r, Attempt: &job.Attempt{PlacedAt: noon.Add(-c.ran)}}}
 		if got := core.endsAt(l, noon); got.Sub(noon) != c.want {
 			t.Errorf("%+v: in %s", c, got.Sub(noon))
 		}
@@ -176,7 +176,7 @@ func TestUnknownEnd(t *testing.T) {
 	core := New(Policy{}, "boot1", job.Restored{NextID: 2})
 	for limit, want := range map[time.Duration]time.Time{0: {}, time.Hour / 2: noon.Add(time.Hour / 2), 50 * time.Hour: noon.Add(50 * time.Hour)} {
 		r := job.Request{GPUMilli: 1000, TimeLimit: job.Span(limit)}
-		l := &trackedJob{job: job.Job{State: job.Running, Request: r, Attempt: &job.Attempt{PlacedAt: noon}}, account: &sched.Account{UID: 1001}}
+		l := &trackedJob{job: &job.Job{State: job.Running, Request: r, Attempt: &job.Attempt{PlacedAt: noon}}, account: &sched.Account{UID: 1001}}
 		if got := core.endsAt(l, noon); !got.Equal(want) {
 			t.Errorf("with a limit of %s: %s, want %s", limit, got, want)
 		}

@@ -10,7 +10,7 @@ import (
 // spawn makes the next task of an array a job of its own, which is about to be
 // placed.
 func (c *Core) spawn(array *trackedJob, now time.Time) *trackedJob {
-	a := &array.job
+	a := array.job
 	waits := c.since(a).Add(array.account.Capped(a.Request.QuotaMilli(), sched.At(now)) - a.Capped)
 	t := job.Job{
 		ID: c.jobs.next(), Owner: a.Owner, Label: a.Label, Request: a.Request,
@@ -28,7 +28,7 @@ func (c *Core) spawn(array *trackedJob, now time.Time) *trackedJob {
 	if counts.Next == a.Request.Array.Size() {
 		c.move(array, job.Spawned, now)
 	}
-	l := c.adopt(t)
+	l := c.adopt(&t)
 	c.markCapped(l, now)
 	c.jobs.enterQueue(l)
 	return l
@@ -60,7 +60,7 @@ func (c *Core) taskEnded(l *trackedJob, now time.Time) {
 
 // endArray ends an array none of whose tasks is left.
 func (c *Core) endArray(array *trackedJob, now time.Time) {
-	j := &array.job
+	j := array.job
 	if j.State != job.Spawned || j.Tasks.Live > 0 {
 		return
 	}
@@ -88,7 +88,7 @@ func arrayResult(j *job.Job) job.Result {
 // cancelTask ends one task of an array: the job that it has become, or, where it
 // has become none, the claim to become one.
 func (c *Core) cancelTask(array *trackedJob, index int, by string, now time.Time) *job.Refusal {
-	j, at := &array.job, -1
+	j, at := array.job, -1
 	if j.Tasks != nil {
 		at = j.Request.Array.Position(index)
 	}
@@ -132,7 +132,7 @@ func (c *Core) cancelStarted(name job.Task, by string, now time.Time) *job.Refus
 
 // cancelArray starts no more tasks and ends those there are.
 func (c *Core) cancelArray(array *trackedJob, by string, now time.Time) {
-	j := &array.job
+	j := array.job
 	j.Stop, j.StopBy, j.StopWhy = job.StopCancel, by, job.Message{}
 	c.step.markDirty(array)
 	if j.State == job.Queued {

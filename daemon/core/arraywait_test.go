@@ -26,7 +26,7 @@ func TestArrayGainsNoWaitByBeingHeld(t *testing.T) {
 		"capped, and held afterwards": {1, true, 3.5, 3.5},
 	} {
 		core := New(Policy{}, "boot", job.Restored{})
-		l := &trackedJob{account: &sched.Account{UID: 1001, MaxMilli: 1000}}
+		l := &trackedJob{job: &job.Job{}, account: &sched.Account{UID: 1001, MaxMilli: 1000}}
 		l.job.Request.GPUMilli = job.WholeGPU
 		l.job.QueuedAt, l.job.Tasks = hour(0), &job.Tasks{}
 		away := func(h float64, is bool) {
@@ -49,7 +49,7 @@ func TestArrayGainsNoWaitByBeingHeld(t *testing.T) {
 			core.countWait(l, true, hour(4))
 		}
 		core.settleCapped(l, hour(4))
-		if got := core.since(&l.job); !got.Equal(hour(c.want)) {
+		if got := core.since(l.job); !got.Equal(hour(c.want)) {
 			t.Errorf("%s: it waits from %s, want %s", name, got.Sub(noon), hour(c.want).Sub(noon))
 		}
 	}

@@ -19,12 +19,19 @@ const believedAtOnce = 256
 // has not done what it was made for, or was made to teach what is not so.
 const shortestLesson = 2 * time.Second
 
-func (l *trackedJob) kind() sched.Kind { return sched.KindOf(l.account.UID, &l.job.Request) }
+func (l *trackedJob) kind() sched.Kind {
+	k := sched.KindOf(l.account.UID, l.request())
+	if l.job == nil {
+		d := l.compact.Derived()
+		k.Script, k.Shape = d.Script, d.Shape
+	}
+	return k
+}
 
 // estimate is what is believed of a job's run time.
 func (c *Core) estimate(l *trackedJob) *sched.Estimate {
 	if c.policy.Predict != nil {
-		return &sched.Estimate{Median: c.policy.Predict(l.job.ID), Ended: triedRuns, Known: true}
+		return &sched.Estimate{Median: c.policy.Predict(l.id), Ended: triedRuns, Known: true}
 	}
 	return c.planning.estimate(l.kind())
 }
@@ -43,7 +50,7 @@ func (c *Core) lateRun(l *trackedJob) time.Duration {
 }
 
 func (c *Core) runOf(l *trackedJob, total func(ran time.Duration) time.Duration) time.Duration {
-	j := &l.job
+	j := l.job
 	run := total(j.Served)
 	if c.policy.Predict == nil && j.Request.GPUMilli > 0 && !j.Request.Preemptible {
 		run = c.planning.corrected(run, l.account.UID)
@@ -71,11 +78,13 @@ func (c *Core) believeAll() {
 		if !c.planning.Has(id) {
 			continue
 		}
-		l := c.jobs.get(id)
+		l := c.jobs.find(id)
+		looked := c.jobs.look(l)
 		if w := c.waiting(l); c.planning.Moves(w) {
 			c.planning.Remove(id)
 			c.planning.Push(w)
 		}
+		c.jobs.shut(l, looked)
 	}
 }
 
@@ -91,7 +100,7 @@ func (c *Core) lateEnd(l *trackedJob, now time.Time) time.Time {
 }
 
 func (c *Core) endAfter(l *trackedJob, total func(ran time.Duration) time.Duration, now time.Time) time.Time {
-	ran := ranFor(&l.job, now)
+	ran := ranFor(l.job, now)
 	left := total(l.job.Served+ran) - l.job.Served - ran
 	if limit := l.job.Request.TimeLimit.Duration(); limit > 0 {
 		left = min(left, max(0, limit-ran))

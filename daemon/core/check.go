@@ -34,7 +34,7 @@ func (c *Core) Check() error {
 
 // checkJob verifies that what is known of one job goes together.
 func (c *Core) checkJob(id job.ID, l *trackedJob, breach breach) {
-	j := &l.job
+	j := l.job
 	if j.ID != id || !j.State.Valid() || j.State.Terminal() {
 		breach(1, "job %d is kept as %d in state %s", id, j.ID, j.State)
 	}
@@ -66,7 +66,7 @@ func (c *Core) checkJob(id job.ID, l *trackedJob, breach breach) {
 func (c *Core) checkHeld(breach breach) {
 	shares := map[string]int{}
 	for id, l := range c.jobs.allActive() {
-		j, sum := &l.job, 0
+		j, sum := l.job, 0
 		if j.Attempt == nil {
 			continue // which checkJob tells
 		}
@@ -85,8 +85,8 @@ func (c *Core) checkHeld(breach breach) {
 // checkCounts counts the queued jobs and what jobs weigh anew, by person.
 func (b *jobBook) checkCounts(breach breach) {
 	queued, bytes, perUser := 0, map[int]int64{}, map[int]int{}
-	for _, l := range b.byID {
-		j := &l.job
+	for _, l := range b.all() {
+		j := l.job
 		bytes[j.Person().UID] += j.Weight()
 		if j.State == job.Queued {
 			queued++
@@ -104,8 +104,8 @@ func (b *jobBook) checkCounts(breach breach) {
 // checkThrottles counts anew how many more tasks of each array may run.
 func (b *jobBook) checkThrottles(breach breach) {
 	left := map[job.ID]int{}
-	for _, l := range b.byID {
-		j, id := &l.job, l.job.ID
+	for _, l := range b.all() {
+		j, id := l.job, l.job.ID
 		if j.Task != nil {
 			id = j.Task.Array
 		}
@@ -130,8 +130,8 @@ func (b *jobBook) checkThrottles(breach breach) {
 // checkPlaces verifies that whatever lists jobs lists those that belong there.
 func (b *jobBook) checkPlaces(breach breach) {
 	timed, active := 0, 0
-	for id, l := range b.byID {
-		j := &l.job
+	for id, l := range b.all() {
+		j := l.job
 		if at, yes := b.timed.at[id]; yes {
 			timed++
 			if when := b.timed.heap[at]; when.id != id || !when.at.Equal(notBefore(j)) {
@@ -185,7 +185,7 @@ func (c *Core) checkQueue(breach breach) {
 // checkAccounts verifies for whom jobs count, and counts what each account runs anew.
 func (c *Core) checkAccounts(breach breach) {
 	for id, l := range c.jobs.all() {
-		j := &l.job
+		j := l.job
 		if l.account != c.accounts.of(j.Owner, j.Principal) || l.weight != j.Weight() {
 			breach(11, "job %d counts for %s with %d bytes, and weighs %d", id, accountKey(l.account), l.weight, j.Weight())
 		}
@@ -198,7 +198,7 @@ func (c *Core) checkAccounts(breach breach) {
 	want := map[*sched.Account]runs{}
 	for _, l := range c.jobs.allActive() {
 		for _, a := range l.accounts() {
-			r, rate := want[a], rateOf(&l.job)
+			r, rate := want[a], rateOf(l.job)
 			r.jobs, r.milli = r.jobs+1, r.milli+l.job.Request.QuotaMilli()
 			r.cpus, r.mem = r.cpus+l.job.CPUs(), r.mem+l.job.Request.MemBytes
 			r.rate.GPU, r.rate.Charge = r.rate.GPU+rate.GPU, r.rate.Charge+rate.Charge

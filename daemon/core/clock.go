@@ -21,9 +21,8 @@ func (c *Core) clockSet(by time.Duration, now time.Time) {
 	c.systemd.shift(by, now)
 	c.messages.shift(by, now)
 	c.jobs.clearTimers() // its order was by the other clock
-	for _, id := range c.jobs.sortedIDs() {
-		l := c.jobs.get(id)
-		j := &l.job
+	c.jobs.each(func(l *trackedJob) {
+		j := l.job
 		j.QueuedAt, j.AwayAt, j.NotBefore = moved(j.QueuedAt, by, now), moved(j.AwayAt, by, now), moved(j.NotBefore, by, now)
 		if j.Tasks != nil {
 			counts := *j.Tasks
@@ -44,7 +43,7 @@ func (c *Core) clockSet(by time.Duration, now time.Time) {
 		if l.job.State == job.Queued {
 			c.consider(l, now)
 		}
-	}
+	})
 	c.step.replan()
 }
 

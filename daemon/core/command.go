@@ -29,7 +29,7 @@ func (c *Core) command(e Command, now time.Time) *job.Refusal {
 // jobCommand does what is asked of a live job by who has the right to.
 func (c *Core) jobCommand(e Command, now time.Time) *job.Refusal {
 	l := c.jobs.get(e.What.Job)
-	if l == nil {
+	if l == nil || l.job.State.Terminal() { // it may have ended by an earlier one of several commands
 		return job.Refuse("not-found/live-job", e.What.Job)
 	}
 	if !e.Who.MayControl(l.job.Owner) {
@@ -101,7 +101,7 @@ func (c *Core) requestStop(l *trackedJob, cause job.StopCause, by string, now ti
 // warning and has not had it, and leaves it its notice. A suspended one goes on for
 // that: halted, it could not use it.
 func (c *Core) warnFirst(l *trackedJob, now time.Time) bool {
-	j := &l.job
+	j := l.job
 	if j.Stop != job.StopPreempt || j.Request.WarnSignal == 0 || j.Warned {
 		return false
 	}

@@ -18,9 +18,11 @@ const (
 	checking // the GPUs, before a start
 )
 
-// trackedJob is a job that has not ended. Only job is durable.
+// trackedJob is a job that has not ended. Only what is in job is durable.
 type trackedJob struct {
-	job     job.Job
+	id      job.ID
+	job     *job.Job    // nil while nobody uses it, see jobBook.get
+	compact job.Compact // the same meanwhile
 	action  pendingAction
 	recheck bool // the unit changed while it was being started or inspected
 
@@ -65,16 +67,7 @@ func New(p Policy, boot string, r job.Restored) *Core {
 	}
 	c.gpus = newGPUBook(&c.policy, &c.jobs, c.systemd.bootID)
 	c.accounts = newAccountBook(&p, r.Usage)
-	for _, j := range r.Jobs {
-		c.restore(j)
-	}
-	for _, j := range r.Jobs {
-		if l := c.jobs.get(j.ID); j.State == job.Queued {
-			l.job.Pending = c.stillOpen(j.Pending)
-			c.deps.follow(l)
-			c.enqueue(l, time.Time{})
-		}
-	}
+	c.restoreAll(&r)
 	for _, g := range r.GPUs {
 		c.gpus.restore(g)
 	}
@@ -82,8 +75,32 @@ func New(p Policy, boot string, r job.Restored) *Core {
 	return c
 }
 
-// restore adds a job that is on record.
-func (c *Core) restore(j job.Job) {
+// restoreAll adds the jobs that are on record. Whether one has what it waits for shows when
+// all are known.
+func (c *Core) restoreAll(r *job.Restored) {
+	var pending []job.ID
+	for j := range r.All() {
+		l := c.restore(j)
+		switch {
+		case j.State != job.Queued:
+		case len(j.Pending) > 0:
+			pending = append(pending, j.ID)
+		default:
+			c.enqueue(l, time.Time{})
+		}
+		c.jobs.keepOwn(l)
+	}
+	for _, id := range pending {
+		l := c.jobs.get(id)
+		l.job.Pending = c.stillOpen(l.job.Pending)
+		c.deps.follow(l)
+		c.enqueue(l, time.Time{})
+		c.jobs.rest()
+	}
+}
+
+// restore adds a job that is on record. It is the caller's.
+func (c *Core) restore(j *job.Job) *trackedJob {
 	if j.QueuedAt.IsZero() {
 		j.QueuedAt = j.SubmittedAt
 	}
@@ -104,11 +121,12 @@ func (c *Core) restore(j job.Job) {
 		c.jobs.sort(l)
 		c.charge(l, time.Time{})
 	}
+	return l
 }
 
 // adopt makes a job known.
-func (c *Core) adopt(j job.Job) *trackedJob {
-	l := &trackedJob{job: j, account: c.accounts.of(j.Owner, j.Principal)}
+func (c *Core) adopt(j *job.Job) *trackedJob {
+	l := &trackedJob{id: j.ID, job: j, account: c.accounts.of(j.Owner, j.Principal)}
 	l.job.GIDs = c.accounts.join(j.Owner.UID, j.GIDs)
 	c.jobs.add(l)
 	array := j.ID
@@ -143,6 +161,8 @@ func (c *Core) apply(ev Event, now time.Time) {
 		c.step.reply(c.submit(e, now))
 	case Command:
 		c.step.reply(Reply{Token: e.Token, ID: e.What.Job, Refusal: c.command(e, now)})
+	case Commands:
+		c.step.reply(c.commands(e, now))
 	case Sampled:
 		c.sampled(&e, now)
 	case Started:
@@ -176,7 +196,7 @@ func (c *Core) apply(ev Event, now time.Time) {
 
 // finish ends the step.
 func (c *Core) finish(now time.Time) Effects {
-	out, over := c.step.end()
+	out, over := c.step.end(&c.jobs)
 	if len(out.Records) > 0 {
 		c.planning.changed()
 	}
@@ -186,11 +206,16 @@ func (c *Core) finish(now time.Time) Effects {
 	for _, l := range over {
 		c.jobs.remove(l)
 	}
+	c.jobs.rest()
 	return out
 }
 
 // answer fills in what a reply shows of a job; nothing where it has ended before the step.
 func (c *Core) answer(r *Reply, now time.Time) {
+	if r.Each != nil {
+		c.answerEach(r, now)
+		return
+	}
 	l := c.jobs.get(r.ID)
 	if l == nil {
 		return
@@ -226,7 +251,7 @@ func (c *Core) move(l *trackedJob, to job.State, now time.Time) {
 	if to.Terminal() {
 		c.jobs.dropThrottle(l.job.ID)
 		c.oweMessages(l, job.NotifyEnd, now)
-		c.requests.forgetDedup(&l.job)
+		c.requests.forgetDedup(l.job)
 		if l.job.Task != nil {
 			c.taskEnded(l, now)
 		}

@@ -30,18 +30,18 @@ func (c *Core) tick(e Tick, now time.Time) {
 func (c *Core) tickActive(retry bool, now time.Time) {
 	for _, id := range slices.Clone(c.jobs.activeIDs()) {
 		l := c.jobs.get(id)
-		if due := c.goesOnAt(&l.job); !due.IsZero() && !now.Before(due) {
+		if due := c.goesOnAt(l.job); !due.IsZero() && !now.Before(due) {
 			c.goOn(l, now)
 		}
-		if due := warnAt(&l.job); !due.IsZero() && !now.Before(due) {
+		if due := warnAt(l.job); !due.IsZero() && !now.Before(due) {
 			l.job.Warned = true
 			c.step.markDirty(l)
 			c.step.act(Signal{Job: id, Signal: l.job.Request.WarnSignal})
 		}
-		if due := stopAt(&l.job); !due.IsZero() && !now.Before(due) {
+		if due := stopAt(l.job); !due.IsZero() && !now.Before(due) {
 			c.teardown(l, now)
 		}
-		if due := limitAt(&l.job); !due.IsZero() && !now.Before(due) {
+		if due := limitAt(l.job); !due.IsZero() && !now.Before(due) {
 			c.requestStop(l, job.StopTime, "", now)
 		}
 		switch {
@@ -126,10 +126,10 @@ func (c *Core) Deadline() time.Time {
 	}
 	if c.systemd.listed() { // as in tick
 		for _, l := range c.jobs.allActive() {
-			sooner(limitAt(&l.job))
-			sooner(warnAt(&l.job))
-			sooner(stopAt(&l.job))
-			sooner(c.goesOnAt(&l.job))
+			sooner(limitAt(l.job))
+			sooner(warnAt(l.job))
+			sooner(stopAt(l.job))
+			sooner(c.goesOnAt(l.job))
 		}
 	}
 	sooner(c.jobs.nextTimer().at)

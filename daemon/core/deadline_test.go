@@ -13,7 +13,7 @@ func TestNextTick(t *testing.T) {
 	in := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
 	runs := func(j job.Job) func(*Core) {
 		j.ID, j.State, j.Attempt = 1, job.Running, &job.Attempt{StartedAt: noon}
-		return func(c *Core) { c.jobs.placed[1] = &trackedJob{job: j} }
+		return func(c *Core) { c.jobs.placed[1] = &trackedJob{id: j.ID, job: &j} }
 	}
 	limited := job.Request{TimeLimit: job.Span(9 * time.Minute), WarnSignal: 10, WarnBefore: job.Span(2 * time.Minute)}
 	for name, c := range map[string]struct {

@@ -39,7 +39,7 @@ func (c *Core) recordEarlyExit(l *trackedJob, before Unit) bool {
 // recordExit keeps how the command ended.
 func (c *Core) recordExit(l *trackedJob, u Unit) {
 	c.edit(l, func(a *job.Attempt) {
-		r := resultOf(u.Exit, &l.job, l.tries)
+		r := resultOf(u.Exit, l.job, l.tries)
 		r.Unfiltered = u.Unfiltered
 		a.Result = &r
 		a.HostUse = a.Max(u.Used)
@@ -69,7 +69,7 @@ func resultOf(e contract.Exit, j *job.Job, tries int) job.Result {
 // result, or goes back to the queue.
 func (c *Core) ended(l *trackedJob, now time.Time) {
 	l.job.GoOn(now)
-	r := c.result(&l.job)
+	r := c.result(l.job)
 	r.GPUError, r.Left = l.job.GPUError, job.Text(l.job.Left)
 	c.edit(l, func(a *job.Attempt) { a.EndedAt, a.Result = now, &r })
 	c.settle(l, now)
@@ -93,7 +93,7 @@ func (c *Core) ended(l *trackedJob, now time.Time) {
 // room for another, its owner said so, its time was up, the machine took it, or it
 // failed and may try again.
 func (c *Core) nextPlace(l *trackedJob, r *job.Result) requeueAt {
-	j := &l.job
+	j := l.job
 	switch {
 	case j.Stop == job.StopCancel:
 		return nowhere
@@ -113,7 +113,7 @@ func (c *Core) nextPlace(l *trackedJob, r *job.Result) requeueAt {
 
 // backOff has a job that failed, or could not be started, wait before its next attempt.
 func (c *Core) backOff(l *trackedJob, r *job.Result, place requeueAt, now time.Time) {
-	j := &l.job
+	j := l.job
 	switch {
 	case r.Tries > 0 && l.account.Barred == "":
 		j.NotBefore = now.Add(retry.After(r.Tries, startAgain, lastStartAgain))

@@ -28,6 +28,15 @@ type Command struct {
 	What  job.Command
 }
 
+// Commands asks for something about several jobs, in this order and in one step: nothing is planned, and
+// so no job starts, between two of them. The reply has the outcome of each, or, where some are dear, of the
+// first ones: nothing was done about the rest.
+type Commands struct {
+	Token Token
+	Who   job.Actor
+	List  []job.Command
+}
+
 // Sampled brings a look at the GPUs that began after the Sample action with
 // the given number. Jobs says which job a process id belongs to. A snapshot
 // with a Problem means that nothing is known.
@@ -176,6 +185,7 @@ type Configured struct{ Policy Policy }
 
 func (Submit) event()      {}
 func (Command) event()     {}
+func (Commands) event()    {}
 func (Sampled) event()     {}
 func (Started) event()     {}
 func (StartFailed) event() {}

@@ -21,7 +21,7 @@ func (c *Core) Explained(id job.ID, now time.Time) (out job.Explained, waits boo
 	list, all := c.planning.Ahead(c.snapshot(now), c.planning.Queue, id, maxAhead)
 	out.More = all - len(list)
 	for _, a := range list {
-		j := &c.jobs.get(a.ID).job
+		j := c.jobs.get(a.ID).job
 		out.Ahead = append(out.Ahead, job.Ahead{
 			Job: a.ID, Called: j.Called(), Owner: j.Owner, Name: j.Label.Name, GPUMilli: j.Request.GPUMilli,
 			Again: j.Attempt != nil, Kept: slices.Contains(kept, a.ID), Cause: a.Cause, Its: a.Its, Own: a.Own,
@@ -91,7 +91,8 @@ func (c *Core) wouldTake(l *trackedJob, w *tried, now time.Time) bool {
 	if c.admitChange(&s, true, now) != nil {
 		return false
 	}
-	other := trackedJob{job: l.job, account: l.account, throttle: l.throttle}
+	changed := *l.job
+	other := trackedJob{id: l.id, job: &changed, account: l.account, throttle: l.throttle}
 	other.job.Request = s.Request
 	w.request, w.expected = s.Request, c.expectedRun(&other)
 	return true

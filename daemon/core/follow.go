@@ -72,7 +72,7 @@ func (c *Core) stillOpen(list []job.Dependency) []job.Dependency {
 
 // tellFollowers lets the jobs that wait for this one know where it stands.
 func (c *Core) tellFollowers(l *trackedJob, now time.Time) {
-	j := &l.job
+	j := l.job
 	end := job.End{State: j.State, Started: j.Began}
 	if j.State.Terminal() {
 		c.deps.remember(j.ID, end)
@@ -120,7 +120,7 @@ func (c *Core) updateFollower(f *trackedJob, on job.ID, end job.End, now time.Ti
 // endUnmet ends a job that waits for what can't come. An array with tasks that
 // have not ended starts no more, and ends after them: they need it.
 func (c *Core) endUnmet(l *trackedJob, why job.Message, now time.Time) {
-	j := &l.job
+	j := l.job
 	if j.Tasks == nil || j.Tasks.Live == 0 {
 		j.Result = &job.Result{Outcome: job.Cancelled, Detail: why}
 		c.move(l, job.Cancelled, now)
@@ -144,33 +144,19 @@ func (c *Core) isCycle(id job.ID, list []job.Dependency) bool {
 	for _, d := range list {
 		meet(c.jobs.get(d.Job))
 	}
-	var waiting map[job.ID][]*trackedJob
 	for ; len(todo) > 0; todo = todo[1:] {
-		j := &todo[0].job
+		j := todo[0].job
 		if j.ID == id || j.Task != nil && j.Task.Array == id {
 			return true
 		}
 		for _, d := range j.Pending {
 			meet(c.jobs.get(d.Job))
 		}
-		if j.Tasks != nil && waiting == nil {
-			waiting = c.waitingTasks(id)
-		}
-		for _, t := range waiting[j.ID] {
-			meet(t)
+		for t := range c.jobs.liveTasks(j.ID) {
+			if len(t.job.Pending) > 0 || t.job.ID == id {
+				meet(t)
+			}
 		}
 	}
 	return false
-}
-
-// waitingTasks returns, by array, the tasks that wait for a job, and the one with
-// an id.
-func (c *Core) waitingTasks(id job.ID) map[job.ID][]*trackedJob {
-	found := map[job.ID][]*trackedJob{}
-	for _, l := range c.jobs.all() {
-		if t := l.job.Task; t != nil && (len(l.job.Pending) > 0 || l.job.ID == id) {
-			found[t.Array] = append(found[t.Array], l)
-		}
-	}
-	return found
 }

@@ -50,10 +50,10 @@ func (c *Core) foreseeAlone(now time.Time, tried *trackedJob) *Foresight {
 // believed says what is believed of run times, also that of a job that is only tried, if any.
 func (c *Core) believed(tried *trackedJob) func(job.ID) *sched.Estimate {
 	return func(id job.ID) *sched.Estimate {
-		if tried != nil && id == tried.job.ID {
+		if tried != nil && id == tried.id {
 			return c.estimate(tried)
 		}
-		return c.estimate(c.jobs.get(id))
+		return c.estimate(c.jobs.find(id))
 	}
 }
 

@@ -43,7 +43,7 @@ func (c *Core) withMargin(peak, percent int64, r *job.Request, now time.Time) in
 // learnMemory learns from an attempt that is over how much GPU memory its command takes. Where
 // it took too much, another attempt is to have more.
 func (c *Core) learnMemory(l *trackedJob, r *job.Result, again bool, now time.Time) {
-	j, peak := &l.job, int64(0)
+	j, peak := l.job, int64(0)
 	for _, u := range l.currentUses() {
 		peak = max(peak, u.PeakBytes)
 	}

@@ -14,8 +14,13 @@ import (
 // jobBook has the jobs that have not ended, and counts them.
 type jobBook struct {
 	byID      map[job.ID]*trackedJob
-	placed    map[job.ID]*trackedJob // those that have a unit or may have one
-	ids       []job.ID               // scratch
+	shelf     *job.Shelf               // what those that rest have in common
+	opened    []*trackedJob            // those that are to rest when the step is over
+	spare     []*job.Job               // memory for the next look
+	placed    map[job.ID]*trackedJob   // those that have a unit or may have one
+	ids       []job.ID                 // scratch
+	ofArray   map[job.ID][]*trackedJob // the live tasks of each
+	walked    int                      // how many jobs have been looked at, see commands
 	nextID    job.ID
 	timed     timers // queued ones that wait for a time
 	queued    int
@@ -27,18 +32,26 @@ type jobBook struct {
 
 func newJobBook(next job.ID) jobBook {
 	return jobBook{
-		byID: map[job.ID]*trackedJob{}, placed: map[job.ID]*trackedJob{}, nextID: max(next, 1), timed: newTimers(),
+		byID: map[job.ID]*trackedJob{}, shelf: job.NewShelf(),
+		placed: map[job.ID]*trackedJob{}, nextID: max(next, 1), timed: newTimers(),
 		perUser: map[int]int{}, bytes: map[int]int64{}, throttles: map[job.ID]*sched.Throttle{}, ended: map[job.State]int{},
+		ofArray: map[job.ID][]*trackedJob{},
 	}
 }
 
-// get returns a job that has not ended; nil: there is none.
-func (b *jobBook) get(id job.ID) *trackedJob { return b.byID[id] }
+// get returns a job that has not ended, until rest; nil: there is none.
+func (b *jobBook) get(id job.ID) *trackedJob {
+	b.walked++
+	l := b.byID[id]
+	if l != nil {
+		b.open(l)
+	}
+	return l
+}
 
 // active returns a job that has a unit or may have one; nil: there is none.
 func (b *jobBook) active(id job.ID) *trackedJob { return b.placed[id] }
 
-func (b *jobBook) all() iter.Seq2[job.ID, *trackedJob]       { return maps.All(b.byID) }
 func (b *jobBook) allActive() iter.Seq2[job.ID, *trackedJob] { return maps.All(b.placed) }
 
 // next is the id of the next new job, until it is claimed.
@@ -49,14 +62,24 @@ func (b *jobBook) claim(id job.ID) { b.nextID = max(b.nextID, id+1) }
 
 // add makes a job known.
 func (b *jobBook) add(l *trackedJob) {
-	b.byID[l.job.ID] = l
+	b.byID[l.id] = l
+	if t := l.job.Task; t != nil {
+		b.ofArray[t.Array] = append(b.ofArray[t.Array], l)
+	}
+	b.opened = append(b.opened, l)
 	b.addBytes(l)
 }
 
 // remove forgets a job that has ended.
 func (b *jobBook) remove(l *trackedJob) {
 	b.removeBytes(l)
-	delete(b.byID, l.job.ID)
+	delete(b.byID, l.id)
+	if t := l.job.Task; t != nil {
+		left := slices.DeleteFunc(b.ofArray[t.Array], func(o *trackedJob) bool { return o == l })
+		if b.ofArray[t.Array] = left; len(left) == 0 {
+			delete(b.ofArray, t.Array)
+		}
+	}
 }
 
 // sort puts a job among those that have a unit, or takes it from them, by its state.
@@ -89,6 +112,9 @@ func (b *jobBook) activeIDs() []job.ID {
 	return b.ids
 }
 
+// count is how many jobs have not ended.
+func (b *jobBook) count() int { return len(b.byID) }
+
 // activeCount is how many jobs have a unit or may have one.
 func (b *jobBook) activeCount() int { return len(b.placed) }
 
@@ -115,10 +141,10 @@ func (b *jobBook) totals() *job.Totals {
 	t := &job.Totals{Submitted: int(b.nextID - 1), Ended: maps.Clone(b.ended)}
 	t.Queued, t.Active = map[job.Class]int{}, map[job.Class]int{}
 	for _, l := range b.byID {
-		switch class := l.job.Request.Priority.Class; {
-		case l.job.State == job.Queued:
+		switch class := l.request().Priority.Class; {
+		case l.state() == job.Queued:
 			t.Queued[class]++
-		case l.job.State.Live():
+		case l.state().Live():
 			t.Active[class]++
 		}
 	}
@@ -127,7 +153,7 @@ func (b *jobBook) totals() *job.Totals {
 
 // called is what people call a job, by its id where it has ended.
 func (b *jobBook) called(id job.ID) string {
-	if l := b.byID[id]; l != nil {
+	if l := b.byID[id]; l != nil && l.job != nil { // no task rests
 		return l.job.Called()
 	}
 	return id.String()
@@ -135,14 +161,20 @@ func (b *jobBook) called(id job.ID) string {
 
 // tasks returns the live tasks of an array, by id.
 func (b *jobBook) tasks(array job.ID) []*trackedJob {
-	var list []*trackedJob
-	for _, l := range b.byID {
-		if l.job.Task != nil && l.job.Task.Array == array {
-			list = append(list, l)
-		}
-	}
+	list := slices.Clone(b.ofArray[array])
 	slices.SortFunc(list, func(x, y *trackedJob) int { return cmp.Compare(x.job.ID, y.job.ID) })
 	return list
+}
+
+// walk counts jobs that are looked at, hasWalked is how many there were.
+func (b *jobBook) walk(n int)     { b.walked += n }
+func (b *jobBook) hasWalked() int { return b.walked }
+
+// liveTasks yields the live tasks of an array in no order.
+func (b *jobBook) liveTasks(array job.ID) iter.Seq[*trackedJob] {
+	list := b.ofArray[array]
+	b.walked += len(list)
+	return slices.Values(list)
 }
 
 // throttle returns what bounds the tasks of an array that run; nil where nothing does.

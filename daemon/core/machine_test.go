@@ -15,7 +15,7 @@ import (
 // lacks most is short of it.
 func TestShortOfPromisedMemory(t *testing.T) {
 	has := func(id job.ID, promise, uses int64, stop job.StopCause) gpuUse {
-		l := &trackedJob{job: job.Job{ID: id, State: job.Running}}
+		l := &trackedJob{job: &job.Job{ID: id, State: job.Running}}
 		l.job.Stop = stop
 		return gpuUse{l: l, ref: &job.Allocation{GPU: contract.GPU{Milli: 500, PromiseBytes: promise}}, use: &job.GPUNow{UsedBytes: uses}}
 	}
@@ -44,7 +44,7 @@ func TestShortOfPromisedMemory(t *testing.T) {
 func TestWorstOverItsBudget(t *testing.T) {
 	over := func(id job.ID, promise, uses int64) gpuUse {
 		use := &job.GPUNow{UsedBytes: uses, GPUUse: job.GPUUse{OverSince: noon, OverTold: noon, Over: time.Minute}}
-		return gpuUse{l: &trackedJob{job: job.Job{ID: id, State: job.Running}}, ref: &job.Allocation{GPU: contract.GPU{Milli: 500, PromiseBytes: promise}}, use: use}
+		return gpuUse{l: &trackedJob{job: &job.Job{ID: id, State: job.Running}}, ref: &job.Allocation{GPU: contract.GPU{Milli: 500, PromiseBytes: promise}}, use: use}
 	}
 	b := &gpuBook{policy: &Policy{Usage: UsagePolicy{Memory: WarnAndStop, MemoryGrace: time.Minute}}}
 	for name, w := range map[string]struct {
@@ -192,7 +192,7 @@ func TestForgottenMembers(t *testing.T) {
 // for a little.
 func TestProcessesBeganWithTheirJob(t *testing.T) {
 	for _, c := range []struct{ started, want time.Duration }{{5 * time.Second, 4 * time.Second}, {startSlack / 2, 0}, {-time.Hour, 0}} {
-		l := &trackedJob{job: job.Job{Attempt: &job.Attempt{PlacedAt: noon, StartedAt: noon.Add(c.started)}}}
+		l := &trackedJob{job: &job.Job{Attempt: &job.Attempt{PlacedAt: noon, StartedAt: noon.Add(c.started)}}}
 		if got := l.began().Sub(noon); got != c.want {
 			t.Errorf("started %s after its placement: not before %s", c.started, got)
 		}
@@ -283,7 +283,7 @@ func TestStartBySteadyClock(t *testing.T) {
 		"no steady clock":   {steady.Round(0).Add(-time.Minute), steady.Round(0), steady.Round(0).Add(-time.Minute)},
 		"the clock was set": {steady.Add(-time.Hour), steady, steady.Add(-50 * time.Second)},
 	} {
-		l := &trackedJob{job: job.Job{State: job.Running, Attempt: &job.Attempt{StartedAt: c.was, PlacedAt: c.was.Add(-time.Second)}}}
+		l := &trackedJob{job: &job.Job{State: job.Running, Attempt: &job.Attempt{StartedAt: c.was, PlacedAt: c.was.Add(-time.Second)}}}
 		started(Policy{}, job.Restored{}).correctStart(l, 50*time.Second, c.now)
 		if a := l.job.Attempt; a.StartedAt != c.want || a.StartedAt.Sub(a.PlacedAt) != time.Second {
 			t.Errorf("%s: placed %s, started %s, want %s", name, a.PlacedAt, a.StartedAt, c.want)
@@ -295,7 +295,7 @@ func TestStartBySteadyClock(t *testing.T) {
 func TestReasonOfAJobThatFits(t *testing.T) {
 	c := started(Policy{}, job.Restored{})
 	c.plan(noon)
-	l := &trackedJob{job: job.Job{ID: 1, State: job.Queued}, account: c.accounts.of(job.Owner{UID: 1001}, nil)}
+	l := &trackedJob{job: &job.Job{ID: 1, State: job.Queued}, account: c.accounts.of(job.Owner{UID: 1001}, nil)}
 	if why := c.explain(l); len(why) != 1 || why[0].Code != job.ReasonChecking {
 		t.Errorf("%+v", why)
 	}

@@ -16,7 +16,7 @@ func (c *Core) chargeMachine(now time.Time) {
 	var changed []*sched.Account
 	for _, id := range c.jobs.activeIDs() {
 		l := c.jobs.active(id)
-		if charge := c.largestShare(&l.job); charge != l.job.Charge {
+		if charge := c.largestShare(l.job); charge != l.job.Charge {
 			changed = c.recharge(l, charge, l.job.Shared, changed, now)
 		}
 	}

@@ -14,7 +14,7 @@ func (c *Core) snapshotWithEfforts(now time.Time) *sched.Snapshot {
 	for i := range s.Running {
 		if r := &s.Running[i]; r.Preemptible {
 			l := c.jobs.active(r.ID)
-			r.Effort, r.Untried = c.effort(l, l.job.Served+ranFor(&l.job, now), true)
+			r.Effort, r.Untried = c.effort(l, l.job.Served+ranFor(l.job, now), true)
 		}
 	}
 	return s
@@ -49,7 +49,7 @@ func (c *Core) snapshot(now time.Time) *sched.Snapshot {
 
 // running is an active job as placement sees it; its parts are put on the GPUs.
 func (c *Core) running(l *trackedJob, s *sched.Snapshot, now time.Time) sched.Running {
-	j := &l.job
+	j := l.job
 	since := j.Attempt.PlacedAt
 	r := sched.Running{
 		ID: j.ID, MemBytes: j.Request.MemBytes, CPUs: j.CPUs(), Quota: j.Request.QuotaMilli(),
@@ -156,8 +156,8 @@ func (c *Core) place(l *trackedJob, p *sched.Placement, now time.Time) {
 	if l.job.Tasks != nil {
 		l = c.spawn(l, now)
 	}
-	number, eligible := 1, eligibleAt(&l.job, now)
-	if l.tries = triesOf(&l.job); l.job.Attempt != nil {
+	number, eligible := 1, eligibleAt(l.job, now)
+	if l.tries = triesOf(l.job); l.job.Attempt != nil {
 		number = l.job.Attempt.Number + 1
 		c.keepLast(l, now)
 	}
@@ -167,7 +167,7 @@ func (c *Core) place(l *trackedJob, p *sched.Placement, now time.Time) {
 	l.job.Attempt = &job.Attempt{Number: number, GPUs: gpus, BootID: c.systemd.runID(), PlacedAt: now}
 	l.job.Attempt.EligibleAt = eligible
 	l.job.Shared = 0
-	l.job.Charge = c.largestShare(&l.job)
+	l.job.Charge = c.largestShare(l.job)
 	l.job.StopOrder, l.job.Suspension = job.StopOrder{}, job.Suspension{Unbounded: true}
 	l.job.GPUError, l.job.Left = nil, ""
 	l.job.NotBefore = time.Time{} // or a clock that is set back would bring a back-off again that is over
@@ -203,7 +203,7 @@ func withCPUs(refs []job.Allocation, cpus int) []job.Allocation {
 // step.
 func (c *Core) keepLast(l *trackedJob, now time.Time) {
 	if l.job.Attempt.EndedAt.Equal(now) && l.dirty {
-		j := l.job
+		j := *l.job
 		c.step.record(job.Record{Job: &j})
 	}
 }

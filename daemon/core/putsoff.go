@@ -19,7 +19,7 @@ func (c *Core) latestEnd(l *trackedJob, now time.Time) sched.Instant {
 	if limit == 0 {
 		return sched.At(c.expectedEnd(l, now))
 	}
-	return sched.At(now).Add(max(0, limit.Duration()-c.ranSoFar(&l.job, now)))
+	return sched.At(now).Add(max(0, limit.Duration()-c.ranSoFar(l.job, now)))
 }
 
 // putsOff finds a waiting job of somebody else whose planned start would come later if the
@@ -32,12 +32,15 @@ func (c *Core) putsOff(l *trackedJob, from, to sched.Instant, now time.Time) (w 
 	after := c.plannedStarts(l, to, now)
 	for _, w := range before {
 		was := lastOf(before, w.Job)
-		if c.jobs.get(w.Job).account != l.account && was != sched.Never && lastOf(after, w.Job) > was {
+		if c.jobs.find(w.Job).account != l.account && was != sched.Never && lastOf(after, w.Job) > was {
 			return sched.BackfillReservation{Job: w.Job, At: was}, true
 		}
 	}
 	return w, false
 }
+
+// planWork is what planning an empty queue takes, in jobs that could be looked at meanwhile.
+const planWork = 5000
 
 // plannedStarts are the starts that are planned if a running job ends then, and the others as
 // expected, no later: valid until the planner's next pass.
@@ -49,6 +52,7 @@ func (c *Core) plannedStarts(l *trackedJob, end sched.Instant, now time.Time) []
 			r.End = end
 		}
 	}
+	c.jobs.walk(c.planning.Len() + planWork)
 	return c.planning.PlannedStarts(s, c.planning.Queue, l.account.Groups)
 }
 

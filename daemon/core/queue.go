@@ -29,7 +29,7 @@ func (c *Core) dequeue(l *trackedJob, now time.Time) {
 // as they fit, to those that wait for a time, or to neither while it is held
 // back or waits for another. A zero now believes in no time's having come.
 func (c *Core) consider(l *trackedJob, now time.Time) {
-	j := &l.job
+	j := l.job
 	c.planning.Remove(j.ID)
 	c.jobs.stopTimer(j.ID)
 	if j.State != job.Queued {
@@ -58,7 +58,7 @@ func mayStart(j *job.Job) bool { return j.Held == "" && len(j.Pending) == 0 && !
 // countWait lets a queued job's wait count only while it could be placed. A zero
 // now changes nothing.
 func (c *Core) countWait(l *trackedJob, could bool, now time.Time) {
-	j := &l.job
+	j := l.job
 	switch {
 	case now.IsZero():
 	case !could && j.AwayAt.IsZero():
@@ -82,7 +82,7 @@ func (c *Core) markCapped(l *trackedJob, now time.Time) {
 // settleCapped moves the begin of a queued job's wait by the time at quotas since
 // then.
 func (c *Core) settleCapped(l *trackedJob, now time.Time) {
-	if j := &l.job; j.AwayAt.IsZero() && !now.IsZero() {
+	if j := l.job; j.AwayAt.IsZero() && !now.IsZero() {
 		was := j.Capped
 		c.markCapped(l, now)
 		waitLess(j, j.Capped-was, now)
@@ -132,7 +132,7 @@ func (c *Core) since(j *job.Job) time.Time {
 
 // turn lets the next task of an array wait from now on.
 func (c *Core) turn(array *trackedJob, now time.Time) {
-	j := &array.job
+	j := array.job
 	c.settleCapped(array, now)
 	counts := *j.Tasks
 	counts.TurnAt = now
@@ -146,7 +146,7 @@ func (c *Core) turn(array *trackedJob, now time.Time) {
 
 // waiting is the job as the queue takes it.
 func (c *Core) waiting(l *trackedJob) sched.Waiting {
-	j := &l.job
+	j := l.job
 	w := sched.Waiting{
 		ID: j.ID, Request: &j.Request, Account: l.account, Since: sched.At(c.since(j)),
 		Capped: j.Capped, Expected: c.expectedRun(l), Late: c.lateRun(l), Served: j.Served, Throttle: l.throttle, Count: 1,
@@ -204,7 +204,7 @@ const (
 
 // requeueAfter returns a job to the queue after an attempt.
 func (c *Core) requeueAfter(l *trackedJob, how requeueAt, now time.Time) {
-	j := &l.job
+	j := l.job
 	ran := ranFor(j, now)
 	j.Served += ran
 	j.Requeues++
@@ -231,10 +231,9 @@ func ranFor(j *job.Job, now time.Time) time.Duration {
 // clampBackoffs ends back-offs that would last longer than they were meant to, since the
 // clock was set back while we were away, and lets no job wait from a moment to come.
 func (c *Core) clampBackoffs(now time.Time) {
-	for _, id := range c.jobs.sortedIDs() {
-		l := c.jobs.get(id)
+	c.jobs.each(func(l *trackedJob) {
 		if l.job.State != job.Queued {
-			continue
+			return
 		}
 		late := l.job.QueuedAt.After(now)
 		lost := l.job.Capped > l.account.Capped(l.job.Request.QuotaMilli(), sched.At(now)) // of what the clock showed
@@ -250,18 +249,18 @@ func (c *Core) clampBackoffs(now time.Time) {
 			c.turn(l, now)
 		}
 		longest := time.Duration(0)
-		switch tries := triesOf(&l.job); {
+		switch tries := triesOf(l.job); {
 		case tries > 0:
 			longest = retry.After(tries, startAgain, lastStartAgain)
 		case l.job.Failures > 0:
 			longest = retry.After(l.job.Failures, l.job.Request.Backoff.Duration(), job.MaxBackoff)
 		default:
-			continue
+			return
 		}
 		if latest := now.Add(longest); l.job.NotBefore.After(latest) {
 			l.job.NotBefore = latest
 			c.step.markDirty(l)
 			c.consider(l, now)
 		}
-	}
+	})
 }

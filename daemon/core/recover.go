@@ -37,7 +37,7 @@ func (c *Core) recover(j job.Job, now time.Time) {
 	j.Attempt = c.untaken(&j)
 	j.Charge = c.largestShare(&j)
 	c.enroll(j.Owner, j.Principal, now)
-	l := c.adopt(j)
+	l := c.adopt(&j)
 	c.jobs.claim(j.ID)
 	c.jobs.sort(l)
 	c.step.store(j.ID, &job.Payload{Program: contract.Program{EnvMode: contract.EnvClean, Dir: "/"}})
@@ -49,7 +49,7 @@ func (c *Core) recover(j job.Job, now time.Time) {
 // attempt than any on record: an older copy of the state file was put back. The
 // unit has the GPUs that it has, wherever the job would be placed now.
 func (c *Core) reclaim(l *trackedJob, found *job.Job, now time.Time) {
-	j := &l.job
+	j := l.job
 	known := j.Attempt != nil && j.Attempt.Number >= found.Attempt.Number
 	if known || j.State != job.Queued || j.Tasks != nil || j.Owner.UID != found.Owner.UID {
 		return

@@ -64,7 +64,7 @@ func (c *Core) chargeSharers(now time.Time) {
 	var changed []*sched.Account
 	for _, id := range c.jobs.activeIDs() {
 		l := c.jobs.active(id)
-		if shared := c.sharedRate(&l.job, sums, wanted); shared != l.job.Shared {
+		if shared := c.sharedRate(l.job, sums, wanted); shared != l.job.Shared {
 			changed = c.recharge(l, l.job.Charge, shared, changed, now)
 		}
 	}
@@ -107,10 +107,10 @@ func (c *Core) sharedRate(j *job.Job, sums map[string]int, wanted []bool) int {
 // recharge counts another rate of a job from now on, of the machine or of the GPUs that
 // it shares, and adds to the accounts for which that makes a difference.
 func (c *Core) recharge(l *trackedJob, charge, shared int, changed []*sched.Account, now time.Time) []*sched.Account {
-	was := rateOf(&l.job)
+	was := rateOf(l.job)
 	l.job.Charge, l.job.Shared = charge, shared
 	c.step.markDirtyQuietly(l)
-	more := rateOf(&l.job).Charge - was.Charge
+	more := rateOf(l.job).Charge - was.Charge
 	for _, a := range l.accounts() {
 		if more == 0 {
 			break

@@ -48,7 +48,7 @@ func (s *stepBuffer) markDirty(l *trackedJob) {
 		l.dirty = true
 		s.dirty = append(s.dirty, l)
 	}
-	delete(s.unlogged, l.job.ID)
+	delete(s.unlogged, l.id)
 }
 
 // markUpdated is markDirty for a job that somebody changed, and that asked something else before.
@@ -66,7 +66,7 @@ func (s *stepBuffer) markDirtyQuietly(l *trackedJob) {
 	if !l.dirty {
 		l.dirty = true
 		s.dirty = append(s.dirty, l)
-		s.unlogged[l.job.ID] = true
+		s.unlogged[l.id] = true
 	}
 }
 
@@ -92,11 +92,12 @@ func (s *stepBuffer) notifyOwner(l *trackedJob, say job.Message) {
 
 // end turns what the step touched into records. It returns the effects and the jobs that
 // have ended.
-func (s *stepBuffer) end() (out Effects, over []*trackedJob) {
+func (s *stepBuffer) end(jobs *jobBook) (out Effects, over []*trackedJob) {
 	for _, l := range s.dirty {
 		l.dirty = false
+		jobs.open(l)
 		l.keepUse()
-		j := l.job
+		j := *l.job
 		s.record(job.Record{Job: &j, Payload: s.payload[j.ID], Quiet: s.unlogged[j.ID], Updated: s.updated[j.ID]})
 		delete(s.payload, j.ID)
 		if j.State.Terminal() {

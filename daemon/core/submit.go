@@ -26,7 +26,7 @@ func (c *Core) submit(e Submit, now time.Time) Reply {
 		r.Refusal = refusal
 		return r
 	}
-	l := c.adopt(j)
+	l := c.adopt(&j)
 	c.jobs.claim(j.ID)
 	c.deps.follow(l)
 	c.requests.remember(s.Owner.UID, s.Key, s.Request.Dedup, j.ID)
@@ -74,11 +74,11 @@ func (c *Core) Try(s job.Submission, now time.Time) (job.JobView, *Foresight, *j
 	if refusal != nil {
 		return job.JobView{}, nil, refusal
 	}
-	l := &trackedJob{job: j, account: c.accounts.of(s.Owner, s.Principal)}
+	l := &trackedJob{id: j.ID, job: &j, account: c.accounts.of(s.Owner, s.Principal)}
 	c.accounts.join(s.Owner.UID, s.GIDs)
 	c.enqueue(l, now)
 	defer c.dequeue(l, now)
-	v := job.JobView{Job: l.job, MemKnown: c.planning.memory(l.kind())}
+	v := job.JobView{Job: *l.job, MemKnown: c.planning.memory(l.kind())}
 	for _, p := range c.placements(now) {
 		if p.Job == 0 && c.gpus.closed(now) == nil {
 			v.Attempt = &job.Attempt{Number: 1, GPUs: c.gpus.refs(p.Grants)}

@@ -12,7 +12,7 @@ import (
 // does not count against its limit. What an administrator suspended only
 // administrators let go on; what its owner did goes on by itself after a time.
 func (c *Core) suspend(l *trackedJob, e Command, now time.Time) *job.Refusal {
-	j := &l.job
+	j := l.job
 	on := e.What.Kind == job.CommandSuspend
 	switch {
 	case j.Tasks != nil:
@@ -56,7 +56,7 @@ func (c *Core) goOn(l *trackedJob, now time.Time) {
 // maySuspend refuses its owner a suspension that would be over at once, or put off what
 // others are to have of the job.
 func (c *Core) maySuspend(l *trackedJob, now time.Time) *job.Refusal {
-	halted := l.job
+	halted := *l.job
 	halted.SuspendedAt = now
 	most, end := c.policy.MaxSuspend, c.latestEnd(l, now)
 	until, ahead := c.restsUntil(&halted)
@@ -114,7 +114,7 @@ func (c *Core) keep(l *trackedJob) {
 // refreeze has a unit be as its job is, where a freeze or a thaw of ours was lost. One
 // that somebody else froze stays so.
 func (c *Core) refreeze(l *trackedJob, u Unit) {
-	j := &l.job
+	j := l.job
 	if j.State == job.Running && j.Freezes && u.Frozen != j.IsSuspended() {
 		c.step.act(Freeze{Job: j.ID, Attempt: j.Attempt.Number, Thaw: !j.IsSuspended()})
 	}
@@ -123,7 +123,7 @@ func (c *Core) refreeze(l *trackedJob, u Unit) {
 // limit changes the time limit of a job that has a unit, and nothing else of it.
 // An ordinary user stays within the site's bounds.
 func (c *Core) limit(l *trackedJob, e Command, now time.Time) *job.Refusal {
-	j, ch := &l.job, e.What.Change
+	j, ch := l.job, e.What.Change
 	if ch == nil {
 		return job.Refuse("usage/no-change")
 	}
@@ -183,7 +183,7 @@ func (c *Core) ranSoFar(j *job.Job, now time.Time) time.Duration {
 // mayProlong refuses its owner another time limit of a running job with which it would
 // put off what others are to have of it.
 func (c *Core) mayProlong(l *trackedJob, r *job.Request, now time.Time) *job.Refusal {
-	j, end := &l.job, sched.Never
+	j, end := l.job, sched.Never
 	if r.TimeLimit > 0 {
 		end = sched.At(now.Add(r.TimeLimit.Duration() - c.ranSoFar(j, now)))
 	}

@@ -69,7 +69,7 @@ func (c *Core) teardown(l *trackedJob, now time.Time) {
 		l.action = stopping
 		c.step.act(Stop{
 			Job: l.job.ID, Attempt: l.job.Attempt.Number, Grace: l.job.Request.Grace.Duration(),
-			Look: l.job.Attempt.Result == nil, Thaw: l.job.Freezes, Notice: c.stopNotice(&l.job),
+			Look: l.job.Attempt.Result == nil, Thaw: l.job.Freezes, Notice: c.stopNotice(l.job),
 		})
 	}
 }
@@ -218,7 +218,7 @@ func (c *Core) launch(l *trackedJob, now time.Time) {
 // this step's records.
 func (c *Core) start(l *trackedJob, now time.Time) {
 	l.action, l.unasked = starting, false
-	a := Start{Job: l.job}
+	a := Start{Job: *l.job}
 	if c.needsSample(l) {
 		a.Looked = now
 	}

@@ -11,7 +11,7 @@ import (
 // hold keeps a queued job from starting, or lets it go. What an administrator
 // holds only administrators release, also where its owner holds it as well.
 func (c *Core) hold(l *trackedJob, e Command, now time.Time) *job.Refusal {
-	j := &l.job
+	j := l.job
 	others := j.Held != "" && (j.HeldOver || j.Held != j.Owner.User) && !e.Who.Admin
 	switch {
 	case e.What.Kind == job.CommandRelease && others:
@@ -81,7 +81,7 @@ func (c *Core) update(l *trackedJob, e Command, now time.Time) *job.Refusal {
 		if c.isCycle(l.job.ID, open) {
 			return job.Refuse("usage/circle", l.job.Called())
 		}
-		if refusal = c.deps.edgesQuota(&l.job, len(open), len(l.job.Pending)); refusal != nil {
+		if refusal = c.deps.edgesQuota(l.job, len(open), len(l.job.Pending)); refusal != nil {
 			return refusal
 		}
 	}
@@ -91,7 +91,7 @@ func (c *Core) update(l *trackedJob, e Command, now time.Time) *job.Refusal {
 	if refusal := c.admitChange(&s, raised && ch.Priority == nil, now); refusal != nil {
 		return refusal
 	}
-	changed := l.job
+	changed := *l.job
 	changed.Label, changed.Request = s.Label, s.Request
 	if refusal := c.bytesQuota(&changed, l.weight); refusal != nil {
 		return refusal

@@ -33,18 +33,19 @@ func (c *Core) Look(q job.Query, now time.Time) (job.View, *Foresight) {
 		v.Totals = c.jobs.totals()
 	}
 	var ahead *Foresight
-	if q.Reasons && slices.ContainsFunc(list, func(l *trackedJob) bool { return l.job.State == job.Queued }) {
+	if q.Reasons && slices.ContainsFunc(list, func(l *trackedJob) bool { return l.state() == job.Queued }) {
 		ahead = c.Foresee(now)
 		c.placements(now)
 	}
 	v.Jobs = make([]job.JobView, 0, len(list)) // rows are big, and may be a hundred thousand
 	inQueue := 0
 	for _, l := range list {
-		jv, has := c.show(l, now), c.planning.Has(l.job.ID)
+		looked := c.jobs.look(l)
+		jv, has := c.show(l, now), c.planning.Has(l.id)
 		switch {
 		case has:
 			inQueue++
-			jv.Expected = c.planning.Expected(l.job.ID) // another look at each of many is dear
+			jv.Expected = c.planning.Expected(l.id) // another look at each of many is dear
 		case l.job.State == job.Queued:
 			jv.Expected = c.expectedRun(l)
 		}
@@ -58,13 +59,46 @@ func (c *Core) Look(q job.Query, now time.Time) (job.View, *Foresight) {
 			jv.Reasons = c.explain(l)
 		}
 		v.Jobs = append(v.Jobs, jv)
+		c.jobs.shut(l, looked)
 	}
 	return v, ahead
 }
 
+// Names are the names of the jobs that View shows, without all that it shows of them.
+func (c *Core) Names(q job.Query, now time.Time) []job.Name {
+	list, _ := c.selected(&q, now)
+	if q.For != "" {
+		list = slices.DeleteFunc(list, func(l *trackedJob) bool {
+			looked := c.jobs.look(l)
+			takes := q.For.Takes(l.job)
+			c.jobs.shut(l, looked)
+			return !takes
+		})
+	}
+	if q.For == job.CommandCancel { // the last in the queue first, so that none starts because another was ended
+		slices.Reverse(list)
+		slices.SortStableFunc(list, func(x, y *trackedJob) int { return liveRank(x) - liveRank(y) })
+	}
+	names := make([]job.Name, len(list))
+	for i, l := range list {
+		if names[i] = (job.Name{ID: l.id, UID: l.ownerUID()}); l.job != nil { // no task rests
+			names[i].Task = l.job.Task
+		}
+	}
+	return names
+}
+
+// liveRank is 0 for a job that waits, 1 for one that has a unit.
+func liveRank(l *trackedJob) int {
+	if l.state() == job.Queued {
+		return 0
+	}
+	return 1
+}
+
 // show is a job without why it waits.
 func (c *Core) show(l *trackedJob, now time.Time) job.JobView {
-	return job.JobView{Job: l.job, EndsAt: c.endsAt(l, now), GoesOnAt: c.goesOnAt(&l.job), Uses: l.usesNow()}
+	return job.JobView{Job: *l.job, EndsAt: c.endsAt(l, now), GoesOnAt: c.goesOnAt(l.job), Uses: l.usesNow()}
 }
 
 // hostView is what jobs have of the machine besides GPUs.
@@ -72,7 +106,7 @@ func (c *Core) hostView() job.HostView {
 	p := &c.policy
 	h := job.HostView{MemBytes: p.HostMemBytes, CPUs: p.HostCPUs, Places: p.MaxRunning, Taken: c.jobs.activeCount()}
 	for _, id := range c.jobs.activeIDs() {
-		j := &c.jobs.active(id).job
+		j := c.jobs.active(id).job
 		h.PromisedMem += j.Request.MemBytes
 		h.PromisedCPUs += j.CPUs()
 	}
@@ -92,7 +126,7 @@ func (c *Core) selected(q *job.Query, now time.Time) (list []*trackedJob, beyond
 	switch {
 	case q.IDs != nil:
 		ids = slices.Compact(slices.Sorted(slices.Values(q.IDs)))
-		ids = slices.DeleteFunc(ids, func(id job.ID) bool { return c.jobs.get(id) == nil })
+		ids = slices.DeleteFunc(ids, func(id job.ID) bool { return c.jobs.find(id) == nil })
 		if slices.ContainsFunc(ids, c.planning.Has) {
 			queue = c.planning.Arrange(c.snapshot(now), c.planning.Queue, ids)
 		}
@@ -102,26 +136,32 @@ func (c *Core) selected(q *job.Query, now time.Time) (list []*trackedJob, beyond
 		beyond = c.planning.Len() - len(queue)
 	default:
 		ids = c.outside()
-		queue = c.planning.Ordered(c.snapshot(now), c.planning.Queue, -1)
+		queue = c.planning.Ordered(c.snapshot(now), c.planning.Queue, c.planning.Len())
 	}
 	var running, waiting, rest []*trackedJob
 	for _, id := range queue {
-		waiting = append(waiting, c.jobs.get(id))
+		waiting = append(waiting, c.jobs.find(id))
 	}
 	for _, id := range ids {
-		switch l := c.jobs.get(id); {
-		case l.job.State.Live():
+		switch l := c.jobs.find(id); {
+		case l.state().Live():
 			running = append(running, l)
 		case !c.planning.Has(id):
 			rest = append(rest, l)
 		}
 	}
-	queued := 0
+	queued, every := 0, q.MatchesAll()
 	list = slices.DeleteFunc(slices.Concat(running, waiting, rest), func(l *trackedJob) bool {
+		matches := every
+		if !every {
+			looked := c.jobs.look(l)
+			matches = q.Matches(l.job)
+			c.jobs.shut(l, looked)
+		}
 		switch {
-		case !q.Matches(&l.job):
+		case !matches:
 			return true
-		case l.job.State != job.Queued || q.Waiting == 0:
+		case l.state() != job.Queued || q.Waiting == 0:
 			return false
 		}
 		if queued++; queued > q.Waiting {
@@ -134,8 +174,12 @@ func (c *Core) selected(q *job.Query, now time.Time) (list []*trackedJob, beyond
 
 // outside returns the ids of the jobs that are not in the queue, in order.
 func (c *Core) outside() []job.ID {
-	var ids []job.ID
-	for id := range c.jobs.all() {
+	ids := slices.Clone(c.jobs.activeIDs())
+	if len(ids)+c.planning.Len() == c.jobs.count() {
+		return ids // no job is in neither of the two, and none in both
+	}
+	ids = ids[:0]
+	for id := range c.jobs.everyID() {
 		if !c.planning.Has(id) {
 			ids = append(ids, id)
 		}
@@ -149,7 +193,7 @@ func (c *Core) explain(l *trackedJob) []job.Reason {
 	if !c.systemd.listed() {
 		return []job.Reason{{Code: job.ReasonNoSample, GPU: job.NoGPU}}
 	}
-	j := &l.job
+	j := l.job
 	alone := func(code job.ReasonCode, detail job.Message) []job.Reason {
 		return []job.Reason{{Code: code, GPU: job.NoGPU, Detail: detail}}
 	}
@@ -210,7 +254,7 @@ func (c *Core) nameJobs(why []job.Reason) []job.Reason {
 func (c *Core) tellLeaving(why []job.Reason) []job.Reason {
 	for i := range why {
 		l := c.jobs.active(why[i].Job)
-		if why[i].Code == job.ReasonGPUBusy && l != nil && !stopAt(&l.job).IsZero() {
+		if why[i].Code == job.ReasonGPUBusy && l != nil && !stopAt(l.job).IsZero() {
 			why[i].Detail = job.Say("detail/makes-room", l.job.StopAt.Add(l.job.Request.Grace.Duration()))
 		}
 	}
@@ -219,8 +263,8 @@ func (c *Core) tellLeaving(why []job.Reason) []job.Reason {
 
 // tasksAtOnce is the present limit of an array, asked by it or a task of it.
 func (c *Core) tasksAtOnce(j *job.Job) int {
-	if j.Task != nil && c.jobs.get(j.Task.Array) != nil {
-		j = &c.jobs.get(j.Task.Array).job
+	if j.Task != nil && c.jobs.find(j.Task.Array) != nil {
+		j = c.jobs.get(j.Task.Array).job
 	}
 	return j.Request.Array.Limit
 }
@@ -251,7 +295,7 @@ func (c *Core) endsAt(l *trackedJob, now time.Time) time.Time {
 	case limit == 0:
 		return time.Time{}
 	}
-	return now.Add(max(0, limit-ranFor(&l.job, now)))
+	return now.Add(max(0, limit-ranFor(l.job, now)))
 }
 
 // OutOfService are the GPUs that a fault keeps from jobs: the index of each, by
@@ -264,7 +308,7 @@ func (c *Core) OutOfService(now time.Time) map[string]int {
 func (c *Core) Active() []job.Job {
 	jobs := make([]job.Job, 0, c.jobs.activeCount())
 	for _, id := range c.jobs.activeIDs() {
-		jobs = append(jobs, c.jobs.active(id).job)
+		jobs = append(jobs, *c.jobs.active(id).job)
 	}
 	return jobs
 }

@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/gpusched/gpusched/daemon/core"
@@ -74,4 +75,35 @@ func TestViewExplainsWhatIsNotInTheQueue(t *testing.T) {
 	if last := v[len(v)-3]; len(last.Reasons) != 0 {
 		t.Errorf("number 1001 of the queue is explained: %+v", last.Reasons)
 	}
+}
+
+// Names are those of the jobs that View shows, in its order, whatever of them is outside of the queue.
+func TestNamesAreThoseOfTheView(t *testing.T) {
+	w := newWorld(2, func(string, ...any) {})
+	w.step(w.listed(), -1)
+	w.step(w.sample(0), -1)
+	same := func(when string) {
+		t.Helper()
+		for _, q := range []job.Query{{}, {Waiting: 2}, {UID: new(1001)}, {Choice: job.Choice{States: []job.State{job.Queued}}}, {Array: 4}} {
+			var want []job.Name
+			for _, v := range w.core.View(q, w.now).Jobs {
+				want = append(want, job.Name{ID: v.ID, Task: v.Task, UID: v.Owner.UID})
+			}
+			if got := w.core.Names(q, w.now); !slices.Equal(got, want) {
+				t.Errorf("%s, %+v: %v, want %v", when, q, got, want)
+			}
+		}
+	}
+	for i := range 6 {
+		w.step(core.Submit{Submission: nth(i)}, -1)
+	}
+	same("all are in the queue or have GPUs")
+	array := nth(3)
+	array.Request.GPUMilli, array.Request.Array = 500, &job.Array{Ranges: []job.Range{{First: 0, Last: 9, Step: 1}}}
+	w.step(core.Submit{Submission: array}, -1)
+	held := nth(7)
+	held.Request.Hold = true
+	w.step(core.Submit{Submission: held}, -1)
+	w.settle()
+	same("one is held, one is an array")
 }

@@ -166,7 +166,40 @@ func (w *World) command(e *Entry, details func(*job.Command, *dice)) {
 	}
 	what := job.Command{Kind: job.CommandKind(e.Kind), Job: c.id}
 	details(&what, d)
+	if many := w.roll("many", e.Pick); what.Kind != job.CommandUpdate && many.percent(30) {
+		w.orderMany(e, who, what, many)
+		return
+	}
 	w.order(e, who, what)
+}
+
+// orderMany sends a command about several jobs in one request, and notes what was confirmed. Some are named
+// twice, and may have ended by the time.
+func (w *World) orderMany(e *Entry, who job.Actor, what job.Command, d *dice) {
+	list := []job.Command{what}
+	for range 1 + d.n(5) {
+		what.Job = job.ID(1 + d.n(int(w.disk.nextJob)))
+		list = append(list, what)
+	}
+	for _, c := range list {
+		w.tracked.asked(who, c)
+	}
+	w.count("many")
+	w.ask(max(e.For, time.Millisecond), func(ctx context.Context, on *daemon.Daemon) func() {
+		var told []job.Outcome
+		_, err := on.DoMany(ctx, who, list, func(each []job.Outcome) error {
+			told = append(told, each...)
+			return nil
+		})
+		return func() {
+			w.tell("client: %s of %d jobs by %s: %v", what.Kind, len(list), who.User, err)
+			for i := range told {
+				if told[i].Refusal == nil {
+					w.judgeConfirmed(who, list[i])
+				}
+			}
+		}
+	}, func() {})
 }
 
 // order sends a command and notes what was confirmed.

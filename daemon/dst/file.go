@@ -131,11 +131,11 @@ func (f *file) open(want *disk) (job.Restored, error) {
 
 // difference says in what a state that was read differs from the disk.
 func difference(got *job.Restored, want *disk) string {
-	w := want.restored()
+	w, jobs := want.restored(), got.Every()
 	switch {
 	case got.Events != w.Events:
 		return "another number of the last event"
-	case len(got.Jobs) != len(w.Jobs):
+	case len(jobs) != len(w.Jobs):
 		return "another number of jobs"
 	case !reflect.DeepEqual(stripped(got.GPUs), stripped(w.GPUs)):
 		return "other controls of GPUs"
@@ -147,9 +147,9 @@ func difference(got *job.Restored, want *disk) string {
 	case !reflect.DeepEqual(got.Done, w.Done):
 		return "other jobs with --dedup"
 	}
-	for i := range got.Jobs {
-		if a, b := durable(&got.Jobs[i]), durable(&w.Jobs[i]); !reflect.DeepEqual(a, b) {
-			return fmt.Sprintf("job %d is %+v, and was %+v", got.Jobs[i].ID, a, b)
+	for i := range jobs {
+		if a, b := durable(&jobs[i]), durable(&w.Jobs[i]); !reflect.DeepEqual(a, b) {
+			return fmt.Sprintf("job %d is %+v, and was %+v", jobs[i].ID, a, b)
 		}
 	}
 	return ""

@@ -70,10 +70,10 @@ func (w *World) judgeRestored(r *job.Restored) {
 	j := w.tracked
 	w.forgetStrays(j.mirror)
 	j.policy, j.mirror = w.settings().Policy, w.disk.clone()
-	for i := range r.Jobs {
-		j.states[r.Jobs[i].ID] = r.Jobs[i].State
-		if a := r.Jobs[i].Attempt; a != nil {
-			j.attempts[r.Jobs[i].ID] = a.Number
+	for known := range r.All() {
+		j.states[known.ID] = known.State
+		if a := known.Attempt; a != nil {
+			j.attempts[known.ID] = a.Number
 		}
 	}
 	for _, g := range r.GPUs {

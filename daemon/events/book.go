@@ -34,8 +34,8 @@ func markOf(j *job.Job) mark {
 // NewBook makes a book of what is on record.
 func NewBook(r *job.Restored) *Book {
 	b := &Book{jobs: map[job.ID]mark{}, faults: map[string]bool{}, indexes: map[string]int{}}
-	for i := range r.Jobs {
-		b.jobs[r.Jobs[i].ID] = markOf(&r.Jobs[i])
+	for j := range r.All() {
+		b.jobs[j.ID] = markOf(j)
 	}
 	for i := range r.GPUs {
 		b.control(&r.GPUs[i])

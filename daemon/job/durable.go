@@ -1,6 +1,9 @@
 package job
 
-import "errors"
+import (
+	"errors"
+	"iter"
+)
 
 // Errors of who keeps records, which no further try mends.
 var (
@@ -51,7 +54,8 @@ type Restored struct {
 	NextID          ID           // of the next new job
 	NextReservation int64        // the id of the next new reservation; 0 where there was none
 	Events          int64        // the number that was given to an event last; 0: there was none
-	Jobs            []Job        // every job that has not ended, by id
+	Jobs            []Job        // those that have not ended, by id
+	Waiting         []Compact    // more of them, by id
 	GPUs            []GPUControl // by UUID
 
 	Usage        []Usage        // by account
@@ -67,4 +71,32 @@ type Done struct {
 	UID   int
 	Dedup string
 	Job   ID
+}
+
+// All yields every job that has not ended, by id. It is the caller's until the next.
+func (r *Restored) All() iter.Seq[*Job] {
+	return func(yield func(*Job) bool) {
+		var j Job
+		jobs, waiting := r.Jobs, r.Waiting
+		for len(jobs)+len(waiting) > 0 {
+			if len(waiting) == 0 || len(jobs) > 0 && jobs[0].ID < waiting[0].ID {
+				j, jobs = jobs[0], jobs[1:]
+			} else {
+				waiting[0].Unpack(&j)
+				waiting = waiting[1:]
+			}
+			if !yield(&j) {
+				return
+			}
+		}
+	}
+}
+
+// Every is All as a list.
+func (r *Restored) Every() []Job {
+	list := make([]Job, 0, len(r.Jobs)+len(r.Waiting))
+	for j := range r.All() {
+		list = append(list, *j)
+	}
+	return list
 }

@@ -2,6 +2,7 @@ package job
 
 import (
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -28,6 +29,8 @@ type Query struct {
 	Reasons  bool // fill in why each waiting job waits
 	Attempts bool // of a query by id: fill in all attempts
 	Totals   bool // fill in View.Totals
+
+	For CommandKind // of names: those that this can be done to, in the order in which it is best done; "": all
 	Choice
 }
 
@@ -96,6 +99,24 @@ func (q *Query) Matches(j *Job) bool {
 		return false
 	}
 	return q.Choice.has(j)
+}
+
+// MatchesAll reports whether every job is one of those.
+func (q *Query) MatchesAll() bool { return q.UID == nil && q.Array == 0 && q.Choice.IsAll() }
+
+// Name is what people call a job: its number, or as a task "7_3".
+type Name struct {
+	ID   ID
+	Task *Task // nil: it is no task
+	UID  int   // of its owner
+}
+
+// Append adds the name to a text.
+func (n Name) Append(text []byte) []byte {
+	if n.Task != nil {
+		return append(text, n.Task.String()...)
+	}
+	return strconv.AppendInt(text, int64(n.ID), 10)
 }
 
 // JobView is one job with the reasons for which it waits.

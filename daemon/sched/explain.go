@@ -45,7 +45,7 @@ func (p *Planner) cursorOf(w *Waiting) cursor {
 	sh := newShape(w.Request)
 	sh.qualify(p.s)
 	b := newBucket(keyOf(w, sh, w.Request.Priority))
-	e := &entry{Waiting: *w, bucket: b}
+	e := newEntry(w, b)
 	return p.cursor(b, e)
 }
 

@@ -43,7 +43,7 @@ func (p *Planner) Forecast(s *Snapshot, q *Queue, believed func(job.ID) *Estimat
 	f := &Forecast{s: c.snapshot(s), believed: map[job.ID]*Estimate{}, width: p.maxFailedShapes}
 	for _, id := range p.Ordered(s, q, maxForecast) {
 		e := q.entries[id]
-		f.waiting = append(f.waiting, waitingCopy{c.waiting(e.Waiting), e.bucket.shape.like(), e.bucket.priority})
+		f.waiting = append(f.waiting, waitingCopy{c.waiting(e.waiting()), e.bucket.shape.like(), e.bucket.priority})
 		f.believe(id, believed)
 	}
 	for i := range s.Running {

@@ -92,10 +92,10 @@ func (f *future) enter(c *waitingCopy) {
 // owe has a job for which others stop go first, but for an array.
 func (f *future) owe(id job.ID) {
 	e := f.q.entries[id]
-	if e == nil || e.Owed || e.Count > 1 {
+	if e == nil || e.bucket.owed || e.Count > 1 {
 		return
 	}
-	w, b := e.Waiting, e.bucket
+	w, b := e.waiting(), e.bucket
 	w.Owed = true
 	f.q.Remove(id)
 	f.q.push(w, b.shape, b.priority)
@@ -127,7 +127,7 @@ func (f *future) place(x *Placement) {
 	if e.Throttle != nil {
 		e.Throttle.Left--
 	}
-	f.run(&r, fate{shape: b.shape, throttle: e.Throttle, batch: e.Batch})
+	f.run(&r, fate{shape: b.shape, throttle: e.Throttle, batch: b.batch})
 	f.stay(e.ID, len(f.s.Running)-1, false)
 	if f.q.Take(e.ID); f.q.Has(e.ID) {
 		f.turn(e)
@@ -155,7 +155,7 @@ func (f *future) turn(e *entry) {
 	if f.s.Policy.FIFO {
 		return
 	}
-	w := e.Waiting
+	w := e.waiting()
 	w.Since, w.Capped = f.s.Now, w.Account.Capped(e.bucket.shape.quota, f.s.Now)
 	f.q.Remove(e.ID)
 	f.q.push(w, e.bucket.shape, e.bucket.priority)

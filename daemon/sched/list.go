@@ -49,7 +49,7 @@ func (b *bucket) link(e *entry, h int) **entry {
 	case h == 0:
 		return &e.next
 	}
-	return &e.skips[h-1]
+	return &(*e.skips)[h-1]
 }
 
 func (b *bucket) insert(e *entry) {
@@ -63,10 +63,11 @@ func (b *bucket) insert(e *entry) {
 	}
 	to := b.find(e)
 	b.put(e, to[0])
-	e.skips = make([]*entry, h)
+	skips := make(tower, h)
+	e.skips = &skips
 	for ; h > 0; h-- {
 		from := b.link(to[h], h)
-		e.skips[h-1], *from = *from, e
+		skips[h-1], *from = *from, e
 	}
 }
 
@@ -83,10 +84,10 @@ func (b *bucket) put(e, prev *entry) {
 }
 
 func (b *bucket) remove(e *entry) {
-	if len(e.skips) > 0 {
+	if e.skips != nil {
 		to := b.find(e)
-		for h := len(e.skips); h > 0; h-- {
-			*b.link(to[h], h) = e.skips[h-1]
+		for h := len(*e.skips); h > 0; h-- {
+			*b.link(to[h], h) = (*e.skips)[h-1]
 		}
 	}
 	*b.link(e.prev, 0) = e.next

@@ -156,7 +156,7 @@ func (p *Planner) seek(c *cursor) bool {
 // open reports whether the entry may start once more in this pass.
 func (c *cursor) open() bool {
 	g := c.entry.Throttle
-	return c.used < c.entry.Count && (g == nil || g.used < g.Left)
+	return c.used < int(c.entry.Count) && (g == nil || g.used < g.Left)
 }
 
 // skip moves to the next entry, of which the pass may have started some.

@@ -112,9 +112,9 @@ func (sc *scene) queue() (rows [][]string) {
 	rows = append(rows, []string{"job", "user", "expected", "counts as", "waited", "factor", "score"})
 	for _, id := range sc.p.Ordered(&sc.s, sc.q, -1) {
 		e := sc.q.entries[id]
-		rows = append(rows, []string{fmt.Sprint(id), e.Account.Name,
+		rows = append(rows, []string{fmt.Sprint(id), e.bucket.account.Name,
 			short(e.Expected), short(e.bucket.effort), short(time.Duration(noon - e.Since)),
-			decimals(e.Account.factor), decimals(sc.p.cursor(e.bucket, e).rank.score)})
+			decimals(e.bucket.account.factor), decimals(sc.p.cursor(e.bucket, e).rank.score)})
 	}
 	return rows
 }

@@ -34,19 +34,51 @@ type Waiting struct {
 	Batch    string        // of the account's jobs, with which it is to be done soonest; "": none
 }
 
-// entry is a waiting job in its bucket.
+// entry is a waiting job in its bucket, which has the rest of it: there may be a hundred
+// thousand.
 type entry struct {
-	Waiting
+	ID       job.ID
+	Since    Instant
+	Capped   time.Duration
+	Expected time.Duration
+	Late     time.Duration
+	Served   time.Duration
+	Throttle *Throttle
+
 	bucket     *bucket
 	prev, next *entry
-	skips      []*entry // the next ones by height, from 1
-	pass       uint64   // the last that started some of it
-	started    int      // by that
+	skips      *tower // the next ones by height, from 1; nil: it has a height of 0
+	pass       uint64 // the last that started some of it
+	started    int32  // by that
+	Count      int32
+}
+
+// tower is the next entries by height, from 1.
+type tower []*entry
+
+func newEntry(w *Waiting, b *bucket) *entry {
+	return &entry{
+		ID: w.ID, Since: w.Since, Capped: w.Capped, Expected: w.Expected, Late: w.Late, Served: w.Served,
+		Throttle: w.Throttle, Count: int32(w.Count), bucket: b,
+	}
+}
+
+// waiting is the job as it was put in.
+func (e *entry) waiting() Waiting {
+	b := e.bucket
+	w := Waiting{
+		ID: e.ID, Account: b.account, Since: e.Since, Capped: e.Capped, Expected: e.Expected, Late: e.Late,
+		Served: e.Served, Throttle: e.Throttle, Count: int(e.Count), Owed: b.owed, Batch: b.batch,
+	}
+	if b.shape.yields {
+		w.Effort, w.Untried = b.effort, b.untried
+	}
+	return w
 }
 
 // start counts a start by a pass.
 func (e *entry) start(pass uint64) {
-	e.started = e.startedBy(pass) + 1
+	e.started = int32(e.startedBy(pass)) + 1
 	e.pass = pass
 }
 
@@ -54,7 +86,7 @@ func (e *entry) startedBy(pass uint64) int {
 	if e.pass != pass {
 		return 0
 	}
-	return e.started
+	return int(e.started)
 }
 
 // bucketKey is what the jobs of a bucket have in common. Their order among
@@ -146,8 +178,7 @@ func (q *Queue) push(w Waiting, like *resourceShape, priority job.Priority) {
 		q.buckets, q.briefs = append(q.buckets, b), append(q.briefs, brief{})
 		q.joinBatch(b)
 	}
-	e := &entry{Waiting: w, bucket: b}
-	e.Request = nil // the shape has what counts
+	e := newEntry(&w, b)
 	if b.insert(e); b.head == e {
 		q.sum(b)
 	}

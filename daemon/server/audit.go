@@ -20,6 +20,7 @@ const (
 	Done    Outcome = "done"
 	Refused Outcome = "refused" // for want of the right
 	Failed  Outcome = "failed"  // for another reason
+	Unknown Outcome = "unknown" // it was begun, and nobody waited for it
 )
 
 // AuditEvent is one line of the audit log: who did what to what by the right of an
@@ -99,6 +100,13 @@ func askedIn(body any) (args []any) {
 	case *job.Change:
 		for _, a := range in.Asked() {
 			add(a.Name, a.Value)
+		}
+	case *api.ManyRequest:
+		if in.Change != nil {
+			args = askedIn(in.Change)
+		}
+		if in.Signal != 0 {
+			add("signal", job.SignalName(in.Signal))
 		}
 	case *api.LogLevelRequest:
 		add("level", cmp.Or(in.Level, "as the settings say"))

@@ -16,8 +16,14 @@ type Backend interface {
 	// Do carries out a command. Rights on jobs are checked by the backend,
 	// which knows the owner; the route table has checked the rest.
 	Do(ctx context.Context, who job.Actor, c job.Command) error
+	// DoMany carries out commands about jobs, which it checks the rights of, and tells the outcomes of some
+	// after the other, in their order, as they are on disk. After an error nothing else is done but
+	// what is under way; begun is how many of the first were told or are under way.
+	DoMany(ctx context.Context, who job.Actor, list []job.Command, told func([]job.Outcome) error) (begun int, err error)
 	// Query returns what was asked, as of after everything acknowledged.
 	Query(ctx context.Context, q job.Query) (job.View, error)
+	// Names returns what the live jobs of a query that names none are called, in the order of Query.
+	Names(ctx context.Context, q job.Query) ([]job.Name, error)
 	// Explain says what else there is to say of why a job waits, for a person, whose questions
 	// are answered one after the other; with tries also what would have it start sooner.
 	Explain(ctx context.Context, id job.ID, person int, tries bool) (job.Explained, error)

@@ -8,7 +8,8 @@
 //
 //  1. Every route declares its right, and what it shows of others' jobs, in the
 //     table (route.go); the right is enforced in one place before the handler
-//     runs.
+//     runs. For many jobs in one request the backend enforces it, for each job by
+//     itself.
 //  2. Identity is that of the process that called connect(), with the groups it
 //     had then. An administrator is, besides, in the group by the host's files or
 //     its directory at the time of the request: what is not known gives no right.

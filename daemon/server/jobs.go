@@ -20,6 +20,7 @@ const maxEnded = 10_000
 // listWords are the query words of a listing.
 var listWords = []string{
 	"ended", "user", "uid", "state", "name", "like", "tag", "since", "ids", "array", "reasons", "waiting", "names", "recent",
+	"form", "for",
 }
 
 // list answers with the jobs that match, and the GPUs.
@@ -30,6 +31,13 @@ func (s *Server) list(r *request) (any, error) {
 	}
 	if err := s.turn(r, &s.listings, maxListings); err != nil {
 		return nil, err
+	}
+	switch form := r.URL.Query().Get("form"); form {
+	case "":
+	case formIDs, formOwners:
+		return s.listNames(r, q, form == formOwners)
+	default:
+		return nil, usagef("there is no form %q of a listing: use %s or %s, or leave it out for JSON", form, formIDs, formOwners)
 	}
 	v, err := s.backend(r.Context()).Query(r.Context(), q)
 	if err != nil {
@@ -46,6 +54,41 @@ func (s *Server) list(r *request) (any, error) {
 		gpus: s.renderGPUs(v.GPUs, r.who), omitted: v.Omitted,
 		drain: renderDrain(v.Drained), recent: recent,
 	}, nil
+}
+
+// The forms of a listing that has of each job a line with what it is called, and with the uid of its
+// owner. They are read straight off the queue: nothing is looked up of a job.
+const (
+	formIDs    = "ids"
+	formOwners = "owners"
+)
+
+func (s *Server) listNames(r *request, q job.Query, owners bool) (any, error) {
+	out := text{kind: "text/plain; charset=utf-8"}
+	names, err := s.queryNames(r, q)
+	for _, n := range names {
+		if out.body = n.Append(out.body); owners {
+			out.body = strconv.AppendInt(append(out.body, ' '), int64(n.UID), 10)
+		}
+		out.body = append(out.body, '\n')
+	}
+	return out, err
+}
+
+func (s *Server) queryNames(r *request, q job.Query) (names []job.Name, err error) {
+	q.For = job.CommandKind(r.URL.Query().Get("for"))
+	switch named := q.IDs != nil || q.Ended > 0; {
+	case q.For != "" && (named || !q.For.ForMany()):
+		return nil, usagef("for=%s: use cancel, signal, hold, release, requeue, suspend, resume or update, without ids and ended", string(q.For))
+	case !named:
+		return s.backend(r.Context()).Names(r.Context(), q)
+	}
+	v, err := s.backend(r.Context()).Query(r.Context(), q) // some are on record alone
+	for i := range v.Jobs {
+		j := &v.Jobs[i]
+		names = append(names, job.Name{ID: j.ID, Task: j.Task, UID: j.Owner.UID})
+	}
+	return names, err
 }
 
 func (s *Server) parseQuery(r *request) (q job.Query, err error) {

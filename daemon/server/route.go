@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -10,10 +11,11 @@ import (
 type right int
 
 const (
-	undeclared   right = iota // a route without a right refuses everybody
-	anyone                    // every local account
-	ownerOrAdmin              // the owner of the job {id} in the path, or an admin
-	adminOnly                 // root and members of the admin group
+	undeclared    right = iota // a route without a right refuses everybody
+	anyone                     // every local account
+	ownerOrAdmin               // the owner of the job {id} in the path, or an admin
+	ownersOrAdmin              // the owner of each job in the body, or an admin: the backend refuses the others'
+	adminOnly                  // root and members of the admin group
 )
 
 // visibility is what an answer reveals of a job to a user who is neither its owner
@@ -53,6 +55,7 @@ func routes() []route {
 		{"POST", "/v1/jobs/{id}/open", "open", ownerOrAdmin, ownerOnly, nil, (*Server).open},
 		{"POST", "/v1/jobs/{id}/update", "update", ownerOrAdmin, ownerOnly, nil, (*Server).update},
 		{"GET", "/v1/jobs/{id}/wait", "wait", anyone, redacted, []string{"timeout_seconds"}, (*Server).wait},
+		{"POST", "/v1/commands", "many", ownersOrAdmin, ownerOnly, nil, (*Server).many},
 		{"GET", "/v1/history", "history", anyone, redacted, historyWords, (*Server).history},
 		{"GET", "/v1/report", "report", anyone, redacted, reportWords, (*Server).report},
 		{"GET", "/v1/usage", "usage", anyone, ownerOnly, usageWords, (*Server).usage},
@@ -83,6 +86,7 @@ type request struct {
 	w       http.ResponseWriter
 	peer    peer
 	who     job.Actor
+	came    time.Time
 	person  int      // the uid that limits are counted by
 	asAdmin bool     // it is allowed by the right of an admin alone
 	asked   any      // its body, once that is read

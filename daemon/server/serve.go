@@ -23,14 +23,13 @@ func (s *Server) serve(rt route, w http.ResponseWriter, hr *http.Request) {
 		s.refuse(w, hr, nobody, err)
 		return
 	}
-	r := &request{Request: hr, w: w, peer: p, who: s.actor(p), person: s.opt.Person(p.uid)}
+	r := &request{Request: hr, w: w, came: time.Now(), peer: p, who: s.actor(p), person: s.opt.Person(p.uid)}
 	defer r.over()
-	began := time.Now()
 	reply, err := s.answer(rt, r)
 	s.audit(rt, r, reply, err)
 	s.answers.count(&rt, hr, err)
 	s.log.Debug("request answered", "uid", r.who.UID, "action", rt.action, "failed", err != nil,
-		"took", time.Since(began))
+		"took", time.Since(r.came))
 	if err != nil {
 		s.refuse(w, hr, r.who.UID, err)
 		return
@@ -75,7 +74,7 @@ func (s *Server) answer(rt route, r *request) (any, error) {
 // admit enforces the route's right. It is the only place that does.
 func (s *Server) admit(rt route, r *request) error {
 	switch rt.right {
-	case anyone:
+	case anyone, ownersOrAdmin:
 		return nil
 	case adminOnly:
 		if r.asAdmin = r.who.Admin; r.asAdmin {
@@ -106,8 +105,13 @@ func (s *Server) admitOwner(r *request) error {
 	}
 	return &api.Error{
 		Code: api.CodeForbidden, Message: fmt.Sprintf("job %s belongs to %s", v.Called(), v.Owner.User),
-		Hint: "only its owner, root and the members of group " + s.opt.Config().Daemon.AdminGroup + " may do this",
+		Hint: s.ownersOnly(),
 	}
+}
+
+// ownersOnly says who may act on a job.
+func (s *Server) ownersOnly() string {
+	return "only its owner, root and the members of group " + s.opt.Config().Daemon.AdminGroup + " may do this"
 }
 
 // contain turns a panic into an answer (invariant 6).

@@ -54,3 +54,28 @@ func TestAListingOfNames(t *testing.T) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
 }
+
+// A listing in the form of ids is a line for each job that a whole one has, in its order.
+func TestAListingOfIDs(t *testing.T) {
+	s := testServer(sweep(), nil)
+	for _, words := range []string{"", "state=running", "waiting=1", "ids=1-3,3_1", "ended=5", "uid=1002"} {
+		var reply api.ListReply
+		if _, body := ask(s, bob, "GET", "/v1/jobs?"+words, ""); json.Unmarshal([]byte(body), &reply) != nil {
+			t.Fatal(body)
+		}
+		want := ""
+		for _, j := range reply.Jobs {
+			name := j.ID.String()
+			if j.Task != nil {
+				name = j.Task.Name
+			}
+			want += name + "\n"
+		}
+		if status, got := ask(s, bob, "GET", "/v1/jobs?form=ids&"+words, ""); status != 200 || got != want {
+			t.Errorf("%s: %d %q, want %q", words, status, got, want)
+		}
+	}
+	if status, body := ask(s, bob, "GET", "/v1/jobs?form=yaml", ""); status != 400 || !strings.Contains(body, "yaml") {
+		t.Errorf("an unknown form: %d %s", status, body)
+	}
+}

@@ -30,8 +30,8 @@ func jobsIn(ctx context.Context, tx *sql.Tx, clause string, args ...any) ([]job.
 	return b.jobs, fillAttempts(ctx, tx, b.jobs, clause, args...)
 }
 
-// fillAttempts completes the attempts of which only the numbers are known. Most
-// jobs of a long list have none: a join would cost them a third of the time.
+// fillAttempts completes the attempts of which only the numbers are known; the clause selects
+// all of the jobs. Most jobs of a long list have none: a join would cost them a third of the time.
 func fillAttempts(ctx context.Context, tx *sql.Tx, jobs []job.Job, clause string, args ...any) error {
 	open := map[job.ID]*job.Job{}
 	for i := range jobs {
@@ -48,8 +48,10 @@ func fillAttempts(ctx context.Context, tx *sql.Tx, jobs []job.Job, clause string
 		if err != nil {
 			return err
 		}
-		open[a.job].Attempt = &a.Attempt
-		delete(open, a.job)
+		if j := open[a.job]; j != nil { // the clause may select more jobs
+			j.Attempt = &a.Attempt
+			delete(open, a.job)
+		}
 		return nil
 	}, args...)
 	if err != nil {

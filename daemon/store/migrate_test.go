@@ -51,9 +51,9 @@ func TestReleasedSchemasOpen(t *testing.T) {
 			requireEqual(t, err, st.NextID, 5)
 			at := func(s string) time.Time { return mustTime(t, s) }
 			requireEqual(t, err, st.GPUs, []job.GPUControl{{UUID: "GPU-aa", Paused: true, Reason: "fan", By: "root", At: at("2026-01-02T03:04:05Z")}})
-			requireEqual(t, err, len(st.Jobs), 1)
-			requireEqual(t, err, st.Jobs[0].Request.GPUMilli, 2000)
-			requireEqual(t, err, st.Jobs[0].QueuedAt, st.Jobs[0].SubmittedAt)
+			requireEqual(t, err, len(st.Every()), 1)
+			requireEqual(t, err, st.Every()[0].Request.GPUMilli, 2000)
+			requireEqual(t, err, st.Every()[0].QueuedAt, st.Every()[0].SubmittedAt)
 			j, err := s.Job(ctx, 2)
 			requireEqual(t, err, words.Result(j.Result), "failed: exit code 3")
 			requireEqual(t, err, j.Attempt.GPUs, []job.Allocation{{GPU: contract.GPU{UUID: "GPU-bb", Index: 1, Minor: 3}}})
@@ -111,7 +111,7 @@ func TestWhatBeganBeforeSchema3(t *testing.T) {
 	s := openAt(t, path)
 	st, err := s.Load(context.Background())
 	began := map[job.ID]bool{}
-	for _, j := range st.Jobs {
+	for _, j := range st.Every() {
 		began[j.ID] = j.Began
 	}
 	requireEqual(t, err, began, map[job.ID]bool{1: true, 2: true, 3: false, 4: true}) // 4 is a task of 1
@@ -122,8 +122,8 @@ func TestSchema2Opens(t *testing.T) {
 	s := openAt(t, restore(t, "schema-2.sql"))
 	ctx := context.Background()
 	st, err := s.Load(ctx)
-	requireEqual(t, err, st.Jobs[0].Tasks, &job.Tasks{Next: 2, Failed: 1})
-	requireEqual(t, err, st.Jobs[0].Owner.Groups, []string{"lab"})
+	requireEqual(t, err, st.Every()[0].Tasks, &job.Tasks{Next: 2, Failed: 1})
+	requireEqual(t, err, st.Every()[0].Owner.Groups, []string{"lab"})
 	requireEqual(t, err, st.NextReservation, 4)
 	requireEqual(t, err, st.Done, []job.Done{{UID: 1002, Dedup: "d4", Job: 3}})
 	requireEqual(t, err, st.Usage, []job.Usage{{Account: "u1001", Micro: 7, At: mustTime(t, "2026-01-02T03:04:05Z")}})

@@ -37,6 +37,7 @@ type Store struct {
 	tell func(from, last int) // Options.Migrating
 	lock *os.File             // nil when read-only
 	read *sql.DB              // connections that can't write
+	asks asks                 // of these
 
 	reports *sql.DB // such connections for reads that take long, which others need not wait for
 	write   *sql.DB // one connection; nil when read-only
@@ -102,6 +103,9 @@ func (s *Store) open(ctx context.Context, known []string) error {
 	if err := s.connectReaders(ctx); err != nil {
 		return err
 	}
+	if err := s.asks.prepare(ctx, s.read); err != nil {
+		return err
+	}
 	return s.stmts.prepare(ctx, s.write)
 }
 
@@ -136,7 +140,7 @@ func (s *Store) openReadOnly(ctx context.Context) error {
 	} else if have < known {
 		return fmt.Errorf("%q has schema %d, this release reads %d: start the daemon once to bring it up to date", s.path, have, known)
 	}
-	return nil
+	return s.asks.prepare(ctx, s.read)
 }
 
 // Close writes what is left in the log into the file and gives the file free.

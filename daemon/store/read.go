@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -13,6 +12,13 @@ import (
 
 // Jobs returns those of the jobs that exist, in any order, in one snapshot.
 func (s *Store) Jobs(ctx context.Context, ids []job.ID) ([]job.Job, error) {
+	if len(ids) == 1 {
+		list, err := s.job(ctx, ids[0])
+		if err != nil {
+			return nil, fmt.Errorf("read job %d: %w", ids[0], s.readError(err))
+		}
+		return list, nil
+	}
 	text, err := json.Marshal(ids)
 	if err != nil {
 		return nil, err
@@ -22,6 +28,37 @@ func (s *Store) Jobs(ctx context.Context, ids []job.ID) ([]job.Job, error) {
 		return nil, fmt.Errorf("read %d jobs: %w", len(ids), err)
 	}
 	return list, nil
+}
+
+// job reads one job, if it exists, and its current attempt, by statements that are kept:
+// whoever waits for a job reads it when it has ended, and making a statement takes longer
+// than what it does.
+func (s *Store) job(ctx context.Context, id job.ID) ([]job.Job, error) {
+	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer tx.Rollback()
+	var list []job.Job
+	err = s.asks.each(ctx, tx, askJob, func(rows *sql.Rows) error {
+		j, err := scanJob(rows)
+		list = append(list, j)
+		return err
+	}, int64(id))
+	if err != nil || len(list) == 0 || list[0].Attempt == nil {
+		return list, err
+	}
+	j, number := &list[0], list[0].Attempt.Number
+	j.Attempt = nil
+	err = s.asks.each(ctx, tx, askAttempt, func(rows *sql.Rows) error {
+		a, err := scanAttempt(rows)
+		j.Attempt = &a.Attempt
+		return err
+	}, int64(id), number)
+	if err == nil && j.Attempt == nil {
+		err = fmt.Errorf("job %d: its attempt %d is not there", id, number)
+	}
+	return list, err
 }
 
 // Attempts returns all attempts of a job, first to current; none for a job
@@ -108,8 +145,10 @@ func (s *Store) ByKey(ctx context.Context, uid int, key string) (job.ID, bool, e
 		return 0, false, nil
 	}
 	var id job.ID
-	err := s.read.QueryRowContext(ctx, "SELECT id FROM jobs WHERE uid = ? AND key = ? AND key <> ''", uid, key).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
+	err := s.asks.each(ctx, nil, askKey, func(rows *sql.Rows) error {
+		return rows.Scan(&id)
+	}, uid, key)
+	if err == nil && id == 0 {
 		return 0, false, nil
 	}
 	if err != nil {
@@ -141,6 +180,10 @@ func each(ctx context.Context, q queryer, query string, f func(*sql.Rows) error,
 	if err != nil {
 		return err
 	}
+	return eachRow(rows, f)
+}
+
+func eachRow(rows *sql.Rows, f func(*sql.Rows) error) error {
 	defer rows.Close()
 	for rows.Next() {
 		if err := f(rows); err != nil {

@@ -34,8 +34,8 @@ const (
 	statementCount
 )
 
-func (p *statements) prepare(ctx context.Context, db *sql.DB) (err error) {
-	for i, text := range [statementCount]string{
+func (p *statements) prepare(ctx context.Context, db *sql.DB) error {
+	return prepareAll(ctx, db, p[:], []string{
 		putJob:          upsert("jobs", jobColumns, 1, "id", "key", "uid", "gid", "user", "owner_groups", "submitted_at", "array_id", "task_index"),
 		putAttempt:      upsert("attempts", attemptColumns, 2, "job_id", "number"),
 		putPayload:      upsert("payloads", payloadColumns, 1, "job_id"),
@@ -50,8 +50,13 @@ func (p *statements) prepare(ctx context.Context, db *sql.DB) (err error) {
 		leaveAttempt:    "UPDATE attempts SET result = json_set(result, '$.left', json(?3)) WHERE job_id = ?1 AND number = ?2 AND result IS NOT NULL",
 		leaveJob:        "UPDATE jobs SET result = json_set(result, '$.left', json(?3)) WHERE id = ?1 AND attempt = ?2 AND result IS NOT NULL",
 		putCounters:     setCounters,
-	} {
-		if p[i], err = db.PrepareContext(ctx, text); err != nil {
+	})
+}
+
+// prepareAll makes the statement of each text.
+func prepareAll(ctx context.Context, db *sql.DB, made []*sql.Stmt, texts []string) (err error) {
+	for i, text := range texts {
+		if made[i], err = db.PrepareContext(ctx, text); err != nil {
 			return fmt.Errorf("prepare: %w", err)
 		}
 	}

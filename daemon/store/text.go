@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -99,4 +100,11 @@ func (d *decoder) in(format string, subject any) error {
 		return nil
 	}
 	return fmt.Errorf(format+": %w", subject, d.err)
+}
+
+// number reads a whole number.
+func (d *decoder) number(dst *int, s string) {
+	if d.err == nil {
+		*dst, d.err = strconv.Atoi(s)
+	}
 }

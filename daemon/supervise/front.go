@@ -57,7 +57,11 @@ type unavailable struct {
 func (a unavailable) Submit(context.Context, job.Submission, bool) (job.Submitted, error) {
 	return job.Submitted{}, a.err
 }
-func (a unavailable) Do(context.Context, job.Actor, job.Command) error       { return a.err }
+func (a unavailable) Do(context.Context, job.Actor, job.Command) error     { return a.err }
+func (a unavailable) Names(context.Context, job.Query) ([]job.Name, error) { return nil, a.err }
+func (a unavailable) DoMany(context.Context, job.Actor, []job.Command, func([]job.Outcome) error) (int, error) {
+	return 0, a.err
+}
 func (a unavailable) Query(context.Context, job.Query) (job.View, error)     { return job.View{}, a.err }
 func (a unavailable) Wait(context.Context, job.ID) (job.JobView, error)      { return job.JobView{}, a.err }
 func (a unavailable) Task(context.Context, job.ID, int) (job.ID, error)      { return 0, a.err }

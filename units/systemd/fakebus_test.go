@@ -70,7 +70,7 @@ func (b *fakeBus) dial(_ string, opts ...dbus.ConnOption) (*dbus.Conn, error) {
 	client, server := net.Pipe()
 	b.conns = append(b.conns, server)
 	go b.serve(server) // ends when the connection does
-	return dbus.NewConn(client, opts...)
+	return dbus.NewConn(newThinned(client), opts...)
 }
 
 // cut breaks every connection.

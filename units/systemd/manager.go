@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/godbus/dbus/v5"
-
 	"github.com/gpusched/gpusched/units"
 )
 
@@ -24,7 +22,7 @@ type Options struct {
 	// there with it, while a bus of the user's need not be.
 	User bool
 
-	dial dialer // nil is dbus.Dial
+	dial dialer // nil is thinDial
 }
 
 // Manager talks to systemd. Its methods may be called by any number of
@@ -61,7 +59,7 @@ func Connect(ctx context.Context, o Options) (*Manager, error) {
 		changes: newChanges(), waiters: newWaiters(), compat: &compat{}, tidy: newTidy(), since: time.Now(),
 	}
 	if m.dialBus == nil {
-		m.dialBus = dbus.Dial
+		m.dialBus = thinDial
 	}
 	if o.User {
 		m.tidy.dir = "" // it leaves none of these files behind

@@ -36,10 +36,12 @@ func (m *Manager) Start(ctx context.Context, name string, props []units.Property
 	if err != nil {
 		return none, err
 	}
+	mark(ctx, units.StepQueued)
 	result, err := m.awaitStart(ctx, l, w, name, job)
 	if err != nil {
 		return none, wrap("start unit", name, err)
 	}
+	mark(ctx, units.StepExecuted)
 	m.seen.Store(name, true)
 	status, err := readBegun(ctx, l, name)
 	if err != nil {
@@ -49,6 +51,13 @@ func (m *Manager) Start(ctx context.Context, name string, props []units.Property
 		return status, nil
 	}
 	return status, &units.StartError{JobResult: result, Status: status}
+}
+
+// mark reports a step, where the context has somebody to report to.
+func mark(ctx context.Context, step string) {
+	if report, ok := ctx.Value(units.MarkKey{}).(func(string)); ok {
+		report(step)
+	}
 }
 
 // begun reports whether the main process was executed. systemd calls a start

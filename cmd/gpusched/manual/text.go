@@ -48,7 +48,7 @@ func text(name string) string {
 
 // parts are the names in brackets.
 var parts = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\[(ids|moments|states)\]`)
+	return regexp.MustCompile(`\[(ids|moments|several|states)\]`)
 })
 
 func stateNames() string {

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"encoding/csv"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // Column is one column of a table over rows of T.
@@ -153,15 +151,18 @@ func Pad(s string, n int, right bool) string {
 // defused is a cell that no spreadsheet takes for a formula: text that begins
 // like one gets an apostrophe, which they show as text. Negative numbers stay.
 func defused(cell string) string {
-	if cell == "" || !strings.ContainsRune("=+-@\t\r", rune(cell[0])) || numeric().MatchString(cell) {
+	if cell == "" || !strings.ContainsRune("=+-@\t\r", rune(cell[0])) || negative(cell) {
 		return cell
 	}
 	return "'" + cell
 }
 
-var numeric = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^-[0-9]+(\.[0-9]+)?$`)
-})
+// negative reports whether a cell is a number below zero, such as -12 or -0.5.
+func negative(cell string) bool {
+	whole, part, found := strings.Cut(strings.TrimPrefix(cell, "-"), ".")
+	digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+	return cell[0] == '-' && digits(whole) && (!found || digits(part))
+}
 
 // inCSV are the columns of csv in their order.
 func inCSV[T any](cols []Column[T]) []Column[T] {

@@ -2,9 +2,7 @@ package term
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -66,9 +64,24 @@ func (t *Terminal) Expected(at time.Time) string {
 	return t.Clock(at)
 }
 
-var sentenceTime = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2} UTC`)
-})
+// sentenceTime finds the first time in a sentence, as job.SentenceTime has it; -1 is none.
+func sentenceTime(sentence string) (from, to int) {
+	const form = "0000-00-00 00:00:00 UTC" // 0 is any digit
+	for from := 0; from+len(form) <= len(sentence); from++ {
+		n := 0
+		for n < len(form) {
+			c := sentence[from+n]
+			if c != form[n] && (form[n] != '0' || c < '0' || c > '9') {
+				break
+			}
+			n++
+		}
+		if n == len(form) {
+			return from, from + n
+		}
+	}
+	return -1, -1
+}
 
 // Local puts the times in a sentence of the daemon's as Clock does; away from a
 // terminal it stays as it is.
@@ -84,18 +97,18 @@ func (t *Terminal) Local(sentence string) string {
 // Split takes a sentence of the daemon's apart, into its times and the text between them.
 func Split(sentence string, text func(string), moment func(time.Time)) {
 	for {
-		found := sentenceTime().FindStringIndex(sentence)
-		if found == nil {
+		from, to := sentenceTime(sentence)
+		if from < 0 {
 			text(sentence)
 			return
 		}
-		text(sentence[:found[0]])
-		if at, err := time.Parse(job.SentenceTime, sentence[found[0]:found[1]]); err == nil {
+		text(sentence[:from])
+		if at, err := time.Parse(job.SentenceTime, sentence[from:to]); err == nil {
 			moment(at)
 		} else {
-			text(sentence[found[0]:found[1]])
+			text(sentence[from:to])
 		}
-		sentence = sentence[found[1]:]
+		sentence = sentence[to:]
 	}
 }
 

@@ -212,6 +212,30 @@ func (b *Backend) Query(_ context.Context, q job.Query) (job.View, error) {
 	return out, nil
 }
 
+// Names answers from View.
+func (b *Backend) Names(ctx context.Context, q job.Query) (names []job.Name, err error) {
+	q.Ended = 0
+	v, err := b.Query(ctx, q)
+	for i := range v.Jobs {
+		j := &v.Jobs[i]
+		if q.For == "" || q.For.Takes(&j.Job) {
+			names = append(names, job.Name{ID: j.ID, Task: j.Task, UID: j.Owner.UID})
+		}
+	}
+	if q.For == job.CommandCancel {
+		slices.Reverse(names)
+		slices.SortStableFunc(names, func(x, y job.Name) int { return liveRank(b.find(x.ID)) - liveRank(b.find(y.ID)) })
+	}
+	return names, err
+}
+
+func liveRank(v *job.JobView) int {
+	if v.State == job.Queued {
+		return 0
+	}
+	return 1
+}
+
 // Explain answers from Explained, without what was not asked.
 func (b *Backend) Explain(_ context.Context, id job.ID, _ int, tries bool) (job.Explained, error) {
 	err := b.lock()

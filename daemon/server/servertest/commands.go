@@ -2,6 +2,7 @@ package servertest
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -32,6 +33,27 @@ func (b *Backend) Do(_ context.Context, who job.Actor, c job.Command) error {
 		b.done = append(b.done, Done{who, c})
 	}
 	return err
+}
+
+// DoMany is Do for each.
+func (b *Backend) DoMany(
+	ctx context.Context, who job.Actor, list []job.Command, told func([]job.Outcome) error,
+) (begun int, err error) {
+	var out []job.Outcome
+	for _, c := range list {
+		var o job.Outcome
+		err := b.Do(ctx, who, c)
+		if errors.As(err, &o.Refusal) {
+			err = nil
+		} else if v, _, _ := b.look(c.Job); v.ID != 0 {
+			o.Job = &v
+		}
+		if err != nil {
+			return len(out), err
+		}
+		out = append(out, o)
+	}
+	return len(list), told(out)
 }
 
 // act is for commands about a job.

@@ -58,6 +58,7 @@ type request struct {
 	fakeGPUs bool
 	gpus     []string // nil: the fake library's default ones
 	copies   []string // HOST:GUEST
+	fetches  []string // GUEST:HOST
 	argv     []string // nil: a shell
 	demo     bool     // play the demo instead
 }
@@ -98,13 +99,8 @@ func parse(args []string) (request, error) {
 			r.fakeGPUs = s != "false"
 			return nil
 		})
-	flags.Func("copy", "copy a `HOST:GUEST` file in first, executable by all; may be repeated", func(s string) error {
-		if host, guest, ok := strings.Cut(s, ":"); !ok || host == "" || guest == "" {
-			return errors.New("not of the form HOST:GUEST")
-		}
-		r.copies = append(r.copies, s)
-		return nil
-	})
+	flags.Func("copy", "copy a `HOST:GUEST` file in first, executable by all; may be repeated", pairs(&r.copies))
+	flags.Func("fetch", "copy a `GUEST:HOST` file out when CMD has succeeded; may be repeated", pairs(&r.fetches))
 	if err := flags.Parse(args); err != nil {
 		return r, err
 	}
@@ -124,6 +120,17 @@ func parse(args []string) (request, error) {
 		r.argv = r.argv[1:]
 	}
 	return r, nil
+}
+
+// pairs takes two paths with a colon between them.
+func pairs(to *[]string) func(string) error {
+	return func(s string) error {
+		if from, into, ok := strings.Cut(s, ":"); !ok || from == "" || into == "" {
+			return errors.New("not two paths with a colon between them")
+		}
+		*to = append(*to, s)
+		return nil
+	}
 }
 
 func run(ctx context.Context, args []string) (int, error) {
@@ -157,6 +164,9 @@ func run(ctx context.Context, args []string) (int, error) {
 			code, err = talk(ctx, m, req.argv)
 		}
 	}
+	if err == nil && code == 0 {
+		err = fetch(ctx, m, req.fetches)
+	}
 	return code, errors.Join(err, m.Close())
 }
 
@@ -183,6 +193,17 @@ func provision(ctx context.Context, m *vm.Machine, req request) error {
 		}
 	}
 	return vm.Provision(ctx, m, parts)
+}
+
+// fetch copies files out.
+func fetch(ctx context.Context, m *vm.Machine, files []string) error {
+	for _, f := range files {
+		guest, host, _ := strings.Cut(f, ":")
+		if err := m.CopyOut(ctx, guest, host); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // talk runs argv, or a shell if there is none, on our own terminal where we have one.

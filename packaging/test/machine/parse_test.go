@@ -25,6 +25,8 @@ func TestParse(t *testing.T) {
 		{name: "GPUs", args: []string{"-fake-gpus", "box"}, kind: vm.Box, fake: true},
 		{name: "islands of GPUs", args: []string{"-fake-gpus=islands", "box"}, kind: vm.Box, fake: true, gpus: 8},
 		{name: "another suite", args: []string{"-suite", "trixie", "box"}, kind: vm.Box, suite: vm.Trixie},
+		{name: "a file to fetch", args: []string{"-fetch", "/a:b", "box"}, kind: vm.Box},
+		{name: "a file to fetch, to nowhere", args: []string{"-fetch", "/a:", "box"}, bad: true},
 		{name: "no such suite", args: []string{"-suite", "potato", "box"}, bad: true},
 		{name: "no GPUs", args: []string{"-fake-gpus=false", "box"}, kind: vm.Box},
 		{name: "other GPUs", args: []string{"-fake-gpus=many", "box"}, bad: true},

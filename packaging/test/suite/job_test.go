@@ -39,6 +39,13 @@ func settings(t *testing.T, lines string) {
 	t.Cleanup(func() { sh(t, "", "rm "+file+"; systemctl restart gpusched") })
 }
 
+// gpusSeen waits for the first look at the GPUs of a scheduler that has just begun: before it, what
+// depends on whether the machine has any is as if it had none.
+func gpusSeen(t *testing.T) {
+	t.Helper()
+	until(t, "the GPUs are seen", func() bool { return strings.Contains(try(t, "", "gpusched gpus").Stdout, "A100") })
+}
+
 // why is what 'gpusched why' tells user of a job.
 func why(t *testing.T, user string, id int64) string {
 	t.Helper()

@@ -3,7 +3,6 @@
 package suite
 
 import (
-	"strings"
 	"testing"
 	"time"
 )
@@ -53,7 +52,7 @@ smallest_part = 0.1
 parts_on = [0]
 [quota.default]
 gpus = 1`)
-	until(t, "the GPUs are seen", func() bool { return strings.Contains(try(t, "", "gpusched gpus").Stdout, "A100") })
+	gpusSeen(t)
 	refused(t, "bob", "gpusched submit -g 0.01 --gpu-ids 0 -- sleep 1000", 8, "below this site's smallest, 0.1")
 	refused(t, "bob", "gpusched submit -g 0.1 --gpu-ids 1 -- sleep 1000", 6, "gives parts of GPU 0 only")
 	first := submit(t, "bob", "-g 0.1 --gpu-ids 0 -- sleep 1000")

@@ -18,6 +18,7 @@ cpus = 8
 default_cpus = 4
 [quota.default]
 cpus = "100%"`)
+	gpusSeen(t)
 	refused(t, "bob", "gpusched submit -g 1 -c 9 -- true", 6, "asks for 9 CPUs, this machine has 8 CPUs for jobs")
 	refused(t, "bob", "gpusched submit -g 0 -c 7 -- true", 6, "jobs without a GPU have 6 CPUs here")
 	his := submit(t, "bob", "-g 1 -c 6 -- sleep 1000")
@@ -42,6 +43,7 @@ cpus = "100%"`)
 func TestSchedulerHoarders(t *testing.T) {
 	begin(t)
 	settings(t, "[jobs]\nmax_running = 20\ncpus = 10\n")
+	gpusSeen(t)
 	places := submit(t, "bob", "-g 0 -m 16M --array 0-19 -- sleep infinity")
 	until(t, "bob has his places", func() bool {
 		return strings.TrimSpace(sh(t, "bob", "gpusched list -s running -o ids | wc -l")) == "8"

@@ -86,6 +86,9 @@ func TestExpiredAccount(t *testing.T) {
 	runs, first, second := submit(t, "bob", "-g 0 -- sleep 1000"), submit(t, "bob", "-g 1 --hold -- true"), submit(t, "bob", "-g 1 --hold -- true")
 	running(t, runs)
 	sh(t, "", fmt.Sprintf("chage -E 0 bob; gpusched release %d %d", first, second))
+	until(t, "both wait again, of which each was given a GPU", func() bool {
+		return show(t, "alice", first).State == "queued" && show(t, "alice", second).State == "queued"
+	})
 	waitsFor(t, "alice", first, "the account of bob has expired (1970-01-01)")
 	waitsFor(t, "alice", second, "the account of bob has expired (1970-01-01)")
 	ended(t, wait(t, submit(t, "alice", "-g 1 -- true")), "completed", "exit code 0")

@@ -1,0 +1,28 @@
+//go:build !quick
+
+package main
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/alecthomas/kong"
+)
+
+// mappers are the spellings for the parser of the whole grammar.
+func mappers() (list []kong.Option) {
+	for _, kind := range spellings {
+		s, _ := spellingOf(kind)
+		list = append(list, kong.NamedMapper(kind, kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
+			if s.dashed {
+				return s.put(target, fmt.Sprint(ctx.Scan.Pop().Value))
+			}
+			var word string
+			if err := ctx.Scan.PopValueInto("value", &word); err != nil {
+				return err
+			}
+			return s.put(target, word)
+		})))
+	}
+	return list
+}

@@ -1,0 +1,177 @@
+package slurmsite
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+const accountsHead = `#!/bin/sh
+# Made by 'gpusched export slurm': classes as QOS, and the shares and quotas of users and groups.
+# Run it as root once slurmdbd and slurmctld are up; it can be run again. Whoever is not in it
+# may submit nothing: add them with 'sacctmgr add user NAME account=gpusched'.
+set -e
+exec </dev/null # sacctmgr may ask
+`
+
+// rootAccount is that of users whose group has none.
+const rootAccount = "gpusched"
+
+// script gathers calls of sacctmgr.
+type script struct {
+	strings.Builder
+	notes []string
+}
+
+// put adds something; that it is there already is no mistake (sacctmgr says so with status 1).
+func (w *script) put(format string, args ...any) {
+	fmt.Fprintf(w, "sacctmgr -i add "+format+" || true\n", args...)
+}
+
+func (w *script) change(format string, args ...any) {
+	fmt.Fprintf(w, "sacctmgr -i modify "+format+"\n", args...)
+}
+
+func (w *script) note(format string, args ...any) {
+	w.notes = append(w.notes, fmt.Sprintf(format, args...))
+}
+
+// accounts is the script that fills Slurm's database, and what it can't say.
+func (s Site) accounts() (text string, notes []string) {
+	w := &script{}
+	w.WriteString(accountsHead)
+	s.classes(w)
+	w.put("account %s Description=gpusched Organization=gpusched", rootAccount)
+	w.change("account %s set QOS=%s DefaultQOS=normal", rootAccount, strings.Join(s.openClasses(), ","))
+	accounts := map[string][]string{} // of a user
+	made := map[string]bool{rootAccount: true}
+	for _, group := range slices.Sorted(maps.Keys(s.Settings.Quotas.Groups)) {
+		if account := strings.ToLower(group); !plainName().MatchString(group) || made[account] {
+			w.note("group %q: its quota is left out; Slurm can't have an account of that name, or has it already", group)
+		} else {
+			made[account] = true
+			s.group(w, group, account, accounts)
+		}
+	}
+	for _, user := range s.EveryUser() {
+		s.user(w, user, accounts[user])
+	}
+	return w.String(), w.notes
+}
+
+// classes are the QOS. Slurm scales their priorities by the highest.
+func (s Site) classes(w *script) {
+	w.put("qos scavenger")
+	for i, c := range job.Classes() {
+		if c != job.Normal && c != job.Scavenger {
+			w.put("qos %s", c)
+		}
+		set := fmt.Sprintf("Priority=%d", i*250)
+		if c != job.Scavenger {
+			set += " Preempt=scavenger"
+		}
+		if most := s.Settings.Classes[c].MaxTime; most > 0 {
+			set += " MaxWall=" + span(most)
+		}
+		w.change("qos %s set %s", c, set)
+	}
+}
+
+// openClasses are those that every user may ask for.
+func (s Site) openClasses() (names []string) {
+	for _, c := range job.Classes() {
+		if c <= job.Normal || s.Settings.Jobs.AllowRaisedPriority {
+			names = append(names, c.String())
+		}
+	}
+	return names
+}
+
+// group makes a group with a quota an account, which its members are in.
+func (s Site) group(w *script, name, account string, accounts map[string][]string) {
+	q := s.Settings.Quotas.Groups[name]
+	w.put("account %s Description=gpusched Organization=gpusched Parent=%s", account, rootAccount)
+	w.change("account %s set %s", account, strings.Join(s.limits(w, "group "+name, q), " "))
+	for _, user := range s.Members[name] {
+		accounts[user] = append(accounts[user], account)
+	}
+	if len(s.Members[name]) == 0 {
+		w.note("group %s: its members are not known here; add each with 'sacctmgr add user NAME account=%s'", name, account)
+	}
+}
+
+// EveryUser are all who get an association.
+func (s Site) EveryUser() []string {
+	all := slices.Concat(s.Users, slices.Collect(maps.Keys(s.Settings.Quotas.Users)))
+	slices.Sort(all)
+	// Slurm has an account of its own for root.
+	return slices.DeleteFunc(slices.Compact(all), func(name string) bool { return name == "root" })
+}
+
+func (s Site) user(w *script, name string, accounts []string) {
+	if !plainName().MatchString(name) {
+		w.note("user %q: left out; Slurm can't have such a name", name)
+		return
+	}
+	if len(accounts) == 0 {
+		accounts = []string{rootAccount}
+	}
+	if len(accounts) > 1 {
+		w.note("user %s is in the groups %s, each with a quota: in Slurm a job counts for one account, by default %s",
+			name, strings.Join(accounts, ", "), accounts[0])
+	}
+	q, own := s.Settings.Quotas.Users[name]
+	if !own {
+		q = s.Settings.Quotas.Default
+	}
+	limits := strings.Join(s.limits(w, "user "+name, q), " ")
+	for _, account := range accounts {
+		w.put("user %s Account=%s DefaultAccount=%s", name, account, accounts[0])
+		w.change("user %s set %s where Account=%s", name, limits, account)
+	}
+}
+
+// limits are a quota in Slurm's words. Everything is set, so that running the script
+// again takes back what a quota no longer has.
+func (s Site) limits(w *script, whose string, q job.Quota) []string {
+	cpus, mem := int64(0), int64(0)
+	for _, n := range s.Nodes {
+		cpus += s.Settings.Jobs.CPUs.Of(int64(n.Layout.CPUs))
+		bytes := n.MemMiB << 20
+		mem += (bytes - s.Settings.Daemon.HostMemReserve.Of(bytes)) >> 20
+	}
+	gpus := int64(-1)
+	if q.GPUMilli > 0 {
+		gpus = int64(q.GPUMilli / job.WholeGPU)
+	}
+	if q.GPUMilli%job.WholeGPU != 0 {
+		w.note("%s: a quota of %s GPUs becomes %d in Slurm, which counts parts of GPUs separately, as shards", whose,
+			job.FormatGPUs(q.GPUMilli), gpus)
+	}
+	submit := int64(-1)
+	switch {
+	case q.Queued > 0 && q.Running > 0:
+		submit = int64(q.Queued + q.Running)
+	case q.Queued > 0:
+		w.note("%s: the bound on waiting jobs is left out; Slurm counts them with running ones, which have none", whose)
+	}
+	memMiB := q.Mem.Of(mem<<20) >> 20
+	return []string{
+		fmt.Sprintf("Fairshare=%d", max(1, q.Share)),
+		fmt.Sprintf("GrpTRES=cpu=%d,mem=%d,gres/gpu=%d", none(q.CPUs.Of(cpus)), none(memMiB), gpus),
+		fmt.Sprintf("GrpJobs=%d", none(int64(q.Running))),
+		fmt.Sprintf("GrpSubmitJobs=%d", submit),
+		fmt.Sprintf("GrpTRESMins=gres/gpu=%d", none(int64(q.GPUHours)*60)),
+	}
+}
+
+// none is Slurm's -1 where there is no bound.
+func none(n int64) int64 {
+	if n == 0 {
+		return -1
+	}
+	return n
+}

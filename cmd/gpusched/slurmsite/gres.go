@@ -1,0 +1,113 @@
+package slurmsite
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const gresHead = `# GPUs by hand: Debian's and Ubuntu's Slurm is built without NVML (with it, AutoDetect=nvml
+# finds the same). File is what a job's cgroup is opened for; see cgroup.conf.
+`
+
+// shardHead explains the parts.
+const shardHead = `
+# Parts of GPUs: a shard is 1 GiB of a GPU's memory. Slurm counts them but does not enforce them.
+`
+
+// gresConf is what slurmd of each node has.
+func (s Site) gresConf() string {
+	var b strings.Builder
+	b.WriteString(gresHead)
+	types := s.types()
+	shards := false
+	for _, n := range s.Nodes {
+		for i, g := range n.GPUs {
+			fmt.Fprintf(&b, "NodeName=%s Name=gpu Type=%s File=/dev/nvidia%d%s%s\n", n.Name, types[g.Model], g.Minor, cores(g.Near), n.links(i))
+			shards = shards || g.shards() > 0
+		}
+	}
+	if !shards {
+		return b.String()
+	}
+	b.WriteString(shardHead)
+	for _, n := range s.Nodes {
+		for _, g := range n.GPUs {
+			if count := g.shards(); count > 0 {
+				fmt.Fprintf(&b, "NodeName=%s Name=shard Count=%d File=/dev/nvidia%d%s\n", n.Name, count, g.Minor, cores(g.Near))
+			}
+		}
+	}
+	return b.String()
+}
+
+// shards are how many a GPU has.
+func (g GPU) shards() int64 {
+	if !g.Parts {
+		return 0
+	}
+	return g.MemMiB >> 10
+}
+
+// gres is what a node has in slurm.conf: "gpu:a100:4,shard:160".
+func (n Node) gres(types map[string]string) string {
+	counts, shards := map[string]int{}, int64(0)
+	var names []string
+	for _, g := range n.GPUs {
+		name := types[g.Model]
+		if counts[name]++; counts[name] == 1 {
+			names = append(names, name)
+		}
+		shards += g.shards()
+	}
+	var words []string
+	for _, name := range names {
+		words = append(words, fmt.Sprintf("gpu:%s:%d", name, counts[name]))
+	}
+	if shards > 0 {
+		words = append(words, fmt.Sprintf("shard:%d", shards))
+	}
+	return strings.Join(words, ",")
+}
+
+// cores says which are near, as " Cores=0-7,16".
+func cores(near string) string {
+	if near == "" {
+		return ""
+	}
+	return " Cores=" + near
+}
+
+// links says how many NVLinks lead to the others, as " Links=-1,4,4,4".
+func (n Node) links(i int) string {
+	g := n.GPUs[i]
+	if len(g.Links) != len(n.GPUs) || !slices.ContainsFunc(g.Links, func(l int) bool { return l > 0 }) {
+		return ""
+	}
+	var words []string
+	for _, l := range g.Links {
+		words = append(words, strconv.Itoa(l))
+	}
+	return " Links=" + strings.Join(words, ",")
+}
+
+const cgroupConf = `# What keeps a job to its GPUs, cores and memory.
+ConstrainDevices=yes
+ConstrainCores=yes
+ConstrainRAMSpace=yes
+ConstrainSwapSpace=yes
+AllowedSwapSpace=0
+`
+
+// slurmdbdConf has no password: the database knows the user by the socket.
+const slurmdbdConf = `# For slurmdbd, which keeps accounts in MariaDB. It has to belong to user slurm and have mode 600. Run once:
+#   mysql -e "create user slurm@localhost identified via unix_socket; grant all on slurm_acct_db.* to slurm@localhost"
+DbdHost=localhost
+SlurmUser=slurm
+LogFile=/var/log/slurm/slurmdbd.log
+StorageType=accounting_storage/mysql
+StorageHost=localhost
+StorageUser=slurm
+StorageLoc=slurm_acct_db
+`

@@ -1,0 +1,6 @@
+//go:build !pprof
+
+package main
+
+// servePprof is of builds with '-tags pprof'.
+func servePprof() {}

@@ -1,0 +1,53 @@
+package core
+
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// maxWalked bounds how many jobs one step looks at for commands that are dear: it takes a fraction of a second.
+const maxWalked = 200_000
+
+// commands does what is asked of several jobs. What is refused of one leaves the others as they are.
+// Commands that are dear end with the one in which they become too much for a step.
+func (c *Core) commands(e Commands, now time.Time) Reply {
+	r := Reply{Token: e.Token, Each: make([]job.Outcome, len(e.List)), of: make([]job.ID, len(e.List))}
+	before := c.jobs.hasWalked()
+	for i, what := range e.List {
+		if what.Dear() && c.jobs.hasWalked()-before > maxWalked {
+			r.Each, r.of = r.Each[:i], r.of[:i]
+			break
+		}
+		r.of[i] = what.Job
+		if !what.Kind.ForMany() {
+			r.Each[i].Refusal = job.Refuse("usage/command", what.Kind)
+			continue
+		}
+		r.Each[i].Refusal = c.command(Command{Who: e.Who, What: what}, now)
+	}
+	return r
+}
+
+// answerEach fills in what a reply shows of the jobs that something was done to, as they are after the
+// step. Of those that wait the first are told why, as in a listing.
+func (c *Core) answerEach(r *Reply, now time.Time) {
+	views, explained := make([]job.JobView, len(r.Each)), 0
+	for i := range r.Each {
+		l := c.jobs.get(r.of[i])
+		if l == nil || r.Each[i].Refusal != nil {
+			continue
+		}
+		views[i] = c.show(l, now)
+		r.Each[i].Job = &views[i]
+		if l.job.State != job.Queued {
+			continue
+		}
+		if explained == 0 {
+			c.placements(now)
+		}
+		if explained++; explained <= maxExplained {
+			views[i].Reasons = c.explain(l)
+		}
+	}
+}

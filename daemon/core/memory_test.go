@@ -1,0 +1,56 @@
+package core_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// The bounds are what was measured and a fifth.
+const (
+	bytesPerJob  = 720
+	allocsPerJob = 5
+)
+
+// TestWaitingJobsAreSmall: what a job of a long queue takes of the daemon's memory, and how often
+// memory is asked for to have it again at a start.
+func TestWaitingJobsAreSmall(t *testing.T) {
+	const n = 10_000
+	shelf, r := job.NewShelf(), job.Restored{NextID: n + 1}
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for i := range n {
+		s := nth(i % 500)
+		j := job.Job{
+			ID: job.ID(i + 1), Key: fmt.Sprintf("%032x", i), Owner: s.Owner, Label: job.Label{Name: fmt.Sprint("train-", i)},
+			Request: s.Request, SubmittedAt: at, State: job.Queued, ChangedAt: at,
+			Life: job.Life{QueuedAt: at, Bytes: 4096, GIDs: s.GIDs, Expected: time.Hour},
+		}
+		c, rests := shelf.Pack(&j)
+		if !rests {
+			t.Fatal("a waiting job does not rest")
+		}
+		r.Waiting = append(r.Waiting, c)
+	}
+	policy := newWorld(1, t.Logf).policy
+	before, asked := heap(), mallocs()
+	c := core.New(policy, "boot", r)
+	allocs, bytes := float64(mallocs()-asked)/n, float64(heap()-before)/n
+	if c.Counts()[job.Queued] != n {
+		t.Fatal(c.Counts())
+	}
+	t.Logf("%.0f bytes and %.1f allocations for a job", bytes, allocs)
+	if bytes > bytesPerJob || allocs > allocsPerJob {
+		t.Errorf("a waiting job takes %.0f bytes and %.1f allocations, more than %d and %d", bytes, allocs, bytesPerJob, allocsPerJob)
+	}
+	runtime.KeepAlive(r)
+}
+
+func mallocs() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.Mallocs
+}

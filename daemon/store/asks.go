@@ -1,0 +1,40 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+)
+
+// asks are the statements of the readers that are made once: those of the ways on which
+// somebody waits for each job. They are made before anyone reads: making one takes a
+// connection, and those who wait for it could hold them all, each in a transaction.
+type asks [askCount]*sql.Stmt
+
+// The statements, by what they read.
+const (
+	askJob = iota
+	askAttempt
+	askKey
+	askCount
+)
+
+func (a *asks) prepare(ctx context.Context, db *sql.DB) error {
+	return prepareAll(ctx, db, a[:], []string{
+		askJob:     jobQuery + "WHERE j.id = ?",
+		askAttempt: "SELECT " + attemptColumns + " FROM attempts WHERE job_id = ? AND number = ?",
+		askKey:     "SELECT id FROM jobs WHERE uid = ? AND key = ? AND key <> ''",
+	})
+}
+
+// each calls f for each row; tx is nil where there is none.
+func (a *asks) each(ctx context.Context, tx *sql.Tx, which int, f func(*sql.Rows) error, args ...any) error {
+	stmt := a[which]
+	if tx != nil {
+		stmt = tx.StmtContext(ctx, stmt)
+	}
+	rows, err := stmt.QueryContext(ctx, args...)
+	if err != nil {
+		return err
+	}
+	return eachRow(rows, f)
+}
