@@ -24,7 +24,7 @@ type app struct {
 	uid         int
 	interactive bool          // there is a terminal to ask on
 	answer      func() string // what they say
-	client      *api.Client
+	client      engine
 	listen      func() // from now on a signal ends the context, not the process
 	own         bool   // the user's own scheduler was asked for by name
 	// restoreLimits makes our resource limits the user's again, for the daemon

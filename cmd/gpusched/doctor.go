@@ -38,7 +38,7 @@ func (c *doctorCmd) Run(ctx context.Context, a *app) error {
 	case c.Report:
 		return a.report(ctx, c.File)
 	}
-	checks := doctor.Check(ctx, a.client, version, a.root)
+	checks := doctor.Check(ctx, a.daemon(), version, a.root)
 	reply := api.HealthReply{Schema: api.Schema, Health: job.Worst(checks), Checks: checks}
 	return a.showHealth(c.outputFlags, c.Quiet, "doctor", reply)
 }

@@ -67,7 +67,7 @@ func (a *app) bugReport(ctx context.Context) []byte {
 	r.learn(jobs, gpus)
 	r.versions(ctx)
 	r.settings()
-	checks := worstFirst(doctor.Check(ctx, a.client, version, a.root))
+	checks := worstFirst(doctor.Check(ctx, a.daemon(), version, a.root))
 	r.checks(checks)
 	r.gpus(gpus)
 	r.jobs(jobs, err)
@@ -150,7 +150,7 @@ func (r *bugReport) versions(ctx context.Context) {
 	} else {
 		r.line("scheduler: %s", programText(v))
 	}
-	if r.a.client.Own {
+	if r.a.daemon().Own {
 		r.line("it is a scheduler of the user's own")
 	}
 	var u unix.Utsname
@@ -235,7 +235,7 @@ func (r *bugReport) log(ctx context.Context) {
 	r.title(fmt.Sprintf("The scheduler's log, its last %d lines at most", logLines))
 	args := []string{"--no-pager", "--quiet", "--no-hostname", "--output=short-iso", "--lines=" + strconv.Itoa(logLines)}
 	unit := []string{"--unit=gpusched.service"}
-	if r.a.client.Own {
+	if r.a.daemon().Own {
 		unit = []string{"--user", "--user-unit=gpusched.service"}
 	}
 	out, err := exec.CommandContext(ctx, "journalctl", append(args, unit...)...).Output()

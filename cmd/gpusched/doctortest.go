@@ -90,7 +90,7 @@ func (c *doctorCmd) trials(ctx context.Context, a *app) (list []*gpuTrial, err e
 			continue
 		}
 		t := &gpuTrial{Index: g.Index, UUID: g.UUID, given: trial.Given{
-			Index: g.Index, Minor: g.Minor, UUID: g.UUID, MemBytes: trialMem, Filtered: !a.client.Own,
+			Index: g.Index, Minor: g.Minor, UUID: g.UUID, MemBytes: trialMem, Filtered: !a.daemon().Own,
 		}}
 		switch {
 		case g.Paused:

@@ -57,7 +57,7 @@ func TestWhichScheduler(t *testing.T) {
 
 	a := &app{getenv: getenv, uid: uid}
 	if rest, err := a.cutOwn([]string{"--user", "list", "--user", "alice"}); err != nil || !slices.Equal(rest, []string{"list", "--user", "alice"}) ||
-		a.client.Socket != own || !a.client.Own {
+		a.daemon().Socket != own || !a.daemon().Own {
 		t.Errorf("%q, %+v", rest, a.client)
 	}
 	if got := a.asTyped("see 'gpusched list -a' and 'gpusched --user health'"); got != "see 'gpusched --user list -a' and 'gpusched --user health'" {

@@ -65,8 +65,8 @@ func (a *app) becomeOurs(name string, args []string) error {
 	}
 	a.restoreLimits()
 	environ := a.environ
-	if a.client.Socket != "" {
-		environ = append(environ[:len(environ):len(environ)], contract.SocketVariable+"="+a.client.Socket)
+	if a.daemon().Socket != "" {
+		environ = append(environ[:len(environ):len(environ)], contract.SocketVariable+"="+a.daemon().Socket)
 	}
 	return syscall.Exec(path, append([]string{name}, args...), environ)
 }
