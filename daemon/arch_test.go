@@ -54,9 +54,10 @@ var rooms = map[string]room{
 	"daemon/server/servertest": {internal: []string{"daemon/api", "daemon/events", "daemon/job", "daemon/metrics", "daemon/server"}},
 	"daemon/subuid":            {banned: append(slices.Clone(impure), "time"), why: "it reads a text that both the daemon and the doctor have"},
 	"daemon/supervise": {internal: []string{
-		"cgroup", "daemon", "daemon/config", "daemon/core", "daemon/deliver", "daemon/directory", "daemon/host", "daemon/job", "daemon/journal", "daemon/metrics", "daemon/notes", "daemon/sched", "daemon/server",
+		"cgroup", "daemon", "daemon/config", "daemon/core", "daemon/deliver", "daemon/directory", "daemon/gres", "daemon/host", "daemon/job", "daemon/journal", "daemon/metrics", "daemon/notes", "daemon/sched", "daemon/server",
 		"daemon/store", "gpu/kernellog", "gpu/source", "units/retry", "units", "units/launch", "units/systemd",
 	}, banned: []string{"os/exec", "net/http"}, why: "it puts all parts together, and so imports them; none of them imports it"},
+	"daemon/gres": {internal: []string{"daemon/config"}, banned: []string{"os/exec", "net", "log/slog", "context"}, why: "it reads what another scheduler was told, and asks nobody"},
 	"daemon/host": {internal: []string{
 		"cgroup", "cgroup/cpuset", "daemon/core", "daemon/job", "daemon/metrics", "daemon/subuid", "gpu", "gpu/kernellog", "units/systemd",
 	}, banned: []string{"os/exec", "net"}, why: "it tells how the machine is, and decides nothing of jobs"},
@@ -90,7 +91,7 @@ var rooms = map[string]room{
 	"units/terminal/hold":     {internal: []string{"units/contract", "units/terminal"}, external: []string{"github.com/creack/pty", "golang.org/x/sys/unix"}, banned: []string{"net"}, why: "it runs as the job's user and starts the commands of a terminal; every job's launcher carries it"},
 	"units/unittest":          {internal: []string{"units", "cgroup", "units/contract"}},
 	"cmd/gpusched/alias":      {internal: []string{"cmd/gpusched/slurm", "daemon/api", "daemon/job"}, banned: impure, why: "words to words, jobs to lines"},
-	"cmd/gpusched":            {internal: []string{"cmd/gpusched/alias", "cmd/gpusched/bugreport", "cmd/gpusched/chart", "cmd/gpusched/doctor", "cmd/gpusched/gantt", "cmd/gpusched/jobsfile", "cmd/gpusched/manual", "cmd/gpusched/oldconfig", "cmd/gpusched/slurm", "cmd/gpusched/slurmsite", "cmd/gpusched/term", "cmd/gpusched/trial", "cmd/progress", "daemon/api", "daemon/job", "daemon/report", "daemon/metrics", "daemon/words", "daemon/config", "daemon/directory", "daemon/directory/getent", "units/contract", "units/terminal"}, external: []string{"github.com/alecthomas/kong", "github.com/fsnotify/fsnotify", "github.com/pelletier/go-toml/v2", "golang.org/x/sys/unix", "golang.org/x/term"}},
+	"cmd/gpusched":            {internal: []string{"cmd/gpusched/alias", "cmd/gpusched/bugreport", "cmd/gpusched/chart", "cmd/gpusched/doctor", "cmd/gpusched/gantt", "cmd/gpusched/jobsfile", "cmd/gpusched/manual", "cmd/gpusched/oldconfig", "cmd/gpusched/slurm", "cmd/gpusched/slurmsite", "cmd/gpusched/term", "cmd/gpusched/trial", "cmd/progress", "daemon/api", "daemon/job", "daemon/report", "daemon/metrics", "daemon/words", "daemon/config", "daemon/directory", "daemon/directory/getent", "daemon/gres", "units/contract", "units/terminal"}, external: []string{"github.com/alecthomas/kong", "github.com/fsnotify/fsnotify", "github.com/pelletier/go-toml/v2", "golang.org/x/sys/unix", "golang.org/x/term"}},
 	"cmd/gpusched/chart":      {internal: []string{"cmd/gpusched/term"}, banned: impure, why: "figures to text: two pages draw with it"},
 	"cmd/gpusched/gantt":      {internal: []string{"cmd/gpusched/term", "daemon/api", "daemon/job"}, banned: []string{"os", "os/exec", "net", "net/http", "context"}, why: "a picture of a plan that others have asked for"},
 	"cmd/gpusched/term":       {internal: []string{"daemon/job"}, external: []string{"golang.org/x/term"}, banned: []string{"os/exec", "net", "context"}, why: "text, times and tables; of the daemon it knows how a sentence has its times"},

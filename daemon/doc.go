@@ -42,6 +42,7 @@
 //	daemon/server             HTTP over the activated socket, identity, rights
 //	daemon/directory          accounts and groups that are not in the host's files
 //	daemon/directory/getent   asks the C library for them
+//	daemon/gres               which GPUs of this machine a Slurm gives away
 //	daemon/host               the machine: accounts, memory, processes, lines of health
 //	daemon/deliver            sends messages about jobs, through units of their users
 //	daemon/metrics            what a monitoring system is told: its table, counters and text

@@ -20,6 +20,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/directory"
 	"github.com/gpusched/gpusched/daemon/directory/getent"
+	"github.com/gpusched/gpusched/daemon/gres"
 )
 
 // configCmd is about the settings.
@@ -74,6 +75,7 @@ func (c *configCheckCmd) Run(ctx context.Context, a *app) error {
 	}
 	a.warnUnknown(ctx, &cfg)
 	a.warnAbsent(ctx, cfg.GPUs.Only)
+	a.warnSlurm(&cfg)
 	for _, path := range paths {
 		a.out.Printf("%s: ok\n", term.Clean(path))
 	}
@@ -102,6 +104,21 @@ func (a *app) warnAbsent(ctx context.Context, only []int) {
 		if !slices.ContainsFunc(reply.GPUs, func(g api.GPU) bool { return g.Index == index }) {
 			a.note("warning: gpus.only names GPU %d, which is not there (see 'gpusched gpus')", index)
 		}
+	}
+}
+
+// warnSlurm tells of GPUs that the Slurm of this machine gives away.
+func (a *app) warnSlurm(cfg *config.Config) {
+	host, err := os.Hostname()
+	if err != nil {
+		return
+	}
+	found := (&gres.Reader{Root: a.root, Host: host}).Look()
+	switch {
+	case found.Error != nil:
+		a.note("warning: which GPUs slurmd gives away here can't be read: %v", found.Error)
+	case !found.None():
+		a.note("warning: %s", found.Says(cfg.GPUs.Slurm == config.SlurmAllow))
 	}
 }
 

@@ -86,6 +86,7 @@ type GPUs struct {
 	SampleInterval  time.Duration // between two looks at the GPUs while nothing happens
 	SampleTimeout   time.Duration // a look that takes longer makes the GPUs unknown
 	Only            []int         // physical indexes gpusched may use, ascending; empty: all
+	Slurm           SlurmGPUs     // about GPUs that a Slurm of this machine gives away
 	SmallestPart    int           // of a GPU that a job may ask, in thousandths
 	PartsOn         []int         // physical indexes of GPUs of which parts are given, ascending; empty: all
 	ExtraDevices    []string      // absolute paths under /dev that jobs with a GPU may open besides it
@@ -112,6 +113,15 @@ type Daemon struct {
 	AdminGroup     string // members may act on all jobs and on GPUs
 	HostMemReserve Share  // host memory that is never promised to jobs
 }
+
+// SlurmGPUs is what becomes of GPUs that a Slurm of this machine gives away.
+type SlurmGPUs string
+
+// The choices.
+const (
+	SlurmExclude SlurmGPUs = "exclude"
+	SlurmAllow   SlurmGPUs = "allow"
+)
 
 // StrayAction is what is done about a process of a job on a GPU that the job does
 // not have.
@@ -189,6 +199,7 @@ func Default() Config {
 			CPUAffinity:     true,
 			DrainBadMemory:  BadMemoryFailed,
 			Strays:          StrayEnd,
+			Slurm:           SlurmExclude,
 			KernelLog:       "/dev/kmsg",
 		},
 		GPUMemory: GPUMemory{Policy: MemoryWarn, Tolerance: 512 << 20, Grace: time.Minute},

@@ -18,6 +18,8 @@ func gpuKeys(in, _ string) []key {
 			bind: func(c *Config) value { return timeBetween(&c.GPUs.SampleTimeout, tenth, hour) }},
 		{section: in, name: "only", doc: "Indexes of the GPUs that jobs may get, as 'gpusched gpus' shows them. Empty: all.",
 			bind: func(c *Config) value { return gpuIndexes(&c.GPUs.Only) }},
+		{section: in, name: "slurm", doc: "What becomes of the GPUs that a Slurm of this machine gives away, by its gres.conf, where slurmd is enabled or runs: exclude (no job gets them; those that run there go on) or allow (jobs get them as any others, and meet Slurm's there). See A SLURM ON THE SAME MACHINE in gpuschedd(8).",
+			bind: func(c *Config) value { return oneOf(&c.GPUs.Slurm, "a choice", SlurmExclude, SlurmAllow) }},
 		{section: in, name: "smallest_part", doc: "The smallest part of a GPU that a job may ask, such as 0.1; below that a submission is refused. A GPU of which anything is given out serves no job that asks whole ones, however little it is. 1: jobs get whole GPUs or none.",
 			bind: func(c *Config) value { return partOfGPU(&c.GPUs.SmallestPart) }},
 		{section: in, name: "parts_on", doc: "Indexes of the GPUs of which parts are given, so that the others stay free for jobs that ask whole ones (which get these GPUs as well). Empty: all.",

@@ -258,6 +258,8 @@ func (b *gpuBook) state(d *device, now time.Time) (sched.GPUState, job.Message) 
 		return sched.Unknown, job.Text(b.problem.Short())
 	case !b.offered(d):
 		return sched.Drained, job.Say("detail/not-offered")
+	case b.policy.SlurmGPUs.has(d):
+		return sched.Drained, job.Say("detail/slurm")
 	case !d.present:
 		return sched.Lost, job.Say("detail/not-listed")
 	case d.Health != gpu.HealthOK && !fault.IsZero() && d.HealthDetail != "":

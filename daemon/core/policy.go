@@ -69,11 +69,21 @@ type Policy struct {
 	PartsOn      []int // physical indexes of GPUs of which parts are given; empty: all
 
 	OnlyGPUs        []int // physical indexes on offer; empty: all
+	SlurmGPUs       GPUsOfSlurm
 	CleaningTimeout time.Duration
 	MemSlackBytes   int64         // GPU memory that may stay used after a job without being held against it
 	StaleAfter      time.Duration // a sample older than this says nothing
 	FreshFor        time.Duration // a sample younger than this is good for a memory promise
 }
+
+// GPUsOfSlurm are those that a Slurm of this machine gives away: no job is placed on them.
+type GPUsOfSlurm struct {
+	Every  bool
+	Minors []int // of /dev/nvidia<minor>
+}
+
+// has reports whether a GPU is among them.
+func (g *GPUsOfSlurm) has(d *device) bool { return g.Every || slices.Contains(g.Minors, d.Minor) }
 
 // configure applies a new policy.
 func (c *Core) configure(p Policy) {

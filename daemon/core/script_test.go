@@ -405,6 +405,12 @@ var verbs = map[string]func(*script){
 		_, no := s.args["no"]
 		s.w.expired[s.num("uid", 1001)] = !no
 	},
+	// slurm minors=LIST: the settings are read again, and these GPUs are Slurm's; every: all of them.
+	"slurm": func(s *script) {
+		_, s.w.policy.SlurmGPUs.Every = s.args["every"]
+		s.w.policy.SlurmGPUs.Minors, _ = job.ParseGPUList(s.args["minors"])
+		s.feed(core.Configured{Policy: s.w.policy})
+	},
 	"reload": func(s *script) { s.feed(core.Configured{Policy: s.w.policy}) },
 	"why": func(s *script) {
 		v := s.w.core.View(job.Query{IDs: []job.ID{s.id()}, Reasons: true}, s.w.now)

@@ -37,6 +37,7 @@ type instance struct {
 	kernel *kernellog.Reader // nil: errors of GPUs are not looked for
 	daemon *daemon.Daemon
 	scope  units.Scope
+	slurm  slurm
 
 	countCPUs func() (int, error) // those that are online
 	cpus      int                 // what it said last
@@ -199,6 +200,7 @@ func (s *instance) checks() []daemon.Check {
 		{Name: "limits", Look: here(s.opt.Own.checkLimits)},
 		{Name: "accounts", Look: here(func() job.Check { return s.names.Check() })},
 		{Name: "settings", Look: here(s.checkSettings)},
+		{Name: "slurm", Look: here(func() job.Check { return s.slurm.check(s.Supervisor.cfg.Load()) })},
 	}
 	return s.opt.Own.checks(list)
 }

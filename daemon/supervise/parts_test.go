@@ -84,6 +84,7 @@ var limits = map[string][]string{
 	"job specs":       {"at each start", "daemon/loop.go retryEvery"},
 	"service manager": {"units/systemd/notify.go notifyTime"},
 	"settings":        {"at start, reload"},
+	"a Slurm's files": {"each look", "daemon/supervise/reload.go recountEvery"},
 	"accounts":        {"daemon/directory/directory.go patience", "daemon/directory/directory.go answerTime", "daemon/directory/directory.go askAgain"},
 	"clock":           {"each round"},
 	"clients":         {"daemon/server/server.go headerTime", "daemon/server/server.go bodyTime", "daemon/server/server.go replyTime", "daemon/server/server.go idleTime"},

@@ -39,8 +39,8 @@ func (s *instance) reloads(ctx context.Context, hup <-chan os.Signal) {
 	}
 }
 
-// recountEvery is how often the CPUs of the machine are counted: they can come and go while
-// it runs.
+// recountEvery is how often the CPUs of the machine are counted, and what its Slurm has is
+// looked at: both can change while it runs.
 const recountEvery = 5 * time.Second
 
 // settings are what the daemon follows by a configuration, on the machine as it is now.
@@ -53,21 +53,30 @@ func (s *instance) settings(cfg config.Config) (daemon.Settings, error) {
 	if err == nil {
 		s.cpus = cpus
 	}
+	s.slurm.look()
+	settings.Policy.SlurmGPUs = s.slurm.gpus(&cfg)
 	return settings, err
 }
 
-// recount puts the settings in force again where there are other CPUs than when they were:
-// jobs that run go on, whatever they were promised.
+// recount puts the settings in force again where there are other CPUs than when they were,
+// or other GPUs are Slurm's: jobs that run go on, whatever they were promised.
 func (s *instance) recount(put func(daemon.Settings)) {
-	was := s.cpus
-	if now, err := s.countCPUs(); err != nil || now == was {
+	was, ofSlurm := s.cpus, s.slurm.look()
+	now, err := s.countCPUs()
+	if err != nil || now == was && !ofSlurm {
 		return // what can't be counted is asked again soon
 	}
-	settings, err := s.settings(*s.Supervisor.cfg.Load())
+	cfg := s.Supervisor.cfg.Load()
+	settings, err := s.settings(*cfg)
 	if err != nil {
 		return
 	}
-	s.log.Warn("the number of CPUs has changed; running jobs go on", "cpus", s.cpus, "before", was)
+	if now != was {
+		s.log.Warn("the number of CPUs has changed; running jobs go on", "cpus", s.cpus, "before", was)
+	}
+	if ofSlurm {
+		s.log.Warn("other GPUs are Slurm's than before; running jobs go on", "now", s.slurm.found.Load().Says(cfg.GPUs.Slurm == config.SlurmAllow))
+	}
 	put(settings)
 }
 

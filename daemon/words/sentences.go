@@ -216,6 +216,7 @@ var sentences = map[job.Code]sentence{
 
 	// What is the matter with a GPU.
 	"detail/not-offered":  {"the site offers it to no job any more", ""},
+	"detail/slurm":        {"Slurm has it (gres.conf)", ""},
 	"detail/not-listed":   {"the driver does not list it any more", ""},
 	"detail/mig":          {"it is in MIG mode, which has no whole GPU to give", ""},
 	"detail/stale":        {"the last sample is too old", ""},

@@ -1,0 +1,165 @@
+package gres
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Claim is which GPUs of a machine its Slurm gives away.
+type Claim struct {
+	Every  bool  // all that the driver shows
+	Minors []int // of /dev/nvidia<Minor>, ascending
+}
+
+// None reports whether it is no GPU.
+func (c Claim) None() bool { return !c.Every && len(c.Minors) == 0 }
+
+// Has reports whether a GPU of a minor number is among them. One whose number is not
+// known (-1) is not.
+func (c Claim) Has(minor int) bool { return c.Every || slices.Contains(c.Minors, minor) }
+
+// Equal reports whether they are the same.
+func (c Claim) Equal(o Claim) bool { return c.Every == o.Every && slices.Equal(c.Minors, o.Minors) }
+
+// String is how people are told of it.
+func (c Claim) String() string {
+	if c.Every {
+		return "every GPU"
+	}
+	var nodes []string
+	for _, minor := range c.Minors {
+		nodes = append(nodes, device+strconv.Itoa(minor))
+	}
+	return strings.Join(nodes, ", ")
+}
+
+// node is what slurm.conf says of this machine.
+type node struct {
+	names     []string // under which it is known there
+	described bool     // whether there is a line of it
+	gpus      bool     // whether that has GPUs among its generic resources
+}
+
+// thisNode reads slurm.conf for a host, by its name with and without its domain.
+func (b *budget) thisNode(slurmConf, host string) node {
+	short, _, _ := strings.Cut(host, ".")
+	n := node{names: []string{short, host}}
+	gpus := false // of NodeName=DEFAULT
+	for l := range lines(slurmConf) {
+		expr, ok := l["nodename"]
+		if !ok {
+			continue
+		}
+		gres, said := l["gres"]
+		if strings.EqualFold(expr, "DEFAULT") {
+			gpus = gpus && !said || hasGPU(gres)
+			continue
+		}
+		mine := b.aliases(expr, l["nodehostname"], n.names[:2])
+		if b.among(expr, n.names[:2]) || len(mine) > 0 {
+			n.names, n.described = append(n.names, mine...), true
+			n.gpus = n.gpus || hasGPU(gres) || gpus && !said
+		}
+	}
+	return n
+}
+
+// aliases are the names of nodes of a line that are on this host, by its NodeHostname.
+func (b *budget) aliases(nodes, hosts string, mine []string) (list []string) {
+	if hosts == "" {
+		return nil
+	}
+	if !strings.ContainsAny(hosts, "[,") { // all on one
+		if !b.among(hosts, mine) {
+			return nil
+		}
+		return slices.Collect(b.names(nodes))
+	}
+	var all []string
+	for host := range b.names(hosts) {
+		all = append(all, host)
+	}
+	i := 0
+	for name := range b.names(nodes) {
+		if i < len(all) && b.among(all[i], mine) {
+			list = append(list, name)
+		}
+		i++
+	}
+	return list
+}
+
+// hasGPU reports whether a list such as gpu:a100:4,shard:8 has GPUs or parts of them.
+func hasGPU(gres string) bool {
+	for item := range strings.SplitSeq(gres, ",") {
+		if name, _, _ := strings.Cut(strings.TrimSpace(item), ":"); isGPU(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// isGPU reports whether a generic resource is GPUs, or parts of them.
+func isGPU(name string) bool {
+	return slices.Contains([]string{"gpu", "mps", "shard"}, strings.ToLower(name))
+}
+
+// device is what the nodes of GPUs begin with.
+const device = "/dev/nvidia"
+
+// others are detections that find no GPU of NVIDIA's.
+var others = []string{"off", "rsmi", "oneapi", "nrt"}
+
+// parse reads both files for a host.
+func parse(slurmConf, gresConf, host string) (c Claim) {
+	left := budget(mostNames)
+	b := &left
+	n := b.thisNode(slurmConf, host)
+	var everywhere, here, uncounted string // AutoDetect of all nodes and of this one; GPUs without a file
+	for l := range lines(gresConf) {
+		expr, named := l["nodename"]
+		if named && !b.among(expr, n.names) {
+			continue
+		}
+		if how := l["autodetect"]; how != "" && named {
+			here = how
+		} else if how != "" {
+			everywhere = how
+		}
+		files := slices.DeleteFunc([]string{l["file"], l["multiplefiles"]}, func(f string) bool { return f == "" })
+		if strings.EqualFold(l["name"], "gpu") && len(files) == 0 && l["count"] != "0" {
+			uncounted = "gpu"
+		}
+		for _, expr := range files {
+			for file := range b.names(expr) {
+				c.add(file)
+			}
+		}
+	}
+	if here == "" {
+		here = everywhere
+	}
+	found := here != "" && !slices.Contains(others, strings.ToLower(here)) || uncounted != ""
+	if len(c.Minors) == 0 && n.described && n.gpus && !slices.Contains(others[1:], strings.ToLower(here)) {
+		found = true // the GPUs of slurm.conf are some of these
+	}
+	c.Every = found && (!n.described || n.gpus) || left < 0
+	slices.Sort(c.Minors)
+	c.Minors = slices.Compact(c.Minors)
+	if c.Every {
+		c.Minors = nil
+	}
+	return c
+}
+
+// mostMinors is more than one machine has.
+const mostMinors = 1024
+
+// add has a device file among the claim, if it is a GPU's.
+func (c *Claim) add(file string) {
+	number, ok := strings.CutPrefix(file, device)
+	if minor, err := strconv.Atoi(number); ok && err == nil && minor >= 0 && minor < mostMinors {
+		c.Minors = append(c.Minors, minor)
+	}
+}

@@ -1,0 +1,92 @@
+package gres
+
+import (
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+)
+
+// mostNames bounds what the expressions of a site stand for together, mostRanges the
+// brackets of one.
+const (
+	mostNames  = 1 << 20
+	mostRanges = 8
+)
+
+// budget is how many names may still be made.
+type budget int
+
+// names are what an expression such as "n[1-3,07],x" stands for, in its order. Anything
+// that is no range stands for itself.
+func (b *budget) names(expr string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for part := range elements(expr) {
+			if !expand("", part, mostRanges, func(name string) bool {
+				*b--
+				return *b >= 0 && yield(name)
+			}) {
+				return
+			}
+		}
+	}
+}
+
+// elements are the parts between the commas that are in no brackets.
+func elements(expr string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		depth, from := 0, 0
+		for i, r := range expr {
+			switch {
+			case r == '[':
+				depth++
+			case r == ']':
+				depth = max(0, depth-1)
+			case r == ',' && depth == 0:
+				if !yield(expr[from:i]) {
+					return
+				}
+				from = i + 1
+			}
+		}
+		yield(expr[from:])
+	}
+}
+
+// expand yields the names of one element, and reports whether the next is wanted.
+func expand(prefix, rest string, ranges int, yield func(string) bool) bool {
+	before, after, ok := strings.Cut(rest, "[")
+	inside, tail, closed := strings.Cut(after, "]")
+	if !ok || !closed || ranges == 0 {
+		return prefix+rest == "" || yield(prefix+rest)
+	}
+	for item := range strings.SplitSeq(inside, ",") {
+		first, last, isRange := strings.Cut(item, "-")
+		from, err := strconv.ParseUint(first, 10, 32)
+		to, err2 := strconv.ParseUint(last, 10, 32)
+		if !isRange || err != nil || err2 != nil {
+			if !expand(prefix+before+item, tail, ranges-1, yield) {
+				return false
+			}
+			continue
+		}
+		for n := from; n <= to; n++ {
+			if !expand(fmt.Sprintf("%s%s%0*d", prefix, before, len(first), n), tail, ranges-1, yield) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// among reports whether an expression of hosts names one of some.
+func (b *budget) among(expr string, hosts []string) bool {
+	for name := range b.names(expr) {
+		for _, host := range hosts {
+			if strings.EqualFold(name, host) {
+				return true
+			}
+		}
+	}
+	return false
+}

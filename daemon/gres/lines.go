@@ -1,0 +1,60 @@
+package gres
+
+import (
+	"iter"
+	"strings"
+)
+
+// line is one of a file of Slurm's: values by their keys, which are lower case.
+type line map[string]string
+
+// lines are those of a text that say something.
+func lines(text string) iter.Seq[line] {
+	return func(yield func(line) bool) {
+		text = strings.ReplaceAll(text, "\r\n", "\n")
+		for raw := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
+			if l := parseLine(raw); len(l) > 0 && !yield(l) {
+				return
+			}
+		}
+	}
+}
+
+// parseLine reads KEY=VALUE words; a value may be in quotes. "include FILE" is of the
+// key include.
+func parseLine(raw string) line {
+	raw = strings.TrimSpace(uncommented(raw))
+	if word, file, _ := strings.Cut(strings.ReplaceAll(raw, "\t", " "), " "); strings.EqualFold(word, "include") {
+		return line{"include": strings.Trim(strings.TrimSpace(file), `"`)}
+	}
+	l := line{}
+	for raw != "" {
+		key, rest, ok := strings.Cut(raw, "=")
+		if !ok {
+			break
+		}
+		if words := strings.Fields(key); len(words) > 0 {
+			key = strings.TrimRight(words[len(words)-1], "+-") // KEY+=VALUE
+		}
+		value := ""
+		if rest = strings.TrimLeft(rest, " \t"); strings.HasPrefix(rest, `"`) {
+			value, rest, _ = strings.Cut(rest[1:], `"`)
+		} else if end := strings.IndexAny(rest, " \t"); end >= 0 {
+			value, rest = rest[:end], rest[end:]
+		} else {
+			value, rest = rest, ""
+		}
+		l[strings.ToLower(key)], raw = value, strings.TrimSpace(rest)
+	}
+	return l
+}
+
+// uncommented is a line without what comes after a #, unless that has a \ before it.
+func uncommented(raw string) string {
+	for i := range len(raw) {
+		if raw[i] == '#' && (i == 0 || raw[i-1] != '\\') {
+			return raw[:i]
+		}
+	}
+	return raw
+}

@@ -1,0 +1,69 @@
+package supervise
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon"
+	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// GPUs that Slurm gets while the scheduler works are noticed without a reload, health names
+// them, and what can't be read takes nothing back.
+func TestSlurmTakesGPUs(t *testing.T) {
+	var log tape
+	root := t.TempDir()
+	conf := filepath.Join(root, "etc/slurm/gres.conf")
+	put := func(path, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(filepath.Join(root, "etc/passwd"), "")
+	s := &instance{countCPUs: func() (int, error) { return 4, nil }}
+	s.slurm.reader.Root, s.slurm.reader.Own = root, config.AnyOwner
+	s.Supervisor = New(Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Level: new(slog.LevelVar)})
+	cfg := config.Default()
+	settings, err := s.settings(cfg)
+	if got := settings.Policy.SlurmGPUs; err != nil || got.Every || got.Minors != nil {
+		t.Fatalf("without a Slurm: %+v, %v", got, err)
+	}
+	expect := func(what string, changes int, minors string, health job.Health, words ...string) {
+		t.Helper()
+		put := 0
+		s.recount(func(now daemon.Settings) { settings = now; put++ })
+		c := s.slurm.check(s.Supervisor.cfg.Load())
+		if got := job.FormatGPUList(settings.Policy.SlurmGPUs.Minors); put != changes || got != minors || c.Health != health {
+			t.Errorf("%s: put in force %d times, minors %q, %+v", what, put, got, c)
+		}
+		for _, w := range words {
+			if !strings.Contains(c.Detail+" "+c.Next, w) {
+				t.Errorf("%s: health does not say %q: %+v", what, w, c)
+			}
+		}
+	}
+	expect("nothing there", 0, "-", job.Healthy, "no slurmd")
+	put(conf, "Name=gpu File=/dev/nvidia[0-1]\n")
+	expect("not enabled", 0, "-", job.Healthy, "no slurmd")
+	put(filepath.Join(root, "etc/systemd/system/multi-user.target.wants/slurmd.service"), "")
+	expect("enabled", 1, "0,1", job.Healthy, "/dev/nvidia0, /dev/nvidia1", "/etc/slurm/gres.conf", `gpus.slurm = "allow"`)
+	put(conf, "Name=gpu File=/dev/nvidia1\n")
+	expect("less", 1, "1", job.Healthy, "/dev/nvidia1")
+	put(conf, "include /proc/version\n")
+	expect("spoilt", 0, "1", job.Degraded, "not below /etc", "/dev/nvidia1", "gpus.only")
+	cfg.GPUs.Slurm = config.SlurmAllow
+	s.Supervisor.use(cfg, config.Snapshot{})
+	put(conf, "Name=gpu File=/dev/nvidia[0-1]\n")
+	expect("allowed", 1, "-", job.Healthy, "can meet there")
+	if n := strings.Count(log.String(), "other GPUs are Slurm's than before"); n != 3 {
+		t.Errorf("told %d times:\n%s", n, log.String())
+	}
+}

@@ -1,0 +1,53 @@
+//go:build machine
+
+package suite
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestSlurmsGPUsAreLeftToIt: GPUs that gres.conf gives to this machine take no job from when
+// it is written, while slurmd is enabled; what runs there goes on, and health, doctor and
+// the check of the settings tell. A file that a user could have written counts for nothing.
+func TestSlurmsGPUsAreLeftToIt(t *testing.T) {
+	begin(t)
+	const enabled = "/etc/systemd/system/multi-user.target.wants/slurmd.service"
+	undo := "rm -rf /etc/slurm " + enabled + "; systemctl reload gpusched"
+	t.Cleanup(func() { try(t, "", undo) })
+	on0, on1 := submit(t, "alice", "--gpu-ids 0 -- sleep 1000"), submit(t, "alice", "--gpu-ids 1 -- sleep 1000")
+	running(t, on0)
+	running(t, on1)
+	sh(t, "", `mkdir -p /etc/slurm; echo "NodeName=elsewhere Name=gpu File=/dev/nvidia3
+NodeName=$(hostname -s) Name=gpu Type=a100 File=/dev/nvidia[1-2]" >/etc/slurm/gres.conf; ln -s /dev/null `+enabled)
+	gpus := func() string { return sh(t, "bob", "gpusched gpus -o wide") }
+	until(t, "Slurm's GPUs are left to it, without a reload", func() bool { return strings.Contains(gpus(), "Slurm has it") })
+	next, waits := submit(t, "bob", "-g 1 -- sleep 1000"), submit(t, "bob", "-g 2 -- true")
+	running(t, next)
+	if j := show(t, "bob", next); len(j.GPUs) != 1 || j.GPUs[0].Index != 3 {
+		t.Errorf("the next job is on %+v", j.GPUs)
+	}
+	if text := why(t, "bob", waits); !strings.Contains(text, "Slurm has it") {
+		t.Errorf("why a job waits does not say that Slurm has GPUs:\n%s", text)
+	}
+	if j := show(t, "alice", on1); j.State != "running" {
+		t.Errorf("the job on a GPU that Slurm got is %s", j.State)
+	}
+	for _, command := range []string{"health -o wide", "doctor", "config check"} {
+		r := try(t, "", "gpusched "+command)
+		if text := r.Stdout + r.Stderr; !strings.Contains(text, "Slurm has /dev/nvidia1, /dev/nvidia2") {
+			t.Errorf("'gpusched %s' does not tell:\n%s", command, text)
+		}
+	}
+	sh(t, "", "chown alice /etc/slurm/gres.conf; echo Name=gpu File=/dev/nvidia[0-3] >/etc/slurm/gres.conf; systemctl reload gpusched")
+	until(t, "a user's file is told", func() bool {
+		text := try(t, "", "gpusched health").Stdout
+		return strings.Contains(text, "gres.conf: it belongs to uid") && strings.Contains(text, "Slurm has /dev/nvidia1, /dev/nvidia2")
+	})
+	cancel(t, "alice", on1)
+	sh(t, "", undo)
+	ended(t, wait(t, waits), "completed", "exit code 0")
+	if text := gpus(); strings.Contains(text, "Slurm") {
+		t.Errorf("GPUs that Slurm has no more are shown as:\n%s", text)
+	}
+}
