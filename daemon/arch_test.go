@@ -97,6 +97,7 @@ var rooms = map[string]room{
 	"cmd/gpusched/term":       {internal: []string{"daemon/job"}, external: []string{"golang.org/x/term"}, banned: []string{"os/exec", "net", "context"}, why: "text, times and tables; of the daemon it knows how a sentence has its times"},
 	"cmd/gpusched/jobsfile":   {banned: impure, why: "a grammar: text to entries, without the file"},
 	"cmd/gpusched/oldconfig":  {internal: []string{"cmd/gpusched/slurm", "daemon/job"}, external: []string{"go.yaml.in/yaml/v3"}, banned: impure, why: "text to text: what a site had, without its files"},
+	"cmd/gpusched/sbatch":     {internal: []string{"daemon/api", "daemon/job", "daemon/words", "units/contract"}, banned: impure, why: "a request to words and a script: what is said to a Slurm, without one"},
 	"cmd/gpusched/slurm":      {banned: impure, why: "words to words: what a script says, without the script"},
 	"cmd/gpusched/slurmsite":  {internal: []string{"cgroup/cpuset", "daemon/config", "daemon/job"}, banned: impureButSync, why: "a machine and its settings to the text of files, without the files"},
 	"cmd/gpusched-job":        {internal: []string{"units/contract", "units/launch", "units/terminal/hold"}},

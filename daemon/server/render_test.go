@@ -147,7 +147,7 @@ func TestArraysAreRead(t *testing.T) {
 		{api.ArraySpec{Spec: "%2"}, 0, 0, "is not an array"},
 		{api.ArraySpec{}, 0, 0, "is not an array"},
 	} {
-		a, err := parseArraySpec(&tt.in)
+		a, err := tt.in.Tasks()
 		switch {
 		case tt.bad != "":
 			if err == nil || !strings.Contains(err.Error(), tt.bad) {

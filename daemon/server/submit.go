@@ -2,9 +2,6 @@ package server
 
 import (
 	"cmp"
-	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -79,34 +76,10 @@ func submission(in api.SubmitRequest) (job.Submission, error) {
 		sub.Grace = new(in.Grace.Ceil())
 	}
 	var err error
-	if r.Array, err = parseArraySpec(in.Array); err != nil {
+	if r.Array, err = in.Array.Tasks(); err != nil {
 		return sub, usagef("%s", words.Error(err))
 	}
 	return sub, nil
-}
-
-// parseArraySpec reads the tasks' numbers and parameters. With parameters alone the
-// tasks are their combinations.
-func parseArraySpec(in *api.ArraySpec) (*job.Array, error) {
-	if in == nil {
-		return nil, nil
-	}
-	if len(in.Params) == 0 {
-		return job.ParseArray(in.Spec)
-	}
-	text, only := strings.CutPrefix(in.Spec, "%")
-	if in.Spec == "" || only {
-		limit, err := strconv.ParseUint(cmp.Or(text, "0"), 10, 31)
-		if err != nil || only && limit == 0 {
-			return nil, fmt.Errorf("%q is not a limit of tasks: use %%2 for two at a time (--array)", in.Spec)
-		}
-		return job.SweepArray(in.Params, int(limit))
-	}
-	a, err := job.ParseArray(in.Spec)
-	if err == nil {
-		a.Params = in.Params // the submission's own check says whether they fit
-	}
-	return a, err
 }
 
 func texts(list [][]byte) []string {

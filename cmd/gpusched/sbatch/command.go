@@ -1,0 +1,130 @@
+package sbatch
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// Submission is one call of sbatch.
+type Submission struct {
+	Args   []string // what follows "sbatch"; its answer is "ID" or "ID;CLUSTER"
+	Script []byte   // its standard input
+	Notes  []string // sentences about wishes that mean something else there
+}
+
+// Command makes the call of sbatch for a request, which is checked as the daemon checks
+// one. Every fault and everything that this Slurm can't do is in one error, an
+// *api.Error.
+func Command(r api.SubmitRequest, s Site) (Submission, error) {
+	m, err := mapped(r, s)
+	if err != nil {
+		return Submission{}, err
+	}
+	if m.p.TTY {
+		m.refuse("a terminal is for 'gpusched run --tty', which is srun there")
+	}
+	args := []string{"--parsable"}
+	if r.DryRun {
+		args = append(args, "--test-only")
+	}
+	args = append(args, s.Options...)
+	args = append(args, m.options()...)
+	args = append(args, m.batchOptions()...)
+	if err := m.err(); err != nil {
+		return Submission{}, err
+	}
+	return Submission{Args: args, Script: m.script(), Notes: m.notes}, nil
+}
+
+// Run is the words that follow "srun" for a job that somebody stays with. It has a
+// terminal where the request asks one. An array can't be run so.
+func Run(r api.SubmitRequest, s Site) (Submission, error) {
+	m, err := mapped(r, s)
+	if err != nil {
+		return Submission{}, err
+	}
+	if m.array != nil || m.r.Retries > 0 {
+		m.refuse("srun stays with one job, which it starts once: use submit for an array, and for --retries")
+	}
+	if m.p.EnvMode == contract.EnvLogin {
+		m.refuse("--env login needs a job of its own: use submit, or --env inherit")
+	}
+	args := append([]string{}, s.Options...)
+	args = append(args, m.options()...)
+	if m.p.TTY {
+		args = append(args, "--pty")
+	}
+	if err := m.err(); err != nil {
+		return Submission{}, err
+	}
+	args = append(args, "/bin/sh", "-c", string(m.script()), "gpusched")
+	return Submission{Args: args, Notes: m.notes}, nil
+}
+
+// mapping is a request on its way into words for Slurm.
+type mapping struct {
+	site  Site
+	r     job.Request
+	label job.Label
+	p     contract.Program
+	array *job.Array
+	may   *bool // may be queued again; nil is as the site has it
+	grace job.Span
+
+	refused []string
+	notes   []string
+}
+
+// mapped checks the form of a request.
+func mapped(r api.SubmitRequest, s Site) (*mapping, error) {
+	m := &mapping{site: s, r: r.Request, label: r.Label, may: r.Requeue, p: contract.Program{
+		Argv: texts(r.Argv), EnvMode: cmp.Or(contract.EnvMode(r.EnvMode), contract.EnvInherit), Env: texts(r.Env),
+		Dir: string(r.Dir), Umask: r.Umask, Setup: r.Setup, Log: r.Log, TTY: r.TTY,
+	}}
+	var err error
+	if m.array, err = r.Array.Tasks(); err != nil {
+		return nil, usage(words.Error(err))
+	}
+	m.r.Array = m.array
+	if r.Grace != nil {
+		m.grace = *r.Grace
+	}
+	sub := job.Submission{Key: r.Key, Label: r.Label, Request: m.r, Grace: r.Grace, Requeue: r.Requeue,
+		Payload: job.Payload{Program: m.p}}
+	if err := sub.Validate(); err != nil {
+		return nil, usage(words.Error(err))
+	}
+	return m, nil
+}
+
+func usage(text string) error { return &api.Error{Code: api.CodeUsage, Message: text} }
+
+func texts(list [][]byte) []string {
+	out := make([]string, len(list))
+	for i, b := range list {
+		out[i] = string(b)
+	}
+	return out
+}
+
+func (m *mapping) refuse(format string, args ...any) {
+	m.refused = append(m.refused, fmt.Sprintf(format, args...))
+}
+
+func (m *mapping) note(format string, args ...any) {
+	m.notes = append(m.notes, fmt.Sprintf(format, args...))
+}
+
+// err is all that was refused.
+func (m *mapping) err() error {
+	if len(m.refused) == 0 {
+		return nil
+	}
+	return &api.Error{Code: api.CodeNever, Message: "on Slurm: " + strings.Join(m.refused, "; ")}
+}

@@ -1,0 +1,164 @@
+package sbatch
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// environment is what the job has besides what Slurm gives it.
+type environment struct {
+	names  []string
+	values map[string]string
+	unset  []string // of what Slurm gives
+	front  string   // of PATH, for a set-up with modules
+	late   []string // words that the script makes when it runs
+}
+
+// environment is that of the request, in the conda and the virtual environment of its
+// set-up.
+func (m *mapping) environment() *environment {
+	e := &environment{values: map[string]string{}}
+	inherit := m.p.EnvMode == contract.EnvInherit
+	for _, kv := range m.p.Env {
+		name, value, _ := strings.Cut(kv, "=")
+		switch {
+		case foreign(name, inherit):
+		case name == "PWD" && inherit:
+			e.set(name, m.p.Dir)
+		default:
+			e.set(name, value)
+		}
+	}
+	if m.p.EnvMode == contract.EnvClean {
+		e.orSet("PATH", defaultPath)
+		e.orSet("LANG", "C.UTF-8")
+	}
+	e.enter(&m.p.Setup, m.p.EnvMode == contract.EnvLogin)
+	for _, v := range []struct{ name, word string }{
+		{"PYTHONUNBUFFERED", "PYTHONUNBUFFERED=1"}, {"MASTER_ADDR", "MASTER_ADDR=127.0.0.1"},
+		{"MASTER_PORT", `MASTER_PORT="$gs_port"`},
+	} {
+		if _, set := e.values[v.name]; !set {
+			e.late = append(e.late, v.word)
+		}
+	}
+	if e.values["PET_MASTER_PORT"] == "" && e.values["MASTER_PORT"] == "" {
+		e.late = append(e.late, `PET_MASTER_PORT="$gs_port"`)
+	}
+	return e
+}
+
+// defaultPath is systemd's for services.
+const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// foreign reports whether a variable speaks of another job or session than this one.
+func foreign(name string, inherit bool) bool {
+	switch name {
+	case "CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "GPUSCHED_ENGINE",
+		"GPUSCHED_JOB_ID", "GPUSCHED_ATTEMPT", "GPUSCHED_ARRAY_JOB", "GPUSCHED_ARRAY_TASK", contract.TerminalVariable:
+		return true
+	case "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "XDG_SESSION_ID", "XDG_SESSION_TYPE", "XDG_SESSION_CLASS",
+		"XDG_SEAT", "XDG_VTNR", "SSH_TTY", "GPG_TTY":
+		return inherit
+	}
+	for _, prefix := range []string{"SLURM_", "SLURMD_", "GPUSCHED_GPU_", "LISTEN_", "WATCHDOG_"} {
+		if strings.HasPrefix(name, prefix) && name != "SLURM_CONF" {
+			return true
+		}
+	}
+	return name == "NOTIFY_SOCKET" || name == "INVOCATION_ID" || name == "JOURNAL_STREAM" || name == setupVariable
+}
+
+func (e *environment) set(name, value string) {
+	if _, known := e.values[name]; !known {
+		e.names = append(e.names, name)
+	}
+	e.values[name] = value
+}
+
+func (e *environment) orSet(name, value string) {
+	if e.values[name] == "" {
+		e.set(name, value)
+	}
+}
+
+func (e *environment) drop(name string) {
+	e.names = slices.DeleteFunc(e.names, func(n string) bool { return n == name })
+	delete(e.values, name)
+}
+
+// words are those for env.
+func (e *environment) words() []string {
+	var list []string
+	for _, name := range e.names {
+		list = append(list, quote(name+"="+e.values[name]))
+	}
+	return append(list, e.late...)
+}
+
+// enter makes the environment that of a virtual environment and one of conda's, as their
+// own activate scripts would. After a login shell only the script knows PATH.
+func (e *environment) enter(s *contract.Setup, login bool) {
+	if s.Conda == "" && s.Venv == "" {
+		return
+	}
+	e.leave("VIRTUAL_ENV", "VIRTUAL_ENV_PROMPT")
+	if s.Venv != "" {
+		e.drop("PYTHONHOME")
+		e.set("VIRTUAL_ENV", s.Venv)
+		e.front = s.Venv + "/bin:"
+	}
+	if s.Conda != "" {
+		e.leave("CONDA_PREFIX", "CONDA_PROMPT_MODIFIER")
+		e.front += s.Conda + "/bin:"
+	}
+	switch _, known := e.values["PATH"]; {
+	case len(s.Modules) > 0:
+	case login && !known:
+		e.late = append(e.late, "PATH="+quote(e.front)+`"$PATH"`)
+	default:
+		e.orSet("PATH", defaultPath)
+		e.set("PATH", e.front+e.values["PATH"])
+	}
+}
+
+// leave takes the programs of an environment that is active out of PATH, and the
+// variables that speak of it, the first of which is its directory.
+func (e *environment) leave(names ...string) {
+	if old := e.values[names[0]]; old != "" {
+		path := strings.Split(e.values["PATH"], ":")
+		e.set("PATH", strings.Join(slices.DeleteFunc(path, func(dir string) bool { return dir == old+"/bin" }), ":"))
+	}
+	for _, name := range names {
+		e.drop(name)
+	}
+}
+
+// conda sets the variables of conda's. What an environment is called depends on what is
+// there.
+func (e *environment) conda(b *strings.Builder, prefix string) {
+	if prefix == "" {
+		return
+	}
+	for n := 1; e.values["CONDA_PREFIX_"+strconv.Itoa(n)] != ""; n++ {
+		e.drop("CONDA_PREFIX_" + strconv.Itoa(n))
+	}
+	e.drop("CONDA_EXE")
+	e.set("CONDA_PREFIX", prefix)
+	e.set("CONDA_SHLVL", "1")
+	e.drop("CONDA_DEFAULT_ENV")
+	parent, name := filepath.Dir(prefix), filepath.Base(prefix)
+	if filepath.Base(parent) == "envs" {
+		e.set("CONDA_DEFAULT_ENV", name)
+		e.set("CONDA_EXE", filepath.Dir(parent)+"/bin/conda")
+		return
+	}
+	p := quote(prefix)
+	fmt.Fprintf(b, "gs_name=%s gs_conda=\nif [ -e %s/condabin ]; then gs_name=base gs_conda=%s/bin/conda; fi\n", p, p, p)
+	e.late = append(e.late, `CONDA_DEFAULT_ENV="$gs_name"`, `CONDA_EXE="$gs_conda"`)
+}

@@ -1,0 +1,218 @@
+package sbatch
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// gpuOptions ask for GPUs.
+func (m *mapping) gpuOptions() []string {
+	if m.r.GPUMilli == 0 {
+		return nil
+	}
+	var constraints []string
+	kind, feature := m.gpuType()
+	if feature != "" {
+		constraints = append(constraints, feature)
+	}
+	var list []string
+	if m.r.Part() > 0 {
+		list = append(list, m.partOption(kind))
+		if kind != "" {
+			if f := m.featureNamed(kind); f != "" && feature == "" {
+				constraints = append(constraints, f)
+			} else if feature == "" && len(m.site.GPUTypes) > 1 {
+				m.refuse("a part of a GPU has no type there, and no feature of a node is called %s (--gpu-type)", kind)
+			}
+		}
+	} else {
+		list = append(list, "--gres=gpu:"+typed(kind)+strconv.Itoa(m.r.Whole()))
+	}
+	if c := m.memConstraint(kind); c != "" {
+		constraints = append(constraints, c)
+	}
+	if len(constraints) > 0 {
+		list = append(list, "--constraint="+m.constrained(constraints))
+	}
+	return list
+}
+
+func typed(kind string) string {
+	if kind == "" {
+		return ""
+	}
+	return kind + ":"
+}
+
+// gpuType is the type of gres that is asked, or else the feature of a node that stands
+// for it.
+func (m *mapping) gpuType() (kind, feature string) {
+	asked := m.r.GPUType
+	if asked == "" {
+		return "", ""
+	}
+	var near []string
+	for _, t := range m.site.GPUTypes {
+		if strings.EqualFold(t, asked) {
+			return t, ""
+		}
+		if strings.Contains(strings.ToLower(t), strings.ToLower(asked)) {
+			near = append(near, t)
+		}
+	}
+	switch f := m.featureNamed(asked); {
+	case len(near) == 1:
+		return near[0], ""
+	case len(near) > 1:
+		m.refuse("--gpu-type %s may be any of %s", asked, strings.Join(near, ", "))
+	case f != "":
+		return "", f
+	case len(m.site.GPUTypes) == 0:
+		m.refuse("its GPUs have no types (Type= in gres.conf), and no node has the feature %q (--gpu-type)", asked)
+	default:
+		m.refuse("it has no GPUs of type %q; there is %s (--gpu-type)", asked, strings.Join(m.site.GPUTypes, ", "))
+	}
+	return "", ""
+}
+
+func (m *mapping) featureNamed(name string) string {
+	for _, f := range m.site.Features {
+		if strings.EqualFold(f, name) {
+			return f
+		}
+	}
+	return ""
+}
+
+// partOption asks for a part of one GPU.
+func (m *mapping) partOption(kind string) string {
+	part := m.r.Part()
+	switch {
+	case m.r.Whole() > 0:
+		m.refuse("a job has whole GPUs or a part of one, not %s", job.GPUs(m.r.GPUMilli))
+	case m.site.Shards > 0:
+		n := (part*m.site.Shards + job.WholeGPU - 1) / job.WholeGPU
+		if b := m.site.ShardBytes; b > 0 && m.r.GPUMemBytes > 0 {
+			n = max(n, int((m.r.GPUMemBytes+b-1)/b))
+		}
+		if n > m.site.Shards {
+			m.refuse("--gpu-mem %s is more than a GPU has: %d shards of %s", job.FormatSize(m.r.GPUMemBytes), m.site.Shards, job.FormatSize(m.site.ShardBytes))
+		}
+		return fmt.Sprintf("--gres=shard:%d", n)
+	case m.site.MPS > 0:
+		return fmt.Sprintf("--gres=mps:%d", (part*m.site.MPS+job.WholeGPU-1)/job.WholeGPU)
+	default:
+		m.refuse("it gives whole GPUs only: for %s of one its slurm.conf needs GresTypes=gpu,shard, and gres.conf lines with Name=shard (or mps)",
+			job.GPUs(m.r.GPUMilli))
+	}
+	return ""
+}
+
+// memConstraint chooses nodes whose GPUs have the memory that is asked. A part of a GPU
+// has that part of its memory, unless its shards are memory.
+func (m *mapping) memConstraint(kind string) string {
+	need := m.r.GPUMemBytes
+	if need <= 0 {
+		return ""
+	}
+	if m.r.Part() > 0 {
+		if m.site.Shards > 0 && m.site.ShardBytes > 0 {
+			return ""
+		}
+		need = need * job.WholeGPU / int64(m.r.Part())
+	}
+	if bytes, ok := TypeMem(kind); ok && bytes >= need {
+		return ""
+	}
+	var enough, all []string
+	for _, f := range m.site.Features {
+		if bytes, ok := FeatureMem(f); ok {
+			all = append(all, f)
+			if bytes >= need {
+				enough = append(enough, f)
+			}
+		}
+	}
+	switch {
+	case len(enough) > 0:
+		return strings.Join(enough, "|")
+	case len(all) > 0:
+		m.refuse("no node has GPUs with %s: their features say %s (--gpu-mem)", job.FormatSize(need), strings.Join(all, ", "))
+	default:
+		m.refuse("it does not know how much memory its GPUs have: no feature of a node says so, such as Feature=gpu_mem_80gb in slurm.conf; use --gpu-type (--gpu-mem)")
+	}
+	return ""
+}
+
+// constrained joins constraints of a request, and of the further options, so that all of
+// them hold.
+func (m *mapping) constrained(list []string) string {
+	for i := len(m.site.Options) - 1; i >= 0; i-- {
+		if c, ok := strings.CutPrefix(m.site.Options[i], "--constraint="); ok {
+			list = append(list, c)
+			break
+		}
+	}
+	if len(list) == 1 {
+		return list[0]
+	}
+	for i, c := range list {
+		if strings.Contains(c, "|") {
+			list[i] = "(" + c + ")"
+		}
+	}
+	return strings.Join(list, "&")
+}
+
+// memSizes are the memories of GPUs in GB, for names in which nothing else says that a
+// number is one.
+var memSizes = []int64{16, 24, 32, 40, 48, 80, 94, 96, 141, 180, 192}
+
+// FeatureMem reads the GPU memory that a feature of a node stands for, by the names that
+// sites use: gpu_mem_80gb, GPU_MEM:80GB, vram80, gmem48g, gpu80.
+func FeatureMem(name string) (bytes int64, ok bool) {
+	rest := strings.ToLower(name)
+	sure := false
+	for _, prefix := range []string{"gpu_mem", "gpu-mem", "gpumem", "gmem", "vram", "gpuram", "gpu"} {
+		if after, found := strings.CutPrefix(rest, prefix); found {
+			rest, sure, ok = strings.TrimLeft(after, "_-:="), prefix != "gpu", true
+			break
+		}
+	}
+	if !ok {
+		return 0, false
+	}
+	n, unit, ok := gigabytes(rest)
+	if !ok || !sure && !unit && !slices.Contains(memSizes, n) {
+		return 0, false
+	}
+	return n << 30, true
+}
+
+// TypeMem reads the memory that the name of a type of GPUs has in it, as a100_80gb.
+func TypeMem(name string) (bytes int64, ok bool) {
+	for word := range strings.FieldsFuncSeq(strings.ToLower(name), func(r rune) bool { return strings.ContainsRune("-_.:", r) }) {
+		if n, unit, ok := gigabytes(word); ok && unit {
+			return n << 30, true
+		}
+	}
+	return 0, false
+}
+
+// gigabytes reads 80, 80g, 80gb and 80gib, and whether there is a unit.
+func gigabytes(s string) (n int64, unit, ok bool) {
+	number := strings.TrimRight(s, "gib")
+	switch s[len(number):] {
+	case "g", "gb", "gib":
+		unit = true
+	case "":
+	default:
+		return 0, false, false
+	}
+	n, err := strconv.ParseInt(number, 10, 32)
+	return n, unit, err == nil && n > 0 && n <= 2048
+}

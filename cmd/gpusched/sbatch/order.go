@@ -1,0 +1,47 @@
+package sbatch
+
+import (
+	"strconv"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// niceOf is how much a class lowers a job where there is no quality of service of its
+// name. What the parts of a priority weigh is the site's, so these are well above what is
+// usual.
+var niceOf = map[job.Class]int{job.Low: 10_000, job.Scavenger: 1_000_000}
+
+// order is who goes first, and who makes room.
+func (m *mapping) order() []string {
+	p := m.r.Priority
+	class := p.Class
+	if m.r.Preemptible && class == job.Normal && m.site.has(job.Scavenger) {
+		class = job.Scavenger
+	}
+	if m.r.Preemptible && class != job.Scavenger {
+		m.note("it decides by partition and quality of service which jobs are stopped for others: --preemptible says nothing there")
+	}
+	if class != job.Normal && m.site.has(class) {
+		return []string{"--qos=" + class.String()}
+	}
+	nice, err := Nice(job.Priority{Class: class, Number: p.Number}, m.site)
+	switch {
+	case err != "":
+		m.refuse("%s", err)
+	case nice != 0:
+		return []string{"--nice=" + strconv.Itoa(nice)}
+	}
+	return nil
+}
+
+// Nice is a priority as Slurm's nice value, which lowers a job; refusal is why it can't
+// be had.
+func Nice(p job.Priority, s Site) (nice int, refusal string) {
+	switch {
+	case p.Class > job.Normal:
+		return 0, "the class " + p.Class.String() + " needs a quality of service (QOS) of that name, which there is none for you: see 'sacctmgr show qos'"
+	case p.Number > 0 && !s.Admin:
+		return 0, "only administrators of Slurm raise a priority above normal (a negative --nice)"
+	}
+	return niceOf[p.Class] - p.Number, ""
+}

@@ -1,0 +1,234 @@
+package sbatch
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// script is what Slurm runs: it enters the directory, finds out which GPUs the job got,
+// and becomes the command.
+func (m *mapping) script() []byte {
+	var b strings.Builder
+	b.WriteString("#!/bin/sh\n")
+	fmt.Fprintf(&b, "umask %04o\n", m.p.Umask)
+	b.WriteString("# Made by gpusched. The command is in the last lines.\n")
+	b.WriteString(carriage + "=$(printf '\\r')\n")
+	if m.p.EnvMode == contract.EnvLogin {
+		m.login(&b)
+	}
+	fmt.Fprintf(&b, "cd %s || exit %d\n", quote(m.p.Dir), contract.StepChdir.ExitStatus())
+	b.WriteString(jobText)
+	if m.r.GPUMilli > 0 {
+		b.WriteString(gpuText)
+	} else {
+		b.WriteString(noGPUText)
+	}
+	if m.r.GPUVisible == "uuid" {
+		b.WriteString("gs_visible=${gs_uuids:-$gs_visible}\n")
+	}
+	m.params(&b)
+	e := m.environment()
+	e.conda(&b, m.p.Setup.Conda)
+	command := m.commandWords(e)
+	if m.r.Retries > 0 {
+		m.retrying(&b, command)
+	} else {
+		b.WriteString("exec " + command + "\n")
+	}
+	return []byte(b.String())
+}
+
+// jobText finds out which job this is. A port below those that the kernel gives to
+// whoever asks is where the processes of the job can meet, as on a machine with gpusched:
+// which of the four that are the job's is free, the kernel's own table says.
+const jobText = `gs_id=$SLURM_JOB_ID
+gs_attempt=$((${SLURM_RESTART_COUNT:-0} + 1))
+gs_used=$(cat /proc/net/tcp /proc/net/tcp6 2>/dev/null)
+for gs_port in 20000 22500 25000 27500; do
+	gs_port=$((gs_port + gs_id % 2500))
+	case $gs_used in
+	*:$(printf %04X "$gs_port")\ *) ;;
+	*) break ;;
+	esac
+done
+`
+
+// gpuText finds out which GPUs they are. Behind a device filter nvidia-smi shows the
+// job's alone.
+const gpuText = `gs_ids=${SLURM_JOB_GPUS-${SLURM_STEP_GPUS-}}
+gs_visible=${CUDA_VISIBLE_DEVICES-$gs_ids}
+gs_count=0 gs_uuids= gs_lines=0
+for gs_word in $(printf %s "$gs_ids" | tr , ' '); do gs_count=$((gs_count + 1)); done
+gs_list() {
+	gs_uuids= gs_lines=0
+	for gs_word in $(timeout 10 nvidia-smi "$@" --query-gpu=uuid --format=csv,noheader 2>/dev/null); do
+		gs_uuids=$gs_uuids${gs_uuids:+,}$gs_word gs_lines=$((gs_lines + 1))
+	done
+}
+if [ "$gs_count" -gt 0 ] && command -v nvidia-smi >/dev/null; then
+	gs_list
+	if [ "$gs_lines" != "$gs_count" ]; then gs_list -i "$gs_ids"; fi
+	if [ "$gs_lines" != "$gs_count" ]; then gs_uuids=; fi
+fi
+gs_containers=${gs_uuids:-$gs_ids}
+`
+
+// noGPUText is for a job without: an empty list, as none would mean all.
+const noGPUText = "gs_ids= gs_visible= gs_uuids= gs_containers=void\n"
+
+// login goes through the user's login shell, once. The path of the script is the one
+// word that has to be plain for every shell.
+func (m *mapping) login(b *strings.Builder) {
+	fmt.Fprintf(b, `if [ "${1-}" != --after-login ]; then
+	case $0 in *[!A-Za-z0-9_./+:@-]*) echo "gpusched: the script $0 can't go through a login shell" >&2; exit %d ;; esac
+	: "${SHELL:=$(getent passwd "$(id -u)" | cut -d: -f7)}"
+	gs_flag=
+	case ${SHELL##*/} in csh | tcsh) ;; *) gs_flag=-l ;; esac
+	exec "${SHELL:-/bin/sh}" $gs_flag -c "exec /bin/sh $0 --after-login"
+fi
+`, contract.StepSpec.ExitStatus())
+}
+
+// params are the values of an array's parameters for the task.
+func (m *mapping) params(b *strings.Builder) {
+	if m.array == nil || len(m.array.Params) == 0 {
+		return
+	}
+	scale := 1
+	for i, p := range slices.Backward(m.array.Params) {
+		fmt.Fprintf(b, "case $((SLURM_ARRAY_TASK_ID / %d %% %d)) in\n", scale, len(p.Values))
+		for n, v := range p.Values {
+			fmt.Fprintf(b, "%d) gs_p%d=%s ;;\n", n, i, quote(v))
+		}
+		b.WriteString("esac\n")
+		scale *= len(p.Values)
+	}
+}
+
+// ours are the variables that say what the job is, which nothing else sets.
+func (m *mapping) ours() []string {
+	list := []string{
+		`GPUSCHED_ENGINE=slurm`, `GPUSCHED_JOB_ID="$gs_id"`, `GPUSCHED_ATTEMPT="$gs_attempt"`,
+		`CUDA_DEVICE_ORDER=PCI_BUS_ID`, `CUDA_VISIBLE_DEVICES="$gs_visible"`, `NVIDIA_VISIBLE_DEVICES="$gs_containers"`,
+		`GPUSCHED_GPU_IDS="$gs_ids"`, `GPUSCHED_GPU_UUIDS="$gs_uuids"`, `GPUSCHED_GPU_SHARE=` + share(m.r.GPUMilli),
+	}
+	if m.r.GPUMemBytes>>20 > 0 {
+		list = append(list, "GPUSCHED_GPU_MEM_MIB="+strconv.FormatInt(m.r.GPUMemBytes>>20, 10))
+	}
+	if m.array != nil {
+		list = append(list, `GPUSCHED_ARRAY_JOB="$SLURM_ARRAY_JOB_ID"`, `GPUSCHED_ARRAY_TASK="$SLURM_ARRAY_TASK_ID"`)
+	}
+	return list
+}
+
+// share prints thousandths as 0, 0.25, 1 or 2.
+func share(milli int) string { return strconv.FormatFloat(float64(milli)/1000, 'f', -1, 64) }
+
+// commandWords are the words of the last command of the script: env with all variables,
+// then the program; or, with a set-up, the shell that goes on to become that.
+func (m *mapping) commandWords(e *environment) string {
+	ours := strings.Join(m.ours(), " ")
+	program := m.program()
+	words := append([]string{"/usr/bin/env"}, e.words()...)
+	s := m.p.Setup
+	if s.Command == "" && len(s.Modules) == 0 && s.Conda == "" {
+		return strings.Join(append(words, ours, program), " ")
+	}
+	words = append(words, setupVariable+"="+quote(s.Command), shellWord, "-c", quote(setupText), "gpusched-setup",
+		strconv.Itoa(len(s.Modules)), quote(e.front), quote(s.Conda))
+	for _, name := range s.Modules {
+		words = append(words, quote(name))
+	}
+	return strings.Join(append(words, "/usr/bin/env", ours, program), " ")
+}
+
+// program is the job's command. To env a first word with "=" in it would be a variable:
+// nice, which changes nothing by 0, has no such rule.
+func (m *mapping) program() string {
+	argv := m.withCUDA()
+	words := make([]string, len(argv))
+	for i, w := range argv {
+		words[i] = m.expanded(w)
+	}
+	if strings.Contains(argv[0], "=") || strings.Contains(argv[0], "{") || strings.HasPrefix(argv[0], "-") {
+		words = append([]string{"nice", "-n", "0", "--"}, words...)
+	}
+	return strings.Join(words, " ")
+}
+
+// cudaMark stands for the GPUs in an argument. A word of a command has no NUL.
+const cudaMark = "\x00"
+
+// withCUDA is the command with --cuda and the job's GPUs, where that is asked.
+func (m *mapping) withCUDA() []string {
+	if !m.p.Setup.CUDAArg {
+		return m.p.Argv
+	}
+	const flag = "--cuda"
+	var out []string
+	found := false
+	for i := 0; i < len(m.p.Argv); i++ {
+		switch arg := m.p.Argv[i]; {
+		case i > 0 && arg == flag:
+			out, found = append(out, flag, cudaMark), true
+			if i+1 < len(m.p.Argv) && isValue(m.p.Argv[i+1]) {
+				i++
+			}
+		case i > 0 && strings.HasPrefix(arg, flag+"="):
+			out, found = append(out, flag+"="+cudaMark), true
+		default:
+			out = append(out, arg)
+		}
+	}
+	if !found {
+		out = append(out, flag, cudaMark)
+	}
+	return out
+}
+
+// isValue tells the value of an option from the next option; -1 is a value.
+func isValue(arg string) bool {
+	if _, err := strconv.Atoi(arg); err == nil {
+		return true
+	}
+	return !strings.HasPrefix(arg, "-")
+}
+
+// expanded quotes an argument, in which {name} is the value of a parameter.
+func (m *mapping) expanded(word string) string {
+	var b strings.Builder
+	for word != "" {
+		at, name, value := m.nextMark(word)
+		if at > 0 || name == "" {
+			b.WriteString(quote(word[:at]))
+		}
+		b.WriteString(value)
+		word = word[at+len(name):]
+	}
+	if b.Len() == 0 {
+		return "''"
+	}
+	return b.String()
+}
+
+// nextMark finds the first part of a word that is replaced, as strings.Replacer would.
+func (m *mapping) nextMark(word string) (at int, mark, value string) {
+	at = len(word)
+	if i := strings.Index(word, cudaMark); i >= 0 {
+		at, mark, value = i, cudaMark, `"$gs_visible"`
+	}
+	if m.array == nil {
+		return at, mark, value
+	}
+	for i, p := range m.array.Params {
+		name := "{" + p.Name + "}"
+		if j := strings.Index(word, name); j >= 0 && j < at {
+			at, mark, value = j, name, `"$gs_p`+strconv.Itoa(i)+`"`
+		}
+	}
+	return at, mark, value
+}

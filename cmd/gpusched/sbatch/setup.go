@@ -1,0 +1,93 @@
+package sbatch
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// setupVariable holds the user's command of a set-up until the shell has begun it.
+const setupVariable = "GPUSCHED_SETUP"
+
+// shellWord is the better one of the shells that can do a set-up.
+const shellWord = `"$(command -v /bin/bash || command -v /usr/bin/bash || echo /bin/sh)"`
+
+// setupText is what that shell runs: the number of modules, what goes in front of PATH,
+// the conda environment, the modules and then the words of the job's own command are its
+// arguments. The user's command can't see those. The end of the shell before the last
+// line is a failure, whichever way it came about.
+var setupText = fmt.Sprintf(`gs_modules=$1 gs_front=$2 gs_conda=$3 gs_part="its modules could not be loaded"
+shift 3
+gs_command=$%[1]s
+unset %[1]s
+trap 'echo "gpusched: the job did not start: $gs_part (exit status $?)" >&2; trap - EXIT; exit %[2]d' EXIT
+if [ "$gs_modules" -gt 0 ]; then
+	gs_kind=sh
+	if [ -n "${BASH_VERSION-}" ]; then gs_kind=bash; fi
+	for gs_init in %[3]s; do
+		if [ -r "$gs_init" ]; then . "$gs_init"; break; fi
+	done
+	while [ "$gs_modules" -gt 0 ]; do
+		module load "$1" || exit
+		shift
+		gs_modules=$((gs_modules - 1))
+	done
+	PATH=$gs_front$PATH
+fi
+gs_run() {
+	gs_part="a script of its conda environment ended the shell"
+	if [ -n "$gs_conda" ]; then
+		for gs_file in "$gs_conda"/etc/conda/activate.d/*.sh; do
+			if [ -r "$gs_file" ]; then . "$gs_file"; fi
+		done
+	fi
+	gs_part="its set-up failed"
+	eval "$gs_command"
+}
+gs_run || exit
+trap - EXIT
+exec "$@"
+`, setupVariable, contract.StepSetup.ExitStatus(), moduleInits())
+
+// moduleInits are the files that may define "module", as words of a shell.
+func moduleInits() string {
+	const kind = `$gs_kind`
+	var words []string
+	for _, file := range contract.ModuleInits("${MODULESHOME-/none}", kind) {
+		words = append(words, `"`+file+`"`)
+	}
+	return strings.Join(words, " ")
+}
+
+// retrying runs the command beside the shell, which has Slurm queue the job again when it
+// fails. What is sent to the shell is passed on. Whoever ends the job (TERM) wants no
+// other try.
+func (m *mapping) retrying(b *strings.Builder, command string) {
+	fmt.Fprintf(b, `gs_ended= gs_pid=
+gs_pass() { if [ -n "$gs_pid" ]; then kill -s "$1" "$gs_pid" 2>/dev/null; fi; }
+trap 'gs_ended=yes; gs_pass TERM' TERM
+for gs_signal in HUP INT QUIT USR1 USR2 ALRM URG XCPU WINCH; do trap "gs_pass $gs_signal" "$gs_signal"; done
+%s &
+gs_pid=$!
+while :; do
+	wait "$gs_pid"
+	gs_status=$?
+	kill -0 "$gs_pid" 2>/dev/null || break
+done
+gs_left=$((%d - gs_attempt))
+if [ "$gs_status" = 0 ] || [ -n "$gs_ended" ] || [ "$gs_left" -le 0 ]; then exit "$gs_status"; fi
+trap - HUP INT QUIT USR1 USR2 ALRM URG XCPU WINCH
+trap '' TERM
+echo "gpusched: attempt $gs_attempt ended with status $gs_status; $gs_left more may follow (--retries)" >&2
+scontrol requeue "$gs_id" || exit "$gs_status"
+`, command, m.r.Retries+1)
+	if m.r.Backoff > 0 {
+		fmt.Fprintf(b, `gs_wait=%d gs_n=1
+while [ "$gs_n" -lt "$gs_attempt" ] && [ "$gs_wait" -lt 3600 ]; do gs_wait=$((gs_wait * 2)) gs_n=$((gs_n + 1)); done
+scontrol update "JobId=$gs_id" "StartTime=now+$gs_wait"
+`, int((m.r.Backoff.Duration()+time.Second-1)/time.Second))
+	}
+	b.WriteString("trap - TERM\nexec sleep 300\n")
+}
