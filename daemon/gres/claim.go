@@ -116,7 +116,8 @@ func parse(slurmConf, gresConf, host string) (c Claim) {
 	left := budget(mostNames)
 	b := &left
 	n := b.thisNode(slurmConf, host)
-	var everywhere, here, uncounted string // AutoDetect of all nodes and of this one; GPUs without a file
+	var everywhere, here string // AutoDetect of all nodes and of this one
+	var listed, counted bool    // whether there are GPUs with and without a file
 	for l := range lines(gresConf) {
 		expr, named := l["nodename"]
 		if named && !b.among(expr, n.names) {
@@ -128,9 +129,8 @@ func parse(slurmConf, gresConf, host string) (c Claim) {
 			everywhere = how
 		}
 		files := slices.DeleteFunc([]string{l["file"], l["multiplefiles"]}, func(f string) bool { return f == "" })
-		if strings.EqualFold(l["name"], "gpu") && len(files) == 0 && l["count"] != "0" {
-			uncounted = "gpu"
-		}
+		listed = listed || len(files) > 0 && isGPU(l["name"])
+		counted = counted || len(files) == 0 && strings.EqualFold(l["name"], "gpu") && l["count"] != "0"
 		for _, expr := range files {
 			for file := range b.names(expr) {
 				c.add(file)
@@ -140,8 +140,8 @@ func parse(slurmConf, gresConf, host string) (c Claim) {
 	if here == "" {
 		here = everywhere
 	}
-	found := here != "" && !slices.Contains(others, strings.ToLower(here)) || uncounted != ""
-	if len(c.Minors) == 0 && n.described && n.gpus && !slices.Contains(others[1:], strings.ToLower(here)) {
+	found := here != "" && !slices.Contains(others, strings.ToLower(here)) || counted
+	if !listed && n.described && n.gpus && !slices.Contains(others[1:], strings.ToLower(here)) {
 		found = true // the GPUs of slurm.conf are some of these
 	}
 	c.Every = found && (!n.described || n.gpus) || left < 0

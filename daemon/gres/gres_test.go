@@ -68,6 +68,7 @@ func TestParse(t *testing.T) {
 		"of slurm.conf alone":     {twoNodes, "", "gpu2", "every GPU"},
 		"of slurm.conf's default": {"NodeName=DEFAULT Gres=gpu:1\nNodeName=x", "", "x", "every GPU"},
 		"no GPU of slurm.conf":    {twoNodes, "", "cpu1", ""},
+		"GPUs of another maker":   {twoNodes, "Name=gpu File=/dev/dri/renderD[128-131]", "gpu1", ""},
 		"another device":          {"", "Name=nic File=/dev/mlx5_0\nName=gpu File=/dev/nvidia-uvm", "gpu1", ""},
 		"rubbish":                 {"===\n[[", "Name\n=\nFile=/dev/nvidia9999999\nNodeName=[ File=/dev/nvidia1\n\\", "gpu1", ""},
 	} {
