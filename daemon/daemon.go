@@ -124,7 +124,8 @@ func New(o Options) (*Daemon, error) {
 	for _, c := range o.Checks {
 		d.probes = append(d.probes, &probe{Check: c})
 	}
-	d.settings.Store(&o.Settings)
+	settings := o.Settings // a pointer to the field would keep all of o in memory, with every job that waited then
+	d.settings.Store(&settings)
 	d.replies.waiting = map[core.Token]*pendingReply{}
 	d.waiters.of = map[job.ID][]*waiter{}
 	d.events = newAnnouncer(d.host, &o.Restored, d.started)

@@ -84,14 +84,18 @@ func (c *Core) checkHeld(breach breach) {
 
 // checkCounts counts the queued jobs and what jobs weigh anew, by person.
 func (b *jobBook) checkCounts(breach breach) {
-	queued, bytes, perUser := 0, map[int]int64{}, map[int]int{}
+	queued, bytes, perUser, perClass := 0, map[int]int64{}, map[int]int{}, map[job.Class]int{}
 	for _, l := range b.all() {
 		j := l.job
 		bytes[j.Person().UID] += j.Weight()
 		if j.State == job.Queued {
 			queued++
 			perUser[j.Person().UID]++
+			perClass[j.Request.Priority.Class]++
 		}
+	}
+	if !maps.Equal(perClass, b.perClass) {
+		breach(11, "%v jobs are counted as queued in each class, and %v are", b.perClass, perClass)
 	}
 	if queued != b.queued || !maps.Equal(perUser, b.perUser) {
 		breach(11, "%d jobs are counted as queued, by user %v, and %d are, %v", b.queued, b.perUser, queued, perUser)

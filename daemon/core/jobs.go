@@ -25,6 +25,7 @@ type jobBook struct {
 	timed     timers // queued ones that wait for a time
 	queued    int
 	perUser   map[int]int                // queued jobs by person
+	perClass  map[job.Class]int          // queued jobs by class
 	bytes     map[int]int64              // what the jobs of a person weigh
 	throttles map[job.ID]*sched.Throttle // of arrays with a limit
 	ended     map[job.State]int          // how many have, since the daemon's start
@@ -34,7 +35,7 @@ func newJobBook(next job.ID) jobBook {
 	return jobBook{
 		byID: map[job.ID]*trackedJob{}, shelf: job.NewShelf(),
 		placed: map[job.ID]*trackedJob{}, nextID: max(next, 1), timed: newTimers(),
-		perUser: map[int]int{}, bytes: map[int]int64{}, throttles: map[job.ID]*sched.Throttle{}, ended: map[job.State]int{},
+		perUser: map[int]int{}, perClass: map[job.Class]int{}, bytes: map[int]int64{}, throttles: map[job.ID]*sched.Throttle{}, ended: map[job.State]int{},
 		ofArray: map[job.ID][]*trackedJob{},
 	}
 }
@@ -139,14 +140,9 @@ func (b *jobBook) countEnd(how job.State) { b.ended[how]++ }
 // totals sum up what there was and is.
 func (b *jobBook) totals() *job.Totals {
 	t := &job.Totals{Submitted: int(b.nextID - 1), Ended: maps.Clone(b.ended)}
-	t.Queued, t.Active = map[job.Class]int{}, map[job.Class]int{}
-	for _, l := range b.byID {
-		switch class := l.request().Priority.Class; {
-		case l.state() == job.Queued:
-			t.Queued[class]++
-		case l.state().Live():
-			t.Active[class]++
-		}
+	t.Queued, t.Active = maps.Clone(b.perClass), map[job.Class]int{}
+	for _, l := range b.placed {
+		t.Active[l.job.Request.Priority.Class]++
 	}
 	return t
 }
@@ -194,6 +190,7 @@ func (b *jobBook) dropThrottle(array job.ID) { delete(b.throttles, array) }
 func (b *jobBook) enterQueue(l *trackedJob) {
 	b.queued++
 	b.perUser[l.job.Person().UID]++
+	b.perClass[l.job.Request.Priority.Class]++
 }
 
 // leaveQueue undoes enterQueue.
@@ -204,6 +201,19 @@ func (b *jobBook) leaveQueue(l *trackedJob) {
 	if b.perUser[uid]--; b.perUser[uid] == 0 {
 		delete(b.perUser, uid)
 	}
+	b.leaveClass(l.job.Request.Priority.Class)
+}
+
+func (b *jobBook) leaveClass(class job.Class) {
+	if b.perClass[class]--; b.perClass[class] == 0 {
+		delete(b.perClass, class)
+	}
+}
+
+// changeClass counts a queued job, which enterQueue counted, in another class.
+func (b *jobBook) changeClass(l *trackedJob, class job.Class) {
+	b.leaveClass(l.job.Request.Priority.Class)
+	b.perClass[class]++
 }
 
 // queuedCount is how many jobs are queued, queuedOf how many of a person are.

@@ -139,6 +139,7 @@ func (c *Core) change(l *trackedJob, s *job.Submission, open []job.Dependency, a
 	if asks {
 		l.job.Owed = false
 	}
+	c.jobs.changeClass(l, s.Request.Priority.Class)
 	l.job.Request, l.job.Label = s.Request, s.Label
 	c.markCapped(l, now)
 	l.job.Pending, l.job.Expected = open, 0

@@ -1,7 +1,9 @@
 package host
 
 import (
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 )
 
 // Bounds of what the daemon takes of the machine's memory before it collects its
@@ -24,3 +26,47 @@ func BoundMemory(goMemLimit string) {
 }
 
 func memoryLimit(ram int64) int64 { return min(max(ram/memoryPart, memoryMin), memoryMax) }
+
+// A queue of a hundred thousand is kept in some 60 MiB. Collected by the runtime's own rule, when
+// there is as much garbage as what is in use, it would take twice that for good.
+const (
+	garbageFree = 16 << 20 // bytes of garbage that are no matter
+	garbageMost = 100      // percent of what is in use, the runtime's own
+	garbageMin  = 25
+)
+
+// BoundGarbage has garbage collected the sooner the more is in use, from now on, unless who runs the
+// daemon says otherwise: goGC is the environment's GOGC.
+func BoundGarbage(goGC string) {
+	if goGC == "" {
+		debug.SetGCPercent(garbageMost)
+		afterEach(garbageMost)
+	}
+}
+
+// afterEach looks after each collection at what is in use then. Percent is what is in force.
+func afterEach(percent int) {
+	type collected struct{ _ *byte } // a pointer, since what has none is not freed alone
+	runtime.SetFinalizer(&collected{}, func(*collected) {
+		in := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		metrics.Read(in)
+		if in[0].Value.Kind() != metrics.KindUint64 {
+			return
+		}
+		want := garbagePercent(in[0].Value.Uint64())
+		if far := max(want-percent, percent-want) >= 5; far || want == garbageMost && want != percent {
+			debug.SetGCPercent(want) // which stops the world for a moment
+			percent = want
+		}
+		afterEach(percent)
+	})
+}
+
+// garbagePercent is how much garbage there may be, of so many bytes that are in use.
+func garbagePercent(live uint64) int {
+	return min(max(int(garbageFree*100/max(live, 1)), garbageMin), garbageMost)
+}
+
+// ReturnMemory gives back to the machine what is not in use any more: after the state is read, that is
+// more than what stays.
+func ReturnMemory() { debug.FreeOSMemory() }

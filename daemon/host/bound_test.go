@@ -1,8 +1,10 @@
 package host
 
 import (
+	"runtime"
 	"runtime/debug"
 	"testing"
+	"time"
 )
 
 // The daemon's memory is bound by the machine's, unless the environment says by what.
@@ -24,4 +26,43 @@ func TestBoundMemory(t *testing.T) {
 	if BoundMemory(""); debug.SetMemoryLimit(-1) != memoryLimit(ram) {
 		t.Errorf("the limit is %d", debug.SetMemoryLimit(-1))
 	}
+}
+
+func TestGarbagePercent(t *testing.T) {
+	for live, want := range map[uint64]int{0: 100, 4 << 20: 100, 16 << 20: 100, 32 << 20: 50, 64 << 20: 25, 1 << 30: 25} {
+		if got := garbagePercent(live); got != want {
+			t.Errorf("with %d bytes in use: %d %%, want %d", live, got, want)
+		}
+	}
+}
+
+// What is in use decides when garbage is collected, as it grows and as it goes, unless the environment does.
+func TestBoundGarbage(t *testing.T) {
+	present := func() int {
+		p := debug.SetGCPercent(100)
+		debug.SetGCPercent(p)
+		return p
+	}
+	before := present()
+	if BoundGarbage("300"); present() != before {
+		t.Error("what the environment says does not count")
+	}
+	t.Cleanup(func() { debug.SetGCPercent(before) })
+	BoundGarbage("")
+	until := func(what string, is func(int) bool) {
+		t.Helper()
+		for end := time.Now().Add(10 * time.Second); !is(present()); runtime.GC() {
+			if time.Now().After(end) {
+				t.Fatalf("%s: %d %%", what, present())
+			}
+		}
+	}
+	held := make([]*[1 << 20]byte, 80)
+	for i := range held {
+		held[i] = new([1 << 20]byte)
+	}
+	until("with 80 MiB", func(p int) bool { return p == garbageMin })
+	runtime.KeepAlive(held)
+	held = nil
+	until("without", func(p int) bool { return p == garbageMost })
 }

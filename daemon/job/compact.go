@@ -153,6 +153,7 @@ func (s *Shelf) like(j *Job) *shelved {
 func (s *Shelf) kind(d Derived) *kindred {
 	k := s.kinds[d]
 	if k == nil {
+		d.Shape, d.Script = strings.Clone(d.Shape), strings.Clone(d.Script) // of what may be a part of a long text
 		k = &kindred{Derived: d}
 		s.kinds[d] = k
 	}

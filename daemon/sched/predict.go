@@ -54,6 +54,32 @@ type Predictor struct {
 
 	common   belief // of all users
 	commonOf uint64 // the generation of which it is
+
+	bells map[bell]lengths // the last that were computed
+}
+
+// bell is a lognormal distribution, of which the kinds that have not run have few.
+type bell struct {
+	median time.Duration
+	spread float64
+}
+
+// maxBells is how many are remembered: with as many as users and some more nothing is computed twice.
+const maxBells = 256
+
+// lognormal is Estimate.lognormal, which is dear: of a long queue at the start of the scheduler each
+// kind asks for one.
+func (p *Predictor) lognormal(e *Estimate) lengths {
+	k := bell{e.Median, e.Spread}
+	forms, known := p.bells[k]
+	if !known {
+		if len(p.bells) >= maxBells || p.bells == nil {
+			p.bells = map[bell]lengths{}
+		}
+		forms = e.lognormal()
+		p.bells[k] = forms
+	}
+	return forms
 }
 
 // belief is a mean and a spread of logarithms of nanoseconds, that so many runs tell.
@@ -103,7 +129,7 @@ func (p *Predictor) Estimate(k Kind) Estimate {
 	}
 	median := time.Duration(math.Exp(b.mean)).Round(time.Millisecond)
 	e := Estimate{Median: max(median, shortestRun), Spread: b.spread, Ended: ended, Known: like}
-	e.forms = e.lognormal()
+	e.forms = p.lognormal(&e)
 	for level := range levels {
 		if h, _ := u.at(k, level); h != nil {
 			e.forms.mix(&h.forms, min(float64(h.runs), formRuns))

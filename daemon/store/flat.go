@@ -144,11 +144,20 @@ func flatRequest(r *job.Request, s string) bool {
 			return priority(&r.Priority, value)
 		case "requeue":
 			return truth(&r.Requeue, value)
+		case "on_timeout":
+			return text((*string)(&r.OnTimeout), value)
+		case "preemptible":
+			return truth(&r.Preemptible, value)
+		case "retries":
+			return integer(&r.Retries, value)
+		case "backoff_seconds":
+			return span(&r.Backoff, value)
+		case "gpu_type":
+			return text(&r.GPUType, value)
+		case "spread":
+			return truth(&r.Spread, value)
 		case "objective":
-			var s string
-			ok := text(&s, value)
-			r.Objective = job.Objective(s)
-			return ok
+			return text((*string)(&r.Objective), value)
 		case "batch":
 			return text(&r.Batch, value)
 		case "derived":

@@ -42,6 +42,9 @@ func TestQuickReadingIsJSON(t *testing.T) {
 			TimeLimit: job.Span(rapid.Int64Range(-int64(job.MaxDuration), int64(job.MaxDuration)).Draw(t, "limit")),
 			Priority:  job.Priority{Class: job.Low, Number: rapid.Int().Draw(t, "number")},
 			Requeue:   rapid.Bool().Draw(t, "requeue"), GPUType: word.Draw(t, "type"),
+			Spread: rapid.Bool().Draw(t, "spread"), Preemptible: rapid.Bool().Draw(t, "preemptible"),
+			OnTimeout: job.TimeoutAction(word.Draw(t, "on timeout")), Retries: rapid.IntRange(-1, 9).Draw(t, "retries"),
+			Backoff: job.Span(rapid.Int64Range(0, int64(job.MaxDuration)).Draw(t, "back-off")), Batch: word.Draw(t, "batch"),
 			Derived: job.Derived{Shape: word.Draw(t, "shape"), ImpliedStop: rapid.Bool().Draw(t, "implied")},
 		}
 		l := job.Life{Expected: time.Duration(rapid.Int64().Draw(t, "expected")), Held: word.Draw(t, "held")}
@@ -60,6 +63,7 @@ func TestOrdinaryJobIsReadQuickly(t *testing.T) {
 	j := queued(1)
 	j.QueuedAt, j.Expected = j.SubmittedAt, time.Hour
 	j.Request.Shape, j.Request.Grace, j.Request.DefaultedMem = "0123", job.Span(time.Minute), true
+	j.Request.OnTimeout, j.Request.Retries = job.TimeoutKill, 2
 	e := encoder{}
 	for _, s := range []string{e.json(&j.Request), e.json(&j.Life), e.json(&j.Label)} {
 		if !flatRequest(&job.Request{}, s) && !flatLife(&job.Life{}, s) && !flatLabel(&job.Label{}, s) {

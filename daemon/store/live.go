@@ -180,15 +180,20 @@ func (d *liveDecoder) job(row *liveRow, j *job.Job) (whole bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	like, err := d.alike(row.alike)
-	if len(own) != len(ownColumns) || like == nil && err == nil {
-		*j = job.Job{ID: job.ID(id)}
-		return false, nil
-	}
+	text, derived := cutDerived(row.alike)
+	like, err := d.alike(text, derived != "")
 	if err != nil {
 		return false, err
 	}
-	*j = *like
+	whole = like != nil && len(own) == len(ownColumns)
+	if whole {
+		*j = *like
+		whole = derived == "" || flatDerived(&j.Request.Derived, derived)
+	}
+	if !whole {
+		*j = job.Job{ID: job.ID(id)}
+		return false, nil
+	}
 	j.ID, j.Key = job.ID(id), row.key
 	x := decoder{}
 	x.time(&j.SubmittedAt, own[1])
@@ -203,14 +208,35 @@ func (d *liveDecoder) job(row *liveRow, j *job.Job) (whole bool, err error) {
 	return x.err == nil, x.err
 }
 
-// alike decodes what a job shares with others, nil where a column has a separator in it.
-func (d *liveDecoder) alike(text string) (*job.Job, error) {
+// derivedKey is what is before what the daemon derived, the last of a request.
+const derivedKey = `,"derived":`
+
+// cutDerived returns what comes before what the daemon derived in the text of alikeColumns, and
+// that: jobs that are alike otherwise run as many commands. Without it the text is whole.
+func cutDerived(text string) (before, derived string) {
+	at := strings.LastIndex(text, derivedKey)
+	if at < 0 || text[len(text)-1] != '}' {
+		return text, ""
+	}
+	derived = text[at+len(derivedKey) : len(text)-1]
+	if strings.Contains(derived, sep) { // it is of another column
+		return text, ""
+	}
+	return text[:at], derived
+}
+
+// alike decodes what a job shares with others, nil where a column has a separator in it. From one
+// that is cut what was derived is missing, and the brace at the end.
+func (d *liveDecoder) alike(text string, cut bool) (*job.Job, error) {
 	if at, known := d.known[text]; known {
 		return &d.likes[at].job, nil
 	}
 	part := strings.Split(text, sep)
 	if len(part) != len(alikeColumns) {
 		return nil, nil
+	}
+	if cut {
+		part[len(part)-1] += "}"
 	}
 	at := &d.likes[d.next]
 	delete(d.known, at.text)

@@ -37,3 +37,22 @@ func TestUnreadableRowIsNamed(t *testing.T) {
 		}
 	}
 }
+
+// What differs from job to job in what is derived is read beside what is alike, and none gets another's.
+func TestDerivedIsEachJobsOwn(t *testing.T) {
+	s := openNew(t)
+	var want []job.Job
+	for i, d := range []job.Derived{
+		{}, {Shape: "a"}, {Shape: "a", Script: "b"}, {DefaultedMem: true}, {}, {Shape: `x","derived":{"`}, {Script: "b"}, {Shape: "a"},
+	} {
+		j := queued(job.ID(i + 1))
+		j.Request.Derived = d
+		if i == 4 {
+			j.Owner.User = `u,"derived":{}`
+		}
+		want = append(want, *j)
+		commit(t, s, job.Record{Job: j, Payload: payload()})
+	}
+	st, err := s.Load(context.Background())
+	requireEqual(t, err, st.Every(), want)
+}

@@ -120,6 +120,7 @@ func (s *instance) run(ctx context.Context, hup <-chan os.Signal) error {
 	var parts sync.WaitGroup
 	parts.Go(func() { s.reloads(ctx, hup) })
 	parts.Go(func() { s.tidy(ctx) })
+	parts.Go(host.ReturnMemory)
 	s.log.Info("gpuschedd is ready", "version", s.opt.Version)
 	err := s.daemon.Run(ctx)
 	stop()
