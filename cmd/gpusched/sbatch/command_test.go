@@ -31,7 +31,7 @@ func yes(b bool) *bool { return &b }
 // TestOptions: what each wish is for sbatch, besides what every job has.
 func TestOptions(t *testing.T) {
 	span := func(d time.Duration) *job.Span { s := job.Span(d); return &s }
-	always := "--parsable --job-name=train --nodes=1 --ntasks=1 --chdir=/work --export=NIL "
+	always := "--parsable --job-name=train --nodes=1 --ntasks=1 --chdir=/work --export=ALL "
 	for _, tt := range []struct {
 		name string
 		ask  func(r *api.SubmitRequest, s *Site)
@@ -172,6 +172,21 @@ func TestSaid(t *testing.T) {
 		if got := ParseSaid(text); got.Comment != text && got.String() != text {
 			t.Errorf("%q is %+v", text, got)
 		}
+	}
+}
+
+// TestSaidOfScontrol: scontrol writes a space behind a comment.
+func TestSaidOfScontrol(t *testing.T) {
+	if got := ParseSaid("x [a=b] "); got.Comment != "x" || got.Tags["a"] != "b" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestEnviron: of the caller's environment sbatch has what it reads, and no more.
+func TestEnviron(t *testing.T) {
+	in := []string{"HOME=/h", "PATH=/p", "A=1", "SBATCH_ACCOUNT=lab", "SLURM_CONF=/c", "SLURM_JOB_ID=1", "LD_PRELOAD=x", "SRUN_X=1", "LC_ALL=C", "XHOME=/"}
+	if got := strings.Join(Environ(in), " "); got != "HOME=/h PATH=/p SBATCH_ACCOUNT=lab SLURM_CONF=/c" {
+		t.Error(got)
 	}
 }
 

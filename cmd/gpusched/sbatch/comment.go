@@ -69,7 +69,9 @@ func (s Said) String() string {
 }
 
 // ParseSaid reads a comment. One that is not as String writes it is text alone.
+// Scontrol writes a space behind it.
 func ParseSaid(comment string) Said {
+	comment = strings.TrimSuffix(comment, " ")
 	at := strings.LastIndexByte(comment, '[')
 	if at < 0 || !strings.HasSuffix(comment, "]") {
 		return Said{Comment: comment}

@@ -10,6 +10,24 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
+// Environ is what of the caller's environment sbatch and srun are run with: where they
+// find things, and the options that a user has in variables. All of it is the job's, too
+// (--export=ALL): with anything less, Slurm 22.05 starts a login shell for each job and
+// waits for it. The job's own variables are in the script.
+func Environ(environ []string) []string {
+	var list []string
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		if slices.Contains(passed, name) || strings.HasPrefix(name, "SBATCH_") {
+			list = append(list, kv)
+		}
+	}
+	return list
+}
+
+// passed are the variables of Environ besides SBATCH_ACCOUNT and the like.
+var passed = []string{"HOME", "USER", "LOGNAME", "SHELL", "PATH", "TZ", "SLURM_CONF", "SLURM_CLUSTERS"}
+
 // environment is what the job has besides what Slurm gives it.
 type environment struct {
 	names  []string
