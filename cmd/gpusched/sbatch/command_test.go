@@ -193,6 +193,7 @@ func TestEnviron(t *testing.T) {
 func FuzzSaid(f *testing.F) {
 	f.Add("x [a=b&.log=%2Fx]", "k", "v")
 	f.Fuzz(func(t *testing.T, comment, key, value string) {
+		comment = strings.TrimRight(comment, " ")
 		s := ParseSaid(comment)
 		if s.Comment != comment && s.String() != comment {
 			t.Fatalf("%q is %+v", comment, s)
