@@ -29,7 +29,7 @@ func Command(r api.SubmitRequest, s Site) (Submission, error) {
 	if m.p.TTY {
 		m.refuse("a terminal is for 'gpusched run --tty', which is srun there")
 	}
-	args := []string{"--parsable"}
+	args := []string{"--parsable", "--nodes=1", "--ntasks=1"}
 	if r.DryRun {
 		args = append(args, "--test-only")
 	}
@@ -55,7 +55,7 @@ func Run(r api.SubmitRequest, s Site) (Submission, error) {
 	if m.p.EnvMode == contract.EnvLogin {
 		m.refuse("--env login needs a job of its own: use submit, or --env inherit")
 	}
-	args := append([]string{}, s.Options...)
+	args := append([]string{"--nodes=1", "--ntasks=1"}, s.Options...)
 	args = append(args, m.options()...)
 	if m.p.TTY {
 		args = append(args, "--pty")

@@ -12,7 +12,7 @@ import (
 // options are those that sbatch and srun share.
 func (m *mapping) options() []string {
 	m.refuseForeign()
-	list := []string{"--job-name=" + m.label.Name, "--nodes=1", "--ntasks=1", "--chdir=" + m.p.Dir, "--export=ALL"}
+	list := []string{"--job-name=" + m.label.Name, "--chdir=" + m.p.Dir, "--export=ALL"}
 	if text := m.said().String(); text != "" {
 		list = append(list, "--comment="+text)
 	}

@@ -40,8 +40,10 @@ type Site struct {
 	// Home is the directory that ~ is in the path of a log.
 	Home string
 
-	// Options are further ones of sbatch, such as --partition=gpu: of the user's settings and
-	// of a script for sbatch. Those that a request has are put after them, and win.
+	// Options are further ones of sbatch, each a word such as --partition=gpu: of the user's
+	// settings, and of a script for sbatch (slurm.Batch.Native). Those that a request has are
+	// put after them, and win. One task on one node, which a request does not ask, is before
+	// them.
 	Options []string
 }
 

@@ -11,6 +11,11 @@ import (
 // Batch collects the options of one script. As with sbatch, a later one replaces an
 // earlier one of the same meaning.
 type Batch struct {
+	// ForSlurm says that the job goes to a Slurm: what has no counterpart here is kept for
+	// it (Native) instead of being ignored or refused.
+	ForSlurm bool
+
+	native  []string // for sbatch, one word each
 	words   []string // for gpusched submit, one word each: --name=value
 	ignored []string // the options without a meaning here, as they were written
 	notes   []string
@@ -158,6 +163,22 @@ func (b *Batch) Ignored() []string { return b.ignored }
 
 // Notes is what is to be said of the others.
 func (b *Batch) Notes() []string { return b.notes }
+
+// Native are the options that only a Slurm has a meaning for, each as one word for its
+// sbatch. Here they are ignored, or refused; see ForSlurm.
+func (b *Batch) Native() []string { return b.native }
+
+// keep adds an option to those.
+func (b *Batch) keep(name, value string) {
+	switch {
+	case value == "":
+	case strings.HasPrefix(name, "--"):
+		name += "=" + value
+	default:
+		name += value
+	}
+	b.native = append(b.native, name)
+}
 
 // Words are the options for gpusched submit. What is asked per GPU or per CPU is
 // multiplied here, when all of it is known.

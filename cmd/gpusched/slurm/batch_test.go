@@ -172,6 +172,31 @@ func TestIgnoredAreNamed(t *testing.T) {
 	}
 }
 
+// TestKeptForSlurm: where the job goes to a Slurm, that has what means nothing here.
+func TestKeptForSlurm(t *testing.T) {
+	b := &Batch{ForSlurm: true}
+	for _, line := range []string{
+		"-p gpu --account=lab", "--nodes=2 -n 4 --exclusive", "--constraint=a|b", "--priority=7", "--mem=0", "--gres=tpu:1", "-N 1",
+		"--dependency=singleton", "-d afterok:1_3", "--gres=gpu:2 -d afterok:7 -t 5",
+	} {
+		if err := b.Add(strings.Fields(line)); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+	}
+	const native = "-pgpu --account=lab --nodes=2 -n4 --exclusive --constraint=a|b --priority=7 --mem=0 --gres=tpu:1 --dependency=singleton --dependency=afterok:1_3"
+	if got := strings.Join(b.Native(), " "); got != native || len(b.Ignored()) > 0 {
+		t.Errorf("%s; ignored: %q", got, b.Ignored())
+	}
+	if words, err := b.Words(); err != nil || strings.Join(words, " ") != "--after-ok=7 --time=300s --gpus=2" {
+		t.Errorf("%q %v", words, err)
+	}
+	for _, line := range []string{"--wrap=ls", "--wait", "--frobnicate", "--uid=0"} {
+		if (&Batch{ForSlurm: true}).Add([]string{line}) == nil {
+			t.Errorf("%s is taken", line)
+		}
+	}
+}
+
 // FuzzOptions: whatever a script says, it is options or an error, and a time is in
 // bounds.
 func FuzzOptions(f *testing.F) {

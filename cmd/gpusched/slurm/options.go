@@ -92,12 +92,12 @@ var options = []option{
 	{"parsable", 0, optional, ignored},
 
 	{"priority", 0, required, refused("has another scale there: use '#GPUSCHED -p N', where 0 is normal")},
-	{"wrap", 0, required, refused("is for the command line, as a script has its commands")},
-	{"wait", 'W', none, refused("is for the command line: gpusched submit --wait")},
+	{"wrap", 0, required, never("is for the command line, as a script has its commands")},
+	{"wait", 'W', none, never("is for the command line: gpusched submit --wait")},
 	{"deadline", 0, required, refused("is not known here: a job has a time limit (--time)")},
 	{"time-min", 0, required, refused("is not known here: the limit is --time, and 'gpusched update --time' changes it")},
-	{"uid", 0, required, refused("is not known here: a job runs as who submits it")},
-	{"gid", 0, required, refused("is not known here: a job runs as who submits it")},
+	{"uid", 0, required, never("is not known here: a job runs as who submits it")},
+	{"gid", 0, required, never("is not known here: a job runs as who submits it")},
 }
 
 // as reads an option that is called otherwise here.
@@ -111,21 +111,39 @@ func flagged(name string) func(*Batch, string, string) error {
 
 // only accepts the values that ask nothing else than what a job here is.
 func only(values ...string) func(*Batch, string, string) error {
-	return func(_ *Batch, _, value string) error {
+	return func(b *Batch, name, value string) error {
 		for _, v := range values {
 			if value == v {
 				return nil
 			}
+		}
+		if b.ForSlurm {
+			b.keep(name, value)
+			return nil
 		}
 		return fmt.Errorf("%q can't be had: a job here is one task on one machine (with --cpus-per-task as many CPUs as it asks)", value)
 	}
 }
 
 func refused(why string) func(*Batch, string, string) error {
+	return func(b *Batch, name, value string) error {
+		if b.ForSlurm {
+			b.keep(name, value)
+			return nil
+		}
+		return errors.New(why)
+	}
+}
+
+// never refuses an option wherever the job goes.
+func never(why string) func(*Batch, string, string) error {
 	return func(*Batch, string, string) error { return errors.New(why) }
 }
 
-func ignored(b *Batch, name, _ string) error {
-	b.ignored = append(b.ignored, name)
+func ignored(b *Batch, name, value string) error {
+	b.keep(name, value)
+	if !b.ForSlurm {
+		b.ignored = append(b.ignored, name)
+	}
 	return nil
 }

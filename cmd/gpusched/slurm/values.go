@@ -65,7 +65,12 @@ func Minutes(s string) (time.Duration, error) {
 func (b *Batch) gres(name, value string) error {
 	for item := range strings.SplitSeq(value, ",") {
 		rest, ok := strings.CutPrefix(strings.TrimPrefix(item, "gres:"), "gpu")
-		if !ok || rest != "" && rest[0] != ':' {
+		ok = ok && (rest == "" || rest[0] == ':')
+		if !ok && b.ForSlurm {
+			b.keep(name, value)
+			return nil
+		}
+		if !ok {
 			return fmt.Errorf("%q is not known here: only gpu is", item)
 		}
 		if err := b.gpuCount(name, strings.TrimPrefix(rest, ":")); err != nil {
@@ -116,6 +121,8 @@ func (b *Batch) mem(name, value string) error {
 		b.memPerGPU = bytes
 	case name == "--mem-per-cpu":
 		b.memPerCPU = bytes
+	case bytes == 0 && b.ForSlurm:
+		b.keep(name, "0")
 	case bytes == 0:
 		b.note("--mem=0, all the memory of the machine, is not asked for: the site's default holds")
 	default:
@@ -161,6 +168,10 @@ var kinds = map[string]string{"after": "after", "afterok": "after-ok", "afternot
 
 func (b *Batch) dependency(_, value string) error {
 	b.drop("after", "after-ok", "after-fail", "after-any")
+	if b.ForSlurm && foreignDependency(value) {
+		b.keep("--dependency", value)
+		return nil
+	}
 	if strings.Contains(value, "?") {
 		return errors.New(`"?", any one of several, is not known here: all of them have to be met`)
 	}
@@ -176,6 +187,17 @@ func (b *Batch) dependency(_, value string) error {
 		b.words = append(b.words, "--"+ours+"="+strings.ReplaceAll(ids, ":", ","))
 	}
 	return nil
+}
+
+// foreignDependency reports whether there is something in it that is not known here.
+func foreignDependency(value string) bool {
+	for item := range strings.SplitSeq(value, ",") {
+		kind, ids, _ := strings.Cut(item, ":")
+		if kinds[kind] == "" || strings.Trim(ids, ":0123456789") != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // hours are Slurm's names of times of day.
@@ -268,7 +290,11 @@ func (b *Batch) export(_, value string) error {
 	return nil
 }
 
-func (b *Batch) exclusive(string, string) error {
+func (b *Batch) exclusive(name, value string) error {
+	if b.ForSlurm {
+		b.keep(name, value)
+		return nil
+	}
 	b.note("--exclusive keeps no one else off the machine: whole GPUs are for the job alone here, CPUs and memory are as asked")
 	return nil
 }
