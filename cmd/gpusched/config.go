@@ -107,7 +107,7 @@ func (a *app) warnAbsent(ctx context.Context, only []int) {
 	}
 }
 
-// warnSlurm tells of GPUs that the Slurm of this machine gives away.
+// warnSlurm warns of GPUs that the Slurm of this machine gives away.
 func (a *app) warnSlurm(cfg *config.Config) {
 	host, err := os.Hostname()
 	if err != nil {

@@ -19,7 +19,7 @@ type engine interface {
 	keeper
 }
 
-// reader tells what there is.
+// reader answers what there is.
 type reader interface {
 	List(ctx context.Context, q api.ListQuery) (api.ListReply, error)
 	IDs(ctx context.Context, q api.ListQuery) ([]byte, error)
@@ -47,7 +47,7 @@ type actor interface {
 	Takes(ctx context.Context, q api.ListQuery, command job.CommandKind) (ids []string, users int, err error)
 }
 
-// gpuKeeper tells of GPUs, and does what an administrator does with them.
+// gpuKeeper answers about GPUs, and does what an administrator does with them.
 type gpuKeeper interface {
 	GPUs(ctx context.Context) (api.GPUsReply, error)
 	PauseGPU(ctx context.Context, index int, r api.PauseRequest) (api.GPUsReply, error)
@@ -61,7 +61,7 @@ type gpuKeeper interface {
 	Undrain(ctx context.Context) (api.StatusReply, error)
 }
 
-// keeper tells what was and what will be.
+// keeper answers what was and what will be.
 type keeper interface {
 	History(ctx context.Context, q api.HistoryQuery) (api.HistoryReply, error)
 	EachPast(ctx context.Context, q api.HistoryQuery, f func(api.PastJob) error) error

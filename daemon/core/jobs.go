@@ -35,8 +35,9 @@ func newJobBook(next job.ID) jobBook {
 	return jobBook{
 		byID: map[job.ID]*trackedJob{}, shelf: job.NewShelf(),
 		placed: map[job.ID]*trackedJob{}, nextID: max(next, 1), timed: newTimers(),
-		perUser: map[int]int{}, perClass: map[job.Class]int{}, bytes: map[int]int64{}, throttles: map[job.ID]*sched.Throttle{}, ended: map[job.State]int{},
-		ofArray: map[job.ID][]*trackedJob{},
+		perUser: map[int]int{}, perClass: map[job.Class]int{}, bytes: map[int]int64{}, ended: map[job.State]int{},
+		throttles: map[job.ID]*sched.Throttle{},
+		ofArray:   map[job.ID][]*trackedJob{},
 	}
 }
 

@@ -22,7 +22,7 @@ func (c Claim) Has(minor int) bool { return c.Every || slices.Contains(c.Minors,
 // Equal reports whether they are the same.
 func (c Claim) Equal(o Claim) bool { return c.Every == o.Every && slices.Equal(c.Minors, o.Minors) }
 
-// String is how people are told of it.
+// String is how people read it.
 func (c Claim) String() string {
 	if c.Every {
 		return "every GPU"

@@ -62,7 +62,8 @@ func TestOptions(t *testing.T) {
 		{"constraints meet", func(r *api.SubmitRequest, s *Site) { r.GPUMemBytes, s.Options = 30<<30, []string{"--constraint=ib"} },
 			"--constraint=ib --comment=[.gpu-mem=32212254720B] --gres=gpu:1 --constraint=(gpu_mem_40gb|gpu_mem_80gb)&ib"},
 		{"memory, CPUs, time", func(r *api.SubmitRequest, _ *Site) {
-			r.GPUMilli, r.MemBytes, r.CPUs, r.TimeLimit = 0, 32<<30+1, 8, job.Span(26*time.Hour+3*time.Second)
+			r.GPUMilli, r.MemBytes, r.CPUs = 0, 32<<30+1, 8
+			r.TimeLimit = job.Span(26*time.Hour + 3*time.Second)
 		}, "--mem=32769M --cpus-per-task=8 --time=1-02:00:03"},
 		{"low", func(r *api.SubmitRequest, _ *Site) { r.GPUMilli, r.Priority.Class = 0, job.Low }, "--comment=[.priority=low] --nice=10000"},
 		{"a QOS", func(r *api.SubmitRequest, s *Site) {
@@ -89,7 +90,8 @@ func TestOptions(t *testing.T) {
 		{"no requeue", func(r *api.SubmitRequest, _ *Site) { r.GPUMilli, r.Requeue = 0, yes(false) }, "--open-mode=append --no-requeue"},
 		{"retries", func(r *api.SubmitRequest, _ *Site) { r.GPUMilli, r.Retries = 0, 3 }, "--comment=[.retries=3] --open-mode=append --requeue"},
 		{"signal", func(r *api.SubmitRequest, _ *Site) {
-			r.GPUMilli, r.TimeLimit, r.WarnSignal, r.WarnBefore = 0, job.Span(time.Hour), 10, job.Span(90*time.Second)
+			r.GPUMilli, r.TimeLimit = 0, job.Span(time.Hour)
+			r.WarnSignal, r.WarnBefore = 10, job.Span(90*time.Second)
 		}, "--time=0-01:00:00 --signal=B:10@90"},
 		{"comment and tags", func(r *api.SubmitRequest, _ *Site) {
 			r.GPUMilli, r.Comment, r.Tags = 0, "second try", map[string]string{"project": "a b&c", ".x": ""}
@@ -141,7 +143,8 @@ func TestOptions(t *testing.T) {
 func TestNotes(t *testing.T) {
 	r := request("ls")
 	grace := job.Span(time.Minute)
-	r.GPUMilli, r.Grace, r.Spread, r.Preemptible = 500, &grace, true, true
+	r.GPUMilli, r.Grace = 500, &grace
+	r.Spread, r.Preemptible = true, true
 	sub, err := Command(r, site)
 	if text := strings.Join(sub.Notes, "\n"); err != nil || !strings.Contains(text, "KillWait") || !strings.Contains(text, "--spread") ||
 		!strings.Contains(text, "--preemptible") {

@@ -195,7 +195,8 @@ func FeatureMem(name string) (bytes int64, ok bool) {
 
 // TypeMem reads the memory that the name of a type of GPUs has in it, as a100_80gb.
 func TypeMem(name string) (bytes int64, ok bool) {
-	for word := range strings.FieldsFuncSeq(strings.ToLower(name), func(r rune) bool { return strings.ContainsRune("-_.:", r) }) {
+	part := func(r rune) bool { return strings.ContainsRune("-_.:", r) }
+	for word := range strings.FieldsFuncSeq(strings.ToLower(name), part) {
 		if n, unit, ok := gigabytes(word); ok && unit {
 			return n << 30, true
 		}
