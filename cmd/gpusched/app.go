@@ -25,8 +25,13 @@ type app struct {
 	interactive bool          // there is a terminal to ask on
 	answer      func() string // what they say
 	client      engine
-	listen      func() // from now on a signal ends the context, not the process
-	own         bool   // the user's own scheduler was asked for by name
+	listen      func()   // from now on a signal ends the context, not the process
+	own         bool     // the user's own scheduler was asked for by name
+	hosts       []string // the machines that are asked, "." for this one; none: this one alone
+	hostsGiven  bool     // by the command line, not the environment
+	host        string   // of another machine's, or where several are asked: whose scheduler client is
+	// away turns words for jobs of other machines into names; ok: it was for it to do.
+	away func(ctx context.Context, word string) (ids []string, ok bool, err error)
 	// restoreLimits makes our resource limits the user's again, for the daemon
 	// to read.
 	restoreLimits func()
@@ -84,9 +89,17 @@ func (a *app) finish(err error) int {
 // complain prints an error, each line under the program's name.
 func (a *app) complain(text string) {
 	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
-		text := term.Clean(a.asTyped(a.err.Local(strings.TrimRight(line, "\n"))))
+		text := term.Clean(a.from() + a.asTyped(a.err.Local(strings.TrimRight(line, "\n"))))
 		a.say("%s %s\n", a.err.Paint(term.Red, "gpusched:"), text)
 	}
+}
+
+// from says whose error it is, where another machine's scheduler is asked.
+func (a *app) from() string {
+	if a.host == "" {
+		return ""
+	}
+	return a.host + ": "
 }
 
 // note says something that is not an error.

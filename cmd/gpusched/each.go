@@ -123,10 +123,10 @@ func (a *app) showActed(o outputFlags, jobs []api.Job, said func(api.Job) string
 	}).show(a, o)
 }
 
-// nameOfJob is what people call the job: its number, or as a task "7_3".
+// nameOfJob is what people call the job: its number, or as a task "7_3"; of another machine "a:7_3".
 func nameOfJob(j api.Job) string {
 	if j.Task != nil {
-		return j.Task.Name
+		return nameAt(j.Host, j.Task.Name)
 	}
-	return j.ID.String()
+	return nameAt(j.Host, j.ID.String())
 }

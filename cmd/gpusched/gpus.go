@@ -61,13 +61,7 @@ func (a *app) writeDriver(reply api.GPUsReply, wide bool) {
 	}
 	t.Printf("\n")
 	a.writeGPUs(reply.GPUs, wide)
-	var list []gpuProcess
-	for _, g := range reply.GPUs {
-		for _, p := range g.Processes {
-			list = append(list, gpuProcess{g.Index, p})
-		}
-	}
-	if len(list) > 0 {
+	if list := processesOf(reply.GPUs); len(list) > 0 {
 		t.Printf("\n")
 		term.WriteTable(t, processColumns(), list, wide)
 	}
@@ -79,6 +73,16 @@ func (a *app) writeDriver(reply api.GPUsReply, wide bool) {
 		t.Printf("\n")
 		a.writeTopology(reply, wide)
 	}
+}
+
+// processesOf are the processes on GPUs.
+func processesOf(gpus []api.GPU) (list []gpuProcess) {
+	for _, g := range gpus {
+		for _, p := range g.Processes {
+			list = append(list, gpuProcess{gpuName(g), p})
+		}
+	}
+	return list
 }
 
 // gpuOf returns the GPU of an index, an empty one where there is none.

@@ -15,7 +15,7 @@ import (
 // gpuColumns are the columns of a table of GPUs.
 func gpuColumns(t *term.Terminal) []term.Column[api.GPU] {
 	return []term.Column[api.GPU]{
-		{Title: "GPU", Key: "index", Right: true, Cell: func(g api.GPU) string { return strconv.Itoa(g.Index) }},
+		{Title: "GPU", Key: "index", Right: true, Cell: gpuName, Raw: func(g api.GPU) string { return strconv.Itoa(g.Index) }},
 		{Title: "MODEL", Key: "name", Least: 8, Cell: func(g api.GPU) string { return g.Name }},
 		{Title: "STATE", Key: "state", Least: 7, Cell: func(g api.GPU) string { return gpuState(t, g) }, Raw: func(g api.GPU) string { return string(g.State) }, Style: func(g api.GPU) term.Style { return gpuStyle(job.GPUState(gpuWord(g))) }},
 		{Title: "ALLOC", Name: "allocated", Right: true, Cell: allocatedOf},
@@ -39,6 +39,9 @@ func gpuColumns(t *term.Terminal) []term.Column[api.GPU] {
 		{Title: "PCI", Key: "pci", Extra: true, Cell: func(g api.GPU) string { return g.PCI }},
 	}
 }
+
+// gpuName is the number of a GPU, of another machine "a:0".
+func gpuName(g api.GPU) string { return nameAt(g.Host, strconv.Itoa(g.Index)) }
 
 // allocatedOf is how much of a GPU jobs have.
 func allocatedOf(g api.GPU) string {
@@ -198,14 +201,14 @@ func (a *app) writeGPUTable(gpus []api.GPU, wide, allocated bool) {
 
 // gpuProcess is a process with the GPU it is on.
 type gpuProcess struct {
-	gpu int
+	gpu string
 	job.GPUProcess
 }
 
 // processColumns are the columns of the processes below the GPUs.
 func processColumns() []term.Column[gpuProcess] {
 	return []term.Column[gpuProcess]{
-		{Title: "GPU", Right: true, Cell: func(p gpuProcess) string { return strconv.Itoa(p.gpu) }},
+		{Title: "GPU", Right: true, Cell: func(p gpuProcess) string { return p.gpu }},
 		{Title: "PID", Right: true, Cell: func(p gpuProcess) string { return strconv.Itoa(p.PID) }},
 		{Title: "USER", Cell: func(p gpuProcess) string { return dash(p.User) }},
 		{Title: "MEMORY", Right: true, Cell: func(p gpuProcess) string {

@@ -42,13 +42,22 @@ func (a *app) ask(
 	if err != nil {
 		return api.JobReply{}, err
 	}
-	if len(ids) > 1 && !strings.HasPrefix(word, "name:") {
+	if _, word, _ := hostOf(word); len(ids) > 1 && !strings.HasPrefix(word, "name:") {
 		return api.JobReply{}, usagef("%q is several jobs, and this is about one", word)
 	}
 	return question(ctx, ids[len(ids)-1])
 }
 
 func (a *app) resolveWord(ctx context.Context, word string) ([]string, error) {
+	if a.away != nil {
+		if ids, ok, err := a.away(ctx, word); ok {
+			return ids, err
+		}
+	}
+	if host, _, named := hostOf(word); named {
+		return nil, refuse(api.CodeUsage, "no queue is shared: jobs of one machine know nothing of those of another",
+			"%q is a job of %s, and this is about jobs of one machine", word, host)
+	}
 	if name, ok := strings.CutPrefix(word, "name:"); ok {
 		return a.resolveName(ctx, name)
 	}

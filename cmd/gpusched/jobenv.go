@@ -96,13 +96,18 @@ func isSet(set []string, name string) bool {
 // it may be made to work until it starts.
 func (a *app) hint(req api.SubmitRequest) {
 	if req.Array != nil {
-		for _, name := range unused(req.Array.Params, req.Argv) {
-			a.note("warning: the command does not say {%s}, so its values make no difference", name)
-		}
+		a.hintParams(req)
 	}
 	dir := string(req.Dir)
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		a.note("warning: there is no directory %q yet", dir)
+	}
+}
+
+// hintParams warns of parameters that the command does not use.
+func (a *app) hintParams(req api.SubmitRequest) {
+	for _, name := range unused(req.Array.Params, req.Argv) {
+		a.note("warning: the command does not say {%s}, so its values make no difference", name)
 	}
 }
 

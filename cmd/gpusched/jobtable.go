@@ -51,7 +51,7 @@ func idOf(j api.Job) string {
 	if j.Array == nil {
 		return nameOfJob(j)
 	}
-	return fmt.Sprintf("%d_[%s]", j.ID, term.Cut(j.Array.Spec, 12))
+	return fmt.Sprintf("%s_[%s]", nameOfJob(j), term.Cut(j.Array.Spec, 12))
 }
 
 // shortID is the same in few columns.
@@ -59,7 +59,7 @@ func shortID(j api.Job, _ int) string {
 	if j.Array == nil {
 		return nameOfJob(j)
 	}
-	return number(j.ID) + "_[…]"
+	return nameOfJob(j) + "_[…]"
 }
 
 func taskOf(j api.Job) string {

@@ -62,28 +62,16 @@ func (c *listCmd) showGPUs(ctx context.Context, a *app) error {
 }
 
 func (c *listCmd) show(ctx context.Context, a *app, q api.ListQuery) error {
-	if q.Names && a.as.table == nil {
+	if q.Names && a.as.table == nil && a.host == "" {
 		lines, err := a.client.IDs(ctx, q)
 		if err == nil {
 			_, err = a.out.W.Write(lines)
 		}
 		return err
 	}
-	reply, err := a.client.List(ctx, q)
+	reply, params, left, err := c.fetch(ctx, a, q)
 	if err != nil {
 		return err
-	}
-	left := leftOut{}
-	if q.IDs != "" {
-		if left.tasks, err = c.addTasks(ctx, a, q, &reply); err != nil {
-			return err
-		}
-	} else {
-		left.ended = c.cutEnded(a, &reply)
-	}
-	var params []string
-	if c.withParams(a) {
-		params = a.addParams(ctx, reply.Jobs)
 	}
 	if a.as.table != nil {
 		for _, line := range a.as.table(reply.Jobs, a.out.Now) {
@@ -97,6 +85,26 @@ func (c *listCmd) show(ctx context.Context, a *app, q api.ListQuery) error {
 	table := a.jobReport(reply, reply.Jobs, func(wide bool) { c.write(a, reply, params, wide, left) })
 	table.cols = a.columnsWith(params, true)
 	return table.show(a, c.outputFlags)
+}
+
+// fetch asks for what is listed, the parameters of its tasks, and what is left out.
+func (c *listCmd) fetch(ctx context.Context, a *app, q api.ListQuery) (
+	reply api.ListReply, params []string, left leftOut, err error,
+) {
+	if reply, err = a.client.List(ctx, q); err != nil {
+		return reply, nil, left, err
+	}
+	if q.IDs != "" {
+		if left.tasks, err = c.addTasks(ctx, a, q, &reply); err != nil {
+			return reply, nil, left, err
+		}
+	} else {
+		left.ended = c.cutEnded(a, &reply)
+	}
+	if c.withParams(a) {
+		params = a.addParams(ctx, reply.Jobs)
+	}
+	return reply, params, left, nil
 }
 
 // write prints the list for people.

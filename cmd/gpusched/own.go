@@ -68,11 +68,15 @@ func (a *app) cutOwn(args []string) ([]string, error) {
 
 // asTyped has the commands that a text proposes ask the same scheduler.
 func (a *app) asTyped(text string) string {
-	if !a.own {
+	flag := ownFlag
+	switch {
+	case a.host != "":
+		flag = hostsFlag + " " + a.host
+	case !a.own:
 		return text
 	}
-	text = strings.ReplaceAll(text, "'gpusched ", "'gpusched "+ownFlag+" ")
-	return strings.ReplaceAll(text, ownFlag+" "+ownFlag, ownFlag)
+	text = strings.ReplaceAll(text, "'gpusched ", "'gpusched "+flag+" ")
+	return strings.ReplaceAll(text, flag+" "+flag, flag)
 }
 
 // ownConfigDir is where a user's own scheduler has its settings.

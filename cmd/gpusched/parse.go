@@ -241,7 +241,7 @@ func (f *field) put(word string) bool {
 // complete reports whether nothing is missing, and what was given goes together.
 func (p *parser) complete() bool {
 	for i := range p.args {
-		if _, optional := p.args[i].tag.Lookup("optional"); i >= p.read && !optional {
+		if _, optional := p.args[i].tag.Lookup("optional"); i >= p.read && !optional || p.args[i].elsewhere() {
 			return false
 		}
 	}
@@ -251,7 +251,7 @@ func (p *parser) complete() bool {
 		_, required := f.tag.Lookup("required")
 		xor := f.tag.Get("xor")
 		switch {
-		case required && !f.given:
+		case required && !f.given, f.name == "host" && f.given:
 			return false
 		case f.tag.Get("enum") != "" && !slices.Contains(strings.Split(f.tag.Get("enum"), ","), f.value.String()):
 			return false
@@ -262,4 +262,19 @@ func (p *parser) complete() bool {
 		}
 	}
 	return true
+}
+
+// elsewhere reports whether an argument names jobs of another machine.
+func (f *field) elsewhere() bool {
+	if f.name != "id" {
+		return false
+	}
+	words, several := f.value.Interface().([]string)
+	if !several {
+		words = []string{f.value.String()}
+	}
+	return slices.ContainsFunc(words, func(w string) bool {
+		_, _, named := hostOf(w)
+		return named
+	})
 }

@@ -38,6 +38,10 @@ func (c *jobOptions) withLines(*app, *scriptFile, []string) (newJob, *app, error
 	return nil, nil, errWhole
 }
 
+func (c *submitCmd) submitElsewhere(context.Context, *app) error { return errWhole }
+
+func (c *runCmd) runElsewhere(context.Context, *app) error { return errWhole }
+
 func (c *submitCmd) submitFile(context.Context, *app) error { return errWhole }
 
 func (o *modelOptions) lookUp(*app, []string, *job.Request) error { return errWhole }

@@ -14,6 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
+	"github.com/gpusched/gpusched/cmd/gpusched/remote"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
@@ -24,10 +25,15 @@ func run(ctx context.Context, a *app, args []string) (code int) {
 	if err != nil {
 		return a.finish(err)
 	}
-	if len(args) > 0 && hidden[args[0]] != nil {
-		return a.finish(hidden[args[0]](ctx, a, args[1:]))
+	if len(args) > 0 {
+		if command := hidden(args[0]); command != nil {
+			return a.finish(command(ctx, a, args[1:]))
+		}
 	}
 	if done, err := a.helpTopic(args); done {
+		return a.finish(err)
+	}
+	if args, err = a.cutHosts(args); err != nil {
 		return a.finish(err)
 	}
 	args, err = habitual(args)
@@ -51,14 +57,26 @@ func run(ctx context.Context, a *app, args []string) (code int) {
 		return a.finish(err)
 	}
 	kctx.BindTo(ctx, (*context.Context)(nil))
-	return a.finish(kctx.Run(a))
+	c := call{selected: kctx.Selected().Target.Addr().Interface(), path: manual.CommandPath(kctx.Selected()), run: func(a *app) error { return kctx.Run(a) }}
+	return a.finish(a.wherever(ctx, c))
 }
 
-// hidden are the commands for scripts of the package, which take their words
-// as they are.
-var hidden = map[string]func(context.Context, *app, []string) error{
-	"__complete": complete,
-	"__man":      writeManual,
+// hidden returns a command for scripts of the package or another gpusched, which takes its words as they
+// are; nil is none.
+func hidden(word string) func(context.Context, *app, []string) error {
+	switch word {
+	case "__complete":
+		return complete
+	case "__man":
+		return writeManual
+	case remote.DialCommand:
+		return dialStdio
+	case remote.WordsCommand:
+		return asWords
+	case attendCommand:
+		return attendAgain
+	}
+	return nil
 }
 
 // newParser builds the parser over a grammar. done is called when help was

@@ -30,6 +30,9 @@ func (c *runCmd) Run(ctx context.Context, a *app) error {
 	if c.TTY && !a.onTerminal() {
 		return errNoTerminal()
 	}
+	if c.Host != "" {
+		return c.runElsewhere(ctx, a)
+	}
 	j, err := c.submit(ctx, a)
 	if err != nil {
 		return waitError(ctx, err)

@@ -81,8 +81,22 @@ func TestScripts(t *testing.T) {
 
 type daemonKey struct{}
 
-// startDaemon serves backend.json to the script.
+// startDaemon serves backend.json to the script, at the socket s, and each backend-NAME.json at the socket NAME.
 func startDaemon(env *testscript.Env) error {
+	others, err := filepath.Glob(filepath.Join(env.WorkDir, "backend-*.json"))
+	if err != nil {
+		return err
+	}
+	for _, path := range others {
+		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), "backend-"), ".json")
+		b, err := readBackend(path)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		if err := serve(env, &b.Backend, name); err != nil {
+			return err
+		}
+	}
 	env.Setenv("GPUSCHED_SOCKET", filepath.Join(env.WorkDir, "s"))
 	env.Setenv("TEST_NOW", "2026-03-01T12:00:00Z")
 	env.Setenv("UID", strconv.Itoa(os.Getuid()))
@@ -94,17 +108,27 @@ func startDaemon(env *testscript.Env) error {
 	env.Setenv("PYTHON_CLIENT", client)
 	env.Setenv("PYTHONPATH", client)
 	env.Setenv("PYTHONDONTWRITEBYTECODE", "1")
-	b := &scripted{}
-	b.Now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	text, err := os.ReadFile(filepath.Join(env.WorkDir, "backend.json"))
+	b, err := readBackend(filepath.Join(env.WorkDir, "backend.json"))
 	if errors.Is(err, os.ErrNotExist) {
-		text, err = os.ReadFile("testdata/backend.json")
-	}
-	if err == nil {
-		err = json.Unmarshal(text, b)
+		b, err = readBackend("testdata/backend.json")
 	}
 	if err != nil || b.None {
 		return err
+	}
+	env.Values[daemonKey{}] = &b.Backend
+	return serve(env, &b.Backend, "s")
+}
+
+// readBackend reads what a daemon knows.
+func readBackend(path string) (*scripted, error) {
+	b := &scripted{}
+	b.Now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(text, b)
+	}
+	if err != nil {
+		return nil, err
 	}
 	for i := range b.View.Jobs {
 		if o := &b.View.Jobs[i].Owner; o.UID < 0 {
@@ -121,12 +145,11 @@ func startDaemon(env *testscript.Env) error {
 		}
 	}
 	b.Announce(b.Happened...)
-	env.Values[daemonKey{}] = &b.Backend
-	return serve(env, &b.Backend)
+	return b, nil
 }
 
-func serve(env *testscript.Env, b *servertest.Backend) error {
-	l, err := net.Listen("unix", filepath.Join(env.WorkDir, "s"))
+func serve(env *testscript.Env, b *servertest.Backend, socket string) error {
+	l, err := net.Listen("unix", filepath.Join(env.WorkDir, socket))
 	if err != nil {
 		return err
 	}

@@ -41,6 +41,9 @@ func (a *app) quick(ctx context.Context, args []string) (code int, done bool) {
 	if err != nil {
 		return 0, false
 	}
+	if a.manyHosts(args) {
+		return 0, false
+	}
 	if len(args) > 0 && args[0] == "--version" {
 		args = append([]string{"version"}, args[1:]...)
 	}

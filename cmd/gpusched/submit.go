@@ -36,6 +36,7 @@ type jobOptions struct {
 	AfterOK    []string `name:"after-ok" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have completed."`
 	AfterFail  []string `name:"after-fail" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have ended in another way."`
 	AfterAny   []string `name:"after-any" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have ended."`
+	Host       string   `name:"host" placeholder:"HOST" group:"queue" help:"Queue it on this machine, which is asked by ssh; best: on the one of --hosts or GPUSCHED_HOSTS where it starts first."`
 	Once       bool     `name:"dedup" group:"queue" help:"Queue nothing if you have already submitted the same command, directory, -e settings and set-up, unless that failed."`
 
 	Tag []string `name:"tag" sep:"none" placeholder:"K=V" group:"label" help:"A tag, such as project=vision. Everybody can see it. May be repeated."`
@@ -58,12 +59,15 @@ type jobOptions struct {
 }
 
 func (c *submitCmd) Run(ctx context.Context, a *app) error {
-	if c.File != "" {
+	if c.File != "" && c.Host == "" {
 		return c.submitFile(ctx, a)
 	}
 	c, a, err := c.withScript(a)
 	if err != nil {
 		return err
+	}
+	if c.Host != "" {
+		return c.submitElsewhere(ctx, a)
 	}
 	req, err := c.request(ctx, a)
 	if err != nil {

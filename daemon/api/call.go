@@ -69,6 +69,7 @@ func (c *Client) ask(ctx context.Context, method, path string, body []byte, out 
 		return &Error{Code: CodeInternal, Message: fmt.Sprintf("the scheduler's answer is not the JSON that is expected: %v", err),
 			Hint: "see 'gpusched version'"}
 	}
+	c.sign(out)
 	return nil
 }
 
@@ -122,13 +123,22 @@ func (c *Client) explain(ctx context.Context, err error) error {
 	if errors.As(err, &dial) && dial.Op == "dial" {
 		e.sent = false
 	}
+	var own *Error
 	switch {
+	case c.Dial != nil && errors.As(err, &own):
+		e.Code, e.Message, e.Hint = own.Code, own.Message, own.Hint
+	case c.Dial != nil && errors.Is(err, context.DeadlineExceeded):
+		e.Message = fmt.Sprintf("no answer within %s", answerTime)
+	case c.Dial != nil && !e.sent:
+		e.Message = fmt.Sprintf("it cannot be reached: %v", dial.Err)
 	case errors.Is(err, context.DeadlineExceeded):
 		e.Message = fmt.Sprintf("the scheduler at %s did not answer within %s", c.socket(), answerTime)
 		e.Hint = "see 'systemctl status gpusched' and 'journalctl -u gpusched'"
 	case errors.Is(err, errMalformed):
-		e.Message = fmt.Sprintf("the scheduler at %s answers what is not expected: %v", c.socket(), err)
+		e.Message = fmt.Sprintf("the scheduler at %s answers what is not expected: %v", cmp.Or(c.Host, c.socket()), err)
 		e.Hint = "see 'gpusched version'"
+	case c.Dial != nil && e.sent:
+		e.Message = "the connection ended without an answer"
 	case e.sent:
 		e.Message = "the scheduler closed the connection without an answer"
 		e.Hint = "see 'systemctl status gpusched' and 'journalctl -u gpusched'"

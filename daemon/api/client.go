@@ -22,6 +22,12 @@ type Client struct {
 	Socket string // path of the daemon's socket; "" is SocketPath
 	Own    bool   // it is that of a user's own scheduler (gpuschedd --user)
 
+	// Dial connects with the daemon; nil: by Socket. Its errors are those of a request that has not been
+	// sent; an *Error of it is returned as it is, but for what is unexported.
+	Dial func(context.Context) (net.Conn, error)
+	// Host is the name of the machine that Dial leads to. Jobs and GPUs of an answer bear it; "": none does.
+	Host string
+
 	once  sync.Once
 	lines *transport
 }
@@ -45,6 +51,9 @@ func (c *Client) socket() string {
 func (c *Client) transport() *transport {
 	c.once.Do(func() {
 		c.lines = &transport{dial: func(ctx context.Context) (net.Conn, error) {
+			if c.Dial != nil {
+				return c.elsewhere(ctx)
+			}
 			return knock(ctx, func() (net.Conn, error) {
 				var d net.Dialer
 				return d.DialContext(ctx, "unix", c.socket())

@@ -9,6 +9,7 @@ import (
 // GPU is one GPU with what an administrator decided about it.
 type GPU struct {
 	job.GPU
+	Host         string    `json:"host,omitempty"` // the machine that has it, where several were asked; the command line fills it in
 	StateDetail  string    `json:"state_detail,omitempty"`
 	Paused       bool      `json:"paused"`
 	PausedReason string    `json:"paused_reason,omitempty"`
@@ -30,6 +31,8 @@ type GPUsReply struct {
 	Links         []job.GPULink `json:"links,omitempty"` // a pair that is not there is unknown
 
 	Reservations []Reservation `json:"reservations,omitempty"`
+
+	Hosts []HostAnswer `json:"hosts,omitempty"` // where several machines were asked
 }
 
 // PauseRequest pauses or drains a GPU.

@@ -53,6 +53,7 @@ func (c *Client) many(ctx context.Context, body []byte, told func(ManyPart)) err
 			return &Error{Code: CodeInternal, Message: fmt.Sprintf("the scheduler's answer is not the JSON that is expected: %v", err),
 				Hint: "see 'gpusched version'"}
 		}
+		c.sign(&part)
 		told(part)
 		switch {
 		case part.Error != nil:

@@ -60,6 +60,7 @@ type SubmitReply struct {
 // the request, what reveals the command is left out.
 type Job struct {
 	ID   job.ID `json:"id,omitempty"`
+	Host string `json:"host,omitempty"` // the machine that has it, where several were asked; the command line fills it in
 	Unit string `json:"unit,omitempty"`
 	// Manager is UserManager where the unit is one of the user's own systemd, and absent
 	// where it is the machine's. NotEnforced is what such a job is not held to: devices
@@ -225,6 +226,8 @@ type ListReply struct {
 	Drain *Drain `json:"drain,omitempty"` // no job starts; absent: they do
 
 	Recent *Recent `json:"recent,omitempty"` // where it was asked for
+
+	Hosts []HostAnswer `json:"hosts,omitempty"` // where several machines were asked
 }
 
 // Recent is how many jobs of who asks have ended lately. An array is counted as its tasks.
@@ -373,6 +376,8 @@ type StatusReply struct {
 
 	Totals  *Totals    `json:"totals,omitempty"`  // an older daemon says nothing of them
 	Problem *job.Check `json:"problem,omitempty"` // the first of the worst that health has to tell
+
+	Hosts []HostAnswer `json:"hosts,omitempty"` // where several machines were asked
 }
 
 // Totals sum up what there was and what there is to do. An array is one job until its tasks

@@ -1,0 +1,194 @@
+//go:build !quick
+
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// resolve turns a word for jobs of other machines into names as a:12.
+func (f *fleet) resolve(ctx context.Context, word string) (ids []string, ok bool, err error) {
+	parts := placedWords(word)
+	if len(parts) == 1 && parts[0].host == "" {
+		return nil, false, nil
+	}
+	for _, part := range parts {
+		asked, err := f.a, error(nil)
+		if part.host != "" {
+			var p *peer
+			if p, err = f.at(ctx, part.host); err == nil {
+				asked = p.app
+			}
+		}
+		var found []string
+		if err == nil {
+			found, err = asked.resolveWord(ctx, part.word)
+		}
+		if err != nil {
+			return nil, true, f.of(part.host, err)
+		}
+		for _, id := range found {
+			ids = append(ids, nameAt(part.host, id))
+		}
+	}
+	return ids, true, nil
+}
+
+// of says whose an error is.
+func (f *fleet) of(host string, err error) error {
+	var e *api.Error
+	if host == "" || !errors.As(err, &e) {
+		return err
+	}
+	named := *e
+	named.Message = host + ": " + e.Message
+	named.Hint = strings.ReplaceAll(e.Hint, "'gpusched ", "'gpusched "+hostsFlag+" "+host+" ")
+	return &named
+}
+
+// route asks the engine that has a job.
+func route[T any](ctx context.Context, f *fleet, name string, ask func(e engine, id string) (T, error)) (out T, err error) {
+	host, id, named := hostOf(name)
+	if !named {
+		return ask(f.engine, id)
+	}
+	p, err := f.at(ctx, host)
+	if err == nil {
+		out, err = ask(p.app.client, id)
+	}
+	return out, f.of(host, err)
+}
+
+// The methods of an engine that are about one job ask the machine that its name says.
+
+func (f *fleet) Job(ctx context.Context, id string) (api.JobReply, error) {
+	return route(ctx, f, id, func(e engine, id string) (api.JobReply, error) { return e.Job(ctx, id) })
+}
+
+func (f *fleet) Results(ctx context.Context, id string) (api.JobReply, error) {
+	return route(ctx, f, id, func(e engine, id string) (api.JobReply, error) { return e.Results(ctx, id) })
+}
+
+func (f *fleet) Why(ctx context.Context, id string) (api.JobReply, error) {
+	return route(ctx, f, id, func(e engine, id string) (api.JobReply, error) { return e.Why(ctx, id) })
+}
+
+func (f *fleet) Wait(ctx context.Context, id string, timeout time.Duration) (api.JobReply, error) {
+	return route(ctx, f, id, func(e engine, id string) (api.JobReply, error) { return e.Wait(ctx, id, timeout) })
+}
+
+func (f *fleet) Cancel(ctx context.Context, id string, r api.CancelRequest) (api.JobReply, error) {
+	return route(ctx, f, id, func(e engine, id string) (api.JobReply, error) { return e.Cancel(ctx, id, r) })
+}
+
+func (f *fleet) Hold(ctx context.Context, id string) (api.JobReply, error) {
+	return route(ctx, f, id, func(e engine, id string) (api.JobReply, error) { return e.Hold(ctx, id) })
+}
+
+func (f *fleet) Release(ctx context.Context, id string) (api.JobReply, error) {
+	return route(ctx, f, id, func(e engine, id string) (api.JobReply, error) { return e.Release(ctx, id) })
+}
+
+func (f *fleet) Requeue(ctx context.Context, id string) (api.JobReply, error) {
+	return route(ctx, f, id, func(e engine, id string) (api.JobReply, error) { return e.Requeue(ctx, id) })
+}
+
+func (f *fleet) Suspend(ctx context.Context, id string) (api.JobReply, error) {
+	return route(ctx, f, id, func(e engine, id string) (api.JobReply, error) { return e.Suspend(ctx, id) })
+}
+
+func (f *fleet) Resume(ctx context.Context, id string) (api.JobReply, error) {
+	return route(ctx, f, id, func(e engine, id string) (api.JobReply, error) { return e.Resume(ctx, id) })
+}
+
+func (f *fleet) Update(ctx context.Context, id string, r job.Change) (api.JobReply, error) {
+	return route(ctx, f, id, func(e engine, id string) (api.JobReply, error) { return e.Update(ctx, id, r) })
+}
+
+// Many does it on one machine after the other, in the order in which they are named.
+func (f *fleet) Many(ctx context.Context, r api.ManyRequest, told func(api.ManyPart)) error {
+	groups, hosts := map[string][]string{}, []string{}
+	for _, name := range r.Jobs {
+		host, id, _ := hostOf(name)
+		if groups[host] == nil {
+			hosts = append(hosts, host)
+		}
+		groups[host] = append(groups[host], id)
+	}
+	for _, host := range hosts {
+		asked := f.engine
+		if host != "" {
+			p, err := f.at(ctx, host)
+			if err != nil {
+				return f.of(host, err)
+			}
+			asked = p.app.client
+		}
+		r.Jobs = groups[host]
+		err := f.many(ctx, asked, r, func(part api.ManyPart) {
+			for i := range part.Refused {
+				if e, ok := f.of(host, &part.Refused[i].Error).(*api.Error); ok {
+					part.Refused[i].Error = *e
+				}
+			}
+			told(part)
+		})
+		if err != nil {
+			return f.of(host, err)
+		}
+	}
+	return nil
+}
+
+// many is Many of one machine. One that is too old for it is asked for one job after the other: others may
+// have done it already.
+func (f *fleet) many(ctx context.Context, e engine, r api.ManyRequest, told func(api.ManyPart)) error {
+	begun := false
+	err := e.Many(ctx, r, func(part api.ManyPart) {
+		begun = true
+		told(part)
+	})
+	if begun || !isUsage(err) {
+		return err
+	}
+	for _, id := range r.Jobs {
+		reply, err := one(ctx, e, r, id)
+		var refused *api.Error
+		switch {
+		case err == nil:
+			told(api.ManyPart{Jobs: []api.Job{reply.Job}})
+		case errors.As(err, &refused) && refused.Code != api.CodeUnreachable:
+			told(api.ManyPart{Refused: []api.RefusedJob{{Job: id, Error: *refused}}})
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// one does to a job what a request for many says.
+func one(ctx context.Context, e engine, r api.ManyRequest, id string) (api.JobReply, error) {
+	switch r.Command {
+	case job.CommandCancel, job.CommandSignal:
+		return e.Cancel(ctx, id, api.CancelRequest{Signal: r.Signal})
+	case job.CommandHold:
+		return e.Hold(ctx, id)
+	case job.CommandRelease:
+		return e.Release(ctx, id)
+	case job.CommandRequeue:
+		return e.Requeue(ctx, id)
+	case job.CommandSuspend:
+		return e.Suspend(ctx, id)
+	case job.CommandResume:
+		return e.Resume(ctx, id)
+	case job.CommandUpdate:
+		return e.Update(ctx, id, *r.Change)
+	}
+	return api.JobReply{}, usagef("%q can't be done to several jobs", r.Command)
+}

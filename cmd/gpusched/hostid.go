@@ -1,0 +1,49 @@
+package main
+
+import "strings"
+
+// hostsFlag, before the command, names machines that are asked by ssh; the variable does so for
+// commands that show something and name no job.
+const (
+	hostsFlag     = "--hosts"
+	hostsVariable = "GPUSCHED_HOSTS"
+)
+
+// hostOf divides a word such as a:12 into the machine and what is meant there. A word of this machine,
+// as 12 or name:fold, is left whole.
+func hostOf(word string) (host, rest string, named bool) {
+	host, rest, named = strings.Cut(word, ":")
+	odd := func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-@", r))
+	}
+	if !named || host == "" || host == "name" || host == "slurm" || strings.ContainsFunc(host, odd) {
+		return "", word, false
+	}
+	return host, rest, true
+}
+
+// manyHosts reports whether a command line asks several machines, or another one: by the option in front
+// or, for what shows something, by the environment.
+func (a *app) manyHosts(args []string) bool {
+	if len(args) > 0 && (args[0] == hostsFlag || strings.HasPrefix(args[0], hostsFlag+"=")) {
+		return true
+	}
+	return a.getenv(hostsVariable) != "" && !a.own && showsHosts(withCommand(args)[0])
+}
+
+// showsHosts reports whether a command can show several machines in one picture.
+func showsHosts(word string) bool {
+	switch word {
+	case "status", "list", "ls", "queue", "gpus", "why", "top":
+		return true
+	}
+	return false
+}
+
+// nameAt is what a job or GPU of another machine is called here.
+func nameAt(host, name string) string {
+	if host == "" {
+		return name
+	}
+	return host + ":" + name
+}

@@ -1,0 +1,100 @@
+package remote
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// How ssh and a shell end where they have not run the command.
+const (
+	sshFailed  = 255
+	notFound   = 127
+	notAllowed = 126
+)
+
+// reason says why there is no connection, by how ssh has ended and what it said. noise is what came instead
+// of a greeting.
+func (c *conn) reason(noise string) error {
+	select {
+	case <-c.over:
+	case <-time.After(lastWords):
+		return strange(noise)
+	}
+	text := c.stderr.String()
+	switch status := c.ssh.ProcessState.ExitCode(); {
+	case status == sshFailed:
+		return failed(c.host, text)
+	case strings.Contains(text, `no command "`+DialCommand):
+		return unreachable("its gpusched is of an older release, which can't be asked by ssh",
+			"'ssh "+c.host+" gpusched version' tells; update it there")
+	case status == notFound || status == notAllowed:
+		return unreachable("gpusched can't be run there: "+last(text),
+			"'ssh "+c.host+" gpusched version' has to work: install it there, or put it into the PATH that commands by ssh have")
+	case noise != "":
+		return strange(noise)
+	case text != "":
+		return unreachable(last(text), "see 'ssh "+c.host+" gpusched version'")
+	default:
+		return unreachable(fmt.Sprintf("ssh has ended with status %d and without an answer", status), "see 'ssh "+c.host+" gpusched version'")
+	}
+}
+
+// failed says what ssh could not do, and what helps.
+func failed(host, text string) error {
+	hint := "see 'ssh " + host + "'"
+	for _, about := range []struct{ words, hint string }{
+		{"HOST IDENTIFICATION HAS CHANGED", "its key is not the one of ~/.ssh/known_hosts: ask who runs it before you go on"},
+		{"Host key verification failed", "compare its key and accept it once with 'ssh " + host + "'"},
+		{"Permission denied", "'ssh " + host + "' has to work without a password: 'ssh-copy-id " + host + "' puts your key there, 'ssh-add' unlocks it"},
+		{"Could not resolve", "check the name, or make a Host of it in ~/.ssh/config"},
+	} {
+		if strings.Contains(text, about.words) {
+			hint = about.hint
+			break
+		}
+	}
+	if text = last(text); text == "" {
+		text = "it gave no reason"
+	}
+	return unreachable("ssh says: "+text, hint)
+}
+
+// strange is the error of a side that does not speak as gpusched.
+func strange(noise string) error {
+	if noise == "" {
+		return unreachable("what answers there is not gpusched", "")
+	}
+	return unreachable(fmt.Sprintf("what answers there is not gpusched; it says %q", noise),
+		"a command that ~/.ssh/authorized_keys forces there, or a start-up file of the shell, comes before it")
+}
+
+func unreachable(message, hint string) *api.Error {
+	return &api.Error{Code: api.CodeUnreachable, Message: message, Hint: hint}
+}
+
+// maxSaid is how much of a line of the other side is repeated.
+const maxSaid = 200
+
+// said is a line of the other side as it may be shown: on one line, harmless, and not long.
+func said(line string) string {
+	text := term.Clean(strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(line, "\t", " "), "?")))
+	if r := []rune(text); len(r) > maxSaid {
+		text = string(r[:maxSaid]) + "…"
+	}
+	return text
+}
+
+// last is the last line that says something.
+func last(text string) string {
+	found := ""
+	for line := range strings.Lines(text) {
+		if s := said(line); s != "" {
+			found = s
+		}
+	}
+	return strings.TrimSuffix(found, ".")
+}

@@ -1,0 +1,99 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// there is a client of a daemon that Dial leads to.
+func there(t *testing.T, h http.HandlerFunc) *Client {
+	t.Helper()
+	near := daemon(t, h)
+	return &Client{Host: "a", Dial: func(ctx context.Context) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", near.Socket)
+	}}
+}
+
+func TestAnswersOfAnotherMachineBearItsName(t *testing.T) {
+	c := there(t, func(w http.ResponseWriter, r *http.Request) {
+		one := []Job{{ID: 1, Host: "not that"}}
+		gpus := []GPU{{GPU: job.GPU{UUID: "g"}}}
+		switch r.URL.Path {
+		case "/v1/jobs":
+			if r.Method == methodPost {
+				answer(w, SubmitReply{Job: one[0]})
+				return
+			}
+			answer(w, ListReply{Jobs: one, GPUs: gpus})
+		case "/v1/status":
+			answer(w, StatusReply{Running: one, Waiting: one, GPUs: gpus})
+		case "/v1/gpus":
+			answer(w, GPUsReply{GPUs: gpus})
+		case "/v1/commands":
+			answer(w, ManyPart{Jobs: one, Done: true})
+		default:
+			answer(w, JobReply{Job: one[0]})
+		}
+	})
+	ctx := t.Context()
+	list, _ := c.List(ctx, ListQuery{})
+	status, _ := c.Status(ctx)
+	gpus, _ := c.GPUs(ctx)
+	reply, _ := c.Job(ctx, "1")
+	submitted, _ := c.Submit(ctx, SubmitRequest{Key: "k"})
+	var part ManyPart
+	err := c.Many(ctx, ManyRequest{}, func(p ManyPart) { part = p })
+	for i, got := range []string{
+		list.Jobs[0].Host, list.GPUs[0].Host, status.Running[0].Host, status.Waiting[0].Host, status.GPUs[0].Host, gpus.GPUs[0].Host,
+		reply.Job.Host, submitted.Job.Host, part.Jobs[0].Host,
+	} {
+		if got != "a" || err != nil {
+			t.Errorf("%d: %q, %v", i, got, err)
+		}
+	}
+}
+
+// Nothing of a request has been sent where there was no connection; where there was one, nobody knows.
+func TestErrorsOfWhatConnects(t *testing.T) {
+	refused := &Error{Code: CodeUnreachable, Message: "no key", Hint: "get one"}
+	asked := 0
+	for name, c := range map[string]struct {
+		dial func() (net.Conn, error)
+		want string
+		sent bool
+	}{
+		"refused": {func() (net.Conn, error) { return nil, refused }, "no key (get one)", false},
+		"plain":   {func() (net.Conn, error) { return nil, io.ErrNoProgress }, "it cannot be reached: " + io.ErrNoProgress.Error(), false},
+		"ends": {func() (net.Conn, error) {
+			mine, its := net.Pipe()
+			go func() { _, _ = its.Read(make([]byte, 1000)); its.Close() }()
+			return mine, nil
+		}, "the connection ended without an answer", true},
+		"says why": {func() (net.Conn, error) { return lost{}, nil }, "no key (get one)", true},
+	} {
+		asked = 0
+		client := &Client{Host: "a", Dial: func(context.Context) (net.Conn, error) { asked++; return c.dial() }}
+		_, err := client.Status(t.Context())
+		var e *Error
+		if !errors.As(err, &e) || err.Error() != c.want || e.sent != c.sent || asked != 1 {
+			t.Errorf("%s: %v, sent %v, asked %d times", name, err, e != nil && e.sent, asked)
+		}
+	}
+}
+
+// lost takes a request and then says why it has ended.
+type lost struct{ net.Conn }
+
+func (lost) Write(p []byte) (int, error) { return len(p), nil }
+func (lost) Read([]byte) (int, error) {
+	return 0, fmt.Errorf("%w: %w", io.ErrUnexpectedEOF, &Error{Code: CodeUnreachable, Message: "no key", Hint: "get one"})
+}
+func (lost) Close() error { return nil }
