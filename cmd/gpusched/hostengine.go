@@ -53,7 +53,9 @@ func (f *fleet) of(host string, err error) error {
 }
 
 // route asks the engine that has a job.
-func route[T any](ctx context.Context, f *fleet, name string, ask func(e engine, id string) (T, error)) (out T, err error) {
+func route[T any](
+	ctx context.Context, f *fleet, name string, ask func(e engine, id string) (T, error),
+) (out T, err error) {
 	host, id, named := hostOf(name)
 	if !named {
 		return ask(f.engine, id)

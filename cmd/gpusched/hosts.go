@@ -99,7 +99,8 @@ func (f *fleet) at(ctx context.Context, host string) (*peer, error) {
 // reachHost connects with a machine, and asks it something first.
 func (a *app) reachHost(ctx context.Context, host string, q remote.Question) (*peer, error) {
 	there := *a
-	there.host, there.away, there.noted, there.own = host, nil, map[string]bool{}, false
+	there.host, there.own = host, false
+	there.away, there.noted = nil, map[string]bool{}
 	if host == remote.Here {
 		d := a.daemon()
 		there.client = &api.Client{Socket: d.Socket, Own: d.Own, Host: host}

@@ -29,7 +29,9 @@ type newElsewhere struct {
 }
 
 // elsewhere makes the request for a job of another machine. finish puts in what only one command has.
-func (c *jobOptions) elsewhere(ctx context.Context, a *app, finish func(*app, *api.SubmitRequest) error) (*newElsewhere, error) {
+func (c *jobOptions) elsewhere(
+	ctx context.Context, a *app, finish func(*app, *api.SubmitRequest) error,
+) (*newElsewhere, error) {
 	n := &newElsewhere{c: c, fleet: a.fleet(), hosts: []string{c.Host}}
 	if c.Host == bestHost {
 		if n.hosts = a.hosts; len(n.hosts) == 0 {

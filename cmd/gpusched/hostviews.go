@@ -33,13 +33,14 @@ func (f *fleet) showStatus(ctx context.Context, c *statusCmd) error {
 		if h.Error != nil {
 			continue
 		}
-		h.Version, h.StartedAt, h.Health, h.Counts, h.View = r.Version, r.StartedAt, r.Health, r.Counts, &r.Host
-		h.Problem, h.Drain = r.Problem, r.Drain
+		h.OfStatus(&r)
 		all.Health = worse(all.Health, r.Health)
 		for state, n := range r.Counts {
 			all.Counts[state] += n
 		}
-		all.GPUs, all.Running, all.Waiting = append(all.GPUs, r.GPUs...), append(all.Running, r.Running...), append(all.Waiting, r.Waiting...)
+		all.GPUs = append(all.GPUs, r.GPUs...)
+		all.Running = append(all.Running, r.Running...)
+		all.Waiting = append(all.Waiting, r.Waiting...)
 	}
 	jobs := slices.Concat(all.Running, all.Waiting)
 	table := f.a.jobReport(all, jobs, func(wide bool) { f.writeStatus(all, jobs, wide, c.Detailed) })
@@ -279,9 +280,7 @@ func (f *fleet) showGPUs(ctx context.Context, c *gpusCmd, watched bool) error {
 	})
 	all := api.GPUsReply{Schema: api.Schema, Hosts: hostAnswers(hosts, errs)}
 	for i, r := range replies {
-		h := &all.Hosts[i]
-		h.Driver, h.CUDA, h.GPUProblem, h.ProblemDetail, h.SampledAt = r.Driver, r.CUDA, r.Problem, r.ProblemDetail, r.SampledAt
-		h.Links, h.Reservations = r.Links, r.Reservations
+		all.Hosts[i].OfGPUs(&r)
 		all.GPUs = append(all.GPUs, r.GPUs...)
 	}
 	table := f.a.gpuReport(all, func(wide bool) { f.writeGPUs(all, wide) })
@@ -324,7 +323,8 @@ func (f *fleet) top(ctx context.Context, c *topCmd) error {
 		return refuse(api.CodeUsage, "'gpusched status' and 'gpusched list' print the same once", "top needs a terminal")
 	}
 	if c.Mine {
-		l := &listCmd{choiceFlags: choiceFlags{Mine: true}, againFlags: againFlags{Watch: true}, outputFlags: outputFlags{Output: "table"}}
+		l := &listCmd{outputFlags: outputFlags{Output: "table"}}
+		l.Mine, l.Watch = true, true
 		return f.list(ctx, l)
 	}
 	return f.status(ctx, &statusCmd{againFlags: againFlags{Watch: true}, outputFlags: outputFlags{Output: "table"}})

@@ -57,8 +57,11 @@ func run(ctx context.Context, a *app, args []string) (code int) {
 		return a.finish(err)
 	}
 	kctx.BindTo(ctx, (*context.Context)(nil))
-	c := call{selected: kctx.Selected().Target.Addr().Interface(), path: manual.CommandPath(kctx.Selected()), run: func(a *app) error { return kctx.Run(a) }}
-	return a.finish(a.wherever(ctx, c))
+	selected := kctx.Selected()
+	return a.finish(a.wherever(ctx, call{
+		selected: selected.Target.Addr().Interface(), path: manual.CommandPath(selected),
+		run: func(a *app) error { return kctx.Run(a) },
+	}))
 }
 
 // hidden returns a command for scripts of the package or another gpusched, which takes its words as they

@@ -35,3 +35,17 @@ type HostAnswer struct {
 	Links         []job.GPULink `json:"links,omitempty"`
 	Reservations  []Reservation `json:"reservations,omitempty"`
 }
+
+// OfStatus takes over what a status says of its machine.
+func (h *HostAnswer) OfStatus(r *StatusReply) {
+	h.Version, h.StartedAt = r.Version, r.StartedAt
+	h.Health, h.Problem = r.Health, r.Problem
+	h.Counts, h.View, h.Drain = r.Counts, &r.Host, r.Drain
+}
+
+// OfGPUs takes over what a listing of GPUs says of its machine.
+func (h *HostAnswer) OfGPUs(r *GPUsReply) {
+	h.Driver, h.CUDA, h.SampledAt = r.Driver, r.CUDA, r.SampledAt
+	h.GPUProblem, h.ProblemDetail = r.Problem, r.ProblemDetail
+	h.Links, h.Reservations = r.Links, r.Reservations
+}

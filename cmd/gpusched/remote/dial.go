@@ -161,7 +161,7 @@ func (r byteReader) ReadByte() (byte, error) {
 	return b[0], err
 }
 
-// Read is that of the socket; the end tells why ssh has ended, if that is not by itself.
+// Read is that of the socket; its end is an error with the reason, where ssh has failed.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.UnixConn.Read(p)
 	if n == 0 && errors.Is(err, io.EOF) {
