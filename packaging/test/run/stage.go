@@ -74,7 +74,7 @@ func stages(root string) ([]stage, error) {
 		{name: "machines", lane: emulated, what: "the test machines themselves, and the life of the package", tests: true,
 			argv: goTest("-tags", "machine", "-timeout", "15m", "-p", "1", "./packaging/check/", "./packaging/test/vm/", "./packaging/test/machine/"), needs: []string{"package"}},
 		{name: "emulated", lane: emulated, what: "limits, reboots and power cuts, in an emulated machine", tests: true,
-			argv: goTest("-tags", "machine", "-timeout", "30m", "./packaging/test/suite/", "-machine", "emulated"), needs: []string{"package"}},
+			argv: goTest("-tags", "machine", "-timeout", "40m", "./packaging/test/suite/", "-machine", "emulated"), needs: []string{"package"}},
 	}, nil
 }
 
