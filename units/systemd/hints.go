@@ -21,16 +21,13 @@ func (m *Manager) jobRemoved(unit string, job dbus.ObjectPath, result string) {
 
 // unitChanged tells nobody that a unit is on its way up or runs: systemd sends what
 // is true at that moment and sends again after every change, so that says nothing
-// to somebody who waits for an end.
-func (m *Manager) unitChanged(unit, active, sub string) {
+// to somebody who waits for an end. Of a unit that is being started its caller is told.
+func (m *Manager) unitChanged(unit string, t told) {
 	if _, ok := units.ParseName(unit); !ok {
 		return
 	}
 	m.seen.Store(unit, true)
-	if active == units.ActiveDeactivating {
-		m.waiters.wakeStarters(unit)
-	}
-	if sub != units.SubRunning && sub != units.SubStart {
+	if !m.waiters.tellStarters(unit, t) && t.sub != units.SubRunning && t.sub != units.SubStart {
 		m.changes.add(unit)
 	}
 }

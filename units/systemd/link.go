@@ -27,7 +27,7 @@ const (
 type listener interface {
 	jobRemoved(unit string, job dbus.ObjectPath, result string)
 	unitRemoved(unit string)
-	unitChanged(unit, active, sub string)
+	unitChanged(unit string, t told)
 	reloaded()
 }
 
@@ -37,16 +37,23 @@ type link struct {
 	owner atomic.Value // string: the unique name of systemd on the bus
 	alone bool         // there is no bus, but systemd at the other end
 	to    listener
+	calls chan struct{} // holds one for each that is under way
 }
 
-// dialer opens the connection itself; tests have their own.
-type dialer func(address string, opts ...dbus.ConnOption) (*dbus.Conn, error)
+// callsAtOnce bounds our calls under way. A bus refuses more answers owed to one
+// connection than 128 (max_replies_per_connection), and a thousand jobs may be stopped
+// at once.
+const callsAtOnce = 64
+
+// dialer opens the connection itself, of which hear is told each message first; tests
+// have their own.
+type dialer func(address string, hear func(message []byte) bool, opts ...dbus.ConnOption) (*dbus.Conn, error)
 
 // dialLink connects, watches systemd's signals and asks systemd to send them.
 func dialLink(ctx context.Context, dial dialer, address string, alone bool, to listener) (*link, error) {
-	l := &link{alone: alone, to: to}
+	l := &link{alone: alone, to: to, calls: make(chan struct{}, callsAtOnce)}
 	l.owner.Store("")
-	conn, err := dial(address, dbus.WithSignalHandler(l))
+	conn, err := dial(address, l.hear, dbus.WithSignalHandler(l))
 	if err != nil {
 		return nil, fmt.Errorf("dial: %w", err)
 	}
@@ -135,7 +142,19 @@ func matches() [][]dbus.MatchOption {
 
 // manager calls a method of systemd's manager.
 func (l *link) manager(ctx context.Context, method string, args ...any) *dbus.Call {
-	return l.conn.Object(destination, managerPath).CallWithContext(ctx, managerIface+"."+method, 0, args...)
+	return l.call(ctx, managerPath, managerIface+"."+method, args...)
+}
+
+// call calls a method of an object of systemd's, as soon as few enough others are under
+// way.
+func (l *link) call(ctx context.Context, path dbus.ObjectPath, method string, args ...any) *dbus.Call {
+	select {
+	case l.calls <- struct{}{}:
+	case <-ctx.Done():
+		return &dbus.Call{Err: ctx.Err()}
+	}
+	defer func() { <-l.calls }()
+	return l.conn.Object(destination, path).CallWithContext(ctx, method, 0, args...)
 }
 
 // properties asks for some properties of an object, one by one.
@@ -144,8 +163,7 @@ func (l *link) properties(ctx context.Context, path dbus.ObjectPath, iface strin
 	p := properties{}
 	for _, name := range names {
 		var v dbus.Variant
-		call := l.conn.Object(destination, path).CallWithContext(ctx, propertyIface+".Get", 0, iface, name)
-		if err := call.Store(&v); err != nil {
+		if err := l.call(ctx, path, propertyIface+".Get", iface, name).Store(&v); err != nil {
 			return nil, err
 		}
 		p[name] = v

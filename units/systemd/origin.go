@@ -23,7 +23,7 @@ func (m *Manager) Origin(ctx context.Context, name string) (units.Origin, error)
 	if !there {
 		return units.Origin{}, fmt.Errorf("origin of unit %q: %w", name, units.ErrAbsent)
 	}
-	p, err := l.allProperties(ctx, "origin of unit", name, "")
+	p, err := l.allProperties(ctx, "origin of unit", name)
 	if err != nil {
 		return units.Origin{}, err
 	}

@@ -66,6 +66,28 @@ func (r *reader) variant() []byte {
 	return nil
 }
 
+// bytes reads a value that names its type, an array of bytes.
+func (r *reader) bytes() []byte {
+	if string(r.short()) != "ay" {
+		r.bad = true
+		return nil
+	}
+	return r.skip(int(r.uint32()))
+}
+
+// number reads a value that names its type, a number without a sign of 64 bits.
+func (r *reader) number() uint64 {
+	if string(r.short()) != "t" {
+		r.bad = true
+		return 0
+	}
+	r.align(8)
+	if b := r.skip(8); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}
+
 // deepest is how deep values may be in others.
 const deepest = 32
 

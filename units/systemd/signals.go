@@ -22,8 +22,7 @@ func (l *link) DeliverSignal(iface, member string, s *dbus.Signal) {
 	switch {
 	case iface == propertyIface && member == "PropertiesChanged":
 		if name, ok := unitOfPath(s.Path); ok {
-			active, sub := states(s.Body)
-			l.to.unitChanged(name, active, sub)
+			l.to.unitChanged(name, states(s.Body))
 		}
 	case iface == managerIface:
 		l.managerSignal(member, s.Body)
@@ -70,16 +69,15 @@ func (l *link) managerSignal(member string, body []any) {
 	}
 }
 
-// states reads a unit's states out of a PropertiesChanged; "" is one that it does
-// not tell.
-func states(body []any) (active, sub string) {
+// states reads a unit's states out of a PropertiesChanged.
+func states(body []any) (t told) {
 	if len(body) < 2 {
-		return "", ""
+		return t
 	}
 	changed, _ := body[1].(map[string]dbus.Variant)
-	active, _ = changed["ActiveState"].Value().(string)
-	sub, _ = changed["SubState"].Value().(string)
-	return active, sub
+	t.active, _ = changed["ActiveState"].Value().(string)
+	t.sub, _ = changed["SubState"].Value().(string)
+	return t
 }
 
 // unitOfPath undoes systemd's escaping of a unit's name in its object path.

@@ -30,7 +30,7 @@ func (m *Manager) Start(ctx context.Context, name string, props []units.Property
 		return none, err
 	}
 	w := m.waiters.enterStart(name)
-	defer m.waiters.leave(name, w)
+	defer m.leaveStart(name, w)
 	m.tidy.starting(name)
 	job, err := m.startTransient(ctx, l, name, props)
 	if err != nil {
@@ -43,7 +43,7 @@ func (m *Manager) Start(ctx context.Context, name string, props []units.Property
 	}
 	mark(ctx, units.StepExecuted)
 	m.seen.Store(name, true)
-	status, err := readBegun(ctx, l, name)
+	status, err := statusBegun(ctx, l, name, result, w.begun())
 	if err != nil {
 		return none, err
 	}
@@ -51,6 +51,15 @@ func (m *Manager) Start(ctx context.Context, name string, props []units.Property
 		return status, nil
 	}
 	return status, &units.StartError{JobResult: result, Status: status}
+}
+
+// leaveStart ends the wait for a start. What was said of the unit
+// meanwhile and reached no caller is a change like any other.
+func (m *Manager) leaveStart(name string, w *waiter) {
+	m.waiters.leave(name, w)
+	if w.begun() != nil {
+		m.changes.add(name)
+	}
 }
 
 // mark reports a step, where the context has somebody to report to.

@@ -3,6 +3,8 @@ package systemd
 import (
 	"errors"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -110,6 +112,41 @@ func TestStopKillsAfterGrace(t *testing.T) {
 		}
 		if killed < grace+stopSlack || killed > grace+stopSlack+stopPatience {
 			t.Errorf("killed after %v", killed)
+		}
+	})
+}
+
+// However many units are stopped at once, the bus owes us fewer answers than it allows a
+// connection, and each of the stops is made.
+func TestManyStopsAtOnce(t *testing.T) {
+	const stops = 300
+	synctest.Test(t, func(t *testing.T) {
+		var b *fakeBus
+		var owed, most, made atomic.Int64
+		b = newFakeBus(t, func(method string, args []any) ([]any, *dbus.Error) {
+			if method != "StopUnit" {
+				return nil, noSuchUnit()
+			}
+			made.Add(1)
+			most.Store(max(most.Load(), owed.Add(1)))
+			time.Sleep(10 * time.Millisecond)
+			owed.Add(-1)
+			unit := args[0].(string)
+			time.AfterFunc(time.Millisecond, func() { b.jobRemoved(systemdName, unit, 1, "done") })
+			return []any{jobPath(1)}, nil
+		})
+		m := b.manager()
+		var all sync.WaitGroup
+		for i := range stops {
+			all.Go(func() {
+				if err := m.Stop(t.Context(), units.Name(int64(i+1))); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if made.Load() != stops || most.Load() > callsAtOnce || callsAtOnce > 128 {
+			t.Errorf("%d of %d stops are made, and %d answers are owed at once", made.Load(), stops, most.Load())
 		}
 	})
 }

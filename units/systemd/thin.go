@@ -21,9 +21,10 @@ import (
 type thinned struct {
 	net.Conn
 	in    *bufio.Reader
-	begun atomic.Bool // messages follow: the handshake, which is lines of text, is over
-	left  []byte      // of the message that is being read
-	room  []byte      // for messages
+	begun atomic.Bool               // messages follow: the handshake, which is lines of text, is over
+	hear  func(message []byte) bool // takes what it can, which does not arrive then; nil: nothing
+	left  []byte                    // of the message that is being read
+	room  []byte                    // for messages
 }
 
 const (
@@ -33,10 +34,12 @@ const (
 
 var errMessageLength = errors.New("a message on the bus is longer than any may be")
 
-func newThinned(c net.Conn) *thinned { return &thinned{Conn: c, in: bufio.NewReaderSize(c, 32<<10)} }
+func newThinned(c net.Conn, hear func([]byte) bool) *thinned {
+	return &thinned{Conn: c, in: bufio.NewReaderSize(c, 32<<10), hear: hear}
+}
 
 // thinDial is dbus.Dial with a thinned connection, where the address is that of a socket.
-func thinDial(address string, opts ...dbus.ConnOption) (*dbus.Conn, error) {
+func thinDial(address string, hear func([]byte) bool, opts ...dbus.ConnOption) (*dbus.Conn, error) {
 	path, is := strings.CutPrefix(address, "unix:path=")
 	if !is || strings.ContainsAny(path, ",;%") {
 		return dbus.Dial(address, opts...)
@@ -45,7 +48,7 @@ func thinDial(address string, opts ...dbus.ConnOption) (*dbus.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return dbus.NewConn(newThinned(c), opts...)
+	return dbus.NewConn(newThinned(c, hear), opts...)
 }
 
 // Write sees the end of the handshake, after which the other side sends messages.
@@ -65,7 +68,9 @@ func (t *thinned) Read(p []byte) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		t.left = thin(whole)
+		if t.left = thin(whole); len(t.left) > 0 && t.hear != nil && t.hear(t.left) {
+			t.left = nil
+		}
 	}
 	n := copy(p, t.left)
 	t.left = t.left[n:]
@@ -119,52 +124,32 @@ const (
 	typeSignal = 4
 
 	fieldPath      = 1
+	fieldInterface = 2
 	fieldMember    = 3
+	fieldSender    = 7
 	fieldSignature = 8
 )
 
 // thin returns of a message what somebody reads, in its memory; nothing where that is
 // nothing.
 func thin(message []byte) []byte {
-	kind := message[1]
-	if message[0] != 'l' || kind != typeReply && kind != typeSignal {
-		return message
-	}
-	r := reader{data: message, at: headLength}
-	var path, member, signature []byte
-	for end := headLength + int(binary.LittleEndian.Uint32(message[12:])); r.at < end; {
-		r.align(8)
-		number := r.byte()
-		value := r.variant()
-		switch number {
-		case fieldPath:
-			path = value
-		case fieldMember:
-			member = value
-		case fieldSignature:
-			signature = value
+	h, ok := headOf(message)
+	switch {
+	case !ok || h.kind != typeReply && h.kind != typeSignal:
+	case h.kind == typeReply && string(h.signature) == "a{sv}":
+		return thinProperties(message, h.body, false)
+	case h.kind == typeReply:
+	case string(h.member) == "PropertiesChanged":
+		if !bytes.HasPrefix(h.path, jobPaths) {
+			return nil
 		}
-		if r.bad {
-			return message
+		if string(h.signature) == "sa{sv}as" {
+			return thinProperties(message, h.body, true)
 		}
-	}
-	r.align(8)
-	if kind == typeSignal {
-		switch string(member) {
-		case "PropertiesChanged":
-			if !bytes.HasPrefix(path, jobPaths) {
-				return nil
-			}
-			if string(signature) == "sa{sv}as" {
-				return thinProperties(message, r, true)
-			}
-		case "JobRemoved", "UnitRemoved":
-			if !bytes.Contains(message[r.at:], jobNames) {
-				return nil
-			}
+	case string(h.member) == "JobRemoved", string(h.member) == "UnitRemoved":
+		if !bytes.Contains(message[h.body.at:], jobNames) {
+			return nil
 		}
-	} else if string(signature) == "a{sv}" {
-		return thinProperties(message, r, false)
 	}
 	return message
 }

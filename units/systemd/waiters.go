@@ -4,6 +4,8 @@ import (
 	"sync"
 
 	"github.com/godbus/dbus/v5"
+
+	"github.com/gpusched/gpusched/units"
 )
 
 // waiters are the callers that wait for something to happen to a unit. A caller
@@ -16,11 +18,12 @@ type waiters struct {
 
 // waiter is one caller. woken means that something happened: look again.
 type waiter struct {
-	woken  chan struct{} // holds at most one token
-	starts bool          // its caller starts the unit
+	woken chan struct{} // holds at most one token
 
 	mu      sync.Mutex
 	results map[dbus.ObjectPath]string
+	starts  bool  // its caller starts the unit, and alone hears how it is
+	last    *told // what was
 }
 
 func newWaiters() *waiters { return &waiters{unit: map[string]map[*waiter]struct{}{}} }
@@ -70,15 +73,18 @@ func (w *waiters) wake(unit string) bool {
 	return len(w.unit[unit]) > 0
 }
 
-// wakeStarters makes those look again that wait for a start of unit.
-func (w *waiters) wakeStarters(unit string) {
+// tellStarters tells those who wait for a start of unit how it is now, and reports
+// whether there is any. One that is on its way down makes them look again.
+func (w *waiters) tellStarters(unit string, t told) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	heard := false
 	for one := range w.unit[unit] {
-		if one.starts {
-			one.wake()
+		if one.tell(t) {
+			heard = true
 		}
 	}
+	return heard
 }
 
 func (w *waiters) wakeAll() {
@@ -110,4 +116,29 @@ func (one *waiter) result(job dbus.ObjectPath) (string, bool) {
 	defer one.mu.Unlock()
 	r, ok := one.results[job]
 	return r, ok
+}
+
+// tell takes in how the unit is, where its start is waited for.
+func (one *waiter) tell(t told) bool {
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	if !one.starts {
+		return false
+	}
+	one.last = &t
+	if t.active == units.ActiveDeactivating {
+		one.wake()
+	}
+	return true
+}
+
+// begun returns what was last said of the unit that is being started, nil for nothing.
+// What is said from now on is for others.
+func (one *waiter) begun() *told {
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	one.starts = false
+	t := one.last
+	one.last = nil
+	return t
 }
