@@ -71,9 +71,9 @@ func phaseOf(s Status) Phase {
 // executed reports whether the launcher of a failed unit was ever executed. A
 // launcher that ends at once can do so before systemd has taken notice that it
 // began, and then the unit never was active. What is left to tell its end from
-// systemd's own failure is that it spoke (it begins with StatusBegun, and nobody
-// else sets the status line), and without that the exit statuses that systemd
-// keeps for itself.
+// systemd's own failure is that it spoke (it says StatusBegun, or more, before
+// another program takes its place, and nobody else sets the status line), and
+// without that the exit statuses that systemd keeps for itself.
 func executed(s Status) bool {
 	switch {
 	case s.WasActive || s.StatusText != "":

@@ -46,7 +46,7 @@ func AfterSetup() []Step { return []Step{StepSetup, StepExec, StepLimits} }
 // What the launcher sends the service manager as its status line.
 const (
 	StatusPrefix     = "gpusched-launch:"         // the Step that failed follows
-	StatusBegun      = StatusPrefix + "begun"     // the first thing it does
+	StatusBegun      = StatusPrefix + "begun"     // it was there, and has nothing else to say
 	StatusUnfiltered = "gpusched-filter:inactive" // the command runs without the device filter
 
 	// StatusSetup is the last word of a launcher that lets the submitter's own set-up

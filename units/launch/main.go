@@ -39,9 +39,6 @@ func start(args, environ []string, n nodes) int {
 	}
 	r.self, r.path = args[0], rest[0]
 	r.notify = newNotifier(environ)
-	if r.stage == first {
-		r.notify.send("STATUS=" + contract.StatusBegun)
-	}
 	f := r.run()
 	code := tellFailure(f, r.path)
 	r.notify.send(f.status())

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // notifier speaks to the service manager by its datagram socket. Without one,
@@ -11,6 +13,7 @@ import (
 type notifier struct {
 	fd   int
 	addr unix.SockaddrUnix
+	said bool // something, by which the unit's status line is ours
 }
 
 const notifySocket = "NOTIFY_SOCKET"
@@ -20,6 +23,19 @@ const notifySocket = "NOTIFY_SOCKET"
 // command could put off its end (EXTEND_TIMEOUT_USEC), and with that a shutdown.
 // Messages are read in the order in which they were sent.
 const silence = "NOTIFYACCESS=none"
+
+// begun says that the launcher was there, where nothing has said so yet: what comes in
+// its place may end with any status, also with those that systemd keeps for itself. It
+// is put before what else there is to say, as each message is work for the service
+// manager and wakes all who watch the unit.
+func (r *run) begun(more string) {
+	if r.stage == first && !r.notify.said {
+		more = strings.TrimSuffix("STATUS="+contract.StatusBegun+"\n"+more, "\n")
+	}
+	if more != "" {
+		r.notify.send(more)
+	}
+}
 
 // newNotifier looks for the socket's address in the unit's environment.
 func newNotifier(environ []string) notifier {
@@ -39,6 +55,7 @@ func newNotifier(environ []string) notifier {
 }
 
 func (n *notifier) send(message string) {
+	n.said = true
 	if n.fd >= 0 {
 		_ = unix.Sendto(n.fd, []byte(message), unix.MSG_NOSIGNAL, &n.addr)
 	}

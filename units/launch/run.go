@@ -119,7 +119,7 @@ func (r *run) execSilent(path string, argv, env []string) error {
 	if err := foreseen(path, argv, env); err != nil {
 		return err
 	}
-	r.notify.send(silence)
+	r.begun(silence)
 	return r.exec(path, argv, env)
 }
 
@@ -199,6 +199,7 @@ func (r *run) loginShell(s *Spec, filtered bool) *Failure {
 	if takesLoginFlag(name) {
 		argv = append([]string{argv[0], "-l"}, argv[1:]...)
 	}
+	r.begun("")
 	err := tryExec(login, argv, env, r.exec)
 	return &Failure{Step: contract.StepExec, What: "the login shell " + strconv.Quote(login) + " could not be run",
 		Err:  err,

@@ -111,7 +111,11 @@ func TestSetupShell(t *testing.T) {
 				"FROM_SETUP": "1 two", "KEEP": "(unset)", "BIN": "\xff\xfe$HOME%n\n", "NOTIFY_SOCKET": "(unset)", setupVariable: "(unset)",
 				"GPUSCHED_JOB_ID": "42", "CUDA_VISIBLE_DEVICES": "",
 			})
-			if want := []string{"STATUS=" + contract.StatusBegun, "STATUS=" + contract.StatusSetup, silence}; !slices.Equal(l.notes, want) {
+			want := []string{"STATUS=" + contract.StatusSetup, silence}
+			if mode == contract.EnvLogin {
+				want = append([]string{"STATUS=" + contract.StatusBegun}, want...) // before the login shell
+			}
+			if !slices.Equal(l.notes, want) {
 				t.Errorf("notes %q", l.notes)
 			}
 		})
@@ -203,7 +207,7 @@ func TestSetupWithoutFilter(t *testing.T) {
 	s.RequireFilter, s.Setup.Command = false, "true"
 	s.GPUs = []contract.GPU{{Index: 6, Minor: 3, UUID: "GPU-a"}}
 	l := launch(t, "exposed", s)
-	if want := []string{"STATUS=" + contract.StatusBegun, "STATUS=" + contract.StatusUnfiltered, silence}; !slices.Equal(l.notes, want) {
+	if want := []string{"STATUS=" + contract.StatusUnfiltered, silence}; !slices.Equal(l.notes, want) {
 		t.Errorf("notes %q", l.notes)
 	}
 	expect(t, texts(l.received(t).Env), map[string]string{"CUDA_VISIBLE_DEVICES": "6"})
