@@ -1,3 +1,10 @@
+// A command lives for milliseconds: the runtime need not read the mount table for CPU
+// quotas, follow their changes, or name its memory.
+//
+//go:debug containermaxprocs=0
+//go:debug updatemaxprocs=0
+//go:debug decoratemappings=0
+
 package main
 
 import (
