@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -217,7 +218,11 @@ func membersOf(ctx context.Context, groups, users []string) map[string][]string 
 		return nil
 	}
 	for _, user := range users {
-		for _, gid := range ask(directory.UserByName, user).Groups {
+		account := ask(directory.UserByName, user)
+		if !account.Found {
+			continue
+		}
+		for _, gid := range ask(directory.GroupsOf, strconv.Itoa(account.ID)).Groups {
 			if name, ok := names[gid]; ok {
 				members[name] = append(members[name], user)
 			}

@@ -35,7 +35,7 @@ type grammar struct {
 	Shell   shellCmd   `cmd:"" group:"jobs" usage:"[options] [--] [COMMAND [ARG...]]" help:"Work in a shell, or another command, that has GPUs."`
 	Attach  attachCmd  `cmd:"" group:"jobs" usage:"ID" help:"Come back to a job's terminal, or see what a job without one prints."`
 	Exec    execCmd    `cmd:"" group:"jobs" usage:"ID [--] COMMAND [ARG...]" help:"Run a command beside that of a running job, on its GPUs."`
-	Import  importCmd  `cmd:"" group:"jobs" usage:"[options] FILE [-- SUBMIT-OPTION...]" help:"Queue the jobs of another scheduler's file, or translate its settings."`
+	Import  importCmd  `cmd:"" group:"jobs" usage:"[options] FILE [-- SUBMIT-OPTION...] | slurm [FILE]" help:"Queue the jobs of another scheduler's file, or translate its settings."`
 	Watch   watchCmd   `cmd:"" group:"jobs" usage:"[options] FILE [-- SUBMIT-OPTION...]" help:"Queue the jobs of such a file, also those that are written later."`
 	Add     addCmd     `cmd:"" group:"jobs" usage:"[options] SCRIPT" help:"Append a line to such a file."`
 	Screens screensCmd `cmd:"" group:"jobs" usage:"[options]" help:"List your jobs' sessions of GNU screen."`

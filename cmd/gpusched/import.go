@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -23,17 +25,23 @@ type importCmd struct {
 	Format string   `name:"format" placeholder:"FORMAT" enum:"auto,commands,columns,spec,settings" default:"auto" group:"self" help:"What the file has: commands (one on each line), columns (priority,script,conda,arguments,allowed_gpus), spec (command:, num_gpus:, priority:) or settings (of another scheduler). Default: found out."`
 	DryRun bool     `name:"dry-run" group:"self" help:"Queue nothing; show what each line would be."`
 	Again  bool     `name:"again" group:"self" help:"Take every line as new, also one that has become a job before."`
-	File   string   `arg:"" name:"file" help:"The file, - for the input."`
+	File   string   `arg:"" name:"file" help:"The file, - for the input. 'slurm': the accounts and QOS of a Slurm, which sacctmgr is asked for, or which are in the file named after it."`
 	Option []string `arg:"" optional:"" name:"option" help:"Options of submit for every line, after --."`
 	outputFlags
 }
 
 func (c *importCmd) Run(ctx context.Context, a *app) error {
+	if c.File == "slurm" && !isRegular(c.File) {
+		return c.accounts(ctx, a)
+	}
 	text, err := fileText(ctx, c.File)
 	if err != nil {
 		return err
 	}
 	spec := jobsfile.Detect(text) == jobsfile.Spec
+	if c.Format == "auto" && oldconfig.IsAccounts(text) {
+		return c.quotas(a, text)
+	}
 	if c.Format == "settings" || c.Format == "auto" && !spec && oldconfig.Is(c.File, text) {
 		return c.settings(a, text)
 	}
@@ -81,6 +89,62 @@ func (c *importCmd) settings(a *app, text string) error {
 		a.note("%s", line)
 	}
 	return nil
+}
+
+// accounts asks a Slurm, or reads the file that is named.
+func (c *importCmd) accounts(ctx context.Context, a *app) error {
+	if len(c.Option) > 1 {
+		return usagef("'gpusched import slurm' takes one file, or none")
+	}
+	if len(c.Option) == 0 {
+		text, err := sacctmgr(ctx)
+		if err != nil {
+			return err
+		}
+		return c.quotas(a, text)
+	}
+	text, err := fileText(ctx, c.Option[0])
+	if err != nil {
+		return err
+	}
+	return c.quotas(a, text)
+}
+
+// quotas prints our settings for the accounts of a Slurm.
+func (c *importCmd) quotas(a *app, text string) error {
+	r, err := oldconfig.ConvertAccounts(text)
+	if err != nil {
+		return refuse(api.CodeUsage, "see 'gpusched import --help'", "%v", err)
+	}
+	a.out.Printf("# From the accounts of a Slurm, for a file such as /etc/gpusched/conf.d/50-slurm.toml.\n%s", r.TOML)
+	for _, line := range r.Report {
+		a.note("%s", term.Clean(line))
+	}
+	return nil
+}
+
+// asked is what sacctmgr is asked: who has what, what classes there are, and who is who.
+var asked = [][]string{
+	{"assoc", "format=Cluster,Account,ParentName,User,Partition,Share,GrpTRES,GrpJobs,GrpSubmit,GrpWall,GrpTRESMins,MaxTRES,MaxJobs,MaxSubmit,MaxWall,MaxTRESMins,QOS,DefaultQOS"},
+	{"qos"}, {"user"},
+}
+
+// sacctmgr is what it prints.
+func sacctmgr(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, nodeLimit)
+	defer cancel()
+	var all strings.Builder
+	for _, what := range asked {
+		cmd := exec.CommandContext(ctx, "sacctmgr", append([]string{"-P", "show"}, what...)...) // with nothing as its input: it may ask
+		cmd.Stderr = os.Stderr
+		out, err := cmd.Output()
+		if err != nil {
+			return "", refuse(api.CodeUnavailable, "run it where Slurm is installed, or put what 'sacctmgr -P show assoc' and '… show qos' print "+
+				"into a file and name that: gpusched import slurm FILE", "sacctmgr -P show %s: %v", what[0], err)
+		}
+		all.Write(out)
+	}
+	return all.String(), nil
 }
 
 // nameStem is the name of a file without its ending.

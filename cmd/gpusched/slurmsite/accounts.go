@@ -94,7 +94,11 @@ func (s Site) openClasses() (names []string) {
 func (s Site) group(w *script, name, account string, accounts map[string][]string) {
 	q := s.Settings.Quotas.Groups[name]
 	w.put("account %s Description=gpusched Organization=gpusched Parent=%s", account, rootAccount)
-	w.change("account %s set %s", account, strings.Join(s.limits(w, "group "+name, q), " "))
+	limits := s.limits(w, "group "+name, q)
+	if q.Share == 0 { // its members count by themselves alone
+		limits[0] = "Fairshare=parent"
+	}
+	w.change("account %s set %s", account, strings.Join(limits, " "))
 	for _, user := range s.Members[name] {
 		accounts[user] = append(accounts[user], account)
 	}

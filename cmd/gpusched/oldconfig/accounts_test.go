@@ -1,0 +1,120 @@
+package oldconfig
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/gpusched/gpusched/daemon/config"
+)
+
+var update = flag.Bool("update", false, "write testdata anew; look at what changed")
+
+func accountsOf(t *testing.T, name string) Result {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata/accounts", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !IsAccounts(string(text)) {
+		t.Errorf("%s is not known for what it is", name)
+	}
+	r, err := ConvertAccounts(string(text))
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return r
+}
+
+func read(t *testing.T, toml string) config.Config {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a.toml")
+	if err := os.WriteFile(path, []byte(toml), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, _, err := config.Read([]string{path}, config.AnyOwner)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, toml)
+	}
+	return c
+}
+
+// What 'gpusched export slurm' made of a site's quotas is the same quotas again: show.txt and
+// dump.cfg are what sacctmgr 22.05 said after accounts.sh of exported.toml had run.
+func TestAccountsThereAndBack(t *testing.T) {
+	first, err := os.ReadFile("testdata/accounts/exported.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := read(t, string(first))
+	for _, name := range []string{"show.txt", "dump.cfg"} {
+		got := read(t, accountsOf(t, name).TOML)
+		if !reflect.DeepEqual(got.Quotas, want.Quotas) {
+			t.Errorf("%s:\n%+v\n%+v", name, got.Quotas, want.Quotas)
+		}
+		if name == "show.txt" && !reflect.DeepEqual(got.Classes, want.Classes) { // a dump has no QOS
+			t.Errorf("%s: classes %+v, want %+v", name, got.Classes, want.Classes)
+		}
+	}
+}
+
+// A Slurm that grew by itself: every limit is a setting or a remark.
+func TestAccountsThatGrew(t *testing.T) {
+	r := accountsOf(t, "grown.txt")
+	golden := "testdata/accounts/grown.toml"
+	if *update {
+		if err := os.WriteFile(golden, []byte(r.TOML), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil || string(want) != r.TOML {
+		t.Errorf("%s (%v) is now:\n%s", golden, err, r.TOML)
+	}
+	c := read(t, r.TOML)
+	if q := c.Quotas.Users["ann"]; q.GPUMilli != 2000 {
+		t.Errorf("ann has %+v: her default account says 2 GPUs", q)
+	}
+}
+
+func TestNoAccounts(t *testing.T) {
+	for _, text := range []string{"", "python train.py | tee log\n", "a|b|c\n", "User - nobody\n"} {
+		if IsAccounts(text) {
+			t.Errorf("%q passes for accounts", text)
+		}
+		if _, err := ConvertAccounts(text); err == nil {
+			t.Errorf("%q is converted", text)
+		}
+	}
+}
+
+// FuzzConvertAccounts reads any text: it is refused, or what comes out is settings that the
+// check takes.
+func FuzzConvertAccounts(f *testing.F) {
+	for _, name := range []string{"show.txt", "dump.cfg", "grown.txt"} {
+		text, err := os.ReadFile(filepath.Join("testdata/accounts", name))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(text))
+	}
+	f.Add("Account|User|Share|GrpTRES\n\"\n[x]\"|b\x00\x1b]|5|mem=1e9P,gres/gpu=99999999999,cpu=\n")
+	f.Add("Account - 'a':GrpJobs=0:Fairshare=-3\nUser - 'it''s':GrpTRES='cpu=1'\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := ConvertAccounts(text)
+		if err != nil {
+			return
+		}
+		var out map[string]any
+		if err := toml.Unmarshal([]byte(r.TOML), &out); err != nil {
+			t.Fatalf("%q gives %q: %v", text, r.TOML, err)
+		}
+		if len(text) < 400 { // it takes its time
+			read(t, r.TOML)
+		}
+	})
+}

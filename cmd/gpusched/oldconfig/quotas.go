@@ -1,0 +1,212 @@
+package oldconfig
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// page is the file that is being made.
+type page struct {
+	a        *accounts
+	body     strings.Builder
+	comments []string
+}
+
+// ConvertAccounts reads a Slurm's accounts, users and QOS as sacctmgr prints them
+// (IsAccounts), and says them as quotas, shares and classes. What has no counterpart here
+// is in comments of the result.
+func ConvertAccounts(text string) (Result, error) {
+	a, err := readAccounts(text)
+	if err != nil {
+		return Result{}, err
+	}
+	a.oneCluster()
+	p := &page{a: a, comments: a.left}
+	p.users()
+	p.groups()
+	p.classes()
+	for _, name := range a.admins {
+		p.say("user %s is an administrator of Slurm: put them into the group of daemon.admin_group", name)
+	}
+	slices.Sort(p.comments)
+	p.comments = slices.Compact(p.comments)
+	r := Result{Kind: "Slurm", TOML: p.body.String()}
+	if len(p.comments) > 0 {
+		r.TOML += "\n# What has no equal here, or needs a look:\n#  - " + strings.Join(p.comments, "\n#  - ") + "\n"
+		r.Report = append(r.Report, fmt.Sprintf("%d remarks about what has no equal here, or needs a look, are in comments at the end", len(p.comments)))
+	}
+	r.Report = append(r.Report, "nothing is in force yet: see 'gpusched config check FILE', and put the file into /etc/gpusched/conf.d")
+	return r, nil
+}
+
+func (p *page) say(format string, args ...any) {
+	p.comments = append(p.comments, fmt.Sprintf(format, args...))
+}
+
+// section writes one, with lines; of a name that needs quotes it has them.
+func (p *page) section(name string, lines ...string) {
+	if p.body.Len() > 0 {
+		p.body.WriteString("\n")
+	}
+	fmt.Fprintf(&p.body, "[%s]\n%s\n", name, strings.Join(lines, "\n"))
+}
+
+func quotaLines(b bounds, keys []string) (lines []string) {
+	for _, key := range keys {
+		lines = append(lines, key+" = "+b.value(key))
+	}
+	return lines
+}
+
+// users writes the default quota, which is that of most users, and those that differ.
+func (p *page) users() {
+	list, base := p.quotas(), p.perUser()
+	common := base
+	if len(list) > 0 {
+		common = mostCommon(list)
+	}
+	if len(list) > 0 || len(base) > 0 {
+		p.section("quota.default", quotaLines(common, quotaKeys)...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		if keys := list[name].keys(common); len(keys) > 0 && p.named("user", name) {
+			p.section("quota.user."+tomlKey(name), quotaLines(list[name], keys)...)
+		}
+	}
+}
+
+// perUser are the bounds that the usual QOS has for each user.
+func (p *page) perUser() bounds {
+	usual := p.a.usual()
+	for _, q := range p.a.qos {
+		if q["name"] != usual {
+			continue
+		}
+		r := record{"grptres": q["maxtrespu"], "grpjobs": q["maxjobspu"], "grpsubmit": q["maxsubmitpu"]}
+		return boundsOf("QOS "+usual+", for each user", r, p.say)
+	}
+	return bounds{}
+}
+
+// quotas are those of all users, by name. One who is in several accounts has that of the
+// default one.
+func (p *page) quotas() map[string]bounds {
+	base, list, from := p.perUser(), map[string]bounds{}, map[string]string{}
+	for _, x := range p.a.associations {
+		if x.user == "" || x.user == "root" {
+			continue
+		}
+		b := boundsOf("user "+x.user, x.limits, p.say)
+		if b["share"] == `"none"` {
+			delete(b, "share")
+			p.say("user %s: Fairshare=parent", x.user)
+		}
+		for key, value := range base {
+			if b[key] == "" {
+				b[key] = value
+			}
+		}
+		before, known := list[x.user]
+		if known && before.spelled() != b.spelled() {
+			p.say("user %s has other limits in account %s than in %s: a user has one quota here, that of the default account",
+				x.user, x.account, from[x.user])
+		}
+		if def := p.a.defaults[x.user]; !known || x.account == def {
+			list[x.user], from[x.user] = b, x.account
+		}
+	}
+	return list
+}
+
+// mostCommon is what most users have; of two the one that comes first, so that it is
+// always the same.
+func mostCommon(list map[string]bounds) (best bounds) {
+	count, most := map[string]int{}, 0
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		count[list[name].spelled()]++
+	}
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		b := list[name]
+		n := count[b.spelled()]
+		if n > most || n == most && len(b) < len(best) {
+			best, most = b, n
+		}
+	}
+	return best
+}
+
+// own is the account that 'gpusched export slurm' makes for who is in no group.
+const own = "gpusched"
+
+// groups writes the accounts that divide among each other or have bounds.
+func (p *page) groups() {
+	for _, x := range p.a.associations {
+		if x.user != "" || x.account == "" || x.account == "root" {
+			continue
+		}
+		b := boundsOf("account "+x.account, x.limits, p.say)
+		if len(b) == 0 && (x.account == own || p.isParent(x.account)) || !p.named("account", x.account) {
+			continue
+		}
+		if parent := x.parent; parent != "" && parent != "root" && parent != own {
+			p.say("account %s is part of %s: groups are not nested here, and both bounds hold for who is in both", x.account, parent)
+		}
+		if b["share"] == "" {
+			b["share"] = "1"
+		}
+		keys := slices.DeleteFunc(slices.Clone(quotaKeys), func(key string) bool { return b[key] == "" })
+		p.section("quota.group."+tomlKey(x.account), quotaLines(b, keys)...)
+		p.say("account %s is the quota of group %s: it has to be a group of the machine with the same members%s", x.account, x.account, p.members(x.account))
+	}
+}
+
+func (p *page) isParent(account string) bool {
+	return slices.ContainsFunc(p.a.associations, func(x association) bool { return x.user == "" && x.parent == account })
+}
+
+// mostNamed is how many members of a group are named.
+const mostNamed = 20
+
+func (p *page) members(account string) string {
+	var names []string
+	for _, x := range p.a.associations {
+		if x.account == account && x.user != "" && x.user != "root" && !slices.Contains(names, x.user) {
+			names = append(names, x.user)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	slices.Sort(names)
+	more := ""
+	if n := len(names) - mostNamed; n > 0 {
+		names, more = names[:mostNamed], fmt.Sprintf(" and %d more", n)
+	}
+	return ": " + strings.Join(names, ", ") + more
+}
+
+// named reports whether a name is one that an account of the machine can have.
+func (p *page) named(what, name string) bool {
+	plain := job.Printable(name) && strings.TrimSpace(name) == name && !strings.ContainsAny(name, ":,/")
+	if plain && name != "NAME" && len(name) <= 256 && name[0] != '-' {
+		return true
+	}
+	p.say("%s %q: left out; the machine can't have an account of that name", what, name)
+	return false
+}
+
+// tomlKey is a name as a part of a section's.
+func tomlKey(name string) string {
+	plain := func(r rune) bool {
+		return r == '_' || r == '-' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z'
+	}
+	if strings.IndexFunc(name, func(r rune) bool { return !plain(r) }) < 0 {
+		return cmp.Or(name, `""`)
+	}
+	return text(name)
+}
