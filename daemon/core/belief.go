@@ -63,12 +63,12 @@ func (c *Core) runOf(l *trackedJob, total func(ran time.Duration) time.Duration)
 
 // effort is what a job that may be stopped for others is ranked by, see Estimate.Effort, and its kind where
 // that has not been tried.
-func (c *Core) effort(l *trackedJob, ran time.Duration, runs bool) (time.Duration, sched.Kind) {
+func (c *Core) effort(l *trackedJob, ran time.Duration) (time.Duration, sched.Kind) {
 	e, kind := c.estimate(l), sched.Kind{}
 	if e.Ended < triedRuns {
 		kind = l.kind()
 	}
-	return e.Effort(ran, c.policy.Sched.Slice, runs), kind
+	return e.Effort(ran, c.policy.Sched.Slice), kind
 }
 
 // believeAll puts some waiting jobs where they belong by what is expected of them now, those

@@ -14,6 +14,7 @@ type Estimate struct {
 	Ended  int     // how many jobs of the kind have ended
 	Known  bool    // a job like it has run to its end: so it can be told when one ends
 	forms  lengths
+	trials lengths // the form by which Effort goes, which begins evenly and not as the lognormal
 }
 
 // leastTail is the chance of a job to be there still under which a belief counts no
@@ -91,59 +92,13 @@ func Remaining(expected, ran time.Duration) time.Duration { return overrun(expec
 // best, if it ran so long and may be stopped again after any time of at least a slice: the
 // inverse of its Gittins index (J. Gittins, Bandit Processes and Dynamic Allocation Indices,
 // 1979; Tiresias, NSDI 2019, for GPUs). Where run times are alike it is what is left of it, where
-// they differ by orders of magnitude it grows with what the job has had. For a job that runs it is the
-// lesser of what the two beliefs say, for one that waits the larger, so that none is
-// stopped on the word of one of them.
-func (e *Estimate) Effort(ran, slice time.Duration, runs bool) time.Duration {
+// they differ by orders of magnitude it grows with what the job has had.
+func (e *Estimate) Effort(ran, slice time.Duration) time.Duration {
 	if e.Spread <= 0 {
 		return overrun(e.Median, ran) - ran
 	}
-	a, b := e.effort(float64(ran), float64(max(slice, time.Second))), e.forms.effort(ran, slice)
-	if runs == (b < a) {
-		a = b
-	}
-	return time.Duration(min(max(a, float64(time.Second)), float64(longestRun)))
-}
-
-// effortSteps and effortStep are how far ahead effort looks: to 10 000 slices.
-const (
-	effortSteps = 24
-	effortStep  = 1.5
-)
-
-// effort is Effort by the lognormal.
-func (e *Estimate) effort(ran, slice float64) float64 {
-	left := e.tail(ran)
-	if left < leastTail {
-		return max(ran, slice)
-	}
-	best, ahead := math.Inf(1), slice
-	for range effortSteps {
-		end := ran + ahead
-		later := e.tail(end)
-		if ends := left - later; ends > leastTail {
-			// the integral of the tail over the time ahead, over the chance to end in it
-			best = min(best, (end*later-ran*left+e.partial(ran, end))/ends)
-		}
-		ahead *= effortStep
-	}
-	return best
-}
-
-// partial is the mean of a run time, counted as 0 where it is not between these. Of the
-// two sides on which the rest lies it takes the one that leaves the difference of small
-// figures: with a large spread nearly all of the mean is beyond any run time.
-func (e *Estimate) partial(from, to float64) float64 {
-	at := func(run float64) float64 { return (math.Log(run/float64(e.Median))/e.Spread - e.Spread) / math.Sqrt2 }
-	low, high := math.Inf(-1), at(to)
-	if from > 0 {
-		low = at(from)
-	}
-	if high < 0 {
-		low, high = -high, -low
-	}
-	mean := float64(e.Median) * math.Exp(e.Spread*e.Spread/2)
-	return mean * (math.Erfc(low) - math.Erfc(high)) / 2
+	effort := e.trials.effort(ran, max(slice, time.Second))
+	return time.Duration(min(max(effort, float64(time.Second)), float64(longestRun)))
 }
 
 // Draw is the run time of a job that ran so long already: with chance u it is shorter, by

@@ -75,12 +75,12 @@ func TestEffort(t *testing.T) {
 		{"heavy, an hour", heavy, time.Hour, true, false}, {"heavy, ten", heavy, 10 * time.Hour, true, false},
 		{"two, half an hour", two, slice, true, false}, {"two, six", two, 6 * time.Hour, true, false},
 	} {
-		if runs, waits := c.of.Effort(c.ran, slice, true), c.of.Effort(0, slice, false); (runs > waits) != c.yields {
+		if runs, waits := c.of.Effort(c.ran, slice), c.of.Effort(0, slice); (runs > waits) != c.yields {
 			t.Errorf("%s: the effort is %s, of a new one %s", c.name, runs, waits)
 		}
 	}
 	known := Estimate{Median: time.Hour}
-	if got := known.Effort(45*time.Minute, slice, true); got != 15*time.Minute {
+	if got := known.Effort(45*time.Minute, slice); got != 15*time.Minute {
 		t.Errorf("of an hour that is known 45m are over: the effort is %s", got)
 	}
 }

@@ -26,20 +26,18 @@ func TestEstimatesAtExtremes(t *testing.T) {
 	for _, spread := range append(extremeSpreads, 0) {
 		for _, median := range extremeRuns {
 			e := Estimate{Median: max(median, shortestRun), Spread: spread}
-			e.forms = e.lognormal()
+			e.forms, e.trials = e.lognormal(), e.lognormal()
 			for _, ran := range extremeRuns {
 				if got := e.Total(ran); got <= ran && ran < math.MaxInt64 || got <= 0 {
 					t.Errorf("%s ± %g: a job that ran %s is to run %s", median, spread, ran, got)
 				}
 				for _, slice := range extremeRuns {
-					for _, runs := range []bool{true, false} {
-						got := e.Effort(ran, slice, runs)
-						if got < 0 || got == 0 && spread > 0 {
-							t.Errorf("%s ± %g, ran %s, slice %s: effort %s", median, spread, ran, slice, got)
-						}
-						if up := halfOctave(got); up < min(got, longestRun) {
-							t.Errorf("%s is rounded up to %s", got, up)
-						}
+					got := e.Effort(ran, slice)
+					if got < 0 || got == 0 && spread > 0 {
+						t.Errorf("%s ± %g, ran %s, slice %s: effort %s", median, spread, ran, slice, got)
+					}
+					if up := halfOctave(got); up < min(got, longestRun) {
+						t.Errorf("%s is rounded up to %s", got, up)
 					}
 				}
 			}
@@ -47,42 +45,59 @@ func TestEstimatesAtExtremes(t *testing.T) {
 	}
 }
 
-// The effort by the lognormal is what integrating the tail in small steps says.
+// The effort is what adding up over runs of every length says: what they take until they end or are
+// given up, over how many of them end.
 func TestEffortBySteps(t *testing.T) {
+	const slice = 30 * time.Minute
 	for _, spread := range extremeSpreads[2:] {
 		for _, median := range []time.Duration{time.Minute, 5 * time.Hour} {
 			e := Estimate{Median: median, Spread: spread}
-			for _, ran := range []time.Duration{0, time.Minute, time.Hour, 30 * time.Hour} {
-				const slice = 30 * time.Minute
-				if e.tail(float64(ran)) < 1e-3 {
-					continue
+			e.trials = e.lognormal()
+			var lengths []time.Duration // as the form has them: evenly from one edge to the next
+			for i, part := range e.trials {
+				for k := range int(part * stepRuns) {
+					at := edge(i) + (edge(i+1)-edge(i))*(float64(k)+0.5)/float64(int(part*stepRuns))
+					lengths = append(lengths, time.Duration(at*float64(time.Second)))
 				}
-				want := effortBySteps(&e, float64(ran), float64(slice))
-				if got := e.effort(float64(ran), float64(slice)); math.Abs(got/want-1) > 0.01 {
-					t.Errorf("%s ± %g after %s: effort %g, by steps %g", median, spread, ran, got, want)
+			}
+			for _, ran := range []time.Duration{0, time.Minute, time.Hour, 30 * time.Hour} {
+				want, ok := effortBySteps(lengths, ran, slice)
+				if got := e.Effort(ran, slice); ok && math.Abs(float64(got)/float64(want)-1) > 0.02 {
+					t.Errorf("%s ± %g after %s: effort %s, by steps %s", median, spread, ran, got, want)
 				}
 			}
 		}
 	}
 }
 
-// effortBySteps adds up the tail over a grid that grows with the distance.
-func effortBySteps(e *Estimate, ran, slice float64) float64 {
-	const fine = 1.0005
-	best, spent, at, step := math.Inf(1), 0.0, ran, slice/1e5
-	ahead := slice
-	for range effortSteps {
-		for at < ran+ahead {
-			to := min(at+step, ran+ahead)
-			spent += (e.tail(at) + e.tail(to)) / 2 * (to - at)
-			at, step = to, step*fine
+const stepRuns = 20_000
+
+// effortBySteps tries all edges; false: too few run so long.
+func effortBySteps(lengths []time.Duration, ran, slice time.Duration) (best time.Duration, ok bool) {
+	best = longestRun
+	for i := range len(Estimate{}.trials) {
+		until := time.Duration(edge(i+1) * float64(time.Second))
+		if until < ran+slice {
+			continue
 		}
-		if ends := e.tail(ran) - e.tail(at); ends > leastTail {
-			best = min(best, spent/ends)
+		spent, ended, left := time.Duration(0), 0, 0
+		for _, d := range lengths {
+			if d < ran {
+				continue
+			}
+			if left++; d < until {
+				ended++
+			}
+			spent += (min(d, until) - ran) / 1000
 		}
-		ahead *= effortStep
+		if ok = left > stepRuns/20; !ok {
+			return 0, false
+		}
+		if ended > 10 {
+			best = min(best, spent/time.Duration(ended)*1000)
+		}
 	}
-	return best
+	return best, ok
 }
 
 // Whatever is learned, also from what is on record by mistake, estimates stay in range.
@@ -108,13 +123,13 @@ func TestLearningAtExtremes(t *testing.T) {
 				t.Fatalf("user %d after %s: %s ± %g", uid, first, e.Median, e.Spread)
 			}
 			sum := 0.0
-			for _, part := range e.forms {
-				sum += part
+			for i := range e.forms {
+				sum += (e.forms[i] + e.trials[i]) / 2
 			}
 			if math.Abs(sum-1) > 0.1 && uid > 9 {
 				t.Fatalf("user %d after %s: the parts are %g in all", uid, first, sum)
 			}
-			if effort := e.Effort(time.Hour, time.Minute, true); effort < time.Second || effort > longestRun {
+			if effort := e.Effort(time.Hour, time.Minute); effort < time.Second || effort > longestRun {
 				t.Fatalf("user %d after %s: effort %s", uid, first, effort)
 			}
 		}

@@ -48,6 +48,19 @@ func (e *Estimate) lognormal() (l lengths) {
 	return l
 }
 
+// longestTrial is up to where evenly reaches.
+const longestTrial = 72 * time.Hour
+
+// evenly is what a job may run for of which nothing is known: anything from shortestRun to
+// longestTrial, one order of magnitude as likely as another.
+var evenly = func() (l lengths) {
+	first, last := binOf(shortestRun), binOf(longestTrial)
+	for i := first; i <= last; i++ {
+		l[i] = 1 / float64(last-first+1)
+	}
+	return l
+}()
+
 // mix draws a distribution towards that of so many runs.
 func (l *lengths) mix(other *lengths, runs float64) {
 	for i := range l {

@@ -17,6 +17,7 @@ type rank struct {
 	turn    int32 // in its batch
 	milli   int32 // of GPUs, which the order does not look at
 	guarded bool
+	settles bool // it goes on after a stop, and has not had its turn
 	owed    bool // others were stopped for it, and it has not started
 	untried Kind // of which too few have ended to know how long they run
 }
@@ -103,6 +104,7 @@ func (p *Planner) runningRank(r *Running) rank {
 		}
 		out.score = 1 + r.Account.factor*float64(waited)/float64(max(effort, time.Second))
 		out.untried = r.Untried
+		out.settles = time.Duration(p.s.Now-r.Start) < p.s.Policy.turn(r.Served)
 	}
 	return out
 }

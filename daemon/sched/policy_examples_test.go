@@ -276,14 +276,19 @@ func between(from, to time.Duration) func(*rand.Rand) time.Duration {
 	return func(r *rand.Rand) time.Duration { return from + time.Duration(r.Float64()*float64(to-from)) }
 }
 
-// anything is from a minute to a day, as often one order of magnitude as another.
-func anything(r *rand.Rand) time.Duration {
-	return time.Duration(math.Exp(r.Float64()*math.Log(24*60)) * float64(minute))
+// anything is from a minute to a day, in any row of runs as often one order of magnitude as another.
+func anything() func(*rand.Rand) time.Duration {
+	n := 0.0
+	return func(*rand.Rand) time.Duration {
+		_, part := math.Modf(n * math.Phi)
+		n++
+		return time.Duration(math.Exp(part*math.Log(24*60)) * float64(minute))
+	}
 }
 
 // kindsOfEffort are runs that are alike, and runs that are not.
 func kindsOfEffort() (alike, wild Estimate) {
-	return kindOf(100, between(110*minute, 130*minute)), kindOf(100, anything)
+	return kindOf(100, between(110*minute, 130*minute)), kindOf(100, anything())
 }
 
 func TestExampleOfEfforts(t *testing.T) {
@@ -293,7 +298,7 @@ func TestExampleOfEfforts(t *testing.T) {
 	for _, ran := range []time.Duration{0, 30 * minute, time.Hour, 90 * minute} {
 		rows[0] = append(rows[0], "ran "+short(ran))
 		for i, e := range []Estimate{alike, wild} {
-			rows[i+1] = append(rows[i+1], short(e.Effort(ran, 30*minute, ran > 0)))
+			rows[i+1] = append(rows[i+1], short(e.Effort(ran, 30*minute)))
 		}
 	}
 	page.shows(rows...)
@@ -307,9 +312,9 @@ func TestExampleOfPreemption(t *testing.T) {
 		sc := example(t, 1)
 		r := sc.runs(101, time.Hour, on(0)...)
 		r.Preemptible, r.Since = true, ago(3*time.Hour)
-		r.Effort = e.Effort(time.Hour, 30*minute, true)
+		r.Effort = e.Effort(time.Hour, 30*minute)
 		sc.waits(1, 1000, of(sc.user("ben")), waited(90*minute), preemptible, func(w *Waiting) {
-			w.Effort = e.Effort(0, 30*minute, false)
+			w.Effort = e.Effort(0, 30*minute)
 		})
 		becomes, want := "runs on", "keep 0 for 1 at +1h0m0s"
 		if i == 1 {
@@ -332,7 +337,15 @@ func TestExampleOfThresholds(t *testing.T) {
 		rows[0] = append(rows[0], fmt.Sprint(gpus))
 		rows[1] = append(rows[1], decimals(preemptionThreshold(gpus*job.WholeGPU, job.WholeGPU)))
 	}
-	readPolicy(t).shows(rows...)
+	page := readPolicy(t)
+	page.shows(rows...)
+	page.says("none more than %d times the job's", togetherAbove)
+	turn := (&Policy{Slice: 30 * minute}).turn(time.Hour)
+	if turn != 2*time.Hour {
+		t.Errorf("a turn is %s", turn)
+	}
+	page.says("has run for half an hour (for two, once it was stopped)")
+	page.says("runs for two hours, or for four times as long as it had run if that is less")
 }
 
 func TestExampleOfQuotas(t *testing.T) {

@@ -129,10 +129,12 @@ func (p *Predictor) Estimate(k Kind) Estimate {
 	}
 	median := time.Duration(math.Exp(b.mean)).Round(time.Millisecond)
 	e := Estimate{Median: max(median, shortestRun), Spread: b.spread, Ended: ended, Known: like}
-	e.forms = p.lognormal(&e)
+	e.forms, e.trials = p.lognormal(&e), evenly
 	for level := range levels {
 		if h, _ := u.at(k, level); h != nil {
-			e.forms.mix(&h.forms, min(float64(h.runs), formRuns))
+			runs := min(float64(h.runs), formRuns)
+			e.forms.mix(&h.forms, runs)
+			e.trials.mix(&h.forms, runs)
 		}
 	}
 	return e

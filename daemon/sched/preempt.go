@@ -8,13 +8,24 @@ import (
 
 // preemptionThreshold is by how much the score of a job must exceed that of a running
 // one before the running one is stopped for it: by nothing for one that holds as
-// much of GPUs or less, since it had its slice, and by a quarter for each
+// much of GPUs or less, since it had its slice, and by a half for each
 // doubling beyond, since of a wider one most is stopped for nothing.
 func preemptionThreshold(victim, milli int32) float64 {
 	if milli == 0 || victim <= milli {
 		return 1
 	}
-	return 1 + float64(bits.Len(uint(victim/milli))-1)/4
+	return 1 + float64(bits.Len(uint(victim/milli))-1)/2
+}
+
+// turnSlices is for how many slices a job that was stopped runs, once it goes on, until it is
+// stopped again for one of its class and number that is no wider.
+const turnSlices = 4
+
+// turn is for how long a job runs until then that has run for so long before: a slice at least,
+// and no more than so many times what it had run, so that nobody gains by having a job queued again
+// that has only begun.
+func (p *Policy) turn(served time.Duration) time.Duration {
+	return max(p.Slice, turnSlices*min(served, p.Slice))
 }
 
 // lateDivisor is the part of a slice for which a job rather waits than has one
@@ -142,10 +153,10 @@ func (p *Planner) findVictims() {
 func (v *rank) yields(r *rank, fifo bool) bool { return v.yieldsAt(r, fifo, 1) }
 
 // togetherAbove is how far, as a factor, a victim may stand above a wider job for which
-// it is stopped with others, see lowerTogether.
-const togetherAbove = 1.5
+// it is stopped, see lowerTogether.
+const togetherAbove = 4
 
-// yieldsWithOthers is yields for a victim beside which others are stopped too.
+// yieldsWithOthers is yields for a victim that is not all that the job gets.
 func (v *rank) yieldsWithOthers(r *rank, fifo bool) bool {
 	if v.milli < r.milli {
 		return v.yieldsAt(r, fifo, togetherAbove)
@@ -159,6 +170,8 @@ func (v *rank) yieldsAt(r *rank, fifo bool, above float64) bool {
 		return v.level < r.level
 	case v.guarded || r.guarded:
 		return !v.guarded
+	case v.settles && r.milli <= v.milli:
+		return false
 	}
 	if v.untried != (Kind{}) && v.untried == r.untried {
 		return false
@@ -167,8 +180,9 @@ func (v *rank) yieldsAt(r *rank, fifo bool, above float64) bool {
 }
 
 // lowerTogether reports whether victims of the job's class and number have a lower score
-// than it in the mean over their GPUs. If each of eight narrow
-// jobs had to stand lower than a wide one, it would wait for the one that stands highest.
+// than it in the mean over the GPUs that it gets, of which those that are free count as 0. If each
+// of eight narrow jobs had to stand lower than a wide one, it would wait for the one that stands
+// highest; and seven free GPUs that one narrow job keeps from a wide one are of no use to anybody.
 func (p *Planner) lowerTogether(list []Preemption, r *rank) bool {
 	sum, milli := 0.0, 0.0
 	for i := range list {
@@ -178,7 +192,7 @@ func (p *Planner) lowerTogether(list []Preemption, r *rank) bool {
 			milli += float64(v.milli)
 		}
 	}
-	return sum <= milli*r.score
+	return sum <= max(milli, float64(r.milli))*r.score
 }
 
 func (p *Planner) victimOf(q Preemption) *victim {

@@ -53,7 +53,7 @@ func TestWhoYields(t *testing.T) {
 
 // TestHysteresis has a job ask one GPU of one of the same class and number which
 // started at once when it came, so that its score is 1: that of the other must
-// be more, and a quarter more for each doubling by which the running one is the
+// be more, and a half more for each doubling by which the running one is the
 // wider. The job is expected to run for 4096 seconds.
 func TestHysteresis(t *testing.T) {
 	const kept = "keep 0 for 1 at +5h0m0s"
@@ -64,10 +64,10 @@ func TestHysteresis(t *testing.T) {
 	}{
 		{1, 0, false},
 		{1, time.Second, true},
-		{2, 1024 * time.Second, false},
-		{2, 1025 * time.Second, true},
-		{4, 2048 * time.Second, false},
-		{4, 2049 * time.Second, true},
+		{2, 2048 * time.Second, false},
+		{2, 2049 * time.Second, true},
+		{4, 4096 * time.Second, false},
+		{4, 4097 * time.Second, true},
 	} {
 		sc := newScene(t, c.gpus)
 		sc.s.Policy.FIFO = false
@@ -86,28 +86,36 @@ func TestHysteresis(t *testing.T) {
 }
 
 // TestLowerTogether has a job of score 2 ask GPUs of which jobs of these scores have
-// one each.
+// one each; what has none is free.
 func TestLowerTogether(t *testing.T) {
+	const free, higher = 0, -1
 	for name, c := range map[string]struct {
 		milli  int
-		scores [4]float64
+		scores []float64
 		stops  bool
 	}{
-		"all lower":                           {4000, [4]float64{1, 1, 1, 1.9}, true},
-		"one higher, lower together":          {4000, [4]float64{1, 1, 1, 2.9}, true},
-		"one more than half above":            {4000, [4]float64{1, 1, 1, 3.1}, false},
-		"higher together":                     {4000, [4]float64{2.5, 2.5, 2.5, 1}, false},
-		"no more than are needed":             {3000, [4]float64{2.9, 2.9, 2.9, 2.9}, false},
-		"one as wide has to be lower":         {1000, [4]float64{2.1, 2.1, 2.1, 2.1}, false},
-		"and it is":                           {1000, [4]float64{2.1, 2.1, 2.1, 1.9}, true},
-		"none counts that is of a higher one": {4000, [4]float64{1, 1, 1, 0}, false},
+		"all lower":                           {4000, []float64{1, 1, 1, 1.9}, true},
+		"one higher, lower together":          {4000, []float64{1, 1, 1, 4.9}, true},
+		"higher together":                     {4000, []float64{1, 1, 1, 5.1}, false},
+		"the highest is not needed":           {3000, []float64{2.1, 2.1, 1.5, 7.9}, true},
+		"one as wide has to be lower":         {1000, []float64{2.1, 2.1, 2.1, 2.1}, false},
+		"and it is":                           {1000, []float64{2.1, 2.1, 2.1, 1.9}, true},
+		"none counts that is of a higher one": {4000, []float64{1, 1, 1, higher}, false},
+		"beside free ones":                    {4000, []float64{free, free, 3.9, 4}, true},
+		"beside free ones, too high":          {4000, []float64{free, free, 4, 4.1}, false},
+		"beside free ones that it needs not":  {2000, []float64{free, 4.1, 4.1, 4.1}, false},
+		"four times as high":                  {8000, []float64{free, free, free, free, free, free, free, 7.9}, true},
+		"more than that":                      {8000, []float64{free, free, free, free, free, free, free, 8.1}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sc := newScene(t, 4)
+			sc := newScene(t, len(c.scores))
 			sc.s.Policy.FIFO, sc.s.Policy.ReservationDepth = false, 0
 			for i, score := range c.scores {
+				if score == free {
+					continue
+				}
 				sc.preemptible(job.ID(101+i), func(r *Running) {
-					if score == 0 {
+					if score == higher {
 						r.Priority.Number = 1
 					}
 					r.Since = r.Start - Instant((score-1)*float64(5*time.Hour))
@@ -118,6 +126,60 @@ func TestLowerTogether(t *testing.T) {
 				t.Errorf("jobs are stopped: %t", stops)
 			}
 		})
+	}
+}
+
+// TestTurn has a job ask all GPUs, one of which another has that goes on after it was stopped and
+// stands lower: it keeps it for four slices, or four times as long as it had run.
+func TestTurn(t *testing.T) {
+	for name, c := range map[string]struct {
+		served, ran time.Duration
+		gpus        int
+		change      func(*Waiting)
+		stops       bool
+	}{
+		"never stopped":            {0, 30 * time.Minute, 1, nil, true},
+		"stopped, a slice":         {time.Hour, 30 * time.Minute, 1, nil, false},
+		"nearly its turn":          {time.Hour, 119 * time.Minute, 1, nil, false},
+		"its turn":                 {time.Hour, 2 * time.Hour, 1, nil, true},
+		"had run for days":         {99 * time.Hour, 2 * time.Hour, 1, nil, true},
+		"had run for 10m, nearly":  {10 * time.Minute, 39 * time.Minute, 1, nil, false},
+		"had run for 10m":          {10 * time.Minute, 40 * time.Minute, 1, nil, true},
+		"had run for 1s, no slice": {time.Second, 29 * time.Minute, 1, nil, false},
+		"had run for 1s":           {time.Second, 30 * time.Minute, 1, nil, true},
+		"a higher class":           {time.Hour, 30 * time.Minute, 1, asks(func(r *job.Request) { r.Priority.Class = job.High }), true},
+		"a higher number":          {time.Hour, 30 * time.Minute, 1, asks(func(r *job.Request) { r.Priority.Number = 1 }), true},
+		"one that waited a week":   {time.Hour, 30 * time.Minute, 1, waited(8 * 24 * time.Hour), true},
+		"a wider one":              {time.Hour, 30 * time.Minute, 2, nil, true},
+		"a wider one, no slice":    {time.Hour, 29 * time.Minute, 2, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := example(t, c.gpus)
+			sc.preemptible(101, func(r *Running) { r.Served, r.Start, r.Since = c.served, ago(c.ran), ago(c.ran) }, on(0)...)
+			sc.waits(1, c.gpus*job.WholeGPU, waited(time.Hour), func(w *Waiting) {
+				if c.change != nil {
+					c.change(w)
+				}
+			})
+			if stops := strings.Contains(sc.plan(), "stop 101 for 1"); stops != c.stops {
+				t.Errorf("it is stopped: %t", stops)
+			}
+		})
+	}
+}
+
+// TestTurnBehindReservation has one GPU free for an hour: job 1 needs it then, with the host memory
+// that another has. A job that may be stopped takes it meanwhile if it is to have had its turn by then.
+func TestTurnBehindReservation(t *testing.T) {
+	for served, starts := range map[time.Duration]bool{0: true, 14 * time.Minute: true, 16 * time.Minute: false, time.Hour: false} {
+		sc := example(t, 1)
+		sc.s.Host.MemBytes, sc.s.Host.PromisedMem = 8*gib, 8*gib
+		sc.runs(101, time.Hour).MemBytes = 8 * gib
+		sc.waits(1, 1000, waited(9*time.Hour), asks(func(r *job.Request) { r.MemBytes = 8 * gib }))
+		sc.waits(2, 1000, waited(time.Minute), preemptible, expected(9*time.Hour), func(w *Waiting) { w.Served = served })
+		if got := strings.Contains(sc.plan(), "start 2 on 0"); got != starts {
+			t.Errorf("one that ran for %s starts: %t", served, got)
+		}
 	}
 }
 

@@ -19,18 +19,19 @@ type refVictim struct {
 type refStanding struct {
 	job.Priority
 	guarded bool
+	settles bool
 	score   float64
 	milli   int
 	untried Kind
 }
 
 func (j refJob) standing() refStanding {
-	return refStanding{j.Request.Priority, j.guarded, j.place.score, j.Request.GPUMilli, untriedOf(j.Waiting)}
+	return refStanding{j.Request.Priority, j.guarded, false, j.place.score, j.Request.GPUMilli, untriedOf(j.Waiting)}
 }
 
 // running is how it will stand once it runs: by itself.
 func (j refJob) running() refStanding {
-	return refStanding{j.Request.Priority, j.guarded, j.score, j.Request.GPUMilli, untriedOf(j.Waiting)}
+	return refStanding{j.Request.Priority, j.guarded, false, j.score, j.Request.GPUMilli, untriedOf(j.Waiting)}
 }
 
 // preemptAll is rule "Preemption": for the first of the jobs that do not fit,
@@ -97,7 +98,7 @@ func (r *reference) victims() (list []*refVictim) {
 				list = append(list, v)
 				continue
 			}
-			v.untried = x.Untried
+			v.untried, v.settles = x.Untried, ran < r.turn(x.Served)
 			effort := x.Effort
 			if effort == 0 {
 				expected := max(x.Expected, time.Second)
@@ -134,7 +135,7 @@ func (r *reference) yields(v, j refStanding) bool { return r.lower(v, j, 1) }
 
 // yieldsAmong is the same for one that may be stopped with others.
 func (r *reference) yieldsAmong(v, j refStanding) bool {
-	return r.yields(v, j) || v.milli < j.milli && r.lower(v, j, 1.5)
+	return r.yields(v, j) || v.milli < j.milli && r.lower(v, j, 4)
 }
 
 // lowerInTheMean is what must hold of all that are stopped for a job.
@@ -147,14 +148,22 @@ func (r *reference) lowerInTheMean(list []*refVictim, j refStanding) bool {
 			millis += float64(v.milli)
 		}
 	}
-	return scores <= millis*j.score
+	return scores <= max(millis, float64(j.milli))*j.score
+}
+
+// turn is how long a job that goes on runs until one of its class, number and size may stop it.
+func (r *reference) turn(served time.Duration) time.Duration {
+	if served < r.s.Policy.Slice {
+		return max(4*served, r.s.Policy.Slice)
+	}
+	return 4 * r.s.Policy.Slice
 }
 
 // widerBy is by how much more than its score a victim's counts.
 func widerBy(v, j refStanding) float64 {
 	more := 1.0
 	for milli := 2 * j.milli; milli > 0 && milli <= v.milli; milli *= 2 {
-		more += 0.25
+		more += 0.5
 	}
 	return more
 }
@@ -165,6 +174,9 @@ func (r *reference) lower(v, j refStanding, by float64) bool {
 	}
 	if v.guarded || j.guarded {
 		return !v.guarded
+	}
+	if v.settles && j.milli <= v.milli {
+		return false
 	}
 	if v.untried == j.untried && v.untried != (Kind{}) {
 		return false

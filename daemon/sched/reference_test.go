@@ -303,7 +303,11 @@ func (r *reference) capped(w *Waiting) bool {
 func (r *reference) inWay(j refJob, k refKept) bool {
 	run, late := j.run, j.lateRun
 	if j.Request.Preemptible && r.yields(j.running(), k.then.standing()) {
-		run, late = min(run, r.s.Policy.Slice), min(late, r.s.Policy.Slice)
+		gone := r.s.Policy.Slice
+		if k.then.Request.Priority == j.Request.Priority && !k.then.guarded && k.then.Request.GPUMilli <= j.Request.GPUMilli {
+			gone = r.turn(j.Served)
+		}
+		run, late = min(run, gone), min(late, gone)
 	}
 	return r.s.Now.Add(run) > k.at && r.s.Now.Add(late) > k.late
 }

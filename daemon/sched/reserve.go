@@ -49,7 +49,11 @@ func (p *Planner) delays(c *cursor, r *backfillReservation) bool {
 	run, late := c.bucket.run, c.bucket.late
 	if c.bucket.shape.yields {
 		if alone := p.rankAlone(c); alone.yields(&r.then, p.s.Policy.FIFO) {
-			run, late = min(run, p.s.Policy.Slice), min(late, p.s.Policy.Slice)
+			stay := p.s.Policy.Slice
+			if alone.settles = true; !alone.yields(&r.then, p.s.Policy.FIFO) {
+				stay = p.s.Policy.turn(c.entry.Served)
+			}
+			run, late = min(run, stay), min(late, stay)
 		}
 	}
 	return r.delayedBy(p.s.Now, run, late)

@@ -102,7 +102,7 @@ func (r *trials) run(name, policy string) []*sim.Outcome {
 	}
 	seeds := trialSeeds
 	switch {
-	case s.Days == 0 || name == "cluster":
+	case s.Days == 0:
 		seeds = 1
 	case name == "uniform" || name == "lognormal" || name == "bimodal":
 		seeds = manySeeds
