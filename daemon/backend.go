@@ -54,9 +54,6 @@ func (d *Daemon) queue(ctx context.Context, s *job.Submission) (job.Submitted, e
 			if !r.Known {
 				d.opt.Tally.Submitted()
 			}
-			if s.Brief {
-				return job.Submitted{JobView: *r.Job, Known: r.Known}, nil
-			}
 			return job.Submitted{JobView: d.foretold(ctx, *r.Job), Known: r.Known}, nil
 		}
 		out, err := d.known(ctx, r.ID)

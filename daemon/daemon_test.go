@@ -356,18 +356,3 @@ func TestForetoldWhileTheLoopGoesOn(t *testing.T) {
 	}
 	asking.Wait()
 }
-
-// TestBriefSubmissionIsNotForetold: the answer to one that is brief comes without a forecast, which
-// the others have.
-func TestBriefSubmissionIsNotForetold(t *testing.T) {
-	r := newRig(t, 1, nil)
-	r.runs(r.submit(1, func(s *job.Submission) { s.Request.TimeLimit = job.Span(time.Hour) }))
-	for _, brief := range []bool{false, true} {
-		s := submission(1)
-		s.Brief = brief
-		out, err := r.d.Submit(t.Context(), s, false)
-		if told := out.Start != (job.ExpectedStart{}); err != nil || out.State != job.Queued || told == brief {
-			t.Errorf("brief %v: %s, expected to start %+v, %v", brief, out.State, out.Start, err)
-		}
-	}
-}

@@ -13,6 +13,7 @@
 //	cmd/gpusched/jobsfile     the files of jobs that other schedulers have
 //	cmd/gpusched/manual       makes the manual pages of the command line
 //	cmd/gpusched/oldconfig    the settings of other schedulers as ours
+//	cmd/gpusched/onslurm      answers as the daemon does where Slurm runs the jobs
 //	cmd/gpusched/remote       the scheduler of another machine, by ssh
 //	cmd/gpusched/sbatch       our requests as calls of sbatch
 //	cmd/gpusched/slurm        the options of sbatch as ours

@@ -27,6 +27,7 @@ type app struct {
 	client      engine
 	listen      func()   // from now on a signal ends the context, not the process
 	own         bool     // the user's own scheduler was asked for by name
+	on          string   // the engine that the command line names; "": it names none
 	hosts       []string // the machines that are asked, "." for this one; none: this one alone
 	hostsGiven  bool     // by the command line, not the environment
 	host        string   // of another machine's, or where several are asked: whose scheduler client is

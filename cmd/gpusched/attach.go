@@ -24,6 +24,9 @@ func (c *attachCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	j := reply.Job
+	if done, err := a.enterElsewhere(j, nil); done {
+		return err
+	}
 	if p := j.Private; p != nil && !p.TTY && !j.Screen && !j.State.Terminal() {
 		name := nameOfJob(j)
 		a.note("job %s has no terminal: this is what it prints, as 'gpusched logs -f %s' shows it; "+

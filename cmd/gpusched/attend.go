@@ -69,6 +69,9 @@ func (a *app) attend(ctx context.Context, j api.Job, quiet bool) error {
 
 // readOutput prints the output of every start of the job until ctx is done.
 func (at *attendance) readOutput(ctx context.Context) error {
+	if done, err := at.a.outputElsewhere(ctx, at.job, at.pipe); done {
+		return err
+	}
 	if err := at.a.journalReadable(at.job); err != nil {
 		return err
 	}

@@ -157,6 +157,9 @@ func flagNamed(n *kong.Node, word string) *kong.Flag {
 			return f
 		}
 	}
+	if n.Parent != nil { // those of the program can be anywhere
+		return flagNamed(n.Parent, word)
+	}
 	return nil
 }
 
@@ -187,5 +190,6 @@ func flagWords(n *kong.Node) (list []candidate) {
 			list = append(list, candidate{"--no-" + f.Name, about})
 		}
 	}
+	list = append(list, candidate{onFlag, "What runs the jobs: local or slurm."})
 	return append(list, candidate{"--help", "Show the options people use."}, candidate{"--help-all", "Show all options, explained."})
 }

@@ -30,6 +30,9 @@ func (c *execCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
+	if done, err := a.enterElsewhere(reply.Job, argv); done {
+		return err
+	}
 	s, err := a.reach(ctx, reply.Job, visit{argv: argv, raw: c.Raw})
 	if err != nil {
 		return err

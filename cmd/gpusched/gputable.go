@@ -22,6 +22,9 @@ func gpuColumns(t *term.Terminal) []term.Column[api.GPU] {
 		{Title: "FREE", Key: "free_milli", Right: true, Cell: func(g api.GPU) string { return job.FormatGPUs(g.FreeMilli) }, Raw: func(g api.GPU) string { return strconv.Itoa(g.FreeMilli) }},
 		{Title: "MEMORY", Cell: func(g api.GPU) string {
 			if g.MemTotalBytes == 0 && g.Name != "" {
+				if strings.Contains(g.UUID, "/") { // of a Slurm, which does not tell
+					return "-"
+				}
 				return "the host's"
 			}
 			return job.FormatSize(int64(g.MemUsedBytes)) + " of " + job.FormatSize(int64(g.MemTotalBytes))

@@ -49,6 +49,12 @@ func (a *app) ask(
 }
 
 func (a *app) resolveWord(ctx context.Context, word string) ([]string, error) {
+	if ofSlurm(word) {
+		if _, local := a.client.(*api.Client); local {
+			return nil, refuse(api.CodeUsage, "name it without --on local", "%q is a job of Slurm's", word)
+		}
+		word = strings.ReplaceAll(strings.TrimPrefix(word, slurmPrefix), ","+slurmPrefix, ",")
+	}
 	if a.away != nil {
 		if ids, ok, err := a.away(ctx, word); ok {
 			return ids, err

@@ -44,6 +44,9 @@ func parseAttempt(s string) (whichAttempt, error) {
 
 // Run prints what is there, or with -f goes on until the jobs have ended.
 func (c *logsCmd) Run(ctx context.Context, a *app) error {
+	if done, err := c.byEngine(ctx, a); done {
+		return err
+	}
 	path, err := exec.LookPath("journalctl")
 	if err != nil {
 		return fmt.Errorf("find journalctl, which reads the output of jobs: %w", err)

@@ -52,10 +52,13 @@ func ownerOf(path string) int {
 	return int(st.Uid)
 }
 
-// cutOwn takes the flag from the front of a command line.
+// cutOwn takes from the front of a command line what says which scheduler is asked.
 func (a *app) cutOwn(args []string) ([]string, error) {
-	if len(args) == 0 || args[0] != ownFlag {
+	if len(args) == 0 {
 		return args, nil
+	}
+	if args[0] != ownFlag {
+		return a.cutOn(args)
 	}
 	socket := ownSocket(a.getenv, a.uid)
 	if owner := ownerOf(socket); owner >= 0 && owner != a.uid {
@@ -68,11 +71,15 @@ func (a *app) cutOwn(args []string) ([]string, error) {
 
 // asTyped has the commands that a text proposes ask the same scheduler.
 func (a *app) asTyped(text string) string {
-	flag := ownFlag
+	flag := ""
 	switch {
 	case a.host != "":
 		flag = hostsFlag + " " + a.host
-	case !a.own:
+	case a.on != "":
+		flag = onFlag + " " + a.on
+	case a.own:
+		flag = ownFlag
+	default:
 		return text
 	}
 	text = strings.ReplaceAll(text, "'gpusched ", "'gpusched "+flag+" ")

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"syscall"
 
@@ -45,3 +46,13 @@ func (c *runCmd) runElsewhere(context.Context, *app) error { return errWhole }
 func (c *submitCmd) submitFile(context.Context, *app) error { return errWhole }
 
 func (o *modelOptions) lookUp(*app, []string, *job.Request) error { return errWhole }
+
+// Other engines than the daemon are the whole program's.
+
+func (c *runCmd) byEngine(context.Context, *app) (bool, error) { return false, nil }
+
+func (c *logsCmd) byEngine(context.Context, *app) (bool, error) { return false, nil }
+
+func (a *app) enterElsewhere(api.Job, []string) (bool, error) { return false, nil }
+
+func (a *app) outputElsewhere(context.Context, api.Job, io.Writer) (bool, error) { return false, nil }

@@ -56,6 +56,9 @@ func run(ctx context.Context, a *app, args []string) (code int) {
 	if err := legible(kctx, args); err != nil {
 		return a.finish(err)
 	}
+	if err := a.chooseEngine(kctx, args); err != nil {
+		return a.finish(err)
+	}
 	kctx.BindTo(ctx, (*context.Context)(nil))
 	selected := kctx.Selected()
 	return a.finish(a.wherever(ctx, call{
@@ -93,6 +96,7 @@ func newParser(g any, out io.Writer, done func(int)) (*kong.Kong, error) {
 		kong.Help(printHelp),
 		kong.Embed(&struct {
 			HelpAll helpAll `help:"Show everything: all options, or all commands."`
+			On      string  `placeholder:"ENGINE" help:"What runs the jobs: local, the scheduler of this machine, or slurm. Default: as the settings say, else local."`
 		}{}),
 		kong.ExplicitGroups(groups),
 	)...)
@@ -104,13 +108,18 @@ func newParser(g any, out io.Writer, done func(int)) (*kong.Kong, error) {
 	return k, nil
 }
 
+// ownWords are those of a command line that are not of a job's command.
+func ownWords(k *kong.Context, args []string) []string {
+	if c, ok := k.Selected().Target.Addr().Interface().(interface{ command() []string }); ok {
+		return args[:len(args)-len(c.command())]
+	}
+	return args
+}
+
 // legible refuses own words that are not text: the parser would change their
 // bytes. The words of a job's command are not the parser's.
 func legible(k *kong.Context, args []string) error {
-	if c, ok := k.Selected().Target.Addr().Interface().(interface{ command() []string }); ok {
-		args = args[:len(args)-len(c.command())]
-	}
-	for _, arg := range args {
+	for _, arg := range ownWords(k, args) {
 		if !utf8.ValidString(arg) {
 			return refuse(api.CodeUsage, "any bytes can be in the command itself, in the current directory, "+
 				"and in a variable that is set before and passed with -e NAME",

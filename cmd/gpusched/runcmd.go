@@ -33,6 +33,9 @@ func (c *runCmd) Run(ctx context.Context, a *app) error {
 	if c.Host != "" {
 		return c.runElsewhere(ctx, a)
 	}
+	if done, err := c.byEngine(ctx, a); done {
+		return err
+	}
 	j, err := c.submit(ctx, a)
 	if err != nil {
 		return waitError(ctx, err)
@@ -43,20 +46,29 @@ func (c *runCmd) Run(ctx context.Context, a *app) error {
 	return a.attend(ctx, j, c.Quiet)
 }
 
-// submit queues the job, and nothing else.
-func (c *runCmd) submit(ctx context.Context, a *app) (api.Job, error) {
+// asked is the request of the job.
+func (c *runCmd) asked(ctx context.Context, a *app) (api.SubmitRequest, error) {
 	req, err := c.request(ctx, a)
 	if err != nil {
-		return api.Job{}, err
+		return req, err
 	}
 	if err := c.checkProgram(a, &req); err != nil {
-		return api.Job{}, err
+		return req, err
 	}
 	a.hint(req)
 	if c.TTY {
 		inTerminal(a, &req)
 	}
 	a.restoreLimits()
+	return req, nil
+}
+
+// submit queues the job, and nothing else.
+func (c *runCmd) submit(ctx context.Context, a *app) (api.Job, error) {
+	req, err := c.asked(ctx, a)
+	if err != nil {
+		return api.Job{}, err
+	}
 	reply, err := a.client.Submit(ctx, req)
 	if err == nil {
 		a.hintLimit(&c.jobOptions, reply.Job)

@@ -49,7 +49,7 @@ func TestHostileScripts(t *testing.T) {
 			if failed != nil {
 				t.Fatal(failed)
 			}
-			_, err = s.options(p)
+			_, err = s.options(p, false)
 		}
 		got := ""
 		switch {
@@ -96,7 +96,7 @@ func FuzzScript(f *testing.F) {
 		if !is || err != nil {
 			return
 		}
-		if o, err := s.options(p); err == nil {
+		if o, err := s.options(p, false); err == nil {
 			if err := checkOwn(p, o.words); err != nil {
 				t.Fatalf("%q gives %q: %v", text, o.words, err)
 			}

@@ -26,7 +26,7 @@ func (c *jobOptions) withLines(a *app, s *scriptFile, argv []string) (newJob, *a
 	if err != nil {
 		return nil, a, err
 	}
-	o, err := s.options(p)
+	o, err := s.options(p, a.slurm() != nil)
 	if err != nil {
 		return nil, a, err
 	}
@@ -48,6 +48,9 @@ func (c *jobOptions) withLines(a *app, s *scriptFile, argv []string) (newJob, *a
 	for _, text := range o.notes {
 		a.noteOnce(s.name + ": " + text)
 	}
+	if e := a.slurm(); e != nil {
+		e.Wish(o.native...)
+	}
 	return whole, &this, nil
 }
 
@@ -56,15 +59,18 @@ type scriptOptions struct {
 	words []string // as of a command line, those for sbatch first
 	notes []string // about what has another meaning here, or none
 	noGPU bool     // it is one for sbatch and asks no GPU
+
+	native []string // for Slurm as they are
 }
 
-func (s *scriptFile) options(p *kong.Kong) (o scriptOptions, err error) {
+// options are those of the lines. Of a job for a Slurm also those are kept that mean something there alone.
+func (s *scriptFile) options(p *kong.Kong, forSlurm bool) (o scriptOptions, err error) {
 	var batch *slurm.Batch
 	var own []string
 	for _, l := range s.lines {
 		words, err := l.words()
 		if err == nil && l.mark == "#SBATCH" {
-			batch = cmp.Or(batch, &slurm.Batch{})
+			batch = cmp.Or(batch, &slurm.Batch{ForSlurm: forSlurm})
 			err = batch.Add(words)
 		} else if err == nil {
 			own = append(own, words...)
@@ -86,7 +92,7 @@ func (s *scriptFile) options(p *kong.Kong) (o scriptOptions, err error) {
 		return o, s.wrong(": #SBATCH", err)
 	}
 	o.words = append(o.words, own...)
-	o.notes, o.noGPU = batch.Notes(), batch.NoGPU()
+	o.notes, o.noGPU, o.native = batch.Notes(), batch.NoGPU(), batch.Native()
 	if lost != "" {
 		o.notes = append(o.notes, lost)
 	}

@@ -110,13 +110,17 @@ func (a *app) writeJob(j api.Job, attempts []api.Attempt, messages []api.Message
 		fact("directory", string(p.Dir))
 		fact("log", logLine(p.Log))
 		fact("screen", screenLine(j))
-		fact("environment", environmentLine(p, j.State.Terminal()))
+		if j.Manager != engineSlurm { // Slurm tells neither this nor the umask
+			fact("environment", environmentLine(p, j.State.Terminal()))
+		}
 		fact("modules", strings.Join(p.Setup.Modules, ", "))
 		fact("conda", p.Setup.Conda)
 		fact("venv", p.Setup.Venv)
 		fact("set-up", p.Setup.Command)
 		fact("with", withLine(p))
-		fact("umask", fmt.Sprintf("%04o", p.Umask))
+		if j.Manager != engineSlurm {
+			fact("umask", fmt.Sprintf("%04o", p.Umask))
+		}
 	}
 	for _, at := range attempts {
 		if len(attempts) > 1 || j.State == job.Queued {

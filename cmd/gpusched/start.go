@@ -38,7 +38,7 @@ var errWhole = errors.New("the whole program is needed")
 // happened, where it is not.
 func (a *app) quick(ctx context.Context, args []string) (code int, done bool) {
 	args, err := a.cutOwn(args)
-	if err != nil {
+	if err != nil || a.otherEngine(args) {
 		return 0, false
 	}
 	if a.manyHosts(args) {

@@ -79,7 +79,6 @@ func (c *submitCmd) Run(ctx context.Context, a *app) error {
 	a.hint(req)
 	c.hintMisplaced(a)
 	a.restoreLimits()
-	req.Brief = c.brief(a)
 	reply, err := a.client.Submit(ctx, req)
 	if err != nil {
 		return err
@@ -96,12 +95,6 @@ func (c *submitCmd) Run(ctx context.Context, a *app) error {
 		return a.follow(ctx, reply.Job.ID, c.Quiet || a.as.submitted != "" || c.form() != "table")
 	}
 	return a.attend(ctx, reply.Job, false)
-}
-
-// brief reports whether nothing but the job's number is said of it.
-func (c *submitCmd) brief(a *app) bool {
-	quiet := (c.Quiet && c.form() == "table" || a.as.submitted != "") && !c.DryRun
-	return quiet && c.Signal.signal == 0 && c.Request.OnTimeout == "" // hintLimit has nothing to say
 }
 
 // BeforeApply tells an amount of GPUs that was asked from none that was.

@@ -81,27 +81,12 @@ func knock(ctx context.Context, connect func() (net.Conn, error)) (net.Conn, err
 // Submit queues a job. With a Key a request that was cut off after it was sent
 // is asked again, for retryTime, and queues one job all the same; without a Key
 // it is not, and the caller cannot know whether the job was queued.
-// Of a brief reply the job has its number alone.
 func (c *Client) Submit(ctx context.Context, r SubmitRequest) (out SubmitReply, err error) {
-	var number struct { // what is looked at of a brief reply: of all of it a short command would be long
-		Job struct {
-			ID job.ID `json:"id"`
-		} `json:"job"`
-	}
-	var reply any = &out
-	if r.Brief {
-		reply = &number
-	}
-	ask := func() error { return c.call(ctx, methodPost, "/v1/jobs", r, reply) }
+	ask := func() error { return c.call(ctx, methodPost, "/v1/jobs", r, &out) }
 	if r.Key == "" {
-		err = ask()
-	} else {
-		err = again(ctx, ask)
+		return out, ask()
 	}
-	if r.Brief {
-		out.Job.ID = number.Job.ID
-	}
-	return out, err
+	return out, again(ctx, ask)
 }
 
 // ListQuery selects jobs; zero fields select everything live.

@@ -267,22 +267,6 @@ func TestASubmitThatWasCutOffIsAskedAgainWithItsKey(t *testing.T) {
 	}
 }
 
-// Who wants the number of a job alone gets it, whatever else the reply has.
-func TestABriefSubmit(t *testing.T) {
-	client := daemon(t, func(w http.ResponseWriter, r *http.Request) {
-		var in SubmitRequest
-		json.NewDecoder(r.Body).Decode(&in)
-		if !in.Brief {
-			t.Error("a brief reply is not asked for")
-		}
-		answer(w, SubmitReply{Job: Job{ID: 9, State: job.Queued}, Known: true})
-	})
-	out, err := client.Submit(t.Context(), SubmitRequest{Brief: true})
-	if err != nil || out.Job.ID != 9 || out.Job.State != "" {
-		t.Errorf("%+v %v", out, err)
-	}
-}
-
 func TestASubmitWithoutAKeyIsAskedOnce(t *testing.T) {
 	var n atomic.Int32
 	client := daemon(t, func(w http.ResponseWriter, r *http.Request) { n.Add(1); cut(w) })

@@ -38,9 +38,6 @@ type SubmitRequest struct {
 	TTY   bool           `json:"tty,omitempty"` // the command runs in a terminal that its job holds
 
 	DryRun bool `json:"dry_run,omitempty"`
-	// Brief is that the job's number is all that is wanted: when it is expected to start,
-	// which takes a while to tell with a long queue, is not in the reply.
-	Brief bool `json:"brief,omitempty"`
 }
 
 // ArraySpec asks for many tasks in one entry of the queue. With Params the

@@ -161,9 +161,6 @@ type Submission struct {
 	// the user whose subordinate uid the owner is. The server fills it in.
 	Principal *Account `json:"-"`
 
-	// Brief is that nobody wants to know when the job is expected to start.
-	Brief bool `json:"-"`
-
 	// GIDs are all groups of the owner, ascending. The server fills them in.
 	GIDs GIDs `json:"-"`
 

@@ -60,7 +60,7 @@ func (s *Server) submit(r *request) (any, error) {
 // site; what is absent stays absent.
 func submission(in api.SubmitRequest) (job.Submission, error) {
 	sub := job.Submission{
-		Key: in.Key, Label: in.Label, Request: in.Request, Grace: in.Grace, Requeue: in.Requeue, Brief: in.Brief,
+		Key: in.Key, Label: in.Label, Request: in.Request, Grace: in.Grace, Requeue: in.Requeue,
 		Payload: job.Payload{
 			Program: contract.Program{
 				Argv: texts(in.Argv), EnvMode: cmp.Or(contract.EnvMode(in.EnvMode), contract.EnvInherit), Env: texts(in.Env),

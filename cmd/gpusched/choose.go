@@ -1,0 +1,142 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// onFlag chooses the engine. It stands before the command or among its options.
+const onFlag = "--on"
+
+// The engines: the daemon of this machine, and Slurm.
+const (
+	engineLocal = "local"
+	engineSlurm = "slurm"
+)
+
+// engineVariable names the engine in the environment.
+const engineVariable = "GPUSCHED_ENGINE"
+
+// slurmPrefix is before the number of a job of Slurm's where the engine is to be told from it.
+const slurmPrefix = engineSlurm + ":"
+
+// cutOn takes the choice of an engine from the front of a command line.
+func (a *app) cutOn(args []string) ([]string, error) {
+	name, value, has := strings.Cut(args[0], "=")
+	switch {
+	case name != onFlag:
+		return args, nil
+	case has:
+		args = args[1:]
+	case len(args) < 2:
+		return nil, usagef("%s needs an engine: %s or %s", onFlag, engineLocal, engineSlurm)
+	default:
+		value, args = args[1], args[2:]
+	}
+	a.on = value
+	_, err := a.whichEngine()
+	return args, err
+}
+
+// whichEngine is the engine that is meant: by the command line, else by the environment, else by the
+// user's settings, else by those of the site. Who names a scheduler's socket means that one.
+func (a *app) whichEngine() (string, error) {
+	switch {
+	case a.on != "":
+		return knownEngine(a.on, onFlag)
+	case a.own:
+		return engineLocal, nil
+	case a.getenv(engineVariable) != "":
+		return knownEngine(a.getenv(engineVariable), engineVariable)
+	case a.getenv(contract.SocketVariable) != "":
+		return engineLocal, nil
+	}
+	for _, dir := range []string{a.ownConfigDir(), filepath.Join("/", a.root, "etc/gpusched")} {
+		path := filepath.Join(dir, clientSettings)
+		if !filepath.IsAbs(path) {
+			continue // there is no home
+		}
+		if name, err := a.engineIn(path); name != "" || err != nil {
+			return name, err
+		}
+	}
+	return engineLocal, nil
+}
+
+func knownEngine(name, where string) (string, error) {
+	if name != engineLocal && name != engineSlurm {
+		return "", refuse(api.CodeUsage, "use "+engineLocal+" or "+engineSlurm, "%s: there is no engine %q", where, name)
+	}
+	return name, nil
+}
+
+// clientSettings is the file of what the command line goes by, in the directory of the site's
+// settings and in that of the user's. mostSettings bounds what is read of it.
+const (
+	clientSettings = "client.toml"
+	mostSettings   = 64 << 10
+)
+
+// engineIn reads the engine from a file, "" where it names none or is not there. A file that is neither
+// root's nor the user's is passed over: in an environment that is another user's it would choose.
+func (a *app) engineIn(path string) (string, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, fs.ErrPermission) {
+		return "", nil
+	}
+	if err != nil {
+		return "", usagef("%v", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return "", usagef("%s is not a file of settings", path)
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 && int(st.Uid) != a.uid {
+		return "", nil
+	}
+	text, err := io.ReadAll(io.LimitReader(f, mostSettings))
+	if err != nil {
+		return "", usagef("%v", err)
+	}
+	return engineSetting(string(text), path)
+}
+
+// engineSetting finds engine = "NAME" in settings, each of which is a line.
+func engineSetting(text, path string) (name string, err error) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		key, value, _ := strings.Cut(line, "=")
+		quoted, comment, closed := strings.Cut(strings.TrimPrefix(strings.TrimSpace(value), `"`), `"`)
+		comment = strings.TrimSpace(comment)
+		if strings.TrimSpace(key) != "engine" || !closed || comment != "" && !strings.HasPrefix(comment, "#") {
+			return "", refuse(api.CodeUsage, `there is one setting: engine = "slurm", or "local"`, "%s: %q is not a setting", path, line)
+		}
+		if name, err = knownEngine(quoted, path); err != nil {
+			return "", err
+		}
+	}
+	return name, nil
+}
+
+// otherEngine reports whether another engine than the daemon is meant, or may be, or a mistake was made
+// about it: then the whole program is asked, which has them.
+func (a *app) otherEngine(args []string) bool {
+	name, err := a.whichEngine()
+	return err != nil || name != engineLocal || slices.ContainsFunc(args, ofSlurm)
+}
+
+// ofSlurm reports whether a word is a job of Slurm's, by its prefix.
+func ofSlurm(word string) bool { return strings.HasPrefix(word, slurmPrefix) }

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+func TestEngineSetting(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                     "",
+		"# nothing\n\n":                        "",
+		"engine = \"slurm\"\n":                 "slurm",
+		"  engine=\"local\"   # this machine":  "local",
+		"engine = slurm":                       "error",
+		"engine = \"lsf\"":                     "error",
+		"host = \"a\"":                         "error",
+		"engine = \"slurm\" and more":          "error",
+		"engine = \"slurm":                     "error",
+		"engine = \"slurm\"\nengine=\"local\"": "local",
+	} {
+		got, err := engineSetting(text, "/f")
+		if err != nil {
+			got = "error"
+		}
+		if got != want {
+			t.Errorf("%q: %q %v, want %q", text, got, err, want)
+		}
+	}
+}
+
+// The command line is before the environment, that before the user's settings, and these before the site's.
+func TestWhichEngine(t *testing.T) {
+	dir := t.TempDir()
+	env := map[string]string{"HOME": filepath.Join(dir, "home")}
+	a := &app{root: dir, uid: os.Getuid(), getenv: func(name string) string { return env[name] }}
+	check := func(when, want string) {
+		t.Helper()
+		got, err := a.whichEngine()
+		var e *api.Error
+		if err != nil && (!errors.As(err, &e) || e.Code != api.CodeUsage) {
+			t.Errorf("%s: %v", when, err)
+		}
+		if err != nil {
+			got = "error"
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q (%v)", when, got, want, err)
+		}
+	}
+	write := func(path, text string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check("nothing is said", engineLocal)
+	write(filepath.Join(dir, "etc/gpusched/client.toml"), `engine = "slurm"`)
+	check("the site", engineSlurm)
+	own := filepath.Join(dir, "home/.config/gpusched/client.toml")
+	write(own, `engine = "local"`)
+	check("the user", engineLocal)
+	if os.Getuid() == 0 {
+		if err := os.Chown(own, 54321, -1); err != nil {
+			t.Fatal(err)
+		}
+		check("another user's file", engineSlurm)
+		if err := os.Chown(own, 0, -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env["GPUSCHED_ENGINE"] = "slurm"
+	check("the environment", engineSlurm)
+	a.own = true
+	check("--user", engineLocal)
+	a.own = false
+	a.on = "local"
+	check("--on", engineLocal)
+	a.on = ""
+	env["GPUSCHED_ENGINE"] = "lsf"
+	check("no such engine", "error")
+	env["GPUSCHED_ENGINE"], env["GPUSCHED_SOCKET"] = "", "/s"
+	write(own, `engine = "slurm"`)
+	check("a socket is named", engineLocal)
+	env["GPUSCHED_SOCKET"] = ""
+	write(own, `what = 1`)
+	check("a mistake in the settings", "error")
+}
+
+func TestEngineOnTheCommandLine(t *testing.T) {
+	for line, want := range map[string]string{
+		"list":                   "list/",
+		"--on slurm list -a":     "list -a/slurm",
+		"--on=local list --on x": "list --on x/local",
+		"--on":                   "error",
+		"--on=lsf list":          "error",
+		"--on slurm":             "/slurm",
+	} {
+		a := &app{uid: os.Getuid(), root: t.TempDir(), getenv: func(string) string { return "" }}
+		rest, err := a.cutOwn(strings.Fields(line))
+		got := strings.Join(rest, " ") + "/" + a.on
+		if err != nil {
+			got = "error"
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
+	}
+	a := &app{on: engineSlurm}
+	if got := a.asTyped("see 'gpusched list'"); got != "see 'gpusched --on slurm list'" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,128 @@
+//go:build !quick
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/manual"
+	"github.com/gpusched/gpusched/cmd/gpusched/onslurm"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// chooseEngine puts in the engine that is meant, and refuses a command that is not for it.
+func (a *app) chooseEngine(k *kong.Context, args []string) error {
+	for _, f := range k.Flags() {
+		if value, ok := k.FlagValue(f).(string); ok && "--"+f.Name == onFlag && value != "" {
+			a.on = value
+		}
+	}
+	name, err := a.whichEngine()
+	if err != nil {
+		return err
+	}
+	if name == engineLocal && a.on == "" && !a.own && slices.ContainsFunc(ownWords(k, args), ofSlurm) {
+		name, a.on = engineSlurm, engineSlurm
+	}
+	switch {
+	case name != engineSlurm:
+		return nil
+	case a.hostsGiven:
+		return usagef("%s asks the schedulers of machines, and Slurm is another: use one of them", hostsFlag)
+	}
+	a.hosts = nil
+	e := onslurm.New(a.environ, a.uid, a.noteOnce)
+	a.client = e
+	command := commandOf(k)
+	if c, ok := k.Selected().Target.Addr().Interface().(*whyCmd); ok && c.Plan {
+		command += " --plan"
+	}
+	if refusal := e.Refusal(command); refusal != nil {
+		return refusal
+	}
+	return nil
+}
+
+// slurm is the engine where that is Slurm, else nil.
+func (a *app) slurm() *onslurm.Engine {
+	e, _ := a.client.(*onslurm.Engine)
+	return e
+}
+
+// byEngine runs the command by another engine's own means, in this process: srun has the caller's terminal,
+// input and signals, and ends as the job does.
+func (c *runCmd) byEngine(ctx context.Context, a *app) (done bool, err error) {
+	e := a.slurm()
+	if e == nil {
+		return false, nil
+	}
+	req, err := c.asked(ctx, a)
+	if err != nil {
+		return true, waitError(ctx, err)
+	}
+	p, err := e.Run(ctx, req)
+	if err != nil {
+		return true, waitError(ctx, err)
+	}
+	return true, a.becomeProgram(p)
+}
+
+// enterElsewhere runs a command in a job of another engine, with a terminal where there is one; without a
+// command the user's shell.
+func (a *app) enterElsewhere(j api.Job, argv []string) (done bool, err error) {
+	e := a.slurm()
+	if e == nil {
+		return false, nil
+	}
+	name := nameOfJob(j)
+	switch {
+	case j.State.Terminal():
+		return true, refuse(api.CodeConflict, "see 'gpusched logs "+name+"'", "job %s has ended: %s", name, resultOf(j))
+	case j.Array != nil:
+		return true, refuse(api.CodeUsage, "name one, such as "+name+"_0", "%s is an array, and this is about a task of it", name)
+	case j.State != job.Running:
+		return true, refuse(api.CodeConflict, "see 'gpusched why "+name+"'", "job %s is %s%s", name, j.State, colon(j.Why))
+	case len(argv) == 0 && !a.onTerminal():
+		return true, errNoTerminal()
+	case len(argv) == 0:
+		a.note("this is a shell in job %s; it ends with the shell, and the job goes on", name)
+		argv = []string{cmp.Or(a.getenv("SHELL"), "/bin/sh")}
+	}
+	p, err := e.Within(j, a.onTerminal(), argv...)
+	if err != nil {
+		return true, &failure{asAPI(err)}
+	}
+	return true, a.becomeProgram(p)
+}
+
+func asAPI(err error) *api.Error {
+	var e *api.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return refuse(api.CodeInternal, "", "%v", err)
+}
+
+// becomeProgram goes on as a program of the engine's.
+func (a *app) becomeProgram(p onslurm.Program) error {
+	for _, text := range p.Notes {
+		a.note("%s", text)
+	}
+	a.out.W.Flush()
+	a.err.W.Flush()
+	a.restoreLimits()
+	return &failure{refuse(api.CodeInternal, "", "%s can't be started: %v", p.Path, syscall.Exec(p.Path, p.Argv, p.Environ))}
+}
+
+// commandOf is the command as it is typed, without "gpusched".
+func commandOf(k *kong.Context) string {
+	path := manual.CommandPath(k.Selected())
+	return path[min(len(path), len(programName)+1):]
+}

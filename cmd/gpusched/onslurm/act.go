@@ -1,0 +1,287 @@
+package onslurm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/sbatch"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Submit queues one job by sbatch. On a dry run Slurm says when it would start, and nothing is queued. Slurm
+// knows no request key: a request that was cut off is not asked again.
+func (e *Engine) Submit(ctx context.Context, r api.SubmitRequest) (api.SubmitReply, error) {
+	s, err := e.submission(ctx, r, sbatch.Command)
+	if err != nil {
+		return api.SubmitReply{}, err
+	}
+	for _, text := range s.Notes {
+		e.note(text)
+	}
+	out, err := e.run(ctx, submitTime, s.Script, "sbatch", s.Args...)
+	if err != nil {
+		return api.SubmitReply{}, err
+	}
+	reply := api.SubmitReply{Schema: api.Schema, Job: asked(r, e.uid)}
+	if r.DryRun {
+		foretold(&reply.Job, string(out))
+		return reply, nil
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(string(out)), ";") // ID;CLUSTER
+	id, err := job.ParseID(first)
+	if err != nil {
+		return reply, &api.Error{Code: api.CodeInternal, Message: fmt.Sprintf("sbatch answered %q and no number of a job", out),
+			Hint: "it may be queued: see 'gpusched list'"}
+	}
+	reply.Job.ID = id
+	return reply, nil
+}
+
+// foretold puts in when Slurm says that a job would start: "sbatch: Job 23 to start at 1795464491 using 1
+// processors on nodes n1 in partition all".
+func foretold(j *api.Job, said string) {
+	_, rest, ok := strings.Cut(said, " to start at ")
+	when, _, _ := strings.Cut(rest, " using ")
+	at := row{"at": when}.moment("at")
+	switch {
+	case !ok || at.IsZero():
+		j.Why = "Slurm does not say when it would start"
+	case time.Until(at) > time.Minute:
+		j.ExpectedStart, j.Why = at, "what it asks is not free yet"
+	default:
+		j.State, j.StartedAt = job.Starting, at
+	}
+}
+
+// submission makes Slurm's words for a request. What is known of the site may be from earlier; where it is
+// and the request is refused, it is looked at anew.
+func (e *Engine) submission(
+	ctx context.Context, r api.SubmitRequest, words func(api.SubmitRequest, sbatch.Site) (sbatch.Submission, error),
+) (sbatch.Submission, error) {
+	site, fresh, err := e.site(ctx, false)
+	if err != nil {
+		return sbatch.Submission{}, err
+	}
+	s, err := words(r, site)
+	if err == nil || fresh {
+		return s, err
+	}
+	if site, _, err = e.site(ctx, true); err != nil {
+		return s, err
+	}
+	return words(r, site)
+}
+
+// asked is a job as it was asked for, which is queued.
+func asked(r api.SubmitRequest, uid int) api.Job {
+	j := api.Job{Manager: Manager, Label: r.Label, Request: r.Request, UID: uid, State: job.Queued, After: r.Request.After}
+	if array, err := r.Array.Tasks(); err == nil && array != nil {
+		j.Array = &api.Array{Spec: r.Array.Spec, Size: array.Size(), Limit: array.Limit}
+	}
+	return j
+}
+
+// change does something to a job that is in such a state, and returns it as it is then.
+func (e *Engine) change(
+	ctx context.Context, id, verb string, fits func(*api.Job) bool, args ...string,
+) (api.JobReply, error) {
+	j, err := e.one(ctx, id)
+	if err != nil {
+		return api.JobReply{}, err
+	}
+	if !fits(&j) {
+		return api.JobReply{}, &api.Error{Code: api.CodeConflict, Message: fmt.Sprintf("job %s can't be %s: it is %s", id, verb, j.State),
+			Hint: fmt.Sprintf("see 'gpusched show %s'", id)}
+	}
+	if _, err := e.ask(ctx, "scontrol", args...); err != nil {
+		return api.JobReply{}, err
+	}
+	now, err := e.one(ctx, id)
+	return api.JobReply{Schema: api.Schema, Job: now}, err
+}
+
+func waits(j *api.Job) bool { return j.State == job.Queued }
+func lives(j *api.Job) bool { return !j.State.Terminal() }
+func runs(j *api.Job) bool  { return j.State == job.Running }
+
+// Hold keeps a waiting job from starting.
+func (e *Engine) Hold(ctx context.Context, id string) (api.JobReply, error) {
+	return e.change(ctx, id, "held", waits, "uhold", id)
+}
+
+// Release undoes Hold.
+func (e *Engine) Release(ctx context.Context, id string) (api.JobReply, error) {
+	return e.change(ctx, id, "released", waits, "release", id)
+}
+
+// Requeue stops a running job and queues it again, as Slurm does where the job allows that.
+func (e *Engine) Requeue(ctx context.Context, id string) (api.JobReply, error) {
+	return e.change(ctx, id, "queued again", func(j *api.Job) bool { return !waits(j) }, "requeue", id)
+}
+
+// Suspend halts a running job, which keeps its GPUs: for administrators of Slurm's.
+func (e *Engine) Suspend(ctx context.Context, id string) (api.JobReply, error) {
+	return e.change(ctx, id, "suspended", runs, "suspend", id)
+}
+
+// Resume undoes Suspend.
+func (e *Engine) Resume(ctx context.Context, id string) (api.JobReply, error) {
+	return e.change(ctx, id, "resumed", func(j *api.Job) bool { return !j.SuspendedAt.IsZero() }, "resume", id)
+}
+
+// Open is of no use here: commands are run in a job by srun (Within).
+func (e *Engine) Open(ctx context.Context, id string) (api.JobReply, error) { return e.Job(ctx, id) }
+
+// Update changes a waiting job, or the time limit of a running one, as far as Slurm lets its user.
+func (e *Engine) Update(ctx context.Context, id string, c job.Change) (api.JobReply, error) {
+	rows, err := e.rows(ctx, "--states=all", "--jobs="+id)
+	if err != nil {
+		return api.JobReply{}, err
+	}
+	now := sbatch.Said{}
+	if len(rows) > 0 {
+		now = sbatch.ParseSaid(rows[0]["Comment"])
+	}
+	site, _, err := e.site(ctx, false)
+	if err != nil {
+		return api.JobReply{}, err
+	}
+	args, err := sbatch.Update(id, c, now, site)
+	if err != nil {
+		return api.JobReply{}, err
+	}
+	return e.change(ctx, id, "changed", lives, args...)
+}
+
+// Cancel ends a job, or with a signal only sends it.
+func (e *Engine) Cancel(ctx context.Context, id string, r api.CancelRequest) (api.JobReply, error) {
+	j, err := e.one(ctx, id)
+	if err != nil {
+		return api.JobReply{}, err
+	}
+	if e := cannotCancel(&j, id, r.Signal); e != nil {
+		return api.JobReply{}, e
+	}
+	if _, err := e.ask(ctx, "scancel", cancelArgs(r.Signal, id)...); err != nil {
+		return api.JobReply{}, err
+	}
+	if r.Signal == 0 {
+		if j, err = e.one(ctx, id); err != nil {
+			return api.JobReply{}, err
+		}
+	}
+	return api.JobReply{Schema: api.Schema, Job: j}, nil
+}
+
+// cannotCancel is why a job can't be ended or sent a signal, nil where it can.
+func cannotCancel(j *api.Job, id string, signal int) *api.Error {
+	switch {
+	case j.State.Terminal():
+		return &api.Error{Code: api.CodeConflict, Message: fmt.Sprintf("job %s has ended: %s", id, j.Result.Sentence)}
+	case signal != 0 && j.State == job.Queued && j.Array == nil:
+		return &api.Error{Code: api.CodeConflict, Message: fmt.Sprintf("job %s waits, so there is nothing to send a signal to", id),
+			Hint: "'gpusched cancel " + id + "' takes it out of the queue"}
+	}
+	return nil
+}
+
+// cancelArgs has a signal reach the job's own process as well as its steps.
+func cancelArgs(signal int, ids ...string) []string {
+	if signal == 0 {
+		return ids
+	}
+	return append([]string{"--full", "--signal=" + strconv.Itoa(signal)}, ids...)
+}
+
+// Many cancels many jobs in few calls. Everything else is refused with api.CodeUsage, after which the caller
+// does it to one after the other.
+func (e *Engine) Many(ctx context.Context, r api.ManyRequest, told func(api.ManyPart)) error {
+	if r.Command != job.CommandCancel {
+		return &api.Error{Code: api.CodeUsage, Message: "Slurm is asked for one job after the other"}
+	}
+	for some := range slices.Chunk(r.Jobs, mostNamed) {
+		part, err := e.cancelSome(ctx, some)
+		if err != nil {
+			return err
+		}
+		told(part)
+	}
+	told(api.ManyPart{Schema: api.Schema, Done: true})
+	return nil
+}
+
+func (e *Engine) cancelSome(ctx context.Context, ids []string) (part api.ManyPart, err error) {
+	part.Schema = api.Schema
+	before, err := e.lookUp(ctx, ids)
+	if err != nil {
+		return part, err
+	}
+	refuse := func(id string, e api.Error) { part.Refused = append(part.Refused, api.RefusedJob{Job: id, Error: e}) }
+	var doomed []string
+	for _, id := range ids {
+		j, known := before[id]
+		if !known {
+			refuse(id, api.Error{Code: api.CodeNotFound, Message: "Slurm has no job " + id})
+		} else if e := cannotCancel(&j, id, 0); e != nil {
+			refuse(id, *e)
+		} else {
+			doomed = append(doomed, id)
+		}
+	}
+	if len(doomed) == 0 {
+		return part, nil
+	}
+	_, failed := e.ask(ctx, "scancel", cancelArgs(0, doomed...)...)
+	after, err := e.lookUp(ctx, doomed)
+	if err != nil {
+		return part, err
+	}
+	for _, id := range doomed {
+		j, known := after[id]
+		if failed != nil && known && j.State == before[id].State && waits(&j) {
+			refuse(id, api.Error{Code: codeOf(failed.Error()), Message: "job " + id + ": " + failed.Error()})
+			continue
+		}
+		part.Jobs = append(part.Jobs, j)
+	}
+	return part, nil
+}
+
+// Takes returns the jobs of a listing that a command can be done to, those that wait before those that run,
+// and of how many users they are.
+func (e *Engine) Takes(
+	ctx context.Context, q api.ListQuery, command job.CommandKind,
+) (ids []string, users int, err error) {
+	reply, err := e.List(ctx, api.ListQuery{User: q.User, UID: q.UID, Names: true})
+	if err != nil {
+		return nil, 0, err
+	}
+	slices.Reverse(reply.Jobs)
+	owners := map[int]bool{}
+	for i := range reply.Jobs {
+		j := &reply.Jobs[i]
+		if takes(j, command) {
+			ids, owners[j.UID] = append(ids, called(j)), true
+		}
+	}
+	return ids, len(owners), nil
+}
+
+func takes(j *api.Job, command job.CommandKind) bool {
+	switch command {
+	case job.CommandHold:
+		return waits(j) && j.HeldBy == ""
+	case job.CommandRelease:
+		return waits(j) && j.HeldBy != ""
+	case job.CommandSuspend, job.CommandSignal:
+		return runs(j) && j.SuspendedAt.IsZero()
+	case job.CommandResume:
+		return !j.SuspendedAt.IsZero()
+	}
+	return lives(j)
+}

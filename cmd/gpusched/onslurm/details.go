@@ -1,0 +1,173 @@
+package onslurm
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// details puts in what only 'scontrol show job' says. Without it the job is as squeue says.
+func (e *Engine) details(ctx context.Context, id string, j *api.Job) {
+	out, err := e.ask(ctx, "scontrol", "show", "job", "--oneliner", "--details", id)
+	if err != nil {
+		return
+	}
+	line, _, _ := strings.Cut(string(out), "\n")
+	if list := allocations(line, e.gpuNumbers(ctx)); len(list) > 0 && !j.StartedAt.IsZero() && j.State != job.Queued {
+		j.GPUs = list
+	}
+	if j.UID != e.uid && e.uid != 0 {
+		return
+	}
+	path := fact(line, "StdOut")
+	if j.Array != nil {
+		path = "" // there is one for each task
+	}
+	j.Private = &api.Private{Dir: []byte(fact(line, "WorkDir")), Log: contract.Log{Path: expand(path, j)}}
+	if command := fact(line, "Command"); command != "" {
+		j.Private.Command = command
+	}
+}
+
+// names are those of scontrol's facts behind which a value can end.
+var names = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` [A-Z][A-Za-z:/_]*=`) })
+
+// fact is a value in a line of scontrol's, up to the next name; "" where it is not there. Names of jobs come
+// before what is looked for here, so that the last one counts.
+func fact(line, name string) string {
+	at := strings.LastIndex(line, " "+name+"=")
+	if at < 0 {
+		return ""
+	}
+	value := line[at+len(name)+2:]
+	if end := names().FindStringIndex(value); end != nil {
+		value = value[:end[0]]
+	}
+	return known(strings.TrimSpace(value))
+}
+
+// expand fills in the sequences of a path that Slurm has left in it (sbatch(1), FILENAME PATTERN).
+func expand(path string, j *api.Job) string {
+	if !strings.Contains(path, "%") {
+		return path
+	}
+	array, task := j.ID.String(), "4294967294"
+	if j.Task != nil {
+		array, task = j.Task.Array.String(), strconv.Itoa(j.Task.Index)
+	}
+	return strings.NewReplacer("%%", "%", "%j", j.ID.String(), "%J", j.ID.String(), "%A", array, "%a", task,
+		"%u", j.User, "%x", j.Name, "%n", "0", "%t", "0", "%s", "batch").Replace(path)
+}
+
+// indexes are the numbers of GPUs in a list of gres, "gpu:a100:2(IDX:0-1,3)".
+var indexes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b(gpu|shard|mps)[^ (]*\(IDX:([0-9,-]+)\)`) })
+
+// nodesGres are the parts of a line that say what a job has on nodes.
+var nodesGres = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(` Nodes=([^ ]+) CPU_IDs=[^ ]* Mem=[^ ]* GRES=([^ ]*)`)
+})
+
+// allocations are the GPUs of a job. number is that of a GPU of a node among those of the cluster.
+func allocations(line string, number map[gpuAt]int) (list []api.Allocation) {
+	if at := strings.LastIndex(line, " JOB_GRES="); at >= 0 {
+		line = line[at:] // behind what its user wrote
+	}
+	for _, on := range nodesGres().FindAllStringSubmatch(line, -1) {
+		for _, node := range expandNodes(on[1]) {
+			for _, m := range indexes().FindAllStringSubmatch(on[2], -1) {
+				for _, i := range numbers(m[2]) {
+					at := gpuAt{node, i}
+					index, ok := number[at]
+					if !ok {
+						index = i
+					}
+					list = append(list, api.Allocation{GPU: contract.GPU{Index: index, UUID: at.String()}})
+				}
+			}
+		}
+	}
+	slices.SortFunc(list, func(x, y api.Allocation) int { return cmp.Compare(x.Index, y.Index) })
+	return slices.CompactFunc(list, func(x, y api.Allocation) bool { return x.UUID == y.UUID })
+}
+
+// numbers reads "0-1,3".
+func numbers(text string) (list []int) {
+	for part := range strings.SplitSeq(text, ",") {
+		lo, hi, isRange := strings.Cut(part, "-")
+		first, err := strconv.Atoi(lo)
+		last := first
+		if isRange {
+			last, _ = strconv.Atoi(hi)
+		}
+		for i := first; err == nil && i <= min(last, first+mostOfNode); i++ {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// mostOfNode bounds the GPUs, or nodes, of one range.
+const mostOfNode = 65536
+
+// expandNodes reads a list of nodes, "n1" or "n[1-3,07],m4".
+func expandNodes(text string) (list []string) {
+	for len(text) > 0 {
+		end, depth := len(text), 0
+		for i, c := range text {
+			if c == '[' {
+				depth++
+			} else if c == ']' {
+				depth--
+			} else if c == ',' && depth == 0 {
+				end = i
+				break
+			}
+		}
+		list = append(list, expandNode(text[:end])...)
+		text = strings.TrimPrefix(text[end:], ",")
+	}
+	return list
+}
+
+func expandNode(word string) (list []string) {
+	head, rest, ok := strings.Cut(word, "[")
+	inside, tail, closed := strings.Cut(rest, "]")
+	if !ok || !closed {
+		return []string{word}
+	}
+	for part := range strings.SplitSeq(inside, ",") {
+		lo, hi, isRange := strings.Cut(part, "-")
+		if !isRange {
+			hi = lo
+		}
+		first, err1 := strconv.Atoi(lo)
+		last, err2 := strconv.Atoi(hi)
+		if err1 != nil || err2 != nil {
+			return []string{word}
+		}
+		for i := first; i <= min(last, first+mostOfNode); i++ {
+			digits := strconv.Itoa(i)
+			digits = strings.Repeat("0", max(0, len(lo)-len(digits))) + digits
+			list = append(list, head+digits+tail)
+		}
+	}
+	return list
+}
+
+// OutputFile is where a job's output goes, for who may read it: the file of the job itself, "" where Slurm
+// does not say. It may not be there yet, or be on another machine alone.
+func (e *Engine) OutputFile(j api.Job) string {
+	if j.Private == nil || j.Private.Log.Path == "" {
+		return ""
+	}
+	return filepath.Clean(j.Private.Log.Path)
+}

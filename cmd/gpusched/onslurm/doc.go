@@ -1,0 +1,14 @@
+// Package onslurm answers what the command line asks of a scheduler where that is Slurm: as the user, by
+// Slurm's own programs, and in the types of package api. It owns which of them is run for what, how what
+// they print is read, Slurm's words in ours, and the table of what Slurm has no place for (Gaps).
+//
+// # Invariants
+//
+//  1. No shell is run, and no program of gpusched's that goes by the name of one of Slurm's.
+//  2. A program that does not end in its time, and a controller that does not answer, are errors of
+//     api.CodeUnreachable; a refusal of Slurm's keeps its words.
+//  3. What is read is text with a separator that no name has, the same since Slurm 20.11: the JSON of
+//     22.05 ignores which job is asked for, has no path of the output, and takes five times as long. A row
+//     that cannot be read is left out, never guessed.
+//  4. A command that Slurm can't carry out is refused by a row of Gaps before anything is done.
+package onslurm

@@ -1,0 +1,127 @@
+package onslurm
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// Gap is a command that cannot be asked of Slurm.
+type Gap struct {
+	Command string // as it is typed after "gpusched"; of one with commands of its own, all of these
+	Why     string // a sentence without its full stop
+	Next    string // what to do instead
+}
+
+// gaps is the one table of them: the command line refuses by it, and the manual is made of it.
+var gaps = []Gap{
+	{"config", "these are the settings of the scheduler of this machine", "Slurm's are in slurm.conf: 'scontrol show config'"},
+	{"daemon", "Slurm has daemons of its own", "an administrator of Slurm's uses 'scontrol update PartitionName=… State=DOWN' to let no job start"},
+	{"doctor", "it checks the scheduler of this machine", "'gpusched health' checks Slurm from here"},
+	{"events", "Slurm does not tell others what changes", "'gpusched list --watch' looks again and again; sbatch's --mail-type sends mail"},
+	{"mcp", "it asks the scheduler of this machine", "'gpusched list --json' and the other commands can be run by an agent"},
+	{"metrics", "Slurm is measured by exporters of its own", "for example prometheus-slurm-exporter; 'gpusched status --json' has counts"},
+	{"migrate", "it moves jobs from this machine's queue", "leave --on out"},
+	{"report", "Slurm's accounting has the sums", "'sreport cluster AccountUtilizationByUser -T gres/gpu'"},
+	{"reserve", "in Slurm an administrator reserves nodes", "'scontrol create reservation', 'scontrol show reservation'"},
+	{"resubmit", "Slurm does not keep the environment that a job was submitted with", "submit it again, or 'gpusched requeue' for the same job once more"},
+	{"screens", "a session of GNU screen would be on another machine", "'gpusched attach' is a shell in the job"},
+	{"top", "it asks the scheduler of this machine", "'gpusched status --watch', and 'gpusched exec ID -- nvidia-smi' for what a job's GPUs do"},
+	{"usage", "what is used of quotas is for Slurm's accounting to say", "'sshare', and 'sacctmgr show assoc' for the limits"},
+	{"why --plan", "Slurm tells no plan of its GPUs", "'gpusched why ID' has the expected start, where Slurm has worked it out"},
+	{"watch", "it keeps its place by the request keys of this machine's queue", "'gpusched submit --file' queues the lines of a file once"},
+}
+
+// Gaps are the commands that Slurm has no place for, by name. The slice is the caller's.
+func Gaps() []Gap { return slices.Clone(gaps) }
+
+// Refusal says why a command can't be carried out, and what can be done instead; nil where it can. The
+// command is as it is typed after "gpusched", with the options that matter.
+func (e *Engine) Refusal(command string) *api.Error {
+	for _, g := range gaps {
+		if command == g.Command || strings.HasPrefix(command, g.Command+" ") {
+			return g.refusal()
+		}
+	}
+	return nil
+}
+
+func (g Gap) refusal() *api.Error {
+	return &api.Error{Code: api.CodeUsage, Message: fmt.Sprintf("'gpusched %s' is not for Slurm: %s", g.Command, g.Why), Hint: g.Next}
+}
+
+// refusalOf is that of a command that has a row.
+func refusalOf(command string) error {
+	i := slices.IndexFunc(gaps, func(g Gap) bool { return g.Command == command })
+	return gaps[i].refusal()
+}
+
+// What follows is refused by the table; who asks for some extra goes on without it.
+
+// Reservations refuses.
+func (e *Engine) Reservations(context.Context) (api.ReservationsReply, error) {
+	return api.ReservationsReply{}, refusalOf("reserve")
+}
+
+// Reserve refuses.
+func (e *Engine) Reserve(context.Context, api.ReserveRequest) (api.ReservationsReply, error) {
+	return api.ReservationsReply{}, refusalOf("reserve")
+}
+
+// Unreserve refuses.
+func (e *Engine) Unreserve(context.Context, int64) (api.ReservationsReply, error) {
+	return api.ReservationsReply{}, refusalOf("reserve")
+}
+
+// Drain refuses.
+func (e *Engine) Drain(context.Context, api.PauseRequest) (api.StatusReply, error) {
+	return api.StatusReply{}, refusalOf("daemon")
+}
+
+// Undrain refuses.
+func (e *Engine) Undrain(context.Context) (api.StatusReply, error) {
+	return api.StatusReply{}, refusalOf("daemon")
+}
+
+// LogLevel refuses.
+func (e *Engine) LogLevel(context.Context) (api.LogLevelReply, error) {
+	return api.LogLevelReply{}, refusalOf("daemon")
+}
+
+// SetLogLevel refuses.
+func (e *Engine) SetLogLevel(context.Context, api.LogLevelRequest) (api.LogLevelReply, error) {
+	return api.LogLevelReply{}, refusalOf("daemon")
+}
+
+// Report refuses.
+func (e *Engine) Report(context.Context, api.ReportQuery) (api.ReportReply, error) {
+	return api.ReportReply{}, refusalOf("report")
+}
+
+// Usage refuses.
+func (e *Engine) Usage(context.Context, string, string) (api.UsageReply, error) {
+	return api.UsageReply{}, refusalOf("usage")
+}
+
+// Plan refuses.
+func (e *Engine) Plan(context.Context, time.Duration) (api.PlanReply, error) {
+	return api.PlanReply{}, refusalOf("why --plan")
+}
+
+// Events refuses with the first event.
+func (e *Engine) Events(context.Context, int64) iter.Seq2[api.Event, error] {
+	return func(yield func(api.Event, error) bool) { yield(api.Event{}, refusalOf("events")) }
+}
+
+// Recent refuses.
+func (e *Engine) Recent(context.Context, int64) ([]api.Event, error) {
+	return nil, refusalOf("events")
+}
+
+// Metrics refuses.
+func (e *Engine) Metrics(context.Context, string) ([]byte, error) { return nil, refusalOf("metrics") }

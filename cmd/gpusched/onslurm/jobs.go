@@ -1,0 +1,253 @@
+package onslurm
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/sbatch"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
+)
+
+// Manager is what api.Job says of who has the job's processes, where that is Slurm.
+const Manager = "slurm"
+
+// states are Slurm's words for how a job is (squeue(1), JOB STATE CODES) as ours. One that is not here is
+// that of a later Slurm, and its job counts as running.
+var states = map[string]job.State{
+	"PENDING": job.Queued, "REQUEUED": job.Queued, "REQUEUE_HOLD": job.Queued, "REQUEUE_FED": job.Queued,
+	"RESV_DEL_HOLD": job.Queued, "SPECIAL_EXIT": job.Queued,
+	"CONFIGURING": job.Starting, "POWER_UP_NODE": job.Starting,
+	"RUNNING": job.Running, "SUSPENDED": job.Running, "STOPPED": job.Running, "RESIZING": job.Running,
+	"COMPLETING": job.Ending, "STAGE_OUT": job.Ending, "SIGNALING": job.Ending, "UPDATE_DB": job.Ending,
+	"COMPLETED": job.Completed, "CANCELLED": job.Cancelled, "REVOKED": job.Cancelled, "PREEMPTED": job.Cancelled,
+	"FAILED": job.Failed, "BOOT_FAIL": job.Failed, "DEADLINE": job.Failed, "LAUNCH_FAILED": job.Failed,
+	"RECONFIG_FAIL": job.Failed, "EXPEDITING": job.Running,
+	"TIMEOUT": job.TimedOut, "OUT_OF_MEMORY": job.OutOfMemory, "NODE_FAIL": job.Lost,
+}
+
+// stateOf reads a state, of which sacct says more: "CANCELLED by 1000".
+func stateOf(word string) job.State {
+	word, _, _ = strings.Cut(strings.TrimSuffix(word, "+"), " ")
+	if s, ok := states[word]; ok {
+		return s
+	}
+	return job.Running
+}
+
+// job is the row as the command line knows jobs.
+func (r row) job() api.Job {
+	id := job.ID(r.number("JobID"))
+	j := api.Job{
+		ID: id, Manager: Manager, Label: job.Label{Name: r["Name"], Comment: r["Comment"]},
+		User: r["UserName"], UID: int(r.number("UserID")), State: stateOf(r["State"]),
+		SubmittedAt: r.moment("SubmitTime"), QueuedAt: r.moment("SubmitTime"),
+		Requeues: int(r.number("RestartCnt")), Attempt: int(r.number("RestartCnt")) + 1,
+	}
+	r.wishes(&j)
+	r.times(&j)
+	r.partOfArray(&j)
+	switch {
+	case j.State.Terminal():
+		j.Result = r.result(&j)
+	case j.State == job.Queued:
+		j.Attempt--
+		r.waits(&j)
+	}
+	return j
+}
+
+// rejected reports a submission that sbatch refused, which Slurm keeps for a while as a job that failed.
+func (r row) rejected() bool {
+	return r["State"] == "FAILED" && r["Reason"] == "BadConstraints" && r["NodeList"] == "" && r["StartTime"] == r["SubmitTime"]
+}
+
+// wishes are what the job asked for.
+func (r row) wishes(j *api.Job) {
+	amounts, _ := tres(r["tres-alloc"])
+	j.MemBytes = size(amounts["mem"])
+	if n, err := strconv.Atoi(amounts["cpu"]); err == nil {
+		j.CPUs = n
+	} else {
+		j.CPUs = int(r.number("NumCPUs"))
+	}
+	if limit := span(r["TimeLimit"]); limit > 0 {
+		j.TimeLimit = job.Span(limit)
+	}
+	if nice := r.number("Nice"); nice != 0 {
+		j.Priority = job.Priority{Number: int(-nice)}
+	}
+	for _, part := range []struct {
+		wish  string
+		times int64
+	}{
+		{r["tres-per-job"], 1},
+		{r["tres-per-node"], max(1, r.number("NumNodes"))},
+		{r["tres-per-task"], max(1, r.number("NumTasks"))},
+	} {
+		amounts, kind := tres(part.wish)
+		if n, err := strconv.ParseInt(amounts["gpu"], 10, 64); err == nil {
+			j.GPUMilli, j.GPUType = int(n*part.times)*job.WholeGPU, kind
+		}
+		if n, err := strconv.ParseInt(amounts["mps"], 10, 64); err == nil {
+			j.GPUMilli = int(n*part.times) * job.WholeGPU / 100 // mps counts percent of a GPU
+		}
+	}
+	if n, err := strconv.Atoi(amounts["gres/gpu"]); err == nil && j.GPUMilli == 0 {
+		j.GPUMilli = n * job.WholeGPU
+	}
+	r.said(j)
+}
+
+// said puts in what the comment holds of the request.
+func (r row) said(j *api.Job) {
+	said := sbatch.ParseSaid(r["Comment"])
+	j.Comment, j.Tags = said.Comment, said.Tags
+	j.GPUMemBytes, j.Retries = said.GPUMem, said.Retries
+	if said.GPUMilli > 0 {
+		j.GPUMilli = said.GPUMilli
+	}
+	if said.Priority != (job.Priority{}) {
+		j.Priority = said.Priority
+	}
+}
+
+// times are those that there are for the state: of a waiting job StartTime is Slurm's estimate.
+func (r row) times(j *api.Job) {
+	start, end := r.moment("StartTime"), r.moment("EndTime")
+	switch {
+	case j.State == job.Queued && r["Reason"] == "BeginTime":
+		j.Begin, j.ExpectedStart = start, start
+	case j.State == job.Queued:
+		j.ExpectedStart = start
+	case j.State.Terminal():
+		j.EndedAt = end
+		if r["NodeList"] != "" { // one that never ran has its end as start
+			j.PlacedAt, j.StartedAt = start, start
+		}
+	default:
+		j.PlacedAt, j.StartedAt, j.ExpectedEnd = start, start, end
+		if r["State"] == "SUSPENDED" || r["State"] == "STOPPED" {
+			j.SuspendedAt, j.SuspendedBy = start, "Slurm"
+		}
+	}
+}
+
+// partOfArray says that the job is a task, or what of an array has not started.
+func (r row) partOfArray(j *api.Job) {
+	text, array := r["ArrayTaskID"], job.ID(r.number("ArrayJobID"))
+	if text == "" || array == 0 {
+		return
+	}
+	if n, err := strconv.Atoi(text); err == nil {
+		t := job.Task{Array: array, Index: n}
+		j.Task = &api.Task{Task: t, Name: t.String()}
+		return
+	}
+	spec, limit, _ := strings.Cut(text, "%")
+	a := &api.Array{Spec: text, Size: len(tasksIn(spec))}
+	a.Limit, _ = strconv.Atoi(limit)
+	j.Array = a
+}
+
+// result is how a job ended. exit_code is a status as wait(2) has it.
+func (r row) result(j *api.Job) *api.Result {
+	status := r.number("exit_code")
+	res := job.Result{Outcome: j.State, ExitCode: int(status >> 8 & 0xff), Signal: int(status & 0x7f)}
+	res.Limit = j.TimeLimit.Duration()
+	return resultOf(res, r["State"], r["Reason"], r["NodeList"] != "")
+}
+
+// resultOf says a result for people. Began is whether the job ever ran.
+func resultOf(res job.Result, state, reason string, began bool) *api.Result {
+	if !began && res.Outcome == job.Failed {
+		res.ExitCode, res.Signal = 1, 0
+	}
+	if res.Outcome != job.Failed && res.Outcome != job.Completed {
+		res.Signal = 0
+	}
+	out := &api.Result{Result: res, Code: res.Code(), Sentence: words.Result(&res)}
+	word, by, _ := strings.Cut(state, " by ")
+	switch {
+	case word == "CANCELLED" && by != "":
+		out.Sentence = "cancelled by " + by
+	case word == "PREEMPTED":
+		out.Sentence = "stopped to make room for another job (Slurm: PREEMPTED)"
+	case word == "NODE_FAIL":
+		out.Sentence = "lost: its node failed"
+	case word == "BOOT_FAIL" || word == "LAUNCH_FAILED" || word == "DEADLINE":
+		out.Sentence = "failed before its command began (Slurm: " + word + ")"
+	case !began && res.Outcome == job.Failed:
+		out.Sentence = "failed: it never started: " + explain(reason)
+		out.Code = 125
+	}
+	return out
+}
+
+// dependencies reads those of a waiting job, "afterok:10(unfulfilled),afterany:4_*".
+func dependencies(text string) (list []job.Dependency) {
+	kinds := map[string]job.DependencyKind{
+		"after": job.AfterStart, "afterok": job.AfterOK, "afternotok": job.AfterFail, "afterany": job.AfterAny,
+		"aftercorr": job.AfterOK,
+	}
+	for part := range strings.FieldsFuncSeq(text, func(c rune) bool { return c == ',' || c == '?' }) {
+		part, _, _ = strings.Cut(part, "(")
+		word, ids, _ := strings.Cut(part, ":")
+		kind, ok := kinds[word]
+		for id := range strings.SplitSeq(ids, ":") {
+			id, _, _ = strings.Cut(id, "_")
+			id, _, _ = strings.Cut(id, "+")
+			n, err := strconv.ParseInt(id, 10, 64)
+			if d := (job.Dependency{Kind: kind, Job: job.ID(n)}); ok && err == nil && !slices.Contains(list, d) {
+				list = append(list, d)
+			}
+		}
+	}
+	return list
+}
+
+// waits says why the job waits.
+func (r row) waits(j *api.Job) {
+	j.After = dependencies(r["Dependency"])
+	reason := r["Reason"]
+	if r["State"] == "REQUEUE_HOLD" || r["State"] == "SPECIAL_EXIT" {
+		reason = cmp.Or(reason, "JobHeldUser")
+	}
+	switch reason {
+	case "":
+		return
+	case "JobHeldUser":
+		j.HeldBy = j.User
+	case "JobHeldAdmin":
+		j.HeldBy = "an administrator of Slurm's"
+	}
+	if isHold(reason) && j.HeldBy == "" {
+		j.HeldBy = "Slurm"
+	}
+	sentence := explain(reason)
+	if len(j.After) > 0 && reason == "Dependency" {
+		sentence = waitsFor(j.After)
+	}
+	if reason == "BeginTime" && !j.Begin.IsZero() {
+		sentence = "not to begin before " + j.Begin.Format(time.RFC3339)
+	}
+	j.Reasons = []api.Reason{{Code: string(codeFor(reason)), GPU: job.NoGPU, Detail: reason, Sentence: sentence}}
+	j.Why = sentence
+}
+
+// waitsFor names what a job waits for.
+func waitsFor(list []job.Dependency) string {
+	does := map[job.DependencyKind]string{
+		job.AfterStart: "starts", job.AfterOK: "completes", job.AfterFail: "ends in failure", job.AfterAny: "ends",
+	}
+	parts := make([]string, len(list))
+	for i, d := range list {
+		parts[i] = fmt.Sprintf("job %d %s", d.Job, does[d.Kind])
+	}
+	return "waits until " + strings.Join(parts, " and ")
+}

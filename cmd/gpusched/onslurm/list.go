@@ -1,0 +1,387 @@
+package onslurm
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// queue asks squeue for jobs. That no job has a number is an empty answer.
+func (e *Engine) queue(ctx context.Context, args ...string) ([]api.Job, error) {
+	list, err := e.rows(ctx, args...)
+	jobs := make([]api.Job, len(list))
+	for i, r := range list {
+		jobs[i] = r.job()
+	}
+	return jobs, err
+}
+
+func (e *Engine) rows(ctx context.Context, args ...string) ([]row, error) {
+	out, err := e.ask(ctx, "squeue", append([]string{"--noheader", "--all", "--sort=-p,i", "--Format=" + format()}, args...)...)
+	if isCode(err, api.CodeNotFound) {
+		return nil, nil
+	}
+	return rows(out), err
+}
+
+func isCode(err error, code api.Code) bool {
+	var e *api.Error
+	return errors.As(err, &e) && e.Code == code
+}
+
+// List returns the jobs that match, as the daemon would: those that run, those that wait in the order in
+// which Slurm ranks them, then ended ones, the newest first. Of an array what has not started is one entry.
+func (e *Engine) List(ctx context.Context, q api.ListQuery) (api.ListReply, error) {
+	reply := api.ListReply{Schema: api.Schema, Jobs: []api.Job{}, GPUs: []api.GPU{}}
+	all, err := e.selected(ctx, q)
+	if err != nil {
+		return reply, err
+	}
+	ended, waiting := 0, 0
+	for _, j := range all {
+		switch {
+		case !matches(&j, &q):
+			continue
+		case j.State.Terminal() && q.IDs == "":
+			if ended++; ended > q.Ended {
+				continue
+			}
+		case j.State == job.Queued && q.Waiting > 0:
+			if waiting++; waiting > q.Waiting {
+				reply.Omitted++
+				continue
+			}
+		}
+		reply.Jobs = append(reply.Jobs, j)
+	}
+	if q.Recent {
+		reply.Recent = e.recent(all)
+	}
+	if q.Reasons {
+		reply.GPUs = e.placed(ctx, reply.Jobs)
+	}
+	return reply, nil
+}
+
+// selected are the jobs of a query in their order, and perhaps others.
+func (e *Engine) selected(ctx context.Context, q api.ListQuery) ([]api.Job, error) {
+	if q.IDs != "" {
+		return e.named(ctx, strings.Split(q.IDs, ","))
+	}
+	var args []string
+	if q.Ended > 0 || q.Recent {
+		args = append(args, "--states=all")
+	}
+	switch {
+	case q.Array != 0:
+		args = append(args, "--jobs="+q.Array.String())
+	case q.UID != nil:
+		args = append(args, "--user="+strconv.Itoa(*q.UID))
+	case q.User != "":
+		args = append(args, "--user="+q.User)
+	}
+	list, err := e.queue(ctx, args...)
+	if err == nil && q.Ended > 0 {
+		list = e.withPast(ctx, list, q)
+	}
+	sortJobs(list)
+	return list, err
+}
+
+// sortJobs puts what runs first, then what waits as it comes, then what has ended.
+func sortJobs(list []api.Job) {
+	rank := func(j *api.Job) int {
+		switch {
+		case j.State.Terminal():
+			return 2
+		case j.State == job.Queued:
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(list, func(x, y api.Job) int {
+		if c := cmp.Compare(rank(&x), rank(&y)); c != 0 {
+			return c
+		}
+		switch rank(&x) {
+		case 0:
+			return x.StartedAt.Compare(y.StartedAt)
+		case 2:
+			return y.EndedAt.Compare(x.EndedAt)
+		}
+		return 0
+	})
+}
+
+// matches reports whether a job is one of those that a query asks for.
+func matches(j *api.Job, q *api.ListQuery) bool {
+	switch {
+	case q.UID != nil && j.UID != *q.UID && j.User != "":
+		return false
+	case q.User != "" && j.User != q.User,
+		q.Name != "" && j.Name != q.Name,
+		len(q.States) > 0 && !slices.Contains(q.States, j.State),
+		q.Array != 0 && (j.Task == nil || j.Task.Array != q.Array),
+		!q.Since.IsZero() && j.State.Terminal() && j.EndedAt.Before(q.Since):
+		return false
+	}
+	for key, value := range q.Tags {
+		if j.Tags[key] != value {
+			return false
+		}
+	}
+	like, err := path.Match(q.Like, j.Name)
+	return q.Like == "" || err == nil && like
+}
+
+// recent counts the caller's jobs that ended within the last hour, as far as Slurm's controller still has them.
+func (e *Engine) recent(list []api.Job) *api.Recent {
+	r := &api.Recent{Since: time.Now().Add(-time.Hour).UTC()}
+	for i := range list {
+		j := &list[i]
+		if j.UID != e.uid || !j.State.Terminal() || j.EndedAt.Before(r.Since) {
+			continue
+		}
+		r.Ended++
+		if j.State != job.Completed && j.State != job.Cancelled {
+			r.Failed++
+		}
+	}
+	return r
+}
+
+// IDs returns what the jobs that match are called, a line each.
+func (e *Engine) IDs(ctx context.Context, q api.ListQuery) ([]byte, error) {
+	q.Names = true
+	reply, err := e.List(ctx, q)
+	var lines []byte
+	for i := range reply.Jobs {
+		lines = append(append(lines, called(&reply.Jobs[i])...), '\n')
+	}
+	return lines, err
+}
+
+// called is what people call a job.
+func called(j *api.Job) string {
+	if j.Task != nil {
+		return j.Task.Name
+	}
+	return j.ID.String()
+}
+
+// named are jobs by their names, each once; an array is one that stands for its tasks. A range names those
+// of it that there are.
+func (e *Engine) named(ctx context.Context, words []string) ([]api.Job, error) {
+	var ids []string
+	for _, word := range words {
+		if strings.Contains(word, "_") {
+			ids = append(ids, word)
+			continue
+		}
+		list, err := job.ParseIDs(word)
+		if err != nil {
+			return nil, &api.Error{Code: api.CodeUsage, Message: err.Error()}
+		}
+		for _, id := range list {
+			ids = append(ids, id.String())
+		}
+	}
+	found := map[string]api.Job{}
+	for some := range slices.Chunk(ids, mostNamed) {
+		list, err := e.lookUp(ctx, some)
+		if err != nil {
+			return nil, err
+		}
+		for name, j := range list {
+			found[name] = j
+		}
+	}
+	var jobs []api.Job
+	for _, id := range ids {
+		if j, ok := found[id]; ok {
+			jobs = append(jobs, j)
+			delete(found, id)
+		}
+	}
+	return jobs, nil
+}
+
+// mostNamed is how many jobs one call names: what a command line has room for.
+const mostNamed = 1000
+
+// lookUp finds jobs by their names, with those that the controller has forgotten, as far as the accounting
+// has them.
+func (e *Engine) lookUp(ctx context.Context, ids []string) (map[string]api.Job, error) {
+	list, err := e.queue(ctx, "--states=all", "--jobs="+strings.Join(ids, ","))
+	if err != nil {
+		return nil, err
+	}
+	found := pick(list, ids)
+	var missing []string
+	for _, id := range ids {
+		if _, ok := found[id]; !ok {
+			missing = append(missing, id)
+		}
+	}
+	if len(missing) > 0 {
+		past, _ := e.past(ctx, "--jobs="+strings.Join(missing, ","), "--starttime=1970-01-02")
+		for name, j := range pick(past, missing) {
+			found[name] = j
+		}
+	}
+	return found, nil
+}
+
+// pick finds jobs by their names among those that squeue or sacct has for them: for an array, all its tasks.
+func pick(list []api.Job, ids []string) map[string]api.Job {
+	found, tasks := map[string]api.Job{}, map[job.ID][]api.Job{}
+	for _, j := range list {
+		switch {
+		case j.Task != nil:
+			found[j.Task.Name] = j
+			tasks[j.Task.Array] = append(tasks[j.Task.Array], j)
+		case j.Array != nil:
+			tasks[j.ID] = append(tasks[j.ID], j)
+		default:
+			found[j.ID.String()] = j
+		}
+	}
+	for id, parts := range tasks {
+		found[id.String()] = arrayOf(id, parts)
+	}
+	for _, id := range ids {
+		array, index, isTask := strings.Cut(id, "_")
+		if _, ok := found[id]; ok || !isTask {
+			continue
+		}
+		n, err1 := job.ParseID(array)
+		i, err2 := strconv.Atoi(index)
+		if whole, ok := waitingPart(tasks[n], i); ok && err1 == nil && err2 == nil {
+			found[id] = whole
+		}
+	}
+	return found
+}
+
+// waitingPart is a task that has not started, as a job of its own.
+func waitingPart(parts []api.Job, index int) (api.Job, bool) {
+	for _, j := range parts {
+		if j.Array == nil || !holds(j.Array.Spec, index) {
+			continue
+		}
+		t := job.Task{Array: j.ID, Index: index}
+		j.Array, j.Task, j.ID = nil, &api.Task{Task: t, Name: t.String()}, 0
+		return j, true
+	}
+	return api.Job{}, false
+}
+
+// holds reports whether a number is among tasks.
+func holds(spec string, index int) bool { return slices.Contains(tasksIn(spec), index) }
+
+// tasksIn are the numbers in "0-5%2", "1-9:2" or "1,3,5"; of a list that Slurm has cut, those that it shows.
+func tasksIn(spec string) (list []int) {
+	spec, _, _ = strings.Cut(spec, "%")
+	for part := range strings.SplitSeq(strings.Trim(spec, "[]"), ",") {
+		span, step, _ := strings.Cut(part, ":")
+		lo, hi, isRange := strings.Cut(span, "-")
+		first, err := strconv.Atoi(lo)
+		if err != nil {
+			continue // "..."
+		}
+		last := first
+		if isRange {
+			last, _ = strconv.Atoi(hi)
+		}
+		by, _ := strconv.Atoi(step)
+		for i := first; i <= min(last, job.MaxTaskIndex); i += max(1, by) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// spelled is a list of tasks with its limit, "0-2,5%2".
+func spelled(list []int, limit int) string {
+	slices.Sort(list)
+	var parts []string
+	for i := 0; i < len(list); {
+		end := i
+		for end+1 < len(list) && list[end+1] <= list[end]+1 {
+			end++
+		}
+		if list[i] == list[end] {
+			parts = append(parts, strconv.Itoa(list[i]))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d-%d", list[i], list[end]))
+		}
+		i = end + 1
+	}
+	text := strings.Join(parts, ",")
+	if limit > 0 {
+		text += fmt.Sprintf("%%%d", limit)
+	}
+	return text
+}
+
+// arrayOf is an array by its parts: the tasks that Slurm has made jobs, and the rest.
+func arrayOf(id job.ID, parts []api.Job) api.Job {
+	j := parts[0]
+	a := &api.Array{}
+	var indexes []int
+	var rest *api.Job
+	var last time.Time
+	j.Result, j.Task, j.GPUs = nil, nil, nil
+	j.Reasons, j.Why = nil, ""
+	bad := -1
+	for i := range parts {
+		p := &parts[i]
+		if p.Array != nil {
+			rest, a.Limit = p, p.Array.Limit
+			indexes = append(indexes, tasksIn(p.Array.Spec)...)
+			a.Size += p.Array.Size
+			continue
+		}
+		a.Size, a.Next = a.Size+1, a.Next+1
+		indexes = append(indexes, p.Task.Index)
+		switch {
+		case !p.State.Terminal():
+			a.Live++
+		case p.State != job.Completed:
+			a.Failed++
+			if bad < 0 || p.Task.Index < parts[bad].Task.Index {
+				bad = i
+			}
+		}
+		if p.EndedAt.After(last) {
+			last = p.EndedAt
+		}
+	}
+	a.Spec = spelled(indexes, a.Limit)
+	j.ID, j.Array, j.State = id, a, job.Spawned
+	switch {
+	case rest != nil:
+		j = *rest
+		j.ID, j.Array = id, a
+	case a.Live == 0 && a.Failed == 0:
+		j.State, j.EndedAt = job.Completed, last
+		j.Result = &api.Result{Result: job.Result{Outcome: job.Completed}, Sentence: "completed: all tasks have"}
+	case a.Live == 0:
+		j.State, j.EndedAt = job.Failed, last
+		r := *parts[bad].Result
+		r.Outcome = job.Failed
+		r.Sentence = fmt.Sprintf("failed: %d of %d tasks did not complete, the first of them %s: %s",
+			a.Failed, a.Size, parts[bad].Task.Name, r.Sentence)
+		j.Result = &r
+	}
+	return j
+}

@@ -1,0 +1,263 @@
+package onslurm
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// node is a machine of the cluster as scontrol shows it.
+type node struct {
+	name, state, reason string
+	gpus                []gpuOf // by number
+	cpus, cpusTaken     int
+	mem, memTaken       int64 // bytes
+	features            []string
+	gres                string
+	version             string
+}
+
+// gpuOf is a GPU of a node.
+type gpuOf struct {
+	kind  string
+	taken bool
+}
+
+// gpuAt is which GPU of which node it is.
+type gpuAt struct {
+	node string
+	gpu  int
+}
+
+// String is what stands for a UUID, which Slurm does not know: "n1/gpu0".
+func (g gpuAt) String() string { return fmt.Sprintf("%s/gpu%d", g.node, g.gpu) }
+
+// nodes asks for all of them, by name.
+func (e *Engine) nodes(ctx context.Context) ([]node, error) {
+	out, err := e.ask(ctx, "scontrol", "show", "node", "--oneliner", "--details")
+	if err != nil {
+		return nil, err
+	}
+	return readNodes(string(out)), nil
+}
+
+func readNodes(text string) (list []node) {
+	for line := range strings.Lines(text) {
+		n := node{name: fact(" "+line, "NodeName"), state: fact(line, "State"), reason: fact(line, "Reason"),
+			gres: fact(line, "Gres"), version: fact(line, "Version")}
+		if n.name == "" {
+			continue
+		}
+		n.cpus, _ = strconv.Atoi(fact(line, "CPUTot"))
+		n.cpusTaken, _ = strconv.Atoi(fact(line, "CPUAlloc"))
+		n.mem, n.memTaken = size(fact(line, "RealMemory")), size(fact(line, "AllocMem"))
+		if f := fact(line, "AvailableFeatures"); f != "" {
+			n.features = strings.Split(f, ",")
+		}
+		n.gpus = gpusOf(n.gres)
+		for _, m := range indexes().FindAllStringSubmatch(fact(line, "GresUsed"), -1) {
+			for _, i := range numbers(m[2]) {
+				if i < len(n.gpus) {
+					n.gpus[i].taken = true
+				}
+			}
+		}
+		list = append(list, n)
+	}
+	slices.SortFunc(list, func(x, y node) int { return cmp.Compare(x.name, y.name) })
+	return list
+}
+
+// gpusOf reads "gpu:a100:4,gpu:v100:2,shard:16".
+func gpusOf(gres string) (list []gpuOf) {
+	for part := range strings.SplitSeq(gres, ",") {
+		part, _, _ = strings.Cut(part, "(")
+		words := strings.Split(part, ":")
+		n, err := strconv.Atoi(words[len(words)-1])
+		if words[0] != "gpu" || err != nil || n > mostOfNode {
+			continue
+		}
+		kind := ""
+		if len(words) > 2 {
+			kind = words[1]
+		}
+		for range n {
+			list = append(list, gpuOf{kind: kind})
+		}
+	}
+	return list
+}
+
+// out reports whether no job starts on the node, and whether that is an administrator's wish.
+func (n *node) out() (isOut, wished bool) {
+	state := strings.ToUpper(n.state)
+	wished = strings.Contains(state, "DRAIN") || strings.Contains(state, "MAINT") || strings.Contains(state, "RESERVED")
+	for _, word := range []string{"DOWN", "FAIL", "NOT_RESPONDING", "POWERING", "FUTURE", "UNKNOWN", "REBOOT"} {
+		isOut = isOut || strings.Contains(state, word)
+	}
+	return isOut || wished || strings.HasSuffix(n.state, "*"), wished
+}
+
+// gpuNumbers numbers the GPUs of the cluster: node after node, by name.
+func (e *Engine) gpuNumbers(ctx context.Context) map[gpuAt]int {
+	list, _ := e.nodes(ctx)
+	return numbering(list)
+}
+
+func numbering(list []node) map[gpuAt]int {
+	numbers := map[gpuAt]int{}
+	for _, n := range list {
+		for i := range n.gpus {
+			numbers[gpuAt{n.name, i}] = len(numbers)
+		}
+	}
+	return numbers
+}
+
+// GPUs lists those of all nodes, numbered node after node. What only the driver of each machine knows, such
+// as their memory, is not told.
+func (e *Engine) GPUs(ctx context.Context) (api.GPUsReply, error) {
+	live, err := e.queue(ctx, "--states=running,suspended,completing")
+	if err != nil {
+		return api.GPUsReply{}, err
+	}
+	return api.GPUsReply{Schema: api.Schema, GPUs: e.placed(ctx, live)}, nil
+}
+
+func gpuList(list []node) []api.GPU {
+	gpus := []api.GPU{}
+	for _, n := range list {
+		isOut, wished := n.out()
+		for i, of := range n.gpus {
+			g := api.GPU{StateDetail: n.reason, GPU: job.GPU{
+				Index: len(gpus), UUID: gpuAt{n.name, i}.String(), Minor: i, Name: cmp.Or(of.kind, "GPU") + " on " + n.name,
+				State: job.GPUFree, FreeMilli: job.WholeGPU, NUMANode: -1, UtilPercent: -1, TempC: -1, PowerMilliW: -1,
+			}}
+			if of.taken {
+				g.State, g.FreeMilli = job.GPUBusy, 0
+			}
+			g.Drain, g.Paused = wished, wished
+			switch {
+			case wished && of.taken:
+				g.State, g.PausedReason = job.GPUDraining, n.reason
+			case wished:
+				g.State, g.PausedReason = job.GPUDrained, n.reason
+			case isOut:
+				g.State, g.StateDetail = job.GPULost, "node "+n.name+" is "+strings.ToLower(n.state)
+			}
+			gpus = append(gpus, g)
+		}
+	}
+	return gpus
+}
+
+// mostPlaced is of how many jobs it is asked on which GPUs they are: Slurm answers for all of them at once.
+const mostPlaced = 5000
+
+// placed puts into jobs which GPUs they have, and returns the GPUs with the jobs on them. What cannot be
+// asked is left out: the jobs are what was wanted.
+func (e *Engine) placed(ctx context.Context, jobs []api.Job) []api.GPU {
+	nodes, err := e.nodes(ctx)
+	if err != nil {
+		return []api.GPU{}
+	}
+	gpus, live := gpuList(nodes), false
+	for i := range jobs {
+		live = live || jobs[i].State.Live() && jobs[i].GPUMilli > 0
+	}
+	if !live || len(jobs) > mostPlaced {
+		return gpus
+	}
+	out, err := e.ask(ctx, "scontrol", "show", "job", "--oneliner", "--details")
+	if err != nil {
+		return gpus
+	}
+	has, number := map[string][]api.Allocation{}, numbering(nodes)
+	for line := range strings.Lines(string(out)) {
+		if list := allocations(line, number); len(list) > 0 {
+			id, _, _ := strings.Cut(strings.TrimPrefix(line, "JobId="), " ")
+			has[id] = list
+		}
+	}
+	for i := range jobs {
+		j := &jobs[i]
+		if !j.State.Live() {
+			continue
+		}
+		j.GPUs = has[j.ID.String()]
+		for _, at := range j.GPUs {
+			if at.Index < len(gpus) {
+				g := &gpus[at.Index]
+				g.Jobs = append(g.Jobs, j.ID)
+				g.Shares = append(g.Shares, job.GPUShare{Job: j.ID, Called: called(j), Milli: min(j.GPUMilli, job.WholeGPU)})
+			}
+		}
+	}
+	return gpus
+}
+
+// PauseGPU takes the node of a GPU out of service, which is what Slurm can do, where the node has no other
+// GPU; else it is refused with the command that does it.
+func (e *Engine) PauseGPU(ctx context.Context, index int, r api.PauseRequest) (api.GPUsReply, error) {
+	if !r.Until.IsZero() {
+		return api.GPUsReply{}, &api.Error{Code: api.CodeUsage, Message: "Slurm drains a node until it is resumed: --until and --for say nothing there",
+			Hint: "leave it out, and use 'gpusched gpu resume' then"}
+	}
+	reason := cmp.Or(r.Reason, "paused by gpusched")
+	return e.controlNode(ctx, index, "pause", "DRAIN", "Reason="+reason)
+}
+
+// ResumeGPU undoes PauseGPU.
+func (e *Engine) ResumeGPU(ctx context.Context, index int) (api.GPUsReply, error) {
+	return e.controlNode(ctx, index, "resume", "RESUME")
+}
+
+// DrainGPU is PauseGPU: Slurm knows one way to take a node out of service.
+func (e *Engine) DrainGPU(ctx context.Context, index int, r api.PauseRequest) (api.GPUsReply, error) {
+	return e.PauseGPU(ctx, index, r)
+}
+
+// UndrainGPU is ResumeGPU.
+func (e *Engine) UndrainGPU(ctx context.Context, index int) (api.GPUsReply, error) {
+	return e.ResumeGPU(ctx, index)
+}
+
+func (e *Engine) controlNode(
+	ctx context.Context, index int, verb, state string, more ...string,
+) (api.GPUsReply, error) {
+	list, err := e.nodes(ctx)
+	if err != nil {
+		return api.GPUsReply{}, err
+	}
+	first := 0
+	for _, n := range list {
+		if index >= first+len(n.gpus) {
+			first += len(n.gpus)
+			continue
+		}
+		if len(n.gpus) > 1 {
+			return api.GPUsReply{}, &api.Error{Code: api.CodeNever,
+				Message: fmt.Sprintf("Slurm can't %s GPU %d alone: it drains whole nodes, and %s has GPUs %d-%d", verb, index, n.name, first, first+len(n.gpus)-1),
+				Hint:    fmt.Sprintf("an administrator of Slurm's does it with: scontrol update NodeName=%s State=%s %s", n.name, state, quoteReason(more))}
+		}
+		if _, err := e.ask(ctx, "scontrol", append([]string{"update", "NodeName=" + n.name, "State=" + state}, more...)...); err != nil {
+			return api.GPUsReply{}, err
+		}
+		return e.GPUs(ctx)
+	}
+	return api.GPUsReply{}, &api.Error{Code: api.CodeNotFound, Message: fmt.Sprintf("there is no GPU %d", index), Hint: "see 'gpusched gpus'"}
+}
+
+func quoteReason(more []string) string {
+	if len(more) == 0 {
+		return ""
+	}
+	key, value, _ := strings.Cut(more[0], "=")
+	return fmt.Sprintf("%s=%q", key, value)
+}

@@ -1,0 +1,134 @@
+package onslurm
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// one is a job by its name, and an error of api.CodeNotFound where there is none.
+func (e *Engine) one(ctx context.Context, id string) (api.Job, error) {
+	list, err := e.named(ctx, []string{id})
+	if err != nil {
+		return api.Job{}, err
+	}
+	if len(list) == 0 {
+		return api.Job{}, &api.Error{Code: api.CodeNotFound, Message: "Slurm has no job " + id,
+			Hint: "see 'gpusched list -a'; of jobs that ended long ago Slurm's accounting knows, where there is one"}
+	}
+	return list[0], nil
+}
+
+// Job returns one job, with which GPUs it has and, for its owner, where its output goes.
+func (e *Engine) Job(ctx context.Context, id string) (api.JobReply, error) {
+	j, err := e.one(ctx, id)
+	if err != nil {
+		return api.JobReply{}, err
+	}
+	e.details(ctx, id, &j)
+	return api.JobReply{Schema: api.Schema, Job: j}, nil
+}
+
+// Results is Job, of an array with what became of its tasks.
+func (e *Engine) Results(ctx context.Context, id string) (api.JobReply, error) {
+	reply, err := e.Job(ctx, id)
+	if err != nil || reply.Job.Array == nil {
+		return reply, err
+	}
+	list, err := e.queue(ctx, "--states=all", "--jobs="+id)
+	if err == nil {
+		reply.Results = &api.Results{Tasks: groups(list)}
+	}
+	return reply, err
+}
+
+// groups puts together the tasks that are in one state and ended in one way.
+func groups(list []api.Job) (out []api.TaskGroup) {
+	for i := range list {
+		j := &list[i]
+		g := api.TaskGroup{State: j.State, Count: 1}
+		switch {
+		case j.Array != nil:
+			g.Count, g.Tasks, g.Sentence = j.Array.Size, j.Array.Spec, j.Why
+		case j.Task != nil:
+			g.Tasks, g.Started = fmt.Sprint(j.Task.Index), true
+		default:
+			continue
+		}
+		if j.Result != nil {
+			g.Code, g.Signal, g.Sentence = j.Result.Code, j.Result.Signal, j.Result.Sentence
+		}
+		if at := sameGroup(out, g); at != nil {
+			at.Count, at.Tasks = at.Count+g.Count, at.Tasks+","+g.Tasks
+			continue
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+func sameGroup(list []api.TaskGroup, g api.TaskGroup) *api.TaskGroup {
+	for i := range list {
+		if x := &list[i]; x.State == g.State && x.Code == g.Code && x.Signal == g.Signal && x.Started == g.Started {
+			return x
+		}
+	}
+	return nil
+}
+
+// Why is Job: Slurm does not tell what is before a job.
+func (e *Engine) Why(ctx context.Context, id string) (api.JobReply, error) { return e.Job(ctx, id) }
+
+// How often a job is looked at that is waited for. Each look is a question to the controller, which serves a
+// whole cluster.
+const (
+	firstLook = 250 * time.Millisecond
+	lastLook  = 5 * time.Second
+)
+
+// Wait blocks until the job, or all of an array, has ended. With a timeout above 0 it gives up after that
+// with api.CodeWaitTimeout. A controller that is away is waited for.
+func (e *Engine) Wait(ctx context.Context, id string, timeout time.Duration) (api.JobReply, error) {
+	limited := ctx
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	var last *api.Job
+	for pause := firstLook; ; pause = min(pause*3/2, lastLook) {
+		j, err := e.one(limited, id)
+		switch {
+		case err == nil && j.State.Terminal():
+			return api.JobReply{Schema: api.Schema, Job: j}, nil
+		case err == nil:
+			last = &j
+		case isCode(err, api.CodeNotFound) && last != nil:
+			return api.JobReply{Schema: api.Schema, Job: forgotten(*last)}, nil
+		case !isCode(err, api.CodeUnreachable) && limited.Err() == nil:
+			return api.JobReply{}, err
+		case isCode(err, api.CodeUnreachable) && last == nil:
+			return api.JobReply{}, err
+		}
+		if err := api.Pause(limited, pause); err == nil {
+			continue
+		}
+		if ctx.Err() != nil {
+			return api.JobReply{}, ctx.Err()
+		}
+		return api.JobReply{}, &api.Error{Code: api.CodeWaitTimeout, Message: fmt.Sprintf("job %s has not ended after %s", id, timeout),
+			Hint: fmt.Sprintf("see 'gpusched show %s'", id)}
+	}
+}
+
+// forgotten is a job that was there and is not any more: Slurm does not say how it ended.
+func forgotten(j api.Job) api.Job {
+	j.State = job.Lost
+	res := job.Result{Outcome: job.Lost}
+	j.Result = &api.Result{Result: res, Code: res.Code(),
+		Sentence: "ended, and Slurm has forgotten how (MinJobAge in slurm.conf, and there is no accounting)"}
+	return j
+}

@@ -1,0 +1,155 @@
+package onslurm
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// pastFields are those of sacct that a job is read from, and what squeue calls them.
+var pastFields = [][2]string{
+	{"JobIDRaw", "JobID"}, {"JobID", "Called"}, {"JobName", "Name"}, {"User", "UserName"}, {"UID", "UserID"}, {"State", "State"},
+	{"Submit", "SubmitTime"}, {"Eligible", "EligibleTime"}, {"Start", "StartTime"}, {"End", "EndTime"}, {"Timelimit", "TimeLimit"},
+	{"ReqTRES", "tres-alloc"}, {"NCPUS", "NumCPUs"}, {"NodeList", "NodeList"}, {"ExitCode", "ExitCode"}, {"Comment", "Comment"},
+	{"Partition", "Partition"}, {"Reason", "Reason"}, {"Priority", "PriorityLong"},
+}
+
+// past asks the accounting for jobs. An error, also that there is no accounting, is returned as it is.
+func (e *Engine) past(ctx context.Context, args ...string) ([]api.Job, error) {
+	names := make([]string, len(pastFields))
+	for i, f := range pastFields {
+		names[i] = f[0]
+	}
+	out, err := e.ask(ctx, "sacct", append([]string{
+		"--allocations", "--noheader", "--parsable2", "--delimiter=" + separator, "--allusers", "--duplicates",
+		"--format=" + strings.Join(names, ",")}, args...)...)
+	return pastJobs(out), err
+}
+
+func pastJobs(text []byte) (list []api.Job) {
+	for line := range strings.Lines(string(text)) {
+		values := strings.Split(strings.TrimRight(line, "\n"), separator)
+		if len(values) != len(pastFields) {
+			continue
+		}
+		r := row{}
+		for i, f := range pastFields {
+			r[f[1]] = known(strings.TrimSpace(values[i]))
+		}
+		r["NodeList"] = strings.TrimPrefix(r["NodeList"], "None assigned")
+		if array, task, ok := strings.Cut(r["Called"], "_"); ok {
+			r["ArrayJobID"], r["ArrayTaskID"] = array, strings.Trim(task, "[]")
+		}
+		code, signal, _ := strings.Cut(r["ExitCode"], ":")
+		c, _ := strconv.Atoi(code)
+		s, _ := strconv.Atoi(signal)
+		r["exit_code"] = strconv.Itoa(c<<8 | s&0x7f)
+		list = append(list, r.job())
+	}
+	return list
+}
+
+// withPast adds jobs that the accounting has and the controller has forgotten.
+func (e *Engine) withPast(ctx context.Context, list []api.Job, q api.ListQuery) []api.Job {
+	since := q.Since
+	if since.IsZero() {
+		since = startOfPast()
+	}
+	args := []string{"--starttime=" + localTime(since), "--state=" + strings.Join(endedStates, ",")}
+	if q.UID != nil {
+		args = append(args, "--uid="+strconv.Itoa(*q.UID))
+	}
+	if q.User != "" {
+		args = append(args, "--user="+q.User)
+	}
+	past, err := e.past(ctx, args...)
+	if err != nil {
+		return list // there is none: what the controller has is all there is
+	}
+	have := map[job.ID]bool{}
+	for i := range list {
+		have[list[i].ID] = true
+	}
+	for _, j := range past {
+		if !have[j.ID] {
+			list = append(list, j)
+		}
+	}
+	return list
+}
+
+// endedStates are those that sacct is asked for.
+var endedStates = []string{
+	"BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "TIMEOUT",
+}
+
+// localTime is a time as Slurm's programs read it.
+func localTime(t time.Time) string { return t.Local().Format("2006-01-02T15:04:05") }
+
+// History returns the jobs that have ended and match, all of them in one answer: from the accounting where
+// Slurm has one, else what its controller still knows.
+func (e *Engine) History(ctx context.Context, q api.HistoryQuery) (api.HistoryReply, error) {
+	reply := api.HistoryReply{Schema: api.Schema, Jobs: []api.PastJob{}}
+	if q.Attempts {
+		return reply, &api.Error{Code: api.CodeUsage, Message: "Slurm keeps the last start of a job only (--attempts)"}
+	}
+	list := api.ListQuery{IDs: q.IDs, Array: q.Array, Ended: math.MaxInt, User: q.User, UID: q.UID, States: q.States}
+	list.Name, list.Since = q.Name, q.Since
+	all, err := e.List(ctx, list)
+	if err != nil {
+		return reply, err
+	}
+	key, value, hasValue := strings.Cut(q.Tag, "=")
+	for _, j := range all.Jobs {
+		tagged, isTagged := j.Tags[key]
+		switch {
+		case !j.State.Terminal() || j.Array != nil,
+			!q.Until.IsZero() && !j.EndedAt.Before(q.Until),
+			q.Tag != "" && (!isTagged || hasValue && tagged != value):
+			continue
+		}
+		reply.Jobs = append(reply.Jobs, pastJob(j))
+	}
+	if !q.Newest {
+		slices.Reverse(reply.Jobs)
+	}
+	if q.Limit > 0 && len(reply.Jobs) > q.Limit {
+		reply.Jobs = reply.Jobs[:q.Limit]
+	}
+	return reply, nil
+}
+
+func pastJob(j api.Job) api.PastJob {
+	p := api.PastJob{Job: j, EligibleAt: j.QueuedAt}
+	if !j.StartedAt.IsZero() {
+		wait, elapsed := j.StartedAt.Sub(j.QueuedAt).Seconds(), j.EndedAt.Sub(j.StartedAt).Seconds()
+		p.WaitSeconds, p.ElapsedSeconds = &wait, &elapsed
+		p.GPUSeconds = elapsed * float64(j.GPUMilli) / job.WholeGPU
+		if j.TimeLimit > 0 {
+			percent := 100 * elapsed / j.TimeLimit.Duration().Seconds()
+			p.Efficiency.Time = &percent
+		}
+	}
+	return p
+}
+
+// EachPast calls f for every job of History, and stops at the first error.
+func (e *Engine) EachPast(ctx context.Context, q api.HistoryQuery, f func(api.PastJob) error) error {
+	reply, err := e.History(ctx, q)
+	if err != nil {
+		return err
+	}
+	for i := range reply.Jobs {
+		if err := f(reply.Jobs[i]); err != nil {
+			return fmt.Errorf("%w", err)
+		}
+	}
+	return nil
+}

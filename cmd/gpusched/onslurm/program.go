@@ -1,0 +1,247 @@
+package onslurm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/sbatch"
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// How long a program of Slurm's may take: to read, which is quick unless the controller is overloaded, and
+// to submit, which waits for plugins of the site.
+const (
+	readTime   = 60 * time.Second
+	submitTime = 120 * time.Second
+)
+
+// separator is between the fields of a row: the unit separator of ASCII, which no name has.
+const separator = "\x1f"
+
+// Engine is Slurm as one user sees it. Make one with New. It may be used by several goroutines.
+type Engine struct {
+	full    []string // the environment
+	environ []string // the same without what changes the form of an answer
+	path    string   // where programs are looked for
+	uid     int
+	note    func(string)
+	options []string // of sbatch and srun
+}
+
+// New returns the Slurm that an environment leads to, for the user uid. It runs nothing, and finds no
+// fault; what is missing is said by the first call that needs it. Note is told, in sentences, which wishes of
+// a request mean something else there.
+func New(environ []string, uid int, note func(string)) *Engine {
+	e := &Engine{full: environ, uid: uid, note: note}
+	for _, line := range environ {
+		name, value, _ := strings.Cut(line, "=")
+		if name == "PATH" {
+			e.path = value
+		}
+		if i := slices.IndexFunc(wishes, func(w [2]string) bool { return w[0] == name }); i >= 0 && value != "" {
+			e.options = append(e.options, wishes[i][1]+"="+value)
+		}
+		if !shapes(name) {
+			e.environ = append(e.environ, line)
+		}
+	}
+	return e
+}
+
+// Wish adds options that only Slurm has a meaning for, as from lines of a script, to every job that is made
+// from now on.
+func (e *Engine) Wish(options ...string) { e.options = append(e.options, options...) }
+
+// shapes reports whether a variable changes what Slurm's programs print or ask by default, or belongs to
+// the job that the caller is in.
+func shapes(name string) bool {
+	if name == "SLURM_CONF" || name == "SLURM_JWT" {
+		return false
+	}
+	for _, prefix := range []string{
+		"SLURM_", "SLURMD_", "SBATCH_", "SQUEUE_", "SINFO_", "SACCT_", "SCANCEL_", "SCONTROL_", "SRUN_", "SALLOC_", "SATTACH_",
+	} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return name == "LC_ALL" || name == "LANG" || name == "LC_TIME"
+}
+
+// find returns the path of a program of Slurm's. One that is gpusched under another's name is passed over.
+func (e *Engine) find(name string) (string, error) {
+	self, _ := os.Stat("/proc/self/exe")
+	for _, dir := range append(filepath.SplitList(e.path), "/usr/bin", "/usr/local/bin", "/opt/slurm/bin") {
+		path := filepath.Join(dir, name)
+		if !filepath.IsAbs(path) {
+			continue
+		}
+		info, err := os.Stat(path)
+		if err != nil || info.IsDir() || info.Mode()&0o111 == 0 || ours(path) || self != nil && os.SameFile(self, info) {
+			continue
+		}
+		return path, nil
+	}
+	return "", &api.Error{
+		Code: api.CodeUnreachable, Message: fmt.Sprintf("Slurm's program %s is not here", name),
+		Hint: "Slurm's programs must be in PATH (package slurm-client); --on local asks the scheduler of this machine",
+	}
+}
+
+// ours reports whether a path leads to gpusched.
+func ours(path string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	return err == nil && strings.HasPrefix(filepath.Base(real), "gpusched")
+}
+
+// environFor is that of a program: of those that make jobs nothing may be in it that is not for the job.
+func (e *Engine) environFor(name string) []string {
+	if name == "sbatch" {
+		return sbatch.Environ(e.full)
+	}
+	return e.neutral()
+}
+
+// neutral is the environment of a program whose answer is read.
+func (e *Engine) neutral() []string {
+	return append(slices.Clip(e.environ), "LC_ALL=C", "SLURM_TIME_FORMAT=%s")
+}
+
+// ask runs a program and returns what it printed.
+func (e *Engine) ask(ctx context.Context, name string, args ...string) ([]byte, error) {
+	return e.run(ctx, readTime, nil, name, args...)
+}
+
+// run is ask with what the program reads and how long it may take. What one printed that has talk alone is
+// the talk.
+func (e *Engine) run(
+	ctx context.Context, most time.Duration, stdin []byte, name string, args ...string,
+) ([]byte, error) {
+	path, err := e.find(name)
+	if err != nil {
+		return nil, err
+	}
+	limited, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	cmd := exec.CommandContext(limited, path, args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), &stdout, &stderr
+	cmd.Env, cmd.WaitDelay = e.environFor(name), time.Second
+	err = cmd.Run()
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case limited.Err() != nil:
+		return nil, &api.Error{Code: api.CodeUnreachable, Message: fmt.Sprintf("Slurm's %s has not answered for %s", name, most),
+			Hint: "see 'scontrol ping'"}
+	case err != nil:
+		return stdout.Bytes(), e.refusal(name, stderr.String(), err)
+	}
+	if stdout.Len() == 0 {
+		return stderr.Bytes(), refusedAll(name, stderr.String())
+	}
+	return stdout.Bytes(), refusedAll(name, stderr.String())
+}
+
+// refusal is what a program said when it failed.
+func (e *Engine) refusal(name, said string, err error) error {
+	text := saidBy(name, said)
+	if text == "" {
+		text = err.Error()
+		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.Success() {
+			return nil
+		}
+	}
+	r := &api.Error{Code: codeOf(text), Message: "Slurm's " + name + ": " + text}
+	if r.Code == api.CodeUnreachable {
+		r.Hint = "see 'scontrol ping'; --on local asks the scheduler of this machine"
+	}
+	if errors.Is(err, syscall.E2BIG) {
+		r.Code, r.Message = api.CodeUsage, "the request is too long to be passed to Slurm's "+name
+	}
+	return r
+}
+
+// refusedAll is an error of a program that says so and ends as if all were well, as scancel does.
+func refusedAll(name, said string) error {
+	if name != "scancel" || !strings.Contains(said, "error:") {
+		return nil
+	}
+	text := saidBy(name, said)
+	return &api.Error{Code: codeOf(text), Message: "Slurm's scancel: " + text}
+}
+
+// saidBy is the sentence of an error, without the program's name, its lines in one.
+func saidBy(name, said string) string {
+	var parts []string
+	for line := range strings.Lines(said) {
+		line = strings.TrimSpace(line)
+		line = strings.TrimPrefix(line, name+": ")
+		line = strings.TrimPrefix(line, "error: ")
+		line = strings.TrimPrefix(line, "Batch job submission failed: ")
+		if line != "" && !slices.Contains(parts, line) {
+			parts = append(parts, line)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// sentences are parts of what Slurm says (slurm_strerror), each with what kind of error it is. The first
+// that is found counts.
+var sentences = []struct {
+	text string
+	code api.Code
+}{
+	{"Invalid job id", api.CodeNotFound},
+	{"Invalid job array specification", api.CodeNotFound},
+	{"Access/permission denied", api.CodeForbidden},
+	{"Invalid user id", api.CodeForbidden},
+	{"already finished", api.CodeConflict},
+	{"already completing", api.CodeConflict},
+	{"no longer pending", api.CodeConflict},
+	{"not in expected state", api.CodeConflict},
+	{"Requested operation is presently disabled", api.CodeConflict},
+	{"Requested node configuration is not available", api.CodeNever},
+	{"Memory specification can not be satisfied", api.CodeNever},
+	{"More processors requested than permitted", api.CodeNever},
+	{"Invalid generic resource (gres) specification", api.CodeNever},
+	{"Invalid feature specification", api.CodeNever},
+	{"Node count specification invalid", api.CodeNever},
+	{"Unable to contact slurm controller", api.CodeUnreachable},
+	{"Connection refused", api.CodeUnreachable},
+	{"Socket timed out", api.CodeUnreachable},
+	{"Zero Bytes were transmitted", api.CodeUnreachable},
+	{"Unable to process configuration file", api.CodeUnreachable},
+	{"Could not establish a configuration source", api.CodeUnreachable},
+	{"Could not resolve hostname", api.CodeUnreachable},
+	{"authentication", api.CodeUnreachable},
+	{"munge", api.CodeUnreachable},
+	{"Resource temporarily unavailable", api.CodeUnavailable},
+	{"controller in standby", api.CodeUnavailable},
+	{"Job violates accounting/QOS policy", api.CodePolicy},
+	{"limit", api.CodePolicy},
+	{"Invalid account", api.CodePolicy},
+	{"Invalid qos", api.CodePolicy},
+	{"not permitted", api.CodePolicy},
+	{"unrecognized option", api.CodeUsage},
+	{"Invalid", api.CodeUsage},
+	{"invalid", api.CodeUsage},
+}
+
+func codeOf(text string) api.Code {
+	for _, s := range sentences {
+		if strings.Contains(text, s.text) {
+			return s.code
+		}
+	}
+	return api.CodeInternal
+}

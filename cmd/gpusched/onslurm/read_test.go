@@ -1,0 +1,279 @@
+package onslurm
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// recorded is what programs of a real Slurm printed, in a box of the suite of that release.
+func recorded(t *testing.T, release, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", release, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func recordedJobs(t *testing.T, release string) map[string]api.Job {
+	jobs := map[string]api.Job{}
+	for _, r := range rows([]byte(recorded(t, release, "squeue.txt"))) {
+		j := r.job()
+		jobs[j.Name+colonTask(j)] = j
+	}
+	return jobs
+}
+
+func colonTask(j api.Job) string {
+	if j.Task == nil {
+		return ""
+	}
+	return fmt.Sprintf(":%d", j.Task.Index)
+}
+
+// sketch is what a test looks at of a job.
+func sketch(j api.Job) string {
+	text := fmt.Sprintf("%s %s gpus %s %s mem %s cpus %d", j.User, j.State, job.FormatGPUs(j.GPUMilli), j.GPUType, job.FormatSize(j.MemBytes), j.CPUs)
+	if j.Result != nil {
+		text += fmt.Sprintf(" → %d %s", j.Result.Code, j.Result.Sentence)
+	}
+	if j.Why != "" {
+		text += " ∵ " + j.Why
+	}
+	return text
+}
+
+func TestRecordedJobs(t *testing.T) {
+	jobs := recordedJobs(t, "22.05")
+	for name, want := range map[string]string{
+		"ok":        "bob completed gpus 0  mem 10M cpus 1 → 0 completed: exit code 0",
+		"fail":      "bob failed gpus 0  mem 10M cpus 1 → 3 failed: exit code 3",
+		"kill it":   "bob failed gpus 0  mem 10M cpus 1 → 137 killed by signal 9 (KILL)",
+		"arr:2":     "bob failed gpus 0  mem 10M cpus 1 → 2 failed: exit code 2",
+		"run1":      "bob running gpus 2 a100 mem 500M cpus 2",
+		"shard":     "bob running gpus 0.5  mem 10M cpus 1",
+		"run2":      "bob running gpus 1  mem 100M cpus 1",
+		"pend":      "bob queued gpus 3  mem 100M cpus 1 ∵ it is next: what it asks is not free yet (Slurm: Resources)",
+		"held":      "bob queued gpus 1  mem 100M cpus 1 ∵ held by its user ('gpusched release' lets it go) (Slurm: JobHeldUser)",
+		"dep":       "bob queued gpus 0  mem 100M cpus 1 ∵ waits until job 10 completes and job 12 ends",
+		"never-dep": "bob queued gpus 0  mem 100M cpus 1 ∵ what it waits for can't happen any more: it will never start (cancel it) (Slurm: DependencyNeverSatisfied)",
+		"cancelled": "bob cancelled gpus 3  mem 100M cpus 1 → 143 cancelled",
+		"waits":     "bob queued gpus 4  mem 100M cpus 1 ∵ jobs of a higher priority are before it (Slurm: Priority)",
+	} {
+		if got := sketch(jobs[name]); got != want {
+			t.Errorf("%s: %s\nwant %s", name, got, want)
+		}
+	}
+	if _, ok := jobs["never"]; ok {
+		t.Error("a submission that sbatch refused is a job")
+	}
+	run, held, begin, waits := jobs["run1"], jobs["held"], jobs["begin"], jobs["waits"]
+	switch {
+	case run.TimeLimit.Duration() != time.Hour || run.Comment != "hello" || run.Tags["a"] != "b" || run.ExpectedEnd.Sub(run.StartedAt) != time.Hour:
+		t.Errorf("run1: %+v", run)
+	case held.HeldBy != "bob" || held.Priority.Number != -7:
+		t.Errorf("held: %+v", held)
+	case begin.Begin.Sub(begin.SubmittedAt) != time.Hour:
+		t.Errorf("begin: %+v", begin)
+	case waits.Array == nil || waits.Array.Size != 5 || waits.Array.Limit != 2:
+		t.Errorf("waits: %+v", waits.Array)
+	case jobs["arr:3"].Task.Name != "4_3" || jobs["arr:3"].Manager != Manager:
+		t.Errorf("arr: %+v", jobs["arr:3"])
+	}
+}
+
+func TestAnArrayIsItsTasks(t *testing.T) {
+	var all []api.Job
+	for _, r := range rows([]byte(recorded(t, "22.05", "squeue.txt"))) {
+		all = append(all, r.job())
+	}
+	found := pick(all, []string{"4", "4_2"})
+	array := found["4"]
+	if array.Array == nil || array.Array.Spec != "0-5" || array.Array.Failed != 5 || array.State != job.Failed || array.Result.Code != 1 {
+		t.Errorf("%+v %+v", array.Array, array.Result)
+	}
+	if found["4_2"].Task.Index != 2 {
+		t.Errorf("%+v", found["4_2"])
+	}
+	for _, id := range []string{"waits"} {
+		whole := recordedJobs(t, "22.05")[id]
+		name := fmt.Sprintf("%d_7", whole.ID)
+		if j := pick(all, []string{name})[name]; j.Task == nil || j.Task.Index != 7 || j.State != job.Queued || j.ID != 0 {
+			t.Errorf("a task that has not started: %+v", j)
+		}
+		name = fmt.Sprintf("%d_8", whole.ID)
+		if j, ok := pick(all, []string{name})[name]; ok {
+			t.Errorf("a task that there is not: %+v", j)
+		}
+	}
+}
+
+func TestRecordedNodes(t *testing.T) {
+	nodes := readNodes(recorded(t, "22.05", "nodes.txt"))
+	if len(nodes) != 1 || len(nodes[0].gpus) != 4 || nodes[0].gpus[0].kind != "a100" || nodes[0].cpus != 16 || nodes[0].mem != 4000<<20 {
+		t.Fatalf("%+v", nodes)
+	}
+	gpus := gpuList(nodes)
+	if gpus[3].UUID != nodes[0].name+"/gpu3" || gpus[0].State != job.GPUBusy {
+		t.Errorf("%+v", gpus)
+	}
+	site := siteOf(settings(recorded(t, "22.05", "config.txt")), nodes)
+	if site.Version.String() != "22.05" || site.MaxArraySize != 100001 || site.KillWait != 30*time.Second || site.Shards != 4 || len(site.GPUTypes) != 1 {
+		t.Errorf("%+v", site)
+	}
+}
+
+// Which GPUs a job has is behind everything that its user wrote.
+func TestRecordedAllocations(t *testing.T) {
+	number := numbering(readNodes(recorded(t, "22.05", "nodes.txt")))
+	got := map[string]string{}
+	for line := range strings.Lines(recorded(t, "22.05", "jobs.txt")) {
+		var list []string
+		for _, a := range allocations(line, number) {
+			list = append(list, fmt.Sprint(a.Index))
+		}
+		got[fact(line, "JobName")] = strings.Join(list, ",")
+	}
+	if got["run1"] != "0,1" || got["run2"] == "" || got["shard"] == "" || got["pend"] != "" {
+		t.Errorf("%v", got)
+	}
+	forged := "JobId=5 JobName=x Nodes=n CPU_IDs=0 Mem=0 GRES=gpu:2(IDX:0-1) UserId=bob(1) JOB_GRES=(null)   Nodes=n CPU_IDs=0-1 Mem=500 GRES= WorkDir=/home/bob"
+	if list := allocations(forged, number); len(list) > 0 {
+		t.Errorf("a name made allocations: %v", list)
+	}
+}
+
+func TestRecordedHealth(t *testing.T) {
+	checks := controllerChecks(recorded(t, "22.05", "ping.txt"))
+	if len(checks) != 1 || checks[0].Health != job.Healthy {
+		t.Errorf("%+v", checks)
+	}
+	// scontrol(1), of a site with a backup.
+	text := "Slurmctld(primary) at n1 is DOWN\nSlurmctld(backup) at n2 is UP\n"
+	if got := job.Worst(controllerChecks(text)); got != job.Degraded {
+		t.Error(got)
+	}
+	if got := job.Worst(controllerChecks("Slurmctld(primary) at n1 is DOWN\n")); got != job.Failing {
+		t.Error(got)
+	}
+}
+
+func TestTestOnlyIsForetold(t *testing.T) {
+	j := api.Job{State: job.Queued}
+	foretold(&j, fmt.Sprintf("sbatch: Job 23 to start at %d using 1 processors on nodes n1 in partition all\n", time.Now().Add(time.Hour).Unix()))
+	if j.State != job.Queued || j.ExpectedStart.IsZero() {
+		t.Errorf("%+v", j)
+	}
+	j = api.Job{State: job.Queued}
+	foretold(&j, recorded(t, "22.05", "testonly.txt")) // in the year 4068: Slurm can't say
+	if j.State != job.Queued || !j.ExpectedStart.IsZero() || j.Why == "" {
+		t.Errorf("%+v", j)
+	}
+}
+
+func TestSpan(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"1:00": time.Minute, "30:00": 30 * time.Minute, "1:00:00": time.Hour, "1-12:00:00": 36 * time.Hour,
+		"2-03": 51 * time.Hour, "UNLIMITED": 0, "": 0, "365-00:00:00": 365 * 24 * time.Hour,
+	} {
+		if got := span(text); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestTres(t *testing.T) {
+	for text, want := range map[string]string{
+		"gres:gpu:a100:2":                  "2 a100",
+		"gres/gpu:a100:2":                  "2 a100",
+		"gres/gpu:3":                       "3 ",
+		"gpu:1":                            "1 ",
+		"gres:gpu":                         "1 ",
+		"cpu=2,mem=500M,node=1,gres/gpu=2": "2 ",
+		"cpu=2,gres/gpu=4,gres/gpu:h100=4": "4 h100",
+		"gres:shard:4":                     " ",
+	} {
+		amounts, kind := tres(text)
+		if got := amounts["gpu"] + " " + kind; got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestExpandNodes(t *testing.T) {
+	for text, want := range map[string]string{
+		"n1": "n1", "n[1-3]": "n1 n2 n3", "n[08-10,12],m4": "n08 n09 n10 n12 m4", "": "", "n[1": "n[1", "a[1-2]b": "a1b a2b",
+	} {
+		if got := strings.Join(expandNodes(text), " "); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestExplain(t *testing.T) {
+	for word, want := range map[string]string{
+		"ReqNodeNotAvail, UnavailableNodes:n1": "a node that it needs is not available: down, drained or reserved (Slurm: ReqNodeNotAvail)",
+		"QOSMaxGRESPerUser":                    "a limit of its user on GPUs is reached (Slurm: QOSMaxGRESPerUser)",
+		"AssocGrpGRESMinutes":                  "a limit of its account on GPU time is reached (Slurm: AssocGrpGRESMinutes)",
+		"SomethingNew":                         "Slurm says SomethingNew",
+	} {
+		if got := explain(word); got != want {
+			t.Errorf("%s: %s", word, got)
+		}
+	}
+	if codeFor("QOSMaxJobsPerUserLimit") != job.ReasonQuotaJobs || codeFor("AssocMaxMemPerJob") != job.ReasonQuotaMem {
+		t.Error("codes of limits")
+	}
+}
+
+func TestWhatShapesAnswersIsLeftOut(t *testing.T) {
+	e := New([]string{"PATH=/bin", "SQUEUE_FORMAT=x", "SLURM_TIME_FORMAT=relative", "SLURM_CONF=/c", "LANG=de_DE", "SBATCH_PARTITION=gpu", "SLURM_JOB_ID=7", "A=b"},
+		1000, nil)
+	if got := strings.Join(e.environ, " "); got != "PATH=/bin SLURM_CONF=/c A=b" {
+		t.Error(got)
+	}
+	if got := e.options; len(got) != 1 || got[0] != "--partition=gpu" {
+		t.Error(got)
+	}
+}
+
+func TestEveryGapRefuses(t *testing.T) {
+	e := New(nil, 1000, nil)
+	for _, g := range Gaps() {
+		for _, command := range []string{g.Command, g.Command + " show"} {
+			if err := e.Refusal(command); err == nil || !strings.Contains(err.Message, g.Why) || err.Hint != g.Next {
+				t.Errorf("%s: %v", command, err)
+			}
+		}
+	}
+	for _, command := range []string{"submit", "list", "why", "gpu pause", "health", "watcher"} {
+		if err := e.Refusal(command); err != nil {
+			t.Errorf("%s: %v", command, err)
+		}
+	}
+}
+
+func FuzzRows(f *testing.F) {
+	text, err := os.ReadFile("testdata/22.05/squeue.txt")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var all []api.Job
+		for _, r := range rows([]byte(text)) {
+			all = append(all, r.job())
+		}
+		pick(all, []string{"4", "4_2"})
+		groups(all)
+	})
+}

@@ -1,0 +1,131 @@
+package onslurm
+
+import (
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// reasons are Slurm's words for why a job waits (squeue(1), JOB REASON CODES) in ours. Those that name a
+// limit of an association or a QOS are taken apart by explain.
+var reasons = []struct {
+	word string
+	code job.ReasonCode
+	text string
+}{
+	{"Priority", job.ReasonGPUKept, "jobs of a higher priority are before it"},
+	{"Resources", job.ReasonGPUCount, "it is next: what it asks is not free yet"},
+	{"Dependency", job.ReasonDependency, "waits until other jobs have ended"},
+	{"DependencyNeverSatisfied", job.ReasonDependency, "what it waits for can't happen any more: it will never start (cancel it)"},
+	{"BeginTime", job.ReasonBegin, "its time to begin has not come"},
+	{"JobHeldUser", job.ReasonHeld, "held by its user ('gpusched release' lets it go)"},
+	{"JobHeldAdmin", job.ReasonHeld, "held by an administrator of Slurm's"},
+	{"JobArrayTaskLimit", job.ReasonArrayLimit, "as many tasks of its array run as its limit allows"},
+	{"ReqNodeNotAvail", job.ReasonGPUUnknown, "a node that it needs is not available: down, drained or reserved"},
+	{"Reservation", job.ReasonGPUReserved, "waits for the reservation that it asked for"},
+	{"Nodes", job.ReasonGPUUnknown, "a node that it needs is down or drained"},
+	{"NodeDown", job.ReasonGPULost, "a node that it needs is down"},
+	{"PartitionDown", job.ReasonDrained, "its partition is down"},
+	{"PartitionInactive", job.ReasonDrained, "its partition takes no jobs now"},
+	{"PartitionTimeLimit", job.ReasonAccount, "it asks more time than its partition allows: it will never start"},
+	{"PartitionNodeLimit", job.ReasonAccount, "it asks more nodes than its partition allows: it will never start"},
+	{"PartitionConfig", job.ReasonAccount, "its partition can't give what it asks"},
+	{"BadConstraints", job.ReasonAccount, "no node has what it asks: it will never start"},
+	{"Licenses", job.ReasonGPUCount, "waits for a licence"},
+	{"InvalidAccount", job.ReasonAccount, "its account is not valid"},
+	{"InvalidQOS", job.ReasonAccount, "its quality of service (QOS) is not valid"},
+	{"AccountNotAllowed", job.ReasonAccount, "its account may not use its partition"},
+	{"QOSNotAllowed", job.ReasonAccount, "its quality of service (QOS) may not use its partition or account"},
+	{"NonZeroExitCode", job.ReasonBackoff, "its command ended with an error"},
+	{"JobLaunchFailure", job.ReasonBackoff, "its command could not be started, or was killed at once"},
+	{"TimeLimit", job.ReasonBackoff, "it met its time limit"},
+	{"InactiveLimit", job.ReasonBackoff, "it was inactive for longer than the site allows"},
+	{"launch_failed_requeued_held", job.ReasonHeld, "it could not be started and is held ('gpusched release' tries again)"},
+	{"job_requeued_in_held_state", job.ReasonHeld, "queued again and held ('gpusched release' lets it go)"},
+	{"JobHoldMaxRequeue", job.ReasonHeld, "held: it was queued again too often"},
+	{"Cleaning", job.ReasonGPUCleaning, "what is left of its last start is being removed"},
+	{"Prolog", job.ReasonChecking, "its nodes are being prepared"},
+	{"FrontEndDown", job.ReasonGPULost, "no front-end node is up"},
+	{"RaisedSignal", job.ReasonBackoff, "it was ended by a signal"},
+	{"SystemFailure", job.ReasonGPULost, "Slurm or the machine failed"},
+	{"MaxRequeue", job.ReasonHeld, "held: it was queued again too often"},
+	{"MaxMemPerLimit", job.ReasonAccount, "it asks more memory than the site allows: it will never start"},
+	{"SchedDefer", job.ReasonChecking, "the scheduler has not looked at it yet"},
+	{"Deadline", job.ReasonBegin, "it can't end before its deadline"},
+}
+
+// explain is a reason in words. What is unknown is Slurm's own word.
+func explain(word string) string {
+	word, _, _ = strings.Cut(word, ",") // ReqNodeNotAvail, UnavailableNodes:n1
+	word = strings.Trim(word, "() ")
+	for _, r := range reasons {
+		if r.word == word {
+			return r.text + " (Slurm: " + word + ")"
+		}
+	}
+	switch {
+	case word == "":
+		return "Slurm does not say why"
+	case isLimit(word):
+		return limitOf(word) + " (Slurm: " + word + ")"
+	}
+	return "Slurm says " + word
+}
+
+// isLimit reports whether a reason is a limit of an association, an account or a QOS, such as
+// QOSMaxGRESPerUser or AssocGrpGRES.
+func isLimit(word string) bool {
+	for _, prefix := range []string{"Assoc", "QOS", "MaxJobs", "MaxSubmit", "MaxGRES", "MaxCpu", "MaxNode", "MaxWall"} {
+		if strings.HasPrefix(word, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// limitOf names what the limit is of.
+func limitOf(word string) string {
+	whose := "a limit of its account"
+	switch {
+	case strings.Contains(word, "PerUser"), strings.Contains(word, "PU"):
+		whose = "a limit of its user"
+	case strings.HasPrefix(word, "QOS"):
+		whose = "a limit of its quality of service (QOS)"
+	}
+	for _, part := range []struct{ in, text string }{
+		{"GRESMinutes", "on GPU time"}, {"GRES", "on GPUs"}, {"Cpu", "on CPUs"}, {"CPU", "on CPUs"}, {"Memory", "on memory"},
+		{"Mem", "on memory"}, {"Jobs", "on jobs"}, {"Submit", "on jobs"}, {"Wall", "on time"}, {"Node", "on nodes"},
+	} {
+		if strings.Contains(word, part.in) {
+			return whose + " " + part.text + " is reached"
+		}
+	}
+	return whose + " is reached"
+}
+
+func isHold(word string) bool {
+	return codeFor(word) == job.ReasonHeld
+}
+
+// codeFor is our code of a reason.
+func codeFor(word string) job.ReasonCode {
+	word, _, _ = strings.Cut(word, ",")
+	for _, r := range reasons {
+		if r.word == word {
+			return r.code
+		}
+	}
+	switch {
+	case !isLimit(word):
+		return job.ReasonGPUCount
+	case strings.Contains(word, "Jobs"), strings.Contains(word, "Submit"):
+		return job.ReasonQuotaJobs
+	case strings.Contains(word, "Mem"):
+		return job.ReasonQuotaMem
+	case strings.Contains(strings.ToLower(word), "cpu"):
+		return job.ReasonQuotaCPUs
+	case strings.Contains(word, "Minutes"):
+		return job.ReasonQuotaHours
+	}
+	return job.ReasonQuotaGPUs
+}

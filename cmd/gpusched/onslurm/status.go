@@ -1,0 +1,139 @@
+package onslurm
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// mostWaiting is how many waiting jobs a status has.
+const mostWaiting = 10
+
+// Status returns the cluster at a glance.
+func (e *Engine) Status(ctx context.Context) (api.StatusReply, error) {
+	config, err := e.config(ctx)
+	if err != nil {
+		return api.StatusReply{}, err
+	}
+	list, err := e.queue(ctx)
+	if err != nil {
+		return api.StatusReply{}, err
+	}
+	nodes, err := e.nodes(ctx)
+	if err != nil {
+		return api.StatusReply{}, err
+	}
+	sortJobs(list)
+	s := api.StatusReply{Schema: api.Schema, Version: "on Slurm " + config["SLURM_VERSION"], Counts: map[string]int{},
+		GPUs: e.placed(ctx, list), Running: []api.Job{}, Waiting: []api.Job{}}
+	s.StartedAt = row{"at": config["BOOT_TIME"]}.moment("at")
+	for _, j := range list {
+		s.Counts[string(j.State)]++
+		switch {
+		case j.State.Live():
+			s.Running = append(s.Running, j)
+		case j.State == job.Queued && len(s.Waiting) < mostWaiting:
+			s.Waiting = append(s.Waiting, j)
+		}
+	}
+	for _, n := range nodes {
+		s.Host.MemBytes, s.Host.PromisedMem = s.Host.MemBytes+n.mem, s.Host.PromisedMem+n.memTaken
+		s.Host.CPUs, s.Host.PromisedCPUs = s.Host.CPUs+n.cpus, s.Host.PromisedCPUs+n.cpusTaken
+	}
+	checks := nodeChecks(nodes)
+	s.Health = job.Worst(checks)
+	for i := range checks {
+		if checks[i].Health == s.Health && s.Health != job.Healthy {
+			s.Problem = &checks[i]
+			break
+		}
+	}
+	return s, nil
+}
+
+func (e *Engine) config(ctx context.Context) (map[string]string, error) {
+	out, err := e.ask(ctx, "scontrol", "show", "config")
+	return settings(string(out)), err
+}
+
+// Health returns whether the controllers answer, and how the nodes are.
+func (e *Engine) Health(ctx context.Context) (api.HealthReply, error) {
+	out, err := e.ask(ctx, "scontrol", "ping")
+	if err != nil && len(out) == 0 {
+		return api.HealthReply{}, err
+	}
+	checks := controllerChecks(string(out))
+	if job.Worst(checks) != job.Failing {
+		nodes, err := e.nodes(ctx)
+		if err != nil {
+			return api.HealthReply{}, err
+		}
+		checks = append(checks, nodeChecks(nodes)...)
+	}
+	if _, err := e.past(ctx, "--starttime=now"); err != nil {
+		checks = append(checks, job.Check{Name: "accounting", Health: job.Healthy, Detail: "none that answers: of jobs that ended some minutes ago nothing is known"})
+	}
+	return api.HealthReply{Schema: api.Schema, Health: job.Worst(checks), Checks: checks}, nil
+}
+
+// controllerChecks reads lines such as "Slurmctld(primary) at n1 is UP".
+func controllerChecks(text string) (checks []job.Check) {
+	up := false
+	for line := range strings.Lines(text) {
+		who, how, ok := strings.Cut(strings.TrimSpace(line), " is ")
+		if !ok {
+			continue
+		}
+		c := job.Check{Name: "controller", Health: job.Healthy, Detail: who + " is " + strings.ToLower(how)}
+		if how != "UP" {
+			c.Health, c.Next = job.Degraded, "an administrator looks at it: systemctl status slurmctld, on that machine"
+		}
+		up = up || how == "UP"
+		checks = append(checks, c)
+	}
+	for i := range checks {
+		if !up {
+			checks[i].Health = job.Failing
+		}
+	}
+	return checks
+}
+
+// nodeChecks reports the nodes that take no jobs, and counts the others.
+func nodeChecks(nodes []node) []job.Check {
+	good, reasons := 0, []string{}
+	for _, n := range nodes {
+		isOut, _ := n.out()
+		if !isOut {
+			good++
+			continue
+		}
+		why := strings.ToLower(n.state)
+		if n.reason != "" {
+			why += ": " + n.reason
+		}
+		reasons = append(reasons, n.name+" is "+why)
+	}
+	c := job.Check{Name: "nodes", Health: job.Healthy, Detail: fmt.Sprintf("%d of %d take jobs", good, len(nodes))}
+	if len(reasons) > 0 {
+		c.Health, c.Next = job.Degraded, "see 'sinfo -R'"
+		c.Detail += "; " + strings.Join(reasons[:min(len(reasons), 5)], "; ")
+	}
+	if good == 0 {
+		c.Health = job.Failing
+	}
+	return []job.Check{c}
+}
+
+// Version names Slurm.
+func (e *Engine) Version(ctx context.Context) (api.VersionReply, error) {
+	out, err := e.ask(ctx, "squeue", "--version")
+	return api.VersionReply{Schema: api.Schema, Version: strings.TrimSpace(string(out))}, err
+}
+
+// startOfPast is from when on jobs that ended are looked for where it is not said.
+func startOfPast() time.Time { return time.Now().Add(-7 * 24 * time.Hour) }
