@@ -18,6 +18,7 @@ type statements [statementCount]*sql.Stmt
 // The statements, by what they write.
 const (
 	putJob = iota
+	setJob
 	putAttempt
 	putPayload
 	redactEnded
@@ -36,7 +37,8 @@ const (
 
 func (p *statements) prepare(ctx context.Context, db *sql.DB) error {
 	return prepareAll(ctx, db, p[:], []string{
-		putJob:          upsert("jobs", jobColumns, 1, "id", "key", "uid", "gid", "user", "owner_groups", "submitted_at", "array_id", "task_index"),
+		putJob:          upsert("jobs", jobColumns, 1, fixedOfJob...),
+		setJob:          update("jobs", jobColumns, fixedOfJob...),
 		putAttempt:      upsert("attempts", attemptColumns, 2, "job_id", "number"),
 		putPayload:      upsert("payloads", payloadColumns, 1, "job_id"),
 		redactEnded:     redactPayload,
@@ -77,6 +79,34 @@ func upsert(table, columns string, keys int, fixed ...string) string {
 		strings.Join(fixed[:keys], ", ") + ") DO UPDATE SET " + strings.Join(sets, ", ")
 }
 
+// fixedOfJob are the columns of jobs that the first record of a job decides, the key of the table first.
+var fixedOfJob = []string{"id", "key", "uid", "gid", "user", "owner_groups", "submitted_at", "array_id", "task_index"}
+
+// update returns the statement that sets all columns of a row but the fixed ones, of which the first
+// says which row: its value is the last argument.
+func update(table, columns string, fixed ...string) string {
+	var sets []string
+	for c := range strings.SplitSeq(columns, ", ") {
+		if !slices.Contains(fixed, c) {
+			sets = append(sets, c+" = ?")
+		}
+	}
+	return "UPDATE " + table + " SET " + strings.Join(sets, ", ") + " WHERE " + fixed[0] + " = ?"
+}
+
+// changing says which of columns are not fixed.
+func changing(columns string, fixed ...string) (at []int) {
+	for i, c := range strings.Split(columns, ", ") {
+		if !slices.Contains(fixed, c) {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+// changingOfJob are those of jobs.
+var changingOfJob = changing(jobColumns, fixedOfJob...)
+
 // in returns the statements inside a transaction; they end with it.
 func (p *statements) in(ctx context.Context, tx *sql.Tx) *statements {
 	q := &statements{}
@@ -99,7 +129,7 @@ func (p *statements) close() error {
 // record writes one record.
 func (p *statements) record(ctx context.Context, r job.Record) error {
 	if r.Job != nil {
-		if err := p.writeJob(ctx, r.Job); err != nil {
+		if err := p.writeJob(ctx, r.Job, r.Payload != nil); err != nil {
 			return fmt.Errorf("job %d: %w", r.Job.ID, err)
 		}
 	}
@@ -163,12 +193,20 @@ func (w *writer) put(ctx context.Context, stmt *sql.Stmt, args []any, err error,
 	}
 }
 
-func (p *statements) writeJob(ctx context.Context, j *job.Job) error {
+// writeJob writes a job, one that is new as well.
+func (p *statements) writeJob(ctx context.Context, j *job.Job, isNew bool) error {
 	args, err := jobArgs(j)
 	if err != nil {
 		return err
 	}
-	if _, err := p[putJob].ExecContext(ctx, args...); err != nil || j.Attempt == nil {
+	known := false
+	if !isNew { // most are not: that costs less than to try to make a row
+		known, err = p.changeJob(ctx, args)
+	}
+	if err == nil && !known {
+		_, err = p[putJob].ExecContext(ctx, args...)
+	}
+	if err != nil || j.Attempt == nil {
 		return err
 	}
 	if args, err = attemptArgs(j.ID, j.Attempt); err != nil {
@@ -178,4 +216,18 @@ func (p *statements) writeJob(ctx context.Context, j *job.Job) error {
 		_, err = p[dropOlder].ExecContext(ctx, int64(j.ID), j.Attempt.Number-keepAttempts)
 	}
 	return err
+}
+
+// changeJob changes the row of a job, and reports whether there is one.
+func (p *statements) changeJob(ctx context.Context, args []any) (bool, error) {
+	list := make([]any, 0, len(args))
+	for _, at := range changingOfJob {
+		list = append(list, args[at])
+	}
+	done, err := p[setJob].ExecContext(ctx, append(list, args[0])...)
+	if err != nil {
+		return false, err
+	}
+	n, err := done.RowsAffected()
+	return n > 0, err
 }
