@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/gpusched/gpusched/cmd/progress"
 	"github.com/gpusched/gpusched/daemon/config"
@@ -103,9 +104,22 @@ func serve(o supervise.Options, socket string) int {
 	}
 	if err != nil {
 		log.Error("running", "err", err)
+		if os.Getenv("NOTIFY_SOCKET") != "" { // systemd starts it again a tenth of a second later
+			waitForStop(ctx, failedWait)
+		}
 		return 1
 	}
 	return 0
+}
+
+// failedWait is how long a daemon that could not start stays, so that it fails twice a second at most.
+const failedWait = 500 * time.Millisecond
+
+// waitForStop waits for so long, or until it is told to stop.
+func waitForStop(ctx context.Context, limit time.Duration) {
+	ctx, stop := context.WithTimeout(ctx, limit)
+	defer stop()
+	<-ctx.Done()
 }
 
 // logTo begins the log: with fields where systemd connected us to the journal,

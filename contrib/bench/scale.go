@@ -174,7 +174,7 @@ func (b *rig) killed(ctx context.Context, state string, n int) error {
 		return err
 	}
 	row("after kill -9: the socket answers, all jobs are counted, a new one has run",
-		fmt.Sprintf("%.2f s, %.2f s, %.2f s (0.5 s of it systemd waits)", answered.Seconds(), known.Seconds(),
+		fmt.Sprintf("%.2f s, %.2f s, %.2f s (0.1 s of it systemd waits)", answered.Seconds(), known.Seconds(),
 			time.Since(from).Seconds()))
 	if pid, err = mainPID(ctx); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"github.com/gpusched/gpusched/units/retry"
 )
 
-// systemd restarts a daemon that crashed after half a second, which is what a
+// systemd restarts a daemon that crashed after a tenth of a second, which is what a
 // single crash or kill should cost. It can't wait longer for one that crashes
 // over and over and still be quick with the next single one: RestartSteps= never
 // forgets a crash (systemd issue 43813) and is not in systemd before 254. So the

@@ -89,7 +89,7 @@ var limits = map[string][]string{
 	"clock":           {"each round"},
 	"clients":         {"daemon/server/server.go headerTime", "daemon/server/server.go bodyTime", "daemon/server/server.go replyTime", "daemon/server/server.go idleTime"},
 	"look of health":  {"daemon/probe.go CheckTime"},
-	"daemon itself":   {"500ms", "daemon/supervise/supervisor.go firstTry", "daemon/supervise/supervisor.go lastTry"}, // RestartSec=
+	"daemon itself":   {"100ms", "daemon/supervise/supervisor.go firstTry", "daemon/supervise/supervisor.go lastTry"}, // RestartSec=
 }
 
 // The limits of each row of the table are those of the program.
