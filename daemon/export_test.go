@@ -6,5 +6,5 @@ func (d *Daemon) TrialsTurn() chan struct{} { return d.trials.turn }
 // Trying is how many persons try that, or wait for their turn.
 func (d *Daemon) Trying() int { return d.trials.persons.Keys() }
 
-// ManySlice is how many commands are one step.
-const ManySlice = manySlice
+// PieceLen is how many commands are one step.
+const PieceLen = pieceLen

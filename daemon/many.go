@@ -9,12 +9,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// manySlice is how many commands the loop takes in one step, and so the disk in one transaction: it
+// pieceLen is how many commands the loop takes in one step, and so the disk in one transaction: it
 // answers others before the next ones.
-const manySlice = 500
+const pieceLen = 500
 
 // DoMany carries out commands about jobs, in their order. Told is given the outcomes of so many at a time
-// as they are on disk; an error of it ends it all. After an error what was told is done, of the slices under
+// as they are on disk; an error of it ends it all. After an error what was told is done, of the pieces under
 // way it is not known, and nothing else is done: begun is how many of the first are either.
 func (d *Daemon) DoMany(
 	ctx context.Context, who job.Actor, list []job.Command, told func([]job.Outcome) error,
@@ -28,12 +28,12 @@ func (d *Daemon) DoMany(
 			list[i].Ended = ended
 		}
 	}
-	all, few := len(list), len(list) <= manySlice
+	all, few := len(list), len(list) <= pieceLen
 	ahead := 2 // while the disk has one, the loop makes the next
 	if slices.ContainsFunc(list, func(c job.Command) bool { return c.Dear() }) {
 		ahead = 1 // one that is cut short goes on before the next
 	}
-	var under []slice // handed to the loop, the first first
+	var under []piece // handed to the loop, the first first
 	defer func() {
 		for _, s := range under {
 			d.replies.forget(s.token)
@@ -41,13 +41,13 @@ func (d *Daemon) DoMany(
 	}()
 	for len(list) > 0 || len(under) > 0 {
 		if len(list) > 0 && len(under) < ahead {
-			n := min(len(list), manySlice)
+			n := min(len(list), pieceLen)
 			under = append(under, d.begin(who, list[:n]))
 			list = list[n:]
 			continue
 		}
 		s := under[0]
-		outcomes, err := d.finishSlice(ctx, s, who, few)
+		outcomes, err := d.finishPiece(ctx, s, who, few)
 		under = under[1:]
 		if err == nil {
 			err = told(outcomes)
@@ -62,22 +62,22 @@ func (d *Daemon) DoMany(
 	return all, nil
 }
 
-// slice is commands that the loop has been given in one.
-type slice struct {
+// piece is commands that the loop has been given in one.
+type piece struct {
 	token  core.Token
 	answer *pendingReply
 	list   []job.Command
 }
 
-func (d *Daemon) begin(who job.Actor, list []job.Command) slice {
+func (d *Daemon) begin(who job.Actor, list []job.Command) piece {
 	token, answer := d.replies.expect(d.host)
 	d.post(core.Commands{Token: token, Who: who, List: list})
-	return slice{token, answer, list}
+	return piece{token, answer, list}
 }
 
-// finishSlice returns the outcomes of a slice once they are on disk. Of few jobs those that wait are told
+// finishPiece returns the outcomes of a piece once they are on disk. Of few jobs those that wait are told
 // when they are expected to start.
-func (d *Daemon) finishSlice(ctx context.Context, s slice, who job.Actor, few bool) ([]job.Outcome, error) {
+func (d *Daemon) finishPiece(ctx context.Context, s piece, who job.Actor, few bool) ([]job.Outcome, error) {
 	r, err := d.answered(ctx, s.answer)
 	if err != nil {
 		return nil, err

@@ -47,11 +47,11 @@ func commands(kind job.CommandKind, ids ...job.ID) (list []job.Command) {
 // Many jobs are few transactions, and others are answered between two of them.
 func TestManyAreFewTransactions(t *testing.T) {
 	r := newRig(t, 1, nil)
-	ids := r.waiting(3*daemon.ManySlice - 100)
+	ids := r.waiting(3*daemon.PieceLen - 100)
 	before := r.store.commits.Load()
 	told, parts := 0, 0
 	_, err := r.d.DoMany(t.Context(), admin, commands(job.CommandCancel, ids...), func(each []job.Outcome) error {
-		if parts++; len(each) > daemon.ManySlice {
+		if parts++; len(each) > daemon.PieceLen {
 			t.Errorf("%d in one part", len(each))
 		}
 		for i, o := range each {
@@ -119,13 +119,13 @@ func TestDearCommandsGoOnInTheNextStep(t *testing.T) {
 // When the daemon dies between two parts, what was told is on disk, and what was not begun is as it was.
 func TestManyAreCutAtAPart(t *testing.T) {
 	r := newRig(t, 1, nil)
-	ids := r.waiting(4 * daemon.ManySlice)
+	ids := r.waiting(4 * daemon.PieceLen)
 	enough, told := errors.New("enough"), 0
 	_, err := r.d.DoMany(t.Context(), admin, commands(job.CommandCancel, ids...), func(each []job.Outcome) error {
 		told += len(each)
 		return enough
 	})
-	if !errors.Is(err, enough) || told != daemon.ManySlice {
+	if !errors.Is(err, enough) || told != daemon.PieceLen {
 		t.Fatalf("%v after %d", err, told)
 	}
 	r.restart()
@@ -133,7 +133,7 @@ func TestManyAreCutAtAPart(t *testing.T) {
 		switch s := r.state(id); {
 		case i < told && s != job.Cancelled:
 			t.Fatalf("job %d of %d was told to be cancelled, and is %s", i, len(ids), s)
-		case i >= told+daemon.ManySlice && s != job.Queued: // the next part may be under way
+		case i >= told+daemon.PieceLen && s != job.Queued: // the next part may be under way
 			t.Fatalf("job %d of %d is %s", i, len(ids), s)
 		}
 	}

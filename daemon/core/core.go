@@ -18,18 +18,18 @@ const (
 	checking // the GPUs, before a start
 )
 
-// trackedJob is a job that has not ended. Only what is in job is durable.
+// trackedJob is a job that has not ended. Only what is in job is durable. The order of its fields saves room.
 type trackedJob struct {
 	id      job.ID
 	job     *job.Job    // nil while nobody uses it, see jobBook.get
 	compact job.Compact // the same meanwhile
-	action  pendingAction
-	recheck bool // the unit changed while it was being started or inspected
+	awaits  uint64      // while checking: the number of the sample that it waits for
 
-	awaits   uint64 // while checking: the number of the sample that it waits for
-	dirty    bool   // in this step
-	unasked  bool   // no daemon has asked for the attempt's unit yet
-	stopSent bool   // a stop of ours may have reached it already
+	action   pendingAction
+	recheck  bool // the unit changed while it was being started or inspected
+	dirty    bool // in this step
+	unasked  bool // no daemon has asked for the attempt's unit yet
+	stopSent bool // a stop of ours may have reached it already
 
 	tries  int          // starts before this one in a row that are to be tried again
 	uses   []job.GPUNow // of the GPUs of the attempt with the number tracked

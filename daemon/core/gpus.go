@@ -43,6 +43,9 @@ func newGPUBook(p *Policy, jobs *jobBook, boot func() string) gpuBook {
 	}
 }
 
+// mayHaveSome reports whether there are GPUs, or that is not known yet.
+func (b *gpuBook) mayHaveSome() bool { return len(b.devices) > 0 || !b.seen }
+
 // addFinding keeps a finding: one of the types below, an Action, what holds for a GPU from
 // now on, or what a job left.
 func (b *gpuBook) addFinding(f any) { b.found = append(b.found, f) }

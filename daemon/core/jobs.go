@@ -14,7 +14,7 @@ import (
 // jobBook has the jobs that have not ended, and counts them.
 type jobBook struct {
 	byID      map[job.ID]*trackedJob
-	shelf     *job.Shelf               // what those that rest have in common
+	interned  *job.Interned            // what those that rest have in common
 	opened    []*trackedJob            // those that are to rest when the step is over
 	spare     []*job.Job               // memory for the next look
 	placed    map[job.ID]*trackedJob   // those that have a unit or may have one
@@ -33,7 +33,7 @@ type jobBook struct {
 
 func newJobBook(next job.ID) jobBook {
 	return jobBook{
-		byID: map[job.ID]*trackedJob{}, shelf: job.NewShelf(),
+		byID: map[job.ID]*trackedJob{}, interned: job.NewInterned(),
 		placed: map[job.ID]*trackedJob{}, nextID: max(next, 1), timed: newTimers(),
 		perUser: map[int]int{}, perClass: map[job.Class]int{}, bytes: map[int]int64{}, ended: map[job.State]int{},
 		throttles: map[job.ID]*sched.Throttle{},

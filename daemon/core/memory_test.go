@@ -20,7 +20,7 @@ const (
 // memory is asked for to have it again at a start.
 func TestWaitingJobsAreSmall(t *testing.T) {
 	const n = 10_000
-	shelf, r := job.NewShelf(), job.Restored{NextID: n + 1}
+	shelf, r := job.NewInterned(), job.Restored{NextID: n + 1}
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for i := range n {
 		s := nth(i % 500)

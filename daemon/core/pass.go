@@ -27,7 +27,7 @@ func (c *Core) snapshot(now time.Time) *sched.Snapshot {
 	s.Reserved = c.reserved()
 	s.Host = sched.Host{MemBytes: c.policy.HostMemBytes, MaxRunning: c.policy.MaxRunning, Running: c.jobs.activeCount()}
 	s.Host.CPUs, s.Host.GPUCPUs = c.policy.HostCPUs, c.policy.GPUCPUs
-	if share := c.policy.NoGPUShare; c.gpus.count() > 0 && share > 0 && share < 100 {
+	if share := c.policy.NoGPUShare; c.gpus.mayHaveSome() && share > 0 && share < 100 {
 		s.Host.NoGPUSlots = (s.Host.MaxRunning*share + 99) / 100
 		s.Host.NoGPUMem = s.Host.MemBytes * int64(share) / 100
 		s.Host.NoGPUCPUs = (s.Host.CPUs*share + 99) / 100

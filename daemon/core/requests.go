@@ -8,15 +8,18 @@ type requests struct {
 	dedup recentSet[requestKey, job.ID] // jobs with --dedup, waiting, running or completed, by their content
 }
 
-// requestsSize is how many request keys, and how many jobs with --dedup, are
-// remembered. A client retries within seconds, and older keys are found in the
-// store; a job with --dedup that is forgotten runs again.
-const requestsSize = 100_000
+// How many request keys, and how many jobs with --dedup, are remembered. A key is found in the store
+// once its job is on disk, so these have to be only as many as are on their way there; a job with
+// --dedup that is forgotten runs again.
+const (
+	keysSize  = 20_000
+	dedupSize = 100_000
+)
 
 func newRequests(done []job.Done) requests {
 	r := requests{
-		keys:  newRecentSet[requestKey, job.ID](requestsSize),
-		dedup: newRecentSet[requestKey, job.ID](requestsSize),
+		keys:  newRecentSet[requestKey, job.ID](keysSize),
+		dedup: newRecentSet[requestKey, job.ID](dedupSize),
 	}
 	for _, d := range done {
 		r.remember(d.UID, "", d.Dedup, d.Job)

@@ -36,9 +36,9 @@ func (b *jobBook) lay(l *trackedJob) bool {
 	}
 	c, rests := job.Compact{}, false
 	if !l.job.State.Terminal() {
-		c, rests = b.shelf.Pack(l.job)
+		c, rests = b.interned.Pack(l.job)
 	}
-	b.shelf.Drop(&l.compact)
+	b.interned.Drop(&l.compact)
 	if l.compact = c; rests {
 		l.job = nil
 	}

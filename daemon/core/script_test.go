@@ -362,7 +362,9 @@ var verbs = map[string]func(*script){
 			s.feed(ev)
 		}
 		s.feed(s.w.listed())
-		s.feed(s.w.sample(0))
+		if _, unsampled := s.args["unsampled"]; !unsampled { // the driver does not answer yet
+			s.feed(s.w.sample(0))
+		}
 	},
 	"reboot": func(s *script) {
 		s.w.reboot()

@@ -138,7 +138,8 @@ func (c *Core) selected(q *job.Query, now time.Time) (list []*trackedJob, beyond
 		ids = c.outside()
 		queue = c.planning.Ordered(c.snapshot(now), c.planning.Queue, c.planning.Len())
 	}
-	var running, waiting, rest []*trackedJob
+	waiting := make([]*trackedJob, 0, len(queue))
+	var running, rest []*trackedJob
 	for _, id := range queue {
 		waiting = append(waiting, c.jobs.find(id))
 	}

@@ -9,9 +9,10 @@ import (
 
 // Book turns records into events, by what it knows of what was on record before.
 type Book struct {
-	jobs    map[job.ID]mark
-	faults  map[string]bool // by GPU: it is out of service, by what is on record
-	indexes map[string]int  // of GPUs, as far as they were seen
+	jobs    map[job.ID]*mark // never changed
+	waits   *mark            // that of most jobs of a long queue
+	faults  map[string]bool  // by GPU: it is out of service, by what is on record
+	indexes map[string]int   // of GPUs, as far as they were seen
 	drained bool
 }
 
@@ -33,14 +34,24 @@ func markOf(j *job.Job) mark {
 
 // NewBook makes a book of what is on record.
 func NewBook(r *job.Restored) *Book {
-	b := &Book{jobs: map[job.ID]mark{}, faults: map[string]bool{}, indexes: map[string]int{}}
+	b := &Book{
+		jobs: map[job.ID]*mark{}, waits: &mark{state: job.Queued},
+		faults: map[string]bool{}, indexes: map[string]int{},
+	}
 	for j := range r.All() {
-		b.jobs[j.ID] = markOf(j)
+		b.put(j.ID, markOf(j))
 	}
 	for i := range r.GPUs {
 		b.control(&r.GPUs[i])
 	}
 	return b
+}
+
+// put keeps the mark of a job.
+func (b *Book) put(id job.ID, m mark) {
+	if b.jobs[id] = b.waits; m != *b.waits {
+		b.jobs[id] = &m
+	}
 }
 
 // Record returns what a record changes, without numbers.
@@ -75,7 +86,10 @@ func (b *Book) News(e job.Event, at time.Time) job.Event {
 // those between that matter are announced as well.
 func (b *Book) job(r *job.Record) (list []job.Event) {
 	j := r.Job
-	now, was := markOf(j), b.jobs[j.ID]
+	now, was := markOf(j), mark{}
+	if last := b.jobs[j.ID]; last != nil {
+		was = *last
+	}
 	tell := func(kind job.EventKind, state job.State) { list = append(list, eventOf(j, kind, state)) }
 	if was.state == "" {
 		tell(job.EventQueued, job.Queued)
@@ -99,7 +113,7 @@ func (b *Book) job(r *job.Record) (list []job.Event) {
 	if !now.state.Terminal() {
 		tellTurn(now.held, was.held, job.EventHeld, job.EventReleased, now.state, tell)
 		tellTurn(now.suspended, was.suspended, job.EventSuspended, job.EventResumed, now.state, tell)
-		b.jobs[j.ID] = now
+		b.put(j.ID, now)
 		return list
 	}
 	delete(b.jobs, j.ID)

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"time"
 )
 
 // Bounds of what the daemon takes of the machine's memory before it collects its
@@ -35,17 +36,21 @@ const (
 	garbageMin  = 25
 )
 
-// BoundGarbage has garbage collected the sooner the more is in use, from now on, unless who runs the
-// daemon says otherwise: goGC is the environment's GOGC.
+// garbageBusy is how soon after another a collection says that much is being done: then it would cost
+// a quarter of that to collect sooner.
+const garbageBusy = 2 * time.Second
+
+// BoundGarbage has garbage collected the sooner the more is in use, from now on, but while much is being done,
+// and unless who runs the daemon says otherwise: goGC is the environment's GOGC.
 func BoundGarbage(goGC string) {
 	if goGC == "" {
 		debug.SetGCPercent(garbageMost)
-		afterEach(garbageMost)
+		afterEach(garbageMost, time.Now())
 	}
 }
 
 // afterEach looks after each collection at what is in use then. Percent is what is in force.
-func afterEach(percent int) {
+func afterEach(percent int, last time.Time) {
 	type collected struct{ _ *byte } // a pointer, since what has none is not freed alone
 	runtime.SetFinalizer(&collected{}, func(*collected) {
 		in := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
@@ -53,17 +58,21 @@ func afterEach(percent int) {
 		if in[0].Value.Kind() != metrics.KindUint64 {
 			return
 		}
-		want := garbagePercent(in[0].Value.Uint64())
+		now := time.Now()
+		want := garbagePercent(in[0].Value.Uint64(), now.Sub(last) < garbageBusy)
 		if far := max(want-percent, percent-want) >= 5; far || want == garbageMost && want != percent {
 			debug.SetGCPercent(want) // which stops the world for a moment
 			percent = want
 		}
-		afterEach(percent)
+		afterEach(percent, now)
 	})
 }
 
 // garbagePercent is how much garbage there may be, of so many bytes that are in use.
-func garbagePercent(live uint64) int {
+func garbagePercent(live uint64, busy bool) int {
+	if busy {
+		return garbageMost
+	}
 	return min(max(int(garbageFree*100/max(live, 1)), garbageMin), garbageMost)
 }
 

@@ -7,12 +7,12 @@ import (
 )
 
 // Compact is a waiting job as the scheduler keeps a hundred thousand of them: an eighth of
-// a Job. What it has in common with those that were asked alike is kept once, by a Shelf.
+// a Job. What it has in common with those that were asked alike is kept once, by a Interned.
 type Compact struct {
 	ID ID
 
-	like    *shelved // what it has in common with others, never changed; nil: there is no job
-	derived *kindred // the same of what the daemon derived
+	like    *sharedRequest // what it has in common with others, never changed; nil: there is no job
+	derived *sharedDerived // the same of what the daemon derived
 	key     string
 	name    string
 	at      time.Time     // SubmittedAt
@@ -46,11 +46,11 @@ func (r *rare) none() bool {
 		!r.heldOver
 }
 
-// alike is what jobs have in common that are one entry of a Shelf.
+// alike is what jobs have in common that are one entry of a Interned.
 type alike struct {
 	uid, gid     int
 	user, groups string
-	gids         int // number of the list in the Shelf; 0: none
+	gids         int // number of the list in the Interned; 0: none
 
 	gpuMilli, cpus, maxLoad, maxUsed           int
 	warnSignal, retries, maxFailures           int
@@ -63,8 +63,8 @@ type alike struct {
 	objective                                  Objective
 }
 
-// shelved is what is alike, and how many have it.
-type shelved struct {
+// sharedRequest is what is alike, and how many have it.
+type sharedRequest struct {
 	owner   Owner
 	gids    GIDs
 	request Request
@@ -72,17 +72,17 @@ type shelved struct {
 	uses    int
 }
 
-// kindred is what the daemon derived, and how many have the same: jobs that are alike may run
+// sharedDerived is what the daemon derived, and how many have the same: jobs that are alike may run
 // as many commands.
-type kindred struct {
+type sharedDerived struct {
 	Derived
 	uses int
 }
 
-// Shelf has what the jobs that wait have in common, once. One goroutine uses it at a time.
-type Shelf struct {
-	byLike map[alike]*shelved
-	kinds  map[Derived]*kindred
+// Interned has what the jobs that wait have in common, once. One goroutine uses it at a time.
+type Interned struct {
+	byLike map[alike]*sharedRequest
+	kinds  map[Derived]*sharedDerived
 	gids   map[int]numbered // by user: the list of the last job
 	lists  int
 }
@@ -92,14 +92,14 @@ type numbered struct {
 	number int
 }
 
-// NewShelf returns an empty one.
-func NewShelf() *Shelf {
-	return &Shelf{byLike: map[alike]*shelved{}, kinds: map[Derived]*kindred{}, gids: map[int]numbered{}}
+// NewInterned returns an empty one.
+func NewInterned() *Interned {
+	return &Interned{byLike: map[alike]*sharedRequest{}, kinds: map[Derived]*sharedDerived{}, gids: map[int]numbered{}}
 }
 
 // Pack returns a waiting job in its compact form, until Drop. False: it is one of those
 // that have none, since it is an array or a task, has run, or has been stopped.
-func (s *Shelf) Pack(j *Job) (Compact, bool) {
+func (s *Interned) Pack(j *Job) (Compact, bool) {
 	changed, queued := j.ChangedAt.Sub(j.SubmittedAt), j.QueuedAt.Sub(j.SubmittedAt)
 	exact := j.SubmittedAt.Add(changed) == j.ChangedAt && j.SubmittedAt.Add(queued) == j.QueuedAt
 	if j.ID == 0 || !exact || !isPlain(j) {
@@ -131,13 +131,13 @@ func isPlain(j *Job) bool {
 		!special && !ran && !stopped && l.Suspension == Suspension{}
 }
 
-// like is what the Shelf has of a job, for one more.
-func (s *Shelf) like(j *Job) *shelved {
+// like is what the Interned has of a job, for one more.
+func (s *Interned) like(j *Job) *sharedRequest {
 	number := s.number(j.Owner.UID, j.GIDs)
 	key := alikeOf(&j.Owner, number, &j.Request)
 	e := s.byLike[key]
 	if e == nil {
-		e = &shelved{owner: j.Owner, gids: j.GIDs, request: j.Request, number: number}
+		e = &sharedRequest{owner: j.Owner, gids: j.GIDs, request: j.Request, number: number}
 		q := &e.request
 		q.GPUIDs, q.GPUsFrom, q.ExcludeGPUs = nil, nil, nil
 		q.Begin, q.Dedup = time.Time{}, ""
@@ -150,11 +150,11 @@ func (s *Shelf) like(j *Job) *shelved {
 }
 
 // kind is the same of what the daemon derived.
-func (s *Shelf) kind(d Derived) *kindred {
+func (s *Interned) kind(d Derived) *sharedDerived {
 	k := s.kinds[d]
 	if k == nil {
 		d.Shape, d.Script = strings.Clone(d.Shape), strings.Clone(d.Script) // of what may be a part of a long text
-		k = &kindred{Derived: d}
+		k = &sharedDerived{Derived: d}
 		s.kinds[d] = k
 	}
 	k.uses++
@@ -162,7 +162,7 @@ func (s *Shelf) kind(d Derived) *kindred {
 }
 
 // number is that of a user's list of groups.
-func (s *Shelf) number(uid int, gids GIDs) int {
+func (s *Interned) number(uid int, gids GIDs) int {
 	if gids == nil {
 		return 0
 	}
@@ -191,8 +191,8 @@ func alikeOf(o *Owner, gids int, q *Request) alike {
 	return a
 }
 
-// Drop says that a Compact of the Shelf is not used any more.
-func (s *Shelf) Drop(c *Compact) {
+// Drop says that a Compact of the Interned is not used any more.
+func (s *Interned) Drop(c *Compact) {
 	e, k := c.like, c.derived
 	if e == nil {
 		return

@@ -34,7 +34,7 @@ func waitingJob() Job {
 var starts = []func() Job{waitingJob, func() Job { return Job{ID: 1, State: Queued} }}
 
 // repacked is what a job is after it has rested; false: it can't.
-func repacked(s *Shelf, j *Job) (out Job, rests bool) {
+func repacked(s *Interned, j *Job) (out Job, rests bool) {
 	c, rests := s.Pack(j)
 	if rests {
 		c.Unpack(&out)
@@ -43,13 +43,13 @@ func repacked(s *Shelf, j *Job) (out Job, rests bool) {
 	return out, rests
 }
 
-// TestCompactMixesNothing: two jobs that differ in one field are on one shelf at once, and each
+// TestCompactMixesNothing: two jobs that differ in one field are on one interned at once, and each
 // comes back as it was. A field that is added must be in alike, or be kept for each job.
 func TestCompactMixesNothing(t *testing.T) {
 	both := 0
 	for _, start := range starts {
 		leaves(reflect.TypeFor[Job](), nil, func(path []int) {
-			s, pair := NewShelf(), [2]Job{start(), start()}
+			s, pair := NewInterned(), [2]Job{start(), start()}
 			alter(reflect.ValueOf(&pair[1]).Elem().FieldByIndex(path))
 			first, rests := s.Pack(&pair[0])
 			second, too := s.Pack(&pair[1])
@@ -73,7 +73,7 @@ func TestCompactMixesNothing(t *testing.T) {
 // TestCompactLosesNothing: whatever field of a job is another, the job either comes back as it
 // was or keeps its whole form. A field that is added must be in Compact, or known to isPlain.
 func TestCompactLosesNothing(t *testing.T) {
-	s := NewShelf()
+	s := NewInterned()
 	all := waitingJob()
 	if back, rests := repacked(s, &all); !rests || !reflect.DeepEqual(back, all) {
 		t.Fatalf("%t:\n%+v\nis\n%+v", rests, back, all)
@@ -146,18 +146,18 @@ func alter(v reflect.Value) {
 func TestCompactKeepsTheSteadyClock(t *testing.T) {
 	now := time.Now()
 	j := Job{ID: 1, State: Queued, SubmittedAt: now, ChangedAt: now, Life: Life{QueuedAt: now.Add(time.Second)}}
-	if back, rests := repacked(NewShelf(), &j); !rests || back.QueuedAt != j.QueuedAt || back.ChangedAt != now {
+	if back, rests := repacked(NewInterned(), &j); !rests || back.QueuedAt != j.QueuedAt || back.ChangedAt != now {
 		t.Errorf("%t: %v is %v", rests, j.QueuedAt, back.QueuedAt)
 	}
 	j.QueuedAt = now.Round(0).Add(time.Second)
-	if back, rests := repacked(NewShelf(), &j); rests && back.QueuedAt != j.QueuedAt {
+	if back, rests := repacked(NewInterned(), &j); rests && back.QueuedAt != j.QueuedAt {
 		t.Errorf("%v is %v", j.QueuedAt, back.QueuedAt)
 	}
 }
 
-// TestShelfSharesWhatIsAlike: a thousand jobs that ask the same have it once.
-func TestShelfSharesWhatIsAlike(t *testing.T) {
-	s := NewShelf()
+// TestInternedSharesWhatIsAlike: a thousand jobs that ask the same have it once.
+func TestInternedSharesWhatIsAlike(t *testing.T) {
+	s := NewInterned()
 	var list []Compact
 	for i := range 1000 {
 		j := waitingJob()

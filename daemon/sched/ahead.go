@@ -34,7 +34,8 @@ func (p *Planner) Ahead(s *Snapshot, q *Queue, id job.ID, most int) (list []Ahea
 		if passed || !b.shape.rivals(own.bucket.shape.footprint) {
 			continue
 		}
-		for e := b.head; e != nil; e = e.next {
+		n := 0
+		for e := b.head; e != nil && (n < most || b.bounded > 0); e = e.next {
 			c := p.cursor(b, e)
 			if !c.rank.before(&own.rank) {
 				break
@@ -42,14 +43,34 @@ func (p *Planner) Ahead(s *Snapshot, q *Queue, id job.ID, most int) (list []Ahea
 			if e.Throttle != nil && e.Throttle.Left <= 0 {
 				continue
 			}
-			all++
+			n++
 			first = keepFirst(first, c, most)
 		}
+		if n == most && b.bounded == 0 {
+			n = p.countBefore(b, &own.rank)
+		}
+		all += n
 	}
 	for i := range first {
 		list = append(list, p.compare(&first[i], &own))
 	}
 	return list, all
+}
+
+// countBefore is how many of a bucket go before a job: they are the first of it. It looks from both ends,
+// since of a long bucket mostly all do, or few.
+func (p *Planner) countBefore(b *bucket, own *rank) int {
+	head, tail := b.head, b.tail
+	for n := range b.len {
+		if c := p.cursor(b, head); !c.rank.before(own) {
+			return n
+		}
+		if c := p.cursor(b, tail); c.rank.before(own) {
+			return b.len - n
+		}
+		head, tail = head.next, tail.prev
+	}
+	return b.len
 }
 
 // keepFirst adds a cursor to those that are first in order, as many as may be.

@@ -73,6 +73,7 @@ func (b *bucket) insert(e *entry) {
 
 // put links an entry after another, nil for none.
 func (b *bucket) put(e, prev *entry) {
+	b.count(e, 1)
 	from := b.link(prev, 0)
 	e.prev, e.next = prev, *from
 	*from = e
@@ -83,7 +84,15 @@ func (b *bucket) put(e, prev *entry) {
 	}
 }
 
+// count counts an entry more, or less.
+func (b *bucket) count(e *entry, n int) {
+	if b.len += n; e.Throttle != nil {
+		b.bounded += n
+	}
+}
+
 func (b *bucket) remove(e *entry) {
+	b.count(e, -1)
 	if e.skips != nil {
 		to := b.find(e)
 		for h := len(*e.skips); h > 0; h-- {

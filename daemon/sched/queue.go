@@ -113,6 +113,8 @@ type bucket struct {
 	run     time.Duration // the expected run time: a power of two seconds, at most the limit
 	late    time.Duration // the same of Late
 	tail    *entry
+	len     int      // how many entries it has
+	bounded int      // of these, how many have a Throttle
 	skips   []*entry // the first of each height, from 1
 	at      int      // in Queue.buckets
 

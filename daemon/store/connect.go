@@ -22,6 +22,10 @@ const (
 	reporters = 2
 )
 
+// readCache is how much of the file each connection that reads keeps, in KiB: they look up single rows, or read
+// all once, and what the system keeps of the file serves all of them. SQLite's own would be 2 MiB.
+const readCache = "cache_size(-512)"
+
 // connect opens a pool of connections. The log (WAL) lets readers see the last
 // committed state without waiting for the writer; synchronous=FULL makes every
 // commit reach the disk. Checkpoints are run by Commit, not by SQLite behind
@@ -29,10 +33,14 @@ const (
 func connect(ctx context.Context, path, vfs string, a access) (*sql.DB, error) {
 	q := url.Values{}
 	q.Set("_defensive", "1")
-	q.Set("_error_rc", "1")
-	for _, p := range []string{
+	pragmas := []string{
 		"busy_timeout(10000)", "foreign_keys(ON)", "synchronous(FULL)", "wal_autocheckpoint(0)", "trusted_schema(OFF)", "temp_store(MEMORY)",
-	} {
+	}
+	if a != writing {
+		pragmas = append(pragmas, readCache)
+	}
+	q.Set("_error_rc", "1")
+	for _, p := range pragmas {
 		q.Add("_pragma", p)
 	}
 	if vfs != "" {

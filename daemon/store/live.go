@@ -57,15 +57,15 @@ type liveReader struct {
 	slots   chan *liveDecoder
 	group   sync.WaitGroup
 
-	mu    sync.Mutex
-	shelf *job.Shelf
+	mu       sync.Mutex
+	interned *job.Interned
 }
 
 // liveJobs reads the jobs that have not ended, with their current attempts: those that are
 // compact, and the others.
 func liveJobs(ctx context.Context, tx *sql.Tx) ([]job.Compact, []job.Job, error) {
 	n := runtime.GOMAXPROCS(0)
-	r := &liveReader{now: &liveBatch{}, slots: make(chan *liveDecoder, n), shelf: job.NewShelf()}
+	r := &liveReader{now: &liveBatch{}, slots: make(chan *liveDecoder, n), interned: job.NewInterned()}
 	for range n {
 		r.slots <- &liveDecoder{known: map[string]int{}, likes: make([]like, knownMost)}
 	}
@@ -125,7 +125,7 @@ func (r *liveReader) hand() {
 func (r *liveReader) pack(j *job.Job) (job.Compact, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.shelf.Pack(j)
+	return r.interned.Pack(j)
 }
 
 // liveDecoder remembers what it has decoded of jobs that are alike.

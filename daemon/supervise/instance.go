@@ -120,12 +120,26 @@ func (s *instance) run(ctx context.Context, hup <-chan os.Signal) error {
 	var parts sync.WaitGroup
 	parts.Go(func() { s.reloads(ctx, hup) })
 	parts.Go(func() { s.tidy(ctx) })
-	parts.Go(host.ReturnMemory)
+	parts.Go(func() { returnMemory(ctx) })
 	s.log.Info("gpuschedd is ready", "version", s.opt.Version)
 	err := s.daemon.Run(ctx)
 	stop()
 	parts.Wait()
 	return err
+}
+
+// startOver is how long after the begin what the start needed is done with.
+const startOver = 5 * time.Second
+
+// returnMemory gives back what reading the state needed.
+func returnMemory(ctx context.Context) {
+	over := time.NewTimer(startOver)
+	defer over.Stop()
+	select {
+	case <-over.C:
+		host.ReturnMemory()
+	case <-ctx.Done():
+	}
 }
 
 // forget removes ended jobs as the settings in force say.
