@@ -41,6 +41,7 @@ func TestTheFirstToStartIsTheBest(t *testing.T) {
 	}
 	unknown := offer{host: "unknown", place: &peer{}, reply: api.SubmitReply{Job: api.Job{State: job.Queued, StartUnknown: true}}}
 	broken := offer{host: "broken", err: errors.New("no")}
+	nothing := offer{host: "nothing", place: &peer{}, reply: api.SubmitReply{Job: api.Job{State: job.Queued}}}
 	twin := starts
 	twin.host = "twin"
 	for _, c := range []struct {
@@ -52,6 +53,7 @@ func TestTheFirstToStartIsTheBest(t *testing.T) {
 		{[]offer{broken, unknown}, "unknown"},
 		{[]offer{waits("soon", time.Minute, 0), starts, twin}, "now"},
 		{[]offer{twin, starts}, "twin"},
+		{[]offer{unknown, waits("soon", time.Second, 0), nothing}, "nothing"},
 		{[]offer{waits("by a fast clock", time.Hour, 59*time.Minute), waits("soon", 10*time.Minute, 0)}, "by a fast clock"},
 		{[]offer{broken}, ""},
 		{nil, ""},

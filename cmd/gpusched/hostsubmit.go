@@ -97,8 +97,8 @@ type offer struct {
 func (o *offer) wait() (wait time.Duration, unknown bool) {
 	j := o.reply.Job
 	switch {
-	case j.State != job.Queued:
-		return 0, false
+	case j.State != job.Queued, j.Why == "" && j.ExpectedStart.IsZero() && !j.StartUnknown:
+		return 0, false // a dry run queues nothing: that it waits for nothing is its start
 	case !j.ExpectedStart.IsZero():
 		return max(0, time.Until(j.ExpectedStart)-o.place.ahead), false
 	}
@@ -108,13 +108,14 @@ func (o *offer) wait() (wait time.Duration, unknown bool) {
 // said is the offer in a few words.
 func (o *offer) said() string {
 	j := o.reply.Job
-	switch wait, unknown := o.wait(); {
-	case o.err != nil:
+	if o.err != nil {
 		return plainError(o.err).Error()
+	}
+	switch wait, unknown := o.wait(); {
 	case unknown:
-		return "would wait, nobody can say how long"
-	case j.State == job.Queued:
-		return "starts in about " + spell(wait)
+		return "would wait, nobody can say how long" + colon(j.Why)
+	case !j.ExpectedStart.IsZero():
+		return "starts in about " + spell(wait) + colon(j.Why)
 	case len(j.GPUs) > 0:
 		return "starts now, on " + gpuNames(j.GPUs)
 	}

@@ -51,7 +51,7 @@ func recipeOf(kind Kind, suite Suite, more []string) (recipe, error) {
 	hooks := map[string]string{"customize": customiseScript}
 	switch kind {
 	case Box:
-		includes = append(includes, "screen", "tmux")
+		includes = append(includes, "openssh-server", "screen", "tmux")
 	case Emulated:
 		hooks["essential"] = earlyScript
 		includes = append(includes, "udev", "openssh-server", "linux-image-cloud-amd64", "initramfs-tools")

@@ -61,6 +61,8 @@ if [ "$kind" = box ]; then
 	mask systemd-modules-load.service systemd-sysctl.service modprobe@.service systemd-remount-fs.service
 fi
 
+# In a box sshd runs while a test wants it.
+[ "$kind" = emulated ] || chroot "$root" systemctl disable -q ssh.service
 [ "$kind" = emulated ] || exit 0
 
 # The emulated network card: one fixed address, no lease to wait for.

@@ -1,0 +1,125 @@
+//go:build machine
+
+package suite
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// severalHosts gives alice three names that ssh knows: a, the machine itself; b, the same, where commands ask
+// her own scheduler; and bob, the machine as that account. Nobody listens at gone, and hangs says nothing.
+func severalHosts(t *testing.T) {
+	t.Helper()
+	ownScheduler(t)
+	sh(t, "", `printf 'AcceptEnv GPUSCHED_SOCKET\n' >/etc/ssh/sshd_config.d/suite.conf; systemctl start ssh
+		for u in alice bob; do install -d -m 700 -o $u -g $u /home/$u/.ssh; done
+		cat >/home/alice/.ssh/config <<'END'
+Host a b bob
+ HostName 127.0.0.1
+Host b
+ SetEnv GPUSCHED_SOCKET=/run/user/1001/gpusched/gpusched.sock
+Host bob
+ User bob
+Host gone
+ HostName 127.0.0.1
+ Port 9
+Host hangs
+ ProxyCommand sleep 1000
+END
+		chown alice: /home/alice/.ssh/config`)
+	t.Cleanup(func() {
+		sh(t, "", "systemctl stop ssh; rm -rf /etc/ssh/sshd_config.d/suite.conf /home/alice/.ssh /home/bob/.ssh")
+	})
+}
+
+// newOn is a job on one of several machines, as "a:12".
+func newOn(t *testing.T, args string) string {
+	t.Helper()
+	return sh(t, "alice", "gpusched "+args)
+}
+
+// TestSeveralHosts: over a real sshd, one view of several schedulers, jobs that are queued on another machine and
+// followed there, rights that are those of the account there, and what does not answer said plainly.
+func TestSeveralHosts(t *testing.T) {
+	begin(t)
+	severalHosts(t)
+	says := func(code int, command string, texts ...string) string {
+		t.Helper()
+		r := try(t, "alice", command)
+		for _, text := range texts {
+			if !strings.Contains(r.Stdout+r.Stderr, text) {
+				t.Errorf("%q does not say %q", command, text)
+			}
+		}
+		if r.Code != code {
+			t.Errorf("%q exits %d, not %d", command, r.Code, code)
+		}
+		if t.Failed() {
+			t.Fatalf("%s%s", r.Stdout, r.Stderr)
+		}
+		return strings.TrimSpace(r.Stdout)
+	}
+	says(5, "gpusched --hosts a list", "a: ssh says: Host key verification failed", "accept it once with 'ssh a'")
+	sh(t, "alice", "sed -s 's/^/127.0.0.1 /' /etc/ssh/ssh_host_*_key.pub >~/.ssh/known_hosts")
+	says(5, "gpusched --hosts a list", "Permission denied", "ssh-copy-id a")
+	sh(t, "alice", "ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519")
+	sh(t, "", "for u in alice bob; do cp /home/alice/.ssh/id_ed25519.pub /home/$u/.ssh/authorized_keys; chown $u: /home/$u/.ssh/authorized_keys; done")
+
+	// One view; what does not answer is named.
+	says(5, "gpusched --hosts a,gone,b status", "gone: ssh says: ", "Connection refused", "b:0 ")
+	var list api.ListReply
+	r := try(t, "alice", "gpusched --hosts a,gone,b list --json")
+	if err := json.Unmarshal([]byte(r.Stdout), &list); err != nil || len(list.GPUs) != 8 || len(list.Hosts) != 3 || list.Hosts[1].Error == nil {
+		t.Fatalf("%v: %s%s", err, r.Stdout, r.Stderr)
+	}
+	began := time.Now()
+	says(5, "gpusched --hosts hangs,a list", "hangs: no answer within 10s", "a:0 ")
+	if took := time.Since(began); took > 20*time.Second*the.slow {
+		t.Errorf("a machine that hangs takes %s", took)
+	}
+
+	// Jobs there: each start in the same directory, with the account's own home.
+	one := newOn(t, "submit -q --host a -g 4 -t 1h -- bash -c 'echo here $PWD $HOME $SSH_AUTH_SOCK; sleep 1000'")
+	if !strings.HasPrefix(one, "a:") {
+		t.Fatalf("the first is %q", one)
+	}
+	until(t, "it runs", func() bool { return strings.Contains(sh(t, "alice", "gpusched show "+one), "running") })
+	until(t, "its output is there", func() bool { return sh(t, "alice", "gpusched logs "+one) == "here /home/alice /home/alice" })
+	two := says(0, "gpusched --hosts a,b submit -q --host best -g 1 -- bash -c 'echo two; exit 3'")
+	if !strings.HasPrefix(two, "b:") {
+		t.Errorf("the best is %q", two)
+	}
+	says(0, "gpusched --hosts a,b submit --host best --dry-run -- true", "a: starts in about", "b: starts now", "on b:")
+	says(3, "gpusched wait "+two, "job "+two+" failed: exit code 3")
+	three := newOn(t, "submit -q --host a -g 1 -- true")
+	says(0, "gpusched why "+three, "job "+three+" has waited")
+	says(0, "gpusched --hosts b,a why", "job "+three+" has waited")
+	says(2, "gpusched submit --host a -C /no/such -- true", `a: there is no directory "/no/such"`)
+	says(0, fmt.Sprintf("gpusched cancel %s && gpusched list %s,%s -o ids", three, one, two), one, two)
+
+	// Who one is there is who ssh has logged in.
+	number := strings.TrimPrefix(one, "a:")
+	says(4, "gpusched cancel bob:"+number, "bob: ")
+	says(0, "gpusched cancel "+one, "job "+one+" is being ended")
+
+	// Whoever stays with a job ends as it does, and leaves nothing behind.
+	says(7, "gpusched run --host a -g 1 -- bash -c 'echo out; exit 7'", "out")
+	says(3, `script -qec "gpusched run --tty --host a -g 1 -- bash -c 'tty; exit 3'" /dev/null </dev/null`, "/dev/pts/")
+	four := newOn(t, "submit -q --host a -g 1 -- sleep 1000")
+	says(124, "timeout 3 gpusched logs -f "+four)
+	until(t, "what showed the output has ended", func() bool { return try(t, "", "pgrep -f 'as-words'").Code == 1 })
+	says(0, `gpusched exec `+four+` -- sh -c 'echo "a  b;$0"' 'x y'`, "a  b;x y")
+	says(0, "gpusched cancel "+four)
+
+	// sshd goes away over a wait, and comes back.
+	five := newOn(t, "submit -q --host a -g 1 -- sleep 8")
+	sh(t, "alice", "gpusched wait "+five+" >~/waited 2>&1 & sleep 2; true")
+	sh(t, "", "pkill -u alice -f dial-stdio; systemctl restart ssh")
+	until(t, "the wait has ended", func() bool { return strings.Contains(sh(t, "alice", "cat ~/waited"), "job "+five+" completed") })
+}
