@@ -65,12 +65,13 @@ func moduleInits() string {
 // fails. What is sent to the shell is passed on. Whoever ends the job (TERM) wants no
 // other try.
 func (m *mapping) retrying(b *strings.Builder, command string) {
-	fmt.Fprintf(b, `gs_ended= gs_pid=
-gs_pass() { if [ -n "$gs_pid" ]; then kill -s "$1" "$gs_pid" 2>/dev/null; fi; }
+	fmt.Fprintf(b, `gs_ended= gs_pid= gs_due=
+gs_pass() { if [ -n "$gs_pid" ]; then kill -s "$1" "$gs_pid" 2>/dev/null; else gs_due="$gs_due $1"; fi; }
 trap 'gs_ended=yes; gs_pass TERM' TERM
 for gs_signal in HUP INT QUIT USR1 USR2 ALRM URG XCPU WINCH; do trap "gs_pass $gs_signal" "$gs_signal"; done
 %s &
 gs_pid=$!
+for gs_signal in $gs_due; do gs_pass "$gs_signal"; done
 while :; do
 	wait "$gs_pid"
 	gs_status=$?
