@@ -58,8 +58,21 @@ func recipeOf(kind Kind, suite Suite, more []string) (recipe, error) {
 	default:
 		return recipe{}, fmt.Errorf("machine kind %q: there are %q and %q", kind, Box, Emulated)
 	}
+	if len(more) > 0 {
+		hooks["customize"] = strings.Replace(customiseScript, customiseArgs, customiseArgs+quietServices, 1)
+	}
 	return recipe{kind: kind, suite: suite, includes: append(includes, more...), hooks: hooks}, nil
 }
+
+// customiseArgs is the line of the script after which more can be put in.
+const customiseArgs = "root=$1 kind=$2\n"
+
+// quietServices has the services of further packages wait for a test that starts them: what they need is not
+// there when the machine boots, and some of them wait for it for longer than a boot may take.
+const quietServices = `for unit in mariadb munge slurmctld slurmd slurmdbd; do
+	rm -f "$root/etc/systemd/system/multi-user.target.wants/$unit.service"
+done
+`
 
 // hash names the image: 64 hex digits.
 func (r recipe) hash() string {

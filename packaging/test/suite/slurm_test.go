@@ -1,0 +1,293 @@
+//go:build machine
+
+package suite
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/gpu/fakenvml"
+	"github.com/gpusched/gpusched/packaging/test/await"
+	"github.com/gpusched/gpusched/packaging/test/vm"
+)
+
+// slurmPackages are Slurm, and what its accounting needs.
+var slurmPackages = []string{"slurm-wlm", "munge", "slurmdbd", "mariadb-server", "iproute2"}
+
+// slurmBox is a box of its own, in which this package and a real Slurm with two nodes live
+// side by side.
+type slurmBox struct{ *vm.Machine }
+
+// newSlurmBox boots it. Its image is built once.
+func newSlurmBox(t *testing.T) slurmBox {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	m, err := vm.Start(ctx, vm.Box, vm.Options{Packages: slurmPackages, Log: os.Stderr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	lib, err := fakenvml.Build(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := vm.Provision(ctx, m, vm.ProvisionOptions{Deb: the.deb, FakeLib: lib}); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.CopyIn(ctx, "../slurm/slurm.sh", "/usr/local/bin/slurm.sh", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b := slurmBox{m}
+	b.sh(t, "", "slurm.sh up accounting")
+	return b
+}
+
+func (b slurmBox) try(t *testing.T, user, script string) vm.Result {
+	t.Helper()
+	ctx, stop := await.For(context.WithoutCancel(t.Context()), "the end of a script of "+who(user)+"'s", time.Minute)
+	defer stop()
+	r, err := b.Sh(ctx, user, script)
+	if err != nil {
+		t.Fatalf("%s: %q: %v\n%s", who(user), script, err, await.Tail(r.Stdout+r.Stderr, 20))
+	}
+	return r
+}
+
+func (b slurmBox) sh(t *testing.T, user, script string) string {
+	t.Helper()
+	r := b.try(t, user, script)
+	if r.Code != 0 {
+		t.Fatalf("%s: exit %d from %q\n%s%s", who(user), r.Code, script, r.Stdout, r.Stderr)
+	}
+	return strings.TrimRight(r.Stdout, "\n")
+}
+
+// walker is alice, who does the same on one engine as on the other.
+type walker struct {
+	*testing.T
+	box    slurmBox
+	engine string
+}
+
+// gs is what gpusched prints; it has to exit with a status.
+func (w walker) gs(status int, args string) string {
+	w.Helper()
+	r := w.box.try(w.T, "alice", "gpusched --on "+w.engine+" "+args)
+	if r.Code != status {
+		w.Errorf("gpusched --on %s %s: exit %d, not %d\n%s%s", w.engine, args, r.Code, status, r.Stdout, r.Stderr)
+	}
+	return strings.TrimRight(r.Stdout+r.Stderr, "\n")
+}
+
+// submit returns the job's id.
+func (w walker) submit(args string) string {
+	w.Helper()
+	return w.gs(0, "submit -q "+args)
+}
+
+// says checks that an answer has some words.
+func (w walker) says(args string, words ...string) {
+	w.Helper()
+	text := w.gs(0, args)
+	for _, want := range words {
+		if !strings.Contains(text, want) {
+			w.Errorf("gpusched --on %s %s: no %q in\n%s", w.engine, args, want, text)
+		}
+	}
+}
+
+// becomes waits until a job is in one of some states.
+func (w walker) becomes(id string, states ...string) {
+	w.Helper()
+	until(w.T, "job "+id+" is "+strings.Join(states, " or "), func() bool { return slices.Contains(states, w.state(id)) })
+}
+
+func (w walker) state(id string) string {
+	w.Helper()
+	var reply struct {
+		Job struct{ State string }
+	}
+	if err := json.Unmarshal([]byte(w.gs(0, "show --json "+id)), &reply); err != nil {
+		w.Fatal(err)
+	}
+	return reply.Job.State
+}
+
+// TestSlurmEngine: what alice does with the scheduler of her machine she does with a Slurm
+// in the same words, and it comes to the same.
+func TestSlurmEngine(t *testing.T) {
+	if vm.Kind(*kind) != vm.Box {
+		t.Skip("the Slurm of this test is in a box")
+	}
+	box := newSlurmBox(t)
+	for _, engine := range []string{"local", "slurm"} {
+		for _, part := range []struct {
+			name string
+			walk func(walker)
+		}{
+			{"submit", walkSubmit}, {"environment", walkEnvironment}, {"hold", walkHold}, {"run", walkRun}, {"order", walkOrder},
+			{"array", walkArray}, {"file", walkFile}, {"look", walkLook}, {"retries", walkRetries},
+		} {
+			t.Run(engine+"/"+part.name, func(t *testing.T) { part.walk(walker{t, box, engine}) })
+		}
+	}
+	t.Run("refused", func(t *testing.T) { walkRefused(walker{t, box, "slurm"}) })
+	box.sh(t, "", "slurm.sh down; slurm.sh up") // without accounting
+	t.Run("plain", func(t *testing.T) { walkSubmit(walker{t, box, "slurm"}) })
+	box.sh(t, "", "slurm.sh down")
+	w := walker{t, box, "slurm"}
+	w.gs(5, "list")
+}
+
+// walkSubmit: words arrive byte for byte, what a job printed is read, and its end is the
+// caller's.
+func walkSubmit(w walker) {
+	id := w.submit(`-g 0 -n hello --comment "two words" --tag project=vision -- printf '%s\n' 'a  b' '$x' "it's" '*'`)
+	w.gs(0, "wait "+id)
+	if got := w.gs(0, "logs "+id); got != "a  b\n$x\nit's\n*" {
+		w.Errorf("its log: %q", got)
+	}
+	w.says("show "+id, "job "+id+" hello", "completed", "two words", "project=vision", "/home/alice")
+	id = w.submit("-g 0 -- sh -c 'exit 3'")
+	w.gs(3, "wait "+id)
+	w.says("show "+id, "failed", "exit code 3")
+	w.gs(3, "show 99999")
+	w.gs(3, "cancel 99999")
+	w.gs(2, "submit --frobnicate")
+}
+
+// walkEnvironment: a job knows what it is.
+func walkEnvironment(w walker) {
+	id := w.submit(`-g 1 -e "A=x,y 'z'" --setup 'export B=set; cd /tmp' -- sh -c 'env; pwd'`)
+	w.gs(0, "wait "+id)
+	w.says("logs "+id, "GPUSCHED_JOB_ID="+id, "GPUSCHED_ATTEMPT=1", "GPUSCHED_GPU_SHARE=1", "GPUSCHED_GPU_IDS=0", "CUDA_VISIBLE_DEVICES=0",
+		"CUDA_DEVICE_ORDER=PCI_BUS_ID", "MASTER_PORT=2", "A=x,y 'z'", "B=set", "PWD=/tmp", "HOME=/home/alice")
+	id = w.submit("-g 0.5 --env clean -- env")
+	w.gs(0, "wait "+id)
+	w.says("logs "+id, "GPUSCHED_GPU_SHARE=0.5", "LANG=C.UTF-8", "CUDA_VISIBLE_DEVICES=0")
+	id = w.submit("-g 0 --env login -- env")
+	w.gs(0, "wait "+id)
+	w.says("logs "+id, "CUDA_VISIBLE_DEVICES=\n", "NVIDIA_VISIBLE_DEVICES=void", "SHELL=/bin/bash")
+	id = w.submit("-g 0 --log out-%j.txt -- echo written")
+	w.gs(0, "wait "+id)
+	if got := w.box.sh(w.T, "alice", "cat out-"+id+".txt && rm out-"+id+".txt"); got != "written" {
+		w.Errorf("its file has %q", got)
+	}
+}
+
+// walkHold: a job that waits is changed, and let go.
+func walkHold(w walker) {
+	id := w.submit("-g 1 -t 1h --hold -- true")
+	w.says("list", id, "queued")
+	w.says("why "+id, "held")
+	w.gs(0, "update "+id+" --time 30m --name new --comment changed")
+	w.says("show "+id, "job "+id+" new", "30m", "changed")
+	w.gs(0, "release "+id)
+	w.gs(0, "wait "+id)
+	id = w.submit("-g 0 -- true")
+	w.gs(0, "wait "+id)
+	id = w.submit("-g 0 --begin +1h -- true")
+	w.says("why "+id, "begin")
+	w.gs(0, "hold "+id)
+	w.says("show "+id, "held")
+	w.gs(0, "cancel "+id)
+}
+
+// walkRun: a job that runs is seen, queued again and ended, and somebody stays with one.
+func walkRun(w walker) {
+	id := w.submit("-g 2 -t 10m -- sleep 300")
+	w.becomes(id, "running")
+	w.says("list", id, "running", "alice")
+	w.says("gpus", "busy", id)
+	w.says("status", "1 running")
+	w.gs(0, "requeue "+id)
+	w.becomes(id, "queued", "starting", "running")
+	w.gs(0, "cancel "+id)
+	if code := w.box.try(w.T, "alice", "gpusched --on "+w.engine+" wait "+id).Code; code == 0 {
+		w.Error("a cancelled job has ended well")
+	}
+	w.says("show "+id, "cancelled")
+	w.says("run -g 0 -- sh -c 'echo here'", "here")
+	w.gs(4, "run -g 0 -- sh -c 'exit 4'")
+}
+
+// walkOrder: a job waits for another, and one that can't start any more ends.
+func walkOrder(w walker) {
+	first := w.submit("-g 0 -- sh -c 'sleep 1; exit 5'")
+	any := w.submit("-g 0 --after-any " + first + " -- true")
+	ok := w.submit("-g 0 --after-ok " + first + " -- true")
+	fail := w.submit("-g 0 --after-fail " + first + " -- true")
+	w.says("show "+ok, first)
+	w.gs(0, "wait "+any)
+	w.gs(0, "wait "+fail)
+	w.becomes(ok, "cancelled", "failed")
+}
+
+// walkArray: tasks know their numbers, and are named by them.
+func walkArray(w walker) {
+	id := w.submit("-g 0 --array 0-2%2 -- sh -c 'echo task $GPUSCHED_ARRAY_TASK of $GPUSCHED_ARRAY_JOB'")
+	w.gs(0, "wait "+id)
+	w.says("logs "+id+"_1", "task 1 of "+id)
+	id = w.submit("-g 0 --param lr=1e-3,1e-4 -- echo rate={lr}")
+	w.gs(0, "wait "+id)
+	w.says("logs "+id+"_0", "rate=1e-3")
+	w.says("logs "+id+"_1", "rate=1e-4")
+}
+
+// walkFile: a file of a job with lines for both runs unchanged.
+func walkFile(w walker) {
+	const file = `#!/bin/sh
+#SBATCH --job-name=both --gres=gpu:1
+#SBATCH -t 5 --mem=200M
+#SBATCH --partition=main --nodes=1
+#GPUSCHED --comment "from a file" --tag a=b
+echo "$GPUSCHED_GPU_SHARE and $1"
+`
+	if err := w.box.WriteFile(w.Context(), "/home/alice/job.sh", file, 0o755); err != nil {
+		w.Fatal(err)
+	}
+	id := w.submit("./job.sh 'an argument'")
+	w.gs(0, "wait "+id)
+	w.says("logs "+id, "1 and an argument")
+	w.says("show "+id, "both", "from a file", "a=b", "5m")
+}
+
+// walkLook: what only looks is answered, also for programs.
+func walkLook(w walker) {
+	for _, command := range []string{"list", "list -a", "gpus", "status", "history"} {
+		if text := w.gs(0, command+" --json"); !json.Valid([]byte(text)) {
+			w.Errorf("%s --json: %s", command, text)
+		}
+	}
+	w.says("version", "gpusched")
+	if r := w.box.try(w.T, "alice", "gpusched --on "+w.engine+" health"); r.Code != 0 && r.Code != 9 {
+		w.Errorf("health: exit %d, %s", r.Code, r.Stderr)
+	}
+}
+
+// walkRetries: a job that fails is tried again.
+func walkRetries(w walker) {
+	id := w.submit(`-g 0 --retries 2 --backoff 1s -- sh -c 'echo attempt $GPUSCHED_ATTEMPT; [ $GPUSCHED_ATTEMPT = 2 ]'`)
+	w.gs(0, "wait "+id)
+	w.becomes(id, "completed")
+	w.says("logs "+id, "attempt 2")
+}
+
+// walkRefused: what a Slurm can't promise is refused with why, and no job is left.
+func walkRefused(w walker) {
+	for args, want := range map[string]string{
+		"submit --gpu-ids 0 -- true": "--gpu-type", "submit --max-failures 2 --array 0-3 -- true": "--max-failures",
+		"submit -g 1.5 -- true": "1.5", "submit --gpu-type v9 -- true": "a100", "submit --gpu-mem 900G -- true": "gpu_mem_80gb",
+		"submit -p high -- true": "QOS", "submit -g 9 -- true": "Slurm",
+	} {
+		r := w.box.try(w.T, "alice", "gpusched --on slurm "+args)
+		if r.Code == 0 || !strings.Contains(r.Stderr, want) {
+			w.Errorf("%s: exit %d, %s", args, r.Code, r.Stderr)
+		}
+	}
+}
