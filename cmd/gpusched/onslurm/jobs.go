@@ -98,7 +98,7 @@ func (r row) wishes(j *api.Job) {
 			j.GPUMilli = int(n*part.times) * job.WholeGPU / 100 // mps counts percent of a GPU
 		}
 	}
-	if n, err := strconv.Atoi(amounts["gres/gpu"]); err == nil && j.GPUMilli == 0 {
+	if n, err := strconv.Atoi(amounts["gpu"]); err == nil && j.GPUMilli == 0 {
 		j.GPUMilli = n * job.WholeGPU
 	}
 	r.said(j)

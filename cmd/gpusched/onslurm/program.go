@@ -188,7 +188,11 @@ func saidBy(name, said string) string {
 		line = strings.TrimPrefix(line, name+": ")
 		line = strings.TrimPrefix(line, "error: ")
 		line = strings.TrimPrefix(line, "Batch job submission failed: ")
-		if line != "" && !slices.Contains(parts, line) {
+		if call, rest, ok := strings.Cut(line, " error: "); ok && !strings.Contains(call, " ") { // slurm_load_jobs error:
+			line = rest
+		}
+		said := func(part string) bool { return strings.HasPrefix(part, line) }
+		if line != "" && !slices.ContainsFunc(parts, said) {
 			parts = append(parts, line)
 		}
 	}
@@ -208,6 +212,7 @@ var sentences = []struct {
 	{"already finished", api.CodeConflict},
 	{"already completing", api.CodeConflict},
 	{"no longer pending", api.CodeConflict},
+	{"Job is pending execution", api.CodeConflict},
 	{"not in expected state", api.CodeConflict},
 	{"Requested operation is presently disabled", api.CodeConflict},
 	{"Requested node configuration is not available", api.CodeNever},
@@ -230,6 +235,7 @@ var sentences = []struct {
 	{"Job violates accounting/QOS policy", api.CodePolicy},
 	{"limit", api.CodePolicy},
 	{"Invalid account", api.CodePolicy},
+	{"Job dependency problem", api.CodeUsage},
 	{"Invalid qos", api.CodePolicy},
 	{"not permitted", api.CodePolicy},
 	{"unrecognized option", api.CodeUsage},

@@ -130,7 +130,7 @@ func (m *mapping) warning() []string {
 	if m.r.WarnSignal == 0 {
 		return nil
 	}
-	before := int64((m.r.WarnBefore.Duration() + time.Second - 1) / time.Second)
+	before := wholeSeconds(m.r.WarnBefore)
 	if before > mostWarning {
 		m.refuse("--signal can be sent at most %d s before the limit", mostWarning)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/contract"
 )
 
@@ -83,12 +84,16 @@ trap - HUP INT QUIT USR1 USR2 ALRM URG XCPU WINCH
 trap '' TERM
 echo "gpusched: attempt $gs_attempt ended with status $gs_status; $gs_left more may follow (--retries)" >&2
 scontrol requeue "$gs_id" || exit "$gs_status"
-`, command, m.r.Retries+1)
-	if m.r.Backoff > 0 {
-		fmt.Fprintf(b, `gs_wait=%d gs_n=1
+gs_wait=%d gs_n=1
 while [ "$gs_n" -lt "$gs_attempt" ] && [ "$gs_wait" -lt 3600 ]; do gs_wait=$((gs_wait * 2)) gs_n=$((gs_n + 1)); done
+if [ "$gs_wait" -lt %d ]; then gs_wait=%d; fi
 scontrol update "JobId=$gs_id" "StartTime=now+$gs_wait"
-`, int((m.r.Backoff.Duration()+time.Second-1)/time.Second))
-	}
-	b.WriteString("trap - TERM\nexec sleep 300\n")
+exit "$gs_status"
+`, command, m.r.Retries+1, wholeSeconds(m.r.Backoff), leastBackoff, leastBackoff)
 }
+
+// leastBackoff is the shortest time in seconds before the next try. A begin that has come
+// when the job has left its node Slurm replaces by its own, two minutes later.
+const leastBackoff = 5
+
+func wholeSeconds(s job.Span) int64 { return int64((s.Duration() + time.Second - 1) / time.Second) }

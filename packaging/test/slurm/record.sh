@@ -46,7 +46,7 @@ answer() {
 }
 
 # Jobs that end, each in its way.
-done=$(job --job-name=done --comment="[project=vision&.gpus=0.5]" --gres=shard:2 -- true)
+done=$(job --job-name=done --comment="[.gpus=0.5&project=vision]" --gres=shard:2 -- true)
 bad=$(job --job-name=bad -- exit 3)
 killed=$(job --job-name=killed -- 'kill -SEGV $$')
 nodir=$(job --job-name=nodir --chdir=/nowhere -- true)

@@ -74,14 +74,19 @@ type walker struct {
 	engine string
 }
 
-// gs is what gpusched prints; it has to exit with a status.
+// gs is what gpusched answers; it has to exit with a status.
 func (w walker) gs(status int, args string) string {
+	w.Helper()
+	return strings.TrimRight(w.run(status, args).Stdout, "\n")
+}
+
+func (w walker) run(status int, args string) vm.Result {
 	w.Helper()
 	r := w.box.try(w.T, "alice", "gpusched --on "+w.engine+" "+args)
 	if r.Code != status {
 		w.Errorf("gpusched --on %s %s: exit %d, not %d\n%s%s", w.engine, args, r.Code, status, r.Stdout, r.Stderr)
 	}
-	return strings.TrimRight(r.Stdout+r.Stderr, "\n")
+	return r
 }
 
 // submit returns the job's id.
@@ -93,7 +98,8 @@ func (w walker) submit(args string) string {
 // says checks that an answer has some words.
 func (w walker) says(args string, words ...string) {
 	w.Helper()
-	text := w.gs(0, args)
+	r := w.run(0, args)
+	text := r.Stdout + r.Stderr
 	for _, want := range words {
 		if !strings.Contains(text, want) {
 			w.Errorf("gpusched --on %s %s: no %q in\n%s", w.engine, args, want, text)
