@@ -71,6 +71,7 @@ type grammar struct {
 	Version versionCmd `cmd:"" group:"machine" usage:"[options]" help:"Show the versions of this program and of the scheduler."`
 
 	Resubmit resubmitCmd `cmd:"" group:"jobs" usage:"[options] ID..." help:"Queue jobs again that have ended, or failed tasks of an array."`
+	Migrate  migrateCmd  `cmd:"" group:"jobs" usage:"--to slurm [--dry-run] ID... | --mine" help:"Move waiting jobs to a Slurm."`
 	Estimate estimateCmd `cmd:"" group:"jobs" usage:"[options] MODEL" help:"Say how much GPU memory a model takes, and what to ask for."`
 }
 

@@ -58,7 +58,7 @@ func (a *app) newJobOn(c call, j newJob) error {
 // local are commands that read or change what is on the machine itself, besides its scheduler: they are run
 // there. The other ones of this kind are for somebody who has logged in.
 var (
-	runThere = strings.Fields("logs attach exec screens top doctor config")
+	runThere = strings.Fields("logs attach exec screens top doctor config migrate")
 	notThere = strings.Fields("import watch add aliases mcp export estimate help")
 )
 
