@@ -76,6 +76,27 @@ func garbagePercent(live uint64, busy bool) int {
 	return min(max(int(garbageFree*100/max(live, 1)), garbageMin), garbageMost)
 }
 
-// ReturnMemory gives back to the machine what is not in use any more: after the state is read, that is
-// more than what stays.
-func ReturnMemory() { debug.FreeOSMemory() }
+// spareMost is how much memory beyond what is in use is not worth a collection to return.
+const spareMost = 32 << 20
+
+// ReturnMemory gives back to the machine what is not in use any more, where that is much: after the state is
+// read, or a long bulk is done, nothing else would for a while. It reports whether it did.
+func ReturnMemory() bool {
+	in := []metrics.Sample{
+		{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/free:bytes"},
+		{Name: "/memory/classes/heap/unused:bytes"},
+	}
+	metrics.Read(in)
+	var is [4]uint64
+	for i := range in {
+		if in[i].Value.Kind() != metrics.KindUint64 {
+			return false
+		}
+		is[i] = in[i].Value.Uint64()
+	}
+	if is[1]+is[2]+is[3] < is[0]+spareMost {
+		return false
+	}
+	debug.FreeOSMemory()
+	return true
+}

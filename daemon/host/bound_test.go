@@ -66,3 +66,20 @@ func TestBoundGarbage(t *testing.T) {
 	until("with 80 MiB and much to do", func(p int) bool { return p == garbageMost }, 0)
 	runtime.KeepAlive(held)
 }
+
+// What was in use and is not any more is given back once.
+func TestReturnMemory(t *testing.T) {
+	held := make([]*[1 << 20]byte, 100)
+	for i := range held {
+		held[i] = new([1 << 20]byte)
+	}
+	runtime.KeepAlive(held)
+	held = nil
+	runtime.GC() // 100 MiB are free, and the process has them
+	if !ReturnMemory() {
+		t.Error("100 MiB that are not in use are not given back")
+	}
+	if ReturnMemory() {
+		t.Error("they are given back again")
+	}
+}

@@ -128,17 +128,20 @@ func (s *instance) run(ctx context.Context, hup <-chan os.Signal) error {
 	return err
 }
 
-// startOver is how long after the begin what the start needed is done with.
-const startOver = 5 * time.Second
+// returnEvery is how often it is looked for memory that was needed and is not any more, from the start on.
+const returnEvery = 10 * time.Second
 
-// returnMemory gives back what reading the state needed.
+// returnMemory gives back, until ctx is done, what was needed for a while, first to read the state.
 func returnMemory(ctx context.Context) {
-	over := time.NewTimer(startOver)
-	defer over.Stop()
-	select {
-	case <-over.C:
-		host.ReturnMemory()
-	case <-ctx.Done():
+	every := time.NewTicker(returnEvery)
+	defer every.Stop()
+	for {
+		select {
+		case <-every.C:
+			host.ReturnMemory()
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
