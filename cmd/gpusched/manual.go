@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
+	"github.com/gpusched/gpusched/cmd/gpusched/onslurm"
 )
 
 // writeManual is "gpusched __man DIR": it writes the manual pages. They differ
@@ -24,6 +25,9 @@ func writeManual(_ context.Context, a *app, args []string) error {
 		return err
 	}
 	source := manual.Source{Grammar: parser.Model, Version: version}
+	for _, g := range onslurm.Gaps() {
+		source.NotOnSlurm = append(source.NotOnSlurm, manual.Entry{Word: g.Command, Text: g.Text()})
+	}
 	if epoch := a.getenv("SOURCE_DATE_EPOCH"); epoch != "" {
 		seconds, err := strconv.ParseInt(epoch, 10, 64)
 		if err != nil {

@@ -14,6 +14,8 @@ type Source struct {
 	Grammar *kong.Application
 	Version string
 	Date    string // of the release, "" where it is not given
+
+	NotOnSlurm []Entry // the commands that can't be asked of Slurm, and what to do instead
 }
 
 // Pages returns one page for the program, one for each command, the tour, and one about the order of
@@ -51,6 +53,7 @@ func (s Source) program(leaves []*kong.Node) string {
 	for _, t := range sections("topics") {
 		p.prose(t.Word, t.Text)
 	}
+	p.terms("COMMANDS THAT ARE NOT FOR SLURM", s.NotOnSlurm)
 	p.terms("COMMANDS OF OTHER TOOLS", entries(OtherCommands, "gpusched "))
 	p.terms("OPTIONS OF OTHER TOOLS FOR A NEW JOB", entries(OtherOptions, ""))
 	p.terms("OPTIONS OF OTHER TOOLS FOR WHAT IS PAST", entries(PastOptions, ""))

@@ -113,6 +113,7 @@ var jobVariables = []Entry{
 // ownSettings are the variables this program itself reads.
 var ownSettings = []Entry{
 	{"GPUSCHED_SOCKET", "Path of the scheduler's socket. Without it that is /run/gpusched/gpusched.sock, or your own scheduler's where the machine has none. Jobs of your own scheduler have it set."},
+	{"GPUSCHED_ENGINE", "What runs the jobs: local, the scheduler of this machine, or slurm; see ON SLURM."},
 	{"NO_COLOR", "Where it is set, nothing is coloured. Colour is used on terminals only."},
 	{"COLUMNS", "Width of the terminal, where it is not that which the terminal reports."},
 }
@@ -122,4 +123,6 @@ var files = []Entry{
 	{"/run/gpusched/gpusched.sock", "The socket of the scheduler."},
 	{"$XDG_RUNTIME_DIR/gpusched/gpusched.sock", "That of your own."},
 	{"/etc/gpusched/gpusched.toml", "Settings of the site, see gpusched.toml(5)."},
+	{"/etc/gpusched/client.toml", "What this command line goes by: engine = \"slurm\", see ON SLURM."},
+	{"~/.config/gpusched/client.toml", "The same for you alone, before that of the site."},
 }

@@ -40,6 +40,11 @@ var gaps = []Gap{
 // Gaps are the commands that Slurm has no place for, by name. The slice is the caller's.
 func Gaps() []Gap { return slices.Clone(gaps) }
 
+// Text is the row for the manual: two sentences.
+func (g Gap) Text() string {
+	return "On Slurm: " + g.Why + ". Instead: " + g.Next + "."
+}
+
 // Refusal says why a command can't be carried out, and what can be done instead; nil where it can. The
 // command is as it is typed after "gpusched", with the options that matter.
 func (e *Engine) Refusal(command string) *api.Error {

@@ -160,7 +160,11 @@ func (r row) result(j *api.Job) *api.Result {
 	status := r.number("exit_code")
 	res := job.Result{Outcome: j.State, ExitCode: int(status >> 8 & 0xff), Signal: int(status & 0x7f)}
 	res.Limit = j.TimeLimit.Duration()
-	return resultOf(res, r["State"], r["Reason"], r["NodeList"] != "")
+	state := r["State"]
+	if by, ok := strings.CutSuffix(state, " by "+r["UserID"]); ok && r["UserName"] != "" {
+		state = by + " by " + r["UserName"]
+	}
+	return resultOf(res, state, r["Reason"], r["NodeList"] != "")
 }
 
 // resultOf says a result for people. Began is whether the job ever ran.

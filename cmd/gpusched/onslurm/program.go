@@ -162,6 +162,9 @@ func (e *Engine) refusal(name, said string, err error) error {
 		}
 	}
 	r := &api.Error{Code: codeOf(text), Message: "Slurm's " + name + ": " + text}
+	if name == "sbatch" && r.Code == api.CodeNotFound {
+		r.Code = api.CodeUsage // of a job that another one names
+	}
 	if r.Code == api.CodeUnreachable {
 		r.Hint = "see 'scontrol ping'; --on local asks the scheduler of this machine"
 	}

@@ -155,6 +155,9 @@ func TestRecordedHealth(t *testing.T) {
 	if len(checks) != 1 || checks[0].Health != job.Healthy {
 		t.Errorf("%+v", checks)
 	}
+	if got := job.Worst(controllerChecks(recorded(t, "22.05", "ping-down.txt"))); got != job.Failing {
+		t.Error(got)
+	}
 	// scontrol(1), of a site with a backup.
 	text := "Slurmctld(primary) at n1 is DOWN\nSlurmctld(backup) at n2 is UP\n"
 	if got := job.Worst(controllerChecks(text)); got != job.Degraded {

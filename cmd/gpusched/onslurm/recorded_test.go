@@ -42,7 +42,7 @@ func TestRecordedPast(t *testing.T) {
 		"done":      "alice completed gpus 0.5  mem 100M cpus 1 → 0 completed: exit code 0",
 		"bad":       "alice failed gpus 0  mem 100M cpus 1 → 3 failed: exit code 3",
 		"killed":    "alice failed gpus 0  mem 100M cpus 1 → 139 killed by signal 11 (SEGV)",
-		"cancelled": "alice cancelled gpus 0  mem 100M cpus 1 → 143 cancelled by 1001",
+		"cancelled": "alice cancelled gpus 0  mem 100M cpus 1 → 143 cancelled by alice",
 		"whole":     "alice running gpus 2  mem 1G cpus 2",
 		"part":      "alice running gpus 0.3  mem 100M cpus 1",
 		"array:2":   "alice running gpus 0  mem 100M cpus 1",
