@@ -35,6 +35,8 @@ func (a *app) values(ctx context.Context, n *kong.Node, f *kong.Flag, current st
 		}
 	case "after", "after-ok", "after-fail", "after-any":
 		return a.idWords(ctx, n, current)
+	case "host":
+		return append(a.hostWords(""), candidate{bestHost, "where the job starts first, of --hosts or GPUSCHED_HOSTS"})
 	case "on":
 		return []candidate{{engineLocal, "the scheduler of this machine"}, {engineSlurm, "a cluster that Slurm runs"}}
 	case "on-timeout":

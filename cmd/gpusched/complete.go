@@ -37,6 +37,13 @@ func complete(ctx context.Context, a *app, args []string) error {
 			return nil
 		}
 	}
+	if strings.HasPrefix(args[0], hostsFlag) {
+		a.completeHosts(args)
+		if args = withoutHosts(args); len(args) == 0 {
+			return nil
+		}
+		a.client = nowhere{} // a press of Tab starts no ssh
+	}
 	words, current := args[:len(args)-1], args[len(args)-1]
 	var g any = &grammar{}
 	if len(words) > 0 {
