@@ -32,7 +32,7 @@ const realVariable = "GPUSCHED_TEST_REAL_SLURM"
 func TestConformance(t *testing.T) {
 	t.Run("local", func(t *testing.T) { conform(t, localRig(t)) })
 	t.Run("slurm", func(t *testing.T) {
-		environ := os.Environ()
+		environ := []string{"PATH=/usr/bin:/bin", "HOME=" + os.Getenv("HOME"), "USER=" + os.Getenv("USER")}
 		if os.Getenv(realVariable) == "" {
 			environ = installFakeSlurm(t)
 		}
