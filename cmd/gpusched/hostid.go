@@ -28,7 +28,8 @@ func (a *app) manyHosts(args []string) bool {
 	if len(args) > 0 && (args[0] == hostsFlag || strings.HasPrefix(args[0], hostsFlag+"=")) {
 		return true
 	}
-	return a.getenv(hostsVariable) != "" && !a.own && showsHosts(withCommand(args)[0])
+	ours := a.as.table == nil && a.as.submitted == "" // other tools' names know one scheduler
+	return ours && a.getenv(hostsVariable) != "" && !a.own && showsHosts(withCommand(args)[0])
 }
 
 // showsHosts reports whether a command can show several machines in one picture.

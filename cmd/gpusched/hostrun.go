@@ -121,7 +121,7 @@ func (a *app) onHosts(ctx context.Context, c call) error {
 	if !isText(c.selected) {
 		return refuse(api.CodeUsage, "ask for one at a time", "'%s' has one document for each machine", c.path)
 	}
-	return f.inTurn(c)
+	return f.inTurn(ctx, c)
 }
 
 // isText reports whether a command prints for people.
@@ -135,9 +135,9 @@ func isText(cmd any) bool {
 }
 
 // inTurn carries out a command on one machine after the other, under their names.
-func (f *fleet) inTurn(c call) (first error) {
+func (f *fleet) inTurn(ctx context.Context, c call) (first error) {
 	hosts := f.a.hosts
-	errs := f.each(context.Background(), hosts, func(context.Context, int, *peer) error { return nil })
+	errs := f.each(ctx, hosts, func(context.Context, int, *peer) error { return nil })
 	for i, host := range hosts {
 		if errs[i] != nil {
 			continue
