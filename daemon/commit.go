@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -120,41 +119,13 @@ func (c *committer) run(ctx context.Context) {
 		over = closed(c.d.done)
 		switch batches := c.take(); {
 		case len(batches) > 0:
-			over = !c.finish(ctx, c.gathered(batches)) || over
+			over = !c.finish(ctx, batches) || over
 		case c.owed.due(c.d.host.Now()):
 			c.tryNumber(ctx)
 		case !over:
 			c.wake.Wait(c.owed.next, c.d.done)
 		}
 	}
-}
-
-// gatherTime is how long records wait for others to be written with, where nothing is
-// begun or answered after them. The end of a job so shares a transaction with the start
-// of the next on its GPU, which follows the look at that, and neither waits for two.
-const gatherTime = 2 * time.Millisecond
-
-// gathered returns the batches with those that have come meanwhile.
-func (c *committer) gathered(batches []batch) []batch {
-	until := c.d.host.Now().Add(gatherTime)
-	for !slices.ContainsFunc(batches, batch.urgent) && !closed(c.d.done) && c.d.host.Now().Before(until) {
-		c.wake.Wait(until, c.d.done)
-		batches = append(batches, c.take()...)
-	}
-	return batches
-}
-
-// urgent reports whether something waits for the records: an action, an answer, or who
-// waits for all before.
-func (b batch) urgent() bool {
-	for _, a := range b.effects.Actions {
-		switch a.(type) {
-		case core.Sample, core.Forget: // the first has begun; nobody waits for the other
-		default:
-			return true
-		}
-	}
-	return b.barrier != nil || len(b.effects.Replies) > 0
 }
 
 // finish is false where ctx ended before the records were on disk.
