@@ -16,6 +16,15 @@ func (d *Daemon) Past(ctx context.Context, q job.PastQuery) (job.Past, error) {
 	return d.opt.Store.Past(ctx, q)
 }
 
+// Lately counts an account's jobs that ended at a moment or after it, as of after everything
+// acknowledged.
+func (d *Daemon) Lately(ctx context.Context, uid int, since time.Time) (job.Lately, error) {
+	if err := d.commit.settled(ctx); err != nil {
+		return job.Lately{}, err
+	}
+	return d.opt.Store.Lately(ctx, uid, since)
+}
+
 // Runs calls f for every attempt that was under way from a moment on. The loop is asked only
 // what the jobs that run have used of their GPUs since that was put on record; the rest is
 // read beside it.

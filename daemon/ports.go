@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"time"
 
 	"github.com/gpusched/gpusched/cgroup"
 	"github.com/gpusched/gpusched/daemon/core"
@@ -28,6 +29,8 @@ type Store interface {
 	Notifications(ctx context.Context, id job.ID) ([]job.Notification, error)
 	// Ended returns at most q.Ended jobs that have ended, newest first.
 	Ended(ctx context.Context, q job.Query) ([]job.Job, error)
+	// Lately counts an account's jobs that ended at a moment or after it.
+	Lately(ctx context.Context, uid int, since time.Time) (job.Lately, error)
 	// Past returns a part of the jobs that have ended, and from where it goes on.
 	Past(ctx context.Context, q job.PastQuery) (job.Past, error)
 	// Runs calls f for every attempt that was under way from a moment on.

@@ -298,6 +298,16 @@ func (s *disk) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
 	return list, nil
 }
 
+// Lately is daemon.Store's.
+func (s *disk) Lately(ctx context.Context, uid int, since time.Time) (out job.Lately, err error) {
+	for _, j := range s.jobs {
+		if j.Owner.UID == uid && j.State.Terminal() && !j.ChangedAt.Before(since) {
+			out.Add(&j)
+		}
+	}
+	return out, s.read(ctx, "lately")
+}
+
 // Past is daemon.Store's.
 func (s *disk) Past(ctx context.Context, q job.PastQuery) (past job.Past, err error) {
 	past.Jobs, err = s.Ended(ctx, job.Query{Ended: q.Limit})

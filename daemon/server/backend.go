@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/metrics"
@@ -40,6 +41,8 @@ type Backend interface {
 	AwaitTask(ctx context.Context, array job.ID, index int) (job.ID, error)
 	// Results returns what the ended tasks of an array came to.
 	Results(ctx context.Context, array job.ID) (job.Results, error)
+	// Lately counts an account's jobs that ended at a moment or after it.
+	Lately(ctx context.Context, uid int, since time.Time) (job.Lately, error)
 	// Past returns a part of the jobs that have ended, as of after everything
 	// acknowledged.
 	Past(ctx context.Context, q job.PastQuery) (job.Past, error)

@@ -165,23 +165,8 @@ const recently = time.Hour
 // recent counts what of the asker's own has ended lately.
 func (s *Server) recent(r *request) (*api.Recent, error) {
 	since := time.Now().Add(-recently)
-	q := job.Query{UID: &r.who.UID, Ended: maxEnded, Choice: job.Choice{States: job.EndStates(), Since: since}}
-	v, err := s.backend(r.Context()).Query(r.Context(), q)
-	if err != nil {
-		return nil, err
-	}
-	out := &api.Recent{Since: since.UTC().Truncate(time.Second)}
-	for i := range v.Jobs {
-		switch j := &v.Jobs[i]; {
-		case j.Request.Array != nil && j.Task == nil: // its tasks are counted
-		case j.State == job.Completed, j.State == job.Cancelled:
-			out.Ended++
-		default:
-			out.Ended++
-			out.Failed++
-		}
-	}
-	return out, nil
+	l, err := s.backend(r.Context()).Lately(r.Context(), r.who.UID, since)
+	return &api.Recent{Since: since.UTC().Truncate(time.Second), Ended: l.Ended, Failed: l.Failed}, err
 }
 
 // parseUser reads a uid, or an account name (or its number, for accounts that

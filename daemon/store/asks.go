@@ -15,6 +15,7 @@ const (
 	askJob = iota
 	askAttempt
 	askKey
+	askLately
 	askCount
 )
 
@@ -23,6 +24,8 @@ func (a *asks) prepare(ctx context.Context, db *sql.DB) error {
 		askJob:     jobQuery + "WHERE j.id = ?",
 		askAttempt: "SELECT " + attemptColumns + " FROM attempts WHERE job_id = ? AND number = ?",
 		askKey:     "SELECT id FROM jobs WHERE uid = ? AND key = ? AND key <> ''",
+		askLately: `SELECT count(*), count(*) FILTER (WHERE state NOT IN ('completed', 'cancelled')) FROM jobs
+ WHERE uid = ? AND changed_at >= ? AND result IS NOT NULL AND json_extract(request, '$.array') IS NULL`,
 	})
 }
 

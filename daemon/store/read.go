@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -113,6 +114,18 @@ func (s *Store) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
 		return nil, fmt.Errorf("read ended jobs: %w", err)
 	}
 	return list, nil
+}
+
+// Lately counts an account's jobs that ended at a moment or after it. Of none of them is
+// more read than that, as it is asked with each listing.
+func (s *Store) Lately(ctx context.Context, uid int, since time.Time) (out job.Lately, err error) {
+	err = s.asks.each(ctx, nil, askLately, func(rows *sql.Rows) error {
+		return rows.Scan(&out.Ended, &out.Failed)
+	}, uid, formatTime(since))
+	if err != nil {
+		return out, fmt.Errorf("count ended jobs: %w", s.readError(err))
+	}
+	return out, nil
 }
 
 // chosen adds what the choice asks, as job.Query.Matches has it.

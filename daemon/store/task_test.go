@@ -96,3 +96,27 @@ func TestResults(t *testing.T) {
 	got, err = s.Results(ctx, 8)
 	requireEqual(t, err, got, job.Results{})
 }
+
+// What an account's jobs came to lately is counted as job.Lately does, from one moment on.
+func TestLately(t *testing.T) {
+	s := openNew(t)
+	old, other := ended(3, job.Failed), ended(4, job.Failed)
+	since := ended(1, job.Completed).ChangedAt
+	old.ChangedAt = since.Add(-time.Nanosecond)
+	other.Owner.UID++
+	whole := array(7, 9)
+	whole.State, whole.Result, whole.ChangedAt = job.Failed, &job.Result{Outcome: job.Failed}, since
+	var records []job.Record
+	var want job.Lately
+	for _, j := range []*job.Job{ended(1, job.Completed), ended(2, job.TimedOut), ended(5, job.Cancelled), whole, taskOf(ended(8, job.Failed), 7, 1)} {
+		records = append(records, job.Record{Job: j})
+		want.Add(j)
+	}
+	records[3].Payload = payload()
+	commit(t, s, append(records, job.Record{Job: old}, job.Record{Job: other}, job.Record{Job: running(6)})...)
+	got, err := s.Lately(t.Context(), ended(1, job.Completed).Owner.UID, since)
+	requireEqual(t, err, got, want)
+	if want != (job.Lately{Ended: 4, Failed: 2}) {
+		t.Errorf("counted %+v", want)
+	}
+}

@@ -3,6 +3,7 @@ package supervise
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/metrics"
@@ -77,6 +78,9 @@ func (a unavailable) Results(context.Context, job.ID) (job.Results, error) {
 func (a unavailable) Runs(context.Context, job.RunQuery, func(*job.Run) error) error { return a.err }
 func (a unavailable) Entitlement(context.Context, int) (job.Entitlement, error) {
 	return job.Entitlement{}, a.err
+}
+func (a unavailable) Lately(context.Context, int, time.Time) (job.Lately, error) {
+	return job.Lately{}, a.err
 }
 func (a unavailable) Past(context.Context, job.PastQuery) (job.Past, error) { return job.Past{}, a.err }
 func (a unavailable) Events(context.Context, int64) (job.Events, error)     { return job.Events{}, a.err }

@@ -47,6 +47,18 @@ func (b *Backend) AwaitTask(ctx context.Context, array job.ID, index int) (job.I
 	}
 }
 
+// Lately counts an account's jobs that ended at a moment or after it.
+func (b *Backend) Lately(_ context.Context, uid int, since time.Time) (out job.Lately, err error) {
+	err = b.lock()
+	defer b.mu.Unlock()
+	for _, v := range b.View.Jobs {
+		if v.Owner.UID == uid && v.State.Terminal() && !v.ChangedAt.Before(since) {
+			out.Add(&v.Job)
+		}
+	}
+	return out, err
+}
+
 // Results returns what the ended tasks of an array came to; each ran for as long as its
 // attempt says.
 func (b *Backend) Results(_ context.Context, array job.ID) (out job.Results, err error) {
