@@ -1,0 +1,58 @@
+//go:build machine
+
+package suite
+
+import (
+	"strings"
+	"testing"
+)
+
+// killsIt is an sbatch that kills who called it: before it submits every other time, and
+// after it has submitted two times of three.
+const killsIt = `#!/bin/sh
+n=$(($(cat /tmp/calls) + 1)); echo $n >/tmp/calls
+[ $((n % 2)) = 1 ] && { kill -9 $PPID; exit 1; }
+out=$(/usr/bin/sbatch "$@") || exit
+[ $((n % 3)) != 0 ] && { kill -9 $PPID; exit 1; }
+echo "$out"
+`
+
+// TestMigrate: jobs that wait are moved to a real Slurm and run there once, in their order and
+// as they were asked, though gpusched is killed before and after what it submits.
+func TestMigrate(t *testing.T) {
+	b := newSlurmBox(t)
+	b.sh(t, "", "gpusched daemon drain; install -d -m 755 /opt/kills; echo 0 >/tmp/calls; chmod 666 /tmp/calls")
+	if err := b.WriteFile(t.Context(), "/opt/kills/sbatch", killsIt, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	submit := func(args string) string { return b.sh(t, "alice", "cd && "+args) }
+	first := submit(`K=arrives gpusched submit -q -g 1 -m 100M -n m --comment mine -- sh -c 'echo $K >>ran.first'`)
+	array := submit("gpusched submit -q -g 0 -m 100M -n m --array 0-3 --after-ok " + first + " -- sh -c 'echo x >>ran.array'")
+	last := submit("gpusched submit -q -g 0 -m 100M -n m --after-any " + array + " -- sh -c 'echo x >>ran.last'")
+	held := submit("gpusched submit -q -g 0 -m 100M -n held --hold -- sh -c 'echo x >>ran.held'")
+	if r := b.try(t, "alice", "gpusched migrate --to slurm "+last); r.Code == 0 || !strings.Contains(r.Stderr, "waits for job "+array+", which stays") {
+		t.Errorf("one that waits for another is moved alone: %+v", r)
+	}
+	runs, code := 0, 1
+	for ; code != 0 && runs < 30; runs++ {
+		code = b.try(t, "alice", "cd && PATH=/opt/kills:$PATH gpusched migrate --to slurm --mine").Code
+	}
+	if code != 0 || runs < 4 {
+		t.Errorf("%d runs, exit %d", runs, code)
+	}
+	if left := b.sh(t, "alice", "gpusched list --mine -o ids"); left != "" {
+		t.Errorf("still here: %s", left)
+	}
+	if text := b.sh(t, "alice", "gpusched show "+first); !strings.Contains(text, "moved to slurm:") {
+		t.Errorf("what has become of it is not said:\n%s", text)
+	}
+	until(t, "all have run there", func() bool { return b.sh(t, "alice", "squeue -h -n m") == "" })
+	for file, want := range map[string]string{"first": "arrives", "array": "x\nx\nx\nx", "last": "x"} {
+		if got := b.sh(t, "alice", "cat ran."+file); got != want {
+			t.Errorf("%s has run as %q, want %q", file, got, want)
+		}
+	}
+	if out := b.sh(t, "alice", "squeue -h -t all -o %T:%r -n held; ls"); !strings.Contains(out, "PENDING:JobHeldUser") || strings.Contains(out, "ran.held") {
+		t.Errorf("the held job %s: %s", held, out)
+	}
+}
