@@ -240,7 +240,9 @@ func (d *drawn) queue() {
 			Late:  pick(d, 0, 200*time.Second, 900*time.Second, 3*time.Hour),
 			Since: ago(time.Duration(d.IntN(10)) * 10 * time.Minute),
 		}
-		w.Effort, w.Untried = d.effort()
+		if w.Effort, w.Untried = d.effort(); i%3 == 0 {
+			w.Served = w.Expected / 2
+		}
 		w.Capped = w.Account.Capped(w.Request.QuotaMilli(), w.Since)
 		if d.often(2) {
 			w.Count = 1 + d.IntN(4)
