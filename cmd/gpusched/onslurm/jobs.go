@@ -158,6 +158,11 @@ func (r row) partOfArray(j *api.Job) {
 // result is how a job ended. exit_code is a status as wait(2) has it.
 func (r row) result(j *api.Job) *api.Result {
 	status := r.number("exit_code")
+	if code, signal, since24 := strings.Cut(r["exit_code"], ":"); since24 { // "3:0"
+		c, _ := strconv.ParseInt(code, 10, 64)
+		n, _ := strconv.ParseInt(signal, 10, 64)
+		status = c<<8 | n&0x7f
+	}
 	res := job.Result{Outcome: j.State, ExitCode: int(status >> 8 & 0xff), Signal: int(status & 0x7f)}
 	res.Limit = j.TimeLimit.Duration()
 	state := r["State"]

@@ -55,3 +55,22 @@ func TestRecordedPast(t *testing.T) {
 		}
 	}
 }
+
+// TestLaterRelease: 24.11 writes exit codes and GPUs in another way.
+func TestLaterRelease(t *testing.T) {
+	jobs := recordedJobs(t, "24.11")
+	for name, want := range map[string]string{
+		"done":   "alice completed gpus 0.5  mem 100M cpus 1 → 0 completed: exit code 0",
+		"bad":    "alice failed gpus 0  mem 100M cpus 1 → 3 failed: exit code 3",
+		"killed": "alice failed gpus 0  mem 100M cpus 1 → 139 killed by signal 11 (SEGV)",
+		"whole":  "alice running gpus 2 a100 mem 1G cpus 2",
+		"part":   "alice running gpus 0.3  mem 100M cpus 1",
+	} {
+		if got := sketch(jobs[name]); got != want {
+			t.Errorf("%s: %s, not %s", name, got, want)
+		}
+	}
+	if nodes := readNodes(recorded(t, "24.11", "nodes.txt")); len(nodes) != 3 || len(nodes[0].gpus) != 2 || !nodes[0].gpus[1].taken {
+		t.Errorf("%+v", nodes)
+	}
+}
