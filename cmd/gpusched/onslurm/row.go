@@ -83,15 +83,13 @@ func span(text string) time.Duration {
 	if err != nil {
 		return 0
 	}
-	total, unit := 0, []int{}
+	total, unit := 0, []int{60, 1}
 	parts := strings.Split(rest, ":")
 	switch {
 	case len(parts) == 3:
 		unit = []int{3600, 60, 1}
 	case hasDays:
 		unit = []int{3600, 60}
-	default:
-		unit = []int{60, 1}
 	}
 	for i, part := range parts {
 		n, err := strconv.Atoi(part)

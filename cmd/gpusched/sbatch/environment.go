@@ -32,7 +32,6 @@ var passed = []string{"HOME", "USER", "LOGNAME", "SHELL", "PATH", "TZ", "SLURM_C
 type environment struct {
 	names  []string
 	values map[string]string
-	unset  []string // of what Slurm gives
 	front  string   // of PATH, for a set-up with modules
 	late   []string // words that the script makes when it runs
 }

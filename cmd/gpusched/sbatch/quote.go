@@ -19,11 +19,3 @@ func quote(s string) string {
 // plainBytes mean nothing to a shell in the middle of a command. "=" and "~" do at
 // places in a word.
 const plainBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:@_"
-
-func quoteAll(list []string) string {
-	words := make([]string, len(list))
-	for i, s := range list {
-		words[i] = quote(s)
-	}
-	return strings.Join(words, " ")
-}
