@@ -32,8 +32,11 @@ func (e *Engine) Submit(ctx context.Context, r api.SubmitRequest) (api.SubmitRep
 		foretold(&reply.Job, string(out))
 		return reply, nil
 	}
-	first, _, _ := strings.Cut(strings.TrimSpace(string(out)), ";") // ID;CLUSTER
-	id, err := job.ParseID(first)
+	number, err := e.answered(ctx, string(out))
+	if err != nil {
+		return reply, err
+	}
+	id, err := job.ParseID(number)
 	if err != nil {
 		return reply, &api.Error{Code: api.CodeInternal, Message: fmt.Sprintf("sbatch answered %q and no number of a job", out),
 			Hint: "it may be queued: see 'gpusched list'"}
@@ -63,6 +66,9 @@ func foretold(j *api.Job, said string) {
 func (e *Engine) submission(
 	ctx context.Context, r api.SubmitRequest, words func(api.SubmitRequest, sbatch.Site) (sbatch.Submission, error),
 ) (sbatch.Submission, error) {
+	if err := e.thisCluster(ctx); err != nil {
+		return sbatch.Submission{}, err
+	}
 	site, fresh, err := e.site(ctx, false)
 	if err != nil {
 		return sbatch.Submission{}, err

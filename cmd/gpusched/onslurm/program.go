@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -35,13 +36,17 @@ type Engine struct {
 	uid     int
 	note    func(string)
 	options []string // of sbatch and srun
+
+	otherCluster string     // the variable that names one
+	once         sync.Mutex // guards name
+	name         string     // of the cluster, where it has been asked
 }
 
 // New returns the Slurm that an environment leads to, for the user uid. It runs nothing, and finds no
 // fault; what is missing is said by the first call that needs it. Note is told, in sentences, which wishes of
 // a request mean something else there.
 func New(environ []string, uid int, note func(string)) *Engine {
-	e := &Engine{full: environ, uid: uid, note: note}
+	e := &Engine{full: environ, uid: uid, note: note, otherCluster: clusterOf(environ)}
 	for _, line := range environ {
 		name, value, _ := strings.Cut(line, "=")
 		if name == "PATH" {
@@ -124,6 +129,16 @@ func (e *Engine) ask(ctx context.Context, name string, args ...string) ([]byte, 
 // run is ask with what the program reads and how long it may take. What one printed that has talk alone is
 // the talk.
 func (e *Engine) run(
+	ctx context.Context, most time.Duration, stdin []byte, name string, args ...string,
+) ([]byte, error) {
+	if err := e.thisCluster(ctx); err != nil {
+		return nil, err
+	}
+	return e.execute(ctx, most, stdin, name, args...)
+}
+
+// execute is run for whichever cluster it is.
+func (e *Engine) execute(
 	ctx context.Context, most time.Duration, stdin []byte, name string, args ...string,
 ) ([]byte, error) {
 	path, err := e.find(name)

@@ -185,10 +185,11 @@ func TestSaidOfScontrol(t *testing.T) {
 	}
 }
 
-// TestEnviron: of the caller's environment sbatch has what it reads, and no more.
+// TestEnviron: of the caller's environment sbatch has what leads to Slurm, and nothing that is an option.
 func TestEnviron(t *testing.T) {
-	in := []string{"HOME=/h", "PATH=/p", "A=1", "SBATCH_ACCOUNT=lab", "SLURM_CONF=/c", "SLURM_JOB_ID=1", "LD_PRELOAD=x", "SRUN_X=1", "LC_ALL=C", "XHOME=/"}
-	if got := strings.Join(Environ(in), " "); got != "HOME=/h PATH=/p SBATCH_ACCOUNT=lab SLURM_CONF=/c" {
+	in := []string{"HOME=/h", "PATH=/p", "A=1", "SBATCH_ACCOUNT=lab", "SLURM_CONF=/c", "SLURM_JOB_ID=1", "LD_PRELOAD=x", "SRUN_X=1", "LC_ALL=C", "XHOME=/",
+		"SBATCH_WAIT=1", "SBATCH_ARRAY_INX=0-99", "SLURM_CLUSTERS=b", "SBATCH_CLUSTERS=b"}
+	if got := strings.Join(Environ(in), " "); got != "HOME=/h PATH=/p SLURM_CONF=/c" {
 		t.Error(got)
 	}
 }

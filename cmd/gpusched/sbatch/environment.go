@@ -11,22 +11,23 @@ import (
 )
 
 // Environ is what of the caller's environment sbatch and srun are run with: where they
-// find things, and the options that a user has in variables. All of it is the job's, too
-// (--export=ALL): with anything less, Slurm 22.05 starts a login shell for each job and
-// waits for it. The job's own variables are in the script.
+// find things. All of it is the job's, too (--export=ALL): with anything less, Slurm 22.05
+// starts a login shell for each job and waits for it. The job's own variables are in the
+// script. No variable that is an option of sbatch's is passed: SBATCH_WAIT or
+// SBATCH_ARRAY_INX would make another request of it.
 func Environ(environ []string) []string {
 	var list []string
 	for _, kv := range environ {
 		name, _, _ := strings.Cut(kv, "=")
-		if slices.Contains(passed, name) || strings.HasPrefix(name, "SBATCH_") {
+		if slices.Contains(passed, name) {
 			list = append(list, kv)
 		}
 	}
 	return list
 }
 
-// passed are the variables of Environ besides SBATCH_ACCOUNT and the like.
-var passed = []string{"HOME", "USER", "LOGNAME", "SHELL", "PATH", "TZ", "SLURM_CONF", "SLURM_CLUSTERS"}
+// passed are the variables of Environ.
+var passed = []string{"HOME", "USER", "LOGNAME", "SHELL", "PATH", "TZ", "SLURM_CONF"}
 
 // environment is what the job has besides what Slurm gives it.
 type environment struct {

@@ -1,0 +1,78 @@
+package onslurm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// clusterVariables send some of Slurm's programs, and not all of them, to another cluster than that of its
+// slurm.conf. None of them is passed on.
+var clusterVariables = []string{"SBATCH_CLUSTERS", "SLURM_CLUSTERS"}
+
+// thisCluster refuses where the environment, or an option of a script, is for another cluster than the one
+// that is asked: a number there would be another job here.
+func (e *Engine) thisCluster(ctx context.Context) error {
+	where := e.otherCluster
+	if i := slices.IndexFunc(e.options, isCluster); i >= 0 {
+		where = e.options[i]
+	}
+	if where == "" {
+		return nil
+	}
+	name, err := e.cluster(ctx)
+	if err != nil {
+		return err
+	}
+	_, value, _ := strings.Cut(where, "=")
+	if value == name {
+		return nil
+	}
+	return &api.Error{Code: api.CodeUsage,
+		Message: fmt.Sprintf("%s is about other clusters, and gpusched asks one: that of slurm.conf, %q", where, name),
+		Hint:    "leave it out; SLURM_CONF with the path of its slurm.conf leads to another cluster"}
+}
+
+// isCluster reports whether a word is the option of sbatch for another cluster.
+func isCluster(word string) bool {
+	return strings.HasPrefix(word, "-M") || strings.HasPrefix(word, "--cluster")
+}
+
+// cluster is the name of the one that is asked.
+func (e *Engine) cluster(ctx context.Context) (string, error) {
+	e.once.Lock()
+	defer e.once.Unlock()
+	if e.name != "" {
+		return e.name, nil
+	}
+	out, err := e.execute(ctx, readTime, nil, "scontrol", "show", "config")
+	e.name = settings(string(out))["ClusterName"]
+	return e.name, err
+}
+
+// answered reads what sbatch --parsable prints, "ID" or "ID;CLUSTER".
+func (e *Engine) answered(ctx context.Context, said string) (number string, err error) {
+	number, cluster, elsewhere := strings.Cut(strings.TrimSpace(said), ";")
+	if !elsewhere {
+		return number, nil
+	}
+	if name, err := e.cluster(ctx); err != nil || name == cluster {
+		return number, err
+	}
+	return "", &api.Error{Code: api.CodeConflict,
+		Message: fmt.Sprintf("sbatch has queued it as job %s of %s, which is another cluster than the one that gpusched asks", number, cluster),
+		Hint:    fmt.Sprintf("see 'squeue --clusters=%s --jobs=%s'", cluster, number)}
+}
+
+// clusterOf is the variable of an environment that names another cluster, as it stands there; "" is none.
+func clusterOf(environ []string) string {
+	for _, name := range clusterVariables {
+		if value := lookup(environ, name); value != "" {
+			return name + "=" + value
+		}
+	}
+	return ""
+}

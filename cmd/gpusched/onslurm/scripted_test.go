@@ -1,0 +1,119 @@
+package onslurm
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// scripted is an engine whose programs are scripts of sh, by their names. What each is called with is a line
+// of the file calls in its directory, which is $D for them. Fields prints a row for squeue, of NAME=VALUE
+// words.
+func scripted(t *testing.T, scripts map[string]string, environ ...string) (e *Engine, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	whole := map[string]string{
+		"scontrol": `case "$*" in
+			"show config") echo "ClusterName = here"; echo "SLURM_VERSION = 22.05.8"; echo "MinJobAge = 300 sec";;
+			"show node"*) echo "NodeName=n1 CPUTot=4 Gres=gpu:a100:4 GresUsed=gpu:a100:0(IDX:N/A) State=IDLE Version=22.05.8";;
+			esac`,
+		"sacctmgr": "exit 1", "sacct": "exit 1", "squeue": "", "sbatch": "echo 7", "scancel": "",
+	}
+	for name, text := range scripts {
+		whole[name] = text
+	}
+	for name, text := range whole {
+		text = "#!/bin/bash\nD=" + dir + "\nprintf '%s\\n' \"" + name + " $*\" >>$D/calls\n" + fieldsOfSh + text + "\n"
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e = New(append([]string{"PATH=" + dir + ":/usr/bin:/bin", "HOME=" + dir}, environ...), 1000, func(text string) { t.Log(text) })
+	return e, dir
+}
+
+// fieldsOfSh is the function Fields for the scripts: what is not named is N/A.
+const fieldsOfSh = `format=$(printf '%s\n' "$@" | sed -n 's/^--Format=//p')
+Fields() {
+	local IFS=, part name word value
+	for part in $format; do
+		name=${part%%:*} value=N/A
+		for word in "$@"; do [ "${word%%=*}" != "$name" ] || value=${word#*=}; done
+		printf '%s%s' "$value" "${part#*:}"
+	done
+	echo
+}
+`
+
+func calls(t *testing.T, dir string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "calls"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// simple is a request that every Slurm can do.
+func simple() api.SubmitRequest {
+	r := api.SubmitRequest{Label: job.Label{Name: "x"}, Argv: [][]byte{[]byte("/bin/true")}, Dir: []byte("/tmp")}
+	r.EnvMode = "clean"
+	return r
+}
+
+// No number goes to one cluster while the job is on another.
+func TestOneCluster(t *testing.T) {
+	for variable, refused := range map[string]bool{
+		"SLURM_CLUSTERS=there": true, "SBATCH_CLUSTERS=there": true, "SLURM_CLUSTERS=here,there": true,
+		"SLURM_CLUSTERS=here": false, "SLURM_CLUSTERS=": false,
+	} {
+		e, dir := scripted(t, map[string]string{"squeue": "Fields JobID=12 UserID=1000 State=RUNNING"}, variable)
+		_, err := e.Submit(t.Context(), simple())
+		if isCode(err, api.CodeUsage) != refused {
+			t.Errorf("%s: submit: %v", variable, err)
+		}
+		_, err = e.Cancel(t.Context(), "12", api.CancelRequest{})
+		if isCode(err, api.CodeUsage) != refused {
+			t.Errorf("%s: cancel: %v", variable, err)
+		}
+		got := calls(t, dir)
+		if acted := strings.Contains(got, "scancel") || strings.Contains(got, "sbatch"); acted == refused {
+			t.Errorf("%s: %s", variable, got)
+		}
+	}
+	for _, option := range []string{"-Mthere", "--clusters=there", "--cluster=there"} {
+		e, dir := scripted(t, nil)
+		e.Wish(option)
+		if _, err := e.Submit(t.Context(), simple()); !isCode(err, api.CodeUsage) || strings.Contains(calls(t, dir), "sbatch") {
+			t.Errorf("%s: %v", option, err)
+		}
+	}
+}
+
+// A job that Slurm itself has put on another cluster is named with that, and has no number here.
+func TestAnswerOfAnotherCluster(t *testing.T) {
+	for answer, number := range map[string]job.ID{"9": 9, "9;here": 9, "9;there": 0} {
+		e, _ := scripted(t, map[string]string{"sbatch": "echo '" + answer + "'"})
+		reply, err := e.Submit(t.Context(), simple())
+		if reply.Job.ID != number || (err == nil) != (number != 0) || err != nil && !strings.Contains(err.Error(), "job 9 of there") {
+			t.Errorf("%s: %d %v", answer, reply.Job.ID, err)
+		}
+	}
+}
+
+// No option that the environment has for sbatch reaches it but those that are wishes.
+func TestNoOptionFromTheEnvironment(t *testing.T) {
+	e, dir := scripted(t, map[string]string{"sbatch": "env >$D/env; echo 7"}, "SBATCH_WAIT=1", "SBATCH_ARRAY_INX=0-99", "SBATCH_ACCOUNT=lab")
+	if _, err := e.Submit(t.Context(), simple()); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "env"))
+	if err != nil || strings.Contains(string(text), "SBATCH_") || !strings.Contains(calls(t, dir), " --account=lab ") {
+		t.Errorf("%v %s %s", err, text, calls(t, dir))
+	}
+}
