@@ -14,8 +14,9 @@ import (
 )
 
 // Submit queues one job by sbatch. On a dry run Slurm says when it would start, and nothing is queued. Slurm
-// knows no request key: a request that was cut off is not asked again.
+// knows no request key: a request that was cut off is not asked again, but looked for (askSbatch).
 func (e *Engine) Submit(ctx context.Context, r api.SubmitRequest) (api.SubmitReply, error) {
+	r.Key = mark()
 	s, err := e.submission(ctx, r, sbatch.Command)
 	if err != nil {
 		return api.SubmitReply{}, err
@@ -23,7 +24,7 @@ func (e *Engine) Submit(ctx context.Context, r api.SubmitRequest) (api.SubmitRep
 	for _, text := range s.Notes {
 		e.note(text)
 	}
-	out, err := e.run(ctx, submitTime, s.Script, "sbatch", s.Args...)
+	out, err := e.askSbatch(ctx, s, r.Key)
 	if err != nil {
 		return api.SubmitReply{}, err
 	}

@@ -1,6 +1,7 @@
 package onslurm
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -115,5 +116,46 @@ func TestNoOptionFromTheEnvironment(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(dir, "env"))
 	if err != nil || strings.Contains(string(text), "SBATCH_") || !strings.Contains(calls(t, dir), " --account=lab ") {
 		t.Errorf("%v %s %s", err, text, calls(t, dir))
+	}
+}
+
+// A submission whose answer was lost is looked for: its number is told, or that nobody knows.
+func TestLostAnswer(t *testing.T) {
+	const keep = `printf '%s\n' "$@" | sed -n 's/^--comment=//p' >$D/comment; `
+	const squeue = `[ ! -e $D/comment ] || Fields JobID=3 UserID=1000 State=PENDING Comment=other
+		[ ! -e $D/comment ] || Fields JobID=41 UserID=1000 State=PENDING "Comment=$(cat $D/comment)"`
+	for name, c := range map[string]struct {
+		sbatch string
+		id     job.ID
+		hint   string
+	}{
+		"killed, and queued": {keep + "kill -KILL $$", 41, ""},
+		"killed before":      {"kill -KILL $$", 0, mayBeQueued},
+		"timed out":          {keep + "echo 'sbatch: error: Batch job submission failed: Socket timed out on send/recv operation' >&2; exit 1", 41, ""},
+		"not arrived":        {"echo 'sbatch: error: Batch job submission failed: Zero Bytes were transmitted or received' >&2; exit 1", 0, mayBeQueued},
+		"refused":            {"echo 'sbatch: error: Batch job submission failed: Invalid account' >&2; exit 1", 0, ""},
+	} {
+		e, dir := scripted(t, map[string]string{"sbatch": c.sbatch, "squeue": squeue})
+		reply, err := e.Submit(t.Context(), simple())
+		var told *api.Error
+		if errors.As(err, &told); reply.Job.ID != c.id || (err == nil) != (c.id != 0) || told != nil && told.Hint != c.hint {
+			t.Errorf("%s: %d %v", name, reply.Job.ID, err)
+		}
+		if looked := strings.Contains(calls(t, dir), "squeue"); looked == (name == "refused") {
+			t.Errorf("%s: %s", name, calls(t, dir))
+		}
+	}
+}
+
+// Who interrupts a submission is told its number.
+func TestInterruptedSubmission(t *testing.T) {
+	e, _ := scripted(t, map[string]string{
+		"sbatch": `printf '%s\n' "$@" | sed -n 's/^--comment=//p' >$D/comment; kill -INT $PPID; exec sleep 60`,
+		"squeue": `Fields JobID=41 ArrayJobID=41 UserID=1000 State=PENDING "Comment=$(cat $D/comment)"`,
+	})
+	var told []string
+	e.note = func(text string) { told = append(told, text) }
+	if _, err := e.Submit(t.Context(), simple()); !errors.Is(err, context.Canceled) || len(told) != 1 || !strings.Contains(told[0], "queued as job 41 ") {
+		t.Errorf("%v, %q", err, told)
 	}
 }

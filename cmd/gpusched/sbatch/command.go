@@ -19,12 +19,15 @@ type Submission struct {
 }
 
 // Command makes the call of sbatch for a request, which is checked as the daemon checks
-// one. Every fault and everything that this Slurm can't do is in one error, an
-// *api.Error.
+// one. Its key is kept in the comment (Said.Mark). Every fault and everything that this
+// Slurm can't do is in one error, an *api.Error.
 func Command(r api.SubmitRequest, s Site) (Submission, error) {
 	m, err := mapped(r, s)
 	if err != nil {
 		return Submission{}, err
+	}
+	if m.mark = r.Key; r.DryRun {
+		m.mark = ""
 	}
 	if m.p.TTY {
 		m.refuse("a terminal is for 'gpusched run --tty', which is srun there")
@@ -74,6 +77,7 @@ type mapping struct {
 	label job.Label
 	p     contract.Program
 	array *job.Array
+	mark  string
 	may   *bool // may be queued again; nil is as the site has it
 	grace job.Span
 

@@ -19,6 +19,7 @@ type Said struct {
 	GPUMem   int64        // bytes
 	Priority job.Priority // a class that is not Slurm's, or none
 	Retries  int
+	Mark     string // what the submission is found by where its answer was lost; it is for nobody to read
 }
 
 // The names of what is no tag. A tag's name may begin with a dot, too: it is written with
@@ -29,6 +30,7 @@ const (
 	saidMem      = ".gpu-mem"
 	saidPriority = ".priority"
 	saidRetries  = ".retries"
+	saidMark     = ".mark"
 )
 
 // String is the comment; "" is none.
@@ -46,6 +48,7 @@ func (s Said) String() string {
 		v.Set(k, value)
 	}
 	put(saidLog, s.Log)
+	put(saidMark, s.Mark)
 	if s.GPUMilli > 0 {
 		put(saidGPUs, job.FormatGPUs(s.GPUMilli))
 	}
@@ -98,6 +101,8 @@ func (s *Said) take(name, value string) {
 	case "":
 	case saidLog:
 		s.Log = value
+	case saidMark:
+		s.Mark = value
 	case saidGPUs:
 		s.GPUMilli, _ = job.ParseGPUs(value)
 	case saidMem:
@@ -124,5 +129,6 @@ func (m *mapping) said() Said {
 		s.Priority = p
 	}
 	s.Log, _ = m.logPath()
+	s.Mark = m.mark
 	return s
 }
