@@ -6,10 +6,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -111,13 +113,26 @@ func (p *logPrinter) printFiles(ctx context.Context, list []api.Job) (first erro
 	return cmp.Or(first, ctx.Err())
 }
 
-// outputFile opens the file of a job's output. Who wrote it is another user, perhaps, so that nothing but a
-// file is opened.
+// mayRead refuses the output of another user's job, also to root: Slurm's job says which file that is, and to
+// open what somebody else has named is theirs to do, with their own rights.
+func (a *app) mayRead(j api.Job) error {
+	if j.UID == a.uid {
+		return nil
+	}
+	who, hint := cmp.Or(j.User, strconv.Itoa(j.UID)), ""
+	if a.uid == 0 {
+		hint = fmt.Sprintf("sudo -u %s gpusched logs %s%s", cmp.Or(j.User, "'#"+strconv.Itoa(j.UID)+"'"), slurmPrefix, nameOfJob(j))
+	}
+	return refuse(api.CodeForbidden, hint, "the output of job %s is for %s to read", nameOfJob(j), who)
+}
+
+// outputFile opens the file of a job's output.
 func (a *app) outputFile(j api.Job) (*os.File, error) {
+	if err := a.mayRead(j); err != nil {
+		return nil, err
+	}
 	name, path := nameOfJob(j), a.slurm().OutputFile(j)
 	switch {
-	case j.UID != a.uid && a.uid != 0 && j.User != "":
-		return nil, refuse(api.CodeForbidden, "", "the output of job %s is for %s to read", name, j.User)
 	case path == "" && j.State.Terminal():
 		return nil, refuse(api.CodeNotFound, "unless --log was given it is slurm-"+name+".out in the job's directory",
 			"Slurm does not know any more where the output of job %s is", name)
@@ -178,6 +193,9 @@ func (p *logPrinter) toLastLines(f *os.File) error {
 // followFile prints the output of a job to its end, which it says.
 func (p *logPrinter) followFile(ctx context.Context, j api.Job) error {
 	name := nameOfJob(j)
+	if err := p.mayRead(j); err != nil {
+		return err
+	}
 	if j.State == job.Queued && !p.many {
 		p.say("job %s is %s%s", name, j.State, colon(j.Why))
 	}
