@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -113,5 +114,46 @@ func TestEngineOnTheCommandLine(t *testing.T) {
 	a := &app{on: engineSlurm}
 	if got := a.asTyped("see 'gpusched list'"); got != "see 'gpusched --on slurm list'" {
 		t.Error(got)
+	}
+}
+
+// A job of Slurm's chooses it by its name; no other text does, and --on wins.
+func TestJobsChooseTheEngine(t *testing.T) {
+	for line, want := range map[string]string{
+		"cancel slurm:5":                              engineSlurm,
+		"cancel 4 slurm:5":                            engineSlurm,
+		"show slurm:5_1":                              engineSlurm,
+		"exec slurm:5 -- ls":                          engineSlurm,
+		"update 4 --after-any slurm:5":                engineSlurm,
+		"submit --after=slurm:5 -- true":              engineSlurm,
+		"submit --after 4 --after-ok slurm:5 -- true": engineSlurm,
+		"submit --name slurm:x -- true":               engineLocal,
+		"submit --comment slurm:moved -- true":        engineLocal,
+		"submit --tag a=b --comment=slurm:x -- true":  engineLocal,
+		"submit -- slurm:5":                           engineLocal,
+		"exec 5 -- slurm:5":                           engineLocal,
+		"list --name slurm:x":                         engineLocal,
+		"cancel --on local slurm:5":                   engineLocal,
+		"submit --on local --after slurm:5 -- true":   engineLocal,
+		"submit --on slurm --comment slurm:x -- true": engineSlurm,
+	} {
+		args := strings.Fields(line)
+		for _, variable := range []string{"", engineLocal} {
+			parser, err := newParser(grammarFor(args), io.Discard, func(int) {})
+			if err != nil {
+				t.Fatal(err)
+			}
+			k, err := parser.Parse(args)
+			if err != nil {
+				t.Fatal(line, err)
+			}
+			a := &app{uid: os.Getuid(), root: t.TempDir(), getenv: func(name string) string {
+				return map[string]string{engineVariable: variable}[name]
+			}}
+			err = a.chooseEngine(k)
+			if got := a.slurm() != nil; err != nil || got != (want == engineSlurm) {
+				t.Errorf("%s=%q %s: Slurm %t, %v", engineVariable, variable, line, got, err)
+			}
+		}
 	}
 }

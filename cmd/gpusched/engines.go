@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -17,8 +18,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// chooseEngine puts in the engine that is meant, and refuses a command that is not for it.
-func (a *app) chooseEngine(k *kong.Context, args []string) error {
+// chooseEngine puts in the engine that is meant, and refuses a command that is not for it. A job that is
+// named as one of Slurm's is asked of Slurm, unless --on says another engine.
+func (a *app) chooseEngine(k *kong.Context) error {
 	for _, f := range k.Flags() {
 		if value, ok := k.FlagValue(f).(string); ok && "--"+f.Name == onFlag && value != "" {
 			a.on = value
@@ -28,7 +30,7 @@ func (a *app) chooseEngine(k *kong.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if name == engineLocal && a.on == "" && !a.own && slices.ContainsFunc(ownWords(k, args), ofSlurm) {
+	if name == engineLocal && a.on == "" && !a.own && slices.ContainsFunc(jobWords(k), ofSlurm) {
 		name, a.on = engineSlurm, engineSlurm
 	}
 	switch {
@@ -48,6 +50,18 @@ func (a *app) chooseEngine(k *kong.Context, args []string) error {
 		return refusal
 	}
 	return nil
+}
+
+// jobWords are the words of a command line that name jobs: ids, and those of --after and the like. No other
+// word chooses an engine: the name of a job is anybody's text.
+func jobWords(k *kong.Context) []string {
+	list := slices.Clone(idField(k.Selected().Target.Addr().Interface()).words())
+	for _, f := range k.Flags() {
+		if value, ok := k.FlagValue(f).([]string); ok && strings.HasPrefix(f.Name, "after") {
+			list = append(list, value...)
+		}
+	}
+	return list
 }
 
 // slurm is the engine where that is Slurm, else nil.

@@ -56,7 +56,7 @@ func run(ctx context.Context, a *app, args []string) (code int) {
 	if err := legible(kctx, args); err != nil {
 		return a.finish(err)
 	}
-	if err := a.chooseEngine(kctx, args); err != nil {
+	if err := a.chooseEngine(kctx); err != nil {
 		return a.finish(err)
 	}
 	kctx.BindTo(ctx, (*context.Context)(nil))
