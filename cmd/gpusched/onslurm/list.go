@@ -346,7 +346,10 @@ func arrayOf(id job.ID, parts []api.Job) api.Job {
 	for i := range parts {
 		p := &parts[i]
 		if p.Array != nil {
-			rest, a.Limit = p, p.Array.Limit
+			a.Limit = p.Array.Limit
+			if rest == nil || !p.State.Terminal() {
+				rest = p
+			}
 			indexes = append(indexes, tasksIn(p.Array.Spec)...)
 			a.Size += p.Array.Size
 			continue
@@ -369,7 +372,7 @@ func arrayOf(id job.ID, parts []api.Job) api.Job {
 	a.Spec = spelled(indexes, a.Limit)
 	j.ID, j.Array, j.State = id, a, job.Spawned
 	switch {
-	case rest != nil:
+	case rest != nil && (a.Live == 0 || !rest.State.Terminal()): // where it was cancelled, tasks may run
 		j = *rest
 		j.ID, j.Array = id, a
 	case a.Live == 0 && a.Failed == 0:

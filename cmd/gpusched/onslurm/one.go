@@ -90,7 +90,8 @@ const (
 )
 
 // Wait blocks until the job, or all of an array, has ended. With a timeout above 0 it gives up after that
-// with api.CodeWaitTimeout. A controller that is away is waited for.
+// with api.CodeWaitTimeout. Once the job has been seen a controller that is away, or fails over to another,
+// is waited for, whatever it says meanwhile.
 func (e *Engine) Wait(ctx context.Context, id string, timeout time.Duration) (api.JobReply, error) {
 	limited := ctx
 	if timeout > 0 {
@@ -108,9 +109,8 @@ func (e *Engine) Wait(ctx context.Context, id string, timeout time.Duration) (ap
 			last = &j
 		case isCode(err, api.CodeNotFound) && last != nil:
 			return api.JobReply{Schema: api.Schema, Job: forgotten(*last)}, nil
-		case !isCode(err, api.CodeUnreachable) && limited.Err() == nil:
-			return api.JobReply{}, err
-		case isCode(err, api.CodeUnreachable) && last == nil:
+		case limited.Err() != nil: // this ended the look
+		case last == nil || isCode(err, api.CodeForbidden) || isCode(err, api.CodeUsage):
 			return api.JobReply{}, err
 		}
 		if err := api.Pause(limited, pause); err == nil {

@@ -159,3 +159,48 @@ func TestInterruptedSubmission(t *testing.T) {
 		t.Errorf("%v, %q", err, told)
 	}
 }
+
+// An array of which the waiting part was cancelled lives as long as one of its tasks runs.
+func TestArrayWithACancelledRest(t *testing.T) {
+	running := `Fields JobID=13 ArrayJobID=12 ArrayTaskID=0 UserID=1000 State=RUNNING NodeList=n1 StartTime=1795466354`
+	for rest, want := range map[string]job.State{
+		"Fields JobID=12 ArrayJobID=12 ArrayTaskID=1-9 UserID=1000 State=CANCELLED": job.Spawned,
+		"Fields JobID=12 ArrayJobID=12 ArrayTaskID=1-9 UserID=1000 State=PENDING":   job.Queued,
+	} {
+		for _, order := range []string{running + "\n" + rest, rest + "\n" + running} {
+			e, dir := scripted(t, map[string]string{"squeue": order})
+			j, err := e.one(t.Context(), "12")
+			if err != nil || j.State != want || j.Array.Size != 10 || j.Array.Live != 1 {
+				t.Errorf("%s: %v %+v %v", rest, j.State, j.Array, err)
+			}
+			if _, err = e.Cancel(t.Context(), "12", api.CancelRequest{}); err != nil || !strings.Contains(calls(t, dir), "scancel 12") {
+				t.Errorf("%s: %v", rest, err)
+			}
+		}
+	}
+	ended := strings.Replace(running, "RUNNING", "COMPLETED", 1) + "\nFields JobID=12 ArrayJobID=12 ArrayTaskID=1-9 UserID=1000 State=CANCELLED"
+	e, _ := scripted(t, map[string]string{"squeue": ended})
+	if j, err := e.one(t.Context(), "12"); err != nil || j.State != job.Cancelled {
+		t.Errorf("%+v %v", j, err)
+	}
+}
+
+// Whatever a controller says while it fails over, a wait goes on.
+func TestWaitOutlastsAFailover(t *testing.T) {
+	e, dir := scripted(t, map[string]string{"squeue": `n=$(grep -c ^squeue $D/calls)
+		case $n in
+		1) Fields JobID=12 UserID=1000 State=RUNNING;;
+		2) echo "slurm_load_jobs error: Slurm backup controller in standby mode" >&2; exit 1;;
+		3) echo "slurm_load_jobs error: Unexpected message received" >&2; exit 1;;
+		4) echo "slurm_load_jobs error: Unable to contact slurm controller (connect failure)" >&2; exit 1;;
+		*) Fields JobID=12 UserID=1000 State=COMPLETED NodeList=n1 exit_code=0;;
+		esac`})
+	reply, err := e.Wait(t.Context(), "12", 0)
+	if err != nil || reply.Job.State != job.Completed {
+		t.Errorf("%+v %v %s", reply.Job, err, calls(t, dir))
+	}
+	e, _ = scripted(t, map[string]string{"squeue": `echo "slurm_load_jobs error: Unexpected message received" >&2; exit 1`})
+	if _, err := e.Wait(t.Context(), "12", 0); err == nil || errors.Is(err, context.Canceled) {
+		t.Errorf("of a job that nobody has seen: %v", err)
+	}
+}
