@@ -47,6 +47,14 @@ func (a *app) cutOn(args []string) ([]string, error) {
 	return args, err
 }
 
+// notOn refuses the choice of an engine behind a flag that has chosen whom to ask.
+func notOn(flag string, rest []string) error {
+	if len(rest) > 0 && (rest[0] == onFlag || strings.HasPrefix(rest[0], onFlag+"=")) {
+		return usagef("%s and %s both say who is asked: use one of them", flag, onFlag)
+	}
+	return nil
+}
+
 // whichEngine is the engine that is meant: by the command line, else by the environment, else by the
 // user's settings, else by those of the site. Who names a scheduler's socket means that one.
 func (a *app) whichEngine() (string, error) {

@@ -37,7 +37,8 @@ func (a *app) chooseEngine(k *kong.Context) error {
 	case name != engineSlurm:
 		return nil
 	case a.hostsGiven:
-		return usagef("%s asks the schedulers of machines, and Slurm is another: use one of them", hostsFlag)
+		return refuse(api.CodeUsage, "use 'gpusched "+onFlag+" "+engineLocal+" "+hostsFlag+" …'",
+			"%s asks gpusched on each machine, and Slurm is the engine here", hostsFlag)
 	}
 	a.hosts = nil
 	e := onslurm.New(a.environ, a.uid, a.noteOnce)

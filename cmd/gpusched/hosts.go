@@ -43,7 +43,7 @@ func (a *app) cutHosts(args []string) ([]string, error) {
 		return nil, err
 	}
 	a.hosts, a.hostsGiven = hosts, given
-	return rest, nil
+	return rest, notOn(hostsFlag, rest)
 }
 
 // hostList reads names of machines with commas between them.

@@ -61,8 +61,8 @@ func (a *app) resolveWord(ctx context.Context, word string) ([]string, error) {
 		}
 	}
 	if host, _, named := hostOf(word); named {
-		return nil, refuse(api.CodeUsage, "no queue is shared: jobs of one machine know nothing of those of another",
-			"%q is a job of %s, and this is about jobs of one machine", word, host)
+		return nil, refuse(api.CodeUsage, "no queue is shared: submit what needs it there, with --host "+host,
+			"%q is on another machine, and jobs of this one know nothing of it", word)
 	}
 	if name, ok := strings.CutPrefix(word, "name:"); ok {
 		return a.resolveName(ctx, name)

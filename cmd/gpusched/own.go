@@ -66,7 +66,7 @@ func (a *app) cutOwn(args []string) ([]string, error) {
 	}
 	a.own = true
 	a.client = &api.Client{Socket: socket, Own: true}
-	return args[1:], nil
+	return args[1:], notOn(ownFlag, args[1:])
 }
 
 // asTyped has the commands that a text proposes ask the same scheduler.

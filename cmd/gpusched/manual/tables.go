@@ -114,6 +114,7 @@ var jobVariables = []Entry{
 var ownSettings = []Entry{
 	{"GPUSCHED_SOCKET", "Path of the scheduler's socket. Without it that is /run/gpusched/gpusched.sock, or your own scheduler's where the machine has none. Jobs of your own scheduler have it set."},
 	{"GPUSCHED_ENGINE", "What runs the jobs: local, the scheduler of this machine, or slurm; see ON SLURM."},
+	{"GPUSCHED_HOSTS", "The machines that status, list, gpus, why and top ask, as a,b,c; see SEVERAL MACHINES (--hosts)."},
 	{"NO_COLOR", "Where it is set, nothing is coloured. Colour is used on terminals only."},
 	{"COLUMNS", "Width of the terminal, where it is not that which the terminal reports."},
 }

@@ -21,12 +21,12 @@ type Gap struct {
 // gaps is the one table of them: the command line refuses by it, and the manual is made of it.
 var gaps = []Gap{
 	{"config", "these are the settings of the scheduler of this machine", "Slurm's are in slurm.conf: 'scontrol show config'"},
-	{"daemon", "Slurm has daemons of its own", "an administrator of Slurm's uses 'scontrol update PartitionName=… State=DOWN' to let no job start"},
+	{"daemon", "Slurm has daemons of its own", "a Slurm administrator uses 'scontrol update PartitionName=… State=DOWN' to let no job start"},
 	{"doctor", "it checks the scheduler of this machine", "'gpusched health' checks Slurm from here"},
 	{"events", "Slurm does not tell others what changes", "'gpusched list --watch' looks again and again; sbatch's --mail-type sends mail"},
 	{"mcp", "it asks the scheduler of this machine", "'gpusched list --json' and the other commands can be run by an agent"},
 	{"metrics", "Slurm is measured by exporters of its own", "for example prometheus-slurm-exporter; 'gpusched status --json' has counts"},
-	{"migrate", "it moves jobs from this machine's queue", "leave --on out"},
+	{"migrate", "it moves jobs from this machine's queue", "'gpusched --on local migrate --to slurm ID...'"},
 	{"report", "Slurm's accounting has the sums", "'sreport cluster AccountUtilizationByUser -T gres/gpu'"},
 	{"reserve", "in Slurm an administrator reserves nodes", "'scontrol create reservation', 'scontrol show reservation'"},
 	{"resubmit", "Slurm does not keep the environment that a job was submitted with", "submit it again, or 'gpusched requeue' for the same job once more"},

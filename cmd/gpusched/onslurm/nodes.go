@@ -206,8 +206,8 @@ func (e *Engine) placed(ctx context.Context, jobs []api.Job) []api.GPU {
 // GPU; else it is refused with the command that does it.
 func (e *Engine) PauseGPU(ctx context.Context, index int, r api.PauseRequest) (api.GPUsReply, error) {
 	if !r.Until.IsZero() {
-		return api.GPUsReply{}, &api.Error{Code: api.CodeUsage, Message: "Slurm drains a node until it is resumed: --until and --for say nothing there",
-			Hint: "leave it out, and use 'gpusched gpu resume' then"}
+		return api.GPUsReply{}, &api.Error{Code: api.CodeUsage, Message: "Slurm drains a node until somebody resumes it, so --until can't be kept",
+			Hint: "leave it out, and use 'gpusched gpu resume' when that time comes"}
 	}
 	reason := cmp.Or(r.Reason, "paused by gpusched")
 	return e.controlNode(ctx, index, "pause", "DRAIN", "Reason="+reason)

@@ -97,8 +97,8 @@ func (e *Engine) find(name string) (string, error) {
 		return path, nil
 	}
 	return "", &api.Error{
-		Code: api.CodeUnreachable, Message: fmt.Sprintf("Slurm's program %s is not here", name),
-		Hint: "Slurm's programs must be in PATH (package slurm-client); --on local asks the scheduler of this machine",
+		Code: api.CodeUnreachable, Message: fmt.Sprintf("%s, a program of Slurm, is not in PATH", name),
+		Hint: "install slurm-client, or ask the scheduler of this machine with --on local",
 	}
 }
 

@@ -19,7 +19,7 @@ func (m *mapping) order() []string {
 		class = job.Scavenger
 	}
 	if m.r.Preemptible && class != job.Scavenger {
-		m.note("it decides by partition and quality of service which jobs are stopped for others: --preemptible says nothing there")
+		m.note("--preemptible has no effect on Slurm, which decides by partition and quality of service which jobs are stopped for others")
 	}
 	if class != job.Normal && m.site.has(class) {
 		return []string{"--qos=" + class.String()}
@@ -39,7 +39,7 @@ func (m *mapping) order() []string {
 func Nice(p job.Priority, s Site) (nice int, refusal string) {
 	switch {
 	case p.Class > job.Normal:
-		return 0, "the class " + p.Class.String() + " needs a quality of service (QOS) of that name, which there is none for you: see 'sacctmgr show qos'"
+		return 0, "the class " + p.Class.String() + " needs a quality of service (QOS) of that name, and you have none: see 'sacctmgr show qos'"
 	case p.Number > 0 && !s.Admin:
 		return 0, "only administrators of Slurm raise a priority above normal (a negative --nice)"
 	}

@@ -12,18 +12,18 @@ func (m *mapping) refuseForeign() {
 		why   string
 	}{
 		{len(r.GPUIDs)+len(r.GPUsFrom)+len(r.ExcludeGPUs) > 0,
-			"it chooses the GPUs: a job can't name them by number (--gpu-ids, --gpus-from, --exclude-gpus), but their type (--gpu-type)"},
+			"Slurm chooses the GPUs itself: give their type (--gpu-type) instead of numbers (--gpu-ids, --gpus-from, --exclude-gpus)"},
 		{r.MaxLoadPercent+r.MaxUsedPercent > 0,
-			"it does not look at what runs on a GPU outside of it (--max-load, --max-used)"},
+			"Slurm does not look at what others run on a GPU: leave out --max-load and --max-used"},
 		{r.GPUMemBytes == job.AutoGPUMem,
 			"--gpu-mem auto knows the runs of this machine's own queue: say a size, such as --gpu-mem 20G"},
-		{r.Dedup != "", "--dedup knows the jobs of this machine's own queue"},
-		{r.Objective != "" || r.Batch != "", "--objective and --batch are of this machine's own queue"},
-		{r.MaxFailures > 0, "it does not stop an array after some failures (--max-failures)"},
+		{r.Dedup != "", "--dedup works only on this machine's own queue: leave it out, or use --on local"},
+		{r.Objective != "" || r.Batch != "", "--objective and --batch work only on this machine's own queue: leave them out, or use --on local"},
+		{r.MaxFailures > 0, "Slurm does not stop an array after some failures: leave out --max-failures, and cancel the array when that is enough"},
 		{r.OnTimeout == job.TimeoutRequeue,
 			"a job that meets its time limit ends there: instead of --on-timeout requeue, let the command save its work at --signal and end with an error, with --retries"},
 		{r.Screen, "a session of GNU screen would be on another machine: use 'gpusched run --tty'"},
-		{r.Backoff > 0 && r.Retries <= 0, "--backoff is nothing without --retries"},
+		{r.Backoff > 0 && r.Retries <= 0, "--backoff needs --retries: give both, or neither"},
 	} {
 		if wish.asked {
 			m.refuse("%s", wish.why)
@@ -37,6 +37,6 @@ func (m *mapping) refuseForeign() {
 		}
 	}
 	if r.Spread && r.Part() > 0 {
-		m.note("--spread says nothing there: where parts of GPUs go is the site's choice")
+		m.note("--spread has no effect on Slurm: where parts of GPUs go is the site's choice")
 	}
 }
