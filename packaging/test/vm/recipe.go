@@ -59,7 +59,11 @@ func recipeOf(kind Kind, suite Suite, more []string) (recipe, error) {
 		return recipe{}, fmt.Errorf("machine kind %q: there are %q and %q", kind, Box, Emulated)
 	}
 	if len(more) > 0 {
-		hooks["customize"] = strings.Replace(customiseScript, customiseArgs, customiseArgs+quietServices, 1)
+		script, err := withQuietServices(customiseScript)
+		if err != nil {
+			return recipe{}, err
+		}
+		hooks["customize"] = script
 	}
 	return recipe{kind: kind, suite: suite, includes: append(includes, more...), hooks: hooks}, nil
 }
@@ -73,6 +77,14 @@ const quietServices = `for unit in mariadb munge slurmctld slurmd slurmdbd; do
 	rm -f "$root/etc/systemd/system/multi-user.target.wants/$unit.service"
 done
 `
+
+// withQuietServices puts quietServices into a script.
+func withQuietServices(script string) (string, error) {
+	if strings.Count(script, customiseArgs) != 1 {
+		return "", fmt.Errorf("customise.sh has not the line %q once, after which the services are made to wait", customiseArgs)
+	}
+	return strings.Replace(script, customiseArgs, customiseArgs+quietServices, 1), nil
+}
 
 // hash names the image: 64 hex digits.
 func (r recipe) hash() string {

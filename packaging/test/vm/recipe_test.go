@@ -3,6 +3,7 @@ package vm
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -39,5 +40,23 @@ func TestRecipeOfWhatThereIsNot(t *testing.T) {
 	}
 	if _, err := recipeOf(Box, "potato", nil); err == nil {
 		t.Error("the suite potato has no error")
+	}
+}
+
+// Services of further packages wait in every kind of machine, and a script that has changed is not passed over.
+func TestQuietServicesAreInTheScript(t *testing.T) {
+	for _, kind := range []Kind{Box, Emulated} {
+		r, err := recipeOf(kind, Bookworm, []string{"slurm-wlm"})
+		if err != nil || !strings.Contains(r.hooks["customize"], customiseArgs+quietServices) {
+			t.Errorf("%s: %v\n%s", kind, err, r.hooks["customize"])
+		}
+		if r, err := recipeOf(kind, Bookworm, nil); err != nil || strings.Contains(r.hooks["customize"], quietServices) {
+			t.Errorf("%s without more packages: %v", kind, err)
+		}
+	}
+	for _, script := range []string{"", "root=$1\nkind=$2\n", customiseArgs + customiseArgs} {
+		if _, err := withQuietServices(script); err == nil {
+			t.Errorf("no error for %q", script)
+		}
 	}
 }
