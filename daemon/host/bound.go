@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync"
 	"time"
 )
 
@@ -44,27 +45,53 @@ const garbageBusy = 2 * time.Second
 // and unless who runs the daemon says otherwise: goGC is the environment's GOGC.
 func BoundGarbage(goGC string) {
 	if goGC == "" {
-		debug.SetGCPercent(garbageMost)
-		afterEach(garbageMost, time.Now())
+		new(garbage).bound(garbageBusy)
 	}
 }
 
-// afterEach looks after each collection at what is in use then. Percent is what is in force.
-func afterEach(percent int, last time.Time) {
+// garbage is what decides when garbage is collected.
+type garbage struct {
+	busy time.Duration // that of garbageBusy
+
+	sync.Mutex
+	percent int       // in force
+	last    time.Time // when it was collected
+	over    bool      // decides no more
+}
+
+// bound begins.
+func (g *garbage) bound(busy time.Duration) {
+	g.busy, g.percent, g.last = busy, garbageMost, time.Now()
+	debug.SetGCPercent(g.percent)
+	g.afterEach()
+}
+
+// end leaves the percentage as it is from now on.
+func (g *garbage) end() {
+	g.Lock()
+	defer g.Unlock()
+	g.over = true
+}
+
+// afterEach looks after each collection at what is in use then.
+func (g *garbage) afterEach() {
 	type collected struct{ _ *byte } // a pointer, since what has none is not freed alone
 	runtime.SetFinalizer(&collected{}, func(*collected) {
 		in := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		metrics.Read(in)
-		if in[0].Value.Kind() != metrics.KindUint64 {
+		g.Lock()
+		defer g.Unlock()
+		if in[0].Value.Kind() != metrics.KindUint64 || g.over {
 			return
 		}
 		now := time.Now()
-		want := garbagePercent(in[0].Value.Uint64(), now.Sub(last) < garbageBusy)
-		if far := max(want-percent, percent-want) >= 5; far || want == garbageMost && want != percent {
+		want := garbagePercent(in[0].Value.Uint64(), now.Sub(g.last) < g.busy)
+		if far := max(want-g.percent, g.percent-want) >= 5; far || want == garbageMost && want != g.percent {
 			debug.SetGCPercent(want) // which stops the world for a moment
-			percent = want
+			g.percent = want
 		}
-		afterEach(percent, now)
+		g.last = now
+		g.afterEach()
 	})
 }
 

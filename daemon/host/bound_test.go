@@ -47,8 +47,13 @@ func TestBoundGarbage(t *testing.T) {
 	if BoundGarbage("300"); present() != before {
 		t.Error("what the environment says does not count")
 	}
-	t.Cleanup(func() { debug.SetGCPercent(before) })
-	BoundGarbage("")
+	var g garbage
+	t.Cleanup(func() {
+		g.end()
+		debug.SetGCPercent(before)
+	})
+	const busy = 50 * time.Millisecond
+	g.bound(busy)
 	until := func(what string, is func(int) bool, pause time.Duration) {
 		t.Helper()
 		for end := time.Now().Add(20 * time.Second); !is(present()); runtime.GC() {
@@ -62,8 +67,17 @@ func TestBoundGarbage(t *testing.T) {
 	for i := range held {
 		held[i] = new([1 << 20]byte)
 	}
-	until("with 80 MiB", func(p int) bool { return p == garbageMin }, garbageBusy+100*time.Millisecond)
+	until("with 80 MiB", func(p int) bool { return p == garbageMin }, 2*busy)
 	until("with 80 MiB and much to do", func(p int) bool { return p == garbageMost }, 0)
+	g.end()
+	debug.SetGCPercent(77)
+	for range 3 {
+		runtime.GC()
+		<-time.After(2 * busy) // the finalizer has had its turn
+	}
+	if present() != 77 {
+		t.Errorf("it goes on after its end: %d %%", present())
+	}
 	runtime.KeepAlive(held)
 }
 
