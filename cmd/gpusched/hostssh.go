@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/user"
+	"syscall"
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/remote"
@@ -31,7 +32,8 @@ func (a *app) overSSH(ctx context.Context, host string, words []string) error {
 	}
 	a.out.W.Flush()
 	a.err.W.Flush()
-	cmd := exec.Command(path)
+	cmd := exec.CommandContext(ctx, path)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // which gives the terminal back as it was
 	cmd.Args = remote.Command(host, tty, remote.WordsCommand, word)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if w.Leashed {

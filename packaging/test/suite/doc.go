@@ -15,8 +15,9 @@
 //	-run 'TestBootPowerCut|TestBootDiskCuts' -power-cuts 20 -disk-cuts 200
 //
 // Tests whose name begins with TestLimits or TestBoot… need the emulated
-// machine and run only there; a test never skips itself. TestAttackerJob runs on
-// both: control groups are all there only on the one. The others pass there too
+// machine and run only there; TestSlurmEngine and TestMigrate need a box, of which
+// they share one with a real Slurm. A test never skips itself. TestAttackerJob runs
+// on both: control groups are all there only on the one. The others pass there too
 // when -run names them (give them an hour with -timeout): times that a test
 // chooses are multiplied by how much slower that machine is.
 //

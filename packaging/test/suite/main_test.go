@@ -62,12 +62,15 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer the.Close()
+	defer closeSlurm()
 	return m.Run()
 }
 
 const (
 	// needsEmulated are the tests that only the emulated machine can run.
 	needsEmulated = "^Test(Limits|Boot)"
+	// needsBox are those that only a box can run: Slurm and its database are too slow for the emulated machine.
+	needsBox = "^Test(SlurmEngine|Migrate)$"
 	// onBoth are those that run there too: what the controllers of control groups
 	// are part of.
 	onBoth = "^TestAttackerJob$"
@@ -81,7 +84,8 @@ const (
 
 // chooseTests keeps each kind to its tests unless -run or -skip was given. A box
 // never runs those of the emulated machine by -run: nothing bounds a fork bomb in
-// a box, and it is the host's processes that it takes.
+// a box, and it is the host's processes that it takes. Nor does that run those that
+// need a box.
 func chooseTests(kind vm.Kind) error {
 	named, skipped := flag.Lookup("test.run").Value.String() != "", flag.Lookup("test.skip").Value.String() != ""
 	switch {
@@ -94,7 +98,7 @@ func chooseTests(kind vm.Kind) error {
 	case !named:
 		return flag.Set("test.run", needsEmulated+"|"+onBoth)
 	}
-	return nil
+	return flag.Set("test.skip", needsBox)
 }
 
 // provision boots a machine with four simulated GPUs and installs the package.
@@ -170,9 +174,15 @@ func try(t *testing.T, user, script string) vm.Result {
 // tryFor is try of a script that may take so long.
 func tryFor(t *testing.T, user, script string, limit time.Duration) vm.Result {
 	t.Helper()
+	return scriptOn(t, the.Machine, user, script, limit)
+}
+
+// scriptOn is tryFor on some machine.
+func scriptOn(t *testing.T, m *vm.Machine, user, script string, limit time.Duration) vm.Result {
+	t.Helper()
 	ctx, stop := await.For(context.WithoutCancel(t.Context()), "the end of a script of "+who(user)+"'s", limit*max(1, the.slow/2))
 	defer stop()
-	r, err := the.Sh(ctx, user, script)
+	r, err := m.Sh(ctx, user, script)
 	if err != nil {
 		t.Fatalf("%s: %q: %v\n%s", who(user), script, err, await.Tail(r.Stdout+r.Stderr, 20))
 	}

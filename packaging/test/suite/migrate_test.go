@@ -20,7 +20,8 @@ echo "$out"
 // TestMigrate: jobs that wait are moved to a real Slurm and run there once, in their order and
 // as they were asked, though gpusched is killed before and after what it submits.
 func TestMigrate(t *testing.T) {
-	b := newSlurmBox(t)
+	b := beginSlurm(t)
+	t.Cleanup(func() { b.sh(t, "", "rm -rf /opt/kills /tmp/calls /home/alice/ran.*") })
 	b.sh(t, "", "gpusched daemon drain; install -d -m 755 /opt/kills; echo 0 >/tmp/calls; chmod 666 /tmp/calls")
 	if err := b.WriteFile(t.Context(), "/opt/kills/sbatch", killsIt, 0o755); err != nil {
 		t.Fatal(err)

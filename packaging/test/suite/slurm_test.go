@@ -8,11 +8,11 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/gpusched/gpusched/gpu/fakenvml"
-	"github.com/gpusched/gpusched/packaging/test/await"
 	"github.com/gpusched/gpusched/packaging/test/vm"
 )
 
@@ -23,39 +23,84 @@ var slurmPackages = []string{"slurm-wlm", "munge", "slurmdbd", "mariadb-server",
 // side by side.
 type slurmBox struct{ *vm.Machine }
 
-// newSlurmBox boots it. Its image is built once.
-func newSlurmBox(t *testing.T) slurmBox {
-	t.Helper()
-	ctx := context.WithoutCancel(t.Context())
+// theSlurm is the slurmBox that the tests of a run share: the first that needs it boots it.
+var theSlurm struct {
+	sync.Once
+	*vm.Machine
+	err error
+}
+
+// closeSlurm gives it back.
+func closeSlurm() {
+	if theSlurm.Machine != nil {
+		theSlurm.Close()
+	}
+}
+
+// bootSlurm boots a box with Slurm, which runs nothing of it yet. Its image is built once.
+func bootSlurm(ctx context.Context) (*vm.Machine, error) {
+	dir, err := os.MkdirTemp("", "gpusched-suite-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	lib, err := fakenvml.Build(dir)
+	if err != nil {
+		return nil, err
+	}
 	m, err := vm.Start(ctx, vm.Box, vm.Options{Packages: slurmPackages, Log: os.Stderr})
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	t.Cleanup(func() { m.Close() })
-	lib, err := fakenvml.Build(t.TempDir())
+	err = vm.Provision(ctx, m, vm.ProvisionOptions{Deb: the.deb, FakeLib: lib})
+	if err == nil {
+		err = m.CopyIn(ctx, "../slurm/slurm.sh", "/usr/local/bin/slurm.sh", 0o755)
+	}
 	if err != nil {
-		t.Fatal(err)
+		m.Close()
+		return nil, err
 	}
-	if err := vm.Provision(ctx, m, vm.ProvisionOptions{Deb: the.deb, FakeLib: lib}); err != nil {
-		t.Fatal(err)
+	return m, nil
+}
+
+// beginSlurm starts a Slurm with accounting, which has nothing to do, for one test. The end of the test ends
+// what it left, and shows the logs if it failed.
+func beginSlurm(t *testing.T) slurmBox {
+	t.Helper()
+	theSlurm.Do(func() { theSlurm.Machine, theSlurm.err = bootSlurm(context.WithoutCancel(t.Context())) })
+	if theSlurm.err != nil {
+		t.Fatal(theSlurm.err)
 	}
-	if err := m.CopyIn(ctx, "../slurm/slurm.sh", "/usr/local/bin/slurm.sh", 0o755); err != nil {
-		t.Fatal(err)
-	}
-	b := slurmBox{m}
-	b.sh(t, "", "slurm.sh up accounting")
+	b := slurmBox{theSlurm.Machine}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(b.try(t, "", "tail -n 25 /var/log/slurm/*.log; journalctl --no-pager -u gpusched | tail -50").Stdout)
+		}
+		b.sh(t, "", `scancel -u alice,bob 2>/dev/null; slurm.sh down
+gpusched daemon resume >/dev/null 2>&1; ids=$(gpusched list -o ids); [ -z "$ids" ] || gpusched cancel $ids >/dev/null`)
+	})
+	b.up(t, "accounting")
 	return b
+}
+
+// up starts the Slurm anew. It waits for the database, for slurmdbd and for the nodes, each for a minute at most.
+func (b slurmBox) up(t *testing.T, words string) {
+	t.Helper()
+	const script = "slurm.sh down; slurm.sh up "
+	if r := b.tryFor(t, "", script+words, 5*time.Minute); r.Code != 0 {
+		t.Fatalf("%s%s: exit %d\n%s%s", script, words, r.Code, r.Stdout, r.Stderr)
+	}
 }
 
 func (b slurmBox) try(t *testing.T, user, script string) vm.Result {
 	t.Helper()
-	ctx, stop := await.For(context.WithoutCancel(t.Context()), "the end of a script of "+who(user)+"'s", time.Minute)
-	defer stop()
-	r, err := b.Sh(ctx, user, script)
-	if err != nil {
-		t.Fatalf("%s: %q: %v\n%s", who(user), script, err, await.Tail(r.Stdout+r.Stderr, 20))
-	}
-	return r
+	return b.tryFor(t, user, script, 2*time.Minute)
+}
+
+// tryFor is try of a script that may take so long.
+func (b slurmBox) tryFor(t *testing.T, user, script string, limit time.Duration) vm.Result {
+	t.Helper()
+	return scriptOn(t, b.Machine, user, script, limit)
 }
 
 func (b slurmBox) sh(t *testing.T, user, script string) string {
@@ -127,10 +172,7 @@ func (w walker) state(id string) string {
 // TestSlurmEngine: what alice does with the scheduler of her machine she does with a Slurm
 // in the same words, and it comes to the same.
 func TestSlurmEngine(t *testing.T) {
-	if vm.Kind(*kind) != vm.Box {
-		t.Skip("the Slurm of this test is in a box")
-	}
-	box := newSlurmBox(t)
+	box := beginSlurm(t)
 	for _, engine := range []string{"local", "slurm"} {
 		for _, part := range []struct {
 			name string
@@ -143,7 +185,7 @@ func TestSlurmEngine(t *testing.T) {
 		}
 	}
 	t.Run("refused", func(t *testing.T) { walkRefused(walker{t, box, "slurm"}) })
-	box.sh(t, "", "slurm.sh down; slurm.sh up") // without accounting
+	box.up(t, "") // without accounting
 	t.Run("plain", func(t *testing.T) { walkSubmit(walker{t, box, "slurm"}) })
 	box.sh(t, "", "slurm.sh down")
 	w := walker{t, box, "slurm"}
