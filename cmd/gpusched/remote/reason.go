@@ -21,7 +21,7 @@ const (
 func (c *conn) reason(noise string) error {
 	select {
 	case <-c.over:
-	case <-time.After(lastWords):
+	case <-time.After(3 * lastWords): // what it left behind may hold its output open for one
 		return strange(noise)
 	}
 	text := c.stderr.String()
