@@ -59,7 +59,10 @@ type jobOptions struct {
 }
 
 func (c *submitCmd) Run(ctx context.Context, a *app) error {
-	if c.File != "" && c.Host == "" {
+	switch {
+	case c.File != "" && c.Host != "":
+		return c.submitElsewhere(ctx, a) // which refuses it
+	case c.File != "":
 		return c.submitFile(ctx, a)
 	}
 	c, a, err := c.withScript(a)

@@ -186,7 +186,7 @@ func TestAnSSHThatLeavesAMasterBehind(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
 	ssh(t, "sleep 1000 </dev/null >/dev/null &\necho $! >"+file+"\necho no >&2\nexit 255\n")
 	_, _, err := Dial(t.Context(), "a", Question{})
-	if err == nil || !strings.HasSuffix(err.Error(), "ssh says: no") {
+	if err == nil || !strings.HasPrefix(err.Error(), "ssh says: no ") {
 		t.Errorf("%v", err)
 	}
 	text, err := os.ReadFile(file)
