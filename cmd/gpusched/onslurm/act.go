@@ -16,6 +16,15 @@ import (
 // Submit queues one job by sbatch. On a dry run Slurm says when it would start, and nothing is queued. Slurm
 // knows no request key: a request that was cut off is not asked again, but looked for (askSbatch).
 func (e *Engine) Submit(ctx context.Context, r api.SubmitRequest) (api.SubmitReply, error) {
+	return e.SubmitNoted(ctx, r, func() error { return nil })
+}
+
+// SubmitNoted is Submit for one who notes what is done: begins is called when all is ready, just before
+// sbatch runs. Before that nothing can have been queued; an error of begins is the answer, and nothing is.
+// What the answer of sbatch means is said by Refused.
+func (e *Engine) SubmitNoted(
+	ctx context.Context, r api.SubmitRequest, begins func() error,
+) (api.SubmitReply, error) {
 	r.Key = mark()
 	s, err := e.submission(ctx, r, sbatch.Command)
 	if err != nil {
@@ -23,6 +32,12 @@ func (e *Engine) Submit(ctx context.Context, r api.SubmitRequest) (api.SubmitRep
 	}
 	for _, text := range s.Notes {
 		e.note(text)
+	}
+	if _, err := e.find("sbatch"); err != nil {
+		return api.SubmitReply{}, err
+	}
+	if err := begins(); err != nil {
+		return api.SubmitReply{}, err
 	}
 	out, err := e.askSbatch(ctx, s, r.Key)
 	if err != nil {

@@ -26,11 +26,15 @@ func (e *Engine) queue(ctx context.Context, args ...string) ([]api.Job, error) {
 }
 
 func (e *Engine) rows(ctx context.Context, args ...string) ([]row, error) {
-	out, err := e.ask(ctx, "squeue", append([]string{"--noheader", "--all", "--sort=-p,i", "--Format=" + format()}, args...)...)
+	return e.rowsOf(ctx, fields, args...)
+}
+
+func (e *Engine) rowsOf(ctx context.Context, fields []string, args ...string) ([]row, error) {
+	out, err := e.ask(ctx, "squeue", append([]string{"--noheader", "--all", "--sort=-p,i", "--Format=" + format(fields)}, args...)...)
 	if isCode(err, api.CodeNotFound) {
 		return nil, nil
 	}
-	return rows(out), err
+	return rows(out, fields), err
 }
 
 func isCode(err error, code api.Code) bool {

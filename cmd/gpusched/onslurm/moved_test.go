@@ -1,23 +1,114 @@
 package onslurm
 
 import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // A job that only the accounting has is found by the tag in its comment, or in the command line with which it
-// was submitted; one whose tag begins alike is another.
+// was submitted, also behind an end of line; one whose tag begins alike is another.
 func TestMovedInAccounts(t *testing.T) {
-	row := func(fields ...string) string { return strings.Join(fields, separator) + "\n" }
-	text := row("11", "[moved=box.12.50]", "sbatch") + row("12", "", "sbatch --comment=[moved=box.1.5] -n x") +
-		row("13_[0-3]", "note [k=v&moved=box.2.5]", "sbatch") + "rubbish\n" + row("x", "[moved=box.9.9]", "")
+	at := func(n int64, fields ...string) string {
+		return strings.Join(append([]string{fields[0], fmt.Sprint(n)}, fields[1:]...), separator) + "\n"
+	}
+	text := at(5, "11", "[moved=box.12.50]", "sbatch") + at(9, "12", "", "sbatch --comment=[moved=box.1.5] -n x") +
+		at(7, "13_[0-3]", "note [k=v&moved=box.2.5]", "sbatch") + at(8, "14", "", "sbatch --chdir=/a\nb --comment=[moved=box.4.5]") +
+		"rubbish\n" + at(6, "x", "[moved=box.9.9]", "")
 	for mark, want := range map[string]job.ID{
-		"box.1.5": 12, "box.2.5": 13, "box.12.50": 11, "box.12.5": 0, "box.3.5": 0, "box.9.9": 0,
+		"box.1.5": 12, "box.2.5": 13, "box.12.50": 11, "box.12.5": 0, "box.3.5": 0, "box.9.9": 0, "box.4.5": 14,
 	} {
-		if got := inAccounts(text, "moved="+mark); got != want {
-			t.Errorf("%s is job %d, want %d", mark, got, want)
+		if got, last := inAccounts(text, "moved="+mark); got != want || last.Unix() != 9 {
+			t.Errorf("%s is job %d, want %d; the last at %s", mark, got, want, last)
 		}
+	}
+}
+
+// saying is an engine whose programs print a text each; without one they fail.
+func saying(t *testing.T, texts map[string]string) *Engine {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"squeue", "scontrol", "sacct"} {
+		text, known := texts[name]
+		script := "#!/bin/sh\nexit 1\n"
+		if known {
+			script = "#!/bin/sh\ncat '" + filepath.Join(dir, name+".txt") + "'\n"
+			if err := os.WriteFile(filepath.Join(dir, name+".txt"), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return New([]string{"PATH=" + dir + ":/usr/bin:/bin"}, 1001, func(string) {})
+}
+
+// Moved is sure that there is no such job while the controller forgets nothing, or when the accounting has
+// a job that was submitted well after; that the accounting answers says nothing.
+func TestMovedIsSure(t *testing.T) {
+	now := time.Now()
+	config := "MinJobAge               = 300 sec\n"
+	row := strings.Join([]string{"31", "31", "PENDING", "None", "5", "5", "", "[moved=box.1.5]"}, separator) + separator + "\n"
+	account := func(at time.Time, line string) string {
+		return strings.Join([]string{"44", fmt.Sprint(at.Unix()), "", line}, separator) + "\n"
+	}
+	for name, c := range map[string]struct {
+		ago    time.Duration
+		sacct  string // "": there is none
+		squeue string
+		config string
+		id     job.ID
+		sure   bool
+	}{
+		"queued":                    {ago: time.Hour, squeue: row, config: config, id: 31, sure: true},
+		"just now":                  {ago: time.Minute, config: config, sure: true},
+		"just now, nobody knows":    {ago: time.Minute, config: "MinJobAge = (null)\n"},
+		"nothing is forgotten":      {ago: 99 * time.Hour, config: "MinJobAge = 0 sec\n", sure: true},
+		"the clock was set back":    {ago: -time.Hour, config: config},
+		"long ago":                  {ago: time.Hour, config: config},
+		"an accounting of nothing":  {ago: time.Hour, config: config, sacct: "\n"},
+		"an accounting that is old": {ago: time.Hour, config: config, sacct: account(now.Add(-2*time.Hour), "sbatch")},
+		"an accounting just after":  {ago: time.Hour, config: config, sacct: account(now.Add(-59*time.Minute), "sbatch")},
+		"an accounting that is new": {ago: time.Hour, config: config, sacct: account(now, "sbatch"), sure: true},
+		"it has it":                 {ago: time.Hour, config: config, sacct: account(now, "sbatch --comment=[moved=box.1.5]"), id: 44, sure: true},
+	} {
+		texts := map[string]string{"squeue": c.squeue, "scontrol": c.config}
+		if c.sacct != "" {
+			texts["sacct"] = c.sacct
+		}
+		id, sure, err := saying(t, texts).Moved(t.Context(), "moved", "box.1.5", now.Add(-c.ago))
+		if id != c.id || sure != c.sure || err != nil {
+			t.Errorf("%s: %d, %v, %v", name, id, sure, err)
+		}
+	}
+	if _, sure, err := saying(t, nil).Moved(t.Context(), "moved", "box.1.5", now); sure || err == nil {
+		t.Errorf("Slurm is down: %v, %v", sure, err)
+	}
+}
+
+// After what sbatch answers it is known whether Slurm has the job, or not.
+func TestRefused(t *testing.T) {
+	for text, want := range map[string]bool{
+		"sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)": true,
+		"sbatch: error: Batch job submission failed: Requested node configuration is not available":        true,
+		"sbatch: error: Batch job submission failed: Socket timed out on send/recv operation":              false,
+		"sbatch: error: Batch job submission failed: Zero Bytes were transmitted or received":              false,
+		"sbatch: error: Batch job submission failed: Unexpected message received":                          false,
+		"": false,
+	} {
+		if got := Refused((&Engine{}).refusal("sbatch", text, errors.New("signal: killed"))); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+	if Refused(nil) || Refused(&api.Error{Code: api.CodeUnreachable, Message: "Slurm's sbatch has not answered for 2m0s"}) {
+		t.Error("what is not known is taken for a refusal")
 	}
 }

@@ -24,7 +24,7 @@ func recorded(t *testing.T, release, name string) string {
 
 func recordedJobs(t *testing.T, release string) map[string]api.Job {
 	jobs := map[string]api.Job{}
-	for _, r := range rows([]byte(recorded(t, release, "squeue.txt"))) {
+	for _, r := range rows([]byte(recorded(t, release, "squeue.txt")), fields) {
 		j := r.job()
 		jobs[j.Name+colonTask(j)] = j
 	}
@@ -91,7 +91,7 @@ func TestRecordedJobs(t *testing.T) {
 
 func TestAnArrayIsItsTasks(t *testing.T) {
 	var all []api.Job
-	for _, r := range rows([]byte(recorded(t, "22.05", "squeue.txt"))) {
+	for _, r := range rows([]byte(recorded(t, "22.05", "squeue.txt")), fields) {
 		all = append(all, r.job())
 	}
 	found := pick(all, []string{"4", "4_2"})
@@ -273,7 +273,7 @@ func FuzzRows(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		var all []api.Job
-		for _, r := range rows([]byte(text)) {
+		for _, r := range rows([]byte(text), fields) {
 			all = append(all, r.job())
 		}
 		pick(all, []string{"4", "4_2"})

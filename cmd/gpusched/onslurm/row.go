@@ -16,11 +16,11 @@ var fields = strings.Fields(`JobID ArrayJobID ArrayTaskID Name UserName UserID S
 	Dependency Comment Nice PriorityLong Partition exit_code RestartCnt WorkDir STDOUT`)
 
 // format is what squeue is asked to print, each field whole and with a separator behind it.
-func format() string { return strings.Join(fields, ":"+separator+",") + ":" + separator }
+func format(fields []string) string { return strings.Join(fields, ":"+separator+",") + ":" + separator }
 
-// rows reads what squeue printed. A line with another number of fields is of a name that holds the
+// rows reads what squeue printed of such fields. A line with another number of fields is of a name that holds the
 // separator, or of a Slurm that knows other fields, and is left out.
-func rows(text []byte) (list []row) {
+func rows(text []byte, fields []string) (list []row) {
 	for line := range strings.Lines(string(text)) {
 		values := strings.Split(strings.TrimRight(line, "\n"), separator)
 		if len(values) != len(fields)+1 {

@@ -78,11 +78,10 @@ func (e *Engine) marked(ctx context.Context, mark string) job.ID {
 	limited, cancel := context.WithTimeout(ctx, markTime)
 	defer cancel()
 	for range markLooks {
-		list, _ := e.rows(limited, "--states=all", "--user="+strconv.Itoa(e.uid))
+		list, _ := e.rowsOf(limited, movedFields, "--states=all", "--user="+strconv.Itoa(e.uid))
 		for _, r := range list {
 			if sbatch.ParseSaid(r["Comment"]).Mark == mark {
-				j := r.job()
-				return whole(&j)
+				return r.whole()
 			}
 		}
 		if api.Pause(limited, markPause) != nil {
