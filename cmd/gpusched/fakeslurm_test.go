@@ -211,7 +211,7 @@ func (f fake) scontrol(args []string) int {
 	id := args[len(args)-1]
 	switch verb := strings.Join(args[:min(2, len(args))], " "); {
 	case verb == "show config":
-		fmt.Println("SLURM_VERSION           = 22.05.8\nMaxArraySize            = 1001\nKillWait                = 30 sec")
+		fmt.Println("SLURM_VERSION           = 22.05.8\nMaxArraySize            = 1001\nKillWait                = 30 sec\nMinJobAge               = 300 sec")
 	case verb == "show node":
 		fmt.Println("NodeName=n1 CPUAlloc=0 CPUTot=16 AvailableFeatures=(null) Gres=gpu:a100:4 GresUsed=gpu:a100:0(IDX:N/A) " +
 			"Version=22.05.8 RealMemory=4000 AllocMem=0 State=IDLE Partitions=all")

@@ -7,10 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/onslurm"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
@@ -35,14 +35,18 @@ type migration struct {
 	there  *onslurm.Engine
 	log    *moveLog
 	host   string
+	conf   string // SLURM_CONF, which chooses the cluster
+	dryRun bool
+	live   liveJobs
 	failed error
 }
 
 // moving is one job on its way.
 type moving struct {
-	job api.Job
-	key string
-	req api.SubmitRequest
+	job  api.Job
+	key  string
+	held bool // by its owner
+	req  api.SubmitRequest
 }
 
 // movedTag is the tag by which a job of Slurm's is known to be one of ours.
@@ -57,6 +61,7 @@ func (c *migrateCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	m := &migration{a: a, here: a.daemon(), there: onslurm.New(a.environ, a.uid, a.noteOnce), host: plainHost(host)}
+	m.conf, m.dryRun = a.getenv("SLURM_CONF"), c.DryRun
 	if m.log, err = a.openMoves(); err != nil {
 		return err
 	}
@@ -88,8 +93,6 @@ func (m *migration) keyOf(j *api.Job) string {
 	return fmt.Sprintf("%s.%d.%d", m.host, j.ID, j.SubmittedAt.Unix())
 }
 
-func hostOfKey(key string) string { return key[:max(0, strings.IndexByte(key, '.'))] }
-
 // choose finds the jobs that are to be moved, in the order of their numbers, which is one
 // in which no job waits for a later one. Those that can't be are named.
 func (m *migration) choose(ctx context.Context, c *migrateCmd) (list []*moving, err error) {
@@ -107,42 +110,57 @@ func (m *migration) choose(ctx context.Context, c *migrateCmd) (list []*moving, 
 	} else if ids, err = m.a.resolve(ctx, ids); err != nil {
 		return nil, err
 	}
-	chosen := map[job.ID]bool{}
 	var found []api.JobReply
 	for _, id := range ids {
 		reply, err := m.here.Results(ctx, id)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		if err != nil {
 			m.refuse(id, err)
 			continue
 		}
-		found, chosen[reply.Job.ID] = append(found, reply), true
+		found = append(found, reply)
+	}
+	if m.live, err = m.look(ctx); err != nil {
+		return nil, err
 	}
 	slices.SortFunc(found, func(x, y api.JobReply) int { return cmp.Compare(x.Job.ID, y.Job.ID) })
 	for _, reply := range found {
-		mv, err := m.prepare(reply, chosen)
+		mv, err := m.prepare(reply)
 		if err != nil {
-			delete(chosen, reply.Job.ID) // what waits for it stays, too
-			m.refuse(nameOfJob(reply.Job), err)
+			m.stays(ctx, reply.Job, err)
 			continue
 		}
 		list = append(list, mv)
 	}
-	return list, nil
+	return m.together(ctx, list), nil
 }
 
 // refuse says why a job stays.
 func (m *migration) refuse(name string, err error) {
+	m.fail(err, "job %s stays here: %v", name, err)
+}
+
+// fail says what went wrong.
+func (m *migration) fail(err error, format string, args ...any) {
 	code := api.CodeInternal
 	if e := (*api.Error)(nil); errors.As(err, &e) {
 		code = e.Code
 	}
 	m.failed = cmp.Or(m.failed, error(exitStatus(code.ExitStatus())))
-	m.a.complain(fmt.Sprintf("job %s stays here: %s", term.Clean(name), term.Clean(err.Error())))
+	m.a.complain(term.Clean(fmt.Sprintf(format, args...)))
 }
 
-// prepare makes the request for a job. Of what it waits for, all has to be moved as well.
-func (m *migration) prepare(reply api.JobReply, chosen map[job.ID]bool) (*moving, error) {
+// prepare makes the request for a job.
+func (m *migration) prepare(reply api.JobReply) (*moving, error) {
 	j := reply.Job
+	mv := &moving{job: j, key: m.keyOf(&j), held: j.HeldBy != ""}
+	line, known := m.log.lines[mv.key]
+	if known && mv.held { // by its owner, or by an earlier run
+		mv.held = line.Held
+	}
+	_, tagged := j.Tags[movedTag]
 	switch {
 	case j.UID != m.a.uid:
 		return nil, refuse(api.CodeForbidden, "a job runs as who submits it: let them move it", "it is of %s", j.User)
@@ -154,6 +172,8 @@ func (m *migration) prepare(reply api.JobReply, chosen map[job.ID]bool) (*moving
 		return nil, refuse(api.CodeConflict, "submit it there yourself", "its command can't be read any more")
 	case j.Private.TTY:
 		return nil, refuse(api.CodeUsage, "end it, and use 'gpusched run --on slurm'", "a terminal here waits for it")
+	case tagged:
+		return nil, refuse(api.CodeUsage, "submit it there yourself, without that tag", "it has a tag %s, by which a job that was moved is known", movedTag)
 	}
 	r := &again{of: j, results: reply.Results}
 	if j.Array != nil {
@@ -165,20 +185,11 @@ func (m *migration) prepare(reply api.JobReply, chosen map[job.ID]bool) (*moving
 	if err != nil {
 		return nil, err
 	}
-	req.Request.Begin, req.Request.GPUMemBytes, req.Request.Hold = j.Begin, j.GPUMemBytes, j.HeldBy != ""
-	for _, d := range j.After {
-		if !chosen[d.Job] && m.log.moved(m.host, d.Job) == 0 {
-			return nil, refuse(api.CodeConflict, "move that one, too, or wait for its end", "it waits for job %d, which stays", d.Job)
-		}
-	}
-	mv := &moving{job: j, key: m.keyOf(&j), req: req}
-	if line, known := m.log.lines[mv.key]; known { // an earlier run has held it
-		mv.req.Request.Hold = line.Held
-	}
-	mv.req.Label.Tags = map[string]string{movedTag: mv.key}
-	for name, value := range j.Tags {
-		mv.req.Label.Tags[name] = value
-	}
+	req.Request.Begin, req.Request.GPUMemBytes, req.Request.Hold = j.Begin, j.GPUMemBytes, mv.held
+	req.Label.Tags = map[string]string{}
+	maps.Copy(req.Label.Tags, j.Tags)
+	req.Label.Tags[movedTag] = mv.key
+	mv.req = req
 	return mv, nil
 }
 
@@ -220,117 +231,4 @@ func (m *migration) rehearse(ctx context.Context, list []*moving) error {
 		m.a.out.Printf("job %s would be moved\n", nameOfJob(mv.job))
 	}
 	return m.failed
-}
-
-// move holds all, submits each in order, and cancels here, the last one first: so none is
-// told that what it waited for is gone.
-func (m *migration) move(ctx context.Context, list []*moving) error {
-	var held []*moving
-	for _, mv := range list {
-		if err := m.hold(ctx, mv); err != nil {
-			m.refuse(nameOfJob(mv.job), err)
-			continue
-		}
-		held = append(held, mv)
-	}
-	var done []*moving
-	for _, mv := range held {
-		if err := m.submit(ctx, mv); err != nil {
-			m.refuse(nameOfJob(mv.job), err)
-			m.letGo(ctx, mv, err)
-			continue
-		}
-		done = append(done, mv)
-		m.a.out.Printf("job %s is slurm:%d\n", nameOfJob(mv.job), m.log.lines[mv.key].Slurm)
-	}
-	for _, mv := range slices.Backward(done) {
-		if err := m.leave(ctx, mv); err != nil {
-			m.refuse(nameOfJob(mv.job), fmt.Errorf("it is slurm:%d now, and is still held here: run the same command again (%w)", m.log.lines[mv.key].Slurm, err))
-		}
-	}
-	return m.failed
-}
-
-// hold notes that a job is to be moved, then holds it, so that it does not start here.
-func (m *migration) hold(ctx context.Context, mv *moving) error {
-	if _, known := m.log.lines[mv.key]; !known {
-		line := moveLine{Key: mv.key, Job: mv.job.ID, At: time.Now(), Held: mv.job.HeldBy != ""}
-		if err := m.log.note(line); err != nil {
-			return err
-		}
-	}
-	if mv.job.HeldBy != "" {
-		return nil
-	}
-	reply, err := m.here.Hold(ctx, mv.job.ID.String())
-	if err != nil {
-		return err
-	}
-	if reply.Job.State != job.Queued || reply.Job.HeldBy == "" {
-		return refuse(api.CodeConflict, "only what waits can be moved", "it is %s", reply.Job.State)
-	}
-	return nil
-}
-
-// submit has the job in Slurm once: as it was found there, or now.
-func (m *migration) submit(ctx context.Context, mv *moving) error {
-	line := m.log.lines[mv.key]
-	if line.Slurm != 0 {
-		return nil
-	}
-	id, sure, err := m.there.Moved(ctx, movedTag, mv.key, line.At)
-	if err != nil {
-		return err
-	}
-	if id == 0 && !sure {
-		return refuse(api.CodeConflict, "see 'gpusched list --on slurm' and 'sacct'; if it is not there, release it here, or submit it there",
-			"an earlier run was cut off at %s, and whether it submitted this job Slurm does not know any more; it is held here",
-			line.At.Local().Format(time.DateTime))
-	}
-	if id == 0 {
-		req := mv.req
-		req.Request.After = nil
-		for _, d := range mv.job.After {
-			to := m.log.moved(m.host, d.Job)
-			if to == 0 {
-				return refuse(api.CodeConflict, "run it again when that one is moved", "it waits for job %d, which stays", d.Job)
-			}
-			req.Request.After = append(req.Request.After, job.Dependency{Kind: d.Kind, Job: to})
-		}
-		reply, err := m.there.Submit(ctx, req)
-		if err != nil {
-			return err
-		}
-		id = reply.Job.ID
-	}
-	line.Slurm = id
-	return m.log.note(line)
-}
-
-// letGo lets a job wait here as before that Slurm has refused. Where it is not known what
-// Slurm did, it stays held.
-func (m *migration) letGo(ctx context.Context, mv *moving, err error) {
-	var e *api.Error
-	refusals := []api.Code{api.CodeUsage, api.CodeForbidden, api.CodeNever, api.CodePolicy}
-	certain := errors.As(err, &e) && slices.Contains(refusals, e.Code)
-	if !certain || m.log.lines[mv.key].Held {
-		return
-	}
-	if _, err := m.here.Release(ctx, mv.job.ID.String()); err != nil {
-		m.refuse(nameOfJob(mv.job), fmt.Errorf("it is held: 'gpusched release %s' (%w)", nameOfJob(mv.job), err))
-	}
-}
-
-// leave cancels a job here, with where it has gone in its comment.
-func (m *migration) leave(ctx context.Context, mv *moving) error {
-	id := mv.job.ID.String()
-	comment := fmt.Sprintf("moved to slurm:%d", m.log.lines[mv.key].Slurm)
-	if was := mv.job.Comment; was != "" && !strings.HasPrefix(was, comment) {
-		comment += "; " + was
-	}
-	if _, err := m.here.Update(ctx, id, job.Change{Comment: &comment}); err != nil {
-		return err
-	}
-	_, err := m.here.Cancel(ctx, id, api.CancelRequest{})
-	return err
 }

@@ -53,15 +53,25 @@ func TestMovesAreNoted(t *testing.T) {
 	if l, err = movesOf(t, dir); err != nil {
 		t.Fatal(err)
 	}
-	defer l.file.Close()
 	if line := l.lines["box.7.5"]; line.Slurm != 1234 || !line.Held || !line.At.Equal(at) {
 		t.Errorf("%+v", line)
 	}
-	if l.moved("box", 7) != 1234 || l.moved("box", 8) != 0 || l.moved("other", 8) != 99 || l.moved("box", 9) != 0 {
+	if l.lines["box.8.5"].Slurm != 0 || l.lines["other.8.5"].Slurm != 99 || len(l.lines) != 3 {
 		t.Errorf("%+v", l.lines)
 	}
-	if err := l.note(moveLine{Key: "box.8.5", Job: 8, Slurm: 13}); err != nil || l.moved("box", 8) != 13 {
-		t.Errorf("after the line that was cut short: %v, %+v", err, l.lines)
+	for _, line := range []moveLine{{Key: "box.8.5", Job: 8, Slurm: 13}, {Key: "box.7.5", Job: 7, Closed: true}} {
+		if err := l.note(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.file.Close()
+	again, err := movesOf(t, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.file.Close()
+	if _, known := again.lines["box.7.5"]; known || again.lines["box.8.5"].Slurm != 13 || len(again.lines) != 2 {
+		t.Errorf("after the line that was cut short, and one that closes: %+v", again.lines)
 	}
 }
 
@@ -74,14 +84,21 @@ func prepared(t *testing.T, j api.Job, results *api.Results, with ...job.ID) (*m
 	}
 	defer l.file.Close()
 	m := &migration{a: &app{uid: 1001}, log: l, host: "box"}
-	if err := l.note(moveLine{Key: "box.3.1", Job: 3, Slurm: 77}); err != nil {
-		t.Fatal(err)
+	m.live.keys = map[job.ID]string{3: "box.3.1", 2: "box.2.9"}
+	m.live.waiters = map[job.ID][]waiter{6: {{id: 8, uid: 1001}}}
+	for _, line := range []moveLine{{Key: "box.3.1", Job: 3, Slurm: 77}, {Key: "box.2.1", Job: 2, Slurm: 76}} {
+		if err := l.note(line); err != nil {
+			t.Fatal(err)
+		}
 	}
 	chosen := map[job.ID]bool{j.ID: true}
 	for _, id := range with {
 		chosen[id] = true
 	}
-	mv, err := m.prepare(api.JobReply{Job: j, Results: results}, chosen)
+	mv, err := m.prepare(api.JobReply{Job: j, Results: results})
+	if err == nil {
+		err = m.tied(&j, chosen)
+	}
 	var e *api.Error
 	errors.As(err, &e)
 	if e == nil {
@@ -113,6 +130,9 @@ func TestWhatCanBeMoved(t *testing.T) {
 		"unreadable":              {func(j *api.Job) { j.Private = nil }, nil, api.CodeConflict},
 		"behind one it is with":   {func(j *api.Job) { j.After = []job.Dependency{{Kind: job.AfterOK, Job: 4}} }, []job.ID{4}, ""},
 		"behind one moved before": {func(j *api.Job) { j.After = []job.Dependency{{Kind: job.AfterAny, Job: 3}} }, nil, ""},
+		"behind another of old":   {func(j *api.Job) { j.After = []job.Dependency{{Kind: job.AfterAny, Job: 2}} }, nil, api.CodeConflict},
+		"before one that stays":   {func(j *api.Job) { j.ID = 6 }, nil, api.CodeConflict},
+		"tagged moved":            {func(j *api.Job) { j.Tags = map[string]string{"moved": "mine"} }, nil, api.CodeUsage},
 		"behind one that stays":   {func(j *api.Job) { j.After = []job.Dependency{{Kind: job.AfterAny, Job: 5}} }, []job.ID{4}, api.CodeConflict},
 	} {
 		j := base()

@@ -5,6 +5,9 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -14,21 +17,22 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// moveLine is a line of the file in which a user's moves are noted: first that a job is
-// going to be moved, then which one it has become. What was noted last counts.
+// moveLine is a line of the file in which a user's moves are noted: that a job is to be held,
+// that an sbatch begins for it, and which one it has become. What was noted last counts.
 type moveLine struct {
-	Key   string    `json:"key"` // of the job: its machine, number and submission
-	Job   job.ID    `json:"job"`
-	At    time.Time `json:"at"`              // when it was noted first: nothing of it was submitted before
-	Held  bool      `json:"held,omitempty"`  // whether it was held then already
-	Slurm job.ID    `json:"slurm,omitempty"` // 0: not known to be submitted
+	Key    string    `json:"key"` // of the job: its machine, number and submission
+	Job    job.ID    `json:"job"`
+	Held   bool      `json:"held,omitempty"`   // whether its owner held it
+	At     time.Time `json:"at,omitzero"`      // when sbatch was about to run for it; zero: Slurm hasn't got it
+	Conf   string    `json:"conf,omitempty"`   // the cluster that it was for, by SLURM_CONF
+	Slurm  job.ID    `json:"slurm,omitempty"`  // 0: not known to be submitted
+	Closed bool      `json:"closed,omitempty"` // it was let go, and nothing that was noted before counts
 }
 
 // moveLog is that file, locked while it is open.
 type moveLog struct {
 	file  *os.File
-	lines map[string]moveLine // by key
-	order []string
+	lines map[string]moveLine // by key, those that count
 }
 
 // openMoves opens the user's.
@@ -72,34 +76,30 @@ func (a *app) openMoves() (*moveLog, error) {
 }
 
 func (l *moveLog) put(line moveLine) {
-	if _, known := l.lines[line.Key]; !known {
-		l.order = append(l.order, line.Key)
+	if line.Closed {
+		delete(l.lines, line.Key)
+		return
 	}
 	l.lines[line.Key] = line
 }
 
-// note has a line on disk when it returns.
+// note has a line on disk when it returns without an error. One that is written in part is
+// taken out again, so that the next one is not lost behind it.
 func (l *moveLog) note(line moveLine) error {
 	text, err := json.Marshal(line)
 	if err != nil {
 		return err
 	}
-	if _, err := l.file.Write(append(text, '\n')); err != nil {
+	end, err := l.file.Seek(0, io.SeekEnd)
+	if err != nil {
 		return err
 	}
+	if _, err := l.file.Write(append(text, '\n')); err != nil {
+		return errors.Join(fmt.Errorf("note what is moved: %w", err), l.file.Truncate(end))
+	}
 	if err := l.file.Sync(); err != nil {
-		return err
+		return fmt.Errorf("note what is moved: %w", err)
 	}
 	l.put(line)
 	return nil
-}
-
-// moved is what a job of this machine has become, by the number that it had here.
-func (l *moveLog) moved(host string, id job.ID) (to job.ID) {
-	for _, key := range l.order {
-		if line := l.lines[key]; line.Job == id && line.Slurm != 0 && hostOfKey(key) == host {
-			to = line.Slurm
-		}
-	}
-	return to
 }
