@@ -34,7 +34,9 @@ func (m *migration) move(ctx context.Context, list []*moving) error {
 }
 
 // each does something to each, and returns those with which that went well.
-func (m *migration) each(ctx, undo context.Context, list []*moving, do func(context.Context, *moving) error) (done []*moving) {
+func (m *migration) each(
+	ctx, undo context.Context, list []*moving, do func(context.Context, *moving) error,
+) (done []*moving) {
 	for _, mv := range list {
 		err := ctx.Err()
 		if err == nil {

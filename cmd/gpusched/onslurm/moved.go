@@ -30,8 +30,8 @@ func Refused(err error) bool {
 	return false
 }
 
-// movedFields are those of squeue by which a job is known that was submitted with a tag or a mark. No other is asked: a directory may have an end
-// of line in its name, with which the row would be none.
+// movedFields are those of squeue by which a job is known that was submitted with a tag or a mark. No other is
+// asked: a directory may have an end of line in its name, with which the row would be none.
 var movedFields = strings.Fields("JobID ArrayJobID State Reason SubmitTime StartTime NodeList Comment")
 
 // late is how much later than another one a job has to be submitted for the accounting to have both: an
