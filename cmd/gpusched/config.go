@@ -115,6 +115,8 @@ func (a *app) warnSlurm(cfg *config.Config) {
 	}
 	found := (&gres.Reader{Root: a.root, Host: host}).Look()
 	switch {
+	case found.Assumed:
+		a.note("warning: %v; %s", found.Error, found.Says(cfg.GPUs.Slurm == config.SlurmAllow))
 	case found.Error != nil:
 		a.note("warning: which GPUs slurmd gives away here can't be read: %v", found.Error)
 	case !found.None():

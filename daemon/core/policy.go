@@ -82,6 +82,11 @@ type GPUsOfSlurm struct {
 	Minors []int // of /dev/nvidia<minor>
 }
 
+// Equal reports whether they are the same.
+func (g GPUsOfSlurm) Equal(o GPUsOfSlurm) bool {
+	return g.Every == o.Every && slices.Equal(g.Minors, o.Minors)
+}
+
 // has reports whether a GPU is among them.
 func (g *GPUsOfSlurm) has(d *device) bool { return g.Every || slices.Contains(g.Minors, d.Minor) }
 

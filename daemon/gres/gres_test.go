@@ -1,12 +1,15 @@
 package gres
 
 import (
+	"cmp"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/gpusched/gpusched/daemon/config"
 )
@@ -165,7 +168,7 @@ func TestLook(t *testing.T) {
 // Where slurmd runs and its files are elsewhere, nobody knows what it has.
 func TestLookWithoutFiles(t *testing.T) {
 	dir := root(t, map[string]string{"etc/passwd": "", "sys/fs/cgroup/system.slice/slurmd.service/cgroup.procs": "1"})
-	if f := (&Reader{Root: dir, Host: "x", Own: config.AnyOwner}).Look(); f.Error == nil || !f.None() || !f.Runs {
+	if f := (&Reader{Root: dir, Host: "x", Own: config.AnyOwner}).Look(); f.Error == nil || !f.Every || !f.Assumed || !f.Runs {
 		t.Errorf("%+v", f)
 	}
 	dir = root(t, map[string]string{enabled: "", "etc/slurm-llnl/readme": ""})
@@ -179,6 +182,127 @@ func TestLookWithoutFiles(t *testing.T) {
 	if f := (&Reader{Root: dir, Host: "x", Own: func(fs.FileInfo) error { return fs.ErrPermission }}).Look(); f.Error == nil || !f.None() {
 		t.Errorf("a file of who knows whom is believed: %+v", f)
 	}
+}
+
+// running is what the kernel shows of a slurmd that runs.
+const running = "sys/fs/cgroup/system.slice/slurmd.service/cgroup.procs"
+
+// Invariant 2: while slurmd runs by files that can't be read, every GPU may be its; and so it
+// is while that slurmd is only started again, until they are read.
+func TestASlurmdOfWhichNobodyKnows(t *testing.T) {
+	dir := root(t, map[string]string{enabled: "", running: "1", "etc/slurm/gres.conf": "Name=gpu File=/dev/nvidia1\n"})
+	mine := func(fs.FileInfo) error { return nil }
+	r := &Reader{Root: dir, Host: "x", Own: func(fs.FileInfo) error { return fs.ErrPermission }}
+	look := func(what, want string, assumed bool) {
+		t.Helper()
+		if f := r.Look(); f.Claim.String() != want || f.Assumed != assumed || assumed && f.Error == nil || !strings.Contains(f.Says(false), cmp.Or(want, "no")) && !assumed {
+			t.Errorf("%s: %+v: %s", what, f, f.Says(false))
+		}
+	}
+	look("whose file it is", "every GPU", true)
+	if err := os.RemoveAll(filepath.Join(dir, filepath.Dir(running))); err != nil {
+		t.Fatal(err)
+	}
+	look("it is started again", "every GPU", true)
+	r.Own = mine
+	look("read", "/dev/nvidia1", false)
+	write(t, filepath.Join(dir, running), "1")
+	write(t, filepath.Join(dir, "etc/slurm/gres.conf"), "include /secret\n")
+	look("spoilt", "/dev/nvidia1", false)
+	write(t, filepath.Join(dir, "etc/slurm/gres.conf"), "#\n")
+	look("known to be none", "", false)
+	write(t, filepath.Join(dir, "etc/slurm/gres.conf"), "include /secret\n")
+	look("known to have been none", "", false)
+	if err := os.Remove(filepath.Join(dir, "etc/slurm/gres.conf")); err != nil {
+		t.Fatal(err)
+	}
+	look("its settings are elsewhere", "every GPU", true)
+	for _, name := range []string{filepath.Dir(running), enabled} {
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look("it is no more", "", false)
+	write(t, filepath.Join(dir, running), "1")
+	look("again, without a file", "every GPU", true)
+}
+
+// Invariant 1: /etc/slurm may be a link, over directories and links that are root's alone.
+func TestADirectoryThatIsALink(t *testing.T) {
+	dir := root(t, map[string]string{running: "1", "etc/passwd": "",
+		"shared/slurm/conf/gres.conf": "include gpus.conf\ninclude /etc/slurm/more.conf\n", "shared/slurm/conf/gpus.conf": "Name=gpu File=/dev/nvidia1\n",
+		"shared/slurm/conf/more.conf": "Name=gpu File=/dev/nvidia2\n", "secret": "Name=gpu File=/dev/nvidia3\n",
+	})
+	link := func(to, name string) {
+		t.Helper()
+		name = filepath.Join(dir, name)
+		_ = os.Remove(name)
+		if err := os.Symlink(to, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	others := "" // which name is somebody else's
+	own := func(info fs.FileInfo) error {
+		if info.Name() == others {
+			return fs.ErrPermission
+		}
+		if info.Mode().Perm()&0o022 != 0 {
+			return errors.New("everybody can write it")
+		}
+		return nil
+	}
+	look := func(what, want, wrong string) {
+		t.Helper()
+		f := (&Reader{Root: dir, Host: "x", Own: own}).Look()
+		if f.Claim.String() != want || (wrong == "") != (f.Error == nil) || f.Error != nil && !strings.Contains(f.Error.Error(), wrong) {
+			t.Errorf("%s: %+v, want %q (%s)", what, f, want, wrong)
+		}
+	}
+	link("/shared/slurm/conf", "etc/slurm")
+	look("elsewhere", "/dev/nvidia1, /dev/nvidia2", "")
+	link("../opt/conf", "etc/slurm")
+	link("shared/slurm", "opt")
+	look("over a link", "/dev/nvidia1, /dev/nvidia2", "")
+	for _, others = range []string{"slurm", "conf", "shared", "opt", "gpus.conf"} {
+		look(others+" is another's", "every GPU", "permission")
+	}
+	others = ""
+	if err := os.Chmod(filepath.Join(dir, "shared"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	look("everybody's directory", "every GPU", "/shared: everybody can write it")
+	if err := os.Chmod(filepath.Join(dir, "shared"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	link("opt", "opt")
+	look("itself", "every GPU", "too many links")
+	link("/secret", "etc/slurm")
+	look("a file", "every GPU", "not a directory")
+	link("/shared/slurm/conf", "etc/slurm")
+	write(t, filepath.Join(dir, "shared/slurm/conf/more.conf"), "include ../../../secret\n")
+	look("a way out", "every GPU", "escapes")
+}
+
+// A file server that does not answer holds nobody up, and is not asked by more than one.
+func TestFilesThatDoNotAnswer(t *testing.T) {
+	dir := root(t, map[string]string{running: "1", "etc/slurm/gres.conf": "Name=gpu File=/dev/nvidia1\n"})
+	synctest.Test(t, func(t *testing.T) {
+		answer, asked := make(chan bool), 0
+		r := &Reader{Root: dir, Host: "x", Own: func(fs.FileInfo) error {
+			asked++
+			<-answer
+			return nil
+		}}
+		for range 2 {
+			if f := r.Look(); !f.Assumed || f.Error == nil || !strings.Contains(f.Error.Error(), "no answer within 2s") || asked != 1 {
+				t.Errorf("%+v, asked %d times", f, asked)
+			}
+		}
+		close(answer)
+		if f := r.Look(); f.Error != nil || f.Assumed || f.Claim.String() != "/dev/nvidia1" {
+			t.Errorf("%+v", f)
+		}
+	})
 }
 
 // FuzzParse reads any files: it ends, and what is claimed can be.

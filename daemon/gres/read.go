@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/config"
 )
@@ -17,9 +18,10 @@ import (
 // Found is what is known of the Slurm of a machine.
 type Found struct {
 	Claim
-	Conf  string // such as /etc/slurm/gres.conf; "": it has no settings in /etc
-	Runs  bool   // slurmd is enabled or runs here
-	Error error  // why the claim may be an older one, or none
+	Conf    string // such as /etc/slurm/gres.conf; "": it has no settings in /etc
+	Runs    bool   // slurmd is enabled or runs here
+	Error   error  // why the claim may be an older one, or none
+	Assumed bool   // slurmd runs, and nobody can say which GPUs it has: so every one
 }
 
 // Says tells people what becomes of the GPUs of the claim, where allowed is whether jobs
@@ -28,6 +30,11 @@ func (f Found) Says(allowed bool) string {
 	switch {
 	case f.None():
 		return "slurmd is enabled or runs here, and gives away no GPU by " + f.conf()
+	case f.Assumed && allowed:
+		return "slurmd runs here, which GPUs it gives away can't be read, and jobs of this scheduler get every one (gpus.slurm = \"allow\"): the two can meet there"
+	case f.Assumed:
+		return "slurmd runs here, and which GPUs it gives away can't be read, so that it may be every one: nothing is placed on any, and jobs that run there go on. " +
+			"Have its files read, or set gpus.slurm = \"allow\" (and, in gpus.only, the GPUs that are not Slurm's)"
 	case allowed:
 		return "Slurm has " + f.Claim.String() + " (" + f.conf() + "), and jobs of this scheduler get them as well (gpus.slurm = \"allow\"): the two can meet there"
 	}
@@ -45,63 +52,104 @@ func (f Found) conf() string {
 // Reader looks at the files time and again. The zero value reads those of this
 // machine; it is used by one goroutine.
 type Reader struct {
-	Root  string            // below which the machine's files are; "": /
-	Host  string            // the name of the machine
-	Own   config.OwnerCheck // of each file; nil: root's alone
-	last  [2]string         // the texts that claim is from
-	claim Claim
+	Root    string            // below which the machine's files are; "": /
+	Host    string            // the name of the machine
+	Own     config.OwnerCheck // of each file, and of what a link leads over; nil: root's alone
+	last    reading           // what claim is from
+	claim   Claim
+	known   bool         // by files that could all be read
+	assumed bool         // until then: slurmd ran when nothing was known
+	pending chan reading // of a look whose file server has not answered yet
 }
+
+// patience is how long files may take: a file server that does not answer holds nobody up.
+const patience = 2 * time.Second
 
 // dirs are where packages of Slurm have its files, below /etc.
 var dirs = []string{"slurm", "slurm-llnl"}
 
 // Look reads what has changed. What can't be read is told, and the claim that was known
-// stays. Where slurmd is neither enabled nor running, nothing is claimed.
+// stays; where none was and slurmd runs, it is every GPU. Where slurmd is neither enabled
+// nor running, nothing is claimed.
 func (r *Reader) Look() Found {
 	running := r.any("sys/fs/cgroup/system.slice/slurmd*.service", "sys/fs/cgroup/system.slice/*slurmstepd.scope")
 	f := Found{Runs: running || r.any("etc/systemd/system/*.wants/slurmd*.service", "etc/systemd/system/*.requires/slurmd*.service")}
 	if !f.Runs {
+		*r = Reader{Root: r.Root, Host: r.Host, Own: r.Own, pending: r.pending}
 		return f
 	}
-	if f.Error = r.read(&f); f.Error == nil && f.Conf == "" && running {
-		f.Error = errors.New("slurmd runs, and its slurm.conf is not in /etc/slurm")
+	f.Conf, f.Error = r.bring(running)
+	switch {
+	case f.Error == nil:
+		r.known = f.Conf != ""
+	case f.Conf == "":
+		r.known = false // its settings have gone elsewhere
 	}
-	f.Claim = r.claim
+	// It stays so while slurmd is only started again.
+	r.assumed = f.Error != nil && (running || r.assumed) && !r.known && r.claim.None()
+	if f.Claim = r.claim; r.assumed {
+		f.Claim, f.Assumed = Claim{Every: true}, true
+	}
 	return f
 }
 
-// read brings the claim up to date.
-func (r *Reader) read(f *Found) error {
-	etc, err := os.OpenRoot(path.Join("/", r.Root, "etc"))
-	if err != nil {
-		return err
+// bring brings the claim up to date, and returns the file that it is from. Where slurmd runs
+// there has to be one.
+func (r *Reader) bring(running bool) (conf string, err error) {
+	if r.pending == nil {
+		pending := make(chan reading, 1)
+		r.pending = pending
+		root, own := r.Root, r.Own
+		go func() { pending <- read(root, own) }() // one at a time, which ends when its files answer
 	}
-	defer etc.Close()
-	t := texts{etc: etc, own: r.Own}
-	for _, dir := range dirs {
-		if _, err := etc.Lstat(dir); err == nil {
-			t.dir, f.Conf = dir, path.Join("/etc", dir, "gres.conf")
-			break
-		}
+	var now reading
+	select {
+	case now = <-r.pending:
+		r.pending = nil
+	case <-time.After(patience):
+		return r.last.conf, fmt.Errorf("no answer within %s: see the file server that has them", patience)
 	}
-	if t.dir == "" {
-		return nil
+	if now.err == nil && now.conf == "" && running {
+		return "", errors.New("slurmd runs, and its slurm.conf is not in /etc/slurm")
 	}
-	gres := t.read("gres.conf", 0)
-	if t.err != nil {
-		return t.err
+	if now.err != nil && (!now.gresRead || !r.claim.None()) {
+		return now.conf, now.err
 	}
-	slurm := t.read("slurm.conf", 0)
-	if t.err != nil && !r.claim.None() {
-		return t.err
+	if r.last.gres != now.gres || r.last.slurm != now.slurm {
+		r.claim = parse(now.slurm, now.gres, r.Host)
 	}
-	if slurm == "" && gres == "" && t.err == nil {
-		f.Conf = ""
+	r.last = now
+	return now.conf, now.err
+}
+
+// reading is what the files said.
+type reading struct {
+	conf        string // "": there are none
+	gres, slurm string
+	gresRead    bool // whatever became of slurm.conf
+	err         error
+}
+
+// read reads both files with what they include.
+func read(root string, own config.OwnerCheck) (got reading) {
+	if own == nil {
+		own = config.RootOnly
 	}
-	if read := [2]string{gres, slurm}; r.last != read {
-		r.claim, r.last = parse(slurm, gres, r.Host), read
+	t := texts{own: own}
+	if got.conf, got.err = t.open(path.Join("/", root)); got.err != nil || got.conf == "" {
+		return got
 	}
-	return t.err
+	defer t.close()
+	got.gres = t.read("gres.conf", 0)
+	if got.err = t.err; got.err != nil {
+		return got
+	}
+	got.gresRead = true
+	got.slurm = t.read("slurm.conf", 0)
+	if got.err = t.err; got.slurm == "" && got.gres == "" && got.err == nil {
+		got.conf = ""
+	}
+	return got
 }
 
 // any reports whether there is a file by one of some patterns.
@@ -123,10 +171,64 @@ const (
 // texts reads files of Slurm's.
 type texts struct {
 	etc   *os.Root
-	dir   string // below etc
+	dir   string   // below etc
+	there *os.Root // to which dir leads, where that is a link
 	own   config.OwnerCheck
 	files int
 	err   error // the first; nothing is read any more
+}
+
+// open finds Slurm's directory below the files of a machine, and returns its gres.conf;
+// "" where there is no such directory.
+func (t *texts) open(root string) (conf string, err error) {
+	if t.etc, err = os.OpenRoot(path.Join(root, "etc")); err != nil {
+		return "", reason(err)
+	}
+	for _, dir := range dirs {
+		info, err := t.etc.Lstat(dir)
+		if err != nil {
+			continue
+		}
+		t.dir, conf = dir, path.Join("/etc", dir, "gres.conf")
+		if info.Mode().Type() == fs.ModeSymlink {
+			to := ""
+			if to, err = follow(root, path.Join("/etc", dir), t.own); err == nil {
+				t.there, err = os.OpenRoot(path.Join(root, to))
+			}
+		}
+		if err != nil {
+			t.close()
+			return conf, fmt.Errorf("/etc/%s is a link: %w", dir, reason(err))
+		}
+		return conf, nil
+	}
+	t.close()
+	return "", nil
+}
+
+func (t *texts) close() {
+	t.etc.Close()
+	if t.there != nil {
+		t.there.Close()
+	}
+}
+
+// place is where a file is; a name without a directory is in Slurm's.
+func (t *texts) place(name string) (in *os.Root, below string, err error) {
+	if path.IsAbs(name) {
+		below, ok := strings.CutPrefix(path.Clean(name), "/etc/")
+		if !ok {
+			return nil, "", errors.New("it is not below /etc")
+		}
+		if same, ok := strings.CutPrefix(below, t.dir+"/"); ok && t.there != nil {
+			return t.there, same, nil
+		}
+		return t.etc, below, nil
+	}
+	if t.there != nil {
+		return t.there, name, nil
+	}
+	return t.etc, path.Join(t.dir, name), nil
 }
 
 // read is the text of a file with all that it includes; "" where there is none of that
@@ -168,15 +270,12 @@ func (t *texts) fail(name string, err error) {
 
 // file reads one.
 func (t *texts) file(name string) (string, error) {
-	below := path.Join(t.dir, name)
-	if path.IsAbs(name) {
-		var ok bool
-		if below, ok = strings.CutPrefix(path.Clean(name), "/etc/"); !ok {
-			return "", errors.New("it is not below /etc")
-		}
+	in, below, err := t.place(name)
+	if err != nil {
+		return "", err
 	}
 	// Without O_NONBLOCK a FIFO of that name would hold the daemon up for ever.
-	f, err := t.etc.OpenFile(below, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := in.OpenFile(below, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return "", reason(err)
 	}
@@ -185,11 +284,7 @@ func (t *texts) file(name string) (string, error) {
 	if err != nil {
 		return "", reason(err)
 	}
-	own := t.own
-	if own == nil {
-		own = config.RootOnly
-	}
-	switch err := own(info); {
+	switch err := t.own(info); {
 	case !info.Mode().IsRegular():
 		return "", errors.New("it is not a regular file")
 	case err != nil:

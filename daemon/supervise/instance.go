@@ -12,6 +12,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/deliver"
 	"github.com/gpusched/gpusched/daemon/host"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -40,7 +41,10 @@ type instance struct {
 	slurm  slurm
 
 	countCPUs func() (int, error) // those that are online
-	cpus      int                 // what it said last
+
+	// Of the settings in force:
+	cpus    int              // of the machine
+	ofSlurm core.GPUsOfSlurm // no job gets
 }
 
 // newInstance opens everything. What was opened is closed again on an error.

@@ -50,23 +50,26 @@ func (s *instance) settings(cfg config.Config) (daemon.Settings, error) {
 		return daemon.Settings{}, err
 	}
 	settings, err := settingsOf(cfg, cpus)
-	if err == nil {
-		s.cpus = cpus
+	if err != nil {
+		return settings, err
 	}
 	s.slurm.look()
 	settings.Policy.SlurmGPUs = s.slurm.gpus(&cfg)
-	return settings, err
+	s.cpus, s.ofSlurm = cpus, settings.Policy.SlurmGPUs
+	return settings, nil
 }
 
 // recount puts the settings in force again where there are other CPUs than when they were,
 // or other GPUs are Slurm's: jobs that run go on, whatever they were promised.
 func (s *instance) recount(put func(daemon.Settings)) {
-	was, ofSlurm := s.cpus, s.slurm.look()
+	s.slurm.look()
+	cfg := s.Supervisor.cfg.Load()
+	was, ofSlurm := s.cpus, s.slurm.gpus(cfg)
+	sameGPUs := ofSlurm.Equal(s.ofSlurm)
 	now, err := s.countCPUs()
-	if err != nil || now == was && !ofSlurm {
+	if err != nil || now == was && sameGPUs {
 		return // what can't be counted is asked again soon
 	}
-	cfg := s.Supervisor.cfg.Load()
 	settings, err := s.settings(*cfg)
 	if err != nil {
 		return
@@ -74,7 +77,7 @@ func (s *instance) recount(put func(daemon.Settings)) {
 	if now != was {
 		s.log.Warn("the number of CPUs has changed; running jobs go on", "cpus", s.cpus, "before", was)
 	}
-	if ofSlurm {
+	if !sameGPUs {
 		s.log.Warn("other GPUs are Slurm's than before; running jobs go on", "now", s.slurm.found.Load().Says(cfg.GPUs.Slurm == config.SlurmAllow))
 	}
 	put(settings)

@@ -17,14 +17,13 @@ type slurm struct {
 	found  atomic.Pointer[gres.Found] // by the last look
 }
 
-// look brings up to date what is known, and reports whether that has changed.
-func (s *slurm) look() (changed bool) {
+// look brings up to date what is known.
+func (s *slurm) look() {
 	if host, err := os.Hostname(); err == nil {
 		s.reader.Host = host
 	}
 	found := s.reader.Look()
-	before := s.found.Swap(&found)
-	return before == nil || !before.Equal(found.Claim)
+	s.found.Store(&found)
 }
 
 // gpus are those that no job gets by the settings.
@@ -43,14 +42,23 @@ func (s *slurm) check(cfg *config.Config) job.Check {
 	if f == nil || !f.Runs {
 		return c
 	}
-	c.Detail = f.Says(cfg.GPUs.Slurm == config.SlurmAllow)
+	allowed := cfg.GPUs.Slurm == config.SlurmAllow
+	c.Detail = f.Says(allowed)
 	if f.Error == nil {
 		return c
 	}
-	known := "; nothing was known before, so Slurm's jobs and those of this scheduler may meet on a GPU"
-	if !f.None() {
-		known = "; as it was last read, " + c.Detail
+	why := fmt.Sprintf("which GPUs slurmd gives away here can't be read: %v", f.Error)
+	switch {
+	case f.Assumed && allowed: // as somebody chose who knew
+		c.Detail += "; " + why
+		return c
+	case f.Assumed:
+		return c.Degrade(why+"; slurmd runs, so each may be Slurm's: nothing is placed on any GPU, and jobs that run there go on",
+			"correct that (files below /etc that are root's and that others can't write); or set gpus.slurm = \"allow\", and in gpus.only the GPUs that are not Slurm's")
+	case f.None():
+		why += "; by what was read before it has none"
+	default:
+		why += "; as it was last read, " + c.Detail
 	}
-	return c.Degrade(fmt.Sprintf("which GPUs slurmd gives away here can't be read: %v%s", f.Error, known),
-		"correct that (files below /etc that are root's and that others can't write); or name the GPUs of this scheduler in gpus.only, and set gpus.slurm = \"allow\"")
+	return c.Degrade(why, "correct that (files below /etc that are root's and that others can't write); or name the GPUs of this scheduler in gpus.only, and set gpus.slurm = \"allow\"")
 }

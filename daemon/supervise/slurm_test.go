@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -28,7 +29,8 @@ func TestSlurmTakesGPUs(t *testing.T) {
 		}
 	}
 	put(filepath.Join(root, "etc/passwd"), "")
-	s := &instance{countCPUs: func() (int, error) { return 4, nil }}
+	var uncounted error
+	s := &instance{countCPUs: func() (int, error) { return 4, uncounted }}
 	s.slurm.reader.Root, s.slurm.reader.Own = root, config.AnyOwner
 	s.Supervisor = New(Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Level: new(slog.LevelVar)})
 	cfg := config.Default()
@@ -56,6 +58,9 @@ func TestSlurmTakesGPUs(t *testing.T) {
 	put(filepath.Join(root, "etc/systemd/system/multi-user.target.wants/slurmd.service"), "")
 	expect("enabled", 1, "0,1", job.Healthy, "/dev/nvidia0, /dev/nvidia1", "/etc/slurm/gres.conf", `gpus.slurm = "allow"`)
 	put(conf, "Name=gpu File=/dev/nvidia1\n")
+	uncounted = errors.New("no such file")
+	expect("less, and nothing can be put in force", 0, "0,1", job.Healthy, "/dev/nvidia1")
+	uncounted = nil
 	expect("less", 1, "1", job.Healthy, "/dev/nvidia1")
 	put(conf, "include /proc/version\n")
 	expect("spoilt", 0, "1", job.Degraded, "not below /etc", "/dev/nvidia1", "gpus.only")
@@ -65,5 +70,35 @@ func TestSlurmTakesGPUs(t *testing.T) {
 	expect("allowed", 1, "-", job.Healthy, "can meet there")
 	if n := strings.Count(log.String(), "other GPUs are Slurm's than before"); n != 3 {
 		t.Errorf("told %d times:\n%s", n, log.String())
+	}
+}
+
+// A slurmd that runs by settings which can't be read takes every GPU, until somebody says
+// that the two share them.
+func TestASlurmOfWhichNobodyKnows(t *testing.T) {
+	root := t.TempDir()
+	for _, dir := range []string{"etc", "sys/fs/cgroup/system.slice/slurmd.service"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &instance{countCPUs: func() (int, error) { return 4, nil }}
+	s.slurm.reader.Root = root
+	for mode, want := range map[config.SlurmGPUs]struct {
+		every  bool
+		health job.Health
+	}{config.SlurmExclude: {true, job.Degraded}, config.SlurmAllow: {false, job.Healthy}} {
+		cfg := config.Default()
+		cfg.GPUs.Slurm = mode
+		settings, err := s.settings(cfg)
+		c := s.slurm.check(&cfg)
+		if got := settings.Policy.SlurmGPUs; err != nil || got.Every != want.every || c.Health != want.health {
+			t.Errorf("%s: %+v, %v, %+v", mode, got, err, c)
+		}
+		for _, word := range []string{"not in /etc/slurm", `gpus.slurm = "allow"`} {
+			if !strings.Contains(c.Detail+c.Next, word) {
+				t.Errorf("%s: %q is not told: %+v", mode, word, c)
+			}
+		}
 	}
 }

@@ -1,0 +1,61 @@
+package gres
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/config"
+)
+
+// mostLinks bounds how often follow begins anew.
+const mostLinks = 8
+
+// follow is the directory below root to which a path leads. Each directory and link on the
+// way has to be root's alone, by own: nobody else can have it lead elsewhere.
+func follow(root, name string, own config.OwnerCheck) (string, error) {
+	at, rest, links := "/", strings.TrimPrefix(path.Clean(name), "/"), 0
+	for rest != "" {
+		word, tail, _ := strings.Cut(rest, "/")
+		next := path.Join(at, word)
+		info, err := os.Lstat(path.Join(root, next))
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", next, reason(err))
+		}
+		link := info.Mode().Type() == fs.ModeSymlink
+		if link {
+			info = linkInfo{info}
+		}
+		if err := own(info); err != nil {
+			return "", fmt.Errorf("%s: %w", next, err)
+		}
+		if !link {
+			if !info.IsDir() {
+				return "", fmt.Errorf("%s: it is not a directory", next)
+			}
+			at, rest = next, tail
+			continue
+		}
+		if links++; links > mostLinks {
+			return "", errors.New("it leads over too many links")
+		}
+		to, err := os.Readlink(path.Join(root, next))
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", next, reason(err))
+		}
+		if !path.IsAbs(to) {
+			to = path.Join(at, to)
+		}
+		at, rest = "/", strings.TrimPrefix(path.Join(path.Clean(to), tail), "/")
+	}
+	return at, nil
+}
+
+// linkInfo is a link's, whose mode lets everybody write it and means nothing.
+type linkInfo struct{ fs.FileInfo }
+
+// Mode is the type alone.
+func (l linkInfo) Mode() fs.FileMode { return l.FileInfo.Mode().Type() }
