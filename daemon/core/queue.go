@@ -220,6 +220,15 @@ func (c *Core) requeueAfter(l *trackedJob, how requeueAt, now time.Time) {
 	c.move(l, job.Queued, now)
 }
 
+// waitFrom has a job wait from a moment on, told by the clock and the zone of SubmittedAt: else
+// it could not rest (see job.Interned.Pack).
+func waitFrom(j *job.Job, now time.Time) {
+	j.QueuedAt = now
+	if same := j.SubmittedAt.Add(now.Sub(j.SubmittedAt)); same.Equal(now) {
+		j.QueuedAt = same
+	}
+}
+
 // ranFor is how long the attempt of a job had its GPUs and was not suspended.
 func ranFor(j *job.Job, now time.Time) time.Duration {
 	if j.Attempt == nil {
@@ -238,7 +247,7 @@ func (c *Core) clampBackoffs(now time.Time) {
 		late := l.job.QueuedAt.After(now)
 		lost := l.job.Capped > l.account.Capped(l.job.Request.QuotaMilli(), sched.At(now)) // of what the clock showed
 		if late {
-			l.job.QueuedAt = now
+			waitFrom(l.job, now)
 		}
 		if late || lost {
 			c.markCapped(l, now)

@@ -134,7 +134,8 @@ func (c *Core) change(l *trackedJob, s *job.Submission, open []job.Dependency, a
 	c.deps.unfollow(l)
 	c.settleCapped(l, now)
 	if larger(&l.job.Request, &s.Request) { // else whoever comes early with little would go first with much
-		l.job.QueuedAt, l.job.AwayAt = now, time.Time{}
+		waitFrom(l.job, now)
+		l.job.AwayAt = time.Time{}
 	}
 	if asks {
 		l.job.Owed = false
