@@ -24,6 +24,11 @@ const (
 	crashMemory = time.Hour        // health reports crashes so long
 	crashWindow = 10 * time.Minute // of these more than crashesFree make it wait
 	crashesFree = 3
+
+	// What ends without a report, as by SIGKILL or for want of memory, is no crash, and would else be
+	// started, and open the state file, ten times a second.
+	soon      = time.Second
+	soonPause = 500 * time.Millisecond
 )
 
 // errCrashing is why a scheduler that crashed over and over does not begin.
@@ -69,6 +74,19 @@ func watchCrashes(dir string, now time.Time) (crashes, error) {
 		return c, err
 	}
 	return c, errors.Join(debug.SetCrashOutput(f, debug.CrashOptions{}), f.Close())
+}
+
+// began notes in a directory that a restart leaves that this process begins. It reports
+// whether another did so just before and never came to its end, which calls ended.
+func began(dir string, now time.Time) (again bool, ended func()) {
+	name := filepath.Join(dir, "began")
+	if info, err := os.Stat(name); err == nil {
+		again = now.Sub(info.ModTime()).Abs() < soon
+	}
+	if os.WriteFile(name, nil, 0o600) != nil || os.Chtimes(name, now, now) != nil {
+		return false, func() {} // the log has it, for the list of crashes
+	}
+	return again, func() { _ = os.Remove(name) }
 }
 
 // pause is how long the scheduler is to wait before it begins.

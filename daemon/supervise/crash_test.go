@@ -60,6 +60,34 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
+// A process that begins soon after one that has not come to its end waits; one after an
+// orderly end, or after a while, does not.
+func TestBeginningOverAndOver(t *testing.T) {
+	dir := t.TempDir()
+	now := time.Now()
+	var ended func()
+	for _, c := range []struct {
+		after time.Duration
+		ends  bool
+		again bool
+	}{
+		{0, false, false}, {300 * time.Millisecond, false, true}, {900 * time.Millisecond, false, true}, {2 * time.Second, true, false},
+		{100 * time.Millisecond, false, false}, {-100 * time.Millisecond, false, true}, {-time.Hour, false, false},
+	} {
+		now = now.Add(c.after)
+		var again bool
+		if again, ended = began(dir, now); again != c.again {
+			t.Errorf("%s later: waits: %v", c.after, again)
+		}
+		if c.ends {
+			ended()
+		}
+	}
+	if again, _ := began(filepath.Join(dir, "none"), now); again {
+		t.Error("it waits where nothing can be noted")
+	}
+}
+
 // What is not a list of times, or of another clock, is left out; a process that
 // ended without a report did not crash.
 func TestCrashesFromABrokenList(t *testing.T) {

@@ -118,6 +118,8 @@ func (s *Supervisor) Run(ctx context.Context, listeners ...net.Listener) error {
 	if s.crashes, err = watchCrashes(filepath.Dir(s.opt.Specs), time.Now()); err != nil {
 		s.log.Warn("crashes of this daemon are not noted", "err", err)
 	}
+	again, ended := began(filepath.Dir(s.opt.Specs), time.Now())
+	defer ended()
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
@@ -128,6 +130,9 @@ func (s *Supervisor) Run(ctx context.Context, listeners ...net.Listener) error {
 	defer stopServing()
 	var gaveUp error
 	parts.Go(func() {
+		if again {
+			s.resume(work, hup, soonPause)
+		}
 		gaveUp = s.schedule(work, hup)
 		stopServing()
 	})
