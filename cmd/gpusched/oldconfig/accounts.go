@@ -18,9 +18,13 @@ type association struct {
 // and without blanks. What is empty is left out.
 type record map[string]string
 
+// place is what an association is of.
+type place struct{ cluster, account, user string }
+
 // accounts are what is known of a Slurm's database.
 type accounts struct {
 	associations []association
+	at           map[place]int // in these
 	qos          []record
 	defaults     map[string]string // the default account of a user
 	admins       []string
@@ -84,7 +88,7 @@ func tableOf(names []string) string {
 
 // readAccounts reads tables, one after the other, or a dump.
 func readAccounts(text string) (*accounts, error) {
-	a := &accounts{defaults: map[string]string{}}
+	a := &accounts{at: map[place]int{}, defaults: map[string]string{}}
 	var names []string
 	cluster, parent := "", ""
 	for raw := range strings.Lines(text) {
@@ -142,18 +146,20 @@ func (a *accounts) row(names, values []string) {
 
 // add takes in an association; of one that another table has as well, what that leaves out.
 func (a *accounts) add(x association) {
-	for i := range a.associations {
-		if was := &a.associations[i]; was.cluster == x.cluster && was.account == x.account && was.user == x.user {
-			was.parent = cmp.Or(was.parent, x.parent)
-			for key, value := range x.limits {
-				if was.limits[key] == "" {
-					was.limits[key] = value
-				}
-			}
-			return
+	of := place{x.cluster, x.account, x.user}
+	i, known := a.at[of]
+	if !known {
+		a.at[of] = len(a.associations)
+		a.associations = append(a.associations, x)
+		return
+	}
+	was := &a.associations[i]
+	was.parent = cmp.Or(was.parent, x.parent)
+	for key, value := range x.limits {
+		if was.limits[key] == "" {
+			was.limits[key] = value
 		}
 	}
-	a.associations = append(a.associations, x)
 }
 
 // person takes in what is said of a user as such.
@@ -220,6 +226,7 @@ func (a *accounts) oneCluster() {
 	}
 	first := a.associations[0].cluster
 	var others []string
+	a.at = nil // they move
 	a.associations = slices.DeleteFunc(a.associations, func(x association) bool {
 		if x.cluster != first && !slices.Contains(others, x.cluster) {
 			others = append(others, x.cluster)

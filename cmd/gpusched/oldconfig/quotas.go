@@ -145,12 +145,13 @@ const own = "gpusched"
 
 // groups writes the accounts that divide among each other or have bounds.
 func (p *page) groups() {
+	parents, members := p.a.tree()
 	for _, x := range p.a.associations {
 		if x.user != "" || x.account == "" || x.account == "root" {
 			continue
 		}
 		b := boundsOf("account "+x.account, x.limits, p.say)
-		if len(b) == 0 && (x.account == own || p.isParent(x.account)) || !p.named("account", x.account) {
+		if len(b) == 0 && (x.account == own || parents[x.account]) || !p.named("account", x.account) {
 			continue
 		}
 		if parent := x.parent; parent != "" && parent != "root" && parent != own {
@@ -161,24 +162,29 @@ func (p *page) groups() {
 		}
 		keys := slices.DeleteFunc(slices.Clone(quotaKeys), func(key string) bool { return b[key] == "" })
 		p.section("quota.group."+tomlKey(x.account), quotaLines(b, keys)...)
-		p.say("account %s is the quota of group %s: it has to be a group of the machine with the same members%s", x.account, x.account, p.members(x.account))
+		p.say("account %s is the quota of group %s: it has to be a group of the machine with the same members%s", x.account, x.account, listed(members[x.account]))
 	}
 }
 
-func (p *page) isParent(account string) bool {
-	return slices.ContainsFunc(p.a.associations, func(x association) bool { return x.user == "" && x.parent == account })
+// tree is which accounts have others below them, and who is in each.
+func (a *accounts) tree() (parents map[string]bool, members map[string][]string) {
+	parents, members = map[string]bool{}, map[string][]string{}
+	for _, x := range a.associations {
+		switch {
+		case x.user == "":
+			parents[x.parent] = true
+		case x.user != "root":
+			members[x.account] = append(members[x.account], x.user)
+		}
+	}
+	return parents, members
 }
 
 // mostNamed is how many members of a group are named.
 const mostNamed = 20
 
-func (p *page) members(account string) string {
-	var names []string
-	for _, x := range p.a.associations {
-		if x.account == account && x.user != "" && x.user != "root" && !slices.Contains(names, x.user) {
-			names = append(names, x.user)
-		}
-	}
+// listed are names for people.
+func listed(names []string) string {
 	if len(names) == 0 {
 		return ""
 	}
