@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/remote"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -52,17 +53,23 @@ func (f *fleet) of(host string, err error) error {
 	return &named
 }
 
-// route asks the engine that has a job.
+// route asks the engine that has a job, for no longer than patience.
 func route[T any](
-	ctx context.Context, f *fleet, name string, ask func(e engine, id string) (T, error),
+	ctx context.Context, f *fleet, name string, ask func(e engine, ctx context.Context, id string) (T, error),
 ) (out T, err error) {
 	host, id, named := hostOf(name)
 	if !named {
-		return ask(f.engine, id)
+		return ask(f.engine, ctx, id)
 	}
-	p, err := f.at(ctx, host)
+	limited, cancel := context.WithTimeout(ctx, remote.Patience)
+	defer cancel()
+	p, err := f.at(limited, host)
 	if err == nil {
-		out, err = ask(p.app.client, id)
+		out, err = ask(p.app.client, limited, id)
+	}
+	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		err = refuse(api.CodeUnreachable, "what it was to do it may have done: see 'gpusched show "+name+"' when it answers again",
+			"no answer within %s", remote.Patience)
 	}
 	return out, f.of(host, err)
 }
@@ -70,47 +77,61 @@ func route[T any](
 // The methods of an engine that are about one job ask the machine that its name says.
 
 func (f *fleet) Job(ctx context.Context, id string) (api.JobReply, error) {
-	return route(ctx, f, id, func(e engine, id string) (api.JobReply, error) { return e.Job(ctx, id) })
+	return route(ctx, f, id, engine.Job)
 }
 
 func (f *fleet) Results(ctx context.Context, id string) (api.JobReply, error) {
-	return route(ctx, f, id, func(e engine, id string) (api.JobReply, error) { return e.Results(ctx, id) })
+	return route(ctx, f, id, engine.Results)
 }
 
 func (f *fleet) Why(ctx context.Context, id string) (api.JobReply, error) {
-	return route(ctx, f, id, func(e engine, id string) (api.JobReply, error) { return e.Why(ctx, id) })
+	return route(ctx, f, id, engine.Why)
 }
 
+// Wait waits for as long as the job takes. A machine that is lost meanwhile is noticed by each request of it.
 func (f *fleet) Wait(ctx context.Context, id string, timeout time.Duration) (api.JobReply, error) {
-	return route(ctx, f, id, func(e engine, id string) (api.JobReply, error) { return e.Wait(ctx, id, timeout) })
+	host, id, named := hostOf(id)
+	if !named {
+		return f.engine.Wait(ctx, id, timeout)
+	}
+	p, err := f.at(ctx, host)
+	if err != nil {
+		return api.JobReply{}, f.of(host, err)
+	}
+	reply, err := p.app.client.Wait(ctx, id, timeout)
+	return reply, f.of(host, err)
 }
 
 func (f *fleet) Cancel(ctx context.Context, id string, r api.CancelRequest) (api.JobReply, error) {
-	return route(ctx, f, id, func(e engine, id string) (api.JobReply, error) { return e.Cancel(ctx, id, r) })
+	return route(ctx, f, id, func(e engine, ctx context.Context, id string) (api.JobReply, error) {
+		return e.Cancel(ctx, id, r)
+	})
 }
 
 func (f *fleet) Hold(ctx context.Context, id string) (api.JobReply, error) {
-	return route(ctx, f, id, func(e engine, id string) (api.JobReply, error) { return e.Hold(ctx, id) })
+	return route(ctx, f, id, engine.Hold)
 }
 
 func (f *fleet) Release(ctx context.Context, id string) (api.JobReply, error) {
-	return route(ctx, f, id, func(e engine, id string) (api.JobReply, error) { return e.Release(ctx, id) })
+	return route(ctx, f, id, engine.Release)
 }
 
 func (f *fleet) Requeue(ctx context.Context, id string) (api.JobReply, error) {
-	return route(ctx, f, id, func(e engine, id string) (api.JobReply, error) { return e.Requeue(ctx, id) })
+	return route(ctx, f, id, engine.Requeue)
 }
 
 func (f *fleet) Suspend(ctx context.Context, id string) (api.JobReply, error) {
-	return route(ctx, f, id, func(e engine, id string) (api.JobReply, error) { return e.Suspend(ctx, id) })
+	return route(ctx, f, id, engine.Suspend)
 }
 
 func (f *fleet) Resume(ctx context.Context, id string) (api.JobReply, error) {
-	return route(ctx, f, id, func(e engine, id string) (api.JobReply, error) { return e.Resume(ctx, id) })
+	return route(ctx, f, id, engine.Resume)
 }
 
 func (f *fleet) Update(ctx context.Context, id string, r job.Change) (api.JobReply, error) {
-	return route(ctx, f, id, func(e engine, id string) (api.JobReply, error) { return e.Update(ctx, id, r) })
+	return route(ctx, f, id, func(e engine, ctx context.Context, id string) (api.JobReply, error) {
+		return e.Update(ctx, id, r)
+	})
 }
 
 // Many does it on one machine after the other, in the order in which they are named.

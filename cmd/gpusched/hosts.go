@@ -86,7 +86,7 @@ func (f *fleet) at(ctx context.Context, host string) (*peer, error) {
 	if p != nil {
 		return p, nil
 	}
-	p, err := f.a.reachHost(ctx, host, remote.Question{})
+	p, err := f.a.reachHost(ctx, host, len(f.a.hosts), remote.Question{})
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +96,15 @@ func (f *fleet) at(ctx context.Context, host string) (*peer, error) {
 	return p, nil
 }
 
-// reachHost connects with a machine, and asks it something first.
-func (a *app) reachHost(ctx context.Context, host string, q remote.Question) (*peer, error) {
+// What the answers of several machines that are asked at once may hold together, and each in any case: a
+// listing of 100 000 jobs is about 60 MB.
+const (
+	allAnswers  = 1 << 30
+	leastAnswer = 64 << 20
+)
+
+// reachHost connects with a machine, one of so many that are asked at once, and asks it something first.
+func (a *app) reachHost(ctx context.Context, host string, among int, q remote.Question) (*peer, error) {
 	there := *a
 	there.host, there.own = host, false
 	there.away, there.noted = nil, map[string]bool{}
@@ -114,7 +121,8 @@ func (a *app) reachHost(ctx context.Context, host string, q remote.Question) (*p
 	first := make(chan net.Conn, 1)
 	first <- conn
 	there.uid = g.UID
-	there.client = &api.Client{Host: host, Dial: func(ctx context.Context) (net.Conn, error) {
+	most := max(leastAnswer, allAnswers/max(among, 1))
+	there.client = &api.Client{Host: host, MaxReply: most, Dial: func(ctx context.Context) (net.Conn, error) {
 		select {
 		case conn := <-first:
 			return conn, nil

@@ -1,11 +1,21 @@
 package main
 
 import (
+	"bufio"
+	"context"
 	"errors"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/remote"
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -83,5 +93,83 @@ func TestTheEnvironmentOfAnotherMachine(t *testing.T) {
 	p.app.host = "."
 	if here := n.requestFor(p).Env; len(here) != len(n.req.Env) {
 		t.Errorf("here: %q", here)
+	}
+}
+
+// A machine is only asked with what an answer needs: the secrets of the environment stay here.
+func TestWhatIsOnlyAskedHasNoSecret(t *testing.T) {
+	req := api.SubmitRequest{Env: bytesOf([]string{"PATH=/bin", "TOKEN=hunter2", "HOME=/h", "PATHS=x", "HOME"})}
+	got := each(onlyAsked(req).Env, func(b []byte) string { return string(b) })
+	if !slices.Equal(got, []string{"PATH=/bin", "HOME=/h", "HOME"}) || len(req.Env) != 5 {
+		t.Errorf("%q of %q", got, req.Env)
+	}
+}
+
+// stuck is an engine behind a link that has died.
+type stuck struct{ engine }
+
+func (stuck) Cancel(ctx context.Context, _ string, _ api.CancelRequest) (api.JobReply, error) {
+	<-ctx.Done()
+	return api.JobReply{}, ctx.Err()
+}
+
+func (stuck) Wait(ctx context.Context, _ string, _ time.Duration) (api.JobReply, error) {
+	select {
+	case <-ctx.Done():
+		return api.JobReply{}, ctx.Err()
+	case <-time.After(time.Hour):
+		return api.JobReply{}, nil
+	}
+}
+
+// A command to one machine waits for its answer as long as for its greeting, and only a wait for longer.
+func TestAMachineThatAnswersNoMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fleet{a: &app{}, open: map[string]*peer{"a": {app: &app{client: stuck{}}}}}
+		began := time.Now()
+		_, err := f.Cancel(t.Context(), "a:12", api.CancelRequest{})
+		var e *api.Error
+		if !errors.As(err, &e) || e.Code != api.CodeUnreachable || !strings.HasPrefix(e.Message, "a: no answer within") || time.Since(began) != remote.Patience {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+		if _, err := f.Wait(t.Context(), "a:12", 0); err != nil {
+			t.Errorf("a wait ends with %v", err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := f.Cancel(ctx, "a:12", api.CancelRequest{}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the end of whoever asks is %v", err)
+		}
+	})
+}
+
+// Whoever is told to end tells the command on the other machine, and does not wait for it.
+func TestSSHIsToldToEnd(t *testing.T) {
+	dir := t.TempDir()
+	script := "#!/bin/sh\ntrap 'echo told >" + dir + "/told' TERM\necho >" + dir + "/began\nwhile :; do sleep 0.05; done\n"
+	if err := os.WriteFile(filepath.Join(dir, "ssh"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	began := filepath.Join(dir, "began")
+	if err := syscall.Mkfifo(began, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	a := &app{out: &term.Terminal{W: bufio.NewWriter(io.Discard)}, err: &term.Terminal{W: bufio.NewWriter(io.Discard)}}
+	done := make(chan error, 1)
+	go func() { done <- a.overSSH(ctx, "a", []string{"logs", "-f", "1"}) }()
+	if _, err := os.ReadFile(began); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	select {
+	case err := <-done:
+		if told, _ := os.ReadFile(filepath.Join(dir, "told")); !errors.Is(err, context.Canceled) || len(told) == 0 {
+			t.Errorf("%v, told %q", err, told)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("it goes on")
 	}
 }

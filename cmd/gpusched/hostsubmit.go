@@ -74,15 +74,24 @@ func (c *jobOptions) elsewhere(
 
 // open connects with a machine, which looks for the directory and the program first.
 func (n *newElsewhere) open(ctx context.Context, host string) (*peer, error) {
-	q := remote.Question{Check: &n.req}
-	if n.c.Force {
-		q.Check = nil
+	q := remote.Question{}
+	if check := onlyAsked(n.req); !n.c.Force {
+		q.Check = &check
 	}
-	p, err := n.fleet.a.reachHost(ctx, host, q)
+	p, err := n.fleet.a.reachHost(ctx, host, len(n.hosts), q)
 	if err == nil && p.Refused != nil {
 		err = p.Refused
 	}
 	return p, err
+}
+
+// onlyAsked is a request by which a machine is only asked something: it needs no secret of the environment to answer.
+func onlyAsked(req api.SubmitRequest) api.SubmitRequest {
+	req.Env = slices.DeleteFunc(slices.Clone(req.Env), func(entry []byte) bool {
+		name, _, _ := strings.Cut(string(entry), "=")
+		return name != "PATH" && name != "HOME"
+	})
+	return req
 }
 
 // offer is what a machine says of a job that it does not have yet.
@@ -138,7 +147,7 @@ func (n *newElsewhere) offers(ctx context.Context) []offer {
 		if err != nil {
 			return err
 		}
-		req := n.requestFor(p)
+		req := onlyAsked(n.requestFor(p))
 		req.DryRun = true
 		list[i].place = p
 		list[i].reply, err = p.app.client.Submit(ctx, req)
@@ -198,7 +207,9 @@ func (n *newElsewhere) submit(ctx context.Context) (api.SubmitReply, *peer, erro
 		}
 	}
 	req := n.requestFor(p)
-	req.DryRun = n.dryRun
+	if req.DryRun = n.dryRun; n.dryRun {
+		req = onlyAsked(req)
+	}
 	reply, err := p.app.client.Submit(ctx, req)
 	return reply, p, n.unsure(host, err)
 }

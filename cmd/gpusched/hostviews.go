@@ -28,6 +28,7 @@ func (f *fleet) showStatus(ctx context.Context, c *statusCmd) error {
 		return err
 	})
 	all := api.StatusReply{Schema: api.Schema, Counts: map[string]int{}, Hosts: hostAnswers(hosts, errs)}
+	all.GPUs, all.Running, all.Waiting = []api.GPU{}, []api.Job{}, []api.Job{}
 	for i, r := range replies {
 		h := &all.Hosts[i]
 		if h.Error != nil {
@@ -59,6 +60,9 @@ func (f *fleet) shown(watched bool, errs []error, err error) error {
 	}
 	return missing
 }
+
+// silent reports whether no machine has answered.
+func silent(errs []error) bool { return !slices.Contains(errs, nil) }
 
 // forget has machines connected with anew that have not answered.
 func (f *fleet) forget(errs []error) {
@@ -212,6 +216,7 @@ func (f *fleet) showList(ctx context.Context, c *listCmd, ids map[string][]strin
 			}
 		}
 	}
+	all.Jobs, all.GPUs = append([]api.Job{}, all.Jobs...), append([]api.GPU{}, all.GPUs...) // in a document [], not null
 	inOrder(all.Jobs)
 	if err := c.sort(f.a, &all, params); err != nil {
 		return err
@@ -222,6 +227,9 @@ func (f *fleet) showList(ctx context.Context, c *listCmd, ids map[string][]strin
 				f.a.out.Printf("%s: ", term.Clean(h.Host))
 				f.a.writeDrain(h.Drain)
 			}
+		}
+		if silent(errs) {
+			return // that no job waits is not known
 		}
 		c.write(f.a, all, params, wide, left)
 	})
@@ -278,7 +286,7 @@ func (f *fleet) showGPUs(ctx context.Context, c *gpusCmd, watched bool) error {
 		replies[i], err = p.app.client.GPUs(ctx)
 		return err
 	})
-	all := api.GPUsReply{Schema: api.Schema, Hosts: hostAnswers(hosts, errs)}
+	all := api.GPUsReply{Schema: api.Schema, Hosts: hostAnswers(hosts, errs), GPUs: []api.GPU{}}
 	for i, r := range replies {
 		all.Hosts[i].OfGPUs(&r)
 		all.GPUs = append(all.GPUs, r.GPUs...)
@@ -305,7 +313,9 @@ func (f *fleet) writeGPUs(all api.GPUsReply, wide bool) {
 		t.Printf("%s: %s\n", term.Clean(h.Host), term.Clean(text))
 	}
 	if len(all.GPUs) == 0 {
-		t.Printf("no GPUs\n")
+		if slices.ContainsFunc(all.Hosts, func(h api.HostAnswer) bool { return h.Error == nil }) {
+			t.Printf("no GPUs\n")
+		}
 		return
 	}
 	t.Printf("\n")

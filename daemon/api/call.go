@@ -134,6 +134,9 @@ func (c *Client) explain(ctx context.Context, err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		e.Message = fmt.Sprintf("the scheduler at %s did not answer within %s", c.socket(), answerTime)
 		e.Hint = "see 'systemctl status gpusched' and 'journalctl -u gpusched'"
+	case errors.Is(err, errTooLong):
+		e.Message = fmt.Sprintf("the scheduler at %s answers with more than %d MiB", cmp.Or(c.Host, c.socket()), c.transport().most>>20)
+		e.Hint = "ask for less of it"
 	case errors.Is(err, errMalformed):
 		e.Message = fmt.Sprintf("the scheduler at %s answers what is not expected: %v", cmp.Or(c.Host, c.socket()), err)
 		e.Hint = "see 'gpusched version'"

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -27,6 +28,9 @@ type Client struct {
 	Dial func(context.Context) (net.Conn, error)
 	// Host is the name of the machine that Dial leads to. Jobs and GPUs of an answer bear it; "": none does.
 	Host string
+	// MaxReply bounds what an answer may make the client hold, in bytes, where it is less than what bounds
+	// any; 0: it is not less.
+	MaxReply int
 
 	once  sync.Once
 	lines *transport
@@ -50,7 +54,8 @@ func (c *Client) socket() string {
 // transport returns what asks the daemon.
 func (c *Client) transport() *transport {
 	c.once.Do(func() {
-		c.lines = &transport{dial: func(ctx context.Context) (net.Conn, error) {
+		most := int64(cmp.Or(min(c.MaxReply, maxReply), maxReply))
+		c.lines = &transport{most: most, dial: func(ctx context.Context) (net.Conn, error) {
 			if c.Dial != nil {
 				return c.elsewhere(ctx)
 			}

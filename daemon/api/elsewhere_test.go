@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -97,3 +98,21 @@ func (lost) Read([]byte) (int, error) {
 	return 0, fmt.Errorf("%w: %w", io.ErrUnexpectedEOF, &Error{Code: CodeUnreachable, Message: "no key", Hint: "get one"})
 }
 func (lost) Close() error { return nil }
+
+// Of many machines none can have the client hold what it likes.
+func TestAnAnswerIsBounded(t *testing.T) {
+	long := there(t, func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"version":%q}`, strings.Repeat("x", 5<<20))
+	})
+	if _, err := long.Version(t.Context()); err != nil {
+		t.Errorf("5 MB: %v", err)
+	}
+	bounded := there(t, func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"version":%q}`, strings.Repeat("x", 5<<20))
+	})
+	bounded.MaxReply = 4 << 20
+	var e *Error
+	if _, err := bounded.Version(t.Context()); !errors.As(err, &e) || e.Message != "the scheduler at a answers with more than 4 MiB" {
+		t.Errorf("more than it may: %v", err)
+	}
+}

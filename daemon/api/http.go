@@ -39,6 +39,7 @@ const (
 // transport asks one daemon over connections that it keeps.
 type transport struct {
 	dial func(context.Context) (net.Conn, error)
+	most int64 // bytes of an answer
 	mu   sync.Mutex
 	idle []*link // the one used last is the last
 }
@@ -363,11 +364,16 @@ func (b *chunks) next() error {
 	return nil
 }
 
-// read is all of the body, up to maxReply.
+var errTooLong = errors.New("the answer is too long")
+
+// read is all of the body, or errTooLong.
 func (a *response) read() ([]byte, error) {
 	var b bytes.Buffer
 	// What is said to come is believed up to a bound, and what is over it when it has come.
 	b.Grow(int(min(max(a.length, 0), 16<<20)) + bytes.MinRead)
-	_, err := b.ReadFrom(io.LimitReader(a.body, maxReply))
+	n, err := b.ReadFrom(io.LimitReader(a.body, a.from.most+1))
+	if n > a.from.most {
+		err = errTooLong
+	}
 	return b.Bytes(), err
 }

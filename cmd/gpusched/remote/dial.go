@@ -17,14 +17,29 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// Patience is how long a machine may take to greet. ssh is told the same of its connection.
+// Patience is how long a machine may take to greet, and to answer what it can answer at once. ssh is told the
+// same of its connection.
 const Patience = 10 * time.Second
+
+// After lostAfter times aliveEvery without a word from the other side ssh gives up its connection: nothing else
+// ends one whose link has died.
+const (
+	aliveEvery = 15 * time.Second
+	lostAfter  = 4
+)
 
 // options has ssh ask nothing, run one command, and say nothing but errors. Whatever else it needs, such as a
 // shared connection (ControlMaster), is the user's to set.
 func options(tty string) []string {
-	seconds := int(Patience / time.Second)
-	return []string{tty, "-o", "BatchMode=yes", "-o", fmt.Sprintf("ConnectTimeout=%d", seconds), "-o", "LogLevel=ERROR"}
+	list := []string{tty}
+	for _, o := range []string{
+		"BatchMode=yes", fmt.Sprintf("ConnectTimeout=%d", int(Patience/time.Second)),
+		fmt.Sprintf("ServerAliveInterval=%d", int(aliveEvery/time.Second)), fmt.Sprintf("ServerAliveCountMax=%d", lostAfter),
+		"LogLevel=ERROR",
+	} {
+		list = append(list, "-o", o)
+	}
+	return list
 }
 
 // Command is the command line of ssh for one of gpusched on another machine; tty gives that a terminal.

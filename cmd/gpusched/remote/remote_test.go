@@ -137,7 +137,7 @@ func await(t *testing.T, c net.Conn) {
 func TestHowSSHIsCalled(t *testing.T) {
 	ssh(t, `echo "$*" >&2; exit 255`)
 	_, _, err := Dial(t.Context(), "ann@b", Question{})
-	if want := "-T -o BatchMode=yes -o ConnectTimeout=10 -o LogLevel=ERROR -- ann@b gpusched dial-stdio"; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "-T -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=15 -o ServerAliveCountMax=4 -o LogLevel=ERROR -- ann@b gpusched dial-stdio"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v", err)
 	}
 }
