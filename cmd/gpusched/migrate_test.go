@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -73,6 +74,37 @@ func TestMovesAreNoted(t *testing.T) {
 	if _, known := again.lines["box.7.5"]; known || again.lines["box.8.5"].Slurm != 13 || len(again.lines) != 2 {
 		t.Errorf("after the line that was cut short, and one that closes: %+v", again.lines)
 	}
+}
+
+// While an sbatch runs whose gpusched was killed, no other one is at work: it would not find yet what that submits.
+func TestMovesAreLockedWhileOneIsSubmitted(t *testing.T) {
+	dir := t.TempDir()
+	l, err := movesOf(t, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("cat")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	l.file.Close() // as the kernel does for who is killed
+	if again, err := movesOf(t, dir); err == nil {
+		again.file.Close()
+		t.Error("another one is at work")
+	}
+	in.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := movesOf(t, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.file.Close()
 }
 
 // prepared is what becomes of a job that is to be moved with some others.

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -52,6 +54,11 @@ func (a *app) openMoves() (*moveLog, error) {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()
 		return nil, refuse(api.CodeConflict, "wait until it is done", "another 'gpusched migrate' of yours is at work")
+	}
+	// An sbatch that outlives this process has the lock, too: what it submits is not known yet.
+	if _, err := unix.FcntlInt(f.Fd(), unix.F_SETFD, 0); err != nil {
+		f.Close()
+		return nil, err
 	}
 	l := &moveLog{file: f, lines: map[string]moveLine{}}
 	in := bufio.NewReader(f)

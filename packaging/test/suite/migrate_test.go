@@ -34,6 +34,13 @@ func TestMigrate(t *testing.T) {
 	if r := b.try(t, "alice", "gpusched migrate --to slurm "+last); r.Code == 0 || !strings.Contains(r.Stderr, "waits for job "+array+", which stays") {
 		t.Errorf("one that waits for another is moved alone: %+v", r)
 	}
+	if r := b.try(t, "alice", "gpusched migrate --to slurm "+first); r.Code == 0 || !strings.Contains(r.Stderr, "job "+array+", which waits for it, stays") {
+		t.Errorf("one for which another waits is moved alone: %+v", r)
+	}
+	here := b.sh(t, "alice", "gpusched list --mine -o ids | wc -l; gpusched list --mine --json | grep -c '\"held_by\"'; squeue -h")
+	if here != "4\n1" {
+		t.Errorf("what was refused is not as it was: %q", here)
+	}
 	runs, code := 0, 1
 	for ; code != 0 && runs < 30; runs++ {
 		code = b.try(t, "alice", "cd && PATH=/opt/kills:$PATH gpusched migrate --to slurm --mine").Code
