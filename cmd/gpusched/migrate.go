@@ -65,7 +65,7 @@ func (c *migrateCmd) Run(ctx context.Context, a *app) error {
 	if m.log, err = a.openMoves(); err != nil {
 		return err
 	}
-	defer m.log.file.Close()
+	defer m.log.close()
 	list, err := m.choose(ctx, c)
 	if err != nil {
 		return err

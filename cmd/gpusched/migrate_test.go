@@ -93,7 +93,7 @@ func TestMovesAreLockedWhileOneIsSubmitted(t *testing.T) {
 	}
 	l.file.Close() // as the kernel does for who is killed
 	if again, err := movesOf(t, dir); err == nil {
-		again.file.Close()
+		again.close()
 		t.Error("another one is at work")
 	}
 	in.Close()
@@ -104,7 +104,7 @@ func TestMovesAreLockedWhileOneIsSubmitted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again.file.Close()
+	again.close()
 }
 
 // prepared is what becomes of a job that is to be moved with some others.

@@ -82,6 +82,12 @@ func (a *app) openMoves() (*moveLog, error) {
 	return l, err
 }
 
+// close lets others have the file, whoever has inherited the lock.
+func (l *moveLog) close() {
+	_ = syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN)
+	l.file.Close()
+}
+
 func (l *moveLog) put(line moveLine) {
 	if line.Closed {
 		delete(l.lines, line.Key)
