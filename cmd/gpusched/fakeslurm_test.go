@@ -218,7 +218,7 @@ func (f fake) scontrol(args []string) int {
 	case verb == "ping":
 		fmt.Println("Slurmctld(primary) at n1 is UP")
 	case verb == "show job":
-		fmt.Printf("JobId=%s StdOut=%s/%s/out Power=\n", id, f, id)
+		fmt.Printf("JobId=%s JobName=%s UserId=me(%d) JobState=%s StdOut=%s/%s/out Power=\n", id, f.fact(id, "name"), os.Getuid(), f.state(id), f, id)
 	case f.state(id) != "PENDING":
 		fmt.Fprintln(os.Stderr, "Job is no longer pending execution for job "+id)
 		return 1

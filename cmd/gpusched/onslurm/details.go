@@ -21,19 +21,23 @@ func (e *Engine) details(ctx context.Context, id string, j *api.Job) {
 	if err != nil {
 		return
 	}
-	line, _, _ := strings.Cut(string(out), "\n")
-	if list := allocations(line, e.gpuNumbers(ctx)); len(list) > 0 && !j.StartedAt.IsZero() && j.State != job.Queued {
+	record, ok := behindName(string(out), j)
+	if !ok {
+		e.note(untold(j))
+		return
+	}
+	if list := allocations(record, e.gpuNumbers(ctx)); len(list) > 0 && !j.StartedAt.IsZero() && j.State != job.Queued {
 		j.GPUs = list
 	}
 	if j.UID != e.uid && e.uid != 0 {
 		return
 	}
-	path := fact(line, "StdOut")
+	path := fact(record, "StdOut")
 	if j.Array != nil {
 		path = "" // there is one for each task
 	}
-	j.Private = &api.Private{Dir: []byte(fact(line, "WorkDir")), Log: contract.Log{Path: expand(path, j)}}
-	if command := fact(line, "Command"); command != "" {
+	j.Private = &api.Private{Dir: []byte(fact(record, "WorkDir")), Log: contract.Log{Path: expand(path, j)}}
+	if command := fact(record, "Command"); command != "" {
 		j.Private.Command = command
 	}
 }
@@ -41,10 +45,16 @@ func (e *Engine) details(ctx context.Context, id string, j *api.Job) {
 // names are those of scontrol's facts behind which a value can end.
 var names = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` [A-Z][A-Za-z:/_]*=`) })
 
-// fact is a value in a line of scontrol's, up to the next name; "" where it is not there. Names of jobs come
-// before what is looked for here, so that the last one counts.
-func fact(line, name string) string {
-	at := strings.LastIndex(line, " "+name+"=")
+// fact is a value in a line of scontrol's, up to the next name; "" where it is not there. Of a job's the last
+// one counts: texts of its user come before what is looked for here.
+func fact(line, name string) string { return factAt(line, name, strings.LastIndex(line, " "+name+"=")) }
+
+// firstFact is fact of a line where texts come behind what is looked for, as of a node.
+func firstFact(line, name string) string {
+	return factAt(line, name, strings.Index(line, " "+name+"="))
+}
+
+func factAt(line, name string, at int) string {
 	if at < 0 {
 		return ""
 	}
@@ -76,10 +86,75 @@ var nodesGres = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(` Nodes=([^ ]+) CPU_IDs=[^ ]* Mem=[^ ]* GRES=([^ ]*)`)
 })
 
-// allocations are the GPUs of a job. number is that of a GPU of a node among those of the cluster.
-func allocations(line string, number map[gpuAt]int) (list []api.Allocation) {
-	if at := strings.LastIndex(line, " JOB_GRES="); at >= 0 {
-		line = line[at:] // behind what its user wrote
+// untold is said of a job about which scontrol's words are not clear.
+func untold(j *api.Job) string {
+	return "what Slurm says about job " + called(j) + " can't be read: which GPUs it has is not told"
+}
+
+// behindName is what scontrol printed of a job from behind its name on. Squeue has said what the name is, and
+// whose the job is; a text that begins with other ones is not about this job.
+func behindName(text string, j *api.Job) (rest string, ok bool) {
+	for !strings.HasPrefix(text, "JobName=") {
+		word, after, _ := strings.Cut(text, " ")
+		if !strings.Contains(word, "=") || strings.Contains(word, "\n") {
+			return "", false
+		}
+		text = after
+	}
+	text = strings.TrimLeft(strings.TrimPrefix(text, "JobName="), " \t\n")
+	name := strings.TrimSpace(j.Name)
+	if word, after, _ := strings.Cut(text, " "); name == "" && known(word) == "" {
+		text = after
+	} else if text, ok = strings.CutPrefix(text, name); !ok || name == "" {
+		return "", false
+	}
+	text = strings.TrimLeft(text, " \t\n")
+	if strings.HasPrefix(text, "HetJobIdSet=") {
+		_, text, _ = strings.Cut(text, " ")
+	}
+	user, _, _ := strings.Cut(text, " ")
+	ok = strings.HasPrefix(user, "UserId=") && strings.HasSuffix(user, "("+strconv.Itoa(j.UID)+")")
+	return " " + text, ok
+}
+
+// records are where in an answer about many jobs one may begin, by its number.
+func records(text string) map[string][]string {
+	found := map[string][]string{}
+	for from := 0; from < len(text); {
+		if rest, ok := strings.CutPrefix(text[from:], "JobId="); ok {
+			id, _, _ := strings.Cut(rest[:min(len(rest), 20)], " ")
+			found[id] = append(found[id], text[from:])
+		}
+		next := strings.IndexByte(text[from:], '\n')
+		if next < 0 {
+			break
+		}
+		from += next + 1
+	}
+	return found
+}
+
+// recordOf is the one of records that is about a job; false where it is not clear which one that is, as a name
+// or comment with a line that is like a record makes another.
+func recordOf(found []string, j *api.Job) (record string, ok bool) {
+	n := 0
+	for _, text := range found {
+		if rest, fits := behindName(text, j); fits {
+			record, n = rest, n+1
+		}
+	}
+	return record, n == 1
+}
+
+// allocations are the GPUs of a job by its record. They are before all that its user wrote besides the name.
+// number is that of a GPU of a node among those of the cluster.
+func allocations(record string, number map[gpuAt]int) (list []api.Allocation) {
+	line, _, _ := strings.Cut(record, "\n")
+	line, _, _ = strings.Cut(line, " Command=")
+	line, _, _ = strings.Cut(line, " MinCPUsNode=")
+	_, line, _ = strings.Cut(line, " JOB_GRES=")
+	if strings.Contains(line, " JOB_GRES=") {
+		return nil
 	}
 	for _, on := range nodesGres().FindAllStringSubmatch(line, -1) {
 		for _, node := range expandNodes(on[1]) {

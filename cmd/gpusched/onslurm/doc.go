@@ -7,8 +7,10 @@
 //  1. No shell is run, and no program of gpusched's that goes by the name of one of Slurm's.
 //  2. A program that does not end in its time, and a controller that does not answer, are errors of
 //     api.CodeUnreachable; a refusal of Slurm's keeps its words.
-//  3. What is read is text with a separator that no name has, the same since Slurm 20.11: the JSON of
-//     22.05 ignores which job is asked for, has no path of the output, and takes five times as long. A row
-//     that cannot be read is left out, never guessed.
+//  3. What is read is text with a separator that is new and random for each call, so that no name or comment
+//     of a job makes a field or a row, the same since Slurm 20.11: the JSON of 22.05 ignores which job is
+//     asked for, has no path of the output, and takes five times as long. What cannot be read is an error,
+//     never guessed or left out. Of scontrol, which has no separator, a record counts where it begins with
+//     the name and user that squeue says.
 //  4. A command that Slurm can't carry out is refused by a row of Gaps before anything is done.
 package onslurm

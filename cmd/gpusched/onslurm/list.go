@@ -30,11 +30,15 @@ func (e *Engine) rows(ctx context.Context, args ...string) ([]row, error) {
 }
 
 func (e *Engine) rowsOf(ctx context.Context, fields []string, args ...string) ([]row, error) {
-	out, err := e.ask(ctx, "squeue", append([]string{"--noheader", "--all", "--sort=-p,i", "--Format=" + format(fields)}, args...)...)
+	between := parting()
+	out, err := e.ask(ctx, "squeue", append([]string{"--noheader", "--all", "--sort=-p,i", "--Format=" + format(fields, between)}, args...)...)
 	if isCode(err, api.CodeNotFound) {
 		return nil, nil
 	}
-	return rows(out, fields), err
+	if err != nil {
+		return nil, err
+	}
+	return rows(out, fields, between)
 }
 
 func isCode(err error, code api.Code) bool {

@@ -49,19 +49,19 @@ func (e *Engine) nodes(ctx context.Context) ([]node, error) {
 
 func readNodes(text string) (list []node) {
 	for line := range strings.Lines(text) {
-		n := node{name: fact(" "+line, "NodeName"), state: fact(line, "State"), reason: fact(line, "Reason"),
-			gres: fact(line, "Gres"), version: fact(line, "Version")}
+		n := node{name: firstFact(" "+line, "NodeName"), state: firstFact(line, "State"), reason: firstFact(line, "Reason"),
+			gres: firstFact(line, "Gres"), version: firstFact(line, "Version")}
 		if n.name == "" {
 			continue
 		}
-		n.cpus, _ = strconv.Atoi(fact(line, "CPUTot"))
-		n.cpusTaken, _ = strconv.Atoi(fact(line, "CPUAlloc"))
-		n.mem, n.memTaken = size(fact(line, "RealMemory")), size(fact(line, "AllocMem"))
-		if f := fact(line, "AvailableFeatures"); f != "" {
+		n.cpus, _ = strconv.Atoi(firstFact(line, "CPUTot"))
+		n.cpusTaken, _ = strconv.Atoi(firstFact(line, "CPUAlloc"))
+		n.mem, n.memTaken = size(firstFact(line, "RealMemory")), size(firstFact(line, "AllocMem"))
+		if f := firstFact(line, "AvailableFeatures"); f != "" {
 			n.features = strings.Split(f, ",")
 		}
 		n.gpus = gpusOf(n.gres)
-		for _, m := range indexes().FindAllStringSubmatch(fact(line, "GresUsed"), -1) {
+		for _, m := range indexes().FindAllStringSubmatch(firstFact(line, "GresUsed"), -1) {
 			for _, i := range numbers(m[2]) {
 				if i < len(n.gpus) {
 					n.gpus[i].taken = true
@@ -178,19 +178,25 @@ func (e *Engine) placed(ctx context.Context, jobs []api.Job) []api.GPU {
 	if err != nil {
 		return gpus
 	}
-	has, number := map[string][]api.Allocation{}, numbering(nodes)
-	for line := range strings.Lines(string(out)) {
-		if list := allocations(line, number); len(list) > 0 {
-			id, _, _ := strings.Cut(strings.TrimPrefix(line, "JobId="), " ")
-			has[id] = list
-		}
-	}
+	found, number, alone := records(string(out)), numbering(nodes), 0
 	for i := range jobs {
 		j := &jobs[i]
-		if !j.State.Live() {
+		said := found[j.ID.String()]
+		if !j.State.Live() || len(said) == 0 {
 			continue
 		}
-		j.GPUs = has[j.ID.String()]
+		record, ok := recordOf(said, j)
+		if !ok && alone < mostAlone {
+			alone++
+			record, ok = e.record(ctx, j)
+		}
+		if !ok && j.GPUMilli > 0 {
+			e.note(untold(j))
+		}
+		if !ok {
+			continue
+		}
+		j.GPUs = allocations(record, number)
 		for _, at := range j.GPUs {
 			if at.Index < len(gpus) {
 				g := &gpus[at.Index]
@@ -200,6 +206,18 @@ func (e *Engine) placed(ctx context.Context, jobs []api.Job) []api.GPU {
 		}
 	}
 	return gpus
+}
+
+// mostAlone is of how many jobs, whose records are not clear among those of all, each one's own is asked.
+const mostAlone = 20
+
+// record asks for that of a job alone: it is at the beginning.
+func (e *Engine) record(ctx context.Context, j *api.Job) (string, bool) {
+	out, err := e.ask(ctx, "scontrol", "show", "job", "--oneliner", "--details", j.ID.String())
+	if err != nil || !strings.HasPrefix(string(out), "JobId="+j.ID.String()+" ") {
+		return "", false
+	}
+	return behindName(string(out), j)
 }
 
 // PauseGPU takes the node of a GPU out of service, which is what Slurm can do, where the node has no other

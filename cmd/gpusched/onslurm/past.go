@@ -27,21 +27,48 @@ func (e *Engine) past(ctx context.Context, args ...string) ([]api.Job, error) {
 	for i, f := range pastFields {
 		names[i] = f[0]
 	}
+	between := parting()
 	out, err := e.ask(ctx, "sacct", append([]string{
-		"--allocations", "--noheader", "--parsable2", "--delimiter=" + separator, "--allusers", "--duplicates",
+		"--allocations", "--noheader", "--parsable2", "--delimiter=" + between, "--allusers", "--duplicates",
 		"--format=" + strings.Join(names, ",")}, args...)...)
-	return pastJobs(out), err
+	if err != nil {
+		return nil, err
+	}
+	list, err := pastJobs(out, between)
+	if err != nil {
+		e.note(err.Error()) // callers go on without the accounting
+	}
+	return list, err
 }
 
-func pastJobs(text []byte) (list []api.Job) {
-	for line := range strings.Lines(string(text)) {
-		values := strings.Split(strings.TrimRight(line, "\n"), separator)
-		if len(values) != len(pastFields) {
-			continue
-		}
+// pastRows cuts what sacct printed into the values of its rows. Behind the last one is the end of the line, and
+// neither that nor the first one of the next row is anybody's text.
+func pastRows(text, parting string) (list [][]string, err error) {
+	values := strings.Split(text, parting)
+	if len(values) == 1 {
+		return nil, nil
+	}
+	last := len(pastFields) - 1
+	for ; len(values) > last; values = values[last:] {
+		end, next, _ := strings.Cut(values[last], "\n")
+		list = append(list, append(slices.Clone(values[:last]), end))
+		values[last] = next
+	}
+	if len(values) != 1 || strings.TrimSpace(values[0]) != "" {
+		return nil, unreadable("sacct", values[0])
+	}
+	return list, nil
+}
+
+func pastJobs(text []byte, parting string) (list []api.Job, err error) {
+	table, err := pastRows(string(text), parting)
+	for _, values := range table {
 		r := row{}
 		for i, f := range pastFields {
 			r[f[1]] = known(strings.TrimSpace(values[i]))
+		}
+		if !numbered(r) {
+			return nil, unreadable("sacct", values[0])
 		}
 		r["NodeList"] = strings.TrimPrefix(r["NodeList"], "None assigned")
 		if array, task, ok := strings.Cut(r["Called"], "_"); ok {
@@ -53,7 +80,7 @@ func pastJobs(text []byte) (list []api.Job) {
 		r["exit_code"] = strconv.Itoa(c<<8 | s&0x7f)
 		list = append(list, r.job())
 	}
-	return list
+	return list, err
 }
 
 // withPast adds jobs that the accounting has and the controller has forgotten.

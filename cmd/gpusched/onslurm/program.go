@@ -25,7 +25,7 @@ const (
 	submitTime = 120 * time.Second
 )
 
-// separator is between the fields of a row: the unit separator of ASCII, which no name has.
+// separator is the unit separator of ASCII; see parting.
 const separator = "\x1f"
 
 // Engine is Slurm as one user sees it. Make one with New. It may be used by several goroutines.

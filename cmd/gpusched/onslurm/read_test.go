@@ -24,11 +24,22 @@ func recorded(t *testing.T, release, name string) string {
 
 func recordedJobs(t *testing.T, release string) map[string]api.Job {
 	jobs := map[string]api.Job{}
-	for _, r := range rows([]byte(recorded(t, release, "squeue.txt")), fields) {
-		j := r.job()
+	for _, j := range recordedQueue(t, release) {
 		jobs[j.Name+colonTask(j)] = j
 	}
 	return jobs
+}
+
+func recordedQueue(t *testing.T, release string) (list []api.Job) {
+	t.Helper()
+	table, err := rows([]byte(recorded(t, release, "squeue.txt")), fields, separator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range table {
+		list = append(list, r.job())
+	}
+	return list
 }
 
 func colonTask(j api.Job) string {
@@ -90,10 +101,7 @@ func TestRecordedJobs(t *testing.T) {
 }
 
 func TestAnArrayIsItsTasks(t *testing.T) {
-	var all []api.Job
-	for _, r := range rows([]byte(recorded(t, "22.05", "squeue.txt")), fields) {
-		all = append(all, r.job())
-	}
+	all := recordedQueue(t, "22.05")
 	found := pick(all, []string{"4", "4_2"})
 	array := found["4"]
 	if array.Array == nil || array.Array.Spec != "0-5" || array.Array.Failed != 5 || array.State != job.Failed || array.Result.Code != 1 {
@@ -130,23 +138,66 @@ func TestRecordedNodes(t *testing.T) {
 	}
 }
 
-// Which GPUs a job has is behind everything that its user wrote.
+// Which GPUs a job has is behind its name, and before everything else that its user wrote.
 func TestRecordedAllocations(t *testing.T) {
 	number := numbering(readNodes(recorded(t, "22.05", "nodes.txt")))
+	found := records(recorded(t, "22.05", "jobs.txt"))
 	got := map[string]string{}
-	for line := range strings.Lines(recorded(t, "22.05", "jobs.txt")) {
+	for _, j := range recordedQueue(t, "22.05") {
+		said := found[j.ID.String()]
+		record, ok := recordOf(said, &j)
+		if len(said) > 0 && !ok {
+			t.Errorf("%q has no record of its own among %d", j.Name, len(said))
+		}
 		var list []string
-		for _, a := range allocations(line, number) {
+		for _, a := range allocations(record, number) {
 			list = append(list, fmt.Sprint(a.Index))
 		}
-		got[fact(line, "JobName")] = strings.Join(list, ",")
+		got[j.Name] = strings.Join(list, ",")
 	}
 	if got["run1"] != "0,1" || got["run2"] == "" || got["shard"] == "" || got["pend"] != "" {
 		t.Errorf("%v", got)
 	}
-	forged := "JobId=5 JobName=x Nodes=n CPU_IDs=0 Mem=0 GRES=gpu:2(IDX:0-1) UserId=bob(1) JOB_GRES=(null)   Nodes=n CPU_IDs=0-1 Mem=500 GRES= WorkDir=/home/bob"
-	if list := allocations(forged, number); len(list) > 0 {
-		t.Errorf("a name made allocations: %v", list)
+}
+
+// The name or comment of a job makes no record: what it imitates is not told, or asked alone.
+func TestForgedRecords(t *testing.T) {
+	number := map[gpuAt]int{{"n", 0}: 0, {"n", 1}: 1, {"n", 2}: 2}
+	line := func(id int, name, user, gpus, comment string) string {
+		return fmt.Sprintf("JobId=%d JobName=%s UserId=%s GroupId=x JOB_GRES=gpu:1   Nodes=n CPU_IDs=0 Mem=0 GRES=gpu:1(IDX:%s) MinCPUsNode=1 Command=/x WorkDir=/y Comment=%s Power=\n",
+			id, name, user, gpus, comment)
+	}
+	bobs := func(id int, name string) *api.Job {
+		return &api.Job{ID: job.ID(id), UID: 7, Label: job.Label{Name: name}}
+	}
+	alice := &api.Job{ID: 6, UID: 8, Label: job.Label{Name: "y"}}
+	fake := line(6, "y", "alice(8)", "2", "")
+	for what, c := range map[string]struct {
+		text string
+		j    *api.Job
+		want string
+	}{
+		"plain":                      {line(5, "x", "bob(7)", "0", "") + line(6, "y", "alice(8)", "1", ""), alice, "[1]"},
+		"facts in a name":            {line(5, "x UserId=bob(7) JOB_GRES=gpu Nodes=n CPU_IDs=0 Mem=0 GRES=gpu:1(IDX:2) MinCPUsNode=1", "bob(7)", "0", ""), bobs(5, "x UserId=bob(7) JOB_GRES=gpu Nodes=n CPU_IDs=0 Mem=0 GRES=gpu:1(IDX:2) MinCPUsNode=1"), "[0]"},
+		"facts in a comment":         {line(5, "x", "bob(7)", "0", " JOB_GRES=gpu Nodes=n CPU_IDs=0 Mem=0 GRES=gpu:1(IDX:2) MinCPUsNode=1"), bobs(5, "x"), "[0]"},
+		"a record in a name":         {line(5, "x\n"+fake, "bob(7)", "0", "") + line(6, "y", "alice(8)", "1", ""), alice, "unclear"},
+		"the job of that name":       {line(5, "x\n"+fake+"z", "bob(7)", "0", ""), bobs(5, "x\n"+fake+"z"), "[0]"},
+		"a record in a comment":      {line(5, "x", "bob(7)", "0", "z\n"+fake) + line(6, "y", "alice(8)", "1", ""), alice, "unclear"},
+		"one of another user's":      {line(5, "x", "bob(7)", "0", "z\n"+line(6, "y", "bob(7)", "2", "")) + line(6, "y", "alice(8)", "1", ""), alice, "[1]"},
+		"its own, cut short":         {line(5, "x UserId=bob(7) JOB_GRES=gpu Nodes=n CPU_IDs=0 Mem=0 GRES=gpu:1(IDX:2) MinCPUsNode=1\nJobId=9 JobName=q", "bob(7)", "0", ""), bobs(5, "x"), "[2]"},
+		"the same, by its real name": {line(5, "x UserId=bob(7) JOB_GRES=gpu Nodes=n CPU_IDs=0 Mem=0 GRES=gpu:1(IDX:2) MinCPUsNode=1\nJobId=9 JobName=q", "bob(7)", "0", ""), bobs(5, "x UserId=bob(7) JOB_GRES=gpu Nodes=n CPU_IDs=0 Mem=0 GRES=gpu:1(IDX:2) MinCPUsNode=1\nJobId=9 JobName=q"), "[0]"},
+	} {
+		got := "unclear"
+		if record, ok := recordOf(records(c.text)[c.j.ID.String()], c.j); ok {
+			list := []int{}
+			for _, a := range allocations(record, number) {
+				list = append(list, a.Index)
+			}
+			got = fmt.Sprint(list)
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", what, got, c.want)
+		}
 	}
 }
 
@@ -273,7 +324,8 @@ func FuzzRows(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		var all []api.Job
-		for _, r := range rows([]byte(text), fields) {
+		table, _ := rows([]byte(text), fields, separator)
+		for _, r := range table {
 			all = append(all, r.job())
 		}
 		pick(all, []string{"4", "4_2"})

@@ -35,7 +35,11 @@ func TestRecordedRefusals(t *testing.T) {
 // TestRecordedPast: what Slurm's accounting has of jobs in every state.
 func TestRecordedPast(t *testing.T) {
 	got := map[string]string{}
-	for _, j := range pastJobs([]byte(recorded(t, "22.05", "sacct.txt"))) {
+	list, err := pastJobs([]byte(recorded(t, "22.05", "sacct.txt")), separator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range list {
 		got[j.Name+colonTask(j)] = sketch(j)
 	}
 	for name, want := range map[string]string{

@@ -1,9 +1,14 @@
 package onslurm
 
 import (
+	"crypto/rand"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
 )
 
 // row is a job as squeue prints it: by the names of its fields.
@@ -15,26 +20,46 @@ var fields = strings.Fields(`JobID ArrayJobID ArrayTaskID Name UserName UserID S
 	NumCPUs MinMemory NodeList
 	Dependency Comment Nice PriorityLong Partition exit_code RestartCnt WorkDir STDOUT`)
 
-// format is what squeue is asked to print, each field whole and with a separator behind it.
-func format(fields []string) string { return strings.Join(fields, ":"+separator+",") + ":" + separator }
+// parting returns what stands between fields in one answer: nobody whose job is in it can know it, so that no
+// name or comment of a job makes a field or a row.
+func parting() string { return separator + rand.Text()[:16] + separator }
 
-// rows reads what squeue printed of such fields. A line with another number of fields is of a name that holds the
-// separator, or of a Slurm that knows other fields, and is left out.
-func rows(text []byte, fields []string) (list []row) {
-	for line := range strings.Lines(string(text)) {
-		values := strings.Split(strings.TrimRight(line, "\n"), separator)
-		if len(values) != len(fields)+1 {
-			continue
-		}
+// format is what squeue is asked to print, each field whole and with parting behind it.
+func format(fields []string, parting string) string {
+	return strings.Join(fields, ":"+parting+",") + ":" + parting
+}
+
+// rows reads what squeue printed of such fields, cut by what parts the fields and not by lines, which a name may
+// have. Anything else is an error: what can't be read is not left out.
+func rows(text []byte, fields []string, parting string) (list []row, err error) {
+	values := strings.Split(string(text), parting)
+	if len(values) == 1 {
+		return nil, nil // no job, perhaps talk
+	}
+	if len(values)%len(fields) != 1 || strings.Trim(values[len(values)-1], "\n") != "" {
+		return nil, unreadable("squeue", values[len(values)-1])
+	}
+	for some := range slices.Chunk(values[:len(values)-1], len(fields)) {
 		r := make(row, len(fields))
 		for i, name := range fields {
-			r[name] = known(strings.TrimSpace(values[i]))
+			r[name] = known(strings.TrimSpace(some[i]))
+		}
+		if !numbered(r) {
+			return nil, unreadable("squeue", some[0])
 		}
 		if !r.rejected() {
 			list = append(list, r)
 		}
 	}
-	return list
+	return list, nil
+}
+
+// numbered reports whether a row has the number of a job, as each has.
+func numbered(r row) bool { return r["JobID"] != "" && r["JobID"][0] >= '0' && r["JobID"][0] <= '9' }
+
+// unreadable is the error of an answer that is not in its form.
+func unreadable(program, near string) error {
+	return &api.Error{Code: api.CodeInternal, Message: fmt.Sprintf("what Slurm's %s printed can't be read, near %.60q", program, near)}
 }
 
 // known is a value, "" where that is one of Slurm's words for none.

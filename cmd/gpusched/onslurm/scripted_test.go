@@ -204,3 +204,32 @@ func TestWaitOutlastsAFailover(t *testing.T) {
 		t.Errorf("of a job that nobody has seen: %v", err)
 	}
 }
+
+// No name or comment makes a row: not with the separator of every call, nor with lines.
+func TestForgedRows(t *testing.T) {
+	evil := strings.Repeat("\x1f", len(fields)) + "\n12" + strings.Repeat("\x1fx", len(fields)-1) + "\x1f\n"
+	e, _ := scripted(t, map[string]string{
+		"squeue": "Fields JobID=12 UserID=1000 UserName=alice Name=good State=RUNNING\nFields JobID=13 UserID=1001 UserName=bob State=RUNNING " +
+			"$'Name=" + strings.NewReplacer("\n", `\n`, "\x1f", `\x1f`).Replace(evil) + "x'",
+		"sacct": `d=$(printf '%s\n' "$@" | sed -n 's/^--delimiter=//p'); for n in 7 8; do
+			printf "$n${d}$n${d}a\n9\x1f9${d}bob${d}1001${d}COMPLETED"; for i in 1 2 3 4 5 6 7 8 9 10 11; do printf "${d}1"; done; printf "${d}None${d}1\n"; done`,
+	})
+	list, err := e.queue(t.Context())
+	if err != nil || len(list) != 2 || list[0].Name != "good" || list[0].User != "alice" || list[1].ID != 13 || !strings.HasSuffix(list[1].Name, "x") {
+		t.Errorf("%+v %v", list, err)
+	}
+	past, err := e.past(t.Context())
+	if err != nil || len(past) != 2 || past[0].ID != 7 || past[1].ID != 8 || past[1].User != "bob" {
+		t.Errorf("%+v %v", past, err)
+	}
+}
+
+// What is not in the form that was asked for is an error.
+func TestUnreadableRows(t *testing.T) {
+	for _, squeue := range []string{"Fields JobID=x State=RUNNING", "Fields JobID=1 State=RUNNING; echo more", "Fields JobID=1 | cut -c1-90"} {
+		e, _ := scripted(t, map[string]string{"squeue": squeue})
+		if list, err := e.queue(t.Context()); !isCode(err, api.CodeInternal) {
+			t.Errorf("%s: %+v %v", squeue, list, err)
+		}
+	}
+}
