@@ -165,9 +165,14 @@ func (e *Engine) Update(ctx context.Context, id string, c job.Change) (api.JobRe
 	if err != nil {
 		return api.JobReply{}, err
 	}
-	now := sbatch.Said{}
+	now := sbatch.Now{}
 	if len(rows) > 0 {
-		now = sbatch.ParseSaid(rows[0]["Comment"])
+		now.Said, now.GPUType = sbatch.ParseSaid(rows[0]["Comment"]), rows[0].job().GPUType
+	}
+	if c.Priority != nil {
+		if now.QOS, err = e.qos(ctx, id); err != nil {
+			return api.JobReply{}, err
+		}
 	}
 	site, _, err := e.site(ctx, false)
 	if err != nil {
@@ -178,6 +183,16 @@ func (e *Engine) Update(ctx context.Context, id string, c job.Change) (api.JobRe
 		return api.JobReply{}, err
 	}
 	return e.change(ctx, id, "changed", lives, args...)
+}
+
+// qos is the quality of service of a job, "" where it has none.
+func (e *Engine) qos(ctx context.Context, id string) (string, error) {
+	out, err := e.ask(ctx, "squeue", "--noheader", "--states=all", "--Format=QOS:"+separator, "--jobs="+id)
+	if isCode(err, api.CodeNotFound) {
+		return "", nil
+	}
+	name, _, _ := strings.Cut(string(out), separator)
+	return known(strings.TrimSpace(name)), err
 }
 
 // Cancel ends a job, or with a signal only sends it.

@@ -233,3 +233,16 @@ func TestUnreadableRows(t *testing.T) {
 		}
 	}
 }
+
+// A change of the number of GPUs keeps their type, and one of the priority leaves the QOS of the class before.
+func TestUpdateKeepsTheRest(t *testing.T) {
+	e, dir := scripted(t, map[string]string{"squeue": "Fields JobID=12 UserID=1000 State=PENDING tres-per-node=gres:gpu:a100:1 QOS=high"})
+	gpus, normal := 2000, job.Priority{}
+	for want, c := range map[string]job.Change{
+		"scontrol update JobId=12 TresPerNode=gres:gpu:a100:2\n": {GPUMilli: &gpus}, "scontrol update JobId=12 QOS= Nice=0 Comment=\n": {Priority: &normal},
+	} {
+		if _, err := e.Update(t.Context(), "12", c); err != nil || !strings.Contains(calls(t, dir), want) {
+			t.Errorf("%v, not %q: %s", err, want, calls(t, dir))
+		}
+	}
+}

@@ -261,7 +261,7 @@ func TestUpdate(t *testing.T) {
 		{job.Change{Retries: &n}, "error: the script of a job"},
 		{job.Change{}, "error: "},
 	} {
-		words, err := Update("42", tt.c, Said{Comment: "old", Tags: map[string]string{"a": "b"}}, site)
+		words, err := Update("42", tt.c, Now{Said: Said{Comment: "old", Tags: map[string]string{"a": "b"}}}, site)
 		got := strings.TrimPrefix(strings.Join(words, " "), "update JobId=42 ")
 		if err != nil {
 			got = "error: " + strings.TrimPrefix(err.Error(), "on Slurm: ")
@@ -270,8 +270,25 @@ func TestUpdate(t *testing.T) {
 			t.Errorf("%q, not %q", got, tt.want)
 		}
 	}
+	normal, high, classes := job.Priority{}, job.Priority{Class: job.High}, Site{QOS: []string{"high"}}
+	for _, tt := range []struct {
+		c    job.Change
+		now  Now
+		want string
+	}{
+		{job.Change{GPUMilli: &gpus}, Now{GPUType: "a100"}, "TresPerNode=gres:gpu:a100:2"},
+		{job.Change{Priority: &normal}, Now{QOS: "high"}, "QOS= Nice=0 Comment="},
+		{job.Change{Priority: &normal}, Now{QOS: "lab"}, "Nice=0 Comment="},
+		{job.Change{Priority: &low}, Now{QOS: "high"}, "QOS= Nice=10000 Comment=[.priority=low]"},
+		{job.Change{Priority: &high}, Now{Said: Said{Priority: low}}, "QOS=high Nice=0 Comment="},
+	} {
+		words, err := Update("42", tt.c, tt.now, classes)
+		if got := strings.TrimPrefix(strings.Join(words, " "), "update JobId=42 "); err != nil || got != tt.want {
+			t.Errorf("%+v: %q, not %q: %v", tt.now, got, tt.want, err)
+		}
+	}
 	late := Site{Version: Version{24, 11}}
-	if words, err := Update("1", job.Change{GPUMilli: &gpus}, Said{}, late); err != nil || words[2] != "TresPerNode=gres/gpu:2" {
+	if words, err := Update("1", job.Change{GPUMilli: &gpus}, Now{}, late); err != nil || words[2] != "TresPerNode=gres/gpu:2" {
 		t.Errorf("%q %v", words, err)
 	}
 }

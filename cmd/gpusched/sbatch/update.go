@@ -9,14 +9,20 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// Update is the words that follow "scontrol" for a change of a job that waits. Now is what
-// the job's comment says now (ParseSaid). Slurm's own rules hold for it, such as that a
-// user may not raise a time limit.
-func Update(id string, c job.Change, now Said, s Site) ([]string, error) {
+// Now is what a change of a job builds on.
+type Now struct {
+	Said    Said   // what its comment says (ParseSaid)
+	GPUType string // of the gres that it asks; "" is any
+	QOS     string // its quality of service
+}
+
+// Update is the words that follow "scontrol" for a change of a job that waits, which is as
+// now says. Slurm's own rules hold for it, such as that a user may not raise a time limit.
+func Update(id string, c job.Change, now Now, s Site) ([]string, error) {
 	if err := c.Err(); err != nil {
 		return nil, usage(words.Error(err))
 	}
-	u := change{words: []string{"update", "JobId=" + id}, now: now, site: s}
+	u := change{words: []string{"update", "JobId=" + id}, now: now.Said, before: now, site: s}
 	u.needs(&c)
 	u.life(&c)
 	u.label(&c)
@@ -31,6 +37,7 @@ func Update(id string, c job.Change, now Said, s Site) ([]string, error) {
 type change struct {
 	words   []string
 	now     Said
+	before  Now
 	site    Site
 	refused []string
 }
@@ -70,7 +77,7 @@ func (u *change) gpus(milli int) {
 	if u.site.Version.Since(23, 11) {
 		form = "gres/gpu:"
 	}
-	u.set("TresPerNode", form+strconv.Itoa(milli/job.WholeGPU))
+	u.set("TresPerNode", form+typed(u.before.GPUType)+strconv.Itoa(milli/job.WholeGPU))
 }
 
 func (u *change) life(c *job.Change) {
@@ -104,6 +111,7 @@ func (u *change) life(c *job.Change) {
 func (u *change) priority(p job.Priority) {
 	if p.Class != job.Normal && u.site.has(p.Class) {
 		u.set("QOS", p.Class.String())
+		u.set("Nice", "0")
 		u.now.Priority = job.Priority{}
 		return
 	}
@@ -111,6 +119,9 @@ func (u *change) priority(p job.Priority) {
 	if refusal != "" {
 		u.refused = append(u.refused, refusal)
 		return
+	}
+	if p, err := job.ParsePriority(u.before.QOS); err == nil && p.Class != job.Normal {
+		u.set("QOS", "") // that of a class before; none is the user's own
 	}
 	u.set("Nice", strconv.Itoa(nice))
 	u.now.Priority = p
