@@ -94,22 +94,33 @@ const (
 	mostSettings   = 64 << 10
 )
 
-// engineIn reads the engine from a file, "" where it names none or is not there. A file that is neither
-// root's nor the user's is passed over: in an environment that is another user's it would choose.
+// engineIn reads the engine from a file, "" where it names none or is not there. What another user has put
+// there is passed over, a link too: in an environment that is another user's it would choose, or have
+// something else opened with the caller's rights. For root all of the path has to be root's.
 func (a *app) engineIn(path string) (string, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, fs.ErrPermission) {
 		return "", nil
 	}
 	if err != nil {
 		return "", usagef("%v", err)
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil || !a.trusts(info) || a.uid == 0 && !(rootsOwn(path) && rootsOwn(real)) {
+		return "", nil
+	}
+	if info, err = os.Lstat(real); err != nil || !info.Mode().IsRegular() {
 		return "", usagef("%s is not a file of settings", path)
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 && int(st.Uid) != a.uid {
+	f, err := os.OpenFile(real, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return "", nil
+	}
+	if err != nil {
+		return "", usagef("%v", err)
+	}
+	defer f.Close()
+	if info, err = f.Stat(); err != nil || !info.Mode().IsRegular() || !a.trusts(info) {
 		return "", nil
 	}
 	text, err := io.ReadAll(io.LimitReader(f, mostSettings))
@@ -119,9 +130,36 @@ func (a *app) engineIn(path string) (string, error) {
 	return engineSetting(string(text), path)
 }
 
+// trusts reports whether a file, directory or link is root's or the caller's own.
+func (a *app) trusts(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && (st.Uid == 0 || int(st.Uid) == a.uid)
+}
+
+// rootsOwn reports whether nobody but root can have put there what a path leads to: all of it, links as well,
+// is root's, and no directory lets others write, unless they can't replace what is there.
+func rootsOwn(path string) bool {
+	for at := path; ; at = filepath.Dir(at) {
+		info, err := os.Lstat(at)
+		if err != nil {
+			return false
+		}
+		st, ok := info.Sys().(*syscall.Stat_t)
+		shared := info.IsDir() && info.Mode()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0
+		if !ok || st.Uid != 0 || shared {
+			return false
+		}
+		if at == "/" {
+			return true
+		}
+	}
+}
+
 // engineSetting finds engine = "NAME" in settings, each of which is a line.
 func engineSetting(text, path string) (name string, err error) {
+	n := 0
 	for line := range strings.Lines(text) {
+		n++
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
@@ -130,7 +168,7 @@ func engineSetting(text, path string) (name string, err error) {
 		quoted, comment, closed := strings.Cut(strings.TrimPrefix(strings.TrimSpace(value), `"`), `"`)
 		comment = strings.TrimSpace(comment)
 		if strings.TrimSpace(key) != "engine" || !closed || comment != "" && !strings.HasPrefix(comment, "#") {
-			return "", refuse(api.CodeUsage, `there is one setting: engine = "slurm", or "local"`, "%s: %q is not a setting", path, line)
+			return "", refuse(api.CodeUsage, `there is one setting: engine = "slurm", or "local"`, "%s: line %d is not a setting", path, n)
 		}
 		if name, err = knownEngine(quoted, path); err != nil {
 			return "", err

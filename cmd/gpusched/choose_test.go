@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/gpusched/gpusched/daemon/api"
@@ -156,4 +157,47 @@ func TestJobsChooseTheEngine(t *testing.T) {
 			}
 		}
 	}
+}
+
+// In a HOME that another user owns nothing is opened, and nothing of it is told.
+func TestSettingsOfAnotherUser(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root to make another user's files")
+	}
+	dir := t.TempDir()
+	secret := filepath.Join(dir, "secret")
+	home := filepath.Join(dir, "home")
+	own := filepath.Join(home, ".config/gpusched")
+	path := filepath.Join(own, clientSettings)
+	if err := errors.Join(os.MkdirAll(own, 0o755), os.WriteFile(secret, []byte("root:hash\n"), 0o600), os.Symlink(secret, path)); err != nil {
+		t.Fatal(err)
+	}
+	a := &app{root: dir, uid: 0, getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}
+	check := func(when, want string) {
+		t.Helper()
+		if name, err := a.whichEngine(); name != want || err != nil && strings.Contains(err.Error(), "hash") {
+			t.Errorf("%s: %q %v", when, name, err)
+		}
+	}
+	check("root's own link, to a file that is no settings", "")
+	if err := os.Lchown(path, 54321, -1); err != nil {
+		t.Fatal(err)
+	}
+	check("another user's link", engineLocal)
+	if err := errors.Join(os.Remove(path), os.WriteFile(path, []byte(`engine = "slurm"`), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	check("root's own", engineSlurm)
+	if err := os.Chown(home, 54321, -1); err != nil {
+		t.Fatal(err)
+	}
+	check("below another user's directory", engineLocal)
+	if err := errors.Join(os.Chown(home, 0, -1), os.Chmod(home, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	check("below a directory that all may write", engineLocal)
+	if err := errors.Join(os.Chmod(home, 0o755), os.Remove(path), syscall.Mkfifo(path, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	check("a pipe", "")
 }

@@ -246,3 +246,17 @@ func TestUpdateKeepsTheRest(t *testing.T) {
 		}
 	}
 }
+
+// Root keeps nothing in a HOME that may be another user's.
+func TestRootKeepsNoSite(t *testing.T) {
+	for uid, kept := range map[int]bool{0: false, os.Getuid() + 1000: true} {
+		e, dir := scripted(t, nil)
+		e.uid = uid
+		if _, err := e.Submit(t.Context(), simple()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Lstat(filepath.Join(dir, ".cache")); (err == nil) != kept {
+			t.Errorf("uid %d: %v", uid, err)
+		}
+	}
+}

@@ -47,8 +47,12 @@ func lookup(environ []string, name string) string {
 	return ""
 }
 
-// siteFile is where that is kept, "" where there is no place: in the user's cache, by the cluster.
+// siteFile is where that is kept, "" where there is no place: in the user's cache, by the cluster. Root has
+// none: its HOME may be that of the user who called sudo, and a link there leads anywhere.
 func (e *Engine) siteFile() string {
+	if e.uid == 0 {
+		return ""
+	}
 	dir := e.variable("XDG_CACHE_HOME")
 	if dir == "" {
 		dir = filepath.Join(e.variable("HOME"), ".cache")

@@ -185,6 +185,7 @@ func TestSlurmEngine(t *testing.T) {
 		}
 	}
 	t.Run("refused", func(t *testing.T) { walkRefused(walker{t, box, "slurm"}) })
+	t.Run("kept", func(t *testing.T) { walkKept(walker{t, box, "slurm"}) })
 	box.up(t, "") // without accounting
 	t.Run("plain", func(t *testing.T) { walkSubmit(walker{t, box, "slurm"}) })
 	box.sh(t, "", "slurm.sh down")
@@ -338,4 +339,36 @@ func walkRefused(w walker) {
 			w.Errorf("%s: exit %d, %s", args, r.Code, r.Stderr)
 		}
 	}
+}
+
+// walkKept: a change keeps what it is not about, a name makes no job, root opens nobody's file, and no other
+// cluster is asked.
+func walkKept(w walker) {
+	w.box.sh(w.T, "", "sacctmgr -i add qos high && sacctmgr -i modify user alice set qos+=high")
+	now := func(id, field string) string {
+		return strings.TrimSpace(w.box.sh(w.T, "alice", "squeue --noheader --jobs="+id+" --Format="+field+":40"))
+	}
+	id := w.submit("-g 1 --gpu-type a100 -t 1h --hold -- true")
+	if w.gs(0, "update "+id+" -g 2"); !strings.HasSuffix(now(id, "tres-per-node"), "gpu:a100:2") {
+		w.Errorf("job %s asks %s", id, now(id, "tres-per-node"))
+	}
+	high := w.submit("-g 0 -p high --hold -- true")
+	if got := now(high, "QOS"); got != "high" {
+		w.Errorf("job %s has the QOS %s", high, got)
+	}
+	if w.gs(0, "update "+high+" -p normal"); now(high, "QOS") != "normal" {
+		w.Errorf("job %s has the QOS %s", high, now(high, "QOS"))
+	}
+	w.box.sh(w.T, "alice", `sbatch --hold --wrap true --job-name="$(printf 'x\n77 UserId=root(0) JOB_GRES=gpu Nodes=n1')"`)
+	w.says("list", id, high, "queued")
+	run := w.submit("-g 1 -- sleep 100")
+	w.becomes(run, "running")
+	w.says("gpus", run)
+	if r := w.box.try(w.T, "", "gpusched --on slurm logs "+run); r.Code != 4 || !strings.Contains(r.Stderr, "sudo -u alice gpusched logs slurm:"+run) {
+		w.Errorf("root reads: exit %d, %s", r.Code, r.Stderr)
+	}
+	if r := w.box.try(w.T, "alice", "SLURM_CLUSTERS=other gpusched --on slurm cancel "+run); r.Code != 2 {
+		w.Errorf("another cluster: exit %d, %s", r.Code, r.Stderr)
+	}
+	w.gs(0, "cancel --mine --yes")
 }
