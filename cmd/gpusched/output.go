@@ -7,6 +7,9 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
@@ -120,10 +123,40 @@ func (r report[T]) lines(w io.Writer) error {
 }
 
 func writeJSON(w io.Writer, v any, indent string) error {
-	enc := json.NewEncoder(w)
+	enc := json.NewEncoder(inert{w})
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", indent)
 	return enc.Encode(v)
+}
+
+// inert writes JSON so that a terminal acts on nothing in it: controls and the like that JSON lets stand are
+// escaped, which a reader of JSON does not notice. Each write has whole characters.
+type inert struct{ w io.Writer }
+
+func (i inert) Write(text []byte) (int, error) {
+	done := 0
+	for at := 0; at < len(text); {
+		r, size := rune(text[at]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRune(text[at:])
+		}
+		if r < 0x7f || r != 0x7f && !unicode.Is(unicode.C, r) {
+			at += size
+			continue
+		}
+		if _, err := i.w.Write(text[done:at]); err != nil {
+			return done, err
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			if _, err := fmt.Fprintf(i.w, `\u%04x`, unit); err != nil {
+				return done, err
+			}
+		}
+		at += size
+		done = at
+	}
+	_, err := i.w.Write(text[done:])
+	return len(text), err
 }
 
 // jobReport is a report of jobs.
