@@ -150,7 +150,7 @@ func (r row) partOfArray(j *api.Job) {
 		return
 	}
 	spec, limit, _ := strings.Cut(text, "%")
-	a := &api.Array{Spec: text, Size: len(tasksIn(spec))}
+	a := &api.Array{Spec: text, Size: sizeOf(tasksIn(spec))}
 	a.Limit, _ = strconv.Atoi(limit)
 	j.Array = a
 }

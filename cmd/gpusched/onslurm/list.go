@@ -293,11 +293,21 @@ func waitingPart(parts []api.Job, index int) (api.Job, bool) {
 	return api.Job{}, false
 }
 
+// tasks are numbers of tasks: first, first+step and so on, up to last.
+type tasks struct{ first, last, step int }
+
+// count is how many there are.
+func (t tasks) count() int { return (t.last-t.first)/t.step + 1 }
+
 // holds reports whether a number is among tasks.
-func holds(spec string, index int) bool { return slices.Contains(tasksIn(spec), index) }
+func holds(spec string, index int) bool {
+	return slices.ContainsFunc(tasksIn(spec), func(t tasks) bool {
+		return t.first <= index && index <= t.last && (index-t.first)%t.step == 0
+	})
+}
 
 // tasksIn are the numbers in "0-5%2", "1-9:2" or "1,3,5"; of a list that Slurm has cut, those that it shows.
-func tasksIn(spec string) (list []int) {
+func tasksIn(spec string) (list []tasks) {
 	spec, _, _ = strings.Cut(spec, "%")
 	for part := range strings.SplitSeq(strings.Trim(spec, "[]"), ",") {
 		span, step, _ := strings.Cut(part, ":")
@@ -311,41 +321,61 @@ func tasksIn(spec string) (list []int) {
 			last, _ = strconv.Atoi(hi)
 		}
 		by, _ := strconv.Atoi(step)
-		for i := first; i <= min(last, job.MaxTaskIndex); i += max(1, by) {
-			list = append(list, i)
+		if last = min(last, job.MaxTaskIndex); first >= 0 && first <= last {
+			list = append(list, tasks{first, last, max(1, by)})
 		}
 	}
 	return list
 }
 
-// spelled is a list of tasks with its limit, "0-2,5%2".
-func spelled(list []int, limit int) string {
-	slices.Sort(list)
-	var parts []string
-	for i := 0; i < len(list); {
-		end := i
-		for end+1 < len(list) && list[end+1] <= list[end]+1 {
-			end++
-		}
-		if list[i] == list[end] {
-			parts = append(parts, strconv.Itoa(list[i]))
-		} else {
-			parts = append(parts, fmt.Sprintf("%d-%d", list[i], list[end]))
-		}
-		i = end + 1
+// sizeOf counts them.
+func sizeOf(list []tasks) (n int) {
+	for _, t := range list {
+		n += t.count()
 	}
-	text := strings.Join(parts, ",")
+	return n
+}
+
+// spelled is a list of tasks with its limit, "0-2,5%2".
+func spelled(list []tasks, limit int) string {
+	slices.SortFunc(list, func(x, y tasks) int { return cmp.Compare(x.first, y.first) })
+	var merged []tasks
+	for _, t := range list {
+		if t.count() == 1 {
+			t.last, t.step = t.first, 1
+		}
+		if end := len(merged) - 1; end >= 0 && t.step == 1 && merged[end].step == 1 && t.first <= merged[end].last+1 {
+			merged[end].last = max(merged[end].last, t.last)
+			continue
+		}
+		merged = append(merged, t)
+	}
+	text := joinTasks(merged)
 	if limit > 0 {
 		text += fmt.Sprintf("%%%d", limit)
 	}
 	return text
 }
 
+func joinTasks(list []tasks) string {
+	parts := make([]string, len(list))
+	for i, t := range list {
+		parts[i] = strconv.Itoa(t.first)
+		if t.last > t.first {
+			parts[i] += "-" + strconv.Itoa(t.last)
+		}
+		if t.step > 1 {
+			parts[i] += ":" + strconv.Itoa(t.step)
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
 // arrayOf is an array by its parts: the tasks that Slurm has made jobs, and the rest.
 func arrayOf(id job.ID, parts []api.Job) api.Job {
 	j := parts[0]
 	a := &api.Array{}
-	var indexes []int
+	var indexes []tasks
 	var rest *api.Job
 	var last time.Time
 	j.Result, j.Task, j.GPUs = nil, nil, nil
@@ -363,7 +393,7 @@ func arrayOf(id job.ID, parts []api.Job) api.Job {
 			continue
 		}
 		a.Size, a.Next = a.Size+1, a.Next+1
-		indexes = append(indexes, p.Task.Index)
+		indexes = append(indexes, tasks{p.Task.Index, p.Task.Index, 1})
 		switch {
 		case !p.State.Terminal():
 			a.Live++

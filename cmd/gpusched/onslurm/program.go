@@ -16,6 +16,7 @@ import (
 
 	"github.com/gpusched/gpusched/cmd/gpusched/sbatch"
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // How long a program of Slurm's may take: to read, which is quick unless the controller is overloaded, and
@@ -148,23 +149,49 @@ func (e *Engine) execute(
 	limited, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	cmd := exec.CommandContext(limited, path, args...)
-	var stdout, stderr bytes.Buffer
+	stdout, stderr := kept{most: mostAnswer}, kept{most: mostTalk}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), &stdout, &stderr
 	cmd.Env, cmd.WaitDelay = e.environFor(name), time.Second
 	err = cmd.Run()
 	switch {
+	case stdout.over:
+		return nil, &api.Error{Code: api.CodeUnavailable,
+			Message: fmt.Sprintf("Slurm's %s printed more than %s, which is too much to read", name, job.FormatSize(mostAnswer)),
+			Hint:    "ask for less, such as one user's jobs or a later --since"}
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case limited.Err() != nil:
 		return nil, &api.Error{Code: api.CodeUnreachable, Message: fmt.Sprintf("Slurm's %s has not answered for %s", name, most),
 			Hint: "see 'scontrol ping'"}
 	case err != nil:
-		return stdout.Bytes(), e.refusal(name, stderr.String(), err)
+		return stdout.text.Bytes(), e.refusal(name, stderr.text.String(), err)
 	}
-	if stdout.Len() == 0 {
-		return stderr.Bytes(), refusedAll(name, stderr.String())
+	if stdout.text.Len() == 0 {
+		return stderr.text.Bytes(), refusedAll(name, stderr.text.String())
 	}
-	return stdout.Bytes(), refusedAll(name, stderr.String())
+	return stdout.text.Bytes(), refusedAll(name, stderr.text.String())
+}
+
+// How much of what a program prints is kept: an answer, which is an error where it is longer, and talk, of
+// which the beginning counts.
+const (
+	mostAnswer = 256 << 20
+	mostTalk   = 1 << 20
+)
+
+// kept is what a program has printed, up to a length.
+type kept struct {
+	text bytes.Buffer // no method of which is kept's: exec would read into it past Write
+	most int
+	over bool
+}
+
+// Write keeps what there is room for. It takes all of it, so that the program ends by itself.
+func (k *kept) Write(text []byte) (int, error) {
+	room := k.most - k.text.Len()
+	k.over = k.over || len(text) > room
+	k.text.Write(text[:min(len(text), room)])
+	return len(text), nil
 }
 
 // refusal is what a program said when it failed.

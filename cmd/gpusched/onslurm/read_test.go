@@ -261,6 +261,22 @@ func TestTres(t *testing.T) {
 	}
 }
 
+func TestTasks(t *testing.T) {
+	for spec, want := range map[string]string{
+		"0-5%2": "6 0-5", "[1-9:2]": "5 1-9:2", "1,3,5": "3 1,3,5", "0-2,3,4-9": "10 0-9", "7,...": "1 7", "4-4:2,5": "2 4-5", "9-1": "0 ",
+		"0-9999999": "1000001 0-1000000",
+		strings.Repeat("0-9999999,", 10000) + "1-3:2": "10000010002 0-1000000,1-3:2",
+	} {
+		list := tasksIn(spec)
+		if got := fmt.Sprintf("%d %s", sizeOf(list), spelled(list, 0)); got != want {
+			t.Errorf("%.40s: %s, want %s", spec, got, want)
+		}
+	}
+	if !holds("1-9:2", 9) || holds("1-9:2", 4) || holds("1-9:2", 11) || holds("", 0) {
+		t.Error("holds")
+	}
+}
+
 func TestExpandNodes(t *testing.T) {
 	for text, want := range map[string]string{
 		"n1": "n1", "n[1-3]": "n1 n2 n3", "n[08-10,12],m4": "n08 n09 n10 n12 m4", "": "", "n[1": "n[1", "a[1-2]b": "a1b a2b",

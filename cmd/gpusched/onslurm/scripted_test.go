@@ -260,3 +260,20 @@ func TestRootKeepsNoSite(t *testing.T) {
 		}
 	}
 }
+
+// An answer without end is an error, and is not kept.
+func TestAnswerWithoutEnd(t *testing.T) {
+	e, _ := scripted(t, map[string]string{"squeue": "head -c 280000000 /dev/zero"})
+	if _, err := e.queue(t.Context()); !isCode(err, api.CodeUnavailable) || !strings.Contains(err.Error(), "more than 256M") {
+		t.Error(err)
+	}
+	k := kept{most: 3}
+	for range 3 {
+		if n, err := k.Write([]byte("ab")); n != 2 || err != nil {
+			t.Error(n, err)
+		}
+	}
+	if k.text.String() != "aba" || !k.over {
+		t.Errorf("%q", k.text.String())
+	}
+}
