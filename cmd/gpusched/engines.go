@@ -71,6 +71,14 @@ func (a *app) slurm() *onslurm.Engine {
 	return e
 }
 
+// answers is what the one that answers is called.
+func (a *app) answers() string {
+	if a.slurm() != nil {
+		return engineSlurm
+	}
+	return daemonName
+}
+
 // byEngine runs the command by another engine's own means, in this process: srun has the caller's terminal,
 // input and signals, and ends as the job does.
 func (c *runCmd) byEngine(ctx context.Context, a *app) (done bool, err error) {

@@ -56,3 +56,5 @@ func (c *logsCmd) byEngine(context.Context, *app) (bool, error) { return false, 
 func (a *app) enterElsewhere(api.Job, []string) (bool, error) { return false, nil }
 
 func (a *app) outputElsewhere(context.Context, api.Job, io.Writer) (bool, error) { return false, nil }
+
+func (a *app) answers() string { return daemonName }

@@ -128,6 +128,9 @@ func checkOwn(p *kong.Kong, words []string) error {
 	}
 	for _, at := range k.Path {
 		f := at.Flag
+		if f != nil && "--"+f.Name == onFlag {
+			return refuse(api.CodeUsage, "such as 'gpusched --on slurm submit ./script'", "%s is for the command line", onFlag)
+		}
 		if f == nil || f.Name == "force" || f.Group == nil {
 			continue
 		}

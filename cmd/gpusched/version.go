@@ -23,6 +23,9 @@ type versionsDoc struct {
 	Daemon *api.VersionReply `json:"daemon,omitempty"`
 }
 
+// daemonName is what answers, where no other engine does.
+const daemonName = "gpuschedd"
+
 // program is one program and its version.
 type program struct {
 	name string
@@ -38,7 +41,7 @@ func (c *versionCmd) Run(ctx context.Context, a *app) error {
 		reply, err := a.client.Version(ctx)
 		if unreachable = err; err == nil {
 			doc.Daemon = &reply
-			list = append(list, program{"gpuschedd", reply})
+			list = append(list, program{a.answers(), reply})
 		}
 	}
 	err := report[program]{
@@ -50,7 +53,7 @@ func (c *versionCmd) Run(ctx context.Context, a *app) error {
 			}
 		},
 	}.show(a, c.outputFlags)
-	if err == nil && doc.Daemon != nil && doc.Daemon.Version != version {
+	if err == nil && doc.Daemon != nil && a.answers() == daemonName && doc.Daemon.Version != version {
 		a.note("the scheduler runs another version than this program: " +
 			"it was probably not restarted after an upgrade (systemctl restart gpusched; jobs go on)")
 	}

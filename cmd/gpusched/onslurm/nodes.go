@@ -104,6 +104,16 @@ func (n *node) out() (isOut, wished bool) {
 	return isOut || wished || strings.HasSuffix(n.state, "*"), wished
 }
 
+// words are a state for people: "down, not responding" of DOWN+NOT_RESPONDING, and of DOWN*.
+func (n *node) words() string {
+	state := strings.TrimRight(n.state, "*~#!%$@^-+")
+	text := strings.NewReplacer("*", "", "+", ", ", "_", " ").Replace(strings.ToLower(state))
+	if strings.Contains(n.state, "*") {
+		text += ", not responding"
+	}
+	return text
+}
+
 // gpuNumbers numbers the GPUs of the cluster: node after node, by name.
 func (e *Engine) gpuNumbers(ctx context.Context) map[gpuAt]int {
 	list, _ := e.nodes(ctx)
@@ -149,7 +159,7 @@ func gpuList(list []node) []api.GPU {
 			case wished:
 				g.State, g.PausedReason = job.GPUDrained, n.reason
 			case isOut:
-				g.State, g.StateDetail = job.GPULost, "node "+n.name+" is "+strings.ToLower(n.state)
+				g.State, g.StateDetail = job.GPULost, "node "+n.name+" is "+n.words()
 			}
 			gpus = append(gpus, g)
 		}

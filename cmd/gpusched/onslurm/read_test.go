@@ -261,6 +261,17 @@ func TestTres(t *testing.T) {
 	}
 }
 
+func TestNodeWords(t *testing.T) {
+	for state, want := range map[string]string{
+		"IDLE": "idle", "DOWN+NOT_RESPONDING": "down, not responding", "DOWN*": "down, not responding", "MIXED+DRAIN": "mixed, drain",
+		"IDLE~": "idle", "DOWN*+DRAIN": "down, drain, not responding",
+	} {
+		if got := (&node{state: state}).words(); got != want {
+			t.Errorf("%s: %q, want %q", state, got, want)
+		}
+	}
+}
+
 func TestTasks(t *testing.T) {
 	for spec, want := range map[string]string{
 		"0-5%2": "6 0-5", "[1-9:2]": "5 1-9:2", "1,3,5": "3 1,3,5", "0-2,3,4-9": "10 0-9", "7,...": "1 7", "4-4:2,5": "2 4-5", "9-1": "0 ",

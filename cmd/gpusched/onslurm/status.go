@@ -112,7 +112,7 @@ func nodeChecks(nodes []node) []job.Check {
 			good++
 			continue
 		}
-		why := strings.ToLower(n.state)
+		why := n.words()
 		if n.reason != "" {
 			why += ": " + n.reason
 		}
