@@ -39,7 +39,10 @@ func saying(t *testing.T, texts map[string]string) *Engine {
 		text, known := texts[name]
 		script := "#!/bin/sh\nexit 1\n"
 		if known {
-			script = "#!/bin/sh\ncat '" + filepath.Join(dir, name+".txt") + "'\n"
+			// Squeue parts its fields by what it is asked to.
+			script = `#!/bin/bash
+d=$(printf '%s\n' "$@" | sed -n 's/^--Format=JobID:\([^,]*\),.*/\1/p')
+sed "s/\x1f/${d:-\x1f}/g" '` + filepath.Join(dir, name+".txt") + "'\n"
 			if err := os.WriteFile(filepath.Join(dir, name+".txt"), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}

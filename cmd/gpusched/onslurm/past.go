@@ -45,7 +45,7 @@ func (e *Engine) past(ctx context.Context, args ...string) ([]api.Job, error) {
 // neither that nor the first one of the next row is anybody's text.
 func pastRows(text, parting string) (list [][]string, err error) {
 	values := strings.Split(text, parting)
-	if len(values) == 1 {
+	if len(values) == 1 && isTalk("sacct", values[0]) {
 		return nil, nil
 	}
 	last := len(pastFields) - 1

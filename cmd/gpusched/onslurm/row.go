@@ -33,10 +33,10 @@ func format(fields []string, parting string) string {
 // have. Anything else is an error: what can't be read is not left out.
 func rows(text []byte, fields []string, parting string) (list []row, err error) {
 	values := strings.Split(string(text), parting)
-	if len(values) == 1 {
-		return nil, nil // no job, perhaps talk
+	if len(values) == 1 && isTalk("squeue", values[0]) {
+		return nil, nil
 	}
-	if len(values)%len(fields) != 1 || strings.Trim(values[len(values)-1], "\n") != "" {
+	if len(values)%len(fields) != 1 || len(values) == 1 || strings.Trim(values[len(values)-1], "\n") != "" {
 		return nil, unreadable("squeue", values[len(values)-1])
 	}
 	for some := range slices.Chunk(values[:len(values)-1], len(fields)) {
@@ -56,6 +56,16 @@ func rows(text []byte, fields []string, parting string) (list []row, err error) 
 
 // numbered reports whether a row has the number of a job, as each has.
 func numbered(r row) bool { return r["JobID"] != "" && r["JobID"][0] >= '0' && r["JobID"][0] <= '9' }
+
+// isTalk reports whether a program has printed nothing, or only said something, as "squeue: warning: …".
+func isTalk(name, text string) bool {
+	for line := range strings.Lines(text) {
+		if strings.TrimSpace(line) != "" && !strings.HasPrefix(line, name+": ") {
+			return false
+		}
+	}
+	return true
+}
 
 // unreadable is the error of an answer that is not in its form.
 func unreadable(program, near string) error {

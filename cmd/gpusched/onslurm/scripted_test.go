@@ -226,9 +226,15 @@ func TestForgedRows(t *testing.T) {
 
 // What is not in the form that was asked for is an error.
 func TestUnreadableRows(t *testing.T) {
-	for _, squeue := range []string{"Fields JobID=x State=RUNNING", "Fields JobID=1 State=RUNNING; echo more", "Fields JobID=1 | cut -c1-90"} {
+	for _, squeue := range []string{"echo 12 RUNNING", "Fields JobID=x State=RUNNING", "Fields JobID=1 State=RUNNING; echo more", "Fields JobID=1 | cut -c1-90"} {
 		e, _ := scripted(t, map[string]string{"squeue": squeue})
 		if list, err := e.queue(t.Context()); !isCode(err, api.CodeInternal) {
+			t.Errorf("%s: %+v %v", squeue, list, err)
+		}
+	}
+	for _, squeue := range []string{"", "echo", "echo squeue: warning: something >&2"} {
+		e, _ := scripted(t, map[string]string{"squeue": squeue})
+		if list, err := e.queue(t.Context()); err != nil || len(list) > 0 {
 			t.Errorf("%s: %+v %v", squeue, list, err)
 		}
 	}
