@@ -31,7 +31,8 @@ func (e *Engine) rows(ctx context.Context, args ...string) ([]row, error) {
 
 func (e *Engine) rowsOf(ctx context.Context, fields []string, args ...string) ([]row, error) {
 	between := parting()
-	out, err := e.ask(ctx, "squeue", append([]string{"--noheader", "--all", "--sort=-p,i", "--Format=" + format(fields, between)}, args...)...)
+	how := []string{"--noheader", "--all", "--sort=-p,i", "--Format=" + format(fields, between)}
+	out, err := e.ask(ctx, "squeue", append(how, args...)...)
 	if isCode(err, api.CodeNotFound) {
 		return nil, nil
 	}
