@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -287,15 +288,16 @@ func TestADirectoryThatIsALink(t *testing.T) {
 func TestFilesThatDoNotAnswer(t *testing.T) {
 	dir := root(t, map[string]string{running: "1", "etc/slurm/gres.conf": "Name=gpu File=/dev/nvidia1\n"})
 	synctest.Test(t, func(t *testing.T) {
-		answer, asked := make(chan bool), 0
+		answer := make(chan bool)
+		var asked atomic.Int32
 		r := &Reader{Root: dir, Host: "x", Own: func(fs.FileInfo) error {
-			asked++
+			asked.Add(1)
 			<-answer
 			return nil
 		}}
 		for range 2 {
-			if f := r.Look(); !f.Assumed || f.Error == nil || !strings.Contains(f.Error.Error(), "no answer within 2s") || asked != 1 {
-				t.Errorf("%+v, asked %d times", f, asked)
+			if f := r.Look(); !f.Assumed || f.Error == nil || !strings.Contains(f.Error.Error(), "no answer within 2s") || asked.Load() != 1 {
+				t.Errorf("%+v, asked %d times", f, asked.Load())
 			}
 		}
 		close(answer)
