@@ -23,6 +23,8 @@ import (
 type rig struct {
 	engine
 	end func(id job.ID, r job.Result) // has a job end, where its command does not
+	// lacks is set where what only this machine's scheduler knows is refused: usage, plan, events.
+	lacks bool
 }
 
 // realVariable has the suite run against the Slurm of the machine, as in a box that has one.
@@ -36,7 +38,7 @@ func TestConformance(t *testing.T) {
 		if os.Getenv(realVariable) == "" {
 			environ = installFakeSlurm(t)
 		}
-		conform(t, rig{onslurm.New(environ, os.Getuid(), func(string) {}), func(job.ID, job.Result) {}})
+		conform(t, rig{onslurm.New(environ, os.Getuid(), func(string) {}), func(job.ID, job.Result) {}, true})
 	})
 }
 
@@ -62,7 +64,7 @@ func localRig(t *testing.T) rig {
 		stop()
 		<-done
 	})
-	return rig{&api.Client{Socket: path}, b.End}
+	return rig{&api.Client{Socket: path}, b.End, false}
 }
 
 // ask queues a job without a GPU.
@@ -100,6 +102,8 @@ func conform(t *testing.T, r rig) {
 	t.Run("a job is listed", func(t *testing.T) { conformListing(t, r) })
 	t.Run("a job ends", func(t *testing.T) { conformEnd(t, r) })
 	t.Run("a job is held", func(t *testing.T) { conformHold(t, r) })
+	t.Run("a job is changed", func(t *testing.T) { conformChange(t, r) })
+	t.Run("what was", func(t *testing.T) { conformPast(t, r) })
 	t.Run("a job is cancelled", func(t *testing.T) { conformCancel(t, r) })
 	t.Run("many are cancelled", func(t *testing.T) { conformMany(t, r) })
 	t.Run("no such job", func(t *testing.T) { conformMissing(t, r) })
@@ -165,10 +169,105 @@ func conformEnd(t *testing.T, r rig) {
 		if got := reply.Job.Result; got.Code != want.ExitCode || got.ExitCode != want.ExitCode || got.Sentence == "" {
 			t.Errorf("%+v", got)
 		}
-		_, err = r.Hold(t.Context(), id.String())
-		refused(t, "hold of one that has ended", err, api.CodeConflict)
-		_, err = r.Cancel(t.Context(), id.String(), api.CancelRequest{})
-		refused(t, "cancel of one that has ended", err, api.CodeConflict)
+		r.refuseAll(t, id.String(), api.CodeConflict)
+	}
+}
+
+// refuseAll checks that all that is done to a job is refused with a code.
+func (r rig) refuseAll(t *testing.T, id string, code api.Code) {
+	t.Helper()
+	ctx, name := t.Context(), "renamed"
+	for what, act := range map[string]func() (api.JobReply, error){
+		"cancel":  func() (api.JobReply, error) { return r.Cancel(ctx, id, api.CancelRequest{}) },
+		"hold":    func() (api.JobReply, error) { return r.Hold(ctx, id) },
+		"release": func() (api.JobReply, error) { return r.Release(ctx, id) },
+		"requeue": func() (api.JobReply, error) { return r.Requeue(ctx, id) },
+		"suspend": func() (api.JobReply, error) { return r.Suspend(ctx, id) },
+		"resume":  func() (api.JobReply, error) { return r.Resume(ctx, id) },
+		"update":  func() (api.JobReply, error) { return r.Update(ctx, id, job.Change{Name: &name}) },
+	} {
+		_, err := act()
+		refused(t, what+" of job "+id, err, code)
+	}
+}
+
+// inAnHour has a job wait that is not held.
+func inAnHour(r *api.SubmitRequest) { r.Begin = time.Now().Add(time.Hour) }
+
+// conformChange: a job that waits is held, changed and let go, and what is for one that runs is refused.
+func conformChange(t *testing.T, r rig) {
+	ctx := t.Context()
+	id := r.ask(t, "changed", inAnHour, "true").ID.String()
+	takes := func(command job.CommandKind) bool {
+		ids, users, err := r.Takes(ctx, api.ListQuery{UID: new(os.Getuid())}, command)
+		if err != nil || len(ids) > 0 && users != 1 {
+			t.Errorf("%s: %v of %d users, %v", command, ids, users, err)
+		}
+		return slices.Contains(ids, id)
+	}
+	if !takes(job.CommandCancel) || !takes(job.CommandHold) || takes(job.CommandRelease) || takes(job.CommandResume) {
+		t.Error("a job that waits can't be cancelled and held, or can be released or resumed")
+	}
+	reply, err := r.Hold(ctx, id)
+	if j := reply.Job; err != nil || j.HeldBy == "" || j.State != job.Queued {
+		t.Errorf("held: %+v %v", j, err)
+	}
+	if takes(job.CommandHold) || !takes(job.CommandRelease) {
+		t.Error("a job that is held can be held, or can't be released")
+	}
+	name, comment, limit := "renamed", "two words, a=b", job.Span(30*time.Minute)
+	reply, err = r.Update(ctx, id, job.Change{Name: &name, Comment: &comment, TimeLimit: &limit})
+	if j := reply.Job; err != nil || j.Name != name || j.Comment != comment || j.TimeLimit != limit || j.HeldBy == "" {
+		t.Errorf("changed: %+v %v", j, err)
+	}
+	if reply, err = r.Release(ctx, id); err != nil || reply.Job.HeldBy != "" || reply.Job.State != job.Queued {
+		t.Errorf("released: %+v %v", reply.Job, err)
+	}
+	_, err = r.Requeue(ctx, id)
+	refused(t, "requeue of one that waits", err, api.CodeConflict)
+	_, err = r.Suspend(ctx, id)
+	refused(t, "suspend of one that waits", err, api.CodeConflict)
+	_, err = r.Resume(ctx, id)
+	refused(t, "resume of one that waits", err, api.CodeConflict)
+	if _, err = r.Cancel(ctx, id, api.CancelRequest{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// conformPast: what has ended is told, and what waits is not.
+func conformPast(t *testing.T, r rig) {
+	ctx := t.Context()
+	ended, waits := r.ask(t, "past", nil, "sh", "-c", "exit 5").ID, r.ask(t, "past", onHold, "true").ID
+	r.end(ended, job.Result{Outcome: job.Failed, ExitCode: 5})
+	if _, err := r.Wait(ctx, ended.String(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	for what, x := range map[string]struct {
+		q     api.HistoryQuery
+		found bool
+	}{
+		"by name": {api.HistoryQuery{Name: "past"}, true}, "by number": {api.HistoryQuery{IDs: ended.String()}, true},
+		"by state": {api.HistoryQuery{Name: "past", States: []job.State{job.Failed}}, true},
+		"of me":    {api.HistoryQuery{Name: "past", UID: new(os.Getuid())}, true}, "another name": {api.HistoryQuery{Name: "x"}, false},
+		"another state": {api.HistoryQuery{Name: "past", States: []job.State{job.Completed}}, false},
+		"what waits":    {api.HistoryQuery{IDs: waits.String()}, false},
+	} {
+		reply, err := r.History(ctx, x.q)
+		var each []job.ID
+		errEach := r.EachPast(ctx, x.q, func(p api.PastJob) error {
+			each = append(each, p.ID)
+			return nil
+		})
+		if err != nil || errEach != nil || len(reply.Jobs) != len(each) || (len(each) == 1) != x.found {
+			t.Errorf("%s: %+v %v, %v %v", what, reply.Jobs, err, each, errEach)
+			continue
+		}
+		if x.found && (each[0] != ended || reply.Jobs[0].Result == nil || reply.Jobs[0].Result.ExitCode != 5) {
+			t.Errorf("%s: %+v", what, reply.Jobs[0])
+		}
+	}
+	if _, err := r.Cancel(ctx, waits.String(), api.CancelRequest{}); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -229,13 +328,14 @@ func conformMissing(t *testing.T, r rig) {
 		"job":     func() error { _, err := r.Job(ctx, id); return err },
 		"why":     func() error { _, err := r.Why(ctx, id); return err },
 		"wait":    func() error { _, err := r.Wait(ctx, id, time.Minute); return err },
-		"cancel":  func() error { _, err := r.Cancel(ctx, id, api.CancelRequest{}); return err },
-		"hold":    func() error { _, err := r.Hold(ctx, id); return err },
-		"release": func() error { _, err := r.Release(ctx, id); return err },
-		"gpu":     func() error { _, err := r.PauseGPU(ctx, 99, api.PauseRequest{}); return err },
+		"pause":   func() error { _, err := r.PauseGPU(ctx, 99, api.PauseRequest{}); return err },
+		"drain":   func() error { _, err := r.DrainGPU(ctx, 99, api.PauseRequest{}); return err },
+		"resume":  func() error { _, err := r.ResumeGPU(ctx, 99); return err },
+		"undrain": func() error { _, err := r.UndrainGPU(ctx, 99); return err },
 	} {
 		refused(t, what, ask(), api.CodeNotFound)
 	}
+	r.refuseAll(t, id, api.CodeNotFound)
 	reply, err := r.List(ctx, api.ListQuery{IDs: id})
 	if err != nil || len(reply.Jobs) > 0 {
 		t.Errorf("list: %+v %v", reply.Jobs, err)
@@ -270,15 +370,20 @@ func conformWhole(t *testing.T, r rig) {
 	if h, err := r.Health(ctx); err != nil || h.Health != job.Worst(h.Checks) || len(h.Checks) == 0 {
 		t.Errorf("health %+v %v", h, err)
 	}
-	if v, err := r.Version(ctx); err != nil && v.Version == "" {
+	if v, err := r.Version(ctx); err != nil || v.Version == "" {
 		t.Errorf("version %+v %v", v, err)
 	}
-	_, errUsage := r.Usage(ctx, "", "0")
-	_, errPlan := r.Plan(ctx, 0)
+	usage, errUsage := r.Usage(ctx, "", "0")
+	plan, errPlan := r.Plan(ctx, 0)
 	_, errRecent := r.engine.Recent(ctx, 0)
 	for what, err := range map[string]error{"usage": errUsage, "plan": errPlan, "recent": errRecent} {
-		if err != nil {
+		if r.lacks {
 			refused(t, what, err, api.CodeUsage)
+		} else if err != nil {
+			t.Errorf("%s: %v", what, err)
 		}
+	}
+	if !r.lacks && (usage.Schema != api.Schema || plan.Schema != api.Schema) {
+		t.Errorf("usage %+v, plan %+v", usage, plan)
 	}
 }

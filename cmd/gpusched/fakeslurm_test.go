@@ -96,7 +96,7 @@ func (f fake) state(id string) string {
 		return "COMPLETED"
 	case code != "":
 		return "FAILED"
-	case f.fact(id, "held") != "":
+	case f.fact(id, "held") != "" || f.fact(id, "begin") != "":
 		return "PENDING"
 	}
 	return "RUNNING"
@@ -115,6 +115,8 @@ func (f fake) sbatch(args []string) int {
 		switch name {
 		case "--hold":
 			f.set(id, "held", "1")
+		case "--begin":
+			f.set(id, "begin", value)
 		case "--array":
 			f.set(id, "array", value)
 		case "--comment":
@@ -159,6 +161,9 @@ func (f fake) squeue(args []string) int {
 	for _, arg := range args {
 		name, value, _ := strings.Cut(arg, "=")
 		switch name {
+		case "--version":
+			fmt.Println("slurm-wlm 22.05.8")
+			return 0
 		case "--Format":
 			fields = strings.Split(value, ",")
 		case "--states":
@@ -189,8 +194,12 @@ func (f fake) squeue(args []string) int {
 
 func (f fake) field(id, name string) string {
 	reason, code := "None", 0
-	if f.state(id) == "PENDING" {
+	switch {
+	case f.state(id) != "PENDING":
+	case f.fact(id, "held") != "":
 		reason = "JobHeldUser"
+	default:
+		reason = "BeginTime"
 	}
 	if n, err := strconv.Atoi(f.fact(id, "exit")); err == nil {
 		code = n << 8
@@ -200,6 +209,7 @@ func (f fake) field(id, name string) string {
 		"UserID": strconv.Itoa(os.Getuid()), "State": f.state(id), "Reason": reason, "SubmitTime": f.fact(id, "submit"),
 		"StartTime": f.fact(id, "started"), "EndTime": f.fact(id, "started"), "NodeList": "n1", "exit_code": strconv.Itoa(code),
 		"Comment": f.fact(id, "comment"), "tres-alloc": "cpu=1,mem=10M", "NumCPUs": "1", "RestartCnt": "0",
+		"TimeLimit": f.fact(id, "limit"),
 	}
 	if known[name] == "" {
 		return "N/A"
@@ -209,6 +219,9 @@ func (f fake) field(id, name string) string {
 
 func (f fake) scontrol(args []string) int {
 	id := args[len(args)-1]
+	if args[0] == "update" {
+		id = strings.TrimPrefix(args[1], "JobId=")
+	}
 	switch verb := strings.Join(args[:min(2, len(args))], " "); {
 	case verb == "show config":
 		fmt.Println("SLURM_VERSION           = 22.05.8\nMaxArraySize            = 1001\nKillWait                = 30 sec\nMinJobAge               = 300 sec")
@@ -222,6 +235,16 @@ func (f fake) scontrol(args []string) int {
 	case f.state(id) != "PENDING":
 		fmt.Fprintln(os.Stderr, "Job is no longer pending execution for job "+id)
 		return 1
+	case args[0] == "update":
+		facts := map[string]string{"JobName": "name", "Comment": "comment", "TimeLimit": "limit"}
+		for _, arg := range args[2:] {
+			name, value, _ := strings.Cut(arg, "=")
+			if facts[name] == "" {
+				fmt.Fprintln(os.Stderr, "Update of this parameter is not supported: "+arg)
+				return 1
+			}
+			f.set(id, facts[name], value)
+		}
 	case args[0] == "uhold":
 		f.set(id, "held", "1")
 	case args[0] == "release":

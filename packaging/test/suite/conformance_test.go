@@ -29,12 +29,7 @@ func TestLimitsConformance(t *testing.T) {
 func onSystemd(t *testing.T, tags, pattern string, named ...string) {
 	t.Helper()
 	begin(t)
-	bin := filepath.Join(t.TempDir(), "systemd.test")
-	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-tags", tags, "-o", bin, "github.com/gpusched/gpusched/units/systemd")
-	build.Env = append(build.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	bin := testBinary(t, tags, "units/systemd")
 	if err := the.CopyIn(t.Context(), bin, "/usr/local/bin/systemd.test", 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -51,4 +46,16 @@ func onSystemd(t *testing.T, tags, pattern string, named ...string) {
 			t.Errorf("%s did not pass\n%s", test, r.Stdout)
 		}
 	}
+}
+
+// testBinary builds the tests of a package of this module, and returns the file.
+func testBinary(t *testing.T, tags, pkg string) string {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), filepath.Base(pkg)+".test")
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-tags", tags, "-o", bin, "github.com/gpusched/gpusched/"+pkg)
+	build.Env = append(build.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return bin
 }
