@@ -232,6 +232,12 @@ func (f fake) scontrol(args []string) int {
 		fmt.Println("Slurmctld(primary) at n1 is UP")
 	case verb == "show job":
 		fmt.Printf("JobId=%s JobName=%s UserId=me(%d) JobState=%s StdOut=%s/%s/out Power=\n", id, f.fact(id, "name"), os.Getuid(), f.state(id), f, id)
+	case args[0] == "requeue" && f.state(id) != "PENDING": // also one that has ended, as Slurm does
+		f.end(id)
+		for _, name := range []string{"exit", "cancelled"} {
+			_ = os.Remove(filepath.Join(string(f), id, name))
+		}
+		f.start(id)
 	case f.state(id) != "PENDING":
 		fmt.Fprintln(os.Stderr, "Job is no longer pending execution for job "+id)
 		return 1

@@ -141,9 +141,10 @@ func (e *Engine) Release(ctx context.Context, id string) (api.JobReply, error) {
 	return e.change(ctx, id, "released", waits, "release", id)
 }
 
-// Requeue stops a running job and queues it again, as Slurm does where the job allows that.
+// Requeue stops a running job and queues it again, as Slurm does where the job allows that. Slurm would also start
+// one anew that has ended: here that is a new job, as everywhere.
 func (e *Engine) Requeue(ctx context.Context, id string) (api.JobReply, error) {
-	return e.change(ctx, id, "queued again", func(j *api.Job) bool { return !waits(j) }, "requeue", id)
+	return e.change(ctx, id, "queued again", func(j *api.Job) bool { return lives(j) && !waits(j) }, "requeue", id)
 }
 
 // Suspend halts a running job, which keeps its GPUs: for administrators of Slurm's.

@@ -27,6 +27,7 @@ func TestMigrate(t *testing.T) {
 		t.Fatal(err)
 	}
 	submit := func(args string) string { return b.sh(t, "alice", "cd && "+args) }
+	migrateRefused(t, b, submit)
 	first := submit(`K=arrives gpusched submit -q -g 1 -m 100M -n m --comment mine -- sh -c 'echo $K >>ran.first'`)
 	array := submit("gpusched submit -q -g 0 -m 100M -n m --array 0-3 --after-ok " + first + " -- sh -c 'echo x >>ran.array'")
 	last := submit("gpusched submit -q -g 0 -m 100M -n m --after-any " + array + " -- sh -c 'echo x >>ran.last'")
@@ -40,6 +41,15 @@ func TestMigrate(t *testing.T) {
 	here := b.sh(t, "alice", "gpusched list --mine -o ids | wc -l; gpusched list --mine --json | grep -c '\"held_by\"'; squeue -h")
 	if here != "4\n1" {
 		t.Errorf("what was refused is not as it was: %q", here)
+	}
+	r := b.try(t, "alice", "gpusched migrate --to slurm --mine --dry-run")
+	for _, id := range []string{first, array, last, held} {
+		if !strings.Contains(r.Stdout, "job "+id+" would be moved\n") {
+			t.Errorf("a dry run does not say that job %s would be moved: %+v", id, r)
+		}
+	}
+	if text := b.sh(t, "alice", "squeue -h; gpusched list --mine -o json"); r.Code != 0 || strings.Count(text, `"held_by"`) != 1 {
+		t.Errorf("a dry run, which exits with %d, leaves\n%s", r.Code, text)
 	}
 	runs, code := 0, 1
 	for ; code != 0 && runs < 30; runs++ {
@@ -63,4 +73,28 @@ func TestMigrate(t *testing.T) {
 	if out := b.sh(t, "alice", "squeue -h -t all -o %T:%r -n held; ls"); !strings.Contains(out, "PENDING:JobHeldUser") || strings.Contains(out, "ran.held") {
 		t.Errorf("the held job %s: %s", held, out)
 	}
+}
+
+// migrateRefused: a job that Slurm does not take waits here as before, and so does what waits for it, and again when it
+// is tried once more.
+func migrateRefused(t *testing.T, b slurmBox, submit func(string) string) {
+	t.Helper()
+	refused := submit("gpusched submit -q -g 4 -m 100M -n refused -- true") // no node has four
+	waits := submit("gpusched submit -q -g 0 -m 100M -n refused --after-any " + refused + " -- true")
+	for _, how := range []string{"--dry-run", "", ""} {
+		r := b.try(t, "alice", "gpusched migrate --to slurm --mine "+how)
+		if r.Code == 0 || !strings.Contains(r.Stderr, "job "+refused+" stays here: ") || how == "" && !strings.Contains(r.Stderr, "job "+waits+" stays here: ") {
+			t.Errorf("migrate %s of a job that Slurm refuses: %+v", how, r)
+		}
+		for _, id := range []string{refused, waits} {
+			text := b.sh(t, "alice", "gpusched show --json "+id)
+			if !strings.Contains(text, `"state": "queued"`) || strings.Contains(text, `"held_by"`) || strings.Contains(text, "moved") {
+				t.Errorf("after migrate %s job %s is\n%s", how, id, text)
+			}
+		}
+		if there := b.sh(t, "alice", "squeue -h"); there != "" {
+			t.Errorf("migrate %s of a job that Slurm refuses leaves there\n%s", how, there)
+		}
+	}
+	b.sh(t, "alice", "gpusched cancel "+refused+" "+waits)
 }

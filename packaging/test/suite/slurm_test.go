@@ -423,12 +423,12 @@ func walkRefused(w walker) {
 // conformReally is TestConformance of the client, which CI else has against Slurm's programs as tests have
 // them, with the real ones.
 func conformReally(t *testing.T, b slurmBox) {
-	const there, test = "/usr/local/bin/client.test", "TestConformance"
+	const there, test = "/usr/local/bin/client.test", "TestConformance/slurm"
 	if err := b.CopyIn(t.Context(), testBinary(t, "", "cmd/gpusched"), there, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	r := b.tryFor(t, "alice", "cd /tmp && GPUSCHED_TEST_REAL_SLURM=1 "+there+" -test.v -test.run '^"+test+"$' 2>&1", 5*time.Minute)
-	if r.Code != 0 || !strings.Contains(r.Stdout, "--- PASS: "+test+"/slurm") {
+	r := b.tryFor(t, "alice", "cd /tmp && GPUSCHED_TEST_REAL_SLURM=1 "+there+" -test.v -test.run '"+test+"' 2>&1", 5*time.Minute)
+	if r.Code != 0 || !strings.Contains(r.Stdout, "--- PASS: "+test) {
 		t.Errorf("exit %d\n%s", r.Code, r.Stdout)
 	}
 }
