@@ -344,8 +344,8 @@ func TestExampleOfThresholds(t *testing.T) {
 	if turn != 2*time.Hour {
 		t.Errorf("a turn is %s", turn)
 	}
-	page.says("has run for half an hour (for two, once it was stopped)")
-	page.says("runs for two hours, or for four times as long as it had run if that is less")
+	page.says("has run for half an hour (longer once it has been stopped, see below)")
+	page.says("until it has run for two hours, or for four times as long as before if that is less")
 }
 
 func TestExampleOfQuotas(t *testing.T) {
