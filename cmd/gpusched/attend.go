@@ -39,24 +39,17 @@ type attendance struct {
 // as it does. Ctrl-C leaves the job alone, and once more cancels it.
 func (a *app) attend(ctx context.Context, j api.Job, quiet bool) error {
 	at := &attendance{a: a, job: j, line: &liveLine{t: a.err, quiet: quiet}}
-	at.pipe = &watchedWriter{w: at.line.over(a.out.W), last: time.Now()}
+	at.pipe = at.output()
 	at.line.show(j, nil)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 	ctx = context.WithoutCancel(ctx) // the first signal is not the end
-	reading, stop := context.WithCancel(ctx)
+	waiting, stop := context.WithCancel(ctx)
 	defer stop()
-	read := make(chan error, 1)
-	go func() { read <- at.readOutput(reading) }()
-	reply, err := at.untilEnd(reading, signals)
-	if err == nil {
-		at.pipe.settle(ctx)
-	}
-	stop()
-	if err := <-read; err != nil && !errors.Is(err, context.Canceled) {
-		at.line.note("the output of job %s is not shown: %s", nameOfJob(j), err)
-	}
+	shown := at.show(ctx)
+	reply, err := at.untilEnd(waiting, signals)
+	shown(err == nil)
 	if err != nil {
 		return at.leave(ctx, err, signals)
 	}
@@ -65,6 +58,28 @@ func (a *app) attend(ctx context.Context, j api.Job, quiet bool) error {
 		at.line.note("job %s %s", nameOfJob(j), resultOf(reply.Job))
 	}
 	return statusOf([]api.Job{reply.Job})
+}
+
+// output is where what the job prints goes.
+func (at *attendance) output() *watchedWriter {
+	return &watchedWriter{w: at.line.over(at.a.out.W), last: time.Now()}
+}
+
+// show prints the output from here on, until what it returns is called: where the job has ended, when the
+// last of it has come.
+func (at *attendance) show(ctx context.Context) (end func(ended bool)) {
+	reading, stop := context.WithCancel(ctx)
+	read := make(chan error, 1)
+	go func() { read <- at.readOutput(reading) }()
+	return func(ended bool) {
+		if ended {
+			at.pipe.settle(ctx)
+		}
+		stop()
+		if err := <-read; err != nil && !errors.Is(err, context.Canceled) {
+			at.line.note("the output of job %s is not shown: %s", nameOfJob(at.job), err)
+		}
+	}
 }
 
 // readOutput prints the output of every start of the job until ctx is done.

@@ -35,6 +35,7 @@ func (at *attendance) untilTerminal(ctx context.Context) (*session, error) {
 		case err != nil:
 			return nil, at.leave(ctx, err, signals)
 		case reply.Job.State.Terminal():
+			at.showMissed(ctx, reply.Job)
 			at.line.note("job %s %s", nameOfJob(reply.Job), resultOf(reply.Job))
 			return nil, statusOf([]api.Job{reply.Job})
 		case reply.Job.State != job.Queued && reply.Job.Attempt > at.seen:
@@ -58,6 +59,16 @@ func (at *attendance) untilTerminal(ctx context.Context) (*session, error) {
 		case <-time.After(pause):
 		}
 	}
+}
+
+// showMissed prints what a job printed that ended before we were in its terminal.
+func (at *attendance) showMissed(ctx context.Context, j api.Job) {
+	if at.seen > 0 || j.Attempt == 0 {
+		return
+	}
+	at.job, at.pipe = j, at.output()
+	at.show(ctx)(true)
+	at.a.out.W.Flush()
 }
 
 const (
