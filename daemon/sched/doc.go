@@ -92,11 +92,11 @@
 // have preemptible jobs stopped that
 // have run for a slice and are of a lower class or number, or of the same and
 // have a lower score: if they hold twice as much of GPUs, lower than 1/1.5 of
-// its own, four times, 1/2, and so on. Narrower ones may have a score of up to four
+// its own, four times, 1/2, and so on. Narrower ones may have a score of up to eight
 // times the job's, where it is lower than the job's in the mean over the GPUs that the job
 // is to get, of which those that are free count as 0. One that goes on after a stop makes room
-// for none of its class and number that is no wider until it has run for four slices,
-// or for four times as long as before. While the guard is open, jobs that
+// for none of its class and number that is no wider, or asks no more than half of the GPUs, until
+// it has run for four slices, or for four times as long as before. While the guard is open, jobs that
 // started guarded make no room for others of their class and number, and others
 // do for guarded ones whatever the scores. Those with the lowest rank are
 // stopped first, and then none of which is not needed, nor any where what is used
@@ -168,11 +168,12 @@
 //     that differ in nothing but when they came lose the same, and keep their order.
 //  10. No job is stopped twice without anybody having gained: between two stops of a job the
 //     one for which it was stopped first has ended, or has had its GPUs for a slice. None of
-//     the 235 such stops for wider jobs on the workloads of daemon/sim was in vain. (Before a job was owed its start,
+//     the 177 such stops for wider jobs on the workloads of daemon/sim was in vain. (Before a job was owed its start,
 //     its own victims went before it where their scores had grown: a tenth to two thirds of these stops
 //     were in vain.)
 //  11. A job that was stopped after a slice or more runs for four, once it goes on, until one of its class and number
-//     has it stopped that is no wider and has not waited so long as to go first.
+//     has it stopped that is no wider, or asks no more than half of the GPUs, and has not waited so long as
+//     to go first.
 //
 // Of all workloads no order is best. On those of daemon/sim that disagree, with fixed seeds,
 // TestGoals holds: a user who comes to a queue that another has flooded gets 45 % of the GPU time

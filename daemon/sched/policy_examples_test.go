@@ -345,7 +345,8 @@ func TestExampleOfThresholds(t *testing.T) {
 		t.Errorf("a turn is %s", turn)
 	}
 	page.says("has run for half an hour (longer once it has been stopped, see below)")
-	page.says("until it has run for two hours, or for four times as long as before if that is less")
+	page.says("has a turn of two hours, or four times as long as it had run if that is less")
+	page.says("wider and asks more than half of the machine's GPUs")
 }
 
 func TestExampleOfQuotas(t *testing.T) {

@@ -18,7 +18,8 @@ func preemptionThreshold(victim, milli int32) float64 {
 }
 
 // turnSlices is for how many slices a job that was stopped runs, once it goes on, until it is
-// stopped again for one of its class and number that is no wider.
+// stopped again for one of its class and number that is no wider, or asks no more than half
+// of the GPUs: such a one can mostly be served beside those that have their turn.
 const turnSlices = 4
 
 // turn is for how long a job runs until then that has run for so long before: a slice at least,
@@ -154,7 +155,7 @@ func (v *rank) yields(r *rank, fifo bool) bool { return v.yieldsAt(r, fifo, 1) }
 
 // togetherAbove is how far, as a factor, a victim may stand above a wider job for which
 // it is stopped, see lowerTogether.
-const togetherAbove = 4
+const togetherAbove = 8
 
 // yieldsWithOthers is yields for a victim that is not all that the job gets.
 func (v *rank) yieldsWithOthers(r *rank, fifo bool) bool {
@@ -170,7 +171,7 @@ func (v *rank) yieldsAt(r *rank, fifo bool, above float64) bool {
 		return v.level < r.level
 	case v.guarded || r.guarded:
 		return !v.guarded
-	case v.settles && r.milli <= v.milli:
+	case v.settles && (r.milli <= v.milli || !r.most):
 		return false
 	}
 	if v.untried != (Kind{}) && v.untried == r.untried {

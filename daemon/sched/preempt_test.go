@@ -104,8 +104,8 @@ func TestLowerTogether(t *testing.T) {
 		"beside free ones":                    {4000, []float64{free, free, 3.9, 4}, true},
 		"beside free ones, too high":          {4000, []float64{free, free, 4, 4.1}, false},
 		"beside free ones that it needs not":  {2000, []float64{free, 4.1, 4.1, 4.1}, false},
-		"four times as high":                  {8000, []float64{free, free, free, free, free, free, free, 7.9}, true},
-		"more than that":                      {8000, []float64{free, free, free, free, free, free, free, 8.1}, false},
+		"eight times as high":                 {16000, append(make([]float64, 15), 15.9), true},
+		"more than that":                      {16000, append(make([]float64, 15), 16.1), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sc := newScene(t, len(c.scores))
@@ -165,6 +165,25 @@ func TestTurn(t *testing.T) {
 				t.Errorf("it is stopped: %t", stops)
 			}
 		})
+	}
+}
+
+// TestTurnAndWiderOnes has a job ask some of four GPUs, one of which another has its turn on; so many that
+// nobody may be stopped on are in use, and the others free.
+func TestTurnAndWiderOnes(t *testing.T) {
+	for _, c := range []struct {
+		asks, used int
+		stops      bool
+	}{{2, 2, false}, {3, 1, true}, {4, 0, true}} {
+		sc := example(t, 4)
+		sc.preemptible(101, func(r *Running) { r.Served, r.Since = time.Hour, r.Start }, on(0)...)
+		for gpu := range c.used {
+			sc.runs(job.ID(102+gpu), 5*time.Hour, on(1+gpu)...)
+		}
+		sc.waits(1, c.asks*job.WholeGPU, waited(time.Hour))
+		if stops := strings.Contains(sc.plan(), "stop 101 for 1"); stops != c.stops {
+			t.Errorf("for one that asks %d GPUs it is stopped: %t", c.asks, stops)
+		}
 	}
 }
 

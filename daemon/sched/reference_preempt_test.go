@@ -135,7 +135,7 @@ func (r *reference) yields(v, j refStanding) bool { return r.lower(v, j, 1) }
 
 // yieldsAmong is the same for one that may be stopped with others.
 func (r *reference) yieldsAmong(v, j refStanding) bool {
-	return r.yields(v, j) || v.milli < j.milli && r.lower(v, j, 4)
+	return r.yields(v, j) || v.milli < j.milli && r.lower(v, j, 8)
 }
 
 // lowerInTheMean is what must hold of all that are stopped for a job.
@@ -151,7 +151,8 @@ func (r *reference) lowerInTheMean(list []*refVictim, j refStanding) bool {
 	return scores <= max(millis, float64(j.milli))*j.score
 }
 
-// turn is how long a job that goes on runs until one of its class, number and size may stop it.
+// turn is how long a job that goes on runs until one of its class and number may stop it that is no wider, or
+// asks no more than half of the GPUs.
 func (r *reference) turn(served time.Duration) time.Duration {
 	if served < r.s.Policy.Slice {
 		return max(4*served, r.s.Policy.Slice)
@@ -175,7 +176,7 @@ func (r *reference) lower(v, j refStanding, by float64) bool {
 	if v.guarded || j.guarded {
 		return !v.guarded
 	}
-	if v.settles && j.milli <= v.milli {
+	if half := 500 * len(r.s.GPUs); v.settles && (j.milli <= v.milli || j.milli <= half) {
 		return false
 	}
 	if v.untried == j.untried && v.untried != (Kind{}) {

@@ -63,3 +63,58 @@ func TestShortRunsDoNotBuyLongOnes(t *testing.T) {
 		}
 	}
 }
+
+// doubled is a user whose jobs, one in so many, ask more than the one GPU that they need, beside four
+// users whose jobs ask one; all of 1 to 12 hours, about what eight GPUs can do where each asks one. All may be
+// stopped for others.
+func doubled(seed uint64, one, milli int) sim.Trace {
+	rng := rand.New(rand.NewPCG(seed, 8))
+	t := sim.Trace{Begin: time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)}
+	for at := time.Duration(0); at < 8*24*time.Hour; at += 10 * time.Minute {
+		run := time.Hour + time.Duration(rng.IntN(660))*time.Minute
+		j := sim.Job{Submit: at, Run: run, GPUMilli: 1000, User: fmt.Sprintf("user%d", 1+rng.IntN(4)), Kind: "work"}
+		if rng.IntN(one) == 0 {
+			j.User, j.GPUMilli = "double", milli
+		}
+		if rng.IntN(100) < 22 {
+			t.Jobs = append(t.Jobs, j)
+		}
+	}
+	return t
+}
+
+// Who needs one GPU and asks two, or more than half of them, as a job is stopped sooner for a wider one,
+// ends later than with one: the wider one waits longer for GPUs, and is charged for all of them.
+func TestAskingMoreDoesNotPay(t *testing.T) {
+	for _, one := range []int{5, 20} { // who has its part, and who uses little
+		honest := time.Duration(0)
+		for _, gpus := range []int{1, 2, 5} {
+			end := time.Duration(0)
+			for seed := range uint64(2) {
+				end += endsOf(t, doubled(seed, one, gpus*1000)) / 2
+			}
+			t.Logf("one job in %d asks %d GPUs and ends after %s", one, gpus, end.Round(time.Minute))
+			if honest = max(honest, end); end < honest {
+				t.Errorf("one that asks %d GPUs ends after %s, with fewer after %s", gpus, end, honest)
+			}
+		}
+	}
+}
+
+// endsOf is the mean completion time of the jobs of double.
+func endsOf(t *testing.T, trace sim.Trace) time.Duration {
+	o := options(t, "fair-preempt", 8)
+	o.Check = false
+	out, err := sim.Run(trace, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, n := time.Duration(0), time.Duration(0)
+	for i := range out.Jobs {
+		if j := &out.Jobs[i]; j.User == "double" {
+			sum += j.Completion()
+			n++
+		}
+	}
+	return sum / n
+}
