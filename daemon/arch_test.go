@@ -86,7 +86,7 @@ var rooms = map[string]room{
 	"units/contract":          {banned: append(slices.Clone(impure), "time", "fmt", "strings"), why: "constants that both ends of a job's unit share: whoever needs one links nothing else"},
 	"units/launch":            {internal: []string{"units/contract"}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec", "net", "encoding/json", "os/user"}, why: "it runs before every job's first instruction"},
 	"units/retry":             {banned: impure, why: "a formula that whoever tries again has, on every floor"},
-	"units/systemd":           {internal: []string{"units/retry", "units"}, external: []string{"github.com/coreos/go-systemd/v22", "github.com/godbus/dbus/v5", "golang.org/x/sys/unix"}, banned: []string{"os/exec"}, why: "the only importer of go-systemd and godbus"},
+	"units/systemd":           {internal: []string{"cgroup", "units/retry", "units"}, external: []string{"github.com/coreos/go-systemd/v22", "github.com/godbus/dbus/v5", "golang.org/x/sys/unix"}, banned: []string{"os/exec"}, why: "the only importer of go-systemd and godbus"},
 	"units/terminal":          {external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec", "net"}, why: "the command line and the holder link it; the launcher, which the holder is in, has no package net"},
 	"units/terminal/hold":     {internal: []string{"units/contract", "units/terminal"}, external: []string{"github.com/creack/pty", "golang.org/x/sys/unix"}, banned: []string{"net"}, why: "it runs as the job's user and starts the commands of a terminal; every job's launcher carries it"},
 	"units/unittest":          {internal: []string{"units", "cgroup", "units/contract"}},
@@ -319,13 +319,13 @@ func TestTheClientStartsFast(t *testing.T) {
 // A new one costs its tables at each start of a short command: measure before it gets a row here, or
 // leave it to the file that has no tag quick.
 var atStart = []string{
-	"cgroup/cpuset", "cmd/gpusched", "cmd/gpusched/gantt", "cmd/gpusched/term", "cmd/progress", "daemon/api", "daemon/job", "daemon/metrics",
-	"daemon/report", "daemon/words", "golang.org/x/sys/unix", "golang.org/x/term", "gpu", "units/contract", "units/terminal",
+	"cmd/gpusched", "cmd/gpusched/gantt", "cmd/gpusched/term", "cmd/progress", "daemon/api", "daemon/job",
+	"daemon/words", "golang.org/x/sys/unix", "golang.org/x/term", "units/contract", "units/terminal",
 }
 
 // slow are packages of the standard library that fill tables at each start, and what comes with them.
 var slow = []string{
-	"compress/flate", "crypto/tls", "crypto/x509", "go/doc", "html", "html/template", "log/slog", "mime", "net/http", "text/template",
+	"regexp", "compress/flate", "crypto/tls", "crypto/x509", "go/doc", "html", "html/template", "log/slog", "mime", "net/http", "text/template",
 }
 
 // TestTheClientLinksLittle: a short command of gpusched pays for no package that it does not need.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,14 +49,15 @@ func (o *owedNumber) due(now time.Time) bool { return o.last > 0 && !now.Before(
 type batch struct {
 	effects core.Effects
 	at      time.Time // of the step
+	looked  bool      // it has brought the look at the GPUs that was asked for last
 	barrier *latch
 }
 
 func newCommitter(d *Daemon) *committer { return &committer{d: d, wake: d.host.Wakeup()} }
 
-func (c *committer) push(e core.Effects, at time.Time) {
-	if len(e.Records)+len(e.Actions)+len(e.Replies)+len(e.News) > 0 {
-		c.add(batch{effects: e, at: at})
+func (c *committer) push(e core.Effects, at time.Time, looked bool) {
+	if looked || len(e.Records)+len(e.Actions)+len(e.Replies)+len(e.News) > 0 {
+		c.add(batch{effects: e, at: at, looked: looked})
 	}
 }
 
@@ -119,13 +121,41 @@ func (c *committer) run(ctx context.Context) {
 		over = closed(c.d.done)
 		switch batches := c.take(); {
 		case len(batches) > 0:
-			over = !c.finish(ctx, batches) || over
+			over = !c.finish(ctx, c.gathered(batches)) || over
 		case c.owed.due(c.d.host.Now()):
 			c.tryNumber(ctx)
 		case !over:
 			c.wake.Wait(c.owed.next, c.d.done)
 		}
 	}
+}
+
+// gatherTime is how long records wait for others to be written with, where nothing is
+// begun or answered after them. The end of a job so shares a transaction with the start
+// of the next on its GPU, which follows the look at that, and neither waits for two.
+const gatherTime = 2 * time.Millisecond
+
+// gathered returns the batches with those that have come meanwhile.
+func (c *committer) gathered(batches []batch) []batch {
+	until := c.d.host.Now().Add(gatherTime)
+	for !slices.ContainsFunc(batches, batch.urgent) && !closed(c.d.done) && c.d.host.Now().Before(until) {
+		c.wake.Wait(until, c.d.done)
+		batches = append(batches, c.take()...)
+	}
+	return batches
+}
+
+// urgent reports whether something waits for the records: an action, an answer, or who
+// waits for all before. After a look at the GPUs nothing more is to come.
+func (b batch) urgent() bool {
+	for _, a := range b.effects.Actions {
+		switch a.(type) {
+		case core.Sample, core.Forget: // the first has begun; nobody waits for the other
+		default:
+			return true
+		}
+	}
+	return b.barrier != nil || b.looked || len(b.effects.Replies) > 0
 }
 
 // finish is false where ctx ended before the records were on disk.
@@ -148,12 +178,19 @@ func (c *committer) finish(ctx context.Context, batches []batch) bool {
 		if r.Payload != nil {
 			c.d.fresh.put(r.Job.ID, r.Payload)
 		}
-		c.d.report(r)
+		if r.Job != nil && r.Job.State.Terminal() { // what is private of a job goes with its end
+			c.d.fresh.take(r.Job.ID)
+		}
 	}
 	for _, b := range batches {
 		for _, a := range b.effects.Actions {
 			c.d.perform(ctx, a)
 		}
+	}
+	for _, r := range records { // which nobody waits for as for a start
+		c.d.report(r)
+	}
+	for _, b := range batches {
 		for _, r := range b.effects.Replies {
 			c.d.replies.deliver(r)
 		}
@@ -204,6 +241,7 @@ func gather(batches []batch) []job.Record {
 				continue
 			}
 			records[i].Job, records[i].Quiet = r.Job, records[i].Quiet && r.Quiet
+			records[i].Ended = records[i].Ended && r.Ended
 		}
 	}
 	return records

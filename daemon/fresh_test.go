@@ -42,6 +42,25 @@ func TestFreshPayloads(t *testing.T) {
 	}
 }
 
+// They are bounded by their bytes as well, each by its last size.
+func TestFreshPayloadsAreFew(t *testing.T) {
+	var p payloads
+	large := strings.Repeat("x", freshBytes-1)
+	for i := range 2 * freshInAll / freshBytes {
+		p.put(job.ID(1+i), argument(large))
+		p.put(job.ID(1+i), argument(large))
+	}
+	if p.bytes != freshInAll || len(p.of) != freshInAll/freshBytes {
+		t.Errorf("%d of %d bytes are kept", len(p.of), p.bytes)
+	}
+	for id := range p.of {
+		p.take(id)
+	}
+	if p.bytes != 0 {
+		t.Errorf("nothing is kept, of %d bytes", p.bytes)
+	}
+}
+
 func TestALargePayloadIsNotFresh(t *testing.T) {
 	var p payloads
 	fits := argument(strings.Repeat("x", freshBytes-1)) // a byte is its end

@@ -95,7 +95,8 @@ func (d *Daemon) step(ev core.Event, now time.Time) {
 			d.sampler.ask(look.Number)
 		}
 	}
-	d.commit.push(effects, now)
+	look, is := ev.(core.Sampled)
+	d.commit.push(effects, now, is && look.Number >= d.sampler.asked.Load())
 }
 
 // tell keeps the line that 'systemctl status gpusched' shows up to date.

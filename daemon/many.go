@@ -11,7 +11,7 @@ import (
 
 // pieceLen is how many commands the loop takes in one step, and so the disk in one transaction: it
 // answers others before the next ones.
-const pieceLen = 500
+const pieceLen = 1000
 
 // DoMany carries out commands about jobs, in their order. Told is given the outcomes of so many at a time
 // as they are on disk; an error of it ends it all. After an error what was told is done, of the pieces under

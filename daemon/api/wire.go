@@ -321,6 +321,9 @@ type WebhookMessage struct {
 // CancelRequest ends a job, or with a signal only sends it.
 type CancelRequest struct {
 	Signal int `json:"signal,omitempty"`
+
+	// Unawaited: only if no job waits for it, else api.CodeConflict and nothing is done. Not with a signal.
+	Unawaited bool `json:"unawaited,omitempty"`
 }
 
 // ManyRequest does something to many jobs, in this order.

@@ -21,7 +21,7 @@ func (c *Core) clockSet(by time.Duration, now time.Time) {
 	c.systemd.shift(by, now)
 	c.messages.shift(by, now)
 	c.jobs.clearTimers() // its order was by the other clock
-	c.jobs.each(func(l *trackedJob) {
+	c.jobs.each(anyJob, func(l *trackedJob) {
 		j := l.job
 		j.QueuedAt, j.AwayAt, j.NotBefore = moved(j.QueuedAt, by, now), moved(j.AwayAt, by, now), moved(j.NotBefore, by, now)
 		if j.Tasks != nil {

@@ -44,6 +44,9 @@ func (c *Core) jobCommand(e Command, now time.Time) *job.Refusal {
 	case job.CommandRequeue:
 		return c.requeue(l, e.Who.User, now)
 	case job.CommandCancel:
+		if by := c.deps.followersOf(l.job.ID); e.What.Unawaited && len(by) > 0 {
+			return job.Refuse("conflict/awaited", c.jobs.called(by[0]), l.job.Called())
+		}
 		if e.What.Task != nil {
 			return c.cancelTask(l, *e.What.Task, e.Who.User, now)
 		}
@@ -70,8 +73,11 @@ func (c *Core) cancelJob(l *trackedJob, by string, now time.Time) {
 	case l.job.Tasks != nil:
 		c.cancelArray(l, by, now)
 	case l.job.State == job.Queued:
+		plain := !l.dirty && l.job.Attempt == nil && l.job.AwayAt.IsZero() && l.job.Pending == nil && !l.job.Owed
+		waits := l.job.QueuedAt
 		l.job.Result = &job.Result{Outcome: job.Cancelled, By: by}
 		c.move(l, job.Cancelled, now)
+		l.ends = plain && l.job.QueuedAt.Equal(waits)
 	default:
 		c.requestStop(l, job.StopCancel, by, now)
 	}

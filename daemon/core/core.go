@@ -28,6 +28,7 @@ type trackedJob struct {
 	action   pendingAction
 	recheck  bool // the unit changed while it was being started or inspected
 	dirty    bool // in this step
+	ends     bool // in this step, in which nothing else was changed of it that counts
 	unasked  bool // no daemon has asked for the attempt's unit yet
 	stopSent bool // a stop of ours may have reached it already
 
@@ -62,7 +63,7 @@ type Core struct {
 func New(p Policy, boot string, r job.Restored) *Core {
 	c := &Core{
 		policy: p, systemd: newSystemd(boot), step: newStepBuffer(),
-		jobs: newJobBook(r.NextID), deps: newDependencies(), planning: newPlanning(r.Predictions),
+		jobs: newJobBook(r.NextID, r.Interned), deps: newDependencies(), planning: newPlanning(r.Predictions),
 		requests: newRequests(r.Done), reservations: newReservations(r.Reservations, r.NextReservation),
 	}
 	c.gpus = newGPUBook(&c.policy, &c.jobs, c.systemd.bootID)
@@ -79,7 +80,7 @@ func New(p Policy, boot string, r job.Restored) *Core {
 // all are known.
 func (c *Core) restoreAll(r *job.Restored) {
 	var pending []job.ID
-	for j := range r.All() {
+	for j, form := range r.AllForms() {
 		l := c.restore(j)
 		switch {
 		case j.State != job.Queued:
@@ -88,7 +89,11 @@ func (c *Core) restoreAll(r *job.Restored) {
 		default:
 			c.enqueue(l, time.Time{})
 		}
-		c.jobs.keepOwn(l)
+		if form != nil && r.Interned != nil {
+			c.jobs.keepForm(l, form)
+		} else {
+			c.jobs.keepOwn(l)
+		}
 	}
 	for _, id := range pending {
 		l := c.jobs.get(id)
@@ -114,7 +119,11 @@ func (c *Core) restore(j *job.Job) *trackedJob {
 	l.stopSent = j.State == job.Ending
 	c.jobs.claim(j.ID)
 	if j.Task == nil { // a task has its array's request
-		c.requests.remember(j.Owner.UID, j.Key, j.Request.Dedup, j.ID)
+		key := j.Key
+		if c.jobs.next()-j.ID > keysSize {
+			key = "" // those of later ones would take its place, and the store finds it
+		}
+		c.requests.remember(j.Owner.UID, key, j.Request.Dedup, j.ID)
 	}
 	if j.State.Live() {
 		c.gpus.recordUnkillable(l)

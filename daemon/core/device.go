@@ -40,6 +40,7 @@ type cleanup struct {
 	baselineBytes int64     // of a GPU that is not among the devices meanwhile; -1 unknown
 	uid           int       // of the job's owner
 	began         time.Time // when the attempt of the job did
+	unsure        bool      // when that was: the clock was set back while no daemon was there
 	noted         []int     // processes outside of their unit that were reported
 }
 
@@ -232,6 +233,7 @@ func (b *gpuBook) leave(l *trackedJob, number uint64, now time.Time) {
 			job: l.job.ID, attempt: l.job.Attempt.Number, since: now, sampleSeq: number, baselineBytes: -1,
 			uid: l.job.Owner.UID, began: l.began(),
 		}
+		left.unsure = left.began.After(now)
 		if at := b.position(&r); at >= 0 {
 			b.devices[at].cleanup = left
 		} else {

@@ -31,9 +31,12 @@ type jobBook struct {
 	ended     map[job.State]int          // how many have, since the daemon's start
 }
 
-func newJobBook(next job.ID) jobBook {
+func newJobBook(next job.ID, interned *job.Interned) jobBook {
+	if interned == nil {
+		interned = job.NewInterned()
+	}
 	return jobBook{
-		byID: map[job.ID]*trackedJob{}, interned: job.NewInterned(),
+		byID: map[job.ID]*trackedJob{}, interned: interned,
 		placed: map[job.ID]*trackedJob{}, nextID: max(next, 1), timed: newTimers(),
 		perUser: map[int]int{}, perClass: map[job.Class]int{}, bytes: map[int]int64{}, ended: map[job.State]int{},
 		throttles: map[job.ID]*sched.Throttle{},

@@ -215,6 +215,28 @@ func TestProcessesOfRootAreNoStrays(t *testing.T) {
 	}
 }
 
+// Where the clock was set back while no daemon was there, a job that left a GPU seems to have begun later. What
+// its user has there then keeps the GPU back, and nothing is ended of which nobody knows when it began.
+func TestStraysOfAnUnknownBeginning(t *testing.T) {
+	b := newGPUBook(&Policy{Strays: EndStrays}, &jobBook{}, nil)
+	p := gpu.Process{PID: 5, Start: 9, UID: 1001, Age: time.Minute}
+	for began, want := range map[time.Time]job.ID{noon.Add(-time.Second): 0, noon.Add(time.Hour): 7} {
+		d := &device{Device: gpu.Device{UUID: "a"}}
+		b.devices = []*device{d}
+		l := &trackedJob{id: 7, job: &job.Job{ID: 7, Owner: job.Owner{UID: 1001}, Attempt: &job.Attempt{Number: 1, PlacedAt: began}}}
+		l.job.Attempt.GPUs = []job.Allocation{{GPU: contract.GPU{UUID: "a"}}}
+		b.leave(l, 1, noon)
+		if got := b.jobOfStray(d, &p, (&Sampled{}).began(&p, noon)); got != want {
+			t.Errorf("began %s after its end: it is of job %d, want %d", began.Sub(noon), got, want)
+		}
+		d.Processes, d.jobs, d.strays = []gpu.Process{p}, map[int]job.ID{5: 7}, map[int]bool{5: true}
+		b.endStrays(d, noon)
+		if ended := len(b.findings()) > 0; ended != (want == 0) {
+			t.Errorf("began %s after its end: ended: %t", began.Sub(noon), ended)
+		}
+	}
+}
+
 // What decides which GPUs serve a request makes another machine, nothing else does.
 func TestAnotherMachine(t *testing.T) {
 	seen := gpu.Device{Index: 1, UUID: "a", Name: "A100", MemTotalBytes: 80, Health: gpu.HealthOK}

@@ -21,6 +21,7 @@ const (
 func TestWaitingJobsAreSmall(t *testing.T) {
 	const n = 10_000
 	shelf, r := job.NewInterned(), job.Restored{NextID: n + 1}
+	r.Interned = shelf
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for i := range n {
 		s := nth(i % 500)

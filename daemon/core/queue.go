@@ -240,7 +240,13 @@ func ranFor(j *job.Job, now time.Time) time.Duration {
 // clampBackoffs ends back-offs that would last longer than they were meant to, since the
 // clock was set back while we were away, and lets no job wait from a moment to come.
 func (c *Core) clampBackoffs(now time.Time) {
-	c.jobs.each(func(l *trackedJob) {
+	c.jobs.each(func(l *trackedJob) bool {
+		if l.job != nil {
+			return true
+		}
+		since, capped, known := l.compact.Waits() // one that rests has never been tried
+		return !known || since.After(now) || capped > l.account.Capped(l.request().QuotaMilli(), sched.At(now))
+	}, func(l *trackedJob) {
 		if l.job.State != job.Queued {
 			return
 		}

@@ -1,8 +1,10 @@
 package core
 
 import (
+	"cmp"
 	"iter"
 	"maps"
+	"slices"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -54,6 +56,14 @@ func (b *jobBook) keepOwn(l *trackedJob) {
 	}
 }
 
+// keepForm is keepOwn of a job that was in a compact form of this book's, of which nothing changed but its wait.
+func (b *jobBook) keepForm(l *trackedJob, form *job.Compact) {
+	b.opened = b.opened[:0]
+	l.compact = *form
+	l.compact.TakeWait(l.job)
+	l.job = nil
+}
+
 // look opens a job for one who changes nothing, until shut. Of a job that is open already
 // it does nothing, and reports false.
 func (b *jobBook) look(l *trackedJob) bool {
@@ -95,10 +105,20 @@ func (b *jobBook) all() iter.Seq2[job.ID, *trackedJob] {
 // everyID yields the ids in no order.
 func (b *jobBook) everyID() iter.Seq[job.ID] { return maps.Keys(b.byID) }
 
-// each has f change jobs, by id. One that it looks at rests again before the next.
-func (b *jobBook) each(f func(*trackedJob)) {
-	for _, id := range b.sortedIDs() {
-		l := b.byID[id]
+// anyJob is for each.
+func anyJob(*trackedJob) bool { return true }
+
+// each has f change jobs, by id, of those for which may is true as they lie. One that it looks at rests again
+// before the next.
+func (b *jobBook) each(may func(*trackedJob) bool, f func(*trackedJob)) {
+	var some []*trackedJob
+	for _, l := range b.byID {
+		if may(l) {
+			some = append(some, l)
+		}
+	}
+	slices.SortFunc(some, func(x, y *trackedJob) int { return cmp.Compare(x.id, y.id) })
+	for _, l := range some {
 		rested := l.job == nil
 		if rested {
 			l.job = new(job.Job)

@@ -168,12 +168,13 @@ var verbs = map[string]func(*script){
 		s.w.log = s.log
 	},
 	"submit": (*script).submit,
-	// cancel job=N task=INDEX: of the array N, this task.
+	// cancel job=N task=INDEX: of the array N, this task; unawaited: only if no job waits for it.
 	"cancel": func(s *script) {
 		what := job.Command{Kind: job.CommandCancel, Job: s.id()}
 		if _, ok := s.args["task"]; ok {
 			what.Task = new(s.num("task", 0))
 		}
+		_, what.Unawaited = s.args["unawaited"]
 		s.command(what)
 	},
 	"signal": func(s *script) {

@@ -98,7 +98,9 @@ func (s *stepBuffer) end(jobs *jobBook) (out Effects, over []*trackedJob) {
 		jobs.open(l)
 		l.keepUse()
 		j := *l.job
-		s.record(job.Record{Job: &j, Payload: s.payload[j.ID], Quiet: s.unlogged[j.ID], Updated: s.updated[j.ID]})
+		s.record(job.Record{
+			Job: &j, Payload: s.payload[j.ID], Quiet: s.unlogged[j.ID], Updated: s.updated[j.ID], Ended: l.ends,
+		})
 		delete(s.payload, j.ID)
 		if j.State.Terminal() {
 			over = append(over, l)

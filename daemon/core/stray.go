@@ -88,8 +88,10 @@ func (dep *cleanup) firstNoted(pid int) bool {
 }
 
 // jobOfStray is the job of the process's user that has the GPU, or left it last, and
-// during which the process began; 0: none. A program that only draws is a user's
-// desktop, and what root runs is the machine's.
+// during which the process began; 0: none. Where nobody knows when a job that has left
+// began, all of its user's that is older than its end counts as of it: that keeps the
+// GPU back, and is not ended. A program that only draws is a user's desktop, and what
+// root runs is the machine's.
 func (b *gpuBook) jobOfStray(d *device, p *gpu.Process, began span) job.ID {
 	if p.UID <= 0 || p.Age == 0 || p.Kind == gpu.KindGraphics {
 		return 0
@@ -106,7 +108,10 @@ func (b *gpuBook) jobOfStray(d *device, p *gpu.Process, began span) job.ID {
 		return last.job.ID
 	}
 	dep := d.cleanup
-	if dep == nil || dep.attempt == 0 || dep.uid != p.UID || began.from.Before(dep.began) || began.to.After(dep.since) {
+	switch {
+	case dep == nil || dep.attempt == 0 || dep.uid != p.UID || began.to.After(dep.since):
+		return 0
+	case !dep.unsure && began.from.Before(dep.began):
 		return 0
 	}
 	return dep.job
@@ -208,7 +213,7 @@ func (b *gpuBook) endStrays(d *device, now time.Time) {
 	for i := range d.Processes {
 		p := &d.Processes[i]
 		id := d.jobs[p.PID]
-		if id == 0 || p.Dead || b.jobs.holds(id, d.UUID) {
+		if id == 0 || p.Dead || b.jobs.holds(id, d.UUID) || dep.unsure && id == dep.job {
 			continue
 		}
 		if !d.strays[p.PID] {

@@ -1,6 +1,7 @@
 package dst
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -247,6 +248,8 @@ func (w *World) onUnit(e *Entry, d *dice) {
 			w.vanish(name, "an administrator")
 			again := w.newRun(name, props)
 			again.touched, again.behaviour.NotStart = "restart", 0
+			again.first = cmp.Or(r.first, r.began)
+			again.trespassed = r.trespassed // which the attempt did
 			again.refused, again.stale = false, false
 			_, _ = w.bus.sys.Start(context.Background(), name, props)
 			w.began(name, again)

@@ -19,6 +19,8 @@ type disk struct {
 	w     *World
 	file  *file        // nil: there is none beside it
 	under []job.Record // whose commit is under way
+	doubt []job.Record // of the last commit, of which nobody knows whether it is there; nil: it is known
+	there bool         // it is
 
 	jobs     map[job.ID]job.Job
 	attempts map[job.ID][]job.Attempt
@@ -89,10 +91,13 @@ func (s *disk) Commit(ctx context.Context, records []job.Record) error {
 		w.count("failed fsync")
 		if d.percent(50) {
 			s.write(records)
+			s.there = true
 		}
+		s.doubt = records
 		return errRead
 	}
 	s.write(records)
+	s.doubt, s.there = nil, false
 	w.boundary(l)
 	return nil
 }
@@ -106,9 +111,15 @@ func (s *disk) write(records []job.Record) {
 }
 
 func (s *disk) note(records []job.Record) {
+	again := s.there && len(records) > 0 && len(s.doubt) > 0 && &records[0] == &s.doubt[0]
 	for _, r := range records {
-		s.w.judgeRecord(&r)
+		if !again { // where it is, what is on record between two of its records nobody ever reads
+			s.w.judgeRecord(&r)
+		}
 		s.put(&r)
+		if r.Job != nil {
+			s.w.tracked.books.keep(r.Job)
+		}
 	}
 }
 
@@ -217,6 +228,7 @@ func sorted[K string | int64, V any](m map[K]V) (list []V) {
 
 // open is what a starting daemon does with its state file.
 func (s *disk) open() (job.Restored, error) {
+	s.doubt, s.there = nil, false // who was to try again has died
 	if s.w.on(diskFull) && s.w.roll("open", uint64(s.w.elapsed)).percent(30) {
 		return job.Restored{}, errFull
 	}

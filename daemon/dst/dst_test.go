@@ -181,7 +181,7 @@ func TestPlantedBugsAreFoundAndShrunk(t *testing.T) {
 		needs Kind // without which it can't be seen
 		most  int
 	}{
-		"a disk that lies":         {bug{lyingDisk: true}, diskUnsure, 6},
+		"a disk that lies":         {bug{lyingDisk: true}, diskUnsure, 8},
 		"a stop that does nothing": {bug{idleStop: true}, submit, 3},
 		"a post that lies":         {bug{lyingPost: true}, submit, 3},
 	} {

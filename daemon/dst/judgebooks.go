@@ -14,7 +14,9 @@ type tenure struct {
 	uid      int
 	refs     []job.Allocation
 	rates    []rateSince
-	from, to time.Duration // to is negative until it ends
+	decided  map[*job.Job]int // how many of the rates each record of this process has
+	written  int              // how many are on record
+	from, to time.Duration    // to is negative until it ends
 }
 
 // rateSince is what fair share counts from a moment on, at least.
@@ -29,12 +31,22 @@ func (h *tenure) count(n *job.Job, at time.Duration) {
 	if last := len(h.rates) - 1; last < 0 || h.rates[last].milli != rate {
 		h.rates = append(h.rates, rateSince{at, rate})
 	}
+	h.decided[n] = len(h.rates)
 }
 
 // undo takes back rates that were decided and not written down.
-func (h *tenure) undo(n *job.Job) {
-	for last := len(h.rates) - 1; last > 0 && h.rates[last].milli != max(n.Charge, n.Shared); last-- {
-		h.rates = h.rates[:last]
+func (h *tenure) undo() {
+	clear(h.decided)
+	h.rates = h.rates[:h.written]
+}
+
+// keep notes that a record of a job is written, and the rates that it has with it.
+func (b *books) keep(n *job.Job) {
+	if n.Attempt == nil {
+		return
+	}
+	if h := b.holds[attemptKey(n.ID, n.Attempt.Number)]; h != nil {
+		h.written = max(h.written, h.decided[n])
 	}
 }
 
@@ -51,6 +63,12 @@ func (h *tenure) open() bool { return h.to < 0 }
 
 func (h *tenure) has(uuid string) bool {
 	return slices.ContainsFunc(h.refs, func(r job.Allocation) bool { return r.UUID == uuid })
+}
+
+// of reports whether it is the tenure of this job: an attempt keeps its user and its GPUs.
+func (h *tenure) of(n *job.Job) bool {
+	same := func(a, b job.Allocation) bool { return a.UUID == b.UUID }
+	return h.uid == n.Owner.UID && slices.EqualFunc(h.refs, n.Attempt.GPUs, same)
 }
 
 // books are what the world knows of who had which GPUs, and was in which groups.
@@ -73,8 +91,10 @@ func (w *World) enter(n *job.Job) {
 	}
 	key := attemptKey(n.ID, n.Attempt.Number)
 	h := b.holds[key]
-	if h == nil {
-		h = &tenure{uid: n.Owner.UID, refs: n.Attempt.GPUs, from: w.elapsed, to: -1}
+	if h == nil || !h.of(n) { // where the state file was lost, a number may be given anew
+		h = &tenure{
+			uid: n.Owner.UID, refs: n.Attempt.GPUs, decided: map[*job.Job]int{}, from: w.elapsed, to: -1,
+		}
 		b.holds[key] = h
 	}
 	if h.open() {
@@ -109,7 +129,7 @@ func (w *World) reopen(r *job.Restored) {
 			key := attemptKey(n.ID, n.Attempt.Number)
 			open[key] = true
 			if h := b.holds[key]; h != nil {
-				h.undo(n)
+				h.undo()
 			}
 		}
 	}

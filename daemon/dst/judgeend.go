@@ -67,14 +67,14 @@ func (w *World) untrue(n *job.Job, r *run) string {
 			return "it has no time limit"
 		}
 		if r != nil && (r.touched == "vanish" || r.touched == "swept" || r.touched == "reboot" ||
-			(r.signal == 9 || r.signal == 15) && w.counts["crash"] > 0) {
-			return "" // stopped, as far as anybody knows
+			(r.signal == 9 || r.signal == 15) && w.counts[string(crash)]+w.counts[string(stop)] > 0) {
+			return "" // stopped, as far as a daemon knows that was not there when its stop was decided
 		}
 		if r != nil && r.behaviour.Stopping && w.elapsed-r.began >= n.Request.TimeLimit.Duration()-time.Second {
 			return "" // it ended before that, which only its unit could have told
 		}
-		if r != nil && r.touched == "restart" {
-			return "" // it was over its limit before somebody began its unit anew
+		if r != nil && r.first != 0 && w.elapsed-r.first >= n.Request.TimeLimit.Duration()-time.Second {
+			return "" // its limit counts from before somebody began its unit anew
 		}
 		if n.Recovered {
 			return "" // its limit counts from its recovery at the latest

@@ -32,6 +32,7 @@ type run struct {
 	oom       bool
 
 	began, ended time.Duration // 0: not yet
+	first        time.Duration // when the attempt began, whose unit somebody began anew since; 0: nobody did
 	invocation   string
 	alive        bool
 	gone         bool // its unit is

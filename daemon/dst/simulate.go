@@ -145,6 +145,9 @@ func (w *World) why() string {
 // judgeFinal holds invariants 1 and 9 when all is over: what the daemon tells
 // then, and the GPUs are free.
 func (w *World) judgeFinal(v *job.View, acked map[job.ID]*submission) {
+	if w.disk.doubt != nil { // the daemon is about to try that commit again, and announces nothing before
+		return // it is looked at again
+	}
 	w.judgeTold(v.Jobs...)
 	w.follow()
 	w.judgeFollowed()

@@ -99,7 +99,11 @@ func NewInterned() *Interned {
 
 // Pack returns a waiting job in its compact form, until Drop. False: it is one of those
 // that have none, since it is an array or a task, has run, or has been stopped.
-func (s *Interned) Pack(j *Job) (Compact, bool) {
+func (s *Interned) Pack(j *Job) (Compact, bool) { return s.PackAs(j, nil) }
+
+// PackAs is Pack of a job that the same person asked as that of a Compact of this Interned, but for what few ask and
+// what the daemon derived, which saves a look-up; nil: it is not known whether one is.
+func (s *Interned) PackAs(j *Job, as *Compact) (Compact, bool) {
 	changed, queued := j.ChangedAt.Sub(j.SubmittedAt), j.QueuedAt.Sub(j.SubmittedAt)
 	exact := j.SubmittedAt.Add(changed) == j.ChangedAt && j.SubmittedAt.Add(queued) == j.QueuedAt
 	if j.ID == 0 || !exact || !isPlain(j) {
@@ -107,7 +111,7 @@ func (s *Interned) Pack(j *Job) (Compact, bool) {
 	}
 	l, q := &j.Life, &j.Request
 	c := Compact{
-		ID: j.ID, like: s.like(j), derived: s.kind(q.Derived), key: j.Key, name: j.Label.Name,
+		ID: j.ID, like: s.likeAs(j, as), derived: s.kind(q.Derived), key: j.Key, name: j.Label.Name,
 		at: j.SubmittedAt, changed: changed, queued: queued, waited: expectation{l.Capped, l.Expected}, bytes: l.Bytes,
 	}
 	if r := (rare{
@@ -129,6 +133,15 @@ func isPlain(j *Job) bool {
 		l.Warned || l.Breach != nil
 	return j.State == Queued && j.Attempt == nil && j.Result == nil && j.Request.Array == nil &&
 		!special && !ran && !stopped && l.Suspension == Suspension{}
+}
+
+// likeAs is like, where that may be another's.
+func (s *Interned) likeAs(j *Job, as *Compact) *sharedRequest {
+	if as == nil || as.like == nil || as.like.uses == 0 || !slices.Equal(as.like.gids, j.GIDs) {
+		return s.like(j)
+	}
+	as.like.uses++
+	return as.like
 }
 
 // like is what the Interned has of a job, for one more.
@@ -233,6 +246,18 @@ func (c *Compact) Unpack(j *Job) {
 	q.After, q.Notify = r.after, r.notify
 	j.Pending, j.AwayAt = r.pending, r.away
 	j.Held, j.HeldOver = r.held, r.heldOver
+}
+
+// TakeWait takes over from when the wait of its job counts and what is expected of it, which is all of a job that may
+// change while it stays the same Compact.
+func (c *Compact) TakeWait(j *Job) {
+	c.queued, c.waited = j.QueuedAt.Sub(c.at), expectation{j.Capped, j.Expected}
+}
+
+// Waits is from when its wait counts, and what the clock of its account's time at quotas showed then. Of a job
+// of which Request is not all that it asks known is false.
+func (c *Compact) Waits() (since time.Time, capped time.Duration, known bool) {
+	return c.at.Add(c.queued), c.waited.capped, c.rare == nil
 }
 
 // UID is the owner's.

@@ -175,3 +175,26 @@ func TestInternedSharesWhatIsAlike(t *testing.T) {
 		t.Errorf("a waiting job takes %d bytes", size)
 	}
 }
+
+// TestPackAs: a job that was asked as another shares what that has, one with other groups does not, and each comes
+// back as it was.
+func TestPackAs(t *testing.T) {
+	s, first := NewInterned(), waitingJob()
+	last, _ := s.Pack(&first)
+	for i, same := range []bool{true, false, true} {
+		j := waitingJob()
+		j.ID, j.Key, j.Label.Name = ID(i+10), "k", "n"
+		j.Request.Derived.Shape, j.Request.Dedup = "s", ""
+		if !same {
+			j.GIDs = GIDs{5}
+		}
+		c, rests := s.PackAs(&j, &last)
+		var back Job
+		if c.Unpack(&back); !rests || (c.like == last.like) != same || !reflect.DeepEqual(back, j) {
+			t.Errorf("%d: rests %v, shares %v, is %+v", i, rests, c.like == last.like, back)
+		}
+	}
+	if last.like.uses != 3 {
+		t.Errorf("%d have it", last.like.uses)
+	}
+}

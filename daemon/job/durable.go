@@ -45,6 +45,9 @@ type Record struct {
 	// Updated says what somebody changed of what the job asks or is called; the store does
 	// not care.
 	Updated *Update
+	// Ended says that Job, which no attempt was made of, differs from its last record by its end alone: its
+	// state, since when, and its result. The store leaves the rest as it is.
+	Ended bool
 	// Events is the number that was given to an event last; 0 leaves what is stored.
 	Events int64
 }
@@ -56,6 +59,7 @@ type Restored struct {
 	Events          int64        // the number that was given to an event last; 0: there was none
 	Jobs            []Job        // those that have not ended, by id
 	Waiting         []Compact    // more of them, by id
+	Interned        *Interned    // of Waiting, for the one who keeps them so; nil: it is not known
 	GPUs            []GPUControl // by UUID
 
 	Usage        []Usage        // by account
@@ -76,16 +80,30 @@ type Done struct {
 // All yields every job that has not ended, by id. It is the caller's until the next.
 func (r *Restored) All() iter.Seq[*Job] {
 	return func(yield func(*Job) bool) {
+		for j := range r.AllForms() {
+			if !yield(j) {
+				return
+			}
+		}
+	}
+}
+
+// AllForms is All, with the compact form of those that have one, which is never changed; nil: it has none.
+func (r *Restored) AllForms() iter.Seq2[*Job, *Compact] {
+	return func(yield func(*Job, *Compact) bool) {
 		var j Job
 		jobs, waiting := r.Jobs, r.Waiting
 		for len(jobs)+len(waiting) > 0 {
 			if len(waiting) == 0 || len(jobs) > 0 && jobs[0].ID < waiting[0].ID {
 				j, jobs = jobs[0], jobs[1:]
-			} else {
-				waiting[0].Unpack(&j)
-				waiting = waiting[1:]
+				if !yield(&j, nil) {
+					return
+				}
+				continue
 			}
-			if !yield(&j) {
+			c := &waiting[0]
+			waiting = waiting[1:]
+			if c.Unpack(&j); !yield(&j, c) {
 				return
 			}
 		}

@@ -310,7 +310,10 @@ type Command struct {
 	Task   *int // of the array Job, this task (cancel: also one that has not started)
 	Signal int
 	Reason string
-	Until  time.Time // pause and drain: when it ends by itself; zero: never
+
+	Unawaited bool // cancel: only if no job waits for it
+
+	Until time.Time // pause and drain: when it ends by itself; zero: never
 
 	Change      *Change
 	Ended       map[ID]End   // as in a Submission, of the jobs that Change.After names

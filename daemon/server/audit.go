@@ -114,6 +114,9 @@ func askedIn(body any) (args []any) {
 		if in.Signal != 0 {
 			add("signal", job.SignalName(in.Signal))
 		}
+		if in.Unawaited {
+			add("unawaited", "yes")
+		}
 	case *api.PauseRequest:
 		add("reason", in.Reason)
 		add("until", clock(in.Until))

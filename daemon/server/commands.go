@@ -17,8 +17,11 @@ func (s *Server) cancel(r *request) (any, error) {
 	if in.Signal < 0 || in.Signal > contract.MaxSignal {
 		return nil, usagef("%d is not a signal: use 1 to %d", in.Signal, contract.MaxSignal)
 	}
-	c := job.Command{Kind: job.CommandCancel}
+	c := job.Command{Kind: job.CommandCancel, Unawaited: in.Unawaited}
 	if in.Signal != 0 {
+		if in.Unawaited {
+			return nil, usagef("a signal is sent whoever waits for the job: leave unawaited out")
+		}
 		c.Kind, c.Signal = job.CommandSignal, in.Signal
 	}
 	return s.jobCommand(r, c)

@@ -12,11 +12,13 @@ import (
 const checkpointPages = 4000
 
 // pagesOf estimates how many pages the records put into the log: a job touches
-// its row, its attempt and their indexes.
+// its row, its attempt and their indexes; those that ended without one, as many do at once, share theirs.
 func pagesOf(records []job.Record) int {
 	pages := 2
 	for _, r := range records {
-		pages += 4
+		if pages += 4; r.Ended {
+			pages -= 3
+		}
 		if r.Payload != nil {
 			pages += 2 + int(r.Payload.Size()/4096)
 		}

@@ -84,11 +84,21 @@ func (s *Store) transact(ctx context.Context, records []job.Record) (counters, e
 	defer tx.Rollback()
 	stmts := s.stmts.in(ctx, tx)
 	next := s.next
-	for _, r := range records {
-		if err := stmts.record(ctx, r); err != nil {
+	for left := records; len(left) > 0; {
+		n, err := stmts.ends(ctx, left)
+		if err == nil && n == 0 {
+			n, err = 1, stmts.record(ctx, left[0])
+		}
+		if err != nil {
 			return s.next, err
 		}
-		next.pass(r)
+		for _, r := range left[:n] {
+			next.pass(r)
+		}
+		left = left[n:]
+	}
+	if err := stmts.redact(ctx, records); err != nil {
+		return s.next, err
 	}
 	if next != s.next {
 		if _, err := stmts[putCounters].ExecContext(ctx, next.job, next.reservation, next.events); err != nil {

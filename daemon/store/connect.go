@@ -38,6 +38,7 @@ func connect(ctx context.Context, path, vfs string, a access) (*sql.DB, error) {
 	}
 	if a != writing {
 		pragmas = append(pragmas, readCache)
+
 	}
 	q.Set("_error_rc", "1")
 	for _, p := range pragmas {

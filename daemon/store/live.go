@@ -63,7 +63,7 @@ type liveReader struct {
 
 // liveJobs reads the jobs that have not ended, with their current attempts: those that are
 // compact, and the others.
-func liveJobs(ctx context.Context, tx *sql.Tx) ([]job.Compact, []job.Job, error) {
+func liveJobs(ctx context.Context, tx *sql.Tx) ([]job.Compact, *job.Interned, []job.Job, error) {
 	n := runtime.GOMAXPROCS(0)
 	r := &liveReader{now: &liveBatch{}, slots: make(chan *liveDecoder, n), interned: job.NewInterned()}
 	for range n {
@@ -73,29 +73,29 @@ func liveJobs(ctx context.Context, tx *sql.Tx) ([]job.Compact, []job.Job, error)
 	r.hand()
 	r.group.Wait()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	var waiting []job.Compact
 	var others []job.Job
 	var odd []job.ID
 	for _, b := range r.batches {
 		if b.err != nil {
-			return nil, nil, b.err
+			return nil, nil, nil, b.err
 		}
 		waiting, others, odd = append(waiting, b.waiting...), append(others, b.others...), append(odd, b.odd...)
 	}
 	if err := fillAttempts(ctx, tx, others, liveClause); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	for _, id := range odd {
 		list, err := jobsIn(ctx, tx, "WHERE j.id = ?", int64(id))
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		others = append(others, list...)
 	}
 	slices.SortFunc(others, func(a, b job.Job) int { return cmp.Compare(a.ID, b.ID) })
-	return waiting, others, nil
+	return waiting, r.interned, others, nil
 }
 
 // add reads one row.
@@ -121,11 +121,14 @@ func (r *liveReader) hand() {
 	})
 }
 
-// pack has a job be compact, if it can.
-func (r *liveReader) pack(j *job.Job) (job.Compact, bool) {
+// pack has a job be compact, if it can, as the last one like it.
+func (r *liveReader) pack(j *job.Job, as *job.Compact) (c job.Compact, rests bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.interned.Pack(j)
+	if c, rests = r.interned.PackAs(j, as); rests {
+		*as = c
+	}
+	return c, rests
 }
 
 // liveDecoder remembers what it has decoded of jobs that are alike.
@@ -134,16 +137,18 @@ type liveDecoder struct {
 	likes []like         // the last ones
 	next  int            // to be written over
 	fill  job.Job        // the present one
+	as    *job.Compact   // the last one like it
 }
 
 // like is a decoded text.
 type like struct {
 	text string
 	job  job.Job
+	last job.Compact // nothing: none
 }
 
-// knownMost is how many texts are remembered: no more than stay in the processor's cache.
-const knownMost = 64
+// knownMost is how many texts are remembered.
+const knownMost = 512
 
 func (d *liveDecoder) decode(b *liveBatch, r *liveReader) {
 	for i := range b.rows {
@@ -158,7 +163,7 @@ func (d *liveDecoder) decode(b *liveBatch, r *liveReader) {
 			b.odd = append(b.odd, j.ID)
 			continue
 		}
-		c, rests := r.pack(j)
+		c, rests := r.pack(j, d.as)
 		switch {
 		case rests && b.waiting == nil:
 			b.waiting = make([]job.Compact, 0, len(b.rows))
@@ -187,7 +192,7 @@ func (d *liveDecoder) job(row *liveRow, j *job.Job) (whole bool, err error) {
 	}
 	whole = like != nil && len(own) == len(ownColumns)
 	if whole {
-		*j = *like
+		*j, d.as = like.job, &like.last
 		whole = derived == "" || flatDerived(&j.Request.Derived, derived)
 	}
 	if !whole {
@@ -200,10 +205,10 @@ func (d *liveDecoder) job(row *liveRow, j *job.Job) (whole bool, err error) {
 	x.time(&j.ChangedAt, own[2])
 	document(&x, &j.Label, own[3], flatLabel)
 	document(&x, &j.Life, own[4], flatLife)
-	j.Stop, j.StopBy = like.Stop, like.StopBy
+	j.Stop, j.StopBy = like.job.Stop, like.job.StopBy
 	j.Label.Name = strings.Clone(j.Label.Name) // or it would keep the row in memory
-	if like.Attempt != nil {
-		j.Attempt = &job.Attempt{Number: like.Attempt.Number}
+	if a := like.job.Attempt; a != nil {
+		j.Attempt = &job.Attempt{Number: a.Number}
 	}
 	return x.err == nil, x.err
 }
@@ -227,9 +232,9 @@ func cutDerived(text string) (before, derived string) {
 
 // alike decodes what a job shares with others, nil where a column has a separator in it. From one
 // that is cut what was derived is missing, and the brace at the end.
-func (d *liveDecoder) alike(text string, cut bool) (*job.Job, error) {
+func (d *liveDecoder) alike(text string, cut bool) (*like, error) {
 	if at, known := d.known[text]; known {
-		return &d.likes[at].job, nil
+		return &d.likes[at], nil
 	}
 	part := strings.Split(text, sep)
 	if len(part) != len(alikeColumns) {
@@ -258,5 +263,5 @@ func (d *liveDecoder) alike(text string, cut bool) (*job.Job, error) {
 	}
 	d.known[text] = d.next
 	d.next = (d.next + 1) % knownMost
-	return j, nil
+	return at, nil
 }

@@ -40,7 +40,7 @@ func (s *Store) load(ctx context.Context) (st job.Restored, err error) {
 		return st, err
 	}
 	st.NextID, st.NextReservation, st.Events = next.job, next.reservation, next.events
-	if st.Waiting, st.Jobs, err = liveJobs(ctx, tx); err != nil {
+	if st.Waiting, st.Interned, st.Jobs, err = liveJobs(ctx, tx); err != nil {
 		return st, err
 	}
 	err = errors.Join(

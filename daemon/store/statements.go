@@ -19,9 +19,11 @@ type statements [statementCount]*sql.Stmt
 const (
 	putJob = iota
 	setJob
+	endJobs
 	putAttempt
 	putPayload
 	redactEnded
+	redactMany
 	dropOlder
 	putGPU
 	putUsage
@@ -39,9 +41,11 @@ func (p *statements) prepare(ctx context.Context, db *sql.DB) error {
 	return prepareAll(ctx, db, p[:], []string{
 		putJob:          upsert("jobs", jobColumns, 1, fixedOfJob...),
 		setJob:          update("jobs", jobColumns, fixedOfJob...),
+		endJobs:         "UPDATE jobs SET state = ?, changed_at = ?, result = ? WHERE id IN (SELECT value FROM json_each(?))",
 		putAttempt:      upsert("attempts", attemptColumns, 2, "job_id", "number"),
 		putPayload:      upsert("payloads", payloadColumns, 1, "job_id"),
-		redactEnded:     redactPayload,
+		redactEnded:     redactPayload + "= ?",
+		redactMany:      redactPayload + "IN (SELECT value FROM json_each(?))",
 		dropOlder:       olderAttempts,
 		putGPU:          upsert("gpu_controls", gpuColumns, 1, "uuid"),
 		putUsage:        upsert("usage", usageColumns, 1, "account"),
@@ -141,9 +145,6 @@ func (p *statements) record(ctx context.Context, r job.Record) error {
 		args, err := payloadArgs(r.Job.ID, r.Payload)
 		w.put(ctx, p[putPayload], args, err, "payload of job %d", r.Job.ID)
 	}
-	if r.Job != nil && r.Job.State.Terminal() && r.Job.Task == nil {
-		w.put(ctx, p[redactEnded], []any{int64(r.Job.ID)}, nil, "payload of job %d, which has ended", r.Job.ID)
-	}
 	if g := r.GPU; g != nil {
 		args, err := gpuArgs(g)
 		w.put(ctx, p[putGPU], args, err, "control of GPU %q", g.UUID)
@@ -172,6 +173,26 @@ func (p *statements) record(ctx context.Context, r job.Record) error {
 	}
 	if r.Unreserve != 0 {
 		w.put(ctx, p[dropReservation], []any{r.Unreserve}, nil, "remove reservation %d", r.Unreserve)
+	}
+	return w.err
+}
+
+// redact has what is not kept of the payloads of jobs that have ended leave the file.
+func (p *statements) redact(ctx context.Context, records []job.Record) error {
+	var ended []job.ID
+	for _, r := range records {
+		if r.Job != nil && r.Job.State.Terminal() && r.Job.Task == nil {
+			ended = append(ended, r.Job.ID)
+		}
+	}
+	var w writer
+	if len(ended) > fewAlike {
+		list, err := json.Marshal(ended)
+		w.put(ctx, p[redactMany], []any{string(list)}, err, "payloads of %d jobs that have ended", len(ended))
+		return w.err
+	}
+	for _, id := range ended {
+		w.put(ctx, p[redactEnded], []any{int64(id)}, nil, "payload of job %d, which has ended", id)
 	}
 	return w.err
 }
@@ -224,7 +245,11 @@ func (p *statements) changeJob(ctx context.Context, args []any) (bool, error) {
 	for _, at := range changingOfJob {
 		list = append(list, args[at])
 	}
-	done, err := p[setJob].ExecContext(ctx, append(list, args[0])...)
+	return changed(p[setJob].ExecContext(ctx, append(list, args[0])...))
+}
+
+// changed reports whether a statement changed a row.
+func changed(done sql.Result, err error) (bool, error) {
 	if err != nil {
 		return false, err
 	}

@@ -223,6 +223,9 @@ func discardAt(d int, name string) error {
 		_ = unix.Ftruncate(fd, 0)
 		unix.Close(fd)
 	}
+	if errors.Is(err, unix.ENOENT) {
+		return nil
+	}
 	if err := unix.Unlinkat(d, name, 0); err != nil && !errors.Is(err, unix.ENOENT) {
 		return err
 	}
@@ -232,8 +235,22 @@ func discardAt(d int, name string) error {
 // Remove takes the spec of an attempt away, and what was kept of it, also where an older daemon wrote it. One
 // that is not there is not an error.
 func Remove(dir string, id int64, attempt int) error {
+	d, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("remove the spec of job %d: %w", id, &os.PathError{Op: "open", Path: dir, Err: err})
+	}
+	defer unix.Close(d)
 	path := Path(dir, id, attempt)
-	if err := errors.Join(discard(path), discard(path+keptSuffix), discard(Path(dir, id, 0))); err != nil {
+	var errs []error
+	for _, path := range []string{path, path + keptSuffix, Path(dir, id, 0)} {
+		if err := discardAt(d, filepath.Base(path)); err != nil {
+			errs = append(errs, &os.PathError{Op: "remove", Path: path, Err: err})
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("remove the spec of job %d: %w", id, err)
 	}
 	return nil

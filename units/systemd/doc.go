@@ -18,9 +18,11 @@
 //
 //  1. Only units named by units.Name are touched; every other name is refused
 //     before it reaches the bus.
-//  2. A signal is a hint. It names a unit that may have changed, never what
-//     became of it; the state is always fetched. Only signals that systemd
-//     itself sent count, and forged ones change nothing.
+//  2. A signal is a hint that a unit may have changed. It is believed in two cases, in
+//     which much need not be fetched: of a unit that has just been started it
+//     tells that it runs, and of one that it calls active and exited, how its
+//     command ended is still fetched. Only signals that systemd itself sent
+//     count, and forged ones change nothing.
 //  3. No caller waits longer than its context, connected or not. While the bus
 //     is away, calls answer units.ErrBus at once.
 //  4. Whenever signals may have been lost (the bus came back, systemd was

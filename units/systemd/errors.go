@@ -17,6 +17,7 @@ const (
 	errUnitExists   = "org.freedesktop.systemd1.UnitExists"
 	errPropReadOnly = "org.freedesktop.DBus.Error.PropertyReadOnly"
 	errShuttingDown = "org.freedesktop.systemd1.ShuttingDown"
+	errNoProperty   = "org.freedesktop.DBus.Error.UnknownProperty"
 
 	// A job that is queued is in the way of another, mostly that of a shutdown.
 	errDestructive = "org.freedesktop.systemd1.TransactionIsDestructive"

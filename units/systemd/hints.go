@@ -27,6 +27,7 @@ func (m *Manager) unitChanged(unit string, t told) {
 		return
 	}
 	m.seen.Store(unit, true)
+	m.lastWord(unit, t)
 	if !m.waiters.tellStarters(unit, t) && t.sub != units.SubRunning && t.sub != units.SubStart {
 		m.changes.add(unit)
 	}
@@ -38,12 +39,15 @@ func (m *Manager) unitRemoved(unit string) {
 		return
 	}
 	m.seen.Delete(unit)
-	if !m.waiters.wake(unit) {
+	m.exited.Delete(unit)
+	m.groups.Delete(unit)
+	if !m.waiters.remove(unit) {
 		m.changes.add(unit)
 	}
 }
 
 func (m *Manager) reloaded() {
+	m.exited.Clear()
 	m.waiters.wakeAll()
 	m.changes.resync()
 }

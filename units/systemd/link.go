@@ -38,12 +38,16 @@ type link struct {
 	alone bool         // there is no bus, but systemd at the other end
 	to    listener
 	calls chan struct{} // holds one for each that is under way
+	looks chan struct{} // the same of those that ask for some properties at once
 }
 
 // callsAtOnce bounds our calls under way. A bus refuses more answers owed to one
 // connection than 128 (max_replies_per_connection), and a thousand jobs may be stopped
 // at once.
-const callsAtOnce = 64
+const (
+	callsAtOnce = 64
+	looksAtOnce = 12 // each of at most four calls
+)
 
 // dialer opens the connection itself, of which hear is told each message first; tests
 // have their own.
@@ -51,7 +55,7 @@ type dialer func(address string, hear func(message []byte) bool, opts ...dbus.Co
 
 // dialLink connects, watches systemd's signals and asks systemd to send them.
 func dialLink(ctx context.Context, dial dialer, address string, alone bool, to listener) (*link, error) {
-	l := &link{alone: alone, to: to, calls: make(chan struct{}, callsAtOnce)}
+	l := &link{alone: alone, to: to, calls: make(chan struct{}, callsAtOnce), looks: make(chan struct{}, looksAtOnce)}
 	l.owner.Store("")
 	conn, err := dial(address, l.hear, dbus.WithSignalHandler(l))
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gpusched/gpusched/units"
@@ -41,6 +42,12 @@ type Manager struct {
 	// asking systemd about a unit that it does not have makes it load and drop an
 	// empty one, and that sends the same signals as a real change.
 	seen sync.Map
+
+	// These only save work, too: the last signals of units that ended well, and the
+	// control groups of those that were started here.
+	exited, groups sync.Map
+
+	peakless atomic.Bool // this systemd has no MemoryPeak
 
 	stop context.CancelFunc // ends the goroutines of the manager
 	done sync.WaitGroup

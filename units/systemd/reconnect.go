@@ -44,6 +44,8 @@ func (m *Manager) keepConnected(ctx context.Context, up chan<- struct{}) {
 		m.setLink(nil, errLost)
 		l.close()
 		m.seen.Clear()
+		m.exited.Clear()
+		m.groups.Clear()
 	}
 }
 

@@ -43,7 +43,8 @@ func (m *Manager) Start(ctx context.Context, name string, props []units.Property
 	}
 	mark(ctx, units.StepExecuted)
 	m.seen.Store(name, true)
-	status, err := statusBegun(ctx, l, name, result, w.begun())
+	m.groups.Store(name, m.groupOf(name, props))
+	status, err := m.statusBegun(ctx, l, name, result, w.begun())
 	if err != nil {
 		return none, err
 	}

@@ -28,6 +28,9 @@ func (m *Manager) Status(ctx context.Context, name string) (units.Status, error)
 			return absent, err
 		}
 	}
+	if status, ok := m.statusExited(ctx, l, name); ok {
+		return status, nil
+	}
 	status, err := readStatus(ctx, l, name)
 	if err != nil {
 		return absent, err
@@ -64,7 +67,7 @@ func readStatus(ctx context.Context, l *link, name string) (units.Status, error)
 // statusBegun is the status of a unit whose start has just ended so. It nearly always
 // runs: systemd said so before it said that, and there is no more to know of such
 // a one. Another is read, which takes systemd longer than all else that we ask of it.
-func statusBegun(ctx context.Context, l *link, name, result string, t *told) (units.Status, error) {
+func (m *Manager) statusBegun(ctx context.Context, l *link, name, result string, t *told) (units.Status, error) {
 	runs := t != nil && t.active == units.ActiveActive && t.sub == units.SubRunning
 	if result == jobDone && runs && t.invocation != "" && t.entered != 0 {
 		return units.Status{
@@ -72,6 +75,9 @@ func statusBegun(ctx context.Context, l *link, name, result string, t *told) (un
 			InvocationID: t.invocation, WasActive: true, Age: age(t.entered),
 			CPUNSec: units.Infinity, MemoryPeak: units.Infinity,
 		}, nil
+	}
+	if status, ok := m.statusExited(ctx, l, name); ok {
+		return status, nil
 	}
 	return readStatus(ctx, l, name)
 }

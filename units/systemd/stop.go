@@ -54,6 +54,7 @@ func (m *Manager) endOnce(ctx context.Context, name string) error {
 	}
 	w := m.waiters.enter(name)
 	defer m.waiters.leave(name, w)
+	_, well := m.exited.Load(name)
 	var job dbus.ObjectPath
 	err = l.manager(ctx, "StopUnit", name, "replace").Store(&job)
 	switch {
@@ -65,7 +66,22 @@ func (m *Manager) endOnce(ctx context.Context, name string) error {
 	if err := m.awaitStop(ctx, l, w, name, job); err != nil {
 		return wrap("stop unit", name, err)
 	}
+	if well && awaitGone(ctx, l, w, job) {
+		return nil
+	}
 	return m.collect(ctx, l, w, name)
+}
+
+// awaitGone waits for a moment until systemd says that it has dropped a unit whose stop
+// has ended, as it does by itself with one that has not failed.
+func awaitGone(ctx context.Context, l *link, w *waiter, job dbus.ObjectPath) bool {
+	for until := time.Now().Add(collectPause); !w.gone(job); {
+		left := time.Until(until)
+		if left <= 0 || pause(ctx, l, w, left) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // awaitStop waits for the stop, however it ends: collect looks at what is left.

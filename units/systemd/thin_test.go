@@ -230,10 +230,15 @@ func FuzzThin(f *testing.F) {
 		if len(message) < headLength {
 			return
 		}
-		before := bytes.Clone(message)
-		got := thin(message)
-		if len(got) == len(before) && !bytes.Equal(got[headLength:], before[headLength:]) || len(got) > len(before) {
+		before := message // which is the fuzzer's: thin works in its own
+		got := thin(bytes.Clone(message))
+		if len(got) > len(before) {
 			t.Fatalf("%x became %x", before, got)
+		}
+		for i := headLength; len(got) == len(before) && i < len(got); i++ {
+			if got[i] != before[i] && got[i] != 0 { // what fills up may have been anything
+				t.Fatalf("%x became %x", before, got)
+			}
 		}
 		m, err := dbus.DecodeMessage(bytes.NewReader(before))
 		if err != nil || len(got) == 0 {

@@ -22,6 +22,7 @@ type waiter struct {
 
 	mu      sync.Mutex
 	results map[dbus.ObjectPath]string
+	removed bool  // systemd has dropped the unit since a job of it ended last
 	starts  bool  // its caller starts the unit, and alone hears how it is
 	last    *told // what was
 }
@@ -63,11 +64,14 @@ func (w *waiters) finish(unit string, job dbus.ObjectPath, result string) bool {
 	return len(w.unit[unit]) > 0
 }
 
-// wake makes the callers at unit look again, and reports whether there is any.
-func (w *waiters) wake(unit string) bool {
+// remove tells the callers at unit that systemd has dropped it, and whether there is any.
+func (w *waiters) remove(unit string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for one := range w.unit[unit] {
+		one.mu.Lock()
+		one.removed = true
+		one.mu.Unlock()
 		one.wake()
 	}
 	return len(w.unit[unit]) > 0
@@ -99,7 +103,7 @@ func (w *waiters) wakeAll() {
 
 func (one *waiter) finish(job dbus.ObjectPath, result string) {
 	one.mu.Lock()
-	one.results[job] = result
+	one.results[job], one.removed = result, false
 	one.mu.Unlock()
 	one.wake()
 }
@@ -116,6 +120,13 @@ func (one *waiter) result(job dbus.ObjectPath) (string, bool) {
 	defer one.mu.Unlock()
 	r, ok := one.results[job]
 	return r, ok
+}
+
+// gone reports whether systemd has dropped the unit after it had done this job.
+func (one *waiter) gone(job dbus.ObjectPath) bool {
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	return one.removed && one.results[job] == jobDone
 }
 
 // tell takes in how the unit is, where its start is waited for.

@@ -69,6 +69,13 @@ func (b *Backend) act(who job.Actor, c job.Command) error {
 	}
 	switch c.Kind {
 	case job.CommandCancel:
+		for i := range b.View.Jobs {
+			f := &b.View.Jobs[i]
+			onThis := func(d job.Dependency) bool { return d.Job == v.ID }
+			if c.Unawaited && f.State == job.Queued && slices.ContainsFunc(f.Pending, onThis) {
+				return job.Refuse("conflict/awaited", f.Called(), v.Called())
+			}
+		}
 		return b.cancel(v, who, c.Task)
 	case job.CommandRequeue:
 		return b.requeue(v, who)

@@ -1,0 +1,86 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// endRecords are ends as of many jobs that are cancelled at once: alike ones in a row, and between them others, one by
+// another person, one of a job that is told twice, one that is in the same transaction queued, and one of an array.
+func endRecords(ended bool) (before, after []job.Record) {
+	end := func(j *job.Job, by string) job.Record {
+		e := *j
+		e.State, e.ChangedAt, e.Result = job.Cancelled, epoch.Add(time.Hour), &job.Result{Outcome: job.Cancelled, By: by}
+		return job.Record{Job: &e, Ended: ended}
+	}
+	for id := job.ID(1); id <= 30; id++ {
+		j := queued(id)
+		j.Label.Name, j.QueuedAt, j.Expected = fmt.Sprint("train-", id), epoch, time.Duration(id)*time.Minute
+		before = append(before, job.Record{Job: j, Payload: payload()})
+		by := "root"
+		if id > 10 && id < 13 {
+			by = "alice"
+		}
+		switch id {
+		case 15:
+			after = append(after, job.Record{GPU: &job.GPUControl{UUID: "GPU-0", Paused: true, By: "root", At: epoch}})
+		case 20:
+			after = append(after, after[len(after)-1])
+		case 25:
+			young := queued(31)
+			after = append(after, job.Record{Job: young, Payload: payload()}, end(young, "root"))
+		}
+		after = append(after, end(j, by))
+	}
+	many := array(32, 0)
+	before = append(before, job.Record{Job: many, Payload: payload()})
+	after = append(after, end(many, "root"))
+	return before, after
+}
+
+// What is written of many ends at once is what each by itself would have written, of a job that the file has lost as well.
+func TestEndsAtOnce(t *testing.T) {
+	ctx := context.Background()
+	read := func(ended bool, lost job.ID) (all []any) {
+		s := openNew(t)
+		before, after := endRecords(ended)
+		for _, r := range before {
+			if r.Job.ID != lost {
+				commit(t, s, r)
+			}
+		}
+		commit(t, s, after...)
+		if lost == 0 {
+			mustCheck(t, s)
+		}
+		for id := job.ID(1); id <= 32; id++ {
+			j, err := s.Job(ctx, id)
+			if err != nil {
+				t.Fatal(id, err)
+			}
+			if j.State != job.Cancelled {
+				t.Errorf("job %d is %s", id, j.State)
+			}
+			p, err := s.Payload(ctx, id)
+			if err == nil && (len(p.Env) > 0 || len(p.Limits) > 0) {
+				t.Errorf("the environment of job %d is still there", id)
+			}
+			all = append(all, j, p)
+		}
+		err := s.Runs(ctx, job.RunQuery{Tags: true}, func(r *job.Run) error {
+			all = append(all, *r)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	for _, lost := range []job.ID{0, 5} {
+		requireEqual(t, nil, read(true, lost), read(false, lost))
+	}
+}

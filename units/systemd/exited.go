@@ -1,0 +1,118 @@
+package systemd
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/godbus/dbus/v5"
+
+	"github.com/gpusched/gpusched/cgroup"
+	"github.com/gpusched/gpusched/units"
+)
+
+// Nearly every unit that is read has just ended well: it is active and exited. Its signals
+// say so, and in which invocation. Few properties are missing then, and to ask for all of
+// some 400 takes systemd ten times as long as for one.
+
+// lastWord notes what a signal says of a unit, where that is that it has ended well.
+func (m *Manager) lastWord(name string, t told) {
+	if exitedWell(t) {
+		m.exited.Store(name, t)
+	} else {
+		m.exited.Delete(name)
+	}
+}
+
+func exitedWell(t told) bool {
+	return t.active == units.ActiveActive && t.sub == units.SubExited && t.invocation != "" && t.entered != 0
+}
+
+// groupOf is where systemd puts the unit that is made of these; "" where it is not known.
+func (m *Manager) groupOf(name string, props []units.Property) string {
+	if m.user {
+		return "" // below that of a systemd that is not asked for it
+	}
+	for _, p := range props {
+		if text, is := p.Value.(string); is && p.Name == "User" {
+			if uid, err := strconv.Atoi(text); err == nil {
+				return units.Scope{}.ControlGroup(uid, name)
+			}
+		}
+	}
+	return ""
+}
+
+// statusExited is the status of a unit that has ended well by its last signal; false
+// where that is not so, or any of it can't be had, and the unit is to be read whole.
+func (m *Manager) statusExited(ctx context.Context, l *link, name string) (units.Status, bool) {
+	last, _ := m.exited.Load(name)
+	group, _ := m.groups.Load(name)
+	if last == nil || group == nil || group == "" {
+		return units.Status{}, false
+	}
+	t := last.(told)
+	names := []string{"ExecStart", "StatusText", "CPUUsageNSec", "MemoryPeak"}
+	if m.peakless.Load() {
+		names = names[:3]
+	}
+	p, err := l.together(ctx, objectPath(name), serviceIface, names)
+	if code(err) == errNoProperty {
+		m.peakless.Store(true) // the others are there on any
+	}
+	if err != nil {
+		return units.Status{}, false
+	}
+	s := units.Status{
+		Name: name, Load: units.LoadLoaded, Active: t.active, Sub: t.sub, Result: units.ResultSuccess,
+		InvocationID: t.invocation, WasActive: true, Age: age(t.entered),
+		StatusText: get[string](p, "StatusText"), CPUNSec: p.amount("CPUUsageNSec"), MemoryPeak: p.amount("MemoryPeak"),
+	}
+	if _, err := os.Stat(filepath.Join(cgroup.Root, group.(string))); err == nil {
+		s.ControlGroup = group.(string) // else it went with its last process
+	}
+	return s, execStatus(p, &s)
+}
+
+// execStatus reads how the one command of a unit ended out of its ExecStart, an array of
+// (path, arguments, whether its failure matters, when it began and ended by either clock,
+// pid, code, status). It is false where it has not.
+func execStatus(p properties, s *units.Status) bool {
+	const began, ended, code, status, fields = 3, 5, 8, 9, 10
+	commands := get[[][]any](p, "ExecStart")
+	if len(commands) != 1 || len(commands[0]) != fields {
+		return false
+	}
+	c := commands[0]
+	s.Started, _ = c[began].(uint64)
+	s.Ended, _ = c[ended].(uint64)
+	s.MainCode, _ = c[code].(int32)
+	s.MainStatus, _ = c[status].(int32)
+	return s.MainCode != 0
+}
+
+// together asks for some properties of an object at once.
+func (l *link) together(ctx context.Context, path dbus.ObjectPath, iface string, names []string) (properties, error) {
+	select {
+	case l.looks <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-l.looks }()
+	answers := make(chan *dbus.Call, len(names))
+	asked := map[*dbus.Call]string{}
+	for _, name := range names {
+		asked[l.conn.Object(destination, path).GoWithContext(ctx, propertyIface+".Get", 0, answers, iface, name)] = name
+	}
+	p := properties{}
+	for range names {
+		call := <-answers // at the latest when ctx ends, or the connection
+		var v dbus.Variant
+		if err := call.Store(&v); err != nil {
+			return nil, err
+		}
+		p[asked[call]] = v
+	}
+	return p, nil
+}

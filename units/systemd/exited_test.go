@@ -1,0 +1,161 @@
+package systemd
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+
+	"github.com/gpusched/gpusched/units"
+)
+
+// command is an element of ExecStart.
+type command struct {
+	Path       string
+	Argv       []string
+	Ignore     bool
+	A, B, C, D uint64
+	PID        uint32
+	Code, Exit int32
+}
+
+func (b *fakeBus) exitedWell(sender string) {
+	b.emit(sender, string(objectPath(job1)), propertyIface, "PropertiesChanged", unitIface, map[string]dbus.Variant{
+		"ActiveState": dbus.MakeVariant(units.ActiveActive), "SubState": dbus.MakeVariant(units.SubExited),
+		"InvocationID": dbus.MakeVariant([]byte{0xab, 0xcd, 15: 1}), "ActiveEnterTimestampMonotonic": dbus.MakeVariant(uint64(1)),
+	}, []string{})
+}
+
+// started starts job1 of user 1001 and lets its signals say that it has ended well.
+func (b *fakeBus) started(t *testing.T, sender string) *Manager {
+	m := b.manager()
+	begun := make(chan error, 1)
+	go func() {
+		_, err := m.Start(t.Context(), job1, []units.Property{{Name: "User", Value: "1001"}})
+		begun <- err
+	}()
+	synctest.Wait()
+	b.jobRemoved(systemdName, job1, 1, jobDone)
+	if err := <-begun; err != nil {
+		t.Fatal(err)
+	}
+	b.exitedWell(sender)
+	synctest.Wait()
+	return m
+}
+
+// Of a unit that is active and exited, by systemd's own word, only how its command ended is
+// fetched. Where any of it can't be had that way, and of any other unit, all is.
+func TestStatusOfWhatEndedWell(t *testing.T) {
+	well := command{A: 1, C: 2, Code: units.CLDExited, PID: 7}
+	again := well
+	again.Code = 0 // somebody began it anew since
+	for _, c := range []struct {
+		name     string
+		sender   string
+		commands []command
+		peak     bool
+		whole    bool
+	}{
+		{"ended", systemdName, []command{well}, true, false},
+		{"ended, on an older systemd", systemdName, []command{well}, false, true}, // the first time
+		{"began anew", systemdName, []command{again}, true, true},
+		{"is not there any more", systemdName, nil, true, true},
+		{"a stranger says so", strangeName, []command{well}, true, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newFakeBus(t, func(method string, args []any) ([]any, *dbus.Error) {
+				if method != "Get" {
+					return starter(method, args)
+				}
+				switch args[1] {
+				case "ExecStart":
+					return []any{dbus.MakeVariant(slices.Concat([]command{}, c.commands))}, nil
+				case "StatusText":
+					return []any{dbus.MakeVariant("words")}, nil
+				case "CPUUsageNSec":
+					return []any{dbus.MakeVariant(uint64(5000))}, nil
+				case "MemoryPeak":
+					if c.peak {
+						return []any{dbus.MakeVariant(uint64(4096))}, nil
+					}
+					return nil, &dbus.Error{Name: errNoProperty}
+				}
+				return starter(method, args)
+			})
+			m := b.started(t, c.sender)
+			before := b.called("GetAll")
+			s, err := m.Status(t.Context(), job1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if whole := b.called("GetAll") > before; whole != c.whole {
+				t.Errorf("%s: read whole: %t", c.name, whole)
+			}
+			if !c.peak {
+				s, err = m.Status(t.Context(), job1)
+				if n := b.called("GetAll"); n != before+1 {
+					t.Errorf("%s: read whole again", c.name)
+				}
+			} else if !c.whole && s.MemoryPeak != 4096 {
+				t.Errorf("%s: %+v", c.name, s)
+			}
+			if c.whole && c.peak {
+				return
+			}
+			phase, exit := units.Decode(s)
+			if err != nil || phase != units.PhaseExited || exit.Code != 0 || s.InvocationID[:4] != "abcd" || s.StatusText != "words" ||
+				s.CPUNSec != 5000 || s.Started != 1 || s.Ended != 2 || s.ControlGroup != "" || !s.WasActive || s.Age <= 0 {
+				t.Errorf("%s: %+v, %v", c.name, s, err)
+			}
+		})
+	}
+}
+
+// systemd drops by itself a unit that has ended well and is stopped, which it says. Where that
+// was said before its stop had ended, as at a reload, or is not said, it is looked for.
+func TestStopOfWhatEndedWell(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		before, after bool
+		result        string
+		asked         int
+	}{
+		{"said", false, true, jobDone, 0},
+		{"said before", true, false, jobDone, 1},
+		{"said of a stop that failed", false, true, jobFailed, 1},
+		{"not said", false, false, jobDone, 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var b *fakeBus
+			removed := func(is bool) {
+				if is {
+					b.emit(systemdName, managerPath, managerIface, "UnitRemoved", job1, objectPath(job1))
+				}
+			}
+			b = newFakeBus(t, func(method string, args []any) ([]any, *dbus.Error) {
+				switch method {
+				case "StopUnit":
+					time.AfterFunc(time.Millisecond, func() {
+						removed(c.before)
+						b.jobRemoved(systemdName, job1, 2, c.result)
+						removed(c.after)
+					})
+					return []any{jobPath(2)}, nil
+				case "ResetFailedUnit":
+					return nil, noSuchUnit()
+				}
+				return starter(method, args)
+			})
+			m := b.started(t, systemdName)
+			if err := m.Stop(t.Context(), job1); err != nil {
+				t.Fatal(err)
+			}
+			if n := b.called("ResetFailedUnit"); n != c.asked {
+				t.Errorf("%s: asked %d times", c.name, n)
+			}
+		})
+	}
+}
