@@ -28,9 +28,13 @@ type app struct {
 	listen      func()   // from now on a signal ends the context, not the process
 	own         bool     // the user's own scheduler was asked for by name
 	on          string   // the engine that the command line names; "": it names none
+	chosen      *chosen  // what the files of settings say of whom to ask; nil: they have not been read
 	hosts       []string // the machines that are asked, "." for this one; none: this one alone
+	here        bool     // nothing but the command line may name other machines
 	hostsGiven  bool     // by the command line, not the environment
 	host        string   // of another machine's, or where several are asked: whose scheduler client is
+	// calledFromAfar is what this machine is called where the command was typed; "": it was typed here.
+	calledFromAfar string
 	// away turns words for jobs of other machines into names; ok: it was for it to do.
 	away func(ctx context.Context, word string) (ids []string, ok bool, err error)
 	// restoreLimits makes our resource limits the user's again, for the daemon

@@ -41,7 +41,7 @@ func (c *attachCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	at := &attendance{a: a, job: j, tty: true, raw: c.Raw, line: &liveLine{t: a.err}}
+	at := &attendance{a: a, job: j, tty: true, raw: c.Raw, line: &liveLine{t: a.err, typed: a.asTyped}}
 	return at.inTerminal(ctx, s)
 }
 

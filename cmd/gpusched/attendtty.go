@@ -16,7 +16,7 @@ import (
 // attendTerminal waits for a job to start and is then in its terminal. While it waits
 // Ctrl-C leaves the job alone, and once more cancels it.
 func (a *app) attendTerminal(ctx context.Context, j api.Job, quiet bool) error {
-	at := &attendance{a: a, job: j, tty: true, line: &liveLine{t: a.err, quiet: quiet}}
+	at := &attendance{a: a, job: j, tty: true, line: &liveLine{t: a.err, typed: a.asTyped, quiet: quiet}}
 	return at.inTerminal(ctx, nil)
 }
 

@@ -27,7 +27,7 @@ func (c *cancelCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	d := deed{
+	d := bulk{
 		command: api.ManyRequest{Command: job.CommandCancel, Signal: c.Signal, Brief: c.isBrief()},
 		one: func(ctx context.Context, id string) (api.JobReply, error) {
 			return a.client.Cancel(ctx, id, api.CancelRequest{Signal: c.Signal})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -68,16 +69,11 @@ func (a *app) whichEngine() (string, error) {
 	case a.getenv(contract.SocketVariable) != "":
 		return engineLocal, nil
 	}
-	for _, dir := range []string{a.ownConfigDir(), filepath.Join("/", a.root, "etc/gpusched")} {
-		path := filepath.Join(dir, clientSettings)
-		if !filepath.IsAbs(path) {
-			continue // there is no home
-		}
-		if name, err := a.engineIn(path); name != "" || err != nil {
-			return name, err
-		}
+	s, err := a.settings()
+	if err != nil {
+		return "", err
 	}
-	return engineLocal, nil
+	return cmp.Or(s.engine, engineLocal), nil
 }
 
 func knownEngine(name, where string) (string, error) {
@@ -94,40 +90,79 @@ const (
 	mostSettings   = 64 << 10
 )
 
-// engineIn reads the engine from a file, "" where it names none or is not there. What another user has put
-// there is passed over, a link too: in an environment that is another user's it would choose, or have
-// something else opened with the caller's rights. For root all of the path has to be root's.
-func (a *app) engineIn(path string) (string, error) {
+// chosen is what files of settings say of whom to ask.
+type chosen struct {
+	engine string   // "": they say nothing of it
+	hosts  []string // nil: they say nothing of them; empty: this machine alone
+	path   string   // of the file that was read, of all that of the hosts; "": none
+}
+
+// settings are those of the user and, for what these leave open, of the site. They are read once.
+func (a *app) settings() (chosen, error) {
+	if a.chosen != nil {
+		return *a.chosen, nil
+	}
+	var all chosen
+	for _, path := range a.settingsFiles() {
+		s, err := a.settingsIn(path)
+		if err != nil {
+			return all, err
+		}
+		if all.engine == "" {
+			all.engine = s.engine
+		}
+		if all.hosts == nil {
+			all.hosts, all.path = s.hosts, s.path
+		}
+	}
+	a.chosen = &all
+	return all, nil
+}
+
+// settingsFiles are the paths of the user's settings, where there is a home, and of the site's.
+func (a *app) settingsFiles() (paths []string) {
+	for _, dir := range []string{a.ownConfigDir(), filepath.Join("/", a.root, "etc/gpusched")} {
+		if path := filepath.Join(dir, clientSettings); filepath.IsAbs(path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// settingsIn reads a file, which may not be there. What another user has put there is passed over, a link too: in
+// an environment that is another user's it would choose, or have something else opened with the caller's rights.
+// For root all of the path has to be root's.
+func (a *app) settingsIn(path string) (s chosen, err error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, fs.ErrPermission) {
-		return "", nil
+		return s, nil
 	}
 	if err != nil {
-		return "", usagef("%v", err)
+		return s, usagef("%v", err)
 	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil || !a.trusts(info) || a.uid == 0 && !(rootsOwn(path) && rootsOwn(real)) {
-		return "", nil
+		return s, nil
 	}
 	if info, err = os.Lstat(real); err != nil || !info.Mode().IsRegular() {
-		return "", usagef("%s is not a file of settings", path)
+		return s, usagef("%s is not a file of settings", path)
 	}
 	f, err := os.OpenFile(real, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return "", nil
+		return s, nil
 	}
 	if err != nil {
-		return "", usagef("%v", err)
+		return s, usagef("%v", err)
 	}
 	defer f.Close()
 	if info, err = f.Stat(); err != nil || !info.Mode().IsRegular() || !a.trusts(info) {
-		return "", nil
+		return s, nil
 	}
 	text, err := io.ReadAll(io.LimitReader(f, mostSettings))
 	if err != nil {
-		return "", usagef("%v", err)
+		return s, usagef("%v", err)
 	}
-	return engineSetting(string(text), path)
+	return settingsOf(string(text), path)
 }
 
 // trusts reports whether a file, directory or link is root's or the caller's own.
@@ -155,9 +190,10 @@ func rootsOwn(path string) bool {
 	}
 }
 
-// engineSetting finds engine = "NAME" in settings, each of which is a line.
-func engineSetting(text, path string) (name string, err error) {
+// settingsOf reads settings, each of which is a line: engine = "NAME", hosts = ["NAME", "NAME"].
+func settingsOf(text, path string) (s chosen, err error) {
 	n := 0
+	s.path = path
 	for line := range strings.Lines(text) {
 		n++
 		line = strings.TrimSpace(line)
@@ -165,16 +201,56 @@ func engineSetting(text, path string) (name string, err error) {
 			continue
 		}
 		key, value, _ := strings.Cut(line, "=")
-		quoted, comment, closed := strings.Cut(strings.TrimPrefix(strings.TrimSpace(value), `"`), `"`)
-		comment = strings.TrimSpace(comment)
-		if strings.TrimSpace(key) != "engine" || !closed || comment != "" && !strings.HasPrefix(comment, "#") {
-			return "", refuse(api.CodeUsage, `there is one setting: engine = "slurm", or "local"`, "%s: line %d is not a setting", path, n)
+		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+		known := false
+		switch key {
+		case "engine":
+			s.engine, value, known = quoted(value)
+		case "hosts":
+			s.hosts, value, known = quotedList(value)
 		}
-		if name, err = knownEngine(quoted, path); err != nil {
-			return "", err
+		if value = strings.TrimSpace(value); !known || value != "" && !strings.HasPrefix(value, "#") {
+			return chosen{}, refuse(api.CodeUsage, `the settings are engine = "slurm", or "local", and hosts = ["a", "b"], each on one line`,
+				"%s: line %d is not a setting", path, n)
+		}
+		if key == "engine" {
+			if s.engine, err = knownEngine(s.engine, path); err != nil {
+				return chosen{}, err
+			}
 		}
 	}
-	return name, nil
+	return s, nil
+}
+
+// quoted reads a text between quotation marks, and returns what is behind it.
+func quoted(text string) (value, rest string, ok bool) {
+	if text, ok = strings.CutPrefix(text, `"`); !ok {
+		return "", "", false
+	}
+	return strings.Cut(text, `"`)
+}
+
+// quotedList reads a list of such texts, which is not nil.
+func quotedList(text string) (list []string, rest string, ok bool) {
+	if text, ok = strings.CutPrefix(text, "["); !ok {
+		return nil, "", false
+	}
+	list = []string{}
+	for {
+		text = strings.TrimSpace(text)
+		if rest, ok = strings.CutPrefix(text, "]"); ok {
+			return list, rest, true
+		}
+		value, behind, ok := quoted(text)
+		if !ok {
+			return nil, "", false
+		}
+		list = append(list, value)
+		behind = strings.TrimSpace(behind)
+		if text, ok = strings.CutPrefix(behind, ","); !ok && !strings.HasPrefix(behind, "]") {
+			return nil, "", false
+		}
+	}
 }
 
 // otherEngine reports whether another engine than the daemon is meant, or may be, or a mistake was made

@@ -25,7 +25,8 @@ func TestEngineSetting(t *testing.T) {
 		"engine = \"slurm":                     "error",
 		"engine = \"slurm\"\nengine=\"local\"": "local",
 	} {
-		got, err := engineSetting(text, "/f")
+		s, err := settingsOf(text, "/f")
+		got := s.engine
 		if err != nil {
 			got = "error"
 		}
@@ -35,6 +36,96 @@ func TestEngineSetting(t *testing.T) {
 	}
 }
 
+func TestHostsSetting(t *testing.T) {
+	for text, want := range map[string]string{
+		`hosts = ["a"]`:                  "a",
+		`hosts=[ "a" ,"ann@b", ] # mine`: "a ann@b",
+		`hosts = []`:                     "none",
+		`engine = "local"` + "\n" + `hosts = ["a", "b"]`: "a b",
+		`engine = "local"`:  "unsaid",
+		`hosts = "a"`:       "error",
+		`hosts = [a]`:       "error",
+		`hosts = ["a"`:      "error",
+		`hosts = ["a" "b"]`: "error",
+		`hosts = ["a", "b]`: "error",
+		`hosts = [,]`:       "error",
+		`hosts = ["a"] b`:   "error",
+		`hosts`:             "error",
+		`hosts = `:          "error",
+	} {
+		s, err := settingsOf(text, "/f")
+		got := strings.Join(s.hosts, " ")
+		switch {
+		case err != nil:
+			got = "error"
+		case s.hosts == nil:
+			got = "unsaid"
+		case got == "":
+			got = "none"
+		}
+		if got != want {
+			t.Errorf("%s: %q %v, want %q", text, got, err, want)
+		}
+	}
+}
+
+// The machines of the command line are before those of the environment, these before the user's, and those before the
+// site's; they are for what shows something, and for nobody who has said whom to ask.
+func TestWhichHosts(t *testing.T) {
+	dir := t.TempDir()
+	env := map[string]string{"HOME": filepath.Join(dir, "home")}
+	site, own := filepath.Join(dir, "etc/gpusched/client.toml"), filepath.Join(dir, "home/.config/gpusched/client.toml")
+	write := func(path, text string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := &app{}
+	check := func(when, line, want string) {
+		t.Helper()
+		own := a.own
+		a = &app{root: dir, uid: os.Getuid(), own: own, here: a.here, getenv: func(name string) string { return env[name] }}
+		_, err := a.cutHosts(strings.Fields(line))
+		got := strings.Join(a.hosts, ",")
+		if err != nil {
+			got = "error"
+		}
+		if got != want {
+			t.Errorf("%s: %s: %q, want %q (%v)", when, line, got, want, err)
+		}
+	}
+	check("nothing is said", "list", "")
+	write(site, `hosts = ["s"]`)
+	check("the site", "list", "s")
+	check("the site", "status", "s")
+	check("another command", "submit -- true", "")
+	check("another command", "history", "")
+	write(own, `hosts = ["u", "v"]`)
+	check("the user", "gpus", "u,v")
+	env["GPUSCHED_HOSTS"] = "e"
+	check("the environment", "list", "e")
+	check("the command line", "--hosts c list", "c")
+	env["GPUSCHED_HOSTS"] = "."
+	check("this one alone", "list", "")
+	env["GPUSCHED_HOSTS"] = ""
+	write(own, `hosts = []`)
+	check("the user wants this machine alone", "list", "")
+	write(own, `hosts = ["-x"]`)
+	check("no name", "list", "error")
+	check("no name, and the command line has one", "--hosts c list", "c")
+	write(own, `engine = "slurm"`)
+	check("another engine", "list", "")
+	write(own, "")
+	env["GPUSCHED_SOCKET"] = "/s"
+	check("a socket is named", "list", "")
+	env["GPUSCHED_SOCKET"] = ""
+	a.here = true
+	check("asked from afar", "list", "")
+	a.here, a.own = false, true
+	check("--user", "list", "")
+}
+
 // The command line is before the environment, that before the user's settings, and these before the site's.
 func TestWhichEngine(t *testing.T) {
 	dir := t.TempDir()
@@ -42,6 +133,7 @@ func TestWhichEngine(t *testing.T) {
 	a := &app{root: dir, uid: os.Getuid(), getenv: func(name string) string { return env[name] }}
 	check := func(when, want string) {
 		t.Helper()
+		a.chosen = nil
 		got, err := a.whichEngine()
 		var e *api.Error
 		if err != nil && (!errors.As(err, &e) || e.Code != api.CodeUsage) {
@@ -175,6 +267,7 @@ func TestSettingsOfAnotherUser(t *testing.T) {
 	a := &app{root: dir, uid: 0, getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}
 	check := func(when, want string) {
 		t.Helper()
+		a.chosen = nil
 		if name, err := a.whichEngine(); name != want || err != nil && strings.Contains(err.Error(), "hash") {
 			t.Errorf("%s: %q %v", when, name, err)
 		}

@@ -69,6 +69,11 @@ type configCheckCmd struct {
 }
 
 func (c *configCheckCmd) Run(ctx context.Context, a *app) error {
+	all := len(c.Files) == 0
+	checked, err := c.checkClient(a)
+	if err != nil || !all && len(c.Files) == 0 {
+		return err
+	}
 	cfg, _, paths, err := c.read(a)
 	if err != nil {
 		return err
@@ -79,10 +84,57 @@ func (c *configCheckCmd) Run(ctx context.Context, a *app) error {
 	for _, path := range paths {
 		a.out.Printf("%s: ok\n", term.Clean(path))
 	}
-	if len(paths) == 0 {
+	if len(paths) == 0 && checked == 0 {
 		a.out.Printf("there are no settings files: everything has its default\n")
 	}
 	return nil
+}
+
+// checkClient checks the files of whom to ask, those that are named or all that there are, and leaves the others.
+func (c *configCheckCmd) checkClient(a *app) (checked int, err error) {
+	paths, rest := []string(nil), []string(nil)
+	for _, path := range c.Files {
+		if filepath.Base(path) == clientSettings {
+			paths = append(paths, path)
+		} else {
+			rest = append(rest, path)
+		}
+	}
+	named := len(c.Files) > 0
+	if c.Files = rest; !named {
+		paths = a.settingsFiles()
+	}
+	for _, path := range paths {
+		s, err := a.clientFile(path, named)
+		if err == nil {
+			err = checkHosts(s)
+		}
+		if err != nil {
+			return checked, err
+		}
+		if s.path != "" {
+			a.out.Printf("%s: ok\n", term.Clean(path))
+			checked++
+		}
+	}
+	return checked, nil
+}
+
+// clientFile reads a file of whom to ask. One that nobody named is read as any command reads it: what is not there
+// has no path, and neither has another user's, which is said.
+func (a *app) clientFile(path string, named bool) (chosen, error) {
+	if !named {
+		s, err := a.settingsIn(path)
+		if _, there := os.Lstat(path); err == nil && s.path == "" && there == nil {
+			a.err.Printf("%s is passed over: it, or a directory on its path, is another user's\n", term.Clean(path))
+		}
+		return s, err
+	}
+	text, err := readAtMost(path, mostSettings)
+	if err != nil {
+		return chosen{}, usagef("%v", err)
+	}
+	return settingsOf(string(text), path)
 }
 
 // askTime is how long a check of settings waits for the scheduler.

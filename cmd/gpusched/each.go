@@ -42,8 +42,8 @@ func (a *app) actOn(ids []string, atOnce int, do func(id string) (api.JobReply, 
 // oneJob does something to one job.
 type oneJob func(ctx context.Context, id string) (api.JobReply, error)
 
-// deed is something that is done to jobs: to many in one request, or to one.
-type deed struct {
+// bulk is something that is done to jobs: to many in one request, or to one.
+type bulk struct {
 	command api.ManyRequest
 	one     oneJob
 }
@@ -53,7 +53,7 @@ const mostAtOnce = 100_000
 
 // actOnMany does something to jobs as actOn does, but to many of them in one request. A daemon that does
 // not know that is asked for one after the other.
-func (a *app) actOnMany(ctx context.Context, ids []string, d deed) (jobs []api.Job, first error) {
+func (a *app) actOnMany(ctx context.Context, ids []string, d bulk) (jobs []api.Job, first error) {
 	one := func(id string) (api.JobReply, error) { return d.one(ctx, id) }
 	if len(ids) < 2 {
 		return a.actOn(ids, 1, one)
@@ -98,7 +98,7 @@ type jobsFlags struct {
 }
 
 // act does it and says what became of each.
-func (c *jobsFlags) act(ctx context.Context, a *app, d deed, said func(api.Job) string) error {
+func (c *jobsFlags) act(ctx context.Context, a *app, d bulk, said func(api.Job) string) error {
 	ids, err := a.resolve(ctx, c.IDs)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (c *jobsFlags) act(ctx context.Context, a *app, d deed, said func(api.Job) 
 	return c.actOnIDs(ctx, a, ids, d, said)
 }
 
-func (c *jobsFlags) actOnIDs(ctx context.Context, a *app, ids []string, d deed, said func(api.Job) string) error {
+func (c *jobsFlags) actOnIDs(ctx context.Context, a *app, ids []string, d bulk, said func(api.Job) string) error {
 	jobs, first := a.actOnMany(ctx, ids, d)
 	return errors.Join(a.showActed(c.outputFlags, jobs, said), first)
 }

@@ -94,6 +94,9 @@ func (c *runCmd) byEngine(ctx context.Context, a *app) (done bool, err error) {
 	if err != nil {
 		return true, waitError(ctx, err)
 	}
+	if c.Quiet {
+		p.Argv = slices.Insert(p.Argv, 1, "--quiet")
+	}
 	return true, a.becomeProgram(p)
 }
 

@@ -33,7 +33,7 @@ type exportCmd struct {
 
 // exportSlurmCmd writes the files of a Slurm that is as this machine.
 type exportSlurmCmd struct {
-	Add     []string `name:"add" sep:"none" placeholder:"HOST" help:"Another machine of the cluster. It is asked with 'ssh HOST gpusched export slurm --node'. May be repeated."`
+	Add     []string `name:"add" sep:"none" placeholder:"HOST" help:"Another machine of the cluster. It is asked with 'ssh HOST gpusched --on local export slurm --node'. May be repeated."`
 	Cluster string   `name:"cluster" placeholder:"NAME" default:"gpus" help:"The name of the cluster: lower-case letters, digits and _."`
 	Dir     string   `name:"dir" placeholder:"DIR" xor:"where" help:"Write the files into this directory, which has to exist and must not hold any of them. Default: print them."`
 	Node    bool     `name:"node" xor:"where" help:"Only print what this machine has, as JSON."`
@@ -171,19 +171,22 @@ func lanes(links []job.GPULink, x, y int) int {
 // nodeLimit is how long another machine may take to say what it has.
 const nodeLimit = 30 * time.Second
 
+// askNode is what another machine runs, whichever engine is the one of its settings.
+const askNode = "gpusched --on local export slurm --node"
+
 // nodeOver asks another machine by the user's own ssh.
 func (a *app) nodeOver(ctx context.Context, host string) (n slurmsite.Node, err error) {
 	ctx, cancel := context.WithTimeout(ctx, nodeLimit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "ssh", "--", host, "gpusched export slurm --node")
+	cmd := exec.CommandContext(ctx, "ssh", "--", host, askNode)
 	cmd.Stdin, cmd.Stderr = os.Stdin, os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return n, refuse(api.CodeUnavailable, "try 'ssh "+host+" gpusched export slurm --node'; gpusched has to be installed and running there",
+		return n, refuse(api.CodeUnavailable, "try 'ssh "+host+" "+askNode+"'; gpusched has to be installed and running there",
 			"%s did not answer what hardware it has: %v", host, err)
 	}
 	if err := json.Unmarshal(out, &n); err != nil {
-		return n, refuse(api.CodeUnavailable, "try 'ssh "+host+" gpusched export slurm --node'", "the answer of %s is not the JSON that is expected: %v", host, err)
+		return n, refuse(api.CodeUnavailable, "try 'ssh "+host+" "+askNode+"'", "the answer of %s is not the JSON that is expected: %v", host, err)
 	}
 	return n, nil
 }

@@ -31,13 +31,16 @@ func installFakeSlurm(t *testing.T) (environ []string) {
 	}
 	dir := t.TempDir()
 	for _, name := range []string{"sbatch", "squeue", "scontrol", "scancel", "sacct", "sacctmgr"} {
-		text := fmt.Sprintf("#!/bin/sh\n%s=%s %s='%s' exec '%s' \"$@\"\n", fakeVariable, name, fakeDir, dir, self)
+		text := fmt.Sprintf("#!/bin/sh\n%s %s=%s %s='%s' exec '%s' \"$@\"\n", raceOptions, fakeVariable, name, fakeDir, dir, self)
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return []string{"PATH=" + dir + ":/usr/bin:/bin", "HOME=" + dir, "USER=me"}
 }
+
+// raceOptions take the second away that a program under the race detector waits before it exits.
+const raceOptions = "GORACE=atexit_sleep_ms=0"
 
 // fakeSlurm is one of the programs.
 func fakeSlurm(name string, args []string) int {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
@@ -33,20 +34,26 @@ type gpuFlags struct {
 	GPUs []indexes `arg:"" sep:"none" name:"index" help:"The GPUs, such as 0,2-3."`
 }
 
+// nodeKeeper is an engine that can take only whole machines out of service: it has to know of all GPUs before it
+// is asked about the first.
+type nodeKeeper interface{ Meant(indexes []int) }
+
 // each does something to each GPU and shows them as they then are.
 func (c *gpuFlags) each(ctx context.Context, a *app, done func(api.GPU) string,
 	do func(context.Context, int) (api.GPUsReply, error)) error {
 	var last api.GPUsReply
-	for _, list := range c.GPUs {
-		for _, index := range list {
-			reply, err := do(ctx, index)
-			if err != nil {
-				return err
-			}
-			last = reply
-			if c.form() == "table" {
-				a.out.Printf("GPU %d %s\n", index, done(gpuOf(reply.GPUs, index)))
-			}
+	all := slices.Concat(c.GPUs...)
+	if nodes, ok := a.client.(nodeKeeper); ok {
+		nodes.Meant(all)
+	}
+	for _, index := range all {
+		reply, err := do(ctx, index)
+		if err != nil {
+			return err
+		}
+		last = reply
+		if c.form() == "table" {
+			a.out.Printf("GPU %d %s\n", index, done(gpuOf(reply.GPUs, index)))
 		}
 	}
 	if c.form() == "table" {

@@ -59,7 +59,9 @@ func (a *app) writeDriver(reply api.GPUsReply, wide bool) {
 		t.Printf("no GPUs\n")
 		return
 	}
-	t.Printf("\n")
+	if reply.Problem != "" || reply.Driver != "" {
+		t.Printf("\n")
+	}
 	a.writeGPUs(reply.GPUs, wide)
 	if list := processesOf(reply.GPUs); len(list) > 0 {
 		t.Printf("\n")

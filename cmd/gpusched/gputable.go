@@ -21,17 +21,22 @@ func gpuColumns(t *term.Terminal) []term.Column[api.GPU] {
 		{Title: "ALLOC", Name: "allocated", Right: true, Cell: allocatedOf},
 		{Title: "FREE", Key: "free_milli", Right: true, Cell: func(g api.GPU) string { return job.FormatGPUs(g.FreeMilli) }, Raw: func(g api.GPU) string { return strconv.Itoa(g.FreeMilli) }},
 		{Title: "MEMORY", Cell: func(g api.GPU) string {
+			if untold(g) {
+				return "-"
+			}
 			if g.MemTotalBytes == 0 && g.Name != "" {
-				if strings.Contains(g.UUID, "/") { // of a Slurm, which does not tell
-					return "-"
-				}
 				return "the host's"
 			}
 			return job.FormatSize(int64(g.MemUsedBytes)) + " of " + job.FormatSize(int64(g.MemTotalBytes))
 		}},
 		{Key: "mem_total_bytes", Cell: func(g api.GPU) string { return strconv.FormatUint(g.MemTotalBytes, 10) }},
 		{Key: "mem_used_bytes", Cell: func(g api.GPU) string { return strconv.FormatUint(g.MemUsedBytes, 10) }},
-		{Title: "MEM-FREE", Key: "mem_free_bytes", Extra: true, Right: true, Cell: func(g api.GPU) string { return job.FormatSize(int64(g.MemFreeBytes)) }, Raw: func(g api.GPU) string { return strconv.FormatUint(g.MemFreeBytes, 10) }},
+		{Title: "MEM-FREE", Key: "mem_free_bytes", Extra: true, Right: true, Cell: func(g api.GPU) string {
+			if untold(g) {
+				return "-"
+			}
+			return job.FormatSize(int64(g.MemFreeBytes))
+		}, Raw: func(g api.GPU) string { return strconv.FormatUint(g.MemFreeBytes, 10) }},
 		{Title: "UTIL", Key: "util_percent", Right: true, Cell: func(g api.GPU) string { return known(g.UtilPercent, "%") }, Raw: func(g api.GPU) string { return known(g.UtilPercent, "") }},
 		{Title: "TEMP", Key: "temp_c", Right: true, Cell: func(g api.GPU) string { return known(g.TempC, "C") }, Raw: func(g api.GPU) string { return known(g.TempC, "") }},
 		{Title: "POWER", Key: "power_milli_w", Extra: true, Right: true, Cell: powerOf, Raw: func(g api.GPU) string { return known(int(g.PowerMilliW), "") }},
@@ -42,6 +47,9 @@ func gpuColumns(t *term.Terminal) []term.Column[api.GPU] {
 		{Title: "PCI", Key: "pci", Extra: true, Cell: func(g api.GPU) string { return g.PCI }},
 	}
 }
+
+// untold reports whether the GPU is one of a Slurm, which does not report memory.
+func untold(g api.GPU) bool { return g.MemTotalBytes == 0 && strings.Contains(g.UUID, "/") }
 
 // gpuName is the number of a GPU, of another machine "a:0".
 func gpuName(g api.GPU) string { return nameAt(g.Host, strconv.Itoa(g.Index)) }
@@ -93,7 +101,7 @@ func controlWord(g api.GPU) string {
 // sharesOf are the jobs on a GPU, with the shares of those that have a part.
 func sharesOf(g api.GPU) string {
 	if len(g.Shares) == 0 {
-		return dash(idList(g.Jobs))
+		return dash(joined(g.Jobs, ",", func(id job.ID) string { return nameAt(g.Host, id.String()) }))
 	}
 	return joined(g.Shares, ",", func(s job.GPUShare) string {
 		if s.Milli < job.WholeGPU {
@@ -114,6 +122,9 @@ func wordOf(s job.GPUShare) string {
 // memoryOfJobs is what the jobs on a GPU use of its memory, and what of it was
 // promised to those that have a part.
 func memoryOfJobs(g api.GPU) string {
+	if untold(g) {
+		return ""
+	}
 	return joined(g.Shares, ",", func(s job.GPUShare) string {
 		used := "?"
 		if s.UsedBytes >= 0 {

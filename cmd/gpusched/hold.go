@@ -62,7 +62,7 @@ func (a *app) limitLeft(j api.Job) string {
 type requeueCmd struct{ jobsFlags }
 
 func (c *requeueCmd) Run(ctx context.Context, a *app) error {
-	return c.act(ctx, a, deed{api.ManyRequest{Command: job.CommandRequeue}, a.client.Requeue}, func(j api.Job) string {
+	return c.act(ctx, a, bulk{api.ManyRequest{Command: job.CommandRequeue}, a.client.Requeue}, func(j api.Job) string {
 		if j.State == job.Queued {
 			return "is back in the queue" + waiting(a.out, j)
 		}

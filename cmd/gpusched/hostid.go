@@ -1,6 +1,10 @@
 package main
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/gpusched/gpusched/units/contract"
+)
 
 // hostsFlag, before the command, names machines that are asked by ssh; the variable does so for
 // commands that show something and name no job.
@@ -23,13 +27,34 @@ func hostOf(word string) (host, rest string, named bool) {
 }
 
 // manyHosts reports whether a command line asks several machines, or another one: by the option in front
-// or, for what shows something, by the environment.
+// or, for what shows something, by the environment or the settings. A mistake in these is for cutHosts to tell.
 func (a *app) manyHosts(args []string) bool {
 	if len(args) > 0 && (args[0] == hostsFlag || strings.HasPrefix(args[0], hostsFlag+"=")) {
 		return true
 	}
 	ours := a.as.table == nil && a.as.submitted == "" // other tools' names know one scheduler
-	return ours && a.getenv(hostsVariable) != "" && !a.own && showsHosts(withCommand(args)[0])
+	if !ours || a.own || !showsHosts(withCommand(args)[0]) {
+		return false
+	}
+	list, err := a.usualHosts()
+	return list != "" || err != nil
+}
+
+// usualHosts are the machines that are asked where no option names them, with commas between them: by the environment,
+// else by the settings, unless those are about another engine, or somebody names a scheduler's socket.
+func (a *app) usualHosts() (string, error) {
+	list := a.getenv(hostsVariable)
+	switch {
+	case list == ".": // this one, whatever the settings say
+		return "", nil
+	case list != "" || a.here || a.getenv(contract.SocketVariable) != "":
+		return list, nil
+	}
+	if engine, err := a.whichEngine(); err != nil || engine != engineLocal {
+		return "", err
+	}
+	s, err := a.settings()
+	return strings.Join(s.hosts, ","), err
 }
 
 // showsHosts reports whether a command can show several machines in one picture.

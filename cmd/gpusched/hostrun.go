@@ -157,7 +157,7 @@ func (f *fleet) inTurn(ctx context.Context, c call) (first error) {
 }
 
 // together are commands that take jobs of several machines at once.
-var together = strings.Fields("wait cancel hold release suspend resume requeue")
+var together = strings.Fields("wait cancel hold release suspend resume requeue update")
 
 // byIDs carries out a command on the machines whose jobs it names.
 func (a *app) byIDs(ctx context.Context, c call, ids idWords, words, hosts []string) error {
@@ -173,6 +173,10 @@ func (a *app) byIDs(ctx context.Context, c call, ids idWords, words, hosts []str
 	}
 	if l, ok := c.selected.(*listCmd); ok {
 		return a.listOf(ctx, l, words, hosts)
+	}
+	if u, ok := c.selected.(*updateCmd); ok && u.waits() {
+		return refuse(api.CodeUsage, "change what they wait for machine by machine", "a job can wait for jobs of its own machine only, and these are of %s",
+			strings.Join(each(hosts, hostName), ", "))
 	}
 	if !slices.Contains(together, c.word()) {
 		return refuse(api.CodeUsage, "ask for one after the other", "'%s' is about jobs of one machine at a time, and these are of %s",

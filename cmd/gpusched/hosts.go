@@ -21,7 +21,8 @@ func (a *app) cutHosts(args []string) ([]string, error) {
 	if !a.manyHosts(args) {
 		return args, nil
 	}
-	list, rest := a.getenv(hostsVariable), args
+	list, err := a.goodHosts()
+	rest := args
 	given := len(args) > 0 && strings.HasPrefix(args[0], hostsFlag)
 	if given {
 		value, has := strings.CutPrefix(args[0], hostsFlag+"=")
@@ -34,6 +35,9 @@ func (a *app) cutHosts(args []string) ([]string, error) {
 		default:
 			list, rest = rest[0], rest[1:]
 		}
+	}
+	if err != nil && !given {
+		return nil, err
 	}
 	if a.own {
 		return nil, usagef("%s asks your own scheduler of this machine, and %s those of others: use one of them", ownFlag, hostsFlag)
@@ -58,6 +62,26 @@ func hostList(list string) ([]string, error) {
 		}
 	}
 	return hosts, nil
+}
+
+// goodHosts are usualHosts, where a mistake in settings is told with its file.
+func (a *app) goodHosts() (string, error) {
+	list, err := a.usualHosts()
+	if s := a.chosen; err == nil && s != nil && list == strings.Join(s.hosts, ",") {
+		err = checkHosts(*s)
+	}
+	return list, err
+}
+
+// checkHosts checks the names of machines in settings.
+func checkHosts(s chosen) error {
+	for _, name := range s.hosts {
+		if list, err := hostList(name); err != nil || len(list) != 1 {
+			return refuse(api.CodeUsage, `hosts = ["a", "b"] has the name of one machine in each pair of quotation marks`,
+				"%s: hosts: %q is not the name of a machine, as ssh has it", s.path, name)
+		}
+	}
+	return nil
 }
 
 // fleet are machines that a command asks. Each is connected with when it is first needed.

@@ -21,7 +21,7 @@ import (
 // and ends as it does. What it needs there is not the scheduler's alone: the journal, a job's terminal.
 func (a *app) overSSH(ctx context.Context, host string, words []string) error {
 	tty := a.onTerminal()
-	w := remote.Words{Argv: bytesOf(words), Leashed: !tty && words[0] != "exec"}
+	w := remote.Words{Argv: bytesOf(words), Leashed: !tty && words[0] != "exec", Called: host}
 	word, err := w.Encode()
 	if err != nil {
 		return usagef("%v", err)
@@ -154,7 +154,11 @@ func asWords(ctx context.Context, a *app, args []string) error {
 			os.Exit(statusInterrupted) // whoever asked has gone, and jobs go on
 		}()
 	}
+	if remote.Check(w.Called) != nil || w.Called == remote.Here {
+		w.Called = ""
+	}
 	words, here := each(w.Argv, func(b []byte) string { return string(b) }), *a
+	here.calledFromAfar, here.here = w.Called, true
 	here.getenv = func(name string) string {
 		if name == hostsVariable {
 			return "" // it was asked for this machine

@@ -35,12 +35,14 @@ func (c *jobOptions) elsewhere(
 	n := &newElsewhere{c: c, fleet: a.fleet(), hosts: []string{c.Host}}
 	if c.Host == bestHost {
 		if n.hosts = a.hosts; len(n.hosts) == 0 {
-			list := a.getenv(hostsVariable)
+			list, err := a.goodHosts()
+			if err != nil {
+				return nil, err
+			}
 			if list == "" {
 				return nil, refuse(api.CodeUsage, "such as: gpusched --hosts a,b,c submit --host best -- python train.py, or set GPUSCHED_HOSTS",
 					"--host best needs the names of the machines")
 			}
-			var err error
 			if n.hosts, err = hostList(list); err != nil {
 				return nil, err
 			}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/onslurm"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -217,7 +218,7 @@ func (f *fleet) showList(ctx context.Context, c *listCmd, ids map[string][]strin
 		}
 	}
 	all.Jobs, all.GPUs = append([]api.Job{}, all.Jobs...), append([]api.GPU{}, all.GPUs...) // in a document [], not null
-	inOrder(all.Jobs)
+	onslurm.InOrder(all.Jobs, nil)
 	if err := c.sort(f.a, &all, params); err != nil {
 		return err
 	}
@@ -235,26 +236,6 @@ func (f *fleet) showList(ctx context.Context, c *listCmd, ids map[string][]strin
 	})
 	table.cols = withHostColumn(f.a.columnsWith(params, true), func(j api.Job) string { return j.Host })
 	return f.shown(c.Watch, errs, table.show(f.a, c.outputFlags))
-}
-
-// inOrder puts what runs first, then what waits, then what has ended, the newest first; in each, one machine
-// after the other.
-func inOrder(jobs []api.Job) {
-	rank := func(j api.Job) int {
-		switch {
-		case j.State.Terminal():
-			return 2
-		case j.State == job.Queued:
-			return 1
-		}
-		return 0
-	}
-	slices.SortStableFunc(jobs, func(x, y api.Job) int {
-		if by := rank(x) - rank(y); by != 0 || rank(x) < 2 {
-			return by
-		}
-		return y.EndedAt.Compare(x.EndedAt)
-	})
 }
 
 func bothRecent(x, y *api.Recent) *api.Recent {

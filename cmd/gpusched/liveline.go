@@ -22,6 +22,7 @@ import (
 type liveLine struct {
 	mu    sync.Mutex // guards everything, and the order of what is on the screen
 	t     *term.Terminal
+	typed func(string) string // names jobs and commands as they are typed where this is read; nil: as they are
 	quiet bool
 	live  bool   // the line is on the screen
 	said  string // what the last line that stays was about
@@ -32,8 +33,15 @@ func (l *liveLine) note(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.clear()
-	l.t.Printf("gpusched: %s\n", term.Clean(fmt.Sprintf(format, args...)))
+	l.t.Printf("gpusched: %s\n", term.Clean(l.asTyped(fmt.Sprintf(format, args...))))
 	l.t.W.Flush()
+}
+
+func (l *liveLine) asTyped(text string) string {
+	if l.typed == nil {
+		return text
+	}
+	return l.typed(text)
 }
 
 // show says how the job is.
@@ -45,7 +53,7 @@ func (l *liveLine) show(j api.Job, first []api.Job) {
 	for _, r := range j.Reasons {
 		about += " " + r.Code
 	}
-	text := term.Clean("gpusched: job " + nameOfJob(j) + " " + progressOf(l.t, j, first))
+	text := term.Clean("gpusched: " + l.asTyped("job "+nameOfJob(j)+" "+progressOf(l.t, j, first)))
 	switch {
 	case l.quiet || j.State.Terminal():
 	case j.State == job.Queued && l.t.TTY:

@@ -214,7 +214,7 @@ func (m *migration) leave(ctx context.Context, mv *moving) error {
 	if _, err := m.here.Update(ctx, id, job.Change{Comment: &comment}); err != nil {
 		m.a.note("the comment of job %s does not say where it is: %v", nameOfJob(mv.job), err)
 	}
-	_, err := m.here.Cancel(ctx, id, api.CancelRequest{})
+	_, err := m.here.Cancel(ctx, id, api.CancelRequest{Unawaited: true}) // a job may have come that waits for it
 	return err
 }
 

@@ -34,6 +34,20 @@ type moveRig struct {
 	socket  string
 	state   string
 	environ []string
+	arrives func(job.Command) // before a command is carried out
+}
+
+// late is the daemon's backend, with what somebody else does in the meantime.
+type late struct {
+	*servertest.Backend
+	rig *moveRig
+}
+
+func (l late) Do(ctx context.Context, who job.Actor, c job.Command) error {
+	if l.rig.arrives != nil {
+		l.rig.arrives(c)
+	}
+	return l.Backend.Do(ctx, who, c)
 }
 
 func newMoveRig(t *testing.T) *moveRig {
@@ -46,7 +60,7 @@ func newMoveRig(t *testing.T) *moveRig {
 	}
 	r.backend = &servertest.Backend{Now: time.Now(), Payloads: map[job.ID]job.Payload{}}
 	s := server.New(server.Options{
-		Backend: func(context.Context) server.Backend { return r.backend }, Version: "1.2.3", Log: slog.New(slog.DiscardHandler),
+		Backend: func(context.Context) server.Backend { return late{r.backend, r} }, Version: "1.2.3", Log: slog.New(slog.DiscardHandler),
 		UserName: func(uid int) string { return map[int]string{os.Getuid(): "me"}[uid] },
 	})
 	ctx, stop := context.WithCancel(context.Background())
@@ -270,6 +284,31 @@ func TestMigrateIsEnded(t *testing.T) {
 	}
 	r.says(said, "job 12 is slurm:1\n", "job 13 is HELD here, as Slurm may have it: the command was ended")
 	r.check(1, map[job.ID]string{12: "cancelled", 13: "held", 14: "queued"})
+}
+
+// A job that comes to wait for a moved one when it has been looked who does, just before that is cancelled here, is not
+// hit by that: the daemon decides. When it has gone, the same command ends it.
+func TestFollowerThatComesLate(t *testing.T) {
+	r := newMoveRig(t)
+	r.add(12, os.Getuid())
+	came := false
+	r.arrives = func(c job.Command) {
+		if c.Kind == job.CommandCancel && !came {
+			came = true
+			r.add(20, 1002, 12)
+		}
+	}
+	said, err := r.run(t.Context(), "12")
+	if err == nil {
+		t.Error("all is well")
+	}
+	r.says(said, "job 12 is slurm:1 now, and is still here, held: job 20 waits for job 12", "run the same command again")
+	r.check(1, map[job.ID]string{12: "held", 20: "queued"})
+	r.backend.End(20, job.Result{Outcome: job.Cancelled})
+	if _, err := r.run(t.Context(), "12"); err != nil {
+		t.Error(err)
+	}
+	r.check(1, map[job.ID]string{12: "cancelled"})
 }
 
 // A comment that has no room is cut, at a character, and is no reason to keep the job here.

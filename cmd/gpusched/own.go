@@ -75,6 +75,8 @@ func (a *app) asTyped(text string) string {
 	switch {
 	case a.host != "":
 		flag = hostsFlag + " " + a.host
+	case a.calledFromAfar != "":
+		flag, text = hostsFlag+" "+a.calledFromAfar, api.NameJobs(a.calledFromAfar, text)
 	case a.on != "":
 		flag = onFlag + " " + a.on
 	case a.own:
@@ -83,7 +85,10 @@ func (a *app) asTyped(text string) string {
 		return text
 	}
 	text = strings.ReplaceAll(text, "'gpusched ", "'gpusched "+flag+" ")
-	return strings.ReplaceAll(text, flag+" "+flag, flag)
+	for _, named := range []string{flag + " " + flag, flag + " " + onFlag + " "} { // what is named wins
+		text = strings.ReplaceAll(text, named, strings.TrimPrefix(named, flag+" "))
+	}
+	return text
 }
 
 // ownConfigDir is where a user's own scheduler has its settings.

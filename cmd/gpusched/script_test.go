@@ -105,6 +105,7 @@ func startDaemon(env *testscript.Env) error {
 		}
 	}
 	env.Setenv("GPUSCHED_SOCKET", filepath.Join(env.WorkDir, "s"))
+	env.Vars = append(env.Vars, raceOptions)
 	env.Setenv("TEST_NOW", "2026-03-01T12:00:00Z")
 	env.Setenv("UID", strconv.Itoa(os.Getuid()))
 	env.Setenv("PWD", env.WorkDir)

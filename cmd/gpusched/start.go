@@ -133,12 +133,8 @@ func usual(word string) command {
 		return &topCmd{}
 	case "gpus":
 		return &gpusCmd{}
-	case "usage":
-		return &usageCmd{}
 	case "events":
 		return &eventsCmd{}
-	case "metrics":
-		return &metricsCmd{}
 	case "mcp":
 		return &mcpCmd{}
 	case "version":

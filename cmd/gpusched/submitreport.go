@@ -41,6 +41,8 @@ func (c *submitCmd) outcome(t *term.Terminal, reply api.SubmitReply) string {
 		return "is the same and has completed: nothing queued (--dedup)"
 	case reply.Known && c.Once:
 		return fmt.Sprintf("is the same and is %s: nothing queued (--dedup)", j.State)
+	case j.State == job.Queued && j.Array != nil && j.Array.Live > 0 && !reply.Known:
+		return "queued: " + tasks(j.Array) + "; " + atOnce(t, j)
 	case j.State == job.Queued:
 		return "queued" + waiting(t, j)
 	case reply.Known:
@@ -51,6 +53,19 @@ func (c *submitCmd) outcome(t *term.Terminal, reply api.SubmitReply) string {
 		return "queued: " + tasks(j.Array) + ", starting now"
 	}
 	return "queued, starts now"
+}
+
+// atOnce says how many tasks of a new array start at once, and what the next one waits for.
+func atOnce(t *term.Terminal, j api.Job) string {
+	text := "1 starts now"
+	if j.Array.Live > 1 {
+		text = fmt.Sprintf("%d start now", j.Array.Live)
+	}
+	j.Array = nil
+	if rest := waiting(t, j); rest != "" {
+		text += ", the next waits" + rest
+	}
+	return text
 }
 
 // waiting says of a job in the queue what it waits for and for how long: ": …",
@@ -111,6 +126,7 @@ func (c *submitCmd) writePlan(t *term.Terminal, reply api.SubmitReply) {
 	}
 	t.Printf("it asks for %s\n", term.Clean(asks(j)))
 	if len(reply.Unit) == 0 {
+		t.Printf("nothing is queued\n")
 		return
 	}
 	if !c.Verbose {

@@ -26,7 +26,7 @@ func (c *updateCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	do := func(ctx context.Context, id string) (api.JobReply, error) { return a.client.Update(ctx, id, req) }
-	d := deed{api.ManyRequest{Command: job.CommandUpdate, Change: &req}, do}
+	d := bulk{api.ManyRequest{Command: job.CommandUpdate, Change: &req}, do}
 	return c.act(ctx, a, d, func(j api.Job) string { return "changed" + a.afterChange(j) })
 }
 
@@ -48,9 +48,19 @@ func (c *updateCmd) request(ctx context.Context, a *app) (job.Change, error) {
 	return req, err
 }
 
+// awaited are the words for what the jobs are to wait for.
+func (c *updateCmd) awaited() []string {
+	return slices.Concat(c.AfterStart, c.AfterOK, c.AfterFail, c.AfterAny)
+}
+
+// waits reports whether the jobs are to wait for others.
+func (c *updateCmd) waits() bool {
+	return slices.ContainsFunc(c.awaited(), func(word string) bool { return word != "none" })
+}
+
 // dependencies is nil where none was named.
 func (c *updateCmd) dependencies(ctx context.Context, a *app) (*[]job.Dependency, error) {
-	all := slices.Concat(c.AfterStart, c.AfterOK, c.AfterFail, c.AfterAny)
+	all := c.awaited()
 	switch {
 	case len(all) == 0:
 		return nil, nil

@@ -127,9 +127,9 @@ func (c *manyFlags) act(ctx context.Context, a *app, k kindOfJobs, one oneJob, s
 			return err
 		}
 		brief := k.command == job.CommandHold && c.isBrief()
-		return named.actOnIDs(ctx, a, named.IDs, deed{api.ManyRequest{Command: k.command, Brief: brief}, one}, said)
+		return named.actOnIDs(ctx, a, named.IDs, bulk{api.ManyRequest{Command: k.command, Brief: brief}, one}, said)
 	}
-	return named.act(ctx, a, deed{api.ManyRequest{Command: k.command}, one}, said)
+	return named.act(ctx, a, bulk{api.ManyRequest{Command: k.command}, one}, said)
 }
 
 // What can be done to which jobs.

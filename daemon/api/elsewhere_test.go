@@ -116,3 +116,45 @@ func TestAnAnswerIsBounded(t *testing.T) {
 		t.Errorf("more than it may: %v", err)
 	}
 }
+
+// What a daemon says of its jobs names them as they are typed here; nothing else with a number is changed.
+func TestSentencesOfAnotherMachineNameItsJobs(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                  "",
+		"held by job 1":                     "held by job a:1",
+		"held by job 7_3 (of bob)":          "held by job a:7_3 (of bob)",
+		"held by jobs 1, 7_3 and 12":        "held by jobs a:1, a:7_3 and a:12",
+		"held by jobs 1, 2 and 3 more":      "held by jobs a:1, a:2 and 3 more",
+		"alice has 4 jobs running, as many": "alice has 4 jobs running, as many",
+		"kept for job 9, which is before this one; 2 of 4 GPUs": "kept for job a:9, which is before this one; 2 of 4 GPUs",
+		"waits until job 1 completes and job 2 ends":            "waits until job a:1 completes and job a:2 ends",
+		"job 5":                 "job a:5",
+		"no job is ahead":       "no job is ahead",
+		"of gpujob 5":           "of gpujob 5",
+		"jobs without a GPU, 3": "jobs without a GPU, 3",
+		"job":                   "job", "jobs ": "jobs ", "jobs 1": "jobs a:1", "jobs 1, x": "jobs a:1, x",
+	} {
+		if got := NameJobs("a", text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	c := there(t, func(w http.ResponseWriter, r *http.Request) {
+		j := Job{ID: 2, Why: "behind job 1", Reasons: []Reason{{Sentence: "held by job 1"}}, Result: &Result{Sentence: "stopped to make room for job 3"}}
+		shares := []job.GPUShare{{Job: 1}, {Job: 8, Called: "7_3"}}
+		if r.URL.Path == "/v1/gpus" {
+			answer(w, GPUsReply{GPUs: []GPU{{GPU: job.GPU{Shares: shares}, StateDetail: "something of job 4"}}})
+			return
+		}
+		answer(w, JobReply{Job: j, Queue: &Queue{Ahead: []Ahead{{Called: "1", Sentence: "behind job 6"}}}})
+	})
+	reply, err := c.Why(t.Context(), "2")
+	j := reply.Job
+	if err != nil || j.Why != "behind job a:1" || j.Reasons[0].Sentence != "held by job a:1" || j.Result.Sentence != "stopped to make room for job a:3" ||
+		reply.Queue.Ahead[0].Called != "a:1" || reply.Queue.Ahead[0].Sentence != "behind job a:6" {
+		t.Errorf("%+v, %v", reply, err)
+	}
+	gpus, err := c.GPUs(t.Context())
+	if err != nil || gpus.GPUs[0].Shares[0].Called != "a:1" || gpus.GPUs[0].Shares[1].Called != "a:7_3" || gpus.GPUs[0].StateDetail != "something of job a:4" {
+		t.Errorf("%+v, %v", gpus, err)
+	}
+}

@@ -131,7 +131,7 @@ func parseColumns(line string) (e Entry) {
 	fields = append(fields, "", "", "")
 	e.HasPriority, e.Script = true, fields[1]
 	e.Conda, e.Args = fields[2], fields[3]
-	e.From = strings.TrimRight(fields[4], ", \t")
+	e.From = strings.TrimSpace(strings.TrimRight(fields[4], ", \t"))
 	return e
 }
 

@@ -107,7 +107,7 @@ func TestIdentity(t *testing.T) {
 // FuzzParse reads any file: each entry is a job or says what is wrong, its line is in
 // the file, and a line that is written is read as it was.
 func FuzzParse(f *testing.F) {
-	for _, text := range []string{"0,a.py,e,--x \"1, 2\",0-3\n", "command: x\nnum_gpus: 2\n", "ls | wc\n# c\n", "1,\"a\"\"b\",,\n", "- command: 'x'\n---\n", "\xff\x00,"} {
+	for _, text := range []string{"0,a.py,e,--x \"1, 2\",0-3\n", "command: x\nnum_gpus: 2\n", "ls | wc\n# c\n", "1,\"a\"\"b\",,\n", "- command: 'x'\n---\n", "\xff\x00,", "0,a.py,,,\" 2\""} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

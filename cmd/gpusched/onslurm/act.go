@@ -27,6 +27,9 @@ func (e *Engine) SubmitNoted(
 ) (api.SubmitReply, error) {
 	r.Key = mark()
 	s, err := e.submission(ctx, r, sbatch.Command)
+	if err == nil {
+		err = e.there(ctx, r.After)
+	}
 	if err != nil {
 		return api.SubmitReply{}, err
 	}
@@ -43,7 +46,7 @@ func (e *Engine) SubmitNoted(
 	if err != nil {
 		return api.SubmitReply{}, err
 	}
-	reply := api.SubmitReply{Schema: api.Schema, Job: asked(r, e.uid)}
+	reply := api.SubmitReply{Schema: api.Schema, Job: e.asked(r)}
 	if r.DryRun {
 		foretold(&reply.Job, string(out))
 		return reply, nil
@@ -66,7 +69,7 @@ func (e *Engine) SubmitNoted(
 func foretold(j *api.Job, said string) {
 	_, rest, ok := strings.Cut(said, " to start at ")
 	when, _, _ := strings.Cut(rest, " using ")
-	at := row{"at": when}.moment("at")
+	at := momentOf(when)
 	switch {
 	case !ok || at.IsZero():
 		j.Why = "Slurm does not say when it would start"
@@ -99,9 +102,20 @@ func (e *Engine) submission(
 	return words(r, site)
 }
 
-// asked is a job as it was asked for, which is queued.
-func asked(r api.SubmitRequest, uid int) api.Job {
-	j := api.Job{Manager: Manager, Label: r.Label, Request: r.Request, UID: uid, State: job.Queued, After: r.Request.After}
+// asked is a job as it was asked for, which is queued, with what of that keeps it from starting.
+func (e *Engine) asked(r api.SubmitRequest) api.Job {
+	j := api.Job{Manager: Manager, Label: r.Label, Request: r.Request, User: e.variable("USER"), UID: e.uid,
+		State: job.Queued, After: r.Request.After, SubmittedAt: time.Now().UTC()}
+	j.QueuedAt = j.SubmittedAt
+	switch {
+	case r.Hold:
+		j.HeldBy = j.User
+		reasoned(&j, "JobHeldUser", explain("JobHeldUser"))
+	case r.Begin.After(j.SubmittedAt):
+		reasoned(&j, "BeginTime", beginsAt(r.Begin))
+	case len(j.After) > 0:
+		reasoned(&j, "Dependency", waitsFor(j.After))
+	}
 	if array, err := r.Array.Tasks(); err == nil && array != nil {
 		j.Array = &api.Array{Spec: r.Array.Spec, Size: array.Size(), Limit: array.Limit}
 	}
@@ -116,6 +130,9 @@ func (e *Engine) change(
 	if err != nil {
 		return api.JobReply{}, err
 	}
+	if j.State.Terminal() {
+		return api.JobReply{}, ended(&j, id)
+	}
 	if !fits(&j) {
 		return api.JobReply{}, &api.Error{Code: api.CodeConflict, Message: fmt.Sprintf("job %s can't be %s: it is %s", id, verb, j.State),
 			Hint: fmt.Sprintf("see 'gpusched show %s'", id)}
@@ -125,6 +142,12 @@ func (e *Engine) change(
 	}
 	now, err := e.one(ctx, id)
 	return api.JobReply{Schema: api.Schema, Job: now}, err
+}
+
+// ended is the refusal of what can't be done to a job any more.
+func ended(j *api.Job, id string) *api.Error {
+	return &api.Error{Code: api.CodeConflict, Message: fmt.Sprintf("job %s has already ended: %s", id, j.State),
+		Hint: fmt.Sprintf("see 'gpusched show %s'", id)}
 }
 
 func waits(j *api.Job) bool { return j.State == job.Queued }
@@ -149,7 +172,12 @@ func (e *Engine) Requeue(ctx context.Context, id string) (api.JobReply, error) {
 
 // Suspend halts a running job, which keeps its GPUs: for administrators of Slurm's.
 func (e *Engine) Suspend(ctx context.Context, id string) (api.JobReply, error) {
-	return e.change(ctx, id, "suspended", runs, "suspend", id)
+	reply, err := e.change(ctx, id, "suspended", runs, "suspend", id)
+	if isCode(err, api.CodeForbidden) {
+		err = &api.Error{Code: api.CodeForbidden, Message: "only an operator or administrator of Slurm's may suspend job " + id,
+			Hint: "'gpusched requeue " + id + "' gives its GPUs back and starts it again later"}
+	}
+	return reply, err
 }
 
 // Resume undoes Suspend.
@@ -162,16 +190,16 @@ func (e *Engine) Open(ctx context.Context, id string) (api.JobReply, error) { re
 
 // Update changes a waiting job, or the time limit of a running one, as far as Slurm lets its user.
 func (e *Engine) Update(ctx context.Context, id string, c job.Change) (api.JobReply, error) {
-	rows, err := e.rows(ctx, "--states=all", "--jobs="+id)
+	rows, err := e.rowsOf(ctx, wholeJob, "--states=all", "--jobs="+id)
 	if err != nil {
 		return api.JobReply{}, err
 	}
 	now := sbatch.Now{}
 	if len(rows) > 0 {
-		now.Said, now.GPUType = sbatch.ParseSaid(rows[0]["Comment"]), rows[0].job().GPUType
+		now.Said, now.GPUType = sbatch.ParseSaid(rows[0][colComment]), rows[0].job().GPUType
 	}
 	if c.Priority != nil {
-		if now.QOS, err = e.qos(ctx, id); err != nil {
+		if err := e.qualities(ctx, id, &now); err != nil {
 			return api.JobReply{}, err
 		}
 	}
@@ -186,15 +214,36 @@ func (e *Engine) Update(ctx context.Context, id string, c job.Change) (api.JobRe
 	return e.change(ctx, id, "changed", lives, args...)
 }
 
-// qos is the quality of service of a job, "" where it has none.
-func (e *Engine) qos(ctx context.Context, id string) (string, error) {
-	out, err := e.ask(ctx, "squeue", "--noheader", "--states=all", "--Format=QOS:"+separator, "--jobs="+id)
+// qualities puts in the quality of service of a job, where it has one, and that of its user's jobs that ask none.
+func (e *Engine) qualities(ctx context.Context, id string, now *sbatch.Now) error {
+	format := "--Format=QOS:" + separator + ",UserName:" + separator + ",Account:" + separator
+	out, err := e.ask(ctx, "squeue", "--noheader", "--states=all", format, "--jobs="+id)
 	if isCode(err, api.CodeNotFound) {
-		return "", nil
+		return nil
 	}
-	name, _, _ := strings.Cut(string(out), separator)
-	return known(strings.TrimSpace(name)), err
+	words := strings.Split(strings.TrimSuffix(string(out), "\n"), separator)
+	if err != nil || len(words) < 3 {
+		return err
+	}
+	now.QOS = known(strings.TrimSpace(words[0]))
+	if now.QOS == "" {
+		return nil
+	}
+	out, err = e.ask(ctx, "sacctmgr", "--noheader", "--parsable2", "show", "assoc", "where",
+		"user="+strings.TrimSpace(words[1]), "account="+strings.TrimSpace(words[2]), "format=DefaultQOS,QOS")
+	if err != nil {
+		return nil // there is no accounting, or it does not tell
+	}
+	line, _, _ := strings.Cut(string(out), "\n")
+	usual, all, _ := strings.Cut(line, "|")
+	if now.Usual = usual; usual == "" && slices.Contains(strings.Split(all, ","), slurmQOS) {
+		now.Usual = slurmQOS
+	}
+	return nil
 }
+
+// slurmQOS is the quality of service that Slurm gives a job where neither its user nor the cluster has another one.
+const slurmQOS = "normal"
 
 // Cancel ends a job, or with a signal only sends it.
 func (e *Engine) Cancel(ctx context.Context, id string, r api.CancelRequest) (api.JobReply, error) {
@@ -220,7 +269,7 @@ func (e *Engine) Cancel(ctx context.Context, id string, r api.CancelRequest) (ap
 func cannotCancel(j *api.Job, id string, signal int) *api.Error {
 	switch {
 	case j.State.Terminal():
-		return &api.Error{Code: api.CodeConflict, Message: fmt.Sprintf("job %s has ended: %s", id, j.Result.Sentence)}
+		return ended(j, id)
 	case signal != 0 && j.State == job.Queued && j.Array == nil:
 		return &api.Error{Code: api.CodeConflict, Message: fmt.Sprintf("job %s waits, so there is nothing to send a signal to", id),
 			Hint: "'gpusched cancel " + id + "' takes it out of the queue"}

@@ -32,6 +32,7 @@ func (e *Engine) details(ctx context.Context, id string, j *api.Job) {
 	if j.UID != e.uid && e.uid != 0 {
 		return
 	}
+	j.Requeue = fact(record, "Requeue") == "1"
 	path := fact(record, "StdOut")
 	if j.Array != nil {
 		path = "" // there is one for each task
@@ -78,8 +79,27 @@ func expand(path string, j *api.Job) string {
 		"%u", j.User, "%x", j.Name, "%n", "0", "%t", "0", "%s", "batch").Replace(path)
 }
 
-// indexes are the numbers of GPUs in a list of gres, "gpu:a100:2(IDX:0-1,3)".
-var indexes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b(gpu|shard|mps)[^ (]*\(IDX:([0-9,-]+)\)`) })
+// indexes are the GPUs in a list of gres: their numbers, "gpu:a100:2(IDX:0-1,3)", or since 23.11 what is taken of
+// each one's parts, "shard:a100:3(3/8,0/8)".
+var indexes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(?:gpu|shard|mps)[^ (]*\((?:IDX:([0-9,-]+)|([0-9]+/[0-9]+(?:,[0-9]+/[0-9]+)*))\)`)
+})
+
+// taken are the numbers of the GPUs in a list of gres.
+func taken(gres string) (list []int) {
+	for _, m := range indexes().FindAllStringSubmatch(gres, -1) {
+		if m[2] == "" {
+			list = append(list, numbers(m[1])...)
+			continue
+		}
+		for i, part := range strings.Split(m[2], ",") {
+			if !strings.HasPrefix(part, "0/") {
+				list = append(list, i)
+			}
+		}
+	}
+	return list
+}
 
 // nodesGres are the parts of a line that say what a job has on nodes.
 var nodesGres = sync.OnceValue(func() *regexp.Regexp {
@@ -158,15 +178,13 @@ func allocations(record string, number map[gpuAt]int) (list []api.Allocation) {
 	}
 	for _, on := range nodesGres().FindAllStringSubmatch(line, -1) {
 		for _, node := range expandNodes(on[1]) {
-			for _, m := range indexes().FindAllStringSubmatch(on[2], -1) {
-				for _, i := range numbers(m[2]) {
-					at := gpuAt{node, i}
-					index, ok := number[at]
-					if !ok {
-						index = i
-					}
-					list = append(list, api.Allocation{GPU: contract.GPU{Index: index, UUID: at.String()}})
+			for _, i := range taken(on[2]) {
+				at := gpuAt{node, i}
+				index, ok := number[at]
+				if !ok {
+					index = i
 				}
+				list = append(list, api.Allocation{GPU: contract.GPU{Index: index, UUID: at.String()}})
 			}
 		}
 	}

@@ -24,6 +24,7 @@ var gaps = []Gap{
 	{"daemon", "Slurm has daemons of its own", "a Slurm administrator uses 'scontrol update PartitionName=… State=DOWN' to let no job start"},
 	{"doctor", "it checks the scheduler of this machine", "'gpusched health' checks Slurm from here"},
 	{"events", "Slurm does not tell others what changes", "'gpusched list --watch' looks again and again; sbatch's --mail-type sends mail"},
+	{"export", "it writes down the settings of this machine", "'gpusched --on local export slurm'"},
 	{"mcp", "it asks the scheduler of this machine", "'gpusched list --json' and the other commands can be run by an agent"},
 	{"metrics", "Slurm is measured by exporters of its own", "for example prometheus-slurm-exporter; 'gpusched status --json' has counts"},
 	{"migrate", "it moves jobs from this machine's queue", "'gpusched --on local migrate --to slurm ID...'"},

@@ -41,13 +41,13 @@ func stateOf(word string) job.State {
 }
 
 // job is the row as the command line knows jobs.
-func (r row) job() api.Job {
-	id := job.ID(r.number("JobID"))
+func (r *row) job() api.Job {
+	id := job.ID(r.number(colJobID))
 	j := api.Job{
-		ID: id, Manager: Manager, Label: job.Label{Name: r["Name"], Comment: r["Comment"]},
-		User: r["UserName"], UID: int(r.number("UserID")), State: stateOf(r["State"]),
-		SubmittedAt: r.moment("SubmitTime"), QueuedAt: r.moment("SubmitTime"),
-		Requeues: int(r.number("RestartCnt")), Attempt: int(r.number("RestartCnt")) + 1,
+		ID: id, Manager: Manager, Label: job.Label{Name: r[colName], Comment: r[colComment]},
+		User: r[colUserName], UID: int(r.number(colUserID)), State: stateOf(r[colState]),
+		SubmittedAt: r.moment(colSubmitTime), QueuedAt: r.moment(colSubmitTime),
+		Requeues: int(r.number(colRestartCnt)), Attempt: int(r.number(colRestartCnt)) + 1,
 	}
 	r.wishes(&j)
 	r.times(&j)
@@ -63,32 +63,32 @@ func (r row) job() api.Job {
 }
 
 // rejected reports a submission that sbatch refused, which Slurm keeps for a while as a job that failed.
-func (r row) rejected() bool {
-	return r["State"] == "FAILED" && r["Reason"] == "BadConstraints" && r["NodeList"] == "" && r["StartTime"] == r["SubmitTime"]
+func (r *row) rejected() bool {
+	return r[colState] == "FAILED" && r[colReason] == "BadConstraints" && r[colNodeList] == "" && r[colStartTime] == r[colSubmitTime]
 }
 
 // wishes are what the job asked for.
-func (r row) wishes(j *api.Job) {
-	amounts, _ := tres(r["tres-alloc"])
+func (r *row) wishes(j *api.Job) {
+	amounts, _ := tres(r[colTresAlloc])
 	j.MemBytes = size(amounts["mem"])
 	if n, err := strconv.Atoi(amounts["cpu"]); err == nil {
 		j.CPUs = n
 	} else {
-		j.CPUs = int(r.number("NumCPUs"))
+		j.CPUs = int(r.number(colNumCPUs))
 	}
-	if limit := span(r["TimeLimit"]); limit > 0 {
+	if limit := span(r[colTimeLimit]); limit > 0 {
 		j.TimeLimit = job.Span(limit)
 	}
-	if nice := r.number("Nice"); nice != 0 {
+	if nice := r.number(colNice); nice != 0 {
 		j.Priority = job.Priority{Number: int(-nice)}
 	}
 	for _, part := range []struct {
 		wish  string
 		times int64
 	}{
-		{r["tres-per-job"], 1},
-		{r["tres-per-node"], max(1, r.number("NumNodes"))},
-		{r["tres-per-task"], max(1, r.number("NumTasks"))},
+		{r[colTresPerJob], 1},
+		{r[colTresPerNode], max(1, r.number(colNumNodes))},
+		{r[colTresPerTask], max(1, r.number(colNumTasks))},
 	} {
 		amounts, kind := tres(part.wish)
 		if n, err := strconv.ParseInt(amounts["gpu"], 10, 64); err == nil {
@@ -105,8 +105,8 @@ func (r row) wishes(j *api.Job) {
 }
 
 // said puts in what the comment holds of the request.
-func (r row) said(j *api.Job) {
-	said := sbatch.ParseSaid(r["Comment"])
+func (r *row) said(j *api.Job) {
+	said := sbatch.ParseSaid(r[colComment])
 	j.Comment, j.Tags = said.Comment, said.Tags
 	j.GPUMemBytes, j.Retries = said.GPUMem, said.Retries
 	if said.GPUMilli > 0 {
@@ -118,29 +118,29 @@ func (r row) said(j *api.Job) {
 }
 
 // times are those that there are for the state: of a waiting job StartTime is Slurm's estimate.
-func (r row) times(j *api.Job) {
-	start, end := r.moment("StartTime"), r.moment("EndTime")
+func (r *row) times(j *api.Job) {
+	start, end := r.moment(colStartTime), r.moment(colEndTime)
 	switch {
-	case j.State == job.Queued && r["Reason"] == "BeginTime":
+	case j.State == job.Queued && r[colReason] == "BeginTime":
 		j.Begin, j.ExpectedStart = start, start
 	case j.State == job.Queued:
 		j.ExpectedStart = start
 	case j.State.Terminal():
 		j.EndedAt = end
-		if r["NodeList"] != "" { // one that never ran has its end as start
+		if r[colNodeList] != "" { // one that never ran has its end as start
 			j.PlacedAt, j.StartedAt = start, start
 		}
 	default:
 		j.PlacedAt, j.StartedAt, j.ExpectedEnd = start, start, end
-		if r["State"] == "SUSPENDED" || r["State"] == "STOPPED" {
+		if r[colState] == "SUSPENDED" || r[colState] == "STOPPED" {
 			j.SuspendedAt, j.SuspendedBy = start, "Slurm"
 		}
 	}
 }
 
 // partOfArray says that the job is a task, or what of an array has not started.
-func (r row) partOfArray(j *api.Job) {
-	text, array := r["ArrayTaskID"], job.ID(r.number("ArrayJobID"))
+func (r *row) partOfArray(j *api.Job) {
+	text, array := r[colArrayTaskID], job.ID(r.number(colArrayJobID))
 	if text == "" || array == 0 {
 		return
 	}
@@ -156,20 +156,23 @@ func (r row) partOfArray(j *api.Job) {
 }
 
 // result is how a job ended. exit_code is a status as wait(2) has it.
-func (r row) result(j *api.Job) *api.Result {
-	status := r.number("exit_code")
-	if code, signal, since24 := strings.Cut(r["exit_code"], ":"); since24 { // "3:0"
+func (r *row) result(j *api.Job) *api.Result {
+	status := r.number(colExitCode)
+	if code, signal, since24 := strings.Cut(r[colExitCode], ":"); since24 { // "3:0"
 		c, _ := strconv.ParseInt(code, 10, 64)
 		n, _ := strconv.ParseInt(signal, 10, 64)
 		status = c<<8 | n&0x7f
 	}
 	res := job.Result{Outcome: j.State, ExitCode: int(status >> 8 & 0xff), Signal: int(status & 0x7f)}
 	res.Limit = j.TimeLimit.Duration()
-	state := r["State"]
-	if by, ok := strings.CutSuffix(state, " by "+r["UserID"]); ok && r["UserName"] != "" {
-		state = by + " by " + r["UserName"]
+	if j.State == job.OutOfMemory && !strings.ContainsAny(r[colNodeList], ",[") { // what is known is the sum of all nodes
+		res.MemBytes = j.MemBytes
 	}
-	return resultOf(res, state, r["Reason"], r["NodeList"] != "")
+	state := r[colState]
+	if by, ok := strings.CutSuffix(state, " by "+r[colUserID]); ok && r[colUserName] != "" {
+		state = by + " by " + r[colUserName]
+	}
+	return resultOf(res, state, r[colReason], r[colNodeList] != "")
 }
 
 // resultOf says a result for people. Began is whether the job ever ran.
@@ -180,11 +183,17 @@ func resultOf(res job.Result, state, reason string, began bool) *api.Result {
 	if res.Outcome != job.Failed && res.Outcome != job.Completed {
 		res.Signal = 0
 	}
+	notEntered := began && res.Outcome == job.Failed && res.Signal == signalNotEntered
+	if notEntered {
+		res.ExitCode, res.Signal = 1, 0
+	}
 	out := &api.Result{Result: res, Code: res.Code(), Sentence: words.Result(&res)}
 	word, by, _ := strings.Cut(state, " by ")
 	switch {
 	case word == "CANCELLED" && by != "":
 		out.Sentence = "cancelled by " + by
+	case word == "CANCELLED" && reason == "DependencyNeverSatisfied":
+		out.Sentence = "cancelled: what it waited for can't happen any more"
 	case word == "PREEMPTED":
 		out.Sentence = "stopped to make room for another job (Slurm: PREEMPTED)"
 	case word == "NODE_FAIL":
@@ -194,9 +203,15 @@ func resultOf(res job.Result, state, reason string, began bool) *api.Result {
 	case !began && res.Outcome == job.Failed:
 		out.Sentence = "failed: it never started: " + explain(reason)
 		out.Code = 125
+	case notEntered:
+		out.Sentence = "could not start: its directory could not be entered, or its output file not be opened (Slurm: 0:53)"
+		out.Code = 125
 	}
 	return out
 }
+
+// signalNotEntered is the signal that Slurm reports where it could not make what the command starts in.
+const signalNotEntered = 53
 
 // dependencies reads those of a waiting job, "afterok:10(unfulfilled),afterany:4_*".
 func dependencies(text string) (list []job.Dependency) {
@@ -221,10 +236,10 @@ func dependencies(text string) (list []job.Dependency) {
 }
 
 // waits says why the job waits.
-func (r row) waits(j *api.Job) {
-	j.After = dependencies(r["Dependency"])
-	reason := r["Reason"]
-	if r["State"] == "REQUEUE_HOLD" || r["State"] == "SPECIAL_EXIT" {
+func (r *row) waits(j *api.Job) {
+	j.After = dependencies(r[colDependency])
+	reason := r[colReason]
+	if r[colState] == "REQUEUE_HOLD" || r[colState] == "SPECIAL_EXIT" {
 		reason = cmp.Or(reason, "JobHeldUser")
 	}
 	switch reason {
@@ -243,11 +258,19 @@ func (r row) waits(j *api.Job) {
 		sentence = waitsFor(j.After)
 	}
 	if reason == "BeginTime" && !j.Begin.IsZero() {
-		sentence = "not to begin before " + j.Begin.Format(time.RFC3339)
+		sentence = beginsAt(j.Begin)
 	}
+	reasoned(j, reason, sentence)
+}
+
+// reasoned puts in why a job waits: Slurm's word for it, and ours.
+func reasoned(j *api.Job, reason, sentence string) {
 	j.Reasons = []api.Reason{{Code: string(codeFor(reason)), GPU: job.NoGPU, Detail: reason, Sentence: sentence}}
 	j.Why = sentence
 }
+
+// beginsAt is why a job waits that has a time to begin.
+func beginsAt(at time.Time) string { return "not to begin before " + at.UTC().Format(time.RFC3339) }
 
 // waitsFor names what a job waits for.
 func waitsFor(list []job.Dependency) string {

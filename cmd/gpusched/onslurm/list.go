@@ -16,30 +16,35 @@ import (
 )
 
 // queue asks squeue for jobs. That no job has a number is an empty answer.
-func (e *Engine) queue(ctx context.Context, args ...string) ([]api.Job, error) {
-	list, err := e.rows(ctx, args...)
-	jobs := make([]api.Job, len(list))
-	for i, r := range list {
-		jobs[i] = r.job()
-	}
-	return jobs, err
-}
-
-func (e *Engine) rows(ctx context.Context, args ...string) ([]row, error) {
-	return e.rowsOf(ctx, fields, args...)
-}
-
-func (e *Engine) rowsOf(ctx context.Context, fields []string, args ...string) ([]row, error) {
-	between := parting()
-	how := []string{"--noheader", "--all", "--sort=-p,i", "--Format=" + format(fields, between)}
-	out, err := e.ask(ctx, "squeue", append(how, args...)...)
-	if isCode(err, api.CodeNotFound) {
-		return nil, nil
-	}
+func (e *Engine) queue(ctx context.Context, args ...string) (jobs []api.Job, err error) {
+	err = e.eachRow(ctx, wholeJob, args, func(r *row) { jobs = append(jobs, r.job()) })
 	if err != nil {
 		return nil, err
 	}
-	return rows(out, fields, between)
+	return jobs, nil
+}
+
+func (e *Engine) rowsOf(ctx context.Context, columns []column, args ...string) (list []row, err error) {
+	err = e.eachRow(ctx, columns, args, func(r *row) { list = append(list, *r) })
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// eachRow tells the rows of squeue's answer while that is printed, each until the next one. An error says that they
+// are not all of them, or none.
+func (e *Engine) eachRow(ctx context.Context, columns []column, args []string, take func(*row)) error {
+	between := parting()
+	how := []string{"--noheader", "--all", "--sort=-p,i", "--Format=" + format(columns, between)}
+	a := newAnswer(columns, between, take)
+	if _, err := e.read(ctx, readTime, nil, a, "squeue", append(how, args...)...); err != nil {
+		if isCode(err, api.CodeNotFound) {
+			return nil
+		}
+		return err
+	}
+	return a.end()
 }
 
 func isCode(err error, code api.Code) bool {
@@ -51,14 +56,19 @@ func isCode(err error, code api.Code) bool {
 // which Slurm ranks them, then ended ones, the newest first. Of an array what has not started is one entry.
 func (e *Engine) List(ctx context.Context, q api.ListQuery) (api.ListReply, error) {
 	reply := api.ListReply{Schema: api.Schema, Jobs: []api.Job{}, GPUs: []api.GPU{}}
-	all, err := e.selected(ctx, q)
+	all, omitted, err := e.selected(ctx, q)
 	if err != nil {
 		return reply, err
 	}
-	ended, waiting := 0, 0
-	for _, j := range all {
+	if q.Recent {
+		reply.Recent = e.recent(all)
+	}
+	reply.Omitted = omitted
+	ended, waiting, kept := 0, 0, 0
+	for i := range all {
+		j := &all[i]
 		switch {
-		case !matches(&j, &q):
+		case !matches(j, &q):
 			continue
 		case j.State.Terminal() && q.IDs == "":
 			if ended++; ended > q.Ended {
@@ -70,21 +80,46 @@ func (e *Engine) List(ctx context.Context, q api.ListQuery) (api.ListReply, erro
 				continue
 			}
 		}
-		reply.Jobs = append(reply.Jobs, j)
+		all[kept] = *j
+		kept++
 	}
-	if q.Recent {
-		reply.Recent = e.recent(all)
+	if kept > 0 {
+		reply.Jobs = all[:kept] // in a document [], not null
 	}
 	if q.Reasons {
-		reply.GPUs = e.placed(ctx, reply.Jobs)
+		shown := append(slices.Clip(reply.Jobs), e.besides(ctx, reply.Jobs, &q)...)
+		reply.GPUs = e.placed(ctx, shown, reply.Omitted)
+		copy(reply.Jobs, shown)
 	}
 	return reply, nil
 }
 
-// selected are the jobs of a query in their order, and perhaps others.
-func (e *Engine) selected(ctx context.Context, q api.ListQuery) ([]api.Job, error) {
+// besides are the jobs that are on GPUs and that a query leaves out.
+func (e *Engine) besides(ctx context.Context, asked []api.Job, q *api.ListQuery) (others []api.Job) {
+	if q.UID == nil && q.User == "" && q.Name == "" && q.Like == "" && q.IDs == "" && q.Array == 0 &&
+		len(q.States) == 0 && len(q.Tags) == 0 {
+		return nil
+	}
+	has := map[job.ID]bool{}
+	for i := range asked {
+		has[asked[i].ID] = true
+	}
+	live, err := e.queue(ctx, onGPUs)
+	if err != nil {
+		return nil // the jobs are what was wanted
+	}
+	return slices.DeleteFunc(live, func(j api.Job) bool { return has[j.ID] })
+}
+
+// onGPUs has squeue tell the jobs that have their GPUs.
+const onGPUs = "--states=running,suspended,completing"
+
+// selected are the jobs of a query in their order, and perhaps others. Of jobs that wait behind as many as are asked
+// for it makes none, and counts them as omitted.
+func (e *Engine) selected(ctx context.Context, q api.ListQuery) (list []api.Job, omitted int, err error) {
 	if q.IDs != "" {
-		return e.named(ctx, strings.Split(q.IDs, ","))
+		list, err = e.named(ctx, strings.Split(q.IDs, ","))
+		return list, 0, err
 	}
 	var args []string
 	if q.Ended > 0 || q.Recent {
@@ -98,37 +133,73 @@ func (e *Engine) selected(ctx context.Context, q api.ListQuery) ([]api.Job, erro
 	case q.User != "":
 		args = append(args, "--user="+q.User)
 	}
-	list, err := e.queue(ctx, args...)
-	if err == nil && q.Ended > 0 {
+	columns, waiting := wholeJob, 0
+	if q.Names {
+		columns = whichJob
+	}
+	all := q.Name == "" && q.Like == "" && len(q.States) == 0 && len(q.Tags) == 0 && q.Array == 0
+	err = e.eachRow(ctx, columns, args, func(r *row) {
+		if all && q.Waiting > 0 && stateOf(r[colState]) == job.Queued {
+			if waiting++; waiting > q.Waiting {
+				omitted++
+				return
+			}
+		}
+		list = append(list, r.job())
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	if q.Ended > 0 {
 		list = e.withPast(ctx, list, q)
 	}
-	sortJobs(list)
-	return list, err
+	InOrder(list, byStart)
+	return list, omitted, nil
 }
 
-// sortJobs puts what runs first, then what waits as it comes, then what has ended.
-func sortJobs(list []api.Job) {
-	rank := func(j *api.Job) int {
-		switch {
-		case j.State.Terminal():
-			return 2
-		case j.State == job.Queued:
-			return 1
+// byStart is the order of jobs that run.
+func byStart(x, y *api.Job) int { return x.StartedAt.Compare(y.StartedAt) }
+
+// InOrder puts what runs first, by an order of its own, nil for as it comes, then what waits as it comes, then what
+// has ended, the newest first.
+func InOrder(list []api.Job, running func(x, y *api.Job) int) {
+	order := func(x, y *api.Job) int {
+		switch c := cmp.Compare(rank(x), rank(y)); {
+		case c != 0:
+			return c
+		case rank(x) == 2:
+			return y.EndedAt.Compare(x.EndedAt)
+		case rank(x) == 0 && running != nil:
+			return running(x, y)
 		}
 		return 0
 	}
-	slices.SortStableFunc(list, func(x, y api.Job) int {
-		if c := cmp.Compare(rank(&x), rank(&y)); c != 0 {
-			return c
-		}
-		switch rank(&x) {
-		case 0:
-			return x.StartedAt.Compare(y.StartedAt)
-		case 2:
-			return y.EndedAt.Compare(x.EndedAt)
-		}
-		return 0
-	})
+	sorted := true
+	all := make([]*api.Job, len(list)) // jobs are large
+	for i := range list {
+		all[i] = &list[i]
+		sorted = sorted && (i == 0 || order(all[i-1], all[i]) <= 0)
+	}
+	if sorted {
+		return
+	}
+	slices.SortStableFunc(all, order)
+	out := make([]api.Job, len(list))
+	for i, j := range all {
+		out[i] = *j
+	}
+	copy(list, out)
+}
+
+// rank is that of a job's state in a list.
+func rank(j *api.Job) int {
+	switch {
+	case j.State.Terminal():
+		return 2
+	case j.State == job.Queued:
+		return 1
+	}
+	return 0
 }
 
 // matches reports whether a job is one of those that a query asks for.

@@ -30,10 +30,6 @@ func Refused(err error) bool {
 	return false
 }
 
-// movedFields are those of squeue by which a job is known that was submitted with a tag or a mark. No other is
-// asked: a directory may have an end of line in its name, with which the row would be none.
-var movedFields = strings.Fields("JobID ArrayJobID State Reason SubmitTime StartTime NodeList Comment")
-
 // late is how much later than another one a job has to be submitted for the accounting to have both: an
 // sbatch may take that long, and the clocks of the machines differ by a little.
 const late = 10 * time.Minute
@@ -44,12 +40,12 @@ const late = 10 * time.Minute
 // value has letters, digits, dots and hyphens alone.
 func (e *Engine) Moved(ctx context.Context, tag, value string, since time.Time) (id job.ID, sure bool, err error) {
 	user := "--user=" + strconv.Itoa(e.uid)
-	list, err := e.rowsOf(ctx, movedFields, "--states=all", user)
+	list, err := e.rowsOf(ctx, whichJob, "--states=all", user)
 	if err != nil {
 		return 0, false, err
 	}
 	for _, r := range list {
-		if sbatch.ParseSaid(r["Comment"]).Tags[tag] == value {
+		if sbatch.ParseSaid(r[colComment]).Tags[tag] == value {
 			return r.whole(), true, nil
 		}
 	}
@@ -57,12 +53,17 @@ func (e *Engine) Moved(ctx context.Context, tag, value string, since time.Time) 
 	if kept || err != nil {
 		return 0, kept, err
 	}
-	out, err := e.ask(ctx, "sacct", "--allocations", "--noheader", "--parsable2", "--delimiter="+separator, user,
-		"--starttime="+localTime(since.Add(-time.Hour)), "--format=JobID,Submit,Comment,SubmitLine%4096")
+	between := parting()
+	out, err := e.ask(ctx, "sacct", "--allocations", "--noheader", "--parsable2", "--delimiter="+between, user,
+		"--starttime="+localTime(since.Add(-time.Hour)), "--format="+strings.Join(accountFields, ","))
 	if err != nil {
 		return 0, false, nil // there is no accounting
 	}
-	id, last := inAccounts(string(out), tag+"="+value)
+	table, err := pastRows(string(out), between, len(accountFields))
+	if err != nil {
+		return 0, false, err
+	}
+	id, last := inAccounts(table, tag+"="+value)
 	return id, id != 0 || last.After(since.Add(late)), nil
 }
 
@@ -79,21 +80,25 @@ func (e *Engine) keeps(ctx context.Context, since time.Time) (bool, error) {
 }
 
 // whole is the number of a job, or of the array that a task is of.
-func (r row) whole() job.ID { return job.ID(cmp.Or(r.number("ArrayJobID"), r.number("JobID"))) }
+func (r *row) whole() job.ID { return job.ID(cmp.Or(r.number(colArrayJobID), r.number(colJobID))) }
+
+// accountFields are those of sacct that a job is looked for in. The last is a number, behind which the row ends:
+// a command line may have ends of lines in it.
+var accountFields = strings.Fields("JobID Submit Comment SubmitLine%4096 UID")
 
 // inAccounts finds a mark in the comment or the command line of a row of sacct's, and when the last job there
-// was submitted. A command line may have ends of lines in it.
-func inAccounts(text, mark string) (id job.ID, last time.Time) {
-	var current job.ID
-	for line := range strings.Lines(text) {
-		if fields := strings.Split(line, separator); len(fields) > 3 {
-			name, _, _ := strings.Cut(fields[0], "_")
-			current, _ = job.ParseID(name)
-			if at := (row{"Submit": fields[1]}).moment("Submit"); current != 0 && at.After(last) {
-				last = at
-			}
+// was submitted.
+func inAccounts(table [][]string, mark string) (id job.ID, last time.Time) {
+	for _, fields := range table {
+		name, _, _ := strings.Cut(fields[0], "_")
+		current, err := job.ParseID(name)
+		if err != nil {
+			continue
 		}
-		if id == 0 && has(line, mark) {
+		if at := momentOf(fields[1]); at.After(last) {
+			last = at
+		}
+		if id == 0 && (has(fields[2], mark) || has(fields[3], mark)) {
 			id = current
 		}
 	}

@@ -17,15 +17,19 @@ import (
 // was submitted, also behind an end of line; one whose tag begins alike is another.
 func TestMovedInAccounts(t *testing.T) {
 	at := func(n int64, fields ...string) string {
-		return strings.Join(append([]string{fields[0], fmt.Sprint(n)}, fields[1:]...), separator) + "\n"
+		return strings.Join(append([]string{fields[0], fmt.Sprint(n)}, append(fields[1:], "1001")...), separator) + "\n"
 	}
 	text := at(5, "11", "[moved=box.12.50]", "sbatch") + at(9, "12", "", "sbatch --comment=[moved=box.1.5] -n x") +
 		at(7, "13_[0-3]", "note [k=v&moved=box.2.5]", "sbatch") + at(8, "14", "", "sbatch --chdir=/a\nb --comment=[moved=box.4.5]") +
-		"rubbish\n" + at(6, "x", "[moved=box.9.9]", "")
+		at(6, "x", "[moved=box.9.9]", "") + at(4, "15", "", "sbatch --job-name=a\n16\x1e7\x1e[moved=box.5.5]\x1e")
+	table, err := pastRows(text, separator, len(accountFields))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for mark, want := range map[string]job.ID{
-		"box.1.5": 12, "box.2.5": 13, "box.12.50": 11, "box.12.5": 0, "box.3.5": 0, "box.9.9": 0, "box.4.5": 14,
+		"box.1.5": 12, "box.2.5": 13, "box.12.50": 11, "box.12.5": 0, "box.3.5": 0, "box.9.9": 0, "box.4.5": 14, "box.5.5": 15,
 	} {
-		if got, last := inAccounts(text, "moved="+mark); got != want || last.Unix() != 9 {
+		if got, last := inAccounts(table, "moved="+mark); got != want || last.Unix() != 9 {
 			t.Errorf("%s is job %d, want %d; the last at %s", mark, got, want, last)
 		}
 	}
@@ -39,9 +43,9 @@ func saying(t *testing.T, texts map[string]string) *Engine {
 		text, known := texts[name]
 		script := "#!/bin/sh\nexit 1\n"
 		if known {
-			// Squeue parts its fields by what it is asked to.
+			// Fields are parted by what is asked for.
 			script = `#!/bin/bash
-d=$(printf '%s\n' "$@" | sed -n 's/^--Format=JobID:\([^,]*\),.*/\1/p')
+d=$(printf '%s\n' "$@" | sed -n 's/^--Format=JobID:\([^,]*\),.*/\1/p; s/^--delimiter=//p')
 sed "s/\x1f/${d:-\x1f}/g" '` + filepath.Join(dir, name+".txt") + "'\n"
 			if err := os.WriteFile(filepath.Join(dir, name+".txt"), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
@@ -59,9 +63,13 @@ sed "s/\x1f/${d:-\x1f}/g" '` + filepath.Join(dir, name+".txt") + "'\n"
 func TestMovedIsSure(t *testing.T) {
 	now := time.Now()
 	config := "MinJobAge               = 300 sec\n"
-	row := strings.Join([]string{"31", "31", "PENDING", "None", "5", "5", "", "[moved=box.1.5]"}, separator) + separator + "\n"
+	values := make([]string, len(whichJob))
+	for i, c := range whichJob {
+		values[i] = map[column]string{colJobID: "31", colArrayJobID: "31", colState: "PENDING", colComment: "[moved=box.1.5]"}[c]
+	}
+	row := strings.Join(values, separator) + separator + "\n"
 	account := func(at time.Time, line string) string {
-		return strings.Join([]string{"44", fmt.Sprint(at.Unix()), "", line}, separator) + "\n"
+		return strings.Join([]string{"44", fmt.Sprint(at.Unix()), "", line, "1001"}, separator) + "\n"
 	}
 	for name, c := range map[string]struct {
 		ago    time.Duration

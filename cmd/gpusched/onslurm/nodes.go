@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -14,13 +15,15 @@ import (
 
 // node is a machine of the cluster as scontrol shows it.
 type node struct {
-	name, state, reason string
-	gpus                []gpuOf // by number
-	cpus, cpusTaken     int
-	mem, memTaken       int64 // bytes
-	features            []string
-	gres                string
-	version             string
+	name, state     string
+	reason, by      string    // why it is as it is, and who has said so
+	since           time.Time // when
+	gpus            []gpuOf   // by number
+	cpus, cpusTaken int
+	mem, memTaken   int64 // bytes
+	features        []string
+	gres            string
+	version         string
 }
 
 // gpuOf is a GPU of a node.
@@ -49,11 +52,12 @@ func (e *Engine) nodes(ctx context.Context) ([]node, error) {
 
 func readNodes(text string) (list []node) {
 	for line := range strings.Lines(text) {
-		n := node{name: firstFact(" "+line, "NodeName"), state: firstFact(line, "State"), reason: firstFact(line, "Reason"),
+		n := node{name: firstFact(" "+line, "NodeName"), state: firstFact(line, "State"),
 			gres: firstFact(line, "Gres"), version: firstFact(line, "Version")}
 		if n.name == "" {
 			continue
 		}
+		n.reason, n.by, n.since = blame(firstFact(line, "Reason"))
 		n.cpus, _ = strconv.Atoi(firstFact(line, "CPUTot"))
 		n.cpusTaken, _ = strconv.Atoi(firstFact(line, "CPUAlloc"))
 		n.mem, n.memTaken = size(firstFact(line, "RealMemory")), size(firstFact(line, "AllocMem"))
@@ -61,11 +65,9 @@ func readNodes(text string) (list []node) {
 			n.features = strings.Split(f, ",")
 		}
 		n.gpus = gpusOf(n.gres)
-		for _, m := range indexes().FindAllStringSubmatch(firstFact(line, "GresUsed"), -1) {
-			for _, i := range numbers(m[2]) {
-				if i < len(n.gpus) {
-					n.gpus[i].taken = true
-				}
+		for _, i := range taken(firstFact(line, "GresUsed")) {
+			if i < len(n.gpus) {
+				n.gpus[i].taken = true
 			}
 		}
 		list = append(list, n)
@@ -92,6 +94,16 @@ func gpusOf(gres string) (list []gpuOf) {
 		}
 	}
 	return list
+}
+
+// blame takes a reason apart: "fan [root@1700000000]", or with a date of the local time.
+func blame(text string) (reason, by string, since time.Time) {
+	i := strings.LastIndex(text, " [")
+	name, at, ok := strings.Cut(strings.TrimSuffix(text[max(i, 0):], "]"), "@")
+	if since = momentOf(at); i < 0 || !ok || since.IsZero() {
+		return text, "", time.Time{}
+	}
+	return text[:i], strings.TrimPrefix(name, " ["), since
 }
 
 // out reports whether no job starts on the node, and whether that is an administrator's wish.
@@ -133,11 +145,11 @@ func numbering(list []node) map[gpuAt]int {
 // GPUs lists those of all nodes, numbered node after node. What only the driver of each machine knows, such
 // as their memory, is not told.
 func (e *Engine) GPUs(ctx context.Context) (api.GPUsReply, error) {
-	live, err := e.queue(ctx, "--states=running,suspended,completing")
+	live, err := e.queue(ctx, onGPUs)
 	if err != nil {
 		return api.GPUsReply{}, err
 	}
-	return api.GPUsReply{Schema: api.Schema, GPUs: e.placed(ctx, live)}, nil
+	return api.GPUsReply{Schema: api.Schema, GPUs: e.placed(ctx, live, 0)}, nil
 }
 
 func gpuList(list []node) []api.GPU {
@@ -152,7 +164,9 @@ func gpuList(list []node) []api.GPU {
 			if of.taken {
 				g.State, g.FreeMilli = job.GPUBusy, 0
 			}
-			g.Drain, g.Paused = wished, wished
+			if g.Drain, g.Paused = wished, wished; wished {
+				g.PausedBy, g.PausedAt = n.by, n.since
+			}
 			switch {
 			case wished && of.taken:
 				g.State, g.PausedReason = job.GPUDraining, n.reason
@@ -170,29 +184,38 @@ func gpuList(list []node) []api.GPU {
 // mostPlaced is of how many jobs it is asked on which GPUs they are: Slurm answers for all of them at once.
 const mostPlaced = 5000
 
-// placed puts into jobs which GPUs they have, and returns the GPUs with the jobs on them. What cannot be
-// asked is left out: the jobs are what was wanted.
-func (e *Engine) placed(ctx context.Context, jobs []api.Job) []api.GPU {
+// manyJobs are so many that the few that have GPUs, mostAlone of them at most, are asked one by one.
+const manyJobs = 500
+
+// placed puts into jobs, besides which there are more, which GPUs they have, and returns the GPUs with the jobs on
+// them. What cannot be asked is left out: the jobs are what was wanted.
+func (e *Engine) placed(ctx context.Context, jobs []api.Job, more int) []api.GPU {
 	nodes, err := e.nodes(ctx)
 	if err != nil {
 		return []api.GPU{}
 	}
-	gpus, live := gpuList(nodes), false
+	gpus, live := gpuList(nodes), 0
 	for i := range jobs {
-		live = live || jobs[i].State.Live() && jobs[i].GPUMilli > 0
+		if jobs[i].State.Live() && jobs[i].GPUMilli > 0 {
+			live++
+		}
 	}
-	if !live || len(jobs) > mostPlaced {
+	few := live <= mostAlone && len(jobs)+more > manyJobs
+	if live == 0 || !few && len(jobs)+more > mostPlaced {
 		return gpus
 	}
-	out, err := e.ask(ctx, "scontrol", "show", "job", "--oneliner", "--details")
-	if err != nil {
-		return gpus
+	found, number, alone := map[string][]string{}, numbering(nodes), 0
+	if !few {
+		out, err := e.ask(ctx, "scontrol", "show", "job", "--oneliner", "--details")
+		if err != nil {
+			return gpus
+		}
+		found = records(string(out))
 	}
-	found, number, alone := records(string(out)), numbering(nodes), 0
 	for i := range jobs {
 		j := &jobs[i]
 		said := found[j.ID.String()]
-		if !j.State.Live() || len(said) == 0 {
+		if !j.State.Live() || !few && len(said) == 0 || few && j.GPUMilli == 0 {
 			continue
 		}
 		record, ok := recordOf(said, j)
@@ -230,8 +253,12 @@ func (e *Engine) record(ctx context.Context, j *api.Job) (string, bool) {
 	return behindName(string(out), j)
 }
 
-// PauseGPU takes the node of a GPU out of service, which is what Slurm can do, where the node has no other
-// GPU; else it is refused with the command that does it.
+// Meant says which GPUs the calls of PauseGPU, ResumeGPU, DrainGPU and UndrainGPU that follow are about: Slurm
+// takes whole nodes out of service, so all GPUs of a node have to be meant.
+func (e *Engine) Meant(indexes []int) { e.meant, e.controlled = indexes, nil }
+
+// PauseGPU takes the node of a GPU out of service, which is what Slurm can do, where all its GPUs are meant; else
+// it is refused with what does it. A node whose GPUs come one after the other is asked about once.
 func (e *Engine) PauseGPU(ctx context.Context, index int, r api.PauseRequest) (api.GPUsReply, error) {
 	if !r.Until.IsZero() {
 		return api.GPUsReply{}, &api.Error{Code: api.CodeUsage, Message: "Slurm drains a node until somebody resumes it, so --until can't be kept",
@@ -263,29 +290,55 @@ func (e *Engine) controlNode(
 	if err != nil {
 		return api.GPUsReply{}, err
 	}
-	first := 0
+	first, meant := 0, e.meant
+	if !slices.Contains(meant, index) {
+		meant = []int{index}
+	}
 	for _, n := range list {
 		if index >= first+len(n.gpus) {
 			first += len(n.gpus)
 			continue
 		}
-		if len(n.gpus) > 1 {
-			return api.GPUsReply{}, &api.Error{Code: api.CodeNever,
-				Message: fmt.Sprintf("Slurm can't %s GPU %d alone: it drains whole nodes, and %s has GPUs %d-%d", verb, index, n.name, first, first+len(n.gpus)-1),
-				Hint:    fmt.Sprintf("an administrator of Slurm's does it with: scontrol update NodeName=%s State=%s %s", n.name, state, quoteReason(more))}
+		for other := range len(n.gpus) {
+			if !slices.Contains(meant, first+other) {
+				all := fmt.Sprintf("%d-%d", first, first+len(n.gpus)-1)
+				return api.GPUsReply{}, &api.Error{Code: api.CodeNever,
+					Message: fmt.Sprintf("Slurm can't %s GPU %d alone: it drains whole nodes, and %s has GPUs %s", verb, index, n.name, all),
+					Hint:    fmt.Sprintf("'gpusched gpu %s %s' is the whole node", verb, all)}
+			}
 		}
-		if _, err := e.ask(ctx, "scontrol", append([]string{"update", "NodeName=" + n.name, "State=" + state}, more...)...); err != nil {
-			return api.GPUsReply{}, err
+		if !slices.Contains(e.controlled, n.name) {
+			args := append([]string{"update", "NodeName=" + n.name, "State=" + state}, more...)
+			if _, err := e.ask(ctx, "scontrol", args...); err != nil {
+				return api.GPUsReply{}, err
+			}
+			e.controlled = append(e.controlled, n.name)
+			if state == "RESUME" {
+				e.awaitNode(ctx, n.name)
+			}
 		}
 		return e.GPUs(ctx)
 	}
 	return api.GPUsReply{}, &api.Error{Code: api.CodeNotFound, Message: fmt.Sprintf("there is no GPU %d", index), Hint: "see 'gpusched gpus'"}
 }
 
-func quoteReason(more []string) string {
-	if len(more) == 0 {
-		return ""
+// awaitNode waits for a node that has been put back: until it has answered the controller it counts as one that
+// does not respond.
+func (e *Engine) awaitNode(ctx context.Context, name string) {
+	for range nodeLooks {
+		list, err := e.nodes(ctx)
+		i := slices.IndexFunc(list, func(n node) bool { return n.name == name })
+		if err != nil || i < 0 {
+			return
+		}
+		if out, _ := list[i].out(); !out || api.Pause(ctx, nodePause) != nil {
+			return
+		}
 	}
-	key, value, _ := strings.Cut(more[0], "=")
-	return fmt.Sprintf("%s=%q", key, value)
 }
+
+// How often, and how long after each other, awaitNode looks.
+const (
+	nodeLooks = 20
+	nodePause = 250 * time.Millisecond
+)

@@ -3,6 +3,7 @@ package onslurm
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
@@ -52,7 +53,8 @@ func groups(list []api.Job) (out []api.TaskGroup) {
 		g := api.TaskGroup{State: j.State, Count: 1}
 		switch {
 		case j.Array != nil:
-			g.Count, g.Tasks, g.Sentence = j.Array.Size, j.Array.Spec, j.Why
+			g.Count, g.Sentence = j.Array.Size, j.Why
+			g.Tasks, _, _ = strings.Cut(j.Array.Spec, "%")
 		case j.Task != nil:
 			g.Tasks, g.Started = fmt.Sprint(j.Task.Index), true
 		default:
@@ -74,6 +76,34 @@ func sameGroup(list []api.TaskGroup, g api.TaskGroup) *api.TaskGroup {
 	for i := range list {
 		if x := &list[i]; x.State == g.State && x.Code == g.Code && x.Signal == g.Signal && x.Started == g.Started {
 			return x
+		}
+	}
+	return nil
+}
+
+// there refuses what a new job can't wait for. Slurm would start it at once: it takes a job that it does not have,
+// or no longer has, for one that has ended as it should.
+func (e *Engine) there(ctx context.Context, after []job.Dependency) error {
+	var ids []string
+	for _, d := range after {
+		ids = append(ids, d.Job.String())
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	found, err := e.lookUp(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, d := range after {
+		j, ok := found[d.Job.String()]
+		switch {
+		case !ok:
+			return &api.Error{Code: api.CodeNotFound, Message: fmt.Sprintf("Slurm has no job %d to wait for", d.Job), Hint: "see 'gpusched list -a'"}
+		case !j.State.Terminal():
+		case d.Kind == job.AfterOK && j.State != job.Completed, d.Kind == job.AfterFail && j.State == job.Completed:
+			return &api.Error{Code: api.CodeNever, Message: fmt.Sprintf("can never start: it %s, which has %s",
+				waitsFor([]job.Dependency{d}), j.State), Hint: fmt.Sprintf("see 'gpusched show %d'", d.Job)}
 		}
 	}
 	return nil

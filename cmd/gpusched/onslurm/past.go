@@ -13,19 +13,22 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// pastFields are those of sacct that a job is read from, and what squeue calls them.
-var pastFields = [][2]string{
-	{"JobIDRaw", "JobID"}, {"JobID", "Called"}, {"JobName", "Name"}, {"User", "UserName"}, {"UID", "UserID"}, {"State", "State"},
-	{"Submit", "SubmitTime"}, {"Eligible", "EligibleTime"}, {"Start", "StartTime"}, {"End", "EndTime"}, {"Timelimit", "TimeLimit"},
-	{"ReqTRES", "tres-alloc"}, {"NCPUS", "NumCPUs"}, {"NodeList", "NodeList"}, {"ExitCode", "ExitCode"}, {"Comment", "Comment"},
-	{"Partition", "Partition"}, {"Reason", "Reason"}, {"Priority", "PriorityLong"},
+// pastFields are those of sacct that a job is read from, and which columns they are.
+var pastFields = []struct {
+	name string
+	column
+}{
+	{"JobIDRaw", colJobID}, {"JobID", colCalled}, {"JobName", colName}, {"User", colUserName}, {"UID", colUserID}, {"State", colState},
+	{"Submit", colSubmitTime}, {"Eligible", colUnused}, {"Start", colStartTime}, {"End", colEndTime}, {"Timelimit", colTimeLimit},
+	{"ReqTRES", colTresAlloc}, {"NCPUS", colNumCPUs}, {"NodeList", colNodeList}, {"ExitCode", colExitStatus}, {"Comment", colComment},
+	{"Partition", colUnused}, {"Reason", colReason}, {"Priority", colUnused},
 }
 
 // past asks the accounting for jobs. An error, also that there is no accounting, is returned as it is.
 func (e *Engine) past(ctx context.Context, args ...string) ([]api.Job, error) {
 	names := make([]string, len(pastFields))
 	for i, f := range pastFields {
-		names[i] = f[0]
+		names[i] = f.name
 	}
 	between := parting()
 	out, err := e.ask(ctx, "sacct", append([]string{
@@ -43,12 +46,12 @@ func (e *Engine) past(ctx context.Context, args ...string) ([]api.Job, error) {
 
 // pastRows cuts what sacct printed into the values of its rows. Behind the last one is the end of the line, and
 // neither that nor the first one of the next row is anybody's text.
-func pastRows(text, parting string) (list [][]string, err error) {
+func pastRows(text, parting string, fields int) (list [][]string, err error) {
 	values := strings.Split(text, parting)
 	if len(values) == 1 && isTalk("sacct", values[0]) {
 		return nil, nil
 	}
-	last := len(pastFields) - 1
+	last := fields - 1
 	for ; len(values) > last; values = values[last:] {
 		end, next, _ := strings.Cut(values[last], "\n")
 		list = append(list, append(slices.Clone(values[:last]), end))
@@ -61,23 +64,23 @@ func pastRows(text, parting string) (list [][]string, err error) {
 }
 
 func pastJobs(text []byte, parting string) (list []api.Job, err error) {
-	table, err := pastRows(string(text), parting)
+	table, err := pastRows(string(text), parting, len(pastFields))
 	for _, values := range table {
-		r := row{}
+		var r row
 		for i, f := range pastFields {
-			r[f[1]] = known(strings.TrimSpace(values[i]))
+			r[f.column] = known(strings.TrimSpace(values[i]))
 		}
-		if !numbered(r) {
+		if !r.numbered() {
 			return nil, unreadable("sacct", values[0])
 		}
-		r["NodeList"] = strings.TrimPrefix(r["NodeList"], "None assigned")
-		if array, task, ok := strings.Cut(r["Called"], "_"); ok {
-			r["ArrayJobID"], r["ArrayTaskID"] = array, strings.Trim(task, "[]")
+		r[colNodeList] = strings.TrimPrefix(r[colNodeList], "None assigned")
+		if array, task, ok := strings.Cut(r[colCalled], "_"); ok {
+			r[colArrayJobID], r[colArrayTaskID] = array, strings.Trim(task, "[]")
 		}
-		code, signal, _ := strings.Cut(r["ExitCode"], ":")
+		code, signal, _ := strings.Cut(r[colExitStatus], ":")
 		c, _ := strconv.Atoi(code)
 		s, _ := strconv.Atoi(signal)
-		r["exit_code"] = strconv.Itoa(c<<8 | s&0x7f)
+		r[colExitCode] = strconv.Itoa(c<<8 | s&0x7f)
 		list = append(list, r.job())
 	}
 	return list, err

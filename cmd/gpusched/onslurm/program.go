@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,6 +38,9 @@ type Engine struct {
 	uid     int
 	note    func(string)
 	options []string // of sbatch and srun
+
+	meant      []int    // the GPUs that an administrator acts on
+	controlled []string // the nodes of which that has been asked
 
 	otherCluster string     // the variable that names one
 	once         sync.Mutex // guards name
@@ -142,34 +146,60 @@ func (e *Engine) run(
 func (e *Engine) execute(
 	ctx context.Context, most time.Duration, stdin []byte, name string, args ...string,
 ) ([]byte, error) {
+	out := kept{most: mostAnswer}
+	talk, err := e.stream(ctx, most, stdin, &out, name, args...)
+	if out.text.Len() == 0 && err == nil {
+		return []byte(talk), nil
+	}
+	return out.text.Bytes(), err
+}
+
+// read is run for an answer that is read while it is printed. It returns what the program said besides.
+func (e *Engine) read(
+	ctx context.Context, most time.Duration, stdin []byte, to reader, name string, args ...string,
+) (talk string, err error) {
+	if err := e.thisCluster(ctx); err != nil {
+		return "", err
+	}
+	return e.stream(ctx, most, stdin, to, name, args...)
+}
+
+// reader takes what a program prints. Its Write fails never, so that the program ends by itself; full reports
+// whether it was more than is read.
+type reader interface {
+	io.Writer
+	full() bool
+}
+
+// stream runs a program, with what it prints told while it does.
+func (e *Engine) stream(
+	ctx context.Context, most time.Duration, stdin []byte, to reader, name string, args ...string,
+) (talk string, err error) {
 	path, err := e.find(name)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	limited, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	cmd := exec.CommandContext(limited, path, args...)
-	stdout, stderr := kept{most: mostAnswer}, kept{most: mostTalk}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), &stdout, &stderr
+	stderr := kept{most: mostTalk}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), to, &stderr
 	cmd.Env, cmd.WaitDelay = e.environFor(name), time.Second
 	err = cmd.Run()
 	switch {
-	case stdout.over:
-		return nil, &api.Error{Code: api.CodeUnavailable,
+	case to.full():
+		return "", &api.Error{Code: api.CodeUnavailable,
 			Message: fmt.Sprintf("Slurm's %s printed more than %s, which is too much to read", name, job.FormatSize(mostAnswer)),
 			Hint:    "ask for less, such as one user's jobs or a later --since"}
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
+		return "", ctx.Err()
 	case limited.Err() != nil:
-		return nil, &api.Error{Code: api.CodeUnreachable, Message: fmt.Sprintf("Slurm's %s has not answered for %s", name, most),
+		return "", &api.Error{Code: api.CodeUnreachable, Message: fmt.Sprintf("Slurm's %s has not answered for %s", name, most),
 			Hint: "see 'scontrol ping'"}
 	case err != nil:
-		return stdout.text.Bytes(), e.refusal(name, stderr.text.String(), err)
+		return stderr.text.String(), e.refusal(name, stderr.text.String(), err)
 	}
-	if stdout.text.Len() == 0 {
-		return stderr.text.Bytes(), refusedAll(name, stderr.text.String())
-	}
-	return stdout.text.Bytes(), refusedAll(name, stderr.text.String())
+	return stderr.text.String(), refusedAll(name, stderr.text.String())
 }
 
 // How much of what a program prints is kept: an answer, which is an error where it is longer, and talk, of
@@ -185,6 +215,8 @@ type kept struct {
 	most int
 	over bool
 }
+
+func (k *kept) full() bool { return k.over }
 
 // Write keeps what there is room for. It takes all of it, so that the program ends by itself.
 func (k *kept) Write(text []byte) (int, error) {
@@ -204,6 +236,13 @@ func (e *Engine) refusal(name, said string, err error) error {
 		}
 	}
 	r := &api.Error{Code: codeOf(text), Message: "Slurm's " + name + ": " + text}
+	if r.Code == api.CodeForbidden {
+		r.Hint = "operators and administrators of Slurm's may do it"
+	}
+	if r.Code == api.CodeNever {
+		r.Message = "can never start: no node has what it asks (Slurm's " + name + ": " + text + ")"
+		r.Hint = "see 'gpusched gpus', and 'sinfo -o \"%N %c %m %G %f\"' for what the nodes have"
+	}
 	if name == "sbatch" && r.Code == api.CodeNotFound {
 		r.Code = api.CodeUsage // of a job that another one names
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,9 +31,23 @@ func recordedJobs(t *testing.T, release string) map[string]api.Job {
 	return jobs
 }
 
+// recordedColumns are those of packaging/test/slurm/record.sh.
+func recordedColumns() (list []column) {
+	for name := range strings.FieldsSeq(`JobID ArrayJobID ArrayTaskID Name UserName UserID State Reason SubmitTime EligibleTime
+		StartTime EndTime TimeLimit tres-alloc tres-per-node tres-per-job tres-per-task NumNodes NumTasks
+		NumCPUs MinMemory NodeList Dependency Comment Nice PriorityLong Partition exit_code RestartCnt WorkDir STDOUT`) {
+		c := column(slices.Index(columnNames[:], name))
+		if c < 0 {
+			c = colUnused
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
 func recordedQueue(t *testing.T, release string) (list []api.Job) {
 	t.Helper()
-	table, err := rows([]byte(recorded(t, release, "squeue.txt")), fields, separator)
+	table, err := rows([]byte(recorded(t, release, "squeue.txt")), recordedColumns(), separator)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,6 +319,9 @@ func TestExplain(t *testing.T) {
 		"QOSMaxGRESPerUser":                    "a limit of its user on GPUs is reached (Slurm: QOSMaxGRESPerUser)",
 		"AssocGrpGRESMinutes":                  "a limit of its account on GPU time is reached (Slurm: AssocGrpGRESMinutes)",
 		"SomethingNew":                         "Slurm says SomethingNew",
+		"(something new, of a plugin)":         "Slurm says something new, of a plugin",
+		"RaisedSignal:53(Real-time signal 19)": "it was ended by a signal (Slurm: RaisedSignal)",
+		"launch failed requeued held":          "it could not be started and is held ('gpusched release' tries again) (Slurm: launch_failed_requeued_held)",
 	} {
 		if got := explain(word); got != want {
 			t.Errorf("%s: %s", word, got)
@@ -351,9 +369,16 @@ func FuzzRows(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		var all []api.Job
-		table, _ := rows([]byte(text), fields, separator)
+		table, err := rows([]byte(text), recordedColumns(), separator)
 		for _, r := range table {
 			all = append(all, r.job())
+		}
+		pieces := newAnswer(recordedColumns(), separator, func(*row) {})
+		for i := range len(text) {
+			_, _ = pieces.Write([]byte(text[i : i+1]))
+		}
+		if got := pieces.end(); (got == nil) != (err == nil) {
+			t.Errorf("byte by byte: %v, and in one piece: %v", got, err)
 		}
 		pick(all, []string{"4", "4_2"})
 		groups(all)

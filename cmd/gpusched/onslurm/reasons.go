@@ -23,7 +23,7 @@ var reasons = []struct {
 	{"JobArrayTaskLimit", job.ReasonArrayLimit, "as many tasks of its array run as its limit allows"},
 	{"ReqNodeNotAvail", job.ReasonGPUUnknown, "a node that it needs is not available: down, drained or reserved"},
 	{"Reservation", job.ReasonGPUReserved, "waits for the reservation that it asked for"},
-	{"Nodes", job.ReasonGPUUnknown, "a node that it needs is down or drained"},
+	{"Nodes", job.ReasonGPUUnknown, "a node that it needs is down, drained or kept for other jobs"},
 	{"NodeDown", job.ReasonGPULost, "a node that it needs is down"},
 	{"PartitionDown", job.ReasonDrained, "its partition is down"},
 	{"PartitionInactive", job.ReasonDrained, "its partition takes no jobs now"},
@@ -54,10 +54,20 @@ var reasons = []struct {
 	{"Deadline", job.ReasonBegin, "it can't end before its deadline"},
 }
 
-// explain is a reason in words. What is unknown is Slurm's own word.
-func explain(word string) string {
-	word, _, _ = strings.Cut(word, ",") // ReqNodeNotAvail, UnavailableNodes:n1
-	word = strings.Trim(word, "() ")
+// wordOf is the word of a reason, which a sentence or details may stand for: "ReqNodeNotAvail, UnavailableNodes:n1",
+// "RaisedSignal:11(Segmentation_fault)", "Nodes required for job are DOWN, DRAINED or ...".
+func wordOf(reason string) string {
+	word, _, _ := strings.Cut(strings.Trim(reason, "() "), ",")
+	word, _, _ = strings.Cut(word, ":")
+	if strings.HasPrefix(word, "Nodes required for job") {
+		return "Nodes"
+	}
+	return strings.ReplaceAll(word, " ", "_")
+}
+
+// explain is a reason in words. What is unknown is in Slurm's own.
+func explain(reason string) string {
+	word := wordOf(reason)
 	for _, r := range reasons {
 		if r.word == word {
 			return r.text + " (Slurm: " + word + ")"
@@ -69,7 +79,7 @@ func explain(word string) string {
 	case isLimit(word):
 		return limitOf(word) + " (Slurm: " + word + ")"
 	}
-	return "Slurm says " + word
+	return "Slurm says " + strings.Trim(reason, "() ")
 }
 
 // isLimit reports whether a reason is a limit of an association, an account or a QOS, such as
@@ -109,7 +119,7 @@ func isHold(word string) bool {
 
 // codeFor is our code of a reason.
 func codeFor(word string) job.ReasonCode {
-	word, _, _ = strings.Cut(word, ",")
+	word = wordOf(word)
 	for _, r := range reasons {
 		if r.word == word {
 			return r.code

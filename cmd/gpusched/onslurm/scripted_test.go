@@ -3,6 +3,7 @@ package onslurm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -207,7 +208,7 @@ func TestWaitOutlastsAFailover(t *testing.T) {
 
 // No name or comment makes a row: not with the separator of every call, nor with lines.
 func TestForgedRows(t *testing.T) {
-	evil := strings.Repeat("\x1f", len(fields)) + "\n12" + strings.Repeat("\x1fx", len(fields)-1) + "\x1f\n"
+	evil := strings.Repeat("\x1f", len(wholeJob)) + "\n12" + strings.Repeat("\x1fx", len(wholeJob)-1) + "\x1f\n"
 	e, _ := scripted(t, map[string]string{
 		"squeue": "Fields JobID=12 UserID=1000 UserName=alice Name=good State=RUNNING\nFields JobID=13 UserID=1001 UserName=bob State=RUNNING " +
 			"$'Name=" + strings.NewReplacer("\n", `\n`, "\x1f", `\x1f`).Replace(evil) + "x'",
@@ -240,15 +241,68 @@ func TestUnreadableRows(t *testing.T) {
 	}
 }
 
-// A change of the number of GPUs keeps their type, and one of the priority leaves the QOS of the class before.
+// A change of the number of GPUs keeps their type, and one of the priority leaves the QOS of the class before for
+// that of the user's other jobs: from 24.11 on an empty one changes nothing.
 func TestUpdateKeepsTheRest(t *testing.T) {
-	e, dir := scripted(t, map[string]string{"squeue": "Fields JobID=12 UserID=1000 State=PENDING tres-per-node=gres:gpu:a100:1 QOS=high"})
+	const squeue = "Fields JobID=12 UserID=1000 UserName=me Account=lab State=PENDING tres-per-node=gres:gpu:a100:1 QOS=high"
 	gpus, normal := 2000, job.Priority{}
-	for want, c := range map[string]job.Change{
-		"scontrol update JobId=12 TresPerNode=gres:gpu:a100:2\n": {GPUMilli: &gpus}, "scontrol update JobId=12 QOS= Nice=0 Comment=\n": {Priority: &normal},
+	for _, tt := range []struct {
+		sacctmgr, want string
+		change         job.Change
+	}{
+		{"exit 1", "TresPerNode=gres:gpu:a100:2", job.Change{GPUMilli: &gpus}},
+		{"exit 1", "QOS= Nice=0 Comment=", job.Change{Priority: &normal}},
+		{`[[ "$*" = *"user=me account=lab format=DefaultQOS,QOS" ]] && echo "|high,normal"`, "QOS=normal Nice=0 Comment=", job.Change{Priority: &normal}},
+		{`echo "long|high,long,normal"`, "QOS=long Nice=0 Comment=", job.Change{Priority: &normal}},
+		{`echo "|high"`, "QOS= Nice=0 Comment=", job.Change{Priority: &normal}},
 	} {
-		if _, err := e.Update(t.Context(), "12", c); err != nil || !strings.Contains(calls(t, dir), want) {
+		e, dir := scripted(t, map[string]string{"squeue": squeue, "sacctmgr": tt.sacctmgr})
+		want := "scontrol update JobId=12 " + tt.want + "\n"
+		if _, err := e.Update(t.Context(), "12", tt.change); err != nil || !strings.Contains(calls(t, dir), want) {
 			t.Errorf("%v, not %q: %s", err, want, calls(t, dir))
+		}
+	}
+}
+
+// A node is taken out of service once, and only where all its GPUs are meant.
+func TestWholeNodesArePaused(t *testing.T) {
+	const drain = "scontrol update NodeName=n1 State=DRAIN Reason=fan\n"
+	for meant, whole := range map[string]bool{"": false, "0-2": false, "0-3": true, "0-4": true} {
+		e, dir := scripted(t, nil)
+		indexes, _ := job.ParseGPUList(meant)
+		e.Meant(indexes)
+		for index := range 4 {
+			if _, err := e.PauseGPU(t.Context(), index, api.PauseRequest{Reason: "fan"}); isCode(err, api.CodeNever) == whole {
+				t.Errorf("%q are meant, GPU %d: %v", meant, index, err)
+			}
+		}
+		if n := strings.Count(calls(t, dir), drain); (n == 1) != whole || n > 1 {
+			t.Errorf("%q are meant, and the node is drained %d times: %s", meant, n, calls(t, dir))
+		}
+	}
+}
+
+// Who has drained a node, and when, is no part of the reason.
+func TestBlame(t *testing.T) {
+	for text, want := range map[string]string{
+		"fan [root@1700000000]": "fan|root|1700000000", "a [b@c] d [eve@1700000000]": "a [b@c] d|eve|1700000000",
+		"": "||0", "fan": "fan||0", "fan [0]": "fan [0]||0", "fan [root@]": "fan [root@]||0",
+	} {
+		reason, by, since := blame(text)
+		if got := fmt.Sprintf("%s|%s|%d", reason, by, max(0, since.Unix())); got != want {
+			t.Errorf("%q: %s", text, got)
+		}
+	}
+}
+
+// Where a job had all its memory on one node, its limit is told as what it went over.
+func TestOutOfMemoryNamesTheLimit(t *testing.T) {
+	for nodes, want := range map[string]string{"n1": "memory limit of 100M", "n[1-2]": "ran out of memory"} {
+		row := "Fields JobID=12 UserID=1000 State=OUT_OF_MEMORY tres-alloc=mem=100M NodeList=" + nodes
+		e, _ := scripted(t, map[string]string{"squeue": row})
+		reply, err := e.Job(t.Context(), "12")
+		if err != nil || reply.Job.Result == nil || !strings.Contains(reply.Job.Result.Sentence, want) {
+			t.Errorf("%s: %+v %v", nodes, reply.Job.Result, err)
 		}
 	}
 }

@@ -3,9 +3,12 @@ package onslurm
 import (
 	"context"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/sbatch"
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // Program is one of Slurm's to become: its path, its words with its name first, and its environment.
@@ -28,13 +31,23 @@ func (e *Engine) Run(ctx context.Context, r api.SubmitRequest) (Program, error) 
 	return p, err
 }
 
-// Within is srun for a command in a job that runs, beside what it does, with or without a terminal.
+// Within is srun for a command in a job that runs, beside what it does, with or without a terminal. What the job
+// is the command is told as the job is.
 func (e *Engine) Within(j api.Job, tty bool, argv ...string) (Program, error) {
 	args := []string{"--jobid=" + j.ID.String(), "--overlap", "--ntasks=1"}
 	if tty {
 		args = append(args, "--pty")
 	}
-	return e.program("srun", append(args, argv...)...)
+	p, err := e.program("srun", append(args, argv...)...)
+	p.Environ = append(slices.DeleteFunc(p.Environ, func(v string) bool {
+		return strings.HasPrefix(v, "GPUSCHED_") || strings.HasPrefix(v, "CUDA_DEVICE_ORDER=")
+	}),
+		"GPUSCHED_ENGINE=slurm", "GPUSCHED_JOB_ID="+j.ID.String(), "GPUSCHED_ATTEMPT="+strconv.Itoa(j.Attempt),
+		"GPUSCHED_GPU_SHARE="+job.FormatGPUs(j.GPUMilli), "CUDA_DEVICE_ORDER=PCI_BUS_ID")
+	if t := j.Task; t != nil {
+		p.Environ = append(p.Environ, "GPUSCHED_ARRAY_JOB="+t.Array.String(), "GPUSCHED_ARRAY_TASK="+strconv.Itoa(t.Index))
+	}
+	return p, err
 }
 
 func (e *Engine) program(name string, args ...string) (Program, error) {

@@ -27,10 +27,10 @@ func (e *Engine) Status(ctx context.Context) (api.StatusReply, error) {
 	if err != nil {
 		return api.StatusReply{}, err
 	}
-	sortJobs(list)
+	InOrder(list, byStart)
 	s := api.StatusReply{Schema: api.Schema, Version: "on Slurm " + config["SLURM_VERSION"], Counts: map[string]int{},
-		GPUs: e.placed(ctx, list), Running: []api.Job{}, Waiting: []api.Job{}}
-	s.StartedAt = row{"at": config["BOOT_TIME"]}.moment("at")
+		GPUs: e.placed(ctx, list, 0), Running: []api.Job{}, Waiting: []api.Job{}}
+	s.StartedAt = momentOf(config["BOOT_TIME"])
 	for _, j := range list {
 		s.Counts[string(j.State)]++
 		switch {
@@ -132,7 +132,7 @@ func nodeChecks(nodes []node) []job.Check {
 // Version names Slurm.
 func (e *Engine) Version(ctx context.Context) (api.VersionReply, error) {
 	out, err := e.ask(ctx, "squeue", "--version")
-	return api.VersionReply{Schema: api.Schema, Version: strings.TrimSpace(string(out))}, err
+	return api.VersionReply{Schema: api.Schema, Version: strings.TrimPrefix(strings.TrimSpace(string(out)), "slurm-wlm ")}, err
 }
 
 // startOfPast is from when on jobs that ended are looked for where it is not said.

@@ -78,9 +78,9 @@ func (e *Engine) marked(ctx context.Context, mark string) job.ID {
 	limited, cancel := context.WithTimeout(ctx, markTime)
 	defer cancel()
 	for range markLooks {
-		list, _ := e.rowsOf(limited, movedFields, "--states=all", "--user="+strconv.Itoa(e.uid))
+		list, _ := e.rowsOf(limited, whichJob, "--states=all", "--user="+strconv.Itoa(e.uid))
 		for _, r := range list {
-			if sbatch.ParseSaid(r["Comment"]).Mark == mark {
+			if sbatch.ParseSaid(r[colComment]).Mark == mark {
 				return r.whole()
 			}
 		}

@@ -18,6 +18,9 @@ type Words struct {
 	// Leashed: it is to end when its input does. Without a terminal nothing else tells it that nobody
 	// reads any more.
 	Leashed bool `json:"leashed,omitempty"`
+	// Called is the name of the machine where this was typed; "": nobody has one for it. What is said of jobs
+	// names them with it.
+	Called string `json:"called,omitempty"`
 }
 
 // Encode makes one word of it that means nothing to any shell.

@@ -278,6 +278,7 @@ func TestUpdate(t *testing.T) {
 	}{
 		{job.Change{GPUMilli: &gpus}, Now{GPUType: "a100"}, "TresPerNode=gres:gpu:a100:2"},
 		{job.Change{Priority: &normal}, Now{QOS: "high"}, "QOS= Nice=0 Comment="},
+		{job.Change{Priority: &normal}, Now{QOS: "high", Usual: "long"}, "QOS=long Nice=0 Comment="},
 		{job.Change{Priority: &normal}, Now{QOS: "lab"}, "Nice=0 Comment="},
 		{job.Change{Priority: &low}, Now{QOS: "high"}, "QOS= Nice=10000 Comment=[.priority=low]"},
 		{job.Change{Priority: &high}, Now{Said: Said{Priority: low}}, "QOS=high Nice=0 Comment="},

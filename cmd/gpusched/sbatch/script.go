@@ -149,7 +149,7 @@ func (m *mapping) commandWords(e *environment) string {
 // program is the job's command. To env a first word with "=" in it would be a variable:
 // nice, which changes nothing by 0, has no such rule.
 func (m *mapping) program() string {
-	argv := m.withCUDA()
+	argv := m.p.Setup.WithCUDA(m.p.Argv, cudaMark)
 	words := make([]string, len(argv))
 	for i, w := range argv {
 		words[i] = m.expanded(w)
@@ -162,41 +162,6 @@ func (m *mapping) program() string {
 
 // cudaMark stands for the GPUs in an argument. A word of a command has no NUL.
 const cudaMark = "\x00"
-
-// withCUDA is the command with --cuda and the job's GPUs, where that is asked.
-func (m *mapping) withCUDA() []string {
-	if !m.p.Setup.CUDAArg {
-		return m.p.Argv
-	}
-	const flag = "--cuda"
-	var out []string
-	found := false
-	for i := 0; i < len(m.p.Argv); i++ {
-		switch arg := m.p.Argv[i]; {
-		case i > 0 && arg == flag:
-			out, found = append(out, flag, cudaMark), true
-			if i+1 < len(m.p.Argv) && isValue(m.p.Argv[i+1]) {
-				i++
-			}
-		case i > 0 && strings.HasPrefix(arg, flag+"="):
-			out, found = append(out, flag+"="+cudaMark), true
-		default:
-			out = append(out, arg)
-		}
-	}
-	if !found {
-		out = append(out, flag, cudaMark)
-	}
-	return out
-}
-
-// isValue tells the value of an option from the next option; -1 is a value.
-func isValue(arg string) bool {
-	if _, err := strconv.Atoi(arg); err == nil {
-		return true
-	}
-	return !strings.HasPrefix(arg, "-")
-}
 
 // expanded quotes an argument, in which {name} is the value of a parameter.
 func (m *mapping) expanded(word string) string {

@@ -14,6 +14,7 @@ type Now struct {
 	Said    Said   // what its comment says (ParseSaid)
 	GPUType string // of the gres that it asks; "" is any
 	QOS     string // its quality of service
+	Usual   string // that of its user's jobs that ask none; "" is whatever Slurm takes then
 }
 
 // Update is the words that follow "scontrol" for a change of a job that waits, which is as
@@ -121,7 +122,7 @@ func (u *change) priority(p job.Priority) {
 		return
 	}
 	if p, err := job.ParsePriority(u.before.QOS); err == nil && p.Class != job.Normal {
-		u.set("QOS", "") // that of a class before; none is the user's own
+		u.set("QOS", u.before.Usual) // that of a class before; 24.11 takes no empty one
 	}
 	u.set("Nice", strconv.Itoa(nice))
 	u.now.Priority = p

@@ -92,7 +92,8 @@ func (n Node) links(i int) string {
 	return " Links=" + strings.Join(words, ",")
 }
 
-const cgroupConf = `# What keeps a job to its GPUs, cores and memory.
+const cgroupConf = `# What keeps a job to its GPUs, cores and memory. Slurm 22.05 with cgroup v2 lets it use as much swap as
+# memory on top, whatever stands here (memory.swap.max of a job says so): swapoff keeps it from that.
 ConstrainDevices=yes
 ConstrainCores=yes
 ConstrainRAMSpace=yes
@@ -102,6 +103,7 @@ AllowedSwapSpace=0
 
 // slurmdbdConf has no password: the database knows the user by the socket.
 const slurmdbdConf = `# For slurmdbd, which keeps accounts in MariaDB. It has to belong to user slurm and have mode 600. Run once:
+#   mysql -e "create database slurm_acct_db"
 #   mysql -e "create user slurm@localhost identified via unix_socket; grant all on slurm_acct_db.* to slurm@localhost"
 DbdHost=localhost
 SlurmUser=slurm

@@ -60,7 +60,7 @@ func stages(root string) ([]stage, error) {
 		{name: "unit", lane: native, what: "go test ./... (fuzz tests on their stored inputs)", argv: goTest("-timeout", "8m", "./..."), tests: true},
 		{name: "box", lane: native, what: "what users see, in a container with a real systemd", tests: true,
 			argv: goTest("-tags", "machine", "-timeout", "20m", "./packaging/test/suite/", "-machine", "box"), needs: []string{"package"}},
-		{name: "box13", lane: native, what: "on Debian 13, what another systemd could change", tests: true,
+		{name: "box13", lane: native, what: "on Debian 13, what another systemd or Slurm could change", tests: true,
 			argv: goTest("-tags", "machine", "-timeout", "10m", "./packaging/test/suite/", "-machine", "box", "-suite", "trixie", "-quick"), needs: []string{"package"}},
 		{name: "race", lane: native, what: "what runs in several goroutines, with the race detector", tests: true,
 			// SQLite is C in Go's clothes: one goroutine at a time runs it, and the detector makes it twelve

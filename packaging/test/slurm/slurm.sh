@@ -3,6 +3,7 @@
 # writes /etc/slurm, and makes four files that stand for GPUs, of which each node has two.
 #
 #	slurm.sh up [accounting] [cgroup]   start; with slurmdbd and MariaDB; with real limits
+#	slurm.sh edit SCRIPT                start anew without jobs and accounting, the settings changed by sed
 #	slurm.sh down                       stop
 #
 # n1 has two a100 of 40 GB, n2 two h100 of 80 GB, as their features say. A shard is
@@ -33,11 +34,17 @@ until_ok() {
 	done
 }
 
+# network gives the machine the address. Where there is a network card, that has it: systemd-networkd of the
+# emulated machine takes each new card for the one by which the machine is reached, and it is reached no more.
 network() {
-	ip link show slurm0 >/dev/null 2>&1 || ip link add slurm0 type veth peer name slurm1
-	ip addr replace "$address/32" dev slurm0
-	ip link set slurm0 up
-	ip link set slurm1 up
+	card=eth0
+	if ! ip link show $card >/dev/null 2>&1; then
+		card=slurm0
+		ip link show $card >/dev/null 2>&1 || ip link add $card type veth peer name slurm1
+		ip link set $card up
+		ip link set slurm1 up
+	fi
+	ip addr replace "$address/32" dev $card
 	ip link set lo up
 	grep -q "^$address" /etc/hosts || echo "$address $host" >>/etc/hosts
 }
@@ -120,7 +127,8 @@ AccountingStorageTRES=gres/gpu,gres/shard"
 
 database() {
 	systemctl start mariadb
-	mariadb -e "create user if not exists slurm@localhost identified via unix_socket; grant all on slurm_acct_db.* to slurm@localhost" </dev/null
+	# The client library of MariaDB 11.8 answers nothing on a connection that slurmdbd first made the database on.
+	mariadb -e "create database if not exists slurm_acct_db; create user if not exists slurm@localhost identified via unix_socket; grant all on slurm_acct_db.* to slurm@localhost" </dev/null
 	cat >/etc/slurm/slurmdbd.conf <<-END
 		DbdHost=$host
 		DbdAddr=$address
@@ -146,6 +154,18 @@ database() {
 up() {
 	network
 	files
+	start
+}
+
+edit() {
+	down
+	files
+	sed -i "$1" /etc/slurm/slurm.conf /etc/slurm/gres.conf
+	rm -rf "$state/ctld"/* "$state/d"/*
+	start
+}
+
+start() {
 	systemctl start munge
 	[ ! "$accounting" ] || database
 	slurmctld </dev/null >/dev/null 2>&1 || fail "slurmctld did not start"
@@ -174,6 +194,10 @@ host=${host%%.*}
 accounting='' cgroup=''
 command=${1:-}
 [ "$#" = 0 ] || shift
+if [ "$command" = edit ] && [ "$#" = 1 ]; then
+	edit "$1"
+	exit
+fi
 for word in "$@"; do
 	case $word in
 	accounting) accounting=yes ;;
@@ -184,7 +208,7 @@ done
 case $command in
 up | down) "$command" ;;
 *)
-	echo "usage: slurm.sh up [accounting] [cgroup] | down" >&2
+	echo "usage: slurm.sh up [accounting] [cgroup] | edit SCRIPT | down" >&2
 	exit 2
 	;;
 esac

@@ -5,6 +5,7 @@
 //	go test -tags machine ./packaging/test/suite -machine emulated   what needs memory, task and CPU limits, or a boot
 //
 //	-machine box -suite trixie -quick                              on Debian 13, what another systemd could change
+//	-machine box -suite trixie -slurm DIR -run TestSlurmEngine      with the Slurm whose .deb files are in DIR
 //
 // The package to test is the one in dist/ (make package), or -deb FILE.
 // Some tests are short in that and can be a campaign:
@@ -16,10 +17,11 @@
 //
 // Tests whose name begins with TestLimits or TestBoot… need the emulated
 // machine and run only there; TestSlurmEngine and TestMigrate need a box, of which
-// they share one with a real Slurm. A test never skips itself. TestAttackerJob runs
-// on both: control groups are all there only on the one. The others pass there too
-// when -run names them (give them an hour with -timeout): times that a test
-// chooses are multiplied by how much slower that machine is.
+// they share one with a real Slurm, and TestTwoBoxes two; TestLimitsSlurm boots an
+// emulated machine of its own. A test never skips itself. TestAttackerJob runs on both: control groups are all
+// there only on the one. The others pass there too when -run names them (give them an
+// hour with -timeout): times that a test chooses are multiplied by how much slower that
+// machine is.
 //
 // Invariants:
 //

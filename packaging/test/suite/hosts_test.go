@@ -45,12 +45,9 @@ func newOn(t *testing.T, args string) string {
 	return sh(t, "alice", "gpusched "+args)
 }
 
-// TestSeveralHosts: over a real sshd, one view of several schedulers, jobs that are queued on another machine and
-// followed there, rights that are those of the account there, and what does not answer said plainly.
-func TestSeveralHosts(t *testing.T) {
-	begin(t)
-	severalHosts(t)
-	says := func(code int, command string, texts ...string) string {
+// asAlice types commands, which have to end with a status and print some texts, and returns what they print.
+func asAlice(t *testing.T) func(code int, command string, texts ...string) string {
+	return func(code int, command string, texts ...string) string {
 		t.Helper()
 		r := try(t, "alice", command)
 		for _, text := range texts {
@@ -66,6 +63,14 @@ func TestSeveralHosts(t *testing.T) {
 		}
 		return strings.TrimSpace(r.Stdout)
 	}
+}
+
+// TestSeveralHosts: over a real sshd, one view of several schedulers, jobs that are queued on another machine and
+// followed there, rights that are those of the account there, and what does not answer said plainly.
+func TestSeveralHosts(t *testing.T) {
+	begin(t)
+	severalHosts(t)
+	says := asAlice(t)
 	says(5, "gpusched --hosts a list", "a: ssh says: Host key verification failed", "accept it once with 'ssh a'")
 	sh(t, "alice", "sed -s 's/^/127.0.0.1 /' /etc/ssh/ssh_host_*_key.pub >~/.ssh/known_hosts")
 	says(5, "gpusched --hosts a list", "Permission denied", "ssh-copy-id a")

@@ -24,6 +24,7 @@ var (
 	kind  = flag.String("machine", "box", "box or emulated")
 	suite = flag.String("suite", string(vm.Bookworm), "the Debian that the machine is made of")
 	quick = flag.Bool("quick", false, "only what another systemd could change (quickTests)")
+	slurm = flag.String("slurm", "", "a directory with the .deb files of another release of Slurm, to test with that one")
 	deb   = flag.String("deb", "", "the package to test (default: the newest in dist/)")
 )
 
@@ -69,17 +70,18 @@ func run(m *testing.M) int {
 const (
 	// needsEmulated are the tests that only the emulated machine can run.
 	needsEmulated = "^Test(Limits|Boot)"
-	// needsBox are those that only a box can run: Slurm and its database are too slow for the emulated machine.
-	needsBox = "^Test(SlurmEngine|Migrate)$"
+	// needsBox are those that boot a box of their own; TestLimitsSlurm is what they leave to the emulated machine.
+	needsBox = "^Test(SlurmEngine|Migrate|TwoBoxes)$"
 	// onBoth are those that run there too: what the controllers of control groups
 	// are part of.
 	onBoth = "^TestAttackerJob$"
 	// quickTests are what another version of systemd could change: properties and
 	// results of units, the device filter through reloads, what is kept while the
 	// daemon is down, who reads the journal and a job's files, the daemon's sandbox.
+	// And what another release of Slurm could.
 	quickTests = "^Test(Conformance|Endings|Cancel|EachJobOpensItsOwnGPUs|FilterOutlivesReloads|RestartTouchesNoJob|" +
 		"JobEndsWhileTheDaemonIsDown|BusRestart|OutputIsPrivate|NothingToRead|NoSecretInLogs|JobRunsAsItsSubmitter|" +
-		"Environment|ArgumentsArriveByteForByte|OrphansAreGone|AttackerUnits|AttackerVoice|SoftReboot|Sandbox|Isolate|DeviceFiles)$"
+		"Environment|ArgumentsArriveByteForByte|OrphansAreGone|AttackerUnits|AttackerVoice|SoftReboot|Sandbox|Isolate|DeviceFiles|SlurmEngine)$"
 )
 
 // chooseTests keeps each kind to its tests unless -run or -skip was given. A box

@@ -5,7 +5,9 @@ package suite
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/gpu/fakenvml"
+	"github.com/gpusched/gpusched/packaging/test/await"
 	"github.com/gpusched/gpusched/packaging/test/vm"
 )
 
@@ -38,8 +41,8 @@ func closeSlurm() {
 	}
 }
 
-// bootSlurm boots a box with Slurm, which runs nothing of it yet. Its image is built once.
-func bootSlurm(ctx context.Context) (*vm.Machine, error) {
+// bootSlurm boots a machine with Slurm, which runs nothing of it yet. Its image is built once.
+func bootSlurm(ctx context.Context, kind vm.Kind) (*vm.Machine, error) {
 	dir, err := os.MkdirTemp("", "gpusched-suite-")
 	if err != nil {
 		return nil, err
@@ -49,13 +52,20 @@ func bootSlurm(ctx context.Context) (*vm.Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := vm.Start(ctx, vm.Box, vm.Options{Packages: slurmPackages, Log: os.Stderr})
+	sim, err := fakenvml.BuildSimCUDA(dir)
 	if err != nil {
 		return nil, err
 	}
-	err = vm.Provision(ctx, m, vm.ProvisionOptions{Deb: the.deb, FakeLib: lib})
+	m, err := vm.Start(ctx, kind, vm.Options{Suite: vm.Suite(*suite), Packages: slurmPackages, Log: os.Stderr})
+	if err != nil {
+		return nil, err
+	}
+	err = vm.Provision(ctx, m, vm.ProvisionOptions{Deb: the.deb, FakeLib: lib, SimCUDA: sim})
 	if err == nil {
 		err = m.CopyIn(ctx, "../slurm/slurm.sh", "/usr/local/bin/slurm.sh", 0o755)
+	}
+	if err == nil && *slurm != "" {
+		err = otherSlurm(ctx, m, *slurm)
 	}
 	if err != nil {
 		m.Close()
@@ -64,11 +74,31 @@ func bootSlurm(ctx context.Context) (*vm.Machine, error) {
 	return m, nil
 }
 
+// otherSlurm puts the packages of a directory over those of the image. None of their services starts.
+func otherSlurm(ctx context.Context, m *vm.Machine, dir string) error {
+	debs, err := filepath.Glob(filepath.Join(dir, "*.deb"))
+	if err != nil || len(debs) == 0 {
+		return fmt.Errorf("no packages in %s: %w", dir, err)
+	}
+	for _, deb := range debs {
+		if err := m.CopyIn(ctx, deb, "/var/cache/other/"+filepath.Base(deb), 0o644); err != nil {
+			return err
+		}
+	}
+	r, err := m.Sh(ctx, "", `printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d && chmod +x /usr/sbin/policy-rc.d
+		DEBIAN_FRONTEND=noninteractive dpkg --force-all -i /var/cache/other/*.deb && rm /usr/sbin/policy-rc.d && slurmctld -V`)
+	if err == nil && r.Code != 0 {
+		err = fmt.Errorf("packages of %s: exit %d\n%s%s", dir, r.Code, r.Stdout, r.Stderr)
+	}
+	fmt.Fprintf(os.Stderr, "Slurm of %s: %s", dir, await.Tail(r.Stdout, 1))
+	return err
+}
+
 // beginSlurm starts a Slurm with accounting, which has nothing to do, for one test. The end of the test ends
 // what it left, and shows the logs if it failed.
 func beginSlurm(t *testing.T) slurmBox {
 	t.Helper()
-	theSlurm.Do(func() { theSlurm.Machine, theSlurm.err = bootSlurm(context.WithoutCancel(t.Context())) })
+	theSlurm.Do(func() { theSlurm.Machine, theSlurm.err = bootSlurm(context.WithoutCancel(t.Context()), vm.Box) })
 	if theSlurm.err != nil {
 		t.Fatal(theSlurm.err)
 	}
@@ -215,7 +245,11 @@ func (w walker) printed(id string, lines ...string) {
 // in the same words, and it comes to the same.
 func TestSlurmEngine(t *testing.T) {
 	box := beginSlurm(t)
-	for _, engine := range []string{"local", "slurm"} {
+	engines := []string{"local", "slurm"}
+	if *quick {
+		engines = engines[1:]
+	}
+	for _, engine := range engines {
 		for _, part := range []struct {
 			name string
 			walk func(walker)
@@ -226,7 +260,13 @@ func TestSlurmEngine(t *testing.T) {
 			t.Run(engine+"/"+part.name, func(t *testing.T) { part.walk(walker{t, box, engine}) })
 		}
 	}
+	t.Run("both", func(t *testing.T) { walkBoth(t, box) })
 	t.Run("conformance", func(t *testing.T) { conformReally(t, box) })
+	t.Run("terminal", func(t *testing.T) { walkTerminal(walker{t, box, "slurm"}) })
+	if !*quick { // it waits for a time limit
+		t.Run("set up", func(t *testing.T) { walkSetUp(walker{t, box, "slurm"}) })
+	}
+	t.Run("nodes", func(t *testing.T) { walkNodes(walker{t, box, "slurm"}) })
 	t.Run("refused", func(t *testing.T) { walkRefused(walker{t, box, "slurm"}) })
 	t.Run("kept", func(t *testing.T) { walkKept(walker{t, box, "slurm"}) })
 	box.up(t, "") // without accounting
@@ -234,6 +274,7 @@ func TestSlurmEngine(t *testing.T) {
 	box.sh(t, "", "slurm.sh down")
 	w := walker{t, box, "slurm"}
 	w.gs(5, "list")
+	t.Run("mps", func(t *testing.T) { walkMPS(t, box) })
 }
 
 // walkSubmit: words arrive byte for byte, what a job printed is read, and its end is the

@@ -5,7 +5,8 @@
 //
 //   - a box: systemd as the first process of a container on the host's kernel. It boots in under a second and runs at
 //     native speed. Units, D-Bus, the journal and the device filter are real. Its memory, pids and cpu limits are real
-//     only where the host keeps those controllers on cgroup v2: ask HasControllers. It has no network but loopback.
+//     only where the host keeps those controllers on cgroup v2: ask HasControllers. It has no network but loopback, and
+//     the wire to another box that Connect makes.
 //   - an emulated machine: a full machine in QEMU with a kernel, udev and an ssh server of its own. Everything is real,
 //     reboots and power cuts too, at a twentieth of the speed. Its disk has a write cache that a power cut loses
 //     (packaging/test/disk), and CutCopy shows what a cut would leave without one.

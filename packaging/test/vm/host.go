@@ -19,6 +19,7 @@ import (
 var (
 	programs = map[string]string{
 		"mmdebstrap": "mmdebstrap", "systemd-nspawn": "systemd-container", "nsenter": "util-linux", "mount": "mount",
+		"ip": "iproute2",
 	}
 	emulatedPrograms = map[string]string{
 		"qemu-system-x86_64": "qemu-system-x86", "ssh": "openssh-client", "ssh-keygen": "openssh-client",

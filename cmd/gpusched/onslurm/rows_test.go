@@ -1,0 +1,104 @@
+package onslurm
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// answerOf is what squeue prints of so many jobs that wait.
+func answerOf(n int, columns []column, parting string) []byte {
+	values := map[column]string{
+		colArrayTaskID: "N/A", colName: "wrap", colUserName: "alice", colUserID: "1001", colState: "PENDING", colReason: "PartitionDown",
+		colSubmitTime: "1795000000", colStartTime: "N/A", colEndTime: "N/A", colTimeLimit: "UNLIMITED", colTresAlloc: "cpu=1,mem=1M,node=1,billing=1",
+		colTresPerNode: "N/A", colTresPerJob: "N/A", colTresPerTask: "N/A", colNumNodes: "1", colNumTasks: "1", colNumCPUs: "1",
+		colDependency: "(null)", colComment: "(null)", colNice: "0", colExitCode: "0", colRestartCnt: "0",
+	}
+	var b strings.Builder
+	for i := range n {
+		for _, c := range columns {
+			value := values[c]
+			if c == colJobID || c == colArrayJobID {
+				value = fmt.Sprint(i + 1)
+			}
+			b.WriteString(value + parting)
+		}
+		b.WriteString("\n")
+	}
+	return []byte(b.String())
+}
+
+// However an answer is cut on its way, its rows are the same, and one that is cut short is an error.
+func TestAnswerInPieces(t *testing.T) {
+	between := parting()
+	text := answerOf(3, wholeJob, between)
+	for size := 1; size <= len(text); size += 1 + size/7 {
+		var got []row
+		a := newAnswer(wholeJob, between, func(r *row) { got = append(got, *r) })
+		for from := 0; from < len(text); from += size {
+			_, _ = a.Write(text[from:min(from+size, len(text))])
+		}
+		if err := a.end(); err != nil || len(got) != 3 || got[2][colJobID] != "3" || got[0][colTresAlloc] != "cpu=1,mem=1M,node=1,billing=1" ||
+			got[1][colUserName] != "alice" || got[1][colComment] != "" {
+			t.Fatalf("in pieces of %d: %q, %v", size, got, err)
+		}
+	}
+	for cut := 1; cut < len(text)-1; cut++ {
+		if list, err := rows(text[:cut], wholeJob, between); err == nil && len(list)*(len(text)/3) > cut+len(between) {
+			t.Fatalf("cut at %d: %d rows", cut, len(list))
+		}
+	}
+	if list, err := rows(text[:len(text)-2-len(between)], wholeJob, between); err == nil {
+		t.Errorf("without its end: %q", list)
+	}
+}
+
+// A table of few of many jobs that wait counts the rest as it would if all of them were made, and is in order.
+func TestManyThatWait(t *testing.T) {
+	script := `for i in 1 2 3 4 5 6 7 8 9; do Fields JobID=$i UserID=1000 UserName=alice Name=x$((i % 2)) State=PENDING; done
+		Fields JobID=10 UserID=1000 UserName=alice Name=x0 State=RUNNING`
+	for _, c := range []struct {
+		q       api.ListQuery
+		ids     string
+		omitted int
+	}{
+		{api.ListQuery{}, "10 1 2 3 4 5 6 7 8 9", 0},
+		{api.ListQuery{Waiting: 3}, "10 1 2 3", 6},
+		{api.ListQuery{Waiting: 3, Name: "x0"}, "10 2 4 6", 1},
+		{api.ListQuery{Waiting: 3, States: []job.State{job.Queued}}, "1 2 3", 6},
+		{api.ListQuery{Names: true}, "10 1 2 3 4 5 6 7 8 9", 0},
+	} {
+		e, _ := scripted(t, map[string]string{"squeue": script})
+		reply, err := e.List(t.Context(), c.q)
+		var ids []string
+		for _, j := range reply.Jobs {
+			ids = append(ids, j.ID.String())
+		}
+		if got := strings.Join(ids, " "); err != nil || got != c.ids || reply.Omitted != c.omitted {
+			t.Errorf("%+v: %s and %d more, %v", c.q, got, reply.Omitted, err)
+		}
+	}
+}
+
+// BenchmarkRows reads 10 000 jobs as squeue prints them.
+func BenchmarkRows(b *testing.B) {
+	between := parting()
+	text := answerOf(10_000, wholeJob, between)
+	b.ReportAllocs()
+	for b.Loop() {
+		n := 0
+		a := newAnswer(wholeJob, between, func(r *row) {
+			j := r.job()
+			n += int(min(1, j.ID))
+		})
+		for some := range strings.SplitSeq(string(text), "\n") {
+			_, _ = a.Write([]byte(some + "\n"))
+		}
+		if err := a.end(); err != nil || n != 10_000 {
+			b.Fatal(n, err)
+		}
+	}
+}

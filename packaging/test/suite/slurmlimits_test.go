@@ -1,0 +1,183 @@
+//go:build machine
+
+package suite
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/packaging/test/vm"
+)
+
+// TestLimitsSlurm: what keeps the jobs of a Slurm apart is the kernel, as with the scheduler of
+// the machine: GPUs, memory and time that 'gpusched --on slurm' asks for are all that a job
+// gets, and gpusched says so. That goes for a Slurm with two nodes, and for the one that
+// 'gpusched export slurm' describes.
+func TestLimitsSlurm(t *testing.T) {
+	ctx := context.WithoutCancel(t.Context())
+	m, err := bootSlurm(ctx, vm.Emulated)
+	if err != nil {
+		t.Fatal(err)
+	}
+	box := slurmBox{m}
+	t.Cleanup(func() { box.Close() })
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(box.try(t, "", "tail -n 25 /var/log/slurm/*.log; journalctl --no-pager -u gpusched | tail -50").Stdout)
+		}
+	})
+	box.up(t, "cgroup")
+	w := walker{t, box, "slurm"}
+	late := w.submit("-g 0 -m 50M -t 1m -- sleep 1000") // Slurm has no shorter limit: it passes meanwhile
+	for _, part := range []struct {
+		name string
+		walk func(walker)
+	}{{"devices", limitDevices}, {"memory", limitMemory}, {"nodes", limitNodes}, {"pause", limitPause}} {
+		t.Run(part.name, func(t *testing.T) { part.walk(walker{t, box, "slurm"}) })
+	}
+	t.Run("time", func(t *testing.T) {
+		w := walker{t, box, "slurm"}
+		w.gs(124, "wait "+late)
+		w.says("show "+late, "timed-out", "time limit of 1m")
+	})
+	t.Run("export", func(t *testing.T) { limitExported(walker{t, box, "slurm"}) })
+}
+
+// openGPUs is a shell command that prints what an open of each of some files says. There is no driver
+// behind them, so one that is allowed has no device.
+func openGPUs(files string) string {
+	return "for f in " + files + `; do (: <$f) 2>&1 | sed "s,.*: ,$f ,"; done`
+}
+
+// quotedSh are the words, for a shell, of a command that is a script of sh.
+func quotedSh(script string) string { return "sh -c '" + strings.ReplaceAll(script, "'", `'\''`) + "'" }
+
+const (
+	opens   = " No such device or address"
+	refuses = " Operation not permitted"
+)
+
+// limitDevices: tasks of an array that run at the same time open their own GPU of the node's two.
+func limitDevices(w walker) {
+	script := openGPUs("/dev/slurm-gpu0 /dev/slurm-gpu1") +
+		`; echo "task $GPUSCHED_ARRAY_TASK sees $CUDA_VISIBLE_DEVICES"; touch ~/up$GPUSCHED_ARRAY_TASK; until [ -e ~/up0 -a -e ~/up1 ]; do sleep 1; done`
+	id := w.submit("-g 1 --gpu-type a100 -m 50M -t 10m --array 0-1 -- " + quotedSh(script))
+	w.gs(0, "wait "+id)
+	w.printed(id+"_0", "/dev/slurm-gpu0"+opens, "/dev/slurm-gpu1"+refuses, "task 0 sees 0")
+	w.printed(id+"_1", "/dev/slurm-gpu0"+refuses, "/dev/slurm-gpu1"+opens, "task 1 sees 0")
+}
+
+// limitMemory: a job that goes over its memory is killed and that is told, and its neighbour lives. What joins a job
+// has its GPU and its memory.
+func limitMemory(w walker) {
+	neighbour := w.submit("-g 1 --gpu-type a100 -m 200M -t 10m -- sleep 1000")
+	w.becomes(neighbour, "running")
+	hungry := w.submit("-g 1 --gpu-type a100 -m 100M -t 10m -- simcuda --alloc-host 300M")
+	w.gs(137, "wait "+hungry)
+	w.says("show "+hungry, "out-of-memory", "host memory limit of 100M")
+	w.says("why "+hungry, "host memory limit of 100M")
+	inside := w.gs(0, "exec "+neighbour+" -- "+quotedSh(openGPUs("/dev/slurm-gpu0 /dev/slurm-gpu1")))
+	if inside != "/dev/slurm-gpu0"+opens+"\n/dev/slurm-gpu1"+refuses {
+		w.Errorf("what joins the neighbour: %s", inside)
+	}
+	for _, command := range []string{"exec " + neighbour, "run -g 0 -m 100M"} { // both end as srun does
+		if r := w.run(1, command+" -- simcuda --alloc-host 400M"); !strings.Contains(r.Stderr, "Out Of Memory") {
+			w.Errorf("%s: %s", command, r.Stderr)
+		}
+	}
+	if state := w.state(neighbour); state != "running" {
+		w.Errorf("the neighbour is %s", state)
+	}
+	max := w.box.sh(w.T, "", "cat /sys/fs/cgroup/system.slice/n1_slurmstepd.scope/job_"+neighbour+"/memory.max")
+	if max != "209715200" {
+		w.Errorf("the neighbour may have %s bytes", max)
+	}
+	w.gs(0, "cancel "+neighbour)
+}
+
+// limitNodes: a job of two GPUs is on the node that has them, somebody else can neither read nor end it, what
+// wants one of them waits, and queued again it makes room.
+func limitNodes(w walker) {
+	wide := w.submit("-g 2 --gpu-type h100 -m 50M -t 10m -- sleep 1000")
+	w.becomes(wide, "running")
+	w.row("gpus", "h100", "n2", "busy", wide)
+	for _, command := range []string{"cancel", "requeue", "logs", "update --name mine"} {
+		if r := w.box.try(w.T, "bob", "gpusched --on slurm "+command+" "+wide); r.Code != 4 {
+			w.Errorf("bob's %s: exit %d\n%s%s", command, r.Code, r.Stdout, r.Stderr)
+		}
+	}
+	next := w.submit("-g 1 --gpu-type h100 -m 50M -t 10m -- true")
+	until(w.T, "Slurm has looked at job "+next+" and says why it waits", func() bool {
+		return strings.Contains(w.gs(0, "why "+next), "not free yet")
+	})
+	w.gs(0, "requeue "+wide)
+	until(w.T, "job "+wide+" is queued again", func() bool { j := w.job(wide); return j.Requeues == 1 && j.State == "queued" })
+	w.gs(0, "wait "+next)
+	w.gs(0, "cancel "+wide)
+	w.gs(143, "wait "+wide)
+}
+
+// limitPause: an administrator, and nobody else, takes a node out of service by its GPUs and puts it back.
+func limitPause(w walker) {
+	pause := "gpusched --on slurm gpu pause 0-1 --reason fan"
+	if r := w.box.try(w.T, "alice", pause); r.Code != 4 {
+		w.Errorf("alice pauses: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+	}
+	if r := w.box.try(w.T, "", "gpusched --on slurm gpu pause 1"); r.Code != 6 || !strings.Contains(r.Stderr, "gpusched --on slurm gpu pause 0-1") {
+		w.Errorf("half a node: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
+	}
+	w.box.sh(w.T, "", pause)
+	w.row("gpus", "0", "a100", "drained", "(fan)")
+	waits := w.submit("-g 1 --gpu-type a100 -m 50M -t 10m -- true")
+	until(w.T, "a job waits for the node", func() bool { return strings.Contains(w.gs(0, "why "+waits), "drained") })
+	w.box.sh(w.T, "", "gpusched --on slurm gpu resume 0-1")
+	w.gs(0, "wait "+waits)
+}
+
+// limitExported: the files of 'gpusched export slurm', as they are, make a Slurm of this machine, with accounts; its
+// jobs are kept to their GPU, cores and memory, and the scheduler of the machine leaves the GPUs to it.
+func limitExported(w walker) {
+	w.box.sh(w.T, "alice", "gpusched submit -g 0 --wait -- true") // so that she is known
+	w.box.sh(w.T, "", `set -e; slurm.sh down; rm /etc/slurm/*.conf
+gpusched export slurm --dir /etc/slurm
+systemctl start munge mariadb
+eval "$(grep -o 'mysql -e .*' /etc/slurm/slurmdbd.conf)"
+chown slurm /etc/slurm/slurmdbd.conf; chmod 600 /etc/slurm/slurmdbd.conf
+systemctl start slurmdbd`)
+	accounts := func(what, command string) {
+		until(w.T, what, func() bool { return w.box.try(w.T, "", command).Code == 0 })
+	}
+	accounts("slurmdbd answers", "sacctmgr -n show cluster </dev/null")
+	w.box.sh(w.T, "", "systemctl start slurmctld")
+	accounts("the cluster has accounts", "sacctmgr -n show cluster </dev/null | grep gpus")
+	w.box.sh(w.T, "", "/etc/slurm/accounts.sh && systemctl start slurmd")
+	until(w.T, "the node takes jobs", func() bool { return w.box.sh(w.T, "", "sinfo -h -o %T") == "idle" })
+	files := "/dev/nvidia0 /dev/nvidia1 /dev/nvidia2 /dev/nvidia3"
+	job := openGPUs(files) + "; echo $CUDA_VISIBLE_DEVICES on $(nproc) CPU"
+	id := w.submit("-g 1 -c 1 -m 100M -t 10m -- " + quotedSh(job))
+	none := w.submit("-g 0 -c 1 -m 100M -t 10m -- " + quotedSh(job))
+	hungry := w.submit("-g 0 -c 1 -m 100M -t 10m -- simcuda --alloc-host 300M")
+	w.gs(0, "wait "+id+" "+none)
+	w.printed(id, "/dev/nvidia0"+opens, "/dev/nvidia1"+refuses, "/dev/nvidia2"+refuses, "/dev/nvidia3"+refuses, "0 on 1 CPU")
+	w.printed(none, "/dev/nvidia0"+refuses, "/dev/nvidia1"+refuses, "/dev/nvidia2"+refuses, "/dev/nvidia3"+refuses, "on 1 CPU")
+	w.gs(137, "wait "+hungry)
+	w.says("history", "out-of-memory")
+	now := w.gs(0, "run -g 1 -c 1 -m 50M -- "+quotedSh(openGPUs("/dev/nvidia0 /dev/nvidia1")))
+	if now != "/dev/nvidia0"+opens+"\n/dev/nvidia1"+refuses {
+		w.Errorf("run: %s", now)
+	}
+	until(w.T, "the GPUs are Slurm's", func() bool {
+		return strings.Count(w.box.sh(w.T, "bob", "gpusched gpus -o wide"), "Slurm has it") == 4
+	})
+	for _, command := range []string{"health -o wide", "doctor", "config check"} {
+		r := w.box.try(w.T, "", "gpusched "+command)
+		if text := r.Stdout + r.Stderr; !strings.Contains(text, "Slurm has /dev/nvidia0, /dev/nvidia1, /dev/nvidia2, /dev/nvidia3") {
+			w.Errorf("'gpusched %s' does not tell:\n%s", command, text)
+		}
+	}
+	waits := w.box.sh(w.T, "alice", "gpusched submit -q -g 1 -- true")
+	if text := w.box.sh(w.T, "alice", "gpusched why "+waits); !strings.Contains(text, "Slurm has it") {
+		w.Errorf("why a job of the machine's own waits: %s", text)
+	}
+}

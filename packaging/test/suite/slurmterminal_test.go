@@ -1,0 +1,160 @@
+//go:build machine
+
+package suite
+
+import (
+	"strings"
+	"testing"
+)
+
+// typist is somebody at a terminal of 33 by 99.
+type typist struct{ w walker }
+
+// at runs a command of gpusched's on the terminal. The end of the test closes it.
+func (w walker) at(args string) typist {
+	w.Helper()
+	w.box.sh(w.T, "alice", `rm -f ~/keys ~/screen ~/ended; mkfifo ~/keys
+		(script -qfec "stty rows 33 cols 99; exec gpusched --on `+w.engine+" "+args+`" ~/screen <~/keys >/dev/null 2>&1; echo $? >~/ended) &
+		exec 3<>~/keys; (sleep infinity >&3 & echo $! >~/keeper)`)
+	w.Cleanup(func() { w.box.try(w.T, "alice", "kill $(cat ~/keeper); rm -f ~/keys ~/screen ~/ended ~/keeper") })
+	return typist{w}
+}
+
+func (at typist) types(text string) {
+	at.w.Helper()
+	at.w.box.sh(at.w.T, "alice", "printf '"+text+"' >~/keys")
+}
+
+func (at typist) shows(text string) {
+	at.w.Helper()
+	until(at.w.T, text+" is on the screen", func() bool {
+		return strings.Contains(at.w.box.sh(at.w.T, "alice", "cat ~/screen 2>/dev/null || true"), text)
+	})
+}
+
+// ends closes the terminal when its command has ended with a status.
+func (at typist) ends(status string) {
+	at.w.Helper()
+	until(at.w.T, "it has ended with "+status, func() bool {
+		return strings.TrimSpace(at.w.box.sh(at.w.T, "alice", "cat ~/ended 2>/dev/null || true")) == status
+	})
+	at.w.box.sh(at.w.T, "alice", "kill $(cat ~/keeper)")
+}
+
+// walkTerminal: a job has a terminal, which follows its window, Ctrl-C is for what runs in it, and its end is the
+// caller's; a shell, and a command, in a job that runs know it and leave it running.
+func walkTerminal(w walker) {
+	at := w.at("run --tty -g 1 -n seen -- bash --norc -i")
+	at.types(`echo gpu $GPUSCHED_GPU_IDS; stty size\n`)
+	at.shows("gpu 0")
+	at.shows("33 99")
+	at.types(`sleep 100\n`)
+	at.shows("$ sleep 100")
+	w.box.sh(w.T, "alice", `for i in $(seq 50); do pgrep -u alice -x sleep -a | grep -q ' 100$' && break; sleep 0.1; done`)
+	at.types(`\003`)
+	at.types(`echo after $?\n`)
+	at.shows("after 130")
+	w.box.sh(w.T, "alice", `for p in $(pgrep -u alice -x srun); do t=$(readlink /proc/$p/fd/0); [[ $t = /dev/pts/* ]] && stty -F $t rows 40 cols 80; done`)
+	until(w.T, "the job's terminal follows", func() bool {
+		at.types(`stty size\n`)
+		return strings.Contains(w.box.sh(w.T, "alice", "cat ~/screen"), "40 80")
+	})
+	at.types(`exit 7\n`)
+	at.ends("7")
+	id := w.submit("-g 1 -t 10m -- sleep 300")
+	w.becomes(id, "running")
+	at = w.at("attach " + id)
+	at.shows("this is a shell in job " + id)
+	at.types(`echo in $GPUSCHED_JOB_ID on $CUDA_VISIBLE_DEVICES; stty size\n`)
+	at.shows("in " + id + " on 0")
+	at.shows("33 99")
+	at.types(`exit 5\n`)
+	at.ends("5")
+	at = w.at("exec " + id + ` -- sh -c 'trap \"echo got it; exit 9\" INT; echo ready; while :; do sleep 0.2; done'`)
+	at.shows("ready")
+	at.types(`\003`)
+	at.shows("got it")
+	at.ends("9")
+	if got := w.box.sh(w.T, "alice", "echo typed | gpusched --on slurm exec "+id+" -- cat"); got != "typed" {
+		w.Errorf("exec reads %q", got)
+	}
+	w.becomes(id, "running")
+	w.gs(0, "cancel "+id)
+}
+
+// walkSetUp: mail is sent by Slurm, modules and conda environments are there before the command, a set-up that fails
+// is said so, and what is before the time limit arrives.
+func walkSetUp(w walker) {
+	w.box.sh(w.T, "", `install -d /usr/share/modules/init
+		cat >/usr/share/modules/init/sh <<'END'
+module() { [ "$2" = good ] || { echo "no module $2" >&2; return 1; }; export LOADED=$2; }
+END
+		cp /usr/share/modules/init/sh /usr/share/modules/init/bash
+		printf '#!/bin/sh\n{ echo "$*"; cat; } >>/tmp/mails\n' >/usr/local/bin/test-mail; chmod +x /usr/local/bin/test-mail; rm -f /tmp/mails
+		grep -q ^MailProg /etc/slurm/slurm.conf || { echo MailProg=/usr/local/bin/test-mail >>/etc/slurm/slurm.conf; scontrol reconfigure; }`)
+	w.box.sh(w.T, "alice", `mkdir -p ~/.conda/envs/torch/bin ~/.conda/envs/torch/conda-meta ~/.conda/envs/torch/etc/conda/activate.d
+		ln -sf /usr/bin/python3 ~/.conda/envs/torch/bin/python; echo 'export ACTIVE=yes' >~/.conda/envs/torch/etc/conda/activate.d/a.sh`)
+	w.Cleanup(func() {
+		w.box.sh(w.T, "", "rm -rf /usr/share/modules/init ~alice/.conda; sed -i /^MailProg/d /etc/slurm/slurm.conf")
+	})
+	ending := w.submit("-g 0 -t 1m --signal USR1@30s -- sh -c 'trap \"echo warned; exit 3\" USR1; while :; do sleep 0.2; done'")
+	id := w.submit("-g 0 -n mailed --notify mail:start,end,fail -- sh -c 'exit 2'")
+	w.gs(2, "wait "+id)
+	until(w.T, "mail has come", func() bool {
+		text := w.box.try(w.T, "", "cat /tmp/mails").Stdout
+		return strings.Contains(text, "Job_id="+id+" Name=mailed Began") && strings.Contains(text, "Name=mailed Failed") && strings.Contains(text, "alice")
+	})
+	id = w.submit("-g 0 --conda torch --modules good -- sh -c 'command -v python; echo $ACTIVE $LOADED'")
+	w.gs(0, "wait "+id)
+	w.printed(id, "/home/alice/.conda/envs/torch/bin/python", "yes good")
+	id = w.submit("-g 0 --modules bad -- true")
+	w.gs(223, "wait "+id)
+	w.says("logs "+id, "no module bad", "its modules could not be loaded")
+	id = w.submit("-g 0 --setup false -- true")
+	w.gs(223, "wait "+id)
+	w.says("logs "+id, "its set-up failed")
+	w.gs(3, "wait --timeout 100s "+ending)
+	w.printed(ending, "warned")
+}
+
+// walkNodes: an administrator takes all GPUs of a node out of service, and puts them back.
+func walkNodes(w walker) {
+	root := func(args string) string { return w.box.sh(w.T, "", "gpusched --on slurm "+args) }
+	if r := w.box.try(w.T, "", "gpusched --on slurm gpu pause 0"); r.Code != 6 || !strings.Contains(r.Stderr, "n1 has GPUs 0-1 (") {
+		w.Errorf("one GPU of two: exit %d, %s", r.Code, r.Stderr)
+	}
+	if got := root("gpu pause 0-1 --reason 'new fan'"); got != "GPU 0 paused\nGPU 1 paused" {
+		w.Errorf("pause: %s", got)
+	}
+	if got := root("gpus"); strings.Count(got, "new fan") != 2 {
+		w.Errorf("gpus: %s", got)
+	}
+	if r := w.box.try(w.T, "", "gpusched --on slurm health"); r.Code != 9 || !strings.Contains(r.Stdout, "n1 is") {
+		w.Errorf("health: %s", r.Stdout)
+	}
+	id := w.submit("-g 1 --gpu-type a100 -- true")
+	w.row("list", id, "queued")
+	if got := root("gpu resume 0,1"); got != "GPU 0 resumed\nGPU 1 resumed" {
+		w.Errorf("resume: %s", got)
+	}
+	w.gs(0, "wait "+id)
+}
+
+// walkMPS: parts of GPUs are MPS where that is what Slurm has, and where it has neither it is said what to set.
+func walkMPS(t *testing.T, box slurmBox) {
+	w := walker{t, box, "slurm"}
+	again := func(edit string) {
+		box.sh(t, "", "slurm.sh edit '"+edit+"' && rm -rf ~alice/.cache/gpusched")
+	}
+	again("s/gpu,shard/gpu,mps/; s/,shard:[0-9]*/,mps:200/; s/Name=shard Count=[0-9]*/Name=mps Count=200/")
+	id := w.submit("-g 0.5 -- sh -c 'echo $CUDA_MPS_ACTIVE_THREAD_PERCENTAGE of $GPUSCHED_GPU_IDS for $GPUSCHED_GPU_SHARE; sleep 3'")
+	w.becomes(id, "running")
+	w.row("gpus", id+":0.5", "busy")
+	w.says("show "+id, "0.5 of a GPU", "running on GPU 0")
+	w.gs(0, "wait "+id)
+	w.printed(id, "50 of 0 for 0.5")
+	again("s/gpu,shard/gpu/; s/,shard:[0-9]*//; /Name=shard/d")
+	if r := w.run(6, "submit -g 0.5 -- true"); !strings.Contains(r.Stderr, "GresTypes=gpu,shard") {
+		t.Error(r.Stderr)
+	}
+}

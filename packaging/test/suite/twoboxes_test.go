@@ -1,0 +1,127 @@
+//go:build machine
+
+package suite
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/gpu/fakenvml"
+	"github.com/gpusched/gpusched/packaging/test/vm"
+)
+
+// anotherBox boots a box with eight GPUs and a gpusched of its own, and a wire to the one of all tests.
+func anotherBox(t *testing.T) (*vm.Machine, *vm.Wire) {
+	t.Helper()
+	ctx := t.Context()
+	lib, err := fakenvml.Build(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := vm.Start(ctx, vm.Box, vm.Options{Suite: vm.Suite(*suite), Log: os.Stderr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := vm.Provision(ctx, m, vm.ProvisionOptions{Deb: the.deb, FakeLib: lib, GPUs: fakenvml.Islands()}); err != nil {
+		t.Fatal(err)
+	}
+	wire, err := vm.Connect(ctx, the.Machine, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, wire
+}
+
+// twoSSHDs gives alice, on the first box, a key with which she is let in on both, as a and b. Nobody has c's address.
+func twoSSHDs(t *testing.T, other *vm.Machine) {
+	t.Helper()
+	sh(t, "alice", `install -d -m 700 ~/.ssh; ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519; cp ~/.ssh/id_ed25519.pub ~/.ssh/authorized_keys
+		printf 'Host %s\n HostName %s\n' a `+vm.WireAddresses[0]+` b `+vm.WireAddresses[1]+` c 198.51.100.9 >~/.ssh/config`)
+	t.Cleanup(func() {
+		sh(t, "", "systemctl stop ssh; rm -rf /home/alice/.ssh /home/alice/only-here /home/alice/waited")
+	})
+	key := sh(t, "alice", "cat ~/.ssh/id_ed25519.pub")
+	r := scriptOn(t, other, "", `set -e; hostname other; rm -f /etc/ssh/ssh_host_*; ssh-keygen -A >/dev/null; systemctl start ssh
+		install -d -m 700 -o alice -g alice /home/alice/.ssh; echo '`+key+`' >/home/alice/.ssh/authorized_keys
+		chown alice: /home/alice/.ssh/authorized_keys; cat /etc/ssh/ssh_host_ed25519_key.pub`, time.Minute)
+	if r.Code != 0 {
+		t.Fatal(r.Err())
+	}
+	sh(t, "", "systemctl start ssh; (echo \""+vm.WireAddresses[0]+" $(cat /etc/ssh/ssh_host_ed25519_key.pub)\"; echo '"+vm.WireAddresses[1]+" "+
+		strings.TrimSpace(r.Stdout)+"') >/home/alice/.ssh/known_hosts; chown alice: /home/alice/.ssh/known_hosts")
+}
+
+// TestTwoBoxes: two machines, each with its own files, accounts, GPUs and scheduler, over a network and the sshd of each.
+func TestTwoBoxes(t *testing.T) {
+	begin(t)
+	other, wire := anotherBox(t)
+	twoSSHDs(t, other)
+	says := asAlice(t)
+
+	// One view of both; who has no such address is named.
+	says(5, "gpusched --hosts a,b,c status", "c: ", "a:3 ", "b:7 ")
+	var gpus api.GPUsReply
+	if err := json.Unmarshal([]byte(says(0, "gpusched --hosts a,b gpus --json")), &gpus); err != nil || len(gpus.GPUs) != 12 {
+		t.Errorf("%d GPUs, %v", len(gpus.GPUs), err)
+	}
+
+	// A job there runs there, in its own directory of that name, and is read here.
+	one := says(0, "gpusched submit -q --host b -g 1 -t 1h -- sh -c 'hostname; pwd; sleep 1000'")
+	if !strings.HasPrefix(one, "b:") {
+		t.Fatalf("the job is %q", one)
+	}
+	until(t, "its output is there", func() bool { return try(t, "alice", "gpusched logs "+one).Stdout == "other\n/home/alice\n" })
+	if here := sh(t, "", "gpusched list -o ids"); here != "" {
+		t.Errorf("here is job %s", here)
+	}
+	says(2, "mkdir ~/only-here && cd ~/only-here && gpusched submit --host b -- true", `b: there is no directory "/home/alice/only-here"`)
+	says(0, "gpusched exec "+one+" -- hostname", "other")
+
+	// The one that would start it first has it; why and list name jobs with their machines.
+	four := says(0, "gpusched submit -q --host a -g 4 -t 1h -- sleep 1000")
+	best := says(0, "gpusched --hosts a,b submit -q --host best -g 1 -- true")
+	if !strings.HasPrefix(best, "b:") {
+		t.Errorf("the best is %q", best)
+	}
+	says(0, "gpusched wait "+best, "job "+best+" completed")
+	waits := says(0, "gpusched submit -q --host a -g 1 -- true")
+	says(0, "gpusched --hosts a,b why", "job "+waits+" has waited", four)
+	says(0, "gpusched --hosts a,b list", one+" ", four+" ", waits+" ")
+	says(0, `(sleep 3; printf '\003'; sleep 1) | timeout 20 script -qec "gpusched --hosts a,b top" /dev/null`, "b:7 ", "a:3 ", " "+four)
+	says(0, "gpusched cancel "+waits+" "+four, "job "+four+" is being ended")
+
+	// A terminal there: its own tty and exit status, and it is left and entered again.
+	says(3, `script -qec "gpusched run --tty --host b -g 1 -- sh -c 'tty; hostname; exit 3'" /dev/null </dev/null`, "/dev/pts/", "other")
+	says(0, `n=$(gpusched --hosts b list -o ids | wc -l)
+		(until [ "$(gpusched --hosts b list -s running -o ids | wc -l)" -gt "$n" ]; do sleep 0.2; done; sleep 1; printf '\020\021'; sleep 2) |
+		script -qec "gpusched run --tty --host b -n kept -g 0 -- cat" /dev/null`, "job b:", "gpusched --hosts b attach ")
+	kept := says(0, "gpusched --hosts b list --name kept -s running -o ids")
+	says(0, `(sleep 2; printf 'again\n'; sleep 1; printf '\004'; sleep 1) | script -qec "gpusched attach `+kept+`" /dev/null`, "again\r\nagain")
+	says(0, "gpusched wait "+kept, "job "+kept+" completed")
+
+	// The network goes away over a wait, and comes back; what asks meanwhile is told whom it does not hear.
+	until5 := says(0, "gpusched submit -q --host b -g 0 -- sh -c 'until [ -e ~/go ]; do sleep 0.1; done'")
+	sh(t, "alice", "gpusched wait "+until5+" >~/waited 2>&1 &")
+	until(t, "it is waited for there", func() bool {
+		return scriptOn(t, other, "", "pgrep -u alice -f '^[^ ]*gpusched dial-stdio'", time.Minute).Code == 0
+	})
+	if err := wire.Pull(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	says(5, "gpusched --hosts a,b list", "b: ")
+	if err := wire.Plug(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	scriptOn(t, other, "alice", "touch ~/go", time.Minute)
+	until(t, "the wait has ended", func() bool { return strings.Contains(sh(t, "alice", "cat ~/waited"), "job "+until5+" completed") })
+	says(0, "gpusched cancel "+one, "job "+one+" is being ended")
+}

@@ -1,0 +1,65 @@
+package vm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/gpusched/gpusched/packaging/test/await"
+)
+
+// A Wire is a network between two boxes, in which there is nobody else. The host is not on it.
+type Wire struct{ ends [2]*box }
+
+// WireAddresses are those of the first and the second box on a Wire, in a block for documentation.
+var WireAddresses = [2]string{"198.51.100.1", "198.51.100.2"}
+
+// The name of its card in both boxes, and how long a change of it may take.
+const (
+	wireCard  = "wire0"
+	wireLimit = 30 * time.Second
+)
+
+// Connect puts a wire between two boxes; it is gone with either of them, and with a reboot. An emulated machine
+// has no card for it.
+func Connect(ctx context.Context, one, other *Machine) (*Wire, error) {
+	w := &Wire{}
+	for i, m := range []*Machine{one, other} {
+		b, ok := m.guest.(*box)
+		if !ok {
+			return nil, errors.New("connect: only boxes can be")
+		}
+		w.ends[i] = b
+	}
+	second := strconv.Itoa(w.ends[1].leader)
+	err := w.ip(ctx, 0, "link", "add", wireCard, "type", "veth", "peer", "name", wireCard, "netns", second)
+	for i := range w.ends {
+		if err == nil {
+			err = w.ip(ctx, i, "addr", "add", WireAddresses[i]+"/24", "dev", wireCard)
+		}
+	}
+	if err == nil {
+		err = w.Plug(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	return w, nil
+}
+
+// Pull takes the wire out of the second box: what is sent is lost, and nobody is told.
+func (w *Wire) Pull(ctx context.Context) error { return w.ip(ctx, 1, "link", "set", wireCard, "down") }
+
+// Plug puts the wire in.
+func (w *Wire) Plug(ctx context.Context) error {
+	return errors.Join(w.ip(ctx, 0, "link", "set", wireCard, "up"), w.ip(ctx, 1, "link", "set", wireCard, "up"))
+}
+
+// ip runs the host's ip in the network of a box.
+func (w *Wire) ip(ctx context.Context, end int, words ...string) error {
+	argv := append([]string{"nsenter", "-t", strconv.Itoa(w.ends[end].leader), "-n", "--", "ip"}, words...)
+	_, err := await.Output(ctx, wireLimit, argv)
+	return err
+}
