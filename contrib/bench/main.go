@@ -87,6 +87,7 @@ func (b *rig) parts(p plan) []part {
 		{"output", func(ctx context.Context) error { return b.output(ctx, p.size) }},
 		{"page", func(ctx context.Context) error { return b.page(ctx, p.idle) }},
 		{"daemon", func(ctx context.Context) error { return b.daemon(ctx, p.queued, p.idle) }},
+		{"slurm", func(ctx context.Context) error { return b.usingSlurm(ctx, p.runs/2, p.queued) }},
 		{"queue", func(ctx context.Context) error { return b.listing(ctx, p.runs/5, p.queued) }},
 		{"scale", func(ctx context.Context) error { return b.longQueue(ctx, p.runs/10, p.waiting) }},
 	}
@@ -167,8 +168,13 @@ func moment(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	moved, err := move(ctx)
+	if err != nil {
+		return "", err
+	}
 	now, _, _ := strings.Cut(string(load), " ")
-	return fmt.Sprintf("%s, %s, load %s on %d cores", time.Now().UTC().Format("2006-01-02 15:04"), version, now, runtime.NumCPU()), nil
+	return fmt.Sprintf("%s, %s, load %s on %d cores, %s to move a process between control groups",
+		time.Now().UTC().Format("2006-01-02 15:04"), version, now, runtime.NumCPU(), seconds(moved.Seconds())), nil
 }
 
 func benchScale(ctx context.Context, running, queued, uid int) error {

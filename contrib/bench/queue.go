@@ -22,6 +22,7 @@ const (
 	ofKill   = "kill -9 to all known again"
 	ofCancel = "cancel --all"
 	ofMemory = "memory of the daemon"
+	ofGrowth = "memory of the daemon right after the submissions"
 	squeue   = "Slurm's squeue -r"
 	hashing  = "hashing 64 MiB"
 	oneMiB   = "1 MiB"
@@ -82,6 +83,7 @@ func (b *rig) longQueue(ctx context.Context, rounds, queued int) error {
 		}
 		head()
 		b.compare(memory, in(queued, ofMemory), false, oneMiB)
+		b.compare(memory, in(queued, ofGrowth), false, oneMiB)
 		for _, name := range t.names() {
 			if name != goHello {
 				b.compare(t, name, false, goHello)
@@ -169,20 +171,30 @@ func (b *rig) asked(ctx context.Context, part string, rounds int, commands map[s
 	return t, t.take(rounds, all)
 }
 
-// remembered is the daemon's memory, once.
+// restTime is when the daemon has given back what the submissions needed: it looks for that every ten seconds.
+const restTime = 13 * time.Second
+
+// remembered is the daemon's memory, once right after the submissions and once at rest.
 func (b *rig) remembered(ctx context.Context, queued int) (*board, error) {
-	pid, err := mainPID(ctx)
-	if err != nil {
-		return nil, err
-	}
-	bytes, err := resident(pid)
-	if err != nil {
-		return nil, err
-	}
 	t := &board{part: "scale", unit: mebibytes}
 	t.round()
-	t.add(in(queued, ofMemory), float64(bytes)/(1<<20))
 	t.add(oneMiB, 1)
+	for _, figure := range []string{ofGrowth, ofMemory} {
+		if figure == ofMemory {
+			if err := pause(ctx, restTime); err != nil {
+				return nil, err
+			}
+		}
+		pid, err := mainPID(ctx)
+		if err != nil {
+			return nil, err
+		}
+		bytes, err := resident(pid)
+		if err != nil {
+			return nil, err
+		}
+		t.add(in(queued, figure), float64(bytes)/(1<<20))
+	}
 	return t, nil
 }
 
