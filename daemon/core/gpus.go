@@ -23,13 +23,13 @@ type gpuBook struct {
 	detail           string
 	driver           string
 	cuda             string
-	seen             bool                // any sample has arrived
-	lastGoodSample   time.Time           // when the last good sample was taken, by the core's clock
-	pendingFaults    []Faulted           // until then
-	unkillableOn     map[string][]job.ID // by GPU: the jobs that hold it and can't be ended
-	members          map[process]job.ID  // of the processes on GPUs, those that are known to be of a job
-	kernelSeq        uint64              // the last line of the kernel's log
-	sampleSeq        uint64              // the number of the last Sample action
+	seen             bool                   // any sample has arrived
+	lastGoodSample   time.Time              // when the last good sample was taken, by the core's clock
+	pendingFaults    []Faulted              // until then
+	unkillableOn     map[string][]job.ID    // by GPU: the jobs that hold it and can't be ended
+	members          map[process]membership // of the processes on GPUs, those that are known to be of a job
+	kernelSeq        uint64                 // the last line of the kernel's log
+	sampleSeq        uint64                 // the number of the last Sample action
 	uses             useBuffer
 	found            []any // findings that are not applied yet
 	announced        map[string]job.GPUNews
@@ -39,7 +39,7 @@ func newGPUBook(p *Policy, jobs *jobBook, boot func() string) gpuBook {
 	return gpuBook{
 		policy: p, jobs: jobs, boot: boot,
 		cleanups: map[string]*cleanup{}, controls: map[string]job.GPUControl{},
-		unkillableOn: map[string][]job.ID{}, members: map[process]job.ID{}, announced: map[string]job.GPUNews{},
+		unkillableOn: map[string][]job.ID{}, members: map[process]membership{}, announced: map[string]job.GPUNews{},
 	}
 }
 

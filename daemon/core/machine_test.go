@@ -170,20 +170,20 @@ func TestForgottenMembers(t *testing.T) {
 	on, off := process{1, 1}, process{2, 1}
 	c := &Core{gpus: gpuBook{
 		devices: []*device{{Device: gpu.Device{Processes: []gpu.Process{{PID: 1, Start: 1}}}}},
-		members: map[process]job.ID{on: 9, off: 9},
+		members: map[process]membership{on: {job: 9}, off: {job: 9}},
 	}}
 	c.gpus.forgetMembers()
-	if len(c.gpus.members) != 2 || c.gpus.members[on] != 9 || c.gpus.members[off] != 9 {
+	if len(c.gpus.members) != 2 || c.gpus.members[on].job != 9 || c.gpus.members[off].job != 9 {
 		t.Errorf("remembered are %v", c.gpus.members)
 	}
 	for pid := 10; len(c.gpus.members) < maxMembers; pid++ {
-		c.gpus.members[process{pid, 1}] = 7
+		c.gpus.members[process{pid, 1}] = membership{job: 7}
 	}
 	if c.gpus.forgetMembers(); len(c.gpus.members) != maxMembers {
 		t.Errorf("of as many as may be %d are remembered", len(c.gpus.members))
 	}
-	c.gpus.members[process{3, 1}] = 7
-	if c.gpus.forgetMembers(); len(c.gpus.members) != 1 || c.gpus.members[on] != 9 {
+	c.gpus.members[process{3, 1}] = membership{job: 7}
+	if c.gpus.forgetMembers(); len(c.gpus.members) != 1 || c.gpus.members[on].job != 9 {
 		t.Errorf("of too many %d are remembered", len(c.gpus.members))
 	}
 }
@@ -209,7 +209,7 @@ func TestProcessesOfRootAreNoStrays(t *testing.T) {
 		}
 		d := &device{cleanup: &cleanup{job: 7, attempt: 1, uid: owner, began: noon.Add(-time.Hour), since: noon}}
 		p := &gpu.Process{PID: 5, UID: uid, Age: time.Minute}
-		if got := b.jobOfStray(d, p, (&Sampled{}).began(p, noon)); got != want {
+		if got := b.jobOfStray(d, p, (&Sampled{}).began(p, noon)).job; got != want {
 			t.Errorf("a process of %d is of job %d, want %d", uid, got, want)
 		}
 	}
@@ -218,22 +218,47 @@ func TestProcessesOfRootAreNoStrays(t *testing.T) {
 // Where the clock was set back while no daemon was there, a job that left a GPU seems to have begun later. What
 // its user has there then keeps the GPU back, and nothing is ended of which nobody knows when it began.
 func TestStraysOfAnUnknownBeginning(t *testing.T) {
-	b := newGPUBook(&Policy{Strays: EndStrays}, &jobBook{}, nil)
+	gpuA := []job.Allocation{{GPU: contract.GPU{UUID: "a"}}}
+	tracked := func(id job.ID, began time.Time) *trackedJob {
+		return &trackedJob{id: id, job: &job.Job{ID: id, Owner: job.Owner{UID: 1001}, Attempt: &job.Attempt{Number: 1, PlacedAt: began, GPUs: gpuA}}}
+	}
 	p := gpu.Process{PID: 5, Start: 9, UID: 1001, Age: time.Minute}
 	for began, want := range map[time.Time]job.ID{noon.Add(-time.Second): 0, noon.Add(time.Hour): 7} {
-		d := &device{Device: gpu.Device{UUID: "a"}}
-		b.devices = []*device{d}
-		l := &trackedJob{id: 7, job: &job.Job{ID: 7, Owner: job.Owner{UID: 1001}, Attempt: &job.Attempt{Number: 1, PlacedAt: began}}}
-		l.job.Attempt.GPUs = []job.Allocation{{GPU: contract.GPU{UUID: "a"}}}
-		b.leave(l, 1, noon)
-		if got := b.jobOfStray(d, &p, (&Sampled{}).began(&p, noon)); got != want {
-			t.Errorf("began %s after its end: it is of job %d, want %d", began.Sub(noon), got, want)
+		b := &started(Policy{Strays: EndStrays}, job.Restored{}).gpus
+		at := noon
+		look := func(when string) {
+			at = at.Add(time.Second)
+			b.merge(gpu.Device{UUID: "a", Health: gpu.HealthOK, Processes: []gpu.Process{p}}, &Sampled{}, at)
+			d := b.devices[0]
+			if got := d.jobs[p.PID]; got != want || (d.cleanup == nil) != (want == 0) {
+				t.Errorf("began %s after its end: %s it is of job %d, want %d", began.Sub(noon), when, got, want)
+			}
+			if d.cleanup != nil {
+				b.endStrays(d, at)
+			}
+			b.noteStrays()
+			for _, f := range b.findings() {
+				if _, ended := f.(EndProcess); ended {
+					t.Errorf("began %s after its end: %s it is ended", began.Sub(noon), when)
+				}
+			}
 		}
-		d.Processes, d.jobs, d.strays = []gpu.Process{p}, map[int]job.ID{5: 7}, map[int]bool{5: true}
-		b.endStrays(d, noon)
-		if ended := len(b.findings()) > 0; ended != (want == 0) {
-			t.Errorf("began %s after its end: ended: %t", began.Sub(noon), ended)
+		b.merge(gpu.Device{UUID: "a", Health: gpu.HealthOK}, &Sampled{}, noon)
+		b.leave(tracked(7, began), 1, noon)
+		if want == 0 {
+			b.devices[0].cleanup = nil // as a look without the process gives the GPU on
 		}
+		look("at first")
+		if want != 0 {
+			b.leave(tracked(8, noon), 2, at) // another part of the GPU
+		}
+		look("after a neighbour left")
+		restarted := &started(Policy{Strays: EndStrays}, job.Restored{}).gpus
+		for _, g := range b.controls {
+			restarted.restore(g)
+		}
+		b = restarted
+		look("after a restart")
 	}
 }
 

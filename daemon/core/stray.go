@@ -36,10 +36,18 @@ type process struct {
 // GPUs now.
 const maxMembers = 1 << 14
 
+// membership is of which job a process is.
+type membership struct {
+	job    job.ID
+	unsure bool // it may be older than the job: it keeps the GPU back, and is not ended
+}
+
 // join notes of which job a process in a job's unit is.
-func (b *gpuBook) join(p *gpu.Process, id job.ID) {
-	if p.Start != 0 && id != 0 {
-		b.members[process{p.PID, p.Start}] = id
+func (b *gpuBook) join(p *gpu.Process, id job.ID) { b.note(p, membership{job: id}) }
+
+func (b *gpuBook) note(p *gpu.Process, of membership) {
+	if p.Start != 0 && of.job != 0 {
+		b.members[process{p.PID, p.Start}] = of
 	}
 }
 
@@ -64,9 +72,10 @@ func (b *gpuBook) stray(d *device, p *gpu.Process, before job.ID, began span) (j
 	case p.Dead:
 		id = before
 	case p.Start != 0:
-		if id = b.members[process{p.PID, p.Start}]; id == 0 {
-			id = b.jobOfStray(d, p, began)
-			b.join(p, id)
+		if id = b.members[process{p.PID, p.Start}].job; id == 0 {
+			of := b.jobOfStray(d, p, began)
+			b.note(p, of)
+			id = of.job
 		}
 	}
 	if id != 0 && b.policy.Strays == TellStrays && !p.Dead && !b.jobs.holds(id, d.UUID) {
@@ -89,12 +98,11 @@ func (dep *cleanup) firstNoted(pid int) bool {
 
 // jobOfStray is the job of the process's user that has the GPU, or left it last, and
 // during which the process began; 0: none. Where nobody knows when a job that has left
-// began, all of its user's that is older than its end counts as of it: that keeps the
-// GPU back, and is not ended. A program that only draws is a user's desktop, and what
-// root runs is the machine's.
-func (b *gpuBook) jobOfStray(d *device, p *gpu.Process, began span) job.ID {
+// began, all of its user's that is older than its end counts as of it, unsurely. A
+// program that only draws is a user's desktop, and what root runs is the machine's.
+func (b *gpuBook) jobOfStray(d *device, p *gpu.Process, began span) membership {
 	if p.UID <= 0 || p.Age == 0 || p.Kind == gpu.KindGraphics {
-		return 0
+		return membership{}
 	}
 	last := (*trackedJob)(nil)
 	for _, id := range b.jobs.activeIDs() {
@@ -105,16 +113,16 @@ func (b *gpuBook) jobOfStray(d *device, p *gpu.Process, began span) job.ID {
 		}
 	}
 	if last != nil {
-		return last.job.ID
+		return membership{job: last.job.ID}
 	}
 	dep := d.cleanup
 	switch {
 	case dep == nil || dep.attempt == 0 || dep.uid != p.UID || began.to.After(dep.since):
-		return 0
+		return membership{}
 	case !dep.unsure && began.from.Before(dep.began):
-		return 0
+		return membership{}
 	}
-	return dep.job
+	return membership{job: dep.job, unsure: dep.unsure}
 }
 
 // startSlack is how long a process may have run before its job is known to.
@@ -165,7 +173,7 @@ func (b *gpuBook) noteStrays() {
 		if g.Fault.Boot != b.boot() {
 			g.Fault.Strays = nil
 		}
-		if list := d.listStrays(); !slices.Equal(list, g.Fault.Strays) {
+		if list := b.listStrays(d); !slices.Equal(list, g.Fault.Strays) {
 			b.faultOfThisBoot(&g, d)
 			g.Fault.Strays = list
 			b.control(g)
@@ -174,10 +182,11 @@ func (b *gpuBook) noteStrays() {
 }
 
 // listStrays returns the strays that the last sample shows.
-func (d *device) listStrays() (list []job.Stray) {
+func (b *gpuBook) listStrays(d *device) (list []job.Stray) {
 	for i := range d.Processes {
 		if p := &d.Processes[i]; d.strays[p.PID] && len(list) < maxStrays {
-			list = append(list, job.Stray{Job: d.jobs[p.PID], PID: p.PID, Start: p.Start})
+			of := b.members[process{p.PID, p.Start}]
+			list = append(list, job.Stray{Job: d.jobs[p.PID], PID: p.PID, Start: p.Start, Unsure: of.unsure})
 		}
 	}
 	slices.SortFunc(list, func(a, b job.Stray) int { return a.PID - b.PID })
@@ -191,7 +200,7 @@ func (b *gpuBook) restore(g job.GPUControl) {
 		return // what has these pids now is another process
 	}
 	for _, s := range g.Fault.Strays {
-		b.members[process{s.PID, s.Start}] = s.Job
+		b.members[process{s.PID, s.Start}] = membership{s.Job, s.Unsure}
 	}
 }
 
@@ -213,7 +222,7 @@ func (b *gpuBook) endStrays(d *device, now time.Time) {
 	for i := range d.Processes {
 		p := &d.Processes[i]
 		id := d.jobs[p.PID]
-		if id == 0 || p.Dead || b.jobs.holds(id, d.UUID) || dep.unsure && id == dep.job {
+		if id == 0 || p.Dead || b.jobs.holds(id, d.UUID) || b.members[process{p.PID, p.Start}].unsure {
 			continue
 		}
 		if !d.strays[p.PID] {

@@ -43,6 +43,8 @@ type Stray struct {
 	Job   ID     `json:"job"`
 	PID   int    `json:"pid"`
 	Start uint64 `json:"start"` // in clock ticks since the boot
+
+	Unsure bool `json:"unsure,omitempty"` // it may be older than the job, and is not ended
 }
 
 // Leftover says of an attempt that has ended what it left behind.
