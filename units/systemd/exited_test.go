@@ -46,6 +46,21 @@ func (b *fakeBus) started(t *testing.T, sender string) *Manager {
 	return m
 }
 
+// ended answers what is asked of one property of a unit that has ended.
+func ended(args []any, commands []command) ([]any, *dbus.Error) {
+	switch args[1] {
+	case "ExecStart":
+		return []any{dbus.MakeVariant(slices.Concat([]command{}, commands))}, nil
+	case "StatusText":
+		return []any{dbus.MakeVariant("words")}, nil
+	case "CPUUsageNSec":
+		return []any{dbus.MakeVariant(uint64(5000))}, nil
+	case "MemoryPeak":
+		return []any{dbus.MakeVariant(uint64(4096))}, nil
+	}
+	return starter("Get", args)
+}
+
 // Of a unit that is active and exited, by systemd's own word, only how its command ended is
 // fetched. Where any of it can't be had that way, and of any other unit, all is.
 func TestStatusOfWhatEndedWell(t *testing.T) {
@@ -70,20 +85,10 @@ func TestStatusOfWhatEndedWell(t *testing.T) {
 				if method != "Get" {
 					return starter(method, args)
 				}
-				switch args[1] {
-				case "ExecStart":
-					return []any{dbus.MakeVariant(slices.Concat([]command{}, c.commands))}, nil
-				case "StatusText":
-					return []any{dbus.MakeVariant("words")}, nil
-				case "CPUUsageNSec":
-					return []any{dbus.MakeVariant(uint64(5000))}, nil
-				case "MemoryPeak":
-					if c.peak {
-						return []any{dbus.MakeVariant(uint64(4096))}, nil
-					}
+				if args[1] == "MemoryPeak" && !c.peak {
 					return nil, &dbus.Error{Name: errNoProperty}
 				}
-				return starter(method, args)
+				return ended(args, c.commands)
 			})
 			m := b.started(t, c.sender)
 			before := b.called("GetAll")
@@ -115,18 +120,20 @@ func TestStatusOfWhatEndedWell(t *testing.T) {
 }
 
 // systemd drops by itself a unit that has ended well and is stopped, which it says. Where that
-// was said before its stop had ended, as at a reload, or is not said, it is looked for.
+// was said before its stop had ended, or of all units as it reloads, or is not said, it is looked for.
 func TestStopOfWhatEndedWell(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		before, after bool
+		reloads       bool
 		result        string
 		asked         int
 	}{
-		{"said", false, true, jobDone, 0},
-		{"said before", true, false, jobDone, 1},
-		{"said of a stop that failed", false, true, jobFailed, 1},
-		{"not said", false, false, jobDone, 1},
+		{"said", false, true, false, jobDone, 0},
+		{"said before", true, false, false, jobDone, 1},
+		{"said of a stop that failed", false, true, false, jobFailed, 1},
+		{"said at a reload", false, true, true, jobDone, 1},
+		{"not said", false, false, false, jobDone, 1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var b *fakeBus
@@ -141,6 +148,10 @@ func TestStopOfWhatEndedWell(t *testing.T) {
 					time.AfterFunc(time.Millisecond, func() {
 						removed(c.before)
 						b.jobRemoved(systemdName, job1, 2, c.result)
+						if c.reloads {
+							b.emit(systemdName, managerPath, managerIface, "Reloading", true)
+							defer b.emit(systemdName, managerPath, managerIface, "Reloading", false)
+						}
 						removed(c.after)
 					})
 					return []any{jobPath(2)}, nil
@@ -158,4 +169,36 @@ func TestStopOfWhatEndedWell(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What ended well by its last signal and was frozen then is let go on where it does not stop.
+func TestStopOfWhatEndedWellAndIsFrozen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b *fakeBus
+		thawed := false
+		b = newFakeBus(t, func(method string, args []any) ([]any, *dbus.Error) {
+			switch method {
+			case "Get":
+				return ended(args, []command{{A: 1, C: 2, Code: units.CLDExited, PID: 7}})
+			case "StopUnit":
+				time.AfterFunc(time.Millisecond, func() { b.jobRemoved(systemdName, job1, 2, jobDone) })
+				return []any{jobPath(2)}, nil
+			case "ThawUnit":
+				thawed = true
+				return nil, nil
+			case "ResetFailedUnit", "GetUnit":
+				if thawed {
+					return nil, noSuchUnit()
+				}
+				return []any{objectPath(job1)}, nil
+			case "GetAll":
+				return loaded(units.ActiveInactive, units.SubDead, map[string]any{"ControlGroup": "/x", "FreezerState": "frozen"}), nil
+			}
+			return starter(method, args)
+		})
+		m := b.started(t, systemdName)
+		if err := m.Stop(t.Context(), job1); err != nil || b.called("ThawUnit") != 1 {
+			t.Errorf("thawed %d times: %v", b.called("ThawUnit"), err)
+		}
+	})
 }

@@ -22,6 +22,7 @@ func (h *hearer) jobRemoved(unit string, job dbus.ObjectPath, result string) {
 }
 func (h *hearer) unitRemoved(unit string)         { h.note("removed", unit) }
 func (h *hearer) unitChanged(unit string, t told) { h.note("changed", unit, t.active, t.sub) }
+func (h *hearer) reloads()                        { h.note("reloads") }
 func (h *hearer) reloaded()                       { h.note("reloaded") }
 
 // What is read from the bytes of a signal is what godbus makes of it, and nothing is
@@ -41,6 +42,7 @@ func TestHeardAsDelivered(t *testing.T) {
 		{sent(t, path, propertyIface, "PropertiesChanged", unitIface, map[string]dbus.Variant{}, []string{}), true},
 		{sent(t, managerPath, managerIface, "JobRemoved", uint32(9), dbus.ObjectPath("/j/9"), job1, "done"), true},
 		{sent(t, managerPath, managerIface, "UnitRemoved", job1, objectPath(job1)), true},
+		{sent(t, managerPath, managerIface, "Reloading", true), false},
 		{sent(t, managerPath, managerIface, "Reloading", false), false},
 		{sent(t, managerPath, managerIface, "JobRemoved", "of another shape"), false},
 		{reply(t, "an answer"), false},

@@ -33,7 +33,8 @@ func (m *Manager) unitChanged(unit string, t told) {
 	}
 }
 
-// unitRemoved also comes for units that run on, when systemd reloads.
+// unitRemoved also comes for units that run on, when systemd reloads. Who waits for the
+// end of one looks again after that.
 func (m *Manager) unitRemoved(unit string) {
 	if _, ok := units.ParseName(unit); !ok {
 		return
@@ -41,12 +42,16 @@ func (m *Manager) unitRemoved(unit string) {
 	m.seen.Delete(unit)
 	m.exited.Delete(unit)
 	m.groups.Delete(unit)
-	if !m.waiters.remove(unit) {
+	if m.reloading.Load() || !m.waiters.remove(unit) {
 		m.changes.add(unit)
 	}
 }
 
+func (m *Manager) reloads() { m.reloading.Store(true) }
+
 func (m *Manager) reloaded() {
+	m.reloading.Store(false)
+	m.peakless.Store(false) // it may be another systemd
 	m.exited.Clear()
 	m.waiters.wakeAll()
 	m.changes.resync()

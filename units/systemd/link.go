@@ -28,6 +28,7 @@ type listener interface {
 	jobRemoved(unit string, job dbus.ObjectPath, result string)
 	unitRemoved(unit string)
 	unitChanged(unit string, t told)
+	reloads() // until it has reloaded
 	reloaded()
 }
 

@@ -47,7 +47,8 @@ type Manager struct {
 	// control groups of those that were started here.
 	exited, groups sync.Map
 
-	peakless atomic.Bool // this systemd has no MemoryPeak
+	peakless  atomic.Bool // this systemd has no MemoryPeak
+	reloading atomic.Bool // it has said that it reloads, and not yet that it has
 
 	stop context.CancelFunc // ends the goroutines of the manager
 	done sync.WaitGroup

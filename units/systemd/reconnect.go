@@ -46,6 +46,7 @@ func (m *Manager) keepConnected(ctx context.Context, up chan<- struct{}) {
 		m.seen.Clear()
 		m.exited.Clear()
 		m.groups.Clear()
+		m.reloading.Store(false)
 	}
 }
 

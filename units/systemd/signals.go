@@ -63,7 +63,12 @@ func (l *link) managerSignal(member string, body []any) {
 		}
 	case "Reloading":
 		var active bool
-		if dbus.Store(body, &active) == nil && !active {
+		if dbus.Store(body, &active) != nil {
+			return
+		}
+		if active {
+			l.to.reloads()
+		} else {
 			l.to.reloaded()
 		}
 	}

@@ -32,8 +32,10 @@ func (m *Manager) Start(ctx context.Context, name string, props []units.Property
 	w := m.waiters.enterStart(name)
 	defer m.leaveStart(name, w)
 	m.tidy.starting(name)
+	m.groups.Store(name, m.groupOf(name, props)) // before systemd can have dropped it again
 	job, err := m.startTransient(ctx, l, name, props)
 	if err != nil {
+		m.groups.Delete(name)
 		return none, err
 	}
 	mark(ctx, units.StepQueued)
@@ -43,7 +45,6 @@ func (m *Manager) Start(ctx context.Context, name string, props []units.Property
 	}
 	mark(ctx, units.StepExecuted)
 	m.seen.Store(name, true)
-	m.groups.Store(name, m.groupOf(name, props))
 	status, err := m.statusBegun(ctx, l, name, result, w.begun())
 	if err != nil {
 		return none, err

@@ -41,6 +41,7 @@ func (m *Manager) end(ctx context.Context, name string) error {
 	if !errors.Is(err, units.ErrProcesses) {
 		return err
 	}
+	m.exited.Delete(name) // which says nothing of that, so the unit is read whole
 	if s, failed := m.Status(ctx, name); failed != nil || !s.Frozen || m.Freeze(ctx, name, false) != nil {
 		return err
 	}
