@@ -48,9 +48,12 @@ func (a *app) cutOn(args []string) ([]string, error) {
 	return args, err
 }
 
+// saysOn reports whether a word is the option that chooses an engine.
+func saysOn(word string) bool { return word == onFlag || strings.HasPrefix(word, onFlag+"=") }
+
 // notOn refuses the choice of an engine behind a flag that has chosen whom to ask.
 func notOn(flag string, rest []string) error {
-	if len(rest) > 0 && (rest[0] == onFlag || strings.HasPrefix(rest[0], onFlag+"=")) {
+	if len(rest) > 0 && saysOn(rest[0]) {
 		return usagef("%s and %s both say who is asked: use one of them", flag, onFlag)
 	}
 	return nil
@@ -104,6 +107,9 @@ func (a *app) settings() (chosen, error) {
 	}
 	var all chosen
 	for _, path := range a.settingsFiles() {
+		if all.engine != "" && all.hosts != nil {
+			break // nothing is left open
+		}
 		s, err := a.settingsIn(path)
 		if err != nil {
 			return all, err

@@ -84,8 +84,7 @@ func TestWhichHosts(t *testing.T) {
 	a := &app{}
 	check := func(when, line, want string) {
 		t.Helper()
-		own := a.own
-		a = &app{root: dir, uid: os.Getuid(), own: own, here: a.here, getenv: func(name string) string { return env[name] }}
+		a = &app{root: dir, uid: os.Getuid(), own: a.own, on: a.on, here: a.here, getenv: func(name string) string { return env[name] }}
 		_, err := a.cutHosts(strings.Fields(line))
 		got := strings.Join(a.hosts, ",")
 		if err != nil {
@@ -119,7 +118,15 @@ func TestWhichHosts(t *testing.T) {
 	write(own, "")
 	env["GPUSCHED_SOCKET"] = "/s"
 	check("a socket is named", "list", "")
+	env["GPUSCHED_HOSTS"] = "e"
+	check("a socket is named, and machines", "list", "e")
 	env["GPUSCHED_SOCKET"] = ""
+	check("an engine is named behind the command", "list --on local", "")
+	check("an engine is named behind the command", "gpus --on=local", "")
+	a.on = engineLocal
+	check("an engine is named", "list", "")
+	check("an engine is named, and machines", "--hosts c list", "c")
+	a.on, env["GPUSCHED_HOSTS"] = "", ""
 	a.here = true
 	check("asked from afar", "list", "")
 	a.here, a.own = false, true

@@ -69,14 +69,14 @@ type configCheckCmd struct {
 }
 
 func (c *configCheckCmd) Run(ctx context.Context, a *app) error {
-	all := len(c.Files) == 0
-	checked, err := c.checkClient(a)
-	if err != nil || !all && len(c.Files) == 0 {
-		return err
+	named := len(c.Files) > 0
+	checked, wrong := c.checkClient(a)
+	if named && len(c.Files) == 0 {
+		return wrong
 	}
 	cfg, _, paths, err := c.read(a)
 	if err != nil {
-		return err
+		return errors.Join(err, wrong)
 	}
 	a.warnUnknown(ctx, &cfg)
 	a.warnAbsent(ctx, cfg.GPUs.Only)
@@ -87,10 +87,11 @@ func (c *configCheckCmd) Run(ctx context.Context, a *app) error {
 	if len(paths) == 0 && checked == 0 {
 		a.out.Printf("there are no settings files: everything has its default\n")
 	}
-	return nil
+	return wrong
 }
 
 // checkClient checks the files of whom to ask, those that are named or all that there are, and leaves the others.
+// Where the caller says who is asked they count for nothing: the scheduler's reload is not refused for them.
 func (c *configCheckCmd) checkClient(a *app) (checked int, err error) {
 	paths, rest := []string(nil), []string(nil)
 	for _, path := range c.Files {
@@ -101,7 +102,7 @@ func (c *configCheckCmd) checkClient(a *app) (checked int, err error) {
 		}
 	}
 	named := len(c.Files) > 0
-	if c.Files = rest; !named {
+	if c.Files = rest; !named && a.on == "" && !a.own {
 		paths = a.settingsFiles()
 	}
 	for _, path := range paths {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/gpusched/gpusched/units/contract"
@@ -33,14 +34,15 @@ func (a *app) manyHosts(args []string) bool {
 		return true
 	}
 	ours := a.as.table == nil && a.as.submitted == "" // other tools' names know one scheduler
-	if !ours || a.own || !showsHosts(withCommand(args)[0]) {
+	said := a.own || a.on != "" || slices.ContainsFunc(args, saysOn)
+	if !ours || said || !showsHosts(withCommand(args)[0]) {
 		return false
 	}
 	list, err := a.usualHosts()
 	return list != "" || err != nil
 }
 
-// usualHosts are the machines that are asked where no option names them, with commas between them: by the environment,
+// usualHosts are the machines that are asked where no option says who is, with commas between them: by the environment,
 // else by the settings, unless those are about another engine, or somebody names a scheduler's socket.
 func (a *app) usualHosts() (string, error) {
 	list := a.getenv(hostsVariable)

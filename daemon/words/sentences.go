@@ -138,7 +138,7 @@ var sentences = map[job.Code]sentence{
 	"policy/dropped": {"array %v has %v separate ranges of cancelled tasks, as many as can be kept", "cancel tasks next to these, or the whole array"},
 
 	"conflict/not-waiting":    {"job %v is %v and does not wait", "only a waiting job can be held, released or changed"},
-	"conflict/awaited":        {"job %v waits for job %v", "cancel that one first, or let both be"},
+	"conflict/awaited":        {"job %v waits for job %v", "cancel that one first"},
 	"conflict/runs":           {"job %v is %v, and %v can be changed of a waiting job only", "of a job that runs only the time limit can be changed (--time)"},
 	"conflict/ends":           {"job %v is being ended, so its time limit is over", ""},
 	"conflict/own-limit":      {"job %v was started by an earlier release, which left its time limit to systemd: that can be neither moved nor halted", "let it end, or cancel it"},

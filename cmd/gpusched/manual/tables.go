@@ -124,6 +124,6 @@ var files = []Entry{
 	{"/run/gpusched/gpusched.sock", "The socket of the scheduler."},
 	{"$XDG_RUNTIME_DIR/gpusched/gpusched.sock", "That of your own."},
 	{"/etc/gpusched/gpusched.toml", "Settings of the site, see gpusched.toml(5)."},
-	{"/etc/gpusched/client.toml", "What this command line goes by: engine = \"slurm\", see ON SLURM."},
+	{"/etc/gpusched/client.toml", "Whom this command line asks: engine = \"slurm\", see ON SLURM, and hosts = [\"a\", \"b\"], see SEVERAL MACHINES (--hosts)."},
 	{"~/.config/gpusched/client.toml", "The same for you alone, before that of the site."},
 }

@@ -208,6 +208,9 @@ func (e *Engine) Update(ctx context.Context, id string, c job.Change) (api.JobRe
 		return api.JobReply{}, err
 	}
 	args, err := sbatch.Update(id, c, now, site)
+	if err == nil && c.After != nil {
+		err = e.there(ctx, *c.After)
+	}
 	if err != nil {
 		return api.JobReply{}, err
 	}

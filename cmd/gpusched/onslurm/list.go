@@ -38,11 +38,14 @@ func (e *Engine) eachRow(ctx context.Context, columns []column, args []string, t
 	between := parting()
 	how := []string{"--noheader", "--all", "--sort=-p,i", "--Format=" + format(columns, between)}
 	a := newAnswer(columns, between, take)
-	if _, err := e.read(ctx, readTime, nil, a, "squeue", append(how, args...)...); err != nil {
-		if isCode(err, api.CodeNotFound) {
-			return nil
-		}
+	talk, err := e.read(ctx, readTime, nil, a, "squeue", append(how, args...)...)
+	switch {
+	case a.rows == 0 && isCode(err, api.CodeNotFound):
+		return nil
+	case err != nil && !isCode(err, api.CodeNotFound):
 		return err
+	case a.rows == 0 && !isTalk("squeue", talk): // who knows whether that is why there is none
+		return unreadable("squeue", talk)
 	}
 	return a.end()
 }

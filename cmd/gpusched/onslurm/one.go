@@ -81,7 +81,7 @@ func sameGroup(list []api.TaskGroup, g api.TaskGroup) *api.TaskGroup {
 	return nil
 }
 
-// there refuses what a new job can't wait for. Slurm would start it at once: it takes a job that it does not have,
+// there refuses what a job can't wait for. Slurm would start it at once: it takes a job that it does not have,
 // or no longer has, for one that has ended as it should.
 func (e *Engine) there(ctx context.Context, after []job.Dependency) error {
 	var ids []string

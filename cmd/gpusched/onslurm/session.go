@@ -23,6 +23,9 @@ type Program struct {
 // terminal, and its exit status is the job's.
 func (e *Engine) Run(ctx context.Context, r api.SubmitRequest) (Program, error) {
 	s, err := e.submission(ctx, r, sbatch.Run)
+	if err == nil {
+		err = e.there(ctx, r.After)
+	}
 	if err != nil {
 		return Program{}, err
 	}

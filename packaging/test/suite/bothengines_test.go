@@ -31,6 +31,8 @@ var bothLines = []struct {
 	{"submit --dry-run -g 1 -- true", 0, 0, "nothing is queued"},
 	{"submit -g 9 -- true", 6, 6, "can never start"},
 	{"submit -g 0 --after-ok 99999 -- true", 3, 3, "no job 99999 to wait for"},
+	{"run -g 0 --after-ok 99999 -- true", 3, 3, "no job 99999 to wait for"},
+	{"update HELD --after-ok 99999", 3, 3, "no job 99999 to wait for"},
 	{"submit -g 0", 2, 2, "there is no command to run"},
 	{"submit -g 0 -- /nowhere/prog", 2, 2, "--force"},
 	{"submit --tag broken -g 0 -- true", 2, 2, "not a tag"},

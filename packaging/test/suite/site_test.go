@@ -43,6 +43,12 @@ func TestReloadOfWrongSettings(t *testing.T) {
 	if text, code := health(t); code != 9 || !strings.Contains(text, "90-site.toml is new; a reload refuses them: ") || !strings.Contains(text, "max_runing") {
 		t.Errorf("health: %s", text)
 	}
+	// Whom the command line asks is none of the scheduler's, also where that is wrong or somebody else.
+	t.Cleanup(func() { sh(t, "", "rm -f /etc/gpusched/client.toml") })
+	for _, line := range []string{`hosts = ["a b"]`, `engine = "slurm"`, "nonsense"} {
+		sh(t, "", "rm -f "+file+"; echo '"+line+"' >/etc/gpusched/client.toml; systemctl reload gpusched")
+	}
+	sh(t, "", "rm -f /etc/gpusched/client.toml")
 	sh(t, "", `printf '[gpus]\nonly = [0, 1, 2, 3, 9]\n[daemon]\nadmin_group = "nobody-has-it"\n' >`+file+`; systemctl reload gpusched`)
 	until(t, "health tells of the GPU and the group that are not there", func() bool {
 		text, _ := health(t)
