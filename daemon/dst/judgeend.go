@@ -67,7 +67,7 @@ func (w *World) untrue(n *job.Job, r *run) string {
 			return "it has no time limit"
 		}
 		if r != nil && (r.touched == "vanish" || r.touched == "swept" || r.touched == "reboot" ||
-			(r.signal == 9 || r.signal == 15) && w.counts[string(crash)]+w.counts[string(stop)] > 0) {
+			(r.signal == 9 || r.signal == 15) && w.diedAt >= r.began) {
 			return "" // stopped, as far as a daemon knows that was not there when its stop was decided
 		}
 		if r != nil && r.behaviour.Stopping && w.elapsed-r.began >= n.Request.TimeLimit.Duration()-time.Second {

@@ -30,7 +30,8 @@ type World struct {
 	life       *life
 	daemon     *daemon.Daemon
 	stopDaemon context.CancelFunc
-	stopping   bool // it was told to stop
+	stopping   bool          // it was told to stop
+	diedAt     time.Duration // when the last one ended; negative: none has
 	current    *activity
 	waiting    []*activity // whoever waits for a bell
 	activities uint64
@@ -72,7 +73,7 @@ type World struct {
 
 func newWorld(p Plan) *World {
 	w := &World{
-		seed: p.Seed, plan: p, until: map[Kind]time.Duration{}, runs: map[string]*run{}, subs: map[int]*submission{},
+		seed: p.Seed, plan: p, diedAt: -1, until: map[Kind]time.Duration{}, runs: map[string]*run{}, subs: map[int]*submission{},
 		counts: map[string]int{}, post: newPost(),
 		boot: 1, strays: map[int]*stray{}, problem: gpu.ProblemStale,
 		specs: &specs{got: map[specKey]bool{}, kept: map[specKey][]byte{}},
@@ -157,7 +158,7 @@ func (w *World) died() {
 	if w.disk.file != nil {
 		w.disk.file.die()
 	}
-	w.life, w.daemon = nil, nil
+	w.life, w.daemon, w.diedAt = nil, nil, w.elapsed
 	w.stopDaemon, w.stopping, w.doom = nil, false, 0
 	w.bus.hints, w.kernel.log.bell = feed[units.Change]{}, nil
 	w.waiting = slices.DeleteFunc(w.waiting, func(a *activity) bool { return a.life != nil })
