@@ -104,7 +104,7 @@ func garbagePercent(live uint64, busy bool) int {
 }
 
 // spareMost is how much memory beyond what is in use is not worth a collection to return.
-const spareMost = 32 << 20
+const spareMost = 20 << 20
 
 // ReturnMemory gives back to the machine what is not in use any more, where that is much: after the state is
 // read, or a long bulk is done, nothing else would for a while. It reports whether it did.
