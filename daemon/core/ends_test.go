@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"cmp"
 	"maps"
 	"testing"
 	"time"
@@ -84,41 +85,33 @@ func TestUnitMadeByAnother(t *testing.T) {
 }
 
 // Run times are learned of what ended by itself or at its limit, in all attempts
-// whose work counts.
+// whose work counts; not of a launch that failed, or a run of a second.
 func TestWhatIsLearned(t *testing.T) {
-	stop := func(cause job.Command) func(*world) {
-		return func(w *world) {
-			cause.Job = 1
-			w.step(core.Command{Who: job.Actor{UID: 1001, User: "alice", Admin: true}, What: cause}, -1)
-		}
-	}
-	exit := func(e contract.Exit) func(*world) {
-		return func(w *world) {
-			w.units[1].Phase, w.units[1].Exit = core.Exited, e
-			w.step(core.Changed{Job: 1}, -1)
-		}
-	}
 	for name, c := range map[string]struct {
-		ends []func(*world) // 10 minutes after each other
-		want time.Duration
+		after time.Duration // between the ends; 0: 10 minutes
+		ends  []func(*world)
+		want  time.Duration
 	}{
-		"completed":    {[]func(*world){exit(contract.Exit{})}, 10 * time.Minute},
-		"failed":       {[]func(*world){exit(contract.Exit{Code: 1})}, 10 * time.Minute},
-		"at its limit": {[]func(*world){exit(contract.Exit{Signal: 15, Timeout: true})}, 10 * time.Minute},
-		"no memory":    {[]func(*world){exit(contract.Exit{OOM: true})}, 0},
-		"cancelled":    {[]func(*world){stop(job.Command{Kind: job.CommandCancel})}, 0},
-		"in two goes":  {[]func(*world){stop(job.Command{Kind: job.CommandRequeue}), exit(contract.Exit{})}, 20 * time.Minute},
-		"GPU lost": {[]func(*world){func(w *world) {
+		"completed":            {ends: ends(exits(contract.Exit{})), want: 10 * time.Minute},
+		"failed":               {ends: ends(exits(contract.Exit{Code: 1})), want: 10 * time.Minute},
+		"at its limit":         {ends: ends(exits(contract.Exit{Signal: 15, Timeout: true})), want: 10 * time.Minute},
+		"no memory":            {ends: ends(exits(contract.Exit{OOM: true}))},
+		"cancelled":            {ends: ends(stops(job.CommandCancel))},
+		"in two goes":          {ends: ends(stops(job.CommandRequeue), exits(contract.Exit{})), want: 20 * time.Minute},
+		"a launch that failed": {ends: ends(exits(contract.Exit{Code: 203, Launch: contract.StepExec}))},
+		"a run of a second":    {after: time.Second, ends: ends(exits(contract.Exit{}))},
+		"a run of two seconds": {after: 2 * time.Second, ends: ends(exits(contract.Exit{})), want: 2 * time.Second},
+		"GPU lost": {ends: ends(func(w *world) {
 			w.gpus[0].Health = gpu.HealthLost
 			for range 2 {
 				w.step(w.sample(0), -1)
 				w.now = w.now.Add(w.policy.LostAfter)
 			}
-		}}, 0},
+		})},
 	} {
 		w := running(t, 1, func(r *job.Request) { r.TimeLimit = job.Span(time.Hour) })
 		for _, end := range c.ends {
-			w.now = w.now.Add(10 * time.Minute)
+			w.now = w.now.Add(cmp.Or(c.after, 10*time.Minute))
 			end(w)
 			w.settle()
 		}
@@ -132,6 +125,50 @@ func TestWhatIsLearned(t *testing.T) {
 		}
 		if !maps.Equal(got, want) {
 			t.Errorf("%s: %v, want %s", name, got, c.want)
+		}
+	}
+}
+
+func ends(list ...func(*world)) []func(*world) { return list }
+
+// exits ends the command of job 1.
+func exits(e contract.Exit) func(*world) {
+	return func(w *world) {
+		w.units[1].Phase, w.units[1].Exit = core.Exited, e
+		w.step(core.Changed{Job: 1}, -1)
+	}
+}
+
+// stops has an administrator act on job 1.
+func stops(kind job.CommandKind) func(*world) {
+	return func(w *world) {
+		c := job.Command{Kind: kind, Job: 1}
+		w.step(core.Command{Who: job.Actor{UID: 1001, User: "alice", Admin: true}, What: c}, -1)
+	}
+}
+
+// An attempt that was stopped three hours beyond what was expected of it is not how long such jobs
+// run, but they run for longer than that. One that was stopped before says nothing.
+func TestStopsTeachALowerBound(t *testing.T) {
+	for name, stop := range map[string]func(*world){
+		"cancelled": stops(job.CommandCancel),
+		"preempted": func(w *world) {
+			w.step(w.sample(0), -1)
+			w.queue(nil)
+		},
+	} {
+		for _, ran := range []time.Duration{45 * time.Minute, 4 * time.Hour} {
+			w := running(t, 1, func(r *job.Request) { r.Priority.Class = job.Scavenger })
+			w.now = w.now.Add(ran)
+			stop(w)
+			w.settle()
+			if u := w.units[1]; u != nil && u.Phase == core.Active {
+				t.Fatalf("%s after %s: the job runs on", name, ran)
+			}
+			p := w.lastLesson()
+			if says := p.Typical > ran && p.Runs == 0; says != (ran > time.Hour) {
+				t.Errorf("%s after %s, which teaches %+v", name, ran, p)
+			}
 		}
 	}
 }
