@@ -38,6 +38,7 @@ type Account struct {
 	newMilli int // given out by this pass
 	newHost      hostShare
 	over         bool   // its GPU time is used up
+	unbounded    bool   // nothing bounds what it and its groups have
 	allowed      uint64 // the reservations of administrators that are open to it, as bits
 	failedShapes int    // for how many of its shapes nothing could be kept
 	place        quotaPlace
@@ -81,6 +82,12 @@ func (a *Account) inUse() *quotaUse {
 // bounded reports whether the account has quotas of what it has at once.
 func (a *Account) bounded() bool {
 	return a.MaxJobs > 0 || a.MaxMilli > 0 || a.MaxMem > 0 || a.MaxCPUs > 0
+}
+
+// isUnbounded reports whether no job of the account is kept back, whatever the pass gives out.
+func (a *Account) isUnbounded() bool {
+	free := func(q *Account) bool { return !q.over && !q.bounded() }
+	return a.Barred == "" && free(a) && !slices.ContainsFunc(a.Groups, func(g *Account) bool { return !free(g) })
 }
 
 // holds reports whether the quotas leave room for a job of these needs beside such use.

@@ -95,12 +95,13 @@ func (p *Planner) findPartly() {
 	for at := range p.q.briefs {
 		h, b := &p.q.briefs[at], p.q.buckets[at]
 		switch a, sizes := h.account, cappedSizes-sizeOf(h.quota); {
-		case a.capped(&h.needs):
+		case a.partly: // nothing else is asked of the account then
+		case !a.unbounded && a.capped(&h.needs):
 			if sizes > a.kept && p.leaves(b) {
 				a.kept = sizes
 			}
 		case h.milli > 0:
-			a.partly = a.partly || p.leaves(b)
+			a.partly = p.leaves(b)
 		default:
 			a.freeCPU = a.freeCPU || p.leaves(b)
 		}

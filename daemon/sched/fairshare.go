@@ -50,7 +50,7 @@ func (p *Planner) active() iter.Seq[*Account] {
 }
 
 // beginAccounts computes what has been used by those who are active and their groups, and
-// the factors that follow from it.
+// what follows from it.
 func (p *Planner) beginAccounts() {
 	for a := range p.active() {
 		a.entered = false
@@ -64,7 +64,7 @@ func (p *Planner) beginAccounts() {
 	}
 	even := float64(max(1, len(p.s.GPUs))) * float64(p.s.Policy.HalfLife) / float64(time.Millisecond) * evenPart
 	for a := range p.active() {
-		a.factor = 1
+		a.factor, a.unbounded = 1, a.isUnbounded()
 		if p.s.Policy.HalfLife > 0 {
 			a.factor = math.Exp2(-min(a.exponent(&top, even), maxExponent))
 		}

@@ -243,7 +243,7 @@ func (p *Planner) splitByFit() {
 // capped reports whether jobs are passed over: for a quota, or since those that ask no
 // GPU have all places that they may have.
 func (p *Planner) capped(a *Account, n *needs) bool {
-	return a.capped(n) || n.milli == 0 && p.now.noGPU.slots <= 0
+	return !a.unbounded && a.capped(n) || n.milli == 0 && p.now.noGPU.slots <= 0
 }
 
 // capped reports whether the jobs of the cursor's bucket are passed over.
