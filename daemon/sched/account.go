@@ -53,8 +53,8 @@ func (a *Account) member(group string) bool {
 }
 
 // capped reports whether the account or one of its groups may not start a job of
-// these needs.
-func (a *Account) capped(n *needs) bool {
+// this amount.
+func (a *Account) capped(n *amount) bool {
 	if a.Barred != "" || a.full(n) {
 		return true
 	}
@@ -66,7 +66,7 @@ func (a *Account) capped(n *needs) bool {
 	return false
 }
 
-func (a *Account) full(n *needs) bool {
+func (a *Account) full(n *amount) bool {
 	return a.over && n.milli > 0 || !a.holds(a.inUse(), n)
 }
 
@@ -90,8 +90,8 @@ func (a *Account) isUnbounded() bool {
 	return a.Barred == "" && free(a) && !slices.ContainsFunc(a.Groups, func(g *Account) bool { return !free(g) })
 }
 
-// holds reports whether the quotas leave room for a job of these needs beside such use.
-func (a *Account) holds(u *quotaUse, n *needs) bool {
+// holds reports whether the quotas leave room for a job of this amount beside such use.
+func (a *Account) holds(u *quotaUse, n *amount) bool {
 	switch {
 	case a.MaxJobs > 0 && u.jobs >= a.MaxJobs:
 		return false

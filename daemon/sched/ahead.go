@@ -26,11 +26,11 @@ func (p *Planner) Ahead(s *Snapshot, q *Queue, id job.ID, most int) (list []Ahea
 	p.begin(s, q)
 	own := p.cursor(e.bucket, e)
 	own.bucket.shape.qualify(s)
-	held := own.bucket.account.capped(&own.bucket.shape.needs)
+	held := own.bucket.account.capped(&own.bucket.shape.amount)
 	var first []cursor
 	for _, b := range q.buckets {
 		b.shape.qualify(s)
-		passed := b.account.capped(&b.shape.needs) && (b.account != own.bucket.account || !held)
+		passed := b.account.capped(&b.shape.amount) && (b.account != own.bucket.account || !held)
 		if passed || !b.shape.rivals(own.bucket.shape.footprint) {
 			continue
 		}

@@ -17,8 +17,9 @@ type brief struct {
 	late    time.Duration
 	owed    bool
 	batch   bool // where it stands depends on others
+	yields  bool
 	whole   int
-	needs
+	amount
 
 	facts         uint64 // of the GPUs, for which the following hold
 	atStart, ever answer // see footprint
@@ -28,7 +29,7 @@ type brief struct {
 func (q *Queue) sum(b *bucket) {
 	q.briefs[b.at] = brief{
 		account: b.account, level: b.level, base: b.head.base(), inverse: b.inverse, run: b.run, late: b.late,
-		owed: b.owed, batch: b.of != nil, whole: b.shape.whole, needs: b.shape.needs,
+		owed: b.owed, batch: b.of != nil, yields: b.shape.yields, whole: b.shape.whole, amount: b.shape.amount,
 	}
 }
 
@@ -62,7 +63,7 @@ func (p *Planner) standingOf(at int) standing {
 // left now behind some reservations.
 func (p *Planner) mayFit(at int, mask uint32) bool {
 	h, b := &p.q.briefs[at], p.q.buckets[at]
-	if h.whole > p.wholeBehind(mask) || !p.hostBehind(mask).suffices(&h.needs) {
+	if h.whole > p.wholeBehind(mask) || !p.hostBehind(mask).suffices(&h.amount) {
 		return false
 	}
 	if p.learnFacts(h, b); h.atStart == no {
@@ -78,7 +79,7 @@ func (p *Planner) mayFit(at int, mask uint32) bool {
 // mayEverFit is fitsEver for the bucket in that place.
 func (p *Planner) mayEverFit(at int) bool {
 	h := &p.q.briefs[at]
-	if !p.final.suffices(&h.needs) {
+	if !p.final.suffices(&h.amount) {
 		return false
 	}
 	p.learnFacts(h, p.q.buckets[at])

@@ -20,7 +20,7 @@ func TestBriefsAreUpToDate(t *testing.T) {
 			p.begin(&d.s, d.q)
 			for at, b := range d.q.buckets {
 				h := d.q.briefs[at]
-				if h.account != b.account || h.needs != b.shape.needs || p.standingOf(at) != p.standing(b) {
+				if h.account != b.account || h.amount != b.shape.amount || h.yields != b.shape.yields || p.standingOf(at) != p.standing(b) {
 					t.Fatalf("seed %d: the brief %+v of the bucket %+v", seed, h, b.bucketKey)
 				}
 			}

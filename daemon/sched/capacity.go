@@ -194,11 +194,11 @@ func (p *Planner) partFits(q *query, l *capacity, i int) bool {
 
 // fits reports whether the capacity has what is asked.
 func (p *Planner) fits(q *query, l *capacity) bool {
-	return l.suffices(&q.shape.needs) && (q.shape.milli == 0 || p.gpusFit(q, l))
+	return l.suffices(&q.shape.amount) && (q.shape.milli == 0 || p.gpusFit(q, l))
 }
 
 // suffices reports whether there is what is asked besides GPUs.
-func (h *hostCapacity) suffices(n *needs) bool {
+func (h *hostCapacity) suffices(n *amount) bool {
 	if h.slots <= 0 || !h.has(n.hostShare) {
 		return false
 	}

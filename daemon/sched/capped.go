@@ -96,7 +96,7 @@ func (p *Planner) findPartly() {
 		h, b := &p.q.briefs[at], p.q.buckets[at]
 		switch a, sizes := h.account, cappedSizes-sizeOf(h.quota); {
 		case a.partly: // nothing else is asked of the account then
-		case !a.unbounded && a.capped(&h.needs):
+		case !a.unbounded && a.capped(&h.amount):
 			if sizes > a.kept && p.leaves(b) {
 				a.kept = sizes
 			}
@@ -133,7 +133,7 @@ func (a *Account) CountCapped(now Instant, fifo bool) (news bool) {
 	c.sizes = 0
 	if !fifo && !a.partly {
 		c.sizes = cappedSizes - sort.Search(cappedSizes, func(size int) bool {
-			return a.capped(&needs{gpuNeeds: gpuNeeds{milli: smallest(size)}, quota: smallest(size)})
+			return a.capped(&amount{milli: smallest(size), quota: smallest(size)})
 		})
 		kept := a.kept
 		if a.freeCPU {

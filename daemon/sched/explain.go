@@ -130,7 +130,7 @@ func cpus(n int64) any  { return job.CPUs(n) }
 // quotaReasons says which quotas keep the job back: those that are used up, or else those that
 // are kept for another job of the account or group.
 func (p *Planner) quotaReasons(w *Waiting, sh *resourceShape) []job.Reason {
-	why := quotaReasons(w.Account, &sh.needs, p.s)
+	why := quotaReasons(w.Account, &sh.amount, p.s)
 	c := p.cursorOf(w)
 	if e := p.q.entries[w.ID]; e != nil { // there it may be of a batch
 		p.rank(&c.rank, e.bucket, e)
@@ -143,7 +143,7 @@ func (p *Planner) quotaReasons(w *Waiting, sh *resourceShape) []job.Reason {
 
 // quotaReasons says what keeps the account from starting jobs: quotas of its own
 // and of its groups that are used up, or that it may not run any.
-func quotaReasons(a *Account, n *needs, s *Snapshot) []job.Reason {
+func quotaReasons(a *Account, n *amount, s *Snapshot) []job.Reason {
 	var why []job.Reason
 	add := func(code job.ReasonCode, q *Account, need, have int64) {
 		why = append(why, job.Reason{Code: code, GPU: job.NoGPU, Detail: q.called(), Need: need, Have: have})

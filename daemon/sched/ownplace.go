@@ -27,7 +27,7 @@ func (u *quotaUse) add(o quotaUse, sign int) {
 // keeper is a waiting job that keeps its place in quotas.
 type keeper struct {
 	rank
-	needs   *needs // nil: there is none
+	asks    *amount // nil: there is none
 	account *Account
 	at      Instant // at which GPUs are kept for it
 }
@@ -103,7 +103,7 @@ func (p *Planner) keptFrom(q *Account, c *cursor, ends Instant) *keeper {
 	if place.at == Never || ends <= place.at {
 		return nil
 	}
-	if !q.holds(&place.use, &c.bucket.shape.needs) {
+	if !q.holds(&place.use, &c.bucket.shape.amount) {
 		return k
 	}
 	if q.MaxCPUs > 0 {
@@ -120,10 +120,10 @@ func (p *Planner) keeperBefore(q *Account, c *cursor) *keeper {
 		p.findCapped(q)
 	}
 	first, other := &q.place.capped, &q.place.reserved
-	if first.needs == nil || other.needs != nil && other.before(&first.rank) {
+	if first.asks == nil || other.asks != nil && other.before(&first.rank) {
 		first = other
 	}
-	if first.needs == nil || !first.before(&c.rank) {
+	if first.asks == nil || !first.before(&c.rank) {
 		return nil
 	}
 	return first
@@ -142,8 +142,8 @@ func (p *Planner) findCapped(q *Account) {
 		}
 		var r rank
 		p.rank(&r, b, e)
-		if k := &q.place.capped; k.needs == nil || r.before(&k.rank) {
-			*k = keeper{rank: r, needs: &b.shape.needs, account: b.account}
+		if k := &q.place.capped; k.asks == nil || r.before(&k.rank) {
+			*k = keeper{rank: r, asks: &b.shape.amount, account: b.account}
 		}
 	}
 }
@@ -161,7 +161,7 @@ func (b *bucket) firstOpen() *entry {
 // keptBack reports whether quotas, for a group its own, kept the jobs of the bucket back as
 // the pass began, and will not once what runs has ended.
 func (b *bucket) keptBack(q *Account) bool {
-	a, n, full := b.account, &b.shape.needs, false
+	a, n, full := b.account, &b.shape.amount, false
 	if a.Barred != "" || !a.mayEver(n) {
 		return false
 	}
@@ -175,16 +175,16 @@ func (b *bucket) keptBack(q *Account) bool {
 	return full
 }
 
-// mayEver reports whether a job of these needs is within the quotas if nothing else runs.
-func (a *Account) mayEver(n *needs) bool { return !(a.over && n.milli > 0) && a.holds(&quotaUse{}, n) }
+// mayEver reports whether a job of this amount is within the quotas if nothing else runs.
+func (a *Account) mayEver(n *amount) bool { return !(a.over && n.milli > 0) && a.holds(&quotaUse{}, n) }
 
 // findPlace finds when the quotas of a job's account and groups let it start, and what
 // is used of these ones then, it included.
 func (p *Planner) findPlace(q *Account, k *keeper) {
 	at := max(k.at, p.s.Now)
-	at = max(at, p.letsStart(k.account, k.needs))
+	at = max(at, p.letsStart(k.account, k.asks))
 	for _, g := range k.account.Groups {
-		at = max(at, p.letsStart(g, k.needs))
+		at = max(at, p.letsStart(g, k.asks))
 	}
 	use := *q.inUse()
 	for _, e := range p.quotaEnds(q) {
@@ -192,13 +192,13 @@ func (p *Planner) findPlace(q *Account, k *keeper) {
 			use.add(e.quotaUse, -1)
 		}
 	}
-	use.add(quotaUse{1, k.needs.quota, k.needs.hostShare}, 1)
+	use.add(quotaUse{1, k.asks.quota, k.asks.hostShare}, 1)
 	q.place.found = foundPlace{k, len(p.given), at, use}
 }
 
 // letsStart is the first moment at which these quotas hold with one more job, by the
 // expected ends of what runs; Never where there is none.
-func (p *Planner) letsStart(q *Account, n *needs) Instant {
+func (p *Planner) letsStart(q *Account, n *amount) Instant {
 	use := *q.inUse()
 	if !q.bounded() || q.holds(&use, n) {
 		return p.s.Now
@@ -239,8 +239,8 @@ func (p *Planner) keepPlace(c *cursor, at Instant) {
 }
 
 func (a *Account) keepFor(c *cursor, at Instant) {
-	if k := &a.place.reserved; k.needs == nil || c.before(&k.rank) {
-		*k = keeper{c.rank, &c.bucket.shape.needs, c.bucket.account, at}
+	if k := &a.place.reserved; k.asks == nil || c.before(&k.rank) {
+		*k = keeper{c.rank, &c.bucket.shape.amount, c.bucket.account, at}
 		a.place.found.of = nil
 	}
 }

@@ -229,7 +229,7 @@ func (p *Planner) splitByFit() {
 	for at := range p.q.briefs {
 		h := &p.q.briefs[at]
 		switch {
-		case p.capped(h.account, &h.needs):
+		case p.capped(h.account, &h.amount):
 		case p.mayFit(at, 0):
 			p.heap.list = append(p.heap.list, p.standingOf(at))
 		case keeps && p.mayEverFit(at):
@@ -242,12 +242,12 @@ func (p *Planner) splitByFit() {
 
 // capped reports whether jobs are passed over: for a quota, or since those that ask no
 // GPU have all places that they may have.
-func (p *Planner) capped(a *Account, n *needs) bool {
+func (p *Planner) capped(a *Account, n *amount) bool {
 	return !a.unbounded && a.capped(n) || n.milli == 0 && p.now.noGPU.slots <= 0
 }
 
 // capped reports whether the jobs of the cursor's bucket are passed over.
-func (c *cursor) capped(p *Planner) bool { return p.capped(c.bucket.account, &c.bucket.shape.needs) }
+func (c *cursor) capped(p *Planner) bool { return p.capped(c.bucket.account, &c.bucket.shape.amount) }
 
 // step looks at the first job in order that is left; false when there is none.
 // Once all reservations are made, those that do not fit are left alone.

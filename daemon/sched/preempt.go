@@ -101,7 +101,7 @@ func (p *Planner) release(r *Running) {
 func (p *Planner) resetCursors() {
 	p.beginWalk()
 	for at := range p.q.briefs {
-		if h := &p.q.briefs[at]; !p.capped(h.account, &h.needs) && p.mayEverFit(at) {
+		if h := &p.q.briefs[at]; !p.capped(h.account, &h.amount) && p.mayEverFit(at) {
 			p.blocked.list = append(p.blocked.list, p.standingOf(at))
 		}
 	}

@@ -131,7 +131,7 @@ type Queue struct {
 	briefs   []brief // of the buckets
 	byKey    map[bucketKey]*bucket
 	shapes   map[needs]*resourceShape
-	feet     map[gpuNeeds]*footprint
+	feet     map[footprintKey]*footprint
 	accounts map[*Account]int // by how many entries
 	entries  map[job.ID]*entry
 	pass     uint64 // the last one over it
@@ -143,7 +143,7 @@ type Queue struct {
 // NewQueue returns an empty queue.
 func NewQueue() *Queue {
 	return &Queue{
-		byKey: map[bucketKey]*bucket{}, shapes: map[needs]*resourceShape{}, feet: map[gpuNeeds]*footprint{},
+		byKey: map[bucketKey]*bucket{}, shapes: map[needs]*resourceShape{}, feet: map[footprintKey]*footprint{},
 		accounts: map[*Account]int{}, entries: map[job.ID]*entry{}, byBatch: map[batchKey]*batch{},
 	}
 }

@@ -154,7 +154,7 @@ func (p *Planner) PlannedStarts(s *Snapshot, q *Queue, groups []*Account) []Back
 			continue
 		}
 		p.findCapped(g)
-		if k := &g.place.capped; k.needs != nil {
+		if k := &g.place.capped; k.asks != nil {
 			p.findPlace(g, k)
 			p.out.Backfill = append(p.out.Backfill, BackfillReservation{Job: k.id, At: g.place.found.at})
 		}

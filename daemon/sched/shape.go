@@ -10,17 +10,30 @@ import (
 
 // needs are what placement reads of a request, and nothing else of it.
 type needs struct {
+	amount
 	gpuNeeds
-	hostShare     // of which cpus is 0 for a job that names none: see cpusFor
-	quota     int // what counts in quotas of GPUs
-	spread    bool
-	limit     time.Duration // 0: none
-	yields    bool          // its jobs may be stopped for others
+	spread bool
+	limit  time.Duration // 0: none
+	yields bool          // its jobs may be stopped for others
 }
 
-// gpuNeeds say which GPUs would do, and how many it takes.
+// amount is how much a job asks. A pass reads it of each bucket: it is small.
+type amount struct {
+	milli     int // of GPUs
+	quota     int // what of them counts in quotas
+	hostShare     // of which cpus is 0 for a job that names none: see cpusFor
+}
+
+// footprintKey is what shapes have in common that ask the same of GPUs.
+type footprintKey struct {
+	milli int
+	gpuNeeds
+}
+
+func (n *needs) footprintKey() footprintKey { return footprintKey{n.milli, n.gpuNeeds} }
+
+// gpuNeeds say which GPUs would do.
 type gpuNeeds struct {
-	milli   int
 	gpuMem  int64 // per GPU
 	maxLoad int
 	maxUsed int
@@ -32,12 +45,12 @@ type gpuNeeds struct {
 
 func needsOf(r *job.Request) needs {
 	return needs{
+		amount: amount{r.GPUMilli, r.QuotaMilli(), hostShare{r.MemBytes, r.CPUs}},
 		gpuNeeds: gpuNeeds{
-			milli: r.GPUMilli, gpuMem: r.GPUMemBytes, maxLoad: r.MaxLoadPercent, maxUsed: r.MaxUsedPercent,
+			gpuMem: r.GPUMemBytes, maxLoad: r.MaxLoadPercent, maxUsed: r.MaxUsedPercent,
 			ids: setOf(r.GPUIDs), from: setOf(r.GPUsFrom), without: setOf(r.ExcludeGPUs), gpuType: r.GPUType,
 		},
-		hostShare: hostShare{r.MemBytes, r.CPUs}, quota: r.QuotaMilli(), spread: r.Spread,
-		limit: r.TimeLimit.Duration(), yields: r.Preemptible,
+		spread: r.Spread, limit: r.TimeLimit.Duration(), yields: r.Preemptible,
 	}
 }
 
@@ -88,7 +101,7 @@ type resourceShape struct {
 // footprint is what shapes of the same needs of GPUs have in common. What a pass
 // finds out about the GPUs, it finds out once for all of them.
 type footprint struct {
-	key    gpuNeeds
+	key    footprintKey
 	shapes int
 	whole  int
 	part   int
@@ -108,7 +121,7 @@ type footprint struct {
 
 func newShape(r *job.Request) *resourceShape {
 	n := needsOf(r)
-	return &resourceShape{needs: n, footprint: newFootprint(r, n.gpuNeeds)}
+	return &resourceShape{needs: n, footprint: newFootprint(r, n.footprintKey())}
 }
 
 // like is a shape of the same needs that belongs to no queue.
@@ -117,8 +130,8 @@ func (sh *resourceShape) like() *resourceShape {
 	return &resourceShape{needs: sh.needs, footprint: &f}
 }
 
-func newFootprint(r *job.Request, n gpuNeeds) *footprint {
-	return &footprint{key: n, whole: r.Whole(), part: r.Part(), alone: r.Alone()}
+func newFootprint(r *job.Request, key footprintKey) *footprint {
+	return &footprint{key: key, whole: r.Whole(), part: r.Part(), alone: r.Alone()}
 }
 
 // qualify fills in which GPUs could ever serve the footprint.

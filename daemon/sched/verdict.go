@@ -127,7 +127,7 @@ func (f *footprint) learn(found verdict) {
 // roomFor reports whether a job of the bucket fits into what is left now behind
 // some reservations.
 func (p *Planner) roomFor(b *bucket, mask uint32) bool {
-	if b.shape.whole > p.wholeBehind(mask) || !p.hostBehind(mask).suffices(&b.shape.needs) {
+	if b.shape.whole > p.wholeBehind(mask) || !p.hostBehind(mask).suffices(&b.shape.amount) {
 		return false
 	}
 	if b.shape.milli == 0 {
@@ -199,7 +199,7 @@ func (p *Planner) nowBehind(q *query, v verdict) *capacity {
 // fitsEver reports whether a job of the shape fits once all has come back that is
 // expected to, and no reservation of an administrator is in its way.
 func (p *Planner) fitsEver(sh *resourceShape) bool {
-	return p.final.suffices(&sh.needs) && p.gpusEver(sh)
+	return p.final.suffices(&sh.amount) && p.gpusEver(sh)
 }
 
 // gpusEver is fitsEver for the GPUs alone.
@@ -229,7 +229,7 @@ func (p *Planner) openFinal() {
 // fitsAhead reports whether the job at the cursor would fit beside what is kept, were
 // it not for a load.
 func (p *Planner) fitsAhead(q *query, b *bucket) bool {
-	if !p.ahead.suffices(&b.shape.needs) {
+	if !p.ahead.suffices(&b.shape.amount) {
 		return false
 	}
 	v := verdict{rights: p.rightsOf(b), version: p.version}

@@ -9,7 +9,7 @@ func (q *Queue) Wanted(s *Snapshot, list []bool) []bool {
 		list = append(list, false)
 	}
 	for _, b := range q.buckets {
-		if b.shape.whole == 0 || b.account.capped(&b.shape.needs) || !b.waits() {
+		if b.shape.whole == 0 || b.account.capped(&b.shape.amount) || !b.waits() {
 			continue
 		}
 		b.shape.qualify(s)
