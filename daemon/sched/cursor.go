@@ -1,0 +1,86 @@
+package sched
+
+// cursor is the next job of a bucket that the pass has not looked at.
+type cursor struct {
+	rank
+	bucket *bucket
+	entry  *entry
+	walk   uint64 // of which it is
+	used   int    // starts of the entry that the pass used up
+	given  bool   // up: no more is kept for a job of the bucket
+}
+
+// cursor returns one at an entry.
+func (p *Planner) cursor(b *bucket, e *entry) cursor {
+	c := cursor{bucket: b, entry: e}
+	p.rank(&c.rank, b, e)
+	return c
+}
+
+// beginWalk forgets all cursors, and where their jobs stand.
+func (p *Planner) beginWalk() {
+	p.walk++
+	p.heap.list, p.blocked.list = p.heap.list[:0], p.blocked.list[:0]
+	if more := len(p.q.buckets) - len(p.cursors); more > 0 {
+		p.cursors = append(p.cursors, make([]cursor, more)...)
+	}
+}
+
+// at returns the cursor of a bucket, at its head where the walk has not moved it yet.
+func (p *Planner) at(s *standing) *cursor {
+	c := &p.cursors[s.at]
+	if c.walk != p.walk {
+		b := p.q.buckets[s.at]
+		p.open(b.shape.footprint)
+		*c = p.cursor(b, b.head)
+		c.walk, c.used = p.walk, b.head.startedBy(p.pass)
+	}
+	return c
+}
+
+// standing is where the head of a bucket stands.
+func (p *Planner) standing(b *bucket) standing {
+	var r rank
+	p.rank(&r, b, b.head)
+	return r.standing(b.at, p.s.Policy.FIFO)
+}
+
+// seek moves the cursor to the next entry that its throttle lets through and ranks
+// it; false when the bucket is exhausted.
+func (p *Planner) seek(c *cursor) bool {
+	for c.entry != nil {
+		if c.open() {
+			p.rank(&c.rank, c.bucket, c.entry)
+			return true
+		}
+		p.skip(c)
+	}
+	return false
+}
+
+// open reports whether the entry may start once more in this pass.
+func (c *cursor) open() bool {
+	g := c.entry.Throttle
+	return c.used < int(c.entry.Count) && (g == nil || g.used < g.Left)
+}
+
+// skip moves to the next entry, of which the pass may have started some.
+func (p *Planner) skip(c *cursor) {
+	if c.entry, c.used = c.entry.next, 0; c.entry != nil {
+		c.used = c.entry.startedBy(p.pass)
+	}
+}
+
+// next moves past the job that the cursor is at.
+func (p *Planner) next(c *cursor) bool {
+	p.skip(c)
+	return p.seek(c)
+}
+
+// query is what the job at the cursor asks now.
+func (c *cursor) query(at Instant, when horizon) query {
+	return query{shape: c.bucket.shape, account: c.bucket.account, at: at, when: when}
+}
+
+// capped reports whether the jobs of the cursor's bucket are passed over.
+func (c *cursor) capped(p *Planner) bool { return p.capped(c.bucket.account, &c.bucket.shape.amount) }
