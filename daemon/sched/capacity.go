@@ -207,6 +207,7 @@ func (h *hostCapacity) suffices(n *amount) bool {
 
 // gpusFit reports whether the capacity has the GPUs that are asked.
 func (p *Planner) gpusFit(q *query, l *capacity) bool {
+	p.looks++
 	sh := q.shape
 	whole, onlyPart, both := 0, 0, 0
 	for i := range l.gpus {

@@ -92,6 +92,7 @@ func (a *Account) RestoreCapped(times []time.Duration, sizes int, at Instant) {
 // Where all that waits is kept back, whatever the quota is of, so are its sizes and larger ones: of
 // host memory and CPUs each job asks its own.
 func (p *Planner) findPartly() {
+	p.looks += len(p.q.briefs)
 	for at := range p.q.briefs {
 		h, b := &p.q.briefs[at], p.q.buckets[at]
 		switch a, sizes := h.account, cappedSizes-sizeOf(h.quota); {

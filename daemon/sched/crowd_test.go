@@ -33,7 +33,7 @@ func (x *awkward) build(n int) (*Snapshot, *Queue) {
 		s.Running[i].Preemptible = x.stoppable
 	}
 	s.GPUs[7].State = Drained
-	s.GPUs[6].MemFreeBytes, s.GPUs[6].ForeignBytes = 70<<30, 10<<30
+	s.GPUs[6].MemFreeBytes, s.GPUs[6].ForeignBytes, s.GPUs[6].LoadPercent = 70<<30, 10<<30, 50
 	for i := range s.GPUs {
 		if x.paused {
 			s.GPUs[i].State = Paused
@@ -73,10 +73,14 @@ var shapes = map[string]func(*job.Request, int){
 	"all GPUs, a limit": func(r *job.Request, i int) { r.GPUMilli, r.TimeLimit = 8000, seconds(i) },
 	"all GPUs, memory":  func(r *job.Request, i int) { r.GPUMilli, r.MemBytes = 8000, int64(i) },
 	"one in use":        func(r *job.Request, i int) { r.GPUIDs, r.MaxUsedPercent, r.MemBytes = []int{6}, 1, int64(i) },
-	"drained":           func(r *job.Request, i int) { r.GPUIDs, r.TimeLimit = []int{7}, seconds(i) },
-	"seven GPUs":        func(r *job.Request, i int) { r.GPUMilli, r.TimeLimit = 7000, seconds(i) },
-	"two GPUs":          func(r *job.Request, i int) { r.GPUMilli, r.MemBytes = 2000, int64(i) },
-	"GPU memory":        func(r *job.Request, i int) { r.GPUMemBytes, r.MaxUsedPercent = 1<<30+int64(i), 1 },
+	"under load":        func(r *job.Request, i int) { r.GPUIDs, r.MaxLoadPercent, r.MemBytes = []int{6}, 1, int64(i) },
+	"under load, GPU memory": func(r *job.Request, i int) {
+		r.GPUIDs, r.MaxLoadPercent, r.GPUMemBytes = []int{6}, 1, 1<<30+int64(i)
+	},
+	"drained":    func(r *job.Request, i int) { r.GPUIDs, r.TimeLimit = []int{7}, seconds(i) },
+	"seven GPUs": func(r *job.Request, i int) { r.GPUMilli, r.TimeLimit = 7000, seconds(i) },
+	"two GPUs":   func(r *job.Request, i int) { r.GPUMilli, r.MemBytes = 2000, int64(i) },
+	"GPU memory": func(r *job.Request, i int) { r.GPUMemBytes, r.MaxUsedPercent = 1<<30+int64(i), 1 },
 	"behind another": func(r *job.Request, i int) {
 		if r.MemBytes = int64(i); i == 0 {
 			r.GPUMilli = 7000
@@ -89,6 +93,38 @@ var shapes = map[string]func(*job.Request, int){
 	},
 	"preemptible": func(r *job.Request, i int) { r.GPUMilli, r.MemBytes, r.Preemptible = 7000, int64(i), true },
 }
+
+// awkwardStates are the machines on which shapes are tried.
+var awkwardStates = map[string]awkward{
+	"": {}, "/paused": {paused: true}, "/stoppable": {stoppable: true}, "/reserved": {stoppable: true, reserved: true},
+}
+
+// A pass looks a few times at each shape, and no more often where there are more of them: time
+// that grew with the square of a queue would be in these looks.
+func TestAPassHasNoSquare(t *testing.T) {
+	looks := func(x awkward, n int) int {
+		s, q := x.build(n)
+		p := NewPlanner()
+		p.Plan(s, q)
+		return p.looks
+	}
+	for name, change := range shapes {
+		for state, x := range awkwardStates {
+			for _, users := range []int{1, 50} {
+				x.users, x.change = users, change
+				const n = 1000
+				few, many := looks(x, n), looks(x, 2*n)
+				if float64(many) > 2.2*float64(few) || few > mostLooks*n+2*maxFailedShapes*users {
+					t.Errorf("%s/%d%s: %d looks at %d jobs, %d at %d", name, users, state, few, n, many, 2*n)
+				}
+			}
+		}
+	}
+}
+
+// mostLooks is how often a pass looks at each shape; and a few times more, with the machine
+// as it is to become, at the first shapes of an account for which it fails to find GPUs to keep.
+const mostLooks = 6
 
 // used is the time of the processor that the process has had: a machine that has more to
 // do than this disturbs it less than the time that passes.
@@ -105,9 +141,7 @@ func used(b *testing.B) time.Duration {
 func BenchmarkAwkward(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(shapes)) {
 		for _, users := range []int{1, 50} {
-			for state, x := range map[string]awkward{
-				"": {}, "/paused": {paused: true}, "/stoppable": {stoppable: true}, "/reserved": {stoppable: true, reserved: true},
-			} {
+			for state, x := range awkwardStates {
 				x.users, x.change = users, shapes[name]
 				b.Run(fmt.Sprintf("%s/%d%s", name, users, state), func(b *testing.B) {
 					s, q := x.build(20_000)

@@ -91,6 +91,7 @@ func (h *heap) drop() bool {
 
 // sift keeps those that are to stay.
 func (h *heap) sift(stays func(*standing) bool) {
+	h.p.looks += len(h.list)
 	kept := h.list[:0]
 	for i := range h.list {
 		if stays(&h.list[i]) {

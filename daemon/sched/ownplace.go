@@ -132,6 +132,7 @@ func (p *Planner) keeperBefore(q *Account, c *cursor) *keeper {
 // findCapped finds the first job that these quotas, or if they are of a user a group's
 // as well, kept back as the pass began.
 func (p *Planner) findCapped(q *Account) {
+	p.looks += len(p.q.buckets)
 	for _, b := range p.q.buckets {
 		if !b.account.belongs(q) || !b.keptBack(q) {
 			continue

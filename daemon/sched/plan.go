@@ -13,6 +13,7 @@ type Planner struct {
 	out             Plan
 	maxFailedShapes int // of shapes of one account for which a pass fails to find GPUs to keep
 	siftAfter       int // so many of a heap have come to nothing, the rest is looked through
+	looks           int // of this pass, at jobs, buckets and what the GPUs have for a shape: its work
 
 	start     capacity // when the pass began
 	openToAll bool     // nothing free in it is reserved by administrators
@@ -68,7 +69,7 @@ func (p *Planner) begin(s *Snapshot, q *Queue) {
 	p.pass = q.pass
 	p.out.Place, p.out.Preempt, p.out.Backfill = p.out.Place[:0], p.out.Preempt[:0], p.out.Backfill[:0]
 	p.out.Wake = Never
-	p.backfill, p.store = p.backfill[:0], p.store[:0]
+	p.looks, p.backfill, p.store = 0, p.backfill[:0], p.store[:0]
 	p.ends, p.listed, p.given = p.ends[:0], false, p.given[:0]
 	p.start.open(s)
 	p.now.copyFrom(&p.start)
@@ -143,6 +144,7 @@ func (p *Planner) resetThrottles() {
 // pass begins and those for which GPUs may be kept. The others are left alone.
 func (p *Planner) splitByFit() {
 	p.beginWalk()
+	p.looks += len(p.q.briefs)
 	keeps := p.s.Policy.ReservationDepth > 0
 	for at := range p.q.briefs {
 		h := &p.q.briefs[at]
@@ -167,6 +169,7 @@ func (p *Planner) capped(a *Account, n *amount) bool {
 // step looks at the first job in order that is left; false when there is none.
 // Once all reservations are made, those that do not fit are left alone.
 func (p *Planner) step() bool {
+	p.looks++
 	fit, blocked := &p.heap, &p.blocked
 	refuse := len(blocked.list) > 0 && p.keepsMore()
 	switch {

@@ -100,6 +100,7 @@ func (p *Planner) release(r *Running) {
 // of each bucket.
 func (p *Planner) resetCursors() {
 	p.beginWalk()
+	p.looks += len(p.q.briefs)
 	for at := range p.q.briefs {
 		if h := &p.q.briefs[at]; !p.capped(h.account, &h.amount) && p.mayEverFit(at) {
 			p.blocked.list = append(p.blocked.list, p.standingOf(at))
@@ -112,6 +113,7 @@ func (p *Planner) resetCursors() {
 // its account that keeps its place.
 func (p *Planner) firstLeft() *cursor {
 	for len(p.blocked.list) > 0 {
+		p.looks++
 		c := p.blocked.first()
 		switch {
 		case c.capped(p):
