@@ -41,6 +41,7 @@ type engine struct {
 	uids    map[string]int
 	told    []time.Duration
 	stop    []bool // by position: may be stopped for others
+	shares  Shares
 	starts  starts
 }
 
@@ -73,8 +74,9 @@ func newEngine(t Trace, o Options) *engine {
 	e := &engine{
 		opt: o, jobs: t.Jobs, runs: make([]run, len(t.Jobs)), start: t.Begin,
 		machine: newMachine(o.GPUs, o.GPUMemBytes), uids: map[string]int{},
-		told: foretell(o.Predict, t.Jobs, o.Seed),
-		stop: choose(len(t.Jobs), o.Policy.Preemptible, random(o.Seed, streamPreemptible)),
+		told:   foretell(o.Predict, t.Jobs, o.Seed),
+		shares: t.Shares,
+		stop:   choose(len(t.Jobs), o.Policy.Preemptible, random(o.Seed, streamPreemptible)),
 	}
 	if e.start.IsZero() {
 		e.start = time.Unix(0, 0).UTC()
@@ -105,7 +107,7 @@ func (e *engine) date() time.Time { return e.start.Add(e.now) }
 func (e *engine) begin() error {
 	p := core.Policy{
 		Sched: e.opt.Policy.Sched, DefaultGrace: 30 * time.Second, DefaultRequeue: true,
-		CleaningTimeout: 30 * time.Second, FreshFor: time.Second,
+		CleaningTimeout: 30 * time.Second, FreshFor: time.Second, Quotas: e.shares.quotas(),
 	}
 	if e.told != nil {
 		p.Predict = prophet(e.told)
@@ -237,9 +239,12 @@ func (e *engine) submission(at int) core.Submit {
 	if j.Kind != "" {
 		r.Shape, r.Script = "shape-"+j.Kind, "script-"+j.Kind
 	}
-	uid := e.uids[j.User]
+	owner := job.Owner{UID: e.uids[j.User], GID: e.uids[j.User], User: j.User}
+	if g := e.shares.Member[j.User]; g != "" {
+		owner.Groups = []string{g}
+	}
 	return core.Submit{Token: core.Token(at + 1), Submission: job.Submission{
-		Owner: job.Owner{UID: uid, GID: uid, User: j.User}, Label: job.Label{Name: "job"}, Request: r,
+		Owner: owner, Label: job.Label{Name: "job"}, Request: r,
 	}}
 }
 

@@ -19,6 +19,8 @@ type Scenario struct {
 	Days int    // in which jobs are submitted; 0: the scenario has its own instants
 	Load float64
 	draw func(Setting, *rand.Rand) []Job
+
+	shares Shares
 }
 
 // Setting is a scenario's machine and seed. What is 0 is the scenario's own.
@@ -34,13 +36,7 @@ const scenarioUsers = 6
 
 // Scenarios lists all scenarios.
 func Scenarios() []Scenario {
-	return []Scenario{
-		{Name: "flood", What: "user a queues 75 jobs per GPU of 1 to 4 h, six hours later user b a sixth of that", GPUs: 8,
-			draw: func(s Setting, rng *rand.Rand) []Job { return flood(s, rng, "a", "b") }},
-		{Name: "sweep", What: "the jobs of flood, to be judged by their mean completion time", GPUs: 8,
-			draw: func(s Setting, rng *rand.Rand) []Job { return flood(s, rng, "a", "b") }},
-		{Name: "third", What: "flood, and twelve hours after b user c with as many jobs", GPUs: 8,
-			draw: func(s Setting, rng *rand.Rand) []Job { return flood(s, rng, "a", "b", "c") }},
+	return append(fairShares(), []Scenario{
 		{Name: "bimodal", What: "5 min or 10 h on 1, 2 or 4 GPUs, and nothing tells which", GPUs: 8, Days: 15, Load: 1.1,
 			draw: stream(scenarioUsers-1, bimodal)},
 		{Name: "uniform", What: "10 min to 12 h, all alike likely", GPUs: 8, Days: 21, Load: 0.9,
@@ -58,7 +54,7 @@ func Scenarios() []Scenario {
 			Days: 60, Load: 0.95, draw: stream(scenarioUsers, steps)},
 		{Name: "cluster", What: "some sixty users who submit in batches, with time limits far above the run times", GPUs: 256,
 			Days: 80, Load: 0.9, draw: cluster},
-	}
+	}...)
 }
 
 // FindScenario returns the scenario of that name.
@@ -86,23 +82,9 @@ func (s Scenario) Make(t Setting) Trace {
 	if t.Load == 0 {
 		t.Load = s.Load
 	}
-	return newTrace(generatedBegin(), s.draw(t, random(t.Seed, streamScenario)))
-}
-
-// flood is one user's sweep and those of users who come later: 600, 100 and 100
-// jobs of one GPU on a machine with eight.
-func flood(s Setting, rng *rand.Rand, users ...string) []Job {
-	at := [...]time.Duration{0, 6 * time.Hour, 18 * time.Hour}
-	per := [...]int{600, 100, 100}
-	var jobs []Job
-	for i, user := range users {
-		for range per[i] * s.GPUs / 8 {
-			jobs = append(jobs, Job{
-				Submit: at[i], Run: between(time.Hour, 4*time.Hour, rng), GPUMilli: 1000, User: user, Kind: user + "-sweep",
-			})
-		}
-	}
-	return jobs
+	trace := newTrace(generatedBegin(), s.draw(t, random(t.Seed, streamScenario)))
+	trace.Shares = s.shares
+	return trace
 }
 
 // between draws whole seconds, all alike likely.

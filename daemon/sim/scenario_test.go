@@ -73,6 +73,9 @@ func TestFlood(t *testing.T) {
 	if want := map[string]wave{"a": {600, 0}, "b": {100, 6 * time.Hour}, "c": {100, 18 * time.Hour}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("%v", got)
 	}
+	if s := scenario(t, "shares", sim.Setting{Seed: 1}).Shares; s.Users["b"] != 3*s.Users["a"] {
+		t.Errorf("shares of %v", s.Users)
+	}
 	if flood := scenario(t, "flood", sim.Setting{Seed: 1}); !reflect.DeepEqual(flood, scenario(t, "sweep", sim.Setting{Seed: 1})) {
 		t.Error("the sweep is not the jobs of flood")
 	}

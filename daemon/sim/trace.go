@@ -27,6 +27,7 @@ type Trace struct {
 	Jobs    []Job
 	Dropped int // jobs that were left out because they ask more than the machine has
 	Skipped int // jobs of the file that have no GPU or never ran
+	Shares  Shares
 	GPUs    int // of the machine that the file is of, where it says so; 0: it does not
 }
 

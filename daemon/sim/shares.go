@@ -1,0 +1,76 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Shares are what users and groups have in fair share unless it is one each, and none for a group.
+type Shares struct {
+	Users, Groups map[string]int
+	Member        map[string]string // the group of each user that is in one
+}
+
+// quotas are the shares as the core has them.
+func (s *Shares) quotas() job.Quotas {
+	q := job.Quotas{Users: map[string]job.Quota{}, Groups: map[string]job.Quota{}}
+	for name, share := range s.Users {
+		q.Users[name] = job.Quota{Share: share}
+	}
+	for name, share := range s.Groups {
+		q.Groups[name] = job.Quota{Share: share}
+	}
+	return q
+}
+
+// wave is a user who queues jobs of one GPU at an instant: so many on a machine with eight.
+type wave struct {
+	user string
+	at   time.Duration
+	jobs int
+}
+
+// waves draws the jobs of sweeps: 1 to 4 hours, each user's of one kind.
+func waves(list ...wave) func(Setting, *rand.Rand) []Job {
+	return func(s Setting, rng *rand.Rand) []Job {
+		var jobs []Job
+		for _, w := range list {
+			for range w.jobs * s.GPUs / 8 {
+				jobs = append(jobs, Job{
+					Submit: w.at, Run: between(time.Hour, 4*time.Hour, rng), GPUMilli: 1000, User: w.user, Kind: w.user + "-sweep",
+				})
+			}
+		}
+		return jobs
+	}
+}
+
+// fairShares are scenarios of users whose parts of the machine are known beforehand.
+func fairShares() []Scenario {
+	a, b, c := wave{"a", 0, 600}, wave{"b", 6 * time.Hour, 100}, wave{"c", 18 * time.Hour, 100}
+	away := []wave{{"a", 24 * time.Hour, 600}, {"b", 30 * time.Hour, 100}}
+	for _, user := range []string{"e", "f", "g", "h", "i", "j", "k", "l", "m", "n"} {
+		away = append(away, wave{user, 0, 8})
+	}
+	return []Scenario{
+		{Name: "flood", What: "user a queues 75 jobs per GPU of 1 to 4 h, six hours later user b a sixth of that", GPUs: 8,
+			draw: waves(a, b)},
+		{Name: "sweep", What: "the jobs of flood, to be judged by their mean completion time", GPUs: 8, draw: waves(a, b)},
+		{Name: "third", What: "flood, and twelve hours after b user c with as many jobs", GPUs: 8, draw: waves(a, b, c)},
+		{Name: "shares", What: "users a and b, whose shares are 1 and 3, queue as many jobs at the same time", GPUs: 8,
+			draw:   waves(wave{"a", 0, 300}, wave{"b", 0, 300}),
+			shares: Shares{Users: map[string]int{"a": 1, "b": 3}}},
+		{Name: "groups", What: "users a, b and c are in one group, d is in another; all queue as many jobs", GPUs: 8,
+			draw: waves(wave{"a", 0, 200}, wave{"b", 0, 200}, wave{"c", 0, 200}, wave{"d", 0, 200}),
+			shares: Shares{Groups: map[string]int{"lab": 1, "class": 1},
+				Member: map[string]string{"a": "lab", "b": "lab", "c": "lab", "d": "class"}}},
+		{Name: "idle", What: "ten users have had a day and are away; then user a floods the queue, and b comes", GPUs: 8,
+			draw: waves(away...)},
+		{Name: "hour", What: "user a floods the queue, and user b comes an hour later", GPUs: 8,
+			draw: waves(a, wave{"b", time.Hour, 100})},
+		{Name: "weekend", What: "user a has the machine for four days, nobody has it for three, then a and b come", GPUs: 8,
+			draw: waves(wave{"a", 0, 300}, wave{"a", 7 * day, 300}, wave{"b", 7 * day, 300})},
+	}
+}
