@@ -56,7 +56,7 @@
 // would not fit either if all of them had ended, and all GPUs were back that are
 // expected, is passed over. Where there is no such instant for another, since a load
 // keeps it or a reservation of an administrator, it is not tried for others of its
-// shape, nor for more than 64 shapes of one account, which bounds the time of a pass. A job
+// shape, nor for more than 16 shapes of one account, which bounds the time of a pass. A job
 // behind a reservation fits only if it ends by the shadow (one that could then be
 // stopped for the other: if it has had its slice by then), if with both taken late it does so
 // (four in five like it will have ended at the shadow that follows where that is always asked of those

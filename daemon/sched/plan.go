@@ -190,18 +190,20 @@ func (p *Planner) keepsMore() bool { return len(p.backfill) < p.s.Policy.Reserva
 // now, a reservation is made for it, and no job of its bucket is looked at again
 // where none can be.
 func (p *Planner) refuse() {
+	if p.hopelessAt(&p.blocked.list[0]) {
+		if p.blocked.drop() {
+			p.blocked.sift(func(s *standing) bool { return !p.hopelessAt(s) })
+		}
+		return
+	}
 	c := p.blocked.first()
 	switch {
 	case c.capped(p):
 		p.blocked.pop()
 	case !c.open(): // another job of its array was faster
 		p.blocked.settle(p.seek(c))
-	case !p.hopeless(c.bucket) && p.waitsForOwn(c):
+	case p.waitsForOwn(c):
 		p.blocked.pop()
-	case p.hopeless(c.bucket):
-		if p.blocked.drop() {
-			p.blocked.sift(func(s *standing) bool { return !p.hopeless(p.q.buckets[s.at]) })
-		}
 	case p.reserve(c):
 		p.blocked.settle(p.next(c))
 	default:
@@ -211,13 +213,19 @@ func (p *Planner) refuse() {
 }
 
 // maxFailedShapes is for how many shapes of one account a pass fails to find GPUs to keep.
-const maxFailedShapes = 64
+const maxFailedShapes = 16
 
 // hopeless reports whether there is no use in keeping GPUs for a job of the bucket.
 // Reservations of administrators concern accounts, so that a shape is tried for
 // each.
 func (p *Planner) hopeless(b *bucket) bool {
-	return b.account.failedShapes >= p.maxFailedShapes || b.shape.hopeless == p.pass && len(p.s.Reserved) == 0
+	return b.account.failedShapes >= p.maxFailedShapes || len(p.s.Reserved) == 0 && b.shape.hopeless == p.pass
+}
+
+// hopelessAt is hopeless for a bucket of the heap, of which it reads little: of many all are.
+func (p *Planner) hopelessAt(s *standing) bool {
+	return p.q.briefs[s.at].account.failedShapes >= p.maxFailedShapes ||
+		len(p.s.Reserved) == 0 && p.q.buckets[s.at].shape.hopeless == p.pass
 }
 
 // giveUp notes that nothing can be kept for a job of the bucket. An account for
