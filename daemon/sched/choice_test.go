@@ -43,6 +43,31 @@ func TestChoiceOfAPart(t *testing.T) {
 	}
 }
 
+// A part goes to a GPU that is kept for nobody, though a fuller one is: what it delays if it outlasts
+// its expectation is a job for whole GPUs. Where only that has room it goes there, if it will be done.
+func TestChoiceOfAPartBesideAReservation(t *testing.T) {
+	readPolicy(t).says("A job that asks a part of a GPU gets one that is not kept as a whole, where one has room, " +
+		"even if a fuller one is.")
+	for name, c := range map[string]struct {
+		wide int // milli that the job ahead asks
+		want string
+	}{
+		"one that is not kept":          {2000, "start 2 on 250m of 2, keep 0+1 for 1 at +1h0m0s"},
+		"only kept ones":                {3000, "start 2 on 250m of 1, keep 0+1+2 for 1 at +2h0m0s"},
+		"a part that is kept is shared": {1250, "start 2 on 250m of 1, keep 0+250m of 1 for 1 at +1h0m0s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t, 3)
+			sc.runs(101, time.Hour, on(0)...)
+			sc.runs(102, time.Hour, part(1, 500))
+			sc.runs(103, 2*time.Hour, part(2, 250))
+			sc.waits(1, c.wide)
+			sc.waits(2, 250, expected(30*time.Minute))
+			sc.expect(c.want)
+		})
+	}
+}
+
 // A job of one and a half GPUs takes its half from a GPU in use where it can, so
 // that whole ones stay whole, and never the only whole one.
 func TestChoiceOfWholeAndPart(t *testing.T) {

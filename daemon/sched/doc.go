@@ -82,7 +82,8 @@
 //
 // Choice. A part of a GPU, of one of which parts are given, goes to the fullest GPU that has room (best fit), or
 // with Spread to the emptiest; then to the one with fewest jobs, then the
-// lowest index. Whole GPUs are the set with the best links among themselves,
+// lowest index. One of which all is kept for a job comes after those. Whole GPUs
+// are the set with the best links among themselves,
 // then the one that leaves the best links to the rest, then the lowest
 // indexes. GPUs that a process from outside uses come last in any case; one that
 // it has taken (it computes, or has much memory) is given as a whole one to no job

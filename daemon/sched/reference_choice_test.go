@@ -40,6 +40,9 @@ func (r *reference) comparePart(q *job.Request, m machine, a, b int) int {
 		}
 		return -1
 	}
+	if x, y := r.keptWhole(a), r.keptWhole(b); x != y {
+		return truth(x) - truth(y)
+	}
 	room := m.gpus[a].milli - m.gpus[b].milli
 	if q.Spread {
 		room = -room
@@ -50,6 +53,22 @@ func (r *reference) comparePart(q *job.Request, m machine, a, b int) int {
 		}
 	}
 	return a - b
+}
+
+func (r *reference) keptWhole(gpu int) bool {
+	return slices.ContainsFunc(r.kept, func(k refKept) bool {
+		return slices.Contains(wholes(k.grants), gpu)
+	})
+}
+
+// wholes are the GPUs of which all is granted.
+func wholes(grants []Grant) (list []int) {
+	for _, g := range grants {
+		if g.Milli == 1000 {
+			list = append(list, g.GPU)
+		}
+	}
+	return list
 }
 
 // bestSet compares all sets of n: those with the fewest GPUs in foreign use,

@@ -370,6 +370,18 @@ func (p *Planner) anotherWhole(q *query, l *capacity) int {
 	return -1 // not reached: fits counted one more whole GPU than is asked
 }
 
+// keepsWhole reports whether all of the GPU is kept for a job.
+func (p *Planner) keepsWhole(gpu int) bool {
+	for i := range p.backfill {
+		for _, g := range p.backfill[i].grants {
+			if g.GPU == gpu && g.Milli == job.WholeGPU {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func granted(list []Grant, gpu int) bool {
 	for _, g := range list {
 		if g.GPU == gpu {
