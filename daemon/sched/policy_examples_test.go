@@ -80,7 +80,9 @@ func decimals(x float64) string { return fmt.Sprintf("%.2f", x) }
 // example is a scene under the rules as they are unless a site says otherwise.
 func example(t *testing.T, gpus int) *scene {
 	sc := newScene(t, gpus)
-	sc.s.Policy = Policy{HalfLife: week, GuardAfter: week, GuardPercent: 50, ReservationDepth: 1, Slice: 30 * minute}
+	sc.s.Policy = Policy{
+		HalfLife: week, GuardAfter: week, GuardPercent: 50, ReservationDepth: 1, Patience: DefaultPatience, Slice: 30 * minute,
+	}
 	sc.s.GuardOpen = true
 	return sc
 }
@@ -207,6 +209,33 @@ func TestExampleOfReservations(t *testing.T) {
 			page.shows(sc.withGPUs()...)
 		}
 		sc.expect(c.want)
+	}
+}
+
+// Of a kind of job of about two hours four in five have ended by the time that is counted on.
+func TestThePageOnLateEnds(t *testing.T) {
+	page, e, ended := readPolicy(t), kindOf(100, between(110*minute, 130*minute)), 0.0
+	page.says("counted on from when %s jobs like it would have ended", map[float64]string{0.2: "four in five"}[lateTail])
+	for u := 0.005; u < 1; u += 0.01 {
+		if e.Draw(u, 0) <= e.Late(0) {
+			ended += 0.01
+		}
+	}
+	if math.Abs(ended-0.8) > 0.05 {
+		t.Errorf("by %s %.2f of them have ended", e.Late(0), ended)
+	}
+}
+
+// Once it has waited for twice its expected run time, a job counts on GPUs from when half of what
+// runs will have ended: here in one hour, and late in three.
+func TestExampleOfPatience(t *testing.T) {
+	readPolicy(t).says("has waited for %s as long as it is itself expected to run, the time by which half would have ended counts",
+		map[int]string{2: "twice"}[DefaultPatience])
+	for waits, at := range map[time.Duration]string{30 * minute: "+3h0m0s", 2 * time.Hour: "+2h0m0s", 4 * time.Hour: "+1h0m0s"} {
+		sc := example(t, 1)
+		sc.runs(101, time.Hour, on(0)...).Late = noon.Add(3 * time.Hour)
+		sc.waits(1, 1000, expected(2*time.Hour), waited(waits))
+		sc.expect("keep 0 for 1 at " + at)
 	}
 }
 
