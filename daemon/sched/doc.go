@@ -20,15 +20,16 @@
 // go by that moment and id among themselves. Under Policy.FIFO it is class, number,
 // Since, id.
 //
-// Fair share. F is 2^-x, where x is how much more than its part the user has had, in
-// such parts: -1 for one that had nothing, 0 for one that had its part. What it had is its
-// decayed use, its part that of its share among the shares of those who wait or run something
-// now, of what all of these had. So nobody gains or loses by what those used who are away,
-// and a newcomer among n stands between a user who had its part and one who had all as
-// 2 to 1 to 2^(1-n). All are taken to have had besides their parts of the whole machine for a
-// 168th of the half-life, so that little use decides little. Groups that have a share divide with
-// each other and with the users in no such group, then their members with each other:
-// the x of a member is the sum of both, in the mean over such groups.
+// Fair share. F is 2^-x, where x is how much more than its part the user has had, in such parts: -1
+// for one that had nothing, 0 for one that had its part. What it had is its decayed use, its part that
+// of its share among the shares of those who wait or run something now, of what all of these had. So
+// nobody gains or loses by what those used who are away, and a newcomer among n stands between a user
+// who had its part and one who had all as 2 to 1 to 2^(1-n). All are taken to have had besides their
+// parts of the whole machine for a 168th of the half-life, so that little use decides little. As the
+// wait counts too, shares are met among those whose jobs are alike and came at once; of two with
+// shares of 1 and 3 who queue a job for each that starts the second gets 1.6 times as much. Groups
+// that have a share divide with each other and with the users in no such group, then their members
+// with each other: the x of a member is the sum of both, in the mean over such groups.
 //
 // Batches. Jobs of one account, class and number that name the same batch stand by
 // size among themselves: GPUs times run time, then run time, larger ones first, then

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -80,5 +81,125 @@ func TestLargerShare(t *testing.T) {
 		if parts := r.compete(40 * 24 * time.Hour); parts[0] >= parts[1] || parts[1] >= parts[2] {
 			t.Errorf("seed %d: shares of 1, 2 and 8 have the parts %.3f", seed, parts)
 		}
+	}
+}
+
+// Of two users whose shares are 1 and 3 the second gets three times as much where the jobs of both came at
+// once and are expected to run alike. Where each has ten waiting, a new one for each that starts, it is less: who gets less waits longer, and
+// they settle where the waits are as the factors. The first has 1.54 of its parts then and the second 0.82 of
+// its own, and 2^(1.54 - 0.82) is 1.6, as is the time that the one waits over the other's.
+func TestUnequalShares(t *testing.T) {
+	readPolicy(t).says("Of two users with shares of 1 and 3 who queue jobs alike at the same time the second gets three times as much; " +
+		"where each queues a new job whenever one starts, it is 1.6 times")
+	for _, c := range []struct {
+		backlog   int
+		days      int
+		low, high float64
+	}{{600, 4, 2.6, 3.4}, {10, 40, 1.45, 1.75}} {
+		for seed := range drawing(3) {
+			r := newRivals(t, seed, []int{1, 3}, []int{c.backlog, c.backlog})
+			r.draw = func(*Account) (int, time.Duration) { return oneOf(r.loop, 500, 1000, 1000, 2000), 2 * time.Hour }
+			parts := r.compete(time.Duration(c.days) * 24 * time.Hour)
+			if ratio := parts[1] / parts[0]; ratio < c.low || ratio > c.high {
+				t.Errorf("seed %d, %d waiting: shares of 1 and 3 have the parts %.3f, %.2f to one", seed, c.backlog, parts, ratio)
+			}
+		}
+	}
+}
+
+// usedOf is the account of a user who had used so many GPU-hours by noon.
+func usedOf(uid int, hours int, groups ...*Account) *Account {
+	a := &Account{UID: uid, Groups: groups}
+	a.Restore(time.Duration(hours)*time.Hour, noon)
+	return a
+}
+
+// Accounts that wait for nothing and run nothing do not count, whatever they used: the factors of
+// the others are as if they had never been.
+func TestIdleAccounts(t *testing.T) {
+	sc := newScene(t, 8)
+	sc.s.Policy.HalfLife = week
+	ann, ben := usedOf(1, 400), usedOf(2, 100)
+	sc.waits(1, 1000, of(ann))
+	sc.waits(2, 1000, of(ben))
+	for id := range job.ID(50) {
+		sc.waits(100+id, 1000, of(usedOf(int(100+id), 1000)))
+	}
+	sc.p.Plan(&sc.s, sc.q)
+	with := []float64{ann.factor, ben.factor}
+	for id := range job.ID(50) {
+		sc.q.Remove(100 + id)
+	}
+	sc.p.Plan(&sc.s, sc.q)
+	alone := factorsOn(t, 8, noon, usedOf(1, 400), usedOf(2, 100))
+	if got := []float64{ann.factor, ben.factor}; !slices.Equal(got, alone) || slices.Equal(with, alone) {
+		t.Errorf("factors are %.3f with the idle ones, %.3f once these are away, %.3f without them", with, got, alone)
+	}
+}
+
+// factorsOn are the factors of users who wait on a machine of so many GPUs at a moment.
+func factorsOn(t *testing.T, gpus int, now Instant, users ...*Account) (list []float64) {
+	sc := newScene(t, gpus)
+	sc.s.Policy.HalfLife, sc.s.Now = week, now
+	for i, a := range users {
+		sc.waits(job.ID(i+1), 1000, of(a))
+	}
+	sc.p.Plan(&sc.s, sc.q)
+	for _, a := range users {
+		list = append(list, a.factor)
+	}
+	return list
+}
+
+// On a machine of an hour little decides little: who had all of it is at one half beside the next, not
+// at a quarter, and a user of an hour beside one of weeks is nearly as one of no use.
+func TestAnHourOldAccount(t *testing.T) {
+	first := factorsOn(t, 8, noon, usedOf(1, 8), usedOf(2, 0))
+	if ratio := first[1] / first[0]; math.Abs(ratio-2) > 0.01 {
+		t.Errorf("after an hour the factors are %.3f", first)
+	}
+	old := factorsOn(t, 8, noon, usedOf(1, 400), usedOf(2, 8))
+	none := factorsOn(t, 8, noon, usedOf(1, 400), usedOf(2, 0))
+	if old[1] < 0.95*none[1] || old[1] >= none[1] || old[1] < 3*old[0] {
+		t.Errorf("beside one of weeks the factor is %.3f after an hour, %.3f before", old, none)
+	}
+}
+
+// Over a weekend without use everybody is forgotten alike: the order stays, and nobody has
+// saved anything up. Who worked on stands behind on Monday.
+func TestAWeekendWithoutUse(t *testing.T) {
+	monday := noon.Add(60 * time.Hour)
+	before := factorsOn(t, 8, noon, usedOf(1, 400), usedOf(2, 100), usedOf(3, 10))
+	after := factorsOn(t, 8, monday, usedOf(1, 400), usedOf(2, 100), usedOf(3, 10))
+	for i, f := range after {
+		if math.Abs(f-before[i]) > 0.02*before[i] || i > 0 && f <= after[i-1] {
+			t.Errorf("on Monday the factors are %.3f, before the weekend %.3f", after, before)
+		}
+	}
+	worked, rested := usedOf(1, 100), usedOf(2, 100)
+	worked.Start(4000, gpuRate(4000), noon, week)
+	worked.Finish(4000, gpuRate(4000), monday, week)
+	if f := factorsOn(t, 8, monday, worked, rested); f[0] >= 1 || f[1] <= 1 || f[1] > 2 {
+		t.Errorf("who worked through the weekend and who did not have the factors %.3f", f)
+	}
+}
+
+// A group's part does not grow with its members: one alone in a group stands before each of three
+// who together have had as much in theirs.
+func TestGroupsOfUnequalSize(t *testing.T) {
+	lab, class := usedOf(-1, 300), usedOf(-1, 300)
+	lab.Share, class.Share = 1, 1
+	even := factorsOn(t, 8, noon, usedOf(1, 100, lab), usedOf(2, 100, lab), usedOf(3, 100, lab), usedOf(4, 300, class))
+	for _, f := range even {
+		if math.Abs(f-1) > 1e-9 {
+			t.Errorf("where the groups have had the same the factors are %.3f", even)
+			break
+		}
+	}
+	lab, class = usedOf(-1, 450), usedOf(-1, 150)
+	lab.Share, class.Share = 1, 1
+	f := factorsOn(t, 8, noon, usedOf(1, 150, lab), usedOf(2, 150, lab), usedOf(3, 150, lab), usedOf(4, 150, class))
+	if f[0] != f[1] || f[1] != f[2] || f[3] < 1.4 || f[0] > 0.75 {
+		t.Errorf("where all have had the same, and one is alone in a group, the factors are %.3f", f)
 	}
 }
