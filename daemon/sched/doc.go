@@ -97,7 +97,8 @@
 // its own, four times, 1/2, and so on. Narrower ones may have a score of up to eight
 // times the job's, where it is lower than the job's in the mean over the GPUs that the job
 // is to get, of which those that are free count as 0. One that goes on after a stop makes room
-// for none of its class and number that is no wider, or asks no more than half of the GPUs, until
+// for none of its class and number that is no wider, or asks no more than half of the GPUs in
+// service that could serve it, until
 // it has run for four slices, or for four times as long as before. While the guard is open, jobs that
 // started guarded make no room for others of their class and number, and others
 // do for guarded ones whatever the scores. Those with the lowest rank are
@@ -174,7 +175,7 @@
 //     its own victims went before it where their scores had grown: a tenth to two thirds of these stops
 //     were in vain.)
 //  11. A job that was stopped after a slice or more runs for four, once it goes on, until one of its class and number
-//     has it stopped that is no wider, or asks no more than half of the GPUs, and has not waited so long as
+//     has it stopped that is no wider, or asks no more than half of the GPUs in service that could serve it, and has not waited so long as
 //     to go first.
 //  12. A newcomer's share: a user who comes to a queue that another has flooded gets 45 % of the GPU time
 //     of the next two days, a third one 30 %; so does one beside accounts that are away, on a machine

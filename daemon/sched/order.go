@@ -16,7 +16,7 @@ type rank struct {
 	id      job.ID
 	turn    int32 // in its batch
 	milli   int32 // of GPUs, which the order does not look at
-	most    bool  // it asks more than half of the GPUs
+	most    bool  // it asks more than half of the GPUs in service that could serve it
 	guarded bool
 	settles bool // it goes on after a stop, and has not had its turn
 	owed    bool // others were stopped for it, and it has not started
@@ -65,7 +65,7 @@ func (p *Planner) ownRank(r *rank, b *bucket, e *entry) {
 		return
 	}
 	r.guarded = p.guards(r.since)
-	r.most = 2*b.shape.milli > job.WholeGPU*len(p.s.GPUs)
+	r.most = 2*b.shape.milli > job.WholeGPU*p.q.facts.inService(b.shape.footprint, p.s)
 	r.owed = b.owed
 	r.score = b.score(r.since, p.s.Now)
 	r.untried = b.untried

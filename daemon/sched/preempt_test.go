@@ -169,20 +169,34 @@ func TestTurn(t *testing.T) {
 }
 
 // TestTurnAndWiderOnes has a job ask some of four GPUs, one of which another has its turn on; so many that
-// nobody may be stopped on are in use, and the others free.
+// nobody may be stopped on are in use, and the others free or out of service, or of another type than is asked.
 func TestTurnAndWiderOnes(t *testing.T) {
 	for _, c := range []struct {
-		asks, used int
-		stops      bool
-	}{{2, 2, false}, {3, 1, true}, {4, 0, true}} {
+		asks, used   int
+		drained, old int
+		stops        bool
+	}{
+		{2, 2, 0, 0, false},
+		{3, 1, 0, 0, true},
+		{4, 0, 0, 0, true},
+		{2, 1, 1, 0, true},
+		{2, 0, 2, 0, true},
+		{2, 1, 0, 1, true},
+	} {
 		sc := example(t, 4)
 		sc.preemptible(101, func(r *Running) { r.Served, r.Since = time.Hour, r.Start }, on(0)...)
 		for gpu := range c.used {
 			sc.runs(job.ID(102+gpu), 5*time.Hour, on(1+gpu)...)
 		}
-		sc.waits(1, c.asks*job.WholeGPU, waited(time.Hour))
+		for i := 4 - c.drained; i < 4; i++ {
+			sc.s.GPUs[i].State = Drained
+		}
+		for i := 4 - c.old; i < 4; i++ {
+			sc.s.GPUs[i].Model = "Tesla T4"
+		}
+		sc.waits(1, c.asks*job.WholeGPU, waited(time.Hour), asks(func(r *job.Request) { r.GPUType = "a100" }))
 		if stops := strings.Contains(sc.plan(), "stop 101 for 1"); stops != c.stops {
-			t.Errorf("for one that asks %d GPUs it is stopped: %t", c.asks, stops)
+			t.Errorf("%+v: it is stopped: %t", c, stops)
 		}
 	}
 }

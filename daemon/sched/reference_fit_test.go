@@ -75,7 +75,8 @@ func (r *reference) usable(w *Waiting, m machine, at Instant, when horizon) (who
 	return whole, part
 }
 
-func (r *reference) allowed(w *Waiting, g *GPU, pos int, at Instant) bool {
+// could reports whether a GPU is one that a job asks for.
+func could(w *Waiting, g *GPU) bool {
 	q := w.Request
 	if len(q.GPUIDs) > 0 && !slices.Contains(q.GPUIDs, g.Index) || len(q.GPUIDs) == 0 && len(q.GPUsFrom) > 0 && !slices.Contains(q.GPUsFrom, g.Index) {
 		return false
@@ -83,7 +84,12 @@ func (r *reference) allowed(w *Waiting, g *GPU, pos int, at Instant) bool {
 	if slices.Contains(q.ExcludeGPUs, g.Index) {
 		return false
 	}
-	if q.GPUType != "" && !g.isType(q.GPUType) || g.MemTotalBytes < q.GPUMemBytes {
+	return !(q.GPUType != "" && !g.isType(q.GPUType) || g.MemTotalBytes < q.GPUMemBytes)
+}
+
+func (r *reference) allowed(w *Waiting, g *GPU, pos int, at Instant) bool {
+	q := w.Request
+	if !could(w, g) {
 		return false
 	}
 	run := 24 * time.Hour

@@ -23,15 +23,23 @@ type refStanding struct {
 	score   float64
 	milli   int
 	untried Kind
+	most    bool // it asks more than half of the GPUs in service that could serve it
 }
 
-func (j refJob) standing() refStanding {
-	return refStanding{j.Request.Priority, j.guarded, false, j.place.score, j.Request.GPUMilli, untriedOf(j.Waiting)}
+func (j refJob) standing(s *Snapshot) refStanding {
+	serve := 0
+	for i := range s.GPUs {
+		g := &s.GPUs[i]
+		if could(j.Waiting, g) && (g.State == OK || g.State == Cleaning || g.State == Suspect) {
+			serve++
+		}
+	}
+	return refStanding{j.Request.Priority, j.guarded, false, j.place.score, j.Request.GPUMilli, untriedOf(j.Waiting), j.Request.GPUMilli > 500*serve}
 }
 
 // running is how it will stand once it runs: by itself.
 func (j refJob) running() refStanding {
-	return refStanding{j.Request.Priority, j.guarded, false, j.score, j.Request.GPUMilli, untriedOf(j.Waiting)}
+	return refStanding{j.Request.Priority, j.guarded, false, j.score, j.Request.GPUMilli, untriedOf(j.Waiting), false}
 }
 
 // preemptAll is rule "Preemption": for the first of the jobs that do not fit,
@@ -58,7 +66,7 @@ func (r *reference) preemptAll() {
 		at := slices.IndexFunc(r.jobs, func(j refJob) bool {
 			return !futile[j.kind] && !r.looked[j.ID] && r.waits(j) && r.ever(j.Waiting) && !r.behindOwn(j)
 		})
-		if at < 0 || !slices.ContainsFunc(list, func(v *refVictim) bool { return !v.chosen && r.yieldsAmong(v.refStanding, r.jobs[at].standing()) }) {
+		if at < 0 || !slices.ContainsFunc(list, func(v *refVictim) bool { return !v.chosen && r.yieldsAmong(v.refStanding, r.jobs[at].standing(r.s)) }) {
 			return
 		}
 		tries++
@@ -176,7 +184,7 @@ func (r *reference) lower(v, j refStanding, by float64) bool {
 	if v.guarded || j.guarded {
 		return !v.guarded
 	}
-	if half := 500 * len(r.s.GPUs); v.settles && (j.milli <= v.milli || j.milli <= half) {
+	if v.settles && (j.milli <= v.milli || !j.most) {
 		return false
 	}
 	if v.untried == j.untried && v.untried != (Kind{}) {
@@ -206,7 +214,7 @@ func (r *reference) preemptFor(j refJob, all []*refVictim) bool {
 // So the highest is as low as can be, then the next, and none is not needed.
 func (r *reference) set(j refJob, all, gone []*refVictim, soon bool) ([]*refVictim, bool) {
 	list := slices.DeleteFunc(slices.Clone(all), func(v *refVictim) bool {
-		return v.chosen || slices.Contains(gone, v) || soon && r.late(v.Running) || !r.yieldsAmong(v.refStanding, j.standing())
+		return v.chosen || slices.Contains(gone, v) || soon && r.late(v.Running) || !r.yieldsAmong(v.refStanding, j.standing(r.s))
 	})
 	for set := range 1 << len(list) {
 		var more []*refVictim
@@ -220,7 +228,7 @@ func (r *reference) set(j refJob, all, gone []*refVictim, soon bool) ([]*refVict
 			freed = early
 		}
 		if r.fits(j.Waiting, r.less(freed, j, others(kept, j)), r.s.Now, whenFreed) {
-			if !r.lowerInTheMean(more, j.standing()) {
+			if !r.lowerInTheMean(more, j.standing(r.s)) {
 				break
 			}
 			return more, true

@@ -302,7 +302,7 @@ func (r *reference) capped(w *Waiting) bool {
 // inWay reports whether the job, started now, may still be there at the shadow.
 func (r *reference) inWay(j refJob, k refKept) bool {
 	run, late := j.run, j.lateRun
-	if j.Request.Preemptible && r.yields(j.running(), k.then.standing()) {
+	if j.Request.Preemptible && r.yields(j.running(), k.then.standing(r.s)) {
 		gone := r.s.Policy.Slice
 		if k.then.Request.Priority == j.Request.Priority && !k.then.guarded && k.then.Request.GPUMilli <= j.Request.GPUMilli {
 			gone = r.turn(j.Served)

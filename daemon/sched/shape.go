@@ -110,6 +110,9 @@ type footprint struct {
 	machine uint64 // for which qual holds
 	qual    []bool // by position: could ever serve
 
+	counted uint64 // when the service of GPUs had last changed, for which the following holds
+	count   int    // of those in service that could serve
+
 	facts   uint64 // of the GPUs, for which the following holds
 	atStart answer // whether they do as a pass begins
 	ever    answer // whether they would once all that is expected to end has

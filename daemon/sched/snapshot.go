@@ -81,6 +81,9 @@ func (g *GPU) unread() bool { return g.Model == "" || g.MemTotalBytes == 0 && g.
 // does not tell. Nothing of it can be promised, and no bound of it is checked.
 func (g *GPU) unified() bool { return g.MemTotalBytes == 0 && !g.unread() }
 
+// inService reports whether the GPU serves jobs, or will in a moment: it may be cleaned after one.
+func (g *GPU) inService() bool { return g.State == OK || g.State == Cleaning || g.State == Suspect }
+
 // free returns the memory that can be promised to a new job.
 func (g *GPU) free() int64 {
 	free := g.MemFreeBytes
