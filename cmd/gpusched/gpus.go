@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"slices"
-	"strconv"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
@@ -42,7 +41,7 @@ func (a *app) showGPUs(o outputFlags, reply api.GPUsReply) error {
 
 // gpuReport is a report of GPUs.
 func (a *app) gpuReport(reply api.GPUsReply, text func(wide bool)) report[api.GPU] {
-	ids := each(reply.GPUs, func(g api.GPU) string { return strconv.Itoa(g.Index) })
+	ids := each(reply.GPUs, gpuName)
 	return report[api.GPU]{doc: reply, rows: reply.GPUs, cols: gpuColumns(a.out), ids: ids, text: text}
 }
 
@@ -81,7 +80,7 @@ func (a *app) writeDriver(reply api.GPUsReply, wide bool) {
 func processesOf(gpus []api.GPU) (list []gpuProcess) {
 	for _, g := range gpus {
 		for _, p := range g.Processes {
-			list = append(list, gpuProcess{gpuName(g), p})
+			list = append(list, gpuProcess{g, p})
 		}
 	}
 	return list

@@ -105,16 +105,16 @@ func sharesOf(g api.GPU) string {
 	}
 	return joined(g.Shares, ",", func(s job.GPUShare) string {
 		if s.Milli < job.WholeGPU {
-			return wordOf(s) + ":" + job.FormatGPUs(s.Milli)
+			return wordOf(g, s) + ":" + job.FormatGPUs(s.Milli)
 		}
-		return wordOf(s)
+		return wordOf(g, s)
 	})
 }
 
 // wordOf is what people call the job that has a share.
-func wordOf(s job.GPUShare) string {
+func wordOf(g api.GPU, s job.GPUShare) string {
 	if s.Called == "" { // a daemon of an older release
-		return number(s.Job)
+		return nameAt(g.Host, number(s.Job))
 	}
 	return term.Clean(s.Called)
 }
@@ -133,7 +133,7 @@ func memoryOfJobs(g api.GPU) string {
 		if s.Milli < job.WholeGPU && s.PromiseBytes > 0 {
 			used += "/" + job.FormatSize(s.PromiseBytes)
 		}
-		return wordOf(s) + ":" + used
+		return wordOf(g, s) + ":" + used
 	})
 }
 
@@ -215,14 +215,14 @@ func (a *app) writeGPUTable(gpus []api.GPU, wide, allocated bool) {
 
 // gpuProcess is a process with the GPU it is on.
 type gpuProcess struct {
-	gpu string
+	gpu api.GPU
 	job.GPUProcess
 }
 
 // processColumns are the columns of the processes below the GPUs.
 func processColumns() []term.Column[gpuProcess] {
 	return []term.Column[gpuProcess]{
-		{Title: "GPU", Right: true, Cell: func(p gpuProcess) string { return p.gpu }},
+		{Title: "GPU", Right: true, Cell: func(p gpuProcess) string { return gpuName(p.gpu) }},
 		{Title: "PID", Right: true, Cell: func(p gpuProcess) string { return strconv.Itoa(p.PID) }},
 		{Title: "USER", Cell: func(p gpuProcess) string { return dash(p.User) }},
 		{Title: "MEMORY", Right: true, Cell: func(p gpuProcess) string {
@@ -235,7 +235,7 @@ func processColumns() []term.Column[gpuProcess] {
 			if p.Job == 0 {
 				return "none"
 			}
-			return number(p.Job)
+			return nameAt(p.gpu.Host, number(p.Job))
 		}},
 		{Title: "PROGRAM", Least: 8, Cell: func(p gpuProcess) string { return strings.TrimSpace(p.Comm) }},
 	}

@@ -173,3 +173,13 @@ func TestSSHIsToldToEnd(t *testing.T) {
 		t.Error("it goes on")
 	}
 }
+
+// An event of another machine has its name in front of the job, whose number is typed without.
+func TestAnEventIsOfTheJobThatIsNamed(t *testing.T) {
+	of := api.Event{Job: 9, Called: "b:7_3"}
+	for id, want := range map[string]bool{"7_3": true, "b:7_3": true, "7": true, "9": true, "8": false, "7_4": false, "b": false} {
+		if got := isOf(&of, id); got != want {
+			t.Errorf("%q: %v", id, got)
+		}
+	}
+}

@@ -273,7 +273,6 @@ func (f *fleet) showGPUs(ctx context.Context, c *gpusCmd, watched bool) error {
 		all.GPUs = append(all.GPUs, r.GPUs...)
 	}
 	table := f.a.gpuReport(all, func(wide bool) { f.writeGPUs(all, wide) })
-	table.ids = each(all.GPUs, gpuName)
 	table.cols = withHostColumn(table.cols, func(g api.GPU) string { return g.Host })
 	return f.shown(watched, errs, table.show(f.a, c.outputFlags))
 }

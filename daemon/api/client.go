@@ -32,8 +32,9 @@ type Client struct {
 	// any; 0: it is not less.
 	MaxReply int
 
-	once  sync.Once
-	lines *transport
+	once   sync.Once
+	lines  *transport
+	signer signer
 }
 
 // The times after which the daemon counts as not answering, and for which an

@@ -138,23 +138,58 @@ func TestSentencesOfAnotherMachineNameItsJobs(t *testing.T) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
+}
+
+// Whatever a daemon answers about its jobs and GPUs, they are named as they are typed here.
+func TestEveryAnswerOfAnotherMachineIsSigned(t *testing.T) {
+	result := &Result{Sentence: "stopped to make room for job 3"}
+	j := Job{ID: 2, Host: "not that", Why: "behind job 1", Reasons: []Reason{{Sentence: "held by job 1"}}, Result: result}
+	gpu := GPU{GPU: job.GPU{Shares: []job.GPUShare{{Job: 8, Called: "7_3"}}}, StateDetail: "something of job 4"}
 	c := there(t, func(w http.ResponseWriter, r *http.Request) {
-		j := Job{ID: 2, Why: "behind job 1", Reasons: []Reason{{Sentence: "held by job 1"}}, Result: &Result{Sentence: "stopped to make room for job 3"}}
-		shares := []job.GPUShare{{Job: 1}, {Job: 8, Called: "7_3"}}
-		if r.URL.Path == "/v1/gpus" {
-			answer(w, GPUsReply{GPUs: []GPU{{GPU: job.GPU{Shares: shares}, StateDetail: "something of job 4"}}})
-			return
+		switch r.URL.Path {
+		case "/v1/gpus":
+			answer(w, GPUsReply{GPUs: []GPU{gpu}})
+		case "/v1/health":
+			answer(w, HealthReply{Checks: []job.Check{{Name: "job 12", Detail: "no end of job 12"}}})
+		case "/v1/history":
+			answer(w, HistoryReply{Jobs: []PastJob{{Job: j}}})
+		case "/v1/plan":
+			answer(w, PlanReply{GPUs: []GPUPlan{{Spans: []Span{{Called: "7_3"}, {Detail: "what job 5 left"}}}}})
+		case "/v1/events":
+			answer(w, Event{Number: 1, Called: "9", Sentence: "job 9 ended", Result: result})
+		case "/v1/jobs":
+			answer(w, ListReply{Jobs: []Job{j}, Hosts: []HostAnswer{{Host: "another"}}})
+		default:
+			answer(w, JobReply{
+				Job: j, Attempts: []Attempt{{Result: result}}, Results: &Results{Tasks: []TaskGroup{{Sentence: "behind job 6"}}},
+				Queue: &Queue{Ahead: []Ahead{{Called: "1", Sentence: "behind job 6"}}},
+			})
 		}
-		answer(w, JobReply{Job: j, Queue: &Queue{Ahead: []Ahead{{Called: "1", Sentence: "behind job 6"}}}})
 	})
-	reply, err := c.Why(t.Context(), "2")
-	j := reply.Job
-	if err != nil || j.Why != "behind job a:1" || j.Reasons[0].Sentence != "held by job a:1" || j.Result.Sentence != "stopped to make room for job a:3" ||
-		reply.Queue.Ahead[0].Called != "a:1" || reply.Queue.Ahead[0].Sentence != "behind job a:6" {
-		t.Errorf("%+v, %v", reply, err)
+	ctx := t.Context()
+	one, err := c.Why(ctx, "2")
+	list, err2 := c.List(ctx, ListQuery{})
+	gpus, err3 := c.GPUs(ctx)
+	health, err4 := c.Health(ctx)
+	past, err5 := c.History(ctx, HistoryQuery{})
+	plan, err6 := c.Plan(ctx, 0)
+	events, err7 := c.Recent(ctx, 0)
+	if err := errors.Join(err, err2, err3, err4, err5, err6, err7); err != nil || len(events) != 1 {
+		t.Fatal(err, events)
 	}
-	gpus, err := c.GPUs(t.Context())
-	if err != nil || gpus.GPUs[0].Shares[0].Called != "a:1" || gpus.GPUs[0].Shares[1].Called != "a:7_3" || gpus.GPUs[0].StateDetail != "something of job a:4" {
-		t.Errorf("%+v, %v", gpus, err)
+	for got, want := range map[*string]string{
+		&one.Job.Host: "a", &one.Job.Why: "behind job a:1", &one.Job.Reasons[0].Sentence: "held by job a:1",
+		&one.Job.Result.Sentence: "stopped to make room for job a:3", &one.Attempts[0].Result.Sentence: "stopped to make room for job a:3",
+		&one.Results.Tasks[0].Sentence: "behind job a:6", &one.Queue.Ahead[0].Called: "a:1", &one.Queue.Ahead[0].Sentence: "behind job a:6",
+		&list.Jobs[0].Host: "a", &list.Hosts[0].Host: "a",
+		&gpus.GPUs[0].Host: "a", &gpus.GPUs[0].Shares[0].Called: "a:7_3", &gpus.GPUs[0].StateDetail: "something of job a:4",
+		&health.Checks[0].Name: "job a:12", &health.Checks[0].Detail: "no end of job a:12",
+		&past.Jobs[0].Host: "a", &past.Jobs[0].Result.Sentence: "stopped to make room for job a:3",
+		&plan.GPUs[0].Spans[0].Called: "a:7_3", &plan.GPUs[0].Spans[1].Called: "", &plan.GPUs[0].Spans[1].Detail: "what job a:5 left",
+		&events[0].Called: "a:9", &events[0].Sentence: "job a:9 ended", &events[0].Result.Sentence: "stopped to make room for job a:3",
+	} {
+		if *got != want {
+			t.Errorf("%q, want %q", *got, want)
+		}
 	}
 }

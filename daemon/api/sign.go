@@ -1,0 +1,105 @@
+package api
+
+import (
+	"reflect"
+	"sync"
+)
+
+// What of an answer says whose its jobs and GPUs are, by the names of fields, of all types or of one.
+var signed = map[string]func(host, text string) string{
+	"Job.Host":        func(host, _ string) string { return host },
+	"GPU.Host":        func(host, _ string) string { return host },
+	"HostAnswer.Host": func(host, _ string) string { return host },
+	"Called":          nameCalled,
+	"Sentence":        NameJobs,
+	"Why":             NameJobs,
+	"Detail":          NameJobs,
+	"StateDetail":     NameJobs,
+	"ProblemDetail":   NameJobs,
+	"Check.Name":      NameJobs,
+}
+
+// nameCalled is what a job of a machine is called; of an older daemon, or of nothing, there is no word.
+func nameCalled(host, called string) string {
+	if called == "" {
+		return ""
+	}
+	return host + ":" + called
+}
+
+// signer writes the name of a machine on the jobs and GPUs of its answers, whatever these are. It looks
+// through a type once.
+type signer struct{ marks sync.Map } // of reflect.Type, mark
+
+// mark writes the name into a value; nil: there is no place for it.
+type mark func(v reflect.Value, host string)
+
+// sign writes the name of the machine on what an answer points to.
+func (c *Client) sign(answer any) {
+	if c.Host == "" {
+		return
+	}
+	if m := c.signer.of(reflect.TypeOf(answer)); m != nil {
+		m(reflect.ValueOf(answer), c.Host)
+	}
+}
+
+func (s *signer) of(t reflect.Type) mark {
+	if m, known := s.marks.Load(t); known {
+		return m.(mark)
+	}
+	m := s.find(t)
+	s.marks.Store(t, m)
+	return m
+}
+
+func (s *signer) find(t reflect.Type) mark {
+	switch t.Kind() {
+	case reflect.Pointer:
+		if in := s.of(t.Elem()); in != nil {
+			return func(v reflect.Value, host string) {
+				if !v.IsNil() {
+					in(v.Elem(), host)
+				}
+			}
+		}
+	case reflect.Slice:
+		if in := s.of(t.Elem()); in != nil {
+			return func(v reflect.Value, host string) {
+				for i := range v.Len() {
+					in(v.Index(i), host)
+				}
+			}
+		}
+	case reflect.Struct:
+		return s.inStruct(t)
+	}
+	return nil
+}
+
+func (s *signer) inStruct(t reflect.Type) mark {
+	var all []mark
+	for i := range t.NumField() {
+		f := t.Field(i)
+		write, is := signed[t.Name()+"."+f.Name]
+		if !is {
+			write, is = signed[f.Name]
+		}
+		if is && f.Type.Kind() == reflect.String {
+			all = append(all, func(v reflect.Value, host string) {
+				in := v.Field(i)
+				in.SetString(write(host, in.String()))
+			})
+		} else if in := s.of(f.Type); in != nil && f.IsExported() {
+			all = append(all, func(v reflect.Value, host string) { in(v.Field(i), host) })
+		}
+	}
+	if all == nil {
+		return nil
+	}
+	return func(v reflect.Value, host string) {
+		for _, m := range all {
+			m(v, host)
+		}
+	}
+}
