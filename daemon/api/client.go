@@ -26,7 +26,8 @@ type Client struct {
 	// Dial connects with the daemon; nil: by Socket. Its errors are those of a request that has not been
 	// sent; an *Error of it is returned as it is, but for what is unexported.
 	Dial func(context.Context) (net.Conn, error)
-	// Host is the name of the machine that Dial leads to. Jobs and GPUs of an answer bear it; "": none does.
+	// Host is the name of the machine that Dial leads to. Jobs and GPUs of an answer bear it, and those of a
+	// question may: "a:12". "": none does.
 	Host string
 	// MaxReply bounds what an answer may make the client hold, in bytes, where it is less than what bounds
 	// any; 0: it is not less.
@@ -168,6 +169,7 @@ func (q ListQuery) values() url.Values {
 
 // List returns the jobs that match, and the GPUs.
 func (c *Client) List(ctx context.Context, q ListQuery) (out ListReply, err error) {
+	q.IDs = c.own(q.IDs)
 	err = c.call(ctx, methodGet, "/v1/jobs"+q.encode(), nil, &out)
 	var refused *Error
 	// An older daemon does not know the word.
@@ -181,6 +183,7 @@ func (c *Client) List(ctx context.Context, q ListQuery) (out ListReply, err erro
 // IDs returns what the jobs that match are called, a line each: their numbers, or as tasks "7_3". That is
 // a tenth of the work of List.
 func (c *Client) IDs(ctx context.Context, q ListQuery) (lines []byte, err error) {
+	q.IDs = c.own(q.IDs)
 	q.Names, q.Reasons, q.Recent = false, false, false
 	words := q.values()
 	words.Set("form", "ids")

@@ -193,3 +193,31 @@ func TestEveryAnswerOfAnotherMachineIsSigned(t *testing.T) {
 		}
 	}
 }
+
+// What an answer calls a job can be asked about: a machine is not asked for jobs by its own name.
+func TestQuestionsTakeTheNamesOfAnswers(t *testing.T) {
+	var asked []string
+	c := there(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		asked = append(asked, r.URL.String()+string(body))
+		switch r.URL.Path {
+		case "/v1/commands":
+			answer(w, ManyPart{Done: true})
+		default:
+			answer(w, struct{}{})
+		}
+	})
+	ctx := t.Context()
+	_, err := c.Results(ctx, "a:7_3")
+	_, err2 := c.Cancel(ctx, "a:7", CancelRequest{})
+	_, err3 := c.List(ctx, ListQuery{IDs: "a:1,a:2-3,4"})
+	_, err4 := c.IDs(ctx, ListQuery{IDs: "a:1"})
+	_, err5 := c.History(ctx, HistoryQuery{IDs: "a:1,b:2"})
+	err6 := c.Many(ctx, ManyRequest{Command: job.CommandHold, Jobs: []string{"a:1", "7_3"}}, func(ManyPart) {})
+	got := strings.Join(asked, "\n")
+	want := "/v1/jobs/7_3?results=1\n/v1/jobs/7/cancel{}\n/v1/jobs?ids=1%2C2-3%2C4\n/v1/jobs?form=ids&ids=1\n/v1/history?ids=1%2Cb%3A2\n" +
+		`/v1/commands{"command":"hold","jobs":["1","7_3"]}`
+	if err := errors.Join(err, err2, err3, err4, err5, err6); err != nil || got != want {
+		t.Errorf("%s, %v", got, err)
+	}
+}

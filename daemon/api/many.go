@@ -20,6 +20,11 @@ const maxPart = 16 << 20
 // What was told is done, whatever the error is. A daemon that has no place for it, and so has done nothing,
 // is asked again. An older one refuses it with CodeUsage.
 func (c *Client) Many(ctx context.Context, r ManyRequest, told func(ManyPart)) error {
+	jobs := make([]string, len(r.Jobs))
+	for i, id := range r.Jobs {
+		jobs[i] = c.own(id)
+	}
+	r.Jobs = jobs
 	body, err := json.Marshal(r)
 	if err != nil {
 		return &Error{Code: CodeInternal, Message: fmt.Sprintf("encode the request: %v", err)}

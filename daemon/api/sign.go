@@ -2,6 +2,7 @@ package api
 
 import (
 	"reflect"
+	"strings"
 	"sync"
 )
 
@@ -102,4 +103,16 @@ func (s *signer) inStruct(t reflect.Type) mark {
 			m(v, host)
 		}
 	}
+}
+
+// own is a list of jobs as the daemon of a machine knows them: what it was signed with is taken off again.
+func (c *Client) own(ids string) string {
+	if c.Host == "" || !strings.Contains(ids, ":") {
+		return ids
+	}
+	parts := strings.Split(ids, ",")
+	for i := range parts {
+		parts[i] = strings.TrimPrefix(parts[i], c.Host+":")
+	}
+	return strings.Join(parts, ",")
 }

@@ -32,7 +32,7 @@ func (c *Client) Wait(ctx context.Context, id string, timeout time.Duration) (Jo
 // waitForever polls until there is an answer other than "not yet" or "not now"
 // (the daemon restarts, or too many waits are open).
 func (c *Client) waitForever(ctx context.Context, id string) (out JobReply, err error) {
-	path := jobPath(id, fmt.Sprintf("/wait?timeout_seconds=%d", int(longPoll/time.Second)))
+	path := c.jobPath(id, fmt.Sprintf("/wait?timeout_seconds=%d", int(longPoll/time.Second)))
 	for {
 		err = again(ctx, func() error { return c.call(ctx, methodGet, path, nil, &out) })
 		var e *Error
