@@ -35,6 +35,7 @@ type app struct {
 	host        string   // of another machine's, or where several are asked: whose scheduler client is
 	// calledFromAfar is what this machine is called where the command was typed; "": it was typed here.
 	calledFromAfar string
+	labelled       bool // what is printed says whose it is: it is shown with that of other machines
 	// away turns words for jobs of other machines into names; ok: it was for it to do.
 	away func(ctx context.Context, word string) (ids []string, ok bool, err error)
 	// restoreLimits makes our resource limits the user's again, for the daemon
@@ -101,10 +102,13 @@ func (a *app) complain(text string) {
 
 // from says whose error it is, where another machine's scheduler is asked.
 func (a *app) from() string {
-	if a.host == "" {
-		return ""
+	switch {
+	case a.host != "":
+		return a.host + ": "
+	case a.labelled && a.calledFromAfar != "":
+		return a.calledFromAfar + ": "
 	}
-	return a.host + ": "
+	return ""
 }
 
 // note says something that is not an error.

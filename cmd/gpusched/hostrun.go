@@ -156,8 +156,11 @@ func (f *fleet) inTurn(ctx context.Context, c call) (first error) {
 	return first
 }
 
-// together are commands that take jobs of several machines at once.
-var together = strings.Fields("wait cancel hold release suspend resume requeue update")
+// together are commands that take jobs of several machines at once, and apart those that show one job.
+var (
+	together = strings.Fields("wait cancel hold release suspend resume requeue update")
+	apart    = strings.Fields("show why")
+)
 
 // byIDs carries out a command on the machines whose jobs it names.
 func (a *app) byIDs(ctx context.Context, c call, ids idWords, words, hosts []string) error {
@@ -168,11 +171,18 @@ func (a *app) byIDs(ctx context.Context, c call, ids idWords, words, hosts []str
 			}
 		}
 	}
+	hosts = machinesOf(hosts)
 	if len(hosts) == 1 {
 		return a.byIDsOf(ctx, c, ids, words, hosts[0])
 	}
 	if l, ok := c.selected.(*listCmd); ok {
 		return a.listOf(ctx, l, words, hosts)
+	}
+	if l, ok := c.selected.(*logsCmd); ok {
+		return a.logsOf(ctx, l, words, hosts)
+	}
+	if slices.Contains(apart, c.word()) {
+		return a.oneByOne(ctx, c, ids, words, hosts)
 	}
 	if u, ok := c.selected.(*updateCmd); ok && u.waits() {
 		return refuse(api.CodeUsage, "change what they wait for machine by machine", "a job can wait for jobs of its own machine only, and these are of %s",

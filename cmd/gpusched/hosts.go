@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -267,4 +268,26 @@ func placesOf(words []string) (hosts []string) {
 		}
 	}
 	return hosts
+}
+
+// machinesOf are they where this one is among several: ".", as another one.
+func machinesOf(hosts []string) (list []string) {
+	for _, h := range hosts {
+		if h = cmp.Or(h, remote.Here); !slices.Contains(list, h) {
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+// wordsByHost are words for jobs by the machines that have them, without these.
+func wordsByHost(words []string) map[string][]string {
+	of := map[string][]string{}
+	for _, w := range words {
+		for _, p := range placedWords(w) {
+			host := cmp.Or(p.host, remote.Here)
+			of[host] = append(of[host], p.word)
+		}
+	}
+	return of
 }

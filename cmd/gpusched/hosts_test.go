@@ -2,13 +2,16 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -159,7 +162,7 @@ func TestSSHIsToldToEnd(t *testing.T) {
 	defer cancel()
 	a := &app{out: &term.Terminal{W: bufio.NewWriter(io.Discard)}, err: &term.Terminal{W: bufio.NewWriter(io.Discard)}}
 	done := make(chan error, 1)
-	go func() { done <- a.overSSH(ctx, "a", []string{"logs", "-f", "1"}) }()
+	go func() { done <- a.overSSH(ctx, "a", []string{attendCommand, "output", "loud", "1"}) }()
 	if _, err := os.ReadFile(began); err != nil {
 		t.Fatal(err)
 	}
@@ -174,6 +177,23 @@ func TestSSHIsToldToEnd(t *testing.T) {
 	}
 }
 
+// A machine on which gpusched can't be asked is told before a command is run there, without ssh's own end.
+func TestAMachineIsGreetedBeforeACommandIsRunThere(t *testing.T) {
+	dir := t.TempDir()
+	script := "#!/bin/sh\necho >>" + dir + "/calls\necho 'no route' >&2\nexit 255\n"
+	if err := os.WriteFile(filepath.Join(dir, "ssh"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	a := &app{out: &term.Terminal{W: bufio.NewWriter(io.Discard)}, err: &term.Terminal{W: bufio.NewWriter(io.Discard)}}
+	var e *api.Error
+	err := a.overSSH(t.Context(), "a", []string{"logs", "1"})
+	calls, _ := os.ReadFile(filepath.Join(dir, "calls"))
+	if !errors.As(err, &e) || e.Code != api.CodeUnreachable || !strings.HasPrefix(e.Message, "a: ssh says: no route") || string(calls) != "\n" {
+		t.Errorf("%v, %q", err, calls)
+	}
+}
+
 // An event of another machine has its name in front of the job, whose number is typed without.
 func TestAnEventIsOfTheJobThatIsNamed(t *testing.T) {
 	of := api.Event{Job: 9, Called: "b:7_3"}
@@ -181,5 +201,50 @@ func TestAnEventIsOfTheJobThatIsNamed(t *testing.T) {
 		if got := isOf(&of, id); got != want {
 			t.Errorf("%q: %v", id, got)
 		}
+	}
+}
+
+// What another machine is asked for is what was typed here.
+func TestLogsAreAskedForAsTyped(t *testing.T) {
+	for _, c := range []logsCmd{
+		{}, {Follow: true}, {Lines: 5, Times: true}, {Attempt: everyAttempt}, {Attempt: 2, Failed: true},
+	} {
+		c.IDs = []string{"7", "@~1"}
+		parser, err := newParser(grammarFor([]string{"logs"}), io.Discard, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := parser.Parse(c.line(c.IDs))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := k.Selected().Target.Addr().Interface().(*logsCmd)
+		if !reflect.DeepEqual(got, &c) {
+			t.Errorf("%q: %+v", c.line(c.IDs), got)
+		}
+	}
+}
+
+func TestLinesOfSeveralMachinesDoNotMix(t *testing.T) {
+	var text bytes.Buffer
+	var turn sync.Mutex
+	to := &term.Terminal{W: bufio.NewWriter(&text)}
+	x, y := &lineWriter{turn: &turn, to: to}, &lineWriter{turn: &turn, to: to}
+	for _, step := range []struct {
+		w    *lineWriter
+		text string
+	}{{x, "a:1: hel"}, {y, "b:1: hi\nb:1: th"}, {x, "lo\n"}, {y, "ere"}} {
+		if n, err := step.w.Write([]byte(step.text)); n != len(step.text) || err != nil {
+			t.Errorf("%q: %d, %v", step.text, n, err)
+		}
+	}
+	x.end()
+	y.end()
+	if want := "b:1: hi\na:1: hello\nb:1: there\n"; text.String() != want {
+		t.Errorf("%q, want %q", text.String(), want)
+	}
+	to.TTY = true
+	if _, err := x.Write([]byte("\x1b[2Jhi\x1b]0;x\a\n")); err != nil || strings.ContainsAny(text.String(), "\x1b\a") {
+		t.Errorf("%q, %v", text.String(), err)
 	}
 }

@@ -26,6 +26,11 @@ func (a *app) overSSH(ctx context.Context, host string, words []string) error {
 	if err != nil {
 		return usagef("%v", err)
 	}
+	if words[0] != attendCommand { // its machine has just answered
+		if err := a.greeted(ctx, host); err != nil {
+			return err
+		}
+	}
 	path, err := exec.LookPath("ssh")
 	if err != nil {
 		return refuse(api.CodeUnreachable, "it is in the package openssh-client", "there is no ssh here, by which other machines are asked")
@@ -47,6 +52,19 @@ func (a *app) overSSH(ctx context.Context, host string, words []string) error {
 		cmd.Stdin = leash
 	}
 	return a.sshEnded(ctx, host, cmd.Run())
+}
+
+// greeted is nil once gpusched on the machine has answered: of one that hangs, or that ssh can't reach, that is said
+// as by any command. That its scheduler is not there is for the command to tell.
+func (a *app) greeted(ctx context.Context, host string) error {
+	conn, g, err := remote.Dial(ctx, host, remote.Question{})
+	if conn != nil {
+		conn.Close()
+	}
+	if g.Refused != nil {
+		return nil
+	}
+	return a.fleet().of(host, err)
 }
 
 // How ssh, and a shell there, say that the command was not run.
@@ -154,11 +172,11 @@ func asWords(ctx context.Context, a *app, args []string) error {
 			os.Exit(statusInterrupted) // whoever asked has gone, and jobs go on
 		}()
 	}
-	if remote.Check(w.Called) != nil || w.Called == remote.Here {
+	if remote.Check(w.Called) != nil || w.Called == remote.Here && !w.Labelled {
 		w.Called = ""
 	}
 	words, here := each(w.Argv, func(b []byte) string { return string(b) }), *a
-	here.calledFromAfar, here.here = w.Called, true
+	here.calledFromAfar, here.here, here.labelled = w.Called, true, w.Labelled
 	here.getenv = func(name string) string {
 		if name == hostsVariable {
 			return "" // it was asked for this machine

@@ -173,14 +173,8 @@ func (f *fleet) list(ctx context.Context, c *listCmd) error {
 // listOf lists jobs that are named, of several machines.
 func (a *app) listOf(ctx context.Context, c *listCmd, words, hosts []string) error {
 	here := *a
-	here.hosts = each(hosts, func(h string) string { return cmp.Or(h, ".") })
-	ids := map[string][]string{}
-	for _, w := range words {
-		for _, p := range placedWords(w) {
-			host := cmp.Or(p.host, ".")
-			ids[host] = append(ids[host], p.word)
-		}
-	}
+	here.hosts = hosts
+	ids := wordsByHost(words)
 	f := here.fleet()
 	return c.again(ctx, &here, c.outputFlags, func() error { return f.showList(ctx, c, ids) })
 }

@@ -60,10 +60,13 @@ func (p *logPrinter) stream(j api.Job) *watchedWriter {
 		w = term.TextOnly(w)
 	}
 	if p.many {
-		w = &labelled{w: w, label: nameOfJob(j) + ": "}
+		w = &labelled{w: w, label: p.label(j)}
 	}
 	return &watchedWriter{w: w, last: time.Now()}
 }
+
+// label is what leads a line of a job where several are printed.
+func (p *logPrinter) label(j api.Job) string { return nameAt(p.calledFromAfar, nameOfJob(j)) + ": " }
 
 // turnWriter writes to the terminal, one writer at a time.
 type turnWriter struct{ p *logPrinter }
@@ -87,7 +90,7 @@ func (p *logPrinter) say(format string, args ...any) {
 func (p *logPrinter) heading(j api.Job, at api.Attempt) {
 	label := ""
 	if p.many {
-		label = nameOfJob(j) + ": "
+		label = p.label(j)
 	}
 	text := fmt.Sprintf("%sgpusched: attempt %d%s", label, at.Number, colon(p.attemptLine(at)))
 	p.mu.Lock()

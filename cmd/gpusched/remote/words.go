@@ -18,6 +18,8 @@ type Words struct {
 	// Leashed: it is to end when its input does. Without a terminal nothing else tells it that nobody
 	// reads any more.
 	Leashed bool `json:"leashed,omitempty"`
+	// Labelled: each line says whose it is, as it is shown with those of other machines.
+	Labelled bool `json:"labelled,omitempty"`
 	// Called is the name of the machine where this was typed; "": nobody has one for it. What is said of jobs
 	// names them with it.
 	Called string `json:"called,omitempty"`
