@@ -90,8 +90,11 @@ type fleet struct {
 	engine // of this machine, or of the only one that is named: for words without a machine
 	a      *app
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards open
 	open map[string]*peer
+
+	given map[string]int   // jobs that machines have got
+	lost  map[string]error // what kept machines from answering that are asked no more
 }
 
 // peer is a machine that has answered.
@@ -101,17 +104,28 @@ type peer struct {
 	remote.Greeting
 }
 
-func (a *app) fleet() *fleet { return &fleet{engine: a.client, a: a, open: map[string]*peer{}} }
+func (a *app) fleet() *fleet {
+	return &fleet{engine: a.client, a: a, open: map[string]*peer{}, given: map[string]int{}, lost: map[string]error{}}
+}
 
 // at is the place of a machine.
 func (f *fleet) at(ctx context.Context, host string) (*peer, error) {
-	f.mu.Lock()
-	p := f.open[host]
-	f.mu.Unlock()
-	if p != nil {
+	if p := f.has(host); p != nil {
 		return p, nil
 	}
-	p, err := f.a.reachHost(ctx, host, len(f.a.hosts), remote.Question{})
+	return f.join(ctx, host, len(f.a.hosts), remote.Question{})
+}
+
+// has is a machine that has answered already.
+func (f *fleet) has(host string) *peer {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.open[host]
+}
+
+// join connects with a machine, and asks it something first.
+func (f *fleet) join(ctx context.Context, host string, among int, q remote.Question) (*peer, error) {
+	p, err := f.a.reachHost(ctx, host, among, q)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +150,7 @@ func (a *app) reachHost(ctx context.Context, host string, among int, q remote.Qu
 	if host == remote.Here {
 		d := a.daemon()
 		there.client = &api.Client{Socket: d.Socket, Own: d.Own, Host: host}
-		return &peer{app: &there, Greeting: remote.Greeting{UID: a.uid, Refused: a.lookFor(q)}}, nil
+		return &peer{app: &there, Greeting: remote.Greeting{UID: a.uid, Lacks: a.lookFor(q)}}, nil
 	}
 	began := time.Now()
 	conn, g, err := remote.Dial(ctx, host, q)

@@ -248,3 +248,56 @@ func TestLinesOfSeveralMachinesDoNotMix(t *testing.T) {
 		t.Errorf("%q, %v", text.String(), err)
 	}
 }
+
+// cut is an engine of which the connection is cut when it has taken some jobs.
+type cut struct {
+	engine
+	host  string
+	takes int
+	asked int
+}
+
+func (c *cut) Submit(_ context.Context, r api.SubmitRequest) (out api.SubmitReply, err error) {
+	if r.DryRun {
+		return out, nil
+	}
+	if c.asked++; c.asked > c.takes {
+		return out, &api.Error{Code: api.CodeUnreachable, Message: "the connection ended without an answer"}
+	}
+	out.Job = api.Job{ID: job.ID(c.asked), Host: c.host, State: job.Queued}
+	return out, nil
+}
+
+// A file whose connection is cut stops there: what is queued, what may be and what is not is said, and no other
+// machine gets the job. Equal machines get jobs in turn.
+func TestAFileOfJobsThatIsCutOff(t *testing.T) {
+	var out, said bytes.Buffer
+	a := &app{out: &term.Terminal{W: bufio.NewWriter(&out)}, err: &term.Terminal{W: bufio.NewWriter(&said)}}
+	f := a.fleet()
+	engines := map[string]*cut{"a": {host: "a", takes: 9}, "b": {host: "b", takes: 1}}
+	for host, e := range engines {
+		f.open[host] = &peer{app: &app{host: host, client: e, out: a.out, err: a.err}}
+	}
+	var list []lineJob
+	for i := range 6 {
+		cmd := submitCmd{outputFlags: outputFlags{Output: "table"}}
+		cmd.Host = bestHost
+		list = append(list, lineJob{number: i + 1, cmd: cmd, away: &newElsewhere{c: &cmd.jobOptions, fleet: f, hosts: []string{"a", "b"}, ofFile: true}})
+	}
+	jobs, err := (&list[0].cmd).submitLines(t.Context(), a, list)
+	a.finish(err)
+	a.out.W.Flush()
+	a.err.W.Flush()
+	names := joined(jobs, " ", nameOfJob)
+	if names != "a:1 b:1 a:2" || engines["a"].asked != 2 || engines["b"].asked != 2 || strings.Count(out.String(), "queued") != 3 {
+		t.Errorf("queued %q, asked %d and %d: %q", names, engines["a"].asked, engines["b"].asked, out.String())
+	}
+	for _, want := range []string{
+		"3 of 6 jobs queued; line 4 may be as well (see 'gpusched --hosts b list --mine -a'), and the other 2 are not",
+		"b: the connection ended without an answer; nobody can say whether b has queued the job, and no other machine was asked to",
+	} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("%q is not in %q", want, said.String())
+		}
+	}
+}

@@ -126,7 +126,7 @@ func (a *app) greeting(ctx context.Context, q remote.Question) remote.Greeting {
 	if u, err := user.Current(); err == nil {
 		g.User = u.Username
 	}
-	g.Refused = a.lookFor(q)
+	g.Lacks = a.lookFor(q)
 	return g
 }
 
@@ -139,10 +139,23 @@ func (a *app) whyNot(ctx context.Context, err error) *api.Error {
 	return &api.Error{Code: api.CodeUnreachable, Message: "the scheduler cannot be reached: " + err.Error()}
 }
 
-// lookFor looks for what a job needs of this machine besides the scheduler. nil: it is there, or nobody asks.
-func (a *app) lookFor(q remote.Question) *api.Error {
-	req := q.Check
-	if req == nil || len(req.Argv) == 0 {
+// maxLacks bounds of how many jobs it is said what they lack.
+const maxLacks = 20
+
+// lookFor looks for what jobs need of this machine besides the scheduler.
+func (a *app) lookFor(q remote.Question) map[int]*api.Error {
+	lacks := map[int]*api.Error{}
+	for i := range q.Checks {
+		if e := a.lacks(&q.Checks[i]); e != nil && len(lacks) < maxLacks {
+			lacks[i] = e
+		}
+	}
+	return lacks
+}
+
+// lacks is what is not there for a job.
+func (a *app) lacks(req *api.SubmitRequest) *api.Error {
+	if len(req.Argv) == 0 {
 		return nil
 	}
 	info, err := os.Stat(string(req.Dir))

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,16 +24,18 @@ type newElsewhere struct {
 	c       *jobOptions
 	req     api.SubmitRequest
 	fleet   *fleet
-	hosts   []string // on which it may be
+	hosts   []string         // on which it may be
+	lacks   map[string]error // what keeps it from one
 	dryRun  bool
 	verbose bool // say why that one
+	ofFile  bool // it is one of many
 }
 
 // elsewhere makes the request for a job of another machine. finish puts in what only one command has.
 func (c *jobOptions) elsewhere(
-	ctx context.Context, a *app, finish func(*app, *api.SubmitRequest) error,
+	ctx context.Context, a *app, f *fleet, finish func(*app, *api.SubmitRequest) error,
 ) (*newElsewhere, error) {
-	n := &newElsewhere{c: c, fleet: a.fleet(), hosts: []string{c.Host}}
+	n := &newElsewhere{c: c, fleet: f, hosts: []string{c.Host}}
 	if c.Host == bestHost {
 		if n.hosts = a.hosts; len(n.hosts) == 0 {
 			list, err := a.goodHosts()
@@ -59,7 +62,8 @@ func (c *jobOptions) elsewhere(
 		if err != nil {
 			return nil, n.fleet.of(c.Host, err)
 		}
-		from = p.app
+		there := *p.app
+		there.words, from = a.words, &there
 		for _, list := range [][]string{c.AfterStart, c.AfterOK, c.AfterFail, c.AfterAny} {
 			for i, w := range list {
 				list[i] = strings.TrimPrefix(w, c.Host+":")
@@ -72,19 +76,6 @@ func (c *jobOptions) elsewhere(
 	}
 	n.req = req
 	return n, finish(a, &n.req)
-}
-
-// open connects with a machine, which looks for the directory and the program first.
-func (n *newElsewhere) open(ctx context.Context, host string) (*peer, error) {
-	q := remote.Question{}
-	if check := onlyAsked(n.req); !n.c.Force {
-		q.Check = &check
-	}
-	p, err := n.fleet.a.reachHost(ctx, host, len(n.hosts), q)
-	if err == nil && p.Refused != nil {
-		err = p.Refused
-	}
-	return p, err
 }
 
 // onlyAsked is a request by which a machine is only asked something: it needs no secret of the environment to answer.
@@ -101,6 +92,7 @@ type offer struct {
 	host  string
 	place *peer
 	reply api.SubmitReply
+	given int // jobs that it has got by this command
 	err   error
 }
 
@@ -145,7 +137,7 @@ func spell(d time.Duration) string {
 func (n *newElsewhere) offers(ctx context.Context) []offer {
 	list := make([]offer, len(n.hosts))
 	errs := n.fleet.eachOf(ctx, n.hosts, func(ctx context.Context, i int) error {
-		p, err := n.open(ctx, n.hosts[i])
+		p, err := n.place(n.hosts[i])
 		if err != nil {
 			return err
 		}
@@ -156,13 +148,13 @@ func (n *newElsewhere) offers(ctx context.Context) []offer {
 		return err
 	})
 	for i := range list {
-		list[i].host, list[i].err = n.hosts[i], errs[i]
+		list[i].host, list[i].err, list[i].given = n.hosts[i], errs[i], n.fleet.given[n.hosts[i]]
 	}
 	return list
 }
 
-// first is the offer with the earliest start; of equal ones that of the machine which is named first. nil:
-// there is none.
+// first is the offer with the earliest start; of equal ones that of the machine which has got fewest jobs, then
+// of the one that is named first. nil: there is none.
 func first(list []offer) *offer {
 	var best *offer
 	for i := range list {
@@ -177,14 +169,17 @@ func first(list []offer) *offer {
 func sooner(x, y *offer) bool {
 	waitX, unknownX := x.wait()
 	waitY, unknownY := y.wait()
-	if unknownX || unknownY {
-		return !unknownX
+	switch {
+	case unknownX != unknownY:
+		return unknownY
+	case unknownX || waitX == waitY:
+		return x.given < y.given
 	}
 	return waitX < waitY
 }
 
 // submit queues the job on the machine that is named, or on the best. Once that has been asked to, no other
-// machine is.
+// machine is; before, the machine that is returned is nil.
 func (n *newElsewhere) submit(ctx context.Context) (api.SubmitReply, *peer, error) {
 	host := n.hosts[0]
 	var p *peer
@@ -192,19 +187,15 @@ func (n *newElsewhere) submit(ctx context.Context) (api.SubmitReply, *peer, erro
 		list := n.offers(ctx)
 		best := first(list)
 		if best == nil {
-			return api.SubmitReply{}, nil, n.refusedByAll(list)
+			return api.SubmitReply{}, nil, cmp.Or(ctx.Err(), n.refusedByAll(list))
 		}
-		if n.verbose {
-			for _, o := range list {
-				n.fleet.a.note("%s %s", o.host+":", o.said())
-			}
-		}
+		n.tell(list)
 		if host, p = best.host, best.place; n.dryRun {
 			return best.reply, p, nil
 		}
 	} else {
 		var err error
-		if p, err = n.open(ctx, host); err != nil {
+		if p, err = n.place(host); err != nil {
 			return api.SubmitReply{}, nil, n.fleet.of(host, err)
 		}
 	}
@@ -213,7 +204,30 @@ func (n *newElsewhere) submit(ctx context.Context) (api.SubmitReply, *peer, erro
 		req = onlyAsked(req)
 	}
 	reply, err := p.app.client.Submit(ctx, req)
+	if err == nil {
+		n.fleet.given[host]++
+	}
 	return reply, p, n.unsure(host, err)
+}
+
+// tell says what each machine offers. One that has not answered is not asked again for the other jobs of a file.
+func (n *newElsewhere) tell(list []offer) {
+	for _, o := range list {
+		if n.verbose {
+			n.fleet.a.note("%s: %s", o.host, o.said())
+		}
+		if n.ofFile && o.err != nil && wireError(o.err).Code == api.CodeUnreachable {
+			n.fleet.lose(o.host, o.err)
+		}
+	}
+}
+
+// lose has a machine not asked any more, which is said once.
+func (f *fleet) lose(host string, err error) {
+	if f.lost[host] == nil {
+		f.lost[host] = err
+		f.a.note("%s: %s; no more is asked of it", host, plainError(err))
+	}
 }
 
 // unsure says of a submission that was cut off what is known of it.
@@ -229,13 +243,16 @@ func (n *newElsewhere) unsure(host string, err error) error {
 	return n.fleet.of(host, err)
 }
 
-// refusedByAll says why no machine takes a job.
+// refusedByAll says why no machine takes a job, each on a line, with the code of the first.
 func (n *newElsewhere) refusedByAll(list []offer) error {
-	errs := make([]error, len(list))
-	for i := range list {
-		errs[i] = list[i].err
+	all := &api.Error{}
+	for _, o := range list {
+		e := wireError(n.fleet.of(o.host, o.err))
+		all.Code = cmp.Or(all.Code, e.Code)
+		all.Message += "\n" + e.Error()
 	}
-	return n.fleet.complainOf(n.hosts, errs)
+	all.Message = all.Message[1:]
+	return all
 }
 
 // requestFor is the request as it is for one machine: what the environment says of this machine and of the
@@ -268,10 +285,7 @@ var boundVariables = strings.Fields("DBUS_SESSION_BUS_ADDRESS DISPLAY GPUSCHED_H
 
 // submitElsewhere queues the job on another machine.
 func (c *submitCmd) submitElsewhere(ctx context.Context, a *app) error {
-	if c.File != "" {
-		return refuse(api.CodeUsage, "log in there, or submit line by line", "--file is for this machine's queue")
-	}
-	n, err := c.elsewhere(ctx, a, func(a *app, req *api.SubmitRequest) (err error) {
+	n, err := c.elsewhere(ctx, a, a.fleet(), func(a *app, req *api.SubmitRequest) (err error) {
 		req.Array, err = arraySpec(c.Tasks, c.Param)
 		if err == nil && req.Array != nil {
 			a.hintParams(*req)
@@ -283,6 +297,7 @@ func (c *submitCmd) submitElsewhere(ctx context.Context, a *app) error {
 	}
 	c.hintMisplaced(a)
 	n.dryRun, n.verbose = c.DryRun, !c.Quiet
+	n.fleet.reach(ctx, n)
 	reply, p, err := n.submit(ctx)
 	if err != nil {
 		return err
@@ -306,7 +321,7 @@ func (c *submitCmd) submitElsewhere(ctx context.Context, a *app) error {
 
 // runElsewhere queues the job on another machine and stands for it.
 func (c *runCmd) runElsewhere(ctx context.Context, a *app) error {
-	n, err := c.elsewhere(ctx, a, func(a *app, req *api.SubmitRequest) error {
+	n, err := c.elsewhere(ctx, a, a.fleet(), func(a *app, req *api.SubmitRequest) error {
 		if c.TTY {
 			inTerminal(a, req)
 		}
@@ -316,6 +331,7 @@ func (c *runCmd) runElsewhere(ctx context.Context, a *app) error {
 		return err
 	}
 	n.verbose = !c.Quiet
+	n.fleet.reach(ctx, n)
 	reply, p, err := n.submit(ctx)
 	if err != nil {
 		return waitError(ctx, err)

@@ -59,10 +59,7 @@ type jobOptions struct {
 }
 
 func (c *submitCmd) Run(ctx context.Context, a *app) error {
-	switch {
-	case c.File != "" && c.Host != "":
-		return c.submitElsewhere(ctx, a) // which refuses it
-	case c.File != "":
+	if c.File != "" {
 		return c.submitFile(ctx, a)
 	}
 	c, a, err := c.withScript(a)

@@ -25,6 +25,14 @@ type lineJob struct {
 	number int
 	cmd    submitCmd
 	req    api.SubmitRequest
+	away   *newElsewhere // of another machine; nil: of this one
+}
+
+// fileOfJobs is what the lines of a file have in common.
+type fileOfJobs struct {
+	parser *kong.Kong
+	batch  string
+	fleet  *fleet // the machines that lines name
 }
 
 // submitFile queues a job for each line of the file. All lines are read before the
@@ -55,14 +63,13 @@ func (c *submitCmd) submitFile(ctx context.Context, a *app) error {
 func (c *submitCmd) submitLines(ctx context.Context, a *app, list []lineJob) (jobs []api.Job, failed error) {
 	for i := range list {
 		l := &list[i]
-		reply, err := a.client.Submit(ctx, l.req)
+		reply, asked, err := l.submit(ctx, a)
 		var refused *api.Error
 		switch {
 		case err == nil:
 			jobs = append(jobs, reply.Job)
 		case !errors.As(err, &refused) || refused.Code == api.CodeUnreachable:
-			a.note("%d of %s queued; line %d may be as well (see 'gpusched list'), and the other %d are not",
-				len(jobs), count(len(list), "job"), l.number, len(list)-i-1)
+			l.stopped(a, len(jobs), len(list), i, asked)
 			return jobs, err
 		default:
 			a.complain(fmt.Sprintf("line %d: %s", l.number, refused))
@@ -104,16 +111,21 @@ func (c *submitCmd) readFile(ctx context.Context, a *app) ([]lineJob, error) {
 	}
 	var list []lineJob
 	var wrong []string
-	batch, number := "file-"+api.NewKey()[:8], 0
+	in, number := &fileOfJobs{parser: parser, batch: "file-" + api.NewKey()[:8], fleet: a.fleet()}, 0
 	for line := range strings.Lines(text) {
 		number++
-		l, err := c.readLine(ctx, a, parser, strings.TrimRight(line, "\r\n"), batch)
+		l, err := c.readLine(ctx, a, in, strings.TrimRight(line, "\r\n"))
 		switch {
 		case err != nil:
 			wrong = append(wrong, fmt.Sprintf("line %d: %s", number, err))
 		case l != nil:
 			l.number = number
 			list = append(list, *l)
+		}
+	}
+	if len(wrong) == 0 {
+		if wrong, err = in.reach(ctx, list); err != nil {
+			return nil, err
 		}
 	}
 	if more := len(wrong) - maxWrong; more > 0 {
@@ -176,7 +188,7 @@ func readFileOfJobs(in io.Reader, name string) (string, error) {
 
 // readLine reads the options and the command of a line after those of the command
 // line, which are the default of every line. It returns nil for one that says nothing.
-func (c *submitCmd) readLine(ctx context.Context, a *app, p *kong.Kong, line, batch string) (*lineJob, error) {
+func (c *submitCmd) readLine(ctx context.Context, a *app, in *fileOfJobs, line string) (*lineJob, error) {
 	switch {
 	case len(line) > job.MaxPayloadBytes:
 		return nil, usagef("a line has at most %d bytes, and this one %d", job.MaxPayloadBytes, len(line))
@@ -190,7 +202,7 @@ func (c *submitCmd) readLine(ctx context.Context, a *app, p *kong.Kong, line, ba
 	this := *a
 	this.words = slices.Concat(a.words, typed)
 	this.helped = false
-	k, err := p.Parse(this.words)
+	k, err := in.parser.Parse(this.words)
 	if err != nil {
 		return nil, misused(err)
 	}
@@ -204,7 +216,7 @@ func (c *submitCmd) readLine(ctx context.Context, a *app, p *kong.Kong, line, ba
 		return nil, legible(k, this.words)
 	}
 	if cmd.Request.Objective == job.Makespan && cmd.Request.Batch == "" {
-		cmd.Request.Batch = batch
+		cmd.Request.Batch = in.batch
 	}
 	own := *cmd
 	whole, mine, err := own.withScript(&this)
@@ -212,6 +224,9 @@ func (c *submitCmd) readLine(ctx context.Context, a *app, p *kong.Kong, line, ba
 		return nil, err
 	}
 	l := &lineJob{cmd: *whole}
+	if l.cmd.Host = cmp.Or(l.cmd.Host, c.Host); l.cmd.Host != "" {
+		return l, in.elsewhere(ctx, mine, l)
+	}
 	if l.req, err = l.cmd.request(ctx, mine); err != nil {
 		return nil, err
 	}

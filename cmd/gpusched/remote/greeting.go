@@ -26,8 +26,8 @@ const (
 
 // Question is what the other side is asked before it connects.
 type Question struct {
-	// Check is a job whose directory and program are looked for there; nil: none.
-	Check *api.SubmitRequest `json:"check,omitempty"`
+	// Checks are jobs whose directories and programs are looked for there.
+	Checks []api.SubmitRequest `json:"checks,omitempty"`
 }
 
 // Greeting is what the other side says of itself.
@@ -39,6 +39,9 @@ type Greeting struct {
 	Shell   string     `json:"shell,omitempty"`
 	Now     time.Time  `json:"now"`               // by its clock
 	Refused *api.Error `json:"refused,omitempty"` // there is no connection, and why
+
+	// Lacks is what is not there, by the number of the job in Checks from 0; of many the first.
+	Lacks map[int]*api.Error `json:"lacks,omitempty"`
 }
 
 // Serve is the other side: it reads the question, greets, and joins its input and output with the
