@@ -65,6 +65,9 @@ func (c *Client) ask(ctx context.Context, method, path string, body []byte, out 
 		*raw = text
 		return nil
 	}
+	if c.Host != "" && tooMany(text) {
+		return c.manyItems()
+	}
 	if err := json.Unmarshal(text, out); err != nil {
 		return &Error{Code: CodeInternal, Message: fmt.Sprintf("the scheduler's answer is not the JSON that is expected: %v", err),
 			Hint: "see 'gpusched version'"}

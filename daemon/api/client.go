@@ -189,6 +189,9 @@ func (c *Client) IDs(ctx context.Context, q ListQuery) (lines []byte, err error)
 	words.Set("form", "ids")
 	err = c.call(ctx, methodGet, "/v1/jobs?"+words.Encode(), nil, &lines)
 	var refused *Error
+	if err == nil {
+		err = c.checkNames(lines)
+	}
 	if !errors.As(err, &refused) || refused.Code != CodeUsage {
 		return lines, err
 	}

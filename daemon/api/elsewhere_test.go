@@ -117,6 +117,31 @@ func TestAnAnswerIsBounded(t *testing.T) {
 	}
 }
 
+// Nor by many small things: a job that is written in three bytes takes more than a thousand.
+func TestAnAnswerIsBoundedInWhatItHas(t *testing.T) {
+	list := func(n int, of string) *Client {
+		return there(t, func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprintf(w, `{"jobs":[%s]}`, strings.TrimSuffix(strings.Repeat(of+",", n), ","))
+		})
+	}
+	if got, err := list(1000, "{}").List(t.Context(), ListQuery{}); err != nil || len(got.Jobs) != 1000 {
+		t.Errorf("%d jobs, %v", len(got.Jobs), err)
+	}
+	for _, of := range []string{"{}", "null", "1", "[]"} {
+		var e *Error
+		if _, err := list(leastItems+70_000, of).List(t.Context(), ListQuery{}); !errors.As(err, &e) || e.Message != "the scheduler at a answers with more than can be held" {
+			t.Errorf("%s: %v", of, err)
+		}
+	}
+	for text, want := range map[string]int{
+		`{"a":[1,2,{"b":[3,4]}],"c":"[,,,","d":["\\",",","\",["]}`: 3 + 2 + 3, `[]`: 0, `[[],[]]`: 2, `{"a":1,"b":2}`: 0, `[[[`: 2, `]]],`: 0, ``: 0, `["`: 1,
+	} {
+		if got := items([]byte(text)); got != want {
+			t.Errorf("%s: %d", text, got)
+		}
+	}
+}
+
 // What a daemon says of its jobs names them as they are typed here; nothing else with a number is changed.
 func TestSentencesOfAnotherMachineNameItsJobs(t *testing.T) {
 	for text, want := range map[string]string{
@@ -204,7 +229,9 @@ func TestQuestionsTakeTheNamesOfAnswers(t *testing.T) {
 		case "/v1/commands":
 			answer(w, ManyPart{Done: true})
 		default:
-			answer(w, struct{}{})
+			if r.URL.Query().Get("form") != "ids" {
+				answer(w, struct{}{})
+			}
 		}
 	})
 	ctx := t.Context()
@@ -219,5 +246,36 @@ func TestQuestionsTakeTheNamesOfAnswers(t *testing.T) {
 		`/v1/commands{"command":"hold","jobs":["1","7_3"]}`
 	if err := errors.Join(err, err2, err3, err4, err5, err6); err != nil || got != want {
 		t.Errorf("%s, %v", got, err)
+	}
+}
+
+// What another machine calls its jobs is typed, and piped into commands: it can't name one of a third machine.
+func TestAnotherMachineNamesItsOwnJobsAlone(t *testing.T) {
+	for text, want := range map[string]string{
+		"12": "12", "7_3": "7_3", "": "?", "a:1": "?", "1\nb:2": "?", "1 b:2": "?", "@": "?", "name:x": "?", "-1": "?", "7_": "?", "_3": "?", "7_3_1": "?", "1,2": "?",
+	} {
+		if got := named(text); got != want {
+			t.Errorf("%q is called %q", text, got)
+		}
+	}
+	c := there(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Query().Get("form") == "ids":
+			fmt.Fprint(w, "1\nb:2\n")
+		case r.URL.Query().Get("form") == "owners":
+			fmt.Fprint(w, "1 5\nb:2 5\n")
+		default:
+			answer(w, ListReply{Jobs: []Job{{ID: 1, Task: &Task{Name: "1\nb:2"}}}, GPUs: []GPU{{GPU: job.GPU{Shares: []job.GPUShare{{Called: "1,b:2"}}}}}})
+		}
+	})
+	list, err := c.List(t.Context(), ListQuery{})
+	if err != nil || list.Jobs[0].Task.Name != "?" || list.GPUs[0].Shares[0].Called != "a:?" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if lines, err := c.IDs(t.Context(), ListQuery{}); err == nil {
+		t.Errorf("%q are names", lines)
+	}
+	if ids, _, err := c.Takes(t.Context(), ListQuery{}, job.CommandCancel); err == nil {
+		t.Errorf("%q are names", ids)
 	}
 }

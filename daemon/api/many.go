@@ -50,6 +50,9 @@ func (c *Client) many(ctx context.Context, body []byte, told func(ManyPart)) err
 	lines.Buffer(nil, maxPart)
 	for lines.Scan() {
 		silent.Reset(answerTime)
+		if c.Host != "" && tooMany(lines.Bytes()) {
+			return c.manyItems()
+		}
 		var part ManyPart
 		switch err := json.Unmarshal(lines.Bytes(), &part); {
 		case err != nil && lines.Err() != nil: // half a line, with which the connection ended
@@ -92,6 +95,9 @@ func (c *Client) Takes(ctx context.Context, q ListQuery, command job.CommandKind
 	for line := range strings.Lines(string(text)) {
 		id, owner, _ := strings.Cut(strings.TrimSpace(line), " ")
 		uid, err := strconv.Atoi(owner)
+		if err == nil {
+			err = c.checkNames([]byte(id))
+		}
 		if err != nil {
 			return nil, 0, &Error{Code: CodeInternal, Message: fmt.Sprintf("the scheduler's answer has the line %q", line)}
 		}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ var signed = map[string]func(host, text string) string{
 	"GPU.Host":        func(host, _ string) string { return host },
 	"HostAnswer.Host": func(host, _ string) string { return host },
 	"Called":          nameCalled,
+	"Task.Name":       func(_, name string) string { return named(name) },
 	"Sentence":        NameJobs,
 	"Why":             NameJobs,
 	"Detail":          NameJobs,
@@ -25,7 +27,28 @@ func nameCalled(host, called string) string {
 	if called == "" {
 		return ""
 	}
-	return host + ":" + called
+	return host + ":" + named(called)
+}
+
+// named is the name of a job, "12" or "7_3"; of what is none "?". Whoever cancels what a list of several machines
+// prints must not be given a job of another machine by one of them.
+func named(text string) string {
+	id, task, isTask := strings.Cut(text, "_")
+	odd := func(r rune) bool { return r < '0' || r > '9' }
+	if id == "" || strings.ContainsFunc(id, odd) || isTask && (task == "" || strings.ContainsFunc(task, odd)) {
+		return "?"
+	}
+	return text
+}
+
+// checkNames refuses lines that are no names of jobs, of another machine.
+func (c *Client) checkNames(lines []byte) error {
+	for line := range strings.Lines(string(lines)) {
+		if name := strings.TrimSuffix(line, "\n"); c.Host != "" && named(name) != name {
+			return &Error{Code: CodeInternal, Message: fmt.Sprintf("the scheduler's answer has the line %q", name)}
+		}
+	}
+	return nil
 }
 
 // signer writes the name of a machine on the jobs and GPUs of its answers, whatever these are. It looks
