@@ -88,6 +88,7 @@ func (a *app) outputOf(ctx context.Context, host string, line []string, turn *sy
 		if cmd.Path, err = exec.LookPath("ssh"); err != nil {
 			return err
 		}
+		remote.NeverAsk(cmd)
 		cmd.Args = remote.Command(host, false, remote.WordsCommand, word)
 	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }

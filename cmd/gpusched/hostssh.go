@@ -41,6 +41,7 @@ func (a *app) overSSH(ctx context.Context, host string, words []string) error {
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // which gives the terminal back as it was
 	cmd.WaitDelay = 2 * time.Second
 	cmd.Args = remote.Command(host, tty, remote.WordsCommand, word)
+	remote.NeverAsk(cmd)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if w.Leashed {
 		leash, held, err := os.Pipe()

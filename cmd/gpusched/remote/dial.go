@@ -28,18 +28,26 @@ const (
 	lostAfter  = 4
 )
 
-// options has ssh ask nothing, run one command, and say nothing but errors. Whatever else it needs, such as a
-// shared connection (ControlMaster), is the user's to set.
+// options has ssh ask nothing, run one command, and say nothing but errors. The command is ours where the user's
+// settings have one (RemoteCommand), and the machine gets no ports, screen or keys of here, which a login there may
+// want: a port that is taken would end the connection, and with an agent the other side could act as the user.
+// Whatever else it needs, such as a shared connection (ControlMaster), is the user's to set.
 func options(tty string) []string {
 	list := []string{tty}
 	for _, o := range []string{
 		"BatchMode=yes", fmt.Sprintf("ConnectTimeout=%d", int(Patience/time.Second)),
 		fmt.Sprintf("ServerAliveInterval=%d", int(aliveEvery/time.Second)), fmt.Sprintf("ServerAliveCountMax=%d", lostAfter),
-		"LogLevel=ERROR",
+		"LogLevel=ERROR", "RemoteCommand=none", "ClearAllForwardings=yes", "ForwardAgent=no", "ForwardX11=no",
 	} {
 		list = append(list, "-o", o)
 	}
 	return list
+}
+
+// NeverAsk has a command of ssh, and the ssh that it starts for a ProxyJump, which gets no BatchMode of it, ask nobody:
+// what they would ask on the terminal a program answers that says no.
+func NeverAsk(c *exec.Cmd) {
+	c.Env = append(c.Environ(), "SSH_ASKPASS=/bin/false", "SSH_ASKPASS_REQUIRE=force")
 }
 
 // Command is the command line of ssh for one of gpusched on another machine; tty gives that a terminal.
@@ -98,7 +106,6 @@ type conn struct {
 	ssh    *exec.Cmd
 	stderr tail
 	over   chan struct{} // closed when ssh has ended
-	closed sync.Once
 }
 
 // begin starts ssh.
@@ -116,6 +123,7 @@ func begin(host string) (*conn, error) {
 	c := &conn{UnixConn: mine, host: host, over: make(chan struct{})}
 	argv := Command(host, false, DialCommand)
 	c.ssh = &exec.Cmd{Path: path, Args: argv, Stdin: its, Stdout: its, Stderr: &c.stderr, WaitDelay: lastWords}
+	NeverAsk(c.ssh)
 	if err := c.ssh.Start(); err != nil {
 		mine.Close()
 		return nil, &api.Error{Code: api.CodeUnreachable, Message: fmt.Sprintf("start ssh: %v", err)}
@@ -191,20 +199,22 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the connection and, if it does not end by itself, ssh.
-func (c *conn) Close() error {
-	err := c.UnixConn.Close()
-	c.closed.Do(func() { time.AfterFunc(time.Second, c.kill) })
-	return err
-}
+// Close ends the connection. ssh ends with it, unless others share the connection of it (ControlMaster): then it
+// stays for these, as any ssh does, and is not killed.
+func (c *conn) Close() error { return c.UnixConn.Close() }
 
-// kill ends ssh, if it is there.
+// kill ends an ssh that nobody waits for any more. It is told to, so that it leaves no control socket behind, and
+// killed where it does not listen.
 func (c *conn) kill() {
-	select {
-	case <-c.over:
-	default:
-		_ = c.ssh.Process.Kill() // it may have ended just now
+	end := func(s os.Signal) {
+		select {
+		case <-c.over:
+		default:
+			_ = c.ssh.Process.Signal(s) // it may have ended just now
+		}
 	}
+	end(syscall.SIGTERM)
+	time.AfterFunc(time.Second, func() { end(syscall.SIGKILL) })
 }
 
 // tail keeps the beginning and the end of what ssh says.

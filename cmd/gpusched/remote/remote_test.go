@@ -135,10 +135,13 @@ func await(t *testing.T, c net.Conn) {
 
 // Invariant 2: ssh is told to ask nothing, and no name is an option of it.
 func TestHowSSHIsCalled(t *testing.T) {
-	ssh(t, `echo "$*" >&2; exit 255`)
+	file := filepath.Join(t.TempDir(), "called")
+	ssh(t, `echo "$SSH_ASKPASS_REQUIRE $SSH_ASKPASS $*" >`+file+`; exit 255`)
 	_, _, err := Dial(t.Context(), "ann@b", Question{})
-	if want := "-T -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=15 -o ServerAliveCountMax=4 -o LogLevel=ERROR -- ann@b gpusched dial-stdio"; err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("%v", err)
+	want := "force /bin/false -T -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=15 -o ServerAliveCountMax=4 -o LogLevel=ERROR " +
+		"-o RemoteCommand=none -o ClearAllForwardings=yes -o ForwardAgent=no -o ForwardX11=no -- ann@b gpusched dial-stdio\n"
+	if got, _ := os.ReadFile(file); err == nil || string(got) != want {
+		t.Errorf("%q, %v", got, err)
 	}
 }
 
@@ -179,6 +182,35 @@ func TestAMachineThatHangsIsLeft(t *testing.T) {
 	if _, _, err := Dial(ctx, "a", Question{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("nobody waits: %v", err)
 	}
+}
+
+// An ssh that is left is told to end: killed, it would leave the socket of a connection that it shares. One that does
+// not listen is killed.
+func TestAnSSHThatIsLeftIsToldToEnd(t *testing.T) {
+	dir := t.TempDir()
+	socket := filepath.Join(dir, "socket")
+	ssh(t, "touch "+socket+"\ntrap 'rm "+socket+"; exit' TERM\necho >"+filepath.Join(dir, "began")+"\nwhile :; do sleep 0.05; done\n")
+	if err := syscall.Mkfifo(filepath.Join(dir, "began"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := begin("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.ReadFile(filepath.Join(dir, "began")); err != nil {
+		t.Fatal(err)
+	}
+	c.kill()
+	await(t, c)
+	if _, err := os.Stat(socket); !os.IsNotExist(err) {
+		t.Errorf("its socket is left behind: %v", err)
+	}
+	ssh(t, "trap '' TERM\nwhile :; do sleep 0.05; done\n")
+	if c, err = begin("a"); err != nil {
+		t.Fatal(err)
+	}
+	c.kill()
+	await(t, c)
 }
 
 // A shared connection that ssh leaves behind holds its error output open.
