@@ -112,6 +112,7 @@ func TestHelpTopics(t *testing.T) {
 		"notebook": "NOTEBOOKS (JUPYTER)", "jupyter": "NOTEBOOKS (JUPYTER)", "sweep": "SWEEPS", "limits": "LIMITS", "time limits": "TIME LIMITS AND RETRIES",
 		"tmux": "SHELLS AND TMUX", "torchrun": "SEVERAL TORCHRUNS", "wandb": "WANDB", "docker": "", "arrays": "ARRAYS", "quotas": "QUOTAS",
 		"the order": "THE ORDER", "night": "A JOB FOR THE NIGHT", "preemption": "PREEMPTION", "gpu": "FRACTIONS OF A GPU, GPU MEMORY AND IDLE GPUS",
+		"hosts": "SEVERAL MACHINES (--hosts)", "--hosts": "SEVERAL MACHINES (--hosts)", "host": "SEVERAL MACHINES (--hosts)", "slurm": "ON SLURM",
 	} {
 		var titles []string
 		for _, topic := range manual.About(strings.Fields(words)) {

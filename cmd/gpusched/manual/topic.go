@@ -76,9 +76,13 @@ func fitOf(title string, words []string) fit {
 	return worst
 }
 
-// titleWords are the words of a title, in small letters.
+// titleWords are the words of a title, in small letters; of an option its name.
 func titleWords(title string) []string {
-	return strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return strings.ContainsRune(" (),'", r) })
+	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return strings.ContainsRune(" (),'", r) })
+	for i, w := range words {
+		words[i] = strings.TrimLeft(w, "-")
+	}
+	return words
 }
 
 // Typed are the lines of a text that people type: those that are indented, each run
