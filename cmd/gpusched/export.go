@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/remote"
 	"github.com/gpusched/gpusched/cmd/gpusched/slurmsite"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
@@ -176,19 +177,37 @@ const askNode = "gpusched --on local export slurm --node"
 
 // nodeOver asks another machine by the user's own ssh.
 func (a *app) nodeOver(ctx context.Context, host string) (n slurmsite.Node, err error) {
+	if err := remote.Check(host); err != nil || host == remote.Here {
+		return n, usagef("--add: %v", cmp.Or(err, errors.New("this machine is a node already")))
+	}
 	ctx, cancel := context.WithTimeout(ctx, nodeLimit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "ssh", "--", host, askNode)
-	cmd.Stdin, cmd.Stderr = os.Stdin, os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
+	out := nodeText{}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, &out, os.Stderr
+	err = cmd.Run()
+	if err = cmp.Or(out.err, err); err != nil {
 		return n, refuse(api.CodeUnavailable, "try 'ssh "+host+" "+askNode+"'; gpusched has to be installed and running there",
 			"%s did not answer what hardware it has: %v", host, err)
 	}
-	if err := json.Unmarshal(out, &n); err != nil {
+	if err := json.Unmarshal(out.text, &n); err != nil {
 		return n, refuse(api.CodeUnavailable, "try 'ssh "+host+" "+askNode+"'", "the answer of %s is not the JSON that is expected: %v", host, err)
 	}
 	return n, nil
+}
+
+// nodeText is what another machine says of itself, up to a bound: a node has some kB.
+type nodeText struct {
+	text []byte
+	err  error
+}
+
+func (t *nodeText) Write(p []byte) (int, error) {
+	if t.text = append(t.text, p...); len(t.text) > 1<<20 {
+		t.err = errors.New("it says more than 1 MiB")
+		return 0, t.err
+	}
+	return len(p), nil
 }
 
 // accountsKnown are the users whose jobs are on record.
