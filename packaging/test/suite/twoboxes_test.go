@@ -85,6 +85,8 @@ func TestTwoBoxes(t *testing.T) {
 	}
 	says(2, "mkdir ~/only-here && cd ~/only-here && gpusched submit --host b -- true", `b: there is no directory "/home/alice/only-here"`)
 	says(0, "gpusched exec "+one+" -- hostname", "other")
+	fileOnTwo(t, says)
+	says(0, "gpusched export slurm --add b", "NodeName=other ", ":8", ":4", "PartitionName=")
 
 	// The one that would start it first has it; why and list name jobs with their machines.
 	four := says(0, "gpusched submit -q --host a -g 4 -t 1h -- sleep 1000")
@@ -124,4 +126,32 @@ func TestTwoBoxes(t *testing.T) {
 	scriptOn(t, other, "alice", "touch ~/go", time.Minute)
 	until(t, "the wait has ended", func() bool { return strings.Contains(sh(t, "alice", "cat ~/waited"), "job "+until5+" completed") })
 	says(0, "gpusched cancel "+one, "job "+one+" is being ended")
+}
+
+// fileOnTwo: of a file of jobs each line goes where it starts first, after those before it: four GPUs are free here and
+// seven there, and each of eleven jobs starts at once. What two of them print is shown together.
+func fileOnTwo(t *testing.T, says func(code int, command string, texts ...string) string) {
+	t.Helper()
+	ids := strings.Fields(says(0, `for i in 1 2 3 4 5 6 7 8 9 10 11; do echo "-n line$i -- sh -c 'hostname; sleep 1000'"; done >~/lines
+		gpusched --hosts a,b submit -q --host best -g 1 -t 1h --file ~/lines; rm ~/lines`))
+	here := 0
+	for _, id := range ids {
+		if strings.HasPrefix(id, "a:") {
+			here++
+		}
+	}
+	if len(ids) != 11 || here != 4 {
+		t.Fatalf("%d of 11 are here: %q", here, ids)
+	}
+	if waits := says(0, "gpusched --hosts a,b list -s queued -o ids"); waits != "" {
+		t.Errorf("%q wait", waits)
+	}
+	mine := sh(t, "alice", "hostname")
+	until(t, "both have printed", func() bool {
+		r := try(t, "alice", "gpusched logs "+ids[0]+" "+ids[1])
+		return r.Stdout == ids[0]+": "+mine+"\n"+ids[1]+": other\n"
+	})
+	says(0, "(gpusched logs -f "+ids[0]+" "+ids[1]+"; echo ended) >~/both 2>&1 & gpusched cancel "+strings.Join(ids, " ")+
+		"; wait; cat ~/both; rm ~/both", ids[0]+": "+mine, ids[1]+": other", "ended")
+	says(2, "echo '--after a:1 -- true' | gpusched --hosts a,b submit --host best --file -", "line 1: a job can wait for jobs of its own machine only")
 }
