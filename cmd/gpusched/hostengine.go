@@ -48,8 +48,9 @@ func (f *fleet) of(host string, err error) error {
 		return err
 	}
 	named := *e
-	named.Message = host + ": " + e.Message
-	named.Hint = strings.ReplaceAll(e.Hint, "'gpusched ", "'gpusched "+hostsFlag+" "+host+" ")
+	its := func(text string) string { return strings.ReplaceAll(text, "\n", "\n"+host+": ") } // no line is another's
+	named.Message = host + ": " + its(e.Message)
+	named.Hint = its(strings.ReplaceAll(e.Hint, "'gpusched ", "'gpusched "+hostsFlag+" "+host+" "))
 	return &named
 }
 

@@ -108,6 +108,14 @@ func TestWhatIsOnlyAskedHasNoSecret(t *testing.T) {
 	}
 }
 
+// Of what a machine says each line is under its name: it can't speak for another.
+func TestAMachineSpeaksForItself(t *testing.T) {
+	err := (&fleet{}).of("a", &api.Error{Message: "no\nb: gone", Hint: "see 'gpusched list'\nb: trust me"})
+	if got, want := err.Error(), "a: no\na: b: gone (see 'gpusched --hosts a list'\na: b: trust me)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // stuck is an engine behind a link that has died.
 type stuck struct{ engine }
 
