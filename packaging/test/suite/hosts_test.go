@@ -124,8 +124,9 @@ func TestSeveralHosts(t *testing.T) {
 
 	// sshd goes away over a wait, and comes back.
 	five := newOn(t, "submit -q --host a -g 1 -- sh -c 'until [ -e ~/go ]; do sleep 0.1; done'")
-	sh(t, "alice", "gpusched wait "+five+" >~/waited 2>&1 &")
 	const there = " -u alice -f '^[^ ]*gpusched dial-stdio'"
+	until(t, "nobody asks any more", func() bool { return try(t, "", "pgrep"+there).Code != 0 })
+	sh(t, "alice", "gpusched wait "+five+" >~/waited 2>&1 &")
 	until(t, "it is waited for there", func() bool { return try(t, "", "pgrep"+there).Code == 0 })
 	sh(t, "", "pkill"+there+" && systemctl restart ssh")
 	sh(t, "alice", "touch ~/go")
