@@ -81,7 +81,7 @@ const (
 	// And what another release of Slurm could.
 	quickTests = "^Test(Conformance|Endings|Cancel|EachJobOpensItsOwnGPUs|FilterOutlivesReloads|RestartTouchesNoJob|" +
 		"JobEndsWhileTheDaemonIsDown|BusRestart|OutputIsPrivate|NothingToRead|NoSecretInLogs|JobRunsAsItsSubmitter|" +
-		"Environment|ArgumentsArriveByteForByte|OrphansAreGone|AttackerUnits|AttackerVoice|SoftReboot|Sandbox|Isolate|DeviceFiles|SlurmEngine)$"
+		"Environment|ArgumentsArriveByteForByte|OrphansAreGone|AttackerUnits|AttackerVoice|SoftReboot|Sandbox|Isolate|DeviceFiles|SlurmEngine|Migrate)$"
 )
 
 // chooseTests keeps each kind to its tests unless -run or -skip was given. A box
