@@ -10,14 +10,30 @@ import (
 // typist is somebody at a terminal of 33 by 99.
 type typist struct{ w walker }
 
-// at runs a command of gpusched's on the terminal. The end of the test closes it.
+// at runs a command of gpusched's on the terminal. The end of the test closes it, and shows it if it failed. The
+// command stands in a file: the screen begins with the command line of script, in which nobody may find what is
+// still to be printed.
 func (w walker) at(args string) typist {
 	w.Helper()
+	line := "stty rows 33 cols 99; exec gpusched --on " + w.engine + " " + args + "\n"
+	if err := w.box.WriteFile(w.Context(), "/home/alice/at.sh", line, 0o755); err != nil {
+		w.Fatal(err)
+	}
 	w.box.sh(w.T, "alice", `rm -f ~/keys ~/screen ~/ended; mkfifo ~/keys
-		(script -qfec "stty rows 33 cols 99; exec gpusched --on `+w.engine+" "+args+`" ~/screen <~/keys >/dev/null 2>&1; echo $? >~/ended) &
+		(script -qfec "sh ~/at.sh" ~/screen <~/keys >/dev/null 2>&1; echo $? >~/ended) &
 		exec 3<>~/keys; (sleep infinity >&3 & echo $! >~/keeper)`)
-	w.Cleanup(func() { w.box.try(w.T, "alice", "kill $(cat ~/keeper); rm -f ~/keys ~/screen ~/ended ~/keeper") })
+	w.Cleanup(func() {
+		if w.Failed() {
+			w.Logf("on the terminal of %q:\n%q", args, typist{w}.screen())
+		}
+		w.box.try(w.T, "alice", "kill $(cat ~/keeper); rm -f ~/at.sh ~/keys ~/screen ~/ended ~/keeper")
+	})
 	return typist{w}
+}
+
+func (at typist) screen() string {
+	at.w.Helper()
+	return at.w.box.sh(at.w.T, "alice", "cat ~/screen 2>/dev/null || true")
 }
 
 func (at typist) types(text string) {
@@ -27,9 +43,39 @@ func (at typist) types(text string) {
 
 func (at typist) shows(text string) {
 	at.w.Helper()
-	until(at.w.T, text+" is on the screen", func() bool {
-		return strings.Contains(at.w.box.sh(at.w.T, "alice", "cat ~/screen 2>/dev/null || true"), text)
+	until(at.w.T, text+" is on the screen", func() bool { return strings.Contains(at.screen(), text) })
+}
+
+// prompted waits until a shell in the job reads, with more on the screen than there was: what is typed before that may
+// be lost. It returns how much there is.
+func (at typist) prompted(more int) (length int) {
+	at.w.Helper()
+	until(at.w.T, "a shell's prompt is on the screen", func() bool {
+		screen := at.screen()
+		length = len(screen)
+		return length > more && strings.HasSuffix(screen, "$ ")
 	})
+	return length
+}
+
+// enters types a line to the shell, and returns what is then on the screen up to the next prompt.
+func (at typist) enters(line string) string {
+	at.w.Helper()
+	before := at.prompted(0)
+	at.types(line + `\n`)
+	after := at.prompted(before)
+	return at.screen()[before:after]
+}
+
+// says checks that the shell answers a line with some words.
+func (at typist) says(line string, words ...string) {
+	at.w.Helper()
+	answer := at.enters(line)
+	for _, want := range words {
+		if !strings.Contains(answer, want) {
+			at.w.Errorf("%s: no %q in\n%q", line, want, answer)
+		}
+	}
 }
 
 // ends closes the terminal when its command has ended with a status.
@@ -45,32 +91,33 @@ func (at typist) ends(status string) {
 // caller's; a shell, and a command, in a job that runs know it and leave it running.
 func walkTerminal(w walker) {
 	at := w.at("run --tty -g 1 -n seen -- bash --norc -i")
-	at.types(`echo gpu $GPUSCHED_GPU_IDS; stty size\n`)
-	at.shows("gpu 0")
-	at.shows("33 99")
+	at.says("echo gpu $GPUSCHED_GPU_IDS; stty size", "gpu 0", "33 99")
+	at.prompted(0)
 	at.types(`sleep 100\n`)
-	at.shows("$ sleep 100")
-	w.box.sh(w.T, "alice", `for i in $(seq 50); do pgrep -u alice -x sleep -a | grep -q ' 100$' && break; sleep 0.1; done`)
+	until(w.T, "alice's sleep runs", func() bool { return w.box.try(w.T, "alice", "pgrep -u alice -fx 'sleep 100'").Code == 0 })
 	at.types(`\003`)
-	at.types(`echo after $?\n`)
-	at.shows("after 130")
-	w.box.sh(w.T, "alice", `for p in $(pgrep -u alice -x srun); do t=$(readlink /proc/$p/fd/0); [[ $t = /dev/pts/* ]] && stty -F $t rows 40 cols 80; done`)
+	at.says("echo after $?", "after 130")
 	until(w.T, "the job's terminal follows", func() bool {
-		at.types(`stty size\n`)
-		return strings.Contains(w.box.sh(w.T, "alice", "cat ~/screen"), "40 80")
+		// srun overlooks a change that comes while it passes on the last one, so there are some more
+		resized := w.box.try(w.T, "alice", `for p in $(pgrep -u alice -x srun); do t=$(readlink /proc/$p/fd/0)
+			[[ $t = /dev/pts/* ]] && stty -F $t rows 40 cols 81 && stty -F $t rows 40 cols 80 && exit; done; exit 1`)
+		if resized.Code != 0 {
+			w.Fatalf("no srun has a terminal: %s", resized.Stderr)
+		}
+		return strings.Contains(at.enters("stty size"), "40 80")
 	})
+	at.prompted(0)
 	at.types(`exit 7\n`)
 	at.ends("7")
 	id := w.submit("-g 1 -t 10m -- sleep 300")
 	w.becomes(id, "running")
 	at = w.at("attach " + id)
 	at.shows("this is a shell in job " + id)
-	at.types(`echo in $GPUSCHED_JOB_ID on $CUDA_VISIBLE_DEVICES; stty size\n`)
-	at.shows("in " + id + " on 0")
-	at.shows("33 99")
+	at.says("echo in $GPUSCHED_JOB_ID on $CUDA_VISIBLE_DEVICES; stty size", "in "+id+" on 0", "33 99")
+	at.prompted(0)
 	at.types(`exit 5\n`)
 	at.ends("5")
-	at = w.at("exec " + id + ` -- sh -c 'trap \"echo got it; exit 9\" INT; echo ready; while :; do sleep 0.2; done'`)
+	at = w.at("exec " + id + ` -- sh -c 'trap "echo got it; exit 9" INT; echo ready; while :; do sleep 0.2; done'`)
 	at.shows("ready")
 	at.types(`\003`)
 	at.shows("got it")
