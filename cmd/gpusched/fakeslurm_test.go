@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // fakeVariable names the program of Slurm's that the test binary is to be, and fakeDir where jobs are kept: a
@@ -22,21 +24,38 @@ const (
 	fakeDir      = "FAKE_SLURM_DIR"
 )
 
-// installFakeSlurm makes programs of Slurm's names in a directory, which is the PATH for them.
+// installFakeSlurm makes a Slurm, to which the environment leads.
 func installFakeSlurm(t *testing.T) (environ []string) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
+	dir := t.TempDir()
+	if err := fakePrograms(dir); err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
+	return []string{"PATH=" + dir + ":/usr/bin:/bin", "HOME=" + dir, "USER=me"}
+}
+
+// fakePrograms makes programs of Slurm's names in a directory, in which they also keep the jobs.
+func fakePrograms(dir string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
 	for _, name := range []string{"sbatch", "squeue", "scontrol", "scancel", "sacct", "sacctmgr"} {
 		text := fmt.Sprintf("#!/bin/sh\n%s %s=%s %s='%s' exec '%s' \"$@\"\n", raceOptions, fakeVariable, name, fakeDir, dir, self)
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
+			return err
 		}
 	}
-	return []string{"PATH=" + dir + ":/usr/bin:/bin", "HOME=" + dir, "USER=me"}
+	return nil
+}
+
+// scriptSlurm is "slurm" in a script: from then on there is one, the jobs of which are in $WORK/slurm.
+func scriptSlurm(ts *testscript.TestScript, neg bool, args []string) {
+	dir := ts.MkAbs("slurm")
+	ts.Check(os.Mkdir(dir, 0o755))
+	ts.Check(fakePrograms(dir))
+	ts.Setenv("PATH", dir+":"+ts.Getenv("PATH"))
+	ts.Setenv("HOME", ts.MkAbs("."))
 }
 
 // raceOptions take the second away that a program under the race detector waits before it exits.
@@ -112,6 +131,7 @@ func (f fake) sbatch(args []string) int {
 		id = strconv.Itoa(n)
 	}
 	f.set(id, "script", string(script))
+	f.set(id, "args", strings.Join(args, "\n"))
 	f.set(id, "submit", strconv.FormatInt(time.Now().Unix(), 10))
 	for _, arg := range args {
 		name, value, _ := strings.Cut(arg, "=")

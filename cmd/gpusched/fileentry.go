@@ -159,33 +159,33 @@ func (r *fileReader) interpreter(e jobsfile.Entry) []string {
 	return []string{"python"}
 }
 
-// request makes the request for an entry that is new.
-func (r *fileReader) request(ctx context.Context, e *fileEntry) (req api.SubmitRequest, err error) {
+// request makes the request for an entry that is new, and says who is asked.
+func (r *fileReader) request(ctx context.Context, e *fileEntry) (req api.SubmitRequest, by engine, err error) {
 	this := *r.a
 	this.words = e.words
 	k, err := r.parser.Parse(e.words)
 	if err != nil {
-		return req, misused(err)
+		return req, nil, misused(err)
 	}
 	typed := *k.Selected().Target.Addr().Interface().(*submitCmd)
 	if err := legible(k, e.words); err != nil {
-		return req, err
+		return req, nil, err
 	}
 	c, mine, err := typed.withScript(&this)
 	if err != nil {
-		return req, err
+		return req, nil, err
 	}
 	if req, err = c.request(ctx, mine); err != nil {
-		return req, err
+		return req, nil, err
 	}
 	if err := c.checkProgram(mine, &req); err != nil {
-		return req, err
+		return req, nil, err
 	}
 	if err := req.Request.Err(); err != nil {
-		return req, usagef("%s", words.Error(err))
+		return req, nil, usagef("%s", words.Error(err))
 	}
 	req.Key = e.key
-	return req, nil
+	return req, mine.client, nil
 }
 
 // absolute is the path by which a file of jobs is known, whatever the directory.

@@ -72,7 +72,7 @@ func (in *fileOfJobs) leftOut(host string, line int, err error) {
 // submit queues the job of a line. asked is the machine that has been asked to, of this one ""; none: nobody has.
 func (l *lineJob) submit(ctx context.Context, a *app) (reply api.SubmitReply, asked *string, err error) {
 	if l.away == nil {
-		reply, err = a.client.Submit(ctx, l.req)
+		reply, err = l.engine.Submit(ctx, l.req)
 		return reply, new(string), err
 	}
 	reply, p, err := l.away.submit(ctx)

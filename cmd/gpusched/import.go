@@ -175,7 +175,7 @@ func (r *fileReader) plan(list []fileEntry) (failed error) {
 		e := &list[i]
 		err := e.Err
 		if err == nil && e.known == 0 {
-			_, err = r.request(context.Background(), e)
+			_, _, err = r.request(context.Background(), e)
 		}
 		switch {
 		case err != nil:
@@ -276,11 +276,11 @@ func (q *fileQueue) one(ctx context.Context, e *fileEntry) error {
 	if err != nil {
 		return usagef("%v", err)
 	}
-	req, err := q.request(ctx, e)
+	req, by, err := q.request(ctx, e)
 	if err != nil {
 		return err
 	}
-	reply, err := q.a.client.Submit(ctx, req)
+	reply, err := by.Submit(ctx, req)
 	if err != nil {
 		return err
 	}

@@ -80,6 +80,7 @@ func TestScripts(t *testing.T) {
 			"await":       scriptAwait,
 			"environment": scriptEnvironment,
 			"setups":      scriptSetups,
+			"slurm":       scriptSlurm,
 
 			"unquote-crlf": scriptCRLF,
 		},

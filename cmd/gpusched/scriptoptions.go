@@ -49,7 +49,7 @@ func (c *jobOptions) withLines(a *app, s *scriptFile, argv []string) (newJob, *a
 		a.noteOnce(s.name + ": " + text)
 	}
 	if e := a.slurm(); e != nil {
-		e.Wish(o.native...)
+		this.client = e.With(o.native...)
 	}
 	return whole, &this, nil
 }

@@ -25,6 +25,7 @@ type lineJob struct {
 	number int
 	cmd    submitCmd
 	req    api.SubmitRequest
+	engine engine        // which has the options of its script
 	away   *newElsewhere // of another machine; nil: of this one
 }
 
@@ -223,7 +224,7 @@ func (c *submitCmd) readLine(ctx context.Context, a *app, in *fileOfJobs, line s
 	if err != nil {
 		return nil, err
 	}
-	l := &lineJob{cmd: *whole}
+	l := &lineJob{cmd: *whole, engine: mine.client}
 	if l.cmd.Host = cmp.Or(l.cmd.Host, c.Host); l.cmd.Host != "" {
 		return l, in.elsewhere(ctx, mine, l)
 	}

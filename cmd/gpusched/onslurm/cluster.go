@@ -43,14 +43,14 @@ func isCluster(word string) bool {
 
 // cluster is the name of the one that is asked.
 func (e *Engine) cluster(ctx context.Context) (string, error) {
-	e.once.Lock()
-	defer e.once.Unlock()
-	if e.name != "" {
-		return e.name, nil
+	e.name.Lock()
+	defer e.name.Unlock()
+	if e.name.text != "" {
+		return e.name.text, nil
 	}
 	out, err := e.execute(ctx, readTime, nil, "scontrol", "show", "config")
-	e.name = settings(string(out))["ClusterName"]
-	return e.name, err
+	e.name.text = settings(string(out))["ClusterName"]
+	return e.name.text, err
 }
 
 // answered reads what sbatch --parsable prints, "ID" or "ID;CLUSTER".

@@ -42,16 +42,21 @@ type Engine struct {
 	meant      []int    // the GPUs that an administrator acts on
 	controlled []string // the nodes of which that has been asked
 
-	otherCluster string     // the variable that names one
-	once         sync.Mutex // guards name
-	name         string     // of the cluster, where it has been asked
+	otherCluster string // the variable that names one
+	name         *clusterName
+}
+
+// clusterName is that of the cluster, where it has been asked.
+type clusterName struct {
+	sync.Mutex
+	text string
 }
 
 // New returns the Slurm that an environment leads to, for the user uid. It runs nothing, and finds no
 // fault; what is missing is said by the first call that needs it. Note is told, in sentences, which wishes of
 // a request mean something else there.
 func New(environ []string, uid int, note func(string)) *Engine {
-	e := &Engine{full: environ, uid: uid, note: note, otherCluster: clusterOf(environ)}
+	e := &Engine{full: environ, uid: uid, note: note, otherCluster: clusterOf(environ), name: &clusterName{}}
 	for _, line := range environ {
 		name, value, _ := strings.Cut(line, "=")
 		if name == "PATH" {
@@ -67,9 +72,13 @@ func New(environ []string, uid int, note func(string)) *Engine {
 	return e
 }
 
-// Wish adds options that only Slurm has a meaning for, as from lines of a script, to every job that is made
-// from now on.
-func (e *Engine) Wish(options ...string) { e.options = append(e.options, options...) }
+// With is the engine for jobs that have further options, which only Slurm has a meaning for, as from the lines of
+// their script. The engine itself makes jobs without them.
+func (e *Engine) With(options ...string) *Engine {
+	with := *e
+	with.options = slices.Concat(e.options, options)
+	return &with
+}
 
 // shapes reports whether a variable changes what Slurm's programs print or ask by default, or belongs to
 // the job that the caller is in.

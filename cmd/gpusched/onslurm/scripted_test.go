@@ -90,8 +90,7 @@ func TestOneCluster(t *testing.T) {
 	}
 	for _, option := range []string{"-Mthere", "--clusters=there", "--cluster=there"} {
 		e, dir := scripted(t, nil)
-		e.Wish(option)
-		if _, err := e.Submit(t.Context(), simple()); !isCode(err, api.CodeUsage) || strings.Contains(calls(t, dir), "sbatch") {
+		if _, err := e.With(option).Submit(t.Context(), simple()); !isCode(err, api.CodeUsage) || strings.Contains(calls(t, dir), "sbatch") {
 			t.Errorf("%s: %v", option, err)
 		}
 	}
