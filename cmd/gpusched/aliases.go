@@ -33,8 +33,12 @@ func runAs(ctx context.Context, a *app, name string, args []string) int {
 	}
 	if err == nil {
 		a.out.Printf("%s", call.Help)
-		if words, lost := withoutMail(call.Words); lost != "" {
-			call.Words, call.Notes = words, append(call.Notes, lost)
+		lost := ""
+		if engine, _ := a.whichEngine(); engine != engineSlurm { // which sends the mail itself
+			call.Words, lost = withoutMail(call.Words)
+		}
+		if lost != "" {
+			call.Notes = append(call.Notes, lost)
 		}
 		for _, text := range call.Notes {
 			a.note("%s: %s", name, text)

@@ -85,7 +85,9 @@ func (s *scriptFile) options(p *kong.Kong, forSlurm bool) (o scriptOptions, err 
 	}
 	lost := ""
 	if o.words, err = batch.Words(); err == nil {
-		o.words, lost = withoutMail(o.words)
+		if !forSlurm { // which sends the mail itself
+			o.words, lost = withoutMail(o.words)
+		}
 		err = checkOwn(p, o.words)
 	}
 	if err != nil {
