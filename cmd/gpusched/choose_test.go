@@ -221,12 +221,15 @@ func TestEngineOnTheCommandLine(t *testing.T) {
 func TestJobsChooseTheEngine(t *testing.T) {
 	for line, want := range map[string]string{
 		"cancel slurm:5":                              engineSlurm,
-		"cancel 4 slurm:5":                            engineSlurm,
+		"cancel 4 slurm:5":                            "", // refused: whose 4 is would be a guess
+		"cancel slurm:4 slurm:5":                      engineSlurm,
+		"cancel --on slurm 4 slurm:5":                 engineSlurm,
 		"show slurm:5_1":                              engineSlurm,
 		"exec slurm:5 -- ls":                          engineSlurm,
-		"update 4 --after-any slurm:5":                engineSlurm,
+		"update 4 --after-any slurm:5":                "",
+		"update slurm:4 --after-any slurm:5":          engineSlurm,
 		"submit --after=slurm:5 -- true":              engineSlurm,
-		"submit --after 4 --after-ok slurm:5 -- true": engineSlurm,
+		"submit --after 4 --after-ok slurm:5 -- true": "",
 		"submit --name slurm:x -- true":               engineLocal,
 		"submit --comment slurm:moved -- true":        engineLocal,
 		"submit --tag a=b --comment=slurm:x -- true":  engineLocal,
@@ -251,7 +254,7 @@ func TestJobsChooseTheEngine(t *testing.T) {
 				return map[string]string{engineVariable: variable}[name]
 			}}
 			err = a.chooseEngine(k)
-			if got := a.slurm() != nil; err != nil || got != (want == engineSlurm) {
+			if got := a.slurm() != nil; (err != nil) != (want == "") || got != (want == engineSlurm) {
 				t.Errorf("%s=%q %s: Slurm %t, %v", engineVariable, variable, line, got, err)
 			}
 		}

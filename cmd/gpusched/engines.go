@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"syscall"
@@ -30,8 +31,13 @@ func (a *app) chooseEngine(k *kong.Context) error {
 	if err != nil {
 		return err
 	}
-	if name == engineLocal && a.on == "" && !a.own && slices.ContainsFunc(jobWords(k), ofSlurm) {
-		name, a.on = engineSlurm, engineSlurm
+	if name == engineLocal && a.on == "" && !a.own {
+		if name, err = engineOf(jobWords(k)); err != nil {
+			return err
+		}
+		if name == engineSlurm {
+			a.on = name
+		}
 	}
 	switch {
 	case name != engineSlurm:
@@ -51,6 +57,22 @@ func (a *app) chooseEngine(k *kong.Context) error {
 		return refusal
 	}
 	return nil
+}
+
+// engineOf is the engine that words for jobs name, that of this machine where they name none. Jobs of both are
+// refused: which of them a plain number is would be a guess.
+func engineOf(words []string) (name string, err error) {
+	i := slices.IndexFunc(words, ofSlurm)
+	if i < 0 {
+		return engineLocal, nil
+	}
+	for _, word := range words {
+		if !ofSlurm(word) {
+			return "", refuse(api.CodeUsage, fmt.Sprintf("write %s%s if that is a job of Slurm's, too; for a job of this machine use a command of its own",
+				slurmPrefix, word), "%s is a job of Slurm's, and %s is one of this machine", words[i], word)
+		}
+	}
+	return engineSlurm, nil
 }
 
 // jobWords are the words of a command line that name jobs: ids, and those of --after and the like. No other
