@@ -131,7 +131,9 @@ func (r *fileReader) command(e jobsfile.Entry) (options, argv []string, err erro
 		return nil, nil, err
 	}
 	argv = append(r.interpreter(e), append([]string{e.Script}, args...)...)
-	options = []string{"--dedup"}
+	if r.a.slurm() == nil { // where the ledger alone has to know what was queued
+		options = append(options, "--dedup")
+	}
 	if r.models && argumentOf(argv, "--llm") != "" {
 		options = append(options, "--llm=auto")
 	}

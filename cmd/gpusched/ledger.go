@@ -44,7 +44,16 @@ type ledgerLine struct {
 
 const ledgerSchema = "gpusched.file.v1"
 
-// openLedger opens that of a file, by its absolute path, and locks it. It is new
+// queueAsked is what a ledger is known by besides its file: a line that is a job of one queue is none of
+// another. That of this machine has no name.
+func (a *app) queueAsked() string {
+	if name, err := a.whichEngine(); err != nil || name != engineSlurm {
+		return ""
+	}
+	return engineSlurm + "\x00" + a.getenv("SLURM_CONF") + "\x00"
+}
+
+// openLedger opens that of a file and a queue, by its absolute path, and locks it. It is new
 // where there is none, and with again.
 func (a *app) openLedger(path string, again bool) (*ledger, error) {
 	dir := a.getenv("XDG_STATE_HOME")
@@ -55,7 +64,7 @@ func (a *app) openLedger(path string, again bool) (*ledger, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, refuse(api.CodeInternal, "which lines have become jobs is noted there", "%v", err)
 	}
-	sum := sha256.Sum256([]byte(path))
+	sum := sha256.Sum256([]byte(a.queueAsked() + path))
 	name := filepath.Join(dir, hex.EncodeToString(sum[:])[:16]+".jsonl")
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
