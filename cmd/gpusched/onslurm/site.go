@@ -148,14 +148,49 @@ func siteOf(config map[string]string, nodes []node) (s sbatch.Site) {
 		}
 		s.Features = append(s.Features, n.features...)
 		if len(n.gpus) > 0 {
-			s.Shards = least(s.Shards, gresCount(n.gres, "shard")/len(n.gpus))
 			s.MPS = least(s.MPS, gresCount(n.gres, "mps")/len(n.gpus))
 		}
 	}
+	s.Shards, s.MostShards, s.ShardBytes = shardsOf(nodes)
 	slices.Sort(s.GPUTypes)
 	slices.Sort(s.Features)
 	s.GPUTypes, s.Features = slices.Compact(s.GPUTypes), slices.Compact(s.Features)
 	return s
+}
+
+// shardsOf are how many shards a GPU has at least and at most, and what one of them is. Where nodes say both what a
+// shard and what a GPU has, not every GPU of theirs need have shards.
+func shardsOf(nodes []node) (fewest, most int, bytes int64) {
+	known := true
+	for _, n := range nodes {
+		count := gresCount(n.gres, "shard")
+		if count == 0 || len(n.gpus) == 0 {
+			continue
+		}
+		shard, gpu := n.memory(sbatch.ShardMem), n.memory(sbatch.FeatureMem)
+		per := count / len(n.gpus)
+		if shard > 0 && gpu > 0 {
+			per = min(count, int(gpu/shard))
+		}
+		fewest, most = least(fewest, per), max(most, per)
+		if known = known && shard > 0; known && (bytes == 0 || shard < bytes) {
+			bytes = shard
+		}
+	}
+	if !known {
+		bytes = 0
+	}
+	return fewest, most, bytes
+}
+
+// memory is what the first feature of a node says that is about one, 0 where none is.
+func (n *node) memory(of func(feature string) (int64, bool)) int64 {
+	for _, f := range n.features {
+		if bytes, ok := of(f); ok {
+			return bytes
+		}
+	}
+	return 0
 }
 
 // least is the smaller one of two amounts, of which 0 is none.

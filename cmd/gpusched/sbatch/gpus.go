@@ -99,8 +99,8 @@ func (m *mapping) partOption(kind string) string {
 		if b := m.site.ShardBytes; b > 0 && m.r.GPUMemBytes > 0 {
 			n = max(n, int((m.r.GPUMemBytes+b-1)/b))
 		}
-		if n > m.site.Shards {
-			m.refuse("--gpu-mem %s is more than a GPU has: %d shards of %s", job.FormatSize(m.r.GPUMemBytes), m.site.Shards, job.FormatSize(m.site.ShardBytes))
+		if most := max(m.site.Shards, m.site.MostShards); n > most {
+			m.refuse("--gpu-mem %s is more than a GPU has: %d shards of %s", job.FormatSize(m.r.GPUMemBytes), most, job.FormatSize(m.site.ShardBytes))
 		}
 		return fmt.Sprintf("--gres=shard:%d", n)
 	case m.site.MPS > 0:
@@ -191,6 +191,13 @@ func FeatureMem(name string) (bytes int64, ok bool) {
 		return 0, false
 	}
 	return n << 30, true
+}
+
+// ShardMem reads the GPU memory of one shard that a feature of a node stands for, as shard_1gb.
+func ShardMem(name string) (bytes int64, ok bool) {
+	size, ok := strings.CutPrefix(strings.ToLower(name), "shard_")
+	n, unit, is := gigabytes(size)
+	return n << 30, ok && is && unit
 }
 
 // TypeMem reads the memory that the name of a type of GPUs has in it, as a100_80gb.

@@ -16,10 +16,11 @@ type Site struct {
 	GPUTypes []string
 
 	// Shards and MPS are how many of the gres "shard" and "mps" one GPU has at least; 0
-	// where they are not configured.
-	Shards, MPS int
+	// where they are not configured. MostShards is how many the largest one has.
+	Shards, MostShards, MPS int
 
-	// ShardBytes is the GPU memory that one shard stands for, 0 where nobody says that.
+	// ShardBytes is the GPU memory that one shard stands for, the least of all nodes, 0 where
+	// one of those that have shards does not say it (ShardMem).
 	ShardBytes int64
 
 	// Features are those of its nodes, as --constraint takes them.

@@ -119,7 +119,9 @@ func oneOrZero(b bool) int {
 
 // machines are the nodes, and the one partition that has them all.
 func (s Site) machines(c *conf) {
-	c.about("Machines. 'slurmd -C' on each prints what Slurm finds there. A node may be declared with less than that, never\nwith more.")
+	c.about("Machines. 'slurmd -C' on each prints what Slurm finds there. A node may be declared with less than that, never\n" +
+		"with more. By the features 'gpusched --on slurm' knows the memory of GPUs (--gpu-mem): gpu_mem_80gb is that of each GPU\n" +
+		"of the node, or of its smallest, and shard_1gb that of a shard.")
 	types := s.types()
 	for _, n := range s.Nodes {
 		c.WriteString(n.line(types, s.Settings.Daemon.HostMemReserve) + "\n")
@@ -147,6 +149,9 @@ func (n Node) line(types map[string]string, reserve config.Share) string {
 	text += fmt.Sprintf(" RealMemory=%d", (bytes-reserve.Of(bytes))>>20)
 	if gres := n.gres(types); gres != "" {
 		text += " Gres=" + gres
+	}
+	if list := n.features(); len(list) > 0 {
+		text += " Feature=" + strings.Join(list, ",")
 	}
 	return text + " State=UNKNOWN"
 }

@@ -1,6 +1,7 @@
 package slurmsite
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -48,6 +49,22 @@ func (g GPU) shards() int64 {
 		return 0
 	}
 	return g.MemMiB >> 10
+}
+
+// features say how much memory the GPUs of a node have, where that is known of all of them, and a shard. Package
+// sbatch reads them.
+func (n Node) features() (list []string) {
+	if len(n.GPUs) == 0 {
+		return nil
+	}
+	least := slices.MinFunc(n.GPUs, func(a, b GPU) int { return cmp.Compare(a.MemMiB, b.MemMiB) })
+	if gib := least.MemMiB >> 10; gib > 0 {
+		list = append(list, fmt.Sprintf("gpu_mem_%dgb", gib))
+	}
+	if slices.ContainsFunc(n.GPUs, func(g GPU) bool { return g.shards() > 0 }) {
+		list = append(list, "shard_1gb")
+	}
+	return list
 }
 
 // gres is what a node has in slurm.conf: "gpu:a100:4,shard:160".
