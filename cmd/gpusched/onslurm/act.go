@@ -3,6 +3,7 @@ package onslurm
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,21 +27,15 @@ func (e *Engine) SubmitNoted(
 	ctx context.Context, r api.SubmitRequest, begins func() error,
 ) (api.SubmitReply, error) {
 	r.Key = mark()
-	s, err := e.submission(ctx, r, sbatch.Command)
+	s, err := e.ready(ctx, r)
 	if err == nil {
-		err = e.there(ctx, r.After)
+		err = begins()
 	}
 	if err != nil {
 		return api.SubmitReply{}, err
 	}
-	for _, text := range s.Notes {
-		e.note(text)
-	}
-	if _, err := e.find("sbatch"); err != nil {
-		return api.SubmitReply{}, err
-	}
-	if err := begins(); err != nil {
-		return api.SubmitReply{}, err
+	if s.LogDir != "" && !r.DryRun {
+		e.makeLogDir(s.LogDir)
 	}
 	out, err := e.askSbatch(ctx, s, r.Key)
 	if err != nil {
@@ -51,17 +46,32 @@ func (e *Engine) SubmitNoted(
 		foretold(&reply.Job, string(out))
 		return reply, nil
 	}
-	number, err := e.answered(ctx, string(out))
-	if err != nil {
-		return reply, err
+	reply.Job.ID, err = e.answered(ctx, string(out))
+	return reply, err
+}
+
+// ready is all that has to be known before sbatch is asked; what means something else there is told.
+func (e *Engine) ready(ctx context.Context, r api.SubmitRequest) (sbatch.Submission, error) {
+	s, err := e.submission(ctx, r, sbatch.Command)
+	if err == nil {
+		err = e.there(ctx, r.After)
 	}
-	id, err := job.ParseID(number)
 	if err != nil {
-		return reply, &api.Error{Code: api.CodeInternal, Message: fmt.Sprintf("sbatch answered %q and no number of a job", out),
-			Hint: "it may be queued: see 'gpusched list'"}
+		return s, err
 	}
-	reply.Job.ID = id
-	return reply, nil
+	for _, text := range s.Notes {
+		e.note(text)
+	}
+	_, err = e.find("sbatch")
+	return s, err
+}
+
+// makeLogDir makes the directory of a job's output, as Slurm, which makes none, would have the job fail. Where it
+// can't be made here, the nodes may have it.
+func (e *Engine) makeLogDir(dir string) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		e.note("the directory of --log can't be made here, and Slurm makes none: " + err.Error())
+	}
 }
 
 // foretold puts in when Slurm says that a job would start: "sbatch: Job 23 to start at 1795464491 using 1

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // clusterVariables send some of Slurm's programs, and not all of them, to another cluster than that of its
@@ -53,18 +54,26 @@ func (e *Engine) cluster(ctx context.Context) (string, error) {
 	return e.name.text, err
 }
 
-// answered reads what sbatch --parsable prints, "ID" or "ID;CLUSTER".
-func (e *Engine) answered(ctx context.Context, said string) (number string, err error) {
+// answered reads the number of a job in what sbatch --parsable prints, "ID" or "ID;CLUSTER".
+func (e *Engine) answered(ctx context.Context, said string) (job.ID, error) {
 	number, cluster, elsewhere := strings.Cut(strings.TrimSpace(said), ";")
-	if !elsewhere {
-		return number, nil
+	if elsewhere {
+		name, err := e.cluster(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if name != cluster {
+			return 0, &api.Error{Code: api.CodeConflict,
+				Message: fmt.Sprintf("sbatch has queued it as job %s of %s, which is another cluster than the one that gpusched asks", number, cluster),
+				Hint:    fmt.Sprintf("see 'squeue --clusters=%s --jobs=%s'", cluster, number)}
+		}
 	}
-	if name, err := e.cluster(ctx); err != nil || name == cluster {
-		return number, err
+	id, err := job.ParseID(number)
+	if err != nil {
+		return 0, &api.Error{Code: api.CodeInternal, Message: fmt.Sprintf("sbatch answered %q and no number of a job", said),
+			Hint: "it may be queued: see 'gpusched list'"}
 	}
-	return "", &api.Error{Code: api.CodeConflict,
-		Message: fmt.Sprintf("sbatch has queued it as job %s of %s, which is another cluster than the one that gpusched asks", number, cluster),
-		Hint:    fmt.Sprintf("see 'squeue --clusters=%s --jobs=%s'", cluster, number)}
+	return id, nil
 }
 
 // clusterOf is the variable of an environment that names another cluster, as it stands there; "" is none.

@@ -336,3 +336,25 @@ func TestAnswerWithoutEnd(t *testing.T) {
 		t.Errorf("%q", k.text.String())
 	}
 }
+
+// The directory of a log is made, as Slurm makes none, and not for a job that is not queued.
+func TestDirectoryOfALog(t *testing.T) {
+	e, dir := scripted(t, nil)
+	r := simple()
+	r.Dir, r.Log.Path = []byte(dir), "logs/deep/%j.txt"
+	for _, dry := range []bool{true, false} {
+		r.DryRun = dry
+		if _, err := e.Submit(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "logs/deep")); (err != nil) != dry {
+			t.Errorf("on a dry run (%v): %v", dry, err)
+		}
+	}
+	var told []string
+	e.note = func(text string) { told = append(told, text) }
+	r.Log.Path = "calls/%j.txt" // that is a file
+	if _, err := e.Submit(t.Context(), r); err != nil || len(told) != 1 {
+		t.Errorf("%v, %q", err, told)
+	}
+}

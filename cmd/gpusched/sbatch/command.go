@@ -15,6 +15,7 @@ import (
 type Submission struct {
 	Args   []string // what follows "sbatch"; its answer is "ID" or "ID;CLUSTER"
 	Script []byte   // its standard input
+	LogDir string   // the directory of the output, as far as it is the same for all jobs; "" is the job's own
 	Notes  []string // sentences about wishes that mean something else there
 }
 
@@ -42,7 +43,7 @@ func Command(r api.SubmitRequest, s Site) (Submission, error) {
 	if err := m.err(); err != nil {
 		return Submission{}, err
 	}
-	return Submission{Args: args, Script: m.script(), Notes: m.notes}, nil
+	return Submission{Args: args, Script: m.script(), LogDir: m.logDir(), Notes: m.notes}, nil
 }
 
 // Run is the words that follow "srun" for a job that somebody stays with. It has a

@@ -293,3 +293,18 @@ func TestUpdate(t *testing.T) {
 		t.Errorf("%q %v", words, err)
 	}
 }
+
+// TestLogDir: of the path of a log that is known which no job changes.
+func TestLogDir(t *testing.T) {
+	for path, want := range map[string]string{
+		"": "", "none": "", "x.txt": "/work", "logs/%j.txt": "/work/logs", "a/b-%n/c-%j/x": "/work/a/b-train", "/a%%b/c.txt": "/a%b", "~/l/x": "/home/alice/l",
+		"%j": "/work", "a/%%": "/work/a", "%u/x": "/work",
+	} {
+		r := request("ls")
+		r.Log.Path = path
+		sub, err := Command(r, site)
+		if err != nil || sub.LogDir != want {
+			t.Errorf("%s: %q (%v), not %q", path, sub.LogDir, err, want)
+		}
+	}
+}

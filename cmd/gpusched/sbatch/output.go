@@ -61,5 +61,26 @@ func (m *mapping) logPath() (path, refusal string) {
 	return filepath.Join(plain(m.p.Dir), path), ""
 }
 
+// logDir is the directory of --log, "" where there is none, up to what Slurm puts in for a job.
+func (m *mapping) logDir() string {
+	path, _ := m.logPath()
+	if path == "" {
+		return ""
+	}
+	var known strings.Builder
+	for path != "" {
+		text, rest, varies := strings.Cut(path, "%")
+		known.WriteString(text)
+		if varies && !strings.HasPrefix(rest, "%") {
+			break
+		}
+		if varies {
+			known.WriteByte('%')
+		}
+		path = strings.TrimPrefix(rest, "%")
+	}
+	return filepath.Dir(known.String() + "x")
+}
+
 // plain is a directory in which Slurm is to see no sequences.
 func plain(dir string) string { return strings.ReplaceAll(dir, "%", "%%") }
