@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -123,10 +124,16 @@ func (a *app) showActed(o outputFlags, jobs []api.Job, said func(api.Job) string
 	}).show(a, o)
 }
 
-// nameOfJob is what people call the job: its number, or as a task "7_3"; of another machine "a:7_3".
+// nameOfJob is what people call the job: its number, or as a task "7_3"; of another machine "a:7_3", of another engine
+// "slurm:7_3".
 func nameOfJob(j api.Job) string {
 	if j.Task != nil {
-		return nameAt(j.Host, j.Task.Name)
+		return nameAt(queueOf(j), j.Task.Name)
 	}
-	return nameAt(j.Host, j.ID.String())
+	return numberOfJob(j)
 }
+
+// numberOfJob is the same without the number of a task.
+func numberOfJob(j api.Job) string { return nameAt(queueOf(j), j.ID.String()) }
+
+func queueOf(j api.Job) string { return cmp.Or(j.Host, j.Engine) }

@@ -48,6 +48,7 @@ func (a *app) chooseEngine(k *kong.Context) error {
 	}
 	a.hosts = nil
 	e := onslurm.New(a.environ, a.uid, a.noteOnce)
+	e.Names = a.namesEngine()
 	a.client = e
 	command := commandOf(k)
 	if c, ok := k.Selected().Target.Addr().Interface().(*whyCmd); ok && c.Plan {
@@ -57,6 +58,17 @@ func (a *app) chooseEngine(k *kong.Context) error {
 		return refusal
 	}
 	return nil
+}
+
+// namesEngine is what numbers of jobs stand behind where the command line alone has chosen the engine: without it
+// the next command would take them for those of jobs of another one. "" is nothing.
+func (a *app) namesEngine() string {
+	usual := *a
+	usual.on = ""
+	if name, err := usual.whichEngine(); a.on != engineSlurm || err == nil && name == engineSlurm {
+		return ""
+	}
+	return engineSlurm
 }
 
 // engineOf is the engine that words for jobs name, that of this machine where they name none. Jobs of both are

@@ -105,9 +105,9 @@ func sharesOf(g api.GPU) string {
 	}
 	return joined(g.Shares, ",", func(s job.GPUShare) string {
 		if s.Milli < job.WholeGPU {
-			return wordOf(g, s) + ":" + job.FormatGPUs(s.Milli)
+			return nameAt(g.Engine, wordOf(g, s)) + ":" + job.FormatGPUs(s.Milli)
 		}
-		return wordOf(g, s)
+		return nameAt(g.Engine, wordOf(g, s))
 	})
 }
 

@@ -160,7 +160,7 @@ func (c *importCmd) queue(ctx context.Context, r *fileReader, list []fileEntry, 
 	a := r.a
 	if c.form() == "table" {
 		for _, j := range q.shown() {
-			a.out.Printf("job %d queued: %s\n", j.ID, term.Clean(j.Comment))
+			a.out.Printf("job %s queued: %s\n", numberOfJob(j), term.Clean(j.Comment))
 		}
 		a.out.Printf("%s\n", q.summary())
 		return failed
@@ -182,7 +182,7 @@ func (r *fileReader) plan(list []fileEntry) (failed error) {
 			r.complain(e, err)
 			failed = exitStatus(api.CodeUsage.ExitStatus())
 		case e.known != 0:
-			r.a.out.Printf("line %d: is job %d\n", e.Number, e.known)
+			r.a.out.Printf("line %d: is job %s\n", e.Number, nameAt(r.a.namesEngine(), e.known.String()))
 		default:
 			r.a.out.Printf("line %d: gpusched %s\n", e.Number, term.Clean(joined(e.words, " ", shellWord)))
 		}
@@ -306,7 +306,7 @@ func (q *fileQueue) shown() []api.Job {
 func (q *fileQueue) summary() string {
 	text := count(len(q.jobs), "job") + " queued"
 	if n := len(q.jobs); n > 1 {
-		text += fmt.Sprintf(" (%d to %d)", q.jobs[0].ID, q.jobs[n-1].ID)
+		text += fmt.Sprintf(" (%s to %s)", numberOfJob(q.jobs[0]), numberOfJob(q.jobs[n-1]))
 	}
 	if q.known > 0 {
 		text += fmt.Sprintf(", %s known already", count(q.known, "line"))

@@ -121,9 +121,15 @@ func (a *app) mayRead(j api.Job) error {
 	}
 	who, hint := cmp.Or(j.User, strconv.Itoa(j.UID)), ""
 	if a.uid == 0 {
-		hint = fmt.Sprintf("sudo -u %s gpusched logs %s%s", cmp.Or(j.User, "'#"+strconv.Itoa(j.UID)+"'"), slurmPrefix, nameOfJob(j))
+		hint = fmt.Sprintf("sudo -u %s gpusched logs %s", cmp.Or(j.User, "'#"+strconv.Itoa(j.UID)+"'"), slurmPrefix+plainName(j))
 	}
 	return refuse(api.CodeForbidden, hint, "the output of job %s is for %s to read", nameOfJob(j), who)
+}
+
+// plainName is what Slurm itself calls a job.
+func plainName(j api.Job) string {
+	j.Engine = ""
+	return nameOfJob(j)
 }
 
 // outputFile opens the file of a job's output.
@@ -134,7 +140,7 @@ func (a *app) outputFile(j api.Job) (*os.File, error) {
 	name, path := nameOfJob(j), a.slurm().OutputFile(j)
 	switch {
 	case path == "" && j.State.Terminal():
-		return nil, refuse(api.CodeNotFound, "unless --log was given it is slurm-"+name+".out in the job's directory",
+		return nil, refuse(api.CodeNotFound, "unless --log was given it is slurm-"+plainName(j)+".out in the job's directory",
 			"Slurm does not know any more where the output of job %s is", name)
 	case path == "":
 		return nil, refuse(api.CodeConflict, "see 'gpusched why "+name+"'", "job %s has no output yet: it is %s%s", name, j.State, colon(j.Why))

@@ -84,11 +84,23 @@ func (a *app) asTyped(text string) string {
 	default:
 		return text
 	}
-	text = strings.ReplaceAll(text, "'gpusched ", "'gpusched "+flag+" ")
+	text = flagged(text, flag)
 	for _, named := range []string{flag + " " + flag, flag + " " + onFlag + " "} { // what is named wins
 		text = strings.ReplaceAll(text, named, strings.TrimPrefix(named, flag+" "))
 	}
 	return text
+}
+
+// flagged has the commands of a text begin with a flag, except those that a job's name sends to Slurm.
+func flagged(text, flag string) string {
+	const begins = "'gpusched "
+	parts := strings.Split(text, begins)
+	for i, part := range parts[1:] {
+		if command, _, _ := strings.Cut(part, "'"); !strings.Contains(command, " "+slurmPrefix) {
+			parts[i+1] = flag + " " + part
+		}
+	}
+	return strings.Join(parts, begins)
 }
 
 // ownConfigDir is where a user's own scheduler has its settings.

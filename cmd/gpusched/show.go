@@ -37,7 +37,7 @@ func (c *showCmd) Run(ctx context.Context, a *app) error {
 		reply.Results.ExpectedEnd = expectedEnd(j, reply.Results, a.out.Now)
 	}
 	return report[api.Job]{
-		doc: reply, whole: true, rows: []api.Job{j}, cols: a.jobColumns(), ids: []string{nameAt(j.Host, number(j.ID))},
+		doc: reply, whole: true, rows: []api.Job{j}, cols: a.jobColumns(), ids: []string{numberOfJob(j)},
 		text: func(wide bool) {
 			a.writeJob(j, reply.Attempts, reply.Messages)
 			a.writeResults(j, reply.Results, wide)

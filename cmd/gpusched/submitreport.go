@@ -20,7 +20,7 @@ func (c *submitCmd) report(a *app, reply api.SubmitReply) error {
 	}
 	if c.Quiet && c.form() == "table" {
 		if !c.DryRun {
-			a.out.Printf("%s\n", nameAt(j.Host, j.ID.String()))
+			a.out.Printf("%s\n", numberOfJob(j))
 		}
 		return nil
 	}
@@ -29,7 +29,7 @@ func (c *submitCmd) report(a *app, reply api.SubmitReply) error {
 			c.writePlan(a.out, reply)
 			return
 		}
-		a.out.Printf("job %s %s\n", nameAt(j.Host, j.ID.String()), term.Clean(c.outcome(a.out, reply)))
+		a.out.Printf("job %s %s\n", numberOfJob(j), term.Clean(c.outcome(a.out, reply)))
 	}).show(a, c.outputFlags)
 }
 

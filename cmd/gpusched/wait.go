@@ -143,7 +143,7 @@ func (a *app) follow(ctx context.Context, id job.ID, quiet bool) error {
 		return waitError(ctx, err)
 	}
 	if !quiet {
-		a.out.Printf("job %d %s\n", id, term.Clean(resultOf(jobs[0])))
+		a.out.Printf("job %s %s\n", numberOfJob(jobs[0]), term.Clean(resultOf(jobs[0])))
 	}
 	return statusOf(jobs)
 }

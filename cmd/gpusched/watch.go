@@ -147,7 +147,7 @@ func (w *watcher) queue(ctx context.Context, list []fileEntry) error {
 	q := fileQueue{fileReader: w.fileReader, ledger: w.ledger, list: list, told: w.tell}
 	err := q.run(ctx)
 	for _, j := range q.jobs {
-		w.a.out.Printf("job %d queued: %s\n", j.ID, term.Clean(j.Comment))
+		w.a.out.Printf("job %s queued: %s\n", numberOfJob(j), term.Clean(j.Comment))
 	}
 	w.again = q.retry
 	var refused *api.Error

@@ -40,7 +40,7 @@ func (c *whyCmd) show(ctx context.Context, a *app) error {
 	}
 	j := reply.Job
 	return report[api.Reason]{
-		doc: reply, rows: j.Reasons, cols: reasonColumns, ids: []string{nameAt(j.Host, number(j.ID))},
+		doc: reply, rows: j.Reasons, cols: reasonColumns, ids: []string{numberOfJob(j)},
 		text: func(bool) {
 			a.writeWhy(j)
 			if j.State == job.Queued && len(j.Reasons) > 0 {

@@ -10,6 +10,7 @@ import (
 type GPU struct {
 	job.GPU
 	Host         string    `json:"host,omitempty"` // the machine that has it, where several were asked; the command line fills it in
+	Engine       string    `json:"-"`              // as that of its jobs
 	StateDetail  string    `json:"state_detail,omitempty"`
 	Paused       bool      `json:"paused"`
 	PausedReason string    `json:"paused_reason,omitempty"`

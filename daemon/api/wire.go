@@ -61,7 +61,9 @@ type SubmitReply struct {
 type Job struct {
 	ID   job.ID `json:"id,omitempty"`
 	Host string `json:"host,omitempty"` // the machine that has it, where several were asked; the command line fills it in
-	Unit string `json:"unit,omitempty"`
+	// Engine is what the number stands behind where it is not to be taken for that of a job of this machine.
+	Engine string `json:"-"`
+	Unit   string `json:"unit,omitempty"`
 	// Manager is UserManager where the unit is one of the user's own systemd, and absent
 	// where it is the machine's. NotEnforced is what such a job is not held to: devices
 	// (it can open GPUs that it was not given), mem, cpus, tasks.

@@ -114,7 +114,7 @@ func (e *Engine) submission(
 
 // asked is a job as it was asked for, which is queued, with what of that keeps it from starting.
 func (e *Engine) asked(r api.SubmitRequest) api.Job {
-	j := api.Job{Manager: Manager, Label: r.Label, Request: r.Request, User: e.variable("USER"), UID: e.uid,
+	j := api.Job{Manager: Manager, Engine: e.Names, Label: r.Label, Request: r.Request, User: e.variable("USER"), UID: e.uid,
 		State: job.Queued, After: r.Request.After, SubmittedAt: time.Now().UTC()}
 	j.QueuedAt = j.SubmittedAt
 	switch {

@@ -17,11 +17,18 @@ import (
 
 // queue asks squeue for jobs. That no job has a number is an empty answer.
 func (e *Engine) queue(ctx context.Context, args ...string) (jobs []api.Job, err error) {
-	err = e.eachRow(ctx, wholeJob, args, func(r *row) { jobs = append(jobs, r.job()) })
+	err = e.eachRow(ctx, wholeJob, args, func(r *row) { jobs = append(jobs, e.job(r)) })
 	if err != nil {
 		return nil, err
 	}
 	return jobs, nil
+}
+
+// job is that of a row, as it is named here.
+func (e *Engine) job(r *row) api.Job {
+	j := r.job()
+	j.Engine = e.Names
+	return j
 }
 
 func (e *Engine) rowsOf(ctx context.Context, columns []column, args ...string) (list []row, err error) {
@@ -148,7 +155,7 @@ func (e *Engine) selected(ctx context.Context, q api.ListQuery) (list []api.Job,
 				return
 			}
 		}
-		list = append(list, r.job())
+		list = append(list, e.job(r))
 	})
 	if err != nil {
 		return nil, 0, err
@@ -248,7 +255,11 @@ func (e *Engine) IDs(ctx context.Context, q api.ListQuery) ([]byte, error) {
 	reply, err := e.List(ctx, q)
 	var lines []byte
 	for i := range reply.Jobs {
-		lines = append(append(lines, called(&reply.Jobs[i])...), '\n')
+		j := &reply.Jobs[i]
+		if j.Engine != "" {
+			lines = append(append(lines, j.Engine...), ':')
+		}
+		lines = append(append(lines, called(j)...), '\n')
 	}
 	return lines, err
 }

@@ -195,6 +195,9 @@ func (e *Engine) placed(ctx context.Context, jobs []api.Job, more int) []api.GPU
 		return []api.GPU{}
 	}
 	gpus, live := gpuList(nodes), 0
+	for i := range gpus {
+		gpus[i].Engine = e.Names
+	}
 	for i := range jobs {
 		if jobs[i].State.Live() && jobs[i].GPUMilli > 0 {
 			live++

@@ -25,6 +25,7 @@ func (e *Engine) one(ctx context.Context, id string) (api.Job, error) {
 
 // Job returns one job, with which GPUs it has and, for its owner, where its output goes.
 func (e *Engine) Job(ctx context.Context, id string) (api.JobReply, error) {
+	id = plain(id)
 	j, err := e.one(ctx, id)
 	if err != nil {
 		return api.JobReply{}, err
@@ -35,6 +36,7 @@ func (e *Engine) Job(ctx context.Context, id string) (api.JobReply, error) {
 
 // Results is Job, of an array with what became of its tasks.
 func (e *Engine) Results(ctx context.Context, id string) (api.JobReply, error) {
+	id = plain(id)
 	reply, err := e.Job(ctx, id)
 	if err != nil || reply.Job.Array == nil {
 		return reply, err
@@ -45,6 +47,9 @@ func (e *Engine) Results(ctx context.Context, id string) (api.JobReply, error) {
 	}
 	return reply, err
 }
+
+// plain is the name of a job without that of the engine, as which its caller may have it.
+func plain(id string) string { return strings.TrimPrefix(id, Manager+":") }
 
 // groups puts together the tasks that are in one state and ended in one way.
 func groups(list []api.Job) (out []api.TaskGroup) {
@@ -123,6 +128,7 @@ const (
 // with api.CodeWaitTimeout. Once the job has been seen a controller that is away, or fails over to another,
 // is waited for, whatever it says meanwhile.
 func (e *Engine) Wait(ctx context.Context, id string, timeout time.Duration) (api.JobReply, error) {
+	id = plain(id)
 	limited := ctx
 	if timeout > 0 {
 		var cancel context.CancelFunc

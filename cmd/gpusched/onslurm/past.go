@@ -38,6 +38,9 @@ func (e *Engine) past(ctx context.Context, args ...string) ([]api.Job, error) {
 		return nil, err
 	}
 	list, err := pastJobs(out, between)
+	for i := range list {
+		list[i].Engine = e.Names
+	}
 	if err != nil {
 		e.note(err.Error()) // callers go on without the accounting
 	}

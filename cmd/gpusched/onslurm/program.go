@@ -39,6 +39,9 @@ type Engine struct {
 	note    func(string)
 	options []string // of sbatch and srun
 
+	// Names is what the numbers of jobs are to stand behind, as in slurm:12 (api.Job.Engine); "" is nothing.
+	Names string
+
 	meant      []int    // the GPUs that an administrator acts on
 	controlled []string // the nodes of which that has been asked
 

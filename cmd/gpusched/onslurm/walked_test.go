@@ -139,6 +139,26 @@ func TestPlainWords(t *testing.T) {
 	}
 }
 
+// A job is looked at by the name that is printed of it.
+func TestPrintedNames(t *testing.T) {
+	e, dir := scripted(t, map[string]string{"squeue": "Fields JobID=12 UserID=1000 State=COMPLETED NodeList=n1 exit_code=0"})
+	e.Names = "slurm"
+	for what, ask := range map[string]func(id string) (api.JobReply, error){
+		"job":     func(id string) (api.JobReply, error) { return e.Job(t.Context(), id) },
+		"why":     func(id string) (api.JobReply, error) { return e.Why(t.Context(), id) },
+		"results": func(id string) (api.JobReply, error) { return e.Results(t.Context(), id) },
+		"wait":    func(id string) (api.JobReply, error) { return e.Wait(t.Context(), id, 0) },
+	} {
+		reply, err := ask("slurm:12")
+		if err != nil || reply.Job.ID != 12 || reply.Job.Engine != "slurm" {
+			t.Errorf("%s: %+v %v", what, reply.Job, err)
+		}
+	}
+	if got := calls(t, dir); strings.Contains(got, "slurm:") {
+		t.Errorf("Slurm is asked for\n%s", got)
+	}
+}
+
 // A command in a job knows what job that is.
 func TestWithinKnowsItsJob(t *testing.T) {
 	e, _ := scripted(t, map[string]string{"srun": ""}, "GPUSCHED_JOB_ID=5", "A=b")

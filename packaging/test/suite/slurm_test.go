@@ -165,10 +165,23 @@ func (w walker) run(status int, args string) vm.Result {
 	return r
 }
 
-// submit returns the job's id.
+// submit returns the job's number.
 func (w walker) submit(args string) string {
 	w.Helper()
-	return w.gs(0, "submit -q "+args)
+	name := w.gs(0, "submit -q "+args)
+	number := strings.TrimPrefix(name, "slurm:")
+	if name != w.name(number) {
+		w.Errorf("gpusched --on %s submit -q %s: %s", w.engine, args, name)
+	}
+	return number
+}
+
+// name is what gpusched calls the job of a number.
+func (w walker) name(number string) string {
+	if w.engine == "slurm" {
+		return "slurm:" + number
+	}
+	return number
 }
 
 // says checks that an answer has some words.
@@ -285,7 +298,7 @@ func walkSubmit(w walker) {
 	if got := w.gs(0, "logs "+id); got != "a  b\n$x\nit's\n*" {
 		w.Errorf("its log: %q", got)
 	}
-	w.says("show "+id, "job "+id+" hello", "completed", "two words", "project=vision", "/home/alice")
+	w.says("show "+id, "job "+w.name(id)+" hello", "completed", "two words", "project=vision", "/home/alice")
 	id = w.submit("-g 0 -- sh -c 'exit 3'")
 	w.gs(3, "wait "+id)
 	w.says("show "+id, "failed", "exit code 3")
@@ -317,10 +330,10 @@ func walkEnvironment(w walker) {
 // walkHold: a job that waits is changed, and let go.
 func walkHold(w walker) {
 	id := w.submit("-g 1 -t 1h --hold -- true")
-	w.row("list", id, "queued")
+	w.row("list", w.name(id), "queued")
 	w.says("why "+id, "held")
 	w.gs(0, "update "+id+" --time 30m --name new --comment changed")
-	w.says("show "+id, "job "+id+" new", "30m", "changed")
+	w.says("show "+id, "job "+w.name(id)+" new", "30m", "changed")
 	w.gs(0, "release "+id)
 	w.gs(0, "wait "+id)
 	id = w.submit("-g 0 -- true")
@@ -336,8 +349,8 @@ func walkHold(w walker) {
 func walkRun(w walker) {
 	id := w.submit("-g 2 -t 10m -- sleep 300")
 	w.becomes(id, "running")
-	w.row("list", id, "running", "alice")
-	w.row("gpus", "busy", id)
+	w.row("list", w.name(id), "running", "alice")
+	w.row("gpus", "busy", w.name(id))
 	w.says("status", "1 running")
 	w.gs(0, "requeue "+id)
 	until(w.T, "job "+id+" is queued again", func() bool { j := w.job(id); return j.Requeues == 1 && j.State != "cancelled" })

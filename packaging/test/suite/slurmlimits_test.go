@@ -101,7 +101,7 @@ func limitMemory(w walker) {
 func limitNodes(w walker) {
 	wide := w.submit("-g 2 --gpu-type h100 -m 50M -t 10m -- sleep 1000")
 	w.becomes(wide, "running")
-	w.row("gpus", "h100", "n2", "busy", wide)
+	w.row("gpus", "h100", "n2", "busy", w.name(wide))
 	for _, command := range []string{"cancel", "requeue", "logs", "update --name mine"} {
 		if r := w.box.try(w.T, "bob", "gpusched --on slurm "+command+" "+wide); r.Code != 4 {
 			w.Errorf("bob's %s: exit %d\n%s%s", command, r.Code, r.Stdout, r.Stderr)

@@ -112,7 +112,7 @@ func walkTerminal(w walker) {
 	id := w.submit("-g 1 -t 10m -- sleep 300")
 	w.becomes(id, "running")
 	at = w.at("attach " + id)
-	at.shows("this is a shell in job " + id)
+	at.shows("this is a shell in job " + w.name(id))
 	at.says("echo in $GPUSCHED_JOB_ID on $CUDA_VISIBLE_DEVICES; stty size", "in "+id+" on 0", "33 99")
 	at.prompted(0)
 	at.types(`exit 5\n`)
@@ -180,7 +180,7 @@ func walkNodes(w walker) {
 		w.Errorf("health: %s", r.Stdout)
 	}
 	id := w.submit("-g 1 --gpu-type a100 -- true")
-	w.row("list", id, "queued")
+	w.row("list", w.name(id), "queued")
 	if got := root("gpu resume 0,1"); got != "GPU 0 resumed\nGPU 1 resumed" {
 		w.Errorf("resume: %s", got)
 	}
@@ -196,7 +196,7 @@ func walkMPS(t *testing.T, box slurmBox) {
 	again("s/gpu,shard/gpu,mps/; s/,shard:[0-9]*/,mps:200/; s/Name=shard Count=[0-9]*/Name=mps Count=200/")
 	id := w.submit("-g 0.5 -- sh -c 'echo $CUDA_MPS_ACTIVE_THREAD_PERCENTAGE of $GPUSCHED_GPU_IDS for $GPUSCHED_GPU_SHARE; sleep 3'")
 	w.becomes(id, "running")
-	w.row("gpus", id+":0.5", "busy")
+	w.row("gpus", w.name(id)+":0.5", "busy")
 	w.says("show "+id, "0.5 of a GPU", "running on GPU 0")
 	w.gs(0, "wait "+id)
 	w.printed(id, "50 of 0 for 0.5")
