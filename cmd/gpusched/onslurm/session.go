@@ -41,16 +41,24 @@ func (e *Engine) Within(j api.Job, tty bool, argv ...string) (Program, error) {
 	if tty {
 		args = append(args, "--pty")
 	}
-	p, err := e.program("srun", append(args, argv...)...)
-	p.Environ = append(slices.DeleteFunc(p.Environ, func(v string) bool {
-		return strings.HasPrefix(v, "GPUSCHED_") || strings.HasPrefix(v, "CUDA_DEVICE_ORDER=")
-	}),
+	p, err := e.program("srun", append(args, sbatch.Inside(j.GPUMilli, argv...)...)...)
+	p.Environ = append(slices.DeleteFunc(p.Environ, ofAnother),
 		"GPUSCHED_ENGINE=slurm", "GPUSCHED_JOB_ID="+j.ID.String(), "GPUSCHED_ATTEMPT="+strconv.Itoa(j.Attempt),
 		"GPUSCHED_GPU_SHARE="+job.FormatGPUs(j.GPUMilli), "CUDA_DEVICE_ORDER=PCI_BUS_ID")
+	if mib := j.GPUMemBytes >> 20; mib > 0 {
+		p.Environ = append(p.Environ, "GPUSCHED_GPU_MEM_MIB="+strconv.FormatInt(mib, 10))
+	}
 	if t := j.Task; t != nil {
 		p.Environ = append(p.Environ, "GPUSCHED_ARRAY_JOB="+t.Array.String(), "GPUSCHED_ARRAY_TASK="+strconv.Itoa(t.Index))
 	}
 	return p, err
+}
+
+// ofAnother reports whether a variable says what another job is, in which the caller may be.
+func ofAnother(variable string) bool {
+	name, _, _ := strings.Cut(variable, "=")
+	others := []string{"CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "SLURM_JOB_GPUS", "SLURM_STEP_GPUS"}
+	return strings.HasPrefix(name, "GPUSCHED_") || slices.Contains(others, name)
 }
 
 func (e *Engine) program(name string, args ...string) (Program, error) {

@@ -161,17 +161,20 @@ func TestPrintedNames(t *testing.T) {
 
 // A command in a job knows what job that is.
 func TestWithinKnowsItsJob(t *testing.T) {
-	e, _ := scripted(t, map[string]string{"srun": ""}, "GPUSCHED_JOB_ID=5", "A=b")
-	p, err := e.Within(api.Job{ID: 12, Attempt: 2, Task: &api.Task{Task: job.Task{Array: 10, Index: 3}}}, false, "true")
+	e, _ := scripted(t, map[string]string{"srun": ""}, "GPUSCHED_JOB_ID=5", "A=b", "SLURM_JOB_GPUS=7", "CUDA_VISIBLE_DEVICES=7")
+	j := api.Job{ID: 12, Attempt: 2, Task: &api.Task{Task: job.Task{Array: 10, Index: 3}}, Request: job.Request{GPUMemBytes: 20 << 30}}
+	p, err := e.Within(j, false, "true")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"GPUSCHED_JOB_ID=12", "GPUSCHED_ATTEMPT=2", "GPUSCHED_ARRAY_TASK=3", "A=b"} {
+	for _, want := range []string{"GPUSCHED_JOB_ID=12", "GPUSCHED_ATTEMPT=2", "GPUSCHED_ARRAY_TASK=3", "GPUSCHED_GPU_MEM_MIB=20480", "A=b"} {
 		if !slices.Contains(p.Environ, want) {
 			t.Errorf("no %s in %q", want, p.Environ)
 		}
 	}
-	if slices.Contains(p.Environ, "GPUSCHED_JOB_ID=5") {
-		t.Error("the caller's own job is passed on")
+	for _, v := range p.Environ {
+		if v == "GPUSCHED_JOB_ID=5" || strings.HasSuffix(v, "=7") {
+			t.Errorf("of the caller's own job %s is passed on", v)
+		}
 	}
 }

@@ -3,10 +3,12 @@ package sbatch
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -344,5 +346,23 @@ func TestRun(t *testing.T) {
 	r.Retries = 1
 	if _, err := Run(r, site); err == nil {
 		t.Error("retries are taken")
+	}
+}
+
+// TestInside: a command in a job knows the GPUs as the job does, and its words are its own.
+func TestInside(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "nvidia-smi"), []byte("#!/bin/sh\nprintf 'GPU-a\\nGPU-b\\n'\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for gpus, want := range map[string]string{"2": "1,3|0,1|GPU-a,GPU-b|a b|7", "0": "||void|a b|7"} {
+		n, _ := strconv.Atoi(gpus)
+		words := Inside(n*1000, "sh", "-c", `echo "$GPUSCHED_GPU_IDS|$CUDA_VISIBLE_DEVICES|$NVIDIA_VISIBLE_DEVICES|$1"; exit 7`, "x", "a b")
+		cmd := exec.Command(words[0], words[1:]...)
+		cmd.Env = []string{"PATH=" + dir + ":/usr/bin:/bin", "SLURM_STEP_GPUS=1,3", "CUDA_VISIBLE_DEVICES=0,1"}
+		out, err := cmd.CombinedOutput()
+		if got := fmt.Sprintf("%s|%d", strings.TrimSpace(string(out)), cmd.ProcessState.ExitCode()); got != want {
+			t.Errorf("%s GPUs: %s (%v), not %s", gpus, got, err, want)
+		}
 	}
 }
