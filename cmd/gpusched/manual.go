@@ -28,6 +28,9 @@ func writeManual(_ context.Context, a *app, args []string) error {
 	for _, g := range onslurm.Gaps() {
 		source.NotOnSlurm = append(source.NotOnSlurm, manual.Entry{Word: g.Command, Text: g.Text()})
 	}
+	for _, c := range onslurm.Codes() {
+		source.ReasonsOnSlurm = append(source.ReasonsOnSlurm, manual.Entry{Word: string(c.Code), Text: c.Text})
+	}
 	if epoch := a.getenv("SOURCE_DATE_EPOCH"); epoch != "" {
 		seconds, err := strconv.ParseInt(epoch, 10, 64)
 		if err != nil {

@@ -2,6 +2,7 @@ package manual
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -15,7 +16,8 @@ type Source struct {
 	Version string
 	Date    string // of the release, "" where it is not given
 
-	NotOnSlurm []Entry // the commands that can't be asked of Slurm, and what to do instead
+	NotOnSlurm     []Entry // the commands that can't be asked of Slurm, and what to do instead
+	ReasonsOnSlurm []Entry // why a job waits there and nowhere else
 }
 
 // Pages returns one page for the program, one for each command, the tour, and one about the order of
@@ -45,7 +47,7 @@ func (s Source) program(leaves []*kong.Node) string {
 	p.prose("JOBS", text("ids"))
 	p.prose("VALUES AND OUTPUT", text("values"))
 	p.terms("STATES OF A JOB", states)
-	p.terms("WHY A JOB WAITS", reasons)
+	p.terms("WHY A JOB WAITS", slices.Concat(reasons, s.ReasonsOnSlurm))
 	p.terms("EXIT STATUS", exitStatuses)
 	p.terms("ENVIRONMENT OF A JOB", jobVariables)
 	p.terms("ENVIRONMENT", ownSettings)

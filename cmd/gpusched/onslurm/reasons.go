@@ -6,6 +6,30 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
+// The codes of reasons that the scheduler of a machine does not have.
+const (
+	reasonNever      job.ReasonCode = "never"
+	reasonNotAllowed job.ReasonCode = "not-allowed"
+	reasonNode       job.ReasonCode = "node-out"
+	reasonOther      job.ReasonCode = "other"
+)
+
+// Code is what a code of a reason means, as a sentence.
+type Code struct {
+	Code job.ReasonCode
+	Text string
+}
+
+// Codes are those that only Slurm's jobs have.
+func Codes() []Code {
+	return []Code{
+		{reasonNever, "On Slurm: no node has what the job asks, or it asks more than its partition allows: it will never start."},
+		{reasonNotAllowed, "On Slurm: the account or the quality of service (QOS) of the job is not valid, or not for its partition."},
+		{reasonNode, "On Slurm: a node that the job needs is down, drained, or kept for other jobs."},
+		{reasonOther, "On Slurm: a reason that has no equal here; the sentence has it."},
+	}
+}
+
 // reasons are Slurm's words for why a job waits (squeue(1), JOB REASON CODES) in ours. Those that name a
 // limit of an association or a QOS are taken apart by explain.
 var reasons = []struct {
@@ -21,21 +45,21 @@ var reasons = []struct {
 	{"JobHeldUser", job.ReasonHeld, "held by its user ('gpusched release' lets it go)"},
 	{"JobHeldAdmin", job.ReasonHeld, "held by an administrator of Slurm's"},
 	{"JobArrayTaskLimit", job.ReasonArrayLimit, "as many tasks of its array run as its limit allows"},
-	{"ReqNodeNotAvail", job.ReasonGPUUnknown, "a node that it needs is not available: down, drained or reserved"},
+	{"ReqNodeNotAvail", reasonNode, "a node that it needs is not available: down, drained or reserved"},
 	{"Reservation", job.ReasonGPUReserved, "waits for the reservation that it asked for"},
-	{"Nodes", job.ReasonGPUUnknown, "a node that it needs is down, drained or kept for other jobs"},
-	{"NodeDown", job.ReasonGPULost, "a node that it needs is down"},
+	{"Nodes", reasonNode, "a node that it needs is down, drained or kept for other jobs"},
+	{"NodeDown", reasonNode, "a node that it needs is down"},
 	{"PartitionDown", job.ReasonDrained, "its partition is down"},
 	{"PartitionInactive", job.ReasonDrained, "its partition takes no jobs now"},
-	{"PartitionTimeLimit", job.ReasonAccount, "it asks more time than its partition allows: it will never start"},
-	{"PartitionNodeLimit", job.ReasonAccount, "it asks more nodes than its partition allows: it will never start"},
-	{"PartitionConfig", job.ReasonAccount, "its partition can't give what it asks"},
-	{"BadConstraints", job.ReasonAccount, "no node has what it asks: it will never start"},
-	{"Licenses", job.ReasonGPUCount, "waits for a licence"},
-	{"InvalidAccount", job.ReasonAccount, "its account is not valid"},
-	{"InvalidQOS", job.ReasonAccount, "its quality of service (QOS) is not valid"},
-	{"AccountNotAllowed", job.ReasonAccount, "its account may not use its partition"},
-	{"QOSNotAllowed", job.ReasonAccount, "its quality of service (QOS) may not use its partition or account"},
+	{"PartitionTimeLimit", reasonNever, "it asks more time than its partition allows: it will never start"},
+	{"PartitionNodeLimit", reasonNever, "it asks more nodes than its partition allows: it will never start"},
+	{"PartitionConfig", reasonNever, "its partition can't give what it asks"},
+	{"BadConstraints", reasonNever, "no node has what it asks: it will never start"},
+	{"Licenses", reasonOther, "waits for a licence"},
+	{"InvalidAccount", reasonNotAllowed, "its account is not valid"},
+	{"InvalidQOS", reasonNotAllowed, "its quality of service (QOS) is not valid"},
+	{"AccountNotAllowed", reasonNotAllowed, "its account may not use its partition"},
+	{"QOSNotAllowed", reasonNotAllowed, "its quality of service (QOS) may not use its partition or account"},
 	{"NonZeroExitCode", job.ReasonBackoff, "its command ended with an error"},
 	{"JobLaunchFailure", job.ReasonBackoff, "its command could not be started, or was killed at once"},
 	{"TimeLimit", job.ReasonBackoff, "it met its time limit"},
@@ -45,11 +69,11 @@ var reasons = []struct {
 	{"JobHoldMaxRequeue", job.ReasonHeld, "held: it was queued again too often"},
 	{"Cleaning", job.ReasonGPUCleaning, "what is left of its last start is being removed"},
 	{"Prolog", job.ReasonChecking, "its nodes are being prepared"},
-	{"FrontEndDown", job.ReasonGPULost, "no front-end node is up"},
+	{"FrontEndDown", reasonNode, "no front-end node is up"},
 	{"RaisedSignal", job.ReasonBackoff, "it was ended by a signal"},
-	{"SystemFailure", job.ReasonGPULost, "Slurm or the machine failed"},
+	{"SystemFailure", reasonNode, "Slurm or the machine failed"},
 	{"MaxRequeue", job.ReasonHeld, "held: it was queued again too often"},
-	{"MaxMemPerLimit", job.ReasonAccount, "it asks more memory than the site allows: it will never start"},
+	{"MaxMemPerLimit", reasonNever, "it asks more memory than the site allows: it will never start"},
 	{"SchedDefer", job.ReasonChecking, "the scheduler has not looked at it yet"},
 	{"Deadline", job.ReasonBegin, "it can't end before its deadline"},
 }
@@ -127,7 +151,7 @@ func codeFor(word string) job.ReasonCode {
 	}
 	switch {
 	case !isLimit(word):
-		return job.ReasonGPUCount
+		return reasonOther
 	case strings.Contains(word, "Jobs"), strings.Contains(word, "Submit"):
 		return job.ReasonQuotaJobs
 	case strings.Contains(word, "Mem"):
