@@ -24,10 +24,10 @@ func (a *app) helpTopic(args []string) (bool, error) {
 	if _, other := manual.Find(manual.OtherCommands, words[0]); other {
 		return false, nil
 	}
-	found := manual.About(words)
+	found := manual.About(words, onSlurm()...)
 	switch {
 	case words[0] == "topics":
-		a.writeTitles(manual.Topics())
+		a.writeTitles(manual.Topics(onSlurm()...))
 	case words[0] == "tour":
 		for _, t := range manual.Tour() {
 			a.writeTopic(t)

@@ -24,10 +24,7 @@ func writeManual(_ context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	source := manual.Source{Grammar: parser.Model, Version: version}
-	for _, g := range onslurm.Gaps() {
-		source.NotOnSlurm = append(source.NotOnSlurm, manual.Entry{Word: g.Command, Text: g.Text()})
-	}
+	source := manual.Source{Grammar: parser.Model, Version: version, OnSlurm: onSlurm()}
 	for _, c := range onslurm.Codes() {
 		source.ReasonsOnSlurm = append(source.ReasonsOnSlurm, manual.Entry{Word: string(c.Code), Text: c.Text})
 	}
@@ -47,4 +44,13 @@ func writeManual(_ context.Context, a *app, args []string) error {
 		}
 	}
 	return nil
+}
+
+// onSlurm are the sections about what Slurm has no place for.
+func onSlurm() []manual.Section {
+	entry := func(g onslurm.Gap) manual.Entry { return manual.Entry{Word: g.Command, Text: g.Text()} }
+	return []manual.Section{
+		{Title: "COMMANDS THAT ARE NOT FOR SLURM", Entries: each(onslurm.Gaps(), entry)},
+		{Title: "OPTIONS ON SLURM", Entries: each(onslurm.OptionGaps(), entry)},
+	}
 }

@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/onslurm"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -34,9 +35,9 @@ func (c *logsCmd) byEngine(ctx context.Context, a *app) (done bool, err error) {
 	}
 	switch {
 	case c.Times:
-		return true, refuse(api.CodeUsage, "have the command print it", "Slurm keeps no times with what a job prints (--timestamps)")
+		return true, onslurm.OptionRefusal("logs --timestamps")
 	case c.Attempt > 0:
-		return true, refuse(api.CodeUsage, "leave --attempt out", "Slurm keeps what all starts of a job print in one file (--attempt)")
+		return true, onslurm.OptionRefusal("logs --attempt")
 	}
 	ids, err := a.resolve(ctx, orLast(c.IDs))
 	if err != nil {

@@ -16,8 +16,8 @@ type Source struct {
 	Version string
 	Date    string // of the release, "" where it is not given
 
-	NotOnSlurm     []Entry // the commands that can't be asked of Slurm, and what to do instead
-	ReasonsOnSlurm []Entry // why a job waits there and nowhere else
+	OnSlurm        []Section // what can't be asked of Slurm, or means something else there
+	ReasonsOnSlurm []Entry   // why a job waits there and nowhere else
 }
 
 // Pages returns one page for the program, one for each command, the tour, and one about the order of
@@ -55,7 +55,9 @@ func (s Source) program(leaves []*kong.Node) string {
 	for _, t := range sections("topics") {
 		p.prose(t.Word, t.Text)
 	}
-	p.terms("COMMANDS THAT ARE NOT FOR SLURM", s.NotOnSlurm)
+	for _, section := range s.OnSlurm {
+		p.terms(section.Title, section.Entries)
+	}
 	p.terms("COMMANDS OF OTHER TOOLS", entries(OtherCommands, "gpusched "))
 	p.terms("OPTIONS OF OTHER TOOLS FOR A NEW JOB", entries(OtherOptions, ""))
 	p.terms("OPTIONS OF OTHER TOOLS FOR WHAT IS PAST", entries(PastOptions, ""))

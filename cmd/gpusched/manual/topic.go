@@ -8,9 +8,28 @@ import (
 // Topic is a section of a manual page that is about more than one command.
 type Topic struct{ Page, Title, Text string }
 
-// Topics are all of them: the tour first.
-func Topics() []Topic {
-	return slices.Concat(Tour(), topics("topics", "gpusched(1)"), topics("policy", "gpusched-policy(7)"))
+// Topics are all of them: the tour first, the further sections of gpusched(1) last.
+func Topics(further ...Section) []Topic {
+	list := slices.Concat(Tour(), topics("topics", "gpusched(1)"), topics("policy", "gpusched-policy(7)"))
+	for _, s := range further {
+		list = append(list, s.topic())
+	}
+	return list
+}
+
+// Section is one of gpusched(1) that is a table.
+type Section struct {
+	Title   string
+	Entries []Entry
+}
+
+// topic has a paragraph for each entry.
+func (s Section) topic() Topic {
+	var paragraphs []string
+	for _, e := range s.Entries {
+		paragraphs = append(paragraphs, e.Word+". "+e.Text)
+	}
+	return Topic{"gpusched(1)", s.Title, strings.Join(paragraphs, "\n\n")}
 }
 
 // Tour are those of gpusched(7).
@@ -24,9 +43,9 @@ func topics(file, page string) (list []Topic) {
 }
 
 // About are the topics whose titles fit the words best.
-func About(words []string) (list []Topic) {
+func About(words []string, further ...Section) (list []Topic) {
 	best := noFit + 1
-	for _, t := range Topics() {
+	for _, t := range Topics(further...) {
 		switch f := fitOf(t.Title, words); {
 		case f > best:
 			best, list = f, []Topic{t}

@@ -1,6 +1,7 @@
 // Package onslurm answers what the command line asks of a scheduler where that is Slurm: as the user, by
 // Slurm's own programs, and in the types of package api. It owns which of them is run for what, how what
-// they print is read, Slurm's words in ours, and the table of what Slurm has no place for (Gaps).
+// they print is read, Slurm's words in ours, and the tables of what Slurm has no place for (Gaps,
+// OptionGaps).
 //
 // # Invariants
 //

@@ -8,14 +8,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/sbatch"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// Gap is a command that cannot be asked of Slurm.
+// Gap is a command that cannot be asked of Slurm, or an option of one.
 type Gap struct {
 	Command string // as it is typed after "gpusched"; of one with commands of its own, all of these
 	Why     string // a sentence without its full stop
-	Next    string // what to do instead
+	Next    string // what to do instead; "": it is not refused, but means something else
 }
 
 // gaps is the one table of them: the command line refuses by it, and the manual is made of it.
@@ -38,12 +39,43 @@ var gaps = []Gap{
 	{"watch", "it keeps its place by the request keys of this machine's queue", "'gpusched submit --file' queues the lines of a file once"},
 }
 
+// The options of commands that look or are for administrators. Those of jobs are package sbatch's.
+var options = []Gap{
+	{"gpu pause --until", "Slurm drains a node until somebody resumes it", "leave it out, and use 'gpusched gpu resume' when that time comes"},
+	{"history --attempts", "Slurm keeps the last start of a job only", "leave it out"},
+	{"logs --attempt", "Slurm keeps what all starts of a job print in one file", "leave it out"},
+	{"logs --timestamps", "Slurm keeps no times with what a job prints", "have the command print them"},
+}
+
 // Gaps are the commands that Slurm has no place for, by name. The slice is the caller's.
 func Gaps() []Gap { return slices.Clone(gaps) }
 
-// Text is the row for the manual: two sentences.
+// OptionGaps are the options that Slurm has no place for, or which mean something else there: of new jobs, which are
+// named without a command, of update, and of other commands. The slice is the caller's.
+func OptionGaps() (list []Gap) {
+	for _, g := range sbatch.Gaps() {
+		list = append(list, Gap{g.Option, g.Why, g.Next})
+	}
+	for _, g := range sbatch.UpdateGaps() {
+		list = append(list, Gap{"update " + g.Option, g.Why, g.Next})
+	}
+	return append(list, options...)
+}
+
+// Text is the row for the manual: a sentence or two.
 func (g Gap) Text() string {
+	if g.Next == "" {
+		return "Means something else on Slurm: " + g.Why + "."
+	}
 	return "On Slurm: " + g.Why + ". Instead: " + g.Next + "."
+}
+
+// OptionRefusal is that of an option that has a row of its own here.
+func OptionRefusal(option string) error {
+	i := slices.IndexFunc(options, func(g Gap) bool { return g.Command == option })
+	g := options[i]
+	name := g.Command[strings.LastIndexByte(g.Command, ' ')+1:]
+	return &api.Error{Code: api.CodeUsage, Message: g.Why + " (" + name + ")", Hint: g.Next}
 }
 
 // Refusal says why a command can't be carried out, and what can be done instead; nil where it can. The

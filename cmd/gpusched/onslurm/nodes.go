@@ -264,8 +264,7 @@ func (e *Engine) Meant(indexes []int) { e.meant, e.controlled = indexes, nil }
 // it is refused with what does it. A node whose GPUs come one after the other is asked about once.
 func (e *Engine) PauseGPU(ctx context.Context, index int, r api.PauseRequest) (api.GPUsReply, error) {
 	if !r.Until.IsZero() {
-		return api.GPUsReply{}, &api.Error{Code: api.CodeUsage, Message: "Slurm drains a node until somebody resumes it, so --until can't be kept",
-			Hint: "leave it out, and use 'gpusched gpu resume' when that time comes"}
+		return api.GPUsReply{}, OptionRefusal("gpu pause --until")
 	}
 	reason := cmp.Or(r.Reason, "paused by gpusched")
 	return e.controlNode(ctx, index, "pause", "DRAIN", "Reason="+reason)

@@ -48,7 +48,7 @@ func TestOptions(t *testing.T) {
 		{"a part of MPS", func(r *api.SubmitRequest, s *Site) { r.GPUMilli, s.Shards, s.MPS = 300, 0, 100 },
 			"--comment=[.gpus=0.3] --gres=mps:30"},
 		{"a part where there is none", func(r *api.SubmitRequest, s *Site) { r.GPUMilli, s.Shards = 500, 0 }, "GresTypes=gpu,shard"},
-		{"one and a half", func(r *api.SubmitRequest, _ *Site) { r.GPUMilli = 1500 }, "whole GPUs or a part of one, not 1.5"},
+		{"one and a half", func(r *api.SubmitRequest, _ *Site) { r.GPUMilli = 1500 }, "whole GPUs or a part of one there: ask for more or for less (-g 1.5)"},
 		{"GPU memory", func(r *api.SubmitRequest, _ *Site) { r.GPUMemBytes = 30 << 30 },
 			"--comment=[.gpu-mem=32212254720B] --gres=gpu:1 --constraint=gpu_mem_40gb|gpu_mem_80gb"},
 		{"GPU memory of a part", func(r *api.SubmitRequest, _ *Site) { r.GPUMilli, r.GPUMemBytes = 500, 30<<30 },
@@ -108,11 +108,11 @@ func TestOptions(t *testing.T) {
 		}, "--mail-type=BEGIN,FAIL --mail-user=a@b.org"},
 		{"a webhook", func(r *api.SubmitRequest, _ *Site) {
 			r.Notify = []job.Notify{{On: []job.NotifyEvent{job.NotifyEnd}, Way: job.NotifyWebhook, Webhook: "x"}}
-		}, "--notify can't be webhook"},
+		}, "Slurm sends mail only: use --notify mail:end"},
 		{"dry run", func(r *api.SubmitRequest, _ *Site) { r.GPUMilli, r.DryRun = 0, true }, "--test-only"},
 		{"options of the site", func(r *api.SubmitRequest, s *Site) { r.GPUMilli, s.Options = 0, []string{"--partition=gpu"} }, "--partition=gpu"},
 		{"GPUs by number", func(r *api.SubmitRequest, _ *Site) { r.GPUIDs = []int{0} }, "Slurm chooses the GPUs"},
-		{"all at once", func(r *api.SubmitRequest, _ *Site) { r.MaxLoadPercent, r.Dedup = 30, "abc" }, "leave out --max-load and --max-used; --dedup works"},
+		{"all at once", func(r *api.SubmitRequest, _ *Site) { r.MaxLoadPercent, r.Dedup = 30, "abc" }, "leave them out (--max-load, --max-used); it works only on"},
 		{"a terminal", func(r *api.SubmitRequest, _ *Site) { r.TTY = true }, "gpusched run --tty"},
 		{"what the daemon refuses, too", func(r *api.SubmitRequest, _ *Site) { r.CPUs = -1 }, "CPUs"},
 		{"grace of the site", func(r *api.SubmitRequest, _ *Site) { r.GPUMilli, r.Grace = 0, span(30*time.Second) }, ""},
@@ -146,7 +146,7 @@ func TestNotes(t *testing.T) {
 	r.GPUMilli, r.Grace = 500, &grace
 	r.Spread, r.Preemptible = true, true
 	sub, err := Command(r, site)
-	if text := strings.Join(sub.Notes, "\n"); err != nil || !strings.Contains(text, "KillWait") || !strings.Contains(text, "--spread") ||
+	if text := strings.Join(sub.Notes, "\n"); err != nil || !strings.Contains(text, "(KillWait in slurm.conf), which is 30s") || !strings.Contains(text, "--spread") ||
 		!strings.Contains(text, "--preemptible") {
 		t.Errorf("%q (%v)", text, err)
 	}
@@ -252,7 +252,7 @@ func TestUpdate(t *testing.T) {
 		want string
 	}{
 		{job.Change{GPUMilli: &gpus}, "TresPerNode=gres:gpu:2"},
-		{job.Change{GPUMilli: &half}, "error: a part of a GPU"},
+		{job.Change{GPUMilli: &half}, "error: the part of a GPU that a job has"},
 		{job.Change{MemBytes: &mem, CPUs: &n}, "MinMemoryNode=1024 NumCPUs=3 CPUsPerTask=3"},
 		{job.Change{TimeLimit: &limit}, "TimeLimit=0-01:30:00"},
 		{job.Change{Priority: &low}, "Nice=10000 Comment=old [.priority=low&a=b]"},

@@ -92,8 +92,7 @@ func (m *mapping) featureNamed(name string) string {
 func (m *mapping) partOption(kind string) string {
 	part := m.r.Part()
 	switch {
-	case m.r.Whole() > 0:
-		m.refuse("a job has whole GPUs or a part of one, not %s", job.GPUs(m.r.GPUMilli))
+	case m.r.Whole() > 0: // refuseForeign says so
 	case m.site.Shards > 0:
 		n := (part*m.site.Shards + job.WholeGPU - 1) / job.WholeGPU
 		if b := m.site.ShardBytes; b > 0 && m.r.GPUMemBytes > 0 {

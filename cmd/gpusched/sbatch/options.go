@@ -146,8 +146,7 @@ func (m *mapping) mail() []string {
 	to := ""
 	for _, n := range m.r.Notify {
 		switch {
-		case n.Way != "" && n.Way != job.NotifyMail:
-			m.refuse("it sends mail only, so --notify can't be %s", n.Way)
+		case noMail(n): // refuseForeign says so
 			continue
 		case len(on) > 0 && n.To != to:
 			m.refuse("it sends mail about a job to one address only (--notify-to)")

@@ -19,7 +19,7 @@ func (m *mapping) order() []string {
 		class = job.Scavenger
 	}
 	if m.r.Preemptible && class != job.Scavenger {
-		m.note("--preemptible has no effect on Slurm, which decides by partition and quality of service which jobs are stopped for others")
+		m.differs(otherPreemptible)
 	}
 	if class != job.Normal && m.site.has(class) {
 		return []string{"--qos=" + class.String()}

@@ -18,7 +18,7 @@ func (m *mapping) output() []string {
 	if m.p.Log.Truncate && path != "" {
 		mode = "truncate"
 		if m.r.Retries > 0 || m.may != nil && *m.may {
-			m.note("--log-truncate empties the file at each start of the job there")
+			m.differs(otherTruncate)
 		}
 	}
 	list := []string{"--open-mode=" + mode}

@@ -1,42 +1,90 @@
 package sbatch
 
 import (
+	"slices"
+
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
+// Gap is an option that a Slurm has no place for, or which means something else there.
+type Gap struct {
+	Option string // as it is typed, or several with commas
+	Why    string // a sentence without its full stop
+	Next   string // what to do instead; "": it is not refused
+}
+
+// text is the refusal.
+func (g Gap) text() string { return g.Why + ": " + g.Next + " (" + g.Option + ")" }
+
+// refusals are the options of a new job that only a scheduler of one machine can keep.
+var refusals = []struct {
+	Gap
+	asked func(r *job.Request) bool
+}{
+	{Gap{"--gpu-ids, --gpus-from, --exclude-gpus", "Slurm chooses the GPUs itself", "give their type (--gpu-type) instead of numbers"},
+		func(r *job.Request) bool { return len(r.GPUIDs)+len(r.GPUsFrom)+len(r.ExcludeGPUs) > 0 }},
+	{Gap{"-g 1.5", "a job has whole GPUs or a part of one there", "ask for more or for less"},
+		func(r *job.Request) bool { return r.Part() > 0 && r.Whole() > 0 }},
+	{Gap{"--max-load, --max-used", "Slurm does not look at what others run on a GPU", "leave them out"},
+		func(r *job.Request) bool { return r.MaxLoadPercent+r.MaxUsedPercent > 0 }},
+	{Gap{"--gpu-mem auto", "it goes by the runs of this machine's own queue", "say a size, such as --gpu-mem 20G"},
+		func(r *job.Request) bool { return r.GPUMemBytes == job.AutoGPUMem }},
+	{Gap{"--dedup", "it works only on this machine's own queue", "leave it out, or use --on local"},
+		func(r *job.Request) bool { return r.Dedup != "" }},
+	{Gap{"--objective, --batch", "they work only on this machine's own queue", "leave them out, or use --on local"},
+		func(r *job.Request) bool { return r.Objective != "" || r.Batch != "" }},
+	{Gap{"--max-failures", "Slurm does not stop an array after some failures", "leave it out, and cancel the array when that is enough"},
+		func(r *job.Request) bool { return r.MaxFailures > 0 }},
+	{Gap{"--on-timeout requeue", "a job that meets its time limit ends there",
+		"let the command save its work at --signal and end with an error, with --retries"},
+		func(r *job.Request) bool { return r.OnTimeout == job.TimeoutRequeue }},
+	{Gap{"--screen", "a session of GNU screen would be on another machine", "use 'gpusched run --tty'"},
+		func(r *job.Request) bool { return r.Screen }},
+	{Gap{"--notify webhook:end, --notify terminal:end", "Slurm sends mail only", "use --notify mail:end, or leave it out"},
+		func(r *job.Request) bool { return slices.ContainsFunc(r.Notify, noMail) }},
+}
+
+// noMail reports whether a message goes another way than by mail.
+func noMail(n job.Notify) bool { return n.Way != "" && n.Way != job.NotifyMail }
+
+// The options that mean something else there.
+var (
+	otherGrace       = Gap{Option: "--grace", Why: "it is the same for all jobs there (KillWait in slurm.conf)"}
+	otherSpread      = Gap{Option: "--spread", Why: "it has no effect: where parts of GPUs go is the site's choice"}
+	otherPreemptible = Gap{Option: "--preemptible",
+		Why: "it is the QOS scavenger, and has no effect without: partition and QOS decide which jobs are stopped for others"}
+	otherTruncate = Gap{Option: "--log-truncate", Why: "it empties the file at each start of the job"}
+)
+
+// Gaps are the options of a new job that are refused, and those that mean something else. The slice is the
+// caller's.
+func Gaps() (list []Gap) {
+	for _, r := range refusals {
+		list = append(list, r.Gap)
+	}
+	return append(list, otherGrace, otherSpread, otherPreemptible, otherTruncate)
+}
+
 // refuseForeign refuses what only a scheduler of one machine can promise.
 func (m *mapping) refuseForeign() {
-	r := &m.r
-	for _, wish := range []struct {
-		asked bool
-		why   string
-	}{
-		{len(r.GPUIDs)+len(r.GPUsFrom)+len(r.ExcludeGPUs) > 0,
-			"Slurm chooses the GPUs itself: give their type (--gpu-type) instead of numbers (--gpu-ids, --gpus-from, --exclude-gpus)"},
-		{r.MaxLoadPercent+r.MaxUsedPercent > 0,
-			"Slurm does not look at what others run on a GPU: leave out --max-load and --max-used"},
-		{r.GPUMemBytes == job.AutoGPUMem,
-			"--gpu-mem auto knows the runs of this machine's own queue: say a size, such as --gpu-mem 20G"},
-		{r.Dedup != "", "--dedup works only on this machine's own queue: leave it out, or use --on local"},
-		{r.Objective != "" || r.Batch != "", "--objective and --batch work only on this machine's own queue: leave them out, or use --on local"},
-		{r.MaxFailures > 0, "Slurm does not stop an array after some failures: leave out --max-failures, and cancel the array when that is enough"},
-		{r.OnTimeout == job.TimeoutRequeue,
-			"a job that meets its time limit ends there: instead of --on-timeout requeue, let the command save its work at --signal and end with an error, with --retries"},
-		{r.Screen, "a session of GNU screen would be on another machine: use 'gpusched run --tty'"},
-		{r.Backoff > 0 && r.Retries <= 0, "--backoff needs --retries: give both, or neither"},
-	} {
-		if wish.asked {
-			m.refuse("%s", wish.why)
+	for _, r := range refusals {
+		if r.asked(&m.r) {
+			m.refuse("%s", r.text())
 		}
+	}
+	if m.r.Backoff > 0 && m.r.Retries <= 0 {
+		m.refuse("--backoff needs --retries: give both, or neither")
 	}
 	if m.grace > 0 && job.Span(m.site.KillWait) != m.grace {
-		if m.site.KillWait == 0 {
-			m.note("--grace is the same for all jobs there (KillWait in slurm.conf)")
-		} else {
-			m.note("--grace is %s for all jobs there (KillWait in slurm.conf)", job.Span(m.site.KillWait))
+		m.differs(otherGrace)
+		if m.site.KillWait > 0 {
+			m.notes[len(m.notes)-1] += ", which is " + job.Span(m.site.KillWait).String()
 		}
 	}
-	if r.Spread && r.Part() > 0 {
-		m.note("--spread has no effect on Slurm: where parts of GPUs go is the site's choice")
+	if m.r.Spread && m.r.Part() > 0 {
+		m.differs(otherSpread)
 	}
 }
+
+// differs says that an option means something else.
+func (m *mapping) differs(g Gap) { m.note("%s: %s", g.Option, g.Why) }

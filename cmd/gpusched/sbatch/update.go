@@ -23,19 +23,52 @@ func Update(id string, c job.Change, now Now, s Site) ([]string, error) {
 	if err := c.Err(); err != nil {
 		return nil, usage(words.Error(err))
 	}
-	u := change{words: []string{"update", "JobId=" + id}, now: now.Said, before: now, site: s}
+	u := change{asked: c, words: []string{"update", "JobId=" + id}, now: now.Said, before: now, site: s}
+	for _, r := range fixed {
+		if r.asked(&u) {
+			u.refused = append(u.refused, r.Why+" ("+r.Option+")")
+		}
+	}
 	u.needs(&c)
 	u.life(&c)
 	u.label(&c)
 	if len(u.refused) > 0 {
 		return nil, &api.Error{Code: api.CodeNever, Message: "on Slurm: " + strings.Join(u.refused, "; "),
-			Hint: "cancel the job and submit it again"}
+			Hint: submitAgain}
 	}
 	return u.words, nil
 }
 
+// submitAgain is what to do where a job can't be changed so.
+const submitAgain = "cancel the job and submit it again"
+
+// fixed are the options that can't be changed of a job.
+var fixed = []struct {
+	Gap
+	asked func(u *change) bool
+}{
+	{Gap{"--gpus 0.5", "the part of a GPU that a job has can't be changed", submitAgain}, (*change).ofPart},
+	{Gap{"--gpu-mem", "the GPU memory of a job can't be changed", submitAgain},
+		func(u *change) bool { return u.asked.GPUMemBytes != nil }},
+	{Gap{"--preemptible", "the partition and the QOS decide which jobs are stopped for others", submitAgain},
+		func(u *change) bool { return u.asked.Preemptible != nil }},
+	{Gap{"--retries", "the script of a job does its retries and can't be changed", submitAgain},
+		func(u *change) bool { return u.asked.Retries != nil }},
+	{Gap{"--max-failures", "Slurm does not stop an array after some failures", "cancel the array when that is enough"},
+		func(u *change) bool { return u.asked.MaxFailures != nil }},
+}
+
+// UpdateGaps are those. The slice is the caller's.
+func UpdateGaps() (list []Gap) {
+	for _, f := range fixed {
+		list = append(list, f.Gap)
+	}
+	return list
+}
+
 // change is an update on its way into words for scontrol.
 type change struct {
+	asked   job.Change
 	words   []string
 	now     Said
 	before  Now
@@ -48,9 +81,6 @@ func (u *change) set(key, value string) { u.words = append(u.words, key+"="+valu
 func (u *change) needs(c *job.Change) {
 	if c.GPUMilli != nil {
 		u.gpus(*c.GPUMilli)
-	}
-	if c.GPUMemBytes != nil {
-		u.refused = append(u.refused, "the GPU memory of a job can't be changed (--gpu-mem)")
 	}
 	if c.MemBytes != nil {
 		u.set("MinMemoryNode", strconv.FormatInt(mebibytes(*c.MemBytes), 10))
@@ -68,12 +98,13 @@ func (u *change) needs(c *job.Change) {
 	}
 }
 
+// ofPart reports whether the change is of or to a part of a GPU.
+func (u *change) ofPart() bool {
+	return u.asked.GPUMilli != nil && (*u.asked.GPUMilli%job.WholeGPU != 0 || u.now.GPUMilli > 0)
+}
+
 // gpus changes a number of whole GPUs. Releases since 23.11 write them with a slash.
 func (u *change) gpus(milli int) {
-	if milli%job.WholeGPU != 0 || u.now.GPUMilli > 0 {
-		u.refused = append(u.refused, "a part of a GPU can't be changed (--gpus)")
-		return
-	}
 	form := "gres:gpu:"
 	if u.site.Version.Since(23, 11) {
 		form = "gres/gpu:"
@@ -84,15 +115,6 @@ func (u *change) gpus(milli int) {
 func (u *change) life(c *job.Change) {
 	if c.Priority != nil {
 		u.priority(*c.Priority)
-	}
-	if c.Preemptible != nil {
-		u.refused = append(u.refused, "the partition and the quality of service decide which jobs are stopped for others (--preemptible)")
-	}
-	if c.Retries != nil {
-		u.refused = append(u.refused, "the script of a job does its retries and can't be changed (--retries)")
-	}
-	if c.MaxFailures != nil {
-		u.refused = append(u.refused, "it does not stop an array after some failures (--max-failures)")
 	}
 	switch {
 	case c.Begin == nil:
