@@ -126,6 +126,8 @@ func (s Site) machines(c *conf) {
 	for _, n := range s.Nodes {
 		c.WriteString(n.line(types, s.Settings.Daemon.HostMemReserve) + "\n")
 	}
+	c.about("A job that asks no memory has DefMemPerGPU for each GPU, and one without whole GPUs DefMemPerCPU for each CPU, in\n" +
+		"MiB. Without these it would have all memory of its node.")
 	j := s.Settings.Jobs
 	c.WriteString("PartitionName=gpu Nodes=ALL Default=YES State=UP")
 	fmt.Fprintf(c, " MaxTime=%s DefaultTime=%s", limit(j.MaxTime), limit(j.DefaultTime))
@@ -135,7 +137,7 @@ func (s Site) machines(c *conf) {
 	if mem := s.memPerGPU(); mem > 0 {
 		fmt.Fprintf(c, " DefMemPerGPU=%d", mem)
 	}
-	c.WriteString("\n")
+	fmt.Fprintf(c, " DefMemPerCPU=%d\n", s.memPerCPU())
 }
 
 // line is a node of slurm.conf.
@@ -177,12 +179,30 @@ func (s Site) memPerGPU() (least int64) {
 		if len(n.GPUs) == 0 {
 			continue
 		}
-		bytes := s.Settings.Jobs.DefaultMem.For(job.WholeGPU, n.MemMiB<<20, 0, len(n.GPUs))
+		bytes := s.defaultMem().For(job.WholeGPU, n.MemMiB<<20, 0, len(n.GPUs))
 		if least == 0 || bytes>>20 < least {
 			least = bytes >> 20
 		}
 	}
 	return least
+}
+
+// memPerCPU is what a job without a GPU has, the least of all nodes in MiB.
+func (s Site) memPerCPU() int64 {
+	of := func(n Node) int64 { return s.defaultMem().For(0, n.MemMiB<<20, 0, len(n.GPUs)) >> 20 }
+	least := of(s.Nodes[0])
+	for _, n := range s.Nodes[1:] {
+		least = min(least, of(n))
+	}
+	return least
+}
+
+// defaultMem is that of the settings, but that no limit, which would be all of a node, is the automatic one.
+func (s Site) defaultMem() config.DefaultMem {
+	if mem := s.Settings.Jobs.DefaultMem; mem.Kind != config.MemNone {
+		return mem
+	}
+	return config.DefaultMem{Kind: config.MemAuto}
 }
 
 // limit is a time limit, which Slurm rounds up to minutes.

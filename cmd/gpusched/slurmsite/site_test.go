@@ -92,6 +92,21 @@ func TestNamesAreNames(t *testing.T) {
 	}
 }
 
+// Whatever the settings say, no job has all memory of its node because it asks none.
+func TestDefaultMemory(t *testing.T) {
+	for mem, want := range map[config.DefaultMem]string{
+		{Kind: config.MemAuto}:                   " DefMemPerGPU=24000 DefMemPerCPU=2000\n",
+		{Kind: config.MemNone}:                   " DefMemPerGPU=24000 DefMemPerCPU=2000\n",
+		{Kind: config.MemFixed, Bytes: 16 << 30}: " DefMemPerGPU=16384 DefMemPerCPU=16384\n",
+	} {
+		s := two()
+		s.Settings.Jobs.DefaultMem = mem
+		if text := s.slurmConf(); !strings.Contains(text, want) {
+			t.Errorf("%v: no %q in %s", mem, want, text[strings.Index(text, "PartitionName"):])
+		}
+	}
+}
+
 func TestShortType(t *testing.T) {
 	for model, want := range map[string]string{
 		"NVIDIA A100-SXM4-80GB": "a100", "NVIDIA H100 80GB HBM3": "h100", "Tesla V100-PCIE-16GB": "v100", "NVIDIA GeForce RTX 4090": "rtx_4090",
