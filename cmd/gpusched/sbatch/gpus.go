@@ -112,16 +112,15 @@ func (m *mapping) partOption(kind string) string {
 }
 
 // memConstraint chooses nodes whose GPUs have the memory that is asked. A part of a GPU
-// has that part of its memory, unless its shards are memory.
+// has that part of its memory, unless its shards are memory: then there have to be as many
+// on one GPU, which Slurm does not see to.
 func (m *mapping) memConstraint(kind string) string {
 	need := m.r.GPUMemBytes
 	if need <= 0 {
 		return ""
 	}
-	if m.r.Part() > 0 {
-		if m.site.Shards > 0 && m.site.ShardBytes > 0 {
-			return ""
-		}
+	shards := m.r.Part() > 0 && m.site.Shards > 0 && m.site.ShardBytes > 0
+	if m.r.Part() > 0 && !shards {
 		need = need * job.WholeGPU / int64(m.r.Part())
 	}
 	if bytes, ok := TypeMem(kind); ok && bytes >= need {
@@ -137,6 +136,8 @@ func (m *mapping) memConstraint(kind string) string {
 		}
 	}
 	switch {
+	case shards && len(enough) == len(all):
+		return ""
 	case len(enough) > 0:
 		return strings.Join(enough, "|")
 	case len(all) > 0:
