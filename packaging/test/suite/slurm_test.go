@@ -268,7 +268,7 @@ func TestSlurmEngine(t *testing.T) {
 			walk func(walker)
 		}{
 			{"submit", walkSubmit}, {"environment", walkEnvironment}, {"hold", walkHold}, {"run", walkRun}, {"order", walkOrder},
-			{"array", walkArray}, {"file", walkFile}, {"look", walkLook}, {"retries", walkRetries},
+			{"array", walkArray}, {"file", walkFile}, {"lines", walkLines}, {"follow", walkFollow}, {"look", walkLook}, {"retries", walkRetries},
 		} {
 			t.Run(engine+"/"+part.name, func(t *testing.T) { part.walk(walker{t, box, engine}) })
 		}
@@ -281,12 +281,14 @@ func TestSlurmEngine(t *testing.T) {
 	}
 	t.Run("nodes", func(t *testing.T) { walkNodes(walker{t, box, "slurm"}) })
 	t.Run("refused", func(t *testing.T) { walkRefused(walker{t, box, "slurm"}) })
+	t.Run("accounts", func(t *testing.T) { walkAccounts(walker{t, box, "slurm"}) })
 	t.Run("kept", func(t *testing.T) { walkKept(walker{t, box, "slurm"}) })
 	box.up(t, "") // without accounting
 	t.Run("plain", func(t *testing.T) { walkSubmit(walker{t, box, "slurm"}) })
 	box.sh(t, "", "slurm.sh down")
 	w := walker{t, box, "slurm"}
 	w.gs(5, "list")
+	t.Run("defaults", func(t *testing.T) { walkDefaults(t, box) })
 	t.Run("mps", func(t *testing.T) { walkMPS(t, box) })
 }
 
@@ -386,24 +388,6 @@ func walkArray(w walker) {
 	w.gs(0, "wait "+id)
 	w.printed(id+"_0", "rate=1e-3")
 	w.printed(id+"_1", "rate=1e-4")
-}
-
-// walkFile: a file of a job with lines for both runs unchanged.
-func walkFile(w walker) {
-	const file = `#!/bin/sh
-#SBATCH --job-name=both --gres=gpu:1
-#SBATCH -t 5 --mem=200M
-#SBATCH --partition=main --nodes=1
-#GPUSCHED --comment "from a file" --tag a=b
-echo "$GPUSCHED_GPU_SHARE and $1"
-`
-	if err := w.box.WriteFile(w.Context(), "/home/alice/job.sh", file, 0o755); err != nil {
-		w.Fatal(err)
-	}
-	id := w.submit("./job.sh 'an argument'")
-	w.gs(0, "wait "+id)
-	w.printed(id, "1 and an argument")
-	w.says("show "+id, "both", "from a file", "a=b", "5m")
 }
 
 // walkLook: what only looks is answered, also for programs.

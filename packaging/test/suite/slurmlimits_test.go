@@ -139,7 +139,7 @@ func limitPause(w walker) {
 // jobs are kept to their GPU, cores and memory, and the scheduler of the machine leaves the GPUs to it.
 func limitExported(w walker) {
 	w.box.sh(w.T, "alice", "gpusched submit -g 0 --wait -- true") // so that she is known
-	w.box.sh(w.T, "", `set -e; slurm.sh down; rm /etc/slurm/*.conf
+	w.box.sh(w.T, "", `set -e; slurm.sh down; rm -r /etc/slurm/*.conf ~alice/.cache/gpusched
 gpusched export slurm --dir /etc/slurm
 systemctl start munge mariadb
 eval "$(grep -o 'mysql -e .*' /etc/slurm/slurmdbd.conf)"
@@ -163,6 +163,7 @@ systemctl start slurmdbd`)
 	w.printed(none, "/dev/nvidia0"+refuses, "/dev/nvidia1"+refuses, "/dev/nvidia2"+refuses, "/dev/nvidia3"+refuses, "on 1 CPU")
 	w.gs(137, "wait "+hungry)
 	w.says("history", "out-of-memory")
+	exportedMemory(w)
 	now := w.gs(0, "run -g 1 -c 1 -m 50M -- "+quotedSh(openGPUs("/dev/nvidia0 /dev/nvidia1")))
 	if now != "/dev/nvidia0"+opens+"\n/dev/nvidia1"+refuses {
 		w.Errorf("run: %s", now)
@@ -179,5 +180,24 @@ systemctl start slurmdbd`)
 	waits := w.box.sh(w.T, "alice", "gpusched submit -q -g 1 -- true")
 	if text := w.box.sh(w.T, "alice", "gpusched why "+waits); !strings.Contains(text, "Slurm has it") {
 		w.Errorf("why a job of the machine's own waits: %s", text)
+	}
+}
+
+// exportedMemory: the files say how much memory the GPUs have, so it can be asked, and give a job that asks none its
+// share of the node's.
+func exportedMemory(w walker) {
+	w.Helper()
+	for args, mem := range map[string]string{"-g 0.5 --gpu-mem 1G": "mem=512M,", "-g 1 --gpu-mem 1G": "mem=", "-g 0": "mem=512M,"} {
+		id := w.submit(args + " -t 10m -- sleep 1000")
+		w.becomes(id, "running")
+		if got := w.box.sh(w.T, "alice", "squeue --noheader --jobs="+id+" --Format=tres-alloc:200"); !strings.Contains(got, mem) {
+			w.Errorf("a job with %s has %s", args, got)
+		}
+		w.gs(0, "cancel "+id)
+	}
+	for _, args := range []string{"-g 1", "-g 0.5"} {
+		if r := w.run(6, "submit "+args+" --gpu-mem 900G -- true"); !strings.Contains(r.Stderr, "gpu_mem_") && !strings.Contains(r.Stderr, "shards of 1G") {
+			w.Errorf("%s with too much memory: %s", args, r.Stderr)
+		}
 	}
 }

@@ -187,6 +187,36 @@ func walkNodes(w walker) {
 	w.gs(0, "wait "+id)
 }
 
+// walkDefaults: with what 'gpusched export slurm' writes of memory that nobody asks, a job has some for each of its GPUs
+// or else of its CPUs, and not all of its node. Shards are asked by the memory that the features say.
+func walkDefaults(t *testing.T, box slurmBox) {
+	w := walker{t, box, "slurm"}
+	box.sh(t, "", `slurm.sh edit 's/^DefMemPerCPU=.*//; s/^PartitionName=main .*/& DefCpuPerGPU=2 DefMemPerGPU=1000 DefMemPerCPU=300/
+		s/Feature=a100,/&shard_10gb,/; s/Feature=h100,/&shard_10gb,/' && rm -rf ~alice/.cache/gpusched`)
+	for args, want := range map[string]string{
+		"-g 0": "mem=300M", "-g 0 -c 3": "mem=900M", "-g 0.5": "mem=300M", "-g 1": "mem=1000M", "-g 2 --gpu-type a100": "mem=2000M", "-g 0.5 -m 50M": "mem=50M",
+	} {
+		id := w.submit(args + " -- sleep 100")
+		w.becomes(id, "running")
+		if got := box.sh(t, "alice", "squeue --noheader --jobs="+id+" --Format=tres-alloc:200"); !strings.Contains(got, want) {
+			t.Errorf("a job with %s has %s", args, got)
+		}
+		w.gs(0, "cancel "+id)
+	}
+	for args, want := range map[string]string{"-g 0.25 --gpu-mem 20G": "gres:shard:2", "-g 0.5 --gpu-mem 60G": "gres:shard:6", "-g 1 --gpu-mem 60G": "gres:gpu:1"} {
+		id := w.submit(args + " -- sleep 100")
+		w.becomes(id, "running")
+		if got := box.sh(t, "alice", "squeue --noheader --jobs="+id+" --Format=tres-per-node:80,NodeList:20"); !strings.Contains(strings.ReplaceAll(got, "gres/", "gres:"), want) ||
+			strings.Contains(args, "60G") && !strings.Contains(got, "n2") {
+			t.Errorf("a job with %s has %s", args, got)
+		}
+		w.gs(0, "cancel "+id)
+	}
+	if r := w.run(6, "submit -g 0.5 --gpu-mem 90G -- true"); !strings.Contains(r.Stderr, "8 shards of 10G") {
+		t.Error(r.Stderr)
+	}
+}
+
 // walkMPS: parts of GPUs are MPS where that is what Slurm has, and where it has neither it is said what to set.
 func walkMPS(t *testing.T, box slurmBox) {
 	w := walker{t, box, "slurm"}

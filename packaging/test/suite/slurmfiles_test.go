@@ -1,0 +1,91 @@
+//go:build machine
+
+package suite
+
+import (
+	"strings"
+)
+
+// walkFile: a file of a job with lines for both runs unchanged.
+func walkFile(w walker) {
+	w.writes("job.sh", `#!/bin/sh
+#SBATCH --job-name=both --gres=gpu:1
+#SBATCH -t 5 --mem=200M
+#SBATCH --partition=main --nodes=1
+#GPUSCHED --comment "from a file" --tag a=b
+echo "$GPUSCHED_GPU_SHARE and $1"
+`)
+	id := w.submit("./job.sh 'an argument'")
+	w.gs(0, "wait "+id)
+	w.printed(id, "1 and an argument")
+	w.says("show "+id, "both", "from a file", "a=b", "5m")
+}
+
+// walkLines: each line of a file of jobs is a job with the options of its own script; what was imported once is not
+// again, and what one engine has of a file the other does not.
+func walkLines(w walker) {
+	w.writes("short.sh", "#!/bin/sh\n#SBATCH --partition=short\necho \"short $1\"\n")
+	w.writes("long.sh", "#!/bin/sh\n#SBATCH --partition=main\necho long $1\n")
+	w.writes("jobs", "-n one ./short.sh 'a  b'\n-n two ./long.sh c\n-n three -- echo plain\n")
+	names := strings.Fields(w.gs(0, "submit -q -g 0 -t 2m --file jobs"))
+	if len(names) != 3 {
+		w.Fatalf("submit --file prints %q", names)
+	}
+	w.gs(0, "wait "+strings.Join(names, " "))
+	for i, line := range []string{"short a  b", "long c", "plain"} {
+		w.printed(names[i], line)
+	}
+	if w.engine == "slurm" {
+		for i, partition := range []string{"short", "main", "main"} {
+			if got := w.box.sh(w.T, "alice", "squeue --noheader --states=all --format=%P --jobs="+strings.TrimPrefix(names[i], "slurm:")); got != partition {
+				w.Errorf("line %d is in partition %s, not %s", i+1, got, partition)
+			}
+		}
+	}
+	w.writes("lines.txt", "echo imported | tr a-z A-Z\n./short.sh twice\n")
+	w.says("import lines.txt -- -g 0 -t 2m", "job "+w.name(""), "2 jobs queued")
+	w.says("import lines.txt -- -g 0 -t 2m", "0 jobs queued, 2 lines known already")
+	again := strings.Fields(w.gs(0, "import -o ids --again lines.txt -- -g 0 -t 2m"))
+	if len(again) != 2 {
+		w.Fatalf("import --again prints %q", again)
+	}
+	w.gs(0, "wait "+strings.Join(again, " "))
+	w.printed(again[0], "IMPORTED")
+	w.printed(again[1], "short twice")
+}
+
+// walkFollow: what a job prints is seen as it prints, and its end ends that. Directories of its file are made.
+func walkFollow(w walker) {
+	id := w.submit(`-g 0 --log followed/deep/%j.txt -- sh -c 'echo before; until [ -e ~/go-on ]; do sleep 0.1; done; echo after'`)
+	w.box.sh(w.T, "alice", `rm -f ~/go-on; (timeout 60 gpusched --on `+w.engine+` logs -f `+id+` >~/seen 2>&1; echo $? >~/over) >/dev/null 2>&1 &`)
+	w.Cleanup(func() { w.box.sh(w.T, "alice", "touch ~/go-on; rm -rf ~/seen ~/over ~/followed") })
+	shows := func(text string) {
+		until(w.T, text+" is followed", func() bool { return w.box.try(w.T, "alice", "grep -qx "+text+" ~/seen").Code == 0 })
+	}
+	shows("before")
+	w.box.sh(w.T, "alice", "touch ~/go-on")
+	shows("after")
+	until(w.T, "logs -f ends", func() bool { return w.box.try(w.T, "alice", "cat ~/over").Stdout == "0\n" })
+	if got := w.box.sh(w.T, "alice", "cat ~/followed/deep/"+id+".txt; rm ~/go-on"); got != "before\nafter" {
+		w.Errorf("its file has %q", got)
+	}
+}
+
+// walkAccounts: the limits of the Slurm that runs become quotas, which the check takes.
+func walkAccounts(w walker) {
+	w.box.sh(w.T, "", "sacctmgr -i modify user alice set GrpTRES=gres/gpu=3 fairshare=5")
+	w.Cleanup(func() { w.box.sh(w.T, "", "sacctmgr -i modify user alice set GrpTRES=gres/gpu=-1 fairshare=1") })
+	text := w.box.sh(w.T, "alice", "gpusched import slurm >50-slurm.toml && gpusched config check 50-slurm.toml >&2 && cat 50-slurm.toml && rm 50-slurm.toml")
+	_, quota, found := strings.Cut(text, "[quota.user.alice]\n")
+	if quota, _, _ = strings.Cut(quota, "\n\n"); !found || !strings.Contains(quota, "gpus = 3") || !strings.Contains(quota, "share = 5") {
+		w.Errorf("of Slurm's accounts are made\n%s", text)
+	}
+}
+
+// writes puts an executable file into alice's home.
+func (w walker) writes(name, text string) {
+	w.Helper()
+	if err := w.box.WriteFile(w.Context(), "/home/alice/"+name, text, 0o755); err != nil {
+		w.Fatal(err)
+	}
+}
