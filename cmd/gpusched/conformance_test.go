@@ -22,7 +22,8 @@ import (
 // rig is an engine with what a test needs besides.
 type rig struct {
 	engine
-	end func(id job.ID, r job.Result) // has a job end, where its command does not
+	begin func(id job.ID)               // has a job run, where nothing else does
+	end   func(id job.ID, r job.Result) // has a job end, where its command does not
 	// lacks is set where what only this machine's scheduler knows is refused: usage, plan, events.
 	lacks bool
 }
@@ -38,7 +39,7 @@ func TestConformance(t *testing.T) {
 		if os.Getenv(realVariable) == "" {
 			environ = installFakeSlurm(t)
 		}
-		conform(t, rig{onslurm.New(environ, os.Getuid(), func(string) {}), func(job.ID, job.Result) {}, true})
+		conform(t, rig{onslurm.New(environ, os.Getuid(), func(string) {}), func(job.ID) {}, func(job.ID, job.Result) {}, true})
 	})
 }
 
@@ -64,7 +65,7 @@ func localRig(t *testing.T) rig {
 		stop()
 		<-done
 	})
-	return rig{&api.Client{Socket: path}, b.End, false}
+	return rig{&api.Client{Socket: path}, b.Start, b.End, false}
 }
 
 // ask queues a job without a GPU.
@@ -103,6 +104,8 @@ func conform(t *testing.T, r rig) {
 	t.Run("a job ends", func(t *testing.T) { conformEnd(t, r) })
 	t.Run("a job is held", func(t *testing.T) { conformHold(t, r) })
 	t.Run("a job is changed", func(t *testing.T) { conformChange(t, r) })
+	t.Run("a job runs", func(t *testing.T) { conformRunning(t, r) })
+	t.Run("what is refused", func(t *testing.T) { conformRefusals(t, r) })
 	t.Run("what was", func(t *testing.T) { conformPast(t, r) })
 	t.Run("a job is cancelled", func(t *testing.T) { conformCancel(t, r) })
 	t.Run("many are cancelled", func(t *testing.T) { conformMany(t, r) })
@@ -168,6 +171,10 @@ func conformEnd(t *testing.T, r rig) {
 		}
 		if got := reply.Job.Result; got.Code != want.ExitCode || got.ExitCode != want.ExitCode || got.Sentence == "" {
 			t.Errorf("%+v", got)
+		}
+		whole, err := r.Results(t.Context(), id.String())
+		if err != nil || whole.Job.Result == nil || whole.Job.Result.Code != want.ExitCode {
+			t.Errorf("results: %+v %v", whole.Job, err)
 		}
 		r.refuseAll(t, id.String(), api.CodeConflict)
 	}
@@ -352,6 +359,9 @@ func conformArray(t *testing.T, r rig) {
 	if a := reply.Job.Array; err != nil || a == nil || a.Size != 5 || a.Limit != 2 || j.Array == nil || j.Array.Size != 5 {
 		t.Errorf("%+v %v", reply.Job, err)
 	}
+	if reply, err = r.Results(t.Context(), j.ID.String()); err != nil || reply.Job.Array == nil || reply.Results == nil {
+		t.Errorf("results: %+v %v", reply, err)
+	}
 	if _, err := r.Cancel(t.Context(), j.ID.String(), api.CancelRequest{}); err != nil {
 		t.Error(err)
 	}
@@ -376,18 +386,5 @@ func conformWhole(t *testing.T, r rig) {
 	}
 	if v, err := r.Version(ctx); err != nil || v.Version == "" {
 		t.Errorf("version %+v %v", v, err)
-	}
-	usage, errUsage := r.Usage(ctx, "", "0")
-	plan, errPlan := r.Plan(ctx, 0)
-	_, errRecent := r.engine.Recent(ctx, 0)
-	for what, err := range map[string]error{"usage": errUsage, "plan": errPlan, "recent": errRecent} {
-		if r.lacks {
-			refused(t, what, err, api.CodeUsage)
-		} else if err != nil {
-			t.Errorf("%s: %v", what, err)
-		}
-	}
-	if !r.lacks && (usage.Schema != api.Schema || plan.Schema != api.Schema) {
-		t.Errorf("usage %+v, plan %+v", usage, plan)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -231,7 +232,7 @@ func (f fake) field(id, name string) string {
 		"JobID": id, "ArrayJobID": id, "ArrayTaskID": f.fact(id, "array"), "Name": f.fact(id, "name"), "UserName": "me",
 		"UserID": strconv.Itoa(os.Getuid()), "State": f.state(id), "Reason": reason, "SubmitTime": f.fact(id, "submit"),
 		"StartTime": f.fact(id, "started"), "EndTime": f.fact(id, "started"), "NodeList": "n1", "exit_code": strconv.Itoa(code),
-		"Comment": f.fact(id, "comment"), "tres-alloc": "cpu=1,mem=10M", "NumCPUs": "1", "RestartCnt": "0",
+		"Comment": f.fact(id, "comment"), "tres-alloc": "cpu=1,mem=10M", "NumCPUs": "1", "RestartCnt": cmp.Or(f.fact(id, "restarts"), "0"),
 		"TimeLimit": f.fact(id, "limit"),
 	}
 	if known[name] == "" {
@@ -255,7 +256,12 @@ func (f fake) scontrol(args []string) int {
 		fmt.Println("Slurmctld(primary) at n1 is UP")
 	case verb == "show job":
 		fmt.Printf("JobId=%s JobName=%s UserId=me(%d) JobState=%s StdOut=%s/%s/out Power=\n", id, f.fact(id, "name"), os.Getuid(), f.state(id), f, id)
+	case args[0] == "suspend":
+		fmt.Fprintln(os.Stderr, "Access/permission denied for job "+id)
+		return 1
 	case args[0] == "requeue" && f.state(id) != "PENDING": // also one that has ended, as Slurm does
+		restarts, _ := strconv.Atoi(f.fact(id, "restarts"))
+		f.set(id, "restarts", strconv.Itoa(restarts+1))
 		f.end(id)
 		for _, name := range []string{"exit", "cancelled"} {
 			_ = os.Remove(filepath.Join(string(f), id, name))
