@@ -1,0 +1,263 @@
+package onslurm
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// called is what people call a job.
+func called(j *api.Job) string {
+	if j.Task != nil {
+		return j.Task.Name
+	}
+	return j.ID.String()
+}
+
+// named are jobs by their names, each once; an array is one that stands for its tasks. A range names those
+// of it that there are.
+func (e *Engine) named(ctx context.Context, words []string) ([]api.Job, error) {
+	var ids []string
+	for _, word := range words {
+		if strings.Contains(word, "_") {
+			ids = append(ids, word)
+			continue
+		}
+		list, err := job.ParseIDs(word)
+		if err != nil {
+			return nil, &api.Error{Code: api.CodeUsage, Message: err.Error()}
+		}
+		for _, id := range list {
+			ids = append(ids, id.String())
+		}
+	}
+	found := map[string]api.Job{}
+	for some := range slices.Chunk(ids, mostNamed) {
+		list, err := e.lookUp(ctx, some)
+		if err != nil {
+			return nil, err
+		}
+		for name, j := range list {
+			found[name] = j
+		}
+	}
+	var jobs []api.Job
+	for _, id := range ids {
+		if j, ok := found[id]; ok {
+			jobs = append(jobs, j)
+			delete(found, id)
+		}
+	}
+	return jobs, nil
+}
+
+// mostNamed is how many jobs one call names: what a command line has room for.
+const mostNamed = 1000
+
+// lookUp finds jobs by their names, with those that the controller has forgotten, as far as the accounting
+// has them.
+func (e *Engine) lookUp(ctx context.Context, ids []string) (map[string]api.Job, error) {
+	list, err := e.queue(ctx, "--states=all", "--jobs="+strings.Join(ids, ","))
+	if err != nil {
+		return nil, err
+	}
+	found := pick(list, ids)
+	var missing []string
+	for _, id := range ids {
+		if _, ok := found[id]; !ok {
+			missing = append(missing, id)
+		}
+	}
+	if len(missing) > 0 {
+		past, _ := e.past(ctx, "--jobs="+strings.Join(missing, ","), "--starttime=1970-01-02")
+		for name, j := range pick(past, missing) {
+			found[name] = j
+		}
+	}
+	return found, nil
+}
+
+// pick finds jobs by their names among those that squeue or sacct has for them: for an array, all its tasks.
+func pick(list []api.Job, ids []string) map[string]api.Job {
+	found, tasks := map[string]api.Job{}, map[job.ID][]api.Job{}
+	for _, j := range list {
+		switch {
+		case j.Task != nil:
+			found[j.Task.Name] = j
+			tasks[j.Task.Array] = append(tasks[j.Task.Array], j)
+		case j.Array != nil:
+			tasks[j.ID] = append(tasks[j.ID], j)
+		default:
+			found[j.ID.String()] = j
+		}
+	}
+	for id, parts := range tasks {
+		found[id.String()] = arrayOf(id, parts)
+	}
+	for _, id := range ids {
+		array, index, isTask := strings.Cut(id, "_")
+		if _, ok := found[id]; ok || !isTask {
+			continue
+		}
+		n, err1 := job.ParseID(array)
+		i, err2 := strconv.Atoi(index)
+		if whole, ok := waitingPart(tasks[n], i); ok && err1 == nil && err2 == nil {
+			found[id] = whole
+		}
+	}
+	return found
+}
+
+// waitingPart is a task that has not started, as a job of its own.
+func waitingPart(parts []api.Job, index int) (api.Job, bool) {
+	for _, j := range parts {
+		if j.Array == nil || !holds(j.Array.Spec, index) {
+			continue
+		}
+		t := job.Task{Array: j.ID, Index: index}
+		j.Array, j.Task, j.ID = nil, &api.Task{Task: t, Name: t.String()}, 0
+		return j, true
+	}
+	return api.Job{}, false
+}
+
+// tasks are numbers of tasks: first, first+step and so on, up to last.
+type tasks struct{ first, last, step int }
+
+// count is how many there are.
+func (t tasks) count() int { return (t.last-t.first)/t.step + 1 }
+
+// holds reports whether a number is among tasks.
+func holds(spec string, index int) bool {
+	return slices.ContainsFunc(tasksIn(spec), func(t tasks) bool {
+		return t.first <= index && index <= t.last && (index-t.first)%t.step == 0
+	})
+}
+
+// tasksIn are the numbers in "0-5%2", "1-9:2" or "1,3,5"; of a list that Slurm has cut, those that it shows.
+func tasksIn(spec string) (list []tasks) {
+	spec, _, _ = strings.Cut(spec, "%")
+	for part := range strings.SplitSeq(strings.Trim(spec, "[]"), ",") {
+		span, step, _ := strings.Cut(part, ":")
+		lo, hi, isRange := strings.Cut(span, "-")
+		first, err := strconv.Atoi(lo)
+		if err != nil {
+			continue // "..."
+		}
+		last := first
+		if isRange {
+			last, _ = strconv.Atoi(hi)
+		}
+		by, _ := strconv.Atoi(step)
+		if last = min(last, job.MaxTaskIndex); first >= 0 && first <= last {
+			list = append(list, tasks{first, last, max(1, by)})
+		}
+	}
+	return list
+}
+
+// sizeOf counts them.
+func sizeOf(list []tasks) (n int) {
+	for _, t := range list {
+		n += t.count()
+	}
+	return n
+}
+
+// spelled is a list of tasks with its limit, "0-2,5%2".
+func spelled(list []tasks, limit int) string {
+	slices.SortFunc(list, func(x, y tasks) int { return cmp.Compare(x.first, y.first) })
+	var merged []tasks
+	for _, t := range list {
+		if t.count() == 1 {
+			t.last, t.step = t.first, 1
+		}
+		if end := len(merged) - 1; end >= 0 && t.step == 1 && merged[end].step == 1 && t.first <= merged[end].last+1 {
+			merged[end].last = max(merged[end].last, t.last)
+			continue
+		}
+		merged = append(merged, t)
+	}
+	text := joinTasks(merged)
+	if limit > 0 {
+		text += fmt.Sprintf("%%%d", limit)
+	}
+	return text
+}
+
+func joinTasks(list []tasks) string {
+	parts := make([]string, len(list))
+	for i, t := range list {
+		parts[i] = strconv.Itoa(t.first)
+		if t.last > t.first {
+			parts[i] += "-" + strconv.Itoa(t.last)
+		}
+		if t.step > 1 {
+			parts[i] += ":" + strconv.Itoa(t.step)
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+// arrayOf is an array by its parts: the tasks that Slurm has made jobs, and the rest.
+func arrayOf(id job.ID, parts []api.Job) api.Job {
+	j := parts[0]
+	a := &api.Array{}
+	var indexes []tasks
+	var rest *api.Job
+	var last time.Time
+	j.Result, j.Task, j.GPUs = nil, nil, nil
+	j.Reasons, j.Why = nil, ""
+	bad := -1
+	for i := range parts {
+		p := &parts[i]
+		if p.Array != nil {
+			a.Limit = p.Array.Limit
+			if rest == nil || !p.State.Terminal() {
+				rest = p
+			}
+			indexes = append(indexes, tasksIn(p.Array.Spec)...)
+			a.Size += p.Array.Size
+			continue
+		}
+		a.Size, a.Next = a.Size+1, a.Next+1
+		indexes = append(indexes, tasks{p.Task.Index, p.Task.Index, 1})
+		switch {
+		case !p.State.Terminal():
+			a.Live++
+		case p.State != job.Completed:
+			a.Failed++
+			if bad < 0 || p.Task.Index < parts[bad].Task.Index {
+				bad = i
+			}
+		}
+		if p.EndedAt.After(last) {
+			last = p.EndedAt
+		}
+	}
+	a.Spec = spelled(indexes, a.Limit)
+	j.ID, j.Array, j.State = id, a, job.Spawned
+	switch {
+	case rest != nil && (a.Live == 0 || !rest.State.Terminal()): // where it was cancelled, tasks may run
+		j = *rest
+		j.ID, j.Array = id, a
+	case a.Live == 0 && a.Failed == 0:
+		j.State, j.EndedAt = job.Completed, last
+		j.Result = &api.Result{Result: job.Result{Outcome: job.Completed}, Sentence: "completed: all tasks have"}
+	case a.Live == 0:
+		j.State, j.EndedAt = job.Failed, last
+		r := *parts[bad].Result
+		r.Outcome = job.Failed
+		r.Sentence = fmt.Sprintf("failed: %d of %d tasks did not complete, the first of them %s: %s",
+			a.Failed, a.Size, parts[bad].Task.Name, r.Sentence)
+		j.Result = &r
+	}
+	return j
+}
