@@ -73,8 +73,8 @@ type World struct {
 
 func newWorld(p Plan) *World {
 	w := &World{
-		seed: p.Seed, plan: p, diedAt: -1, until: map[Kind]time.Duration{}, runs: map[string]*run{}, subs: map[int]*submission{},
-		counts: map[string]int{}, post: newPost(),
+		seed: p.Seed, plan: p, until: map[Kind]time.Duration{}, runs: map[string]*run{}, subs: map[int]*submission{},
+		counts: map[string]int{}, post: newPost(), diedAt: -1,
 		boot: 1, strays: map[int]*stray{}, problem: gpu.ProblemStale,
 		specs: &specs{got: map[specKey]bool{}, kept: map[specKey][]byte{}},
 	}

@@ -46,8 +46,8 @@ func (b *fakeBus) started(t *testing.T, sender string) *Manager {
 	return m
 }
 
-// ended answers what is asked of one property of a unit that has ended.
-func ended(args []any, commands []command) ([]any, *dbus.Error) {
+// hasEnded answers what is asked of one property of a unit that has ended.
+func hasEnded(args []any, commands []command) ([]any, *dbus.Error) {
 	switch args[1] {
 	case "ExecStart":
 		return []any{dbus.MakeVariant(slices.Concat([]command{}, commands))}, nil
@@ -88,7 +88,7 @@ func TestStatusOfWhatEndedWell(t *testing.T) {
 				if args[1] == "MemoryPeak" && !c.peak {
 					return nil, &dbus.Error{Name: errNoProperty}
 				}
-				return ended(args, c.commands)
+				return hasEnded(args, c.commands)
 			})
 			m := b.started(t, c.sender)
 			before := b.called("GetAll")
@@ -179,7 +179,7 @@ func TestStopOfWhatEndedWellAndIsFrozen(t *testing.T) {
 		b = newFakeBus(t, func(method string, args []any) ([]any, *dbus.Error) {
 			switch method {
 			case "Get":
-				return ended(args, []command{{A: 1, C: 2, Code: units.CLDExited, PID: 7}})
+				return hasEnded(args, []command{{A: 1, C: 2, Code: units.CLDExited, PID: 7}})
 			case "StopUnit":
 				time.AfterFunc(time.Millisecond, func() { b.jobRemoved(systemdName, job1, 2, jobDone) })
 				return []any{jobPath(2)}, nil

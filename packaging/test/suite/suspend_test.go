@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
 )
 
 // TestSuspendAndProlong: a suspended job stands still and keeps its GPU, also over
