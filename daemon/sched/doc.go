@@ -175,8 +175,8 @@
 //     its own victims went before it where their scores had grown: a tenth to two thirds of these stops
 //     were in vain.)
 //  11. A job that was stopped after a slice or more runs for four, once it goes on, until one of its class and number
-//     has it stopped that is no wider, or asks no more than half of the GPUs in service that could serve it, and has not waited so long as
-//     to go first.
+//     has it stopped that is no wider, or asks no more than half of the GPUs in service that could serve it, and has
+//     not waited so long as to go first.
 //  12. A newcomer's share: a user who comes to a queue that another has flooded gets 45 % of the GPU time
 //     of the next two days, a third one 30 %; so does one beside accounts that are away, on a machine
 //     that has been used for an hour, or alone in a group beside one of three users. Of users whose shares

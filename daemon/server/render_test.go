@@ -62,10 +62,10 @@ func TestNoFieldOfAJobIsForgotten(t *testing.T) {
 	all := ownership{own: true, unlimited: []string{"cpu", "memory", "pids"}}
 	all.render(&task)
 	all.render(&array)
-	if got := strings.Join(zeroFields(task), " "); got != "Host Array Private Params" {
+	if got := strings.Join(zeroFields(task), " "); got != "Host Engine Array Private Params" {
 		t.Errorf("empty in a task: %s", got)
 	}
-	if got := strings.Join(zeroFields(array), " "); got != "Host Unit Task Private Params" {
+	if got := strings.Join(zeroFields(array), " "); got != "Host Engine Unit Task Private Params" {
 		t.Errorf("empty in an array: %s", got)
 	}
 	// What reveals the command, or is said in another way, is not public.
@@ -99,7 +99,7 @@ func TestNoFieldOfAGPUIsForgotten(t *testing.T) {
 	var v job.GPUView
 	fill(reflect.ValueOf(&v).Elem())
 	g := testServer(queue(), nil).renderGPUs([]job.GPUView{v}, job.Actor{Admin: true})[0]
-	g.Host = "a" // the command line fills it in
+	g.Host, g.Engine = "a", "b" // the command line fills them in
 	for _, part := range []any{g, g.Processes[0], g.Shares[0]} {
 		if got := zeroFields(part); got != nil {
 			t.Errorf("empty in a %T: %v", part, got)

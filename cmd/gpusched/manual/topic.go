@@ -73,13 +73,13 @@ const (
 	noFit      fit = iota
 	beginnings     // each is the beginning of a word of the title
 	wholeWords     // each is a word of the title
-	theTitle       // they are the title
+	theTitle       // they are the title, but for a word such as ON
 )
 
 func fitOf(title string, words []string) fit {
 	of := titleWords(title)
 	words = titleWords(strings.Join(words, " "))
-	if slices.Equal(of, words) {
+	if slices.Equal(of, words) || of[0] == "on" && slices.Equal(of[1:], words) {
 		return theTitle
 	}
 	worst := wholeWords
