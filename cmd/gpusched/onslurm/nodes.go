@@ -292,22 +292,17 @@ func (e *Engine) controlNode(
 	if err != nil {
 		return api.GPUsReply{}, err
 	}
-	first, meant := 0, e.meant
+	meant := e.meant
 	if !slices.Contains(meant, index) {
 		meant = []int{index}
 	}
+	if err := wholeNodes(list, meant, verb); err != nil {
+		return api.GPUsReply{}, err
+	}
+	first := 0
 	for _, n := range list {
-		if index >= first+len(n.gpus) {
-			first += len(n.gpus)
+		if first += len(n.gpus); index >= first {
 			continue
-		}
-		for other := range len(n.gpus) {
-			if !slices.Contains(meant, first+other) {
-				all := fmt.Sprintf("%d-%d", first, first+len(n.gpus)-1)
-				return api.GPUsReply{}, &api.Error{Code: api.CodeNever,
-					Message: fmt.Sprintf("Slurm can't %s GPU %d alone: it drains whole nodes, and %s has GPUs %s", verb, index, n.name, all),
-					Hint:    fmt.Sprintf("'gpusched gpu %s %s' is the whole node", verb, all)}
-			}
 		}
 		if !slices.Contains(e.controlled, n.name) {
 			args := append([]string{"update", "NodeName=" + n.name, "State=" + state}, more...)
@@ -322,6 +317,29 @@ func (e *Engine) controlNode(
 		return e.GPUs(ctx)
 	}
 	return api.GPUsReply{}, &api.Error{Code: api.CodeNotFound, Message: fmt.Sprintf("there is no GPU %d", index), Hint: "see 'gpusched gpus'"}
+}
+
+// wholeNodes refuses where only some of a node's GPUs are meant: before anything is done to another node.
+func wholeNodes(list []node, meant []int, verb string) error {
+	first := 0
+	for _, n := range list {
+		some, all := -1, true
+		for index := first; index < first+len(n.gpus); index++ {
+			if is := slices.Contains(meant, index); is && some < 0 {
+				some = index
+			} else if !is {
+				all = false
+			}
+		}
+		if some >= 0 && !all {
+			span := fmt.Sprintf("%d-%d", first, first+len(n.gpus)-1)
+			return &api.Error{Code: api.CodeNever,
+				Message: fmt.Sprintf("Slurm can't %s GPU %d alone: it drains whole nodes, and %s has GPUs %s", verb, some, n.name, span),
+				Hint:    fmt.Sprintf("'gpusched gpu %s %s' is the whole node", verb, span)}
+		}
+		first += len(n.gpus)
+	}
+	return nil
 }
 
 // awaitNode waits for a node that has been put back: until it has answered the controller it counts as one that

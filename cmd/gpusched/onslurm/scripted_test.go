@@ -281,6 +281,21 @@ func TestWholeNodesArePaused(t *testing.T) {
 	}
 }
 
+// Half of a second node is refused before the first is taken out of service.
+func TestHalfANodeIsRefusedFirst(t *testing.T) {
+	list := []node{{name: "n1", gpus: make([]gpuOf, 4)}, {name: "n2", gpus: make([]gpuOf, 2)}, {name: "n3"}}
+	for text, want := range map[string]string{
+		"0-3": "", "0-5": "", "4-5": "", "9": "",
+		"0-4": "GPU 4 alone: it drains whole nodes, and n2 has GPUs 4-5", "1": "n1 has GPUs 0-3", "3-5": "n1 has GPUs 0-3",
+	} {
+		meant, _ := job.ParseGPUList(text)
+		err := wholeNodes(list, meant, "pause")
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 // Who has drained a node, and when, is no part of the reason.
 func TestBlame(t *testing.T) {
 	for text, want := range map[string]string{
