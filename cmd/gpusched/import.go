@@ -221,11 +221,22 @@ type fileQueue struct {
 func (q *fileQueue) run(ctx context.Context) (failed error) {
 	defer q.a.begin("%s", q.name)()
 	inRow := 0
+	found, err := q.before(ctx)
+	if err != nil {
+		return err
+	}
 	for i := range q.list {
 		e := &q.list[i]
 		q.a.busy.Say("gpusched: %s: %d of %d lines read, %s queued", q.name, i, len(q.list), count(len(q.jobs), "job"))
 		if e.known != 0 {
 			q.known++
+			continue
+		}
+		if id := found(e.key); id != 0 {
+			q.known++
+			if err := q.ledger.note(e.key, id); err != nil {
+				return err
+			}
 			continue
 		}
 		err := q.one(ctx, e)
@@ -258,6 +269,19 @@ func (q *fileQueue) run(ctx context.Context) (failed error) {
 	return failed
 }
 
+// finder is an engine without request keys. It finds what was submitted with one, and not noted.
+type finder interface {
+	Submitted(ctx context.Context) (func(key string) job.ID, error)
+}
+
+// before finds the jobs of an earlier run that were not noted, where such a run was and its engine needs that.
+func (q *fileQueue) before(ctx context.Context) (func(key string) job.ID, error) {
+	if by, ok := q.a.client.(finder); ok && q.ledger.again {
+		return by.Submitted(ctx)
+	}
+	return func(string) job.ID { return 0 }, nil
+}
+
 // refused says why an entry is not queued, unless that is known or too much.
 func (q *fileQueue) refused(e *fileEntry, err error) {
 	q.wrong++
@@ -282,6 +306,9 @@ func (q *fileQueue) one(ctx context.Context, e *fileEntry) error {
 	}
 	reply, err := by.Submit(ctx, req)
 	if err != nil {
+		if reply.Job.ID != 0 { // it was interrupted, and queued
+			err = errors.Join(err, q.ledger.note(e.key, reply.Job.ID))
+		}
 		return err
 	}
 	if reply.Job.Comment == req.Comment {

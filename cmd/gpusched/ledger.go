@@ -20,11 +20,12 @@ import (
 // ledger has which entries of a file of jobs have become jobs. It is a file of the
 // user's, locked while it is open. An entry is noted after its job is queued; who dies
 // in between asks again with the same request key, on which the daemon queues nothing
-// twice.
+// twice. Slurm has no such keys: there it is looked first for what has one (finder).
 type ledger struct {
 	file  *os.File // nil: nothing is noted, as for a pipe
 	head  ledgerHead
 	begun bool              // the head is written
+	again bool              // it was written before: what died in between may be a job
 	jobs  map[string]job.ID // by key
 }
 
@@ -77,6 +78,7 @@ func (a *app) openLedger(path string, again bool) (*ledger, error) {
 	l := &ledger{file: f, jobs: map[string]job.ID{}}
 	err = l.read()
 	l.begun = l.head.Run != "" && !again
+	l.again = l.begun
 	if err == nil && (l.head.Run == "" || again) {
 		l.jobs = map[string]job.ID{}
 		l.head = ledgerHead{Schema: ledgerSchema, Path: path, Run: api.NewKey()}

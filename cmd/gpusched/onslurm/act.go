@@ -15,7 +15,8 @@ import (
 )
 
 // Submit queues one job by sbatch. On a dry run Slurm says when it would start, and nothing is queued. Slurm
-// knows no request key: a request that was cut off is not asked again, but looked for (askSbatch).
+// knows no request key: a request that was cut off is not asked again, but looked for (askSbatch), and who asks
+// again later looks first (Submitted). An interruption has the number of a job that was made all the same.
 func (e *Engine) Submit(ctx context.Context, r api.SubmitRequest) (api.SubmitReply, error) {
 	return e.SubmitNoted(ctx, r, func() error { return nil })
 }
@@ -26,7 +27,7 @@ func (e *Engine) Submit(ctx context.Context, r api.SubmitRequest) (api.SubmitRep
 func (e *Engine) SubmitNoted(
 	ctx context.Context, r api.SubmitRequest, begins func() error,
 ) (api.SubmitReply, error) {
-	r.Key = mark()
+	r.Key = markOf(r.Key)
 	s, err := e.ready(ctx, r)
 	if err == nil {
 		err = begins()
@@ -38,10 +39,13 @@ func (e *Engine) SubmitNoted(
 		e.makeLogDir(s.LogDir)
 	}
 	out, err := e.askSbatch(ctx, s, r.Key)
-	if err != nil {
-		return api.SubmitReply{}, err
-	}
 	reply := api.SubmitReply{Schema: api.Schema, Job: e.asked(r)}
+	if err != nil {
+		if len(out) > 0 {
+			reply.Job.ID, _ = e.answered(ctx, string(out))
+		}
+		return reply, err
+	}
 	if r.DryRun {
 		foretold(&reply.Job, string(out))
 		return reply, nil

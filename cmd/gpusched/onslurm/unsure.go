@@ -17,13 +17,32 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// mark is what a submission is found by when its answer did not come: a word of 80 random bits.
-func mark() string { return rand.Text()[:16] }
+// markOf is what a submission is found by when its answer did not come: a word of the key of its request, or of
+// 80 random bits where that has none.
+func markOf(key string) string {
+	if key == "" {
+		key = rand.Text()
+	}
+	return key[:min(len(key), 16)]
+}
+
+// Submitted finds the user's jobs that Slurm knows by the keys of their requests; 0: it knows none of that.
+func (e *Engine) Submitted(ctx context.Context) (func(key string) job.ID, error) {
+	list, err := e.rowsOf(ctx, whichJob, "--states=all", "--user="+strconv.Itoa(e.uid))
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]job.ID{}
+	for _, r := range list {
+		known[sbatch.ParseSaid(r[colComment]).Mark] = r.whole()
+	}
+	return func(key string) job.ID { return known[markOf(key)] }, nil
+}
 
 // askSbatch has a job made, the comment of which has the mark. Where the answer does not come, because
 // sbatch ended too late or was killed, or the caller was interrupted, it is looked whether there is such a
-// job: who submits again would have it run twice. A job that is there has its number in the answer; an
-// interruption stays one, and is told with the number.
+// job: who submits again would have it run twice. A job that is there has its number in the answer, also beside
+// an interruption, which stays one and is told with the number.
 func (e *Engine) askSbatch(ctx context.Context, s sbatch.Submission, mark string) ([]byte, error) {
 	inTime, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -38,7 +57,7 @@ func (e *Engine) askSbatch(ctx context.Context, s sbatch.Submission, mark string
 	switch {
 	case interrupted && id != 0:
 		e.note("it is queued as job " + id.String() + " ('gpusched cancel " + id.String() + "' takes it back)")
-		return nil, context.Canceled
+		return []byte(id.String()), context.Canceled
 	case interrupted:
 		e.note(mayBeQueued)
 		return nil, context.Canceled
