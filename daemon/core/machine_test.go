@@ -223,33 +223,36 @@ func TestStraysOfAnUnknownBeginning(t *testing.T) {
 		return &trackedJob{id: id, job: &job.Job{ID: id, Owner: job.Owner{UID: 1001}, Attempt: &job.Attempt{Number: 1, PlacedAt: began, GPUs: gpuA}}}
 	}
 	p := gpu.Process{PID: 5, Start: 9, UID: 1001, Age: time.Minute}
-	for began, want := range map[time.Time]job.ID{noon.Add(-time.Second): 0, noon.Add(time.Hour): 7} {
+	for _, c := range []struct {
+		began time.Duration // after its end
+		job   job.ID
+		ended bool
+	}{{-time.Second, 0, false}, {-time.Hour, 7, true}, {time.Hour, 7, false}} {
 		b := &started(Policy{Strays: EndStrays}, job.Restored{}).gpus
 		at := noon
 		look := func(when string) {
 			at = at.Add(time.Second)
 			b.merge(gpu.Device{UUID: "a", Health: gpu.HealthOK, Processes: []gpu.Process{p}}, &Sampled{}, at)
 			d := b.devices[0]
-			if got := d.jobs[p.PID]; got != want || (d.cleanup == nil) != (want == 0) {
-				t.Errorf("began %s after its end: %s it is of job %d, want %d", began.Sub(noon), when, got, want)
+			if got := d.jobs[p.PID]; got != c.job || (d.cleanup == nil) != (c.job == 0) {
+				t.Errorf("%+v: %s it is of job %d", c, when, got)
 			}
 			if d.cleanup != nil {
 				b.endStrays(d, at)
 			}
 			b.noteStrays()
-			for _, f := range b.findings() {
-				if _, ended := f.(EndProcess); ended {
-					t.Errorf("began %s after its end: %s it is ended", began.Sub(noon), when)
-				}
+			is := func(f any) bool { _, is := f.(EndProcess); return is }
+			if ended := slices.ContainsFunc(b.findings(), is); ended != c.ended {
+				t.Errorf("%+v: %s it is ended: %t", c, when, ended)
 			}
 		}
 		b.merge(gpu.Device{UUID: "a", Health: gpu.HealthOK}, &Sampled{}, noon)
-		b.leave(tracked(7, began), 1, noon)
-		if want == 0 {
+		b.leave(tracked(7, noon.Add(c.began)), 1, noon)
+		if c.job == 0 {
 			b.devices[0].cleanup = nil // as a look without the process gives the GPU on
 		}
 		look("at first")
-		if want != 0 {
+		if c.job != 0 {
 			b.leave(tracked(8, noon), 2, at) // another part of the GPU
 		}
 		look("after a neighbour left")

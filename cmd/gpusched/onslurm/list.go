@@ -50,7 +50,7 @@ func (e *Engine) eachRow(ctx context.Context, columns []column, args []string, t
 		return nil
 	case err != nil && !isCode(err, api.CodeNotFound):
 		return err
-	case a.rows == 0 && !isTalk("squeue", talk): // who knows whether that is why there is none
+	case a.rows == 0 && failing(talk):
 		return unreadable("squeue", talk)
 	}
 	return a.end()

@@ -194,6 +194,17 @@ func isTalk(name, text string) bool {
 	return true
 }
 
+// failing reports whether a program that ended well speaks of an error of Slurm's all the same. Others speak there,
+// too, such as the dynamic linker.
+func failing(talk string) bool {
+	for line := range strings.Lines(talk) {
+		if strings.HasPrefix(line, "slurm_") || strings.Contains(line, "error:") {
+			return true
+		}
+	}
+	return false
+}
+
 // unreadable is the error of an answer that is not in its form.
 func unreadable(program, near string) error {
 	return &api.Error{Code: api.CodeInternal, Message: fmt.Sprintf("what Slurm's %s printed can't be read, near %.60q", program, near)}
