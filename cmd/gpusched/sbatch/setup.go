@@ -78,6 +78,11 @@ while :; do
 	gs_status=$?
 	kill -0 "$gs_pid" 2>/dev/null || break
 done
+if [ "$gs_status" -gt 128 ]; then
+	wait "$gs_pid" # a signal may have ended the first wait as the command ended
+	gs_again=$?
+	[ "$gs_again" = 127 ] || gs_status=$gs_again
+fi
 gs_left=$((%d - gs_attempt))
 if [ "$gs_status" = 0 ] || [ -n "$gs_ended" ] || [ "$gs_left" -le 0 ]; then exit "$gs_status"; fi
 trap - HUP INT QUIT USR1 USR2 ALRM URG XCPU WINCH
