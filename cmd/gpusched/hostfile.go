@@ -5,6 +5,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/words"
@@ -36,7 +38,7 @@ func (in *fileOfJobs) reach(ctx context.Context, list []lineJob) (wrong []string
 		}
 	}
 	in.fleet.reach(ctx, away...)
-	told := map[string]bool{}
+	var left outLines
 	for i := range list {
 		l := &list[i]
 		if l.away == nil || len(l.away.lacks) == 0 {
@@ -51,22 +53,57 @@ func (in *fileOfJobs) reach(ctx context.Context, list []lineJob) (wrong []string
 			continue
 		}
 		for _, host := range l.away.hosts {
-			if err := l.away.lacks[host]; err != nil && !told[host] {
-				told[host] = true
-				in.leftOut(host, l.number, err)
+			if err := l.away.lacks[host]; err != nil {
+				left.add(host, l.number, err)
 			}
 		}
 	}
+	left.tell(in.fleet)
 	return wrong, ctx.Err()
 }
 
-// leftOut says why a machine is not asked for a line, or for any.
-func (in *fileOfJobs) leftOut(host string, line int, err error) {
-	if wireError(err).Code == api.CodeUnreachable {
-		in.fleet.lose(host, err)
-		return
+// outLines are lines for which a machine is not asked, of each machine and reason together.
+type outLines []struct {
+	host  string
+	err   error
+	lines []int
+}
+
+func (l *outLines) add(host string, line int, err error) {
+	for i := range *l {
+		if o := &(*l)[i]; o.host == host && o.err.Error() == err.Error() {
+			o.lines = append(o.lines, line)
+			return
+		}
 	}
-	in.fleet.a.note("line %d is not for %s: %s", line, host, plainError(err))
+	*l = append(*l, outLines{{host, err, []int{line}}}...)
+}
+
+// tell says why a machine is not asked for lines, or for any.
+func (l outLines) tell(f *fleet) {
+	for _, o := range l {
+		if wireError(o.err).Code == api.CodeUnreachable {
+			f.lose(o.host, o.err)
+			continue
+		}
+		f.a.note("%s not for %s: %s", linesAre(o.lines), o.host, plainError(o.err))
+	}
+}
+
+// maxNamed is how many lines are named before the others are counted.
+const maxNamed = 10
+
+// linesAre is "line 1 is", or "lines 1, 2 and 3 are".
+func linesAre(numbers []int) string {
+	words := each(numbers, strconv.Itoa)
+	if len(words) == 1 {
+		return "line " + words[0] + " is"
+	}
+	if over := len(words) - maxNamed; over > 1 {
+		words = append(words[:maxNamed:maxNamed], fmt.Sprintf("%d more", over))
+	}
+	last := len(words) - 1
+	return "lines " + strings.Join(words[:last], ", ") + " and " + words[last] + " are"
 }
 
 // submit queues the job of a line. asked is the machine that has been asked to, of this one ""; none: nobody has.

@@ -3,30 +3,46 @@
 package main
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"slices"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/remote"
-	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // needs are what jobs need of a machine besides its scheduler: what several need is asked once.
 type needs struct {
 	remote.Question
-	at map[string]int // in Checks, by its JSON
+	of map[*newElsewhere]int // the numbers of what they need
 }
 
-// add is the number of what a job needs.
-func (q *needs) add(req api.SubmitRequest) (int, error) {
-	req = onlyAsked(api.SubmitRequest{Argv: req.Argv, EnvMode: req.EnvMode, Env: req.Env, Dir: req.Dir, Setup: req.Setup})
-	key, err := json.Marshal(req)
-	i, known := q.at[string(key)]
-	if err == nil && !known {
-		i = len(q.Checks)
-		q.Checks, q.at[string(key)] = append(q.Checks, req), i
+// add has the directory and the program of a job looked for. Of its arguments no more is told than the script that an
+// interpreter is to run.
+func (q *needs) add(n *newElsewhere) {
+	req := &n.req
+	if len(req.Argv) == 0 {
+		return
 	}
-	return i, err
+	c := remote.Need{Dir: req.Dir, Argv: req.Argv[:1], Setup: req.Setup.Command != ""}
+	if script := scriptOf(req.Argv); script != nil {
+		c.Argv = [][]byte{req.Argv[0], script}
+	}
+	var path []byte
+	if req.EnvMode == string(contract.EnvInherit) && !bytes.Contains(req.Argv[0], []byte("/")) {
+		path = pathOf(searched(*req))
+	}
+	q.of[n] = q.Add(c, path)
+}
+
+// pathOf is the PATH of an environment, nil if it has none.
+func pathOf(env [][]byte) []byte {
+	for _, entry := range slices.Backward(env) {
+		if path, ok := bytes.CutPrefix(entry, []byte("PATH=")); ok {
+			return path
+		}
+	}
+	return nil
 }
 
 // reach connects with each machine on which one of the jobs may be, once, and asks what it lacks. One that does
@@ -63,19 +79,16 @@ func (f *fleet) reach(ctx context.Context, jobs ...*newElsewhere) {
 func (f *fleet) ask(
 	ctx context.Context, host string, among int, jobs []*newElsewhere,
 ) (lacks func(*newElsewhere) error, err error) {
-	q, number := needs{at: map[string]int{}}, map[*newElsewhere]int{}
+	q := needs{of: map[*newElsewhere]int{}}
 	for _, n := range jobs {
-		if n.c.Force || !slices.Contains(n.hosts, host) {
-			continue
-		}
-		if number[n], err = q.add(n.req); err != nil {
-			return nil, err
+		if !n.c.Force && slices.Contains(n.hosts, host) {
+			q.add(n)
 		}
 	}
 	p, err := f.join(ctx, host, among, q.Question)
 	return func(n *newElsewhere) error {
-		if i, asked := number[n]; asked && p.Lacks[i] != nil {
-			return p.Lacks[i]
+		if i, asked := q.of[n]; asked {
+			return p.Lack(i)
 		}
 		return nil
 	}, err

@@ -150,7 +150,7 @@ func (a *app) reachHost(ctx context.Context, host string, among int, q remote.Qu
 	if host == remote.Here {
 		d := a.daemon()
 		there.client = &api.Client{Socket: d.Socket, Own: d.Own, Host: host}
-		return &peer{app: &there, Greeting: remote.Greeting{UID: a.uid, Lacks: a.lookFor(q)}}, nil
+		return &peer{app: &there, Greeting: remote.Greeting{UID: a.uid, Looked: a.lookFor(ctx, q)}}, nil
 	}
 	began := time.Now()
 	conn, g, err := remote.Dial(ctx, host, q)

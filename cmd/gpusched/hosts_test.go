@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -96,6 +98,68 @@ func TestTheEnvironmentOfAnotherMachine(t *testing.T) {
 	p.app.host = "."
 	if here := n.requestFor(p).Env; len(here) != len(n.req.Env) {
 		t.Errorf("here: %q", here)
+	}
+}
+
+// Thousands of lines ask for few things, and for no more of a command than the program and its script.
+func TestWhatAFileOfJobsNeeds(t *testing.T) {
+	dir := t.TempDir()
+	q := needs{of: map[*newElsewhere]int{}}
+	add := func(dir, mode string, argv ...string) *newElsewhere {
+		n := &newElsewhere{c: &jobOptions{}, req: api.SubmitRequest{
+			Argv: bytesOf(argv), Dir: []byte(dir), EnvMode: mode, Env: bytesOf([]string{"TOKEN=hunter2", "PATH=/no:/bin", "HOME=/h"}),
+		}}
+		q.add(n)
+		return n
+	}
+	var fine []*newElsewhere
+	for i := range 5000 {
+		fine = append(fine, add(dir, "inherit", "sh", "-c", "true "+strconv.Itoa(i)))
+	}
+	fine = append(fine, add(dir, "clean", "anything"))
+	wrong := []*newElsewhere{
+		add(dir, "inherit", "no-such-program"), add(dir, "inherit", "sh", "-e", "no.sh", "a"), add(dir, "clean", "./no"), add("/no/such", "inherit", "sh"),
+	}
+	if text, err := json.Marshal(q.Question); err != nil || len(text) > 1000 || len(q.Needs) != 6 || strings.Contains(string(text), "VE9LRU49") {
+		t.Errorf("%d needs, %s, %v", len(q.Needs), text, err)
+	}
+	a := &app{}
+	looked := a.lookFor(t.Context(), q.Question)
+	for _, n := range fine {
+		if err := looked.Lack(q.of[n]); err != nil {
+			t.Fatalf("%q: %v", n.req.Argv, err)
+		}
+	}
+	for _, n := range wrong {
+		if looked.Lack(q.of[n]) == nil {
+			t.Errorf("%q in %q is there", n.req.Argv, n.req.Dir)
+		}
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if a.lookFor(over, q.Question).Lack(0) == nil {
+		t.Error("what there was no time for is there")
+	}
+}
+
+func TestLinesAreNamedAndCounted(t *testing.T) {
+	var list outLines
+	for i := range 13 {
+		list.add("a", i+1, errors.New("no"))
+		if i < 11 {
+			list.add("b", i+1, errors.New("no"))
+		}
+	}
+	list.add("a", 14, errors.New("other"))
+	got := make([]string, 0, len(list))
+	for _, o := range list {
+		got = append(got, o.host+": "+linesAre(o.lines))
+	}
+	want := []string{
+		"a: lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 3 more are", "b: lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 11 are", "a: line 14 is",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 }
 

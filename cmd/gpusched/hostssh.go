@@ -15,6 +15,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/remote"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // overSSH has the gpusched of another machine carry out a command, with our terminal where there is one,
@@ -127,7 +128,7 @@ func (a *app) greeting(ctx context.Context, q remote.Question) remote.Greeting {
 	if u, err := user.Current(); err == nil {
 		g.User = u.Username
 	}
-	g.Lacks = a.lookFor(q)
+	g.Looked = a.lookFor(ctx, q)
 	return g
 }
 
@@ -140,29 +141,32 @@ func (a *app) whyNot(ctx context.Context, err error) *api.Error {
 	return &api.Error{Code: api.CodeUnreachable, Message: "the scheduler cannot be reached: " + err.Error()}
 }
 
-// maxLacks bounds of how many jobs it is said what they lack.
-const maxLacks = 20
+// lookingTime is for how long a machine looks for what jobs need: its answer is to come within remote.Patience.
+const lookingTime = remote.Patience / 2
 
 // lookFor looks for what jobs need of this machine besides the scheduler.
-func (a *app) lookFor(q remote.Question) map[int]*api.Error {
-	lacks := map[int]*api.Error{}
-	for i := range q.Checks {
-		if e := a.lacks(&q.Checks[i]); e != nil && len(lacks) < maxLacks {
-			lacks[i] = e
-		}
-	}
-	return lacks
+func (a *app) lookFor(ctx context.Context, q remote.Question) remote.Looked {
+	ctx, cancel := context.WithTimeout(ctx, lookingTime)
+	defer cancel()
+	return q.Look(func() bool { return ctx.Err() == nil }, a.lacks)
 }
 
-// lacks is what is not there for a job.
-func (a *app) lacks(req *api.SubmitRequest) *api.Error {
-	if len(req.Argv) == 0 {
+// lacks is what is not there for a job, whose program is in a PATH if that is not nil.
+func (a *app) lacks(n remote.Need, path []byte) *api.Error {
+	if len(n.Argv) == 0 {
 		return nil
 	}
-	info, err := os.Stat(string(req.Dir))
+	info, err := os.Stat(string(n.Dir))
 	if err != nil || !info.IsDir() {
 		return refuse(api.CodeUsage, "a job runs in the same path there: make it, choose another with --chdir, or queue it all the same with --force",
-			"there is no directory %q", req.Dir)
+			"there is no directory %q", n.Dir)
+	}
+	req := &api.SubmitRequest{Argv: n.Argv, Dir: n.Dir}
+	if path != nil {
+		req.EnvMode, req.Env = string(contract.EnvInherit), [][]byte{append([]byte("PATH="), path...)}
+	}
+	if n.Setup {
+		req.Dir = nil // it may go elsewhere
 	}
 	var e *api.Error
 	if err := (&jobOptions{}).checkProgram(a, req); errors.As(err, &e) {

@@ -38,7 +38,7 @@ func (c *jobOptions) checkProgram(a *app, req *api.SubmitRequest) error {
 	case !a.inPath(program, searched(*req)):
 		return a.notInPath(dir, program, argv[1:], searched(*req))
 	}
-	return checkScriptArgument(dir, argv)
+	return checkScriptArgument(dir, req.Argv)
 }
 
 // inDir is the path of a file seen from a directory, "" where that is not known.
@@ -145,22 +145,31 @@ func nearFile(path string) string {
 // interpreters run the first of their arguments that is no option.
 var interpreters = strings.Fields("python pypy bash sh dash zsh ksh perl ruby node julia Rscript lua")
 
-// checkScriptArgument refuses an interpreter whose script is not there. Of options it
-// knows only which it can pass over: those of one letter without a value.
-func checkScriptArgument(dir string, argv []string) error {
-	if !slices.Contains(interpreters, strings.TrimRight(filepath.Base(argv[0]), "0123456789.")) {
+// checkScriptArgument refuses an interpreter whose script is not there.
+func checkScriptArgument(dir string, argv [][]byte) error {
+	arg := string(scriptOf(argv))
+	path := inDir(dir, arg)
+	if arg == "" || path == "" {
+		return nil
+	}
+	if _, err := os.Stat(path); os.IsNotExist(err) {
+		return refuse(api.CodeUsage, didYouMean(arg, path), "there is no file %q for %s to run", arg, argv[0])
+	}
+	return nil
+}
+
+// scriptOf is the script that an interpreter is to run, nil where none is known. Of options it knows only which it can
+// pass over: those of one letter without a value.
+func scriptOf(argv [][]byte) []byte {
+	if !slices.Contains(interpreters, strings.TrimRight(filepath.Base(string(argv[0])), "0123456789.")) {
 		return nil
 	}
 	for _, arg := range argv[1:] {
-		if slices.Contains([]string{"-u", "-O", "-B", "-E", "-I", "-s", "-x", "-e", "-eu", "-eux"}, arg) {
+		if slices.Contains([]string{"-u", "-O", "-B", "-E", "-I", "-s", "-x", "-e", "-eu", "-eux"}, string(arg)) {
 			continue
 		}
-		path := inDir(dir, arg)
-		if !job.IsScript(arg) || path == "" || strings.ContainsAny(arg, "{$") {
-			return nil
-		}
-		if _, err := os.Stat(path); os.IsNotExist(err) {
-			return refuse(api.CodeUsage, didYouMean(arg, path), "there is no file %q for %s to run", arg, argv[0])
+		if word := string(arg); job.IsScript(word) && !strings.ContainsAny(word, "{$") {
+			return arg
 		}
 		return nil
 	}

@@ -19,16 +19,10 @@ const mark = "gpusched-dial-1 "
 
 // Bounds on a greeting, on what comes before it, and on the question that it answers.
 const (
-	maxGreeting = 64 << 10
+	maxGreeting = 256 << 10
 	maxNoise    = 256 << 10
 	maxQuestion = 16 << 20
 )
-
-// Question is what the other side is asked before it connects.
-type Question struct {
-	// Checks are jobs whose directories and programs are looked for there.
-	Checks []api.SubmitRequest `json:"checks,omitempty"`
-}
 
 // Greeting is what the other side says of itself.
 type Greeting struct {
@@ -39,9 +33,7 @@ type Greeting struct {
 	Shell   string     `json:"shell,omitempty"`
 	Now     time.Time  `json:"now"`               // by its clock
 	Refused *api.Error `json:"refused,omitempty"` // there is no connection, and why
-
-	// Lacks is what is not there, by the number of the job in Checks from 0; of many the first.
-	Lacks map[int]*api.Error `json:"lacks,omitempty"`
+	Looked
 }
 
 // Serve is the other side: it reads the question, greets, and joins its input and output with the

@@ -256,14 +256,14 @@ func TestServe(t *testing.T) {
 	done := make(chan error, 1)
 	go func() {
 		done <- Serve(its, its, func(q Question) (Greeting, io.ReadWriteCloser) {
-			if len(q.Checks) != 1 || string(q.Checks[0].Dir) != "/d" {
+			if len(q.Needs) != 1 || string(q.Needs[0].Dir) != "/d" {
 				return Greeting{Refused: &api.Error{Message: "what?"}}, nil
 			}
 			return Greeting{UID: 5}, socket
 		})
 	}()
 	go func() {
-		_, _ = mine.Write([]byte(`{"checks":[{"argv":[],"env_mode":"","dir":"L2Q=","umask":0}]}` + "\nGET"))
+		_, _ = mine.Write([]byte(`{"needs":[{"argv":[],"dir":"L2Q="}]}` + "\nGET"))
 	}()
 	b := make([]byte, 3)
 	if _, err := io.ReadFull(daemonAfter(t, mine, daemon), b); err != nil || string(b) != "GET" {
