@@ -35,7 +35,8 @@ type app struct {
 	host        string   // of another machine's, or where several are asked: whose scheduler client is
 	// calledFromAfar is what this machine is called where the command was typed; "": it was typed here.
 	calledFromAfar string
-	labelled       bool // what is printed says whose it is: it is shown with that of other machines
+	labelled       bool      // what is printed says whose it is: it is shown with that of other machines
+	ssh            *sshCalls // the connections with other machines, which end before the process does
 	// away turns words for jobs of other machines into names; ok: it was for it to do.
 	away func(ctx context.Context, word string) (ids []string, ok bool, err error)
 	// restoreLimits makes our resource limits the user's again, for the daemon

@@ -153,7 +153,7 @@ func (a *app) reachHost(ctx context.Context, host string, among int, q remote.Qu
 		return &peer{app: &there, Greeting: remote.Greeting{UID: a.uid, Looked: a.lookFor(ctx, q)}}, nil
 	}
 	began := time.Now()
-	conn, g, err := remote.Dial(ctx, host, q)
+	conn, g, err := a.ssh.Dial(ctx, host, q)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (a *app) reachHost(ctx context.Context, host string, among int, q remote.Qu
 			return conn, nil
 		default:
 		}
-		conn, _, err := remote.Dial(ctx, host, remote.Question{})
+		conn, _, err := a.ssh.Dial(ctx, host, remote.Question{})
 		return conn, err
 	}}
 	return &peer{app: &there, ahead: g.Now.Sub(began.Add(time.Since(began) / 2)), Greeting: g}, nil

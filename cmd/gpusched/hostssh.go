@@ -59,7 +59,7 @@ func (a *app) overSSH(ctx context.Context, host string, words []string) error {
 // greeted is nil once gpusched on the machine has answered: of one that hangs, or that ssh can't reach, that is said
 // as by any command. That its scheduler is not there is for the command to tell.
 func (a *app) greeted(ctx context.Context, host string) error {
-	conn, g, err := remote.Dial(ctx, host, remote.Question{})
+	conn, g, err := a.ssh.Dial(ctx, host, remote.Question{})
 	if conn != nil {
 		conn.Close()
 	}

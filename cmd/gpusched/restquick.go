@@ -12,6 +12,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
+// sshCalls are none: the whole program asks other machines.
+type sshCalls struct{}
+
 // rest becomes the program that has all of it. Nothing of what was asked has been done. Where that
 // program is this one again, it would become itself for ever.
 func rest(_ context.Context, a *app, name string, args []string) int {

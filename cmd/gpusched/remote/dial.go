@@ -61,7 +61,7 @@ func Command(host string, tty bool, words ...string) []string {
 
 // Dial connects with the scheduler of another machine. The end of ctx ends the attempt, not the connection.
 // Errors are *api.Error, with Code Unreachable where nobody has answered.
-func Dial(ctx context.Context, host string, q Question) (net.Conn, Greeting, error) {
+func (l *Calls) Dial(ctx context.Context, host string, q Question) (net.Conn, Greeting, error) {
 	question, err := json.Marshal(q)
 	if err != nil {
 		return nil, Greeting{}, &api.Error{Code: api.CodeInternal, Message: fmt.Sprintf("encode the question: %v", err)}
@@ -72,6 +72,7 @@ func Dial(ctx context.Context, host string, q Question) (net.Conn, Greeting, err
 	if err != nil {
 		return nil, Greeting{}, err
 	}
+	l.add(c)
 	stop := context.AfterFunc(ctx, c.kill)
 	g, err := c.greet(append(question, '\n'))
 	if !stop() && err == nil {
@@ -106,6 +107,7 @@ type conn struct {
 	ssh    *exec.Cmd
 	stderr tail
 	over   chan struct{} // closed when ssh has ended
+	ended  sync.Once     // of end
 }
 
 // begin starts ssh.
@@ -197,24 +199,6 @@ func (c *conn) Read(p []byte) (int, error) {
 		}
 	}
 	return n, err
-}
-
-// Close ends the connection. ssh ends with it, unless others share the connection of it (ControlMaster): then it
-// stays for these, as any ssh does, and is not killed.
-func (c *conn) Close() error { return c.UnixConn.Close() }
-
-// kill ends an ssh that nobody waits for any more. It is told to, so that it leaves no control socket behind, and
-// killed where it does not listen.
-func (c *conn) kill() {
-	end := func(s os.Signal) {
-		select {
-		case <-c.over:
-		default:
-			_ = c.ssh.Process.Signal(s) // it may have ended just now
-		}
-	}
-	end(syscall.SIGTERM)
-	time.AfterFunc(time.Second, func() { end(syscall.SIGKILL) })
 }
 
 // tail keeps the beginning and the end of what ssh says.

@@ -47,16 +47,15 @@ func TestTooMuchToAsk(t *testing.T) {
 	for name, long := range map[string]int{"many": 1, "long": 4000} {
 		var q Question
 		last := 0
-		for i := range maxNeeds + 10 {
+		for i := 0; last != Unasked && i < maxNeeds+10; i++ {
 			last = q.Add(need(fmt.Sprint("/d", i), strings.Repeat("x", long)), nil)
 		}
 		text, err := json.Marshal(q)
 		if err != nil || len(text) > maxQuestion || last != Unasked || len(q.Needs) < 2000 {
 			t.Errorf("%s: %d needs in %d bytes, the last is %d: %v", name, len(q.Needs), len(text), last, err)
 		}
-		g := Greeting{Looked: q.Look(always, func(Need, []byte) *api.Error {
-			return &api.Error{Message: strings.Repeat("\x01", 9000), Hint: strings.Repeat("\x01", 9000)}
-		})}
+		tale := strings.Repeat("\x01", 9000)
+		g := Greeting{Looked: q.Look(always, func(Need, []byte) *api.Error { return &api.Error{Message: tale, Hint: tale} })}
 		line, err := json.Marshal(g)
 		if err != nil || len(line) > maxGreeting {
 			t.Errorf("%s: the greeting has %d bytes: %v", name, len(line), err)

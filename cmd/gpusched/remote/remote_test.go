@@ -106,7 +106,7 @@ const greets = "read q\necho '" + mark + `{"version":"1","uid":7,"home":"/h"}` +
 
 func TestAConnectionIsWhatTheOtherSideSaysAndHears(t *testing.T) {
 	ssh(t, "echo welcome\n"+greets+"cat\n")
-	conn, g, err := Dial(t.Context(), "a", Question{})
+	conn, g, err := new(Calls).Dial(t.Context(), "a", Question{})
 	if err != nil || g.UID != 7 || g.Home != "/h" {
 		t.Fatal(g, err)
 	}
@@ -137,7 +137,7 @@ func await(t *testing.T, c net.Conn) {
 func TestHowSSHIsCalled(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "called")
 	ssh(t, `echo "$SSH_ASKPASS_REQUIRE $SSH_ASKPASS $*" >`+file+`; exit 255`)
-	_, _, err := Dial(t.Context(), "ann@b", Question{})
+	_, _, err := new(Calls).Dial(t.Context(), "ann@b", Question{})
 	want := "force /bin/false -T -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=15 -o ServerAliveCountMax=4 -o LogLevel=ERROR " +
 		"-o RemoteCommand=none -o ClearAllForwardings=yes -o ForwardAgent=no -o ForwardX11=no -- ann@b gpusched dial-stdio\n"
 	if got, _ := os.ReadFile(file); err == nil || string(got) != want {
@@ -157,7 +157,7 @@ func TestWhatTheOtherSideSaysIsCleanedAndBounded(t *testing.T) {
 		"bad JSON":  `read q; echo '` + mark + `{'`,
 	} {
 		ssh(t, script)
-		_, _, err := Dial(t.Context(), "a", Question{})
+		_, _, err := new(Calls).Dial(t.Context(), "a", Question{})
 		var e *api.Error
 		if !errors.As(err, &e) || e.Code != api.CodeUnreachable || len(e.Message) > 1500 || strings.ContainsAny(e.Message, "\x1b\r\n\a\u202e") {
 			t.Errorf("%s: %q", name, err)
@@ -170,7 +170,7 @@ func TestAMachineThatHangsIsLeft(t *testing.T) {
 		ssh(t, script)
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		began := time.Now()
-		_, _, err := Dial(ctx, "a", Question{})
+		_, _, err := new(Calls).Dial(ctx, "a", Question{})
 		cancel()
 		var e *api.Error
 		if !errors.As(err, &e) || e.Code != api.CodeUnreachable || time.Since(began) > 5*time.Second {
@@ -179,7 +179,7 @@ func TestAMachineThatHangsIsLeft(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := Dial(ctx, "a", Question{}); !errors.Is(err, context.Canceled) {
+	if _, _, err := new(Calls).Dial(ctx, "a", Question{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("nobody waits: %v", err)
 	}
 }
@@ -217,7 +217,7 @@ func TestAnSSHThatIsLeftIsToldToEnd(t *testing.T) {
 func TestAnSSHThatLeavesAMasterBehind(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
 	ssh(t, "sleep 1000 </dev/null >/dev/null &\necho $! >"+file+"\necho no >&2\nexit 255\n")
-	_, _, err := Dial(t.Context(), "a", Question{})
+	_, _, err := new(Calls).Dial(t.Context(), "a", Question{})
 	if err == nil || !strings.HasPrefix(err.Error(), "ssh says: no ") {
 		t.Errorf("%v", err)
 	}
@@ -236,7 +236,7 @@ func TestAnSSHThatLeavesAMasterBehind(t *testing.T) {
 
 func TestTheEndOfAConnectionSaysWhy(t *testing.T) {
 	ssh(t, greets+"read line; echo 'Connection reset by peer' >&2; exit 255\n")
-	conn, _, err := Dial(t.Context(), "a", Question{})
+	conn, _, err := new(Calls).Dial(t.Context(), "a", Question{})
 	if err != nil {
 		t.Fatal(err)
 	}
