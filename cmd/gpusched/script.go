@@ -60,6 +60,9 @@ func (c *jobOptions) prefer(typed *jobOptions) {
 		c.AfterStart, c.AfterOK = typed.AfterStart, typed.AfterOK
 		c.AfterFail, c.AfterAny = typed.AfterFail, typed.AfterAny
 	}
+	if typed.Host != "" { // which --hosts says in front of the words that are parsed
+		c.Host = typed.Host
+	}
 	if len(typed.Tell) > 0 {
 		c.notifyOptions = typed.notifyOptions
 	}

@@ -220,12 +220,13 @@ func (c *submitCmd) readLine(ctx context.Context, a *app, in *fileOfJobs, line s
 		cmd.Request.Batch = in.batch
 	}
 	own := *cmd
+	own.Host = cmp.Or(own.Host, c.Host) // that of --hosts is in no words
 	whole, mine, err := own.withScript(&this)
 	if err != nil {
 		return nil, err
 	}
 	l := &lineJob{cmd: *whole, engine: mine.client}
-	if l.cmd.Host = cmp.Or(l.cmd.Host, c.Host); l.cmd.Host != "" {
+	if l.cmd.Host != "" {
 		return l, in.elsewhere(ctx, mine, l)
 	}
 	if l.req, err = l.cmd.request(ctx, mine); err != nil {
