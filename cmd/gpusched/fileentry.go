@@ -46,7 +46,11 @@ func (a *app) newFileReader(name string, format jobsfile.Format, options []strin
 	if err != nil {
 		return nil, err
 	}
-	if err := checkOwn(p, options); err != nil {
+	common, err := parseOwn(p, options)
+	if err == nil {
+		err = common.queuedHere()
+	}
+	if err != nil {
 		return nil, err
 	}
 	r := &fileReader{a: a, parser: p, name: name, format: format, options: options}
@@ -177,6 +181,9 @@ func (r *fileReader) request(ctx context.Context, e *fileEntry) (req api.SubmitR
 	if err != nil {
 		return req, nil, err
 	}
+	if err := c.queuedHere(); err != nil {
+		return req, nil, err
+	}
 	if req, err = c.request(ctx, mine); err != nil {
 		return req, nil, err
 	}
@@ -188,6 +195,15 @@ func (r *fileReader) request(ctx context.Context, e *fileEntry) (req api.SubmitR
 	}
 	req.Key = e.key
 	return req, mine.client, nil
+}
+
+// queuedHere refuses a job for another machine: a ledger has the numbers of one scheduler.
+func (c *jobOptions) queuedHere() error {
+	if c.Host == "" {
+		return nil
+	}
+	return refuse(api.CodeUsage, "leave it out, or use submit --file, whose lines may have it, or log in there by ssh",
+		"--host %s: import and watch queue on one machine, the one where they are typed", c.Host)
 }
 
 // absolute is the path by which a file of jobs is known, whatever the directory.

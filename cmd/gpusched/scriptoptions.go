@@ -117,30 +117,36 @@ func (l *scriptLine) words() ([]string, error) {
 
 // checkOwn parses options by themselves, so that an error has its place.
 func checkOwn(p *kong.Kong, words []string) error {
+	_, err := parseOwn(p, words)
+	return err
+}
+
+// parseOwn is checkOwn that returns what the options say.
+func parseOwn(p *kong.Kong, words []string) (*submitCmd, error) {
 	k, err := p.Parse(append([]string{"submit"}, words...))
 	if err != nil {
-		return misused(err)
+		return nil, misused(err)
 	}
 	if err := legible(k, words); err != nil {
-		return err
+		return nil, err
 	}
 	c := k.Selected().Target.Addr().Interface().(*submitCmd)
 	if len(c.Command) > 0 {
-		return usagef("%q is not an option: the command is the script itself", c.Command[0])
+		return nil, usagef("%q is not an option: the command is the script itself", c.Command[0])
 	}
 	for _, at := range k.Path {
 		f := at.Flag
 		if f != nil && "--"+f.Name == onFlag {
-			return refuse(api.CodeUsage, "such as 'gpusched --on slurm submit ./script'", "%s is for the command line", onFlag)
+			return nil, refuse(api.CodeUsage, "such as 'gpusched --on slurm submit ./script'", "%s is for the command line", onFlag)
 		}
 		if f == nil || f.Name == "force" || f.Group == nil {
 			continue
 		}
 		if f.Name == "file" || f.Group.Key == "self" || f.Group.Key == "output" {
-			return usagef("--%s is for the command line", f.Name)
+			return nil, usagef("--%s is for the command line", f.Name)
 		}
 	}
-	return nil
+	return c, nil
 }
 
 // wrong is an error with the place in the script.
