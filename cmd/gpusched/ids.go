@@ -51,7 +51,7 @@ func (a *app) ask(
 func (a *app) resolveWord(ctx context.Context, word string) ([]string, error) {
 	if ofSlurm(word) {
 		if _, local := a.client.(*api.Client); local {
-			return nil, refuse(api.CodeUsage, "name it without --on local", "%q is a job of Slurm's", word)
+			return nil, a.notSlurms(word)
 		}
 		word = strings.ReplaceAll(strings.TrimPrefix(word, slurmPrefix), ","+slurmPrefix, ",")
 	}
@@ -80,6 +80,21 @@ func (a *app) resolveWord(ctx context.Context, word string) ([]string, error) {
 		ids = append(ids, found...)
 	}
 	return ids, nil
+}
+
+// notSlurms refuses a job of Slurm's where a scheduler is asked: by an option, or because a script or a line of a
+// file names it, which choose no engine.
+func (a *app) notSlurms(word string) error {
+	hint := "to ask Slurm type the command as: gpusched " + onFlag + " " + engineSlurm + " …"
+	switch {
+	case a.host != "":
+		hint = "no Slurm is asked by way of another machine"
+	case a.on == engineLocal:
+		hint = "name it without " + onFlag + " " + engineLocal
+	case a.own:
+		hint = "name it without " + ownFlag
+	}
+	return refuse(api.CodeUsage, hint, "%q is a job of Slurm's", word)
 }
 
 // splitTasks divides a list of jobs at its commas. The numbers after a task, and those in

@@ -137,7 +137,7 @@ func parseOwn(p *kong.Kong, words []string) (*submitCmd, error) {
 	for _, at := range k.Path {
 		f := at.Flag
 		if f != nil && "--"+f.Name == onFlag {
-			return nil, refuse(api.CodeUsage, "such as 'gpusched --on slurm submit ./script'", "%s is for the command line", onFlag)
+			return nil, onIsTyped("submit ./script")
 		}
 		if f == nil || f.Name == "force" || f.Group == nil {
 			continue
@@ -147,6 +147,11 @@ func parseOwn(p *kong.Kong, words []string) (*submitCmd, error) {
 		}
 	}
 	return c, nil
+}
+
+// onIsTyped refuses the choice of an engine elsewhere than in a command line such as this one.
+func onIsTyped(suchAs string) error {
+	return refuse(api.CodeUsage, "such as 'gpusched "+onFlag+" "+engineSlurm+" "+suchAs+"'", "%s is for the command line", onFlag)
 }
 
 // wrong is an error with the place in the script.

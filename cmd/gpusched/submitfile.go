@@ -213,6 +213,8 @@ func (c *submitCmd) readLine(ctx context.Context, a *app, in *fileOfJobs, line s
 		return nil, usagef("a line can't name a file of jobs")
 	case cmd.DryRun || cmd.Wait:
 		return nil, usagef("--dry-run and --wait are for one job")
+	case slices.ContainsFunc(ownWords(k, this.words)[len(a.words):], saysOn):
+		return nil, onIsTyped("submit --file FILE")
 	case legible(k, this.words) != nil:
 		return nil, legible(k, this.words)
 	}
