@@ -101,22 +101,23 @@ func controlWord(g api.GPU) string {
 // sharesOf are the jobs on a GPU, with the shares of those that have a part.
 func sharesOf(g api.GPU) string {
 	if len(g.Shares) == 0 {
-		return dash(joined(g.Jobs, ",", func(id job.ID) string { return nameAt(g.Host, id.String()) }))
+		return dash(joined(g.Jobs, ",", func(id job.ID) string { return wordOf(g, job.GPUShare{Job: id}) }))
 	}
 	return joined(g.Shares, ",", func(s job.GPUShare) string {
 		if s.Milli < job.WholeGPU {
-			return nameAt(g.Engine, wordOf(g, s)) + ":" + job.FormatGPUs(s.Milli)
+			return wordOf(g, s) + ":" + job.FormatGPUs(s.Milli)
 		}
-		return nameAt(g.Engine, wordOf(g, s))
+		return wordOf(g, s)
 	})
 }
 
-// wordOf is what people call the job that has a share.
+// wordOf is what people call the job that has a share, with its machine, which is in its name already where a
+// daemon gives one (older releases do not), or its engine.
 func wordOf(g api.GPU, s job.GPUShare) string {
-	if s.Called == "" { // a daemon of an older release
-		return nameAt(g.Host, number(s.Job))
+	if s.Called == "" {
+		return nameAt(cmp.Or(g.Host, g.Engine), number(s.Job))
 	}
-	return term.Clean(s.Called)
+	return nameAt(g.Engine, term.Clean(s.Called))
 }
 
 // memoryOfJobs is what the jobs on a GPU use of its memory, and what of it was
