@@ -260,11 +260,16 @@ func quotedList(text string) (list []string, rest string, ok bool) {
 }
 
 // otherEngine reports whether another engine than the daemon is meant, or may be, or a mistake was made
-// about it: then the whole program is asked, which has them.
+// about it: then the whole program is asked, which has them and divides words such as --after=12,slurm:13.
 func (a *app) otherEngine(args []string) bool {
 	name, err := a.whichEngine()
-	return err != nil || name != engineLocal || slices.ContainsFunc(args, ofSlurm)
+	return err != nil || name != engineLocal || slices.ContainsFunc(args, mayNameSlurm)
 }
 
-// ofSlurm reports whether a word is a job of Slurm's, by its prefix.
-func ofSlurm(word string) bool { return strings.HasPrefix(word, slurmPrefix) }
+func mayNameSlurm(word string) bool { return strings.Contains(word, slurmPrefix) }
+
+// namesSlurm reports whether one of a list of jobs is Slurm's, by its prefix. In the name of a job that is text.
+func namesSlurm(word string) bool {
+	listed := strings.Contains(word, ","+slurmPrefix) && !strings.HasPrefix(word, "name:")
+	return listed || strings.HasPrefix(word, slurmPrefix)
+}

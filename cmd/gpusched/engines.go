@@ -74,17 +74,46 @@ func (a *app) namesEngine() string {
 // engineOf is the engine that words for jobs name, that of this machine where they name none. Jobs of both are
 // refused: which of them a plain number is would be a guess.
 func engineOf(words []string) (name string, err error) {
-	i := slices.IndexFunc(words, ofSlurm)
-	if i < 0 {
-		return engineLocal, nil
-	}
+	var slurms, others []string
 	for _, word := range words {
-		if !ofSlurm(word) {
-			return "", refuse(api.CodeUsage, fmt.Sprintf("write %s%s if that is a job of Slurm's, too; for a job of this machine use a command of its own",
-				slurmPrefix, word), "%s is a job of Slurm's, and %s is one of this machine", words[i], word)
+		its, rest := dividedBySlurm(word)
+		slurms, others = append(slurms, its...), append(others, rest...)
+	}
+	switch {
+	case len(slurms) == 0:
+		return engineLocal, nil
+	case len(others) == 0:
+		return engineSlurm, nil
+	}
+	if host, _, named := hostOf(others[0]); named {
+		return "", refuse(api.CodeUsage, "use a command of its own for each",
+			"%s is a job of Slurm's, and %s is one of %s", slurms[0], others[0], hostName(host))
+	}
+	return "", refuse(api.CodeUsage, fmt.Sprintf("write %s%s if that is a job of Slurm's, too; for a job of this machine use a command of its own",
+		slurmPrefix, others[0]), "%s is a job of Slurm's, and %s is one of this machine", slurms[0], others[0])
+}
+
+// dividedBySlurm divides a list of jobs into those of Slurm's and others. What follows a part is of the same, as in
+// slurm:12,14 and a:12,14, and the commas of a name are its own.
+func dividedBySlurm(word string) (slurms, others []string) {
+	its := false
+	for part := range strings.SplitSeq(word, ",") {
+		_, id, named := hostOf(part)
+		if of, ok := strings.CutPrefix(part, slurmPrefix); ok {
+			its, id = true, of
+		} else if named {
+			its = false
+		}
+		if its {
+			slurms = append(slurms, part)
+		} else {
+			others = append(others, part)
+		}
+		if strings.HasPrefix(id, "name:") {
+			break
 		}
 	}
-	return engineSlurm, nil
+	return slurms, others
 }
 
 // jobWords are the words of a command line that name jobs: ids, and those of --after and the like. No other

@@ -49,7 +49,7 @@ func (a *app) ask(
 }
 
 func (a *app) resolveWord(ctx context.Context, word string) ([]string, error) {
-	if ofSlurm(word) {
+	if namesSlurm(word) {
 		if _, local := a.client.(*api.Client); local {
 			return nil, a.notSlurms(word)
 		}
