@@ -1,3 +1,5 @@
+//go:build trace
+
 package sim_test
 
 import (
@@ -30,10 +32,10 @@ var w1Goals = []struct {
 }
 
 // TestW1OnThePublicTrace holds what the order takes on the public trace, 8 GPUs, run times learned:
-// go test ./daemon/sim -run PublicTrace -v -args -philly FILE.
+// go test -tags trace ./daemon/sim -run PublicTrace -v -args -philly FILE.
 func TestW1OnThePublicTrace(t *testing.T) {
 	if *philly == "" {
-		t.Skip("nothing was tried: -args -philly FILE names the trace")
+		t.Fatal("-args -philly FILE names the trace, which is not in this repository")
 	}
 	pool := readPhilly(t)
 	for _, load := range []float64{0.7, 0.9} {
