@@ -57,11 +57,11 @@ func stages(root string) ([]stage, error) {
 		{name: "lint", lane: native, what: "gofmt, go vet, staticcheck, shell syntax", argv: []string{"make", "lint"}},
 		{name: "modules", lane: native, what: "the code of all modules is what go.sum says", argv: []string{"make", "modules"}},
 		{name: "vulnerabilities", lane: native, what: "known ones in what the programs call", argv: []string{"sh", "packaging/vulnerabilities.sh"}, far: true},
-		{name: "unit", lane: native, what: "go test ./... (fuzz tests on their stored inputs)", argv: goTest("-timeout", "8m", "./..."), tests: true},
+		{name: "unit", lane: native, what: "go test ./... (fuzz tests on their stored inputs)", argv: goTest("-timeout", "15m", "./..."), tests: true},
 		{name: "box", lane: native, what: "what users see, in a container with a real systemd", tests: true,
-			argv: goTest("-tags", "machine", "-timeout", "20m", "./packaging/test/suite/", "-machine", "box"), needs: []string{"package"}},
+			argv: goTest("-tags", "machine", "-timeout", "40m", "./packaging/test/suite/", "-machine", "box"), needs: []string{"package"}},
 		{name: "box13", lane: native, what: "on Debian 13, what another systemd or Slurm could change", tests: true,
-			argv: goTest("-tags", "machine", "-timeout", "10m", "./packaging/test/suite/", "-machine", "box", "-suite", "trixie", "-quick"), needs: []string{"package"}},
+			argv: goTest("-tags", "machine", "-timeout", "25m", "./packaging/test/suite/", "-machine", "box", "-suite", "trixie", "-quick"), needs: []string{"package"}},
 		{name: "race", lane: native, what: "what runs in several goroutines, with the race detector", tests: true,
 			// SQLite is C in Go's clothes: one goroutine at a time runs it, and the detector makes it twelve
 			// times as slow.
