@@ -194,11 +194,12 @@ func isTalk(name, text string) bool {
 	return true
 }
 
-// failing reports whether a program that ended well speaks of an error of Slurm's all the same. Others speak there,
-// too, such as the dynamic linker.
+// failing reports whether a program that ended well speaks of a call to Slurm that failed, as in "slurm_load_jobs
+// error: …". What else is said is no matter: of a user whom it does not know ("squeue: error: Invalid user: 7"), by
+// the dynamic linker.
 func failing(talk string) bool {
 	for line := range strings.Lines(talk) {
-		if strings.HasPrefix(line, "slurm_") || strings.Contains(line, "error:") {
+		if strings.HasPrefix(line, "slurm_") {
 			return true
 		}
 	}

@@ -102,3 +102,15 @@ func BenchmarkRows(b *testing.B) {
 		}
 	}
 }
+
+// Only a call that failed makes an answer without jobs none.
+func TestWordsBesideAnEmptyAnswer(t *testing.T) {
+	for talk, want := range map[string]bool{
+		"": false, "squeue: error: Invalid user: 13346\n\n": false, "ERROR: ld.so: object 'x' cannot be preloaded: ignored.\n": false,
+		"slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n": true, "x\nslurm_load_jobs error: y\n": true,
+	} {
+		if got := failing(talk); got != want {
+			t.Errorf("%q: %t", talk, got)
+		}
+	}
+}
