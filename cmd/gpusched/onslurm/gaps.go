@@ -65,7 +65,7 @@ func OptionGaps() (list []Gap) {
 // Text is the row for the manual: a sentence or two.
 func (g Gap) Text() string {
 	if g.Next == "" {
-		return "Means something else on Slurm: " + g.Why + "."
+		return "Different on Slurm: " + g.Why + "."
 	}
 	return "On Slurm: " + g.Why + ". Instead: " + g.Next + "."
 }

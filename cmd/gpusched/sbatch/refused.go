@@ -52,7 +52,7 @@ var (
 	otherGrace       = Gap{Option: "--grace", Why: "it is the same for all jobs there (KillWait in slurm.conf)"}
 	otherSpread      = Gap{Option: "--spread", Why: "it has no effect: where parts of GPUs go is the site's choice"}
 	otherPreemptible = Gap{Option: "--preemptible",
-		Why: "it is the QOS scavenger, and has no effect without: partition and QOS decide which jobs are stopped for others"}
+		Why: "it asks for the QOS scavenger, and has no effect where there is none: partition and QOS decide which jobs are stopped for others"}
 	otherTruncate = Gap{Option: "--log-truncate", Why: "it empties the file at each start of the job"}
 )
 
