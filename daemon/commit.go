@@ -150,7 +150,7 @@ func (c *committer) gathered(batches []batch) []batch {
 func (b batch) urgent() bool {
 	for _, a := range b.effects.Actions {
 		switch a.(type) {
-		case core.Sample, core.Forget: // the first has begun; nobody waits for the other
+		case core.Sample, core.Forget, core.Collect: // the first has begun; nobody waits for the others
 		default:
 			return true
 		}

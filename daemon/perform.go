@@ -54,8 +54,10 @@ func (d *Daemon) perform(ctx context.Context, a core.Action) {
 		d.removeSpec(a.Job, a.Attempt)
 	case core.EndProcess:
 		d.endProcess(a)
+	case core.Collect:
+		d.workers.Go(func() { d.collect(ctx, a) })
 	case core.Orphan:
-		d.log.Warn("a unit has a job's name and belongs to no job on record, left alone", "job", a.Job, "unit", units.Name(int64(a.Job)))
+		d.reportOrphan(a.Job)
 	}
 }
 
@@ -214,6 +216,41 @@ func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
 	ev.OK = err == nil
 	d.mark(a.Job, stepGone, d.host.Now())
 	return ev
+}
+
+// collectAfter is how long the unit of a job that has ended stays, so that systemd starts
+// the next on its GPUs first.
+const collectAfter = 20 * time.Millisecond
+
+// collect has systemd forget a unit that holds nothing but a result, which is on record.
+func (d *Daemon) collect(ctx context.Context, a core.Collect) {
+	name := units.Name(int64(a.Job))
+	if a.Listings == 0 && !pause(ctx, d.host, collectAfter) || a.Listings > 0 && !d.onRecord(ctx, a) {
+		return
+	}
+	ctx, cancel := d.host.Timeout(ctx, stopSurplus)
+	defer cancel()
+	if err := d.opt.Units.Stop(ctx, name); err != nil && ctx.Err() == nil {
+		d.log.Warn("collecting the unit of a job that has ended, will try again", "job", a.Job, "unit", name, "err", err)
+	}
+}
+
+// onRecord reports whether the job of a unit without one has ended, as far as anybody knows.
+func (d *Daemon) onRecord(ctx context.Context, a core.Collect) bool {
+	ends, err := d.opt.Store.Ends(ctx, []job.ID{a.Job})
+	if err != nil {
+		d.log.Warn("looking for the end of a job that has a unit, will try again", "job", a.Job, "err", err)
+		return false
+	}
+	_, ended := ends[a.Job]
+	if !ended && a.Listings == core.ReportedAt {
+		d.reportOrphan(a.Job)
+	}
+	return ended
+}
+
+func (d *Daemon) reportOrphan(id job.ID) {
+	d.log.Warn("a unit has a job's name and belongs to no job on record, left alone", "job", id, "unit", units.Name(int64(id)))
 }
 
 // removeSpec removes the launcher's instructions.

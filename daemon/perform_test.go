@@ -1,9 +1,11 @@
 package daemon
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"maps"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -149,6 +151,55 @@ func TestStartsRestOnALookThatIsNotOld(t *testing.T) {
 			}
 			if a.Looked = (time.Time{}); d.start(t.Context(), a) == ev && stale || bus.n != want+1 {
 				t.Errorf("after %v: a start that rests on no look does not go out", waited)
+			}
+		})
+	}
+}
+
+// endsStore knows how these jobs have ended.
+type endsStore struct {
+	Store
+	ends map[job.ID]job.End
+}
+
+func (s endsStore) Ends(context.Context, []job.ID) (map[job.ID]job.End, error) { return s.ends, nil }
+
+// stopped counts stops.
+type stopped struct {
+	Units
+	names []string
+}
+
+func (s *stopped) Stop(_ context.Context, name string) error {
+	s.names = append(s.names, name)
+	return nil
+}
+
+// The unit of a job that has just ended is collected after a moment, one that a listing
+// shows only where its job's end is on record. One that nobody knows is reported once.
+func TestCollect(t *testing.T) {
+	for name, c := range map[string]struct {
+		ends  map[job.ID]job.End
+		a     core.Collect
+		stops int
+		warns bool
+		takes time.Duration
+	}{
+		"just ended":                      {nil, core.Collect{Job: 1}, 1, false, collectAfter},
+		"listed, ended":                   {map[job.ID]job.End{1: {State: job.Failed}}, core.Collect{Job: 1, Listings: 1}, 1, false, 0},
+		"listed, ended, a stop failed":    {map[job.ID]job.End{1: {State: job.Failed}}, core.Collect{Job: 1, Listings: 2}, 1, false, 0},
+		"listed, not on record":           {nil, core.Collect{Job: 1, Listings: 1}, 0, false, 0},
+		"listed twice, not on record":     {nil, core.Collect{Job: 1, Listings: 2}, 0, true, 0},
+		"listed once more, not on record": {nil, core.Collect{Job: 1, Listings: 3}, 0, false, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var log bytes.Buffer
+			bus := &stopped{}
+			d := &Daemon{host: machine{}, log: slog.New(slog.NewTextHandler(&log, nil)), opt: Options{Units: bus, Store: endsStore{ends: c.ends}}}
+			begin := time.Now()
+			d.collect(t.Context(), c.a)
+			if took := time.Since(begin); len(bus.names) != c.stops || took != c.takes || strings.Contains(log.String(), "left alone") != c.warns {
+				t.Errorf("%s: stopped %q after %s, logged %q", name, bus.names, took, log.String())
 			}
 		})
 	}

@@ -142,9 +142,7 @@ func TestEndedJobIsRecovered(t *testing.T) {
 	if v := r.wait(id); v.State != job.Failed || v.Result.ExitCode != 3 {
 		t.Errorf("it ended as %+v", v.Result)
 	}
-	if len(r.bus.Names()) != 0 {
-		t.Errorf("units are left: %v", r.bus.Names())
-	}
+	r.until("its unit is gone", func() bool { return len(r.bus.Names()) == 0 })
 }
 
 // A unit that somebody else gave a job's name is left alone, and so is one whose
@@ -156,6 +154,7 @@ func TestStrangersAreNotRecovered(t *testing.T) {
 	props := r.bus.Properties(units.Name(int64(done)))
 	r.bus.Exit(units.Name(int64(done)), 0)
 	r.wait(done)
+	r.until("its unit is gone", func() bool { return len(r.bus.Names()) == 0 })
 	r.stop()
 	for name, p := range map[string][]units.Property{units.Name(77): {{Name: "Description", Value: "mine"}}, units.Name(int64(done)): props} {
 		if _, err := r.bus.Start(t.Context(), name, p); err != nil {

@@ -145,7 +145,7 @@ func unitOf(st units.Status) core.Unit {
 		u.Phase = core.Active
 		return u
 	}
-	u.Phase, u.Exit = core.Exited, e
+	u.Phase, u.Exit, u.Spent = core.Exited, e, st.Spent
 	if st.CPUNSec != units.Infinity {
 		u.Used.CPUTime = time.Duration(st.CPUNSec)
 	}

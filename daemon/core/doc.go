@@ -22,8 +22,9 @@
 //     GPUs holds all that it asked.
 //  3. A job has at most one action under way whose answer counts, and none while
 //     it is queued: a stop does not wait for a look, whose answer is void then.
-//  4. A job with a unit has an attempt that has not ended; a queued job's last
-//     attempt has ended.
+//  4. A job with a unit has an attempt that has not ended, but for a unit with nothing
+//     left in it but the result of a job that has ended; a queued job's last attempt has
+//     ended.
 //  5. Only what the transition table of daemon/job allows happens to a state.
 //  6. A unit is started only for an attempt that is on record, and for one
 //     attempt at most once: after a doubt the unit is looked for first, and

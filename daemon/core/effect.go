@@ -88,6 +88,15 @@ type Forget struct {
 	Attempt int
 }
 
+// Collect has systemd forget the unit of a job that has ended, with nothing left in it; not
+// answered: the next listing shows a unit that stays. Listings is in how many in a row it
+// was without a job that has not ended; only where such an end is on record is the unit to
+// go. 0: its job has just ended.
+type Collect struct {
+	Job      job.ID
+	Listings int
+}
+
 // EndProcess sends a signal to one process that is not in its job's unit, if it
 // is still the one of this uid that began then; not answered: the next sample
 // shows whether it is there.
@@ -97,8 +106,8 @@ type EndProcess struct {
 	Signal int
 }
 
-// Orphan reports a unit that has a job's name but belongs to no job on record;
-// not answered.
+// Orphan reports a unit that has a job's name but belongs to no job on record, and is more
+// than a result; not answered.
 type Orphan struct{ Job job.ID }
 
 func (Start) action()       {}
@@ -112,6 +121,7 @@ func (Deliver) action()     {}
 func (Sample) action()      {}
 func (Forget) action()      {}
 func (Orphan) action()      {}
+func (Collect) action()     {}
 
 func (EndProcess) action() {}
 

@@ -63,6 +63,7 @@ type Unit struct {
 	Phase      Phase
 	Invocation string
 	Frozen     bool          // all its processes are halted
+	Spent      bool          // in phase Exited: no process is left in it, and its stop runs nothing
 	Unfiltered bool          // the launcher said that the device filter is not active
 	Age        time.Duration // since it became active, by a clock that can't be set; 0: unknown
 	Exit       contract.Exit // in phase Exited, with what it used up to then

@@ -164,6 +164,9 @@ func (c *chaos) exit() {
 	u := c.units[rapid.SampledFrom(ids).Draw(c.t, "unit")]
 	if u.Phase != core.Exited {
 		u.Phase, u.Exit.Code, u.Exit.OOM = core.Exited, c.draw("code", 0, 1), c.draw("oom", 0, 9) == 0
+		if u.Spent = c.draw("spent", 0, 1) == 1; u.Spent && !c.linger {
+			c.clear(u)
+		}
 	}
 	if c.draw("quiet", 0, 3) > 0 {
 		c.feed(core.Changed{Job: u.Job})
@@ -348,7 +351,7 @@ func (c *chaos) recover() {
 	for range 60 + 12*len(c.jobs) {
 		c.settle()
 		for _, u := range c.units {
-			u.Phase = core.Exited
+			u.Phase, u.Spent = core.Exited, true
 		}
 		c.now = c.now.Add(10 * time.Second)
 		c.step(c.listed(), -1)

@@ -201,7 +201,8 @@ var verbs = map[string]func(*script){
 	"unreserve": func(s *script) {
 		s.command(job.Command{Kind: job.CommandUnreserve, Reservation: &job.Reservation{ID: int64(s.num("id", 1))}})
 	},
-	// exit job=N code= signal= oom timeout launch=: the command ends; quiet: no signal of systemd arrives.
+	// exit job=N code= signal= oom timeout launch=: the command ends; spent: with nothing left; quiet: no signal of systemd
+	// arrives.
 	"exit": (*script).exit,
 	// vanish job=N: somebody stopped the unit behind our back.
 	"vanish": func(s *script) {
@@ -215,9 +216,12 @@ var verbs = map[string]func(*script){
 	},
 	// hangs job=N: its unit is neither up nor down, and stays so.
 	"hangs": func(s *script) { s.w.units[s.id()].Phase = core.Activating },
-	// stray job=N: a unit that somebody else made.
+	// stray job=N: a unit that somebody else made; spent: it has ended.
 	"stray": func(s *script) {
 		s.w.units[s.id()] = &unit{Unit: core.Unit{Job: s.id(), Phase: core.Active, Invocation: "stray"}}
+		if _, spent := s.args["spent"]; spent {
+			s.w.units[s.id()].Phase, s.w.units[s.id()].Spent = core.Exited, true
+		}
 	},
 	// uses job=N gpu=N mem=SIZE: what the job's process has of the GPU (pid=N: one from outside; dead: it ended), of a user, begun some time ago at
 	// the tick start=N; mem=unknown; mem=none: it has gone.

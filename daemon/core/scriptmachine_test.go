@@ -27,6 +27,9 @@ func (s *script) exit() {
 	}
 	_, oom := s.args["oom"]
 	_, timeout := s.args["timeout"]
+	if _, u.Spent = s.args["spent"]; u.Spent {
+		s.w.clear(u)
+	}
 	u.Phase = core.Exited
 	u.Exit = contract.Exit{
 		Code: s.num("code", 0), Signal: s.num("signal", 0), OOM: oom, Timeout: timeout,

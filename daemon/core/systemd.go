@@ -2,6 +2,7 @@ package core
 
 import (
 	"cmp"
+	"iter"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -49,17 +50,23 @@ func (s *systemd) runs(boot, run string) { s.boot, s.run = boot, cmp.Or(run, boo
 // Older releases noted the boot alone.
 func (s *systemd) rebooted(a *job.Attempt) bool { return a.BootID != s.run && a.BootID != s.boot }
 
-// orphaned records the units of a listing that have no job, and returns those to
-// report: not one that is just being collected.
-func (s *systemd) orphaned(units []job.ID) []job.ID {
-	var report []job.ID
-	orphans := map[job.ID]int{}
-	for _, id := range units {
-		orphans[id] = s.orphans[id] + 1
-		if orphans[id] == 2 {
-			report = append(report, id)
+// ReportedAt is in which listing in a row a unit without a job is reported: not one that
+// is just being collected.
+const ReportedAt = 2
+
+// orphaned records the units of a listing that have no job, and goes through them with in
+// how many listings in a row each was.
+func (s *systemd) orphaned(units []Unit) iter.Seq2[Unit, int] {
+	before := s.orphans
+	s.orphans = map[job.ID]int{}
+	for _, u := range units {
+		s.orphans[u.Job] = before[u.Job] + 1
+	}
+	return func(yield func(Unit, int) bool) {
+		for _, u := range units {
+			if !yield(u, s.orphans[u.Job]) {
+				return
+			}
 		}
 	}
-	s.orphans = orphans
-	return report
 }

@@ -30,7 +30,7 @@ func (c *Core) started(e Started, now time.Time) {
 // reinspect inspects a unit that changed while we were at it: the answer may be
 // older than the change.
 func (c *Core) reinspect(l *trackedJob) {
-	if l.recheck && l.action == noAction {
+	if l.recheck && l.action == noAction && !l.job.State.Terminal() {
 		l.recheck = false
 		c.inspect(l)
 	}
@@ -151,27 +151,32 @@ func (c *Core) list(e Listed, now time.Time) {
 	c.systemd.runs(e.Boot, e.Run)
 	c.step.replan()
 	c.recoverAll(&e, now)
-	c.systemd.setListed()
-	units, orphans := map[job.ID]Unit{}, []job.ID(nil)
+	units, orphans := map[job.ID]Unit{}, []Unit(nil)
 	for _, u := range e.Units {
 		units[u.Job] = u
-		if c.jobs.active(u.Job) == nil {
-			c.jobs.claim(u.Job)
-			orphans = append(orphans, u.Job)
+		if c.jobs.active(u.Job) != nil {
+			continue
 		}
+		c.jobs.claim(u.Job)
+		orphans = append(orphans, u)
 	}
-	for _, id := range c.systemd.orphaned(orphans) {
-		c.step.act(Orphan{Job: id})
+	for u, listings := range c.systemd.orphaned(orphans) {
+		if u.Spent {
+			c.step.act(Collect{Job: u.Job, Listings: listings})
+		} else if listings == ReportedAt {
+			c.step.act(Orphan{Job: u.Job})
+		}
 	}
 	for _, id := range c.jobs.activeIDs() {
 		l := c.jobs.active(id)
-		if l.action == noAction {
+		if l != nil && l.action == noAction { // it may have ended with another
 			u := units[id]
 			u.Job = id
 			c.reconcileUnit(l, u, false, now)
 			c.reinspect(l)
 		}
 	}
+	c.systemd.setListed()
 	if first {
 		c.startCharging(now)
 	}
@@ -255,12 +260,26 @@ func (c *Core) applyUnitState(l *trackedJob, u Unit, now time.Time) {
 		c.teardown(l, now)
 	case u.Phase == Exited:
 		c.recordExit(l, u)
-		c.teardown(l, now)
+		c.release(l, u, now)
 	case l.job.Stop != "" && !now.Before(l.job.StopAt):
 		c.teardown(l, now)
 	default:
 		c.refreeze(l, u)
 	}
+}
+
+// release brings a job to its end whose command has ended. Where nothing is left in its
+// unit, and no other attempt is to have one of that name, the job ends at once, and its
+// unit is collected beside what comes next on its GPUs.
+func (c *Core) release(l *trackedJob, u Unit, now time.Time) {
+	r := c.result(l.job)
+	if !u.Spent || l.job.Stop != "" || c.nextPlace(l, &r) != nowhere {
+		c.teardown(l, now)
+		return
+	}
+	c.move(l, job.Ending, now)
+	c.ended(l, now)
+	c.step.act(Collect{Job: l.job.ID})
 }
 
 // measured keeps the peaks of running jobs, to be recorded with their result.

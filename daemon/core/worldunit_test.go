@@ -67,6 +67,9 @@ func (w *world) begin(a core.Action) {
 	case core.Orphan:
 		w.log("orphan unit of job %d", a.Job)
 		return
+	case core.Collect:
+		w.collect(a)
+		return
 	}
 	w.pending = append(w.pending, a)
 }
@@ -88,7 +91,7 @@ func (w *world) launch(j *job.Job) error {
 		g := &w.gpus[ref.Index]
 		shares := ref.Share()
 		for id, u := range w.units {
-			if slices.Contains(u.gpus, ref.Index) {
+			if slices.Contains(u.gpus, ref.Index) && !u.Spent {
 				old := w.jobs[id]
 				shares += shareOf(&old, ref.Index)
 			}
@@ -157,6 +160,19 @@ func (w *world) sweep(id job.ID) {
 		w.clear(u)
 	}
 	delete(w.units, id)
+}
+
+// collect takes away the unit of a job that has ended, as the daemon does it.
+func (w *world) collect(a core.Collect) {
+	w.log("collect job %d", a.Job)
+	u, j := w.units[a.Job], w.jobs[a.Job]
+	switch {
+	case u == nil || w.busDown || w.stuck[a.Job]:
+	case j.State.Terminal():
+		w.sweep(a.Job)
+	case a.Listings == 0:
+		w.fault("job %d is %s when its unit is collected", a.Job, j.State)
+	}
 }
 
 func (w *world) clear(u *unit) {

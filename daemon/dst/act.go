@@ -230,6 +230,9 @@ func (w *World) onUnit(e *Entry, d *dice) {
 	w.tell("it strikes %v", r)
 	switch e.Kind {
 	case unkillable:
+		if w.bus.sys.Processes(name) == 0 {
+			return
+		}
 		w.bus.sys.KeepProcesses(name, true)
 		r.touched, r.stuck = "unkillable", true
 		w.after(e.For, func() {

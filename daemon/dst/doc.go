@@ -29,7 +29,7 @@
 //     by what the daemon was told, nor on one where an ended job still is.
 //  5. Every job has one end and never leaves it, and its end is what really
 //     happened to its command: nobody is told about a failure that was none, or of a
-//     success that was none.
+//     success that was none. Nothing of it runs then.
 //  6. An id is given to one job.
 //  7. A request key gives one job.
 //  8. What is done was on record before, and what is answered was done and on

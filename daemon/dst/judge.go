@@ -286,7 +286,7 @@ func (w *World) judgeBegin(r *run) {
 	cpus := 0
 	milli, bytes := map[string]int{}, map[string]int64{}
 	for _, o := range w.runs {
-		if o.began == 0 || o.gone || o.stale {
+		if o.began == 0 || o.gone || o.stale || o != r && w.spent(o) && o.job != r.job {
 			continue
 		}
 		mem += o.mem
@@ -329,6 +329,11 @@ func (w *World) unknown(before, again *run) bool {
 	return taken && (stored == nil || stored.InvocationID != before.invocation)
 }
 
+// spent reports whether nothing of a run is left but its unit.
+func (w *World) spent(r *run) bool {
+	return !r.alive && r.ended != 0 && w.bus.sys.Processes(units.Name(int64(r.job))) == 0
+}
+
 // judgeStop holds invariant 8 for a unit that is about to be collected.
 func (w *World) judgeStop(name string) {
 	r := w.runs[name]
@@ -341,6 +346,9 @@ func (w *World) judgeStop(name string) {
 	}
 	if stored.Attempt != nil && r.attempt < stored.Attempt.Number {
 		return // it came late, and is in the way of the next
+	}
+	if stored.State.Terminal() && w.spent(r) {
+		return // only the result of a job whose end is on record
 	}
 	if stored.Attempt == nil || stored.Attempt.Number != r.attempt || stored.State != job.Ending {
 		w.breach(8, "%v is stopped, and on record it is %s", r, stored.State)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/words"
+	"github.com/gpusched/gpusched/units"
 )
 
 // judgeEnd holds invariant 5: a job's end is what really happened to its command.
@@ -28,6 +29,9 @@ func (w *World) judgeEnd(n *job.Job) {
 		n.State != job.Lost && n.State != job.Cancelled && n.Stop == "" {
 		w.breach(5, "job %d is recorded as %q, which is how another run of its unit ended (%s, not %s)", n.ID,
 			words.Result(n.Result), r.invocation, n.Attempt.InvocationID)
+	}
+	if r != nil && !r.gone && !w.spent(r) && w.runs[units.Name(int64(r.job))] == r {
+		w.breach(5, "job %d is recorded as %s while something of it is in its unit", n.ID, n.State)
 	}
 	if r != nil && r.alive {
 		w.breach(5, "job %d is recorded as %s while its command runs", n.ID, n.State)

@@ -53,9 +53,9 @@ func (m *Manager) statusExited(ctx context.Context, l *link, name string) (units
 		return units.Status{}, false
 	}
 	t := last.(told)
-	names := []string{"ExecStart", "StatusText", "CPUUsageNSec", "MemoryPeak"}
+	names := []string{"ExecStart", "ExecStop", "ExecStopPost", "StatusText", "CPUUsageNSec", "MemoryPeak"}
 	if m.peakless.Load() {
-		names = names[:3]
+		names = names[:len(names)-1]
 	}
 	p, err := l.together(ctx, objectPath(name), serviceIface, names)
 	if code(err) == errNoProperty {
@@ -72,6 +72,7 @@ func (m *Manager) statusExited(ctx context.Context, l *link, name string) (units
 	if _, err := os.Stat(filepath.Join(cgroup.Root, group.(string))); err == nil {
 		s.ControlGroup = group.(string) // else it went with its last process
 	}
+	s.Spent = p.spent(&s)
 	return s, execStatus(p, &s)
 }
 

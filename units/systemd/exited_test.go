@@ -51,6 +51,8 @@ func hasEnded(args []any, commands []command) ([]any, *dbus.Error) {
 	switch args[1] {
 	case "ExecStart":
 		return []any{dbus.MakeVariant(slices.Concat([]command{}, commands))}, nil
+	case "ExecStop", "ExecStopPost":
+		return []any{dbus.MakeVariant([]command{})}, nil
 	case "StatusText":
 		return []any{dbus.MakeVariant("words")}, nil
 	case "CPUUsageNSec":
@@ -112,7 +114,7 @@ func TestStatusOfWhatEndedWell(t *testing.T) {
 			}
 			phase, exit := units.Decode(s)
 			if err != nil || phase != units.PhaseExited || exit.Code != 0 || s.InvocationID[:4] != "abcd" || s.StatusText != "words" ||
-				s.CPUNSec != 5000 || s.Started != 1 || s.Ended != 2 || s.ControlGroup != "" || !s.WasActive || s.Age <= 0 {
+				s.CPUNSec != 5000 || s.Started != 1 || s.Ended != 2 || s.ControlGroup != "" || !s.Spent || !s.WasActive || s.Age <= 0 {
 				t.Errorf("%s: %+v, %v", c.name, s, err)
 			}
 		})

@@ -11,6 +11,7 @@ import (
 	"github.com/godbus/dbus/v5"
 	"golang.org/x/sys/unix"
 
+	"github.com/gpusched/gpusched/cgroup"
 	"github.com/gpusched/gpusched/units"
 )
 
@@ -105,7 +106,7 @@ func objectPath(name string) dbus.ObjectPath {
 type properties map[string]dbus.Variant
 
 func (p properties) status(name string) units.Status {
-	return units.Status{
+	s := units.Status{
 		Name:         name,
 		Load:         get[string](p, "LoadState"),
 		Active:       get[string](p, "ActiveState"),
@@ -127,7 +128,24 @@ func (p properties) status(name string) units.Status {
 		Ended:        get[uint64](p, "ExecMainExitTimestamp"),
 		Age:          age(get[uint64](p, "ActiveEnterTimestampMonotonic")),
 	}
+	s.Spent = p.spent(&s)
+	return s
 }
+
+// spent reports whether nothing of an ended unit is left but its result. One that has
+// failed has been stopped.
+func (p properties) spent(s *units.Status) bool {
+	switch {
+	case s.Active == units.ActiveFailed:
+	case s.Active != units.ActiveActive || s.Sub != units.SubExited ||
+		!empty(get[[][]any](p, "ExecStop")) || !empty(get[[][]any](p, "ExecStopPost")):
+		return false
+	}
+	return !s.JobPending && (s.ControlGroup == "" || cgroup.Empty(cgroup.Root, s.ControlGroup))
+}
+
+// empty reports whether a list of commands is known, and nothing is in it.
+func empty(commands [][]any) bool { return commands != nil && len(commands) == 0 }
 
 // age turns a moment of the monotonic clock, in microseconds, into the time since.
 func age(monotonic uint64) time.Duration {

@@ -60,6 +60,7 @@ func Conformance(t *testing.T, b Bench) {
 		{"stop", testStop},
 		{"stop the deaf", testStopDeaf},
 		{"sweep", testSweep},
+		{"spent", testSpent},
 		{"says that it stops", testStopping},
 		{"absent", testAbsent},
 		{"list", testList},

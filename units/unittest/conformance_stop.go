@@ -2,6 +2,7 @@ package unittest
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -89,6 +90,63 @@ func testSweep(t *testing.T, s *stage) {
 	swept.ControlGroup = strings.ReplaceAll(left.ControlGroup, units.Name(1), units.Name(2))
 	s.processes(swept, 0, "after exit 3")
 	s.stop(2)
+}
+
+// testSpent: of a unit that has ended by itself only the result is left, but where a process
+// is left in it, or a command for its stop.
+func testSpent(t *testing.T, s *stage) {
+	s.start(1, Behaviour{})
+	if got := s.status(1); got.Spent {
+		t.Errorf("a unit that runs: %+v", got)
+	}
+	for i, b := range []Behaviour{{Ends: true}, {Ends: true, Code: 3}, {Ends: true, Code: 3, Orphan: true},
+		{Ends: true, Signal: 15}} {
+		id := int64(10 + i)
+		s.start(id, b)
+		s.until(id, units.PhaseExited)
+		s.spent(id)
+		s.stop(id)
+	}
+	s.start(2, Behaviour{Ends: true, Orphan: true})
+	if got, _ := s.until(2, units.PhaseExited); got.Spent {
+		t.Errorf("a unit with a process: %+v", got)
+	}
+	s.kill(2, syscall.SIGKILL)
+	s.spent(2)
+	stopped := append(s.bench.Properties(3, Behaviour{Ends: true}),
+		units.Property{Name: "ExecStopPost", Value: []units.ExecCommand{{Path: "/bin/true", Args: []string{"/bin/true"}}}})
+	if _, err := s.m.Start(s.ctx, units.Name(3), stopped); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := s.until(3, units.PhaseExited)
+	s.processes(got, 0, "exited")
+	for range 2 { // by what its signals said, and read whole
+		if got := s.status(3); got.Spent {
+			t.Errorf("a unit with a command for its stop: %+v", got)
+		}
+		all, err := s.m.List(s.ctx)
+		if err != nil || slices.ContainsFunc(all, func(u units.Status) bool { return u.Spent != (u.Name == units.Name(2)) }) {
+			t.Errorf("List: %+v, %v", all, err)
+		}
+	}
+	for id := range int64(3) {
+		s.stop(id + 1)
+	}
+}
+
+// spent waits until a unit is, which systemd does not announce: its last process is gone
+// a moment after its main process.
+func (s *stage) spent(id int64) {
+	s.Helper()
+	for until := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		got := s.status(id)
+		if got.Spent {
+			return
+		}
+		if time.Now().After(until) {
+			s.Fatalf("unit %d is not spent: %+v", id, got)
+		}
+	}
 }
 
 // testManyChanges: a reader that sleeps through many lives learns of every unit

@@ -84,9 +84,9 @@ func (s *Systemd) Start(ctx context.Context, name string, props []units.Property
 			return none, err
 		}
 		if phase, _ := units.Decode(u.status); phase != units.PhaseFailedToStart {
-			return u.status, nil
+			return u.now(), nil
 		}
-		return u.status, &units.StartError{JobResult: "failed", Status: u.status}
+		return u.now(), &units.StartError{JobResult: "failed", Status: u.now()}
 	})
 }
 
@@ -145,7 +145,7 @@ func (s *Systemd) Status(ctx context.Context, name string) (units.Status, error)
 	none := units.Status{Name: name, Load: units.LoadNotFound, Active: units.ActiveInactive, Sub: units.SubDead}
 	return call(s, ctx, OpStatus, name, none, func() (units.Status, error) {
 		if u := s.units[name]; u != nil {
-			return u.status, nil
+			return u.now(), nil
 		}
 		return none, nil
 	})
@@ -172,7 +172,7 @@ func (s *Systemd) System(ctx context.Context) (units.System, error) {
 func (s *Systemd) List(ctx context.Context) ([]units.Status, error) {
 	return call(s, ctx, OpList, units.Name(1), nil, func() (all []units.Status, _ error) {
 		for _, name := range slices.Sorted(maps.Keys(s.units)) {
-			all = append(all, s.units[name].status)
+			all = append(all, s.units[name].now())
 		}
 		return all, nil
 	})

@@ -2,6 +2,7 @@ package unittest
 
 import (
 	"fmt"
+	"slices"
 	"syscall"
 
 	"github.com/gpusched/gpusched/units"
@@ -60,6 +61,17 @@ func (s *Systemd) create(name string, props []units.Property) *unit {
 	s.tell(name)
 	return u
 }
+
+// now is the unit's status at this moment.
+func (u *unit) now() units.Status {
+	s := u.status
+	ended := s.Active == units.ActiveFailed || s.Active == units.ActiveActive && s.Sub == units.SubExited
+	s.Spent = ended && u.processes == 0 && !u.processesStay && !s.JobPending && !slices.ContainsFunc(u.props, stopsWith)
+	return s
+}
+
+// stopsWith reports whether a property is of commands that a stop runs.
+func stopsWith(p units.Property) bool { return p.Name == "ExecStop" || p.Name == "ExecStopPost" }
 
 // begin ends the start: the main process runs, or never will.
 func (s *Systemd) begin(u *unit) {

@@ -1,0 +1,25 @@
+package cgroup
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Empty reports whether no process is in the control group and those below it, as in
+// one that is not there. One that can't be read is not empty.
+func Empty(root, group string) bool {
+	events, err := os.ReadFile(filepath.Join(root, group, "cgroup.events"))
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENODEV)
+	}
+	for line := range strings.Lines(string(events)) {
+		if strings.TrimSpace(line) == "populated 0" {
+			return true
+		}
+	}
+	return false
+}
