@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -130,32 +129,51 @@ func (c *committer) run(ctx context.Context) {
 	}
 }
 
-// gatherTime is how long records wait for others to be written with, where nothing is
-// begun or answered after them. The end of a job so shares a transaction with the start
-// of the next on its GPU, which follows the look at that, and neither waits for two.
-const gatherTime = 2 * time.Millisecond
+// How long records wait for others to be written with, where nothing is begun or answered
+// after them.
+const (
+	// gatherTime is that of the end of a job, which so shares a transaction with the start
+	// of the next on its GPU, which follows the look at that: neither waits for two.
+	gatherTime = 2 * time.Millisecond
+	// restTime is that of what nobody is known to wait for, such as that a job runs, which
+	// its unit tells, too.
+	restTime = 20 * time.Millisecond
+)
 
 // gathered returns the batches with those that have come meanwhile.
 func (c *committer) gathered(batches []batch) []batch {
-	until := c.d.host.Now().Add(gatherTime)
-	for !slices.ContainsFunc(batches, batch.urgent) && !closed(c.d.done) && c.d.host.Now().Before(until) {
+	now := c.d.host.Now()
+	until := now.Add(restTime)
+	for seen := 0; ; now = c.d.host.Now() {
+		for _, b := range batches[seen:] {
+			if last := now.Add(b.patience()); last.Before(until) {
+				until = last
+			}
+		}
+		if seen = len(batches); closed(c.d.done) || !now.Before(until) {
+			return batches
+		}
 		c.wake.Wait(until, c.d.done)
 		batches = append(batches, c.take()...)
 	}
-	return batches
 }
 
-// urgent reports whether something waits for the records: an action, an answer, or who
-// waits for all before. After a look at the GPUs nothing more is to come.
-func (b batch) urgent() bool {
+// patience is how long the records of a batch may wait: not where an action waits for them,
+// an answer, or who waits for all before. After a look at the GPUs nothing more is to come.
+func (b batch) patience() time.Duration {
+	patience := restTime
 	for _, a := range b.effects.Actions {
 		switch a.(type) {
 		case core.Sample, core.Forget, core.Collect: // the first has begun; nobody waits for the others
+			patience = gatherTime
 		default:
-			return true
+			return 0
 		}
 	}
-	return b.barrier != nil || b.looked || len(b.effects.Replies) > 0
+	if b.barrier != nil || b.looked || len(b.effects.Replies) > 0 {
+		return 0
+	}
+	return patience
 }
 
 // finish is false where ctx ended before the records were on disk.
