@@ -325,6 +325,12 @@ func TestRetries(t *testing.T) {
 		if o.status != 5 || o.stdout != "got\n" {
 			t.Errorf("%s: a signal is passed on: %+v", sh, o)
 		}
+		r.Argv[2] = []byte("trap 'exit 0' USR1; kill -USR1 $PPID; while :; do sleep 0.01; done")
+		const pass = `kill -s "$1" "$gs_pid" 2>/dev/null;`
+		slow := bytes.Replace(scriptOf(t, r), []byte(pass), []byte(pass+" sleep 0.3;"), 1) // the command has ended before the wait for it does
+		if o := runScript(t, sh, slow, path); !bytes.Contains(slow, []byte("sleep 0.3")) || o.status != 0 {
+			t.Errorf("%s: it ends well as a signal is passed on: %+v", sh, o)
+		}
 		r.Argv[2] = []byte("kill -TERM $PPID; sleep 5")
 		if o := runScript(t, sh, scriptOf(t, r), path); o.status != 143 {
 			t.Errorf("%s: ended: %+v", sh, o)
