@@ -97,6 +97,8 @@ type fleet struct {
 	lost  map[string]error // what kept machines from answering that are asked no more
 }
 
+func (f *fleet) here() engine { return f.engine }
+
 // peer is a machine that has answered.
 type peer struct {
 	app   *app          // as that of a user there; what it prints comes here

@@ -50,7 +50,7 @@ func (a *app) ask(
 
 func (a *app) resolveWord(ctx context.Context, word string) ([]string, error) {
 	if namesSlurm(word) {
-		if _, local := a.client.(*api.Client); local {
+		if a.asksSchedulers() {
 			return nil, a.notSlurms(word)
 		}
 		word = strings.ReplaceAll(strings.TrimPrefix(word, slurmPrefix), ","+slurmPrefix, ",")
@@ -80,6 +80,19 @@ func (a *app) resolveWord(ctx context.Context, word string) ([]string, error) {
 		ids = append(ids, found...)
 	}
 	return ids, nil
+}
+
+// several is an engine of several machines. Words without a machine are for another one, here.
+type several interface{ here() engine }
+
+// asksSchedulers reports whether a number without a machine is a job of a scheduler's, not of Slurm's.
+func (a *app) asksSchedulers() bool {
+	e := a.client
+	if s, ok := e.(several); ok {
+		e = s.here()
+	}
+	_, is := e.(*api.Client)
+	return is
 }
 
 // notSlurms refuses a job of Slurm's where a scheduler is asked: by an option, or because a script or a line of a
