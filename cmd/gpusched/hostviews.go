@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gpusched/gpusched/cmd/gpusched/onslurm"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -212,7 +211,7 @@ func (f *fleet) showList(ctx context.Context, c *listCmd, ids map[string][]strin
 		}
 	}
 	all.Jobs, all.GPUs = append([]api.Job{}, all.Jobs...), append([]api.GPU{}, all.GPUs...) // in a document [], not null
-	onslurm.InOrder(all.Jobs, nil)
+	api.InListOrder(all.Jobs, nil)
 	if err := c.sort(f.a, &all, params); err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package onslurm
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"path"
@@ -162,54 +161,12 @@ func (e *Engine) selected(ctx context.Context, q api.ListQuery) (list []api.Job,
 	if q.Ended > 0 {
 		list = e.withPast(ctx, list, q)
 	}
-	InOrder(list, byStart)
+	api.InListOrder(list, byStart)
 	return list, omitted, nil
 }
 
 // byStart is the order of jobs that run.
 func byStart(x, y *api.Job) int { return x.StartedAt.Compare(y.StartedAt) }
-
-// InOrder puts what runs first, by an order of its own, nil for as it comes, then what waits as it comes, then what
-// has ended, the newest first.
-func InOrder(list []api.Job, running func(x, y *api.Job) int) {
-	order := func(x, y *api.Job) int {
-		switch c := cmp.Compare(rank(x), rank(y)); {
-		case c != 0:
-			return c
-		case rank(x) == 2:
-			return y.EndedAt.Compare(x.EndedAt)
-		case rank(x) == 0 && running != nil:
-			return running(x, y)
-		}
-		return 0
-	}
-	sorted := true
-	all := make([]*api.Job, len(list)) // jobs are large
-	for i := range list {
-		all[i] = &list[i]
-		sorted = sorted && (i == 0 || order(all[i-1], all[i]) <= 0)
-	}
-	if sorted {
-		return
-	}
-	slices.SortStableFunc(all, order)
-	out := make([]api.Job, len(list))
-	for i, j := range all {
-		out[i] = *j
-	}
-	copy(list, out)
-}
-
-// rank is that of a job's state in a list.
-func rank(j *api.Job) int {
-	switch {
-	case j.State.Terminal():
-		return 2
-	case j.State == job.Queued:
-		return 1
-	}
-	return 0
-}
 
 // matches reports whether a job is one of those that a query asks for.
 func matches(j *api.Job, q *api.ListQuery) bool {

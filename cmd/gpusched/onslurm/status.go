@@ -27,7 +27,7 @@ func (e *Engine) Status(ctx context.Context) (api.StatusReply, error) {
 	if err != nil {
 		return api.StatusReply{}, err
 	}
-	InOrder(list, byStart)
+	api.InListOrder(list, byStart)
 	s := api.StatusReply{Schema: api.Schema, Version: "on Slurm " + config["SLURM_VERSION"], Counts: map[string]int{},
 		GPUs: e.placed(ctx, list, 0), Running: []api.Job{}, Waiting: []api.Job{}}
 	s.StartedAt = momentOf(config["BOOT_TIME"])

@@ -1,0 +1,50 @@
+package api
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// InListOrder puts jobs as a listing has them, for whoever makes one of several answers: what runs first, by an order
+// of its own, nil for as it comes, then what waits as it comes, then what has ended, the newest first.
+func InListOrder(list []Job, running func(x, y *Job) int) {
+	order := func(x, y *Job) int {
+		switch c := cmp.Compare(listRank(x), listRank(y)); {
+		case c != 0:
+			return c
+		case listRank(x) == 2:
+			return y.EndedAt.Compare(x.EndedAt)
+		case listRank(x) == 0 && running != nil:
+			return running(x, y)
+		}
+		return 0
+	}
+	sorted := true
+	all := make([]*Job, len(list)) // jobs are large
+	for i := range list {
+		all[i] = &list[i]
+		sorted = sorted && (i == 0 || order(all[i-1], all[i]) <= 0)
+	}
+	if sorted {
+		return
+	}
+	slices.SortStableFunc(all, order)
+	out := make([]Job, len(list))
+	for i, j := range all {
+		out[i] = *j
+	}
+	copy(list, out)
+}
+
+// listRank is that of a job's state in a list.
+func listRank(j *Job) int {
+	switch {
+	case j.State.Terminal():
+		return 2
+	case j.State == job.Queued:
+		return 1
+	}
+	return 0
+}
