@@ -67,7 +67,7 @@ func (g Gap) Text() string {
 	if g.Next == "" {
 		return "Different on Slurm: " + g.Why + "."
 	}
-	return "On Slurm: " + g.Why + ". Instead: " + g.Next + "."
+	return "Refused: " + g.Why + ". Instead: " + g.Next + "."
 }
 
 // OptionRefusal is that of an option that has a row of its own here.
