@@ -275,11 +275,9 @@ func TestJobsChooseTheEngine(t *testing.T) {
 	}
 }
 
-// In a HOME that another user owns nothing is opened, and nothing of it is told.
+// In a HOME that another user owns nothing is opened, and nothing of it is told. As root the test can make one; else
+// its own is that of another user.
 func TestSettingsOfAnotherUser(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("needs root to make another user's files")
-	}
 	dir := t.TempDir()
 	secret := filepath.Join(dir, "secret")
 	home := filepath.Join(dir, "home")
@@ -295,6 +293,21 @@ func TestSettingsOfAnotherUser(t *testing.T) {
 		if name, err := a.whichEngine(); name != want || err != nil && strings.Contains(err.Error(), "hash") {
 			t.Errorf("%s: %q %v", when, name, err)
 		}
+	}
+	if me := os.Getuid(); me != 0 { // to others what is there is another user's
+		a.uid = me
+		check("one's own link, to a file that is no settings", "")
+		for _, other := range []int{0, me + 1} {
+			a.uid = other
+			check("another user's link", engineLocal)
+		}
+		if err := errors.Join(os.Remove(path), os.WriteFile(path, []byte(`engine = "slurm"`), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		check("another user's file", engineLocal)
+		a.uid = me
+		check("one's own", engineSlurm)
+		return
 	}
 	check("root's own link, to a file that is no settings", "")
 	if err := os.Lchown(path, 54321, -1); err != nil {
