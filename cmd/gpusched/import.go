@@ -249,7 +249,7 @@ func (q *fileQueue) run(ctx context.Context) (failed error) {
 			inRow = 0
 			continue
 		case code == api.CodeUnreachable || code == api.CodeInternal:
-			q.a.note("%s: %s queued; from line %d on nothing is: the same command goes on there, and queues nothing twice",
+			q.a.note("%s: %s queued; it ended at line %d: the same command goes on there, and queues nothing twice",
 				q.name, count(len(q.jobs), "job"), e.Number)
 			return err
 		case code == api.CodePolicy || code == api.CodeUnavailable:
@@ -307,6 +307,7 @@ func (q *fileQueue) one(ctx context.Context, e *fileEntry) error {
 	reply, err := by.Submit(ctx, req)
 	if err != nil {
 		if reply.Job.ID != 0 { // it was interrupted, and queued
+			q.jobs = append(q.jobs, reply.Job)
 			err = errors.Join(err, q.ledger.note(e.key, reply.Job.ID))
 		}
 		return err

@@ -155,8 +155,10 @@ func TestInterruptedSubmission(t *testing.T) {
 	})
 	var told []string
 	e.note = func(text string) { told = append(told, text) }
-	if _, err := e.Submit(t.Context(), simple()); !errors.Is(err, context.Canceled) || len(told) != 1 || !strings.Contains(told[0], "queued as job 41 ") {
-		t.Errorf("%v, %q", err, told)
+	e.Names = "slurm"
+	reply, err := e.Submit(t.Context(), simple())
+	if !errors.Is(err, context.Canceled) || len(told) != 1 || !strings.Contains(told[0], "job slurm:41 ('gpusched cancel slurm:41'") || reply.Job.ID != 41 {
+		t.Errorf("%d, %v, %q", reply.Job.ID, err, told)
 	}
 }
 

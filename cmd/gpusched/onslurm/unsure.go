@@ -56,7 +56,11 @@ func (e *Engine) askSbatch(ctx context.Context, s sbatch.Submission, mark string
 	var told *api.Error
 	switch {
 	case interrupted && id != 0:
-		e.note("it is queued as job " + id.String() + " ('gpusched cancel " + id.String() + "' takes it back)")
+		name := id.String()
+		if e.Names != "" {
+			name = e.Names + ":" + name
+		}
+		e.note("it is queued as job " + name + " ('gpusched cancel " + name + "' takes it back)")
 		return []byte(id.String()), context.Canceled
 	case interrupted:
 		e.note(mayBeQueued)
