@@ -53,7 +53,9 @@ func (a *app) resolveWord(ctx context.Context, word string) ([]string, error) {
 		if a.asksSchedulers() {
 			return nil, a.notSlurms(word)
 		}
-		word = strings.ReplaceAll(strings.TrimPrefix(word, slurmPrefix), ","+slurmPrefix, ",")
+		if word = strings.TrimPrefix(word, slurmPrefix); !strings.HasPrefix(word, "name:") {
+			word = strings.ReplaceAll(word, ","+slurmPrefix, ",")
+		}
 	}
 	if a.away != nil {
 		if ids, ok, err := a.away(ctx, word); ok {
