@@ -375,7 +375,7 @@ func TestExampleOfThresholds(t *testing.T) {
 	}
 	page.says("has run for half an hour (longer once it has been stopped, see below)")
 	page.says("has a turn of two hours, or four times as long as it had run if that is less")
-	page.says("wider and asks more than half of the GPUs in service of its kind")
+	page.says("only if that has waited for a week, or is wider and asks more than half of the GPUs in service of its kind")
 }
 
 func TestExampleOfQuotas(t *testing.T) {
