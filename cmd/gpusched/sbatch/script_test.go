@@ -331,6 +331,10 @@ func TestRetries(t *testing.T) {
 		if o := runScript(t, sh, slow, path); !bytes.Contains(slow, []byte("sleep 0.3")) || o.status != 0 {
 			t.Errorf("%s: it ends well as a signal is passed on: %+v", sh, o)
 		}
+		r.Argv[2] = []byte("kill -KILL $$") // of which bash says something where it is /bin/sh, in its POSIX mode
+		if o := runScript(t, sh, scriptOf(t, r), path, "SLURM_RESTART_COUNT=2", "POSIXLY_CORRECT=1"); o.status != 137 || strings.Contains(o.stderr, "wait") {
+			t.Errorf("%s: killed: %+v", sh, o)
+		}
 		r.Argv[2] = []byte("kill -TERM $PPID; sleep 5")
 		if o := runScript(t, sh, scriptOf(t, r), path); o.status != 143 {
 			t.Errorf("%s: ended: %+v", sh, o)

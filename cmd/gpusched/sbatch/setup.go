@@ -79,7 +79,7 @@ while :; do
 	kill -0 "$gs_pid" 2>/dev/null || break
 done
 if [ "$gs_status" -gt 128 ]; then
-	wait "$gs_pid" # a signal may have ended the first wait as the command ended
+	wait "$gs_pid" 2>/dev/null # a signal may have ended the first wait as the command ended
 	gs_again=$?
 	[ "$gs_again" = 127 ] || gs_status=$gs_again
 fi
