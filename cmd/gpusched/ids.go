@@ -50,8 +50,11 @@ func (a *app) ask(
 
 func (a *app) resolveWord(ctx context.Context, word string) ([]string, error) {
 	if namesSlurm(word) {
-		if a.asksSchedulers() {
+		switch {
+		case a.asksSchedulers():
 			return nil, a.notSlurms(word)
+		case namesMachine(word):
+			return nil, refuse(api.CodeUsage, "use a command of its own for each", "%q names jobs of Slurm's and of another machine", word)
 		}
 		if word = strings.TrimPrefix(word, slurmPrefix); !strings.HasPrefix(word, "name:") {
 			word = strings.ReplaceAll(word, ","+slurmPrefix, ",")
@@ -82,6 +85,19 @@ func (a *app) resolveWord(ctx context.Context, word string) ([]string, error) {
 		ids = append(ids, found...)
 	}
 	return ids, nil
+}
+
+// namesMachine reports whether one of a list of jobs is another machine's.
+func namesMachine(list string) bool {
+	for part := range strings.SplitSeq(list, ",") {
+		if strings.HasPrefix(strings.TrimPrefix(part, slurmPrefix), "name:") {
+			return false // what follows is text
+		}
+		if _, _, named := hostOf(part); named {
+			return true
+		}
+	}
+	return false
 }
 
 // several is an engine of several machines. Words without a machine are for another one, here.
