@@ -57,9 +57,10 @@ func (f *fleet) reach(ctx context.Context, jobs ...*newElsewhere) {
 			}
 		}
 	}
+	asked := questions(hosts, jobs) // before the time of a machine begins: there may be many jobs
 	lacks := make([]func(*newElsewhere) error, len(hosts))
 	errs := f.eachOf(ctx, hosts, func(ctx context.Context, i int) (err error) {
-		lacks[i], err = f.ask(ctx, hosts[i], len(hosts), jobs)
+		lacks[i], err = f.ask(ctx, hosts[i], len(hosts), asked[i])
 		return err
 	})
 	for i, host := range hosts {
@@ -75,16 +76,29 @@ func (f *fleet) reach(ctx context.Context, jobs ...*newElsewhere) {
 	}
 }
 
-// ask connects with a machine; lacks is what it has not for a job.
-func (f *fleet) ask(
-	ctx context.Context, host string, among int, jobs []*newElsewhere,
-) (lacks func(*newElsewhere) error, err error) {
-	q := needs{of: map[*newElsewhere]int{}}
-	for _, n := range jobs {
-		if !n.c.Force && slices.Contains(n.hosts, host) {
-			q.add(n)
+// questions are what each machine is asked. Machines that may have the same jobs share one.
+func questions(hosts []string, jobs []*newElsewhere) []*needs {
+	all, of := make([]*needs, len(hosts)), make([][]*newElsewhere, len(hosts))
+	for i, host := range hosts {
+		for _, n := range jobs {
+			if !n.c.Force && slices.Contains(n.hosts, host) {
+				of[i] = append(of[i], n)
+			}
+		}
+		if same := slices.IndexFunc(of[:i], func(o []*newElsewhere) bool { return slices.Equal(o, of[i]) }); same >= 0 {
+			all[i] = all[same]
+			continue
+		}
+		all[i] = &needs{of: map[*newElsewhere]int{}}
+		for _, n := range of[i] {
+			all[i].add(n)
 		}
 	}
+	return all
+}
+
+// ask connects with a machine; lacks is what it has not for a job.
+func (f *fleet) ask(ctx context.Context, host string, among int, q *needs) (lacks func(*newElsewhere) error, err error) {
 	p, err := f.join(ctx, host, among, q.Question)
 	return func(n *newElsewhere) error {
 		if i, asked := q.of[n]; asked {

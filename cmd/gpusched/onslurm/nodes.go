@@ -316,10 +316,15 @@ func (e *Engine) controlNode(
 		}
 		return e.GPUs(ctx)
 	}
-	return api.GPUsReply{}, &api.Error{Code: api.CodeNotFound, Message: fmt.Sprintf("there is no GPU %d", index), Hint: "see 'gpusched gpus'"}
+	return api.GPUsReply{}, noGPU(index)
 }
 
-// wholeNodes refuses where only some of a node's GPUs are meant: before anything is done to another node.
+func noGPU(index int) error {
+	return &api.Error{Code: api.CodeNotFound, Message: fmt.Sprintf("there is no GPU %d", index), Hint: "see 'gpusched gpus'"}
+}
+
+// wholeNodes refuses where only some of a node's GPUs are meant, or one that is not there: before anything is done to
+// another node.
 func wholeNodes(list []node, meant []int, verb string) error {
 	first := 0
 	for _, n := range list {
@@ -338,6 +343,9 @@ func wholeNodes(list []node, meant []int, verb string) error {
 				Hint:    fmt.Sprintf("'gpusched gpu %s %s' is the whole node", verb, span)}
 		}
 		first += len(n.gpus)
+	}
+	if i := slices.IndexFunc(meant, func(index int) bool { return index >= first }); i >= 0 {
+		return noGPU(meant[i])
 	}
 	return nil
 }
