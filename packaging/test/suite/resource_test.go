@@ -32,6 +32,7 @@ cpus = "100%"`)
 		t.Errorf("the state of the machine says nothing of CPUs: %s", told)
 	}
 	sh(t, "", "systemctl restart gpusched")
+	gpusSeen(t)
 	waitsFor(t, "alice", hers, "needs 3 CPUs")
 	cancel(t, "bob", his)
 	running(t, hers)
