@@ -129,20 +129,22 @@ func TestRunSaysEverythingAtTheEnd(t *testing.T) {
 	}
 }
 
-// The two lanes run beside each other, and both after the first.
+// The three lanes run beside each other, and all after the first.
 func TestLanes(t *testing.T) {
-	pipe := filepath.Join(t.TempDir(), "pipe")
+	dir := t.TempDir()
+	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
 	var out bytes.Buffer
 	if !run(context.Background(), &out, []stage{
-		{name: "reads", lane: native, argv: []string{"cat", pipe}},
-		{name: "writes", lane: emulated, argv: []string{"sh", "-c", "echo > " + pipe}},
-		{name: "makes", argv: []string{"mkfifo", pipe}},
+		{name: "reads", lane: native, argv: []string{"cat", a}},
+		{name: "passes on", lane: boxes, argv: []string{"sh", "-c", "cat " + b + " > " + a}},
+		{name: "writes", lane: emulated, argv: []string{"sh", "-c", "echo > " + b}},
+		{name: "makes", argv: []string{"mkfifo", a, b}},
 	}) {
 		t.Errorf("got:\n%s", out.String())
 	}
 }
 
-// Who is done with the emulated machines helps, and nothing runs twice.
+// Who is done with the machines helps, and nothing runs twice.
 func TestOneLaneHelpsTheOther(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	var out bytes.Buffer
