@@ -15,6 +15,15 @@ import (
 // to run worlds beside each other that share nothing.
 var raceless = []string{"daemon/dst"}
 
+// alone are dear tests of the other packages in which nothing runs beside anything:
+// they read the sources, parse one line after another, or build a program, which has
+// no detector. The race detector leaves them to the stage unit.
+var alone = []string{
+	"TestWeededPhrases", "TestHouseRules", "TestNamedTestsExist", "TestNoCgo", "TestImportTable", "TestTheClientStartsFast",
+	"TestTheQuickProgramBecomesTheWhole", "TestTheShortParserAgrees", "TestTheShortParserAgreesOnForms", "FuzzCommandLine",
+	"TestTourIsTyped", "TestExamplesAreTyped",
+}
+
 // concurrent lists the packages of the programs in which something runs beside
 // something else: their code or their tests start goroutines.
 func concurrent(root string) ([]string, error) {
@@ -42,9 +51,9 @@ func concurrent(root string) ([]string, error) {
 	return list, err
 }
 
-// startsGoroutines looks for go statements, WaitGroup.Go and parallel tests.
-func startsGoroutines(file *ast.File) (found bool) {
-	ast.Inspect(file, func(n ast.Node) bool {
+// startsGoroutines looks for go statements, WaitGroup.Go and parallel tests in a file or a function.
+func startsGoroutines(code ast.Node) (found bool) {
+	ast.Inspect(code, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.GoStmt:
 			found = true

@@ -3,6 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"go/ast"
+	"go/build"
+	"go/parser"
+	"go/token"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -204,6 +208,43 @@ func TestConcurrent(t *testing.T) {
 	for _, p := range list {
 		if slices.Contains([]string{"./daemon/job", "./daemon/sched", "./daemon/core", "./daemon/dst", "./units", "./cgroup"}, p) {
 			t.Errorf("%s is among them", p)
+		}
+	}
+}
+
+// What is left out of the race detector's stage is one test of the unit stage each, and has no goroutine to look at.
+func TestAlone(t *testing.T) {
+	list, err := concurrent("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]int{}
+	for _, dir := range list {
+		files, err := filepath.Glob(filepath.Join("../../..", dir, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range files {
+			if built, err := build.Default.MatchFile(filepath.Split(path)); err != nil || !built {
+				continue
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, decl := range file.Decls {
+				if f, ok := decl.(*ast.FuncDecl); ok && slices.Contains(alone, f.Name.Name) {
+					found[f.Name.Name]++
+					if startsGoroutines(f) {
+						t.Errorf("%s of %s starts goroutines", f.Name.Name, dir)
+					}
+				}
+			}
+		}
+	}
+	for _, name := range alone {
+		if found[name] != 1 {
+			t.Errorf("%s is there %d times, not once", name, found[name])
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"time"
 
@@ -66,7 +67,8 @@ func stages(root string) ([]stage, error) {
 		{name: "race", lane: native, what: "what runs in several goroutines, with the race detector", tests: true,
 			// SQLite is C in Go's clothes: one goroutine at a time runs it, and the detector makes it twelve
 			// times as slow.
-			argv: goTest(append([]string{"-timeout", "15m", "-race", "-gcflags=modernc.org/...=-race=false"}, racy...)...)},
+			argv: goTest(append([]string{"-timeout", "15m", "-race", "-gcflags=modernc.org/...=-race=false",
+				"-skip", "^(" + strings.Join(alone, "|") + ")$"}, racy...)...)},
 		{name: "fuzz", lane: native, what: "every fuzz test for 2 seconds, from its stored inputs", tests: true,
 			argv: []string{"go", "run", "./packaging/test/fuzz", "-json", "-fresh", "-time", "2s"}},
 		{name: "package-check", lane: native, what: "lintian, rpm, modes, manual pages, completions, reproducibility",
