@@ -1,8 +1,13 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
 // The list is made of the tree: each part of the interface that reads what
@@ -39,5 +44,20 @@ func TestJustOver(t *testing.T) {
 		if justOver(text) != want {
 			t.Errorf("%q", text)
 		}
+	}
+}
+
+// A program that counts nothing is not taken for one that found nothing: what tells it is what Go says.
+func TestUnledIsWhatGoSays(t *testing.T) {
+	root, err := await.Output(t.Context(), time.Minute, []string{"go", "env", "GOROOT"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(strings.TrimSpace(root), "src/internal/fuzz/fuzz.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), unled) {
+		t.Errorf("package internal/fuzz does not say %q", unled)
 	}
 }

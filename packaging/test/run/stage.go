@@ -69,8 +69,8 @@ func stages(root string) ([]stage, error) {
 			// times as slow.
 			argv: goTest(append([]string{"-timeout", "15m", "-race", "-gcflags=modernc.org/...=-race=false",
 				"-skip", "^(" + strings.Join(alone, "|") + ")$"}, racy...)...)},
-		{name: "fuzz", lane: native, what: "every fuzz test for 2 seconds, from its stored inputs", tests: true,
-			argv: []string{"go", "run", "./packaging/test/fuzz", "-json", "-fresh", "-time", "2s"}},
+		{name: "fuzz", lane: native, what: "every fuzz test for a second, from its stored inputs", tests: true,
+			argv: []string{"go", "run", "./packaging/test/fuzz", "-json", "-fresh", "-own", "-time", "1s"}},
 		{name: "package-check", lane: native, what: "lintian, rpm, modes, manual pages, completions, reproducibility",
 			tests: true,
 			argv:  goTest("-tags", "packages", "-timeout", "20m", "./packaging/check/"), needs: []string{"package"}},
