@@ -162,7 +162,7 @@ func TestNoSecretInLogs(t *testing.T) {
 			t.Errorf("%q shows %.300q", cmd, out)
 		}
 	}
-	for _, cmd := range []string{"grep -rsa hush /run /var/lib /var/log /var/tmp /tmp /etc/gpusched /etc/systemd", journal + "| grep -a hush", "gpusched list -a --json | grep hush"} {
+	for _, cmd := range []string{"grep -rsa hush- /run /var/lib /var/log /var/tmp /tmp /etc/gpusched /etc/systemd", journal + "| grep -a hush", "gpusched list -a --json | grep hush"} {
 		if out := try(t, "bob", cmd+" 2>/dev/null").Stdout; out != "" {
 			t.Errorf("bob: %q shows %.300q", cmd, out)
 		}
