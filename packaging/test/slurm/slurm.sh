@@ -5,6 +5,7 @@
 #	slurm.sh up [accounting] [cgroup]   start; with slurmdbd and MariaDB; with real limits
 #	slurm.sh edit SCRIPT                start anew without jobs and accounting, the settings changed by sed
 #	slurm.sh down                       stop
+#	slurm.sh remove                     stop it or another, without its settings, jobs and logs
 #
 # n1 has two a100 of 40 GB, n2 two h100 of 80 GB, as their features say. A shard is
 # 10 GB. Node n3 is down. Anybody may submit; alice and bob have accounts where there
@@ -189,6 +190,18 @@ down() {
 	done
 }
 
+remove() {
+	scancel -u alice,bob 2>/dev/null || true
+	down
+	systemctl stop slurmd slurmctld slurmdbd
+	[ ! -d /var/lib/mysql/slurm_acct_db ] || mariadb -e "drop database slurm_acct_db" </dev/null
+	systemctl stop munge mariadb
+	rm -rf /etc/slurm/* /var/lib/slurm/slurm*/* "$state" "$log"/* /dev/slurm-gpu?
+	sed -i "/^$address/d" /etc/hosts
+	ip addr del "$address/32" dev eth0 2>/dev/null || true
+	ip link delete slurm0 2>/dev/null || true
+}
+
 host=$(hostname)
 host=${host%%.*}
 accounting='' cgroup=''
@@ -206,9 +219,9 @@ for word in "$@"; do
 	esac
 done
 case $command in
-up | down) "$command" ;;
+up | down | remove) "$command" ;;
 *)
-	echo "usage: slurm.sh up [accounting] [cgroup] | edit SCRIPT | down" >&2
+	echo "usage: slurm.sh up [accounting] [cgroup] | edit SCRIPT | down | remove" >&2
 	exit 2
 	;;
 esac

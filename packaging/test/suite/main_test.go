@@ -103,12 +103,29 @@ func chooseTests(kind vm.Kind) error {
 	return flag.Set("test.skip", needsBox)
 }
 
-// provision boots a machine with four simulated GPUs and installs the package.
+// hasSlurm reports whether the machine of the run has Slurm's packages, so that no second one is made for them: where
+// a machine costs minutes, and in a run of few tests. The other boxes are as most users' machines are.
+func hasSlurm(kind vm.Kind) bool { return kind == vm.Emulated || *quick }
+
+// provision boots the machine of a kind and installs the package.
 func provision(ctx context.Context, kind vm.Kind) (*machine, error) {
 	pkg, err := newestDeb()
 	if err != nil {
 		return nil, err
 	}
+	out, more := &machine{deb: pkg, slow: 1}, []string(nil)
+	if kind == vm.Emulated {
+		out.slow = 10
+	}
+	if hasSlurm(kind) {
+		more = vm.SlurmPackages()
+	}
+	out.Machine, err = boot(ctx, kind, pkg, more)
+	return out, err
+}
+
+// boot boots a machine with four simulated GPUs, the package, and more packages of the suite's.
+func boot(ctx context.Context, kind vm.Kind, pkg string, more []string) (*vm.Machine, error) {
 	dir, err := os.MkdirTemp("", "gpusched-suite-")
 	if err != nil {
 		return nil, err
@@ -122,19 +139,15 @@ func provision(ctx context.Context, kind vm.Kind) (*machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := vm.Start(ctx, kind, vm.Options{Suite: vm.Suite(*suite), Log: os.Stderr})
+	m, err := vm.Start(ctx, kind, vm.Options{Suite: vm.Suite(*suite), Packages: more, Log: os.Stderr})
 	if err != nil {
 		return nil, err
-	}
-	out := &machine{Machine: m, deb: pkg, slow: 1}
-	if kind == vm.Emulated {
-		out.slow = 10
 	}
 	if err := vm.Provision(ctx, m, vm.ProvisionOptions{Deb: pkg, FakeLib: lib, SimCUDA: sim}); err != nil {
 		m.Close()
 		return nil, err
 	}
-	return out, nil
+	return m, nil
 }
 
 // newestDeb is the package under test.

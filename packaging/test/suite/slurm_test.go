@@ -15,16 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gpusched/gpusched/gpu/fakenvml"
 	"github.com/gpusched/gpusched/packaging/test/await"
 	"github.com/gpusched/gpusched/packaging/test/vm"
 )
 
-// slurmPackages are Slurm, and what its accounting needs.
-var slurmPackages = []string{"slurm-wlm", "munge", "slurmdbd", "mariadb-server", "iproute2"}
-
-// slurmBox is a box of its own, in which this package and a real Slurm with two nodes live
-// side by side.
+// slurmBox is a machine in which this package and a real Slurm with two nodes live side by
+// side: a box of its own, or the machine of the run where hasSlurm.
 type slurmBox struct{ *vm.Machine }
 
 // theSlurm is the slurmBox that the tests of a run share: the first that needs it boots it.
@@ -34,44 +30,33 @@ var theSlurm struct {
 	err error
 }
 
-// closeSlurm gives it back.
+// closeSlurm gives it back. To close a machine again is nothing.
 func closeSlurm() {
 	if theSlurm.Machine != nil {
 		theSlurm.Close()
 	}
 }
 
-// bootSlurm boots a machine with Slurm, which runs nothing of it yet. Its image is built once.
-func bootSlurm(ctx context.Context, kind vm.Kind) (*vm.Machine, error) {
-	dir, err := os.MkdirTemp("", "gpusched-suite-")
+// bootSlurm boots a box with Slurm, which runs nothing of it yet. Its image is built once.
+func bootSlurm(ctx context.Context) (*vm.Machine, error) {
+	m, err := boot(ctx, vm.Box, the.deb, vm.SlurmPackages())
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	lib, err := fakenvml.Build(dir)
-	if err != nil {
-		return nil, err
-	}
-	sim, err := fakenvml.BuildSimCUDA(dir)
-	if err != nil {
-		return nil, err
-	}
-	m, err := vm.Start(ctx, kind, vm.Options{Suite: vm.Suite(*suite), Packages: slurmPackages, Log: os.Stderr})
-	if err != nil {
-		return nil, err
-	}
-	err = vm.Provision(ctx, m, vm.ProvisionOptions{Deb: the.deb, FakeLib: lib, SimCUDA: sim})
-	if err == nil {
-		err = m.CopyIn(ctx, "../slurm/slurm.sh", "/usr/local/bin/slurm.sh", 0o755)
-	}
-	if err == nil && *slurm != "" {
-		err = otherSlurm(ctx, m, *slurm)
-	}
-	if err != nil {
+	if err := prepareSlurm(ctx, m); err != nil {
 		m.Close()
 		return nil, err
 	}
 	return m, nil
+}
+
+// prepareSlurm puts slurm.sh, and with -slurm another release, into a machine that has the packages.
+func prepareSlurm(ctx context.Context, m *vm.Machine) error {
+	err := m.CopyIn(ctx, "../slurm/slurm.sh", "/usr/local/bin/slurm.sh", 0o755)
+	if err == nil && *slurm != "" {
+		err = otherSlurm(ctx, m, *slurm)
+	}
+	return err
 }
 
 // otherSlurm puts the packages of a directory over those of the image. None of their services starts.
@@ -98,7 +83,14 @@ func otherSlurm(ctx context.Context, m *vm.Machine, dir string) error {
 // what it left, and shows the logs if it failed.
 func beginSlurm(t *testing.T) slurmBox {
 	t.Helper()
-	theSlurm.Do(func() { theSlurm.Machine, theSlurm.err = bootSlurm(context.WithoutCancel(t.Context()), vm.Box) })
+	theSlurm.Do(func() {
+		ctx := context.WithoutCancel(t.Context())
+		if hasSlurm(vm.Box) {
+			theSlurm.Machine, theSlurm.err = the.Machine, prepareSlurm(ctx, the.Machine)
+			return
+		}
+		theSlurm.Machine, theSlurm.err = bootSlurm(ctx)
+	})
 	if theSlurm.err != nil {
 		t.Fatal(theSlurm.err)
 	}
@@ -107,7 +99,7 @@ func beginSlurm(t *testing.T) slurmBox {
 		if t.Failed() {
 			t.Log(b.try(t, "", "tail -n 25 /var/log/slurm/*.log; journalctl --no-pager -u gpusched | tail -50").Stdout)
 		}
-		b.sh(t, "", `scancel -u alice,bob 2>/dev/null; slurm.sh down
+		b.sh(t, "", `slurm.sh remove
 gpusched daemon resume >/dev/null 2>&1; ids=$(gpusched list -o ids); [ -z "$ids" ] || gpusched cancel $ids >/dev/null`)
 	})
 	b.up(t, "accounting")

@@ -3,11 +3,8 @@
 package suite
 
 import (
-	"context"
 	"strings"
 	"testing"
-
-	"github.com/gpusched/gpusched/packaging/test/vm"
 )
 
 // TestLimitsSlurm: what keeps the jobs of a Slurm apart is the kernel, as with the scheduler of
@@ -15,17 +12,16 @@ import (
 // gets, and gpusched says so. That goes for a Slurm with two nodes, and for the one that
 // 'gpusched export slurm' describes.
 func TestLimitsSlurm(t *testing.T) {
-	ctx := context.WithoutCancel(t.Context())
-	m, err := bootSlurm(ctx, vm.Emulated)
-	if err != nil {
+	begin(t)
+	if err := prepareSlurm(t.Context(), the.Machine); err != nil {
 		t.Fatal(err)
 	}
-	box := slurmBox{m}
-	t.Cleanup(func() { box.Close() })
+	box := slurmBox{the.Machine}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Log(box.try(t, "", "tail -n 25 /var/log/slurm/*.log; journalctl --no-pager -u gpusched | tail -50").Stdout)
+			t.Log(box.try(t, "", "tail -n 25 /var/log/slurm/*.log").Stdout)
 		}
+		box.sh(t, "", "slurm.sh remove; rm -rf ~alice/up[01] ~alice/.cache/gpusched; systemctl restart gpusched")
 	})
 	box.up(t, "cgroup")
 	w := walker{t, box, "slurm"}

@@ -6,11 +6,11 @@ import "testing"
 
 // The image is in the cache when the clock runs.
 func benchmarkBoot(b *testing.B, kind Kind) {
-	if _, err := Prepare(b.Context(), kind, options(b)); err != nil {
+	if _, err := Prepare(b.Context(), kind, options(b, kind)); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		m, err := Start(b.Context(), kind, options(b))
+		m, err := Start(b.Context(), kind, options(b, kind))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -68,11 +68,11 @@ func TestCloseRemovesAll(t *testing.T) {
 func TestCancelledStartRemovesAll(t *testing.T) {
 	before := ownerless(t)
 	for _, kind := range []Kind{Box, Emulated} {
-		if _, err := Prepare(t.Context(), kind, options(t)); err != nil {
+		if _, err := Prepare(t.Context(), kind, options(t, kind)); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		m, err := Start(ctx, kind, options(t))
+		m, err := Start(ctx, kind, options(t, kind))
 		cancel()
 		if err == nil || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%s: %v, %v", kind, m, err)
@@ -108,7 +108,7 @@ func ownerless(t *testing.T) map[string]bool {
 
 // Invariant 4: the machine of a killed owner ends by itself, and the next start sweeps up; a living owner's stays.
 func TestKilledOwner(t *testing.T) {
-	if _, err := Prepare(t.Context(), Box, options(t)); err != nil {
+	if _, err := Prepare(t.Context(), Box, options(t, Box)); err != nil {
 		t.Fatal(err)
 	}
 	living := start(t, Box)
@@ -157,7 +157,7 @@ func startOwner(t *testing.T, kind Kind) (*exec.Cmd, string) {
 
 // ownAMachine is what the process of startOwner does, for ever.
 func ownAMachine(kind Kind) {
-	m, err := Start(context.Background(), kind, Options{Log: os.Stderr})
+	m, err := Start(context.Background(), kind, Options{Log: os.Stderr, Packages: packages(kind)})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -68,6 +68,11 @@ func recipeOf(kind Kind, suite Suite, more []string) (recipe, error) {
 	return recipe{kind: kind, suite: suite, includes: append(includes, more...), hooks: hooks}, nil
 }
 
+// SlurmPackages are Slurm and what its accounting needs, for Options.Packages. Nothing of it is started by a boot.
+func SlurmPackages() []string {
+	return []string{"slurm-wlm", "munge", "slurmdbd", "mariadb-server", "iproute2"}
+}
+
 // customiseArgs is the line of the script after which more can be put in.
 const customiseArgs = "root=$1 kind=$2\n"
 

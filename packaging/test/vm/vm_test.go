@@ -21,8 +21,16 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func options(t testing.TB) Options {
-	return Options{Log: t.Output(), TryKVM: os.Getenv("GPUSCHED_VM_KVM") != ""}
+func options(t testing.TB, kind Kind) Options {
+	return Options{Log: t.Output(), TryKVM: os.Getenv("GPUSCHED_VM_KVM") != "", Packages: packages(kind)}
+}
+
+// packages make the image of a kind the one that the suite has of it: one less to build.
+func packages(kind Kind) []string {
+	if kind == Emulated {
+		return SlurmPackages()
+	}
+	return nil
 }
 
 // start boots a machine that ends with the test.
@@ -31,7 +39,7 @@ func start(t testing.TB, kind Kind) *Machine {
 	if err := EnsureHostPackages(t.Context(), kind, t.Output()); err != nil {
 		t.Fatal(err)
 	}
-	m, err := Start(t.Context(), kind, options(t))
+	m, err := Start(t.Context(), kind, options(t, kind))
 	if err != nil {
 		t.Fatal(err)
 	}
