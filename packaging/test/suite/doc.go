@@ -16,12 +16,12 @@
 //	-run 'TestBootPowerCut|TestBootDiskCuts' -power-cuts 20 -disk-cuts 200
 //
 // Tests whose name begins with TestLimits or TestBoot… need the emulated
-// machine and run only there; TestSlurmEngine and TestMigrate need a box, of which
-// they share one with a real Slurm, and TestTwoBoxes two. With -quick that is the machine
-// itself; the emulated machine has a Slurm too, for TestLimitsSlurm. A test never skips
-// itself. TestAttackerJob runs on both: control groups are all there only on the one. The
-// others pass there too when -run names them (give them an hour with -timeout): times
-// that a test chooses are multiplied by how much slower that machine is.
+// machine and run only there; TestTwoBoxes needs two boxes, and TestSlurmEngine and
+// TestMigrate share one with a real Slurm, which with -quick is the machine of the run.
+// So is the emulated machine, for TestLimitsSlurm. A test never skips itself.
+// TestAttackerJob runs on both: control groups are all there only on the one. The others
+// pass there too when -run names them (give them an hour with -timeout): times that a
+// test chooses are multiplied by how much slower that machine is.
 //
 // Invariants:
 //
