@@ -21,7 +21,7 @@ var raceless = []string{"daemon/dst"}
 var alone = []string{
 	"TestWeededPhrases", "TestHouseRules", "TestNamedTestsExist", "TestNoCgo", "TestImportTable", "TestTheClientStartsFast",
 	"TestTheQuickProgramBecomesTheWhole", "TestTheShortParserAgrees", "TestTheShortParserAgreesOnForms", "FuzzCommandLine",
-	"TestTourIsTyped", "TestExamplesAreTyped",
+	"TestTourIsTyped", "TestExamplesAreTyped", "TestLinesAreShort", "TestAssignmentsAreShort",
 }
 
 // concurrent lists the packages of the programs in which something runs beside
