@@ -54,7 +54,11 @@ func (d *Daemon) queue(ctx context.Context, s *job.Submission) (job.Submitted, e
 			if !r.Known {
 				d.opt.Tally.Submitted()
 			}
-			return job.Submitted{JobView: d.foretold(ctx, *r.Job), Known: r.Known}, nil
+			out := job.Submitted{JobView: *r.Job, Known: r.Known}
+			if !s.Brief {
+				out.JobView = d.foretold(ctx, out.JobView)
+			}
+			return out, nil
 		}
 		out, err := d.known(ctx, r.ID)
 		var refusal *job.Refusal

@@ -355,4 +355,9 @@ func TestForetoldWhileTheLoopGoesOn(t *testing.T) {
 		})
 	}
 	asking.Wait()
+	limited.Brief = true
+	if s, err := r.d.Submit(t.Context(), limited, false); err != nil || !s.Start.At.IsZero() || len(s.Reasons) > 0 || s.State != job.Queued {
+		t.Errorf("briefly: %v, %+v", err, s)
+	}
 }
+

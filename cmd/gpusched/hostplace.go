@@ -85,7 +85,8 @@ func questions(hosts []string, jobs []*newElsewhere) []*needs {
 				of[i] = append(of[i], n)
 			}
 		}
-		if same := slices.IndexFunc(of[:i], func(o []*newElsewhere) bool { return slices.Equal(o, of[i]) }); same >= 0 {
+		same := slices.IndexFunc(of[:i], func(o []*newElsewhere) bool { return slices.Equal(o, of[i]) })
+		if same >= 0 {
 			all[i] = all[same]
 			continue
 		}
@@ -98,7 +99,9 @@ func questions(hosts []string, jobs []*newElsewhere) []*needs {
 }
 
 // ask connects with a machine; lacks is what it has not for a job.
-func (f *fleet) ask(ctx context.Context, host string, among int, q *needs) (lacks func(*newElsewhere) error, err error) {
+func (f *fleet) ask(
+	ctx context.Context, host string, among int, q *needs,
+) (lacks func(*newElsewhere) error, err error) {
 	p, err := f.join(ctx, host, among, q.Question)
 	return func(n *newElsewhere) error {
 		if i, asked := q.of[n]; asked {

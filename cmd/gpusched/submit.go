@@ -109,9 +109,14 @@ func (c *submitCmd) request(ctx context.Context, a *app) (api.SubmitRequest, err
 	if err != nil {
 		return req, err
 	}
-	req.DryRun = c.DryRun
+	req.DryRun, req.Brief = c.DryRun, c.numberOnly(a)
 	req.Array, err = arraySpec(c.Tasks, c.Param)
 	return req, err
+}
+
+// numberOnly reports whether nothing is told about the job but its number.
+func (c *submitCmd) numberOnly(a *app) bool {
+	return a.as.submitted != "" || c.Quiet && c.form() == "table"
 }
 
 // request makes the request from the options and the environment.

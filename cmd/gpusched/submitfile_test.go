@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -67,6 +68,21 @@ func TestFileOfJobsInterrupted(t *testing.T) {
 		said := "1 of 3 jobs queued; line 4 may be as well (see 'gpusched list'), and the other 1 are not"
 		if code != statusInterrupted || !strings.Contains(out, want) || !strings.Contains(err, said) {
 			t.Errorf("%s: ended with %d: %q, %q", form, code, out, err)
+		}
+	}
+}
+
+// TestWhatNobodyReadsIsNotAsked: for a number alone no forecast is made.
+func TestWhatNobodyReadsIsNotAsked(t *testing.T) {
+	for form, brief := range map[string]bool{"-q": true, "": false, "--json": false, "-q --json": false} {
+		var asked []string
+		answer := func(w http.ResponseWriter, r *http.Request) {
+			asked = append(asked, r.Header.Get(api.PreferHeader))
+			json.NewEncoder(w).Encode(api.SubmitReply{Job: api.Job{ID: 1, State: job.Queued}})
+		}
+		code, _, err := fileRun(t.Context(), t, answer, append(strings.Fields(form), "--", "/bin/true")...)
+		if want := map[bool]string{true: api.PreferBrief}[brief]; code != 0 || !slices.Equal(asked, []string{want}) {
+			t.Errorf("%s: ended with %d, asked %q: %s", form, code, asked, err)
 		}
 	}
 }

@@ -20,6 +20,15 @@ const maxReply = 512 << 20
 // call makes a request and reads its answer into out. A daemon that has no
 // place for it is asked again.
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
+	return c.callWith(ctx, "", method, path, in, out)
+}
+
+// callBriefly is call for an answer that is to be brief.
+func (c *Client) callBriefly(ctx context.Context, method, path string, in, out any) error {
+	return c.callWith(ctx, PreferHeader+": "+PreferBrief+"\r\n", method, path, in, out)
+}
+
+func (c *Client) callWith(ctx context.Context, header, method, path string, in, out any) error {
 	var body []byte
 	if in != nil {
 		var err error
@@ -27,7 +36,7 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 			return &Error{Code: CodeInternal, Message: fmt.Sprintf("encode the request: %v", err)}
 		}
 	}
-	return patiently(ctx, func() error { return c.ask(ctx, method, path, body, out) })
+	return patiently(ctx, func() error { return c.ask(ctx, header, method, path, body, out) })
 }
 
 // patiently asks, and again for retryTime while the daemon has no place for the request.
@@ -46,10 +55,10 @@ func patiently(ctx context.Context, ask func() error) error {
 }
 
 // ask is call without patience.
-func (c *Client) ask(ctx context.Context, method, path string, body []byte, out any) error {
+func (c *Client) ask(ctx context.Context, header, method, path string, body []byte, out any) error {
 	limited, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	resp, err := c.transport().ask(limited, method, path, body)
+	resp, err := c.transport().ask(limited, header, method, path, body)
 	if err != nil {
 		return c.explain(ctx, err)
 	}

@@ -90,6 +90,9 @@ func knock(ctx context.Context, connect func() (net.Conn, error)) (net.Conn, err
 // it is not, and the caller cannot know whether the job was queued.
 func (c *Client) Submit(ctx context.Context, r SubmitRequest) (out SubmitReply, err error) {
 	ask := func() error { return c.call(ctx, methodPost, "/v1/jobs", r, &out) }
+	if r.Brief {
+		ask = func() error { return c.callBriefly(ctx, methodPost, "/v1/jobs", r, &out) }
+	}
 	if r.Key == "" {
 		return out, ask()
 	}

@@ -95,7 +95,7 @@ func (f *follower) follow(ctx context.Context, on bool) error {
 		words.Set("since", strconv.FormatInt(f.last, 10))
 	}
 	path := "/v1/events?" + words.Encode()
-	resp, err := f.c.transport().ask(limited, methodGet, path, nil)
+	resp, err := f.c.transport().ask(limited, "", methodGet, path, nil)
 	if err != nil {
 		return f.c.explain(ctx, err)
 	}

@@ -65,9 +65,10 @@ type response struct {
 
 var errMalformed = errors.New("malformed HTTP answer")
 
-// ask sends a request and reads the head of its answer. Until the answer is closed the end of
-// ctx ends what waits for the connection.
-func (t *transport) ask(ctx context.Context, method, path string, body []byte) (*response, error) {
+// ask sends a request, with more lines of its header where there are any, and reads the head
+// of its answer. Until the answer is closed the end of ctx ends what waits for the
+// connection.
+func (t *transport) ask(ctx context.Context, header, method, path string, body []byte) (*response, error) {
 	for {
 		l := t.kept()
 		fresh := l == nil
@@ -78,7 +79,7 @@ func (t *transport) ask(ctx context.Context, method, path string, body []byte) (
 			}
 			l = &link{Conn: conn, in: bufio.NewReader(conn)}
 		}
-		a, lost, err := t.exchange(ctx, l, method, path, body)
+		a, lost, err := t.exchange(ctx, l, header, method, path, body)
 		if err == nil {
 			return a, nil
 		}
@@ -93,7 +94,7 @@ func (t *transport) ask(ctx context.Context, method, path string, body []byte) (
 // exchange is ask over one connection; lost: it failed so early that to ask again can do nothing
 // twice.
 func (t *transport) exchange(
-	ctx context.Context, l *link, method, path string, body []byte,
+	ctx context.Context, l *link, header, method, path string, body []byte,
 ) (_ *response, lost bool, err error) {
 	stop := context.AfterFunc(ctx, func() { _ = l.SetDeadline(time.Unix(1, 0)) })
 	defer func() {
@@ -102,7 +103,7 @@ func (t *transport) exchange(
 			err = cmp.Or(ctx.Err(), err)
 		}
 	}()
-	n, unsent := l.Write(request(method, path, body))
+	n, unsent := l.Write(request(header, method, path, body))
 	// Whoever is turned away has the answer before all has been sent.
 	if _, err := l.in.Peek(1); err != nil {
 		return nil, n == 0 || method == methodGet, cmp.Or(unsent, err)
@@ -115,12 +116,13 @@ func (t *transport) exchange(
 }
 
 // request is a request as it travels.
-func request(method, path string, body []byte) []byte {
-	b := make([]byte, 0, 128+len(path)+len(body))
+func request(header, method, path string, body []byte) []byte {
+	b := make([]byte, 0, 128+len(header)+len(path)+len(body))
 	b = append(b, method...)
 	b = append(b, ' ')
 	b = append(b, path...)
 	b = append(b, " HTTP/1.1\r\nHost: gpusched\r\n"...) // the socket is the address
+	b = append(b, header...)
 	if method == methodPost {
 		b = append(b, "Content-Length: "...)
 		b = strconv.AppendInt(b, int64(len(body)), 10)

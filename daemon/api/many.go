@@ -38,7 +38,7 @@ func (c *Client) many(ctx context.Context, body []byte, told func(ManyPart)) err
 	defer cancel()
 	silent := time.AfterFunc(answerTime, cancel) // a daemon that hangs sends no line
 	defer silent.Stop()
-	resp, err := c.transport().ask(limited, methodPost, "/v1/commands", body)
+	resp, err := c.transport().ask(limited, "", methodPost, "/v1/commands", body)
 	if err != nil {
 		return c.explain(ctx, err)
 	}

@@ -38,7 +38,17 @@ type SubmitRequest struct {
 	TTY   bool           `json:"tty,omitempty"` // the command runs in a terminal that its job holds
 
 	DryRun bool `json:"dry_run,omitempty"`
+
+	// Brief leaves out of the answer why the job waits and when it is expected to start. It travels as the
+	// preference that RFC 7240 has for that, which an older daemon passes over.
+	Brief bool `json:"-"`
 }
+
+// PreferBrief is the header that asks for a brief answer, and its value.
+const (
+	PreferHeader = "Prefer"
+	PreferBrief  = "return=minimal"
+)
 
 // ArraySpec asks for many tasks in one entry of the queue. With Params the
 // tasks are their combinations, and Spec is "" or the limit alone, "%2".

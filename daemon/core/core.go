@@ -230,7 +230,7 @@ func (c *Core) answer(r *Reply, now time.Time) {
 		return
 	}
 	r.Job = new(c.show(l, now))
-	if l.job.State == job.Queued {
+	if l.job.State == job.Queued && !r.brief {
 		c.placements(now)
 		r.Job.Reasons = c.explain(l)
 	}

@@ -133,6 +133,7 @@ type Reply struct {
 	ID      job.ID
 	Job     *job.JobView // nil where the job has ended already, or there is none
 	Known   bool         // a submit whose request key was known
+	brief   bool         // why it waits is left out
 
 	Each []job.Outcome // of Commands, in their order; fewer than those: the rest was left alone
 	of   []job.ID      // the same, until the end of the step

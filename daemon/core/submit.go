@@ -10,7 +10,7 @@ import (
 )
 
 func (c *Core) submit(e Submit, now time.Time) Reply {
-	s, r := e.Submission, Reply{Token: e.Token}
+	s, r := e.Submission, Reply{Token: e.Token, brief: e.Submission.Brief}
 	if r.ID, r.Known = c.requests.find(s.Owner.UID, s.Key); r.Known {
 		return r
 	}

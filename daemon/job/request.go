@@ -164,6 +164,9 @@ type Submission struct {
 	// GIDs are all groups of the owner, ascending. The server fills them in.
 	GIDs GIDs `json:"-"`
 
+	// Brief: nobody reads why the job waits, or when it is expected to start.
+	Brief bool `json:"-"`
+
 	// Ended says how jobs that Request.After names have ended, of those that
 	// had when the submission came.
 	Ended map[ID]End

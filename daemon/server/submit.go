@@ -31,7 +31,7 @@ func (s *Server) submit(r *request) (any, error) {
 	}
 	sub.GIDs = r.peer.gids()
 	sub.Request.Shape, sub.Request.Script = shapeOf(r.who.UID, sub.Payload.Argv), scriptOf(r.who.UID, sub.Payload.Argv)
-	sub.Admin = r.who.Admin
+	sub.Admin, sub.Brief = r.who.Admin, r.Header.Get(api.PreferHeader) == api.PreferBrief
 	if sub.Payload.Limits, err = s.takeOver(r); err != nil {
 		return nil, err
 	}

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
+	"net/http/httptest"
 	"os"
 	"reflect"
 	"strings"
@@ -64,6 +66,21 @@ func TestASubmissionIsTheRequestWithTheKernelsIdentity(t *testing.T) {
 	}
 	if !strings.Contains(reply, `"id":3,"name":"train"`) {
 		t.Errorf("reply %s", reply)
+	}
+}
+
+// A client that asks for a brief answer says so in its header, which changes nothing else.
+func TestBriefSubmission(t *testing.T) {
+	for prefer, brief := range map[string]bool{"": false, api.PreferBrief: true, "wait=5": false} {
+		b := queue()
+		body := `{"name":"n","gpu_milli":1000,"argv":["dHJ1ZQ=="],"dir":"Lw=="}`
+		r := httptest.NewRequest("POST", "/v1/jobs", strings.NewReader(body))
+		r.Header.Set(api.PreferHeader, prefer)
+		w := httptest.NewRecorder()
+		testServer(b, nil).mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), peerKey{}, alice)))
+		if w.Code != 200 || b.Submissions()[0].Brief != brief {
+			t.Errorf("%q: %d, %+v", prefer, w.Code, b.Submissions())
+		}
 	}
 }
 
