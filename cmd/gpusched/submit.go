@@ -114,9 +114,11 @@ func (c *submitCmd) request(ctx context.Context, a *app) (api.SubmitRequest, err
 	return req, err
 }
 
-// numberOnly reports whether nothing is told about the job but its number.
+// numberOnly reports whether nothing is told about the job but its number, and hintLimit has
+// nothing to say.
 func (c *submitCmd) numberOnly(a *app) bool {
-	return a.as.submitted != "" || c.Quiet && c.form() == "table"
+	number := (a.as.submitted != "" || c.Quiet && c.form() == "table") && !c.DryRun
+	return number && c.Signal.signal == 0 && c.Request.OnTimeout == ""
 }
 
 // request makes the request from the options and the environment.

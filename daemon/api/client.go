@@ -87,16 +87,28 @@ func knock(ctx context.Context, connect func() (net.Conn, error)) (net.Conn, err
 
 // Submit queues a job. With a Key a request that was cut off after it was sent
 // is asked again, for retryTime, and queues one job all the same; without a Key
-// it is not, and the caller cannot know whether the job was queued.
+// it is not, and the caller cannot know whether the job was queued. The job of a
+// brief answer has its number alone.
 func (c *Client) Submit(ctx context.Context, r SubmitRequest) (out SubmitReply, err error) {
 	ask := func() error { return c.call(ctx, methodPost, "/v1/jobs", r, &out) }
-	if r.Brief {
-		ask = func() error { return c.callBriefly(ctx, methodPost, "/v1/jobs", r, &out) }
+	var number struct { // what is read of a brief answer: to read all of it takes a short command long
+		Job struct {
+			ID job.ID `json:"id"`
+		} `json:"job"`
+	}
+	brief := r.Brief && !r.DryRun
+	if brief {
+		ask = func() error { return c.callBriefly(ctx, methodPost, "/v1/jobs", r, &number) }
 	}
 	if r.Key == "" {
-		return out, ask()
+		err = ask()
+	} else {
+		err = again(ctx, ask)
 	}
-	return out, again(ctx, ask)
+	if brief {
+		out.Job.ID = number.Job.ID
+	}
+	return out, err
 }
 
 // ListQuery selects jobs; zero fields select everything live.

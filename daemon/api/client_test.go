@@ -267,6 +267,23 @@ func TestASubmitThatWasCutOffIsAskedAgainWithItsKey(t *testing.T) {
 	}
 }
 
+// Who wants the number of a job alone says so, and gets it, whatever else the answer has.
+func TestABriefSubmit(t *testing.T) {
+	asked := ""
+	client := daemon(t, func(w http.ResponseWriter, r *http.Request) {
+		asked = r.Header.Get(PreferHeader)
+		answer(w, SubmitReply{Job: Job{ID: 9, State: job.Queued}, Known: true})
+	})
+	out, err := client.Submit(t.Context(), SubmitRequest{Brief: true})
+	if err != nil || asked != PreferBrief || out.Job.ID != 9 || out.Job.State != "" {
+		t.Errorf("asked %q: %+v %v", asked, out, err)
+	}
+	out, err = client.Submit(t.Context(), SubmitRequest{Brief: true, DryRun: true})
+	if err != nil || asked != "" || out.Job.State != job.Queued {
+		t.Errorf("a dry run asked %q: %+v %v", asked, out, err)
+	}
+}
+
 func TestASubmitWithoutAKeyIsAskedOnce(t *testing.T) {
 	var n atomic.Int32
 	client := daemon(t, func(w http.ResponseWriter, r *http.Request) { n.Add(1); cut(w) })
