@@ -205,8 +205,10 @@ func (c *committer) finish(ctx context.Context, batches []batch) bool {
 			c.d.perform(ctx, a)
 		}
 	}
-	for _, r := range records { // which nobody waits for as for a start
-		c.d.report(r)
+	for _, r := range records {
+		if r.Job != nil {
+			c.d.waiters.news(r.Job)
+		}
 	}
 	for _, b := range batches {
 		for _, r := range b.effects.Replies {
@@ -215,6 +217,9 @@ func (c *committer) finish(ctx context.Context, batches []batch) bool {
 		if b.barrier != nil {
 			b.barrier.release()
 		}
+	}
+	for _, r := range records { // which nobody waits for
+		c.d.report(r)
 	}
 	return true
 }
