@@ -10,11 +10,13 @@ import (
 )
 
 // Empty reports whether no process is in the control group and those below it, as in
-// one that is not there. One that can't be read is not empty.
+// one that is not there. One that can't be read is not empty, and none is on a host whose
+// version 2 hierarchy is mounted elsewhere.
 func Empty(root, group string) bool {
 	events, err := os.ReadFile(filepath.Join(root, group, "cgroup.events"))
-	if err != nil {
-		return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENODEV)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENODEV) { // it is gone, or went just now
+		_, err = os.Stat(filepath.Join(root, "cgroup.controllers"))
+		return err == nil
 	}
 	for line := range strings.Lines(string(events)) {
 		if strings.TrimSpace(line) == "populated 0" {

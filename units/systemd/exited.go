@@ -72,7 +72,7 @@ func (m *Manager) statusExited(ctx context.Context, l *link, name string) (units
 	if _, err := os.Stat(filepath.Join(cgroup.Root, group.(string))); err == nil {
 		s.ControlGroup = group.(string) // else it went with its last process
 	}
-	s.Spent = p.spent(&s)
+	s.Spent = p.spent(&s, group.(string))
 	return s, execStatus(p, &s)
 }
 

@@ -128,20 +128,21 @@ func (p properties) status(name string) units.Status {
 		Ended:        get[uint64](p, "ExecMainExitTimestamp"),
 		Age:          age(get[uint64](p, "ActiveEnterTimestampMonotonic")),
 	}
-	s.Spent = p.spent(&s)
+	s.Spent = p.spent(&s, s.ControlGroup)
 	return s
 }
 
-// spent reports whether nothing of an ended unit is left but its result. One that has
-// failed has been stopped.
-func (p properties) spent(s *units.Status) bool {
+// spent reports whether nothing of an ended unit is left but its result; group is where its
+// processes are, "" where systemd says that there is none. One that has failed has been
+// stopped.
+func (p properties) spent(s *units.Status, group string) bool {
 	switch {
 	case s.Active == units.ActiveFailed:
 	case s.Active != units.ActiveActive || s.Sub != units.SubExited ||
 		!empty(get[[][]any](p, "ExecStop")) || !empty(get[[][]any](p, "ExecStopPost")):
 		return false
 	}
-	return !s.JobPending && (s.ControlGroup == "" || cgroup.Empty(cgroup.Root, s.ControlGroup))
+	return !s.JobPending && (group == "" || cgroup.Empty(cgroup.Root, group))
 }
 
 // empty reports whether a list of commands is known, and nothing is in it.
