@@ -1,6 +1,6 @@
 // This process lives for a millisecond before it becomes the job's command:
-// the runtime need not read the mount table for CPU quotas, follow their
-// changes, or name its memory.
+// the runtime need not follow changes of CPU quotas, or name its memory. (It reads
+// the mount table for them once, whatever it is told: Go 1.26.)
 //
 //go:debug containermaxprocs=0
 //go:debug updatemaxprocs=0

@@ -1,5 +1,5 @@
-// A command lives for milliseconds: the runtime need not read the mount table for CPU
-// quotas, follow their changes, or name its memory.
+// A command lives for milliseconds: the runtime need not follow changes of CPU quotas, or
+// name its memory. (It reads the mount table for them once, whatever it is told: Go 1.26.)
 //
 //go:debug containermaxprocs=0
 //go:debug updatemaxprocs=0
