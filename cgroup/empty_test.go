@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What is not there is empty where the hierarchy is, and nothing is where it is not.
+// What is not there is empty where its slice is, and not where nothing of it is to be seen.
 func TestEmpty(t *testing.T) {
 	root := t.TempDir()
 	put := func(path, text string) {
@@ -18,23 +18,26 @@ func TestEmpty(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if Empty(root, "/gone") {
+	if Empty(root, "/jobs.slice/gone") {
 		t.Error("a control group is empty where there is no hierarchy")
 	}
-	put("cgroup.controllers", "cpu memory\n")
+	put("jobs.slice/cgroup.events", "populated 1\nfrozen 0\n")
 	for path, text := range map[string]string{"full": "populated 1\nfrozen 0\n", "left": "populated 0\nfrozen 0\n", "odd": ""} {
-		put(path+"/cgroup.events", text)
+		put("jobs.slice/"+path+"/cgroup.events", text)
 	}
-	for group, want := range map[string]bool{"/gone": true, "/full": false, "/left": true, "/odd": false, "/full/below": true} {
+	for group, want := range map[string]bool{
+		"/jobs.slice/gone": true, "/jobs.slice/gone/below": true, "/other.slice/gone": false, "/gone": false, "/": false,
+		"/jobs.slice/full": false, "/jobs.slice/left": true, "/jobs.slice/odd": false,
+	} {
 		if got := Empty(root, group); got != want {
 			t.Errorf("%s: %t", group, got)
 		}
 	}
-	if err := os.Remove(filepath.Join(root, "full/cgroup.events")); err != nil {
+	if err := os.Remove(filepath.Join(root, "jobs.slice/full/cgroup.events")); err != nil {
 		t.Fatal(err)
 	}
-	put("full/cgroup.events/x", "")
-	if Empty(root, "/full") {
+	put("jobs.slice/full/cgroup.events/x", "")
+	if Empty(root, "/jobs.slice/full") {
 		t.Error("one that can't be read is empty")
 	}
 }

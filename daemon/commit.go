@@ -137,7 +137,7 @@ const (
 	gatherTime = 2 * time.Millisecond
 	// restTime is that of what nobody is known to wait for, such as that a job runs, which
 	// its unit tells, too.
-	restTime = 20 * time.Millisecond
+	restTime = 10 * time.Millisecond
 )
 
 // gathered returns the batches with those that have come meanwhile.
@@ -208,6 +208,7 @@ func (c *committer) finish(ctx context.Context, batches []batch) bool {
 	for _, r := range records {
 		if r.Job != nil {
 			c.d.waiters.news(r.Job)
+			c.d.opt.Tally.Job(r.Job)
 		}
 	}
 	for _, b := range batches {

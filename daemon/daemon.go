@@ -79,6 +79,7 @@ type Daemon struct {
 	replies  replies
 	waiters  waiters
 	fresh    payloads
+	visits   visits
 	events   *announcer
 	ahead    foretelling
 	courses  foretelling // whose forecasts tell what becomes of the GPUs, too

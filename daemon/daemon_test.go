@@ -360,4 +360,3 @@ func TestForetoldWhileTheLoopGoesOn(t *testing.T) {
 		t.Errorf("briefly: %v, %+v", err, s)
 	}
 }
-

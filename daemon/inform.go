@@ -33,6 +33,7 @@ func (d *Daemon) notifyOwner(ctx context.Context, t core.NotifyOwner, patience t
 	}
 	waits, cancel := d.host.Timeout(ctx, patience)
 	defer cancel()
+	defer d.visits.enter(t.Job)()
 	if err := d.opt.Tell(waits, t.Job, t.UID, text); err != nil && ctx.Err() == nil {
 		d.log.Warn("putting a note into a job's journal", "job", t.Job, "err", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
@@ -95,11 +96,15 @@ func (d *Daemon) start(ctx context.Context, a core.Start) core.Event {
 		return failed
 	}
 	d.mark(j.ID, stepPrepared, d.host.Now())
+	look := d.visits.look(j.ID) // a note for its last attempt may be on its way
+	defer d.visits.over(look)
 	st, err := d.opt.Units.Start(d.marked(ctx, j.ID), units.Name(int64(j.ID)), units.Properties(spec))
 	if err == nil {
 		d.mark(j.ID, stepStarted, d.host.Now())
 		d.starting.note(nil, d.host.Now())
-		return core.Started{Job: j.ID, Attempt: j.Attempt.Number, Unit: unitOf(st)}
+		u := unitOf(st)
+		u.Spent = u.Spent && !look.disturbed()
+		return core.Started{Job: j.ID, Attempt: j.Attempt.Number, Unit: u}
 	}
 	if errors.Is(err, units.ErrExists) {
 		d.stopEarlier(ctx, &j)
@@ -222,7 +227,7 @@ func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
 // the next on its GPUs first.
 const collectAfter = 20 * time.Millisecond
 
-// collect has systemd forget a unit that holds nothing but a result, which is on record.
+// collect has systemd forget a unit whose result is on record.
 func (d *Daemon) collect(ctx context.Context, a core.Collect) {
 	name := units.Name(int64(a.Job))
 	if a.Listings == 0 && !pause(ctx, d.host, collectAfter) || a.Listings > 0 && !d.onRecord(ctx, a) {
@@ -230,7 +235,12 @@ func (d *Daemon) collect(ctx context.Context, a core.Collect) {
 	}
 	ctx, cancel := d.host.Timeout(ctx, stopSurplus)
 	defer cancel()
-	if err := d.opt.Units.Stop(ctx, name); err != nil && ctx.Err() == nil {
+	if a.Listings > 0 { // whatever is in it has no right to be there, nor to a grace
+		if err := d.opt.Units.Kill(ctx, name, int(syscall.SIGKILL)); err != nil && !errors.Is(err, units.ErrAbsent) {
+			d.log.Warn("ending what is left of a job that has ended, will try again", "job", a.Job, "unit", name, "err", err)
+		}
+	}
+	if err := d.opt.Units.Stop(ctx, name); err != nil {
 		d.log.Warn("collecting the unit of a job that has ended, will try again", "job", a.Job, "unit", name, "err", err)
 	}
 }
@@ -263,6 +273,8 @@ func (d *Daemon) removeSpec(id job.ID, attempt int) {
 func (d *Daemon) inspect(ctx context.Context, a core.Inspect) core.Inspected {
 	ctx, cancel := d.host.Timeout(ctx, statusTime)
 	defer cancel()
+	look := d.visits.look(a.Job)
+	defer d.visits.over(look)
 	st, err := d.opt.Units.Status(ctx, units.Name(int64(a.Job)))
 	if err != nil {
 		level := slog.LevelWarn
@@ -276,7 +288,7 @@ func (d *Daemon) inspect(ctx context.Context, a core.Inspect) core.Inspected {
 		return core.Inspected{Job: a.Job, Attempt: a.Attempt}
 	}
 	u := unitOf(st)
-	u.Job = a.Job
+	u.Job, u.Spent = a.Job, u.Spent && !look.disturbed()
 	if u.Phase == core.Active && d.unsure.CompareAndSwap(int64(a.Job), 0) {
 		d.starting.note(nil, d.host.Now()) // it was started, only the answer got lost
 	}

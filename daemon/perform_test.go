@@ -3,8 +3,10 @@ package daemon
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -164,10 +166,15 @@ type endsStore struct {
 
 func (s endsStore) Ends(context.Context, []job.ID) (map[job.ID]job.End, error) { return s.ends, nil }
 
-// stopped counts stops.
+// stopped notes signals and stops.
 type stopped struct {
 	Units
 	names []string
+}
+
+func (s *stopped) Kill(_ context.Context, name string, signal int) error {
+	s.names = append(s.names, fmt.Sprint(signal, " to ", name))
+	return nil
 }
 
 func (s *stopped) Stop(_ context.Context, name string) error {
@@ -176,21 +183,24 @@ func (s *stopped) Stop(_ context.Context, name string) error {
 }
 
 // The unit of a job that has just ended is collected after a moment, one that a listing
-// shows only where its job's end is on record. One that nobody knows is reported once.
+// shows only where its job's end is on record, with whatever is in it. One that nobody
+// knows is reported once.
 func TestCollect(t *testing.T) {
+	stop, ended := []string{units.Name(1)}, map[job.ID]job.End{1: {State: job.Failed}}
+	all := append([]string{"9 to " + units.Name(1)}, stop...)
 	for name, c := range map[string]struct {
 		ends  map[job.ID]job.End
 		a     core.Collect
-		stops int
+		does  []string
 		warns bool
 		takes time.Duration
 	}{
-		"just ended":                      {nil, core.Collect{Job: 1}, 1, false, collectAfter},
-		"listed, ended":                   {map[job.ID]job.End{1: {State: job.Failed}}, core.Collect{Job: 1, Listings: 1}, 1, false, 0},
-		"listed, ended, a stop failed":    {map[job.ID]job.End{1: {State: job.Failed}}, core.Collect{Job: 1, Listings: 2}, 1, false, 0},
-		"listed, not on record":           {nil, core.Collect{Job: 1, Listings: 1}, 0, false, 0},
-		"listed twice, not on record":     {nil, core.Collect{Job: 1, Listings: 2}, 0, true, 0},
-		"listed once more, not on record": {nil, core.Collect{Job: 1, Listings: 3}, 0, false, 0},
+		"just ended":                      {nil, core.Collect{Job: 1}, stop, false, collectAfter},
+		"listed, ended":                   {ended, core.Collect{Job: 1, Listings: 1}, all, false, 0},
+		"listed, ended, a stop failed":    {ended, core.Collect{Job: 1, Listings: 2}, all, false, 0},
+		"listed, not on record":           {nil, core.Collect{Job: 1, Listings: 1}, nil, false, 0},
+		"listed twice, not on record":     {nil, core.Collect{Job: 1, Listings: 2}, nil, true, 0},
+		"listed once more, not on record": {nil, core.Collect{Job: 1, Listings: 3}, nil, false, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var log bytes.Buffer
@@ -198,8 +208,8 @@ func TestCollect(t *testing.T) {
 			d := &Daemon{host: machine{}, log: slog.New(slog.NewTextHandler(&log, nil)), opt: Options{Units: bus, Store: endsStore{ends: c.ends}}}
 			begin := time.Now()
 			d.collect(t.Context(), c.a)
-			if took := time.Since(begin); len(bus.names) != c.stops || took != c.takes || strings.Contains(log.String(), "left alone") != c.warns {
-				t.Errorf("%s: stopped %q after %s, logged %q", name, bus.names, took, log.String())
+			if took := time.Since(begin); !slices.Equal(bus.names, c.does) || took != c.takes || strings.Contains(log.String(), "left alone") != c.warns {
+				t.Errorf("%s: %q after %s, logged %q", name, bus.names, took, log.String())
 			}
 		})
 	}

@@ -42,7 +42,6 @@ func (d *Daemon) report(r job.Record) {
 	if r.Job == nil {
 		return
 	}
-	d.opt.Tally.Job(r.Job)
 	if r.Quiet {
 		return // what was learned or used is no change of state
 	}

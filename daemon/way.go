@@ -25,6 +25,7 @@ const (
 	stepKept     = "kept"     // that is on disk
 	stepGone     = "gone"     // the unit is collected
 	stepFreed    = "freed"    // the end of the job is decided, and its GPUs are to be looked at
+	stepOver     = "over"     // that is on disk, with how the command ended where that was not
 )
 
 // mark reports a step where somebody wants to know.
@@ -72,5 +73,6 @@ func (d *Daemon) markRecord(j *job.Job, decided, written time.Time) {
 		d.mark(j.ID, stepKept, written)
 	case j.State.Terminal():
 		d.mark(j.ID, stepFreed, decided)
+		d.mark(j.ID, stepOver, written)
 	}
 }

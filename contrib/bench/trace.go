@@ -36,12 +36,14 @@ var steps = [][2]string{
 	{"returned", "the client has ended"},
 }
 
-// endSteps are those between the end of a job and the next one on its GPU.
+// endSteps are those between the end of a job and the next one on its GPU. The first three are of a job that leaves
+// something in its unit.
 var endSteps = [][2]string{
 	{"ended", "the daemon has read how the command ended"},
 	{"kept", "that is on disk"},
 	{"gone", "the unit is stopped and collected"},
 	{"freed", "the job's end is decided"},
+	{"over", "that is on disk"},
 }
 
 // trace shows where the time of a start goes, and what happens between the end of a job and the next one on its GPU.

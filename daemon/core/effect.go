@@ -88,10 +88,10 @@ type Forget struct {
 	Attempt int
 }
 
-// Collect has systemd forget the unit of a job that has ended, with nothing left in it; not
-// answered: the next listing shows a unit that stays. Listings is in how many in a row it
-// was without a job that has not ended; only where such an end is on record is the unit to
-// go. 0: its job has just ended.
+// Collect has systemd forget the unit of a job that has ended; not answered: the next
+// listing shows a unit that stays. Listings is in how many in a row one that has ended was
+// without a job that has not: it goes, with what is in it, where the end of its job is on
+// record. 0: its job has just ended, with nothing left in its unit.
 type Collect struct {
 	Job      job.ID
 	Listings int
@@ -106,8 +106,8 @@ type EndProcess struct {
 	Signal int
 }
 
-// Orphan reports a unit that has a job's name but belongs to no job on record, and is more
-// than a result; not answered.
+// Orphan reports a unit that has a job's name but belongs to no job on record, and goes on;
+// not answered.
 type Orphan struct{ Job job.ID }
 
 func (Start) action()       {}

@@ -151,6 +151,7 @@ func (c *Core) list(e Listed, now time.Time) {
 	c.systemd.runs(e.Boot, e.Run)
 	c.step.replan()
 	c.recoverAll(&e, now)
+	c.systemd.setListed()
 	units, orphans := map[job.ID]Unit{}, []Unit(nil)
 	for _, u := range e.Units {
 		units[u.Job] = u
@@ -161,7 +162,7 @@ func (c *Core) list(e Listed, now time.Time) {
 		orphans = append(orphans, u)
 	}
 	for u, listings := range c.systemd.orphaned(orphans) {
-		if u.Spent {
+		if u.Phase == Exited {
 			c.step.act(Collect{Job: u.Job, Listings: listings})
 		} else if listings == ReportedAt {
 			c.step.act(Orphan{Job: u.Job})
@@ -169,14 +170,13 @@ func (c *Core) list(e Listed, now time.Time) {
 	}
 	for _, id := range c.jobs.activeIDs() {
 		l := c.jobs.active(id)
-		if l != nil && l.action == noAction { // it may have ended with another
+		if l.action == noAction {
 			u := units[id]
 			u.Job = id
 			c.reconcileUnit(l, u, false, now)
 			c.reinspect(l)
 		}
 	}
-	c.systemd.setListed()
 	if first {
 		c.startCharging(now)
 	}
@@ -189,6 +189,9 @@ func (c *Core) reconcileUnit(l *trackedJob, u Unit, fresh bool, now time.Time) {
 	a := l.job.Attempt
 	if u.Phase != Absent && a.InvocationID != "" && u.Invocation != a.InvocationID {
 		u = Unit{Job: u.Job, Phase: Absent}
+	}
+	if !fresh {
+		u.Spent = false // something may have come into it since
 	}
 	if u.Phase != Absent {
 		c.applyUnitState(l, u, now)

@@ -79,6 +79,9 @@ func (w *Writer) bring(ctx context.Context, id job.ID, uid int, text string) err
 	if err != nil {
 		return err
 	}
+	if st.Spent { // its GPUs may be another's already
+		return fmt.Errorf("job %d has ended", id)
+	}
 	if st.Active == units.ActiveReloading {
 		return fmt.Errorf("the process that prints notes of job %d does not end", id)
 	}

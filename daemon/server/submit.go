@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -31,7 +32,7 @@ func (s *Server) submit(r *request) (any, error) {
 	}
 	sub.GIDs = r.peer.gids()
 	sub.Request.Shape, sub.Request.Script = shapeOf(r.who.UID, sub.Payload.Argv), scriptOf(r.who.UID, sub.Payload.Argv)
-	sub.Admin, sub.Brief = r.who.Admin, r.Header.Get(api.PreferHeader) == api.PreferBrief
+	sub.Admin, sub.Brief = r.who.Admin, prefersBrief(r.Header.Values(api.PreferHeader))
 	if sub.Payload.Limits, err = s.takeOver(r); err != nil {
 		return nil, err
 	}
@@ -54,6 +55,18 @@ func (s *Server) submit(r *request) (any, error) {
 	s.log.Debug("step of a job", "job", out.ID, "step", "received", "at", r.came.UnixMicro())
 	j := s.namer().renderJob(&out.JobView)
 	return api.SubmitReply{Schema: api.Schema, Job: j, Known: out.Known, Unit: out.Unit}, nil
+}
+
+// prefersBrief reports whether a client prefers a brief answer, among whatever else it prefers.
+func prefersBrief(headers []string) bool {
+	for _, h := range headers {
+		for p := range strings.FieldsFuncSeq(h, func(c rune) bool { return c == ',' || c == ';' }) {
+			if strings.EqualFold(strings.TrimSpace(p), api.PreferBrief) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // submission converts the wire form. It fills in nothing that depends on the

@@ -71,7 +71,7 @@ func TestASubmissionIsTheRequestWithTheKernelsIdentity(t *testing.T) {
 
 // A client that asks for a brief answer says so in its header, which changes nothing else.
 func TestBriefSubmission(t *testing.T) {
-	for prefer, brief := range map[string]bool{"": false, api.PreferBrief: true, "wait=5": false} {
+	for prefer, brief := range map[string]bool{"": false, api.PreferBrief: true, "wait=5": false, "wait=5, Return=Minimal": true} {
 		b := queue()
 		body := `{"name":"n","gpu_milli":1000,"argv":["dHJ1ZQ=="],"dir":"Lw=="}`
 		r := httptest.NewRequest("POST", "/v1/jobs", strings.NewReader(body))

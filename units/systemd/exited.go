@@ -4,7 +4,9 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/godbus/dbus/v5"
 
@@ -29,10 +31,14 @@ func exitedWell(t told) bool {
 	return t.active == units.ActiveActive && t.sub == units.SubExited && t.invocation != "" && t.entered != 0
 }
 
-// groupOf is where systemd puts the unit that is made of these; "" where it is not known.
+// groupOf is where systemd puts the unit that is made of these; "" where it is not known, or
+// its stop runs a command.
 func (m *Manager) groupOf(name string, props []units.Property) string {
 	if m.user {
 		return "" // below that of a systemd that is not asked for it
+	}
+	if slices.ContainsFunc(props, func(p units.Property) bool { return strings.HasPrefix(p.Name, "ExecStop") }) {
+		return ""
 	}
 	for _, p := range props {
 		if text, is := p.Value.(string); is && p.Name == "User" {
@@ -48,16 +54,16 @@ func (m *Manager) groupOf(name string, props []units.Property) string {
 // where that is not so, or any of it can't be had, and the unit is to be read whole.
 func (m *Manager) statusExited(ctx context.Context, l *link, name string) (units.Status, bool) {
 	last, _ := m.exited.Load(name)
-	group, _ := m.groups.Load(name)
-	if last == nil || group == nil || group == "" {
+	made, _ := m.groups.Load(name)
+	if last == nil || made == nil || made == "" {
 		return units.Status{}, false
 	}
-	t := last.(told)
-	names := []string{"ExecStart", "ExecStop", "ExecStopPost", "StatusText", "CPUUsageNSec", "MemoryPeak"}
+	t, group := last.(told), made.(string)
+	names := []string{"ExecStart", "DropInPaths", "StatusText", "CPUUsageNSec", "MemoryPeak"}
 	if m.peakless.Load() {
 		names = names[:len(names)-1]
 	}
-	p, err := l.together(ctx, objectPath(name), serviceIface, names)
+	p, err := l.together(ctx, objectPath(name), names)
 	if code(err) == errNoProperty {
 		m.peakless.Store(true) // the others are there on any
 	}
@@ -69,11 +75,35 @@ func (m *Manager) statusExited(ctx context.Context, l *link, name string) (units
 		InvocationID: t.invocation, WasActive: true, Age: age(t.entered),
 		StatusText: get[string](p, "StatusText"), CPUNSec: p.amount("CPUUsageNSec"), MemoryPeak: p.amount("MemoryPeak"),
 	}
-	if _, err := os.Stat(filepath.Join(cgroup.Root, group.(string))); err == nil {
-		s.ControlGroup = group.(string) // else it went with its last process
+	if _, err := os.Stat(filepath.Join(cgroup.Root, group)); err == nil {
+		s.ControlGroup = group // else it went with its last process
 	}
-	s.Spent = p.spent(&s, group.(string))
-	return s, execStatus(p, &s)
+	if !execStatus(p, &s) {
+		return s, false
+	}
+	s.Spent, err = l.spent(ctx, p, &s, group)
+	return s, err == nil
+}
+
+// ourDropIn is the one drop-in that the package has for the units of jobs.
+const ourDropIn = "/gpujob-.service.d/10-gpusched.conf"
+
+// spent is properties.spent for a unit of which little was asked. What it was made of says
+// where its processes are, and that its stop runs nothing: but for a drop-in of the site's.
+func (l *link) spent(ctx context.Context, p properties, s *units.Status, group string) (bool, error) {
+	theirs := func(path string) bool {
+		return path != "/usr/lib/systemd/system"+ourDropIn && path != "/lib/systemd/system"+ourDropIn
+	}
+	drops := get[[]string](p, "DropInPaths")
+	if drops != nil && !slices.ContainsFunc(drops, theirs) {
+		return cgroup.Empty(cgroup.Root, group), nil
+	}
+	more, err := l.together(ctx, objectPath(s.Name), []string{"ExecStop", "ExecStopPost", "ControlGroup"})
+	if err != nil {
+		return false, err
+	}
+	s.ControlGroup = get[string](more, "ControlGroup")
+	return more.spent(s), nil
 }
 
 // execStatus reads how the one command of a unit ended out of its ExecStart, an array of
@@ -93,8 +123,11 @@ func execStatus(p properties, s *units.Status) bool {
 	return s.MainCode != 0
 }
 
-// together asks for some properties of an object at once.
-func (l *link) together(ctx context.Context, path dbus.ObjectPath, iface string, names []string) (properties, error) {
+// ofAnyUnit are the properties that units have which are no services.
+var ofAnyUnit = map[string]bool{"DropInPaths": true}
+
+// together asks for some properties of a service at once.
+func (l *link) together(ctx context.Context, path dbus.ObjectPath, names []string) (properties, error) {
 	select {
 	case l.looks <- struct{}{}:
 	case <-ctx.Done():
@@ -104,6 +137,10 @@ func (l *link) together(ctx context.Context, path dbus.ObjectPath, iface string,
 	answers := make(chan *dbus.Call, len(names))
 	asked := map[*dbus.Call]string{}
 	for _, name := range names {
+		iface := serviceIface
+		if ofAnyUnit[name] {
+			iface = unitIface
+		}
 		asked[l.conn.Object(destination, path).GoWithContext(ctx, propertyIface+".Get", 0, answers, iface, name)] = name
 	}
 	p := properties{}

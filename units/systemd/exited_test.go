@@ -30,11 +30,11 @@ func (b *fakeBus) exitedWell(sender string) {
 }
 
 // started starts job1 of user 1001 and lets its signals say that it has ended well.
-func (b *fakeBus) started(t *testing.T, sender string) *Manager {
+func (b *fakeBus) started(t *testing.T, sender string, more ...units.Property) *Manager {
 	m := b.manager()
 	begun := make(chan error, 1)
 	go func() {
-		_, err := m.Start(t.Context(), job1, []units.Property{{Name: "User", Value: "1001"}})
+		_, err := m.Start(t.Context(), job1, append([]units.Property{{Name: "User", Value: "1001"}}, more...))
 		begun <- err
 	}()
 	synctest.Wait()
@@ -52,8 +52,8 @@ func hasEnded(args []any, commands []command) ([]any, *dbus.Error) {
 	switch args[1] {
 	case "ExecStart":
 		return []any{dbus.MakeVariant(slices.Concat([]command{}, commands))}, nil
-	case "ExecStop", "ExecStopPost":
-		return []any{dbus.MakeVariant([]command{})}, nil
+	case "DropInPaths":
+		return []any{dbus.MakeVariant([]string{"/lib/systemd/system/gpujob-.service.d/10-gpusched.conf"})}, nil
 	case "StatusText":
 		return []any{dbus.MakeVariant("words")}, nil
 	case "CPUUsageNSec":
@@ -67,7 +67,7 @@ func hasEnded(args []any, commands []command) ([]any, *dbus.Error) {
 // Of a unit that is active and exited, by systemd's own word, only how its command ended is
 // fetched. Where any of it can't be had that way, and of any other unit, all is.
 func TestStatusOfWhatEndedWell(t *testing.T) {
-	hierarchy := cgroup.Empty(cgroup.Root, "/none") // is there on this host; else nothing is known of processes
+	hierarchy := cgroup.Empty(cgroup.Root, "/gpujobs.slice/none") // is there on this host; else nothing is known of processes
 	well := command{A: 1, C: 2, Code: units.CLDExited, PID: 7}
 	again := well
 	again.Code = 0 // somebody began it anew since
@@ -118,6 +118,55 @@ func TestStatusOfWhatEndedWell(t *testing.T) {
 			if err != nil || phase != units.PhaseExited || exit.Code != 0 || s.InvocationID[:4] != "abcd" || s.StatusText != "words" ||
 				s.CPUNSec != 5000 || s.Started != 1 || s.Ended != 2 || s.ControlGroup != "" || s.Spent != hierarchy || !s.WasActive || s.Age <= 0 {
 				t.Errorf("%s: %+v, %v", c.name, s, err)
+			}
+		})
+	}
+}
+
+// Where the site has a drop-in, systemd is asked what it may have changed: commands of a stop, and
+// where processes are. A unit whose stop runs a command of ours is read whole.
+func TestSpentWithADropIn(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		drop  string
+		props []units.Property
+		stop  []command
+		group string
+		asks  int // for single properties
+		spent bool
+	}{
+		{"without", "/usr/lib/systemd/system" + ourDropIn, nil, nil, "", 5, cgroup.Empty(cgroup.Root, "/gpujobs.slice/none")},
+		{"of the site's", "/etc/systemd/system" + ourDropIn, nil, nil, "", 8, true},
+		{"with a command", "/etc/systemd/system/service.d/a.conf", nil, []command{{Path: "/bin/true"}}, "", 8, false},
+		{"with processes elsewhere", "/etc/systemd/system/service.d/a.conf", nil, nil, "/", 8, false},
+		{"a command of ours", "/usr/lib/systemd/system" + ourDropIn, []units.Property{{Name: "ExecStopPost", Value: []units.ExecCommand{{Path: "/bin/true"}}}}, nil, "", 0, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			asks := 0
+			b := newFakeBus(t, func(method string, args []any) ([]any, *dbus.Error) {
+				if method != "Get" {
+					return starter(method, args)
+				}
+				asks++
+				switch args[1] {
+				case "DropInPaths":
+					if args[0] != unitIface {
+						t.Errorf("DropInPaths is asked of %v", args[0])
+					}
+					return []any{dbus.MakeVariant([]string{c.drop})}, nil
+				case "ExecStop":
+					return []any{dbus.MakeVariant([]command{})}, nil
+				case "ExecStopPost":
+					return []any{dbus.MakeVariant(slices.Concat([]command{}, c.stop))}, nil
+				case "ControlGroup":
+					return []any{dbus.MakeVariant(c.group)}, nil
+				}
+				return hasEnded(args, []command{{A: 1, C: 2, Code: units.CLDExited, PID: 7}})
+			})
+			m := b.started(t, systemdName, c.props...)
+			s, err := m.Status(t.Context(), job1)
+			if err != nil || s.Spent != c.spent || asks != c.asks {
+				t.Errorf("%s: spent %t, asked %d times, %v", c.name, s.Spent, asks, err)
 			}
 		})
 	}

@@ -128,21 +128,20 @@ func (p properties) status(name string) units.Status {
 		Ended:        get[uint64](p, "ExecMainExitTimestamp"),
 		Age:          age(get[uint64](p, "ActiveEnterTimestampMonotonic")),
 	}
-	s.Spent = p.spent(&s, s.ControlGroup)
+	s.Spent = p.spent(&s)
 	return s
 }
 
-// spent reports whether nothing of an ended unit is left but its result; group is where its
-// processes are, "" where systemd says that there is none. One that has failed has been
-// stopped.
-func (p properties) spent(s *units.Status, group string) bool {
+// spent reports whether nothing of an ended unit is left but its result. One that has
+// failed has been stopped.
+func (p properties) spent(s *units.Status) bool {
 	switch {
 	case s.Active == units.ActiveFailed:
 	case s.Active != units.ActiveActive || s.Sub != units.SubExited ||
 		!empty(get[[][]any](p, "ExecStop")) || !empty(get[[][]any](p, "ExecStopPost")):
 		return false
 	}
-	return !s.JobPending && (group == "" || cgroup.Empty(cgroup.Root, group))
+	return !s.JobPending && (s.ControlGroup == "" || cgroup.Empty(cgroup.Root, s.ControlGroup))
 }
 
 // empty reports whether a list of commands is known, and nothing is in it.
