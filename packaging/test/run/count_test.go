@@ -133,22 +133,20 @@ func TestRunSaysEverythingAtTheEnd(t *testing.T) {
 	}
 }
 
-// The three lanes run beside each other, and all after the first.
+// The two lanes run beside each other, and both after the first.
 func TestLanes(t *testing.T) {
-	dir := t.TempDir()
-	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+	pipe := filepath.Join(t.TempDir(), "pipe")
 	var out bytes.Buffer
 	if !run(context.Background(), &out, []stage{
-		{name: "reads", lane: native, argv: []string{"cat", a}},
-		{name: "passes on", lane: boxes, argv: []string{"sh", "-c", "cat " + b + " > " + a}},
-		{name: "writes", lane: emulated, argv: []string{"sh", "-c", "echo > " + b}},
-		{name: "makes", argv: []string{"mkfifo", a, b}},
+		{name: "reads", lane: native, argv: []string{"cat", pipe}},
+		{name: "writes", lane: emulated, argv: []string{"sh", "-c", "echo > " + pipe}},
+		{name: "makes", argv: []string{"mkfifo", pipe}},
 	}) {
 		t.Errorf("got:\n%s", out.String())
 	}
 }
 
-// Who is done with the machines helps, and nothing runs twice.
+// Who is done with the emulated machines helps, and nothing runs twice.
 func TestOneLaneHelpsTheOther(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	var out bytes.Buffer

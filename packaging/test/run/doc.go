@@ -2,8 +2,8 @@
 // done, a line with what it took in time and on the processors, the last lines
 // of what failed, and what took longest; the output of all that failed; and at
 // the very end the line "N passed, N failed". Once the programs and the packages
-// are built, the tests on the host run beside those in boxes and those in an emulated
-// machine, and where these are done sooner, beside each other.
+// are built, the tests at native speed run beside those that need an emulated
+// machine, and where those are done sooner, beside each other.
 //
 //	go run ./packaging/test/run            all stages
 //	go run ./packaging/test/run unit lint  these stages, in the order of the list

@@ -46,15 +46,13 @@ func choose(names []string) ([]stage, error) {
 
 // run goes through the stages and reports whether all is well: those of lane
 // first one by one, then the other lanes beside each other. There is never more
-// than one emulated machine at work, nor more than one suite in boxes; who is done
-// with those helps with what is native.
+// than one emulated machine at work; who is done with that helps with the rest.
 func run(ctx context.Context, out io.Writer, chosen []stage) bool {
 	began := time.Now()
 	r := report{out: out, of: map[string]tally{}, begun: map[string]bool{}}
 	r.work(ctx, chosen, first)
 	var workers sync.WaitGroup
 	workers.Go(func() { r.work(ctx, chosen, native) })
-	workers.Go(func() { r.work(ctx, chosen, boxes, native) })
 	workers.Go(func() { r.work(ctx, chosen, emulated, native) })
 	workers.Wait()
 	total := tally{}

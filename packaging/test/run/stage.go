@@ -32,15 +32,14 @@ const unreachable = 77
 // stageLimit is beyond what any stage takes, and what its tests may take.
 const stageLimit = 45 * time.Minute
 
-// lane says what a stage runs beside: those of the other lanes but the first. In a box
-// and an emulated machine much is waited for, while what is native computes.
+// lane says what a stage runs beside. An emulated machine is slow, and waits
+// much of its time.
 type lane int
 
 const (
 	first    lane = iota // beside nothing
-	native               // on the host itself
-	boxes                // in a container with a systemd of its own
-	emulated             // in an emulated machine
+	native               // beside emulated
+	emulated             // beside native
 )
 
 // stages are all there are, for the repository at root.
@@ -60,9 +59,9 @@ func stages(root string) ([]stage, error) {
 		{name: "modules", lane: native, what: "the code of all modules is what go.sum says", argv: []string{"make", "modules"}},
 		{name: "vulnerabilities", lane: native, what: "known ones in what the programs call", argv: []string{"sh", "packaging/vulnerabilities.sh"}, far: true},
 		{name: "unit", lane: native, what: "go test ./... (fuzz tests on their stored inputs)", argv: goTest("-timeout", "15m", "./..."), tests: true},
-		{name: "box", lane: boxes, what: "what users see, in a container with a real systemd", tests: true,
+		{name: "box", lane: native, what: "what users see, in a container with a real systemd", tests: true,
 			argv: goTest("-tags", "machine", "-timeout", "40m", "./packaging/test/suite/", "-machine", "box"), needs: []string{"package"}},
-		{name: "box13", lane: boxes, what: "on Debian 13, what another systemd or Slurm could change", tests: true,
+		{name: "box13", lane: native, what: "on Debian 13, what another systemd or Slurm could change", tests: true,
 			argv: goTest("-tags", "machine", "-timeout", "25m", "./packaging/test/suite/", "-machine", "box", "-suite", "trixie", "-quick"), needs: []string{"package"}},
 		{name: "race", lane: native, what: "what runs in several goroutines, with the race detector", tests: true,
 			// SQLite is C in Go's clothes: one goroutine at a time runs it, and the detector makes it twelve
