@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/gpusched/gpusched/units"
@@ -81,7 +82,8 @@ func testAbsent(t *testing.T, s *stage) {
 			t.Fatalf("got %s %+v from %+v", phase, exit, got)
 		}
 	}
-	s.start(1, Behaviour{Ends: true}) // its change is last: nothing came of the looks before it
+	s.start(1, Behaviour{})
+	s.kill(1, syscall.SIGKILL) // its change is last: nothing came of the looks before it
 	for {
 		c := <-s.m.Changes()
 		if c.Name == units.Name(404) {
