@@ -13,6 +13,7 @@ func FuzzConvert(f *testing.F) {
 	for _, s := range [][2]string{
 		{"config.yaml", "gpu_ids: [0, 1]\nmin_free_mem_mb: 1e3\npoll_interval: 0.5\n"},
 		{"config.json", `{"gpu": {"load_threshold": 0.8}, "security": {"allowed_script_paths": ["/a\\"b"]}, "scheduler": {"num_gpus": 2}}`},
+		{"config.json", "{\"security\": {\"allowed_script_paths\": [\"/a\x7f\"]}}"},
 		{"llm_config.json", `{"models": {"a": 0.5}}`}, {"slurm.conf", "PartitionName=x MaxTime=1-0\nKillWait=5\\\n\n=\n"},
 		{"a.yaml", "a: &a [1]\nb: *a\ngpu_ids: *a\n"}, {"a.yml", "\t: {"},
 	} {

@@ -33,7 +33,7 @@ func whole(v any) (string, error) {
 // text is a string of TOML.
 func text(s string) string {
 	quoted, _ := json.Marshal(s) // what JSON escapes, TOML does alike
-	return string(quoted)
+	return strings.ReplaceAll(string(quoted), "\x7f", `\u007f`)
 }
 
 // seconds is a time that is a number of seconds.
