@@ -1,6 +1,13 @@
 package daemon
 
-import "testing"
+import (
+	"context"
+	"log/slog"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/units"
+)
 
 // A look at a unit is disturbed by each visit to that unit that is under way at any time
 // of it.
@@ -27,6 +34,34 @@ func TestVisits(t *testing.T) {
 		v.over(l)
 		if again := v.look(2); len(v.looks) != 1 || again.job != 2 {
 			t.Errorf("%s: %d looks are left", name, len(v.looks))
+		}
+	}
+}
+
+// visited is a systemd with a unit in which nothing is left, while somebody else has it
+// bring something in.
+type visited struct {
+	Units
+	visit func()
+}
+
+func (v visited) Status(_ context.Context, name string) (units.Status, error) {
+	v.visit()
+	return units.Status{Name: name, Load: units.LoadLoaded, Active: units.ActiveActive, Sub: units.SubExited, Spent: true}, nil
+}
+
+// What is on its way into a unit keeps that from counting as empty.
+func TestAVisitedUnitIsNotSpent(t *testing.T) {
+	for name, spent := range map[string]bool{"alone": true, "visited": false} {
+		d := &Daemon{host: machine{}, log: slog.New(slog.DiscardHandler)}
+		d.opt.Units = visited{visit: func() {
+			if !spent {
+				d.visits.enter(1)()
+			}
+		}}
+		got := d.inspect(t.Context(), core.Inspect{Job: 1, Attempt: 1})
+		if !got.OK || got.Unit.Phase != core.Exited || got.Unit.Spent != spent || len(d.visits.looks) != 0 {
+			t.Errorf("%s: %+v, %d looks are left", name, got, len(d.visits.looks))
 		}
 	}
 }

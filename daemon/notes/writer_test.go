@@ -141,3 +141,26 @@ func TestStoppedNotes(t *testing.T) {
 		time.Sleep(3 * noteTime) // which ends them all
 	})
 }
+
+// over is a systemd with a unit that holds nothing but a result.
+type over struct{ reloads int }
+
+func (o *over) Status(_ context.Context, name string) (units.Status, error) {
+	return units.Status{Name: name, Active: units.ActiveActive, Sub: units.SubExited, Spent: true}, nil
+}
+
+func (o *over) Reload(context.Context, string) error { o.reloads++; return nil }
+
+// Nothing is brought into a unit in which nothing is left: its GPUs may be another's.
+func TestNothingComesIntoASpentUnit(t *testing.T) {
+	u := &over{}
+	w := NewWriter(t.TempDir(), u, units.Scope{})
+	for what, bring := range map[string]func() error{
+		"a note": func() error { return w.Tell(t.Context(), 1, os.Getuid(), "text") },
+		"a door": func() error { return w.Open(t.Context(), 1, os.Getuid()) },
+	} {
+		if err := bring(); err == nil || u.reloads != 0 {
+			t.Errorf("%s: %v, reloaded %d times", what, err, u.reloads)
+		}
+	}
+}
