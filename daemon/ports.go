@@ -78,9 +78,11 @@ func ChangesOf(ch <-chan units.Change) Changes {
 	}
 }
 
-// Source reads the GPUs. An error means that it could not even be asked.
+// Source reads the GPUs, all there is to know of them or all but the energy, which takes
+// the longest. An error means that it could not even be asked.
 type Source interface {
 	Sample(ctx context.Context) (gpu.Snapshot, error)
+	Look(ctx context.Context) (gpu.Snapshot, error)
 }
 
 // Kernel follows what the driver reports of its GPUs in the kernel's log: all of

@@ -11,8 +11,9 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// sampler looks at the GPUs, at once when the core asks and from time to time
-// by itself. Only one look is under way at a time.
+// sampler looks at the GPUs, at once when the core asks and from time to time by itself;
+// those of its own are whole samples, and nobody waits for them. Only one look is under
+// way at a time.
 type sampler struct {
 	d     *Daemon
 	asked atomic.Uint64 // the highest number the core asked for
@@ -30,31 +31,40 @@ func (s *sampler) ask(number uint64) {
 // asks for looks.
 func (s *sampler) run(ctx context.Context) {
 	measured := s.d.host.Now()
+	whole, looked := time.Time{}, uint64(0) // when the last whole sample ended; the number of the last look
 	for ctx.Err() == nil {
-		number := s.asked.Load()
-		s.d.post(s.look(ctx, number))
-		if now := s.d.host.Now(); passed(measured.Add(s.d.settings.Load().SampleInterval), now) {
+		number, now := s.asked.Load(), s.d.host.Now()
+		interval := s.d.settings.Load().SampleInterval
+		due := whole.Add(interval)
+		awaited := number != looked && !passed(due.Add(interval), now)
+		if awaited || !passed(due, now) {
+			s.d.post(s.look(ctx, s.d.opt.Source.Look, number))
+		} else {
+			s.d.post(s.look(ctx, s.d.opt.Source.Sample, number))
+			whole = s.d.host.Now()
+		}
+		looked = number
+		if now := s.d.host.Now(); passed(measured.Add(interval), now) {
 			s.measure(ctx)
 			measured = now
 		}
-		s.rest(ctx, number)
+		s.rest(ctx, number, whole)
 	}
 }
 
 // rest waits for the core to ask for more than the number, or for the time of
-// the next look.
-func (s *sampler) rest(ctx context.Context, number uint64) {
-	until := s.d.host.Now().Add(s.d.settings.Load().SampleInterval)
+// the next whole sample.
+func (s *sampler) rest(ctx context.Context, number uint64, whole time.Time) {
+	until := whole.Add(s.d.settings.Load().SampleInterval)
 	for ctx.Err() == nil && s.asked.Load() <= number && !passed(until, s.d.host.Now()) {
 		s.wake.Wait(until, ctx.Done())
 	}
 }
 
-// look takes one sample. What cannot be asked is unknown, which is a sample
-// too.
-func (s *sampler) look(ctx context.Context, number uint64) core.Event {
+// look takes one sample by read. What cannot be asked is unknown, which is a sample too.
+func (s *sampler) look(ctx context.Context, read func(context.Context) (gpu.Snapshot, error), number uint64) core.Event {
 	began := s.d.host.Now()
-	snap, err := s.d.opt.Source.Sample(ctx)
+	snap, err := read(ctx)
 	s.d.opt.Tally.Sample(s.d.host.Now().Sub(began), err != nil || snap.Problem != gpu.ProblemNone)
 	if err != nil {
 		snap = gpu.Snapshot{Problem: gpu.ProblemStale, Detail: err.Error()}

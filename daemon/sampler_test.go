@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,6 +22,24 @@ func (blind) Sample(context.Context) (gpu.Snapshot, error) {
 	return gpu.Snapshot{}, errors.New("no driver")
 }
 
+func (b blind) Look(ctx context.Context) (gpu.Snapshot, error) { return b.Sample(ctx) }
+
+// takeAll is the loop of a daemon that only answers questions, and counts what was measured.
+func takeAll(ctx context.Context, d *Daemon, measured *int) {
+	defer close(d.done)
+	for ctx.Err() == nil {
+		m, ok := d.inbox.take()
+		switch _, is := m.event.(core.Measured); {
+		case is:
+			*measured++
+		case m.ask != nil:
+			m.ask(d.core, time.Now())
+		case !ok:
+			d.inbox.some.Wait(time.Time{}, ctx.Done())
+		}
+	}
+}
+
 // On a machine on which jobs end all the time, and the GPUs are looked at after
 // each, what the running ones use is read as often as on a quiet one.
 func TestMeasuresBesideManyLooks(t *testing.T) {
@@ -37,20 +56,7 @@ func TestMeasuresBesideManyLooks(t *testing.T) {
 			s, measured := newSampler(d), 0
 			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 			defer stop()
-			go func() {
-				defer close(d.done)
-				for ctx.Err() == nil {
-					m, ok := d.inbox.take()
-					switch _, is := m.event.(core.Measured); {
-					case is:
-						measured++
-					case m.ask != nil:
-						m.ask(d.core, time.Now())
-					case !ok:
-						d.inbox.some.Wait(time.Time{}, ctx.Done())
-					}
-				}
-			}()
+			go takeAll(ctx, d, &measured)
 			go s.run(ctx)
 			for n := uint64(1); ctx.Err() == nil; n++ {
 				pause(ctx, machine{}, asks)
@@ -63,6 +69,58 @@ func TestMeasuresBesideManyLooks(t *testing.T) {
 		})
 	}
 }
+
+// readings counts what a source is asked for.
+type readings struct {
+	blind
+	samples, looks atomic.Int64
+}
+
+func (r *readings) Sample(ctx context.Context) (gpu.Snapshot, error) {
+	r.samples.Add(1)
+	return r.blind.Sample(ctx)
+}
+
+func (r *readings) Look(ctx context.Context) (gpu.Snapshot, error) {
+	r.looks.Add(1)
+	return r.blind.Look(ctx)
+}
+
+// What a start waits for is a look, which takes a fraction of a whole sample. Those are
+// taken as often beside many looks as beside none.
+func TestWhatIsWaitedForIsALook(t *testing.T) {
+	for asks, want := range map[time.Duration][2]int64{ // by how often the core asks: looks, samples within a minute
+		time.Hour:               {0, 12},
+		1700 * time.Millisecond: {35, 12},
+		100 * time.Millisecond:  {598, 12},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			d := &Daemon{host: machine{}, inbox: newInbox(machine{}), done: make(chan struct{}), core: core.New(core.Policy{}, "boot", job.Restored{}),
+				opt: Options{Tally: metrics.NewTally()}}
+			source := &readings{}
+			d.opt.Source = source
+			d.settings.Store(&Settings{SampleInterval: 5 * time.Second})
+			s := newSampler(d)
+			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+			defer stop()
+			go takeAll(ctx, d, new(int))
+			go s.run(ctx)
+			for n := uint64(1); ctx.Err() == nil; n++ {
+				pause(ctx, machine{}, asks)
+				s.ask(n)
+				synctest.Wait()
+				if looks := uint64(source.looks.Load() + source.samples.Load()); looks < n && ctx.Err() == nil {
+					t.Fatalf("look %d was not taken at once: %d were", n, looks)
+				}
+			}
+			if got := [2]int64{source.looks.Load(), source.samples.Load()}; abs(got[0]-want[0]) > 14 || abs(got[1]-want[1]) > 1 {
+				t.Errorf("a look asked for every %s: %d looks and %d samples in a minute, want about %d", asks, got[0], got[1], want)
+			}
+		})
+	}
+}
+
+func abs(n int64) int64 { return max(n, -n) }
 
 // The look that a start waits for does not wait itself for the record of the placement.
 func TestALookDoesNotWaitForTheDisk(t *testing.T) {

@@ -18,6 +18,12 @@ const (
 	MaxCPUsBytes          = 4096
 )
 
+// The ops of a request for a Snapshot: all there is to know, or all but the energy.
+const (
+	OpSample = "sample"
+	OpLook   = "look"
+)
+
 // ErrLine is in the chain of every error of Encode and Decode.
 var ErrLine = errors.New("bad snapshot line")
 

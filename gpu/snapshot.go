@@ -41,7 +41,7 @@ type Device struct {
 	UtilGPUPercent   int       `json:"util_gpu_percent"`         // -1 unknown
 	TempC            int       `json:"temp_c"`                   // -1 unknown
 	PowerMilliW      int64     `json:"power_milli_w"`            // -1 unknown
-	EnergyMilliJ     uint64    `json:"energy_milli_j,omitempty"` // used since the driver was loaded; 0 unknown
+	EnergyMilliJ     uint64    `json:"energy_milli_j,omitempty"` // used since the driver was loaded; 0 unknown, or not asked for
 	ComputeMode      string    `json:"compute_mode,omitempty"`   // "default", "exclusive-process", "prohibited"; "" unknown
 	Processes        []Process `json:"processes"`
 	ProcessesUnknown bool      `json:"processes_unknown,omitempty"` // Processes is not all of them: the driver does not tell

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -26,7 +27,8 @@ type device struct {
 	loads     []loadAt      // of the last samples, the oldest first, as far as they count
 	watched   time.Time     // when the use of it was last taken in; zero: the last sample did not show it
 	meter     meter
-	short     bool // by the last sample less was free of it than jobs on it lacked
+	energy    uint64 // millijoules since the driver was loaded, as last told; 0: never
+	short     bool   // by the last sample less was free of it than jobs on it lacked
 }
 
 // cleanup is a job that left a GPU which is not known to be clean yet.
@@ -126,6 +128,7 @@ func (b *gpuBook) merge(g gpu.Device, e *Sampled, now time.Time) {
 	}
 	first, before := d.jobs == nil, d.jobs
 	d.Device, d.outside = g, nil
+	d.energy = cmp.Or(g.EnergyMilliJ, d.energy)
 	d.jobs, d.strays = map[int]job.ID{}, map[int]bool{}
 	if first {
 		b.restoreLeak(d)

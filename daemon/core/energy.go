@@ -6,11 +6,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// meter is what is known of the energy of a GPU as of its last good sample.
+// meter is what is known of the energy of a GPU as of its last good sample. Most samples are
+// looks, which tell the power only: what was used up to one is reckoned, and the next that
+// tells the counter sets it right.
 type meter struct {
-	power   int64  // milliwatts; -1 unknown
-	counter uint64 // millijoules since the driver was loaded; 0 unknown
-	spent   int64  // millijoules in the time before the sample that it vouches for; -1 unknown
+	power    int64  // milliwatts; -1 unknown
+	counter  uint64 // millijoules since the driver was loaded, as last told; 0 unknown
+	reckoned int64  // millijoules that were put down to jobs since then
+	spent    int64  // millijoules in the time before the sample that it vouches for; -1 unknown
 }
 
 // read takes a good sample that vouches for a span. Where the driver counts no energy,
@@ -20,10 +23,14 @@ func (m *meter) read(d *device, span time.Duration) {
 	*m = meter{power: d.PowerMilliW, counter: d.EnergyMilliJ, spent: -1}
 	switch {
 	case span <= 0:
+		return
 	case before.counter > 0 && m.counter >= before.counter:
-		m.spent = int64(m.counter - before.counter)
+		m.spent = max(0, int64(m.counter-before.counter)-before.reckoned)
 	case before.power >= 0 && m.power >= 0:
 		m.spent = (before.power + m.power) / 2 * span.Milliseconds() / 1000
+	}
+	if m.counter == 0 {
+		m.counter, m.reckoned = before.counter, before.reckoned+max(0, m.spent)
 	}
 }
 

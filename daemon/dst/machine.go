@@ -110,6 +110,9 @@ func (s source) Sample(ctx context.Context) (gpu.Snapshot, error) {
 	return snap, nil
 }
 
+// Look is daemon.Source's. The driver of this world counts no energy.
+func (s source) Look(ctx context.Context) (gpu.Snapshot, error) { return s.Sample(ctx) }
+
 // snapshot is what the driver says now.
 func (w *World) snapshot() gpu.Snapshot {
 	if w.on(sourceProblem) {

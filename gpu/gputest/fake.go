@@ -42,7 +42,7 @@ func A100(index int) gpu.Device {
 		Index: index, UUID: fmt.Sprintf("GPU-fa4e0000-0000-4000-8000-%012d", index), Minor: index, Name: "NVIDIA A100-SXM4-80GB",
 		PCI: fmt.Sprintf("00000000:%02X:00.0", 7+8*index), NUMANode: -1, Health: gpu.HealthOK,
 		MemTotalBytes: total, MemFreeBytes: total - reserved, MemReservedBytes: reserved,
-		TempC: 34, PowerMilliW: 62000, ComputeMode: "default",
+		TempC: 34, PowerMilliW: 62000, EnergyMilliJ: 5_000_000, ComputeMode: "default",
 	}
 }
 
@@ -145,6 +145,15 @@ func (f *Fake) Sample(ctx context.Context) (gpu.Snapshot, error) {
 	}
 	s.Links = slices.Clone(f.links)
 	return s, nil
+}
+
+// Look behaves like that of package source.
+func (f *Fake) Look(ctx context.Context) (gpu.Snapshot, error) {
+	s, err := f.Sample(ctx)
+	for i := range s.Devices {
+		s.Devices[i].EnergyMilliJ = 0
+	}
+	return s, err
 }
 
 // device is d with what the claims and the scripted losses make of it.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"reflect"
 	"slices"
 	"strconv"
 	"sync"
@@ -17,6 +18,7 @@ import (
 // Source is what the suite tests.
 type Source interface {
 	Sample(ctx context.Context) (gpu.Snapshot, error)
+	Look(ctx context.Context) (gpu.Snapshot, error)
 	Close() error
 }
 
@@ -47,6 +49,7 @@ func Run(t *testing.T, open func(t *testing.T) Source) {
 	}
 	run("snapshots are sound", testSound)
 	run("each is fresh", testFresh)
+	run("a look", testLook)
 	run("many callers", testManyCallers)
 	run("a context that has ended", testEndedContext)
 	run("closed", testClosed)
@@ -117,6 +120,35 @@ func testFresh(t *testing.T, s Source) {
 	for _, d := range second.Devices {
 		if d.UUID == "scribbled over" {
 			t.Error("two snapshots share their devices")
+		}
+	}
+}
+
+// testLook: a look says all that a sample says, but for the energy.
+func testLook(t *testing.T, s Source) {
+	sampled := sample(t, s, -1)
+	looked, err := s.Look(t.Context())
+	must(t, err)
+	Check(t, looked)
+	if looked.Problem != sampled.Problem || looked.TakenUnixNano <= sampled.TakenUnixNano {
+		t.Errorf("a look: %+v, after a sample: %+v", looked, sampled)
+	}
+	if len(looked.Devices) != len(sampled.Devices) {
+		t.Fatalf("a look shows %d GPUs, a sample %d", len(looked.Devices), len(sampled.Devices))
+	}
+	for i, d := range looked.Devices {
+		want := sampled.Devices[i]
+		want.EnergyMilliJ = 0
+		if (d.TempC < 0) == (want.TempC < 0) && (d.PowerMilliW < 0) == (want.PowerMilliW < 0) { // which change
+			want.TempC, want.PowerMilliW, want.UtilGPUPercent = d.TempC, d.PowerMilliW, d.UtilGPUPercent
+		}
+		if !reflect.DeepEqual(d, want) {
+			t.Errorf("a look at GPU %d: %+v, want %+v", i, d, want)
+		}
+	}
+	for i, d := range sample(t, s, len(sampled.Devices)).Devices {
+		if before := sampled.Devices[i].EnergyMilliJ; d.EnergyMilliJ < before {
+			t.Errorf("GPU %d used %d mJ, and before %d", i, d.EnergyMilliJ, before)
 		}
 	}
 }

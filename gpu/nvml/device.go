@@ -18,13 +18,15 @@ type reader struct {
 	words             func(nvml.Return) string
 	procRoot, sysRoot string
 	below             string
+	look              bool       // leave out what a look does
 	known             gpu.Device // who was at the index when it was last well
 	out               gpu.Device
 }
 
-func (l *Library) reader(index int) *reader {
+func (l *Library) reader(index int, look bool) *reader {
 	return &reader{
-		nv: l.nv, has: l.has, words: l.words, procRoot: l.opts.ProcRoot, sysRoot: l.opts.SysRoot, below: l.opts.Below,
+		look: look,
+		nv:   l.nv, has: l.has, words: l.words, procRoot: l.opts.ProcRoot, sysRoot: l.opts.SysRoot, below: l.opts.Below,
 		known: l.slots[index].known, out: blank(index),
 	}
 }
@@ -161,8 +163,10 @@ func (r *reader) gauges(dev nvml.Device) {
 	if v, ok := may(r, needPower, "reading the power", dev.GetPowerUsage); ok {
 		r.out.PowerMilliW = int64(v)
 	}
-	if v, ok := may(r, needEnergy, "reading the energy", dev.GetTotalEnergyConsumption); ok {
-		r.out.EnergyMilliJ = v
+	if !r.look {
+		if v, ok := may(r, needEnergy, "reading the energy", dev.GetTotalEnergyConsumption); ok {
+			r.out.EnergyMilliJ = v
+		}
 	}
 	if v, ok := may(r, needMode, "reading the compute mode", dev.GetComputeMode); ok {
 		r.out.ComputeMode = modeName(v)

@@ -11,11 +11,18 @@ import (
 
 // Snapshot reads all GPUs, at once, and takes DeviceTimeout plus what
 // initialising takes at most, unless the driver hangs as a whole.
-func (l *Library) Snapshot(seq uint64) gpu.Snapshot {
+func (l *Library) Snapshot(seq uint64) gpu.Snapshot { return l.read(seq, false) }
+
+// Look is a Snapshot without the energy, which is the one answer that the driver
+// has to fetch from the GPU: on an H100 it took 3 to 15 ms of a processor's time
+// (driver 580), everything else together 0.8 ms.
+func (l *Library) Look(seq uint64) gpu.Snapshot { return l.read(seq, true) }
+
+func (l *Library) read(seq uint64, look bool) gpu.Snapshot {
 	s := gpu.Snapshot{Seq: seq, TakenUnixNano: l.opts.Now().UnixNano(), Devices: []gpu.Device{}}
 	problem, err := l.ensure()
 	if err == nil {
-		err = l.readDevices(&s)
+		err = l.readDevices(&s, look)
 		if err != nil {
 			problem = gpu.ProblemInitFailed
 			l.needsRestart = true
@@ -32,7 +39,7 @@ func (l *Library) Snapshot(seq uint64) gpu.Snapshot {
 	return s
 }
 
-func (l *Library) readDevices(s *gpu.Snapshot) error {
+func (l *Library) readDevices(s *gpu.Snapshot, look bool) error {
 	n, ret := l.nv.DeviceGetCount()
 	if ret != nvml.SUCCESS {
 		return errors.New("counting GPUs: " + l.words(ret))
@@ -41,7 +48,7 @@ func (l *Library) readDevices(s *gpu.Snapshot) error {
 	l.resize(n)
 	fresh := make([]bool, n)
 	for i, slot := range l.slots {
-		fresh[i] = slot.begin(l.reader(i), l.opts.Now())
+		fresh[i] = slot.begin(l.reader(i, look), l.opts.Now())
 	}
 	expired := make(chan struct{})
 	timer := time.AfterFunc(l.opts.DeviceTimeout, func() { close(expired) })

@@ -20,7 +20,9 @@ const lookGrace = 50 * time.Millisecond
 // ask makes one request and waits for its answer, each until it has had timeout
 // but never longer than limit. An answer that an earlier caller did not wait
 // for is waited for first and thrown away.
-func (c *child) ask(ctx context.Context, seq uint64, timeout time.Duration, limit time.Time) (gpu.Snapshot, error) {
+func (c *child) ask(
+	ctx context.Context, op string, seq uint64, timeout time.Duration, limit time.Time,
+) (gpu.Snapshot, error) {
 	since := limit.Add(-timeout) // when the caller got its turn
 	if c.pending != 0 {
 		if _, err := c.answer(ctx, timeout, limit); err != nil {
@@ -29,7 +31,7 @@ func (c *child) ask(ctx context.Context, seq uint64, timeout time.Duration, limi
 		since = time.Now()
 	}
 	c.pending, c.since, c.looked = seq, since, 0
-	if err := c.request(limit); err != nil {
+	if err := c.request(op, limit); err != nil {
 		return gpu.Snapshot{}, err
 	}
 	return c.answer(ctx, timeout, limit)
@@ -37,12 +39,12 @@ func (c *child) ask(ctx context.Context, seq uint64, timeout time.Duration, limi
 
 // request writes the pending request; the pipe always has room for one, also
 // where the start of the child took all the time there was.
-func (c *child) request(limit time.Time) error {
+func (c *child) request(op string, limit time.Time) error {
 	if least := time.Now().Add(lookGrace); limit.Before(least) {
 		limit = least
 	}
 	_ = c.stdin.SetWriteDeadline(limit)
-	_, err := fmt.Fprintf(c.stdin, "{\"op\":\"sample\",\"seq\":%d}\n", c.pending)
+	_, err := fmt.Fprintf(c.stdin, "{\"op\":%q,\"seq\":%d}\n", op, c.pending)
 	switch {
 	case err == nil:
 		return nil

@@ -1,7 +1,7 @@
 // Package child is what the program gpusched-nvml does: it answers requests for
 // Snapshots, a JSON line each, until its input ends.
 //
-//	stdin   {"op":"sample","seq":N}
+//	stdin   {"op":"sample","seq":N}, or "look" for one without the energy
 //	stdout  a gpu.Snapshot with that seq
 //	stderr  talk
 //
@@ -10,7 +10,7 @@
 //
 // Invariants, cited by tests:
 //
-//  1. Every sample request gets exactly one line with its seq; anything else
+//  1. Every such request gets exactly one line with its seq; anything else
 //     gets a line on stderr and the next request is served.
 //  2. The end of the input is the end of the program, with success; so is the
 //     answer after which the library NeedsRestart, because only a fresh process can

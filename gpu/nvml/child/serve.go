@@ -17,6 +17,7 @@ const MaxRequestBytes = 4096
 // Reader is what Serve asks; *nvml.Library is one.
 type Reader interface {
 	Snapshot(seq uint64) gpu.Snapshot
+	Look(seq uint64) gpu.Snapshot
 	NeedsRestart() bool
 }
 
@@ -45,7 +46,11 @@ func Serve(in io.Reader, out, talk io.Writer, r Reader) error {
 			fmt.Fprintf(talk, "gpusched-nvml: %v, ignoring\n", err)
 			continue
 		}
-		if err := answer(out, r.Snapshot(req.Seq)); err != nil {
+		ask := r.Snapshot
+		if req.Op == gpu.OpLook {
+			ask = r.Look
+		}
+		if err := answer(out, ask(req.Seq)); err != nil {
 			return err
 		}
 		if r.NeedsRestart() {
@@ -75,8 +80,8 @@ func parse(line []byte) (request, error) {
 	if err := json.Unmarshal(bytes.TrimSpace(line), &req); err != nil {
 		return req, fmt.Errorf("request %.80q: %w", line, err)
 	}
-	if req.Op != "sample" {
-		return req, fmt.Errorf("unknown op %.80q (there is \"sample\")", req.Op)
+	if req.Op != gpu.OpSample && req.Op != gpu.OpLook {
+		return req, fmt.Errorf("unknown op %.80q (there are %q and %q)", req.Op, gpu.OpSample, gpu.OpLook)
 	}
 	return req, nil
 }

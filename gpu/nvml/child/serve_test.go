@@ -12,13 +12,18 @@ import (
 
 // scripted answers with nothing but the seq; it needs a restart after so many answers.
 type scripted struct {
-	spentAfter, answered int
-	devices              []gpu.Device
+	spentAfter, answered, looks int
+	devices                     []gpu.Device
 }
 
 func (s *scripted) Snapshot(seq uint64) gpu.Snapshot {
 	s.answered++
 	return gpu.Snapshot{Seq: seq, Devices: s.devices}
+}
+
+func (s *scripted) Look(seq uint64) gpu.Snapshot {
+	s.looks++
+	return s.Snapshot(seq)
 }
 
 func (s *scripted) NeedsRestart() bool {
@@ -36,6 +41,7 @@ func TestServe(t *testing.T) {
 	}{
 		{"nothing", "", 0, nil, nil},
 		{"two", "{\"op\":\"sample\",\"seq\":3}\n{\"op\":\"sample\",\"seq\":4}\n", 0, []uint64{3, 4}, nil},
+		{"a look between two", "{\"op\":\"sample\",\"seq\":3}\n{\"op\":\"look\",\"seq\":4}\n{\"op\":\"sample\",\"seq\":5}\n", 0, []uint64{3, 4, 5}, nil},
 		{"cut off", "{\"op\":\"sample\",\"seq\":3}\n{\"op\":\"sample\",\"seq\":4}", 0, []uint64{3}, nil},
 		{"unknown op", "{\"op\":\"reset\",\"seq\":1}\n{\"op\":\"sample\",\"seq\":2}\n", 0, []uint64{2}, []string{`unknown op "reset"`}},
 		{"not json", "hello\n\n{\"op\":\"sample\",\"seq\":2}\n", 0, []uint64{2}, []string{`request "hello\n"`, `request "\n"`}},
@@ -46,8 +52,12 @@ func TestServe(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var out, talk bytes.Buffer
-			if err := Serve(strings.NewReader(tt.in), &out, &talk, &scripted{spentAfter: tt.spentAfter}); err != nil {
+			r := &scripted{spentAfter: tt.spentAfter}
+			if err := Serve(strings.NewReader(tt.in), &out, &talk, r); err != nil {
 				t.Fatal(err)
+			}
+			if want := strings.Count(tt.in, `"look"`); r.looks != want {
+				t.Errorf("%d looks, want %d", r.looks, want)
 			}
 			wantSeqs(t, out.Bytes(), tt.seqs)
 			for _, w := range tt.talk {
