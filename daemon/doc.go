@@ -89,6 +89,7 @@
 //	packaging/test/disk       the disk of an emulated machine, for power cuts
 //	packaging/test/machine    such a machine from the shell, and the demo
 //	packaging/test/suite      the tests on these machines
+//	packaging/test/cuda       a program that computes on real GPUs there
 //	packaging/test/attacker   what a user with an ordinary account tries there
 //	packaging/test/loadgen    an account that submits many jobs there
 //	packaging/test/run        runs everything that is tested and sums it up
