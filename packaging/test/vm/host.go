@@ -14,22 +14,24 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// programs are what this package runs on the host, each with the Debian package that has it; emulatedPrograms
-// are for an emulated machine only.
+// What this package runs on the host, each with the Debian package that has it: runPrograms for every machine,
+// otherPrograms where an image is built and where boxes are connected, emulatedPrograms for an emulated machine.
 var (
-	programs = map[string]string{
-		"mmdebstrap": "mmdebstrap", "systemd-nspawn": "systemd-container", "nsenter": "util-linux", "mount": "mount",
-		"ip": "iproute2",
-	}
+	runPrograms      = map[string]string{"systemd-nspawn": "systemd-container", "nsenter": "util-linux", "mount": "mount"}
+	otherPrograms    = map[string]string{"mmdebstrap": "mmdebstrap", "ip": "iproute2"}
 	emulatedPrograms = map[string]string{
 		"qemu-system-x86_64": "qemu-system-x86", "ssh": "openssh-client", "ssh-keygen": "openssh-client",
 		"mke2fs": "e2fsprogs", "e2fsck": "e2fsprogs", "debugfs": "e2fsprogs",
 	}
 )
 
-// missingPackages are the packages whose programs are not on the host, in order, each once.
-func missingPackages(kind Kind) []string {
-	needed := maps.Clone(programs)
+// missingPackages are the packages of those programs, and of what the kind needs besides, that are not on the host, in
+// order, each once.
+func missingPackages(kind Kind, programs ...map[string]string) []string {
+	needed := map[string]string{}
+	for _, some := range programs {
+		maps.Copy(needed, some)
+	}
 	if kind == Emulated {
 		maps.Copy(needed, emulatedPrograms)
 	}
@@ -37,8 +39,8 @@ func missingPackages(kind Kind) []string {
 	return slices.Compact(slices.Sorted(maps.Values(needed)))
 }
 
-func missingTools(kind Kind) error {
-	if missing := missingPackages(kind); len(missing) > 0 {
+func missingTools(kind Kind, programs map[string]string) error {
+	if missing := missingPackages(kind, programs); len(missing) > 0 {
 		return fmt.Errorf("start a %s machine: this host lacks %s: apt-get install them, or call EnsureHostPackages",
 			kind, strings.Join(missing, ", "))
 	}
@@ -48,7 +50,7 @@ func missingTools(kind Kind) error {
 // EnsureHostPackages installs with apt-get what a kind of machine needs on the host and is not there; where nothing is
 // missing it does nothing. It needs root and a Debian-like host. log hears of what is installed; nil is nobody.
 func EnsureHostPackages(ctx context.Context, kind Kind, log io.Writer) error {
-	missing := missingPackages(kind)
+	missing := missingPackages(kind, runPrograms, otherPrograms)
 	if len(missing) == 0 {
 		return nil
 	}

@@ -76,6 +76,9 @@ func ensureImage(ctx context.Context, kind Kind, opts Options) (image, error) {
 	if img.built() {
 		return img, nil
 	}
+	if err := missingTools(kind, otherPrograms); err != nil {
+		return image{}, err
+	}
 	return img, img.build(ctx, r, opts.log())
 }
 

@@ -72,7 +72,7 @@ func Start(ctx context.Context, kind Kind, opts Options) (*Machine, error) {
 	if os.Geteuid() != 0 {
 		return nil, errors.New("start a test machine: it needs root (containers, mounts and an image's owners): run it as root")
 	}
-	if err := missingTools(kind); err != nil {
+	if err := missingTools(kind, runPrograms); err != nil {
 		return nil, err
 	}
 	img, err := ensureImage(ctx, kind, opts)
