@@ -31,10 +31,21 @@ type box struct {
 	first  *child   // the first process of the space; the box ends with it
 	leader int      // the container's systemd, as the host numbers it
 	runs   *os.File // the control group, inside the container's, that commands run in
+	gpus   []string // switches of systemd-nspawn's for the host's GPUs, if it has them
 }
 
 // newBox makes the box's disk: an overlay on the image, or a copy of it where the host cannot do overlays there.
-func newBox(ctx context.Context, img image, dir *runDir, group scope, _ Options) (guest, error) {
+func newBox(ctx context.Context, img image, dir *runDir, group scope, opts Options) (guest, error) {
+	b := &box{image: img, dir: dir, group: group}
+	if opts.HostGPUs {
+		driver, err := lookAtDriver(ctx)
+		if err == nil {
+			b.gpus, err = driver.switches()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	for _, name := range []string{"upper", "work", "merged"} {
 		if err := os.Mkdir(dir.file(name), 0o755); err != nil {
 			return nil, fmt.Errorf("disk: %w", err)
@@ -47,7 +58,7 @@ func newBox(ctx context.Context, img image, dir *runDir, group scope, _ Options)
 			return nil, fmt.Errorf("disk: copy the image: %w", err)
 		}
 	}
-	return &box{image: img, dir: dir, group: group}, nil
+	return b, nil
 }
 
 // boot starts the container and waits until its systemd says that it has finished booting.
@@ -80,9 +91,10 @@ func (b *box) spawn() error {
 	}
 	defer console.Close()
 	// Without the bpf call group systemd silently runs units without their device filter.
-	cmd := exec.Command("sh", "-c", boxScript, "box", b.image.root(), b.dir.path,
+	args := []string{"-c", boxScript, "box", b.image.root(), b.dir.path,
 		"--machine=gpubox", "--register=no", "--keep-unit", "--console=pipe", "--private-network", "--capability=all",
-		"--system-call-filter=bpf", "--notify-ready=yes", "--link-journal=no", "--resolv-conf=off", "--timezone=off")
+		"--system-call-filter=bpf", "--notify-ready=yes", "--link-journal=no", "--resolv-conf=off", "--timezone=off"}
+	cmd := exec.Command("sh", append(args, b.gpus...)...)
 	cmd.Dir = b.dir.path
 	cmd.Env = append(os.Environ(), "NOTIFY_SOCKET="+b.dir.file("notify"))
 	cmd.Stdout, cmd.Stderr = console, console

@@ -35,6 +35,13 @@
 // new one at each boot), but the kernel is the host's: there is no /dev/kmsg, and a power cut loses processes and not
 // what the page cache holds.
 //
+// With Options.HostGPUs a box has the host's own GPUs, to test on a machine with some: their device nodes, and of the
+// driver what computing needs, read-only where programs look for it. Whoever uses the GPUs on the host meanwhile is
+// seen from the box as memory in use. The nodes are the host's: a change of their modes in the box is one there.
+//
+// For a box, the root group of the host's cgroup v2 is made to give its children the controllers that it has and keeps
+// to itself. That is left so.
+//
 // The package never installs gpusched or the fake NVML library into an image; they are put into a machine that runs, by
 // Provision. It never runs the image's systemd or udevd on the host's own network or in the host's process space.
 //
@@ -53,5 +60,6 @@
 //     fate is not known.
 //  6. Users in a machine: alice (1001, also in group lab, 2001) and bob (1002), in no other group. Commands run with
 //     the user's own groups, home as working directory and a clean environment, without a PAM session.
-//  7. /dev/nvidia0 to 3 and /dev/nvidiactl (mode 0666, no driver behind them) exist after every boot.
+//  7. /dev/nvidia0 to 3 and /dev/nvidiactl (mode 0666, no driver behind them) exist after every boot; with
+//     Options.HostGPUs those of the host do instead, and no others.
 package vm

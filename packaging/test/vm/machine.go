@@ -31,6 +31,7 @@ type Options struct {
 	MemMiB   int       // memory of an emulated machine in MiB; 0 is 4096
 	CPUs     int       // processors of an emulated machine; 0 is 2
 	TryKVM   bool      // let an emulated machine boot with hardware virtualisation if that works within seconds
+	HostGPUs bool      // a box has the host's NVIDIA GPUs and driver, and no fake nodes
 	Log      io.Writer // hears of image builds and of hardware virtualisation given up; nil is nobody
 }
 
@@ -69,6 +70,9 @@ type Machine struct {
 // Start boots a machine of a kind from the image in the cache, which it builds first if it is missing. The machine has
 // finished booting when Start returns. ctx bounds the start only; end the machine with Close.
 func Start(ctx context.Context, kind Kind, opts Options) (*Machine, error) {
+	if opts.HostGPUs && kind != Box {
+		return nil, fmt.Errorf("start a %s machine: only a box can have the host's GPUs", kind)
+	}
 	if os.Geteuid() != 0 {
 		return nil, errors.New("start a test machine: it needs root (containers, mounts and an image's owners): run it as root")
 	}

@@ -1,0 +1,144 @@
+package vm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/packaging/test/await"
+)
+
+const (
+	guestLibraryDir = "/usr/lib/x86_64-linux-gnu"
+	guestNvidiaSMI  = "/usr/bin/nvidia-smi"
+	fakeNodesRule   = "/etc/tmpfiles.d/vm-nvidia.conf" // of the image: what makes the nodes of invariant 7
+)
+
+// driverLibrary matches what NVML and CUDA are and load, whatever the driver's version.
+var driverLibrary = regexp.MustCompile(`^lib(cuda|cudadebugger|nvidia-(ml|ptxjitcompiler|gpucomp|` +
+	`nvvm|nvvm70|tileiras|sandboxutils|pkcs11|pkcs11-openssl3))\.so\.`)
+
+// hostDriver is what a host has of NVIDIA's driver.
+type hostDriver struct {
+	devices   []string          // paths of character devices
+	libraries map[string]string // by the names of driverLibrary: the files
+	smi       string            // nvidia-smi; "" is none
+}
+
+// switches are those of systemd-nspawn that put the driver into a box, or an error that names all that is missing. The
+// image's rule for fake nodes is hidden, at every boot.
+func (d hostDriver) switches() ([]string, error) {
+	var missing []string
+	if !slices.Contains(d.devices, "/dev/nvidiactl") {
+		missing = append(missing, "/dev/nvidiactl")
+	}
+	for _, name := range []string{"libcuda.so.1", "libnvidia-ml.so.1"} {
+		if d.libraries[name] == "" {
+			missing = append(missing, name)
+		}
+	}
+	if d.smi == "" {
+		missing = append(missing, "nvidia-smi")
+	}
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("the host's GPUs: it lacks %s: load and install NVIDIA's driver",
+			strings.Join(missing, ", "))
+	}
+	out := []string{"--bind-ro=/dev/null:" + fakeNodesRule, bindReadOnly(d.smi, guestNvidiaSMI)}
+	for _, path := range d.devices {
+		out = append(out, "--bind="+path)
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.libraries)) {
+		out = append(out, bindReadOnly(d.libraries[name], guestLibraryDir+"/"+name))
+	}
+	return out, nil
+}
+
+// bindReadOnly is the switch for one file; a colon would end its path.
+func bindReadOnly(host, guest string) string {
+	return "--bind-ro=" + strings.ReplaceAll(host, ":", `\:`) + ":" + guest
+}
+
+// hostLibraries are the driver's libraries in the output of "ldconfig -p", by name, and the files beside those that
+// list gives: what CUDA loads by its version is in no cache. The first of a name counts, as for the linker.
+func hostLibraries(cache string, list func(dir string) []string) map[string]string {
+	found := map[string]string{}
+	add := func(path string) {
+		if name := filepath.Base(path); driverLibrary.MatchString(name) && found[name] == "" {
+			found[name] = path
+		}
+	}
+	for line := range strings.Lines(cache) {
+		if before, path, ok := strings.Cut(strings.TrimSpace(line), " => "); ok && strings.Contains(before, "x86-64") {
+			add(path)
+		}
+	}
+	for _, name := range []string{"libcuda.so.1", "libnvidia-ml.so.1"} {
+		if path, ok := found[name]; ok {
+			for _, beside := range list(filepath.Dir(path)) {
+				add(beside)
+			}
+		}
+	}
+	return found
+}
+
+// lookAtDriver finds the host's driver.
+func lookAtDriver(ctx context.Context) (hostDriver, error) {
+	cache, err := await.Output(ctx, time.Minute, []string{"ldconfig", "-p"})
+	if err != nil {
+		return hostDriver{}, fmt.Errorf("the host's GPUs: %w", err)
+	}
+	d := hostDriver{libraries: hostLibraries(cache, func(dir string) []string {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			dir = real
+		}
+		beside, _ := filepath.Glob(dir + "/lib*.so.*") // the pattern is a good one
+		return beside
+	})}
+	maps.DeleteFunc(d.libraries, func(name, path string) bool {
+		real, err := filepath.EvalSymlinks(path)
+		d.libraries[name] = real
+		return err != nil // a link to nowhere
+	})
+	if path, err := exec.LookPath("nvidia-smi"); err == nil {
+		if d.smi, err = filepath.EvalSymlinks(path); err != nil {
+			return hostDriver{}, fmt.Errorf("the host's GPUs: %w", err)
+		}
+	}
+	d.devices, err = nvidiaDevices()
+	return d, err
+}
+
+// nvidiaDevices are the character devices /dev/nvidia* and those in directories of such names.
+func nvidiaDevices() ([]string, error) {
+	var devices []string
+	for _, pattern := range []string{"/dev/nvidia*", "/dev/nvidia*/*"} {
+		paths, err := filepath.Glob(pattern)
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range paths {
+			info, err := os.Lstat(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return nil, fmt.Errorf("the host's GPUs: %w", err)
+			}
+			if info.Mode()&fs.ModeCharDevice != 0 {
+				devices = append(devices, path)
+			}
+		}
+	}
+	return devices, nil
+}
