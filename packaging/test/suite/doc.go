@@ -7,6 +7,8 @@
 //	-machine box -suite trixie -quick                              on Debian 13, what another systemd could change
 //	-machine box -suite trixie -slurm DIR -run TestSlurmEngine      with the Slurm whose .deb files are in DIR
 //
+//	-machine box -gpus real                                        with the GPUs of this host (make gpu)
+//
 // The package to test is the one in dist/ (make package), or -deb FILE.
 // Some tests are short in that and can be a campaign:
 //
@@ -22,6 +24,11 @@
 // TestAttackerJob runs on both: control groups are all there only on the one. The others
 // pass there too when -run names them (give them an hour with -timeout): times that a
 // test chooses are multiplied by how much slower that machine is.
+//
+// Those whose name begins with TestRealGPU… run with -gpus real, and no others do. They
+// compute with CUDA (packaging/test/cuda) and work with any number of GPUs, which nobody
+// else may use meanwhile. The driver tells a box of processes by their pids there, or not
+// at all: where it does not, nothing is asserted of whose memory it is, and a test says so.
 //
 // Invariants:
 //

@@ -4,6 +4,7 @@ package suite
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/gpusched/gpusched/gpu/fakenvml"
 	"github.com/gpusched/gpusched/packaging/test/await"
+	"github.com/gpusched/gpusched/packaging/test/cuda"
 	"github.com/gpusched/gpusched/packaging/test/vm"
 )
 
@@ -26,6 +28,8 @@ var (
 	quick = flag.Bool("quick", false, "only what another systemd could change (quickTests)")
 	slurm = flag.String("slurm", "", "a directory with the .deb files of another release of Slurm, to test with that one")
 	deb   = flag.String("deb", "", "the package to test (default: the newest in dist/)")
+	gpus  = flag.String("gpus", simulated, "simulated, or real: a box with the GPUs of this host, for TestRealGPU…")
+	sum   = flag.String("cuda", "", "with -gpus real: the program cudasum (default: built here, see packaging/test/cuda)")
 )
 
 // the is the machine that all tests of a run share.
@@ -67,7 +71,15 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
+// What -gpus may be.
 const (
+	simulated = "simulated"
+	real      = "real"
+)
+
+const (
+	// needsReal are the tests that run with -gpus real, and never without.
+	needsReal = "^TestRealGPU"
 	// needsEmulated are the tests that only the emulated machine can run.
 	needsEmulated = "^Test(Limits|Boot)"
 	// needsBox are those that boot a box of their own; TestLimitsSlurm is what they leave to the emulated machine.
@@ -89,18 +101,37 @@ const (
 // a box, and it is the host's processes that it takes. Nor does that run those that
 // need a box.
 func chooseTests(kind vm.Kind) error {
-	named, skipped := flag.Lookup("test.run").Value.String() != "", flag.Lookup("test.skip").Value.String() != ""
+	run, skip := flag.Lookup("test.run").Value.String(), flag.Lookup("test.skip").Value.String()
 	switch {
-	case skipped:
-		return nil
-	case *quick && !named:
-		return flag.Set("test.run", quickTests)
+	case *gpus == real:
+		return chooseReal(kind, run)
+	case *gpus != simulated:
+		return fmt.Errorf("-gpus %s: there are %s and %s", *gpus, simulated, real)
+	case skip != "":
+		skip += "|"
+	case *quick && run == "":
+		run = quickTests
 	case kind != vm.Emulated:
-		return flag.Set("test.skip", needsEmulated)
-	case !named:
-		return flag.Set("test.run", needsEmulated+"|"+onBoth)
+		skip = needsEmulated + "|"
+	case run == "":
+		run = needsEmulated + "|" + onBoth
+	default:
+		skip = needsBox + "|"
 	}
-	return flag.Set("test.skip", needsBox)
+	return errors.Join(flag.Set("test.run", run), flag.Set("test.skip", skip+needsReal))
+}
+
+// chooseReal keeps a box with real GPUs to the tests that are for it.
+func chooseReal(kind vm.Kind, run string) error {
+	switch {
+	case kind != vm.Box:
+		return fmt.Errorf("-gpus %s: only a box can have the host's GPUs", real)
+	case run == "":
+		return flag.Set("test.run", needsReal)
+	case strings.Contains(run, "|") || !strings.HasPrefix(strings.TrimPrefix(run, "^"), needsReal[1:]):
+		return fmt.Errorf("-gpus %s: -run %s may choose others than TestRealGPU…, which need simulated GPUs", real, run)
+	}
+	return nil
 }
 
 // hasSlurm reports whether the machine of the run has Slurm's packages, so that no second one is made for them: where
@@ -124,13 +155,18 @@ func provision(ctx context.Context, kind vm.Kind) (*machine, error) {
 	return out, err
 }
 
-// boot boots a machine with four simulated GPUs, the package, and more packages of the suite's.
+// boot boots a machine with GPUs (four simulated ones, but for -gpus real), the package, and more packages of the
+// suite's.
 func boot(ctx context.Context, kind vm.Kind, pkg string, more []string) (*vm.Machine, error) {
 	dir, err := os.MkdirTemp("", "gpusched-suite-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
+	opts := vm.Options{Suite: vm.Suite(*suite), Packages: more, Log: os.Stderr, HostGPUs: *gpus == real}
+	if opts.HostGPUs {
+		return bootReal(ctx, opts, pkg, dir)
+	}
 	lib, err := fakenvml.Build(dir)
 	if err != nil {
 		return nil, err
@@ -139,13 +175,38 @@ func boot(ctx context.Context, kind vm.Kind, pkg string, more []string) (*vm.Mac
 	if err != nil {
 		return nil, err
 	}
-	m, err := vm.Start(ctx, kind, vm.Options{Suite: vm.Suite(*suite), Packages: more, Log: os.Stderr})
+	m, err := vm.Start(ctx, kind, opts)
 	if err != nil {
 		return nil, err
 	}
 	if err := vm.Provision(ctx, m, vm.ProvisionOptions{Deb: pkg, FakeLib: lib, SimCUDA: sim}); err != nil {
 		m.Close()
 		return nil, err
+	}
+	return m, nil
+}
+
+// cudasum is where that program is in a machine with real GPUs.
+const cudasum = "/usr/local/bin/" + cuda.Name
+
+// bootReal boots a box with the host's GPUs, cudasum and the package. What it builds is in dir.
+func bootReal(ctx context.Context, opts vm.Options, pkg, dir string) (*vm.Machine, error) {
+	program, err := *sum, error(nil)
+	if program == "" {
+		program, err = cuda.Build(ctx, dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := vm.Start(ctx, vm.Box, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err = m.CopyIn(ctx, program, cudasum, 0o755); err == nil {
+		err = vm.Provision(ctx, m, vm.ProvisionOptions{Deb: pkg})
+	}
+	if err != nil {
+		return nil, errors.Join(err, m.Close())
 	}
 	return m, nil
 }

@@ -1,0 +1,128 @@
+//go:build machine
+
+package suite
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// holdsBytes is what the jobs of these tests take with --mem 2G.
+const holdsBytes = 2 << 30
+
+// smiProcesses are the processes that NVML lists to root in the box, by pid there: the
+// driver puts pids into the reader's pid namespace, or leaves out what it can't.
+func smiProcesses(t *testing.T) []string {
+	t.Helper()
+	return strings.Fields(sh(t, "", "nvidia-smi --query-compute-apps=pid --format=csv,noheader"))
+}
+
+// TestRealGPUMemoryIsSeen: what a job holds of a GPU's memory is on the GPU's screen,
+// and the job's own where the driver tells the box of its processes.
+func TestRealGPUMemoryIsSeen(t *testing.T) {
+	begin(t)
+	settings(t, "[gpus]\nsample_interval = \"1s\"")
+	realGPUs(t)
+	id := submit(t, "alice", "-g 1 -- cudasum --mem 2G --hold 1000")
+	printed(t, id, "holds")
+	index := show(t, "", id).GPUs[0].Index
+	until(t, "the memory shows", func() bool {
+		g := realGPU(t, index)
+		return g.MemUsedBytes >= holdsBytes && g.MemUsedBytes < g.MemTotalBytes
+	})
+	pid := sh(t, "", fmt.Sprintf("systemctl show -P MainPID gpujob-%d", id))
+	if listed := smiProcesses(t); !slices.Contains(listed, pid) {
+		t.Logf("the driver lists %q, and not process %s of the job: of that nothing can be shown", listed, pid)
+	} else {
+		until(t, "the process shows as the job's", func() bool {
+			g := realGPU(t, index)
+			return slices.ContainsFunc(g.Processes, func(p job.GPUProcess) bool {
+				fits := p.UsedBytes >= holdsBytes && p.UsedBytes < int64(g.MemTotalBytes)
+				return strconv.Itoa(p.PID) == pid && p.Job == job.ID(id) && fits
+			})
+		})
+		until(t, "the memory shows as the job's", func() bool {
+			a := show(t, "alice", id).GPUs[0]
+			return a.UsedBytes >= holdsBytes && a.PeakBytes >= holdsBytes
+		})
+	}
+	t.Logf("gpusched gpus, show:\n%s", sh(t, "alice", fmt.Sprintf("gpusched gpus; gpusched show %d", id)))
+	cancel(t, "alice", id)
+	until(t, "the memory is free again", func() bool { return realGPU(t, index).MemUsedBytes < holdsBytes })
+}
+
+// TestRealGPUForeign: GPUs on which somebody computes without a job are given to none
+// while that lasts, and 'why' says so.
+func TestRealGPUForeign(t *testing.T) {
+	begin(t)
+	settings(t, "[gpus]\nsample_interval = \"1s\"")
+	gpus := realGPUs(t)
+	// More than max_foreign_memory, so that it counts too where the driver lists no process.
+	sh(t, "", "systemd-run --quiet --unit stranger cudasum --mem 3G --hold 1000")
+	t.Cleanup(func() { try(t, "", "systemctl stop stranger") })
+	until(t, "the stranger holds", func() bool {
+		return strings.Contains(try(t, "", "journalctl -q --no-pager -o cat -u stranger").Stdout, "holds\n")
+	})
+	until(t, "the stranger shows", func() bool {
+		return !slices.ContainsFunc(gpus, func(g api.GPU) bool { return realGPU(t, g.Index).MemUsedBytes < 3<<30 })
+	})
+	id := submit(t, "alice", "-g 1 -- cudasum")
+	waitsFor(t, "alice", id, "used by processes of no job")
+	samples(t, 3)
+	waitsFor(t, "alice", id, "used by processes of no job")
+	t.Logf("gpusched why:\n%s", why(t, "alice", id))
+	sh(t, "", "systemctl stop stranger")
+	ended(t, wait(t, id), job.Completed, "exit code 0")
+	printed(t, id, "sum ok")
+}
+
+// TestRealGPUHandOver: a job that computes and holds memory is cancelled, and the one
+// that waits for its GPU computes there. How long that takes is told, not judged.
+func TestRealGPUHandOver(t *testing.T) {
+	begin(t)
+	index := realGPUs(t)[0].Index
+	first := submit(t, "alice", fmt.Sprintf("--gpu-ids %d -- cudasum --mem 2G --hold 1000 --busy", index))
+	printed(t, first, "holds")
+	const next = "-- bash -c 'echo begins $(date +%s.%N); exec cudasum --time'"
+	second := submit(t, "bob", fmt.Sprintf("--gpu-ids %d ", index)+next)
+	waitsFor(t, "bob", second, fmt.Sprintf("held by job %d", first))
+	asked := sh(t, "alice", fmt.Sprintf("date +%%s.%%N; gpusched cancel %d >/dev/null", first))
+	j := wait(t, second)
+	ended(t, j, job.Completed, "exit code 0")
+	ended(t, wait(t, first), job.Cancelled, "cancelled by alice")
+	out := printed(t, second, "time init")
+	computedOn(t, out, j)
+	_, rest, _ := strings.Cut(out, "begins ")
+	begins, _, _ := strings.Cut(rest, "\n")
+	from, errFrom := strconv.ParseFloat(asked, 64)
+	to, errTo := strconv.ParseFloat(begins, 64)
+	if errFrom != nil || errTo != nil {
+		t.Fatalf("asked at %q, and begins at %q", asked, begins)
+	}
+	t.Logf("from 'gpusched cancel' to the next job's first line: %.3f s\n%s", to-from, out)
+}
+
+// TestRealGPUShares: two jobs have half of a GPU each and compute at the same time.
+func TestRealGPUShares(t *testing.T) {
+	begin(t)
+	index := realGPUs(t)[0].Index
+	args := fmt.Sprintf("-g 0.5 --gpu-ids %d --gpu-mem 2G -- cudasum --mem 1G --hold 1000 --busy", index)
+	a, b := submit(t, "alice", args), submit(t, "bob", args)
+	printed(t, a, "holds")
+	printed(t, b, "holds")
+	for _, id := range []int64{a, b} {
+		j := show(t, "", id)
+		if j.State != job.Running || len(j.GPUs) != 1 || j.GPUs[0].Index != index || j.GPUs[0].Milli != 500 {
+			t.Errorf("job %d is %s on %+v", id, j.State, j.GPUs)
+		}
+		computedOn(t, output(t, "", id), j)
+	}
+	cancel(t, "alice", a)
+	cancel(t, "bob", b)
+}
