@@ -24,7 +24,7 @@ TOOL := go tool -modfile=packaging/tools/go.mod
 STAGE := go run ./packaging/stage
 
 .DEFAULT_GOAL := build
-.PHONY: build stage package test unit race fuzz fuzz-seeds mutate simulate lint modules vulnerabilities package-check machine box newest vm bench bench-accept bench-scale bench-queue demo pictures install install-user clean deps
+.PHONY: build stage package test unit race fuzz fuzz-seeds mutate simulate lint modules vulnerabilities package-check machine box newest gpu vm bench bench-accept bench-scale bench-queue demo pictures install install-user clean deps
 
 build: ## the programs, into bin/
 	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -tags quick -o bin/ ./cmd/gpusched
@@ -98,7 +98,11 @@ SUITE := $(or $(SUITE),sid)
 newest: package ## what another systemd could change, in a box of Debian's SUITE; not part of test, as it moves
 	go test -tags machine -timeout 10m ./packaging/test/suite/ -machine box -suite $(SUITE) -quick
 
-vm: package ## the same in an emulated machine
+# CUDASUM is for a host without a C compiler: the program of packaging/test/cuda, built elsewhere.
+gpu: package ## the tests that need a real NVIDIA GPU, in a box that has those of this machine; needs root
+	go test -tags machine -count=1 -timeout 10m -v ./packaging/test/suite/ -machine box -gpus real $(if $(CUDASUM),-cuda '$(CUDASUM)')
+
+vm: package ## the same as box in an emulated machine
 	go run ./packaging/test/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus emulated
 
 # BENCH are switches of contrib/bench, as -part terminal. What is compared with is in an image of its own.
