@@ -61,8 +61,11 @@ func (s *sampler) rest(ctx context.Context, number uint64, whole time.Time) {
 	}
 }
 
+// A reading is one of Source's.
+type reading func(context.Context) (gpu.Snapshot, error)
+
 // look takes one sample by read. What cannot be asked is unknown, which is a sample too.
-func (s *sampler) look(ctx context.Context, read func(context.Context) (gpu.Snapshot, error), number uint64) core.Event {
+func (s *sampler) look(ctx context.Context, read reading, number uint64) core.Event {
 	began := s.d.host.Now()
 	snap, err := read(ctx)
 	s.d.opt.Tally.Sample(s.d.host.Now().Sub(began), err != nil || snap.Problem != gpu.ProblemNone)

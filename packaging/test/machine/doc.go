@@ -1,6 +1,6 @@
 // Command machine boots a throw-away test machine (package vm), runs a command or a root shell in it, and removes it.
 //
-//	go run ./packaging/test/machine [-deb FILE] [-fake-gpus[=islands]] [-include PACKAGE] [-kvm]
+//	go run ./packaging/test/machine [-deb FILE] [-fake-gpus[=islands] | -host-gpus] [-include PACKAGE] [-kvm]
 //		[-copy HOST:GUEST] [-fetch GUEST:HOST] box|emulated [-- CMD…]
 //
 // It owns the wiring of the switches to package vm and the exit code: the command's own, 2 for wrong usage, 125 where

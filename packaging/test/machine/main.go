@@ -99,6 +99,7 @@ func parse(args []string) (request, error) {
 			r.fakeGPUs = s != "false"
 			return nil
 		})
+	flags.BoolVar(&r.opts.HostGPUs, "host-gpus", false, "give the box the host's own GPUs and driver")
 	flags.Func("copy", "copy a `HOST:GUEST` file in first, executable by all; may be repeated", pairs(&r.copies))
 	flags.Func("fetch", "copy a `GUEST:HOST` file out when CMD has succeeded; may be repeated", pairs(&r.fetches))
 	if err := flags.Parse(args); err != nil {
@@ -116,6 +117,11 @@ func parse(args []string) (request, error) {
 		return r, err
 	}
 	r.kind, r.argv = vm.Kind(rest[0]), rest[1:]
+	if r.fakeGPUs && r.opts.HostGPUs {
+		err := errors.New("machine: -fake-gpus and -host-gpus: the fake library would take the place of the driver's; choose one")
+		fmt.Fprintln(os.Stderr, err)
+		return r, err
+	}
 	if len(r.argv) > 0 && r.argv[0] == "--" {
 		r.argv = r.argv[1:]
 	}

@@ -16,6 +16,7 @@ func TestParse(t *testing.T) {
 		gpus  int // islands have lines of their own
 		fake  bool
 		suite vm.Suite
+		host  bool
 		bad   bool
 	}{
 		{name: "a shell", args: []string{"box"}, kind: vm.Box},
@@ -30,6 +31,8 @@ func TestParse(t *testing.T) {
 		{name: "no such suite", args: []string{"-suite", "potato", "box"}, bad: true},
 		{name: "no GPUs", args: []string{"-fake-gpus=false", "box"}, kind: vm.Box},
 		{name: "other GPUs", args: []string{"-fake-gpus=many", "box"}, bad: true},
+		{name: "the host's GPUs", args: []string{"-host-gpus", "box"}, kind: vm.Box, host: true},
+		{name: "the host's GPUs and others", args: []string{"-host-gpus", "-fake-gpus", "box"}, bad: true},
 		{name: "no kind", args: nil, bad: true},
 		{name: "another kind", args: []string{"cloud"}, bad: true},
 		{name: "an unknown switch", args: []string{"-gpu", "box"}, bad: true},
@@ -39,7 +42,8 @@ func TestParse(t *testing.T) {
 			if (err != nil) != c.bad {
 				t.Fatalf("error %v", err)
 			}
-			if err == nil && (r.kind != c.kind || !slices.Equal(r.argv, c.argv) || r.fakeGPUs != c.fake || len(r.gpus) != c.gpus || r.opts.Suite != c.suite) {
+			if err == nil && (r.kind != c.kind || !slices.Equal(r.argv, c.argv) || r.fakeGPUs != c.fake || len(r.gpus) != c.gpus || r.opts.Suite != c.suite ||
+				r.opts.HostGPUs != c.host) {
 				t.Errorf("%+v, want %+v", r, c)
 			}
 		})
