@@ -12,14 +12,14 @@ import (
 // first: the unit of one that has ended may still be there, with GPUs that were
 // given on.
 func (c *Core) recoverAll(e *Listed, now time.Time) {
-	over := map[job.ID]bool{}
+	units := map[job.ID]Unit{}
 	for _, u := range e.Units {
-		over[u.Job] = u.Phase == Exited
+		units[u.Job] = u
 	}
 	for _, ended := range []bool{false, true} {
 		for _, j := range e.Recovered {
-			if over[j.ID] == ended {
-				c.recover(j, now)
+			if (units[j.ID].Phase == Exited) == ended {
+				c.recover(j, units, now)
 			}
 		}
 	}
@@ -28,13 +28,13 @@ func (c *Core) recoverAll(e *Listed, now time.Time) {
 // recover adds a running job that only its unit knows of. It holds its GPUs
 // like any other and has its end, but never another start: what its command was
 // is not known any more.
-func (c *Core) recover(j job.Job, now time.Time) {
+func (c *Core) recover(j job.Job, units map[job.ID]Unit, now time.Time) {
 	if l := c.jobs.get(j.ID); l != nil {
-		c.reclaim(l, &j, now)
+		c.reclaim(l, &j, units, now)
 		return
 	}
 	j.Recovered, j.Began = true, true
-	j.Attempt = c.untaken(&j)
+	j.Attempt = c.untaken(&j, units, now)
 	j.Charge = c.largestShare(&j)
 	c.enroll(j.Owner, j.Principal, now)
 	l := c.adopt(&j)
@@ -48,13 +48,13 @@ func (c *Core) recover(j job.Job, now time.Time) {
 // reclaim notes that a job which is on record as waiting has a unit of a later
 // attempt than any on record: an older copy of the state file was put back. The
 // unit has the GPUs that it has, wherever the job would be placed now.
-func (c *Core) reclaim(l *trackedJob, found *job.Job, now time.Time) {
+func (c *Core) reclaim(l *trackedJob, found *job.Job, units map[job.ID]Unit, now time.Time) {
 	j := l.job
 	known := j.Attempt != nil && j.Attempt.Number >= found.Attempt.Number
 	if known || j.State != job.Queued || j.Tasks != nil || j.Owner.UID != found.Owner.UID {
 		return
 	}
-	j.Attempt, l.unasked = c.untaken(found), false
+	j.Attempt, l.unasked = c.untaken(found, units, now), false
 	j.Held, j.HeldOver = "", false
 	j.Request.GPUMilli, j.Request.TimeLimit = found.Request.GPUMilli, found.Request.TimeLimit
 	j.Suspension = found.Suspension
@@ -66,8 +66,13 @@ func (c *Core) reclaim(l *trackedJob, found *job.Job, now time.Time) {
 
 // untaken is the attempt that a unit reports, without the GPUs that other jobs
 // hold, which its job does not ask for then.
-func (c *Core) untaken(j *job.Job) *job.Attempt {
+func (c *Core) untaken(j *job.Job, units map[job.ID]Unit, now time.Time) *job.Attempt {
 	a := *j.Attempt
+	if phase := units[j.ID].Phase; !c.systemd.listed() && (phase == Active || phase == Activating) {
+		for i := range a.GPUs {
+			c.endGone(&a.GPUs[i], units, now)
+		}
+	}
 	a.GPUs = slices.DeleteFunc(slices.Clone(a.GPUs), func(r job.Allocation) bool {
 		taken := c.jobs.shareHeld(r.UUID)+r.Share() > job.WholeGPU
 		if taken {
@@ -76,6 +81,37 @@ func (c *Core) untaken(j *job.Job) *job.Attempt {
 		return taken
 	})
 	return &a
+}
+
+// endGone ends the jobs that by the records hold more of a GPU than is left beside a part
+// of it with which a unit runs, and of which no command runs: the records are an older
+// copy, since that unit was given its part after they had gone.
+func (c *Core) endGone(part *job.Allocation, units map[job.ID]Unit, now time.Time) {
+	if c.jobs.shareHeld(part.UUID)+part.Share() <= job.WholeGPU {
+		return
+	}
+	for _, id := range slices.Clone(c.jobs.activeIDs()) {
+		u := units[id]
+		if !c.jobs.holds(id, part.UUID) || u.Phase != Absent && u.Phase != Exited {
+			continue
+		}
+		l := c.jobs.active(id)
+		a, lost := l.job.Attempt, job.Result{Outcome: job.Lost, Detail: job.Say("detail/removed")}
+		switch ours := a.InvocationID == "" || a.InvocationID == u.Invocation; {
+		case a.Result != nil:
+		case u.Phase == Exited && ours:
+			c.recordExit(l, u)
+		default:
+			if l.job.State == job.Starting { // by the records nothing of it has run: it waits again
+				lost.Cause = job.StopTaken
+			}
+			c.edit(l, func(a *job.Attempt) { a.Result = &lost })
+		}
+		if l.job.State != job.Ending {
+			c.move(l, job.Ending, now)
+		}
+		c.ended(l, now)
+	}
 }
 
 // Unknown returns those of the ids that no job has which has a unit or may have

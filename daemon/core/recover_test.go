@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
 )
 
 // lostFile is a world with a job that runs on one of two GPUs and whose record
@@ -173,5 +174,78 @@ func TestUnitOfAWaitingJob(t *testing.T) {
 				t.Errorf("it is %s: %+v", got.State, got.Attempt)
 			}
 		})
+	}
+}
+
+// later is the job that came to run on the GPU of the first after that had ended, which
+// only its unit knows of.
+func later(w *world, ran job.Job) job.Job {
+	ran.ID, ran.Attempt = 2, new(*ran.Attempt)
+	ran.Attempt.InvocationID = "inv2"
+	w.units[2] = &unit{Unit: core.Unit{Job: 2, Phase: core.Active, Invocation: "inv2"}, attempt: 1, gpus: []int{0}}
+	return ran
+}
+
+// An older copy of the state file was put back, by which a job holds a GPU that ended since;
+// what runs there by now keeps it, alone.
+func TestOldHolderTakesNoGPUOfARunningJob(t *testing.T) {
+	for _, state := range []job.State{job.Starting, job.Running, job.Ending} {
+		for _, left := range []bool{false, true} { // the unit of the one that ended
+			w, ran := lostFile(t)
+			old := ran
+			old.State, old.Attempt = state, new(*ran.Attempt)
+			if state == job.Starting {
+				old.Attempt.InvocationID = ""
+			}
+			w.jobs[1], w.payloads[1] = old, true
+			delete(w.units, 1)
+			if left {
+				u := core.Unit{Job: 1, Phase: core.Exited, Invocation: ran.Attempt.InvocationID, Spent: true}
+				w.units[1] = &unit{Unit: u, attempt: 1, gpus: []int{0}}
+			}
+			w.runs["1/1"] = 0
+			w.drop(0, func(gpu.Process) bool { return true }) // it has not opened its GPU yet
+			w.revive()
+			recovered(w, later(w, ran))
+			if j := w.jobs[2]; j.State != job.Running || len(j.Attempt.GPUs) != 1 || j.Request.GPUMilli != job.WholeGPU {
+				t.Errorf("%s, left %t: the one that runs: %s, %+v", state, left, j.State, j.Attempt.GPUs)
+			}
+			w.token++
+			w.step(core.Submit{Token: w.token, Submission: job.Submission{
+				Owner: job.Owner{UID: 1003, User: "eve"}, Request: job.Request{GPUMilli: 2 * job.WholeGPU},
+			}}, -1)
+			w.settle()
+			w.step(w.sample(99), -1)
+			w.settle()
+			if j := w.jobs[3]; j.State != job.Queued {
+				t.Errorf("%s, left %t: job 3 is %s on %s beside it", state, left, j.State, job.FormatGPUList(j.GPUIndexes()))
+			}
+			if len(w.faults) > 0 {
+				t.Errorf("%s, left %t: %v", state, left, w.faults)
+			}
+			if err := w.core.Check(); err != nil {
+				t.Errorf("%s, left %t: %v", state, left, err)
+			}
+		}
+	}
+}
+
+// Nor is it stopped for using that GPU.
+func TestRobbedJobIsNotStopped(t *testing.T) {
+	w, ran := lostFile(t)
+	w.jobs[1], w.payloads[1] = ran, true
+	delete(w.units, 1)
+	now := later(w, ran)
+	w.gpus[0].Processes = []gpu.Process{{PID: 1002, UID: 1001, Start: 5, Age: time.Millisecond, Unit: "gpujob-2.service"}}
+	w.revive()
+	recovered(w, now)
+	for i := range 20 {
+		w.now = w.now.Add(5 * time.Second)
+		w.gpus[0].Processes[0].Age += 5 * time.Second
+		w.step(w.sample(uint64(100+i)), -1)
+		w.settle()
+		if w.units[2] == nil {
+			t.Fatalf("job 2 was stopped: %s, %+v", w.jobs[2].State, w.jobs[2].Result)
+		}
 	}
 }
