@@ -98,7 +98,7 @@ func (l *link) spent(ctx context.Context, p properties, s *units.Status, group s
 	if drops != nil && !slices.ContainsFunc(drops, theirs) {
 		return cgroup.Empty(cgroup.Root, group), nil
 	}
-	more, err := l.together(ctx, objectPath(s.Name), []string{"ExecStop", "ExecStopPost", "ControlGroup"})
+	more, err := l.together(ctx, objectPath(s.Name), []string{"ExecStop", "ExecStopPost", "ControlGroup", "Delegate"})
 	if err != nil {
 		return false, err
 	}

@@ -136,9 +136,9 @@ func TestSpentWithADropIn(t *testing.T) {
 		spent bool
 	}{
 		{"without", "/usr/lib/systemd/system" + ourDropIn, nil, nil, "", 5, cgroup.Empty(cgroup.Root, "/gpujobs.slice/none")},
-		{"of the site's", "/etc/systemd/system" + ourDropIn, nil, nil, "", 8, true},
-		{"with a command", "/etc/systemd/system/service.d/a.conf", nil, []command{{Path: "/bin/true"}}, "", 8, false},
-		{"with processes elsewhere", "/etc/systemd/system/service.d/a.conf", nil, nil, "/", 8, false},
+		{"of the site's", "/etc/systemd/system" + ourDropIn, nil, nil, "", 9, true},
+		{"with a command", "/etc/systemd/system/service.d/a.conf", nil, []command{{Path: "/bin/true"}}, "", 9, false},
+		{"with processes elsewhere", "/etc/systemd/system/service.d/a.conf", nil, nil, "/", 9, false},
 		{"a command of ours", "/usr/lib/systemd/system" + ourDropIn, []units.Property{{Name: "ExecStopPost", Value: []units.ExecCommand{{Path: "/bin/true"}}}}, nil, "", 0, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -170,6 +170,51 @@ func TestSpentWithADropIn(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What may still come into a unit is not spent: where the site delegates it, its user may
+// move a process into it.
+func TestMoreMayComeIn(t *testing.T) {
+	for name, of := range map[string]map[string]any{
+		"delegated": {"Delegate": true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newFakeBus(t, func(method string, args []any) ([]any, *dbus.Error) {
+					if method != "Get" {
+						return starter(method, args)
+					}
+					name := args[1].(string)
+					if v, is := of[name]; is {
+						return []any{dbus.MakeVariant(v)}, nil
+					}
+					switch name {
+					case "DropInPaths":
+						return []any{dbus.MakeVariant([]string{"/etc/systemd/system/gpujob-.service.d/50-site.conf"})}, nil
+					case "ExecStop", "ExecStopPost":
+						return []any{dbus.MakeVariant([]command{})}, nil
+					case "ControlGroup":
+						return []any{dbus.MakeVariant("")}, nil
+					}
+					return hasEnded(args, []command{{A: 1, C: 2, Code: units.CLDExited, PID: 7}})
+				})
+				m := b.started(t, systemdName)
+				if s, err := m.Status(t.Context(), job1); err != nil || s.Spent {
+					t.Errorf("%+v, %v", s, err)
+				}
+			})
+		})
+	}
+	t.Run("delegated, read whole", func(t *testing.T) {
+		none := dbus.MakeVariant([][]any{})
+		p := properties{
+			"ActiveState": dbus.MakeVariant(units.ActiveActive), "SubState": dbus.MakeVariant(units.SubExited),
+			"Delegate": dbus.MakeVariant(true), "ExecStop": none, "ExecStopPost": none,
+		}
+		if p.status(job1).Spent {
+			t.Error("it is")
+		}
+	})
 }
 
 // systemd drops by itself a unit that has ended well and is stopped, which it says. Where that

@@ -133,11 +133,11 @@ func (p properties) status(name string) units.Status {
 }
 
 // spent reports whether nothing of an ended unit is left but its result. One that has
-// failed has been stopped.
+// failed has been stopped. Into one that is delegated its user may move a process still.
 func (p properties) spent(s *units.Status) bool {
 	switch {
 	case s.Active == units.ActiveFailed:
-	case s.Active != units.ActiveActive || s.Sub != units.SubExited ||
+	case s.Active != units.ActiveActive || s.Sub != units.SubExited || get[bool](p, "Delegate") ||
 		!empty(get[[][]any](p, "ExecStop")) || !empty(get[[][]any](p, "ExecStopPost")):
 		return false
 	}
