@@ -135,10 +135,10 @@ func TestSpentWithADropIn(t *testing.T) {
 		asks  int // for single properties
 		spent bool
 	}{
-		{"without", "/usr/lib/systemd/system" + ourDropIn, nil, nil, "", 5, cgroup.Empty(cgroup.Root, "/gpujobs.slice/none")},
-		{"of the site's", "/etc/systemd/system" + ourDropIn, nil, nil, "", 9, true},
-		{"with a command", "/etc/systemd/system/service.d/a.conf", nil, []command{{Path: "/bin/true"}}, "", 9, false},
-		{"with processes elsewhere", "/etc/systemd/system/service.d/a.conf", nil, nil, "/", 9, false},
+		{"without", "/usr/lib/systemd/system" + ourDropIn, nil, nil, "", 6, cgroup.Empty(cgroup.Root, "/gpujobs.slice/none")},
+		{"of the site's", "/etc/systemd/system" + ourDropIn, nil, nil, "", 10, true},
+		{"with a command", "/etc/systemd/system/service.d/a.conf", nil, []command{{Path: "/bin/true"}}, "", 10, false},
+		{"with processes elsewhere", "/etc/systemd/system/service.d/a.conf", nil, nil, "/", 10, false},
 		{"a command of ours", "/usr/lib/systemd/system" + ourDropIn, []units.Property{{Name: "ExecStopPost", Value: []units.ExecCommand{{Path: "/bin/true"}}}}, nil, "", 0, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -172,11 +172,19 @@ func TestSpentWithADropIn(t *testing.T) {
 	}
 }
 
-// What may still come into a unit is not spent: where the site delegates it, its user may
-// move a process into it.
+// What may still come into a unit is not spent: a reload may be queued that brings a note,
+// and where the site delegates it, its user may move a process into it.
 func TestMoreMayComeIn(t *testing.T) {
+	reload := struct {
+		ID   uint32
+		Path dbus.ObjectPath
+	}{7, "/"}
 	for name, of := range map[string]map[string]any{
-		"delegated": {"Delegate": true},
+		"delegated":      {"Delegate": true},
+		"a reload waits": {"Job": reload},
+		"a reload waits, without a drop-in of the site's": {
+			"Job": reload, "DropInPaths": []string{"/usr/lib/systemd/system" + ourDropIn},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
