@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -94,6 +95,7 @@ type Daemon struct {
 	alerts   alerts
 	leaving  atomic.Bool  // systemd stops everything
 	unsure   atomic.Int64 // the job of the last start of which nothing was heard
+	orphans  sync.Map     // job.ID of each unit that was reported to be no job's
 	probes   []*probe
 	clock    clock
 	done     chan struct{}           // closed when the loop has ended

@@ -253,13 +253,16 @@ func (d *Daemon) onRecord(ctx context.Context, a core.Collect) bool {
 		return false
 	}
 	_, ended := ends[a.Job]
-	if !ended && a.Listings == core.ReportedAt {
+	if !ended && a.Listings >= core.ReportedAt { // or later, where the store failed then
 		d.reportOrphan(a.Job)
 	}
 	return ended
 }
 
 func (d *Daemon) reportOrphan(id job.ID) {
+	if _, before := d.orphans.LoadOrStore(id, true); before {
+		return
+	}
 	d.log.Warn("a unit has a job's name and belongs to no job on record, left alone", "job", id, "unit", units.Name(int64(id)))
 }
 

@@ -3,6 +3,7 @@ package daemon
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -162,9 +163,10 @@ func TestStartsRestOnALookThatIsNotOld(t *testing.T) {
 type endsStore struct {
 	Store
 	ends map[job.ID]job.End
+	err  error
 }
 
-func (s endsStore) Ends(context.Context, []job.ID) (map[job.ID]job.End, error) { return s.ends, nil }
+func (s endsStore) Ends(context.Context, []job.ID) (map[job.ID]job.End, error) { return s.ends, s.err }
 
 // stopped notes signals and stops.
 type stopped struct {
@@ -200,7 +202,7 @@ func TestCollect(t *testing.T) {
 		"listed, ended, a stop failed":    {ended, core.Collect{Job: 1, Listings: 2}, all, false, 0},
 		"listed, not on record":           {nil, core.Collect{Job: 1, Listings: 1}, nil, false, 0},
 		"listed twice, not on record":     {nil, core.Collect{Job: 1, Listings: 2}, nil, true, 0},
-		"listed once more, not on record": {nil, core.Collect{Job: 1, Listings: 3}, nil, false, 0},
+		"listed once more, not on record": {nil, core.Collect{Job: 1, Listings: 3}, nil, true, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var log bytes.Buffer
@@ -212,5 +214,24 @@ func TestCollect(t *testing.T) {
 				t.Errorf("%s: %q after %s, logged %q", name, bus.names, took, log.String())
 			}
 		})
+	}
+}
+
+// A unit that nobody knows is reported once, and also where the disk failed as it was to be.
+func TestOrphanIsReportedOnce(t *testing.T) {
+	for fails := range 4 { // in which listing
+		var log bytes.Buffer
+		d := &Daemon{host: machine{}, log: slog.New(slog.NewTextHandler(&log, nil))}
+		for listing := 1; listing <= 5; listing++ {
+			store := endsStore{}
+			if listing == fails {
+				store.err = errors.New("disk I/O error")
+			}
+			d.opt = Options{Units: &stopped{}, Store: store}
+			d.collect(t.Context(), core.Collect{Job: 1, Listings: listing})
+		}
+		if n := strings.Count(log.String(), "left alone"); n != 1 {
+			t.Errorf("where listing %d fails it is reported %d times", fails, n)
+		}
 	}
 }
