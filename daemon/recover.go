@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// recover finds jobs of which nothing is on record but which have a unit: the
-// state file was lost, or an older copy of it was put back. A job that we
+// recover finds jobs of which nothing is on record but which have a unit, or one of a
+// later attempt: the state file was lost, or an older copy of it was put back. A job that we
 // started is on record before its unit is made, so there is no such unit
 // otherwise. It is looked for at each listing, not at the first only, so that a
 // death before the recovered jobs are on record changes nothing.
@@ -43,9 +43,9 @@ func (l *unitReconciler) recover(ctx context.Context, run string, all []units.St
 		}
 		j := recovered(&spec, &st, run, l.d.host.Now())
 		l.d.applyKept(&j)
-		if attempt, waits := last[j.ID]; waits {
+		if attempt, known := last[j.ID]; known {
 			if attempt < spec.Attempt {
-				l.d.log.Error("a job waits by the state file, which is an older copy, and has a unit: it goes on and keeps its GPUs",
+				l.d.log.Error("the state file is an older copy, without the attempt of a job that runs: it goes on and keeps its GPUs",
 					"job", j.ID, "unit", st.Name, "uid", j.Owner.UID, "gpu", job.FormatGPUList(j.GPUIndexes()))
 				found = append(found, j)
 			}
@@ -68,17 +68,18 @@ func (l *unitReconciler) report(name string, err error) {
 }
 
 // unknown returns the units of jobs that neither the core nor the store knows, and
-// of those that wait, with the numbers of their last attempts.
+// of those that wait or may be in a later attempt, with the numbers of their last attempts.
 func (l *unitReconciler) unknown(ctx context.Context, all []units.Status) ([]units.Status, map[job.ID]int, error) {
 	byID := map[job.ID]units.Status{}
+	var there []core.Unit
 	var ids []job.ID
 	for _, st := range all {
 		if id, ok := units.ParseName(st.Name); ok {
 			byID[job.ID(id)] = st
-			ids = append(ids, job.ID(id))
+			there = append(there, core.Unit{Job: job.ID(id), Invocation: st.InvocationID})
 		}
 	}
-	if err := l.d.ask(ctx, func(c *core.Core, _ time.Time) { ids = c.Unknown(ids) }); err != nil || len(ids) == 0 {
+	if err := l.d.ask(ctx, func(c *core.Core, _ time.Time) { ids = c.Unknown(there) }); err != nil || len(ids) == 0 {
 		return nil, nil, err
 	}
 	stored, err := l.d.opt.Store.Jobs(ctx, ids)
@@ -87,7 +88,7 @@ func (l *unitReconciler) unknown(ctx context.Context, all []units.Status) ([]uni
 	}
 	last := map[job.ID]int{}
 	for i := range stored {
-		if j := &stored[i]; j.State == job.Queued && j.Tasks == nil {
+		if j := &stored[i]; j.State.Live() || j.State == job.Queued && j.Tasks == nil {
 			last[j.ID] = attemptOf(j)
 		} else {
 			delete(byID, j.ID)

@@ -221,3 +221,51 @@ func TestOlderStateFile(t *testing.T) {
 		t.Errorf("it ended as %+v", v.Result)
 	}
 }
+
+// The same where the copy has the job in an attempt that ended since: it runs in the next,
+// on another GPU, and is not stopped.
+func TestOlderStateFileOfAnEarlierAttempt(t *testing.T) {
+	r := newRig(t, 2, nil)
+	id := r.submit(1, nil)
+	name := units.Name(int64(id))
+	r.runs(id)
+	r.until("it is on record", func() bool { return r.state(id) == job.Running })
+	path := filepath.Join(r.dir, "state.db")
+	r.stop()
+	older, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.start()
+	r.until("the GPUs are known", func() bool {
+		v, err := r.d.Query(t.Context(), job.Query{})
+		return err == nil && len(v.GPUs) == 2
+	})
+	for _, c := range []job.Command{{Kind: job.CommandPauseGPU, GPU: 0}, {Kind: job.CommandRequeue, Job: id}} {
+		if err := r.d.Do(t.Context(), job.Actor{Admin: true, User: "root"}, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runs := func(attempt int) bool {
+		v, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{id}})
+		j := v.Jobs[0]
+		return err == nil && j.State == job.Running && j.Attempt.Number == attempt && job.FormatGPUList(j.GPUIndexes()) == "1"
+	}
+	r.until("it runs again, on the other", func() bool { return runs(2) })
+	r.stop()
+	for _, name := range []string{path + "-wal", path + "-shm"} {
+		_ = os.Remove(name)
+	}
+	if err := os.WriteFile(path, older, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.start()
+	r.until("it is known to run there", func() bool { return runs(2) })
+	if n := r.bus.Started(name); n != 2 {
+		t.Errorf("it was started %d times", n)
+	}
+	r.bus.Exit(name, 0)
+	if v := r.wait(id); v.State != job.Completed || v.Attempt.Number != 2 {
+		t.Errorf("it ended as %+v in attempt %d", v.Result, v.Attempt.Number)
+	}
+}

@@ -185,7 +185,7 @@ func TestUnknownEnd(t *testing.T) {
 
 // A job that nobody knows is measured in vain; of others the peaks are kept.
 func TestMeasuredPeaks(t *testing.T) {
-	j := job.Job{ID: 1, Owner: job.Owner{UID: 1001, User: "alice"}, State: job.Running, Attempt: &job.Attempt{Number: 1, BootID: "boot1"}}
+	j := job.Job{ID: 1, Owner: job.Owner{UID: 1001, User: "alice"}, State: job.Running, Attempt: &job.Attempt{Number: 1, BootID: "boot1", InvocationID: "a"}}
 	c := New(Policy{}, "boot1", job.Restored{NextID: 2, Jobs: []job.Job{j}})
 	for _, peak := range []int64{5, 9, 7} {
 		c.measured(Measured{Usage: []Usage{{Job: 8, HostUse: job.HostUse{PeakMemBytes: 99}}, {Job: 1, HostUse: job.HostUse{PeakMemBytes: peak, CPUTime: time.Duration(peak)}}}})
@@ -193,8 +193,10 @@ func TestMeasuredPeaks(t *testing.T) {
 	if a := c.jobs.get(1).job.Attempt; a.PeakMemBytes != 9 || a.CPUTime != 9 {
 		t.Errorf("%d bytes, %s", a.PeakMemBytes, a.CPUTime)
 	}
-	if got := c.Unknown([]job.ID{1, 8}); !slices.Equal(got, []job.ID{8}) {
-		t.Errorf("unknown are %v", got)
+	for invocation, want := range map[string][]job.ID{"a": {8}, "b": {1, 8}} {
+		if got := c.Unknown([]Unit{{Job: 1, Invocation: invocation}, {Job: 8}}); !slices.Equal(got, want) {
+			t.Errorf("in invocation %s unknown are %v", invocation, got)
+		}
 	}
 }
 

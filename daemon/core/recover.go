@@ -16,6 +16,9 @@ func (c *Core) recoverAll(e *Listed, now time.Time) {
 	for _, u := range e.Units {
 		units[u.Job] = u
 	}
+	for i := range e.Recovered {
+		c.outdate(&e.Recovered[i], now)
+	}
 	for _, ended := range []bool{false, true} {
 		for _, j := range e.Recovered {
 			if (units[j.ID].Phase == Exited) == ended {
@@ -43,6 +46,26 @@ func (c *Core) recover(j job.Job, units map[job.ID]Unit, now time.Time) {
 	c.step.store(j.ID, &job.Payload{Program: contract.Program{EnvMode: contract.EnvClean, Dir: "/"}})
 	c.charge(l, now)
 	c.step.markDirty(l)
+}
+
+// outdate ends the attempt that is on record of a job which has a unit of a later one: an
+// older copy of the state file was put back. The job waits, for reclaim.
+func (c *Core) outdate(found *job.Job, now time.Time) {
+	l := c.jobs.active(found.ID)
+	if l == nil || l.action != noAction || l.job.Attempt.Number >= found.Attempt.Number ||
+		l.job.Owner.UID != found.Owner.UID || l.job.Stop == job.StopCancel {
+		return
+	}
+	l.job.StopOrder = job.StopOrder{}
+	l.unasked = true // what it left on its GPUs was awaited before the later one
+	taken := job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: job.Say("detail/removed")}
+	c.edit(l, func(a *job.Attempt) { a.Result = &taken })
+	if l.job.State != job.Ending {
+		c.move(l, job.Ending, now)
+	}
+	c.ended(l, now)
+	c.keepLast(l, now)
+	l.job.GPUError, l.job.Left = nil, ""
 }
 
 // reclaim notes that a job which is on record as waiting has a unit of a later
@@ -114,13 +137,14 @@ func (c *Core) endGone(part *job.Allocation, units map[job.ID]Unit, now time.Tim
 	}
 }
 
-// Unknown returns those of the ids that no job has which has a unit or may have
-// one.
-func (c *Core) Unknown(ids []job.ID) []job.ID {
+// Unknown returns the jobs of those units that are no unit on record: of jobs that have
+// none, and at first of those that have another invocation.
+func (c *Core) Unknown(units []Unit) []job.ID {
 	var unknown []job.ID
-	for _, id := range ids {
-		if c.jobs.active(id) == nil {
-			unknown = append(unknown, id)
+	for _, u := range units {
+		l := c.jobs.active(u.Job)
+		if l == nil || !c.systemd.listed() && l.job.Attempt.InvocationID != u.Invocation {
+			unknown = append(unknown, u.Job)
 		}
 	}
 	return unknown

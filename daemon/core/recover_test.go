@@ -249,3 +249,92 @@ func TestRobbedJobIsNotStopped(t *testing.T) {
 		}
 	}
 }
+
+// An older copy of the state file was put back, and a job runs in a later attempt than the
+// copy has, maybe on another GPU: it goes on there and ends as that attempt does.
+func TestOldCopyOfARunningJob(t *testing.T) {
+	for _, state := range []job.State{job.Starting, job.Running, job.Ending} {
+		for at := range 2 {
+			w, ran := lostFile(t)
+			old, now := ran, ran
+			old.State, old.Attempt, now.Attempt = state, new(*ran.Attempt), new(*ran.Attempt)
+			switch state {
+			case job.Starting:
+				old.Attempt.InvocationID = ""
+			case job.Ending:
+				old.Attempt.Result = &job.Result{Outcome: job.Failed, ExitCode: 1}
+				old.StopOrder = job.StopOrder{Stop: job.StopTime}
+			}
+			now.Attempt.Number, now.Attempt.InvocationID = 2, "inv9"
+			has := ran.Attempt.GPUs[0]
+			has.Index, has.UUID = at, w.gpus[at].UUID
+			now.Attempt.GPUs = []job.Allocation{has}
+			w.jobs[1], w.payloads[1] = old, true
+			u := w.units[1]
+			u.attempt, u.Invocation, u.gpus = 2, "inv9", []int{at}
+			w.gpus[0].Processes, w.gpus[at].Processes = nil, w.gpus[0].Processes
+			w.revive()
+			recovered(w, now)
+			recovered(w, now)
+			j := w.jobs[1]
+			if g := j.GPUIndexes(); w.units[1] == nil || j.State != job.Running || j.Attempt.Number != 2 || len(g) != 1 || g[0] != at {
+				t.Fatalf("%s, GPU %d: it is %s in attempt %d on %v, unit %v", state, at, j.State, j.Attempt.Number, g, w.units[1])
+			}
+			for n := range uint64(20) {
+				w.now = w.now.Add(5 * time.Second)
+				w.step(w.sample(100+n), -1)
+				w.settle()
+			}
+			if err := w.core.Check(); err != nil || len(w.faults) > 0 {
+				t.Errorf("%s, GPU %d: %v, %v", state, at, err, w.faults)
+			}
+			w.units[1].Phase = core.Exited
+			w.step(core.Changed{Job: 1}, -1)
+			w.settle()
+			if j := w.jobs[1]; j.State != job.Completed || j.Attempt.Number != 2 {
+				t.Errorf("%s, GPU %d: after its end it is %s: %+v", state, at, j.State, j.Result)
+			}
+		}
+	}
+}
+
+// Two that have changed places since have their own.
+func TestOldCopyOfTwoThatChangedPlaces(t *testing.T) {
+	w, ran := lostFile(t)
+	ev := core.Listed{}
+	for id := job.ID(1); id <= 2; id++ {
+		old, now := ran, ran
+		old.ID, now.ID = id, id
+		old.Attempt, now.Attempt = new(*ran.Attempt), new(*ran.Attempt)
+		place := func(a *job.Attempt, at int) {
+			has := a.GPUs[0]
+			has.Index, has.UUID = at, w.gpus[at].UUID
+			a.GPUs = []job.Allocation{has}
+		}
+		place(old.Attempt, int(id-1))
+		place(now.Attempt, int(2-id))
+		old.Attempt.InvocationID = "old" + id.String()
+		now.Attempt.Number, now.Attempt.InvocationID = 2, "new"+id.String()
+		w.jobs[id], w.payloads[id] = old, true
+		w.units[id] = &unit{
+			Unit:    core.Unit{Job: id, Phase: core.Active, Invocation: now.Attempt.InvocationID},
+			attempt: 2, gpus: []int{int(2 - id)},
+		}
+		ev.Recovered = append(ev.Recovered, now)
+	}
+	w.drop(0, func(gpu.Process) bool { return true })
+	w.revive()
+	all := w.listed().(core.Listed)
+	all.Recovered = ev.Recovered
+	w.step(all, -1)
+	w.settle()
+	for id := job.ID(1); id <= 2; id++ {
+		j := w.jobs[id]
+		if g := j.GPUIndexes(); j.State != job.Running || len(g) != 1 || g[0] != int(2-id) {
+			t.Errorf("job %d is %s on %v", id, j.State, g)
+		}
+	}
+	if err := w.core.Check(); err != nil || len(w.faults) > 0 {
+		t.Error(err, w.faults)
+	}
+}
