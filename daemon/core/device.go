@@ -1,7 +1,6 @@
 package core
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -27,7 +26,7 @@ type device struct {
 	loads     []loadAt      // of the last samples, the oldest first, as far as they count
 	watched   time.Time     // when the use of it was last taken in; zero: the last sample did not show it
 	meter     meter
-	energy    uint64 // millijoules since the driver was loaded, as last told; 0: never
+	energy    uint64 // millijoules since the driver was loaded, by the last whole sample; 0 unknown
 	short     bool   // by the last sample less was free of it than jobs on it lacked
 }
 
@@ -128,7 +127,9 @@ func (b *gpuBook) merge(g gpu.Device, e *Sampled, now time.Time) {
 	}
 	first, before := d.jobs == nil, d.jobs
 	d.Device, d.outside = g, nil
-	d.energy = cmp.Or(g.EnergyMilliJ, d.energy)
+	if !e.Snap.Look {
+		d.energy = g.EnergyMilliJ
+	}
 	d.jobs, d.strays = map[int]job.ID{}, map[int]bool{}
 	if first {
 		b.restoreLeak(d)

@@ -1,36 +1,49 @@
 package core
 
 import (
+	"math"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// meter is what is known of the energy of a GPU as of its last good sample. Most samples are
-// looks, which tell the power only: what was used up to one is reckoned, and the next that
-// tells the counter sets it right.
+// meter is what is known of the energy of a GPU as of its last good sample. What jobs use is
+// reckoned from the power at first. Most samples are looks, which tell nothing else; when one
+// tells the driver's own count, what was reckoned since the last is scaled to that.
 type meter struct {
-	power    int64  // milliwatts; -1 unknown
-	counter  uint64 // millijoules since the driver was loaded, as last told; 0 unknown
-	reckoned int64  // millijoules that were put down to jobs since then
-	spent    int64  // millijoules in the time before the sample that it vouches for; -1 unknown
+	power    int64   // milliwatts; -1 unknown
+	counter  uint64  // millijoules since the driver was loaded, as last told; 0 unknown
+	reckoned int64   // millijoules since then, by the power
+	spent    int64   // of these, in the time before the sample that it vouches for; -1 unknown
+	scale    float64 // from what was reckoned of a job's part to what it was; 0: not told yet
 }
 
-// read takes a good sample that vouches for a span. Where the driver counts no energy,
-// or began to count anew, it is the power times the time.
+// read takes a good sample that vouches for a span. Where the driver counts no energy, or
+// began to count anew, what was reckoned stands.
 func (m *meter) read(d *device, span time.Duration) {
 	before := *m
 	*m = meter{power: d.PowerMilliW, counter: d.EnergyMilliJ, spent: -1}
-	switch {
-	case span <= 0:
-		return
-	case before.counter > 0 && m.counter >= before.counter:
-		m.spent = max(0, int64(m.counter-before.counter)-before.reckoned)
-	case before.power >= 0 && m.power >= 0:
-		m.spent = (before.power + m.power) / 2 * span.Milliseconds() / 1000
+	if span > 0 && before.power >= 0 && m.power >= 0 {
+		m.spent = max(1, (before.power+m.power)/2*span.Milliseconds()/1000)
 	}
-	if m.counter == 0 {
-		m.counter, m.reckoned = before.counter, before.reckoned+max(0, m.spent)
+	reckoned := before.reckoned + max(0, m.spent)
+	switch {
+	case span <= 0 || before.counter == 0 || reckoned == 0 && m.counter > 0:
+		m.scale = 1
+	case m.counter == 0:
+		m.counter, m.reckoned = before.counter, reckoned
+	case m.counter < before.counter:
+		m.scale = 1
+	default:
+		m.scale = float64(m.counter-before.counter) / float64(reckoned)
+	}
+}
+
+// settle scales what was reckoned of a job's part of a GPU.
+func (m *meter) settle(u *job.GPUNow) {
+	if m.scale > 0 {
+		u.MilliJ += int64(math.Round(float64(u.Reckoned) * (m.scale - 1)))
+		u.Reckoned = 0
 	}
 }
 
@@ -51,7 +64,8 @@ func (p *gpuUse) countUse(d *device, before int64) {
 		u.MemMiBMS += (before + u.UsedBytes) / 2 >> 20 * p.span.Milliseconds()
 	}
 	if d.meter.spent >= 0 && p.span > 0 {
+		part := d.meter.spent * int64(p.ref.Share()) / job.WholeGPU
 		u.Metered += p.span
-		u.MilliJ += d.meter.spent * int64(p.ref.Share()) / job.WholeGPU
+		u.MilliJ, u.Reckoned = u.MilliJ+part, u.Reckoned+part
 	}
 }

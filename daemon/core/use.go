@@ -121,10 +121,13 @@ func (b *gpuBook) recordUse(p *gpuUse, d *device, span time.Duration) {
 	if grown := u.PeakBytes - p.ref.Use.PeakBytes; grown > int64(cmp.Or(d.MemTotalBytes, unknownTotal)/peakStep) {
 		b.addFinding(useFound{p.l})
 	}
-	if p.l.job.State != job.Running {
+	running := p.l.job.State == job.Running
+	if running {
+		p.countUse(d, before)
+	}
+	if d.meter.settle(u); !running {
 		return
 	}
-	p.countUse(d, before)
 	if was := &p.ref.Use; max(u.Metered-was.Metered, u.MemSeen-was.MemSeen) > recordEvery {
 		b.addFinding(useFound{p.l})
 	}

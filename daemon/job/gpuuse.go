@@ -33,6 +33,7 @@ type GPUNow struct {
 	GPUUse
 	UsedBytes int64 // -1 unknown
 	Computing bool  // it uses the GPU, or nobody can say that it does not
+	Reckoned  int64 // of MilliJ, what goes by the power until the driver tells its count
 }
 
 // BusyPercent is the part of the time that the GPU computed; -1 unknown.

@@ -150,6 +150,7 @@ func (f *Fake) Sample(ctx context.Context) (gpu.Snapshot, error) {
 // Look behaves like that of package source.
 func (f *Fake) Look(ctx context.Context) (gpu.Snapshot, error) {
 	s, err := f.Sample(ctx)
+	s.Look = true
 	for i := range s.Devices {
 		s.Devices[i].EnergyMilliJ = 0
 	}

@@ -19,7 +19,7 @@ func (l *Library) Snapshot(seq uint64) gpu.Snapshot { return l.read(seq, false) 
 func (l *Library) Look(seq uint64) gpu.Snapshot { return l.read(seq, true) }
 
 func (l *Library) read(seq uint64, look bool) gpu.Snapshot {
-	s := gpu.Snapshot{Seq: seq, TakenUnixNano: l.opts.Now().UnixNano(), Devices: []gpu.Device{}}
+	s := gpu.Snapshot{Seq: seq, Look: look, TakenUnixNano: l.opts.Now().UnixNano(), Devices: []gpu.Device{}}
 	problem, err := l.ensure()
 	if err == nil {
 		err = l.readDevices(&s, look)
