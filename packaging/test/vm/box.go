@@ -99,7 +99,6 @@ func (b *box) spawn() error {
 	cmd.Env = append(os.Environ(), "NOTIFY_SOCKET="+b.dir.file("notify"))
 	cmd.Stdout, cmd.Stderr = console, console
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID, Setsid: true}
-	b.group.offerControllers()
 	b.first, err = b.group.start(cmd)
 	if err != nil {
 		return fmt.Errorf("container: %w", err)

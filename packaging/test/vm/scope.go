@@ -44,18 +44,6 @@ func cgroup2Mount(mountinfo string) (string, bool) {
 	return "", false
 }
 
-// offerControllers lets the group have the controllers of units' limits where the host keeps them on cgroup v2 and
-// gives them to no group. As much as works: without them a machine has no such limits (HasControllers).
-func (s scope) offerControllers() {
-	root := filepath.Dir(s.path)
-	there, _ := os.ReadFile(filepath.Join(root, "cgroup.controllers"))
-	for _, name := range strings.Fields(string(there)) {
-		if slices.Contains([]string{"memory", "pids", "cpu", "cpuset", "io"}, name) {
-			os.WriteFile(filepath.Join(root, "cgroup.subtree_control"), []byte("+"+name), 0)
-		}
-	}
-}
-
 // open creates the group if it is missing and opens it, to start processes in it.
 func (s scope) open(sub string) (*os.File, error) {
 	dir := filepath.Join(s.path, sub)

@@ -1,27 +1,6 @@
 package vm
 
-import (
-	"os"
-	"path/filepath"
-	"testing"
-)
-
-// Only what the host has, and of that what limits need; a host that says nothing is left alone.
-func TestOfferControllers(t *testing.T) {
-	for there, want := range map[string]string{"": "", "hugetlb memory rdma\n": "+memory"} {
-		root := t.TempDir()
-		control := filepath.Join(root, "cgroup.subtree_control")
-		for file, text := range map[string]string{filepath.Join(root, "cgroup.controllers"): there, control: ""} {
-			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		scope{filepath.Join(root, "gpusched-vm-x")}.offerControllers()
-		if got, err := os.ReadFile(control); err != nil || string(got) != want {
-			t.Errorf("%q: %q, %v, want %q", there, got, err, want)
-		}
-	}
-}
+import "testing"
 
 func TestCgroup2Mount(t *testing.T) {
 	const v1 = "30 25 0:26 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
