@@ -70,9 +70,10 @@ func TestMeasuresBesideManyLooks(t *testing.T) {
 	}
 }
 
-// readings counts what a source is asked for.
+// readings counts what a source is asked for; a look takes its time.
 type readings struct {
 	blind
+	took           time.Duration
 	samples, looks atomic.Int64
 }
 
@@ -83,21 +84,26 @@ func (r *readings) Sample(ctx context.Context) (gpu.Snapshot, error) {
 
 func (r *readings) Look(ctx context.Context) (gpu.Snapshot, error) {
 	r.looks.Add(1)
+	pause(ctx, machine{}, r.took)
 	return r.blind.Look(ctx)
 }
 
 // What a start waits for is a look, which takes a fraction of a whole sample. Those are
-// taken as often beside many looks as beside none.
+// taken as often beside many looks as beside none; where a start always waits, half as often.
 func TestWhatIsWaitedForIsALook(t *testing.T) {
-	for asks, want := range map[time.Duration][2]int64{ // by how often the core asks: looks, samples within a minute
-		time.Hour:               {0, 12},
-		1700 * time.Millisecond: {35, 12},
-		100 * time.Millisecond:  {598, 12},
+	for name, c := range map[string]struct {
+		asks, took     time.Duration
+		looks, samples int64 // in a minute
+	}{
+		"nobody waits":    {time.Hour, 0, 0, 12},
+		"now and then":    {1700 * time.Millisecond, 0, 35, 12},
+		"many":            {100 * time.Millisecond, 0, 588, 12},
+		"always somebody": {100 * time.Millisecond, 150 * time.Millisecond, 399, 6},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			d := &Daemon{host: machine{}, inbox: newInbox(machine{}), done: make(chan struct{}), core: core.New(core.Policy{}, "boot", job.Restored{}),
 				opt: Options{Tally: metrics.NewTally()}}
-			source := &readings{}
+			source := &readings{took: c.took}
 			d.opt.Source = source
 			d.settings.Store(&Settings{SampleInterval: 5 * time.Second})
 			s := newSampler(d)
@@ -106,15 +112,16 @@ func TestWhatIsWaitedForIsALook(t *testing.T) {
 			go takeAll(ctx, d, new(int))
 			go s.run(ctx)
 			for n := uint64(1); ctx.Err() == nil; n++ {
-				pause(ctx, machine{}, asks)
+				pause(ctx, machine{}, c.asks)
 				s.ask(n)
 				synctest.Wait()
-				if looks := uint64(source.looks.Load() + source.samples.Load()); looks < n && ctx.Err() == nil {
-					t.Fatalf("look %d was not taken at once: %d were", n, looks)
+				if looks := uint64(source.looks.Load() + source.samples.Load()); c.took == 0 && looks < n && ctx.Err() == nil {
+					t.Fatalf("%s: look %d was not taken at once: %d were", name, n, looks)
 				}
 			}
-			if got := [2]int64{source.looks.Load(), source.samples.Load()}; abs(got[0]-want[0]) > 14 || abs(got[1]-want[1]) > 1 {
-				t.Errorf("a look asked for every %s: %d looks and %d samples in a minute, want about %d", asks, got[0], got[1], want)
+			looks, samples := source.looks.Load(), source.samples.Load()
+			if abs(looks-c.looks) > 14 || abs(samples-c.samples) > 1 {
+				t.Errorf("%s: %d looks and %d samples in a minute, want about %d and %d", name, looks, samples, c.looks, c.samples)
 			}
 		})
 	}

@@ -67,6 +67,47 @@ func TestEnergyIsOnRecord(t *testing.T) {
 	}
 }
 
+// A job that comes after another on a GPU has its own energy only, whenever the driver tells
+// its count: what the other used is none of it.
+func TestEnergyOfAHandOver(t *testing.T) {
+	w := running(t, 1, nil)
+	look := func(after time.Duration, counter uint64, milliW int64) {
+		w.now = w.now.Add(after)
+		w.gpus[0].EnergyMilliJ, w.gpus[0].PowerMilliW = counter, milliW
+		ev := w.sample(99).(core.Sampled)
+		ev.Snap.Look = counter == 0
+		w.step(ev, -1)
+		w.settle()
+	}
+	joules := func(id job.ID) float64 {
+		v := w.core.View(job.Query{IDs: []job.ID{id}}, w.now).Jobs[0]
+		return v.Uses[0].Joules()
+	}
+	w.queue(nil)
+	look(time.Second, 1_000_000, 700_000)
+	before := joules(1)
+	look(4900*time.Millisecond, 0, 700_000)
+	if got := joules(1) - before; got != 3430 {
+		t.Errorf("the first used %g J up to a look", got)
+	}
+	w.exit(0)
+	look(time.Millisecond, 0, 100_000)
+	if j := w.jobs[2]; j.State != job.Running {
+		t.Fatalf("the second is %s", j.State)
+	}
+	look(time.Millisecond, 0, 100_000)
+	look(90*time.Millisecond, 1_000_000+3_600_000, 100_000) // it counted more than was reckoned
+	if got := joules(2); got < 9 || got > 10 {
+		t.Errorf("the second used %g J in 90 ms at 100 W", got)
+	}
+	for range 2 {
+		if v := w.core.View(job.Query{}, w.now).GPUs[0]; v.EnergyMilliJ != 4_600_000 {
+			t.Errorf("the GPU used %d mJ", v.EnergyMilliJ)
+		}
+		look(time.Second, 0, 100_000) // which changes nothing of that
+	}
+}
+
 // Each job that has not ended is counted once, an array whose tasks have all become
 // jobs among them.
 func TestCountsOfJobs(t *testing.T) {

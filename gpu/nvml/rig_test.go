@@ -132,10 +132,14 @@ func (r *rig) stop() {
 	}
 }
 
-func (r *rig) sample() gpu.Snapshot {
+func (r *rig) sample() gpu.Snapshot { return r.ask(gpu.OpSample) }
+
+func (r *rig) look() gpu.Snapshot { return r.ask(gpu.OpLook) }
+
+func (r *rig) ask(op string) gpu.Snapshot {
 	r.t.Helper()
 	r.seq++
-	if _, err := fmt.Fprintf(r.in, "{\"op\":\"sample\",\"seq\":%d}\n", r.seq); err != nil {
+	if _, err := fmt.Fprintf(r.in, "{\"op\":%q,\"seq\":%d}\n", op, r.seq); err != nil {
 		r.t.Fatal(err)
 	}
 	line, err := r.out.ReadBytes('\n')

@@ -12,6 +12,8 @@ type slot struct {
 	known   gpu.Device      // who it was when it was last well; Health "" if never
 	running chan gpu.Device // the reading under way; nil: none
 	started time.Time       // of running
+	whole   bool            // running leaves nothing out
+	doubted bool            // the last whole reading went wrong, so the next is to leave nothing out
 }
 
 // stuck says whether an earlier reading has still not returned.
@@ -36,7 +38,8 @@ func (s *slot) begin(r *reader, now time.Time) bool {
 		return false
 	}
 	answer := make(chan gpu.Device, 1)
-	s.running, s.started = answer, now
+	r.look = r.look && !s.doubted
+	s.running, s.started, s.whole = answer, now, !r.look
 	go func() { answer <- r.device() }()
 	return true
 }
@@ -58,6 +61,9 @@ func (s *slot) collect(index int, expired <-chan struct{}) gpu.Device {
 
 func (s *slot) done(d gpu.Device) gpu.Device {
 	s.running = nil
+	if s.whole {
+		s.doubted = d.Health != gpu.HealthOK
+	}
 	if d.Health == gpu.HealthOK {
 		s.known = d
 		return d
@@ -67,6 +73,7 @@ func (s *slot) done(d gpu.Device) gpu.Device {
 
 // hung is the GPU whose reading has not returned.
 func (s *slot) hung(index int) gpu.Device {
+	s.doubted = s.doubted || s.whole
 	d := blank(index)
 	d.Health = gpu.HealthError
 	d.HealthDetail = fmt.Sprintf("a call into the driver hangs since %s", s.started.UTC().Format(time.RFC3339))

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gpusched/gpusched/gpu"
 )
@@ -179,6 +180,33 @@ func TestAHangThatEndsIsForgotten(t *testing.T) {
 	r.gpus("", "")
 	for devices[1].Health != gpu.HealthOK { // ends with the test's own time at worst
 		devices = well(t, r.sample(), 2)
+	}
+}
+
+// A look does not ask for the energy, and so finds nothing wrong where that hangs. Once a
+// sample did, looks ask for it too, and only an answer to it makes the GPU well.
+func TestALookMakesNoHangingGPUWell(t *testing.T) {
+	r := newRig(t).gpus("", "energy_ms=400").start(variableTimeout + "=150ms")
+	if devices := well(t, r.look(), 2); devices[0].EnergyMilliJ != 0 {
+		t.Errorf("a look asked for the energy: %+v", devices[0])
+	} else {
+		wantHealth(t, devices[1], gpu.HealthOK, "")
+	}
+	const hangs = "a call into the driver hangs since "
+	wantHealth(t, well(t, r.sample(), 2)[1], gpu.HealthError, hangs)
+	for began := time.Now(); time.Since(began) < time.Second; {
+		wantHealth(t, well(t, r.look(), 2)[1], gpu.HealthError, hangs)
+	}
+	r.gpus("", "")
+	devices := well(t, r.look(), 2)
+	for devices[1].Health != gpu.HealthOK { // ends with the test's own time at worst
+		devices = well(t, r.look(), 2)
+	}
+	if devices[1].EnergyMilliJ == 0 {
+		t.Errorf("it is well without an answer to what hung: %+v", devices[1])
+	}
+	if d := well(t, r.look(), 2)[1]; d.EnergyMilliJ != 0 {
+		t.Errorf("the next look asked for the energy: %+v", d)
 	}
 }
 

@@ -232,6 +232,7 @@ nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t d, int n, nvmlFieldValue_t *v
 nvmlReturn_t nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t d, unsigned long long *v)
 {
 	ENTER(g);
+	usleep(g.energy_ms * 1000);
 	struct timespec up;
 	clock_gettime(CLOCK_BOOTTIME, &up);
 	*v = g.energy_mj >= 0 ? g.energy_mj : g.power_mw * up.tv_sec + g.power_mw * (up.tv_nsec / 1000000) / 1000;

@@ -97,6 +97,7 @@ static int gpu_set(struct fake_gpu *g, const char *key, const char *value)
 	if (!strcmp(key, "rows_failed")) return set_int(&g->rows_failed, value);
 	if (!strcmp(key, "recovery")) return set_int(&g->recovery, value);
 	if (!strcmp(key, "lost")) return set_int(&g->lost, value);
+	if (!strcmp(key, "energy_ms")) return set_int(&g->energy_ms, value);
 	if (!strcmp(key, "hang")) return set_int(&g->hang, value);
 	if (!strcmp(key, "error")) return set_int(&g->error, value);
 	if (!strcmp(key, "unified")) return set_int(&g->unified, value);

@@ -17,6 +17,7 @@ struct fake_gpu {
 	int recovery;  // what the driver says that it needs; -1: it does not say
 	int lost;    // 1: calls say so, 2: even the handle is refused
 	int hang;    // calls on it never return
+	int energy_ms; // how long the call for the energy takes besides
 	int error;   // calls on it return this code
 	int unified; // its memory is the host's, and calls do not tell of it
 	int mem_node; // NUMA node that its memory is; 0: none

@@ -38,7 +38,7 @@ func TestRealGPUMemoryIsSeen(t *testing.T) {
 	})
 	pid := sh(t, "", fmt.Sprintf("systemctl show -P MainPID gpujob-%d", id))
 	if listed := smiProcesses(t); !slices.Contains(listed, pid) {
-		t.Logf("the driver lists %q, and not process %s of the job: of that nothing can be shown", listed, pid)
+		t.Errorf("the driver lists %q, and not process %s of the job (580 does)", listed, pid)
 	} else {
 		until(t, "the process shows as the job's", func() bool {
 			g := realGPU(t, index)

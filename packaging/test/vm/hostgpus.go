@@ -50,7 +50,7 @@ func (d hostDriver) switches() ([]string, error) {
 		missing = append(missing, "nvidia-smi")
 	}
 	if len(missing) > 0 {
-		return nil, fmt.Errorf("the host's GPUs: it lacks %s: load and install NVIDIA's driver",
+		return nil, fmt.Errorf("the host lacks %s: install and load NVIDIA's driver to give a box its GPUs",
 			strings.Join(missing, ", "))
 	}
 	out := []string{"--bind-ro=/dev/null:" + fakeNodesRule, bindReadOnly(d.smi, guestNvidiaSMI)}

@@ -62,6 +62,7 @@ type Machine struct {
 	dir            *runDir
 	guest          guest // nil: it could not be made
 	hasControllers bool
+	hostGPUs       bool
 
 	close    sync.Once
 	closeErr error
@@ -90,7 +91,7 @@ func Start(ctx context.Context, kind Kind, opts Options) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Machine{kind: kind, dir: dir}
+	m := &Machine{kind: kind, dir: dir, hostGPUs: opts.HostGPUs}
 	if err := m.start(ctx, img, opts); err != nil {
 		return nil, errors.Join(fmt.Errorf("start a %s machine: %w", kind, err), m.Close())
 	}

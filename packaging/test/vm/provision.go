@@ -2,6 +2,7 @@ package vm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -40,6 +41,9 @@ systemd-tmpfiles --create /etc/tmpfiles.d/vm-fakenvml.conf`
 // others later writes FakeNVMLGPUs.
 func Provision(ctx context.Context, m *Machine, opts ProvisionOptions) error {
 	if opts.FakeLib != "" {
+		if m.hostGPUs { // whose nodes would be given other owners and modes
+			return errors.New("the fake NVML library: this machine has the host's GPUs")
+		}
 		if err := m.installFakeLib(ctx, opts.FakeLib); err != nil {
 			return err
 		}
