@@ -16,7 +16,7 @@ func Print(w io.Writer, s gpu.Snapshot) error {
 		_, err := fmt.Fprintf(w, "%s\n%s: %s\n", s.Problem.Sentence(), s.Problem, s.Detail)
 		return err
 	}
-	fmt.Fprintf(w, "driver %s, NVML %s, CUDA %s, %d GPUs\n", known(s.Driver), known(s.NVMLVersion), known(s.CUDAVersion),
+	fmt.Fprintf(w, "driver %s, NVML %s, CUDA %s, GPUs: %d\n", known(s.Driver), known(s.NVMLVersion), known(s.CUDAVersion),
 		len(s.Devices))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "GPU\tNODE\tHEALTH\tNAME\tUUID\tPCI\tNUMA\tFREE\tUSED\tTOTAL\tUTIL\tTEMP\tPOWER")
