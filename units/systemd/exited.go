@@ -59,7 +59,7 @@ func (m *Manager) statusExited(ctx context.Context, l *link, name string) (units
 		return units.Status{}, false
 	}
 	t, group := last.(told), made.(string)
-	names := []string{"ExecStart", "DropInPaths", "Job", "StatusText", "CPUUsageNSec", "MemoryPeak"}
+	names := []string{"ExecStart", "DropInPaths", "StatusText", "CPUUsageNSec", "MemoryPeak"}
 	if m.peakless.Load() {
 		names = names[:len(names)-1]
 	}
@@ -72,7 +72,7 @@ func (m *Manager) statusExited(ctx context.Context, l *link, name string) (units
 	}
 	s := units.Status{
 		Name: name, Load: units.LoadLoaded, Active: t.active, Sub: t.sub, Result: units.ResultSuccess,
-		InvocationID: t.invocation, WasActive: true, Age: age(t.entered), JobPending: p.jobID() != 0,
+		InvocationID: t.invocation, WasActive: true, Age: age(t.entered),
 		StatusText: get[string](p, "StatusText"), CPUNSec: p.amount("CPUUsageNSec"), MemoryPeak: p.amount("MemoryPeak"),
 	}
 	if _, err := os.Stat(filepath.Join(cgroup.Root, group)); err == nil {
@@ -96,7 +96,7 @@ func (l *link) spent(ctx context.Context, p properties, s *units.Status, group s
 	}
 	drops := get[[]string](p, "DropInPaths")
 	if drops != nil && !slices.ContainsFunc(drops, theirs) {
-		return !s.JobPending && cgroup.Empty(cgroup.Root, group), nil
+		return cgroup.Empty(cgroup.Root, group), nil
 	}
 	more, err := l.together(ctx, objectPath(s.Name), []string{"ExecStop", "ExecStopPost", "ControlGroup", "Delegate"})
 	if err != nil {
@@ -124,7 +124,7 @@ func execStatus(p properties, s *units.Status) bool {
 }
 
 // ofAnyUnit are the properties that units have which are no services.
-var ofAnyUnit = map[string]bool{"DropInPaths": true, "Job": true}
+var ofAnyUnit = map[string]bool{"DropInPaths": true}
 
 // together asks for some properties of a service at once.
 func (l *link) together(ctx context.Context, path dbus.ObjectPath, names []string) (properties, error) {

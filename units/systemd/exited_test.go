@@ -1,6 +1,8 @@
 package systemd
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -135,10 +137,10 @@ func TestSpentWithADropIn(t *testing.T) {
 		asks  int // for single properties
 		spent bool
 	}{
-		{"without", "/usr/lib/systemd/system" + ourDropIn, nil, nil, "", 6, cgroup.Empty(cgroup.Root, "/gpujobs.slice/none")},
-		{"of the site's", "/etc/systemd/system" + ourDropIn, nil, nil, "", 10, true},
-		{"with a command", "/etc/systemd/system/service.d/a.conf", nil, []command{{Path: "/bin/true"}}, "", 10, false},
-		{"with processes elsewhere", "/etc/systemd/system/service.d/a.conf", nil, nil, "/", 10, false},
+		{"without", "/usr/lib/systemd/system" + ourDropIn, nil, nil, "", 5, cgroup.Empty(cgroup.Root, "/gpujobs.slice/none")},
+		{"of the site's", "/etc/systemd/system" + ourDropIn, nil, nil, "", 9, true},
+		{"with a command", "/etc/systemd/system/service.d/a.conf", nil, []command{{Path: "/bin/true"}}, "", 9, false},
+		{"with processes elsewhere", "/etc/systemd/system/service.d/a.conf", nil, nil, "/", 9, false},
 		{"a command of ours", "/usr/lib/systemd/system" + ourDropIn, []units.Property{{Name: "ExecStopPost", Value: []units.ExecCommand{{Path: "/bin/true"}}}}, nil, "", 0, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -173,46 +175,64 @@ func TestSpentWithADropIn(t *testing.T) {
 }
 
 // What may still come into a unit is not spent: a reload may be queued that brings a note,
-// and where the site delegates it, its user may move a process into it.
+// which nobody waits for any more, and where the site delegates it, its user may move a
+// process into it.
 func TestMoreMayComeIn(t *testing.T) {
-	reload := struct {
-		ID   uint32
-		Path dbus.ObjectPath
-	}{7, "/"}
-	for name, of := range map[string]map[string]any{
-		"delegated":      {"Delegate": true},
-		"a reload waits": {"Job": reload},
-		"a reload waits, without a drop-in of the site's": {
-			"Job": reload, "DropInPaths": []string{"/usr/lib/systemd/system" + ourDropIn},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := newFakeBus(t, func(method string, args []any) ([]any, *dbus.Error) {
-					if method != "Get" {
-						return starter(method, args)
-					}
-					name := args[1].(string)
-					if v, is := of[name]; is {
-						return []any{dbus.MakeVariant(v)}, nil
-					}
-					switch name {
-					case "DropInPaths":
-						return []any{dbus.MakeVariant([]string{"/etc/systemd/system/gpujob-.service.d/50-site.conf"})}, nil
-					case "ExecStop", "ExecStopPost":
-						return []any{dbus.MakeVariant([]command{})}, nil
-					case "ControlGroup":
-						return []any{dbus.MakeVariant("")}, nil
-					}
-					return hasEnded(args, []command{{A: 1, C: 2, Code: units.CLDExited, PID: 7}})
-				})
-				m := b.started(t, systemdName)
-				if s, err := m.Status(t.Context(), job1); err != nil || s.Spent {
-					t.Errorf("%+v, %v", s, err)
-				}
-			})
-		})
+	ended := func(method string, args []any) ([]any, *dbus.Error) {
+		switch {
+		case method == "ReloadUnit":
+			return []any{jobPath(2)}, nil
+		case method != "Get":
+			return starter(method, args)
+		case args[1] == "Delegate":
+			return []any{dbus.MakeVariant(true)}, nil
+		case args[1] == "DropInPaths":
+			return []any{dbus.MakeVariant([]string{"/etc/systemd/system/gpujob-.service.d/50-site.conf"})}, nil
+		case args[1] == "ExecStop" || args[1] == "ExecStopPost":
+			return []any{dbus.MakeVariant([]command{})}, nil
+		case args[1] == "ControlGroup":
+			return []any{dbus.MakeVariant("")}, nil
+		}
+		return hasEnded(args, []command{{A: 1, C: 2, Code: units.CLDExited, PID: 7}})
 	}
+	t.Run("delegated", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := newFakeBus(t, ended)
+			m := b.started(t, systemdName)
+			if s, err := m.Status(t.Context(), job1); err != nil || s.Spent {
+				t.Errorf("%+v, %v", s, err)
+			}
+		})
+	})
+	t.Run("reloaded, and given up", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := newFakeBus(t, ended)
+			m := b.started(t, systemdName)
+			ctx, stop := context.WithTimeout(t.Context(), time.Second)
+			defer stop()
+			if err := m.Reload(ctx, job1); !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatalf("the reload ended: %v", err)
+			}
+			before := b.called("GetAll")
+			if _, err := m.Status(t.Context(), job1); err != nil || b.called("GetAll") == before {
+				t.Errorf("the unit was not read whole, with the job that waits for it: %v", err)
+			}
+		})
+	})
+	t.Run("a reload waits, read whole", func(t *testing.T) {
+		none := dbus.MakeVariant([][]any{})
+		p := properties{
+			"ActiveState": dbus.MakeVariant(units.ActiveActive), "SubState": dbus.MakeVariant(units.SubExited),
+			"ExecStop": none, "ExecStopPost": none,
+		}
+		if !p.status(job1).Spent {
+			t.Error("without it, it is not spent")
+		}
+		p["Job"] = dbus.MakeVariant([]any{uint32(7), dbus.ObjectPath("/")})
+		if s := p.status(job1); s.Spent || !s.JobPending {
+			t.Errorf("it is spent: %+v", s)
+		}
+	})
 	t.Run("delegated, read whole", func(t *testing.T) {
 		none := dbus.MakeVariant([][]any{})
 		p := properties{

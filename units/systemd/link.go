@@ -47,7 +47,7 @@ type link struct {
 // at once.
 const (
 	callsAtOnce = 64
-	looksAtOnce = 10 // each of at most six calls
+	looksAtOnce = 12 // each of at most five calls
 )
 
 // dialer opens the connection itself, of which hear is told each message first; tests

@@ -17,6 +17,7 @@ func (m *Manager) Reload(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	m.groups.Delete(name) // so that the unit is read whole: a reload that nobody waits for any more may be queued
 	w := m.waiters.enter(name)
 	defer m.waiters.leave(name, w)
 	var job dbus.ObjectPath
