@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -134,7 +135,7 @@ func TestSpentWithADropIn(t *testing.T) {
 		props []units.Property
 		stop  []command
 		group string
-		asks  int // for single properties
+		asks  int64 // for single properties
 		spent bool
 	}{
 		{"without", "/usr/lib/systemd/system" + ourDropIn, nil, nil, "", 5, cgroup.Empty(cgroup.Root, "/gpujobs.slice/none")},
@@ -144,12 +145,12 @@ func TestSpentWithADropIn(t *testing.T) {
 		{"a command of ours", "/usr/lib/systemd/system" + ourDropIn, []units.Property{{Name: "ExecStopPost", Value: []units.ExecCommand{{Path: "/bin/true"}}}}, nil, "", 0, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			asks := 0
+			var asks atomic.Int64 // which the bus answers at once
 			b := newFakeBus(t, func(method string, args []any) ([]any, *dbus.Error) {
 				if method != "Get" {
 					return starter(method, args)
 				}
-				asks++
+				asks.Add(1)
 				switch args[1] {
 				case "DropInPaths":
 					if args[0] != unitIface {
@@ -167,8 +168,8 @@ func TestSpentWithADropIn(t *testing.T) {
 			})
 			m := b.started(t, systemdName, c.props...)
 			s, err := m.Status(t.Context(), job1)
-			if err != nil || s.Spent != c.spent || asks != c.asks {
-				t.Errorf("%s: spent %t, asked %d times, %v", c.name, s.Spent, asks, err)
+			if err != nil || s.Spent != c.spent || asks.Load() != c.asks {
+				t.Errorf("%s: spent %t, asked %d times, %v", c.name, s.Spent, asks.Load(), err)
 			}
 		})
 	}
