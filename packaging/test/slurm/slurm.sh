@@ -187,6 +187,8 @@ down() {
 			tries=$((tries - 1))
 			sleep 0.1
 		done
+		kill -9 "$pid" 2>/dev/null || continue # slurmctld 22.05 hung at its end once, and its successor waited for that
+		until_ok 10 "end of $name" [ ! -e "/proc/$pid" ]
 	done
 }
 
