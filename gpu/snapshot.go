@@ -12,7 +12,7 @@ type Snapshot struct {
 	NVMLVersion   string   `json:"nvml_version,omitempty"`
 	CUDAVersion   string   `json:"cuda_version,omitempty"` // newest CUDA that the driver can run, "12.4"
 	Problem       Problem  `json:"problem,omitempty"`
-	Look          bool     `json:"look,omitempty"`   // the energy was not asked for
+	Look          bool     `json:"look,omitempty"`   // the energy was not asked for, but of GPUs that were not well
 	Detail        string   `json:"detail,omitempty"` // what the library itself said about Problem
 	Devices       []Device `json:"devices"`
 	Links         []Link   `json:"links,omitempty"` // in order of A, then B; a pair that is not there is unknown

@@ -18,8 +18,8 @@ type meter struct {
 	scale    float64 // from what was reckoned of a job's part to what it was; 0: not told yet
 }
 
-// read takes a good sample that vouches for a span. Where the driver counts no energy, or
-// began to count anew, what was reckoned stands.
+// read takes a good sample that vouches for a span. Where the driver counts no energy, began
+// to count anew, or did not tell the power meanwhile, what was reckoned stands.
 func (m *meter) read(d *device, span time.Duration) {
 	before := *m
 	*m = meter{power: d.PowerMilliW, counter: d.EnergyMilliJ, spent: -1}
@@ -28,7 +28,7 @@ func (m *meter) read(d *device, span time.Duration) {
 	}
 	reckoned := before.reckoned + max(0, m.spent)
 	switch {
-	case span <= 0 || before.counter == 0 || reckoned == 0 && m.counter > 0:
+	case m.spent < 0 || before.counter == 0: // what is not reckoned must not be put down to the rest
 		m.scale = 1
 	case m.counter == 0:
 		m.counter, m.reckoned = before.counter, reckoned

@@ -31,8 +31,9 @@ func TestUseIsOnRecord(t *testing.T) {
 	}
 }
 
-// The energy of a job is its part of what the driver counts, or of power times time where
-// the driver counts none; time that no sample vouches for adds nothing.
+// The energy of a job is its part of what the driver counts, or of power times time where the
+// driver counts none; time that no sample vouches for, or of which the power is not known, adds
+// nothing.
 func TestEnergyIsOnRecord(t *testing.T) {
 	for name, c := range map[string]struct {
 		milli   int
@@ -40,17 +41,18 @@ func TestEnergyIsOnRecord(t *testing.T) {
 		power   []int64
 		want    float64
 	}{
-		"counted":           {1000, []uint64{5000, 6500, 9000}, []int64{1, 1, 1}, 4},
-		"half of it":        {500, []uint64{5000, 6500, 9000}, []int64{1, 1, 1}, 2},
-		"by power":          {1000, []uint64{0, 0, 0}, []int64{100_000, 300_000, 300_000}, 5000},
-		"not told between":  {1000, []uint64{5000, 0, 9000}, []int64{100, 100, 100}, 4},
-		"reckoned too high": {1000, []uint64{5000, 0, 0, 9000}, []int64{300, 300, 300, 300}, 4},
-		"and too low":       {1000, []uint64{5000, 0, 9000, 0, 99000}, []int64{300, 300, 300, 3, 3}, 94},
-		"not told at last":  {1000, []uint64{5000, 9000, 0}, []int64{200, 200, 200}, 6},
-		"no power":          {1000, []uint64{5000, 0, 9000}, []int64{-1, -1, -1}, -1},
-		"counted anew":      {1000, []uint64{5000, 10, 20}, []int64{200_000, 200_000, 200_000}, 2000.01},
-		"nothing is known":  {1000, []uint64{0, 0, 0}, []int64{-1, -1, -1}, -1},
-		"known for a while": {1000, []uint64{0, 0, 0}, []int64{-1, 100_000, 100_000}, 1000},
+		"counted":            {1000, []uint64{5000, 6500, 9000}, []int64{1, 1, 1}, 4},
+		"half of it":         {500, []uint64{5000, 6500, 9000}, []int64{1, 1, 1}, 2},
+		"by power":           {1000, []uint64{0, 0, 0}, []int64{100_000, 300_000, 300_000}, 5000},
+		"not told between":   {1000, []uint64{5000, 0, 9000}, []int64{100, 100, 100}, 4},
+		"reckoned too high":  {1000, []uint64{5000, 0, 0, 9000}, []int64{300, 300, 300, 300}, 4},
+		"and too low":        {1000, []uint64{5000, 0, 9000, 0, 99000}, []int64{300, 300, 300, 3, 3}, 94},
+		"not told at last":   {1000, []uint64{5000, 9000, 0}, []int64{200, 200, 200}, 6},
+		"power unknown once": {1000, []uint64{5000, 0, 0, 99000}, []int64{300, -1, 300, 300}, 3},
+		"no power":           {1000, []uint64{5000, 0, 9000}, []int64{-1, -1, -1}, -1},
+		"counted anew":       {1000, []uint64{5000, 10, 20}, []int64{200_000, 200_000, 200_000}, 2000.01},
+		"nothing is known":   {1000, []uint64{0, 0, 0}, []int64{-1, -1, -1}, -1},
+		"known for a while":  {1000, []uint64{0, 0, 0}, []int64{-1, 100_000, 100_000}, 1000},
 	} {
 		w := running(t, 1, func(r *job.Request) { r.GPUMilli = c.milli })
 		w.gpus[0].EnergyMilliJ, w.gpus[0].PowerMilliW = 0, -1

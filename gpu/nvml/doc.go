@@ -12,7 +12,8 @@
 //     missing one would end the process (exit 127).
 //  2. A GPU that is lost, refuses or hangs costs itself: the others are read as
 //     usual, and one that hangs is not asked again until the call returned.
-//     A GPU of which a whole reading went wrong is read whole until one goes well.
+//     A GPU of which a whole reading went wrong is read whole until one goes well, so one that
+//     hangs in what a look leaves out holds looks up as long as samples.
 //  3. The library is never unmapped and a process loads only one: the linker
 //     binds each function at its first call, for good. Another library (after a
 //     driver upgrade) needs another process: see NeedsRestart.

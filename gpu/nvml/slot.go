@@ -13,7 +13,7 @@ type slot struct {
 	running chan gpu.Device // the reading under way; nil: none
 	started time.Time       // of running
 	whole   bool            // running leaves nothing out
-	doubted bool            // the last whole reading went wrong, so the next is to leave nothing out
+	doubted bool            // the last whole reading went wrong, or there was none: the next is to leave nothing out
 }
 
 // stuck says whether an earlier reading has still not returned.

@@ -73,7 +73,7 @@ func (l *Library) resize(n int) {
 	}
 	slots := make([]*slot, n)
 	for i := range slots {
-		slots[i] = &slot{}
+		slots[i] = &slot{doubted: true} // until it was read whole
 		if i < len(l.slots) && l.slots[i].stuck() {
 			slots[i] = l.slots[i]
 		}

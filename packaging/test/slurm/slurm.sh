@@ -189,6 +189,7 @@ down() {
 		done
 		kill -9 "$pid" 2>/dev/null || continue # slurmctld 22.05 hung at its end once, and its successor waited for that
 		until_ok 10 "end of $name" [ ! -e "/proc/$pid" ]
+		rm -f "$state/$name.pid"
 	done
 }
 
