@@ -280,10 +280,10 @@ func TestAnotherMachine(t *testing.T) {
 		"reserved": {func(g *gpu.Device) { g.MemReservedBytes = 1 }, true},
 	} {
 		c := started(Policy{}, job.Restored{})
-		c.gpus.merge(seen, nil, noon)
+		c.gpus.merge(seen, &Sampled{}, noon)
 		before, now := c.gpus.inventoryVersion, seen
 		w.change(&now)
-		c.gpus.merge(now, nil, noon)
+		c.gpus.merge(now, &Sampled{}, noon)
 		if (c.gpus.inventoryVersion != before) != w.other || len(c.gpus.devices) != 1 || c.gpus.devices[0].Index != now.Index {
 			t.Errorf("%s: machine %d, then %d with %d GPUs", name, before, c.gpus.inventoryVersion, len(c.gpus.devices))
 		}
