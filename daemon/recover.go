@@ -45,7 +45,7 @@ func (l *unitReconciler) recover(ctx context.Context, run string, all []units.St
 		l.d.applyKept(&j)
 		if attempt, known := last[j.ID]; known {
 			if attempt < spec.Attempt {
-				l.d.log.Error("the state file is an older copy, without the attempt of this job that runs; the job goes on with its GPUs unless it was cancelled",
+				l.d.log.Error("the state file is an older copy, from before the attempt in which this job runs: the job goes on with its GPUs, unless by that copy it was cancelled",
 					"job", j.ID, "unit", st.Name, "uid", j.Owner.UID, "gpu", job.FormatGPUList(j.GPUIndexes()))
 				found = append(found, j)
 			}

@@ -173,23 +173,39 @@ func TestStrangersAreNotRecovered(t *testing.T) {
 	}
 }
 
+// copyState keeps a copy of the state file, as of now, and goes on when so many GPUs are
+// known; putBack has the daemon find that copy in place of its own.
+func (r *rig) copyState(gpus int) (putBack func()) {
+	path := filepath.Join(r.dir, "state.db")
+	r.stop()
+	older, err := os.ReadFile(path)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.start()
+	r.until("the GPUs are known", func() bool {
+		v, err := r.d.Query(r.t.Context(), job.Query{})
+		return err == nil && len(v.GPUs) == gpus
+	})
+	return func() {
+		r.stop()
+		for _, name := range []string{path + "-wal", path + "-shm"} {
+			_ = os.Remove(name)
+		}
+		if err := os.WriteFile(path, older, 0o600); err != nil {
+			r.t.Fatal(err)
+		}
+		r.start()
+	}
+}
+
 // An older copy of the state file is put back while a job runs that waits by it: it
 // goes on with the GPUs that its unit has, not with those it would get now, and is
 // not started again.
 func TestOlderStateFile(t *testing.T) {
 	r := newRig(t, 2, nil)
 	id := r.submit(1, func(s *job.Submission) { s.Request.Hold = true })
-	path := filepath.Join(r.dir, "state.db")
-	r.stop()
-	older, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.start()
-	r.until("the GPUs are known", func() bool {
-		v, err := r.d.Query(t.Context(), job.Query{})
-		return err == nil && len(v.GPUs) == 2
-	})
+	putBack := r.copyState(2)
 	for _, c := range []job.Command{{Kind: job.CommandPauseGPU, GPU: 0}, {Kind: job.CommandRelease, Job: id}} {
 		if err := r.d.Do(t.Context(), job.Actor{Admin: true, User: "root"}, c); err != nil {
 			t.Fatal(err)
@@ -197,14 +213,7 @@ func TestOlderStateFile(t *testing.T) {
 	}
 	r.runs(id)
 	r.until("it is on record", func() bool { return r.state(id) == job.Running })
-	r.stop()
-	for _, name := range []string{path + "-wal", path + "-shm"} {
-		_ = os.Remove(name)
-	}
-	if err := os.WriteFile(path, older, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	r.start()
+	putBack()
 	r.until("it is known to run", func() bool { return r.state(id) == job.Running })
 	v, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{id}})
 	if err != nil {
@@ -230,17 +239,7 @@ func TestOlderStateFileOfAnEarlierAttempt(t *testing.T) {
 	name := units.Name(int64(id))
 	r.runs(id)
 	r.until("it is on record", func() bool { return r.state(id) == job.Running })
-	path := filepath.Join(r.dir, "state.db")
-	r.stop()
-	older, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.start()
-	r.until("the GPUs are known", func() bool {
-		v, err := r.d.Query(t.Context(), job.Query{})
-		return err == nil && len(v.GPUs) == 2
-	})
+	putBack := r.copyState(2)
 	for _, c := range []job.Command{{Kind: job.CommandPauseGPU, GPU: 0}, {Kind: job.CommandRequeue, Job: id}} {
 		if err := r.d.Do(t.Context(), job.Actor{Admin: true, User: "root"}, c); err != nil {
 			t.Fatal(err)
@@ -252,14 +251,7 @@ func TestOlderStateFileOfAnEarlierAttempt(t *testing.T) {
 		return err == nil && j.State == job.Running && j.Attempt.Number == attempt && job.FormatGPUList(j.GPUIndexes()) == "1"
 	}
 	r.until("it runs again, on the other", func() bool { return runs(2) })
-	r.stop()
-	for _, name := range []string{path + "-wal", path + "-shm"} {
-		_ = os.Remove(name)
-	}
-	if err := os.WriteFile(path, older, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	r.start()
+	putBack()
 	r.until("it is known to run there", func() bool { return runs(2) })
 	if n := r.bus.Started(name); n != 2 {
 		t.Errorf("it was started %d times", n)

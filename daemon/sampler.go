@@ -36,6 +36,7 @@ func (s *sampler) run(ctx context.Context) {
 		number, now := s.asked.Load(), s.d.host.Now()
 		interval := s.d.settings.Load().SampleInterval
 		due := whole.Add(interval)
+		// Those that somebody waits for go first, but not for ever.
 		awaited := number != looked && !passed(due.Add(interval), now)
 		if awaited || !passed(due, now) {
 			s.d.post(s.look(ctx, s.d.opt.Source.Look, number))

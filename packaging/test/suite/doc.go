@@ -27,8 +27,8 @@
 //
 // Those whose name begins with TestRealGPU… run with -gpus real, and no others do. They
 // compute with CUDA (packaging/test/cuda) and work with any number of GPUs, which nobody
-// else may use meanwhile. The driver tells a box of processes by their pids there, or not
-// at all: where it does not, nothing is asserted of whose memory it is, and a test says so.
+// else may use meanwhile. They take it for granted that the driver names a box's processes
+// by their pids there, as 580 does.
 //
 // Invariants:
 //

@@ -23,13 +23,13 @@ import (
 )
 
 var (
-	kind  = flag.String("machine", "box", "box or emulated")
-	suite = flag.String("suite", string(vm.Bookworm), "the Debian that the machine is made of")
-	quick = flag.Bool("quick", false, "only what another systemd could change (quickTests)")
-	slurm = flag.String("slurm", "", "a directory with the .deb files of another release of Slurm, to test with that one")
-	deb   = flag.String("deb", "", "the package to test (default: the newest in dist/)")
-	gpus  = flag.String("gpus", simulated, "simulated, or real: a box with the GPUs of this host, for TestRealGPU…")
-	sum   = flag.String("cuda", "", "with -gpus real: the program cudasum (default: built here, see packaging/test/cuda)")
+	kind     = flag.String("machine", "box", "box or emulated")
+	suite    = flag.String("suite", string(vm.Bookworm), "the Debian that the machine is made of")
+	quick    = flag.Bool("quick", false, "only what another systemd could change (quickTests)")
+	slurm    = flag.String("slurm", "", "a directory with the .deb files of another release of Slurm, to test with that one")
+	deb      = flag.String("deb", "", "the package to test (default: the newest in dist/)")
+	gpus     = flag.String("gpus", gpusSimulated, "simulated, or real: a box with the GPUs of this host, for TestRealGPU…")
+	cudaFile = flag.String("cuda", "", "with -gpus real: the program cudasum (default: built here, see packaging/test/cuda)")
 )
 
 // the is the machine that all tests of a run share.
@@ -73,8 +73,8 @@ func run(m *testing.M) int {
 
 // What -gpus may be.
 const (
-	simulated = "simulated"
-	real      = "real"
+	gpusSimulated = "simulated"
+	gpusReal      = "real"
 )
 
 const (
@@ -103,10 +103,10 @@ const (
 func chooseTests(kind vm.Kind) error {
 	run, skip := flag.Lookup("test.run").Value.String(), flag.Lookup("test.skip").Value.String()
 	switch {
-	case *gpus == real:
+	case *gpus == gpusReal:
 		return chooseReal(kind, run)
-	case *gpus != simulated:
-		return fmt.Errorf("-gpus %s: there are %s and %s", *gpus, simulated, real)
+	case *gpus != gpusSimulated:
+		return fmt.Errorf("-gpus %s: there are %s and %s", *gpus, gpusSimulated, gpusReal)
 	case skip != "":
 		skip += "|"
 	case *quick && run == "":
@@ -125,11 +125,11 @@ func chooseTests(kind vm.Kind) error {
 func chooseReal(kind vm.Kind, run string) error {
 	switch {
 	case kind != vm.Box:
-		return fmt.Errorf("-gpus %s: only a box can have the host's GPUs", real)
+		return fmt.Errorf("-gpus %s: only a box can have the host's GPUs", gpusReal)
 	case run == "":
 		return flag.Set("test.run", needsReal)
 	case strings.Contains(run, "|") || !strings.HasPrefix(strings.TrimPrefix(run, "^"), needsReal[1:]):
-		return fmt.Errorf("-gpus %s: -run %s may choose others than TestRealGPU…, which need simulated GPUs", real, run)
+		return fmt.Errorf("-gpus %s: -run %s may choose others than TestRealGPU…, which need simulated GPUs", gpusReal, run)
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func boot(ctx context.Context, kind vm.Kind, pkg string, more []string) (*vm.Mac
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	opts := vm.Options{Suite: vm.Suite(*suite), Packages: more, Log: os.Stderr, HostGPUs: *gpus == real}
+	opts := vm.Options{Suite: vm.Suite(*suite), Packages: more, Log: os.Stderr, HostGPUs: *gpus == gpusReal}
 	if opts.HostGPUs {
 		return bootReal(ctx, opts, pkg, dir)
 	}
@@ -191,7 +191,7 @@ const cudasum = "/usr/local/bin/" + cuda.Name
 
 // bootReal boots a box with the host's GPUs, cudasum and the package. What it builds is in dir.
 func bootReal(ctx context.Context, opts vm.Options, pkg, dir string) (*vm.Machine, error) {
-	program, err := *sum, error(nil)
+	program, err := *cudaFile, error(nil)
 	if program == "" {
 		program, err = cuda.Build(ctx, dir)
 	}

@@ -39,9 +39,6 @@
 // driver what computing needs, read-only where programs look for it. Whoever uses the GPUs on the host meanwhile is
 // seen from the box as memory in use. The nodes are the host's: a change of their modes in the box is one there.
 //
-// For a box, the root group of the host's cgroup v2 is made to give its children the controllers that it has and keeps
-// to itself. That is left so.
-//
 // The package never installs gpusched or the fake NVML library into an image; they are put into a machine that runs, by
 // Provision. It never runs the image's systemd or udevd on the host's own network or in the host's process space.
 //
