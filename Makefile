@@ -24,7 +24,7 @@ TOOL := go tool -modfile=packaging/tools/go.mod
 STAGE := go run ./packaging/stage
 
 .DEFAULT_GOAL := build
-.PHONY: build stage package test unit race fuzz fuzz-seeds mutate simulate lint modules vulnerabilities package-check machine box newest gpu vm bench bench-accept bench-scale bench-queue demo pictures install install-user clean deps
+.PHONY: build stage package deb rpm nfpm test test-all test-tools unit race fuzz fuzz-seeds mutate simulate lint modules vulnerabilities package-check machine box newest gpu vm bench bench-accept bench-scale bench-queue demo pictures install install-user clean deps
 
 build: ## the programs, into bin/
 	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -tags quick -o bin/ ./cmd/gpusched
@@ -35,19 +35,32 @@ build: ## the programs, into bin/
 stage: build
 	$(STAGE) -bin bin -out .out/stage -version '$(VERSION)' -date '$(SOURCE_DATE_EPOCH)'
 
-package: stage ## deb and rpm, into dist/
-	mkdir -p dist
-	rm -f dist/gpusched_* dist/gpusched-*
-	$(TOOL) nfpm package -f nfpm.yaml -p deb -t dist/
-	$(TOOL) nfpm package -f nfpm.yaml -p rpm -t dist/
+package: deb rpm ## both, into dist/
 
-test: deps ## everything, with a summary; what .ci/run runs
-	go run ./packaging/test/run
+deb rpm: stage nfpm
+	mkdir -p dist
+	rm -f $(if $(filter deb,$@),dist/gpusched_*,dist/gpusched-*)
+	.out/nfpm package -f nfpm.yaml -p $@ -t dist/
+
+nfpm: # compiled once for both, with the flags of the programs
+	CGO_ENABLED=0 go build -trimpath -modfile=packaging/tools/go.mod -o .out/nfpm github.com/goreleaser/nfpm/v2/cmd/nfpm
+
+test: ## what every change must pass, 15 minutes; needs root. Ends with "N passed, N failed"
+	sh packaging/deps.sh test
+	go run ./packaging/test/run test
+
+test-all: ## the rest: fuzz, Debian 13, emulated machines, the life of the packages; 30 minutes more
+	sh packaging/deps.sh all
+	go run ./packaging/test/run test-all
 
 unit: ## the tests that need nothing but Go and a C compiler
 	go test ./...
 
-race: ## what runs in several goroutines, with the race detector
+test-tools: # compiled here, once: the stages of 'make test' start at the same time
+	$(TOOL) gotestsum --version
+	go test -c -vet=off -tags machine -o /dev/null ./packaging/test/suite/
+
+race: ## the packages with goroutines, with the race detector
 	go run ./packaging/test/run race
 
 # FUZZTIME is for each test; two run at once.
@@ -87,7 +100,7 @@ package-check: package ## lintian, rpm, modes, manual pages, completions, reprod
 	go test -count=1 -timeout 20m -tags packages ./packaging/check/
 
 machine: package ## the tests on machines with a real systemd; needs root
-	go run ./packaging/test/run machines box box13 emulated
+	go run ./packaging/test/run build package test-tools box-1 box-2 box-3 box-slurm box13 machines emulated
 
 box: package ## a root shell in a throw-away container with systemd, gpusched and four simulated GPUs
 	go run ./packaging/test/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus box
@@ -141,8 +154,8 @@ install: stage ## into $(DESTDIR), for systems without deb and rpm
 install-user: build ## into the home of who runs it, without root: a scheduler of one's own
 	sh packaging/install-user.sh
 
-deps: ## what the tests need from Debian; quick when it is there
-	sh packaging/deps.sh
+deps: ## what all tests need from Debian; quick when it is there
+	sh packaging/deps.sh all
 
 clean:
 	rm -rf bin dist .out

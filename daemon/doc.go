@@ -92,7 +92,7 @@
 //	packaging/test/cuda       a program that computes on real GPUs there
 //	packaging/test/attacker   what a user with an ordinary account tries there
 //	packaging/test/loadgen    an account that submits many jobs there
-//	packaging/test/run        runs everything that is tested and sums it up
+//	packaging/test/run        runs the stages of make test and make test-all and counts
 //	packaging/test/fuzz       runs the fuzz tests
 //	packaging/test/mutate     changes one operator at a time: do the tests notice?
 //	packaging/test/golden     compares with the files of a test's testdata

@@ -1,40 +1,53 @@
 #!/bin/sh
-# Installs what building, packaging and the tests need beyond Go. Does nothing,
-# quickly, where all of it is there. Debian and its relatives, as root.
+# Installs from Debian's packages, as root, what Go programs here need beyond Go: "demo" for building the packages and
+# booting a box, "test" for make test, "all" for make test-all. Ends at once where all of it is there.
 set -eu
+what=${1-all}
+case $what in
+demo | test | all) ;;
+*)
+	echo "usage: deps.sh demo|test|all" >&2
+	exit 2
+	;;
+esac
 missing=""
 need() { # command package
 	command -v "$1" >/dev/null 2>&1 || missing="$missing $2"
 }
 need gcc gcc
+[ -e /usr/include/stdio.h ] || missing="$missing libc6-dev"
 need git git
-need lintian lintian
-need rpm rpm
-need man man-db
-need zsh zsh
-need fish fish
 need mmdebstrap mmdebstrap
 need systemd-nspawn systemd-container
-need systemd-analyze systemd
-need qemu-system-x86_64 qemu-system-x86
-need mke2fs e2fsprogs
-need ssh openssh-client
 need nsenter util-linux
-need setpriv util-linux
-need readelf binutils
-need perl perl
-need /usr/bin/python3 python3
-need screen screen
-need tmux tmux
-need chromium chromium
-need qemu-img qemu-utils
-[ -e /usr/include/stdio.h ] || missing="$missing libc6-dev"
+need ip iproute2
+if [ "$what" != demo ]; then
+	need setpriv util-linux
+	need /usr/bin/python3 python3
+	need perl perl
+	need zsh zsh
+	need screen screen
+	need tmux tmux
+	need chromium chromium
+fi
 # Of these the programs alone are unpacked: installed, they would start services.
 tools=/usr/local/lib/gpusched-test
 unpack=""
-for package in prometheus prometheus-node-exporter; do
-	[ -x "$tools/$package" ] || unpack="$unpack $package"
-done
+if [ "$what" = all ]; then
+	need lintian lintian
+	need rpm rpm
+	need man man-db
+	need fish fish
+	need systemd-analyze systemd
+	need readelf binutils
+	need qemu-system-x86_64 qemu-system-x86
+	need qemu-img qemu-utils
+	need mke2fs e2fsprogs
+	need ssh openssh-client
+	for package in prometheus prometheus-node-exporter; do
+		[ -x "$tools/$package" ] || unpack="$unpack $package"
+	done
+fi
 [ -n "$missing$unpack" ] || exit 0
 
 if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then

@@ -9,8 +9,8 @@ if [ -n "$unformatted" ]; then
 	printf 'not formatted, run gofmt -w:\n%s\n' "$unformatted"
 	bad=1
 fi
-go vet -tags machine,packages,trace ./... || bad=1
-go tool -modfile=packaging/tools/go.mod staticcheck -tags machine,packages,trace ./... || bad=1
+go vet -tags machine,packages,publictrace ./... || bad=1
+go tool -modfile=packaging/tools/go.mod staticcheck -tags machine,packages,publictrace ./... || bad=1
 go build -tags quick -o /dev/null ./cmd/gpusched || bad=1
 go vet -tags pprof ./cmd/gpuschedd || bad=1
 for script in .ci/run packaging/*.sh packaging/debian/postinst packaging/debian/prerm packaging/debian/postrm packaging/rpm/*.sh; do

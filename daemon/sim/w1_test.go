@@ -1,4 +1,4 @@
-//go:build trace
+//go:build publictrace
 
 package sim_test
 
@@ -32,7 +32,7 @@ var w1Goals = []struct {
 }
 
 // TestW1OnThePublicTrace holds what the order takes on the public trace, 8 GPUs, run times learned:
-// go test -tags trace ./daemon/sim -run PublicTrace -v -args -philly FILE.
+// go test -tags publictrace ./daemon/sim -run PublicTrace -v -args -philly FILE.
 func TestW1OnThePublicTrace(t *testing.T) {
 	if *philly == "" {
 		t.Fatal("-args -philly FILE names the trace, which is not in this repository")

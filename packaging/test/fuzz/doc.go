@@ -2,7 +2,7 @@
 // line for each: its name, how many inputs it tried, how long that took.
 //
 //	go run ./packaging/test/fuzz                       each for a minute, on from what earlier runs found
-//	go run ./packaging/test/fuzz -time 1s -fresh -own  a short look from the stored inputs alone, as 'make test' does
+//	go run ./packaging/test/fuzz -time 1s -fresh -own  a short look from the stored inputs alone, as 'make test-all' does
 //	go run ./packaging/test/fuzz FuzzRequest FuzzJobRow
 //
 // It finds the tests by their names in the test files that need no build tag,

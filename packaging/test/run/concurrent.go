@@ -12,23 +12,23 @@ import (
 )
 
 // raceless are packages of the programs that start goroutines in their tests only,
-// to run worlds beside each other that share nothing.
+// to run simulated worlds side by side that share nothing.
 var raceless = []string{"daemon/dst"}
 
-// alone are dear tests of the other packages in which nothing runs beside anything:
+// alone are expensive tests of the packages with goroutines that start none themselves:
 // they read the sources, parse one line after another, or build a program, which has
-// no detector. The race detector leaves them to the stage unit.
+// no detector. The stage single runs them without the race detector.
 var alone = []string{
 	"TestWeededPhrases", "TestHouseRules", "TestNamedTestsExist", "TestNoCgo", "TestImportTable", "TestTheClientStartsFast",
 	"TestTheQuickProgramBecomesTheWhole", "TestTheShortParserAgrees", "TestTheShortParserAgreesOnForms", "FuzzCommandLine",
 	"TestTourIsTyped", "TestExamplesAreTyped", "TestLinesAreShort", "TestAssignmentsAreShort",
 }
 
-// concurrent lists the packages of the programs in which something runs beside
-// something else: their code or their tests start goroutines.
-func concurrent(root string) ([]string, error) {
-	var list []string
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+// concurrent returns the packages of the programs whose code or tests start
+// goroutines, and of those the packages that have tests of the list alone.
+func concurrent(root string) (race, single []string, err error) {
+	withAlone := map[string]bool{}
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		dir, name := filepath.Split(path)
 		rel, _ := filepath.Rel(root, filepath.Clean(dir))
 		switch {
@@ -36,19 +36,32 @@ func concurrent(root string) ([]string, error) {
 			return err
 		case d.IsDir() && path != root && (name[0] == '.' || rel == "." && (name == "packaging" || name == "contrib")):
 			return fs.SkipDir
-		case !strings.HasSuffix(name, ".go") || slices.Contains(raceless, rel) || slices.Contains(list, "./"+rel):
+		case !strings.HasSuffix(name, ".go") || slices.Contains(raceless, rel):
 			return nil
 		}
 		if built, err := build.Default.MatchFile(dir, name); err != nil || !built {
 			return err
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err == nil && startsGoroutines(file) {
-			list = append(list, "./"+rel)
+		if err != nil {
+			return nil // the compiler has better words for it
 		}
-		return err
+		if pkg := "./" + rel; startsGoroutines(file) && !slices.Contains(race, pkg) {
+			race = append(race, pkg)
+		}
+		for _, decl := range file.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && slices.Contains(alone, f.Name.Name) {
+				withAlone["./"+rel] = true
+			}
+		}
+		return nil
 	})
-	return list, err
+	for _, pkg := range race {
+		if withAlone[pkg] {
+			single = append(single, pkg)
+		}
+	}
+	return race, single, err
 }
 
 // startsGoroutines looks for go statements, WaitGroup.Go and parallel tests in a file or a function.

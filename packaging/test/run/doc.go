@@ -1,20 +1,19 @@
-// Command run runs everything that is tested and sums it up: when a stage is
-// done, a line with what it took in time and on the processors, the last lines
-// of what failed, and what took longest; the output of all that failed; and at
-// the very end the line "N passed, N failed". Once the programs and the packages
-// are built, the tests at native speed run beside those that need an emulated
-// machine, and where those are done sooner, beside each other.
+// Command run runs the stages of 'make test' and 'make test-all' and sums them up.
 //
-//	go run ./packaging/test/run            all stages
-//	go run ./packaging/test/run unit lint  these stages, in the order of the list
+//	go run ./packaging/test/run test         what 'make test' runs
+//	go run ./packaging/test/run test-all     what 'make test-all' runs besides
+//	go run ./packaging/test/run unit lint    these stages
 //
-// What counts: a test function of Go is one, with its subtests; a stage that is
-// not made of Go tests is one. A package that fails without a failed test of
-// its own (it does not build, it panics, it runs out of time) is one failure,
-// and so is a stage that could not run because an earlier one failed. A
-// skipped test is a failure: what the tests need is there, or is missing. The one
-// exception is a stage that asks a machine of somebody else's: where that can't be
-// reached the stage counts as neither, and the end says so.
+// It prints a line when a stage starts and another when the stage ends, with the
+// time since the beginning. Go tests run under gotestsum: a test that fails prints
+// its output at once, behind the name of its stage. The events of all tests stay in
+// .out/test/STAGE.json ('gotestsum tool slowest --jsonfile FILE' lists the slowest).
+// The last line is "N passed, N failed". The exit status is 0 only if nothing
+// failed and something ran.
 //
-// The exit status is 0 only if nothing failed and something ran.
+// A stage that runs Go tests counts its tests and subtests; any other stage counts
+// as one. A skipped test counts as failed: what a test needs is there, or is missing.
+// A stage counts as failed when a stage that it needs has failed. One exception: a
+// stage that asks another machine exits with 77 where that machine can't be reached;
+// it then counts as neither, and the summary says so.
 package main

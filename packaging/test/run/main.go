@@ -17,6 +17,9 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	chosen, err := choose(os.Args[1:])
+	if err == nil {
+		err = os.MkdirAll(eventDir, 0o755)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "run:", err)
 		os.Exit(2)
@@ -27,104 +30,112 @@ func main() {
 	}
 }
 
-// choose returns the named stages, all of them without names.
+// choose returns the stages that have one of these names or are in one of these groups, in the order of the list.
 func choose(names []string) ([]stage, error) {
 	all, err := stages(".")
-	if err != nil || len(names) == 0 {
-		return all, err
+	if err != nil {
+		return nil, err
 	}
-	chosen := slices.DeleteFunc(slices.Clone(all), func(s stage) bool { return !slices.Contains(names, s.name) })
-	if len(chosen) != len(names) {
-		var known []string
-		for _, s := range all {
-			known = append(known, s.name)
+	var chosen []stage
+	known := []string{groupTest, groupAll}
+	for _, s := range all {
+		known = append(known, s.name)
+		if slices.Contains(names, s.name) || slices.ContainsFunc(s.groups, func(g string) bool { return slices.Contains(names, g) }) {
+			chosen = append(chosen, s)
 		}
-		return nil, fmt.Errorf("unknown or repeated stage in %q: there are %s", names, strings.Join(known, ", "))
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("unknown stage %q; the stages and groups are %s", name, strings.Join(known, ", "))
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("no stage was named; the stages and groups are %s", strings.Join(known, ", "))
 	}
 	return chosen, nil
 }
 
-// run goes through the stages and reports whether all is well: those of lane
-// first one by one, then the other lanes beside each other. There is never more
-// than one emulated machine at work; who is done with that helps with the rest.
+// run runs the stages and reports whether all passed: the stages without a lane one by one, then all lanes at once,
+// the stages of each lane one by one.
 func run(ctx context.Context, out io.Writer, chosen []stage) bool {
-	began := time.Now()
-	r := report{out: out, of: map[string]tally{}, begun: map[string]bool{}}
-	r.work(ctx, chosen, first)
-	var workers sync.WaitGroup
-	workers.Go(func() { r.work(ctx, chosen, native) })
-	workers.Go(func() { r.work(ctx, chosen, emulated, native) })
-	workers.Wait()
+	r := &report{out: out, began: time.Now(), of: map[string]tally{}}
+	lanes := map[string][]stage{}
+	for _, s := range chosen {
+		lanes[s.lane] = append(lanes[s.lane], s)
+	}
+	r.runLane(ctx, lanes[""])
+	delete(lanes, "")
+	var running sync.WaitGroup
+	for _, list := range lanes {
+		running.Go(func() { r.runLane(ctx, list) })
+	}
+	running.Wait()
+	return r.sum(chosen)
+}
+
+// A report prints what happens and keeps what every stage came to. Its methods may be called from several goroutines.
+type report struct {
+	began time.Time
+
+	mu  sync.Mutex // guards the fields below
+	out io.Writer
+	of  map[string]tally
+}
+
+func (r *report) runLane(ctx context.Context, lane []stage) {
+	for _, s := range lane {
+		r.say("start", s.name, s.what)
+		start := time.Now()
+		t := r.result(ctx, s)
+		r.mu.Lock()
+		r.of[s.name] = t
+		r.mu.Unlock()
+		r.say(t.word(), s.name, fmt.Sprintf("%d passed, %d failed in %s (%s of processor time)", t.passed, t.failed,
+			round(time.Since(start)), round(t.cpu)))
+	}
+}
+
+// result runs a stage, unless a stage that it needs has failed.
+func (r *report) result(ctx context.Context, s stage) tally {
+	for _, need := range s.needs {
+		r.mu.Lock()
+		broken := r.of[need].failed > 0
+		r.mu.Unlock()
+		if broken {
+			return failure(s.name + ": not run because the stage " + need + " failed")
+		}
+	}
+	if ctx.Err() != nil {
+		return failure(s.name + ": not run because the run was interrupted")
+	}
+	return s.run(ctx, func(line string) { r.say("", s.name, line) })
+}
+
+// say prints a line of a stage.
+func (r *report) say(word, stage, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	since := time.Since(r.began)
+	fmt.Fprintf(r.out, "%3d:%02d %-5s %-13s %s\n", int(since.Minutes()), int(since.Seconds())%60, word, stage, text)
+}
+
+// sum prints what failed and the sums, and reports whether all passed.
+func (r *report) sum(chosen []stage) bool {
 	total := tally{}
 	for _, s := range chosen {
-		total.add(r.of[s.name])
+		t := r.of[s.name]
+		total.passed += t.passed
+		total.failed += t.failed
+		total.failures = append(total.failures, t.failures...)
+		if t.unreachable {
+			fmt.Fprintf(r.out, "not counted: %s, whose machine can't be reached from here\n", s.name)
+		}
 	}
 	for _, f := range total.failures {
-		fmt.Fprintf(out, "\n--- %s\n%s\n", f.name, strings.TrimRight(f.output, "\n"))
+		fmt.Fprintln(r.out, "failed:", f)
 	}
-	for _, m := range total.missed {
-		fmt.Fprintf(out, "\nNOT RUN, and so counted as neither: %s\n", m)
-	}
-	fmt.Fprintf(out, "\nall stages took %s\n%d passed, %d failed\n", round(time.Since(began)), total.passed,
-		total.failed())
-	return total.failed() == 0 && total.passed > 0
+	fmt.Fprintf(r.out, "all stages took %s\n%d passed, %d failed\n", round(time.Since(r.began)), total.passed, total.failed)
+	return total.failed == 0 && total.passed > 0
 }
 
-// report is what the stages have come to so far.
-type report struct {
-	out io.Writer
-
-	mu    sync.Mutex // guards the maps and the lines of out
-	of    map[string]tally
-	begun map[string]bool
-}
-
-// work runs the stages of these lanes, lane by lane, each when the one before it
-// is done, but for those that others have begun.
-func (r *report) work(ctx context.Context, chosen []stage, lanes ...lane) {
-	for _, l := range lanes {
-		for _, s := range chosen {
-			if s.lane != l || !r.begin(s.name) {
-				continue
-			}
-			start := time.Now()
-			t := s.outcome(ctx, r.broken)
-			r.mu.Lock()
-			r.of[s.name] = t
-			r.tell(s, t, time.Since(start))
-			r.mu.Unlock()
-		}
-	}
-}
-
-// begin reports whether the stage is left to be begun, and takes it.
-func (r *report) begin(stage string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	defer func() { r.begun[stage] = true }()
-	return !r.begun[stage]
-}
-
-// tell writes what a stage came to.
-func (r *report) tell(s stage, t tally, took time.Duration) {
-	fmt.Fprintf(r.out, "%-4s %-15s %5d passed %3d failed %8s  cpu %8s  %s\n", t.word(), s.name, t.passed, t.failed(),
-		round(took), round(t.cpu), s.what)
-	for _, f := range t.failures {
-		fmt.Fprintf(r.out, "     failed: %s\n", f.name)
-		for _, line := range f.gist() {
-			fmt.Fprintf(r.out, "       %s\n", line)
-		}
-	}
-	if slow := t.slowest(8); len(slow) > 0 {
-		fmt.Fprintf(r.out, "     slowest: %s\n", strings.Join(slow, ", "))
-	}
-}
-
-func (r *report) broken(stage string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	t := r.of[stage]
-	return t.failed() > 0
-}
-
-func round(d time.Duration) string { return d.Round(100 * time.Millisecond).String() }
+func round(d time.Duration) string { return d.Round(time.Second).String() }

@@ -7,9 +7,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -26,6 +30,7 @@ var (
 	kind     = flag.String("machine", "box", "box or emulated")
 	suite    = flag.String("suite", string(vm.Bookworm), "the Debian that the machine is made of")
 	quick    = flag.Bool("quick", false, "only what another systemd could change (quickTests)")
+	part     = flag.String("part", "", "only one part of the tests, such as 2/3: so many machines at once share the tests")
 	slurm    = flag.String("slurm", "", "a directory with the .deb files of another release of Slurm, to test with that one")
 	deb      = flag.String("deb", "", "the package to test (default: the newest in dist/)")
 	gpus     = flag.String("gpus", gpusSimulated, "simulated, or real: a box with the GPUs of this host, for TestRealGPU…")
@@ -96,29 +101,82 @@ const (
 		"Environment|ArgumentsArriveByteForByte|OrphansAreGone|AttackerUnits|AttackerVoice|SoftReboot|Sandbox|Isolate|DeviceFiles|SlurmEngine|Migrate)$"
 )
 
-// chooseTests keeps each kind to its tests unless -run or -skip was given. A box
-// never runs those of the emulated machine by -run: nothing bounds a fork bomb in
-// a box, and it is the host's processes that it takes. Nor does that run those that
-// need a box.
+// chooseTests keeps each kind of machine to its tests, whatever -run and -skip say: nothing bounds a fork bomb in a
+// box, where it takes the processes of the host, and some tests need a box.
 func chooseTests(kind vm.Kind) error {
-	run, skip := flag.Lookup("test.run").Value.String(), flag.Lookup("test.skip").Value.String()
+	run, skip := flag.Lookup("test.run").Value.String(), []string{needsReal}
 	switch {
 	case *gpus == gpusReal:
 		return chooseReal(kind, run)
 	case *gpus != gpusSimulated:
 		return fmt.Errorf("-gpus %s: there are %s and %s", *gpus, gpusSimulated, gpusReal)
-	case skip != "":
-		skip += "|"
-	case *quick && run == "":
-		run = quickTests
 	case kind != vm.Emulated:
-		skip = needsEmulated + "|"
-	case run == "":
-		run = needsEmulated + "|" + onBoth
+		skip = append(skip, needsEmulated)
 	default:
-		skip = needsBox + "|"
+		skip = append(skip, needsBox)
 	}
-	return errors.Join(flag.Set("test.run", run), flag.Set("test.skip", skip+needsReal))
+	switch {
+	case run != "":
+	case kind == vm.Emulated:
+		run = needsEmulated + "|" + onBoth
+	case *quick:
+		run = quickTests
+	}
+	if given := flag.Lookup("test.skip").Value.String(); given != "" {
+		skip = append(skip, given)
+	}
+	without := strings.Join(skip, "|")
+	if *part != "" {
+		var err error
+		if run, err = partOf(*part, run, without); err != nil {
+			return fmt.Errorf("-part %s: %w", *part, err)
+		}
+	}
+	return errors.Join(flag.Set("test.run", run), flag.Set("test.skip", without))
+}
+
+// partOf deals out the package's tests that match run and not skip, in the order of the files, and returns a pattern
+// for those of one part. The part "2/3" is the second of three.
+func partOf(part, run, skip string) (string, error) {
+	var k, n int
+	if _, err := fmt.Sscanf(part+"\n", "%d/%d\n", &k, &n); err != nil || k < 1 || n < k {
+		return "", errors.New("not a part such as 1/3")
+	}
+	wanted, err := regexp.Compile(run)
+	if err != nil {
+		return "", err
+	}
+	unwanted, err := regexp.Compile(skip)
+	if err != nil {
+		return "", err
+	}
+	files, err := filepath.Glob("*_test.go")
+	if err != nil {
+		return "", err
+	}
+	var tests []string
+	dealt := 0
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return "", err
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Recv != nil || !strings.HasPrefix(f.Name.Name, "Test") || f.Name.Name == "TestMain" ||
+				!wanted.MatchString(f.Name.Name) || unwanted.MatchString(f.Name.Name) {
+				continue
+			}
+			if dealt%n == k-1 {
+				tests = append(tests, f.Name.Name)
+			}
+			dealt++
+		}
+	}
+	if len(tests) == 0 {
+		return "", errors.New("it has no test")
+	}
+	return "^(" + strings.Join(tests, "|") + ")$", nil
 }
 
 // chooseReal keeps a box with real GPUs to the tests that are for it.

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gpusched/gpusched/packaging/test/await"
+)
+
+// stageLimit is longer than any stage takes, and than the limit of its tests.
+const stageLimit = 50 * time.Minute
+
+// statusUnreachable is the exit status of a stage whose machine can't be reached.
+const statusUnreachable = 77
+
+// A tally is what a stage came to.
+type tally struct {
+	passed, failed int
+	failures       []string // a line for each failure that has a name
+	unreachable    bool
+	cpu            time.Duration
+}
+
+func failure(why string) tally { return tally{failed: 1, failures: []string{why}} }
+
+func (t tally) word() string {
+	switch {
+	case t.failed > 0:
+		return "FAIL"
+	case t.unreachable:
+		return "MISS"
+	}
+	return "ok"
+}
+
+// run runs the command of the stage. It prints the lines of a failed test as they come, and the output of any other
+// command when that command has failed.
+func (s stage) run(ctx context.Context, say func(line string)) tally {
+	ctx, stop := await.For(ctx, "the end of the stage "+s.name, stageLimit)
+	defer stop()
+	cmd := s.command(ctx)
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		return failure(s.name + ": " + err.Error())
+	}
+	cmd.Stderr = cmd.Stdout
+	if err := cmd.Start(); err != nil {
+		say(err.Error())
+		return failure(s.name + ": " + err.Error())
+	}
+	t, held := s.read(pipe, say)
+	err = cmd.Wait()
+	status := cmd.ProcessState.ExitCode()
+	if s.far && status == statusUnreachable {
+		t.unreachable, err = true, nil
+	} else if !s.tests && err == nil {
+		t.passed = 1
+	}
+	if err != nil || t.unreachable {
+		for _, line := range held {
+			say(line)
+		}
+	}
+	if s.tests && t.passed+t.failed == 0 {
+		t.failed, t.failures = 1, append(t.failures, s.name+": no test ran")
+	}
+	if err != nil && t.failed == 0 {
+		t.failed, t.failures = 1, append(t.failures, fmt.Sprintf("%s: %v: %v", s.name, s.argv, await.Cause(ctx, err)))
+	}
+	t.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	return t
+}
+
+// command prepares the command of the stage, in a session of its own so that an interrupt reaches all of it.
+func (s stage) command(ctx context.Context) *exec.Cmd {
+	argv := s.argv
+	if s.nice {
+		argv = append([]string{"sh", "-c", yield, "sh"}, argv...)
+	}
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = 20 * time.Second
+	cmd.Env = environment()
+	return cmd
+}
+
+// yield runs its arguments at a lower priority than the boxes beside them. Where the kernel groups processes by
+// session (sched_autogroup), nice alone would count only within the session.
+const yield = `[ ! -w /proc/self/autogroup ] || echo 10 >/proc/self/autogroup; exec nice -n 10 "$@"`
+
+// environment is the Makefile's, also where make did not start this program.
+func environment() []string {
+	env := os.Environ()
+	if os.Getenv("CGO_CFLAGS") == "" {
+		env = append(env, "CGO_CFLAGS=-O2 -g -Wno-deprecated-declarations")
+	}
+	return env
+}
+
+// read passes on what gotestsum prints and counts its tests. It returns the lines of any other command.
+func (s stage) read(from io.Reader, say func(line string)) (t tally, held []string) {
+	lines := bufio.NewReader(from)
+	for {
+		line, err := lines.ReadString('\n')
+		line = strings.TrimRight(line, "\n")
+		switch {
+		case line == "" || strings.HasPrefix(line, "✓"): // a package that passed
+		case !s.tests:
+			held = append(held, line)
+		case strings.HasPrefix(line, "=== FAIL: ") || strings.HasPrefix(line, "=== SKIP: "):
+			t.failures = append(t.failures, s.name+": "+strings.TrimPrefix(line, "=== "))
+		case !t.count(line):
+			say(line)
+		}
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				say(err.Error())
+			}
+			return t, held
+		}
+	}
+}
+
+// done is the line in which gotestsum sums up: tests, skipped tests, failed tests, and packages that did not build.
+var done = regexp.MustCompile(`^DONE (\d+) tests?(?:, (\d+) skipped)?(?:, (\d+) failures?)?(?:, (\d+) errors?)? in `)
+
+// count reports whether the line is gotestsum's sum, and takes the sum from it.
+func (t *tally) count(line string) bool {
+	m := done.FindStringSubmatch(line)
+	if m == nil {
+		return false
+	}
+	var n [5]int
+	for i, digits := range m[1:] {
+		n[i+1], _ = strconv.Atoi(digits)
+	}
+	t.failed = n[2] + n[3] + n[4]
+	t.passed = max(0, n[1]-n[2]-n[3])
+	return true
+}

@@ -1,0 +1,271 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"go/ast"
+	"go/build"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// sumsUp is a stage whose command prints what gotestsum prints.
+func sumsUp(name string, status int, lines ...string) stage {
+	return stage{name: name, tests: true, argv: []string{"sh", "-c", `s=$1; shift; printf '%s\n' "$@"; exit $s`, "sh",
+		fmt.Sprint(status), strings.Join(lines, "\n")}}
+}
+
+func TestRunSumsUp(t *testing.T) {
+	good := sumsUp("good", 0, "✓  a (1s)", "", "DONE 12 tests in 3.2s")
+	for _, tt := range []struct {
+		name   string
+		stages []stage
+		last   string
+		want   string // a part of what is printed
+	}{
+		{"all is well", []stage{good, {name: "step", argv: []string{"true"}}}, "13 passed, 0 failed", "ok    good          12 passed, 0 failed"},
+		{"one test fails", []stage{sumsUp("a", 1, "=== FAIL: p TestX (0.00s)", "DONE 3 tests, 1 failure in 0.1s")},
+			"2 passed, 1 failed", "failed: a: FAIL: p TestX (0.00s)\n"},
+		{"a skipped test is a failure", []stage{sumsUp("a", 0, "=== SKIP: p TestX (0.00s)", "DONE 3 tests, 1 skipped in 0.1s")},
+			"2 passed, 1 failed", "failed: a: SKIP: p TestX (0.00s)\n"},
+		{"a package does not build", []stage{sumsUp("a", 1, "=== FAIL: b  (0.00s)", "=== Errors", "x.go:1: undefined", "DONE 4 tests, 2 skipped, 1 failure, 2 errors in 0.1s")},
+			"1 passed, 5 failed", " a             x.go:1: undefined\n"},
+		{"no test ran", []stage{sumsUp("a", 0, "DONE 0 tests in 0.1s")}, "0 passed, 1 failed", "failed: a: no test ran\n"},
+		{"gotestsum dies", []stage{sumsUp("a", 3)}, "0 passed, 1 failed", "failed: a: no test ran\n"},
+		{"the tests pass and the command fails", []stage{sumsUp("a", 3, "DONE 2 tests in 1s")}, "2 passed, 1 failed", "exit status 3"},
+		{"a step fails, and what needs it is not run", []stage{{name: "a", argv: []string{"sh", "-c", "echo why; exit 3"}}, {name: "b", argv: []string{"true"}, needs: []string{"a"}}},
+			"0 passed, 2 failed", "failed: b: not run because the stage a failed\n"},
+		{"a step that fails shows its output", []stage{{name: "a", argv: []string{"sh", "-c", "echo why; exit 3"}}}, "0 passed, 1 failed", " a             why\n"},
+		{"no such command", []stage{{name: "a", argv: []string{"/nonexistent"}, tests: true}}, "0 passed, 1 failed", "/nonexistent"},
+		{"another machine can't be reached", []stage{good, {name: "a", argv: []string{"sh", "-c", "echo why; exit 77"}, far: true}},
+			"12 passed, 0 failed", "not counted: a, "},
+		{"nothing but what can't be reached", []stage{{name: "a", argv: []string{"sh", "-c", "exit 77"}, far: true}}, "0 passed, 0 failed", "MISS  a"},
+		{"only such a stage may exit with 77", []stage{{name: "a", argv: []string{"sh", "-c", "exit 77"}}}, "0 passed, 1 failed", "exit status 77"},
+		{"no stage", nil, "0 passed, 0 failed", ""},
+	} {
+		var out bytes.Buffer
+		ok := run(t.Context(), &out, tt.stages)
+		if want := strings.HasSuffix(tt.last, " 0 failed") && !strings.HasPrefix(tt.last, "0 "); ok != want {
+			t.Errorf("%s: run reports %t", tt.name, ok)
+		}
+		if !strings.HasSuffix(out.String(), "\n"+tt.last+"\n") || !strings.Contains(out.String(), tt.want) {
+			t.Errorf("%s: want %q and at the end %q; got:\n%s", tt.name, tt.want, tt.last, out.String())
+		}
+	}
+}
+
+// The real gotestsum, on a package of its own: what it prints at a failure, at a skip and at the end is what the
+// run looks for.
+func TestRealGotestsum(t *testing.T) {
+	t.Chdir("../../..")
+	for _, tt := range []struct {
+		name, events string
+		passed       int
+		failures     int
+		want         string
+	}{
+		{"passes", `{"Action":"run","Package":"p","Test":"TestA"}
+{"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"pass","Package":"p"}`, 1, 0, ""},
+		{"fails", `{"Action":"run","Package":"p","Test":"TestA"}
+{"Action":"output","Package":"p","Test":"TestA","Output":"    a_test.go:1: no\n"}
+{"Action":"fail","Package":"p","Test":"TestA"}
+{"Action":"fail","Package":"p"}`, 0, 1, "a_test.go:1: no"},
+		{"is skipped", `{"Action":"run","Package":"p","Test":"TestA"}
+{"Action":"skip","Package":"p","Test":"TestA"}
+{"Action":"pass","Package":"p"}`, 0, 1, ""},
+		{"never ends", `{"Action":"run","Package":"p","Test":"TestA"}
+{"Action":"output","Package":"p","Test":"TestA","Output":"signal: killed\n"}
+{"Action":"fail","Package":"p"}`, 0, 1, "signal: killed"},
+	} {
+		argv := append(gotestsum("run-test"), "--raw-command", "--", "echo", tt.events)
+		argv = slices.DeleteFunc(argv, func(s string) bool { return strings.HasPrefix(s, "--jsonfile=") })
+		var said strings.Builder
+		got := stage{name: "s", argv: argv, tests: true}.run(t.Context(), func(line string) { fmt.Fprintln(&said, line) })
+		if got.passed != tt.passed || got.failed != tt.failures || len(got.failures) != tt.failures || !strings.Contains(said.String(), tt.want) {
+			t.Errorf("a test %s: %+v\n%s", tt.name, got, said.String())
+		}
+	}
+}
+
+// What fails is printed before the stage ends.
+func TestAFailureIsPrintedAtOnce(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	said := make(chan string)
+	ended := make(chan tally)
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		s := stage{name: "s", tests: true, argv: []string{"sh", "-c", "echo '--- FAIL: TestX'; cat " + pipe}}
+		ended <- s.run(t.Context(), func(line string) { said <- line })
+	}()
+	if got := <-said; got != "--- FAIL: TestX" {
+		t.Errorf("got %q", got)
+	}
+	if err := os.WriteFile(pipe, []byte("DONE 1 test, 1 failure in 1s\n"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-ended; got.failed != 1 || got.passed != 0 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// Lanes run at once, and after the stages without a lane.
+func TestLanes(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	var out bytes.Buffer
+	if !run(t.Context(), &out, []stage{
+		{name: "reads", lane: "a", nice: true, argv: []string{"cat", pipe}},
+		{name: "writes", lane: "b", argv: []string{"sh", "-c", "echo > " + pipe}},
+		{name: "makes", argv: []string{"mkfifo", pipe}},
+	}) {
+		t.Errorf("got:\n%s", out.String())
+	}
+}
+
+func TestNiceStageHasALowerPriority(t *testing.T) {
+	var out bytes.Buffer
+	run(t.Context(), &out, []stage{{name: "a", nice: true, argv: []string{"sh", "-c", "nice; exit 1"}}})
+	if !strings.Contains(out.String(), " a             10\n") {
+		t.Errorf("got:\n%s", out.String())
+	}
+}
+
+func TestAnInterruptedRunHasNotPassed(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	var out bytes.Buffer
+	if run(ctx, &out, []stage{{name: "a", argv: []string{"true"}}}) || !strings.HasSuffix(out.String(), "\n0 passed, 1 failed\n") {
+		t.Errorf("got:\n%s", out.String())
+	}
+}
+func TestChoose(t *testing.T) {
+	t.Chdir("../../..")
+	if got, err := choose([]string{"unit", "lint"}); err != nil || len(got) != 2 || got[0].name != "lint" {
+		t.Errorf("got %v, %v", got, err)
+	}
+	for _, names := range [][]string{{"units"}, {"unit", "x"}, nil} {
+		if got, err := choose(names); err == nil {
+			t.Errorf("%q chooses %v", names, got)
+		}
+	}
+	all, err := stages(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, group := range []string{groupTest, groupAll} {
+		chosen, err := choose([]string{group})
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := map[string]bool{}
+		for _, s := range chosen {
+			for _, need := range s.needs {
+				if !names[need] {
+					t.Errorf("%s: %s needs %s, which is not before it", group, s.name, need)
+				}
+			}
+			names[s.name] = true
+		}
+		all = slices.DeleteFunc(all, func(s stage) bool { return names[s.name] })
+	}
+	if len(all) > 0 {
+		t.Errorf("no command runs the stages %v", all)
+	}
+}
+
+// Every package is tested once: with the race detector or without.
+func TestEveryPackageIsTestedOnce(t *testing.T) {
+	t.Chdir("../../..")
+	all, err := packagesBut(".", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := stages(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, s := range list {
+		if s.name != "unit" && s.name != "race" {
+			continue
+		}
+		for _, word := range s.argv {
+			if strings.HasPrefix(word, "./") {
+				count[word]++
+			}
+		}
+	}
+	for _, pkg := range all {
+		if count[pkg] != 1 {
+			t.Errorf("%s is tested %d times", pkg, count[pkg])
+		}
+	}
+	if len(count) != len(all) {
+		t.Errorf("there are %d packages, and %d are tested", len(all), len(count))
+	}
+}
+
+// The race detector looks at every package with goroutines, and at no pure one,
+// whose tests are slow enough without it.
+func TestConcurrent(t *testing.T) {
+	list, _, err := concurrent("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range strings.Fields("cmd/gpusched daemon daemon/api daemon/journal daemon/server daemon/store daemon/supervise gpu/gputest gpu/kernellog gpu/nvml gpu/source units/systemd units/unittest") {
+		if !slices.Contains(list, "./"+p) {
+			t.Errorf("%s is not among %q", p, list)
+		}
+	}
+	for _, p := range list {
+		if slices.Contains([]string{"./daemon/job", "./daemon/sched", "./daemon/core", "./daemon/dst", "./units", "./cgroup"}, p) {
+			t.Errorf("%s is among them", p)
+		}
+	}
+}
+
+// Each test that the stage race leaves out exists once, in a package of the stage single, and starts no goroutine.
+func TestAlone(t *testing.T) {
+	_, list, err := concurrent("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]int{}
+	for _, dir := range list {
+		files, err := filepath.Glob(filepath.Join("../../..", dir, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range files {
+			if built, err := build.Default.MatchFile(filepath.Split(path)); err != nil || !built {
+				continue
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, decl := range file.Decls {
+				if f, ok := decl.(*ast.FuncDecl); ok && slices.Contains(alone, f.Name.Name) {
+					found[f.Name.Name]++
+					if startsGoroutines(f) {
+						t.Errorf("%s of %s starts goroutines", f.Name.Name, dir)
+					}
+				}
+			}
+		}
+	}
+	for _, name := range alone {
+		if found[name] != 1 {
+			t.Errorf("%s is there %d times, not once", name, found[name])
+		}
+	}
+}
