@@ -17,8 +17,12 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// stageLimit is longer than any stage takes, and than the limit of its tests.
-const stageLimit = 50 * time.Minute
+const (
+	// testLimit is longer than the tests of any package take, beside all others.
+	testLimit = 45 * time.Minute
+	// stageLimit is longer than any stage takes.
+	stageLimit = 50 * time.Minute
+)
 
 // statusUnreachable is the exit status of a stage whose machine can't be reached.
 const statusUnreachable = 77

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"slices"
@@ -30,29 +31,37 @@ func main() {
 	}
 }
 
-// choose returns the stages that have one of these names or are in one of these groups, in the order of the list.
+// choose returns the stages that have one of these names or are in one of these groups, each once.
 func choose(names []string) ([]stage, error) {
-	all, err := stages(".")
+	groups, err := stages(".")
 	if err != nil {
 		return nil, err
 	}
 	var chosen []stage
-	known := []string{groupTest, groupAll}
-	for _, s := range all {
-		known = append(known, s.name)
-		if slices.Contains(names, s.name) || slices.ContainsFunc(s.groups, func(g string) bool { return slices.Contains(names, g) }) {
-			chosen = append(chosen, s)
+	known := map[string]bool{}
+	for _, group := range []string{groupTest, groupAll} {
+		wanted := slices.Contains(names, group)
+		for _, s := range groups[group] {
+			if !known[s.name] && (wanted || slices.Contains(names, s.name)) {
+				chosen = append(chosen, s)
+			}
+			known[s.name] = wanted || slices.Contains(names, s.name)
 		}
+		known[group] = true
 	}
 	for _, name := range names {
-		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("unknown stage %q; the stages and groups are %s", name, strings.Join(known, ", "))
+		if _, ok := known[name]; !ok {
+			return nil, fmt.Errorf("unknown stage %q; %s", name, usage(known))
 		}
 	}
 	if len(chosen) == 0 {
-		return nil, fmt.Errorf("no stage was named; the stages and groups are %s", strings.Join(known, ", "))
+		return nil, fmt.Errorf("no stage was named; %s", usage(known))
 	}
 	return chosen, nil
+}
+
+func usage(known map[string]bool) string {
+	return "the stages and groups are " + strings.Join(slices.Sorted(maps.Keys(known)), ", ")
 }
 
 // run runs the stages and reports whether all passed: the stages without a lane one by one, then all lanes at once,

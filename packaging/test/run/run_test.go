@@ -157,7 +157,7 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%q chooses %v", names, got)
 		}
 	}
-	all, err := stages(".")
+	groups, err := stages(".")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,12 +173,17 @@ func TestChoose(t *testing.T) {
 					t.Errorf("%s: %s needs %s, which is not before it", group, s.name, need)
 				}
 			}
+			if names[s.name] {
+				t.Errorf("%s: %s is there twice", group, s.name)
+			}
 			names[s.name] = true
 		}
-		all = slices.DeleteFunc(all, func(s stage) bool { return names[s.name] })
+		if len(names) != len(groups[group]) {
+			t.Errorf("%s chooses %d of %d stages", group, len(names), len(groups[group]))
+		}
 	}
-	if len(all) > 0 {
-		t.Errorf("no command runs the stages %v", all)
+	if both, err := choose([]string{groupAll, groupTest}); err != nil || len(both) != len(groups[groupTest])+len(groups[groupAll])-3 {
+		t.Errorf("both groups: %d stages, %v", len(both), err)
 	}
 }
 
@@ -189,12 +194,12 @@ func TestEveryPackageIsTestedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := stages(".")
+	groups, err := stages(".")
 	if err != nil {
 		t.Fatal(err)
 	}
 	count := map[string]int{}
-	for _, s := range list {
+	for _, s := range groups[groupTest] {
 		if s.name != "unit" && s.name != "race" {
 			continue
 		}

@@ -9,21 +9,20 @@ import (
 
 // A stage is one command of a run.
 type stage struct {
-	name   string
-	what   string // for people
-	argv   []string
-	groups []string // groupTest, groupAll or both
-	lane   string   // stages of one lane run one by one, all lanes at once; "" is before all lanes
-	needs  []string // stages that must have passed
-	nice   bool     // it leaves the processors to the boxes beside it
-	tests  bool     // argv is gotestsum, which counts
-	far    bool     // it asks another machine and exits with statusUnreachable where that can't be reached
+	name  string
+	what  string // for people
+	argv  []string
+	lane  string   // stages of one lane run one by one, all lanes at once; "" is before all lanes
+	needs []string // stages that must have passed
+	nice  bool     // it leaves the processors to the boxes beside it
+	tests bool     // argv is gotestsum, which counts
+	far   bool     // it asks another machine and exits with statusUnreachable where that can't be reached
 }
 
-// The groups of stages. What is in both is built once and found built by the second.
+// The groups of stages by the commands that run them.
 const (
-	groupTest = "test"     // what 'make test' runs
-	groupAll  = "test-all" // what 'make test-all' runs besides
+	groupTest = "test"     // make test
+	groupAll  = "test-all" // make test-all
 )
 
 // eventDir is where the events of each stage's tests are kept.
@@ -35,13 +34,13 @@ const boxes = 3
 // withSlurm are the tests that share a box with a real Slurm.
 const withSlurm = "^Test(SlurmEngine|Migrate)$"
 
-// stages returns all stages for the repository at root.
+// stages returns the stages of each group for the repository at root. Those of building are in both.
 //
 // Three stages run tests that another stage has run, each for a reason:
 //   - box13 repeats the tests of the boxes that another version of systemd or Slurm could break;
 //   - emulated repeats TestAttackerJob, as only there all controllers of control groups exist;
 //   - fuzz starts from the stored inputs, which the stages unit and race run as tests.
-func stages(root string) ([]stage, error) {
+func stages(root string) (map[string][]stage, error) {
 	race, single, err := concurrent(root)
 	if err != nil {
 		return nil, err
@@ -50,55 +49,80 @@ func stages(root string) ([]stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	test, all, both := []string{groupTest}, []string{groupAll}, []string{groupTest, groupAll}
-	list := []stage{
-		{name: "build", what: "the programs", argv: []string{"make", "build"}, groups: both},
-		{name: "package", what: "deb and rpm", argv: []string{"make", "-j2", "package"}, groups: both, needs: []string{"build"}},
-		{name: "test-tools", what: "the suite and gotestsum, compiled once for all stages", argv: []string{"make", "test-tools"}, groups: both},
+	build := []stage{
+		step("build", "the programs", "", "make", "build"),
+		step("package", "deb and rpm", "", "make", "-j2", "package"),
+		step("test-tools", "the suite and gotestsum, compiled once for all stages", "", "make", "test-tools"),
 	}
+	test := slices.Concat(build, inBoxes(), []stage{
+		inBox("box-slurm", "the same commands on a real Slurm", "-quick", "-run", withSlurm),
+		niced(step("lint", "gofmt, go vet, staticcheck, shell syntax", "unit", "make", "lint")),
+		niced(step("modules", "the code of all modules is what go.sum says", "unit", "make", "modules")),
+		// The stage lint has vet look at all packages, with all tags.
+		niced(goTest("unit", "packages without goroutines", "unit", unit...)),
+		// SQLite is C translated to Go, which one goroutine at a time runs; the detector makes it twelve times as slow.
+		niced(goTest("race", "packages with goroutines, with the race detector", "race",
+			append([]string{"-race", "-gcflags=modernc.org/...=-race=false", "-skip", only(alone)}, race...)...)),
+		niced(goTest("single", "the tests of those packages that start no goroutine", "race",
+			append([]string{"-run", only(alone)}, single...)...)),
+	})
+	vulnerabilities := niced(step("vulnerabilities", "known ones in what the programs call", "fuzz", "sh", "packaging/vulnerabilities.sh"))
+	vulnerabilities.far = true
+	fuzz := niced(step("fuzz", "every fuzz test for a second", "fuzz", append(gotestsum("fuzz"), "--raw-command", "--",
+		"go", "run", "./packaging/test/fuzz", "-json", "-fresh", "-own", "-time", "1s")...))
+	fuzz.tests = true
+	all := slices.Concat(build, []stage{
+		inBox("box13", "on Debian 13, what another systemd or Slurm could break", "-suite", "trixie", "-quick"),
+		fuzz,
+		vulnerabilities,
+		niced(needsPackage(goTest("package-check", "lintian, rpm, modes, manual pages, completions, reproducibility", "fuzz",
+			"-tags", "packages", "./packaging/check/"))),
+		needsPackage(goTest("machines", "the test machines themselves, and the life of the package", "emulated",
+			"-tags", "machine", "-p", "1", "./packaging/check/", "./packaging/test/vm/", "./packaging/test/machine/")),
+		needsPackage(goTest("emulated", "limits, reboots and power cuts, in an emulated machine", "emulated",
+			"-tags", "machine", "./packaging/test/suite/", "-machine", "emulated")),
+	})
+	return map[string][]stage{groupTest: test, groupAll: all}, nil
+}
+
+// step is a stage that counts as one.
+func step(name, what, lane string, argv ...string) stage {
+	return stage{name: name, what: what, lane: lane, argv: argv}
+}
+
+// goTest is a stage that runs go test, counts the tests and prints those that fail.
+func goTest(name, what, lane string, args ...string) stage {
+	argv := append(gotestsum(name), "--", "-count=1", "-vet=off", "-timeout", testLimit.String())
+	return stage{name: name, what: what, lane: lane, tests: true, argv: append(argv, args...)}
+}
+
+// inBoxes are the stages among which the tests of the suite are dealt out.
+func inBoxes() (list []stage) {
 	for k := 1; k <= boxes; k++ {
-		list = append(list, inBox(fmt.Sprintf("box-%d", k), "what users see, in a container with a real systemd", test,
+		list = append(list, inBox(fmt.Sprintf("box-%d", k), "what users see, in a container with a real systemd",
 			"-part", fmt.Sprintf("%d/%d", k, boxes), "-skip", withSlurm))
 	}
-	return append(list,
-		inBox("box-slurm", "the same commands on a real Slurm", test, "-quick", "-run", withSlurm),
-		stage{name: "lint", what: "gofmt, go vet, staticcheck, shell syntax", argv: []string{"make", "lint"}, groups: test, lane: "unit", nice: true},
-		stage{name: "modules", what: "the code of all modules is what go.sum says", argv: []string{"make", "modules"}, groups: test, lane: "unit", nice: true},
-		// The stage lint has vet look at all packages, with all tags.
-		stage{name: "unit", what: "packages without goroutines", groups: test, lane: "unit", nice: true, tests: true,
-			argv: goTest("unit", append([]string{"-timeout", "15m"}, unit...)...)},
-		// SQLite is C translated to Go, which one goroutine at a time runs; the detector makes it twelve times as slow.
-		stage{name: "race", what: "packages with goroutines, with the race detector", groups: test, lane: "race", nice: true, tests: true,
-			argv: goTest("race", append([]string{"-timeout", "15m", "-race", "-gcflags=modernc.org/...=-race=false",
-				"-skip", "^(" + strings.Join(alone, "|") + ")$"}, race...)...)},
-		stage{name: "single", what: "the tests of those packages that start no goroutine", groups: test, lane: "race", nice: true, tests: true,
-			argv: goTest("single", append([]string{"-timeout", "15m", "-run", "^(" + strings.Join(alone, "|") + ")$"}, single...)...)},
-
-		inBox("box13", "on Debian 13, what another systemd or Slurm could break", all, "-suite", "trixie", "-quick"),
-		stage{name: "fuzz", what: "every fuzz test for a second", groups: all, lane: "fuzz", nice: true, tests: true,
-			argv: append(gotestsum("fuzz"), "--raw-command", "--", "go", "run", "./packaging/test/fuzz", "-json", "-fresh", "-own", "-time", "1s")},
-		stage{name: "vulnerabilities", what: "known ones in what the programs call", groups: all, lane: "fuzz", nice: true, far: true,
-			argv: []string{"sh", "packaging/vulnerabilities.sh"}},
-		stage{name: "package-check", what: "lintian, rpm, modes, manual pages, completions, reproducibility", groups: all, lane: "fuzz", nice: true,
-			tests: true, needs: []string{"package"}, argv: goTest("package-check", "-tags", "packages", "-timeout", "20m", "./packaging/check/")},
-		stage{name: "machines", what: "the test machines themselves, and the life of the package", groups: all, lane: "emulated", tests: true,
-			needs: []string{"package"}, argv: goTest("machines", "-tags", "machine", "-timeout", "20m", "-p", "1",
-				"./packaging/check/", "./packaging/test/vm/", "./packaging/test/machine/")},
-		stage{name: "emulated", what: "limits, reboots and power cuts, in an emulated machine", groups: all, lane: "emulated", tests: true,
-			needs: []string{"package"}, argv: goTest("emulated", "-tags", "machine", "-timeout", "45m", "./packaging/test/suite/", "-machine", "emulated")},
-	), nil
+	return list
 }
 
 // inBox is a stage that runs tests of the suite in a box of its own.
-func inBox(name, what string, groups []string, args ...string) stage {
-	return stage{name: name, what: what, groups: groups, lane: name, tests: true, needs: []string{"package"},
-		argv: goTest(name, append([]string{"-tags", "machine", "-timeout", "40m", "./packaging/test/suite/", "-machine", "box"}, args...)...)}
+func inBox(name, what string, args ...string) stage {
+	args = append([]string{"-tags", "machine", "./packaging/test/suite/", "-machine", "box"}, args...)
+	return needsPackage(goTest(name, what, name, args...))
 }
 
-// goTest returns a command that runs go test, counts the tests and prints those that fail.
-func goTest(stage string, args ...string) []string {
-	return append(append(gotestsum(stage), "--", "-count=1", "-vet=off"), args...)
+func niced(s stage) stage {
+	s.nice = true
+	return s
 }
+
+func needsPackage(s stage) stage {
+	s.needs = []string{"package"}
+	return s
+}
+
+// only is a pattern for the tests of these names.
+func only(tests []string) string { return "^(" + strings.Join(tests, "|") + ")$" }
 
 func gotestsum(stage string) []string {
 	return []string{"go", "tool", "-modfile=packaging/tools/go.mod", "gotestsum", "--format=pkgname-and-test-fails",
