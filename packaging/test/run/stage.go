@@ -36,10 +36,11 @@ const withSlurm = "^Test(SlurmEngine|Migrate)$"
 
 // stages returns the stages of each group for the repository at root. Those of building are in both.
 //
-// Three stages run tests that another stage has run, each for a reason:
+// Four stages run tests that another stage has run, each for a reason:
 //   - box13 repeats the tests of the boxes that another version of systemd or Slurm could break;
 //   - emulated repeats TestAttackerJob, as only there all controllers of control groups exist;
-//   - fuzz starts from the stored inputs, which the stages unit and race run as tests.
+//   - fuzz starts from the stored inputs, which the stages unit and race run as tests;
+//   - machines repeats the dozen tests of its packages that need no machine: they take no time.
 func stages(root string) (map[string][]stage, error) {
 	race, single, err := concurrent(root)
 	if err != nil {
