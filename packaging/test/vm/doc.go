@@ -24,7 +24,7 @@
 //
 // From a shell: go run ./packaging/test/machine box (or emulated) for a root shell, with -- CMD… for one command.
 //
-// Both build their image the first time (a box in about 25 s, an emulated machine in about a minute) and keep it in
+// Both build their image the first time (a box in about 40 s, an emulated machine in about 80 s) and keep it in
 // .cache/vm of the checkout. EnsureHostPackages installs what they need on the host. The package's own tests, and
 // those of the product in packaging/test/suite, have the build tag "machine": go test -tags machine
 // ./packaging/test/vm.

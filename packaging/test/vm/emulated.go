@@ -95,7 +95,7 @@ func (e *emulated) boot(ctx context.Context) error {
 			return err
 		}
 		e.kvm = false
-		fmt.Fprintf(e.opts.log(), "vm: hardware virtualisation does not work here, emulating: %v\n", err)
+		fmt.Fprintf(e.opts.log(), "machine: hardware virtualisation does not work here, emulating: %v\n", err)
 	}
 	return e.bootWith(ctx, "tcg,thread=multi", emulatedBootLimit)
 }

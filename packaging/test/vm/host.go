@@ -63,11 +63,19 @@ func EnsureHostPackages(ctx context.Context, kind Kind, log io.Writer) error {
 			names)
 	}
 	if log != nil {
-		fmt.Fprintf(log, "vm: installing %s\n", names)
+		fmt.Fprintf(log, "machine: installing %s\n", names)
 	}
 	install := append([]string{"install", "-y", "--no-install-recommends"}, missing...)
 	if err := errors.Join(aptGet(ctx, "update", "-q"), aptGet(ctx, install...)); err != nil {
 		return fmt.Errorf("install %s: %w", names, err)
+	}
+	return nil
+}
+
+// needRoot returns an error unless we are root.
+func needRoot(what string) error {
+	if os.Geteuid() != 0 {
+		return errors.New(what + ": it needs root (containers, mounts and an image's owners): run it as root")
 	}
 	return nil
 }

@@ -42,10 +42,13 @@ func DefaultCacheDir() (string, error) {
 	}
 }
 
-// Prepare makes sure that the image of a kind (and opts.Suite) is in the cache and returns its directory. It takes
-// about a minute the first time and nothing later; opts.Log hears of a build. Safe to call from several processes at
-// once.
+// Prepare makes sure that the image of a kind (and opts.Suite) is in the cache and returns its directory. It needs root
+// and takes about a minute the first time, and no time later; opts.Log hears of a build. Safe to call from several
+// processes at once.
 func Prepare(ctx context.Context, kind Kind, opts Options) (string, error) {
+	if err := needRoot("build a test machine's image"); err != nil {
+		return "", err
+	}
 	img, err := ensureImage(ctx, kind, opts)
 	return img.dir, err
 }
@@ -109,10 +112,13 @@ func lockFile(ctx context.Context, path string) (*os.File, error) {
 	return f, nil
 }
 
+// usualBuild is what a build takes on two quiet processors.
+var usualBuild = map[Kind]string{Box: "40 s", Emulated: "80 s"}
+
 // build makes the image beside its place and moves it there when it is whole. The caller holds the image's lock.
 func (i image) build(ctx context.Context, r recipe, log io.Writer) error {
 	began := time.Now()
-	fmt.Fprintf(log, "vm: building the %s image of %s in %s (once; about a minute)\n", r.kind, r.suite, i.dir)
+	fmt.Fprintf(log, "machine: building the image (%s, Debian %s; once, about %s)…\n", r.kind, r.suite, usualBuild[r.kind])
 	work := image{i.dir + ".build"}
 	err := os.RemoveAll(work.dir)
 	if err == nil {
@@ -127,7 +133,7 @@ func (i image) build(ctx context.Context, r recipe, log io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("build the %s image of %s: %w", r.kind, r.suite, errors.Join(err, os.RemoveAll(work.dir)))
 	}
-	fmt.Fprintf(log, "vm: built the %s image of %s in %.1f s\n", r.kind, r.suite, time.Since(began).Seconds())
+	fmt.Fprintf(log, "machine: built the image in %.1f s, in %s\n", time.Since(began).Seconds(), i.dir)
 	return nil
 }
 

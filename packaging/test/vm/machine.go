@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -74,8 +73,8 @@ func Start(ctx context.Context, kind Kind, opts Options) (*Machine, error) {
 	if opts.HostGPUs && kind != Box {
 		return nil, fmt.Errorf("start a %s machine: only a box can have the host's GPUs", kind)
 	}
-	if os.Geteuid() != 0 {
-		return nil, errors.New("start a test machine: it needs root (containers, mounts and an image's owners): run it as root")
+	if err := needRoot("start a test machine"); err != nil {
+		return nil, err
 	}
 	if err := missingTools(kind, runPrograms); err != nil {
 		return nil, err
@@ -85,7 +84,7 @@ func Start(ctx context.Context, kind Kind, opts Options) (*Machine, error) {
 		return nil, err
 	}
 	if err := removeStale(); err != nil {
-		fmt.Fprintf(opts.log(), "vm: what a killed test left behind stays for now: %v\n", err)
+		fmt.Fprintf(opts.log(), "machine: what a killed test left behind stays for now: %v\n", err)
 	}
 	dir, err := newRunDir()
 	if err != nil {
