@@ -1,9 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"strings"
 	"time"
 
@@ -11,88 +15,191 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/vm"
 )
 
-// A step of the demo: what somebody types, and what must come of it.
+// lineLimit bounds each line of a step; natively one takes a second.
+const lineLimit = 2 * time.Minute
+
+// A step shows one thing: what is typed, and what must come of it.
 type step struct {
-	user string // "" is root
-	line string
-	want string // a part of the output
-	code int
+	shows string // a sentence for the reader
+	lines []line
 }
 
-// steps is the demo: two accounts, four GPUs of 80 GiB, and everything that
-// the README promises on its first page.
-var steps = []step{
-	{"", "systemctl is-active gpusched", "active", 0},
-	{"alice", "gpusched gpus", "A100", 0},
-	{"alice", "gpusched submit -g 2 --gpu-mem 40G --mem 400M -n train -- simcuda --mem 40G --print --hold 600", "job 1 queued", 0},
-	{"bob", "gpusched submit -g 1 --mem 400M -n eval -- simcuda --mem 10G --hold 600", "starts on GPU 2", 0},
-	{"bob", "gpusched submit -g 2 --mem 400M -n wide -- simcuda --mem 1G", "queued", 0},
-	{"bob", "gpusched why 3", "held by job 1", 0},
-	{"alice", "gpusched submit -g 0 --mem 100M -n hungry --wait -- simcuda --alloc-host 300M", "memory limit of 100M", 137},
-	{"alice", "gpusched status", "train", 0},
-	{"alice", "gpusched gpus", "busy", 0},
-	{"alice", "journalctl --no-pager -u gpujob-1", "nvidia", 0},
-	{"bob", "journalctl --no-pager -q -u gpujob-1 | wc -l", "0", 0},
-	{"bob", "gpusched cancel 1", "belongs to alice", 4},
-	{"", "systemctl --no-pager status gpujob-1", "gpusched job 1 (train) of alice on GPU 0,1", 0},
-	{"", "systemctl restart gpusched && gpusched list", "running", 0},
-	{"alice", "gpusched cancel 1 && gpusched wait 1", "cancelled", 143},
-	{"bob", "gpusched wait 3", "", 0},
-	{"bob", "gpusched list -a", "completed", 0},
+// A line is typed by one user.
+type line struct {
+	user   string // "" is root
+	typed  string
+	code   int      // its exit status
+	prints []string // parts of its output, where each run of white space counts as one space
+	again  bool     // it prints what the same line printed before
+	once   string   // a condition, in shell: the line is typed once it holds
 }
 
-// demo plays the steps and reports how many came out as they should.
+// A typist types a line as a user and returns its exit status. What it prints goes to out as it comes.
+type typist func(ctx context.Context, user, line string, out io.Writer) (code int, err error)
+
+// typistIn is the typist of a machine.
+func typistIn(m *vm.Machine) typist {
+	return func(ctx context.Context, user, line string, out io.Writer) (int, error) {
+		cmd := m.Command(ctx, user, "bash", "-c", line)
+		cmd.Stdout, cmd.Stderr = out, out
+		cmd.WaitDelay = time.Second
+		err := cmd.Run()
+		var exit *exec.ExitError
+		if errors.As(err, &exit) && exit.Exited() && ctx.Err() == nil {
+			return exit.ExitCode(), nil
+		}
+		return 0, await.Cause(ctx, err)
+	}
+}
+
+// demo plays the steps in a machine. The code is 0 if all came out as they should.
 func demo(ctx context.Context, m *vm.Machine) (int, error) {
-	failed := 0
-	for _, s := range steps {
-		// GPUs and memory are told to the scheduler by samples; what a step
-		// shows may be a moment old.
-		ok, err := s.play(ctx, m)
-		if err != nil {
-			return 0, err
-		}
-		if !ok {
-			failed++
-		}
+	p := player{typist: typistIn(m), out: os.Stdout, printed: map[string]string{}}
+	steps := demoSteps(m.Kind())
+	if m.HasControllers() {
+		steps = append(steps, memoryStep)
 	}
-	fmt.Printf("\ndemo: %d steps, %d as they should be, %d not\n", len(steps), len(steps)-failed, failed)
-	if os.Getenv("KEEP") != "" {
-		keep(ctx, m)
-	}
-	if failed > 0 {
-		return 1, nil
-	}
-	return 0, nil
-}
-
-// play types one line and prints it with what came back.
-func (s step) play(ctx context.Context, m *vm.Machine) (bool, error) {
-	prompt := "root#"
-	if s.user != "" {
-		prompt = s.user + "$"
-	}
-	fmt.Printf("\n%s %s\n", prompt, s.line)
-	ctx, stop := await.For(ctx, "the end of the step "+s.line, 2*time.Minute)
-	defer stop()
-	r, err := m.Sh(ctx, s.user, s.line+" 2>&1")
+	began := time.Now()
+	wrong, err := p.play(ctx, steps)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
-	fmt.Print(r.Stdout)
-	if r.Code == s.code && strings.Contains(r.Stdout, s.want) {
-		return true, nil
+	missed := ""
+	if !m.HasControllers() {
+		fmt.Printf("\n[%2d] %s\n", len(steps)+1, memoryNotShown)
+		missed = "; not shown here: the host memory limit"
 	}
-	fmt.Printf("demo: that should end with status %d and show %q; it ended with %d\n", s.code, s.want, r.Code)
-	return false, nil
+	fmt.Printf("\ndemo: %d steps as they should be, %d not, in %.1f s%s\n", len(steps)-wrong, wrong,
+		time.Since(began).Seconds(), missed)
+	if os.Getenv("KEEP") != "" {
+		err = keep(ctx, m)
+	}
+	return min(wrong, 1), err
 }
 
-// keep leaves the machine up until we are interrupted.
-func keep(ctx context.Context, m *vm.Machine) {
+// A player plays steps and shows them as they come.
+type player struct {
+	typist  typist
+	out     io.Writer
+	printed map[string]string // by line
+}
+
+// play plays the steps in order and returns how many came out wrong. An error is the end of ctx.
+func (p *player) play(ctx context.Context, steps []step) (wrong int, err error) {
+	for i, s := range steps {
+		fmt.Fprintf(p.out, "\n[%2d] %s\n", i+1, s.shows)
+		began, word := time.Now(), "ok"
+		if !p.step(ctx, s) {
+			word, wrong = "NOT as it should be", wrong+1
+		}
+		if ctx.Err() != nil {
+			return wrong, context.Cause(ctx)
+		}
+		fmt.Fprintf(p.out, "     %s, %.1f s\n", word, time.Since(began).Seconds())
+	}
+	return wrong, nil
+}
+
+// step types the lines of a step up to the first that goes wrong, and reports whether none does.
+func (p *player) step(ctx context.Context, s step) bool {
+	for _, l := range s.lines {
+		fault := p.line(ctx, l)
+		if ctx.Err() != nil {
+			return false // that says nothing of the line
+		}
+		if fault != "" {
+			fmt.Fprintf(p.out, "     WRONG: %s\n", fault)
+			return false
+		}
+	}
+	return true
+}
+
+// line types one line and returns what is wrong with what came of it, or "".
+func (p *player) line(ctx context.Context, l line) string {
+	ctx, stop := await.For(ctx, "the end of this line", lineLimit)
+	defer stop()
+	if l.once != "" {
+		if _, err := p.typist(ctx, l.user, "until "+l.once+"; do sleep 0.1; done", io.Discard); err != nil {
+			return fmt.Sprintf("before %q is typed this should hold: %s: %v", l.typed, l.once, err)
+		}
+	}
+	prompt := "root#"
+	if l.user != "" {
+		prompt = l.user + "$"
+	}
+	fmt.Fprintf(p.out, "     %s %s\n", prompt, l.typed)
+	out := indented{to: p.out}
+	code, err := p.typist(ctx, l.user, l.typed, &out)
+	out.end()
+	if err != nil {
+		return fmt.Sprintf("this should end with status %d: %v", l.code, err)
+	}
+	if code != 0 {
+		fmt.Fprintf(p.out, "       (exit status %d)\n", code)
+	}
+	before := p.printed[l.typed]
+	p.printed[l.typed] = out.all.String()
+	return l.fault(code, out.all.String(), before)
+}
+
+// fault returns what is wrong with a line that ended with code and printed what it did, and before what it did; "" if
+// nothing is.
+func (l line) fault(code int, printed, before string) string {
+	if code != l.code {
+		return fmt.Sprintf("this should end with status %d; it ended with %d", l.code, code)
+	}
+	if l.again && printed != before {
+		return "this should print the same as before: " + before
+	}
+	for _, part := range l.prints {
+		if !strings.Contains(strings.Join(strings.Fields(printed), " "), part) {
+			return fmt.Sprintf("this should print %q", part)
+		}
+	}
+	return ""
+}
+
+// indented passes lines on with spaces before each, as they come, and keeps them.
+type indented struct {
+	to  io.Writer
+	all bytes.Buffer
+	mid bool // in the middle of a line
+}
+
+func (w *indented) Write(text []byte) (int, error) {
+	w.all.Write(text)
+	for part := range bytes.Lines(text) {
+		if !w.mid && len(part) > 1 {
+			io.WriteString(w.to, "       ")
+		}
+		w.to.Write(part)
+		w.mid = !bytes.HasSuffix(part, []byte("\n"))
+	}
+	return len(text), nil
+}
+
+// end ends a line that was left open.
+func (w *indented) end() {
+	if w.mid {
+		io.WriteString(w.to, "\n")
+	}
+}
+
+// keep gives us a shell in the machine; without a terminal it waits until we are interrupted.
+func keep(ctx context.Context, m *vm.Machine) error {
+	if onTerminal() {
+		fmt.Print("\nA root shell in the machine: 'su - alice' and 'su - bob' become a user; 'exit' ends the machine.\n")
+		_, err := talk(ctx, m, nil)
+		return err
+	}
 	line := m.SSHCommand()
 	if line == "" {
-		fmt.Println("\nThe machine stays up; Ctrl-C ends it.")
+		fmt.Print("\nThe machine stays up; Ctrl-C ends it. On a terminal a root shell follows here.\n")
 	} else {
-		fmt.Printf("\nThe machine stays up until Ctrl-C. Log in from another terminal by\n  %s\nand become a user by 'su - alice'.\n", line)
+		fmt.Printf("\nThe machine stays up until Ctrl-C. Log in from another terminal by\n  %s\n"+
+			"and become a user by 'su - alice'.\n", line)
 	}
 	<-ctx.Done()
+	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"slices"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -26,15 +26,6 @@ const (
 	exitInterrupted = 130
 )
 
-const usage = `usage: go run ./packaging/test/machine [switches] box|emulated|demo [-- CMD…]
-Boots a throw-away Debian machine, runs CMD in it as root (or a root shell), and removes the machine.
-  box       systemd in a container: boots in under a second, native speed
-  demo      an emulated machine with simulated GPUs and the package -deb, in which two accounts use gpusched;
-            with KEEP=1 in the environment it stays up afterwards
-  emulated  a whole machine in QEMU: boots in about 15 seconds; memory limits, reboots and udev are real
-switches:
-`
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	code, err := run(ctx, os.Args[1:])
@@ -50,95 +41,6 @@ func main() {
 	os.Exit(code)
 }
 
-// A request is what the command line asks for.
-type request struct {
-	kind     vm.Kind
-	opts     vm.Options
-	deb      string
-	fakeGPUs bool
-	gpus     []string // nil: the fake library's default ones
-	copies   []string // HOST:GUEST
-	fetches  []string // GUEST:HOST
-	argv     []string // nil: a shell
-	demo     bool     // play the demo instead
-}
-
-// parse reads the command line. When it returns an error, stderr has heard what is wrong.
-func parse(args []string) (request, error) {
-	r := request{opts: vm.Options{Log: os.Stderr}}
-	flags := flag.NewFlagSet("machine", flag.ContinueOnError)
-	flags.Usage = func() {
-		fmt.Fprint(os.Stderr, usage)
-		flags.PrintDefaults()
-	}
-	flags.BoolVar(&r.opts.TryKVM, "kvm", false, "let the emulated machine use hardware virtualisation if that works here")
-	flags.Func("suite", fmt.Sprintf("the `SUITE` of Debian, of %q (default %s)", vm.Suites(), vm.Bookworm),
-		func(s string) error {
-			r.opts.Suite = vm.Suite(s)
-			if !slices.Contains(vm.Suites(), r.opts.Suite) {
-				return fmt.Errorf("there are %q", vm.Suites())
-			}
-			return nil
-		})
-	flags.Func("include", "a Debian `PACKAGE` that the machine's image has besides; may be repeated", func(s string) error {
-		r.opts.Packages = append(r.opts.Packages, s)
-		return nil
-	})
-	flags.IntVar(&r.opts.MemMiB, "mem", 4096, "`MiB` of memory of the emulated machine")
-	flags.IntVar(&r.opts.CPUs, "cpus", 2, "processors of the emulated machine")
-	flags.StringVar(&r.deb, "deb", "", "install this package `FILE` first")
-	flags.BoolFunc("fake-gpus",
-		"install the fake NVML library, with four GPUs, and simcuda first; =islands: with eight GPUs in two islands of NVLinks", func(s string) error {
-			switch s {
-			case "islands":
-				r.gpus = fakenvml.Islands()
-			case "true", "false":
-			default:
-				return errors.New("neither left out nor islands")
-			}
-			r.fakeGPUs = s != "false"
-			return nil
-		})
-	flags.BoolVar(&r.opts.HostGPUs, "host-gpus", false, "give the box the host's own GPUs and driver")
-	flags.Func("copy", "copy a `HOST:GUEST` file in first, executable by all; may be repeated", pairs(&r.copies))
-	flags.Func("fetch", "copy a `GUEST:HOST` file out when CMD has succeeded; may be repeated", pairs(&r.fetches))
-	if err := flags.Parse(args); err != nil {
-		return r, err
-	}
-	rest := flags.Args()
-	if len(rest) == 1 && rest[0] == "demo" {
-		r.kind, r.demo, r.fakeGPUs = vm.Emulated, true, true
-		return r, nil
-	}
-	if len(rest) == 0 || (rest[0] != string(vm.Box) && rest[0] != string(vm.Emulated)) {
-		err := fmt.Errorf("machine: which kind: %q is neither box nor emulated", strings.Join(rest, " "))
-		fmt.Fprintln(os.Stderr, err)
-		flags.Usage()
-		return r, err
-	}
-	r.kind, r.argv = vm.Kind(rest[0]), rest[1:]
-	if r.fakeGPUs && r.opts.HostGPUs {
-		err := errors.New("machine: -fake-gpus and -host-gpus: the fake library would take the place of the driver's; choose one")
-		fmt.Fprintln(os.Stderr, err)
-		return r, err
-	}
-	if len(r.argv) > 0 && r.argv[0] == "--" {
-		r.argv = r.argv[1:]
-	}
-	return r, nil
-}
-
-// pairs takes two paths with a colon between them.
-func pairs(to *[]string) func(string) error {
-	return func(s string) error {
-		if from, into, ok := strings.Cut(s, ":"); !ok || from == "" || into == "" {
-			return errors.New("not two paths with a colon between them")
-		}
-		*to = append(*to, s)
-		return nil
-	}
-}
-
 func run(ctx context.Context, args []string) (int, error) {
 	req, err := parse(args)
 	switch {
@@ -147,58 +49,124 @@ func run(ctx context.Context, args []string) (int, error) {
 	case err != nil:
 		return exitUsage, nil
 	}
+	if err := req.checkDeb(); err != nil {
+		return 0, err
+	}
 	if err := vm.EnsureHostPackages(ctx, req.kind, os.Stderr); err != nil {
 		return 0, err
 	}
-	line := progress.Begin(os.Stderr, os.Getenv, "machine: booting")
+	line := progress.Begin(os.Stderr, os.Getenv, "machine: building the image, or waiting for somebody who does")
 	defer line.End()
 	req.opts.Log = line.Over(os.Stderr)
-	began := time.Now()
-	m, err := vm.Start(ctx, req.kind, req.opts)
+	image, err := vm.Prepare(ctx, req.kind, req.opts)
 	if err != nil {
 		return 0, err
 	}
-	fmt.Fprintf(req.opts.Log, "machine: %s booted in %.1f s\n", req.kind, time.Since(began).Seconds())
-	line.Say("machine: installing what is to run in it")
-	err = provision(ctx, m, req)
-	line.End()
-	code := 0
-	if err == nil {
-		if req.demo {
-			code, err = demo(ctx, m)
-		} else {
-			code, err = talk(ctx, m, req.argv)
+	if req.image {
+		fmt.Fprintf(req.opts.Log, "machine: the image is ready, in %s\n", image)
+		return 0, nil
+	}
+	return use(ctx, req, line)
+}
+
+// article names the kinds in a sentence.
+var article = map[vm.Kind]string{vm.Box: "a box", vm.Emulated: "an emulated machine"}
+
+// use boots the machine, does in it what was asked for, and removes it.
+func use(ctx context.Context, req request, line *progress.Line) (int, error) {
+	libs, err := os.MkdirTemp("", "machine-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(libs)
+	parts := vm.ProvisionOptions{Deb: req.deb, GPUs: req.gpus}
+	if req.fakeGPUs {
+		line.Say("machine: compiling the simulated GPUs")
+		if err := req.phase("compiled the simulated GPUs", func() error { return compile(libs, &parts) }); err != nil {
+			return 0, err
 		}
 	}
+	line.Say("machine: booting")
+	var m *vm.Machine
+	err = req.phase("booted "+article[req.kind], func() (err error) {
+		m, err = vm.Start(ctx, req.kind, req.opts)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	code, err := serve(ctx, m, req, parts, line)
+	closeErr := m.Close()
+	if ctx.Err() != nil && closeErr == nil {
+		fmt.Fprintln(os.Stderr, "machine: interrupted, and removed")
+	}
+	return code, errors.Join(err, closeErr)
+}
+
+// serve installs what is to be in the machine and runs there what was asked for.
+func serve(ctx context.Context, m *vm.Machine, req request, parts vm.ProvisionOptions, line *progress.Line) (int,
+	error) {
+	line.Say("machine: installing what is to run in it")
+	if err := copyIn(ctx, m, req.copies); err != nil {
+		return 0, err
+	}
+	if err := req.phase(req.installs(), func() error { return vm.Provision(ctx, m, parts) }); err != nil {
+		return 0, err
+	}
+	line.End()
+	if req.demo {
+		return demo(ctx, m)
+	}
+	code, err := talk(ctx, m, req.argv)
 	if err == nil && code == 0 {
 		err = fetch(ctx, m, req.fetches)
 	}
-	return code, errors.Join(err, m.Close())
+	return code, err
 }
 
-// provision builds and installs what the command line asked for.
-func provision(ctx context.Context, m *vm.Machine, req request) error {
-	parts := vm.ProvisionOptions{Deb: req.deb, GPUs: req.gpus}
-	if req.fakeGPUs {
-		dir, err := os.MkdirTemp("", "machine-")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(dir)
-		if parts.FakeLib, err = fakenvml.Build(dir); err != nil {
-			return err
-		}
-		if parts.SimCUDA, err = fakenvml.BuildSimCUDA(dir); err != nil {
-			return err
-		}
+// phase does one part of the work and logs how long it took; what "" names is not logged.
+func (r request) phase(name string, work func() error) error {
+	began := time.Now()
+	err := work()
+	if err == nil && name != "" {
+		fmt.Fprintf(r.opts.Log, "machine: %s in %.1f s\n", name, time.Since(began).Seconds())
 	}
-	for _, c := range req.copies {
-		host, guest, _ := strings.Cut(c, ":")
+	return err
+}
+
+// installs names the phase of installing; "" where nothing is installed.
+func (r request) installs() string {
+	var parts []string
+	if r.fakeGPUs {
+		parts = append(parts, "the simulated GPUs")
+	}
+	if r.deb != "" {
+		parts = append(parts, filepath.Base(r.deb))
+	}
+	if parts == nil {
+		return ""
+	}
+	return "installed " + strings.Join(parts, " and ")
+}
+
+// compile builds the fake NVML library and simcuda into dir.
+func compile(dir string, parts *vm.ProvisionOptions) (err error) {
+	if parts.FakeLib, err = fakenvml.Build(dir); err != nil {
+		return err
+	}
+	parts.SimCUDA, err = fakenvml.BuildSimCUDA(dir)
+	return err
+}
+
+// copyIn copies files in, executable by all.
+func copyIn(ctx context.Context, m *vm.Machine, files []string) error {
+	for _, f := range files {
+		host, guest, _ := strings.Cut(f, ":")
 		if err := m.CopyIn(ctx, host, guest, 0o755); err != nil {
 			return err
 		}
 	}
-	return vm.Provision(ctx, m, parts)
+	return nil
 }
 
 // fetch copies files out.
@@ -233,13 +201,18 @@ func talk(ctx context.Context, m *vm.Machine, argv []string) (int, error) {
 
 // command is argv in the machine, on a terminal of its own if we are on one; restore puts our terminal back as it was.
 func command(ctx context.Context, m *vm.Machine, argv []string) (cmd *exec.Cmd, restore func(), err error) {
-	in := int(os.Stdin.Fd())
-	if !term.IsTerminal(in) || !term.IsTerminal(int(os.Stdout.Fd())) {
+	if !onTerminal() {
 		return m.Command(ctx, "", argv...), func() {}, nil
 	}
+	in := int(os.Stdin.Fd())
 	state, err := term.GetState(in)
 	if err != nil {
 		return nil, nil, fmt.Errorf("terminal: %w", err)
 	}
 	return m.Terminal(ctx, "", argv...), func() { term.Restore(in, state) }, nil
+}
+
+// onTerminal reports whether we talk to a person.
+func onTerminal() bool {
+	return term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd()))
 }

@@ -17,6 +17,7 @@ func TestParse(t *testing.T) {
 		fake  bool
 		suite vm.Suite
 		host  bool
+		verb  string
 		bad   bool
 	}{
 		{name: "a shell", args: []string{"box"}, kind: vm.Box},
@@ -33,6 +34,14 @@ func TestParse(t *testing.T) {
 		{name: "other GPUs", args: []string{"-fake-gpus=many", "box"}, bad: true},
 		{name: "the host's GPUs", args: []string{"-host-gpus", "box"}, kind: vm.Box, host: true},
 		{name: "the host's GPUs and others", args: []string{"-host-gpus", "-fake-gpus", "box"}, bad: true},
+		{name: "the demo", args: []string{"-deb", "x.deb", "demo"}, kind: vm.Box, fake: true, verb: "demo"},
+		{name: "the demo elsewhere", args: []string{"-deb", "x.deb", "demo", "emulated"}, kind: vm.Emulated, fake: true, verb: "demo"},
+		{name: "the demo of nothing", args: []string{"demo"}, bad: true},
+		{name: "the demo on the host's GPUs", args: []string{"-deb", "x.deb", "-host-gpus", "demo"}, bad: true},
+		{name: "the demo in the cloud", args: []string{"-deb", "x.deb", "demo", "cloud"}, bad: true},
+		{name: "the demo and more", args: []string{"-deb", "x.deb", "demo", "box", "--"}, bad: true},
+		{name: "an image", args: []string{"-suite", "sid", "image"}, kind: vm.Box, suite: vm.Sid, verb: "image"},
+		{name: "another image", args: []string{"image", "emulated"}, kind: vm.Emulated, verb: "image"},
 		{name: "no kind", args: nil, bad: true},
 		{name: "another kind", args: []string{"cloud"}, bad: true},
 		{name: "an unknown switch", args: []string{"-gpu", "box"}, bad: true},
@@ -43,7 +52,7 @@ func TestParse(t *testing.T) {
 				t.Fatalf("error %v", err)
 			}
 			if err == nil && (r.kind != c.kind || !slices.Equal(r.argv, c.argv) || r.fakeGPUs != c.fake || len(r.gpus) != c.gpus || r.opts.Suite != c.suite ||
-				r.opts.HostGPUs != c.host) {
+				r.opts.HostGPUs != c.host || r.demo != (c.verb == "demo") || r.image != (c.verb == "image")) {
 				t.Errorf("%+v, want %+v", r, c)
 			}
 		})

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/gpusched/gpusched/gpu/fakenvml"
+	"github.com/gpusched/gpusched/packaging/test/vm"
+)
+
+const usage = `usage: go run ./packaging/test/machine [switches] box|emulated [-- CMD…]
+       go run ./packaging/test/machine [switches] -deb FILE demo [box|emulated]
+       go run ./packaging/test/machine [switches] image [box|emulated]
+The first boots a throw-away Debian machine, runs CMD in it as root (or a root shell), and removes the machine.
+  box       systemd in a container: boots in under a second, native speed
+  emulated  a whole machine in QEMU: boots in about 15 seconds; memory limits, reboots and udev are real
+  demo      two accounts use the package FILE and four simulated GPUs in a machine (default: a box); with KEEP=1 in the
+            environment a root shell follows, or without a terminal the machine stays up until Ctrl-C
+  image     builds the machine's image (default: a box's), unless it is there, and nothing else
+switches:
+`
+
+// A request is what the command line asks for.
+type request struct {
+	kind     vm.Kind
+	opts     vm.Options
+	deb      string
+	fakeGPUs bool
+	gpus     []string // nil: the fake library's default ones
+	copies   []string // HOST:GUEST
+	fetches  []string // GUEST:HOST
+	argv     []string // nil: a shell
+	demo     bool     // play the demo instead of argv
+	image    bool     // only build the image
+}
+
+// parse reads the command line. When it returns an error, stderr has heard what is wrong.
+func parse(args []string) (request, error) {
+	r := request{opts: vm.Options{Log: os.Stderr}}
+	flags := flag.NewFlagSet("machine", flag.ContinueOnError)
+	flags.Usage = func() {
+		fmt.Fprint(os.Stderr, usage)
+		flags.PrintDefaults()
+	}
+	flags.BoolVar(&r.opts.TryKVM, "kvm", false, "let the emulated machine use hardware virtualisation if that works here")
+	flags.Func("suite", fmt.Sprintf("the `SUITE` of Debian, of %q (default %s)", vm.Suites(), vm.Bookworm),
+		func(s string) error {
+			r.opts.Suite = vm.Suite(s)
+			if !slices.Contains(vm.Suites(), r.opts.Suite) {
+				return fmt.Errorf("there are %q", vm.Suites())
+			}
+			return nil
+		})
+	flags.Func("include", "a Debian `PACKAGE` that the machine's image has besides; may be repeated", func(s string) error {
+		r.opts.Packages = append(r.opts.Packages, s)
+		return nil
+	})
+	flags.IntVar(&r.opts.MemMiB, "mem", 4096, "`MiB` of memory of the emulated machine")
+	flags.IntVar(&r.opts.CPUs, "cpus", 2, "processors of the emulated machine")
+	flags.StringVar(&r.deb, "deb", "", "install this package `FILE` first")
+	flags.BoolFunc("fake-gpus",
+		"install the fake NVML library, with four GPUs, and simcuda first; =islands: with eight GPUs in two islands of NVLinks", func(s string) error {
+			switch s {
+			case "islands":
+				r.gpus = fakenvml.Islands()
+			case "true", "false":
+			default:
+				return errors.New("neither left out nor islands")
+			}
+			r.fakeGPUs = s != "false"
+			return nil
+		})
+	flags.BoolVar(&r.opts.HostGPUs, "host-gpus", false, "give the box the host's own GPUs and driver")
+	flags.Func("copy", "copy a `HOST:GUEST` file in first, executable by all; may be repeated", pairs(&r.copies))
+	flags.Func("fetch", "copy a `GUEST:HOST` file out when CMD has succeeded; may be repeated", pairs(&r.fetches))
+	if err := flags.Parse(args); err != nil {
+		return r, err
+	}
+	if err := r.takeWords(flags.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "machine:", err)
+		fmt.Fprintln(os.Stderr, "machine: -help lists what there is")
+		return r, err
+	}
+	return r, nil
+}
+
+// takeWords reads what follows the switches.
+func (r *request) takeWords(words []string) error {
+	if len(words) > 0 {
+		r.demo, r.image = words[0] == "demo", words[0] == "image"
+	}
+	if r.demo || r.image {
+		if words = words[1:]; len(words) == 0 {
+			words = []string{string(vm.Box)}
+		}
+		if len(words) > 1 {
+			return fmt.Errorf("%q: after demo and image comes one word at most, box or emulated", words)
+		}
+	}
+	if len(words) == 0 || (words[0] != string(vm.Box) && words[0] != string(vm.Emulated)) {
+		return fmt.Errorf("which kind of machine: %q is neither box nor emulated", strings.Join(words, " "))
+	}
+	r.kind, r.argv = vm.Kind(words[0]), words[1:]
+	if len(r.argv) > 0 && r.argv[0] == "--" {
+		r.argv = r.argv[1:]
+	}
+	r.fakeGPUs = r.fakeGPUs || r.demo
+	switch {
+	case r.fakeGPUs && r.opts.HostGPUs:
+		return errors.New("simulated GPUs and -host-gpus: the fake library would take the place of the driver's; choose one")
+	case r.demo && r.deb == "":
+		return errors.New("the demo needs the package: -deb FILE ('make package' builds it)")
+	}
+	return nil
+}
+
+// checkDeb returns an error unless the package, if there is one, is an ordinary file: nothing slow is begun without it.
+func (r request) checkDeb() error {
+	if r.deb == "" {
+		return nil
+	}
+	info, err := os.Stat(r.deb)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a file", r.deb)
+	}
+	if err != nil {
+		return fmt.Errorf("the package to install ('make package' builds it): %w", err)
+	}
+	return nil
+}
+
+// pairs takes two paths with a colon between them.
+func pairs(to *[]string) func(string) error {
+	return func(s string) error {
+		if from, into, ok := strings.Cut(s, ":"); !ok || from == "" || into == "" {
+			return errors.New("not two paths with a colon between them")
+		}
+		*to = append(*to, s)
+		return nil
+	}
+}
