@@ -21,10 +21,13 @@ GOFLAGS_NVML := -buildmode=pie -trimpath -buildvcs=false -ldflags '-s -w -X main
 # Compares runs; 'benchstat OLD NEW' those of two commits.
 BENCHSTAT := go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 TOOL := go tool -modfile=packaging/tools/go.mod
-STAGE := go run ./packaging/stage
+# With the flags of the programs, so that the standard library is compiled once for all of them.
+RUN := CGO_ENABLED=0 go run -trimpath -buildvcs=false
+STAGE := $(RUN) ./packaging/stage
+RUN_MACHINE := $(RUN) ./packaging/test/machine
 
 .DEFAULT_GOAL := build
-.PHONY: build stage package deb rpm nfpm test test-all test-tools unit race fuzz fuzz-seeds mutate simulate lint modules vulnerabilities package-check machine box newest gpu vm bench bench-accept bench-scale bench-queue demo pictures install install-user clean deps
+.PHONY: build stage package deb rpm nfpm test test-all test-tools unit race fuzz fuzz-seeds mutate simulate lint modules vulnerabilities package-check machine box newest gpu vm bench bench-accept bench-scale bench-queue demo demo-image pictures install install-user clean deps
 
 build: ## the programs, into bin/
 	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -tags quick -o bin/ ./cmd/gpusched
@@ -103,7 +106,7 @@ machine: package ## the tests on machines with a real systemd; needs root
 	go run ./packaging/test/run build package test-tools box-1 box-2 box-3 box-slurm box13 machines emulated
 
 box: package ## a root shell in a throw-away container with systemd, gpusched and four simulated GPUs
-	go run ./packaging/test/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus box
+	$(RUN_MACHINE) -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus box
 
 # SUITE is trixie (Debian 13), or sid for the newest systemd there is.
 SUITE := $(or $(SUITE),sid)
@@ -116,14 +119,14 @@ gpu: package ## the tests that need a real NVIDIA GPU, in a box that has those o
 	go test -tags machine -count=1 -timeout 10m -v ./packaging/test/suite/ -machine box -gpus real $(if $(CUDASUM),-cuda '$(CUDASUM)')
 
 vm: package ## the same as box in an emulated machine
-	go run ./packaging/test/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus emulated
+	$(RUN_MACHINE) -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus emulated
 
 # BENCH are switches of contrib/bench, as -part terminal. What is compared with is in an image of its own.
 bench: package ## gpusched beside systemd, task-spooler and Slurm in a box, as Markdown; fails where it fell behind
 	mkdir -p .out
 	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/gpusched-bench ./contrib/bench
 	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/gpusched-bench-hello ./contrib/bench/hello
-	go run ./packaging/test/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus $(PEERS) -copy bin/gpusched-bench:/usr/local/bin/gpusched-bench -copy bin/gpusched-bench-hello:/usr/local/bin/gpusched-bench-hello -fetch /var/tmp/bench.toml:.out/bench.toml box -- gpusched-bench -record /var/tmp/bench.toml $(BENCH)
+	$(RUN_MACHINE) -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus $(PEERS) -copy bin/gpusched-bench:/usr/local/bin/gpusched-bench -copy bin/gpusched-bench-hello:/usr/local/bin/gpusched-bench-hello -fetch /var/tmp/bench.toml:.out/bench.toml box -- gpusched-bench -record /var/tmp/bench.toml $(BENCH)
 	bin/gpusched-bench -compare .out/bench.toml
 
 PEERS := -include openssh-server -include task-spooler -include slurm-wlm -include iproute2
@@ -133,15 +136,23 @@ bench-accept: ## the ratios of the last 'make bench' are what the next is compar
 
 bench-scale: package ## 1 000 jobs running at once and 100 000 queued, in a box
 	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/gpusched-bench ./contrib/bench
-	go run ./packaging/test/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus -copy bin/gpusched-bench:/usr/local/bin/gpusched-bench box -- gpusched-bench -scale-running 1000 -scale-queued 100000
+	$(RUN_MACHINE) -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus -copy bin/gpusched-bench:/usr/local/bin/gpusched-bench box -- gpusched-bench -scale-running 1000 -scale-queued 100000
 
 bench-queue: ## what passes, submissions and ends cost with 1 000 to 100 000 jobs in the queue
 	mkdir -p .out
 	go test -run '^$$' -bench . -benchmem -count 10 ./daemon/sched ./daemon/core ./daemon/store > .out/bench-queue
 	$(BENCHSTAT) -col /jobs .out/bench-queue
 
-demo: deps package ## two accounts use four simulated GPUs in an emulated machine; KEEP=1 leaves it up
-	go run ./packaging/test/machine -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' demo
+# MACHINE is box or emulated, which is slow and has memory limits everywhere.
+MACHINE := $(or $(MACHINE),box)
+
+demo: ## two accounts use four simulated GPUs in a container; KEEP=1 gives you a shell there afterwards
+	sh packaging/deps.sh demo
+	$(MAKE) -j2 deb demo-image
+	$(RUN_MACHINE) -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' demo $(MACHINE)
+
+demo-image: # built beside the package
+	$(RUN_MACHINE) image $(MACHINE)
 
 pictures: ## of the README, into contrib/pictures; look at them
 	go test -count=1 -run '^TestPicture$$' ./cmd/gpusched -update
