@@ -121,15 +121,13 @@ func TestHealthOfTheDriver(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\nsample_interval = \"200ms\"\nsample_timeout = \"1s\"")
 	answers(t)
-	sh(t, "", "mkdir -p /run/freezer && mount -t cgroup -o freezer none /run/freezer && mkdir -p /run/freezer/driver && echo FROZEN > /run/freezer/driver/freezer.state")
-	sh(t, "", `cat > /run/freeze.sh <<'END'
-while :; do for p in $(pgrep -P $(systemctl show -P MainPID gpusched)); do echo $p > /run/freezer/driver/cgroup.procs; done; sleep 0.01; done 2>/dev/null
+	driver, thaw := freezer(t, "driver")
+	const stop = "systemctl stop freeze; "
+	t.Cleanup(func() { try(t, "", stop+"rm -f /run/freeze.sh") })
+	sh(t, "", "echo FROZEN > "+driver+`/freezer.state; cat > /run/freeze.sh <<'END'
+while :; do for p in $(pgrep -P $(systemctl show -P MainPID gpusched)); do echo $p > `+driver+`/cgroup.procs; done; sleep 0.01; done 2>/dev/null
 END
 systemd-run -q --unit freeze bash /run/freeze.sh`)
-	thaw := "systemctl stop freeze; [ ! -e /run/freezer/driver ] || echo THAWED > /run/freezer/driver/freezer.state"
-	t.Cleanup(func() {
-		try(t, "", thaw+"; sleep 0.5; rmdir /run/freezer/driver; umount /run/freezer; rmdir /run/freezer")
-	})
 	tells(t, "too many killed children still hang in the driver")
 	id := submit(t, "alice", "-g 1 -- true")
 	ended(t, wait(t, submit(t, "bob", "-g 0 -- true")), "completed", "exit code 0")
@@ -139,7 +137,7 @@ systemd-run -q --unit freeze bash /run/freeze.sh`)
 	if j := show(t, "alice", id); j.State != "queued" {
 		t.Errorf("a job is %s while the GPUs are unknown", j.State)
 	}
-	sh(t, "", thaw)
+	sh(t, "", stop+thaw)
 	ended(t, wait(t, id), "completed", "exit code 0")
 	if n := children(t); n > 1 {
 		t.Errorf("%d readers are left", n)
