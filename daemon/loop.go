@@ -34,6 +34,9 @@ func (d *Daemon) loop(ctx context.Context) {
 				m.event = core.Leaving{Not: !d.leaving.Load()}
 			}
 			d.step(m.event, now)
+			if _, is := m.event.(core.Sampled); is {
+				d.alert(ctx, now)
+			}
 		}
 		if ok {
 			d.opt.Tally.Lag(now.Sub(m.at))

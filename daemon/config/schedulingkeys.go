@@ -13,6 +13,6 @@ func schedulingKeys(in, _ string) []key {
 		{section: in, name: "reservation_depth", doc: "For how many of the first jobs that do not fit GPUs are kept free. With 0 small jobs always pass, and a large one may wait until the guard lets it go first.",
 			bind: func(c *Config) value { return numberBetween(&c.Scheduling.ReservationDepth, 0, 16) }},
 		{section: in, name: "slice", doc: "A preemptible job runs at least so long before it may be stopped for another.",
-			bind: func(c *Config) value { return timeBetween(&c.Scheduling.Slice, minute, longest) }},
+			bind: func(c *Config) value { return timeBetween(&c.Scheduling.Slice, second, longest) }},
 	}
 }

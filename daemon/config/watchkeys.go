@@ -55,7 +55,7 @@ func idleKeys(in, _ string) []key {
 		{section: in, name: "action", doc: "off, warn (the job is told so in its journal) or stop (after the warning and the grace it is ended, if it uses none of its GPUs).",
 			bind: func(c *Config) value { return oneOf(&c.Idle.Action, "an action", IdleOff, IdleWarn, IdleStop) }},
 		{section: in, name: "after", doc: "How long a job may leave a GPU unused before it is told: no process of it is there, or none that computes or takes memory. A notebook that waits for its user holds its memory and is idle all the same.",
-			bind: func(c *Config) value { return timeBetween(&c.Idle.After, 10*second, longest) }},
+			bind: func(c *Config) value { return timeBetween(&c.Idle.After, second, longest) }},
 		{section: in, name: "grace", doc: "With stop, for how long after the warning the job is not ended yet.",
 			bind: func(c *Config) value { return timeBetween(&c.Idle.Grace, second, longest) }},
 	}

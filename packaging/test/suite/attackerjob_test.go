@@ -209,7 +209,7 @@ func TestAttackerEscape(t *testing.T) {
 // while what left the job is there.
 func TestAttackerEscapeIsKept(t *testing.T) {
 	begin(t)
-	settings(t, "[gpus]\nstrays = \"keep\"\ncleaning_timeout = \"2s\"\nsample_interval = \"1s\"")
+	settings(t, "[gpus]\nstrays = \"keep\"\ncleaning_timeout = \"2s\"\nsample_interval = \"200ms\"")
 	answers(t)
 	id, pid := escape(t)
 	t.Cleanup(func() { try(t, "", "kill -KILL "+pid) })
@@ -229,6 +229,8 @@ func TestAttackerEscapeIsKept(t *testing.T) {
 // devices are as before. Without them all of that opens, as the manual says.
 func TestClosedSessions(t *testing.T) {
 	begin(t)
+	settings(t, quickLooks)
+	gpusSeen(t)
 	const (
 		on     = "cp -rs /usr/share/gpusched/fence/. /etc/systemd/system/ && systemctl daemon-reload"
 		off    = "rm /etc/systemd/system/*.d/50-gpusched-fence.conf && systemctl daemon-reload"

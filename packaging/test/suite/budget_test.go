@@ -112,6 +112,7 @@ func TestForeignProcessSinceTheLook(t *testing.T) {
 // waits for that; the name of the program is the user's own.
 func TestForeignProcess(t *testing.T) {
 	begin(t)
+	settings(t, quickLooks)
 	sh(t, "", `cp "$(command -v simcuda)" /usr/local/bin/$'se\e[31mcret'; systemd-run --quiet --uid bob --unit stranger bash -c 'exec /usr/local/bin/se*cret --mem 70G --hold 1000'`)
 	t.Cleanup(func() { sh(t, "", "systemctl stop stranger; rm -f /usr/local/bin/se*cret") })
 	pid := sh(t, "", "systemctl show -P MainPID stranger")
@@ -141,18 +142,28 @@ func TestForeignProcess(t *testing.T) {
 // site wants that; one that computes goes on.
 func TestIdleJob(t *testing.T) {
 	begin(t)
-	settings(t, "[gpus]\nsample_interval = \"500ms\"\n[idle]\naction = \"stop\"\nafter = \"10s\"\ngrace = \"5s\"")
+	const after, grace = 5 * time.Second, 2 * time.Second
+	settings(t, fmt.Sprintf(quickLooks+"\n[idle]\naction = \"stop\"\nafter = %q\ngrace = %q", after, grace))
 	busy := submit(t, "bob", "-g 1 -- simcuda --mem 5G --util 70 --hold 1000")
 	notebook := submit(t, "alice", "-g 1 -- simcuda --mem 5G --util 0 --hold 1000")
 	sleeps := submit(t, "alice", "-g 2 -- sleep 1000")
 	running(t, busy)
 	running(t, sleeps)
 	began := time.Now()
-	ended(t, wait(t, sleeps), "cancelled", "cancelled by the site: it had not used its GPUs for 1")
-	if took := time.Since(began); took < 14*time.Second {
+	stopped := func(id int64) {
+		t.Helper()
+		const sentence = "cancelled by the site: it had not used its GPUs for "
+		j, idle := wait(t, id), 0
+		ended(t, j, "cancelled", sentence)
+		if _, err := fmt.Sscanf(j.Result.Sentence, sentence+"%ds", &idle); err != nil || time.Duration(idle)*time.Second < after+grace {
+			t.Errorf("job %d says %q, %v", id, j.Result.Sentence, err)
+		}
+	}
+	stopped(sleeps)
+	if took := time.Since(began); took < after+grace-time.Second {
 		t.Errorf("ended after %s", took)
 	}
-	ended(t, wait(t, notebook), "cancelled", "cancelled by the site: it had not used its GPUs for 1")
+	stopped(notebook)
 	if got := strings.Join(heard(t, "alice", sleeps), "\n"); strings.Count(got, "this job has not used GPU") != 2 || !strings.Contains(got, "it is stopped.\ngpusched: cancelled by the site") {
 		t.Errorf("its journal: %q", got)
 	}

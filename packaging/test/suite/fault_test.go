@@ -107,6 +107,8 @@ func sickGPU(t *testing.T, kernel func(string)) {
 // TestLostGPUEndsItsJobs: a job whose GPU is gone for good does not wait for it.
 func TestLostGPUEndsItsJobs(t *testing.T) {
 	begin(t)
+	settings(t, quickLooks)
+	gpusSeen(t)
 	on := submit(t, "alice", "--gpu-ids 2 -- sleep 1000")
 	other := submit(t, "alice", "--gpu-ids 0 -- sleep 1000")
 	running(t, on)
@@ -122,6 +124,7 @@ func TestLostGPUEndsItsJobs(t *testing.T) {
 // accepts it; one that waits for a reset does where the site wants that.
 func TestBadRows(t *testing.T) {
 	begin(t)
+	settings(t, quickLooks)
 	sh(t, "", `printf 'minor=0 rows_failed=1\nminor=1 rows_pending=1\nminor=2\nminor=3\n' > /run/fakenvml/gpus`)
 	tells(t, "waits for a reset to be replaced; programs can run meanwhile")
 	ended(t, wait(t, submit(t, "alice", "--gpu-ids 1 -- true")), "completed", "exit code 0")
@@ -129,7 +132,7 @@ func TestBadRows(t *testing.T) {
 	waitsFor(t, "alice", bad, "could not be replaced")
 	sh(t, "", "gpusched gpu undrain 0")
 	ended(t, wait(t, bad), "completed", "exit code 0")
-	settings(t, "[gpus]\ndrain_bad_memory = \"pending\"")
+	settings(t, quickLooks+"\ndrain_bad_memory = \"pending\"")
 	sh(t, "", `printf 'minor=0\nminor=1 rows_pending=1\nminor=2\nminor=3\n' > /run/fakenvml/gpus`)
 	until(t, "the GPU is sick", func() bool {
 		return strings.Contains(sh(t, "", "gpusched health -o json || true"), "waits to be replaced")

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -84,7 +85,9 @@ func TestSeveralHosts(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.Stdout), &list); err != nil || len(list.GPUs) != 8 || len(list.Hosts) != 3 || list.Hosts[1].Error == nil {
 		t.Fatalf("%v: %s%s", err, r.Stdout, r.Stderr)
 	}
-	hangs(t)
+	var silent sync.WaitGroup
+	t.Cleanup(silent.Wait)
+	silent.Go(func() { hangs(t) }) // its ten seconds pass meanwhile
 
 	// Jobs there: each start in the same directory, with the account's own home.
 	one := newOn(t, "submit -q --host a -g 4 -t 1h -- bash -c 'echo here $PWD $HOME $SSH_AUTH_SOCK; sleep 1000'")
@@ -123,6 +126,7 @@ func TestSeveralHosts(t *testing.T) {
 	says(0, "gpusched cancel "+four)
 
 	// sshd goes away over a wait, and comes back.
+	silent.Wait()
 	five := newOn(t, "submit -q --host a -g 1 -- sh -c 'until [ -e ~/go ]; do sleep 0.1; done'")
 	const there = " -u alice -f '^[^ ]*gpusched dial-stdio'"
 	until(t, "nobody asks any more", func() bool { return try(t, "", "pgrep"+there).Code != 0 })
@@ -142,14 +146,15 @@ func hangs(t *testing.T) {
 		r := try(t, "alice", "gpusched --hosts hangs,a list")
 		took, text := time.Since(began), r.Stdout+r.Stderr
 		if !strings.Contains(text, "hangs: no answer within 10s") || r.Code != 5 {
-			t.Fatalf("exit %d\n%s", r.Code, text)
+			t.Errorf("exit %d\n%s", r.Code, text)
+			return
 		}
 		if took > 20*time.Second*the.slow {
 			t.Errorf("a machine that hangs takes %s", took)
 		}
 		if !strings.Contains(text, "a: no answer within 10s") {
 			if !strings.Contains(text, "a:0 ") {
-				t.Fatalf("what is on the other is not shown:\n%s", text)
+				t.Errorf("what is on the other is not shown:\n%s", text)
 			}
 			return
 		}

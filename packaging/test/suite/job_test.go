@@ -31,13 +31,17 @@ rm -rf /run/fakenvml/gpus /run/fakenvml/claims/*; gpusched gpu resume 0-3 >/dev/
 	})
 }
 
-// settings makes the daemon take on lines of TOML until the test ends.
+// settings makes the daemon take on lines of TOML until the test ends, in the
+// place of those of an earlier call.
 func settings(t *testing.T, lines string) {
 	t.Helper()
 	const file = "/etc/gpusched/conf.d/90-suite.toml"
 	sh(t, "", "mkdir -p /etc/gpusched/conf.d; cat > "+file+" <<'END'\n"+lines+"\nEND\ngpusched config check >/dev/null && systemctl restart gpusched")
-	t.Cleanup(func() { sh(t, "", "rm "+file+"; systemctl restart gpusched") })
+	t.Cleanup(func() { sh(t, "", "rm -f "+file+"; systemctl restart gpusched") })
 }
+
+// quickLooks are settings with which a change on a GPU is noticed soon.
+const quickLooks = "[gpus]\nsample_interval = \"200ms\""
 
 // gpusSeen waits for the first look at the GPUs of a scheduler that has just begun: before it, what
 // depends on whether the machine has any is as if it had none.

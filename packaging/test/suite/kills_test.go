@@ -14,7 +14,7 @@ import (
 var (
 	killJobs  = flag.Int("kill-jobs", 40, "jobs submitted while the daemon is killed again and again")
 	kills     = flag.Int("kills", 15, "how often it is killed, at random moments")
-	chaosTime = flag.Duration("chaos", 15*time.Second, "how long everything is killed, stopped and restarted at random")
+	chaosTime = flag.Duration("chaos", 10*time.Second, "how long everything is killed, stopped and restarted at random")
 	faultSeed = flag.Uint64("fault-seed", 0, "for the choice and the moments of faults; 0 is one by chance, which the log names")
 )
 
@@ -45,7 +45,8 @@ func TestKills(t *testing.T) {
 	random := chance(t)
 	began := time.Now()
 	count := *killJobs / 2
-	l := startLoad(t, count, time.Duration(*kills)*700*time.Millisecond/time.Duration(count))
+	// A kill takes about half a second, and so does a submission, as many find no daemon.
+	l := startLoad(t, count, time.Duration(*kills)*200*time.Millisecond/time.Duration(count))
 	for range *kills {
 		<-time.After(time.Duration(random.IntN(400)) * time.Millisecond)
 		anotherDaemon(t, killDaemon)
@@ -75,8 +76,8 @@ func command(line string) func(*testing.T, *chaos) {
 
 const reader = "-f '^/usr/libexec/gpusched/gpusched-nvml'"
 
-// faults are what may happen at any moment. journald is given time, as systemd
-// gives up a service that dies five times in ten seconds.
+// faults are what may happen at any moment. systemd gives up a service that begins
+// more than five times in ten seconds, so journald and dbus begin to count anew.
 func faults() []fault {
 	return []fault{
 		{"the daemon is killed", 6, func(t *testing.T, _ *chaos) { anotherDaemon(t, killDaemon) }},
@@ -88,7 +89,7 @@ func faults() []fault {
 		{"the NVML process hangs", 1, command("pkill -STOP " + reader + "; sleep 1; pkill -CONT " + reader)},
 		{"journald is killed", 1, command("systemctl reset-failed systemd-journald; systemctl kill --kill-whom=main -s KILL systemd-journald")},
 		{"journald is restarted", 1, command("systemctl reset-failed systemd-journald; systemctl restart systemd-journald")},
-		{"dbus is restarted", 1, command("systemctl restart dbus.service dbus.socket")},
+		{"dbus is restarted", 1, command("systemctl reset-failed dbus.service; systemctl restart dbus.service dbus.socket")},
 		{"systemd reloads", 2, command("systemctl daemon-reload")},
 		{"systemd is executed anew", 2, command("systemctl daemon-reexec")},
 	}
@@ -122,10 +123,10 @@ func TestChaos(t *testing.T) {
 			deck = append(deck, f)
 		}
 	}
-	l := startLoad(t, max(20, int(chaosTime.Seconds()*4)), 200*time.Millisecond)
+	l := startLoad(t, max(20, int(chaosTime.Seconds()*4)), 150*time.Millisecond)
 	counts := map[string]int{}
 	for end := time.Now().Add(*chaosTime); time.Now().Before(end); {
-		<-time.After(time.Duration(c.random.IntN(300)) * time.Millisecond)
+		<-time.After(time.Duration(c.random.IntN(100)) * time.Millisecond)
 		f := deck[c.random.IntN(len(deck))]
 		counts[f.name]++
 		f.do(t, c)

@@ -3,6 +3,7 @@
 package suite
 
 import (
+	"crypto/rand"
 	"fmt"
 	"strings"
 	"testing"
@@ -18,7 +19,7 @@ func gpuLine(t *testing.T, index int) string {
 // out of service, also over a restart, until it is back; the job says it.
 func TestGhostMemory(t *testing.T) {
 	begin(t)
-	settings(t, "[gpus]\ncleaning_timeout = \"2s\"\nsample_interval = \"1s\"")
+	settings(t, "[gpus]\ncleaning_timeout = \"2s\"\nsample_interval = \"200ms\"")
 	answers(t)
 	on := submit(t, "alice", "--gpu-ids 1 -- sleep 1000")
 	running(t, on)
@@ -40,22 +41,33 @@ func TestGhostMemory(t *testing.T) {
 	ended(t, wait(t, next), "completed", "exit code 0")
 }
 
+// freezer makes a group in the kernel's freezer, and returns its directory and
+// the command that thaws what is in it. The freezer of a box is the host's, and
+// all boxes share it, so no two groups may have the same name. The end of the test
+// removes the group.
+func freezer(t *testing.T, name string) (dir, thaw string) {
+	t.Helper()
+	dir = "/run/freezer/" + name + "-" + rand.Text()
+	thaw = "[ ! -e " + dir + " ] || echo THAWED > " + dir + "/freezer.state"
+	t.Cleanup(func() {
+		try(t, "", thaw+"; for n in $(seq 100); do for p in $(cat "+dir+"/cgroup.procs); do echo $p > /run/freezer/cgroup.procs; done; rmdir "+dir+" && break; sleep 0.1; done; umount /run/freezer; rmdir /run/freezer")
+	})
+	sh(t, "", "mkdir -p /run/freezer && mount -t cgroup -o freezer none /run/freezer && mkdir "+dir)
+	return dir, thaw
+}
+
 // TestUnkillable: a process that the kernel does not let go of, here one that is
 // frozen behind systemd's back. Its job keeps its GPU, everybody is told, other
 // jobs run, and when the process can end everything ends by itself.
 func TestUnkillable(t *testing.T) {
 	begin(t)
-	settings(t, "[gpus]\ncleaning_timeout = \"2s\"\nsample_interval = \"1s\"")
+	settings(t, "[gpus]\ncleaning_timeout = \"2s\"\nsample_interval = \"200ms\"")
 	answers(t)
-	sh(t, "", "mkdir -p /run/freezer && mount -t cgroup -o freezer none /run/freezer && mkdir -p /run/freezer/stuck")
-	thaw := "[ ! -e /run/freezer/stuck/freezer.state ] || echo THAWED > /run/freezer/stuck/freezer.state"
-	t.Cleanup(func() {
-		try(t, "", thaw+"; sleep 0.5; rmdir /run/freezer/stuck; umount /run/freezer; rmdir /run/freezer")
-	})
+	stuck, thaw := freezer(t, "stuck")
 	on := submit(t, "alice", "--gpu-ids 1 --grace 1s -- sleep 1000")
 	running(t, on)
 	pid := strings.TrimSpace(sh(t, "", fmt.Sprintf("systemctl show -P MainPID gpujob-%d", on)))
-	sh(t, "", "echo "+pid+" > /run/freezer/stuck/cgroup.procs; echo FROZEN > /run/freezer/stuck/freezer.state")
+	sh(t, "", "echo "+pid+" > "+stuck+"/cgroup.procs; echo FROZEN > "+stuck+"/freezer.state")
 	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", on))
 	until(t, "health tells", func() bool {
 		text, _ := health(t)

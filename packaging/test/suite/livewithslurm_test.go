@@ -53,11 +53,12 @@ NodeName=$(hostname -s) Name=gpu Type=a100 File=/dev/nvidia[1-2]" >/etc/slurm/gr
 	t.Cleanup(func() {
 		try(t, "", "systemctl stop slurmd-test; rm -rf /etc/slurm /opt/slurm-test; systemctl reload gpusched")
 	})
-	sh(t, "", "systemd-run -q --unit slurmd-test sleep 1000")
+	// From here on a reload looks at once; the daemon would by itself within five seconds, as above.
+	sh(t, "", "systemd-run -q --unit slurmd-test sleep 1000; systemctl reload gpusched")
 	until(t, "every GPU is left to a slurmd of which nobody knows", func() bool { return strings.Count(gpus(), "Slurm has it") == 4 })
 	if text := try(t, "", "gpusched health -o wide").Stdout; !strings.Contains(text, "not in /etc/slurm") || !strings.Contains(text, `gpus.slurm = "allow"`) {
 		t.Errorf("health does not say so:\n%s", text)
 	}
-	sh(t, "", "mkdir /opt/slurm-test; echo Name=gpu File=/dev/nvidia1 >/opt/slurm-test/gres.conf; ln -s /opt/slurm-test /etc/slurm")
+	sh(t, "", "mkdir /opt/slurm-test; echo Name=gpu File=/dev/nvidia1 >/opt/slurm-test/gres.conf; ln -s /opt/slurm-test /etc/slurm; systemctl reload gpusched")
 	until(t, "the files to which a link leads are read", func() bool { return strings.Count(gpus(), "Slurm has it") == 1 })
 }

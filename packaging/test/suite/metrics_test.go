@@ -32,8 +32,12 @@ func TestMetrics(t *testing.T) {
 	if r := try(t, "", "systemctl is-active "+units+"; systemctl is-enabled "+units); strings.Contains(r.Stdout, "\nactive") || strings.Contains(r.Stdout, "enabled") {
 		t.Errorf("it is on before it is switched on:\n%s", r.Stdout)
 	}
-	t.Cleanup(func() { try(t, "", "systemctl stop gpusched-metrics.service "+units+"; rm -rf /var/lib/prometheus") })
-	sh(t, "", "mkdir -p /var/lib/prometheus/node-exporter; systemctl start "+units)
+	const dropIn = "/run/systemd/system/gpusched-job-mapping.service.d"
+	t.Cleanup(func() {
+		try(t, "", "systemctl stop gpusched-metrics.service "+units+"; rm -rf /var/lib/prometheus "+dropIn+"; systemctl daemon-reload")
+	})
+	sh(t, "", "mkdir -p "+dropIn+" /var/lib/prometheus/node-exporter; (printf '[Service]\nExecStart=\n'; sed -n 's/^ExecStart=.*/& --every 1s/p' "+
+		"$(systemctl show -P FragmentPath gpusched-job-mapping.service)) >"+dropIn+"/soon.conf; systemctl daemon-reload; systemctl start "+units)
 	theTextfile(t)
 	theMapping(t)
 	thePort(t)

@@ -20,7 +20,8 @@ func counted(name, more string) string {
 // nothing of it is lost, and nothing runs more often than it should.
 func TestSchedulerPreemption(t *testing.T) {
 	begin(t)
-	settings(t, "[scheduling]\nslice = \"1m\"")
+	const slice = 8 * time.Second
+	settings(t, fmt.Sprintf("[scheduling]\nslice = %q", slice*the.slow))
 	sh(t, "alice", "rm -rf ~/runs; mkdir -m 777 ~/runs; chmod 755 ~; rm -f ~/end")
 	victim := submit(t, "alice", "-p scavenger -g 2 --gpus-from 0-1 --grace 1s -- "+counted("victim", "[ $GPUSCHED_ATTEMPT -gt 1 ] || exec sleep 1000"))
 	running(t, victim)
@@ -33,7 +34,7 @@ func TestSchedulerPreemption(t *testing.T) {
 	first := submit(t, "alice", "-p -5 --gpu-ids 2 -- "+counted("order", "echo first >> ~/runs/words"))
 	winner := submit(t, "bob", "-g 2 --gpus-from 0-1 -- bash -c 'echo x >> ~alice/runs/winner'")
 	unit := show(t, "", stays).InvocationID
-	array := killAround(t, from, func() int64 {
+	array := killAround(t, from.Add(slice*the.slow), func() int64 {
 		sh(t, "alice", fmt.Sprintf("gpusched update %d -p low", low))
 		return submit(t, "alice", "-g 0 --array 0-29%4 -- "+counted("task$GPUSCHED_ARRAY_TASK", "sleep 0.2"))
 	})
@@ -41,7 +42,7 @@ func TestSchedulerPreemption(t *testing.T) {
 	ended(t, wait(t, array), "completed", "exit code 0")
 	ended(t, j, "completed", "exit code 0")
 	ended(t, v, "completed", "exit code 0")
-	if ran := j.StartedAt.Sub(from); ran < time.Minute || v.Attempt != 2 || v.Requeues != 1 {
+	if ran := j.StartedAt.Sub(from); ran < slice*the.slow || v.Attempt != 2 || v.Requeues != 1 {
 		t.Errorf("the scavenger had %s, attempt %d, requeues %d", ran, v.Attempt, v.Requeues)
 	}
 	if out := sh(t, "alice", fmt.Sprintf("gpusched show %d", victim)); !strings.Contains(out, fmt.Sprintf("to make room for job %d,", winner)) {
@@ -63,20 +64,21 @@ func TestSchedulerPreemption(t *testing.T) {
 	}
 }
 
-// killAround kills the daemon a few times at once, starts an array shortly
-// before the slice of what began at from is over, and kills on past that.
-func killAround(t *testing.T, from time.Time, array func() int64) int64 {
+// killAround kills the daemon a few times at once, starts an array, and kills on
+// until a slice has been over for a while.
+func killAround(t *testing.T, over time.Time, array func() int64) int64 {
 	t.Helper()
-	kill := func(times int) {
-		for range times {
-			sh(t, "", killDaemon)
-			until(t, "the daemon answers", func() bool { return try(t, "", "gpusched version").Code == 0 })
-			<-time.After(200 * time.Millisecond)
-		}
+	kill := func() {
+		sh(t, "", killDaemon)
+		until(t, "the daemon answers", func() bool { return try(t, "", "gpusched version").Code == 0 })
+		<-time.After(200 * time.Millisecond)
 	}
-	kill(3)
-	<-time.After(time.Until(from.Add(57 * time.Second)))
+	for range 3 {
+		kill()
+	}
 	id := array()
-	kill(8)
+	for n := 0; n < 8 || time.Now().Before(over.Add(2*time.Second)); n++ {
+		kill()
+	}
 	return id
 }

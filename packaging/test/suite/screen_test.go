@@ -112,9 +112,11 @@ func TestScreenLeavesNothing(t *testing.T) {
 		"somebody else's": "rm -rf /run/screen/S-alice; install -d -m 700 -o bob /run/screen/S-alice; touch /run/screen/S-alice/1.x",
 	} {
 		sh(t, "", prepare)
-		id := submit(t, "alice", "--screen -g 0 -- sh -c 'sleep 3; echo done; exit 3'")
+		id, release := hold(t, "alice", "--screen -g 0", "echo done; exit 3")
+		printed(t, id, "has no session of GNU screen")
+		release()
 		ended(t, wait(t, id), "failed", "exit code 3")
-		if got := output(t, "alice", id); !strings.Contains(got, "has no session of GNU screen") || !strings.Contains(got, "done") {
+		if got := printed(t, id, "done"); !strings.Contains(got, "has no session of GNU screen") {
 			t.Errorf("with %s in the place of the directory the job prints %q", what, got)
 		}
 	}

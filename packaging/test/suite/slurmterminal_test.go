@@ -20,8 +20,8 @@ func (w walker) at(args string) typist {
 		w.Fatal(err)
 	}
 	w.box.sh(w.T, "alice", `rm -f ~/keys ~/screen ~/ended; mkfifo ~/keys
-		(script -qfec "sh ~/at.sh" ~/screen <~/keys >/dev/null 2>&1; echo $? >~/ended) &
-		exec 3<>~/keys; (sleep infinity >&3 & echo $! >~/keeper)`)
+		(script -qfec "sh ~/at.sh" ~/screen <~/keys; echo $? >~/ended) >/dev/null 2>&1 &
+		exec 3<>~/keys; sleep infinity >&3 2>/dev/null & echo $! >~/keeper`)
 	w.Cleanup(func() {
 		if w.Failed() {
 			w.Logf("on the terminal of %q:\n%q", args, typist{w}.screen())
@@ -219,15 +219,17 @@ func walkDefaults(t *testing.T, box slurmBox) {
 
 // walkMPS: parts of GPUs are MPS where that is what Slurm has, and where it has neither it is said what to set.
 func walkMPS(t *testing.T, box slurmBox) {
+	t.Cleanup(func() { box.sh(t, "", "rm -f ~alice/go") })
 	w := walker{t, box, "slurm"}
 	again := func(edit string) {
 		box.sh(t, "", "slurm.sh edit '"+edit+"' && rm -rf ~alice/.cache/gpusched")
 	}
 	again("s/gpu,shard/gpu,mps/; s/,shard:[0-9]*/,mps:200/; s/Name=shard Count=[0-9]*/Name=mps Count=200/")
-	id := w.submit("-g 0.5 -- sh -c 'echo $CUDA_MPS_ACTIVE_THREAD_PERCENTAGE of $GPUSCHED_GPU_IDS for $GPUSCHED_GPU_SHARE; sleep 3'")
+	id := w.submit("-g 0.5 -- sh -c 'echo $CUDA_MPS_ACTIVE_THREAD_PERCENTAGE of $GPUSCHED_GPU_IDS for $GPUSCHED_GPU_SHARE; until [ -e ~/go ]; do sleep 0.1; done'")
 	w.becomes(id, "running")
 	w.row("gpus", w.name(id)+":0.5", "busy")
 	w.says("show "+id, "0.5 of a GPU", "running on GPU 0")
+	box.sh(t, "alice", "touch ~/go")
 	w.gs(0, "wait "+id)
 	w.printed(id, "50 of 0 for 0.5")
 	again("s/gpu,shard/gpu/; s/,shard:[0-9]*//; /Name=shard/d")

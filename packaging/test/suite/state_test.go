@@ -191,7 +191,7 @@ func TestStateDiskAtStart(t *testing.T) {
 	for name, disk := range map[string]struct{ set, fail, mend, reset string }{
 		"read-only": {
 			set:  "mount --bind " + stateDir + " " + stateDir,
-			fail: stop + "mount -o remount,bind,ro " + stateDir, mend: "mount -o remount,bind,rw " + stateDir,
+			fail: stop + "mount -o remount,bind,ro " + stateDir, mend: "mount -o remount,bind,rw " + stateDir + "; systemctl reload gpusched", // or ten seconds
 			reset: stop + "umount " + stateDir,
 		},
 		// The mount has a unit, as every line of fstab has, and another file system under it.
@@ -211,7 +211,7 @@ func TestStateDiskAtStart(t *testing.T) {
 			waits := submit(t, "bob", "-g 4 -- true")
 			sh(t, "", disk.fail)
 			try(t, "", "systemctl reset-failed gpusched.socket gpusched.service; systemctl start gpusched.socket; systemctl --no-block start gpusched.service")
-			if r := try(t, "bob", "timeout 3 gpusched submit -g 0 -- true"); r.Code == 0 {
+			if r := try(t, "bob", "timeout 1 gpusched submit -g 0 -- true"); r.Code == 0 {
 				t.Errorf("a job is acknowledged without a disk: %s", r.Stdout)
 			}
 			release()

@@ -16,8 +16,8 @@ import (
 func TestTerminal(t *testing.T) {
 	begin(t)
 	sh(t, "alice", `rm -f ~/keys ~/screen; mkfifo ~/keys
-		(script -qfec "stty rows 33 cols 99; exec gpusched run --tty -g 1 -n held -- bash -i" ~/screen < ~/keys > /dev/null 2>&1; echo $? > ~/ended) &
-		exec 3<> ~/keys; (sleep infinity >&3 & echo $! > ~/keeper)`)
+		(script -qfec "stty rows 33 cols 99; exec gpusched run --tty -g 1 -n held -- bash -i" ~/screen < ~/keys; echo $? > ~/ended) > /dev/null 2>&1 &
+		exec 3<> ~/keys; sleep infinity >&3 2>/dev/null & echo $! > ~/keeper`)
 	t.Cleanup(func() {
 		try(t, "alice", "kill $(cat ~/keeper); gpusched cancel name:held; rm -f ~/keys ~/screen ~/ended ~/keeper")
 	})
@@ -74,7 +74,7 @@ func TestRun(t *testing.T) {
 	if r.Stdout != "first\nsecond\nstatus 3\n" {
 		t.Errorf("%q", r.Stdout)
 	}
-	sh(t, "alice", `rm -f ~/go ~/shown; (gpusched run -g 0 -n stays -- sh -c 'echo begun; until [ -e ~/go ]; do sleep 0.1; done; echo over' > ~/shown 2>&1; echo $? >> ~/shown) &`)
+	sh(t, "alice", `rm -f ~/go ~/shown; (gpusched run -g 0 -n stays -- sh -c 'echo begun; until [ -e ~/go ]; do sleep 0.1; done; echo over' > ~/shown 2>&1; echo $? >> ~/shown) > /dev/null 2>&1 &`)
 	shown := func() string { return sh(t, "alice", "cat ~/shown 2>/dev/null || true") }
 	until(t, "it has begun", func() bool { return strings.Contains(shown(), "begun") })
 	sh(t, "", "systemctl kill -s KILL gpusched")
@@ -110,7 +110,7 @@ func TestExec(t *testing.T) {
 		t.Errorf("root runs a command as %q", got)
 	}
 	refused(t, "bob", "gpusched exec "+name+" -- id", 4, "job "+name+" is for alice to work in")
-	sh(t, "alice", "(gpusched exec "+name+` -- sh -c 'trap "" TERM HUP; echo inside; sleep 654 & wait; sleep 654' > ~/inside 2>&1; echo ended >> ~/inside) &`)
+	sh(t, "alice", "(gpusched exec "+name+` -- sh -c 'trap "" TERM HUP; echo inside; sleep 654 & wait; sleep 654' > ~/inside 2>&1; echo ended >> ~/inside) > /dev/null 2>&1 &`)
 	inside := func() string { return sh(t, "alice", "cat ~/inside 2>/dev/null || true") }
 	until(t, "it is in the job", func() bool { return strings.Contains(inside(), "inside") })
 	sh(t, "alice", "touch ~/go")

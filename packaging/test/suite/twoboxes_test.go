@@ -98,16 +98,14 @@ func TestTwoBoxes(t *testing.T) {
 	waits := says(0, "gpusched submit -q --host a -g 1 -- true")
 	says(0, "gpusched --hosts a,b why", "job "+waits+" has waited", four)
 	says(0, "gpusched --hosts a,b list", one+" ", four+" ", waits+" ")
-	says(0, `(sleep 3; printf '\003'; sleep 1) | timeout 20 script -qec "gpusched --hosts a,b top" /dev/null`, "b:7 ", "a:3 ", " "+four)
+	says(0, types("gpusched --hosts a,b top", shows("b:7 ", " "+four), `\003`), "b:7 ", "a:3 ", " "+four)
 	says(0, "gpusched cancel "+waits+" "+four, "job "+four+" is being ended")
 
 	// A terminal there: its own tty and exit status, and it is left and entered again.
 	says(3, `script -qec "gpusched run --tty --host b -g 1 -- sh -c 'tty; hostname; exit 3'" /dev/null </dev/null`, "/dev/pts/", "other")
-	says(0, `n=$(gpusched --hosts b list -o ids | wc -l)
-		(until [ "$(gpusched --hosts b list -s running -o ids | wc -l)" -gt "$n" ]; do sleep 0.2; done; sleep 1; printf '\020\021'; sleep 2) |
-		script -qec "gpusched run --tty --host b -n kept -g 0 -- cat" /dev/null`, "job b:", "gpusched --hosts b attach ")
+	says(0, types("gpusched run --tty --host b -n kept -g 0 -- cat", shows("Ctrl-Q leaves it"), `once\n`, shows("once.*once"), `\020\021`), "job b:", "gpusched --hosts b attach ")
 	kept := says(0, "gpusched --hosts b list --name kept -s running -o ids")
-	says(0, `(sleep 2; printf 'again\n'; sleep 1; printf '\004'; sleep 1) | script -qec "gpusched attach `+kept+`" /dev/null`, "again\r\nagain")
+	says(0, types("gpusched attach "+kept, shows("once.*once"), `again\n`, shows("again.*again"), `\004`), "again\r\nagain")
 	says(0, "gpusched wait "+kept, "job "+kept+" completed")
 
 	// The network goes away over a wait, and comes back; what asks meanwhile is told whom it does not hear.
@@ -126,6 +124,25 @@ func TestTwoBoxes(t *testing.T) {
 	scriptOn(t, other, "alice", "touch ~/go", time.Minute)
 	until(t, "the wait has ended", func() bool { return strings.Contains(sh(t, "alice", "cat ~/waited"), "job "+until5+" completed") })
 	says(0, "gpusched cancel "+one, "job "+one+" is being ended")
+}
+
+// types is a shell command that runs another one on a terminal and prints what that showed. Of the steps every other one
+// is a shell condition that is waited for, and the next what is then typed, for printf.
+func types(command string, steps ...string) string {
+	script := ""
+	for i := 0; i < len(steps); i += 2 {
+		script += "while [ -e ~/screen ] && ! { " + steps[i] + "; }; do sleep 0.05; done; printf '" + steps[i+1] + "'; "
+	}
+	return ": >~/screen; { " + script + "while [ -e ~/screen ]; do sleep 0.05; done; } | {\n" +
+		"timeout 60 script -qefc '" + command + "' ~/screen >/dev/null; code=$?; mv ~/screen ~/shown; exit $code; }\ncode=$?; cat ~/shown; rm ~/shown; exit $code"
+}
+
+// shows is a condition of types: each of some regular expressions is found on the screen, whose lines are one.
+func shows(texts ...string) string {
+	for i, text := range texts {
+		texts[i] = "tr '\\r\\n' '  ' <~/screen | grep -q '" + text + "'"
+	}
+	return strings.Join(texts, " && ")
 }
 
 // fileOnTwo: of a file of jobs each line goes where it starts first, after those before it: four GPUs are free here and
