@@ -14,6 +14,11 @@ export VERSION SOURCE_DATE_EPOCH ARCH COMMIT
 # go-nvml's headers mark functions that older drivers still need as deprecated.
 export CGO_CFLAGS ?= -O2 -g -Wno-deprecated-declarations
 
+# What needs cgo sets CGO_ENABLED=1: gpusched-nvml, which loads the driver's library, and the race detector. The rest
+# is built with these flags, programs, tests and tools, so that what they share is compiled once.
+export CGO_ENABLED := 0
+export GOFLAGS := -trimpath
+
 GOFLAGS_BUILD := -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)'
 # Never link gpusched-nvml with -z now: a function that an older driver lacks
 # would then end it at start, instead of being found missing and left alone.
@@ -21,18 +26,16 @@ GOFLAGS_NVML := -buildmode=pie -trimpath -buildvcs=false -ldflags '-s -w -X main
 # Compares runs; 'benchstat OLD NEW' those of two commits.
 BENCHSTAT := go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 TOOL := go tool -modfile=packaging/tools/go.mod
-# With the flags of the programs, so that the standard library is compiled once for all of them.
-RUN := CGO_ENABLED=0 go run -trimpath -buildvcs=false
-STAGE := $(RUN) ./packaging/stage
-RUN_MACHINE := $(RUN) ./packaging/test/machine
+STAGE := go run ./packaging/stage
+RUN_MACHINE := go run ./packaging/test/machine
 
 .DEFAULT_GOAL := build
 .PHONY: build stage package deb rpm nfpm test test-all test-tools unit race fuzz fuzz-seeds mutate simulate lint modules vulnerabilities package-check machine box newest gpu vm bench bench-accept bench-scale bench-queue demo demo-image pictures install install-user clean deps
 
 build: ## the programs, into bin/
-	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -tags quick -o bin/ ./cmd/gpusched
-	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/gpusched-all ./cmd/gpusched
-	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/ ./cmd/gpuschedd ./cmd/gpusched-job ./cmd/gpusched-accounts ./cmd/gpusched-notify ./cmd/gpusched-top ./cmd/gpusched-mcp ./cmd/gpusched-web ./cmd/gpusched-metrics
+	go build $(GOFLAGS_BUILD) -tags quick -o bin/ ./cmd/gpusched
+	go build $(GOFLAGS_BUILD) -o bin/gpusched-all ./cmd/gpusched
+	go build $(GOFLAGS_BUILD) -o bin/ ./cmd/gpuschedd ./cmd/gpusched-job ./cmd/gpusched-accounts ./cmd/gpusched-notify ./cmd/gpusched-top ./cmd/gpusched-mcp ./cmd/gpusched-web ./cmd/gpusched-metrics
 	CGO_ENABLED=1 go build $(GOFLAGS_NVML) -o bin/ ./cmd/gpusched-nvml
 
 stage: build
@@ -45,8 +48,8 @@ deb rpm: stage nfpm
 	rm -f $(if $(filter deb,$@),dist/gpusched_*,dist/gpusched-*)
 	.out/nfpm package -f nfpm.yaml -p $@ -t dist/
 
-nfpm: # compiled once for both, with the flags of the programs
-	CGO_ENABLED=0 go build -trimpath -modfile=packaging/tools/go.mod -o .out/nfpm github.com/goreleaser/nfpm/v2/cmd/nfpm
+nfpm: # compiled once for both
+	go build -modfile=packaging/tools/go.mod -o .out/nfpm github.com/goreleaser/nfpm/v2/cmd/nfpm
 
 test: ## what every change must pass, 15 minutes; needs root. Ends with "N passed, N failed"
 	sh packaging/deps.sh test
@@ -57,7 +60,7 @@ test-all: ## the rest: fuzz, Debian 13, emulated machines, the life of the packa
 	go run ./packaging/test/run test-all
 
 unit: ## the tests that need nothing but Go and a C compiler
-	go test ./...
+	CGO_ENABLED=1 go test ./...
 
 test-tools: # compiled here, once: the stages of 'make test' start at the same time
 	$(TOOL) gotestsum --version
@@ -124,8 +127,8 @@ vm: package ## the same as box in an emulated machine
 # BENCH are switches of contrib/bench, as -part terminal. What is compared with is in an image of its own.
 bench: package ## gpusched beside systemd, task-spooler and Slurm in a box, as Markdown; fails where it fell behind
 	mkdir -p .out
-	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/gpusched-bench ./contrib/bench
-	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/gpusched-bench-hello ./contrib/bench/hello
+	go build $(GOFLAGS_BUILD) -o bin/gpusched-bench ./contrib/bench
+	go build $(GOFLAGS_BUILD) -o bin/gpusched-bench-hello ./contrib/bench/hello
 	$(RUN_MACHINE) -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus $(PEERS) -copy bin/gpusched-bench:/usr/local/bin/gpusched-bench -copy bin/gpusched-bench-hello:/usr/local/bin/gpusched-bench-hello -fetch /var/tmp/bench.toml:.out/bench.toml box -- gpusched-bench -record /var/tmp/bench.toml $(BENCH)
 	bin/gpusched-bench -compare .out/bench.toml
 
@@ -135,7 +138,7 @@ bench-accept: ## the ratios of the last 'make bench' are what the next is compar
 	bin/gpusched-bench -compare .out/bench.toml $(if $(WIDEN),-widen,-accept)
 
 bench-scale: package ## 1 000 jobs running at once and 100 000 queued, in a box
-	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/gpusched-bench ./contrib/bench
+	go build $(GOFLAGS_BUILD) -o bin/gpusched-bench ./contrib/bench
 	$(RUN_MACHINE) -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus -copy bin/gpusched-bench:/usr/local/bin/gpusched-bench box -- gpusched-bench -scale-running 1000 -scale-queued 100000
 
 bench-queue: ## what passes, submissions and ends cost with 1 000 to 100 000 jobs in the queue

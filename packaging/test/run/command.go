@@ -95,7 +95,7 @@ func (s stage) command(ctx context.Context) *exec.Cmd {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = 20 * time.Second
-	cmd.Env = environment()
+	cmd.Env = environment(s.cgo)
 	return cmd
 }
 
@@ -104,8 +104,11 @@ func (s stage) command(ctx context.Context) *exec.Cmd {
 const yield = `[ ! -w /proc/self/autogroup ] || echo 10 >/proc/self/autogroup; exec nice -n 10 "$@"`
 
 // environment is the Makefile's, also where make did not start this program.
-func environment() []string {
-	env := os.Environ()
+func environment(cgo bool) []string {
+	env := append(os.Environ(), "GOFLAGS=-trimpath", "CGO_ENABLED=0")
+	if cgo {
+		env = append(env, "CGO_ENABLED=1")
+	}
 	if os.Getenv("CGO_CFLAGS") == "" {
 		env = append(env, "CGO_CFLAGS=-O2 -g -Wno-deprecated-declarations")
 	}

@@ -25,7 +25,8 @@ var alone = []string{
 }
 
 // concurrent returns the packages of the programs whose code or tests start
-// goroutines, and of those the packages that have tests of the list alone.
+// goroutines or need cgo, as the race detector does, and of those the packages that
+// have tests of the list alone.
 func concurrent(root string) (race, single []string, err error) {
 	withAlone := map[string]bool{}
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -46,7 +47,7 @@ func concurrent(root string) (race, single []string, err error) {
 		if err != nil {
 			return nil // the compiler has better words for it
 		}
-		if pkg := "./" + rel; startsGoroutines(file) && !slices.Contains(race, pkg) {
+		if pkg := "./" + rel; (startsGoroutines(file) || needsCgo(file)) && !slices.Contains(race, pkg) {
 			race = append(race, pkg)
 		}
 		for _, decl := range file.Decls {
@@ -62,6 +63,13 @@ func concurrent(root string) (race, single []string, err error) {
 		}
 	}
 	return race, single, err
+}
+
+// needsCgo reports whether a file imports NVIDIA's library, which is C, or our package around it.
+func needsCgo(file *ast.File) bool {
+	return slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool {
+		return strings.Contains(i.Path.Value, "/go-nvml/") || strings.Contains(i.Path.Value, "/gpusched/gpu/nvml")
+	})
 }
 
 // startsGoroutines looks for go statements, WaitGroup.Go and parallel tests in a file or a function.

@@ -15,6 +15,7 @@ type stage struct {
 	lane  string   // stages of one lane run one by one, all lanes at once; "" is before all lanes
 	needs []string // stages that must have passed
 	nice  bool     // it leaves the processors to the boxes beside it
+	cgo   bool     // what it compiles needs cgo
 	tests bool     // argv is gotestsum, which counts
 	far   bool     // it asks another machine and exits with statusUnreachable where that can't be reached
 }
@@ -60,17 +61,17 @@ func stages(root string) (map[string][]stage, error) {
 		niced(step("lint", "gofmt, go vet, staticcheck, shell syntax", "unit", "make", "lint")),
 		niced(step("modules", "the code of all modules is what go.sum says", "unit", "make", "modules")),
 		// The stage lint has vet look at all packages, with all tags.
-		niced(goTest("unit", "packages without goroutines", "unit", unit...)),
+		niced(goTest("unit", "all other packages", "unit", unit...)),
 		// SQLite is C translated to Go, which one goroutine at a time runs; the detector makes it twelve times as slow.
-		niced(goTest("race", "packages with goroutines, with the race detector", "race",
-			append([]string{"-race", "-gcflags=modernc.org/...=-race=false", "-skip", only(alone)}, race...)...)),
+		withCgo(niced(goTest("race", "packages with goroutines or C, with the race detector", "race",
+			append([]string{"-race", "-gcflags=modernc.org/...=-race=false", "-skip", only(alone)}, race...)...))),
 		niced(goTest("single", "the tests of those packages that start no goroutine", "race",
 			append([]string{"-run", only(alone)}, single...)...)),
 	})
 	vulnerabilities := niced(step("vulnerabilities", "known ones in what the programs call", "fuzz", "sh", "packaging/vulnerabilities.sh"))
 	vulnerabilities.far = true
-	fuzz := niced(step("fuzz", "every fuzz test for a second", "fuzz", append(gotestsum("fuzz"), "--raw-command", "--",
-		"go", "run", "./packaging/test/fuzz", "-json", "-fresh", "-own", "-time", "1s")...))
+	fuzz := withCgo(niced(step("fuzz", "every fuzz test for a second", "fuzz", append(gotestsum("fuzz"), "--raw-command", "--",
+		"go", "run", "./packaging/test/fuzz", "-json", "-fresh", "-own", "-time", "1s")...)))
 	fuzz.tests = true
 	all := slices.Concat(build, []stage{
 		inBox("box13", "on Debian 13, what another systemd or Slurm could break", "-suite", "trixie", "-quick"),
@@ -114,6 +115,11 @@ func inBox(name, what string, args ...string) stage {
 
 func niced(s stage) stage {
 	s.nice = true
+	return s
+}
+
+func withCgo(s stage) stage {
+	s.cgo = true
 	return s
 }
 

@@ -128,11 +128,21 @@ func wait(t *testing.T, id int64) api.Job {
 	return j
 }
 
-// until runs ok again and again until it holds, for at most 30 s natively.
+// until runs ok again and again until it holds, for at most 30 s natively. The pauses grow from 20 to 100 ms with
+// the time that has passed: each look starts several processes, and other boxes want the processors, too.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context()) // also in a test's clean-up
-	err := await.Until(ctx, what, 30*time.Second*the.slow, 20*time.Millisecond*the.slow, func(context.Context) (string, bool, error) {
+	begun := time.Now()
+	pause := func(ctx context.Context) error {
+		select {
+		case <-time.After(min(max(time.Since(begun)/10, 20*time.Millisecond), 100*time.Millisecond) * the.slow):
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	err := await.Watch(ctx, what, 30*time.Second*the.slow, pause, func(context.Context) (string, bool, error) {
 		held, seen := ok(), "nothing"
 		if last := the.last.Load(); last != nil {
 			seen = *last
