@@ -43,6 +43,7 @@ func (d *Daemon) Submit(ctx context.Context, s job.Submission, dryRun bool) (job
 // queue has the core take a submission. A job that it would repeat, and that has
 // been forgotten since, does not keep it from that.
 func (d *Daemon) queue(ctx context.Context, s *job.Submission) (job.Submitted, error) {
+	d.awaitListing(ctx)
 	for forgotten := job.ID(0); ; {
 		r, err := d.request(ctx, func(t core.Token) core.Event {
 			return core.Submit{Token: t, Submission: *s, Forgotten: forgotten}

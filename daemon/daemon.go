@@ -87,6 +87,7 @@ type Daemon struct {
 	trials   trials
 	sampler  *sampler
 	lister   *unitReconciler
+	listed   *latch // the units were listed once
 	forget   *historyPruner
 	started  time.Time
 	starts   semaphore // for units being started
@@ -135,6 +136,7 @@ func New(o Options) (*Daemon, error) {
 	d.commit = newCommitter(d)
 	d.sampler = newSampler(d)
 	d.lister = newUnitReconciler(d)
+	d.listed = newLatch(d.host)
 	d.forget = newHistoryPruner(d)
 	live := map[job.ID]int{} // the attempts
 	for i := range o.Restored.Jobs {

@@ -107,7 +107,11 @@ func (d *Daemon) start(ctx context.Context, a core.Start) core.Event {
 		return core.Started{Job: j.ID, Attempt: j.Attempt.Number, Unit: u}
 	}
 	if errors.Is(err, units.ErrExists) {
-		d.stopEarlier(ctx, &j)
+		if failed.Detail = d.taken(ctx, &j); failed.Detail != "" {
+			d.log.Error("not starting a job: its unit exists and is not its own", "job", j.ID, "unit", units.Name(int64(j.ID)), "err", failed.Detail)
+			failed.How = core.StartTaken
+			return failed
+		}
 	}
 	return d.explainStart(ctx, failed, j.ID, err)
 }
@@ -133,24 +137,29 @@ func unprepared(err error) (why string, never bool) {
 	return "", false
 }
 
-// stopEarlier makes room where the unit that exists is one of an attempt that
-// has ended: the call that made it came late, after the daemon that had sent it
-// died.
-func (d *Daemon) stopEarlier(ctx context.Context, j *job.Job) {
+// taken looks at the unit that exists in place of a job's. It says whose it is where it
+// is not the job's. One of an earlier attempt of the job it stops: the call that made it
+// came late, after the daemon that had sent it died.
+func (d *Daemon) taken(ctx context.Context, j *job.Job) string {
 	name := units.Name(int64(j.ID))
 	if d.opt.Origin == nil {
-		return
+		return ""
 	}
 	o, err := d.opt.Origin(ctx, name)
 	if err != nil {
-		return // looked at as any unit that exists
+		return "" // looked at as any unit that exists
 	}
-	if spec, err := o.Spec(name); err == nil && spec.Attempt < j.Attempt.Number {
+	spec, err := o.Spec(name)
+	if by := takenBy(name, &spec, err, j); by != "" {
+		return by
+	}
+	if spec.Attempt < j.Attempt.Number {
 		d.log.Warn("stopping the unit of an earlier attempt", "job", j.ID, "unit", name, "attempt", spec.Attempt)
 		if err := d.opt.Units.Stop(ctx, name); err != nil {
 			d.log.Warn("stopping a unit, will try again", "job", j.ID, "unit", name, "err", err)
 		}
 	}
+	return ""
 }
 
 // explainStart says in which way a start failed.

@@ -82,10 +82,11 @@ func (l *unitReconciler) list(ctx context.Context) error {
 			ev.Units = append(ev.Units, u)
 		}
 	}
-	if ev.Recovered, err = l.recover(ctx, ev.Run, all); err != nil {
+	if ev.Recovered, ev.Taken, err = l.recover(ctx, ev.Run, all); err != nil {
 		return err
 	}
 	l.sweepKept(all)
 	l.d.post(ev)
+	l.d.listed.release()
 	return nil
 }

@@ -22,29 +22,39 @@ import (
 // are its command, environment and directory, its tags and comment, its earlier attempts,
 // whether it was to be cancelled, and what it wanted of retries, requeueing and
 // dependencies.
-func (l *unitReconciler) recover(ctx context.Context, run string, all []units.Status) ([]job.Job, error) {
-	unknown, last, err := l.unknown(ctx, all)
+//
+// A job on record whose unit is another's is taken: it has nothing to do with that unit.
+func (l *unitReconciler) recover(ctx context.Context, run string, all []units.Status) (found []job.Job, taken []core.Taken, err error) {
+	unknown, known, err := l.unknown(ctx, all)
 	if err != nil || len(unknown) == 0 || l.d.opt.Origin == nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var found []job.Job
 	for _, st := range unknown {
 		o, err := l.d.opt.Origin(ctx, st.Name)
 		if errors.Is(err, units.ErrAbsent) {
 			continue // it was collected meanwhile
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
+		id, _ := units.ParseName(st.Name)
+		onRecord, isKnown := known[job.ID(id)]
 		spec, err := o.Spec(st.Name)
+		if isKnown {
+			if by := takenBy(st.Name, &spec, err, onRecord); by != "" {
+				taken = append(taken, core.Taken{Job: onRecord.ID, By: by})
+				l.report(st.Name, errors.New(by))
+				continue
+			}
+		}
 		if err != nil {
 			l.report(st.Name, err)
 			continue
 		}
 		j := recovered(&spec, &st, run, l.d.host.Now())
 		l.d.applyKept(&j)
-		if attempt, known := last[j.ID]; known {
-			if attempt < spec.Attempt {
+		if isKnown {
+			if attemptOf(onRecord) < spec.Attempt {
 				l.d.log.Error("the state file is an older copy, from before the attempt in which this job runs: the job goes on with its GPUs, unless by that copy it was cancelled",
 					"job", j.ID, "unit", st.Name, "uid", j.Owner.UID, "gpu", job.FormatGPUList(j.GPUIndexes()))
 				found = append(found, j)
@@ -55,7 +65,35 @@ func (l *unitReconciler) recover(ctx context.Context, run string, all []units.St
 			"job", j.ID, "unit", st.Name, "uid", j.Owner.UID, "gpu", job.FormatGPUList(j.GPUIndexes()))
 		found = append(found, j)
 	}
-	return found, nil
+	return found, taken, nil
+}
+
+// takenBy says whose the unit with a job's name is where it is not the job's, by what it
+// was made from.
+func takenBy(name string, s *units.Spec, noSpec error, j *job.Job) string {
+	switch {
+	case noSpec != nil:
+		return fmt.Sprintf("the unit %s exists and is not a job's", name)
+	case s.UID != j.Owner.UID:
+		return fmt.Sprintf("the unit %s is that of a job of uid %d of which nothing is on record", name, s.UID)
+	}
+	return ""
+}
+
+// listingWait is how long after the daemon's start a submission waits for the first
+// listing of the units. Where systemd does not answer, submissions are accepted then.
+const listingWait = 5 * time.Second
+
+// awaitListing keeps a submission from getting the id of a job that only its unit knows.
+func (d *Daemon) awaitListing(ctx context.Context) {
+	if d.listed.open.Load() {
+		return
+	}
+	until := d.started.Add(listingWait)
+	for !d.listed.open.Load() && ctx.Err() == nil && !closed(d.done) && d.host.Now().Before(until) {
+		d.listed.bell.Wait(until, ctx.Done(), d.done)
+	}
+	d.listed.bell.Ring() // for the next one that waits
 }
 
 // report logs once that a unit is not one of our jobs.
@@ -68,8 +106,8 @@ func (l *unitReconciler) report(name string, err error) {
 }
 
 // unknown returns the units of jobs that neither the core nor the store knows, and
-// of those that wait or may be in a later attempt, with the numbers of their last attempts.
-func (l *unitReconciler) unknown(ctx context.Context, all []units.Status) ([]units.Status, map[job.ID]int, error) {
+// of those that wait or may be in a later attempt, with these jobs as they are on record.
+func (l *unitReconciler) unknown(ctx context.Context, all []units.Status) ([]units.Status, map[job.ID]*job.Job, error) {
 	byID := map[job.ID]units.Status{}
 	var there []core.Unit
 	var ids []job.ID
@@ -86,10 +124,10 @@ func (l *unitReconciler) unknown(ctx context.Context, all []units.Status) ([]uni
 	if err != nil {
 		return nil, nil, fmt.Errorf("looking up the jobs of units: %w", err)
 	}
-	last := map[job.ID]int{}
+	known := map[job.ID]*job.Job{}
 	for i := range stored {
 		if j := &stored[i]; j.State.Live() || j.State == job.Queued && j.Tasks == nil {
-			last[j.ID] = attemptOf(j)
+			known[j.ID] = j
 		} else {
 			delete(byID, j.ID)
 		}
@@ -100,7 +138,7 @@ func (l *unitReconciler) unknown(ctx context.Context, all []units.Status) ([]uni
 			unknown = append(unknown, st)
 		}
 	}
-	return unknown, last, nil
+	return unknown, known, nil
 }
 
 // recovered is the job that a unit reports, as it is on record from now on.

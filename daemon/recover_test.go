@@ -3,6 +3,7 @@ package daemon_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -259,5 +260,66 @@ func TestOlderStateFileOfAnEarlierAttempt(t *testing.T) {
 	r.bus.Exit(name, 0)
 	if v := r.wait(id); v.State != job.Completed || v.Attempt.Number != 2 {
 		t.Errorf("it ended as %+v in attempt %d", v.Result, v.Attempt.Number)
+	}
+}
+
+// A copy of the state file is put back that does not know a job which runs, with the files
+// of ids or without them, and others submit at once: nobody gets the id of that job, and
+// nobody can end it but its owner.
+func TestOlderStateFileAndNewSubmissions(t *testing.T) {
+	for name, forget := range map[string][]string{"with the ids": nil, "without": {"state.db.ids", "state.db.last"}} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, 2, nil)
+			putBack := r.copyState(2)
+			hers := r.submit(1, nil)
+			r.runs(hers)
+			for _, file := range forget {
+				if err := os.Remove(filepath.Join(r.dir, file)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			putBack()
+			for range 3 {
+				if id := r.submit(0, func(s *job.Submission) { s.Owner.UID = 1002 }); id <= hers {
+					t.Errorf("the id %d is given out after %d", id, hers)
+				}
+			}
+			r.until("the job is known again", func() bool { return r.state(hers) == job.Running })
+			if v, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{hers}}); err != nil || v.Jobs[0].Owner.UID == 1002 {
+				t.Errorf("it is job %+v, %v", v.Jobs, err)
+			}
+		})
+	}
+}
+
+// A unit that has the name of a job and is another's is neither adopted nor stopped: the
+// job waits, and says why, until that unit is gone.
+func TestUnitOfAnotherIsLeftAlone(t *testing.T) {
+	for name, whose := range map[string]int{"another's": 1002, "no job's": 0} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, 1, nil)
+			first := r.submit(1, func(s *job.Submission) { s.Owner.UID = whose + 7 })
+			r.runs(first)
+			props := r.bus.Properties(units.Name(int64(first)))
+			if whose == 0 {
+				props = []units.Property{{Name: "Description", Value: "mine"}}
+			}
+			r.bus.Exit(units.Name(int64(first)), 0)
+			r.wait(first)
+			next := units.Name(int64(first + 1))
+			if _, err := r.bus.Start(t.Context(), next, props); err != nil {
+				t.Fatal(err)
+			}
+			id := r.submit(1, nil)
+			r.until("it waits and says why", func() bool {
+				v, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{id}})
+				return err == nil && v.Jobs[0].State == job.Queued && v.Jobs[0].Attempt != nil
+			})
+			r.restart()
+			r.until("it still waits", func() bool { return r.state(id) == job.Queued })
+			if names := r.bus.Names(); !slices.Contains(names, next) || r.bus.Started(next) != 1 {
+				t.Errorf("units %v; %s was started %d times", names, next, r.bus.Started(next))
+			}
+		})
 	}
 }

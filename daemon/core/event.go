@@ -84,6 +84,7 @@ type StartFailure int
 const (
 	StartUnsure  StartFailure = iota // the bus broke; the unit may exist or not
 	StartExists                      // a unit of that name exists already
+	StartTaken                       // a unit of that name exists and is not the job's; Detail says whose
 	StartRefused                     // systemd will not run it; Detail says why
 	StartLater                       // it did not begin, for a reason that passes; Detail says which
 	StartBarred                      // its user may run nothing; Detail says why
@@ -128,6 +129,8 @@ type Changed struct{ Job job.ID }
 // are jobs that only their units know of: nothing was ever recorded of them, or
 // what was is lost.
 //
+// Taken are the jobs on record whose unit is another job's.
+//
 // Boot is the kernel's boot, by which errors of GPUs are told apart, and Run the
 // run of systemd that the units are of: a soft reboot and the restart of a container
 // begin another one in the same boot. "" is that of Boot.
@@ -136,6 +139,13 @@ type Listed struct {
 	Run       string
 	Units     []Unit
 	Recovered []job.Job
+	Taken     []Taken
+}
+
+// Taken says that a unit with the name of a job is another's, and whose.
+type Taken struct {
+	Job job.ID
+	By  string
 }
 
 // Leaving says that systemd stops everything, for a shutdown or a reboot of any

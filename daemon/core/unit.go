@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // attempt finds the live job whose current attempt an answer speaks of. A late
@@ -49,6 +50,9 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 	case StartExists, StartStale: // where there is none, it is tried again
 		c.inspect(l)
 		return
+	case StartTaken:
+		c.giveWay(l, r, now)
+		return
 	case StartRefused:
 		r.Outcome, r.Tries = job.Failed, 0
 	case StartLater:
@@ -57,6 +61,13 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 		c.systemd.bar(l.account, e.Detail, now)
 	}
 	c.endAttempt(l, r, now)
+}
+
+// giveWay ends an attempt in whose place the unit of another job is: that one is left alone.
+func (c *Core) giveWay(l *trackedJob, r job.Result, now time.Time) {
+	c.edit(l, func(a *job.Attempt) { a.Result = &r })
+	c.move(l, job.Ending, now)
+	c.ended(l, now)
 }
 
 // teardown brings a job to its end: every process of its unit stopped, the unit
@@ -152,6 +163,11 @@ func (c *Core) list(e Listed, now time.Time) {
 	c.step.replan()
 	c.recoverAll(&e, now)
 	c.systemd.setListed()
+	for _, t := range e.Taken {
+		if l := c.jobs.active(t.Job); l != nil && l.job.State == job.Starting && l.job.Attempt.InvocationID == "" && l.action == noAction {
+			c.giveWay(l, job.Result{Outcome: job.Lost, Launch: contract.StepUnit, Detail: job.Text(t.By), Tries: l.tries + 1}, now)
+		}
+	}
 	units, orphans := map[job.ID]Unit{}, []Unit(nil)
 	for _, u := range e.Units {
 		units[u.Job] = u

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -14,42 +15,103 @@ import (
 const idBlock = 1000
 
 // idsPath is the file that says, beside the state file, below which ids some may
-// have been given out. It outlives a state file that is damaged or taken away,
-// so that ids are not given out twice (invariant 3): users have them in their
-// scripts, and units and journals of jobs are named after them.
+// have been given out. It outlives a state file that is damaged, taken away or
+// replaced by an older copy, so that ids are not given out twice (invariant 3):
+// users have them in their scripts, and units and journals of jobs are named after them.
 func idsPath(path string) string { return path + ".ids" }
 
-// recallIDs begins an empty state file where the one before it left off. A file
-// of ids that is missing or makes no sense says nothing.
-func (s *Store) recallIDs() error {
-	data, err := s.disk.read(idsPath(s.path))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+// lastPath is the file of the ids that are given out next, which idsPath bounds. It is
+// written at each commit that gives out ids and brought to the disk at a close only: it
+// outlives the death of the daemon and not a power cut.
+func lastPath(path string) string { return path + ".last" }
+
+// idsForm is the form of both files; its width is fixed, so that the file of the last ids
+// is replaced in place.
+const idsForm = "job %020d\nreservation %020d\n"
+
+// recallIDs makes the ids go on after those that were given out, whatever state file is
+// there: an empty one, or an older copy that was put back. Where the last ids are not
+// known to be those before a power cut, a state file that is empty or far behind goes on
+// at the bound. A file of ids that is missing or makes no sense says nothing.
+func (s *Store) recallIDs() (err error) {
+	if s.bound, err = s.disk.readIDs(idsPath(s.path)); err != nil {
 		return err
 	}
-	var bound counters
-	if _, err := fmt.Sscanf(string(data), "job %d\nreservation %d\n", &bound.job, &bound.reservation); err != nil {
+	last, err := s.disk.readIDs(lastPath(s.path))
+	if err != nil {
+		return err
+	}
+	next := s.next
+	next.reach(last)
+	empty := next.job <= 1 && next.reservation <= 1
+	if empty || next.job < s.bound.job-idBlock || next.reservation < s.bound.reservation-idBlock {
+		next.reach(s.bound)
+	}
+	if next == s.next {
 		return nil
 	}
-	s.bound = bound
-	empty := s.next.job <= 1 && s.next.reservation <= 1
-	// One that is far behind is an older copy that was put back.
-	old := s.next.job < bound.job-idBlock || s.next.reservation < bound.reservation-idBlock
-	if !empty && !old {
-		return nil
-	}
-	s.next.job, s.next.reservation = max(s.next.job, bound.job), max(s.next.reservation, bound.reservation)
+	s.next = next
 	_, err = s.write.Exec(setCounters, s.next.job, s.next.reservation, s.next.events)
 	return err
 }
 
-// reserveIDs sees to it that the ids of the records are below the bound on disk
-// before the records are. It renews the bound well before it is needed, so that
-// a full disk does not stop everything at once.
+// reach makes the ids of the counters at least those of the others.
+func (c *counters) reach(o counters) {
+	c.job, c.reservation = max(c.job, o.job), max(c.reservation, o.reservation)
+}
+
+// readIDs reads a file of ids; one that is missing or makes no sense has none.
+func (d disk) readIDs(path string) (counters, error) {
+	data, err := d.read(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return counters{}, err
+	}
+	var c counters
+	if _, err := fmt.Sscanf(string(data), "job %d\nreservation %d\n", &c.job, &c.reservation); err != nil {
+		return counters{}, nil
+	}
+	return c, nil
+}
+
+// recordLast replaces the last ids in place, in the file that it opens first if need be.
+func (s *Store) recordLast(next counters) (err error) {
+	if s.last == nil {
+		if s.last, err = s.disk.open(lastPath(s.path), os.O_WRONLY|os.O_CREATE|syscall.O_NOFOLLOW); err != nil {
+			return err
+		}
+	}
+	if err = s.disk.ask("write file", s.last.Name()); err == nil {
+		_, err = s.last.WriteAt(fmt.Appendf(nil, idsForm, next.job, next.reservation), 0)
+	}
+	return err
+}
+
+// closeLast brings the last ids to the disk.
+func (d disk) closeLast(f *os.File) error {
+	err := d.ask("sync file", f.Name())
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// reserveIDs makes sure that the ids of the records are in the file of the last ids, and
+// below the bound on disk, before the records are on disk.
 func (s *Store) reserveIDs(records []job.Record) error {
 	next := s.next
 	for _, r := range records {
 		next.pass(r)
 	}
+	err := s.reserveBlock(next)
+	if err == nil && (next.job != s.next.job || next.reservation != s.next.reservation) {
+		err = s.recordLast(next)
+	}
+	return err
+}
+
+// reserveBlock renews the bound on disk well before it is needed, so that a full disk does
+// not stop everything at once.
+func (s *Store) reserveBlock(next counters) error {
 	near := func(next, bound job.ID) bool { return next > 1 && next > bound-idBlock/2 }
 	if !near(next.job, s.bound.job) && !near(job.ID(next.reservation), job.ID(s.bound.reservation)) {
 		return nil
@@ -73,7 +135,7 @@ func (d disk) writeIDs(path string, bound counters) error {
 	if err != nil {
 		return err
 	}
-	if err := d.finish(f, fmt.Sprintf("job %d\nreservation %d\n", bound.job, bound.reservation)); err != nil {
+	if err := d.finish(f, fmt.Sprintf(idsForm, bound.job, bound.reservation)); err != nil {
 		return err
 	}
 	if err := d.rename(tmp, path); err != nil {

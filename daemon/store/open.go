@@ -46,6 +46,7 @@ type Store struct {
 	mu    sync.Mutex  // one Commit at a time; guards what follows
 	next  counters    // as stored
 	bound counters    // ids below it may have been given out, as in the file of ids
+	last  *os.File    // the file of the last ids; nil until it is needed
 	dirty int         // pages written since the last checkpoint, roughly
 	past  historyUses // what ended jobs take
 
@@ -165,6 +166,9 @@ func (s *Store) release() error {
 	}
 	if s.write != nil {
 		errs = append(errs, s.write.Close())
+	}
+	if s.last != nil {
+		errs = append(errs, s.disk.closeLast(s.last))
 	}
 	if s.lock != nil {
 		errs = append(errs, unlock(s.lock))

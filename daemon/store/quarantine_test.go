@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -118,29 +119,75 @@ func TestLoadFindsDamagedRows(t *testing.T) {
 	}
 }
 
-// A copy that is put back gives out no id that came after it.
+// A copy that is put back gives out no id that came after it: the ids go on exactly where
+// they were, also where few came after it and the daemon was killed since. Without the
+// file of the last ids, which a power cut may take, they go on at the bound if the copy is
+// far behind it.
 func TestOldCopyPutBack(t *testing.T) {
-	s := openNew(t)
-	path := s.path
-	fill(t, s, 10, payload())
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
+	for _, tt := range []struct {
+		name      string
+		later     job.ID
+		killed    bool
+		forgotten bool // the file of the last ids
+		least     job.ID
+		most      job.ID
+	}{
+		{"one job later", 11, false, false, 12, 12},
+		{"one job later, killed", 11, true, false, 12, 12},
+		{"hundreds later, killed", 700, true, false, 701, 701},
+		{"thousands later", 3000, false, false, 3001, 3001},
+		{"thousands later, after a power cut", 3000, true, true, 3001, 4500},
+	} {
+		s := openNew(t)
+		path := s.path
+		fill(t, s, 10, payload())
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		old, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s = openAt(t, path)
+		for id := job.ID(11); id < tt.later; id += 500 {
+			commit(t, s, job.Record{Job: queued(id), Payload: payload()})
+		}
+		commit(t, s, job.Record{Job: queued(tt.later), Payload: payload()})
+		if tt.killed {
+			path = copyOf(t, path)
+		} else if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, old, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if tt.forgotten {
+			if err := os.Remove(lastPath(path)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		st, err := openAt(t, path).Load(t.Context())
+		if err != nil || st.NextID < tt.least || st.NextID > tt.most {
+			t.Errorf("%s: goes on at %d: %v", tt.name, st.NextID, err)
+		}
 	}
-	old, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+}
+
+// copyOf copies the files of ids beside a state file, as the death of the daemon leaves
+// them, and returns where the state file would be.
+func copyOf(t *testing.T, path string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), filepath.Base(path))
+	for _, f := range []func(string) string{idsPath, lastPath} {
+		data, err := os.ReadFile(f(path))
+		if err == nil {
+			err = os.WriteFile(f(to), data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	s = openAt(t, path)
-	for id := job.ID(11); id <= 3000; id += 500 {
-		commit(t, s, job.Record{Job: queued(id), Payload: payload()})
-	}
-	if err := errors.Join(s.Close(), os.WriteFile(path, old, 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	st, err := openAt(t, path).Load(t.Context())
-	if err != nil || st.NextID <= 2511 {
-		t.Errorf("goes on at %d: %v", st.NextID, err)
-	}
+	return to
 }
 
 // The file of ids is a help: a new one is made where it is gone or nonsense.
@@ -157,7 +204,7 @@ func TestFileOfIDsIsGone(t *testing.T) {
 		}
 		s = openAt(t, path)
 		commit(t, s, job.Record{Job: queued(11), Payload: payload()})
-		if data, err := os.ReadFile(idsPath(path)); err != nil || !strings.HasPrefix(string(data), "job 1012\n") {
+		if data, err := os.ReadFile(idsPath(path)); err != nil || !strings.HasPrefix(string(data), "job 00000000000000001012\n") {
 			t.Errorf("%s: %q, %v", name, data, err)
 		}
 	}
