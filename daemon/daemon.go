@@ -21,6 +21,7 @@ type Settings struct {
 	TasksMax       uint64
 	ExtraDevices   func() []cgroup.Device // for jobs with a GPU, asked at each start
 	RequireFilter  bool
+	AllowSandboxed bool   // processes in a sandbox may run commands beside the jobs that start
 	AlertUnit      string // template of the unit that is started for a GPU that goes out of service; "": none
 }
 

@@ -71,6 +71,7 @@
 //	units/retry               how long to wait before the next try of what failed
 //	units/terminal            how a job's terminal is found and spoken to
 //	units/terminal/hold       holds it: runs in the job's unit
+//	units/sandbox             what keeps a process from what its account may do
 //	units/systemd             talks to systemd
 //	cgroup                    limits, device entries, statistics
 //	cgroup/cpuset             a set of CPUs, as lists and as bits

@@ -31,6 +31,9 @@ func (d *Daemon) prepare(ctx context.Context, j *job.Job) (units.Spec, error) {
 		launched.Variables = append(launched.Variables,
 			contract.SocketVariable+"="+d.opt.Socket, contract.TerminalVariable+"="+d.opt.Scope.Terminal(int64(j.ID)))
 	}
+	if s.AllowSandboxed {
+		launched.Variables = append(launched.Variables, contract.SandboxVariable+"="+contract.SandboxAllowed)
+	}
 	path, err := d.opt.Specs.Write(j.ID, j.Owner.UID, launched)
 	if err != nil {
 		return units.Spec{}, err

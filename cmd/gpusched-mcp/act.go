@@ -90,6 +90,20 @@ func (t *tools) addActing(s *mcp.Server) {
 	each("resume", "Let suspended jobs go on.", false, t.client.Resume)
 }
 
+// mayAct refuses a job of another user's, whatever rights the user of this server has: an
+// administrator's agent reads names and output that others choose (invariant 6).
+func (t *tools) mayAct(ctx context.Context, id string) error {
+	if t.others {
+		return nil
+	}
+	reply, err := t.client.Job(ctx, id)
+	if err == nil && reply.Job.UID != t.uid {
+		return fmt.Errorf("job %s belongs to %s: this server acts on jobs of its own user alone, "+
+			"unless it is started with --others", id, reply.Job.User)
+	}
+	return err
+}
+
 // eachOut says what became of each job.
 type eachOut struct {
 	Jobs   []api.Job `json:"jobs"`
@@ -110,7 +124,11 @@ func (t *tools) each(
 		}
 	}
 	for _, id := range ids {
-		reply, err := ask(ctx, id)
+		err := t.mayAct(ctx, id)
+		var reply api.JobReply
+		if err == nil {
+			reply, err = ask(ctx, id)
+		}
 		if err != nil {
 			out.Errors = append(out.Errors, err.Error())
 			continue
@@ -166,6 +184,9 @@ func (t *tools) resubmit(ctx context.Context, in changeIn) (any, error) {
 
 func (t *tools) changed(ctx context.Context, in changeIn, how ...string) (any, error) {
 	if err := checkID(in.ID); err != nil {
+		return nil, err
+	}
+	if err := t.mayAct(ctx, in.ID); err != nil {
 		return nil, err
 	}
 	words, err := arguments(changeOptions, in.Options)

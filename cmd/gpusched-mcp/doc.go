@@ -15,4 +15,5 @@
 //  4. What jobs print is untrusted: control characters are taken out, lengths are bounded, and the
 //     answer says whose words it is. Names are as the scheduler lets them in: printable.
 //  5. Standard output carries the protocol alone.
+//  6. Jobs of other users are changed only with --others, also for root and administrators.
 package main

@@ -26,6 +26,7 @@ func run(args []string, getenv func(string) string, talk io.Writer) int {
 	flags := flag.NewFlagSet("gpusched-mcp", flag.ContinueOnError)
 	flags.SetOutput(talk)
 	write := flags.Bool("write", false, "have tools that queue, change and cancel jobs")
+	others := flags.Bool("others", false, "with --write, act on other users' jobs, too, as far as the user may")
 	own := flags.Bool("own", false, "the socket is that of the user's own scheduler")
 	gpusched := flags.String("gpusched", "gpusched", "`path` of gpusched, which acts")
 	if err := flags.Parse(args); err != nil {
@@ -38,7 +39,7 @@ func run(args []string, getenv func(string) string, talk io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	client := &api.Client{Socket: getenv(contract.SocketVariable), Own: *own}
-	t := &tools{client: client, gpusched: *gpusched, own: *own, uid: os.Getuid()}
+	t := &tools{client: client, gpusched: *gpusched, own: *own, uid: os.Getuid(), others: *others}
 	err := t.server(*write).Run(ctx, &mcp.StdioTransport{})
 	if err != nil && !errors.Is(err, io.EOF) && ctx.Err() == nil {
 		fmt.Fprintln(talk, "gpusched-mcp:", err)

@@ -209,6 +209,31 @@ func TestWriting(t *testing.T) {
 	}
 }
 
+// Invariant 6: what root or an administrator may do to others' jobs, an agent of theirs may not,
+// unless it was started for that.
+func TestOthersJobsAreLeftAlone(t *testing.T) {
+	b := queue()
+	s := connect(t, b, "--write")
+	for tool, in := range map[string]args{
+		"cancel": {"ids": []string{"3"}}, "hold": {"ids": []string{"3"}}, "requeue": {"ids": []string{"3"}},
+		"update": {"id": "3", "options": args{"time": "2h"}}, "resubmit": {"id": "3"},
+	} {
+		if text, failed := call(t, s, tool, in); !failed || !strings.Contains(text, "job 3 belongs to bob") || !strings.Contains(text, "--others") {
+			t.Errorf("%s: failed %t, %s", tool, failed, text)
+		}
+	}
+	if text, failed := call(t, s, "cancel", args{"ids": []string{"3", "1"}}); failed || !strings.Contains(text, "belongs to bob") {
+		t.Errorf("one of each: failed %t, %s", failed, text)
+	}
+	if done := b.Commands(); len(done) != 1 || done[0].Command.Job != 1 || len(b.Submissions()) != 0 {
+		t.Errorf("%+v, %+v", done, b.Submissions())
+	}
+	s = connect(t, b, "--write", "--others")
+	if text, _ := call(t, s, "hold", args{"ids": []string{"3"}}); strings.Contains(text, "--others") {
+		t.Errorf("started for that: %s", text)
+	}
+}
+
 // Invariant 4.
 func TestTextIsBounded(t *testing.T) {
 	if got := clean("a\x1b[31mb\u202ec\r\n\td\x00"); got != "a[31mbc\n\td" {

@@ -16,6 +16,7 @@ type tools struct {
 	gpusched string // the program that acts
 	own      bool   // the scheduler is the user's own
 	uid      int
+	others   bool // jobs of other users may be changed
 }
 
 const instructions = "Tools of gpusched, the scheduler of this machine's GPUs. Everything is done as the user who runs this server. " +

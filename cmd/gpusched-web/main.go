@@ -23,6 +23,7 @@ func main() { os.Exit(run(os.Args[1:], os.Getenv, os.Stderr)) }
 const (
 	maxConns   = 128
 	maxStreams = 64
+	maxWaiting = 32
 	headerTime = 5 * time.Second
 	writeTime  = 15 * time.Second
 	idleConn   = 60 * time.Second
@@ -102,8 +103,10 @@ func serve(ctx context.Context, l net.Listener, client *api.Client, idle time.Du
 	}
 	w := newWatcher(&source{client: client}, usual)
 	s := newSite(w, client, host)
+	idlers := &waiting{most: maxWaiting}
 	hs := &http.Server{
-		Handler: s, ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, IdleTimeout: idleConn, MaxHeaderBytes: 16 << 10,
+		Handler: idlers.answering(s), ConnState: idlers.state, ConnContext: withConn,
+		ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, IdleTimeout: idleConn, MaxHeaderBytes: 16 << 10,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	go w.run(ctx)

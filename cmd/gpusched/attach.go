@@ -77,6 +77,11 @@ func (a *app) reach(ctx context.Context, j api.Job, v visit) (*session, error) {
 		}
 		s, err = a.greet(j, v)
 	}
+	var seen *terminal.UnreachedError
+	if errors.As(err, &seen) {
+		return nil, refuse(api.CodeConflict, "try again; what it prints is in 'gpusched logs -f "+name+"'",
+			"job %s can't be reached: %v", name, seen)
+	}
 	if errors.Is(err, terminal.ErrNone) {
 		return nil, refuse(api.CodeConflict, "see it from the machine itself, not from a container or another network namespace; "+
 			"what it prints is in 'gpusched logs -f "+name+"'", "job %s can't be reached", name)

@@ -24,6 +24,7 @@ import (
 type importCmd struct {
 	Format string   `name:"format" placeholder:"FORMAT" enum:"auto,commands,columns,spec,settings" default:"auto" group:"self" help:"What the file has: commands (one on each line), columns (priority,script,conda,arguments,allowed_gpus), spec (command:, num_gpus:, priority:) or settings (of another scheduler). Default: found out."`
 	DryRun bool     `name:"dry-run" group:"self" help:"Queue nothing; show what each line would be."`
+	Shared bool     `name:"shared" group:"self" help:"Read the file also where others can write it: its lines run as you."`
 	Again  bool     `name:"again" group:"self" help:"Take every line as new, also one that has become a job before."`
 	File   string   `arg:"" name:"file" help:"The file, - for the input. 'slurm': the accounts and QOS of a Slurm, which sacctmgr is asked for, or which are in the file named after it."`
 	Option []string `arg:"" optional:"" name:"option" help:"Options of submit for every line, after --."`
@@ -34,7 +35,8 @@ func (c *importCmd) Run(ctx context.Context, a *app) error {
 	if c.File == "slurm" && !isRegular(c.File) {
 		return c.accounts(ctx, a)
 	}
-	text, err := fileText(ctx, c.File)
+	var file os.FileInfo // nil: the input
+	text, err := fileText(ctx, c.File, func(info os.FileInfo) error { file = info; return nil })
 	if err != nil {
 		return err
 	}
@@ -73,8 +75,21 @@ func (c *importCmd) Run(ctx context.Context, a *app) error {
 	if c.DryRun {
 		return r.plan(list)
 	}
+	if file != nil && !c.Shared {
+		if err := a.refuseShared(c.File, file); err != nil {
+			return err
+		}
+	}
 	a.restoreLimits()
 	return c.queue(ctx, r, list, l)
+}
+
+// refuseShared refuses a file of jobs that is not the caller's alone.
+func (a *app) refuseShared(name string, info os.FileInfo) error {
+	if who := a.strangersIn(name, info); who != "" {
+		return refuse(api.CodeUsage, "--shared reads it all the same", "%q %s, and its lines would run as you", name, who)
+	}
+	return nil
 }
 
 // settings prints our settings for those of another scheduler, and what became of each.
@@ -103,7 +118,7 @@ func (c *importCmd) accounts(ctx context.Context, a *app) error {
 		}
 		return c.quotas(a, text)
 	}
-	text, err := fileText(ctx, c.Option[0])
+	text, err := fileText(ctx, c.Option[0], func(os.FileInfo) error { return nil }) // nothing of it runs
 	if err != nil {
 		return err
 	}

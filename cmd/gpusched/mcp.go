@@ -4,7 +4,8 @@ import "context"
 
 // mcpCmd becomes gpusched-mcp, which speaks to an agent.
 type mcpCmd struct {
-	Write bool `name:"write" help:"Also have tools that queue, change and cancel jobs, as you. Without it nothing can be changed."`
+	Write  bool `name:"write" help:"Also have tools that queue, change and cancel jobs, as you. Without it nothing can be changed."`
+	Others bool `name:"others" help:"With --write, for administrators: act on other users' jobs, too. Those users choose the names and output that the agent reads."`
 }
 
 func (c *mcpCmd) Run(_ context.Context, a *app) error {
@@ -14,6 +15,9 @@ func (c *mcpCmd) Run(_ context.Context, a *app) error {
 	}
 	if c.Write {
 		args = append(args, "--write")
+	}
+	if c.Others {
+		args = append(args, "--others")
 	}
 	return a.becomeOurs("gpusched-mcp", args)
 }

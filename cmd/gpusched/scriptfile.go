@@ -37,13 +37,15 @@ const maxScriptHead = 1 << 20
 
 // scriptOf returns the script that a program is, seen from a directory, nil where it
 // is something else. Without a slash it is one only if PATH has no such program, as
-// people who come from sbatch type it.
+// people who come from sbatch type it, and if nobody else can have put it there: a name
+// that was mistyped would run what lies in wait in a directory of all.
 func (a *app) scriptOf(dir, program string) (*scriptFile, error) {
 	path := program
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
-	if !strings.Contains(program, "/") && a.inPath(program, bytesOf(a.environ)) {
+	bare := !strings.Contains(program, "/")
+	if bare && a.inPath(program, bytesOf(a.environ)) {
 		return nil, nil
 	}
 	f, info := openRegular(path)
@@ -51,6 +53,9 @@ func (a *app) scriptOf(dir, program string) (*scriptFile, error) {
 		return nil, nil
 	}
 	defer f.Close()
+	if bare && a.strangersIn(path, info) != "" {
+		return nil, nil // notInPath tells
+	}
 	s := &scriptFile{name: program, path: path, runnable: info.Mode().Perm()&0o111 != 0}
 	is, err := s.read(f)
 	if !is || err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/units/contract"
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
@@ -266,6 +267,8 @@ func (s *session) show(out, errors io.Writer) (status int, err error) {
 			_, err = errors.Write(content)
 		case kind == terminal.Ended && len(content) == 1:
 			return int(content[0]), nil
+		case kind == terminal.Barred:
+			return 0, refuse(api.CodeForbidden, contract.SandboxHint, "the job refuses: %s", term.Clean(string(content)))
 		case kind == terminal.Refused:
 			return 0, usagef("the job refuses: %s", term.Clean(string(content)))
 		}

@@ -102,7 +102,13 @@ const (
 
 // readFile makes a request of each line, and says what is wrong with them.
 func (c *submitCmd) readFile(ctx context.Context, a *app) ([]lineJob, error) {
-	text, err := fileText(ctx, c.File)
+	text, err := fileText(ctx, c.File, func(info os.FileInfo) error {
+		if who := a.strangersIn(c.File, info); who != "" {
+			return refuse(api.CodeUsage, "no job is queued; 'gpusched submit --file - <"+c.File+"' reads it all the same",
+				"%q %s, and its lines would run as you", c.File, who)
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -142,15 +148,16 @@ func (c *submitCmd) readFile(ctx context.Context, a *app) ([]lineJob, error) {
 }
 
 // fileText is all of a file, or of the input. A FIFO into which nobody writes, and an
-// input that does not end, are waited for until the user interrupts.
-func fileText(ctx context.Context, name string) (string, error) {
+// input that does not end, are waited for until the user interrupts. May says whether a
+// file may be read; the input may.
+func fileText(ctx context.Context, name string, may func(os.FileInfo) error) (string, error) {
 	type result struct {
 		text string
 		err  error
 	}
 	done := make(chan result, 1)
 	go func() {
-		text, err := readNamed(name)
+		text, err := readNamed(name, may)
 		done <- result{text, err}
 	}()
 	select {
@@ -161,7 +168,7 @@ func fileText(ctx context.Context, name string) (string, error) {
 	}
 }
 
-func readNamed(name string) (string, error) {
+func readNamed(name string, may func(os.FileInfo) error) (string, error) {
 	in := os.Stdin
 	if name != "-" {
 		f, err := os.Open(name)
@@ -169,6 +176,13 @@ func readNamed(name string) (string, error) {
 			return "", usagef("%v", err)
 		}
 		defer f.Close()
+		info, err := f.Stat()
+		if err == nil {
+			err = may(info)
+		}
+		if err != nil {
+			return "", err
+		}
 		in = f
 	}
 	return readFileOfJobs(in, name)

@@ -21,6 +21,7 @@ import (
 type watchCmd struct {
 	Format   string   `name:"format" placeholder:"FORMAT" enum:"auto,commands,columns,spec" default:"auto" group:"self" help:"What the file has, see 'gpusched import --help'."`
 	Interval job.Span `name:"interval" type:"span" placeholder:"TIME" default:"30s" group:"self" help:"How often to look at the file besides when the kernel tells of a change, which it does not for another machine's changes, and to try again what was refused. Default: 30s."`
+	Shared   bool     `name:"shared" group:"self" help:"Read the file also where others can write it: its lines run as you."`
 	File     string   `arg:"" name:"file" help:"The file. It need not be there yet."`
 	Option   []string `arg:"" optional:"" name:"option" help:"Options of submit for every line, after --."`
 }
@@ -58,7 +59,7 @@ func (c *watchCmd) Run(ctx context.Context, a *app) error {
 		return refuse(api.CodeUsage, "", "watch the directory of %q: %v", c.File, err)
 	}
 	a.restoreLimits()
-	w := watcher{fileReader: r, ledger: l, path: path, said: map[string]string{}}
+	w := watcher{fileReader: r, ledger: l, path: path, said: map[string]string{}, shared: c.Shared}
 	a.note("watching %q: %s of it known already", c.File, count(len(l.jobs), "line"))
 	return w.loop(ctx, changes, c.Interval.Duration())
 }
@@ -68,6 +69,7 @@ type watcher struct {
 	*fileReader
 	ledger *ledger
 	path   string
+	shared bool              // whoever writes it is meant to
 	said   map[string]string // what was said of an entry, and of the file, so that it is said once
 	last   os.FileInfo       // the file as it was read; nil: read it again
 	seen   os.FileInfo       // the file as it was when it last changed
@@ -116,6 +118,13 @@ func (w *watcher) look(ctx context.Context, now time.Time) (time.Duration, error
 		return 0, nil
 	}
 	defer f.Close()
+	if !w.shared {
+		if err := w.a.refuseShared(w.path, info); err != nil {
+			w.sayOnce("", err.Error())
+			w.last = nil
+			return 0, nil
+		}
+	}
 	if w.last != nil && sameContent(w.last, info) && !w.again {
 		return 0, nil
 	}

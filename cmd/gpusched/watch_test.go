@@ -97,6 +97,7 @@ func (w *watching) app() *app {
 		return map[string]string{"XDG_STATE_HOME": filepath.Join(w.dir, "state")}[name]
 	}
 	return &app{
+		uid: os.Getuid(),
 		out: term.New(w.told, getenv, time.Now()), err: term.New(w.told, getenv, time.Now()), getenv: getenv, environ: []string{"PATH=/usr/bin:/bin"},
 		getwd: func() (string, error) { return w.dir, nil }, client: &api.Client{Socket: filepath.Join(w.dir, "s")}, restoreLimits: func() {}, noted: map[string]bool{},
 	}
@@ -344,5 +345,46 @@ func TestAppendLine(t *testing.T) {
 	syscall.Mkfifo(name+"fifo", 0o600)
 	if _, err := appendLine(name+"fifo", "x"); err == nil {
 		t.Error("a pipe is not a file of lines")
+	}
+}
+
+// TestWatchedFileOfOthers: lines that somebody else can have written become no jobs, which is
+// said once; when the file is the user's alone again, or that is meant, they do.
+func TestWatchedFileOfOthers(t *testing.T) {
+	w := newWatching(t)
+	x := w.start()
+	w.write("sh -c 1\n", 1)
+	if err := os.Chmod(w.path, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if got := w.look(x); got != "" {
+			t.Fatalf("queued: %s", got)
+		}
+	}
+	if n := strings.Count(w.said(), "can be written by others"); n != 1 {
+		t.Errorf("said %d times: %s", n, w.said())
+	}
+	w.write("sh -c 2\n", 1)
+	if err := os.Chmod(w.path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if w.look(x); len(w.names) != 1 {
+		t.Errorf("the user's own again: %q", w.names)
+	}
+	if err := os.Chmod(w.dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	w.write("sh -c 3\n", 2)
+	if w.look(x); len(w.names) != 1 {
+		t.Errorf("in a directory of all: %q", w.names)
+	}
+	x.a.uid++ // as in a file of somebody else's
+	if w.look(x); len(w.names) != 1 || !strings.Contains(w.said(), "belongs to") {
+		t.Errorf("of another user: %q, %s", w.names, w.said())
+	}
+	x.shared = true
+	if w.look(x); len(w.names) != 2 {
+		t.Errorf("where that is meant: %q", w.names)
 	}
 }

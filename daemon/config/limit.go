@@ -18,7 +18,7 @@ type Limits struct {
 
 func limitKeys(in, _ string) []key {
 	return []key{
-		{section: in, name: "requests", doc: "Requests of one user a second, over a longer time; a listing counts once more for each 2K of its answer. Those that come faster are slowed down, and above that turned away for a moment, which the client copes with.",
+		{section: in, name: "requests", doc: "Requests of one user a second, over a longer time; a listing counts once more for each 2K of its answer, a dry run for 20. Those that come faster are slowed down, and above that turned away for a moment, which the client copes with.",
 			bind: func(c *Config) value { return numberBetween(&c.Limits.Requests, 1, 100_000) }},
 		{section: in, name: "burst", doc: "Requests of one user that are not slowed down after a rest.",
 			bind: func(c *Config) value { return numberBetween(&c.Limits.Burst, 1, 1_000_000) }},

@@ -53,5 +53,6 @@ func (c *Core) learnMemory(l *trackedJob, r *job.Result, again bool, now time.Ti
 	}
 	if again && j.Request.AutoMem && r.Outcome == job.GPUOutOfMemory {
 		j.Request.GPUMemBytes = max(j.Request.GPUMemBytes, c.withMargin(peak, overMarginPercent, &j.Request, now))
+		j.Request.MemMilli = sched.MemoryPart(c.snapshot(now), &j.Request)
 	}
 }

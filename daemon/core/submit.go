@@ -110,7 +110,9 @@ func (c *Core) admit(s *job.Submission, now time.Time) *job.Refusal {
 	if refusal := c.bytesQuota(&wanted, 0); refusal != nil {
 		return refusal
 	}
-	return sched.Infeasible(c.snapshot(now), c.accounts.of(s.Owner, s.Principal), &s.Request)
+	machine := c.snapshot(now)
+	s.Request.MemMilli = sched.MemoryPart(machine, &s.Request)
+	return sched.Infeasible(machine, c.accounts.of(s.Owner, s.Principal), &s.Request)
 }
 
 // allowed holds a request against the site's rules. MayRaise is for one whose

@@ -125,7 +125,9 @@ func (c *Core) admitChange(s *job.Submission, mayRaise bool, now time.Time) *job
 	if refusal := c.allowed(s, mayRaise); refusal != nil {
 		return refusal
 	}
-	return sched.Infeasible(c.snapshot(now), c.accounts.of(s.Owner, s.Principal), &s.Request)
+	machine := c.snapshot(now)
+	s.Request.MemMilli = sched.MemoryPart(machine, &s.Request)
+	return sched.Infeasible(machine, c.accounts.of(s.Owner, s.Principal), &s.Request)
 }
 
 // change puts the changed request in the old one's place. One that asks something else, and

@@ -25,7 +25,7 @@ func waitingJob() Job {
 		OnTimeout: TimeoutRequeue, WarnSignal: 9, WarnBefore: 10, Retries: 11, Backoff: 12, Begin: at.Add(time.Hour),
 		After: []Dependency{{AfterOK, 3}}, MaxFailures: 13, Objective: Makespan, Batch: "sweep", Dedup: "hash",
 		Notify:  []Notify{{}},
-		Derived: Derived{DefaultedMem: true, ImpliedStop: true, Shape: "shape", Script: "script", AutoMem: true},
+		Derived: Derived{DefaultedMem: true, ImpliedStop: true, Shape: "shape", Script: "script", AutoMem: true, MemMilli: 990},
 	}
 	return j
 }

@@ -20,3 +20,18 @@ func TestPartsThatChooseCountWhole(t *testing.T) {
 		}
 	}
 }
+
+// A part counts for its memory's part of the GPU where that is more, beside whole ones too.
+func TestMemoryCountsInQuotas(t *testing.T) {
+	for _, c := range []struct{ milli, mem, want int }{
+		{50, 990, 990}, {50, 20, 50}, {1500, 990, 1990}, {1500, 100, 1500}, {2000, 990, 2000}, {50, 5000, 1000},
+	} {
+		r := Request{GPUMilli: c.milli, Derived: Derived{MemMilli: c.mem}}
+		if r.QuotaMilli() != c.want {
+			t.Errorf("%d with memory of %d counts for %d, want %d", c.milli, c.mem, r.QuotaMilli(), c.want)
+		}
+		if r.Spread = true; r.QuotaMilli() != (c.milli+999)/1000*1000 {
+			t.Errorf("%d that chooses counts for %d", c.milli, r.QuotaMilli())
+		}
+	}
+}

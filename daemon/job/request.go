@@ -76,6 +76,7 @@ type Derived struct {
 	Shape        string `json:"shape,omitempty"`         // hash of the command without its numbers, for predictions
 	Script       string `json:"script,omitempty"`        // hash of the program or script, for predictions
 	AutoMem      bool   `json:"auto_mem,omitempty"`      // GPUMemBytes is from earlier runs, as AutoGPUMem asks
+	MemMilli     int    `json:"mem_milli,omitempty"`     // the part of a GPU that GPUMemBytes is, of a request for a part
 }
 
 // AutoGPUMem, as the GPU memory of a request, leaves it to what earlier runs of the command
@@ -180,11 +181,17 @@ type End struct {
 
 // QuotaMilli is what the request counts for in quotas of GPUs. A part that chooses its
 // GPU counts as a whole one: the scheduler puts parts together, and one that stays away
-// from the others keeps all of its GPU from whole ones.
+// from the others keeps all of its GPU from whole ones. Any other counts for its part of
+// the GPU or of the GPU's memory, whichever is larger: what has no memory left is of no
+// use to others.
 func (r *Request) QuotaMilli() int {
+	part := r.Part()
 	chooses := r.Spread || len(r.GPUIDs)+len(r.GPUsFrom)+len(r.ExcludeGPUs) > 0 || r.MaxLoadPercent+r.MaxUsedPercent > 0
-	if r.Part() > 0 && chooses {
+	switch {
+	case part == 0:
+		return r.GPUMilli
+	case chooses:
 		return r.Devices() * WholeGPU
 	}
-	return r.GPUMilli
+	return r.GPUMilli - part + max(part, min(r.MemMilli, WholeGPU))
 }

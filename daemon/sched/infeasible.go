@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"math"
 	"slices"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -119,6 +120,33 @@ func MostUsable(s *Snapshot, r *job.Request) (most int64) {
 		}
 	}
 	return most
+}
+
+// partStep is the smallest step of parts of GPUs.
+const partStep = job.WholeGPU / 100
+
+// MemoryPart returns which part of a GPU's memory a request for a part of a GPU asks, of
+// the smallest GPU that has that much and that the request allows, rounded up: all of it
+// where none is known, 0 where no memory is asked.
+func MemoryPart(s *Snapshot, r *job.Request) int {
+	if r.Part() == 0 || r.GPUMemBytes <= 0 {
+		return 0
+	}
+	sh, least := newShape(r), int64(0)
+	for i := range s.GPUs {
+		g := &s.GPUs[i]
+		if !sh.allows(g.Index) || !g.isType(sh.gpuType) || g.MemTotalBytes < r.GPUMemBytes {
+			continue
+		}
+		if least == 0 || g.MemTotalBytes < least {
+			least = g.MemTotalBytes
+		}
+	}
+	if least == 0 {
+		return job.WholeGPU
+	}
+	steps := math.Ceil(float64(r.GPUMemBytes) / float64(least) * (job.WholeGPU / partStep))
+	return int(steps) * partStep
 }
 
 // mostMemory is the memory of the largest GPU that would do otherwise.

@@ -16,7 +16,7 @@ var notRead = map[string]string{
 	"After": "who waits for it does not wait here", "Array": "the gate, beside the shape", "Dedup": "before it is queued",
 	"Objective": "of the batch, beside the shape", "Batch": "of the bucket, beside the shape",
 	"MaxFailures": "an array with too many does not wait here",
-	"Derived":     "for predictions and people",
+	"Derived":     "for predictions and people, and MemMilli of a part for quotas",
 }
 
 // TestNeeds holds that requests that differ in a field that placement reads are

@@ -43,7 +43,12 @@ func (s *Server) suspend(r *request) (any, error) { return s.plainCommand(r, job
 func (s *Server) goOn(r *request) (any, error) { return s.plainCommand(r, job.CommandResume) }
 
 // open lets the owner run commands in the unit of a running job.
-func (s *Server) open(r *request) (any, error) { return s.plainCommand(r, job.CommandOpen) }
+func (s *Server) open(r *request) (any, error) {
+	if err := s.mayEnter(r); err != nil {
+		return nil, err
+	}
+	return s.plainCommand(r, job.CommandOpen)
+}
 
 func (s *Server) plainCommand(r *request, kind job.CommandKind) (any, error) {
 	if err := decode(r, &struct{}{}, maxBodyBytes); err != nil {

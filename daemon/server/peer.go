@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/sandbox"
 )
 
 // peer is the process at the other end, as it was when it called connect().
@@ -86,7 +87,7 @@ func peerOf(c net.Conn) (peer, error) {
 		if cred, inner = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); inner != nil {
 			return
 		}
-		p = peer{pid: int(cred.Pid), uid: int(cred.Uid), gid: int(cred.Gid), seen: sinceBoot()}
+		p = peer{pid: int(cred.Pid), uid: int(cred.Uid), gid: int(cred.Gid), seen: sandbox.SinceBoot()}
 		p.groups, inner = peerGroups(fd)
 	})
 	if err = errors.Join(err, inner); err != nil {

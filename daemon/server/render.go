@@ -40,15 +40,22 @@ func renderJob(v *job.JobView) api.Job {
 	return out
 }
 
-// publicPart is a request without what reveals the command (invariant 3), and
-// without what the wire says in another way.
+// publicPart is what everybody may see of a request: the fields that are named here, and no
+// other (invariant 3). What reveals the command is none of them, nor what the wire says in
+// another way.
 func publicPart(r job.Request) job.Request {
-	r.Begin = moment(r.Begin)
-	wholeSpans(&r)
-	r.After, r.Array = nil, nil
-	r.Dedup, r.Derived = "", job.Derived{}
-	r.Notify, _ = splitNotify(r.Notify)
-	return r
+	out := job.Request{
+		GPUMilli: r.GPUMilli, GPUMemBytes: r.GPUMemBytes, GPUIDs: r.GPUIDs, GPUsFrom: r.GPUsFrom, ExcludeGPUs: r.ExcludeGPUs,
+		GPUType: r.GPUType, GPUVisible: r.GPUVisible, MemBytes: r.MemBytes, CPUs: r.CPUs,
+		TimeLimit: r.TimeLimit, Grace: r.Grace, Priority: r.Priority,
+		MaxLoadPercent: r.MaxLoadPercent, MaxUsedPercent: r.MaxUsedPercent, Spread: r.Spread,
+		Preemptible: r.Preemptible, Screen: r.Screen, Hold: r.Hold, Requeue: r.Requeue,
+		OnTimeout: r.OnTimeout, WarnSignal: r.WarnSignal, WarnBefore: r.WarnBefore, Retries: r.Retries, Backoff: r.Backoff,
+		Begin: moment(r.Begin), MaxFailures: r.MaxFailures, Objective: r.Objective, Batch: r.Batch,
+	}
+	out.Notify, _ = splitNotify(r.Notify)
+	wholeSpans(&out)
+	return out
 }
 
 // renderLife adds what concerns the job's life rather than its place.

@@ -19,6 +19,11 @@ func (s *Server) submit(r *request) (any, error) {
 	if err := decode(r, &in, s.opt.Config().Limits.RequestBytes); err != nil {
 		return nil, err
 	}
+	if in.DryRun {
+		if err := s.turnOfDryRun(r); err != nil {
+			return nil, err
+		}
+	}
 	sub, err := submission(in)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/contract"
+	"github.com/gpusched/gpusched/units/sandbox"
 )
 
 func fullRequest() api.SubmitRequest {
@@ -40,7 +41,7 @@ func TestASubmissionIsTheRequestWithTheKernelsIdentity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	me := peer{uid: os.Getuid(), gid: 1001, pid: os.Getpid(), seen: sinceBoot()}
+	me := peer{uid: os.Getuid(), gid: 1001, pid: os.Getpid(), seen: sandbox.SinceBoot()}
 	s := testServer(b, nil)
 	s.processOf = processOf
 	status, reply := ask(s, me, "POST", "/v1/jobs", string(body))
@@ -89,7 +90,7 @@ func TestNobodyElseDerives(t *testing.T) {
 	b := queue()
 	s := testServer(b, nil)
 	body := `{"name":"n","gpu_milli":1000,"argv":["dHJ1ZQ=="],"dir":"Lw==","derived":{"defaulted_mem":true,"implied_stop":true,"shape":"x","script":"x"}}`
-	me := peer{uid: os.Getuid(), pid: os.Getpid(), seen: sinceBoot()}
+	me := peer{uid: os.Getuid(), pid: os.Getpid(), seen: sandbox.SinceBoot()}
 	s.processOf = processOf
 	if status, reply := ask(s, me, "POST", "/v1/jobs", body); status != 200 {
 		t.Fatalf("%d %s", status, reply)
@@ -183,7 +184,7 @@ func TestLogOfTheSite(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		me := peer{uid: os.Getuid(), gid: 1001, pid: os.Getpid(), seen: sinceBoot()}
+		me := peer{uid: os.Getuid(), gid: 1001, pid: os.Getpid(), seen: sandbox.SinceBoot()}
 		s.processOf = processOf
 		if status, reply := ask(s, me, "POST", "/v1/jobs", string(body)); status != 200 {
 			t.Fatalf("%d %s", status, reply)

@@ -18,6 +18,7 @@ const (
 	turnTime    = 10 * time.Second // a request waits so long for its turn at most
 	answerUnit  = 2 << 10          // bytes of an answer that count as one more request
 	maxListings = 2                // of one user at once: an answer can be large
+	dryRunCost  = 20               // requests that a dry run counts as: the scheduler plans for it
 	exempt      = 0                // uid of root, who has no pace
 )
 
@@ -52,6 +53,14 @@ func (s *Server) charge(uid, bytes int) {
 	if n := bytes / answerUnit; n > 0 && uid != exempt {
 		s.rates.charge(uid, rateOf(s.opt.Config().Limits), float64(n))
 	}
+}
+
+// turnOfDryRun waits for one of the user's turns for what is dear, and counts for it.
+func (s *Server) turnOfDryRun(r *request) error {
+	if r.person != exempt {
+		s.rates.charge(r.person, rateOf(s.opt.Config().Limits), dryRunCost-1)
+	}
+	return s.turn(r, &s.listings, maxListings)
 }
 
 // later makes an error one that reports when to ask again, and gives the

@@ -354,3 +354,50 @@ func listUnderFlood(b *testing.B, method, path string, on bool) {
 	b.ReportMetric(float64(took[len(took)-1].Microseconds())/1000, "max-ms")
 	b.ReportMetric(float64(asked())/(seconds+5), "flood/s")
 }
+
+// trying counts how many dry runs are under way at once, and holds them.
+type trying struct {
+	Backend
+	now  atomic.Int32
+	free chan struct{}
+}
+
+func (b *trying) Submit(ctx context.Context, s job.Submission, dryRun bool) (job.Submitted, error) {
+	if dryRun {
+		b.now.Add(1)
+		defer b.now.Add(-1)
+		<-b.free
+	}
+	return b.Backend.Submit(ctx, s, dryRun)
+}
+
+// Invariant 4: dry runs, for which the scheduler plans, have the turns of listings and count
+// as many requests; submissions and other users don't wait for them.
+func TestDryRunsHaveTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const one, dry = `{"name":"x","argv":["aWQ="],"dir":"Lw=="}`, `{"name":"x","argv":["aWQ="],"dir":"Lw==","dry_run":true}`
+		b := &trying{Backend: queue(), free: make(chan struct{})}
+		s := limited(b, func(l *config.Limits) { l.Requests, l.Burst, l.AtOnce = 100, 1000, 50 })
+		var all sync.WaitGroup
+		for range 10 {
+			all.Go(func() { ask(s, bob, "POST", "/v1/jobs", dry) })
+		}
+		synctest.Wait()
+		if n := b.now.Load(); n != maxListings {
+			t.Errorf("%d at once, want %d", n, maxListings)
+		}
+		if level := s.rates.byUser[bob.uid].level; level != 1000-10*dryRunCost {
+			t.Errorf("of 1000 requests %.0f are left after 10 dry runs", level)
+		}
+		if code, text := ask(s, bob, "POST", "/v1/jobs", one); code != 200 {
+			t.Errorf("a submission meanwhile: %d %s", code, text)
+		}
+		all.Go(func() { ask(s, alice, "POST", "/v1/jobs", dry) })
+		synctest.Wait()
+		if n := b.now.Load(); n != maxListings+1 {
+			t.Errorf("another user's does not come through: %d", n)
+		}
+		close(b.free)
+		all.Wait()
+	})
+}

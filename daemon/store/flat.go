@@ -120,6 +120,8 @@ func flatDerived(d *job.Derived, s string) bool {
 			return text(&d.Script, value)
 		case "auto_mem":
 			return truth(&d.AutoMem, value)
+		case "mem_milli":
+			return integer(&d.MemMilli, value)
 		}
 		return false
 	})

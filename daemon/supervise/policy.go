@@ -29,7 +29,7 @@ func settingsOf(cfg config.Config, cpus int) (daemon.Settings, error) {
 		SampleInterval: g.SampleInterval, TasksMax: uint64(cfg.Jobs.TasksMax),
 		ExtraDevices:  func() []cgroup.Device { d, _ := cgroup.StatNodes(g.ExtraDevices); return d },
 		RequireFilter: g.DeviceFilter == config.FilterRequire,
-		AlertUnit:     g.AlertUnit,
+		AlertUnit:     g.AlertUnit, AllowSandboxed: cfg.Jobs.AllowSandboxed,
 	}, nil
 }
 

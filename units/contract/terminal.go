@@ -46,3 +46,13 @@ const TerminalVariable = "GPUSCHED_TERMINAL"
 
 // UserTerminal names the terminal of a job of a user's own systemd.
 func UserTerminal(job string) string { return "user-" + job }
+
+// SandboxVariable is in the environment of jobs, as SandboxAllowed, where the site lets
+// processes in a sandbox submit: they may run commands beside such a job, too.
+const (
+	SandboxVariable = "GPUSCHED_SANDBOX"
+	SandboxAllowed  = "allowed"
+)
+
+// SandboxHint is for whoever is refused because it is in a sandbox.
+const SandboxHint = "do it from an ordinary session, or let an administrator set jobs.allow_sandboxed (gpusched.toml(5))"

@@ -3,8 +3,8 @@
 //
 // The holder runs in the job's unit as the job's user and listens at a name in the
 // abstract namespace, which no file system has and nothing needs to clean up. The
-// name ends in a random word, so that nobody can take it before; who dials finds it
-// in the kernel's list and asks the kernel whose it is.
+// name ends in a random word, so that nobody can take it before. Who dials has the kernel
+// list such sockets with their owners, and asks it again whose the one is that answered.
 //
 // Invariants, cited by tests:
 //

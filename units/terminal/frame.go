@@ -18,6 +18,7 @@ const (
 	EOF     Kind = 'c' // to the holder: there is no more input
 	Ended   Kind = 'e' // the command has ended: its exit status in one byte
 	Refused Kind = 'r' // why the holder ends the connection
+	Barred  Kind = 'b' // that it does since the client may not come in, and why
 )
 
 // Greeting is what a client wants.
@@ -51,7 +52,7 @@ func Read(r io.Reader) (Kind, []byte, error) {
 		return 0, nil, err
 	}
 	switch k := Kind(head[0]); k {
-	case Hello, Data, Errors, Size, EOF, Ended, Refused:
+	case Hello, Data, Errors, Size, EOF, Ended, Refused, Barred:
 		content := make([]byte, binary.BigEndian.Uint16(head[1:]))
 		_, err := io.ReadFull(r, content)
 		return k, content, err

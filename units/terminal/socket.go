@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -14,14 +13,19 @@ import (
 // ErrNone says that no terminal of the job is there to be attached to.
 var ErrNone = errors.New("it has no terminal")
 
-// listFile is the kernel's list of sockets, and listening are the flags there of one that
-// takes connections. Each of those has its name as well.
-const (
-	listFile  = "/proc/net/unix"
-	listening = " 00010000 "
-)
-
 func prefix(job string) string { return "@gpusched-terminal-" + job + "-" }
+
+// UnreachedError is an ErrNone where sockets have the name of the terminal: so many are other
+// users', and so many took no connection.
+type UnreachedError struct{ Others, Busy int }
+
+// Error says what was seen.
+func (e *UnreachedError) Error() string {
+	return fmt.Sprintf("of the sockets with the name of its terminal %d are other users', and %d took no connection", e.Others, e.Busy)
+}
+
+// Is reports that it is ErrNone.
+func (e *UnreachedError) Is(target error) bool { return target == ErrNone }
 
 // Listen opens the socket of the terminal of a job.
 func Listen(job string) (int, error) {
@@ -42,43 +46,49 @@ func Listen(job string) (int, error) {
 
 // Dial connects to the terminal of a job, which is held by uid. A socket of anybody
 // else is passed over, and hears nothing (invariant 1). Where others keep those who
-// listen busy it waits its turn.
+// listen busy it waits its turn. An error that is
+// ErrNone may be an UnreachedError.
 func Dial(job string, uid int) (*os.File, error) {
 	for look := 1; ; look++ {
 		f, listed, err := dialListed(job, uid)
-		if listed || look == looks || err != ErrNone {
+		if listed || look == looks || !errors.Is(err, ErrNone) {
 			return f, err
 		}
 	}
 }
 
-// looks is how often one looks into the kernel's list, which leaves sockets out while others
-// come and go.
+// looks is how often the kernel is asked for its sockets, some of which it can leave out
+// while others come and go.
 const looks = 5
 
-// dialListed is one look, and whether it found a name of the job.
+// dialListed asks once, and reports whether there was a socket that may be the terminal.
 func dialListed(job string, uid int) (f *os.File, listed bool, err error) {
-	list, err := os.ReadFile(listFile)
+	list, err := listeners(prefix(job))
 	if err != nil {
 		return nil, false, fmt.Errorf("look for the terminal of job %s: %w", job, err)
 	}
 	var busy []string
-	for line := range strings.Lines(string(list)) {
-		at := strings.Index(line, " "+prefix(job))
-		if at < 0 || !strings.Contains(line[:at], listening) {
+	seen := &UnreachedError{}
+	for _, l := range list {
+		if l.uid >= 0 && l.uid != uid {
+			seen.Others++
 			continue
 		}
 		listed = true
-		name := strings.TrimRight(line[at+1:], "\n")
-		f, err := dial(name, uid, 0)
-		if f != nil {
+		f, err := dial(l.name, uid, 0)
+		switch {
+		case f != nil:
 			return f, true, nil
-		}
-		if err == unix.EAGAIN && len(busy) < maxBusy {
-			busy = append(busy, name)
+		case err == unix.EAGAIN && len(busy) < maxBusy:
+			busy = append(busy, l.name)
+		case err == nil:
+			seen.Others++
 		}
 	}
-	f, err = dialBusy(busy, uid)
+	seen.Busy = len(busy)
+	if f, err = dialBusy(busy, uid); err != nil && *seen != (UnreachedError{}) {
+		err = seen
+	}
 	return f, listed, err
 }
 

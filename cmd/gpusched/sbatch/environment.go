@@ -78,7 +78,7 @@ const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 func foreign(name string, inherit bool) bool {
 	switch name {
 	case "CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "GPUSCHED_ENGINE",
-		"GPUSCHED_JOB_ID", "GPUSCHED_ATTEMPT", "GPUSCHED_ARRAY_JOB", "GPUSCHED_ARRAY_TASK", contract.TerminalVariable:
+		"GPUSCHED_JOB_ID", "GPUSCHED_ATTEMPT", "GPUSCHED_ARRAY_JOB", "GPUSCHED_ARRAY_TASK", contract.TerminalVariable, contract.SandboxVariable:
 		return true
 	case "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "XDG_SESSION_ID", "XDG_SESSION_TYPE", "XDG_SESSION_CLASS",
 		"XDG_SEAT", "XDG_VTNR", "SSH_TTY", "GPG_TTY":

@@ -28,6 +28,9 @@ open("orphan.out", "wb").write(out)
 os.rename("orphan.out", "orphan.done")
 `
 
+// asBob runs a program as bob, with what else of setpriv's follows.
+const asBob = "setpriv --reuid bob --regid bob --init-groups "
+
 // TestAttackerSubmitter: who submits can't leave limits behind by ending, nor a
 // sandbox by the socket; the site may let sandboxes in, and what a hardened
 // service may not do by itself is then its job's again.
@@ -47,12 +50,56 @@ func TestAttackerSubmitter(t *testing.T) {
 	} {
 		refused(t, "bob", in+submits, 4, what)
 	}
+	refused(t, "", "cd /; "+asBob+"--bounding-set -all "+submits, 4, "CapBnd")
+	sh(t, "", "cd /; "+asBob+submits)
 	refused(t, "", "systemd-run --quiet --wait --pipe -p SystemCallFilter=@system-service "+submits, 4, "seccomp")
 	refused(t, "", "systemd-run --quiet --wait --pipe --uid bob -p PrivateUsers=yes "+submits, 4, "another user namespace")
 	sh(t, "bob", submits)
 	sh(t, "", "systemd-run --quiet --wait --pipe --uid bob -p ProtectSystem=strict -p PrivateTmp=yes "+submits)
 	settings(t, "[jobs]\nallow_sandboxed = true")
 	sh(t, "bob", "setpriv --no-new-privs "+submits)
+}
+
+// TestAttackerInSandbox: a process in a sandbox of its user's leaves it by no job of that
+// user's, with a terminal or without one, before a door to the job is open and after; nor
+// by the socket of the job itself. Root and the user's ordinary sessions go in.
+func TestAttackerInSandbox(t *testing.T) {
+	begin(t)
+	sh(t, "bob", `(sleep infinity | script -qfec "gpusched run --tty -g 0 -n term -- sleep 1000" /dev/null >/dev/null 2>&1) & echo $! >~/keeper`)
+	t.Cleanup(func() { try(t, "bob", "gpusched cancel --mine; pkill -P $(cat ~/keeper); rm -f ~/keeper") })
+	until(t, "it runs", func() bool { return sh(t, "bob", "gpusched list --mine --state running -o ids") != "" })
+	term := sh(t, "bob", "gpusched list --mine -o ids")
+	plainID := submit(t, "bob", "-g 0 -- sleep 1000")
+	running(t, plainID)
+	plain := fmt.Sprint(plainID)
+	boxes := map[string][2]string{ // whose session, and what encloses it
+		"no_new_privs":           {"bob", "setpriv --no-new-privs "},
+		"another user namespace": {"bob", "unshare -U --map-current-user "},
+		"another pid namespace":  {"", "unshare -p -f " + asBob},
+		"CapBnd":                 {"", asBob + "--bounding-set -all "},
+		"seccomp":                {"", "systemd-run --quiet --wait --pipe -p SystemCallFilter=@system-service "},
+	}
+	const command = " -- grep -c . /proc/self/status"
+	closed := func(jobs ...string) {
+		t.Helper()
+		for what, in := range boxes {
+			for _, id := range jobs {
+				refused(t, in[0], in[1]+"gpusched exec "+id+command, 4, what)
+			}
+		}
+	}
+	closed(plain, term)
+	sh(t, "bob", "gpusched exec "+plain+command)
+	sh(t, "", "gpusched exec "+plain+command)
+	closed(plain)
+	if r := try(t, "bob", `setpriv --no-new-privs script -qec "gpusched attach `+term+`" /dev/null </dev/null`); r.Code != 4 || !strings.Contains(r.Stdout, "no_new_privs") {
+		t.Errorf("attach from a sandbox: exit %d, %s", r.Code, r.Stdout)
+	}
+	settings(t, "[jobs]\nallow_sandboxed = true")
+	refused(t, "bob", "setpriv --no-new-privs gpusched exec "+term+command, 4, "no_new_privs")
+	sh(t, "bob", "gpusched requeue "+plain)
+	until(t, "it runs again", func() bool { j := show(t, "bob", plainID); return j.State == "running" && j.Attempt == 2 })
+	sh(t, "bob", "setpriv --no-new-privs gpusched exec "+plain+command)
 }
 
 // TestAttackerGroup: whoever was taken out of a group has no use of it by a job

@@ -122,3 +122,58 @@ func TestExec(t *testing.T) {
 	until(t, "exec has ended", func() bool { return strings.Contains(inside(), "ended") })
 	until(t, "nothing is left", func() bool { return sh(t, "", "pgrep -f '^sleep 654' || true") == "" })
 }
+
+// decoys makes sockets with names as of a job's terminal, all of them busy, and keeps the
+// true one busy as well.
+const decoys = `import resource, socket, sys, threading
+job = sys.argv[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (20000, 20000))
+true = [l.split()[-1] for l in open("/proc/net/unix") if "@gpusched-terminal-" + job + "-" in l][0]
+kept = []
+for i in range(600):
+    s = socket.socket(socket.AF_UNIX)
+    s.bind("\0gpusched-terminal-%s-%026d" % (job, i))
+    s.listen(0)
+    kept.append(s)
+    for _ in range(2):
+        c = socket.socket(socket.AF_UNIX)
+        c.setblocking(False)
+        try:
+            c.connect("\0gpusched-terminal-%s-%026d" % (job, i))
+        except BlockingIOError:
+            pass
+        kept.append(c)
+def knock():
+    while True:
+        with socket.socket(socket.AF_UNIX) as c:
+            try:
+                c.connect("\0" + true[1:])
+            except OSError:
+                pass
+for _ in range(50):
+    threading.Thread(target=knock, daemon=True).start()
+print("ready", flush=True)
+sys.stdin.read()
+`
+
+// TestTerminalAmongDecoys: however many sockets another user has that are named as a job's
+// terminal, and however often that user knocks at it, its owner gets in.
+func TestTerminalAmongDecoys(t *testing.T) {
+	begin(t)
+	if err := the.WriteFile(t.Context(), "/usr/local/bin/decoys.py", decoys, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	sh(t, "alice", `(sleep infinity | script -qfec "gpusched run --tty -g 0 -n term -- sleep 1000" /dev/null >/dev/null 2>&1) & echo $! >~/keeper`)
+	t.Cleanup(func() {
+		try(t, "bob", "pkill -f decoys.py; pkill -u bob -x sleep; rm -f ~/ready")
+		try(t, "alice", "gpusched cancel --mine; pkill -P $(cat ~/keeper); rm -f ~/keeper")
+	})
+	until(t, "it runs", func() bool { return sh(t, "alice", "gpusched list --mine --state running -o ids") != "" })
+	id := sh(t, "alice", "gpusched list --mine -o ids")
+	until(t, "its terminal is there", func() bool { return try(t, "", "grep gpusched-terminal-"+id+"- /proc/net/unix").Code == 0 })
+	sh(t, "bob", "(sleep infinity | python3 /usr/local/bin/decoys.py "+id+" >~/ready 2>&1) &")
+	until(t, "the decoys are there", func() bool { return try(t, "bob", "grep ready ~/ready").Code == 0 })
+	for range 3 {
+		sh(t, "alice", "gpusched exec "+id+" -- true")
+	}
+}

@@ -27,4 +27,6 @@
 //  4. A command beside the job's is hung up on, and then killed, when its client goes or
 //     the job ends.
 //  5. The holder ends when the command has, with its exit status or its signal.
+//  6. A process in a sandbox that the job is not in is not let in, whosever it is, unless
+//     the site takes jobs from such.
 package hold

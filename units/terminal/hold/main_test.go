@@ -30,6 +30,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 3 && os.Args[1] == contract.LimitFlag {
 		_ = syscall.Exec("/bin/sh", append([]string{"sh", "-c", `export BEFORE="$0"; exec "$@"`}, os.Args[2:]...), os.Environ())
 	}
+	if job := os.Getenv(sandboxEnv); job != "" {
+		os.Exit(visitFromSandbox(job))
+	}
 	if job := os.Getenv(doorEnv); job != "" {
 		os.Exit(OpenDoor(os.Args[0], job))
 	}
@@ -54,6 +57,13 @@ const beforeEnv = "GPUSCHED_HOLD_BEFORE"
 
 // doorEnv makes the test binary open the door of the job that it names.
 const doorEnv = "GPUSCHED_HOLD_DOOR"
+
+// sandboxEnv makes the test binary a client out of a sandbox, of the job that it names;
+// with againEnv it is in that.
+const (
+	sandboxEnv = "GPUSCHED_HOLD_SANDBOX"
+	againEnv   = "GPUSCHED_HOLD_AGAIN"
+)
 
 // held is a job with a terminal.
 type held struct {

@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/gpusched/gpusched/units/contract"
+	"github.com/gpusched/gpusched/units/sandbox"
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
@@ -35,12 +38,13 @@ func (h *holder) accept(fd int, attached chan<- struct{}) {
 			time.Sleep(time.Second)
 			continue
 		}
-		if peer, err := terminal.PeerUID(conn); err != nil || !h.admits(peer) {
+		peer, err := sandbox.PeerOf(conn)
+		if err != nil || !h.admits(peer.UID) {
 			unix.Close(conn)
 			time.Sleep(refusedPause)
 			continue
 		}
-		go h.serve(os.NewFile(uintptr(conn), "client"), attached)
+		go h.serve(os.NewFile(uintptr(conn), "client"), peer, attached)
 	}
 }
 
@@ -49,9 +53,30 @@ func admitted(peer int) bool { return mayEnter(peer, os.Getuid()) }
 
 func mayEnter(peer, own int) bool { return peer == own || peer == 0 }
 
+// bars returns why a client may not come in though its user may: it is in a sandbox that
+// the job is not in, and would be out of it here (invariant 6).
+func (h *holder) bars(peer sandbox.Peer) string {
+	if slices.Contains(h.environ, contract.SandboxVariable+"="+contract.SandboxAllowed) {
+		return ""
+	}
+	found, err := sandbox.Look(peer, os.Getpid())
+	switch {
+	case err != nil:
+		return "it can't be told whether the process that asks is in a sandbox: " + err.Error()
+	case found.Restricted != "":
+		return "nobody comes here out of a sandbox, which the job is not in; this process has " + found.Restricted
+	}
+	return ""
+}
+
 // serve is the life of one client.
-func (h *holder) serve(conn *os.File, attached chan<- struct{}) {
+func (h *holder) serve(conn *os.File, peer sandbox.Peer, attached chan<- struct{}) {
 	defer conn.Close()
+	if why := h.bars(peer); why != "" {
+		_ = conn.SetWriteDeadline(time.Now().Add(greetingTime))
+		_, _ = conn.Write(terminal.Encode(terminal.Barred, []byte(why)))
+		return
+	}
 	_ = conn.SetReadDeadline(time.Now().Add(greetingTime))
 	kind, content, err := terminal.Read(conn)
 	var hello terminal.Greeting

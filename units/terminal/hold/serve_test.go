@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -13,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/gpusched/gpusched/units/contract"
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
@@ -101,4 +105,54 @@ func TestRefused(t *testing.T) {
 	if _, status := until(t, conn, ""); status != 0 {
 		t.Error(status)
 	}
+}
+
+// A process in a sandbox that the holder is not in is told so and let in nowhere, also by
+// a name that it found itself; where the site takes jobs from such it comes in (invariant 6).
+func TestOutOfASandbox(t *testing.T) {
+	h := start(t, "sh", "-c", "read x")
+	h.dial()
+	client := func(job string) string {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), sandboxEnv+"="+job)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatal(err, string(out))
+		}
+		return string(out)
+	}
+	if got := client(h.job); !strings.HasPrefix(got, "b") || !strings.Contains(got, "no_new_privs") {
+		t.Errorf("a process without new privileges was answered %q", got)
+	}
+	t.Setenv(contract.SandboxVariable, contract.SandboxAllowed)
+	open := start(t, "sh", "-c", "read x; :")
+	open.dial()
+	if got := client(open.job); !strings.HasPrefix(got, "e\x00") {
+		t.Errorf("where the site allows it: %q", got)
+	}
+}
+
+// visitFromSandbox gives up what a sandbox takes, asks a job to run a command, and prints
+// the first frame that comes.
+func visitFromSandbox(job string) int {
+	runtime.LockOSThread()
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return 1
+	}
+	// The status that counts is that of the process's first thread.
+	if os.Getenv(againEnv) == "" {
+		_ = syscall.Exec("/proc/self/exe", os.Args, append(os.Environ(), againEnv+"=1"))
+		return 2
+	}
+	conn, err := terminal.Dial(job, os.Getuid())
+	if err != nil {
+		return 3
+	}
+	_, _ = conn.Write(terminal.Encode(terminal.Hello, []byte(`{"Argv":["dHJ1ZQ=="]}`)))
+	kind, content, err := terminal.Read(conn)
+	if err != nil {
+		return 4
+	}
+	os.Stdout.WriteString(string(kind) + string(content))
+	return 0
 }

@@ -130,7 +130,7 @@ func showFrom(conn io.Reader, out io.Writer) bool {
 			}
 		case kind == terminal.Ended:
 			return true
-		case kind == terminal.Refused:
+		case kind == terminal.Refused || kind == terminal.Barred:
 			time.Sleep(againTime)
 			return false
 		}

@@ -1,0 +1,198 @@
+package sandbox
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Peer is a process as it was when it connected.
+type Peer struct {
+	PID, UID int
+	Seen     time.Duration // when it was there, since the boot
+}
+
+// PeerOf asks the kernel who connected at the other end of a unix socket.
+func PeerOf(fd int) (Peer, error) {
+	c, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
+	if err != nil {
+		return Peer{}, fmt.Errorf("identify the peer: %w", err)
+	}
+	return Peer{PID: int(c.Pid), UID: int(c.Uid), Seen: SinceBoot()}, nil
+}
+
+// Process is what a process may and may not do, besides what its account may.
+type Process struct {
+	Limits     string // /proc/PID/limits
+	Restricted string // what keeps it from something that its account may do; "": nothing
+}
+
+// Why a process can't be judged.
+var (
+	ErrGone    = errors.New("it has ended")
+	ErrAnother = errors.New("it has ended, and its number is another's")
+	ErrOthers  = errors.New("it is not wholly its user's: it changes its identity, as su does")
+)
+
+// processDir reads files of one process's directory in /proc. It stays with
+// that process: when the process is gone reading fails, also where its number
+// has been given to another.
+type processDir interface {
+	ReadFile(name string) ([]byte, error)
+	Readlink(name string) (string, error)
+}
+
+// procDir is the directory of a process.
+type procDir struct{ *os.Root }
+
+// Readlink goes by the path: Root would open the directories on the way, which
+// their user alone may. Whether the number was still the same process's is seen
+// when a file is read afterwards.
+func (d procDir) Readlink(name string) (string, error) { return os.Readlink(d.Name() + "/" + name) }
+
+func openDir(pid int) (procDir, error) {
+	root, err := os.OpenRoot(fmt.Sprintf("/proc/%d", pid))
+	return procDir{root}, err
+}
+
+// Look compares a process with the process first, and its namespaces with those of this
+// one, which are those of the machine, or container, that it serves. It reads /proc, as
+// prlimit(2) would need CAP_SYS_RESOURCE.
+func Look(p Peer, first int) (Process, error) {
+	if p.PID <= 0 {
+		return Process{}, errors.New("it is in a pid namespace that the scheduler does not see")
+	}
+	dir, err := openDir(p.PID)
+	if err != nil {
+		return Process{}, ErrGone
+	}
+	defer dir.Close()
+	self, err := openDir(os.Getpid())
+	if err != nil {
+		return Process{}, err
+	}
+	defer self.Close()
+	other, err := openDir(first)
+	if err != nil {
+		return Process{}, err
+	}
+	defer other.Close()
+	text, err := other.ReadFile("status")
+	if err != nil {
+		return Process{}, err
+	}
+	as := parseStatus(string(text))
+	as.label = labelOf(other)
+	return look(dir, self, as, p)
+}
+
+// look fails where what it reads can't be told to be the peer's: the process has ended, its
+// number has passed to another process, or it is changing its identity (as su and sudo do,
+// which also change limits).
+func look(dir, self processDir, first status, p Peer) (Process, error) {
+	before, err := wholly(dir, p)
+	if err != nil {
+		return Process{}, err
+	}
+	limits, err := dir.ReadFile("limits")
+	if err != nil {
+		return Process{}, ErrGone
+	}
+	place, label := elsewhere(dir, self, before), labelOf(dir)
+	st, err := wholly(dir, p)
+	if err != nil {
+		return Process{}, err
+	}
+	st.label = label
+	return Process{Limits: string(limits), Restricted: cmp.Or(st.less(first), place)}, nil
+}
+
+// elsewhere reports a process in another namespace of users or pids than ours.
+func elsewhere(dir, self processDir, st status) string {
+	for _, ns := range []string{"user", "pid"} {
+		theirs, err := dir.Readlink("ns/" + ns)
+		ours, errOurs := self.Readlink("ns/" + ns)
+		same := err == nil && errOurs == nil && theirs == ours
+		if errors.Is(err, fs.ErrPermission) {
+			same = mayBeSame(dir, self, st, ns)
+		}
+		if !same {
+			return "another " + ns + " namespace"
+		}
+	}
+	return ""
+}
+
+// mayBeSame is for a process with capabilities that this one lacks, whose links it may
+// therefore not read: root's, or one of a session with CAP_WAKE_ALARM. Its table of uids
+// is another one in each user namespace that an ordinary user can make, and its number in
+// a pid namespace below ours is told.
+func mayBeSame(dir, self processDir, st status, ns string) bool {
+	text, err := self.ReadFile("status")
+	if own := parseStatus(string(text)); err != nil || st.permitted&^own.permitted == 0 {
+		return false
+	}
+	if ns == "pid" {
+		return st.depth == 1
+	}
+	theirs, err := dir.ReadFile("uid_map")
+	ours, errOurs := self.ReadFile("uid_map")
+	return err == nil && errOurs == nil && string(theirs) == string(ours)
+}
+
+// wholly reads the status of a process and refuses one that has ended, that
+// began after the peer was seen, or whose real, effective, saved and file-system
+// uid are not all the peer's.
+func wholly(dir processDir, p Peer) (status, error) {
+	text, err := dir.ReadFile("status")
+	if err != nil {
+		return status{}, ErrGone
+	}
+	stat, err := dir.ReadFile("stat")
+	if err != nil {
+		return status{}, ErrGone
+	}
+	began, ok := startOf(string(stat))
+	st := parseStatus(string(text))
+	want := strconv.Itoa(p.UID)
+	switch {
+	case !ok || st.ended:
+		return st, ErrGone
+	case began > p.Seen:
+		return st, ErrAnother
+	case !slices.Equal(st.uids, []string{want, want, want, want}):
+		return st, ErrOthers
+	}
+	return st, nil
+}
+
+// ticks is the unit of times in /proc/PID/stat, USER_HZ on all machines.
+const ticks = 100
+
+// startOf reads from /proc/PID/stat when a process began, since the boot. The
+// second field is a name in brackets, which may hold anything.
+func startOf(stat string) (time.Duration, bool) {
+	const starttime = 22 // as proc(5) counts
+	i := strings.LastIndexByte(stat, ')')
+	fields := strings.Fields(stat[i+1:])
+	if i < 0 || len(fields) <= starttime-3 {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(fields[starttime-3], 10, 64)
+	return time.Duration(n) * (time.Second / ticks), err == nil
+}
+
+// SinceBoot is the clock of Peer.Seen.
+func SinceBoot() time.Duration {
+	var ts unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts)
+	return time.Duration(ts.Nano())
+}

@@ -1,0 +1,197 @@
+package sandbox
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// directory plays a process: its status texts are used up one per question.
+type directory struct {
+	statuses []string
+	limits   string
+	stat     string
+	links    map[string]string
+	label    string
+
+	forbidden bool   // its links can't be read
+	users     string // its table of uids
+}
+
+func (d *directory) ReadFile(name string) ([]byte, error) {
+	switch {
+	case name == "limits" && d.limits != "":
+		return []byte(d.limits), nil
+	case name == "stat" && d.stat != "":
+		return []byte(d.stat), nil
+	case name == "attr/apparmor/current" && d.label != "":
+		return []byte(d.label), nil
+	case name == "uid_map" && d.users != "":
+		return []byte(d.users), nil
+	case name == "status" && len(d.statuses) > 0:
+		text := d.statuses[0]
+		d.statuses = d.statuses[1:]
+		return []byte(text), nil
+	}
+	return nil, os.ErrNotExist
+}
+
+func (d *directory) Readlink(name string) (string, error) {
+	if d.forbidden {
+		return "", os.ErrPermission
+	}
+	if to := d.links[name]; to != "" {
+		return to, nil
+	}
+	return "", os.ErrNotExist
+}
+
+// statOf is /proc/PID/stat of a process with an ugly name that began a minute
+// after the boot.
+const statOf = "7 (x) y) S 1 7 7 0 -1 4194304 1 1 0 0 0 0 0 0 20 0 1 0 6000 0 0 18446744073709551615\n"
+
+var ourNamespaces = map[string]string{"ns/user": "user:[1]", "ns/pid": "pid:[2]"}
+
+// statusOf is /proc/PID/status with those uids and further lines.
+func statusOf(uids string, more ...string) string {
+	return "Name:\tx\nState:\tS (sleeping)\nUid:\t" + uids + "\nGid:\t5 5 5 5\n" + strings.Join(more, "\n")
+}
+
+const twoLimits = "Limit                     Soft Limit           Hard Limit           Units\n"
+
+// Invariant 1: limits are the submitter's, or nothing is taken.
+func TestProcessIsTheSubmitters(t *testing.T) {
+	mine := statusOf("1001\t1001\t1001\t1001")
+	for name, c := range map[string]struct {
+		change func(*directory)
+		want   error
+	}{
+		"own process":                  {func(*directory) {}, nil},
+		"already gone":                 {func(d *directory) { d.statuses = nil }, ErrGone},
+		"gone while reading":           {func(d *directory) { d.statuses = d.statuses[:1] }, ErrGone},
+		"gone before its limits":       {func(d *directory) { d.limits = "" }, ErrGone},
+		"no stat":                      {func(d *directory) { d.stat = "" }, ErrGone},
+		"a stat of something else":     {func(d *directory) { d.stat = "7 (x) S 1" }, ErrGone},
+		"no stat at all":               {func(d *directory) { d.stat = "7" }, ErrGone},
+		"only threads of it are left":  {func(d *directory) { d.statuses[1] = strings.Replace(mine, "S (sleeping)", "Z (zombie)", 1) }, ErrGone},
+		"its number is another's":      {func(d *directory) { d.stat = strings.Replace(statOf, " 6000 ", " 6201 ", 1) }, ErrAnother},
+		"began as it connected":        {func(d *directory) { d.stat = strings.Replace(statOf, " 6000 ", " 6200 ", 1) }, nil},
+		"number passed to root before": {func(d *directory) { d.statuses[0] = statusOf("0\t0\t0\t0") }, ErrOthers},
+		"became root meanwhile":        {func(d *directory) { d.statuses[1] = statusOf("0\t0\t0\t0") }, ErrOthers},
+		"in the middle of su":          {func(d *directory) { d.statuses[0] = statusOf("1001\t0\t0\t0") }, ErrOthers},
+		"saved uid of another":         {func(d *directory) { d.statuses[0] = statusOf("1001\t1001\t0\t1001") }, ErrOthers},
+		"short line":                   {func(d *directory) { d.statuses[0] = statusOf("1001") }, ErrOthers},
+		"no line":                      {func(d *directory) { d.statuses[0] = "Name:\tx\n" }, ErrOthers},
+	} {
+		d := &directory{statuses: []string{mine, mine}, limits: twoLimits, stat: statOf, links: ourNamespaces}
+		c.change(d)
+		p, err := look(d, &directory{links: ourNamespaces}, status{}, Peer{PID: 7, UID: 1001, Seen: 62 * time.Second})
+		if err != c.want || err == nil && (p.Limits != twoLimits || p.Restricted != "") {
+			t.Errorf("%s: %+v, %v, want %v", name, p, err, c.want)
+		}
+	}
+	for _, pid := range []int{0, -1} {
+		if _, err := Look(Peer{PID: pid, UID: os.Getuid(), Seen: SinceBoot()}, os.Getpid()); err == nil {
+			t.Error("a process without a number has limits")
+		}
+	}
+}
+
+// What the process can't do that the first one could is noticed (invariant 2); what all
+// processes of a container can't do is not.
+func TestSandboxIsNoticed(t *testing.T) {
+	inContainer := parseStatus("NoNewPrivs:\t1\nSeccomp:\t2\nSeccomp_filters:\t1\nCapBnd:\t00000000a80425fb\n")
+	inContainer.label = "docker-default (enforce)"
+	host := status{bounding: 0x1ff_ffff_ffff, label: "unconfined"}
+	full := "CapBnd:\t000001ffffffffff\n"
+	elsewhere := map[string]string{"ns/user": "user:[9]", "ns/pid": "pid:[9]"}
+	for name, c := range map[string]struct {
+		lines string
+		first status
+		links map[string]string
+		label string
+		want  string
+	}{
+		"nothing":                      {full + "NoNewPrivs:\t0\nSeccomp:\t0\nSeccomp_filters:\t0", host, ourNamespaces, "unconfined\n", ""},
+		"no new privileges":            {full + "NoNewPrivs:\t1\nSeccomp:\t0\nSeccomp_filters:\t0", host, ourNamespaces, "unconfined", "no_new_privs"},
+		"a filter":                     {"NoNewPrivs:\t0\nSeccomp:\t2\nSeccomp_filters:\t1", status{}, ourNamespaces, "", "seccomp"},
+		"an old kernel's filter":       {"NoNewPrivs:\t0\nSeccomp:\t2", status{}, ourNamespaces, "", "seccomp"},
+		"strict":                       {"NoNewPrivs:\t0\nSeccomp:\t1", status{}, ourNamespaces, "", "seccomp"},
+		"as all of a container":        {"NoNewPrivs:\t1\nSeccomp:\t2\nSeccomp_filters:\t1\nCapBnd:\t00000000a80425fb", inContainer, ourNamespaces, "docker-default (enforce)", ""},
+		"more than all of a container": {"NoNewPrivs:\t1\nSeccomp:\t2\nSeccomp_filters:\t2", inContainer, ourNamespaces, "", "seccomp"},
+		"more capabilities":            {full, inContainer, ourNamespaces, "unconfined", ""},
+		"no capabilities":              {"CapBnd:\t0000000000000000", host, ourNamespaces, "unconfined", "CapBnd"},
+		"one capability is missing":    {"CapBnd:\t000001ffffdfffff", host, ourNamespaces, "unconfined", "CapBnd"},
+		"no line of capabilities":      {"", host, ourNamespaces, "unconfined", "CapBnd"},
+		"a profile":                    {full, host, ourNamespaces, "agent (enforce)\n", "AppArmor profile (agent (enforce))"},
+		"stacked profiles":             {full, host, ourNamespaces, "agent//&unconfined (mixed)", "AppArmor"},
+		"a profile that kills":         {full, host, ourNamespaces, "agent (kill)", "AppArmor"},
+		"a profile that complains":     {full, host, ourNamespaces, "snap.code.code (complain)", ""},
+		"a profile that is a name":     {full, host, ourNamespaces, "vscode (unconfined)", ""},
+		"a label that can't be read":   {full, host, ourNamespaces, "", "AppArmor"},
+		"users":                        {"", status{}, map[string]string{"ns/user": "user:[9]", "ns/pid": "pid:[2]"}, "", "another user namespace"},
+		"pids":                         {"", status{}, map[string]string{"ns/user": "user:[1]", "ns/pid": "pid:[9]"}, "", "another pid namespace"},
+		"both":                         {"", status{}, elsewhere, "", "another user namespace"},
+		"nobody tells":                 {"", status{}, nil, "", "another user namespace"},
+	} {
+		mine := statusOf("1001\t1001\t1001\t1001", c.lines)
+		d := &directory{statuses: []string{mine, mine}, limits: twoLimits, stat: statOf, links: c.links, label: c.label}
+		p, err := look(d, &directory{links: ourNamespaces}, c.first, Peer{PID: 7, UID: 1001, Seen: time.Hour})
+		if err != nil || c.want == "" && p.Restricted != "" || !strings.Contains(p.Restricted, c.want) {
+			t.Errorf("%s: %q, %v, want %q", name, p.Restricted, err, c.want)
+		}
+	}
+}
+
+// Of a process that has more capabilities than this one the links can't be read: its tables
+// tell. Where it has no more, it is another user namespace that forbids that (invariant 3).
+func TestLinksThatCantBeRead(t *testing.T) {
+	const machine = "         0          0 4294967295\n"
+	const wake = "CapPrm:\t0000000800000000\n"
+	for name, c := range map[string]struct {
+		lines, users string
+		want         string
+	}{
+		"a session with CAP_WAKE_ALARM": {wake + "NSpid:\t7", machine, ""},
+		"nothing more than we have":     {"CapPrm:\t0000000000000000\nNSpid:\t7", machine, "user"},
+		"other users":                   {wake + "NSpid:\t7", "         0       1001          1\n", "user"},
+		"a table that can't be read":    {wake + "NSpid:\t7", "", "user"},
+		"a further pid namespace":       {wake + "NSpid:\t7\t1", machine, "pid"},
+		"an old kernel":                 {wake, machine, "pid"},
+	} {
+		mine := statusOf("1001\t1001\t1001\t1001", c.lines)
+		d := &directory{statuses: []string{mine, mine}, limits: twoLimits, stat: statOf, forbidden: true, users: c.users}
+		own := statusOf("1001\t1001\t1001\t1001", "CapPrm:\t0000000000000000")
+		self := &directory{statuses: []string{own, own}, links: ourNamespaces, users: machine}
+		p, err := look(d, self, status{}, Peer{PID: 7, UID: 1001, Seen: time.Hour})
+		if err != nil || c.want == "" && p.Restricted != "" || c.want != "" && p.Restricted != "another "+c.want+" namespace" {
+			t.Errorf("%s: %q, %v, want %q", name, p.Restricted, err, c.want)
+		}
+	}
+}
+
+// A process that has ended has no limits to give, and one that began later is
+// not the one that connected.
+func TestProcessThatIsGone(t *testing.T) {
+	before := SinceBoot() - 2*time.Second/ticks // a process's begin is told in ticks
+	cmd := exec.Command("sleep", "600")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p := Peer{PID: cmd.Process.Pid, UID: os.Getuid(), Seen: SinceBoot()}
+	if got, err := Look(p, os.Getpid()); err != nil || got.Limits == "" {
+		t.Errorf("a process that lives: %+v, %v", got, err)
+	}
+	p.Seen = before
+	if _, err := Look(p, os.Getpid()); err != ErrAnother {
+		t.Errorf("a process that began after the connection: %v", err)
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	p.Seen = SinceBoot()
+	if _, err := Look(p, os.Getpid()); err != ErrGone {
+		t.Errorf("a process that is gone: %v", err)
+	}
+}

@@ -1,0 +1,78 @@
+package sandbox
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+)
+
+// status is what of /proc/PID/status is of interest, and the label beside it.
+type status struct {
+	ended      bool
+	uids       []string // real, effective, saved and file-system
+	depth      int      // how many pid namespaces from ours on it is in
+	noNewPrivs int
+	seccomp    int    // 0: no filter of system calls
+	filters    int    // how many; not told by Linux before 5.9
+	permitted  uint64 // capabilities that it has
+	bounding   uint64 // and that a program which it executes can get
+	label      string // AppArmor's; "": there is none
+}
+
+func parseStatus(text string) status {
+	var st status
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(line, ":")
+		value = strings.TrimSpace(value)
+		number, _ := strconv.Atoi(value)
+		switch name {
+		case "State":
+			st.ended = strings.HasPrefix(value, "Z") || strings.HasPrefix(value, "X")
+		case "Uid":
+			st.uids = strings.Fields(value)
+		case "NSpid":
+			st.depth = len(strings.Fields(value))
+		case "NoNewPrivs":
+			st.noNewPrivs = number
+		case "Seccomp":
+			st.seccomp = number
+		case "Seccomp_filters":
+			st.filters = number
+		case "CapPrm":
+			st.permitted, _ = strconv.ParseUint(value, 16, 64)
+		case "CapBnd":
+			st.bounding, _ = strconv.ParseUint(value, 16, 64)
+		}
+	}
+	return st
+}
+
+// labelOf is the AppArmor profile of a process.
+func labelOf(dir processDir) string {
+	text, err := dir.ReadFile("attr/apparmor/current")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimRight(string(text), "\n\x00")
+}
+
+// less reports what a process can't do that the first one could.
+func (st status) less(first status) string {
+	switch {
+	case st.noNewPrivs > first.noNewPrivs:
+		return "no new privileges (no_new_privs)"
+	case st.seccomp > first.seccomp || st.filters > first.filters:
+		return "a filter of system calls (seccomp)"
+	case first.bounding&^st.bounding != 0:
+		return "a reduced set of capabilities (CapBnd in /proc/PID/status)"
+	case st.label != first.label && confines(st.label):
+		return "an AppArmor profile (" + cmp.Or(st.label, "which can't be read") + ")"
+	}
+	return ""
+}
+
+// confines reports whether an AppArmor profile keeps its processes from anything: one that
+// only complains, or that is there to be named, does not.
+func confines(label string) bool {
+	return label != "unconfined" && !strings.HasSuffix(label, " (unconfined)") && !strings.HasSuffix(label, " (complain)")
+}

@@ -1,0 +1,68 @@
+package terminal
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// The kernel says whose a socket is, and both ways of asking name the same ones.
+func TestListeners(t *testing.T) {
+	job := fmt.Sprintf("test%d-listeners", os.Getpid())
+	fd, err := Listen(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	asked, err := askKernel(prefix(job))
+	if err != nil || len(asked) != 1 || asked[0].uid != os.Getuid() {
+		t.Fatalf("%+v, %v", asked, err)
+	}
+	read, err := readList(prefix(job))
+	if err != nil || len(read) != 1 || read[0] != (listener{asked[0].name, -1}) {
+		t.Errorf("the list has %+v, %v; the kernel %+v", read, err, asked)
+	}
+	f, err := Dial(job, os.Getuid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+}
+
+// Sockets of another user's are not connected to, and what was seen is told (invariant 1).
+func TestOthersAreNotDialled(t *testing.T) {
+	job := fmt.Sprintf("test%d-decoys", os.Getpid())
+	for range 3 {
+		fd, err := Listen(job)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(fd)
+		if err := unix.SetNonblock(fd, true); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if _, _, err := unix.Accept4(fd, unix.SOCK_CLOEXEC); err != unix.EAGAIN {
+				t.Errorf("somebody connected: %v", err)
+			}
+		}()
+	}
+	var seen *UnreachedError
+	f, err := Dial(job, os.Getuid()+1)
+	if f != nil || !errors.Is(err, ErrNone) || !errors.As(err, &seen) || *seen != (UnreachedError{Others: 3}) {
+		t.Errorf("%v, %v", f, err)
+	}
+	if _, err := Dial(job+"-none", os.Getuid()); err != ErrNone {
+		t.Errorf("no socket at all: %v", err)
+	}
+}
+
+// What is no answer is no listener, and never a panic (invariant 2).
+func FuzzParseListener(f *testing.F) {
+	f.Add(append(make([]byte, 16), 8, 0, 7, 0, 1, 0, 0, 0, 6, 0, 0, 0, 0, 'x', 0, 0))
+	f.Add(make([]byte, 17))
+	f.Fuzz(func(t *testing.T, b []byte) { parseListener(b) })
+}
