@@ -10,10 +10,12 @@ type Log struct {
 }
 
 // LogFlag has the launcher copy its input to its output and into the log that is its
-// descriptor LogDescriptor, instead of starting a job.
+// descriptor LogDescriptor, instead of starting a job. It writes a byte to LogReadyDescriptor
+// once no signal ends it any more.
 const (
-	LogFlag       = "--copy-log"
-	LogDescriptor = 3
+	LogFlag            = "--copy-log"
+	LogDescriptor      = 3
+	LogReadyDescriptor = 4
 )
 
 // AttemptLine is what an attempt begins with in a log that has something in it.

@@ -9,11 +9,16 @@ import (
 )
 
 // copyLog copies in to out and to the log until in ends. No signal ends it before: those
-// are for the job, of which the last words are to arrive. What becomes of the log is no
-// matter to the job, which goes on printing to out.
-func copyLog(in, out uintptr, file int) int {
-	signal.Ignore() // all that can be, with SIGXFSZ and SIGPIPE
-	newLogCopy(int(out), file, logPatience).run(int(in))
+// are for the job, of which the last words are to arrive. From then on it is ready. What
+// becomes of the log is no matter to the job, which goes on printing to out.
+func copyLog(in, out, file, ready int) int {
+	signal.Ignore()                   // all that Go can, with SIGXFSZ and SIGPIPE
+	for sig := 32; sig <= 34; sig++ { // and those that C libraries keep for their threads
+		setAction(uintptr(sig), sigIgnore)
+	}
+	_, _ = unix.Write(ready, []byte{'\n'})
+	unix.Close(ready)
+	newLogCopy(out, file, logPatience).run(in)
 	return 0
 }
 

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -106,11 +107,7 @@ func startCopy(self string, file int) error {
 	}
 	defer unix.Close(pipe[0])
 	defer unix.Close(pipe[1])
-	_, err := syscall.ForkExec(self, []string{self, contract.LogFlag}, &syscall.ProcAttr{
-		Dir: "/", Env: []string{}, Files: []uintptr{uintptr(pipe[0]), 1, 1, uintptr(file)},
-		Sys: &syscall.SysProcAttr{Cloneflags: syscall.CLONE_PARENT},
-	})
-	if err != nil {
+	if _, err := forkCopy(self, pipe[0], 1, file); err != nil {
 		return err
 	}
 	for fd := 1; fd <= 2; fd++ {
@@ -119,4 +116,32 @@ func startCopy(self string, file int) error {
 		}
 	}
 	return nil
+}
+
+// forkCopy returns once the copier is deaf to signals. A job of milliseconds is over and its
+// unit told to end before a Go program has come so far, and what is in the pipe would be
+// lost; neither an ignored nor a blocked SIGTERM outlives the beginning of Go's runtime.
+func forkCopy(self string, in, out, file int) (pid int, err error) {
+	var ready [2]int
+	if err := unix.Pipe2(ready[:], unix.O_CLOEXEC); err != nil {
+		return 0, err
+	}
+	defer unix.Close(ready[0])
+	pid, err = syscall.ForkExec(self, []string{self, contract.LogFlag}, &syscall.ProcAttr{
+		Dir: "/", Env: []string{},
+		Files: []uintptr{uintptr(in), uintptr(out), uintptr(out), uintptr(file), uintptr(ready[1])},
+		Sys:   &syscall.SysProcAttr{Cloneflags: syscall.CLONE_PARENT},
+	})
+	unix.Close(ready[1])
+	if err != nil {
+		return 0, err
+	}
+	n, err := unix.Read(ready[0], make([]byte, 1))
+	for err == unix.EINTR {
+		n, err = unix.Read(ready[0], make([]byte, 1))
+	}
+	if n == 0 && err == nil {
+		err = errors.New("what writes it has ended at once")
+	}
+	return pid, err
 }

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -170,5 +171,46 @@ func TestLogThatHangs(t *testing.T) {
 	}
 	if !strings.Contains(unanswered{}.Error(), "10 s") {
 		t.Error(unanswered{})
+	}
+}
+
+// Whatever signals a job that is over at once brings upon the copier, what is in the pipe
+// arrives.
+func TestLogCopyIsDeafFromBirth(t *testing.T) {
+	in, words, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	journal, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := create(t, "log")
+	pid, err := forkCopy(testBinary(t), int(in.Fd()), int(out.Fd()), int(file.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for sig := unix.Signal(1); sig <= contract.MaxSignal; sig++ {
+		switch sig {
+		case unix.SIGKILL, unix.SIGSTOP: // nothing can be done about these
+		case unix.SIGILL, unix.SIGTRAP, unix.SIGBUS, unix.SIGFPE, unix.SIGSEGV, unix.SIGSTKFLT, unix.SIGSYS: // faults
+		default:
+			_ = unix.Kill(pid, sig)
+		}
+	}
+	_, err = words.WriteString("last words\n")
+	in.Close()
+	words.Close()
+	out.Close()
+	printed, read := io.ReadAll(journal)
+	if got := content(t, file.Name()); string(printed) != "last words\n" || got != string(printed) || errors.Join(err, read) != nil {
+		t.Errorf("%q in the log, %q besides, %v %v", got, printed, err, read)
+	}
+}
+
+// A copier that never comes up leaves the job its output as it was.
+func TestLogCopyThatEndsAtOnce(t *testing.T) {
+	if _, err := forkCopy("/bin/true", 0, 1, 2); err == nil {
+		t.Error("it is taken for ready")
 	}
 }

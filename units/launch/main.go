@@ -23,7 +23,7 @@ func start(args, environ []string, n nodes) int {
 		return endScreen(rest[1])
 	}
 	if len(rest) == 1 && rest[0] == contract.LogFlag {
-		return copyLog(os.Stdin.Fd(), os.Stdout.Fd(), contract.LogDescriptor)
+		return copyLog(0, 1, contract.LogDescriptor, contract.LogReadyDescriptor)
 	}
 	if len(rest) == 2 && strings.HasPrefix(rest[0], setupFailed) {
 		return tellFailure(setupFailure(strings.TrimPrefix(rest[0], setupFailed)), rest[1])

@@ -35,18 +35,28 @@ func closeOnExec() error {
 // go of its own.
 func defaultSignals() {
 	for sig := uintptr(1); sig <= contract.MaxSignal; sig++ {
-		// The kernel's struct sigaction begins with the handler; it has four
-		// words on all 64-bit machines, and none of them is needed for SIG_DFL.
-		var action, zero [8]uintptr
+		var action sigaction
 		_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, sig, 0, uintptr(unsafe.Pointer(&action)),
 			contract.MaxSignal/8, 0, 0)
 		if errno == 0 && action[0] == sigIgnore {
-			unix.RawSyscall6(unix.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&zero)), 0, contract.MaxSignal/8, 0, 0)
+			setAction(sig, sigDefault)
 		}
 	}
 }
 
-const sigIgnore = 1 // SIG_IGN
+// sigaction is the kernel's struct of that name: it begins with the handler and has four
+// words on all 64-bit machines, of which SIG_DFL and SIG_IGN need no other.
+type sigaction [8]uintptr
+
+func setAction(sig, handler uintptr) {
+	action := sigaction{handler}
+	unix.RawSyscall6(unix.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&action)), 0, contract.MaxSignal/8, 0, 0)
+}
+
+const (
+	sigDefault = 0 // SIG_DFL
+	sigIgnore  = 1 // SIG_IGN
+)
 
 // unblockSignals empties the signal mask of the calling thread, which execve
 // hands on. The caller has locked the thread.
