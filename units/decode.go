@@ -86,7 +86,7 @@ func executed(s Status) bool {
 }
 
 func exitOf(s Status) contract.Exit {
-	e := contract.Exit{OOM: s.Result == ResultOOM, Timeout: s.Result == ResultTimeout}
+	e := contract.Exit{OOM: s.Result == ResultOOM, Stopped: s.Stopped || s.Result == ResultTimeout}
 	switch s.MainCode {
 	case CLDExited:
 		e.Code = int(s.MainStatus)
@@ -122,7 +122,7 @@ func launchOf(s Status) contract.Step {
 // is systemd's own.
 func startFailure(s Status) contract.Exit {
 	e := exitOf(s)
-	e.Launch, e.Errno = contract.StepUnit, 0
+	e.Launch, e.Errno, e.Stopped, e.Late = contract.StepUnit, 0, false, s.Result == ResultTimeout
 	e.Detail = "systemd: " + s.Result
 	if s.MainCode == CLDExited && s.Result == ResultExitCode {
 		if step, ok := execSteps[s.MainStatus]; ok {

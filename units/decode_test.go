@@ -55,8 +55,8 @@ func TestDecode(t *testing.T) {
 		{"core", loaded(ActiveFailed, SubFailed, ResultCoreDump, func(s *Status) { s.MainCode, s.MainStatus = CLDDumped, 11 }), PhaseExited, contract.Exit{Signal: 11}},
 		{"memory", loaded(ActiveFailed, SubFailed, ResultOOM, killed(9)), PhaseExited, contract.Exit{Signal: 9, OOM: true}},
 		{"a child's memory", loaded(ActiveFailed, SubFailed, ResultOOM, exited(1)), PhaseExited, contract.Exit{Code: 1, OOM: true}},
-		{"time", loaded(ActiveFailed, SubFailed, ResultTimeout, killed(15)), PhaseExited, contract.Exit{Signal: 15, Timeout: true}},
-		{"time, with an exit of its own", loaded(ActiveFailed, SubFailed, ResultTimeout, exited(0)), PhaseExited, contract.Exit{Timeout: true}},
+		{"time", loaded(ActiveFailed, SubFailed, ResultTimeout, killed(15)), PhaseExited, contract.Exit{Signal: 15, Stopped: true}},
+		{"time, with an exit of its own", loaded(ActiveFailed, SubFailed, ResultTimeout, exited(0)), PhaseExited, contract.Exit{Stopped: true}},
 		{"being stopped", loaded(ActiveDeactivating, "stop-sigterm", ResultSuccess, lives), PhaseRunning, contract.Exit{}},
 		{"says that it stops, before systemd saw it begin", loaded(ActiveDeactivating, "stop-sigterm", ResultSuccess, func(s *Status) { lives(s); s.WasActive = false }), PhaseRunning, contract.Exit{}},
 		{"being swept, main process gone without a word", loaded(ActiveDeactivating, "stop-sigterm", ResultSuccess, nil), PhaseStopping, contract.Exit{}},
@@ -90,7 +90,7 @@ func TestDecode(t *testing.T) {
 		{"no resources", loaded(ActiveFailed, SubFailed, "resources", func(s *Status) { s.WasActive = false }), PhaseFailedToStart,
 			contract.Exit{Launch: contract.StepUnit, Detail: "systemd: resources"}},
 		{"start hung", loaded(ActiveFailed, SubFailed, ResultTimeout, func(s *Status) { killed(15)(s); s.WasActive = false }), PhaseFailedToStart,
-			contract.Exit{Signal: 15, Timeout: true, Launch: contract.StepUnit, Detail: "systemd: timeout"}},
+			contract.Exit{Signal: 15, Late: true, Launch: contract.StepUnit, Detail: "systemd: timeout"}},
 	} {
 		phase, exit := Decode(c.s)
 		if phase != c.phase || exit != c.exit {

@@ -21,6 +21,7 @@ type Status struct {
 	WasActive   bool   // the main process was executed, in this invocation
 	Frozen      bool   // its processes are halted, or are about to be
 	JobPending  bool   // systemd still has a start or stop in its queue
+	Stopped     bool   // systemd was stopping the unit already when the main process ended
 	Spent       bool   // it has ended, no process is left in it, and its stop runs no command: only its result stays
 
 	CPUNSec    uint64 // Infinity: unknown

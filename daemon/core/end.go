@@ -20,20 +20,17 @@ func (c *Core) endAttempt(l *trackedJob, r job.Result, now time.Time) {
 	c.teardown(l, now)
 }
 
-// recordEarlyExit keeps how the command ended where a look at its unit before a stop
-// found that it had. A signal that a stop of ours sends, too, is taken for that
-// where one may have reached it.
-func (c *Core) recordEarlyExit(l *trackedJob, before Unit) bool {
-	if before.Phase != Exited {
-		return false
+// foundGone forgets why a job was to be stopped that turned out to have no unit before
+// any stop was sent: what it was to be stopped for it can't have met. What somebody
+// asked for still happens.
+func foundGone(j *job.Job) {
+	switch j.Stop {
+	case job.StopTime, job.StopGPUMem, job.StopIdle, job.StopTrespass:
+		j.Stop, j.StopBy, j.StopFor, j.Breach = "", "", 0, nil
+		a := *j.Attempt
+		a.Result = &job.Result{Outcome: job.Lost, Detail: job.Say("detail/removed")}
+		j.Attempt = &a
 	}
-	e := before.Exit
-	if l.stopSent && l.job.Stop != "" && !e.OOM && (e.Signal == sigterm || e.Signal == sigkill) {
-		c.edit(l, func(a *job.Attempt) { a.Result = &job.Result{Outcome: job.Lost, Detail: job.Say("detail/stopped")} })
-	} else {
-		c.recordExit(l, before)
-	}
-	return true
 }
 
 // recordExit keeps how the command ended.
@@ -47,16 +44,18 @@ func (c *Core) recordExit(l *trackedJob, u Unit) {
 }
 
 // resultOf translates the end of a unit's command. A unit that was too long in
-// starting has executed nothing: its job is tried again.
+// starting has executed nothing: its job is tried again. A command that ended while
+// its unit was being stopped answered that stop, whatever its exit status: finalResult
+// knows whether the stop was ours.
 func resultOf(e contract.Exit, j *job.Job, tries int) job.Result {
 	r := job.Result{ExitCode: e.Code, Signal: e.Signal, Launch: e.Launch, Errno: e.Errno, Detail: job.Text(e.Detail)}
 	switch {
-	case e.Timeout && e.Launch == contract.StepUnit:
+	case e.Late:
 		r.Outcome, r.Tries = job.Lost, tries+1
 	case e.OOM:
 		r.Outcome, r.MemBytes = job.OutOfMemory, j.Request.MemBytes
-	case e.Timeout && j.Request.TimeLimit > 0:
-		r.Outcome, r.Limit = job.TimedOut, j.Request.TimeLimit.Duration()
+	case e.Stopped:
+		r = job.Result{Outcome: job.Lost, Detail: job.Say("detail/removed")}
 	case e.Code == 0 && e.Signal == 0 && e.Launch == "":
 		r.Outcome = job.Completed
 	default:

@@ -12,20 +12,22 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// What a stop that did not succeed may have sent is taken for that stop where it is
-// what ended the job. Whatever else ended it is its own end.
+// A command that ended while systemd was stopping its unit answered the stop, whatever its
+// exit status. Any other end is its own, also after a stop that may have been sent.
 func TestEndAfterAStopThatFailed(t *testing.T) {
 	for name, c := range map[string]struct {
 		exit contract.Exit
 		want job.State
 	}{
-		"SIGTERM":    {contract.Exit{Signal: 15}, job.TimedOut},
-		"SIGKILL":    {contract.Exit{Signal: 9}, job.TimedOut},
-		"SIGABRT":    {contract.Exit{Signal: 6}, job.Failed},
-		"no memory":  {contract.Exit{Signal: 9, OOM: true}, job.OutOfMemory},
-		"by itself":  {contract.Exit{}, job.Completed},
-		"exit 1":     {contract.Exit{Code: 1}, job.Failed},
-		"RuntimeMax": {contract.Exit{Signal: 15, Timeout: true}, job.TimedOut},
+		"SIGTERM":         {contract.Exit{Signal: 15, Stopped: true}, job.TimedOut},
+		"SIGKILL":         {contract.Exit{Signal: 9, Stopped: true}, job.TimedOut},
+		"SIGABRT":         {contract.Exit{Signal: 6, Stopped: true}, job.TimedOut},
+		"exit 1":          {contract.Exit{Code: 1, Stopped: true}, job.TimedOut},
+		"exit 75":         {contract.Exit{Code: 75, Stopped: true}, job.TimedOut},
+		"no memory":       {contract.Exit{Signal: 9, Stopped: true, OOM: true}, job.OutOfMemory},
+		"by itself":       {contract.Exit{}, job.Completed},
+		"its own exit 1":  {contract.Exit{Code: 1}, job.Failed},
+		"its own SIGTERM": {contract.Exit{Signal: 15}, job.Failed},
 	} {
 		w := running(t, 1, func(r *job.Request) { r.TimeLimit = job.Span(time.Minute) })
 		w.now = w.now.Add(time.Minute)
@@ -43,32 +45,68 @@ func TestEndAfterAStopThatFailed(t *testing.T) {
 	}
 }
 
-// A daemon that starts again while a job is being stopped takes what the stop may
-// have sent for that; of a job that was not, it is an end of its own.
+// A daemon that starts again while a job answers a stop judges the end by what was asked
+// of the job, whatever its exit status: it has what it would have had without the restart.
 func TestEndFoundAfterARestart(t *testing.T) {
-	for _, c := range []struct {
-		stopped bool
-		want    job.State
-	}{{true, job.TimedOut}, {false, job.Failed}} {
+	stop := func(kind job.CommandKind) func(*world) {
+		return func(w *world) {
+			w.step(core.Command{Who: job.Actor{UID: 1001, User: "alice"}, What: job.Command{Kind: kind, Job: 1}}, -1)
+		}
+	}
+	limit := func(w *world) {
+		w.now = w.now.Add(time.Minute)
+		w.step(core.Tick{}, -1)
+	}
+	for name, c := range map[string]struct {
+		ask  func(*world)
+		then job.TimeoutAction
+		want job.State
+		next int // the attempt after it
+	}{
+		"cancel":                 {stop(job.CommandCancel), "", job.Cancelled, 1},
+		"requeue":                {stop(job.CommandRequeue), "", job.Running, 2},
+		"time limit":             {limit, "", job.TimedOut, 1},
+		"time limit and requeue": {limit, job.TimeoutRequeue, job.Running, 2},
+		"nobody":                 {func(*world) {}, "", job.Lost, 1},
+	} {
+		for _, exit := range []contract.Exit{{Code: 1}, {Code: 75}, {Signal: 15}, {Signal: 9}, {Signal: 10}} {
+			w := running(t, 1, func(r *job.Request) { r.TimeLimit, r.OnTimeout = job.Span(time.Minute), c.then })
+			c.ask(w)
+			exit.Stopped = true
+			w.units[1].Phase, w.units[1].Exit = core.Exited, exit
+			w.revive()
+			w.step(w.listed(), -1)
+			w.settle()
+			w.step(w.sample(0), -1)
+			w.settle()
+			if j := w.jobs[1]; j.State != c.want || j.Attempt.Number != c.next {
+				t.Errorf("%s, %+v: the job is %s in attempt %d: %+v", name, exit, j.State, j.Attempt.Number, j.Result)
+			}
+		}
+	}
+}
+
+// What a job is to be stopped for it has not met where its unit was gone before any stop
+// was sent. What somebody asked for happens all the same.
+func TestGoneBeforeItsStop(t *testing.T) {
+	for name, c := range map[string]struct {
+		ask  func(*world)
+		want job.State
+	}{
+		"time limit": {func(w *world) { w.now = w.now.Add(time.Hour); w.step(core.Tick{}, -1) }, job.Lost},
+		"cancel":     {stops(job.CommandCancel), job.Cancelled},
+		"requeue":    {stops(job.CommandRequeue), job.Running},
+	} {
 		w := running(t, 1, func(r *job.Request) { r.TimeLimit = job.Span(time.Minute) })
-		stop := func() {
-			w.now = w.now.Add(time.Minute)
-			w.step(core.Tick{}, -1)
-		}
-		if c.stopped {
-			stop()
-		}
+		w.sweep(1)
 		w.revive()
-		w.step(w.listed(), -1)
-		if !c.stopped {
-			stop()
-		}
-		next[core.Stop](t, w)
-		w.units[1].Phase, w.units[1].Exit.Signal = core.Exited, 15
-		w.step(core.Stopped{Job: 1, Attempt: 1, Before: w.units[1].Unit}, -1)
+		w.step(w.listed(), -1) // the look that would find it is under way
+		c.ask(w)
+		w.settle()
+		w.step(w.sample(0), -1)
 		w.settle()
 		if j := w.jobs[1]; j.State != c.want {
-			t.Errorf("stopped before the restart %t: the job is %s: %+v", c.stopped, j.State, j.Result)
+			t.Errorf("%s: the job is %s: %+v", name, j.State, j.Result)
 		}
 	}
 }
@@ -94,7 +132,7 @@ func TestWhatIsLearned(t *testing.T) {
 	}{
 		"completed":            {ends: ends(exits(contract.Exit{})), want: 10 * time.Minute},
 		"failed":               {ends: ends(exits(contract.Exit{Code: 1})), want: 10 * time.Minute},
-		"at its limit":         {ends: ends(exits(contract.Exit{Signal: 15, Timeout: true})), want: 10 * time.Minute},
+		"at its limit":         {ends: ends(func(w *world) { w.now = w.now.Add(50 * time.Minute); w.step(core.Tick{}, -1) }), want: time.Hour},
 		"no memory":            {ends: ends(exits(contract.Exit{OOM: true}))},
 		"cancelled":            {ends: ends(stops(job.CommandCancel))},
 		"in two goes":          {ends: ends(stops(job.CommandRequeue), exits(contract.Exit{})), want: 20 * time.Minute},

@@ -26,13 +26,13 @@ func (s *script) exit() {
 		return
 	}
 	_, oom := s.args["oom"]
-	_, timeout := s.args["timeout"]
+	_, stopped := s.args["stopped"]
 	if _, u.Spent = s.args["spent"]; u.Spent {
 		s.w.clear(u)
 	}
 	u.Phase = core.Exited
 	u.Exit = contract.Exit{
-		Code: s.num("code", 0), Signal: s.num("signal", 0), OOM: oom, Timeout: timeout,
+		Code: s.num("code", 0), Signal: s.num("signal", 0), OOM: oom, Stopped: stopped,
 		Launch: contract.Step(s.args["launch"]), Errno: s.num("errno", 0),
 	}
 	if _, quiet := s.args["quiet"]; !quiet {

@@ -100,11 +100,17 @@ func (c *Core) stopped(e Stopped, now time.Time) {
 		return
 	}
 	l.action = noAction
-	looked := l.job.Attempt.Result == nil && c.recordEarlyExit(l, e.Before)
+	unknown := l.job.Attempt.Result == nil
+	if unknown && e.Before.Phase == Exited {
+		c.recordExit(l, e.Before)
+	}
+	if unknown && e.OK && e.Before.Phase == Absent && !l.stopSent {
+		foundGone(l.job)
+	}
 	switch {
 	case e.OK:
 		c.ended(l, now)
-	case looked: // its end is on record before the unit that tells it goes
+	case unknown && e.Before.Phase == Exited: // its end is on record before the unit that tells it goes
 		c.teardown(l, now)
 	default:
 		l.stopSent = l.stopSent || e.Before.Phase != Absent

@@ -152,7 +152,9 @@ func (b *bus) Start(ctx context.Context, name string, props []units.Property) (u
 
 // Stop is daemon.Units'.
 func (b *bus) Stop(ctx context.Context, name string) error {
-	_, err := call(b, ctx, unittest.OpStop, name, func() (bool, error) { return true, b.w.stopUnit(name) })
+	l, epoch := b.w.current.life, b.broken
+	waits := func() bool { return !l.over && epoch == b.broken && ctx.Err() == nil }
+	_, err := call(b, ctx, unittest.OpStop, name, func() (bool, error) { return true, b.w.stopUnit(name, waits) })
 	return err
 }
 
@@ -258,8 +260,9 @@ func (w *World) letBegin(name string, r *run) {
 	w.bus.spread()
 }
 
-// stopUnit is what systemd does at a stop: TERM, the grace, KILL.
-func (w *World) stopUnit(name string) error {
+// stopUnit is what systemd does at a stop: TERM, the grace, KILL. Whoever waits for it has
+// systemd forget the unit then.
+func (w *World) stopUnit(name string, waits func() bool) error {
 	w.judgeStop(name)
 	if w.planted.idleStop {
 		return nil
@@ -270,6 +273,8 @@ func (w *World) stopUnit(name string) error {
 		took := d.soon(2 * time.Millisecond)
 		if r.deaf || w.on(slowStop) {
 			took = r.grace
+		} else if r.answers != 0 {
+			took = d.between(5*time.Millisecond, max(6*time.Millisecond, min(r.grace, 5*time.Second)))
 		}
 		if took > 5*time.Millisecond {
 			r.stopping = true
@@ -277,13 +282,16 @@ func (w *World) stopUnit(name string) error {
 			w.after(took, func() { w.letStop(name, r) })
 		}
 	}
+	if r != nil {
+		r.waits = append(r.waits, waits)
+	}
 	err := w.bus.sys.Stop(context.Background(), name)
 	if errors.Is(err, units.ErrProcesses) {
 		w.count("unkillable process")
 		w.notice(name, "stop")
 		return err
 	}
-	if err == nil {
+	if err == nil && w.bus.sys.Properties(name) == nil {
 		w.vanished(name, "stop")
 	}
 	return err
@@ -297,8 +305,16 @@ func (w *World) letStop(name string, r *run) {
 		r.stuck = false
 		w.bus.sys.KeepProcesses(name, false)
 	}
-	w.bus.sys.Release(unittest.OpStop, name)
-	w.vanished(name, "stop")
+	awaited := slices.ContainsFunc(r.waits, func(waits func() bool) bool { return waits() })
+	if awaited || r.answers == 0 || r.deaf || !w.bus.sys.Running(name) {
+		w.bus.sys.Release(unittest.OpStop, name)
+		w.vanished(name, "stop")
+	} else {
+		w.count("answer to a stop that nobody waits for")
+		r.stopping = false
+		w.bus.sys.Answer(name, r.answers)
+		w.notice(name, "stop")
+	}
 	w.look()
 	w.bus.spread()
 }

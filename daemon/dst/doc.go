@@ -64,4 +64,7 @@
 //  19. Whoever lists the jobs and follows the events from the number at that time, over
 //     crashes and restarts, has the state of each job. No event comes before what it
 //     tells is on record, and the numbers only grow.
+//  20. How a job ended is judged by what was asked of it: one that answers a stop has what
+//     the stop was for, whatever its exit status, and whoever was there to see it. A job
+//     that was stopped for another's sake, or sent back to the queue, does not end by that.
 package dst

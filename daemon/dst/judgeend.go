@@ -36,9 +36,21 @@ func (w *World) judgeEnd(n *job.Job) {
 	if r != nil && r.alive {
 		w.breach(5, "job %d is recorded as %s while its command runs", n.ID, n.State)
 	}
+	if r != nil && !n.Recovered {
+		w.judgeStopped(n, r)
+	}
 	if r != nil && n.State != job.Completed && r.fine() && !w.overtaken(r) && r.touched == "" && !j.acted[n.ID] &&
 		!w.arrayActed(n) && !n.Request.Preemptible {
 		w.breach(5, "job %d is recorded as %q, and it exited 0 by itself", n.ID, words.Result(n.Result))
+	}
+}
+
+// judgeStopped holds invariant 20 for a job that has its end.
+func (w *World) judgeStopped(n *job.Job, r *run) {
+	wants := map[job.StopCause]job.State{job.StopCancel: job.Cancelled, job.StopTime: job.TimedOut, job.StopRequeue: job.Queued,
+		job.StopPreempt: job.Queued, job.StopIdle: job.Cancelled, job.StopGPUMem: job.GPUOutOfMemory}
+	if want := wants[n.Stop]; want != "" && n.State != want && r.by == "stop" && r.touched == "" {
+		w.breach(20, "job %d answered a stop for %q, and is recorded as %q", n.ID, n.Stop, words.Result(n.Result))
 	}
 }
 
@@ -70,8 +82,8 @@ func (w *World) untrue(n *job.Job, r *run) string {
 		if n.Request.TimeLimit == 0 {
 			return "it has no time limit"
 		}
-		if r != nil && (r.touched == "vanish" || r.touched == "swept" || r.touched == "reboot" ||
-			(r.signal == 9 || r.signal == 15) && w.diedAt >= r.began) {
+		if at := w.tracked.stops[attemptKey(n.ID, n.Attempt.Number)]; r != nil && (r.touched == "swept" || r.touched == "reboot" ||
+			r.touched == "vanish" && w.diedAt >= at) {
 			return "" // stopped, as far as a daemon knows that was not there when its stop was decided
 		}
 		if r != nil && r.behaviour.Stopping && w.elapsed-r.began >= n.Request.TimeLimit.Duration()-time.Second {

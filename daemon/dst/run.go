@@ -27,8 +27,10 @@ type run struct {
 	behaviour unittest.Behaviour
 	demand    demand
 	lasts     time.Duration
-	deaf      bool // it takes its whole grace to end
-	refused   bool // systemd will not have its unit
+	deaf      bool          // it takes its whole grace to end
+	answers   int           // the exit status with which it answers a stop; 0: it dies of it, or exits 0
+	waits     []func() bool // whether those who stopped it still wait for that
+	refused   bool          // systemd will not have its unit
 	oom       bool
 
 	began, ended time.Duration // 0: not yet
@@ -85,6 +87,7 @@ func (w *World) fate(r *run, d *dice) {
 	r.lasts = pick(d, 0, d.between(0, 10*time.Millisecond), d.between(0, 2*time.Second), d.between(0, time.Minute),
 		d.between(0, 10*time.Minute))
 	r.deaf = d.percent(10)
+	r.answers = pick(w.roll("answer", uint64(r.job), uint64(r.attempt)), 0, 0, 1, 75)
 	r.demand = drawDemand(w.roll("demand", uint64(r.job), uint64(r.attempt)), r.lasts)
 	b := &r.behaviour
 	switch d.n(20) {

@@ -239,7 +239,6 @@ var sentences = map[job.Code]sentence{
 
 	// How a job ended, and what it left.
 	"detail/unknown-end":    {"nothing is known of its end", ""},
-	"detail/stopped":        {"it was stopped", ""},
 	"detail/restarted":      {"the machine was restarted while the job ran", ""},
 	"detail/removed":        {"its unit was stopped or removed from outside gpusched", ""},
 	"detail/going-down":     {"the machine goes down", ""},

@@ -5,7 +5,8 @@ type Exit struct {
 	Code    int // exit status; 0 where Signal is set
 	Signal  int
 	OOM     bool   // the kernel killed it for memory
-	Timeout bool   // systemd's own time limit (RuntimeMaxUSec) ended it
+	Stopped bool   // it ended while systemd was stopping its unit, on whoever's order
+	Late    bool   // systemd gave its start up, which took too long
 	Launch  Step   // "": the command began
 	Errno   int    // of the launch failure; 0 unknown
 	Detail  string // for people: which step of systemd's failed

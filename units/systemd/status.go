@@ -128,9 +128,14 @@ func (p properties) status(name string) units.Status {
 		Ended:        get[uint64](p, "ExecMainExitTimestamp"),
 		Age:          age(get[uint64](p, "ActiveEnterTimestampMonotonic")),
 	}
+	s.Stopped = stoppedFirst(get[uint64](p, "ActiveExitTimestampMonotonic"), get[uint64](p, "ExecMainExitTimestampMonotonic"))
 	s.Spent = p.spent(&s)
 	return s
 }
+
+// stoppedFirst reports whether a unit left the state active before its main process ended.
+// By itself a unit leaves it only after that; a stop moves it first, then sends the signal.
+func stoppedFirst(left, ended uint64) bool { return left != 0 && left < ended }
 
 // spent reports whether nothing of an ended unit is left but its result. One that has
 // failed has been stopped. Into one that is delegated its user may move a process still.

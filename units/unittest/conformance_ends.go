@@ -43,7 +43,7 @@ func testExits(t *testing.T, s *stage) {
 		{"TERM", Behaviour{Ends: true, Signal: 15}, contract.Exit{Signal: 15}, units.ActiveActive, units.ResultSuccess},
 		{"KILL", Behaviour{Ends: true, Signal: 9}, contract.Exit{Signal: 9}, units.ActiveFailed, units.ResultSignal},
 		{"USR1", Behaviour{Ends: true, Signal: 10}, contract.Exit{Signal: 10}, units.ActiveFailed, units.ResultSignal},
-		{"time limit", Behaviour{TimesOut: true}, contract.Exit{Signal: 15, Timeout: true}, units.ActiveFailed, units.ResultTimeout},
+		{"time limit", Behaviour{TimesOut: true}, contract.Exit{Signal: 15, Stopped: true}, units.ActiveFailed, units.ResultTimeout},
 	} {
 		id := int64(10 + i)
 		started := s.start(id, c.b)

@@ -30,6 +30,19 @@ func (s *Systemd) Timeout(name string) {
 	s.drive(name, func(u *unit) { s.die(u, syscall.SIGTERM, units.ResultTimeout) })
 }
 
+// Answer ends the main process of name with an exit status, in answer to a stop that Hold
+// keeps and whose caller is gone: nobody has systemd forget how it ended.
+func (s *Systemd) Answer(name string, code int) {
+	s.drive(name, func(u *unit) {
+		delete(s.holds, hold{OpStop, name})
+		s.exit(u, code)
+		if u.held != nil {
+			close(u.held)
+			u.held = nil
+		}
+	})
+}
+
 // drive panics where there is nothing to drive: the test is wrong then.
 func (s *Systemd) drive(name string, act func(*unit)) {
 	s.mu.Lock()

@@ -163,7 +163,7 @@ func TestDrive(t *testing.T) {
 		"exit":    {func(s *Systemd) { s.Exit(one, 7) }, contract.Exit{Code: 7}},
 		"signal":  {func(s *Systemd) { s.KillBy(one, 11) }, contract.Exit{Signal: 11}},
 		"memory":  {func(s *Systemd) { s.OOM(one) }, contract.Exit{Signal: 9, OOM: true}},
-		"time":    {func(s *Systemd) { s.Timeout(one) }, contract.Exit{Signal: 15, Timeout: true}},
+		"time":    {func(s *Systemd) { s.Timeout(one) }, contract.Exit{Signal: 15, Stopped: true}},
 		"ordered": {func(s *Systemd) { _ = s.Kill(context.Background(), one, 15) }, contract.Exit{Signal: 15}},
 	} {
 		s := New(Options{})

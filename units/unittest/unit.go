@@ -153,6 +153,7 @@ func clean(sig syscall.Signal) bool {
 // unit active with what is left in it, a failure sweeps it.
 func (s *Systemd) end(u *unit, result string) {
 	u.status.MainPID, u.status.JobPending = 0, false
+	u.status.Stopped = u.status.WasActive && (u.status.Active == units.ActiveDeactivating || result == units.ResultTimeout)
 	if u.status.Active == units.ActiveDeactivating {
 		s.stopped(u, result)
 		return
