@@ -124,7 +124,7 @@ func TestFileOfJobsThatDoesNotCome(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := fileText(ctx, fifo); !errors.Is(err, context.Canceled) {
+	if _, err := fileText(ctx, fifo, func(os.FileInfo) error { return nil }); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }
@@ -133,7 +133,7 @@ func TestFileOfJobsThatDoesNotCome(t *testing.T) {
 func TestFileOfJobsWithAByteOrderMark(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "jobs")
 	os.WriteFile(file, []byte("\xef\xbb\xbf-g 1 -- /bin/true\r\n"), 0o600)
-	text, err := fileText(t.Context(), file)
+	text, err := fileText(t.Context(), file, func(os.FileInfo) error { return nil })
 	if err != nil || text != "-g 1 -- /bin/true\r\n" {
 		t.Errorf("%q, %v", text, err)
 	}

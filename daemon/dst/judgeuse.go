@@ -180,7 +180,7 @@ func (w *World) judgeShare(placed *job.Job, q job.Quota, who string, uids map[in
 	for _, o := range w.tracked.mirror.jobs {
 		if uids[o.Owner.UID] && o.State.Live() {
 			jobs++
-			milli += o.Request.GPUMilli
+			milli += o.Request.QuotaMilli()
 		}
 	}
 	if q.Running > 0 && jobs > q.Running || placed.Request.GPUMilli > 0 && q.GPUMilli > 0 && milli > q.GPUMilli {

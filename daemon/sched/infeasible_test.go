@@ -31,6 +31,9 @@ func TestNever(t *testing.T) {
 		"asks for 2 GPUs, the quota of ann is 1.5":                                                                              {r: job.Request{GPUMilli: 2000}, a: &Account{Name: "ann", MaxMilli: 1500}},
 		"a part that chooses its GPU, or asks more of its memory, counts for more: this one for 1, and the quota of ann is 0.5": {r: job.Request{GPUMilli: 500, Spread: true}, a: &Account{Name: "ann", MaxMilli: 500}},
 		"           ": {r: job.Request{GPUMilli: 500}, a: &Account{Name: "ann", MaxMilli: 500}},
+		"a part that chooses its GPU, or asks more of its memory, counts for more: this one for 0.75, and the quota of ann is 0.5": {
+			r: job.Request{GPUMilli: 50, GPUMemBytes: 60 * gib, Derived: job.Derived{MemMilli: 750}}, a: &Account{Name: "ann", MaxMilli: 500},
+		},
 		"asks for 4 GPUs, the quota of group lab is 3":           {r: job.Request{GPUMilli: 4000}, a: &Account{Name: "ann", Groups: []*Account{lab}}},
 		"asks for 5 GPUs with 80G of memory, this machine has 4": {r: job.Request{GPUMilli: 5000, GPUMemBytes: 80 * gib}},
 		"asks for 9 CPUs, this machine has 8 CPUs for jobs":      {r: job.Request{CPUs: 9, GPUMilli: 1000}, host: Host{CPUs: 8, NoGPUCPUs: 6}},

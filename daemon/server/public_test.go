@@ -48,8 +48,8 @@ func give(t *testing.T, name string, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Bool:
 		v.SetBool(true)
-	case reflect.Int, reflect.Int64:
-		v.SetInt(int64(2 * time.Second))
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		v.SetInt(7)
 	case reflect.String:
 		v.SetString("x")
 	case reflect.Slice:
@@ -57,10 +57,13 @@ func give(t *testing.T, name string, v reflect.Value) {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 	case reflect.Struct:
-		if v.Type() != reflect.TypeFor[time.Time]() {
-			t.Fatalf("no value for %s", name)
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			v.Set(reflect.ValueOf(time.Unix(1, 0)))
+			return
 		}
-		v.Set(reflect.ValueOf(time.Unix(1, 0)))
+		for i := range v.NumField() {
+			give(t, name, v.Field(i))
+		}
 	default:
 		t.Fatalf("no value for %s, a %s", name, v.Type())
 	}

@@ -89,7 +89,7 @@ func TestRequestsOfSchema2(t *testing.T) {
 		GPUMilli: 500, GPUIDs: []int{1}, TimeLimit: job.Span(2 * time.Hour), Grace: job.Span(time.Second / 2),
 		Priority: job.Priority{Class: job.High}, Requeue: true, OnTimeout: job.TimeoutRequeue,
 		WarnSignal: 10, WarnBefore: job.Span(time.Minute), Backoff: job.Span(5 * time.Second),
-		Derived: job.Derived{DefaultedMem: true, ImpliedStop: true, Shape: "ab", Script: "cd", MemMilli: 20},
+		Derived: job.Derived{DefaultedMem: true, ImpliedStop: true, Shape: "ab", Script: "cd"},
 	})
 	j, err = s.Job(context.Background(), 3)
 	requireEqual(t, err, j.Request.Priority, job.Priority{Class: job.Low})
