@@ -24,7 +24,8 @@ import (
 // dependencies.
 //
 // A job on record whose unit is another's is taken: it has nothing to do with that unit.
-func (l *unitReconciler) recover(ctx context.Context, run string, all []units.Status) (found []job.Job, taken []core.Taken, err error) {
+func (l *unitReconciler) recover(ctx context.Context, run string, all []units.Status) (found []job.Job,
+	taken []core.Taken, err error) {
 	unknown, known, err := l.unknown(ctx, all)
 	if err != nil || len(unknown) == 0 || l.d.opt.Origin == nil {
 		return nil, nil, err

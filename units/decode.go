@@ -122,7 +122,8 @@ func launchOf(s Status) contract.Step {
 // is systemd's own.
 func startFailure(s Status) contract.Exit {
 	e := exitOf(s)
-	e.Launch, e.Errno, e.Stopped, e.Late = contract.StepUnit, 0, false, s.Result == ResultTimeout
+	e.Launch, e.Errno = contract.StepUnit, 0
+	e.Stopped, e.Late = false, s.Result == ResultTimeout
 	e.Detail = "systemd: " + s.Result
 	if s.MainCode == CLDExited && s.Result == ResultExitCode {
 		if step, ok := execSteps[s.MainStatus]; ok {

@@ -10,8 +10,8 @@ import (
 // TestStrangersIn: what somebody else can have written, or can put in a file's place, is
 // not the caller's; what lies in a directory such as /tmp can be.
 func TestStrangersIn(t *testing.T) {
-	own := &app{uid: os.Getuid()}
-	other := &app{uid: os.Getuid() + 1}
+	own := &app{uid: os.Getuid(), environ: []string{"PATH=/usr/bin:/bin"}}
+	other := &app{uid: os.Getuid() + 1, environ: own.environ}
 	if os.Getuid() == 0 { // whom all trust: the files are another's
 		other.uid = 4711
 	}

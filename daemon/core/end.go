@@ -26,7 +26,8 @@ func (c *Core) endAttempt(l *trackedJob, r job.Result, now time.Time) {
 func foundGone(j *job.Job) {
 	switch j.Stop {
 	case job.StopTime, job.StopGPUMem, job.StopIdle, job.StopTrespass:
-		j.Stop, j.StopBy, j.StopFor, j.Breach = "", "", 0, nil
+		j.Stop, j.StopBy = "", ""
+		j.StopFor, j.Breach = 0, nil
 		a := *j.Attempt
 		a.Result = &job.Result{Outcome: job.Lost, Detail: job.Say("detail/removed")}
 		j.Attempt = &a

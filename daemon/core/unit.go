@@ -170,9 +170,13 @@ func (c *Core) list(e Listed, now time.Time) {
 	c.recoverAll(&e, now)
 	c.systemd.setListed()
 	for _, t := range e.Taken {
-		if l := c.jobs.active(t.Job); l != nil && l.job.State == job.Starting && l.job.Attempt.InvocationID == "" && l.action == noAction {
-			c.giveWay(l, job.Result{Outcome: job.Lost, Launch: contract.StepUnit, Detail: job.Text(t.By), Tries: l.tries + 1}, now)
+		l := c.jobs.active(t.Job)
+		if l == nil || l.job.State != job.Starting || l.job.Attempt.InvocationID != "" || l.action != noAction {
+			continue
 		}
+		c.giveWay(l, job.Result{
+			Outcome: job.Lost, Launch: contract.StepUnit, Detail: job.Text(t.By), Tries: l.tries + 1,
+		}, now)
 	}
 	units, orphans := map[job.ID]Unit{}, []Unit(nil)
 	for _, u := range e.Units {

@@ -47,8 +47,10 @@ func (w *World) judgeEnd(n *job.Job) {
 
 // judgeStopped holds invariant 20 for a job that has its end.
 func (w *World) judgeStopped(n *job.Job, r *run) {
-	wants := map[job.StopCause]job.State{job.StopCancel: job.Cancelled, job.StopTime: job.TimedOut, job.StopRequeue: job.Queued,
-		job.StopPreempt: job.Queued, job.StopIdle: job.Cancelled, job.StopGPUMem: job.GPUOutOfMemory}
+	wants := map[job.StopCause]job.State{
+		job.StopCancel: job.Cancelled, job.StopTime: job.TimedOut, job.StopRequeue: job.Queued,
+		job.StopPreempt: job.Queued, job.StopIdle: job.Cancelled, job.StopGPUMem: job.GPUOutOfMemory,
+	}
 	if want := wants[n.Stop]; want != "" && n.State != want && r.by == "stop" && r.touched == "" {
 		w.breach(20, "job %d answered a stop for %q, and is recorded as %q", n.ID, n.Stop, words.Result(n.Result))
 	}

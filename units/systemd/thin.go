@@ -105,7 +105,8 @@ var wanted = func() map[string]bool {
 	m := map[string]bool{}
 	for name := range strings.FieldsSeq(`LoadState ActiveState SubState Result InvocationID ControlGroup MainPID ExecMainCode
 		ExecMainStatus StatusText StatusErrno ActiveEnterTimestampMonotonic FreezerState Job CPUUsageNSec MemoryPeak
-		ExecMainStartTimestamp ExecMainExitTimestamp ActiveExitTimestampMonotonic ExecMainExitTimestampMonotonic Description User Group LogExtraFields MemoryMax CPUQuotaPerSecUSec
+		ExecMainStartTimestamp ExecMainExitTimestamp ActiveExitTimestampMonotonic ExecMainExitTimestampMonotonic
+		Description User Group LogExtraFields MemoryMax CPUQuotaPerSecUSec
 		RuntimeMaxUSec TimeoutStopUSec ExecStart ExecStop ExecStopPost DropInPaths Delegate`) {
 		m[name] = true
 	}

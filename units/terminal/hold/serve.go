@@ -72,15 +72,15 @@ func (h *holder) bars(peer sandbox.Peer) string {
 // serve is the life of one client.
 func (h *holder) serve(conn *os.File, peer sandbox.Peer, attached chan<- struct{}) {
 	defer conn.Close()
-	if why := h.bars(peer); why != "" {
-		_ = conn.SetWriteDeadline(time.Now().Add(greetingTime))
-		_, _ = conn.Write(terminal.Encode(terminal.Barred, []byte(why)))
-		return
-	}
 	_ = conn.SetReadDeadline(time.Now().Add(greetingTime))
 	kind, content, err := terminal.Read(conn)
 	var hello terminal.Greeting
 	if err != nil || kind != terminal.Hello || json.Unmarshal(content, &hello) != nil {
+		return
+	}
+	if why := h.bars(peer); why != "" { // not before: a client that is still writing would not read it
+		_ = conn.SetWriteDeadline(time.Now().Add(greetingTime))
+		_, _ = conn.Write(terminal.Encode(terminal.Barred, []byte(why)))
 		return
 	}
 	_ = conn.SetReadDeadline(time.Time{})
