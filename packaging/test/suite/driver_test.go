@@ -35,11 +35,10 @@ func TestReaderHangs(t *testing.T) {
 	t.Cleanup(func() { sh(t, "", "rm /etc/gpusched/conf.d/test.toml; systemctl restart gpusched") })
 	on := submit(t, "alice", "-g 1 -- sleep 1000")
 	running(t, on)
-	sh(t, "", `cat > /run/hang.sh <<'END'
-while :; do pkill -STOP -f '^/usr/libexec/gpusched/gpusched-nvml'; sleep 0.05; done
-END
-systemd-run --quiet --unit hang bash /run/hang.sh`)
-	t.Cleanup(func() { try(t, "", "systemctl stop hang; pkill -CONT -f '^/usr/libexec/gpusched/gpusched-nvml'") })
+	// The process that reads hangs, and so does each that is begun in its place.
+	const answers = "rm -f /run/fakenvml/init; pkill -CONT -f '^/usr/libexec/gpusched/gpusched-nvml'; true"
+	sh(t, "", "echo hang > /run/fakenvml/init; pkill -STOP -f '^/usr/libexec/gpusched/gpusched-nvml'")
+	t.Cleanup(func() { try(t, "", answers) })
 	until(t, "health tells", func() bool { return !strings.Contains(sh(t, "", "gpusched health || true"), "GPUs answer") })
 	id := submit(t, "alice", "-g 1 -- true")
 	if why := sh(t, "alice", fmt.Sprintf("gpusched why %d", id)); !strings.Contains(why, "unknown") {
@@ -53,7 +52,7 @@ systemd-run --quiet --unit hang bash /run/hang.sh`)
 	if j := show(t, "", on); j.State != "running" {
 		t.Errorf("the running job is %s", j.State)
 	}
-	sh(t, "", "systemctl stop hang; pkill -CONT -f '^/usr/libexec/gpusched/gpusched-nvml'; true")
+	sh(t, "", answers)
 	ended(t, wait(t, id), "completed", "exit code 0")
 }
 

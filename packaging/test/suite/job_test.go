@@ -19,7 +19,8 @@ import (
 // GPUs as they were, the daemon running; and the journal of a failure.
 func begin(t *testing.T) {
 	t.Helper()
-	since := sh(t, "", "date +'%Y-%m-%d %H:%M:%S'")
+	// Jobs of many tests wait for ~/go or ~/end, which another test may have left.
+	since := sh(t, "", "rm -f /home/*/go /home/*/end; date +'%Y-%m-%d %H:%M:%S'")
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("journal since the test began:\n%s", try(t, "", "journalctl --no-pager -o short-precise --since '"+since+"' | tail -150").Stdout)
