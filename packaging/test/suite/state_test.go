@@ -135,7 +135,8 @@ func TestStateDiskFull(t *testing.T) {
 	ends, release := hold(t, "alice", "-g 1", "exit 7")
 	running(t, on)
 	sh(t, "", "cd "+stateDir+"; cat /dev/zero > fill 2>/dev/null; truncate -s -300K fill")
-	first := try(t, "bob", "for i in $(seq 300); do timeout 60 gpusched submit -q -g 4 -- true || exit; done")
+	// Each needs 20 kB, as the state file may have room left by jobs of other tests.
+	first := try(t, "bob", "big=$(head -c 15000 /dev/urandom | base64 -w0); for i in $(seq 1000); do timeout 60 gpusched submit -q -g 4 -e BIG=$big -- true || exit; done")
 	if first.Code != 1 || !strings.Contains(first.Stderr, "can't write its state") {
 		t.Errorf("submit exits %d: %s", first.Code, first.Stderr)
 	}
