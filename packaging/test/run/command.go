@@ -89,7 +89,7 @@ func (s stage) run(ctx context.Context, say func(line string)) tally {
 func (s stage) command(ctx context.Context) *exec.Cmd {
 	argv := s.argv
 	if s.nice {
-		argv = append([]string{"sh", "-c", yield, "sh"}, argv...)
+		argv = append([]string{"nice", "-n", "10"}, argv...)
 	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -98,10 +98,6 @@ func (s stage) command(ctx context.Context) *exec.Cmd {
 	cmd.Env = environment(s.cgo)
 	return cmd
 }
-
-// yield runs its arguments at a lower priority than the boxes beside them. Where the kernel groups processes by
-// session (sched_autogroup), nice alone would count only within the session.
-const yield = `[ ! -w /proc/self/autogroup ] || echo 10 >/proc/self/autogroup; exec nice -n 10 "$@"`
 
 // environment is the Makefile's, also where make did not start this program.
 func environment(cgo bool) []string {

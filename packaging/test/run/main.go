@@ -64,21 +64,23 @@ func usage(known map[string]bool) string {
 	return "the stages and groups are " + strings.Join(slices.Sorted(maps.Keys(known)), ", ")
 }
 
-// run runs the stages and reports whether all passed: the stages without a lane one by one, then all lanes at once,
-// the stages of each lane one by one.
+// run runs the stages and reports whether all passed: the phases one after another, in each of them all lanes at
+// once, and in each lane the stages one by one.
 func run(ctx context.Context, out io.Writer, chosen []stage) bool {
 	r := &report{out: out, began: time.Now(), of: map[string]tally{}}
-	lanes := map[string][]stage{}
-	for _, s := range chosen {
-		lanes[s.lane] = append(lanes[s.lane], s)
+	for phase := range phases {
+		lanes := map[string][]stage{}
+		for _, s := range chosen {
+			if s.phase == phase {
+				lanes[s.lane] = append(lanes[s.lane], s)
+			}
+		}
+		var running sync.WaitGroup
+		for _, list := range lanes {
+			running.Go(func() { r.runLane(ctx, list) })
+		}
+		running.Wait()
 	}
-	r.runLane(ctx, lanes[""])
-	delete(lanes, "")
-	var running sync.WaitGroup
-	for _, list := range lanes {
-		running.Go(func() { r.runLane(ctx, list) })
-	}
-	running.Wait()
 	return r.sum(chosen)
 }
 

@@ -118,14 +118,15 @@ func TestAFailureIsPrintedAtOnce(t *testing.T) {
 	}
 }
 
-// Lanes run at once, and after the stages without a lane.
+// Lanes of a phase run at once, and phases one after another.
 func TestLanes(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	var out bytes.Buffer
 	if !run(t.Context(), &out, []stage{
-		{name: "reads", lane: "a", nice: true, argv: []string{"cat", pipe}},
-		{name: "writes", lane: "b", argv: []string{"sh", "-c", "echo > " + pipe}},
+		{name: "reads", phase: boxes, lane: "a", nice: true, argv: []string{"cat", pipe}},
+		{name: "writes", phase: boxes, lane: "b", argv: []string{"sh", "-c", "echo > " + pipe}},
 		{name: "makes", argv: []string{"mkfifo", pipe}},
+		{name: "removes", phase: after, argv: []string{"rm", pipe}},
 	}) {
 		t.Errorf("got:\n%s", out.String())
 	}

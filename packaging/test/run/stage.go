@@ -12,7 +12,8 @@ type stage struct {
 	name  string
 	what  string // for people
 	argv  []string
-	lane  string   // stages of one lane run one by one, all lanes at once; "" is before all lanes
+	phase int      // building, boxes or after
+	lane  string   // stages of one lane run one by one, all lanes of a phase at once
 	needs []string // stages that must have passed
 	nice  bool     // it leaves the processors to the boxes beside it
 	cgo   bool     // what it compiles needs cgo
@@ -26,11 +27,19 @@ const (
 	groupAll  = "test-all" // make test-all
 )
 
+// The phases of a run. The tests of the last one have time limits, which they would not keep beside four boxes.
+const (
+	building = iota
+	boxes
+	after
+	phases
+)
+
 // eventDir is where the events of each stage's tests are kept.
 const eventDir = ".out/test"
 
-// boxes is the number of boxes among which the suite's tests are dealt out.
-const boxes = 3
+// parts is the number of boxes among which the suite's tests are dealt out.
+const parts = 3
 
 // withSlurm are the tests that share a box with a real Slurm.
 const withSlurm = "^Test(SlurmEngine|Migrate)$"
@@ -58,30 +67,31 @@ func stages(root string) (map[string][]stage, error) {
 	}
 	test := slices.Concat(build, inBoxes(), []stage{
 		inBox("box-slurm", "the same commands on a real Slurm", "-quick", "-run", withSlurm),
-		niced(step("lint", "gofmt, go vet, staticcheck, shell syntax", "unit", "make", "lint")),
-		niced(step("modules", "the code of all modules is what go.sum says", "unit", "make", "modules")),
+		niced(step("lint", "gofmt, go vet, staticcheck, shell syntax", "lint", "make", "lint")),
+		niced(step("modules", "the code of all modules is what go.sum says", "lint", "make", "modules")),
+		withCgo(niced(step("compile", "the tests for the race detector", "lint", slices.Concat(
+			[]string{"go", "test", "-vet=off", "-run", "^$"}, raceFlags, race)...))),
 		// The stage lint has vet look at all packages, with all tags.
-		niced(goTest("unit", "all other packages", "unit", unit...)),
-		// SQLite is C translated to Go, which one goroutine at a time runs; the detector makes it twelve times as slow.
-		withCgo(niced(goTest("race", "packages with goroutines or C, with the race detector", "race",
-			append([]string{"-race", "-gcflags=modernc.org/...=-race=false", "-skip", only(alone)}, race...)...))),
-		niced(goTest("single", "the tests of those packages that start no goroutine", "race",
+		afterBoxes(goTest("unit", "all other packages", "unit", unit...)),
+		withCgo(afterBoxes(goTest("race", "packages with goroutines or C, with the race detector", "race",
+			slices.Concat(raceFlags, []string{"-skip", only(alone)}, race)...))),
+		afterBoxes(goTest("single", "the tests of those packages that start no goroutine", "race",
 			append([]string{"-run", only(alone)}, single...)...)),
 	})
 	// An emulated machine starves beside two busy lanes: everything else shares one.
 	box13 := inBox("box13", "on Debian 13, what another systemd or Slurm could break", "-suite", "trixie", "-quick")
 	box13.lane = "rest"
-	vulnerabilities := niced(step("vulnerabilities", "known ones in what the programs call", "rest", "sh", "packaging/vulnerabilities.sh"))
+	vulnerabilities := step("vulnerabilities", "known ones in what the programs call", "rest", "sh", "packaging/vulnerabilities.sh")
 	vulnerabilities.far = true
-	fuzz := withCgo(niced(step("fuzz", "every fuzz test for a second", "rest", append(gotestsum("fuzz"), "--raw-command", "--",
-		"go", "run", "./packaging/test/fuzz", "-json", "-fresh", "-own", "-time", "1s")...)))
+	fuzz := withCgo(step("fuzz", "every fuzz test for a second", "rest", append(gotestsum("fuzz"), "--raw-command", "--",
+		"go", "run", "./packaging/test/fuzz", "-json", "-fresh", "-own", "-time", "1s")...))
 	fuzz.tests = true
 	all := slices.Concat(build, []stage{
 		box13,
 		fuzz,
 		vulnerabilities,
-		niced(needsPackage(goTest("package-check", "lintian, rpm, modes, manual pages, completions, reproducibility", "rest",
-			"-tags", "packages", "./packaging/check/"))),
+		needsPackage(goTest("package-check", "lintian, rpm, modes, manual pages, completions, reproducibility", "rest",
+			"-tags", "packages", "./packaging/check/")),
 		needsPackage(goTest("machines", "the test machines themselves, and the life of the package", "emulated",
 			"-tags", "machine", "-p", "1", "./packaging/check/", "./packaging/test/vm/", "./packaging/test/machine/")),
 		needsPackage(goTest("emulated", "limits, reboots and power cuts, in an emulated machine", "emulated",
@@ -92,20 +102,26 @@ func stages(root string) (map[string][]stage, error) {
 
 // step is a stage that counts as one.
 func step(name, what, lane string, argv ...string) stage {
-	return stage{name: name, what: what, lane: lane, argv: argv}
+	phase := boxes
+	if lane == "" {
+		phase = building
+	}
+	return stage{name: name, what: what, phase: phase, lane: lane, argv: argv}
 }
 
 // goTest is a stage that runs go test, counts the tests and prints those that fail.
 func goTest(name, what, lane string, args ...string) stage {
 	argv := append(gotestsum(name), "--", "-count=1", "-vet=off", "-timeout", testLimit.String())
-	return stage{name: name, what: what, lane: lane, tests: true, argv: append(argv, args...)}
+	s := step(name, what, lane, append(argv, args...)...)
+	s.tests = true
+	return s
 }
 
 // inBoxes are the stages among which the tests of the suite are dealt out.
 func inBoxes() (list []stage) {
-	for k := 1; k <= boxes; k++ {
+	for k := 1; k <= parts; k++ {
 		list = append(list, inBox(fmt.Sprintf("box-%d", k), "what users see, in a container with a real systemd",
-			"-part", fmt.Sprintf("%d/%d", k, boxes), "-skip", withSlurm))
+			"-part", fmt.Sprintf("%d/%d", k, parts), "-skip", withSlurm))
 	}
 	return list
 }
@@ -114,6 +130,15 @@ func inBoxes() (list []stage) {
 func inBox(name, what string, args ...string) stage {
 	args = append([]string{"-tags", "machine", "./packaging/test/suite/", "-machine", "box"}, args...)
 	return needsPackage(goTest(name, what, name, args...))
+}
+
+// raceFlags turn the race detector on, but for SQLite, which is C translated to Go that one goroutine at a time runs:
+// the detector makes it twelve times as slow.
+var raceFlags = []string{"-race", "-gcflags=modernc.org/...=-race=false"}
+
+func afterBoxes(s stage) stage {
+	s.phase = after
+	return s
 }
 
 func niced(s stage) stage {
