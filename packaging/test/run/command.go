@@ -52,7 +52,12 @@ func (t tally) word() string {
 func (s stage) run(ctx context.Context, say func(line string)) tally {
 	ctx, stop := await.For(ctx, "the end of the stage "+s.name, stageLimit)
 	defer stop()
-	cmd := s.command(ctx)
+	argv := s.argv
+	if s.nice {
+		argv = append([]string{"nice", "-n", "10"}, argv...)
+	}
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	s.prepare(cmd)
 	pipe, err := cmd.StdoutPipe()
 	if err != nil {
 		return failure(s.name + ": " + err.Error())
@@ -85,18 +90,12 @@ func (s stage) run(ctx context.Context, say func(line string)) tally {
 	return t
 }
 
-// command prepares the command of the stage, in a session of its own so that an interrupt reaches all of it.
-func (s stage) command(ctx context.Context) *exec.Cmd {
-	argv := s.argv
-	if s.nice {
-		argv = append([]string{"nice", "-n", "10"}, argv...)
-	}
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+// prepare gives the command of the stage a session of its own, so that an interrupt reaches all of it.
+func (s stage) prepare(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = 20 * time.Second
 	cmd.Env = environment(s.cgo)
-	return cmd
 }
 
 // environment is the Makefile's, also where make did not start this program.

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
 // A stage is one command of a run.
@@ -166,14 +170,13 @@ func gotestsum(stage string) []string {
 
 // packagesBut lists the packages of the module at root but for some, as go test takes them.
 func packagesBut(root string, but []string) ([]string, error) {
-	cmd := exec.Command("go", "list", "-f", "{{.ImportPath}} {{.Module.Path}}", "./...")
-	cmd.Dir = root
-	out, err := cmd.Output()
+	out, err := await.Output(context.Background(), time.Minute,
+		[]string{"go", "list", "-f", "{{.ImportPath}} {{.Module.Path}}", "./..."}, func(cmd *exec.Cmd) { cmd.Dir = root })
 	if err != nil {
 		return nil, fmt.Errorf("list the packages: %w", err)
 	}
 	var list []string
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(out) {
 		path, module, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if dir := "." + strings.TrimPrefix(path, module); !slices.Contains(but, dir) {
 			list = append(list, dir)
