@@ -124,6 +124,8 @@ func TestOutOfASandbox(t *testing.T) {
 	if got := client(h.job); !strings.HasPrefix(got, "b") || !strings.Contains(got, "no_new_privs") {
 		t.Errorf("a process without new privileges was answered %q", got)
 	}
+	_ = h.Process.Kill() // the next one has the same name
+	_ = h.Cmd.Wait()
 	t.Setenv(contract.SandboxVariable, contract.SandboxAllowed)
 	open := start(t, "sh", "-c", "read x; :")
 	open.dial()
