@@ -60,7 +60,7 @@ func TestOthersAreNotDialled(t *testing.T) {
 	}
 }
 
-// What is no answer is no listener, and never a panic (invariant 2).
+// Bytes that are not an answer of the kernel yield no listener and never a panic (invariant 2).
 func FuzzParseListener(f *testing.F) {
 	f.Add(append(make([]byte, 16), 8, 0, 7, 0, 1, 0, 0, 0, 6, 0, 0, 0, 0, 'x', 0, 0))
 	f.Add(make([]byte, 17))
