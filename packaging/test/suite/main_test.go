@@ -53,6 +53,7 @@ type machine struct {
 }
 
 func TestMain(m *testing.M) {
+	vm.Main()
 	flag.Parse()
 	os.Exit(run(m))
 }

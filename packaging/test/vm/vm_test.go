@@ -15,6 +15,7 @@ import (
 const ownerVariable = "GPUSCHED_VM_TEST_OWNER"
 
 func TestMain(m *testing.M) {
+	Main()
 	if kind := os.Getenv(ownerVariable); kind != "" {
 		ownAMachine(Kind(kind))
 	}
@@ -170,6 +171,9 @@ func testUsers(t *testing.T, m *Machine) {
 		t.Fatal(err)
 	}
 	want(t, "environment", r.Stdout, environment+"\n0022\n")
+	if r, err = m.Run(t.Context(), "", nil, "no-such-program"); err != nil || r.Code != 127 {
+		t.Errorf("a program that is not there: %+v, %v", r, err)
+	}
 	r, err = m.Run(t.Context(), "mallory", nil, "true")
 	if err != nil || r.Code != 217 || !strings.Contains(r.Stderr, `no user "mallory"`) {
 		t.Errorf("an unknown user: %+v, %v", r, err)
