@@ -49,8 +49,7 @@ func onSystemd(t *testing.T, tags, pattern string, named ...string) {
 }
 
 // testBinary builds the tests of a package of this module, and returns the file.
-// It builds as 'go test ./...' does, with cgo and without other flags, and so shares
-// what that has compiled. The C library of the machine must not be older than the host's.
+// It builds as make does, and so shares what that has compiled. The C library of the machine must not be older than the host's.
 func testBinary(t *testing.T, tags, pkg string) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), filepath.Base(pkg)+".test")

@@ -134,9 +134,9 @@ func TestStateDiskFull(t *testing.T) {
 	on := submit(t, "alice", "-g 1 -- sleep 1000")
 	ends, release := hold(t, "alice", "-g 1", "exit 7")
 	running(t, on)
-	sh(t, "", "cd "+stateDir+"; cat /dev/zero > fill 2>/dev/null; truncate -s -300K fill")
-	// Each needs 20 kB, as the state file may have room left by jobs of other tests.
-	first := try(t, "bob", "big=$(head -c 15000 /dev/urandom | base64 -w0); for i in $(seq 1000); do timeout 60 gpusched submit -q -g 4 -e BIG=$big -- true || exit; done")
+	sh(t, "", "cd "+stateDir+"; cat /dev/zero > fill 2>/dev/null; truncate -s -1M fill")
+	// Each needs 120 kB, as the state file may have room left by jobs of other tests.
+	first := try(t, "bob", "big=$(head -c 90000 /dev/urandom | base64 -w0); for i in $(seq 1000); do timeout 60 gpusched submit -q -g 4 -e BIG=$big -- true || exit; done")
 	if first.Code != 1 || !strings.Contains(first.Stderr, "can't write its state") {
 		t.Errorf("submit exits %d: %s", first.Code, first.Stderr)
 	}
@@ -301,10 +301,10 @@ func TestDamagedWhileRunning(t *testing.T) {
 	}
 }
 
-// smallDisk puts the state on a disk of 16 MiB of its own until the test ends.
+// smallDisk puts the state on a disk of its own, with 8 MiB to spare, until the test ends.
 func smallDisk(t *testing.T) {
 	t.Helper()
-	sh(t, "", "systemctl stop gpusched.socket gpusched.service; cp -a "+stateDir+" /run/state; mount -t tmpfs -o size=16m,mode=700 small "+stateDir+" && cp -a /run/state/. "+stateDir+"/ && "+startDaemon)
+	sh(t, "", "systemctl stop gpusched.socket gpusched.service; cp -a "+stateDir+" /run/state; mount -t tmpfs -o size=$(($(du -sm /run/state | cut -f1) + 8))m,mode=700 small "+stateDir+" && cp -a /run/state/. "+stateDir+"/ && "+startDaemon)
 	t.Cleanup(func() {
 		sh(t, "", `cd /; mount -o remount,rw,size=64m `+stateDir+`; rm -f `+stateDir+`/fill; systemctl stop gpusched.socket gpusched.service; cp -a `+stateDir+`/. /run/state/; umount `+stateDir+`
 cp -a /run/state/. `+stateDir+`/; rm -rf /run/state; `+startDaemon)
