@@ -24,6 +24,31 @@ var alone = []string{
 	"TestTourIsTyped", "TestExamplesAreTyped", "TestLinesAreShort", "TestAssignmentsAreShort",
 }
 
+// goScripts are the scripts of cmd/gpusched that the race detector watches: their commands start goroutines. All others
+// run in the stage single, as the detector makes each start of a program ten times as dear.
+var goScripts = []string{
+	"doctor", "events", "hosts_dies", "logs", "run", "submit_file", "submit_log", "terminal", "top", "wait",
+}
+
+// scriptsDir is where those scripts are.
+const scriptsDir = "cmd/gpusched/testdata/script"
+
+// withoutRace is a pattern, as -run and -skip take it, for what the race detector does not watch in the packages with
+// goroutines.
+func withoutRace(root string) (string, error) {
+	files, err := filepath.Glob(filepath.Join(root, scriptsDir, "*.txt"))
+	if err != nil {
+		return "", err
+	}
+	var scripts []string
+	for _, file := range files {
+		if name := strings.TrimSuffix(filepath.Base(file), ".txt"); !slices.Contains(goScripts, name) {
+			scripts = append(scripts, name)
+		}
+	}
+	return only(alone) + "|^TestScripts$/" + only(scripts), nil
+}
+
 // concurrent returns the packages of the programs whose code or tests start
 // goroutines or need cgo, as the race detector does, and of those the packages that
 // have tests of the list alone.

@@ -10,6 +10,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -235,6 +236,27 @@ func TestConcurrent(t *testing.T) {
 	for _, p := range list {
 		if slices.Contains([]string{"./daemon/job", "./daemon/sched", "./daemon/core", "./daemon/dst", "./units", "./cgroup"}, p) {
 			t.Errorf("%s is among them", p)
+		}
+	}
+}
+
+// Each script of cmd/gpusched is in one of the two stages that share a pattern, and those for the detector exist.
+func TestScriptsWithoutRace(t *testing.T) {
+	pattern, err := withoutRace("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, ok := strings.Cut(pattern, "|^TestScripts$/")
+	if !ok {
+		t.Fatalf("no scripts in %s", pattern)
+	}
+	plain := regexp.MustCompile(list)
+	if !plain.MatchString("list") {
+		t.Errorf("the detector watches the script list: %s", list)
+	}
+	for _, name := range goScripts {
+		if _, err := os.Stat(filepath.Join("../../..", scriptsDir, name+".txt")); err != nil || plain.MatchString(name) {
+			t.Errorf("the script %s: %v, or nobody watches it: %s", name, err, list)
 		}
 	}
 }

@@ -64,6 +64,10 @@ func stages(root string) (map[string][]stage, error) {
 	if err != nil {
 		return nil, err
 	}
+	plain, err := withoutRace(root)
+	if err != nil {
+		return nil, err
+	}
 	build := []stage{
 		step("build", "the programs", "", "make", "build"),
 		step("package", "deb and rpm", "", "make", "-j2", "package"),
@@ -78,9 +82,9 @@ func stages(root string) (map[string][]stage, error) {
 		// The stage lint has vet look at all packages, with all tags.
 		afterBoxes(goTest("unit", "all other packages", "unit", unit...)),
 		withCgo(afterBoxes(goTest("race", "packages with goroutines or C, with the race detector", "race",
-			slices.Concat(raceFlags, []string{"-skip", only(alone)}, race)...))),
-		afterBoxes(goTest("single", "the tests of those packages that start no goroutine", "race",
-			append([]string{"-run", only(alone)}, single...)...)),
+			slices.Concat(raceFlags, []string{"-skip", plain}, race)...))),
+		afterBoxes(goTest("single", "the tests of those packages that start no goroutine, and most scripts", "race",
+			append([]string{"-run", plain}, single...)...)),
 	})
 	// An emulated machine starves beside two busy lanes: everything else shares one.
 	box13 := inBox("box13", "on Debian 13, what another systemd or Slurm could break", "-suite", "trixie", "-quick")
