@@ -78,11 +78,16 @@ func TestStoppedFromOutside(t *testing.T) {
 	}
 
 	// Its limit passes while neither it nor the scheduler is there.
-	limit := 2 * time.Second * the.slow
+	limit := 8 * time.Second * the.slow
 	gone := submit(t, "alice", fmt.Sprintf("-g 0 -t %s -- bash -c 'echo armed; sleep 1000'", limit))
 	printed(t, gone, "armed")
+	began := show(t, "", gone).StartedAt
 	sh(t, "", fmt.Sprintf("systemctl stop gpusched.socket gpusched.service; systemctl stop gpujob-%d", gone))
-	<-time.After(limit)
+	if left := time.Until(began.Add(limit)); left > 0 {
+		<-time.After(left)
+	} else {
+		t.Errorf("its limit of %s passed before the scheduler was stopped", limit)
+	}
 	sh(t, "", "systemctl start gpusched.socket gpusched.service")
 	ended(t, wait(t, gone), job.Lost, sentence)
 }

@@ -65,10 +65,15 @@ func refused(t *testing.T, user, line string, code int, text string) {
 	}
 }
 
-// waitsFor checks that a job is in the queue and that 'why' says so.
+// waitsFor checks that a job is in the queue and that 'why' says so, once the scheduler has looked at the GPUs.
 func waitsFor(t *testing.T, user string, id int64, text string) {
 	t.Helper()
-	if j, told := show(t, user, id), why(t, user, id); j.State != "queued" || !strings.Contains(told, text) {
+	var told string
+	until(t, "the GPUs are seen", func() bool {
+		told = why(t, user, id)
+		return !strings.Contains(told, "has not seen the GPUs yet")
+	})
+	if j := show(t, user, id); j.State != "queued" || !strings.Contains(told, text) {
 		t.Errorf("job %d is %s, and why does not say %q: %s", id, j.State, text, told)
 	}
 }
@@ -103,7 +108,7 @@ func submit(t *testing.T, user, args string) int64 {
 func hold(t *testing.T, user, opts, then string) (id int64, release func()) {
 	t.Helper()
 	sh(t, user, "rm -f ~/end")
-	id = submit(t, user, opts+" -- bash -c 'while [ ! -e ~/end ]; do sleep 0.05; done; "+then+"'")
+	id = submit(t, user, opts+" -- bash -c 'while [ ! -e ~/end ]; do sleep 0.1; done; "+then+"'")
 	running(t, id)
 	return id, func() { t.Helper(); sh(t, user, "touch ~/end") }
 }
@@ -130,21 +135,25 @@ func wait(t *testing.T, id int64) api.Job {
 }
 
 // until runs ok again and again until it holds, for at most 30 s natively. The pauses grow from 20 to 100 ms with
-// the time that has passed: each look starts several processes, and other boxes want the processors, too.
+// the time that has passed, and are no shorter than four looks: other boxes want the processors, too.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context()) // also in a test's clean-up
 	begun := time.Now()
+	var took time.Duration
 	pause := func(ctx context.Context) error {
+		usual := min(max(time.Since(begun)/10, 20*time.Millisecond), 100*time.Millisecond) * the.slow
 		select {
-		case <-time.After(min(max(time.Since(begun)/10, 20*time.Millisecond), 100*time.Millisecond) * the.slow):
+		case <-time.After(max(usual, min(4*took, time.Second))):
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 	err := await.Watch(ctx, what, 30*time.Second*the.slow, pause, func(context.Context) (string, bool, error) {
+		looked := time.Now()
 		held, seen := ok(), "nothing"
+		took = time.Since(looked)
 		if last := the.last.Load(); last != nil {
 			seen = *last
 		}

@@ -82,7 +82,8 @@ func TestScreenLeavesNothing(t *testing.T) {
 	for how, act := range map[string]string{
 		"kill -9":                        "systemctl kill -s KILL gpujob-%d",
 		"a cancel that SIGKILL finishes": "gpusched cancel %d",
-		"a time limit":                   "gpusched update --time 1s %d",
+		// A limit that has passed already is refused.
+		"a time limit": "for s in 1 5 20; do gpusched update --time ${s}s %d && exit; done; exit 1",
 	} {
 		id := submit(t, "alice", "--screen -g 0 -t 1h --grace 1s "+deaf)
 		sessionOf(t, id)

@@ -361,11 +361,14 @@ func walkRun(w walker) {
 
 // walkOrder: a job waits for another, and one that can't start any more ends.
 func walkOrder(w walker) {
-	first := w.submit("-g 0 -- sh -c 'sleep 1; exit 5'")
+	sh := func(script string) { w.box.try(w.T, "alice", script) }
+	sh("rm -f ~/order")
+	first := w.submit("-g 0 -- sh -c 'until [ -e ~/order ]; do sleep 0.1; done; exit 5'")
 	any := w.submit("-g 0 --after-any " + first + " -- true")
 	ok := w.submit("-g 0 --after-ok " + first + " -- true")
 	fail := w.submit("-g 0 --after-fail " + first + " -- true")
 	w.says("show "+ok, first)
+	sh("touch ~/order")
 	w.gs(0, "wait "+any)
 	w.gs(0, "wait "+fail)
 	w.becomes(ok, "cancelled", "failed")

@@ -212,13 +212,19 @@ func TestStateDiskAtStart(t *testing.T) {
 			waits := submit(t, "bob", "-g 4 -- true")
 			sh(t, "", disk.fail)
 			try(t, "", "systemctl reset-failed gpusched.socket gpusched.service; systemctl start gpusched.socket; systemctl --no-block start gpusched.service")
-			if r := try(t, "bob", "timeout 1 gpusched submit -g 0 -- true"); r.Code == 0 {
-				t.Errorf("a job is acknowledged without a disk: %s", r.Stdout)
-			}
+			sh(t, "bob", "rm -f ~/unsaved; (timeout 8 gpusched submit -g 0 -- true; echo $? > ~/unsaved) > /dev/null 2>&1 &")
 			release()
 			unitEnded(t, ends)
 			if made := sh(t, "", "ls "+stateDir); name == "missing" && made != "" {
 				t.Errorf("another state was begun: %s", made)
+			}
+			var status string
+			until(t, "the submission without a disk ends", func() bool {
+				status = try(t, "bob", "cat ~/unsaved").Stdout
+				return status != ""
+			})
+			if status == "0\n" {
+				t.Error("a job is acknowledged without a disk")
 			}
 			sh(t, "", disk.mend)
 			answers(t)
