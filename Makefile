@@ -151,7 +151,7 @@ MACHINE := $(or $(MACHINE),box)
 
 demo: ## two accounts use four simulated GPUs in a container; KEEP=1 gives you a shell there afterwards
 	sh packaging/deps.sh demo
-	$(MAKE) -j2 deb demo-image
+	$(MAKE) -j3 deb demo-image
 	$(RUN_MACHINE) -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' demo $(MACHINE)
 
 demo-image: # built beside the package

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -24,6 +25,9 @@ const (
 	stageLimit = 50 * time.Minute
 )
 
+// closeLimit is how long what a stage left running may keep its output open.
+var closeLimit = 20 * time.Second
+
 // statusUnreachable is the exit status of a stage whose machine can't be reached.
 const statusUnreachable = 77
 
@@ -32,7 +36,6 @@ type tally struct {
 	passed, failed int
 	failures       []string // a line for each failure that has a name
 	unreachable    bool
-	cpu            time.Duration
 }
 
 func failure(why string) tally { return tally{failed: 1, failures: []string{why}} }
@@ -58,17 +61,19 @@ func (s stage) run(ctx context.Context, say func(line string)) tally {
 	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	s.prepare(cmd)
-	pipe, err := cmd.StdoutPipe()
-	if err != nil {
-		return failure(s.name + ": " + err.Error())
-	}
-	cmd.Stderr = cmd.Stdout
+	output, in := io.Pipe()
+	cmd.Stdout, cmd.Stderr = in, in
 	if err := cmd.Start(); err != nil {
 		say(err.Error())
 		return failure(s.name + ": " + err.Error())
 	}
-	t, held := s.read(pipe, say)
-	err = cmd.Wait()
+	var t tally
+	var held []string
+	var reading sync.WaitGroup
+	reading.Go(func() { t, held = s.read(output, say) })
+	err := cmd.Wait()
+	in.Close()
+	reading.Wait()
 	status := cmd.ProcessState.ExitCode()
 	if s.far && status == statusUnreachable {
 		t.unreachable, err = true, nil
@@ -86,7 +91,6 @@ func (s stage) run(ctx context.Context, say func(line string)) tally {
 	if err != nil && t.failed == 0 {
 		t.failed, t.failures = 1, append(t.failures, fmt.Sprintf("%s: %v: %v", s.name, s.argv, await.Cause(ctx, err)))
 	}
-	t.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	return t
 }
 
@@ -94,7 +98,7 @@ func (s stage) run(ctx context.Context, say func(line string)) tally {
 func (s stage) prepare(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-	cmd.WaitDelay = 20 * time.Second
+	cmd.WaitDelay = closeLimit
 	cmd.Env = environment(s.cgo)
 }
 

@@ -101,8 +101,7 @@ func (r *report) runLane(ctx context.Context, lane []stage) {
 		r.mu.Lock()
 		r.of[s.name] = t
 		r.mu.Unlock()
-		r.say(t.word(), s.name, fmt.Sprintf("%d passed, %d failed in %s (%s of processor time)", t.passed, t.failed,
-			round(time.Since(start)), round(t.cpu)))
+		r.say(t.word(), s.name, fmt.Sprintf("%d passed, %d failed in %s", t.passed, t.failed, round(time.Since(start))))
 	}
 }
 

@@ -12,9 +12,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // sumsUp is a stage whose command prints what gotestsum prints.
@@ -93,6 +95,24 @@ func TestRealGotestsum(t *testing.T) {
 		if got.passed != tt.passed || got.failed != tt.failures || len(got.failures) != tt.failures || !strings.Contains(said.String(), tt.want) {
 			t.Errorf("a test %s: %+v\n%s", tt.name, got, said.String())
 		}
+	}
+}
+
+// A process that a stage left behind, out of reach of its end, does not hold up the run.
+func TestALeftoverHoldsNothingUp(t *testing.T) {
+	defer func(before time.Duration) { closeLimit = before }(closeLimit)
+	closeLimit = 50 * time.Millisecond
+	file := filepath.Join(t.TempDir(), "pid")
+	s := stage{name: "s", argv: []string{"sh", "-c", "setsid sleep 1000 & echo $! > " + file + "; echo left"}}
+	var said []string
+	got := s.run(t.Context(), func(line string) { said = append(said, line) })
+	if got.failed != 1 || !slices.Equal(said, []string{"left"}) {
+		t.Errorf("%+v, %q", got, said)
+	}
+	text, err := os.ReadFile(file)
+	pid, bad := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || bad != nil || syscall.Kill(pid, syscall.SIGKILL) != nil {
+		t.Errorf("its process is %q, which can't be ended: %v", text, err)
 	}
 }
 

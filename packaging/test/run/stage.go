@@ -75,7 +75,7 @@ func stages(root string) (map[string][]stage, error) {
 	}
 	test := slices.Concat(build, inBoxes(), []stage{
 		inBox("box-slurm", "the same commands on a real Slurm", "-quick", "-run", withSlurm),
-		niced(step("lint", "gofmt, go vet, staticcheck, shell syntax", "lint", "make", "lint")),
+		niced(step("lint", "gofmt, go vet, shell syntax", "lint", "sh", "packaging/lint.sh", "vet")),
 		niced(step("modules", "the code of all modules is what go.sum says", "lint", "make", "modules")),
 		withCgo(niced(step("compile", "the tests for the race detector", "lint", slices.Concat(
 			[]string{"go", "test", "-vet=off", "-run", "^$"}, raceFlags, race)...))),
@@ -98,6 +98,7 @@ func stages(root string) (map[string][]stage, error) {
 		box13,
 		fuzz,
 		vulnerabilities,
+		step("staticcheck", "which takes as long as all of lint where nothing is compiled", "rest", "sh", "packaging/lint.sh", "staticcheck"),
 		needsPackage(goTest("package-check", "lintian, rpm, modes, manual pages, completions, reproducibility", "rest",
 			"-tags", "packages", "./packaging/check/")),
 		needsPackage(goTest("machines", "the test machines themselves, and the life of the package", "emulated",
