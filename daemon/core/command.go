@@ -35,7 +35,7 @@ func (c *Core) jobCommand(e Command, now time.Time) *job.Refusal {
 	if !e.Who.MayControl(l.job.Owner) {
 		return job.Refuse("forbidden/owner", l.job.Called(), l.job.Owner.User)
 	}
-	if e.Who.UID == l.job.Owner.UID { // names of accounts change, and what is held knows by whom
+	if e.Who.Is(l.job.Owner) { // names of accounts change, and what is held knows by whom
 		e.Who.User = l.job.Owner.User
 	}
 	switch e.What.Kind {

@@ -57,6 +57,10 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 		r.Outcome, r.Tries = job.Failed, 0
 	case StartLater:
 		c.systemd.holdStarts(&l.job.Owner, now)
+	case StartNamed:
+		c.accountNamed(e.Heir)
+	case StartGone:
+		c.accountGone(l, e.Heir, now)
 	case StartBarred:
 		c.systemd.bar(l.account, e.Detail, now)
 	}

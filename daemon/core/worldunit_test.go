@@ -121,6 +121,14 @@ func (w *world) answer(i int) core.Event {
 		if w.expired[a.Job.Owner.UID] {
 			return core.StartFailed{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, How: core.StartBarred, Detail: "the account of " + a.Job.Owner.User + " has expired"}
 		}
+		if now := w.heirs[a.Job.Owner.UID]; now != "" && now != a.Job.Owner.User {
+			heir := job.Account{UID: a.Job.Owner.UID, User: now}
+			how := core.StartGone
+			if job.Nameless(heir.UID, a.Job.Owner.User) {
+				how = core.StartNamed
+			}
+			return core.StartFailed{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, How: how, Heir: heir}
+		}
 		if w.launch(&a.Job) != nil {
 			return core.StartFailed{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, How: core.StartExists}
 		}

@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ const (
 	answerTime = 5 * time.Second // how long one may take
 	askAgain   = 5 * time.Second // between questions while there is no answer
 	fresh      = 1 * time.Minute // how old an answer may be before the question is asked again
+	certain    = 1 * time.Second // how old one may be that a start rests on
 	keep       = 1 * time.Hour   // how long an entry is believed in that is not found any more
 	trust      = 24 * time.Hour  // how long groups are believed in while there is no answer
 	maxAsked   = 16              // questions at once
@@ -51,11 +53,12 @@ type Directory struct {
 	mu       sync.Mutex // guards the fields that follow
 	known    shelves
 	asking   int
-	asked    time.Time // the last question
-	answered time.Time // the last answer
-	silent   time.Time // since when there is none; zero: there are answers
-	err      error     // why
-	missed   Query     // what was asked last and not answered
+	over     chan struct{} // closed when one of those is over
+	asked    time.Time     // the last question
+	answered time.Time     // the last answer
+	silent   time.Time     // since when there is none; zero: there are answers
+	err      error         // why
+	missed   Query         // what was asked last and not answered
 }
 
 // entry is what is known of a question.
@@ -70,7 +73,7 @@ type entry struct {
 
 // New makes one.
 func New(files Files, ask func(context.Context, Query) (Answer, error)) *Directory {
-	return &Directory{files: files, ask: ask, known: newShelves()}
+	return &Directory{files: files, ask: ask, known: newShelves(), over: make(chan struct{})}
 }
 
 // Persons says whose the uids of containers are, before anything is asked: what is asked about
@@ -90,6 +93,12 @@ func (d *Directory) asker(uid int) int {
 // UserName names an account, "" where it has no name. It may wait.
 func (d *Directory) UserName(uid int) string { return d.userName(uid, true) }
 
+// Named reports whether an account has a number, as far as it is known without waiting: the owner
+// of a range of subordinate uids has it asked.
+func (d *Directory) Named(uid, asker int) bool {
+	return d.files.UserName(uid) != "" || d.lookup(Query{UserByID, strconv.Itoa(uid)}, asker, false).Found
+}
+
 // KnownName is UserName as far as it is known without waiting.
 func (d *Directory) KnownName(uid int) string { return d.userName(uid, false) }
 
@@ -102,6 +111,58 @@ func (d *Directory) userName(uid int, wait bool) string {
 		return "" // the files have another account of this name
 	}
 	return name
+}
+
+// NameToday returns the name that the account of a number has now: the one that it had, where
+// that is still one of its names, and "" where there is no such account. The error says why that
+// is not known: a start rests on it. It may wait, or else has it asked.
+func (d *Directory) NameToday(uid int, was string, wait bool) (string, error) {
+	if name := d.files.UserName(uid); name != "" {
+		if id, known := d.files.UserID(was); name != was && known && id == uid {
+			return was, nil
+		}
+		return name, nil
+	}
+	now, err := d.today(Query{UserByID, strconv.Itoa(uid)}, d.asker(uid), wait)
+	if err != nil || !now.Found || now.Name == was {
+		return now.Name, err
+	}
+	same, err := d.today(Query{UserByName, was}, d.asker(uid), wait)
+	if same.Found && same.ID == uid {
+		return was, err
+	}
+	if _, taken := d.files.UserID(now.Name); taken { // as userName has it
+		return strconv.Itoa(uid), err
+	}
+	return now.Name, err
+}
+
+// today is what the directory says of a question now, whatever it said before.
+func (d *Directory) today(q Query, asker int, wait bool) (Answer, error) {
+	if d.ask == nil || !q.Valid() {
+		return Answer{}, nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e := d.known.entry(q, asker)
+	old := func() bool { return e.at.IsZero() || time.Since(e.at) >= certain }
+	if old() {
+		d.begin(q, e)
+	}
+	for end := time.Now().Add(patience); wait && old() && d.silent.IsZero() && time.Now().Before(end); d.begin(q, e) {
+		if e.pending != nil {
+			d.await(q, e)
+		} else {
+			d.awaitPlace()
+		}
+	}
+	switch {
+	case old():
+		return Answer{}, cmp.Or(d.err, errBusy)
+	case !e.found.Equal(e.at): // what it said before stays for those who only show it
+		return Answer{}, nil
+	}
+	return e.answer, nil
 }
 
 // UserID returns the uid of the account of a name that an account asks for. It may wait
@@ -243,6 +304,18 @@ func (d *Directory) await(q Query, e *entry) {
 	}
 }
 
+// awaitPlace waits until a question is over, as too many are under way. It gives the lock up
+// meanwhile.
+func (d *Directory) awaitPlace() {
+	over := d.over
+	d.mu.Unlock()
+	select {
+	case <-over:
+	case <-time.After(patience):
+	}
+	d.mu.Lock()
+}
+
 // begin asks a question, unless it is under way, or enough others are.
 func (d *Directory) begin(q Query, e *entry) {
 	most, now := maxAsked, time.Now()
@@ -275,6 +348,8 @@ func (d *Directory) end(q Query, e *entry, of *shelf, a Answer, err error) {
 	of.asking--
 	close(e.pending)
 	e.pending = nil
+	close(d.over)
+	d.over = make(chan struct{})
 	now := time.Now()
 	if err != nil {
 		if d.err, d.missed = err, q; d.silent.IsZero() {

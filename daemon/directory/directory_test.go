@@ -279,3 +279,74 @@ func answerOnce(l net.Listener, said string) {
 	_, _ = c.Read(make([]byte, maxKey))
 	_, _ = c.Write([]byte(said))
 }
+
+// Whose a number is today is asked anew where a start rests on it: what the directory said a while
+// ago, or says no more, is not enough. A name that still is one of the account's stays.
+func TestWhoseNumberItIsToday(t *testing.T) {
+	lives(t, func(t *testing.T, w *world, d *Directory) {
+		today := func(uid int, was string) string {
+			name, err := d.NameToday(uid, was, true)
+			if err != nil {
+				return "?"
+			}
+			return name
+		}
+		for _, c := range []struct {
+			uid       int
+			was, want string
+		}{
+			{1001, "alice", "alice"}, {1001, "kate", "alice"}, {70001, "dora", "dora"}, {70001, "kate", "dora"}, {70009, "kate", ""},
+		} {
+			if got := today(c.uid, c.was); got != c.want {
+				t.Errorf("%d, which was %s's, is %q's today, want %q", c.uid, c.was, got, c.want)
+			}
+		}
+		if got := today(70007, "kate"); got != "70007" {
+			t.Errorf("an account that has a name of the files is %q", got)
+		}
+		w.gone.Store(true)
+		time.Sleep(certain)
+		if got := today(70001, "dora"); got != "" || d.KnownName(70001) != "dora" {
+			t.Errorf("an account that is gone is %q, and shown as %q", got, d.KnownName(70001))
+		}
+		w.gone.Store(false)
+		w.hangs.Store(true)
+		time.Sleep(certain)
+		if waited := took(func() { w.is(t, today(70001, "dora"), "?") }); waited > patience {
+			t.Errorf("a directory that hangs held a start up for %s", waited)
+		}
+		if waited := took(func() { w.is(t, today(70001, "dora"), "?") }); waited > 0 {
+			t.Errorf("one that is known to hang held a start up for %s", waited)
+		}
+		w.is(t, today(1001, "alice"), "alice")
+		time.Sleep(answerTime) // until nobody is asked any more
+	})
+}
+
+// More starts at once than there may be questions wait for their turn: none fails for that.
+func TestStartsWaitForAPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := New(files, func(_ context.Context, q Query) (Answer, error) {
+			time.Sleep(10 * time.Millisecond)
+			return Answer{Found: true, Name: "user-" + q.Key}, nil
+		})
+		for i := range 4 * maxAsked {
+			uid := 80000 + i
+			go func() {
+				want := "user-" + strconv.Itoa(uid)
+				if name, err := d.NameToday(uid, want, true); name != want || err != nil {
+					t.Errorf("%d is %q's today: %v", uid, name, err)
+				}
+			}()
+		}
+		time.Sleep(patience)
+		synctest.Wait()
+	})
+}
+
+func (*world) is(t *testing.T, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -55,3 +55,14 @@ func (j *Job) Person() Account {
 	}
 	return Account{UID: j.Owner.UID, User: j.Owner.User}
 }
+
+// NameOf is the name on record of the account of a number, the owner's or its person's; nil: it is neither.
+func (j *Job) NameOf(uid int) *string {
+	switch {
+	case j.Owner.UID == uid:
+		return &j.Owner.User
+	case j.Principal != nil && j.Principal.UID == uid:
+		return &j.Principal.User
+	}
+	return nil
+}

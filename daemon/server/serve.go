@@ -100,7 +100,7 @@ func (s *Server) admitOwner(r *request) error {
 		return err
 	}
 	if r.who.MayControl(v.Owner) {
-		r.asAdmin = r.who.UID != v.Owner.UID
+		r.asAdmin = !r.who.Is(v.Owner)
 		return nil
 	}
 	return &api.Error{
