@@ -161,7 +161,7 @@ func (d *Daemon) Do(ctx context.Context, who job.Actor, c job.Command) (err erro
 	if !v.State.Terminal() {
 		return err // it is something of the job that is not there, or has ended meanwhile
 	}
-	if !who.MayControl(v.Owner) {
+	if !who.MayControl(&v.Job) {
 		return job.Refuse("forbidden/owner", v.Called(), v.Owner.User)
 	}
 	return job.Refuse("conflict/ended", v.Called(), v.State)

@@ -52,8 +52,8 @@ func (d *Daemon) trySend(ctx context.Context, n job.Notification) (why job.Messa
 	switch heir, err := d.heir(j, true); {
 	case err != nil:
 		return job.Text(err.Error()), true
-	case heir.User != "":
-		return job.Say("detail/notify-barred", job.Say("detail/heir", j.Owner.User, heir.UID, heir.User)), false
+	case heir.User != "" && !isNamed(j, heir):
+		return job.Say("detail/notify-barred", job.Say("detail/heir", *j.NameOf(heir.UID), heir.UID, heir.User)), false
 	}
 	if why := d.barred(j); why != "" {
 		return job.Say("detail/notify-barred", why), false

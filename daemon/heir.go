@@ -8,15 +8,18 @@ import (
 )
 
 // disowned fills in why a job must not start as its number: another account than the one on
-// record has it now, or nobody can say whose it is.
-func (d *Daemon) disowned(j *job.Job, failed *core.StartFailed) bool {
-	heir, err := d.heir(j, true)
+// record has it now, or nobody can say whose it is. With wait it asks for an answer; without, it
+// is enough that there was one and that none says otherwise since.
+func (d *Daemon) disowned(j *job.Job, failed *core.StartFailed, wait bool) bool {
+	heir, err := d.heir(j, wait)
 	switch {
+	case err != nil && !wait:
+		return false
 	case err != nil:
 		failed.How = core.StartUnnamed
 		failed.Detail = fmt.Sprintf("the account directory does not say whether uid %d is still %s: %v", heir.UID, heir.User, err)
 		d.log.Warn("not starting a job, will try again", "job", j.ID, "uid", heir.UID, "err", failed.Detail)
-	case heir.User != "" && job.Nameless(heir.UID, *j.NameOf(heir.UID)):
+	case heir.User != "" && isNamed(j, heir):
 		failed.How, failed.Heir = core.StartNamed, heir
 		failed.Detail = fmt.Sprintf("when it was submitted it was not known that uid %d is %s, whose quota it counts for now", heir.UID, heir.User)
 		d.log.Info("queueing a job again: the name of its account is known by now", "job", j.ID, "uid", heir.UID, "user", heir.User)
@@ -31,8 +34,7 @@ func (d *Daemon) disowned(j *job.Job, failed *core.StartFailed) bool {
 
 // heir returns the account that has a number of the job's now, its owner's or its person's, where
 // that is another than the one on record, or none is; with an error, whose number it is about. A number
-// that nobody has is left to systemd, which starts nothing as it. Without wait it only has the
-// directory asked, where it has to be.
+// that nobody has is left to systemd, which starts nothing as it.
 func (d *Daemon) heir(j *job.Job, wait bool) (heir job.Account, err error) {
 	if d.opt.NameToday == nil {
 		return heir, nil
@@ -51,4 +53,9 @@ func (d *Daemon) heir(j *job.Job, wait bool) (heir job.Account, err error) {
 		}
 	}
 	return heir, nil
+}
+
+// isNamed reports whether an heir is the account itself, whose name was not known at the submission.
+func isNamed(j *job.Job, heir job.Account) bool {
+	return job.Nameless(heir.UID, *j.NameOf(heir.UID)) && !j.IsSubordinate(heir.UID)
 }

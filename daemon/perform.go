@@ -67,12 +67,14 @@ func (d *Daemon) start(ctx context.Context, a core.Start) core.Event {
 	j := a.Job
 	d.mark(j.ID, stepBegun, d.host.Now())
 	failed := core.StartFailed{Job: j.ID, Attempt: j.Attempt.Number}
-	_, _ = d.heir(&j, false) // while it waits
+	if d.disowned(&j, &failed, true) { // a directory that is slow takes no place of others
+		return failed
+	}
 	if !d.starts.enter(ctx) {
 		return failed
 	}
 	defer d.starts.leave()
-	if d.disowned(&j, &failed) || d.isBarred(&j, &failed) { // before its account can read anything
+	if d.disowned(&j, &failed, false) || d.isBarred(&j, &failed) { // before its account can read anything
 		return failed
 	}
 	ctx, cancel := d.host.Timeout(ctx, startTime)

@@ -12,11 +12,11 @@ const ourselves = "the scheduler"
 // accountGone holds a job whose start found out that another account has its owner's number, or
 // its person's, now, and with it all jobs of the account that is gone which wait. Nobody can tell
 // an account that was renamed from one that was removed, but an administrator, who releases what
-// is to run as the other one.
-func (c *Core) accountGone(l *trackedJob, heir job.Account, now time.Time) {
+// is to run as the other one. It returns why.
+func (c *Core) accountGone(l *trackedJob, heir job.Account, now time.Time) (why job.Message) {
 	was := l.job.NameOf(heir.UID)
 	if was == nil || job.Nameless(heir.UID, heir.User) {
-		return
+		return why
 	}
 	gone := *was
 	hold := func(l *trackedJob) {
@@ -31,13 +31,14 @@ func (c *Core) accountGone(l *trackedJob, heir job.Account, now time.Time) {
 			c.consider(o, now)
 		}
 	})
+	return whyGone(l.job)
 }
 
 // accountNamed gives all jobs of a number, which were submitted while the directory did not answer,
 // the name of their account.
 func (c *Core) accountNamed(named job.Account) {
 	c.jobs.each(anyJob, func(o *trackedJob) {
-		if name := o.job.NameOf(named.UID); name != nil && job.Nameless(named.UID, *name) {
+		if name := o.job.NameOf(named.UID); name != nil && job.Nameless(named.UID, *name) && !o.job.IsSubordinate(named.UID) {
 			setName(o.job, named)
 			c.step.markDirty(o)
 		}

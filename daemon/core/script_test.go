@@ -413,7 +413,7 @@ var verbs = map[string]func(*script){
 		_, no := s.args["no"]
 		s.w.expired[s.num("uid", 1001)] = !no
 	},
-	// heir uid=N user=NAME: another account has the number now.
+	// heir uid=N user=NAME: another account has the number now; ?: nobody can say which; none: the one on record.
 	"heir": func(s *script) { s.w.heirs[s.num("uid", 1001)] = s.args["user"] },
 	// slurm minors=LIST: the settings are read again, and these GPUs are Slurm's; every: all of them.
 	"slurm": func(s *script) {

@@ -60,9 +60,11 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 	case StartNamed:
 		c.accountNamed(e.Heir)
 	case StartGone:
-		c.accountGone(l, e.Heir, now)
+		r.Detail = c.accountGone(l, e.Heir, now)
 	case StartBarred:
-		c.systemd.bar(l.account, e.Detail, now)
+		c.systemd.bar(l.account, e.Detail, now.Add(lastStartAgain))
+	case StartUnnamed:
+		c.systemd.bar(l.account, e.Detail, now.Add(startAgain))
 	}
 	c.endAttempt(l, r, now)
 }

@@ -53,7 +53,7 @@ type Directory struct {
 	mu       sync.Mutex // guards the fields that follow
 	known    shelves
 	asking   int
-	over     chan struct{} // closed when one of those is over
+	over     chan struct{} // closed when the next of those is over
 	asked    time.Time     // the last question
 	answered time.Time     // the last answer
 	silent   time.Time     // since when there is none; zero: there are answers
@@ -115,19 +115,24 @@ func (d *Directory) userName(uid int, wait bool) string {
 
 // NameToday returns the name that the account of a number has now: the one that it had, where
 // that is still one of its names, and "" where there is no such account. The error says why that
-// is not known: a start rests on it. It may wait, or else has it asked.
+// is not known: a start rests on it. With wait the directory is asked, unless it said so within
+// the last moment, and no answer is waited for longer than patience.
 func (d *Directory) NameToday(uid int, was string, wait bool) (string, error) {
+	var end time.Time
+	if wait {
+		end = time.Now().Add(patience)
+	}
 	if name := d.files.UserName(uid); name != "" {
 		if id, known := d.files.UserID(was); name != was && known && id == uid {
 			return was, nil
 		}
 		return name, nil
 	}
-	now, err := d.today(Query{UserByID, strconv.Itoa(uid)}, d.asker(uid), wait)
+	now, err := d.today(Query{UserByID, strconv.Itoa(uid)}, d.asker(uid), end)
 	if err != nil || !now.Found || now.Name == was {
 		return now.Name, err
 	}
-	same, err := d.today(Query{UserByName, was}, d.asker(uid), wait)
+	same, err := d.today(Query{UserByName, was}, d.asker(uid), end)
 	if same.Found && same.ID == uid {
 		return was, err
 	}
@@ -137,8 +142,9 @@ func (d *Directory) NameToday(uid int, was string, wait bool) (string, error) {
 	return now.Name, err
 }
 
-// today is what the directory says of a question now, whatever it said before.
-func (d *Directory) today(q Query, asker int, wait bool) (Answer, error) {
+// today returns what the directory says of a question now, whatever it said before. It asks also
+// while there are no answers to others: one name that is slow keeps no other account from starting.
+func (d *Directory) today(q Query, asker int, end time.Time) (Answer, error) {
 	if d.ask == nil || !q.Valid() {
 		return Answer{}, nil
 	}
@@ -146,23 +152,31 @@ func (d *Directory) today(q Query, asker int, wait bool) (Answer, error) {
 	defer d.mu.Unlock()
 	e := d.known.entry(q, asker)
 	old := func() bool { return e.at.IsZero() || time.Since(e.at) >= certain }
-	if old() {
-		d.begin(q, e)
-	}
-	for end := time.Now().Add(patience); wait && old() && d.silent.IsZero() && time.Now().Before(end); d.begin(q, e) {
-		if e.pending != nil {
-			d.await(q, e)
+	for asked := false; old() && !asked && time.Now().Before(end); {
+		d.put(q, e)
+		if asked = e.pending != nil; asked {
+			d.pass(e.pending, end)
 		} else {
-			d.awaitPlace()
+			d.pass(d.over, end) // too many are under way
 		}
 	}
 	switch {
 	case old():
-		return Answer{}, cmp.Or(d.err, errBusy)
+		return Answer{}, cmp.Or(d.err, errLate)
 	case !e.found.Equal(e.at): // what it said before stays for those who only show it
 		return Answer{}, nil
 	}
 	return e.answer, nil
+}
+
+// pass waits until a question is over, and no longer than end. It gives the lock up meanwhile.
+func (d *Directory) pass(over chan struct{}, end time.Time) {
+	d.mu.Unlock()
+	select {
+	case <-over:
+	case <-time.After(time.Until(end)):
+	}
+	d.mu.Lock()
 }
 
 // UserID returns the uid of the account of a name that an account asks for. It may wait
@@ -263,7 +277,8 @@ func (d *Directory) answers() bool {
 }
 
 // lookup returns what is known, and sees to it that it is as of today: with wait
-// it waits for that, if the directory answers at all, but for a name that is known.
+// it waits for that, if the directory answers at all, but for the number of a name that is known.
+// A name and groups give rights, as an account may have got the number of another.
 func (d *Directory) lookup(q Query, asker int, wait bool) Answer {
 	if d.ask == nil || !q.Valid() {
 		return Answer{}
@@ -275,7 +290,7 @@ func (d *Directory) lookup(q Query, asker int, wait bool) Answer {
 		return e.answer
 	}
 	d.begin(q, e)
-	if wait && e.pending != nil && d.silent.IsZero() && (!e.answer.Found || q.Kind == GroupsOf) {
+	if wait && e.pending != nil && d.silent.IsZero() && (!e.answer.Found || q.Kind == GroupsOf || q.Kind == UserByID) {
 		d.await(q, e)
 	}
 	return e.believed(time.Now())
@@ -304,32 +319,20 @@ func (d *Directory) await(q Query, e *entry) {
 	}
 }
 
-// awaitPlace waits until a question is over, as too many are under way. It gives the lock up
-// meanwhile.
-func (d *Directory) awaitPlace() {
-	over := d.over
-	d.mu.Unlock()
-	select {
-	case <-over:
-	case <-time.After(patience):
+// begin asks a question, but while there are no answers one every askAgain alone.
+func (d *Directory) begin(q Query, e *entry) {
+	if d.silent.IsZero() || d.asking == 0 && time.Since(d.asked) >= askAgain {
+		d.put(q, e)
 	}
-	d.mu.Lock()
 }
 
-// begin asks a question, unless it is under way, or enough others are.
-func (d *Directory) begin(q Query, e *entry) {
-	most, now := maxAsked, time.Now()
-	if !d.silent.IsZero() {
-		most = 1
-		if now.Sub(d.asked) < askAgain {
-			return
-		}
-	}
+// put asks a question, unless it is under way, or enough others are.
+func (d *Directory) put(q Query, e *entry) {
 	shelf := d.known.of(e.asker)
-	if e.pending != nil || d.asking >= most || e.asker != ourselves && shelf.asking >= maxAskedBy {
+	if e.pending != nil || d.asking >= maxAsked || e.asker != ourselves && shelf.asking >= maxAskedBy {
 		return
 	}
-	e.pending, d.asked = make(chan struct{}), now
+	e.pending, d.asked = make(chan struct{}), time.Now()
 	d.asking++
 	shelf.asking++
 	go func() {

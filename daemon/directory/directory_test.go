@@ -198,7 +198,7 @@ func TestForgets(t *testing.T) {
 			t.Errorf("within the hour: %q", name)
 		}
 		<-time.After(2 * fresh)
-		d.UserName(70001) // which asks, and waits for no name that is known
+		d.UserName(70001) // which asks
 		synctest.Wait()
 		if name := d.UserName(70001); name != "" {
 			t.Errorf("after it: %q", name)
@@ -312,14 +312,60 @@ func TestWhoseNumberItIsToday(t *testing.T) {
 		w.gone.Store(false)
 		w.hangs.Store(true)
 		time.Sleep(certain)
-		if waited := took(func() { w.is(t, today(70001, "dora"), "?") }); waited > patience {
-			t.Errorf("a directory that hangs held a start up for %s", waited)
-		}
-		if waited := took(func() { w.is(t, today(70001, "dora"), "?") }); waited > 0 {
-			t.Errorf("one that is known to hang held a start up for %s", waited)
+		for range 2 {
+			if waited := took(func() { w.is(t, today(70001, "dora"), "?") }); waited > patience {
+				t.Errorf("a directory that hangs held a start up for %s", waited)
+			}
 		}
 		w.is(t, today(1001, "alice"), "alice")
 		time.Sleep(answerTime) // until nobody is asked any more
+	})
+}
+
+// One account's name that is slow keeps no other from starting, though it has the directory
+// taken for silent.
+func TestASlowNameHoldsUpItsOwnStartsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := New(files, func(ctx context.Context, q Query) (Answer, error) {
+			if q.Key == "70002" {
+				<-ctx.Done()
+				return Answer{}, ctx.Err()
+			}
+			return Answer{Found: true, Name: "dora", ID: 70001}, nil
+		})
+		for range 3 {
+			d.UserName(70002)
+			if d.answers() {
+				t.Error("there is no silence to be tried in")
+			}
+			if waited := took(func() { _, _ = d.NameToday(70002, "slow", true) }); waited > patience {
+				t.Errorf("its own start waited for %s", waited)
+			}
+			if name, err := d.NameToday(70001, "dora", true); name != "dora" || err != nil {
+				t.Errorf("the other's start: %q, %v", name, err)
+			}
+			time.Sleep(answerTime)
+		}
+	})
+}
+
+// A name gives rights, so who has the number today is asked before one that was known a while ago
+// is believed: the directory may have given the number to another.
+func TestANumberThatAnotherHasNow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		name := "kate"
+		d := New(files, func(context.Context, Query) (Answer, error) {
+			time.Sleep(10 * time.Millisecond)
+			return Answer{Found: true, Name: name, ID: 70001}, nil
+		})
+		if got := d.UserName(70001); got != "kate" {
+			t.Errorf("it is %q", got)
+		}
+		name = "liam"
+		time.Sleep(fresh)
+		if got := d.UserName(70001); got != "liam" {
+			t.Errorf("whoever has the number is taken for %q", got)
+		}
 	})
 }
 

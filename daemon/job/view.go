@@ -16,7 +16,9 @@ type Actor struct {
 
 // MayControl reports whether the actor may act on a job of the owner and read
 // its private part: the account that submitted the job, and not one that was given its number since.
-func (a Actor) MayControl(o Owner) bool { return a.Admin || a.Is(o) }
+func (a Actor) MayControl(j *Job) bool {
+	return a.Admin || a.Is(j.Owner) && (j.Heir == nil || a.User == j.Owner.User)
+}
 
 // Is reports whether the actor is the owner.
 func (a Actor) Is(o Owner) bool { return o.Is(a.UID, a.User) }

@@ -201,7 +201,7 @@ func (s *Server) show(r *request) (any, error) {
 			return nil, err
 		}
 	}
-	if r.who.MayControl(v.Owner) {
+	if r.who.MayControl(&v.Job) {
 		r.asAdmin = !r.who.Is(v.Owner)
 		reply.Messages = renderMessages(v.Notified)
 		reply.Job.Private, err = s.private(r.Context(), v)

@@ -99,7 +99,7 @@ func (s *Server) admitOwner(r *request) error {
 	if err != nil {
 		return err
 	}
-	if r.who.MayControl(v.Owner) {
+	if r.who.MayControl(&v.Job) {
 		r.asAdmin = !r.who.Is(v.Owner)
 		return nil
 	}

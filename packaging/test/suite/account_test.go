@@ -82,3 +82,31 @@ func TestRenamedAccount(t *testing.T) {
 		t.Errorf("it is not hers: %s", out)
 	}
 }
+
+// TestNumberOfADirectory: whose a number of a directory is, is asked at each start. Where there is no
+// answer the job waits and says so. An account that got the number has nothing of the one before,
+// though the daemon knew that by its name a moment ago.
+func TestNumberOfADirectory(t *testing.T) {
+	begin(t)
+	directory(t)
+	sh(t, "", "sed -i 's/^passwd:.*/passwd: files hang extrausers/' /etc/nsswitch.conf; systemctl restart gpusched")
+	late := sh(t, "", as("dora", "gpusched submit -q --hold -g 0 -- true"))
+	secret := sh(t, "", as("dora", "env TOKEN=doras gpusched submit -q --hold -g 0 -- id"))
+	sh(t, "", "touch /run/directory-hangs; sleep 1") // what was said within the last second would do
+	t.Cleanup(func() { try(t, "", "rm -f /run/directory-hangs") })
+	sh(t, "", "gpusched release "+late)
+	until(t, "job "+late+" says so", func() bool {
+		return strings.Contains(sh(t, "", "gpusched why "+late), "does not say whether uid 70001 is still dora")
+	})
+	sh(t, "", "rm /run/directory-hangs; systemctl reload gpusched; gpusched wait "+late) // a reload tries all again at once
+	sh(t, "", "sed -i 's/^dora/liam/' /var/lib/extrausers/passwd; sleep 1; gpusched release "+secret)
+	until(t, "job "+secret+" is held", func() bool {
+		return strings.Contains(sh(t, "", "gpusched why "+secret), "account dora is gone: uid 70001 is liam's now")
+	})
+	liam := "cd /; setpriv --reuid 70001 --regid 70001 --clear-groups "
+	if out := sh(t, "", liam+"gpusched show "+secret); strings.Contains(out, "TOKEN") {
+		t.Errorf("liam reads: %s", out)
+	}
+	refused(t, "", liam+"gpusched release "+secret, 4, "dora")
+	sh(t, "", "gpusched cancel -y -u dora")
+}
