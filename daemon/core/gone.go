@@ -49,11 +49,13 @@ func (c *Core) accountNamed(named job.Account) {
 	}
 }
 
-// handOver gives a job that an administrator releases to the account that has the number.
-func handOver(j *job.Job) {
+// handOver gives a job that an administrator releases to the account that has the number, whose
+// quota it counts for from then on.
+func (c *Core) handOver(j *job.Job, now time.Time) {
 	if j.Heir != nil {
 		setName(j, *j.Heir)
 		j.Heir = nil
+		c.enroll(j.Owner, j.Principal, now)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/contract"
+	"github.com/gpusched/gpusched/units/retry"
 )
 
 // attempt finds the live job whose current attempt an answer speaks of. A late
@@ -64,7 +65,7 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 	case StartBarred:
 		c.systemd.bar(l.account, e.Detail, now.Add(lastStartAgain))
 	case StartUnnamed:
-		c.systemd.bar(l.account, e.Detail, now.Add(startAgain))
+		c.systemd.bar(l.account, e.Detail, now.Add(retry.After(r.Tries, startAgain, lastStartAgain)))
 	}
 	c.endAttempt(l, r, now)
 }
