@@ -29,7 +29,11 @@ func (d *Daemon) Submit(ctx context.Context, s job.Submission, dryRun bool) (job
 			return job.Submitted{}, d.restartIfDamaged(err)
 		}
 		if known {
-			return d.known(ctx, id)
+			out, err := d.known(ctx, id)
+			if err == nil && !out.Owner.Is(s.Owner.UID, s.Owner.User) {
+				return job.Submitted{}, job.Refuse("conflict/key", id)
+			}
+			return out, err
 		}
 	}
 	if err := d.addEnds(ctx, &s); err != nil {
@@ -62,6 +66,10 @@ func (d *Daemon) queue(ctx context.Context, s *job.Submission) (job.Submitted, e
 			return out, nil
 		}
 		out, err := d.known(ctx, r.ID)
+		if err == nil && !out.Owner.Is(s.Owner.UID, s.Owner.User) && r.ID != forgotten {
+			forgotten = r.ID // it is another account's, which had the number before
+			continue
+		}
 		var refusal *job.Refusal
 		if !errors.As(err, &refusal) || refusal.Kind() != job.RefusedNotFound || r.ID == forgotten {
 			return out, err
@@ -153,7 +161,7 @@ func (d *Daemon) Do(ctx context.Context, who job.Actor, c job.Command) (err erro
 	if !v.State.Terminal() {
 		return err // it is something of the job that is not there, or has ended meanwhile
 	}
-	if !who.MayControl(v.Owner) {
+	if !who.MayControl(&v.Job) {
 		return job.Refuse("forbidden/owner", v.Called(), v.Owner.User)
 	}
 	return job.Refuse("conflict/ended", v.Called(), v.State)

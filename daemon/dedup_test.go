@@ -1,6 +1,7 @@
 package daemon_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -36,5 +37,29 @@ func TestDedupOfAForgottenJob(t *testing.T) {
 	}
 	if again, err := r.d.Submit(t.Context(), same, false); err != nil || !again.Known || again.ID != next.ID {
 		t.Errorf("beside that one: %+v, %v", again, err)
+	}
+}
+
+// What an account submitted that is gone, also by a request key, is not what another that has its
+// number now asks for.
+func TestTheRequestsOfAnotherAccount(t *testing.T) {
+	r := newRig(t, 1, nil)
+	s := submission(1)
+	s.Request.Dedup, s.Key = "content", "its-key"
+	out, err := r.d.Submit(t.Context(), s, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.runs(out.ID)
+	r.bus.Exit(units.Name(int64(out.ID)), 0)
+	r.wait(out.ID)
+	s.Owner.User = "liam"
+	var refused *job.Refusal
+	if again, err := r.d.Submit(t.Context(), s, false); !errors.As(err, &refused) || refused.Code != "conflict/key" {
+		t.Errorf("by the key: %+v, %v", again, err)
+	}
+	s.Key = ""
+	if next, err := r.d.Submit(t.Context(), s, false); err != nil || next.Known || next.ID == out.ID {
+		t.Errorf("by --dedup: %+v, %v", next, err)
 	}
 }

@@ -49,6 +49,12 @@ func (d *Daemon) trySend(ctx context.Context, n job.Notification) (why job.Messa
 	if n.Which < len(payload.NotifyTo) {
 		to = payload.NotifyTo[n.Which]
 	}
+	switch heir, err := d.heir(j, true); {
+	case err != nil:
+		return job.Text(err.Error()), true
+	case heir.User != "" && !isNamed(j, heir):
+		return job.Say("detail/notify-barred", job.Say("detail/heir", *j.NameOf(heir.UID), heir.UID, heir.User)), false
+	}
 	if why := d.barred(j); why != "" {
 		return job.Say("detail/notify-barred", why), false
 	}

@@ -133,7 +133,7 @@ func (d *Daemon) explainEnded(ctx context.Context, who job.Actor, list []job.Com
 		case j == nil:
 			each[i].Refusal = job.Refuse("not-found/job", list[i].Job)
 		case !j.State.Terminal(): // it is something of the job that is not there
-		case !who.MayControl(j.Owner):
+		case !who.MayControl(j):
 			each[i].Refusal = job.Refuse("forbidden/owner", j.Called(), j.Owner.User)
 		default:
 			each[i].Refusal = job.Refuse("conflict/ended", j.Called(), j.State)

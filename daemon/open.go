@@ -15,7 +15,7 @@ func (d *Daemon) open(ctx context.Context, who job.Actor, id job.ID) error {
 		return err
 	}
 	switch {
-	case !who.MayControl(v.Owner):
+	case !who.MayControl(&v.Job):
 		return job.Refuse("forbidden/owner", v.Called(), v.Owner.User)
 	case v.State.Terminal():
 		return job.Refuse("conflict/ended", v.Called(), v.State)

@@ -67,13 +67,14 @@ func (d *Daemon) start(ctx context.Context, a core.Start) core.Event {
 	j := a.Job
 	d.mark(j.ID, stepBegun, d.host.Now())
 	failed := core.StartFailed{Job: j.ID, Attempt: j.Attempt.Number}
+	if d.disowned(&j, &failed, true) { // a directory that is slow takes no place of others
+		return failed
+	}
 	if !d.starts.enter(ctx) {
 		return failed
 	}
 	defer d.starts.leave()
-	if failed.Detail = d.barred(&j); failed.Detail != "" {
-		d.log.Warn("not starting a job", "job", j.ID, "uid", j.Owner.UID, "err", failed.Detail)
-		failed.How = core.StartBarred
+	if d.disowned(&j, &failed, false) || d.isBarred(&j, &failed) { // before its account can read anything
 		return failed
 	}
 	ctx, cancel := d.host.Timeout(ctx, startTime)
@@ -114,6 +115,16 @@ func (d *Daemon) start(ctx context.Context, a core.Start) core.Event {
 		}
 	}
 	return d.explainStart(ctx, failed, j.ID, err)
+}
+
+// isBarred fills in why a job's user may run nothing today.
+func (d *Daemon) isBarred(j *job.Job, failed *core.StartFailed) bool {
+	if failed.Detail = d.barred(j); failed.Detail == "" {
+		return false
+	}
+	d.log.Warn("not starting a job", "job", j.ID, "uid", j.Owner.UID, "err", failed.Detail)
+	failed.How = core.StartBarred
+	return true
 }
 
 // barred says why a job's user, or whoever that is a subordinate of, may run

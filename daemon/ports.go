@@ -110,6 +110,11 @@ type Specs interface {
 // memory in bytes and the CPU time; false: nothing is known.
 type Meter func(controlGroup string) (job.HostUse, bool)
 
+// NameToday returns the name that the account of a number has now, which is was where that is
+// one of its names, and "" where there is no such account. The error says why that is not known.
+// Without wait it is as far as the host's files say, or the directory said within the last moment.
+type NameToday func(uid int, was string, wait bool) (string, error)
+
 // Inside lists the processes that a control group has; nil: that is not known.
 type Inside func(controlGroup string) []cgroup.Process
 

@@ -97,7 +97,7 @@ func (t *tools) mayAct(ctx context.Context, id string) error {
 		return nil
 	}
 	reply, err := t.client.Job(ctx, id)
-	if err == nil && reply.Job.UID != t.uid {
+	if err == nil && (reply.Job.UID != t.uid || reply.Job.UIDNow != "") {
 		return fmt.Errorf("job %s belongs to %s: this server acts on jobs of its own user alone, "+
 			"unless it is started with --others", id, reply.Job.User)
 	}

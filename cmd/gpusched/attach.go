@@ -60,7 +60,7 @@ func errNoTerminal() error {
 func (a *app) reach(ctx context.Context, j api.Job, v visit) (*session, error) {
 	name := nameOfJob(j)
 	switch {
-	case j.UID != a.uid && a.uid != 0:
+	case !a.owns(&j) && a.uid != 0:
 		return nil, refuse(api.CodeForbidden, "root can do so too", "job %s is for %s to work in", name, j.User)
 	case j.State.Terminal():
 		return nil, refuse(api.CodeConflict, "see 'gpusched logs "+name+"'", "job %s has ended: %s", name, resultOf(j))

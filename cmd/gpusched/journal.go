@@ -24,7 +24,7 @@ func (a *app) journalReadable(j api.Job) error {
 	switch {
 	case a.uid == 0 || a.openable("*/system.journal"):
 		return nil
-	case j.UID != a.uid:
+	case !a.owns(&j):
 		return refuse(api.CodeForbidden, "root and the members of the groups systemd-journal and adm can read it too",
 			"the output of job %s is for %s to read", nameOfJob(j), j.User)
 	case !present(filepath.Join(a.journalDirs[0], "*")):

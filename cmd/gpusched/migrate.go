@@ -162,7 +162,7 @@ func (m *migration) prepare(reply api.JobReply) (*moving, error) {
 	}
 	_, tagged := j.Tags[movedTag]
 	switch {
-	case j.UID != m.a.uid:
+	case !m.a.owns(&j):
 		return nil, refuse(api.CodeForbidden, "a job runs as who submits it: let them move it", "it is of %s", j.User)
 	case j.Task != nil:
 		return nil, refuse(api.CodeUsage, "name the array, "+j.Task.Array.String(), "a task moves with its array")

@@ -118,7 +118,7 @@ func (c *resubmitCmd) collect(ctx context.Context, a *app) ([]*again, error) {
 func (c *resubmitCmd) choose(a *app, r *again) (bool, error) {
 	j := r.of
 	switch {
-	case j.UID != a.uid:
+	case !a.owns(&j):
 		return false, refuse(api.CodeForbidden, "a job runs as who submits it: let them do it",
 			"job %s is of %s", nameOfJob(j), j.User)
 	case j.Array == nil && r.some:

@@ -52,7 +52,7 @@ func (a *app) greet(j api.Job, v visit) (*session, error) {
 	}
 	s := &session{
 		conn: conn, tty: term.IsTerminal(os.Stdin) && term.IsTerminal(os.Stdout),
-		harmless: j.UID != a.uid && !v.raw, detached: make(chan struct{}),
+		harmless: !a.owns(&j) && !v.raw, detached: make(chan struct{}),
 	}
 	hello := terminal.Greeting{Argv: bytesOf(v.argv)}
 	if s.tty && (!s.harmless || len(v.argv) > 0) {

@@ -77,7 +77,7 @@ func (a *app) writeJob(j api.Job, attempts []api.Attempt, messages []api.Message
 	fact("why", t.Local(j.Why))
 	fact("expected", a.expectedLine(j))
 	fact("result", resultLine(j))
-	fact("user", fmt.Sprintf("%s (%d)", j.User, j.UID))
+	fact("user", userLine(j))
 	fact("asks", asks(j))
 	fact("waits for", dependencyLine(j.After))
 	fact("begin", a.beginLine(j))
@@ -261,4 +261,12 @@ func withLine(p *api.Private) string {
 	parts.add(s.CUDAArg, "--cuda and its GPUs in the command")
 	parts.add(s.Compat != "", "the variables of %s", s.Compat)
 	return strings.Join(parts, ", ")
+}
+
+// userLine is whose job it is, and whose its number is now.
+func userLine(j api.Job) string {
+	if j.UIDNow != "" {
+		return fmt.Sprintf("%s (%d, which is %s's now)", j.User, j.UID, j.UIDNow)
+	}
+	return fmt.Sprintf("%s (%d)", j.User, j.UID)
 }

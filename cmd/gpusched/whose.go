@@ -132,6 +132,9 @@ func (c *manyFlags) act(ctx context.Context, a *app, k kindOfJobs, one oneJob, s
 	return named.act(ctx, a, bulk{api.ManyRequest{Command: k.command}, one}, said)
 }
 
+// owns reports whether a job is one's own: another account may have had the number when it was submitted.
+func (a *app) owns(j *api.Job) bool { return j.UID == a.uid && j.UIDNow == "" }
+
 // What can be done to which jobs.
 func isWaiting(j api.Job) bool { return j.State == job.Queued && j.HeldBy == "" }
 func isHeld(j api.Job) bool {

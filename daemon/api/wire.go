@@ -83,6 +83,7 @@ type Job struct {
 	job.Label
 	User        string       `json:"user"`
 	UID         int          `json:"uid"`
+	UIDNow      string       `json:"uid_now,omitempty"` // the account that has UID now, where that is not User
 	State       job.State    `json:"state"`
 	SubmittedAt time.Time    `json:"submitted_at"`
 	PlacedAt    time.Time    `json:"placed_at,omitzero"`

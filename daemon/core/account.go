@@ -52,8 +52,16 @@ func (l *accountBook) of(o job.Owner, principal *job.Account) *sched.Account {
 	if a == nil {
 		a = l.restored(&sched.Account{UID: o.UID, Name: o.User})
 		l.users[o.UID] = a
+	} else if job.Nameless(a.UID, a.Name) && !job.Nameless(o.UID, o.User) {
+		l.rename(a, o.User)
 	}
 	return a
+}
+
+// rename has an account be what its quota knows it by now.
+func (l *accountBook) rename(a *sched.Account, name string) {
+	a.Name = name
+	l.apply(a)
 }
 
 // user returns a user's account; nil: it was not asked for yet.
@@ -201,9 +209,16 @@ func (l *trackedJob) accounts() []*sched.Account {
 
 // enroll counts an owner's account for the groups that it is in, and so what the
 // account runs by now. It never takes a group off: whoever has a user namespace
-// can leave groups out of what the kernel says of a process.
+// can leave groups out of what the kernel says of a process. An account has the name of the
+// last who submits.
 func (c *Core) enroll(o job.Owner, principal *job.Account, now time.Time) {
-	a := c.accounts.of(o, principal)
+	a, name := c.accounts.of(o, principal), o.User
+	if principal != nil {
+		name = principal.User
+	}
+	if a.Name != name && !job.Nameless(a.UID, name) {
+		c.accounts.rename(a, name)
+	}
 	for _, name := range o.Groups {
 		g := c.accounts.group(name)
 		if slices.Contains(a.Groups, g) {

@@ -32,10 +32,10 @@ func (c *Core) jobCommand(e Command, now time.Time) *job.Refusal {
 	if l == nil || l.job.State.Terminal() { // it may have ended by an earlier one of several commands
 		return job.Refuse("not-found/live-job", e.What.Job)
 	}
-	if !e.Who.MayControl(l.job.Owner) {
+	if !e.Who.MayControl(l.job) {
 		return job.Refuse("forbidden/owner", l.job.Called(), l.job.Owner.User)
 	}
-	if e.Who.UID == l.job.Owner.UID { // names of accounts change, and what is held knows by whom
+	if e.Who.Is(l.job.Owner) { // names of accounts change, and what is held knows by whom
 		e.Who.User = l.job.Owner.User
 	}
 	switch e.What.Kind {

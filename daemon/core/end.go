@@ -115,7 +115,7 @@ func (c *Core) nextPlace(l *trackedJob, r *job.Result) requeueAt {
 func (c *Core) backOff(l *trackedJob, r *job.Result, place requeueAt, now time.Time) {
 	j := l.job
 	switch {
-	case r.Tries > 0 && l.account.Barred == "":
+	case r.Tries > 0 && l.account.Barred == "" && j.Heir == nil:
 		j.NotBefore = now.Add(retry.After(r.Tries, startAgain, lastStartAgain))
 	case place == fresh:
 		j.Failures++

@@ -88,6 +88,9 @@ const (
 	StartRefused                     // systemd will not run it; Detail says why
 	StartLater                       // it did not begin, for a reason that passes; Detail says which
 	StartBarred                      // its user may run nothing; Detail says why
+	StartGone                        // another account has the number of its owner, or its person: Heir
+	StartNamed                       // Heir is the owner, or its person, whose name was not known at the submission
+	StartUnnamed                     // it is not known whose the number of its owner is today; Detail says why
 	StartStale                       // systemd was not asked: the look at the GPUs is too old by now
 )
 
@@ -98,6 +101,7 @@ type StartFailed struct {
 	How     StartFailure
 	Launch  contract.Step
 	Detail  string
+	Heir    job.Account
 }
 
 // Stopped answers a Stop action: no process of the unit is left and the unit

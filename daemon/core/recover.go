@@ -78,7 +78,7 @@ func (c *Core) reclaim(l *trackedJob, found *job.Job, units map[job.ID]Unit, now
 		return
 	}
 	j.Attempt, l.unasked = c.untaken(found, units, now), false
-	j.Held, j.HeldOver = "", false
+	j.Held, j.HeldOver, j.Heir = "", false, nil
 	j.Request.GPUMilli, j.Request.TimeLimit = found.Request.GPUMilli, found.Request.TimeLimit
 	j.Suspension = found.Suspension
 	j.Shared = 0

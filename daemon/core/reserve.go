@@ -57,7 +57,10 @@ func (c *Core) reserved() []sched.AdvanceReservation {
 	for _, r := range c.reservations.all() {
 		v := sched.AdvanceReservation{GPUs: c.gpus.among(r.GPUs), From: sched.At(r.From), To: sched.At(r.To)}
 		for _, u := range r.Users {
-			v.UIDs = append(v.UIDs, u.UID)
+			who := job.Owner{UID: u.UID, User: u.User}
+			if a := c.accounts.user(u.UID); a == nil || who.Is(a.UID, a.Name) { // else another has its number
+				v.UIDs = append(v.UIDs, u.UID)
+			}
 		}
 		for _, g := range r.Groups {
 			v.UIDs = append(v.UIDs, c.accounts.members(g.GID)...)

@@ -137,6 +137,7 @@ var verbs = map[string]func(*script){
 			Queued: s.num("max-queued-per-user", 0), GPUMilli: s.num("quota-gpus", 0) * job.WholeGPU, Running: s.num("quota-jobs", 0), GPUHours: s.num("quota-hours", 0),
 			Mem: job.Part{Percent: s.num("quota-mem", 0)}, CPUs: job.Part{Percent: s.num("quota-cpus", 0)},
 		}
+		s.w.policy.Quotas.Users = map[string]job.Quota{"carol": {Running: s.num("carol-jobs", 0)}}
 		s.w.policy.Quotas.Groups = map[string]job.Quota{"lab": {GPUMilli: s.num("lab-gpus", 0) * job.WholeGPU, Share: s.num("lab-share", 0)}}
 		_, s.w.policy.Sched.FIFO = s.args["fifo"]
 		s.w.policy.MaxGrace = s.duration("max-grace")
@@ -412,6 +413,8 @@ var verbs = map[string]func(*script){
 		_, no := s.args["no"]
 		s.w.expired[s.num("uid", 1001)] = !no
 	},
+	// heir uid=N user=NAME: another account has the number now; ?: nobody can say which; none: the one on record.
+	"heir": func(s *script) { s.w.heirs[s.num("uid", 1001)] = s.args["user"] },
 	// slurm minors=LIST: the settings are read again, and these GPUs are Slurm's; every: all of them.
 	"slurm": func(s *script) {
 		_, s.w.policy.SlurmGPUs.Every = s.args["every"]

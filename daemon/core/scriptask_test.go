@@ -200,6 +200,9 @@ func (s *script) reserve() {
 func (s *script) command(c job.Command) {
 	s.w.token++
 	who := job.Actor{UID: s.num("by", 1001), User: "alice"}
+	if owner := s.w.jobs[c.Job].Owner; owner.UID == who.UID {
+		who.User = owner.User
+	}
 	if who.UID == 0 {
 		who.User, who.Admin = "root", true
 	}

@@ -43,9 +43,9 @@ func triesOf(j *job.Job) int {
 
 // bar keeps all jobs of an account in the queue for a while: its user may run
 // nothing, which only a start finds out.
-func (s *systemd) bar(a *sched.Account, why string, now time.Time) {
+func (s *systemd) bar(a *sched.Account, why string, until time.Time) {
 	a.Barred = why
-	s.barred[a] = now.Add(lastStartAgain)
+	s.barred[a] = until
 }
 
 // unbar lets accounts try again whose time is over, and returns when the next one's

@@ -12,12 +12,15 @@ import (
 func (c *Core) submit(e Submit, now time.Time) Reply {
 	s, r := e.Submission, Reply{Token: e.Token, brief: e.Submission.Brief}
 	if r.ID, r.Known = c.requests.find(s.Owner.UID, s.Key); r.Known {
+		if c.isOthers(r.ID, &s.Owner) {
+			return Reply{Token: e.Token, Refusal: job.Refuse("conflict/key", r.ID)}
+		}
 		return r
 	}
 	if r.Refusal = c.admit(&s, now); r.Refusal != nil {
 		return r
 	}
-	if id, ok := c.requests.duplicateOf(&s); ok && id != e.Forgotten {
+	if id, ok := c.requests.duplicateOf(&s); ok && id != e.Forgotten && !c.isOthers(id, &s.Owner) {
 		r.ID, r.Known = id, true
 		return r
 	}
@@ -36,6 +39,12 @@ func (c *Core) submit(e Submit, now time.Time) Reply {
 	c.step.replan()
 	r.ID = j.ID
 	return r
+}
+
+// isOthers reports whether a live job is another account's, which had the number before.
+func (c *Core) isOthers(id job.ID, o *job.Owner) bool {
+	l := c.jobs.get(id)
+	return l != nil && !l.job.Owner.Is(o.UID, o.User)
 }
 
 // newWaitingJob is newJob with what the job waits for.

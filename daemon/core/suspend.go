@@ -36,7 +36,7 @@ func (c *Core) suspend(l *trackedJob, e Command, now time.Time) *job.Refusal {
 		}
 	}
 	j.SuspendedAt, j.SuspendedBy, j.Endless = now, e.Who.User, e.Who.Admin
-	j.Over, j.Freezes = e.Who.UID != j.Owner.UID, true
+	j.Over, j.Freezes = !e.Who.Is(j.Owner), true
 	c.step.markDirty(l)
 	c.keep(l)
 	c.step.act(Freeze{Job: j.ID, Attempt: j.Attempt.Number})

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/contract"
+	"github.com/gpusched/gpusched/units/retry"
 )
 
 // attempt finds the live job whose current attempt an answer speaks of. A late
@@ -57,8 +58,14 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 		r.Outcome, r.Tries = job.Failed, 0
 	case StartLater:
 		c.systemd.holdStarts(&l.job.Owner, now)
+	case StartNamed:
+		c.accountNamed(e.Heir)
+	case StartGone:
+		r.Detail = c.accountGone(l, e.Heir, now)
 	case StartBarred:
-		c.systemd.bar(l.account, e.Detail, now)
+		c.systemd.bar(l.account, e.Detail, now.Add(lastStartAgain))
+	case StartUnnamed:
+		c.systemd.bar(l.account, e.Detail, now.Add(retry.After(r.Tries, startAgain, lastStartAgain)))
 	}
 	c.endAttempt(l, r, now)
 }

@@ -18,9 +18,10 @@ func (c *Core) hold(l *trackedJob, e Command, now time.Time) *job.Refusal {
 		return job.Refuse("forbidden/held", j.Called(), j.Held)
 	case e.What.Kind == job.CommandRelease:
 		j.Held, j.HeldOver = "", false
+		c.handOver(j, now)
 		forgiveFailures(j)
 	case !others:
-		j.Held, j.HeldOver = e.Who.User, e.Who.UID != j.Owner.UID
+		j.Held, j.HeldOver = e.Who.User, !e.Who.Is(j.Owner)
 		j.Owed = false
 	}
 	c.step.markDirty(l)

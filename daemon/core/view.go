@@ -130,7 +130,7 @@ func (c *Core) selected(q *job.Query, now time.Time) (list []*trackedJob, beyond
 		if slices.ContainsFunc(ids, c.planning.Has) {
 			queue = c.planning.Arrange(c.snapshot(now), c.planning.Queue, ids)
 		}
-	case q.Waiting > 0 && q.UID == nil && q.Choice.IsAll() && q.Array == 0:
+	case q.Waiting > 0 && q.MatchesAll():
 		ids = c.outside()
 		queue = c.planning.Ordered(c.snapshot(now), c.planning.Queue, q.Waiting)
 		beyond = c.planning.Len() - len(queue)
@@ -199,6 +199,8 @@ func (c *Core) explain(l *trackedJob) []job.Reason {
 		return []job.Reason{{Code: code, GPU: job.NoGPU, Detail: detail}}
 	}
 	switch {
+	case j.Heir != nil:
+		return alone(job.ReasonGone, whyGone(j))
 	case j.Held != "":
 		return alone(job.ReasonHeld, job.Text(j.Held))
 	case j.TooManyFailed():

@@ -51,6 +51,7 @@ type world struct {
 	busDown bool
 	unable  bool            // systemd can't start anything for the moment
 	expired map[int]bool    // accounts that may run nothing
+	heirs   map[int]string  // which account has a number now, where that is not the one that submitted
 	leaving bool            // systemd stops everything
 	soft    int             // soft reboots of this boot
 	older   bool            // the daemon is of a release that notes the boot alone
@@ -69,7 +70,7 @@ func newWorld(gpus int, log func(string, ...any)) *world {
 	w := &world{
 		now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), boot: 1,
 		jobs: map[job.ID]job.Job{}, payloads: map[job.ID]bool{}, controls: map[string]job.GPUControl{},
-		stuck: map[job.ID]bool{}, expired: map[int]bool{}, usage: map[string]job.Usage{}, reserved: map[int64]job.Reservation{},
+		stuck: map[job.ID]bool{}, expired: map[int]bool{}, heirs: map[int]string{}, usage: map[string]job.Usage{}, reserved: map[int64]job.Reservation{},
 		units: map[job.ID]*unit{}, runs: map[string]int{}, replies: map[core.Token]core.Reply{}, acked: map[job.ID]bool{},
 		log: log, overs: map[string]int{}, shorts: map[string]int{},
 		policy: core.Policy{

@@ -121,6 +121,18 @@ func (w *world) answer(i int) core.Event {
 		if w.expired[a.Job.Owner.UID] {
 			return core.StartFailed{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, How: core.StartBarred, Detail: "the account of " + a.Job.Owner.User + " has expired"}
 		}
+		if now := w.heirs[a.Job.Owner.UID]; now != "" && now != a.Job.Owner.User {
+			failed := core.StartFailed{
+				Job: a.Job.ID, Attempt: a.Job.Attempt.Number, How: core.StartGone, Heir: job.Account{UID: a.Job.Owner.UID, User: now},
+			}
+			switch {
+			case now == "?":
+				failed.How, failed.Detail = core.StartUnnamed, "the directory does not answer"
+			case job.Nameless(a.Job.Owner.UID, a.Job.Owner.User):
+				failed.How = core.StartNamed
+			}
+			return failed
+		}
 		if w.launch(&a.Job) != nil {
 			return core.StartFailed{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, How: core.StartExists}
 		}

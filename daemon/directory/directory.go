@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ const (
 	answerTime = 5 * time.Second // how long one may take
 	askAgain   = 5 * time.Second // between questions while there is no answer
 	fresh      = 1 * time.Minute // how old an answer may be before the question is asked again
+	certain    = 1 * time.Second // how old one may be that a start rests on
 	keep       = 1 * time.Hour   // how long an entry is believed in that is not found any more
 	trust      = 24 * time.Hour  // how long groups are believed in while there is no answer
 	maxAsked   = 16              // questions at once
@@ -51,11 +53,12 @@ type Directory struct {
 	mu       sync.Mutex // guards the fields that follow
 	known    shelves
 	asking   int
-	asked    time.Time // the last question
-	answered time.Time // the last answer
-	silent   time.Time // since when there is none; zero: there are answers
-	err      error     // why
-	missed   Query     // what was asked last and not answered
+	over     chan struct{} // closed when the next of those is over
+	asked    time.Time     // the last question
+	answered time.Time     // the last answer
+	silent   time.Time     // since when there is none; zero: there are answers
+	err      error         // why
+	missed   Query         // what was asked last and not answered
 }
 
 // entry is what is known of a question.
@@ -70,7 +73,7 @@ type entry struct {
 
 // New makes one.
 func New(files Files, ask func(context.Context, Query) (Answer, error)) *Directory {
-	return &Directory{files: files, ask: ask, known: newShelves()}
+	return &Directory{files: files, ask: ask, known: newShelves(), over: make(chan struct{})}
 }
 
 // Persons says whose the uids of containers are, before anything is asked: what is asked about
@@ -90,6 +93,12 @@ func (d *Directory) asker(uid int) int {
 // UserName names an account, "" where it has no name. It may wait.
 func (d *Directory) UserName(uid int) string { return d.userName(uid, true) }
 
+// Named reports whether an account has a number, as far as it is known without waiting: the owner
+// of a range of subordinate uids has it asked.
+func (d *Directory) Named(uid, asker int) bool {
+	return d.files.UserName(uid) != "" || d.lookup(Query{UserByID, strconv.Itoa(uid)}, asker, false).Found
+}
+
 // KnownName is UserName as far as it is known without waiting.
 func (d *Directory) KnownName(uid int) string { return d.userName(uid, false) }
 
@@ -102,6 +111,72 @@ func (d *Directory) userName(uid int, wait bool) string {
 		return "" // the files have another account of this name
 	}
 	return name
+}
+
+// NameToday returns the name that the account of a number has now: the one that it had, where
+// that is still one of its names, and "" where there is no such account. The error says why that
+// is not known: a start rests on it. With wait the directory is asked, unless it said so within
+// the last moment, and no answer is waited for longer than patience.
+func (d *Directory) NameToday(uid int, was string, wait bool) (string, error) {
+	var end time.Time
+	if wait {
+		end = time.Now().Add(patience)
+	}
+	if name := d.files.UserName(uid); name != "" {
+		if id, known := d.files.UserID(was); name != was && known && id == uid {
+			return was, nil
+		}
+		return name, nil
+	}
+	now, err := d.today(Query{UserByID, strconv.Itoa(uid)}, d.asker(uid), end)
+	if err != nil || !now.Found || now.Name == was {
+		return now.Name, err
+	}
+	same, err := d.today(Query{UserByName, was}, d.asker(uid), end)
+	if same.Found && same.ID == uid {
+		return was, err
+	}
+	if _, taken := d.files.UserID(now.Name); taken { // as userName has it
+		return strconv.Itoa(uid), err
+	}
+	return now.Name, err
+}
+
+// today returns what the directory says of a question now, whatever it said before. It asks also
+// while there are no answers to others: one name that is slow keeps no other account from starting.
+func (d *Directory) today(q Query, asker int, end time.Time) (Answer, error) {
+	if d.ask == nil || !q.Valid() {
+		return Answer{}, nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e := d.known.entry(q, asker)
+	old := func() bool { return e.at.IsZero() || time.Since(e.at) >= certain }
+	for asked := false; old() && !asked && time.Now().Before(end); {
+		d.put(q, e)
+		if asked = e.pending != nil; asked {
+			d.pass(e.pending, end)
+		} else {
+			d.pass(d.over, end) // too many are under way
+		}
+	}
+	switch {
+	case old():
+		return Answer{}, cmp.Or(d.err, errLate)
+	case !e.found.Equal(e.at): // what it said before stays for those who only show it
+		return Answer{}, nil
+	}
+	return e.answer, nil
+}
+
+// pass waits until a question is over, and no longer than end. It gives the lock up meanwhile.
+func (d *Directory) pass(over chan struct{}, end time.Time) {
+	d.mu.Unlock()
+	select {
+	case <-over:
+	case <-time.After(time.Until(end)):
+	}
+	d.mu.Lock()
 }
 
 // UserID returns the uid of the account of a name that an account asks for. It may wait
@@ -202,7 +277,8 @@ func (d *Directory) answers() bool {
 }
 
 // lookup returns what is known, and sees to it that it is as of today: with wait
-// it waits for that, if the directory answers at all, but for a name that is known.
+// it waits for that, if the directory answers at all, but for the number of a name that is known.
+// A name and groups give rights, as an account may have got the number of another.
 func (d *Directory) lookup(q Query, asker int, wait bool) Answer {
 	if d.ask == nil || !q.Valid() {
 		return Answer{}
@@ -214,7 +290,7 @@ func (d *Directory) lookup(q Query, asker int, wait bool) Answer {
 		return e.answer
 	}
 	d.begin(q, e)
-	if wait && e.pending != nil && d.silent.IsZero() && (!e.answer.Found || q.Kind == GroupsOf) {
+	if wait && e.pending != nil && d.silent.IsZero() && (!e.answer.Found || q.Kind == GroupsOf || q.Kind == UserByID) {
 		d.await(q, e)
 	}
 	return e.believed(time.Now())
@@ -243,20 +319,20 @@ func (d *Directory) await(q Query, e *entry) {
 	}
 }
 
-// begin asks a question, unless it is under way, or enough others are.
+// begin asks a question, but while there are no answers one every askAgain alone.
 func (d *Directory) begin(q Query, e *entry) {
-	most, now := maxAsked, time.Now()
-	if !d.silent.IsZero() {
-		most = 1
-		if now.Sub(d.asked) < askAgain {
-			return
-		}
+	if d.silent.IsZero() || d.asking == 0 && time.Since(d.asked) >= askAgain {
+		d.put(q, e)
 	}
+}
+
+// put asks a question, unless it is under way, or enough others are.
+func (d *Directory) put(q Query, e *entry) {
 	shelf := d.known.of(e.asker)
-	if e.pending != nil || d.asking >= most || e.asker != ourselves && shelf.asking >= maxAskedBy {
+	if e.pending != nil || d.asking >= maxAsked || e.asker != ourselves && shelf.asking >= maxAskedBy {
 		return
 	}
-	e.pending, d.asked = make(chan struct{}), now
+	e.pending, d.asked = make(chan struct{}), time.Now()
 	d.asking++
 	shelf.asking++
 	go func() {
@@ -275,6 +351,8 @@ func (d *Directory) end(q Query, e *entry, of *shelf, a Answer, err error) {
 	of.asking--
 	close(e.pending)
 	e.pending = nil
+	close(d.over)
+	d.over = make(chan struct{})
 	now := time.Now()
 	if err != nil {
 		if d.err, d.missed = err, q; d.silent.IsZero() {

@@ -46,6 +46,7 @@ func (w *world) ask(ctx context.Context, q Query) (Answer, error) {
 	return map[Query]Answer{
 		{UserByID, "70001"}:      {Found: true, Name: "dora", ID: 70001},
 		{UserByName, "dora"}:     {Found: true, Name: "dora", ID: 70001},
+		{UserByName, "dori"}:     {Found: true, Name: "dora", ID: 70001}, // another name of hers
 		{GroupByName, "physics"}: {Found: true, Name: "physics", ID: 70100},
 		{GroupByID, "70100"}:     {Found: true, Name: "physics", ID: 70100},
 		{UserByID, "70007"}:      {Found: true, Name: "alice", ID: 70007}, // as somebody of the files
@@ -198,7 +199,7 @@ func TestForgets(t *testing.T) {
 			t.Errorf("within the hour: %q", name)
 		}
 		<-time.After(2 * fresh)
-		d.UserName(70001) // which asks, and waits for no name that is known
+		d.UserName(70001) // which asks
 		synctest.Wait()
 		if name := d.UserName(70001); name != "" {
 			t.Errorf("after it: %q", name)
@@ -278,4 +279,126 @@ func answerOnce(l net.Listener, said string) {
 	defer c.Close()
 	_, _ = c.Read(make([]byte, maxKey))
 	_, _ = c.Write([]byte(said))
+}
+
+// Whose a number is today is asked anew where a start rests on it: what the directory said a while
+// ago, or says no more, is not enough. A name that still is one of the account's stays.
+func TestWhoseNumberItIsToday(t *testing.T) {
+	lives(t, func(t *testing.T, w *world, d *Directory) {
+		today := func(uid int, was string) string {
+			name, err := d.NameToday(uid, was, true)
+			if err != nil {
+				return "?"
+			}
+			return name
+		}
+		for _, c := range []struct {
+			uid       int
+			was, want string
+		}{
+			{1001, "alice", "alice"}, {1001, "kate", "alice"}, {70001, "dora", "dora"}, {70001, "kate", "dora"}, {70001, "dori", "dori"}, {70009, "kate", ""},
+		} {
+			if got := today(c.uid, c.was); got != c.want {
+				t.Errorf("%d, which was %s's, is %q's today, want %q", c.uid, c.was, got, c.want)
+			}
+		}
+		if got := today(70007, "kate"); got != "70007" {
+			t.Errorf("an account that has a name of the files is %q", got)
+		}
+		w.gone.Store(true)
+		time.Sleep(certain)
+		if got := today(70001, "dora"); got != "" || d.KnownName(70001) != "dora" {
+			t.Errorf("an account that is gone is %q, and shown as %q", got, d.KnownName(70001))
+		}
+		w.gone.Store(false)
+		w.hangs.Store(true)
+		time.Sleep(certain)
+		for range 2 {
+			if waited := took(func() { w.is(t, today(70001, "dora"), "?") }); waited > patience {
+				t.Errorf("a directory that hangs held a start up for %s", waited)
+			}
+		}
+		w.is(t, today(1001, "alice"), "alice")
+		time.Sleep(answerTime) // until nobody is asked any more
+	})
+}
+
+// One account's name that is slow keeps no other from starting, though it has the directory
+// taken for silent.
+func TestASlowNameHoldsUpItsOwnStartsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := New(files, func(ctx context.Context, q Query) (Answer, error) {
+			if q.Key == "70002" {
+				<-ctx.Done()
+				return Answer{}, ctx.Err()
+			}
+			return Answer{Found: true, Name: "dora", ID: 70001}, nil
+		})
+		for range 3 {
+			d.UserName(70002)
+			if d.answers() {
+				t.Error("there is no silence to be tried in")
+			}
+			if waited := took(func() { _, _ = d.NameToday(70002, "slow", true) }); waited > patience {
+				t.Errorf("its own start waited for %s", waited)
+			}
+			waited := took(func() {
+				if name, err := d.NameToday(70001, "dora", true); name != "dora" || err != nil {
+					t.Errorf("the other's start: %q, %v", name, err)
+				}
+			})
+			if waited > 0 {
+				t.Errorf("the other's start waited for %s", waited)
+			}
+			time.Sleep(answerTime)
+		}
+	})
+}
+
+// A name gives rights, so who has the number today is asked before one that was known a while ago
+// is believed: the directory may have given the number to another.
+func TestANumberThatAnotherHasNow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		name := "kate"
+		d := New(files, func(context.Context, Query) (Answer, error) {
+			time.Sleep(10 * time.Millisecond)
+			return Answer{Found: true, Name: name, ID: 70001}, nil
+		})
+		if got := d.UserName(70001); got != "kate" {
+			t.Errorf("it is %q", got)
+		}
+		name = "liam"
+		time.Sleep(fresh)
+		if got := d.UserName(70001); got != "liam" {
+			t.Errorf("whoever has the number is taken for %q", got)
+		}
+	})
+}
+
+// More starts at once than there may be questions wait for their turn: none fails for that.
+func TestStartsWaitForAPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := New(files, func(_ context.Context, q Query) (Answer, error) {
+			time.Sleep(10 * time.Millisecond)
+			return Answer{Found: true, Name: "user-" + q.Key}, nil
+		})
+		for i := range 4 * maxAsked {
+			uid := 80000 + i
+			go func() {
+				want := "user-" + strconv.Itoa(uid)
+				if name, err := d.NameToday(uid, want, true); name != want || err != nil {
+					t.Errorf("%d is %q's today: %v", uid, name, err)
+				}
+			}()
+		}
+		time.Sleep(patience)
+		synctest.Wait()
+	})
+}
+
+func (*world) is(t *testing.T, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 }

@@ -133,7 +133,7 @@ func (w *World) judgeConfirmed(who job.Actor, c job.Command) {
 	if !ok {
 		w.breach(1, "%s of job %d is confirmed, of which nothing is on record", c.Kind, c.Job)
 	}
-	if !who.MayControl(stored.Owner) {
+	if !who.MayControl(&stored) {
 		w.breach(8, "%s may %s job %d of %s", who.User, c.Kind, c.Job, stored.Owner.User)
 	}
 	switch c.Kind {

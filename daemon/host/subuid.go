@@ -14,6 +14,7 @@ import (
 type Subordinates struct {
 	path  string
 	uidOf func(name string) (int, bool)
+	named func(uid, asker int) bool // nil: no account has a uid of a range
 
 	mu     sync.Mutex // guards the fields that follow
 	looked time.Time  // when the file was looked at last
@@ -24,9 +25,11 @@ type Subordinates struct {
 }
 
 // NewSubordinates has them from a file, which need not be there. Owners are called
-// by name there; uidOf must not wait.
-func NewSubordinates(path string, uidOf func(name string) (int, bool)) *Subordinates {
-	return &Subordinates{path: path, uidOf: uidOf}
+// by name there. Named reports whether an account has a uid: it is nobody's subordinate, whatever the file
+// says, as ranges may take in those of a directory. Neither may wait, and who is asked about it by is the
+// owner of the range.
+func NewSubordinates(path string, uidOf func(name string) (int, bool), named func(uid, asker int) bool) *Subordinates {
+	return &Subordinates{path: path, uidOf: uidOf, named: named}
 }
 
 // uidRange is the subordinate uids from first up to, and without, end.
@@ -38,6 +41,15 @@ const lookEvery = 10 * time.Second
 // Owner returns whose subordinate uid it is, or the uid itself. The owner of a
 // range whose account this host cannot look up is called by its first uid.
 func (s *Subordinates) Owner(uid int) int {
+	owner := s.inRange(uid)
+	if owner != uid && s.named != nil && s.named(uid, owner) {
+		return uid
+	}
+	return owner
+}
+
+// inRange returns the owner of the range that a uid is in, or the uid itself.
+func (s *Subordinates) inRange(uid int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now := time.Now(); now.Sub(s.looked) > lookEvery {

@@ -29,7 +29,7 @@ func TestSubordinatesOfADirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := false
-	s := NewSubordinates(path, func(string) (int, bool) { return 70001, known })
+	s := NewSubordinates(path, func(string) (int, bool) { return 70001, known }, nil)
 	for _, want := range []int{100000, 70001} {
 		if got := s.Owner(100005); got != want {
 			t.Errorf("owner %d, want %d", got, want)
@@ -40,7 +40,7 @@ func TestSubordinatesOfADirectory(t *testing.T) {
 
 func TestSubordinatesFollowTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "subuid")
-	s := NewSubordinates(path, UserID)
+	s := NewSubordinates(path, UserID, nil)
 	if got := s.Owner(100005); got != 100005 {
 		t.Errorf("without a file: %d", got)
 	}
@@ -55,6 +55,25 @@ func TestSubordinatesFollowTheFile(t *testing.T) {
 		if got := s.Owner(uid); got != want {
 			t.Errorf("owner of %d: %d, want %d", uid, got, want)
 		}
+	}
+}
+
+// A range may take in the uid of an account: that is itself, and not the owner of the range, as soon as it is known.
+func TestAccountsAreNobodysSubordinates(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "subuid")
+	if err := os.WriteFile(path, []byte("1002:165536:65536\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	known, asker := map[int]bool{165600: true}, 0
+	s := NewSubordinates(path, UserID, func(uid, by int) bool { asker = by; return known[uid] })
+	for uid, want := range map[int]int{165600: 165600, 200000: 1002, 1001: 1001} {
+		if got := s.Owner(uid); got != want {
+			t.Errorf("%d is %d's, want %d", uid, got, want)
+		}
+	}
+	known[200000] = true // the directory has answered
+	if got := s.Owner(200000); got != 200000 || asker != 1002 {
+		t.Errorf("an account of the directory is %d's, asked for by %d", got, asker)
 	}
 }
 

@@ -126,7 +126,7 @@ func (s *Interned) PackAs(j *Job, as *Compact) (Compact, bool) {
 // isPlain reports whether a job has nothing but what Compact keeps.
 func isPlain(j *Job) bool {
 	l := &j.Life
-	special := l.Owed || l.Guarded || l.Recovered || l.Task != nil || l.Tasks != nil || l.Principal != nil
+	special := l.Owed || l.Guarded || l.Recovered || l.Task != nil || l.Tasks != nil || l.Principal != nil || l.Heir != nil
 	ran := l.Began || l.NotBefore != time.Time{} || l.Charge != 0 || l.Shared != 0 || l.GPUError != nil || l.Left != "" ||
 		l.Failures != 0 || l.Requeues != 0 || l.Served != 0 || l.Taught != 0
 	stopped := l.Stop != "" || l.StopBy != "" || l.StopFor != 0 || !l.StopWhy.IsZero() || l.StopAt != time.Time{} ||

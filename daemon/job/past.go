@@ -15,7 +15,8 @@ type PastQuery struct {
 	From, To time.Time // that ended from then, and before then
 	IDs      []ID      // of these; nil: of all
 	Array    ID        // tasks of this array
-	UID      *int
+	UID      *int      // of this user
+	User     string    // as Query.User
 	States   []State
 	Name     string // with exactly this name
 	Tag      Tag    // with this tag

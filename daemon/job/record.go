@@ -120,6 +120,7 @@ type Life struct {
 	Began     bool          `json:"began,omitempty"`     // a command of it has run, in any attempt; of an array: of a task
 	Held      string        `json:"held,omitempty"`      // who holds it back; "" nobody
 	HeldOver  bool          `json:"held_over,omitempty"` // an administrator does, who is not its owner; not in states of before
+	Heir      *Account      `json:"heir,omitempty"`      // it is held as this one has the number of its owner, or Principal
 	NotBefore time.Time     `json:"not_before,omitzero"` // the end of its back-off
 	Owed      bool          `json:"owed,omitempty"`      // while queued: others were stopped for it
 	Guarded   bool          `json:"guarded,omitempty"`   // the current attempt went first since the job had waited long

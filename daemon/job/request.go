@@ -2,6 +2,7 @@ package job
 
 import (
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/gpusched/gpusched/units/contract"
@@ -17,6 +18,25 @@ type Owner struct {
 	// Groups are the names of those groups with a quota that the owner was in
 	// at submit, sorted. The server fills them in, never the client.
 	Groups []string `json:"groups,omitempty"`
+}
+
+// Is reports whether the account of a number and a name is the owner. A number can be given
+// to another account, a name to another number; where one of the two names is not known the
+// number decides.
+func (o *Owner) Is(uid int, name string) bool {
+	return o.UID == uid && (o.User == name || Nameless(uid, name) || Nameless(uid, o.User))
+}
+
+// Nameless reports whether the name of an account is not known: it is empty, or the number.
+func Nameless(uid int, name string) bool { return name == "" || name == strconv.Itoa(uid) }
+
+// belongsTo reports whether a query for jobs of a number, of a name or of both means the
+// owner's; nil and "" are any.
+func (o *Owner) belongsTo(uid *int, name string) bool {
+	if uid == nil {
+		return name == "" || o.User == name
+	}
+	return o.UID == *uid && (name == "" || o.Is(*uid, name))
 }
 
 // Request is what a job asks of the machine: the one description of it from the

@@ -73,5 +73,9 @@ func (a *Attempt) Milli() (sum int) {
 type RunQuery struct {
 	From time.Time // that were under way then or later; zero: all on record
 	UID  *int      // of this user
+	User string    // as Query.User
 	Tags bool      // with their tags
 }
+
+// Wants reports whether the query selects the runs of an owner.
+func (q *RunQuery) Wants(o *Owner) bool { return o.belongsTo(q.UID, q.User) }

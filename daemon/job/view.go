@@ -15,16 +15,22 @@ type Actor struct {
 }
 
 // MayControl reports whether the actor may act on a job of the owner and read
-// its private part.
-func (a Actor) MayControl(o Owner) bool { return a.Admin || a.UID == o.UID }
+// its private part: the account that submitted the job, and not one that was given its number since.
+func (a Actor) MayControl(j *Job) bool {
+	return a.Admin || a.Is(j.Owner) && (j.Heir == nil || a.User == j.Owner.User)
+}
+
+// Is reports whether the actor is the owner.
+func (a Actor) Is(o Owner) bool { return o.Is(a.UID, a.User) }
 
 // Query selects jobs. Zero fields select everything live.
 type Query struct {
-	IDs     []ID // of these, live or ended; nil: of all that live
-	Ended   int  // also this many ended jobs, newest first
-	UID     *int // of this user
-	Array   ID   // tasks of this array that have become jobs
-	Waiting int  // at most so many waiting jobs, the first in the queue; 0: all
+	IDs     []ID   // of these, live or ended; nil: of all that live
+	Ended   int    // also this many ended jobs, newest first
+	UID     *int   // of this user
+	User    string // of the account recorded by this name; with UID also of that number where no name was known
+	Array   ID     // tasks of this array that have become jobs
+	Waiting int    // at most so many waiting jobs, the first in the queue; 0: all
 
 	Reasons  bool // fill in why each waiting job waits
 	Attempts bool // of a query by id: fill in all attempts
@@ -93,7 +99,7 @@ func like(pattern, name string) bool {
 // IDs aside.
 func (q *Query) Matches(j *Job) bool {
 	switch {
-	case q.UID != nil && j.Owner.UID != *q.UID:
+	case !j.Owner.belongsTo(q.UID, q.User):
 		return false
 	case q.Array != 0 && (j.Task == nil || j.Task.Array != q.Array):
 		return false
@@ -102,7 +108,9 @@ func (q *Query) Matches(j *Job) bool {
 }
 
 // MatchesAll reports whether every job is one of those.
-func (q *Query) MatchesAll() bool { return q.UID == nil && q.Array == 0 && q.Choice.IsAll() }
+func (q *Query) MatchesAll() bool {
+	return q.UID == nil && q.User == "" && q.Array == 0 && q.Choice.IsAll()
+}
 
 // Name is what people call a job: its number, or as a task "7_3".
 type Name struct {

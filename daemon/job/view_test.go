@@ -46,8 +46,18 @@ func TestWhoMayControl(t *testing.T) {
 		t.Errorf("the job of a subordinate uid is %+v's", got)
 	}
 	for a, want := range map[Actor]bool{{UID: 1}: true, {UID: 2}: false, {UID: 2, Admin: true}: true} {
-		if got := a.MayControl(Owner{UID: 1}); got != want {
+		if got := a.MayControl(&Job{Owner: Owner{UID: 1}}); got != want {
 			t.Errorf("%+v: %t", a, got)
+		}
+	}
+	j = Job{Owner: Owner{UID: 1, User: "kate"}}
+	gone := j
+	gone.Heir = &Account{UID: 1, User: "liam"}
+	for a, want := range map[Actor][2]bool{
+		{UID: 1, User: "kate"}: {true, true}, {UID: 1, User: "liam"}: {}, {UID: 1, User: "1"}: {true, false}, {UID: 9, User: "kate"}: {},
+	} {
+		if got := [2]bool{a.MayControl(&j), a.MayControl(&gone)}; got != want {
+			t.Errorf("%+v: %t of kate's job, and after she is gone", a, got)
 		}
 	}
 }

@@ -55,3 +55,18 @@ func (j *Job) Person() Account {
 	}
 	return Account{UID: j.Owner.UID, User: j.Owner.User}
 }
+
+// IsSubordinate reports whether a number is the owner's and is another account's to use, as those
+// of containers are: it has no name of its own.
+func (j *Job) IsSubordinate(uid int) bool { return j.Owner.UID == uid && j.Principal != nil }
+
+// NameOf is the name on record of the account of a number, the owner's or its person's; nil: it is neither.
+func (j *Job) NameOf(uid int) *string {
+	switch {
+	case j.Owner.UID == uid:
+		return &j.Owner.User
+	case j.Principal != nil && j.Principal.UID == uid:
+		return &j.Principal.User
+	}
+	return nil
+}

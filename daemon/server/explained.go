@@ -15,7 +15,7 @@ const trialPart = 0.2
 // explained is what is before a job. What would have it start sooner is tried for those alone who
 // may change it, and counts as many requests as take a multiple of its time.
 func (s *Server) explained(r *request, v *job.JobView) (*api.Queue, error) {
-	e, err := s.backend(r.Context()).Explain(r.Context(), v.ID, r.person, r.who.MayControl(v.Owner))
+	e, err := s.backend(r.Context()).Explain(r.Context(), v.ID, r.person, r.who.MayControl(&v.Job))
 	if err != nil {
 		return nil, err
 	}

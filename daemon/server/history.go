@@ -157,7 +157,7 @@ func (s *Server) parsePast(r *request) (q job.PastQuery, err error) {
 			return q, err
 		}
 	}
-	q.UID, err = s.parseUser(r.person, words.Get("uid"), words.Get("user"))
+	q.UID, q.User, err = s.whose(r, words.Get("uid"), words.Get("user"))
 	return q, err
 }
 

@@ -115,7 +115,7 @@ func (s *Server) parseQuery(r *request) (q job.Query, err error) {
 			return q, usagef("%q is not a number of waiting jobs: use 0 for all of them", text)
 		}
 	}
-	q.UID, err = s.parseUser(r.person, words.Get("uid"), words.Get("user"))
+	q.UID, q.User, err = s.whose(r, words.Get("uid"), words.Get("user"))
 	return q, err
 }
 
@@ -169,30 +169,6 @@ func (s *Server) recent(r *request) (*api.Recent, error) {
 	return &api.Recent{Since: since.UTC().Truncate(time.Second), Ended: l.Ended, Failed: l.Failed}, err
 }
 
-// parseUser reads a uid, or an account name (or its number, for accounts that
-// are gone), for somebody who asks. Nil is every user.
-func (s *Server) parseUser(asker int, number, name string) (*int, error) {
-	if name != "" {
-		uid, ok, err := s.opt.UserID(asker, name)
-		if ok {
-			return &uid, nil
-		}
-		if err != nil {
-			return nil, job.Refuse("unavailable/directory", name, err)
-		}
-		number = name
-	}
-	if number == "" {
-		return nil, nil
-	}
-	uid, err := strconv.ParseUint(number, 10, 32)
-	if err != nil {
-		return nil, usagef("no account named %q on this machine", number)
-	}
-	n := int(uid)
-	return &n, nil
-}
-
 func stateNames() []string {
 	var names []string
 	for _, st := range job.States() {
@@ -225,8 +201,8 @@ func (s *Server) show(r *request) (any, error) {
 			return nil, err
 		}
 	}
-	if r.who.MayControl(v.Owner) {
-		r.asAdmin = r.who.UID != v.Owner.UID
+	if r.who.MayControl(&v.Job) {
+		r.asAdmin = !r.who.Is(v.Owner)
 		reply.Messages = renderMessages(v.Notified)
 		reply.Job.Private, err = s.private(r.Context(), v)
 	}

@@ -178,7 +178,7 @@ func (m *manyReply) part(each []job.Outcome) api.ManyPart {
 				refused = append(refused, name)
 			}
 		case o.Job != nil:
-			if o.Job.Owner.UID != m.r.who.UID {
+			if !m.r.who.Is(o.Job.Owner) {
 				others = append(others, name)
 			}
 			part.Jobs = append(part.Jobs, m.row(o.Job, m.list[m.told+i].Task))

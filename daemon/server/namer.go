@@ -28,11 +28,16 @@ func (n *namer) renderJob(v *job.JobView) api.Job {
 			r.Foreign[k].User = n.name(r.Foreign[k].UID)
 		}
 	}
+	now := n.name(v.Owner.UID)
+	taken := now != strconv.Itoa(v.Owner.UID) && !v.Owner.Is(v.Owner.UID, now)
 	// A directory that hung at the submission may answer by now.
 	if v.Owner.User == strconv.Itoa(v.Owner.UID) {
-		v.Owner.User = n.name(v.Owner.UID)
+		v.Owner.User = now
 	}
 	out := renderJob(v)
+	if taken {
+		out.UIDNow = now
+	}
 	n.own.render(&out)
 	return out
 }

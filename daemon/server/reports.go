@@ -27,6 +27,11 @@ func (s *Server) reportTurn(r *request) (leave func(), err error) {
 	if err := s.turn(r, &s.reports, maxReports); err != nil {
 		return nil, err
 	}
+	return s.reportPlace(r)
+}
+
+// reportPlace waits for a place among all that read much of the state file.
+func (s *Server) reportPlace(r *request) (leave func(), err error) {
 	ctx, cancel := context.WithTimeout(r.Context(), turnTime)
 	defer cancel()
 	leave, err = s.allReports.Enter(ctx, struct{}{}, maxReportsEver)
@@ -61,7 +66,7 @@ func (s *Server) report(r *request) (any, error) {
 		return nil, err
 	}
 	runs := job.RunQuery{From: q.From, Tags: wantsTags(q.By)}
-	if runs.UID, err = s.parseUser(r.person, words.Get("uid"), words.Get("user")); err != nil {
+	if runs.UID, runs.User, err = s.whose(r, words.Get("uid"), words.Get("user")); err != nil {
 		return nil, err
 	}
 	book := report.NewBook(q)
@@ -178,11 +183,14 @@ func renderTimes(list []float64) *api.Times {
 // sees in the queue, too.
 func (s *Server) usage(r *request) (any, error) {
 	words := r.URL.Query()
-	uid := &r.who.UID
-	if words.Get("user") != "" {
+	uid, user := &r.who.UID, r.who.User
+	if name := words.Get("user"); name != "" {
 		var err error
-		if uid, err = s.parseUser(r.person, "", words.Get("user")); err != nil {
+		if uid, user, err = s.whose(r, "", name); err != nil {
 			return nil, err
+		}
+		if uid == nil {
+			return nil, noAccount(name)
 		}
 	}
 	zone, err := report.ParseZone(words.Get("zone"))
@@ -199,7 +207,7 @@ func (s *Server) usage(r *request) (any, error) {
 			from = since
 		}
 	}
-	if err := s.count(r, job.RunQuery{From: from, UID: uid}, books...); err != nil {
+	if err := s.count(r, job.RunQuery{From: from, UID: uid, User: user}, books...); err != nil {
 		return nil, err
 	}
 	e, err := s.backend(r.Context()).Entitlement(r.Context(), *uid)

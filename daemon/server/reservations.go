@@ -107,7 +107,7 @@ func (s *Server) reservation(asker int, in api.ReserveRequest, now time.Time) (j
 // reservedFor fills in the users and groups.
 func (s *Server) reservedFor(asker int, out *job.Reservation, in api.ReserveRequest, p *job.Problems) {
 	for _, name := range in.Users {
-		uid, err := s.parseUser(asker, "", name)
+		uid, err := s.parseUser(asker, name)
 		if refusal := (*job.Refusal)(nil); errors.As(err, &refusal) {
 			*p = append(*p, refusal.Message)
 			continue

@@ -99,8 +99,8 @@ func (s *Server) admitOwner(r *request) error {
 	if err != nil {
 		return err
 	}
-	if r.who.MayControl(v.Owner) {
-		r.asAdmin = r.who.UID != v.Owner.UID
+	if r.who.MayControl(&v.Job) {
+		r.asAdmin = !r.who.Is(v.Owner)
 		return nil
 	}
 	return &api.Error{

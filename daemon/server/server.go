@@ -37,8 +37,8 @@ type Options struct {
 	Version string
 	Commit  string
 	// UserName returns the name of an account, "" if the host has none. It may ask a
-	// directory and wait for a moment, as UserID, GroupID and Member may; KnownName
-	// does not, for answers with many names. Nil is UserName.
+	// directory and wait for a moment, as UserID, GroupID and Member may, since a name gives
+	// rights; KnownName does not, for answers with many names. Nil is UserName.
 	UserName, KnownName func(uid int) string
 	// UserID returns the uid of an account that somebody asks for, false if the host has none;
 	// the error says why that is not known.

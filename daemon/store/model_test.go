@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -69,6 +70,7 @@ func (m *model) apply(r job.Record) {
 func (m *model) submit(t *rapid.T) job.Record {
 	j := queued(m.next + job.ID(rapid.IntRange(0, 2).Draw(t, "gap")))
 	j.Owner.UID = rapid.IntRange(1001, 1003).Draw(t, "uid")
+	j.Owner.User = rapid.SampledFrom([]string{"kate", "liam", strconv.Itoa(j.Owner.UID)}).Draw(t, "user")
 	j.Label.Name = rapid.SampledFrom([]string{"train", "eval", "größe"}).Draw(t, "name")
 	j.SubmittedAt = epoch.Add(time.Duration(rapid.Int64Range(0, 1e12).Draw(t, "submitted")))
 	j.ChangedAt = j.SubmittedAt
@@ -84,6 +86,7 @@ func (m *model) submit(t *rapid.T) job.Record {
 func (m *model) advance(t *rapid.T, old job.Job) job.Record {
 	j := old
 	j.ChangedAt = j.ChangedAt.Add(time.Duration(rapid.Int64Range(0, 1e12).Draw(t, "later")))
+	j.Owner.User = rapid.SampledFrom([]string{j.Owner.User, "mia"}).Draw(t, "called by now")
 	var next []job.State
 	for _, s := range job.States() {
 		if old.State.Next(s) {
@@ -195,7 +198,8 @@ func (m *model) compare(t *rapid.T, s *Store) {
 		}
 	}
 	uid := rapid.IntRange(1001, 1004).Draw(t, "filter uid")
-	for _, f := range []job.Query{{}, {Ended: 3}, {UID: &uid}, {UID: &uid, Ended: 2}, {Choice: job.Choice{States: []job.State{job.Cancelled, job.Failed}}},
+	for _, f := range []job.Query{{}, {Ended: 3}, {UID: &uid}, {UID: &uid, Ended: 2}, {User: "kate"}, {UID: &uid, User: "kate"},
+		{UID: &uid, User: strconv.Itoa(uid)}, {Choice: job.Choice{States: []job.State{job.Cancelled, job.Failed}}},
 		{UID: &uid, Choice: job.Choice{Name: "größe", States: []job.State{job.Completed}}}, {Choice: job.Choice{Like: "*r?ß*"}},
 		{Choice: job.Choice{Tags: map[string]string{"k": "v"}}}, {Choice: job.Choice{Since: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}}} {
 		list, err := s.Ended(ctx, f)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -89,6 +90,19 @@ func pastClause(q *job.PastQuery) (string, []any, error) {
 	return fmt.Sprintf("%s LIMIT %d", clause, pageOf(q)), f.args, nil
 }
 
+// ownedBy adds whose the jobs are, as job.Query.Matches has it.
+func ownedBy(uid *int, user string, add func(cond string, arg ...any)) {
+	switch {
+	case uid != nil && job.Nameless(*uid, user):
+		add("j.uid = ?", *uid)
+	case uid != nil:
+		add("j.uid = ?", *uid)
+		add("j.user IN (?, '', ?)", user, strconv.Itoa(*uid))
+	case user != "":
+		add("j.user = ?", user)
+	}
+}
+
 // chosen adds what chooses among the jobs besides their ends.
 func (f *filter) chosen(q *job.PastQuery) error {
 	if q.IDs != nil {
@@ -105,9 +119,7 @@ func (f *filter) chosen(q *job.PastQuery) error {
 		}
 		f.add("j.state IN (SELECT value FROM json_each(?))", string(states))
 	}
-	if q.UID != nil {
-		f.add("j.uid = ?", *q.UID)
-	}
+	ownedBy(q.UID, q.User, f.add)
 	if q.Array != 0 {
 		f.add("j.array_id = ?", int64(q.Array))
 	}

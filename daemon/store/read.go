@@ -97,9 +97,7 @@ func (s *Store) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
 		where = append(where, cond)
 		args = append(args, arg...)
 	}
-	if q.UID != nil {
-		add("j.uid = ?", *q.UID)
-	}
+	ownedBy(q.UID, q.User, add)
 	chosen(q.Choice, add)
 	if q.Array != 0 {
 		add("j.array_id = ?", int64(q.Array))

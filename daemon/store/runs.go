@@ -27,7 +27,7 @@ func (s *Store) Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) error
 		if err := rows.Scan(&text); err != nil {
 			return err
 		}
-		if err := readRun(&run, text, q.Tags); err != nil {
+		if err := readRun(&run, text, q.Tags); err != nil || !q.Wants(&run.Owner) {
 			return err
 		}
 		stopped = f(&run)

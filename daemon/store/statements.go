@@ -84,7 +84,7 @@ func upsert(table, columns string, keys int, fixed ...string) string {
 }
 
 // fixedOfJob are the columns of jobs that the first record of a job decides, the key of the table first.
-var fixedOfJob = []string{"id", "key", "uid", "gid", "user", "owner_groups", "submitted_at", "array_id", "task_index"}
+var fixedOfJob = []string{"id", "key", "uid", "gid", "owner_groups", "submitted_at", "array_id", "task_index"}
 
 // update returns the statement that sets all columns of a row but the fixed ones, of which the first
 // says which row: its value is the last argument.

@@ -81,7 +81,7 @@ func New(o Options) *Supervisor {
 		verbose: server.NewVerbosity(o.Level),
 	}
 	s.use(config.Default(), config.Snapshot{})
-	person := host.NewSubordinates("/etc/subuid", s.names.KnownID).Owner
+	person := host.NewSubordinates("/etc/subuid", s.names.KnownID, s.names.Named).Owner
 	s.names.Persons(person)
 	s.server = server.New(server.Options{
 		Backend: s.front.get, Log: o.Log, Version: o.Version, Commit: o.Commit,

@@ -138,6 +138,7 @@ var sentences = map[job.Code]sentence{
 		"try again when some have ended, or make jobs smaller: --env clean, and data in files rather than in arguments"},
 	"policy/dropped": {"array %v has %v separate ranges of cancelled tasks, as many as can be kept", "cancel tasks next to these, or the whole array"},
 
+	"conflict/key":            {"job %v has this request key, and is of an account that had your number before", "use another key"},
 	"conflict/not-waiting":    {"job %v is %v and does not wait", "only a waiting job can be held, released or changed"},
 	"conflict/awaited":        {"job %v waits for job %v", "cancel that one first"},
 	"conflict/runs":           {"job %v is %v, and %v can be changed of a waiting job only", "of a job that runs only the time limit can be changed (--time)"},
@@ -190,6 +191,7 @@ var sentences = map[job.Code]sentence{
 	"detail/notify-url":         {"this site posts messages only to its own webhooks", ""},
 	"detail/notify-unit":        {"the program that sends it failed (%v)", ""},
 	"detail/notify-slow":        {"it took too long", ""},
+	"detail/heir":               {"%v is gone: uid %v is %v's now", ""},
 	"detail/time-limit":         {"the time limit %v", ""},
 	"detail/no-time-limit":      {"no time limit", ""},
 	"detail/memory":             {"%v of host memory", ""},

@@ -83,6 +83,7 @@ func TestDoctorLooksAtTheHost(t *testing.T) {
 		"settings":               {map[string]string{"/etc/gpusched/gpusched.toml": "[gpus]\nonly_gpu = 1\n"}, "settings on disk", "only_gpu"},
 		"shared uids":            {map[string]string{"/etc/subuid": "alice:100000:65536\nroot:1:1000000\nbob:165535:10\n"}, "subordinate uids", "alice and bob share some"},
 		"no uids":                {map[string]string{"/etc/subuid": "# none\n\nalice:x:65536\n"}, "subordinate uids", "line 3 of /etc/subuid"},
+		"account in a range":     {map[string]string{"/etc/subuid": "bob:165536:65536\n", "/etc/passwd": "root:x:0:0::/:/bin/sh\ndirk:x:165600:100::/:/bin/sh\n"}, "subordinate uids", "uid 165600 of dirk is in the range of bob, who can become dirk"},
 		"uids of accounts":       {map[string]string{"/etc/subuid": "alice:1000:65536\n"}, "subordinate uids", "line 1 of /etc/subuid"},
 		"drop-in":                {map[string]string{"/etc/systemd/system/gpujob-.service.d/50-site.conf": "[Service]\n\nDeviceAllow = /dev/nvidia0\n"}, "drop-ins", "/etc/systemd/system/gpujob-.service.d/50-site.conf:3 sets DeviceAllow"},
 		"drop-in, reload":        {map[string]string{"/etc/systemd/system/gpujob-.service.d/50-site.conf": "[Service]\nExecReload=/bin/true\n"}, "drop-ins", "50-site.conf:2 sets ExecReload"},

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/subuid"
@@ -36,8 +38,32 @@ func (h host) checkSubuid() job.Check {
 				"is counted for one of them", ranges[other].Owner, a.Owner), next)
 		}
 	}
+	for _, r := range ranges {
+		if name, uid := h.accountIn(r); name != "" {
+			return degraded("subordinate uids", fmt.Sprintf("uid %d of %s is in the range of %s, who can become %s (newuidmap)", uid, name, r.Owner, name),
+				fmt.Sprintf("give %s another range: usermod --del-subuids %d-%d --add-subuids FIRST-LAST %s", r.Owner, r.First, r.End-1, r.Owner))
+		}
+	}
 	if len(ranges) == 1 {
 		return healthy(name, "1 range, of one user")
 	}
 	return healthy(name, fmt.Sprintf("%d ranges, each of one user", len(ranges)))
+}
+
+// accountIn finds an account of /etc/passwd whose uid is in a range; "": there is none.
+func (h host) accountIn(r subuid.Range) (name string, uid int) {
+	data, err := os.ReadFile(h.path("/etc/passwd"))
+	if err != nil {
+		return "", 0
+	}
+	for line := range strings.Lines(string(data)) {
+		fields := strings.Split(line, ":")
+		if len(fields) < 3 {
+			continue
+		}
+		if uid, err := strconv.Atoi(fields[2]); err == nil && uid >= r.First && uid < r.End {
+			return fields[0], uid
+		}
+	}
+	return "", 0
 }

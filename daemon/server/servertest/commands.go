@@ -62,7 +62,7 @@ func (b *Backend) act(who job.Actor, c job.Command) error {
 	switch {
 	case v == nil:
 		return noJob(c.Job)
-	case !who.MayControl(v.Owner):
+	case !who.MayControl(&v.Job):
 		return job.Refuse("forbidden/owner", v.Called(), v.Owner.User)
 	case v.State.Terminal():
 		return job.Refuse("conflict/ended", v.Called(), v.State)

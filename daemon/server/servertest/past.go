@@ -47,7 +47,7 @@ func pastMatches(q *job.PastQuery, j *job.Job) bool {
 	switch {
 	case !q.From.IsZero() && j.ChangedAt.Before(q.From), !q.To.IsZero() && !j.ChangedAt.Before(q.To):
 		return false
-	case q.UID != nil && j.Owner.UID != *q.UID, q.Name != "" && j.Label.Name != q.Name:
+	case !(&job.Query{UID: q.UID, User: q.User}).Matches(j), q.Name != "" && j.Label.Name != q.Name:
 		return false
 	case q.IDs != nil && !slices.Contains(q.IDs, j.ID), q.Array != 0 && (j.Task == nil || j.Task.Array != q.Array):
 		return false
@@ -64,7 +64,7 @@ func (b *Backend) Runs(_ context.Context, q job.RunQuery, f func(*job.Run) error
 	b.mu.Unlock()
 	for i := range views {
 		v := &views[i]
-		if err != nil || q.UID != nil && v.Owner.UID != *q.UID || v.Tasks != nil || v.Attempt == nil && v.Result == nil {
+		if err != nil || !q.Wants(&v.Owner) || v.Tasks != nil || v.Attempt == nil && v.Result == nil {
 			continue
 		}
 		list := v.Attempts

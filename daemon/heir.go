@@ -1,0 +1,61 @@
+package daemon
+
+import (
+	"fmt"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// disowned fills in why a job must not start as its number: another account than the one on
+// record has it now, or nobody can say whose it is. With wait it asks for an answer; without, it
+// is enough that there was one and that none says otherwise since.
+func (d *Daemon) disowned(j *job.Job, failed *core.StartFailed, wait bool) bool {
+	heir, err := d.heir(j, wait)
+	switch {
+	case err != nil && !wait:
+		return false
+	case err != nil:
+		failed.How = core.StartUnnamed
+		failed.Detail = fmt.Sprintf("the account directory does not say whether uid %d is still %s: %v", heir.UID, heir.User, err)
+		d.log.Warn("not starting a job, will try again", "job", j.ID, "uid", heir.UID, "err", failed.Detail)
+	case heir.User != "" && isNamed(j, heir):
+		failed.How, failed.Heir = core.StartNamed, heir
+		failed.Detail = fmt.Sprintf("when it was submitted it was not known that uid %d is %s, whose quota it counts for now", heir.UID, heir.User)
+		d.log.Info("queueing a job again: the name of its account is known by now", "job", j.ID, "uid", heir.UID, "user", heir.User)
+	case heir.User != "":
+		failed.How, failed.Heir = core.StartGone, heir
+		d.log.Warn("holding a job: its account is gone", "job", j.ID, "uid", heir.UID, "user", j.Owner.User, "now", heir.User)
+	default:
+		return false
+	}
+	return true
+}
+
+// heir returns the account that has a number of the job's now, its owner's or its person's, where
+// that is another than the one on record, or none is; with an error, whose number it is about. A number
+// that nobody has is left to systemd, which starts nothing as it.
+func (d *Daemon) heir(j *job.Job, wait bool) (heir job.Account, err error) {
+	if d.opt.NameToday == nil {
+		return heir, nil
+	}
+	accounts := []job.Account{{UID: j.Owner.UID, User: j.Owner.User}}
+	if j.Principal != nil {
+		accounts = append(accounts, *j.Principal)
+	}
+	for _, a := range accounts {
+		name, err := d.opt.NameToday(a.UID, a.User, wait)
+		if err != nil && !job.Nameless(a.UID, a.User) { // else it is the number that submitted
+			return a, err
+		}
+		if err == nil && name != a.User && name != "" {
+			return job.Account{UID: a.UID, User: name}, nil
+		}
+	}
+	return heir, nil
+}
+
+// isNamed reports whether an heir is the account itself, whose name was not known at the submission.
+func isNamed(j *job.Job, heir job.Account) bool {
+	return job.Nameless(heir.UID, *j.NameOf(heir.UID)) && !j.IsSubordinate(heir.UID)
+}

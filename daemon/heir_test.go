@@ -1,0 +1,122 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Nothing is started, and no spec is written, that the account would read which has the number of
+// a job's owner, or of its person, now; nor where nobody can say whose it is. Where nobody has the
+// number systemd says so, and who submitted without a name is the number.
+func TestNothingStartsAsAnotherAccount(t *testing.T) {
+	kate, away := job.Owner{UID: 2010, User: "kate"}, errors.New("no answer")
+	for name, c := range map[string]struct {
+		j    job.Job
+		now  string
+		err  error
+		want core.StartFailure
+		gone bool
+	}{
+		"its owner's": {job.Job{Owner: kate}, "liam", nil, core.StartGone, true},
+		"its person's": {job.Job{Owner: job.Owner{UID: 100_005, User: "100005"}, Life: job.Life{Principal: &job.Account{UID: 2010, User: "kate"}}},
+			"liam", nil, core.StartGone, true},
+		"not known": {job.Job{Owner: kate}, "", away, core.StartUnnamed, true},
+		"its container's": {job.Job{Owner: job.Owner{UID: 2010, User: "2010"}, Life: job.Life{Principal: &job.Account{UID: 1002, User: "bob"}}},
+			"liam", nil, core.StartGone, true},
+		"as it was":        {job.Job{Owner: kate}, "kate", nil, 0, false},
+		"nobody's":         {job.Job{Owner: kate}, "", nil, 0, false},
+		"a number":         {job.Job{Owner: job.Owner{UID: 2010, User: "2010"}}, "", away, 0, false},
+		"never had a name": {job.Job{Owner: job.Owner{UID: 2010, User: "2010"}}, "liam", nil, core.StartNamed, true},
+	} {
+		d := &Daemon{host: machine{}, log: slog.New(slog.DiscardHandler), opt: Options{
+			NameToday: func(uid int, _ string, _ bool) (string, error) {
+				if uid == 1002 {
+					return "bob", nil
+				}
+				if uid != 2010 {
+					return "", nil
+				}
+				return c.now, c.err
+			},
+		}}
+		var failed core.StartFailed
+		if gone := d.disowned(&c.j, &failed, true); gone != c.gone || failed.How != c.want {
+			t.Errorf("%s: %t, %+v", name, gone, failed)
+		}
+		if c.want != core.StartUnnamed && c.gone && failed.Heir != (job.Account{UID: 2010, User: "liam"}) {
+			t.Errorf("%s: %+v has it", name, failed.Heir)
+		}
+		if c.want == core.StartUnnamed && failed.Detail != "the account directory does not say whether uid 2010 is still kate: no answer" {
+			t.Errorf("%s: %q", name, failed.Detail)
+		}
+		gone := d.disowned(&c.j, &failed, false) // again, once it has its turn: there was an answer
+		if want := c.gone && c.want != core.StartUnnamed; gone != want {
+			t.Errorf("%s, without an answer: %t", name, gone)
+		}
+	}
+}
+
+// aStore has one job and its payload.
+type aStore struct {
+	anyPayload
+	j job.Job
+}
+
+func (s aStore) Jobs(context.Context, []job.ID) ([]job.Job, error) { return []job.Job{s.j}, nil }
+
+// A message is sent by the account that submitted the job, and by no other that has its number.
+func TestNoMessageIsSentAsAnotherAccount(t *testing.T) {
+	for user, want := range map[string]bool{"kate": false, "liam": true, "2010": true} {
+		sent := false
+		j := job.Job{ID: 1, Owner: job.Owner{UID: 2010, User: user}, Request: job.Request{Notify: make([]job.Notify, 1)}}
+		d := &Daemon{host: machine{}, log: slog.New(slog.DiscardHandler), opt: Options{
+			Store:     aStore{j: j},
+			NameToday: func(int, string, bool) (string, error) { return "liam", nil },
+			Deliver: func(context.Context, job.Notification, *job.Job, string) (job.Message, bool) {
+				sent = true
+				return job.Message{}, false
+			},
+		}}
+		if why, again := d.trySend(t.Context(), job.Notification{Job: 1}); sent != want || again || why.IsZero() != want {
+			t.Errorf("of a job of %s: %t, %v", user, sent, why)
+		}
+	}
+}
+
+// A start that waits for a directory takes no place of others' starts.
+func TestASlowDirectoryTakesNoPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bus := &begun{}
+		d := &Daemon{
+			host: machine{}, log: slog.New(slog.DiscardHandler), starts: semaphore{bell: machine{}.Wakeup(), free: 1},
+			opt: Options{Units: bus, Store: anyPayload{}, Specs: oneSpec{}, NameToday: func(uid int, was string, wait bool) (string, error) {
+				if uid == 2010 && wait {
+					time.Sleep(time.Second)
+				}
+				return was, nil
+			}},
+		}
+		d.settings.Store(&Settings{})
+		start := func(uid int) {
+			d.start(t.Context(), core.Start{Job: job.Job{ID: 1, Owner: job.Owner{UID: uid, User: "kate"}, Attempt: &job.Attempt{Number: 1}}})
+		}
+		go start(2010)
+		synctest.Wait()
+		begin := time.Now()
+		if start(1001); bus.n != 1 || time.Since(begin) != 0 {
+			t.Errorf("the other's start: %d, after %s", bus.n, time.Since(begin))
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if bus.n != 2 {
+			t.Errorf("%d have started", bus.n)
+		}
+	})
+}

@@ -1,0 +1,84 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// whose reads which account's jobs are asked for, as job.Query has it: of a name those that were
+// submitted under it, also where there is no such account any more; of a number all, but of one's
+// own only what is of one's account, since another may have had the number before. Nil and "" are
+// everybody's.
+func (s *Server) whose(r *request, number, name string) (uid *int, user string, err error) {
+	if name == "" {
+		uid, err = parseUID(number)
+		if uid != nil && *uid == r.who.UID {
+			user = r.who.User
+		}
+		return uid, user, err
+	}
+	uid, err = s.parseUser(r.person, name)
+	switch {
+	case uid != nil && name != strconv.Itoa(*uid):
+		return uid, s.userName(*uid), nil // a directory may know it by several
+	case uid != nil || !isNoAccount(err):
+		return uid, "", err
+	}
+	return nil, name, s.hadJobs(r, name)
+}
+
+// parseUser reads the name of an account, or its number where it has none, for somebody who asks.
+func (s *Server) parseUser(asker int, name string) (*int, error) {
+	uid, ok, err := s.opt.UserID(asker, name)
+	if ok {
+		return &uid, nil
+	}
+	if err != nil {
+		return nil, job.Refuse("unavailable/directory", name, err)
+	}
+	return parseUID(name)
+}
+
+// parseUID reads a number of an account; "" is none.
+func parseUID(text string) (*int, error) {
+	if text == "" {
+		return nil, nil
+	}
+	uid, err := strconv.ParseUint(text, 10, 32)
+	if err != nil {
+		return nil, noAccount(text)
+	}
+	n := int(uid)
+	return &n, nil
+}
+
+func noAccount(name string) *api.Error { return usagef("no account named %q on this machine", name) }
+
+func isNoAccount(err error) bool {
+	var e *api.Error
+	return errors.As(err, &e) && e.Code == api.CodeUsage
+}
+
+// hadJobs is an error where no job on record was submitted under a name.
+func (s *Server) hadJobs(r *request, name string) error {
+	live, err := s.backend(r.Context()).Names(r.Context(), job.Query{User: name})
+	if err != nil || len(live) > 0 {
+		return err
+	}
+	leave, err := s.reportPlace(r)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	ctx, cancel := context.WithTimeout(r.Context(), historyTime)
+	defer cancel()
+	past, err := s.backend(ctx).Past(ctx, job.PastQuery{User: name, Limit: 1})
+	if err == nil && len(past.Jobs) == 0 {
+		err = noAccount(name)
+	}
+	return err
+}

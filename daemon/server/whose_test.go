@@ -1,0 +1,65 @@
+package server
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// heirServer is testServer on a machine that has given alice's number to liam.
+func heirServer(b Backend) *Server {
+	s := testServer(b, nil)
+	s.opt.UserName = func(uid int) string {
+		if uid == alice.uid {
+			return "liam"
+		}
+		return names[uid]
+	}
+	s.opt.KnownName = s.opt.UserName
+	s.opt.UserID = func(_ int, name string) (int, bool, error) {
+		return map[string]int{"liam": 1001, "bob": 1002}[name], name == "liam" || name == "bob", nil
+	}
+	return s
+}
+
+// An account that has the number of one that is gone has no right to its jobs, waiting, running or
+// ended, and they are none of its own; an administrator has it, and finds them by the name.
+func TestTheNumberAloneGivesNoRight(t *testing.T) {
+	for _, rt := range routes() {
+		if rt.right != ownerOrAdmin {
+			continue
+		}
+		if status, body := ask(heirServer(queue()), alice, rt.method, pathOf(rt), ""); status != http.StatusForbidden {
+			t.Errorf("%s %s: %d %s", rt.method, rt.pattern, status, body)
+		}
+	}
+	b := queue()
+	b.End(1, job.Result{Outcome: job.Completed})
+	s := heirServer(b)
+	for who, private := range map[*peer]bool{&alice: false, &operator: true} {
+		_, body := ask(s, *who, "GET", "/v1/jobs/1", "")
+		if strings.Contains(body, "secret") != private || !strings.Contains(body, `"uid_now":"liam"`) {
+			t.Errorf("uid %d is shown %s", who.uid, body)
+		}
+	}
+	for query, has := range map[string]bool{
+		"uid=1001": false, "user=liam": false, "user=alice": true, "user=1001": true, "user=bob": false,
+	} {
+		for _, path := range []string{"/v1/jobs?ended=9&" + query, "/v1/history?" + query, "/v1/jobs?form=ids&" + query} {
+			status, body := ask(s, alice, "GET", path, "")
+			found := strings.Contains(body, `"user":"alice"`) || strings.HasPrefix(body, "2")
+			if found != has || status != http.StatusOK {
+				t.Errorf("%s: %d %s", path, status, body)
+			}
+		}
+	}
+	if status, body := ask(s, operator, "GET", "/v1/jobs?uid=1001", ""); status != http.StatusOK || !strings.Contains(body, `"user":"alice"`) {
+		t.Errorf("by number: %d %s", status, body)
+	}
+	if _, body := ask(s, bob, "GET", "/v1/jobs?user=nobody-of-us", ""); refusal(t, body).Code != api.CodeUsage {
+		t.Errorf("of a name that nobody has or had: %s", body)
+	}
+}

@@ -1,0 +1,112 @@
+//go:build machine
+
+package suite
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// removed removes accounts that a test makes, at its end.
+func removed(t *testing.T, names ...string) {
+	t.Helper()
+	t.Cleanup(func() {
+		for _, name := range names {
+			try(t, "", "userdel -f -r "+name)
+		}
+	})
+}
+
+// TestNumberOfARemovedAccount: an account with waiting jobs is removed, and the next new one gets
+// its number. The jobs do not run as that one, which can't have them nor read what they are, also
+// not of those that have ended; an administrator finds them by the name that the account had.
+func TestNumberOfARemovedAccount(t *testing.T) {
+	begin(t)
+	removed(t, "kate", "liam")
+	sh(t, "", "useradd -m -u 2010 kate")
+	ended := sh(t, "", as("kate", "sh -c 'gpusched run -g 0 -- true >&2; gpusched list -a --mine -o ids'"))
+	sh(t, "", "gpusched daemon drain")
+	t.Cleanup(func() { try(t, "", "gpusched daemon resume") })
+	id := sh(t, "", as("kate", `env TOKEN=kates gpusched submit -q -g 0 --chdir / -- sh -c 'echo $TOKEN; touch /home/liam/planted'`))
+	later := sh(t, "", as("kate", "gpusched submit -q -g 0 --chdir / --begin +1000h -- id"))
+	sh(t, "", "userdel -r kate; useradd -m -u 2010 liam; gpusched daemon resume")
+	const gone = "account kate is gone: uid 2010 is liam's now"
+	for _, j := range []string{id, later} {
+		until(t, "job "+j+" says so", func() bool { return strings.Contains(sh(t, "", "gpusched why "+j), gone) })
+	}
+	if try(t, "", "test -e /home/liam/planted").Code == 0 {
+		t.Error("it ran as liam")
+	}
+	for _, j := range []string{id, ended} {
+		if out := sh(t, "", as("liam", "gpusched show "+j)); strings.Contains(out, "TOKEN") || strings.Contains(out, "planted") {
+			t.Errorf("liam reads: %s", out)
+		}
+		refused(t, "", as("liam", "gpusched resubmit "+j), 4, "kate")
+		refused(t, "", as("liam", "gpusched logs "+j), 4, "kate")
+	}
+	for _, what := range []string{"cancel", "release", "update --name x", "hold"} {
+		refused(t, "", as("liam", "gpusched "+what+" "+id), 4, "kate")
+	}
+	own := sh(t, "", as("liam", "sh -c 'gpusched run -g 0 -- true >&2; gpusched list -a --mine -o ids; gpusched history --mine -o ids'"))
+	if list := strings.Fields(own); slices.Contains(list, id) || slices.Contains(list, ended) || len(list) == 0 {
+		t.Errorf("liam's own jobs are %q", list)
+	}
+	if out := sh(t, "", "gpusched list -u kate; gpusched history -u kate"); !strings.Contains(out, id) || !strings.Contains(out, ended) {
+		t.Errorf("those of kate are: %s", out)
+	}
+	refused(t, "", "gpusched list -u nobody-of-us", 2, "no account named")
+	sh(t, "", "gpusched cancel -y -u kate")
+	for _, j := range []string{later, id} {
+		if out := sh(t, "", "gpusched show "+j); !strings.Contains(out, "cancelled") {
+			t.Errorf("it is not cancelled: %s", out)
+		}
+	}
+}
+
+// TestRenamedAccount: nobody can tell a renamed account from one whose number was reassigned, but an
+// administrator.
+func TestRenamedAccount(t *testing.T) {
+	begin(t)
+	removed(t, "mia", "mimi")
+	sh(t, "", "useradd -m mia; gpusched daemon drain")
+	t.Cleanup(func() { try(t, "", "gpusched daemon resume") })
+	id := sh(t, "", as("mia", "gpusched submit -q -g 0 --chdir / -- id -un"))
+	sh(t, "", "usermod -l mimi mia; gpusched daemon resume")
+	until(t, "it is held", func() bool { return strings.Contains(sh(t, "", "gpusched why "+id), "account mia is gone") })
+	sh(t, "", "gpusched release "+id+"; gpusched wait "+id)
+	if out := sh(t, "", "gpusched logs "+id); !strings.Contains(out, "mimi") {
+		t.Errorf("it ran as %s", out)
+	}
+	if out := sh(t, "", "gpusched list -a -u mimi"); !strings.Contains(out, id) {
+		t.Errorf("it is not hers: %s", out)
+	}
+}
+
+// TestNumberOfADirectory: whose a number of a directory is, is asked at each start. Where there is no
+// answer the job waits and says so. An account that got the number has nothing of the one before,
+// though the daemon knew that by its name a moment ago.
+func TestNumberOfADirectory(t *testing.T) {
+	begin(t)
+	directory(t)
+	sh(t, "", "sed -i 's/^passwd:.*/passwd: files hang extrausers/' /etc/nsswitch.conf; systemctl restart gpusched")
+	late := sh(t, "", as("dora", "gpusched submit -q --hold -g 0 -- true"))
+	secret := sh(t, "", as("dora", "env TOKEN=doras gpusched submit -q --hold -g 0 -- id"))
+	sh(t, "", "touch /run/directory-hangs; sleep 1") // what was said within the last second would do
+	t.Cleanup(func() { try(t, "", "rm -f /run/directory-hangs") })
+	sh(t, "", "gpusched release "+late)
+	until(t, "job "+late+" says so", func() bool {
+		return strings.Contains(sh(t, "", "gpusched why "+late), "does not say whether uid 70001 is still dora")
+	})
+	sh(t, "", "rm /run/directory-hangs; systemctl reload gpusched; gpusched wait "+late) // a reload tries all again at once
+	sh(t, "", "sed -i 's/^dora/liam/' /var/lib/extrausers/passwd; sleep 1; gpusched release "+secret)
+	until(t, "job "+secret+" is held", func() bool {
+		return strings.Contains(sh(t, "", "gpusched why "+secret), "account dora is gone: uid 70001 is liam's now")
+	})
+	liam := "cd /; setpriv --reuid 70001 --regid 70001 --clear-groups "
+	if out := sh(t, "", liam+"gpusched show "+secret); strings.Contains(out, "TOKEN") {
+		t.Errorf("liam reads: %s", out)
+	}
+	refused(t, "", liam+"gpusched release "+secret, 4, "dora")
+	sh(t, "", "gpusched cancel -y -u dora")
+}
