@@ -16,7 +16,7 @@ type stage struct {
 	name  string
 	what  string // for people
 	argv  []string
-	phase int      // building, boxes or after
+	phase int      // building, packing, boxes or after
 	lane  string   // stages of one lane run one by one, all lanes of a phase at once
 	needs []string // stages that must have passed
 	nice  bool     // it leaves the processors to the boxes beside it
@@ -34,6 +34,7 @@ const (
 // The phases of a run. The tests of the last one have time limits, which they would not keep beside four boxes.
 const (
 	building = iota
+	packing
 	boxes
 	after
 	phases
@@ -48,7 +49,7 @@ const parts = 3
 // withSlurm are the tests that share a box with a real Slurm.
 const withSlurm = "^Test(SlurmEngine|Migrate)$"
 
-// stages returns the stages of each group for the repository at root. Those of building are in both.
+// stages returns the stages of each group for the repository at root. Those of building and packing are in both.
 //
 // Four stages run tests that another stage has run, each for a reason:
 //   - box13 repeats the tests of the boxes that another version of systemd or Slurm could break;
@@ -69,9 +70,10 @@ func stages(root string) (map[string][]stage, error) {
 		return nil, err
 	}
 	build := []stage{
-		step("build", "the programs", "", "make", "build"),
-		step("package", "deb and rpm", "", "make", "-j2", "package"),
-		step("test-tools", "the suite and gotestsum, compiled once for all stages", "", "make", "test-tools"),
+		in(building, step("build", "the programs, and nfpm", "build", "make", "-j2", "build", "nfpm")),
+		in(packing, step("package", "deb and rpm", "package", "make", "-j2", "package")),
+		in(packing, step("test-tools", "the suite and gotestsum, compiled once for all stages", "tools",
+			"make", "test-tools")),
 	}
 	test := slices.Concat(build, inBoxes(), []stage{
 		inBox("box-slurm", "the same commands on a real Slurm", "-quick", "-run", withSlurm),
@@ -80,10 +82,10 @@ func stages(root string) (map[string][]stage, error) {
 		withCgo(niced(step("compile", "the tests for the race detector", "lint", slices.Concat(
 			[]string{"go", "test", "-vet=off", "-run", "^$"}, raceFlags, race)...))),
 		// The stage lint has vet look at all packages, with all tags.
-		afterBoxes(goTest("unit", "all other packages", "unit", unit...)),
-		withCgo(afterBoxes(goTest("race", "packages with goroutines or C, with the race detector", "race",
+		in(after, goTest("unit", "all other packages", "unit", unit...)),
+		withCgo(in(after, goTest("race", "packages with goroutines or C, with the race detector", "race",
 			slices.Concat(raceFlags, []string{"-skip", plain}, race)...))),
-		afterBoxes(goTest("single", "the tests of those packages that start no goroutine, and most scripts", "race",
+		in(after, goTest("single", "the tests of those packages that start no goroutine, and most scripts", "race",
 			append([]string{"-run", plain}, single...)...)),
 	})
 	// An emulated machine starves beside two busy lanes: everything else shares one.
@@ -98,7 +100,8 @@ func stages(root string) (map[string][]stage, error) {
 		box13,
 		fuzz,
 		vulnerabilities,
-		step("staticcheck", "which takes as long as all of lint where nothing is compiled", "rest", "sh", "packaging/lint.sh", "staticcheck"),
+		step("staticcheck", "which takes as long as all of lint where nothing is compiled", "rest",
+			"sh", "packaging/lint.sh", "staticcheck"),
 		needsPackage(goTest("package-check", "lintian, rpm, modes, manual pages, completions, reproducibility", "rest",
 			"-tags", "packages", "./packaging/check/")),
 		needsPackage(goTest("machines", "the test machines themselves, and the life of the package", "emulated",
@@ -111,11 +114,7 @@ func stages(root string) (map[string][]stage, error) {
 
 // step is a stage that counts as one.
 func step(name, what, lane string, argv ...string) stage {
-	phase := boxes
-	if lane == "" {
-		phase = building
-	}
-	return stage{name: name, what: what, phase: phase, lane: lane, argv: argv}
+	return stage{name: name, what: what, phase: boxes, lane: lane, argv: argv}
 }
 
 // goTest is a stage that runs go test, counts the tests and prints those that fail.
@@ -145,8 +144,8 @@ func inBox(name, what string, args ...string) stage {
 // the detector makes it twelve times as slow.
 var raceFlags = []string{"-race", "-gcflags=modernc.org/...=-race=false"}
 
-func afterBoxes(s stage) stage {
-	s.phase = after
+func in(phase int, s stage) stage {
+	s.phase = phase
 	return s
 }
 
