@@ -131,13 +131,12 @@ func elsewhere(dir, self processDir, st status) string {
 	return ""
 }
 
-// mayBeSame is for a process with capabilities that this one lacks, whose links it may
-// therefore not read: root's, or one of a session with CAP_WAKE_ALARM. Its table of uids
-// is another one in each user namespace that an ordinary user can make, and its number in
-// a pid namespace below ours is told.
+// mayBeSame is for a process whose links this one may not read though it may be in the same
+// namespaces. Its table of uids is another one in each user namespace that an ordinary user
+// can make, and its number in a pid namespace below ours is told.
 func mayBeSame(dir, self processDir, st status, ns string) bool {
 	text, err := self.ReadFile("status")
-	if own := parseStatus(string(text)); err != nil || st.permitted&^own.permitted == 0 {
+	if own := parseStatus(string(text)); err != nil || !st.hides(own) {
 		return false
 	}
 	if ns == "pid" {

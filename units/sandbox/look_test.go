@@ -145,23 +145,33 @@ func TestSandboxIsNoticed(t *testing.T) {
 	}
 }
 
-// Of a process that has more capabilities than this one the links can't be read: its tables
-// tell. Where it has no more, it is another user namespace that forbids that (invariant 3).
+// Of a process that has more capabilities than this one, or another group, the links can't be
+// read: its tables tell. Otherwise it is another user namespace that forbids that (invariant 3).
 func TestLinksThatCantBeRead(t *testing.T) {
 	const machine = "         0          0 4294967295\n"
 	const wake = "CapPrm:\t0000000800000000\n"
+	const child = "         0       1001          1\n"
+	const none = "CapPrm:\t0000000000000000\n"
 	for name, c := range map[string]struct {
 		lines, users string
 		want         string
+		gids         string // "": those of this process
 	}{
-		"a session with CAP_WAKE_ALARM": {wake + "NSpid:\t7", machine, ""},
-		"nothing more than we have":     {"CapPrm:\t0000000000000000\nNSpid:\t7", machine, "user"},
-		"other users":                   {wake + "NSpid:\t7", "         0       1001          1\n", "user"},
-		"a table that can't be read":    {wake + "NSpid:\t7", "", "user"},
-		"a further pid namespace":       {wake + "NSpid:\t7\t1", machine, "pid"},
-		"an old kernel":                 {wake, machine, "pid"},
+		"a session with CAP_WAKE_ALARM": {wake + "NSpid:\t7", machine, "", ""},
+		"nothing more than we have":     {none + "NSpid:\t7", machine, "user", ""},
+		"other users":                   {wake + "NSpid:\t7", child, "user", ""},
+		"a table that can't be read":    {wake + "NSpid:\t7", "", "user", ""},
+		"a further pid namespace":       {wake + "NSpid:\t7\t1", machine, "pid", ""},
+		"an old kernel":                 {wake, machine, "pid", ""},
+		"a shell of newgrp":             {none + "NSpid:\t7", machine, "", "8 8 8 8"},
+		"other users, after newgrp":     {none + "NSpid:\t7", child, "user", "8 8 8 8"},
+		"further pids, after newgrp":    {none + "NSpid:\t7\t1", machine, "pid", "8 8 8 8"},
+		"in a program of that group":    {none + "NSpid:\t7", machine, "", "5 8 8 8"},
 	} {
 		mine := statusOf("1001\t1001\t1001\t1001", c.lines)
+		if c.gids != "" {
+			mine = strings.Replace(mine, "5 5 5 5", c.gids, 1)
+		}
 		d := &directory{statuses: []string{mine, mine}, limits: twoLimits, stat: statOf, forbidden: true, users: c.users}
 		own := statusOf("1001\t1001\t1001\t1001", "CapPrm:\t0000000000000000")
 		self := &directory{statuses: []string{own, own}, links: ourNamespaces, users: machine}
