@@ -149,12 +149,12 @@ func (d *Daemon) taken(ctx context.Context, j *job.Job) string {
 	if err != nil {
 		return "" // looked at as any unit that exists
 	}
-	spec, err := o.Spec(name)
-	if by := takenBy(name, &spec, err, j); by != "" {
+	attempt, by := takenBy(name, &o, j.Owner.UID)
+	if by != "" {
 		return by
 	}
-	if spec.Attempt < j.Attempt.Number {
-		d.log.Warn("stopping the unit of an earlier attempt", "job", j.ID, "unit", name, "attempt", spec.Attempt)
+	if attempt < j.Attempt.Number {
+		d.log.Warn("stopping the unit of an earlier attempt", "job", j.ID, "unit", name, "attempt", attempt)
 		if err := d.opt.Units.Stop(ctx, name); err != nil {
 			d.log.Warn("stopping a unit, will try again", "job", j.ID, "unit", name, "err", err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/store"
 	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/unittest"
 )
 
 // loseFile stops the daemon, damages the state file, and starts on a new one.
@@ -287,6 +288,36 @@ func TestOlderStateFileAndNewSubmissions(t *testing.T) {
 			r.until("the job is known again", func() bool { return r.state(hers) == job.Running })
 			if v, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{hers}}); err != nil || v.Jobs[0].Owner.UID == 1002 {
 				t.Errorf("it is job %+v, %v", v.Jobs, err)
+			}
+		})
+	}
+}
+
+// A drop-in of the site that changes what tells a unit's job does not make it another's: a
+// job whose start was under way when the daemon died runs on, and is not started again.
+func TestUnitThatADropInChanged(t *testing.T) {
+	for name, set := range map[string]units.Property{
+		"group":       {Name: "Group", Value: "lab"},
+		"description": {Name: "Description", Value: "a job of this site"},
+		"fields":      {Name: "LogExtraFields", Value: [][]byte(nil)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, 1, nil)
+			unit := units.Name(1)
+			r.bus.Hold(unittest.OpStart, unit)
+			id := r.submit(1, nil)
+			r.until("it is being started", func() bool { return slices.Contains(r.bus.Names(), unit) })
+			r.bus.DropIn(unit, set)
+			r.stop()
+			r.bus.Release(unittest.OpStart, unit)
+			r.start()
+			r.until("it is on record", func() bool { return r.state(id) != job.Starting })
+			if state := r.state(id); state != job.Running {
+				t.Fatalf("it is %s while its unit runs", state)
+			}
+			r.bus.Exit(unit, 0)
+			if v := r.wait(id); v.State != job.Completed || v.Attempt.Number != 1 || r.bus.Started(unit) != 1 {
+				t.Errorf("it is %s in attempt %d, and was started %d times", v.State, v.Attempt.Number, r.bus.Started(unit))
 			}
 		})
 	}
