@@ -1,6 +1,7 @@
 package daemon_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -350,6 +351,43 @@ func TestUnitOfAnotherIsLeftAlone(t *testing.T) {
 			r.until("it still waits", func() bool { return r.state(id) == job.Queued })
 			if names := r.bus.Names(); !slices.Contains(names, next) || r.bus.Started(next) != 1 {
 				t.Errorf("units %v; %s was started %d times", names, next, r.bus.Started(next))
+			}
+		})
+	}
+}
+
+// So is one that took the name of a job which runs, or is being stopped, by the records:
+// what was the job's own unit is gone.
+func TestUnitInPlaceOfAJobs(t *testing.T) {
+	for _, ending := range []bool{false, true} {
+		t.Run(fmt.Sprintf("ending %t", ending), func(t *testing.T) {
+			r := newRig(t, 1, nil)
+			id := r.submit(1, nil)
+			name := units.Name(int64(id))
+			r.runs(id)
+			r.until("it is on record", func() bool { return r.state(id) == job.Running })
+			if ending {
+				r.bus.Hold(unittest.OpStop, name)
+				if err := r.d.Do(t.Context(), job.Actor{User: "root", Admin: true}, job.Command{Kind: job.CommandCancel, Job: id}); err != nil {
+					t.Fatal(err)
+				}
+				r.until("it is being stopped", func() bool { return r.state(id) == job.Ending })
+			}
+			r.stop()
+			r.bus.Release(unittest.OpStop, name)
+			if err := r.bus.Stop(t.Context(), name); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.bus.Start(t.Context(), name, []units.Property{{Name: "Description", Value: "mine"}}); err != nil {
+				t.Fatal(err)
+			}
+			r.start()
+			r.until("the job has ended", func() bool {
+				v, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{id}})
+				return err == nil && len(v.Jobs) == 1 && v.Jobs[0].State.Terminal()
+			})
+			if !r.bus.Running(name) {
+				t.Error("the unit in its place was stopped")
 			}
 		})
 	}
