@@ -70,7 +70,7 @@ func TestAttackerInSandbox(t *testing.T) {
 	t.Cleanup(func() { try(t, "bob", "gpusched cancel --mine; pkill -P $(cat ~/keeper); rm -f ~/keeper") })
 	until(t, "it runs", func() bool { return sh(t, "bob", "gpusched list --mine --state running -o ids") != "" })
 	term := sh(t, "bob", "gpusched list --mine -o ids")
-	plainID := submit(t, "bob", "-g 0 -- sleep 1000")
+	plainID := submit(t, "bob", "-g 0 -- env -i PATH=/usr/bin:/bin sleep 1000") // it drops what the scheduler says of sandboxes
 	running(t, plainID)
 	plain := fmt.Sprint(plainID)
 	boxes := map[string][2]string{ // whose session, and what encloses it
