@@ -127,7 +127,7 @@ const partStep = job.WholeGPU / 100
 
 // MemoryPart returns which part of a GPU's memory a request for a part of a GPU asks, of
 // the smallest GPU that has that much and that the request allows, rounded up: all of it
-// where none is known, 0 where no memory is asked.
+// where there is none, 0 where no memory is asked, or a GPU that was not read yet may be one.
 func MemoryPart(s *Snapshot, r *job.Request) int {
 	if r.Part() == 0 || r.GPUMemBytes <= 0 {
 		return 0
@@ -143,6 +143,9 @@ func MemoryPart(s *Snapshot, r *job.Request) int {
 		}
 	}
 	if least == 0 {
+		if len(s.GPUs) == 0 || slices.ContainsFunc(s.GPUs, func(g GPU) bool { return g.unread() && sh.allows(g.Index) }) {
+			return 0
+		}
 		return job.WholeGPU
 	}
 	steps := math.Ceil(float64(r.GPUMemBytes) / float64(least) * (job.WholeGPU / partStep))
