@@ -35,7 +35,7 @@ func infeasibleQuota(a *Account, r *job.Request) *job.Refusal {
 			return job.Refuse("never/quota", wish(r), q.called(), job.GPUs(q.MaxMilli))
 		}
 		if q.MaxMilli > 0 && r.QuotaMilli() > q.MaxMilli {
-			return job.Refuse("never/quota-part", job.GPUs(r.QuotaMilli()), q.called(), job.GPUs(q.MaxMilli))
+			return job.Refuse("never/quota-part", job.Wish{GPUs: job.GPUs(r.QuotaMilli())}, q.called(), job.GPUs(q.MaxMilli))
 		}
 		if q.MaxMem > 0 && r.MemBytes > q.MaxMem {
 			return job.Refuse("never/quota-mem", job.Size(r.MemBytes), q.called(), job.Size(q.MaxMem))

@@ -32,7 +32,7 @@ func PeerOf(fd int) (Peer, error) {
 // Process is what a process may and may not do, besides what its account may.
 type Process struct {
 	Limits     string // /proc/PID/limits
-	Restricted string // what keeps it from something that its account may do; "": nothing
+	Restricted string // what it has, or is in, that keeps it from something that its account may do; "": nothing
 }
 
 // Why a process can't be judged.
@@ -125,7 +125,7 @@ func elsewhere(dir, self processDir, st status) string {
 			same = mayBeSame(dir, self, st, ns)
 		}
 		if !same {
-			return "another " + ns + " namespace"
+			return "is in another " + ns + " namespace"
 		}
 	}
 	return ""

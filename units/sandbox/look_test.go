@@ -116,11 +116,11 @@ func TestSandboxIsNoticed(t *testing.T) {
 	}{
 		"nothing":                      {full + "NoNewPrivs:\t0\nSeccomp:\t0\nSeccomp_filters:\t0", host, ourNamespaces, "unconfined\n", ""},
 		"no new privileges":            {full + "NoNewPrivs:\t1\nSeccomp:\t0\nSeccomp_filters:\t0", host, ourNamespaces, "unconfined", "no_new_privs"},
-		"a filter":                     {"NoNewPrivs:\t0\nSeccomp:\t2\nSeccomp_filters:\t1", status{}, ourNamespaces, "", "seccomp"},
-		"an old kernel's filter":       {"NoNewPrivs:\t0\nSeccomp:\t2", status{}, ourNamespaces, "", "seccomp"},
-		"strict":                       {"NoNewPrivs:\t0\nSeccomp:\t1", status{}, ourNamespaces, "", "seccomp"},
+		"a filter":                     {"NoNewPrivs:\t0\nSeccomp:\t2\nSeccomp_filters:\t1", status{}, ourNamespaces, "", "has a filter of system calls (seccomp)"},
+		"an old kernel's filter":       {"NoNewPrivs:\t0\nSeccomp:\t2", status{}, ourNamespaces, "", "has a filter of system calls (seccomp)"},
+		"strict":                       {"NoNewPrivs:\t0\nSeccomp:\t1", status{}, ourNamespaces, "", "has a filter of system calls (seccomp)"},
 		"as all of a container":        {"NoNewPrivs:\t1\nSeccomp:\t2\nSeccomp_filters:\t1\nCapBnd:\t00000000a80425fb", inContainer, ourNamespaces, "docker-default (enforce)", ""},
-		"more than all of a container": {"NoNewPrivs:\t1\nSeccomp:\t2\nSeccomp_filters:\t2", inContainer, ourNamespaces, "", "seccomp"},
+		"more than all of a container": {"NoNewPrivs:\t1\nSeccomp:\t2\nSeccomp_filters:\t2", inContainer, ourNamespaces, "", "has a filter of system calls (seccomp)"},
 		"more capabilities":            {full, inContainer, ourNamespaces, "unconfined", ""},
 		"no capabilities":              {"CapBnd:\t0000000000000000", host, ourNamespaces, "unconfined", "CapBnd"},
 		"one capability is missing":    {"CapBnd:\t000001ffffdfffff", host, ourNamespaces, "unconfined", "CapBnd"},
@@ -131,10 +131,10 @@ func TestSandboxIsNoticed(t *testing.T) {
 		"a profile that complains":     {full, host, ourNamespaces, "snap.code.code (complain)", ""},
 		"a profile that is a name":     {full, host, ourNamespaces, "vscode (unconfined)", ""},
 		"a label that can't be read":   {full, host, ourNamespaces, "", "AppArmor"},
-		"users":                        {"", status{}, map[string]string{"ns/user": "user:[9]", "ns/pid": "pid:[2]"}, "", "another user namespace"},
-		"pids":                         {"", status{}, map[string]string{"ns/user": "user:[1]", "ns/pid": "pid:[9]"}, "", "another pid namespace"},
-		"both":                         {"", status{}, elsewhere, "", "another user namespace"},
-		"nobody tells":                 {"", status{}, nil, "", "another user namespace"},
+		"users":                        {"", status{}, map[string]string{"ns/user": "user:[9]", "ns/pid": "pid:[2]"}, "", "is in another user namespace"},
+		"pids":                         {"", status{}, map[string]string{"ns/user": "user:[1]", "ns/pid": "pid:[9]"}, "", "is in another pid namespace"},
+		"both":                         {"", status{}, elsewhere, "", "is in another user namespace"},
+		"nobody tells":                 {"", status{}, nil, "", "is in another user namespace"},
 	} {
 		mine := statusOf("1001\t1001\t1001\t1001", c.lines)
 		d := &directory{statuses: []string{mine, mine}, limits: twoLimits, stat: statOf, links: c.links, label: c.label}
@@ -176,7 +176,7 @@ func TestLinksThatCantBeRead(t *testing.T) {
 		own := statusOf("1001\t1001\t1001\t1001", "CapPrm:\t0000000000000000")
 		self := &directory{statuses: []string{own, own}, links: ourNamespaces, users: machine}
 		p, err := look(d, self, status{}, Peer{PID: 7, UID: 1001, Seen: time.Hour})
-		if err != nil || c.want == "" && p.Restricted != "" || c.want != "" && p.Restricted != "another "+c.want+" namespace" {
+		if err != nil || c.want == "" && p.Restricted != "" || c.want != "" && p.Restricted != "is in another "+c.want+" namespace" {
 			t.Errorf("%s: %q, %v, want %q", name, p.Restricted, err, c.want)
 		}
 	}

@@ -67,17 +67,17 @@ func (st status) hides(own status) bool {
 	return st.permitted&^own.permitted != 0 || !slices.Equal(st.gids, own.gids)
 }
 
-// less reports what a process can't do that the first one could.
+// less reports what a process has that keeps it from something that the first one could do.
 func (st status) less(first status) string {
 	switch {
 	case st.noNewPrivs > first.noNewPrivs:
-		return "no new privileges (no_new_privs)"
+		return "has no new privileges (no_new_privs)"
 	case st.seccomp > first.seccomp || st.filters > first.filters:
-		return "a filter of system calls (seccomp)"
+		return "has a filter of system calls (seccomp)"
 	case first.bounding&^st.bounding != 0:
-		return "a reduced set of capabilities (CapBnd in /proc/PID/status)"
+		return "has a reduced set of capabilities (CapBnd in /proc/PID/status)"
 	case st.label != first.label && confines(st.label):
-		return "an AppArmor profile (" + cmp.Or(st.label, "which can't be read") + ")"
+		return "has an AppArmor profile (" + cmp.Or(st.label, "which can't be read") + ")"
 	}
 	return ""
 }

@@ -70,7 +70,7 @@ func (h *holder) bars(peer sandbox.Peer) string {
 	case err != nil:
 		return "it can't be told whether the process that asks is in a sandbox: " + err.Error()
 	case found.Restricted != "":
-		return "nobody comes here out of a sandbox, which the job is not in; this process has " + found.Restricted
+		return "processes in a sandbox may not enter this job; this process " + found.Restricted
 	}
 	return ""
 }
