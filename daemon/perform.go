@@ -160,12 +160,12 @@ func (d *Daemon) taken(ctx context.Context, j *job.Job) string {
 	if err != nil {
 		return "" // looked at as any unit that exists
 	}
-	spec, err := o.Spec(name)
-	if by := takenBy(name, &spec, err, j); by != "" {
+	attempt, by := takenBy(name, &o, j.Owner.UID)
+	if by != "" {
 		return by
 	}
-	if spec.Attempt < j.Attempt.Number {
-		d.log.Warn("stopping the unit of an earlier attempt", "job", j.ID, "unit", name, "attempt", spec.Attempt)
+	if attempt < j.Attempt.Number {
+		d.log.Warn("stopping the unit of an earlier attempt", "job", j.ID, "unit", name, "attempt", attempt)
 		if err := d.opt.Units.Stop(ctx, name); err != nil {
 			d.log.Warn("stopping a unit, will try again", "job", j.ID, "unit", name, "err", err)
 		}
@@ -218,12 +218,21 @@ func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
 	ctx, cancel := d.host.Timeout(ctx, a.Grace+stopSurplus)
 	defer cancel()
 	ev := core.Stopped{Job: a.Job, Attempt: a.Attempt}
+	name := units.Name(int64(a.Job))
+	if early := a.Thaw || len(a.Notice.Say) > 0; early || !a.Look { // else the look tells it in time
+		if another, err := d.anothersNow(ctx, name, a.Whose); another || err != nil {
+			return d.nothingToStop(a, another)
+		}
+	}
 	if a.Thaw {
 		d.thaw(ctx, a.Job)
 	}
 	d.notifyOwner(ctx, a.Notice, farewellTime) // before the look, which nothing may come after but the stop
 	if a.Look {
-		before := d.inspect(ctx, core.Inspect{Job: a.Job, Attempt: a.Attempt})
+		before, another := d.look(ctx, core.Inspect{Job: a.Job, Attempt: a.Attempt, Whose: a.Whose})
+		if another {
+			return d.nothingToStop(a, true)
+		}
 		if ev.Before = before.Unit; !before.OK || ev.Before.Phase == core.Exited {
 			return ev
 		}
@@ -231,9 +240,9 @@ func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
 	// As long as the unit is there systemd refuses another, and without the spec
 	// one that comes later, by a call of a daemon that died, runs nothing.
 	d.removeSpec(a.Job, a.Attempt)
-	err := d.opt.Units.Stop(ctx, units.Name(int64(a.Job)))
+	err := d.opt.Units.Stop(ctx, name)
 	if err != nil && ctx.Err() == nil {
-		d.log.Warn("stopping a unit, will try again", "job", a.Job, "unit", units.Name(int64(a.Job)), "err", err)
+		d.log.Warn("stopping a unit, will try again", "job", a.Job, "unit", name, "err", err)
 	}
 	if errors.Is(err, units.ErrProcesses) {
 		ev.Left = d.describeSurvivors(ctx, a.Job)
@@ -241,6 +250,50 @@ func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
 	ev.OK = err == nil
 	d.mark(a.Job, stepGone, d.host.Now())
 	return ev
+}
+
+// nothingToStop answers a stop for which no unit was touched: of the job there is none
+// where that of its name is another's, and otherwise it could not be told whose that is.
+func (d *Daemon) nothingToStop(a core.Stop, another bool) core.Event {
+	if another {
+		d.removeSpec(a.Job, a.Attempt)
+		d.mark(a.Job, stepGone, d.host.Now())
+	}
+	return core.Stopped{Job: a.Job, Attempt: a.Attempt, OK: another}
+}
+
+// anothersNow reports whether the unit of that name is there and is another's.
+func (d *Daemon) anothersNow(ctx context.Context, name string, w core.Whose) (bool, error) {
+	if d.opt.Origin == nil {
+		return false, nil
+	}
+	ctx, cancel := d.host.Timeout(ctx, statusTime)
+	defer cancel()
+	st, err := d.opt.Units.Status(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	return d.anothers(ctx, &st, w)
+}
+
+// anothers reports whether a unit is not the job's whose name it has. One of another
+// invocation than is on record may still be: a start that came late made it.
+func (d *Daemon) anothers(ctx context.Context, st *units.Status, w core.Whose) (bool, error) {
+	if st.InvocationID == "" || st.InvocationID == w.Invocation || d.opt.Origin == nil {
+		return false, nil
+	}
+	o, err := d.opt.Origin(ctx, st.Name)
+	if errors.Is(err, units.ErrAbsent) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	_, by := takenBy(st.Name, &o, w.UID)
+	if by != "" {
+		d.log.Warn("leaving a unit alone that has a job's name and is not its own", "unit", st.Name, "err", by)
+	}
+	return by != "", nil
 }
 
 // collectAfter is how long the unit of a job that has ended stays, so that systemd starts
@@ -294,28 +347,43 @@ func (d *Daemon) removeSpec(id job.ID, attempt int) {
 }
 
 func (d *Daemon) inspect(ctx context.Context, a core.Inspect) core.Inspected {
+	seen, _ := d.look(ctx, a)
+	return seen
+}
+
+// look is inspect, and reports whether the unit of that name is another's.
+func (d *Daemon) look(ctx context.Context, a core.Inspect) (seen core.Inspected, another bool) {
 	ctx, cancel := d.host.Timeout(ctx, statusTime)
 	defer cancel()
 	look := d.visits.look(a.Job)
 	defer d.visits.over(look)
+	seen = core.Inspected{Job: a.Job, Attempt: a.Attempt}
 	st, err := d.opt.Units.Status(ctx, units.Name(int64(a.Job)))
+	if err == nil {
+		another, err = d.anothers(ctx, &st, a.Whose)
+	}
 	if err != nil {
 		level := slog.LevelWarn
 		if errors.Is(err, units.ErrBus) { // health reports where that lasts
 			level = slog.LevelInfo
 		}
 		d.log.Log(ctx, level, "reading a unit, will try again", "job", a.Job, "err", err)
-		return core.Inspected{Job: a.Job, Attempt: a.Attempt}
+		return seen, false
+	}
+	if another {
+		seen.Unit, seen.OK = core.Unit{Job: a.Job}, true
+		return seen, true
 	}
 	if swept(&st) && d.leaves(ctx) {
-		return core.Inspected{Job: a.Job, Attempt: a.Attempt}
+		return seen, false
 	}
 	u := unitOf(st)
 	u.Job, u.Spent = a.Job, u.Spent && !look.disturbed()
 	if u.Phase == core.Active && d.unsure.CompareAndSwap(int64(a.Job), 0) {
 		d.starting.note(nil, d.host.Now()) // it was started, only the answer got lost
 	}
-	return core.Inspected{Job: a.Job, Attempt: a.Attempt, Unit: u, OK: true}
+	seen.Unit, seen.OK = u, true
+	return seen, false
 }
 
 // endProcess signals one process that is not in its job's unit, which therefore

@@ -40,16 +40,18 @@ func (l *unitReconciler) recover(ctx context.Context, run string, all []units.St
 		}
 		id, _ := units.ParseName(st.Name)
 		onRecord, isKnown := known[job.ID(id)]
-		spec, err := o.Spec(st.Name)
 		if isKnown {
-			if by := takenBy(st.Name, &spec, err, onRecord); by != "" {
+			if _, by := takenBy(st.Name, &o, onRecord.Owner.UID); by != "" {
 				taken = append(taken, core.Taken{Job: onRecord.ID, By: by})
 				l.report(st.Name, errors.New(by))
 				continue
 			}
 		}
+		spec, err := o.Spec(st.Name)
 		if err != nil {
-			l.report(st.Name, err)
+			if !isKnown {
+				l.report(st.Name, err)
+			}
 			continue
 		}
 		j := recovered(&spec, &st, run, l.d.host.Now())
@@ -69,16 +71,16 @@ func (l *unitReconciler) recover(ctx context.Context, run string, all []units.St
 	return found, taken, nil
 }
 
-// takenBy says whose the unit with a job's name is where it is not the job's, by what it
-// was made from.
-func takenBy(name string, s *units.Spec, noSpec error, j *job.Job) string {
-	switch {
-	case noSpec != nil:
-		return fmt.Sprintf("the unit %s exists and is not a job's", name)
-	case s.UID != j.Owner.UID:
-		return fmt.Sprintf("the unit %s is that of a job of uid %d of which nothing is on record", name, s.UID)
+// takenBy says whose the unit with the name of a job of this uid is where it is not the
+// job's, by what it was made from, and of which attempt it is where it is.
+func takenBy(name string, o *units.Origin, uid int) (attempt int, by string) {
+	if attempt, ok := o.Attempt(name, uid); ok {
+		return attempt, ""
 	}
-	return ""
+	if s, err := o.Spec(name); err == nil {
+		return 0, fmt.Sprintf("the unit %s is that of a job of uid %d of which nothing is on record", name, s.UID)
+	}
+	return 0, fmt.Sprintf("the unit %s exists and is not a job's", name)
 }
 
 // listingWait is how long after the daemon's start a submission waits for the first

@@ -1,6 +1,7 @@
 package daemon_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/store"
 	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/unittest"
 )
 
 // loseFile stops the daemon, damages the state file, and starts on a new one.
@@ -292,6 +294,36 @@ func TestOlderStateFileAndNewSubmissions(t *testing.T) {
 	}
 }
 
+// A drop-in of the site that changes what tells a unit's job does not make it another's: a
+// job whose start was under way when the daemon died runs on, and is not started again.
+func TestUnitThatADropInChanged(t *testing.T) {
+	for name, set := range map[string]units.Property{
+		"group":       {Name: "Group", Value: "lab"},
+		"description": {Name: "Description", Value: "a job of this site"},
+		"fields":      {Name: "LogExtraFields", Value: [][]byte(nil)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, 1, nil)
+			unit := units.Name(1)
+			r.bus.Hold(unittest.OpStart, unit)
+			id := r.submit(1, nil)
+			r.until("it is being started", func() bool { return slices.Contains(r.bus.Names(), unit) })
+			r.bus.DropIn(unit, set)
+			r.stop()
+			r.bus.Release(unittest.OpStart, unit)
+			r.start()
+			r.until("it is on record", func() bool { return r.state(id) != job.Starting })
+			if state := r.state(id); state != job.Running {
+				t.Fatalf("it is %s while its unit runs", state)
+			}
+			r.bus.Exit(unit, 0)
+			if v := r.wait(id); v.State != job.Completed || v.Attempt.Number != 1 || r.bus.Started(unit) != 1 {
+				t.Errorf("it is %s in attempt %d, and was started %d times", v.State, v.Attempt.Number, r.bus.Started(unit))
+			}
+		})
+	}
+}
+
 // A unit that has the name of a job and is another's is neither adopted nor stopped: the
 // job waits, and says why, until that unit is gone.
 func TestUnitOfAnotherIsLeftAlone(t *testing.T) {
@@ -319,6 +351,43 @@ func TestUnitOfAnotherIsLeftAlone(t *testing.T) {
 			r.until("it still waits", func() bool { return r.state(id) == job.Queued })
 			if names := r.bus.Names(); !slices.Contains(names, next) || r.bus.Started(next) != 1 {
 				t.Errorf("units %v; %s was started %d times", names, next, r.bus.Started(next))
+			}
+		})
+	}
+}
+
+// So is one that took the name of a job which runs, or is being stopped, by the records:
+// what was the job's own unit is gone.
+func TestUnitInPlaceOfAJobs(t *testing.T) {
+	for _, ending := range []bool{false, true} {
+		t.Run(fmt.Sprintf("ending %t", ending), func(t *testing.T) {
+			r := newRig(t, 1, nil)
+			id := r.submit(1, nil)
+			name := units.Name(int64(id))
+			r.runs(id)
+			r.until("it is on record", func() bool { return r.state(id) == job.Running })
+			if ending {
+				r.bus.Hold(unittest.OpStop, name)
+				if err := r.d.Do(t.Context(), job.Actor{User: "root", Admin: true}, job.Command{Kind: job.CommandCancel, Job: id}); err != nil {
+					t.Fatal(err)
+				}
+				r.until("it is being stopped", func() bool { return r.state(id) == job.Ending })
+			}
+			r.stop()
+			r.bus.Release(unittest.OpStop, name)
+			if err := r.bus.Stop(t.Context(), name); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.bus.Start(t.Context(), name, []units.Property{{Name: "Description", Value: "mine"}}); err != nil {
+				t.Fatal(err)
+			}
+			r.start()
+			r.until("the job has ended", func() bool {
+				v, err := r.d.Query(t.Context(), job.Query{IDs: []job.ID{id}})
+				return err == nil && len(v.Jobs) == 1 && v.Jobs[0].State.Terminal()
+			})
+			if !r.bus.Running(name) {
+				t.Error("the unit in its place was stopped")
 			}
 		})
 	}

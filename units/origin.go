@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -21,6 +22,7 @@ type Origin struct {
 	Description string
 	User, Group string // as numbers; Group "": the account's own
 	LogFields   [][]byte
+	SpecPath    string // which the launcher is given: its last argument
 
 	MemoryMax, CPUQuota, RuntimeMax, TimeoutStop uint64 // Infinity: none
 }
@@ -45,6 +47,10 @@ func OriginOf(props []Property) Origin {
 		case [][]byte:
 			if p.Name == "LogExtraFields" {
 				o.LogFields = v
+			}
+		case []ExecCommand:
+			if p.Name == "ExecStart" && len(v) == 1 && len(v[0].Args) > 0 {
+				o.SpecPath = v[0].Args[len(v[0].Args)-1]
 			}
 		}
 	}
@@ -96,6 +102,34 @@ func (o Origin) Spec(name string) (Spec, error) {
 		return Spec{}, fmt.Errorf("origin of unit %q: %w: %w", name, ErrOrigin, err)
 	}
 	return s, nil
+}
+
+// Attempt returns which attempt of its job the unit name was made for, where that job is of
+// this uid; false for any other unit. It needs less than Spec, since a drop-in of the site
+// may set a group or a description: where one has emptied the journal's fields, too, the
+// path of the spec tells it.
+func (o Origin) Attempt(name string, uid int) (attempt int, ok bool) {
+	id, ok := ParseName(name)
+	if !ok || o.User != strconv.Itoa(uid) {
+		return 0, false
+	}
+	named, told := o.field(jobField)
+	number, _ := o.field(attemptField)
+	if !told {
+		named, number, _ = strings.Cut(path.Base(o.SpecPath), ".")
+	}
+	attempt, _ = strconv.Atoi(number)
+	return attempt, named == strconv.FormatInt(id, 10) && attempt > 0
+}
+
+// field is the value of the last of the journal's fields with that prefix.
+func (o Origin) field(prefix string) (value string, there bool) {
+	for _, f := range o.LogFields {
+		if v, ok := strings.CutPrefix(string(f), prefix); ok {
+			value, there = v, true
+		}
+	}
+	return value, there
 }
 
 func duration(usec uint64) time.Duration {

@@ -86,3 +86,34 @@ func TestOriginOfAStranger(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Which attempt of a job a unit was made for is told also where a drop-in of the site has
+// changed what Spec reads.
+func TestAttemptOfAUnit(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Origin)
+		ours   bool
+	}{
+		"as it was made":         {func(*Origin) {}, true},
+		"a group":                {func(o *Origin) { o.Group = "lab" }, true},
+		"a description":          {func(o *Origin) { o.Description = "a job" }, true},
+		"no fields":              {func(o *Origin) { o.LogFields = nil }, true},
+		"a field of the site's":  {func(o *Origin) { o.LogFields = [][]byte{[]byte("SITE=x")} }, true},
+		"all of them":            {func(o *Origin) { o.Group, o.Description, o.LogFields = "lab", "a job", nil }, true},
+		"nonsense held":          {func(o *Origin) { o.LogFields = append(o.LogFields, []byte(holdsField+"x")) }, true},
+		"another user":           {func(o *Origin) { o.User = "1002" }, false},
+		"no user":                {func(o *Origin) { o.User = "" }, false},
+		"another job's field":    {func(o *Origin) { o.LogFields[0] = []byte(jobField + "43") }, false},
+		"no attempt":             {func(o *Origin) { o.LogFields = [][]byte{[]byte(jobField + "42")} }, false},
+		"another command":        {func(o *Origin) { o.LogFields, o.SpecPath = nil, "1000" }, false},
+		"another job's command":  {func(o *Origin) { o.LogFields, o.SpecPath = nil, "/run/gpusched/specs/43.2" }, false},
+		"no command":             {func(o *Origin) { o.LogFields, o.SpecPath = nil, "" }, false},
+		"a spec without attempt": {func(o *Origin) { o.LogFields, o.SpecPath = nil, "/run/gpusched/specs/42" }, false},
+	} {
+		o := OriginOf(Properties(fullSpec()))
+		c.change(&o)
+		if attempt, ours := o.Attempt(Name(42), 1001); ours != c.ours || ours && attempt != 2 {
+			t.Errorf("%s: attempt %d, %t", name, attempt, ours)
+		}
+	}
+}

@@ -53,7 +53,7 @@ func main() {
 			if id, wanted := launch.WantsDoor(os.Args[2]); wanted && launch.HasTerminal(os.Args[2]) {
 				os.Exit(0) // its holder listens, or will
 			} else if wanted {
-				os.Exit(hold.OpenDoor(os.Args[0], id))
+				os.Exit(hold.OpenDoor(os.Args[0], id, launch.DoorEnviron(os.Args[2], os.Environ())))
 			}
 		}
 	}

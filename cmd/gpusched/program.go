@@ -85,7 +85,7 @@ func (a *app) notInPath(dir, program string, args []string, env [][]byte) error 
 	if path := inDir(dir, program); path != "" {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			if who := a.strangersIn(path, info); who != "" {
-				return no("there is ./" + program + ", which " + who + ": type that if you mean it")
+				return no("there is ./" + program + ", which " + who + ": type ./" + program + " if you mean that one")
 			}
 			if runnable(path) {
 				return no("did you mean ./" + program + "?")

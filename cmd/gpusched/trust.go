@@ -19,7 +19,7 @@ func (a *app) strangersIn(path string, info fs.FileInfo) string {
 	if !a.trusts(info) {
 		return "belongs to " + accountOf(info)
 	}
-	if othersWrite(path, info) {
+	if a.othersWrite(path, info) {
 		return "can be written by others"
 	}
 	dirs := []string{filepath.Dir(path)}
@@ -33,16 +33,16 @@ func (a *app) strangersIn(path string, info fs.FileInfo) string {
 			return "is in a directory that can't be looked at"
 		case !a.trusts(info):
 			return "is in a directory that belongs to " + accountOf(info)
-		case info.Mode()&fs.ModeSticky == 0 && othersWrite(dir, info):
+		case info.Mode()&fs.ModeSticky == 0 && a.othersWrite(dir, info):
 			return "is in a directory that others can write"
 		}
 	}
 	return ""
 }
 
-// othersWrite reports whether others than its owner may write a file or directory. Of its
-// group that counts only where there is somebody else in it.
-func othersWrite(path string, info fs.FileInfo) bool {
+// othersWrite reports whether others than its owner and the caller may write a file or
+// directory. Of its group that counts only where there is somebody else in it.
+func (a *app) othersWrite(path string, info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	switch mode := info.Mode(); {
 	case !ok || mode&0o002 != 0:
@@ -55,20 +55,34 @@ func othersWrite(path string, info fs.FileInfo) bool {
 	}
 	users, _ := os.ReadFile("/etc/passwd")
 	groups, _ := os.ReadFile("/etc/group")
-	return !ownGroup(string(users), string(groups), int(st.Uid), int(st.Gid))
+	own := func(uid int) bool { return ownGroup(string(users), string(groups), uid, int(st.Gid)) }
+	return !own(int(st.Uid)) && !own(a.uid)
 }
 
-// ownGroup reports whether nobody but a user is in a group: it has the user's name, or in a
-// directory the user's number, and no other members.
+// ownGroup reports whether nobody but a user and root is in a group: it has the user's name
+// and no other members, and is no other account's first group. Of one that only a directory
+// has that can't be told: many give users and groups the same numbers.
 func ownGroup(users, groups string, uid, gid int) bool {
-	name := nameIn(users, uid)
+	name, id, named := nameIn(users, uid), strconv.Itoa(gid), false
 	for line := range strings.Lines(groups) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), ":")
-		if len(f) == 4 && f[2] == strconv.Itoa(gid) {
-			return f[0] == name && (f[3] == "" || f[3] == name)
+		if len(f) != 4 || f[2] != id {
+			continue
+		}
+		named = named || f[0] == name
+		for member := range strings.SplitSeq(f[3], ",") {
+			if member != "" && member != name && member != "root" {
+				return false
+			}
 		}
 	}
-	return uid == gid
+	for line := range strings.Lines(users) {
+		f := strings.Split(line, ":")
+		if len(f) > 3 && f[3] == id && f[2] != strconv.Itoa(uid) && f[2] != "0" {
+			return false
+		}
+	}
+	return named
 }
 
 // nameIn is the name of an account in the text of /etc/passwd, "" where it is not there.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -66,16 +67,41 @@ func TestStrangersIn(t *testing.T) {
 	}
 }
 
-// A user's own group has its name, or in a directory its number, and nobody else.
+// A user's own group has its name and nobody else in it, neither as a member nor as the
+// first group of another account. Which of a directory are whose is not known.
 func TestOwnGroup(t *testing.T) {
-	const users = "root:x:0:0::/root:/bin/sh\nalice:x:1001:1001::/home/alice:/bin/sh\nbob:x:1002:1005::/home/bob:/bin/sh\n"
-	const groups = "root:x:0:\nalice:x:1001:\nbob:x:1005:bob\nlab:x:1010:alice\ncarol:x:1003:bob\n"
+	const users = "root:x:0:0::/root:/bin/sh\nalice:x:1001:1001::/home/alice:/bin/sh\nbob:x:1002:1005::/home/bob:/bin/sh\n" +
+		"dave:x:1006:1006::/home/dave:/bin/sh\nbatch:x:1007:1006::/:/bin/sh\nerin:x:1008:1008::/home/erin:/bin/sh\n"
+	const groups = "root:x:0:\nalice:x:1001:\nbob:x:1005:bob,root\nlab:x:1010:alice\ncarol:x:1003:bob\ndave:x:1006:\nerin:x:1008:\nalias:x:1008:bob\n"
 	for _, c := range []struct {
 		uid, gid int
 		own      bool
-	}{{1001, 1001, true}, {1002, 1005, true}, {1001, 1010, false}, {1001, 1005, false}, {1003, 1003, false}, {0, 0, true}, {200100, 200100, true}, {200100, 200000, false}} {
+	}{
+		{1001, 1001, true}, {1002, 1005, true}, {1001, 1010, false}, {1001, 1005, false}, {1003, 1003, false}, {0, 0, true},
+		{1006, 1006, false}, {1008, 1008, false}, {200100, 200100, false}, {200100, 200000, false},
+	} {
 		if got := ownGroup(users, groups, c.uid, c.gid); got != c.own {
 			t.Errorf("%d in %d: %t", c.uid, c.gid, got)
+		}
+	}
+}
+
+// madeFor is a directory of root's that the group of that number may write.
+type madeFor struct {
+	os.FileInfo
+	gid uint32
+}
+
+func (madeFor) Mode() os.FileMode { return os.ModeDir | 0o770 }
+func (m madeFor) Sys() any        { return &syscall.Stat_t{Gid: m.gid} }
+
+// A directory of root's that a group may write is the caller's where that is the caller's own
+// group, and others' where it is another's. Account 1 of a system has such a group.
+func TestCallersGroupWrites(t *testing.T) {
+	for uid, others := range map[int]bool{1: false, 2: true} {
+		a := &app{uid: uid}
+		if got := a.othersWrite(t.TempDir(), madeFor{gid: 1}); got != others {
+			t.Errorf("account %d: others write it: %t", uid, got)
 		}
 	}
 }

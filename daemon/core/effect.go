@@ -26,22 +26,34 @@ type Start struct {
 	Looked time.Time
 }
 
+// Whose tells the unit of a job from another's that has its name.
+type Whose struct {
+	UID        int    // the owner of the job
+	Invocation string // of the unit; "": not known yet
+}
+
+func whose(j *job.Job) Whose { return Whose{UID: j.Owner.UID, Invocation: j.Attempt.InvocationID} }
+
 // Stop ends every process of the job's unit and collects it; answered by
 // Stopped. Look asks to read the unit first, since nothing is known of its end
-// yet, and to leave it alone if it has ended by itself.
+// yet, and to leave it alone if it has ended by itself. Another's unit of that name is
+// none of the job's, and left alone.
 type Stop struct {
 	Job     job.ID
 	Attempt int
-	Grace   time.Duration // that its unit leaves the processes
-	Look    bool
-	Thaw    bool        // it may be frozen: first of all its processes are to go on
-	Notice  NotifyOwner // before it; where it says something
+	Whose
+	Grace  time.Duration // that its unit leaves the processes
+	Look   bool
+	Thaw   bool        // it may be frozen: first of all its processes are to go on
+	Notice NotifyOwner // before it; where it says something
 }
 
-// Inspect asks systemd about one unit; answered by Inspected.
+// Inspect asks systemd about one unit; answered by Inspected. Another's unit of that name
+// is none.
 type Inspect struct {
 	Job     job.ID
 	Attempt int
+	Whose
 }
 
 // Signal sends a signal to all processes of a job; not answered.

@@ -40,6 +40,26 @@ func (c *Core) withMargin(peak, percent int64, r *job.Request, now time.Time) in
 	return min(amount, max(0, sched.MostUsable(s, r)/autoStep*autoStep))
 }
 
+// settleMemory notes for which part of a GPU's memory a job counts that was submitted before
+// the GPUs had been read. It reports whether that was known only now.
+func (c *Core) settleMemory(l *trackedJob, now time.Time) bool {
+	r := &l.job.Request
+	if r.MemMilli > 0 || r.Part() == 0 || r.GPUMemBytes <= 0 {
+		return false
+	}
+	part := sched.MemoryPart(c.snapshot(now), r)
+	if part == 0 {
+		return false
+	}
+	c.settleCapped(l, now)
+	r.MemMilli = part
+	c.markCapped(l, now)
+	c.step.markDirtyQuietly(l)
+	c.planning.Remove(l.job.ID)
+	c.planning.Push(c.waiting(l))
+	return true
+}
+
 // learnMemory learns from an attempt that is over how much GPU memory its command takes. Where
 // it took too much, another attempt is to have more.
 func (c *Core) learnMemory(l *trackedJob, r *job.Result, again bool, now time.Time) {

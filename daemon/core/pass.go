@@ -129,6 +129,10 @@ func (c *Core) schedule(now time.Time) {
 			c.requestSample()
 			return
 		}
+		if c.settleMemory(l, now) { // it may count for more than the plan went by
+			c.step.replan()
+			return
+		}
 		c.place(l, &p.Place[i], now)
 	}
 	for _, v := range p.Preempt {

@@ -86,7 +86,7 @@ func (c *Core) teardown(l *trackedJob, now time.Time) {
 	if l.action == noAction || l.action == inspecting || l.action == checking {
 		l.action = stopping
 		c.step.act(Stop{
-			Job: l.job.ID, Attempt: l.job.Attempt.Number, Grace: l.job.Request.Grace.Duration(),
+			Job: l.job.ID, Attempt: l.job.Attempt.Number, Whose: whose(l.job), Grace: l.job.Request.Grace.Duration(),
 			Look: l.job.Attempt.Result == nil, Thaw: l.job.Freezes, Notice: c.stopNotice(l.job),
 		})
 	}
@@ -144,7 +144,7 @@ func (c *Core) changed(e Changed) {
 func (c *Core) inspect(l *trackedJob) {
 	if l.action == noAction {
 		l.action = inspecting
-		c.step.act(Inspect{Job: l.job.ID, Attempt: l.job.Attempt.Number})
+		c.step.act(Inspect{Job: l.job.ID, Attempt: l.job.Attempt.Number, Whose: whose(l.job)})
 	}
 }
 

@@ -35,7 +35,7 @@ func infeasibleQuota(a *Account, r *job.Request) *job.Refusal {
 			return job.Refuse("never/quota", wish(r), q.called(), job.GPUs(q.MaxMilli))
 		}
 		if q.MaxMilli > 0 && r.QuotaMilli() > q.MaxMilli {
-			return job.Refuse("never/quota-part", job.GPUs(r.QuotaMilli()), q.called(), job.GPUs(q.MaxMilli))
+			return job.Refuse("never/quota-part", job.Wish{GPUs: job.GPUs(r.QuotaMilli())}, q.called(), job.GPUs(q.MaxMilli))
 		}
 		if q.MaxMem > 0 && r.MemBytes > q.MaxMem {
 			return job.Refuse("never/quota-mem", job.Size(r.MemBytes), q.called(), job.Size(q.MaxMem))
@@ -127,7 +127,7 @@ const partStep = job.WholeGPU / 100
 
 // MemoryPart returns which part of a GPU's memory a request for a part of a GPU asks, of
 // the smallest GPU that has that much and that the request allows, rounded up: all of it
-// where none is known, 0 where no memory is asked.
+// where there is none, 0 where no memory is asked, or a GPU that was not read yet may be one.
 func MemoryPart(s *Snapshot, r *job.Request) int {
 	if r.Part() == 0 || r.GPUMemBytes <= 0 {
 		return 0
@@ -143,6 +143,9 @@ func MemoryPart(s *Snapshot, r *job.Request) int {
 		}
 	}
 	if least == 0 {
+		if len(s.GPUs) == 0 || slices.ContainsFunc(s.GPUs, func(g GPU) bool { return g.unread() && sh.allows(g.Index) }) {
+			return 0
+		}
 		return job.WholeGPU
 	}
 	steps := math.Ceil(float64(r.GPUMemBytes) / float64(least) * (job.WholeGPU / partStep))

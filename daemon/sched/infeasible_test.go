@@ -27,11 +27,11 @@ func TestNever(t *testing.T) {
 		"asks for 0.5 of a GPU among 2,3, and this site gives parts of GPU 0,1 only":      {r: job.Request{GPUMilli: 500, GPUsFrom: []int{2, 3}}},
 		"asks for 1.5 GPUs among 2,3, and this site gives parts of GPU 0,1 only":          {r: job.Request{GPUMilli: 1500, GPUsFrom: []int{2, 3}}},
 		"      ": {r: job.Request{GPUMilli: 1500, GPUsFrom: []int{1, 3}}},
-		"asks for 20G of host memory, this machine has 16G for jobs":                                                            {r: job.Request{MemBytes: 20 * gib}, host: Host{MemBytes: 16 * gib}},
-		"asks for 2 GPUs, the quota of ann is 1.5":                                                                              {r: job.Request{GPUMilli: 2000}, a: &Account{Name: "ann", MaxMilli: 1500}},
-		"a part that chooses its GPU, or asks more of its memory, counts for more: this one for 1, and the quota of ann is 0.5": {r: job.Request{GPUMilli: 500, Spread: true}, a: &Account{Name: "ann", MaxMilli: 500}},
+		"asks for 20G of host memory, this machine has 16G for jobs": {r: job.Request{MemBytes: 20 * gib}, host: Host{MemBytes: 16 * gib}},
+		"asks for 2 GPUs, the quota of ann is 1.5":                   {r: job.Request{GPUMilli: 2000}, a: &Account{Name: "ann", MaxMilli: 1500}},
+		"this part of a GPU counts as 1 GPU, because it chooses its GPU or asks for more of the GPU's memory than of the GPU; the quota of ann is 0.5": {r: job.Request{GPUMilli: 500, Spread: true}, a: &Account{Name: "ann", MaxMilli: 500}},
 		"           ": {r: job.Request{GPUMilli: 500}, a: &Account{Name: "ann", MaxMilli: 500}},
-		"a part that chooses its GPU, or asks more of its memory, counts for more: this one for 0.75, and the quota of ann is 0.5": {
+		"this part of a GPU counts as 0.75 of a GPU, because it chooses its GPU or asks for more of the GPU's memory than of the GPU; the quota of ann is 0.5": {
 			r: job.Request{GPUMilli: 50, GPUMemBytes: 60 * gib, Derived: job.Derived{MemMilli: 750}}, a: &Account{Name: "ann", MaxMilli: 500},
 		},
 		"asks for 4 GPUs, the quota of group lab is 3":           {r: job.Request{GPUMilli: 4000}, a: &Account{Name: "ann", Groups: []*Account{lab}}},

@@ -36,7 +36,18 @@ func TestMemoryPart(t *testing.T) {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}
-	if got := MemoryPart(&Snapshot{}, &job.Request{GPUMilli: 50, GPUMemBytes: 1}); got != job.WholeGPU {
-		t.Errorf("where no GPU is known: %d", got)
+	some := &job.Request{GPUMilli: 50, GPUMemBytes: 30 * gib, GPUsFrom: []int{2, 3}}
+	for name, c := range map[string]struct {
+		gpus []GPU
+		want int
+	}{
+		"no GPU is known":          {nil, 0},
+		"none is read":             {[]GPU{{Index: 3}}, 0},
+		"one that may have enough": {append(s.GPUs[2:3:3], GPU{Index: 3, Model: "NVIDIA L4", State: Lost}), 0},
+		"another is not read":      {append(s.GPUs[2:3:3], GPU{Index: 4}), job.WholeGPU},
+	} {
+		if got := MemoryPart(&Snapshot{GPUs: c.gpus}, some); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
 	}
 }

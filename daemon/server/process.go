@@ -10,7 +10,7 @@ import (
 // account may.
 type process struct {
 	limits  []contract.Limit
-	sandbox string // what keeps it from something that its account may do; "": nothing
+	sandbox string // sandbox.Process.Restricted
 }
 
 // processOf looks at the process at the other end, and compares it with the first one
@@ -56,7 +56,7 @@ func (s *Server) outside(what string, p process) error {
 	}
 	return &api.Error{
 		Code:    api.CodeForbidden,
-		Message: what + " are not taken from inside a sandbox, since they would run outside of it; this process has " + p.sandbox,
+		Message: what + " are not taken from inside a sandbox, since they would run outside of it; this process " + p.sandbox,
 		Hint:    contract.SandboxHint,
 	}
 }

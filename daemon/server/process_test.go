@@ -27,7 +27,7 @@ func TestSubmitFromNowhere(t *testing.T) {
 		t.Errorf("without limits: %d %s", code, text)
 	}
 	s.processOf = func(peer) (process, error) {
-		return process{limits: []contract.Limit{{Name: "NOFILE", Soft: 1, Hard: 2}}, sandbox: "a filter"}, nil
+		return process{limits: []contract.Limit{{Name: "NOFILE", Soft: 1, Hard: 2}}, sandbox: "has a filter"}, nil
 	}
 	code, text = ask(s, alice, http.MethodPost, "/v1/jobs", body)
 	if e := refusal(t, text); code != http.StatusForbidden || !strings.Contains(e.Message, "a filter") || !strings.Contains(e.Hint, "jobs.allow_sandboxed") {
@@ -56,7 +56,7 @@ func TestOpenFromNowhere(t *testing.T) {
 	if code, text := open(); code != http.StatusForbidden || !strings.Contains(refusal(t, text).Message, "it has ended") {
 		t.Errorf("from a process that has gone: %d %s", code, text)
 	}
-	s.processOf = func(peer) (process, error) { return process{sandbox: "a filter"}, nil }
+	s.processOf = func(peer) (process, error) { return process{sandbox: "has a filter"}, nil }
 	code, text := open()
 	if e := refusal(t, text); code != http.StatusForbidden || e.Code != api.CodeForbidden || !strings.Contains(e.Message, "a filter") || e.Hint != contract.SandboxHint {
 		t.Errorf("from a sandbox: %d %s", code, text)

@@ -30,9 +30,10 @@ func lastPath(path string) string { return path + ".last" }
 const idsForm = "job %020d\nreservation %020d\n"
 
 // recallIDs makes the ids go on after those that were given out, whatever state file is
-// there: an empty one, or an older copy that was put back. Where the last ids are not
-// known to be those before a power cut, a state file that is empty or far behind goes on
-// at the bound. A file of ids that is missing or makes no sense says nothing.
+// there: an empty one, or an older copy that was put back. A power cut may leave an older
+// file of the last ids, so a state file that knows no id at all, or that even with the last
+// ids is far behind, goes on at the bound. A file of ids that is missing or makes no sense
+// says nothing.
 func (s *Store) recallIDs() (err error) {
 	if s.bound, err = s.disk.readIDs(idsPath(s.path)); err != nil {
 		return err
@@ -42,8 +43,8 @@ func (s *Store) recallIDs() (err error) {
 		return err
 	}
 	next := s.next
-	next.reach(last)
 	empty := next.job <= 1 && next.reservation <= 1
+	next.reach(last)
 	if empty || next.job < s.bound.job-idBlock || next.reservation < s.bound.reservation-idBlock {
 		next.reach(s.bound)
 	}

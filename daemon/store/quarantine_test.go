@@ -173,6 +173,30 @@ func TestOldCopyPutBack(t *testing.T) {
 	}
 }
 
+// A power cut takes what came last to the file of the last ids, and damages the state file:
+// the new one gives out no id that was given out before (invariant 3).
+func TestPowerCutThatDamages(t *testing.T) {
+	s := openNew(t)
+	path := s.path
+	fill(t, s, 10, payload())
+	stale, err := os.ReadFile(lastPath(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit(t, s, job.Record{Job: queued(310), Payload: payload()})
+	st, err := s.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = copyOf(t, path) // without the state file, which is moved aside
+	if err := os.WriteFile(lastPath(path), stale, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := openAt(t, path).Load(t.Context()); err != nil || after.NextID < st.NextID {
+		t.Errorf("it goes on at %d after %d: %v", after.NextID, st.NextID, err)
+	}
+}
+
 // copyOf copies the files of ids beside a state file, as the death of the daemon leaves
 // them, and returns where the state file would be.
 func copyOf(t *testing.T, path string) string {

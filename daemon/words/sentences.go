@@ -114,8 +114,8 @@ var sentences = map[job.Code]sentence{
 	"never/host-cpus":   {"can never start: asks for %v, this machine has %v for jobs", "use a smaller --cpus"},
 	"never/no-gpu-cpus": {"can never start: asks for %v, jobs without a GPU have %v here", "use a smaller --cpus"},
 	"never/quota":       {"can never start: asks for %v, the quota of %v is %v", "ask for fewer, or an administrator for a larger quota"},
-	"never/quota-part": {"can never start: a part that chooses its GPU, or asks more of its memory, counts for more: " +
-		"this one for %v, and the quota of %v is %v",
+	"never/quota-part": {"can never start: this part of a GPU counts as %v, because it chooses its GPU or asks for more " +
+		"of the GPU's memory than of the GPU; the quota of %v is %v",
 		"use a smaller --gpu-mem, leave out --gpu-ids, --gpus-from, --exclude-gpus, --spread, --max-load and --max-used, or ask an administrator for a larger quota"},
 	"never/quota-mem":  {"can never start: asks for %v of host memory, the quota of %v is %v", "use a smaller --mem, or ask an administrator for a larger quota"},
 	"never/quota-cpus": {"can never start: asks for %v, the quota of %v is %v", "use a smaller --cpus, or ask an administrator for a larger quota"},

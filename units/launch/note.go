@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -57,6 +58,16 @@ func WantsDoor(spec string) (terminal string, wanted bool) {
 func HasTerminal(spec string) bool {
 	s, err := Read(spec)
 	return err == nil && s.held()
+}
+
+// DoorEnviron is the environment of a door to a job: environ, and whether the site takes
+// jobs from processes in sandboxes, as it did when the job began.
+func DoorEnviron(spec string, environ []string) []string {
+	const allowed = contract.SandboxVariable + "=" + contract.SandboxAllowed
+	if s, err := Read(spec); err == nil && slices.Contains(s.Variables, allowed) {
+		return append(environ, allowed)
+	}
+	return environ
 }
 
 // tell prints the note that lies beside the spec, each line with a word on who

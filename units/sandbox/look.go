@@ -32,7 +32,7 @@ func PeerOf(fd int) (Peer, error) {
 // Process is what a process may and may not do, besides what its account may.
 type Process struct {
 	Limits     string // /proc/PID/limits
-	Restricted string // what keeps it from something that its account may do; "": nothing
+	Restricted string // what it has, or is in, that keeps it from something that its account may do; "": nothing
 }
 
 // Why a process can't be judged.
@@ -125,19 +125,18 @@ func elsewhere(dir, self processDir, st status) string {
 			same = mayBeSame(dir, self, st, ns)
 		}
 		if !same {
-			return "another " + ns + " namespace"
+			return "is in another " + ns + " namespace"
 		}
 	}
 	return ""
 }
 
-// mayBeSame is for a process with capabilities that this one lacks, whose links it may
-// therefore not read: root's, or one of a session with CAP_WAKE_ALARM. Its table of uids
-// is another one in each user namespace that an ordinary user can make, and its number in
-// a pid namespace below ours is told.
+// mayBeSame is for a process whose links this one may not read though it may be in the same
+// namespaces. Its table of uids is another one in each user namespace that an ordinary user
+// can make, and its number in a pid namespace below ours is told.
 func mayBeSame(dir, self processDir, st status, ns string) bool {
 	text, err := self.ReadFile("status")
-	if own := parseStatus(string(text)); err != nil || st.permitted&^own.permitted == 0 {
+	if own := parseStatus(string(text)); err != nil || !st.hides(own) {
 		return false
 	}
 	if ns == "pid" {

@@ -116,11 +116,11 @@ func TestSandboxIsNoticed(t *testing.T) {
 	}{
 		"nothing":                      {full + "NoNewPrivs:\t0\nSeccomp:\t0\nSeccomp_filters:\t0", host, ourNamespaces, "unconfined\n", ""},
 		"no new privileges":            {full + "NoNewPrivs:\t1\nSeccomp:\t0\nSeccomp_filters:\t0", host, ourNamespaces, "unconfined", "no_new_privs"},
-		"a filter":                     {"NoNewPrivs:\t0\nSeccomp:\t2\nSeccomp_filters:\t1", status{}, ourNamespaces, "", "seccomp"},
-		"an old kernel's filter":       {"NoNewPrivs:\t0\nSeccomp:\t2", status{}, ourNamespaces, "", "seccomp"},
-		"strict":                       {"NoNewPrivs:\t0\nSeccomp:\t1", status{}, ourNamespaces, "", "seccomp"},
+		"a filter":                     {"NoNewPrivs:\t0\nSeccomp:\t2\nSeccomp_filters:\t1", status{}, ourNamespaces, "", "has a filter of system calls (seccomp)"},
+		"an old kernel's filter":       {"NoNewPrivs:\t0\nSeccomp:\t2", status{}, ourNamespaces, "", "has a filter of system calls (seccomp)"},
+		"strict":                       {"NoNewPrivs:\t0\nSeccomp:\t1", status{}, ourNamespaces, "", "has a filter of system calls (seccomp)"},
 		"as all of a container":        {"NoNewPrivs:\t1\nSeccomp:\t2\nSeccomp_filters:\t1\nCapBnd:\t00000000a80425fb", inContainer, ourNamespaces, "docker-default (enforce)", ""},
-		"more than all of a container": {"NoNewPrivs:\t1\nSeccomp:\t2\nSeccomp_filters:\t2", inContainer, ourNamespaces, "", "seccomp"},
+		"more than all of a container": {"NoNewPrivs:\t1\nSeccomp:\t2\nSeccomp_filters:\t2", inContainer, ourNamespaces, "", "has a filter of system calls (seccomp)"},
 		"more capabilities":            {full, inContainer, ourNamespaces, "unconfined", ""},
 		"no capabilities":              {"CapBnd:\t0000000000000000", host, ourNamespaces, "unconfined", "CapBnd"},
 		"one capability is missing":    {"CapBnd:\t000001ffffdfffff", host, ourNamespaces, "unconfined", "CapBnd"},
@@ -131,10 +131,10 @@ func TestSandboxIsNoticed(t *testing.T) {
 		"a profile that complains":     {full, host, ourNamespaces, "snap.code.code (complain)", ""},
 		"a profile that is a name":     {full, host, ourNamespaces, "vscode (unconfined)", ""},
 		"a label that can't be read":   {full, host, ourNamespaces, "", "AppArmor"},
-		"users":                        {"", status{}, map[string]string{"ns/user": "user:[9]", "ns/pid": "pid:[2]"}, "", "another user namespace"},
-		"pids":                         {"", status{}, map[string]string{"ns/user": "user:[1]", "ns/pid": "pid:[9]"}, "", "another pid namespace"},
-		"both":                         {"", status{}, elsewhere, "", "another user namespace"},
-		"nobody tells":                 {"", status{}, nil, "", "another user namespace"},
+		"users":                        {"", status{}, map[string]string{"ns/user": "user:[9]", "ns/pid": "pid:[2]"}, "", "is in another user namespace"},
+		"pids":                         {"", status{}, map[string]string{"ns/user": "user:[1]", "ns/pid": "pid:[9]"}, "", "is in another pid namespace"},
+		"both":                         {"", status{}, elsewhere, "", "is in another user namespace"},
+		"nobody tells":                 {"", status{}, nil, "", "is in another user namespace"},
 	} {
 		mine := statusOf("1001\t1001\t1001\t1001", c.lines)
 		d := &directory{statuses: []string{mine, mine}, limits: twoLimits, stat: statOf, links: c.links, label: c.label}
@@ -145,28 +145,38 @@ func TestSandboxIsNoticed(t *testing.T) {
 	}
 }
 
-// Of a process that has more capabilities than this one the links can't be read: its tables
-// tell. Where it has no more, it is another user namespace that forbids that (invariant 3).
+// Of a process that has more capabilities than this one, or another group, the links can't be
+// read: its tables tell. Otherwise it is another user namespace that forbids that (invariant 3).
 func TestLinksThatCantBeRead(t *testing.T) {
 	const machine = "         0          0 4294967295\n"
 	const wake = "CapPrm:\t0000000800000000\n"
+	const child = "         0       1001          1\n"
+	const none = "CapPrm:\t0000000000000000\n"
 	for name, c := range map[string]struct {
 		lines, users string
 		want         string
+		gids         string // "": those of this process
 	}{
-		"a session with CAP_WAKE_ALARM": {wake + "NSpid:\t7", machine, ""},
-		"nothing more than we have":     {"CapPrm:\t0000000000000000\nNSpid:\t7", machine, "user"},
-		"other users":                   {wake + "NSpid:\t7", "         0       1001          1\n", "user"},
-		"a table that can't be read":    {wake + "NSpid:\t7", "", "user"},
-		"a further pid namespace":       {wake + "NSpid:\t7\t1", machine, "pid"},
-		"an old kernel":                 {wake, machine, "pid"},
+		"a session with CAP_WAKE_ALARM": {wake + "NSpid:\t7", machine, "", ""},
+		"nothing more than we have":     {none + "NSpid:\t7", machine, "user", ""},
+		"other users":                   {wake + "NSpid:\t7", child, "user", ""},
+		"a table that can't be read":    {wake + "NSpid:\t7", "", "user", ""},
+		"a further pid namespace":       {wake + "NSpid:\t7\t1", machine, "pid", ""},
+		"an old kernel":                 {wake, machine, "pid", ""},
+		"a shell of newgrp":             {none + "NSpid:\t7", machine, "", "8 8 8 8"},
+		"other users, after newgrp":     {none + "NSpid:\t7", child, "user", "8 8 8 8"},
+		"further pids, after newgrp":    {none + "NSpid:\t7\t1", machine, "pid", "8 8 8 8"},
+		"in a program of that group":    {none + "NSpid:\t7", machine, "", "5 8 8 8"},
 	} {
 		mine := statusOf("1001\t1001\t1001\t1001", c.lines)
+		if c.gids != "" {
+			mine = strings.Replace(mine, "5 5 5 5", c.gids, 1)
+		}
 		d := &directory{statuses: []string{mine, mine}, limits: twoLimits, stat: statOf, forbidden: true, users: c.users}
 		own := statusOf("1001\t1001\t1001\t1001", "CapPrm:\t0000000000000000")
 		self := &directory{statuses: []string{own, own}, links: ourNamespaces, users: machine}
 		p, err := look(d, self, status{}, Peer{PID: 7, UID: 1001, Seen: time.Hour})
-		if err != nil || c.want == "" && p.Restricted != "" || c.want != "" && p.Restricted != "another "+c.want+" namespace" {
+		if err != nil || c.want == "" && p.Restricted != "" || c.want != "" && p.Restricted != "is in another "+c.want+" namespace" {
 			t.Errorf("%s: %q, %v, want %q", name, p.Restricted, err, c.want)
 		}
 	}

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -10,6 +11,7 @@ import (
 type status struct {
 	ended      bool
 	uids       []string // real, effective, saved and file-system
+	gids       []string // likewise
 	depth      int      // how many pid namespaces from ours on it is in
 	noNewPrivs int
 	seccomp    int    // 0: no filter of system calls
@@ -30,6 +32,8 @@ func parseStatus(text string) status {
 			st.ended = strings.HasPrefix(value, "Z") || strings.HasPrefix(value, "X")
 		case "Uid":
 			st.uids = strings.Fields(value)
+		case "Gid":
+			st.gids = strings.Fields(value)
 		case "NSpid":
 			st.depth = len(strings.Fields(value))
 		case "NoNewPrivs":
@@ -56,17 +60,24 @@ func labelOf(dir processDir) string {
 	return strings.TrimRight(string(text), "\n\x00")
 }
 
-// less reports what a process can't do that the first one could.
+// hides reports whether ptrace(2) keeps the links of a process from its user's process own by
+// what both may do, and not by where they are: it has capabilities that own lacks, as root's
+// or one of a session with CAP_WAKE_ALARM, or another group, as in the shell of newgrp.
+func (st status) hides(own status) bool {
+	return st.permitted&^own.permitted != 0 || !slices.Equal(st.gids, own.gids)
+}
+
+// less reports what a process has that keeps it from something that the first one could do.
 func (st status) less(first status) string {
 	switch {
 	case st.noNewPrivs > first.noNewPrivs:
-		return "no new privileges (no_new_privs)"
+		return "has no new privileges (no_new_privs)"
 	case st.seccomp > first.seccomp || st.filters > first.filters:
-		return "a filter of system calls (seccomp)"
+		return "has a filter of system calls (seccomp)"
 	case first.bounding&^st.bounding != 0:
-		return "a reduced set of capabilities (CapBnd in /proc/PID/status)"
+		return "has a reduced set of capabilities (CapBnd in /proc/PID/status)"
 	case st.label != first.label && confines(st.label):
-		return "an AppArmor profile (" + cmp.Or(st.label, "which can't be read") + ")"
+		return "has an AppArmor profile (" + cmp.Or(st.label, "which can't be read") + ")"
 	}
 	return ""
 }

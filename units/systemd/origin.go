@@ -40,9 +40,23 @@ func (p properties) origin() units.Origin {
 		User:        get[string](p, "User"),
 		Group:       get[string](p, "Group"),
 		LogFields:   get[[][]byte](p, "LogExtraFields"),
+		SpecPath:    p.specPath(),
 		MemoryMax:   p.amount("MemoryMax"),
 		CPUQuota:    p.amount("CPUQuotaPerSecUSec"),
 		RuntimeMax:  p.amount("RuntimeMaxUSec"),
 		TimeoutStop: p.amount("TimeoutStopUSec"),
 	}
+}
+
+// specPath is the last argument of the one command of a unit, in its ExecStart an array of
+// (path, arguments, …).
+func (p properties) specPath() string {
+	commands := get[[][]any](p, "ExecStart")
+	if len(commands) != 1 || len(commands[0]) < 2 {
+		return ""
+	}
+	if args, _ := commands[0][1].([]string); len(args) > 0 {
+		return args[len(args)-1]
+	}
+	return ""
 }

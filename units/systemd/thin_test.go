@@ -173,6 +173,9 @@ func TestPropertiesAreThinned(t *testing.T) {
 	if o, whole := properties(some(all)).origin(), properties(all).origin(); !reflect.DeepEqual(o, whole) {
 		t.Errorf("%+v is read instead of %+v", o, whole)
 	}
+	if o := (properties{"ExecStart": all["N"]}).origin(); o.SpecPath != "b" {
+		t.Errorf("the command's last argument is read as %q", o.SpecPath)
+	}
 }
 
 // What nobody reads does not arrive; what is something else arrives as it is.

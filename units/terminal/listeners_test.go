@@ -55,6 +55,16 @@ func TestOthersAreNotDialled(t *testing.T) {
 	if f != nil || !errors.Is(err, ErrNone) || !errors.As(err, &seen) || *seen != (UnreachedError{Others: 3}) {
 		t.Errorf("%v, %v", f, err)
 	}
+	for seen, want := range map[UnreachedError]string{
+		{Others: 3}:          "3 sockets of other users pose as its terminal",
+		{Others: 3, Busy: 2}: "3 sockets of other users pose as its terminal, and its own accepted no connection",
+		{Others: 1}:          "a socket of another user poses as its terminal",
+		{Busy: 1}:            "its terminal accepted no connection",
+	} {
+		if got := seen.Error(); got != want {
+			t.Errorf("%+v: %q, want %q", seen, got, want)
+		}
+	}
 	if _, err := Dial(job+"-none", os.Getuid()); err != ErrNone {
 		t.Errorf("no socket at all: %v", err)
 	}

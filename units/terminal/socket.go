@@ -21,7 +21,17 @@ type UnreachedError struct{ Others, Busy int }
 
 // Error says what was seen.
 func (e *UnreachedError) Error() string {
-	return fmt.Sprintf("of the sockets with the name of its terminal %d are other users', and %d took no connection", e.Others, e.Busy)
+	others := fmt.Sprintf("%d sockets of other users pose as its terminal", e.Others)
+	if e.Others == 1 {
+		others = "a socket of another user poses as its terminal"
+	}
+	switch {
+	case e.Busy == 0:
+		return others
+	case e.Others == 0:
+		return "its terminal accepted no connection"
+	}
+	return others + ", and its own accepted no connection"
 }
 
 // Is reports that it is ErrNone.

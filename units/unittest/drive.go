@@ -132,6 +132,16 @@ func (s *Systemd) Properties(name string) []units.Property {
 	return about(s, name, func(u *unit) []units.Property { return u.props })
 }
 
+// DropIn sets properties of name as a drop-in of the site does.
+func (s *Systemd) DropIn(name string, props ...units.Property) {
+	s.with(name, func(u *unit) {
+		u.props = slices.DeleteFunc(slices.Clone(u.props), func(was units.Property) bool {
+			return slices.ContainsFunc(props, func(p units.Property) bool { return p.Name == was.Name })
+		})
+		u.props = append(u.props, props...)
+	})
+}
+
 // Processes counts the processes of name.
 func (s *Systemd) Processes(name string) int {
 	return about(s, name, func(u *unit) int { return u.processes })

@@ -62,14 +62,15 @@ func TestAttackerSubmitter(t *testing.T) {
 
 // TestAttackerInSandbox: a process in a sandbox of its user's leaves it by no job of that
 // user's, with a terminal or without one, before a door to the job is open and after; nor
-// by the socket of the job itself. Root and the user's ordinary sessions go in.
+// by the socket of the job itself. Root and the user's ordinary sessions go in,
+// whichever of the user's groups they are in.
 func TestAttackerInSandbox(t *testing.T) {
 	begin(t)
 	sh(t, "bob", `(sleep infinity | script -qfec "gpusched run --tty -g 0 -n term -- sleep 1000" /dev/null >/dev/null 2>&1) & echo $! >~/keeper`)
 	t.Cleanup(func() { try(t, "bob", "gpusched cancel --mine; pkill -P $(cat ~/keeper); rm -f ~/keeper") })
 	until(t, "it runs", func() bool { return sh(t, "bob", "gpusched list --mine --state running -o ids") != "" })
 	term := sh(t, "bob", "gpusched list --mine -o ids")
-	plainID := submit(t, "bob", "-g 0 -- sleep 1000")
+	plainID := submit(t, "bob", "-g 0 -- env -i PATH=/usr/bin:/bin sleep 1000") // it drops what the scheduler says of sandboxes
 	running(t, plainID)
 	plain := fmt.Sprint(plainID)
 	boxes := map[string][2]string{ // whose session, and what encloses it
@@ -79,6 +80,8 @@ func TestAttackerInSandbox(t *testing.T) {
 		"CapBnd":                 {"", asBob + "--bounding-set -all "},
 		"seccomp":                {"", "systemd-run --quiet --wait --pipe -p SystemCallFilter=@system-service "},
 	}
+	sh(t, "", "groupadd -f lab && gpasswd -a bob lab >/dev/null")
+	t.Cleanup(func() { try(t, "", "groupdel lab") })
 	const command = " -- grep -c . /proc/self/status"
 	closed := func(jobs ...string) {
 		t.Helper()
@@ -91,6 +94,10 @@ func TestAttackerInSandbox(t *testing.T) {
 	closed(plain, term)
 	sh(t, "bob", "gpusched exec "+plain+command)
 	sh(t, "", "gpusched exec "+plain+command)
+	for _, id := range []string{plain, term} { // another group is no sandbox, and does not hide one
+		sh(t, "bob", "sg lab -c 'gpusched exec "+id+command+"'")
+		refused(t, "bob", "sg lab -c 'unshare -U --map-current-user gpusched exec "+id+command+"'", 4, "another user namespace")
+	}
 	closed(plain)
 	if r := try(t, "bob", `setpriv --no-new-privs script -qec "gpusched attach `+term+`" /dev/null </dev/null`); r.Code != 4 || !strings.Contains(r.Stdout, "no_new_privs") {
 		t.Errorf("attach from a sandbox: exit %d, %s", r.Code, r.Stdout)

@@ -25,13 +25,14 @@ const doorSocket = 3
 const doorTime = 30 * time.Second
 
 // OpenDoor leaves a process behind that listens for commands to run beside that of a job
-// without a terminal, and returns when it listens.
-func OpenDoor(self, job string) int {
+// without a terminal, and returns when it listens. Its environment says whether who is in a
+// sandbox may come in: the command may have dropped what it was started with.
+func OpenDoor(self, job string, environ []string) int {
 	fd, err := terminal.Listen(job)
 	if err == nil {
 		cmd := exec.Command(self, contract.DoorFlag, job)
 		cmd.ExtraFiles = []*os.File{os.NewFile(uintptr(fd), "door")}
-		cmd.Stderr = os.Stderr
+		cmd.Stderr, cmd.Env = os.Stderr, environ
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		err = cmd.Start()
 	}
@@ -49,7 +50,7 @@ func Door(self string, environ []string, limitsOf func(pid int) string) int {
 	unix.CloseOnExec(doorSocket)
 	arriving := make(chan os.Signal, 16)
 	signal.Notify(arriving, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
-	h := &holder{begun: make(chan struct{}), admits: admitted, noTerminal: true}
+	h := &holder{begun: make(chan struct{}), admits: admitted, noTerminal: true, sandboxed: takesSandboxed(environ)}
 	main := mainProcess(environ)
 	h.environ = likeMain(main, environ)
 	h.before = []string{self, contract.LimitFlag, limitsOf(main)}

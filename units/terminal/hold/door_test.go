@@ -6,8 +6,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 
+	"github.com/gpusched/gpusched/units/contract"
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
@@ -64,5 +66,32 @@ func TestDoor(t *testing.T) {
 		if _, err := terminal.Dial(job, os.Getuid()); errors.Is(err, terminal.ErrNone) {
 			return
 		}
+	}
+}
+
+// Where the site takes jobs from sandboxes, a door lets them in whatever environment the
+// command has by now (invariant 6).
+func TestDoorForSandboxes(t *testing.T) {
+	for open, want := range map[string]string{"no": "b", contract.SandboxAllowed: "e\x00"} {
+		job := fmt.Sprintf("test%d-sandbox-%s", os.Getpid(), open)
+		process := exec.Command("cat")
+		process.Env = []string{"OF_THE_JOB=yes"}
+		in, err := process.StdinPipe()
+		if err == nil {
+			err = process.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		opener := exec.Command(os.Args[0])
+		opener.Env = append(os.Environ(), doorEnv+"="+job, openToEnv+"="+open, fmt.Sprintf("MAINPID=%d", process.Process.Pid))
+		opener.Stderr = os.Stderr
+		if err := opener.Run(); err != nil {
+			t.Error(err)
+		} else if got := fromSandbox(t, job); !strings.HasPrefix(got, want) {
+			t.Errorf("open to sandboxes %q: answered %q, want %q", open, got, want)
+		}
+		in.Close()
+		_ = process.Wait()
 	}
 }

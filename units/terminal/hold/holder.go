@@ -35,6 +35,7 @@ type holder struct {
 	name    string   // of its terminal
 	screen  *session // nil: none
 
+	sandboxed  bool // who is in a sandbox may come in
 	noTerminal bool // it only runs commands beside a job's
 
 	mu         sync.Mutex // guards what follows

@@ -50,6 +50,7 @@ func Main(argv, before, environ []string, session string) int {
 	h := &holder{
 		rows: 24, cols: 80, before: before, environ: environ, output: &journal{w: os.Stdout},
 		begun: make(chan struct{}), admits: admitted, job: job, name: name,
+		sandboxed: takesSandboxed(environ),
 	}
 	fd, err := terminal.Listen(name)
 	if err != nil {

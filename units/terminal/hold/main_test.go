@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 		os.Exit(visitFromSandbox(job))
 	}
 	if job := os.Getenv(doorEnv); job != "" {
-		os.Exit(OpenDoor(os.Args[0], job))
+		os.Exit(OpenDoor(os.Args[0], job, append(os.Environ(), contract.SandboxVariable+"="+os.Getenv(openToEnv))))
 	}
 	if job := os.Getenv(roleEnv); job != "" {
 		if len(os.Args) == 3 && os.Args[1] == contract.ScreenShowFlag {
@@ -57,6 +57,9 @@ const beforeEnv = "GPUSCHED_HOLD_BEFORE"
 
 // doorEnv makes the test binary open the door of the job that it names.
 const doorEnv = "GPUSCHED_HOLD_DOOR"
+
+// openToEnv makes that door one that lets in who is in a sandbox.
+const openToEnv = "GPUSCHED_HOLD_OPEN"
 
 // sandboxEnv makes the test binary a client out of a sandbox, of the job that it names;
 // with againEnv it is in that.

@@ -48,6 +48,12 @@ func (h *holder) accept(fd int, attached chan<- struct{}) {
 	}
 }
 
+// takesSandboxed reports whether the site lets processes in sandboxes into the job with this
+// environment.
+func takesSandboxed(environ []string) bool {
+	return slices.Contains(environ, contract.SandboxVariable+"="+contract.SandboxAllowed)
+}
+
 // admitted reports whether a user may be a client of a job's terminal (invariant 1).
 func admitted(peer int) bool { return mayEnter(peer, os.Getuid()) }
 
@@ -56,7 +62,7 @@ func mayEnter(peer, own int) bool { return peer == own || peer == 0 }
 // bars returns why a client may not come in though its user may: it is in a sandbox that
 // the job is not in, and would be out of it here (invariant 6).
 func (h *holder) bars(peer sandbox.Peer) string {
-	if slices.Contains(h.environ, contract.SandboxVariable+"="+contract.SandboxAllowed) {
+	if h.sandboxed {
 		return ""
 	}
 	found, err := sandbox.Look(peer, os.Getpid())
@@ -64,7 +70,7 @@ func (h *holder) bars(peer sandbox.Peer) string {
 	case err != nil:
 		return "it can't be told whether the process that asks is in a sandbox: " + err.Error()
 	case found.Restricted != "":
-		return "nobody comes here out of a sandbox, which the job is not in; this process has " + found.Restricted
+		return "processes in a sandbox may not enter this job; this process " + found.Restricted
 	}
 	return ""
 }

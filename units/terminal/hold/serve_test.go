@@ -112,16 +112,7 @@ func TestRefused(t *testing.T) {
 func TestOutOfASandbox(t *testing.T) {
 	h := start(t, "sh", "-c", "read x")
 	h.dial()
-	client := func(job string) string {
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), sandboxEnv+"="+job)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatal(err, string(out))
-		}
-		return string(out)
-	}
-	if got := client(h.job); !strings.HasPrefix(got, "b") || !strings.Contains(got, "no_new_privs") {
+	if got := fromSandbox(t, h.job); !strings.HasPrefix(got, "b") || !strings.Contains(got, "no_new_privs") {
 		t.Errorf("a process without new privileges was answered %q", got)
 	}
 	_ = h.Process.Kill() // the next one has the same name
@@ -129,9 +120,21 @@ func TestOutOfASandbox(t *testing.T) {
 	t.Setenv(contract.SandboxVariable, contract.SandboxAllowed)
 	open := start(t, "sh", "-c", "read x; :")
 	open.dial()
-	if got := client(open.job); !strings.HasPrefix(got, "e\x00") {
+	if got := fromSandbox(t, open.job); !strings.HasPrefix(got, "e\x00") {
 		t.Errorf("where the site allows it: %q", got)
 	}
+}
+
+// fromSandbox returns what a process in a sandbox is answered that asks a job to run a command.
+func fromSandbox(t *testing.T, job string) string {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), sandboxEnv+"="+job)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatal(err, string(out))
+	}
+	return string(out)
 }
 
 // visitFromSandbox gives up what a sandbox takes, asks a job to run a command, and prints
