@@ -80,8 +80,8 @@ func TestAttackerInSandbox(t *testing.T) {
 		"CapBnd":                 {"", asBob + "--bounding-set -all "},
 		"seccomp":                {"", "systemd-run --quiet --wait --pipe -p SystemCallFilter=@system-service "},
 	}
-	sh(t, "", "groupadd -f lab && gpasswd -a bob lab >/dev/null")
-	t.Cleanup(func() { try(t, "", "groupdel lab") })
+	sh(t, "", "groupadd -f crew && gpasswd -a bob crew >/dev/null")
+	t.Cleanup(func() { try(t, "", "groupdel crew") })
 	const command = " -- grep -c . /proc/self/status"
 	closed := func(jobs ...string) {
 		t.Helper()
@@ -95,8 +95,8 @@ func TestAttackerInSandbox(t *testing.T) {
 	sh(t, "bob", "gpusched exec "+plain+command)
 	sh(t, "", "gpusched exec "+plain+command)
 	for _, id := range []string{plain, term} { // another group is no sandbox, and does not hide one
-		sh(t, "bob", "sg lab -c 'gpusched exec "+id+command+"'")
-		refused(t, "bob", "sg lab -c 'unshare -U --map-current-user gpusched exec "+id+command+"'", 4, "another user namespace")
+		sh(t, "bob", "sg crew -c 'gpusched exec "+id+command+"'")
+		refused(t, "bob", "sg crew -c 'unshare -U --map-current-user gpusched exec "+id+command+"'", 4, "another user namespace")
 	}
 	closed(plain)
 	if r := try(t, "bob", `setpriv --no-new-privs script -qec "gpusched attach `+term+`" /dev/null </dev/null`); r.Code != 4 || !strings.Contains(r.Stdout, "no_new_privs") {
