@@ -51,11 +51,11 @@ deb rpm: stage nfpm
 nfpm: # compiled once for both; optimised, it would take half as long again to compile and no less to run
 	go build -gcflags='github.com/...=-N -l' -modfile=packaging/tools/go.mod -o .out/nfpm github.com/goreleaser/nfpm/v2/cmd/nfpm
 
-test: ## what every change must pass, 15 minutes; needs root. Ends with "N passed, N failed"
+test: ## what every change must pass, 20 minutes; needs root. Ends with "N passed, N failed"
 	sh packaging/deps.sh test
 	go run ./packaging/test/run test
 
-test-all: ## the rest: fuzz, Debian 13, emulated machines, the life of the packages; 30 minutes more
+test-all: ## the rest: staticcheck, attacks and kills, fuzz, Debian 13, emulated machines, the life of the packages; 30 minutes more
 	sh packaging/deps.sh all
 	go run ./packaging/test/run test-all
 
@@ -106,7 +106,7 @@ package-check: package ## lintian, rpm, modes, manual pages, completions, reprod
 	go test -count=1 -timeout 20m -tags packages ./packaging/check/
 
 machine: package ## the tests on machines with a real systemd; needs root
-	go run ./packaging/test/run build package test-tools box-1 box-2 box-3 box-slurm box13 machines emulated
+	go run ./packaging/test/run build package test-tools box-1 box-2 box-3 box-slurm box-hostile box13 machines emulated
 
 box: package ## a root shell in a throw-away container with systemd, gpusched and four simulated GPUs
 	$(RUN_MACHINE) -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus box

@@ -110,13 +110,13 @@ func TestASlowDirectoryTakesNoPlace(t *testing.T) {
 		go start(2010)
 		synctest.Wait()
 		begin := time.Now()
-		if start(1001); bus.n != 1 || time.Since(begin) != 0 {
-			t.Errorf("the other's start: %d, after %s", bus.n, time.Since(begin))
+		if start(1001); bus.n.Load() != 1 || time.Since(begin) != 0 {
+			t.Errorf("the other's start: %d, after %s", bus.n.Load(), time.Since(begin))
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if bus.n != 2 {
-			t.Errorf("%d have started", bus.n)
+		if bus.n.Load() != 2 {
+			t.Errorf("%d have started", bus.n.Load())
 		}
 	})
 }

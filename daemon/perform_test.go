@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -121,11 +122,11 @@ func TestNothingStartsOfAnExpiredAccount(t *testing.T) {
 // begun counts the starts of units.
 type begun struct {
 	Units
-	n int
+	n atomic.Int32
 }
 
 func (b *begun) Start(_ context.Context, name string, _ []units.Property) (units.Status, error) {
-	b.n++
+	b.n.Add(1)
 	return units.Status{Name: name}, nil
 }
 
@@ -137,7 +138,7 @@ func (anyPayload) Payload(context.Context, job.ID) (job.Payload, error) { return
 // A start that was held up, as by a slow disk, does not rest on the look at the GPUs
 // that was taken before that.
 func TestStartsRestOnALookThatIsNotOld(t *testing.T) {
-	for waited, want := range map[time.Duration]int{0: 1, lookLasts: 1, lookLasts + 1: 0, time.Hour: 0} {
+	for waited, want := range map[time.Duration]int32{0: 1, lookLasts: 1, lookLasts + 1: 0, time.Hour: 0} {
 		synctest.Test(t, func(t *testing.T) {
 			bus := &begun{}
 			d := &Daemon{
@@ -149,10 +150,10 @@ func TestStartsRestOnALookThatIsNotOld(t *testing.T) {
 			time.Sleep(waited)
 			ev := d.start(t.Context(), a)
 			stale := ev == core.StartFailed{Job: 1, Attempt: 2, How: core.StartStale}
-			if bus.n != want || stale == (want == 1) {
-				t.Errorf("after %v: %d starts, %+v", waited, bus.n, ev)
+			if bus.n.Load() != want || stale == (want == 1) {
+				t.Errorf("after %v: %d starts, %+v", waited, bus.n.Load(), ev)
 			}
-			if a.Looked = (time.Time{}); d.start(t.Context(), a) == ev && stale || bus.n != want+1 {
+			if a.Looked = (time.Time{}); d.start(t.Context(), a) == ev && stale || bus.n.Load() != want+1 {
 				t.Errorf("after %v: a start that rests on no look does not go out", waited)
 			}
 		})

@@ -17,15 +17,15 @@ var raceless = []string{"daemon/dst"}
 
 // alone are expensive tests of the packages with goroutines that start none themselves:
 // they read the sources, parse one line after another, or build a program, which has
-// no detector. The stage single runs them without the race detector.
+// no detector. Only the stages without the race detector run them.
 var alone = []string{
 	"TestWeededPhrases", "TestHouseRules", "TestNamedTestsExist", "TestNoCgo", "TestImportTable", "TestTheClientStartsFast",
 	"TestTheQuickProgramBecomesTheWhole", "TestTheShortParserAgrees", "TestTheShortParserAgreesOnForms", "FuzzCommandLine",
 	"TestTourIsTyped", "TestExamplesAreTyped", "TestLinesAreShort", "TestAssignmentsAreShort",
 }
 
-// goScripts are the scripts of cmd/gpusched that the race detector watches: their commands start goroutines. All others
-// run in the stage single, as the detector makes each start of a program ten times as dear.
+// goScripts are the scripts of cmd/gpusched that the race detector watches: their commands start goroutines. The others
+// are left out, as the detector makes each start of a program ten times as dear.
 var goScripts = []string{
 	"doctor", "events", "hosts_dies", "logs", "run", "submit_file", "submit_log", "terminal", "top", "wait",
 }
@@ -33,8 +33,7 @@ var goScripts = []string{
 // scriptsDir is where those scripts are.
 const scriptsDir = "cmd/gpusched/testdata/script"
 
-// withoutRace is a pattern, as -run and -skip take it, for what the race detector does not watch in the packages with
-// goroutines.
+// withoutRace is a pattern for -skip, for what the race detector does not watch in the packages with goroutines.
 func withoutRace(root string) (string, error) {
 	files, err := filepath.Glob(filepath.Join(root, scriptsDir, "*.txt"))
 	if err != nil {
@@ -49,11 +48,9 @@ func withoutRace(root string) (string, error) {
 	return only(alone) + "|^TestScripts$/" + only(scripts), nil
 }
 
-// concurrent returns the packages of the programs whose code or tests start
-// goroutines or need cgo, as the race detector does, and of those the packages that
-// have tests of the list alone.
-func concurrent(root string) (race, single []string, err error) {
-	withAlone := map[string]bool{}
+// concurrent returns the packages of the programs whose code or tests start goroutines or need cgo, as the race
+// detector does, and which of them need cgo.
+func concurrent(root string) (race, cgo []string, err error) {
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		dir, name := filepath.Split(path)
 		rel, _ := filepath.Rel(root, filepath.Clean(dir))
@@ -72,22 +69,16 @@ func concurrent(root string) (race, single []string, err error) {
 		if err != nil {
 			return nil // the compiler has better words for it
 		}
-		if pkg := "./" + rel; (startsGoroutines(file) || needsCgo(file)) && !slices.Contains(race, pkg) {
+		pkg, c := "./"+rel, needsCgo(file)
+		if (startsGoroutines(file) || c) && !slices.Contains(race, pkg) {
 			race = append(race, pkg)
 		}
-		for _, decl := range file.Decls {
-			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && slices.Contains(alone, f.Name.Name) {
-				withAlone["./"+rel] = true
-			}
+		if c && !slices.Contains(cgo, pkg) {
+			cgo = append(cgo, pkg)
 		}
 		return nil
 	})
-	for _, pkg := range race {
-		if withAlone[pkg] {
-			single = append(single, pkg)
-		}
-	}
-	return race, single, err
+	return race, cgo, err
 }
 
 // needsCgo reports whether a file imports NVIDIA's library, which is C, or our package around it.

@@ -49,19 +49,24 @@ const parts = 3
 // withSlurm are the tests that share a box with a real Slurm.
 const withSlurm = "^Test(SlurmEngine|Migrate)$"
 
+// hostile are the tests of what attackers do, and of kills in the midst of things: a fifth of the suite by time.
+const hostile = "^Test(Attacker|Chaos$|Crashes$|Kills$)"
+
 // stages returns the stages of each group for the repository at root. Those of building and packing are in both.
 //
-// Four stages run tests that another stage has run, each for a reason:
+// Five stages run tests that another stage has run, each for a reason:
+//   - race repeats those of the packages with goroutines under the detector: to compile for it and to run so took ten
+//     of the minutes of make test with an empty cache;
 //   - box13 repeats the tests of the boxes that another version of systemd or Slurm could break;
 //   - emulated repeats TestAttackerJob, as only there all controllers of control groups exist;
-//   - fuzz starts from the stored inputs, which the stages unit and race run as tests;
+//   - fuzz starts from the stored inputs, which other stages run as tests;
 //   - machines repeats the dozen tests of its packages that need no machine: they take no time.
 func stages(root string) (map[string][]stage, error) {
-	race, single, err := concurrent(root)
+	race, cgo, err := concurrent(root)
 	if err != nil {
 		return nil, err
 	}
-	unit, err := packagesBut(root, race)
+	unit, err := packagesBut(root, cgo)
 	if err != nil {
 		return nil, err
 	}
@@ -79,14 +84,9 @@ func stages(root string) (map[string][]stage, error) {
 		inBox("box-slurm", "the same commands on a real Slurm", "-quick", "-run", withSlurm),
 		niced(step("lint", "gofmt, go vet, shell syntax", "lint", "sh", "packaging/lint.sh", "vet")),
 		niced(step("modules", "the code of all modules is what go.sum says", "lint", "make", "modules")),
-		withCgo(niced(step("compile", "the tests for the race detector", "lint", slices.Concat(
-			[]string{"go", "test", "-vet=off", "-run", "^$"}, raceFlags, race)...))),
 		// The stage lint has vet look at all packages, with all tags.
-		in(after, goTest("unit", "all other packages", "unit", unit...)),
-		withCgo(in(after, goTest("race", "packages with goroutines or C, with the race detector", "race",
-			slices.Concat(raceFlags, []string{"-skip", plain}, race)...))),
-		in(after, goTest("single", "the tests of those packages that start no goroutine, and most scripts", "race",
-			append([]string{"-run", plain}, single...)...)),
+		in(after, goTest("unit", "what needs nothing but Go", "unit", unit...)),
+		withCgo(in(after, goTest("nvml", "packages with C", "nvml", cgo...))),
 	})
 	// An emulated machine starves beside two busy lanes: everything else shares one.
 	box13 := inBox("box13", "on Debian 13, what another systemd or Slurm could break", "-suite", "trixie", "-quick")
@@ -96,10 +96,15 @@ func stages(root string) (map[string][]stage, error) {
 	fuzz := withCgo(step("fuzz", "every fuzz test for a second", "rest", append(gotestsum("fuzz"), "--raw-command", "--",
 		"go", "run", "./packaging/test/fuzz", "-json", "-fresh", "-own", "-time", "1s")...))
 	fuzz.tests = true
+	attacked := inBox("box-hostile", "what attackers do, and kills, in a box of Debian 12", "-run", hostile)
+	attacked.lane = "rest"
 	all := slices.Concat(build, []stage{
 		box13,
+		attacked,
 		fuzz,
 		vulnerabilities,
+		withCgo(goTest("race", "packages with goroutines or C, with the race detector", "rest",
+			slices.Concat(raceFlags, []string{"-skip", plain}, race)...)),
 		step("staticcheck", "which takes as long as all of lint where nothing is compiled", "rest",
 			"sh", "packaging/lint.sh", "staticcheck"),
 		needsPackage(goTest("package-check", "lintian, rpm, modes, manual pages, completions, reproducibility", "rest",
@@ -129,7 +134,7 @@ func goTest(name, what, lane string, args ...string) stage {
 func inBoxes() (list []stage) {
 	for k := 1; k <= parts; k++ {
 		list = append(list, inBox(fmt.Sprintf("box-%d", k), "what users see, in a container with a real systemd",
-			"-part", fmt.Sprintf("%d/%d", k, parts), "-skip", withSlurm))
+			"-part", fmt.Sprintf("%d/%d", k, parts), "-skip", withSlurm+"|"+hostile))
 	}
 	return list
 }
