@@ -30,12 +30,16 @@ STAGE := go run ./packaging/stage
 RUN_MACHINE := go run ./packaging/test/machine
 
 .DEFAULT_GOAL := build
-.PHONY: build stage package deb rpm nfpm test test-all test-tools unit race fuzz fuzz-seeds mutate simulate lint modules vulnerabilities package-check machine box newest gpu vm bench bench-accept bench-scale bench-queue demo demo-image pictures install install-user clean deps
+.PHONY: build programs nvml stage package deb rpm nfpm test test-all test-tools unit race fuzz fuzz-seeds mutate simulate lint modules vulnerabilities package-check machine box newest gpu vm bench bench-accept bench-scale bench-queue demo demo-image pictures install install-user clean deps
 
-build: ## the programs, into bin/
+build: programs nvml ## all of it, into bin/
+
+programs: # all but the one with C
 	go build $(GOFLAGS_BUILD) -tags quick -o bin/ ./cmd/gpusched
 	go build $(GOFLAGS_BUILD) -o bin/gpusched-all ./cmd/gpusched
 	go build $(GOFLAGS_BUILD) -o bin/ ./cmd/gpuschedd ./cmd/gpusched-job ./cmd/gpusched-accounts ./cmd/gpusched-notify ./cmd/gpusched-top ./cmd/gpusched-mcp ./cmd/gpusched-web ./cmd/gpusched-metrics
+
+nvml: # shares nothing with the others, not even Go's own packages: compiled beside them
 	CGO_ENABLED=1 go build $(GOFLAGS_NVML) -o bin/ ./cmd/gpusched-nvml
 
 stage: build
@@ -151,7 +155,7 @@ MACHINE := $(or $(MACHINE),box)
 
 demo: ## two accounts use four simulated GPUs in a container; KEEP=1 gives you a shell there afterwards
 	sh packaging/deps.sh demo
-	$(MAKE) -j3 deb demo-image
+	$(MAKE) -j4 deb demo-image
 	$(RUN_MACHINE) -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' demo $(MACHINE)
 
 demo-image: # built beside the package

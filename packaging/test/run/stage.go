@@ -75,7 +75,7 @@ func stages(root string) (map[string][]stage, error) {
 		return nil, err
 	}
 	build := []stage{
-		in(building, step("build", "the programs, and nfpm", "build", "make", "-j2", "build", "nfpm")),
+		in(building, step("build", "the programs, and nfpm", "build", "make", "-j3", "build", "nfpm")),
 		in(packing, step("package", "deb and rpm", "package", "make", "-j2", "package")),
 		in(packing, step("test-tools", "the suite and gotestsum, compiled once for all stages", "tools",
 			"make", "test-tools")),
