@@ -78,6 +78,13 @@ func TestBox(t *testing.T) {
 	t.Run("network", func(t *testing.T) {
 		want(t, "network devices", sh(t, m, "", "ls /sys/class/net"), "lo")
 	})
+	t.Run("agent", func(t *testing.T) {
+		r, err := m.Sh(t.Context(), "", "kill -9 $PPID; sleep 1000")
+		if err != nil || r.Code != 137 {
+			t.Errorf("a command that kills the agent: %+v, %v", r, err)
+		}
+		want(t, "the next command", sh(t, m, "alice", "echo goes on"), "goes on")
+	})
 	t.Run("power cut", func(t *testing.T) {
 		sh(t, m, "", "echo kept >/var/lib/kept; systemd-run -q --unit=endless sleep infinity")
 		if err := m.PowerCut(t.Context()); err != nil {
