@@ -6,8 +6,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// ourselves is by whom a job is held whose account is gone.
-const ourselves = "the scheduler"
+// heldByScheduler is the name in Held of a job that waits because its account is gone.
+const heldByScheduler = "the scheduler"
 
 // accountGone holds a job whose start found out that another account has its owner's number, or
 // its person's, now, and with it all jobs of the account that is gone which wait. Nobody can tell
@@ -20,7 +20,7 @@ func (c *Core) accountGone(l *trackedJob, heir job.Account, now time.Time) (why 
 	}
 	gone := *was
 	hold := func(l *trackedJob) {
-		l.job.Heir, l.job.Held, l.job.HeldOver = &heir, ourselves, true
+		l.job.Heir, l.job.Held, l.job.HeldOver = &heir, heldByScheduler, true
 		l.job.Owed = false
 		c.step.markDirty(l)
 	}

@@ -18,9 +18,9 @@ import (
 	"time"
 )
 
-// An agent runs commands inside a box. It is this very program, which enters the box once for all commands: to enter
-// by nsenter, vm-as and setpriv would start four programs for each command, and tests that look every moment whether
-// something has happened would spend most of the processors' time on that.
+// An agent runs commands inside a box. It is this same program, which enters the box once and then starts every command
+// itself. Entering anew for each command would start four more programs (nsenter, vm-as, env, setpriv), and tests
+// poll so often that these would take most of the processor time.
 type agent struct {
 	entered *child        // nsenter, whose child the agent is
 	calls   *net.UnixConn // a byte for each command, with the descriptors in the order of callFiles
@@ -116,8 +116,8 @@ func (b *box) startAgent() (*agent, error) {
 	return a, nil
 }
 
-// reap has nsenter end with the agent. A reboot stops all programs of the box for a moment before it kills them, on
-// which nsenter stops itself, and the box can't end as long as nobody has taken notice of the agent's death.
+// reap makes nsenter end when the agent has ended. A reboot sends SIGSTOP to all programs of the box before it kills
+// them, and nsenter then stops itself as well. The box can't end before nsenter has waited for the dead agent.
 func (a *agent) reap() {
 	a.calls.Read(make([]byte, 1)) // the agent never says anything
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -128,7 +128,7 @@ func (a *agent) reap() {
 	}
 }
 
-// end ends the agent. The commands that it runs are killed, what they left running is not.
+// end ends the agent. Commands that it has started go on until they, or the box, end.
 func (a *agent) end() error {
 	a.calls.Close()
 	return a.entered.kill()
@@ -190,8 +190,8 @@ func unixConn(fd int) (*net.UnixConn, error) {
 	return conn.(*net.UnixConn), nil
 }
 
-// call hands a command to the box's agent, another one where that is gone, and returns the socket on which its answer
-// comes.
+// call hands a command to the box's agent, which it starts again if that has died, and returns the socket on which the
+// answer comes.
 func (b *box) call(c call, stdin, stdout, stderr *os.File) (*net.UnixConn, error) {
 	b.calling.Lock()
 	defer b.calling.Unlock()
