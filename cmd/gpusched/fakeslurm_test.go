@@ -32,6 +32,11 @@ func installFakeSlurm(t *testing.T) (environ []string) {
 	if err := fakePrograms(dir); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := fake(dir).stop(); err != nil {
+			t.Error(err)
+		}
+	})
 	return []string{"PATH=" + dir + ":/usr/bin:/bin", "HOME=" + dir, "USER=me"}
 }
 
@@ -161,12 +166,40 @@ func (f fake) start(id string) {
 	}
 	f.set(id, "started", strconv.FormatInt(time.Now().Unix(), 10))
 	dir := filepath.Join(string(f), id)
+	running, err := f.running(syscall.LOCK_SH)
+	if err != nil {
+		return
+	}
+	defer running.Close()
 	cmd := exec.Command("/bin/sh", "-c", `sh script >out 2>&1; echo $? >exit.new; mv exit.new exit`)
 	cmd.Dir, cmd.SysProcAttr = dir, &syscall.SysProcAttr{Setsid: true}
-	cmd.Env = append(os.Environ(), "SLURM_JOB_ID="+id)
+	cmd.Env, cmd.ExtraFiles = append(os.Environ(), "SLURM_JOB_ID="+id), []*os.File{running}
 	if cmd.Start() == nil {
 		f.set(id, "pid", strconv.Itoa(cmd.Process.Pid))
 	}
+}
+
+// running opens the file that every process of a job keeps open with a shared lock: whoever gets an exclusive
+// one knows that none is left.
+func (f fake) running(lock int) (*os.File, error) {
+	file, err := os.OpenFile(filepath.Join(string(f), "running"), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	return file, syscall.Flock(int(file.Fd()), lock)
+}
+
+// stop ends all jobs, and returns once their processes are gone: one that still writes would be in the way of
+// whoever removes the directory.
+func (f fake) stop() error {
+	for _, id := range f.ids() {
+		f.end(id)
+	}
+	file, err := f.running(syscall.LOCK_EX)
+	if err != nil {
+		return err
+	}
+	return file.Close()
 }
 
 func (f fake) end(id string) {
