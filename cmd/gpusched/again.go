@@ -51,17 +51,17 @@ func (a *app) watch(ctx context.Context, every time.Duration, show func() error)
 	defer tick.Stop()
 	w := repeater{screen: term.NewScreen(a.out.W), every: every}
 	defer w.screen.Close()
-	for {
+	for ctx.Err() == nil { // a tick may be there as well, and select takes either
 		if err := w.look(ctx, a, show); err != nil {
 			return err
 		}
 		select {
 		case <-ctx.Done():
-			return nil
 		case <-resized:
 		case <-tick.C:
 		}
 	}
+	return nil
 }
 
 // repeater is what is on the screen.
