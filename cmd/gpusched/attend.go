@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -95,11 +96,16 @@ func (at *attendance) readOutput(ctx context.Context) error {
 		return err
 	}
 	if err := at.a.awaitJournal(ctx); err != nil {
-		return err
+		return cmp.Or(at.a.hiddenOutput(), err)
 	}
-	err = runJournal(ctx, path, append([]string{
-		"--no-pager", "--quiet", "--output=cat", "--follow", "--no-tail",
-	}, allLines(at.job)...), at.pipe)
+	lines := &lineJoiner{w: at.pipe}
+	err = runJournal(ctx, path, append([]string{"--follow", "--no-tail"}, allLines(at.job)...), lines.write)
+	if at.a.out.TTY {
+		lines.end()
+	}
+	if lines.byName {
+		at.line.note(byNameHint)
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -206,12 +206,12 @@ func (t *gpuTrial) output(ctx context.Context, a *app, reply api.JobReply) ([]by
 	if err != nil {
 		return nil, err
 	}
-	p := &logPrinter{logsCmd: &logsCmd{}, app: a, path: path}
 	list := begun(reply)
 	var text bytes.Buffer
 	for len(list) > 0 {
 		if text.Reset(); a.hasJournal() {
-			if err := runJournal(ctx, path, p.journalArgs(reply.Job, list[len(list)-1], false), &text); err != nil {
+			which, lines := journalArgs(reply.Job, list[len(list)-1]), &lineJoiner{w: &text}
+			if err := runJournal(ctx, path, which, lines.write); err != nil {
 				return nil, err
 			}
 		}
@@ -220,7 +220,7 @@ func (t *gpuTrial) output(ctx context.Context, a *app, reply api.JobReply) ([]by
 		}
 		pause(ctx, journalPoll)
 	}
-	return text.Bytes(), nil
+	return text.Bytes(), a.hiddenOutput()
 }
 
 // lastLine is the last line that says something.

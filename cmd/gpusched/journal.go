@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
@@ -85,32 +84,81 @@ const (
 	journalPoll = 100 * time.Millisecond // how often a first line is looked for
 )
 
-// runJournal runs journalctl to its end, or until ctx is done.
-func runJournal(ctx context.Context, path string, argv []string, out io.Writer) error {
-	cmd := exec.CommandContext(ctx, path, argv...)
-	cmd.Stdout, cmd.Stderr = out, os.Stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("run %q: %w", path, err)
+// The uids that systemd has set aside for its own dynamic users and for containers. journald puts
+// what they print into the system's journal, the latter since systemd 253, though directories give
+// such uids to people; some distributions have taken that back (systemd#30846).
+const (
+	firstDynamicUID   = 61184
+	lastDynamicUID    = 65519
+	firstContainerUID = 0x80000
+	lastContainerUID  = 0x6fffffff
+)
+
+// outOfReach reports whether journald puts what this user's jobs print where the user can't read it.
+func (a *app) outOfReach() bool {
+	switch uid := a.uid; {
+	case uid >= firstDynamicUID && uid <= lastDynamicUID:
+		return !a.openable("*/system.journal")
+	case uid < firstContainerUID || uid > lastContainerUID || a.openable("*/system.journal"):
+		return false
 	}
-	return nil
+	out, err := exec.Command("journalctl", "--version").Output()
+	var version int
+	_, scanned := fmt.Sscanf(string(out), "systemd %d", &version)
+	return err == nil && scanned == nil && version >= 253
 }
 
-// withoutJournal is added where nothing was found for want of a file.
-func (a *app) withoutJournal() string {
-	if a.hasJournal() {
-		return ""
+// hiddenOutput is why this user can't read what jobs print, nil where that is not certain: an
+// account that has a file of its own may have had it from an older systemd, or from one that
+// the distribution has changed.
+func (a *app) hiddenOutput() error {
+	if a.hasJournal() || !a.outOfReach() {
+		return nil
 	}
-	return " (the journal has no file of yours yet)"
+	return refuse(api.CodeForbidden, "give jobs a file for it with --log FILE, or have an administrator set jobs.log, "+
+		"or add this account to the group systemd-journal",
+		"systemd puts what an account with uid %d prints into the system's journal, which you can't read", a.uid)
 }
 
-// nothingPrinted says of a job without output what that can mean.
-func nothingPrinted(ended, now time.Time) string {
+// nothingPrinted says of an attempt without output in the journal what that can mean.
+func (p *logPrinter) nothingPrinted(ctx context.Context, j api.Job, at api.Attempt) string {
+	text := "printed nothing"
+	if at.EndedAt.IsZero() {
+		text = "has printed nothing yet"
+	}
+	hidden := p.hiddenOutput()
 	switch {
-	case ended.IsZero():
+	case hidden != nil:
+		text += " that you can read: " + hidden.Error()
+	case p.outOfReach():
+		text += ", or it is in the system's journal, which you can't read"
+	case !p.hasJournal():
+		text += ", or the journal no longer has it (it has no file of yours)"
+	case !p.reachesBack(ctx, j.UID, at.PlacedAt):
+		text += ", or the journal no longer has it"
+	}
+	if path := logOf(j); path != "" {
+		text += "; its log is " + path
+	}
+	return text
+}
+
+// reachesBack reports whether the journal is sure to have all that a user's processes printed
+// since then: it has something older of the same user, and of a user the oldest goes first.
+func (p *logPrinter) reachesBack(ctx context.Context, uid int, then time.Time) bool {
+	older := false
+	which := []string{"--reverse", "--until=" + instant(then), fmt.Sprintf("_UID=%d", uid)}
+	_ = runJournal(ctx, p.path, which, func(entry) error {
+		older = true
+		return enough
+	})
+	return older
+}
+
+// nothingInFile says it of a job whose output is in a file.
+func nothingInFile(ended time.Time) string {
+	if ended.IsZero() {
 		return "has printed nothing yet"
-	case now.Sub(ended) > 24*time.Hour:
-		return "printed nothing, or the journal no longer has it"
 	}
 	return "printed nothing"
 }

@@ -3,6 +3,9 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
@@ -34,6 +37,42 @@ func TestLinesAreLedByTheirJob(t *testing.T) {
 	for size := 1; size < len(text); size++ {
 		if got := streamed(t, text, size, api.Job{ID: 7, UID: 1}, &logPrinter{many: true}, false); got != want {
 			t.Errorf("in pieces of %d: %q", size, got)
+		}
+	}
+}
+
+// Whom journald keeps from the output goes by the uid, by systemd's version and by what the
+// user can read. A file of the user's own makes it uncertain: it may be older than this systemd.
+func TestOutOfReach(t *testing.T) {
+	bin := t.TempDir()
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	for _, c := range []struct {
+		uid, systemd int
+		file         string
+		out, hidden  bool
+	}{
+		{1001, 257, "", false, false}, {60999, 257, "", false, false}, {65520, 257, "", false, false}, {200000, 257, "", false, false},
+		{61184, 252, "", true, true}, {65519, 252, "", true, true}, {1234600500, 252, "", false, false},
+		{524288, 253, "", true, true}, {1879048191, 257, "", true, true}, {524287, 257, "", false, false}, {1879048192, 257, "", false, false},
+		{62000, 252, "user-62000.journal", true, false}, {1234600500, 257, "user-1234600500.journal", true, false},
+		{62000, 252, "system.journal", false, false}, {1234600500, 257, "system.journal", false, false},
+	} {
+		journal := t.TempDir()
+		if err := os.Mkdir(filepath.Join(journal, "0123"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if c.file != "" {
+			if err := os.WriteFile(filepath.Join(journal, "0123", c.file), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		version := fmt.Sprintf("#!/bin/sh\necho 'systemd %d (%[1]d.1-1)'\n", c.systemd)
+		if err := os.WriteFile(filepath.Join(bin, "journalctl"), []byte(version), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		a := &app{uid: c.uid, journalDirs: []string{journal}}
+		if out, hidden := a.outOfReach(), a.hiddenOutput() != nil; out != c.out || hidden != c.hidden {
+			t.Errorf("%+v: %v, %v", c, out, hidden)
 		}
 	}
 }

@@ -189,7 +189,7 @@ func (f *following) followJob(ctx context.Context, j api.Job) error {
 		j = f.jobNow(name)
 	}
 	if live && f.Attempt <= 0 {
-		f.say("job %s %s%s", name, resultOf(j), f.unlessPrinted(some))
+		f.say("job %s %s%s", name, resultOf(j), f.unlessPrinted(ctx, j, some))
 	}
 	return nil
 }
@@ -225,11 +225,12 @@ func (f *following) followFrom(ctx context.Context, name string, done int) (some
 }
 
 // unlessPrinted is what is added to the end of a job that printed nothing.
-func (f *following) unlessPrinted(some bool) string {
+func (f *following) unlessPrinted(ctx context.Context, j api.Job, some bool) string {
 	if some {
 		return ""
 	}
-	return ", and printed nothing" + f.withoutJournal()
+	last := api.Attempt{Attempt: job.Attempt{PlacedAt: j.PlacedAt, EndedAt: j.EndedAt}}
+	return ", and " + f.nothingPrinted(ctx, j, last)
 }
 
 func (f *following) jobNow(name string) api.Job {

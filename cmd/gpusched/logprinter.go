@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,25 +29,13 @@ type logPrinter struct {
 // the kernel and no process can forge, and by the fields that systemd gives all
 // lines of the run. Those of a release without the fields have the name that
 // systemd gave the run; a process of milliseconds is gone before journald could
-// ask for that one. live is whether more is to come.
-func (p *logPrinter) journalArgs(j api.Job, at api.Attempt, live bool) []string {
-	argv := []string{"--no-pager", "--quiet", "--output=cat"}
-	if p.Times {
-		argv[2] = "--output=short-iso-precise"
-	}
-	if p.Lines > 0 {
-		argv = append(argv, "--lines="+strconv.Itoa(p.Lines))
-	}
-	if live {
-		if argv = append(argv, "--follow"); p.Lines == 0 {
-			argv = append(argv, "--no-tail")
-		}
-	}
+// ask for that one.
+func journalArgs(j api.Job, at api.Attempt) []string {
 	if j.Manager == api.UserManager {
-		return append(argv, attemptLines(j, at, p.Lines > 0, live)...)
+		return attemptLines(j, at)
 	}
 	unit := "_SYSTEMD_UNIT=" + j.ID.Unit()
-	return append(argv,
+	return append([]string{},
 		unit, fmt.Sprintf("GPUSCHED_ATTEMPT=%d", at.Number), fmt.Sprintf("GPUSCHED_PLACED=%d", at.PlacedAt.UnixMicro()),
 		"+", unit, "_SYSTEMD_INVOCATION_ID="+at.InvocationID)
 }
@@ -103,9 +91,10 @@ func (p *logPrinter) heading(j api.Job, at api.Attempt) {
 // while after the attempt's end.
 func (p *logPrinter) copyAttempt(ctx context.Context, j api.Job, at api.Attempt) error {
 	out := p.stream(j)
+	lines := p.joiner(out)
 	for {
 		if p.hasJournal() {
-			if err := p.readJournal(ctx, p.journalArgs(j, at, false), out); err != nil {
+			if err := p.readJournal(ctx, j, at, lines, false); err != nil {
 				return cmp.Or(ctx.Err(), err)
 			}
 		}
@@ -117,41 +106,83 @@ func (p *logPrinter) copyAttempt(ctx context.Context, j api.Job, at api.Attempt)
 			return ctx.Err()
 		}
 	}
-	if !out.some {
-		p.say("job %s %s%s", nameOfJob(j), nothingPrinted(at.EndedAt, p.out.Now), p.withoutJournal())
+	if p.endLine(lines); out.some {
+		return nil
 	}
+	if file, err := p.openLog(j, at); err == nil { // it has what the journal has not, or no longer
+		defer file.Close()
+		text := &lastByte{w: out, b: '\n'}
+		n, err := io.Copy(text, file)
+		if p.many || p.out.TTY {
+			text.endLine()
+		}
+		if n > 0 || err != nil {
+			return err
+		}
+	}
+	if hidden := p.hiddenOutput(); hidden != nil && !at.EndedAt.IsZero() && logOf(j) == "" {
+		return hidden
+	}
+	p.say("job %s %s", nameOfJob(j), p.nothingPrinted(ctx, j, at))
 	return nil
 }
 
-// readJournal runs journalctl, and turns round what that was asked for backwards.
-func (p *logPrinter) readJournal(ctx context.Context, argv []string, out io.Writer) error {
-	if !slices.Contains(argv, backwards) {
-		return runJournal(ctx, p.path, argv, out)
+// readJournal passes on what the journal has of an attempt, or with -n the last lines of it,
+// and if follow is set what comes.
+func (p *logPrinter) readJournal(ctx context.Context, j api.Job, at api.Attempt, to *lineJoiner, follow bool) error {
+	which := journalArgs(j, at)
+	if p.Lines == 0 {
+		if follow {
+			which = append([]string{"--follow", "--no-tail"}, which...)
+		}
+		return runJournal(ctx, p.path, which, to.write)
 	}
-	var text bytes.Buffer
-	if err := runJournal(ctx, p.path, argv, &text); err != nil {
+	last, err := lastEntries(ctx, p.path, which, p.Lines)
+	for _, e := range last {
+		err = cmp.Or(err, to.write(e))
+	}
+	if err != nil || !follow {
 		return err
 	}
-	lines := slices.Collect(bytes.Lines(text.Bytes()))
-	slices.Reverse(lines)
-	if len(lines) == 0 {
-		return nil
+	return p.readNew(ctx, which, last, to.write)
+}
+
+// readNew passes on what comes after the last of these entries.
+func (p *logPrinter) readNew(ctx context.Context, which []string, last []entry, each func(entry) error) error {
+	from := []string{"--follow", "--no-tail"}
+	if len(last) > 0 { // which journalctl takes instead of a time, not besides
+		which = slices.DeleteFunc(which, func(arg string) bool { return strings.HasPrefix(arg, "--since=") })
+		from = append(from, "--after-cursor="+last[len(last)-1].cursor)
 	}
-	_, err := out.Write(bytes.Join(lines, nil))
-	return err
+	return runJournal(ctx, p.path, append(from, which...), each)
+}
+
+// joiner writes what a job printed to its stream.
+func (p *logPrinter) joiner(out io.Writer) *lineJoiner { return &lineJoiner{w: out, times: p.Times} }
+
+// endLine ends the job's last line where something else follows, though the job did not.
+func (p *logPrinter) endLine(lines *lineJoiner) {
+	if p.out.TTY || p.many || p.Times || p.Attempt == everyAttempt {
+		lines.end()
+	}
+	if lines.byName {
+		p.say(byNameHint)
+	}
 }
 
 // followAttempt prints what there is of an attempt and what comes, until over is closed
 // and its output is here.
 func (p *logPrinter) followAttempt(ctx context.Context, j api.Job, at api.Attempt, over <-chan struct{}) (bool, error) {
 	out := p.stream(j)
+	lines := p.joiner(out)
+	defer p.endLine(lines)
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
 	exited := make(chan error, 1)
 	go func() {
 		err := p.awaitJournal(reading)
 		if err == nil {
-			err = runJournal(reading, p.path, p.journalArgs(j, at, true), out)
+			err = p.readJournal(reading, j, at, lines, true)
 		}
 		exited <- err
 	}()

@@ -26,7 +26,7 @@ const logDue = 3 * time.Second
 // where the journal has to serve. Unlike the journal it has what a program prints before
 // the line ends, such as a progress bar.
 func (f *following) ownLog(ctx context.Context, j api.Job, at api.Attempt) *os.File {
-	if f.many || f.Times || j.UID != f.uid || j.Private == nil || j.Private.Log.Path == "" {
+	if f.many || f.Times || j.UID != f.uid || logOf(j) == "" {
 		return nil
 	}
 	for {
@@ -39,17 +39,28 @@ func (f *following) ownLog(ctx context.Context, j api.Job, at api.Attempt) *os.F
 	}
 }
 
+// logOf is the path of a job's log, "" where it has none that may be told.
+func logOf(j api.Job) string {
+	if j.Private == nil {
+		return ""
+	}
+	return j.Private.Log.Path
+}
+
 // openLog is one try of ownLog. An attempt that is not in the log is like a log that is not there.
-func (f *following) openLog(j api.Job, at api.Attempt) (*os.File, error) {
-	path := j.Private.Log.Path
+func (p *logPrinter) openLog(j api.Job, at api.Attempt) (*os.File, error) {
+	path := logOf(j)
+	if j.UID != p.uid || path == "" {
+		return nil, os.ErrNotExist
+	}
 	if rest, ofHome := strings.CutPrefix(path, "~"+j.User+"/"); ofHome {
-		path = filepath.Join("/", f.getenv("HOME"), rest)
+		path = filepath.Join("/", p.getenv("HOME"), rest)
 	}
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
-	if !seekAttempt(file, nameOfJob(j), at.Number, f.Lines) {
+	if !seekAttempt(file, nameOfJob(j), at.Number, p.Lines) {
 		file.Close()
 		return nil, os.ErrNotExist
 	}
@@ -110,7 +121,9 @@ func (f *following) followLog(
 	go func() {
 		defer close(exited)
 		if f.awaitJournal(reading) == nil {
-			_ = runJournal(reading, f.path, onlyNew(f.journalArgs(j, at, true)), told)
+			which := journalArgs(j, at)
+			last, _ := lastEntries(reading, f.path, which, 1)
+			_ = f.readNew(reading, which, last, f.joiner(told).write)
 		}
 	}()
 	out := &lastByte{w: f.stream(j), b: '\n'}
@@ -131,16 +144,6 @@ func (f *following) followLog(
 		case <-time.After(journalPoll):
 		}
 	}
-}
-
-// onlyNew leaves out of journalctl's arguments what there is already.
-func onlyNew(argv []string) []string {
-	for i, arg := range argv {
-		if arg == "--no-tail" || strings.HasPrefix(arg, "--lines=") {
-			argv[i] = "--lines=0"
-		}
-	}
-	return argv
 }
 
 // noticesOnly passes on the lines that the scheduler, or its launcher, wrote.

@@ -176,7 +176,7 @@ func (p *logPrinter) copyFile(j api.Job) error {
 		return err
 	}
 	if _, err = io.Copy(out, f); err == nil && !out.some {
-		p.say("job %s %s", nameOfJob(j), nothingPrinted(j.EndedAt, p.out.Now))
+		p.say("job %s %s", nameOfJob(j), nothingInFile(j.EndedAt))
 	}
 	return err
 }

@@ -151,22 +151,11 @@ func instant(t time.Time) string {
 // begins later.
 const lagging = 500 * time.Millisecond
 
-// backwards has journalctl begin with the last line. With --since and --lines it would
-// print the first lines of that time.
-const backwards = "--reverse"
-
-// attemptLines selects those of one run; last: of these the last that --lines asks for.
-// Of one that is followed those are the job's last, of whatever run.
-func attemptLines(j api.Job, at api.Attempt, last, live bool) []string {
+// attemptLines selects those of one run.
+func attemptLines(j api.Job, at api.Attempt) []string {
 	since, until := at.PlacedAt, time.Time{}
 	if at.Number != j.Attempt && !at.EndedAt.IsZero() {
 		until = at.EndedAt.Add(lagging)
-	}
-	switch {
-	case last && live:
-		return ownLines(j, time.Time{}, until)
-	case last:
-		return append([]string{backwards}, ownLines(j, since, until)...)
 	}
 	return ownLines(j, since, until)
 }

@@ -24,6 +24,11 @@ func (c *submitCmd) report(a *app, reply api.SubmitReply) error {
 		}
 		return nil
 	}
+	if !c.DryRun && j.Engine == "" && j.Private != nil && j.Private.Log.Path == "" {
+		if hidden := a.hiddenOutput(); hidden != nil {
+			a.noteOnce("you will not see what the job prints: " + hidden.Error())
+		}
+	}
 	return a.jobReport(reply, []api.Job{j}, func(bool) {
 		if c.DryRun {
 			c.writePlan(a.out, reply)

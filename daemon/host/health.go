@@ -85,6 +85,20 @@ func CheckJournal() job.Check {
 	return c
 }
 
+// CheckDirectoryUIDs adds whom a healthy journal keeps from reading.
+func CheckDirectoryUIDs(c job.Check, systemd string) job.Check {
+	if c.Health != job.Healthy {
+		return c
+	}
+	c.Detail += ", except accounts with uids from 61184 to 65519"
+	var n int
+	if _, err := fmt.Sscanf(systemd, "%d", &n); err == nil && n >= 253 {
+		c.Detail += fmt.Sprintf(" and from 524288 to 1879048191, which directories give to people (systemd %d, unless the distribution has changed that)", n)
+		c.Next = "where people have such uids, set jobs.log, which gives each job a file, or add them to the group systemd-journal"
+	}
+	return c
+}
+
 // leastSpace is what the state file may need in a busy hour.
 const leastSpace = 256 << 20
 

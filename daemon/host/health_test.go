@@ -7,6 +7,19 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
+// Whom journald keeps from reading is said with the versions that do so, and never
+// instead of what is broken.
+func TestDirectoryUIDs(t *testing.T) {
+	for version, told := range map[string]bool{"252.39-1~deb12u2": false, "257.13-1~deb13u1": true, "253": true, "": false} {
+		if c := CheckDirectoryUIDs(job.Check{Health: job.Healthy}, version); (c.Next != "") != told || c.Health != job.Healthy {
+			t.Errorf("%s: %+v", version, c)
+		}
+	}
+	if c := CheckDirectoryUIDs(job.Check{Health: job.Degraded, Next: "x"}, "257"); c.Next != "x" {
+		t.Errorf("%+v", c)
+	}
+}
+
 // A systemd that opens the device filter at each reload is not one to trust
 // users of several GPUs to.
 func TestVersionsOfSystemd(t *testing.T) {

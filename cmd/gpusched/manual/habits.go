@@ -119,7 +119,7 @@ var OtherAsking = []Asking{
 		of("-F", "--follow", ""),
 		of("-t", "--timestamps", ""),
 		of("-c", "--lines N", "lines, not bytes"),
-		of("--since --until -S -U", "", "'journalctl -u gpujob-ID --since -1h' has that"),
+		of("--since --until -S -U", "", "'journalctl -a -u gpujob-ID --since -1h' has that"),
 		of("-e --err --stdout --stderr --out", "", "standard output and error are one stream; leave it out"),
 		of("-g --grep", "", "gpusched logs ID | grep TEXT"),
 	}},

@@ -191,3 +191,41 @@ func TestProgressIsLive(t *testing.T) {
 			fmt.Sprintf("10%%^M100%%\ngpusched: job %d completed: exit code 0", id)
 	})
 }
+
+// TestOutputComesBack: long lines, progress bars, bytes that are no text and a last line
+// without an end are shown as they were printed, by logs and by run.
+func TestOutputComesBack(t *testing.T) {
+	begin(t)
+	sh(t, "alice", `printf '%0200000d\n10%%\r20%%\r100%%\n\351t\351\0nul\n{"end": 1}' 7 > printed`)
+	id := submit(t, "alice", "-g 0 -- cat printed")
+	ended(t, wait(t, id), "completed", "exit code 0")
+	until(t, "the output is in the journal", func() bool {
+		return sh(t, "alice", fmt.Sprintf("gpusched logs -n 1 %d", id)) == `{"end": 1}`
+	})
+	sh(t, "alice", fmt.Sprintf("gpusched logs %d | cmp - printed && gpusched run -g 0 -- cat printed 2> err | cmp - printed", id))
+	sh(t, "alice", fmt.Sprintf(`gpusched logs -n 4 %d | cmp - printed && gpusched logs -f %[1]d | cmp - printed`, id))
+	const lines = `gpusched logs -T %d | sed 's/^[^ ]* //' > timed; echo | cat printed - | cmp - timed`
+	sh(t, "alice", fmt.Sprintf(lines, id))
+	if out := sh(t, "alice", fmt.Sprintf("journalctl -aqu gpujob-%d", id)); strings.Contains(out, "blob data") {
+		t.Errorf("journalctl as the README has it: %.300q", out)
+	}
+}
+
+// TestOutputThatIsDropped: what the journal has dropped was not "nothing".
+func TestOutputThatIsDropped(t *testing.T) {
+	begin(t)
+	id := submit(t, "alice", "-g 0 -- echo something")
+	ended(t, wait(t, id), "completed", "exit code 0")
+	logs := func() string { return sh(t, "alice", fmt.Sprintf("gpusched logs %d 2>&1", id)) }
+	until(t, "the output is in the journal", func() bool { return logs() == "something" })
+	until(t, "the journal has dropped it", func() bool {
+		sh(t, "", "journalctl --rotate --vacuum-time=1us")
+		return logs() != "something"
+	})
+	if out := logs(); !strings.HasPrefix(out, fmt.Sprintf("gpusched: job %d printed nothing, or the journal no longer has it", id)) {
+		t.Errorf("logs: %q", out)
+	}
+	submit(t, "alice", "-g 0 --wait -- echo older")
+	id = submit(t, "alice", "-g 0 --wait -- true")
+	until(t, "the journal is known to have all", func() bool { return logs() == fmt.Sprintf("gpusched: job %d printed nothing", id) })
+}
