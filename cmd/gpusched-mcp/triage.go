@@ -78,7 +78,7 @@ func (t *tools) before(ctx context.Context, j *api.Job) (map[job.State]int, erro
 func toTry(j *api.Job) []string {
 	switch j.State {
 	case job.OutOfMemory:
-		return []string{"ask for more host memory: option mem", "or have the program load less at once"}
+		return []string{"ask for more host memory: option mem", "queue it again, where the result says that the host ran out: then it was not the job", "or have the program load less at once"}
 	case job.GPUOutOfMemory:
 		return []string{"ask for more memory on each GPU: option gpu-mem (auto is what earlier runs took)", "or a smaller batch"}
 	case job.TimedOut:

@@ -39,9 +39,21 @@ func (c *Core) recordExit(l *trackedJob, u Unit) {
 	c.edit(l, func(a *job.Attempt) {
 		r := resultOf(u.Exit, l.job, l.tries)
 		r.Unfiltered = u.Unfiltered
-		a.Result = &r
 		a.HostUse = a.Max(u.Used)
+		if r.Outcome == job.OutOfMemory {
+			r.PeakBytes = peakOf(u.Used, a.HostUse, r.MemBytes)
+		}
+		a.Result = &r
 	})
+}
+
+// peakOf is the highest use of memory by a job that has ended, 0 where it is not known: of
+// what samples saw, only that it was the limit.
+func peakOf(end, seen job.HostUse, limit int64) int64 {
+	if end.PeakMemBytes == 0 && job.MemoryReached(seen.PeakMemBytes, limit) {
+		return seen.PeakMemBytes
+	}
+	return end.PeakMemBytes
 }
 
 // resultOf translates the end of a unit's command. A unit that was too long in

@@ -202,7 +202,7 @@ var verbs = map[string]func(*script){
 	"unreserve": func(s *script) {
 		s.command(job.Command{Kind: job.CommandUnreserve, Reservation: &job.Reservation{ID: int64(s.num("id", 1))}})
 	},
-	// exit job=N code= signal= oom stopped launch=: the command ends, stopped: as its unit was being stopped; spent: with nothing left; quiet: no signal of systemd
+	// exit job=N code= signal= oom stopped launch= peak=: the command ends, stopped: as its unit was being stopped; spent: with nothing left; quiet: no signal of systemd
 	// arrives.
 	"exit": (*script).exit,
 	// vanish job=N: somebody stopped the unit behind our back.

@@ -35,6 +35,9 @@ func (s *script) exit() {
 		Code: s.num("code", 0), Signal: s.num("signal", 0), OOM: oom, Stopped: stopped,
 		Launch: contract.Step(s.args["launch"]), Errno: s.num("errno", 0),
 	}
+	if s.args["peak"] != "" {
+		u.Used.PeakMemBytes = s.size("peak")
+	}
 	if _, quiet := s.args["quiet"]; !quiet {
 		s.feed(core.Changed{Job: s.id()})
 	}

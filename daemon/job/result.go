@@ -14,18 +14,28 @@ type Result struct {
 	Signal     int           `json:"signal,omitempty"`
 	Launch     contract.Step `json:"launch,omitempty"`
 	Errno      int           `json:"errno,omitempty"`
-	Detail     Message       `json:"detail,omitzero"`    // printable, nothing private
-	By         string        `json:"by,omitempty"`       // who cancelled it
-	Cause      StopCause     `json:"cause,omitempty"`    // why an attempt was stopped, but by a cancel or its time limit
-	For        ID            `json:"for,omitempty"`      // the job it made room for, or whose promised memory it used
-	ForName    string        `json:"for_name,omitempty"` // what people call For, where that is not its id
-	Limit      time.Duration `json:"limit,omitempty"`    // the time limit it met
-	MemBytes   int64         `json:"mem_bytes,omitempty"`
+	Detail     Message       `json:"detail,omitzero"`      // printable, nothing private
+	By         string        `json:"by,omitempty"`         // who cancelled it
+	Cause      StopCause     `json:"cause,omitempty"`      // why an attempt was stopped, but by a cancel or its time limit
+	For        ID            `json:"for,omitempty"`        // the job it made room for, or whose promised memory it used
+	ForName    string        `json:"for_name,omitempty"`   // what people call For, where that is not its id
+	Limit      time.Duration `json:"limit,omitempty"`      // the time limit it met
+	MemBytes   int64         `json:"mem_bytes,omitempty"`  // its memory limit, where it was killed for memory
+	PeakBytes  int64         `json:"peak_bytes,omitempty"` // its highest use then; 0: unknown
 	GPUError   *GPUError     `json:"gpu_error,omitempty"`  // a GPU of it reported this meanwhile
 	Left       Message       `json:"left,omitzero"`        // what it left behind, for people
 	Breach     *Breach       `json:"breach,omitempty"`     // for which it was stopped
 	Tries      int           `json:"tries,omitempty"`      // it never began, for a reason that passes, so many times in a row
 	Unfiltered bool          `json:"unfiltered,omitempty"` // it ran without the device filter, as the site allows
+}
+
+// reached is the part of its limit that a job which the kernel killed for that limit has
+// certainly used: the kernel charges memory in batches, the last of which is refused.
+const reached = 15. / 16
+
+// MemoryReached reports whether a use of memory is what a limit ends.
+func MemoryReached(used, limit int64) bool {
+	return limit > 0 && float64(used) >= reached*float64(limit)
 }
 
 // Code is the exit status that 'gpusched wait' and 'run' give for the result:

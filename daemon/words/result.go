@@ -39,10 +39,7 @@ func outcome(r *job.Result) string {
 	case job.TimedOut:
 		return fmt.Sprintf("stopped at its time limit of %s (ask for more with --time)", job.FormatDuration(r.Limit))
 	case job.OutOfMemory:
-		if r.MemBytes > 0 {
-			return fmt.Sprintf("killed for going over its host memory limit of %s (ask for more with --mem)", job.FormatSize(r.MemBytes))
-		}
-		return "killed because the host ran out of memory"
+		return outOfMemory(r)
 	case job.GPUOutOfMemory:
 		return overBudget(r)
 	case job.Lost:
@@ -58,6 +55,23 @@ func outcome(r *job.Result) string {
 		return failure(r) + "; " + GPUError(*r.GPUError)
 	}
 	return failure(r)
+}
+
+// outOfMemory blames a job's own limit only where the job is known to have reached it: the
+// kernel kills for a limit above it and a full machine too, and systemd-oomd for pressure.
+func outOfMemory(r *job.Result) string {
+	limit := job.FormatSize(r.MemBytes)
+	own := "killed for going over its host memory limit of " + limit + " (ask for more with --mem)"
+	switch {
+	case r.MemBytes == 0:
+		return "killed because the host ran out of memory"
+	case r.PeakBytes == 0:
+		return own + ", or because the host ran out of memory"
+	case job.MemoryReached(r.PeakBytes, r.MemBytes):
+		return own
+	}
+	return "killed because the host ran out of memory, or jobs together reached a limit: this one used at most " +
+		job.FormatSize(r.PeakBytes) + " of its " + limit
 }
 
 // forName is what people call the job in For; "" where there is none.

@@ -87,7 +87,7 @@ var states = []Entry{
 	{string(job.Failed), "It ended with another exit status, by a signal, or could not be started."},
 	{string(job.Cancelled), "It was cancelled by its owner, an administrator or a rule of the site, or what it waited for can no longer happen."},
 	{string(job.TimedOut), "It reached its time limit."},
-	{string(job.OutOfMemory), "The kernel killed it for going over its memory limit."},
+	{string(job.OutOfMemory), "It was killed for memory: for going over its limit, or because the host ran out. The result says which, where that is known."},
 	{string(job.GPUOutOfMemory), "It was stopped for using more GPU memory than it was promised, when another job on the GPU was short of its own. A program that runs out of GPU memory by itself fails like any other."},
 	{string(job.Lost), "Its unit is gone, for example after a reboot, and how it ended is not known."},
 }

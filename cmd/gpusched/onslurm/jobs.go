@@ -166,7 +166,7 @@ func (r *row) result(j *api.Job) *api.Result {
 	res := job.Result{Outcome: j.State, ExitCode: int(status >> 8 & 0xff), Signal: int(status & 0x7f)}
 	res.Limit = j.TimeLimit.Duration()
 	if j.State == job.OutOfMemory && !strings.ContainsAny(r[colNodeList], ",[") { // what is known is the sum of all nodes
-		res.MemBytes = j.MemBytes
+		res.MemBytes, res.PeakBytes = j.MemBytes, j.MemBytes
 	}
 	state := r[colState]
 	if by, ok := strings.CutSuffix(state, " by "+r[colUserID]); ok && r[colUserName] != "" {
