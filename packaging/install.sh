@@ -37,6 +37,7 @@ done
 for place in user-.slice:slice user-0.slice:root cron.service:service crond.service:service atd.service:service; do
 	file "packaging/fence/${place#*:}.conf" "/usr/share/gpusched/fence/${place%:*}.d/50-gpusched-fence.conf"
 done
+file packaging/logind/50-gpusched.conf /usr/share/gpusched/logind/50-gpusched.conf
 for text in prometheus/gpusched.rules.yml prometheus/prometheus.yml grafana/gpusched.json; do
 	file "contrib/$text" "/usr/share/gpusched/$text"
 done

@@ -216,11 +216,15 @@ func (s *instance) checks() []daemon.Check {
 		{Name: "state disk", Look: here(func() job.Check { return host.CheckSpace(s.opt.State) })},
 		{Name: "systemd", Look: func(ctx context.Context) job.Check { return host.CheckSystemd(ctx, s.units) }},
 		{Name: "notifications", Look: here(func() job.Check { return host.CheckNotifier(s.notify) })},
-		{Name: "journal", Look: here(host.CheckJournal)},
+		{Name: "journal", Look: func(ctx context.Context) job.Check {
+			version, _ := s.units.Version(ctx) // its own line says where it does not answer
+			return host.CheckDirectoryUIDs(host.CheckJournal(), version)
+		}},
 		{Name: "log", Look: here(s.checkLog)},
 		{Name: "crashes", Look: here(func() job.Check { return s.crashes.check(time.Now()) })},
 		{Name: "kernel log", Look: here(func() job.Check { return host.CheckKernelLog(s.kernel, s.cfg.GPUs.KernelLog) })},
 		{Name: "limits", Look: here(s.opt.Own.checkLimits)},
+		{Name: "shared memory", Look: here(host.CheckSharedMemory)},
 		{Name: "accounts", Look: here(func() job.Check { return s.names.Check() })},
 		{Name: "settings", Look: here(s.checkSettings)},
 		{Name: "slurm", Look: here(func() job.Check { return s.slurm.check(s.Supervisor.cfg.Load()) })},

@@ -44,7 +44,7 @@ func TestPartsHaveALineInHealth(t *testing.T) {
 		names = append(names, c.Name)
 	}
 	// What is not a part that can fail under the scheduler, but a property of the machine.
-	properties := []string{"state disk", "limits"}
+	properties := []string{"state disk", "limits", "shared memory"}
 	told := map[string]bool{}
 	for _, row := range rows(t) {
 		if len(row) != 4 || row[1] == "" || row[3] == "" {

@@ -87,7 +87,7 @@ func debFiles() []string {
 		"/usr/lib/systemd/system/gpujob-.service.d/10-gpusched.conf", "/usr/lib/systemd/system/gpujobs-.slice.d/10-gpusched.conf",
 		"/usr/share/gpusched/fence/user-.slice.d/50-gpusched-fence.conf", "/usr/share/gpusched/fence/user-0.slice.d/50-gpusched-fence.conf",
 		"/usr/share/gpusched/fence/cron.service.d/50-gpusched-fence.conf", "/usr/share/gpusched/fence/crond.service.d/50-gpusched-fence.conf",
-		"/usr/share/gpusched/fence/atd.service.d/50-gpusched-fence.conf", "/usr/share/gpusched/gpusched.v1.json",
+		"/usr/share/gpusched/fence/atd.service.d/50-gpusched-fence.conf", "/usr/share/gpusched/gpusched.v1.json", "/usr/share/gpusched/logind/50-gpusched.conf",
 		"/usr/lib/sysusers.d/gpusched.conf", "/usr/lib/tmpfiles.d/gpusched.conf",
 		"/usr/share/bash-completion/completions/gpusched", "/usr/share/fish/vendor_completions.d/gpusched.fish",
 		"/usr/share/zsh/vendor-completions/_gpusched",

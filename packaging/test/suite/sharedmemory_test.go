@@ -1,0 +1,42 @@
+//go:build machine
+
+package suite
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestSharedMemoryOutlivesALogout: logind deletes what a running job has in /dev/shm at its
+// user's last logout; health says so, and how to stop it, which does.
+func TestSharedMemoryOutlivesALogout(t *testing.T) {
+	begin(t)
+	const dir = "/etc/systemd/logind.conf.d"
+	restart := func(then string) { sh(t, "", then+"; systemctl restart systemd-logind") }
+	restart("mkdir -p " + dir + "; printf '[Login]\nUserStopDelaySec=0\n' > " + dir + "/00-test.conf")
+	t.Cleanup(func() { restart("rm -rf " + dir) })
+	shared := "/dev/shm/gpusched-test"
+	id, release := hold(t, "alice", "-g 0", "rm -f "+shared)
+	there := func() bool {
+		sh(t, "alice", "echo x > "+shared)
+		sh(t, "", "systemd-run -q --wait -p PAMName=login -p User=alice true")
+		until(t, "logind has forgotten alice", func() bool { return try(t, "", "loginctl show-user alice").Code != 0 })
+		return try(t, "", "test -e "+shared).Code == 0
+	}
+	health := func() string { return sh(t, "alice", "gpusched health | grep -A1 'shared memory'") }
+	if out := health(); !strings.Contains(out, "RemoveIPC=yes") {
+		t.Errorf("health: %q", out)
+	}
+	if there() {
+		t.Error("what is to be kept was not deleted without the drop-in")
+	}
+	restart("ln -s /usr/share/gpusched/logind/50-gpusched.conf " + dir)
+	if out := health(); !strings.Contains(out, "RemoveIPC=no") {
+		t.Errorf("health: %q", out)
+	}
+	if !there() {
+		t.Error("it was deleted though the drop-in is there")
+	}
+	release()
+	ended(t, wait(t, id), "completed", "exit code 0")
+}
