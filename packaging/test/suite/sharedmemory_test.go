@@ -23,17 +23,17 @@ func TestSharedMemoryOutlivesALogout(t *testing.T) {
 		until(t, "logind has forgotten alice", func() bool { return try(t, "", "loginctl show-user alice").Code != 0 })
 		return try(t, "", "test -e "+shared).Code == 0
 	}
-	health := func() string { return sh(t, "alice", "gpusched health | grep -A1 'shared memory'") }
-	if out := health(); !strings.Contains(out, "RemoveIPC=yes") {
-		t.Errorf("health: %q", out)
+	says := func(what string) { // what was looked at a moment ago is said again
+		until(t, "health says "+what, func() bool {
+			return strings.Contains(sh(t, "alice", "gpusched health | grep 'shared memory'"), what)
+		})
 	}
+	says("RemoveIPC=yes")
 	if there() {
 		t.Error("what is to be kept was not deleted without the drop-in")
 	}
 	restart("ln -s /usr/share/gpusched/logind/50-gpusched.conf " + dir)
-	if out := health(); !strings.Contains(out, "RemoveIPC=no") {
-		t.Errorf("health: %q", out)
-	}
+	says("RemoveIPC=no")
 	if !there() {
 		t.Error("it was deleted though the drop-in is there")
 	}
