@@ -31,8 +31,8 @@ type rig struct {
 // realVariable has the suite run against the Slurm of the machine, as in a box that has one.
 const realVariable = "GPUSCHED_TEST_REAL_SLURM"
 
-// TestConformance: every engine answers alike.
-func TestConformance(t *testing.T) {
+// TestEnginesAnswerAlike: what one engine refuses or answers, the other does.
+func TestEnginesAnswerAlike(t *testing.T) {
 	t.Run("local", func(t *testing.T) { conform(t, localRig(t)) })
 	t.Run("slurm", func(t *testing.T) {
 		environ := []string{"PATH=/usr/bin:/bin", "HOME=" + os.Getenv("HOME"), "USER=" + os.Getenv("USER")}

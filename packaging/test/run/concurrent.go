@@ -16,12 +16,16 @@ import (
 var raceless = []string{"daemon/dst"}
 
 // alone are expensive tests of the packages with goroutines that start none themselves:
-// they read the sources, parse one line after another, or build a program, which has
-// no detector. Only the stages without the race detector run them.
+// they read the sources, parse one line after another, build a program, which has no detector, look at pages in a
+// browser, or have jobs in the Slurm of the tests, each command of which starts a program: that is ten times as dear
+// under the detector. Only the stages without it run them.
 var alone = []string{
 	"TestWeededPhrases", "TestHouseRules", "TestNamedTestsExist", "TestNoCgo", "TestImportTable", "TestTheClientStartsFast",
 	"TestTheQuickProgramBecomesTheWhole", "TestTheShortParserAgrees", "TestTheShortParserAgreesOnForms", "FuzzCommandLine",
 	"TestTourIsTyped", "TestExamplesAreTyped", "TestLinesAreShort", "TestAssignmentsAreShort",
+	"TestBrowser", "TestBrowserScreens",
+	"TestEnginesAnswerAlike", "TestWhatIsWaitedForStays", "TestRefusedJobsWait", "TestSlurmIsAway", "TestNotKnownIsHeld",
+	"TestCutOffBeforeItWasQueued",
 }
 
 // goScripts are the scripts of cmd/gpusched that the race detector watches: their commands start goroutines. The others

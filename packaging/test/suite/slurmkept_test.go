@@ -26,10 +26,10 @@ func walkRefused(w walker) {
 	}
 }
 
-// conformReally is TestConformance of the client, which CI else has against Slurm's programs as tests have
+// conformReally is TestEnginesAnswerAlike of the client, which CI else has against Slurm's programs as tests have
 // them, with the real ones.
 func conformReally(t *testing.T, b slurmBox) {
-	const there, test = "/usr/local/bin/client.test", "TestConformance/slurm"
+	const there, test = "/usr/local/bin/client.test", "TestEnginesAnswerAlike/slurm"
 	if err := b.CopyIn(t.Context(), testBinary(t, "", "cmd/gpusched"), there, 0o755); err != nil {
 		t.Fatal(err)
 	}
