@@ -99,7 +99,7 @@ func TestMachineStartsInUpheaval(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	// Newer versions of systemd hardly answer while this goes on.
-	const count, atOnce, upheavals = 40, 4, 30
+	const count, atOnce, upheavals = 20, 4, 15
 	var stop atomic.Bool
 	var trouble sync.WaitGroup
 	trouble.Go(func() {
