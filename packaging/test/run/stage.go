@@ -19,7 +19,7 @@ type stage struct {
 	phase int      // building, packing, boxes or after
 	lane  string   // stages of one lane run one by one, all lanes of a phase at once
 	needs []string // stages that must have passed
-	nice  bool     // it leaves the processors to the boxes beside it
+	nice  bool     // it leaves the processors to the machines beside it
 	cgo   bool     // what it compiles needs cgo
 	tests bool     // argv is gotestsum, which counts
 	far   bool     // it asks another machine and exits with statusUnreachable where that can't be reached
@@ -88,13 +88,13 @@ func stages(root string) (map[string][]stage, error) {
 		in(after, goTest("unit", "what needs nothing but Go", "unit", unit...)),
 		withCgo(in(after, goTest("nvml", "packages with C", "nvml", cgo...))),
 	})
-	// An emulated machine starves beside two busy lanes: everything else shares one.
+	// An emulated machine starves beside two busy lanes: everything else shares one, and what only computes is niced.
 	box13 := inBox("box13", "on Debian 13, what another systemd or Slurm could break", "-suite", "trixie", "-quick")
 	box13.lane = "rest"
 	vulnerabilities := step("vulnerabilities", "known ones in what the programs call", "rest", "sh", "packaging/vulnerabilities.sh")
 	vulnerabilities.far = true
-	fuzz := withCgo(step("fuzz", "every fuzz test for a second", "rest", append(gotestsum("fuzz"), "--raw-command", "--",
-		"go", "run", "./packaging/test/fuzz", "-json", "-fresh", "-own", "-time", "1s")...))
+	fuzz := niced(withCgo(step("fuzz", "every fuzz test for a second", "rest", append(gotestsum("fuzz"), "--raw-command", "--",
+		"go", "run", "./packaging/test/fuzz", "-json", "-fresh", "-own", "-time", "1s")...)))
 	fuzz.tests = true
 	attacked := inBox("box-hostile", "what attackers do, and kills, in a box of Debian 12", "-run", hostile)
 	attacked.lane = "rest"
@@ -103,12 +103,12 @@ func stages(root string) (map[string][]stage, error) {
 		attacked,
 		fuzz,
 		vulnerabilities,
-		withCgo(goTest("race", "packages with goroutines or C, with the race detector", "rest",
-			slices.Concat(raceFlags, []string{"-skip", plain}, race)...)),
-		step("staticcheck", "which takes as long as all of lint where nothing is compiled", "rest",
-			"sh", "packaging/lint.sh", "staticcheck"),
-		needsPackage(goTest("package-check", "lintian, rpm, modes, manual pages, completions, reproducibility", "rest",
-			"-tags", "packages", "./packaging/check/")),
+		niced(withCgo(goTest("race", "packages with goroutines or C, with the race detector", "rest",
+			slices.Concat(raceFlags, []string{"-skip", plain}, race)...))),
+		niced(step("staticcheck", "which takes as long as all of lint where nothing is compiled", "rest",
+			"sh", "packaging/lint.sh", "staticcheck")),
+		niced(needsPackage(goTest("package-check", "lintian, rpm, modes, manual pages, completions, reproducibility", "rest",
+			"-tags", "packages", "./packaging/check/"))),
 		needsPackage(goTest("machines", "the test machines themselves, and the life of the package", "emulated",
 			"-tags", "machine", "-p", "1", "./packaging/check/", "./packaging/test/vm/", "./packaging/test/machine/")),
 		needsPackage(goTest("emulated", "limits, reboots and power cuts, in an emulated machine", "emulated",
