@@ -104,6 +104,7 @@ func (b *box) startAgent() (*agent, error) {
 	if a.entered, err = startChild(cmd); err != nil {
 		return nil, fmt.Errorf("agent: %w", err)
 	}
+	theirs.Close() // as long as it is open here, the death of all who have it goes unnoticed
 	hello.SetReadDeadline(time.Now().Add(boxBootLimit))
 	var fds []int
 	if fds, err = receive(hello, 1); err == nil {
@@ -196,21 +197,27 @@ func (b *box) call(c call, stdin, stdout, stderr *os.File) (*net.UnixConn, error
 	b.calling.Lock()
 	defer b.calling.Unlock()
 	for again := true; ; again = false {
-		var err error
-		if b.agent == nil {
-			if b.agent, err = b.startAgent(); err != nil {
-				return nil, err
-			}
+		var reply *net.UnixConn
+		err := b.ensureAgent()
+		if err == nil {
+			reply, err = b.agent.call(c, stdin, stdout, stderr)
 		}
-		reply, err := b.agent.call(c, stdin, stdout, stderr)
 		if err == nil || !again || b.first.ended() {
 			return reply, err
 		}
-		// A soft reboot ends all programs of the box.
+		// A soft reboot ends all programs of the box, one that just enters it as well.
 		if err := b.endAgent(); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// ensureAgent starts the agent unless there is one.
+func (b *box) ensureAgent() (err error) {
+	if b.agent == nil {
+		b.agent, err = b.startAgent()
+	}
+	return err
 }
 
 func (b *box) endAgent() error {

@@ -85,6 +85,14 @@ func TestBox(t *testing.T) {
 		}
 		want(t, "the next command", sh(t, m, "alice", "echo goes on"), "goes on")
 	})
+	t.Run("agent of a box that is gone", func(t *testing.T) {
+		const nobody = 1 << 30 // more than there may be processes
+		begun := time.Now()
+		_, err := (&box{leader: nobody, runs: m.guest.(*box).runs}).startAgent()
+		if took := time.Since(begun); err == nil || took > boxBootLimit/2 {
+			t.Errorf("it is given up after %s: %v", took, err)
+		}
+	})
 	t.Run("power cut", func(t *testing.T) {
 		sh(t, m, "", "echo kept >/var/lib/kept; systemd-run -q --unit=endless sleep infinity")
 		if err := m.PowerCut(t.Context()); err != nil {
