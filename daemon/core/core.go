@@ -114,7 +114,13 @@ func (c *Core) restore(j *job.Job) *trackedJob {
 			j.Request.Array = array.job.Request.Array // not stored with each task, and changed with the array alone
 		}
 	}
-	c.enroll(j.Owner, j.Principal, time.Time{})
+	as := j
+	if j.Heir != nil { // the account goes by the name of who has its number now
+		own := *j
+		as = &own
+		setName(as, *j.Heir)
+	}
+	c.enroll(as.Owner, as.Principal, time.Time{})
 	l := c.adopt(j)
 	l.stopSent = j.State == job.Ending
 	c.jobs.claim(j.ID)
