@@ -252,8 +252,8 @@ func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
 	return ev
 }
 
-// nothingToStop answers a stop for which no unit was touched: of the job there is none
-// where that of its name is another's, and otherwise it could not be told whose that is.
+// nothingToStop answers a stop that touched no unit. Where the unit of that name is another's, the
+// job has none, and the stop is over; where it could not be read whose it is, the stop is tried again.
 func (d *Daemon) nothingToStop(a core.Stop, another bool) core.Event {
 	if another {
 		d.removeSpec(a.Job, a.Attempt)
@@ -263,17 +263,29 @@ func (d *Daemon) nothingToStop(a core.Stop, another bool) core.Event {
 }
 
 // anothersNow reports whether the unit of that name is there and is another's.
-func (d *Daemon) anothersNow(ctx context.Context, name string, w core.Whose) (bool, error) {
+func (d *Daemon) anothersNow(ctx context.Context, name string, w core.Whose) (another bool, err error) {
 	if d.opt.Origin == nil {
 		return false, nil
 	}
 	ctx, cancel := d.host.Timeout(ctx, statusTime)
 	defer cancel()
 	st, err := d.opt.Units.Status(ctx, name)
-	if err != nil {
-		return false, err
+	if err == nil {
+		another, err = d.anothers(ctx, &st, w)
 	}
-	return d.anothers(ctx, &st, w)
+	if err != nil {
+		d.reportUnread(name, err)
+	}
+	return another, err
+}
+
+// reportUnread logs that it could not be read what a unit is; health reports where the bus stays away.
+func (d *Daemon) reportUnread(name string, err error) {
+	level := slog.LevelWarn
+	if errors.Is(err, units.ErrBus) {
+		level = slog.LevelInfo
+	}
+	d.log.Log(context.Background(), level, "reading a unit, will try again", "unit", name, "err", err)
 }
 
 // anothers reports whether a unit is not the job's whose name it has. One of another
@@ -363,11 +375,7 @@ func (d *Daemon) look(ctx context.Context, a core.Inspect) (seen core.Inspected,
 		another, err = d.anothers(ctx, &st, a.Whose)
 	}
 	if err != nil {
-		level := slog.LevelWarn
-		if errors.Is(err, units.ErrBus) { // health reports where that lasts
-			level = slog.LevelInfo
-		}
-		d.log.Log(ctx, level, "reading a unit, will try again", "job", a.Job, "err", err)
+		d.reportUnread(units.Name(int64(a.Job)), err)
 		return seen, false
 	}
 	if another {

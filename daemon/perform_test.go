@@ -236,3 +236,25 @@ func TestOrphanIsReportedOnce(t *testing.T) {
 		}
 	}
 }
+
+// noBus reads no unit.
+type noBus struct{ Units }
+
+func (noBus) Status(context.Context, string) (units.Status, error) {
+	return units.Status{}, errors.New("a reply that makes no sense")
+}
+
+// A stop for which it can't be read whose the unit is stops nothing, is tried again, and says why.
+func TestAStopThatCantReadTheUnit(t *testing.T) {
+	for _, look := range []bool{false, true} {
+		var log strings.Builder
+		d := &Daemon{host: machine{}, log: slog.New(slog.NewTextHandler(&log, nil)), opt: Options{
+			Units:  noBus{},
+			Origin: func(context.Context, string) (units.Origin, error) { return units.Origin{}, units.ErrAbsent },
+		}}
+		ev := d.stop(t.Context(), core.Stop{Job: 1, Attempt: 2, Look: look})
+		if ev != (core.Stopped{Job: 1, Attempt: 2}) || !strings.Contains(log.String(), "makes no sense") {
+			t.Errorf("look %t: %+v, and the log says %q", look, ev, log.String())
+		}
+	}
+}
