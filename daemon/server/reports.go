@@ -24,14 +24,12 @@ const (
 // so that one who asks for many keeps no place that others need. The place among all is left
 // when the answer is made: who reads it slowly holds up nobody.
 func (s *Server) reportTurn(r *request) (leave func(), err error) {
-	if err := s.turn(r, &s.reports, maxReports); err != nil {
-		return nil, err
+	if !r.reports {
+		if err := s.turn(r, &s.reports, maxReports); err != nil {
+			return nil, err
+		}
+		r.reports = true
 	}
-	return s.reportPlace(r)
-}
-
-// reportPlace waits for a place among all that read much of the state file.
-func (s *Server) reportPlace(r *request) (leave func(), err error) {
 	ctx, cancel := context.WithTimeout(r.Context(), turnTime)
 	defer cancel()
 	leave, err = s.allReports.Enter(ctx, struct{}{}, maxReportsEver)

@@ -89,6 +89,7 @@ type request struct {
 	came    time.Time
 	person  int      // the uid that limits are counted by
 	asAdmin bool     // it is allowed by the right of an admin alone
+	reports bool     // it has its user's turn at what reads much of the state file
 	asked   any      // its body, once that is read
 	leave   []func() // give back what it holds
 }

@@ -236,6 +236,49 @@ func TestAUserHasTurns(t *testing.T) {
 	}
 }
 
+// slowPast counts how many are in Past at once, and holds them.
+type slowPast struct {
+	Backend
+	now  atomic.Int32
+	free chan struct{}
+}
+
+func (b *slowPast) Past(ctx context.Context, q job.PastQuery) (job.Past, error) {
+	b.now.Add(1)
+	<-b.free
+	b.now.Add(-1)
+	return b.Backend.Past(ctx, q)
+}
+
+// Whether a name that no account has is on record takes a search of the whole history: who asks
+// for many such names keeps no place that another's report needs (invariant 4).
+func TestUnknownNamesHaveTurns(t *testing.T) {
+	for _, path := range []string{"/v1/jobs?user=nobody-of-us", "/v1/history?user=nobody-of-us"} {
+		synctest.Test(t, func(t *testing.T) {
+			b := &slowPast{Backend: queue(), free: make(chan struct{})}
+			s := limited(b, func(l *config.Limits) { l.AtOnce = 5 })
+			var all sync.WaitGroup
+			for range 20 {
+				all.Go(func() { ask(s, bob, "GET", path, "") })
+			}
+			synctest.Wait()
+			if n := b.now.Load(); n != maxReports {
+				t.Errorf("%s: %d of one user's are searched for at once", path, n)
+			}
+			all.Go(func() { ask(s, alice, "GET", "/v1/history", "") })
+			synctest.Wait()
+			if n := b.now.Load(); n != maxReports+1 {
+				t.Errorf("%s: another user's history does not come through: %d", path, n)
+			}
+			close(b.free)
+			all.Wait()
+			if s.reports.Keys() != 0 || s.allReports.Keys() != 0 {
+				t.Error("turns are not given back")
+			}
+		})
+	}
+}
+
 // A turn is not waited for without end.
 func TestATurnHasATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -69,7 +69,7 @@ func (s *Server) hadJobs(r *request, name string) error {
 	if err != nil || len(live) > 0 {
 		return err
 	}
-	leave, err := s.reportPlace(r)
+	leave, err := s.reportTurn(r)
 	if err != nil {
 		return err
 	}
