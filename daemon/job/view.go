@@ -8,16 +8,26 @@ import (
 
 // Actor is who asks for something, as the kernel reported the connection.
 type Actor struct {
-	UID   int
-	GID   int
-	User  string
-	Admin bool // root or a member of the admin group
+	UID    int
+	GID    int
+	User   string
+	Person Account // whose subordinate UID is, or the account itself; without a name: that is not known
+	Admin  bool    // root or a member of the admin group
 }
 
 // MayControl reports whether the actor may act on a job of the owner and read
 // its private part: the account that submitted the job, and not one that was given its number since.
 func (a Actor) MayControl(j *Job) bool {
-	return a.Admin || a.Is(j.Owner) && (j.Heir == nil || a.User == j.Owner.User)
+	return a.Admin || a.Is(j.Owner) && a.hasPersonOf(j) &&
+		(j.Heir == nil || a.User == j.Owner.User && !Nameless(a.UID, a.User))
+}
+
+// hasPersonOf reports whether a number is still the same person's to use as when it submitted a
+// job. Those of containers have no name to tell them by, and ranges of them are given to others;
+// where one of the two persons is not known the number decides.
+func (a Actor) hasPersonOf(j *Job) bool {
+	p := j.Principal
+	return p == nil || Nameless(p.UID, p.User) || Nameless(a.Person.UID, a.Person.User) || a.Person == *p
 }
 
 // Is reports whether the actor is the owner.

@@ -60,6 +60,22 @@ func TestWhoMayControl(t *testing.T) {
 			t.Errorf("%+v: %t of kate's job, and after she is gone", a, got)
 		}
 	}
+	// A container's number has no name to tell whose it is now.
+	in := Job{Owner: Owner{UID: 100_005, User: "100005"}, Life: Life{Principal: &Account{UID: 1, User: "kate"}}}
+	for heir, want := range map[*Account]bool{nil: true, {UID: 1, User: "liam"}: false, {UID: 100_005, User: "liam"}: false} {
+		in.Heir = heir
+		if got := (Actor{UID: 100_005, User: "100005"}).MayControl(&in); got != want {
+			t.Errorf("a container's user of a job that waits for %+v: %t", heir, got)
+		}
+	}
+	in.Heir = nil
+	for person, want := range map[Account]bool{
+		{UID: 1, User: "kate"}: true, {UID: 1, User: "1"}: true, {UID: 1, User: "liam"}: false, {UID: 2, User: "liam"}: false, {UID: 2, User: "2"}: true, {}: true,
+	} {
+		if got := (Actor{UID: 100_005, User: "100005", Person: person}).MayControl(&in); got != want {
+			t.Errorf("a container of %+v has the number now: %t", person, got)
+		}
+	}
 }
 
 // A task is named after its array, whose private part is its own.

@@ -28,7 +28,12 @@ type peer struct {
 
 // actor names the peer and says whether it is an admin (invariant 2).
 func (s *Server) actor(p peer) job.Actor {
-	return job.Actor{UID: p.uid, GID: p.gid, User: s.userName(p.uid), Admin: p.uid == 0 || s.owns(p) || s.administers(p)}
+	a := job.Actor{UID: p.uid, GID: p.gid, User: s.userName(p.uid), Admin: p.uid == 0 || s.owns(p) || s.administers(p)}
+	a.Person = job.Account{UID: a.UID, User: a.User}
+	if person := s.opt.Person(p.uid); person != p.uid {
+		a.Person = job.Account{UID: person, User: s.userName(person)}
+	}
+	return a
 }
 
 // administers reports whether the peer has the administrators' group and its account

@@ -63,3 +63,20 @@ func TestTheNumberAloneGivesNoRight(t *testing.T) {
 		t.Errorf("of a name that nobody has or had: %s", body)
 	}
 }
+
+// A number of a container's has no name: whose container has it now decides.
+func TestTheNumberOfAContainerGivesNoRight(t *testing.T) {
+	const inside = 100_005
+	for name, private := range map[string]bool{"kate": true, "liam": false} {
+		b := queue()
+		j := &b.View.Jobs[0].Job
+		j.Owner, j.Principal = job.Owner{UID: inside, User: "100005"}, &job.Account{UID: alice.uid, User: "kate"}
+		s := testServer(b, nil)
+		s.opt.Person = func(int) int { return alice.uid }
+		s.opt.UserName = func(uid int) string { return map[int]string{alice.uid: name}[uid] }
+		_, body := ask(s, peer{uid: inside, gid: inside}, "GET", "/v1/jobs/1", "")
+		if strings.Contains(body, "secret") != private {
+			t.Errorf("a container of %s is shown %s", name, body)
+		}
+	}
+}
