@@ -149,6 +149,12 @@ func (d *Daemon) Do(ctx context.Context, who job.Actor, c job.Command) (err erro
 		}
 	}
 	_, err = d.request(ctx, func(t core.Token) core.Event { return core.Command{Token: t, Who: who, What: c} })
+	if c.Kind == job.CommandSignal && err == nil {
+		one := []job.Outcome{{}}
+		if d.signalEach(ctx, who, []job.Command{c}, one); one[0].Refusal != nil {
+			return one[0].Refusal
+		}
+	}
 	var refusal *job.Refusal
 	if c.Job == 0 || !errors.As(err, &refusal) || refusal.Kind() != job.RefusedNotFound {
 		return err

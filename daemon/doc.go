@@ -122,8 +122,8 @@
 //     whose records are not on disk, but looks at the GPUs; while the disk fails,
 //     the effects wait and new submissions are refused.
 //  3. Every action that the core waits for is answered by an event, whatever
-//     happens to it; one whose outcome is unknown is answered as unsure. Signals,
-//     notes and the like are tried once and not answered.
+//     happens to it; one whose outcome is unknown is answered as unsure. Notes and
+//     the like are tried once and not answered.
 //  4. The watchdog is fed by the loop itself, so a loop that hangs is
 //     restarted; a driver, bus or disk that hangs is not the loop's trouble.
 //  5. Stopping touches no job: what is under way is left to recovery.

@@ -82,6 +82,7 @@ func (d *Daemon) finishPiece(ctx context.Context, s piece, who job.Actor, few bo
 	if err != nil {
 		return nil, err
 	}
+	d.signalEach(ctx, who, s.list, r.Each)
 	if err := d.explainEnded(ctx, who, s.list, r.Each); err != nil || !few {
 		return r.Each, err
 	}

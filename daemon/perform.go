@@ -46,7 +46,7 @@ func (d *Daemon) perform(ctx context.Context, a core.Action) {
 	case core.Deliver:
 		d.workers.Go(func() { d.post(d.deliver(ctx, a.Notification)) })
 	case core.Signal:
-		d.workers.Go(func() { d.signal(ctx, a) })
+		d.workers.Go(func() { d.post(d.warn(ctx, a)) })
 	case core.Freeze:
 		d.workers.Go(func() { d.freeze(ctx, a) })
 	case core.Keep:
@@ -428,18 +428,4 @@ func (d *Daemon) thaw(ctx context.Context, id job.ID) {
 	if err := d.opt.Units.Freeze(ctx, units.Name(int64(id)), false); err != nil && !errors.Is(err, units.ErrAbsent) {
 		d.log.Warn("letting a suspended job go on before its stop", "job", id, "err", err)
 	}
-}
-
-func (d *Daemon) signal(ctx context.Context, a core.Signal) {
-	ctx, cancel := d.host.Timeout(ctx, statusTime)
-	defer cancel()
-	fields := []any{"job", a.Job, "signal", job.SignalName(a.Signal)}
-	if a.By != "" {
-		fields = append(fields, "by", a.By)
-	}
-	if err := d.opt.Units.Kill(ctx, units.Name(int64(a.Job)), a.Signal); err != nil {
-		d.log.Warn("signalling a job", append(fields, "err", err)...)
-		return
-	}
-	d.log.Info("job signalled", fields...)
 }

@@ -135,7 +135,7 @@ func argv(j *job.Job, p *job.Payload) []string {
 // unitOf reads systemd's words into the core's.
 func unitOf(st units.Status) core.Unit {
 	id, _ := units.ParseName(st.Name)
-	u := core.Unit{Job: job.ID(id), Invocation: st.InvocationID, Age: st.Age, Frozen: st.Frozen}
+	u := core.Unit{Job: job.ID(id), Invocation: st.InvocationID, Age: st.Age, EndAge: st.EndAge, Frozen: st.Frozen}
 	u.Unfiltered = st.StatusText == contract.StatusUnfiltered
 	phase, e := units.Decode(st)
 	switch phase {

@@ -32,6 +32,10 @@ type Status struct {
 	// Age is how long ago the unit became active, by a clock that nobody can set;
 	// 0: unknown, or it never was.
 	Age time.Duration
+
+	// EndAge is how long ago the main process ended, by the same clock; 0: unknown, or
+	// it has not.
+	EndAge time.Duration
 }
 
 // The words of systemd that matter here.

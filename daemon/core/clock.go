@@ -35,6 +35,7 @@ func (c *Core) clockSet(by time.Duration, now time.Time) {
 				a.EligibleAt = moved(a.EligibleAt, by, now)
 			})
 			l.job.StopAt, l.job.SuspendedAt = moved(l.job.StopAt, by, now), moved(l.job.SuspendedAt, by, now)
+			l.job.WarnsAt = moved(l.job.WarnsAt, by, now)
 			if l.job.IsSuspended() {
 				c.keep(l)
 			}
@@ -78,6 +79,9 @@ func (c *Core) correctStart(l *trackedJob, age time.Duration, now time.Time) {
 		l.job.QueuedAt = l.job.QueuedAt.Add(off)
 		if !l.job.StopAt.IsZero() {
 			l.job.StopAt = l.job.StopAt.Add(off)
+		}
+		if !l.job.WarnsAt.IsZero() {
+			l.job.WarnsAt = l.job.WarnsAt.Add(off)
 		}
 		if l.job.IsSuspended() {
 			l.job.SuspendedAt = l.job.SuspendedAt.Add(off)

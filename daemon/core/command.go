@@ -40,7 +40,7 @@ func (c *Core) jobCommand(e Command, now time.Time) *job.Refusal {
 	}
 	switch e.What.Kind {
 	case job.CommandSignal:
-		return c.signal(l, e.What.Signal, e.Who.User)
+		return c.signal(l)
 	case job.CommandRequeue:
 		return c.requeue(l, e.Who.User, now)
 	case job.CommandCancel:
@@ -103,46 +103,11 @@ func (c *Core) requestStop(l *trackedJob, cause job.StopCause, by string, now ti
 	}
 }
 
-// warnFirst warns a job that is to make room for another, if it asked for a
-// warning and has not had it, and leaves it its notice. A suspended one goes on for
-// that: halted, it could not use it.
-func (c *Core) warnFirst(l *trackedJob, now time.Time) bool {
-	j := l.job
-	if j.Stop != job.StopPreempt || j.Request.WarnSignal == 0 || j.Warned {
-		return false
-	}
-	if j.IsSuspended() {
-		c.goOn(l, now)
-	}
-	j.Warned, j.StopAt = true, now.Add(c.notice(j))
-	c.step.act(Signal{Job: j.ID, Signal: j.Request.WarnSignal})
-	return true
-}
-
-// notice is how long before its stop a job is told that it is to make room: the
-// time that it asked for, within what the site allows, as another waits.
-func (c *Core) notice(j *job.Job) time.Duration {
-	if j.Request.WarnSignal == 0 || j.Warned {
-		return 0
-	}
-	return min(j.Request.WarnBefore.Duration(), c.longestWarning())
-}
-
-// longestWarning is how long the job that another makes room for waits at most
-// before the grace of that one begins: as long as a grace may be, or, where the
-// site has no bound on that, as a slice.
-func (c *Core) longestWarning() time.Duration {
-	if most := c.policy.MaxGrace; most > 0 {
-		return most
-	}
-	return c.policy.Sched.Slice
-}
-
-func (c *Core) signal(l *trackedJob, signal int, by string) *job.Refusal {
+// signal reports whether a signal may be sent to a job now.
+func (c *Core) signal(l *trackedJob) *job.Refusal {
 	if l.job.State != job.Running {
 		return job.Refuse("conflict/no-signal", l.job.Called(), l.job.State)
 	}
-	c.step.act(Signal{Job: l.job.ID, Signal: signal, By: by})
 	return nil
 }
 

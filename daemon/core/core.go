@@ -190,6 +190,8 @@ func (c *Core) apply(ev Event, now time.Time) {
 		c.inspected(e, now)
 	case Changed:
 		c.changed(e)
+	case Signalled:
+		c.signalled(e, now)
 	case Listed:
 		c.list(e, now)
 	case Leaving:

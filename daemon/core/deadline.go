@@ -33,10 +33,8 @@ func (c *Core) tickActive(retry bool, now time.Time) {
 		if due := c.goesOnAt(l.job); !due.IsZero() && !now.Before(due) {
 			c.goOn(l, now)
 		}
-		if due := warnAt(l.job); !due.IsZero() && !now.Before(due) {
-			l.job.Warned = true
-			c.step.markDirty(l)
-			c.step.act(Signal{Job: id, Signal: l.job.Request.WarnSignal})
+		if due := c.warnAt(l.job); !due.IsZero() && !now.Before(due) {
+			c.warn(l, now)
 		}
 		if due := stopAt(l.job); !due.IsZero() && !now.Before(due) {
 			c.teardown(l, now)
@@ -83,15 +81,6 @@ func stopAt(j *job.Job) time.Time {
 	return j.StopAt
 }
 
-// warnAt is when a running job gets its warning signal; zero: never.
-func warnAt(j *job.Job) time.Time {
-	limit := limitAt(j)
-	if limit.IsZero() || j.Request.WarnSignal == 0 || j.Warned {
-		return time.Time{}
-	}
-	return limit.Add(-j.Request.WarnBefore.Duration())
-}
-
 // expire ends pauses and reservations whose time is over.
 func (c *Core) expire(now time.Time) {
 	c.gpus.expire(now)
@@ -127,7 +116,7 @@ func (c *Core) Deadline() time.Time {
 	if c.systemd.listed() { // as in tick
 		for _, l := range c.jobs.allActive() {
 			sooner(limitAt(l.job))
-			sooner(warnAt(l.job))
+			sooner(c.warnAt(l.job))
 			sooner(stopAt(l.job))
 			sooner(c.goesOnAt(l.job))
 		}

@@ -56,11 +56,11 @@ type Inspect struct {
 	Whose
 }
 
-// Signal sends a signal to all processes of a job; not answered.
+// Signal sends all processes of a job the warning that it asked for; answered by Signalled.
 type Signal struct {
-	Job    job.ID
-	Signal int
-	By     string // who asked; "": it is a warning that the job asked for
+	Job     job.ID
+	Attempt int
+	Signal  int
 }
 
 // Freeze halts all processes of a job's unit, or lets them go on; not answered. A look

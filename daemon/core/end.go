@@ -37,7 +37,7 @@ func foundGone(j *job.Job) {
 // recordExit keeps how the command ended.
 func (c *Core) recordExit(l *trackedJob, u Unit) {
 	c.edit(l, func(a *job.Attempt) {
-		r := resultOf(u.Exit, l.job, l.tries)
+		r := heeded(l.job, resultOf(u.Exit, l.job, l.tries), &u)
 		r.Unfiltered = u.Unfiltered
 		a.HostUse = a.Max(u.Used)
 		if r.Outcome == job.OutOfMemory {
@@ -81,6 +81,7 @@ func resultOf(e contract.Exit, j *job.Job, tries int) job.Result {
 // result, or goes back to the queue.
 func (c *Core) ended(l *trackedJob, now time.Time) {
 	l.job.GoOn(now)
+	c.systemd.forgetWarning(l.job.ID)
 	r := c.result(l.job)
 	r.GPUError, r.Left = l.job.GPUError, job.Text(l.job.Left)
 	c.edit(l, func(a *job.Attempt) { a.EndedAt, a.Result = now, &r })
@@ -111,7 +112,8 @@ func (c *Core) nextPlace(l *trackedJob, r *job.Result) requeueAt {
 		return nowhere
 	case r.Tries > 0, r.Cause == job.StopPreempt, r.Cause == job.StopTaken:
 		return samePlace
-	case r.Cause == job.StopRequeue, r.Outcome == job.TimedOut && j.Request.OnTimeout == job.TimeoutRequeue:
+	case r.Cause == job.StopRequeue, r.Cause == job.StopTime,
+		r.Outcome == job.TimedOut && j.Request.OnTimeout == job.TimeoutRequeue:
 		return tail
 	case r.Outcome == job.Lost && c.systemd.rebooted(j.Attempt):
 		if j.Request.Requeue {

@@ -66,6 +66,7 @@ type Unit struct {
 	Spent      bool          // in phase Exited: no process is left in it, and its stop runs nothing
 	Unfiltered bool          // the launcher said that the device filter is not active
 	Age        time.Duration // since it became active, by a clock that can't be set; 0: unknown
+	EndAge     time.Duration // since its main process ended, by the same clock; 0: unknown
 	Exit       contract.Exit // in phase Exited, with what it used up to then
 	Used       job.HostUse
 }
@@ -128,6 +129,14 @@ type Inspected struct {
 
 // Changed says that something happened to a unit.
 type Changed struct{ Job job.ID }
+
+// Signalled answers a Signal action. Where it is not OK it is not known whether the job got
+// the signal.
+type Signalled struct {
+	Job     job.ID
+	Attempt int
+	OK      bool
+}
 
 // Listed brings all job units there are, at start and now and then. Recovered
 // are jobs that only their units know of: nothing was ever recorded of them, or
@@ -207,6 +216,7 @@ func (StartFailed) event() {}
 func (Stopped) event()     {}
 func (Inspected) event()   {}
 func (Changed) event()     {}
+func (Signalled) event()   {}
 func (Listed) event()      {}
 func (Leaving) event()     {}
 func (Measured) event()    {}

@@ -30,7 +30,7 @@ func (s *script) exit() {
 	if _, u.Spent = s.args["spent"]; u.Spent {
 		s.w.clear(u)
 	}
-	u.Phase = core.Exited
+	u.Phase, u.ended = core.Exited, s.w.now.Add(-s.w.set)
 	u.Exit = contract.Exit{
 		Code: s.num("code", 0), Signal: s.num("signal", 0), OOM: oom, Stopped: stopped,
 		Launch: contract.Step(s.args["launch"]), Errno: s.num("errno", 0),

@@ -164,7 +164,7 @@ func (c *Core) limit(l *trackedJob, e Command, now time.Time) *job.Refusal {
 	j.Request.TimeLimit = s.Request.TimeLimit
 	left := s.Request.TimeLimit.Duration() - c.ranSoFar(j, now)
 	if s.Request.TimeLimit == 0 || left > j.Request.WarnBefore.Duration() {
-		j.Warned = false // it is warned anew, ahead of the new end
+		j.Warned, j.WarnsAt = false, time.Time{} // it is warned anew, ahead of the new end
 	}
 	c.keep(l)
 	c.step.markUpdated(l, e.Who, before)

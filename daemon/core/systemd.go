@@ -22,10 +22,11 @@ type systemd struct {
 	// one since.
 	unstarted *job.Owner
 	barred    map[*sched.Account]time.Time // until when; then one of its jobs is tried
+	warnings  map[job.ID]time.Time         // that it is not known to have taken: when each is sent again
 }
 
 func newSystemd(boot string) systemd {
-	return systemd{boot: boot, barred: map[*sched.Account]time.Time{}}
+	return systemd{boot: boot, barred: map[*sched.Account]time.Time{}, warnings: map[job.ID]time.Time{}}
 }
 
 // shift moves its times with a clock that was set.
@@ -33,6 +34,9 @@ func (s *systemd) shift(by time.Duration, now time.Time) {
 	s.notBefore = moved(s.notBefore, by, now)
 	for a, until := range s.barred {
 		s.barred[a] = moved(until, by, now)
+	}
+	for id, at := range s.warnings {
+		s.warnings[id] = moved(at, by, now)
 	}
 }
 

@@ -18,6 +18,7 @@ type unit struct {
 	attempt int
 	gpus    []int
 	began   time.Time // by the world's steady clock
+	ended   time.Time // the same; zero: that is not known
 }
 
 // runsNow reports whether the unit of the job's current attempt is there and its
@@ -39,7 +40,6 @@ func (w *world) begin(a core.Action) {
 		w.log("inspect job %d", a.Job)
 	case core.Signal:
 		w.log("signal job %d with %d", a.Job, a.Signal)
-		return
 	case core.Freeze:
 		w.log("freeze job %d %t", a.Job, !a.Thaw)
 		if u := w.units[a.Job]; u != nil && !w.busDown {
@@ -159,6 +159,8 @@ func (w *world) answer(i int) core.Event {
 		return ev
 	case core.Inspect:
 		return core.Inspected{Job: a.Job, Attempt: a.Attempt, Unit: w.status(a.Job), OK: !w.busDown && !w.swept(a.Job)}
+	case core.Signal:
+		return core.Signalled{Job: a.Job, Attempt: a.Attempt, OK: !w.busDown && w.units[a.Job] != nil}
 	case core.Sample:
 		return w.sample(a.Number)
 	}
@@ -206,6 +208,9 @@ func colon(list []job.Message) string {
 func (w *world) aged(u *unit) core.Unit {
 	out := u.Unit
 	out.Age = max(1, w.now.Add(-w.set).Sub(u.began))
+	if !u.ended.IsZero() {
+		out.EndAge = max(1, w.now.Add(-w.set).Sub(u.ended))
+	}
 	return out
 }
 

@@ -168,9 +168,7 @@ func (b *bus) Freeze(ctx context.Context, name string, on bool) error {
 
 func (b *bus) Kill(ctx context.Context, name string, signal int) error {
 	_, err := call(b, ctx, unittest.OpKill, name, func() (bool, error) {
-		err := b.sys.Kill(context.Background(), name, signal)
-		b.w.notice(name, "signal "+job.SignalName(signal))
-		return true, err
+		return true, b.w.signalUnit(name, signal)
 	})
 	return err
 }
@@ -201,6 +199,9 @@ func (b *bus) List(ctx context.Context) ([]units.Status, error) {
 func (b *bus) told(st units.Status, err error) (units.Status, error) {
 	if r := b.w.runs[st.Name]; r != nil && r.began != 0 {
 		st.Started, st.Age = uint64(b.w.wall().Add(r.began-b.w.elapsed).UnixMicro()), b.w.elapsed-r.began
+		if r.ended != 0 {
+			st.EndAge = max(1, b.w.elapsed-r.ended)
+		}
 	}
 	return st, err
 }
@@ -317,6 +318,27 @@ func (w *World) letStop(name string, r *run) {
 	}
 	w.look()
 	w.bus.spread()
+}
+
+// signalUnit brings a unit's processes a signal. One that saves when it is warned exits then.
+func (w *World) signalUnit(name string, signal int) error {
+	r := w.runs[name]
+	if r != nil {
+		w.tracked.signals[r.job]++
+	}
+	if r == nil || !r.alive || r.stopping || r.stuck || r.deaf || !r.saves || signal != warning {
+		err := w.bus.sys.Kill(context.Background(), name, signal)
+		w.notice(name, "signal "+job.SignalName(signal))
+		return err
+	}
+	r.saves, r.warned = false, !w.disk.jobs[r.job].WarnsAt.IsZero()
+	w.after(w.roll("save", uint64(r.job), uint64(r.attempt)).between(0, 5*time.Second), func() {
+		if r.alive && !r.stopping {
+			r.code, r.signal, r.oom = r.answers, 0, false
+			w.finish(name, r)
+		}
+	})
+	return nil
 }
 
 // spread sends systemd's hints on their way: lost, late, in another order, twice.

@@ -95,6 +95,9 @@ func (w *World) newSubmission(e *Entry) *submission {
 	return &submission{num: e.Num, s: s}
 }
 
+// warning is the signal that jobs ask to be warned with.
+const warning = 10
+
 // ornament draws what concerns a job's life.
 func (w *World) ornament(r *job.Request, d *dice, e *Entry) {
 	switch d.n(12) {
@@ -118,7 +121,10 @@ func (w *World) ornament(r *job.Request, d *dice, e *Entry) {
 	case 7:
 		r.Dedup = fmt.Sprintf("same%d", d.n(2))
 	case 8:
-		r.WarnSignal, r.WarnBefore = 10, job.Span(d.between(0, 10*time.Second))
+		r.WarnSignal = warning
+	}
+	if warned := w.roll("warned", e.Pick); r.WarnSignal != 0 || (r.Preemptible || r.OnTimeout != "") && warned.percent(50) {
+		r.WarnSignal, r.WarnBefore = warning, job.Span(warned.between(0, 10*time.Second))
 	}
 }
 
@@ -205,10 +211,14 @@ func (w *World) orderMany(e *Entry, who job.Actor, what job.Command, d *dice) {
 // order sends a command and notes what was confirmed.
 func (w *World) order(e *Entry, who job.Actor, what job.Command) {
 	w.tracked.asked(who, what)
+	before := w.tracked.signals[what.Job]
 	w.ask(max(e.For, time.Millisecond), func(ctx context.Context, d *daemon.Daemon) func() {
 		err := d.Do(ctx, who, what)
 		return func() {
 			w.tell("client: %s of job %d GPU %d by %s: %v", what.Kind, what.Job, what.GPU, who.User, err)
+			if err == nil && what.Kind == job.CommandSignal && w.tracked.signals[what.Job] == before {
+				w.breach(21, "job %d is said to have got a signal that never reached it", what.Job)
+			}
 			if err == nil {
 				w.judgeConfirmed(who, what)
 			}

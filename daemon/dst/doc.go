@@ -66,5 +66,8 @@
 //     tells is on record, and the numbers only grow.
 //  20. How a job ended is judged by what was asked of it: one that answers a stop has what
 //     the stop was for, whatever its exit status, and whoever was there to see it. A job
-//     that was stopped for another's sake, or sent back to the queue, does not end by that.
+//     that was stopped for another's sake, or sent back to the queue, does not end by that,
+//     nor does one end that left when it was warned and is to run again.
+//  21. Who is told that a job got a signal is told the truth, and a job is on record as
+//     warned when its warning has reached it.
 package dst

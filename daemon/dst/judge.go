@@ -25,6 +25,7 @@ type judge struct {
 	swept     map[string]bool          // attempts whose units a shutdown stopped
 	stops     map[string]time.Duration // when an attempt's stop was decided first
 	lost      bool                     // the state file was, once
+	signals   map[job.ID]int           // that have reached its units
 	excused   map[string]time.Duration // when an administrator said last that a GPU is well
 
 	told     *gpu.Snapshot // the last that the core heard of the GPUs
@@ -44,8 +45,8 @@ func newJudge() *judge {
 		uses: newUses(), books: newBooks(),
 		acked: map[job.ID]*submission{}, truth: map[string]*run{},
 		cancelled: map[job.ID]int{}, cancels: map[job.ID]bool{}, held: map[job.ID]bool{}, acted: map[job.ID]bool{},
-		failed: map[job.ID]int{},
-		swept:  map[string]bool{}, excused: map[string]time.Duration{}, stops: map[string]time.Duration{},
+		failed: map[job.ID]int{}, signals: map[job.ID]int{},
+		swept: map[string]bool{}, excused: map[string]time.Duration{}, stops: map[string]time.Duration{},
 	}
 }
 
@@ -380,6 +381,9 @@ func (w *World) judgeRecord(r *job.Record) {
 	}
 	if other, yes := w.disk.keys[requestKey{n.Owner.UID, n.Key}]; yes && other != n.ID {
 		w.breach(7, "jobs %d and %d come from one request", other, n.ID)
+	}
+	if n.Warned && !old.Warned && w.tracked.signals[n.ID] == 0 && !n.Recovered {
+		w.breach(21, "job %d is recorded as warned, and no signal reached it", n.ID)
 	}
 	if n.State.Terminal() && !old.State.Terminal() && n.Tasks == nil {
 		w.judgeEnd(n)

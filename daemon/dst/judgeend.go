@@ -54,6 +54,10 @@ func (w *World) judgeStopped(n *job.Job, r *run) {
 	if want := wants[n.Stop]; want != "" && n.State != want && r.by == "stop" && r.touched == "" {
 		w.breach(20, "job %d answered a stop for %q, and is recorded as %q", n.ID, n.Stop, words.Result(n.Result))
 	}
+	again := n.Stop == job.StopPreempt && !n.StopAt.IsZero() || n.Request.OnTimeout == job.TimeoutRequeue && r.code != 0
+	if r.warned && again && n.Stop != job.StopCancel && r.by == "" && r.touched == "" {
+		w.breach(20, "job %d left when it was warned, to run again, and is recorded as %q", n.ID, words.Result(n.Result))
+	}
 }
 
 func (w *World) arrayActed(n *job.Job) bool { return n.Task != nil && w.tracked.acted[n.Task.Array] }

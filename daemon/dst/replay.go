@@ -44,8 +44,8 @@ func (w *World) judgeReplay(eff *core.Effects, c *core.Core) {
 // durable is what of a job a restart must not change. Times differ by what the
 // disk keeps of them.
 func durable(j *job.Job) []any {
-	d := []any{j.ID, j.Key, j.Owner.UID, j.Label.Name, j.State, j.Stop, j.StopBy, j.Held, j.Warned, j.Failures,
-		j.Requeues, len(j.Pending),
+	d := []any{j.ID, j.Key, j.Owner.UID, j.Label.Name, j.State, j.Stop, j.StopBy, j.Held, j.Warned,
+		j.WarnsAt.IsZero(), j.Failures, j.Requeues, len(j.Pending),
 		j.Request.GPUMilli, j.Request.TimeLimit, j.Request.Priority, j.Request.Retries,
 		j.NotBefore.UnixNano(), j.QueuedAt.UnixNano(), j.AwayAt.UnixNano()}
 	if a := j.Attempt; a != nil {

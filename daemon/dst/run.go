@@ -33,6 +33,9 @@ type run struct {
 	refused   bool          // systemd will not have its unit
 	oom       bool
 
+	saves  bool // it exits some time after its warning
+	warned bool // it did by a warning, not by a signal of somebody's
+
 	began, ended time.Duration // 0: not yet
 	first        time.Duration // when the attempt began, whose unit somebody began anew since; 0: nobody did
 	invocation   string
@@ -87,7 +90,8 @@ func (w *World) fate(r *run, d *dice) {
 	r.lasts = pick(d, 0, d.between(0, 10*time.Millisecond), d.between(0, 2*time.Second), d.between(0, time.Minute),
 		d.between(0, 10*time.Minute))
 	r.deaf = d.percent(10)
-	r.answers = pick(w.roll("answer", uint64(r.job), uint64(r.attempt)), 0, 0, 1, 75)
+	answer := w.roll("answer", uint64(r.job), uint64(r.attempt))
+	r.answers, r.saves = pick(answer, 0, 0, 1, 75), answer.percent(60)
 	r.demand = drawDemand(w.roll("demand", uint64(r.job), uint64(r.attempt)), r.lasts)
 	b := &r.behaviour
 	switch d.n(20) {

@@ -185,6 +185,7 @@ type StopOrder struct {
 	StopWhy Message   `json:"stop_why,omitzero"`  // what an array waited for that can't come, and that ends with its last task
 	StopAt  time.Time `json:"stop_at,omitzero"`   // when it is stopped, after a warning
 	Warned  bool      `json:"warned,omitempty"`   // the current attempt got its warning signal
+	WarnsAt time.Time `json:"warns_at,omitzero"`  // before this moment it did not; zero: nothing was sent
 	Breach  *Breach   `json:"breach,omitempty"`   // for what it did with a GPU
 }
 

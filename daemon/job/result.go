@@ -16,7 +16,7 @@ type Result struct {
 	Errno      int           `json:"errno,omitempty"`
 	Detail     Message       `json:"detail,omitzero"`      // printable, nothing private
 	By         string        `json:"by,omitempty"`         // who cancelled it
-	Cause      StopCause     `json:"cause,omitempty"`      // why an attempt was stopped, but by a cancel or its time limit
+	Cause      StopCause     `json:"cause,omitempty"`      // why an attempt was stopped, but by a cancel or its limit; that: it left when warned
 	For        ID            `json:"for,omitempty"`        // the job it made room for, or whose promised memory it used
 	ForName    string        `json:"for_name,omitempty"`   // what people call For, where that is not its id
 	Limit      time.Duration `json:"limit,omitempty"`      // the time limit it met

@@ -308,7 +308,9 @@ func (e *engine) perform(a core.Action) error {
 		return e.step(core.Inspected{Job: a.Job, Attempt: a.Attempt, Unit: e.machine.status(a.Job), OK: true})
 	case core.Sample:
 		return e.step(e.machine.sample(a.Number))
-	case core.Signal, core.Forget:
+	case core.Signal:
+		return e.step(core.Signalled{Job: a.Job, Attempt: a.Attempt, OK: true})
+	case core.Forget:
 		return nil
 	}
 	return fmt.Errorf("the core asks for %T, which this simulator does not know", a)

@@ -74,6 +74,14 @@ func outOfMemory(r *job.Result) string {
 		job.FormatSize(r.PeakBytes) + " of its " + limit
 }
 
+// leaving says how a command ended by itself.
+func leaving(r *job.Result) string {
+	if r.Signal != 0 {
+		return fmt.Sprintf("killed by signal %d (%s)", r.Signal, job.SignalName(r.Signal))
+	}
+	return fmt.Sprintf("exit code %d", r.ExitCode)
+}
+
 // forName is what people call the job in For; "" where there is none.
 func forName(r *job.Result) string {
 	if r.ForName != "" || r.For == 0 {
@@ -127,8 +135,10 @@ func failure(r *job.Result) string {
 			text += ": " + syscall.Errno(r.Errno).Error()
 		}
 		return text + inBrackets(Say(r.Detail))
+	case r.Cause == job.StopTime:
+		return fmt.Sprintf("left after the warning before its time limit of %s: %s", job.FormatDuration(r.Limit), leaving(r))
 	case r.Signal != 0:
-		return fmt.Sprintf("killed by signal %d (%s)", r.Signal, job.SignalName(r.Signal))
+		return leaving(r)
 	case r.Cause == job.StopGPULost && r.GPUError == nil:
 		return "stopped because one of its GPUs was lost"
 	case r.Cause == job.StopGPULost && r.GPUError.Xid == 0:

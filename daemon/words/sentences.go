@@ -174,6 +174,8 @@ var sentences = map[job.Code]sentence{
 
 	"unavailable/directory": {"it is not known whether there is an account named %q, as the account directory gives no answer (%v)",
 		"try again, or give the number of the account; see 'gpusched health'"},
+	"unavailable/signal": {"systemd gave no answer, so job %v may not have got signal %v (%v)",
+		"the job is not affected; try again when 'gpusched health' says that systemd answers"},
 	"unavailable/stopping":   {"the scheduler is stopping", "try again in a moment"},
 	"unavailable/broken":     {"the scheduler can't work: %v", "running jobs are not affected, and it tries again by itself; see 'gpusched health'"},
 	"unavailable/unwritable": {"the scheduler can't write its state, so nothing new is accepted: %v", "running jobs are not affected; see 'gpusched health'"},

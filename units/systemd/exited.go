@@ -110,7 +110,7 @@ func (l *link) spent(ctx context.Context, p properties, s *units.Status, group s
 // (path, arguments, whether its failure matters, when it began and ended by either clock,
 // pid, code, status). It is false where it has not.
 func execStatus(p properties, s *units.Status) bool {
-	const began, ended, code, status, fields = 3, 5, 8, 9, 10
+	const began, ended, endedMonotonic, code, status, fields = 3, 5, 6, 8, 9, 10
 	commands := get[[][]any](p, "ExecStart")
 	if len(commands) != 1 || len(commands[0]) != fields {
 		return false
@@ -118,6 +118,8 @@ func execStatus(p properties, s *units.Status) bool {
 	c := commands[0]
 	s.Started, _ = c[began].(uint64)
 	s.Ended, _ = c[ended].(uint64)
+	monotonic, _ := c[endedMonotonic].(uint64)
+	s.EndAge = age(monotonic)
 	s.MainCode, _ = c[code].(int32)
 	s.MainStatus, _ = c[status].(int32)
 	return s.MainCode != 0

@@ -128,7 +128,8 @@ func (p properties) status(name string) units.Status {
 		Ended:        get[uint64](p, "ExecMainExitTimestamp"),
 		Age:          age(get[uint64](p, "ActiveEnterTimestampMonotonic")),
 	}
-	s.Stopped = stoppedFirst(get[uint64](p, "ActiveExitTimestampMonotonic"), get[uint64](p, "ExecMainExitTimestampMonotonic"))
+	ended := get[uint64](p, "ExecMainExitTimestampMonotonic")
+	s.EndAge, s.Stopped = age(ended), stoppedFirst(get[uint64](p, "ActiveExitTimestampMonotonic"), ended)
 	s.Spent = p.spent(&s)
 	return s
 }

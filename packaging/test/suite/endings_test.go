@@ -4,6 +4,7 @@ package suite
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,4 +91,44 @@ func TestStoppedFromOutside(t *testing.T) {
 	}
 	sh(t, "", "systemctl start gpusched.socket gpusched.service")
 	ended(t, wait(t, gone), job.Lost, sentence)
+}
+
+// TestLeavesWhenWarned: a job that exits when it is warned of its limit goes on later, where it
+// asked for that and does not exit with 0.
+func TestLeavesWhenWarned(t *testing.T) {
+	begin(t)
+	sh(t, "alice", "touch ~/go")
+	times := fmt.Sprintf("-g 0 --on-timeout requeue -t %s --signal USR1@%s -- ", time.Hour, time.Hour-2*time.Second*the.slow)
+	again, done := submit(t, "alice", times+saves("USR1", 3)), submit(t, "alice", times+saves("USR1", 0))
+	if j := wait(t, again); j.State != job.Completed || j.Attempt != 2 || j.Requeues != 1 {
+		t.Errorf("job %d is %s in attempt %d, requeued %d times: %+v", again, j.State, j.Attempt, j.Requeues, j.Result)
+	}
+	if j := wait(t, done); j.State != job.Completed || j.Attempt != 1 {
+		t.Errorf("job %d is %s in attempt %d: %+v", done, j.State, j.Attempt, j.Result)
+	}
+	if out := sh(t, "alice", fmt.Sprintf("gpusched show %d", again)); !strings.Contains(out, "left after the warning before its time limit of 1h") {
+		t.Errorf("show does not say why it was queued again:\n%s", out)
+	}
+}
+
+// TestSignalsWithoutABus: a warning that comes due while the bus is away arrives when it is
+// back, and whoever sends a signal meanwhile is told that it was not sent.
+func TestSignalsWithoutABus(t *testing.T) {
+	begin(t)
+	sh(t, "alice", "touch ~/go")
+	warned := submit(t, "alice", fmt.Sprintf("-g 0 -t %s --signal USR1@%s -- ", time.Hour, time.Hour-3*time.Second*the.slow)+saves("USR1", 3))
+	other := submit(t, "alice", "-g 0 -- "+saves("USR1", 4))
+	printed(t, warned, "armed")
+	printed(t, other, "armed")
+	back := "systemctl start dbus.socket dbus.service"
+	t.Cleanup(func() { try(t, "", back) })
+	sh(t, "", "systemctl stop dbus.socket dbus.service")
+	refused(t, "alice", fmt.Sprintf("gpusched cancel --signal USR1 %d", other), 1, "systemd gave no answer")
+	until(t, "a warning has failed", func() bool {
+		return try(t, "", fmt.Sprintf("journalctl -q -u gpusched | grep 'signalling a job' | grep job=%d", warned)).Code == 0
+	})
+	sh(t, "", back)
+	ended(t, wait(t, warned), job.Failed, "exit code 3")
+	until(t, "the signal is sent", func() bool { return try(t, "alice", fmt.Sprintf("gpusched cancel --signal USR1 %d", other)).Code == 0 })
+	ended(t, wait(t, other), job.Failed, "exit code 4")
 }

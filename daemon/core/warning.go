@@ -1,0 +1,127 @@
+package core
+
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// How long after a try a warning is sent again: after one that failed, and after one that
+// nothing was heard of.
+const (
+	warnAgain   = time.Second
+	warnUnheard = 30 * time.Second
+)
+
+// warnAgain notes when a warning is sent again, unless it is heard of before.
+func (s *systemd) warnAgain(id job.ID, at time.Time) { s.warnings[id] = at }
+
+func (s *systemd) forgetWarning(id job.ID) { delete(s.warnings, id) }
+
+// nextWarning returns when a warning that is due at a moment is sent next.
+func (s *systemd) nextWarning(id job.ID, due time.Time) time.Time {
+	if at := s.warnings[id]; at.After(due) {
+		return at
+	}
+	return due
+}
+
+// warnAt is when a running job is sent its warning signal, for the first time or again; zero:
+// it is not.
+func (c *Core) warnAt(j *job.Job) time.Time {
+	if j.State != job.Running || j.Request.WarnSignal == 0 || j.Warned {
+		return time.Time{}
+	}
+	at := j.WarnsAt // it makes room
+	if j.Stop != job.StopPreempt {
+		limit := limitAt(j)
+		if limit.IsZero() {
+			return time.Time{}
+		}
+		at = limit.Add(-j.Request.WarnBefore.Duration())
+	}
+	return c.systemd.nextWarning(j.ID, at)
+}
+
+// warn sends a job its warning signal, until it is known to have it.
+func (c *Core) warn(l *trackedJob, now time.Time) {
+	if l.job.WarnsAt.IsZero() {
+		l.job.WarnsAt = now
+	}
+	c.systemd.warnAgain(l.job.ID, now.Add(warnUnheard))
+	c.step.markDirty(l)
+	c.step.act(Signal{Job: l.job.ID, Attempt: l.job.Attempt.Number, Signal: l.job.Request.WarnSignal})
+}
+
+// signalled notes that a job has its warning, or that it is to be sent again. One that makes
+// room has its whole notice from then on.
+func (c *Core) signalled(e Signalled, now time.Time) {
+	l := c.attempt(e.Job, e.Attempt)
+	switch {
+	case l == nil || l.job.State != job.Running || l.job.Warned || l.job.WarnsAt.IsZero():
+		return
+	case !e.OK:
+		c.systemd.warnAgain(e.Job, now.Add(warnAgain))
+		return
+	}
+	c.systemd.forgetWarning(e.Job)
+	j := l.job
+	if late := now.Sub(j.WarnsAt); j.Stop == job.StopPreempt && late > warnAgain {
+		j.StopAt = j.StopAt.Add(late)
+	}
+	j.Warned = true
+	c.step.markDirtyQuietly(l)
+}
+
+// heeded is how a command ended that exited after it was warned. One that was to make room did
+// so, whatever its exit status. One that is to run again after its time limit does, unless it
+// exits with 0, which says that it is done.
+func heeded(j *job.Job, r job.Result, u *Unit) job.Result {
+	if j.WarnsAt.IsZero() {
+		return r
+	}
+	ran, known := u.Age-u.EndAge, u.Age != 0 && u.EndAge != 0 // whatever became of the clock
+	switch {
+	case known && ran < j.WarnsAt.Sub(j.Attempt.StartedAt):
+	case j.Stop == job.StopPreempt && !j.StopAt.IsZero():
+		return job.Result{Outcome: job.Lost, Detail: job.Say("detail/removed")} // finalResult says why
+	case j.Request.OnTimeout == job.TimeoutRequeue && r.Outcome == job.Failed && r.Launch == "":
+		r.Cause, r.Limit = job.StopTime, j.Request.TimeLimit.Duration()
+	}
+	return r
+}
+
+// warnFirst warns a job that is to make room for another, if it asked for a
+// warning and has not had it, and leaves it its notice. A suspended one goes on for
+// that: halted, it could not use it.
+func (c *Core) warnFirst(l *trackedJob, now time.Time) bool {
+	j := l.job
+	if j.Stop != job.StopPreempt || j.Request.WarnSignal == 0 || j.Warned {
+		return false
+	}
+	if j.IsSuspended() {
+		c.goOn(l, now)
+	}
+	j.WarnsAt, j.StopAt = now, now.Add(c.notice(j))
+	c.warn(l, now)
+	return true
+}
+
+// notice is how long before its stop a job is told that it is to make room: the
+// time that it asked for, within what the site allows, as another waits.
+func (c *Core) notice(j *job.Job) time.Duration {
+	if j.Request.WarnSignal == 0 || j.Warned {
+		return 0
+	}
+	return min(j.Request.WarnBefore.Duration(), c.longestWarning())
+}
+
+// longestWarning is how long the job that another makes room for waits at most
+// before the grace of that one begins: as long as a grace may be, or, where the
+// site has no bound on that, as a slice.
+func (c *Core) longestWarning() time.Duration {
+	if most := c.policy.MaxGrace; most > 0 {
+		return most
+	}
+	return c.policy.Sched.Slice
+}

@@ -1,0 +1,157 @@
+package core_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// leaves ends the command of job 1 by itself, now.
+func leaves(w *world, e contract.Exit) {
+	w.units[1].Phase, w.units[1].Exit, w.units[1].ended = core.Exited, e, w.now.Add(-w.set)
+}
+
+// Whoever leaves when it is warned that it is to make room has made room, whatever its exit
+// status, and also where the daemon was away. One that had ended before the warning has its
+// own end.
+func TestLeavesToMakeRoom(t *testing.T) {
+	for _, exit := range []contract.Exit{{}, {Code: 1}, {Code: 75}, {Signal: 10}, {Signal: 15}, {Signal: 9, OOM: true}} {
+		for _, away := range []bool{false, true} {
+			w := running(t, 1, func(r *job.Request) {
+				r.Priority.Class, r.WarnSignal, r.WarnBefore = job.Scavenger, 10, job.Span(time.Minute)
+			})
+			w.now = w.now.Add(time.Hour)
+			w.step(w.sample(0), -1)
+			w.queue(nil)
+			w.settle()
+			w.now = w.now.Add(5 * time.Second)
+			leaves(w, exit)
+			if away {
+				w.now = w.now.Add(time.Hour)
+				w.revive()
+				w.step(w.listed(), -1)
+			} else {
+				w.step(core.Changed{Job: 1}, -1)
+			}
+			w.settle()
+			w.step(w.sample(0), -1)
+			w.settle()
+			if j := w.jobs[1]; j.State != job.Queued || j.Attempt.Result.Cause != job.StopPreempt || j.Attempt.Result.For != 2 {
+				t.Errorf("%+v, daemon away %t: the job is %s: %+v", exit, away, j.State, j.Attempt.Result)
+			}
+			if j := w.jobs[2]; j.State != job.Running {
+				t.Errorf("%+v: the job for which it made room is %s", exit, j.State)
+			}
+		}
+	}
+	w := running(t, 1, func(r *job.Request) {
+		r.Priority.Class, r.WarnSignal, r.WarnBefore = job.Scavenger, 10, job.Span(time.Minute)
+	})
+	w.now = w.now.Add(time.Hour)
+	leaves(w, contract.Exit{})
+	w.now = w.now.Add(time.Second)
+	w.step(w.sample(0), -1)
+	w.queue(nil) // before anything is known of the end
+	w.step(core.Changed{Job: 1}, -1)
+	w.settle()
+	if j := w.jobs[1]; j.State != job.Completed {
+		t.Errorf("the job that had ended is %s: %+v", j.State, j.Attempt.Result)
+	}
+}
+
+// Of a warning before the time limit the exit status says what it comes to: 0 that the job is
+// done, another one that it goes on later where it asked for that.
+func TestLeavesBeforeItsLimit(t *testing.T) {
+	for _, c := range []struct {
+		then job.TimeoutAction
+		exit contract.Exit
+		want job.State
+		next int
+	}{
+		{job.TimeoutRequeue, contract.Exit{}, job.Completed, 1},
+		{job.TimeoutRequeue, contract.Exit{Code: 1}, job.Running, 2},
+		{job.TimeoutRequeue, contract.Exit{Signal: 10}, job.Running, 2},
+		{job.TimeoutRequeue, contract.Exit{Signal: 9, OOM: true}, job.OutOfMemory, 1},
+		{"", contract.Exit{}, job.Completed, 1},
+		{"", contract.Exit{Code: 1}, job.Failed, 1},
+	} {
+		for _, warned := range []bool{true, false} {
+			w := running(t, 1, func(r *job.Request) {
+				r.TimeLimit, r.OnTimeout = job.Span(time.Hour), c.then
+				r.WarnSignal, r.WarnBefore = 10, job.Span(time.Minute)
+			})
+			want, next := c.want, c.next
+			w.now = w.now.Add(59 * time.Minute)
+			if warned {
+				w.step(core.Tick{}, -1)
+				w.settle()
+				w.now = w.now.Add(time.Second)
+			} else if want == job.Running {
+				want, next = job.Failed, 1
+			}
+			leaves(w, c.exit)
+			w.revive()
+			w.step(w.listed(), -1)
+			w.settle()
+			w.step(w.sample(0), -1)
+			w.settle()
+			if j := w.jobs[1]; j.State != want || j.Attempt.Number != next {
+				t.Errorf("%+v, warned %t: the job is %s in attempt %d: %+v", c, warned, j.State, j.Attempt.Number, j.Result)
+			}
+		}
+	}
+}
+
+// A warning that systemd did not take is sent again until it does, also by another daemon, and
+// not after that. A job that is to make room has its whole notice from then on.
+func TestWarningIsSentUntilItArrives(t *testing.T) {
+	limit := func(r *job.Request) { r.TimeLimit = job.Span(time.Hour) }
+	scavenger := func(r *job.Request) { r.Priority.Class = job.Scavenger }
+	for name, preempts := range map[string]bool{"before the limit": false, "to make room": true} {
+		w := running(t, 1, func(r *job.Request) {
+			r.WarnSignal, r.WarnBefore = 10, job.Span(time.Minute)
+			if limit(r); preempts {
+				scavenger(r)
+			}
+		})
+		w.now = w.now.Add(59 * time.Minute)
+		if preempts {
+			w.now = w.now.Add(-10 * time.Minute)
+			w.step(w.sample(0), -1)
+			w.queue(nil)
+		} else {
+			w.step(core.Tick{}, -1)
+		}
+		for range 3 {
+			a := next[core.Signal](t, w)
+			if w.jobs[1].Warned {
+				t.Errorf("%s: on record as warned before that is known", name)
+			}
+			w.step(core.Signalled{Job: a.Job, Attempt: a.Attempt}, -1)
+			w.now = w.core.Deadline()
+			w.step(core.Tick{}, -1)
+		}
+		w.revive()
+		w.step(w.listed(), -1)
+		w.step(core.Tick{}, -1)
+		a := next[core.Signal](t, w)
+		w.now = w.now.Add(3 * time.Second)
+		w.step(core.Signalled{Job: a.Job, Attempt: a.Attempt, OK: true}, -1)
+		if j := w.jobs[1]; !j.Warned || preempts && j.StopAt.Sub(w.now) < 59*time.Second {
+			t.Errorf("%s: warned %t, to be stopped in %s", name, j.Warned, j.StopAt.Sub(w.now))
+		}
+		w.pending = nil
+		w.revive()
+		w.step(w.listed(), -1)
+		w.now = w.now.Add(5 * time.Second)
+		w.step(core.Tick{Retry: true}, -1)
+		for _, a := range w.pending {
+			if _, again := a.(core.Signal); again {
+				t.Errorf("%s: warned again", name)
+			}
+		}
+	}
+}

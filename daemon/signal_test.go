@@ -1,0 +1,69 @@
+package daemon_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/unittest"
+)
+
+// Whoever has a job signalled is told once systemd has done it, and told so where it gave no
+// answer, or the job's unit is gone.
+func TestSignalIsAnsweredWhenSent(t *testing.T) {
+	r := newRig(t, 1, nil)
+	id := r.submit(0, nil)
+	r.runs(id)
+	r.until("the job runs", func() bool { return r.state(id) == job.Running })
+	alice := job.Actor{UID: 1001, User: "alice"}
+	signal := job.Command{Kind: job.CommandSignal, Job: id, Signal: 10}
+	one := func() error { return r.d.Do(t.Context(), alice, signal) }
+	many := func() error {
+		var told error
+		_, err := r.d.DoMany(t.Context(), alice, []job.Command{signal}, func(each []job.Outcome) error {
+			if each[0].Refusal != nil {
+				told = each[0].Refusal
+			}
+			return nil
+		})
+		return errors.Join(err, told)
+	}
+	refused := func(err error, code job.Code) {
+		t.Helper()
+		var refusal *job.Refusal
+		if !errors.As(err, &refusal) || refusal.Code != code {
+			t.Errorf("the answer is %v, want %s", err, code)
+		}
+	}
+	for name, ask := range map[string]func() error{"one": one, "many": many} {
+		r.bus.FailNext(unittest.OpKill, unittest.LostCall())
+		refused(ask(), "unavailable/signal")
+		if !r.bus.Running(units.Name(int64(id))) {
+			t.Fatalf("%s: the job has got it", name)
+		}
+	}
+	if err := many(); err != nil {
+		t.Error(err)
+	}
+	if r.bus.Running(units.Name(int64(id))) {
+		t.Error("the job has not got it")
+	}
+	if v := r.wait(id); v.Result.Signal != 10 {
+		t.Errorf("the job ended as %+v", v.Result)
+	}
+}
+
+// A warning that systemd did not take is sent again.
+func TestWarningIsSentAgain(t *testing.T) {
+	r := newRig(t, 1, nil)
+	r.bus.FailNext(unittest.OpKill, unittest.LostCall())
+	id := r.submit(0, func(s *job.Submission) {
+		s.Request.TimeLimit = job.Span(time.Minute + 10*time.Millisecond)
+		s.Request.WarnSignal, s.Request.WarnBefore = 10, job.Span(time.Minute)
+	})
+	if v := r.wait(id); v.Result.Signal != 10 || !v.Warned {
+		t.Errorf("the job ended as %+v, warned %t", v.Result, v.Warned)
+	}
+}
