@@ -237,6 +237,7 @@ func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
 			return ev
 		}
 	}
+	looked := d.host.Now()
 	// As long as the unit is there systemd refuses another, and without the spec
 	// one that comes later, by a call of a daemon that died, runs nothing.
 	d.removeSpec(a.Job, a.Attempt)
@@ -247,7 +248,7 @@ func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
 	if errors.Is(err, units.ErrProcesses) {
 		ev.Left = d.describeSurvivors(ctx, a.Job)
 	}
-	ev.OK = err == nil
+	ev.OK, ev.Before.Old = err == nil, d.host.Now().Sub(looked)
 	d.mark(a.Job, stepGone, d.host.Now())
 	return ev
 }
@@ -301,7 +302,10 @@ func (d *Daemon) anothers(ctx context.Context, st *units.Status, w core.Whose) (
 	if err != nil {
 		return false, err
 	}
-	_, by := takenBy(st.Name, &o, w.UID)
+	attempt, by := takenBy(st.Name, &o, w.UID)
+	if by == "" && attempt < w.Attempt {
+		return true, nil // a call of a daemon that died made it
+	}
 	if by != "" {
 		d.log.Warn("leaving a unit alone that has a job's name and is not its own", "unit", st.Name, "err", by)
 	}
@@ -369,7 +373,7 @@ func (d *Daemon) look(ctx context.Context, a core.Inspect) (seen core.Inspected,
 	defer cancel()
 	look := d.visits.look(a.Job)
 	defer d.visits.over(look)
-	seen = core.Inspected{Job: a.Job, Attempt: a.Attempt}
+	seen = core.Inspected{Job: a.Job, Attempt: a.Attempt, Early: a.Early}
 	st, err := d.opt.Units.Status(ctx, units.Name(int64(a.Job)))
 	if err == nil {
 		another, err = d.anothers(ctx, &st, a.Whose)

@@ -66,6 +66,7 @@ func (l *unitReconciler) list(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	read := l.d.host.Now()
 	ev := core.Listed{Boot: boot, Run: boot}
 	if l.d.opt.System != nil {
 		system, err := l.d.opt.System(ctx)
@@ -86,6 +87,9 @@ func (l *unitReconciler) list(ctx context.Context) error {
 		return err
 	}
 	l.sweepKept(all)
+	for i := range ev.Units {
+		ev.Units[i].Old = l.d.host.Now().Sub(read)
+	}
 	l.d.post(ev)
 	l.d.listed.release()
 	return nil

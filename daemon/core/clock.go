@@ -30,6 +30,7 @@ func (c *Core) clockSet(by time.Duration, now time.Time) {
 			j.Tasks = &counts
 		}
 		if l.job.State.Live() {
+			l.life().shift(by, now)
 			c.edit(l, func(a *job.Attempt) {
 				a.PlacedAt, a.StartedAt = moved(a.PlacedAt, by, now), moved(a.StartedAt, by, now)
 				a.EligibleAt = moved(a.EligibleAt, by, now)

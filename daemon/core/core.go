@@ -36,6 +36,7 @@ type trackedJob struct {
 	uses   []job.GPUNow // of the GPUs of the attempt with the number tracked
 	usesOf int
 
+	lifetime *lifetime // of the attempt; nil: nothing is known
 	account  *sched.Account
 	throttle *sched.Throttle // of its array; nil: none
 	weight   int64           // as counted in bytes
@@ -189,7 +190,7 @@ func (c *Core) apply(ev Event, now time.Time) {
 	case Inspected:
 		c.inspected(e, now)
 	case Changed:
-		c.changed(e)
+		c.changed(e, now)
 	case Signalled:
 		c.signalled(e, now)
 	case Listed:

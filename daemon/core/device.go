@@ -41,6 +41,8 @@ type cleanup struct {
 	baselineBytes int64     // of a GPU that is not among the devices meanwhile; -1 unknown
 	uid           int       // of the job's owner
 	began         time.Time // when the attempt of the job did
+	ended         span      // when it did
+	earlier       *cleanup  // of a job that left it before, since it was clean last; nil: there is none
 	unsure        bool      // when that was: the clock was set back while no daemon was there
 	noted         []int     // processes outside of their unit that were reported
 }
@@ -140,6 +142,9 @@ func (b *gpuBook) merge(g gpu.Device, e *Sampled, now time.Time) {
 		id, ok := e.Jobs[p.PID]
 		if ok {
 			b.join(p, id)
+			if l := b.jobs.active(id); l != nil && !p.Dead {
+				l.life().sawProcess(e.taken(now))
+			}
 		} else if id, ok = b.stray(d, p, before[p.PID], e.began(p, now)); ok {
 			d.strays[p.PID] = !p.Dead
 		}
@@ -235,13 +240,13 @@ func (b *gpuBook) leave(l *trackedJob, number uint64, now time.Time) {
 		b.unkillableOn[r.UUID] = slices.DeleteFunc(b.unkillableOn[r.UUID], func(id job.ID) bool { return id == l.job.ID })
 		left := &cleanup{
 			job: l.job.ID, attempt: l.job.Attempt.Number, since: now, sampleSeq: number, baselineBytes: -1,
-			uid: l.job.Owner.UID, began: l.began(),
+			uid: l.job.Owner.UID, began: l.began(), ended: l.life().end(now),
 		}
 		left.unsure = left.began.After(now)
 		if at := b.position(&r); at >= 0 {
-			b.devices[at].cleanup = left
+			b.devices[at].cleanup, left.earlier = left, b.devices[at].cleanup
 		} else {
-			b.cleanups[r.UUID] = left // no sample has shown it yet
+			b.cleanups[r.UUID], left.earlier = left, b.cleanups[r.UUID] // no sample has shown it yet
 		}
 	}
 }

@@ -30,6 +30,7 @@ type Start struct {
 type Whose struct {
 	UID        int    // the owner of the job
 	Invocation string // of the unit; "": not known yet
+	Attempt    int    // one of an earlier attempt is not it; 0: that does not matter
 }
 
 func whose(j *job.Job) Whose { return Whose{UID: j.Owner.UID, Invocation: j.Attempt.InvocationID} }
@@ -49,11 +50,12 @@ type Stop struct {
 }
 
 // Inspect asks systemd about one unit; answered by Inspected. Another's unit of that name
-// is none.
+// is none. Early: while its start is not answered.
 type Inspect struct {
 	Job     job.ID
 	Attempt int
-	Whose
+	Whose   Whose
+	Early   bool
 }
 
 // Signal sends all processes of a job the warning that it asked for; answered by Signalled.

@@ -89,6 +89,7 @@ func (c *Core) ended(l *trackedJob, now time.Time) {
 	if onNone := l.unasked && r.Left.IsZero(); !onNone && len(l.job.Attempt.GPUs) > 0 {
 		c.gpus.leave(l, c.requestSample(), now)
 	}
+	l.lifetime = nil
 	c.step.act(Forget{Job: l.job.ID, Attempt: l.job.Attempt.Number})
 	place := c.nextPlace(l, &r)
 	c.learn(l, &r, place == nowhere, now)

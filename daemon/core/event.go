@@ -67,6 +67,7 @@ type Unit struct {
 	Unfiltered bool          // the launcher said that the device filter is not active
 	Age        time.Duration // since it became active, by a clock that can't be set; 0: unknown
 	EndAge     time.Duration // since its main process ended, by the same clock; 0: unknown
+	Old        time.Duration // since systemd said all this
 	Exit       contract.Exit // in phase Exited, with what it used up to then
 	Used       job.HostUse
 }
@@ -119,10 +120,11 @@ type Stopped struct {
 }
 
 // Inspected answers an Inspect action. OK is false when systemd could not be
-// asked.
+// asked. Early is as in the action.
 type Inspected struct {
 	Job     job.ID
 	Attempt int
+	Early   bool
 	Unit    Unit
 	OK      bool
 }

@@ -24,6 +24,8 @@ func (b *gpuBook) residue(d *device) (what job.Message, ghost bool) {
 		case id == 0 || b.jobs.holds(id, d.UUID):
 		case b.jobs.active(id) != nil: // somebody gave it a descriptor, or it has left its unit
 			return job.Say("detail/descriptor", p.PID, b.jobs.called(id), b.jobs.active(id).job.Owner.User), false
+		case b.members[process{p.PID, p.Start}].unsure:
+			return job.Say("detail/maybe-old", p.PID, id), false
 		default:
 			return job.Say("detail/old-process", p.PID, id), false
 		}

@@ -207,7 +207,7 @@ func TestProcessesOfRootAreNoStrays(t *testing.T) {
 		if uid == 1002 {
 			owner = 1001
 		}
-		d := &device{cleanup: &cleanup{job: 7, attempt: 1, uid: owner, began: noon.Add(-time.Hour), since: noon}}
+		d := &device{cleanup: &cleanup{job: 7, attempt: 1, uid: owner, began: noon.Add(-time.Hour), since: noon, ended: span{noon, noon}}}
 		p := &gpu.Process{PID: 5, UID: uid, Age: time.Minute}
 		if got := b.jobOfStray(d, p, (&Sampled{}).began(p, noon)).job; got != want {
 			t.Errorf("a process of %d is of job %d, want %d", uid, got, want)
@@ -220,7 +220,7 @@ func TestProcessesOfRootAreNoStrays(t *testing.T) {
 func TestStraysOfAnUnknownBeginning(t *testing.T) {
 	gpuA := []job.Allocation{{GPU: contract.GPU{UUID: "a"}}}
 	tracked := func(id job.ID, began time.Time) *trackedJob {
-		return &trackedJob{id: id, job: &job.Job{ID: id, Owner: job.Owner{UID: 1001}, Attempt: &job.Attempt{Number: 1, PlacedAt: began, GPUs: gpuA}}}
+		return &trackedJob{id: id, lifetime: &lifetime{alive: noon}, job: &job.Job{ID: id, Owner: job.Owner{UID: 1001}, Attempt: &job.Attempt{Number: 1, PlacedAt: began, GPUs: gpuA}}}
 	}
 	p := gpu.Process{PID: 5, Start: 9, UID: 1001, Age: time.Minute}
 	for _, c := range []struct {

@@ -123,6 +123,7 @@ func (c *Core) endGone(part *job.Allocation, units map[job.ID]Unit, now time.Tim
 		switch ours := a.InvocationID == "" || a.InvocationID == u.Invocation; {
 		case a.Result != nil:
 		case u.Phase == Exited && ours:
+			l.life().saw(&u, now)
 			c.recordExit(l, u)
 		default:
 			if l.job.State == job.Starting { // by the records nothing of it has run: it waits again

@@ -46,22 +46,27 @@ type membership struct {
 func (b *gpuBook) join(p *gpu.Process, id job.ID) { b.note(p, membership{job: id}) }
 
 func (b *gpuBook) note(p *gpu.Process, of membership) {
-	if p.Start != 0 && of.job != 0 {
-		b.members[process{p.PID, p.Start}] = of
+	switch key := (process{p.PID, p.Start}); {
+	case p.Start == 0:
+	case of.job == 0:
+		delete(b.members, key)
+	default:
+		b.members[key] = of
 	}
 }
-
-// span is between which moments a process began, by the core's clock.
-type span struct{ from, to time.Time }
 
 // began is when a process of the sample began: a look at the GPUs can take seconds,
 // and it is not known when within them the age was read.
 func (e *Sampled) began(p *gpu.Process, now time.Time) span {
-	took := time.Duration(0)
-	if e.Snap.TakenUnixNano != 0 {
-		took = max(0, now.Round(0).Sub(time.Unix(0, e.Snap.TakenUnixNano)))
+	return span{e.taken(now).Add(-p.Age), now.Add(-p.Age)}
+}
+
+// taken is when the look at the GPUs was begun, by the core's clock.
+func (e *Sampled) taken(now time.Time) time.Time {
+	if e.Snap.TakenUnixNano == 0 {
+		return now
 	}
-	return span{now.Add(-p.Age - took), now.Add(-p.Age)}
+	return now.Add(-max(0, now.Round(0).Sub(time.Unix(0, e.Snap.TakenUnixNano))))
 }
 
 // stray finds the job of a process that is in no job's unit. What is dead stays
@@ -72,11 +77,12 @@ func (b *gpuBook) stray(d *device, p *gpu.Process, before job.ID, began span) (j
 	case p.Dead:
 		id = before
 	case p.Start != 0:
-		if id = b.members[process{p.PID, p.Start}].job; id == 0 {
-			of := b.jobOfStray(d, p, began)
+		of := b.members[process{p.PID, p.Start}]
+		if of.job == 0 || of.unsure && b.remembers(d, of.job) {
+			of = b.jobOfStray(d, p, began)
 			b.note(p, of)
-			id = of.job
 		}
+		id = of.job
 	}
 	if id != 0 && b.policy.Strays == TellStrays && !p.Dead && !b.jobs.holds(id, d.UUID) {
 		if dep := d.cleanup; dep != nil && dep.job == id && dep.firstNoted(p.PID) {
@@ -96,33 +102,29 @@ func (dep *cleanup) firstNoted(pid int) bool {
 	return true
 }
 
-// jobOfStray is the job of the process's user that has the GPU, or left it last, and
-// during which the process began; 0: none. Where nobody knows when a job that has left
-// began, all of its user's that is older than its end counts as of it, unsurely. A
+// jobOfStray is the job of the process's user that has the GPU, or left it since it was
+// clean, and during which the process began; 0: none. A job runs until its unit says that
+// it has ended, whenever that is learned. Where it is not known whether the process began
+// before that, or when a job that has left began, it counts as of the job, unsurely. A
 // program that only draws is a user's desktop, and what root runs is the machine's.
 func (b *gpuBook) jobOfStray(d *device, p *gpu.Process, began span) membership {
 	if p.UID <= 0 || p.Age == 0 || p.Kind == gpu.KindGraphics {
 		return membership{}
 	}
-	last := (*trackedJob)(nil)
-	for _, id := range b.jobs.activeIDs() {
-		l := b.jobs.active(id)
-		later := last == nil || l.began().After(last.began())
-		if later && l.job.Owner.UID == p.UID && b.jobs.holds(id, d.UUID) && !began.from.Before(l.began()) {
-			last = l
+	last, sure := b.holderOf(d.UUID, p.UID, began)
+	if sure {
+		return membership{job: last.job.ID}
+	}
+	for dep := d.cleanup; dep != nil; dep = dep.earlier {
+		if of := dep.strayOf(p.UID, began); of.job != 0 {
+			of.unsure = of.unsure || last != nil
+			return of
 		}
 	}
 	if last != nil {
-		return membership{job: last.job.ID}
+		return membership{job: last.job.ID, unsure: true}
 	}
-	dep := d.cleanup
-	switch {
-	case dep == nil || dep.attempt == 0 || dep.uid != p.UID || began.to.After(dep.since):
-		return membership{}
-	case !dep.unsure && began.from.Before(dep.began):
-		return membership{}
-	}
-	return membership{job: dep.job, unsure: dep.unsure}
+	return membership{}
 }
 
 // startSlack is how long a process may have run before its job is known to.

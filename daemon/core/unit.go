@@ -20,12 +20,18 @@ func (c *Core) attempt(id job.ID, number int) *trackedJob {
 
 func (c *Core) started(e Started, now time.Time) {
 	l := c.attempt(e.Job, e.Attempt)
-	if l == nil {
-		return
+	if l == nil || l.action != starting {
+		return // an inspection has told it already
 	}
+	c.begun(l, e.Unit, now)
+}
+
+// begun notes that the unit of an attempt was made.
+func (c *Core) begun(l *trackedJob, u Unit, now time.Time) {
 	l.action = noAction
 	c.systemd.hasStarted()
-	c.applyUnitState(l, e.Unit, now)
+	l.life().saw(&u, now)
+	c.applyUnitState(l, u, true, now)
 	c.reinspect(l)
 }
 
@@ -40,7 +46,7 @@ func (c *Core) reinspect(l *trackedJob) {
 
 func (c *Core) startFailed(e StartFailed, now time.Time) {
 	l := c.attempt(e.Job, e.Attempt)
-	if l == nil {
+	if l == nil || l.action != starting {
 		return
 	}
 	l.action = noAction
@@ -107,6 +113,10 @@ func (c *Core) stopped(e Stopped, now time.Time) {
 		return
 	}
 	l.action = noAction
+	l.life().saw(&e.Before, now)
+	if e.OK && e.Before.Phase == Active { // and ended when its stop did
+		l.life().sawProcess(now)
+	}
 	unknown := l.job.Attempt.Result == nil
 	if unknown && e.Before.Phase == Exited {
 		c.recordExit(l, e.Before)
@@ -128,7 +138,7 @@ func (c *Core) stopped(e Stopped, now time.Time) {
 // changed takes the hint that something happened to a unit. A start or a look
 // under way may have read the unit before that, so another look follows it; a
 // stop reads it at its end.
-func (c *Core) changed(e Changed) {
+func (c *Core) changed(e Changed, now time.Time) {
 	l := c.jobs.active(e.Job)
 	switch {
 	case l == nil || l.job.State == job.Ending:
@@ -139,6 +149,7 @@ func (c *Core) changed(e Changed) {
 	}
 	l.recheck = l.action == inspecting || l.action == starting
 	c.inspect(l)
+	c.lookEarly(l, now)
 }
 
 func (c *Core) inspect(l *trackedJob) {
@@ -153,7 +164,11 @@ func (c *Core) inspected(e Inspected, now time.Time) {
 	if l == nil {
 		return
 	}
-	if l.action != inspecting {
+	switch {
+	case e.Early:
+		c.sawEarly(l, e, now)
+		return
+	case l.action != inspecting:
 		return // a stop was decided meanwhile
 	}
 	l.action = noAction
@@ -209,6 +224,7 @@ func (c *Core) list(e Listed, now time.Time) {
 			c.reconcileUnit(l, u, false, now)
 			c.reinspect(l)
 		}
+		c.lookEarly(l, now)
 	}
 	if first {
 		c.startCharging(now)
@@ -223,11 +239,9 @@ func (c *Core) reconcileUnit(l *trackedJob, u Unit, fresh bool, now time.Time) {
 	if u.Phase != Absent && a.InvocationID != "" && u.Invocation != a.InvocationID {
 		u = Unit{Job: u.Job, Phase: Absent}
 	}
-	if !fresh {
-		u.Spent = false // something may have come into it since
-	}
+	l.life().saw(&u, now)
 	if u.Phase != Absent {
-		c.applyUnitState(l, u, now)
+		c.applyUnitState(l, u, fresh, now)
 		return
 	}
 	switch {
@@ -259,6 +273,7 @@ func (c *Core) launch(l *trackedJob, now time.Time) {
 // this step's records.
 func (c *Core) start(l *trackedJob, now time.Time) {
 	l.action, l.unasked = starting, false
+	l.life().asked = now
 	a := Start{Job: *l.job}
 	if c.needsSample(l) {
 		a.Looked = now
@@ -266,8 +281,9 @@ func (c *Core) start(l *trackedJob, now time.Time) {
 	c.step.act(a)
 }
 
-// applyUnitState applies the state of a unit that exists.
-func (c *Core) applyUnitState(l *trackedJob, u Unit, now time.Time) {
+// applyUnitState applies the state of a unit that exists. Into one that was not looked at for
+// this something may have come since.
+func (c *Core) applyUnitState(l *trackedJob, u Unit, fresh bool, now time.Time) {
 	if u.Phase == Absent {
 		return
 	}
@@ -296,7 +312,7 @@ func (c *Core) applyUnitState(l *trackedJob, u Unit, now time.Time) {
 		c.teardown(l, now)
 	case u.Phase == Exited:
 		c.recordExit(l, u)
-		c.release(l, u, now)
+		c.release(l, fresh && u.Spent, now)
 	case l.job.Stop != "" && !now.Before(l.job.StopAt):
 		c.teardown(l, now)
 	default:
@@ -307,9 +323,9 @@ func (c *Core) applyUnitState(l *trackedJob, u Unit, now time.Time) {
 // release brings a job to its end whose command has ended. Where nothing is left in its
 // unit, and no other attempt is to have one of that name, the job ends at once, and its
 // unit is collected beside what comes next on its GPUs.
-func (c *Core) release(l *trackedJob, u Unit, now time.Time) {
+func (c *Core) release(l *trackedJob, spent bool, now time.Time) {
 	r := c.result(l.job)
-	if !u.Spent || l.job.Stop != "" || c.nextPlace(l, &r) != nowhere {
+	if !spent || l.job.Stop != "" || c.nextPlace(l, &r) != nowhere {
 		c.teardown(l, now)
 		return
 	}

@@ -158,7 +158,7 @@ func (w *world) answer(i int) core.Event {
 		}
 		return ev
 	case core.Inspect:
-		return core.Inspected{Job: a.Job, Attempt: a.Attempt, Unit: w.status(a.Job), OK: !w.busDown && !w.swept(a.Job)}
+		return core.Inspected{Job: a.Job, Attempt: a.Attempt, Early: a.Early, Unit: w.status(a.Job), OK: !w.busDown && !w.swept(a.Job)}
 	case core.Signal:
 		return core.Signalled{Job: a.Job, Attempt: a.Attempt, OK: !w.busDown && w.units[a.Job] != nil}
 	case core.Sample:

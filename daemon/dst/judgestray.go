@@ -108,19 +108,23 @@ func (w *World) judgeEndProcess(a core.EndProcess, s *stray) {
 		w.breach(14, "process %d is told to end, and the site does not want that", a.PID)
 	}
 	for _, g := range w.gpus {
-		if g.runs(a.PID) && w.tracked.books.during(g.UUID, s) {
+		if g.runs(a.PID) && w.during(g.UUID, s) {
 			return
 		}
 	}
 	if w.steady() {
-		w.breach(14, "process %d of uid %d is told to end, and began while that user had no GPU on which it is", a.PID, s.UID)
+		w.breach(14, "process %d of uid %d is told to end, and began while that user had no job on the GPU on which it is", a.PID, s.UID)
 	}
 }
 
-// during reports whether a process began while a job of its user had the GPU.
-func (b *books) during(uuid string, s *stray) bool {
-	for _, h := range b.holds {
-		if h.uid == s.UID && h.has(uuid) && h.from <= s.began+time.Second && (h.open() || s.began <= h.to+time.Second) {
+// during reports whether a process began while a job of its user had the GPU and something of
+// it ran, whenever the daemon heard of its end.
+func (w *World) during(uuid string, s *stray) bool {
+	for key, h := range w.tracked.books.holds {
+		if h.uid != s.UID || !h.has(uuid) || h.from > s.began+time.Second || !h.open() && s.began > h.to+time.Second {
+			continue
+		}
+		if r := w.tracked.truth[key]; r == nil || r.over == 0 || s.began <= r.over+time.Second {
 			return true
 		}
 	}

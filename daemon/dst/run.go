@@ -37,6 +37,7 @@ type run struct {
 	warned bool // it did by a warning, not by a signal of somebody's
 
 	began, ended time.Duration // 0: not yet
+	over         time.Duration // when its last process ended; 0: not yet
 	first        time.Duration // when the attempt began, whose unit somebody began anew since; 0: nobody did
 	invocation   string
 	alive        bool
@@ -248,7 +249,7 @@ func (w *World) clear(name string, r *run) {
 		}
 	}
 	pid := r.pid
-	r.pid = 0
+	r.pid, r.over = 0, w.elapsed
 	off := func() {
 		for _, g := range w.gpus {
 			g.leave(pid)

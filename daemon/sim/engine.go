@@ -305,7 +305,7 @@ func (e *engine) perform(a core.Action) error {
 	case core.Stop:
 		return e.step(e.halt(a))
 	case core.Inspect:
-		return e.step(core.Inspected{Job: a.Job, Attempt: a.Attempt, Unit: e.machine.status(a.Job), OK: true})
+		return e.step(core.Inspected{Job: a.Job, Attempt: a.Attempt, Early: a.Early, Unit: e.machine.status(a.Job), OK: true})
 	case core.Sample:
 		return e.step(e.machine.sample(a.Number))
 	case core.Signal:

@@ -235,6 +235,7 @@ var sentences = map[job.Code]sentence{
 	"detail/dead-process": {"a dead process still holds its memory", ""},
 	"detail/descriptor":   {"process %v of job %v of %v is on it, and the job does not have it: end that job", ""},
 	"detail/old-process":  {"process %v of job %v, which has ended, still runs on it", ""},
+	"detail/maybe-old":    {"process %v runs on it and may be of job %v, which has ended", ""},
 	"detail/ghost":        {"%v of its memory is in use by no process", ""},
 	"detail/since":        {"%v since job %v ended", ""},
 	"detail/endless":      {"job %v can't be ended", ""},

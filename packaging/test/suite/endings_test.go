@@ -132,3 +132,33 @@ func TestSignalsWithoutABus(t *testing.T) {
 	until(t, "the signal is sent", func() bool { return try(t, "alice", fmt.Sprintf("gpusched cancel --signal USR1 %d", other)).Code == 0 })
 	ended(t, wait(t, other), job.Failed, "exit code 4")
 }
+
+// TestOwnProcessAfterTheEnd: what a user begins on a GPU once their job there has ended is no
+// stray of the job, also where the scheduler hears of that end later.
+func TestOwnProcessAfterTheEnd(t *testing.T) {
+	begin(t)
+	settings(t, quickLooks)
+	gpusSeen(t)
+	sh(t, "alice", "rm -f ~/go")
+	id := submit(t, "alice", "-g 1 --gpu-ids 0 -- bash -c 'echo armed; until [ -e ~/go ]; do sleep 0.05; done'")
+	printed(t, id, "armed")
+	const start = "systemctl start gpusched.socket gpusched.service"
+	sh(t, "", "systemctl stop gpusched.socket gpusched.service")
+	t.Cleanup(func() { try(t, "", "systemctl stop own; "+start) })
+	sh(t, "alice", "touch ~/go")
+	until(t, "the job's command has ended", func() bool {
+		return strings.TrimSpace(sh(t, "", fmt.Sprintf("systemctl show -P SubState gpujob-%d", id))) == "exited"
+	})
+	sh(t, "", "systemd-run --quiet --uid alice --unit own simcuda --mem 2G --hold 1000")
+	until(t, "it is on the GPU", func() bool { return sh(t, "", "ls /run/fakenvml/claims") != "" })
+	sh(t, "", start)
+	ended(t, wait(t, id), job.Completed, "exit code 0")
+	until(t, "it is nobody's", func() bool {
+		list := processesOn(t, 0)
+		return len(list) == 1 && list[0].Job == 0
+	})
+	if j := show(t, "alice", id); j.Result.Sentence != "completed: exit code 0" {
+		t.Errorf("the job is told as %q", j.Result.Sentence)
+	}
+	sh(t, "", "systemctl is-active own")
+}

@@ -1,0 +1,194 @@
+package core_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// outside puts a process of alice's on GPU 0 that is in no job's unit and began so long ago.
+func (w *world) outside(pid int, age time.Duration) {
+	g := &w.gpus[0]
+	g.Processes = append(g.Processes, gpu.Process{PID: pid, UID: 1001, Start: uint64(pid), Age: age, Kind: gpu.KindCompute})
+}
+
+func (w *world) on(pid int) bool {
+	return slices.ContainsFunc(w.gpus[0].Processes, func(p gpu.Process) bool { return p.PID == pid })
+}
+
+// state is that of GPU 0, as it is reported.
+func (w *world) state() string { return string(w.core.View(job.Query{}, w.now).GPUs[0].State) }
+
+// looks lets a time pass in which processes grow older, and then looks at the GPUs.
+func (w *world) looks(after time.Duration) {
+	w.now = w.now.Add(after)
+	for i := range w.gpus[0].Processes {
+		w.gpus[0].Processes[i].Age += after
+	}
+	w.step(core.Tick{}, -1)
+	w.settle()
+	w.step(w.sample(0), -1)
+	w.settle()
+}
+
+// unanswered has a start happen whose answer, which it returns, is lost.
+func (w *world) unanswered() core.Event {
+	for {
+		if _, is := w.pending[0].(core.Start); is {
+			return w.answer(0)
+		}
+		w.step(w.answer(0), -1)
+	}
+}
+
+// A process is a job's stray where it began before the job ended, and nobody's where it began
+// after that, whenever the scheduler learns of the end. Where it is not known when that was, the
+// process keeps the GPU back and is not signalled.
+func TestWhatBeginsAfterTheEnd(t *testing.T) {
+	const during, after = 7, 8
+	for _, c := range []struct {
+		name        string
+		away, spent bool // the daemon was, at the end; nothing was left in the unit then
+		gone        bool // the unit is, when it is looked for
+		dated       bool // the unit knows when its command ended
+		during      bool // what began before the end is signalled
+		free        bool // the GPU is free for others with what began after it on it
+	}{
+		{name: "a hint is lost", spent: true, dated: true, during: true, free: true},
+		{name: "away", away: true, spent: true, dated: true, during: true, free: true},
+		{name: "something was left", away: true, dated: true, during: true},
+		{name: "undated", away: true, spent: true},
+		{name: "gone", away: true, gone: true},
+		{name: "gone, a hint is lost", gone: true},
+	} {
+		w := running(t, 1, nil)
+		w.policy.MaxForeignBytes = 0
+		w.now = w.now.Add(time.Hour)
+		if c.away {
+			w.revive()
+		}
+		leaves(w, contract.Exit{})
+		u := w.units[1]
+		if u.Spent = c.spent; !c.dated {
+			u.ended = time.Time{}
+		}
+		if c.spent || c.gone {
+			w.clear(u)
+		}
+		if c.gone {
+			delete(w.units, 1)
+		}
+		w.now = w.now.Add(time.Minute)
+		w.outside(during, 90*time.Second)
+		w.outside(after, 30*time.Second)
+		if !c.away { // the daemon sees them while it believes the job to run
+			w.looks(0)
+		}
+		w.step(w.listed(), -1)
+		w.settle()
+		for range 6 {
+			w.looks(time.Second)
+		}
+		if j := w.jobs[1]; j.State != job.Completed && !c.gone || j.State != job.Queued && c.gone && j.State != job.Lost {
+			t.Errorf("%s: the job is %s", c.name, j.State)
+		}
+		if !w.on(after) {
+			t.Errorf("%s: what began after the end was ended", c.name)
+		}
+		if w.on(during) == c.during {
+			t.Errorf("%s: what began before the end is there: %t", c.name, w.on(during))
+		}
+		w.drop(0, func(p gpu.Process) bool { return p.PID == during })
+		w.looks(time.Second)
+		if got := w.jobs[1].Attempt.Result.Left; !c.during && !got.IsZero() {
+			t.Errorf("%s: the result says %v", c.name, got)
+		}
+		if state := w.state(); (state == "cleaning") == c.free {
+			t.Errorf("%s: with what began after the end the GPU is %s", c.name, state)
+		}
+	}
+}
+
+// A job that is stopped runs until its stop has ended: what it begins in its grace is its own.
+func TestWhatBeginsInTheGrace(t *testing.T) {
+	w := running(t, 1, nil)
+	w.now = w.now.Add(time.Hour)
+	w.step(core.Command{Who: job.Actor{UID: 1001, User: "alice"}, What: job.Command{Kind: job.CommandCancel, Job: 1}}, -1)
+	w.now = w.now.Add(20 * time.Second)
+	w.outside(7, 10*time.Second)
+	w.settle()
+	for range 6 {
+		w.looks(time.Second)
+	}
+	if w.on(7) {
+		t.Error("what the job began in its grace is still there")
+	}
+}
+
+// The unit of a start that is not answered is looked at when something happens to it, or all
+// units are listed: its job has begun, and maybe ended. The answer may still come.
+func TestStartIsNotAnswered(t *testing.T) {
+	for _, listed := range []bool{false, true} {
+		w := newWorld(1, t.Logf)
+		w.step(w.listed(), -1)
+		w.step(w.sample(0), -1)
+		w.queue(nil)
+		late := w.unanswered()
+		w.step(core.Changed{Job: 1}, -1)
+		if len(w.pending) > 0 {
+			t.Errorf("a start that is quick is looked at: %v", w.pending)
+		}
+		w.now = w.now.Add(2 * time.Second)
+		leaves(w, contract.Exit{})
+		if listed {
+			w.step(w.listed(), -1)
+		} else {
+			w.step(core.Changed{Job: 1}, -1)
+		}
+		early := next[core.Inspect](t, w)
+		if !early.Early || early.Whose.Attempt != 1 {
+			t.Errorf("the look is %+v", early)
+		}
+		stale := core.Inspected{Job: 1, Attempt: 1, Early: true, OK: true} // from before the unit was made
+		w.step(stale, -1)
+		w.pending = append(w.pending, early)
+		w.settle()
+		w.step(late, -1)
+		w.step(stale, -1)
+		w.step(w.sample(0), -1)
+		w.settle()
+		if j := w.jobs[1]; j.State != job.Completed {
+			t.Errorf("listed %t: the job is %s", listed, j.State)
+		}
+	}
+}
+
+// Two jobs of a user share a GPU, and both starts are not answered. One has ended, and what the
+// other left is not taken for its own.
+func TestStrayOfASharerThatIsNotHeardOf(t *testing.T) {
+	half := func(r *job.Request) { r.GPUMilli = 500 }
+	w := running(t, 1, half)
+	w.queue(half)
+	late := w.unanswered()
+	w.now = w.now.Add(10 * time.Second)
+	w.clear(w.units[2])
+	delete(w.units, 2) // nobody hears of its end
+	w.now = w.now.Add(10 * time.Second)
+	w.outside(7, 5*time.Second)
+	leaves(w, contract.Exit{})
+	w.step(core.Changed{Job: 1}, -1)
+	w.settle()
+	for range 4 {
+		w.looks(time.Second)
+	}
+	if state := w.state(); state != "cleaning" {
+		t.Errorf("with what job 1 left the GPU is %s", state)
+	}
+	w.step(late, -1)
+	w.settle()
+}
