@@ -121,7 +121,13 @@ func TestWhatBeginsInTheGrace(t *testing.T) {
 	w.step(core.Command{Who: job.Actor{UID: 1001, User: "alice"}, What: job.Command{Kind: job.CommandCancel, Job: 1}}, -1)
 	w.now = w.now.Add(20 * time.Second)
 	w.outside(7, 10*time.Second)
-	w.settle()
+	_, is := w.pending[0].(core.Stop)
+	stopped, ok := w.answer(0).(core.Stopped)
+	if !is || !ok {
+		t.Fatal("it is not stopped")
+	}
+	stopped.Before.Old = 20 * time.Second // it was looked at before the grace
+	w.step(stopped, -1)
 	for range 6 {
 		w.looks(time.Second)
 	}
