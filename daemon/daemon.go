@@ -53,16 +53,15 @@ type Options struct {
 	Notify    Notify
 	Log       *slog.Logger
 
-	Restored       job.Restored
-	Settings       Settings
-	Scope          units.Scope            // of the systemd that has the jobs' units
-	Socket         string                 // of a user's own scheduler, for its jobs
-	Launcher       string                 // path of gpusched-job
-	Boot           func() (string, error) // the id of the running boot
-	StartsInFlight int
-	WatchdogEvery  time.Duration // 0: no watchdog
-	Checks         []Check
-	Tally          *metrics.Tally // nil: what it counts is lost with the Daemon
+	Restored      job.Restored
+	Settings      Settings
+	Scope         units.Scope            // of the systemd that has the jobs' units
+	Socket        string                 // of a user's own scheduler, for its jobs
+	Launcher      string                 // path of gpusched-job
+	Boot          func() (string, error) // the id of the running boot
+	WatchdogEvery time.Duration          // 0: no watchdog
+	Checks        []Check
+	Tally         *metrics.Tally // nil: what it counts is lost with the Daemon
 
 	// Observe is told about each step right after it, by the loop; nil: nothing is. The
 	// effects are about to be made durable. For tests.
@@ -92,7 +91,6 @@ type Daemon struct {
 	listed   *latch // the units were listed once
 	forget   *historyPruner
 	started  time.Time
-	starts   semaphore // for units being started
 	workers  *group
 	starting lastFailure // with starts
 	alerts   alerts
@@ -121,7 +119,6 @@ func New(o Options) (*Daemon, error) {
 	d := &Daemon{
 		opt: o, host: o.Runtime, log: o.Log, core: core.New(o.Settings.Policy, boot, o.Restored),
 		inbox: newInbox(o.Runtime), started: o.Runtime.Now(), workers: newGroup(o.Runtime), done: make(chan struct{}),
-		starts: semaphore{bell: o.Runtime.Wakeup(), free: max(o.StartsInFlight, 1)},
 	}
 	d.opt.Restored = job.Restored{} // which would keep every job that waited then in memory
 	d.ahead.turn = make(chan struct{}, 1)

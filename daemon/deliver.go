@@ -49,7 +49,7 @@ func (d *Daemon) trySend(ctx context.Context, n job.Notification) (why job.Messa
 	if n.Which < len(payload.NotifyTo) {
 		to = payload.NotifyTo[n.Which]
 	}
-	switch heir, err := d.heir(j, true); {
+	switch heir, err := d.heir(j, nameTime); {
 	case err != nil:
 		return job.Text(err.Error()), true
 	case heir.User != "" && !isNamed(j, heir):

@@ -15,10 +15,11 @@ func (d *Daemon) Health(ctx context.Context) []job.Check {
 	checks := []job.Check{d.checkStore()}
 	var v job.View
 	var active []job.Job
+	var slow *core.SlowStart
 	asking, cancel := d.host.Timeout(ctx, CheckTime)
 	defer cancel()
 	err := d.ask(asking, func(c *core.Core, now time.Time) {
-		v, active = c.View(job.Query{IDs: []job.ID{}}, now), c.Active()
+		v, active, slow = c.View(job.Query{IDs: []job.ID{}}, now), c.Active(), c.SlowStart(now)
 	})
 	if err == nil {
 		checks = append(checks, d.checkGPUs(&v)...)
@@ -29,7 +30,7 @@ func (d *Daemon) Health(ctx context.Context) []job.Check {
 			Next: "systemd's watchdog restarts it within a minute; report it with 'journalctl -u gpusched'. Running jobs are not affected",
 		})
 	}
-	checks = append(checks, d.checkStarts(), d.alerts.check(d.settings.Load().AlertUnit), d.clock.check(d.host.Now()))
+	checks = append(checks, d.checkStarts(slow), d.alerts.check(d.settings.Load().AlertUnit), d.clock.check(d.host.Now()))
 	return append(checks, d.runChecks(ctx)...)
 }
 
@@ -39,7 +40,10 @@ const startsFailing = time.Hour
 
 // checkStarts reports starts that fail for no fault of the jobs, and are tried
 // again.
-func (d *Daemon) checkStarts() job.Check {
+func (d *Daemon) checkStarts(slow *core.SlowStart) job.Check {
+	if slow != nil {
+		return checkSlowStart(slow, d.host.Now())
+	}
 	since, err := d.starting.last()
 	if err == nil {
 		return job.Check{Name: "starts", Health: job.Healthy, Detail: "jobs that are placed start"}

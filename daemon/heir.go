@@ -2,19 +2,28 @@ package daemon
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
+// How long the directory has for an answer on which a start rests: before others' starts go first, and then.
+const (
+	nameSoon = 100 * time.Millisecond
+	nameTime = 2 * time.Second
+)
+
 // disowned fills in why a job must not start as its number: another account than the one on
-// record has it now, or nobody can say whose it is. With wait it asks for an answer; without, it
-// is enough that there was one and that none says otherwise since.
-func (d *Daemon) disowned(j *job.Job, failed *core.StartFailed, wait bool) bool {
-	heir, err := d.heir(j, wait)
+// record has it now, or nobody can say whose it is. A directory that does not say so at once has the start
+// count as a slow one.
+func (d *Daemon) disowned(j *job.Job, failed *core.StartFailed) bool {
+	heir, err := d.heir(j, nameSoon)
+	if err != nil {
+		d.post(core.StartSlow{Job: j.ID, Attempt: j.Attempt.Number, Why: "the account directory does not answer"})
+		heir, err = d.heir(j, nameTime)
+	}
 	switch {
-	case err != nil && !wait:
-		return false
 	case err != nil:
 		failed.How = core.StartUnnamed
 		failed.Detail = fmt.Sprintf("the account directory does not say whether uid %d is still %s: %v", heir.UID, heir.User, err)
@@ -35,7 +44,7 @@ func (d *Daemon) disowned(j *job.Job, failed *core.StartFailed, wait bool) bool 
 // heir returns the account that has a number of the job's now, its owner's or its person's, where
 // that is another than the one on record, or none is; with an error, whose number it is about. A number
 // that nobody has is left to systemd, which starts nothing as it.
-func (d *Daemon) heir(j *job.Job, wait bool) (heir job.Account, err error) {
+func (d *Daemon) heir(j *job.Job, wait time.Duration) (heir job.Account, err error) {
 	if d.opt.NameToday == nil {
 		return heir, nil
 	}

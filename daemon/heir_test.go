@@ -35,8 +35,8 @@ func TestNothingStartsAsAnotherAccount(t *testing.T) {
 		"a number":         {job.Job{Owner: job.Owner{UID: 2010, User: "2010"}}, "", away, 0, false},
 		"never had a name": {job.Job{Owner: job.Owner{UID: 2010, User: "2010"}}, "liam", nil, core.StartNamed, true},
 	} {
-		d := &Daemon{host: machine{}, log: slog.New(slog.DiscardHandler), opt: Options{
-			NameToday: func(uid int, _ string, _ bool) (string, error) {
+		d := &Daemon{host: machine{}, inbox: newInbox(machine{}), log: slog.New(slog.DiscardHandler), opt: Options{
+			NameToday: func(uid int, _ string, _ time.Duration) (string, error) {
 				if uid == 1002 {
 					return "bob", nil
 				}
@@ -47,7 +47,8 @@ func TestNothingStartsAsAnotherAccount(t *testing.T) {
 			},
 		}}
 		var failed core.StartFailed
-		if gone := d.disowned(&c.j, &failed, true); gone != c.gone || failed.How != c.want {
+		c.j.Attempt = &job.Attempt{Number: 1}
+		if gone := d.disowned(&c.j, &failed); gone != c.gone || failed.How != c.want {
 			t.Errorf("%s: %t, %+v", name, gone, failed)
 		}
 		if c.want != core.StartUnnamed && c.gone && failed.Heir != (job.Account{UID: 2010, User: "liam"}) {
@@ -55,10 +56,6 @@ func TestNothingStartsAsAnotherAccount(t *testing.T) {
 		}
 		if c.want == core.StartUnnamed && failed.Detail != "the account directory does not say whether uid 2010 is still kate: no answer" {
 			t.Errorf("%s: %q", name, failed.Detail)
-		}
-		gone := d.disowned(&c.j, &failed, false) // again, once it has its turn: there was an answer
-		if want := c.gone && c.want != core.StartUnnamed; gone != want {
-			t.Errorf("%s, without an answer: %t", name, gone)
 		}
 	}
 }
@@ -78,7 +75,7 @@ func TestNoMessageIsSentAsAnotherAccount(t *testing.T) {
 		j := job.Job{ID: 1, Owner: job.Owner{UID: 2010, User: user}, Request: job.Request{Notify: make([]job.Notify, 1)}}
 		d := &Daemon{host: machine{}, log: slog.New(slog.DiscardHandler), opt: Options{
 			Store:     aStore{j: j},
-			NameToday: func(int, string, bool) (string, error) { return "liam", nil },
+			NameToday: func(int, string, time.Duration) (string, error) { return "liam", nil },
 			Deliver: func(context.Context, job.Notification, *job.Job, string) (job.Message, bool) {
 				sent = true
 				return job.Message{}, false
@@ -90,33 +87,29 @@ func TestNoMessageIsSentAsAnotherAccount(t *testing.T) {
 	}
 }
 
-// A start that waits for a directory takes no place of others' starts.
+// A start that waits for a directory says so at once: it takes no place of others' starts.
 func TestASlowDirectoryTakesNoPlace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		bus := &begun{}
-		d := &Daemon{
-			host: machine{}, log: slog.New(slog.DiscardHandler), starts: semaphore{bell: machine{}.Wakeup(), free: 1},
-			opt: Options{Units: bus, Store: anyPayload{}, Specs: oneSpec{}, NameToday: func(uid int, was string, wait bool) (string, error) {
-				if uid == 2010 && wait {
-					time.Sleep(time.Second)
-				}
-				return was, nil
-			}},
-		}
-		d.settings.Store(&Settings{})
-		start := func(uid int) {
-			d.start(t.Context(), core.Start{Job: job.Job{ID: 1, Owner: job.Owner{UID: uid, User: "kate"}, Attempt: &job.Attempt{Number: 1}}})
-		}
-		go start(2010)
-		synctest.Wait()
-		begin := time.Now()
-		if start(1001); bus.n.Load() != 1 || time.Since(begin) != 0 {
-			t.Errorf("the other's start: %d, after %s", bus.n.Load(), time.Since(begin))
-		}
-		time.Sleep(time.Second)
-		synctest.Wait()
-		if bus.n.Load() != 2 {
-			t.Errorf("%d have started", bus.n.Load())
-		}
-	})
+	for takes, want := range map[time.Duration]int{nameSoon / 2: 0, time.Second: 1, time.Hour: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			asked := time.Now()
+			d := &Daemon{
+				host: machine{}, log: slog.New(slog.DiscardHandler), inbox: newInbox(machine{}),
+				opt: Options{NameToday: func(_ int, was string, wait time.Duration) (string, error) {
+					left := takes - time.Since(asked)
+					if time.Sleep(min(wait, left)); left > wait {
+						return "", errors.New("no answer yet")
+					}
+					return was, nil
+				}},
+			}
+			var failed core.StartFailed
+			gone := d.disowned(&job.Job{ID: 1, Owner: job.Owner{UID: 2010, User: "kate"}, Attempt: &job.Attempt{Number: 2}}, &failed)
+			if gone != (takes == time.Hour) || len(d.inbox.list) != want {
+				t.Errorf("a directory that takes %s: %t, %+v, %v", takes, gone, failed, d.inbox.list)
+			}
+			if m, _ := d.inbox.take(); want == 1 && m.event != (core.StartSlow{Job: 1, Attempt: 2, Why: "the account directory does not answer"}) {
+				t.Errorf("it says %+v", m.event)
+			}
+		})
+	}
 }

@@ -37,6 +37,8 @@ func (d *Daemon) perform(ctx context.Context, a core.Action) {
 	switch a := a.(type) {
 	case core.Start:
 		d.workers.Go(func() { d.post(d.start(ctx, a)) })
+	case core.Hasten:
+		d.workers.Go(func() { d.hasten(ctx, &a.Job) })
 	case core.Stop:
 		d.workers.Go(func() { d.post(d.stop(ctx, a)) })
 	case core.Inspect:
@@ -67,14 +69,7 @@ func (d *Daemon) start(ctx context.Context, a core.Start) core.Event {
 	j := a.Job
 	d.mark(j.ID, stepBegun, d.host.Now())
 	failed := core.StartFailed{Job: j.ID, Attempt: j.Attempt.Number}
-	if d.disowned(&j, &failed, true) { // a directory that is slow takes no place of others
-		return failed
-	}
-	if !d.starts.enter(ctx) {
-		return failed
-	}
-	defer d.starts.leave()
-	if d.disowned(&j, &failed, false) || d.isBarred(&j, &failed) { // before its account can read anything
+	if d.disowned(&j, &failed) || d.isBarred(&j, &failed) { // before its account can read anything
 		return failed
 	}
 	ctx, cancel := d.host.Timeout(ctx, startTime)

@@ -108,7 +108,7 @@ func TestNothingStartsOfAnExpiredAccount(t *testing.T) {
 		"its own":         {ID: 1, Owner: job.Owner{UID: 1001}},
 		"a subordinate's": {ID: 1, Owner: job.Owner{UID: 100_005}, Life: job.Life{Principal: &job.Account{UID: 1001}}},
 	} {
-		d := &Daemon{host: machine{}, log: slog.New(slog.DiscardHandler), starts: semaphore{bell: machine{}.Wakeup(), free: 1}, opt: Options{
+		d := &Daemon{host: machine{}, log: slog.New(slog.DiscardHandler), opt: Options{
 			Barred: func(uid int) string { return map[int]string{1001: "it has expired"}[uid] },
 		}}
 		j.Attempt = &job.Attempt{Number: 3}
@@ -142,7 +142,7 @@ func TestStartsRestOnALookThatIsNotOld(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			bus := &begun{}
 			d := &Daemon{
-				host: machine{}, log: slog.New(slog.DiscardHandler), starts: semaphore{bell: machine{}.Wakeup(), free: 1},
+				host: machine{}, log: slog.New(slog.DiscardHandler),
 				opt: Options{Units: bus, Store: anyPayload{}, Specs: oneSpec{}},
 			}
 			d.settings.Store(&Settings{})

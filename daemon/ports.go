@@ -112,8 +112,8 @@ type Meter func(controlGroup string) (job.HostUse, bool)
 
 // NameToday returns the name that the account of a number has now, which is was where that is
 // one of its names, and "" where there is no such account. The error says why that is not known.
-// Without wait it is as far as the host's files say, or the directory said within the last moment.
-type NameToday func(uid int, was string, wait bool) (string, error)
+// Where the host's files do not say so, and the directory did not within the last moment, it is waited for.
+type NameToday func(uid int, was string, wait time.Duration) (string, error)
 
 // Inside lists the processes that a control group has; nil: that is not known.
 type Inside func(controlGroup string) []cgroup.Process

@@ -68,7 +68,7 @@ func (r *rig) start() {
 	}
 	r.told.bus = r.bus
 	r.settings = daemon.Settings{
-		Policy:         core.Policy{DefaultGrace: 30 * time.Second, DefaultRequeue: true, CleaningTimeout: time.Minute, MemSlackBytes: 1 << 29, FreshFor: time.Second, Xids: gpu.DefaultXids()},
+		Policy:         core.Policy{StartsInFlight: 4, DefaultGrace: 30 * time.Second, DefaultRequeue: true, CleaningTimeout: time.Minute, MemSlackBytes: 1 << 29, FreshFor: time.Second, Xids: gpu.DefaultXids()},
 		SampleInterval: time.Hour, TasksMax: 100, RequireFilter: true,
 	}
 	r.d, err = daemon.New(daemon.Options{
@@ -77,7 +77,7 @@ func (r *rig) start() {
 		Log:      slog.New(slog.DiscardHandler),
 		Restored: restored, Settings: r.settings,
 		Launcher: "/launcher", Boot: func() (string, error) { return fmt.Sprintf("boot%d", r.boot.Load()), nil },
-		StartsInFlight: 4, WatchdogEvery: time.Millisecond,
+		WatchdogEvery: time.Millisecond,
 	})
 	if err != nil {
 		r.t.Fatal(err)

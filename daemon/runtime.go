@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -134,39 +133,4 @@ func (g *group) Wait() {
 	for g.left.Load() > 0 {
 		g.bell.Wait(time.Time{})
 	}
-}
-
-// semaphore bounds how many do something at once.
-type semaphore struct {
-	bell Wakeup
-	mu   sync.Mutex // guards free
-	free int
-}
-
-// enter waits for a place; false when ctx ended first.
-func (p *semaphore) enter(ctx context.Context) bool {
-	for ctx.Err() == nil {
-		p.mu.Lock()
-		got := p.free > 0
-		if got {
-			p.free--
-		}
-		more := p.free > 0
-		p.mu.Unlock()
-		if got {
-			if more {
-				p.bell.Ring() // two places left at once ring once
-			}
-			return true
-		}
-		p.bell.Wait(time.Time{}, ctx.Done())
-	}
-	return false
-}
-
-func (p *semaphore) leave() {
-	p.mu.Lock()
-	p.free++
-	p.mu.Unlock()
-	p.bell.Ring()
 }

@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,43 +23,6 @@ func TestBell(t *testing.T) {
 		b.Wait(time.Time{}, nil, stop)
 		if took := time.Since(begin); took != 2*time.Second {
 			t.Errorf("went on after %v", took)
-		}
-	})
-}
-
-// No more than there are places for get in, and every place that is left lets
-// one in.
-func TestPlaces(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p, g := semaphore{bell: machine{}.Wakeup(), free: 2}, newGroup(machine{})
-		in, most := make(chan int, 100), 0
-		n := make(chan int, 1)
-		n <- 0
-		for range 20 {
-			g.Go(func() {
-				if !p.enter(t.Context()) {
-					t.Error("not let in")
-				}
-				now := <-n + 1
-				n <- now
-				in <- now
-				time.Sleep(time.Second)
-				n <- <-n - 1
-				p.leave()
-			})
-		}
-		begin := time.Now()
-		g.Wait()
-		for range 20 {
-			most = max(most, <-in)
-		}
-		if took := time.Since(begin); most != 2 || took != 10*time.Second {
-			t.Errorf("%d at once, and all were through after %v", most, took)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if p.enter(ctx) {
-			t.Error("let in although nobody waits any more")
 		}
 	})
 }

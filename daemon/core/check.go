@@ -22,6 +22,7 @@ func (c *Core) Check() error {
 		c.checkJob(id, l, breach)
 	}
 	c.checkHeld(breach)
+	c.starts.check(&c.jobs, breach)
 	c.jobs.checkCounts(breach)
 	c.jobs.checkThrottles(breach)
 	c.jobs.checkPlaces(breach)
@@ -79,6 +80,30 @@ func (c *Core) checkHeld(breach breach) {
 		if sum != j.Request.GPUMilli || len(j.Attempt.GPUs) != j.Request.Devices() {
 			breach(2, "job %d holds %d milli on %d GPUs and asked %d", id, sum, len(j.Attempt.GPUs), j.Request.GPUMilli)
 		}
+	}
+}
+
+// check verifies that the jobs that are started, or wait for that, are those that are noted as such, and
+// counts them anew.
+func (b *startBook) check(jobs *jobBook, breach breach) {
+	placed, noted := 0, map[job.ID]pendingAction{}
+	for _, w := range b.waiting {
+		noted[w.l.id] = inLine
+	}
+	for _, s := range b.begun {
+		noted[s.l.id] = starting
+		if !s.slow {
+			placed++
+		}
+	}
+	for id, l := range jobs.all() {
+		if is := l.action == inLine || l.action == starting; is && noted[id] != l.action || !is && noted[id] != noAction {
+			breach(11, "job %d is noted with start %d, and has action %d", id, noted[id], l.action)
+		}
+		delete(noted, id)
+	}
+	if len(noted) > 0 || placed != b.placed {
+		breach(11, "%d places are taken, counted are %d, of jobs that have ended %v", placed, b.placed, noted)
 	}
 }
 

@@ -20,6 +20,7 @@ func (c *Core) clockSet(by time.Duration, now time.Time) {
 	}
 	c.systemd.shift(by, now)
 	c.messages.shift(by, now)
+	c.starts.shift(by, now)
 	c.jobs.clearTimers() // its order was by the other clock
 	c.jobs.each(anyJob, func(l *trackedJob) {
 		j := l.job

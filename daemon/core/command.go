@@ -96,7 +96,7 @@ func (c *Core) requestStop(l *trackedJob, cause job.StopCause, by string, now ti
 	switch {
 	case l.job.State == job.Running && !c.warnFirst(l, now):
 		c.teardown(l, now)
-	case l.action == checking:
+	case l.action == checking, l.action == inLine:
 		c.teardown(l, now)
 	case l.job.State == job.Starting && c.systemd.listed():
 		c.inspect(l) // where no start is under way nothing else would come

@@ -40,7 +40,7 @@ func (c *Core) answerEach(r *Reply, now time.Time) {
 		}
 		views[i] = c.show(l, now)
 		r.Each[i].Job = &views[i]
-		if l.job.State != job.Queued {
+		if views[i].State != job.Queued {
 			continue
 		}
 		if explained == 0 {

@@ -16,6 +16,7 @@ const (
 	stopping
 	inspecting
 	checking // the GPUs, before a start
+	inLine   // for a place to be started in
 )
 
 // trackedJob is a job that has not ended. Only what is in job is durable. The order of its fields saves room.
@@ -52,6 +53,7 @@ type Core struct {
 	deps         dependencies
 	reservations reservations
 	gpus         gpuBook
+	starts       startBook
 	starvation   starvationGuard
 	accounts     accountBook
 	sharers      sharers
@@ -63,7 +65,7 @@ type Core struct {
 // told by Listed which units exist. Boot is the id of the running boot.
 func New(p Policy, boot string, r job.Restored) *Core {
 	c := &Core{
-		policy: p, systemd: newSystemd(boot), step: newStepBuffer(),
+		policy: p, systemd: newSystemd(boot), step: newStepBuffer(), starts: newStartBook(),
 		jobs: newJobBook(r.NextID, r.Interned), deps: newDependencies(), planning: newPlanning(r.Predictions),
 		requests: newRequests(r.Done), reservations: newReservations(r.Reservations, r.NextReservation),
 	}
@@ -185,6 +187,8 @@ func (c *Core) apply(ev Event, now time.Time) {
 		c.started(e, now)
 	case StartFailed:
 		c.startFailed(e, now)
+	case StartSlow:
+		c.startSlow(e, now)
 	case Stopped:
 		c.stopped(e, now)
 	case Inspected:
@@ -239,7 +243,7 @@ func (c *Core) answer(r *Reply, now time.Time) {
 		return
 	}
 	r.Job = new(c.show(l, now))
-	if l.job.State == job.Queued && !r.brief {
+	if r.Job.State == job.Queued && !r.brief {
 		c.placements(now)
 		r.Job.Reasons = c.explain(l)
 	}

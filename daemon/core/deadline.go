@@ -14,6 +14,7 @@ func (c *Core) tick(e Tick, now time.Time) {
 	}
 	c.due(now)
 	c.expire(now)
+	c.lateStarts(now)
 	if !c.planning.replanAt().IsZero() && !now.Before(c.planning.replanAt()) {
 		c.step.replan()
 	}
@@ -121,6 +122,7 @@ func (c *Core) Deadline() time.Time {
 			sooner(c.goesOnAt(l.job))
 		}
 	}
+	c.starts.deadlines(sooner)
 	sooner(c.jobs.nextTimer().at)
 	for _, r := range c.reservations.all() {
 		sooner(r.To)

@@ -55,4 +55,6 @@
 //     until it is on record as sent or given up: it is sent at least once, and a restart
 //     forgets none. Users take turns; how many of each and of all wait, and how many are
 //     on their way, is bounded. None of it holds up a job.
+//  14. People take turns at the places in which units are started. A start that takes long
+//     keeps none, and holds up the starts of its own person alone.
 package core

@@ -26,6 +26,10 @@ type Start struct {
 	Looked time.Time
 }
 
+// Hasten looks why the start of a job takes long, and undoes what its user may have done to it; answered by
+// StartSlow where it finds out why.
+type Hasten struct{ Job job.Job }
+
 // Whose tells the unit of a job from another's that has its name.
 type Whose struct {
 	UID        int    // the owner of the job
@@ -125,6 +129,7 @@ type EndProcess struct {
 type Orphan struct{ Job job.ID }
 
 func (Start) action()       {}
+func (Hasten) action()      {}
 func (Stop) action()        {}
 func (Inspect) action()     {}
 func (Signal) action()      {}

@@ -106,6 +106,13 @@ type StartFailed struct {
 	Heir    job.Account
 }
 
+// StartSlow says that a Start action that is not answered yet takes long, and what is known of why.
+type StartSlow struct {
+	Job     job.ID
+	Attempt int
+	Why     string
+}
+
 // Stopped answers a Stop action: no process of the unit is left and the unit
 // is collected, or, if not OK, that is not certain. Before is the unit as it
 // was before the stop, where the action asked to look: one that had ended by
@@ -215,6 +222,7 @@ func (Commands) event()    {}
 func (Sampled) event()     {}
 func (Started) event()     {}
 func (StartFailed) event() {}
+func (StartSlow) event()   {}
 func (Stopped) event()     {}
 func (Inspected) event()   {}
 func (Changed) event()     {}

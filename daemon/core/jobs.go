@@ -133,7 +133,7 @@ func (b *jobBook) counts() map[job.State]int {
 		counts[job.Spawned] = n
 	}
 	for _, l := range b.placed {
-		counts[l.job.State]++
+		counts[l.seen().State]++
 	}
 	return counts
 }

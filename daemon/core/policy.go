@@ -48,6 +48,8 @@ type Policy struct {
 	MaxQueued  int
 	MaxBytes   int64 // that the jobs of one user may weigh (job.Job.Weight) until they end; 0: no limit
 
+	StartsInFlight int // units being started at once; 0: any number
+
 	Xids gpu.XidClasses // what a GPU needs after which error
 
 	DrainPending bool // a GPU with a bad row of memory that waits to be replaced takes no job

@@ -140,7 +140,7 @@ var verbs = map[string]func(*script){
 		s.w.policy.Quotas.Users = map[string]job.Quota{"carol": {Running: s.num("carol-jobs", 0)}}
 		s.w.policy.Quotas.Groups = map[string]job.Quota{"lab": {GPUMilli: s.num("lab-gpus", 0) * job.WholeGPU, Share: s.num("lab-share", 0)}}
 		_, s.w.policy.Sched.FIFO = s.args["fifo"]
-		s.w.policy.MaxGrace = s.duration("max-grace")
+		s.w.policy.MaxGrace, s.w.policy.StartsInFlight = s.duration("max-grace"), s.num("starts", 0)
 		s.w.policy.MaxSuspend, s.w.policy.Sched.ReservationDepth = s.duration("max-suspend"), s.num("depth", s.w.policy.Sched.ReservationDepth)
 		s.w.policy.MaxTime, s.w.policy.MaxMemBytes = s.duration("max-time"), s.size("max-mem")
 		if per := s.size("default-mem"); per > 0 { // for each GPU
@@ -280,7 +280,21 @@ var verbs = map[string]func(*script){
 		s.w.over(e)
 		s.feed(e)
 	},
-	"answer": func(s *script) { s.feed(s.w.answer(0)) },
+	// answer job=N: the first action that is pending is answered, or the start of this job.
+	"answer": func(s *script) {
+		at := slices.IndexFunc(s.w.pending, func(a core.Action) bool {
+			start, is := a.(core.Start)
+			return s.id() == 0 || is && start.Job.ID == s.id()
+		})
+		s.feed(s.w.answer(at))
+	},
+	// slow job=N why=WORD: why its start takes long.
+	"slow": func(s *script) {
+		s.feed(core.StartSlow{Job: s.id(), Attempt: s.w.jobs[s.id()].Attempt.Number, Why: s.args["why"]})
+		if slow := s.w.core.SlowStart(s.w.now); slow != nil {
+			s.log("the start of job %d is long: %s", slow.Job.ID, slow.Why)
+		}
+	},
 	// sample late=TIME: a look at the GPUs that was read so long ago.
 	"sample": func(s *script) {
 		ev := s.w.sample(^uint64(0)).(core.Sampled)

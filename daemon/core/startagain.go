@@ -19,12 +19,11 @@ const (
 // holdStarts has all jobs wait for startPause where those of two people in a row
 // could not be started: then it is the machine's trouble. One person's alone may be
 // that person's slice, which is full or is being stopped.
-func (s *systemd) holdStarts(o *job.Owner, now time.Time) {
-	if s.unstarted != nil && s.unstarted.UID != o.UID {
+func (s *systemd) holdStarts(a *sched.Account, now time.Time) {
+	if s.unstarted != nil && s.unstarted != a {
 		s.notBefore = now.Add(startPause)
 	}
-	owner := *o
-	s.unstarted = &owner
+	s.unstarted = a
 }
 
 // hasStarted notes that systemd started a job.

@@ -18,9 +18,9 @@ type systemd struct {
 	orphans   map[job.ID]int // units without a job: in how many listings in a row
 	// notBefore is when jobs are placed again, after systemd could start no job of two people.
 	notBefore time.Time
-	// unstarted owns the job that systemd could not start last; nil: it started
+	// unstarted has the job that systemd could not start last; nil: it started
 	// one since.
-	unstarted *job.Owner
+	unstarted *sched.Account
 	barred    map[*sched.Account]time.Time // until when; then one of its jobs is tried
 	warnings  map[job.ID]time.Time         // that it is not known to have taken: when each is sent again
 }

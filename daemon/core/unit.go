@@ -29,6 +29,7 @@ func (c *Core) started(e Started, now time.Time) {
 // begun notes that the unit of an attempt was made.
 func (c *Core) begun(l *trackedJob, u Unit, now time.Time) {
 	l.action = noAction
+	c.startOver(l.id, now)
 	c.systemd.hasStarted()
 	l.life().saw(&u, now)
 	c.applyUnitState(l, u, true, now)
@@ -50,6 +51,7 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 		return
 	}
 	l.action = noAction
+	start := c.startOver(l.id, now)
 	r := job.Result{Outcome: job.Lost, Launch: e.Launch, Detail: job.Text(e.Detail), Tries: l.tries + 1}
 	switch e.How {
 	case StartUnsure: // the next listing or retry says whether the unit exists
@@ -63,7 +65,11 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 	case StartRefused:
 		r.Outcome, r.Tries = job.Failed, 0
 	case StartLater:
-		c.systemd.holdStarts(&l.job.Owner, now)
+		if start == nil || !start.slow {
+			c.systemd.holdStarts(l.account, now)
+		} else if start.why != "" {
+			r.Detail = job.Text(start.why)
+		}
 	case StartNamed:
 		c.accountNamed(e.Heir)
 	case StartGone:
@@ -88,6 +94,9 @@ func (c *Core) giveWay(l *trackedJob, r job.Result, now time.Time) {
 func (c *Core) teardown(l *trackedJob, now time.Time) {
 	if l.job.State != job.Ending {
 		c.move(l, job.Ending, now)
+	}
+	if l.action == inLine {
+		c.starts.leave(l)
 	}
 	if l.action == noAction || l.action == inspecting || l.action == checking {
 		l.action = stopping
@@ -267,18 +276,6 @@ func (c *Core) launch(l *trackedJob, now time.Time) {
 	} else {
 		c.start(l, now)
 	}
-}
-
-// start asks for the unit of the current attempt, which is on record or in
-// this step's records.
-func (c *Core) start(l *trackedJob, now time.Time) {
-	l.action, l.unasked = starting, false
-	l.life().asked = now
-	a := Start{Job: *l.job}
-	if c.needsSample(l) {
-		a.Looked = now
-	}
-	c.step.act(a)
 }
 
 // applyUnitState applies the state of a unit that exists. Into one that was not looked at for

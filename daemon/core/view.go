@@ -55,7 +55,7 @@ func (c *Core) Look(q job.Query, now time.Time) (job.View, *Foresight) {
 				jv.Expected = 0 // what the planner takes for want of better
 			}
 		}
-		if q.Reasons && l.job.State == job.Queued && (inQueue <= maxExplained || !has) {
+		if q.Reasons && jv.State == job.Queued && (inQueue <= maxExplained || !has) {
 			jv.Reasons = c.explain(l)
 		}
 		v.Jobs = append(v.Jobs, jv)
@@ -98,7 +98,7 @@ func liveRank(l *trackedJob) int {
 
 // show is a job without why it waits.
 func (c *Core) show(l *trackedJob, now time.Time) job.JobView {
-	return job.JobView{Job: *l.job, EndsAt: c.endsAt(l, now), GoesOnAt: c.goesOnAt(l.job), Uses: l.usesNow()}
+	return job.JobView{Job: *l.seen(), EndsAt: c.endsAt(l, now), GoesOnAt: c.goesOnAt(l.job), Uses: l.usesNow()}
 }
 
 // hostView is what jobs have of the machine besides GPUs.
@@ -156,7 +156,7 @@ func (c *Core) selected(q *job.Query, now time.Time) (list []*trackedJob, beyond
 		matches := every
 		if !every {
 			looked := c.jobs.look(l)
-			matches = q.Matches(l.job)
+			matches = q.Matches(l.seen())
 			c.jobs.shut(l, looked)
 		}
 		switch {
@@ -199,6 +199,8 @@ func (c *Core) explain(l *trackedJob) []job.Reason {
 		return []job.Reason{{Code: code, GPU: job.NoGPU, Detail: detail}}
 	}
 	switch {
+	case l.action == inLine:
+		return alone(job.ReasonTurn, job.Message{})
 	case j.Heir != nil:
 		return alone(job.ReasonGone, whyGone(j))
 	case j.Held != "":

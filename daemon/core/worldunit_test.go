@@ -64,6 +64,9 @@ func (w *world) begin(a core.Action) {
 	case core.Deliver:
 		w.send(a)
 		return
+	case core.Hasten:
+		w.log("hasten job %d", a.Job.ID)
+		return
 	case core.Orphan:
 		w.log("orphan unit of job %d", a.Job)
 		return

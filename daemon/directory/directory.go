@@ -115,13 +115,10 @@ func (d *Directory) userName(uid int, wait bool) string {
 
 // NameToday returns the name that the account of a number has now: the one that it had, where
 // that is still one of its names, and "" where there is no such account. The error says why that
-// is not known: a start rests on it. With wait the directory is asked, unless it said so within
-// the last moment, and no answer is waited for longer than patience.
-func (d *Directory) NameToday(uid int, was string, wait bool) (string, error) {
-	var end time.Time
-	if wait {
-		end = time.Now().Add(patience)
-	}
+// is not known: a start rests on it. The directory is asked, unless it said so within the last
+// moment, and no answer is waited for longer than wait.
+func (d *Directory) NameToday(uid int, was string, wait time.Duration) (string, error) {
+	end := time.Now().Add(wait)
 	if name := d.files.UserName(uid); name != "" {
 		if id, known := d.files.UserID(was); name != was && known && id == uid {
 			return was, nil

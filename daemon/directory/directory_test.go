@@ -286,7 +286,7 @@ func answerOnce(l net.Listener, said string) {
 func TestWhoseNumberItIsToday(t *testing.T) {
 	lives(t, func(t *testing.T, w *world, d *Directory) {
 		today := func(uid int, was string) string {
-			name, err := d.NameToday(uid, was, true)
+			name, err := d.NameToday(uid, was, patience)
 			if err != nil {
 				return "?"
 			}
@@ -339,11 +339,11 @@ func TestASlowNameHoldsUpItsOwnStartsAlone(t *testing.T) {
 			if d.answers() {
 				t.Error("there is no silence to be tried in")
 			}
-			if waited := took(func() { _, _ = d.NameToday(70002, "slow", true) }); waited > patience {
+			if waited := took(func() { _, _ = d.NameToday(70002, "slow", patience) }); waited > patience {
 				t.Errorf("its own start waited for %s", waited)
 			}
 			waited := took(func() {
-				if name, err := d.NameToday(70001, "dora", true); name != "dora" || err != nil {
+				if name, err := d.NameToday(70001, "dora", patience); name != "dora" || err != nil {
 					t.Errorf("the other's start: %q, %v", name, err)
 				}
 			})
@@ -386,7 +386,7 @@ func TestStartsWaitForAPlace(t *testing.T) {
 			uid := 80000 + i
 			go func() {
 				want := "user-" + strconv.Itoa(uid)
-				if name, err := d.NameToday(uid, want, true); name != want || err != nil {
+				if name, err := d.NameToday(uid, want, patience); name != want || err != nil {
 					t.Errorf("%d is %q's today: %v", uid, name, err)
 				}
 			}()

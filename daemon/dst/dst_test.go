@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // In the usual run the seeds are always the same; a long run takes others.
@@ -206,5 +207,34 @@ func TestPlantedBugsAreFoundAndShrunk(t *testing.T) {
 				t.Errorf("without the bug it fails, too: %s", r.Breaches[0])
 			}
 		})
+	}
+}
+
+// TestStartsThatAreNeverOver: whatever of one user's jobs is never started, others' start within 2.5 s.
+func TestStartsThatAreNeverOver(t *testing.T) {
+	beside := 0
+	for seed := range uint64(40) {
+		p := NewPlan(seed)
+		p.Chaos = time.Minute
+		p.Entries = slices.DeleteFunc(p.Entries, func(e Entry) bool { return e.Kind != submit })
+		for i := range p.Entries {
+			p.Entries[i].At %= p.Chaos
+		}
+		w := newWorld(p)
+		w.planted.neverBegins = users[seed%3].UID
+		for i := range p.Entries {
+			w.agenda.add(p.Entries[i].At, func() { w.act(&p.Entries[i]) })
+		}
+		w.agenda.add(0, w.start)
+		for w.elapsed < 2*p.Chaos && len(w.breaches) == 0 {
+			w.step()
+		}
+		w.end()
+		if beside += w.counts["start beside starts that are never over"]; len(w.breaches) > 0 {
+			t.Errorf("seed %d: %s", seed, w.breaches[0])
+		}
+	}
+	if beside == 0 {
+		t.Error("there was no other start")
 	}
 }

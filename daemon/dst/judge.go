@@ -271,6 +271,11 @@ func (w *World) judgeStart(name string, props []units.Property) {
 	case at < 0 && w.tracked.lost: // asked for before the loss; it is recovered
 	case at < 0:
 		w.breach(8, "job %d attempt %d is started and is not on record", id, s.Attempt)
+	case w.planted.neverBegins != 0 && s.UID != w.planted.neverBegins:
+		if waited := w.wall().Sub(w.disk.attempts[id][at].PlacedAt); waited > 2500*time.Millisecond {
+			w.breach(9, "the start of job %d waited for %v, as starts of another user are never over", id, waited)
+		}
+		w.count("start beside starts that are never over")
 	case !w.disk.attempts[id][at].EndedAt.IsZero() && w.specs.got[specKey{id, s.Attempt}]:
 		w.breach(2, "job %d attempt %d is started after its end was recorded", id, s.Attempt)
 	}

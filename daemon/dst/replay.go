@@ -35,6 +35,9 @@ func (w *World) judgeReplay(eff *core.Effects, c *core.Core) {
 		return
 	}
 	for i := range live {
+		if r := &again[i]; r.State == job.Starting && live[i].State == job.Queued {
+			r.State = job.Queued // it waits for its place, which a restart knows nothing of
+		}
 		if a, b := durable(&live[i].Job), durable(&again[i].Job); !reflect.DeepEqual(a, b) {
 			w.breach(10, "job %d is %+v, and after a restart %+v", live[i].ID, a, b)
 		}

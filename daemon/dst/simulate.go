@@ -39,9 +39,10 @@ func RunOn(p Plan, story bool, dir string) Result { return simulate(p, story, bu
 
 // bug is what a test plants, to see it found.
 type bug struct {
-	lyingDisk bool // says that it has written when its fsync failed
-	idleStop  bool // a stop that says that it is done and does nothing
-	lyingPost bool // says that a message is sent that is not
+	lyingDisk   bool // says that it has written when its fsync failed
+	idleStop    bool // a stop that says that it is done and does nothing
+	lyingPost   bool // says that a message is sent that is not
+	neverBegins int  // the uid of a user whose starts never are over
 }
 
 func simulate(p Plan, story bool, planted bug, dir string) Result {

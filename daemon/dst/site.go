@@ -24,7 +24,7 @@ func (w *World) settings() daemon.Settings {
 	d := w.roll("site")
 	s := daemon.Settings{
 		Policy: core.Policy{
-			HostMemBytes: hostMem, HostCPUs: hostCPUs, GPUCPUs: 12,
+			StartsInFlight: 4, HostMemBytes: hostMem, HostCPUs: hostCPUs, GPUCPUs: 12,
 			DefaultGrace: 30 * time.Second, DefaultRequeue: true, MaxRetries: 10, DefaultBackoff: 5 * time.Second,
 			Sched: sched.Policy{HalfLife: 7 * 24 * time.Hour, GuardAfter: 7 * 24 * time.Hour, GuardPercent: 50,
 				ReservationDepth: 1, Patience: sched.DefaultPatience, Slice: 5 * time.Minute},

@@ -142,7 +142,7 @@ func (w *World) live(l *life) {
 		Deliver: w.deliver,
 		Notify:  silent{}, Log: slog.New(slog.DiscardHandler),
 		Restored: restored, Settings: w.settings(), Launcher: "/usr/libexec/gpusched/gpusched-job",
-		Boot: func() (string, error) { return w.bootID(), nil }, StartsInFlight: 4, Observe: w.observe,
+		Boot: func() (string, error) { return w.bootID(), nil }, Observe: w.observe,
 	})
 	if err != nil {
 		w.breach(9, "the daemon does not start: %v", err)

@@ -50,6 +50,7 @@ const (
 	ReasonQuotaKept  ReasonCode = "quota-kept"     // the quota of Detail is kept for Job, which is before this one
 	ReasonQuotaHours ReasonCode = "quota-hours"    // Detail has used Have GPU-hours of Need
 	ReasonAccount    ReasonCode = "account"        // its user may run nothing; Detail says why
+	ReasonTurn       ReasonCode = "start-turn"     // it has what it asked for, and is begun when starts before it are over
 	ReasonGone       ReasonCode = "account-gone"   // another account has its user's number; Detail says which
 )
 

@@ -112,7 +112,7 @@ func (s *instance) open(ctx context.Context) error {
 		NameToday: s.names.NameToday, Barred: host.Barred,
 		Meter: host.Meter, Inside: host.Processes, EndProcess: host.EndProcess, Boot: host.BootID,
 		Settings: settings, Scope: s.scope, Socket: s.opt.Own.socket(),
-		Launcher: s.opt.Launcher, StartsInFlight: s.cfg.Daemon.StartsInFlight,
+		Launcher:      s.opt.Launcher,
 		WatchdogEvery: s.notify.WatchdogInterval() / 3, Checks: s.checks(), Log: s.log, Tally: s.tally,
 	})
 	return err

@@ -132,10 +132,9 @@ func (s *instance) reload() bool {
 // needRestart names the settings that differ and that a reload can't change.
 func needRestart(old, now config.Config) []string {
 	keys := map[string]bool{
-		"gpus.sample_timeout":     old.GPUs.SampleTimeout != now.GPUs.SampleTimeout,
-		"gpus.kernel_log":         old.GPUs.KernelLog != now.GPUs.KernelLog,
-		"gpus.nvml_library":       old.GPUs.NVMLLibrary != now.GPUs.NVMLLibrary,
-		"daemon.starts_in_flight": old.Daemon.StartsInFlight != now.Daemon.StartsInFlight,
+		"gpus.sample_timeout": old.GPUs.SampleTimeout != now.GPUs.SampleTimeout,
+		"gpus.kernel_log":     old.GPUs.KernelLog != now.GPUs.KernelLog,
+		"gpus.nvml_library":   old.GPUs.NVMLLibrary != now.GPUs.NVMLLibrary,
 	}
 	maps.DeleteFunc(keys, func(_ string, differs bool) bool { return !differs })
 	return slices.Sorted(maps.Keys(keys))

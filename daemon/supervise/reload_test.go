@@ -11,11 +11,12 @@ import (
 func TestNeedRestart(t *testing.T) {
 	old, now := config.Default(), config.Default()
 	now.Jobs.MaxRunning++
+	now.Daemon.StartsInFlight++
 	if keys := needRestart(old, now); keys != nil {
 		t.Errorf("a reload can change this: %v", keys)
 	}
-	now.GPUs.NVMLLibrary, now.Daemon.StartsInFlight = "/x", 3
-	if keys := needRestart(old, now); !slices.Equal(keys, []string{"daemon.starts_in_flight", "gpus.nvml_library"}) {
+	now.GPUs.NVMLLibrary, now.GPUs.SampleTimeout = "/x", 3
+	if keys := needRestart(old, now); !slices.Equal(keys, []string{"gpus.nvml_library", "gpus.sample_timeout"}) {
 		t.Errorf("keys %v", keys)
 	}
 }

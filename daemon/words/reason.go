@@ -34,6 +34,7 @@ type reason struct {
 // soon, then what a person has to end, then what nobody can.
 var reasons = []reason{
 	{job.ReasonAccount, own, "its user may start nothing: {text}", "", ""},
+	{job.ReasonTurn, own, "it is about to start: others are being started before it", "", ""},
 	{job.ReasonGone, own, "account {text}", "", ""},
 	{job.ReasonHeld, own, "held by {text}", "", ""},
 	{job.ReasonDependency, own, "waits until job {job} {text}", "", ""},

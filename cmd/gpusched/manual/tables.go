@@ -69,7 +69,8 @@ var reasons = []Entry{
 	{string(job.ReasonQuotaMem), "The user's or group's quota of host memory at once leaves less than the job asks (--mem)."},
 	{string(job.ReasonQuotaCPUs), "The user's or group's quota of CPUs at once leaves fewer than the job asks (--cpus)."},
 	{string(job.ReasonQuotaKept), "What a quota of the user or group leaves is kept for another of its jobs, which is before this one and needs more of it. A job that ends before that one can start, or leaves it enough, may still start."},
-	{string(job.ReasonAccount), "The account of the job's user has expired. Its jobs start some minutes after an administrator has renewed it (chage -E)."},
+	{string(job.ReasonAccount), "The account of the job's user has expired: its jobs start some minutes after an administrator has renewed it (chage -E). Or starts of its jobs take so long that no other is begun before they are over, as where one of its own processes stops them, or a directory is slow to name its groups."},
+	{string(job.ReasonTurn), "The job has what it asked for. So many jobs are started at once (daemon.starts_in_flight), of each user in turn."},
 	{string(job.ReasonGone), "The account that submitted the job is gone, and another has its number now. An administrator cancels the job, or releases it where the account was only renamed: it runs as that other account then."},
 	{string(job.ReasonQuotaHours), "The user or group has used its quota of GPU-hours lately. Past use counts less and less."},
 }

@@ -1,0 +1,47 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/gpusched/gpusched/cgroup"
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units"
+)
+
+// hasten looks why a start takes long, and undoes what its user can do to it: from when what systemd forked has
+// the user's uid until it executes the launcher, any process of that user can stop it.
+func (d *Daemon) hasten(ctx context.Context, j *job.Job) {
+	name, why := units.Name(int64(j.ID)), ""
+	stopped := func(p cgroup.Process) bool { return p.State == 'T' }
+	if d.opt.Inside != nil && slices.ContainsFunc(d.opt.Inside(controlGroup(d.opt.Scope, j)), stopped) {
+		why = "a process of " + j.Owner.User + " stopped what was to execute the job's launcher"
+		d.post(core.StartSlow{Job: j.ID, Attempt: j.Attempt.Number, Why: why})
+	}
+	d.log.Warn("a start takes long, others go first", "job", j.ID, "unit", name, "uid", j.Owner.UID, "user", j.Owner.User, "why", why)
+	ctx, cancel := d.host.Timeout(ctx, statusTime)
+	defer cancel()
+	if err := d.opt.Units.Kill(ctx, name, int(syscall.SIGCONT)); err != nil && !errors.Is(err, units.ErrAbsent) {
+		d.log.Warn("continuing a start that takes long", "job", j.ID, "unit", name, "err", err)
+	}
+}
+
+// checkSlowStart reports the start that has been under way for longest.
+func checkSlowStart(s *core.SlowStart, now time.Time) job.Check {
+	who, name := s.Job.Owner.User, units.Name(int64(s.Job.ID))
+	c := job.Check{
+		Name: "starts", Health: job.Degraded,
+		Detail: fmt.Sprintf("job %d of %s has been starting for %s", s.Job.ID, who, job.FormatDuration(now.Sub(s.Since).Truncate(time.Second))),
+		Next:   fmt.Sprintf("see 'systemctl status %s', and whether a directory names the groups of %s ('id %s')", name, who, who),
+	}
+	if s.Why != "" {
+		c.Detail, c.Next = c.Detail+": "+s.Why, "speak to "+who
+	}
+	c.Detail += "; jobs of others start meanwhile"
+	return c
+}
