@@ -113,13 +113,24 @@ func (c *Core) endAfter(l *trackedJob, total func(ran time.Duration) time.Durati
 // whatever ended this one. So an attempt that failed after hours and is retried says that
 // such jobs run for hours, and one that failed at once says nothing. Nor does a launch
 // that failed, or a GPU that was lost: that was not the job's doing. A time limit
-// is an end, as of jobs that always run to it nothing else would ever be known.
+// is an end, as of jobs that always run to it nothing else would ever be known. So is
+// whatever else the job or its owner brought about, once it has run for longer than expected:
+// else a long run would look short that its owner cancels as its work is done. What is
+// cancelled early was given up.
 func (c *Core) learn(l *trackedJob, r *job.Result, last bool, now time.Time) {
-	switch {
-	case r.Launch != "" || r.Cause == job.StopGPULost:
-	case last && ranToItsEnd(r):
+	if r.Launch != "" || r.Cause == job.StopGPULost {
+		return
+	}
+	ran, expected := c.ran(l, now), c.estimate(l).Median
+	stopped := r.Outcome == job.Cancelled && (r.Cause == "" || r.Cause == job.StopRequeue)
+	others := stopped && r.By != l.job.Owner.User && r.By != l.job.Person().User
+	if run := ran - l.job.Served; run > 0 && !others { // what it had run before was taken in then
+		c.planning.ran(run, max(0, expected-l.job.Served), l)
+	}
+	own := stopped && !others || last && (r.Outcome == job.OutOfMemory || r.Breach != nil)
+	if last && ranToItsEnd(r) || own && ran > expected {
 		c.observe(l, true, now)
-	default:
+	} else {
 		c.learnBound(l, now)
 	}
 }
@@ -154,9 +165,6 @@ func (c *Core) learnBound(l *trackedJob, now time.Time) {
 
 func (c *Core) observe(l *trackedJob, ended bool, now time.Time) {
 	ran := c.ran(l, now)
-	if ended && ran > 0 {
-		c.planning.ran(ran, c.estimate(l).Median, l)
-	}
 	if ran < shortestLesson || c.policy.Predict != nil {
 		return
 	}

@@ -27,7 +27,7 @@ const (
 	leastForeseen = float64(6 * time.Minute)
 )
 
-// observe takes in a job that ended by itself.
+// observe takes in an attempt that is over, unless an administrator ended it.
 func (u *candour) observe(ran, expected time.Duration, milli int) {
 	gpus := float64(max(milli, 1)) / job.WholeGPU
 	keep := 1 / (1 + gpus*float64(ran)/candourMemory)

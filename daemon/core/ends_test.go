@@ -181,7 +181,7 @@ func exits(e contract.Exit) func(*world) {
 func stops(kind job.CommandKind) func(*world) {
 	return func(w *world) {
 		c := job.Command{Kind: kind, Job: 1}
-		w.step(core.Command{Who: job.Actor{UID: 1001, User: "alice", Admin: true}, What: c}, -1)
+		w.step(core.Command{Who: job.Actor{User: "root", Admin: true}, What: c}, -1)
 	}
 }
 

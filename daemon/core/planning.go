@@ -50,7 +50,7 @@ func (p *planning) replanBy(at time.Time) {
 	}
 }
 
-// ran takes in how long a job ran that ended by itself, of which so much was expected.
+// ran takes in how long an attempt ran that is over, of which so much was expected.
 func (p *planning) ran(run, expected time.Duration, l *trackedJob) {
 	milli := l.job.Request.GPUMilli
 	if milli == 0 {

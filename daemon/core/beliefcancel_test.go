@@ -1,0 +1,91 @@
+package core_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// expectedAfter is what is expected of a job that waits, after 25 of 3 s and one of so long that ended so, where
+// others' jobs take what is expected of them.
+func expectedAfter(t *testing.T, long time.Duration, end func(*world, job.ID)) time.Duration {
+	w := newWorld(1, t.Logf)
+	w.step(w.listed(), -1)
+	w.after(0)
+	itself := func(w *world, id job.ID) {
+		w.units[id].Phase = core.Exited
+		w.step(core.Changed{Job: id}, -1)
+	}
+	run := func(d time.Duration, end func(*world, job.ID), bob bool) {
+		if bob {
+			w.step(core.Submit{Submission: job.Submission{Owner: job.Owner{UID: 1002, User: "bob"}, Request: job.Request{GPUMilli: job.WholeGPU}}}, -1)
+		} else {
+			w.queue(nil)
+		}
+		w.after(time.Second)
+		w.now = w.now.Add(d)
+		if end == nil {
+			end = itself
+		}
+		end(w, job.ID(len(w.jobs)))
+		w.settle()
+		w.after(time.Second)
+	}
+	for range 20 {
+		run(time.Hour, nil, true)
+	}
+	for range 25 {
+		run(3*time.Second, nil, false)
+	}
+	run(long, end, false)
+	if w.jobs[46].State == job.Running { // it was to run again
+		itself(w, 46)
+		w.settle()
+		w.after(time.Second)
+	}
+	w.queue(nil)
+	w.after(time.Second)
+	w.queue(nil)
+	v := w.core.View(job.Query{Reasons: true, IDs: []job.ID{48}}, w.now)
+	if len(v.Jobs) != 1 || v.Jobs[0].State != job.Queued {
+		t.Fatalf("%+v", v.Jobs)
+	}
+	return v.Jobs[0].Expected
+}
+
+func commanded(kind job.CommandKind, by job.Actor) func(*world, job.ID) {
+	return func(w *world, id job.ID) {
+		w.token++
+		w.step(core.Command{Token: w.token, Who: by, What: job.Command{Kind: kind, Job: id}}, -1)
+	}
+}
+
+// What its owner ends teaches what an end by itself does, where it ran for longer than was expected: else many
+// runs of seconds would buy that a long one goes first. An administrator's cancel is no word of the owner's.
+func TestWhatItsOwnerEndsTeaches(t *testing.T) {
+	owner, admin := job.Actor{UID: 1001, User: "alice"}, job.Actor{User: "root", Admin: true}
+	const long = 10 * time.Hour
+	honest, before := expectedAfter(t, long, nil), expectedAfter(t, 3*time.Second, nil)
+	if honest < 4*before || before > time.Minute {
+		t.Fatalf("after an end by itself %s are expected, without one %s", honest, before)
+	}
+	for name, end := range map[string]func(*world, job.ID){
+		"a cancel": commanded(job.CommandCancel, owner), "a requeue": commanded(job.CommandRequeue, owner),
+	} {
+		if got := expectedAfter(t, long, end); got < honest/2 || got > 2*honest {
+			t.Errorf("%s by its owner: %s are expected, and %s after an end by itself", name, got, honest)
+		}
+	}
+	for name, end := range map[string]func(*world, job.ID){
+		"a cancel": commanded(job.CommandCancel, admin), "a requeue": commanded(job.CommandRequeue, admin),
+	} {
+		if got := expectedAfter(t, long, end); got > 2*before {
+			t.Errorf("%s by an administrator: %s are expected, and %s before", name, got, before)
+		}
+	}
+	if got := expectedAfter(t, 2*time.Second, commanded(job.CommandCancel, owner)); got < before/2 {
+		t.Errorf("a cancel that came early: %s are expected, and %s before", got, before)
+	}
+}
