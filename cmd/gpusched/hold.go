@@ -14,7 +14,7 @@ type holdCmd struct{ manyFlags }
 
 func (c *holdCmd) Run(ctx context.Context, a *app) error {
 	return c.act(ctx, a, kindOfJobs{"hold", "waits and is not held", job.CommandHold, isWaiting}, a.client.Hold, func(j api.Job) string {
-		return fmt.Sprintf("is held until 'gpusched release %s'", nameOfJob(j))
+		return fmt.Sprintf("is held until 'gpusched release %s'%s", nameOfJob(j), othersRun(j))
 	})
 }
 
@@ -25,6 +25,17 @@ func (c *releaseCmd) Run(ctx context.Context, a *app) error {
 	return c.act(ctx, a, kindOfJobs{"release", "is held", job.CommandRelease, isHeld}, a.client.Release, func(j api.Job) string {
 		return "released" + a.queuePosition(j)
 	})
+}
+
+// othersRun names the tasks of an array that something which is for waiting ones did not reach.
+func othersRun(j api.Job) string {
+	if j.Array == nil || j.Array.RunningTasks == "" {
+		return ""
+	}
+	if j.Array.Live-j.Array.Waiting == 1 {
+		return fmt.Sprintf("; task %s runs on", nameOfJob(j)+"_"+j.Array.RunningTasks)
+	}
+	return fmt.Sprintf("; tasks %s_[%s] run on", nameOfJob(j), j.Array.RunningTasks)
 }
 
 // suspendCmd halts running jobs.
@@ -63,7 +74,10 @@ type requeueCmd struct{ jobsFlags }
 
 func (c *requeueCmd) Run(ctx context.Context, a *app) error {
 	return c.act(ctx, a, bulk{api.ManyRequest{Command: job.CommandRequeue}, a.client.Requeue}, func(j api.Job) string {
-		if j.State == job.Queued {
+		switch {
+		case j.Array != nil:
+			return "is an array: its tasks that ran are being stopped and go to the end of the queue"
+		case j.State == job.Queued:
 			return "is back in the queue" + waiting(a.out, j)
 		}
 		return "is being stopped and goes to the end of the queue"
@@ -77,7 +91,7 @@ func (a *app) queuePosition(j api.Job) string {
 		return ": no time limit"
 	case j.State == job.Running:
 		return fmt.Sprintf(": its time limit is %s%s", j.TimeLimit, a.limitLeft(j))
-	case j.State == job.Queued:
+	case j.State == job.Queued || waitsAgain(j):
 		return waiting(a.out, j)
 	case len(j.GPUs) > 0:
 		return ", starts on " + gpuNames(j.GPUs)

@@ -138,10 +138,12 @@ func progress(a *api.Array) string {
 		return ""
 	}
 	ended := a.Next - a.Live + a.Cancelled
+	all := a.Next+a.Cancelled == a.Size && ended == 0
 	switch {
 	case a.Next+a.Cancelled == 0:
 		return ""
-	case a.Next+a.Cancelled == a.Size && ended == 0:
+	case all && a.Waiting > 0: // that they had started says nothing now
+	case all:
 		parts.add(true, "all started")
 	default:
 		var of phrases
@@ -153,7 +155,8 @@ func progress(a *api.Array) string {
 		}
 		parts = append(parts, text)
 	}
-	parts.add(a.Live > 0, "%d run", a.Live)
+	parts.add(a.Waiting > 0, "%d wait again", a.Waiting)
+	parts.add(a.Live > 0, "%d run", a.Live-a.Waiting)
 	return strings.Join(parts, ", ")
 }
 

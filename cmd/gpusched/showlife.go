@@ -54,7 +54,11 @@ func arrayLine(j api.Job) string {
 	}
 	over := j.State.Terminal()
 	left := a.Size - a.Next - a.Cancelled
-	text := fmt.Sprintf("%s: %s; %d wait, %d run, %d have ended", a.Spec, tasks(a), left, a.Live, a.Next-a.Live)
+	again := ""
+	if a.Waiting > 0 {
+		again = fmt.Sprintf("%d wait again, ", a.Waiting)
+	}
+	text := fmt.Sprintf("%s: %s; %d wait, %s%d run, %d have ended", a.Spec, tasks(a), left, again, a.Live-a.Waiting, a.Next-a.Live)
 	if over {
 		text = fmt.Sprintf("%s: %s; %d have run", a.Spec, tasks(a), a.Next)
 	}

@@ -33,10 +33,10 @@ func (c *updateCmd) Run(ctx context.Context, a *app) error {
 // afterChange is queuePosition, but of a job that waits: for what it waits need not be what was
 // changed.
 func (a *app) afterChange(j api.Job) string {
-	if why, ok := strings.CutPrefix(waiting(a.out, j), ": "); ok && j.State == job.Queued {
-		return "; it waits: " + why
+	if why, ok := strings.CutPrefix(waiting(a.out, j), ": "); ok && (j.State == job.Queued || waitsAgain(j)) {
+		return "; it waits: " + why + othersRun(j)
 	}
-	return a.queuePosition(j)
+	return a.queuePosition(j) + othersRun(j)
 }
 
 func (c *updateCmd) request(ctx context.Context, a *app) (job.Change, error) {

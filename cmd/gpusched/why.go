@@ -55,16 +55,26 @@ func (a *app) writeWhy(j api.Job) {
 	switch {
 	case j.Result != nil:
 		a.out.Printf("job %s has ended: %s\n", term.Clean(nameOfJob(j)), term.Clean(j.Result.Sentence))
+	case waitsAgain(j):
+		a.out.Printf("job %s: %s. The first of tasks %s waits for this:\n", term.Clean(nameOfJob(j)), progress(j.Array), j.Array.WaitingTasks)
+		a.writeReasons(j)
 	case j.State != job.Queued:
 		a.out.Printf("job %s is not waiting: it is %s\n", term.Clean(nameOfJob(j)), term.Clean(a.stateLine(j)))
 	case len(j.Reasons) == 0:
 		a.out.Printf("job %s is queued and is about to start\n", term.Clean(nameOfJob(j)))
 	default:
 		a.out.Printf("job %s has waited since %s\n", term.Clean(nameOfJob(j)), a.out.Moment(changedAt(j)))
-		for _, r := range j.Reasons {
-			line := "  " + term.Pad(reasonPlace(r), 8, false) + " " + term.Clean(a.out.Local(r.Sentence))
-			a.out.Printf("%s\n", a.out.Wrap(line, strings.Repeat(" ", 11)))
+		a.writeReasons(j)
+		if j.Array != nil && j.Array.Waiting > 0 {
+			a.out.Printf("tasks %s wait again, each for itself: 'gpusched why %s_N'\n", j.Array.WaitingTasks, term.Clean(nameOfJob(j)))
 		}
+	}
+}
+
+func (a *app) writeReasons(j api.Job) {
+	for _, r := range j.Reasons {
+		line := "  " + term.Pad(reasonPlace(r), 8, false) + " " + term.Clean(a.out.Local(r.Sentence))
+		a.out.Printf("%s\n", a.out.Wrap(line, strings.Repeat(" ", 11)))
 	}
 }
 

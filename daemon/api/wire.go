@@ -152,6 +152,13 @@ type Array struct {
 
 	Cancelled int `json:"cancelled,omitempty"` // tasks that were cancelled before they became jobs
 
+	// Of the live ones those that wait in the queue again, after an attempt, and the others, as a list such as
+	// "0-2,7"; shortened where it is long.
+	Waiting      int    `json:"waiting,omitempty"`
+	Held         int    `json:"held,omitempty"` // how many of those that wait again are held
+	WaitingTasks string `json:"waiting_tasks,omitempty"`
+	RunningTasks string `json:"running_tasks,omitempty"`
+
 	TooManyFailed bool `json:"too_many_failed,omitempty"` // no more start until it is released (max_failures)
 }
 

@@ -41,8 +41,6 @@ func (c *Core) jobCommand(e Command, now time.Time) *job.Refusal {
 	switch e.What.Kind {
 	case job.CommandSignal:
 		return c.signal(l)
-	case job.CommandRequeue:
-		return c.requeue(l, e.Who.User, now)
 	case job.CommandCancel:
 		if by := c.deps.followersOf(l.job.ID); e.What.Unawaited && len(by) > 0 {
 			return job.Refuse("conflict/awaited", c.jobs.called(by[0]), l.job.Called())
@@ -52,17 +50,26 @@ func (c *Core) jobCommand(e Command, now time.Time) *job.Refusal {
 		}
 		c.cancelJob(l, e.Who.User, now)
 		return nil
-	}
-	switch {
-	case e.What.Kind == job.CommandSuspend || e.What.Kind == job.CommandResume:
+	case job.CommandSuspend, job.CommandResume:
 		return c.suspend(l, e, now)
+	}
+	if l.job.Tasks != nil {
+		return c.arrayCommand(l, e, now)
+	}
+	return c.oneCommand(l, e, now)
+}
+
+// oneCommand does what is asked of a job that is no array.
+func (c *Core) oneCommand(l *trackedJob, e Command, now time.Time) *job.Refusal {
+	switch {
+	case e.What.Kind == job.CommandRequeue:
+		return c.requeue(l, e.Who.User, now)
 	case e.What.Kind == job.CommandUpdate && l.job.State.Live():
 		return c.limit(l, e, now)
 	case l.job.State != job.Queued:
 		return job.Refuse("conflict/not-waiting", l.job.Called(), l.job.State)
-	}
-	if e.What.Kind == job.CommandUpdate {
-		return c.update(l, e, now)
+	case e.What.Kind == job.CommandUpdate:
+		return c.update([]*trackedJob{l}, e, now)
 	}
 	return c.hold(l, e, now)
 }

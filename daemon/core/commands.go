@@ -40,14 +40,15 @@ func (c *Core) answerEach(r *Reply, now time.Time) {
 		}
 		views[i] = c.show(l, now)
 		r.Each[i].Job = &views[i]
-		if views[i].State != job.Queued {
+		w := c.waiter(l)
+		if w == nil {
 			continue
 		}
 		if explained == 0 {
 			c.placements(now)
 		}
 		if explained++; explained <= maxExplained {
-			views[i].Reasons = c.explain(l)
+			views[i].Reasons = c.explain(w)
 		}
 	}
 }

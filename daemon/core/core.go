@@ -243,9 +243,9 @@ func (c *Core) answer(r *Reply, now time.Time) {
 		return
 	}
 	r.Job = new(c.show(l, now))
-	if r.Job.State == job.Queued && !r.brief {
+	if w := c.waiter(l); w != nil && !r.brief {
 		c.placements(now)
-		r.Job.Reasons = c.explain(l)
+		r.Job.Reasons = c.explain(w)
 	}
 }
 

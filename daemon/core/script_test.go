@@ -198,6 +198,7 @@ var verbs = map[string]func(*script){
 	"go-on":   func(s *script) { s.command(job.Command{Kind: job.CommandResume, Job: s.id()}) },
 	"requeue": func(s *script) { s.command(job.Command{Kind: job.CommandRequeue, Job: s.id()}) },
 	"update":  (*script).update,
+	"stand":   (*script).stand, "limits": (*script).limits,
 	"reserve": (*script).reserve,
 	"unreserve": func(s *script) {
 		s.command(job.Command{Kind: job.CommandUnreserve, Reservation: &job.Reservation{ID: int64(s.num("id", 1))}})

@@ -50,57 +50,84 @@ func (c *Core) requeue(l *trackedJob, by string, now time.Time) *job.Refusal {
 	return nil
 }
 
-// update changes a queued job.
-func (c *Core) update(l *trackedJob, e Command, now time.Time) *job.Refusal {
-	ch := e.What.Change
-	if ch == nil {
+// changed is a job with what it is to ask, which is allowed.
+type changed struct {
+	l    *trackedJob
+	asks job.Submission
+	open []job.Dependency // that it is to wait for
+}
+
+// update changes queued jobs, of which there are several where they are an array and tasks of it, the array last:
+// all of them, or none where the change of one is refused.
+func (c *Core) update(list []*trackedJob, e Command, now time.Time) *job.Refusal {
+	if e.What.Change == nil {
 		return job.Refuse("usage/no-change")
 	}
-	s := job.Submission{
+	all, edges, bytes := make([]changed, len(list)), 0, int64(0) // those of the ones before count
+	for i, l := range list {
+		to, refusal := c.changedAs(l, &e, now)
+		if refusal == nil {
+			refusal = c.deps.edgesQuota(l.job, len(to.open), len(l.job.Pending)-edges)
+		}
+		after := *l.job
+		after.Label, after.Request = to.asks.Label, to.asks.Request
+		if refusal == nil {
+			refusal = c.bytesQuota(&after, l.weight-bytes)
+		}
+		if refusal != nil {
+			return refusal
+		}
+		all[i], edges, bytes = to, edges+len(to.open)-len(l.job.Pending), bytes+after.Weight()-l.weight
+	}
+	for i := range all {
+		l := all[i].l
+		before := job.Asked(&l.job.Label, &l.job.Request)
+		c.change(&all[i], len(e.What.Change.Others("Name", "Comment")) > 0, now)
+		c.step.markUpdated(l, e.Who, before)
+	}
+	return nil
+}
+
+// changedAs is a job as a change would have it, if it may be so.
+func (c *Core) changedAs(l *trackedJob, e *Command, now time.Time) (out changed, refusal *job.Refusal) {
+	ch := e.What.Change
+	out = changed{l, job.Submission{
 		Owner: l.job.Owner, Principal: l.job.Principal, Admin: e.Who.Admin, Label: l.job.Label, Request: l.job.Request,
-	}
+	}, l.job.Pending}
+	s := &out.asks
 	raised := s.Request.Priority.Raised()
-	if l.job.Tasks != nil {
+	switch {
+	case l.job.Tasks != nil:
 		s.Request.Array = cloneArray(s.Request.Array)
-	} else if ch.ArrayLimit != nil || ch.MaxFailures != nil {
-		return job.Refuse("usage/no-array", l.job.Called())
+	case e.What.Job != l.job.ID: // its array is changed
+		own := *ch
+		own.ArrayLimit, own.MaxFailures = nil, nil
+		ch = &own
+	case ch.ArrayLimit != nil || ch.MaxFailures != nil:
+		return out, job.Refuse("usage/no-array", l.job.Called())
 	}
-	ch.Apply(&s)
+	ch.Apply(s)
 	if ch.GPUMemBytes != nil {
 		s.Request.AutoMem = false
-		c.fillGPUMem(&s, now)
+		c.fillGPUMem(s, now)
 	}
 	if s.Request.DefaultedMem && ch.GPUMilli != nil {
 		s.Request.MemBytes = 0 // the site's default depends on it
 	}
-	c.applyDerivedDefaults(&s)
-	open, refusal := l.job.Pending, (*job.Refusal)(nil)
-	if ch.After != nil {
-		if open, refusal = c.pending(*ch.After, e.What.Ended); refusal != nil {
-			return refusal
+	c.applyDerivedDefaults(s)
+	if ch.After != nil && l.job.State == job.Queued { // an array whose tasks are all jobs waits for none
+		if out.open, refusal = c.pending(*ch.After, e.What.Ended); refusal != nil {
+			return out, refusal
 		}
-		if c.isCycle(l.job.ID, open) {
-			return job.Refuse("usage/circle", l.job.Called())
-		}
-		if refusal = c.deps.edgesQuota(l.job, len(open), len(l.job.Pending)); refusal != nil {
-			return refusal
+		if c.isCycle(l.job.ID, out.open) {
+			return out, job.Refuse("usage/circle", l.job.Called())
 		}
 	}
-	if raised && ch.Priority == nil && !c.mayRaise(&s) && larger(&l.job.Request, &s.Request) {
-		return job.Refuse("forbidden/raised", l.job.Called())
+	mayRaise := raised && ch.Priority == nil
+	if mayRaise && !c.mayRaise(s) && larger(&l.job.Request, &s.Request) {
+		return out, job.Refuse("forbidden/raised", l.job.Called())
 	}
-	if refusal := c.admitChange(&s, raised && ch.Priority == nil, now); refusal != nil {
-		return refusal
-	}
-	changed := *l.job
-	changed.Label, changed.Request = s.Label, s.Request
-	if refusal := c.bytesQuota(&changed, l.weight); refusal != nil {
-		return refusal
-	}
-	before := job.Asked(&l.job.Label, &l.job.Request)
-	c.change(l, &s, open, len(ch.Others("Name", "Comment")) > 0, now)
-	c.step.markUpdated(l, e.Who, before)
-	return nil
+	return out, c.admitChange(s, mayRaise, now)
 }
 
 // larger reports whether a changed request asks more of the machine than before.
@@ -132,28 +159,35 @@ func (c *Core) admitChange(s *job.Submission, mayRaise bool, now time.Time) *job
 }
 
 // change puts the changed request in the old one's place. One that asks something else, and
-// has not only another label, is owed nothing any more.
-func (c *Core) change(l *trackedJob, s *job.Submission, open []job.Dependency, asks bool, now time.Time) {
-	c.deps.unfollow(l)
-	c.settleCapped(l, now)
-	if larger(&l.job.Request, &s.Request) { // else whoever comes early with little would go first with much
-		waitFrom(l.job, now)
-		l.job.AwayAt = time.Time{}
+// has not only another label, is owed nothing any more. An array whose tasks are all jobs is in no queue.
+func (c *Core) change(to *changed, asks bool, now time.Time) {
+	l, s := to.l, &to.asks
+	waits := l.job.State == job.Queued
+	if waits {
+		c.deps.unfollow(l)
+		c.settleCapped(l, now)
+		if larger(&l.job.Request, &s.Request) { // else whoever comes early with little would go first with much
+			waitFrom(l.job, now)
+			l.job.AwayAt = time.Time{}
+		}
+		c.jobs.changeClass(l, s.Request.Priority.Class)
 	}
 	if asks {
 		l.job.Owed = false
 	}
-	c.jobs.changeClass(l, s.Request.Priority.Class)
 	l.job.Request, l.job.Label = s.Request, s.Label
-	c.markCapped(l, now)
-	l.job.Pending, l.job.Expected = open, 0
+	l.job.Expected = 0
 	c.jobs.removeBytes(l)
 	c.jobs.addBytes(l)
 	if l.job.Tasks != nil {
 		c.resetThrottle(l)
 	}
-	c.deps.follow(l)
-	c.consider(l, now)
+	if waits {
+		c.markCapped(l, now)
+		l.job.Pending = to.open
+		c.deps.follow(l)
+		c.consider(l, now)
+	}
 }
 
 // resetThrottle applies another limit of an array for it and its tasks.

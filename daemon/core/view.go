@@ -33,7 +33,7 @@ func (c *Core) Look(q job.Query, now time.Time) (job.View, *Foresight) {
 		v.Totals = c.jobs.totals()
 	}
 	var ahead *Foresight
-	if q.Reasons && slices.ContainsFunc(list, func(l *trackedJob) bool { return l.state() == job.Queued }) {
+	if q.Reasons && slices.ContainsFunc(list, func(l *trackedJob) bool { return c.waiter(l) != nil }) {
 		ahead = c.Foresee(now)
 		c.placements(now)
 	}
@@ -41,10 +41,13 @@ func (c *Core) Look(q job.Query, now time.Time) (job.View, *Foresight) {
 	inQueue := 0
 	for _, l := range list {
 		looked := c.jobs.look(l)
-		jv, has := c.show(l, now), c.planning.Has(l.id)
+		jv, has, w := c.show(l, now), c.planning.Has(l.id), c.waiter(l)
+		again := w != nil && w != l // a task, whose reasons its array has
+		if has || again {
+			inQueue++
+		}
 		switch {
 		case has:
-			inQueue++
 			jv.Expected = c.planning.Expected(l.id) // another look at each of many is dear
 		case l.job.State == job.Queued:
 			jv.Expected = c.expectedRun(l)
@@ -55,8 +58,8 @@ func (c *Core) Look(q job.Query, now time.Time) (job.View, *Foresight) {
 				jv.Expected = 0 // what the planner takes for want of better
 			}
 		}
-		if q.Reasons && jv.State == job.Queued && (inQueue <= maxExplained || !has) {
-			jv.Reasons = c.explain(l)
+		if q.Reasons && w != nil && (inQueue <= maxExplained || !has && !again) {
+			jv.Reasons = c.explain(w)
 		}
 		v.Jobs = append(v.Jobs, jv)
 		c.jobs.shut(l, looked)
@@ -98,7 +101,11 @@ func liveRank(l *trackedJob) int {
 
 // show is a job without why it waits.
 func (c *Core) show(l *trackedJob, now time.Time) job.JobView {
-	return job.JobView{Job: *l.seen(), EndsAt: c.endsAt(l, now), GoesOnAt: c.goesOnAt(l.job), Uses: l.usesNow()}
+	v := job.JobView{Job: *l.seen(), EndsAt: c.endsAt(l, now), GoesOnAt: c.goesOnAt(l.job), Uses: l.usesNow()}
+	if t := l.job.Tasks; t != nil && t.Live > 0 {
+		v.LiveTasks = c.jobs.standing(l.id)
+	}
+	return v
 }
 
 // hostView is what jobs have of the machine besides GPUs.

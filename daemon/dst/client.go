@@ -188,7 +188,7 @@ func (w *World) orderMany(e *Entry, who job.Actor, what job.Command, d *dice) {
 		list = append(list, what)
 	}
 	for _, c := range list {
-		w.tracked.asked(who, c)
+		w.judgeAsked(who, c)
 	}
 	w.count("many")
 	w.ask(max(e.For, time.Millisecond), func(ctx context.Context, on *daemon.Daemon) func() {
@@ -210,7 +210,7 @@ func (w *World) orderMany(e *Entry, who job.Actor, what job.Command, d *dice) {
 
 // order sends a command and notes what was confirmed.
 func (w *World) order(e *Entry, who job.Actor, what job.Command) {
-	w.tracked.asked(who, what)
+	w.judgeAsked(who, what)
 	before := w.tracked.signals[what.Job]
 	w.ask(max(e.For, time.Millisecond), func(ctx context.Context, d *daemon.Daemon) func() {
 		err := d.Do(ctx, who, what)

@@ -91,7 +91,22 @@ func (w *World) judgeRestored(r *job.Restored) {
 	}
 }
 
-// asked notes that somebody asked for something, confirmed or not.
+// judgeAsked notes that somebody asked for something, confirmed or not; what is asked of an array reaches its tasks.
+func (w *World) judgeAsked(who job.Actor, c job.Command) {
+	w.tracked.asked(who, c)
+	if c.Kind == job.CommandCancel {
+		return // an array is noted as a whole
+	}
+	for id, stored := range w.disk.jobs {
+		if t := stored.Task; t != nil && t.Array == c.Job {
+			of := c
+			of.Job = id
+			w.tracked.asked(who, of)
+		}
+	}
+}
+
+// asked notes that somebody asked for something of one job.
 func (j *judge) asked(who job.Actor, c job.Command) {
 	switch c.Kind {
 	case job.CommandCancel:
@@ -151,8 +166,11 @@ func (w *World) judgeConfirmed(who job.Actor, c job.Command) {
 		}
 		j.cancelled[c.Job] = n
 	case job.CommandHold:
-		if stored.State == job.Queued && stored.Held != "" {
-			j.held[c.Job] = j.held[c.Job] || who.Admin && stored.Held == who.User
+		for id, o := range w.disk.jobs {
+			its := id == c.Job || o.Task != nil && o.Task.Array == c.Job
+			if its && o.State == job.Queued && o.Held != "" {
+				j.held[id] = j.held[id] || who.Admin && o.Held == who.User
+			}
 		}
 	}
 }

@@ -44,6 +44,15 @@ func (r *Result) alike(s *Result) bool {
 // FormatTasks writes ascending numbers as ParseArray reads them: "0-2,7,10-20:5".
 func FormatTasks(list []int) string { return strings.Join(TaskRuns(list), ",") }
 
+// ShortTasks is FormatTasks as far as the runs are not too many.
+func ShortTasks(list []int) string {
+	runs := TaskRuns(list)
+	if len(runs) > maxSpecRanges {
+		runs = append(runs[:maxSpecRanges], "…")
+	}
+	return strings.Join(runs, ",")
+}
+
 // ParseTasks reads what FormatTasks writes.
 func ParseTasks(s string) (list []int, err error) {
 	if s == "" {

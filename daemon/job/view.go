@@ -140,14 +140,22 @@ func (n Name) Append(text []byte) []byte {
 // JobView is one job with the reasons for which it waits.
 type JobView struct {
 	Job
-	Reasons  []Reason
-	Start    ExpectedStart  // of a queued job
-	EndsAt   time.Time      // when a running job is expected to end; zero: nobody can say
-	GoesOnAt time.Time      // when a suspended one goes on by itself; zero: it does not
-	Attempts []Attempt      // where they were asked for: earlier ones and the current
-	MemKnown int64          // the most GPU memory, of one GPU, that earlier runs of its command took; 0: none is known
-	Uses     []GPUNow       // of one that holds GPUs, as Attempt.GPUs, up to the last sample; nil: as on record
-	Notified []Notification // where Attempts were asked for: messages about it, owed, sent or given up
+	Reasons   []Reason
+	Start     ExpectedStart  // of a queued job
+	EndsAt    time.Time      // when a running job is expected to end; zero: nobody can say
+	GoesOnAt  time.Time      // when a suspended one goes on by itself; zero: it does not
+	Attempts  []Attempt      // where they were asked for: earlier ones and the current
+	MemKnown  int64          // the most GPU memory, of one GPU, that earlier runs of its command took; 0: none is known
+	Uses      []GPUNow       // of one that holds GPUs, as Attempt.GPUs, up to the last sample; nil: as on record
+	Notified  []Notification // where Attempts were asked for: messages about it, owed, sent or given up
+	LiveTasks LiveTasks      // of an array that has not ended
+}
+
+// LiveTasks is how the tasks of an array that have become jobs, and not ended, stand: their numbers.
+type LiveTasks struct {
+	Waiting []int // in the queue again, after an attempt
+	Held    int   // how many of those are held
+	Running []int // with a unit
 }
 
 // ExpectedStart is when a job is expected to start by predictions; zero: nobody can say. With a

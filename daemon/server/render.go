@@ -73,7 +73,7 @@ func renderLife(out *api.Job, v *job.JobView) {
 	out.GPUMemAuto, out.GPUMemKnownBytes = j.Request.AutoMem, v.MemKnown
 	out.Task = renderTask(j.Task)
 	if array := j.Request.Array; array != nil && j.Task == nil {
-		out.Array = renderArray(array, j.Tasks)
+		out.Array = renderArray(array, j.Tasks, &v.LiveTasks)
 		out.Array.TooManyFailed = j.TooManyFailed()
 	}
 }
@@ -87,12 +87,14 @@ func renderTask(t *job.Task) *api.Task {
 
 // renderArray leaves the parameters out: they are part of the command
 // (invariant 3).
-func renderArray(a *job.Array, n *job.Tasks) *api.Array {
+func renderArray(a *job.Array, n *job.Tasks, s *job.LiveTasks) *api.Array {
 	out := &api.Array{Spec: a.Spec(), Size: a.Size(), Limit: a.Limit}
 	if n != nil {
 		out.Next, out.Live = n.Became(), n.Live
 		out.Failed, out.Cancelled = n.Failed, n.Cancelled()
 	}
+	out.Waiting, out.Held = len(s.Waiting), s.Held
+	out.WaitingTasks, out.RunningTasks = job.ShortTasks(s.Waiting), job.ShortTasks(s.Running)
 	return out
 }
 

@@ -140,6 +140,8 @@ var sentences = map[job.Code]sentence{
 
 	"conflict/key":            {"job %v has this request key, and is of an account that had your number before", "use another key"},
 	"conflict/not-waiting":    {"job %v is %v and does not wait", "only a waiting job can be held, released or changed"},
+	"conflict/no-task-waits":  {"no task of job %v waits", "only what waits can be held, released or changed; for the time limit of a task that runs name it, such as 7_3"},
+	"conflict/no-task-runs":   {"no task of job %[1]v runs", "'gpusched show %[1]v' lists its tasks"},
 	"conflict/awaited":        {"job %v waits for job %v", "cancel that one first"},
 	"conflict/runs":           {"job %v is %v, and %v can be changed of a waiting job only", "of a job that runs only the time limit can be changed (--time)"},
 	"conflict/ends":           {"job %v is being ended, so its time limit is over", ""},
