@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 )
 
 // Health checks every part.
@@ -16,14 +17,17 @@ func (d *Daemon) Health(ctx context.Context) []job.Check {
 	var v job.View
 	var active []job.Job
 	var slow *core.SlowStart
+	var machine, quota core.Hopeless
 	asking, cancel := d.host.Timeout(ctx, CheckTime)
 	defer cancel()
 	err := d.ask(asking, func(c *core.Core, now time.Time) {
 		v, active, slow = c.View(job.Query{IDs: []job.ID{}}, now), c.Active(), c.SlowStart(now)
+		machine, quota = c.Hopeless(now)
 	})
 	if err == nil {
 		checks = append(checks, d.checkGPUs(&v)...)
 		checks = append(checks, checkStuck(active)...)
+		checks = append(checks, checkQueue(&machine, &quota))
 	} else {
 		checks = append(checks, job.Check{
 			Name: "scheduler", Health: job.Failing, Detail: "its loop has not answered: " + err.Error(),
@@ -56,6 +60,27 @@ func (d *Daemon) checkStarts(slow *core.SlowStart) job.Check {
 		Name: "starts", Health: health, Detail: fmt.Sprintf("no job can be started since %s, and it is tried again: %v", since.Format("15:04:05"), err),
 		Next: "see the other parts in this list, and that /run/gpusched/specs is there and has room",
 	}
+}
+
+// checkQueue reports jobs that can't start as things are. That a quota is below what a job asks is somebody's
+// will, and no fault.
+func checkQueue(machine, quota *core.Hopeless) job.Check {
+	c := job.Check{Name: "queue", Health: job.Healthy, Detail: "every job in the queue can start at some time"}
+	const next = "'gpusched why %s' says why; its user can change it ('gpusched update') or cancel it"
+	if quota.Jobs > 0 {
+		c.Detail, c.Next = never(quota), fmt.Sprintf(next, quota.First)
+	}
+	if machine.Jobs > 0 {
+		c = c.Degrade(never(machine), fmt.Sprintf(next+"; where a GPU is missing see nvidia-smi and 'dmesg | grep NVRM'", machine.First))
+	}
+	return c
+}
+
+func never(h *core.Hopeless) string {
+	if h.Jobs == 1 {
+		return fmt.Sprintf("job %s %s", h.First, words.Say(h.Why))
+	}
+	return fmt.Sprintf("%d jobs can't start as things are, the first of them job %s: %s", h.Jobs, h.First, words.Say(h.Why))
 }
 
 func (d *Daemon) checkStore() job.Check {

@@ -23,6 +23,7 @@ func run(args []string, in io.Reader, out, talk io.Writer) int {
 	path := flags.String("library", "", "`path` of libnvidia-ml.so.1 (default: where the linker finds it)")
 	below := flags.String("below", "", "control `group` of the user's own systemd whose units jobs are (default: jobs are the machine's)")
 	once := flags.Bool("once", false, "print one snapshot for people and end")
+	count := flags.Bool("count", false, "print how many GPUs there are and end")
 	census := flags.Bool("census", false, "print which functions the library has and end")
 	timeout := flags.Duration("device-timeout", 0, "how long one GPU may take to answer (default 4s)")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
@@ -30,8 +31,8 @@ func run(args []string, in io.Reader, out, talk io.Writer) int {
 	} else if err != nil {
 		return 2
 	}
-	if flags.NArg() > 0 || *timeout < 0 || (*once && *census) {
-		fmt.Fprintln(talk, "gpusched-nvml: takes no arguments, one of --once and --census, and no negative time; see --help")
+	if flags.NArg() > 0 || *timeout < 0 || (*once && *census) || *count && (*once || *census) {
+		fmt.Fprintln(talk, "gpusched-nvml: takes no arguments, one of --once, --count and --census, and no negative time; see --help")
 		return 2
 	}
 	lib := nvml.Open(nvml.Options{Path: *path, Below: *below, DeviceTimeout: *timeout})
@@ -41,6 +42,8 @@ func run(args []string, in io.Reader, out, talk io.Writer) int {
 		err = printOnce(out, lib)
 	case *census:
 		err = printSymbols(out, lib)
+	case *count:
+		err = printCount(out, lib)
 	default:
 		err = child.Serve(in, out, talk, lib)
 	}
@@ -68,4 +71,12 @@ func printSymbols(out io.Writer, lib *nvml.Library) error {
 		return err
 	}
 	return child.PrintSymbols(out, symbols)
+}
+
+func printCount(out io.Writer, lib *nvml.Library) error {
+	n, err := lib.Count()
+	if err == nil {
+		_, err = fmt.Fprintln(out, n)
+	}
+	return err
 }

@@ -211,7 +211,7 @@ func TestCommandLine(t *testing.T) {
 		{"help", []string{"--help"}, 0, "", "-library"},
 		{"unknown flag", []string{"--frob"}, 2, "", "-frob"},
 		{"stray argument", []string{"now"}, 2, "", "takes no arguments"},
-		{"both", []string{"--once", "--census"}, 2, "", "one of --once and --census"},
+		{"both", []string{"--once", "--census"}, 2, "", "one of --once, --count and --census"},
 		{"negative time", []string{"--device-timeout", "-1s"}, 2, "", "no negative time"},
 	}
 	for _, tt := range tests {

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -87,7 +88,8 @@ func (f *Foresight) Foretell(v *job.JobView) {
 // ForetellWhile does so while it is asked for, which it returns. What it has found out by then
 // is not lost.
 func (f *Foresight) ForetellWhile(asked func() bool, v *job.JobView) bool {
-	if f == nil || v.State != job.Queued {
+	never := slices.ContainsFunc(v.Reasons, func(r job.Reason) bool { return r.Code == job.ReasonTooMuch })
+	if f == nil || v.State != job.Queued || never {
 		return asked()
 	}
 	if !f.forecast.GoOn(asked, v.ID) {

@@ -199,6 +199,7 @@ var verbs = map[string]func(*script){
 	"requeue": func(s *script) { s.command(job.Command{Kind: job.CommandRequeue, Job: s.id()}) },
 	"update":  (*script).update,
 	"stand":   (*script).stand, "limits": (*script).limits,
+	"lower": (*script).lower, "never": (*script).never,
 	"reserve": (*script).reserve,
 	"unreserve": func(s *script) {
 		s.command(job.Command{Kind: job.CommandUnreserve, Reservation: &job.Reservation{ID: int64(s.num("id", 1))}})

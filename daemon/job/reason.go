@@ -36,6 +36,7 @@ const (
 	ReasonGPUKept     ReasonCode = "gpu-kept"     // kept for Job, which is before this one
 	ReasonGPUReserved ReasonCode = "gpu-reserved" // reserved by an administrator; Detail says for whom and when
 
+	ReasonTooMuch    ReasonCode = "too-much"       // it asks more than it can have; Detail says what
 	ReasonDrained    ReasonCode = "drained"        // an administrator lets no job start; Detail says who, why and until when
 	ReasonHeld       ReasonCode = "held"           // Detail says by whom
 	ReasonDependency ReasonCode = "dependency"     // Job has to do what Detail says first

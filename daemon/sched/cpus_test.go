@@ -31,8 +31,8 @@ func TestCPUsAreKept(t *testing.T) {
 // CPUs can go while a job waits that asks them.
 func TestWhySaysThatCPUsWent(t *testing.T) {
 	for left, want := range map[int]string{
-		8: "host-cpus, need 10 have 8, only 8 CPUs are left for such jobs now; gpu-free on 0",
-		1: "host-cpus, need 10 have 1, only 1 CPU is left for such jobs now; gpu-free on 0",
+		8: "too-much, can never start: asks for 10 CPUs, this machine has 8 CPUs for jobs (use a smaller --cpus); host-cpus, need 10 have 8; gpu-free on 0",
+		1: "too-much, can never start: asks for 10 CPUs, this machine has 1 CPU for jobs (use a smaller --cpus); host-cpus, need 10 have 1; gpu-free on 0",
 	} {
 		sc := newScene(t, 1)
 		sc.s.Host = Host{CPUs: left, GPUCPUs: left}
@@ -93,10 +93,12 @@ func TestQuotasOfMemoryAndCPUs(t *testing.T) {
 	sc.waits(5, 0, of(bob), ask(2, 0)) // above that of memory of the lab
 	sc.expect("start 2 on none, start 4 on none")
 	ann.MaxCPUs = 3
-	if got, want := sc.why(sc.last(0, ask(4, 5))), "quota-mem, need 8589934592 have 5368709120, ann; quota-cpus, need 3 have 2, the job asks for 5 CPUs, and ann; quota-cpus, need 6 have 2, group lab"; got != want {
+	if got, want := sc.why(sc.last(0, ask(4, 5))), "too-much, can never start: asks for 5 CPUs, the quota of ann is 3 CPUs (use a smaller --cpus, or ask an administrator for a larger quota); "+
+		"quota-mem, need 8589934592 have 5368709120, ann; quota-cpus, need 3 have 2, ann; quota-cpus, need 6 have 2, group lab"; got != want {
 		t.Errorf("why: %s, want %s", got, want)
 	}
-	if got, want := sc.why(sc.last(0, ask(9, 0))), "quota-mem, need 8589934592 have 5368709120, the job asks for 9G, and ann; quota-mem, need 12884901888 have 5368709120, group lab"; got != want {
+	if got, want := sc.why(sc.last(0, ask(9, 0))), "too-much, can never start: asks for 9G of host memory, the quota of ann is 8G (use a smaller --mem, or ask an administrator for a larger quota); "+
+		"quota-mem, need 8589934592 have 5368709120, ann; quota-mem, need 12884901888 have 5368709120, group lab"; got != want {
 		t.Errorf("why: %s, want %s", got, want)
 	}
 }

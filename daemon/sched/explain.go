@@ -16,6 +16,9 @@ func (p *Planner) Explain(w *Waiting) []job.Reason {
 	q := c.query(p.s.Now, whenNow)
 	l := p.capacityBehind(&q, &p.now, p.delayed(&c))
 	why := append(p.quotaReasons(w, sh), p.hostReasons(sh, l)...)
+	if never := p.s.Never(w.Account, w.Request); never != nil {
+		why = append([]job.Reason{{Code: job.ReasonTooMuch, GPU: job.NoGPU, Detail: never.Message}}, why...)
+	}
 	if sh.milli == 0 {
 		return why
 	}
@@ -64,7 +67,7 @@ func (p *Planner) hostReasons(sh *resourceShape, l *capacity) []job.Reason {
 		add(job.ReasonHostMemory, sh.mem, max(0, l.mem), most)
 	}
 	if !l.hasCPUs(sh.cpus) {
-		add(job.ReasonHostCPUs, int64(sh.cpus), int64(max(0, l.cpus)), p.s.whyNoCPUs(sh.cpus, p.s.Host.CPUs, cpusOf))
+		add(job.ReasonHostCPUs, int64(sh.cpus), int64(max(0, l.cpus)), p.s.hasMost(cpusOf, cpus))
 	}
 	if len(why) > 0 || sh.milli > 0 {
 		return why
@@ -76,8 +79,7 @@ func (p *Planner) hostReasons(sh *resourceShape, l *capacity) []job.Reason {
 		add(job.ReasonNoGPUMemory, sh.mem, max(0, l.noGPU.mem), p.s.hasMost(memNoGPU, size))
 	}
 	if !l.noGPU.hasCPUs(sh.cpus) {
-		why := p.s.whyNoCPUs(sh.cpus, p.s.Host.NoGPUCPUs, cpusNoGPU)
-		add(job.ReasonNoGPUCPUs, int64(sh.cpus), int64(max(0, l.noGPU.cpus)), why)
+		add(job.ReasonNoGPUCPUs, int64(sh.cpus), int64(max(0, l.noGPU.cpus)), p.s.hasMost(cpusNoGPU, cpus))
 	}
 	return why
 }
@@ -94,18 +96,6 @@ func countNoGPU(r *Running) int64 {
 func memNoGPU(r *Running) int64  { return countNoGPU(r) * r.MemBytes }
 func cpusNoGPU(r *Running) int64 { return countNoGPU(r) * int64(r.CPUs) }
 func cpusOf(r *Running) int64    { return int64(r.CPUs) }
-
-// whyNoCPUs says who has most of the CPUs that jobs may have, or that these are fewer by now
-// than are asked: CPUs can go while a job waits.
-func (s *Snapshot) whyNoCPUs(asked, all int, of func(*Running) int64) job.Message {
-	switch {
-	case asked <= all:
-		return s.hasMost(of, cpus)
-	case all == 1:
-		return job.Say("detail/one-cpu")
-	}
-	return job.Say("detail/few-cpus", job.CPUs(all))
-}
 
 // hasMost says which user's running jobs have most of something, such as "bob has
 // 22G".
@@ -148,10 +138,6 @@ func quotaReasons(a *Account, n *amount, s *Snapshot) []job.Reason {
 	add := func(code job.ReasonCode, q *Account, need, have int64) {
 		why = append(why, job.Reason{Code: code, GPU: job.NoGPU, Detail: q.called(), Need: need, Have: have})
 	}
-	alone := func(asked any) { // it was queued before the quota was there, and never starts
-		last := &why[len(why)-1]
-		last.Detail = job.Say("detail/asks", asked, last.Detail)
-	}
 	if a.Barred != "" {
 		why = append(why, job.Reason{Code: job.ReasonAccount, GPU: job.NoGPU, Detail: job.Text(a.Barred)})
 	}
@@ -163,14 +149,10 @@ func quotaReasons(a *Account, n *amount, s *Snapshot) []job.Reason {
 			add(job.ReasonQuotaGPUs, q, int64(q.MaxMilli), int64(q.Milli))
 		}
 		if q.MaxMem > 0 && n.mem > 0 && q.host.mem+n.mem > q.MaxMem {
-			if add(job.ReasonQuotaMem, q, q.MaxMem, q.host.mem); n.mem > q.MaxMem {
-				alone(job.Size(n.mem))
-			}
+			add(job.ReasonQuotaMem, q, q.MaxMem, q.host.mem)
 		}
 		if q.MaxCPUs > 0 && n.cpus > 0 && q.host.cpus+n.cpus > q.MaxCPUs {
-			if add(job.ReasonQuotaCPUs, q, int64(q.MaxCPUs), int64(q.host.cpus)); n.cpus > q.MaxCPUs {
-				alone(job.CPUs(n.cpus))
-			}
+			add(job.ReasonQuotaCPUs, q, int64(q.MaxCPUs), int64(q.host.cpus))
 		}
 		bounded := q.MaxUsage > 0 && s.Policy.HalfLife > 0 && n.milli > 0
 		if used := q.GPUTime(s.Now, s.Policy.HalfLife); bounded && used >= q.MaxUsage {

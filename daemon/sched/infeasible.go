@@ -25,6 +25,15 @@ func Infeasible(s *Snapshot, a *Account, r *job.Request) *job.Refusal {
 	return infeasibleQuota(a, r)
 }
 
+// Never is Infeasible of a job that waits, which was not so when it was submitted: a quota was lowered, or the
+// machine has less than it had. While no GPU can be seen it is nil, as they come back.
+func (s *Snapshot) Never(a *Account, r *job.Request) *job.Refusal {
+	if r.GPUMilli > 0 && len(s.GPUs) == 0 && (s.Host.NoGPUs != "" || !s.Host.GPUsSeen) {
+		return nil
+	}
+	return Infeasible(s, a, r)
+}
+
 // infeasibleQuota refuses what is above the account's own quota by itself.
 func infeasibleQuota(a *Account, r *job.Request) *job.Refusal {
 	if a == nil {

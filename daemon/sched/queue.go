@@ -157,6 +157,18 @@ func (q *Queue) Expected(id job.ID) time.Duration { return q.entries[id].Expecte
 // Has reports whether the job is in the queue.
 func (q *Queue) Has(id job.ID) bool { return q.entries[id] != nil }
 
+// Kinds yields the first job of each kind that waits, and how many there are of it: jobs of one account that
+// ask the same, so that all of them can start or none.
+func (q *Queue) Kinds() iter.Seq2[job.ID, int] {
+	return func(yield func(job.ID, int) bool) {
+		for _, b := range q.buckets {
+			if b.head != nil && !yield(b.head.ID, b.len) {
+				return
+			}
+		}
+	}
+}
+
 // Accounts returns the accounts whose jobs wait, in no order.
 func (q *Queue) Accounts() iter.Seq[*Account] { return maps.Keys(q.accounts) }
 

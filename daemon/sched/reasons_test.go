@@ -56,17 +56,17 @@ func TestReasonOfAGPU(t *testing.T) {
 		milli int
 		ask   func(*job.Request)
 	}{
-		"gpu-excluded on 0":                    {nil, 1000, func(r *job.Request) { r.GPUIDs = []int{3} }},
-		"gpu-excluded on 0 ":                   {nil, 500, func(r *job.Request) { r.GPUsFrom = []int{1, 2} }},
-		"gpu-excluded on 0  ":                  {nil, 500, func(r *job.Request) { r.ExcludeGPUs = []int{0} }},
-		"gpu-no-parts on 0":                    {func(sc *scene) { sc.s.GPUs[0].WholeOnly = true }, 500, nil},
-		"gpu-type on 0, NVIDIA A100-SXM4-80GB": {nil, 1000, func(r *job.Request) { r.GPUType = "h100" }},
-		"gpu-lost on 0, fell off the bus":      {state(Lost, "fell off the bus"), 1000, nil},
-		"gpu-unknown on 0, no answer":          {state(Unknown, "no answer"), 1000, nil},
-		"gpu-paused on 0, dust":                {state(Paused, "dust"), 1000, nil},
-		"gpu-drained on 0, repair":             {state(Drained, "repair"), 1000, nil},
-		"gpu-cleaning on 0, job 9":             {state(Cleaning, ""), 1000, nil},
-		"gpu-suspect on 0, job 9, a process":   {state(Suspect, "a process"), 1000, nil},
+		"too-much, can never start: asks for GPU 3, which this machine does not have or does not offer (see 'gpusched gpus'); gpu-excluded on 0":                                  {nil, 1000, func(r *job.Request) { r.GPUIDs = []int{3} }},
+		"too-much, can never start: asks for 0.5 of a GPU among 1,2, this machine has 0 (see 'gpusched gpus'); gpu-excluded on 0":                                                 {nil, 500, func(r *job.Request) { r.GPUsFrom = []int{1, 2} }},
+		"too-much, can never start: asks for 0.5 of a GPU other than 0, this machine has 0 (see 'gpusched gpus'); gpu-excluded on 0":                                              {nil, 500, func(r *job.Request) { r.ExcludeGPUs = []int{0} }},
+		"too-much, can never start: asks for 0.5 of a GPU, and this site gives parts of GPU - only (ask for whole GPUs, or leave the choice to the scheduler); gpu-no-parts on 0": {func(sc *scene) { sc.s.GPUs[0].WholeOnly = true }, 500, nil},
+		"too-much, can never start: asks for 1 GPU of type h100, this machine has 0 (see 'gpusched gpus'); gpu-type on 0, NVIDIA A100-SXM4-80GB":                                  {nil, 1000, func(r *job.Request) { r.GPUType = "h100" }},
+		"gpu-lost on 0, fell off the bus":    {state(Lost, "fell off the bus"), 1000, nil},
+		"gpu-unknown on 0, no answer":        {state(Unknown, "no answer"), 1000, nil},
+		"gpu-paused on 0, dust":              {state(Paused, "dust"), 1000, nil},
+		"gpu-drained on 0, repair":           {state(Drained, "repair"), 1000, nil},
+		"gpu-cleaning on 0, job 9":           {state(Cleaning, ""), 1000, nil},
+		"gpu-suspect on 0, job 9, a process": {state(Suspect, "a process"), 1000, nil},
 		"gpu-busy on 0, job 103": {func(sc *scene) {
 			sc.runs(103, time.Hour, on(0)...)
 			state(Paused, "dust")(sc)
@@ -139,6 +139,7 @@ func TestReasonsOfTheMachine(t *testing.T) {
 	w := sc.last(2000, of(bob), asks(func(r *job.Request) { r.MemBytes = 3; r.GPUMemBytes = 1 }))
 	sc.s.GPUs[1].MemFreeBytes = 0
 	want := []string{
+		"too-much, can never start: asks for 2 GPUs with 1B of memory, the quota of bob is 1.5 (ask for fewer, or an administrator for a larger quota)",
 		"quota-gpus, need 1500 have 500, bob", "quota-hours, need 2 have 3, bob", "quota-jobs, need 1 have 1, group lab",
 		"max-running, need 2 have 0, ann has 1", "host-memory, need 3 have 2", "gpu-count, need 2 have 1",
 		"gpu-free on 0", "gpu-memory on 1, need 1 have 0", "gpu-busy on 2, job 101",

@@ -15,7 +15,7 @@ import (
 
 // healthNames are the lines of health that the daemon itself has, beside one for
 // each GPU and each job in trouble.
-var healthNames = []string{"state", "gpus", "starts", "alerts", "clock"}
+var healthNames = []string{"state", "gpus", "queue", "starts", "alerts", "clock"}
 
 // rows reads the table of gpuschedd(8) that says what the scheduler stands on.
 func rows(t *testing.T) [][]string {
@@ -44,7 +44,7 @@ func TestPartsHaveALineInHealth(t *testing.T) {
 		names = append(names, c.Name)
 	}
 	// What is not a part that can fail under the scheduler, but a property of the machine.
-	properties := []string{"state disk", "limits", "shared memory"}
+	properties := []string{"state disk", "limits", "shared memory", "queue"}
 	told := map[string]bool{}
 	for _, row := range rows(t) {
 		if len(row) != 4 || row[1] == "" || row[3] == "" {

@@ -36,6 +36,7 @@ var reasons = []reason{
 	{job.ReasonAccount, own, "its user may start nothing: {text}", "", ""},
 	{job.ReasonTurn, own, "it is about to start: others are being started before it", "", ""},
 	{job.ReasonGone, own, "account {text}", "", ""},
+	{job.ReasonTooMuch, own, "as things are it {text}", "", ""},
 	{job.ReasonHeld, own, "held by {text}", "", ""},
 	{job.ReasonDependency, own, "waits until job {job} {text}", "", ""},
 	{job.ReasonBegin, own, "not to begin before {text}", "", ""},

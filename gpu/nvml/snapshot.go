@@ -108,6 +108,19 @@ func (l *Library) renew(devices []gpu.Device) {
 	}
 }
 
+// Count initialises and counts the GPUs: who has initialised sees none that come.
+func (l *Library) Count() (int, error) {
+	if _, err := l.ensure(); err != nil {
+		return 0, err
+	}
+	defer l.drop()
+	n, ret := l.nv.DeviceGetCount()
+	if ret != nvml.SUCCESS {
+		return 0, errors.New("counting GPUs: " + l.words(ret))
+	}
+	return n, nil
+}
+
 func (l *Library) stuck() bool {
 	for _, s := range l.slots {
 		if s.stuck() {

@@ -52,6 +52,7 @@ type Source struct {
 	child     *child // nil: none
 	abandoned []*child
 	backoff   backoff
+	count     count
 
 	mu      sync.Mutex // guards what follows
 	closed  bool
@@ -140,6 +141,7 @@ func (s *Source) sample(ctx context.Context, op string) (gpu.Snapshot, error) {
 		switch {
 		case err == nil:
 			s.backoff.reset()
+			s.recount(&snapshot)
 			return snapshot, nil
 		case errors.Is(err, errCut): // the next Sample gives the child the rest of its time
 			return gpu.Snapshot{}, err

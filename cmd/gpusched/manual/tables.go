@@ -58,6 +58,7 @@ var reasons = []Entry{
 	{string(job.ReasonGPUKept), "The GPU is kept for a job that is before this one. A job that ends before that one can start may still run on it."},
 	{string(job.ReasonGPUReserved), "An administrator has reserved the GPU for others, now or before the job would end."},
 	{string(job.ReasonDrained), "An administrator lets no job start, see 'gpusched daemon drain'."},
+	{string(job.ReasonTooMuch), "The job asks more than it can have as things are: a quota was lowered since it was submitted, or the machine has fewer GPUs, CPUs or less memory than then. It starts once that is back; 'gpusched update' lets it ask for less."},
 	{string(job.ReasonHeld), "The job is held, see 'gpusched release'."},
 	{string(job.ReasonDependency), "Another job has to start or end first (--after and the like)."},
 	{string(job.ReasonBegin), "The time given with --begin has not come."},

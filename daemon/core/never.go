@@ -1,0 +1,42 @@
+package core
+
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// maxKinds bounds how many kinds of jobs Hopeless looks at: it takes some milliseconds.
+const maxKinds = 5000
+
+// Hopeless are the jobs in the queue that can't start as things are.
+type Hopeless struct {
+	Jobs  int
+	First string // what people call the first of them
+	Why   job.Message
+	id    job.ID
+}
+
+// Hopeless sums up the jobs in the queue that ask for more than the machine has, and those that ask for more
+// than a quota allows.
+func (c *Core) Hopeless(now time.Time) (machine, quota Hopeless) {
+	have, seen := c.snapshot(now), 0
+	for id, n := range c.planning.Kinds() {
+		if seen++; seen > maxKinds {
+			break
+		}
+		l := c.jobs.find(id)
+		looked := c.jobs.look(l)
+		if why := have.Never(l.account, &l.job.Request); why != nil {
+			h := &quota
+			if have.Never(nil, &l.job.Request) != nil { // for anybody
+				h = &machine
+			}
+			if h.Jobs += n; h.id == 0 || id < h.id {
+				h.id, h.First, h.Why = id, l.job.Called(), why.Message
+			}
+		}
+		c.jobs.shut(l, looked)
+	}
+	return machine, quota
+}

@@ -1,0 +1,36 @@
+package daemon
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Jobs for which the machine has too little are a fault of it, those that a quota keeps are told.
+func TestHealthOfTheQueue(t *testing.T) {
+	gpus := job.Say("never/gpu-count", job.Wish{GPUs: 4 * job.WholeGPU}, 3)
+	quota := job.Say("never/quota", job.Wish{GPUs: 3 * job.WholeGPU}, job.Text("alice"), job.GPUs(2*job.WholeGPU))
+	for _, c := range []struct {
+		machine, quota core.Hopeless
+		health         job.Health
+		detail         string
+	}{
+		{health: job.Healthy, detail: "every job in the queue can start at some time"},
+		{machine: core.Hopeless{Jobs: 1, First: "7", Why: gpus}, health: job.Degraded,
+			detail: "job 7 can never start: asks for 4 GPUs, this machine has 3 (see 'gpusched gpus')"},
+		{machine: core.Hopeless{Jobs: 2, First: "7_3", Why: gpus}, quota: core.Hopeless{Jobs: 1, First: "5", Why: quota}, health: job.Degraded,
+			detail: "2 jobs can't start as things are, the first of them job 7_3: can never start: asks for 4 GPUs, this machine has 3 (see 'gpusched gpus')"},
+		{quota: core.Hopeless{Jobs: 1, First: "5", Why: quota}, health: job.Healthy,
+			detail: "job 5 can never start: asks for 3 GPUs, the quota of alice is 2 (ask for fewer, or an administrator for a larger quota)"},
+	} {
+		got := checkQueue(&c.machine, &c.quota)
+		if got.Health != c.health || got.Detail != c.detail || got.Next == "" && c.health == job.Degraded {
+			t.Errorf("health of the queue: %+v", got)
+		}
+		if c.machine.Jobs > 0 && !strings.Contains(got.Next, "'gpusched why "+c.machine.First+"'") {
+			t.Errorf("what to do is %q", got.Next)
+		}
+	}
+}
