@@ -14,16 +14,19 @@ type asks [askCount]*sql.Stmt
 const (
 	askJob = iota
 	askAttempt
-	askKey
 	askLately
+	askKey // of those that a submission asks
 	askCount
 )
 
-func (a *asks) prepare(ctx context.Context, db *sql.DB) error {
-	return prepareAll(ctx, db, a[:], []string{
+func (a *asks) prepare(ctx context.Context, s *Store) error {
+	err := prepareAll(ctx, s.own, a[askKey:askKey+1], []string{"SELECT id FROM jobs WHERE uid = ? AND key = ? AND key <> ''"})
+	if err != nil {
+		return err
+	}
+	return prepareAll(ctx, s.read, a[:askKey], []string{
 		askJob:     jobQuery + "WHERE j.id = ?",
 		askAttempt: "SELECT " + attemptColumns + " FROM attempts WHERE job_id = ? AND number = ?",
-		askKey:     "SELECT id FROM jobs WHERE uid = ? AND key = ? AND key <> ''",
 		askLately: `SELECT count(*), count(*) FILTER (WHERE state NOT IN ('completed', 'cancelled')) FROM jobs
  WHERE uid = ? AND changed_at >= ? AND result IS NOT NULL AND json_extract(request, '$.array') IS NULL`,
 	})

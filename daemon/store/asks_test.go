@@ -43,7 +43,7 @@ func firstReads(t *testing.T, s *Store, want *job.Job) {
 	t.Helper()
 	var group sync.WaitGroup
 	begin := make(chan struct{})
-	for range 4 * readers {
+	for range 4 * connections(reading) {
 		group.Go(func() {
 			<-begin
 			list, err := s.Jobs(context.Background(), []job.ID{want.ID})

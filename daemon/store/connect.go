@@ -5,22 +5,32 @@ import (
 	"database/sql"
 	"fmt"
 	"net/url"
+	"runtime"
 )
 
 // access is what a pool of connections is for.
 type access int
 
 const (
-	writing access = iota
-	reading
-	reporting
+	writing   access = iota
+	reading          // a few rows, for people
+	asking           // a few rows, for a submission or a start: nobody waits for people there
+	reporting        // long ones
 )
 
-// readers and reporters are how many reads, and long ones, can be under way at once.
-const (
-	readers   = 4
-	reporters = 2
-)
+// connections is how many reads of a kind can be under way at once. Long ones leave a processor to others where
+// there are several.
+func connections(a access) int {
+	switch a {
+	case reading:
+		return 4
+	case asking:
+		return 2
+	case reporting:
+		return max(1, min(2, runtime.GOMAXPROCS(0)-1))
+	}
+	return 1
+}
 
 // readCache is how much of the file each connection that reads keeps, in KiB: they look up single rows, or read
 // all once, and what the system keeps of the file serves all of them. SQLite's own would be 2 MiB.
@@ -38,7 +48,6 @@ func connect(ctx context.Context, path, vfs string, a access) (*sql.DB, error) {
 	}
 	if a != writing {
 		pragmas = append(pragmas, readCache)
-
 	}
 	q.Set("_error_rc", "1")
 	for _, p := range pragmas {
@@ -47,12 +56,8 @@ func connect(ctx context.Context, path, vfs string, a access) (*sql.DB, error) {
 	if vfs != "" {
 		q.Set("vfs", vfs)
 	}
-	n := 1
-	switch a {
-	case reading, reporting:
-		q.Set("mode", "ro")
-		n = map[access]int{reading: readers, reporting: reporters}[a]
-	case writing:
+	q.Set("mode", "ro")
+	if a == writing {
 		q.Set("mode", "rw")
 		q.Set("_txlock", "immediate")
 	}
@@ -61,8 +66,8 @@ func connect(ctx context.Context, path, vfs string, a access) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxOpenConns(n)
-	db.SetMaxIdleConns(n)
+	db.SetMaxOpenConns(connections(a))
+	db.SetMaxIdleConns(connections(a))
 	if err := db.PingContext(ctx); err != nil {
 		db.Close()
 		return nil, fmt.Errorf("connect to %q: %w", path, err)

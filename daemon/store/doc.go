@@ -19,7 +19,9 @@
 //  4. The private part of a job is in payloads and nowhere else, but for the
 //     parameters of an array, which are with its request; no listing reads that
 //     table. A task of an array has none: it uses its array's.
-//  5. Reads do not wait for the writer, nor it for them.
+//  5. Reads do not wait for the writer, nor it for them. What a submission or a start asks has connections of its
+//     own, which nobody else holds. What looks through many ended jobs takes turns, and is refused where its turn
+//     does not come.
 //  6. A file from a newer release is refused untouched; one from an older is
 //     copied beside itself before it is changed. A damaged one is not changed
 //     either: Quarantine moves it away, whole. What can't be read is not damage.

@@ -39,7 +39,9 @@ type Store struct {
 	read *sql.DB              // connections that can't write
 	asks asks                 // of these
 
+	own     *sql.DB // such connections for what a submission or a start asks
 	reports *sql.DB // such connections for reads that take long, which others need not wait for
+	long    longReads
 	write   *sql.DB // one connection; nil when read-only
 	stmts   statements
 
@@ -58,7 +60,9 @@ type Store struct {
 // from a newer release ErrNewer, one that is in use ErrLocked; none of them is
 // changed.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
-	s := &Store{path: path, vfs: opts.FileSystem, disk: disk{opts.Judge}, tell: opts.Migrating}
+	s := &Store{
+		path: path, vfs: opts.FileSystem, disk: disk{opts.Judge}, tell: opts.Migrating, long: longReads{searchRows, patience},
+	}
 	var err error
 	if opts.ReadOnly {
 		err = s.openReadOnly(ctx)
@@ -104,16 +108,20 @@ func (s *Store) open(ctx context.Context, known []string) error {
 	if err := s.connectReaders(ctx); err != nil {
 		return err
 	}
-	if err := s.asks.prepare(ctx, s.read); err != nil {
+	if err := s.asks.prepare(ctx, s); err != nil {
 		return err
 	}
 	return s.stmts.prepare(ctx, s.write)
 }
 
 func (s *Store) connectReaders(ctx context.Context) (err error) {
-	if s.read, err = connect(ctx, s.path, s.vfs, reading); err == nil {
-		s.reports, err = connect(ctx, s.path, s.vfs, reporting)
+	if s.read, err = connect(ctx, s.path, s.vfs, reading); err != nil {
+		return err
 	}
+	if s.own, err = connect(ctx, s.path, s.vfs, asking); err != nil {
+		return err
+	}
+	s.reports, err = connect(ctx, s.path, s.vfs, reporting)
 	return err
 }
 
@@ -141,7 +149,7 @@ func (s *Store) openReadOnly(ctx context.Context) error {
 	} else if have < known {
 		return fmt.Errorf("%q has schema %d, this release reads %d: start the daemon once to bring it up to date", s.path, have, known)
 	}
-	return s.asks.prepare(ctx, s.read)
+	return s.asks.prepare(ctx, s)
 }
 
 // Close writes what is left in the log into the file and gives the file free.
@@ -158,14 +166,10 @@ func (s *Store) Close() error {
 // into the file.
 func (s *Store) release() error {
 	errs := []error{s.stmts.close()}
-	if s.read != nil {
-		errs = append(errs, s.read.Close())
-	}
-	if s.reports != nil {
-		errs = append(errs, s.reports.Close())
-	}
-	if s.write != nil {
-		errs = append(errs, s.write.Close())
+	for _, db := range []*sql.DB{s.read, s.own, s.reports, s.write} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
 	}
 	if s.last != nil {
 		errs = append(errs, s.disk.closeLast(s.last))

@@ -37,7 +37,12 @@ func (s *Store) pastJobs(ctx context.Context, q job.PastQuery) (past job.Past, e
 	if err != nil {
 		return past, err
 	}
-	tx, err := s.reports.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	r, err := s.reporter(ctx)
+	if err != nil {
+		return past, err
+	}
+	defer r.Close()
+	tx, err := r.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return past, err
 	}

@@ -45,7 +45,7 @@ func payloadArgs(id job.ID, p *job.Payload) ([]any, error) {
 // Payload returns the private part that is kept under the id: for a task that
 // is its array's (job.PayloadID). One that is not there, or is damaged, is job.ErrNoPayload.
 func (s *Store) Payload(ctx context.Context, id job.ID) (job.Payload, error) {
-	row := s.read.QueryRowContext(ctx, "SELECT "+payloadColumns+" FROM payloads WHERE job_id = ?", int64(id))
+	row := s.own.QueryRowContext(ctx, "SELECT "+payloadColumns+" FROM payloads WHERE job_id = ?", int64(id))
 	p, err := scanPayload(row)
 	if err == nil {
 		return p, nil

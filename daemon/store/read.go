@@ -24,11 +24,27 @@ func (s *Store) Jobs(ctx context.Context, ids []job.ID) ([]job.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.jobs(ctx, "WHERE j.id IN (SELECT value FROM json_each(?))", string(text))
+	list, err := s.jobsByID(ctx, ids, string(text))
 	if err != nil {
-		return nil, fmt.Errorf("read %d jobs: %w", len(ids), err)
+		return nil, fmt.Errorf("read %d jobs: %w", len(ids), s.readError(err))
 	}
 	return list, nil
+}
+
+// manyIDs is how many jobs by number are a long read. No command asks for as many at once.
+const manyIDs = 2000
+
+func (s *Store) jobsByID(ctx context.Context, ids []job.ID, list string) ([]job.Job, error) {
+	const clause = "WHERE j.id IN (SELECT value FROM json_each(?))"
+	if len(ids) < manyIDs {
+		return jobsFrom(ctx, s.read, clause, list)
+	}
+	r, err := s.reporter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return jobsFrom(ctx, r, clause, list)
 }
 
 // job reads one job, if it exists, and its current attempt, by statements that are kept:
@@ -88,32 +104,6 @@ func (s *Store) Notifications(ctx context.Context, id job.ID) ([]job.Notificatio
 	return list, nil
 }
 
-// Ended returns the jobs that have ended and match the query, newest first: at
-// most q.Ended, 0: all.
-func (s *Store) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
-	where := []string{"j.result IS NOT NULL"}
-	var args []any
-	add := func(cond string, arg ...any) {
-		where = append(where, cond)
-		args = append(args, arg...)
-	}
-	ownedBy(q.UID, q.User, add)
-	chosen(q.Choice, add)
-	if q.Array != 0 {
-		add("j.array_id = ?", int64(q.Array))
-	}
-	clause := "WHERE " + strings.Join(where, " AND ") + " ORDER BY j.changed_at DESC, j.id DESC"
-	if q.Ended > 0 {
-		clause += " LIMIT ?"
-		args = append(args, q.Ended)
-	}
-	list, err := s.jobs(ctx, clause, args...)
-	if err != nil {
-		return nil, fmt.Errorf("read ended jobs: %w", err)
-	}
-	return list, nil
-}
-
 // Lately counts an account's jobs that ended at a moment or after it. Of none of them is
 // more read than that, as it is asked with each listing.
 func (s *Store) Lately(ctx context.Context, uid int, since time.Time) (out job.Lately, err error) {
@@ -168,16 +158,19 @@ func (s *Store) ByKey(ctx context.Context, uid int, key string) (job.ID, bool, e
 	return id, true, nil
 }
 
-// jobs reads the rows that the clause selects, and their current attempts, in
-// one snapshot.
-func (s *Store) jobs(ctx context.Context, clause string, args ...any) ([]job.Job, error) {
-	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+// jobsFrom reads the rows that the clause selects, and their current attempts, in one snapshot.
+func jobsFrom(ctx context.Context, db beginner, clause string, args ...any) ([]job.Job, error) {
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return nil, s.readError(err)
+		return nil, err
 	}
 	defer tx.Rollback()
-	list, err := jobsIn(ctx, tx, clause, args...)
-	return list, s.readError(err)
+	return jobsIn(ctx, tx, clause, args...)
+}
+
+// beginner is a database or a connection to it.
+type beginner interface {
+	BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
 }
 
 // queryer is a database or a transaction on it.

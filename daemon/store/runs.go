@@ -20,10 +20,15 @@ func (s *Store) Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) error
 	}
 	query := "SELECT text FROM runs WHERE ended_at >= ?1" + who + " UNION ALL " +
 		"SELECT text FROM run_source WHERE job_id IN (SELECT id FROM jobs WHERE result IS NULL) AND ended_at = ''" + who
+	r, err := s.reporter(ctx)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
 	var stopped error // by f
 	var text string
 	var run job.Run
-	err := each(ctx, s.reports, query, func(rows *sql.Rows) error {
+	err = each(ctx, r, query, func(rows *sql.Rows) error {
 		if err := rows.Scan(&text); err != nil {
 			return err
 		}

@@ -35,7 +35,12 @@ func (s *Store) Task(ctx context.Context, array job.ID, index int) (id job.ID, e
 
 // Results returns what the ended tasks of an array came to that are on record.
 func (s *Store) Results(ctx context.Context, array job.ID) (out job.Results, err error) {
-	err = each(ctx, s.read, resultsQuery, func(rows *sql.Rows) error {
+	r, err := s.reporter(ctx)
+	if err != nil {
+		return out, err
+	}
+	defer r.Close()
+	err = each(ctx, r, resultsQuery, func(rows *sql.Rows) error {
 		var index int
 		var result sql.NullString
 		var started, ended string
@@ -75,7 +80,7 @@ func (s *Store) Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, err
 		return nil, err
 	}
 	ends := make(map[job.ID]job.End, len(ids))
-	err = each(ctx, s.read, endsQuery, func(rows *sql.Rows) error {
+	err = each(ctx, s.own, endsQuery, func(rows *sql.Rows) error {
 		var id job.ID
 		var end job.End
 		err := rows.Scan(&id, &end.State, &end.Started)

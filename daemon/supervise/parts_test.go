@@ -77,6 +77,7 @@ var limits = map[string][]string{
 	"messages":        {"daemon/deliver.go deliverTime", "daemon/core/messages.go deliveryAgain", "daemon/core/messages.go lastDeliveryIn"},
 	"state on disk":   {"daemon/commit.go commitTime", "daemon/commit.go firstCommitRetry", "daemon/commit.go lastCommitRetry"},
 	"state file":      {"at start", "daemon/supervise/supervisor.go firstTry", "daemon/supervise/supervisor.go lastTry"},
+	"long readings":   {"daemon/store/search.go patience"},
 	"GPU reader":      {"sample_timeout", "gpu/source/backoff.go lastDelay"},
 	"kernel log":      {"waited for", "gpu/kernellog/reader.go retryTime"},
 	"journald":        {"4096 lines", "daemon/journal/queue.go patience"},

@@ -178,6 +178,8 @@ var sentences = map[job.Code]sentence{
 		"try again, or give the number of the account; see 'gpusched health'"},
 	"unavailable/signal": {"systemd gave no answer, so job %v may not have got signal %v (%v)",
 		"the job is not affected; try again when 'gpusched health' says that systemd answers"},
+	"unavailable/reads": {"too many look through jobs that have ended at once",
+		"try again in a moment; a listing that names its user, or a time (--since), is quicker"},
 	"unavailable/stopping":   {"the scheduler is stopping", "try again in a moment"},
 	"unavailable/broken":     {"the scheduler can't work: %v", "running jobs are not affected, and it tries again by itself; see 'gpusched health'"},
 	"unavailable/unwritable": {"the scheduler can't write its state, so nothing new is accepted: %v", "running jobs are not affected; see 'gpusched health'"},

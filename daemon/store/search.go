@@ -1,0 +1,170 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Bounds of long reads.
+const (
+	searchRows = 5000             // that a search looks at before it lets others read
+	patience   = 20 * time.Second // that one waits for its turn, and a search takes in all
+	fewEnded   = 1000             // jobs, the newest, are no long read
+)
+
+// longReads are these bounds, as a test may set them.
+type longReads struct {
+	rows     int
+	patience time.Duration
+}
+
+// errBusy refuses a long read while too many others are under way.
+func errBusy() error { return job.Refuse("unavailable/reads") }
+
+// reporter waits for its turn to read long, and returns the connection for it, which the caller closes.
+func (s *Store) reporter(ctx context.Context) (*sql.Conn, error) {
+	limited, cancel := context.WithTimeout(ctx, s.long.patience)
+	defer cancel()
+	conn, err := s.reports.Conn(limited)
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		return nil, errBusy()
+	}
+	return conn, err
+}
+
+// Ended returns the jobs that have ended and match the query, newest first: at
+// most q.Ended, 0: all.
+func (s *Store) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
+	list, err := s.ended(ctx, &q)
+	if err != nil {
+		return nil, fmt.Errorf("read ended jobs: %w", s.readError(err))
+	}
+	return list, nil
+}
+
+func (s *Store) ended(ctx context.Context, q *job.Query) ([]job.Job, error) {
+	along, which := filter{where: []string{"j.result IS NOT NULL"}}, filter{}
+	if q.UID != nil {
+		along.add("j.uid = ?", *q.UID) // there is an index by it
+	}
+	if !q.Since.IsZero() {
+		along.add("j.changed_at >= ?", formatTime(q.Since))
+	}
+	ownedBy(q.UID, q.User, which.add)
+	chosen(q.Choice, which.add)
+	if q.Array != 0 {
+		which.add("j.array_id = ?", int64(q.Array))
+	}
+	all := q.Choice.IsAll() && q.User == ""
+	if q.Array == 0 && !(all && 0 < q.Ended && q.Ended <= fewEnded) {
+		return s.search(ctx, &along, &which, q.Ended)
+	}
+	clause, args := along.and(&which, job.Cursor{}, job.Cursor{}).newest(q.Ended)
+	if all && q.Array == 0 {
+		return jobsFrom(ctx, s.read, clause, args...)
+	}
+	r, err := s.reporter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return jobsFrom(ctx, r, clause, args...)
+}
+
+// search looks through the jobs that have ended, the newest first, along an index. Others have their turn each
+// searchRows of them, so that one who looks through a long history holds up nobody.
+func (s *Store) search(ctx context.Context, along, which *filter, most int) ([]job.Job, error) {
+	limited, cancel := context.WithTimeout(ctx, s.long.patience)
+	defer cancel()
+	found := []job.Job{}
+	for from := (job.Cursor{}); ; {
+		room := 0
+		if most > 0 {
+			room = most - len(found)
+		}
+		some, to, err := s.searchSome(limited, along, which, from, room)
+		switch {
+		case err != nil && limited.Err() != nil && ctx.Err() == nil:
+			return nil, errBusy()
+		case err != nil:
+			return nil, err
+		}
+		found = append(found, some...)
+		if to.IsZero() || most > 0 && len(found) == most {
+			return found, nil
+		}
+		from = to
+	}
+}
+
+// searchSome looks through the next jobs before a cursor. It returns where it has come to, which is zero at the end.
+func (s *Store) searchSome(
+	ctx context.Context, along, which *filter, from job.Cursor, room int,
+) (found []job.Job, to job.Cursor, err error) {
+	r, err := s.reporter(ctx)
+	if err != nil {
+		return nil, to, err
+	}
+	defer r.Close()
+	tx, err := r.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, to, err
+	}
+	defer tx.Rollback()
+	clause, args := along.and(&filter{}, from, job.Cursor{}).newest(1)
+	at := ""
+	err = tx.QueryRowContext(ctx, "SELECT j.changed_at, j.id FROM jobs j "+clause+fmt.Sprintf(" OFFSET %d", s.long.rows-1), args...).Scan(&at, &to.ID)
+	d := decoder{}
+	if err == nil {
+		d.time(&to.At, at)
+	}
+	if err = errors.Join(err, d.err); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return nil, to, err
+	}
+	var ids []int64
+	clause, args = along.and(which, from, to).newest(room)
+	err = each(ctx, tx, "SELECT j.id FROM jobs j "+clause, func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return err
+	}, args...)
+	if err != nil || len(ids) == 0 {
+		return nil, to, err
+	}
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, to, err
+	}
+	found, err = jobsIn(ctx, tx, "WHERE j.id IN (SELECT value FROM json_each(?)) ORDER BY j.changed_at DESC, j.id DESC", string(list))
+	return found, to, err
+}
+
+// and is both filters, for what is before a cursor and not before another; zero ones bound nothing.
+func (f *filter) and(o *filter, before, from job.Cursor) *filter {
+	both := &filter{slices.Concat(f.where, o.where), slices.Concat(f.args, o.args)}
+	if !before.IsZero() {
+		both.add("(j.changed_at, j.id) < (?, ?)", formatTime(before.At), int64(before.ID))
+	}
+	if !from.IsZero() {
+		both.add("(j.changed_at, j.id) >= (?, ?)", formatTime(from.At), int64(from.ID))
+	}
+	return both
+}
+
+// newest is the clause that selects the newest ended jobs; 0: all.
+func (f *filter) newest(most int) (string, []any) {
+	clause := "WHERE " + strings.Join(f.where, " AND ") + " ORDER BY j.changed_at DESC, j.id DESC"
+	if most > 0 {
+		clause += fmt.Sprintf(" LIMIT %d", most)
+	}
+	return clause, f.args
+}
