@@ -12,19 +12,23 @@ func (d *Directory) Check() job.Check {
 	c := job.Check{Name: "accounts", Health: job.Healthy}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	switch {
-	case !d.silent.IsZero():
-		if e := d.known.get(d.missed); e != nil {
-			d.begin(d.missed, e)
-		} else {
-			d.begin(d.missed, d.known.entry(d.missed, ourselves))
+	ours := d.known.of(ourselves)
+	failing := d.failed.After(ours.answered) // or it is some names alone, of one server of several
+	for _, q := range []Query{d.missed, d.last} {
+		if e := d.known.get(q); failing && e != nil {
+			d.begin(d.call(e, ourselves, true))
 		}
+	}
+	switch {
+	case !ours.silent.IsZero():
 		return c.Degrade(fmt.Sprintf("directory: no answer since %s (%v): accounts and groups that were known stay, others are numbers",
-			d.silent.Format("15:04:05"), d.err), "getent passwd NAME; systemctl status gpusched-accounts; the directory's own service (sssd)")
-	case d.answered.IsZero():
+			ours.silent.Format("15:04:05"), ours.err), "getent passwd NAME; systemctl status gpusched-accounts; the directory's own service (sssd)")
+	case failing:
+		c.Detail = "some of what was asked for got no answer, last at " + d.failed.Format(time.TimeOnly)
+	case ours.answered.IsZero():
 		c.Detail = "all that was asked for are in /etc/passwd and /etc/group"
 	default:
-		c.Detail = "the directory answers, last at " + d.answered.Format(time.TimeOnly)
+		c.Detail = "the directory answers, last at " + ours.answered.Format(time.TimeOnly)
 	}
 	return c
 }

@@ -14,12 +14,13 @@ import (
 const (
 	patience   = 2 * time.Second // how long a caller waits for an answer
 	answerTime = 5 * time.Second // how long one may take
-	askAgain   = 5 * time.Second // between questions while there is no answer
+	askAgain   = 5 * time.Second // until what was not answered is asked again
 	fresh      = 1 * time.Minute // how old an answer may be before the question is asked again
 	certain    = 1 * time.Second // how old one may be that a start rests on
 	keep       = 1 * time.Hour   // how long an entry is believed in that is not found any more
 	trust      = 24 * time.Hour  // how long groups are believed in while there is no answer
 	maxAsked   = 16              // questions at once
+	maxOthers  = 12              // of these such as no client and no start of a job rests on
 	maxKnown   = 10000           // answers
 	maxAskedBy = 4               // questions at once for one account
 	maxKnownBy = 200             // answers that are kept for one account
@@ -50,15 +51,14 @@ type Directory struct {
 
 	person func(uid int) int // whose the uids of containers are; nil: each its own
 
-	mu       sync.Mutex // guards the fields that follow
-	known    shelves
-	asking   int
-	over     chan struct{} // closed when the next of those is over
-	asked    time.Time     // the last question
-	answered time.Time     // the last answer
-	silent   time.Time     // since when there is none; zero: there are answers
-	err      error         // why
-	missed   Query         // what was asked last and not answered
+	mu     sync.Mutex // guards the fields that follow
+	known  shelves
+	asking int
+	others int           // of those, see maxOthers
+	over   chan struct{} // closed when the next of those is over
+	failed time.Time     // when a question was last found to go unanswered
+	missed Query         // of our own, what was asked last and not answered
+	last   Query         // and what was answered last
 }
 
 // entry is what is known of a question.
@@ -68,7 +68,10 @@ type entry struct {
 	answer  Answer
 	at      time.Time     // when that was said; zero: never
 	found   time.Time     // when there was such an entry last
+	began   time.Time     // when it was asked last
 	pending chan struct{} // closed when the question under way is over; nil: none is
+	failed  time.Time     // when it was found to go unanswered last; zero: it does not
+	err     error         // why
 }
 
 // New makes one.
@@ -148,9 +151,10 @@ func (d *Directory) today(q Query, asker int, end time.Time) (Answer, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	e := d.known.entry(q, asker)
+	c := d.call(e, asker, true)
 	old := func() bool { return e.at.IsZero() || time.Since(e.at) >= certain }
 	for asked := false; old() && !asked && time.Now().Before(end); {
-		d.put(q, e)
+		d.put(c)
 		if asked = e.pending != nil; asked {
 			d.pass(e.pending, end)
 		} else {
@@ -159,7 +163,7 @@ func (d *Directory) today(q Query, asker int, end time.Time) (Answer, error) {
 	}
 	switch {
 	case old():
-		return Answer{}, cmp.Or(d.err, errLate)
+		return Answer{}, cmp.Or(e.err, errLate)
 	case !e.found.Equal(e.at): // what it said before stays for those who only show it
 		return Answer{}, nil
 	}
@@ -182,7 +186,7 @@ func (d *Directory) UserID(asker int, name string) (uid int, found bool, err err
 	if uid, found = d.userID(name, asker, true); found {
 		return uid, true, nil
 	}
-	return 0, false, d.unknown(Query{UserByName, name})
+	return 0, false, d.unknown(Query{UserByName, name}, asker)
 }
 
 // KnownID is UserID as far as it is known without waiting.
@@ -199,21 +203,21 @@ func (d *Directory) userID(name string, asker int, wait bool) (int, bool) {
 	return a.ID, true
 }
 
-// unknown says why nothing is known of a question, as the directory does not answer; nil:
-// it has answered, or is asked nothing of the kind.
-func (d *Directory) unknown(q Query) error {
+// unknown says why somebody who asks learns nothing of a question, as the directory does not
+// answer; nil: it has answered, or is asked nothing of the kind.
+func (d *Directory) unknown(q Query, asker int) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	e := d.known.get(q)
 	switch {
 	case d.ask == nil || !q.Valid() || e != nil && time.Since(e.at) < fresh:
 		return nil
-	case d.err != nil:
-		return d.err
+	case e != nil && e.err != nil:
+		return e.err
 	case e == nil || e.at.IsZero():
-		return errBusy
+		return cmp.Or(d.known.of(asker).err, errBusy)
 	}
-	return nil
+	return d.known.of(asker).err
 }
 
 // GroupID returns the gid of the group of a name. It may wait.
@@ -260,21 +264,22 @@ func (d *Directory) Holds(uid, gid int) bool {
 }
 
 // InGroup reports whether an account may still have a group that the kernel said it has: it is
-// in it, or neither the files nor the directory, which answers, know both.
+// in it, or neither the files nor the directory, which has answered that, know both.
 func (d *Directory) InGroup(uid, gid int) bool {
 	in, known := d.member(uid, gid, true)
-	return in || !known && d.answers()
+	return in || !known && d.answers(Query{GroupByID, strconv.Itoa(gid)}) && d.answers(Query{GroupsOf, strconv.Itoa(uid)})
 }
 
-// answers reports whether the directory answers, or there is none.
-func (d *Directory) answers() bool {
+// answers reports whether the directory answers a question, as far as it was asked.
+func (d *Directory) answers(q Query) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.silent.IsZero()
+	e := d.known.get(q)
+	return e == nil || e.err == nil && !e.at.IsZero()
 }
 
 // lookup returns what is known, and sees to it that it is as of today: with wait
-// it waits for that, if the directory answers at all, but for the number of a name that is known.
+// it waits for that, unless that was in vain before, or for the number of a name that is known.
 // A name and groups give rights, as an account may have got the number of another.
 func (d *Directory) lookup(q Query, asker int, wait bool) Answer {
 	if d.ask == nil || !q.Valid() {
@@ -286,9 +291,11 @@ func (d *Directory) lookup(q Query, asker int, wait bool) Answer {
 	if !e.at.IsZero() && time.Since(e.at) < fresh {
 		return e.answer
 	}
-	d.begin(q, e)
-	if wait && e.pending != nil && d.silent.IsZero() && (!e.answer.Found || q.Kind == GroupsOf || q.Kind == UserByID) {
-		d.await(q, e)
+	c := d.call(e, asker, wait)
+	vain := d.isVain(c)
+	d.begin(c)
+	if wait && !vain && (!e.answer.Found || q.Kind == GroupsOf || q.Kind == UserByID) {
+		d.await(c)
 	}
 	return e.believed(time.Now())
 }
@@ -301,66 +308,126 @@ func (e *entry) believed(now time.Time) Answer {
 	return e.answer
 }
 
-// await waits for the answer to a question that is under way. It gives the lock up
-// meanwhile.
-func (d *Directory) await(q Query, e *entry) {
-	pending, began := e.pending, time.Now()
-	d.mu.Unlock()
-	select {
-	case <-pending:
-	case <-time.After(patience):
+// call is one caller's wish for the answer to a question.
+type call struct {
+	*entry
+	of         *shelf // of the caller, who need not have asked it first
+	ours, wait bool
+}
+
+func (d *Directory) call(e *entry, asker int, wait bool) call {
+	return call{e, d.known.of(asker), asker == ourselves, wait}
+}
+
+// isPaced reports whether a question is put off while others of its caller go unanswered: a name
+// that somebody asks for may be made up, and what we ask ourselves is no client's if nobody waits.
+// Others are about accounts that are at the door, and have nothing to do with each other.
+func (c *call) isPaced() bool { return c.ours && !c.wait || !c.ours && c.query.Kind == UserByName }
+
+// isVain reports whether a question is one of those that go unanswered: it did itself, or what else
+// is asked about its account, or what else its caller made up.
+func (d *Directory) isVain(c call) bool {
+	about := d.known.get(Query{UserByID, c.query.Key})
+	ofAccount := c.query.Kind == GroupsOf && about != nil && d.rests(about)
+	return ofAccount || d.rests(c.entry) || c.isPaced() && !c.of.silent.IsZero()
+}
+
+// rests reports whether a question was not answered and it is too early to wait for it again, or
+// nothing else was answered since, either.
+func (d *Directory) rests(e *entry) bool {
+	return e.err != nil && (time.Since(e.failed) < askAgain || d.known.of(ourselves).answered.Before(e.failed))
+}
+
+// await waits for the answer to a question, and before it for a place where a client or a start
+// rests on it.
+func (d *Directory) await(c call) {
+	end := time.Now().Add(patience)
+	for c.pending == nil && c.ours && time.Now().Before(end) {
+		d.pass(d.over, end)
+		d.begin(c)
 	}
-	d.mu.Lock()
-	if e.pending == pending && d.silent.IsZero() && d.answered.Before(began) {
-		d.silent, d.err, d.missed = began, errLate, q
+	if pending := c.pending; pending != nil {
+		if d.pass(pending, end); c.pending == pending {
+			d.fail(c, errLate)
+		}
 	}
 }
 
-// begin asks a question, but while there are no answers one every askAgain alone.
-func (d *Directory) begin(q Query, e *entry) {
-	if d.silent.IsZero() || d.asking == 0 && time.Since(d.asked) >= askAgain {
-		d.put(q, e)
+// begin asks a question, but every askAgain alone what was not answered, and one of those alone
+// that are put off for others of their caller.
+func (d *Directory) begin(c call) {
+	resting := c.isPaced() && !c.of.silent.IsZero() && (c.of.asking > 0 || time.Since(c.of.asked) < askAgain)
+	if time.Since(c.failed) >= askAgain && !resting {
+		d.put(c)
 	}
 }
 
 // put asks a question, unless it is under way, or enough others are.
-func (d *Directory) put(q Query, e *entry) {
-	shelf := d.known.of(e.asker)
-	if e.pending != nil || d.asking >= maxAsked || e.asker != ourselves && shelf.asking >= maxAskedBy {
+func (d *Directory) put(c call) {
+	other := !c.ours || !c.wait
+	full := d.asking >= maxAsked || other && d.others >= maxOthers || !c.ours && c.of.asking >= maxAskedBy
+	if c.pending != nil || full {
 		return
 	}
-	e.pending, d.asked = make(chan struct{}), time.Now()
+	c.pending, c.began = make(chan struct{}), time.Now()
 	d.asking++
-	shelf.asking++
+	c.of.asking++
+	c.of.asked = c.began
+	if other {
+		d.others++
+	}
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), answerTime)
 		defer cancel()
-		a, err := d.ask(ctx, q)
-		d.end(q, e, shelf, a, err)
+		a, err := d.ask(ctx, c.query)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.asking--
+		c.of.asking--
+		if other {
+			d.others--
+		}
+		d.end(c, a, err)
 	}()
 }
 
 // end takes an answer, or notes that there was none.
-func (d *Directory) end(q Query, e *entry, of *shelf, a Answer, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.asking--
-	of.asking--
-	close(e.pending)
-	e.pending = nil
+func (d *Directory) end(c call, a Answer, err error) {
+	close(c.pending)
+	c.pending = nil
 	close(d.over)
 	d.over = make(chan struct{})
-	now := time.Now()
 	if err != nil {
-		if d.err, d.missed = err, q; d.silent.IsZero() {
-			d.silent = now
-		}
+		d.fail(c, err)
 		return
 	}
-	d.answered, d.silent, d.err = now, time.Time{}, nil
-	if e.at = now; a.Found {
-		e.answer, e.found = a, now
-	} else if now.Sub(e.found) > keep {
-		e.answer = Answer{}
+	now := time.Now()
+	for _, f := range []*shelf{c.of, d.known.of(ourselves)} { // any answer shows that there are answers
+		f.answered, f.silent, f.err = now, time.Time{}, nil
+	}
+	if c.ours {
+		d.last = c.query
+	}
+	c.failed, c.err = time.Time{}, nil
+	if c.at = now; a.Found {
+		c.answer, c.found = a, now
+	} else if now.Sub(c.found) > keep {
+		c.answer = Answer{}
+	}
+}
+
+// fail notes that a question goes unanswered. Its caller is silent if none of the caller's was
+// answered since.
+func (d *Directory) fail(c call, err error) {
+	c.failed, c.err = time.Now(), err
+	d.failed = c.failed
+	if c.ours {
+		d.missed = c.query
+	}
+	if c.of.answered.After(c.began) {
+		return
+	}
+	if c.of.err = err; c.of.silent.IsZero() {
+		c.of.silent = c.failed
 	}
 }

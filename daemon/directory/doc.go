@@ -8,18 +8,20 @@
 //
 // Invariants, cited by tests:
 //
-//  1. Nothing waits longer than patience, and nothing but a start at all while the
-//     directory gives no answer, for the number of a name that is known, or for an
-//     account that the files have, but for whether that is in a group which they do
-//     not have.
+//  1. Nothing waits longer than patience. Nothing but a start waits again for what went
+//     unanswered, before something else is answered, nor for the number of a name that is known,
+//     or for an account that the files have, but for whether that is in a group which they do not
+//     have.
 //  2. A name that was once known stays so while the directory gives no answer, a
 //     group that gives rights for a day; both for an hour after it no longer knows
 //     them: some modules say "not found" when their server is away. What is not
 //     known gives no right.
-//  3. While there is no answer one question is asked every askAgain, not more, but
-//     for those that starts rest on.
+//  3. What goes unanswered is asked again every askAgain, not more, but for what starts rest on.
+//     So is one name of those that somebody asks for while they go unanswered, and one question of
+//     those that nobody waits for.
 //  4. What is remembered is bounded, and so are the questions under way.
-//  5. Who asks for many names has nobody else's forgotten or put off.
+//  5. Who asks for many names has nobody else's forgotten or put off, and what goes unanswered,
+//     whoever asks for it, keeps no answer from others: neither their names nor their rights.
 //  6. A start rests on what was said within the last moment, for as long as it takes: an
 //     older answer, or none, starts nothing.
 package directory

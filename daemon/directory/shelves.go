@@ -1,6 +1,9 @@
 package directory
 
-import "container/list"
+import (
+	"container/list"
+	"time"
+)
 
 // shelves hold what is remembered, by who asked for it first: whoever asks for many names has
 // only answers of their own forgotten.
@@ -11,8 +14,12 @@ type shelves struct {
 
 // shelf is what one account has asked for, or ourselves, the last used first.
 type shelf struct {
-	list   *list.List
-	asking int // questions under way
+	list     *list.List
+	asking   int       // questions under way
+	asked    time.Time // the last one
+	answered time.Time // the last answer
+	silent   time.Time // since when there is none; zero: there are answers
+	err      error     // why
 }
 
 func newShelves() shelves {

@@ -109,3 +109,25 @@ func TestDirectoryHangs(t *testing.T) {
 	tells(t, "the directory answers")
 	sh(t, "", "gpusched wait "+id)
 }
+
+// TestSlowNamesOfADirectory: names that somebody asks for, and that get no answer, keep no administrator of
+// the directory from being one, nor anybody's names from being looked up.
+func TestSlowNamesOfADirectory(t *testing.T) {
+	begin(t)
+	directory(t)
+	settings(t, "[daemon]\nadmin_group = \"chiefs\"")
+	sh(t, "", "systemctl restart gpusched") // nothing is known
+	sh(t, "bob", `for i in $(seq 6); do gpusched history -u slow$i >/dev/null 2>&1 & sleep 0.3; done`)
+	begun := time.Now()
+	refused(t, "bob", "gpusched history -u slow7", 1, "gives no answer")
+	for _, what := range []string{"drain", "resume"} {
+		sh(t, "", as("erik", "gpusched gpu "+what+" 3"))
+	}
+	refused(t, "alice", "gpusched history -u nobody-of-us", 2, "no account named")
+	if took := time.Since(begun); took > 4*time.Second*the.slow {
+		t.Errorf("all of that took %v", took)
+	}
+	if text, _ := health(t); strings.Contains(text, "no answer since") {
+		t.Errorf("health: %s", text)
+	}
+}
