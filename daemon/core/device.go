@@ -39,7 +39,7 @@ type cleanup struct {
 	looks         int    // that showed it not clean
 	next          time.Time
 	baselineBytes int64     // of a GPU that is not among the devices meanwhile; -1 unknown
-	uid           int       // of the job's owner
+	uid           int       // of the job's person
 	began         time.Time // when the attempt of the job did
 	ended         span      // when it did
 	earlier       *cleanup  // of a job that left it before, since it was clean last; nil: there is none
@@ -75,6 +75,7 @@ func (b *gpuBook) unaccounted(d *device) int64 {
 // findings.
 func (b *gpuBook) sampled(e *Sampled, now time.Time) {
 	b.seen, b.problem, b.detail = true, e.Snap.Problem, e.Snap.Detail
+	b.persons = e.Persons
 	for _, d := range b.devices {
 		d.present = false
 	}
@@ -240,7 +241,7 @@ func (b *gpuBook) leave(l *trackedJob, number uint64, now time.Time) {
 		b.unkillableOn[r.UUID] = slices.DeleteFunc(b.unkillableOn[r.UUID], func(id job.ID) bool { return id == l.job.ID })
 		left := &cleanup{
 			job: l.job.ID, attempt: l.job.Attempt.Number, since: now, sampleSeq: number, baselineBytes: -1,
-			uid: l.job.Owner.UID, began: l.began(), ended: l.life().end(now),
+			uid: l.job.Person().UID, began: l.began(), ended: l.life().end(now),
 		}
 		left.unsure = left.began.After(now)
 		if at := b.position(&r); at >= 0 {

@@ -38,12 +38,14 @@ type Commands struct {
 }
 
 // Sampled brings a look at the GPUs that began after the Sample action with
-// the given number. Jobs says which job a process id belongs to. A snapshot
-// with a Problem means that nothing is known.
+// the given number. Jobs says which job a process id belongs to, Persons whose
+// the uids of processes are that containers run as. A snapshot with a Problem means
+// that nothing is known.
 type Sampled struct {
-	Number uint64
-	Snap   gpu.Snapshot
-	Jobs   map[int]job.ID
+	Number  uint64
+	Snap    gpu.Snapshot
+	Jobs    map[int]job.ID
+	Persons map[int]int
 }
 
 // Phase is where a unit is.

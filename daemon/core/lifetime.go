@@ -104,7 +104,7 @@ func (dep *cleanup) strayOf(uid int, began span) membership {
 func (b *gpuBook) holderOf(uuid string, uid int, began span) (last *trackedJob, sure bool) {
 	for _, id := range b.jobs.activeIDs() {
 		l := b.jobs.active(id)
-		if l.job.Owner.UID != uid || !b.jobs.holds(id, uuid) || began.from.Before(l.began()) {
+		if l.job.Person().UID != uid || !b.jobs.holds(id, uuid) || began.from.Before(l.began()) {
 			continue
 		}
 		known := !began.to.After(l.life().known())

@@ -102,7 +102,15 @@ func (dep *cleanup) firstNoted(pid int) bool {
 	return true
 }
 
-// jobOfStray is the job of the process's user that has the GPU, or left it since it was
+// personOf returns whose a process is, also where it runs as a uid of a container.
+func (b *gpuBook) personOf(p *gpu.Process) int {
+	if person, ok := b.persons[p.UID]; ok {
+		return person
+	}
+	return p.UID
+}
+
+// jobOfStray is the job of the process's person that has the GPU, or left it since it was
 // clean, and during which the process began; 0: none. A job runs until its unit says that
 // it has ended, whenever that is learned. Where it is not known whether the process began
 // before that, or when a job that has left began, it counts as of the job, unsurely. A
@@ -111,12 +119,12 @@ func (b *gpuBook) jobOfStray(d *device, p *gpu.Process, began span) membership {
 	if p.UID <= 0 || p.Age == 0 || p.Kind == gpu.KindGraphics {
 		return membership{}
 	}
-	last, sure := b.holderOf(d.UUID, p.UID, began)
+	last, sure := b.holderOf(d.UUID, b.personOf(p), began)
 	if sure {
 		return membership{job: last.job.ID}
 	}
 	for dep := d.cleanup; dep != nil; dep = dep.earlier {
-		if of := dep.strayOf(p.UID, began); of.job != 0 {
+		if of := dep.strayOf(b.personOf(p), began); of.job != 0 {
 			of.unsure = of.unsure || last != nil
 			return of
 		}

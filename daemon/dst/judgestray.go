@@ -39,7 +39,7 @@ func (w *World) plainly(s *stray, uuid string) bool {
 		return false
 	}
 	for key, h := range j.books.holds {
-		if h.open() && h.uid == s.UID && h.has(uuid) && key != attemptKey(s.run.job, s.run.attempt) {
+		if h.open() && h.uid == person(s.UID) && h.has(uuid) && key != attemptKey(s.run.job, s.run.attempt) {
 			return false
 		}
 	}
@@ -121,7 +121,7 @@ func (w *World) judgeEndProcess(a core.EndProcess, s *stray) {
 // it ran, whenever the daemon heard of its end.
 func (w *World) during(uuid string, s *stray) bool {
 	for key, h := range w.tracked.books.holds {
-		if h.uid != s.UID || !h.has(uuid) || h.from > s.began+time.Second || !h.open() && s.began > h.to+time.Second {
+		if h.uid != person(s.UID) || !h.has(uuid) || h.from > s.began+time.Second || !h.open() && s.began > h.to+time.Second {
 			continue
 		}
 		if r := w.tracked.truth[key]; r == nil || r.over == 0 || s.began <= r.over+time.Second {

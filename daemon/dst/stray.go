@@ -18,6 +18,12 @@ type stray struct {
 	noted    bool // and it was outside of its unit
 }
 
+// subordinates is what is added to the uid of a user for that of a process in a container of the user's.
+const subordinates = 100_000
+
+// person is daemon.Options.Person.
+func person(uid int) int { return uid % subordinates }
+
 // ticks is the time since the boot in which the kernel writes down the start of a
 // process.
 func (w *World) ticks() uint64 { return uint64(w.elapsed/tick) + 1 }
@@ -76,6 +82,9 @@ func (w *World) leaves(name string, r *run, lasts time.Duration, d *dice) {
 		stubborn: d.percent(30)}
 	if d.percent(50) {
 		s.Unit = name
+	}
+	if d.percent(30) {
+		s.UID += subordinates
 	}
 	w.put(s, lasts, on...)
 	w.after(d.between(0, 20*time.Second), func() { w.outside(s.PID) })

@@ -137,8 +137,8 @@ func (w *World) live(l *life) {
 	clear(w.post.flying)
 	d, err := daemon.New(daemon.Options{
 		Runtime: l, Store: w.disk, Units: w.bus, Changes: w.bus.changes, Source: source{w}, Kernel: w.kernel,
-		UnitOf: w.unitOf,
-		Tell:   w.note, Specs: w.specs, Origin: w.bus.Origin, System: w.bus.System, EndProcess: w.endProcess,
+		UnitOf: w.unitOf, Person: person,
+		Tell: w.note, Specs: w.specs, Origin: w.bus.Origin, System: w.bus.System, EndProcess: w.endProcess,
 		Deliver: w.deliver,
 		Notify:  silent{}, Log: slog.New(slog.DiscardHandler),
 		Restored: restored, Settings: w.settings(), Launcher: "/usr/libexec/gpusched/gpusched-job",

@@ -129,9 +129,9 @@ func (s *Server) renderGPUs(list []job.GPUView, who job.Actor) []api.GPU {
 		for n := range out[i].Processes {
 			p := &out[i].Processes[n]
 			if p.UID >= 0 {
-				p.User = s.knownName(p.UID)
+				p.User = s.nameOfProcess(p.UID)
 			}
-			if !who.Admin && p.UID != who.UID {
+			if !who.Admin && p.UID != who.UID && s.opt.Person(p.UID) != who.UID {
 				p.Comm = ""
 			}
 		}

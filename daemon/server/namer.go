@@ -25,7 +25,9 @@ func (n *namer) renderJob(v *job.JobView) api.Job {
 		r := &v.Reasons[i]
 		r.Foreign = slices.Clone(r.Foreign)
 		for k := range r.Foreign {
-			r.Foreign[k].User = n.name(r.Foreign[k].UID)
+			if f := &r.Foreign[k]; f.UID >= 0 {
+				f.User = n.s.nameOfProcess(f.UID)
+			}
 		}
 	}
 	now := n.name(v.Owner.UID)

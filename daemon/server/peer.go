@@ -180,4 +180,12 @@ func withPeer(ctx context.Context, c net.Conn) context.Context {
 func (s *Server) userName(uid int) string { return cmp.Or(s.opt.UserName(uid), strconv.Itoa(uid)) }
 
 // knownName is userName, as far as it is known without waiting.
+// nameOfProcess names whose a process is: "bob", and "bob (uid 165700)" for one of bob's container.
+func (s *Server) nameOfProcess(uid int) string {
+	if person := s.opt.Person(uid); person != uid {
+		return fmt.Sprintf("%s (uid %d)", s.knownName(person), uid)
+	}
+	return s.knownName(uid)
+}
+
 func (s *Server) knownName(uid int) string { return cmp.Or(s.opt.KnownName(uid), strconv.Itoa(uid)) }

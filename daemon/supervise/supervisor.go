@@ -60,6 +60,7 @@ type Supervisor struct {
 	notify  *systemd.Notifier
 	front   *front
 	names   *directory.Directory
+	person  func(uid int) int // whose the uids of containers are
 	server  *server.Server
 	state   *stateFile
 	crashes crashes // of earlier processes
@@ -81,13 +82,13 @@ func New(o Options) *Supervisor {
 		verbose: server.NewVerbosity(o.Level),
 	}
 	s.use(config.Default(), config.Snapshot{})
-	person := host.NewSubordinates("/etc/subuid", s.names.KnownID, s.names.Named).Owner
-	s.names.Persons(person)
+	s.person = host.NewSubordinates("/etc/subuid", s.names.KnownID, s.names.Named).Owner
+	s.names.Persons(s.person)
 	s.server = server.New(server.Options{
 		Backend: s.front.get, Log: o.Log, Version: o.Version, Commit: o.Commit,
 		Config: s.cfg.Load, UserName: s.names.UserName, KnownName: s.names.KnownName, UserID: s.names.UserID,
 		GroupID: s.names.GroupID, Member: s.names.Member, Holds: s.names.Holds,
-		Person: person, HasMail: host.HasMail, Own: o.Own.account(), Unlimited: o.Own.unlimited,
+		Person: s.person, HasMail: host.HasMail, Own: o.Own.account(), Unlimited: o.Own.unlimited,
 		Verbosity: s.verbose,
 		Process:   func() metrics.Process { return host.Self("/proc/self", began) },
 	})

@@ -224,6 +224,31 @@ func TestAttackerEscapeIsKept(t *testing.T) {
 	ended(t, wait(t, next), "completed", "exit code 0")
 }
 
+// TestAttackerContainer: what runs on the GPU of a job as a uid of a container of the job's user, outside of
+// the job's unit, is of the job, and is gone before the GPU is reassigned.
+func TestAttackerContainer(t *testing.T) {
+	begin(t)
+	t.Cleanup(func() { try(t, "", "sed -i /^bob:400000000:/d /etc/subuid; systemctl restart gpusched") })
+	sh(t, "", "echo bob:400000000:65536 >> /etc/subuid")
+	settings(t, quickLooks)
+	sh(t, "", "systemctl restart gpusched") // the file is looked at every 10 s
+	id := submit(t, "bob", "-g 1 --gpu-ids 0 -- sleep 1000")
+	running(t, id)
+	pid := strings.TrimSpace(sh(t, "", "setpriv --reuid 400000100 --regid 400000100 --clear-groups sleep 1000 >/dev/null 2>&1 & echo $!"))
+	t.Cleanup(func() { try(t, "", "kill -KILL "+pid) })
+	sh(t, "", "echo '1073741824 kind=compute' > /run/fakenvml/claims/"+pid+"-0")
+	until(t, "it is a stray of bob's", func() bool {
+		list := processesOn(t, 0)
+		return len(list) == 1 && list[0].Job == job.ID(id) && list[0].Stray && list[0].User == "bob (uid 400000100)"
+	})
+	next := submit(t, "alice", "-g 1 --gpu-ids 0 -- true")
+	cancel(t, "bob", id)
+	ended(t, wait(t, next), "completed", "exit code 0")
+	if j := show(t, "bob", id); !strings.Contains(j.Result.Sentence, "process "+pid+" had left its unit, still used GPU 0 and was ended") {
+		t.Errorf("the job says %q", j.Result.Sentence)
+	}
+}
+
 // TestClosedSessions: with the package's drop-ins neither a session, nor cron or
 // at, nor what has left a job can open a GPU; root's sessions can, and other
 // devices are as before. Without them all of that opens, as the manual says.
