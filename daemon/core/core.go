@@ -33,6 +33,8 @@ type trackedJob struct {
 	unasked  bool // no daemon has asked for the attempt's unit yet
 	stopSent bool // a stop of ours may have reached it already
 
+	suspended demand
+
 	tries  int          // starts before this one in a row that are to be tried again
 	uses   []job.GPUNow // of the GPUs of the attempt with the number tracked
 	usesOf int

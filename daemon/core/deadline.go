@@ -31,7 +31,10 @@ func (c *Core) tick(e Tick, now time.Time) {
 func (c *Core) tickActive(retry bool, now time.Time) {
 	for _, id := range slices.Clone(c.jobs.activeIDs()) {
 		l := c.jobs.get(id)
-		if due := c.goesOnAt(l.job); !due.IsZero() && !now.Before(due) {
+		if due := c.demandAt(l); !due.IsZero() && !now.Before(due) {
+			c.lookForDemand(l, now)
+		}
+		if due := c.goesOnAt(l); !due.IsZero() && !now.Before(due) {
 			c.goOn(l, now)
 		}
 		if due := c.warnAt(l.job); !due.IsZero() && !now.Before(due) {
@@ -119,7 +122,8 @@ func (c *Core) Deadline() time.Time {
 			sooner(limitAt(l.job))
 			sooner(c.warnAt(l.job))
 			sooner(stopAt(l.job))
-			sooner(c.goesOnAt(l.job))
+			sooner(c.goesOnAt(l))
+			sooner(c.demandAt(l))
 		}
 	}
 	c.starts.deadlines(sooner)

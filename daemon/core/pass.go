@@ -60,7 +60,7 @@ func (c *Core) running(l *trackedJob, s *sched.Snapshot, now time.Time) sched.Ru
 	}
 	if j.IsSuspended() && !r.Stopping {
 		r.Still = sched.Never
-		if at := c.goesOnAt(j); !at.IsZero() {
+		if at := c.goesOnAt(l); !at.IsZero() {
 			r.Still = sched.At(at)
 		}
 	}

@@ -43,13 +43,18 @@ func (c *Core) putsOff(l *trackedJob, from, to sched.Instant, now time.Time) (w 
 const planWork = 5000
 
 // plannedStarts are the starts that are planned if a running job ends then, and the others as
-// expected, no later: valid until the planner's next pass.
+// expected, no later, and suspended ones so long after they go on: valid until the planner's next pass.
 func (c *Core) plannedStarts(l *trackedJob, end sched.Instant, now time.Time) []sched.BackfillReservation {
 	s := c.snapshot(now)
 	for i := range s.Running {
 		r := &s.Running[i]
-		if r.Late = 0; r.ID == l.job.ID {
+		switch r.Late = 0; {
+		case r.ID == l.job.ID:
 			r.End = end
+		case r.Still == sched.Never:
+			r.End = sched.Never
+		case r.Still > s.Now:
+			r.End = r.End.Add(time.Duration(r.Still - s.Now))
 		}
 	}
 	c.jobs.walk(c.planning.Len() + planWork)

@@ -35,6 +35,7 @@ func (c *Core) suspend(l *trackedJob, e Command, now time.Time) *job.Refusal {
 			return refusal
 		}
 	}
+	l.suspended = demand{}
 	j.SuspendedAt, j.SuspendedBy, j.Endless = now, e.Who.User, e.Who.Admin
 	j.Over, j.Freezes = !e.Who.Is(j.Owner), true
 	c.step.markDirty(l)
@@ -76,13 +77,61 @@ func (c *Core) maySuspend(l *trackedJob, now time.Time) *job.Refusal {
 	return nil
 }
 
-// goesOnAt is when a suspended job goes on by itself; zero: it does not.
-func (c *Core) goesOnAt(j *job.Job) time.Time {
-	if j.State != job.Running || j.Stop != "" || !j.IsSuspended() || j.Endless {
+// demand is what others want of what a suspended job holds. After a restart it is looked for anew.
+type demand struct {
+	since  time.Time // since when somebody waits longer for it than if the job went on; zero: nobody does
+	looked time.Time // when that was looked at; zero: never
+}
+
+const (
+	demandGrace = 5 * time.Minute // how long others wait for a job that its owner suspended
+	demandEvery = time.Minute     // how often that is looked at, while anybody waits
+)
+
+// goesOnAt returns when a suspended job goes on by itself; zero: it does not.
+func (c *Core) goesOnAt(l *trackedJob) time.Time {
+	if !rests(l.job) {
 		return time.Time{}
 	}
-	until, _ := c.restsUntil(j)
+	until, _ := c.restsUntil(l.job)
+	if since := l.suspended.since; !since.IsZero() {
+		if at := since.Add(demandGrace); until.IsZero() || at.Before(until) {
+			return at
+		}
+	}
 	return until
+}
+
+// rests reports whether a job is suspended and goes on by itself.
+func rests(j *job.Job) bool {
+	return j.State == job.Running && j.Stop == "" && j.IsSuspended() && !j.Endless
+}
+
+// demandAt returns when it is to be looked at whether others wait for a suspended job; zero: not.
+func (c *Core) demandAt(l *trackedJob) time.Time {
+	if !rests(l.job) || c.planning.Len() == 0 {
+		return time.Time{}
+	}
+	if l.suspended.looked.IsZero() {
+		return l.job.SuspendedAt
+	}
+	return l.suspended.looked.Add(demandEvery)
+}
+
+// lookForDemand notes whether others wait longer for a suspended job than if it went on.
+func (c *Core) lookForDemand(l *trackedJob, now time.Time) {
+	late, end := sched.Never, c.latestEnd(l, now)
+	if until, _ := c.restsUntil(l.job); !until.IsZero() {
+		late = end.Add(until.Sub(now))
+	}
+	_, found := c.putsOff(l, end, late, now)
+	switch l.suspended.looked = now; {
+	case !found:
+		l.suspended.since = time.Time{}
+	case l.suspended.since.IsZero():
+		l.suspended.since = now
+		c.step.replan() // it goes on sooner than was planned
+	}
 }
 
 // restsUntil is until when its owner may leave a job suspended: for as long as the site

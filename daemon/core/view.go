@@ -101,7 +101,7 @@ func liveRank(l *trackedJob) int {
 
 // show is a job without why it waits.
 func (c *Core) show(l *trackedJob, now time.Time) job.JobView {
-	v := job.JobView{Job: *l.seen(), EndsAt: c.endsAt(l, now), GoesOnAt: c.goesOnAt(l.job), Uses: l.usesNow()}
+	v := job.JobView{Job: *l.seen(), EndsAt: c.endsAt(l, now), GoesOnAt: c.goesOnAt(l), Uses: l.usesNow()}
 	if t := l.job.Tasks; t != nil && t.Live > 0 {
 		v.LiveTasks = c.jobs.standing(l.id)
 	}
