@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -17,6 +18,7 @@ type Notify struct {
 	OtherAddresses bool              // whether mail may go elsewhere than to the owner's account
 	OwnURLs        bool              // whether messages may be posted to URLs of the owner's
 	Webhooks       map[string]string // the site's: URLs by name
+	WebhookPace    time.Duration     // between messages of one user to these; 0: none
 }
 
 // Bars says why the site does not send a message, with To in place; nothing where it does. It is
@@ -44,6 +46,8 @@ func notifyKeys(in, _ string) []key {
 			bind: func(c *Config) value { return onOff(&c.Notify.OtherAddresses) }},
 		{section: in, name: "own_urls", doc: "Whether a webhook may be a URL that the user names (--notify-to), or one of the site's alone. The user's own is posted to by a process of the user's, which may do no more than the user's jobs.",
 			bind: func(c *Config) value { return onOff(&c.Notify.OwnURLs) }},
+		{section: in, name: "webhook_pace", doc: "The time between two messages of one user to the site's webhooks, which others read: 20 may come at once, then one in this time. What is more is given up, and the next message says how many were. Empty: no bound.",
+			bind: func(c *Config) value { return timeOrNone(&c.Notify.WebhookPace, second, longest) }},
 	}
 }
 

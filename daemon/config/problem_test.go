@@ -89,11 +89,12 @@ f:3:1: jobs.allowed_paths: "srv" is not a plain absolute path`},
 f:3:1: limits.burst: 0 is out of range: use 1 to 1000000
 f:4:1: limits.request_size: 1K is out of range: use 64K to 8M
 f:5:1: limits.user_waits is 128 and limits.user_connections 128: leave some for requests that do not wait`},
-		{"bad notify", "[notify]\nways = [\"fax\"]\nown_urls = 1\n[notify.webhook.\"a b\"]\n[notify.webhook.HOOK]\n[notify.webhook.x]\nurl = \"file:///etc/shadow\"\n", `f:2:1: notify.ways: "fax" is not a way: use mail, webhook, terminal
+		{"bad notify", "[notify]\nways = [\"fax\"]\nown_urls = 1\nwebhook_pace = \"1ms\"\n[notify.webhook.\"a b\"]\n[notify.webhook.HOOK]\n[notify.webhook.x]\nurl = \"file:///etc/shadow\"\n", `f:2:1: notify.ways: "fax" is not a way: use mail, webhook, terminal
 f:3:1: notify.own_urls: must be true or false without quotes, not a number
-f:4:2: [notify.webhook."a b"]: "a b" is not the name of a webhook: use letters, digits, - and _
-f:5:2: [notify.webhook.HOOK]: HOOK stands for the name of a webhook: write that
-f:7:1: notify.webhook.x.url: it is not a URL of http or https`},
+f:4:1: notify.webhook_pace: 1ms is out of range: use 1s to 3650d
+f:5:2: [notify.webhook."a b"]: "a b" is not the name of a webhook: use letters, digits, - and _
+f:6:2: [notify.webhook.HOOK]: HOOK stands for the name of a webhook: write that
+f:8:1: notify.webhook.x.url: it is not a URL of http or https`},
 		{"bad patterns", "[jobs]\nallowed_paths = [\"/srv/[a\"]\n", `f:2:1: jobs.allowed_paths: "/srv/[a" is not a pattern: a [ needs its ]`},
 		{"places twice", "jobs.allowed_paths = [\"/srv\", \"/srv/\"]\n", `f:1:1: jobs.allowed_paths: "/srv" is listed twice`},
 		{"places as text", "jobs.allowed_paths = \"/srv\"\n", `f:1:1: jobs.allowed_paths: must be a list of directories such as ["/srv/scripts"], not text in quotes`},

@@ -18,6 +18,7 @@ const (
 	deliveryTries  = 6
 	deliveryAgain  = 30 * time.Second // after the first try; doubles
 	lastDeliveryIn = 10 * time.Minute
+	postsAtOnce    = 20 // of a user to webhooks of the site's; then it is one every Policy.WebhookPace
 )
 
 // outbox has the messages that are owed to one user, in the order in which they became so.
@@ -28,6 +29,21 @@ type outbox struct {
 	sending *job.Notification // of these; nil: none is on its way
 	since   time.Time         // when that was begun
 	took    time.Duration     // each of the last tries, on average
+	posted  time.Time         // when the posts up to now would be over, one every WebhookPace
+	leftOut int               // posts since the last one that were too many
+}
+
+// mayPost reports whether the user may post to a webhook of the site's now, which others read.
+func (o *outbox) mayPost(pace time.Duration, now time.Time) bool {
+	if o.posted.Before(now) {
+		o.posted = now
+	}
+	if o.posted.Sub(now) > (postsAtOnce-1)*pace {
+		o.leftOut++
+		return false
+	}
+	o.posted = o.posted.Add(pace)
+	return true
 }
 
 // slow reports whether tries take long on average, so that a short one now and then changes
@@ -136,6 +152,15 @@ func dropped(n job.Notification, why job.Message, now time.Time) job.Notificatio
 // oweMessages puts on record what the job's owner is to be told now.
 func (c *Core) oweMessages(l *trackedJob, event job.NotifyEvent, now time.Time) {
 	for _, n := range l.job.Messages(event, now) {
+		if l.job.Request.Notify[n.Which].Webhook != "" {
+			own := c.messages.of(n.UID)
+			if pace := c.policy.WebhookPace; !own.mayPost(pace, now) {
+				n = dropped(n, job.Say("detail/notify-pace", postsAtOnce, pace), now)
+				c.step.record(job.Record{Notification: &n})
+				continue
+			}
+			n.LeftOut, own.leftOut = own.leftOut, 0
+		}
 		for _, n := range c.messages.add(n, now) {
 			c.step.record(job.Record{Notification: &n})
 		}
@@ -231,7 +256,7 @@ func (b *messageBook) tried(e *Delivered, now time.Time) (n job.Notification, kn
 // shift moves when messages are tried again with a clock that was set.
 func (b *messageBook) shift(by time.Duration, now time.Time) {
 	for _, o := range b.boxes {
-		o.since = moved(o.since, by, now)
+		o.since, o.posted = moved(o.since, by, now), moved(o.posted, by, now)
 		for _, m := range o.owed {
 			m.Next = moved(m.Next, by, now)
 		}

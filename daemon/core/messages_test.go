@@ -58,13 +58,14 @@ type postOffice struct {
 	*world
 	t    *testing.T
 	next job.ID
+	wish []job.Notify // what the next ask; nil: mail at the end
 }
 
 func newPostOffice(t *testing.T) *postOffice {
 	w := newWorld(1, func(string, ...any) {})
 	w.step(w.listed(), -1)
 	w.step(w.sample(0), -1)
-	return &postOffice{w, t, 1}
+	return &postOffice{world: w, t: t, next: 1}
 }
 
 // owe has jobs of a user end, and returns their ids.
@@ -72,7 +73,7 @@ func (p *postOffice) owe(uid, jobs int) (list []job.ID) {
 	for range jobs {
 		p.token++
 		p.step(core.Submit{Token: p.token, Submission: job.Submission{
-			Owner: job.Owner{UID: uid, User: fmt.Sprint("u", uid)}, Label: job.Label{Name: "j"}, Request: job.Request{Notify: notifyOf("end")},
+			Owner: job.Owner{UID: uid, User: fmt.Sprint("u", uid)}, Label: job.Label{Name: "j"}, Request: job.Request{Notify: p.wishes()},
 		}}, -1)
 		p.settle()
 		p.units[p.next].Phase = core.Exited
@@ -81,6 +82,13 @@ func (p *postOffice) owe(uid, jobs int) (list []job.ID) {
 		list, p.next = append(list, p.next), p.next+1
 	}
 	return list
+}
+
+func (p *postOffice) wishes() []job.Notify {
+	if p.wish != nil {
+		return p.wish
+	}
+	return notifyOf("end")
 }
 
 // answerAll ends everything that is on its way, and tells whose it was.
@@ -105,6 +113,39 @@ func (p *postOffice) done() {
 	for _, f := range p.faults {
 		p.t.Error(f)
 	}
+}
+
+// The messages of one user to webhooks of the site's, which others read, have a pace, and the next one says how
+// many were too many. Those of others go on, and so do the user's own by other ways.
+func TestPaceOfSiteWebhooks(t *testing.T) {
+	p := newPostOffice(t)
+	p.policy.WebhookPace = 30 * time.Second
+	p.step(core.Configured{Policy: p.policy}, -1)
+	p.wish = []job.Notify{{On: []job.NotifyEvent{job.NotifyEnd}, Way: job.NotifyWebhook, Webhook: "chat"}}
+	late := func(ids []job.ID) (closed, leftOut int) {
+		for _, m := range p.messages {
+			if !slices.Contains(ids, m.Job) {
+				continue
+			}
+			if leftOut += m.LeftOut; m.Why.Code == "detail/notify-pace" {
+				closed++
+			}
+		}
+		return closed, leftOut
+	}
+	check := func(what string, ids []job.ID, wantClosed, wantLeftOut int) {
+		t.Helper()
+		if closed, leftOut := late(ids); closed != wantClosed || leftOut != wantLeftOut {
+			t.Errorf("%s: %d given up and %d told of, want %d and %d", what, closed, leftOut, wantClosed, wantLeftOut)
+		}
+	}
+	check("a flood", p.owe(1002, 60), 40, 0)
+	check("another user", p.owe(1003, 5), 0, 0)
+	p.now = p.now.Add(31 * time.Second)
+	check("after a while", p.owe(1002, 1), 0, 40)
+	check("and at once again", p.owe(1002, 1), 1, 0)
+	p.wish = nil
+	check("by mail", p.owe(1002, 5), 0, 0)
 }
 
 // Users whose tries take long have half of what goes at once, however many they are: a

@@ -21,6 +21,7 @@ type Policy struct {
 	MaxMemBytes    int64         // of one job; 0: none
 	DefaultRequeue bool
 
+	WebhookPace      time.Duration     // between messages of one user to webhooks of the site's, but a few; 0: none
 	MaxSuspend       time.Duration     // that an owner may have one attempt suspended; 0: no bound
 	MaxRetries       int               // that a job may ask for
 	DefaultRetries   int               // of a job that names none

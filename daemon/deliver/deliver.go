@@ -95,7 +95,7 @@ func (s *Sender) message(n job.Notification, j *job.Job) (contract.Message, erro
 	}
 	body, err := json.Marshal(api.WebhookMessage{
 		Schema: api.Schema, ID: m.ID, Event: n.Event, At: n.At.UTC().Truncate(time.Second), Host: s.Host,
-		Text: letter.Chat, Job: s.Render(&job.JobView{Job: *j}),
+		Text: letter.Chat + words.LeftOut(n.LeftOut), Job: s.Render(&job.JobView{Job: *j}),
 	})
 	m.Body = string(body)
 	return m, err

@@ -69,6 +69,8 @@ type Notification struct {
 	Way   NotifyWay   `json:"way"`
 	At    time.Time   `json:"at"` // when it became owed
 
+	LeftOut int `json:"left_out,omitempty"` // of the user's before it that were too many for a webhook of the site's
+
 	Tries  int       `json:"tries,omitempty"`
 	Next   time.Time `json:"next,omitzero"`   // not before then, after a try that failed
 	Closed time.Time `json:"closed,omitzero"` // when it was sent or given up; zero: it is owed

@@ -45,7 +45,7 @@ func policy(cfg config.Config, ram int64, cpus int) core.Policy {
 		DefaultMem:  func(milli, gpus int) int64 { return j.DefaultMem.For(milli, ram, userMem, gpus) },
 		DefaultTime: j.DefaultTime, MaxTime: j.MaxTime, DefaultGrace: j.DefaultGrace, MaxGrace: j.MaxGrace,
 		MaxMemBytes: j.MaxMem, DefaultRequeue: j.Requeue, AllowRaised: j.AllowRaisedPriority,
-		MaxSuspend: j.MaxSuspend,
+		MaxSuspend: j.MaxSuspend, WebhookPace: cfg.Notify.WebhookPace,
 		MaxRetries: j.MaxRetries, DefaultRetries: j.DefaultRetries, DefaultBackoff: j.DefaultBackoff,
 		DefaultOnTimeout: j.DefaultOnTimeout,
 		ClassMaxTime:     classTimes(cfg.Classes),

@@ -34,6 +34,14 @@ func MakeLetter(event job.NotifyEvent, j *job.Job, host string) Letter {
 	return Letter{plain(subject), b.String(), cut(unmarked(j.Owner.User + ": " + subject))}
 }
 
+// LeftOut is what a message for a chat says of those before it that were too many; "" where none were.
+func LeftOut(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (messages of this user left out before it: %d)", n)
+}
+
 // cut shortens either to its bound.
 func cut(s string) string {
 	if len(s) <= maxSubject {

@@ -186,6 +186,7 @@ var sentences = map[job.Code]sentence{
 	"unavailable/unconfirmed": {"the scheduler can't write its state, so nothing is confirmed: %v",
 		"what was asked is done when it can write again, unless it is restarted first; see 'gpusched health', then 'gpusched list'"},
 
+	"detail/notify-pace":        {"more than %v messages of this user for the site's webhooks came faster than one in %v (notify.webhook_pace)", ""},
 	"detail/notify-many":        {"%v messages of this user were waiting already", ""},
 	"detail/notify-full":        {"%v messages were waiting already, and no user had more of them than this one", ""},
 	"detail/notify-barred":      {"its user may run nothing here (%v)", ""},
