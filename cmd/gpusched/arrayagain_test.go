@@ -56,6 +56,11 @@ func TestWhyOfAnArrayWhoseTasksWaitAgain(t *testing.T) {
 	if !strings.Contains(got, "job 7: 2 wait again, 0 run. The first of tasks 0-1 waits for this:\n  GPU 0    paused by root") {
 		t.Errorf("why says:\n%s", got)
 	}
+	one := &api.Array{Spec: "0-1", Size: 2, Next: 2, Live: 2, Waiting: 1, WaitingTasks: "1", RunningTasks: "0"}
+	got = say(api.Job{ID: 7, State: job.Spawned, Reasons: reasons, Array: one})
+	if !strings.Contains(got, "job 7: 1 wait again, 1 run. Task 1 waits for this:\n") {
+		t.Errorf("why says of one:\n%s", got)
+	}
 	if got := say(api.Job{ID: 7, State: job.Queued, Reasons: reasons, Array: array}); !strings.Contains(got, "'gpusched why 7_N'") {
 		t.Errorf("of an array that waits itself, why says:\n%s", got)
 	}

@@ -56,7 +56,11 @@ func (a *app) writeWhy(j api.Job) {
 	case j.Result != nil:
 		a.out.Printf("job %s has ended: %s\n", term.Clean(nameOfJob(j)), term.Clean(j.Result.Sentence))
 	case waitsAgain(j):
-		a.out.Printf("job %s: %s. The first of tasks %s waits for this:\n", term.Clean(nameOfJob(j)), progress(j.Array), j.Array.WaitingTasks)
+		first := "The first of tasks " + j.Array.WaitingTasks
+		if j.Array.Waiting == 1 {
+			first = "Task " + j.Array.WaitingTasks
+		}
+		a.out.Printf("job %s: %s. %s waits for this:\n", term.Clean(nameOfJob(j)), progress(j.Array), first)
 		a.writeReasons(j)
 	case j.State != job.Queued:
 		a.out.Printf("job %s is not waiting: it is %s\n", term.Clean(nameOfJob(j)), term.Clean(a.stateLine(j)))
