@@ -23,12 +23,15 @@ func (d *Directory) Check() job.Check {
 	case !ours.silent.IsZero():
 		return c.Degrade(fmt.Sprintf("directory: no answer since %s (%v): accounts and groups that were known stay, others are numbers",
 			ours.silent.Format("15:04:05"), ours.err), "getent passwd NAME; systemctl status gpusched-accounts; the directory's own service (sssd)")
-	case failing:
-		c.Detail = "some of what was asked for got no answer, last at " + d.failed.Format(time.TimeOnly)
+	case ours.answered.IsZero() && failing:
+		c.Detail = "the directory has not answered yet"
 	case ours.answered.IsZero():
 		c.Detail = "all that was asked for are in /etc/passwd and /etc/group"
 	default:
 		c.Detail = "the directory answers, last at " + ours.answered.Format(time.TimeOnly)
+	}
+	if time.Since(d.failed) < fresh {
+		c.Detail += "; some of what was asked for got no answer, last at " + d.failed.Format(time.TimeOnly)
 	}
 	return c
 }
