@@ -19,9 +19,13 @@ const (
 	alertPause = 10 * time.Minute // for a GPU that comes and goes
 )
 
+// startsAlert stands for a GPU where no job can be started.
+const startsAlert = "starts"
+
 // alerts has systemd start the site's unit for each GPU that goes out of
-// service, once per GPU until it is back. It is told about what is, not about what
-// changes, so a daemon that begins anew tells once more.
+// service, once per GPU until it is back, and likewise where no job can be started.
+// It is told about what is, not about what changes, so a daemon that begins anew
+// tells once more.
 type alerts struct {
 	mu     sync.Mutex // guards what follows
 	told   map[string]bool
@@ -35,7 +39,13 @@ func (d *Daemon) alert(ctx context.Context, now time.Time) {
 	if unit == "" || d.opt.StartUnit == nil {
 		return
 	}
-	out := d.core.OutOfService(now)
+	out := map[string]string{}
+	for uuid, index := range d.core.OutOfService(now) {
+		out[uuid] = strconv.Itoa(index)
+	}
+	if d.core.NoStarts(now) {
+		out[startsAlert] = startsAlert
+	}
 	for _, uuid := range d.alerts.due(out, now) {
 		d.workers.Go(func() { d.sendAlert(ctx, instance(unit, out[uuid]), uuid) })
 	}
@@ -43,7 +53,7 @@ func (d *Daemon) alert(ctx context.Context, now time.Time) {
 
 // due returns the GPUs to report, of those that are out of service, and takes
 // them as told.
-func (a *alerts) due(out map[string]int, now time.Time) []string {
+func (a *alerts) due(out map[string]string, now time.Time) []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.told == nil {
@@ -71,32 +81,34 @@ func (a *alerts) ended(uuid string, err error, now time.Time) {
 	a.told[uuid], a.next[uuid] = false, now.Add(alertAgain)
 }
 
-// instance is the unit of a template for one GPU.
-func instance(template string, index int) string {
-	return strings.Replace(template, "@.", "@"+strconv.Itoa(index)+".", 1)
-}
+// instance is the unit of a template for one GPU, or for starts.
+func instance(template, of string) string { return strings.Replace(template, "@.", "@"+of+".", 1) }
 
 func (d *Daemon) sendAlert(ctx context.Context, unit, uuid string) {
 	ctx, cancel := d.host.Timeout(ctx, alertTime)
 	defer cancel()
 	err := d.opt.StartUnit(ctx, unit)
 	d.alerts.ended(uuid, err, d.host.Now())
+	what, log := "a gpu is out of service", d.log.With("alert_unit", unit, "gpu_uuid", uuid)
+	if uuid == startsAlert {
+		what, log = "no job can be started", d.log.With("alert_unit", unit)
+	}
 	if err == nil {
-		d.log.Warn("a gpu is out of service: the unit for that is started", "alert_unit", unit, "gpu_uuid", uuid)
+		log.Warn(what + ": the unit for that is started")
 		return
 	}
-	d.log.Error("a gpu is out of service, and the unit for that did not start", "alert_unit", unit, "gpu_uuid", uuid, "err", err)
+	log.Error(what+", and the unit for that did not start", "err", err)
 }
 
 // check reports whether the last alert went out.
 func (a *alerts) check(unit string) job.Check {
-	c := job.Check{Name: "alerts", Health: job.Healthy, Detail: unit + " is started for a GPU that goes out of service"}
+	c := job.Check{Name: "alerts", Health: job.Healthy, Detail: unit + " is started for a GPU that goes out of service, and where no job can be started"}
 	if unit == "" {
 		c.Detail = "no unit is set to be started when a GPU goes out of service (gpus.alert_unit)"
 	}
 	if since, err := a.failed.last(); err != nil {
 		c.Health = job.Degraded
-		c.Detail = fmt.Sprintf("nobody was told of a GPU that is out of service since %s: %v", since.Format("15:04:05"), err)
+		c.Detail = fmt.Sprintf("nobody was told since %s of what is out of service: %v", since.Format("15:04:05"), err)
 		c.Next = "systemctl status '" + strings.Replace(unit, "@.", "@*.", 1) + "'; it is started again every minute"
 	}
 	return c

@@ -15,10 +15,10 @@ import (
 func TestAlertsDue(t *testing.T) {
 	var a alerts
 	begin := time.Now()
-	a0, b1 := map[string]int{"a": 0}, map[string]int{"a": 0, "b": 1}
+	a0, b1 := map[string]string{"a": "0"}, map[string]string{"a": "0", "b": "1"}
 	for _, c := range []struct {
 		after time.Duration
-		out   map[string]int
+		out   map[string]string
 		want  []string
 		err   error
 	}{
@@ -46,7 +46,7 @@ func TestAlertsDue(t *testing.T) {
 			}
 		}
 	}
-	if got := instance("gpusched-alert@.service", 12); got != "gpusched-alert@12.service" {
+	if got := instance("gpusched-alert@.service", "12"); got != "gpusched-alert@12.service" {
 		t.Error(got)
 	}
 }

@@ -1,9 +1,11 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
@@ -18,10 +20,12 @@ func (d *Daemon) Health(ctx context.Context) []job.Check {
 	var active []job.Job
 	var slow *core.SlowStart
 	var machine, quota core.Hopeless
+	var troubles []core.StartTrouble
 	asking, cancel := d.host.Timeout(ctx, CheckTime)
 	defer cancel()
 	err := d.ask(asking, func(c *core.Core, now time.Time) {
 		v, active, slow = c.View(job.Query{IDs: []job.ID{}}, now), c.Active(), c.SlowStart(now)
+		troubles = c.StartTroubles(now)
 		machine, quota = c.Hopeless(now)
 	})
 	if err == nil {
@@ -34,7 +38,8 @@ func (d *Daemon) Health(ctx context.Context) []job.Check {
 			Next: "systemd's watchdog restarts it within a minute; report it with 'journalctl -u gpusched'. Running jobs are not affected",
 		})
 	}
-	checks = append(checks, d.checkStarts(slow), d.alerts.check(d.settings.Load().AlertUnit), d.clock.check(d.host.Now()))
+	alerts := d.alerts.check(d.settings.Load().AlertUnit)
+	checks = append(checks, d.checkStarts(slow, troubles), alerts, d.clock.check(d.host.Now()))
 	return append(checks, d.runChecks(ctx)...)
 }
 
@@ -44,22 +49,44 @@ const startsFailing = time.Hour
 
 // checkStarts reports starts that fail for no fault of the jobs, and are tried
 // again.
-func (d *Daemon) checkStarts(slow *core.SlowStart) job.Check {
-	if slow != nil {
+func (d *Daemon) checkStarts(slow *core.SlowStart, troubles []core.StartTrouble) job.Check {
+	if slow != nil && len(troubles) == 0 {
 		return checkSlowStart(slow, d.host.Now())
 	}
+	c := job.Check{Name: "starts", Health: job.Healthy, Detail: "jobs that are placed start"}
 	since, err := d.starting.last()
-	if err == nil {
-		return job.Check{Name: "starts", Health: job.Healthy, Detail: "jobs that are placed start"}
+	switch {
+	case len(troubles) > 0:
+		var said []string
+		c.Health, c.Next = job.Degraded, "mend what it names ('journalctl -u gpusched' has each start); the jobs wait, and go on by themselves when one starts"
+		for _, t := range troubles {
+			if t.All {
+				c.Health = job.Failing
+			}
+			said = append(said, startTrouble(&t))
+		}
+		c.Detail = strings.Join(said, "; ")
+	case err != nil:
+		c.Health = job.Degraded
+		if d.host.Now().Sub(since) >= startsFailing {
+			c.Health = job.Failing
+		}
+		c.Detail = fmt.Sprintf("no job can be started since %s, and it is tried again: %v", since.Format("15:04:05"), err)
+		c.Next = "see the other parts in this list"
 	}
-	health := job.Degraded
-	if d.host.Now().Sub(since) >= startsFailing {
-		health = job.Failing
+	return c
+}
+
+func startTrouble(t *core.StartTrouble) string {
+	text := fmt.Sprintf("the last %d starts of jobs of %s failed since ", t.Starts, cmp.Or(t.User, "several users"))
+	if t.Starts == 1 {
+		text = "the last start of a job of " + t.User + " failed at "
 	}
-	return job.Check{
-		Name: "starts", Health: health, Detail: fmt.Sprintf("no job can be started since %s, and it is tried again: %v", since.Format("15:04:05"), err),
-		Next: "see the other parts in this list, and that /run/gpusched/specs is there and has room",
+	text += t.Since.Format("15:04:05") + ": " + words.Say(t.Why)
+	if !t.Next.IsZero() {
+		text += "; one job is tried at a time, the next at " + t.Next.Format("15:04:05")
 	}
+	return text
 }
 
 // checkQueue reports jobs that can't start as things are. That a quota is below what a job asks is somebody's

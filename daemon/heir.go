@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // How long the directory has for an answer on which a start rests: before others' starts go first, and then.
@@ -25,7 +26,7 @@ func (d *Daemon) disowned(j *job.Job, failed *core.StartFailed) bool {
 	}
 	switch {
 	case err != nil:
-		failed.How = core.StartUnnamed
+		failed.How, failed.Launch = core.StartLater, contract.StepUnit
 		failed.Detail = fmt.Sprintf("the account directory does not say whether uid %d is still %s: %v", heir.UID, heir.User, err)
 		d.log.Warn("not starting a job, will try again", "job", j.ID, "uid", heir.UID, "err", failed.Detail)
 	case heir.User != "" && isNamed(j, heir):

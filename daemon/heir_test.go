@@ -27,7 +27,7 @@ func TestNothingStartsAsAnotherAccount(t *testing.T) {
 		"its owner's": {job.Job{Owner: kate}, "liam", nil, core.StartGone, true},
 		"its person's": {job.Job{Owner: job.Owner{UID: 100_005, User: "100005"}, Life: job.Life{Principal: &job.Account{UID: 2010, User: "kate"}}},
 			"liam", nil, core.StartGone, true},
-		"not known": {job.Job{Owner: kate}, "", away, core.StartUnnamed, true},
+		"not known": {job.Job{Owner: kate}, "", away, core.StartLater, true},
 		"its container's": {job.Job{Owner: job.Owner{UID: 2010, User: "2010"}, Life: job.Life{Principal: &job.Account{UID: 1002, User: "bob"}}},
 			"liam", nil, core.StartGone, true},
 		"as it was":        {job.Job{Owner: kate}, "kate", nil, 0, false},
@@ -51,10 +51,10 @@ func TestNothingStartsAsAnotherAccount(t *testing.T) {
 		if gone := d.disowned(&c.j, &failed); gone != c.gone || failed.How != c.want {
 			t.Errorf("%s: %t, %+v", name, gone, failed)
 		}
-		if c.want != core.StartUnnamed && c.gone && failed.Heir != (job.Account{UID: 2010, User: "liam"}) {
+		if c.want != core.StartLater && c.gone && failed.Heir != (job.Account{UID: 2010, User: "liam"}) {
 			t.Errorf("%s: %+v has it", name, failed.Heir)
 		}
-		if c.want == core.StartUnnamed && failed.Detail != "the account directory does not say whether uid 2010 is still kate: no answer" {
+		if c.want == core.StartLater && failed.Detail != "the account directory does not say whether uid 2010 is still kate: no answer" {
 			t.Errorf("%s: %q", name, failed.Detail)
 		}
 	}

@@ -80,10 +80,10 @@ func (d *Daemon) start(ctx context.Context, a core.Start) core.Event {
 		failed.How, failed.Launch, failed.Detail = core.StartRefused, contract.StepSpec, detail
 		return failed
 	}
-	if err != nil {
+	if err != nil { // systemd has not been asked
 		err = d.restartIfDamaged(err)
 		d.log.Error("preparing a start, will try again", "job", j.ID, "err", err)
-		d.starting.note(err, d.host.Now())
+		failed.How, failed.Launch, failed.Detail = core.StartLater, contract.StepSpec, "preparing it: "+err.Error()
 		return failed
 	}
 	if !a.Looked.IsZero() && d.host.Now().Sub(a.Looked) > lookLasts {
@@ -168,25 +168,28 @@ func (d *Daemon) taken(ctx context.Context, j *job.Job) string {
 	return ""
 }
 
+// invalidArgs is how systemd refuses a property's value.
+const invalidArgs = "org.freedesktop.DBus.Error.InvalidArgs"
+
 // explainStart says in which way a start failed.
 func (d *Daemon) explainStart(ctx context.Context, failed core.StartFailed, id job.ID, err error) core.Event {
 	var start *units.StartError
 	var refused *units.RefusedError
-	began := errors.As(err, &start)
-	leaves := (began || errors.Is(err, units.ErrNotNow)) && d.leaves(ctx)
 	switch {
-	case errors.Is(err, units.ErrNotNow), began && (leaves || start.Temporary()):
-		d.starting.note(err, d.host.Now())
-		failed.How, failed.Launch, failed.Detail = core.StartLater, contract.StepUnit, notStarted(err, leaves)
 	case errors.Is(err, units.ErrExists):
 		d.starting.note(nil, d.host.Now())
 		failed.How = core.StartExists
 		return failed
-	case began:
-		_, exit := units.Decode(start.Status)
-		failed.How, failed.Launch, failed.Detail = core.StartRefused, contract.StepUnit, exit.Detail
-	case errors.As(err, &refused):
-		failed.How, failed.Launch, failed.Detail = core.StartRefused, contract.StepUnit, "systemd: "+refused.Message
+	case errors.As(err, &start) && vanished(start): // it may have run: no second time
+		failed.How, failed.Launch, failed.Detail = core.StartRefused, contract.StepUnit, "nothing is known of its start"
+	case errors.As(err, &refused) && refused.Code == invalidArgs: // of what the job asks; the same again
+		failed.How, failed.Launch, failed.Detail = core.StartRefused, contract.StepUnit, notStarted(nil, refused)
+	case start != nil, refused != nil, errors.Is(err, units.ErrNotNow):
+		d.starting.note(nil, d.host.Now()) // it answers; the core counts the starts
+		failed.How, failed.Launch = core.StartLater, contract.StepUnit
+		if failed.Detail = notStarted(start, refused); refused == nil && d.leaves(ctx) {
+			failed.Detail = "the machine was going down"
+		}
 	default:
 		d.starting.note(err, d.host.Now())
 		d.unsure.Store(int64(id))
@@ -195,18 +198,37 @@ func (d *Daemon) explainStart(ctx context.Context, failed core.StartFailed, id j
 	return failed
 }
 
-// notStarted says why a start is to be tried again.
-func notStarted(err error, leaves bool) string {
-	var start *units.StartError
-	switch {
-	case leaves:
-		return "the machine was going down"
-	case errors.As(err, &start) && start.Status.Result == units.ResultResources:
-		return "systemd was short of memory or processes"
-	case errors.As(err, &start) && start.Status.Result == units.ResultTimeout:
-		return "systemd took too long: it asks for the groups of the account, and a directory service may hang"
+// vanished reports whether a unit is not there any more that may have been executed: a start
+// is called failed, too, whose command ended badly at once.
+func vanished(e *units.StartError) bool {
+	phase, _ := units.Decode(e.Status)
+	switch e.JobResult {
+	case units.JobUnknown, units.JobFailed, units.JobTimeout:
+		return phase == units.PhaseAbsent
 	}
-	return "systemd was stopping it or its slice"
+	return false
+}
+
+// notStarted says why systemd did not start a unit.
+func notStarted(start *units.StartError, refused *units.RefusedError) string {
+	switch {
+	case refused != nil:
+		return "systemd: " + refused.Message
+	case start == nil:
+		return "systemd was stopping it or its slice"
+	case start.JobResult == units.JobSkipped:
+		return "systemd skipped it: a condition that the site set for jobs in gpujob-.service.d is not met"
+	case start.JobResult == units.JobDependency:
+		return "systemd could not start another unit that it needs (systemctl --failed)"
+	case start.Status.Result == units.ResultResources:
+		return "systemd was short of memory or processes, or could not read what the site set for jobs in gpujob-.service.d"
+	case start.Status.Result == units.ResultTimeout:
+		return "systemd took too long: it asks for the groups of the account, and a directory service may hang"
+	case start.Status.MainCode == 0 && start.Status.Result == units.ResultExitCode:
+		return "a program that the site set to run before jobs in gpujob-.service.d failed"
+	}
+	_, exit := units.Decode(start.Status)
+	return cmp.Or(exit.Detail, "its start in systemd ended as "+start.JobResult)
 }
 
 func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {

@@ -258,3 +258,62 @@ func TestAStopThatCantReadTheUnit(t *testing.T) {
 		}
 	}
 }
+
+// What keeps systemd from starting a unit is not the job's doing, whatever it is: it is tried again, and says why.
+func TestStartsThatFailAreTriedAgain(t *testing.T) {
+	failed := func(job string, s units.Status) error {
+		s.Load, s.Active = units.LoadLoaded, units.ActiveFailed
+		return &units.StartError{JobResult: job, Status: s}
+	}
+	exec := func(status int32) units.Status {
+		return units.Status{Result: units.ResultExitCode, MainCode: units.CLDExited, MainStatus: status}
+	}
+	for _, c := range []struct {
+		err  error
+		how  core.StartFailure
+		says string
+	}{
+		{&units.RefusedError{Message: "Unit gpujobs-u1001.slice is masked."}, core.StartLater, "systemd: Unit gpujobs-u1001.slice is masked."},
+		{&units.RefusedError{Code: invalidArgs, Message: "Invalid CPU quota"}, core.StartRefused, "systemd: Invalid CPU quota"},
+		{failed("failed", exec(203)), core.StartLater, "execute the launcher (203)"},
+		{failed("failed", exec(217)), core.StartLater, "(217)"},
+		{failed("failed", units.Status{Result: units.ResultExitCode}), core.StartLater, "set to run before jobs"},
+		{failed("failed", units.Status{Result: units.ResultResources}), core.StartLater, "short of memory"},
+		{failed("timeout", units.Status{Result: units.ResultTimeout}), core.StartLater, "took too long"},
+		{&units.StartError{JobResult: units.JobDependency}, core.StartLater, "another unit"},
+		{&units.StartError{JobResult: units.JobSkipped}, core.StartLater, "a condition"},
+		{&units.StartError{JobResult: "canceled"}, core.StartLater, "canceled"},
+		{&units.StartError{JobResult: units.JobUnknown}, core.StartRefused, "nothing is known"},
+		{&units.StartError{JobResult: units.JobFailed}, core.StartRefused, "nothing is known"},
+		{fmt.Errorf("start: %w", units.ErrNotNow), core.StartLater, "was stopping it"},
+		{fmt.Errorf("start: %w", units.ErrExists), core.StartExists, ""},
+		{fmt.Errorf("start: %w", units.ErrBus), core.StartUnsure, ""},
+	} {
+		d := &Daemon{host: machine{}, log: slog.New(slog.DiscardHandler)}
+		got := d.explainStart(t.Context(), core.StartFailed{Job: 1, Attempt: 1}, 1, c.err).(core.StartFailed)
+		if got.How != c.how || !strings.Contains(got.Detail, c.says) {
+			t.Errorf("%v: %+v", c.err, got)
+		}
+	}
+}
+
+// Health names each trouble of starts. Where nobody's jobs start, that is a failure of the machine.
+func TestHealthOfStarts(t *testing.T) {
+	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	why := job.Text("systemd: Unit gpujobs-u1001.slice is masked.")
+	d := &Daemon{host: machine{}}
+	for _, c := range []struct {
+		list []core.StartTrouble
+		want job.Check
+	}{
+		{nil, job.Check{Health: job.Healthy, Detail: "jobs that are placed start"}},
+		{[]core.StartTrouble{{User: "alice", Starts: 1, Since: at, Why: why}},
+			job.Check{Health: job.Degraded, Detail: "the last start of a job of alice failed at 12:00:00: " + why.Text}},
+		{[]core.StartTrouble{{All: true, Starts: 3, Since: at, Why: why, Next: at.Add(time.Minute)}},
+			job.Check{Health: job.Failing, Detail: "the last 3 starts of jobs of several users failed since 12:00:00: " + why.Text + "; one job is tried at a time, the next at 12:01:00"}},
+	} {
+		if got := d.checkStarts(nil, c.list); got.Health != c.want.Health || got.Detail != c.want.Detail || (got.Next == "") != (c.list == nil) {
+			t.Errorf("%+v", got)
+		}
+	}
+}

@@ -123,7 +123,7 @@ func launchOf(s Status) contract.Step {
 func startFailure(s Status) contract.Exit {
 	e := exitOf(s)
 	e.Launch, e.Errno = contract.StepUnit, 0
-	e.Stopped, e.Late = false, s.Result == ResultTimeout
+	e.Stopped = false
 	e.Detail = "systemd: " + s.Result
 	if s.MainCode == CLDExited && s.Result == ResultExitCode {
 		if step, ok := execSteps[s.MainStatus]; ok {

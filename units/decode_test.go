@@ -76,6 +76,7 @@ func TestDecode(t *testing.T) {
 		{"set-up fails", loaded(ActiveFailed, SubFailed, ResultExitCode, said(223, contract.StatusSetup)), PhaseExited, contract.Exit{Code: 223, Launch: contract.StepSetup, Errno: 2}},
 		{"no command after the set-up", loaded(ActiveFailed, SubFailed, ResultExitCode, said(203, contract.StatusSetup)), PhaseExited, contract.Exit{Code: 203, Launch: contract.StepExec, Errno: 2}},
 		{"the command fails after the set-up", loaded(ActiveFailed, SubFailed, ResultExitCode, said(1, contract.StatusSetup)), PhaseExited, contract.Exit{Code: 1}},
+		{"the command exits as for limits after the set-up", loaded(ActiveFailed, SubFailed, ResultExitCode, said(227, contract.StatusSetup)), PhaseExited, contract.Exit{Code: 227}},
 		{"killed after the set-up", loaded(ActiveFailed, SubFailed, ResultSignal, func(s *Status) { killed(223)(s); s.StatusText = contract.StatusSetup }), PhaseExited, contract.Exit{Signal: 223}},
 		{"begun and exit 203", loaded(ActiveFailed, SubFailed, ResultExitCode, said(203, contract.StatusBegun)), PhaseExited, contract.Exit{Code: 203}},
 
@@ -90,7 +91,7 @@ func TestDecode(t *testing.T) {
 		{"no resources", loaded(ActiveFailed, SubFailed, "resources", func(s *Status) { s.WasActive = false }), PhaseFailedToStart,
 			contract.Exit{Launch: contract.StepUnit, Detail: "systemd: resources"}},
 		{"start hung", loaded(ActiveFailed, SubFailed, ResultTimeout, func(s *Status) { killed(15)(s); s.WasActive = false }), PhaseFailedToStart,
-			contract.Exit{Signal: 15, Late: true, Launch: contract.StepUnit, Detail: "systemd: timeout"}},
+			contract.Exit{Signal: 15, Launch: contract.StepUnit, Detail: "systemd: timeout"}},
 	} {
 		phase, exit := Decode(c.s)
 		if phase != c.phase || exit != c.exit {

@@ -35,12 +35,6 @@ type StartError struct {
 	Status    Status // the unit's, after that
 }
 
-// Temporary reports whether another try can go better: systemd itself was short of
-// something or came to nothing in time, or somebody had the start cancelled.
-func (e *StartError) Temporary() bool {
-	return e.Status.Result == ResultResources || e.Status.Result == ResultTimeout || e.JobResult == "canceled"
-}
-
 // Error says which step failed, as far as systemd tells.
 func (e *StartError) Error() string {
 	_, exit := Decode(e.Status)
@@ -51,8 +45,17 @@ func (e *StartError) Error() string {
 	return text
 }
 
-// RefusedError is a unit that systemd would not even queue: a property it does
-// not take, no such user, too many units. Trying again will not help.
+// The results of a start job that say more than the unit.
+const (
+	JobFailed     = "failed"
+	JobTimeout    = "timeout"
+	JobDependency = "dependency" // another unit that it needs did not start
+	JobUnknown    = "unknown"    // ours: nothing was heard of its end
+	JobSkipped    = "skipped"    // ours, for done: a condition was not met, and the unit is as it was
+)
+
+// RefusedError is a unit that systemd would not even queue: its slice is masked, a
+// property that it does not take, no such user, too many units.
 type RefusedError struct {
 	Name    string // of the unit
 	Code    string // the D-Bus error name

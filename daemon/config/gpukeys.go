@@ -52,7 +52,7 @@ func gpuKeys(in, _ string) []key {
 			}},
 		{section: in, name: "kernel_log", doc: "Where the driver's error reports (Xids) are read. Empty: they are not, and a GPU that went wrong is only noticed when the driver calls it lost.",
 			bind: func(c *Config) value { return pathOrNone(&c.GPUs.KernelLog) }},
-		{section: in, name: "alert_unit", doc: "A template unit of yours, such as gpusched-alert@.service, that systemd starts with the index of the GPU as instance when a GPU goes out of service (sick, suspect or lost); see SICK GPUS in gpuschedd(8). Empty: none.",
+		{section: in, name: "alert_unit", doc: "A template unit of yours, such as gpusched-alert@.service, that systemd starts with the index of the GPU as instance when a GPU goes out of service (sick, suspect or lost), or \"starts\" where no job can be started; see SICK GPUS in gpuschedd(8). Empty: none.",
 			bind: func(c *Config) value { return templateOrNone(&c.GPUs.AlertUnit) }},
 		{section: in, name: "nvml_library", doc: "Absolute path of libnvidia-ml.so.1. Empty: where the system's loader finds it. It can't be in a place that the daemon's unit hides: a home directory, /tmp, /usr/bin or /usr/local/bin.",
 			bind: func(c *Config) value { return pathOrNone(&c.GPUs.NVMLLibrary) }},

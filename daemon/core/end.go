@@ -56,15 +56,15 @@ func peakOf(end, seen job.HostUse, limit int64) int64 {
 	return end.PeakMemBytes
 }
 
-// resultOf translates the end of a unit's command. A unit that was too long in
-// starting has executed nothing: its job is tried again. A command that ended while
-// its unit was being stopped answered that stop, whatever its exit status: finalResult
+// resultOf translates the end of a unit's command. Where nothing was executed for a reason
+// of the machine the job is tried again, if it is known what it runs. A command that ended
+// while its unit was being stopped answered that stop, whatever its exit status: finalResult
 // knows whether the stop was ours.
 func resultOf(e contract.Exit, j *job.Job, tries int) job.Result {
 	r := job.Result{ExitCode: e.Code, Signal: e.Signal, Launch: e.Launch, Errno: e.Errno, Detail: job.Text(e.Detail)}
 	switch {
-	case e.Late:
-		r.Outcome, r.Tries = job.Lost, tries+1
+	case r.OfMachine() && !j.Recovered:
+		r.Outcome, r.Tries, r.Detail = job.Lost, tries+1, r.StartFailure()
 	case e.OOM:
 		r.Outcome, r.MemBytes = job.OutOfMemory, j.Request.MemBytes
 	case e.Stopped:
@@ -91,6 +91,7 @@ func (c *Core) ended(l *trackedJob, now time.Time) {
 	}
 	l.lifetime = nil
 	c.step.act(Forget{Job: l.job.ID, Attempt: l.job.Attempt.Number})
+	c.startEnded(l, &r, now)
 	place := c.nextPlace(l, &r)
 	c.learn(l, &r, place == nowhere, now)
 	c.learnMemory(l, &r, place != nowhere, now)
@@ -130,7 +131,7 @@ func (c *Core) nextPlace(l *trackedJob, r *job.Result) requeueAt {
 func (c *Core) backOff(l *trackedJob, r *job.Result, place requeueAt, now time.Time) {
 	j := l.job
 	switch {
-	case r.Tries > 0 && l.account.Barred == "" && j.Heir == nil:
+	case r.Tries > 0 && !c.systemd.isBarred(l.account) && j.Heir == nil:
 		j.NotBefore = now.Add(retry.After(r.Tries, startAgain, lastStartAgain))
 	case place == fresh:
 		j.Failures++

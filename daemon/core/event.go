@@ -94,7 +94,6 @@ const (
 	StartBarred                      // its user may run nothing; Detail says why
 	StartGone                        // another account has the number of its owner, or its person: Heir
 	StartNamed                       // Heir is the owner, or its person, whose name was not known at the submission
-	StartUnnamed                     // it is not known whose the number of its owner is today; Detail says why
 	StartStale                       // systemd was not asked: the look at the GPUs is too old by now
 )
 

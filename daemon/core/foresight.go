@@ -32,7 +32,7 @@ type foresights struct {
 
 // Foresee returns the forecast as of now; nil while no job starts.
 func (c *Core) Foresee(now time.Time) *Foresight {
-	if c.gpus.closed(now) != nil {
+	if c.gpus.closed(now) != nil || c.systemd.everybodys().several {
 		return nil
 	}
 	if f := c.planning.foreseen(now); f != nil {

@@ -13,7 +13,7 @@ import (
 // time has nothing to do with it.
 func TestStartTimeoutIsTriedAgain(t *testing.T) {
 	j := &job.Job{Request: job.Request{TimeLimit: job.Span(time.Hour)}}
-	if r := resultOf(contract.Exit{Late: true, Launch: contract.StepUnit}, j, 2); r.Outcome != job.Lost || r.Tries != 3 || r.Limit != 0 {
+	if r := resultOf(contract.Exit{Signal: 15, Launch: contract.StepUnit}, j, 2); r.Outcome != job.Lost || r.Tries != 3 || r.Limit != 0 {
 		t.Errorf("a start that took too long: %+v", r)
 	}
 	if r := resultOf(contract.Exit{Stopped: true, Signal: 9}, j, 2); r.Outcome != job.Lost || r.Tries != 0 || r.Limit != 0 {

@@ -107,24 +107,32 @@ func (c *Core) placements(now time.Time) []sched.Placement {
 // memory waits for a fresh look at it, and so does everything behind it.
 func (c *Core) schedule(now time.Time) {
 	c.planning.setReplanAt(time.Time{})
-	if !c.systemd.listed() || c.systemd.leaving() || c.planning.Len() == 0 || c.gpus.closed(now) != nil {
-		return
-	}
-	if at := c.systemd.startsAt(); now.Before(at) {
-		c.planning.setReplanAt(at)
+	if !c.systemd.listed() || c.systemd.leaving() {
 		return
 	}
 	wake := c.systemd.unbar(now)
+	held, at := c.holdBack(now)
+	wake = sooner(wake, at)
+	c.planning.setReplanAt(wake)
+	if held || c.planning.Len() == 0 || c.gpus.closed(now) != nil {
+		return
+	}
 	c.learnBounds(now)
 	c.believeAll()
 	p := c.plan(now)
 	c.planning.countPass()
-	if p.Wake != sched.Never && (wake.IsZero() || p.Wake.Time().Before(wake)) {
-		wake = p.Wake.Time()
+	if p.Wake != sched.Never {
+		c.planning.setReplanAt(sooner(wake, p.Wake.Time()))
 	}
-	c.planning.setReplanAt(wake)
+	defer func() { // a job may be tried now
+		_, at := c.holdBack(now)
+		c.planning.setReplanAt(sooner(c.planning.replanAt(), at))
+	}()
 	for i := range p.Place {
 		l := c.jobs.get(p.Place[i].Job)
+		if !c.systemd.mayTry(l) {
+			continue
+		}
 		if r := &l.job.Request; (r.GPUMemBytes > 0 || r.Part() > 0) && !c.gpus.isFresh(now) {
 			c.requestSample()
 			return
@@ -134,6 +142,9 @@ func (c *Core) schedule(now time.Time) {
 			return
 		}
 		c.place(l, &p.Place[i], now)
+	}
+	if c.systemd.everybodys().several { // nobody makes room for a job that may not start
+		return
 	}
 	for _, v := range p.Preempt {
 		l := c.jobs.get(v.Victim)
@@ -177,6 +188,7 @@ func (c *Core) place(l *trackedJob, p *sched.Placement, now time.Time) {
 	l.job.NotBefore = time.Time{} // or a clock that is set back would bring a back-off again that is over
 	l.job.Guarded = p.Guarded
 	l.unasked = true
+	c.systemd.tries(l)
 	c.move(l, job.Starting, now)
 	c.charge(l, now)
 	c.launch(l, now)

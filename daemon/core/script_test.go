@@ -366,6 +366,12 @@ var verbs = map[string]func(*script){
 		s.w.policy.Strays = map[string]core.Strays{"end": core.EndStrays, "keep": core.KeepStrays, "tell": core.TellStrays}[s.args["are"]]
 		s.feed(core.Configured{Policy: s.w.policy})
 	},
+	// troubles: what keeps jobs from being started.
+	"troubles": func(s *script) {
+		for _, t := range s.w.core.StartTroubles(s.w.now) {
+			s.log("%d starts of %q failed: %v, next %s, nobody's since: %t", t.Starts, t.User, t.Why, t.Next.Format("15:04:05"), t.All)
+		}
+	},
 	// whose gpu=N: of which jobs the processes on it are.
 	"whose": func(s *script) {
 		for _, p := range s.w.core.View(job.Query{}, s.w.now).GPUs[s.num("gpu", 0)].Processes {
@@ -377,6 +383,9 @@ var verbs = map[string]func(*script){
 		s.w.now = s.w.now.Add(s.duration("after"))
 		s.w.revive()
 		s.log("the daemon starts again")
+		if due := s.w.core.Deadline(); !due.IsZero() && !due.After(s.w.now) { // a back-off is over
+			s.w.core.Step(core.Tick{}, s.w.now)
+		}
 		if due := s.w.core.Deadline(); !due.IsZero() && !due.After(s.w.now) {
 			s.t.Errorf("before the units are listed a tick is due that does nothing")
 		}

@@ -1,36 +1,379 @@
 package core
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
+	"github.com/gpusched/gpusched/units/retry"
 )
 
-// Where systemd can't start a unit for the moment, the job goes back to the queue
-// and is tried again after startAgain, and after twice as long each time in a row,
-// up to lastStartAgain.
+// Where a job could not be started for a reason that is not its own, it goes back to the
+// queue and is tried again after startAgain, and after twice as long each time in a row, up
+// to lastStartAgain.
 const (
-	startAgain     = 30 * time.Second
-	lastStartAgain = 10 * time.Minute
-	startPause     = 5 * time.Second
+	startAgain     = 5 * time.Second
+	lastStartAgain = 5 * time.Minute
 )
 
-// holdStarts has all jobs wait for startPause where those of two people in a row
-// could not be started: then it is the machine's trouble. One person's alone may be
-// that person's slice, which is full or is being stopped.
-func (s *systemd) holdStarts(a *sched.Account, now time.Time) {
-	if s.unstarted != nil && s.unstarted != a {
-		s.notBefore = now.Add(startPause)
-	}
-	s.unstarted = a
+// Where that happens to several jobs of a user in a row, no job of that user is started. One
+// is tried after firstTrial, and after twice as long each time in a row, up to lastTrial.
+//
+// Where it happens to jobs of several users in a row, one job is started at a time, and each
+// user to whom it happened waits as above. So who is not at fault has a turn, whatever others
+// do: a job may well say that it failed for a reason of the machine when it did not.
+const (
+	firstTrial = 5 * time.Second
+	lastTrial  = time.Minute
+)
+
+// trialTime is how long others wait for a trial that has neither begun nor failed.
+const trialTime = 10 * time.Second
+
+// startWorks is how long a job runs until its start counts as one that worked: the launcher
+// is past all that may fail for a reason of the machine.
+const startWorks = time.Second
+
+// startsFail is why an account is barred that has trouble; startsHeld has the words for people.
+const startsFail = "its jobs could not be started"
+
+// barredFor is how long a user who may run nothing is not asked about again.
+const barredFor = 10 * time.Minute
+
+// trouble is the starts of all jobs, or of one account's, that failed in a row since one
+// worked. The zero one is none.
+type trouble struct {
+	account *sched.Account // of the first one
+	job     job.ID         // the first one
+	starts  int
+	several bool // accounts, or of one account's trouble: jobs
+	since   time.Time
+	last    time.Time
+	why     job.Message // of the last one
+	trial   job.ID      // the job that is tried; 0: none
+
+	// Of an account's trouble alone:
+	trials int       // that failed
+	until  time.Time // no trial before
 }
 
-// hasStarted notes that systemd started a job.
-func (s *systemd) hasStarted() { s.unstarted = nil }
+// add counts a start that failed.
+func (t *trouble) add(several bool, why job.Message, now time.Time) {
+	t.starts, t.last, t.why = t.starts+1, now, why
+	t.several = t.several || several
+}
 
-// startsAt is when jobs are placed again; zero: at any time.
-func (s *systemd) startsAt() time.Time { return s.notBefore }
+// putOff puts the next trial off after one that failed. Other starts that were under way
+// when the last was put off are no trials.
+func (t *trouble) putOff(now time.Time) {
+	if !now.Before(t.until) {
+		t.trials++
+		t.until = now.Add(retry.After(t.trials, firstTrial, lastTrial))
+	}
+}
+
+// shift moves its times with a clock that was set.
+func (t *trouble) shift(by time.Duration, now time.Time) {
+	t.since, t.last, t.until = moved(t.since, by, now), moved(t.last, by, now), moved(t.until, by, now)
+}
+
+// troubleBook counts how starts go.
+type troubleBook struct {
+	every    trouble
+	troubles map[*sched.Account]*trouble
+	barred   map[*sched.Account]time.Time // whose users may run nothing: until when that is believed
+}
+
+func newTroubleBook() troubleBook {
+	return troubleBook{troubles: map[*sched.Account]*trouble{}, barred: map[*sched.Account]time.Time{}}
+}
+
+// everybodys is the trouble of all jobs.
+func (s *troubleBook) everybodys() *trouble { return &s.every }
+
+// troubleOf is the trouble of an account; nil: there is none.
+func (s *troubleBook) troubleOf(a *sched.Account) *trouble { return s.troubles[a] }
+
+// held reports whether jobs are held back by a trouble, that of all or an account's; nil is none.
+func (s *troubleBook) held(t *trouble) bool {
+	return t != nil && t.starts > 0 && (t.several || s.every.several)
+}
+
+// failed counts a start of an account's job that failed.
+func (s *troubleBook) failed(a *sched.Account, id job.ID, why job.Message, now time.Time) {
+	own := s.troubles[a]
+	if own == nil {
+		own = &trouble{account: a, job: id, since: now}
+		s.troubles[a] = own
+	}
+	if s.every.starts == 0 {
+		s.every = trouble{account: a, job: id, since: now}
+	}
+	s.every.add(a != s.every.account, why, now)
+	own.add(id != own.job, why, now)
+	if s.held(own) {
+		own.putOff(now)
+	}
+}
+
+// endTrouble ends the trouble of an account, or of all: nil. Whom it held back goes on.
+func (s *troubleBook) endTrouble(a *sched.Account) {
+	if a == nil {
+		s.every = trouble{}
+		return
+	}
+	delete(s.troubles, a)
+	if a.Barred == startsFail {
+		a.Barred = ""
+	}
+}
+
+// nextTrial is when a job is tried of those that are held back.
+func (s *troubleBook) nextTrial() (at time.Time) {
+	for _, t := range s.troubles {
+		at = sooner(at, t.until)
+	}
+	return at
+}
+
+// troubled are the accounts that have trouble, by uid.
+func (s *troubleBook) troubled() []*sched.Account {
+	list := slices.Collect(maps.Keys(s.troubles))
+	slices.SortFunc(list, func(a, b *sched.Account) int { return cmp.Compare(a.UID, b.UID) })
+	return list
+}
+
+// isBarred reports whether an account's user may run nothing.
+func (s *troubleBook) isBarred(a *sched.Account) bool { return !s.barred[a].IsZero() }
+
+// shift moves its times with a clock that was set.
+func (s *troubleBook) shift(by time.Duration, now time.Time) {
+	s.every.shift(by, now)
+	for _, t := range s.troubles {
+		t.shift(by, now)
+	}
+	for a, until := range s.barred {
+		s.barred[a] = moved(until, by, now)
+	}
+}
+
+// startEnded counts how the start of an attempt went that has ended.
+func (c *Core) startEnded(l *trackedJob, r *job.Result, now time.Time) {
+	switch {
+	case c.systemd.leaving():
+	case r.Tries == 0 && r.Launch == "" && r.Outcome != job.Lost && !l.job.Attempt.StartedAt.IsZero():
+		c.startWorked(l, now)
+	case r.Tries > 0 && r.Launch != "": // else its user may run nothing
+		for _, a := range []*sched.Account{nil, l.account} {
+			if w := c.worked(a, now); w != nil {
+				c.startWorked(w, now)
+			}
+		}
+		c.systemd.failed(l.account, l.id, r.Detail, now)
+		c.step.replan()
+	}
+}
+
+// worked returns a job that has begun since the last start that failed, of one account's
+// jobs or of all, and that runs; nil: there is none.
+func (c *Core) worked(a *sched.Account, now time.Time) *trackedJob {
+	t := c.systemd.everybodys()
+	if a != nil {
+		t = c.systemd.troubleOf(a)
+	}
+	if t == nil || t.starts == 0 {
+		return nil
+	}
+	var first *trackedJob
+	for id, l := range c.jobs.allActive() {
+		if (a == nil || l.account == a) && l.job.State == job.Running && t.before(l) &&
+			now.Sub(l.job.Attempt.StartedAt) >= startWorks && (first == nil || id < first.id) {
+			first = l
+		}
+	}
+	return first
+}
+
+// before reports whether a job began after the last start that failed.
+func (t *trouble) before(l *trackedJob) bool { return l.job.Attempt.StartedAt.After(t.last) }
+
+// startWorked ends the troubles that were there when a job began. What they held back goes
+// on at once.
+func (c *Core) startWorked(l *trackedJob, now time.Time) {
+	if t := c.systemd.troubleOf(l.account); t != nil && t.before(l) {
+		held := c.systemd.held(t)
+		if c.systemd.endTrouble(l.account); held {
+			c.tryNow(l.account, now)
+		}
+	}
+	if t := c.systemd.everybodys(); t.starts > 0 && t.before(l) {
+		held := t.several
+		if c.systemd.endTrouble(nil); held {
+			c.tryNow(nil, now)
+		}
+	}
+}
+
+// tryNow ends the back-off of the jobs that could not be started, of one account or of all.
+func (c *Core) tryNow(a *sched.Account, now time.Time) {
+	c.step.replan()
+	c.jobs.each(func(l *trackedJob) bool {
+		return l.job != nil && l.job.State == job.Queued && triesOf(l.job) > 0 && (a == nil || l.account == a)
+	}, func(l *trackedJob) {
+		l.job.NotBefore = time.Time{}
+		c.step.markDirtyQuietly(l)
+		c.consider(l, now)
+	})
+}
+
+// holds reports whether no job that a trouble holds back is placed now, and when that is to
+// be looked at again; zero: something happens first. Else one of them may be.
+func (c *Core) holds(t *trouble, now time.Time) (holds bool, at time.Time) {
+	if !c.systemd.held(t) {
+		return false, at
+	}
+	if l := c.jobs.active(t.trial); l != nil {
+		began := l.job.State == job.Running
+		if at = l.job.Attempt.PlacedAt.Add(trialTime); began {
+			at = l.job.Attempt.StartedAt.Add(startWorks)
+		}
+		if now.Before(at) {
+			return true, at
+		}
+		if began && t.before(l) {
+			c.startWorked(l, now)
+			return false, time.Time{}
+		}
+	}
+	t.trial = 0
+	return now.Before(t.until), t.until
+}
+
+// holdBack holds back the jobs that a trouble concerns: all, or those of accounts. It returns
+// when that is to be looked at again; zero: something happens first.
+func (c *Core) holdBack(now time.Time) (all bool, next time.Time) {
+	if c.systemd.everybodys().several && !c.jobs.anyUnstarted(nil) { // they were cancelled
+		c.systemd.endTrouble(nil)
+	}
+	all, next = c.holds(c.systemd.everybodys(), now)
+	return all, sooner(next, c.holdAccounts(now))
+}
+
+// holdAccounts holds back the jobs of the accounts that have trouble, and returns when that
+// is to be looked at again; zero: something happens first.
+func (c *Core) holdAccounts(now time.Time) (next time.Time) {
+	for _, a := range c.systemd.troubled() {
+		if c.systemd.isBarred(a) {
+			continue
+		}
+		holds, at := c.holds(c.systemd.troubleOf(a), now)
+		switch {
+		case holds && a.Barred == "":
+			a.Barred = startsFail
+		case !holds && a.Barred == startsFail:
+			a.Barred = ""
+		}
+		if holds {
+			next = sooner(next, at)
+		}
+	}
+	return next
+}
+
+// sooner returns the first of two times of which a zero one is never.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// mayTry reports whether a job that is placed may start: of those that a trouble holds
+// back one is tried at a time.
+func (s *troubleBook) mayTry(l *trackedJob) bool {
+	own := s.troubles[l.account]
+	return !(s.held(&s.every) && s.every.trial != 0) && !(s.held(own) && own.trial != 0)
+}
+
+// tries notes that a job is placed, where that is a trial.
+func (s *troubleBook) tries(l *trackedJob) {
+	for _, t := range []*trouble{&s.every, s.troubles[l.account]} {
+		if s.held(t) {
+			t.trial = l.id
+		}
+	}
+}
+
+// tried reports whether a job is one that is tried.
+func (s *troubleBook) tried(l *trackedJob) bool {
+	own := s.troubles[l.account]
+	return s.held(&s.every) && s.every.trial == l.id || s.held(own) && own.trial == l.id
+}
+
+// words says what the trouble is.
+func (t *trouble) words(next time.Time) job.Message {
+	return job.Say("detail/starts-failed", t.starts, t.why, next)
+}
+
+// startsHeld says of a waiting job that it waits since others can't be started.
+func (c *Core) startsHeld(l *trackedJob) []job.Reason {
+	if t := c.systemd.everybodys(); t.several {
+		return []job.Reason{{Code: job.ReasonStarts, GPU: job.NoGPU, Detail: t.words(c.systemd.nextTrial())}}
+	}
+	if t := c.systemd.troubleOf(l.account); c.systemd.held(t) {
+		return []job.Reason{{Code: job.ReasonAccount, GPU: job.NoGPU, Detail: t.words(t.until)}}
+	}
+	return nil
+}
+
+// StartTrouble is starts in a row that failed for no fault of their jobs.
+type StartTrouble struct {
+	User   string // whose; "": of several users
+	All    bool   // nobody's job has been started since
+	Starts int
+	Since  time.Time
+	Why    job.Message // of the last one
+	Next   time.Time   // when one job is tried; zero: no job is held back
+}
+
+// NoStarts reports whether several jobs could not be started, none of anybody has been since,
+// and some wait for that.
+func (c *Core) NoStarts(now time.Time) bool {
+	t := c.systemd.everybodys()
+	own := c.systemd.troubleOf(t.account)
+	several := t.several || c.systemd.held(own) && !own.since.Before(t.since)
+	return several && c.worked(nil, now) == nil && c.jobs.anyUnstarted(nil)
+}
+
+// anyUnstarted reports whether a job of an account, or of any, waits that could not be started.
+func (b *jobBook) anyUnstarted(of *sched.Account) bool {
+	for _, l := range b.byID {
+		switch {
+		case l.job == nil || of != nil && l.account != of:
+		case l.job.State == job.Queued && triesOf(l.job) > 0, l.job.State == job.Starting && l.tries > 0:
+			return true
+		}
+	}
+	return false
+}
+
+// StartTroubles are those that there are: that of all users, or else of each.
+func (c *Core) StartTroubles(now time.Time) (list []StartTrouble) {
+	all := c.NoStarts(now)
+	if t := c.systemd.everybodys(); all && t.several {
+		return []StartTrouble{{"", all, t.starts, t.since, t.why, c.systemd.nextTrial()}}
+	}
+	for _, a := range c.accounts.all() {
+		if t := c.systemd.troubleOf(a); t != nil && c.worked(a, now) == nil && c.jobs.anyUnstarted(a) {
+			list = append(list, StartTrouble{a.Name, all, t.starts, t.since, t.why, t.until})
+		}
+	}
+	slices.SortFunc(list, func(a, b StartTrouble) int { return cmp.Compare(a.User, b.User) })
+	return list
+}
 
 // triesOf is how often in a row the job could not be started.
 func triesOf(j *job.Job) int {
@@ -42,28 +385,27 @@ func triesOf(j *job.Job) int {
 
 // bar keeps all jobs of an account in the queue for a while: its user may run
 // nothing, which only a start finds out.
-func (s *systemd) bar(a *sched.Account, why string, until time.Time) {
+func (s *troubleBook) bar(a *sched.Account, why string, until time.Time) {
 	a.Barred = why
 	s.barred[a] = until
 }
 
 // unbar lets accounts try again whose time is over, and returns when the next one's
 // is; zero: there is none.
-func (s *systemd) unbar(now time.Time) (next time.Time) {
+func (s *troubleBook) unbar(now time.Time) (next time.Time) {
 	for a, until := range s.barred {
-		switch {
-		case !now.Before(until):
-			a.Barred = ""
-			delete(s.barred, a)
-		case next.IsZero() || until.Before(next):
-			next = until
+		if now.Before(until) {
+			next = sooner(next, until)
+			continue
 		}
+		a.Barred = ""
+		delete(s.barred, a)
 	}
 	return next
 }
 
 // unbarAll has all try again at once, as after a reload.
-func (s *systemd) unbarAll() {
+func (s *troubleBook) unbarAll() {
 	for a := range s.barred {
 		a.Barred = ""
 	}

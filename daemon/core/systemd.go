@@ -6,35 +6,27 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/daemon/sched"
 )
 
 // systemd is what is known of systemd and of the boot that it runs in.
 type systemd struct {
-	boot      string         // of the kernel
-	run       string         // of systemd in that boot
-	stopping  bool           // it stops everything
-	wasListed bool           // its units have been listed since New
-	orphans   map[job.ID]int // units without a job: in how many listings in a row
-	// notBefore is when jobs are placed again, after systemd could start no job of two people.
-	notBefore time.Time
-	// unstarted has the job that systemd could not start last; nil: it started
-	// one since.
-	unstarted *sched.Account
-	barred    map[*sched.Account]time.Time // until when; then one of its jobs is tried
-	warnings  map[job.ID]time.Time         // that it is not known to have taken: when each is sent again
+	troubleBook
+
+	boot      string               // of the kernel
+	run       string               // of systemd in that boot
+	stopping  bool                 // it stops everything
+	wasListed bool                 // its units have been listed since New
+	orphans   map[job.ID]int       // units without a job: in how many listings in a row
+	warnings  map[job.ID]time.Time // that it is not known to have taken: when each is sent again
 }
 
 func newSystemd(boot string) systemd {
-	return systemd{boot: boot, barred: map[*sched.Account]time.Time{}, warnings: map[job.ID]time.Time{}}
+	return systemd{troubleBook: newTroubleBook(), boot: boot, warnings: map[job.ID]time.Time{}}
 }
 
 // shift moves its times with a clock that was set.
 func (s *systemd) shift(by time.Duration, now time.Time) {
-	s.notBefore = moved(s.notBefore, by, now)
-	for a, until := range s.barred {
-		s.barred[a] = moved(until, by, now)
-	}
+	s.troubleBook.shift(by, now)
 	for id, at := range s.warnings {
 		s.warnings[id] = moved(at, by, now)
 	}

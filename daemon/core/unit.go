@@ -1,11 +1,10 @@
 package core
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/units/contract"
-	"github.com/gpusched/gpusched/units/retry"
 )
 
 // attempt finds the live job whose current attempt an answer speaks of. A late
@@ -30,7 +29,6 @@ func (c *Core) started(e Started, now time.Time) {
 func (c *Core) begun(l *trackedJob, u Unit, now time.Time) {
 	l.action = noAction
 	c.startOver(l.id, now)
-	c.systemd.hasStarted()
 	l.life().saw(&u, now)
 	c.applyUnitState(l, u, true, now)
 	c.reinspect(l)
@@ -65,19 +63,15 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 	case StartRefused:
 		r.Outcome, r.Tries = job.Failed, 0
 	case StartLater:
-		if start == nil || !start.slow {
-			c.systemd.holdStarts(l.account, now)
-		} else if start.why != "" {
-			r.Detail = job.Text(start.why)
+		if start != nil && start.slow { // that holds back its own person's, see barSlow
+			r.Launch, r.Detail = "", job.Text(cmp.Or(start.why, e.Detail))
 		}
 	case StartNamed:
 		c.accountNamed(e.Heir)
 	case StartGone:
 		r.Detail = c.accountGone(l, e.Heir, now)
 	case StartBarred:
-		c.systemd.bar(l.account, e.Detail, now.Add(lastStartAgain))
-	case StartUnnamed:
-		c.systemd.bar(l.account, e.Detail, now.Add(retry.After(r.Tries, startAgain, lastStartAgain)))
+		c.systemd.bar(l.account, e.Detail, now.Add(barredFor))
 	}
 	c.endAttempt(l, r, now)
 }
@@ -206,7 +200,7 @@ func (c *Core) list(e Listed, now time.Time) {
 			continue
 		}
 		c.giveWay(l, job.Result{
-			Outcome: job.Lost, Launch: contract.StepUnit, Detail: job.Text(t.By), Tries: l.tries + 1,
+			Outcome: job.Lost, Detail: job.Text(t.By), Tries: l.tries + 1,
 		}, now)
 	}
 	units, orphans := map[job.ID]Unit{}, []Unit(nil)
@@ -293,6 +287,9 @@ func (c *Core) applyUnitState(l *trackedJob, u Unit, fresh bool, now time.Time) 
 	if l.job.State == job.Starting {
 		c.began(l, now)
 		c.move(l, job.Running, now)
+		if c.systemd.tried(l) {
+			c.step.replan()
+		}
 		c.edit(l, func(a *job.Attempt) {
 			a.StartedAt, a.InvocationID = now, u.Invocation
 			if u.Age > startSlack { // no daemon was here to see it, which says nothing about the clock

@@ -231,6 +231,9 @@ func (c *Core) explain(l *trackedJob) []job.Reason {
 	if why := c.drainedFor(); why != nil {
 		return why
 	}
+	if why := c.startsHeld(l); why != nil {
+		return why
+	}
 	if c.planning.Placed(j.ID) {
 		return alone(job.ReasonChecking, job.Message{})
 	}

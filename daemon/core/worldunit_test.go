@@ -130,7 +130,7 @@ func (w *world) answer(i int) core.Event {
 			}
 			switch {
 			case now == "?":
-				failed.How, failed.Detail = core.StartUnnamed, "the directory does not answer"
+				failed.How, failed.Launch, failed.Detail = core.StartLater, contract.StepUnit, "the directory does not answer"
 			case job.Nameless(a.Job.Owner.UID, a.Job.Owner.User):
 				failed.How = core.StartNamed
 			}

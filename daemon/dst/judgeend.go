@@ -149,6 +149,8 @@ func (w *World) unfailed(n *job.Job, r *run) string {
 		}
 	case res.Launch != "":
 		switch {
+		case res.OfMachine() && res.Detail.Text != job.ErrNoPayload.Error() && !n.Recovered:
+			return "it could not be started for no fault of its own"
 		case r == nil:
 			// refused, or never made
 		case r.behaviour.Launch == "" && r.behaviour.NotStart == 0 && !r.refused:

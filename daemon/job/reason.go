@@ -38,6 +38,7 @@ const (
 
 	ReasonTooMuch    ReasonCode = "too-much"       // it asks more than it can have; Detail says what
 	ReasonDrained    ReasonCode = "drained"        // an administrator lets no job start; Detail says who, why and until when
+	ReasonStarts     ReasonCode = "starts"         // they fail for a reason of the machine, as Detail says
 	ReasonHeld       ReasonCode = "held"           // Detail says by whom
 	ReasonDependency ReasonCode = "dependency"     // Job has to do what Detail says first
 	ReasonBegin      ReasonCode = "begin-time"     // not before Detail
@@ -50,7 +51,7 @@ const (
 	ReasonQuotaCPUs  ReasonCode = "quota-cpus"     // Detail has Have CPUs of Need
 	ReasonQuotaKept  ReasonCode = "quota-kept"     // the quota of Detail is kept for Job, which is before this one
 	ReasonQuotaHours ReasonCode = "quota-hours"    // Detail has used Have GPU-hours of Need
-	ReasonAccount    ReasonCode = "account"        // its user may run nothing; Detail says why
+	ReasonAccount    ReasonCode = "account"        // its user can run nothing; Detail says why
 	ReasonTurn       ReasonCode = "start-turn"     // it has what it asked for, and is begun when starts before it are over
 	ReasonGone       ReasonCode = "account-gone"   // another account has its user's number; Detail says which
 )

@@ -33,7 +33,7 @@ type reason struct {
 // of GPUs are in the order in which they pass: first what ends by itself and
 // soon, then what a person has to end, then what nobody can.
 var reasons = []reason{
-	{job.ReasonAccount, own, "its user may start nothing: {text}", "", ""},
+	{job.ReasonAccount, own, "its user can start nothing: {text}", "", ""},
 	{job.ReasonTurn, own, "it is about to start: others are being started before it", "", ""},
 	{job.ReasonGone, own, "account {text}", "", ""},
 	{job.ReasonTooMuch, own, "as things are it {text}", "", ""},
@@ -42,6 +42,7 @@ var reasons = []reason{
 	{job.ReasonBegin, own, "not to begin before {text}", "", ""},
 	{job.ReasonBackoff, own, "{failed} again at {text}", "", ""},
 	{job.ReasonFailures, own, "{have task} of the array failed, its limit is {need}: no more start until it is released", "", ""},
+	{job.ReasonStarts, own, "no job starts: {text}", "", ""},
 	{job.ReasonArrayLimit, own, "{need task} of the array {are} running, as many as its limit allows", "", ""},
 	{job.ReasonQuotaJobs, own, "{text} has {need job} running, as many as the quota allows", "", ""},
 	{job.ReasonQuotaGPUs, own, "{text} has {have GPUs} of {need GPUs} GPUs allowed by quota", "", ""},

@@ -7,19 +7,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/units/contract"
 )
-
-// launchWords finish the sentence "could not start: …".
-var launchWords = map[contract.Step]string{
-	contract.StepSpec:   "the instructions for it could not be written or read",
-	contract.StepChdir:  "its working directory could not be entered",
-	contract.StepExec:   "its command could not be run",
-	contract.StepFilter: "its GPUs could not be opened, or GPUs of others could be opened, too",
-	contract.StepLimits: "its resource limits could not be set",
-	contract.StepSetup:  "its set-up before the command failed (its output says how)",
-	contract.StepUnit:   "systemd refused its unit",
-}
 
 // Result says for people how an attempt ended and, where it helps, what to do
 // next.
@@ -130,11 +118,9 @@ func over(gpu int, used, budget job.Size) string {
 func failure(r *job.Result) string {
 	switch {
 	case r.Launch != "":
-		text := "could not start: " + launchWords[r.Launch]
-		if r.Errno != 0 {
-			text += ": " + syscall.Errno(r.Errno).Error()
-		}
-		return text + inBrackets(Say(r.Detail))
+		step := *r
+		step.Detail = job.Message{}
+		return "could not start: " + Say(step.StartFailure()) + inBrackets(Say(r.Detail))
 	case r.Cause == job.StopTime:
 		return fmt.Sprintf("left after the warning before its time limit of %s: %s", job.FormatDuration(r.Limit), leaving(r))
 	case r.Signal != 0:

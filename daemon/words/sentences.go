@@ -245,6 +245,18 @@ var sentences = map[job.Code]sentence{
 	"detail/gpu-is":       {"GPU %v is %v", ""},
 
 	// How a job ended, and what it left.
+	// What finishes "could not start: ", by the step of the launch.
+	"detail/launch-spec":   {"the instructions for it could not be written or read", ""},
+	"detail/launch-chdir":  {"its working directory could not be entered", ""},
+	"detail/launch-exec":   {"its command could not be run", ""},
+	"detail/launch-filter": {"its GPUs could not be opened, or GPUs of others could be opened, too", ""},
+	"detail/launch-limits": {"its resource limits could not be set", ""},
+	"detail/launch-setup":  {"its set-up before the command failed (its output says how)", ""},
+	"detail/launch-away":   {"its user's home or its working directory is on a file system that is not there", ""},
+	"detail/launch-unit":   {"systemd refused its unit", ""},
+	"detail/launch-errno":  {"%v: %v", ""},
+	"detail/starts-failed": {"the last %v starts failed, the last one because of this: %v; one job is tried at %v", ""},
+
 	"detail/unknown-end":    {"nothing is known of its end", ""},
 	"detail/restarted":      {"the machine was restarted while the job ran", ""},
 	"detail/removed":        {"its unit was stopped or removed from outside gpusched", ""},

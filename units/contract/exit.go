@@ -6,7 +6,6 @@ type Exit struct {
 	Signal  int
 	OOM     bool   // the kernel killed it for memory
 	Stopped bool   // it ended while systemd was stopping its unit, on whoever's order
-	Late    bool   // systemd gave its start up, which took too long
 	Launch  Step   // "": the command began
 	Errno   int    // of the launch failure; 0 unknown
 	Detail  string // for people: which step of systemd's failed

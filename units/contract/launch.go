@@ -12,12 +12,13 @@ const (
 	StepFilter Step = "filter" // the device filter is not active
 	StepLimits Step = "limits" // umask or resource limits
 	StepSetup  Step = "setup"  // what the submitter has done before the command
+	StepAway   Step = "away"   // a file system: the user's home is not there, or what the site mounts for the directory
 	StepUnit   Step = "unit"   // systemd could not start the unit at all
 )
 
 // Steps lists them all.
 func Steps() []Step {
-	return []Step{StepSpec, StepChdir, StepExec, StepFilter, StepLimits, StepSetup, StepUnit}
+	return []Step{StepSpec, StepChdir, StepExec, StepFilter, StepLimits, StepSetup, StepAway, StepUnit}
 }
 
 // ExitStatus returns the launcher's exit status for a step of its own, and -1 for
@@ -26,7 +27,7 @@ func (s Step) ExitStatus() int {
 	switch s {
 	case StepSpec:
 		return 225
-	case StepChdir:
+	case StepChdir, StepAway:
 		return 200
 	case StepExec:
 		return 203
@@ -41,7 +42,7 @@ func (s Step) ExitStatus() int {
 }
 
 // AfterSetup are the steps at which a launch can fail when the set-up has begun.
-func AfterSetup() []Step { return []Step{StepSetup, StepExec, StepLimits} }
+func AfterSetup() []Step { return []Step{StepSetup, StepExec} }
 
 // What the launcher sends the service manager as its status line.
 const (

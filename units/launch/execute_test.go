@@ -144,7 +144,7 @@ func checkFailure(t *testing.T, l launched, status int, note string, stderr []st
 
 // Exit statuses are what the daemon expects of each code.
 func TestExitStatuses(t *testing.T) {
-	for code, want := range map[contract.Step]int{contract.StepSpec: 225, contract.StepChdir: 200, contract.StepExec: 203, contract.StepFilter: 226, contract.StepLimits: 227, contract.StepSetup: 223} {
+	for code, want := range map[contract.Step]int{contract.StepSpec: 225, contract.StepChdir: 200, contract.StepExec: 203, contract.StepFilter: 226, contract.StepLimits: 227, contract.StepSetup: 223, contract.StepAway: 200} {
 		if got := code.ExitStatus(); got != want {
 			t.Errorf("%s: %d", code, got)
 		}

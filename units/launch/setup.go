@@ -140,7 +140,9 @@ func (r *run) afterSetup(s *Spec, filtered bool) *Failure {
 	if !s.held() {
 		reserve(&tight, env)
 		if err := setLimits(tight.SoftLimits); err != nil {
-			return limitsFailure(err)
+			f := limitsFailure(err)
+			f.Step = contract.StepSetup // the exit status of any other step may be the command's
+			return f
 		}
 	}
 	return r.become(s, env, filtered)

@@ -14,7 +14,7 @@ import (
 const jobDone = "done"
 
 // jobUnknown stands for the result of a job whose end was not heard of.
-const jobUnknown = "unknown"
+const jobUnknown = units.JobUnknown
 
 // Start starts the unit name and waits until its main process is executed. It
 // returns the unit's status right after that; a short job may have ended by
@@ -45,14 +45,24 @@ func (m *Manager) Start(ctx context.Context, name string, props []units.Property
 	}
 	mark(ctx, units.StepExecuted)
 	m.seen.Store(name, true)
-	status, err := m.statusBegun(ctx, l, name, result, w.begun())
-	if err != nil {
+	told := w.begun()
+	status, err := m.statusBegun(ctx, l, name, result, told)
+	switch {
+	case err != nil:
 		return none, err
-	}
-	if begun(result, status) {
+	case skipped(result, status, told):
+		result = units.JobSkipped
+	case begun(result, status):
 		return status, nil
 	}
 	return status, &units.StartError{JobResult: result, Status: status}
+}
+
+// skipped reports whether systemd has done a start that executed nothing: a condition of the
+// unit is not met (ConditionPathExists=, ExecCondition=). One that was executed was active.
+func skipped(result string, s units.Status, t *told) bool {
+	phase, _ := units.Decode(s)
+	return result == jobDone && phase == units.PhaseAbsent && !s.WasActive && (t == nil || t.entered == 0)
 }
 
 // leaveStart ends the wait for a start. What was said of the unit

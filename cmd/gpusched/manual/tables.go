@@ -62,7 +62,7 @@ var reasons = []Entry{
 	{string(job.ReasonHeld), "The job is held, see 'gpusched release'."},
 	{string(job.ReasonDependency), "Another job has to start or end first (--after and the like)."},
 	{string(job.ReasonBegin), "The time given with --begin has not come."},
-	{string(job.ReasonBackoff), "The job failed and is tried again (--retries) after a while (--backoff)."},
+	{string(job.ReasonBackoff), "The job failed and is tried again (--retries) after a while (--backoff); or it could not be started for a reason that is not its own, and is tried again."},
 	{string(job.ReasonFailures), "As many tasks of the array have failed as may (--max-failures); 'gpusched release' lets the others start."},
 	{string(job.ReasonArrayLimit), "As many tasks of the array run as its limit allows (--array 0-9%2)."},
 	{string(job.ReasonQuotaGPUs), "The user's or group's quota of GPUs at once is used up."},
@@ -70,9 +70,10 @@ var reasons = []Entry{
 	{string(job.ReasonQuotaMem), "The user's or group's quota of host memory at once leaves less than the job asks (--mem)."},
 	{string(job.ReasonQuotaCPUs), "The user's or group's quota of CPUs at once leaves fewer than the job asks (--cpus)."},
 	{string(job.ReasonQuotaKept), "What a quota of the user or group leaves is kept for another of its jobs, which is before this one and needs more of it. A job that ends before that one can start, or leaves it enough, may still start."},
-	{string(job.ReasonAccount), "The account of the job's user has expired: its jobs start some minutes after an administrator has renewed it (chage -E). Or starts of its jobs take so long that no other is begun before they are over, as where one of its own processes stops them, or a directory is slow to name its groups."},
+	{string(job.ReasonAccount), "The account of the job's user has expired: its jobs start some minutes after an administrator has renewed it (chage -E). Or several jobs of the user could not be started for a reason that is not theirs: one is tried at a time, and the others go on when one starts. Or starts of its jobs take so long that no other is begun before they are over, as where one of its own processes stops them, or a directory is slow to name its groups."},
 	{string(job.ReasonTurn), "The job has what it asked for. So many jobs are started at once (daemon.starts_in_flight), of each user in turn."},
 	{string(job.ReasonGone), "The account that submitted the job is gone, and another has its number now. An administrator cancels the job, or releases it where the account was only renamed: it runs as that other account then."},
+	{string(job.ReasonStarts), "Jobs of several users could not be started for a reason of the machine, which is named. One job is tried at a time; all go on by themselves when one starts."},
 	{string(job.ReasonQuotaHours), "The user or group has used its quota of GPU-hours lately. Past use counts less and less."},
 }
 

@@ -1,0 +1,46 @@
+package job
+
+import (
+	"slices"
+	"syscall"
+
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// away are the errors of a file system that is not there for the moment.
+var away = []syscall.Errno{
+	syscall.EIO, syscall.ESTALE, syscall.ENOTCONN, syscall.ETIMEDOUT, syscall.EHOSTDOWN, syscall.EHOSTUNREACH,
+	syscall.ENETUNREACH, syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EREMOTEIO, syscall.ENODEV, syscall.ENXIO,
+	syscall.ENFILE, syscall.EKEYEXPIRED, syscall.ENOKEY,
+}
+
+// OfMachine reports whether the launch failed at what is no choice of the job's, so that
+// another try may do better.
+func (r *Result) OfMachine() bool {
+	switch r.Launch {
+	case contract.StepSpec, contract.StepFilter, contract.StepLimits, contract.StepAway, contract.StepUnit:
+		return true
+	case contract.StepChdir, contract.StepExec:
+		return slices.Contains(away, syscall.Errno(r.Errno))
+	}
+	return false
+}
+
+// launchCodes say at which step a launch failed.
+var launchCodes = map[contract.Step]Code{
+	contract.StepSpec: "detail/launch-spec", contract.StepChdir: "detail/launch-chdir", contract.StepExec: "detail/launch-exec",
+	contract.StepFilter: "detail/launch-filter", contract.StepLimits: "detail/launch-limits", contract.StepSetup: "detail/launch-setup",
+	contract.StepAway: "detail/launch-away", contract.StepUnit: "detail/launch-unit",
+}
+
+// StartFailure says why the launch failed.
+func (r *Result) StartFailure() Message {
+	what := Say(launchCodes[r.Launch])
+	switch {
+	case !r.Detail.IsZero():
+		return r.Detail
+	case r.Errno != 0:
+		return Say("detail/launch-errno", what, syscall.Errno(r.Errno).Error())
+	}
+	return what
+}

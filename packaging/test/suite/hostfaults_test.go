@@ -1,0 +1,119 @@
+//go:build machine
+
+package suite
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestFaultsOfTheMachine: what is wrong with the machine ends no job. Those that wait keep their environment, why
+// and health name the step, and all go on by themselves when it is mended.
+func TestFaultsOfTheMachine(t *testing.T) {
+	const (
+		launcher = "/usr/libexec/gpusched/gpusched-job"
+		dropIns  = "/run/systemd/system/gpujob-.service.d"
+		tidy     = "rm -rf " + dropIns + "; systemctl daemon-reload"
+	)
+	dropIn := func(lines string) string {
+		return "mkdir -p " + dropIns + "; printf '" + lines + "' > " + dropIns + "/90-suite.conf; systemctl daemon-reload"
+	}
+	for _, c := range []struct{ name, harm, mend, says string }{
+		{"launcher", "chmod -x " + launcher, "chmod +x " + launcher, "systemd could not execute the launcher (203)"},
+		{"setting", dropIn(`[Service]\nCPUAffinity=999\n`), tidy, "systemd could not set its CPU affinity (215)"},
+		{"needed unit", dropIn(`[Unit]\nRequires=no-such.service\n`), tidy, "systemd: "},
+		{"first program", dropIn(`[Service]\nExecStartPre=/bin/false\n`), tidy, "a program that the site set to run before jobs"},
+		{"condition", dropIn(`[Unit]\nConditionPathExists=/no/such\n`), tidy, "a condition that the site set for jobs"},
+		{"condition of its own", dropIn(`[Service]\nExecCondition=/bin/false\n`), tidy, "a condition that the site set for jobs"},
+		{"homes", "mv /home /home.away; mkdir /home", "rmdir /home; mv /home.away /home", "a file system that is not there"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			begin(t)
+			if c.name == "launcher" {
+				alertsTo(t, "/run/starts-alert")
+			}
+			ids := heldJobs(t, "alice", "bob", "alice")
+			mended := false
+			mend := func() {
+				if !mended {
+					mended = true
+					sh(t, "", c.mend)
+				}
+			}
+			t.Cleanup(mend)
+			sh(t, "", c.harm)
+			sh(t, "", fmt.Sprintf("gpusched release %d %d %d", ids[0], ids[1], ids[2]))
+			until(t, "health names the step", func() bool {
+				out := try(t, "", "gpusched health").Stdout
+				return strings.Contains(out, c.says) && strings.Contains(out, "of several users failed") && strings.Contains(out, "one job is tried at a time")
+			})
+			for _, id := range ids {
+				keepsWaiting(t, id, c.says)
+			}
+			if c.name == "launcher" {
+				until(t, "the site's unit is started", func() bool { return try(t, "", "grep -qx starts /run/starts-alert").Code == 0 })
+			}
+			mend()
+			for _, id := range ids {
+				ended(t, wait(t, id), "completed", "exit code 0")
+				printed(t, id, "rate=3")
+			}
+			until(t, "starts are well", func() bool {
+				return strings.Contains(try(t, "", "gpusched health").Stdout, "jobs that are placed start")
+			})
+		})
+	}
+}
+
+// alertsTo has the site's alert unit write its instance to a file.
+func alertsTo(t *testing.T, file string) {
+	t.Helper()
+	const unit = "/etc/systemd/system/starts-alert@.service"
+	sh(t, "", "printf '[Service]\\nType=oneshot\\nExecStart=/bin/sh -c \"echo %%i >> "+file+"\"\\n' > "+unit+"; rm -f "+file+"; systemctl daemon-reload")
+	t.Cleanup(func() { sh(t, "", "rm -f "+unit+" "+file+"; systemctl daemon-reload") })
+	settings(t, "[gpus]\nalert_unit = \"starts-alert@.service\"")
+}
+
+// keepsWaiting waits until a job is in the queue, and why says so; it may just be tried.
+func keepsWaiting(t *testing.T, id int64, text string) {
+	t.Helper()
+	until(t, fmt.Sprintf("job %d waits: %s", id, text), func() bool {
+		j := show(t, "", id)
+		if j.Result != nil {
+			t.Fatalf("job %d is %s: %+v", id, j.State, j.Result)
+		}
+		return j.State == "queued" && strings.Contains(try(t, "", fmt.Sprintf("gpusched why %d", id)).Stdout, text)
+	})
+}
+
+// heldJobs submits a job with a variable for each of the users, held.
+func heldJobs(t *testing.T, users ...string) (ids []int64) {
+	t.Helper()
+	for _, user := range users {
+		ids = append(ids, submit(t, user, "-g 0 --hold -e RATE=3 -- sh -c 'echo rate=$RATE'"))
+	}
+	return ids
+}
+
+// TestMaskedSlice: an administrator stops one user's jobs with systemd's own means; the others run.
+func TestMaskedSlice(t *testing.T) {
+	begin(t)
+	ids := heldJobs(t, "alice", "alice", "alice", "bob")
+	t.Cleanup(func() { sh(t, "", "systemctl unmask --runtime gpujobs-u1001.slice") })
+	sh(t, "", "systemctl stop gpujobs-u1001.slice; systemctl mask --runtime gpujobs-u1001.slice")
+	sh(t, "", fmt.Sprintf("gpusched release %d %d %d %d", ids[0], ids[1], ids[2], ids[3]))
+	ended(t, wait(t, ids[3]), "completed", "exit code 0")
+	until(t, "health names the slice", func() bool {
+		out := try(t, "", "gpusched health").Stdout
+		return strings.Contains(out, "of jobs of alice failed") && strings.Contains(out, "gpujobs-u1001.slice is masked")
+	})
+	for _, id := range ids[:3] {
+		keepsWaiting(t, id, "gpujobs-u1001.slice is masked")
+	}
+	sh(t, "", "systemctl unmask --runtime gpujobs-u1001.slice")
+	for _, id := range ids[:3] {
+		ended(t, wait(t, id), "completed", "exit code 0")
+		printed(t, id, "rate=3")
+	}
+}

@@ -1,0 +1,92 @@
+package launch
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// What should be mounted on this machine, and what is.
+const (
+	mountTable = "/etc/fstab"
+	mounted    = "/proc/self/mountinfo"
+)
+
+// blameAway turns a directory or a command that is not there into the failure of the file
+// system that should have it, where that is plain to see: the job is then not at fault, and
+// is tried again.
+func (r *run) blameAway(f *Failure) {
+	switch {
+	case f.Step != contract.StepChdir && f.Step != contract.StepExec:
+		return
+	case r.stage == afterSetup || r.stage == afterSetupExposed:
+		return
+	case !errors.Is(f.Err, unix.ENOENT) && !errors.Is(f.Err, unix.ENOTDIR) && !errors.Is(f.Err, unix.EACCES):
+		return
+	}
+	s, err := Read(r.path)
+	if err != nil {
+		return
+	}
+	home := valueOf(r.base, "HOME")
+	for _, path := range missing(f.Step, s, r.base) {
+		if at := unmounted(path, mountTable, mounted); at != "" {
+			f.What += "; nothing is mounted at " + at
+		} else if within(path, home) && homeless(home) {
+			f.What += "; the home directory " + home + " is not there either"
+		} else {
+			continue
+		}
+		f.Step, f.Next = contract.StepAway, "the job is tried again; an administrator should see 'gpusched health'"
+		return
+	}
+}
+
+// missing are the paths at which what was missing at a step should be.
+func missing(step contract.Step, s *Spec, base []string) []string {
+	switch {
+	case step == contract.StepChdir || !filepath.IsAbs(s.Argv[0]) && strings.Contains(s.Argv[0], "/"):
+		return []string{s.Dir}
+	case filepath.IsAbs(s.Argv[0]):
+		return s.Argv[:1]
+	}
+	return append(searchPath(s.Env), searchPath(base)...)
+}
+
+// homeless reports whether a home directory is not there, of an account that has one.
+func homeless(home string) bool {
+	var st unix.Stat_t
+	return home != "" && !strings.HasPrefix(home, "/nonexistent") && unix.Stat(home, &st) != nil
+}
+
+// within reports whether a path is a directory's or in it.
+func within(path, dir string) bool {
+	dir = strings.TrimSuffix(dir, "/")
+	return path == dir || strings.HasPrefix(path, dir+"/")
+}
+
+// unmounted returns where a file system that has the path should be mounted and is not;
+// "" where there is no such place. Both files write a path in the same way.
+func unmounted(path, table, mounted string) string {
+	should, err := os.ReadFile(table)
+	is, err2 := os.ReadFile(mounted)
+	if err != nil || err2 != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(should)) {
+		f := strings.Fields(line)
+		if len(f) < 2 || f[0][0] == '#' || f[1][0] != '/' || f[1] == "/" {
+			continue
+		}
+		at := strings.TrimSuffix(f[1], "/")
+		if within(path, at) && !strings.Contains(string(is), " "+at+" ") {
+			return at
+		}
+	}
+	return ""
+}

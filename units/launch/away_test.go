@@ -1,0 +1,60 @@
+package launch
+
+import (
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// What is not there is the machine's fault where a file system is not mounted, or the user has no home now.
+func TestAway(t *testing.T) {
+	dir := t.TempDir()
+	table, mounts := filepath.Join(dir, "fstab"), filepath.Join(dir, "mountinfo")
+	write(t, table, 0o644, "# /x /commented nfs\nUUID=1 / ext4 defaults 0 1\nnas:/data /data nfs defaults 0 0\nnas:/home /home/ nfs\nswap none swap\n")
+	write(t, mounts, 0o644, "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n23 22 0:40 / /home rw - nfs nas:/home rw\n")
+	for path, want := range map[string]string{
+		"/data": "/data", "/data/alice/run": "/data", "/database": "", "/home/alice/gone": "", "/commented": "", "/": "", "/scratch": "",
+	} {
+		if got := unmounted(path, table, mounts); got != want {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
+	if unmounted("/data", filepath.Join(dir, "none"), mounts) != "" {
+		t.Error("without a table")
+	}
+	for home, want := range map[string]bool{"": false, "/": false, "/nonexistent": false, dir: false, filepath.Join(dir, "none"): true} {
+		if homeless(home) != want {
+			t.Errorf("home %q", home)
+		}
+	}
+	inHome := command(t, "/home/a/run")
+	inHome.Dir, inHome.Env = "/d", []string{"PATH=/home/a/bin:/bin"}
+	for _, c := range []struct {
+		step contract.Step
+		argv string
+		want []string
+	}{
+		{contract.StepChdir, "/home/a/run", []string{"/d"}},
+		{contract.StepExec, "/home/a/run", []string{"/home/a/run"}},
+		{contract.StepExec, "./run", []string{"/d"}},
+		{contract.StepExec, "run", []string{"/home/a/bin", "/bin", "/b"}},
+	} {
+		if inHome.Argv[0] = c.argv; !slices.Equal(missing(c.step, inHome, []string{"PATH=/b"}), c.want) {
+			t.Errorf("%s %s: %q", c.step, c.argv, missing(c.step, inHome, []string{"PATH=/b"}))
+		}
+	}
+	if !within("/home/a/x", "/home/a/") || !within("/home/a", "/home/a") || within("/home/ab", "/home/a") || within("/home/a", "/home/a/x") {
+		t.Error("within")
+	}
+	write(t, filepath.Join(dir, "text"), 0o644, "x")
+	s := command(t, "/bin/true")
+	s.Dir = filepath.Join(dir, "none", "work")
+	l := launch(t, "closed", s, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "HOME="+filepath.Join(dir, "none")) })
+	checkFailure(t, l, 200, "away\nERRNO=2", []string{"could not be entered", "the home directory", "is not there either"})
+	s.Dir = filepath.Join(dir, "gone")
+	l = launch(t, "closed", s, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "HOME="+filepath.Join(dir, "none")) })
+	checkFailure(t, l, 200, "chdir\nERRNO=2", []string{"could not be entered", "must exist"}) // a directory elsewhere
+}
