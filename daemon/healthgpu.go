@@ -22,6 +22,8 @@ func (d *Daemon) checkGPU(g *job.GPUView) job.Check {
 		if !g.Control.Fault.Left.What.IsZero() {
 			c.Next += "; 'gpusched doctor', as root, names who has it open"
 		}
+	case g.State == job.GPUSuspect && g.StateDetail.Code == "detail/failing":
+		c.Next = fmt.Sprintf("nothing is placed on it until then; 'gpusched gpu resume %d' lets jobs on it at once, and 'gpusched doctor --test' tries it then", g.Index)
 	case g.State == job.GPUSuspect:
 		c.Next = d.endThem(g)
 	case g.State == job.GPULost:

@@ -30,7 +30,7 @@ type jobOptions struct {
 	Label   job.Label   `embed:""`
 
 	Signal     warning `name:"signal" type:"warning" placeholder:"SIG@TIME" group:"life" help:"Send the job a signal some time before its limit, or before it makes room for another, such as USR1@60s."`
-	MayRequeue *bool   `name:"requeue" negatable:"" group:"life" help:"Whether to start the job again after a reboot ended it, whatever --retries says. Default: the site's choice."`
+	MayRequeue *bool   `name:"requeue" negatable:"" group:"life" help:"Whether to start the job again after a reboot ended it, or once where its GPU is found to fail jobs, whatever --retries says. Default: the site's choice."`
 
 	AfterStart []string `name:"after" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have started, such as 41, 41,43 or @. May be repeated, as may the next three."`
 	AfterOK    []string `name:"after-ok" sep:"none" placeholder:"ID" group:"queue" help:"Not before these jobs have completed."`

@@ -32,7 +32,7 @@ func jobKeys(in, _ string) []key {
 			bind: func(c *Config) value { return percent(&c.Jobs.ShareWithoutGPU) }},
 		{section: in, name: "max_queued", doc: "Jobs waiting at once at most; a submission above that is refused.",
 			bind: func(c *Config) value { return numberBetween(&c.Jobs.MaxQueued, 1, 1_000_000) }},
-		{section: in, name: "requeue", doc: "Whether a job that said neither --requeue nor --no-requeue starts again from the beginning after a reboot took it.",
+		{section: in, name: "requeue", doc: "Whether a job that said neither --requeue nor --no-requeue starts again from the beginning after a reboot took it, or once where its GPU is found to fail jobs.",
 			bind: func(c *Config) value { return onOff(&c.Jobs.Requeue) }},
 		{section: in, name: "max_suspend", doc: "How long a job may be suspended in all by its owner (gpusched suspend), which keeps its GPUs without using them: after that it goes on by itself, and 5 minutes after another user's job begins to wait longer by it. Administrators suspend for as long as they like. Empty: no bound.",
 			bind: func(c *Config) value { return timeOrNone(&c.Jobs.MaxSuspend, second, longest) }},

@@ -19,6 +19,7 @@ func (c *Core) clockSet(by time.Duration, now time.Time) {
 		return
 	}
 	c.systemd.shift(by, now)
+	c.gpus.shift(by, now)
 	c.messages.shift(by, now)
 	c.starts.shift(by, now)
 	c.jobs.clearTimers() // its order was by the other clock

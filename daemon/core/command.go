@@ -134,6 +134,7 @@ func (b *gpuBook) pause(e Command, now time.Time) *job.Refusal {
 		g.Reason, g.Until = e.What.Reason, e.What.Until
 	} else {
 		b.acceptFault(&g, d)
+		d.failing = failing{}
 	}
 	b.control(g)
 	return nil

@@ -89,6 +89,9 @@ func stopAt(j *job.Job) time.Time {
 func (c *Core) expire(now time.Time) {
 	c.gpus.expire(now)
 	c.applyFindings(now)
+	if c.gpus.endRests(now) {
+		c.step.replan()
+	}
 	for _, id := range c.reservations.expire(now) {
 		c.step.record(job.Record{Unreserve: id})
 		c.step.replan()
@@ -148,6 +151,7 @@ func (b *gpuBook) deadlines(of func(time.Time)) {
 		if d.cleanup != nil {
 			of(d.cleanup.next)
 		}
+		of(d.failing.until)
 		if g := b.controls[d.UUID]; g.Paused {
 			of(g.Until)
 		}

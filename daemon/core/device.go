@@ -21,10 +21,13 @@ type device struct {
 	baselineBytes int64          // memory that no process accounted for when the last job came; -1 unknown
 
 	revoked   revocation
-	lostSince time.Time     // zero: it is not
-	outside   []job.Foreign // of the last sample; nil: not looked for yet
-	loads     []loadAt      // of the last samples, the oldest first, as far as they count
-	watched   time.Time     // when the use of it was last taken in; zero: the last sample did not show it
+	failing   failing
+	did       time.Time                    // when a job did well on it last
+	began     map[*sched.Account]time.Time // of each account: when the last job did that did well on it
+	lostSince time.Time                    // zero: it is not
+	outside   []job.Foreign                // of the last sample; nil: not looked for yet
+	loads     []loadAt                     // of the last samples, the oldest first, as far as they count
+	watched   time.Time                    // when the use of it was last taken in; zero: the last sample did not show it
 	meter     meter
 	energy    uint64 // millijoules since the driver was loaded, by the last whole sample; 0 unknown
 	short     bool   // by the last sample less was free of it than jobs on it lacked
@@ -291,6 +294,8 @@ func (b *gpuBook) state(d *device, now time.Time) (sched.GPUState, job.Message) 
 			return sched.Drained, job.Text(control.Reason)
 		}
 		return sched.Paused, job.Text(control.Reason)
+	case !d.failing.until.IsZero():
+		return sched.Suspect, job.Say("detail/failing", d.failing.jobs, d.failing.until)
 	case d.cleanup == nil:
 		return sched.OK, job.Message{}
 	case now.Sub(d.cleanup.since) > b.policy.CleaningTimeout:

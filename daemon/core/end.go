@@ -84,6 +84,10 @@ func (c *Core) ended(l *trackedJob, now time.Time) {
 	c.systemd.forgetWarning(l.job.ID)
 	r := c.result(l.job)
 	r.GPUError, r.Left = l.job.GPUError, job.Text(l.job.Left)
+	place := c.nextPlace(l, &r, now)
+	if place == samePlace && r.Outcome == job.Failed && r.Cause == "" {
+		r.Detail = job.Say("detail/blamed", l.job.Attempt.GPUs[0].Index)
+	}
 	c.edit(l, func(a *job.Attempt) { a.EndedAt, a.Result = now, &r })
 	c.settle(l, now)
 	if onNone := l.unasked && r.Left.IsZero(); !onNone && len(l.job.Attempt.GPUs) > 0 {
@@ -92,7 +96,7 @@ func (c *Core) ended(l *trackedJob, now time.Time) {
 	l.lifetime = nil
 	c.step.act(Forget{Job: l.job.ID, Attempt: l.job.Attempt.Number})
 	c.startEnded(l, &r, now)
-	place := c.nextPlace(l, &r)
+	c.gpus.ended(l, &r, now)
 	c.learn(l, &r, place == nowhere, now)
 	c.learnMemory(l, &r, place != nowhere, now)
 	if place != nowhere {
@@ -105,9 +109,9 @@ func (c *Core) ended(l *trackedJob, now time.Time) {
 }
 
 // nextPlace is where the job returns to the queue if it is to have another attempt: it made
-// room for another, its owner said so, its time was up, the machine took it, or it
-// failed and may try again.
-func (c *Core) nextPlace(l *trackedJob, r *job.Result) requeueAt {
+// room for another, its owner said so, its time was up, the machine took it or its GPU is
+// at fault, or it failed and may try again.
+func (c *Core) nextPlace(l *trackedJob, r *job.Result, now time.Time) requeueAt {
 	j := l.job
 	switch {
 	case j.Stop == job.StopCancel:
@@ -121,6 +125,8 @@ func (c *Core) nextPlace(l *trackedJob, r *job.Result) requeueAt {
 		if j.Request.Requeue {
 			return samePlace
 		}
+	case j.Request.Requeue && j.Requeues == 0 && c.gpus.blames(l, r, now):
+		return samePlace
 	case retries(r.Outcome) && j.Failures < j.Request.Retries:
 		return fresh
 	}

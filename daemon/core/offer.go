@@ -42,6 +42,10 @@ func (b *gpuBook) schedGPU(d *device, now time.Time) sched.GPU {
 	switch g.State {
 	case sched.Cleaning:
 		g.ReadyAt = sched.At(now.Add(time.Second))
+	case sched.Suspect:
+		if !d.failing.until.IsZero() {
+			g.ReadyAt = sched.At(d.failing.until)
+		}
 	case sched.Paused, sched.Drained:
 		if until := b.controls[d.UUID].Until; !until.IsZero() {
 			g.ReadyAt = sched.At(until)

@@ -319,7 +319,7 @@ func (c *Core) applyUnitState(l *trackedJob, u Unit, fresh bool, now time.Time) 
 // unit is collected beside what comes next on its GPUs.
 func (c *Core) release(l *trackedJob, spent bool, now time.Time) {
 	r := c.result(l.job)
-	if !spent || l.job.Stop != "" || c.nextPlace(l, &r) != nowhere {
+	if !spent || l.job.Stop != "" || c.nextPlace(l, &r, now) != nowhere {
 		c.teardown(l, now)
 		return
 	}

@@ -12,7 +12,7 @@ const (
 	GPUDraining GPUState = "draining" // to be taken out of service, and jobs have it still
 	GPUDrained  GPUState = "drained"
 	GPUCleaning GPUState = "cleaning" // a job left it and the check is not done
-	GPUSuspect  GPUState = "suspect"  // a job left it and something of it stayed
+	GPUSuspect  GPUState = "suspect"  // a job left it and something of it stayed, or jobs fail on it
 	GPUSick     GPUState = "sick"     // after an error it needs a reset, or a look
 	GPULost     GPUState = "lost"     // the driver says that it is gone or broken
 	GPUUnknown  GPUState = "unknown"  // no fresh word from the driver

@@ -13,7 +13,7 @@ const (
 	ReasonGPULost     ReasonCode = "gpu-lost"      // the driver says that it is gone or broken
 	ReasonGPUSick     ReasonCode = "gpu-sick"      // out of service since an error; Detail says which and what it needs
 	ReasonGPUCleaning ReasonCode = "gpu-cleaning"  // Job left it a moment ago, it is being checked
-	ReasonGPUSuspect  ReasonCode = "gpu-suspect"   // Job left it, and something of it is still there
+	ReasonGPUSuspect  ReasonCode = "gpu-suspect"   // something of Job is still there, or jobs fail on it (Detail)
 	ReasonGPUExcluded ReasonCode = "gpu-excluded"  // not among --gpu-ids or --gpus-from, or among --exclude-gpus
 	ReasonGPUNoParts  ReasonCode = "gpu-no-parts"  // the site gives it as a whole alone, and a part is asked
 	ReasonGPUType     ReasonCode = "gpu-type"      // not of --gpu-type; Detail is its model

@@ -64,7 +64,7 @@ type Request struct {
 	Preemptible    bool `json:"preemptible,omitempty" name:"preemptible" group:"life" help:"The job may be stopped and queued again for one that goes first. Implied by the class scavenger."`
 	Screen         bool `json:"screen,omitempty" kong:"-"` // in a session of GNU screen
 	Hold           bool `json:"hold,omitempty" name:"hold" group:"queue" help:"Queue the job and keep it from starting until 'gpusched release'."`
-	Requeue        bool `json:"requeue" kong:"-"` // start again when a reboot took the job
+	Requeue        bool `json:"requeue" kong:"-"` // start again when a reboot took the job, or its GPU is at fault
 
 	OnTimeout  TimeoutAction `json:"on_timeout,omitempty" name:"on-timeout" type:"timeout-action" placeholder:"WHAT" group:"life" help:"At its time limit: kill the job, or requeue it at the end of the queue. Default: the site's choice."`
 	WarnSignal int           `json:"warn_signal,omitempty" kong:"-"` // sent WarnBefore ahead of the limit, or of the stop for a job that goes first; 0: none

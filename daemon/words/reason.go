@@ -75,7 +75,7 @@ var reasons = []reason{
 	{job.ReasonGPULoad, someGPU, "busy to {have} %, at most {need} % allowed{besides}", "", "are busy to more than {need} %"},
 	{job.ReasonGPUForeign, someGPU, "used by processes of no job: {outsiders}", "", "are used by processes of no job"},
 	{job.ReasonGPUReserved, someGPU, "reserved{detail}", "", ""},
-	{job.ReasonGPUSuspect, someGPU, "something of {leaver} is still on it{detail}", "is suspect: {alone}", ""},
+	{job.ReasonGPUSuspect, someGPU, "{suspect}", "is suspect: {alone}", ""},
 	{job.ReasonGPUPaused, someGPU, "paused by an administrator{detail}", "", ""},
 	{job.ReasonGPUDrained, someGPU, "drained by an administrator{detail}", "", ""},
 	{job.ReasonGPUSick, someGPU, "out of service{detail}", "is sick: {alone}", ""},
@@ -151,6 +151,11 @@ func value(name string, r job.Reason) string {
 			return "an earlier job"
 		}
 		return "job " + called(r)
+	case "suspect":
+		if r.Detail.Code == "detail/failing" {
+			return Say(r.Detail)
+		}
+		return "something of " + value("leaver", r) + " is still on it" + inBrackets(Say(r.Detail))
 	case "besides":
 		if len(r.Foreign) == 0 {
 			return ""

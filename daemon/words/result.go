@@ -117,6 +117,10 @@ func over(gpu int, used, budget job.Size) string {
 
 func failure(r *job.Result) string {
 	switch {
+	case r.Detail.Code == "detail/blamed":
+		plain := *r
+		plain.Detail = job.Message{}
+		return failure(&plain) + "; " + Say(r.Detail)
 	case r.Launch != "":
 		step := *r
 		step.Detail = job.Message{}

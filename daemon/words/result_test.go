@@ -17,6 +17,8 @@ func TestResult(t *testing.T) {
 	}{
 		{job.Result{Outcome: job.Completed}, 0, "completed: exit code 0"},
 		{job.Result{Outcome: job.Failed, ExitCode: 3}, 3, "failed: exit code 3"},
+		{job.Result{Outcome: job.Failed, ExitCode: 3, Detail: job.Say("detail/blamed", 2)}, 3,
+			"failed: exit code 3; so did the jobs before it on GPU 2, which is suspect now: it was queued again, once"},
 		{job.Result{Outcome: job.Failed, ExitCode: 255}, 255, "failed: exit code 255"},
 		{job.Result{Outcome: job.Failed, ExitCode: 127}, 127, "failed: exit code 127 (in a shell: a command was not found)"},
 		{job.Result{Outcome: job.Failed, ExitCode: 126}, 126, "failed: exit code 126 (in a shell: a command cannot be executed)"},
@@ -92,6 +94,8 @@ func TestReason(t *testing.T) {
 		{job.Reason{Code: job.ReasonGPUSick, Detail: job.Text("Xid 48, it needs a reset")}, "out of service (Xid 48, it needs a reset)"},
 		{job.Reason{Code: job.ReasonGPUCleaning, Job: 7}, "being checked after job 7"},
 		{job.Reason{Code: job.ReasonGPUCleaning}, "being checked after an earlier job"},
+		{job.Reason{Code: job.ReasonGPUSuspect, Detail: job.Say("detail/failing", 3, time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))},
+			"the last 3 jobs on it failed within seconds, while others did well on other GPUs; it is tried again at 2026-01-01 12:00:00 UTC"},
 		{job.Reason{Code: job.ReasonGPUSuspect, Job: 7, Detail: job.Text("process 12")}, "something of job 7 is still on it (process 12)"},
 		{job.Reason{Code: job.ReasonGPUExcluded}, "not among the GPUs the job may use"},
 		{job.Reason{Code: job.ReasonGPUNoParts}, "given as a whole only"},

@@ -227,6 +227,7 @@ var sentences = map[job.Code]sentence{
 	"detail/slurm":        {"Slurm has it (gres.conf)", ""},
 	"detail/not-listed":   {"the driver does not list it any more", ""},
 	"detail/mig":          {"it is in MIG mode, which has no whole GPU to give", ""},
+	"detail/failing":      {"the last %v jobs on it failed within seconds, while others did well on other GPUs; it is tried again at %v", ""},
 	"detail/stale":        {"the last sample is too old", ""},
 	"detail/xid":          {"Xid %v (%v)", ""},
 	"detail/xid-unnamed":  {"Xid %v", ""},
@@ -244,7 +245,6 @@ var sentences = map[job.Code]sentence{
 	"detail/gpu-gone":     {"GPU %v is gone", ""},
 	"detail/gpu-is":       {"GPU %v is %v", ""},
 
-	// How a job ended, and what it left.
 	// What finishes "could not start: ", by the step of the launch.
 	"detail/launch-spec":   {"the instructions for it could not be written or read", ""},
 	"detail/launch-chdir":  {"its working directory could not be entered", ""},
@@ -257,6 +257,8 @@ var sentences = map[job.Code]sentence{
 	"detail/launch-errno":  {"%v: %v", ""},
 	"detail/starts-failed": {"the last %v starts failed, the last one because of this: %v; one job is tried at %v", ""},
 
+	// How a job ended, and what it left.
+	"detail/blamed":         {"so did the jobs before it on GPU %v, which is suspect now: it was queued again, once", ""},
 	"detail/unknown-end":    {"nothing is known of its end", ""},
 	"detail/restarted":      {"the machine was restarted while the job ran", ""},
 	"detail/removed":        {"its unit was stopped or removed from outside gpusched", ""},

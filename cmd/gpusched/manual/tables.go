@@ -36,7 +36,7 @@ var reasons = []Entry{
 	{string(job.ReasonGPULost), "The driver says that the GPU is gone or broken. An administrator has to look at it."},
 	{string(job.ReasonGPUSick), "The GPU reported an error after which it must not be used before somebody has reset it or looked at it. Jobs on it go on."},
 	{string(job.ReasonGPUCleaning), "A job has just left the GPU, which is being checked for what the job may have left there."},
-	{string(job.ReasonGPUSuspect), "Something of a job that has ended is still on the GPU. An administrator has to look at it."},
+	{string(job.ReasonGPUSuspect), "Something of a job that has ended is still on the GPU, and an administrator has to look at it. Or jobs failed there at once, one after the other, while others did well on other GPUs: it is tried again after a while."},
 	{string(job.ReasonGPUExcluded), "The job may not use this GPU (--gpu-ids, --gpus-from, --exclude-gpus)."},
 	{string(job.ReasonGPUNoParts), "The job asks a part of a GPU, and this site gives the GPU as a whole only (gpus.parts_on)."},
 	{string(job.ReasonGPUType), "The GPU is not of the type asked for (--gpu-type)."},

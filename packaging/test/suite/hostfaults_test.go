@@ -117,3 +117,29 @@ func TestMaskedSlice(t *testing.T) {
 		printed(t, id, "rate=3")
 	}
 }
+
+// TestFailingGPU: a GPU on which each job fails at once does not take job after job of the queue. Health, gpus and
+// why say so, and an administrator ends it.
+func TestFailingGPU(t *testing.T) {
+	begin(t)
+	const command = `-g 1 -m 16M --array 0-29 -q -- sh -c '[ "$GPUSCHED_GPU_IDS" = 2 ] && exit 1; exec sleep 1000'`
+	for _, user := range []string{"alice", "bob", "alice", "bob"} { // in turn, or the first would have all that fail
+		sh(t, user, "gpusched submit "+command)
+	}
+	until(t, "GPU 2 is suspect", func() bool {
+		return strings.Contains(try(t, "", "gpusched health").Stdout, "jobs on it failed within seconds")
+	})
+	failed := strings.Fields(sh(t, "", "gpusched list -a -s failed -o ids"))
+	if len(failed) > 60 {
+		t.Errorf("%d of 120 jobs failed", len(failed))
+	}
+	if out := sh(t, "", "gpusched gpus"); !strings.Contains(out, "suspect") {
+		t.Errorf("gpus: %s", out)
+	}
+	id := submit(t, "bob", "-g 1 -m 16M -- true")
+	if out := sh(t, "bob", fmt.Sprintf("gpusched why %d", id)); !strings.Contains(out, "while others did well on other GPUs; it is tried again at") {
+		t.Errorf("why: %s", out)
+	}
+	sh(t, "", "gpusched cancel -y -u alice; gpusched cancel -y -u bob; gpusched gpu resume 2")
+	until(t, "GPU 2 is in service", func() bool { return strings.Contains(try(t, "", "gpusched health").Stdout, "4 of 4 GPUs answer") })
+}

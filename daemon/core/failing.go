@@ -1,0 +1,166 @@
+package core
+
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+	"github.com/gpusched/gpusched/units/contract"
+	"github.com/gpusched/gpusched/units/retry"
+)
+
+// A GPU on which jobs of several users fail at once, one after the other, while jobs do well
+// on others, is suspect: it takes no new job for a rest, after which one is tried. Jobs of one
+// user can be made to fail there, and may fail for what they have in common: they count where
+// more of them do, with unlike commands, while jobs which that user began since do well on
+// other GPUs, and make one GPU suspect at a time. Nothing of that is on record.
+const (
+	failsAtOnce = 30 * time.Second // a job does that runs no longer
+	doesWell    = 3 * time.Second  // one elsewhere does that has run for longer, and timesLonger than those
+	timesLonger = 4
+	failsInARow = 3
+	failsOfOne  = 6 // user
+	firstRest   = 10 * time.Minute
+	lastRest    = 2 * time.Hour
+)
+
+// failing is the jobs that failed at once on a GPU since one did well there.
+type failing struct {
+	jobs    int
+	account *sched.Account // of the first
+	shape   string         // of the first
+	several bool           // another was of another account
+	unlike  bool           // another had another command
+	since   time.Time      // of the first
+	ran     time.Duration  // the longest
+	rests   int
+	until   time.Time // the end of the rest that goes on; zero: none does
+}
+
+// with is failing with one job more.
+func (f failing) with(l *trackedJob, now time.Time) failing {
+	if f.account == nil {
+		f.account, f.shape, f.since = l.account, l.job.Request.Shape, now
+	}
+	f.jobs, f.ran = f.jobs+1, max(f.ran, now.Sub(l.job.Attempt.StartedAt))
+	f.several = f.several || l.account != f.account
+	f.unlike = f.unlike || l.job.Request.Shape != f.shape
+	return f
+}
+
+// only is the GPU that a job had, whose command began; nil: it had several, and it is not
+// known which was at fault, or none.
+func (b *gpuBook) only(j *job.Job) *device {
+	a := j.Attempt
+	if len(a.GPUs) != 1 || a.StartedAt.IsZero() || b.position(&a.GPUs[0]) < 0 {
+		return nil
+	}
+	return b.devices[b.position(&a.GPUs[0])]
+}
+
+// failedAtOnce reports whether a job did, for which its GPU may be at fault. Who chose the GPU
+// may have chosen one to have it fail there.
+func failedAtOnce(j *job.Job, r *job.Result, now time.Time) bool {
+	q := &j.Request
+	return now.Sub(j.Attempt.StartedAt) <= failsAtOnce && len(q.GPUIDs)+len(q.GPUsFrom)+len(q.ExcludeGPUs) == 0 &&
+		(r.Launch == contract.StepFilter || r.Outcome == job.Failed && r.Launch == "" && r.Cause == "")
+}
+
+// ended counts how a job did on the GPU that it had.
+func (b *gpuBook) ended(l *trackedJob, r *job.Result, now time.Time) {
+	d := b.only(l.job)
+	switch {
+	case d == nil:
+	case r.Outcome == job.Completed || now.Sub(l.job.Attempt.StartedAt) > failsAtOnce:
+		d.well(l, now)
+	case failedAtOnce(l.job, r, now):
+		f := d.failing.with(l, now)
+		if f.until.IsZero() && b.suspects(d, &f, now) {
+			f.rests++
+			f.until = now.Add(retry.After(f.rests, firstRest, lastRest))
+		}
+		d.failing = f
+	}
+}
+
+// well notes that a job did well on the GPU.
+func (d *device) well(l *trackedJob, now time.Time) {
+	d.did, d.failing = now, failing{}
+	if d.began == nil {
+		d.began = map[*sched.Account]time.Time{}
+	}
+	d.began[l.account] = l.job.Attempt.StartedAt
+}
+
+// blames reports whether it is the GPU's fault that a job failed: then it is, or becomes,
+// suspect.
+func (b *gpuBook) blames(l *trackedJob, r *job.Result, now time.Time) bool {
+	d := b.only(l.job)
+	if d == nil || r.Outcome != job.Failed || !failedAtOnce(l.job, r, now) {
+		return false
+	}
+	f := d.failing.with(l, now)
+	return !f.until.IsZero() || b.suspects(d, &f, now)
+}
+
+// suspects reports whether what failed on a GPU is enough to rest it. The one that is tried
+// after a rest is.
+func (b *gpuBook) suspects(d *device, f *failing, now time.Time) bool {
+	switch {
+	case f.several && (f.jobs >= failsInARow || f.rests > 0):
+		return b.doWell(d, nil, f, now)
+	case f.unlike && (f.jobs >= failsOfOne || f.rests > 0) && !b.restsFor(f.account):
+		return b.doWell(d, f.account, f, now)
+	}
+	return false
+}
+
+// restsFor reports whether a GPU rests since jobs of one account failed on it.
+func (b *gpuBook) restsFor(a *sched.Account) bool {
+	for _, d := range b.devices {
+		if f := &d.failing; f.account == a && !f.several && !f.until.IsZero() {
+			return true
+		}
+	}
+	return false
+}
+
+// doWell reports whether jobs have done well on another GPU since the first failed, or do; of
+// an account only those that began since.
+func (b *gpuBook) doWell(than *device, a *sched.Account, f *failing, now time.Time) bool {
+	for _, d := range b.devices {
+		if d != than && (a == nil && d.did.After(f.since) || a != nil && d.began[a].After(f.since)) {
+			return true
+		}
+	}
+	long := min(failsAtOnce, max(doesWell, timesLonger*f.ran))
+	for id, l := range b.jobs.allActive() {
+		began := l.job.Attempt.StartedAt
+		if len(l.job.Attempt.GPUs) > 0 && !b.jobs.holds(id, than.UUID) && l.job.State == job.Running &&
+			now.Sub(began) > long && (a == nil || l.account == a && began.After(f.since)) {
+			return true
+		}
+	}
+	return false
+}
+
+// endRests has GPUs be tried whose rest is over, and reports whether there are any.
+func (b *gpuBook) endRests(now time.Time) (any bool) {
+	for _, d := range b.devices {
+		if f := &d.failing; !f.until.IsZero() && !now.Before(f.until) {
+			f.until, any = time.Time{}, true
+		}
+	}
+	return any
+}
+
+// shift moves its times with a clock that was set.
+func (b *gpuBook) shift(by time.Duration, now time.Time) {
+	for _, d := range b.devices {
+		d.did = moved(d.did, by, now)
+		for a, at := range d.began {
+			d.began[a] = moved(at, by, now)
+		}
+		d.failing.since, d.failing.until = moved(d.failing.since, by, now), moved(d.failing.until, by, now)
+	}
+}
