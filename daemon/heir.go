@@ -21,13 +21,13 @@ const (
 func (d *Daemon) disowned(j *job.Job, failed *core.StartFailed) bool {
 	heir, err := d.heir(j, nameSoon)
 	if err != nil {
-		d.post(core.StartSlow{Job: j.ID, Attempt: j.Attempt.Number, Why: "the account directory does not answer"})
+		d.post(core.StartSlow{Job: j.ID, Attempt: j.Attempt.Number, Why: unsaid(heir)})
 		heir, err = d.heir(j, nameTime)
 	}
 	switch {
 	case err != nil:
 		failed.How, failed.Launch = core.StartLater, contract.StepUnit
-		failed.Detail = fmt.Sprintf("the account directory does not say whether uid %d is still %s: %v", heir.UID, heir.User, err)
+		failed.Detail = fmt.Sprintf("%s: %v", unsaid(heir), err)
 		d.log.Warn("not starting a job, will try again", "job", j.ID, "uid", heir.UID, "err", failed.Detail)
 	case heir.User != "" && isNamed(j, heir):
 		failed.How, failed.Heir = core.StartNamed, heir
@@ -40,6 +40,10 @@ func (d *Daemon) disowned(j *job.Job, failed *core.StartFailed) bool {
 		return false
 	}
 	return true
+}
+
+func unsaid(a job.Account) string {
+	return fmt.Sprintf("the account directory does not say whether uid %d is still %s", a.UID, a.User)
 }
 
 // heir returns the account that has a number of the job's now, its owner's or its person's, where

@@ -107,7 +107,8 @@ func TestASlowDirectoryTakesNoPlace(t *testing.T) {
 			if gone != (takes == time.Hour) || len(d.inbox.list) != want {
 				t.Errorf("a directory that takes %s: %t, %+v, %v", takes, gone, failed, d.inbox.list)
 			}
-			if m, _ := d.inbox.take(); want == 1 && m.event != (core.StartSlow{Job: 1, Attempt: 2, Why: "the account directory does not answer"}) {
+			const why = "the account directory does not say whether uid 2010 is still kate"
+			if m, _ := d.inbox.take(); want == 1 && m.event != (core.StartSlow{Job: 1, Attempt: 2, Why: why}) {
 				t.Errorf("it says %+v", m.event)
 			}
 		})

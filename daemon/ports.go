@@ -110,9 +110,9 @@ type Specs interface {
 // memory in bytes and the CPU time; false: nothing is known.
 type Meter func(controlGroup string) (job.HostUse, bool)
 
-// NameToday returns the name that the account of a number has now, which is was where that is
-// one of its names, and "" where there is no such account. The error says why that is not known.
-// Where the host's files do not say so, and the directory did not within the last moment, it is waited for.
+// NameToday returns the name that the account of a number has now: was, if that still is one of its
+// names, and "" if there is no such account. The error says why that is not known. The directory is
+// waited for, unless the host's files say it, or it said so itself within the last moment.
 type NameToday func(uid int, was string, wait time.Duration) (string, error)
 
 // Inside lists the processes that a control group has; nil: that is not known.

@@ -145,12 +145,16 @@ func (t *gpuTrial) finish(ctx context.Context, a *app) {
 	if t.Job == 0 {
 		return
 	}
-	reply, err := a.client.Wait(ctx, t.Job.String(), 0)
+	reply, err := t.wait(ctx, a)
 	if err != nil {
 		t.late(context.WithoutCancel(ctx), a, err)
 		return
 	}
 	j := reply.Job
+	if j.State == job.Queued {
+		j.Result = reply.Attempts[len(reply.Attempts)-1].Result
+		t.takeBack(context.WithoutCancel(ctx), a)
+	}
 	t.Waited = max(0, j.StartedAt.Sub(j.SubmittedAt).Seconds())
 	output, unread := t.output(context.WithoutCancel(ctx), a, reply)
 	if j.State != job.Completed {
@@ -174,15 +178,43 @@ func (t *gpuTrial) finish(ctx context.Context, a *app) {
 	}
 }
 
+// trialLook is how often it is looked at whether a job could not be started. The scheduler would try it again for as
+// long as the reason lasts, which is what is to be found out.
+const trialLook = 2 * time.Second
+
+// wait waits until the job has ended, or waits again after an attempt.
+func (t *gpuTrial) wait(ctx context.Context, a *app) (api.JobReply, error) {
+	for {
+		reply, err := a.client.Wait(ctx, t.Job.String(), trialLook)
+		if e := (*api.Error)(nil); !errors.As(err, &e) || e.Code != api.CodeWaitTimeout {
+			return reply, err
+		}
+		reply, err = a.client.Job(ctx, t.Job.String())
+		n := len(reply.Attempts)
+		if again := reply.Job.State == job.Queued && n > 0 && reply.Attempts[n-1].Result != nil; again || err != nil {
+			return reply, err
+		}
+	}
+}
+
+// takeBack cancels the job.
+func (t *gpuTrial) takeBack(ctx context.Context, a *app) {
+	ctx, cancel := context.WithTimeout(ctx, cancelTime)
+	defer cancel()
+	if _, err := a.client.Cancel(ctx, t.Job.String(), api.CancelRequest{}); err != nil {
+		t.Checks = append(t.Checks, trial.Wrong(job.Degraded, "clean-up", "job "+t.Job.String()+" could not be cancelled: "+err.Error(), ""))
+	}
+}
+
 // cancelTime bounds how long it may take to take a job back.
 const cancelTime = 10 * time.Second
 
 // late takes a job back that has not ended, and says what it waited for.
 func (t *gpuTrial) late(ctx context.Context, a *app, waiting error) {
-	ctx, cancel := context.WithTimeout(ctx, cancelTime)
+	asking, cancel := context.WithTimeout(ctx, cancelTime)
 	defer cancel()
-	now, err := a.client.Job(ctx, t.Job.String())
-	_, undone := a.client.Cancel(ctx, t.Job.String(), api.CancelRequest{})
+	now, err := a.client.Job(asking, t.Job.String())
+	t.takeBack(ctx, a)
 	switch {
 	case !errors.Is(waiting, context.DeadlineExceeded) && !errors.Is(waiting, context.Canceled) || err != nil:
 		t.untested(errors.Join(waiting, err).Error(), "see 'gpusched health'")
@@ -191,9 +223,6 @@ func (t *gpuTrial) late(ctx context.Context, a *app, waiting error) {
 	default:
 		t.Checks = append(t.Checks, trial.Wrong(job.Failing, trial.Start, "the job did not end: it was "+string(now.Job.State),
 			"see 'gpusched show "+t.Job.String()+"'"))
-	}
-	if undone != nil {
-		t.Checks = append(t.Checks, trial.Wrong(job.Degraded, "clean-up", "job "+t.Job.String()+" could not be cancelled: "+undone.Error(), ""))
 	}
 }
 

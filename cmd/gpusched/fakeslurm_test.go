@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -186,20 +187,28 @@ func (f fake) running(lock int) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return file, syscall.Flock(int(file.Fd()), lock)
+	if err := syscall.Flock(int(file.Fd()), lock); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
 }
 
 // stop ends all jobs, and returns once their processes are gone: one that still writes would be in the way of
-// whoever removes the directory.
+// whoever removes the directory. What a job has left behind after its end is not waited for without end.
 func (f fake) stop() error {
 	for _, id := range f.ids() {
 		f.end(id)
 	}
-	file, err := f.running(syscall.LOCK_EX)
-	if err != nil {
-		return err
+	for limit := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		file, err := f.running(syscall.LOCK_EX | syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return file.Close()
+		case !errors.Is(err, syscall.EWOULDBLOCK) || time.Now().After(limit):
+			return fmt.Errorf("processes of jobs in %s: %w", f, err)
+		}
 	}
-	return file.Close()
 }
 
 func (f fake) end(id string) {

@@ -58,7 +58,7 @@ func (l *accountBook) of(o job.Owner, principal *job.Account) *sched.Account {
 	return a
 }
 
-// rename has an account be what its quota knows it by now.
+// rename gives an account the name whose quota it has from now on.
 func (l *accountBook) rename(a *sched.Account, name string) {
 	a.Name = name
 	l.apply(a)
@@ -209,8 +209,8 @@ func (l *trackedJob) accounts() []*sched.Account {
 
 // enroll counts an owner's account for the groups that it is in, and so what the
 // account runs by now. It never takes a group off: whoever has a user namespace
-// can leave groups out of what the kernel says of a process. An account has the name of the
-// last who submits.
+// can leave groups out of what the kernel says of a process. An account goes by the name under
+// which it submitted last.
 func (c *Core) enroll(o job.Owner, principal *job.Account, now time.Time) {
 	a, name := c.accounts.of(o, principal), o.User
 	if principal != nil {

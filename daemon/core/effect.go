@@ -54,7 +54,7 @@ type Stop struct {
 }
 
 // Inspect asks systemd about one unit; answered by Inspected. Another's unit of that name
-// is none. Early: while its start is not answered.
+// counts as none. Early: while its start is not answered.
 type Inspect struct {
 	Job     job.ID
 	Attempt int

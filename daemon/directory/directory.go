@@ -278,9 +278,9 @@ func (d *Directory) answers(q Query) bool {
 	return e == nil || e.err == nil && !e.at.IsZero()
 }
 
-// lookup returns what is known, and sees to it that it is as of today: with wait
-// it waits for that, unless that was in vain before, or for the number of a name that is known.
-// A name and groups give rights, as an account may have got the number of another.
+// lookup returns what is known, and asks again where that is not as of today. With wait it waits
+// for the answer, unless it did so in vain before. The number of a known name is not waited for;
+// names and groups are, since they give rights and another account may have the number by now.
 func (d *Directory) lookup(q Query, asker int, wait bool) Answer {
 	if d.ask == nil || !q.Valid() {
 		return Answer{}

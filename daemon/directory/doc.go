@@ -8,17 +8,16 @@
 //
 // Invariants, cited by tests:
 //
-//  1. Nothing waits longer than patience. Nothing but a start waits again for what went
-//     unanswered, before something else is answered, nor for the number of a name that is known,
-//     or for an account that the files have, but for whether that is in a group which they do not
-//     have.
+//  1. Nothing waits longer than patience. Where an answer was waited for in vain, only starts wait
+//     again before it is there. What the files say is never waited for, except whether an account
+//     is in a group that only the directory has.
 //  2. A name that was once known stays so while the directory gives no answer, a
 //     group that gives rights for a day; both for an hour after it no longer knows
 //     them: some modules say "not found" when their server is away. What is not
 //     known gives no right.
-//  3. What goes unanswered is asked again every askAgain, not more, but for what starts rest on.
-//     So is one name of those that somebody asks for while they go unanswered, and one question of
-//     those that nobody waits for.
+//  3. What goes unanswered is asked again every askAgain and not more often, unless a start rests
+//     on it. While names that somebody asks for go unanswered, one of them is asked for every
+//     askAgain; so is one of the questions for which nobody waits.
 //  4. What is remembered is bounded, and so are the questions under way.
 //  5. Who asks for many names has nobody else's forgotten or put off, and what goes unanswered,
 //     whoever asks for it, keeps no answer from others: neither their names nor their rights.

@@ -24,10 +24,10 @@ type Subordinates struct {
 	allKnown bool // whose they are
 }
 
-// NewSubordinates has them from a file, which need not be there. Owners are called
-// by name there. Named reports whether an account has a uid: it is nobody's subordinate, whatever the file
-// says, as ranges may take in those of a directory. Neither may wait, and who is asked about it by is the
-// owner of the range.
+// NewSubordinates reads them from a file, which need not be there and calls owners by name. Named
+// reports whether an account has a uid, which is then nobody's subordinate, whatever the file says:
+// ranges may take in uids of a directory. Neither function may wait. Each question about a uid is
+// counted as asked by the owner of its range.
 func NewSubordinates(path string, uidOf func(name string) (int, bool), named func(uid, asker int) bool) *Subordinates {
 	return &Subordinates{path: path, uidOf: uidOf, named: named}
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// whose reads which account's jobs are asked for, as job.Query has it: of a name those that were
-// submitted under it, also where there is no such account any more; of a number all, but of one's
-// own only what is of one's account, since another may have had the number before. Nil and "" are
-// everybody's.
+// whose reads whose jobs are asked for, in the form of job.Query. A name means the jobs that were
+// submitted under it, also of an account that is gone. A uid means all jobs of that number, but the
+// caller's own uid only those of the caller's account: another may have had the number before. Nil
+// and "" mean everybody's.
 func (s *Server) whose(r *request, number, name string) (uid *int, user string, err error) {
 	if name == "" {
 		uid, err = parseUID(number)

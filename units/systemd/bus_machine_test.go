@@ -73,8 +73,8 @@ func TestMachineUpheavals(t *testing.T) {
 				t.Errorf("System: %+v became %+v, %v", system, now, err)
 			}
 			for i := range before {
-				before[i].CPUNSec, before[i].Age = 0, 0
-				after[i].CPUNSec, after[i].Age = 0, 0
+				before[i].CPUNSec, before[i].Age, before[i].EndAge = 0, 0, 0
+				after[i].CPUNSec, after[i].Age, after[i].EndAge = 0, 0, 0
 				if after[i] != before[i] {
 					t.Errorf("before: %+v\nafter:  %+v", before[i], after[i])
 				}

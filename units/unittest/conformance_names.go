@@ -111,8 +111,8 @@ func testList(t *testing.T, s *stage) {
 	}
 	for i, id := range []int64{10, 11, 9} { // by name
 		got, want := all[i], s.status(id)
-		got.CPUNSec, got.Age = 0, 0 // which grow
-		want.CPUNSec, want.Age = 0, 0
+		got.CPUNSec, got.Age, got.EndAge = 0, 0, 0 // which grow
+		want.CPUNSec, want.Age, want.EndAge = 0, 0, 0
 		if got != want {
 			t.Errorf("List has %+v, Status %+v", got, want)
 		}

@@ -171,11 +171,11 @@ func receive(from *net.UnixConn, n int) ([]int, error) {
 	}
 	messages, err := syscall.ParseSocketControlMessage(rights[:size])
 	if err != nil || len(messages) != 1 {
-		return nil, fmt.Errorf("%d messages with descriptors: %w", len(messages), err)
+		return nil, fmt.Errorf("%d messages with descriptors (%v)", len(messages), err)
 	}
 	fds, err := syscall.ParseUnixRights(&messages[0])
 	if err != nil || len(fds) != n {
-		return nil, fmt.Errorf("%d descriptors: %w", len(fds), err)
+		return nil, fmt.Errorf("%d descriptors (%v)", len(fds), err)
 	}
 	return fds, nil
 }
