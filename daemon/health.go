@@ -50,11 +50,11 @@ const startsFailing = time.Hour
 // checkStarts reports starts that fail for no fault of the jobs, and are tried
 // again.
 func (d *Daemon) checkStarts(slow *core.SlowStart, troubles []core.StartTrouble) job.Check {
-	if slow != nil && len(troubles) == 0 {
+	since, err := d.starting.last()
+	if slow != nil && len(troubles) == 0 && (err == nil || since.After(slow.Since)) { // else nobody's jobs start
 		return checkSlowStart(slow, d.host.Now())
 	}
 	c := job.Check{Name: "starts", Health: job.Healthy, Detail: "jobs that are placed start"}
-	since, err := d.starting.last()
 	switch {
 	case len(troubles) > 0:
 		var said []string

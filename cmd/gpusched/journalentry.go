@@ -136,15 +136,23 @@ func runJournal(ctx context.Context, path string, which []string, each func(entr
 	return nil
 }
 
-// lastEntries are those that make up the last n lines of what is selected, in order.
+// maxLine is how much of a line is kept that has no end yet: a progress bar, or a whole output, may be one line.
+const maxLine = 16 << 20
+
+// lastEntries are those that make up the last n lines of what is selected, in order. Of a line that is longer
+// than maxLine they are its end.
 func lastEntries(ctx context.Context, path string, which []string, n int) (list []entry, err error) {
-	begun := 0
+	begun, size := 0, 0
 	err = runJournal(ctx, path, append([]string{"--reverse"}, which...), func(e entry) error {
 		if e.endsLine() || begun == 0 {
 			if begun == n {
 				return enough
 			}
 			begun++
+			size = 0
+		}
+		if size += len(e.text); size > maxLine && len(e.text) < size {
+			return enough
 		}
 		list = append(list, e)
 		return nil

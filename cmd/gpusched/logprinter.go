@@ -197,19 +197,21 @@ func (p *logPrinter) followAttempt(ctx context.Context, j api.Job, at api.Attemp
 	}
 }
 
-// labelled puts a label before each line, and passes on whole lines only.
+// labelled puts a label before each line, and passes on whole lines only, but a long one in pieces of maxPiece.
 type labelled struct {
 	w     io.Writer
 	label string
 	rest  []byte // of a line that has not ended
 }
 
+const maxPiece = 1 << 20
+
 func (l *labelled) Write(b []byte) (int, error) {
 	var lines []byte
 	for rest := b; len(rest) > 0; {
 		line, after, ended := bytes.Cut(rest, []byte("\n"))
 		l.rest, rest = append(l.rest, line...), after
-		if ended {
+		if ended || len(l.rest) >= maxPiece {
 			lines = append(append(append(lines, l.label...), l.rest...), '\n')
 			l.rest = l.rest[:0]
 		}

@@ -110,7 +110,10 @@ func TestSlowNamesFailFastForTheirAsker(t *testing.T) {
 				}
 			}
 		})
-		if n := d.asking; waited > 0 || n > 1 {
+		d.mu.Lock()
+		n := d.asking
+		d.mu.Unlock()
+		if waited > 0 || n > 1 {
 			t.Errorf("they wait for %s, with %d questions", waited, n)
 		}
 		time.Sleep(askAgain)

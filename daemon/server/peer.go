@@ -179,7 +179,6 @@ func withPeer(ctx context.Context, c net.Conn) context.Context {
 // userName returns the account's name, its number where it has none.
 func (s *Server) userName(uid int) string { return cmp.Or(s.opt.UserName(uid), strconv.Itoa(uid)) }
 
-// knownName is userName, as far as it is known without waiting.
 // nameOfProcess names whose a process is: "bob", and "bob (uid 165700)" for one of bob's container.
 func (s *Server) nameOfProcess(uid int) string {
 	if person := s.opt.Person(uid); person != uid {
@@ -188,4 +187,5 @@ func (s *Server) nameOfProcess(uid int) string {
 	return s.knownName(uid)
 }
 
+// knownName is userName, as far as it is known without waiting.
 func (s *Server) knownName(uid int) string { return cmp.Or(s.opt.KnownName(uid), strconv.Itoa(uid)) }

@@ -41,7 +41,8 @@ func (s *Server) reportTurn(r *request) (leave func(), err error) {
 
 // tooLong says so where that is what the error is about.
 func tooLong(ctx context.Context, err error) error {
-	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	var refusal *job.Refusal // its turn did not come
+	if errors.As(err, &refusal) || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return err
 	}
 	return &api.Error{

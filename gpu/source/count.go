@@ -19,7 +19,7 @@ type count struct {
 }
 
 // recount has the GPUs counted from time to time, and ends the child where there are more than it knows. It waits
-// for no count.
+// for no count. A child that reads no GPUs begins anew by itself, and a count would only repeat its complaint.
 func (s *Source) recount(known *gpu.Snapshot) {
 	select {
 	case n := <-s.count.n:
@@ -34,7 +34,7 @@ func (s *Source) recount(known *gpu.Snapshot) {
 	if s.count.last.IsZero() {
 		s.count.last = now
 	}
-	if s.count.n != nil || now.Sub(s.count.last) < countEvery {
+	if known.Problem != gpu.ProblemNone || s.count.n != nil || now.Sub(s.count.last) < countEvery {
 		return
 	}
 	n := make(chan int, 1)

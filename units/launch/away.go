@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -70,6 +71,15 @@ func within(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, dir+"/")
 }
 
+// byHand reports whether a line of the table is mounted only when somebody says so.
+func byHand(f []string) bool {
+	if len(f) < 4 {
+		return false
+	}
+	options := strings.Split(f[3], ",")
+	return slices.Contains(options, "noauto") && !slices.Contains(options, "x-systemd.automount")
+}
+
 // unmounted returns where a file system that has the path should be mounted and is not;
 // "" where there is no such place. Both files write a path in the same way.
 func unmounted(path, table, mounted string) string {
@@ -80,7 +90,7 @@ func unmounted(path, table, mounted string) string {
 	}
 	for line := range strings.Lines(string(should)) {
 		f := strings.Fields(line)
-		if len(f) < 2 || f[0][0] == '#' || f[1][0] != '/' || f[1] == "/" {
+		if len(f) < 2 || f[0][0] == '#' || f[1][0] != '/' || f[1] == "/" || byHand(f) {
 			continue
 		}
 		at := strings.TrimSuffix(f[1], "/")

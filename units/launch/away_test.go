@@ -13,10 +13,10 @@ import (
 func TestAway(t *testing.T) {
 	dir := t.TempDir()
 	table, mounts := filepath.Join(dir, "fstab"), filepath.Join(dir, "mountinfo")
-	write(t, table, 0o644, "# /x /commented nfs\nUUID=1 / ext4 defaults 0 1\nnas:/data /data nfs defaults 0 0\nnas:/home /home/ nfs\nswap none swap\n")
+	write(t, table, 0o644, "# /x /commented nfs\nUUID=1 / ext4 defaults 0 1\nnas:/data /data nfs defaults 0 0\nnas:/home /home/ nfs\nswap none swap\n/dev/sdb1 /usb vfat user,noauto 0 0\n")
 	write(t, mounts, 0o644, "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n23 22 0:40 / /home rw - nfs nas:/home rw\n")
 	for path, want := range map[string]string{
-		"/data": "/data", "/data/alice/run": "/data", "/database": "", "/home/alice/gone": "", "/commented": "", "/": "", "/scratch": "",
+		"/data": "/data", "/data/alice/run": "/data", "/database": "", "/home/alice/gone": "", "/commented": "", "/": "", "/scratch": "", "/usb/x": "",
 	} {
 		if got := unmounted(path, table, mounts); got != want {
 			t.Errorf("%s: %q", path, got)

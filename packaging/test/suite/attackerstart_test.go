@@ -40,7 +40,7 @@ func TestAttackerStarts(t *testing.T) {
 	for range 3 {
 		begun := time.Now()
 		sh(t, "alice", "gpusched run -g 1 -m 16M -- true")
-		if took := time.Since(begun); took > 4*time.Second*the.slow {
+		if took := time.Since(begun); took > 15*time.Second*the.slow {
 			t.Errorf("alice's job took %s", took)
 		}
 	}
@@ -56,7 +56,7 @@ func TestAttackerStarts(t *testing.T) {
 // started is shown as waiting.
 func TestStartsInTurn(t *testing.T) {
 	begin(t)
-	array := sh(t, "bob", "gpusched submit -q --array 0-999 -g 0 -m 16M -- true")
+	array := submit(t, "bob", "--array 0-999 -g 0 -m 16M -- true")
 	t.Cleanup(func() { try(t, "", "gpusched cancel -y -u bob") })
 	for range 3 {
 		sh(t, "alice", "gpusched run -g 0 -m 16M -- true")
@@ -64,7 +64,7 @@ func TestStartsInTurn(t *testing.T) {
 			t.Errorf("%d jobs are starting at once", n)
 		}
 	}
-	if out := sh(t, "", "gpusched list -a -u bob "+array); strings.Contains(out, "completed 1000") {
-		t.Errorf("the array was over before: %s", out)
+	if j := show(t, "", array); j.State.Terminal() {
+		t.Errorf("the array was over before: %+v", j.Array)
 	}
 }

@@ -124,7 +124,7 @@ func TestSlowNamesOfADirectory(t *testing.T) {
 		sh(t, "", as("erik", "gpusched gpu "+what+" 3"))
 	}
 	refused(t, "alice", "gpusched history -u nobody-of-us", 2, "no account named")
-	if took := time.Since(begun); took > 4*time.Second*the.slow {
+	if took := time.Since(begun); took > 10*time.Second*the.slow {
 		t.Errorf("all of that took %v", took)
 	}
 	if text, _ := health(t); strings.Contains(text, "no answer since") {

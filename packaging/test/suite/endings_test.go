@@ -98,7 +98,7 @@ func TestStoppedFromOutside(t *testing.T) {
 func TestLeavesWhenWarned(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "touch ~/go")
-	times := fmt.Sprintf("-g 0 --on-timeout requeue -t %s --signal USR1@%s -- ", time.Hour, time.Hour-2*time.Second*the.slow)
+	times := fmt.Sprintf("-g 0 --on-timeout requeue -t %s --signal USR1@%s -- ", time.Hour, time.Hour-5*time.Second*the.slow)
 	again, done := submit(t, "alice", times+saves("USR1", 3)), submit(t, "alice", times+saves("USR1", 0))
 	if j := wait(t, again); j.State != job.Completed || j.Attempt != 2 || j.Requeues != 1 {
 		t.Errorf("job %d is %s in attempt %d, requeued %d times: %+v", again, j.State, j.Attempt, j.Requeues, j.Result)
@@ -116,7 +116,7 @@ func TestLeavesWhenWarned(t *testing.T) {
 func TestSignalsWithoutABus(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "touch ~/go")
-	warned := submit(t, "alice", fmt.Sprintf("-g 0 -t %s --signal USR1@%s -- ", time.Hour, time.Hour-3*time.Second*the.slow)+saves("USR1", 3))
+	warned := submit(t, "alice", fmt.Sprintf("-g 0 -t %s --signal USR1@%s -- ", time.Hour, time.Hour-10*time.Second*the.slow)+saves("USR1", 3))
 	other := submit(t, "alice", "-g 0 -- "+saves("USR1", 4))
 	printed(t, warned, "armed")
 	printed(t, other, "armed")
