@@ -42,6 +42,6 @@ func checkSlowStart(s *core.SlowStart, now time.Time) job.Check {
 	if s.Why != "" {
 		c.Detail, c.Next = c.Detail+": "+s.Why, "speak to "+who
 	}
-	c.Detail += "; jobs of others start meanwhile"
+	c.Detail += "; it holds up no other user's jobs"
 	return c
 }

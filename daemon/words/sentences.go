@@ -178,7 +178,7 @@ var sentences = map[job.Code]sentence{
 		"try again, or give the number of the account; see 'gpusched health'"},
 	"unavailable/signal": {"systemd gave no answer, so job %v may not have got signal %v (%v)",
 		"the job is not affected; try again when 'gpusched health' says that systemd answers"},
-	"unavailable/reads": {"too many look through jobs that have ended at once",
+	"unavailable/reads": {"the search through ended jobs took too long, or waited too long for its turn",
 		"try again in a moment; a listing that names its user, or a time (--since), is quicker"},
 	"unavailable/stopping":   {"the scheduler is stopping", "try again in a moment"},
 	"unavailable/broken":     {"the scheduler can't work: %v", "running jobs are not affected, and it tries again by itself; see 'gpusched health'"},
