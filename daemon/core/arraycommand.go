@@ -18,7 +18,7 @@ func (c *Core) arrayCommand(array *trackedJob, e Command, now time.Time) *job.Re
 	waits := array.job.State == state
 	some := waits
 	for _, t := range c.jobs.tasks(array.job.ID) {
-		if t.job.State != state {
+		if t.job.State != state || !e.Who.MayControl(t.job) { // its owner's number may be another's by now
 			continue
 		}
 		some = true
@@ -38,7 +38,11 @@ func (c *Core) arrayCommand(array *trackedJob, e Command, now time.Time) *job.Re
 	if waits {
 		list = append(list, array)
 	}
-	return c.eachOf(list, e, now)
+	refusal := c.eachOf(list, e, now)
+	if refusal == nil && e.What.Kind == job.CommandRelease && array.job.Heir != nil { // its tasks have been handed over
+		c.hold(array, e, now)
+	}
+	return refusal
 }
 
 // eachOf does something to jobs, and is refused where it could be done to none of them.

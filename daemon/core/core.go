@@ -202,8 +202,7 @@ func (c *Core) apply(ev Event, now time.Time) {
 	case Listed:
 		c.list(e, now)
 	case Leaving:
-		c.systemd.setLeaving(!e.Not)
-		c.step.replan()
+		c.leave(!e.Not, now)
 	case Measured:
 		c.measured(e)
 	case Faulted:

@@ -88,7 +88,7 @@ func (c *Core) wouldTake(l *trackedJob, w *tried, now time.Time) bool {
 	if any.Load {
 		s.Request.MaxLoadPercent, s.Request.MaxUsedPercent = 0, 0
 	}
-	if c.admitChange(&s, true, now) != nil {
+	if c.admitChange(&s, true, c.snapshot(now)) != nil {
 		return false
 	}
 	changed := *l.job

@@ -10,7 +10,7 @@ import (
 const heldByScheduler = "the scheduler"
 
 // accountGone holds a job whose start found out that another account has its owner's number, or
-// its person's, now, and with it all jobs of the account that is gone which wait. Nobody can tell
+// its person's, now, and with it all jobs of the account that is gone which wait, or whose tasks do. Nobody can tell
 // an account that was renamed from one that was removed, but an administrator, who releases what
 // is to run as the other one. It returns why.
 func (c *Core) accountGone(l *trackedJob, heir job.Account, now time.Time) (why job.Message) {
@@ -25,7 +25,8 @@ func (c *Core) accountGone(l *trackedJob, heir job.Account, now time.Time) (why 
 		c.step.markDirty(l)
 	}
 	hold(l)
-	c.jobs.each(func(o *trackedJob) bool { return o != l && o.state() == job.Queued }, func(o *trackedJob) {
+	waits := func(o *trackedJob) bool { return o != l && (o.state() == job.Queued || o.state() == job.Spawned) }
+	c.jobs.each(waits, func(o *trackedJob) {
 		if name := o.job.NameOf(heir.UID); o.job.Heir == nil && name != nil && *name == gone {
 			hold(o)
 			c.consider(o, now)

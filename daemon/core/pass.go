@@ -147,6 +147,9 @@ func (c *Core) schedule(now time.Time) {
 		return
 	}
 	for _, v := range p.Preempt {
+		if c.systemd.held(c.systemd.troubleOf(c.jobs.find(v.For).account)) {
+			continue
+		}
 		l := c.jobs.get(v.Victim)
 		l.job.StopFor = v.For
 		c.requestStop(l, job.StopPreempt, "", now)

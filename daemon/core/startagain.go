@@ -2,6 +2,7 @@ package core
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -255,7 +256,7 @@ func (c *Core) holds(t *trouble, now time.Time) (holds bool, at time.Time) {
 // holdBack holds back the jobs that a trouble concerns: all, or those of accounts. It returns
 // when that is to be looked at again; zero: something happens first.
 func (c *Core) holdBack(now time.Time) (all bool, next time.Time) {
-	if c.systemd.everybodys().several && !c.jobs.anyUnstarted(nil) { // they were cancelled
+	if c.systemd.everybodys().several && !c.jobs.anyUnstarted() { // they were cancelled
 		c.systemd.endTrouble(nil)
 	}
 	all, next = c.holds(c.systemd.everybodys(), now)
@@ -345,17 +346,25 @@ func (c *Core) NoStarts(now time.Time) bool {
 	t := c.systemd.everybodys()
 	own := c.systemd.troubleOf(t.account)
 	several := t.several || c.systemd.held(own) && !own.since.Before(t.since)
-	return several && c.worked(nil, now) == nil && c.jobs.anyUnstarted(nil)
+	return several && c.worked(nil, now) == nil && c.jobs.anyUnstarted()
 }
 
-// anyUnstarted reports whether a job of an account, or of any, waits that could not be started.
-func (b *jobBook) anyUnstarted(of *sched.Account) bool {
-	for _, l := range b.byID {
-		switch {
-		case l.job == nil || of != nil && l.account != of:
-		case l.job.State == job.Queued && triesOf(l.job) > 0, l.job.State == job.Starting && l.tries > 0:
-			return true
+// unstarted yields the jobs that wait and could not be started, in no order.
+func (b *jobBook) unstarted() iter.Seq[*trackedJob] {
+	return func(yield func(*trackedJob) bool) {
+		for _, l := range b.byID {
+			j := l.job // of one that rests nothing was ever started
+			if j != nil && (j.State == job.Queued && triesOf(j) > 0 || j.State == job.Starting && l.tries > 0) && !yield(l) {
+				return
+			}
 		}
+	}
+}
+
+// anyUnstarted reports whether there is one.
+func (b *jobBook) anyUnstarted() bool {
+	for range b.unstarted() {
+		return true
 	}
 	return false
 }
@@ -366,8 +375,12 @@ func (c *Core) StartTroubles(now time.Time) (list []StartTrouble) {
 	if t := c.systemd.everybodys(); all && t.several {
 		return []StartTrouble{{"", all, t.starts, t.since, t.why, c.systemd.nextTrial()}}
 	}
-	for _, a := range c.accounts.all() {
-		if t := c.systemd.troubleOf(a); t != nil && c.worked(a, now) == nil && c.jobs.anyUnstarted(a) {
+	waits := map[*sched.Account]bool{} // once through all jobs, of which there may be many, and not for each account
+	for l := range c.jobs.unstarted() {
+		waits[l.account] = true
+	}
+	for a := range waits {
+		if t := c.systemd.troubleOf(a); t != nil && c.worked(a, now) == nil {
 			list = append(list, StartTrouble{a.Name, all, t.starts, t.since, t.why, t.until})
 		}
 	}

@@ -131,10 +131,10 @@ func (b *startBook) leave(l *trackedJob) {
 	l.action = noAction
 }
 
-// waitingOf returns the jobs of a person that are in line.
+// waitingOf returns the jobs of a person, or of all for nil, that are in line.
 func (b *startBook) waitingOf(p *starter) (list []*trackedJob) {
 	for _, w := range b.waiting {
-		if w.by == p {
+		if p == nil || w.by == p {
 			list = append(list, w.l)
 		}
 	}
@@ -263,13 +263,31 @@ func (c *Core) barSlow(p *starter, now time.Time) {
 		p.account.Barred = p.bar
 	}
 	for _, l := range c.starts.waitingOf(p) {
-		c.starts.leave(l)
-		r := job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: job.Text(p.account.Barred)}
-		if l.unasked {
-			c.giveWay(l, r, now)
-		} else {
-			c.endAttempt(l, r, now)
-		}
+		c.standBack(l, job.Text(p.account.Barred), now)
+	}
+}
+
+// standBack has a job that is in line go back to the queue.
+func (c *Core) standBack(l *trackedJob, why job.Message, now time.Time) {
+	c.starts.leave(l)
+	r := job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: why}
+	if l.unasked {
+		c.giveWay(l, r, now)
+	} else {
+		c.endAttempt(l, r, now)
+	}
+}
+
+// leave notes whether systemd stops everything. What is in line goes back to the queue before the machine is
+// down: on record it would be a start like any other, which a reboot takes.
+func (c *Core) leave(down bool, now time.Time) {
+	c.systemd.setLeaving(down)
+	c.step.replan()
+	if !down {
+		return
+	}
+	for _, l := range c.starts.waitingOf(nil) {
+		c.standBack(l, job.Say("detail/going-down"), now)
 	}
 }
 

@@ -107,9 +107,9 @@ func rests(j *job.Job) bool {
 	return j.State == job.Running && j.Stop == "" && j.IsSuspended() && !j.Endless
 }
 
-// demandAt returns when it is to be looked at whether others wait for a suspended job; zero: not.
+// demandAt returns when it is to be looked at whether others wait for a suspended job, or still do; zero: not.
 func (c *Core) demandAt(l *trackedJob) time.Time {
-	if !rests(l.job) || c.planning.Len() == 0 {
+	if !rests(l.job) || c.planning.Len() == 0 && l.suspended.since.IsZero() {
 		return time.Time{}
 	}
 	if l.suspended.looked.IsZero() {
@@ -214,6 +214,7 @@ func (c *Core) limit(l *trackedJob, e Command, now time.Time) *job.Refusal {
 	left := s.Request.TimeLimit.Duration() - c.ranSoFar(j, now)
 	if s.Request.TimeLimit == 0 || left > j.Request.WarnBefore.Duration() {
 		j.Warned, j.WarnsAt = false, time.Time{} // it is warned anew, ahead of the new end
+		c.systemd.forgetWarning(j.ID)
 	}
 	c.keep(l)
 	c.step.markUpdated(l, e.Who, before)

@@ -63,9 +63,10 @@ func (c *Core) update(list []*trackedJob, e Command, now time.Time) *job.Refusal
 	if e.What.Change == nil {
 		return job.Refuse("usage/no-change")
 	}
+	machine := c.snapshot(now)                                   // the same for all of what may be an array of thousands
 	all, edges, bytes := make([]changed, len(list)), 0, int64(0) // those of the ones before count
 	for i, l := range list {
-		to, refusal := c.changedAs(l, &e, now)
+		to, refusal := c.changedAs(l, &e, machine, now)
 		if refusal == nil {
 			refusal = c.deps.edgesQuota(l.job, len(to.open), len(l.job.Pending)-edges)
 		}
@@ -89,7 +90,9 @@ func (c *Core) update(list []*trackedJob, e Command, now time.Time) *job.Refusal
 }
 
 // changedAs is a job as a change would have it, if it may be so.
-func (c *Core) changedAs(l *trackedJob, e *Command, now time.Time) (out changed, refusal *job.Refusal) {
+func (c *Core) changedAs(
+	l *trackedJob, e *Command, machine *sched.Snapshot, now time.Time,
+) (out changed, refusal *job.Refusal) {
 	ch := e.What.Change
 	out = changed{l, job.Submission{
 		Owner: l.job.Owner, Principal: l.job.Principal, Admin: e.Who.Admin, Label: l.job.Label, Request: l.job.Request,
@@ -127,7 +130,7 @@ func (c *Core) changedAs(l *trackedJob, e *Command, now time.Time) (out changed,
 	if mayRaise && !c.mayRaise(s) && larger(&l.job.Request, &s.Request) {
 		return out, job.Refuse("forbidden/raised", l.job.Called())
 	}
-	return out, c.admitChange(s, mayRaise, now)
+	return out, c.admitChange(s, mayRaise, machine)
 }
 
 // larger reports whether a changed request asks more of the machine than before.
@@ -146,14 +149,13 @@ func larger(old, now *job.Request) bool {
 
 // admitChange is admit without the bounds on how many jobs wait. A priority
 // that was raised before and is not touched may stay.
-func (c *Core) admitChange(s *job.Submission, mayRaise bool, now time.Time) *job.Refusal {
+func (c *Core) admitChange(s *job.Submission, mayRaise bool, machine *sched.Snapshot) *job.Refusal {
 	if err := s.Request.Err(); err != nil {
 		return job.Refuse("usage/form", err)
 	}
 	if refusal := c.allowed(s, mayRaise); refusal != nil {
 		return refusal
 	}
-	machine := c.snapshot(now)
 	s.Request.MemMilli = sched.MemoryPart(machine, &s.Request)
 	return sched.Infeasible(machine, c.accounts.of(s.Owner, s.Principal), &s.Request)
 }
