@@ -102,13 +102,13 @@ func (d *Daemon) sendAlert(ctx context.Context, unit, uuid string) {
 
 // check reports whether the last alert went out.
 func (a *alerts) check(unit string) job.Check {
-	c := job.Check{Name: "alerts", Health: job.Healthy, Detail: unit + " is started for a GPU that goes out of service, and where no job can be started"}
+	c := job.Check{Name: "alerts", Health: job.Healthy, Detail: unit + " is started when a GPU goes out of service or no job can be started"}
 	if unit == "" {
 		c.Detail = "no unit is set to be started when a GPU goes out of service (gpus.alert_unit)"
 	}
 	if since, err := a.failed.last(); err != nil {
 		c.Health = job.Degraded
-		c.Detail = fmt.Sprintf("nobody was told since %s of what is out of service: %v", since.Format("15:04:05"), err)
+		c.Detail = fmt.Sprintf("alerts have failed since %s: %v", since.Format("15:04:05"), err)
 		c.Next = "systemctl status '" + strings.Replace(unit, "@.", "@*.", 1) + "'; it is started again every minute"
 	}
 	return c

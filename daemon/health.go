@@ -58,7 +58,7 @@ func (d *Daemon) checkStarts(slow *core.SlowStart, troubles []core.StartTrouble)
 	switch {
 	case len(troubles) > 0:
 		var said []string
-		c.Health, c.Next = job.Degraded, "mend what it names ('journalctl -u gpusched' has each start); the jobs wait, and go on by themselves when one starts"
+		c.Health, c.Next = job.Degraded, "fix what it names ('journalctl -u gpusched' lists every start); the waiting jobs start by themselves once one does"
 		for _, t := range troubles {
 			if t.All {
 				c.Health = job.Failing
@@ -92,7 +92,7 @@ func startTrouble(t *core.StartTrouble) string {
 // checkQueue reports jobs that can't start as things are. That a quota is below what a job asks is somebody's
 // will, and no fault.
 func checkQueue(machine, quota *core.Hopeless) job.Check {
-	c := job.Check{Name: "queue", Health: job.Healthy, Detail: "every job in the queue can start at some time"}
+	c := job.Check{Name: "queue", Health: job.Healthy, Detail: "no job in the queue waits for more than the machine and its user's quota can give"}
 	const next = "'gpusched why %s' says why; its user can change it ('gpusched update') or cancel it"
 	if quota.Jobs > 0 {
 		c.Detail, c.Next = never(quota), fmt.Sprintf(next, quota.First)
@@ -107,7 +107,7 @@ func never(h *core.Hopeless) string {
 	if h.Jobs == 1 {
 		return fmt.Sprintf("job %s %s", h.First, words.Say(h.Why))
 	}
-	return fmt.Sprintf("%d jobs can't start as things are, the first of them job %s: %s", h.Jobs, h.First, words.Say(h.Why))
+	return fmt.Sprintf("%d jobs can't start as things are; job %s, the first of them, %s", h.Jobs, h.First, words.Say(h.Why))
 }
 
 func (d *Daemon) checkStore() job.Check {

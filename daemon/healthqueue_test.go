@@ -17,11 +17,11 @@ func TestHealthOfTheQueue(t *testing.T) {
 		health         job.Health
 		detail         string
 	}{
-		{health: job.Healthy, detail: "every job in the queue can start at some time"},
+		{health: job.Healthy, detail: "no job in the queue waits for more than the machine and its user's quota can give"},
 		{machine: core.Hopeless{Jobs: 1, First: "7", Why: gpus}, health: job.Degraded,
 			detail: "job 7 can never start: asks for 4 GPUs, this machine has 3 (see 'gpusched gpus')"},
 		{machine: core.Hopeless{Jobs: 2, First: "7_3", Why: gpus}, quota: core.Hopeless{Jobs: 1, First: "5", Why: quota}, health: job.Degraded,
-			detail: "2 jobs can't start as things are, the first of them job 7_3: can never start: asks for 4 GPUs, this machine has 3 (see 'gpusched gpus')"},
+			detail: "2 jobs can't start as things are; job 7_3, the first of them, can never start: asks for 4 GPUs, this machine has 3 (see 'gpusched gpus')"},
 		{quota: core.Hopeless{Jobs: 1, First: "5", Why: quota}, health: job.Healthy,
 			detail: "job 5 can never start: asks for 3 GPUs, the quota of alice is 2 (ask for fewer, or an administrator for a larger quota)"},
 	} {

@@ -140,7 +140,7 @@ var sentences = map[job.Code]sentence{
 
 	"conflict/key":            {"job %v has this request key, and is of an account that had your number before", "use another key"},
 	"conflict/not-waiting":    {"job %v is %v and does not wait", "only a waiting job can be held, released or changed"},
-	"conflict/no-task-waits":  {"no task of job %v waits", "only what waits can be held, released or changed; for the time limit of a task that runs name it, such as 7_3"},
+	"conflict/no-task-waits":  {"no task of job %v waits", "only waiting tasks can be held, released or changed; to change the time limit of a task that runs, name it, such as 7_3"},
 	"conflict/no-task-runs":   {"no task of job %[1]v runs", "'gpusched show %[1]v' lists its tasks"},
 	"conflict/awaited":        {"job %v waits for job %v", "cancel that one first"},
 	"conflict/runs":           {"job %v is %v, and %v can be changed of a waiting job only", "of a job that runs only the time limit can be changed (--time)"},
@@ -255,10 +255,10 @@ var sentences = map[job.Code]sentence{
 	"detail/launch-away":   {"its user's home or its working directory is on a file system that is not there", ""},
 	"detail/launch-unit":   {"systemd refused its unit", ""},
 	"detail/launch-errno":  {"%v: %v", ""},
-	"detail/starts-failed": {"the last %v starts failed, the last one because of this: %v; one job is tried at %v", ""},
+	"detail/starts-failed": {"the last %v starts failed, most recently because of this: %v; one job is tried again at %v", ""},
 
 	// How a job ended, and what it left.
-	"detail/blamed":         {"so did the jobs before it on GPU %v, which is suspect now: it was queued again, once", ""},
+	"detail/blamed":         {"earlier jobs on GPU %v failed, too, so that GPU is suspect now and this job was queued again, once", ""},
 	"detail/unknown-end":    {"nothing is known of its end", ""},
 	"detail/restarted":      {"the machine was restarted while the job ran", ""},
 	"detail/removed":        {"its unit was stopped or removed from outside gpusched", ""},
