@@ -24,6 +24,7 @@ type device struct {
 	failing   failing
 	did       time.Time                    // when a job did well on it last
 	began     map[*sched.Account]time.Time // of each account: when the last job did that did well on it
+	failed    map[*sched.Account]time.Time // of each account: when a job failed at once on it last
 	lostSince time.Time                    // zero: it is not
 	outside   []job.Foreign                // of the last sample; nil: not looked for yet
 	loads     []loadAt                     // of the last samples, the oldest first, as far as they count

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -10,7 +11,8 @@ import (
 )
 
 // A GPU on which jobs of several users fail at once, one after the other, while jobs do well
-// on others, is suspect: it takes no new job for a rest, after which one is tried. Jobs of one
+// on others, is suspect: it takes no new job for a rest, after which one is tried. Users whose
+// jobs lately failed at once on another GPU, too, do not count: then it is the jobs. Jobs of one
 // user can be made to fail there, and may fail for what they have in common: they count where
 // more of them do, with unlike commands, while jobs which that user began since do well on
 // other GPUs, and make one GPU suspect at a time. Nothing of that is on record.
@@ -18,6 +20,7 @@ const (
 	failsAtOnce = 30 * time.Second // a job does that runs no longer
 	doesWell    = 3 * time.Second  // one elsewhere does that has run for longer, and timesLonger than those
 	timesLonger = 4
+	lately      = time.Minute // before the first one failed, and since
 	failsInARow = 3
 	failsOfOne  = 6 // user
 	firstRest   = 10 * time.Minute
@@ -27,23 +30,24 @@ const (
 // failing is the jobs that failed at once on a GPU since one did well there.
 type failing struct {
 	jobs    int
-	account *sched.Account // of the first
-	shape   string         // of the first
-	several bool           // another was of another account
-	unlike  bool           // another had another command
-	since   time.Time      // of the first
-	ran     time.Duration  // the longest
-	rests   int
-	until   time.Time // the end of the rest that goes on; zero: none does
+	of     []*sched.Account // each once, that of the first job first
+	shape  string           // of the first
+	unlike bool             // another had another command
+	since  time.Time        // of the first
+	ran    time.Duration    // the longest
+	rests  int
+	until  time.Time // the end of the rest that goes on; zero: none does
 }
 
 // with is failing with one job more.
 func (f failing) with(l *trackedJob, now time.Time) failing {
-	if f.account == nil {
-		f.account, f.shape, f.since = l.account, l.job.Request.Shape, now
+	if f.jobs == 0 {
+		f.shape, f.since = l.job.Request.Shape, now
 	}
 	f.jobs, f.ran = f.jobs+1, max(f.ran, now.Sub(l.job.Attempt.StartedAt))
-	f.several = f.several || l.account != f.account
+	if !slices.Contains(f.of, l.account) {
+		f.of = append(slices.Clip(f.of), l.account) // there may be another with of the same
+	}
 	f.unlike = f.unlike || l.job.Request.Shape != f.shape
 	return f
 }
@@ -80,6 +84,10 @@ func (b *gpuBook) ended(l *trackedJob, r *job.Result, now time.Time) {
 			f.until = now.Add(retry.After(f.rests, firstRest, lastRest))
 		}
 		d.failing = f
+		if d.failed == nil {
+			d.failed = map[*sched.Account]time.Time{}
+		}
+		d.failed[l.account] = now
 	}
 }
 
@@ -106,19 +114,34 @@ func (b *gpuBook) blames(l *trackedJob, r *job.Result, now time.Time) bool {
 // suspects reports whether what failed on a GPU is enough to rest it. The one that is tried
 // after a rest is.
 func (b *gpuBook) suspects(d *device, f *failing, now time.Time) bool {
+	counts := f.of
+	if f.rests == 0 {
+		counts = b.failOnlyOn(d, f)
+	}
 	switch {
-	case f.several && (f.jobs >= failsInARow || f.rests > 0):
+	case len(counts) > 1 && (f.jobs >= failsInARow || f.rests > 0):
 		return b.doWell(d, nil, f, now)
-	case f.unlike && (f.jobs >= failsOfOne || f.rests > 0) && !b.restsFor(f.account):
-		return b.doWell(d, f.account, f, now)
+	case len(counts) > 0 && f.unlike && (f.jobs >= failsOfOne || f.rests > 0) && !b.restsFor(counts[0]):
+		return b.doWell(d, counts[0], f, now)
 	}
 	return false
+}
+
+// failOnlyOn returns the accounts whose jobs failed on a GPU, and lately not at once on another.
+func (b *gpuBook) failOnlyOn(gpu *device, f *failing) (list []*sched.Account) {
+	for _, a := range f.of {
+		elsewhere := func(d *device) bool { return d != gpu && d.failed[a].After(f.since.Add(-lately)) }
+		if !slices.ContainsFunc(b.devices, elsewhere) {
+			list = append(list, a)
+		}
+	}
+	return list
 }
 
 // restsFor reports whether a GPU rests since jobs of one account failed on it.
 func (b *gpuBook) restsFor(a *sched.Account) bool {
 	for _, d := range b.devices {
-		if f := &d.failing; f.account == a && !f.several && !f.until.IsZero() {
+		if f := &d.failing; len(f.of) == 1 && f.of[0] == a && !f.until.IsZero() {
 			return true
 		}
 	}
@@ -158,8 +181,10 @@ func (b *gpuBook) endRests(now time.Time) (any bool) {
 func (b *gpuBook) shift(by time.Duration, now time.Time) {
 	for _, d := range b.devices {
 		d.did = moved(d.did, by, now)
-		for a, at := range d.began {
-			d.began[a] = moved(at, by, now)
+		for _, times := range []map[*sched.Account]time.Time{d.began, d.failed} {
+			for a, at := range times {
+				times[a] = moved(at, by, now)
+			}
 		}
 		d.failing.since, d.failing.until = moved(d.failing.since, by, now), moved(d.failing.until, by, now)
 	}
