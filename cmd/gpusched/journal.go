@@ -150,7 +150,7 @@ func (p *logPrinter) reachesBack(ctx context.Context, uid int, then time.Time) b
 	which := []string{"--reverse", "--until=" + instant(then), fmt.Sprintf("_UID=%d", uid)}
 	_ = runJournal(ctx, p.path, which, func(entry) error {
 		older = true
-		return enough
+		return errEnough
 	})
 	return older
 }

@@ -104,8 +104,8 @@ func (e *entry) set(field string, value []byte) {
 	}
 }
 
-// enough ends runJournal without an error.
-var enough = errors.New("enough")
+// errEnough ends runJournal without an error.
+var errEnough = errors.New("enough")
 
 // runJournal runs journalctl with what selects the entries, to its end, until ctx is done, or
 // until each returns an error.
@@ -125,7 +125,7 @@ func runJournal(ctx context.Context, path string, which []string, each func(entr
 	if err := readEntries(out, each); err != nil {
 		stop()
 		_ = cmd.Wait()
-		if err == enough {
+		if err == errEnough {
 			return nil
 		}
 		return fmt.Errorf("read the journal: %w", err)
@@ -146,13 +146,13 @@ func lastEntries(ctx context.Context, path string, which []string, n int) (list 
 	err = runJournal(ctx, path, append([]string{"--reverse"}, which...), func(e entry) error {
 		if e.endsLine() || begun == 0 {
 			if begun == n {
-				return enough
+				return errEnough
 			}
 			begun++
 			size = 0
 		}
 		if size += len(e.text); size > maxLine && len(e.text) < size {
-			return enough
+			return errEnough
 		}
 		list = append(list, e)
 		return nil
