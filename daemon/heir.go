@@ -16,8 +16,8 @@ const (
 )
 
 // disowned fills in why a job must not start as its number: another account than the one on
-// record has it now, or nobody can say whose it is. A directory that does not say so at once has the start
-// count as a slow one.
+// record has it now, or nobody can say whose it is. If the directory does not answer at
+// once, the start counts as slow.
 func (d *Daemon) disowned(j *job.Job, failed *core.StartFailed) bool {
 	heir, err := d.heir(j, nameSoon)
 	if err != nil {

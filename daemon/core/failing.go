@@ -29,7 +29,7 @@ const (
 
 // failing is the jobs that failed at once on a GPU since one did well there.
 type failing struct {
-	jobs    int
+	jobs   int
 	of     []*sched.Account // each once, that of the first job first
 	shape  string           // of the first
 	unlike bool             // another had another command

@@ -88,7 +88,7 @@ func (c *Core) sawEarly(l *trackedJob, e Inspected, now time.Time) {
 // span is between which moments something happened, by the core's clock.
 type span struct{ from, to time.Time }
 
-// strayOf is of which job a process is as far as one job that left the GPU goes.
+// strayOf says whether a process is a stray of the job that left the GPU; no job: it is not.
 func (dep *cleanup) strayOf(uid int, began span) membership {
 	switch {
 	case dep.attempt == 0 || dep.uid != uid || began.to.After(dep.ended.to):

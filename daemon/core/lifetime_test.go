@@ -36,7 +36,7 @@ func (w *world) looks(after time.Duration) {
 	w.settle()
 }
 
-// unanswered has a start happen whose answer, which it returns, is lost.
+// unanswered starts a job and holds back the answer, which it returns.
 func (w *world) unanswered() core.Event {
 	for {
 		if _, is := w.pending[0].(core.Start); is {

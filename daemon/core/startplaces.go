@@ -19,7 +19,7 @@ const (
 	longStart     = 10 * time.Second // a start that takes longer is reported
 )
 
-// startBook has the starts that wait for a place, and those that are under way, both in order.
+// startBook lists the starts that wait for a place and those under way, each list in order.
 type startBook struct {
 	waiting []waitingStart
 	begun   []*begunStart
@@ -117,7 +117,7 @@ func (b *startBook) end(id job.ID) *begunStart {
 	return s
 }
 
-// slowed has a start leave its place.
+// slowed takes its place from a start.
 func (b *startBook) slowed(s *begunStart) {
 	s.slow, s.by.wary = true, true
 	s.by.slow++
@@ -241,7 +241,7 @@ func (c *Core) startSlow(e StartSlow, now time.Time) {
 	}
 }
 
-// slowed has a start leave its place, where it has not yet. Why is "" where nothing is known.
+// slowed takes its place from a start that takes long, unless it was taken before. Why is "" if nothing is known.
 func (c *Core) slowed(s *begunStart, why string, now time.Time) {
 	s.why = cmp.Or(s.why, why)
 	if !s.slow {
