@@ -80,8 +80,8 @@ func byHand(f []string) bool {
 	return slices.Contains(options, "noauto") && !slices.Contains(options, "x-systemd.automount")
 }
 
-// unmounted returns where a file system that has the path should be mounted and is not;
-// "" where there is no such place. Both files write a path in the same way.
+// unmounted returns the mount point above the path that the table lists and that is not mounted,
+// "" if there is none. Both files write a path in the same way.
 func unmounted(path, table, mounted string) string {
 	should, err := os.ReadFile(table)
 	is, err2 := os.ReadFile(mounted)

@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// What is not there is the machine's fault where a file system is not mounted, or the user has no home now.
+// A missing file is the machine's fault if its file system is not mounted or the user's home is missing.
 func TestAway(t *testing.T) {
 	dir := t.TempDir()
 	table, mounts := filepath.Join(dir, "fstab"), filepath.Join(dir, "mountinfo")
