@@ -82,7 +82,7 @@ var limits = map[string][]string{
 	"kernel log":      {"waited for", "gpu/kernellog/reader.go retryTime"},
 	"journald":        {"4096 lines", "daemon/journal/queue.go patience"},
 	"journal on disk": {"at each look"},
-	"job specs":       {"at each start", "daemon/core/startagain.go startAgain", "daemon/core/startagain.go lastStartAgain"},
+	"job specs":       {"per start", "daemon/core/startagain.go startAgain", "daemon/core/startagain.go lastStartAgain"},
 	"service manager": {"units/systemd/notify.go notifyTime"},
 	"settings":        {"at start, reload"},
 	"a Slurm's files": {"each look", "daemon/supervise/reload.go recountEvery"},
