@@ -202,12 +202,14 @@ const (
 	fresh                      // the same, and nothing of what it did counts
 )
 
-// requeueAfter returns a job to the queue after an attempt.
+// requeueAfter returns a job to the queue after an attempt, which does not count where no unit was asked for.
 func (c *Core) requeueAfter(l *trackedJob, how requeueAt, now time.Time) {
 	j := l.job
 	ran := ranFor(j, now)
 	j.Served += ran
-	j.Requeues++
+	if !l.unasked {
+		j.Requeues++
+	}
 	j.Expected = 0
 	j.QueuedAt = j.QueuedAt.Add(ran + j.Rest(now))
 	if how != samePlace || j.QueuedAt.After(now) { // the clock was set back while we were away

@@ -28,7 +28,7 @@ printf '[Service]\nType=oneshot\nExecStart=/bin/sleep 1000\n' > /etc/systemd/sys
 		sh(t, "", "printf '[gpus]\nsample_interval = \"200ms\"\nalert_unit = \""+unit+"\"\n' > /etc/gpusched/conf.d/90-suite.toml; systemctl reload gpusched")
 	}
 	settings(t, "[gpus]\nsample_interval = \"200ms\"\nalert_unit = \"site-alert@.service\"")
-	tells(t, "site-alert@.service is started for a GPU")
+	tells(t, "site-alert@.service is started when a GPU")
 	bad("1")
 	alerted("GPU 1")
 	bad("1 3")

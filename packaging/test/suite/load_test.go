@@ -189,7 +189,7 @@ func (l *load) verdict(t *testing.T, hurt map[int64]bool) {
 }
 
 // judgeEnds: each job ended once, as its command said, and its command began
-// once.
+// once. It may have gone back to the queue before systemd was asked to start it.
 func (l *load) judgeEnds(t *testing.T, found map[string]api.Job, hurt map[int64]bool) {
 	t.Helper()
 	began := map[string]int{} // how often, by the job's id
@@ -200,7 +200,7 @@ func (l *load) judgeEnds(t *testing.T, found map[string]api.Job, hurt map[int64]
 		code := wanted(name)
 		asSaid := j.Result != nil && j.Result.ExitCode == code && j.Result.Signal == 0 && j.State == map[bool]job.State{true: "completed", false: "failed"}[code == 0]
 		byHurt := hurt[int64(j.ID)] && j.State == "failed" && j.Result != nil
-		if !asSaid && !byHurt || j.Attempt != 1 {
+		if !asSaid && !byHurt {
 			t.Errorf("%s, job %d, is %s in attempt %d: %+v; want exit code %d", name, j.ID, j.State, j.Attempt, j.Result, code)
 		}
 		if n := began[fmt.Sprint(j.ID)]; n > 1 || n == 0 && !byHurt {
