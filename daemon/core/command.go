@@ -100,11 +100,14 @@ func (c *Core) requestStop(l *trackedJob, cause job.StopCause, by string, now ti
 	}
 	l.job.Stop, l.job.StopBy, l.job.StopAt = cause, by, time.Time{}
 	c.step.markDirty(l)
+	start := c.starts.find(l.id)
 	switch {
 	case l.job.State == job.Running && !c.warnFirst(l, now):
 		c.teardown(l, now)
 	case l.action == checking, l.action == inLine:
 		c.teardown(l, now)
+	case start != nil && start.slow: // it may have been stopped again since
+		c.step.act(Hasten{Job: *l.job})
 	case l.job.State == job.Starting && c.systemd.listed():
 		c.inspect(l) // where no start is under way nothing else would come
 	}

@@ -26,8 +26,8 @@ type Start struct {
 	Looked time.Time
 }
 
-// Hasten looks why the start of a job takes long, and undoes what its user may have done to it; answered by
-// StartSlow where it finds out why.
+// Hasten looks why the start of a job takes long, at first and when the job is to be stopped, and undoes what
+// its user may have done to it; answered by StartSlow where it finds out why.
 type Hasten struct{ Job job.Job }
 
 // Whose tells the unit of a job from another's that has its name.
