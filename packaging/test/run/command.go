@@ -57,7 +57,7 @@ func (s stage) run(ctx context.Context, say func(line string)) tally {
 	defer stop()
 	argv := s.argv
 	if s.nice {
-		argv = append([]string{"nice", "-n", "10"}, argv...)
+		argv = append([]string{"nice", "-n", "19"}, argv...)
 	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	s.prepare(cmd)
