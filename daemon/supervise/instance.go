@@ -70,7 +70,7 @@ func (s *instance) open(ctx context.Context) error {
 	s.store = opened
 	connect, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
-	if s.units, err = systemd.Connect(connect, s.opt.Own.systemd()); err != nil {
+	if s.units, err = systemd.Connect(connect, s.opt.Own.systemd(filepath.Dir(s.opt.Specs))); err != nil {
 		return err
 	}
 	if s.scope, err = s.opt.Own.scope(connect, s.units); err != nil {

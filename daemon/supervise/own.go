@@ -84,10 +84,10 @@ func (o *Own) files() directory.Files {
 	return files
 }
 
-// systemd is that which has the jobs' units.
-func (o *Own) systemd() systemd.Options {
+// systemd is that which has the jobs' units. The directory is for the name of our connection with it.
+func (o *Own) systemd(dir string) systemd.Options {
 	if o == nil {
-		return systemd.Options{}
+		return systemd.Options{Last: filepath.Join(dir, "connection")}
 	}
 	return systemd.Options{Address: o.Bus, User: true}
 }

@@ -14,7 +14,7 @@ import (
 func TestNobodysOwn(t *testing.T) {
 	var o *Own
 	list := []daemon.Check{{Name: "x"}}
-	if o.account() != nil || o.socket() != "" || o.unlimited() != nil || o.systemd().User || len(o.checks(list)) != 1 {
+	if o.account() != nil || o.socket() != "" || o.unlimited() != nil || o.systemd("").User || len(o.checks(list)) != 1 {
 		t.Error("something of a user's is in it")
 	}
 	if cfg := o.settings(config.Default()); cfg.Daemon.AdminGroup == "" || cfg.GPUs.DeviceFilter != config.FilterRequire {

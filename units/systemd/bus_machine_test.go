@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -189,4 +190,27 @@ func TestMachineNoBus(t *testing.T) {
 		m.Close()
 		t.Fatal("connected to nowhere")
 	}
+}
+
+// A second manager reaches the bus when the first one's connection is gone, and not before.
+func TestMachineConnectionsFollow(t *testing.T) {
+	last := filepath.Join(t.TempDir(), "connection")
+	first, err := Connect(t.Context(), Options{Last: last})
+	if err != nil {
+		t.Fatal(err)
+	}
+	soon, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if m, err := Connect(soon, Options{Last: last}); err == nil {
+		m.Close()
+		t.Error("it is connected beside the first")
+	}
+	first.Close()
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	m, err := Connect(ctx, Options{Last: last})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Close()
 }

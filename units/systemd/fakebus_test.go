@@ -26,12 +26,14 @@ const (
 type fakeBus struct {
 	t      *testing.T
 	answer func(method string, args []any) ([]any, *dbus.Error)
+	last   string        // the file of Options
 	nudged chan struct{} // nil: it is a bus; else a systemd that answers after a Ping, see setUpAlone
 
-	mu    sync.Mutex
-	down  bool // new connections are refused
-	conns []net.Conn
-	calls []string
+	mu      sync.Mutex
+	lingers int  // how often it says that an earlier connection is still there
+	down    bool // new connections are refused
+	conns   []net.Conn
+	calls   []string
 }
 
 // newFakeBus starts a bus; answer is asked for every call of systemd's methods
@@ -52,7 +54,7 @@ func (b *fakeBus) manager() *Manager {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
 	defer cancel()
-	m, err := Connect(ctx, Options{dial: b.dial})
+	m, err := Connect(ctx, Options{Last: b.last, dial: b.dial})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -137,6 +139,13 @@ func (b *fakeBus) reply(c net.Conn, msg *dbus.Message) {
 		return
 	case "Hello":
 		values = []any{":1.9"}
+	case "GetId":
+		values = []any{"bus"}
+	case "NameHasOwner":
+		b.mu.Lock()
+		values = []any{b.lingers > 0}
+		b.lingers--
+		b.mu.Unlock()
 	case "AddMatch":
 	case "GetNameOwner":
 		values = []any{systemdName}

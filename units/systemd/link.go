@@ -55,7 +55,7 @@ const (
 type dialer func(address string, hear func(message []byte) bool, opts ...dbus.ConnOption) (*dbus.Conn, error)
 
 // dialLink connects, watches systemd's signals and asks systemd to send them.
-func dialLink(ctx context.Context, dial dialer, address string, alone bool, to listener) (*link, error) {
+func dialLink(ctx context.Context, dial dialer, address, last string, alone bool, to listener) (*link, error) {
 	l := &link{alone: alone, to: to, calls: make(chan struct{}, callsAtOnce), looks: make(chan struct{}, looksAtOnce)}
 	l.owner.Store("")
 	conn, err := dial(address, l.hear, dbus.WithSignalHandler(l))
@@ -64,7 +64,7 @@ func dialLink(ctx context.Context, dial dialer, address string, alone bool, to l
 	}
 	l.conn = conn
 	stop := context.AfterFunc(ctx, func() { conn.Close() }) // the handshake knows no context
-	err = l.setUp(ctx)
+	err = l.setUp(ctx, last)
 	if !stop() && err == nil {
 		err = ctx.Err()
 	}
@@ -75,7 +75,7 @@ func dialLink(ctx context.Context, dial dialer, address string, alone bool, to l
 	return l, nil
 }
 
-func (l *link) setUp(ctx context.Context) error {
+func (l *link) setUp(ctx context.Context, last string) error {
 	if err := l.conn.Auth([]dbus.Auth{dbus.AuthExternal(strconv.Itoa(os.Geteuid()))}); err != nil {
 		return fmt.Errorf("authentication: %w", err)
 	}
@@ -84,6 +84,9 @@ func (l *link) setUp(ctx context.Context) error {
 	}
 	if err := l.conn.Hello(); err != nil {
 		return fmt.Errorf("hello: %w", err)
+	}
+	if err := l.succeed(ctx, last); err != nil {
+		return fmt.Errorf("the connection before this one: %w", err)
 	}
 	for _, match := range matches() {
 		if err := l.conn.AddMatchSignalContext(ctx, match...); err != nil {

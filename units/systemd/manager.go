@@ -22,6 +22,9 @@ type Options struct {
 	// User is that the address is the private socket of a user's own systemd, which is
 	// there with it, while a bus of the user's need not be.
 	User bool
+	// Last is the file that names the connection which was used last; "": none does. The calls of that one, also
+	// where the daemon that made them has died, come before all that are made here.
+	Last string
 
 	dial dialer // nil is thinDial
 }
@@ -31,6 +34,7 @@ type Options struct {
 type Manager struct {
 	address string
 	user    bool
+	last    string
 	dialBus dialer
 	changes *changes
 	waiters *waiters
@@ -63,7 +67,7 @@ type Manager struct {
 // keeps itself connected from then on.
 func Connect(ctx context.Context, o Options) (*Manager, error) {
 	m := &Manager{
-		address: cmp.Or(o.Address, DefaultAddress), user: o.User, dialBus: o.dial,
+		address: cmp.Or(o.Address, DefaultAddress), user: o.User, last: o.Last, dialBus: o.dial,
 		changes: newChanges(), waiters: newWaiters(), compat: &compat{}, tidy: newTidy(), since: time.Now(),
 	}
 	if m.dialBus == nil {

@@ -53,7 +53,7 @@ func (m *Manager) keepConnected(ctx context.Context, up chan<- struct{}) {
 func (m *Manager) dial(ctx context.Context) (*link, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	return dialLink(ctx, m.dialBus, m.address, m.user, m)
+	return dialLink(ctx, m.dialBus, m.address, m.last, m.user, m)
 }
 
 func sleep(ctx context.Context, d time.Duration) {
