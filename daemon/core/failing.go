@@ -12,7 +12,8 @@ import (
 
 // A GPU on which jobs of several users fail at once, one after the other, while jobs do well
 // on others, is suspect: it takes no new job for a rest, after which one is tried. Users whose
-// jobs lately failed at once on another GPU, too, do not count: then it is the jobs. Jobs of one
+// jobs lately failed at once on other GPUs, too, do not count, unless they do well on more of
+// them: then it is the jobs. Jobs of one
 // user can be made to fail there, and may fail for what they have in common: they count where
 // more of them do, with unlike commands, while jobs which that user began since do well on
 // other GPUs, and make one GPU suspect at a time. Nothing of that is on record.
@@ -116,22 +117,33 @@ func (b *gpuBook) blames(l *trackedJob, r *job.Result, now time.Time) bool {
 func (b *gpuBook) suspects(d *device, f *failing, now time.Time) bool {
 	counts := f.of
 	if f.rests == 0 {
-		counts = b.failOnlyOn(d, f)
+		counts = b.failOnlyOn(d, f, now)
 	}
 	switch {
 	case len(counts) > 1 && (f.jobs >= failsInARow || f.rests > 0):
 		return b.doWell(d, nil, f, now)
-	case len(counts) > 0 && f.unlike && (f.jobs >= failsOfOne || f.rests > 0) && !b.restsFor(counts[0]):
+	case len(f.of) == 1 && len(counts) == 1 && f.unlike && (f.jobs >= failsOfOne || f.rests > 0) && !b.restsFor(counts[0]):
 		return b.doWell(d, counts[0], f, now)
 	}
 	return false
 }
 
-// failOnlyOn returns the accounts whose jobs failed on a GPU, and lately not at once on another.
-func (b *gpuBook) failOnlyOn(gpu *device, f *failing) (list []*sched.Account) {
+// failOnlyOn returns the accounts whose jobs failed on a GPU and do well on others: on more of them than lately had
+// one fail at once, or none did.
+func (b *gpuBook) failOnlyOn(gpu *device, f *failing, now time.Time) (list []*sched.Account) {
 	for _, a := range f.of {
-		elsewhere := func(d *device) bool { return d != gpu && d.failed[a].After(f.since.Add(-lately)) }
-		if !slices.ContainsFunc(b.devices, elsewhere) {
+		bad, well := 0, 0
+		for _, d := range b.devices {
+			failed := d.failed[a]
+			switch {
+			case d == gpu:
+			case b.wellOn(d, gpu, a, later(f.since, failed), f.ran, now):
+				well++
+			case failed.After(f.since.Add(-lately)):
+				bad++
+			}
+		}
+		if bad == 0 || well > bad {
 			list = append(list, a)
 		}
 	}
@@ -151,16 +163,20 @@ func (b *gpuBook) restsFor(a *sched.Account) bool {
 // doWell reports whether jobs have done well on another GPU since the first failed, or do; of
 // an account only those that began since.
 func (b *gpuBook) doWell(than *device, a *sched.Account, f *failing, now time.Time) bool {
-	for _, d := range b.devices {
-		if d != than && (a == nil && d.did.After(f.since) || a != nil && d.began[a].After(f.since)) {
-			return true
-		}
+	return slices.ContainsFunc(b.devices, func(d *device) bool { return b.wellOn(d, than, a, f.since, f.ran, now) })
+}
+
+// wellOn reports whether a job has done well on a GPU since a moment, or runs there, and not on another GPU, for longer
+// than those that failed ran; of an account only one that began since.
+func (b *gpuBook) wellOn(d, than *device, a *sched.Account, since time.Time, ran time.Duration, now time.Time) bool {
+	if d == than || a == nil && d.did.After(since) || a != nil && d.began[a].After(since) {
+		return d != than
 	}
-	long := min(failsAtOnce, max(doesWell, timesLonger*f.ran))
+	long := min(failsAtOnce, max(doesWell, timesLonger*ran))
 	for id, l := range b.jobs.allActive() {
 		began := l.job.Attempt.StartedAt
-		if len(l.job.Attempt.GPUs) > 0 && !b.jobs.holds(id, than.UUID) && l.job.State == job.Running &&
-			now.Sub(began) > long && (a == nil || l.account == a && began.After(f.since)) {
+		if b.jobs.holds(id, d.UUID) && !b.jobs.holds(id, than.UUID) && l.job.State == job.Running &&
+			now.Sub(began) > long && (a == nil || l.account == a && began.After(since)) {
 			return true
 		}
 	}
