@@ -16,14 +16,16 @@ import (
 
 // hasten looks why a start takes long, and undoes what its user can do to it: from when what systemd forked has
 // the user's uid until it executes the launcher, any process of that user can stop it.
-func (d *Daemon) hasten(ctx context.Context, j *job.Job) {
+func (d *Daemon) hasten(ctx context.Context, j *job.Job, again bool) {
 	name, why := units.Name(int64(j.ID)), ""
 	stopped := func(p cgroup.Process) bool { return p.State == 'T' }
 	if d.opt.Inside != nil && slices.ContainsFunc(d.opt.Inside(controlGroup(d.opt.Scope, j)), stopped) {
 		why = "a process of " + j.Owner.User + " stopped what was to execute the job's launcher"
 		d.post(core.StartSlow{Job: j.ID, Attempt: j.Attempt.Number, Why: why})
 	}
-	d.log.Warn("a start takes long, others go first", "job", j.ID, "unit", name, "uid", j.Owner.UID, "user", j.Owner.User, "why", why)
+	if !again {
+		d.log.Warn("a start takes long, others go first", "job", j.ID, "unit", name, "uid", j.Owner.UID, "user", j.Owner.User, "why", why)
+	}
 	ctx, cancel := d.host.Timeout(ctx, statusTime)
 	defer cancel()
 	if err := d.opt.Units.Kill(ctx, name, int(syscall.SIGCONT)); err != nil && !errors.Is(err, units.ErrAbsent) {

@@ -38,7 +38,7 @@ func (d *Daemon) perform(ctx context.Context, a core.Action) {
 	case core.Start:
 		d.workers.Go(func() { d.post(d.start(ctx, a)) })
 	case core.Hasten:
-		d.workers.Go(func() { d.hasten(ctx, &a.Job) })
+		d.workers.Go(func() { d.hasten(ctx, &a.Job, a.Again) })
 	case core.Stop:
 		d.workers.Go(func() { d.post(d.stop(ctx, a)) })
 	case core.Inspect:

@@ -110,7 +110,7 @@ type Job struct {
 	SuspendedSeconds int64     `json:"suspended_seconds,omitempty"`
 
 	Failures int `json:"failures,omitempty"` // attempts that failed
-	Requeues int `json:"requeues,omitempty"` // returns to the queue for any cause
+	Requeues int `json:"requeues,omitempty"` // returns to the queue, for any cause, of attempts that began
 
 	ExpectedStart     time.Time `json:"expected_start,omitzero"`      // of a waiting job, by predictions; absent: unknown
 	ExpectedStartFrom time.Time `json:"expected_start_from,omitzero"` // it starts from then to the next with a chance of about four in five

@@ -16,9 +16,9 @@ func (c *Core) arrayCommand(array *trackedJob, e Command, now time.Time) *job.Re
 	}
 	var list []*trackedJob
 	waits := array.job.State == state
-	some := waits
+	some := waits || e.What.Kind == job.CommandRelease && array.job.Heir != nil
 	for _, t := range c.jobs.tasks(array.job.ID) {
-		if t.job.State != state || !e.Who.MayControl(t.job) { // its owner's number may be another's by now
+		if t.shown() != state || !e.Who.MayControl(t.job) { // its owner's number may be another's by now
 			continue
 		}
 		some = true
@@ -62,7 +62,7 @@ func (c *Core) eachOf(list []*trackedJob, e Command, now time.Time) (first *job.
 func (b *jobBook) standing(array job.ID) (s job.LiveTasks) {
 	for _, t := range b.tasks(array) {
 		switch index := t.job.Task.Index; {
-		case t.job.State != job.Queued:
+		case t.shown() != job.Queued:
 			s.Running = append(s.Running, index)
 		default:
 			s.Waiting = append(s.Waiting, index)
@@ -87,7 +87,7 @@ func (c *Core) waiter(l *trackedJob) *trackedJob {
 	for t := range c.jobs.liveTasks(l.id) {
 		better := first == nil || t.job.Held == "" && first.job.Held != "" ||
 			(t.job.Held == "") == (first.job.Held == "") && t.id < first.id
-		if t.job.State == job.Queued && better {
+		if t.shown() == job.Queued && better {
 			first = t
 		}
 	}

@@ -61,13 +61,13 @@ func (c *Core) jobCommand(e Command, now time.Time) *job.Refusal {
 
 // oneCommand does what is asked of a job that is no array.
 func (c *Core) oneCommand(l *trackedJob, e Command, now time.Time) *job.Refusal {
-	switch {
+	switch state := l.shown(); {
 	case e.What.Kind == job.CommandRequeue:
 		return c.requeue(l, e.Who.User, now)
-	case e.What.Kind == job.CommandUpdate && l.job.State.Live():
+	case e.What.Kind == job.CommandUpdate && state.Live():
 		return c.limit(l, e, now)
-	case l.job.State != job.Queued:
-		return job.Refuse("conflict/not-waiting", l.job.Called(), l.job.State)
+	case state != job.Queued:
+		return job.Refuse("conflict/not-waiting", l.job.Called(), state)
 	case e.What.Kind == job.CommandUpdate:
 		return c.update([]*trackedJob{l}, e, now)
 	}
@@ -106,8 +106,8 @@ func (c *Core) requestStop(l *trackedJob, cause job.StopCause, by string, now ti
 		c.teardown(l, now)
 	case l.action == checking, l.action == inLine:
 		c.teardown(l, now)
-	case start != nil && start.slow: // it may have been stopped again since
-		c.step.act(Hasten{Job: *l.job})
+	case start != nil && start.slow: // its user may have sent it SIGSTOP again
+		c.step.act(Hasten{Job: *l.job, Again: true})
 	case l.job.State == job.Starting && c.systemd.listed():
 		c.inspect(l) // where no start is under way nothing else would come
 	}
@@ -116,7 +116,7 @@ func (c *Core) requestStop(l *trackedJob, cause job.StopCause, by string, now ti
 // signal reports whether a signal may be sent to a job now.
 func (c *Core) signal(l *trackedJob) *job.Refusal {
 	if l.job.State != job.Running {
-		return job.Refuse("conflict/no-signal", l.job.Called(), l.job.State)
+		return job.Refuse("conflict/no-signal", l.job.Called(), l.shown())
 	}
 	return nil
 }

@@ -31,10 +31,15 @@ func (c *Core) applyFindings(now time.Time) {
 	}
 }
 
-// stopFor stops a job for what was found, unless it is being stopped already.
+// stopFor stops a job for what was found, unless it is being stopped already. One of which nothing has begun
+// is not at fault for a GPU that was lost: it waits for another.
 func (c *Core) stopFor(f *stopFound, now time.Time) {
 	l := c.jobs.active(f.job)
 	if l == nil || l.job.Stop != "" || l.job.State == job.Ending {
+		return
+	}
+	if f.fault != nil && (l.action == inLine || l.action == checking) {
+		c.standBack(l, job.Say("detail/gpu-gone", f.fault.GPU), now)
 		return
 	}
 	if was := l.job.GPUError; f.fault != nil && (was == nil || was.GPU != f.fault.GPU) {

@@ -26,9 +26,12 @@ type Start struct {
 	Looked time.Time
 }
 
-// Hasten looks why the start of a job takes long, at first and when the job is to be stopped, and undoes what
-// its user may have done to it; answered by StartSlow where it finds out why.
-type Hasten struct{ Job job.Job }
+// Hasten finds out why a start takes long, when it becomes slow and again when its job is to be stopped, and undoes
+// what its user may have done to it; answered by StartSlow where it finds out why.
+type Hasten struct {
+	Job   job.Job
+	Again bool
+}
 
 // Whose tells the unit of a job from another's that has its name.
 type Whose struct {

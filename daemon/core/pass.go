@@ -143,17 +143,16 @@ func (c *Core) schedule(now time.Time) {
 		}
 		c.place(l, &p.Place[i], now)
 	}
-	if c.systemd.everybodys().several { // nobody makes room for a job that may not start
-		return
-	}
 	for _, v := range p.Preempt {
-		if c.systemd.held(c.systemd.troubleOf(c.jobs.find(v.For).account)) {
+		waits := c.jobs.get(v.For)
+		if makes, at := c.systemd.makesRoom(waits, now); !makes {
+			c.planning.setReplanAt(sooner(c.planning.replanAt(), at))
 			continue
 		}
 		l := c.jobs.get(v.Victim)
 		l.job.StopFor = v.For
 		c.requestStop(l, job.StopPreempt, "", now)
-		c.owe(c.jobs.get(v.For))
+		c.owe(waits)
 	}
 }
 

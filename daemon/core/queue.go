@@ -202,12 +202,12 @@ const (
 	fresh                      // the same, and nothing of what it did counts
 )
 
-// requeueAfter returns a job to the queue after an attempt, which does not count where no unit was asked for.
+// requeueAfter returns a job to the queue after an attempt. One that never began does not count as a requeue.
 func (c *Core) requeueAfter(l *trackedJob, how requeueAt, now time.Time) {
 	j := l.job
 	ran := ranFor(j, now)
 	j.Served += ran
-	if !l.unasked {
+	if !j.Attempt.StartedAt.IsZero() {
 		j.Requeues++
 	}
 	j.Expected = 0

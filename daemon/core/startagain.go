@@ -55,6 +55,8 @@ type trouble struct {
 	last    time.Time
 	why     job.Message // of the last one
 	trial   job.ID      // the job that is tried; 0: none
+	room    job.ID      // the job for which others were stopped so that it may be tried; 0: none
+	roomAt  time.Time   // when they were
 
 	// Of an account's trouble alone:
 	trials int       // that failed
@@ -79,6 +81,7 @@ func (t *trouble) putOff(now time.Time) {
 // shift moves its times with a clock that was set.
 func (t *trouble) shift(by time.Duration, now time.Time) {
 	t.since, t.last, t.until = moved(t.since, by, now), moved(t.last, by, now), moved(t.until, by, now)
+	t.roomAt = moved(t.roomAt, by, now)
 }
 
 // troubleBook counts how starts go.
@@ -299,6 +302,34 @@ func (s *troubleBook) mayTry(l *trackedJob) bool {
 	return !(s.held(&s.every) && s.every.trial != 0) && !(s.held(own) && own.trial != 0)
 }
 
+// makesRoom reports whether others may be stopped for a job now, or else when. Of those that a trouble holds back
+// that is one at a time, and not soon after a start failed: it would most likely be in vain.
+func (s *troubleBook) makesRoom(l *trackedJob, now time.Time) (makes bool, at time.Time) {
+	list := []*trouble{&s.every, s.troubles[l.account]}
+	for _, t := range list {
+		if s.held(t) && !(t.room == l.id && t.roomAt.After(t.last)) {
+			at = later(at, later(t.last, t.roomAt).Add(lastStartAgain))
+		}
+	}
+	if now.Before(at) {
+		return false, at
+	}
+	for _, t := range list {
+		if s.held(t) {
+			t.room, t.roomAt = l.id, now
+		}
+	}
+	return true, at
+}
+
+// later returns the second of two times.
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
 // tries notes that a job is placed, where that is a trial.
 func (s *troubleBook) tries(l *trackedJob) {
 	for _, t := range []*trouble{&s.every, s.troubles[l.account]} {
@@ -341,11 +372,12 @@ type StartTrouble struct {
 }
 
 // NoStarts reports whether several jobs could not be started, none of anybody has been since,
-// and some wait for that.
+// and some wait for that. Where all are one user's that counts when it lasts: where others have jobs, one
+// of theirs is started meanwhile.
 func (c *Core) NoStarts(now time.Time) bool {
 	t := c.systemd.everybodys()
 	own := c.systemd.troubleOf(t.account)
-	several := t.several || c.systemd.held(own) && !own.since.Before(t.since)
+	several := t.several || c.systemd.held(own) && !own.since.Before(t.since) && now.Sub(own.since) >= lastStartAgain
 	return several && c.worked(nil, now) == nil && c.jobs.anyUnstarted()
 }
 

@@ -117,7 +117,7 @@ func (b *startBook) end(id job.ID) *begunStart {
 	return s
 }
 
-// slowed takes its place from a start.
+// slowed frees the place of a slow start.
 func (b *startBook) slowed(s *begunStart) {
 	s.slow, s.by.wary = true, true
 	s.by.slow++
@@ -131,10 +131,10 @@ func (b *startBook) leave(l *trackedJob) {
 	l.action = noAction
 }
 
-// waitingOf returns the jobs of a person, or of all for nil, that are in line.
+// waitingOf returns the jobs of a person that are in line.
 func (b *startBook) waitingOf(p *starter) (list []*trackedJob) {
 	for _, w := range b.waiting {
-		if p == nil || w.by == p {
+		if w.by == p {
 			list = append(list, w.l)
 		}
 	}
@@ -241,7 +241,7 @@ func (c *Core) startSlow(e StartSlow, now time.Time) {
 	}
 }
 
-// slowed takes its place from a start that takes long, unless it was taken before. Why is "" if nothing is known.
+// slowed frees the place of a slow start, unless it was freed before. Why is "" if nothing is known.
 func (c *Core) slowed(s *begunStart, why string, now time.Time) {
 	s.why = cmp.Or(s.why, why)
 	if !s.slow {
@@ -267,18 +267,13 @@ func (c *Core) barSlow(p *starter, now time.Time) {
 	}
 }
 
-// standBack has a job that is in line go back to the queue.
+// standBack has a job of which nothing has begun go back to the queue.
 func (c *Core) standBack(l *trackedJob, why job.Message, now time.Time) {
 	c.starts.leave(l)
-	r := job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: why}
-	if l.unasked {
-		c.giveWay(l, r, now)
-	} else {
-		c.endAttempt(l, r, now)
-	}
+	c.giveWay(l, job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: why}, now)
 }
 
-// leave notes whether systemd stops everything. What is in line goes back to the queue before the machine is
+// leave notes whether systemd stops everything. Of what nothing has begun goes back to the queue before the machine is
 // down: on record it would be a start like any other, which a reboot takes.
 func (c *Core) leave(down bool, now time.Time) {
 	c.systemd.setLeaving(down)
@@ -286,8 +281,10 @@ func (c *Core) leave(down bool, now time.Time) {
 	if !down {
 		return
 	}
-	for _, l := range c.starts.waitingOf(nil) {
-		c.standBack(l, job.Say("detail/going-down"), now)
+	for _, id := range slices.Clone(c.jobs.activeIDs()) {
+		if l := c.jobs.active(id); l.action == inLine || l.action == checking {
+			c.standBack(l, job.Say("detail/going-down"), now)
+		}
 	}
 }
 
@@ -298,7 +295,7 @@ func (c *Core) tellSlow(p *starter) string {
 	for _, s := range c.starts.slowOf(p) {
 		names, why = append(names, c.jobs.called(s.l.id)), cmp.Or(why, s.why)
 	}
-	text := "the starts of its jobs " + strings.Join(names, ", ") + " take long, and no other begins before one of them is over"
+	text := "jobs " + strings.Join(names, ", ") + " of this user take long to start; no other begins before one of them is over"
 	if why != "" {
 		text += " (" + why + ")"
 	}
@@ -320,12 +317,20 @@ func (c *Core) SlowStart(now time.Time) *SlowStart {
 	return nil
 }
 
-// seen is a job as it is shown: nothing has begun of one that waits to be started.
+// seen is a job as it is shown.
 func (l *trackedJob) seen() *job.Job {
 	if l.action != inLine {
 		return l.job
 	}
 	j := *l.job
-	j.State = job.Queued
+	j.State = l.shown()
 	return &j
+}
+
+// shown is the state in which a job is shown: nothing has begun of one that waits to be started.
+func (l *trackedJob) shown() job.State {
+	if l.action == inLine {
+		return job.Queued
+	}
+	return l.job.State
 }

@@ -22,7 +22,7 @@ func (c *Core) suspend(l *trackedJob, e Command, now time.Time) *job.Refusal {
 	case !on && !j.IsSuspended():
 		return job.Refuse("conflict/not-suspended", j.Called())
 	case j.State != job.Running || j.Stop != "":
-		return job.Refuse("conflict/no-suspend", j.Called(), j.State)
+		return job.Refuse("conflict/no-suspend", j.Called(), l.shown())
 	case on && !j.Unbounded && j.Request.TimeLimit > 0:
 		return job.Refuse("conflict/own-limit", j.Called())
 	case !on && (j.Over || j.SuspendedBy != j.Owner.User) && !e.Who.Admin:

@@ -11,6 +11,10 @@ import (
 // hold keeps a queued job from starting, or lets it go. What an administrator
 // holds only administrators release, also where its owner holds it as well.
 func (c *Core) hold(l *trackedJob, e Command, now time.Time) *job.Refusal {
+	if l.action == inLine && e.What.Kind == job.CommandRelease {
+		return nil // nobody holds it
+	}
+	c.backInQueue(l, now)
 	j := l.job
 	others := j.Held != "" && (j.HeldOver || j.Held != j.Owner.User) && !e.Who.Admin
 	switch {
@@ -29,6 +33,13 @@ func (c *Core) hold(l *trackedJob, e Command, now time.Time) *job.Refusal {
 	return nil
 }
 
+// backInQueue has a job that waits for its turn to be started, and is shown as queued, be so.
+func (c *Core) backInQueue(l *trackedJob, now time.Time) {
+	if l.action == inLine {
+		c.standBack(l, job.Say("detail/changed"), now)
+	}
+}
+
 // forgiveFailures lets as many more tasks of an array fail as may.
 func forgiveFailures(j *job.Job) {
 	if j.Tasks != nil && j.Tasks.Failures > 0 {
@@ -41,7 +52,7 @@ func forgiveFailures(j *job.Job) {
 // requeue stops a running job and sends it to the end of the queue.
 func (c *Core) requeue(l *trackedJob, by string, now time.Time) *job.Refusal {
 	if l.job.State != job.Running || l.job.Stop != "" {
-		return job.Refuse("conflict/no-requeue", l.job.Called(), l.job.State)
+		return job.Refuse("conflict/no-requeue", l.job.Called(), l.shown())
 	}
 	if l.job.Recovered {
 		return job.Refuse("conflict/recovered", l.job.Called())
@@ -82,6 +93,7 @@ func (c *Core) update(list []*trackedJob, e Command, now time.Time) *job.Refusal
 	}
 	for i := range all {
 		l := all[i].l
+		c.backInQueue(l, now)
 		before := job.Asked(&l.job.Label, &l.job.Request)
 		c.change(&all[i], len(e.What.Change.Others("Name", "Comment")) > 0, now)
 		c.step.markUpdated(l, e.Who, before)
@@ -118,7 +130,7 @@ func (c *Core) changedAs(
 		s.Request.MemBytes = 0 // the site's default depends on it
 	}
 	c.applyDerivedDefaults(s)
-	if ch.After != nil && l.job.State == job.Queued { // an array whose tasks are all jobs waits for none
+	if ch.After != nil && l.shown() == job.Queued { // an array whose tasks are all jobs waits for none
 		if out.open, refusal = c.pending(*ch.After, e.What.Ended); refusal != nil {
 			return out, refusal
 		}

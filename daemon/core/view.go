@@ -73,7 +73,7 @@ func (c *Core) Names(q job.Query, now time.Time) []job.Name {
 	if q.For != "" {
 		list = slices.DeleteFunc(list, func(l *trackedJob) bool {
 			looked := c.jobs.look(l)
-			takes := q.For.Takes(l.job)
+			takes := q.For.Takes(l.seen())
 			c.jobs.shut(l, looked)
 			return !takes
 		})

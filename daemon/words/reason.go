@@ -34,7 +34,7 @@ type reason struct {
 // soon, then what a person has to end, then what nobody can.
 var reasons = []reason{
 	{job.ReasonAccount, own, "its user can start nothing: {text}", "", ""},
-	{job.ReasonTurn, own, "it will start next: systemd is still starting other jobs", "", ""},
+	{job.ReasonTurn, own, "it waits for its turn to be started: systemd is starting other jobs", "", ""},
 	{job.ReasonGone, own, "account {text}", "", ""},
 	{job.ReasonTooMuch, own, "as things are it {text}", "", ""},
 	{job.ReasonHeld, own, "held by {text}", "", ""},

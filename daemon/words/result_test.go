@@ -119,7 +119,7 @@ func TestReason(t *testing.T) {
 		{job.Reason{Code: job.ReasonDrained, Detail: (&job.GPUControl{By: "root", Reason: "new disks"}).Say()}, "no new job starts: drained by root (new disks)"},
 		{job.Reason{Code: job.ReasonHeld, GPU: job.NoGPU, Detail: job.Text("alice")}, "held by alice"},
 		{job.Reason{Code: job.ReasonGone, GPU: job.NoGPU, Detail: job.Say("detail/heir", "kate", 2010, "liam")}, "account kate is gone: uid 2010 is liam's now"},
-		{job.Reason{Code: job.ReasonTurn, GPU: job.NoGPU}, "it will start next: systemd is still starting other jobs"},
+		{job.Reason{Code: job.ReasonTurn, GPU: job.NoGPU}, "it waits for its turn to be started: systemd is starting other jobs"},
 		{job.Reason{Code: job.ReasonDependency, GPU: job.NoGPU, Job: 4, Detail: job.Text("has ended")}, "waits until job 4 has ended"},
 		{job.Reason{Code: job.ReasonBegin, GPU: job.NoGPU, Detail: job.Text("22:00")}, "not to begin before 22:00"},
 		{job.Reason{Code: job.ReasonBackoff, GPU: job.NoGPU, Detail: job.Text("22:00")}, "failed, and tries again at 22:00"},

@@ -258,6 +258,7 @@ var sentences = map[job.Code]sentence{
 	"detail/starts-failed": {"the last %v starts failed, most recently because of this: %v; one job is tried again at %v", ""},
 
 	// How a job ended, and what it left.
+	"detail/changed":        {"it was held or changed before its turn to start came", ""},
 	"detail/blamed":         {"earlier jobs on GPU %v failed, too, so that GPU is suspect now and this job was queued again, once", ""},
 	"detail/unknown-end":    {"nothing is known of its end", ""},
 	"detail/restarted":      {"the machine was restarted while the job ran", ""},
