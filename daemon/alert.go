@@ -104,7 +104,7 @@ func (d *Daemon) sendAlert(ctx context.Context, unit, uuid string) {
 func (a *alerts) check(unit string) job.Check {
 	c := job.Check{Name: "alerts", Health: job.Healthy, Detail: unit + " is started when a GPU goes out of service or no job can be started"}
 	if unit == "" {
-		c.Detail = "no unit is set to be started when a GPU goes out of service (gpus.alert_unit)"
+		c.Detail = "no unit is set to be started when a GPU goes out of service or no job can be started (gpus.alert_unit)"
 	}
 	if since, err := a.failed.last(); err != nil {
 		c.Health = job.Degraded

@@ -58,7 +58,7 @@ func (d *Daemon) checkStarts(slow *core.SlowStart, troubles []core.StartTrouble)
 	switch {
 	case len(troubles) > 0:
 		var said []string
-		c.Health, c.Next = job.Degraded, "fix what it names ('journalctl -u gpusched' lists every start); the waiting jobs start by themselves once one does"
+		c.Health, c.Next = job.Degraded, "fix what it names ('journalctl -u gpusched' lists every start); the waiting jobs then start by themselves"
 		for _, t := range troubles {
 			if t.All {
 				c.Health = job.Failing
@@ -71,7 +71,7 @@ func (d *Daemon) checkStarts(slow *core.SlowStart, troubles []core.StartTrouble)
 		if d.host.Now().Sub(since) >= startsFailing {
 			c.Health = job.Failing
 		}
-		c.Detail = fmt.Sprintf("no job can be started since %s, and it is tried again: %v", since.Format("15:04:05"), err)
+		c.Detail = fmt.Sprintf("no job has been started since %s; starts are tried again: %v", since.Format("15:04:05"), err)
 		c.Next = "see the other parts in this list"
 	}
 	return c
@@ -92,7 +92,7 @@ func startTrouble(t *core.StartTrouble) string {
 // checkQueue reports jobs that can't start as things are. That a quota is below what a job asks is somebody's
 // will, and no fault.
 func checkQueue(machine, quota *core.Hopeless) job.Check {
-	c := job.Check{Name: "queue", Health: job.Healthy, Detail: "no job in the queue waits for more than the machine and its user's quota can give"}
+	c := job.Check{Name: "queue", Health: job.Healthy, Detail: "no waiting job asks for more than the machine has or its user's quota allows"}
 	const next = "'gpusched why %s' says why; its user can change it ('gpusched update') or cancel it"
 	if quota.Jobs > 0 {
 		c.Detail, c.Next = never(quota), fmt.Sprintf(next, quota.First)

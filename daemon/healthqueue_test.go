@@ -17,7 +17,7 @@ func TestHealthOfTheQueue(t *testing.T) {
 		health         job.Health
 		detail         string
 	}{
-		{health: job.Healthy, detail: "no job in the queue waits for more than the machine and its user's quota can give"},
+		{health: job.Healthy, detail: "no waiting job asks for more than the machine has or its user's quota allows"},
 		{machine: core.Hopeless{Jobs: 1, First: "7", Why: gpus}, health: job.Degraded,
 			detail: "job 7 can never start: asks for 4 GPUs, this machine has 3 (see 'gpusched gpus')"},
 		{machine: core.Hopeless{Jobs: 2, First: "7_3", Why: gpus}, quota: core.Hopeless{Jobs: 1, First: "5", Why: quota}, health: job.Degraded,

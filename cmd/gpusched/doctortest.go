@@ -178,11 +178,18 @@ func (t *gpuTrial) finish(ctx context.Context, a *app) {
 	}
 }
 
-// trialLook is how often it is looked at whether a job could not be started. The scheduler would try it again for as
-// long as the reason lasts, which is what is to be found out.
+// trialLook is how often doctor checks whether the job could not be started: the scheduler would try again for as long
+// as the reason lasts.
 const trialLook = 2 * time.Second
 
-// wait waits until the job has ended, or waits again after an attempt.
+// couldNotStart reports whether the last attempt failed for a reason of the machine. One that went back to the queue
+// for another reason, as when somebody came to use its GPU, will start.
+func couldNotStart(attempts []api.Attempt) bool {
+	n := len(attempts)
+	return n > 0 && attempts[n-1].Result != nil && attempts[n-1].Result.Tries > 0
+}
+
+// wait waits until the job has ended, or could not be started.
 func (t *gpuTrial) wait(ctx context.Context, a *app) (api.JobReply, error) {
 	for {
 		reply, err := a.client.Wait(ctx, t.Job.String(), trialLook)
@@ -190,8 +197,7 @@ func (t *gpuTrial) wait(ctx context.Context, a *app) (api.JobReply, error) {
 			return reply, err
 		}
 		reply, err = a.client.Job(ctx, t.Job.String())
-		n := len(reply.Attempts)
-		if again := reply.Job.State == job.Queued && n > 0 && reply.Attempts[n-1].Result != nil; again || err != nil {
+		if err != nil || reply.Job.State == job.Queued && couldNotStart(reply.Attempts) {
 			return reply, err
 		}
 	}

@@ -202,6 +202,7 @@ type labelled struct {
 	w     io.Writer
 	label string
 	rest  []byte // of a line that has not ended
+	cut   bool   // a piece of that line has been passed on
 }
 
 const maxPiece = 1 << 20
@@ -211,10 +212,11 @@ func (l *labelled) Write(b []byte) (int, error) {
 	for rest := b; len(rest) > 0; {
 		line, after, ended := bytes.Cut(rest, []byte("\n"))
 		l.rest, rest = append(l.rest, line...), after
-		if ended || len(l.rest) >= maxPiece {
+		if ended && !(l.cut && len(l.rest) == 0) || len(l.rest) >= maxPiece {
 			lines = append(append(append(lines, l.label...), l.rest...), '\n')
 			l.rest = l.rest[:0]
 		}
+		l.cut = !ended && (l.cut || len(l.rest) == 0)
 	}
 	if len(lines) == 0 {
 		return len(b), nil

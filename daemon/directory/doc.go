@@ -8,8 +8,8 @@
 //
 // Invariants, cited by tests:
 //
-//  1. Nothing waits longer than patience. Where an answer was waited for in vain, only starts wait
-//     again before it is there. What the files say is never waited for, except whether an account
+//  1. Nothing waits longer than patience. After a wait in vain only starts wait again, until an
+//     answer comes. What the files say is never waited for, except whether an account
 //     is in a group that only the directory has.
 //  2. A name that was once known stays so while the directory gives no answer, a
 //     group that gives rights for a day; both for an hour after it no longer knows

@@ -44,7 +44,7 @@ const (
 const eventDir = ".out/test"
 
 // parts is the number of boxes among which the suite's tests are dealt out.
-const parts = 3
+const parts = 4
 
 // withSlurm are the tests that share a box with a real Slurm.
 const withSlurm = "^Test(SlurmEngine|Migrate)$"
@@ -52,8 +52,8 @@ const withSlurm = "^Test(SlurmEngine|Migrate)$"
 // hostile are the tests of what attackers do, and of kills in the midst of things: a fifth of the suite by time.
 const hostile = "^Test(Attacker|Chaos$|Crashes$|Kills$)"
 
-// computing are packages whose tests compute and write files, for long: they have no time limits that four boxes could break.
-var computing = []string{"./daemon/core", "./daemon/dst", "./daemon/sched", "./daemon/sim", "./daemon/store"}
+// computing are packages whose tests only compute, for long: they have no time limits that four boxes could break.
+var computing = []string{"./daemon/core", "./daemon/dst", "./daemon/sched", "./daemon/sim"}
 
 // stages returns the stages of each group for the repository at root. Those of building and packing are in both.
 //
@@ -87,7 +87,7 @@ func stages(root string) (map[string][]stage, error) {
 		inBox("box-slurm", "the same commands on a real Slurm", "-quick", "-run", withSlurm),
 		niced(step("lint", "gofmt, go vet, shell syntax", "lint", "sh", "packaging/lint.sh", "vet")),
 		niced(step("modules", "the code of all modules is what go.sum says", "lint", "make", "modules")),
-		niced(goTest("compute", "packages that only compute and write files", "lint", computing...)),
+		niced(goTest("compute", "packages that only compute", "lint", computing...)),
 		// The stage lint has vet look at all packages, with all tags.
 		in(after, goTest("unit", "what needs nothing but Go", "unit", unit...)),
 		withCgo(in(after, goTest("nvml", "packages with C", "nvml", cgo...))),
