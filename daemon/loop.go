@@ -57,6 +57,7 @@ func (d *Daemon) loop(ctx context.Context) {
 			d.inbox.some.Wait(due.first(), ctx.Done())
 		}
 	}
+	d.step(core.Closing{}, d.host.Now())
 }
 
 // dues is when the loop has something to do though nothing happens; a zero time

@@ -268,7 +268,7 @@ func (c *Core) startCharging(now time.Time) {
 	}
 }
 
-// chargePast charges a job for the time since its placement.
+// chargePast charges a job for the time since its placement, as far as the machine was on.
 func (c *Core) chargePast(l *trackedJob, now time.Time) {
 	for _, acc := range l.accounts() {
 		c.chargeSincePlacement(acc, l, now)
@@ -276,7 +276,8 @@ func (c *Core) chargePast(l *trackedJob, now time.Time) {
 }
 
 func (c *Core) chargeSincePlacement(acc *sched.Account, l *trackedJob, now time.Time) {
-	acc.Charge(rateOf(l.job), now.Sub(l.job.Attempt.PlacedAt), sched.At(now), c.policy.Sched.HalfLife)
+	until := c.ranUntil(l.job, now)
+	acc.Charge(rateOf(l.job), until.Sub(l.job.Attempt.PlacedAt), now.Sub(until), sched.At(now), c.policy.Sched.HalfLife)
 }
 
 // startChargingEarly charges all jobs of an account up to now, where one of them ends before

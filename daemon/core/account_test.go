@@ -133,7 +133,7 @@ func TestSentBack(t *testing.T) {
 	} {
 		j := job.Job{
 			ID: 1, Owner: job.Owner{UID: 1001, User: "alice"}, State: job.Ending, SubmittedAt: noon.Add(-3 * time.Hour),
-			Attempt: &job.Attempt{Number: 1, BootID: "boot1", PlacedAt: noon.Add(-time.Hour), StartedAt: noon.Add(-time.Hour)}, Request: job.Request{GPUMilli: 1000},
+			Attempt: &job.Attempt{Number: 1, BootID: "boot1", PlacedAt: noon.Add(-time.Hour), StartedAt: noon.Add(-time.Hour), EndedAt: noon}, Request: job.Request{GPUMilli: 1000},
 			Life: job.Life{
 				QueuedAt: noon.Add(-3 * time.Hour), Served: 30 * time.Minute, Requeues: 1,
 				StopOrder: job.StopOrder{Stop: job.StopRequeue},

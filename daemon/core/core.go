@@ -67,7 +67,7 @@ type Core struct {
 // told by Listed which units exist. Boot is the id of the running boot.
 func New(p Policy, boot string, r job.Restored) *Core {
 	c := &Core{
-		policy: p, systemd: newSystemd(boot), step: newStepBuffer(), starts: newStartBook(),
+		policy: p, systemd: newSystemd(boot, r.Alive), step: newStepBuffer(), starts: newStartBook(),
 		jobs: newJobBook(r.NextID, r.Interned), deps: newDependencies(), planning: newPlanning(r.Predictions),
 		requests: newRequests(r.Done), reservations: newReservations(r.Reservations, r.NextReservation),
 	}
@@ -203,6 +203,9 @@ func (c *Core) apply(ev Event, now time.Time) {
 		c.list(e, now)
 	case Leaving:
 		c.leave(!e.Not, now)
+		c.noteAlive(now)
+	case Closing:
+		c.noteAlive(now)
 	case Measured:
 		c.measured(e)
 	case Faulted:

@@ -80,7 +80,8 @@ func resultOf(e contract.Exit, j *job.Job, tries int) job.Result {
 // ended closes the attempt: no process of the unit is left. The job has its
 // result, or goes back to the queue.
 func (c *Core) ended(l *trackedJob, now time.Time) {
-	l.job.GoOn(now)
+	over := c.ranUntil(l.job, now)
+	l.job.GoOn(over)
 	c.systemd.forgetWarning(l.job.ID)
 	r := c.result(l.job)
 	r.GPUError, r.Left = l.job.GPUError, job.Text(l.job.Left)
@@ -88,7 +89,7 @@ func (c *Core) ended(l *trackedJob, now time.Time) {
 	if place == samePlace && r.Outcome == job.Failed && r.Cause == "" {
 		r.Detail = job.Say("detail/blamed", l.job.Attempt.GPUs[0].Index)
 	}
-	c.edit(l, func(a *job.Attempt) { a.EndedAt, a.Result = now, &r })
+	c.edit(l, func(a *job.Attempt) { a.EndedAt, a.Result = over, &r })
 	c.settle(l, now)
 	if onNone := l.unasked && r.Left.IsZero(); !onNone && len(l.job.Attempt.GPUs) > 0 {
 		c.gpus.leave(l, c.requestSample(), now)
@@ -97,7 +98,7 @@ func (c *Core) ended(l *trackedJob, now time.Time) {
 	c.step.act(Forget{Job: l.job.ID, Attempt: l.job.Attempt.Number})
 	c.startEnded(l, &r, now)
 	c.gpus.ended(l, &r, now)
-	c.learn(l, &r, place == nowhere, now)
+	c.learn(l, &r, place == nowhere, over)
 	c.learnMemory(l, &r, place != nowhere, now)
 	if place != nowhere {
 		c.backOff(l, &r, place, now)

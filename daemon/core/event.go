@@ -171,6 +171,9 @@ type Taken struct {
 	By  string
 }
 
+// Closing says that this daemon ends. Jobs go on.
+type Closing struct{}
+
 // Leaving says that systemd stops everything, for a shutdown or a reboot of any
 // kind, or, with Not, that it does so no longer.
 type Leaving struct{ Not bool }
@@ -230,6 +233,7 @@ func (Changed) event()     {}
 func (Signalled) event()   {}
 func (Listed) event()      {}
 func (Leaving) event()     {}
+func (Closing) event()     {}
 func (Measured) event()    {}
 func (Faulted) event()     {}
 func (Tick) event()        {}

@@ -85,6 +85,37 @@ func (c *Core) sawEarly(l *trackedJob, e Inspected, now time.Time) {
 	}
 }
 
+// noteAlive puts on record that the machine is on, so that what a reboot or a power cut takes is
+// known to have run up to now. What is on record stays while it is needed.
+func (c *Core) noteAlive(now time.Time) {
+	for _, l := range c.jobs.allActive() {
+		if c.systemd.wasOff(l.job.Attempt) {
+			return
+		}
+	}
+	if c.systemd.listed() && c.jobs.activeCount() > 0 {
+		c.step.record(job.Record{Alive: now})
+	}
+}
+
+// ranUntil is up to when the attempt of a job runs that has not ended: of one that a reboot took
+// up to when the machine is known to have been on.
+func (c *Core) ranUntil(j *job.Job, now time.Time) time.Time {
+	if !c.systemd.wasOff(j.Attempt) {
+		return now
+	}
+	at := c.systemd.lastSeen()
+	for _, since := range []time.Time{j.Attempt.PlacedAt, j.Attempt.StartedAt} {
+		if since.After(at) {
+			at = since
+		}
+	}
+	if at.After(now) {
+		return now
+	}
+	return at
+}
+
 // span is between which moments something happened, by the core's clock.
 type span struct{ from, to time.Time }
 

@@ -220,7 +220,7 @@ func withCPUs(refs []job.Allocation, cpus int) []job.Allocation {
 // keepLast records the end of an attempt that the next one follows in the same
 // step.
 func (c *Core) keepLast(l *trackedJob, now time.Time) {
-	if l.job.Attempt.EndedAt.Equal(now) && l.dirty {
+	if l.job.ChangedAt.Equal(now) && l.dirty { // the attempt may have ended before, with the machine
 		j := *l.job
 		c.step.record(job.Record{Job: &j})
 	}

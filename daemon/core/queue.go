@@ -205,7 +205,7 @@ const (
 // requeueAfter returns a job to the queue after an attempt. One that never began does not count as a requeue.
 func (c *Core) requeueAfter(l *trackedJob, how requeueAt, now time.Time) {
 	j := l.job
-	ran := ranFor(j, now)
+	ran := ranFor(j, j.Attempt.EndedAt)
 	j.Served += ran
 	if !j.Attempt.StartedAt.IsZero() {
 		j.Requeues++

@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -16,22 +17,25 @@ type systemd struct {
 	run       string               // of systemd in that boot
 	stopping  bool                 // it stops everything
 	wasListed bool                 // its units have been listed since New
+	seen      time.Time            // the last moment at which a daemon before this one saw it run; zero: unknown
 	orphans   map[job.ID]int       // units without a job: in how many listings in a row
 	warnings  map[job.ID]time.Time // that it is not known to have taken: when each is sent again
 }
 
-func newSystemd(boot string) systemd {
-	return systemd{troubleBook: newTroubleBook(), boot: boot, warnings: map[job.ID]time.Time{}}
+func newSystemd(boot string, seen time.Time) systemd {
+	return systemd{troubleBook: newTroubleBook(), boot: boot, seen: seen, warnings: map[job.ID]time.Time{}}
 }
 
 // shift moves its times with a clock that was set.
 func (s *systemd) shift(by time.Duration, now time.Time) {
 	s.troubleBook.shift(by, now)
+	s.seen = moved(s.seen, by, now)
 	for id, at := range s.warnings {
 		s.warnings[id] = moved(at, by, now)
 	}
 }
 
+func (s *systemd) lastSeen() time.Time  { return s.seen }
 func (s *systemd) bootID() string       { return s.boot }
 func (s *systemd) runID() string        { return s.run }
 func (s *systemd) leaving() bool        { return s.stopping }
@@ -45,6 +49,11 @@ func (s *systemd) runs(boot, run string) { s.boot, s.run = boot, cmp.Or(run, boo
 // rebooted reports whether a reboot of any kind has taken the unit of an attempt.
 // Older releases noted the boot alone.
 func (s *systemd) rebooted(a *job.Attempt) bool { return a.BootID != s.run && a.BootID != s.boot }
+
+// wasOff is rebooted where, before the first listing, it may not be known of a soft reboot.
+func (s *systemd) wasOff(a *job.Attempt) bool {
+	return s.rebooted(a) && (s.run != "" || !strings.HasPrefix(a.BootID, s.boot+"."))
+}
 
 // ReportedAt is in which listing in a row a unit without a job is reported: not one that
 // is just being collected.

@@ -232,6 +232,7 @@ func (c *Core) list(e Listed, now time.Time) {
 	if first {
 		c.startCharging(now)
 	}
+	c.noteAlive(now)
 }
 
 // reconcileUnit applies what systemd says of a job's unit while no action of ours is

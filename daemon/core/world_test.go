@@ -22,6 +22,8 @@ const reservedMiB = 700
 // world is everything around the core: the disk, systemd, the GPUs and a
 // clock. It carries out effects, and can die between any two of them.
 type world struct {
+	alive  time.Time     // as on record
+	ends   []job.Attempt // that are recorded as over
 	core   *core.Core
 	policy core.Policy
 	now    time.Time
@@ -134,7 +136,7 @@ func (w *world) disk() (r job.Restored) {
 			r.Owed = append(r.Owed, m)
 		}
 	}
-	r.Predictions, r.NextReservation = slices.Clone(w.learned), w.nextRes
+	r.Predictions, r.NextReservation, r.Alive = slices.Clone(w.learned), w.nextRes, w.alive
 	return r
 }
 
@@ -226,6 +228,9 @@ func (w *world) record(r job.Record) {
 	if known && old.State.Terminal() {
 		w.fault("job %d is recorded after its end", r.Job.ID)
 	}
+	if a := r.Job.Attempt; a != nil && !a.EndedAt.IsZero() {
+		w.ends = append(w.ends, *a)
+	}
 	if r.Job.Stop != old.Stop {
 		w.justified(r.Job)
 	}
@@ -253,6 +258,8 @@ func (w *world) record(r job.Record) {
 // keep is record for what concerns no single job.
 func (w *world) keep(r job.Record) {
 	switch {
+	case !r.Alive.IsZero():
+		w.alive = r.Alive
 	case r.Usage != nil:
 		w.usage[r.Usage.Account] = *r.Usage
 	case r.Prediction != nil:

@@ -353,6 +353,7 @@ func (w *World) reboot(d *dice) {
 
 // userspace is what all reboots have in common.
 func (w *World) userspace() {
+	w.tracked.books.goOff(w.elapsed)
 	for _, name := range slices.Sorted(maps.Keys(w.runs)) {
 		w.runs[name].touched = "reboot"
 		w.vanished(name, "the reboot")

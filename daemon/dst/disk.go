@@ -34,6 +34,7 @@ type disk struct {
 	nextJob  job.ID
 	nextRes  int64
 	events   int64
+	alive    time.Time
 }
 
 // messageKey names a message about a job.
@@ -117,8 +118,11 @@ func (s *disk) note(records []job.Record) {
 			s.w.judgeRecord(&r)
 		}
 		s.put(&r)
-		if r.Job != nil {
+		switch {
+		case r.Job != nil:
 			s.w.tracked.books.keep(r.Job)
+		case !r.Alive.IsZero():
+			s.w.tracked.books.alive = s.w.elapsed - s.w.wall().Sub(r.Alive)
 		}
 	}
 }
@@ -141,6 +145,8 @@ func (s *disk) put(r *job.Record) {
 		s.messages[messageKey{n.Job, n.Event, n.Which}] = n
 	case r.Unreserve != 0:
 		delete(s.reserved, r.Unreserve)
+	case !r.Alive.IsZero():
+		s.alive = r.Alive.Round(0).Truncate(time.Microsecond).UTC()
 	case r.Events != 0:
 		s.events = max(s.events, r.Events)
 	}
@@ -199,7 +205,7 @@ func settle(v reflect.Value) {
 
 // restored is what a core starts from.
 func (s *disk) restored() job.Restored {
-	r := job.Restored{NextID: s.nextJob, NextReservation: s.nextRes, Events: s.events}
+	r := job.Restored{NextID: s.nextJob, NextReservation: s.nextRes, Events: s.events, Alive: s.alive}
 	for _, id := range slices.Sorted(maps.Keys(s.jobs)) {
 		j := s.jobs[id]
 		if !j.State.Terminal() {

@@ -17,6 +17,8 @@ type tenure struct {
 	decided  map[*job.Job]int // how many of the rates each record of this process has
 	written  int              // how many are on record
 	from, to time.Duration    // to is negative until it ends
+
+	cut, sure time.Duration // when the machine went off under it, and up to when it surely ran; 0: it did not
 }
 
 // rateSince is what fair share counts from a moment on, at least.
@@ -76,6 +78,8 @@ type books struct {
 	holds   map[string]*tenure // by attempt
 	members map[string]map[int]bool
 	lives   int
+	alive   time.Duration // when it was put on record last that the machine is on
+	off     time.Duration // when it went off first since the last process began; 0: it did not
 }
 
 func newBooks() books {
@@ -133,23 +137,49 @@ func (w *World) reopen(r *job.Restored) {
 			}
 		}
 	}
+	b.cutShort(open)
 	for key, h := range b.holds {
 		switch {
 		case open[key]:
 			h.to = -1
-		case h.open() && !w.tracked.lost:
+		case (h.open() || h.written == 0) && !w.tracked.lost:
 			delete(b.holds, key)
 		}
 	}
 }
 
-// used is the GPU time of a user, decayed, or what fair share counts.
-func (b *books) used(uid int, charged bool, now, half time.Duration) time.Duration {
+// goOff notes that the machine goes off.
+func (b *books) goOff(now time.Duration) {
+	if b.off == 0 {
+		b.off = now
+	}
+}
+
+// cutShort notes what the machine's going off has ended since the last process began. How long that had run is known
+// to the daemon up to when it put on record last that the machine was on.
+func (b *books) cutShort(open map[string]bool) {
+	for key, h := range b.holds {
+		if b.off > 0 && open[key] && h.cut == 0 {
+			h.cut, h.sure = b.off, max(h.from, b.alive)
+		}
+	}
+	b.off = 0
+}
+
+// used is the GPU time of a user, decayed, or what fair share counts: at most, or at least.
+func (w *World) used(uid int, charged, most bool, half time.Duration) time.Duration {
+	now := w.elapsed
 	sum := 0.0
-	for _, h := range b.holds {
+	for _, h := range w.tracked.books.holds {
 		to := h.to
 		if h.open() {
 			to = now
+		}
+		switch {
+		case h.cut > 0 && most:
+			to = min(to, h.cut)
+		case h.cut > 0:
+			to = min(to, h.sure)
 		}
 		if h.uid != uid {
 			continue
@@ -161,6 +191,7 @@ func (b *books) used(uid int, charged bool, now, half time.Duration) time.Durati
 		life := float64(half) / math.Ln2
 		decayed := func(since time.Duration) float64 { return math.Exp2(-float64(now-since) / float64(half)) }
 		over := func(from, to time.Duration, milli int) {
+			to = max(from, to)
 			sum += float64(milli) / job.WholeGPU * life * (decayed(to) - decayed(from))
 		}
 		if !charged {
@@ -172,7 +203,7 @@ func (b *books) used(uid int, charged bool, now, half time.Duration) time.Durati
 			if i+1 < len(h.rates) {
 				end = h.rates[i+1].at
 			}
-			over(r.at, end, max(milli, r.milli))
+			over(r.at, min(end, to), max(milli, r.milli))
 		}
 	}
 	return time.Duration(sum)
@@ -201,9 +232,10 @@ func (w *World) judgeUsage(u *job.Usage) {
 	}
 	for i, micro := range []int64{u.Micro, u.Counts.Charge} {
 		charged := i == 1
-		is, real := time.Duration(micro)*time.Microsecond, w.tracked.books.used(uid, charged, w.elapsed, p.HalfLife)
-		if (is - real).Abs() > slack {
-			w.breach(15, "user %d has used %v by the record and had %v, all resources: %t", uid, is, real, charged)
+		is := time.Duration(micro) * time.Microsecond
+		least, most := w.used(uid, charged, false, p.HalfLife), w.used(uid, charged, true, p.HalfLife)
+		if is < least-slack || is > most+slack {
+			w.breach(15, "user %d has used %v by the record and had %v to %v, all resources: %t", uid, is, least, most, charged)
 		}
 	}
 }
@@ -215,8 +247,7 @@ func (w *World) judgeHours(placed *job.Job) {
 	if most == 0 || placed.Request.GPUMilli == 0 || !w.exact() {
 		return
 	}
-	if used := j.books.used(placed.Owner.UID, false, w.elapsed,
-		j.policy.Sched.HalfLife); used > most+inexact*time.Duration(len(j.books.holds)) {
+	if used := w.used(placed.Owner.UID, false, false, j.policy.Sched.HalfLife); used > most+inexact*time.Duration(len(j.books.holds)) {
 		w.breach(13, "job %d is placed, and %s has used %v of the %v of GPU time", placed.ID, placed.Owner.User, used, most)
 	}
 }

@@ -3,6 +3,7 @@ package job
 import (
 	"errors"
 	"iter"
+	"time"
 )
 
 // Errors of who keeps records, which no further try mends.
@@ -40,6 +41,8 @@ type Record struct {
 	// Unreserve is the id of a reservation that is removed; 0 is none, and one
 	// that is not there is not an error.
 	Unreserve int64
+	// Alive is a moment at which the machine was on; zero: nothing about that.
+	Alive time.Time
 	// Quiet says that there is no news about the job; the store does not care.
 	Quiet bool
 	// Updated says what somebody changed of what the job asks or is called; the store does
@@ -56,6 +59,7 @@ type Record struct {
 type Restored struct {
 	NextID          ID           // of the next new job
 	NextReservation int64        // the id of the next new reservation; 0 where there was none
+	Alive           time.Time    // when the machine was seen to be on last, while jobs ran; zero: unknown
 	Events          int64        // the number that was given to an event last; 0: there was none
 	Jobs            []Job        // those that have not ended, by id
 	Waiting         []Compact    // more of them, by id

@@ -184,7 +184,7 @@ func (d *drawn) run(id job.ID) {
 	for _, a := range append([]*Account{r.Account}, r.Account.Groups...) {
 		a.Start(asked, gpuRate(asked), noon, d.s.Policy.HalfLife)
 		a.Promise(r.MemBytes, r.CPUs)
-		a.Charge(gpuRate(asked), time.Duration(noon-r.Start), noon, d.s.Policy.HalfLife)
+		a.Charge(gpuRate(asked), time.Duration(noon-r.Start), 0, noon, d.s.Policy.HalfLife)
 	}
 	d.s.Running = append(d.s.Running, r)
 }

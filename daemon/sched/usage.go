@@ -124,13 +124,13 @@ func (a *Account) Recharge(more int, now Instant, half time.Duration) {
 	a.usage.rate.Charge += more
 }
 
-// Charge adds what a job of a rate has used that runs since a while ago, but for
+// Charge adds what a job of a rate has used that ran for a time up to a while ago, but for
 // what was counted when the account was restored, or by Counted.
-func (a *Account) Charge(rate Rate, ran time.Duration, now Instant, half time.Duration) {
+func (a *Account) Charge(rate Rate, ran, ago time.Duration, now Instant, half time.Duration) {
 	u := &a.usage
 	u.move(now, half)
-	ran = min(ran, time.Duration(now-u.known))
-	u.add(rate, lifetime(ran, decay(ran, half), half))
+	ran = min(ran, time.Duration(now-u.known)-ago)
+	u.add(rate, lifetime(ran, decay(ran, half), half)*decay(ago, half))
 }
 
 // Finish undoes Start or CountRunning with the same values and keeps the use.

@@ -139,7 +139,7 @@ func TestUsageAfterARestart(t *testing.T) {
 		again.CountRunning(1000, gpuRate(1000))
 		now := at(5*time.Hour) + Instant(off)
 		again.Open(now, half)
-		again.Charge(gpuRate(1000), 5*time.Hour, now, half)
+		again.Charge(gpuRate(1000), 5*time.Hour, 0, now, half)
 		again.Shift(-off)
 		got, want := again.Used(at(6*time.Hour), half), through.Used(at(6*time.Hour), half)
 		if off == 0 && (got-want).Abs() > time.Second || got < time.Hour*9/10 || got > want+2*time.Hour {

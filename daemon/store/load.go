@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -40,6 +41,14 @@ func (s *Store) load(ctx context.Context) (st job.Restored, err error) {
 		return st, err
 	}
 	st.NextID, st.NextReservation, st.Events = next.job, next.reservation, next.events
+	var alive int64
+	err = tx.QueryRowContext(ctx, "SELECT coalesce((SELECT value FROM meta WHERE name = 'alive'), 0)").Scan(&alive)
+	if err != nil {
+		return st, err
+	}
+	if alive != 0 {
+		st.Alive = time.UnixMicro(alive).UTC()
+	}
 	if st.Waiting, st.Interned, st.Jobs, err = liveJobs(ctx, tx); err != nil {
 		return st, err
 	}

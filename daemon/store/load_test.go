@@ -123,3 +123,16 @@ func TestPrunePerUser(t *testing.T) {
 	requireEqual(t, err, st.Predictions[0].Key, "100")
 	requireEqual(t, err, st.Predictions[3].Key, "1001 shape 1000 8")
 }
+
+// The last moment at which the machine was on is kept, also where it goes back.
+func TestAliveIsKept(t *testing.T) {
+	s := openNew(t)
+	for _, at := range []time.Time{noon, noon.Add(-time.Hour)} {
+		if err := s.Commit(t.Context(), []job.Record{{Alive: at}}); err != nil {
+			t.Fatal(err)
+		}
+		if st, err := s.Load(t.Context()); err != nil || !st.Alive.Equal(at) {
+			t.Errorf("%s, want %s: %v", st.Alive, at, err)
+		}
+	}
+}

@@ -34,6 +34,7 @@ const (
 	leaveAttempt
 	leaveJob
 	putCounters
+	putAlive
 	statementCount
 )
 
@@ -56,6 +57,7 @@ func (p *statements) prepare(ctx context.Context, db *sql.DB) error {
 		leaveAttempt:    "UPDATE attempts SET result = json_set(result, '$.left', json(?3)) WHERE job_id = ?1 AND number = ?2 AND result IS NOT NULL",
 		leaveJob:        "UPDATE jobs SET result = json_set(result, '$.left', json(?3)) WHERE id = ?1 AND attempt = ?2 AND result IS NOT NULL",
 		putCounters:     setCounters,
+		putAlive:        "INSERT INTO meta (name, value) VALUES ('alive', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
 	})
 }
 
@@ -170,6 +172,9 @@ func (p *statements) record(ctx context.Context, r job.Record) error {
 		args := []any{int64(l.Job), l.Attempt, string(what)}
 		w.put(ctx, p[leaveAttempt], args, err, "what job %d left", l.Job)
 		w.put(ctx, p[leaveJob], args, err, "what job %d left", l.Job)
+	}
+	if !r.Alive.IsZero() {
+		w.put(ctx, p[putAlive], []any{r.Alive.UnixMicro()}, nil, "that the machine was on at %s", r.Alive)
 	}
 	if r.Unreserve != 0 {
 		w.put(ctx, p[dropReservation], []any{r.Unreserve}, nil, "remove reservation %d", r.Unreserve)
