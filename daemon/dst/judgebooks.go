@@ -247,7 +247,8 @@ func (w *World) judgeHours(placed *job.Job) {
 	if most == 0 || placed.Request.GPUMilli == 0 || !w.exact() {
 		return
 	}
-	if used := w.used(placed.Owner.UID, false, false, j.policy.Sched.HalfLife); used > most+inexact*time.Duration(len(j.books.holds)) {
+	used := w.used(placed.Owner.UID, false, false, j.policy.Sched.HalfLife)
+	if used > most+inexact*time.Duration(len(j.books.holds)) {
 		w.breach(13, "job %d is placed, and %s has used %v of the %v of GPU time", placed.ID, placed.Owner.User, used, most)
 	}
 }

@@ -70,6 +70,7 @@ func (s *disk) clone() *disk {
 	c.jobs, c.controls, c.usage = maps.Clone(s.jobs), maps.Clone(s.controls), maps.Clone(s.usage)
 	c.messages = maps.Clone(s.messages)
 	c.learned, c.reserved = maps.Clone(s.learned), maps.Clone(s.reserved)
-	c.nextJob, c.nextRes, c.events, c.alive = s.nextJob, s.nextRes, s.events, s.alive
+	c.nextJob, c.nextRes, c.events = s.nextJob, s.nextRes, s.events
+	c.alive = s.alive
 	return c
 }
