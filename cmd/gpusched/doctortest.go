@@ -182,11 +182,11 @@ func (t *gpuTrial) finish(ctx context.Context, a *app) {
 // as the reason lasts.
 const trialLook = 2 * time.Second
 
-// couldNotStart reports whether the last attempt failed for a reason of the machine. One that went back to the queue
-// for another reason, as when somebody came to use its GPU, will start.
+// couldNotStart reports whether the last attempt failed. One of which nothing began, as when somebody came to use its
+// GPU, is followed by another.
 func couldNotStart(attempts []api.Attempt) bool {
 	n := len(attempts)
-	return n > 0 && attempts[n-1].Result != nil && attempts[n-1].Result.Tries > 0
+	return n > 0 && attempts[n-1].Result != nil && attempts[n-1].Result.Cause != job.StopTaken
 }
 
 // wait waits until the job has ended, or could not be started.

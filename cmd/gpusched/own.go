@@ -156,6 +156,9 @@ func attemptLines(j api.Job, at api.Attempt) []string {
 	since, until := at.PlacedAt, time.Time{}
 	if at.Number != j.Attempt && !at.EndedAt.IsZero() {
 		until = at.EndedAt.Add(lagging)
+		if at.Number == j.Attempt-1 && j.PlacedAt.After(until) { // one that a reboot took ran on for longer than is known
+			until = j.PlacedAt
+		}
 	}
 	return ownLines(j, since, until)
 }

@@ -97,7 +97,7 @@ func (c *Core) ended(l *trackedJob, now time.Time) {
 	l.lifetime = nil
 	c.step.act(Forget{Job: l.job.ID, Attempt: l.job.Attempt.Number})
 	c.startEnded(l, &r, now)
-	c.gpus.ended(l, &r, now)
+	c.gpus.ended(l, &r, over)
 	c.learn(l, &r, place == nowhere, over)
 	c.learnMemory(l, &r, place != nowhere, now)
 	if place != nowhere {
@@ -138,7 +138,7 @@ func (c *Core) nextPlace(l *trackedJob, r *job.Result, now time.Time) requeueAt 
 func (c *Core) backOff(l *trackedJob, r *job.Result, place requeueAt, now time.Time) {
 	j := l.job
 	switch {
-	case r.Tries > 0 && !c.systemd.isBarred(l.account) && j.Heir == nil:
+	case r.Tries > 0 && r.Cause == "" && !c.systemd.isBarred(l.account) && j.Heir == nil:
 		j.NotBefore = now.Add(retry.After(r.Tries, startAgain, lastStartAgain))
 	case place == fresh:
 		j.Failures++

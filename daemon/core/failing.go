@@ -12,11 +12,11 @@ import (
 
 // A GPU on which jobs of several users fail at once, one after the other, while jobs do well
 // on others, is suspect: it takes no new job for a rest, after which one is tried. Users whose
-// jobs lately failed at once on other GPUs, too, do not count, unless they do well on more of
-// them: then it is the jobs. Jobs of one
-// user can be made to fail there, and may fail for what they have in common: they count where
-// more of them do, with unlike commands, while jobs which that user began since do well on
-// other GPUs, and make one GPU suspect at a time. Nothing of that is on record.
+// jobs lately failed at once on other GPUs, too, do not count, since then the jobs are at fault,
+// unless they do well on more of the other GPUs. Jobs of one user can be made to fail there, and
+// may fail for what they have in common: they count where more of them do, with unlike commands,
+// while jobs which that user began since do well on other GPUs, and make one GPU suspect at a
+// time. Nothing of that is on record.
 const (
 	failsAtOnce = 30 * time.Second // a job does that runs no longer
 	doesWell    = 3 * time.Second  // one elsewhere does that has run for longer, and timesLonger than those
@@ -30,26 +30,36 @@ const (
 
 // failing is the jobs that failed at once on a GPU since one did well there.
 type failing struct {
-	jobs   int
-	of     []*sched.Account // each once, that of the first job first
-	shape  string           // of the first
-	unlike bool             // another had another command
-	since  time.Time        // of the first
-	ran    time.Duration    // the longest
-	rests  int
-	until  time.Time // the end of the rest that goes on; zero: none does
+	jobs  int
+	of    []failer
+	since time.Time     // of the first
+	ran   time.Duration // the longest
+	rests int
+	until time.Time      // the end of the rest that goes on; zero: none does
+	alone *sched.Account // whose jobs alone made it rest; nil: those of several did
+}
+
+// failer is an account of whose jobs some failed at once on a GPU.
+type failer struct {
+	account *sched.Account
+	jobs    int
+	shape   string // of the first
+	unlike  bool   // another had another command
 }
 
 // with is failing with one job more.
 func (f failing) with(l *trackedJob, now time.Time) failing {
 	if f.jobs == 0 {
-		f.shape, f.since = l.job.Request.Shape, now
+		f.since = now
 	}
 	f.jobs, f.ran = f.jobs+1, max(f.ran, now.Sub(l.job.Attempt.StartedAt))
-	if !slices.Contains(f.of, l.account) {
-		f.of = append(slices.Clip(f.of), l.account) // there may be another with of the same
+	f.of = slices.Clone(f.of) // there may be another with of the same
+	at := slices.IndexFunc(f.of, func(o failer) bool { return o.account == l.account })
+	if at < 0 {
+		at, f.of = len(f.of), append(f.of, failer{account: l.account, shape: l.job.Request.Shape})
 	}
-	f.unlike = f.unlike || l.job.Request.Shape != f.shape
+	f.of[at].jobs++
+	f.of[at].unlike = f.of[at].unlike || l.job.Request.Shape != f.of[at].shape
 	return f
 }
 
@@ -119,41 +129,43 @@ func (b *gpuBook) suspects(d *device, f *failing, now time.Time) bool {
 	if f.rests == 0 {
 		counts = b.failOnlyOn(d, f, now)
 	}
-	switch {
-	case len(counts) > 1 && (f.jobs >= failsInARow || f.rests > 0):
-		return b.doWell(d, nil, f, now)
-	case len(f.of) == 1 && len(counts) == 1 && f.unlike && (f.jobs >= failsOfOne || f.rests > 0) && !b.restsFor(counts[0]):
-		return b.doWell(d, counts[0], f, now)
+	if f.alone = nil; len(counts) > 1 && (f.jobs >= failsInARow || f.rests > 0) && b.doWell(d, nil, f, now) {
+		return true
+	}
+	for _, o := range counts {
+		if o.unlike && (o.jobs >= failsOfOne || f.rests > 0) && !b.restsFor(o.account) && b.doWell(d, o.account, f, now) {
+			f.alone = o.account
+			return true
+		}
 	}
 	return false
 }
 
-// failOnlyOn returns the accounts whose jobs failed on a GPU and do well on others: on more of them than lately had
-// one fail at once, or none did.
-func (b *gpuBook) failOnlyOn(gpu *device, f *failing, now time.Time) (list []*sched.Account) {
-	for _, a := range f.of {
+// failOnlyOn returns the accounts whose jobs failed on a GPU, and lately on no other, or do well on more of the others.
+func (b *gpuBook) failOnlyOn(gpu *device, f *failing, now time.Time) (list []failer) {
+	for _, o := range f.of {
+		failed := func(d *device) bool { return d != gpu && d.failed[o.account].After(f.since.Add(-lately)) }
 		bad, well := 0, 0
-		for _, d := range b.devices {
-			failed := d.failed[a]
-			switch {
-			case d == gpu:
-			case b.wellOn(d, gpu, a, later(f.since, failed), f.ran, now):
-				well++
-			case failed.After(f.since.Add(-lately)):
-				bad++
+		if slices.ContainsFunc(b.devices, failed) {
+			for _, d := range b.devices {
+				if b.wellOn(d, gpu, o.account, later(f.since, d.failed[o.account]), f.ran, now) {
+					well++
+				} else if failed(d) {
+					bad++
+				}
 			}
 		}
 		if bad == 0 || well > bad {
-			list = append(list, a)
+			list = append(list, o)
 		}
 	}
 	return list
 }
 
-// restsFor reports whether a GPU rests since jobs of one account failed on it.
+// restsFor reports whether a GPU rests since jobs of an account alone failed on it.
 func (b *gpuBook) restsFor(a *sched.Account) bool {
 	for _, d := range b.devices {
-		if f := &d.failing; len(f.of) == 1 && f.of[0] == a && !f.until.IsZero() {
+		if f := &d.failing; f.alone == a && !f.until.IsZero() {
 			return true
 		}
 	}

@@ -58,7 +58,7 @@ func TestTimeWithTheMachineOffIsNobodys(t *testing.T) {
 			t.Errorf("%s: the job was served %s, want %s", name, j.Served, c.ran)
 		}
 		used := time.Duration(w.usage["u1001"].Micro) * time.Microsecond
-		if used > first.EndedAt.Sub(began) {
+		if ran := first.EndedAt.Sub(began); used > ran || used < ran/2 { // it decays over the weekend
 			t.Errorf("%s: alice has used %s", name, used)
 		}
 	}

@@ -200,8 +200,8 @@ func (c *Core) place(l *trackedJob, p *sched.Placement, now time.Time) {
 // attempt ran, and not from a time to come by a clock that was set back.
 func eligibleAt(j *job.Job, now time.Time) time.Time {
 	since := j.QueuedAt
-	if j.Attempt != nil && j.Attempt.EndedAt.After(since) {
-		since = j.Attempt.EndedAt
+	if j.Attempt != nil && j.ChangedAt.After(since) { // when it came back; the machine may have been off since its end
+		since = j.ChangedAt
 	}
 	if since.After(now) {
 		return now

@@ -270,11 +270,16 @@ func (c *Core) barSlow(p *starter, now time.Time) {
 // standBack has a job of which nothing has begun go back to the queue.
 func (c *Core) standBack(l *trackedJob, why job.Message, now time.Time) {
 	c.starts.leave(l)
-	c.giveWay(l, job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: why}, now)
+	r := job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: why, Tries: l.tries}
+	if l.unasked {
+		c.giveWay(l, r, now)
+	} else { // a call of a daemon that died may still make its unit
+		c.endAttempt(l, r, now)
+	}
 }
 
-// leave notes whether systemd stops everything. Of what nothing has begun goes back to the queue before the machine is
-// down: on record it would be a start like any other, which a reboot takes.
+// leave notes whether systemd stops everything. A job of which nothing has begun goes back to the queue before the
+// machine is down: on record it would be a start like any other, which a reboot takes.
 func (c *Core) leave(down bool, now time.Time) {
 	c.systemd.setLeaving(down)
 	c.step.replan()

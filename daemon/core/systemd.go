@@ -50,7 +50,8 @@ func (s *systemd) runs(boot, run string) { s.boot, s.run = boot, cmp.Or(run, boo
 // Older releases noted the boot alone.
 func (s *systemd) rebooted(a *job.Attempt) bool { return a.BootID != s.run && a.BootID != s.boot }
 
-// wasOff is rebooted where, before the first listing, it may not be known of a soft reboot.
+// wasOff is rebooted, but false for attempts of this boot before the first listing, when a soft reboot can't be
+// told yet.
 func (s *systemd) wasOff(a *job.Attempt) bool {
 	return s.rebooted(a) && (s.run != "" || !strings.HasPrefix(a.BootID, s.boot+"."))
 }

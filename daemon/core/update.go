@@ -92,10 +92,12 @@ func (c *Core) update(list []*trackedJob, e Command, now time.Time) *job.Refusal
 		all[i], edges, bytes = to, edges+len(to.open)-len(l.job.Pending), bytes+after.Weight()-l.weight
 	}
 	for i := range all {
-		l := all[i].l
-		c.backInQueue(l, now)
+		l, asks := all[i].l, len(e.What.Change.Others("Name", "Comment")) > 0
+		if asks { // else it keeps its turn
+			c.backInQueue(l, now)
+		}
 		before := job.Asked(&l.job.Label, &l.job.Request)
-		c.change(&all[i], len(e.What.Change.Others("Name", "Comment")) > 0, now)
+		c.change(&all[i], asks, now)
 		c.step.markUpdated(l, e.Who, before)
 	}
 	return nil

@@ -198,6 +198,14 @@ func (j *Job) PayloadID() ID {
 	return j.ID
 }
 
+// EndedAt is when a job ended that has. One that a reboot or a power cut took did when its attempt did.
+func (j *Job) EndedAt() time.Time {
+	if a := j.Attempt; j.State == Lost && a != nil && !a.EndedAt.IsZero() {
+		return a.EndedAt
+	}
+	return j.ChangedAt
+}
+
 // GPUIndexes lists the physical indexes the job holds or held last.
 func (j *Job) GPUIndexes() []int {
 	if j.Attempt == nil {

@@ -32,10 +32,10 @@ func outcome(r *job.Result) string {
 		return overBudget(r)
 	case job.Lost:
 		switch {
-		case r.Tries > 0:
-			return "not started, to be tried again: " + Say(r.Detail)
 		case r.Cause == job.StopTaken:
 			return "not started, and queued again: " + Say(r.Detail)
+		case r.Tries > 0:
+			return "not started, to be tried again: " + Say(r.Detail)
 		}
 		return "lost: " + Say(r.Detail)
 	}

@@ -86,7 +86,7 @@ func (l *link) setUp(ctx context.Context, last string) error {
 		return fmt.Errorf("hello: %w", err)
 	}
 	if err := l.succeed(ctx, last); err != nil {
-		return fmt.Errorf("the connection before this one: %w", err)
+		return fmt.Errorf("waiting for the bus to close the connection of the scheduler before this one: %w", err)
 	}
 	for _, match := range matches() {
 		if err := l.conn.AddMatchSignalContext(ctx, match...); err != nil {

@@ -2,8 +2,6 @@ package systemd
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -23,17 +21,14 @@ func (l *link) succeed(ctx context.Context, file string) error {
 	if err := l.conn.BusObject().CallWithContext(ctx, busIface+".GetId", 0).Store(&bus); err != nil {
 		return err
 	}
-	text, err := os.ReadFile(file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if of, name, ok := strings.Cut(string(text), " "); ok && of == bus {
+	text, _ := os.ReadFile(file) // where it can't be read or was cut off there is none to wait for
+	line, whole := strings.CutSuffix(string(text), "\n")
+	if of, name, ok := strings.Cut(line, " "); whole && ok && of == bus {
 		if err := l.awaitEnd(ctx, name); err != nil {
 			return err
 		}
 	}
-	// Cut off, or where there is no space for it, it names no connection that is there.
-	_ = os.WriteFile(file, []byte(bus+" "+l.conn.Names()[0]), 0o600)
+	_ = os.WriteFile(file, []byte(bus+" "+l.conn.Names()[0]+"\n"), 0o600) // what is there has gone
 	return nil
 }
 

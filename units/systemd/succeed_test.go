@@ -11,7 +11,7 @@ import (
 // Nothing is asked of systemd before the bus has seen the end of the connection that was used last, of a daemon that
 // died or of this one. A name on another bus is nobody's.
 func TestCallsOfTheLastConnectionComeFirst(t *testing.T) {
-	for text, waits := range map[string]int{"": 0, "bus": 0, "bus :1.5": 3, "another :1.5": 0} {
+	for text, waits := range map[string]int{"": 0, "bus\n": 0, "bus :1.5": 0, "bus :1.5\n": 3, "another :1.5\n": 0} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newFakeBus(t, starter)
 			b.last, b.lingers = filepath.Join(t.TempDir(), "connection"), waits
@@ -33,7 +33,7 @@ func TestCallsOfTheLastConnectionComeFirst(t *testing.T) {
 			if want := map[bool]int{true: waits + 1}[waits > 0]; asked != want || subscribed < 0 {
 				t.Errorf("%q: asked %d times, want %d: %v", text, asked, want, calls)
 			}
-			if now, err := os.ReadFile(b.last); err != nil || string(now) != "bus :1.9" {
+			if now, err := os.ReadFile(b.last); err != nil || string(now) != "bus :1.9\n" {
 				t.Errorf("%q: the file names %q: %v", text, now, err)
 			}
 		})

@@ -65,9 +65,10 @@ func usage(known map[string]bool) string {
 }
 
 // run runs the stages and reports whether all passed: the phases one after another, in each of them all lanes at
-// once, and in each lane the stages one by one.
+// once, and in each lane the stages one by one. A lane of niced stages holds up no later phase.
 func run(ctx context.Context, out io.Writer, chosen []stage) bool {
 	r := &report{out: out, began: time.Now(), of: map[string]tally{}}
+	var beside sync.WaitGroup
 	for phase := range phases {
 		lanes := map[string][]stage{}
 		for _, s := range chosen {
@@ -77,10 +78,15 @@ func run(ctx context.Context, out io.Writer, chosen []stage) bool {
 		}
 		var running sync.WaitGroup
 		for _, list := range lanes {
-			running.Go(func() { r.runLane(ctx, list) })
+			group := &running
+			if !slices.ContainsFunc(list, func(s stage) bool { return !s.nice }) {
+				group = &beside
+			}
+			group.Go(func() { r.runLane(ctx, list) })
 		}
 		running.Wait()
 	}
+	beside.Wait()
 	return r.sum(chosen)
 }
 

@@ -153,6 +153,19 @@ func TestLanes(t *testing.T) {
 	}
 }
 
+// What only computes goes on beside the phases after its own.
+func TestANicedLaneHoldsUpNoPhase(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	var out bytes.Buffer
+	if !run(t.Context(), &out, []stage{
+		{name: "makes", argv: []string{"mkfifo", pipe}},
+		{name: "reads", phase: boxes, nice: true, argv: []string{"cat", pipe}},
+		{name: "writes", phase: after, argv: []string{"sh", "-c", "echo > " + pipe}},
+	}) {
+		t.Errorf("got:\n%s", out.String())
+	}
+}
+
 func TestNiceStageHasALowerPriority(t *testing.T) {
 	var out bytes.Buffer
 	run(t.Context(), &out, []stage{{name: "a", nice: true, argv: []string{"sh", "-c", "nice; exit 1"}}})

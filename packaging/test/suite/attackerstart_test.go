@@ -9,14 +9,14 @@ import (
 )
 
 // stopper stops what systemd forks to start a unit, as soon as that has the user's uid, and keeps it so.
-const stopper = `import os, signal
-caught = set()
+const stopper = `import os, signal, time
+caught, end = set(), time.time() + 1200
 def stop(p):
     os.kill(p, signal.SIGSTOP)
     if open("/proc/%d/comm" % p).read()[0] == "(":
         return True
     os.kill(p, signal.SIGCONT)
-while True:
+while time.time() < end:
     last = int(open("/proc/loadavg").read().split()[4])
     for p in list(range(last - 1, last + 10)) * 15 + list(caught):
         try:
