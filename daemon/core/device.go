@@ -248,6 +248,7 @@ func (b *gpuBook) leave(l *trackedJob, number uint64, now time.Time) {
 			uid: l.job.Person().UID, began: l.began(), ended: l.life().end(now),
 		}
 		left.unsure = left.began.After(now)
+		b.doubt(left.job)
 		if at := b.position(&r); at >= 0 {
 			b.devices[at].cleanup, left.earlier = left, b.devices[at].cleanup
 		} else {

@@ -43,18 +43,18 @@ func (t *lifetime) sawProcess(at time.Time) {
 	}
 }
 
-// known is up to when it is known to have run.
+// known is up to when it is known to have run. What a GPU shows of it after nothing was left has ended, too.
 func (t *lifetime) known() time.Time {
-	if t.alive.After(t.ended) {
-		return t.alive
+	if t.spent {
+		return t.ended
 	}
-	return t.ended
+	return later(t.alive, t.ended)
 }
 
 // end is between which moments the last process of an attempt ended that is over now.
 func (t *lifetime) end(now time.Time) span {
 	if t.spent {
-		return span{t.known(), t.known()}
+		return span{t.ended, t.ended}
 	}
 	return span{t.known(), now}
 }

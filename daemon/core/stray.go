@@ -40,6 +40,7 @@ const maxMembers = 1 << 14
 type membership struct {
 	job    job.ID
 	unsure bool // it may be older than the job: it keeps the GPU back, and is not ended
+	byTime bool // it began while the job is known to have run, and was never seen in its unit
 }
 
 // join notes of which job a process in a job's unit is.
@@ -93,6 +94,17 @@ func (b *gpuBook) stray(d *device, p *gpu.Process, before job.ID, began span) (j
 	return id, id != 0
 }
 
+// doubt has it be asked again which processes are a job's that were found to be by when they began: it may have ended
+// before that was learned.
+func (b *gpuBook) doubt(id job.ID) {
+	for p, of := range b.members {
+		if of.job == id && of.byTime {
+			of.unsure = true
+			b.members[p] = of
+		}
+	}
+}
+
 // firstNoted reports whether this is the first time that it is asked for a process.
 func (dep *cleanup) firstNoted(pid int) bool {
 	if slices.Contains(dep.noted, pid) {
@@ -121,7 +133,7 @@ func (b *gpuBook) jobOfStray(d *device, p *gpu.Process, began span) membership {
 	}
 	last, sure := b.holderOf(d.UUID, b.personOf(p), began)
 	if sure {
-		return membership{job: last.job.ID}
+		return membership{job: last.job.ID, byTime: true}
 	}
 	for dep := d.cleanup; dep != nil; dep = dep.earlier {
 		if of := dep.strayOf(b.personOf(p), began); of.job != 0 {
@@ -196,7 +208,7 @@ func (b *gpuBook) listStrays(d *device) (list []job.Stray) {
 	for i := range d.Processes {
 		if p := &d.Processes[i]; d.strays[p.PID] && len(list) < maxStrays {
 			of := b.members[process{p.PID, p.Start}]
-			list = append(list, job.Stray{Job: d.jobs[p.PID], PID: p.PID, Start: p.Start, Unsure: of.unsure})
+			list = append(list, job.Stray{Job: d.jobs[p.PID], PID: p.PID, Start: p.Start, Unsure: of.unsure || of.byTime})
 		}
 	}
 	slices.SortFunc(list, func(a, b job.Stray) int { return a.PID - b.PID })
@@ -210,7 +222,7 @@ func (b *gpuBook) restore(g job.GPUControl) {
 		return // what has these pids now is another process
 	}
 	for _, s := range g.Fault.Strays {
-		b.members[process{s.PID, s.Start}] = membership{s.Job, s.Unsure}
+		b.members[process{s.PID, s.Start}] = membership{job: s.Job, unsure: s.Unsure}
 	}
 }
 
