@@ -104,12 +104,7 @@ func (c *Core) ranUntil(j *job.Job, now time.Time) time.Time {
 	if !c.systemd.wasOff(j.Attempt) {
 		return now
 	}
-	at := c.systemd.lastSeen()
-	for _, since := range []time.Time{j.Attempt.PlacedAt, j.Attempt.StartedAt} {
-		if since.After(at) {
-			at = since
-		}
-	}
+	at := later(c.systemd.lastSeen(), later(j.Attempt.PlacedAt, j.Attempt.StartedAt))
 	if at.After(now) {
 		return now
 	}

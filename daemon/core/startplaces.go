@@ -287,7 +287,7 @@ func (c *Core) leave(down bool, now time.Time) {
 		return
 	}
 	for _, id := range slices.Clone(c.jobs.activeIDs()) {
-		if l := c.jobs.active(id); l.action == inLine || l.action == checking {
+		if l := c.jobs.active(id); l != nil && (l.action == inLine || l.action == checking) {
 			c.standBack(l, job.Say("detail/going-down"), now)
 		}
 	}

@@ -94,8 +94,8 @@ func (b *gpuBook) stray(d *device, p *gpu.Process, before job.ID, began span) (j
 	return id, id != 0
 }
 
-// doubt has it be asked again which processes are a job's that were found to be by when they began: it may have ended
-// before that was learned.
+// doubt makes it open again whether processes are a job's that were counted as such only because they began while it
+// ran: it may have ended earlier than was known.
 func (b *gpuBook) doubt(id job.ID) {
 	for p, of := range b.members {
 		if of.job == id && of.byTime {
