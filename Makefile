@@ -30,7 +30,7 @@ STAGE := go run ./packaging/stage
 RUN_MACHINE := go run ./packaging/test/machine
 
 .DEFAULT_GOAL := build
-.PHONY: build programs nvml stage package deb rpm nfpm test test-all test-tools unit race fuzz fuzz-seeds mutate simulate lint modules vulnerabilities package-check machine box newest gpu vm bench bench-accept bench-scale bench-queue demo demo-image pictures install install-user clean deps
+.PHONY: build programs nvml stage package deb rpm nfpm test test-all test-tools unit race fuzz fuzz-seeds mutate simulate lint modules vulnerabilities package-check machine box newest gpu vm bench bench-accept bench-scale bench-queue demo demo-image images pictures install install-user clean deps
 
 build: programs nvml ## all of it, into bin/
 
@@ -110,7 +110,7 @@ package-check: package ## lintian, rpm, modes, manual pages, completions, reprod
 	go test -count=1 -timeout 20m -tags packages ./packaging/check/
 
 machine: package ## the tests on machines with a real systemd; needs root
-	go run ./packaging/test/run build package test-tools box-1 box-2 box-3 box-slurm box-hostile box13 machines emulated
+	go run ./packaging/test/run images build package test-tools box-1 box-2 box-3 box-4 box-slurm box-hostile box13 machines emulated
 
 box: package ## a root shell in a throw-away container with systemd, gpusched and four simulated GPUs
 	$(RUN_MACHINE) -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus box
@@ -160,6 +160,10 @@ demo: ## two accounts use four simulated GPUs in a container; KEEP=1 gives you a
 
 demo-image: # built beside the package
 	$(RUN_MACHINE) image $(MACHINE)
+
+images: # of the boxes of 'make test'
+	$(RUN_MACHINE) image box
+	$(RUN_MACHINE) -slurm image box
 
 pictures: ## of the README, into contrib/pictures; look at them
 	go test -count=1 -run '^TestPicture$$' ./cmd/gpusched -update

@@ -16,6 +16,7 @@ func TestParse(t *testing.T) {
 		gpus  int // islands have lines of their own
 		fake  bool
 		suite vm.Suite
+		more  []string // packages of the image
 		host  bool
 		verb  string
 		bad   bool
@@ -41,6 +42,7 @@ func TestParse(t *testing.T) {
 		{name: "the demo in the cloud", args: []string{"-deb", "x.deb", "demo", "cloud"}, bad: true},
 		{name: "the demo and more", args: []string{"-deb", "x.deb", "demo", "box", "--"}, bad: true},
 		{name: "an image", args: []string{"-suite", "sid", "image"}, kind: vm.Box, suite: vm.Sid, verb: "image"},
+		{name: "Slurm's image", args: []string{"-slurm", "image"}, kind: vm.Box, more: vm.SlurmPackages(), verb: "image"},
 		{name: "another image", args: []string{"image", "emulated"}, kind: vm.Emulated, verb: "image"},
 		{name: "no kind", args: nil, bad: true},
 		{name: "another kind", args: []string{"cloud"}, bad: true},
@@ -52,6 +54,7 @@ func TestParse(t *testing.T) {
 				t.Fatalf("error %v", err)
 			}
 			if err == nil && (r.kind != c.kind || !slices.Equal(r.argv, c.argv) || r.fakeGPUs != c.fake || len(r.gpus) != c.gpus || r.opts.Suite != c.suite ||
+				!slices.Equal(r.opts.Packages, c.more) ||
 				r.opts.HostGPUs != c.host || r.demo != (c.verb == "demo") || r.image != (c.verb == "image")) {
 				t.Errorf("%+v, want %+v", r, c)
 			}

@@ -59,6 +59,10 @@ func parse(args []string) (request, error) {
 		r.opts.Packages = append(r.opts.Packages, s)
 		return nil
 	})
+	flags.BoolFunc("slurm", "as -include of every package that the suite's box with Slurm has", func(string) error {
+		r.opts.Packages = append(r.opts.Packages, vm.SlurmPackages()...)
+		return nil
+	})
 	flags.IntVar(&r.opts.MemMiB, "mem", 4096, "`MiB` of memory of the emulated machine")
 	flags.IntVar(&r.opts.CPUs, "cpus", 2, "processors of the emulated machine")
 	flags.StringVar(&r.deb, "deb", "", "install this package `FILE` first")

@@ -84,6 +84,7 @@ func stages(root string) (map[string][]stage, error) {
 			"make", "test-tools")),
 	}
 	test := slices.Concat(build, inBoxes(), []stage{
+		in(building, step("images", "what the boxes are booted from, fetched while programs are compiled", "images", "make", "images")),
 		inBox("box-slurm", "the same commands on a real Slurm", "-quick", "-run", withSlurm),
 		niced(step("lint", "gofmt, go vet, shell syntax", "lint", "sh", "packaging/lint.sh", "vet")),
 		niced(step("modules", "the code of all modules is what go.sum says", "lint", "make", "modules")),
