@@ -88,7 +88,7 @@ func stages(root string) (map[string][]stage, error) {
 		inBox("box-slurm", "the same commands on a real Slurm", "-quick", "-run", withSlurm),
 		niced(step("lint", "gofmt, go vet, shell syntax", "lint", "sh", "packaging/lint.sh", "vet")),
 		niced(step("modules", "the code of all modules is what go.sum says", "lint", "make", "modules")),
-		niced(goTest("compute", "packages that only compute", "lint", computing...)),
+		niced(goTest("compute", "packages that only compute", "compute", computing...)),
 		// The stage lint has vet look at all packages, with all tags.
 		in(after, goTest("unit", "what needs nothing but Go", "unit", unit...)),
 		withCgo(in(after, goTest("nvml", "packages with C", "nvml", cgo...))),
