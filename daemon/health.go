@@ -155,7 +155,7 @@ func (d *Daemon) checkGPUs(v *job.View) []job.Check {
 	}
 	checks := []job.Check{c}
 	for _, g := range v.GPUs {
-		for _, look := range []func(*job.GPUView) (job.Check, bool){checkRows, checkMode} {
+		for _, look := range []func(*job.GPUView) (job.Check, bool){checkRows, checkMode, checkDoubt} {
 			if c, bad := look(&g); bad {
 				checks = append(checks, c)
 			}

@@ -118,6 +118,14 @@ func checkRows(g *job.GPUView) (c job.Check, bad bool) {
 	return c, c.Detail != ""
 }
 
+// checkDoubt reports a GPU on which a sweep of one user fails: it goes on taking jobs, since the jobs may be at fault.
+func checkDoubt(g *job.GPUView) (c job.Check, bad bool) {
+	return job.Check{
+		Name: fmt.Sprintf("gpu %d doubt", g.Index), Health: job.Degraded, Detail: words.Say(g.Doubt),
+		Next: fmt.Sprintf("'gpusched doctor --test' tries the GPU; 'gpusched gpu drain %d' keeps jobs off it", g.Index),
+	}, !g.Doubt.IsZero()
+}
+
 // checkMode reports a compute mode in which jobs fail that the scheduler starts.
 func checkMode(g *job.GPUView) (c job.Check, bad bool) {
 	c = job.Check{

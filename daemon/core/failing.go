@@ -19,6 +19,7 @@ import (
 // time. Nothing of that is on record.
 const (
 	failsAtOnce = 30 * time.Second // a job does that runs no longer
+	didWell     = 10 * time.Minute // a job did that ran for longer, however it ended; between the two nothing is known
 	doesWell    = 3 * time.Second  // one elsewhere does that has run for longer, and timesLonger than those
 	timesLonger = 4
 	lately      = time.Minute // before the first one failed, and since
@@ -86,7 +87,7 @@ func (b *gpuBook) ended(l *trackedJob, r *job.Result, now time.Time) {
 	d := b.only(l.job)
 	switch {
 	case d == nil:
-	case r.Outcome == job.Completed || now.Sub(l.job.Attempt.StartedAt) > failsAtOnce:
+	case r.Outcome == job.Completed || now.Sub(l.job.Attempt.StartedAt) > didWell:
 		d.well(l, now)
 	case failedAtOnce(l.job, r, now):
 		f := d.failing.with(l, now)
@@ -139,6 +140,21 @@ func (b *gpuBook) suspects(d *device, f *failing, now time.Time) bool {
 		}
 	}
 	return false
+}
+
+// doubtful says of a GPU that is not suspect that so many jobs in a row failed there at once as would make it so, were
+// their commands not alike: a sweep of one user may be at fault, or the GPU.
+func (b *gpuBook) doubtful(d *device, now time.Time) job.Message {
+	f := &d.failing
+	if f.jobs < failsOfOne || !f.until.IsZero() {
+		return job.Message{}
+	}
+	for _, o := range b.failOnlyOn(d, f, now) {
+		if o.jobs >= failsOfOne && b.doWell(d, o.account, f, now) {
+			return job.Say("detail/doubtful", o.jobs, o.account.Name)
+		}
+	}
+	return job.Message{}
 }
 
 // failOnlyOn returns the accounts whose jobs failed on a GPU, and lately on no other, or do well on more of the others.

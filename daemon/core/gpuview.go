@@ -56,7 +56,7 @@ func (b *gpuBook) gpuViews(reserved *reservations, now time.Time) []job.GPUView 
 			detail = reserved.on(d.UUID, now)
 		}
 		v.State, v.StateDetail = gpuWord(state, v.FreeMilli), detail
-		v.EnergyMilliJ = d.energy
+		v.EnergyMilliJ, v.Doubt = d.energy, b.doubtful(d, now)
 		needs, _ := b.needs(d)
 		v.ComputeMode, v.UnlistedBytes = d.ComputeMode, b.unlisted(d)
 		v.RowsPending, v.RowsFailed = d.RowsPending, d.RowsFailed

@@ -221,11 +221,12 @@ type GPU struct {
 type GPUView struct {
 	GPU
 	StateDetail Message
-	ComputeMode string // of the driver: default, exclusive-process, prohibited; "" unknown
-	RowsPending bool   // a bad row of its memory waits for a reset to be replaced
-	RowsFailed  bool   // a bad row of its memory could not be replaced once
-	Stuck       ID     // the job on it that can't be ended, 0: none
-	Needs       string // what a sick one does: a Recovery of package gpu
+	ComputeMode string  // of the driver: default, exclusive-process, prohibited; "" unknown
+	RowsPending bool    // a bad row of its memory waits for a reset to be replaced
+	RowsFailed  bool    // a bad row of its memory could not be replaced once
+	Doubt       Message // it may be at fault: the last jobs there, all of one user's, failed at once; zero: it isn't
+	Stuck       ID      // the job on it that can't be ended, 0: none
+	Needs       string  // what a sick one does: a Recovery of package gpu
 	Control     GPUControl
 
 	EnergyMilliJ uint64 // used since the driver was loaded, by its count; 0: unknown
