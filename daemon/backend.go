@@ -148,6 +148,11 @@ func (d *Daemon) Do(ctx context.Context, who job.Actor, c job.Command) (err erro
 			return err
 		}
 	}
+	if c.Kind == job.CommandRelease && who.Admin {
+		if err := d.FindRenamed(ctx, job.Query{IDs: []job.ID{c.Job}}); err != nil {
+			return err
+		}
+	}
 	_, err = d.request(ctx, func(t core.Token) core.Event { return core.Command{Token: t, Who: who, What: c} })
 	if c.Kind == job.CommandSignal && err == nil {
 		one := []job.Outcome{{}}

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -67,6 +68,31 @@ func (d *Daemon) heir(j *job.Job, wait time.Duration) (heir job.Account, err err
 		}
 	}
 	return heir, nil
+}
+
+// FindRenamed returns a refusal where an account as which jobs of the query wait was renamed, or was removed and its
+// number given to another, and the scheduler did not know that yet. It holds these jobs, as their next start would:
+// whoever releases them decides whom they run as. What the directory does not say soon is left to that start.
+func (d *Daemon) FindRenamed(ctx context.Context, q job.Query) (err error) {
+	if d.opt.NameToday == nil {
+		return nil
+	}
+	var accounts []job.Account
+	if err := d.ask(ctx, func(c *core.Core, now time.Time) { accounts = c.WaitingAccounts(q, now) }); err != nil {
+		return err
+	}
+	end := d.host.Now().Add(nameTime)
+	for _, a := range accounts {
+		left := end.Sub(d.host.Now())
+		if left <= 0 || job.Nameless(a.UID, a.User) {
+			continue
+		}
+		if name, unsaid := d.opt.NameToday(a.UID, a.User, left); unsaid == nil && name != a.User && name != "" {
+			d.post(core.AccountGone{Was: a.User, Heir: job.Account{UID: a.UID, User: name}})
+			err = job.Refuse("conflict/renamed", a.User, a.UID, name)
+		}
+	}
+	return err
 }
 
 // isNamed reports whether an heir is the account itself, whose name was not known at the submission.

@@ -28,6 +28,15 @@ func (d *Daemon) DoMany(
 			list[i].Ended = ended
 		}
 	}
+	if who.Admin && len(list) > 0 && list[0].Kind == job.CommandRelease { // then all are
+		ids := make([]job.ID, len(list))
+		for i := range list {
+			ids[i] = list[i].Job
+		}
+		if err := d.FindRenamed(ctx, job.Query{IDs: ids}); err != nil {
+			return 0, err
+		}
+	}
 	all, few := len(list), len(list) <= pieceLen
 	ahead := 2 // while the disk has one, the loop makes the next
 	if slices.ContainsFunc(list, func(c job.Command) bool { return c.Dear() }) {

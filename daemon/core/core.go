@@ -189,6 +189,8 @@ func (c *Core) apply(ev Event, now time.Time) {
 		c.started(e, now)
 	case StartFailed:
 		c.startFailed(e, now)
+	case AccountGone:
+		c.holdGone(e.Was, e.Heir, now)
 	case StartSlow:
 		c.startSlow(e, now)
 	case Stopped:

@@ -107,6 +107,12 @@ type StartFailed struct {
 	Heir    job.Account
 }
 
+// AccountGone says that another account has the number of one whose jobs wait: Heir has that of Was.
+type AccountGone struct {
+	Was  string
+	Heir job.Account
+}
+
 // StartSlow says that a Start action that is not answered yet takes long, and what is known of why.
 type StartSlow struct {
 	Job     job.ID
@@ -227,6 +233,7 @@ func (Sampled) event()     {}
 func (Started) event()     {}
 func (StartFailed) event() {}
 func (StartSlow) event()   {}
+func (AccountGone) event() {}
 func (Stopped) event()     {}
 func (Inspected) event()   {}
 func (Changed) event()     {}

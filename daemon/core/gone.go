@@ -10,29 +10,61 @@ import (
 const heldByScheduler = "the scheduler"
 
 // accountGone holds a job whose start found out that another account has its owner's number, or
-// its person's, now, and with it all jobs of the account that is gone which wait, or whose tasks do. Nobody can tell
-// an account that was renamed from one that was removed, but an administrator, who releases what
-// is to run as the other one. It returns why.
+// its person's, now, and with it all jobs of the account that is gone. It returns why.
 func (c *Core) accountGone(l *trackedJob, heir job.Account, now time.Time) (why job.Message) {
 	was := l.job.NameOf(heir.UID)
 	if was == nil || job.Nameless(heir.UID, heir.User) {
 		return why
 	}
-	gone := *was
-	hold := func(l *trackedJob) {
-		l.job.Heir, l.job.Held, l.job.HeldOver = &heir, heldByScheduler, true
-		l.job.Owed = false
-		c.step.markDirty(l)
-	}
-	hold(l)
-	waits := func(o *trackedJob) bool { return o != l && (o.state() == job.Queued || o.state() == job.Spawned) }
+	c.keepFrom(l, heir)
+	c.holdGone(*was, heir, now)
+	return whyGone(l.job)
+}
+
+// holdGone holds the jobs of an account that is gone which wait, or whose tasks do. Nobody can tell
+// an account that was renamed from one that was removed, but an administrator, who releases what
+// is to run as the other one.
+func (c *Core) holdGone(gone string, heir job.Account, now time.Time) {
+	waits := func(o *trackedJob) bool { return o.state() == job.Queued || o.state() == job.Spawned }
 	c.jobs.each(waits, func(o *trackedJob) {
 		if name := o.job.NameOf(heir.UID); o.job.Heir == nil && name != nil && *name == gone {
-			hold(o)
+			c.keepFrom(o, heir)
 			c.consider(o, now)
 		}
 	})
-	return whyGone(l.job)
+}
+
+// keepFrom holds a job that would run as another account now. Who holds it already goes on to.
+func (c *Core) keepFrom(l *trackedJob, heir job.Account) {
+	if l.job.Heir = &heir; l.job.Held == "" {
+		l.job.Held, l.job.HeldOver = heldByScheduler, true
+	}
+	l.job.Owed = false
+	c.step.markDirty(l)
+}
+
+// WaitingAccounts returns the accounts as which jobs of a query wait, as the first job of each number has them on
+// record: one that was renamed since has its old name there.
+func (c *Core) WaitingAccounts(q job.Query, now time.Time) (list []job.Account) {
+	first := map[int]*trackedJob{}
+	selected, _ := c.selected(&q, now)
+	for _, l := range selected {
+		waits := l.state() == job.Queued || l.state() == job.Spawned
+		if o := first[l.ownerUID()]; waits && (o == nil || l.id < o.id) {
+			first[l.ownerUID()] = l
+		}
+	}
+	for _, l := range first {
+		looked := c.jobs.look(l)
+		if l.job.Heir == nil { // else it is known
+			list = append(list, job.Account{UID: l.job.Owner.UID, User: l.job.Owner.User})
+		}
+		if l.job.Heir == nil && l.job.Principal != nil {
+			list = append(list, *l.job.Principal)
+		}
+		c.jobs.shut(l, looked)
+	}
+	return list
 }
 
 // accountNamed gives all jobs of a number, which were submitted while the directory did not answer,
@@ -51,13 +83,15 @@ func (c *Core) accountNamed(named job.Account) {
 }
 
 // handOver gives a job that an administrator releases to the account that has the number, whose
-// quota it counts for from then on.
-func (c *Core) handOver(j *job.Job, now time.Time) {
-	if j.Heir != nil {
-		setName(j, *j.Heir)
-		j.Heir = nil
-		c.enroll(j.Owner, j.Principal, now)
+// quota it counts for from then on. It reports whether somebody else holds the job besides.
+func (c *Core) handOver(j *job.Job, now time.Time) (held bool) {
+	if j.Heir == nil {
+		return false
 	}
+	setName(j, *j.Heir)
+	j.Heir = nil
+	c.enroll(j.Owner, j.Principal, now)
+	return j.Held != heldByScheduler
 }
 
 // setName sets the name that a job has on record of an account.

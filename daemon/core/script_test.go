@@ -440,6 +440,14 @@ var verbs = map[string]func(*script){
 	},
 	// heir uid=N user=NAME: another account has the number now; ?: nobody can say which; none: the one on record.
 	"heir": func(s *script) { s.w.heirs[s.num("uid", 1001)] = s.args["user"] },
+	// find-renamed: somebody releases jobs, so that it is looked whether accounts as which jobs wait have other names now.
+	"find-renamed": func(s *script) {
+		for _, a := range s.w.core.WaitingAccounts(job.Query{}, s.w.now) {
+			if name := s.w.heirs[a.UID]; name != "" && name != a.User {
+				s.feed(core.AccountGone{Was: a.User, Heir: job.Account{UID: a.UID, User: name}})
+			}
+		}
+	},
 	// slurm minors=LIST: the settings are read again, and these GPUs are Slurm's; every: all of them.
 	"slurm": func(s *script) {
 		_, s.w.policy.SlurmGPUs.Every = s.args["every"]
@@ -467,7 +475,7 @@ var verbs = map[string]func(*script){
 	},
 	"gpus": func(s *script) {
 		for _, g := range s.w.core.View(job.Query{}, s.w.now).GPUs {
-			s.log("GPU %d %s %s %v", g.Index, g.State, g.StateDetail, g.Jobs)
+			s.log("GPU %d %s %s%s %v", g.Index, g.State, g.StateDetail, g.Doubt, g.Jobs)
 		}
 	},
 }

@@ -21,8 +21,9 @@ func (c *Core) hold(l *trackedJob, e Command, now time.Time) *job.Refusal {
 	case e.What.Kind == job.CommandRelease && others:
 		return job.Refuse("forbidden/held", j.Called(), j.Held)
 	case e.What.Kind == job.CommandRelease:
-		j.Held, j.HeldOver = "", false
-		c.handOver(j, now)
+		if !c.handOver(j, now) {
+			j.Held, j.HeldOver = "", false
+		}
 		forgiveFailures(j)
 	case !others:
 		j.Held, j.HeldOver = e.Who.User, !e.Who.Is(j.Owner)

@@ -23,6 +23,10 @@ type Backend interface {
 	DoMany(ctx context.Context, who job.Actor, list []job.Command, told func([]job.Outcome) error) (begun int, err error)
 	// Query returns what was asked, as of after everything acknowledged.
 	Query(ctx context.Context, q job.Query) (job.View, error)
+	// FindRenamed returns a refusal where an account as which jobs of the query wait was renamed, or was removed and
+	// its number given to another, and nobody knew that yet. It holds these jobs.
+	FindRenamed(ctx context.Context, q job.Query) error
+
 	// Names returns what the live jobs of a query that names none are called, in the order of Query.
 	Names(ctx context.Context, q job.Query) ([]job.Name, error)
 	// Explain says what else there is to say of why a job waits, for a person, whose questions

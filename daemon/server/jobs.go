@@ -81,6 +81,11 @@ func (s *Server) queryNames(r *request, q job.Query) (names []job.Name, err erro
 	case q.For != "" && (named || !q.For.ForMany()):
 		return nil, usagef("for=%s: use cancel, signal, hold, release, requeue, suspend, resume or update, without ids and ended", string(q.For))
 	case !named:
+		if q.For == job.CommandRelease && r.who.Admin {
+			if err := s.backend(r.Context()).FindRenamed(r.Context(), q); err != nil {
+				return nil, err
+			}
+		}
 		return s.backend(r.Context()).Names(r.Context(), q)
 	}
 	v, err := s.backend(r.Context()).Query(r.Context(), q) // some are on record alone

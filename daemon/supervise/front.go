@@ -59,6 +59,7 @@ func (a unavailable) Submit(context.Context, job.Submission, bool) (job.Submitte
 	return job.Submitted{}, a.err
 }
 func (a unavailable) Do(context.Context, job.Actor, job.Command) error     { return a.err }
+func (a unavailable) FindRenamed(context.Context, job.Query) error         { return a.err }
 func (a unavailable) Names(context.Context, job.Query) ([]job.Name, error) { return nil, a.err }
 func (a unavailable) DoMany(context.Context, job.Actor, []job.Command, func([]job.Outcome) error) (int, error) {
 	return 0, a.err

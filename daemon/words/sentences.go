@@ -138,7 +138,9 @@ var sentences = map[job.Code]sentence{
 		"try again when some have ended, or make jobs smaller: --env clean, and data in files rather than in arguments"},
 	"policy/dropped": {"array %v has %v separate ranges of cancelled tasks, as many as can be kept", "cancel tasks next to these, or the whole array"},
 
-	"conflict/key":            {"job %v has this request key, and is of an account that had your number before", "use another key"},
+	"conflict/key": {"job %v has this request key, and is of an account that had your number before", "use another key"},
+	"conflict/renamed": {"account %v is gone: uid %v is %v's now, so its jobs that wait have just been held",
+		"if both are the same person, release them once more: they run as %[3]v then"},
 	"conflict/not-waiting":    {"job %v is %v and does not wait", "only a waiting job can be held, released or changed"},
 	"conflict/no-task-waits":  {"no task of job %v waits", "only waiting tasks can be held, released or changed; to change the time limit of a task that runs, name it, such as 7_3"},
 	"conflict/no-task-runs":   {"no task of job %[1]v runs", "'gpusched show %[1]v' lists its tasks"},
@@ -227,6 +229,7 @@ var sentences = map[job.Code]sentence{
 	"detail/slurm":        {"Slurm has it (gres.conf)", ""},
 	"detail/not-listed":   {"the driver does not list it any more", ""},
 	"detail/mig":          {"it is in MIG mode, which has no whole GPU to give", ""},
+	"detail/doubtful":     {"the last %v jobs of %v on it failed within seconds, while that user's others do well on other GPUs", ""},
 	"detail/failing":      {"the last %v jobs on it failed within seconds, while others did well on other GPUs; it is tried again at %v", ""},
 	"detail/stale":        {"the last sample is too old", ""},
 	"detail/xid":          {"Xid %v (%v)", ""},

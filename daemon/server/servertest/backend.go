@@ -224,6 +224,9 @@ func (b *Backend) Query(_ context.Context, q job.Query) (job.View, error) {
 	return out, nil
 }
 
+// FindRenamed finds nobody: no account here has another name than its jobs have.
+func (b *Backend) FindRenamed(context.Context, job.Query) error { return nil }
+
 // Names answers from View.
 func (b *Backend) Names(ctx context.Context, q job.Query) (names []job.Name, err error) {
 	q.Ended = 0

@@ -83,6 +83,27 @@ func TestRenamedAccount(t *testing.T) {
 	}
 }
 
+// TestReleaseFindsARenamedAccount: a release that is the first to find out only holds the jobs, and asks. What their
+// user had held stays held.
+func TestReleaseFindsARenamedAccount(t *testing.T) {
+	begin(t)
+	removed(t, "nora", "noemi")
+	sh(t, "", "useradd -m -u 2012 nora; gpusched daemon drain")
+	t.Cleanup(func() { try(t, "", "gpusched daemon resume") })
+	waits := sh(t, "", as("nora", "gpusched submit -q -g 0 --chdir / -- id -un"))
+	held := sh(t, "", as("nora", "gpusched submit -q --hold -g 0 --chdir / -- true"))
+	sh(t, "", "usermod -l noemi nora")
+	refused(t, "", "gpusched release -u nora", 1, "account nora is gone: uid 2012 is noemi's now")
+	if out := sh(t, "", "gpusched release "+waits+" "+held); !strings.Contains(out, held+" now belongs to noemi, and is still held") {
+		t.Errorf("released: %s", out)
+	}
+	sh(t, "", "gpusched daemon resume; gpusched wait "+waits)
+	if out := sh(t, "", "gpusched logs "+waits); !strings.Contains(out, "noemi") {
+		t.Errorf("it ran as %s", out)
+	}
+	sh(t, "", "cd /; setpriv --reuid 2012 --regid 2012 --clear-groups gpusched release "+held+"; gpusched wait "+held)
+}
+
 // TestNumberOfADirectory: whose a number of a directory is, is asked at each start. Where there is no
 // answer the job waits and says so. An account that got the number has nothing of the one before,
 // though the daemon knew that by its name a moment ago.
@@ -99,10 +120,11 @@ func TestNumberOfADirectory(t *testing.T) {
 		return strings.Contains(sh(t, "", "gpusched why "+late), "does not say whether uid 70001 is still dora")
 	})
 	sh(t, "", "rm /run/directory-hangs; systemctl reload gpusched; gpusched wait "+late) // a reload tries all again at once
-	sh(t, "", "sed -i 's/^dora/liam/' /var/lib/extrausers/passwd; sleep 1; gpusched release "+secret)
-	until(t, "job "+secret+" is held", func() bool {
-		return strings.Contains(sh(t, "", "gpusched why "+secret), "account dora is gone: uid 70001 is liam's now")
-	})
+	sh(t, "", "sed -i 's/^dora/liam/' /var/lib/extrausers/passwd")
+	refused(t, "", "sleep 1; gpusched release "+secret, 1, "account dora is gone: uid 70001 is liam's now")
+	if out := sh(t, "", "gpusched why "+secret); !strings.Contains(out, "account dora is gone: uid 70001 is liam's now") {
+		t.Errorf("why: %s", out)
+	}
 	liam := "cd /; setpriv --reuid 70001 --regid 70001 --clear-groups "
 	if out := sh(t, "", liam+"gpusched show "+secret); strings.Contains(out, "TOKEN") {
 		t.Errorf("liam reads: %s", out)
