@@ -18,7 +18,7 @@ func (c *Core) arrayCommand(array *trackedJob, e Command, now time.Time) *job.Re
 	waits := array.job.State == state
 	some := waits || e.What.Kind == job.CommandRelease && array.job.Heir != nil
 	for _, t := range c.jobs.tasks(array.job.ID) {
-		if t.shown() != state || !e.Who.MayControl(t.job) { // its owner's number may be another's by now
+		if t.shown() != state && !t.canHold(&e) || !e.Who.MayControl(t.job) { // its owner's number may be another's by now
 			continue
 		}
 		some = true

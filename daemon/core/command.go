@@ -66,7 +66,7 @@ func (c *Core) oneCommand(l *trackedJob, e Command, now time.Time) *job.Refusal 
 		return c.requeue(l, e.Who.User, now)
 	case e.What.Kind == job.CommandUpdate && state.Live():
 		return c.limit(l, e, now)
-	case state != job.Queued:
+	case state != job.Queued && !l.canHold(&e):
 		return job.Refuse("conflict/not-waiting", l.job.Called(), state)
 	case e.What.Kind == job.CommandUpdate:
 		return c.update([]*trackedJob{l}, e, now)

@@ -62,9 +62,7 @@ func runScript(t *testing.T, file string) {
 	if got != string(data) {
 		t.Errorf("%s: the log differs (-rewrite writes it); got:\n%s", file, got)
 	}
-	for _, f := range s.w.faults {
-		t.Error(f)
-	}
+	s.judge()
 }
 
 // script is one running script.
@@ -73,6 +71,17 @@ type script struct {
 	w    *world
 	out  strings.Builder
 	args map[string]string
+}
+
+// judge fails for what did not hold of the machine so far.
+func (s *script) judge() {
+	if s.w == nil {
+		return
+	}
+	for _, f := range s.w.faults {
+		s.t.Error(f)
+	}
+	s.w.faults = nil
 }
 
 func (s *script) log(format string, args ...any) { fmt.Fprintf(&s.out, format+"\n", args...) }
@@ -129,6 +138,7 @@ var verbs = map[string]func(*script){
 	// machine gpus=N: a machine that has been listed and sampled; without max-foreign=SIZE
 	// jobs start beside processes of no job, and at once.
 	"machine": func(s *script) {
+		s.judge()
 		s.w = newWorld(s.num("gpus", 1), func(string, ...any) {})
 		s.w.policy.HostMemBytes = s.size("mem")
 		s.w.policy.HostCPUs, s.w.policy.GPUCPUs = s.num("cpus", 0), s.num("gpu-cpus", 0)

@@ -324,7 +324,7 @@ func (c *Core) SlowStart(now time.Time) *SlowStart {
 
 // seen is a job as it is shown.
 func (l *trackedJob) seen() *job.Job {
-	if l.action != inLine {
+	if !l.unbegun() {
 		return l.job
 	}
 	j := *l.job
@@ -334,8 +334,12 @@ func (l *trackedJob) seen() *job.Job {
 
 // shown is the state in which a job is shown: nothing has begun of one that waits to be started.
 func (l *trackedJob) shown() job.State {
-	if l.action == inLine {
+	if l.unbegun() {
 		return job.Queued
 	}
 	return l.job.State
 }
+
+// unbegun reports whether a job waits to be started and leaves the line at once for the queue. One whose start a daemon
+// that died may have asked for does not: its unit can still be made, and is stopped first.
+func (l *trackedJob) unbegun() bool { return l.action == inLine && l.unasked }

@@ -34,6 +34,12 @@ func (c *Core) hold(l *trackedJob, e Command, now time.Time) *job.Refusal {
 	return nil
 }
 
+// canHold reports whether a command holds a job that waits for its turn to be started. It goes back to the queue
+// held, also where its unit is stopped first.
+func (l *trackedJob) canHold(e *Command) bool {
+	return e.What.Kind == job.CommandHold && l.action == inLine
+}
+
 // backInQueue has a job that waits for its turn to be started, and is shown as queued, be so.
 func (c *Core) backInQueue(l *trackedJob, now time.Time) {
 	if l.action == inLine {

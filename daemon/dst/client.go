@@ -179,6 +179,26 @@ func (w *World) command(e *Entry, details func(*job.Command, *dice)) {
 	w.order(e, who, what)
 }
 
+// changeInLine lets the owner of a job that has no unit change it while it waits for its turn to be started again.
+func (w *World) changeInLine(id job.ID) {
+	j := w.tracked.mirror.jobs[id]
+	if !w.crowded() || j.State != job.Starting {
+		return
+	}
+	d, e := w.roll("in line", uint64(id), uint64(w.elapsed)), &Entry{Kind: update, For: time.Minute}
+	who, what := job.Actor{UID: j.Owner.UID, User: j.Owner.User}, job.Command{Kind: job.CommandUpdate, Job: id}
+	if j.Task != nil && d.percent(50) {
+		what.Job = j.Task.Array
+	}
+	if what.Change = new(job.Change); d.percent(50) {
+		what.Change.MemBytes = new(int64(1+d.n(8)) * gib)
+	} else {
+		w.change(&what, d)
+	}
+	w.count("change in line")
+	w.after(d.between(0, 500*time.Microsecond), func() { w.order(e, who, what) })
+}
+
 // orderMany sends a command about several jobs in one request, and notes what was confirmed. Some are named
 // twice, and may have ended by the time.
 func (w *World) orderMany(e *Entry, who job.Actor, what job.Command, d *dice) {

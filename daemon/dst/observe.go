@@ -1,6 +1,8 @@
 package dst
 
 import (
+	"slices"
+
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -36,6 +38,11 @@ func (w *World) hear(ev core.Event, eff *core.Effects) {
 		w.seeStrays(&e.Snap)
 	case core.Configured:
 		j.policy = e.Policy
+	case core.Inspected:
+		started := slices.ContainsFunc(eff.Actions, func(a core.Action) bool { _, is := a.(core.Start); return is })
+		if e.OK && e.Unit.Phase == core.Absent && !started {
+			w.changeInLine(e.Job)
+		}
 	case core.Command:
 		for _, r := range eff.Records {
 			if r.GPU != nil && e.What.Kind == job.CommandResumeGPU {

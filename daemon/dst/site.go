@@ -37,12 +37,18 @@ func (w *World) settings() daemon.Settings {
 	s.Policy.MaxSuspend = pick(d, 0, 10*time.Minute, time.Hour)
 	s.Policy.Strays = pick(d, core.EndStrays, core.EndStrays, core.KeepStrays, core.TellStrays)
 	s.Policy.MaxForeignBytes = pick[int64](d, 0, 2*gib, 2*gib)
+	if w.crowded() {
+		s.Policy.StartsInFlight = 1
+	}
 	if d.percent(30) { // so that hours of use count, and are forgotten before the day is over
 		s.Policy.Sched.HalfLife = 20 * time.Minute
 		s.Policy.Quotas.Default.GPUHours = 1
 	}
 	return s
 }
+
+// crowded reports whether units are started one after the other, so that others wait for their turn.
+func (w *World) crowded() bool { return w.roll("crowded").percent(25) }
 
 func drawWatch(d *dice) core.UsagePolicy {
 	return core.UsagePolicy{
