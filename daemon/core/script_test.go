@@ -108,6 +108,13 @@ func (s *script) size(key string) int64 {
 	return n
 }
 
+// defaultMem reads default-mem=SIZE for each GPU.
+func (s *script) defaultMem() {
+	if per := s.size("default-mem"); per > 0 {
+		s.w.policy.DefaultMem = func(milli, _ int) int64 { return per * int64(milli) / job.WholeGPU }
+	}
+}
+
 func (s *script) id() job.ID { return job.ID(s.num("job", 0)) }
 
 // run executes one command line: a verb and key=value words.
@@ -153,9 +160,7 @@ var verbs = map[string]func(*script){
 		s.w.policy.MaxGrace, s.w.policy.StartsInFlight = s.duration("max-grace"), s.num("starts", 0)
 		s.w.policy.MaxSuspend, s.w.policy.Sched.ReservationDepth = s.duration("max-suspend"), s.num("depth", s.w.policy.Sched.ReservationDepth)
 		s.w.policy.MaxTime, s.w.policy.MaxMemBytes = s.duration("max-time"), s.size("max-mem")
-		if per := s.size("default-mem"); per > 0 { // for each GPU
-			s.w.policy.DefaultMem = func(milli, _ int) int64 { return per * int64(milli) / job.WholeGPU }
-		}
+		s.defaultMem()
 		if rows, ok := s.args["rows"]; ok {
 			s.w.policy.DrainPending, s.w.policy.DrainFailed = rows == "pending", rows != "never"
 		}
@@ -464,7 +469,11 @@ var verbs = map[string]func(*script){
 		s.w.policy.SlurmGPUs.Minors, _ = job.ParseGPUList(s.args["minors"])
 		s.feed(core.Configured{Policy: s.w.policy})
 	},
-	"reload": func(s *script) { s.feed(core.Configured{Policy: s.w.policy}) },
+	// reload default-mem=SIZE: the settings are read again, and each GPU comes with so much host memory from now on.
+	"reload": func(s *script) {
+		s.defaultMem()
+		s.feed(core.Configured{Policy: s.w.policy})
+	},
 	"why": func(s *script) {
 		v := s.w.core.View(job.Query{IDs: []job.ID{s.id()}, Reasons: true}, s.w.now)
 		start := ""

@@ -73,6 +73,7 @@ type changed struct {
 	l    *trackedJob
 	asks job.Submission
 	open []job.Dependency // that it is to wait for
+	more bool             // than another label
 }
 
 // update changes queued jobs, of which there are several where they are an array and tasks of it, the array last:
@@ -99,12 +100,15 @@ func (c *Core) update(list []*trackedJob, e Command, now time.Time) *job.Refusal
 		all[i], edges, bytes = to, edges+len(to.open)-len(l.job.Pending), bytes+after.Weight()-l.weight
 	}
 	for i := range all {
-		l, asks := all[i].l, len(e.What.Change.Others("Name", "Comment")) > 0
-		if asks { // else it keeps its turn
-			c.backInQueue(l, now)
-		}
+		l := all[i].l
 		before := job.Asked(&l.job.Label, &l.job.Request)
-		c.change(&all[i], asks, now)
+		l.job.Label = all[i].asks.Label
+		if all[i].more { // else it keeps its turn, and what it counts for
+			c.backInQueue(l, now)
+			c.change(&all[i], now)
+		}
+		c.jobs.removeBytes(l)
+		c.jobs.addBytes(l)
 		c.step.markUpdated(l, e.Who, before)
 	}
 	return nil
@@ -115,9 +119,9 @@ func (c *Core) changedAs(
 	l *trackedJob, e *Command, machine *sched.Snapshot, now time.Time,
 ) (out changed, refusal *job.Refusal) {
 	ch := e.What.Change
-	out = changed{l, job.Submission{
+	out = changed{l: l, asks: job.Submission{
 		Owner: l.job.Owner, Principal: l.job.Principal, Admin: e.Who.Admin, Label: l.job.Label, Request: l.job.Request,
-	}, l.job.Pending}
+	}, open: l.job.Pending}
 	s := &out.asks
 	raised := s.Request.Priority.Raised()
 	switch {
@@ -131,6 +135,9 @@ func (c *Core) changedAs(
 		return out, job.Refuse("usage/no-array", l.job.Called())
 	}
 	ch.Apply(s)
+	if out.more = len(ch.Others("Name", "Comment")) > 0; !out.more {
+		return out, nil
+	}
 	if ch.GPUMemBytes != nil {
 		s.Request.AutoMem = false
 		c.fillGPUMem(s, now)
@@ -181,9 +188,9 @@ func (c *Core) admitChange(s *job.Submission, mayRaise bool, machine *sched.Snap
 	return sched.Infeasible(machine, c.accounts.of(s.Owner, s.Principal), &s.Request)
 }
 
-// change puts the changed request in the old one's place. One that asks something else, and
-// has not only another label, is owed nothing any more. An array whose tasks are all jobs is in no queue.
-func (c *Core) change(to *changed, asks bool, now time.Time) {
+// change puts the changed request in the old one's place. A job that asks something else is owed nothing any
+// more. An array whose tasks are all jobs is in no queue.
+func (c *Core) change(to *changed, now time.Time) {
 	l, s := to.l, &to.asks
 	waits := l.job.State == job.Queued
 	if waits {
@@ -195,13 +202,9 @@ func (c *Core) change(to *changed, asks bool, now time.Time) {
 		}
 		c.jobs.changeClass(l, s.Request.Priority.Class)
 	}
-	if asks {
-		l.job.Owed = false
-	}
-	l.job.Request, l.job.Label = s.Request, s.Label
+	l.job.Owed = false
+	l.job.Request = s.Request
 	l.job.Expected = 0
-	c.jobs.removeBytes(l)
-	c.jobs.addBytes(l)
 	if l.job.Tasks != nil {
 		c.resetThrottle(l)
 	}
