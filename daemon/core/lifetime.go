@@ -126,11 +126,11 @@ func (dep *cleanup) strayOf(uid int, began span) membership {
 }
 
 // holderOf is the job of a user that has the GPU and during which a process began, and
-// whether it is known to have run then; nil: there is none.
+// whether it is known to have run then; nil: there is none. A job has no process before its unit was asked for.
 func (b *gpuBook) holderOf(uuid string, uid int, began span) (last *trackedJob, sure bool) {
 	for _, id := range b.jobs.activeIDs() {
 		l := b.jobs.active(id)
-		if l.job.Person().UID != uid || !b.jobs.holds(id, uuid) || began.from.Before(l.began()) {
+		if l.unasked || l.job.Person().UID != uid || !b.jobs.holds(id, uuid) || began.from.Before(l.began()) {
 			continue
 		}
 		known := !began.to.After(l.life().known())
