@@ -17,7 +17,7 @@ import (
 // otherwise. It is looked for at each listing, not at the first only, so that a
 // death before the recovered jobs are on record changes nothing.
 //
-// A unit tells the job's id, name, owner, GPUs with shares and promised memory,
+// A unit tells the job's id, name, owner, of which array it is which task, GPUs with shares and promised memory,
 // first limits, attempt and start; what was decided since, a file beside its spec. Lost
 // are its command, environment and directory, its tags and comment, its earlier attempts,
 // whether it was to be cancelled, and what it wanted of retries, requeueing and
@@ -163,6 +163,9 @@ func recovered(s *units.Spec, st *units.Status, run string, now time.Time) job.J
 	}
 	j.Attempt = &job.Attempt{
 		Number: s.Attempt, BootID: run, InvocationID: st.InvocationID, PlacedAt: placed, StartedAt: began,
+	}
+	if s.Array != 0 {
+		j.Task = &job.Task{Array: job.ID(s.Array), Index: s.Task}
 	}
 	j.Unbounded, j.Request.TimeLimit = s.OwnLimit == 0, job.Span(s.TimeLimit)
 	if s.OwnLimit > timeLimitSlack {

@@ -62,6 +62,9 @@ func (d *Daemon) unitSpec(j *job.Job, limits []contract.Limit, s *Settings) unit
 		Grace:  r.Grace.Duration(), Launcher: d.opt.Launcher, Rlimits: limits,
 	}
 	spec.TimeLimit, spec.Screen = r.TimeLimit.Duration(), r.Screen
+	if j.Task != nil {
+		spec.Array, spec.Task = int64(j.Task.Array), j.Task.Index
+	}
 	if j.Attempt == nil {
 		return spec
 	}

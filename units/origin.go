@@ -68,6 +68,8 @@ const (
 	// limitField is the time limit in microseconds. Releases before it left that to
 	// systemd.
 	limitField = "GPUSCHED_LIMIT="
+	// taskField has "array_index" for a task of an array.
+	taskField = "GPUSCHED_TASK="
 	// holdsField has "index:minor:milli:promise" for each GPU, in their order.
 	// Releases before it gave whole GPUs only.
 	holdsField = "GPUSCHED_HOLDS="
@@ -178,6 +180,8 @@ func (s *Spec) readFields(fields [][]byte) error {
 		} else if v, ok := strings.CutPrefix(text, limitField); ok {
 			n, _ := strconv.ParseUint(v, 10, 64)
 			s.TimeLimit = duration(n)
+		} else if v, ok := strings.CutPrefix(text, taskField); ok {
+			s.readTask(v)
 		} else if v, ok := strings.CutPrefix(text, gpuField); ok {
 			s.GPUs = append(s.GPUs, contract.GPU{Index: -1, UUID: v})
 		} else if v, ok := strings.CutPrefix(text, holdsField); ok {
@@ -188,6 +192,15 @@ func (s *Spec) readFields(fields [][]byte) error {
 		return errors.New("its journal fields name no attempt of that job")
 	}
 	return s.readHolds(holds)
+}
+
+func (s *Spec) readTask(text string) {
+	array, index, _ := strings.Cut(text, "_")
+	id, err := strconv.ParseInt(array, 10, 64)
+	at, wrong := strconv.Atoi(index)
+	if err == nil && wrong == nil {
+		s.Array, s.Task = id, at
+	}
 }
 
 func parsePlaced(text string) time.Time {

@@ -24,6 +24,9 @@ func TestOriginGivesTheSpecBack(t *testing.T) {
 			TimeLimit: time.Duration(rapid.IntRange(0, 1<<30).Draw(t, "limit")) * time.Second,
 			Grace:     time.Duration(rapid.IntRange(1, 1<<20).Draw(t, "grace")) * time.Millisecond,
 		}
+		if s.Array = rapid.Int64Range(0, 3).Draw(t, "array"); s.Array > 0 {
+			s.Task = rapid.IntRange(0, 1<<20).Draw(t, "task")
+		}
 		for i := range rapid.IntRange(0, 4).Draw(t, "gpus") {
 			s.GPUs = append(s.GPUs, contract.GPU{
 				Index: i, Minor: rapid.IntRange(0, 255).Draw(t, "minor"), UUID: rapid.StringMatching(`GPU-[0-9a-f]{8}`).Draw(t, "uuid"),
@@ -38,6 +41,17 @@ func TestOriginGivesTheSpecBack(t *testing.T) {
 			t.Fatalf("got  %+v\nwant %+v", got, s)
 		}
 	})
+}
+
+// What is no task of an array is a job by itself.
+func TestOriginOfATask(t *testing.T) {
+	for text, want := range map[string][2]int64{"40_3": {40, 3}, "40": {}, "40_": {}, "40_x": {}, "_3": {}, "": {}} {
+		o := OriginOf(Properties(fullSpec()))
+		o.LogFields = append(o.LogFields, []byte(taskField+text))
+		if s, err := o.Spec(Name(42)); err != nil || [2]int64{s.Array, int64(s.Task)} != want {
+			t.Errorf("%q: task %d of array %d, %v", text, s.Task, s.Array, err)
+		}
+	}
 }
 
 // Root's group is one like others.

@@ -194,6 +194,9 @@ func journal(s Spec) []Property {
 	if s.TimeLimit > 0 {
 		fields = append(fields, fmt.Appendf(nil, limitField+"%d", usec(s.TimeLimit)))
 	}
+	if s.Array != 0 {
+		fields = append(fields, fmt.Appendf(nil, taskField+"%d_%d", s.Array, s.Task))
+	}
 	for _, g := range s.GPUs {
 		fields = append(fields, []byte(gpuField+g.UUID))
 	}

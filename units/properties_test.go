@@ -38,6 +38,10 @@ func fullSpec() Spec {
 func TestPropertiesGolden(t *testing.T) {
 	for name, spec := range map[string]Spec{
 		"full": fullSpec(),
+		"task": {
+			ID: 43, Attempt: 1, UID: 1002, User: "bob", JobName: "fold", Array: 40, Task: 3,
+			Launcher: "/usr/libexec/gpusched/gpusched-job", SpecPath: "/run/gpusched/specs/43.1",
+		},
 		"plain": {
 			ID: 7, Attempt: 1, UID: 1002, User: "bob", JobName: "prepare",
 			Launcher: "/usr/libexec/gpusched/gpusched-job", SpecPath: "/run/gpusched/specs/7.1",

@@ -18,6 +18,8 @@ type Spec struct {
 	GID     int    // 0: the account's own group, as the host knows it at start
 	User    string // for people to read
 	JobName string // public by design: it is in the unit's description
+	Array   int64  // the array that the job is a task of; 0: none
+	Task    int    // its index there
 
 	GPUs    []contract.GPU  // of this attempt; none: a job without GPUs
 	Devices []cgroup.Device // more nodes that the site lets jobs open

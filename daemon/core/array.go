@@ -99,7 +99,7 @@ func (c *Core) cancelTask(array *trackedJob, index int, by string, now time.Time
 	if who, yes := j.Tasks.DroppedBy(at); yes {
 		return job.Refuse("conflict/task-cancelled", name, who)
 	}
-	if at < j.Tasks.Next {
+	if j.Tasks.Passed(at) {
 		return c.cancelStarted(name, by, now)
 	}
 	if j.Stop != "" {

@@ -251,7 +251,7 @@ func (c *Core) checkArray(j *job.Job, breach breach) {
 	if (left > 0) != (j.State == job.Queued) && j.Stop == "" {
 		breach(11, "array %d is %s with %d tasks left", j.ID, j.State, left)
 	}
-	if _, dropped := j.Tasks.DroppedBy(j.Tasks.Next); dropped {
-		breach(11, "array %d would start a task that was cancelled", j.ID)
+	if _, dropped := j.Tasks.DroppedBy(j.Tasks.Next); dropped || j.Tasks.Passed(j.Tasks.Next) {
+		breach(11, "array %d would start a task that was cancelled or is a job", j.ID)
 	}
 }

@@ -39,13 +39,41 @@ func (c *Core) recover(j job.Job, units map[job.ID]Unit, now time.Time) {
 	j.Recovered, j.Began = true, true
 	j.Attempt = c.untaken(&j, units, now)
 	j.Charge = c.largestShare(&j)
+	c.rejoin(&j, now)
 	c.enroll(j.Owner, j.Principal, now)
 	l := c.adopt(&j)
 	c.jobs.claim(j.ID)
 	c.jobs.sort(l)
-	c.step.store(j.ID, &job.Payload{Program: contract.Program{EnvMode: contract.EnvClean, Dir: "/"}})
+	if j.Task == nil {
+		c.step.store(j.ID, &job.Payload{Program: contract.Program{EnvMode: contract.EnvClean, Dir: "/"}})
+	}
 	c.charge(l, now)
 	c.step.markDirty(l)
+}
+
+// rejoin counts a recovered task among those of its array, which by an older copy of the state file is still to make it
+// a job. A task whose array is not there, or has passed it, is a job by itself.
+func (c *Core) rejoin(j *job.Job, now time.Time) {
+	t := j.Task
+	j.Task = nil
+	if t == nil {
+		return
+	}
+	l := c.jobs.get(t.Array)
+	if l == nil || l.job.Owner.UID != j.Owner.UID || !l.job.MayStart(t.Index) {
+		return
+	}
+	array := l.job
+	counts := array.Tasks.Ahead(array.Request.Array.Position(t.Index))
+	array.Tasks, array.Began = &counts, true
+	j.Task, j.Principal, j.Request.Array = t, array.Principal, array.Request.Array
+	c.step.markDirtyQuietly(l)
+	if counts.Next == array.Request.Array.Size() {
+		c.move(l, job.Spawned, now)
+	} else {
+		c.consider(l, now)
+		c.tellFollowers(l, now)
+	}
 }
 
 // outdate ends the attempt that is on record of a job which has a unit of a later one: an

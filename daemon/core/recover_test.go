@@ -1,6 +1,8 @@
 package core_test
 
 import (
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -336,5 +338,58 @@ func TestOldCopyOfTwoThatChangedPlaces(t *testing.T) {
 	}
 	if err := w.core.Check(); err != nil || len(w.faults) > 0 {
 		t.Error(err, w.faults)
+	}
+}
+
+// An array on an older copy of the state file makes no second job of a task that runs, and counts those that do. What
+// has ended since the copy was made waits again.
+func TestRecoveredTasksAreOfTheirArray(t *testing.T) {
+	for name, over := range map[string]bool{"all run": false, "the first is over": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(0, t.Logf)
+			w.step(w.listed(), -1)
+			tasks := &job.Array{Ranges: []job.Range{{First: 0, Last: 3, Step: 1}}, Limit: 2}
+			w.token++
+			w.step(core.Submit{Token: w.token, Submission: job.Submission{
+				Owner: job.Owner{UID: 1001, User: "alice"}, Request: job.Request{Array: tasks, Hold: true},
+			}}, -1)
+			old := w.jobs[1]
+			old.Held = ""
+			w.step(core.Command{Who: job.Actor{Admin: true}, What: job.Command{Kind: job.CommandRelease, Job: 1}}, -1)
+			w.settle()
+			if over {
+				w.units[2].Phase = core.Exited
+				w.step(core.Changed{Job: 2}, -1)
+				w.settle()
+			}
+			ev, ran := w.listed().(core.Listed), w.jobs
+			for _, u := range ev.Units {
+				found := ran[u.Job]
+				found.Request.Array = nil
+				ev.Recovered = append(ev.Recovered, found)
+			}
+			w.jobs = map[job.ID]job.Job{1: old}
+			w.revive()
+			w.step(ev, -1)
+			w.settle()
+			if n := w.jobs[1].Tasks; len(ev.Recovered) != 2 || len(w.units) != 2 || n.Live != 2 || n.Became() != 2 {
+				t.Errorf("%d of its tasks ran, %d do, and it counts %+v", len(ev.Recovered), len(w.units), n)
+			}
+			for len(w.units) > 0 {
+				id := slices.Min(slices.Collect(maps.Keys(w.units)))
+				w.units[id].Phase = core.Exited
+				w.step(core.Changed{Job: id}, -1)
+				w.settle()
+			}
+			jobs := map[int]int{}
+			for _, j := range w.jobs {
+				if j.Task != nil {
+					jobs[j.Task.Index]++
+				}
+			}
+			if want := map[int]int{0: 1, 1: 1, 2: 1, 3: 1}; !maps.Equal(jobs, want) || w.jobs[1].State != job.Completed || len(w.faults) > 0 {
+				t.Errorf("so many jobs are tasks: %v, and the array is %s: %v", jobs, w.jobs[1].State, w.faults)
+			}
+		})
 	}
 }

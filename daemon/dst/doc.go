@@ -21,7 +21,7 @@
 //
 //  1. A job that was acknowledged is on record from then on, and everything that
 //     was acknowledged of it.
-//  2. A job never has two runs at once, and the command of an attempt begins at
+//  2. A job, or task of an array, never has two runs at once, and the command of an attempt begins at
 //     most once.
 //  3. No GPU, nothing of its memory and nothing of the host's memory is promised
 //     twice among what really runs.

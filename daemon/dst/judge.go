@@ -315,7 +315,7 @@ func (w *World) judgeBegin(r *run) {
 		}
 		mem += o.mem
 		cpus += o.cpus
-		if o != r && o.job == r.job {
+		if o != r && (o.job == r.job || r.task.Array != 0 && o.task == r.task) {
 			w.breach(2, "%v begins while %v runs", r, o)
 		}
 		for _, g := range o.gpus {

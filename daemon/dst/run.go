@@ -23,6 +23,7 @@ type run struct {
 	mem     int64
 	cpus    int
 	grace   time.Duration
+	task    job.Task // of which array it is which
 
 	behaviour unittest.Behaviour
 	demand    demand
@@ -73,7 +74,7 @@ func (w *World) newRun(name string, props []units.Property) *run {
 		return nil
 	}
 	r := &run{job: job.ID(s.ID), attempt: s.Attempt, uid: s.UID, gpus: s.GPUs, mem: s.Limits.MemBytes, cpus: s.Limits.CPUs,
-		grace: s.Grace}
+		grace: s.Grace, task: job.Task{Array: job.ID(s.Array), Index: s.Task}}
 	d := w.roll("command", uint64(r.job), uint64(r.attempt))
 	w.fate(r, d)
 	if !w.specs.got[specKey{r.job, r.attempt}] { // a start that nobody waits for any more

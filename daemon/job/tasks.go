@@ -10,7 +10,7 @@ type Tasks struct {
 	Next    int    `json:"next"`              // position of the next to become a job: those before have, or were dropped
 	Live    int    `json:"live"`              // jobs that have not ended
 	Failed  int    `json:"failed"`            // jobs that ended and did not complete
-	Dropped []Drop `json:"dropped,omitempty"` // ascending and apart
+	Dropped []Drop `json:"dropped,omitempty"` // ascending and apart; by "": became jobs ahead of Next
 
 	// Of the failed ones, those that count for Request.MaxFailures: that were not cancelled,
 	// and ended since the array was submitted or last released.
@@ -52,6 +52,13 @@ func (n Tasks) Pass() Tasks {
 	return n.skip()
 }
 
+// Ahead returns the counts after the task at a position became a job before its turn.
+func (n Tasks) Ahead(position int) Tasks {
+	n = n.Drop(position, "")
+	n.Live++
+	return n
+}
+
 // skip moves Next past what was dropped.
 func (n Tasks) skip() Tasks {
 	for _, d := range n.Dropped {
@@ -64,6 +71,18 @@ func (n Tasks) skip() Tasks {
 
 // DroppedBy tells who cancelled the task at a position before it started.
 func (n Tasks) DroppedBy(position int) (by string, dropped bool) {
+	by, _ = n.skips(position)
+	return by, by != ""
+}
+
+// Passed reports whether the task at a position has become a job.
+func (n Tasks) Passed(position int) bool {
+	by, skipped := n.skips(position)
+	return by == "" && (skipped || position < n.Next)
+}
+
+// skips reports whether Next skips a position, and who cancelled the task there.
+func (n Tasks) skips(position int) (by string, skipped bool) {
 	for _, d := range n.Dropped {
 		if d.First <= position && position <= d.Last {
 			return d.By, true
@@ -80,8 +99,8 @@ func (j *Job) MayStart(index int) bool {
 		return false
 	}
 	at := a.Position(index)
-	_, dropped := n.DroppedBy(at)
-	return at >= n.Next && !dropped
+	_, skipped := n.skips(at)
+	return at >= n.Next && !skipped
 }
 
 // TooManyFailed reports whether no more tasks of an array start since as many have
@@ -99,10 +118,17 @@ func (j *Job) AtRest() bool { return j.State.Terminal() || j.TooManyFailed() && 
 func (n Tasks) Left(size int) int { return size - n.Next - n.dropped(n.Next) }
 
 // Became returns how many tasks have become jobs.
-func (n Tasks) Became() int { return n.Next - (n.dropped(0) - n.dropped(n.Next)) }
+func (n Tasks) Became() int { return n.Next + n.dropped(n.Next) - n.Cancelled() }
 
 // Cancelled returns how many tasks were cancelled before they started.
-func (n Tasks) Cancelled() int { return n.dropped(0) }
+func (n Tasks) Cancelled() (sum int) {
+	for _, d := range n.Dropped {
+		if d.By != "" {
+			sum += d.Last - d.First + 1
+		}
+	}
+	return sum
+}
 
 // dropped counts the dropped tasks from a position on, which is not inside a
 // run.

@@ -16,11 +16,14 @@ func TestTasksAreCounted(t *testing.T) {
 		var n Tasks
 		for range rapid.IntRange(0, 20).Draw(t, "steps") {
 			at := rapid.IntRange(0, size-1).Draw(t, "task")
-			switch by := rapid.SampledFrom([]string{"job", "alice", "bob"}).Draw(t, "by"); {
+			switch by := rapid.SampledFrom([]string{"job", "ahead", "alice", "bob"}).Draw(t, "by"); {
 			case by == "job" && n.Next < size:
 				model[n.Next] = "job"
 				n = n.Pass()
-			case by != "job" && model[at] == "":
+			case by == "ahead" && model[at] == "":
+				model[at] = "job"
+				n = n.Ahead(at)
+			case by != "job" && by != "ahead" && model[at] == "":
 				before := slices.Clone(n.Dropped)
 				old := n.Dropped
 				n = n.Drop(at, by)
@@ -42,6 +45,8 @@ func checkTasks(t *rapid.T, n Tasks, model []string) {
 		switch by, dropped := n.DroppedBy(at); {
 		case dropped != (m != "" && m != "job") || dropped && by != m:
 			t.Fatalf("task %d is %q, and %q, %t: %+v", at, m, by, dropped, n)
+		case n.Passed(at) != (m == "job"):
+			t.Fatalf("task %d is %q, and has become a job: %t: %+v", at, m, n.Passed(at), n)
 		case m == "job":
 			jobs++
 		case m == "":

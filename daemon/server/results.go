@@ -89,7 +89,7 @@ func addUnstarted(out *api.Results, array *job.JobView, known map[int]bool) {
 	dropped := make([]bool, a.Size())
 	for _, d := range n.Dropped {
 		for at := d.First; at <= d.Last && at < len(dropped); at++ {
-			dropped[at] = true
+			dropped[at] = d.By != ""
 		}
 	}
 	for at := range a.Size() {
@@ -97,7 +97,7 @@ func addUnstarted(out *api.Results, array *job.JobView, known map[int]bool) {
 		case known[index]:
 		case dropped[at]:
 			cancelled = append(cancelled, index)
-		case at < n.Next:
+		case n.Passed(at):
 			forgotten = append(forgotten, index)
 		case array.State == job.Queued:
 			waiting = append(waiting, index)

@@ -70,9 +70,7 @@ func passed(array job.JobView, t job.Task) bool {
 	if n == nil || a == nil {
 		return false
 	}
-	at := a.Position(t.Index)
-	_, dropped := n.DroppedBy(at)
-	return at < n.Next && !dropped
+	return n.Passed(a.Position(t.Index))
 }
 
 // pastTask shows a task that had no job when it was looked up, and one by the

@@ -317,3 +317,36 @@ cp -a /run/state/. `+stateDir+`/; rm -rf /run/state; `+startDaemon)
 	})
 	answers(t)
 }
+
+// TestOlderStateFileOfAnArray: an older copy of the state file is put back, by which tasks that run are to start yet. None
+// of them starts a second time, the array counts them, and goes on behind them.
+func TestOlderStateFileOfAnArray(t *testing.T) {
+	begin(t)
+	t.Cleanup(func() { sh(t, "", "rm -rf /run/older") })
+	sh(t, "alice", "rm -f ~/begun")
+	array := submit(t, "alice", "-g 0 --hold --array 0-2%2 -- bash -c 'echo $GPUSCHED_ARRAY_TASK >> ~/begun; while [ ! -e ~/end ]; do sleep 0.05; done'")
+	const stop = "systemctl stop gpusched.socket gpusched.service; cd " + stateDir + "; "
+	sh(t, "", stop+"mkdir /run/older; cp -a state.db* /run/older/; "+startDaemon)
+	answers(t)
+	begun := func() string { return sh(t, "alice", "sort -n ~/begun 2>/dev/null | xargs") }
+	sh(t, "alice", fmt.Sprintf("gpusched release %d", array))
+	until(t, "two tasks run", func() bool { return begun() == "0 1" })
+	sh(t, "", stop+"rm -f state.db*; cp -a /run/older/. .; "+startDaemon)
+	answers(t)
+	until(t, "the array knows its tasks", func() bool {
+		j := show(t, "", array)
+		return j.State == "queued" && j.Array.Live == 2
+	})
+	sh(t, "alice", fmt.Sprintf("gpusched release %d", array))
+	submit(t, "alice", "-g 0 --wait -- true") // what could start has
+	if now := begun(); now != "0 1" {
+		t.Errorf("two at a time may run, and these have begun: %s", now)
+	}
+	after := submit(t, "alice", fmt.Sprintf("-g 0 --after-ok %d -- true", array))
+	sh(t, "alice", "touch ~/end")
+	ended(t, wait(t, array), "completed", "exit code 0")
+	ended(t, wait(t, after), "completed", "exit code 0")
+	if now := begun(); now != "0 1 2" {
+		t.Errorf("these tasks have begun: %s", now)
+	}
+}
