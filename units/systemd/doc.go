@@ -35,4 +35,6 @@
 //     fences nothing off; Degraded names it.
 //  8. Tidy removes nothing of a unit that systemd has, nor of one that is being
 //     started by the same Manager.
+//  9. No answer is waited for that the processes of a job can hold back: systemd's calls
+//     under way, and the answers that a bus owes us, are few and for all.
 package systemd

@@ -319,7 +319,8 @@ func TestStopOfWhatEndedWellAndIsFrozen(t *testing.T) {
 				}
 				return []any{objectPath(job1)}, nil
 			case "GetAll":
-				return loaded(units.ActiveInactive, units.SubDead, map[string]any{"ControlGroup": "/x", "FreezerState": "frozen"}), nil
+				state := map[bool]string{false: "frozen", true: "running"}[thawed]
+				return loaded(units.ActiveInactive, units.SubDead, map[string]any{"ControlGroup": "/x", "FreezerState": state}), nil
 			}
 			return starter(method, args)
 		})

@@ -31,6 +31,7 @@ type fakeBus struct {
 
 	mu      sync.Mutex
 	lingers int  // how often it says that an earlier connection is still there
+	owed    int  // answers
 	down    bool // new connections are refused
 	conns   []net.Conn
 	calls   []string
@@ -38,7 +39,8 @@ type fakeBus struct {
 
 // newFakeBus starts a bus; answer is asked for every call of systemd's methods
 // and, as "GetAll", of properties. A nil error and nil values are an empty reply;
-// errNoReply leaves the call without one.
+// errNoReply leaves the call without one. As dbus-daemon does, it refuses all while it owes
+// mostOwed answers.
 func newFakeBus(t *testing.T, answer func(method string, args []any) ([]any, *dbus.Error)) *fakeBus {
 	b := &fakeBus{t: t, answer: answer}
 	t.Cleanup(b.cut)
@@ -46,6 +48,16 @@ func newFakeBus(t *testing.T, answer func(method string, args []any) ([]any, *db
 }
 
 var errNoReply = &dbus.Error{Name: "none"}
+
+const mostOwed = 128 // answers to one connection, by dbus-daemon's settings
+
+// owe notes that so many answers more are owed, and reports whether they may be.
+func (b *fakeBus) owe(more int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.owed += more
+	return b.owed <= mostOwed
+}
 
 func noSuchUnit() *dbus.Error { return &dbus.Error{Name: errNoSuchUnit, Body: []any{"not loaded"}} }
 
@@ -102,7 +114,11 @@ func (b *fakeBus) serve(c net.Conn) {
 		if err != nil {
 			return
 		}
-		go b.reply(c, msg) // ends with its answer, which may be slow
+		if msg.Flags&dbus.FlagNoReplyExpected != 0 {
+			b.reply(c, msg) // before what comes after it
+		} else {
+			go b.reply(c, msg) // ends with its answer, which may be slow
+		}
 	}
 }
 
@@ -133,7 +149,13 @@ func (b *fakeBus) reply(c net.Conn, msg *dbus.Message) {
 	b.note(method)
 	var values []any
 	var failure *dbus.Error
+	awaited := msg.Flags&dbus.FlagNoReplyExpected == 0
+	if awaited && !b.owe(1) {
+		method = "too many"
+	}
 	switch method {
+	case "too many":
+		failure = &dbus.Error{Name: "org.freedesktop.DBus.Error.LimitsExceeded", Body: []any{"too many answers are owed"}}
 	case "Ping":
 		close(b.nudged)
 		return
@@ -157,9 +179,10 @@ func (b *fakeBus) reply(c net.Conn, msg *dbus.Message) {
 			values, failure = b.answer(method, msg.Body)
 		}
 	}
-	if failure == errNoReply {
+	if failure == errNoReply || !awaited {
 		return
 	}
+	b.owe(-1)
 	out := &dbus.Message{Type: dbus.TypeMethodReply, Headers: map[dbus.HeaderField]dbus.Variant{dbus.FieldReplySerial: dbus.MakeVariant(msg.Serial())}, Body: values}
 	if failure != nil {
 		out.Type, out.Body = dbus.TypeError, failure.Body

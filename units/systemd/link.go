@@ -165,6 +165,12 @@ func (l *link) call(ctx context.Context, path dbus.ObjectPath, method string, ar
 	return l.conn.Object(destination, path).CallWithContext(ctx, method, 0, args...)
 }
 
+// order has systemd do something that it is not to answer: a bus counts the answers that it owes us.
+func (l *link) order(ctx context.Context, method string, args ...any) error {
+	systemd := l.conn.Object(destination, managerPath)
+	return systemd.GoWithContext(ctx, managerIface+"."+method, dbus.FlagNoReplyExpected, nil, args...).Err
+}
+
 // properties asks for some properties of an object, one by one.
 func (l *link) properties(ctx context.Context, path dbus.ObjectPath, iface string, names ...string) (properties,
 	error) {
