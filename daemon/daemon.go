@@ -35,7 +35,7 @@ type Options struct {
 	Kernel     Kernel                  // nil: not read
 	UnitOf     func(pid int) string    // the unit of a process, "" unknown; nil: always so
 	Account    func(uid int) string    // the name of an account, "" unknown; nil: always so
-	Person     func(uid int) int       // whose the uids of containers are; nil: each its own
+	Person     Persons                 // whose the uids of containers are; nil: each its own
 	InGroup    func(uid, gid int) bool // whether an account has a group today, or that is not known; nil: always
 	NameToday  NameToday               // nil: it is the one on record
 	Barred     func(uid int) string    // why a user may run nothing today, "" where that is not so; nil: never

@@ -58,6 +58,9 @@ type Units interface {
 // Changes reports each hint of systemd's, in order, until ctx is done.
 type Changes func(ctx context.Context, tell func(units.Change))
 
+// Persons returns whose a uid is, and whether that is certain.
+type Persons func(uid int) (person int, certain bool)
+
 // System asks systemd about itself.
 type System func(ctx context.Context) (units.System, error)
 

@@ -73,26 +73,21 @@ func (s *sampler) look(ctx context.Context, read reading, number uint64) core.Ev
 	if err != nil {
 		snap = gpu.Snapshot{Problem: gpu.ProblemStale, Detail: err.Error()}
 	}
-	ev := core.Sampled{Number: number, Snap: snap, Jobs: map[int]job.ID{}, Persons: map[int]int{}}
+	ev := core.Sampled{Number: number, Snap: snap, Jobs: map[int]job.ID{}, Persons: map[int]core.Person{}}
 	for _, dev := range snap.Devices {
 		for _, p := range dev.Processes {
 			if id, ok := units.ParseName(p.Unit); ok {
 				ev.Jobs[p.PID] = job.ID(id)
 			}
-			if person := s.d.person(p.UID); person != p.UID {
-				ev.Persons[p.UID] = person
+			if s.d.opt.Person == nil {
+				continue
+			}
+			if person, certain := s.d.opt.Person(p.UID); person != p.UID {
+				ev.Persons[p.UID] = core.Person{UID: person, Unsure: !certain}
 			}
 		}
 	}
 	return ev
-}
-
-// person returns whose a uid is.
-func (d *Daemon) person(uid int) int {
-	if d.opt.Person == nil {
-		return uid
-	}
-	return d.opt.Person(uid)
 }
 
 // measure reads what the running jobs have used so far.

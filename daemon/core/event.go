@@ -45,7 +45,13 @@ type Sampled struct {
 	Number  uint64
 	Snap    gpu.Snapshot
 	Jobs    map[int]job.ID
-	Persons map[int]int
+	Persons map[int]Person
+}
+
+// Person is whose a uid is. Unsure: the uid may be another account's, that is not known yet.
+type Person struct {
+	UID    int
+	Unsure bool
 }
 
 // Phase is where a unit is.

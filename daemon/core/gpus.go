@@ -29,7 +29,7 @@ type gpuBook struct {
 	unkillableOn     map[string][]job.ID    // by GPU: the jobs that hold it and can't be ended
 	members          map[process]membership // of the processes on GPUs, those that are known to be of a job
 	kernelSeq        uint64                 // the last line of the kernel's log
-	persons          map[int]int            // whose the uids of containers are, of the last sample
+	persons          map[int]Person         // whose the uids of containers are, of the last sample
 	sampleSeq        uint64                 // the number of the last Sample action
 	uses             useBuffer
 	found            []any // findings that are not applied yet

@@ -387,6 +387,11 @@ var verbs = map[string]func(*script){
 			s.log("%d starts of %q failed: %v, next %s, nobody's since: %t", t.Starts, t.User, t.Why, t.Next.Format("15:04:05"), t.All)
 		}
 	},
+	// person uid=N of=N: from now on that is whose it is; unsure: as far as is known.
+	"person": func(s *script) {
+		_, unsure := s.args["unsure"]
+		s.w.persons[s.num("uid", 0)] = core.Person{UID: s.num("of", 0), Unsure: unsure}
+	},
 	// whose gpu=N: of which jobs the processes on it are.
 	"whose": func(s *script) {
 		for _, p := range s.w.core.View(job.Query{}, s.w.now).GPUs[s.num("gpu", 0)].Processes {

@@ -39,7 +39,8 @@ const maxMembers = 1 << 14
 // membership is of which job a process is.
 type membership struct {
 	job    job.ID
-	unsure bool // it may be older than the job: it keeps the GPU back, and is not ended
+	person int  // of whom it was then said to be; 0: that does not matter
+	unsure bool // it may be older than the job, or another's: it keeps the GPU back, and is not ended
 	byTime bool // it began while the job is known to have run, and was never seen in its unit
 }
 
@@ -79,7 +80,8 @@ func (b *gpuBook) stray(d *device, p *gpu.Process, before job.ID, began span) (j
 		id = before
 	case p.Start != 0:
 		of := b.members[process{p.PID, p.Start}]
-		if of.job == 0 || of.unsure && b.remembers(d, of.job) {
+		another := of.person != 0 && of.person != b.personOf(p).UID
+		if of.job == 0 || another || of.unsure && b.remembers(d, of.job) {
 			of = b.jobOfStray(d, p, began)
 			b.note(p, of)
 		}
@@ -115,34 +117,35 @@ func (dep *cleanup) firstNoted(pid int) bool {
 }
 
 // personOf returns whose a process is, also where it runs as a uid of a container.
-func (b *gpuBook) personOf(p *gpu.Process) int {
+func (b *gpuBook) personOf(p *gpu.Process) Person {
 	if person, ok := b.persons[p.UID]; ok {
 		return person
 	}
-	return p.UID
+	return Person{UID: p.UID}
 }
 
 // jobOfStray is the job of the process's person that has the GPU, or left it since it was
 // clean, and during which the process began; 0: none. A job runs until its unit says that
 // it has ended, whenever that is learned. Where it is not known whether the process began
-// before that, or when a job that has left began, it counts as of the job, unsurely. A
-// program that only draws is a user's desktop, and what root runs is the machine's.
+// before that, when a job that has left began, or whose process it is, it counts as of the
+// job, unsurely. A program that only draws is a user's desktop, and what root runs is the machine's.
 func (b *gpuBook) jobOfStray(d *device, p *gpu.Process, began span) membership {
 	if p.UID <= 0 || p.Age == 0 || p.Kind == gpu.KindGraphics {
 		return membership{}
 	}
-	last, sure := b.holderOf(d.UUID, b.personOf(p), began)
+	person := b.personOf(p)
+	last, sure := b.holderOf(d.UUID, person.UID, began)
 	if sure {
-		return membership{job: last.job.ID, byTime: true}
+		return membership{job: last.job.ID, person: person.UID, byTime: true} // until its end, see doubt
 	}
 	for dep := d.cleanup; dep != nil; dep = dep.earlier {
-		if of := dep.strayOf(b.personOf(p), began); of.job != 0 {
-			of.unsure = of.unsure || last != nil
+		if of := dep.strayOf(person.UID, began); of.job != 0 {
+			of.person, of.unsure = person.UID, of.unsure || last != nil || person.Unsure
 			return of
 		}
 	}
 	if last != nil {
-		return membership{job: last.job.ID, unsure: true}
+		return membership{job: last.job.ID, person: person.UID, unsure: true}
 	}
 	return membership{}
 }

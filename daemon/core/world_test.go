@@ -45,6 +45,7 @@ type world struct {
 	gpus    []gpu.Device
 	pulled  []gpu.Device // what gpus was before one went
 	problem gpu.Problem
+	persons map[int]core.Person
 	pending []core.Action // begun and not answered
 	sending []core.Deliver
 	token   core.Token
@@ -74,7 +75,8 @@ func newWorld(gpus int, log func(string, ...any)) *world {
 		jobs: map[job.ID]job.Job{}, payloads: map[job.ID]bool{}, controls: map[string]job.GPUControl{},
 		stuck: map[job.ID]bool{}, expired: map[int]bool{}, heirs: map[int]string{}, usage: map[string]job.Usage{}, reserved: map[int64]job.Reservation{},
 		units: map[job.ID]*unit{}, runs: map[string]int{}, replies: map[core.Token]core.Reply{}, acked: map[job.ID]bool{},
-		log: log, overs: map[string]int{}, shorts: map[string]int{},
+		persons: map[int]core.Person{165700: {UID: 1001}, 265700: {UID: 1002}},
+		log:     log, overs: map[string]int{}, shorts: map[string]int{},
 		policy: core.Policy{
 			DefaultGrace: 30 * time.Second, DefaultRequeue: true, MaxRetries: 10, DefaultBackoff: 5 * time.Second,
 			Sched:           sched.Policy{HalfLife: 7 * 24 * time.Hour, GuardAfter: 7 * 24 * time.Hour, GuardPercent: 50, ReservationDepth: 1, Patience: sched.DefaultPatience, Slice: 30 * time.Minute},

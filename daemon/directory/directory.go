@@ -49,7 +49,7 @@ type Directory struct {
 	files Files
 	ask   func(context.Context, Query) (Answer, error) // nil: there are the files alone
 
-	person func(uid int) int // whose the uids of containers are; nil: each its own
+	person func(uid int) (person int, certain bool) // whose the uids of containers are; nil: each its own
 
 	mu     sync.Mutex // guards the fields that follow
 	known  shelves
@@ -80,26 +80,37 @@ func New(files Files, ask func(context.Context, Query) (Answer, error)) *Directo
 }
 
 // Persons says whose the uids of containers are, before anything is asked: what is asked about
-// them is asked by those.
-func (d *Directory) Persons(of func(uid int) int) { d.person = of }
+// them is asked for those.
+func (d *Directory) Persons(of func(uid int) (person int, certain bool)) { d.person = of }
 
 // asker is who has us ask about an account.
 func (d *Directory) asker(uid int) int {
 	if d.person != nil {
-		if p := d.person(uid); p != uid {
-			return p
+		if p, _ := d.person(uid); p != uid {
+			return containersOf(p)
 		}
 	}
 	return ourselves
 }
 
+// containersOf is who asks about the uids of an account's range. It is not the account: its range may
+// take in those of others, whom the names that the account asks for keep from nothing.
+func containersOf(owner int) int { return ourselves - 1 - owner }
+
 // UserName names an account, "" where it has no name. It may wait.
 func (d *Directory) UserName(uid int) string { return d.userName(uid, true) }
 
-// Named reports whether an account has a number, as far as it is known without waiting: the owner
-// of a range of subordinate uids has it asked.
-func (d *Directory) Named(uid, asker int) bool {
-	return d.files.UserName(uid) != "" || d.lookup(Query{UserByID, strconv.Itoa(uid)}, asker, false).Found
+// Named reports whether an account has a number of the range of an owner's containers, and whether
+// that is known, without waiting for it: until the directory has said so it is not.
+func (d *Directory) Named(uid, owner int) (named, known bool) {
+	q := Query{UserByID, strconv.Itoa(uid)}
+	if d.files.UserName(uid) != "" || d.lookup(q, containersOf(owner), false).Found {
+		return true, true
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e := d.known.get(q)
+	return false, d.ask == nil || !q.Valid() || e != nil && !e.at.IsZero()
 }
 
 // KnownName is UserName as far as it is known without waiting.
@@ -339,10 +350,10 @@ func (d *Directory) rests(e *entry) bool {
 }
 
 // await waits for the answer to a question, and before it for a place where a client or a start
-// rests on it.
+// rests on it: always, but for a name that somebody asks for.
 func (d *Directory) await(c call) {
 	end := time.Now().Add(patience)
-	for c.pending == nil && c.ours && time.Now().Before(end) {
+	for c.pending == nil && (c.ours || c.query.Kind != UserByName) && time.Now().Before(end) {
 		d.pass(d.over, end)
 		d.begin(c)
 	}

@@ -21,6 +21,7 @@
 //  4. What is remembered is bounded, and so are the questions under way.
 //  5. Who asks for many names has nobody else's forgotten or put off, and what goes unanswered,
 //     whoever asks for it, keeps no answer from others: neither their names nor their rights.
+//     That holds for the uids of its containers too, some of which may be accounts of others.
 //  6. A start rests on what was said within the last moment, for as long as it takes: an
 //     older answer, or none, starts nothing.
 package directory

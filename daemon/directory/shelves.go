@@ -67,10 +67,10 @@ func (s *shelves) entry(q Query, asker int) *entry {
 }
 
 // makeRoom forgets what was not used for longest: of who asks, where that is much, or else of the
-// account that has asked for most.
+// account that has asked for most. What there is not goes first.
 func (s *shelves) makeRoom(asker int) {
 	if f := s.of(asker); asker != ourselves && f.list.Len() >= maxKnownBy {
-		s.remove(f.list.Back().Value.(*entry))
+		s.remove(f.last())
 	}
 	if s.len() < maxKnown {
 		return
@@ -84,7 +84,17 @@ func (s *shelves) makeRoom(asker int) {
 	if most == nil {
 		most = s.of(ourselves)
 	}
-	s.remove(most.list.Back().Value.(*entry))
+	s.remove(most.last())
+}
+
+// last is what is forgotten first of what is on the shelf.
+func (f *shelf) last() *entry {
+	for at := f.list.Back(); at != nil; at = at.Prev() {
+		if e := at.Value.(*entry); !e.answer.Found {
+			return e
+		}
+	}
+	return f.list.Back().Value.(*entry)
 }
 
 // remove takes an entry away, and a shelf that nothing needs any more.

@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,11 +13,11 @@ import (
 // answers of their own forgotten, the oldest first, and nobody else's.
 func TestFlood(t *testing.T) {
 	lives(t, func(t *testing.T, w *world, d *Directory) {
-		d.Persons(func(uid int) int {
+		d.Persons(func(uid int) (int, bool) {
 			if uid >= 200000 {
-				return 1002
+				return 1002, true
 			}
-			return uid
+			return uid, true
 		})
 		d.UserName(70001)
 		d.Holds(70001, 70100)
@@ -27,8 +28,10 @@ func TestFlood(t *testing.T) {
 		for uid := range 2 * maxKnown {
 			d.UserName(200000 + uid)
 		}
-		if n := d.known.of(1002).list.Len(); n != maxKnownBy || d.known.len() > maxKnownBy+5 {
-			t.Errorf("%d answers are kept for one account, %d in all", n, d.known.len())
+		for _, asker := range []int{1002, containersOf(1002)} {
+			if n := d.known.of(asker).list.Len(); n != maxKnownBy || d.known.len() > 2*maxKnownBy+5 {
+				t.Errorf("%d answers are kept for %d, %d in all", n, asker, d.known.len())
+			}
 		}
 		asked := w.asked.Load()
 		d.UserName(200000 + 2*maxKnown - maxKnownBy)
@@ -43,6 +46,76 @@ func TestFlood(t *testing.T) {
 			t.Error("a group of the settings is forgotten for another's questions")
 		}
 	})
+}
+
+// An account whose uid is in the range of another's containers is known as soon as the directory has
+// answered, and stays so (invariant 5): whatever the other asks for, and whichever uids of that range come.
+func TestAccountInTheRangeOfAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w world
+		slow, slower := make(chan struct{}), make(chan struct{})
+		d := New(files, func(ctx context.Context, q Query) (Answer, error) {
+			switch {
+			case q.Kind == UserByName:
+				<-slow
+			case strings.HasPrefix(q.Key, "2"):
+				<-slower
+			}
+			return w.ask(ctx, q)
+		})
+		d.Persons(func(uid int) (int, bool) {
+			if uid < 70000 {
+				return uid, true
+			}
+			if named, known := d.Named(uid, 1002); !named {
+				return 1002, known
+			}
+			return uid, true
+		})
+		is := func(uid int, wantNamed, wantKnown bool) {
+			t.Helper()
+			if named, known := d.Named(uid, 1002); named != wantNamed || known != wantKnown {
+				t.Errorf("%d: an account: %t, known: %t", uid, named, known)
+			}
+		}
+		for i := range 2 * maxAskedBy {
+			go d.UserID(1002, "slow-"+strconv.Itoa(i))
+			go d.UserName(200000 + i)
+		}
+		synctest.Wait()
+		is(70001, false, false)
+		time.AfterFunc(patience/2, func() { close(slower) })
+		if name := d.UserName(70001); name != "dora" {
+			t.Errorf("at the door it is %q", name)
+		}
+		is(70001, true, true)
+		d.UserName(70002)
+		is(70002, false, true)
+		for i := range 2 * maxKnownBy {
+			d.UserID(1002, "nobody-"+strconv.Itoa(i))
+			d.UserName(80000 + i)
+		}
+		is(70001, true, true)
+		is(70002, false, false) // it was forgotten
+		close(slow)
+		time.Sleep(2 * fresh)
+		w.hangs.Store(true)
+		is(70001, true, true)
+		time.Sleep(2 * fresh)
+		is(70001, true, true)
+		time.Sleep(2 * answerTime)
+	})
+}
+
+// Without a directory nothing is left to be known of a uid, and what the files name is known at once.
+func TestAccountInARangeByTheFiles(t *testing.T) {
+	d := New(files, nil)
+	if named, known := d.Named(1001, 1002); !named || !known {
+		t.Errorf("one of the files: %t, %t", named, known)
+	}
+	if named, known := d.Named(70001, 1002); named || !known {
+		t.Errorf("another: %t, %t", named, known)
+	}
 }
 
 // Questions of one account under way leave room for those of others, and an account that has

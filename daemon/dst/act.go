@@ -296,7 +296,7 @@ func (w *World) onGPU(e *Entry, d *dice) {
 	case foreign:
 		kind, bytes := pick(d, gpu.KindCompute, gpu.KindCompute, gpu.KindGraphics), pick(d, -1, int64(d.n(60))<<20,
 			int64(d.n(40))*gib)
-		uid := pick(d, nobody, nobody, 1001, 1002)
+		uid := pick(d, nobody, nobody, 1001, 1002, strangers+1001, strangers+1002)
 		w.put(&stray{Process: gpu.Process{Kind: kind, UsedBytes: bytes, UID: uid, Comm: "python"}}, e.For, g)
 	case xid:
 		pid := 0

@@ -18,11 +18,38 @@ type stray struct {
 	noted    bool // and it was outside of its unit
 }
 
-// subordinates is what is added to the uid of a user for that of a process in a container of the user's.
-const subordinates = 100_000
+// subordinates is what is added to the uid of a user for that of a process in a container of the user's,
+// and strangers for that of an account of its own, which is in the range of the user's containers, too.
+const (
+	subordinates = 100_000
+	strangers    = 2 * subordinates
+)
 
-// person is daemon.Options.Person.
-func person(uid int) int { return uid % subordinates }
+// person returns whose a uid is.
+func person(uid int) int {
+	if uid >= strangers {
+		return uid
+	}
+	return uid % subordinates
+}
+
+// answersAfter is how long the directory takes when a process of the daemon asks about a uid.
+const answersAfter = 20 * time.Second
+
+// person is daemon.Persons.
+func (w *World) person(uid int) (whose int, certain bool) {
+	if uid < subordinates {
+		return uid, true
+	}
+	asked, ever := w.asked[uid]
+	if !ever {
+		asked, w.asked[uid] = w.elapsed, w.elapsed
+	}
+	if w.elapsed < asked+answersAfter {
+		return uid % subordinates, false
+	}
+	return person(uid), true
+}
 
 // ticks is the time since the boot in which the kernel writes down the start of a
 // process.

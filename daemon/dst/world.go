@@ -53,6 +53,7 @@ type World struct {
 	untold   bool   // the driver does not say what each process uses
 	counted  bool   // a GPU that goes takes its number with it
 	strays   map[int]*stray
+	asked    map[int]time.Duration // when this process of the daemon asked about a uid first
 	problem  gpu.Problem
 	pids     int
 	runs     map[string]*run // by unit, of those that are there
@@ -75,7 +76,7 @@ func newWorld(p Plan) *World {
 	w := &World{
 		seed: p.Seed, plan: p, until: map[Kind]time.Duration{}, runs: map[string]*run{}, subs: map[int]*submission{},
 		counts: map[string]int{}, post: newPost(), diedAt: -1,
-		boot: 1, strays: map[int]*stray{}, problem: gpu.ProblemStale,
+		boot: 1, strays: map[int]*stray{}, asked: map[int]time.Duration{}, problem: gpu.ProblemStale,
 		specs: &specs{got: map[specKey]bool{}, kept: map[specKey][]byte{}},
 	}
 	w.specs.w = w
@@ -135,9 +136,10 @@ func (w *World) live(l *life) {
 	}
 	w.judgeRestored(&restored)
 	clear(w.post.flying)
+	clear(w.asked)
 	d, err := daemon.New(daemon.Options{
 		Runtime: l, Store: w.disk, Units: w.bus, Changes: w.bus.changes, Source: source{w}, Kernel: w.kernel,
-		UnitOf: w.unitOf, Person: person,
+		UnitOf: w.unitOf, Person: w.person,
 		Tell: w.note, Specs: w.specs, Origin: w.bus.Origin, System: w.bus.System, EndProcess: w.endProcess,
 		Deliver: w.deliver,
 		Notify:  silent{}, Log: slog.New(slog.DiscardHandler),

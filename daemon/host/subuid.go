@@ -14,7 +14,7 @@ import (
 type Subordinates struct {
 	path  string
 	uidOf func(name string) (int, bool)
-	named func(uid, asker int) bool // nil: no account has a uid of a range
+	named func(uid, owner int) (named, known bool) // nil: no account has a uid of a range
 
 	mu     sync.Mutex // guards the fields that follow
 	looked time.Time  // when the file was looked at last
@@ -25,10 +25,11 @@ type Subordinates struct {
 }
 
 // NewSubordinates reads them from a file, which need not be there and calls owners by name. Named
-// reports whether an account has a uid, which is then nobody's subordinate, whatever the file says:
-// ranges may take in uids of a directory. Neither function may wait. Each question about a uid is
-// counted as asked by the owner of its range.
-func NewSubordinates(path string, uidOf func(name string) (int, bool), named func(uid, asker int) bool) *Subordinates {
+// reports whether an account has a uid of an owner's range, and whether that is known: such a uid is
+// nobody's subordinate, whatever the file says, as ranges may take in uids of a directory. Neither
+// function may wait.
+func NewSubordinates(path string, uidOf func(string) (int, bool), named func(uid, owner int) (named, known bool),
+) *Subordinates {
 	return &Subordinates{path: path, uidOf: uidOf, named: named}
 }
 
@@ -38,14 +39,19 @@ type uidRange struct{ owner, first, end int }
 // lookEvery is how old the knowledge of the file may be.
 const lookEvery = 10 * time.Second
 
-// Owner returns whose subordinate uid it is, or the uid itself. The owner of a
+// Person returns whose subordinate uid it is, or the uid itself, and whether that is certain: while
+// it is not, the uid is the range's owner's unless it turns out to be an account's. The owner of a
 // range whose account this host cannot look up is called by its first uid.
-func (s *Subordinates) Owner(uid int) int {
+func (s *Subordinates) Person(uid int) (person int, certain bool) {
 	owner := s.inRange(uid)
-	if owner != uid && s.named != nil && s.named(uid, owner) {
-		return uid
+	if owner == uid || s.named == nil {
+		return owner, true
 	}
-	return owner
+	named, known := s.named(uid, owner)
+	if named {
+		return uid, true
+	}
+	return owner, known
 }
 
 // inRange returns the owner of the range that a uid is in, or the uid itself.

@@ -31,7 +31,7 @@ func TestSubordinatesOfADirectory(t *testing.T) {
 	known := false
 	s := NewSubordinates(path, func(string) (int, bool) { return 70001, known }, nil)
 	for _, want := range []int{100000, 70001} {
-		if got := s.Owner(100005); got != want {
+		if got, _ := s.Person(100005); got != want {
 			t.Errorf("owner %d, want %d", got, want)
 		}
 		known, s.looked = true, time.Time{}
@@ -41,39 +41,49 @@ func TestSubordinatesOfADirectory(t *testing.T) {
 func TestSubordinatesFollowTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "subuid")
 	s := NewSubordinates(path, UserID, nil)
-	if got := s.Owner(100005); got != 100005 {
+	if got, _ := s.Person(100005); got != 100005 {
 		t.Errorf("without a file: %d", got)
 	}
 	if err := os.WriteFile(path, []byte("1001:100000:65536\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.Owner(100005); got != 100005 {
+	if got, _ := s.Person(100005); got != 100005 {
 		t.Errorf("the file is looked at for each request: %d", got)
 	}
 	s.looked = time.Time{}
 	for uid, want := range map[int]int{0: 0, 1001: 1001, 99999: 99999, 100000: 1001, 165535: 1001, 165536: 165536} {
-		if got := s.Owner(uid); got != want {
+		if got, _ := s.Person(uid); got != want {
 			t.Errorf("owner of %d: %d, want %d", uid, got, want)
 		}
 	}
 }
 
-// A range may take in the uid of an account: that is itself, and not the owner of the range, as soon as it is known.
+// A range may take in the uid of an account: that is itself, and not the owner of the range. Until it is known
+// whether there is one, it is not certain whose the uid is.
 func TestAccountsAreNobodysSubordinates(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "subuid")
 	if err := os.WriteFile(path, []byte("1002:165536:65536\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	known, asker := map[int]bool{165600: true}, 0
-	s := NewSubordinates(path, UserID, func(uid, by int) bool { asker = by; return known[uid] })
-	for uid, want := range map[int]int{165600: 165600, 200000: 1002, 1001: 1001} {
-		if got := s.Owner(uid); got != want {
-			t.Errorf("%d is %d's, want %d", uid, got, want)
+	accounts, by := map[int]bool{165600: true, 200000: false}, 0 // what the directory has said
+	s := NewSubordinates(path, UserID, func(uid, owner int) (named, known bool) {
+		by = owner
+		named, known = accounts[uid]
+		return named, known
+	})
+	whose := func(uid, want int, wantCertain bool) {
+		t.Helper()
+		if got, certain := s.Person(uid); got != want || certain != wantCertain {
+			t.Errorf("%d is %d's (certain: %t), want %d's (%t)", uid, got, certain, want, wantCertain)
 		}
 	}
-	known[200000] = true // the directory has answered
-	if got := s.Owner(200000); got != 200000 || asker != 1002 {
-		t.Errorf("an account of the directory is %d's, asked for by %d", got, asker)
+	whose(165600, 165600, true)
+	whose(200000, 1002, true)
+	whose(1001, 1001, true)
+	whose(200001, 1002, false)
+	accounts[200001] = true
+	if whose(200001, 200001, true); by != 1002 {
+		t.Errorf("asked for %d", by)
 	}
 }
 

@@ -131,7 +131,8 @@ func (s *Server) renderGPUs(list []job.GPUView, who job.Actor) []api.GPU {
 			if p.UID >= 0 {
 				p.User = s.nameOfProcess(p.UID)
 			}
-			if !who.Admin && p.UID != who.UID && s.opt.Person(p.UID) != who.UID {
+			person, certain := s.opt.Person(p.UID)
+			if !who.Admin && p.UID != who.UID && (person != who.UID || !certain) {
 				p.Comm = ""
 			}
 		}

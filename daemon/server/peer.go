@@ -30,10 +30,16 @@ type peer struct {
 func (s *Server) actor(p peer) job.Actor {
 	a := job.Actor{UID: p.uid, GID: p.gid, User: s.userName(p.uid), Admin: p.uid == 0 || s.owns(p) || s.administers(p)}
 	a.Person = job.Account{UID: a.UID, User: a.User}
-	if person := s.opt.Person(p.uid); person != p.uid {
+	if person := s.person(p.uid); person != p.uid {
 		a.Person = job.Account{UID: person, User: s.userName(person)}
 	}
 	return a
+}
+
+// person returns the uid that a uid's limits are counted by, as far as that is known.
+func (s *Server) person(uid int) int {
+	person, _ := s.opt.Person(uid)
+	return person
 }
 
 // administers reports whether the peer has the administrators' group and its account
@@ -48,7 +54,7 @@ func (p peer) has(gid int) bool { return p.gid == gid || slices.Contains(p.group
 
 // member reports whether the host knows that the peer's person is in a group.
 func (s *Server) member(p peer, gid int) bool {
-	in, known := s.opt.Member(s.opt.Person(p.uid), gid)
+	in, known := s.opt.Member(s.person(p.uid), gid)
 	return in && known
 }
 
@@ -181,7 +187,7 @@ func (s *Server) userName(uid int) string { return cmp.Or(s.opt.UserName(uid), s
 
 // nameOfProcess names whose a process is: "bob", and "bob (uid 165700)" for one of bob's container.
 func (s *Server) nameOfProcess(uid int) string {
-	if person := s.opt.Person(uid); person != uid {
+	if person := s.person(uid); person != uid {
 		return fmt.Sprintf("%s (uid %d)", s.knownName(person), uid)
 	}
 	return s.knownName(uid)

@@ -212,7 +212,7 @@ func TestAnAdministratorIsOneToday(t *testing.T) {
 func TestNameOfASilentDirectory(t *testing.T) {
 	s := testServer(queue(), nil)
 	asker := 0
-	s.opt.Person = func(uid int) int { return uid + 1_000_000 }
+	s.opt.Person = func(uid int) (int, bool) { return uid + 1_000_000, true }
 	s.opt.UserID = func(who int, _ string) (int, bool, error) {
 		asker = who
 		return 0, false, errors.New("nothing within 2s")

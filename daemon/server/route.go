@@ -88,6 +88,7 @@ type request struct {
 	who     job.Actor
 	came    time.Time
 	person  int      // the uid that limits are counted by
+	certain bool     // it is the right one
 	asAdmin bool     // it is allowed by the right of an admin alone
 	reports bool     // it has its user's turn at what reads much of the state file
 	asked   any      // its body, once that is read

@@ -23,7 +23,8 @@ func (s *Server) serve(rt route, w http.ResponseWriter, hr *http.Request) {
 		s.refuse(w, hr, nobody, err)
 		return
 	}
-	r := &request{Request: hr, w: w, came: time.Now(), peer: p, who: s.actor(p), person: s.opt.Person(p.uid)}
+	r := &request{Request: hr, w: w, came: time.Now(), peer: p, who: s.actor(p)}
+	r.person, r.certain = s.opt.Person(p.uid) // after its name was asked for
 	defer r.over()
 	reply, err := s.answer(rt, r)
 	s.audit(rt, r, reply, err)

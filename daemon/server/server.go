@@ -44,8 +44,9 @@ type Options struct {
 	// the error says why that is not known.
 	UserID func(asker int, name string) (uid int, ok bool, err error)
 	// Person returns the uid that a uid's limits are counted by: its own, or that
-	// of the user whose subordinate uid it is. Nil is its own.
-	Person func(uid int) int
+	// of the user whose subordinate uid it is, and whether that is certain: a uid of a range may
+	// be of an account that is not known yet. Nil is its own.
+	Person func(uid int) (person int, certain bool)
 	// Config returns the settings in force. It is asked at each request; nil is
 	// the default of package config.
 	Config func() *config.Config
@@ -121,7 +122,7 @@ func New(o Options) *Server {
 		o.Holds = func(int, int) bool { return true }
 	}
 	if o.Person == nil {
-		o.Person = func(uid int) int { return uid }
+		o.Person = func(uid int) (int, bool) { return uid, true }
 	}
 	if o.Config == nil {
 		cfg := config.Default()
@@ -151,7 +152,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	broken := make(chan error, len(listeners))
 	for _, l := range listeners {
 		go func() {
-			known := &peerListener{Listener: l, peerOf: s.peerOf, conns: s.conns, person: s.opt.Person, lines: s.lines}
+			known := &peerListener{Listener: l, peerOf: s.peerOf, conns: s.conns, person: s.person, lines: s.lines}
 			broken <- hs.Serve(known)
 		}()
 	}

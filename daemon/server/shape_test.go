@@ -54,11 +54,11 @@ func TestTheScriptOfACommand(t *testing.T) {
 // subordinate uid, or by a session that is older than the membership.
 func TestQuotaGroupsAreThePeersOwn(t *testing.T) {
 	s := testServer(queue(), nil)
-	s.opt.Person = func(uid int) int {
+	s.opt.Person = func(uid int) (int, bool) {
 		if uid >= 100_000 {
-			return 1006
+			return 1006, true
 		}
-		return uid
+		return uid, true
 	}
 	s.opt.Member = func(uid, gid int) (in, known bool) {
 		return uid == 1006 && gid == groups["lab"], uid == 1006 || uid == 1003

@@ -15,6 +15,9 @@ func (s *Server) submit(r *request) (any, error) {
 	if s.opt.Own != nil && !s.owns(r.peer) {
 		return nil, s.notServed("jobs can be submitted by nobody else")
 	}
+	if !r.certain {
+		return nil, job.Refuse("unavailable/person", r.who.UID, s.knownName(r.person))
+	}
 	var in api.SubmitRequest
 	if err := decode(r, &in, s.opt.Config().Limits.RequestBytes); err != nil {
 		return nil, err

@@ -63,11 +63,11 @@ func TestSubordinateUIDsShareTheirOwnersLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := queue()
 		s := limited(b, func(l *config.Limits) { l.Requests, l.Burst, l.UserWaits = 10, 20, 3 })
-		s.opt.Person = func(uid int) int {
+		s.opt.Person = func(uid int) (int, bool) {
 			if uid >= 100000 {
-				return bob.uid
+				return bob.uid, true
 			}
-			return uid
+			return uid, true
 		}
 		start := time.Now()
 		for n := range 70 {

@@ -72,11 +72,39 @@ func TestTheNumberOfAContainerGivesNoRight(t *testing.T) {
 		j := &b.View.Jobs[0].Job
 		j.Owner, j.Principal = job.Owner{UID: inside, User: "100005"}, &job.Account{UID: alice.uid, User: "kate"}
 		s := testServer(b, nil)
-		s.opt.Person = func(int) int { return alice.uid }
+		s.opt.Person = func(int) (int, bool) { return alice.uid, true }
 		s.opt.UserName = func(uid int) string { return map[int]string{alice.uid: name}[uid] }
 		_, body := ask(s, peer{uid: inside, gid: inside}, "GET", "/v1/jobs/1", "")
 		if strings.Contains(body, "secret") != private {
 			t.Errorf("a container of %s is shown %s", name, body)
 		}
+	}
+}
+
+// Until it is known whether the uid of a client is an account's or a container's, nothing is queued that would count as
+// the wrong person's, and whoever may be its person is shown nothing private of it.
+func TestSubmitOfAnUncertainPerson(t *testing.T) {
+	const dirk = 165_600
+	b := queue()
+	b.View.GPUs[0].Processes = []job.GPUProcess{{PID: 7, UID: dirk, Comm: "secret"}}
+	s := testServer(b, nil)
+	certain := false
+	s.opt.Person = func(uid int) (int, bool) {
+		if uid == dirk && !certain {
+			return bob.uid, false
+		}
+		return uid, true
+	}
+	const submit = `{"argv":["eA=="],"dir":"Lw==","name":"n"}`
+	status, body := ask(s, peer{uid: dirk, gid: dirk}, "POST", "/v1/jobs", submit)
+	if status != http.StatusServiceUnavailable || !strings.Contains(body, "uid 165600 is an account of its own or one of") || len(b.Submissions()) > 0 {
+		t.Errorf("%d %s: %+v", status, body, b.Submissions())
+	}
+	if _, body := ask(s, bob, "GET", "/v1/gpus", ""); strings.Contains(body, "secret") {
+		t.Errorf("bob is shown %s", body)
+	}
+	certain = true
+	if status, body = ask(s, peer{uid: dirk, gid: dirk}, "POST", "/v1/jobs", submit); status != http.StatusOK || len(b.Submissions()) != 1 || b.Submissions()[0].Principal != nil {
+		t.Errorf("%d %s: %+v", status, body, b.Submissions())
 	}
 }

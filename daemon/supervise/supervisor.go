@@ -60,7 +60,7 @@ type Supervisor struct {
 	notify  *systemd.Notifier
 	front   *front
 	names   *directory.Directory
-	person  func(uid int) int // whose the uids of containers are
+	person  func(uid int) (person int, certain bool) // whose the uids of containers are
 	server  *server.Server
 	state   *stateFile
 	crashes crashes // of earlier processes
@@ -82,7 +82,7 @@ func New(o Options) *Supervisor {
 		verbose: server.NewVerbosity(o.Level),
 	}
 	s.use(config.Default(), config.Snapshot{})
-	s.person = host.NewSubordinates("/etc/subuid", s.names.KnownID, s.names.Named).Owner
+	s.person = host.NewSubordinates("/etc/subuid", s.names.KnownID, s.names.Named).Person
 	s.names.Persons(s.person)
 	s.server = server.New(server.Options{
 		Backend: s.front.get, Log: o.Log, Version: o.Version, Commit: o.Commit,
