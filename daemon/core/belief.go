@@ -116,18 +116,19 @@ func (c *Core) endAfter(l *trackedJob, total func(ran time.Duration) time.Durati
 // is an end, as of jobs that always run to it nothing else would ever be known. So is
 // whatever else the job or its owner brought about, once it has run for longer than expected:
 // else a long run would look short that its owner cancels as its work is done. What is
-// cancelled early was given up.
+// cancelled early was given up. A launch that took so long counts, too: a set-up can do the
+// work, or the command end as a launch does that failed.
 func (c *Core) learn(l *trackedJob, r *job.Result, last bool, now time.Time) {
-	if r.Launch != "" || r.Cause == job.StopGPULost {
+	ran, expected := c.ran(l, now), c.estimate(l).Median
+	if r.Launch != "" && ran <= expected || r.Cause == job.StopGPULost {
 		return
 	}
-	ran, expected := c.ran(l, now), c.estimate(l).Median
 	stopped := r.Outcome == job.Cancelled && (r.Cause == "" || r.Cause == job.StopRequeue)
 	others := stopped && r.By != l.job.Owner.User && r.By != l.job.Person().User
 	if run := ran - l.job.Served; run > 0 && !others { // what it had run before was taken in then
 		c.planning.ran(run, max(0, expected-l.job.Served), l)
 	}
-	own := stopped && !others || last && (r.Outcome == job.OutOfMemory || r.Breach != nil)
+	own := stopped && !others || last && (r.Outcome == job.OutOfMemory || r.Breach != nil || r.Launch != "")
 	if last && ranToItsEnd(r) || own && ran > expected {
 		c.observe(l, true, now)
 	} else {

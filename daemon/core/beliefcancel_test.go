@@ -1,11 +1,13 @@
 package core_test
 
 import (
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // expectedAfter is what is expected of a job that waits, after 25 of 3 s and one of so long that ended so, where
@@ -62,6 +64,21 @@ func commanded(kind job.CommandKind, by job.Actor) func(*world, job.ID) {
 	}
 }
 
+// looksUnlaunched ends a command as a launch does that failed at a step.
+func looksUnlaunched(step contract.Step, errno syscall.Errno) func(*world, job.ID) {
+	return func(w *world, id job.ID) {
+		u := w.units[id]
+		u.Phase, u.Exit = core.Exited, contract.Exit{Code: step.ExitStatus(), Launch: step, Errno: int(errno)}
+		w.step(core.Changed{Job: id}, -1)
+		w.settle()
+		for w.jobs[id].State == job.Queued { // it is tried again
+			w.now = w.now.Add(time.Minute)
+			w.step(core.Tick{}, -1)
+			w.settle()
+		}
+	}
+}
+
 // What its owner ends teaches what an end by itself does, where it ran for longer than was expected: else many
 // runs of seconds would buy that a long one goes first. An administrator's cancel is no word of the owner's.
 func TestWhatItsOwnerEndsTeaches(t *testing.T) {
@@ -73,6 +90,9 @@ func TestWhatItsOwnerEndsTeaches(t *testing.T) {
 	}
 	for name, end := range map[string]func(*world, job.ID){
 		"a cancel": commanded(job.CommandCancel, owner), "a requeue": commanded(job.CommandRequeue, owner),
+		"an end as of a set-up that failed":           looksUnlaunched(contract.StepSetup, 0),
+		"an end as of a missing command":              looksUnlaunched(contract.StepExec, syscall.ENOENT),
+		"an end as of a command that is out of reach": looksUnlaunched(contract.StepExec, syscall.EIO),
 	} {
 		if got := expectedAfter(t, long, end); got < honest/2 || got > 2*honest {
 			t.Errorf("%s by its owner: %s are expected, and %s after an end by itself", name, got, honest)
@@ -87,5 +107,8 @@ func TestWhatItsOwnerEndsTeaches(t *testing.T) {
 	}
 	if got := expectedAfter(t, 2*time.Second, commanded(job.CommandCancel, owner)); got < before/2 {
 		t.Errorf("a cancel that came early: %s are expected, and %s before", got, before)
+	}
+	if got := expectedAfter(t, 2*time.Second, looksUnlaunched(contract.StepSetup, 0)); got < before/2 {
+		t.Errorf("a launch that failed early: %s are expected, and %s before", got, before)
 	}
 }
