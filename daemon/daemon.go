@@ -38,6 +38,7 @@ type Options struct {
 	Person     Persons                 // whose the uids of containers are; nil: each its own
 	InGroup    func(uid, gid int) bool // whether an account has a group today, or that is not known; nil: always
 	NameToday  NameToday               // nil: it is the one on record
+	Groups     QuotaGroups             // nil: those on record
 	Barred     func(uid int) string    // why a user may run nothing today, "" where that is not so; nil: never
 	Specs      Specs
 	Meter      Meter
@@ -99,6 +100,7 @@ type Daemon struct {
 	unsure   atomic.Int64 // the job of the last start of which nothing was heard
 	orphans  sync.Map     // job.ID of each unit that was reported to be no job's
 	probes   []*probe
+	regroup  Wakeup // groups of accounts are looked up
 	clock    clock
 	done     chan struct{}           // closed when the loop has ended
 	end      context.CancelCauseFunc // of the context that everything runs in
@@ -120,6 +122,7 @@ func New(o Options) (*Daemon, error) {
 	d := &Daemon{
 		opt: o, host: o.Runtime, log: o.Log, core: core.New(o.Settings.Policy, boot, o.Restored),
 		inbox: newInbox(o.Runtime), started: o.Runtime.Now(), workers: newGroup(o.Runtime), done: make(chan struct{}),
+		regroup: o.Runtime.Wakeup(),
 	}
 	d.opt.Restored = job.Restored{} // which would keep every job that waited then in memory
 	d.ahead.turn = make(chan struct{}, 1)
@@ -160,7 +163,9 @@ func (d *Daemon) Run(outer context.Context) error {
 	defer end(nil)
 	d.end = end
 	parts := newGroup(d.host)
-	run := []func(context.Context){d.commit.run, d.sampler.run, d.lister.run, d.forget.run, d.watch, d.listen}
+	run := []func(context.Context){
+		d.commit.run, d.sampler.run, d.lister.run, d.forget.run, d.watch, d.listen, d.followGroups,
+	}
 	for _, part := range run {
 		parts.Go(func() { part(ctx) })
 	}
@@ -182,6 +187,7 @@ func (d *Daemon) Run(outer context.Context) error {
 func (d *Daemon) Reload(s Settings) {
 	d.settings.Store(&s)
 	d.post(core.Configured{Policy: s.Policy})
+	d.regroup.Ring()
 	for _, l := range d.probes {
 		l.forget()
 	}

@@ -69,7 +69,8 @@ func (d *Daemon) start(ctx context.Context, a core.Start) core.Event {
 	j := a.Job
 	d.mark(j.ID, stepBegun, d.host.Now())
 	failed := core.StartFailed{Job: j.ID, Attempt: j.Attempt.Number}
-	if d.disowned(&j, &failed) || d.isBarred(&j, &failed) { // before its account can read anything
+	// Before its account can read anything:
+	if d.disowned(&j, &failed) || d.joined(&j, &failed) || d.isBarred(&j, &failed) {
 		return failed
 	}
 	ctx, cancel := d.host.Timeout(ctx, startTime)

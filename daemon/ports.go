@@ -118,6 +118,11 @@ type Meter func(controlGroup string) (job.HostUse, bool)
 // waited for, unless the host's files say it, or it said so itself within the last moment.
 type NameToday func(uid int, was string, wait time.Duration) (string, error)
 
+// QuotaGroups returns the names of the groups with a quota that an account is in today. Where it is not known
+// whether it is in one, it is if its last job was submitted with that. Without wait the answer is what is known
+// by now.
+type QuotaGroups func(uid int, had job.GIDs, wait bool) []string
+
 // Inside lists the processes that a control group has; nil: that is not known.
 type Inside func(controlGroup string) []cgroup.Process
 

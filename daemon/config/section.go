@@ -88,7 +88,7 @@ func userSection() section {
 
 func groupSection() section {
 	return section{path: []string{"quota", "group"}, placeholder: "NAME",
-		doc:     "What all members of a group may have together, besides each one's own quota, with the keys of [quota.default]; what is left out is not bounded, and without a share the group does not count in fair share.",
+		doc:     "What all members of a group may have together, besides each one's own quota, with the keys of [quota.default]; what is left out is not bounded, and without a share the group does not count in fair share. Members are looked up at a submission, at a reload and before a job starts.",
 		example: "[quota.group.students]\n  gpus = 1.5\n  jobs = 20\n  mem = \"50%\"\n  cpus = 24\n  queued = 5000\n  gpu_hours = 300\n  share = 3\n",
 		used:    func(c *Config) []string { return slices.Sorted(maps.Keys(c.Quotas.Groups)) },
 		add:     func(c *Config, name string) { addQuota(&c.Quotas.Groups, name) },

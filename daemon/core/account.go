@@ -207,9 +207,7 @@ func (l *trackedJob) accounts() []*sched.Account {
 	return append([]*sched.Account{l.account}, l.account.Groups...)
 }
 
-// enroll counts an owner's account for the groups that it is in, and so what the
-// account runs by now. It never takes a group off: whoever has a user namespace
-// can leave groups out of what the kernel says of a process. An account goes by the name under
+// enroll counts an owner's account for the groups that it is in. An account goes by the name under
 // which it submitted last.
 func (c *Core) enroll(o job.Owner, principal *job.Account, now time.Time) {
 	a, name := c.accounts.of(o, principal), o.User
@@ -219,18 +217,7 @@ func (c *Core) enroll(o job.Owner, principal *job.Account, now time.Time) {
 	if a.Name != name && !job.Nameless(a.UID, name) {
 		c.accounts.rename(a, name)
 	}
-	for _, name := range o.Groups {
-		g := c.accounts.group(name)
-		if slices.Contains(a.Groups, g) {
-			continue
-		}
-		a.Groups = append(a.Groups, g)
-		for _, id := range c.jobs.activeIDs() {
-			if l := c.jobs.active(id); l.account == a {
-				c.count(l, g, now)
-			}
-		}
-	}
+	c.addGroups(a, o.Groups, now)
 }
 
 // count puts a running job on an account. Before the first listing it is not known

@@ -219,6 +219,8 @@ func (c *Core) apply(ev Event, now time.Time) {
 		c.delivered(e, now)
 	case Configured:
 		c.configure(e.Policy)
+	case Enrolled:
+		c.enrolled(e, now)
 	}
 }
 

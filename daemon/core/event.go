@@ -100,6 +100,7 @@ const (
 	StartBarred                      // its user may run nothing; Detail says why
 	StartGone                        // another account has the number of its owner, or its person: Heir
 	StartNamed                       // Heir is the owner, or its person, whose name was not known at the submission
+	StartJoined                      // its person is in groups with a quota that are not on its record: see Enrolled
 	StartStale                       // systemd was not asked: the look at the GPUs is too old by now
 )
 
@@ -232,6 +233,9 @@ type Delivered struct {
 // Configured brings a new policy.
 type Configured struct{ Policy Policy }
 
+// Enrolled says in which groups with a quota accounts turned out to be, in addition to those that are known.
+type Enrolled struct{ Members []Member }
+
 func (Submit) event()      {}
 func (Command) event()     {}
 func (Commands) event()    {}
@@ -252,3 +256,4 @@ func (Faulted) event()     {}
 func (Tick) event()        {}
 func (Delivered) event()   {}
 func (Configured) event()  {}
+func (Enrolled) event()    {}

@@ -190,6 +190,7 @@ func (c *Core) place(l *trackedJob, p *sched.Placement, now time.Time) {
 	l.job.NotBefore = time.Time{} // or a clock that is set back would bring a back-off again that is over
 	l.job.Guarded = p.Guarded
 	l.unasked = true
+	l.recordGroups()
 	c.systemd.tries(l)
 	c.move(l, job.Starting, now)
 	c.charge(l, now)

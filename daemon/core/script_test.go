@@ -468,6 +468,7 @@ var verbs = map[string]func(*script){
 			}
 		}
 	},
+	"group": (*script).group,
 	// slurm minors=LIST: the settings are read again, and these GPUs are Slurm's; every: all of them.
 	"slurm": func(s *script) {
 		_, s.w.policy.SlurmGPUs.Every = s.args["every"]

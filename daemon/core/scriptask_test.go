@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -52,6 +53,27 @@ func (s *script) submit() {
 		sub.Requeue = &yes
 	}
 	s.feed(core.Submit{Token: s.w.token, Submission: sub})
+}
+
+// group makes accounts of a group: uids=1001,1002 name=lab; told: the daemon looked it up, as at a reload;
+// quota=N: it may have so many GPUs from now on.
+func (s *script) group() {
+	if _, ok := s.args["quota"]; ok {
+		s.w.policy.Quotas.Groups = map[string]job.Quota{s.args["name"]: {GPUMilli: s.num("quota", 0) * job.WholeGPU}}
+		s.feed(core.Configured{Policy: s.w.policy})
+	}
+	var found core.Enrolled
+	for text := range strings.SplitSeq(s.args["uids"], ",") {
+		uid, err := strconv.Atoi(text)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.w.groups[uid] = append(s.w.groups[uid], s.args["name"])
+		found.Members = append(found.Members, core.Member{UID: uid, Groups: s.w.groups[uid]})
+	}
+	if _, told := s.args["told"]; told {
+		s.feed(found)
+	}
 }
 
 // until is the end of a pause, so much later.

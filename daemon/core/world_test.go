@@ -52,18 +52,19 @@ type world struct {
 	replies map[core.Token]core.Reply
 	acked   map[job.ID]bool
 	busDown bool
-	unable  bool            // systemd can't start anything for the moment
-	expired map[int]bool    // accounts that may run nothing
-	heirs   map[int]string  // which account has a number now, where that is not the one that submitted
-	leaving bool            // systemd stops everything
-	soft    int             // soft reboots of this boot
-	older   bool            // the daemon is of a release that notes the boot alone
-	kernel  []core.Faulted  // the log of this boot
-	stuck   map[job.ID]bool // whose processes outlive SIGKILL
-	linger  bool            // what a unit had on its GPUs outlives it
-	sampled gpu.Snapshot    // the last one that the core saw
-	shorts  map[string]int  // good samples in a row that showed jobs short of their promised memory, by GPU
-	overs   map[string]int  // good samples in a row that showed a job over its budget, by job and GPU
+	unable  bool             // systemd can't start anything for the moment
+	expired map[int]bool     // accounts that may run nothing
+	heirs   map[int]string   // which account has a number now, where that is not the one that submitted
+	groups  map[int][]string // of accounts, as the directory has them, where starts look
+	leaving bool             // systemd stops everything
+	soft    int              // soft reboots of this boot
+	older   bool             // the daemon is of a release that notes the boot alone
+	kernel  []core.Faulted   // the log of this boot
+	stuck   map[job.ID]bool  // whose processes outlive SIGKILL
+	linger  bool             // what a unit had on its GPUs outlives it
+	sampled gpu.Snapshot     // the last one that the core saw
+	shorts  map[string]int   // good samples in a row that showed jobs short of their promised memory, by GPU
+	overs   map[string]int   // good samples in a row that showed a job over its budget, by job and GPU
 
 	log    func(format string, args ...any)
 	faults []string // breaches of what must hold
@@ -73,7 +74,7 @@ func newWorld(gpus int, log func(string, ...any)) *world {
 	w := &world{
 		now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), boot: 1,
 		jobs: map[job.ID]job.Job{}, payloads: map[job.ID]bool{}, controls: map[string]job.GPUControl{},
-		stuck: map[job.ID]bool{}, expired: map[int]bool{}, heirs: map[int]string{}, usage: map[string]job.Usage{}, reserved: map[int64]job.Reservation{},
+		stuck: map[job.ID]bool{}, expired: map[int]bool{}, heirs: map[int]string{}, groups: map[int][]string{}, usage: map[string]job.Usage{}, reserved: map[int64]job.Reservation{},
 		units: map[job.ID]*unit{}, runs: map[string]int{}, replies: map[core.Token]core.Reply{}, acked: map[job.ID]bool{},
 		persons: map[int]core.Person{165700: {UID: 1001}, 265700: {UID: 1002}},
 		log:     log, overs: map[string]int{}, shorts: map[string]int{},

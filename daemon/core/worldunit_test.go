@@ -136,6 +136,10 @@ func (w *world) answer(i int) core.Event {
 			}
 			return failed
 		}
+		if !isIn(w.groups[a.Job.Owner.UID], a.Job.Owner.Groups) {
+			w.step(core.Enrolled{Members: []core.Member{{UID: a.Job.Owner.UID, Groups: w.groups[a.Job.Owner.UID]}}}, -1)
+			return core.StartFailed{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, How: core.StartJoined, Detail: "groups"}
+		}
 		if w.launch(&a.Job) != nil {
 			return core.StartFailed{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, How: core.StartExists}
 		}
@@ -267,4 +271,9 @@ func (w *world) userspace() {
 	}
 	w.tidy()
 	w.revive()
+}
+
+// isIn reports whether all names are among others.
+func isIn(names, others []string) bool {
+	return !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(others, n) })
 }

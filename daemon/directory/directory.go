@@ -254,6 +254,9 @@ func (d *Directory) Member(uid, gid int) (in, known bool) {
 	return d.member(uid, gid, d.files.UserName(uid) == "")
 }
 
+// KnownMember is Member as far as it is known without waiting.
+func (d *Directory) KnownMember(uid, gid int) (in, known bool) { return d.member(uid, gid, false) }
+
 func (d *Directory) member(uid, gid int, wait bool) (in, known bool) {
 	if in, known := d.files.Member(uid, gid); known {
 		return in, true

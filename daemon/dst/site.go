@@ -59,6 +59,17 @@ func drawWatch(d *dice) core.UsagePolicy {
 	}
 }
 
+// groupsOf is daemon.QuotaGroups: some accounts turn out to be in groups after a while.
+func (w *World) groupsOf(uid int, _ job.GIDs, _ bool) (in []string) {
+	for _, name := range []string{"class", "lab"} {
+		d := w.roll("member of "+name, uint64(uid))
+		if d.percent(20) && w.elapsed > d.between(0, 10*time.Minute) {
+			in = append(in, name)
+		}
+	}
+	return in
+}
+
 // drawQuotas leaves room for every job by itself.
 func drawQuotas(d *dice) job.Quotas {
 	if d.percent(60) {

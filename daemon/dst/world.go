@@ -139,7 +139,7 @@ func (w *World) live(l *life) {
 	clear(w.asked)
 	d, err := daemon.New(daemon.Options{
 		Runtime: l, Store: w.disk, Units: w.bus, Changes: w.bus.changes, Source: source{w}, Kernel: w.kernel,
-		UnitOf: w.unitOf, Person: w.person,
+		UnitOf: w.unitOf, Person: w.person, Groups: w.groupsOf,
 		Tell: w.note, Specs: w.specs, Origin: w.bus.Origin, System: w.bus.System, EndProcess: w.endProcess,
 		Deliver: w.deliver,
 		Notify:  silent{}, Log: slog.New(slog.DiscardHandler),

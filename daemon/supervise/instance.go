@@ -109,7 +109,7 @@ func (s *instance) open(ctx context.Context) error {
 		Deliver: sender.Deliver,
 		Source:  s.source, Kernel: kernel,
 		UnitOf: host.UnitOf(s.scope.Root), Account: s.names.KnownName, InGroup: s.names.InGroup, Person: s.person,
-		NameToday: s.names.NameToday, Barred: host.Barred,
+		NameToday: s.names.NameToday, Groups: s.quotaGroups, Barred: host.Barred,
 		Meter: host.Meter, Inside: host.Processes, EndProcess: host.EndProcess, Boot: host.BootID,
 		Settings: settings, Scope: s.scope, Socket: s.opt.Own.socket(),
 		Launcher:      s.opt.Launcher,

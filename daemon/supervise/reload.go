@@ -105,6 +105,22 @@ func (s *Supervisor) load() (config.Config, config.Snapshot, error) {
 	return s.opt.Own.settings(cfg), from, err
 }
 
+// quotaGroups is daemon.QuotaGroups.
+func (s *Supervisor) quotaGroups(uid int, had job.GIDs, wait bool) (in []string) {
+	group, member := s.names.KnownGroup, s.names.KnownMember
+	if wait {
+		group, member = s.names.GroupID, s.names.Member
+	}
+	for _, name := range s.cfg.Load().QuotaGroups() {
+		if gid, ok := group(name); ok {
+			if is, known := member(uid, gid); is || !known && slices.Contains(had, gid) {
+				in = append(in, name)
+			}
+		}
+	}
+	return in
+}
+
 // reload reports whether the new configuration is in force.
 func (s *instance) reload() bool {
 	cfg, from, err := s.load()

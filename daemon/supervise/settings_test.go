@@ -3,6 +3,7 @@ package supervise
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +69,25 @@ func TestSettingsWithAGroupThatIsNotThere(t *testing.T) {
 		s.cfg.Store(&config.Config{Daemon: config.Daemon{AdminGroup: group}})
 		if c := s.checkSettings(); c.Health != want {
 			t.Errorf("%q: %s, %s", group, c.Health, c.Detail)
+		}
+	}
+}
+
+// Who is in a group with a quota is what the host knows today, else what the last job was submitted with.
+func TestGroupsWithAQuota(t *testing.T) {
+	s := &Supervisor{names: directory.New(directory.Files{
+		UserName: func(uid int) string { return map[int]string{1001: "alice"}[uid] },
+		GroupID: func(name string) (int, bool) {
+			gid, ok := map[string]int{"lab": 2001, "class": 2002, "far": 2003}[name]
+			return gid, ok
+		},
+		HasGroup: func(gid int) bool { return true },
+		Member:   func(uid, gid int) (in, known bool) { return gid == 2001, uid == 1001 && gid != 2003 },
+	}, nil)}
+	s.cfg.Store(&config.Config{Quotas: job.Quotas{Groups: map[string]job.Quota{"lab": {}, "class": {}, "far": {}, "gone": {}}}})
+	for _, wait := range []bool{false, true} {
+		if in := s.quotaGroups(1001, job.GIDs{2002, 2003}, wait); !slices.Equal(in, []string{"far", "lab"}) {
+			t.Errorf("wait %t: %v", wait, in)
 		}
 	}
 }

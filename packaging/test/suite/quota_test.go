@@ -3,6 +3,8 @@
 package suite
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -40,6 +42,44 @@ gpus = 1`)
 	ended(t, wait(t, fourth), "completed", "exit code 0")
 	cancel(t, "alice", hers)
 	running(t, half)
+}
+
+// TestSchedulerQuotaOfAGroupLater: a group's quota counts the jobs that its members submitted before
+// it was set, and before anybody knew that they are members.
+func TestSchedulerQuotaOfAGroupLater(t *testing.T) {
+	begin(t)
+	settings(t, "[quota.default]\nqueued = 50")
+	gpusSeen(t)
+	const quota = "/etc/gpusched/conf.d/91-suite.toml"
+	t.Cleanup(func() {
+		sh(t, "", "rm -f "+quota+"; if [ -e /etc/group.kept ]; then mv /etc/group.kept /etc/group; fi; systemctl reload gpusched")
+	})
+	oneRuns := func(ids ...int64) {
+		t.Helper()
+		running(t, ids[0])
+		for _, id := range ids[1:] {
+			until(t, "the others wait for the group", func() bool {
+				return strings.Contains(why(t, "alice", id), "group lab has 1 of 1 GPUs allowed by quota")
+			})
+		}
+	}
+	runs := submit(t, "alice", "-g 1 -- sleep 1000")
+	running(t, runs)
+	waits := submit(t, "alice", "--hold -g 1 -- sleep 1000")
+	sh(t, "", "printf '[quota.group.lab]\ngpus = 1\n' > "+quota+"; systemctl reload gpusched")
+	sh(t, "alice", fmt.Sprintf("gpusched release %d", waits))
+	oneRuns(runs, waits)
+	sh(t, "", "systemctl restart gpusched")
+	gpusSeen(t)
+	oneRuns(runs, waits)
+	cancel(t, "alice", runs, waits)
+
+	sh(t, "", "cp -p /etc/group /etc/group.kept; sed -i /^lab:/d /etc/group")
+	first, second := submit(t, "bob", "-g 4 -- sleep 1000"), submit(t, "alice", "-g 1 -- sleep 1000")
+	third := submit(t, "alice", "-g 1 -- sleep 1000")
+	sh(t, "", "mv /etc/group.kept /etc/group")
+	cancel(t, "bob", first)
+	oneRuns(second, third)
 }
 
 // TestAttackerParts: parts of GPUs can't be spread over the machine to keep whole ones
