@@ -153,13 +153,10 @@ func (d *Daemon) Do(ctx context.Context, who job.Actor, c job.Command) (err erro
 			return err
 		}
 	}
-	_, err = d.request(ctx, func(t core.Token) core.Event { return core.Command{Token: t, Who: who, What: c} })
-	if c.Kind == job.CommandSignal && err == nil {
-		one := []job.Outcome{{}}
-		if d.signalEach(ctx, who, []job.Command{c}, one); one[0].Refusal != nil {
-			return one[0].Refusal
-		}
+	if c.Kind == job.CommandSignal { // its outcome says which jobs get it
+		return d.doOne(ctx, who, c)
 	}
+	_, err = d.request(ctx, func(t core.Token) core.Event { return core.Command{Token: t, Who: who, What: c} })
 	var refusal *job.Refusal
 	if c.Job == 0 || !errors.As(err, &refusal) || refusal.Kind() != job.RefusedNotFound {
 		return err

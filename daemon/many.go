@@ -71,6 +71,17 @@ func (d *Daemon) DoMany(
 	return all, nil
 }
 
+// doOne is DoMany for one command.
+func (d *Daemon) doOne(ctx context.Context, who job.Actor, c job.Command) error {
+	_, err := d.DoMany(ctx, who, []job.Command{c}, func(each []job.Outcome) error {
+		if refusal := each[0].Refusal; refusal != nil {
+			return refusal
+		}
+		return nil
+	})
+	return err
+}
+
 // piece is commands that the loop has been given in one.
 type piece struct {
 	token  core.Token

@@ -17,28 +17,62 @@ func (d *Daemon) warn(ctx context.Context, a core.Signal) core.Event {
 	return core.Signalled{Job: a.Job, Attempt: a.Attempt, OK: err == nil}
 }
 
+// signals are those of one request that have been sent.
+type signals struct {
+	of    map[job.ID]error // also beside its array a job gets one
+	stuck error            // systemd did not answer in time; no other is sent
+}
+
 // signalEach sends the signals of the commands that the core has let pass. Whoever asked is
 // answered after that.
 func (d *Daemon) signalEach(ctx context.Context, who job.Actor, list []job.Command, each []job.Outcome) {
-	ctx, cancel := d.host.Timeout(ctx, statusTime)
-	defer cancel()
+	sent := signals{of: map[job.ID]error{}}
 	for i := range each {
 		if c := &list[i]; c.Kind == job.CommandSignal && each[i].Refusal == nil {
-			each[i].Refusal = d.signalFor(ctx, who, c)
+			each[i].Refusal = d.signalFor(ctx, who, c, &each[i], &sent)
 		}
 	}
 }
 
-// signalFor sends the signal of a command.
-func (d *Daemon) signalFor(ctx context.Context, who job.Actor, c *job.Command) *job.Refusal {
-	err := d.signal(ctx, c.Job, c.Signal, "by", who.User)
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, units.ErrAbsent):
-		return job.Refuse("conflict/no-signal", c.Job, job.Ending)
+// signalFor sends the signal of a command. It has arrived where one job has it and no other may lack it: tasks
+// may have ended by now.
+func (d *Daemon) signalFor(
+	ctx context.Context, who job.Actor, c *job.Command, o *job.Outcome, sent *signals,
+) *job.Refusal {
+	called := c.Job.String()
+	if o.Job != nil {
+		called = o.Job.Called()
 	}
-	return job.Refuse("unavailable/signal", c.Job, job.SignalName(c.Signal), err)
+	arrived := false
+	for _, id := range o.Reached {
+		switch err := d.signalOnce(ctx, id, c.Signal, who, sent); {
+		case err == nil:
+			arrived = true
+		case !errors.Is(err, units.ErrAbsent):
+			return job.Refuse("unavailable/signal", called, job.SignalName(c.Signal), err)
+		}
+	}
+	if arrived {
+		return nil
+	}
+	return job.Refuse("conflict/no-signal", called, job.Ending)
+}
+
+// signalOnce sends a job the signal of a request, unless it has it.
+func (d *Daemon) signalOnce(ctx context.Context, id job.ID, signal int, who job.Actor, sent *signals) error {
+	if err, before := sent.of[id]; before {
+		return err
+	}
+	if sent.stuck != nil {
+		return sent.stuck
+	}
+	ctx, cancel := d.host.Timeout(ctx, statusTime)
+	defer cancel()
+	err := d.signal(ctx, id, signal, "by", who.User)
+	if sent.of[id] = err; ctx.Err() != nil {
+		sent.stuck = err
+	}
+	return err
 }
 
 // signal sends a signal to all processes of a job.

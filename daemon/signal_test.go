@@ -55,6 +55,55 @@ func TestSignalIsAnsweredWhenSent(t *testing.T) {
 	}
 }
 
+// A signal to an array is sent to each of its tasks that run, once, and where systemd does not answer for one the
+// array is not said to have it.
+func TestSignalOfAnArray(t *testing.T) {
+	r := newRig(t, 2, nil)
+	array := r.submit(1, func(s *job.Submission) {
+		s.Request.Array = &job.Array{Ranges: []job.Range{{First: 0, Last: 2, Step: 1}}}
+	})
+	first, second := array+1, array+2
+	for _, id := range []job.ID{first, second} {
+		r.until("the task runs", func() bool { return r.state(id) == job.Running })
+	}
+	send := func(ids ...job.ID) (told []job.Outcome) {
+		list := commands(job.CommandSignal, ids...)
+		for i := range list {
+			list[i].Signal = 10
+		}
+		_, err := r.d.DoMany(t.Context(), job.Actor{UID: 1001, User: "alice"}, list, func(each []job.Outcome) error {
+			told = append(told, each...)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return told
+	}
+	r.bus.FailNext(unittest.OpKill, unittest.LostCall())
+	if told := send(array); told[0].Refusal == nil || told[0].Refusal.Code != "unavailable/signal" {
+		t.Errorf("with one that may not have it: %+v", told)
+	}
+	for _, o := range send(second, array, first) {
+		if o.Refusal != nil {
+			t.Errorf("the answer is %v", o.Refusal)
+		}
+	}
+	for _, id := range []job.ID{first, second} {
+		if v := r.wait(id); v.Result.Signal != 10 {
+			t.Errorf("task %d ended as %+v", id, v.Result)
+		}
+	}
+	r.until("the last task runs", func() bool { return r.state(array+3) == job.Running })
+	r.runs(array + 3)
+	if err := r.d.Do(t.Context(), job.Actor{UID: 1001, User: "alice"}, job.Command{Kind: job.CommandSignal, Job: array, Signal: 10}); err != nil {
+		t.Error(err)
+	}
+	if v := r.wait(array); v.Tasks.Failed != 3 {
+		t.Errorf("the array ended as %+v, %+v", v.Result, v.Tasks)
+	}
+}
+
 // A warning that systemd did not take is sent again.
 func TestWarningIsSentAgain(t *testing.T) {
 	r := newRig(t, 1, nil)

@@ -362,6 +362,8 @@ func conformArray(t *testing.T, r rig) {
 	if reply, err = r.Results(t.Context(), j.ID.String()); err != nil || reply.Job.Array == nil || reply.Results == nil {
 		t.Errorf("results: %+v %v", reply, err)
 	}
+	_, err = r.Cancel(t.Context(), j.ID.String(), api.CancelRequest{Signal: 10})
+	refused(t, "a signal where no task runs", err, api.CodeConflict)
 	if _, err := r.Cancel(t.Context(), j.ID.String(), api.CancelRequest{}); err != nil {
 		t.Error(err)
 	}

@@ -40,7 +40,7 @@ func (c *Core) jobCommand(e Command, now time.Time) *job.Refusal {
 	}
 	switch e.What.Kind {
 	case job.CommandSignal:
-		return c.signal(l)
+		return c.signal(l, e.Who)
 	case job.CommandCancel:
 		if by := c.deps.followersOf(l.job.ID); e.What.Unawaited && len(by) > 0 {
 			return job.Refuse("conflict/awaited", c.jobs.called(by[0]), l.job.Called())
@@ -114,11 +114,24 @@ func (c *Core) requestStop(l *trackedJob, cause job.StopCause, by string, now ti
 }
 
 // signal reports whether a signal may be sent to a job now.
-func (c *Core) signal(l *trackedJob) *job.Refusal {
-	if l.job.State != job.Running {
-		return job.Refuse("conflict/no-signal", l.job.Called(), l.shown())
+func (c *Core) signal(l *trackedJob, who job.Actor) *job.Refusal {
+	switch {
+	case len(c.reached(l, who)) > 0:
+		return nil
+	case l.job.Tasks != nil:
+		return job.Refuse("conflict/no-task-runs", l.job.Called())
 	}
-	return nil
+	return job.Refuse("conflict/no-signal", l.job.Called(), l.shown())
+}
+
+// reached returns the jobs that get a signal for a job: the job itself, or the tasks of an array that run.
+func (c *Core) reached(l *trackedJob, who job.Actor) (ids []job.ID) {
+	for _, r := range append(c.jobs.tasks(l.id), l) {
+		if r.job.State == job.Running && who.MayControl(r.job) { // the owner's number may be another's by now
+			ids = append(ids, r.id)
+		}
+	}
+	return ids
 }
 
 func (b *gpuBook) pause(e Command, now time.Time) *job.Refusal {

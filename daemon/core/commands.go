@@ -25,6 +25,9 @@ func (c *Core) commands(e Commands, now time.Time) Reply {
 			continue
 		}
 		r.Each[i].Refusal = c.command(Command{Who: e.Who, What: what}, now)
+		if what.Kind == job.CommandSignal && r.Each[i].Refusal == nil {
+			r.Each[i].Reached = c.reached(c.jobs.get(what.Job), e.Who)
+		}
 	}
 	return r
 }

@@ -231,12 +231,12 @@ func (w *World) orderMany(e *Entry, who job.Actor, what job.Command, d *dice) {
 // order sends a command and notes what was confirmed.
 func (w *World) order(e *Entry, who job.Actor, what job.Command) {
 	w.judgeAsked(who, what)
-	before := w.tracked.signals[what.Job]
+	before := w.signalsOf(what.Job)
 	w.ask(max(e.For, time.Millisecond), func(ctx context.Context, d *daemon.Daemon) func() {
 		err := d.Do(ctx, who, what)
 		return func() {
 			w.tell("client: %s of job %d GPU %d by %s: %v", what.Kind, what.Job, what.GPU, who.User, err)
-			if err == nil && what.Kind == job.CommandSignal && w.tracked.signals[what.Job] == before {
+			if err == nil && what.Kind == job.CommandSignal && w.signalsOf(what.Job) == before {
 				w.breach(21, "job %d is said to have got a signal that never reached it", what.Job)
 			}
 			if err == nil {
@@ -244,4 +244,15 @@ func (w *World) order(e *Entry, who job.Actor, what job.Command) {
 			}
 		}
 	}, func() {})
+}
+
+// signalsOf is how many signals have reached a job and its tasks.
+func (w *World) signalsOf(id job.ID) int {
+	n := w.tracked.signals[id]
+	for of, j := range w.disk.jobs {
+		if j.Task != nil && j.Task.Array == id {
+			n += w.tracked.signals[of]
+		}
+	}
+	return n
 }

@@ -40,4 +40,5 @@ func (k CommandKind) ForMany() bool {
 type Outcome struct {
 	Refusal *Refusal
 	Job     *JobView // as it is then; nil where it is not live
+	Reached []ID     // the jobs that are to get the signal of the command
 }

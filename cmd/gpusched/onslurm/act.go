@@ -290,6 +290,9 @@ func cannotCancel(j *api.Job, id string, signal int) *api.Error {
 	case signal != 0 && j.State == job.Queued && j.Array == nil:
 		return &api.Error{Code: api.CodeConflict, Message: fmt.Sprintf("job %s waits, so there is nothing to send a signal to", id),
 			Hint: "'gpusched cancel " + id + "' takes it out of the queue"}
+	case signal != 0 && j.Array != nil && j.Array.Live == 0:
+		return &api.Error{Code: api.CodeConflict, Message: fmt.Sprintf("no task of job %s runs", id),
+			Hint: "'gpusched show " + id + "' lists its tasks"}
 	}
 	return nil
 }

@@ -77,6 +77,10 @@ func (b *Backend) act(who job.Actor, c job.Command) error {
 			}
 		}
 		return b.cancel(v, who, c.Task)
+	case job.CommandSignal:
+		if v.Request.Array != nil && v.Task == nil && (v.Tasks == nil || v.Tasks.Live == 0) {
+			return job.Refuse("conflict/no-task-runs", v.Called())
+		}
 	case job.CommandRequeue:
 		return b.requeue(v, who)
 	case job.CommandSuspend:

@@ -107,6 +107,7 @@ var bothLines = []struct {
 	{"aliases", 0, 0, "sbatch"},
 	{"version", 0, 0, "slurm 2"},
 	{"version --json", 0, 0, ""},
+	{"cancel --signal USR1 ARRAY", 1, 1, "no task of job ARRAY runs"},
 	{"cancel ENDED", 1, 1, "already ended"},
 	{"cancel 99999", 3, 3, "no job 99999"},
 	{"cancel --json HELD", 0, 0, ""},

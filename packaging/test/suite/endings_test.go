@@ -111,6 +111,30 @@ func TestLeavesWhenWarned(t *testing.T) {
 	}
 }
 
+// TestSignalOfAnArray: a signal to an array reaches its tasks that run, and no other.
+func TestSignalOfAnArray(t *testing.T) {
+	begin(t)
+	sh(t, "alice", "touch ~/go")
+	array := submit(t, "alice", "-g 0 --array 0-1%1 -- "+saves("USR1", 3))
+	armed := func(task int) {
+		t.Helper()
+		until(t, "the task is armed", func() bool {
+			return strings.Contains(try(t, "alice", fmt.Sprintf("gpusched logs %d_%d", array, task)).Stdout, "armed")
+		})
+	}
+	armed(0)
+	if out := sh(t, "alice", fmt.Sprintf("gpusched cancel --signal USR1 %d", array)); !strings.Contains(out, "running tasks") {
+		t.Errorf("it is said to have got the signal as: %s", out)
+	}
+	armed(1) // which has not got it
+	sh(t, "alice", fmt.Sprintf("gpusched cancel --signal USR1 %d_1", array))
+	if j := wait(t, array); j.Array.Failed != 2 {
+		t.Errorf("the array ended as %+v, %+v", j.Result, j.Array)
+	}
+	held := submit(t, "alice", "-g 0 --hold --array 0-1 -- true")
+	refused(t, "alice", fmt.Sprintf("gpusched cancel --signal USR1 %d", held), 1, "no task of job")
+}
+
 // TestSignalsWithoutABus: a warning that comes due while the bus is away arrives when it is
 // back, and whoever sends a signal meanwhile is told that it was not sent.
 func TestSignalsWithoutABus(t *testing.T) {
