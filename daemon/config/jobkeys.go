@@ -48,7 +48,7 @@ func jobKeys(in, _ string) []key {
 			}},
 		{section: in, name: "allow_raised_priority", doc: "Whether every user may give jobs a priority above normal. Otherwise only administrators may.",
 			bind: func(c *Config) value { return onOff(&c.Jobs.AllowRaisedPriority) }},
-		{section: in, name: "allow_sandboxed", doc: "Whether jobs are taken from processes that may do less than their account, and commands beside jobs that start from then on (attach, exec): with no new privileges, a filter of system calls, a reduced set of capabilities or an AppArmor profile (a hardened service, a sandboxed editor or agent), or in another user or pid namespace (a container that sees the socket). The job runs outside of that, with all that the account may do.",
+		{section: in, name: "allow_sandboxed", doc: "Whether jobs are taken from processes that may do less than their account, and commands beside jobs that start from then on (attach, exec): with no new privileges, a filter of system calls, a reduced set of capabilities or an AppArmor profile (a hardened service, a sandboxed editor or agent), in another user, pid or network namespace, or with another root directory (a container that sees the socket). The job runs outside of that, with all that the account may do.",
 			bind: func(c *Config) value { return onOff(&c.Jobs.AllowSandboxed) }},
 	}
 }

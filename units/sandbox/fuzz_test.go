@@ -24,4 +24,5 @@ func FuzzStatus(f *testing.F) {
 type files map[string]string
 
 func (f files) ReadFile(name string) ([]byte, error) { return []byte(f[name]), nil }
+func (f files) Inode(string) uint64                  { return 0 }
 func (f files) Readlink(name string) (string, error) { return name, nil }

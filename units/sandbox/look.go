@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -48,6 +49,7 @@ var (
 type processDir interface {
 	ReadFile(name string) ([]byte, error)
 	Readlink(name string) (string, error)
+	Inode(name string) uint64 // 0: it can't be told
 }
 
 // procDir is the directory of a process.
@@ -58,13 +60,22 @@ type procDir struct{ *os.Root }
 // when a file is read afterwards.
 func (d procDir) Readlink(name string) (string, error) { return os.Readlink(d.Name() + "/" + name) }
 
+// Inode is that of a file, which is not opened.
+func (d procDir) Inode(name string) uint64 {
+	info, err := d.Stat(name)
+	if err != nil {
+		return 0
+	}
+	return info.Sys().(*syscall.Stat_t).Ino
+}
+
 func openDir(pid int) (procDir, error) {
 	root, err := os.OpenRoot(fmt.Sprintf("/proc/%d", pid))
 	return procDir{root}, err
 }
 
-// Look compares a process with the process first, and its namespaces with those of this
-// one, which are those of the machine, or container, that it serves. It reads /proc, as
+// Look compares a process with the process first, and its namespaces of users and pids with those
+// of this one, which are those of the machine, or container, that it serves. It reads /proc, as
 // prlimit(2) would need CAP_SYS_RESOURCE.
 func Look(p Peer, first int) (Process, error) {
 	if p.PID <= 0 {
@@ -90,7 +101,7 @@ func Look(p Peer, first int) (Process, error) {
 		return Process{}, err
 	}
 	as := parseStatus(string(text))
-	as.label = labelOf(other)
+	as.label, as.net, as.root = labelOf(other), other.Inode(netOf), rootOf(other)
 	return look(dir, self, as, p)
 }
 
@@ -106,7 +117,7 @@ func look(dir, self processDir, first status, p Peer) (Process, error) {
 	if err != nil {
 		return Process{}, ErrGone
 	}
-	place, label := elsewhere(dir, self, before), labelOf(dir)
+	place, label := elsewhere(dir, self, before, first), labelOf(dir)
 	st, err := wholly(dir, p)
 	if err != nil {
 		return Process{}, err
@@ -115,8 +126,14 @@ func look(dir, self processDir, first status, p Peer) (Process, error) {
 	return Process{Limits: string(limits), Restricted: cmp.Or(st.less(first), place)}, nil
 }
 
-// elsewhere reports a process in another namespace of users or pids than ours.
-func elsewhere(dir, self processDir, st status) string {
+// netOf is a file that is another one in each network namespace. Its inode tells them apart also
+// where the link to the namespace can't be read.
+const netOf = "net/dev"
+
+// elsewhere reports a process in another namespace of users or pids than ours, or in another one
+// of the network or with another root directory than the first. That its mounts are others does not
+// count: those of sessions are others where PrivateTmp= or pam_namespace has made them.
+func elsewhere(dir, self processDir, st, first status) string {
 	for _, ns := range []string{"user", "pid"} {
 		theirs, err := dir.Readlink("ns/" + ns)
 		ours, errOurs := self.Readlink("ns/" + ns)
@@ -128,7 +145,26 @@ func elsewhere(dir, self processDir, st status) string {
 			return "is in another " + ns + " namespace"
 		}
 	}
+	switch {
+	case dir.Inode(netOf) != first.net:
+		return "is in another network namespace"
+	case rootOf(dir) != first.root:
+		return "has another root directory"
+	}
 	return ""
+}
+
+// rootOf says which directory of which file system a process has as its root; "": one that
+// is no mount point. It asks no file system, as one may hang.
+func rootOf(dir processDir) (root string) {
+	const device, within, at = 2, 3, 4 // as proc_pid_mountinfo(5) counts, from 0
+	text, _ := dir.ReadFile("mountinfo")
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) > at && f[at] == "/" {
+			root = f[device] + " " + f[within] // the last one is on top
+		}
+	}
+	return root
 }
 
 // mayBeSame is for a process whose links this one may not read though it may be in the same

@@ -15,6 +15,8 @@ type directory struct {
 	stat     string
 	links    map[string]string
 	label    string
+	net      uint64
+	mounts   string
 
 	forbidden bool   // its links can't be read
 	users     string // its table of uids
@@ -28,6 +30,8 @@ func (d *directory) ReadFile(name string) ([]byte, error) {
 		return []byte(d.stat), nil
 	case name == "attr/apparmor/current" && d.label != "":
 		return []byte(d.label), nil
+	case name == "mountinfo" && d.mounts != "":
+		return []byte(d.mounts), nil
 	case name == "uid_map" && d.users != "":
 		return []byte(d.users), nil
 	case name == "status" && len(d.statuses) > 0:
@@ -36,6 +40,13 @@ func (d *directory) ReadFile(name string) ([]byte, error) {
 		return []byte(text), nil
 	}
 	return nil, os.ErrNotExist
+}
+
+func (d *directory) Inode(name string) uint64 {
+	if name == netOf {
+		return d.net
+	}
+	return 0
 }
 
 func (d *directory) Readlink(name string) (string, error) {
@@ -179,6 +190,56 @@ func TestLinksThatCantBeRead(t *testing.T) {
 		if err != nil || c.want == "" && p.Restricted != "" || c.want != "" && p.Restricted != "is in another "+c.want+" namespace" {
 			t.Errorf("%s: %q, %v, want %q", name, p.Restricted, err, c.want)
 		}
+	}
+}
+
+// A process in another network namespace, or with another root directory, is in a sandbox, also
+// where its links can't be read (invariants 2 and 3). Other mounts alone are none.
+func TestNetworkAndRoot(t *testing.T) {
+	const root = "26 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
+	const home = "30 26 8:2 / /home rw,relatime shared:2 - ext4 /dev/sda2 rw\n"
+	const mine = "CapPrm:\t0000000000000000\nNSpid:\t7"
+	const users = "         0          0 4294967295\n"
+	machine := status{net: 11, root: "8:1 /"}
+	for name, c := range map[string]struct {
+		first  status
+		net    uint64
+		mounts string
+		want   string
+	}{
+		"as the machine":           {machine, 11, root + home, ""},
+		"another network":          {machine, 12, root + home, "is in another network namespace"},
+		"a network that is gone":   {machine, 0, root + home, "is in another network namespace"},
+		"as all of a container":    {status{net: 12, root: "0:50 /"}, 12, "400 300 0:50 / / rw - overlay overlay rw\n", ""},
+		"further mounts":           {machine, 11, root + home + "31 26 8:1 /tmp/systemd-private/tmp /tmp rw - ext4 /dev/sda1 rw\n", ""},
+		"the same root, read-only": {machine, 11, "90 80 8:1 / / ro,relatime - ext4 /dev/sda1 rw\n", ""},
+		"a directory below it":     {machine, 11, "90 80 8:1 /srv/box / rw - ext4 /dev/sda1 rw\n", "has another root directory"},
+		"another file system":      {machine, 11, "90 80 0:50 / / rw - overlay overlay rw\n", "has another root directory"},
+		"another one on top":       {machine, 11, root + "90 26 0:50 / / rw - tmpfs tmpfs rw\n", "has another root directory"},
+		"that one is below":        {machine, 11, "1 1 0:2 / / rw - rootfs rootfs rw\n" + root, ""},
+		"no mount point (chroot)":  {machine, 11, home, "has another root directory"},
+		"no mounts":                {machine, 11, "", "has another root directory"},
+		"short lines":              {machine, 11, "26 1 8:1 /\n\n", "has another root directory"},
+	} {
+		for _, forbidden := range []bool{false, true} {
+			st := strings.Replace(statusOf("1001\t1001\t1001\t1001", mine), "5 5 5 5", "8 8 8 8", 1)
+			own := statusOf("1001\t1001\t1001\t1001", mine)
+			d := &directory{statuses: []string{st, st}, limits: twoLimits, stat: statOf, links: ourNamespaces, users: users,
+				net: c.net, mounts: c.mounts, forbidden: forbidden}
+			self := &directory{statuses: []string{own, own}, links: ourNamespaces, users: users}
+			p, err := look(d, self, c.first, Peer{PID: 7, UID: 1001, Seen: time.Hour})
+			if err != nil || p.Restricted != c.want {
+				t.Errorf("%s: %q, %v, want %q", name, p.Restricted, err, c.want)
+			}
+		}
+	}
+	self, err := openDir(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer self.Close()
+	if self.Inode(netOf) == 0 || rootOf(self) == "" || self.Inode("net/none") != 0 {
+		t.Errorf("of this process: %d %q", self.Inode(netOf), rootOf(self))
 	}
 }
 

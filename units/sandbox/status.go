@@ -19,6 +19,8 @@ type status struct {
 	permitted  uint64 // capabilities that it has
 	bounding   uint64 // and that a program which it executes can get
 	label      string // AppArmor's; "": there is none
+	net        uint64 // the inode of netOf, of the process that others are compared with
+	root       string // likewise, as rootOf says it
 }
 
 func parseStatus(text string) status {

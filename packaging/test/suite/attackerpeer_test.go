@@ -54,6 +54,9 @@ func TestAttackerSubmitter(t *testing.T) {
 	sh(t, "", "cd /; "+asBob+submits)
 	refused(t, "", "systemd-run --quiet --wait --pipe -p SystemCallFilter=@system-service "+submits, 4, "seccomp")
 	refused(t, "", "systemd-run --quiet --wait --pipe --uid bob -p PrivateUsers=yes "+submits, 4, "another user namespace")
+	refused(t, "", "systemd-run --quiet --wait --pipe --uid bob -p PrivateNetwork=yes "+submits, 4, "another network namespace")
+	refused(t, "", "systemd-run --quiet --wait --pipe --uid bob -p TemporaryFileSystem=/:ro "+
+		"-p 'BindReadOnlyPaths=/usr /bin /lib -/lib64 /etc /run' "+submits, 4, "another root directory")
 	sh(t, "bob", submits)
 	sh(t, "", "systemd-run --quiet --wait --pipe --uid bob -p ProtectSystem=strict -p PrivateTmp=yes "+submits)
 	settings(t, "[jobs]\nallow_sandboxed = true")
@@ -78,6 +81,7 @@ func TestAttackerInSandbox(t *testing.T) {
 		"another user namespace": {"bob", "unshare -U --map-current-user "},
 		"another pid namespace":  {"", "unshare -p -f " + asBob},
 		"CapBnd":                 {"", asBob + "--bounding-set -all "},
+		"another root directory": {"", "systemd-run --quiet --wait --pipe --uid bob -p TemporaryFileSystem=/:ro -p 'BindReadOnlyPaths=/usr /bin /lib -/lib64 /etc /run' "},
 		"seccomp":                {"", "systemd-run --quiet --wait --pipe -p SystemCallFilter=@system-service "},
 	}
 	sh(t, "", "groupadd -f crew && gpasswd -a bob crew >/dev/null")
@@ -92,6 +96,7 @@ func TestAttackerInSandbox(t *testing.T) {
 		}
 	}
 	closed(plain, term)
+	refused(t, "", "systemd-run --quiet --wait --pipe --uid bob -p PrivateNetwork=yes gpusched exec "+plain+command, 4, "another network namespace")
 	sh(t, "bob", "gpusched exec "+plain+command)
 	sh(t, "", "gpusched exec "+plain+command)
 	for _, id := range []string{plain, term} { // another group is no sandbox, and does not hide one
