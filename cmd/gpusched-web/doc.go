@@ -26,9 +26,9 @@
 //     has changed, not at once for each of many changes, and by the clock for the GPUs' figures. While
 //     nobody looks it is not asked, and nothing is listened to. One that tells no changes is asked by
 //     the clock.
-//  5. Connections, streams, headers and times are bounded. Of connections on which nothing is asked
-//     the oldest makes room, so that nobody who holds many keeps others out. Who reads slowly gets the
-//     newest state and misses those before it; who does not read is cut off.
+//  5. Connections, streams, headers and times are bounded. Of connections that wait for their
+//     client, to ask or to read, the oldest makes room, so that nobody who holds many keeps others out.
+//     Who reads slowly gets the newest state and misses those before it; who does not read is cut off.
 //  6. While the scheduler does not answer the last state stays, with its age and the reason.
 //  7. The past is asked for once a minute at most for all who look, and one question at a time.
 package main

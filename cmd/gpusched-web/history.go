@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/loopback"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/report"
 )
@@ -110,7 +111,9 @@ func (s *site) history(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	done := loopback.Hold(r)
 	p, err := s.archive.of(r.Context(), days)
+	done()
 	if err != nil {
 		return // the browser has gone
 	}

@@ -103,12 +103,12 @@ func serve(ctx context.Context, l net.Listener, client *api.Client, idle time.Du
 	}
 	w := newWatcher(&source{client: client}, usual)
 	s := newSite(w, client, host)
-	idlers := &waiting{most: maxWaiting}
 	hs := &http.Server{
-		Handler: idlers.answering(s), ConnState: idlers.state, ConnContext: withConn,
-		ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, IdleTimeout: idleConn, MaxHeaderBytes: 16 << 10,
+		Handler: s, ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: writeTime,
+		IdleTimeout: idleConn, MaxHeaderBytes: 16 << 10,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
+	loopback.MakeRoom(hs, maxWaiting)
 	go w.run(ctx)
 	go func() {
 		w.untilIdle(ctx, idle)

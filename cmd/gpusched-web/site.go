@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/cmd/loopback"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
@@ -73,7 +74,9 @@ func newSite(w *watcher, c *api.Client, host string) *site {
 // front is the page as a whole: it is complete without a script.
 func (s *site) front(w http.ResponseWriter, r *http.Request) {
 	defer s.watcher.look()()
+	done := loopback.Hold(r)
 	state, err := s.watcher.fresh(r.Context())
+	done()
 	if err != nil {
 		return // the browser has gone
 	}
@@ -137,7 +140,9 @@ func (s *site) job(w http.ResponseWriter, r *http.Request) {
 	defer s.watcher.look()()
 	ctx, cancel := context.WithTimeout(r.Context(), askTime)
 	defer cancel()
+	done := loopback.Hold(r)
 	reply, err := s.client.Job(ctx, r.PathValue("id"))
+	done()
 	var refused *api.Error
 	switch {
 	case errors.As(err, &refused):

@@ -236,29 +236,20 @@ func TestNoScheduler(t *testing.T) {
 // Invariant 5: one who comes when all places are taken has the place of the oldest.
 func TestStreamsAreBounded(t *testing.T) {
 	s := streams{most: 2}
-	var over []<-chan struct{}
+	var ended [4]bool
 	var leave []func()
-	for range 3 {
-		o, l := s.join()
-		over, leave = append(over, o), append(leave, l)
+	for i := range 3 {
+		leave = append(leave, s.join(func() { ended[i] = true }))
 	}
-	ended := func(c <-chan struct{}) bool {
-		select {
-		case <-c:
-			return true
-		default:
-			return false
-		}
-	}
-	if !ended(over[0]) || ended(over[1]) || ended(over[2]) {
-		t.Errorf("ended: %t %t %t", ended(over[0]), ended(over[1]), ended(over[2]))
+	if ended != [4]bool{true} {
+		t.Errorf("ended: %v", ended)
 	}
 	leave[0]() // of one that was ended: nobody else goes
 	leave[1]()
 	if len(s.list) != 1 {
 		t.Errorf("%d are left", len(s.list))
 	}
-	if o, _ := s.join(); ended(o) || ended(over[2]) {
+	if s.join(func() { ended[3] = true }); ended != [4]bool{true} {
 		t.Error("a free place was not taken")
 	}
 }

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"html/template"
 	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/gpusched/gpusched/cmd/loopback"
 )
 
 // keepAlive is how often a stream says something at least: a proxy or a tunnel ends what is
@@ -15,33 +19,27 @@ import (
 const keepAlive = 15 * time.Second
 
 // streams are the pages that are renewed. Where there are as many as may be the oldest makes
-// room; its browser comes back by itself.
+// room, also one that is not read; its browser comes back by itself.
 type streams struct {
 	most int
 
 	mu   sync.Mutex
-	list []chan struct{} // closed: end. The oldest is first
+	list []*func() // each ends a stream. The oldest is first
 }
 
-// join returns what is closed when the stream is to end, and how to leave.
-func (s *streams) join() (over <-chan struct{}, leave func()) {
+// join adds a stream that end ends, until leave is called.
+func (s *streams) join(end func()) (leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.list) >= s.most {
-		close(s.list[0])
+		(*s.list[0])()
 		s.list = s.list[1:]
 	}
-	mine := make(chan struct{})
-	s.list = append(s.list, mine)
-	return mine, func() {
+	s.list = append(s.list, &end)
+	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		for i, c := range s.list {
-			if c == mine {
-				s.list = append(s.list[:i:i], s.list[i+1:]...)
-				return
-			}
-		}
+		s.list = slices.DeleteFunc(s.list, func(there *func()) bool { return there == &end })
 	}
 }
 
@@ -53,8 +51,10 @@ func (s *site) live(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.watcher.follow()()
-	over, leave := s.streams.join()
-	defer leave()
+	defer loopback.Hold(r)()
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer s.streams.join(func() { cancel(); loopback.Close(r) })()
 	out := stream{w: w, control: http.NewResponseController(w), sent: s.known(r.URL.Query().Get("have"))}
 	alive := time.NewTicker(keepAlive)
 	defer alive.Stop()
@@ -69,9 +69,7 @@ func (s *site) live(w http.ResponseWriter, r *http.Request) {
 		case <-next:
 		case <-alive.C:
 			err = out.say(": still here\n\n")
-		case <-over:
-			return
-		case <-r.Context().Done():
+		case <-ctx.Done():
 			return
 		}
 	}

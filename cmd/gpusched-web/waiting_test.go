@@ -7,57 +7,18 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/loopback"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// Invariant 5: whoever opens many connections and keeps them, whatever was said on them,
-// keeps nobody else from the page.
-func TestIdleConnectionsMakeRoom(t *testing.T) {
-	for what, said := range map[string]string{
-		"nothing asked": "", "half a request": "GET /icon.svg HTTP/1.1\r\nHost:", "between two requests": "GET /icon.svg HTTP/1.1\r\nHost: localhost\r\n\r\n",
-	} {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, stop := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- serve(ctx, l, &api.Client{Socket: filepath.Join(t.TempDir(), "none")}, 0) }()
-		for range 2*maxConns + 44 {
-			c, err := net.Dial("tcp", l.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
-			if _, err := io.WriteString(c, said); err == nil && what == "between two requests" {
-				if reply, err := http.ReadResponse(bufio.NewReader(c), nil); err == nil {
-					_, _ = io.Copy(io.Discard, reply.Body)
-				}
-			}
-		}
-		client := http.Client{Timeout: headerTime / 2, Transport: &http.Transport{}}
-		for range 3 {
-			begin := time.Now()
-			reply, err := client.Get("http://" + l.Addr().String() + "/icon.svg")
-			if err != nil {
-				t.Fatalf("%s: the page gives no answer after %s: %v", what, time.Since(begin), err)
-			}
-			reply.Body.Close()
-			client.CloseIdleConnections()
-		}
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// Invariant 5: one connection has one place, however much is asked on it that the server
-// answers by itself, and those between two requests go before those that are new.
-func TestOneConnectionHasOnePlace(t *testing.T) {
+// serving serves a page without a scheduler until the test ends.
+func serving(t *testing.T) (address string) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -65,9 +26,79 @@ func TestOneConnectionHasOnePlace(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- serve(ctx, l, &api.Client{Socket: filepath.Join(t.TempDir(), "none")}, 0) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return l.Addr().String()
+}
+
+// narrow dials so that little is on its way to who does not read.
+var narrow = net.Dialer{Control: func(_, _ string, c syscall.RawConn) (err error) {
+	if e := c.Control(func(fd uintptr) {
+		err = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_MAXSEG, 536)
+	}); e != nil {
+		return e
+	}
+	return err
+}}
+
+// Invariant 5: whoever opens many connections and keeps them, whatever was said on them and
+// whether or not the answers are read, keeps nobody else from the page.
+func TestHeldConnectionsMakeRoom(t *testing.T) {
+	const icon = "GET /icon.svg HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	many := func(request string) string {
+		return strings.Repeat(request+" HTTP/1.1\r\nHost: localhost\r\n\r\n", 400)
+	}
+	for what, c := range map[string]struct {
+		said string
+		read bool
+		most time.Duration // shorter than what ends such a connection anyway
+	}{
+		"nothing asked":        {"", false, headerTime / 2},
+		"half a request":       {"GET /icon.svg HTTP/1.1\r\nHost:", false, headerTime / 2},
+		"between two requests": {icon, true, idleConn / 2},
+		"files not read":       {many("GET /style.css"), false, writeTime * 2 / 3},
+		"refusals not read":    {many("DELETE /style.css"), false, writeTime * 2 / 3},
+		"the page not read":    {many("GET /"), false, writeTime * 2 / 3},
+	} {
+		address := serving(t)
+		for range 2*maxConns + 44 {
+			conn, err := narrow.DialContext(t.Context(), "tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
+			if _, err := io.WriteString(conn, c.said); err == nil && c.read {
+				if reply, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil {
+					_, _ = io.Copy(io.Discard, reply.Body)
+				}
+			}
+		}
+		client := http.Client{Timeout: c.most, Transport: &http.Transport{}}
+		for range 3 {
+			begin := time.Now()
+			reply, err := client.Get("http://" + address + "/icon.svg")
+			if err != nil {
+				t.Fatalf("%s: the page gives no answer after %s: %v", what, time.Since(begin), err)
+			}
+			reply.Body.Close()
+			client.CloseIdleConnections()
+		}
+	}
+}
+
+// Invariant 5: one connection has one place, however much is asked on it that the server
+// answers by itself, and those between two requests go before those that are new.
+func TestOneConnectionHasOnePlace(t *testing.T) {
+	address := serving(t)
 	var conns [2]net.Conn
 	for i := range conns {
-		if conns[i], err = net.Dial("tcp", l.Addr().String()); err != nil {
+		var err error
+		if conns[i], err = net.Dial("tcp", address); err != nil {
 			t.Fatal(err)
 		}
 		defer conns[i].Close()
@@ -89,21 +120,63 @@ func TestOneConnectionHasOnePlace(t *testing.T) {
 		ask(conns[1], from, "OPTIONS *")
 	}
 	ask(conns[0], bufio.NewReader(conns[0]), "GET /icon.svg")
-	stop()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+}
 
-	w := &waiting{most: 2}
-	var three [3]net.Conn
-	for i := range three {
-		three[i], _ = net.Pipe()
+// pipes is a listener whose connections have no buffer: what is written waits until it is read.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+}
+
+func (p pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
 	}
-	w.state(three[0], http.StateNew)
-	w.state(three[1], http.StateIdle)
-	w.state(three[1], http.StateIdle)
-	w.state(three[2], http.StateNew)
-	if len(w.list) != 2 || w.list[0].conn != three[0] || w.list[1].conn != three[2] {
-		t.Errorf("%v wait", w.list)
+}
+
+func (p pipes) Close() error   { close(p.closed); return nil }
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+func (p pipes) ask(what string) *bufio.Reader {
+	near, far := net.Pipe()
+	select {
+	case p.conns <- far:
+		_, _ = io.WriteString(near, what+" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	case <-p.closed:
+		near.Close()
+	}
+	return bufio.NewReader(near)
+}
+
+// Invariant 5: a stream that is not read makes room for another one at once.
+func TestStreamThatIsNotReadMakesRoom(t *testing.T) {
+	client := &api.Client{Socket: filepath.Join(t.TempDir(), "none")}
+	s := newSite(newWatcher(&source{client: client}, usual), client, "lab")
+	s.streams.most = 1
+	l := pipes{make(chan net.Conn), make(chan struct{})}
+	srv := &http.Server{Handler: s, WriteTimeout: writeTime}
+	loopback.MakeRoom(srv, maxWaiting)
+	go srv.Serve(loopback.Bound(l, 2)) //nolint:errcheck // it ends with the test
+	defer srv.Close()
+	l.ask("GET /live")
+	second := l.ask("GET /live")
+	answered := make(chan error, 1)
+	go func() {
+		_, err := http.ReadResponse(l.ask("GET /icon.svg"), nil)
+		answered <- err
+	}()
+	select {
+	case err := <-answered:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(writeTime * 2 / 3):
+		t.Error("a stream that nobody reads keeps its place")
+	}
+	if _, err := http.ReadResponse(second, nil); err != nil {
+		t.Errorf("the second stream: %v", err)
 	}
 }
