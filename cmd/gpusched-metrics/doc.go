@@ -10,7 +10,7 @@
 //     one alone: GET /v1/metrics. What is not GET or HEAD of /metrics, or names
 //     another host than this machine, is refused before.
 //  2. How many connections there are, how long each may take and how many questions go
-//     to the scheduler at once is bounded.
+//     to the scheduler at once is bounded. Clients that ask or read slowly keep nobody out.
 //  3. In the directory of the mapping it writes files that a GPU's number names, whole
 //     ones in the place of old ones, and follows no link.
 package main

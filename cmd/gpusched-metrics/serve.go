@@ -18,11 +18,12 @@ import (
 // The bounds of invariant 2.
 const (
 	maxConnections = 32
+	maxWaiting     = 16
 	maxQuestions   = 2
 	maxHeader      = 8 << 10
 	headerTime     = 5 * time.Second
-	questionTime   = 9 * time.Second // Prometheus waits for ten
-	replyTime      = 30 * time.Second
+	questionTime   = 9 * time.Second              // Prometheus waits for ten
+	replyTime      = questionTime + 5*time.Second // from the request on
 	idleTime       = 2 * time.Minute
 )
 
@@ -34,6 +35,7 @@ func serve(ctx context.Context, l net.Listener, client *api.Client) error {
 		ErrorLog: log.New(io.Discard, "", 0), // clients that break off
 	}
 	s.SetKeepAlivesEnabled(false) // nobody keeps a place by not asking again
+	loopback.MakeRoom(s, maxWaiting)
 	broken := make(chan error, 1)
 	go func() { broken <- s.Serve(loopback.Bound(l, maxConnections)) }()
 	select {
@@ -57,27 +59,38 @@ func handler(client *api.Client) http.Handler {
 			http.Error(w, why, status)
 			return
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), questionTime)
-		defer cancel()
-		select {
-		case questions <- struct{}{}:
-			defer func() { <-questions }()
-		case <-ctx.Done():
-			http.Error(w, "too many scrapes at once", http.StatusServiceUnavailable)
-			return
-		}
 		format := metrics.Prometheus
 		if strings.Contains(r.Header.Get("Accept"), "application/openmetrics-text") {
 			format = metrics.OpenMetrics
 		}
-		page, err := client.Metrics(ctx, string(format))
-		if err != nil {
-			page = metrics.Down(format)
+		page, ok := ask(r, client, format, questions)
+		if !ok {
+			http.Error(w, "too many scrapes at once", http.StatusServiceUnavailable)
+			return
 		}
 		w.Header().Set("Content-Type", format.ContentType())
 		w.Header().Set("Content-Length", strconv.Itoa(len(page)))
 		w.Write(page)
 	})
+}
+
+// ask asks the scheduler when there is a place for a question. Nothing of that is kept while the
+// answer is written: a client may read as slowly as it likes.
+func ask(r *http.Request, client *api.Client, format metrics.Format, questions chan struct{}) (page []byte, ok bool) {
+	defer loopback.Hold(r)()
+	ctx, cancel := context.WithTimeout(r.Context(), questionTime)
+	defer cancel()
+	select {
+	case questions <- struct{}{}:
+		defer func() { <-questions }()
+	case <-ctx.Done():
+		return nil, false
+	}
+	page, err := client.Metrics(ctx, string(format))
+	if err != nil {
+		page = metrics.Down(format)
+	}
+	return page, true
 }
 
 // refuse says what is wrong with a request. That it names this machine keeps pages out

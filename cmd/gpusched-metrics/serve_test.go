@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -144,28 +145,64 @@ func TestASchedulerThatIsNotThere(t *testing.T) {
 	}
 }
 
-// Invariant 2: connections that say nothing take the places, and are cut off. Who waits
-// behind them is served then.
-func TestSilentConnectionsAreCutOff(t *testing.T) {
-	address := port(t, scheduler(t, &servertest.Backend{}))
-	for range maxConnections + 3 {
-		conn, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		fmt.Fprint(conn, "GET /metrics HTTP/1.1\r\n")
-	}
-	began := time.Now()
-	resp, err := http.Get("http://" + address + "/metrics")
+// Invariant 2: however many say nothing, or do not read their page, the next one who asks has
+// its page, before any of them is cut off.
+func TestHeldConnectionsKeepNobodyOut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp.Body.Close()
-	if resp.StatusCode != 200 || time.Since(began) < headerTime/2 {
-		t.Errorf("status %d after %s: were there places for all?", resp.StatusCode, time.Since(began))
+	asked := make(chan struct{}, 3*maxConnections)
+	large := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked <- struct{}{}
+		w.Write(make([]byte, 1<<20))
+	})}
+	go large.Serve(l)
+	defer large.Close()
+	for _, c := range []struct {
+		said  string
+		begun int // questions, at least
+		most  time.Duration
+	}{
+		{"GET /metrics HTTP/1.1\r\n", 0, headerTime * 4 / 5},
+		{"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", maxQuestions, replyTime * 4 / 5},
+	} {
+		address := port(t, &api.Client{Socket: path})
+		for range maxConnections + 8 {
+			conn, err := narrow.DialContext(t.Context(), "tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
+			fmt.Fprint(conn, c.said)
+		}
+		for range c.begun {
+			<-asked
+		}
+		client := http.Client{Timeout: c.most}
+		resp, err := client.Get("http://" + address + "/metrics")
+		if err != nil {
+			t.Errorf("behind those who say %q: %v", c.said, err)
+			continue
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			t.Errorf("behind those who say %q: status %d", c.said, resp.StatusCode)
+		}
 	}
 }
+
+// narrow dials so that little is on its way to who does not read.
+var narrow = net.Dialer{Control: func(_, _ string, c syscall.RawConn) (err error) {
+	if e := c.Control(func(fd uintptr) {
+		err = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_MAXSEG, 536)
+	}); e != nil {
+		return e
+	}
+	return err
+}}
 
 // Invariant 3: the files are what dcgm-exporter reads, whole, and nothing else; what lay
 // there is gone, and links lead nowhere.
