@@ -23,7 +23,7 @@ type quotaField struct {
 
 func quotaFields() []quotaField {
 	return []quotaField{
-		{"gpus", "GPUs of running jobs together, such as 4 or 1.5. A part that chooses its GPU (--gpu-ids, --gpus-from, --exclude-gpus, --spread, --max-load, --max-used) counts as a whole one, any other for as much as its --gpu-mem is of the memory of a GPU where that is more. None: no bound.",
+		{"gpus", "GPUs of running jobs together, such as 4 or 1.5. A part that chooses its GPU (--gpu-ids, --gpus-from, --exclude-gpus, --spread, --max-load, --max-used) counts as a whole one, any other for as much as its --gpu-mem is of the memory of a GPU where that is more, and while it is over its budget of that memory, for what it uses. None: no bound.",
 			func(q *job.Quota) value { return gpusOrNone(&q.GPUMilli) }, func(to, from *job.Quota) { to.GPUMilli = from.GPUMilli }},
 		{"jobs", "Jobs running at once, those without a GPU included. None: no bound.",
 			func(q *job.Quota) value { return numberOrNone(&q.Running, 1, 100_000) }, func(to, from *job.Quota) { to.Running = from.Running }},

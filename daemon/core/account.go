@@ -223,7 +223,7 @@ func (c *Core) enroll(o job.Owner, principal *job.Account, now time.Time) {
 // count puts a running job on an account. Before the first listing it is not known
 // for how long it has run: see startCharging.
 func (c *Core) count(l *trackedJob, a *sched.Account, now time.Time) {
-	if milli, rate := l.job.Request.QuotaMilli(), rateOf(l.job); c.systemd.listed() {
+	if milli, rate := l.quotaMilli(), rateOf(l.job); c.systemd.listed() {
 		a.Start(milli, rate, sched.At(now), c.policy.Sched.HalfLife)
 	} else {
 		a.CountRunning(milli, rate)
@@ -287,12 +287,13 @@ func (c *Core) settle(l *trackedJob, now time.Time) {
 		if !c.systemd.listed() {
 			c.startChargingEarly(acc, now)
 		}
-		acc.Finish(l.job.Request.QuotaMilli(), rateOf(l.job), sched.At(now), half)
+		acc.Finish(l.quotaMilli(), rateOf(l.job), sched.At(now), half)
 		acc.Promise(-l.job.Request.MemBytes, -l.job.CPUs())
 		if rateOf(l.job).Charge > 0 {
 			c.recordUsage(acc, now)
 		}
 	}
+	l.beyond = 0
 	if l.throttle == nil {
 		return
 	}

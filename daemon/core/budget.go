@@ -153,3 +153,42 @@ func (b *gpuBook) worstOffender(parts []gpuUse) *gpuUse {
 	}
 	return worst
 }
+
+// countBeyond counts what jobs use above their budgets in quotas of GPUs, from when they are
+// over until they are within again: a part whose memory is all of a GPU's keeps everybody
+// from that GPU, whatever it asked for.
+func (c *Core) countBeyond() {
+	for _, id := range c.jobs.activeIDs() {
+		l := c.jobs.active(id)
+		more := c.gpus.beyond(l)
+		if more == l.beyond {
+			continue
+		}
+		for _, a := range l.accounts() {
+			a.Milli += more - l.beyond
+		}
+		l.beyond = more
+	}
+}
+
+// beyond returns by how much the part of a GPU's memory that the job uses is more than what it
+// counts for by its request. While the use is unknown it is as it was.
+func (b *gpuBook) beyond(l *trackedJob) (more int) {
+	r, uses := &l.job.Request, l.currentUses()
+	for i := range uses {
+		ref, u := &l.job.Attempt.GPUs[i], &uses[i]
+		at := b.position(ref)
+		switch {
+		case u.OverSince.IsZero() || ref.Share() == job.WholeGPU:
+		case at < 0 || u.UsedBytes < 0 || b.devices[at].MemTotalBytes == 0:
+			return l.beyond
+		default:
+			used := int(min(1, float64(u.UsedBytes)/float64(b.devices[at].MemTotalBytes)) * job.WholeGPU)
+			more = max(more, r.GPUMilli-r.Part()+used-r.QuotaMilli())
+		}
+	}
+	return more
+}
+
+// quotaMilli is what an active job counts for in quotas of GPUs.
+func (l *trackedJob) quotaMilli() int { return l.job.Request.QuotaMilli() + l.beyond }

@@ -228,7 +228,7 @@ func (c *Core) checkAccounts(breach breach) {
 	for _, l := range c.jobs.allActive() {
 		for _, a := range l.accounts() {
 			r, rate := want[a], rateOf(l.job)
-			r.jobs, r.milli = r.jobs+1, r.milli+l.job.Request.QuotaMilli()
+			r.jobs, r.milli = r.jobs+1, r.milli+l.quotaMilli()
 			r.cpus, r.mem = r.cpus+l.job.CPUs(), r.mem+l.job.Request.MemBytes
 			r.rate.GPU, r.rate.Charge = r.rate.GPU+rate.GPU, r.rate.Charge+rate.Charge
 			want[a] = r

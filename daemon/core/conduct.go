@@ -65,6 +65,7 @@ func (c *Core) sampled(e *Sampled, now time.Time) {
 		c.gpus.recordUses(at, now)
 		c.applyFindings(now)
 	}
+	c.countBeyond()
 	c.gpus.findIdle(now)
 	c.applyFindings(now)
 }

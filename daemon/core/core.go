@@ -43,6 +43,7 @@ type trackedJob struct {
 	account  *sched.Account
 	throttle *sched.Throttle // of its array; nil: none
 	weight   int64           // as counted in bytes
+	beyond   int             // what it counts for in quotas of GPUs besides what it asked for, see countBeyond
 }
 
 // Core is the state of the scheduler. It must be used by one goroutine.

@@ -52,7 +52,7 @@ func (c *Core) running(l *trackedJob, s *sched.Snapshot, now time.Time) sched.Ru
 	j := l.job
 	since := j.Attempt.PlacedAt
 	r := sched.Running{
-		ID: j.ID, MemBytes: j.Request.MemBytes, CPUs: j.CPUs(), Quota: j.Request.QuotaMilli(),
+		ID: j.ID, MemBytes: j.Request.MemBytes, CPUs: j.CPUs(), Quota: l.quotaMilli(),
 		Preemptible: j.Request.Preemptible, Priority: j.Request.Priority,
 		Account: l.account, Since: sched.At(j.QueuedAt), Start: sched.At(since), Rested: j.Rest(now),
 		Served: j.Served, Guarded: j.Guarded,
