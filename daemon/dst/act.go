@@ -183,7 +183,15 @@ func (w *World) fault(e *Entry) {
 	case reboot:
 		w.reboot(d)
 	case stateLost:
-		w.loseState()
+		w.loseState(newDisk(w))
+	case stateOld:
+		copied := w.disk.copied()
+		w.after(e.For, func() {
+			if !w.healed {
+				w.count("older state file put back")
+				w.loseState(copied)
+			}
+		})
 	case clock:
 		w.skew += time.Duration(pick(d, -1, 1)) * pick(d, d.between(0, 2*time.Second), d.between(0, time.Hour),
 			d.between(0, 48*time.Hour))
@@ -312,13 +320,12 @@ func (w *World) onGPU(e *Entry, d *dice) {
 	}
 }
 
-// loseState takes the state file away, as a damaged one is set aside: what waits
-// and what has ended is forgotten, and what has a unit must be found by it. The
-// bound of ids is in a file of its own.
-func (w *World) loseState() {
-	next := w.disk.nextJob + 1000
-	w.disk = newDisk(w)
-	w.disk.nextJob, w.disk.nextRes = next, 1
+// loseState takes the state file away, as a damaged one is set aside, or puts an older copy in its
+// place: what waits and what has ended since is forgotten, and what has a unit must be found by it. The
+// bounds of ids are in a file of their own.
+func (w *World) loseState(left *disk) {
+	left.nextJob, left.nextRes = w.disk.nextJob+1000, max(1, left.nextRes)
+	w.disk = left
 	w.tracked.forget()
 	w.follower = follower{}
 	for _, c := range w.subs {
@@ -327,6 +334,11 @@ func (w *World) loseState() {
 	for _, name := range slices.Sorted(maps.Keys(w.runs)) {
 		r := w.runs[name]
 		if r.began == 0 || r.stopping { // on its way, one way or the other
+			r.touched = "state lost"
+		}
+	}
+	for _, r := range w.tracked.truth {
+		if r.gone { // by an older copy it may be to come
 			r.touched = "state lost"
 		}
 	}

@@ -345,7 +345,7 @@ func (w *World) judgeBegin(r *run) {
 // it began is not on record (an invocation there can be that of the unit that begins
 // now). An administrator may begin a unit anew, too.
 func (w *World) unknown(before, again *run) bool {
-	if again.touched == "restart" {
+	if again.touched == "restart" || before.gone && before.touched == "state lost" {
 		return true
 	}
 	taken := before.touched == "vanish" || before.touched == "swept" || before.behaviour.Stopping && before.gone

@@ -77,6 +77,7 @@ const (
 	sourceDies    Kind = "NVML process dies"
 	sourceSlow    Kind = "slow sample"
 	stateLost     Kind = "state file lost"
+	stateOld      Kind = "older state file"
 )
 
 // Entry is one thing that happens to the daemon.
@@ -197,6 +198,10 @@ func NewPlan(seed uint64) Plan {
 		for range 1 + r.IntN(f.often) {
 			add(f.kind, f.longest)
 		}
+	}
+	if old := rand.New(rand.NewPCG(seed, 0x6f6c64)); old.IntN(8) == 0 { // dice of its own, so that the rest of a plan stays
+		at := time.Duration(old.Int64N(int64(p.Chaos)))
+		p.Entries = append(p.Entries, Entry{At: at, Kind: stateOld, For: time.Duration(old.Int64N(int64(p.Chaos - at))), Pick: old.Uint64()})
 	}
 	slices.SortStableFunc(p.Entries, func(a, b Entry) int { return int(a.At - b.At) })
 	var jobs []int

@@ -64,6 +64,13 @@ func durable(j *job.Job) []any {
 	return d
 }
 
+// copied is a disk with all of it.
+func (s *disk) copied() *disk {
+	c := s.clone()
+	c.attempts, c.payloads, c.keys = maps.Clone(s.attempts), maps.Clone(s.payloads), maps.Clone(s.keys)
+	return c
+}
+
 // clone is a disk with the same on it.
 func (s *disk) clone() *disk {
 	c := newDisk(s.w)
