@@ -95,7 +95,8 @@ func (w *World) enter(n *job.Job) {
 	}
 	key := attemptKey(n.ID, n.Attempt.Number)
 	h := b.holds[key]
-	if h == nil || !h.of(n) { // where the state file was lost, a number may be given anew
+	again := h != nil && w.tracked.lost && !h.open() && n.Attempt.EndedAt.IsZero()
+	if h == nil || !h.of(n) || again { // where the state file was lost, a number may be given anew
 		h = &tenure{
 			uid: n.Owner.UID, refs: n.Attempt.GPUs, decided: map[*job.Job]int{}, from: w.elapsed, to: -1,
 		}

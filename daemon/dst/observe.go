@@ -5,6 +5,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units"
 )
 
 // observe judges what a step of the core decided.
@@ -80,7 +81,9 @@ func (w *World) judgeJob(n *job.Job) (placed bool) {
 	}
 	if a := n.Attempt; a != nil && a.Number > j.attempts[n.ID] {
 		j.attempts[n.ID] = a.Number
-		if placed = !n.Recovered; placed {
+		r := w.runs[units.Name(int64(n.ID))] // that it has a unit is found where the state file is an older one
+		found := w.tracked.lost && r != nil && r.attempt == a.Number
+		if placed = !n.Recovered && !found; placed {
 			w.judgePlacement(n)
 		}
 	}
