@@ -59,12 +59,15 @@ func peakOf(end, seen job.HostUse, limit int64) int64 {
 // resultOf translates the end of a unit's command. Where nothing was executed for a reason
 // of the machine the job is tried again, if it is known what it runs. A command that ended
 // while its unit was being stopped answered that stop, whatever its exit status: finalResult
-// knows whether the stop was ours.
+// knows whether the stop was ours. That holds for one that ran out of memory, too, as it may while
+// it saves its work; but not at its time limit, or where nobody here stopped it.
 func resultOf(e contract.Exit, j *job.Job, tries int) job.Result {
 	r := job.Result{ExitCode: e.Code, Signal: e.Signal, Launch: e.Launch, Errno: e.Errno, Detail: job.Text(e.Detail)}
 	switch {
 	case r.OfMachine() && !j.Recovered:
 		r.Outcome, r.Tries, r.Detail = job.Lost, tries+1, r.StartFailure()
+	case e.OOM && e.Stopped && j.Stop != "" && j.Stop != job.StopTime:
+		r = job.Result{Outcome: job.Lost, Detail: job.Say("detail/removed"), MemBytes: j.Request.MemBytes}
 	case e.OOM:
 		r.Outcome, r.MemBytes = job.OutOfMemory, j.Request.MemBytes
 	case e.Stopped:
@@ -171,7 +174,7 @@ func finalResult(j *job.Job) job.Result {
 	}
 	switch j.Stop {
 	case job.StopCancel:
-		return job.Result{Outcome: job.Cancelled, By: j.StopBy}
+		return job.Result{Outcome: job.Cancelled, By: j.StopBy, MemBytes: r.MemBytes}
 	case job.StopTime:
 		return job.Result{Outcome: job.TimedOut, Limit: j.Request.TimeLimit.Duration()}
 	case job.StopGPUMem:
@@ -181,7 +184,7 @@ func finalResult(j *job.Job) job.Result {
 	case job.StopGPULost:
 		return job.Result{Outcome: job.Failed, Cause: j.Stop}
 	case job.StopRequeue, job.StopPreempt:
-		return job.Result{Outcome: job.Cancelled, Cause: j.Stop, By: j.StopBy, For: j.StopFor}
+		return job.Result{Outcome: job.Cancelled, Cause: j.Stop, By: j.StopBy, For: j.StopFor, MemBytes: r.MemBytes}
 	}
 	return r
 }

@@ -86,6 +86,47 @@ func TestEndFoundAfterARestart(t *testing.T) {
 	}
 }
 
+// A job that runs out of memory while it saves its work has answered its stop: it is cancelled, or goes back to the
+// queue, as it would have without that. At its time limit, or where nobody here stopped it, its memory was too little.
+func TestOutOfMemoryInTheGrace(t *testing.T) {
+	for name, c := range map[string]struct {
+		ask  func(*world)
+		want job.State
+	}{
+		"cancel":  {stops(job.CommandCancel), job.Cancelled},
+		"requeue": {stops(job.CommandRequeue), job.Running},
+		"preempt": {func(w *world) {
+			w.now = w.now.Add(45 * time.Minute)
+			w.step(w.sample(0), -1)
+			w.queue(nil)
+		}, job.Queued},
+		"time limit": {func(w *world) { w.now = w.now.Add(time.Hour); w.step(core.Tick{}, -1) }, job.OutOfMemory},
+		"outside":    {func(*world) {}, job.OutOfMemory},
+	} {
+		for _, away := range []bool{false, true} {
+			w := running(t, 1, func(r *job.Request) {
+				r.Priority.Class, r.TimeLimit, r.MemBytes = job.Scavenger, job.Span(time.Hour), gib
+			})
+			c.ask(w)
+			leaves(w, contract.Exit{Signal: 9, Stopped: true, OOM: true})
+			if away {
+				w.revive()
+			}
+			w.step(w.listed(), -1)
+			w.settle()
+			w.step(w.sample(0), -1)
+			w.settle()
+			j := w.jobs[1]
+			if j.State != c.want {
+				t.Errorf("%s, away %t: the job is %s: %+v", name, away, j.State, j.Result)
+			}
+			if r := w.ends[0].Result; r.MemBytes != gib {
+				t.Errorf("%s, away %t: the attempt does not say that it was out of memory: %+v", name, away, r)
+			}
+		}
+	}
+}
+
 // What a job is to be stopped for it has not met where its unit was gone before any stop
 // was sent. What somebody asked for happens all the same.
 func TestGoneBeforeItsStop(t *testing.T) {

@@ -84,7 +84,7 @@ func heeded(j *job.Job, r job.Result, u *Unit) job.Result {
 	switch {
 	case known && ran < j.WarnsAt.Sub(j.Attempt.StartedAt):
 	case j.Stop == job.StopPreempt && !j.StopAt.IsZero():
-		return job.Result{Outcome: job.Lost, Detail: job.Say("detail/removed")} // finalResult says why
+		return job.Result{Outcome: job.Lost, Detail: job.Say("detail/removed"), MemBytes: r.MemBytes} // finalResult says why
 	case j.Request.OnTimeout == job.TimeoutRequeue && r.Outcome == job.Failed && r.Launch == "":
 		r.Cause, r.Limit = job.StopTime, j.Request.TimeLimit.Duration()
 	}

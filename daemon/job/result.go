@@ -20,7 +20,7 @@ type Result struct {
 	For        ID            `json:"for,omitempty"`        // the job it made room for, or whose promised memory it used
 	ForName    string        `json:"for_name,omitempty"`   // what people call For, where that is not its id
 	Limit      time.Duration `json:"limit,omitempty"`      // the time limit it met
-	MemBytes   int64         `json:"mem_bytes,omitempty"`  // its memory limit, where it was killed for memory
+	MemBytes   int64         `json:"mem_bytes,omitempty"`  // its memory limit, where it was killed for memory, maybe while it was being stopped
 	PeakBytes  int64         `json:"peak_bytes,omitempty"` // its highest use then; 0: unknown
 	GPUError   *GPUError     `json:"gpu_error,omitempty"`  // a GPU of it reported this meanwhile
 	Left       Message       `json:"left,omitzero"`        // what it left behind, for people

@@ -23,6 +23,9 @@ func outcome(r *job.Result) string {
 	case job.Completed:
 		return "completed: exit code 0"
 	case job.Cancelled:
+		if r.MemBytes != 0 {
+			return cancelled(r) + "; it was killed for memory while it was being stopped (its limit is " + job.FormatSize(r.MemBytes) + ")"
+		}
 		return cancelled(r)
 	case job.TimedOut:
 		return fmt.Sprintf("stopped at its time limit of %s (ask for more with --time)", job.FormatDuration(r.Limit))
