@@ -207,7 +207,7 @@ func (c *Core) requeueAfter(l *trackedJob, how requeueAt, now time.Time) {
 	j := l.job
 	ran := ranFor(j, j.Attempt.EndedAt)
 	j.Served += ran
-	if !j.Attempt.StartedAt.IsZero() {
+	if !j.Attempt.StartedAt.IsZero() && triesOf(j) == 0 {
 		j.Requeues++
 	}
 	j.Expected = 0

@@ -286,8 +286,10 @@ func (c *Core) applyUnitState(l *trackedJob, u Unit, fresh bool, now time.Time) 
 		return
 	}
 	if l.job.State == job.Starting {
-		c.began(l, now)
-		c.move(l, job.Running, now)
+		if u.Exit.Launch == "" { // else its command never began
+			c.began(l, now)
+			c.move(l, job.Running, now)
+		}
 		if c.systemd.tried(l) {
 			c.step.replan()
 		}
