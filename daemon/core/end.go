@@ -97,7 +97,7 @@ func (c *Core) ended(l *trackedJob, now time.Time) {
 	if onNone := l.unasked && r.Left.IsZero(); !onNone && len(l.job.Attempt.GPUs) > 0 {
 		c.gpus.leave(l, c.requestSample(), now)
 	}
-	l.lifetime = nil
+	l.lifetime, l.stopSent = nil, false
 	c.step.act(Forget{Job: l.job.ID, Attempt: l.job.Attempt.Number})
 	c.startEnded(l, &r, now)
 	c.gpus.ended(l, &r, over)

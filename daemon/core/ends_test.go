@@ -152,6 +152,35 @@ func TestGoneBeforeItsStop(t *testing.T) {
 	}
 }
 
+// The same holds in a later attempt, whatever became of the stop of the one before.
+func TestGoneBeforeItsStopInALaterAttempt(t *testing.T) {
+	for _, away := range []bool{false, true} {
+		w := running(t, 1, func(r *job.Request) { r.TimeLimit = job.Span(time.Hour) })
+		stops(job.CommandRequeue)(w)
+		next[core.Stop](t, w)
+		if away {
+			w.revive()
+			w.step(w.listed(), -1)
+		} else {
+			w.step(core.Stopped{Job: 1, Attempt: 1, Before: w.units[1].Unit}, -1)
+			w.step(core.Tick{Retry: true}, -1)
+		}
+		w.settle()
+		w.step(w.sample(0), -1)
+		w.settle()
+		if j := w.jobs[1]; j.State != job.Running || j.Attempt.Number != 2 {
+			t.Fatalf("away %t: the job is %s in attempt %d", away, j.State, j.Attempt.Number)
+		}
+		w.now = w.now.Add(2 * time.Hour)
+		w.sweep(1)
+		w.step(core.Tick{}, -1)
+		w.settle()
+		if j := w.jobs[1]; j.State != job.Lost {
+			t.Errorf("away %t: the job is %s: %+v", away, j.State, j.Result)
+		}
+	}
+}
+
 // A unit of the job's name that was made anew is not the job's: that one is lost.
 func TestUnitMadeByAnother(t *testing.T) {
 	w := running(t, 1, nil)
