@@ -35,7 +35,6 @@ type trackedJob struct {
 
 	suspended demand
 
-	tries  int          // starts before this one in a row that are to be tried again
 	uses   []job.GPUNow // of the GPUs of the attempt with the number tracked
 	usesOf int
 

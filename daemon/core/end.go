@@ -37,7 +37,7 @@ func foundGone(j *job.Job) {
 // recordExit keeps how the command ended.
 func (c *Core) recordExit(l *trackedJob, u Unit) {
 	c.edit(l, func(a *job.Attempt) {
-		r := heeded(l.job, resultOf(u.Exit, l.job, l.tries), &u)
+		r := heeded(l.job, resultOf(u.Exit, l.job, l.job.Tries), &u)
 		r.Unfiltered = u.Unfiltered
 		a.HostUse = a.Max(u.Used)
 		if r.Outcome == job.OutOfMemory {
@@ -88,6 +88,9 @@ func (c *Core) ended(l *trackedJob, now time.Time) {
 	c.systemd.forgetWarning(l.job.ID)
 	r := c.result(l.job)
 	r.GPUError, r.Left = l.job.GPUError, job.Text(l.job.Left)
+	if calledOff(l.job, &r) {
+		r.Tries = max(r.Tries, l.job.Tries)
+	}
 	place := c.nextPlace(l, &r, now)
 	if place == samePlace && r.Outcome == job.Failed && r.Cause == "" {
 		r.Detail = job.Say("detail/blamed", l.job.Attempt.GPUs[0].Index)
@@ -112,6 +115,13 @@ func (c *Core) ended(l *trackedJob, now time.Time) {
 	c.move(l, r.Outcome, now)
 }
 
+// calledOff reports whether an attempt was ended before anything of it began, so that its start neither worked nor
+// failed: the starts before it that failed still count.
+func calledOff(j *job.Job, r *job.Result) bool {
+	return j.Attempt.StartedAt.IsZero() &&
+		(r.Cause == job.StopTaken || r.Cause == job.StopPreempt || r.Cause == job.StopRequeue)
+}
+
 // nextPlace is where the job returns to the queue if it is to have another attempt: it made
 // room for another, its owner said so, its time was up, the machine took it or its GPU is
 // at fault, or it failed and may try again.
@@ -120,11 +130,11 @@ func (c *Core) nextPlace(l *trackedJob, r *job.Result, now time.Time) requeueAt 
 	switch {
 	case j.Stop == job.StopCancel:
 		return nowhere
-	case r.Tries > 0, r.Cause == job.StopPreempt, r.Cause == job.StopTaken:
-		return samePlace
 	case r.Cause == job.StopRequeue, r.Cause == job.StopTime,
 		r.Outcome == job.TimedOut && j.Request.OnTimeout == job.TimeoutRequeue:
 		return tail
+	case r.Tries > 0, r.Cause == job.StopPreempt, r.Cause == job.StopTaken:
+		return samePlace
 	case r.Outcome == job.Lost && c.systemd.rebooted(j.Attempt):
 		if j.Request.Requeue {
 			return samePlace
@@ -184,7 +194,9 @@ func finalResult(j *job.Job) job.Result {
 	case job.StopGPULost:
 		return job.Result{Outcome: job.Failed, Cause: j.Stop}
 	case job.StopRequeue, job.StopPreempt:
-		return job.Result{Outcome: job.Cancelled, Cause: j.Stop, By: j.StopBy, For: j.StopFor, MemBytes: r.MemBytes}
+		return job.Result{
+			Outcome: job.Cancelled, Cause: j.Stop, By: j.StopBy, For: j.StopFor, MemBytes: r.MemBytes, Tries: r.Tries,
+		}
 	}
 	return r
 }

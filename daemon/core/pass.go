@@ -174,7 +174,7 @@ func (c *Core) place(l *trackedJob, p *sched.Placement, now time.Time) {
 		l = c.spawn(l, now)
 	}
 	number, eligible := 1, eligibleAt(l.job, now)
-	if l.tries = triesOf(l.job); l.job.Attempt != nil {
+	if l.job.Tries = triesOf(l.job); l.job.Attempt != nil {
 		number = l.job.Attempt.Number + 1
 		c.keepLast(l, now)
 	}

@@ -270,7 +270,7 @@ func (c *Core) barSlow(p *starter, now time.Time) {
 // standBack has a job of which nothing has begun go back to the queue.
 func (c *Core) standBack(l *trackedJob, why job.Message, now time.Time) {
 	c.starts.leave(l)
-	r := job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: why, Tries: l.tries}
+	r := job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: why}
 	if l.unasked {
 		c.giveWay(l, r, now)
 	} else { // a call of a daemon that died may still make its unit

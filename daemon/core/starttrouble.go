@@ -35,7 +35,7 @@ func (b *jobBook) unstarted() iter.Seq[*trackedJob] {
 	return func(yield func(*trackedJob) bool) {
 		for _, l := range b.byID {
 			j := l.job // of one that rests nothing was ever started
-			if j != nil && (j.State == job.Queued && triesOf(j) > 0 || j.State == job.Starting && l.tries > 0) && !yield(l) {
+			if j != nil && (j.State == job.Queued && triesOf(j) > 0 || j.State == job.Starting && j.Tries > 0) && !yield(l) {
 				return
 			}
 		}

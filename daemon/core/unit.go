@@ -50,7 +50,7 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 	}
 	l.action = noAction
 	start := c.startOver(l.id, now)
-	r := job.Result{Outcome: job.Lost, Launch: e.Launch, Detail: job.Text(e.Detail), Tries: l.tries + 1}
+	r := job.Result{Outcome: job.Lost, Launch: e.Launch, Detail: job.Text(e.Detail), Tries: l.job.Tries + 1}
 	switch e.How {
 	case StartUnsure: // the next listing or retry says whether the unit exists
 		return
@@ -200,7 +200,7 @@ func (c *Core) list(e Listed, now time.Time) {
 			continue
 		}
 		c.giveWay(l, job.Result{
-			Outcome: job.Lost, Detail: job.Text(t.By), Tries: l.tries + 1,
+			Outcome: job.Lost, Detail: job.Text(t.By), Tries: l.job.Tries + 1,
 		}, now)
 	}
 	units, orphans := map[job.ID]Unit{}, []Unit(nil)

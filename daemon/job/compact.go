@@ -128,7 +128,7 @@ func isPlain(j *Job) bool {
 	l := &j.Life
 	special := l.Owed || l.Guarded || l.Recovered || l.Task != nil || l.Tasks != nil || l.Principal != nil || l.Heir != nil
 	ran := l.Began || l.NotBefore != time.Time{} || l.Charge != 0 || l.Shared != 0 || l.GPUError != nil || l.Left != "" ||
-		l.Failures != 0 || l.Requeues != 0 || l.Served != 0 || l.Taught != 0
+		l.Failures != 0 || l.Tries != 0 || l.Requeues != 0 || l.Served != 0 || l.Taught != 0
 	stopped := l.Stop != "" || l.StopBy != "" || l.StopFor != 0 || !l.StopWhy.IsZero() || l.StopAt != time.Time{} ||
 		l.Warned || !l.WarnsAt.IsZero() || l.Breach != nil
 	return j.State == Queued && j.Attempt == nil && j.Result == nil && j.Request.Array == nil &&

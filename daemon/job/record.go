@@ -129,6 +129,7 @@ type Life struct {
 	GPUError  *GPUError     `json:"gpu_error,omitempty"` // of the current or last attempt
 	Left      string        `json:"left,omitempty"`      // what of the current or last attempt does not end, for people
 	Failures  int           `json:"failures,omitempty"`  // attempts that failed, for Retries
+	Tries     int           `json:"tries,omitempty"`     // starts in a row that failed before the current or last attempt
 	Requeues  int           `json:"requeues,omitempty"`  // returns to the queue, for any cause, of attempts that began
 	Served    time.Duration `json:"served,omitempty"`    // run time of attempts that were stopped and did not fail
 	Taught    time.Duration `json:"taught,omitempty"`    // how long it had run, in all, when that last taught something of jobs like it
