@@ -73,10 +73,15 @@ func phaseOf(s Status) Phase {
 // began, and then the unit never was active. What is left to tell its end from
 // systemd's own failure is that it spoke (it says StatusBegun, or more, before
 // another program takes its place, and nobody else sets the status line), and
-// without that the exit statuses that systemd keeps for itself.
+// without that the exit statuses that systemd keeps for itself. One that systemd ended since a program
+// of the site's failed that runs after the start counts as never executed: the site's mistake is no end of the job's.
 func executed(s Status) bool {
 	switch {
-	case s.WasActive || s.StatusText != "":
+	case s.WasActive:
+		return true
+	case s.PostFailed:
+		return false
+	case s.StatusText != "":
 		return true
 	case s.MainCode == CLDExited:
 		_, systemds := execSteps[s.MainStatus]
@@ -125,6 +130,10 @@ func startFailure(s Status) contract.Exit {
 	e.Launch, e.Errno = contract.StepUnit, 0
 	e.Stopped = false
 	e.Detail = "systemd: " + s.Result
+	if s.PostFailed {
+		e.Detail = "a program that the site set to run after the start of jobs in gpujob-.service.d failed or took too long"
+		return e
+	}
 	if s.MainCode == CLDExited && s.Result == ResultExitCode {
 		if step, ok := execSteps[s.MainStatus]; ok {
 			e.Detail = fmt.Sprintf("systemd could not %s (%d)", step, s.MainStatus)

@@ -34,6 +34,13 @@ func TestDecode(t *testing.T) {
 	said := func(code int32, text string) func(*Status) {
 		return func(s *Status) { early(code, text)(s); s.WasActive = true }
 	}
+	const sites = "a program that the site set to run after the start of jobs in gpujob-.service.d failed or took too long"
+	post := func(ends func(*Status)) func(*Status) {
+		return func(s *Status) {
+			ends(s)
+			s.WasActive, s.PostFailed, s.StatusText = false, true, contract.StatusBegun
+		}
+	}
 	for _, c := range []struct {
 		name  string
 		s     Status
@@ -90,6 +97,12 @@ func TestDecode(t *testing.T) {
 			contract.Exit{Code: 203, Launch: contract.StepUnit, Detail: "systemd could not execute the launcher (203)"}},
 		{"no resources", loaded(ActiveFailed, SubFailed, "resources", func(s *Status) { s.WasActive = false }), PhaseFailedToStart,
 			contract.Exit{Launch: contract.StepUnit, Detail: "systemd: resources"}},
+		{"the site's program failed", loaded(ActiveFailed, SubFailed, ResultExitCode, post(killed(15))), PhaseFailedToStart,
+			contract.Exit{Signal: 15, Launch: contract.StepUnit, Detail: sites}},
+		{"the site's program failed, and SIGTERM is answered", loaded(ActiveFailed, SubFailed, ResultExitCode, post(exited(5))), PhaseFailedToStart,
+			contract.Exit{Code: 5, Launch: contract.StepUnit, Detail: sites}},
+		{"the site's program hung", loaded(ActiveFailed, SubFailed, ResultTimeout, post(killed(9))), PhaseFailedToStart,
+			contract.Exit{Signal: 9, Launch: contract.StepUnit, Detail: sites}},
 		{"start hung", loaded(ActiveFailed, SubFailed, ResultTimeout, func(s *Status) { killed(15)(s); s.WasActive = false }), PhaseFailedToStart,
 			contract.Exit{Signal: 15, Launch: contract.StepUnit, Detail: "systemd: timeout"}},
 	} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -130,8 +131,26 @@ func (p properties) status(name string) units.Status {
 	}
 	ended := get[uint64](p, "ExecMainExitTimestampMonotonic")
 	s.EndAge, s.Stopped = age(ended), stoppedFirst(get[uint64](p, "ActiveExitTimestampMonotonic"), ended)
-	s.Spent = p.spent(&s)
+	s.Spent, s.PostFailed = p.spent(&s), p.postFailed(&s, ended)
 	return s
+}
+
+// postFailed reports whether systemd ended a unit since a program that runs after its start did not do well: that one
+// had ended first, or all were ended since it took too long. A main process that had ended before has its own end.
+func (p properties) postFailed(s *units.Status, ended uint64) bool {
+	const ignored, stopped, code, status, fields = 2, 6, 8, 9, 10
+	if s.WasActive || s.Active != units.ActiveFailed || ended == 0 {
+		return false
+	}
+	late := s.Result == units.ResultTimeout && s.MainCode != units.CLDExited
+	return slices.ContainsFunc(get[[][]any](p, "ExecStartPost"), func(c []any) bool {
+		if len(c) != fields || c[ignored] == true {
+			return false
+		}
+		at, _ := c[stopped].(uint64)
+		well := c[code] == units.CLDExited && c[status] == int32(0)
+		return at != 0 && !well && (at <= ended || late)
+	})
 }
 
 // stoppedFirst reports whether a unit left the state active before its main process ended.

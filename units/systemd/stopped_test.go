@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/godbus/dbus/v5"
+
+	"github.com/gpusched/gpusched/units"
 )
 
 // A unit whose main process ends by itself leaves the state active after that, if at all. A
@@ -26,6 +28,54 @@ func TestStoppedBeforeItsEnd(t *testing.T) {
 		}
 		if s := p.status("gpujob-1.service"); s.Stopped != c.want || (s.EndAge != 0) != (c.ended != 0) {
 			t.Errorf("%s: stopped %t, ended %s ago", name, s.Stopped, s.EndAge)
+		}
+	}
+}
+
+// systemd ends a unit that is not active yet where a program of ExecStartPost= fails or takes too long; each row is
+// what systemd 252 said of one. A main process that had ended before that has its own end.
+func TestEndedForAProgramAfterTheStart(t *testing.T) {
+	type program struct {
+		ignored      bool
+		at           uint64
+		code, status int32
+	}
+	failed, hung := program{false, 100, units.CLDExited, 1}, program{false, 100, units.CLDKilled, 15}
+	for name, c := range map[string]struct {
+		result       string
+		post         []program
+		ended        uint64
+		code, status int32
+		want         bool
+	}{
+		"fails":                        {units.ResultExitCode, []program{failed}, 101, units.CLDKilled, 15, true},
+		"the second fails":             {units.ResultExitCode, []program{{false, 90, units.CLDExited, 0}, failed}, 101, units.CLDKilled, 15, true},
+		"fails, SIGTERM is answered":   {units.ResultExitCode, []program{failed}, 300, units.CLDExited, 5, true},
+		"fails, SIGTERM is ignored":    {units.ResultExitCode, []program{failed}, 900, units.CLDKilled, 9, true},
+		"hangs":                        {units.ResultTimeout, []program{hung}, 99, units.CLDKilled, 15, true},
+		"hangs, SIGTERM is answered":   {units.ResultTimeout, []program{hung}, 300, units.CLDExited, 5, true},
+		"fails after an exit":          {units.ResultExitCode, []program{failed}, 50, units.CLDExited, 7, false},
+		"hangs after an exit":          {units.ResultTimeout, []program{hung}, 50, units.CLDExited, 0, false},
+		"its failure is ignored":       {units.ResultSignal, []program{{true, 100, units.CLDExited, 1}}, 101, units.CLDKilled, 9, false},
+		"does well":                    {units.ResultSignal, []program{{false, 100, units.CLDExited, 0}}, 101, units.CLDKilled, 9, false},
+		"there is none":                {units.ResultExitCode, nil, 101, units.CLDExited, 1, false},
+		"never ran, after a bad start": {units.ResultExitCode, []program{{}}, 101, units.CLDExited, 1, false},
+	} {
+		commands := [][]any{}
+		for _, p := range c.post {
+			commands = append(commands, []any{"/bin/x", []string{"x"}, p.ignored, p.at, p.at, p.at, p.at, uint32(9), p.code, p.status})
+		}
+		for _, active := range []uint64{0, 10} {
+			p := properties{
+				"ActiveState": dbus.MakeVariant(units.ActiveFailed), "Result": dbus.MakeVariant(c.result),
+				"ActiveEnterTimestampMonotonic":  dbus.MakeVariant(active),
+				"ExecMainExitTimestampMonotonic": dbus.MakeVariant(c.ended),
+				"ExecMainCode":                   dbus.MakeVariant(c.code), "ExecMainStatus": dbus.MakeVariant(c.status),
+				"ExecStartPost": dbus.MakeVariant(commands),
+			}
+			if got := p.status("gpujob-1.service").PostFailed; got != (c.want && active == 0) {
+				t.Errorf("%s, active since %d: %t", name, active, got)
+			}
 		}
 	}
 }

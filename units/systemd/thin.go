@@ -107,7 +107,7 @@ var wanted = func() map[string]bool {
 		ExecMainStatus StatusText StatusErrno ActiveEnterTimestampMonotonic FreezerState Job CPUUsageNSec MemoryPeak
 		ExecMainStartTimestamp ExecMainExitTimestamp ActiveExitTimestampMonotonic ExecMainExitTimestampMonotonic
 		Description User Group LogExtraFields MemoryMax CPUQuotaPerSecUSec
-		RuntimeMaxUSec TimeoutStopUSec ExecStart ExecStop ExecStopPost DropInPaths Delegate`) {
+		RuntimeMaxUSec TimeoutStopUSec ExecStart ExecStartPost ExecStop ExecStopPost DropInPaths Delegate`) {
 		m[name] = true
 	}
 	return m

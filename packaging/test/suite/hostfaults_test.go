@@ -24,6 +24,7 @@ func TestFaultsOfTheMachine(t *testing.T) {
 		{"setting", dropIn(`[Service]\nCPUAffinity=999\n`), tidy, "systemd could not set its CPU affinity (215)"},
 		{"needed unit", dropIn(`[Unit]\nRequires=no-such.service\n`), tidy, "systemd: "},
 		{"first program", dropIn(`[Service]\nExecStartPre=/bin/false\n`), tidy, "a program that the site set to run before jobs"},
+		{"last program", dropIn(`[Service]\nExecStartPost=/bin/false\n`), tidy, "a program that the site set to run after the start of jobs"},
 		{"condition", dropIn(`[Unit]\nConditionPathExists=/no/such\n`), tidy, "a condition that the site set for jobs"},
 		{"condition of its own", dropIn(`[Service]\nExecCondition=/bin/false\n`), tidy, "a condition that the site set for jobs"},
 		{"homes", "mv /home /home.away; mkdir /home", "[ ! -d /home.away ] || { rmdir /home && mv -T /home.away /home; }", "a file system that is not there"},
@@ -87,11 +88,12 @@ func keepsWaiting(t *testing.T, id int64, text string) {
 	})
 }
 
-// heldJobs submits a job with a variable for each of the users, held.
+// heldJobs submits a job with a variable for each of the users, held. None ends while the site has a drop-in for jobs.
 func heldJobs(t *testing.T, users ...string) (ids []int64) {
 	t.Helper()
+	const command = "sh -c 'while [ -e /run/systemd/system/gpujob-.service.d ]; do sleep 0.1; done; echo rate=$RATE'"
 	for _, user := range users {
-		ids = append(ids, submit(t, user, "-g 0 --hold -e RATE=3 -- sh -c 'echo rate=$RATE'"))
+		ids = append(ids, submit(t, user, "-g 0 --hold -e RATE=3 -- "+command))
 	}
 	return ids
 }
