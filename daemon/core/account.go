@@ -255,7 +255,7 @@ func (c *Core) startCharging(now time.Time) {
 	}
 }
 
-// chargePast charges a job for the time since its placement, as far as the machine was on.
+// chargePast charges a job for the time since its placement, up to its end if it has ended.
 func (c *Core) chargePast(l *trackedJob, now time.Time) {
 	for _, acc := range l.accounts() {
 		c.chargeSincePlacement(acc, l, now)
@@ -263,7 +263,7 @@ func (c *Core) chargePast(l *trackedJob, now time.Time) {
 }
 
 func (c *Core) chargeSincePlacement(acc *sched.Account, l *trackedJob, now time.Time) {
-	until := c.ranUntil(l.job, now)
+	until := c.ranUntil(l, now)
 	acc.Charge(rateOf(l.job), until.Sub(l.job.Attempt.PlacedAt), now.Sub(until), sched.At(now), c.policy.Sched.HalfLife)
 }
 

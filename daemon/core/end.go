@@ -83,7 +83,7 @@ func resultOf(e contract.Exit, j *job.Job, tries int) job.Result {
 // ended closes the attempt: no process of the unit is left. The job has its
 // result, or goes back to the queue.
 func (c *Core) ended(l *trackedJob, now time.Time) {
-	over := c.ranUntil(l.job, now)
+	over := c.ranUntil(l, now)
 	l.job.GoOn(over)
 	c.systemd.forgetWarning(l.job.ID)
 	r := c.result(l.job)

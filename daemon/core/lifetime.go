@@ -98,13 +98,17 @@ func (c *Core) noteAlive(now time.Time) {
 	}
 }
 
-// ranUntil is up to when the attempt of a job runs that has not ended: of one that a reboot took
-// up to when the machine is known to have been on.
-func (c *Core) ranUntil(j *job.Job, now time.Time) time.Time {
-	if !c.systemd.wasOff(j.Attempt) {
-		return now
+// ranUntil returns the time until which an attempt ran that has no EndedAt yet: now, or when its command ended
+// if nothing of it was left then. One that a reboot took ran until the machine was last known to be on.
+func (c *Core) ranUntil(l *trackedJob, now time.Time) time.Time {
+	at := now
+	switch {
+	case c.systemd.wasOff(l.job.Attempt):
+		at = c.systemd.lastSeen()
+	case l.life().spent:
+		at = l.life().ended
 	}
-	at := later(c.systemd.lastSeen(), later(j.Attempt.PlacedAt, j.Attempt.StartedAt))
+	at = later(at, later(l.job.Attempt.PlacedAt, l.job.Attempt.StartedAt))
 	if at.After(now) {
 		return now
 	}

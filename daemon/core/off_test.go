@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // What a power cut or a shutdown takes ended when the machine was seen to be on last, and nobody
@@ -60,6 +61,66 @@ func TestTimeWithTheMachineOffIsNobodys(t *testing.T) {
 		used := time.Duration(w.usage["u1001"].Micro) * time.Microsecond
 		if ran := first.EndedAt.Sub(began); used > ran || used < ran/2 { // it decays over the weekend
 			t.Errorf("%s: alice has used %s", name, used)
+		}
+	}
+}
+
+// A job that ended while no daemon could see it ended then: the time until that is noticed is not
+// learned as a run time, and nobody is charged for it where the daemon was away.
+func TestEndWhileNobodyLooked(t *testing.T) {
+	const weekend = 60 * time.Hour
+	outOfBus := func(w *world) { w.busDown = true }
+	for name, c := range map[string]struct {
+		away    func(w *world) // instead of a restart
+		exit    contract.Exit
+		retries int
+		want    job.State
+	}{
+		"completed":               {want: job.Completed},
+		"failed":                  {exit: contract.Exit{Code: 1}, want: job.Failed},
+		"failed, tried again":     {exit: contract.Exit{Code: 1}, retries: 1, want: job.Running},
+		"stopped at its limit":    {exit: contract.Exit{Signal: 15, Stopped: true}, want: job.Lost},
+		"completed, out of bus":   {away: outOfBus, want: job.Completed},
+		"tried again, out of bus": {away: outOfBus, exit: contract.Exit{Code: 1}, retries: 1, want: job.Running},
+	} {
+		w := running(t, 1, func(r *job.Request) { r.Retries = c.retries })
+		began := w.now
+		w.now = w.now.Add(30 * time.Minute)
+		w.step(w.listed(), -1)
+		if c.away == nil {
+			w.step(core.Closing{}, -1)
+		} else {
+			c.away(w)
+		}
+		w.now = w.now.Add(30 * time.Minute)
+		leaves(w, c.exit)
+		w.units[1].Spent = true
+		w.clear(w.units[1])
+		w.now = w.now.Add(weekend)
+		w.busDown = false
+		if c.away == nil {
+			w.revive()
+		}
+		w.step(w.listed(), -1)
+		w.settle()
+		w.step(w.sample(0), -1)
+		w.settle()
+		j, first := w.jobs[1], w.ends[0]
+		const want = time.Hour
+		if got := first.EndedAt.Sub(began); got != want {
+			t.Errorf("%s: the attempt ended %s after it began", name, got)
+		}
+		if j.State != c.want && (c.want != job.Running || j.Failures != 1) {
+			t.Errorf("%s: the job is %s: %+v", name, j.State, j.Result)
+		}
+		if j.State.Terminal() && !j.EndedAt().Equal(first.EndedAt) {
+			t.Errorf("%s: the job ended at %s, its attempt at %s", name, j.EndedAt(), first.EndedAt)
+		}
+		if used := time.Duration(w.usage["u1001"].Micro) * time.Microsecond; c.away == nil && (used > want || used < want/2) { // it decays
+			t.Errorf("%s: alice has used %s", name, used)
+		}
+		if p := w.lastLesson(); p.Typical > 2*want {
+			t.Errorf("%s teaches %+v", name, p)
 		}
 	}
 }

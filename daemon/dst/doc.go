@@ -51,7 +51,8 @@
 //  14. No process is told to end but one that is outside of all units on a GPU that
 //     its user's job had when it began, and only where the site wants that.
 //  15. What a user is charged for is the time for which GPUs were held, whatever
-//     the clocks say.
+//     the clocks say. It may end with the job, or when the
+//     scheduler learns of that.
 //  16. A job is placed when all that it is to wait for has come, also what it was
 //     told later.
 //  17. An update by its owner gives a job no priority, nor more of the machine with

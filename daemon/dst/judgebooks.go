@@ -16,7 +16,8 @@ type tenure struct {
 	rates    []rateSince
 	decided  map[*job.Job]int // how many of the rates each record of this process has
 	written  int              // how many are on record
-	from, to time.Duration    // to is negative until it ends
+	from, to time.Duration    // to is negative until its end is decided
+	ended    time.Duration    // when it ended by its record, which may be before that
 
 	cut, sure time.Duration // when the machine went off under it, and up to when it surely ran; 0: it did not
 }
@@ -107,6 +108,7 @@ func (w *World) enter(n *job.Job) {
 	}
 	if h.open() && !n.Attempt.EndedAt.IsZero() {
 		h.to = w.elapsed
+		h.ended = min(max(w.elapsed-w.wall().Sub(n.Attempt.EndedAt), h.from), w.elapsed)
 	}
 }
 
@@ -167,11 +169,28 @@ func (b *books) cutShort(open map[string]bool) {
 	b.off = 0
 }
 
+// ranFor is up to when an attempt surely had its GPUs, which may have ended unseen.
+func (w *World) ranFor(key string, h *tenure) time.Duration {
+	if !h.open() {
+		return h.ended
+	}
+	for _, r := range w.runs {
+		switch {
+		case attemptKey(r.job, r.attempt) != key:
+		case r.ended != 0:
+			return max(h.from, r.ended)
+		default:
+			return w.elapsed
+		}
+	}
+	return h.from
+}
+
 // used is the GPU time of a user, decayed, or what fair share counts: at most, or at least.
 func (w *World) used(uid int, charged, most bool, half time.Duration) time.Duration {
 	now := w.elapsed
 	sum := 0.0
-	for _, h := range w.tracked.books.holds {
+	for key, h := range w.tracked.books.holds {
 		to := h.to
 		if h.open() {
 			to = now
@@ -181,6 +200,8 @@ func (w *World) used(uid int, charged, most bool, half time.Duration) time.Durat
 			to = min(to, h.cut)
 		case h.cut > 0:
 			to = min(to, h.sure)
+		case !most:
+			to = min(to, w.ranFor(key, h))
 		}
 		if h.uid != uid {
 			continue

@@ -64,7 +64,10 @@ func (w *World) judgeDecided(eff *core.Effects) (placed []*job.Job) {
 			if w.judgeJob(r.Job) {
 				placed = append(placed, r.Job)
 			}
-		case r.Usage != nil:
+		}
+	}
+	for _, r := range eff.Records {
+		if r.Usage != nil { // the end that it counts may come after it
 			w.judgeUsage(r.Usage)
 		}
 	}

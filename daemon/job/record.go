@@ -199,12 +199,17 @@ func (j *Job) PayloadID() ID {
 	return j.ID
 }
 
-// EndedAt is when a job ended that has. One that a reboot or a power cut took did when its attempt did.
+// EndedAt returns when a job ended that has: with its last attempt, which the scheduler may have learned of
+// later, or when it was cancelled after that attempt had left it in the queue.
 func (j *Job) EndedAt() time.Time {
-	if a := j.Attempt; j.State == Lost && a != nil && !a.EndedAt.IsZero() {
-		return a.EndedAt
+	a, r := j.Attempt, j.Result
+	if a == nil || a.Result == nil || r == nil || a.EndedAt.IsZero() {
+		return j.ChangedAt
 	}
-	return j.ChangedAt
+	if a.Result.Outcome != r.Outcome || a.Result.Cause != r.Cause {
+		return j.ChangedAt
+	}
+	return a.EndedAt
 }
 
 // GPUIndexes lists the physical indexes the job holds or held last.

@@ -4,6 +4,7 @@ package suite
 
 import (
 	"flag"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -37,18 +38,26 @@ func TestRestartTouchesNoJob(t *testing.T) {
 	}
 }
 
-// TestJobEndsWhileTheDaemonIsDown: the unit keeps the result.
+// TestJobEndsWhileTheDaemonIsDown: the unit keeps the result, and when the job ended.
 func TestJobEndsWhileTheDaemonIsDown(t *testing.T) {
 	begin(t)
 	id, release := hold(t, "alice", "-g 1", "exit 11")
 	sh(t, "", "systemctl stop gpusched.socket gpusched.service")
 	release()
 	unitEnded(t, id)
+	nanos, err := strconv.ParseInt(strings.TrimSpace(sh(t, "", "date +%s%N")), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if r := try(t, "alice", "gpusched list"); r.Code != 5 || !strings.Contains(r.Stderr, "systemctl") {
 		t.Errorf("without a daemon list exits %d: %s", r.Code, r.Stderr)
 	}
 	sh(t, "", "systemctl start gpusched.socket gpusched.service")
-	ended(t, wait(t, id), "failed", "exit code 11")
+	j := wait(t, id)
+	ended(t, j, "failed", "exit code 11")
+	if seen := time.Unix(0, nanos); j.EndedAt.After(seen) || j.EndedAt.Before(j.StartedAt) {
+		t.Errorf("it is told to have ended at %s, after its end was seen at %s; it began at %s", j.EndedAt, seen, j.StartedAt)
+	}
 }
 
 // TestBusRestart: jobs live through a restart of dbus, and the daemon finds
