@@ -50,10 +50,11 @@ func (a *app) attend(ctx context.Context, j api.Job, quiet bool) error {
 	defer stop()
 	shown := at.show(ctx)
 	reply, err := at.untilEnd(waiting, signals)
-	shown(err == nil)
 	if err != nil {
+		shown(nil)
 		return at.leave(ctx, err, signals)
 	}
+	shown(&reply.Job)
 	a.out.W.Flush()
 	if !quiet {
 		at.line.note("job %s %s", nameOfJob(j), resultOf(reply.Job))
@@ -66,48 +67,78 @@ func (at *attendance) output() *watchedWriter {
 	return &watchedWriter{w: at.line.over(at.a.out.W), last: time.Now()}
 }
 
-// show prints the output from here on, until what it returns is called: where the job has ended, when the
-// last of it has come.
-func (at *attendance) show(ctx context.Context) (end func(ended bool)) {
+// show prints the output from here on, until what it returns is called: with the job where that has ended, when
+// the last of it has come.
+func (at *attendance) show(ctx context.Context) (end func(ended *api.Job)) {
 	reading, stop := context.WithCancel(ctx)
+	at.job = at.a.withLog(ctx, at.job)
+	byLog := at.a.logServes(at.job)
 	read := make(chan error, 1)
-	go func() { read <- at.readOutput(reading) }()
-	return func(ended bool) {
-		if ended {
+	go func() { read <- at.readOutput(reading, byLog) }()
+	return func(ended *api.Job) {
+		switch {
+		case ended == nil:
+			stop()
+		case byLog: // which is read to its end
+			defer time.AfterFunc(settleMax, stop).Stop()
+		default:
 			at.pipe.settle(ctx)
+			stop()
 		}
+		err := <-read
 		stop()
-		if err := <-read; err != nil && !errors.Is(err, context.Canceled) {
-			at.line.note("the output of job %s is not shown: %s", nameOfJob(at.job), err)
-		}
+		at.sayUnseen(ctx, err, ended)
 	}
 }
 
-// readOutput prints the output of every start of the job until ctx is done.
-func (at *attendance) readOutput(ctx context.Context) error {
+// sayUnseen says why the output is not shown, or may not be.
+func (at *attendance) sayUnseen(ctx context.Context, err error, ended *api.Job) {
+	begun := ended != nil && ended.Attempt > 0
+	if begun && !at.pipe.some && ended.Engine == "" {
+		if text := at.a.unseen(at.a.withLog(ctx, *ended)); text != "" {
+			at.line.note("%s", text)
+			return
+		}
+	}
+	if err != nil && !errors.Is(err, context.Canceled) && (begun || ended == nil) {
+		at.line.note("the output of job %s is not shown: %s", nameOfJob(at.job), err)
+	}
+}
+
+// readOutput prints the output of every start of the job until ctx is done, or from its log until it has ended.
+func (at *attendance) readOutput(ctx context.Context, byLog bool) error {
 	if done, err := at.a.outputElsewhere(ctx, at.job, at.pipe); done {
 		return err
 	}
-	if err := at.a.journalReadable(at.job); err != nil {
-		return err
-	}
 	path, err := exec.LookPath("journalctl")
+	switch {
+	case byLog && err == nil:
+		return at.readLog(ctx, path)
+	case !byLog:
+		err = cmp.Or(at.a.journalReadable(at.job), err)
+	}
 	if err != nil {
 		return err
 	}
 	if err := at.a.awaitJournal(ctx); err != nil {
-		return cmp.Or(at.a.hiddenOutput(), err)
+		return err
 	}
+	err = at.readJournal(ctx, path)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// readJournal prints the output of every start of the job until ctx is done.
+func (at *attendance) readJournal(ctx context.Context, path string) error {
 	lines := &lineJoiner{w: at.pipe}
-	err = runJournal(ctx, path, append([]string{"--follow", "--no-tail"}, allLines(at.job)...), lines.write)
+	err := runJournal(ctx, path, append([]string{"--follow", "--no-tail"}, allLines(at.job)...), lines.write)
 	if at.a.out.TTY {
 		lines.end()
 	}
 	if lines.byName {
 		at.line.note(byNameHint)
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
 	}
 	return err
 }

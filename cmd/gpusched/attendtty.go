@@ -67,7 +67,7 @@ func (at *attendance) showMissed(ctx context.Context, j api.Job) {
 		return
 	}
 	at.job, at.pipe = j, at.output()
-	at.show(ctx)(true)
+	at.show(ctx)(&j)
 	at.a.out.W.Flush()
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -120,7 +121,10 @@ func (t *gpuTrial) submit(ctx context.Context, a *app) {
 		t.untested(err.Error(), "call gpusched by its path")
 		return
 	}
-	no := false
+	no, log := false, contract.Log{Path: "none"}
+	if a.journalHides(api.Job{UID: a.uid}) {
+		log = contract.Log{} // the site's, if it gives jobs one
+	}
 	reply, err := a.client.Submit(ctx, api.SubmitRequest{
 		Key: api.NewKey(), Label: job.Label{Name: "doctor-test"},
 		Request: job.Request{
@@ -128,7 +132,7 @@ func (t *gpuTrial) submit(ctx context.Context, a *app) {
 			Retries: job.NoRetries,
 		},
 		Requeue: &no, Argv: bytesOf([]string{self, "doctor", "--probe"}), EnvMode: string(contract.EnvClean),
-		Dir: []byte("/"), Umask: 0o077, Log: contract.Log{Path: "none"},
+		Dir: []byte("/"), Umask: 0o077, Log: log,
 	})
 	if err != nil {
 		t.Checks = append(t.Checks, trial.Wrong(job.Failing, trial.Start, "the job was refused: "+err.Error(), ""))
@@ -150,6 +154,7 @@ func (t *gpuTrial) finish(ctx context.Context, a *app) {
 		t.late(context.WithoutCancel(ctx), a, err)
 		return
 	}
+	reply.Job = a.withLog(context.WithoutCancel(ctx), reply.Job)
 	j := reply.Job
 	if j.State == job.Queued {
 		j.Result = reply.Attempts[len(reply.Attempts)-1].Result
@@ -173,7 +178,11 @@ func (t *gpuTrial) finish(ctx context.Context, a *app) {
 	case !found:
 		t.Checks = append(t.Checks, trial.Wrong(job.Failing, trial.Journal, "the journal does not have what the job printed", "see 'gpusched health'"))
 	default:
-		t.Checks = append(t.Checks, trial.Well(trial.Journal, "it has what the job printed"))
+		text := "it has what the job printed"
+		if a.logServes(j) {
+			text = "the job's log has what it printed: " + logOf(j)
+		}
+		t.Checks = append(t.Checks, trial.Well(trial.Journal, text))
 		t.Checks = append(t.Checks, trial.Judge(t.given, finding)...)
 	}
 }
@@ -232,21 +241,26 @@ func (t *gpuTrial) late(ctx context.Context, a *app, waiting error) {
 	}
 }
 
-// output is what the job printed.
+// output is what the job printed, or why it is not known.
 func (t *gpuTrial) output(ctx context.Context, a *app, reply api.JobReply) ([]byte, error) {
-	if err := a.journalReadable(reply.Job); err != nil {
+	if err := a.journalReadable(reply.Job); err != nil && !a.logServes(reply.Job) {
 		return nil, err
 	}
 	path, err := exec.LookPath("journalctl")
 	if err != nil {
 		return nil, err
 	}
-	list := begun(reply)
+	p, list := &logPrinter{logsCmd: &logsCmd{}, app: a}, begun(reply)
 	var text bytes.Buffer
 	for len(list) > 0 {
-		if text.Reset(); a.hasJournal() {
-			which, lines := journalArgs(reply.Job, list[len(list)-1]), &lineJoiner{w: &text}
-			if err := runJournal(ctx, path, which, lines.write); err != nil {
+		text.Reset()
+		last := list[len(list)-1]
+		if file, err := p.openLog(reply.Job, last); err == nil {
+			_, _ = io.Copy(&text, file)
+			file.Close()
+		} else if a.hasJournal() {
+			which, lines := journalArgs(reply.Job, last), &lineJoiner{w: &text}
+			if err := runJournal(ctx, path, which, lines.write); err != nil && !a.outOfReach() {
 				return nil, err
 			}
 		}
@@ -255,7 +269,12 @@ func (t *gpuTrial) output(ctx context.Context, a *app, reply api.JobReply) ([]by
 		}
 		pause(ctx, journalPoll)
 	}
-	return text.Bytes(), a.hiddenOutput()
+	if _, found := trial.Read(text.Bytes()); !found {
+		if hidden := a.unseen(reply.Job); hidden != "" {
+			return text.Bytes(), errors.New(hidden)
+		}
+	}
+	return text.Bytes(), nil
 }
 
 // lastLine is the last line that says something.

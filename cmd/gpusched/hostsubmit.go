@@ -314,7 +314,7 @@ func (c *submitCmd) submitElsewhere(ctx context.Context, a *app) error {
 	if c.DryRun && c.form() == "table" && !c.Quiet {
 		a.out.Printf("on %s:\n", p.app.host)
 	}
-	if err := c.report(p.app, reply); err != nil || !c.Wait || c.DryRun {
+	if err := c.report(ctx, p.app, reply); err != nil || !c.Wait || c.DryRun {
 		return err
 	}
 	a.out.W.Flush()

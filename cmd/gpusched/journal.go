@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // lastSystemUID is the highest uid of system accounts. journald gives only
@@ -28,11 +30,11 @@ func (a *app) journalReadable(j api.Job) error {
 			"the output of job %s is for %s to read", nameOfJob(j), j.User)
 	case !present(filepath.Join(a.journalDirs[0], "*")):
 		return refuse(api.CodeForbidden,
-			"an administrator changes that with: mkdir -p /var/log/journal && systemctl restart systemd-journald",
+			"give jobs a file for it with --log FILE, or have an administrator type: "+
+				"mkdir -p /var/log/journal && systemctl restart systemd-journald",
 			"this machine keeps its journal in memory, where users cannot read the output of their jobs")
 	case a.uid <= lastSystemUID:
-		return refuse(api.CodeForbidden,
-			"an administrator lets this account read it by adding it to the group systemd-journal",
+		return refuse(api.CodeForbidden, inFile,
 			"the output of jobs of system accounts is in the system's journal, which you cannot read")
 	}
 	return nil // its own file, which may come only with the first line (hasJournal)
@@ -108,6 +110,31 @@ func (a *app) outOfReach() bool {
 	return err == nil && scanned == nil && version >= 253
 }
 
+// inFile is what to do where the journal keeps what jobs print from their user.
+const inFile = "give jobs a file for it with --log FILE, or have an administrator set jobs.log, " +
+	"or add this account to the group systemd-journal"
+
+// logServes reports whether the job's output is read from its log, since the journal keeps it from
+// this user, or may do so.
+func (a *app) logServes(j api.Job) bool {
+	return j.UID == a.uid && j.Engine == "" && logOf(j) != "" && a.journalHides(j)
+}
+
+// journalHides reports whether this user can't, or perhaps can't, read in the journal what the job prints.
+func (a *app) journalHides(j api.Job) bool { return a.outOfReach() || a.journalReadable(j) != nil }
+
+// withLog asks for the job where this user has to read its log, which the answers to a submission and to a wait don't
+// name.
+func (a *app) withLog(ctx context.Context, j api.Job) api.Job {
+	if j.Private != nil || j.Engine != "" || !a.journalHides(j) {
+		return j
+	}
+	if reply, err := a.client.Job(ctx, nameOfJob(j)); err == nil {
+		return reply.Job
+	}
+	return j
+}
+
 // hiddenOutput is why this user can't read what jobs print, nil where that is not certain: an
 // account that has a file of its own may have had it from an older systemd, or from one that
 // the distribution has changed.
@@ -115,9 +142,28 @@ func (a *app) hiddenOutput() error {
 	if a.hasJournal() || !a.outOfReach() {
 		return nil
 	}
-	return refuse(api.CodeForbidden, "give jobs a file for it with --log FILE, or have an administrator set jobs.log, "+
-		"or add this account to the group systemd-journal",
+	return refuse(api.CodeForbidden, inFile,
 		"systemd puts what an account with uid %d prints into the system's journal, which you can't read", a.uid)
+}
+
+// maybeHidden is what else it can mean that nothing came, where hiddenOutput is not certain.
+const maybeHidden = "it is in the system's journal, which you can't read"
+
+// unseen is what there is to say of a job whose output was shown as far as this user can read it, and of which nothing
+// came; "": it printed nothing.
+func (a *app) unseen(j api.Job) string {
+	text, hidden := "", cmp.Or(a.journalReadable(j), a.hiddenOutput())
+	switch {
+	case a.inLog(j, api.Attempt{Attempt: job.Attempt{Number: j.Attempt}}):
+	case hidden != nil:
+		text = fmt.Sprintf("the output of job %s is not shown: %s", nameOfJob(j), hidden)
+	case a.outOfReach():
+		text = fmt.Sprintf("job %s printed nothing, or %s (%s)", nameOfJob(j), maybeHidden, inFile)
+	}
+	if text != "" && logOf(j) != "" {
+		text += "; its log is " + logOf(j)
+	}
+	return text
 }
 
 // nothingPrinted says of an attempt without output in the journal what that can mean.
@@ -128,10 +174,11 @@ func (p *logPrinter) nothingPrinted(ctx context.Context, j api.Job, at api.Attem
 	}
 	hidden := p.hiddenOutput()
 	switch {
+	case p.inLog(j, at): // what it prints
 	case hidden != nil:
 		text += " that you can read: " + hidden.Error()
 	case p.outOfReach():
-		text += ", or it is in the system's journal, which you can't read"
+		text += ", or " + maybeHidden
 	case !p.hasJournal():
 		text += ", or the journal no longer has it (it has no file of yours)"
 	case !p.reachesBack(ctx, j.UID, at.PlacedAt):

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // Another's output cannot act on one's terminal, however it is cut in pieces;
@@ -73,6 +75,13 @@ func TestOutOfReach(t *testing.T) {
 		a := &app{uid: c.uid, journalDirs: []string{journal}}
 		if out, hidden := a.outOfReach(), a.hiddenOutput() != nil; out != c.out || hidden != c.hidden {
 			t.Errorf("%+v: %v, %v", c, out, hidden)
+		}
+		want := map[bool]string{true: "is not shown: systemd puts", false: "printed nothing, or it is in the system's journal"}[c.hidden]
+		for _, log := range []string{"", "/none/5.log"} {
+			text := a.unseen(api.Job{ID: 5, UID: c.uid, Private: &api.Private{Log: contract.Log{Path: log}}})
+			if c.out != strings.Contains(text, want) || (text != "") != c.out || c.out != strings.HasSuffix(text, "its log is "+log) && log != "" {
+				t.Errorf("%+v, log %q: %q", c, log, text)
+			}
 		}
 	}
 }

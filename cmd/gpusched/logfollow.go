@@ -172,7 +172,7 @@ func (f *following) fail(err error, stop func()) {
 // followJob prints the output of one job until it has ended: from its last attempt on, or
 // that which was asked for.
 func (f *following) followJob(ctx context.Context, j api.Job) error {
-	if err := f.journalReadable(j); err != nil {
+	if err := f.unreadable(ctx, j); err != nil {
 		return err
 	}
 	name, live := nameOfJob(j), !j.State.Terminal()
@@ -188,7 +188,7 @@ func (f *following) followJob(ctx context.Context, j api.Job) error {
 		some, done = some || printed, last
 		j = f.jobNow(name)
 	}
-	if live && f.Attempt <= 0 {
+	if live && f.Attempt <= 0 && !f.attended {
 		f.say("job %s %s%s", name, resultOf(j), f.unlessPrinted(ctx, j, some))
 	}
 	return nil
@@ -212,7 +212,7 @@ func (f *following) followFrom(ctx context.Context, name string, done int) (some
 		last = max(done, reply.Job.Attempt)
 	}
 	for _, at := range list {
-		if done > 0 || f.Attempt == everyAttempt {
+		if done > 0 && !f.attended || f.Attempt == everyAttempt {
 			f.heading(reply.Job, at)
 		}
 		printed, err := f.followOne(ctx, reply.Job, at)
@@ -229,7 +229,10 @@ func (f *following) unlessPrinted(ctx context.Context, j api.Job, some bool) str
 	if some {
 		return ""
 	}
-	last := api.Attempt{Attempt: job.Attempt{PlacedAt: j.PlacedAt, EndedAt: j.EndedAt}}
+	if reply, err := f.client.Job(ctx, nameOfJob(j)); err == nil {
+		j = reply.Job // with its log
+	}
+	last := api.Attempt{Attempt: job.Attempt{Number: j.Attempt, PlacedAt: j.PlacedAt, EndedAt: j.EndedAt}}
 	return ", and " + f.nothingPrinted(ctx, j, last)
 }
 
@@ -262,7 +265,7 @@ func (f *following) started(ctx context.Context, name string, done int) error {
 		if reply, err := f.client.Job(ctx, name); err != nil || len(begun(reply)) > 0 {
 			return err
 		}
-		if j.State == job.Queued && !f.many {
+		if j.State == job.Queued && !f.many && !f.attended {
 			f.say("job %s is %s%s", name, j.State, colon(f.err.Local(j.Why)))
 		}
 	}
@@ -303,7 +306,11 @@ func (f *following) followOne(ctx context.Context, j api.Job, at api.Attempt) (s
 	if file := f.ownLog(ctx, j, at); file != nil {
 		return f.followLog(ctx, j, at, file, over)
 	}
-	return f.followAttempt(ctx, j, at, over)
+	some, err = f.followAttempt(ctx, j, at, over)
+	if err == nil && !some && f.logServes(j) { // it came late
+		return f.copyLog(j, at)
+	}
+	return some, err
 }
 
 // sayLate says once that not all jobs are followed at the same time.

@@ -21,6 +21,8 @@ type logPrinter struct {
 	*app
 	path string // of journalctl
 	many bool   // several jobs may be printed, so each line is led by the job's name
+	// attended is whether somebody stays with the job, who is told the rest: nothing but its output is printed.
+	attended bool
 
 	mu sync.Mutex // guards what is written
 }
@@ -90,11 +92,20 @@ func (p *logPrinter) heading(j api.Job, at api.Attempt) {
 // may not be in the journal yet, so where there is nothing it is asked again for a
 // while after the attempt's end.
 func (p *logPrinter) copyAttempt(ctx context.Context, j api.Job, at api.Attempt) error {
+	if p.logServes(j) { // else the journal is waited for
+		if some, err := p.copyLog(j, at); some || err != nil {
+			return err
+		}
+	}
 	out := p.stream(j)
 	lines := p.joiner(out)
 	for {
 		if p.hasJournal() {
-			if err := p.readJournal(ctx, j, at, lines, false); err != nil {
+			err := p.readJournal(ctx, j, at, lines, false)
+			if err != nil && ctx.Err() == nil && p.outOfReach() { // the file of an older systemd can be an empty one
+				break
+			}
+			if err != nil {
 				return cmp.Or(ctx.Err(), err)
 			}
 		}
@@ -109,21 +120,15 @@ func (p *logPrinter) copyAttempt(ctx context.Context, j api.Job, at api.Attempt)
 	if p.endLine(lines); out.some {
 		return nil
 	}
-	if file, err := p.openLog(j, at); err == nil { // it has what the journal has not, or no longer
-		defer file.Close()
-		text := &lastByte{w: out, b: '\n'}
-		n, err := io.Copy(text, file)
-		if p.many || p.out.TTY {
-			text.endLine()
-		}
-		if n > 0 || err != nil {
-			return err
-		}
+	if some, err := p.copyLog(j, at); some || err != nil { // it has what the journal has not, or no longer
+		return err
 	}
 	if hidden := p.hiddenOutput(); hidden != nil && !at.EndedAt.IsZero() && logOf(j) == "" {
 		return hidden
 	}
-	p.say("job %s %s", nameOfJob(j), p.nothingPrinted(ctx, j, at))
+	if !p.attended {
+		p.say("job %s %s", nameOfJob(j), p.nothingPrinted(ctx, j, at))
+	}
 	return nil
 }
 

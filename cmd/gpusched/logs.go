@@ -146,7 +146,7 @@ func nameAll(list []api.Job) string {
 
 // copyJob prints what there is of a job.
 func (p *logPrinter) copyJob(ctx context.Context, j api.Job) error {
-	if err := p.journalReadable(j); err != nil {
+	if err := p.unreadable(ctx, j); err != nil {
 		return err
 	}
 	reply, err := p.client.Job(ctx, nameOfJob(j))
@@ -166,6 +166,18 @@ func (p *logPrinter) copyJob(ctx context.Context, j api.Job) error {
 		}
 	}
 	return nil
+}
+
+// unreadable is why none of the job's output can be printed, where that is certain.
+func (p *logPrinter) unreadable(ctx context.Context, j api.Job) error {
+	hidden := p.journalReadable(j)
+	if hidden == nil || !p.owns(&j) {
+		return hidden
+	}
+	if reply, err := p.client.Job(ctx, nameOfJob(j)); err == nil && p.logServes(reply.Job) {
+		return nil
+	}
+	return hidden
 }
 
 // attempts are the starts of the job that were asked for.

@@ -26,17 +26,25 @@ const logDue = 3 * time.Second
 // where the journal has to serve. Unlike the journal it has what a program prints before
 // the line ends, such as a progress bar.
 func (f *following) ownLog(ctx context.Context, j api.Job, at api.Attempt) *os.File {
-	if f.many || f.Times || j.UID != f.uid || logOf(j) == "" {
+	if j.UID != f.uid || logOf(j) == "" || (f.many || f.Times) && !f.logServes(j) {
 		return nil
 	}
 	for {
 		file, err := f.openLog(j, at)
 		since := time.Since(at.PlacedAt)
-		if !errors.Is(err, os.ErrNotExist) || since < 0 || since > logDue || ctx.Err() != nil {
+		missing := errors.Is(err, os.ErrNotExist) || err == nil && isOlder(file, at.PlacedAt)
+		if !missing || since < 0 || since > logDue || ctx.Err() != nil {
 			return file
 		}
+		file.Close() // nil does no harm
 		pause(ctx, journalPoll)
 	}
+}
+
+// isOlder reports whether all that is in a log was written before. The job's launcher has not begun it then.
+func isOlder(file *os.File, then time.Time) bool {
+	info, err := file.Stat()
+	return err == nil && info.Size() > 0 && info.ModTime().Before(then)
 }
 
 // logOf is the path of a job's log, "" where it has none that may be told.
@@ -67,6 +75,13 @@ func (p *logPrinter) openLog(j api.Job, at api.Attempt) (*os.File, error) {
 	return file, nil
 }
 
+// inLog reports whether the attempt is in its job's log, with all that it prints.
+func (a *app) inLog(j api.Job, at api.Attempt) bool {
+	file, err := (&logPrinter{logsCmd: &logsCmd{}, app: a}).openLog(j, at)
+	file.Close() // nil does no harm
+	return err == nil
+}
+
 // seekAttempt goes to where the attempt begins in a log, or so many lines before its end.
 // It reports whether it found that, and nothing of another attempt or job after it.
 func seekAttempt(file *os.File, name string, attempt, lines int) bool {
@@ -85,7 +100,7 @@ func seekAttempt(file *os.File, name string, attempt, lines int) bool {
 	} else if attempt > 1 {
 		return false
 	}
-	if bytes.Contains(text[begin:], []byte("\ngpusched: attempt ")) {
+	if bytes.Contains(text[begin:], anotherBegins) {
 		return false
 	}
 	if lines > 0 {
@@ -94,6 +109,9 @@ func seekAttempt(file *os.File, name string, attempt, lines int) bool {
 	_, err = file.Seek(int64(begin), io.SeekStart)
 	return err == nil
 }
+
+// anotherBegins is in a log before the output of another attempt or job.
+var anotherBegins = []byte("\ngpusched: attempt ")
 
 // lastLines is where the last n lines of the text from begin on begin.
 func lastLines(text []byte, begin, n int) int {
@@ -108,8 +126,24 @@ func lastLines(text []byte, begin, n int) int {
 	return at + 1
 }
 
+// copyLog prints what a log has of an attempt.
+func (p *logPrinter) copyLog(j api.Job, at api.Attempt) (some bool, err error) {
+	file, err := p.openLog(j, at)
+	if err != nil {
+		return false, nil
+	}
+	defer file.Close()
+	text := &lastByte{w: p.stream(j), b: '\n'}
+	n, err := io.Copy(text, file)
+	if p.many || p.out.TTY {
+		text.endLine()
+	}
+	return n > 0, err
+}
+
 // followLog prints what is in a log and what comes, until over is closed: then all that
-// the job printed is in it. What the scheduler tells the job is in the journal alone.
+// the job printed is in it; or until another attempt, or job, goes on in the same file.
+// What the scheduler tells the job is in the journal alone.
 func (f *following) followLog(
 	ctx context.Context, j api.Job, at api.Attempt, file *os.File, over <-chan struct{},
 ) (bool, error) {
@@ -129,11 +163,17 @@ func (f *following) followLog(
 	out := &lastByte{w: f.stream(j), b: '\n'}
 	some := false
 	for last := false; ; {
-		n, err := io.Copy(out, file)
-		if some = some || n > 0; err != nil || last {
+		n, after, err := copyNew(out, file)
+		if some = some || n > 0; err != nil || last && n == 0 || len(after) > 0 {
 			stop()
 			<-exited
-			out.endLine()
+			if f.many || f.out.TTY || !f.attended {
+				out.endLine()
+			}
+			next := contract.AttemptLine(nameOfJob(j), strconv.Itoa(at.Number+1))
+			if len(after) > 0 && !bytes.HasPrefix(after, []byte(next)) {
+				f.say("other jobs write to the log of job %s, too: see %s", nameOfJob(j), logOf(j))
+			}
 			return some, err
 		}
 		select {
@@ -144,6 +184,18 @@ func (f *following) followLog(
 		case <-time.After(journalPoll):
 		}
 	}
+}
+
+// copyNew copies what is new in a log, up to where another attempt or job begins. It returns what comes after.
+func copyNew(to io.Writer, log io.Reader) (n int, after []byte, err error) {
+	text, err := io.ReadAll(io.LimitReader(log, maxTail))
+	if i := bytes.Index(text, anotherBegins); i >= 0 {
+		text, after = text[:i], text[i:]
+	}
+	if err == nil && len(text) > 0 {
+		_, err = to.Write(text)
+	}
+	return len(text), after, err
 }
 
 // noticesOnly passes on the lines that the scheduler, or its launcher, wrote.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,6 +67,52 @@ func TestOwnLogIsWaitedFor(t *testing.T) {
 			t.Errorf("of a job that began before, it was waited for %s", time.Since(begin))
 		}
 	})
+}
+
+// A log is older until its job's launcher has begun it; several jobs are followed in their logs where the journal
+// hides what they print.
+func TestOwnLogOfThisStart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(path, []byte("of an earlier job\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now := info.ModTime(); !isOlder(file, now.Add(1)) || isOlder(file, now) {
+		t.Error("it goes by the time of the last change")
+	}
+	for uid, want := range map[int]bool{1001: false, 62000: true, 998: true} {
+		a := &app{uid: uid, journalDirs: []string{t.TempDir()}}
+		if err := os.Mkdir(filepath.Join(a.journalDirs[0], "0123"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		f := &following{logPrinter: &logPrinter{logsCmd: &logsCmd{}, app: a, many: true}}
+		j := api.Job{ID: 5, UID: uid, Private: &api.Private{Log: contract.Log{Path: path}}}
+		file := f.ownLog(t.Context(), j, api.Attempt{Attempt: job.Attempt{Number: 1}})
+		if (file != nil) != want {
+			t.Errorf("uid %d: %v", uid, file)
+		}
+		file.Close()
+	}
+}
+
+// What another start or job writes to the same log is not the output of this one.
+func TestCopyNewStopsAtAnother(t *testing.T) {
+	next := contract.AttemptLine("7_1", "2")
+	for text, want := range map[string]string{"": "", "a\n5%": "a\n5%", "a" + next + "b": "a", next: ""} {
+		var b bytes.Buffer
+		n, after, err := copyNew(&b, strings.NewReader(text))
+		if b.String() != want || n != len(want) || string(after) != text[len(want):] || err != nil {
+			t.Errorf("%q: %q, %d, %q, %v", text, b.String(), n, after, err)
+		}
+	}
 }
 
 func TestNoticesOnly(t *testing.T) {

@@ -87,7 +87,7 @@ func (c *submitCmd) Run(ctx context.Context, a *app) error {
 	if c.form() == "table" && !c.Quiet && a.as.submitted == "" {
 		a.hintMemory(reply.Job)
 	}
-	if err := c.report(a, reply); err != nil || !c.Wait || c.DryRun {
+	if err := c.report(ctx, a, reply); err != nil || !c.Wait || c.DryRun {
 		return err
 	}
 	a.out.W.Flush()

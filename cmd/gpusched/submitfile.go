@@ -78,7 +78,7 @@ func (c *submitCmd) submitLines(ctx context.Context, a *app, list []lineJob) (jo
 			continue
 		}
 		if c.form() == "table" {
-			if err := l.cmd.report(a, reply); err != nil {
+			if err := l.cmd.report(ctx, a, reply); err != nil {
 				return jobs, err
 			}
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -10,7 +11,7 @@ import (
 )
 
 // report says what became of the submission.
-func (c *submitCmd) report(a *app, reply api.SubmitReply) error {
+func (c *submitCmd) report(ctx context.Context, a *app, reply api.SubmitReply) error {
 	j := reply.Job
 	if a.as.submitted != "" && !c.DryRun {
 		if !a.as.silent {
@@ -24,9 +25,11 @@ func (c *submitCmd) report(a *app, reply api.SubmitReply) error {
 		}
 		return nil
 	}
-	if !c.DryRun && j.Engine == "" && j.Private != nil && j.Private.Log.Path == "" {
+	if !c.DryRun && j.Engine == "" && a.host == "" && a.outOfReach() && logOf(a.withLog(ctx, j)) == "" {
 		if hidden := a.hiddenOutput(); hidden != nil {
 			a.noteOnce("you will not see what the job prints: " + hidden.Error())
+		} else {
+			a.noteOnce("you may not see what the job prints: perhaps " + maybeHidden + " (" + inFile + ")")
 		}
 	}
 	return a.jobReport(reply, []api.Job{j}, func(bool) {

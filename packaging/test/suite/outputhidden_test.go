@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // TestOutputOfADirectorysUID: accounts with uids that systemd has set aside, as directories
@@ -43,9 +45,55 @@ func outputIsHidden(t *testing.T, user string) {
 	if r := try(t, user, "gpusched run -g 0 -- echo hello"); r.Code != 0 || !strings.Contains(r.Stderr, "is not shown: systemd") {
 		t.Errorf("run: %+v", r)
 	}
-	if r := try(t, user, "gpusched submit -g 0 --wait --log out -- echo hello && gpusched logs"); !strings.HasSuffix(r.Stdout, "\nhello\n") || r.Code != 0 {
-		t.Errorf("with a log: %+v", r)
+	if code, found := trials(t, user, "--gpu-ids 0"); code != 9 || !strings.Contains(found[0]["journal"].Detail, "can't read") {
+		t.Errorf("doctor: %d, %+v", code, found[0])
 	}
+	logServes(t, user)
+
+	// As after an upgrade from a systemd that gave the account a file: one with entries, or none.
+	file := "/var/log/journal/*/user-$(id -u " + user + ").journal"
+	t.Cleanup(func() { sh(t, "", "rm -f "+file) })
+	sh(t, "alice", "gpusched run -q -g 0 -- echo hello")
+	for _, lay := range []string{": >", "cat user-1001.journal >"} {
+		sh(t, "", "cd /var/log/journal/*/; f=user-$(id -u "+user+").journal; "+lay+" $f; chmod 644 $f")
+		for _, command := range []string{"submit -g 0 --wait -- sh -c 'echo traceback; exit 1'", "run -g 0 -- sh -c 'echo traceback; exit 1'", "logs"} {
+			r := try(t, user, "gpusched "+command)
+			if !strings.Contains(r.Stderr, "printed nothing, or it is in the system's journal, which you can't read") {
+				t.Errorf("%s, %s: %+v", lay, command, r)
+			}
+		}
+	}
+	if r := try(t, user, "gpusched submit -g 0 -- true"); !strings.Contains(r.Stderr, "you may not see") {
+		t.Errorf("submit: %+v", r)
+	}
+	if code, found := trials(t, user, "--gpu-ids 0"); code != 9 || !strings.Contains(found[0]["journal"].Detail, "can't read") {
+		t.Errorf("doctor: %d, %+v", code, found[0])
+	}
+	logServes(t, user)
+}
+
+// logServes: a log has the output where the journal hides it, for all that show output.
+func logServes(t *testing.T, user string) {
+	t.Helper()
+	shown := func(script, want string) {
+		t.Helper()
+		if r := try(t, user, script); r.Code != 0 || !strings.HasSuffix(r.Stdout, want) || strings.Contains(r.Stderr, "can't read") {
+			t.Errorf("%s: %+v, want %q", script, r, want)
+		}
+	}
+	shown("gpusched submit -g 0 --wait --log out -- echo hello && gpusched logs", "hello\nhello\n")
+	shown("gpusched run -g 0 --log out -- printf 'hello again'", "hello again")
+	shown("rm -f begun-* go; gpusched submit -q -g 0 --array 0-1 --log part-%a -- sh -c 'echo one; echo >begun-$GPUSCHED_ARRAY_TASK; "+
+		"while [ ! -e go ]; do sleep 0.05; done; echo two'; gpusched logs -f >seen 2>&1 & "+
+		"while ! [ -s seen -a -e begun-0 -a -e begun-1 ]; do sleep 0.05; done; touch go; wait; grep -c '_[01]: \\(one\\|two\\)$' seen; rm go", "\n4\n")
+	settings(t, "[jobs]\nlog = \"%h/%j.txt\"")
+	gpusSeen(t)
+	shown("gpusched run -g 0 -- echo hello", "hello\n")
+	if code, found := trials(t, user, "--gpu-ids 0"); !strings.Contains(found[0]["journal"].Detail, "log") || found[0]["filter"].Health != job.Healthy {
+		t.Errorf("doctor: %d, %+v", code, found[0])
+	}
+	sh(t, "", "rm /etc/gpusched/conf.d/90-suite.toml; systemctl restart gpusched")
+	gpusSeen(t)
 }
 
 // TestOutputOpenedByName: a script that opens /dev/stderr, which is a socket, is told what

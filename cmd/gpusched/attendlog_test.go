@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// Where the journal hides what a job prints, who stays with it sees its log: from this start on, byte for byte, and
+// all of it, also what comes with the job's end.
+func TestAttendReadsTheLog(t *testing.T) {
+	dir := t.TempDir()
+	bin, path := filepath.Join(dir, "journalctl"), filepath.Join(dir, "log")
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	if err := os.WriteFile(bin, []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write := func(text string) {
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err == nil {
+			_, err = f.WriteString(text)
+			f.Close()
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	j := api.Job{
+		ID: 5, UID: 62000, User: "ann", State: job.Running, Attempt: 1, InvocationID: "ab", PlacedAt: time.Now().Add(-time.Minute),
+		Private: &api.Private{Log: contract.Log{Path: path}},
+	}
+	ended := make(chan struct{})
+	end := sync.OnceFunc(func() { close(ended) })
+	defer time.AfterFunc(20*time.Second, end).Stop() // where nothing is printed
+	state := func() (api.JobReply, error) {
+		j := j
+		select {
+		case <-ended:
+			j.State, j.EndedAt = job.Completed, time.Now()
+			j.Result = &api.Result{Result: job.Result{Outcome: job.Completed}, Sentence: "completed"}
+		default:
+		}
+		return api.JobReply{Job: j}, nil
+	}
+	var out, said bytes.Buffer
+	a := &app{
+		uid: 62000, journalDirs: []string{dir}, getenv: func(string) string { return "" },
+		client: answering{job: state, ended: ended}, err: &term.Terminal{W: bufio.NewWriter(&said)},
+		out: &term.Terminal{W: bufio.NewWriter(writerFunc(func(b []byte) (int, error) {
+			if out.Write(b); out.String() == "hello\n" {
+				write("last word")
+				end()
+			}
+			return len(b), nil
+		}))},
+	}
+	write("of an earlier job\n" + contract.AttemptLine("5", "1") + "hello\n")
+	submitted := j
+	submitted.Private = nil // as the scheduler answers
+	err := a.attend(t.Context(), submitted, false)
+	if err != nil || out.String() != "hello\nlast word" {
+		t.Errorf("%v, %q", err, out.String())
+	}
+	if text := said.String(); strings.Contains(text, "not shown") || strings.Count(text, "\n") != 2 {
+		t.Errorf("it says %q", text)
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (w writerFunc) Write(b []byte) (int, error) { return w(b) }
+
+// answering is an engine with one job.
+type answering struct {
+	engine
+	job   func() (api.JobReply, error)
+	ended <-chan struct{}
+}
+
+func (e answering) Job(context.Context, string) (api.JobReply, error) { return e.job() }
+
+func (e answering) List(context.Context, api.ListQuery) (api.ListReply, error) {
+	reply, err := e.job()
+	return api.ListReply{Jobs: []api.Job{reply.Job}}, err
+}
+
+func (e answering) Wait(ctx context.Context, _ string, _ time.Duration) (api.JobReply, error) {
+	select {
+	case <-e.ended:
+		return e.job()
+	case <-ctx.Done():
+		return api.JobReply{}, ctx.Err()
+	}
+}
+
+func (e answering) Status(context.Context) (api.StatusReply, error) { return api.StatusReply{}, nil }
