@@ -133,7 +133,16 @@ func (at *attendance) readOutput(ctx context.Context, byLog bool) error {
 // readJournal prints the output of every start of the job until ctx is done.
 func (at *attendance) readJournal(ctx context.Context, path string) error {
 	lines := &lineJoiner{w: at.pipe}
-	err := runJournal(ctx, path, append([]string{"--follow", "--no-tail"}, allLines(at.job)...), lines.write)
+	starts := &ownStarts{jobs: at.a.client, job: at.job, known: map[string]bool{}}
+	which := append([]string{"--follow", "--no-tail", "--output-fields=" + placedField + "," + invocationField},
+		allLines(at.job)...)
+	err := runJournal(ctx, path, which, func(e entry) error {
+		if !starts.has(ctx, e) {
+			at.pipe.skip()
+			return nil
+		}
+		return lines.write(e)
+	})
 	if at.a.out.TTY {
 		lines.end()
 	}

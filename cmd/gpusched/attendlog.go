@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"slices"
 
 	"github.com/gpusched/gpusched/daemon/api"
 )
@@ -14,4 +15,33 @@ func (at *attendance) readLog(ctx context.Context, journalctl string) error {
 	a.out, a.err = &out, &said
 	p := &logPrinter{logsCmd: &logsCmd{}, app: &a, path: journalctl, attended: true}
 	return p.follow(ctx, []api.Job{at.job})
+}
+
+// ownStarts tells which lines of the journal are of one of the job's starts. An earlier job of the same number may have
+// lines there, from before the state file was set aside, or the package purged.
+type ownStarts struct {
+	jobs  reader
+	job   api.Job
+	known map[string]bool // by what names a start in the journal
+}
+
+// The fields of the journal that name a start. A line has the second one only if its process was still there when
+// journald looked; after the clock was set, the scheduler has another time for the first one.
+const (
+	placedField     = "GPUSCHED_PLACED"
+	invocationField = "_SYSTEMD_INVOCATION_ID"
+)
+
+// has reports whether an entry is the job's, as far as can be told.
+func (s *ownStarts) has(ctx context.Context, e entry) bool {
+	name := e.placed + " " + e.invocation
+	if ours, known := s.known[name]; known || name == " " || s.job.Manager == api.UserManager {
+		return ours || !known
+	}
+	reply, err := s.jobs.Job(ctx, s.job.ID.String())
+	if err != nil {
+		return true
+	}
+	s.known[name] = slices.ContainsFunc(everyPlaced(reply), func(at api.Attempt) bool { return e.isOf(at) })
+	return s.known[name]
 }

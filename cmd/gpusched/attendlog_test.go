@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,42 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/contract"
 )
+
+// Lines of an earlier job of the same number are told by what the journal calls the start, whatever the clock says.
+func TestLinesOfAnEarlierJob(t *testing.T) {
+	at := time.UnixMicro(7000)
+	asked, down := 0, false
+	r := &ownStarts{known: map[string]bool{}, job: api.Job{ID: 5}, jobs: answering{job: func() (api.JobReply, error) {
+		if asked++; down {
+			return api.JobReply{}, errors.New("down")
+		}
+		return api.JobReply{
+			Job:      api.Job{ID: 5, Attempt: 2, PlacedAt: at.Add(time.Hour)}, // its start is not known yet
+			Attempts: []api.Attempt{{Attempt: job.Attempt{Number: 1, PlacedAt: at, InvocationID: "ab"}}},
+		}, nil
+	}}}
+	for _, c := range []struct {
+		e     entry
+		ours  bool
+		asked int
+	}{
+		{entry{placed: "7000"}, true, 1}, {entry{placed: "7000"}, true, 1},
+		{entry{placed: "3600007000", invocation: "cd"}, true, 2},
+		{entry{placed: "9000", invocation: "ab"}, true, 3}, // the clock was set after that start
+		{entry{placed: "9000", invocation: "ef"}, false, 4}, {entry{placed: "9000", invocation: "ef"}, false, 4},
+		{entry{}, true, 4},
+	} {
+		if ours := r.has(t.Context(), c.e); ours != c.ours || asked != c.asked {
+			t.Errorf("%+v: %v after %d questions", c.e, ours, asked)
+		}
+	}
+	if down = true; !r.has(t.Context(), entry{placed: "1"}) || len(r.known) != 4 {
+		t.Error("what can't be asked is not the job's")
+	}
+	if down, r.job.Manager = false, api.UserManager; !r.has(t.Context(), entry{invocation: "of user@7.service"}) {
+		t.Error("a line of the user's own systemd is not the job's")
+	}
+}
 
 // Where the journal hides what a job prints, who stays with it sees its log: from this start on, byte for byte, and
 // all of it, also what comes with the job's end.

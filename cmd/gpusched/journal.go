@@ -236,6 +236,13 @@ func (q *watchedWriter) Write(p []byte) (int, error) {
 	return q.w.Write(p)
 }
 
+// skip notes that something came that is not to be passed on.
+func (q *watchedWriter) skip() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.last = time.Now()
+}
+
 func (q *watchedWriter) quietFor() time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()

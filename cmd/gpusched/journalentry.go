@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
 )
 
 // entry is one of the journal.
@@ -24,6 +26,8 @@ type entry struct {
 	stream string // whose output it is a piece of; "" for a message
 	cursor string
 	at     time.Time
+
+	placed, invocation string // which start of a job it is of: GPUSCHED_PLACED, and systemd's name for it
 }
 
 // endsLine reports whether the line ends with the entry. It goes on in the next one of the
@@ -31,6 +35,12 @@ type entry struct {
 // after a NUL.
 func (e entry) endsLine() bool {
 	return e.ending != "line-max" && e.ending != "pid-change" && e.ending != "nul"
+}
+
+// isOf reports whether the entry is of an attempt of a job whose unit it is of.
+func (e entry) isOf(at api.Attempt) bool {
+	placed := strconv.FormatInt(at.PlacedAt.UnixMicro(), 10)
+	return e.placed == placed || e.invocation != "" && e.invocation == at.InvocationID
 }
 
 // exported are the arguments by which journalctl prints entries as readEntries wants them.
@@ -95,6 +105,10 @@ func (e *entry) set(field string, value []byte) {
 		e.ending = string(value)
 	case "_STREAM_ID":
 		e.stream = string(value)
+	case placedField:
+		e.placed = string(value)
+	case invocationField:
+		e.invocation = string(value)
 	case "__CURSOR":
 		e.cursor = string(value)
 	case "__REALTIME_TIMESTAMP":

@@ -205,18 +205,23 @@ func (p *logPrinter) attempts(reply api.JobReply) ([]api.Attempt, error) {
 
 // begun are the attempts that started, in order.
 func begun(reply api.JobReply) (list []api.Attempt) {
-	j := reply.Job
-	current := api.Attempt{GPUs: j.GPUs, Result: j.Result, Attempt: job.Attempt{
-		Number: j.Attempt, InvocationID: j.InvocationID,
-		PlacedAt: j.PlacedAt, StartedAt: j.StartedAt, EndedAt: j.EndedAt,
-	}}
-	for _, at := range append(slices.Clone(reply.Attempts), current) {
+	for _, at := range everyPlaced(reply) {
 		known := slices.ContainsFunc(list, func(b api.Attempt) bool { return b.Number == at.Number })
 		if at.InvocationID != "" && !known {
 			list = append(list, at)
 		}
 	}
 	return list
+}
+
+// everyPlaced are all attempts, in order; the last one can be there twice.
+func everyPlaced(reply api.JobReply) []api.Attempt {
+	j := reply.Job
+	current := api.Attempt{GPUs: j.GPUs, Result: j.Result, Attempt: job.Attempt{
+		Number: j.Attempt, InvocationID: j.InvocationID,
+		PlacedAt: j.PlacedAt, StartedAt: j.StartedAt, EndedAt: j.EndedAt,
+	}}
+	return append(slices.Clone(reply.Attempts), current)
 }
 
 func colon(s string) string {

@@ -131,15 +131,20 @@ var unenforced = map[string]string{
 // another; a zero one is no bound. journald takes the fields of a unit from the machine's
 // systemd alone, so a run is found by its times.
 func ownLines(j api.Job, since, until time.Time) []string {
-	var argv []string
-	if !since.IsZero() {
-		argv = append(argv, "--since="+instant(since))
-	}
+	argv := sinceArgs(since)
 	if !until.IsZero() {
 		argv = append(argv, "--until="+instant(until))
 	}
 	uid := fmt.Sprintf("_UID=%d", j.UID)
 	return append(argv, "SYSLOG_IDENTIFIER="+contract.UserIdentifier(j.ID.String()), uid, "+", "_SYSTEMD_USER_UNIT="+j.Unit, uid)
+}
+
+// sinceArgs leaves out what is older; a zero time is no bound.
+func sinceArgs(t time.Time) []string {
+	if t.IsZero() {
+		return nil
+	}
+	return []string{"--since=" + instant(t)}
 }
 
 // instant is a time as journalctl reads it.
@@ -163,12 +168,20 @@ func attemptLines(j api.Job, at api.Attempt) []string {
 	return ownLines(j, since, until)
 }
 
-// allLines selects those of all runs of a job.
+// setBack is by how much the clock may be set back during a run whose lines allLines selects.
+const setBack = 24 * time.Hour
+
+// allLines selects those of all runs of a job. Among them can be some of an earlier job of the same number, which
+// ownStarts tells.
 func allLines(j api.Job) []string {
 	if j.Manager == api.UserManager {
 		return ownLines(j, j.SubmittedAt, time.Time{})
 	}
-	return []string{"_SYSTEMD_UNIT=" + j.ID.Unit()}
+	var since time.Time
+	if !j.SubmittedAt.IsZero() {
+		since = j.SubmittedAt.Add(-setBack)
+	}
+	return append(sinceArgs(since), "_SYSTEMD_UNIT="+j.ID.Unit())
 }
 
 // unitLine names the unit of a job, and the systemd that has it.

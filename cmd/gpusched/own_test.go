@@ -90,6 +90,10 @@ func TestOwnLines(t *testing.T) {
 	if got := allLines(api.Job{ID: 3}); !slices.Equal(got, []string{"_SYSTEMD_UNIT=gpujob-3.service"}) {
 		t.Errorf("of the machine's: %q", got)
 	}
+	want := []string{"--since=@13600.000005", "_SYSTEMD_UNIT=gpujob-3.service"}
+	if got := allLines(api.Job{ID: 3, SubmittedAt: at.Add(setBack + 13500*time.Second)}); !slices.Equal(got, want) {
+		t.Errorf("of the machine's, not what is much older: %q, want %q", got, want)
+	}
 }
 
 // show says of such a job where its unit is, and what nothing holds it to.

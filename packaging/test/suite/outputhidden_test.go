@@ -96,6 +96,29 @@ func logServes(t *testing.T, user string) {
 	gpusSeen(t)
 }
 
+// TestOutputOfAnEarlierJob: numbers begin again where the state file is gone, and the journal stays. What an earlier
+// job of the same number printed is not the output of this one.
+func TestOutputOfAnEarlierJob(t *testing.T) {
+	begin(t)
+	const stop = "systemctl stop gpusched.socket gpusched.service; cd " + stateDir + "; "
+	sh(t, "", stop+"mkdir /run/aside; mv state.db* /run/aside/; "+startDaemon)
+	t.Cleanup(func() { sh(t, "", stop+"rm -f state.db*; mv /run/aside/* .; rmdir /run/aside; "+startDaemon) })
+	for _, word := range []string{"earlier", "later"} {
+		answers(t)
+		for _, command := range []string{"run -q -g 0", "submit -g 0 --wait"} {
+			r := try(t, "alice", "gpusched "+command+" -- echo "+word)
+			if lines := strings.Fields(r.Stdout); r.Code != 0 || len(lines) == 0 || lines[len(lines)-1] != word ||
+				word == "later" && strings.Contains(r.Stdout, "earlier") {
+				t.Errorf("%s: %+v", command, r)
+			}
+		}
+		if last := sh(t, "alice", "gpusched list -a -o ids | sort -n | tail -1"); last != "2" {
+			t.Errorf("the last number is %s", last)
+		}
+		sh(t, "", stop+"rm -f state.db*; "+startDaemon)
+	}
+}
+
 // TestOutputOpenedByName: a script that opens /dev/stderr, which is a socket, is told what
 // to do instead, and with a log it can.
 func TestOutputOpenedByName(t *testing.T) {
