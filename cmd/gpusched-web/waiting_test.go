@@ -162,6 +162,11 @@ func TestStreamThatIsNotReadMakesRoom(t *testing.T) {
 	go srv.Serve(loopback.Bound(l, 2)) //nolint:errcheck // it ends with the test
 	defer srv.Close()
 	l.ask("GET /live")
+	for joined := 0; joined == 0; time.Sleep(time.Millisecond) {
+		s.streams.mu.Lock()
+		joined = len(s.streams.list)
+		s.streams.mu.Unlock()
+	}
 	second := l.ask("GET /live")
 	answered := make(chan error, 1)
 	go func() {

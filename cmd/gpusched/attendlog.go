@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"slices"
+	"strconv"
 
 	"github.com/gpusched/gpusched/daemon/api"
 )
@@ -17,8 +18,8 @@ func (at *attendance) readLog(ctx context.Context, journalctl string) error {
 	return p.follow(ctx, []api.Job{at.job})
 }
 
-// ownStarts tells which lines of the journal are of one of the job's starts. An earlier job of the same number may have
-// lines there, from before the state file was set aside, or the package purged.
+// ownStarts picks the lines of the journal that are of one of the job's starts. An earlier job of the same number may
+// have lines there, from before the state file was set aside, or the package purged.
 type ownStarts struct {
 	jobs  reader
 	job   api.Job
@@ -32,16 +33,20 @@ const (
 	invocationField = "_SYSTEMD_INVOCATION_ID"
 )
 
-// has reports whether an entry is the job's, as far as can be told.
+// has reports whether an entry is the job's. It asks the scheduler only about a start that seems to be older than the
+// job: the clock may have been set back since the submission.
 func (s *ownStarts) has(ctx context.Context, e entry) bool {
-	name := e.placed + " " + e.invocation
-	if ours, known := s.known[name]; known || name == " " || s.job.Manager == api.UserManager {
-		return ours || !known
-	}
-	reply, err := s.jobs.Job(ctx, s.job.ID.String())
-	if err != nil {
+	placed, err := strconv.ParseInt(e.placed, 10, 64)
+	if err != nil || placed >= s.job.SubmittedAt.UnixMicro() || s.job.Manager == api.UserManager {
 		return true
 	}
-	s.known[name] = slices.ContainsFunc(everyPlaced(reply), func(at api.Attempt) bool { return e.isOf(at) })
+	name := e.placed + " " + e.invocation
+	if ours, known := s.known[name]; known {
+		return ours
+	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), settleMax) // the job may end meanwhile
+	defer stop()
+	reply, err := s.jobs.Job(ctx, s.job.ID.String())
+	s.known[name] = err == nil && slices.ContainsFunc(everyPlaced(reply), func(at api.Attempt) bool { return e.isOf(at) })
 	return s.known[name]
 }

@@ -18,11 +18,11 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Lines of an earlier job of the same number are told by what the journal calls the start, whatever the clock says.
+// Lines that are older than the job are of an earlier one of the same number, unless the clock was set back.
 func TestLinesOfAnEarlierJob(t *testing.T) {
 	at := time.UnixMicro(7000)
 	asked, down := 0, false
-	r := &ownStarts{known: map[string]bool{}, job: api.Job{ID: 5}, jobs: answering{job: func() (api.JobReply, error) {
+	r := &ownStarts{known: map[string]bool{}, job: api.Job{ID: 5, SubmittedAt: at.Add(24 * time.Hour)}, jobs: answering{job: func() (api.JobReply, error) {
 		if asked++; down {
 			return api.JobReply{}, errors.New("down")
 		}
@@ -46,8 +46,11 @@ func TestLinesOfAnEarlierJob(t *testing.T) {
 			t.Errorf("%+v: %v after %d questions", c.e, ours, asked)
 		}
 	}
-	if down = true; !r.has(t.Context(), entry{placed: "1"}) || len(r.known) != 4 {
-		t.Error("what can't be asked is not the job's")
+	if !r.has(t.Context(), entry{placed: "86400007000"}) || asked != 4 {
+		t.Error("what is younger than the job is not the job's, or is asked about")
+	}
+	if down = true; r.has(t.Context(), entry{placed: "1"}) {
+		t.Error("what is older and can't be asked about is the job's")
 	}
 	if down, r.job.Manager = false, api.UserManager; !r.has(t.Context(), entry{invocation: "of user@7.service"}) {
 		t.Error("a line of the user's own systemd is not the job's")

@@ -44,7 +44,7 @@ func (c *cancelCmd) Run(ctx context.Context, a *app) error {
 func (c *cancelCmd) said(j api.Job) string {
 	switch {
 	case c.Signal != 0 && j.Array != nil:
-		return "got signal " + job.SignalName(int(c.Signal)) + ", which went to its running tasks"
+		return "passed signal " + job.SignalName(int(c.Signal)) + " on to its running tasks"
 	case c.Signal != 0:
 		return "got signal " + job.SignalName(int(c.Signal))
 	case j.State.Terminal():

@@ -23,7 +23,7 @@ type releaseCmd struct{ manyFlags }
 
 func (c *releaseCmd) Run(ctx context.Context, a *app) error {
 	return c.act(ctx, a, kindOfJobs{"release", "is held", job.CommandRelease, isHeld}, a.client.Release, func(j api.Job) string {
-		if isHeld(j) {
+		if j.HeldBy != "" {
 			return fmt.Sprintf("now belongs to %s, and is still held: 'gpusched release %s' once more lets it start", j.User, nameOfJob(j))
 		}
 		return "released" + a.queuePosition(j)

@@ -147,7 +147,7 @@ func (a *app) hiddenOutput() error {
 }
 
 // maybeHidden is what else it can mean that nothing came, where hiddenOutput is not certain.
-const maybeHidden = "it is in the system's journal, which you can't read"
+const maybeHidden = "its output is in the system's journal, which you can't read"
 
 // unseen is what there is to say of a job whose output was shown as far as this user can read it, and of which nothing
 // came; "": it printed nothing.

@@ -76,7 +76,7 @@ func TestOutOfReach(t *testing.T) {
 		if out, hidden := a.outOfReach(), a.hiddenOutput() != nil; out != c.out || hidden != c.hidden {
 			t.Errorf("%+v: %v, %v", c, out, hidden)
 		}
-		want := map[bool]string{true: "is not shown: systemd puts", false: "printed nothing, or it is in the system's journal"}[c.hidden]
+		want := map[bool]string{true: "is not shown: systemd puts", false: "printed nothing, or its output is in the system's journal"}[c.hidden]
 		for _, log := range []string{"", "/none/5.log"} {
 			text := a.unseen(api.Job{ID: 5, UID: c.uid, Private: &api.Private{Log: contract.Log{Path: log}}})
 			if c.out != strings.Contains(text, want) || (text != "") != c.out || c.out != strings.HasSuffix(text, "its log is "+log) && log != "" {

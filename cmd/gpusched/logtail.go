@@ -142,7 +142,7 @@ func (p *logPrinter) copyLog(j api.Job, at api.Attempt) (some bool, err error) {
 }
 
 // followLog prints what is in a log and what comes, until over is closed: then all that
-// the job printed is in it; or until another attempt, or job, goes on in the same file.
+// the job printed is in it; or until its next attempt goes on in the same file.
 // What the scheduler tells the job is in the journal alone.
 func (f *following) followLog(
 	ctx context.Context, j api.Job, at api.Attempt, file *os.File, over <-chan struct{},
@@ -163,16 +163,12 @@ func (f *following) followLog(
 	out := &lastByte{w: f.stream(j), b: '\n'}
 	some := false
 	for last := false; ; {
-		n, after, err := copyNew(out, file)
-		if some = some || n > 0; err != nil || last && n == 0 || len(after) > 0 {
+		n, again, err := copyNew(out, file, nameOfJob(j), at.Number)
+		if some = some || n > 0; err != nil || last && n == 0 || again {
 			stop()
 			<-exited
 			if f.many || f.out.TTY || !f.attended {
 				out.endLine()
-			}
-			next := contract.AttemptLine(nameOfJob(j), strconv.Itoa(at.Number+1))
-			if len(after) > 0 && !bytes.HasPrefix(after, []byte(next)) {
-				f.say("other jobs write to the log of job %s, too: see %s", nameOfJob(j), logOf(j))
 			}
 			return some, err
 		}
@@ -186,16 +182,19 @@ func (f *following) followLog(
 	}
 }
 
-// copyNew copies what is new in a log, up to where another attempt or job begins. It returns what comes after.
-func copyNew(to io.Writer, log io.Reader) (n int, after []byte, err error) {
+// copyNew copies what is new in a log, from where the attempt begins if that is seen, up to where the next attempt of
+// the job does, and reports whether that is there.
+func copyNew(to io.Writer, log io.Reader, name string, attempt int) (n int, again bool, err error) {
 	text, err := io.ReadAll(io.LimitReader(log, maxTail))
-	if i := bytes.Index(text, anotherBegins); i >= 0 {
-		text, after = text[:i], text[i:]
+	line := func(attempt int) []byte { return []byte(contract.AttemptLine(name, strconv.Itoa(attempt))) }
+	if _, of, seen := bytes.Cut(text, line(attempt)); seen {
+		text = of
 	}
+	text, _, again = bytes.Cut(text, line(attempt+1))
 	if err == nil && len(text) > 0 {
 		_, err = to.Write(text)
 	}
-	return len(text), after, err
+	return len(text), again, err
 }
 
 // noticesOnly passes on the lines that the scheduler, or its launcher, wrote.

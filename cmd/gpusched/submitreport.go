@@ -29,7 +29,7 @@ func (c *submitCmd) report(ctx context.Context, a *app, reply api.SubmitReply) e
 		if hidden := a.hiddenOutput(); hidden != nil {
 			a.noteOnce("you will not see what the job prints: " + hidden.Error())
 		} else {
-			a.noteOnce("you may not see what the job prints: perhaps " + maybeHidden + " (" + inFile + ")")
+			a.noteOnce("what the job prints may go to the system's journal, which you can't read (" + inFile + ")")
 		}
 	}
 	return a.jobReport(reply, []api.Job{j}, func(bool) {

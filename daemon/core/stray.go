@@ -136,7 +136,8 @@ func (b *gpuBook) jobOfStray(d *device, p *gpu.Process, began span) membership {
 	person := b.personOf(p)
 	last, sure := b.holderOf(d.UUID, person.UID, began)
 	if sure {
-		return membership{job: last.job.ID, person: person.UID, byTime: true} // until its end, see doubt
+		// Until its end, see doubt.
+		return membership{job: last.job.ID, person: person.UID, unsure: person.Unsure, byTime: true}
 	}
 	for dep := d.cleanup; dep != nil; dep = dep.earlier {
 		if of := dep.strayOf(person.UID, began); of.job != 0 {

@@ -286,7 +286,8 @@ func (c *Core) applyUnitState(l *trackedJob, u Unit, fresh bool, now time.Time) 
 		return
 	}
 	if l.job.State == job.Starting {
-		if u.Exit.Launch == "" { // else its command never began
+		// Where the machine kept the command from beginning it is tried again. What is the job's own fault was begun.
+		if failed := (job.Result{Launch: u.Exit.Launch, Errno: u.Exit.Errno}); !failed.OfMachine() {
 			c.began(l, now)
 			c.move(l, job.Running, now)
 		}

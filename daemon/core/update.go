@@ -34,10 +34,16 @@ func (c *Core) hold(l *trackedJob, e Command, now time.Time) *job.Refusal {
 	return nil
 }
 
-// canHold reports whether a command holds a job that waits for its turn to be started. It goes back to the queue
-// held, also where its unit is stopped first.
+// canHold reports whether a command holds a job that waits for its turn to be started, or lets go one that was held
+// there. It goes back to the queue held, also where its unit is stopped first, which may take a while.
 func (l *trackedJob) canHold(e *Command) bool {
-	return e.What.Kind == job.CommandHold && l.action == inLine
+	switch e.What.Kind {
+	case job.CommandHold:
+		return l.action == inLine
+	case job.CommandRelease:
+		return l.job.State == job.Ending && l.job.Held != ""
+	}
+	return false
 }
 
 // backInQueue has a job that waits for its turn to be started, and is shown as queued, be so.

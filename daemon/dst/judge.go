@@ -348,7 +348,8 @@ func (w *World) unknown(before, again *run) bool {
 	if again.touched == "restart" || before.gone && before.touched == "state lost" {
 		return true
 	}
-	taken := before.touched == "vanish" || before.touched == "swept" || before.behaviour.Stopping && before.gone
+	rebooted := w.tracked.lost && before.gone && before.touched == "reboot" // with an older file, and before it was listed
+	taken := rebooted || before.touched == "vanish" || before.touched == "swept" || before.behaviour.Stopping && before.gone
 	stored := w.disk.jobs[again.job].Attempt
 	return taken && (stored == nil || stored.InvocationID != before.invocation)
 }

@@ -199,9 +199,11 @@ func NewPlan(seed uint64) Plan {
 			add(f.kind, f.longest)
 		}
 	}
-	if old := rand.New(rand.NewPCG(seed, 0x6f6c64)); old.IntN(8) == 0 { // dice of its own, so that the rest of a plan stays
+	// With dice of its own, so that the rest of a plan stays.
+	if old := rand.New(rand.NewPCG(seed, 0x6f6c64)); old.IntN(8) == 0 {
 		at := time.Duration(old.Int64N(int64(p.Chaos)))
-		p.Entries = append(p.Entries, Entry{At: at, Kind: stateOld, For: time.Duration(old.Int64N(int64(p.Chaos - at))), Pick: old.Uint64()})
+		lasts := time.Duration(old.Int64N(int64(p.Chaos - at)))
+		p.Entries = append(p.Entries, Entry{At: at, Kind: stateOld, For: lasts, Pick: old.Uint64()})
 	}
 	slices.SortStableFunc(p.Entries, func(a, b Entry) int { return int(a.At - b.At) })
 	var jobs []int

@@ -105,7 +105,8 @@ func (s *Supervisor) load() (config.Config, config.Snapshot, error) {
 	return s.opt.Own.settings(cfg), from, err
 }
 
-// quotaGroups is daemon.QuotaGroups.
+// quotaGroups is daemon.QuotaGroups. Where the directory was asked and did not answer, an account is in the groups that
+// its last job was submitted with.
 func (s *Supervisor) quotaGroups(uid int, had job.GIDs, wait bool) (in []string) {
 	group, member := s.names.KnownGroup, s.names.KnownMember
 	if wait {
@@ -113,7 +114,7 @@ func (s *Supervisor) quotaGroups(uid int, had job.GIDs, wait bool) (in []string)
 	}
 	for _, name := range s.cfg.Load().QuotaGroups() {
 		if gid, ok := group(name); ok {
-			if is, known := member(uid, gid); is || !known && slices.Contains(had, gid) {
+			if is, known := member(uid, gid); is || wait && !known && slices.Contains(had, gid) {
 				in = append(in, name)
 			}
 		}

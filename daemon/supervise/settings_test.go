@@ -73,7 +73,8 @@ func TestSettingsWithAGroupThatIsNotThere(t *testing.T) {
 	}
 }
 
-// Who is in a group with a quota is what the host knows today, else what the last job was submitted with.
+// Who is in a group with a quota is what the host knows today; where it was asked in vain, what the last job was
+// submitted with.
 func TestGroupsWithAQuota(t *testing.T) {
 	s := &Supervisor{names: directory.New(directory.Files{
 		UserName: func(uid int) string { return map[int]string{1001: "alice"}[uid] },
@@ -85,8 +86,8 @@ func TestGroupsWithAQuota(t *testing.T) {
 		Member:   func(uid, gid int) (in, known bool) { return gid == 2001, uid == 1001 && gid != 2003 },
 	}, nil)}
 	s.cfg.Store(&config.Config{Quotas: job.Quotas{Groups: map[string]job.Quota{"lab": {}, "class": {}, "far": {}, "gone": {}}}})
-	for _, wait := range []bool{false, true} {
-		if in := s.quotaGroups(1001, job.GIDs{2002, 2003}, wait); !slices.Equal(in, []string{"far", "lab"}) {
+	for wait, want := range map[bool][]string{false: {"lab"}, true: {"far", "lab"}} {
+		if in := s.quotaGroups(1001, job.GIDs{2002, 2003}, wait); !slices.Equal(in, want) {
 			t.Errorf("wait %t: %v", wait, in)
 		}
 	}

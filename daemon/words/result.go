@@ -24,7 +24,7 @@ func outcome(r *job.Result) string {
 		return "completed: exit code 0"
 	case job.Cancelled:
 		if r.MemBytes != 0 {
-			return cancelled(r) + "; it was killed for memory while it was being stopped (its limit is " + job.FormatSize(r.MemBytes) + ")"
+			return cancelled(r) + "; it ran out of memory while it was being stopped (its limit is " + job.FormatSize(r.MemBytes) + ")"
 		}
 		return cancelled(r)
 	case job.TimedOut:

@@ -28,7 +28,7 @@ func TestResult(t *testing.T) {
 		{job.Result{Outcome: job.Failed, Signal: 34}, 162, "killed by signal 34 (RT34)"},
 		{job.Result{Outcome: job.Cancelled, By: "alice"}, 143, "cancelled by alice"},
 		{job.Result{Outcome: job.Cancelled}, 143, "cancelled"},
-		{job.Result{Outcome: job.Cancelled, By: "alice", MemBytes: 4 << 30}, 143, "cancelled by alice; it was killed for memory while it was being stopped (its limit is 4G)"},
+		{job.Result{Outcome: job.Cancelled, By: "alice", MemBytes: 4 << 30}, 143, "cancelled by alice; it ran out of memory while it was being stopped (its limit is 4G)"},
 		{job.Result{Outcome: job.Cancelled, Signal: 9, By: "root"}, 137, "cancelled by root"},
 		{job.Result{Outcome: job.Cancelled, ExitCode: 5}, 5, "cancelled"},
 		{job.Result{Outcome: job.TimedOut, Limit: 2 * time.Hour}, 124, "stopped at its time limit of 2h (ask for more with --time)"},

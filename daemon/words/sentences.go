@@ -178,7 +178,7 @@ var sentences = map[job.Code]sentence{
 
 	"unavailable/directory": {"it is not known whether there is an account named %q, as the account directory gives no answer (%v)",
 		"try again, or give the number of the account; see 'gpusched health'"},
-	"unavailable/person": {"it is not known yet whether uid %v is an account of its own or one of %v's containers, as the account directory has not answered",
+	"unavailable/person": {"it is not known yet whether uid %v is an account of its own or belongs to one of %v's containers: the account directory has not answered",
 		"try again in a moment; see 'gpusched health'"},
 	"unavailable/signal": {"systemd gave no answer, so job %v may not have got signal %v (%v)",
 		"the job is not affected; try again when 'gpusched health' says that systemd answers"},

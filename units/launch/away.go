@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -34,18 +35,41 @@ func (r *run) blameAway(f *Failure) {
 	if err != nil {
 		return
 	}
-	home := valueOf(r.base, "HOME")
 	for _, path := range missing(f.Step, s, r.base) {
-		if at := unmounted(path, mountTable, mounted); at != "" {
-			f.What += "; nothing is mounted at " + at
-		} else if within(path, home) && homeless(home) {
-			f.What += "; the home directory " + home + " is not there either"
-		} else {
+		if why := away(path, valueOf(r.base, "HOME")); why != "" {
+			f.What += "; " + why
+			f.Step, f.Next = contract.StepAway, triedAgain
+			return
+		}
+	}
+}
+
+const triedAgain = "the job is tried again; an administrator should see 'gpusched health'"
+
+// environmentAway finds the conda or virtual environment of a set-up on a file system that is away: the command would
+// be another one of the same name, or none.
+func environmentAway(s *contract.Setup, home string) *Failure {
+	for _, prefix := range []string{s.Conda, s.Venv} {
+		if prefix == "" {
 			continue
 		}
-		f.Step, f.Next = contract.StepAway, "the job is tried again; an administrator should see 'gpusched health'"
-		return
+		if why := away(prefix, home); why != "" {
+			return &Failure{Step: contract.StepAway, What: "its environment " + strconv.Quote(shorten(prefix)) + " is not there; " + why,
+				Err: unix.ENOENT, Next: triedAgain}
+		}
 	}
+	return nil
+}
+
+// away says why a path may not be there for no fault of the job's, "" if nothing is seen of that.
+func away(path, home string) string {
+	if at := unmounted(path, mountTable, mounted); at != "" {
+		return "nothing is mounted at " + at
+	}
+	if within(path, home) && homeless(home) {
+		return "the home directory " + home + " is not there either"
+	}
+	return ""
 }
 
 // missing are the paths at which what was missing at a step should be.

@@ -54,6 +54,11 @@ func TestAway(t *testing.T) {
 	s.Dir = filepath.Join(dir, "none", "work")
 	l := launch(t, "closed", s, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "HOME="+filepath.Join(dir, "none")) })
 	checkFailure(t, l, 200, "away\nERRNO=2", []string{"could not be entered", "the home directory", "is not there either"})
+	s.Dir, s.Setup.Venv = "/", filepath.Join(dir, "none", "venv") // where another true would be found
+	s.Argv = []string{"true"}
+	l = launch(t, "closed", s, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "HOME="+filepath.Join(dir, "none")) })
+	checkFailure(t, l, 200, "away\nERRNO=2", []string{"its environment", "is not there", "the home directory"})
+	s.Setup.Venv, s.Argv = "", []string{"/bin/true"}
 	s.Dir = filepath.Join(dir, "gone")
 	l = launch(t, "closed", s, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "HOME="+filepath.Join(dir, "none")) })
 	checkFailure(t, l, 200, "chdir\nERRNO=2", []string{"could not be entered", "must exist"}) // a directory elsewhere

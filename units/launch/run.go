@@ -98,6 +98,11 @@ func (r *run) command(s *Spec, filtered bool) *Failure {
 	if !filtered {
 		r.notify.send("STATUS=" + contract.StatusUnfiltered)
 	}
+	if r.stage != afterSetup && r.stage != afterSetupExposed {
+		if f := environmentAway(&s.Setup, valueOf(r.base, "HOME")); f != nil {
+			return f
+		}
+	}
 	env, front := commandEnvironment(s, filtered, base)
 	if s.Setup.Command != "" || len(s.Setup.Modules) > 0 ||
 		s.Setup.Conda != "" && activateScripts(s.Setup.Conda, systemNodes().list) {

@@ -58,12 +58,12 @@ func outputIsHidden(t *testing.T, user string) {
 		sh(t, "", "cd /var/log/journal/*/; f=user-$(id -u "+user+").journal; "+lay+" $f; chmod 644 $f")
 		for _, command := range []string{"submit -g 0 --wait -- sh -c 'echo traceback; exit 1'", "run -g 0 -- sh -c 'echo traceback; exit 1'", "logs"} {
 			r := try(t, user, "gpusched "+command)
-			if !strings.Contains(r.Stderr, "printed nothing, or it is in the system's journal, which you can't read") {
+			if !strings.Contains(r.Stderr, "printed nothing, or its output is in the system's journal, which you can't read") {
 				t.Errorf("%s, %s: %+v", lay, command, r)
 			}
 		}
 	}
-	if r := try(t, user, "gpusched submit -g 0 -- true"); !strings.Contains(r.Stderr, "you may not see") {
+	if r := try(t, user, "gpusched submit -g 0 -- true"); !strings.Contains(r.Stderr, "what the job prints may go to the system's journal") {
 		t.Errorf("submit: %+v", r)
 	}
 	if code, found := trials(t, user, "--gpu-ids 0"); code != 9 || !strings.Contains(found[0]["journal"].Detail, "can't read") {

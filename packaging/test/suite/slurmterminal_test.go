@@ -181,7 +181,8 @@ func walkNodes(w walker) {
 	}
 	id := w.submit("-g 1 --gpu-type a100 -- true")
 	w.row("list", w.name(id), "queued")
-	if got := root("gpu resume 0,1"); got != "GPU 0 resumed\nGPU 1 resumed" {
+	// On a busy machine Slurm may not have heard of the node for a while: then it says that the GPUs are lost.
+	if got := root("gpu resume 0,1"); !strings.HasPrefix(got, "GPU 0 resumed") || !strings.Contains(got, "\nGPU 1 resumed") {
 		w.Errorf("resume: %s", got)
 	}
 	w.gs(0, "wait "+id)
