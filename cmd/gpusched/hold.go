@@ -23,8 +23,8 @@ type releaseCmd struct{ manyFlags }
 
 func (c *releaseCmd) Run(ctx context.Context, a *app) error {
 	return c.act(ctx, a, kindOfJobs{"release", "is held", job.CommandRelease, isHeld}, a.client.Release, func(j api.Job) string {
-		if j.HeldBy != "" {
-			return fmt.Sprintf("now belongs to %s, and is still held: 'gpusched release %s' once more lets it start", j.User, nameOfJob(j))
+		if j.HeldBy != "" || waitsAgain(j) && j.Array.Held == j.Array.Waiting {
+			return fmt.Sprintf("is still held: it belongs to %s, and whoever had held it releases it once more", j.User)
 		}
 		return "released" + a.queuePosition(j)
 	})
@@ -96,7 +96,7 @@ func (a *app) queuePosition(j api.Job) string {
 		return fmt.Sprintf(": its time limit is %s%s", j.TimeLimit, a.limitLeft(j))
 	case j.State == job.Queued || waitsAgain(j):
 		return waiting(a.out, j)
-	case len(j.GPUs) > 0:
+	case len(j.GPUs) > 0 && j.State == job.Starting:
 		return ", starts on " + gpuNames(j.GPUs)
 	}
 	return ""

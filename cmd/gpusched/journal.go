@@ -154,7 +154,7 @@ const maybeHidden = "its output is in the system's journal, which you can't read
 func (a *app) unseen(j api.Job) string {
 	text, hidden := "", cmp.Or(a.journalReadable(j), a.hiddenOutput())
 	switch {
-	case a.inLog(j, api.Attempt{Attempt: job.Attempt{Number: j.Attempt}}):
+	case a.inLog(j, api.Attempt{Attempt: job.Attempt{Number: j.Attempt, PlacedAt: j.PlacedAt}}):
 	case hidden != nil:
 		text = fmt.Sprintf("the output of job %s is not shown: %s", nameOfJob(j), hidden)
 	case a.outOfReach():

@@ -32,19 +32,11 @@ func (f *following) ownLog(ctx context.Context, j api.Job, at api.Attempt) *os.F
 	for {
 		file, err := f.openLog(j, at)
 		since := time.Since(at.PlacedAt)
-		missing := errors.Is(err, os.ErrNotExist) || err == nil && isOlder(file, at.PlacedAt)
-		if !missing || since < 0 || since > logDue || ctx.Err() != nil {
+		if !errors.Is(err, os.ErrNotExist) || since < 0 || since > logDue || ctx.Err() != nil {
 			return file
 		}
-		file.Close() // nil does no harm
 		pause(ctx, journalPoll)
 	}
-}
-
-// isOlder reports whether all that is in a log was written before. The job's launcher has not begun it then.
-func isOlder(file *os.File, then time.Time) bool {
-	info, err := file.Stat()
-	return err == nil && info.Size() > 0 && info.ModTime().Before(then)
 }
 
 // logOf is the path of a job's log, "" where it has none that may be told.
@@ -68,7 +60,7 @@ func (p *logPrinter) openLog(j api.Job, at api.Attempt) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !seekAttempt(file, nameOfJob(j), at.Number, p.Lines) {
+	if !seekAttempt(file, nameOfJob(j), at, p.Lines) {
 		file.Close()
 		return nil, os.ErrNotExist
 	}
@@ -82,9 +74,13 @@ func (a *app) inLog(j api.Job, at api.Attempt) bool {
 	return err == nil
 }
 
+// logGrain is how coarsely file systems note when a file was changed.
+const logGrain = time.Second
+
 // seekAttempt goes to where the attempt begins in a log, or so many lines before its end.
-// It reports whether it found that, and nothing of another attempt or job after it.
-func seekAttempt(file *os.File, name string, attempt, lines int) bool {
+// It reports whether it found that, and nothing of another attempt or job after it. The first attempt
+// of the first job that writes to a log begins with it: what was written before is an earlier job's.
+func seekAttempt(file *os.File, name string, at api.Attempt, lines int) bool {
 	info, err := file.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxTail {
 		return false
@@ -94,10 +90,11 @@ func seekAttempt(file *os.File, name string, attempt, lines int) bool {
 		return false
 	}
 	begin := 0
-	line := []byte(contract.AttemptLine(name, strconv.Itoa(attempt)))
+	line := []byte(contract.AttemptLine(name, strconv.Itoa(at.Number)))
+	older := len(text) > 0 && info.ModTime().Before(at.PlacedAt.Add(-logGrain))
 	if i := bytes.LastIndex(text, line); i >= 0 {
 		begin = i + len(line)
-	} else if attempt > 1 {
+	} else if at.Number > 1 || older {
 		return false
 	}
 	if bytes.Contains(text[begin:], anotherBegins) {
@@ -164,7 +161,7 @@ func (f *following) followLog(
 	some := false
 	for last := false; ; {
 		n, again, err := copyNew(out, file, nameOfJob(j), at.Number)
-		if some = some || n > 0; err != nil || last && n == 0 || again {
+		if some = some || n > 0; err != nil || last && n < maxTail || again {
 			stop()
 			<-exited
 			if f.many || f.out.TTY || !f.attended {

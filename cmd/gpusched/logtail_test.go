@@ -37,7 +37,8 @@ func TestSeekAttempt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ok := seekAttempt(file, "7", c.attempt, c.lines)
+		at := api.Attempt{Attempt: job.Attempt{Number: c.attempt, PlacedAt: time.Now().Add(-time.Minute)}}
+		ok := seekAttempt(file, "7", at, c.lines)
 		rest, _ := io.ReadAll(file)
 		if ok != c.ok || ok && string(rest) != c.want {
 			t.Errorf("%q, attempt %d, %d lines: %v %q", c.text, c.attempt, c.lines, ok, rest)
@@ -76,18 +77,6 @@ func TestOwnLogOfThisStart(t *testing.T) {
 	if err := os.WriteFile(path, []byte("of an earlier job\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if now := info.ModTime(); !isOlder(file, now.Add(1)) || isOlder(file, now) {
-		t.Error("it goes by the time of the last change")
-	}
 	for uid, want := range map[int]bool{1001: false, 62000: true, 998: true} {
 		a := &app{uid: uid, journalDirs: []string{t.TempDir()}}
 		if err := os.Mkdir(filepath.Join(a.journalDirs[0], "0123"), 0o700); err != nil {
@@ -100,6 +89,10 @@ func TestOwnLogOfThisStart(t *testing.T) {
 			t.Errorf("uid %d: %v", uid, file)
 		}
 		file.Close()
+		later := time.Now().Add(2 * logGrain)
+		if file := f.ownLog(t.Context(), j, api.Attempt{Attempt: job.Attempt{Number: 1, PlacedAt: later}}); file != nil {
+			t.Errorf("uid %d: what an earlier job left is followed", uid)
+		}
 	}
 }
 

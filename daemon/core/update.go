@@ -41,7 +41,7 @@ func (l *trackedJob) canHold(e *Command) bool {
 	case job.CommandHold:
 		return l.action == inLine
 	case job.CommandRelease:
-		return l.job.State == job.Ending && l.job.Held != ""
+		return l.job.State == job.Ending && l.job.Held != "" && l.job.Stop != job.StopCancel
 	}
 	return false
 }

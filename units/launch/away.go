@@ -36,7 +36,7 @@ func (r *run) blameAway(f *Failure) {
 		return
 	}
 	for _, path := range missing(f.Step, s, r.base) {
-		if why := away(path, valueOf(r.base, "HOME")); why != "" {
+		if why := away(path, valueOf(r.base, "HOME"), mountTable); why != "" {
 			f.What += "; " + why
 			f.Step, f.Next = contract.StepAway, triedAgain
 			return
@@ -48,22 +48,23 @@ const triedAgain = "the job is tried again; an administrator should see 'gpusche
 
 // environmentAway finds the conda or virtual environment of a set-up on a file system that is away: the command would
 // be another one of the same name, or none.
-func environmentAway(s *contract.Setup, home string) *Failure {
+func environmentAway(s *contract.Setup, home, table string) *Failure {
 	for _, prefix := range []string{s.Conda, s.Venv} {
-		if prefix == "" {
+		err := unix.Access(prefix, unix.F_OK)
+		if prefix == "" || err == nil {
 			continue
 		}
-		if why := away(prefix, home); why != "" {
-			return &Failure{Step: contract.StepAway, What: "its environment " + strconv.Quote(shorten(prefix)) + " is not there; " + why,
-				Err: unix.ENOENT, Next: triedAgain}
+		if why := away(prefix, home, table); why != "" {
+			what := "its environment " + strconv.Quote(shorten(prefix)) + " is not there (" + why + ")"
+			return &Failure{Step: contract.StepAway, What: what, Err: err, Next: triedAgain}
 		}
 	}
 	return nil
 }
 
 // away says why a path may not be there for no fault of the job's, "" if nothing is seen of that.
-func away(path, home string) string {
-	if at := unmounted(path, mountTable, mounted); at != "" {
+func away(path, home, table string) string {
+	if at := unmounted(path, table, mounted); at != "" {
 		return "nothing is mounted at " + at
 	}
 	if within(path, home) && homeless(home) {

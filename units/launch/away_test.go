@@ -30,6 +30,15 @@ func TestAway(t *testing.T) {
 			t.Errorf("home %q", home)
 		}
 	}
+	own := filepath.Join(dir, "fstab-of-dir") // as if a file system were to be mounted at dir
+	write(t, own, 0o644, "nas:/d "+dir+" nfs defaults 0 0\n")
+	for prefix, want := range map[string]bool{"": false, dir: false, filepath.Join(dir, "none"): true, "/none": false} {
+		for _, s := range []contract.Setup{{Conda: prefix}, {Venv: prefix}} {
+			if f := environmentAway(&s, "", own); (f != nil) != want {
+				t.Errorf("environment %q: %v", prefix, f)
+			}
+		}
+	}
 	inHome := command(t, "/home/a/run")
 	inHome.Dir, inHome.Env = "/d", []string{"PATH=/home/a/bin:/bin"}
 	for _, c := range []struct {

@@ -94,7 +94,7 @@ func TestReleaseFindsARenamedAccount(t *testing.T) {
 	held := sh(t, "", as("nora", "gpusched submit -q --hold -g 0 --chdir / -- true"))
 	sh(t, "", "usermod -l noemi nora")
 	refused(t, "", "gpusched release -u nora", 1, "account nora is gone: uid 2012 is noemi's now")
-	if out := sh(t, "", "gpusched release "+waits+" "+held); !strings.Contains(out, held+" now belongs to noemi, and is still held") {
+	if out := sh(t, "", "gpusched release "+waits+" "+held); !strings.Contains(out, held+" is still held: it belongs to noemi") {
 		t.Errorf("released: %s", out)
 	}
 	sh(t, "", "gpusched daemon resume; gpusched wait "+waits)
