@@ -17,10 +17,12 @@ func (c *Client) Wait(ctx context.Context, id string, timeout time.Duration) (Jo
 	if timeout <= 0 {
 		return c.waitForever(ctx, id)
 	}
-	limited, cancel := context.WithTimeout(ctx, timeout)
+	end := time.Now().Add(timeout)
+	limited, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
 	out, err := c.waitForever(limited, id)
-	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+	// The connection can meet its deadline a moment before the context does.
+	if over := limited.Err() != nil || !time.Now().Before(end); err != nil && over && ctx.Err() == nil {
 		return out, &Error{
 			Code: CodeWaitTimeout, Message: fmt.Sprintf("job %s has not ended after %s", id, timeout),
 			Hint: fmt.Sprintf("see 'gpusched show %s'", id),
