@@ -43,7 +43,7 @@ func TestOriginGivesTheSpecBack(t *testing.T) {
 	})
 }
 
-// What is no task of an array is a job by itself.
+// A unit whose field names no valid task of an array is an ordinary job's.
 func TestOriginOfATask(t *testing.T) {
 	for text, want := range map[string][2]int64{"40_3": {40, 3}, "40": {}, "40_": {}, "40_x": {}, "_3": {}, "": {}} {
 		o := OriginOf(Properties(fullSpec()))

@@ -21,7 +21,7 @@ type logPrinter struct {
 	*app
 	path string // of journalctl
 	many bool   // several jobs may be printed, so each line is led by the job's name
-	// attended is whether somebody stays with the job, who is told the rest: nothing but its output is printed.
+	// attended: run or submit --wait reports the job's states itself, so only its output is printed.
 	attended bool
 
 	mu sync.Mutex // guards what is written

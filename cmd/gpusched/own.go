@@ -168,7 +168,7 @@ func attemptLines(j api.Job, at api.Attempt) []string {
 	return ownLines(j, since, until)
 }
 
-// setBack is by how much the clock may be set back during a run whose lines allLines selects.
+// setBack bounds how far the clock can be set back after a submission without lines of the job being missed.
 const setBack = 24 * time.Hour
 
 // allLines selects those of all runs of a job. Among them can be some of an earlier job of the same number, which

@@ -320,9 +320,9 @@ func (w *World) onGPU(e *Entry, d *dice) {
 	}
 }
 
-// loseState takes the state file away, as a damaged one is set aside, or puts an older copy in its
-// place: what waits and what has ended since is forgotten, and what has a unit must be found by it. The
-// bounds of ids are in a file of their own.
+// loseState takes the state file away, as the daemon sets a damaged one aside, or puts an older copy in its place.
+// Jobs that were queued or that ended since are forgotten. Jobs with a unit must be found by it. The bounds of ids
+// are in a file of their own.
 func (w *World) loseState(left *disk) {
 	left.nextJob, left.nextRes = w.disk.nextJob+1000, max(1, left.nextRes)
 	w.disk = left

@@ -73,8 +73,8 @@ func TestSettingsWithAGroupThatIsNotThere(t *testing.T) {
 	}
 }
 
-// Who is in a group with a quota is what the host knows today; where it was asked in vain, what the last job was
-// submitted with.
+// An account counts for the groups that it is in today. If the directory was asked and did not answer, it counts for
+// the groups of its last submission.
 func TestGroupsWithAQuota(t *testing.T) {
 	s := &Supervisor{names: directory.New(directory.Files{
 		UserName: func(uid int) string { return map[int]string{1001: "alice"}[uid] },

@@ -16,9 +16,8 @@ const (
 	freezePause = time.Millisecond // after the first, and twice as long after each further one
 )
 
-// Freeze has systemd begin to halt every process of the unit name, or to let them go on;
-// units.ErrAbsent where there is none of that name. It does not matter whether
-// they were halted before.
+// Freeze asks systemd to halt every process of the named unit, or to let them continue, and returns once systemd
+// has begun. The error is units.ErrAbsent if there is no such unit. Halting a halted unit changes nothing.
 //
 // systemd's answer would come when all of them stand still, which a process that waits for its
 // user's own file server never does. So none is asked for, and the unit's state tells instead.
