@@ -22,7 +22,6 @@ type device struct {
 
 	revoked   revocation
 	failing   failing
-	did       time.Time                    // when a job did well on it last
 	began     map[*sched.Account]time.Time // of each account: when the last job did that did well on it
 	failed    map[*sched.Account]time.Time // of each account: when a job failed at once on it last
 	lostSince time.Time                    // zero: it is not

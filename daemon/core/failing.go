@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/units/retry"
 )
 
-// A GPU on which jobs of several users fail at once, one after the other, while jobs do well
+// A GPU on which jobs of several users fail at once, one after the other, while some jobs do well
 // on others, is suspect: it takes no new job for a rest, after which one is tried. Users whose
 // jobs lately failed at once on other GPUs, too, do not count, since then the jobs are at fault,
 // unless they do well on more of the other GPUs. Jobs of one user can be made to fail there, and
@@ -22,6 +22,7 @@ const (
 	didWell     = 10 * time.Minute // a job did that ran for longer, however it ended; between the two nothing is known
 	doesWell    = 3 * time.Second  // one elsewhere does that has run for longer, and timesLonger than those
 	timesLonger = 4
+	didOften    = 3           // jobs that did well elsewhere, however soon they were over, are as good as one that ran for longer
 	lately      = time.Minute // before the first one failed, and since
 	failsInARow = 3
 	failsOfOne  = 6 // user
@@ -32,6 +33,7 @@ const (
 // failing is the jobs that failed at once on a GPU since one did well there.
 type failing struct {
 	jobs  int
+	well  int // jobs that did well on other GPUs since the first failed
 	of    []failer
 	since time.Time     // of the first
 	ran   time.Duration // the longest
@@ -51,7 +53,7 @@ type failer struct {
 // with is failing with one job more.
 func (f failing) with(l *trackedJob, now time.Time) failing {
 	if f.jobs == 0 {
-		f.since = now
+		f.since, f.well = now, 0
 	}
 	f.jobs, f.ran = f.jobs+1, max(f.ran, now.Sub(l.job.Attempt.StartedAt))
 	f.of = slices.Clone(f.of) // there may be another with of the same
@@ -88,7 +90,7 @@ func (b *gpuBook) ended(l *trackedJob, r *job.Result, now time.Time) {
 	switch {
 	case d == nil:
 	case r.Outcome == job.Completed || now.Sub(l.job.Attempt.StartedAt) > didWell:
-		d.well(l, now)
+		b.well(d, l, now)
 	case failedAtOnce(l.job, r, now):
 		f := d.failing.with(l, now)
 		if f.until.IsZero() && b.suspects(d, &f, now) {
@@ -103,14 +105,24 @@ func (b *gpuBook) ended(l *trackedJob, r *job.Result, now time.Time) {
 	}
 }
 
-// well notes that a job did well on the GPU.
-func (d *device) well(l *trackedJob, now time.Time) {
-	d.did, d.failing = now, failing{}
+// well notes that a job did well on a GPU.
+func (b *gpuBook) well(d *device, l *trackedJob, now time.Time) {
+	began := l.job.Attempt.StartedAt
+	for _, other := range b.devices {
+		f := &other.failing
+		if f.well++; now.Sub(began) > f.long() {
+			f.well = max(f.well, didOften)
+		}
+	}
+	d.failing = failing{}
 	if d.began == nil {
 		d.began = map[*sched.Account]time.Time{}
 	}
-	d.began[l.account] = l.job.Attempt.StartedAt
+	d.began[l.account] = began
 }
+
+// long is for how long a job runs on another GPU that does well there.
+func (f *failing) long() time.Duration { return min(failsAtOnce, max(doesWell, timesLonger*f.ran)) }
 
 // blames reports whether it is the GPU's fault that a job failed: then it is, or becomes,
 // suspect.
@@ -164,7 +176,7 @@ func (b *gpuBook) failOnlyOn(gpu *device, f *failing, now time.Time) (list []fai
 		bad, well := 0, 0
 		if slices.ContainsFunc(b.devices, failed) {
 			for _, d := range b.devices {
-				if b.wellOn(d, gpu, o.account, later(f.since, d.failed[o.account]), f.ran, now) {
+				if b.wellOn(d, gpu, o.account, later(f.since, d.failed[o.account]), f.long(), now) {
 					well++
 				} else if failed(d) {
 					bad++
@@ -188,19 +200,20 @@ func (b *gpuBook) restsFor(a *sched.Account) bool {
 	return false
 }
 
-// doWell reports whether jobs have done well on another GPU since the first failed, or do; of
-// an account only those that began since.
+// doWell reports whether jobs have done well on other GPUs since the first failed, or one does; of
+// an account only those that began since. A few that were soon over may do so by chance.
 func (b *gpuBook) doWell(than *device, a *sched.Account, f *failing, now time.Time) bool {
-	return slices.ContainsFunc(b.devices, func(d *device) bool { return b.wellOn(d, than, a, f.since, f.ran, now) })
+	return a == nil && f.well >= didOften || slices.ContainsFunc(b.devices, func(d *device) bool {
+		return b.wellOn(d, than, a, f.since, f.long(), now)
+	})
 }
 
-// wellOn reports whether a job has done well on a GPU since a moment, or runs there, and not on another GPU, for longer
-// than those that failed ran; of an account only one that began since.
-func (b *gpuBook) wellOn(d, than *device, a *sched.Account, since time.Time, ran time.Duration, now time.Time) bool {
-	if d == than || a == nil && d.did.After(since) || a != nil && d.began[a].After(since) {
+// wellOn reports whether a job of an account has done well on a GPU that began since a moment, or whether one runs there,
+// and not on another GPU, for long: of any account where it is nil, else one that began since.
+func (b *gpuBook) wellOn(d, than *device, a *sched.Account, since time.Time, long time.Duration, now time.Time) bool {
+	if d == than || d.began[a].After(since) {
 		return d != than
 	}
-	long := min(failsAtOnce, max(doesWell, timesLonger*ran))
 	for id, l := range b.jobs.allActive() {
 		began := l.job.Attempt.StartedAt
 		if b.jobs.holds(id, d.UUID) && !b.jobs.holds(id, than.UUID) && l.job.State == job.Running &&
@@ -224,7 +237,6 @@ func (b *gpuBook) endRests(now time.Time) (any bool) {
 // shift moves its times with a clock that was set.
 func (b *gpuBook) shift(by time.Duration, now time.Time) {
 	for _, d := range b.devices {
-		d.did = moved(d.did, by, now)
 		for _, times := range []map[*sched.Account]time.Time{d.began, d.failed} {
 			for a, at := range times {
 				times[a] = moved(at, by, now)
