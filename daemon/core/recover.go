@@ -19,11 +19,31 @@ func (c *Core) recoverAll(e *Listed, now time.Time) {
 	for i := range e.Recovered {
 		c.outdate(&e.Recovered[i], now)
 	}
+	if !c.systemd.listed() && slices.ContainsFunc(e.Recovered, c.isNews) {
+		c.unplace(units, now)
+	}
 	for _, ended := range []bool{false, true} {
 		for _, j := range e.Recovered {
 			if (units[j.ID].Phase == Exited) == ended {
 				c.recover(j, units, now)
 			}
+		}
+	}
+}
+
+// isNews reports whether nothing is on record of the attempt that a unit reports.
+func (c *Core) isNews(found job.Job) bool {
+	l := c.jobs.get(found.ID)
+	return l == nil || l.job.Attempt == nil || l.job.Attempt.Number < found.Attempt.Number
+}
+
+// unplace has the jobs wait again that were placed and have no unit: by records that are an
+// older copy, since then what they were to have was given to others.
+func (c *Core) unplace(units map[job.ID]Unit, now time.Time) {
+	for _, id := range slices.Clone(c.jobs.activeIDs()) {
+		l := c.jobs.active(id)
+		if l.job.State == job.Starting && l.action == noAction && units[id].Phase == Absent {
+			c.giveWay(l, job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: job.Say("detail/removed")}, now)
 		}
 	}
 }
@@ -47,6 +67,7 @@ func (c *Core) recover(j job.Job, units map[job.ID]Unit, now time.Time) {
 	if j.Task == nil {
 		c.step.store(j.ID, &job.Payload{Program: contract.Program{EnvMode: contract.EnvClean, Dir: "/"}})
 	}
+	c.began(l, now)
 	c.charge(l, now)
 	c.step.markDirty(l)
 }
@@ -65,7 +86,7 @@ func (c *Core) rejoin(j *job.Job, now time.Time) {
 	}
 	array := l.job
 	counts := array.Tasks.Ahead(array.Request.Array.Position(t.Index))
-	array.Tasks, array.Began = &counts, true
+	array.Tasks = &counts
 	j.Task, j.Principal, j.Request.Array = t, array.Principal, array.Request.Array
 	c.step.markDirtyQuietly(l)
 	if counts.Next == array.Request.Array.Size() {
@@ -154,9 +175,6 @@ func (c *Core) endGone(part *job.Allocation, units map[job.ID]Unit, now time.Tim
 			l.life().saw(&u, now)
 			c.recordExit(l, u)
 		default:
-			if l.job.State == job.Starting { // by the records nothing of it has run: it waits again
-				lost.Cause = job.StopTaken
-			}
 			c.edit(l, func(a *job.Attempt) { a.Result = &lost })
 		}
 		if l.job.State != job.Ending {

@@ -232,6 +232,34 @@ func TestOldHolderTakesNoGPUOfARunningJob(t *testing.T) {
 	}
 }
 
+// What was placed by an older copy of the state file, and has no unit, waits again where others came to run since: they
+// may have been given what it was to have, as CPUs.
+func TestOldPlaceIsNotBelieved(t *testing.T) {
+	w, ran := lostFile(t)
+	old := ran
+	old.State, old.Attempt = job.Starting, new(*ran.Attempt)
+	old.Attempt.InvocationID = ""
+	old.Attempt.GPUs = slices.Clone(ran.Attempt.GPUs)
+	old.Attempt.GPUs[0].Index, old.Attempt.GPUs[0].UUID = 1, w.gpus[1].UUID
+	w.jobs[1], w.payloads[1] = old, true
+	delete(w.units, 1)
+	w.runs["1/1"] = 0
+	now := later(w, ran)
+	w.revive()
+	ev := w.listed().(core.Listed)
+	ev.Recovered = []job.Job{now}
+	w.step(ev, -1)
+	if j := w.jobs[1]; j.State != job.Queued || w.jobs[2].State != job.Running {
+		t.Errorf("it is %s, and the other one %s", j.State, w.jobs[2].State)
+	}
+	w.settle()
+	w.step(w.sample(99), -1)
+	w.settle()
+	if j := w.jobs[1]; j.State != job.Running || j.Attempt.Number != 2 || len(w.faults) > 0 {
+		t.Errorf("then it is %s in attempt %d: %v", j.State, j.Attempt.Number, w.faults)
+	}
+}
+
 // Nor is it stopped for using that GPU.
 func TestRobbedJobIsNotStopped(t *testing.T) {
 	w, ran := lostFile(t)
@@ -351,7 +379,9 @@ func TestRecoveredTasksAreOfTheirArray(t *testing.T) {
 			tasks := &job.Array{Ranges: []job.Range{{First: 0, Last: 3, Step: 1}}, Limit: 2}
 			w.token++
 			w.step(core.Submit{Token: w.token, Submission: job.Submission{
-				Owner: job.Owner{UID: 1001, User: "alice"}, Request: job.Request{Array: tasks, Hold: true},
+				Owner: job.Owner{UID: 1001, User: "alice"}, Request: job.Request{
+					Array: tasks, Hold: true, Notify: []job.Notify{{On: []job.NotifyEvent{job.NotifyStart}, Way: job.NotifyMail}},
+				},
 			}}, -1)
 			old := w.jobs[1]
 			old.Held = ""
@@ -368,10 +398,13 @@ func TestRecoveredTasksAreOfTheirArray(t *testing.T) {
 				found.Request.Array = nil
 				ev.Recovered = append(ev.Recovered, found)
 			}
-			w.jobs = map[job.ID]job.Job{1: old}
+			w.jobs, w.messages = map[job.ID]job.Job{1: old}, nil
 			w.revive()
 			w.step(ev, -1)
 			w.settle()
+			if len(w.messages) != 1 || w.messages[0].Job != 1 {
+				t.Errorf("its messages about its start are %+v", w.messages)
+			}
 			if n := w.jobs[1].Tasks; len(ev.Recovered) != 2 || len(w.units) != 2 || n.Live != 2 || n.Became() != 2 {
 				t.Errorf("%d of its tasks ran, %d do, and it counts %+v", len(ev.Recovered), len(w.units), n)
 			}
