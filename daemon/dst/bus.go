@@ -24,6 +24,7 @@ type bus struct {
 	calls  uint64
 
 	overdue []overdue // calls of dead processes that are on their way
+	dead    bool      // the call that systemd carries out is one of them
 	hints   feed[units.Change]
 }
 
@@ -99,7 +100,9 @@ func (b *bus) arrive(l *life, what string, d *dice, do func()) {
 	reach := func() {
 		b.overtake(what)
 		if w.reboots == reboots {
+			b.dead = l.over
 			w.turn(w.activity(nil, do))
+			b.dead = false
 		}
 	}
 	w.agenda.add(at, func() {

@@ -343,7 +343,8 @@ func (w *World) judgeBegin(r *run) {
 // unknown reports whether nobody could know that an attempt had begun before: its unit
 // was taken away, or had said that it stops, so that nothing of it stayed, and that
 // it began is not on record (an invocation there can be that of the unit that begins
-// now). An administrator may begin a unit anew, too.
+// now), or who asks for it again had died before it began. An administrator may begin
+// a unit anew, too.
 func (w *World) unknown(before, again *run) bool {
 	if again.touched == "restart" || before.gone && before.touched == "state lost" {
 		return true
@@ -351,7 +352,7 @@ func (w *World) unknown(before, again *run) bool {
 	rebooted := w.tracked.lost && before.gone && before.touched == "reboot" // with an older file, and before it was listed
 	taken := rebooted || before.touched == "vanish" || before.touched == "swept" || before.behaviour.Stopping && before.gone
 	stored := w.disk.jobs[again.job].Attempt
-	return taken && (stored == nil || stored.InvocationID != before.invocation)
+	return taken && (again.dead || stored == nil || stored.InvocationID != before.invocation)
 }
 
 // spent reports whether nothing of a run is left but its unit.

@@ -171,19 +171,21 @@ func (b *books) cutShort(open map[string]bool) {
 
 // ranFor is up to when an attempt surely had its GPUs, which may have ended unseen.
 func (w *World) ranFor(key string, h *tenure) time.Duration {
-	if !h.open() {
-		return h.ended
+	until := h.ended
+	if h.open() {
+		until = w.elapsed
 	}
-	for _, r := range w.runs {
-		switch {
-		case attemptKey(r.job, r.attempt) != key:
-		case r.ended != 0:
-			return max(h.from, r.ended)
-		default:
-			return w.elapsed
-		}
+	if h.cut > 0 {
+		until = min(until, h.sure)
 	}
-	return h.from
+	r := w.tracked.truth[key]
+	switch {
+	case r == nil && h.open():
+		return h.from
+	case r != nil && r.ended != 0:
+		return min(until, max(h.from, r.ended))
+	}
+	return until
 }
 
 // used is the GPU time of a user, decayed, or what fair share counts: at most, or at least.
@@ -195,12 +197,10 @@ func (w *World) used(uid int, charged, most bool, half time.Duration) time.Durat
 		if h.open() {
 			to = now
 		}
-		switch {
-		case h.cut > 0 && most:
+		if h.cut > 0 {
 			to = min(to, h.cut)
-		case h.cut > 0:
-			to = min(to, h.sure)
-		case !most:
+		}
+		if !most {
 			to = min(to, w.ranFor(key, h))
 		}
 		if h.uid != uid {

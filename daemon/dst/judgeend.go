@@ -22,6 +22,12 @@ func (w *World) judgeEnd(n *job.Job) {
 	if r != nil && n.Recovered && n.Attempt.InvocationID != r.invocation {
 		return // the file was lost, and what is left is a unit that came late and had nothing to start
 	}
+	if r != nil && r.dead && n.Attempt.InvocationID != "" && n.Attempt.InvocationID != r.invocation {
+		return // it is the end of the unit before the one that came late
+	}
+	if r != nil && r.gone && r.touched == "state lost" && n.State != job.Completed {
+		return // by an older file it was still to end, and nobody can know how it did
+	}
 	if why := w.untrue(n, r); why != "" {
 		w.breach(5, "job %d is recorded as %q, and %s", n.ID, words.Result(n.Result), why)
 	}
@@ -130,6 +136,9 @@ func (w *World) untrue(n *job.Job, r *run) string {
 		rebooted := n.Attempt.BootID != w.runID() // where its start was unsure
 		if r != nil && r.touched == "reboot" && n.Request.Requeue && n.Stop == "" && !n.Recovered {
 			return "a reboot took its unit away, after which it wanted to run again"
+		}
+		if r == nil && j.lost {
+			return "" // by an older file it had begun
 		}
 		if (r == nil || r.touched == "") && !rebooted && !j.swept[attemptKey(n.ID, n.Attempt.Number)] {
 			return "nothing took its unit away"

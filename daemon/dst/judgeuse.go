@@ -40,7 +40,7 @@ func (u *uses) take(w *World, s *gpu.Snapshot) {
 			}
 			key := attemptKey(r.job, r.attempt)
 			at := useKey{key, d.UUID}
-			if was, seen := u.bytes[at]; d.UtilGPUPercent != 0 || seen && was != p.UsedBytes {
+			if was, seen := u.bytes[at]; r.has(d.UUID) && (d.UtilGPUPercent != 0 || seen && was != p.UsedBytes) {
 				u.busy[key] = w.elapsed
 			}
 			u.bytes[at], u.alive[at], shown[at] = p.UsedBytes, true, true

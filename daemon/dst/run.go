@@ -32,6 +32,7 @@ type run struct {
 	answers   int           // the exit status with which it answers a stop; 0: it dies of it, or exits 0
 	waits     []func() bool // whether those who stopped it still wait for that
 	refused   bool          // systemd will not have its unit
+	dead      bool          // who asked for its unit died before it came
 	oom       bool
 
 	saves  bool // it exits some time after its warning
@@ -74,7 +75,7 @@ func (w *World) newRun(name string, props []units.Property) *run {
 		return nil
 	}
 	r := &run{job: job.ID(s.ID), attempt: s.Attempt, uid: s.UID, gpus: s.GPUs, mem: s.Limits.MemBytes, cpus: s.Limits.CPUs,
-		grace: s.Grace, task: job.Task{Array: job.ID(s.Array), Index: s.Task}}
+		grace: s.Grace, task: job.Task{Array: job.ID(s.Array), Index: s.Task}, dead: w.bus.dead}
 	d := w.roll("command", uint64(r.job), uint64(r.attempt))
 	w.fate(r, d)
 	if !w.specs.got[specKey{r.job, r.attempt}] { // a start that nobody waits for any more
