@@ -35,9 +35,7 @@ RUN_MACHINE := go run ./packaging/test/machine
 build: programs nvml ## all of it, into bin/
 
 programs: # all but the one with C
-	go build $(GOFLAGS_BUILD) -tags quick -o bin/ ./cmd/gpusched
-	go build $(GOFLAGS_BUILD) -o bin/gpusched-all ./cmd/gpusched
-	go build $(GOFLAGS_BUILD) -o bin/ ./cmd/gpuschedd ./cmd/gpusched-job ./cmd/gpusched-accounts ./cmd/gpusched-notify ./cmd/gpusched-top ./cmd/gpusched-mcp ./cmd/gpusched-web ./cmd/gpusched-metrics
+	go build $(GOFLAGS_BUILD) -o bin/ ./cmd/gpusched ./cmd/gpuschedd ./cmd/gpusched-job ./cmd/gpusched-accounts ./cmd/gpusched-notify ./cmd/gpusched-top ./cmd/gpusched-mcp ./cmd/gpusched-web ./cmd/gpusched-metrics
 
 nvml: # shares nothing with the others, not even Go's own packages: compiled beside them
 	CGO_ENABLED=1 go build $(GOFLAGS_NVML) -o bin/ ./cmd/gpusched-nvml

@@ -316,36 +316,6 @@ func TestTheClientStartsFast(t *testing.T) {
 	}
 }
 
-// atStart are the packages of gpusched, as the package has it, that are not of the standard library.
-// A new one costs its tables at each start of a short command: measure before it gets a row here, or
-// leave it to the file that has no tag quick.
-var atStart = []string{
-	"cmd/gpusched", "cmd/gpusched/gantt", "cmd/gpusched/term", "cmd/progress", "daemon/api", "daemon/job",
-	"daemon/words", "golang.org/x/sys/unix", "golang.org/x/term", "units/contract", "units/terminal",
-}
-
-// slow are packages of the standard library that fill tables at each start, and what comes with them.
-var slow = []string{
-	"regexp", "compress/flate", "crypto/tls", "crypto/x509", "go/doc", "html", "html/template", "log/slog", "mime", "net/http", "text/template",
-}
-
-// TestTheClientLinksLittle: a short command of gpusched pays for no package that it does not need.
-func TestTheClientLinksLittle(t *testing.T) {
-	var got []string
-	for _, p := range list(t, "-tags", "quick", "-deps", "./cmd/gpusched") {
-		name, ours := strings.CutPrefix(p.ImportPath, module)
-		if ours || strings.Contains(strings.Split(name, "/")[0], ".") {
-			got = append(got, name)
-		}
-		if slices.Contains(slow, p.ImportPath) {
-			t.Errorf("gpusched links %s, which takes time at each start", p.ImportPath)
-		}
-	}
-	if slices.Sort(got); !slices.Equal(got, atStart) {
-		t.Errorf("gpusched links\n%q, not\n%q", got, atStart)
-	}
-}
-
 // compilesAtStart reports a variable of a package that is a compiled expression, or has one in it.
 func compilesAtStart(decl ast.Decl) (found bool) {
 	if d, ok := decl.(*ast.GenDecl); !ok || d.Tok != token.VAR {

@@ -10,7 +10,6 @@ program() { install -D -m 755 "bin/$1" "$root$2/$1"; }
 file() { install -D -m 644 "$1" "$root$2"; }
 
 program gpusched /usr/bin
-program gpusched-all /usr/libexec/gpusched
 program gpuschedd /usr/libexec/gpusched
 program gpusched-nvml /usr/libexec/gpusched
 program gpusched-job /usr/libexec/gpusched

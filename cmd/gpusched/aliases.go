@@ -1,5 +1,3 @@
-//go:build !quick
-
 package main
 
 import (
@@ -138,7 +136,7 @@ func (c *aliasesInstallCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	program, err := ownPath()
+	program, err := os.Executable()
 	if err != nil {
 		return err
 	}

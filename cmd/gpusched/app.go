@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/remote"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	busy "github.com/gpusched/gpusched/cmd/progress"
 	"github.com/gpusched/gpusched/daemon/api"
@@ -25,7 +26,6 @@ type app struct {
 	interactive bool          // there is a terminal to ask on
 	answer      func() string // what they say
 	client      engine
-	listen      func()   // from now on a signal ends the context, not the process
 	own         bool     // the user's own scheduler was asked for by name
 	on          string   // the engine that the command line names; "": it names none
 	chosen      *chosen  // what the files of settings say of whom to ask; nil: they have not been read
@@ -35,8 +35,8 @@ type app struct {
 	host        string   // of another machine's, or where several are asked: whose scheduler client is
 	// calledFromAfar is what this machine is called where the command was typed; "": it was typed here.
 	calledFromAfar string
-	labelled       bool      // what is printed says whose it is: it is shown with that of other machines
-	ssh            *sshCalls // the connections with other machines, which end before the process does
+	labelled       bool          // what is printed says whose it is: it is shown with that of other machines
+	ssh            *remote.Calls // the connections with other machines, which end before the process does
 	// away turns words for jobs of other machines into names; ok: it was for it to do.
 	away func(ctx context.Context, word string) (ids []string, ok bool, err error)
 	// restoreLimits makes our resource limits the user's again, for the daemon

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -258,15 +257,6 @@ func quotedList(text string) (list []string, rest string, ok bool) {
 		}
 	}
 }
-
-// otherEngine reports whether another engine than the daemon is meant, or may be, or a mistake was made
-// about it: then the whole program is asked, which has them and divides words such as --after=12,slurm:13.
-func (a *app) otherEngine(args []string) bool {
-	name, err := a.whichEngine()
-	return err != nil || name != engineLocal || slices.ContainsFunc(args, mayNameSlurm)
-}
-
-func mayNameSlurm(word string) bool { return strings.Contains(word, slurmPrefix) }
 
 // namesSlurm reports whether one of a list of jobs is Slurm's, by its prefix. In the name of a job that is text.
 func namesSlurm(word string) bool {

@@ -5,11 +5,6 @@
 // jobs, and it never reads the daemon's files: what it knows of jobs and GPUs
 // came over the socket.
 //
-// The package is built twice. Plainly, as by 'go build', it is the whole program. With the tag
-// quick it has the usual commands alone (start.go), parsed by the tags of their structs (parse.go),
-// and becomes the whole one, gpusched-all, for the rest: its files without that tag have what takes
-// time at each start, as the parser of the whole grammar, other tools' names, YAML and TOML do.
-//
 // Invariants:
 //
 //  1. Data goes to stdout, talk to stderr. JSON is the daemon's document,

@@ -1,5 +1,3 @@
-//go:build !quick
-
 package main
 
 import (
@@ -119,7 +117,7 @@ func dividedBySlurm(word string) (slurms, others []string) {
 // jobWords are the words of a command line that name jobs: ids, and those of --after and the like. No other
 // word chooses an engine: the name of a job is anybody's text.
 func jobWords(k *kong.Context) []string {
-	list := slices.Clone(idField(k.Selected().Target.Addr().Interface()).words())
+	list := slices.Clone(idsOf(k.Selected()).words())
 	for _, f := range k.Flags() {
 		if value, ok := k.FlagValue(f).([]string); ok && strings.HasPrefix(f.Name, "after") {
 			list = append(list, value...)
@@ -212,6 +210,6 @@ func (a *app) becomeProgram(p onslurm.Program) error {
 
 // commandOf is the command as it is typed, without "gpusched".
 func commandOf(k *kong.Context) string {
-	path := manual.CommandPath(k.Selected())
-	return path[min(len(path), len(programName)+1):]
+	_, rest, _ := strings.Cut(manual.CommandPath(k.Selected()), " ")
+	return rest
 }

@@ -1,5 +1,3 @@
-//go:build !quick
-
 package main
 
 import (
@@ -20,7 +18,7 @@ import (
 )
 
 // oneByOne carries out a command about one job for those of several machines, one after the other.
-func (a *app) oneByOne(ctx context.Context, c call, ids idWords, words, hosts []string) (first error) {
+func (a *app) oneByOne(ctx context.Context, c call, words, hosts []string) (first error) {
 	if !isText(c.selected) {
 		return usagef("'%s' has one document for each job: ask for one at a time", c.path)
 	}
@@ -29,7 +27,7 @@ func (a *app) oneByOne(ctx context.Context, c call, ids idWords, words, hosts []
 		if i > 0 {
 			a.out.Printf("\n")
 		}
-		ids.set([]string{strings.Join(of[host], ",")})
+		c.ids.set([]string{strings.Join(of[host], ",")})
 		err := a.onHost(ctx, c, host)
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -80,7 +78,7 @@ func (a *app) outputOf(ctx context.Context, host string, line []string, turn *sy
 		return usagef("%v", err)
 	}
 	cmd := exec.CommandContext(ctx, "/proc/self/exe")
-	cmd.Args = []string{programName, remote.WordsCommand, word}
+	cmd.Args = []string{"gpusched", remote.WordsCommand, word}
 	if host != remote.Here {
 		if err := a.greeted(ctx, host); err != nil {
 			return err

@@ -1,5 +1,3 @@
-//go:build !quick
-
 package main
 
 import (
@@ -9,27 +7,29 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
 // call is a command line that has been read.
 type call struct {
-	selected any    // the command's struct
+	selected any // the command's struct
+	ids      idWords
 	path     string // its words: "gpusched gpu pause"
 	run      func(*app) error
 }
 
 // wherever carries out a command on the machines that its options and ids name.
 func (a *app) wherever(ctx context.Context, c call) error {
-	ids := idField(c.selected)
-	words := ids.words()
+	words := c.ids.words()
 	if len(a.hosts) == 1 && len(words) > 0 {
 		words = each(words, func(w string) string { return withHost(a.hosts[0], w) })
 	}
 	switch hosts := placesOf(words); {
 	case len(hosts) > 1 || len(hosts) == 1 && hosts[0] != "":
-		return a.byIDs(ctx, c, ids, words, hosts)
+		return a.byIDs(ctx, c, words, hosts)
 	case len(hosts) == 1 && a.hostsGiven: // the only one is this machine, of which nothing is said
 		return refuse(api.CodeUsage, fmt.Sprintf("such as %s:%s", a.hosts[0], words[0]),
 			"say which machine's job %s is", words[0])
@@ -163,7 +163,7 @@ var (
 )
 
 // byIDs carries out a command on the machines whose jobs it names.
-func (a *app) byIDs(ctx context.Context, c call, ids idWords, words, hosts []string) error {
+func (a *app) byIDs(ctx context.Context, c call, words, hosts []string) error {
 	for _, h := range hosts {
 		if h != "" {
 			if _, err := hostList(h); err != nil {
@@ -173,7 +173,7 @@ func (a *app) byIDs(ctx context.Context, c call, ids idWords, words, hosts []str
 	}
 	hosts = machinesOf(hosts)
 	if len(hosts) == 1 {
-		return a.byIDsOf(ctx, c, ids, words, hosts[0])
+		return a.byIDsOf(ctx, c, words, hosts[0])
 	}
 	if l, ok := c.selected.(*listCmd); ok {
 		return a.listOf(ctx, l, words, hosts)
@@ -182,7 +182,7 @@ func (a *app) byIDs(ctx context.Context, c call, ids idWords, words, hosts []str
 		return a.logsOf(ctx, l, words, hosts)
 	}
 	if slices.Contains(apart, c.word()) {
-		return a.oneByOne(ctx, c, ids, words, hosts)
+		return a.oneByOne(ctx, c, words, hosts)
 	}
 	if u, ok := c.selected.(*updateCmd); ok && u.waits() {
 		return refuse(api.CodeUsage, "change what they wait for machine by machine", "a job can wait for jobs of its own machine only, and these are of %s",
@@ -192,7 +192,7 @@ func (a *app) byIDs(ctx context.Context, c call, ids idWords, words, hosts []str
 		return refuse(api.CodeUsage, "ask for one after the other", "'%s' is about jobs of one machine at a time, and these are of %s",
 			c.path, strings.Join(each(hosts, hostName), ", "))
 	}
-	ids.set(words)
+	c.ids.set(words)
 	f := a.fleet()
 	here := *a
 	here.client, here.away = f, f.resolve
@@ -208,15 +208,15 @@ func hostName(host string) string {
 }
 
 // byIDsOf is byIDs where all are of one machine.
-func (a *app) byIDsOf(ctx context.Context, c call, ids idWords, words []string, host string) error {
+func (a *app) byIDsOf(ctx context.Context, c call, words []string, host string) error {
 	bare := each(words, func(w string) string {
 		return joined(placedWords(w), ",", func(p placed) string { return p.word })
 	})
 	if slices.Contains(bare, "") {
 		return usagef("an id is missing behind %s:", host)
 	}
-	typed := ids.words()
-	ids.set(bare)
+	typed := c.ids.words()
+	c.ids.set(bare)
 	if slices.Contains(runThere, c.word()) && host != "." {
 		there := slices.Clone(a.words)
 		for i, w := range there {
@@ -242,17 +242,11 @@ func withHost(host, word string) string {
 // idWords are the words for jobs of a command, in its struct.
 type idWords struct{ field reflect.Value }
 
-// idField finds them; a command that takes none has none.
-func idField(cmd any) idWords {
-	v := reflect.ValueOf(cmd).Elem()
-	if v.Kind() != reflect.Struct {
-		return idWords{}
-	}
-	var p parser
-	p.add(v)
-	for _, arg := range p.args {
-		if arg.name == "id" && (arg.value.Kind() == reflect.String || arg.value.Type() == reflect.TypeFor[[]string]()) {
-			return idWords{arg.value}
+// idsOf finds them; a command that takes none has none.
+func idsOf(command *kong.Node) idWords {
+	for _, arg := range command.Positional {
+		if t := arg.Target.Type(); arg.Name == "id" && (t.Kind() == reflect.String || t == reflect.TypeFor[[]string]()) {
+			return idWords{arg.Target}
 		}
 	}
 	return idWords{}

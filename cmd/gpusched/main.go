@@ -14,10 +14,10 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/remote"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 )
@@ -29,17 +29,12 @@ var (
 )
 
 func main() {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	a := hostApp()
-	a.listen = sync.OnceFunc(func() {
-		c := make(chan os.Signal, 1)
-		signal.Notify(c, os.Interrupt, syscall.SIGTERM)
-		go func() {
-			<-c
-			cancel()
-		}()
-	})
-	os.Exit(start(ctx, a, filepath.Base(os.Args[0]), os.Args[1:]))
+	code := runAs(ctx, a, filepath.Base(os.Args[0]), os.Args[1:])
+	a.ssh.End()
+	stop()
+	os.Exit(code)
 }
 
 // hostApp takes what a run needs from the process. It is the one place that
@@ -57,7 +52,7 @@ func hostApp() *app {
 			line, _ := bufio.NewReader(os.Stdin).ReadString('\n')
 			return strings.TrimSpace(line)
 		},
-		listen:        func() {},
+		ssh:           new(remote.Calls),
 		client:        clientFor(os.Getenv, os.Getuid(), api.SocketPath, enabledSocket),
 		restoreLimits: restoreLimits,
 		journalDirs:   []string{"/var/log/journal", "/run/log/journal"},

@@ -1,5 +1,3 @@
-//go:build !quick
-
 package main
 
 import (
@@ -9,10 +7,9 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// mappers are the spellings for the parser of the whole grammar.
+// mappers are the spellings for the parser.
 func mappers() (list []kong.Option) {
-	for _, kind := range spellings {
-		s, _ := spellingOf(kind)
+	for kind, s := range spellings {
 		list = append(list, kong.NamedMapper(kind, kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
 			if s.dashed {
 				return s.put(target, fmt.Sprint(ctx.Scan.Pop().Value))

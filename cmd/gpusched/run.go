@@ -1,5 +1,3 @@
-//go:build !quick
-
 package main
 
 import (
@@ -8,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -62,9 +61,27 @@ func run(ctx context.Context, a *app, args []string) (code int) {
 	kctx.BindTo(ctx, (*context.Context)(nil))
 	selected := kctx.Selected()
 	return a.finish(a.wherever(ctx, call{
-		selected: selected.Target.Addr().Interface(), path: manual.CommandPath(selected),
+		selected: selected.Target.Addr().Interface(), ids: idsOf(selected), path: manual.CommandPath(selected),
 		run: func(a *app) error { return kctx.Run(a) },
 	}))
+}
+
+// flush prints what is left, and returns the exit status with an error of any write before it.
+func (a *app) flush(code int) int {
+	if err := a.out.W.Flush(); err != nil && code == 0 {
+		code = a.finish(fmt.Errorf("the output could not be written: %w", err))
+	}
+	a.err.W.Flush()
+	return code
+}
+
+// withCommand puts in the command that is meant where none is named: status,
+// also before its options.
+func withCommand(args []string) []string {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") && !slices.Contains([]string{"-h", "--help", "--help-all"}, args[0]) {
+		return append([]string{"status"}, args...)
+	}
+	return args
 }
 
 // hidden returns a command for scripts of the package or another gpusched, which takes its words as they

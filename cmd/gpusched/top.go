@@ -31,7 +31,7 @@ func (c *topCmd) Run(_ context.Context, a *app) error {
 
 // oursArgs tells a program of the package which gpusched has started it, and whose scheduler it asks.
 func (a *app) oursArgs() ([]string, error) {
-	self, err := ownPath()
+	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
@@ -40,21 +40,6 @@ func (a *app) oursArgs() ([]string, error) {
 		args = append(args, "--own")
 	}
 	return args, nil
-}
-
-// ownPath is the path of gpusched, also where this is the program that it has become.
-func ownPath() (string, error) {
-	self, err := os.Executable()
-	if err != nil || filepath.Base(self) != wholeName {
-		return self, err
-	}
-	dir := filepath.Dir(self)
-	for _, path := range []string{filepath.Join(dir, programName), filepath.Join(dir, "../../bin", programName)} {
-		if runnable(path) {
-			return path, nil
-		}
-	}
-	return self, nil
 }
 
 // becomeOurs runs a program of the package instead of this one. It asks the same scheduler.

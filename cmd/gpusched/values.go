@@ -16,56 +16,27 @@ type spelling struct {
 	dashed bool // it may begin with a dash, in which a parser sees an option
 }
 
-// spellings are the types of options, by the tag type. A zero value is "not asked".
-var spellings = []string{
-	"gpus", "gpu-list", "size", "gpu-mem", "retries", "span", "span-or-none", "percent", "cpus",
-	"signal", "attempt", "warning", "timeout-action", "objective", "moment", "past", "form",
-	"priority", "column",
-}
-
-// spellingOf returns the spelling of a type. It is no map, which each start would fill.
-func spellingOf(kind string) (s spelling, ok bool) {
-	switch kind {
-	case "gpus":
-		return spelled(job.ParseGPUs), true
-	case "gpu-list":
-		return spelled(job.ParseGPUList), true
-	case "size":
-		return spelled(job.ParseSize), true
-	case "gpu-mem":
-		return spelled(parseGPUMem), true
-	case "retries":
-		return spelled(parseRetries), true
-	case "span":
-		return spelled(job.ParseDuration), true
-	case "span-or-none":
-		return spelled(parseSpanOrNone), true
-	case "percent":
-		return spelled(parsePercent), true
-	case "cpus":
-		return spelled(parseCPUs), true
-	case "signal":
-		return spelled(job.ParseSignal), true
-	case "attempt":
-		return spelled(parseAttempt), true
-	case "warning":
-		return spelled(parseWarning), true
-	case "timeout-action":
-		return spelled(parseTimeoutAction), true
-	case "objective":
-		return spelled(parseObjective), true
-	case "moment":
-		return spelled(parseAhead), true
-	case "past":
-		return spelled(parseBack), true
-	case "form":
-		return spelled(parseForm), true
-	case "priority":
-		return dashed(job.ParsePriority), true
-	case "column":
-		return dashed(func(word string) (string, error) { return word, nil }), true
-	}
-	return spelling{}, false
+// spellings are how the values of options are written, by the tag type. A zero value is "not asked".
+var spellings = map[string]spelling{
+	"gpus":           spelled(job.ParseGPUs),
+	"gpu-list":       spelled(job.ParseGPUList),
+	"size":           spelled(job.ParseSize),
+	"gpu-mem":        spelled(parseGPUMem),
+	"retries":        spelled(parseRetries),
+	"span":           spelled(job.ParseDuration),
+	"span-or-none":   spelled(parseSpanOrNone),
+	"percent":        spelled(parsePercent),
+	"cpus":           spelled(parseCPUs),
+	"signal":         spelled(job.ParseSignal),
+	"attempt":        spelled(parseAttempt),
+	"warning":        spelled(parseWarning),
+	"timeout-action": spelled(parseTimeoutAction),
+	"objective":      spelled(parseObjective),
+	"moment":         spelled(parseAhead),
+	"past":           spelled(parseBack),
+	"form":           spelled(parseForm),
+	"priority":       dashed(job.ParsePriority),
+	"column":         dashed(func(word string) (string, error) { return word, nil }),
 }
 
 func spelled[T any](parse func(string) (T, error)) spelling {
