@@ -22,7 +22,7 @@ const (
 	didWell     = 10 * time.Minute // a job did that ran for longer, however it ended; between the two nothing is known
 	doesWell    = 3 * time.Second  // one elsewhere does that has run for longer, and timesLonger than those
 	timesLonger = 4
-	didOften    = 3           // jobs that did well elsewhere, however soon they were over, are as good as one that ran for longer
+	didOften    = 3           // jobs that did well elsewhere, however soon, say as much as one that ran for longer
 	lately      = time.Minute // before the first one failed, and since
 	failsInARow = 3
 	failsOfOne  = 6 // user
@@ -208,8 +208,8 @@ func (b *gpuBook) doWell(than *device, a *sched.Account, f *failing, now time.Ti
 	})
 }
 
-// wellOn reports whether a job of an account has done well on a GPU that began since a moment, or whether one runs there,
-// and not on another GPU, for long: of any account where it is nil, else one that began since.
+// wellOn reports whether a job of an account that began since a moment has done well on a GPU, or runs there for
+// long and not on the other GPU. Without an account any job counts that runs so.
 func (b *gpuBook) wellOn(d, than *device, a *sched.Account, since time.Time, long time.Duration, now time.Time) bool {
 	if d == than || d.began[a].After(since) {
 		return d != than
