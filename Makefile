@@ -30,7 +30,7 @@ STAGE := go run ./packaging/stage
 RUN_MACHINE := go run ./packaging/test/machine
 
 .DEFAULT_GOAL := build
-.PHONY: build programs nvml stage package deb rpm nfpm test test-all test-tools unit race fuzz fuzz-seeds mutate simulate lint modules vulnerabilities package-check machine box newest gpu vm bench bench-accept bench-scale bench-queue demo demo-image images pictures install install-user clean deps
+.PHONY: build programs nvml stage package deb rpm nfpm test test-all test-tools unit race fuzz fuzz-seeds mutate simulate lint modules vulnerabilities package-check machine box newest gpu vm bench bench-accept bench-scale bench-queue demo demo-tree demo-image images pictures install install-user clean deps
 
 build: programs nvml ## all of it, into bin/
 
@@ -153,10 +153,15 @@ MACHINE := $(or $(MACHINE),box)
 
 demo: ## two accounts use four simulated GPUs in a container; KEEP=1 gives you a shell there afterwards
 	sh packaging/deps.sh demo
-	$(MAKE) -j4 deb demo-image
-	$(RUN_MACHINE) -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' demo $(MACHINE)
+	$(MAKE) -j4 demo-tree demo-image
+	$(RUN_MACHINE) -tree .out/demo.tar demo $(MACHINE)
 
-demo-image: # built beside the package
+demo-tree: stage # what 'make install' installs: sooner there than a package, whose tool takes as long to compile as all of this
+	rm -rf .out/demo
+	DESTDIR=.out/demo sh packaging/install.sh
+	tar -C .out/demo --owner=0 --group=0 -cf .out/demo.tar .
+
+demo-image: # built beside it
 	$(RUN_MACHINE) image $(MACHINE)
 
 images: # of the boxes of 'make test'

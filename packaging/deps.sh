@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs from Debian's packages, as root, what Go programs here need beyond Go: "demo" for building the packages and
+# Installs from Debian's packages, as root, what Go programs here need beyond Go: "demo" for building it and
 # booting a box, "test" for make test, "all" for make test-all. Ends at once where all of it is there.
 set -eu
 what=${1-all}

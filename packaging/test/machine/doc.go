@@ -1,8 +1,8 @@
 // Command machine boots a throw-away test machine (package vm), runs a command or a root shell in it, and removes it.
 //
-//	go run ./packaging/test/machine [-deb FILE] [-fake-gpus[=islands] | -host-gpus] [-include PACKAGE] [-slurm] [-kvm]
+//	go run ./packaging/test/machine [-deb FILE | -tree FILE] [-fake-gpus[=islands] | -host-gpus] [-include PACKAGE] [-slurm] [-kvm]
 //		[-copy HOST:GUEST] [-fetch GUEST:HOST] box|emulated [-- CMD…]
-//	go run ./packaging/test/machine -deb FILE demo [box|emulated]
+//	go run ./packaging/test/machine -deb FILE | -tree FILE demo [box|emulated]
 //	go run ./packaging/test/machine image [box|emulated]
 //
 // The demo plays the steps of steps.go in a machine with four simulated GPUs and shows each as it comes. The image is

@@ -50,7 +50,7 @@ func run(ctx context.Context, args []string) (int, error) {
 	case err != nil:
 		return exitUsage, nil
 	}
-	if err := req.checkDeb(); err != nil {
+	if err := req.checkFile(); err != nil {
 		return 0, err
 	}
 	if err := vm.EnsureHostPackages(ctx, req.kind, os.Stderr); err != nil {
@@ -80,7 +80,7 @@ func use(ctx context.Context, req request, line *progress.Line) (int, error) {
 		return 0, err
 	}
 	defer os.RemoveAll(libs)
-	parts := vm.ProvisionOptions{Deb: req.deb, GPUs: req.gpus}
+	parts := vm.ProvisionOptions{Deb: req.deb, Tree: req.tree, GPUs: req.gpus}
 	if req.fakeGPUs {
 		line.Say("machine: compiling the simulated GPUs")
 		if err := req.phase("compiled the simulated GPUs", func() error { return compile(libs, &parts) }); err != nil {
@@ -141,8 +141,8 @@ func (r request) installs() string {
 	if r.fakeGPUs {
 		parts = append(parts, "the simulated GPUs")
 	}
-	if r.deb != "" {
-		parts = append(parts, filepath.Base(r.deb))
+	if path := r.deb + r.tree; path != "" {
+		parts = append(parts, filepath.Base(path))
 	}
 	if parts == nil {
 		return ""

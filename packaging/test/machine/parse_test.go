@@ -36,6 +36,8 @@ func TestParse(t *testing.T) {
 		{name: "the host's GPUs", args: []string{"-host-gpus", "box"}, kind: vm.Box, host: true},
 		{name: "the host's GPUs and others", args: []string{"-host-gpus", "-fake-gpus", "box"}, bad: true},
 		{name: "the demo", args: []string{"-deb", "x.deb", "demo"}, kind: vm.Box, fake: true, verb: "demo"},
+		{name: "the demo of what was built", args: []string{"-tree", "x.tar", "demo"}, kind: vm.Box, fake: true, verb: "demo"},
+		{name: "the demo of both", args: []string{"-deb", "x.deb", "-tree", "x.tar", "demo"}, bad: true},
 		{name: "the demo elsewhere", args: []string{"-deb", "x.deb", "demo", "emulated"}, kind: vm.Emulated, fake: true, verb: "demo"},
 		{name: "the demo of nothing", args: []string{"demo"}, bad: true},
 		{name: "the demo on the host's GPUs", args: []string{"-deb", "x.deb", "-host-gpus", "demo"}, bad: true},

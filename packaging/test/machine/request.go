@@ -29,6 +29,7 @@ type request struct {
 	kind     vm.Kind
 	opts     vm.Options
 	deb      string
+	tree     string
 	fakeGPUs bool
 	gpus     []string // nil: the fake library's default ones
 	copies   []string // HOST:GUEST
@@ -66,6 +67,7 @@ func parse(args []string) (request, error) {
 	flags.IntVar(&r.opts.MemMiB, "mem", 4096, "`MiB` of memory of the emulated machine")
 	flags.IntVar(&r.opts.CPUs, "cpus", 2, "processors of the emulated machine")
 	flags.StringVar(&r.deb, "deb", "", "install this package `FILE` first")
+	flags.StringVar(&r.tree, "tree", "", "unpack this tar `FILE` of what 'make install' installs first, and start the scheduler")
 	flags.BoolFunc("fake-gpus",
 		"install the fake NVML library, with four GPUs, and simcuda first; =islands: with eight GPUs in two islands of NVLinks", func(s string) error {
 			switch s {
@@ -116,23 +118,27 @@ func (r *request) takeWords(words []string) error {
 	switch {
 	case r.fakeGPUs && r.opts.HostGPUs:
 		return errors.New("simulated GPUs and -host-gpus: the fake library would take the place of the driver's; choose one")
-	case r.demo && r.deb == "":
-		return errors.New("the demo needs the package: -deb FILE ('make package' builds it)")
+	case r.deb != "" && r.tree != "":
+		return errors.New("-deb and -tree: choose one")
+	case r.demo && r.deb+r.tree == "":
+		return errors.New("the demo needs the scheduler: -deb FILE ('make package' builds it) or -tree FILE ('make demo-tree')")
 	}
 	return nil
 }
 
-// checkDeb returns an error unless the package, if there is one, is an ordinary file: nothing slow is begun without it.
-func (r request) checkDeb() error {
-	if r.deb == "" {
+// checkFile returns an error unless what is to be installed, if anything is, is an ordinary file: nothing slow is
+// begun without it.
+func (r request) checkFile() error {
+	path := r.deb + r.tree
+	if path == "" {
 		return nil
 	}
-	info, err := os.Stat(r.deb)
+	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a file", r.deb)
+		err = fmt.Errorf("%s is not a file", path)
 	}
 	if err != nil {
-		return fmt.Errorf("the package to install ('make package' builds it): %w", err)
+		return fmt.Errorf("what is to be installed ('make package' or 'make demo-tree' builds it): %w", err)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 // ProvisionOptions names what is put into a machine that runs; all are files on the host, "" leaves that part out.
 type ProvisionOptions struct {
 	Deb     string // the package under test
+	Tree    string // or a tar of what 'make install' installs
 	FakeLib string // the fake NVML library
 	SimCUDA string // the simulated CUDA program
 
@@ -56,8 +57,11 @@ func Provision(ctx context.Context, m *Machine, opts ProvisionOptions) error {
 			return err
 		}
 	}
-	if opts.Deb != "" {
+	switch {
+	case opts.Deb != "":
 		return m.InstallPackage(ctx, opts.Deb)
+	case opts.Tree != "":
+		return m.installTree(ctx, opts.Tree)
 	}
 	return nil
 }
@@ -104,6 +108,25 @@ func (m *Machine) InstallPackage(ctx context.Context, debPath string) error {
 	}
 	if _, err := m.output(ctx, "env", "DEBIAN_FRONTEND=noninteractive", "dpkg", "-i", guest); err != nil {
 		return fmt.Errorf("install %s: %w", filepath.Base(debPath), err)
+	}
+	return nil
+}
+
+// startTree is what packaging/install.sh says is to be done next.
+const startTree = `tar -C / --no-overwrite-dir -xf "$1"
+systemd-sysusers
+systemd-tmpfiles --create gpusched.conf
+systemctl daemon-reload
+systemctl enable --now gpusched.socket gpusched.service`
+
+// installTree unpacks a tar of what 'make install' installs, and starts the scheduler.
+func (m *Machine) installTree(ctx context.Context, tarPath string) error {
+	guest := "/var/cache/vm/" + filepath.Base(tarPath)
+	if err := m.CopyIn(ctx, tarPath, guest, 0o644); err != nil {
+		return err
+	}
+	if _, err := m.output(ctx, "bash", "-ec", startTree, "install", guest); err != nil {
+		return fmt.Errorf("install %s: %w", filepath.Base(tarPath), err)
 	}
 	return nil
 }
