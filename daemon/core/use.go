@@ -59,7 +59,8 @@ func (b *gpuBook) recordUses(at int, now time.Time) {
 		p := &d.Processes[i]
 		if id := d.jobs[p.PID]; id != 0 {
 			t := b.uses.tallies[id]
-			t.bytes, t.unknown = t.bytes+max(0, p.UsedBytes), t.unknown || p.UsedBytes < 0
+			another := d.strays[p.PID] && b.personOf(p).Unsure // it may be somebody else's
+			t.bytes, t.unknown = t.bytes+max(0, p.UsedBytes), t.unknown || p.UsedBytes < 0 || another
 			b.uses.tallies[id] = t
 		}
 	}

@@ -333,7 +333,7 @@ func (w *World) loseState(left *disk) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.runs)) {
 		r := w.runs[name]
-		if r.began == 0 || r.stopping { // on its way, one way or the other
+		if r.began == 0 || r.stopping || r.by == "stop" { // on its way, one way or the other, or stopped
 			r.touched = "state lost"
 		}
 	}
@@ -406,6 +406,7 @@ func (w *World) heal() {
 			return w.strays[p.PID] != nil && w.strays[p.PID].run == nil
 		})
 	}
+	maps.DeleteFunc(w.strays, func(_ int, s *stray) bool { return s.run == nil })
 	for _, name := range slices.Sorted(maps.Keys(w.runs)) {
 		w.unstick(name, w.runs[name])
 	}

@@ -19,7 +19,9 @@ type tenure struct {
 	from, to time.Duration    // to is negative until its end is decided
 	ended    time.Duration    // when it ended by its record, which may be before that
 
-	cut, sure time.Duration // when the machine went off under it, and up to when it surely ran; 0: it did not
+	// When the machine went off under it, up to when it surely ran, and when a process heard of that; 0: it did not. Until
+	// its end is on record it has its GPUs again.
+	cut, sure, back time.Duration
 }
 
 // rateSince is what fair share counts from a moment on, at least.
@@ -140,7 +142,7 @@ func (w *World) reopen(r *job.Restored) {
 			}
 		}
 	}
-	b.cutShort(open)
+	b.cutShort(open, w.elapsed)
 	for key, h := range b.holds {
 		switch {
 		case open[key]:
@@ -160,10 +162,10 @@ func (b *books) goOff(now time.Duration) {
 
 // cutShort notes what the machine's going off has ended since the last process began. How long that had run is known
 // to the daemon up to when it put on record last that the machine was on.
-func (b *books) cutShort(open map[string]bool) {
+func (b *books) cutShort(open map[string]bool, now time.Duration) {
 	for key, h := range b.holds {
 		if b.off > 0 && open[key] && h.cut == 0 {
-			h.cut, h.sure = b.off, max(h.from, b.alive)
+			h.cut, h.sure, h.back = b.off, max(h.from, b.alive), now
 		}
 	}
 	b.off = 0
@@ -197,11 +199,11 @@ func (w *World) used(uid int, charged, most bool, half time.Duration) time.Durat
 		if h.open() {
 			to = now
 		}
-		if h.cut > 0 {
-			to = min(to, h.cut)
-		}
-		if !most {
+		switch {
+		case !most:
 			to = min(to, w.ranFor(key, h))
+		case h.cut > 0:
+			to = min(to, h.cut) + max(0, to-h.back)
 		}
 		if h.uid != uid {
 			continue

@@ -131,7 +131,7 @@ func (w *World) nobodyShort(n *job.Job) string {
 func (w *World) strayBytes(uuid string, uid int) (bytes int64) {
 	if d := w.toldOf(uuid); d != nil {
 		for _, p := range d.Processes {
-			if w.runOf(p) == nil && p.UID == uid && p.Kind != gpu.KindGraphics {
+			if w.runOf(p) == nil && person(p.UID) == uid && p.Kind != gpu.KindGraphics {
 				bytes += max(0, p.UsedBytes)
 			}
 		}
