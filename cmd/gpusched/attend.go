@@ -73,17 +73,19 @@ func (at *attendance) show(ctx context.Context) (end func(ended *api.Job)) {
 	reading, stop := context.WithCancel(ctx)
 	at.job = at.a.withLog(ctx, at.job)
 	byLog := at.a.logServes(at.job)
-	read := make(chan error, 1)
-	go func() { read <- at.readOutput(reading, byLog) }()
+	read, over := make(chan error, 1), make(chan struct{})
+	go func() { read <- at.readOutput(reading, byLog, over) }()
 	return func(ended *api.Job) {
 		switch {
 		case ended == nil:
 			stop()
+		case at.job.Engine != "":
+			at.pipe.settle(ctx)
+			stop()
 		case byLog: // which is read to its end
 			defer time.AfterFunc(settleMax, stop).Stop()
 		default:
-			at.pipe.settle(ctx)
-			stop()
+			close(over)
 		}
 		err := <-read
 		stop()
@@ -105,8 +107,9 @@ func (at *attendance) sayUnseen(ctx context.Context, err error, ended *api.Job) 
 	}
 }
 
-// readOutput prints the output of every start of the job until ctx is done, or from its log until it has ended.
-func (at *attendance) readOutput(ctx context.Context, byLog bool) error {
+// readOutput prints the output of every start of the job until ctx is done, or over is closed and all of it is here; from
+// its log until it has ended.
+func (at *attendance) readOutput(ctx context.Context, byLog bool, over <-chan struct{}) error {
 	if done, err := at.a.outputElsewhere(ctx, at.job, at.pipe); done {
 		return err
 	}
@@ -120,29 +123,22 @@ func (at *attendance) readOutput(ctx context.Context, byLog bool) error {
 	if err != nil {
 		return err
 	}
-	if err := at.a.awaitJournal(ctx); err != nil {
-		return err
-	}
-	err = at.readJournal(ctx, path)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return err
+	return at.readJournal(ctx, path, over)
 }
 
-// readJournal prints the output of every start of the job until ctx is done.
-func (at *attendance) readJournal(ctx context.Context, path string) error {
+// readJournal prints the output of every start of the job until ctx is done, or over is closed and all of it is here.
+func (at *attendance) readJournal(ctx context.Context, path string, over <-chan struct{}) error {
 	lines := &lineJoiner{w: at.pipe}
 	starts := &ownStarts{jobs: at.a.client, job: at.job, known: map[string]bool{}}
-	which := append([]string{"--follow", "--no-tail", "--output-fields=" + placedField + "," + invocationField},
-		allLines(at.job)...)
-	err := runJournal(ctx, path, which, func(e entry) error {
+	tail := journalTail{job: nameOfJob(at.job), path: path, out: at.pipe, each: func(e entry) error {
 		if !starts.has(ctx, e) {
 			at.pipe.skip()
 			return nil
 		}
 		return lines.write(e)
-	})
+	}}
+	tail.which = append([]string{"--output-fields=" + placedField + "," + invocationField}, allLines(at.job)...)
+	err := at.a.tailJournal(ctx, tail, over)
 	if at.a.out.TTY {
 		lines.end()
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -56,6 +58,64 @@ func (a *app) awaitJournal(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// tailJournal passes on the entries of a job after one, and those that come, until over is closed, as it is when the job
+// has ended, and all that it printed is here.
+func (a *app) tailJournal(ctx context.Context, t journalTail, over <-chan struct{}) error {
+	each := func(e entry) error {
+		t.cursor = e.cursor
+		return t.each(e)
+	}
+	following, stop := context.WithCancel(ctx)
+	defer stop()
+	exited := make(chan error, 1)
+	go func() {
+		err := a.awaitJournal(following)
+		if err == nil {
+			err = runJournal(following, t.path, t.following(), each)
+		}
+		exited <- err
+	}()
+	select {
+	case err := <-exited:
+		return cmp.Or(ctx.Err(), err)
+	case <-over:
+	}
+	whole := a.daemon().Printed(ctx, t.job)
+	if !whole {
+		t.out.settle(ctx)
+	}
+	stop()
+	<-exited // what it has read is passed on; it hears of new entries late
+	if ctx.Err() != nil || !whole || !a.hasJournal() {
+		return ctx.Err()
+	}
+	return runJournal(ctx, t.path, t.rest(), each)
+}
+
+// journalTail is what of a job's output is read.
+type journalTail struct {
+	job    string // its name
+	path   string // of journalctl
+	which  []string
+	cursor string // of the last entry that has been passed on; "": none has
+	each   func(entry) error
+	out    *watchedWriter // where they go
+}
+
+// following are the arguments for what has not been passed on, and what comes.
+func (t *journalTail) following() []string {
+	return append([]string{"--follow", "--no-tail"}, t.rest()...)
+}
+
+// rest are the arguments for what has not been passed on. journalctl takes a cursor instead of a time, not besides.
+func (t *journalTail) rest() []string {
+	if t.cursor == "" {
+		return t.which
+	}
+	which := slices.DeleteFunc(slices.Clone(t.which), func(arg string) bool { return strings.HasPrefix(arg, "--since=") })
+	return append([]string{"--after-cursor=" + t.cursor}, which...)
+}
+
 // openable reports whether some journal file of the pattern can be read.
 func (a *app) openable(pattern string) bool {
 	for _, dir := range a.journalDirs {
@@ -75,9 +135,9 @@ func present(pattern string) bool {
 	return len(found) > 0
 }
 
-// The end of a job and the end of its output come on different ways: after the
-// job's end the output is complete when nothing came for settleTime, and is not
-// waited for longer than settleMax.
+// The end of a job and the end of its output come on different ways. Where the scheduler can't have journald write
+// down all of it, it is complete when nothing came for settleTime after the job's end, and is not waited for longer than
+// settleMax.
 const (
 	settleTime = 500 * time.Millisecond
 	settleMax  = 10 * time.Second

@@ -6,8 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -99,9 +97,12 @@ func (p *logPrinter) copyAttempt(ctx context.Context, j api.Job, at api.Attempt)
 	}
 	out := p.stream(j)
 	lines := p.joiner(out)
+	if since := time.Since(at.EndedAt); since >= 0 && since < lateMax {
+		p.daemon().Printed(ctx, nameOfJob(j))
+	}
 	for {
 		if p.hasJournal() {
-			err := p.readJournal(ctx, j, at, lines, false)
+			_, err := p.readJournal(ctx, j, at, lines)
 			if err != nil && ctx.Err() == nil && p.outOfReach() { // the file of an older systemd can be an empty one
 				break
 			}
@@ -132,34 +133,22 @@ func (p *logPrinter) copyAttempt(ctx context.Context, j api.Job, at api.Attempt)
 	return nil
 }
 
-// readJournal passes on what the journal has of an attempt, or with -n the last lines of it,
-// and if follow is set what comes.
-func (p *logPrinter) readJournal(ctx context.Context, j api.Job, at api.Attempt, to *lineJoiner, follow bool) error {
+// readJournal passes on what the journal has of an attempt, or with -n the last lines of it. It returns the cursor of
+// the last entry.
+func (p *logPrinter) readJournal(ctx context.Context, j api.Job, at api.Attempt, to *lineJoiner) (cursor string, err error) {
+	each := func(e entry) error {
+		cursor = e.cursor
+		return to.write(e)
+	}
 	which := journalArgs(j, at)
 	if p.Lines == 0 {
-		if follow {
-			which = append([]string{"--follow", "--no-tail"}, which...)
-		}
-		return runJournal(ctx, p.path, which, to.write)
+		return cursor, runJournal(ctx, p.path, which, each)
 	}
 	last, err := lastEntries(ctx, p.path, which, p.Lines)
 	for _, e := range last {
-		err = cmp.Or(err, to.write(e))
+		err = cmp.Or(err, each(e))
 	}
-	if err != nil || !follow {
-		return err
-	}
-	return p.readNew(ctx, which, last, to.write)
-}
-
-// readNew passes on what comes after the last of these entries.
-func (p *logPrinter) readNew(ctx context.Context, which []string, last []entry, each func(entry) error) error {
-	from := []string{"--follow", "--no-tail"}
-	if len(last) > 0 { // which journalctl takes instead of a time, not besides
-		which = slices.DeleteFunc(which, func(arg string) bool { return strings.HasPrefix(arg, "--since=") })
-		from = append(from, "--after-cursor="+last[len(last)-1].cursor)
-	}
-	return runJournal(ctx, p.path, append(from, which...), each)
+	return cursor, err
 }
 
 // joiner writes what a job printed to its stream.
@@ -181,25 +170,15 @@ func (p *logPrinter) followAttempt(ctx context.Context, j api.Job, at api.Attemp
 	out := p.stream(j)
 	lines := p.joiner(out)
 	defer p.endLine(lines)
-	reading, stop := context.WithCancel(ctx)
-	defer stop()
-	exited := make(chan error, 1)
-	go func() {
-		err := p.awaitJournal(reading)
-		if err == nil {
-			err = p.readJournal(reading, j, at, lines, true)
+	tail := journalTail{job: nameOfJob(j), path: p.path, which: journalArgs(j, at), each: lines.write, out: out}
+	if p.Lines > 0 && p.hasJournal() {
+		var err error
+		if tail.cursor, err = p.readJournal(ctx, j, at, lines); err != nil {
+			return out.some, cmp.Or(ctx.Err(), err)
 		}
-		exited <- err
-	}()
-	select {
-	case err := <-exited:
-		return out.some, cmp.Or(ctx.Err(), err)
-	case <-over:
-		out.settle(ctx)
-		stop()
-		<-exited
-		return out.some, ctx.Err()
 	}
+	err := p.tailJournal(ctx, tail, over)
+	return out.some, err
 }
 
 // labelled puts a label before each line, and passes on whole lines only, but a long one in pieces of maxPiece.

@@ -152,9 +152,11 @@ func (f *following) followLog(
 	go func() {
 		defer close(exited)
 		if f.awaitJournal(reading) == nil {
-			which := journalArgs(j, at)
-			last, _ := lastEntries(reading, f.path, which, 1)
-			_ = f.readNew(reading, which, last, f.joiner(told).write)
+			tail := journalTail{which: journalArgs(j, at)}
+			if last, _ := lastEntries(reading, f.path, tail.which, 1); len(last) > 0 {
+				tail.cursor = last[len(last)-1].cursor
+			}
+			_ = runJournal(reading, f.path, tail.following(), f.joiner(told).write)
 		}
 	}()
 	out := &lastByte{w: f.stream(j), b: '\n'}

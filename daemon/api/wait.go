@@ -31,6 +31,13 @@ func (c *Client) Wait(ctx context.Context, id string, timeout time.Duration) (Jo
 	return out, err
 }
 
+// Printed has journald write down what a job printed that has ended, and reports whether all of it is in the journal now.
+func (c *Client) Printed(ctx context.Context, id string) bool {
+	var out JobReply
+	err := c.call(ctx, methodGet, c.jobPath(id, "/wait?timeout_seconds=5&printed=1"), nil, &out)
+	return err == nil && out.Printed
+}
+
 // waitForever polls until there is an answer other than "not yet" or "not now"
 // (the daemon restarts, or too many waits are open).
 func (c *Client) waitForever(ctx context.Context, id string) (out JobReply, err error) {

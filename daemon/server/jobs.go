@@ -238,7 +238,11 @@ func (s *Server) wait(r *request) (any, error) {
 	v, err := s.waitFor(ctx, r.PathValue("id"))
 	switch {
 	case err == nil:
-		return api.JobReply{Schema: api.Schema, Job: s.namer().renderJob(&v)}, nil
+		out := api.JobReply{Schema: api.Schema, Job: s.namer().renderJob(&v)}
+		if r.URL.Query().Get("printed") != "" {
+			out.Printed = s.opt.Printed != nil && s.opt.Printed(ctx) == nil
+		}
+		return out, nil
 	case s.closing.Err() != nil:
 		return nil, &api.Error{Code: api.CodeUnavailable, Message: "the scheduler is restarting", Hint: "ask again in a moment"}
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):

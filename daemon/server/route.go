@@ -54,7 +54,7 @@ func routes() []route {
 		{"POST", "/v1/jobs/{id}/resume", "resume", ownerOrAdmin, ownerOnly, nil, (*Server).goOn},
 		{"POST", "/v1/jobs/{id}/open", "open", ownerOrAdmin, ownerOnly, nil, (*Server).open},
 		{"POST", "/v1/jobs/{id}/update", "update", ownerOrAdmin, ownerOnly, nil, (*Server).update},
-		{"GET", "/v1/jobs/{id}/wait", "wait", anyone, redacted, []string{"timeout_seconds"}, (*Server).wait},
+		{"GET", "/v1/jobs/{id}/wait", "wait", anyone, redacted, []string{"timeout_seconds", "printed"}, (*Server).wait},
 		{"POST", "/v1/commands", "many", ownersOrAdmin, ownerOnly, nil, (*Server).many},
 		{"GET", "/v1/history", "history", anyone, redacted, historyWords, (*Server).history},
 		{"GET", "/v1/report", "report", anyone, redacted, reportWords, (*Server).report},

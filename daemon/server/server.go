@@ -50,6 +50,8 @@ type Options struct {
 	// Config returns the settings in force. It is asked at each request; nil is
 	// the default of package config.
 	Config func() *config.Config
+	// Printed returns when all that jobs have printed is in the journal. Nil: nobody can tell.
+	Printed func(ctx context.Context) error
 	// HasMail reports whether the machine has a mail program. Nil is that it has.
 	HasMail func() bool
 	// GroupID returns the gid of a group, false if the host has none.

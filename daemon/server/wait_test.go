@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"runtime"
@@ -108,5 +109,24 @@ func TestWaitsAreBoundedPerUser(t *testing.T) {
 	}
 	if status, _ := ask(s, alice, "GET", "/v1/jobs/1/wait?timeout_seconds=0", ""); status != http.StatusRequestTimeout {
 		t.Errorf("another user's wait: %d", status)
+	}
+}
+
+// Who reads what a job printed asks first that all of it be in the journal, and hears whether it is.
+func TestWaitSaysWhetherAllIsPrinted(t *testing.T) {
+	for want, printed := range map[string]func(context.Context) error{
+		`"printed":true`: func(context.Context) error { return nil }, "": func(context.Context) error { return io.EOF },
+	} {
+		b := queue()
+		b.End(1, job.Result{Outcome: job.Completed})
+		s := testServer(b, nil)
+		s.opt.Printed = printed
+		socket, _ := listen(t, s)
+		if body := get(socket, "/v1/jobs/1/wait?printed=1"); !strings.Contains(body, want) || want == "" && strings.Contains(body, "printed") {
+			t.Errorf("%q: %s", want, body)
+		}
+		if body := get(socket, "/v1/jobs/1/wait"); strings.Contains(body, "printed") {
+			t.Errorf("nobody asked: %s", body)
+		}
 	}
 }

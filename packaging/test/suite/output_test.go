@@ -229,3 +229,24 @@ func TestOutputThatIsDropped(t *testing.T) {
 	id = submit(t, "alice", "-g 0 --wait -- true")
 	until(t, "the journal is known to have all", func() bool { return logs() == fmt.Sprintf("gpusched: job %d printed nothing", id) })
 }
+
+// TestAllThatWasPrinted: as soon as a job has ended, journald is asked to write down what it printed, so that who stays
+// with it needs not wait until nothing more comes: run and logs print all of it at once.
+func TestAllThatWasPrinted(t *testing.T) {
+	begin(t)
+	installProgram(t, "../attacker", attackerPath)
+	const print = "sh -c 'seq 2000; echo the last >&2'"
+	want := sh(t, "", print+" 2>&1")
+	for range 5 {
+		if got := sh(t, "alice", "gpusched run -q -g 0 -- "+print); got != want {
+			t.Fatalf("run printed %d lines of 2001", strings.Count(got, "\n")+1)
+		}
+		id := submit(t, "alice", "--wait -g 0 -- "+print)
+		if got := sh(t, "alice", fmt.Sprint("gpusched logs ", id)); got != want {
+			t.Fatalf("logs printed %d lines of 2001", strings.Count(got, "\n")+1)
+		}
+		if got := sh(t, "alice", fmt.Sprintf("%s ask GET '/v1/jobs/%d/wait?printed=1'", attackerPath, id)); !strings.Contains(got, `"printed":true`) {
+			t.Fatalf("the scheduler does not say that all of it is printed: %s", got)
+		}
+	}
+}

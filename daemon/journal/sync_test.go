@@ -1,0 +1,83 @@
+package journal
+
+import (
+	"bufio"
+	"context"
+	"net"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// varlink is a journald that answers when it is let.
+func varlink(t *testing.T, reply string, let <-chan struct{}) (s *Syncer, asked <-chan string) {
+	path := filepath.Join(t.TempDir(), "journal")
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	calls := make(chan string, 10)
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			call, _ := bufio.NewReader(conn).ReadString(0)
+			calls <- call
+			<-let
+			_, _ = conn.Write([]byte(reply + "\x00"))
+			conn.Close()
+		}
+	}()
+	return &Syncer{path: path}, calls
+}
+
+// Who asks while journald is busy is answered by the next request, which is one for all of them.
+func TestSyncIsShared(t *testing.T) {
+	let := make(chan struct{})
+	s, asked := varlink(t, `{"parameters":{}}`, let)
+	var all sync.WaitGroup
+	ask := func() {
+		if err := s.Sync(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	all.Go(ask)
+	if call := <-asked; call != `{"method":"io.systemd.Journal.Synchronize"}`+"\x00" {
+		t.Errorf("journald is asked %q", call)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if err := s.Sync(gone); err == nil {
+		t.Error("who has gone was answered")
+	}
+	for range 20 {
+		all.Go(ask)
+	}
+	s.mu.Lock()
+	next := s.next
+	s.mu.Unlock()
+	let <- struct{}{}
+	<-asked
+	let <- struct{}{}
+	<-next.done
+	close(let) // some may have come later
+	all.Wait()
+	if n := len(asked); n > 1 {
+		t.Errorf("20 asked, and journald was asked %d times more", n+1)
+	}
+}
+
+func TestSyncThatFails(t *testing.T) {
+	let := make(chan struct{})
+	close(let)
+	s, _ := varlink(t, `{"error":"org.varlink.service.PermissionDenied"}`, let)
+	if err := s.Sync(t.Context()); err == nil {
+		t.Error("a refusal is no error")
+	}
+	if err := (&Syncer{path: filepath.Join(t.TempDir(), "none")}).Sync(t.Context()); err == nil {
+		t.Error("no journald is no error")
+	}
+}
