@@ -88,7 +88,8 @@ func New(o Options) *Supervisor {
 		Backend: s.front.get, Log: o.Log, Version: o.Version, Commit: o.Commit,
 		Config: s.cfg.Load, UserName: s.names.UserName, KnownName: s.names.KnownName, UserID: s.names.UserID,
 		GroupID: s.names.GroupID, Member: s.names.Member, Holds: s.names.Holds,
-		Person: s.person, Printed: journal.NewSyncer().Sync, HasMail: host.HasMail, Own: o.Own.account(), Unlimited: o.Own.unlimited,
+		Printed: journal.NewSyncer().Sync,
+		Person: s.person, HasMail: host.HasMail, Own: o.Own.account(), Unlimited: o.Own.unlimited,
 		Verbosity: s.verbose,
 		Process:   func() metrics.Process { return host.Self("/proc/self", began) },
 	})
