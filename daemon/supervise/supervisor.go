@@ -89,7 +89,7 @@ func New(o Options) *Supervisor {
 		Config: s.cfg.Load, UserName: s.names.UserName, KnownName: s.names.KnownName, UserID: s.names.UserID,
 		GroupID: s.names.GroupID, Member: s.names.Member, Holds: s.names.Holds,
 		Printed: journal.NewSyncer().Sync,
-		Person: s.person, HasMail: host.HasMail, Own: o.Own.account(), Unlimited: o.Own.unlimited,
+		Person:  s.person, HasMail: host.HasMail, Own: o.Own.account(), Unlimited: o.Own.unlimited,
 		Verbosity: s.verbose,
 		Process:   func() metrics.Process { return host.Self("/proc/self", began) },
 	})
