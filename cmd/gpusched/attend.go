@@ -107,8 +107,8 @@ func (at *attendance) sayUnseen(ctx context.Context, err error, ended *api.Job) 
 	}
 }
 
-// readOutput prints the output of every start of the job until ctx is done, or over is closed and all of it is here; from
-// its log until it has ended.
+// readOutput prints the output of every start of the job until ctx is done, or over is closed and all of it is here;
+// from its log until it has ended.
 func (at *attendance) readOutput(ctx context.Context, byLog bool, over <-chan struct{}) error {
 	if done, err := at.a.outputElsewhere(ctx, at.job, at.pipe); done {
 		return err

@@ -58,8 +58,8 @@ func (a *app) awaitJournal(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// tailJournal passes on the entries of a job after one, and those that come, until over is closed, as it is when the job
-// has ended, and all that it printed is here.
+// tailJournal passes on the entries of a job after one, and those that come, until over is closed, as it is when the
+// job has ended, and all that it printed is here.
 func (a *app) tailJournal(ctx context.Context, t journalTail, over <-chan struct{}) error {
 	each := func(e entry) error {
 		t.cursor = e.cursor
@@ -136,8 +136,8 @@ func present(pattern string) bool {
 }
 
 // The end of a job and the end of its output come on different ways. Where the scheduler can't have journald write
-// down all of it, it is complete when nothing came for settleTime after the job's end, and is not waited for longer than
-// settleMax.
+// down all of it, it is complete when nothing came for settleTime after the job's end, and is not waited for longer
+// than settleMax.
 const (
 	settleTime = 500 * time.Millisecond
 	settleMax  = 10 * time.Second

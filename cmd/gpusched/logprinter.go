@@ -135,7 +135,9 @@ func (p *logPrinter) copyAttempt(ctx context.Context, j api.Job, at api.Attempt)
 
 // readJournal passes on what the journal has of an attempt, or with -n the last lines of it. It returns the cursor of
 // the last entry.
-func (p *logPrinter) readJournal(ctx context.Context, j api.Job, at api.Attempt, to *lineJoiner) (cursor string, err error) {
+func (p *logPrinter) readJournal(
+	ctx context.Context, j api.Job, at api.Attempt, to *lineJoiner,
+) (cursor string, err error) {
 	each := func(e entry) error {
 		cursor = e.cursor
 		return to.write(e)
