@@ -14,7 +14,10 @@ func (d *Daemon) warn(ctx context.Context, a core.Signal) core.Event {
 	ctx, cancel := d.host.Timeout(ctx, statusTime)
 	defer cancel()
 	err := d.signal(ctx, a.Job, a.Signal)
-	return core.Signalled{Job: a.Job, Attempt: a.Attempt, OK: err == nil}
+	return core.Signalled{
+		Job: a.Job, Attempt: a.Attempt, OK: err == nil,
+		Refused: err != nil && ctx.Err() == nil && !errors.Is(err, units.ErrBus),
+	}
 }
 
 // signals are those of one request that have been sent.

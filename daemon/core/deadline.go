@@ -40,11 +40,8 @@ func (c *Core) tickActive(retry bool, now time.Time) {
 		if due := c.warnAt(l.job); !due.IsZero() && !now.Before(due) {
 			c.warn(l, now)
 		}
-		if due := stopAt(l.job); !due.IsZero() && !now.Before(due) {
-			c.teardown(l, now)
-		}
-		if due := limitAt(l.job); !due.IsZero() && !now.Before(due) {
-			c.requestStop(l, job.StopTime, "", now)
+		if !awaitsWarning(l.job) {
+			c.stopDue(l, now)
 		}
 		switch {
 		case !retry || l.action != noAction:
@@ -53,6 +50,16 @@ func (c *Core) tickActive(retry bool, now time.Time) {
 		case l.job.State == job.Starting:
 			c.inspect(l)
 		}
+	}
+}
+
+// stopDue stops a running job whose notice or time limit is over.
+func (c *Core) stopDue(l *trackedJob, now time.Time) {
+	if due := stopAt(l.job); !due.IsZero() && !now.Before(due) {
+		c.teardown(l, now)
+	}
+	if due := limitAt(l.job); !due.IsZero() && !now.Before(due) {
+		c.requestStop(l, job.StopTime, "", now)
 	}
 }
 
@@ -122,9 +129,11 @@ func (c *Core) Deadline() time.Time {
 	}
 	if c.systemd.listed() { // as in tick
 		for _, l := range c.jobs.allActive() {
-			sooner(limitAt(l.job))
 			sooner(c.warnAt(l.job))
-			sooner(stopAt(l.job))
+			if !awaitsWarning(l.job) {
+				sooner(limitAt(l.job))
+				sooner(stopAt(l.job))
+			}
 			sooner(c.goesOnAt(l))
 			sooner(c.demandAt(l))
 		}

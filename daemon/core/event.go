@@ -154,11 +154,12 @@ type Inspected struct {
 type Changed struct{ Job job.ID }
 
 // Signalled answers a Signal action. Where it is not OK it is not known whether the job got
-// the signal.
+// the signal, or, if Refused, systemd answered that it did not.
 type Signalled struct {
 	Job     job.ID
 	Attempt int
 	OK      bool
+	Refused bool
 }
 
 // Listed brings all job units there are, at start and now and then. Recovered

@@ -280,7 +280,7 @@ func (c *Core) applyUnitState(l *trackedJob, u Unit, fresh bool, now time.Time) 
 		return
 	}
 	if u.Phase == Activating { // by no start of ours, or by one that is over
-		if l.job.Stop != "" && !now.Before(l.job.StopAt) {
+		if isToStop(l.job, now) {
 			c.teardown(l, now)
 		}
 		return
@@ -311,7 +311,7 @@ func (c *Core) applyUnitState(l *trackedJob, u Unit, fresh bool, now time.Time) 
 	case u.Phase == Exited:
 		c.recordExit(l, u)
 		c.release(l, fresh && u.Spent, now)
-	case l.job.Stop != "" && !now.Before(l.job.StopAt):
+	case isToStop(l.job, now):
 		c.teardown(l, now)
 	default:
 		c.refreeze(l, u)

@@ -53,8 +53,20 @@ func (c *Core) warn(l *trackedJob, now time.Time) {
 	c.step.act(Signal{Job: l.job.ID, Attempt: l.job.Attempt.Number, Signal: l.job.Request.WarnSignal})
 }
 
+// awaitsWarning reports whether a running job is to be stopped only once its warning has arrived: the
+// warning was sent, and systemd has not answered. A stop would not reach the job either.
+func awaitsWarning(j *job.Job) bool {
+	return j.State == job.Running && (j.Stop == "" || j.Stop == job.StopPreempt) &&
+		j.Request.WarnSignal != 0 && !j.Warned && !j.WarnsAt.IsZero()
+}
+
+// isToStop reports whether a job that was told to stop has had its notice.
+func isToStop(j *job.Job, now time.Time) bool {
+	return j.Stop != "" && !now.Before(j.StopAt) && !awaitsWarning(j)
+}
+
 // signalled notes that a job has its warning, or that it is to be sent again. One that makes
-// room has its whole notice from then on.
+// room has its whole notice from then on. One that can't be warned is stopped when it would be.
 func (c *Core) signalled(e Signalled, now time.Time) {
 	l := c.attempt(e.Job, e.Attempt)
 	switch {
@@ -62,6 +74,9 @@ func (c *Core) signalled(e Signalled, now time.Time) {
 		return
 	case !e.OK:
 		c.systemd.warnAgain(e.Job, now.Add(warnAgain))
+		if e.Refused {
+			c.stopDue(l, now)
+		}
 		return
 	}
 	c.systemd.forgetWarning(e.Job)
@@ -71,6 +86,7 @@ func (c *Core) signalled(e Signalled, now time.Time) {
 	}
 	j.Warned = true
 	c.step.markDirtyQuietly(l)
+	c.stopDue(l, now)
 }
 
 // heeded is how a command ended that exited after it was warned. One that was to make room did

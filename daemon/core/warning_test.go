@@ -155,3 +155,68 @@ func TestWarningIsSentUntilItArrives(t *testing.T) {
 		}
 	}
 }
+
+// A job that has not got its warning is not stopped, however long systemd gives no answer: it would not get the stop
+// either. Then one that makes room has its whole notice, and one that is past its time limit is stopped. One that
+// can't be warned is stopped, as is one that somebody cancels.
+func TestNoStopBeforeTheWarning(t *testing.T) {
+	for _, preempts := range []bool{false, true} {
+		for _, away := range []time.Duration{30 * time.Second, 90 * time.Second, 5 * time.Minute} {
+			for _, then := range []string{"arrives", "arrives after a restart", "is refused", "cancel"} {
+				w := running(t, 1, func(r *job.Request) {
+					r.WarnSignal, r.WarnBefore, r.TimeLimit = 10, job.Span(time.Minute), job.Span(3*time.Hour)
+					if preempts {
+						r.Priority.Class = job.Scavenger
+					}
+				})
+				if w.now = w.now.Add(time.Hour); preempts {
+					w.step(w.sample(0), -1)
+					w.queue(nil)
+				} else {
+					w.now = w.now.Add(119 * time.Minute)
+					w.step(core.Tick{}, -1)
+				}
+				warned := w.now
+				a := next[core.Signal](t, w)
+				for w.now.Before(warned.Add(away)) {
+					w.step(core.Signalled{Job: a.Job, Attempt: a.Attempt}, -1)
+					if next := w.core.Deadline(); !next.After(w.now) {
+						t.Fatalf("at %s the next tick is at %s", w.now, next)
+					}
+					w.now = w.now.Add(time.Second)
+					w.step(core.Tick{Retry: true}, -1)
+					a = next[core.Signal](t, w)
+				}
+				if then == "arrives after a restart" {
+					w.revive()
+					w.step(w.listed(), -1)
+					w.step(core.Tick{}, -1)
+					a = next[core.Signal](t, w)
+				}
+				if j := w.jobs[1]; j.State != job.Running {
+					t.Errorf("preempts %t, %s: without a warning the job is %s", preempts, away, j.State)
+				}
+				due := w.now.After(warned.Add(time.Minute)) // its notice or its limit is over
+				switch then {
+				case "is refused":
+					w.step(core.Signalled{Job: a.Job, Attempt: a.Attempt, Refused: true}, -1)
+				case "cancel":
+					w.step(core.Command{Who: alice, What: job.Command{Kind: job.CommandCancel, Job: 1}}, -1)
+					due = true
+				default:
+					w.step(core.Signalled{Job: a.Job, Attempt: a.Attempt, OK: true}, -1)
+					w.step(core.Tick{}, -1)
+					if j := w.jobs[1]; preempts {
+						due = false
+						if !j.Warned || j.StopAt.Sub(w.now) < 59*time.Second {
+							t.Errorf("%s, %s: warned %t, to be stopped in %s", away, then, j.Warned, j.StopAt.Sub(w.now))
+						}
+					}
+				}
+				if j := w.jobs[1]; (j.State == job.Ending) != due {
+					t.Errorf("preempts %t, %s, the warning %s: the job is %s", preempts, away, then, j.State)
+				}
+			}
+		}
+	}
+}

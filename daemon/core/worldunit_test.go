@@ -167,7 +167,8 @@ func (w *world) answer(i int) core.Event {
 	case core.Inspect:
 		return core.Inspected{Job: a.Job, Attempt: a.Attempt, Early: a.Early, Unit: w.status(a.Job), OK: !w.busDown && !w.swept(a.Job)}
 	case core.Signal:
-		return core.Signalled{Job: a.Job, Attempt: a.Attempt, OK: !w.busDown && w.units[a.Job] != nil}
+		there := w.units[a.Job] != nil
+		return core.Signalled{Job: a.Job, Attempt: a.Attempt, OK: !w.busDown && there, Refused: !w.busDown && !there}
 	case core.Sample:
 		return w.sample(a.Number)
 	}

@@ -4,6 +4,7 @@ package suite
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -109,6 +110,28 @@ func TestLeavesWhenWarned(t *testing.T) {
 	if out := sh(t, "alice", fmt.Sprintf("gpusched show %d", again)); !strings.Contains(out, "left after the warning before its time limit of 1h") {
 		t.Errorf("show does not say why it was queued again:\n%s", out)
 	}
+}
+
+// TestWarningOutlastsItsNotice: a job that makes room while the bus is away for longer than its notice is warned
+// when the bus is back, and not just stopped.
+func TestWarningOutlastsItsNotice(t *testing.T) {
+	begin(t)
+	settings(t, "[scheduling]\nslice = \"3s\"")
+	gpusSeen(t)
+	sh(t, "alice", "touch ~/go")
+	warned := submit(t, "alice", "-p scavenger -g 4 --signal USR1@1s -- "+saves("USR1", 3))
+	printed(t, warned, "armed")
+	const back = "systemctl start dbus.socket dbus.service"
+	t.Cleanup(func() { try(t, "", back) })
+	sh(t, "", "systemctl stop dbus.socket dbus.service")
+	submit(t, "bob", "-g 4 -- sleep 1000")
+	until(t, "the notice is over twice", func() bool {
+		line := fmt.Sprintf("journalctl -q -u gpusched | grep 'signalling a job' | grep -c job=%d", warned)
+		n, _ := strconv.Atoi(strings.TrimSpace(try(t, "", line).Stdout))
+		return n > 3 // one a second
+	})
+	sh(t, "", back)
+	printed(t, warned, "saving")
 }
 
 // TestSignalOfAnArray: a signal to an array reaches its tasks that run, and no other.
