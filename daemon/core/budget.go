@@ -42,9 +42,10 @@ func (b *gpuBook) keepBudgets(d *device, parts []gpuUse, now time.Time) {
 	}
 }
 
-// bounded reports whether the part has a budget that can be held against it now.
+// bounded reports whether the part has a budget that can be held against it now. A suspended job can't be warned.
 func (p *gpuUse) bounded() bool {
-	return !p.over && p.l.job.State == job.Running && p.l.job.Stop == "" && p.ref.Budget() > 0 && p.use.UsedBytes >= 0
+	j := p.l.job
+	return !p.over && j.State == job.Running && j.Stop == "" && !j.IsSuspended() && p.ref.Budget() > 0 && p.use.UsedBytes >= 0
 }
 
 // countOver notes how long a job is over its budget, and warns it once. It is
