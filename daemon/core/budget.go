@@ -45,7 +45,8 @@ func (b *gpuBook) keepBudgets(d *device, parts []gpuUse, now time.Time) {
 // bounded reports whether the part has a budget that can be held against it now. A suspended job can't be warned.
 func (p *gpuUse) bounded() bool {
 	j := p.l.job
-	return !p.over && j.State == job.Running && j.Stop == "" && !j.IsSuspended() && p.ref.Budget() > 0 && p.use.UsedBytes >= 0
+	runs := j.State == job.Running && j.Stop == "" && !j.IsSuspended()
+	return !p.over && runs && p.ref.Budget() > 0 && p.use.UsedBytes >= 0
 }
 
 // countOver notes how long a job is over its budget, and warns it once. It is

@@ -243,5 +243,9 @@ func (b *gpuBook) shift(by time.Duration, now time.Time) {
 			}
 		}
 		d.failing.since, d.failing.until = moved(d.failing.since, by, now), moved(d.failing.until, by, now)
+		for dep := d.cleanup; dep != nil; dep = dep.earlier {
+			dep.since, dep.next, dep.began = moved(dep.since, by, now), moved(dep.next, by, now), moved(dep.began, by, now)
+			dep.ended = span{moved(dep.ended.from, by, now), moved(dep.ended.to, by, now)}
+		}
 	}
 }

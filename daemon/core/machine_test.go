@@ -209,7 +209,7 @@ func TestProcessesOfRootAreNoStrays(t *testing.T) {
 		}
 		d := &device{cleanup: &cleanup{job: 7, attempt: 1, uid: owner, began: noon.Add(-time.Hour), since: noon, ended: span{noon, noon}}}
 		p := &gpu.Process{PID: 5, UID: uid, Age: time.Minute}
-		if got := b.jobOfStray(d, p, (&Sampled{}).began(p, noon)).job; got != want {
+		if got := b.jobOfStray(d, p, (&Sampled{}).began(p, noon), 0).job; got != want {
 			t.Errorf("a process of %d is of job %d, want %d", uid, got, want)
 		}
 	}

@@ -82,7 +82,7 @@ func (b *gpuBook) stray(d *device, p *gpu.Process, before job.ID, began span) (j
 		of := b.members[process{p.PID, p.Start}]
 		another := of.person != 0 && of.person != b.personOf(p).UID
 		if of.job == 0 || another || of.unsure && b.remembers(d, of.job) {
-			of = b.jobOfStray(d, p, began)
+			of = b.jobOfStray(d, p, began, of.job)
 			b.note(p, of)
 		}
 		id = of.job
@@ -129,12 +129,20 @@ func (b *gpuBook) personOf(p *gpu.Process) Person {
 // it has ended, whenever that is learned. Where it is not known whether the process began
 // before that, when a job that has left began, or whose process it is, it counts as of the
 // job, unsurely. A program that only draws is a user's desktop, and what root runs is the machine's.
-func (b *gpuBook) jobOfStray(d *device, p *gpu.Process, began span) membership {
+// What counted as a job's before stays of it where it surely began before that ended, unsurely where
+// another job of the user ran then, too.
+func (b *gpuBook) jobOfStray(d *device, p *gpu.Process, began span, before job.ID) membership {
 	if p.UID <= 0 || p.Age == 0 || p.Kind == gpu.KindGraphics {
 		return membership{}
 	}
 	person := b.personOf(p)
 	last, sure := b.holderOf(d.UUID, person.UID, began)
+	for dep := d.cleanup; dep != nil && before != 0; dep = dep.earlier {
+		if of := dep.strayOf(person.UID, began); of.job == before && !of.unsure {
+			of.person, of.unsure = person.UID, last != nil || person.Unsure
+			return of
+		}
+	}
 	if sure {
 		// Until its end, see doubt.
 		return membership{job: last.job.ID, person: person.UID, unsure: person.Unsure, byTime: true}
