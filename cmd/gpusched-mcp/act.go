@@ -64,7 +64,7 @@ func (t *tools) submitTool(name, does string, readOnly bool) *mcp.Tool {
 
 // addActing adds the tools that act.
 func (t *tools) addActing(s *mcp.Server) {
-	add(s, t.submitTool("submit", "Queue a job as the user who runs this server. Answers with the job and why it waits.", false), t.submit)
+	add(s, t.submitTool("submit", "Queue a job as the user who runs this server. Answers with the job, and in a sentence with where it starts or why it waits.", false), t.submit)
 	act(s, &mcp.Tool{
 		Name: "update", Description: "Change a job that waits, or the time limit of one that runs.",
 		InputSchema: schemaOf(changeOptions, map[string]*jsonschema.Schema{"id": idSchema()}, "id", "options"),
@@ -114,15 +114,10 @@ type eachOut struct {
 func (t *tools) each(
 	ctx context.Context, ids []string, ask func(context.Context, string) (api.JobReply, error),
 ) (any, error) {
-	if len(ids) == 0 || len(ids) > mostJobs {
-		return nil, fmt.Errorf("name 1 to %d jobs", mostJobs)
+	if err := checkIDs(ids); err != nil {
+		return nil, err
 	}
 	out := eachOut{Jobs: []api.Job{}}
-	for _, id := range ids {
-		if err := checkID(id); err != nil {
-			return nil, err
-		}
-	}
 	for _, id := range ids {
 		err := t.mayAct(ctx, id)
 		var reply api.JobReply
@@ -156,10 +151,7 @@ func (t *tools) queue(ctx context.Context, in submitIn, how ...string) (any, err
 	case !filepath.IsAbs(in.Directory):
 		return nil, fmt.Errorf("directory %q is not an absolute path", clean(in.Directory))
 	}
-	words, err := arguments(requestOptions, in.Options)
-	if err != nil {
-		return nil, err
-	}
+	words := arguments(requestOptions, in.Options)
 	args := append([]string{"submit"}, how...)
 	args = append(args, words...)
 	for name, value := range map[string]string{"array": in.Array, "log": in.Log, "after-ok": strings.Join(in.After, ",")} {
@@ -189,9 +181,6 @@ func (t *tools) changed(ctx context.Context, in changeIn, how ...string) (any, e
 	if err := t.mayAct(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	words, err := arguments(changeOptions, in.Options)
-	if err != nil {
-		return nil, err
-	}
+	words := arguments(changeOptions, in.Options)
 	return t.asked(ctx, "", append(append(how, words...), in.ID)...)
 }

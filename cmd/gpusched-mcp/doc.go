@@ -16,4 +16,6 @@
 //     answer says whose words it is. Names are as the scheduler lets them in: printable.
 //  5. Standard output carries the protocol alone.
 //  6. Jobs of other users are changed only with --others, also for root and administrators.
+//  7. An argument that can mean one thing only is taken, whatever JSON type it has. One that is refused is
+//     refused in our own words, which name the field and say where it belongs.
 package main

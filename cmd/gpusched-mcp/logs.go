@@ -53,6 +53,19 @@ func checkID(id string) error {
 	return nil
 }
 
+// checkIDs refuses a list that names no jobs, too many, or what is no job.
+func checkIDs(ids []string) error {
+	if len(ids) == 0 || len(ids) > mostJobs {
+		return fmt.Errorf("name 1 to %d jobs in ids", mostJobs)
+	}
+	for _, id := range ids {
+		if err := checkID(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // modelIn names a model.
 type modelIn struct {
 	Model string `json:"model" jsonschema:"a directory with config.json and safetensors files, or the name of a model in the user's cache"`

@@ -15,6 +15,7 @@ import (
 type option struct {
 	name, help string
 	flag       bool // it has no value
+	list       bool // its values stand behind commas
 	negatable  bool // and can be taken back
 }
 
@@ -32,7 +33,7 @@ func optionsOf(types ...reflect.Type) (list []option) {
 				kind = kind.Elem()
 			}
 			_, negatable := f.Tag.Lookup("negatable")
-			list = append(list, option{name, f.Tag.Get("help"), kind.Kind() == reflect.Bool, negatable})
+			list = append(list, option{name, f.Tag.Get("help"), kind.Kind() == reflect.Bool, kind.Kind() == reflect.Slice, negatable})
 		}
 	}
 	slices.SortFunc(list, func(a, b option) int { return strings.Compare(a.name, b.name) })
@@ -44,20 +45,25 @@ var (
 	changeOptions  = optionsOf(reflect.TypeFor[job.Change]())
 )
 
+const optionsText = "As for the command line; values are text or numbers, such as 2, \"20G\" or \"1h30m\"."
+
 // schemaOf is the schema of options together with other properties.
 func schemaOf(list []option, other map[string]*jsonschema.Schema, required ...string) *jsonschema.Schema {
 	options := map[string]*jsonschema.Schema{}
 	for _, o := range list {
-		kind := "string"
-		if o.flag {
-			kind = "boolean"
+		switch {
+		case o.flag:
+			options[o.name] = &jsonschema.Schema{Type: "boolean", Description: o.help}
+		case o.list:
+			options[o.name] = texts(o.help)
+		default:
+			options[o.name] = text(o.help)
 		}
-		options[o.name] = &jsonschema.Schema{Type: kind, Description: o.help}
 	}
 	closed := func() *jsonschema.Schema { return &jsonschema.Schema{Not: &jsonschema.Schema{}} }
 	all := map[string]*jsonschema.Schema{"options": {
 		Type: "object", Properties: options, AdditionalProperties: closed(),
-		Description: "As for the command line; values are text, such as \"2\", \"20G\" or \"1h30m\".",
+		Description: optionsText,
 	}}
 	for name, s := range other {
 		all[name] = s
@@ -66,31 +72,25 @@ func schemaOf(list []option, other map[string]*jsonschema.Schema, required ...st
 }
 
 // arguments are the options of a call as words of a command line, each with its value in one word
-// (invariant 3).
-func arguments(list []option, given map[string]any) (words []string, err error) {
+// (invariant 3). They fit the schema.
+func arguments(list []option, given map[string]any) (words []string) {
 	for _, o := range list {
-		v, ok := given[o.name]
-		if !ok {
-			continue
-		}
-		switch v := v.(type) {
+		switch v := given[o.name].(type) {
 		case bool:
-			if !o.flag {
-				return nil, fmt.Errorf("%s wants a value, not %t", o.name, v)
-			}
 			if v {
 				words = append(words, "--"+o.name)
 			} else if o.negatable {
 				words = append(words, "--no-"+o.name)
 			}
 		case string:
-			if o.flag {
-				return nil, fmt.Errorf("%s is true or false, not %q", o.name, v)
-			}
 			words = append(words, "--"+o.name+"="+v)
-		default:
-			return nil, fmt.Errorf("%s wants text, not %v", o.name, v)
+		case []any:
+			var parts []string
+			for _, part := range v {
+				parts = append(parts, fmt.Sprint(part))
+			}
+			words = append(words, "--"+o.name+"="+strings.Join(parts, ","))
 		}
 	}
-	return words, nil
+	return words
 }

@@ -32,12 +32,16 @@ func (c *submitCmd) report(ctx context.Context, a *app, reply api.SubmitReply) e
 			a.noteOnce("what the job prints may go to the system's journal, which you can't read (" + inFile + ")")
 		}
 	}
+	said := c.planned(a.out, reply)
+	if reply.Sentence = said; !c.DryRun {
+		outcome := c.outcome(a.out, reply)
+		said, reply.Sentence = fmt.Sprintf("job %s %s", numberOfJob(j), outcome), fmt.Sprintf("job %s %s", j.ID, outcome)
+	}
 	return a.jobReport(reply, []api.Job{j}, func(bool) {
+		a.out.Printf("%s\n", term.Clean(said))
 		if c.DryRun {
 			c.writePlan(a.out, reply)
-			return
 		}
-		a.out.Printf("job %s %s\n", numberOfJob(j), term.Clean(c.outcome(a.out, reply)))
 	}).show(a, c.outputFlags)
 }
 
@@ -121,18 +125,21 @@ func gpuNames(list []api.Allocation) string {
 	return "GPUs " + names
 }
 
-// writePlan shows a dry run: where the job would go, what it asks, and how to see more.
-func (c *submitCmd) writePlan(t *term.Terminal, reply api.SubmitReply) {
+// planned says where the job of a dry run would go.
+func (c *submitCmd) planned(t *term.Terminal, reply api.SubmitReply) string {
 	j := reply.Job
 	switch {
 	case j.State == job.Queued && waiting(t, j) != "":
-		t.Printf("the job would wait%s\n", term.Clean(waiting(t, j)))
+		return "the job would wait" + waiting(t, j)
 	case len(j.GPUs) > 0:
-		t.Printf("the job would start now on %s\n", gpuNames(j.GPUs))
-	default:
-		t.Printf("the job would start now\n")
+		return "the job would start now on " + gpuNames(j.GPUs)
 	}
-	t.Printf("it asks for %s\n", term.Clean(asks(j)))
+	return "the job would start now"
+}
+
+// writePlan shows the rest of a dry run: what the job asks, and how to see more.
+func (c *submitCmd) writePlan(t *term.Terminal, reply api.SubmitReply) {
+	t.Printf("it asks for %s\n", term.Clean(asks(reply.Job)))
 	if len(reply.Unit) == 0 {
 		t.Printf("nothing is queued\n")
 		return

@@ -65,6 +65,8 @@ type SubmitReply struct {
 	Job    Job            `json:"job"`
 	Known  bool           `json:"known,omitempty"` // the request key or the content was known: nothing new was queued
 	Unit   []job.Property `json:"unit,omitempty"`
+	// Sentence says where the job starts or why it waits, as a person is told; the command line fills it in.
+	Sentence string `json:"sentence,omitempty"`
 }
 
 // Job is one job as everybody may see it, plus Private for those who may. Of

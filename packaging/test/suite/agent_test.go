@@ -33,18 +33,20 @@ func TestAgent(t *testing.T) {
 		t.Helper()
 		return sh(t, "alice", fmt.Sprintf(`echo '{"name":"%s","arguments":%s}' | ~/agent %s`, tool, in, how))
 	}
-	const job = `{"command":["/bin/sh","-c","echo the last words; exit 3"],"directory":"/home/alice","options":{"gpus":"1","name":"by-agent"}}`
+	const job = `{"command":["/bin/sh","-c","echo the last words; exit 3"],"directory":"/home/alice","options":{"gpus":1,"name":"by-agent"}}`
 	if text := call("", "submit", job); !strings.Contains(text, `"error"`) || strings.Contains(sh(t, "alice", "gpusched list -a"), "by-agent") {
 		t.Errorf("it submits though nobody wanted that: %s", text)
 	}
 	if text := call("", "dry_run", job); !strings.Contains(text, "CUDA_VISIBLE_DEVICES") && !strings.Contains(text, "DeviceAllow") {
 		t.Errorf("the dry run says %s", text)
 	}
-	if text := call("--write", "submit", job); strings.Contains(text, `"isError":true`) || !strings.Contains(text, "by-agent") {
+	if text := call("--write", "submit", job); strings.Contains(text, `"isError":true`) || !strings.Contains(text, "by-agent") || !strings.Contains(text, "queued") {
 		t.Fatalf("it does not submit: %s", text)
 	}
 	id := sh(t, "alice", "gpusched list -a -o ids --name by-agent")
-	try(t, "alice", "gpusched wait "+id)
+	if text := call("", "wait", fmt.Sprintf(`{"ids":%s}`, id)); !strings.Contains(text, `"ended":true`) || !strings.Contains(text, "exit code 3") {
+		t.Errorf("it waits and is told %s", text)
+	}
 	for tool, want := range map[string]string{"triage": "the last words", "logs": "the last words", "show": `exit code 3`} {
 		if text := call("", tool, fmt.Sprintf(`{"id":"%s"}`, id)); !strings.Contains(text, want) {
 			t.Errorf("%s says %s", tool, text)

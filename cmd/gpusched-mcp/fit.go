@@ -1,0 +1,227 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// fitter makes the arguments of one call fit the schema of its tool. Models write 1 for "1", "running" for
+// ["running"] and gpu_mem for gpu-mem: what can mean one thing only is taken so. The rest is refused, all of
+// it at once, by the name of the field and with where it belongs (invariant 7).
+type fitter struct {
+	tool  string
+	top   *jsonschema.Schema
+	wrong []string
+}
+
+// fit returns the arguments as the schema has them.
+func fit(tool string, schema *jsonschema.Schema, given json.RawMessage) (json.RawMessage, error) {
+	f := &fitter{tool: tool, top: schema}
+	var args map[string]any
+	if len(given) > 0 && !decoded(given, &args) {
+		return nil, fmt.Errorf("the arguments of %s are not an object: %s", tool, f.takes("", schema))
+	}
+	fitted := f.object("", schema, args)
+	if len(f.wrong) > 0 {
+		return nil, errors.New(strings.Join(f.wrong, "; "))
+	}
+	return json.Marshal(fitted)
+}
+
+// decoded decodes JSON whose numbers stay as they were written.
+func decoded(text []byte, into any) bool {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	return d.Decode(into) == nil
+}
+
+func (f *fitter) refuse(format string, args ...any) any {
+	f.wrong = append(f.wrong, fmt.Sprintf(format, args...))
+	return nil
+}
+
+// object fits what stands in an object; in is its name, "" that of the arguments themselves.
+func (f *fitter) object(in string, s *jsonschema.Schema, given map[string]any) map[string]any {
+	fitted := map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		value, key := given[name], spelled(s, name)
+		_, twice := fitted[key]
+		switch property := s.Properties[key]; {
+		case value == nil: // as good as absent
+		case property == nil:
+			f.misplaced(in, name, value)
+		case twice:
+			f.refuse("%s is given twice", key)
+		default:
+			fitted[key] = f.value(key, property, value)
+		}
+	}
+	for _, name := range s.Required {
+		if _, ok := fitted[name]; !ok {
+			f.refuse("%s is missing: %s", name, s.Properties[name].Description)
+		}
+	}
+	return fitted
+}
+
+// spelled is the property that a name means: gpu_mem is gpu-mem, after-ok is after_ok.
+func spelled(s *jsonschema.Schema, name string) string {
+	for _, other := range []string{name, strings.ReplaceAll(name, "_", "-"), strings.ReplaceAll(name, "-", "_")} {
+		if s.Properties[other] != nil {
+			return other
+		}
+	}
+	return name
+}
+
+// misplaced refuses a name that an object does not have, and says where it belongs.
+func (f *fitter) misplaced(in, name string, value any) {
+	options, name := f.top.Properties["options"], brief(name)
+	has := func(s *jsonschema.Schema) bool { return s != nil && s.Properties[spelled(s, name)] != nil }
+	here := f.top
+	if in != "" {
+		here = f.top.Properties[in]
+	}
+	near := job.Nearest(name, slices.Sorted(maps.Keys(here.Properties)))
+	switch {
+	case in == "" && has(options):
+		f.refuse(`%[1]s belongs in options: {"options": {"%[1]s": %[2]s}}`, spelled(options, name), written(value))
+	case in != "" && has(f.top):
+		f.refuse("%s belongs beside %s, not in it", spelled(f.top, name), in)
+	case near != "":
+		f.refuse("there is no %s: did you mean %s?", within(in, name), near)
+	default:
+		f.refuse("there is no %s; %s", within(in, name), f.takes(in, here))
+	}
+}
+
+func within(in, name string) string {
+	if in == "" {
+		return name
+	}
+	return name + " in " + in
+}
+
+// takes lists what an object may have.
+func (f *fitter) takes(in string, s *jsonschema.Schema) string {
+	names := slices.Sorted(maps.Keys(s.Properties))
+	if len(names) == 0 {
+		return f.tool + " takes no arguments"
+	}
+	return within(in, f.tool) + " takes " + strings.Join(names, ", ")
+}
+
+// value fits one value.
+func (f *fitter) value(name string, s *jsonschema.Schema, v any) any {
+	switch s.Type {
+	case "object":
+		return f.objectOf(name, s, v)
+	case "array":
+		return f.list(name, s, v)
+	case "boolean":
+		if text := strings.ToLower(fmt.Sprint(v)); text == "true" || text == "false" {
+			return text == "true"
+		}
+		return f.refuse("%s is true or false, not %s", name, written(v))
+	case "integer":
+		if n, err := strconv.Atoi(number(v)); err == nil {
+			return n
+		}
+		return f.refuse("%s wants a whole number, not %s", name, written(v))
+	case "number":
+		if n, err := strconv.ParseFloat(number(v), 64); err == nil {
+			return n
+		}
+		return f.refuse("%s wants a number, not %s", name, written(v))
+	}
+	if text := number(v); text != "" || v == "" {
+		return text
+	}
+	return f.refuse("%s wants one text, not %s", name, written(v))
+}
+
+// objectOf fits an object, also one that was written as a text.
+func (f *fitter) objectOf(name string, s *jsonschema.Schema, v any) any {
+	if text, ok := v.(string); ok {
+		var inner map[string]any
+		if decoded([]byte(text), &inner) {
+			v = inner
+		}
+	}
+	inner, ok := v.(map[string]any)
+	if !ok {
+		return f.refuse(`%s wants an object, such as {"gpus": 1}, not %s`, name, written(v))
+	}
+	return f.object(name, s, inner)
+}
+
+// list fits a list, also one that was written as a text, and a single thing as a list of that.
+func (f *fitter) list(name string, s *jsonschema.Schema, v any) any {
+	var list []any
+	switch v := v.(type) {
+	case []any:
+		list = v
+	case string:
+		switch {
+		case strings.HasPrefix(v, "[") && decoded([]byte(v), &list):
+		case name == "command" && strings.ContainsAny(v, " \t\n"):
+			return f.refuse(`command wants a list with a word each, such as ["python", "train.py"], as no shell reads it; `+
+				`a line for a shell is ["sh", "-c", LINE]; it was %s`, written(v))
+		case name == "command" && v != "":
+			list = []any{v}
+		default:
+			for _, one := range strings.FieldsFunc(v, func(r rune) bool { return strings.ContainsRune(", \t\n", r) }) {
+				list = append(list, one)
+			}
+		}
+	default:
+		list = []any{v}
+	}
+	fitted := make([]any, len(list))
+	for i, one := range list {
+		fitted[i] = f.value(name, s.Items, one)
+	}
+	return fitted
+}
+
+// number is a text, or a number as one would type it: 1 for 1.0; else "".
+func number(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case json.Number:
+		if f, err := v.Float64(); err == nil && strings.ContainsAny(v.String(), ".eE") {
+			return strconv.FormatFloat(f, 'f', -1, 64)
+		}
+		return v.String()
+	}
+	return ""
+}
+
+// written is a value as it was written, for an error.
+func written(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "that"
+	}
+	return brief(string(text))
+}
+
+// brief is text of an agent's, for an error.
+func brief(s string) string {
+	s = clean(s)
+	if r := []rune(s); len(r) > 60 {
+		return string(r[:60]) + "…"
+	}
+	return s
+}

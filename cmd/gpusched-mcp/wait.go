@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// How long a call of wait lasts. Many agents give up on a call after a minute.
+const (
+	usualWait = 45 * time.Second
+	mostWait  = 10 * time.Minute
+)
+
+// waitIn names jobs, and how long to wait for them.
+type waitIn struct {
+	IDs     []string `json:"ids" jsonschema:"the jobs: numbers such as 12, of an array for all of its tasks, or tasks such as 7_3"`
+	Seconds float64  `json:"seconds,omitempty" jsonschema:"answer after this time at the latest; 45 where it is absent, 600 at most"`
+}
+
+// waitOut says how the jobs stand.
+type waitOut struct {
+	Ended bool      `json:"ended"`          // all of them
+	Says  []string  `json:"says"`           // a sentence about each
+	Next  string    `json:"next,omitempty"` // where not all have ended
+	Jobs  []api.Job `json:"jobs"`
+}
+
+// wait waits until the jobs have ended, for a bounded time, and says how they stand then.
+func (t *tools) wait(ctx context.Context, in waitIn) (any, error) {
+	limit := usualWait
+	if in.Seconds > 0 {
+		limit = time.Duration(min(in.Seconds, mostWait.Seconds()) * float64(time.Second))
+	}
+	end := time.Now().Add(limit)
+	if err := checkIDs(in.IDs); err != nil {
+		return nil, err
+	}
+	for _, id := range in.IDs { // what is not there is said at once
+		if _, err := t.client.Job(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	out := waitOut{Ended: true}
+	for _, id := range in.IDs {
+		over, err := t.waitUntil(ctx, id, end)
+		if err != nil {
+			return nil, err
+		}
+		reply, err := t.client.Job(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		over = over || reply.Job.State.Terminal()
+		out.Ended = out.Ended && over
+		out.Says = append(out.Says, fmt.Sprintf("job %s %s", id, standing(&reply.Job, over)))
+		out.Jobs = append(out.Jobs, reply.Job)
+	}
+	if !out.Ended {
+		out.Next = fmt.Sprintf("not all have ended after %v: call wait again, or do something else meanwhile", limit)
+	}
+	return out, nil
+}
+
+// waitUntil reports whether the job has ended by then.
+func (t *tools) waitUntil(ctx context.Context, id string, end time.Time) (over bool, err error) {
+	left := time.Until(end)
+	if left <= 0 {
+		return false, nil
+	}
+	_, err = t.client.Wait(ctx, id, left)
+	var late *api.Error
+	if errors.As(err, &late) && late.Code == api.CodeWaitTimeout {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// standing says what has become of a job, or how it stands; over: nothing more becomes of it.
+func standing(j *api.Job, over bool) string {
+	switch {
+	case j.Result != nil:
+		return j.Result.Sentence
+	case j.State == job.Queued && over:
+		return colon("does not go on", j.Why)
+	case j.State != job.Queued:
+		return "is " + string(j.State) + onGPUs(j.GPUs)
+	case !j.ExpectedStart.IsZero():
+		return colon("waits", j.Why) + "; it is expected to start at " + j.ExpectedStart.UTC().Format(time.RFC3339)
+	case j.StartUnknown:
+		return colon("waits", j.Why) + "; nobody can say when it starts"
+	}
+	return colon("waits", j.Why)
+}
+
+func colon(text, why string) string {
+	if why == "" {
+		return text
+	}
+	return text + ": " + why
+}
+
+func onGPUs(list []api.Allocation) string {
+	var names []string
+	for _, g := range list {
+		names = append(names, fmt.Sprint(g.Index))
+	}
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return " on GPU " + names[0]
+	}
+	return " on GPUs " + strings.Join(names, ",")
+}
