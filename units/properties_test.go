@@ -18,7 +18,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write testdata anew")
+var update = flag.Bool("update", false, "write testdata anew")
 
 func fullSpec() Spec {
 	return Spec{
@@ -52,7 +52,7 @@ func TestPropertiesGolden(t *testing.T) {
 			fmt.Fprintf(&b, "%s=%s\n", l.Name, l.Text)
 		}
 		file := filepath.Join("testdata", name+".properties")
-		if *rewrite {
+		if *update {
 			if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
 				t.Fatal(err)
 			}

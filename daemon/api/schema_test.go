@@ -15,7 +15,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the schema anew; commit only changes that you understand")
+var update = flag.Bool("update", false, "write the schema anew; commit only changes that you understand")
 
 // schemaFile is what is published.
 const schemaFile = "../../contrib/schema/gpusched.v1.json"
@@ -43,14 +43,14 @@ func TestSchemaIsThatOfTheTypes(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if *rewrite {
+	if *update {
 		if err := os.WriteFile(schemaFile, got.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	want, err := os.ReadFile(schemaFile)
 	if err != nil || !bytes.Equal(got.Bytes(), want) {
-		t.Errorf("%s is not that of the types (%v): go test ./daemon/api -run TestSchema -rewrite", schemaFile, err)
+		t.Errorf("%s is not that of the types (%v): go test ./daemon/api -run TestSchema -update", schemaFile, err)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write what the scripts print into testdata; read the difference before committing it")
+var update = flag.Bool("update", false, "write what the scripts print into testdata; read the difference before committing it")
 
 // TestScripts runs testdata/*.txt: blocks of commands, a line "----", and
 // everything that follows from them. Actions are answered at once unless the
@@ -53,14 +53,14 @@ func runScript(t *testing.T, file string) {
 		out.WriteString(head + "\n----\n" + s.out.String() + "\n")
 	}
 	got := strings.TrimRight(out.String(), "\n") + "\n"
-	if *rewrite {
+	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
 	if got != string(data) {
-		t.Errorf("%s: the log differs (-rewrite writes it); got:\n%s", file, got)
+		t.Errorf("%s: the log differs (-update writes it); got:\n%s", file, got)
 	}
 	s.judge()
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write testdata anew")
+var update = flag.Bool("update", false, "write testdata anew")
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
@@ -61,13 +61,13 @@ func full() *Page {
 func TestThePagesAreTheGolden(t *testing.T) {
 	for _, format := range Formats() {
 		got, path := full().Text(format), "testdata/page."+string(format)
-		if *rewrite {
+		if *update {
 			if err := os.WriteFile(path, got, 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if want, err := os.ReadFile(path); err != nil || string(want) != string(got) {
-			t.Errorf("%s is another (%v); -rewrite writes it anew:\n%s", path, err, got)
+			t.Errorf("%s is another (%v); -update writes it anew:\n%s", path, err, got)
 		}
 	}
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-var rewrite = flag.Bool("rewrite", false, "rewrite testdata/decisions")
+var update = flag.Bool("update", false, "write testdata/decisions")
 
 // TestSameDecisions holds that the same events give the same decisions, from run
 // to run and from version to version: the hash of all decisions of a few busy
 // days under each policy. A change that is meant to decide otherwise rewrites it
-// with -rewrite.
+// with -update.
 func TestSameDecisions(t *testing.T) {
 	got := ""
 	for _, c := range []struct {
@@ -35,7 +35,7 @@ func TestSameDecisions(t *testing.T) {
 		got += c.name + " " + first + "\n"
 	}
 	const path = "testdata/decisions"
-	if *rewrite {
+	if *update {
 		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func TestSameDecisions(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("decided\n%swant\n%sIf that is meant: go test ./daemon/sched -run TestSameDecisions -rewrite", got, want)
+		t.Errorf("decided\n%swant\n%sIf that is meant: go test ./daemon/sched -run TestSameDecisions -update", got, want)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write testdata/wire.json anew; keys may be added to it, none may go or mean another thing")
+var update = flag.Bool("update", false, "write testdata/wire.json anew; keys may be added to it, none may go or mean another thing")
 
 // distinct sets every exported field below v to a value that follows from its name,
 // so that where it stands in its struct does not matter.
@@ -116,13 +116,13 @@ func TestTheWireIsTheGolden(t *testing.T) {
 		"unit":                      api.SubmitReply{Unit: []job.Property{{Name: "n", Value: "v"}}},
 	})
 	const golden = "testdata/wire.json"
-	if *rewrite {
+	if *update {
 		if err := os.WriteFile(golden, got, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	want, err := os.ReadFile(golden)
 	if err != nil || !bytes.Equal(got, want) {
-		t.Errorf("the wire is not %s (%v), which -rewrite writes anew:\n%s", golden, err, got)
+		t.Errorf("the wire is not %s (%v), which -update writes anew:\n%s", golden, err, got)
 	}
 }

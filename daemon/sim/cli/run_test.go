@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write what the simulations print into testdata; read the difference before committing it")
+var update = flag.Bool("update", false, "write what the simulations print into testdata; read the difference before committing it")
 
 const sampleTrace = "../../../contrib/sim/sample.csv"
 
@@ -33,7 +33,7 @@ func TestSimGolden(t *testing.T) {
 			t.Fatalf("%s: exit code %d, %s", args, code, &talk)
 		}
 		file := filepath.Join("testdata", name)
-		if *rewrite {
+		if *update {
 			if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
 				t.Fatal(err)
 			}
