@@ -19,6 +19,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/directory"
 	"github.com/gpusched/gpusched/daemon/directory/getent"
 	"github.com/gpusched/gpusched/daemon/gres"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // configCmd is about the settings.
@@ -63,6 +64,7 @@ func (c configFiles) read(a *app) (config.Config, config.Origins, []string, erro
 
 // configCheckCmd looks for mistakes.
 type configCheckCmd struct {
+	InForce bool `name:"in-force" hidden:"" help:"Then wait until the scheduler works with them, and fail where it does not."` // for ExecReload=
 	configFiles
 }
 
@@ -85,7 +87,38 @@ func (c *configCheckCmd) Run(ctx context.Context, a *app) error {
 	if len(paths) == 0 && checked == 0 {
 		a.out.Printf("there are no settings files: everything has its default\n")
 	}
+	if c.InForce {
+		return a.awaitSettings(ctx)
+	}
 	return wrong
+}
+
+// inForceTime is how long a reload may take.
+const inForceTime = 30 * time.Second
+
+// awaitSettings returns when the scheduler works with the settings that are on disk. The signal of a reload tells
+// nobody what became of it; health does.
+func (a *app) awaitSettings(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, inForceTime)
+	defer cancel()
+	for {
+		reply, err := a.client.Health(ctx)
+		wrong := slices.IndexFunc(reply.Checks, func(c job.Check) bool {
+			return c.Name == job.SchedulerPart && c.Health == job.Failing ||
+				c.Name == job.SettingsPart && strings.HasPrefix(c.Detail, job.SettingsUnread)
+		})
+		if err == nil && wrong < 0 {
+			return nil
+		}
+		if api.Pause(ctx, 50*time.Millisecond) == nil {
+			continue
+		}
+		if wrong < 0 {
+			return fmt.Errorf("the scheduler does not say whether it has read the settings: %w", err)
+		}
+		c := reply.Checks[wrong]
+		return refuse(api.CodeUnavailable, c.Next, "the scheduler does not work with these settings: %s: %s", c.Name, c.Detail)
+	}
 }
 
 // checkClient checks the files of whom to ask, those that are named or all that there are, and leaves the others.

@@ -292,10 +292,17 @@ type Check struct {
 	Next   string `json:"next,omitempty"` // what to do when it is not healthy
 }
 
+// The part of Health about the settings, and how its detail begins where those on disk are not in force.
+const (
+	SettingsPart   = "settings"
+	SettingsUnread = "not those that were read"
+	SchedulerPart  = "scheduler" // only there where nothing can be scheduled
+)
+
 // Degrade returns the part with what is wrong with it and what to do about that.
 func (c Check) Degrade(detail, next string) Check { return Check{c.Name, Degraded, detail, next} }
 
-// Worst returns the health of the whole: that of its worst part.
+// Worst returns the health of the whole: that of its worst part, which is not worse for being limited.
 func Worst(checks []Check) Health {
 	worst := Healthy
 	for _, c := range checks {

@@ -8,5 +8,7 @@
 //  1. While there is no scheduler, everybody who asks is told why, health says
 //     what to do about it, and the watchdog is fed.
 //  2. Only damage moves a state file aside, and a few within an hour at most.
-//  3. It gives up only where nothing but another process can help.
+//  3. It gives up only where nothing but another process can help, and, once, on settings that can't be
+//     used: then 'systemctl restart' fails, and the next process stays (invariant 1).
+//  4. A reload is answered, to systemd and in the audit log, after the settings were read.
 package supervise

@@ -161,14 +161,14 @@ func needRestart(old, now config.Config) []string {
 // can be, and of an administrators' group that is not there.
 func (s *Supervisor) checkSettings() job.Check {
 	r, adminGroup := s.read.Load(), s.cfg.Load().Daemon.AdminGroup
-	c := job.Check{Name: "settings", Health: job.Healthy, Detail: "as they were read at " + r.At.Format(time.DateTime)}
+	c := job.Check{Name: job.SettingsPart, Health: job.Healthy, Detail: "as they were read at " + r.At.Format(time.DateTime)}
 	now, err := config.TakeSnapshot(s.opt.Config, s.opt.DropIns)
 	if err != nil {
 		return c.Degrade(err.Error(), "gpusched config check")
 	}
 	if changed := r.Changes(now); len(changed) > 0 {
 		c.Health = job.Degraded
-		c.Detail = fmt.Sprintf("not those that were read at %s: %s", r.At.Format(time.DateTime), strings.Join(changed, ", "))
+		c.Detail = fmt.Sprintf(job.SettingsUnread+" at %s: %s", r.At.Format(time.DateTime), strings.Join(changed, ", "))
 		c.Next = "systemctl reload gpusched"
 		if _, _, err := s.load(); err != nil {
 			c.Detail += "; a reload refuses them: " + strings.ReplaceAll(err.Error(), "\n", "; ")

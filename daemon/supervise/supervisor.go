@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -65,6 +66,7 @@ type Supervisor struct {
 	state   *stateFile
 	crashes crashes // of earlier processes
 	told    string  // the last reason why there is no scheduler that was logged
+	asked   bool    // a reload was asked for while there is none; the next try answers
 	tally   *metrics.Tally
 	verbose *server.Verbosity
 
@@ -122,6 +124,9 @@ func (s *Supervisor) Run(ctx context.Context, listeners ...net.Listener) error {
 	}
 	again, ended := began(filepath.Dir(s.opt.Specs), time.Now())
 	defer ended()
+	if err := s.refuse(filepath.Dir(s.opt.Specs), time.Now()); err != nil {
+		return err
+	}
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
@@ -175,6 +180,7 @@ func (s *Supervisor) schedule(ctx context.Context, hup <-chan os.Signal) error {
 			wait = lastTry
 		}
 		s.fail(err, wait)
+		s.answer(err)
 		s.resume(ctx, hup, wait)
 		if readOnly && ctx.Err() == nil {
 			return fmt.Errorf("beginning anew, to see whether the disk can be written: %w", err)
@@ -192,6 +198,7 @@ func (s *Supervisor) try(ctx context.Context, hup <-chan os.Signal, works *atomi
 	began := time.Now()
 	works.Store(true)
 	s.front.put(s.opt.Own.behind(one.daemon))
+	s.answer(nil)
 	err = one.run(ctx, hup)
 	s.front.put(nil)
 	works.Store(false)
@@ -202,14 +209,29 @@ func (s *Supervisor) try(ctx context.Context, hup <-chan os.Signal, works *atomi
 	return time.Since(began), err
 }
 
-// resume waits for the time of the next try, which a reload brings on.
+// resume waits for the time of the next try, which a reload brings on and which answers that.
 func (s *Supervisor) resume(ctx context.Context, hup <-chan os.Signal, wait time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-hup:
-		s.auditReload(server.Done)
+		s.notify.Reloading()
+		s.asked = true
 	case <-time.After(wait):
 	}
+}
+
+// answer says what became of a reload that was asked for, after the try that read the settings.
+func (s *Supervisor) answer(err error) {
+	if !s.asked {
+		return
+	}
+	s.asked = false
+	outcome := server.Done
+	if errors.As(err, new(settingsError)) {
+		outcome = server.Failed
+	}
+	s.auditReload(outcome)
+	s.notify.Ready()
 }
 
 // feed keeps the watchdog quiet while there is no scheduler that could hang.
@@ -245,7 +267,7 @@ func (s *Supervisor) fail(err error, wait time.Duration) {
 	s.notify.Status("can't work, trying again: " + err.Error())
 	s.notify.Ready() // it answers
 	scheduler := job.Check{
-		Name: "scheduler", Health: job.Failing, Next: remedy(err, filepath.Dir(s.state.path)),
+		Name: job.SchedulerPart, Health: job.Failing, Next: remedy(err, filepath.Dir(s.state.path)),
 		Detail: fmt.Sprintf("it can't work, jobs that run go on (last tried at %s, tries again every %s): %s",
 			time.Now().Format("15:04:05"), lastTry, strings.ReplaceAll(err.Error(), "\n", "; ")),
 	}
@@ -263,6 +285,28 @@ func (s *Supervisor) fail(err error, wait time.Duration) {
 
 // settingsError is that of settings that can't be used.
 type settingsError struct{ error }
+
+// refusedAfter is how soon systemd has started the process that follows one which refused its settings.
+const refusedAfter = 10 * time.Second
+
+// refuse returns what is wrong with the settings where this is the first process to meet it and systemd started it.
+// Then it ends, and the start fails before the eyes of whoever asked for it. systemd starts the next process by
+// itself, which finds the note in a directory that a restart leaves, stays, and tells everybody who asks.
+func (s *Supervisor) refuse(dir string, now time.Time) error {
+	note := filepath.Join(dir, "refused")
+	before, beforeErr := os.Stat(note)
+	_ = os.Remove(note) // the next restart by hand is refused again
+	managed := slices.ContainsFunc(s.opt.Environ, func(kv string) bool { return strings.HasPrefix(kv, "NOTIFY_SOCKET=") })
+	if !managed || beforeErr == nil && now.Sub(before.ModTime()).Abs() < refusedAfter {
+		return nil
+	}
+	_, _, err := s.load()
+	if err == nil || os.WriteFile(note, nil, 0o600) != nil { // without a note it would be refused for ever
+		return nil
+	}
+	s.notify.Status("the settings can't be used: " + err.Error())
+	return settingsError{fmt.Errorf("%w; %s", err, remedy(settingsError{err}, ""))}
+}
 
 // remedy says what to do about a scheduler that can't be started.
 func remedy(err error, state string) string {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -155,5 +156,58 @@ func TestStartsAgain(t *testing.T) {
 	}
 	if text := d.log.String(); !strings.Contains(text, "action=reload") {
 		t.Errorf("the audit log has no reload: %s", text)
+	}
+}
+
+// Invariant 4: what became of a reload is known when the settings were read.
+func TestReloadIsAnsweredLate(t *testing.T) {
+	d := newDesk(t)
+	d.write(t, d.s.opt.Config, "no settings")
+	d.occupy(t)
+	d.open(t)
+	d.check(t)
+	d.write(t, d.s.opt.Config, "still_none = 1")
+	d.hup <- os.Interrupt
+	d.hup <- os.Interrupt // taken when the next try is over
+	d.hup <- os.Interrupt // and when this one is
+	if got := d.check(t); !strings.Contains(got.Detail, "still_none") {
+		t.Errorf("health after the reload: %+v", got)
+	}
+	if text := d.log.String(); !strings.Contains(text, "outcome=failed") || strings.Contains(text, "outcome=done") {
+		t.Errorf("the audit log: %s", text)
+	}
+	d.write(t, d.s.opt.Config, "")
+	for range 3 {
+		d.hup <- os.Interrupt
+	}
+	if text := d.log.String(); !strings.Contains(text, "outcome=done") {
+		t.Errorf("the audit log: %s", text)
+	}
+}
+
+// Invariant 3: the first process that systemd starts with wrong settings ends, the one that follows stays, and one that
+// is started by hand later ends again. Without systemd, or a place for the note, each stays.
+func TestWrongSettingsFailTheStart(t *testing.T) {
+	d, dir, now := newDesk(t), t.TempDir(), time.Now()
+	d.write(t, d.s.opt.Config, "no_such_key = 1")
+	if err := d.s.refuse(dir, now); err != nil {
+		t.Errorf("without systemd: %v", err)
+	}
+	d.s.opt.Environ = []string{"NOTIFY_SOCKET=/run/systemd/notify"}
+	if err := d.s.refuse(filepath.Join(dir, "none"), now); err != nil {
+		t.Errorf("without a place for the note: %v", err)
+	}
+	for i, ends := range []bool{true, false, true, false} {
+		err := d.s.refuse(dir, now)
+		if (err != nil) != ends || err != nil && (!strings.Contains(err.Error(), "no_such_key") || !strings.Contains(err.Error(), "config check")) {
+			t.Errorf("process %d: %v", i, err)
+		}
+	}
+	if err := d.s.refuse(dir, now); err == nil || d.s.refuse(dir, now.Add(time.Hour)) == nil {
+		t.Errorf("a note of an hour ago counts; %v", err)
+	}
+	d.write(t, d.s.opt.Config, "")
+	if err := d.s.refuse(dir, now.Add(2*time.Hour)); err != nil {
+		t.Errorf("with the settings mended: %v", err)
 	}
 }

@@ -66,7 +66,12 @@ func TestLifeOfThePackage(t *testing.T) {
 	l.sh(`grep -q '^max_running = 7$' /etc/gpusched/gpusched.toml`)
 	l.sh(`gpusched show ` + l.id + ` | grep -qi running`)
 
-	l.sh(`dpkg -P gpusched`)
+	said := l.sh(`dpkg -P gpusched 2>&1`)
+	for _, want := range []string{"jobs run on with their GPUs", "gpujob-" + l.id + ".service", "removing the queue and the records"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("purging with a job on a GPU says\n%s\nand not %q", said, want)
+		}
+	}
 	l.jobGoesOn()
 	left := l.sh(`find / -xdev -name '*gpusched*' -not -path '/proc/*' -not -path '/var/log/journal/*' -not -path '/var/cache/vm/*' | sort; ls -d /run/gpusched 2>/dev/null; true`)
 	if left != "" {

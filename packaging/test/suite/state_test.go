@@ -260,18 +260,41 @@ func TestFullAtStart(t *testing.T) {
 	ended(t, wait(t, waits), "completed", "exit code 0")
 }
 
-// TestBadSettings: a scheduler that is started with a mistake in its settings
-// says which, and works when that is mended.
+// TestBadSettings: with a mistake in the settings a restart fails, each time; the scheduler that
+// systemd starts then says which. A reload that does not help fails, and health is right as soon
+// as one that does has ended.
 func TestBadSettings(t *testing.T) {
 	begin(t)
 	const file = "/etc/gpusched/conf.d/91-bad.toml"
-	sh(t, "", "mkdir -p /etc/gpusched/conf.d; echo 'gpus.no_such_key = 1' > "+file+"; systemctl restart gpusched")
 	t.Cleanup(func() { try(t, "", "rm -f "+file+"; systemctl reload gpusched") })
-	until(t, "health tells", func() bool {
-		text, code := health(t)
-		return code == 1 && strings.Contains(text, "no_such_key") && strings.Contains(text, "gpusched config check")
+	id := submit(t, "alice", "-g 1 -- sleep 1000")
+	running(t, id)
+	sh(t, "", "mkdir -p /etc/gpusched/conf.d; echo 'gpus.no_such_key = 1' > "+file)
+	for range 2 {
+		if r := try(t, "", "systemctl restart gpusched"); r.Code == 0 {
+			t.Errorf("a restart with a mistake in the settings succeeds: %s", r.Stdout)
+		}
+		until(t, "health tells", func() bool {
+			text, code := health(t)
+			return code == 1 && strings.Contains(text, "no_such_key") && strings.Contains(text, "gpusched config check")
+		})
+	}
+	if text := sh(t, "", "systemctl status gpusched"); !strings.Contains(text, "no_such_key") {
+		t.Errorf("systemctl status says\n%s", text)
+	}
+	if r := try(t, "", "systemctl reload gpusched"); r.Code == 0 {
+		t.Error("a reload with the same mistake succeeds")
+	}
+	// Past the check of the reload the scheduler itself refuses them.
+	began := sh(t, "", "date +%s")
+	sh(t, "", "systemctl kill --kill-whom=main --signal=HUP gpusched")
+	until(t, "the audit log has a reload that failed", func() bool {
+		return strings.Contains(sh(t, "", "journalctl -u gpusched --since @"+began), "action=reload target=settings outcome=failed")
 	})
-	sh(t, "", "rm "+file+"; systemctl reload gpusched")
+	for _, act := range []string{"rm " + file, "echo 'jobs.max_running = 33' > " + file, "rm " + file} {
+		sh(t, "", act+"; systemctl reload gpusched; gpusched health > /tmp/after-reload; ! grep -E 'no_such_key|not those that were read|FAILING' /tmp/after-reload")
+	}
+	cancel(t, "alice", id)
 	answers(t)
 }
 
