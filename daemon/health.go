@@ -30,6 +30,7 @@ func (d *Daemon) Health(ctx context.Context) []job.Check {
 	})
 	if err == nil {
 		checks = append(checks, d.checkGPUs(&v)...)
+		checks = append(checks, checkDrains(&v, d.host.Now())...)
 		checks = append(checks, checkStuck(active)...)
 		checks = append(checks, checkQueue(&machine, &quota))
 	} else {

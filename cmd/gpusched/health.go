@@ -38,11 +38,11 @@ const statusDegraded = 9
 // showHealth prints checks, for people the worst first, and gives the exit status that they mean.
 func (a *app) showHealth(f outputFlags, quiet bool, command string, reply api.HealthReply) error {
 	if quiet {
-		reply.Checks = slices.DeleteFunc(slices.Clone(reply.Checks), isWell)
+		reply.Checks = slices.DeleteFunc(slices.Clone(reply.Checks), works)
 	}
 	var bad []string
 	for _, check := range reply.Checks {
-		if check.Health != job.Healthy && check.Health != doctor.Unseen {
+		if !works(check) && check.Health != doctor.Unseen {
 			bad = append(bad, check.Name)
 		}
 	}
@@ -79,6 +79,9 @@ func healthStatus(h job.Health) error {
 
 func isWell(c job.Check) bool { return c.Health == job.Healthy }
 
+// works reports whether nothing needs to be done about a part.
+func works(c job.Check) bool { return isWell(c) || c.Health == job.Limited }
+
 // worstFirst are the checks with those first that somebody has to do something about.
 func worstFirst(checks []job.Check) []job.Check {
 	list := slices.Clone(checks)
@@ -89,6 +92,8 @@ func worstFirst(checks []job.Check) []job.Check {
 func rankOf(h job.Health) int {
 	switch h {
 	case job.Healthy:
+		return 4
+	case job.Limited:
 		return 3
 	case doctor.Unseen:
 		return 2
@@ -105,9 +110,20 @@ func (a *app) writeBriefHealth(reply api.HealthReply, command string) {
 		bad = len(reply.Checks)
 	}
 	problems, well := reply.Checks[:bad], reply.Checks[bad:]
+	limited := 0
+	for _, c := range problems {
+		if works(c) {
+			limited++
+		}
+	}
 	text := fmt.Sprintf(", all of %s", count(len(well), "part"))
-	if bad > 0 {
-		text = fmt.Sprintf(", %d of %s not healthy", bad, count(len(reply.Checks), "part"))
+	switch broken := bad - limited; {
+	case broken > 0 && limited > 0:
+		text = fmt.Sprintf(", %d of %s not healthy, %d limited", broken, count(len(reply.Checks), "part"), limited)
+	case broken > 0:
+		text = fmt.Sprintf(", %d of %s not healthy", broken, count(len(reply.Checks), "part"))
+	case limited > 0:
+		text = fmt.Sprintf(", %d of %s limited", limited, count(len(reply.Checks), "part"))
 	}
 	a.out.Printf("%s%s\n", a.out.Paint(healthStyle(reply.Health), string(reply.Health)), text)
 	if a.writeProblems(problems); len(well) > 0 {
@@ -136,22 +152,23 @@ func (a *app) writeProblems(checks []job.Check) {
 func (a *app) writeHealth(reply api.HealthReply, wide bool) {
 	a.out.Printf("%s\n\n", a.out.Paint(healthStyle(reply.Health), string(reply.Health)))
 	term.WriteTable(a.out, healthColumns, reply.Checks, wide)
-	writeNext(a.out, "what to do", reply.Checks, func(c job.Check) bool { return c.Health != job.Healthy })
-	writeNext(a.out, "what you may want", reply.Checks, isWell)
+	writeNext(a.out, "what to do", reply.Checks, func(c job.Check) bool { return !works(c) })
+	writeNext(a.out, "what you may want", reply.Checks, works)
 }
 
-// writeNext prints under a title what those checks say comes next.
+// writeNext prints under a title what those checks say comes next, the same advice once.
 func writeNext(t *term.Terminal, title string, checks []job.Check, these func(job.Check) bool) {
-	first := true
-	for _, c := range checks {
-		if c.Next == "" || !these(c) {
+	checks = slices.DeleteFunc(slices.Clone(checks), func(c job.Check) bool { return c.Next == "" || !these(c) })
+	for i, c := range checks {
+		if i == 0 {
+			t.Printf("\n%s:\n", title)
+		}
+		same := func(other job.Check) bool { return other.Next == c.Next }
+		if slices.ContainsFunc(checks[:i], same) {
 			continue
 		}
-		if first {
-			t.Printf("\n%s:\n", title)
-			first = false
-		}
-		t.Printf("  %s: %s\n", term.Clean(c.Name), term.Clean(c.Next))
+		of := slices.DeleteFunc(slices.Clone(checks[i:]), func(other job.Check) bool { return !same(other) })
+		t.Printf("  %s: %s\n", joined(of, ", ", func(c job.Check) string { return term.Clean(c.Name) }), term.Clean(c.Next))
 	}
 }
 
@@ -164,7 +181,7 @@ var healthColumns = []term.Column[job.Check]{
 
 // healthStyle is styleOf with what a user may not look at.
 func healthStyle(health job.Health) term.Style {
-	if health == doctor.Unseen {
+	if health == doctor.Unseen || health == job.Limited {
 		return term.Plain
 	}
 	return styleOf(health)

@@ -30,7 +30,7 @@ func access(path string) error { return syscall.Access(path, 6) }
 
 func checkNoFilter(dev string, access func(string) error) job.Check {
 	c := job.Check{
-		Name: "device filter", Health: job.Healthy,
+		Name: "device filter", Health: job.Limited,
 		Detail: "not enforced: a user's systemd can't keep a job from GPUs that it was not given; CUDA_VISIBLE_DEVICES tells its programs which are its own",
 		Next:   "where jobs must not open each other's GPUs, have an administrator install gpusched for the machine",
 	}

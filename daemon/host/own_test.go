@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// That there is no filter is no fault; that the site's closes the GPUs to sessions is.
+// That there is no filter is limited, and no fault; that the site's closes the GPUs to sessions is.
 func TestCheckNoFilter(t *testing.T) {
 	dev := t.TempDir()
 	for _, name := range []string{"nvidia0", "nvidia1", "nvidiactl"} {
@@ -18,7 +18,7 @@ func TestCheckNoFilter(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if c := checkNoFilter(dev, func(string) error { return nil }); c.Health != job.Healthy || !strings.Contains(c.Detail, "not enforced") {
+	if c := checkNoFilter(dev, func(string) error { return nil }); c.Health != job.Limited || !strings.Contains(c.Detail, "not enforced") {
 		t.Errorf("%+v", c)
 	}
 	c := checkNoFilter(dev, func(path string) error {

@@ -277,9 +277,11 @@ type HostView struct {
 // Health is how well a part works.
 type Health string
 
-// The healths, best first.
+// The healths, best first. What is Limited works as somebody wants it, or as well as it can here: it is told, and is no
+// fault of the whole.
 const (
 	Healthy  Health = "HEALTHY"
+	Limited  Health = "LIMITED"
 	Degraded Health = "DEGRADED"
 	Failing  Health = "FAILING"
 )

@@ -161,7 +161,9 @@ func (o *Own) checks(list []daemon.Check) []daemon.Check {
 		if look := list[i].Look; list[i].Name == "kernel log" {
 			list[i].Look = func(ctx context.Context) job.Check {
 				c := look(ctx)
-				c.Health = job.Healthy
+				if c.Health != job.Healthy {
+					c.Health = job.Limited
+				}
 				return c
 			}
 		}
@@ -194,7 +196,7 @@ func (o *Own) checkLimits() job.Check {
 // checkOthers says what one user's queue knows of other people.
 func checkOthers() job.Check {
 	return job.Check{
-		Name: "other users", Health: job.Healthy,
+		Name: "other users", Health: job.Limited,
 		Detail: "not enforced: nothing keeps other people, or the machine's scheduler, off the GPUs of your jobs; what they use is seen, and jobs wait for it",
 	}
 }
@@ -202,7 +204,7 @@ func checkOthers() job.Check {
 // checkOutput says how much of the output of jobs is kept.
 func (o *Own) checkOutput() job.Check {
 	return job.Check{
-		Name: "output", Health: job.Healthy,
+		Name: "output", Health: job.Limited,
 		Detail: fmt.Sprintf("not enforced: journald bounds the lines of all your services together (RateLimitBurst= in journald.conf(5), for user@%d.service), "+
 			"and drops what jobs print faster", o.UID),
 		Next: "--log FILE has all that a job prints",

@@ -74,8 +74,7 @@ func checkVersions(v api.VersionReply, version string) job.Check {
 		"systemctl restart gpusched, if it was upgraded; jobs go on")
 }
 
-// checkUse reports GPUs that are kept from jobs, by an administrator or by
-// others' processes.
+// checkUse reports GPUs that processes of no job use.
 func (h host) checkUse(ctx context.Context, client *api.Client) []job.Check {
 	reply, err := client.GPUs(ctx)
 	if err != nil {
@@ -84,11 +83,6 @@ func (h host) checkUse(ctx context.Context, client *api.Client) []job.Check {
 	var checks []job.Check
 	for _, g := range reply.GPUs {
 		name := fmt.Sprintf("gpu %d use", g.Index)
-		if g.Paused {
-			text, undo := pausedWords(&g)
-			next := fmt.Sprintf("'gpusched gpu %s %d' when it may be used again", undo, g.Index)
-			checks = append(checks, degraded(name, text, next))
-		}
 		if text := foreignWords(&g); text != "" {
 			checks = append(checks, degraded(name, text, "have them run as jobs, or keep this GPU for them: "+
 				"'gpusched gpu pause', or gpus.only in the settings"))
@@ -96,24 +90,9 @@ func (h host) checkUse(ctx context.Context, client *api.Client) []job.Check {
 	}
 	checks = append(checks, h.checkHolders(reply.GPUs)...)
 	if len(checks) == 0 && len(reply.GPUs) > 0 {
-		checks = append(checks, healthy("gpu use", "no GPU is paused or used by processes of no job"))
+		checks = append(checks, healthy("gpu use", "no GPU is used by processes of no job"))
 	}
 	return checks
-}
-
-// pausedWords says why a GPU is kept from jobs, and which command takes that back.
-func pausedWords(g *api.GPU) (text, undo string) {
-	text, undo = "paused", "resume"
-	if g.Drain {
-		text, undo = "drained", "undrain"
-	}
-	if text += " by " + g.PausedBy; g.PausedReason != "" {
-		text += " (" + g.PausedReason + ")"
-	}
-	if g.PausedUntil.IsZero() {
-		text += ", until it is resumed"
-	}
-	return text, undo
 }
 
 // foreignWords names who uses a GPU outside of jobs.
