@@ -71,15 +71,15 @@ func TestDecode(t *testing.T) {
 		{"stopped by hand, not yet forgotten", loaded(ActiveInactive, SubDead, ResultSuccess, killed(15)), PhaseExited, contract.Exit{Signal: 15}},
 		{"inactive without a history", loaded(ActiveInactive, SubDead, ResultSuccess, func(s *Status) { s.WasActive = false }), PhaseAbsent, contract.Exit{}},
 
-		{"launcher: exec", loaded(ActiveFailed, SubFailed, ResultExitCode, said(203, "gpusched-launch:exec")), PhaseExited, contract.Exit{Code: 203, Launch: contract.StepExec, Errno: 2}},
-		{"launcher: chdir", loaded(ActiveFailed, SubFailed, ResultExitCode, said(200, "gpusched-launch:chdir")), PhaseExited, contract.Exit{Code: 200, Launch: contract.StepChdir, Errno: 2}},
-		{"launcher: filter", loaded(ActiveFailed, SubFailed, ResultExitCode, said(226, "gpusched-launch:filter")), PhaseExited, contract.Exit{Code: 226, Launch: contract.StepFilter, Errno: 2}},
-		{"launcher: spec", loaded(ActiveFailed, SubFailed, ResultExitCode, said(225, "gpusched-launch:spec")), PhaseExited, contract.Exit{Code: 225, Launch: contract.StepSpec, Errno: 2}},
-		{"launcher: limits", loaded(ActiveFailed, SubFailed, ResultExitCode, said(227, "gpusched-launch:limits")), PhaseExited, contract.Exit{Code: 227, Launch: contract.StepLimits, Errno: 2}},
-		{"launcher: before systemd saw it begin", loaded(ActiveFailed, SubFailed, ResultExitCode, early(203, "gpusched-launch:exec")), PhaseExited, contract.Exit{Code: 203, Launch: contract.StepExec, Errno: 2}},
-		{"the word with another status", loaded(ActiveFailed, SubFailed, ResultExitCode, said(200, "gpusched-launch:exec")), PhaseExited, contract.Exit{Code: 200}},
-		{"a word that is none", loaded(ActiveFailed, SubFailed, ResultExitCode, said(255, "gpusched-launch:unit")), PhaseExited, contract.Exit{Code: 255}},
-		{"the word with a signal", loaded(ActiveFailed, SubFailed, ResultSignal, func(s *Status) { killed(203)(s); s.StatusText = "gpusched-launch:exec" }), PhaseExited, contract.Exit{Signal: 203}},
+		{"launcher: exec", loaded(ActiveFailed, SubFailed, ResultExitCode, said(203, contract.StatusPrefix+"exec")), PhaseExited, contract.Exit{Code: 203, Launch: contract.StepExec, Errno: 2}},
+		{"launcher: chdir", loaded(ActiveFailed, SubFailed, ResultExitCode, said(200, contract.StatusPrefix+"chdir")), PhaseExited, contract.Exit{Code: 200, Launch: contract.StepChdir, Errno: 2}},
+		{"launcher: filter", loaded(ActiveFailed, SubFailed, ResultExitCode, said(226, contract.StatusPrefix+"filter")), PhaseExited, contract.Exit{Code: 226, Launch: contract.StepFilter, Errno: 2}},
+		{"launcher: spec", loaded(ActiveFailed, SubFailed, ResultExitCode, said(225, contract.StatusPrefix+"spec")), PhaseExited, contract.Exit{Code: 225, Launch: contract.StepSpec, Errno: 2}},
+		{"launcher: limits", loaded(ActiveFailed, SubFailed, ResultExitCode, said(227, contract.StatusPrefix+"limits")), PhaseExited, contract.Exit{Code: 227, Launch: contract.StepLimits, Errno: 2}},
+		{"launcher: before systemd saw it begin", loaded(ActiveFailed, SubFailed, ResultExitCode, early(203, contract.StatusPrefix+"exec")), PhaseExited, contract.Exit{Code: 203, Launch: contract.StepExec, Errno: 2}},
+		{"the word with another status", loaded(ActiveFailed, SubFailed, ResultExitCode, said(200, contract.StatusPrefix+"exec")), PhaseExited, contract.Exit{Code: 200}},
+		{"a word that is none", loaded(ActiveFailed, SubFailed, ResultExitCode, said(255, contract.StatusPrefix+"unit")), PhaseExited, contract.Exit{Code: 255}},
+		{"the word with a signal", loaded(ActiveFailed, SubFailed, ResultSignal, func(s *Status) { killed(203)(s); s.StatusText = contract.StatusPrefix + "exec" }), PhaseExited, contract.Exit{Signal: 203}},
 		{"set-up fails", loaded(ActiveFailed, SubFailed, ResultExitCode, said(223, contract.StatusSetup)), PhaseExited, contract.Exit{Code: 223, Launch: contract.StepSetup, Errno: 2}},
 		{"no command after the set-up", loaded(ActiveFailed, SubFailed, ResultExitCode, said(203, contract.StatusSetup)), PhaseExited, contract.Exit{Code: 203, Launch: contract.StepExec, Errno: 2}},
 		{"the command fails after the set-up", loaded(ActiveFailed, SubFailed, ResultExitCode, said(1, contract.StatusSetup)), PhaseExited, contract.Exit{Code: 1}},
@@ -116,7 +116,7 @@ func TestDecode(t *testing.T) {
 // Whatever systemd says, the answer keeps what the daemon counts on
 // (invariants 5 and 6).
 func FuzzDecode(f *testing.F) {
-	f.Add(LoadLoaded, ActiveFailed, SubFailed, ResultExitCode, uint32(0), int32(1), int32(203), "gpusched-launch:exec", int32(2), true, false)
+	f.Add(LoadLoaded, ActiveFailed, SubFailed, ResultExitCode, uint32(0), int32(1), int32(203), contract.StatusPrefix+"exec", int32(2), true, false)
 	f.Add(LoadNotFound, ActiveInactive, SubDead, ResultSuccess, uint32(0), int32(0), int32(0), "", int32(0), false, true)
 	f.Fuzz(func(t *testing.T, load, active, sub, result string, pid uint32, code, status int32, text string, errno int32, was, pending bool) {
 		s := Status{Load: load, Active: active, Sub: sub, Result: result, MainPID: pid, MainCode: code, MainStatus: status,

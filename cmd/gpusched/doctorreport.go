@@ -157,7 +157,7 @@ func (r *bugReport) versions(ctx context.Context) {
 	}
 	r.line("distribution: %s", distribution(r.a.root))
 	if st, err := r.a.client.Status(ctx); err == nil {
-		r.line("started: %s; jobs that wait or run: %v", r.a.out.Clock(st.StartedAt), st.Counts)
+		r.line("started: %s; jobs: %s", r.a.out.Clock(st.StartedAt), countLine(st.Counts))
 	}
 }
 

@@ -44,15 +44,15 @@ func (s Step) ExitStatus() int {
 // AfterSetup are the steps at which a launch can fail when the set-up has begun.
 func AfterSetup() []Step { return []Step{StepSetup, StepExec} }
 
-// What the launcher sends the service manager as its status line.
+// What the launcher sends the service manager as its status line, which 'systemctl status' shows to people.
 const (
-	StatusPrefix     = "gpusched-launch:"         // the Step that failed follows
-	StatusBegun      = StatusPrefix + "begun"     // it was there, and has nothing else to say
-	StatusUnfiltered = "gpusched-filter:inactive" // the command runs without the device filter
+	StatusPrefix     = "gpusched: the job's command can't be started, failed step: " // the Step that failed follows
+	StatusBegun      = "gpusched: the job's command has been started"                // it has nothing else to say
+	StatusUnfiltered = StatusBegun + ", without a device filter"
 
 	// StatusSetup is the last word of a launcher that lets the submitter's own set-up
 	// run: from then on the exit status alone says how that went.
-	StatusSetup = StatusPrefix + "setup"
+	StatusSetup = "gpusched: the job's set-up has been started, its command follows"
 )
 
 // TellFlag has the launcher print the note that lies beside a spec instead of

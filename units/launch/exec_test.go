@@ -203,7 +203,7 @@ func TestEverythingArrives(t *testing.T) {
 // Without the filter the command runs only where the spec allows it, and the
 // service manager hears of it (invariants 3 and 6).
 // lastWord is all that the launcher says where nothing is in the way.
-const lastWord = "STATUS=gpusched-launch:begun\n" + silence
+const lastWord = "STATUS=" + contract.StatusBegun + "\n" + silence
 
 func TestFilterDecidesNaming(t *testing.T) {
 	for _, c := range []struct {
@@ -214,11 +214,11 @@ func TestFilterDecidesNaming(t *testing.T) {
 		notes    []string
 	}{
 		{"filtered", contract.EnvClean, true, "0", []string{lastWord}},
-		{"filtered", contract.EnvLogin, true, "0", []string{"STATUS=gpusched-launch:begun", silence}},
+		{"filtered", contract.EnvLogin, true, "0", []string{"STATUS=" + contract.StatusBegun, silence}},
 		{"filtered", contract.EnvClean, false, "0", []string{lastWord}},
-		{"exposed", contract.EnvInherit, false, "6", []string{"STATUS=gpusched-filter:inactive", silence}},
-		{"exposed", contract.EnvLogin, false, "6", []string{"STATUS=gpusched-launch:begun", "STATUS=gpusched-filter:inactive", silence}},
-		{"exposed", contract.EnvClean, true, "", []string{"STATUS=gpusched-launch:filter"}},
+		{"exposed", contract.EnvInherit, false, "6", []string{"STATUS=" + contract.StatusUnfiltered, silence}},
+		{"exposed", contract.EnvLogin, false, "6", []string{"STATUS=" + contract.StatusBegun, "STATUS=" + contract.StatusUnfiltered, silence}},
+		{"exposed", contract.EnvClean, true, "", []string{"STATUS=" + contract.StatusPrefix + "filter"}},
 	} {
 		t.Run(c.world+" "+string(c.mode), func(t *testing.T) {
 			s := reporter(t)

@@ -106,14 +106,14 @@ func TestFailures(t *testing.T) {
 		case c.note == unforeseen:
 			said = []string{lastWord} // a service manager that knows it learns the status only
 		case strings.Contains(strings.Join(c.stderr, ""), "login shell"):
-			said = []string{"STATUS=gpusched-launch:begun"}
+			said = []string{"STATUS=" + contract.StatusBegun}
 		}
 		checkFailure(t, launch(t, world, c.spec), c.status, c.note, c.stderr, said...)
 	}
 	// After the login shell the launcher still speaks for itself.
 	s := argv("no-such-program")
 	s.EnvMode = contract.EnvLogin
-	checkFailure(t, launch(t, "closed", s), 203, "exec\nERRNO=2", []string{"no-such-program"}, "STATUS=gpusched-launch:begun")
+	checkFailure(t, launch(t, "closed", s), 203, "exec\nERRNO=2", []string{"no-such-program"}, "STATUS="+contract.StatusBegun)
 	// A spec that is not there.
 	for _, name := range []string{"77", "77.2"} {
 		checkFailure(t, launchPath(t, "closed", filepath.Join(dir, name)), 225, "spec\nERRNO=2", []string{"job 77 ", "submit the job again"})
@@ -128,7 +128,7 @@ func checkFailure(t *testing.T, l launched, status int, note string, stderr []st
 	if l.status != status {
 		t.Errorf("status %d, not %d: %s", l.status, status, l.stderr)
 	}
-	want := append(said, "STATUS=gpusched-launch:"+note)
+	want := append(said, "STATUS="+contract.StatusPrefix+note)
 	if !slices.Equal(l.notes, want) {
 		t.Errorf("notes %q, not %q", l.notes, want)
 	}
@@ -165,7 +165,7 @@ func TestUsage(t *testing.T) {
 // An own error number is found through every wrapping.
 func TestFailureErrno(t *testing.T) {
 	f := &Failure{Step: contract.StepLimits, Err: &limitError{"NOFILE", unix.EPERM}}
-	if f.Errno() != int(unix.EPERM) || f.status() != "STATUS=gpusched-launch:limits\nERRNO=1" {
+	if f.Errno() != int(unix.EPERM) || f.status() != "STATUS="+contract.StatusPrefix+"limits\nERRNO=1" {
 		t.Fatal(f.status())
 	}
 }
