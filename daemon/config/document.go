@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 
@@ -25,6 +26,11 @@ type entry struct {
 func parseDocument(name string, data []byte, problems *Problems) []entry {
 	var values map[string]any
 	if err := toml.Unmarshal(data, &values); err != nil {
+		if first, again, rest, ok := repeated(data); ok {
+			problems.addf(Origin{File: name, Line: again.Line, Column: again.Column}, "",
+				"[%s] is there already: write what follows it under the [%s] of line %d", again.name, again.name, first.Line)
+			return parseDocument(name, rest, problems) // what else is wrong
+		}
 		at := Origin{File: name}
 		var decodeErr *toml.DecodeError
 		if errors.As(err, &decodeErr) {
@@ -39,6 +45,49 @@ func parseDocument(name string, data []byte, problems *Problems) []entry {
 		w.expression(w.parser.Expression())
 	}
 	return w.entries
+}
+
+// header is a [table] of a file.
+type header struct {
+	Origin
+	name string
+}
+
+// repeated finds the first table that a file begins twice, which no TOML may. The rest is the file without what
+// stands under the second header, in as many lines.
+func repeated(data []byte) (first, again header, rest []byte, ok bool) {
+	w, seen := walk{}, map[string]header{}
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	end := len(lines) + 1
+	w.parser.Reset(data)
+	for w.parser.NextExpression() {
+		n := w.parser.Expression()
+		if n.Kind != unstable.Table && n.Kind != unstable.ArrayTable {
+			continue
+		}
+		path, at := w.key(n)
+		if ok {
+			end = at.Line
+			break
+		}
+		h := header{at, printKey(path)}
+		first, ok = seen[h.name]
+		if ok = ok && n.Kind == unstable.Table; ok {
+			again = h
+			continue
+		}
+		seen[h.name] = h
+	}
+	if !ok {
+		return first, again, nil, false
+	}
+	for i, line := range lines {
+		if n := i + 1; n >= again.Line && n < end {
+			line = []byte("\n")
+		}
+		rest = append(rest, line...)
+	}
+	return first, again, rest, true
 }
 
 // walk collects the entries of one file.

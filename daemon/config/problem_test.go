@@ -203,3 +203,27 @@ jobs.default_grace is 30s, longer than jobs.max_grace, which is 2s: lower the on
 		t.Error("the zero Config is valid")
 	}
 }
+
+// A section that is there twice is told with the line of the first, and hides no other mistake.
+func TestASectionTwice(t *testing.T) {
+	const file = "[jobs]\n# requeue = true\n[quota.defalt]\nmax_gpus = 2\n[jobs]\nrequeue = true\nx = \"\"\"\n[jobs]\n\"\"\"\n" +
+		"[gpus]\nno_key = 0\n[jobs]\nrequeue = false\n"
+	_, _, err := Parse("f", []byte(file))
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{
+		"f:3:", "quota.default", "f:5:2: [jobs] is there already: write what follows it under the [jobs] of line 1",
+		"f:11:1: ", "no_key", "f:12:2: [jobs] is there already",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("got\n%v\nwithout %s", err, want)
+		}
+	}
+	if _, _, err := Parse("f", []byte("[jobs]\nrequeue = \n[jobs]\n")); err == nil || !strings.Contains(err.Error(), "f:2:") {
+		t.Errorf("a mistake before it: %v", err)
+	}
+	if _, _, err := Parse("f", []byte("[jobs]\nrequeue = true\n[jobs.x]\n[gpus]\n")); err == nil || strings.Contains(err.Error(), "already") {
+		t.Errorf("a section of another: %v", err)
+	}
+}
