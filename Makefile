@@ -30,7 +30,10 @@ STAGE := go run ./packaging/stage
 RUN_MACHINE := go run ./packaging/test/machine
 
 .DEFAULT_GOAL := build
-.PHONY: build programs nvml stage package deb rpm nfpm test test-all test-tools unit race fuzz fuzz-seeds mutate simulate lint modules vulnerabilities package-check machine box newest gpu vm bench bench-accept bench-scale bench-queue demo demo-tree demo-image images pictures install install-user clean deps
+.PHONY: help golden build programs nvml stage package deb rpm nfpm test test-all test-tools unit race fuzz fuzz-seeds mutate simulate lint modules vulnerabilities package-check machine box newest gpu vm bench bench-accept bench-scale bench-queue demo demo-tree demo-image images pictures install install-user clean deps
+
+help: ## what there is to type
+	@sed -n 's/^\([a-z][a-z0-9-]*\):.* ## \(.*\)/\1\t\2/p' Makefile | while IFS="$$(printf '\t')" read -r name does; do printf '%-16s %s\n' "$$name" "$$does"; done
 
 build: programs nvml ## all of it, into bin/
 
@@ -60,6 +63,9 @@ test: ## what every change must pass, 20 minutes; needs root. Ends with "N passe
 test-all: ## the rest: staticcheck, attacks and kills, fuzz, Debian 13, emulated machines, the life of the packages; 30 minutes more
 	sh packaging/deps.sh all
 	go run ./packaging/test/run test-all
+
+golden: ## every golden file anew, from what the tests get now; read the difference before you commit it
+	go test -count=1 $$(grep -rlE --include='*_test.go' 'flag.Bool\("update"|test/golden"' cgroup cmd contrib daemon gpu packaging units | xargs -n1 dirname | sort -u | sed 's|^|./|') -update
 
 unit: ## the tests that need nothing but Go and a C compiler
 	CGO_ENABLED=1 go test ./...
@@ -93,7 +99,7 @@ FIRST := $(or $(FIRST),1)
 simulate: ## the whole daemon in a world that fails, SEEDS times; see daemon/dst
 	go test -count=1 -timeout 0 ./daemon/dst -run TestSeeds -v -args -seeds $(SEEDS) -first $(FIRST)
 
-lint:
+lint: ## gofmt, vet and staticcheck, with the tags of the tests
 	sh packaging/lint.sh
 
 modules: ## the code of all modules is what go.sum says; what go.mod asks for is used, see TestModulesAreUsed
@@ -182,5 +188,5 @@ install-user: build ## into the home of who runs it, without root: a scheduler o
 deps: ## what all tests need from Debian; quick when it is there
 	sh packaging/deps.sh all
 
-clean:
+clean: ## what was built, away
 	rm -rf bin dist .out

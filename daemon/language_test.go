@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -90,15 +91,68 @@ func comments(file *ast.File) []string {
 // TestTopLevel: the top of the tree is what people look at first.
 func TestTopLevel(t *testing.T) {
 	want := strings.Fields(`CHANGELOG.md LICENSE Makefile README.md cgroup cmd contrib daemon go.mod go.sum
-		gpu nfpm.yaml packaging units bin dist`) // bin and dist are built
+		gpu nfpm.yaml packaging units`)
+	built, err := os.ReadFile("../.gitignore") // such as what 'go build ./cmd/gpusched' leaves
+	if err != nil {
+		t.Fatal(err)
+	}
+	ignored := func(name string) bool {
+		return slices.ContainsFunc(strings.Fields(string(built)), func(pattern string) bool {
+			match, err := filepath.Match(strings.Trim(pattern, "/"), name)
+			return err == nil && match && strings.HasPrefix(pattern, "/")
+		})
+	}
 	entries, err := os.ReadDir("..")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), ".") && !slices.Contains(want, e.Name()) {
+		if !strings.HasPrefix(e.Name(), ".") && !ignored(e.Name()) && !slices.Contains(want, e.Name()) {
 			t.Errorf("%s is not one of the entries at the top: %s", e.Name(), want)
 		}
+	}
+}
+
+// TestMakeHelp: 'make help' has each target that says what it does.
+func TestMakeHelp(t *testing.T) {
+	text, err := os.ReadFile("../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("make", "-s", "-C", "..", "help").CombinedOutput()
+	if err != nil {
+		t.Fatal(err, string(out))
+	}
+	targets := 0
+	for line := range strings.Lines(string(text)) {
+		rule, does, ok := strings.Cut(line, " ## ")
+		if name, _, isRule := strings.Cut(rule, ":"); ok && isRule && !strings.HasPrefix(rule, "\t") {
+			targets++
+			if !regexp.MustCompile(`(?m)^` + name + ` +` + regexp.QuoteMeta(strings.TrimSpace(does)) + `$`).Match(out) {
+				t.Errorf("make help does not have %s: %s", name, does)
+			}
+		}
+	}
+	if targets < 20 {
+		t.Errorf("only %d targets say what they do", targets)
+	}
+}
+
+// TestOneFlagRefreshesGoldens: the wrong one would be "flag provided but not defined".
+func TestOneFlagRefreshesGoldens(t *testing.T) {
+	defined := regexp.MustCompile(`flag\.Bool\("(rewrite|golden|regenerate|write|accept)"`)
+	err := filepath.WalkDir("..", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if m := defined.Find(text); m != nil {
+			t.Errorf("%s has %s: call it -update, as everywhere", path, m)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
