@@ -94,6 +94,9 @@ func nameKeys(reply *api.ReportReply) {
 	}
 }
 
+// leastHours are not printed as 0.00.
+const leastHours = 0.005
+
 // writeReport prints the rows, and what they come to.
 func (a *app) writeReport(reply api.ReportReply, wide bool) {
 	t := a.out
@@ -114,9 +117,9 @@ func (a *app) writeReport(reply api.ReportReply, wide bool) {
 		rows = append(rows[:len(rows):len(rows)], total)
 	}
 	term.WriteTable(t, reportColumns(reply.By, t.Width > 0 && t.Width < 100), rows, wide)
-	if known := reply.Total.EnergyHours; known < reply.Total.GPUHours*0.99 && reply.Total.EnergyJoules != nil {
-		t.Printf("ENERGY leaves out %s of the %s GPU-hours, for which it is not known\n",
-			term.Hours(reply.Total.GPUHours-known), term.Hours(reply.Total.GPUHours))
+	left := reply.Total.GPUHours - reply.Total.EnergyHours
+	if left > reply.Total.GPUHours*0.01 && left >= leastHours && reply.Total.EnergyJoules != nil {
+		t.Printf("ENERGY leaves out %s of the %s GPU-hours, for which it is not known\n", term.Hours(left), term.Hours(reply.Total.GPUHours))
 	}
 }
 
