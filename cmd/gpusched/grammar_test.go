@@ -253,3 +253,25 @@ func leadToOptions(t *testing.T, of manual.Asking, coming string) {
 		}
 	}
 }
+
+// Each command is in the manual's table of who may use it, or said to need no right.
+func TestTheManualSaysWhoMayUseACommand(t *testing.T) {
+	text, err := os.ReadFile("../../packaging/man/gpuschedd.8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\nCOMMAND OF GPUSCHED\t")
+	section, _, ok := strings.Cut(section, "\nWhoever speaks to the socket")
+	if !ok {
+		t.Fatal("gpuschedd(8) has no table of commands")
+	}
+	section = strings.ReplaceAll(section, `\-`, "-")
+	for _, n := range model(t).Leaves(true) {
+		name := strings.TrimPrefix(manual.CommandPath(n), "gpusched ")
+		group, _, _ := strings.Cut(name, " ")
+		inTable := regexp.MustCompile(`(?m)(^|, )` + regexp.QuoteMeta(name) + `[,\t]`).MatchString(section)
+		if !inTable && !regexp.MustCompile(`(?m)^\.(BR|RB) .*\b`+group+`\b`).MatchString(section) {
+			t.Errorf("WHO MAY DO WHAT in gpuschedd(8) does not have 'gpusched %s'", name)
+		}
+	}
+}
