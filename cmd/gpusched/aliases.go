@@ -66,7 +66,7 @@ func (a *app) become(argv []string) error {
 type aliasesCmd struct {
 	List    aliasesListCmd    `cmd:"" default:"1" usage:"" help:"List the names, what each leads to, and where it is installed."`
 	Install aliasesInstallCmd `cmd:"" usage:"--user | --dir DIR [NAME...]" help:"Link names to this program."`
-	Remove  aliasesRemoveCmd  `cmd:"" usage:"--user | --dir DIR [NAME...]" help:"Take such links away."`
+	Remove  aliasesRemoveCmd  `cmd:"" usage:"--user | --dir DIR [NAME...]" help:"Remove names that were linked to this program."`
 }
 
 type aliasesListCmd struct{}
@@ -99,8 +99,8 @@ func ours(path string) bool {
 
 // linksOptions say which links, and where.
 type linksOptions struct {
-	User bool   `name:"user" xor:"where" help:"In ~/.local/bin."`
-	Dir  string `name:"dir" placeholder:"DIR" xor:"where" help:"In this directory."`
+	User bool   `name:"user" xor:"where" help:"Do that in ~/.local/bin."`
+	Dir  string `name:"dir" placeholder:"DIR" xor:"where" help:"Do that in this directory."`
 
 	Names []string `arg:"" optional:"" name:"name" help:"The names. Default: all."`
 }

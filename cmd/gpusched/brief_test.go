@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +18,7 @@ func onOneScreen(t *testing.T, command, text string) {
 		t.Errorf("%s --help has %d lines:\n%s", command, n, text)
 	}
 	for line := range strings.Lines(text) {
-		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 79 {
 			t.Errorf("%s --help: %d columns: %s", command, n, line)
 		}
 	}
@@ -43,8 +44,8 @@ func TestHelpIsOneScreen(t *testing.T) {
 		name := strings.TrimPrefix(path, "gpusched ")
 		known = append(known, name)
 		for _, o := range briefs[name].options {
-			if flagNamed(n, "--"+o.name) == nil {
-				t.Errorf("%s has no --%s", path, o.name)
+			if flagNamed(n, "--"+o) == nil {
+				t.Errorf("%s has no --%s", path, o)
 			}
 		}
 	}
@@ -55,17 +56,74 @@ func TestHelpIsOneScreen(t *testing.T) {
 	}
 }
 
-func TestClause(t *testing.T) {
-	for _, c := range []struct {
-		text string
-		room int
-		want string
-	}{
-		{"Short.", 10, "Short."}, {"Come back, or see what is printed.", 12, "Come back"},
-		{"At its end: this, or that.", 14, "At its end"}, {"One long sentence without a part", 12, "One long se…"},
-	} {
-		if got := clause(c.text, c.room); got != c.want {
-			t.Errorf("%q: %q, want %q", c.text, got, c.want)
+// briefWords is how wide the words for an option are at most: the widest option leaves so much of 80 columns.
+const briefWords = 52
+
+// What a line of --help looks like that was cut, or that only its neighbours make sense of.
+var (
+	endsEarly   = regexp.MustCompile(`([,:;(….]|\b(a|an|and|as|no|of|or|so|such|that|the|until|when|which))$`)
+	beginsLate  = regexp.MustCompile(`^(Of|Or|And|But|Such|The file$)\b`)
+	pointsAbout = regexp.MustCompile(`(?i)\bsuch (a|an|files?|jobs?|links?|lines?)\b|^the same$`)
+)
+
+// isWhole reports whether words say something by themselves.
+func isWhole(text string) bool {
+	return text != "" && !endsEarly.MatchString(text) && !beginsLate.MatchString(text) &&
+		!pointsAbout.MatchString(text) && strings.Count(text, "(") == strings.Count(text, ")")
+}
+
+// Each option has few words of its own that can be read alone; nothing cuts longer ones.
+func TestWordsForOptionsAreWhole(t *testing.T) {
+	m := model(t)
+	for _, n := range slices.Concat(m.Leaves(true), m.Children) {
+		path := manual.CommandPath(n)
+		if text := strings.TrimSuffix(n.Help, "."); !isWhole(text) {
+			t.Errorf("%s: %q is not whole", path, n.Help)
+		}
+		for _, f := range slices.Concat(n.Flags, m.Flags) {
+			text := shortHelp(f)
+			if wide := utf8.RuneCountInString(text); wide > briefWords && f.Name != "help" {
+				t.Errorf("%s --%s: %q has %d columns, over %d: say it in the tag brief", path, f.Name, text, wide, briefWords)
+			}
+			if !isWhole(text) && !strings.HasSuffix(text, ", …") {
+				t.Errorf("%s --%s: %q is not whole", path, f.Name, text)
+			}
+		}
+	}
+	for _, text := range []string{"", "Of another user's job, for root", "commands (one on each line), columns of (a", "How often to look at t…",
+		"Append a line to such a file", "What has a row of its own: user or"} {
+		if isWhole(text) {
+			t.Errorf("%q passes", text)
+		}
+	}
+}
+
+// --output offers the forms that the command takes, and no other.
+func TestHelpOffersTheFormsThatACommandTakes(t *testing.T) {
+	for _, n := range model(t).Leaves(true) {
+		f := flagNamed(n, "--output")
+		if f == nil {
+			continue
+		}
+		takes := forms
+		if f.Enum != "" {
+			takes = strings.Split(strings.TrimPrefix(f.Enum, ","), ",")
+		}
+		offers := strings.FieldsFunc(strings.ReplaceAll(shortHelp(f), " or ", " "), func(r rune) bool { return r == ' ' || r == ',' })
+		slices.Sort(offers)
+		if takes = slices.Sorted(slices.Values(takes)); !slices.Equal(offers, takes) {
+			t.Errorf("%s -o: help offers %q, it takes %q", manual.CommandPath(n), offers, takes)
+		}
+	}
+}
+
+// What people ask for most when they submit is on the one screen.
+func TestSubmitHelpHasWhatPeopleUse(t *testing.T) {
+	var b bytes.Buffer
+	writeBrief(&b, childNamed(model(t).Node, "submit"))
+	for _, name := range strings.Fields("gpus mem time name log begin notify set-env retries after-ok array wait") {
+		if !strings.Contains(b.String(), " --"+name+"=") && !strings.Contains(b.String(), " --"+name+" ") {
+			t.Errorf("gpusched submit --help lacks --%s:\n%s", name, b.String())
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // cancelCmd ends jobs.
 type cancelCmd struct {
-	Signal int `name:"signal" type:"signal" placeholder:"SIG" help:"Only send this signal to the processes of the job, such as USR1."`
+	Signal int `name:"signal" type:"signal" placeholder:"SIG" brief:"Only send this signal to its processes, such as USR1" help:"Only send this signal to the processes of the job, such as USR1."`
 	whoseFlags
 	outputFlags
 

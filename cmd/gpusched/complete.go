@@ -189,7 +189,7 @@ func topicWords() []candidate {
 
 func flagWords(n *kong.Node) (list []candidate) {
 	for _, f := range n.Flags {
-		about, _, _ := strings.Cut(f.Help, ". ")
+		about := shortHelp(f)
 		list = append(list, candidate{"--" + f.Name, about})
 		if f.Tag.Negatable != "" {
 			list = append(list, candidate{"--no-" + f.Name, about})

@@ -32,9 +32,9 @@ type exportCmd struct {
 
 // exportSlurmCmd writes the files of a Slurm that is as this machine.
 type exportSlurmCmd struct {
-	Add     []string `name:"add" sep:"none" placeholder:"HOST" help:"Another machine of the cluster. It is asked with 'ssh HOST gpusched --on local export slurm --node'. May be repeated."`
-	Cluster string   `name:"cluster" placeholder:"NAME" default:"gpus" help:"The name of the cluster: lower-case letters, digits and _."`
-	Dir     string   `name:"dir" placeholder:"DIR" xor:"where" help:"Write the files into this directory, which has to exist and must not hold any of them. Default: print them."`
+	Add     []string `name:"add" sep:"none" placeholder:"HOST" brief:"Another machine of the cluster, asked by ssh" help:"Another machine of the cluster. It is asked with 'ssh HOST gpusched --on local export slurm --node'. May be repeated."`
+	Cluster string   `name:"cluster" placeholder:"NAME" default:"gpus" brief:"The name of the cluster" help:"The name of the cluster: lower-case letters, digits and _."`
+	Dir     string   `name:"dir" placeholder:"DIR" xor:"where" brief:"Write the files into this directory" help:"Write the files into this directory, which has to exist and must not hold any of them. Default: print them."`
 	Node    bool     `name:"node" xor:"where" help:"Only print what this machine has, as JSON."`
 }
 

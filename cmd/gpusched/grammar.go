@@ -31,11 +31,11 @@ type grammar struct {
 	Submit  submitCmd  `cmd:"" group:"jobs" usage:"[options] [--] COMMAND [ARG...]" help:"Queue a command."`
 	Run     runCmd     `cmd:"" group:"jobs" usage:"[options] [--] COMMAND [ARG...]" help:"Queue a command, show what it prints, and exit as it does."`
 	Shell   shellCmd   `cmd:"" group:"jobs" usage:"[options] [--] [COMMAND [ARG...]]" help:"Work in a shell, or another command, that has GPUs."`
-	Attach  attachCmd  `cmd:"" group:"jobs" usage:"ID" help:"Come back to a job's terminal, or see what a job without one prints."`
+	Attach  attachCmd  `cmd:"" group:"jobs" usage:"ID" help:"Come back to a job's terminal, or see what it prints."`
 	Exec    execCmd    `cmd:"" group:"jobs" usage:"ID [--] COMMAND [ARG...]" help:"Run a command beside that of a running job, on its GPUs."`
 	Import  importCmd  `cmd:"" group:"jobs" usage:"[options] FILE [-- SUBMIT-OPTION...] | slurm [FILE]" help:"Queue the jobs of another scheduler's file, or translate its settings."`
-	Watch   watchCmd   `cmd:"" group:"jobs" usage:"[options] FILE [-- SUBMIT-OPTION...]" help:"Queue the jobs of such a file, also those that are written later."`
-	Add     addCmd     `cmd:"" group:"jobs" usage:"[options] SCRIPT" help:"Append a line to such a file."`
+	Watch   watchCmd   `cmd:"" group:"jobs" usage:"[options] FILE [-- SUBMIT-OPTION...]" help:"Queue the jobs of a file of jobs, and those that are added to it later."`
+	Add     addCmd     `cmd:"" group:"jobs" usage:"[options] SCRIPT" help:"Append a line to a file of jobs."`
 	Screens screensCmd `cmd:"" group:"jobs" usage:"[options]" help:"List your jobs' sessions of GNU screen."`
 	List    listCmd    `cmd:"" aliases:"queue,ls" group:"jobs" usage:"[options] [ID...]" help:"List the GPUs and the jobs."`
 	Show    showCmd    `cmd:"" group:"jobs" usage:"[options] [ID]" help:"Show everything about a job."`

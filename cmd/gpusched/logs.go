@@ -14,10 +14,10 @@ import (
 
 // logsCmd prints what jobs printed.
 type logsCmd struct {
-	Follow  bool         `name:"follow" short:"f" xor:"ended" help:"Wait for the jobs to start, go on while they print, and stop when they have ended."`
+	Follow  bool         `name:"follow" short:"f" xor:"ended" brief:"Go on while the jobs print, until they have ended" help:"Wait for the jobs to start, go on while they print, and stop when they have ended."`
 	Lines   int          `name:"lines" short:"n" placeholder:"N" help:"Only the last N lines; of several jobs, of each."`
-	Attempt whichAttempt `name:"attempt" type:"attempt" placeholder:"N" help:"The output of this start of a job, or of all, with a line before each. Default: the last."`
-	Failed  bool         `name:"failed" xor:"ended" help:"Of the jobs and tasks named, only those that ended without completing."`
+	Attempt whichAttempt `name:"attempt" type:"attempt" placeholder:"N" brief:"The output of this start of a job, or of all" help:"The output of this start of a job, or of all, with a line before each. Default: the last."`
+	Failed  bool         `name:"failed" xor:"ended" brief:"Only the output of jobs and tasks that failed" help:"Only the output of those jobs and tasks that ended without completing."`
 	Times   bool         `name:"timestamps" short:"T" help:"Put the time before each line."`
 
 	IDs []string `arg:"" optional:"" name:"id" help:"The jobs; of an array, its tasks. Default: the job you submitted last."`

@@ -22,7 +22,7 @@ import (
 type migrateCmd struct {
 	To     string   `name:"to" placeholder:"ENGINE" required:"" enum:"slurm" group:"self" help:"Where to: slurm."`
 	Mine   bool     `name:"mine" group:"self" help:"All your jobs that wait."`
-	DryRun bool     `name:"dry-run" group:"self" help:"Move nothing; ask Slurm whether it would take each job."`
+	DryRun bool     `name:"dry-run" group:"self" brief:"Move nothing; ask Slurm whether it takes each job" help:"Move nothing; ask Slurm whether it would take each job."`
 	IDs    []string `arg:"" optional:"" name:"id" help:"The jobs."`
 }
 

@@ -113,7 +113,7 @@ func newParser(g any, out io.Writer, done func(int)) (*kong.Kong, error) {
 		kong.Help(printHelp),
 		kong.Embed(&struct {
 			HelpAll helpAll `help:"Show everything: all options, or all commands."`
-			On      string  `placeholder:"ENGINE" help:"What runs the jobs: local, the scheduler of this machine, or slurm. Default: as the settings say, else local."`
+			On      string  `placeholder:"ENGINE" brief:"What runs the jobs: local or slurm" help:"What runs the jobs: local, the scheduler of this machine, or slurm. Default: as the settings say, else local."`
 		}{}),
 		kong.ExplicitGroups(groups),
 	)...)

@@ -12,8 +12,8 @@ import (
 
 // waitCmd waits for jobs.
 type waitCmd struct {
-	Any     bool          `name:"any" help:"Return as soon as one of the jobs has ended, with its status."`
-	Timeout time.Duration `name:"timeout" type:"span" placeholder:"TIME" help:"Give up after this time, such as 10m, with exit status 7. The jobs go on."`
+	Any     bool          `name:"any" brief:"Return as soon as one of the jobs has ended" help:"Return as soon as one of the jobs has ended, with its status."`
+	Timeout time.Duration `name:"timeout" type:"span" placeholder:"TIME" brief:"Give up after this time, such as 10m" help:"Give up after this time, such as 10m, with exit status 7. The jobs go on."`
 	Quiet   bool          `name:"quiet" short:"q" help:"Print nothing."`
 	outputFlags
 
