@@ -76,7 +76,7 @@ type Request struct {
 	After []Dependency `json:"after,omitempty" kong:"-"`
 	Array *Array       `json:"array,omitempty" kong:"-"` // many tasks in one entry of the queue
 
-	MaxFailures int `json:"max_failures,omitempty" name:"max-failures" placeholder:"N" group:"queue" brief:"When so many tasks have failed, no other starts" help:"When so many tasks of an array have failed no other starts, until 'gpusched release'. Those that run go on."`
+	MaxFailures int `json:"max_failures,omitempty" name:"max-failures" placeholder:"N" group:"queue" brief:"When so many tasks have failed, no other starts" help:"Of an array: when so many tasks have failed no other starts, until 'gpusched release'. Those that run go on."`
 
 	Objective Objective `json:"objective,omitempty" name:"objective" type:"objective" placeholder:"GOAL" group:"queue" brief:"makespan: all of its batch are done soonest" help:"Of a file, an array or a batch: makespan, which lets the longest and widest job go first, so that all are done soonest."`
 	Batch     string    `json:"batch,omitempty" name:"batch" placeholder:"NAME" group:"queue" brief:"The batch that it belongs to, for --objective" help:"The batch that the job belongs to, for --objective. Only your own jobs of this name and priority are of one batch."`
