@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,9 @@ import (
 
 // cancelCmd ends jobs.
 type cancelCmd struct {
-	Signal int `name:"signal" type:"signal" placeholder:"SIG" brief:"Only send this signal to its processes, such as USR1" help:"Only send this signal to the processes of the job, such as USR1."`
+	Signal int       `name:"signal" type:"signal" xor:"how" placeholder:"SIG" brief:"Only send this signal to its processes, such as USR1" help:"Only send this signal to the processes of the job, such as USR1."`
+	Grace  *job.Span `name:"grace" type:"span" xor:"how" placeholder:"TIME" brief:"Time between SIGTERM and SIGKILL, such as 5s" help:"Time between SIGTERM and SIGKILL this time, such as 5s, where that is shorter than the job's own. Of a job that is being ended already, too."`
+	Now    bool      `name:"now" xor:"how" help:"SIGKILL at once."`
 	whoseFlags
 	outputFlags
 
@@ -27,10 +30,13 @@ func (c *cancelCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
+	if c.Now {
+		c.Grace = new(job.Span)
+	}
 	d := bulk{
-		command: api.ManyRequest{Command: job.CommandCancel, Signal: c.Signal, Brief: c.isBrief()},
+		command: api.ManyRequest{Command: job.CommandCancel, Signal: c.Signal, Grace: c.Grace, Brief: c.isBrief()},
 		one: func(ctx context.Context, id string) (api.JobReply, error) {
-			return a.client.Cancel(ctx, id, api.CancelRequest{Signal: c.Signal})
+			return a.client.Cancel(ctx, id, api.CancelRequest{Signal: c.Signal, Grace: c.Grace})
 		},
 	}
 	if c.Signal != 0 {
@@ -49,8 +55,10 @@ func (c *cancelCmd) said(j api.Job) string {
 		return "got signal " + job.SignalName(int(c.Signal))
 	case j.State.Terminal():
 		return resultOf(j)
-	case j.Grace > 0:
-		return fmt.Sprintf("is being ended: SIGTERM now, SIGKILL in %ds", wholeSeconds(j.Grace))
+	case c.Now:
+		return "is being ended: SIGKILL now"
+	case c.Grace != nil || j.Grace > 0:
+		return fmt.Sprintf("is being ended: SIGTERM now, SIGKILL in %ds", wholeSeconds(*cmp.Or(c.Grace, &j.Grace)))
 	}
 	return "is being ended"
 }

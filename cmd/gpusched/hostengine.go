@@ -198,7 +198,7 @@ func (f *fleet) many(ctx context.Context, e engine, r api.ManyRequest, told func
 func one(ctx context.Context, e engine, r api.ManyRequest, id string) (api.JobReply, error) {
 	switch r.Command {
 	case job.CommandCancel, job.CommandSignal:
-		return e.Cancel(ctx, id, api.CancelRequest{Signal: r.Signal})
+		return e.Cancel(ctx, id, api.CancelRequest{Signal: r.Signal, Grace: r.Grace})
 	case job.CommandHold:
 		return e.Hold(ctx, id)
 	case job.CommandRelease:

@@ -346,6 +346,9 @@ type WebhookMessage struct {
 type CancelRequest struct {
 	Signal int `json:"signal,omitempty"`
 
+	// Grace is from SIGTERM to SIGKILL, at most the job's own; absent: that. Not with a signal.
+	Grace *job.Span `json:"grace_seconds,omitempty"`
+
 	// Unawaited: only if no job waits for it, else api.CodeConflict and nothing is done. Not with a signal.
 	Unawaited bool `json:"unawaited,omitempty"`
 }
@@ -355,8 +358,9 @@ type ManyRequest struct {
 	Command job.CommandKind `json:"command"` // cancel, signal, hold, release, requeue, suspend, resume or update
 	Jobs    []string        `json:"jobs"`    // "12", "7_3"
 	Signal  int             `json:"signal,omitempty"`
-	Change  *job.Change     `json:"change,omitempty"` // of an update
-	Brief   bool            `json:"brief,omitempty"`  // of each job only its name, owner, state and result
+	Change  *job.Change     `json:"change,omitempty"`        // of an update
+	Grace   *job.Span       `json:"grace_seconds,omitempty"` // of a cancel
+	Brief   bool            `json:"brief,omitempty"`         // of each job only its name, owner, state and result
 }
 
 // ManyPart is a line of the answer: what became of the next jobs. The last line is done, or has an

@@ -38,7 +38,7 @@ func (c *Core) clockSet(by time.Duration, now time.Time) {
 				a.EligibleAt = moved(a.EligibleAt, by, now)
 			})
 			l.job.StopAt, l.job.SuspendedAt = moved(l.job.StopAt, by, now), moved(l.job.SuspendedAt, by, now)
-			l.job.WarnsAt = moved(l.job.WarnsAt, by, now)
+			l.job.WarnsAt, l.job.KillAt = moved(l.job.WarnsAt, by, now), moved(l.job.KillAt, by, now)
 			if l.suspended = (demand{}); l.job.IsSuspended() {
 				c.keep(l)
 			}

@@ -45,11 +45,7 @@ func (c *Core) jobCommand(e Command, now time.Time) *job.Refusal {
 		if by := c.deps.followersOf(l.job.ID); e.What.Unawaited && len(by) > 0 {
 			return job.Refuse("conflict/awaited", c.jobs.called(by[0]), l.job.Called())
 		}
-		if e.What.Task != nil {
-			return c.cancelTask(l, *e.What.Task, e.Who.User, now)
-		}
-		c.cancelJob(l, e.Who.User, now)
-		return nil
+		return c.cancel(l, e, now)
 	case job.CommandSuspend, job.CommandResume:
 		return c.suspend(l, e, now)
 	}
@@ -72,6 +68,28 @@ func (c *Core) oneCommand(l *trackedJob, e Command, now time.Time) *job.Refusal 
 		return c.update([]*trackedJob{l}, e, now)
 	}
 	return c.hold(l, e, now)
+}
+
+// cancel ends a job, an array with its tasks, or one task.
+func (c *Core) cancel(l *trackedJob, e Command, now time.Time) *job.Refusal {
+	task, grace := e.What.Task, e.What.Grace
+	if own := l.job.Request.Grace; grace != nil && *grace > own {
+		return job.Refuse("conflict/longer-grace", l.job.Called(), own)
+	}
+	if task == nil {
+		c.cancelJob(l, e.Who.User, now)
+	} else if no := c.cancelTask(l, *task, e.Who.User, now); no != nil {
+		return no
+	}
+	if grace == nil {
+		return nil
+	}
+	for _, r := range append(c.jobs.tasks(l.id), l) {
+		if task == nil || r.job.Task != nil && r.job.Task.Index == *task {
+			c.killSooner(r, now.Add(grace.Duration()))
+		}
+	}
+	return nil
 }
 
 // cancelJob cancels a job, wherever it is.

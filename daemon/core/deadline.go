@@ -43,6 +43,9 @@ func (c *Core) tickActive(retry bool, now time.Time) {
 		if !awaitsWarning(l.job) {
 			c.stopDue(l, now)
 		}
+		if due := c.killAt(l.job); !due.IsZero() && !now.Before(due) {
+			c.kill(l, now)
+		}
 		switch {
 		case !retry || l.action != noAction:
 		case l.job.State == job.Ending:
@@ -134,6 +137,7 @@ func (c *Core) Deadline() time.Time {
 				sooner(limitAt(l.job))
 				sooner(stopAt(l.job))
 			}
+			sooner(c.killAt(l.job))
 			sooner(c.goesOnAt(l))
 			sooner(c.demandAt(l))
 		}

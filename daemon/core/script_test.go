@@ -190,6 +190,9 @@ var verbs = map[string]func(*script){
 		if _, ok := s.args["task"]; ok {
 			what.Task = new(s.num("task", 0))
 		}
+		if _, ok := s.args["grace"]; ok {
+			what.Grace = new(job.Span(s.duration("grace")))
+		}
 		_, what.Unawaited = s.args["unawaited"]
 		s.command(what)
 	},

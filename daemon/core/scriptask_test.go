@@ -52,6 +52,9 @@ func (s *script) submit() {
 		yes := text == "yes"
 		sub.Requeue = &yes
 	}
+	if _, ok := s.args["grace"]; ok {
+		sub.Grace = new(job.Span(s.duration("grace")))
+	}
 	s.feed(core.Submit{Token: s.w.token, Submission: sub})
 }
 

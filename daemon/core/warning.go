@@ -65,11 +65,41 @@ func isToStop(j *job.Job, now time.Time) bool {
 	return j.Stop != "" && !now.Before(j.StopAt) && !awaitsWarning(j)
 }
 
+// killSooner has what is left of a job that is being cancelled killed then, unless that is
+// due before.
+func (c *Core) killSooner(l *trackedJob, at time.Time) {
+	j := l.job
+	if !j.State.Live() || j.Stop != job.StopCancel || !j.KillAt.IsZero() && !at.Before(j.KillAt) {
+		return
+	}
+	j.KillAt = at
+	c.systemd.forgetWarning(j.ID)
+	c.step.markDirtyQuietly(l)
+}
+
+// killAt is when what is left of a job gets SIGKILL, for the first time or again; zero: by
+// systemd alone, when its grace is over.
+func (c *Core) killAt(j *job.Job) time.Time {
+	if j.State != job.Ending || j.KillAt.IsZero() {
+		return time.Time{}
+	}
+	return c.systemd.nextWarning(j.ID, j.KillAt)
+}
+
+// kill sends it, beside the stop of the unit that is under way.
+func (c *Core) kill(l *trackedJob, now time.Time) {
+	c.systemd.warnAgain(l.job.ID, now.Add(warnUnheard))
+	c.step.act(Signal{Job: l.job.ID, Attempt: l.job.Attempt.Number, Signal: sigkill})
+}
+
 // signalled notes that a job has its warning, or that it is to be sent again. One that makes
 // room has its whole notice from then on. One that can't be warned is stopped when it would be.
 func (c *Core) signalled(e Signalled, now time.Time) {
 	l := c.attempt(e.Job, e.Attempt)
 	switch {
+	case l != nil && l.job.State == job.Ending && !l.job.KillAt.IsZero() && !e.OK:
+		c.systemd.warnAgain(e.Job, now.Add(warnAgain))
+		return
 	case l == nil || l.job.State != job.Running || l.job.Warned || l.job.WarnsAt.IsZero():
 		return
 	case !e.OK:

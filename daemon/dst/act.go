@@ -35,6 +35,9 @@ func (w *World) request(e *Entry) bool {
 			if s := w.subs[e.Job]; s.s.Request.Array != nil && d.percent(50) {
 				c.Task = new(d.n(6))
 			}
+			if d.percent(30) {
+				c.Grace = new(pick(d, 0, job.Span(time.Second)))
+			}
 		})
 	case hold, release, requeue, suspend, goOn:
 		w.command(e, func(*job.Command, *dice) {})

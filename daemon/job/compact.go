@@ -130,7 +130,7 @@ func isPlain(j *Job) bool {
 	ran := l.Began || l.NotBefore != time.Time{} || l.Charge != 0 || l.Shared != 0 || l.GPUError != nil || l.Left != "" ||
 		l.Failures != 0 || l.Tries != 0 || l.Requeues != 0 || l.Served != 0 || l.Taught != 0
 	stopped := l.Stop != "" || l.StopBy != "" || l.StopFor != 0 || !l.StopWhy.IsZero() || l.StopAt != time.Time{} ||
-		l.Warned || !l.WarnsAt.IsZero() || l.Breach != nil
+		l.Warned || !l.WarnsAt.IsZero() || l.Breach != nil || !l.KillAt.IsZero()
 	return j.State == Queued && j.Attempt == nil && j.Result == nil && j.Request.Array == nil &&
 		!special && !ran && !stopped && l.Suspension == Suspension{}
 }

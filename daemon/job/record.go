@@ -188,6 +188,9 @@ type StopOrder struct {
 	Warned  bool      `json:"warned,omitempty"`   // the current attempt got its warning signal
 	WarnsAt time.Time `json:"warns_at,omitzero"`  // before this moment it did not; zero: nothing was sent
 	Breach  *Breach   `json:"breach,omitempty"`   // for what it did with a GPU
+
+	// KillAt: what is left of it then gets SIGKILL, before its grace is over.
+	KillAt time.Time `json:"kill_at,omitzero"`
 }
 
 // PayloadID returns the job under whose id the private payload is kept: a task

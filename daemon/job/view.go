@@ -347,7 +347,8 @@ type Command struct {
 	Signal int
 	Reason string
 
-	Unawaited bool // cancel: only if no job waits for it
+	Unawaited bool  // cancel: only if no job waits for it
+	Grace     *Span // cancel: from SIGTERM to SIGKILL, at most the job's own; nil: that
 
 	Until time.Time // pause and drain: when it ends by itself; zero: never
 

@@ -108,11 +108,17 @@ func askedIn(body any) (args []any) {
 		if in.Signal != 0 {
 			add("signal", job.SignalName(in.Signal))
 		}
+		if in.Grace != nil {
+			add("grace", in.Grace.String())
+		}
 	case *api.LogLevelRequest:
 		add("level", cmp.Or(in.Level, "as the settings say"))
 	case *api.CancelRequest:
 		if in.Signal != 0 {
 			add("signal", job.SignalName(in.Signal))
+		}
+		if in.Grace != nil {
+			add("grace", in.Grace.String())
 		}
 		if in.Unawaited {
 			add("unawaited", "yes")

@@ -17,7 +17,10 @@ func (s *Server) cancel(r *request) (any, error) {
 	if in.Signal < 0 || in.Signal > contract.MaxSignal {
 		return nil, usagef("%d is not a signal: use 1 to %d", in.Signal, contract.MaxSignal)
 	}
-	c := job.Command{Kind: job.CommandCancel, Unawaited: in.Unawaited}
+	if err := checkGrace(in.Grace, in.Signal == 0); err != nil {
+		return nil, err
+	}
+	c := job.Command{Kind: job.CommandCancel, Unawaited: in.Unawaited, Grace: in.Grace}
 	if in.Signal != 0 {
 		if in.Unawaited {
 			return nil, usagef("a signal is sent whoever waits for the job: leave unawaited out")
@@ -25,6 +28,19 @@ func (s *Server) cancel(r *request) (any, error) {
 		c.Kind, c.Signal = job.CommandSignal, in.Signal
 	}
 	return s.jobCommand(r, c)
+}
+
+// checkGrace refuses what is no grace of a cancel.
+func checkGrace(grace *job.Span, cancels bool) error {
+	switch {
+	case grace == nil:
+		return nil
+	case !cancels:
+		return usagef("a grace is of a cancel alone: leave grace_seconds out")
+	case *grace < 0 || grace.Duration() > job.MaxDuration:
+		return usagef("grace_seconds is out of range: use 0 to %d", int64(job.MaxDuration.Seconds()))
+	}
+	return nil
 }
 
 // hold keeps a waiting job from starting.

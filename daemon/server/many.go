@@ -27,7 +27,10 @@ func (s *Server) many(r *request) (any, error) {
 	if err := decode(r, &in, maxManyBytes); err != nil {
 		return nil, err
 	}
-	c := job.Command{Kind: in.Command, Signal: in.Signal, Change: in.Change}
+	c := job.Command{Kind: in.Command, Signal: in.Signal, Change: in.Change, Grace: in.Grace}
+	if err := checkGrace(in.Grace, in.Command == job.CommandCancel); err != nil {
+		return nil, err
+	}
 	switch {
 	case !in.Command.ForMany():
 		return nil, usagef("%q can't be done to several jobs in one request", string(in.Command))

@@ -166,6 +166,7 @@ var sentences = map[job.Code]sentence{
 	"conflict/not-suspended":  {"job %v is not suspended", "see 'gpusched list'"},
 	"conflict/array-suspend":  {"job %[1]v is an array", "name its tasks that run, such as %[1]v_3, or hold the array"},
 	"conflict/no-requeue":     {"job %v is %v, not running", "only a running job can go back to the queue"},
+	"conflict/longer-grace":   {"job %v has at most %v between SIGTERM and SIGKILL, as it was submitted", "cancel can only shorten that (--grace)"},
 	"conflict/no-signal":      {"job %v is %v, not running", "a signal reaches running jobs only"},
 	"conflict/recovered":      {"job %v can't start again: its command was lost with the state file", "let it end, or cancel it and submit it again"},
 	"conflict/ended":          {"job %[1]v has already ended: %[2]v", "see 'gpusched show %[1]v'"},

@@ -271,6 +271,10 @@ func (e *Engine) Cancel(ctx context.Context, id string, r api.CancelRequest) (ap
 	if e := cannotCancel(&j, id, r.Signal); e != nil {
 		return api.JobReply{}, e
 	}
+	if r.Grace != nil {
+		return api.JobReply{}, &api.Error{Code: api.CodeUsage, Message: "Slurm has one time between SIGTERM and SIGKILL for all jobs (KillWait)",
+			Hint: "leave --grace and --now out; 'gpusched cancel --signal KILL " + id + "' ends it at once"}
+	}
 	if _, err := e.ask(ctx, "scancel", cancelArgs(r.Signal, id)...); err != nil {
 		return api.JobReply{}, err
 	}

@@ -76,6 +76,9 @@ func (b *Backend) act(who job.Actor, c job.Command) error {
 				return job.Refuse("conflict/awaited", f.Called(), v.Called())
 			}
 		}
+		if own := v.Request.Grace; c.Grace != nil && *c.Grace > own {
+			return job.Refuse("conflict/longer-grace", v.Called(), own)
+		}
 		return b.cancel(v, who, c.Task)
 	case job.CommandSignal:
 		if v.Request.Array != nil && v.Task == nil && (v.Tasks == nil || v.Tasks.Live == 0) {

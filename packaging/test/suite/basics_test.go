@@ -66,7 +66,7 @@ func TestEndings(t *testing.T) {
 		{"--force -- /etc/passwd", "failed", "could not start: its command could not be run: permission denied", 126},
 		{"-C ~/gone -- bash -c 'true'", "completed", "exit code 0", 0},
 		{"-C /root -- true", "failed", "could not start: its working directory could not be entered: permission denied", 125},
-		{"-C /no/such/dir -- true", "failed", "could not start: its working directory could not be entered: no such file or directory", 125},
+		{"--force -C /no/such/dir -- true", "failed", "could not start: its working directory could not be entered: no such file or directory", 125},
 		{"--time 1s -- sleep 60", "timed-out", "stopped at its time limit of 1s", 124},
 	} {
 		id := submit(t, "alice", "--gpus 0 "+c.args)
@@ -91,6 +91,14 @@ func TestCancel(t *testing.T) {
 	printed(t, deaf, "armed")
 	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", deaf))
 	ended(t, wait(t, deaf), "cancelled", "cancelled by alice")
+
+	// A grace for this stop, and none, also of one that is being ended.
+	for _, how := range []string{"--grace 1s", "--now", "%[1]d && gpusched cancel --now"} {
+		hangs := submit(t, "alice", "--gpus 0 --grace 10m -- bash -c 'trap \"\" TERM; echo armed; while :; do sleep 1; done'")
+		printed(t, hangs, "armed")
+		sh(t, "alice", fmt.Sprintf("gpusched cancel "+how+" %[1]d", hangs))
+		ended(t, wait(t, hangs), job.Cancelled, "cancelled by alice")
+	}
 }
 
 // TestArgumentsArriveByteForByte: systemd expands $ and % in a unit's words;
