@@ -29,6 +29,15 @@ func TestParseDuration(t *testing.T) {
 			t.Errorf("%q: %s, %v", text, got, err)
 		}
 	}
+	for _, text := range []string{"1", "10", "59", "010"} { // which elsewhere are minutes
+		want := text + " is " + text + " seconds; write " + text + "s or " + text + "m"
+		if got, err := ParseDuration(text); got != 0 || err == nil || err.Error() != want {
+			t.Errorf("%q: %s, %v", text, got, err)
+		}
+	}
+	if got, err := ParseDuration("60"); got != time.Minute || err != nil {
+		t.Errorf("60: %s, %v", got, err)
+	}
 }
 
 func TestFormatDuration(t *testing.T) {
