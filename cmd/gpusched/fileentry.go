@@ -123,6 +123,11 @@ func (r *fileReader) submitWords(e jobsfile.Entry, top int) ([]string, error) {
 func (r *fileReader) command(e jobsfile.Entry) (options, argv []string, err error) {
 	if e.Script == "" {
 		argv, err = splitWords(e.Command)
+		if len(argv) > 0 && strings.HasPrefix(argv[0], "-") {
+			return nil, nil, refuse(api.CodeUsage, "options for every line come after the file, as in: gpusched import "+shellWord(r.name)+
+				" -- -g 2; lines with options of their own are for 'gpusched submit --file "+shellWord(r.name)+"'",
+				"a line of a file of commands has no options, and %q is an option", argv[0])
+		}
 		if err != nil || len(argv) > 0 && !forShell().MatchString(e.Command) {
 			return nil, argv, err
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -12,7 +13,11 @@ func mappers() (list []kong.Option) {
 	for kind, s := range spellings {
 		list = append(list, kong.NamedMapper(kind, kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
 			if s.dashed {
-				return s.put(target, fmt.Sprint(ctx.Scan.Pop().Value))
+				token := ctx.Scan.Pop()
+				if token.IsEOL() {
+					return errors.New("missing value")
+				}
+				return s.put(target, fmt.Sprint(token.Value))
 			}
 			var word string
 			if err := ctx.Scan.PopValueInto("value", &word); err != nil {

@@ -16,20 +16,24 @@ import (
 // forceHint is for what may be there when the job starts.
 const forceHint = "--force queues the job all the same"
 
-// checkProgram refuses a command whose program or script is not there, unless the
-// submitter forces it. What only the job's own unit knows is not looked for: the
-// PATH of an environment that is not inherited, and what is in a directory that is
-// not there yet.
+// checkProgram refuses a command whose program or script is not there, or whose
+// directory is not, unless the submitter forces it. What only the job's own unit knows
+// is not looked for: the PATH of an environment that is not inherited.
 func (c *jobOptions) checkProgram(a *app, req *api.SubmitRequest) error {
 	if c.Force {
 		return nil
 	}
 	dir, program := string(req.Dir), string(req.Argv[0])
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() || req.Setup.Command != "" {
-		dir = "" // hint tells, and a set-up may go elsewhere
+	if err := checkDirectory(dir); err != nil {
+		return err
+	}
+	if req.Setup.Command != "" {
+		dir = "" // it may go elsewhere
 	}
 	argv := each(req.Argv, func(b []byte) string { return string(b) })
 	switch {
+	case slices.Contains(ofShells, program):
+		return ofShell(argv)
 	case strings.Contains(program, "/"):
 		if path := inDir(dir, program); path != "" {
 			return checkFile(program, path)
@@ -39,6 +43,45 @@ func (c *jobOptions) checkProgram(a *app, req *api.SubmitRequest) error {
 		return a.notInPath(dir, program, argv[1:], searched(*req))
 	}
 	return checkScriptArgument(dir, req.Argv)
+}
+
+// checkDirectory refuses a directory that is not there; "" is one that is not known here.
+func checkDirectory(dir string) error {
+	info, err := os.Stat(dir)
+	switch {
+	case dir != "" && os.IsNotExist(err):
+		return refuse(api.CodeUsage, forceHint, "there is no directory %q", dir)
+	case err == nil && !info.IsDir():
+		return refuse(api.CodeUsage, forceHint, "%q is not a directory", dir)
+	}
+	return nil
+}
+
+// ofShells are words that only a shell understands, or that would change nothing but their own process.
+var ofShells = strings.Fields(". source cd pushd popd export declare local readonly alias unalias set unset shopt ulimit umask eval exec trap " +
+	"if for while until case [[")
+
+// instead are the options that do what some of these words are for.
+var instead = map[string]string{
+	"cd": "use --chdir DIR", "export": "use -e NAME=VALUE", "module": "use --modules NAME",
+	"source": "use --venv DIR for an environment of Python, or --setup 'source FILE'",
+}
+
+// ofShell refuses a word of a shell as a program.
+func ofShell(argv []string) error {
+	line := joined(argv, " ", shellWord)
+	if !slices.Contains([]string{"if", "for", "while", "until", "case", "[["}, argv[0]) {
+		line += " && COMMAND"
+	}
+	hint := "have a shell run the line, as in: gpusched submit -- bash -c " + shellWord(line)
+	option := instead[argv[0]]
+	if argv[0] == "." {
+		option = instead["source"]
+	}
+	if option != "" {
+		hint = option + ", or " + hint
+	}
+	return refuse(api.CodeUsage, hint, "%q is a word of the shell, not a program", argv[0])
 }
 
 // inDir is the path of a file seen from a directory, "" where that is not known.
@@ -73,6 +116,13 @@ func checkFile(name, path string) error {
 func (a *app) notInPath(dir, program string, args []string, env [][]byte) error {
 	no := func(hint string) error {
 		return refuse(api.CodeUsage, hint, "there is no program %q in your PATH", program)
+	}
+	switch {
+	case program == "module" || program == "time":
+		return ofShell(append([]string{program}, args...))
+	case strings.HasPrefix(program, "-"):
+		return refuse(api.CodeUsage, "options of gpusched come before the command and the --, as in: gpusched submit -g 1 -- COMMAND",
+			"%q is an option, not a program", program)
 	}
 	if words := strings.Fields(program); len(words) > 1 {
 		text := strings.TrimPrefix(program, "cmd=")

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -144,64 +142,4 @@ func legible(k *kong.Context, args []string) error {
 		}
 	}
 	return nil
-}
-
-// misused turns what the parser says into an error with a next step.
-func misused(err error) error {
-	var node *kong.Node
-	var parse *kong.ParseError
-	if errors.As(err, &parse) {
-		node = parse.Context.Selected()
-	}
-	text := cmp.Or(habitualOption(node, err.Error()), tooMany(node, err.Error()), reworded(err.Error()))
-	e := usagef("%s", text)
-	if strings.HasSuffix(e.Message, "')") && strings.Contains(e.Message, " (see '") {
-		return e // the next step is there
-	}
-	e.Hint = "see 'gpusched --help'"
-	if node != nil {
-		e.Hint = fmt.Sprintf("see '%s --help'", manual.CommandPath(node))
-	}
-	return e
-}
-
-// tooMany says of a word that a command has no place for how many it takes.
-func tooMany(n *kong.Node, parsers string) string {
-	word, ok := strings.CutPrefix(parsers, "unexpected argument ")
-	switch {
-	case !ok || n == nil || len(n.Children) > 0:
-		return ""
-	case len(n.Positional) == 0:
-		return fmt.Sprintf("'%s' takes no argument, and %q is one", manual.CommandPath(n), word)
-	}
-	return fmt.Sprintf("'%s' takes one %s, and %q is a second", manual.CommandPath(n),
-		strings.ToUpper(n.Positional[0].Name), word)
-}
-
-// reworded says for people what the parser says of its grammar.
-func reworded(text string) string {
-	if rest, ok := strings.CutPrefix(text, "unexpected argument "); ok {
-		word, more, near := strings.Cut(rest, ", ")
-		if near {
-			return fmt.Sprintf("there is no command %q, %s", word, more)
-		}
-		return fmt.Sprintf("there is no command %q", word)
-	}
-	if argument, rest, ok := strings.Cut(text, ">"); ok && strings.HasPrefix(argument, "<") && strings.Contains(rest, ": ") {
-		_, text, _ = strings.Cut(rest, ": ") // which argument is wrong is in the text
-	}
-	if rest, ok := strings.CutPrefix(text, `expected "<`); ok {
-		word, _, _ := strings.Cut(rest, ">")
-		return strings.ToUpper(word) + " is missing"
-	}
-	if flag, rest, ok := strings.Cut(text, ": expected "); ok && strings.Contains(rest, " flag)") {
-		if _, value, ok := strings.Cut(rest, "perhaps try "); ok {
-			value = strings.TrimSuffix(value, "?")
-			return fmt.Sprintf("%s needs a value: one that begins with a dash is written as %s", flag, value)
-		}
-	}
-	if strings.HasPrefix(text, "unknown flag -") && !strings.HasPrefix(text, "unknown flag --") {
-		text, _, _ = strings.Cut(text, ",") // one letter is like every other
-	}
-	return text
 }

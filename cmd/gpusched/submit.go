@@ -53,7 +53,7 @@ type jobOptions struct {
 
 	Screen bool `name:"screen" group:"around" brief:"Run the job in a session of GNU screen" help:"Run the job in a session of GNU screen, such as gpujob_0,1_train_42 ('gpusched screens'), to which 'screen -r' attaches."`
 
-	Force bool `name:"force" group:"self" brief:"Queue it although its program or files are not there" help:"Queue the job although its program, script or environment is not there."`
+	Force bool `name:"force" group:"self" brief:"Queue it although its program or files are not there" help:"Queue the job although its program, script, directory or environment is not there."`
 
 	Command []string `arg:"" optional:"" name:"command" passthrough:"partial" help:"The command and its arguments. Everything from its first word on is the command's."`
 }

@@ -30,6 +30,23 @@ var OtherCommands = []Habit{
 	of("edit", "update", ""),
 	of("pause-gpu", "gpu pause", ""),
 	of("resume-gpu", "gpu resume", ""),
+	of("drain", "gpu drain", ""),
+	of("undrain", "gpu undrain", ""),
+	of("unhold", "release", ""),
+	of("unsuspend unpause continue cont", "resume", ""),
+}
+
+// OtherSubcommands are the same of commands in two words.
+var OtherSubcommands = []Habit{
+	{[]string{"daemon undrain", "daemon unpause", "daemon continue", "daemon open"}, "daemon resume", ""},
+	{[]string{"daemon pause", "daemon close"}, "daemon drain", ""},
+	{[]string{"gpu unpause", "gpu enable", "gpu release"}, "gpu resume", ""},
+	{[]string{"gpu disable", "gpu hold"}, "gpu pause", ""},
+	{[]string{"reserve create", "reserve add", "reserve new"}, "reserve make", ""},
+	{[]string{"reserve end", "reserve delete", "reserve remove", "reserve rm", "reserve unreserve"}, "reserve cancel", ""},
+	{[]string{"config validate", "config test"}, "config check", ""},
+	{[]string{"aliases add"}, "aliases install", ""},
+	{[]string{"aliases uninstall"}, "aliases remove", ""},
 }
 
 // OtherOptions are what other schedulers call the options of a new job.
@@ -46,7 +63,7 @@ var OtherOptions = []Habit{
 	of("-N --nodes --nodelist -w --ntasks --ntasks-per-node", "", "a job is one command on this machine; leave it out"),
 	of("--partition --queue --qos --group", "", "jobs wait in one queue; --priority is for the order, --gpu-type for the kind of GPU"),
 	of("-A --account --project", "--tag project=NAME", "use is charged to your account on this machine"),
-	of("--time-limit --timeout --walltime --max-time -l", "--time TIME", "a number alone is seconds"),
+	of("--time-limit --timeout --walltime --max-time -l", "--time TIME", "with the unit, as in 10m"),
 	of("--dependency --depend --depends-on -d -W", "--after-ok ID", "--after-any for any end"),
 	of("-a", "--array TASKS", "--after ID for another job"),
 	of("--max-concurrent --max-parallel", "--array 0-9%2", "two at a time"),
