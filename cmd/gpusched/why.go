@@ -148,6 +148,9 @@ func (a *app) writeSooner(name string, list []api.Sooner) int {
 		if len(s.Without) > 0 {
 			what = "submit it again without " + strings.Join(s.Without, ", ")
 		}
+		if s.If != "" {
+			what += "   " + s.If
+		}
 		a.out.Printf("  %s %s\n", term.Pad(when[i], width, false), what)
 	}
 	return len(list)

@@ -46,6 +46,7 @@ type Standing struct {
 type Sooner struct {
 	Options []string `json:"options,omitempty"` // of 'gpusched update', such as "--gpus 2"
 	Without []string `json:"without,omitempty"` // options that it would be submitted again without, such as "--gpu-type"
+	If      string   `json:"if,omitempty"`      // what has to be so, as such a limit ends a job that needs more
 	Now     bool     `json:"now,omitempty"`
 
 	ExpectedStart     time.Time `json:"expected_start"`

@@ -56,6 +56,14 @@ func (p *planning) observeMemory(k sched.Kind, peak int64, ended bool, now time.
 	return p.beliefs.ObserveMemory(k, peak, ended, now)
 }
 
+// most is the most that runs of a kind's command took, as far as that is on record.
+func (p *planning) most(k sched.Kind) sched.Most { return p.beliefs.Most(k) }
+
+// observeMost learns what an attempt took, and returns what to record.
+func (p *planning) observeMost(k sched.Kind, took sched.Most, now time.Time) []job.Prediction {
+	return p.beliefs.ObserveMost(k, took, now)
+}
+
 // observe learns of a run, and returns what to record.
 func (p *planning) observe(k sched.Kind, ran time.Duration, ended bool, now time.Time) []job.Prediction {
 	return p.beliefs.Observe(k, ran, ended, now)

@@ -4,24 +4,32 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
 )
 
 // changes are what may have a waiting job start sooner, those first with which its owner gives
 // least up. Nothing of a job that may be stopped is raised, and each asks less than the job does.
-func (c *Core) changes(l *trackedJob) (list []job.Sooner) {
-	r := &l.job.Request
-	list = append(list, choices(r)...)
-	list = append(list, c.memoryChanges(l)...)
-	list = append(list, c.timeChanges(l)...)
+func (c *Core) changes(l *trackedJob, now time.Time) (list []tried) {
+	r, most, known := &l.job.Request, c.most(l, now), c.knowsRuns(l)
+	add := func(more ...job.Sooner) {
+		for i := range more {
+			list = append(list, tried{sooner: more[i]})
+		}
+	}
+	add(choices(r)...)
+	if known {
+		add(memoryChanges(r, most)...)
+	}
+	list = append(list, c.timeChanges(l, known, most.Run)...)
 	for _, milli := range fewerGPUs(r) {
-		list = append(list, job.Sooner{Change: job.Change{GPUMilli: &milli}})
+		add(job.Sooner{Change: job.Change{GPUMilli: &milli}})
 	}
 	if n := r.CPUs / 2; n > 0 {
-		list = append(list, job.Sooner{Change: job.Change{CPUs: &n}})
+		add(job.Sooner{Change: job.Change{CPUs: &n}})
 	}
 	if r.GPUMilli > 0 && !r.Preemptible {
 		yes := true
-		list = append(list, job.Sooner{Change: job.Change{Preemptible: &yes}})
+		add(job.Sooner{Change: job.Change{Preemptible: &yes}})
 	}
 	return list
 }
@@ -43,47 +51,52 @@ func choices(r *job.Request) (list []job.Sooner) {
 	return list
 }
 
-// memoryChanges ask as much GPU memory as earlier runs of the command took, so that the GPU need
-// not be free of others, and less memory.
-func (c *Core) memoryChanges(l *trackedJob) (list []job.Sooner) {
-	r := &l.job.Request
-	ask := func(n int64) { list = append(list, job.Sooner{Change: job.Change{GPUMemBytes: &n}}) }
-	known := wholeGiB(c.planning.memory(l.kind()) / 10 * 11)
-	switch {
-	case r.GPUMilli == 0:
-	case known > 0 && (r.GPUMemBytes == 0 && r.Alone() || known < r.GPUMemBytes):
-		ask(known)
-	case r.GPUMemBytes > 0:
-		ask(wholeGiB(r.GPUMemBytes / 2))
+// memoryChanges ask no more memory than earlier runs of the command took, and a tenth: of the GPU, so
+// that it need not be free of others, and of the machine. What they did not show to be enough is not
+// asked: a job that gets too little fails.
+func memoryChanges(r *job.Request, most sched.Most) (list []job.Sooner) {
+	known := enough(most.GPUMem)
+	if r.GPUMilli > 0 && known > 0 && (r.GPUMemBytes == 0 && r.Alone() || known < r.GPUMemBytes) {
+		list = append(list, job.Sooner{Change: job.Change{GPUMemBytes: &known}})
 	}
-	if n := r.MemBytes / 2; n > 0 {
-		n = wholeGiB(n)
+	if n := enough(most.HostMem); n > 0 && n < r.MemBytes {
 		list = append(list, job.Sooner{Change: job.Change{MemBytes: &n}})
 	}
 	return list
 }
 
-// wholeGiB rounds up, where there is that much.
-func wholeGiB(n int64) int64 {
+// enough is an amount of memory and a tenth, rounded up to whole GiB where there is that much.
+func enough(most int64) int64 {
 	const unit = 1 << 30
+	n := most + most/10
 	if n < unit {
 		return n
 	}
 	return (n + unit - 1) / unit * unit
 }
 
-// timeChanges ask a shorter time limit: as long as the job is expected to run and as much again,
-// and half of what is asked.
-func (c *Core) timeChanges(l *trackedJob) (list []job.Sooner) {
+// leastGap is the shortest time limit about which the owner of a job is asked where too few runs of
+// its command have ended to tell how long it needs.
+const leastGap = 5 * time.Minute
+
+// timeChanges ask a shorter time limit, and always a longer one than any run of the command lasted:
+// the longest with which the job starts at once, and, where enough is known of its runs, twice what
+// the job is expected to run.
+func (c *Core) timeChanges(l *trackedJob, known bool, longest time.Duration) (list []tried) {
+	least := longest.Truncate(time.Minute) + time.Minute
+	if !known {
+		least = max(least, leastGap)
+	}
+	learned := roundUp(max(2*c.expectedRun(l), longest+longest/10))
 	limit := l.job.Request.TimeLimit.Duration()
-	seen := limit
-	for _, d := range []time.Duration{2 * c.expectedRun(l), limit / 2} {
-		if d = roundUp(d); d <= 0 || limit > 0 && d >= limit || d == seen || d < l.job.Served {
-			continue
+	add := func(d time.Duration, gap bool) {
+		if limit == 0 || d < limit {
+			span := job.Span(d)
+			list = append(list, tried{sooner: job.Sooner{Change: job.Change{TimeLimit: &span}}, gap: gap})
 		}
-		seen = d
-		span := job.Span(d)
-		list = append(list, job.Sooner{Change: job.Change{TimeLimit: &span}})
+	}
+	if add(least, true); known {
+		add(learned, false)
 	}
 	return list
 }

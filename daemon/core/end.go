@@ -106,6 +106,7 @@ func (c *Core) ended(l *trackedJob, now time.Time) {
 	c.gpus.ended(l, &r, over)
 	c.learn(l, &r, place == nowhere, over)
 	c.learnMemory(l, &r, place != nowhere, now)
+	c.learnMost(l, over)
 	if place != nowhere {
 		c.backOff(l, &r, place, now)
 		c.requeueAfter(l, place, now)

@@ -39,6 +39,8 @@ type Trial struct {
 	id    job.ID
 	list  []tried
 	now   sched.Range // as the job is
+
+	limit, served, run time.Duration // its time limit, run time so far, and what is expected without a limit
 }
 
 // tried is one change, and what the job would ask and be expected to run for with it.
@@ -46,6 +48,7 @@ type tried struct {
 	sooner   job.Sooner
 	request  job.Request
 	expected time.Duration
+	gap      bool // its time limit is the shortest that would do: the longest is asked that starts at once
 }
 
 // Trial returns the changes to try of a job that waits for room; nil where there are none. Those
@@ -55,15 +58,18 @@ func (c *Core) Trial(id job.ID, now time.Time) *Trial {
 	if l == nil || !c.planning.Has(id) || !c.systemd.listed() {
 		return nil
 	}
-	t := &Trial{Ahead: c.Foresee(now), id: id}
+	t := &Trial{Ahead: c.Foresee(now), id: id, limit: l.job.Request.TimeLimit.Duration(), served: l.job.Served}
 	if t.Ahead == nil || !slices.Contains(t.Ahead.forecast.Waiting(), id) {
 		return nil
 	}
-	for _, s := range c.changes(l) {
+	free := l.job.Request
+	free.TimeLimit = 0
+	t.run = c.expectedRun(l.asking(free))
+	for _, w := range c.changes(l, now) {
 		if len(t.list) == maxTried {
 			break
 		}
-		if w := (tried{sooner: s}); c.wouldTake(l, &w, now) {
+		if c.wouldTake(l, &w, now) {
 			t.list = append(t.list, w)
 		}
 	}
@@ -91,11 +97,49 @@ func (c *Core) wouldTake(l *trackedJob, w *tried, now time.Time) bool {
 	if c.admitChange(&s, true, c.snapshot(now)) != nil {
 		return false
 	}
-	changed := *l.job
-	other := trackedJob{id: l.id, job: &changed, account: l.account, throttle: l.throttle}
-	other.job.Request = s.Request
-	w.request, w.expected = s.Request, c.expectedRun(&other)
+	w.request, w.expected = s.Request, c.expectedRun(l.asking(s.Request))
 	return true
+}
+
+// asking returns a copy of a job that asks something else.
+func (l *trackedJob) asking(r job.Request) *trackedJob {
+	changed := *l.job
+	changed.Request = r
+	return &trackedJob{id: l.id, job: &changed, account: l.account, throttle: l.throttle}
+}
+
+// longestGap is the longest time limit that is tried of a job that has none.
+const longestGap = 30 * 24 * time.Hour
+
+// widen finds the longest time limit with which the job starts at once, in whole minutes, and reports
+// whether there is one that is no shorter than that of the change.
+func (t *Trial) widen(w *tried, asked func() bool) bool {
+	starts := func(d time.Duration) bool {
+		span := job.Span(d)
+		w.request.TimeLimit, w.sooner.Change.TimeLimit = span, &span
+		w.expected = min(t.run, t.served+d)
+		return t.Ahead.forecast.With(t.id, &w.request, w.expected, 0).StartsNow(t.id, asked)
+	}
+	least := w.request.TimeLimit.Duration()
+	if !starts(least) {
+		return false
+	}
+	below := longestGap
+	if t.limit > 0 {
+		below = t.limit
+	}
+	for below-least > time.Minute {
+		half := least + ((below - least) / 2).Round(time.Minute)
+		if half >= below { // as of a limit that is no whole minutes
+			break
+		}
+		if starts(half) {
+			least = half
+		} else {
+			below = half
+		}
+	}
+	return starts(least)
 }
 
 // BeginWhile finds out when the job starts as it is, in a forecast that is no older than its own, while that
@@ -117,8 +161,15 @@ func (t *Trial) TriedWhile(asked func() bool) (list []job.Sooner, n int) {
 	if as.Likely > 0 {
 		until = as.Likely
 	}
+	gap := false // one was found, before any limit that would have it start later
 	for i := range t.list {
 		w := &t.list[i]
+		if w.gap {
+			gap = t.widen(w, asked)
+		}
+		if w.sooner.Change.TimeLimit != nil && w.gap != gap {
+			continue
+		}
 		other := t.Ahead.forecast.With(t.id, &w.request, w.expected, until)
 		if !other.GoOn(asked, t.id) {
 			break

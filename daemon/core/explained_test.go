@@ -37,7 +37,9 @@ func (a *asker) submit(user string, r job.Request, change ...func(*job.Submissio
 	for _, f := range change {
 		f(&s)
 	}
-	reply := a.core.Step(core.Submit{Token: 1, Submission: s}, a.now).Replies[0]
+	a.token++
+	a.step(core.Submit{Token: a.token, Submission: s}, -1)
+	reply := a.replies[a.token]
 	if reply.Refusal != nil {
 		a.Fatal(words.Say(reply.Refusal.Message))
 	}
@@ -167,17 +169,17 @@ func TestSooner(t *testing.T) {
 	a.want("a wide job", a.sooner(wide), "--gpus 1 +0s, --gpus 2 +57m0s of 4")
 	// What would run behind the one for which GPUs are kept has to end before that starts.
 	long := a.submit("cat", whole(1), limit(12*time.Hour))
-	a.want("behind one for which GPUs are kept", a.sooner(long), "--preemptible +0s of 4")
+	a.want("behind one for which GPUs are kept", a.sooner(long), "--time 1h57m +0s, --preemptible +0s of 3")
 	b := newAsker(t, 2, nil)
 	runs := b.submit("ann", whole(1))
 	named := b.submit("dan", job.Request{GPUMilli: 1000, GPUIDs: []int{0}, TimeLimit: job.Span(time.Hour)})
-	b.want("one that names its GPU", b.sooner(named), "without --gpu-ids --gpus-from --exclude-gpus +0s of 4")
+	b.want("one that names its GPU", b.sooner(named), "without --gpu-ids --gpus-from --exclude-gpus +0s of 3")
 	b.want("one that runs", b.sooner(runs), "nothing to try")
 }
 
 // TestSoonerIsAllowed: what a quota, or a rule of the site, refuses is not offered.
 func TestSoonerIsAllowed(t *testing.T) {
-	for want, least := range map[string]int{"--gpus 0.5 +0s of 5": 1, " of 4": 501} {
+	for want, least := range map[string]int{"--gpus 0.5 +0s of 3": 1, " of 2": 501} {
 		a := newAsker(t, 1, nil)
 		a.submit("ann", job.Request{GPUMilli: 400, GPUMemBytes: 8 * gib, MemBytes: gib})
 		a.policy.SmallestPart = least
@@ -198,7 +200,7 @@ func TestSoonerThanReserved(t *testing.T) {
 	res := job.Reservation{GPUs: []job.Allocation{{}}, From: a.now.Add(3 * time.Hour), To: a.now.Add(9 * time.Hour), Users: []job.Account{{UID: 9, User: "dora"}}}
 	a.core.Step(core.Command{Token: 1, Who: job.Actor{Admin: true}, What: job.Command{Kind: job.CommandReserve, Reservation: &res}}, a.now)
 	id := a.submit("bob", whole(1))
-	a.want("without a limit", a.sooner(id), "--time 2h +0s of 3")
+	a.want("without a limit", a.sooner(id), "--time 2h59m +0s of 3")
 }
 
 // TestSoonerOfArrays: an array is tried as a whole.

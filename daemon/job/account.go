@@ -29,8 +29,8 @@ type Prediction struct {
 	Lengths []LengthShare `json:"lengths"` // how the last of them spread, by bins of the scheduler's
 	At      time.Time     `json:"at"`
 
-	// PeakBytes is the most GPU memory, of one GPU, that its later runs took. A record has
-	// either that or run times.
+	// PeakBytes is the most memory that its runs took; the key says which. A record has either that
+	// or run times, or with it in Typical the longest run.
 	PeakBytes int64 `json:"peak_bytes,omitempty"`
 }
 

@@ -20,10 +20,14 @@ const (
 // The levels of keys of a kind, from the widest to the narrowest.
 const levels = 4
 
-// memoryLevel is that of what is known of GPU memory: of a command, whatever its size.
-const memoryLevel = levels
+// The levels of what is known of a command, whatever its size: see Memory and Most.
+const (
+	memoryLevel = levels + iota
+	mostLevel
+	hostLevel
+)
 
-var levelNames = [...]string{"", "size", "script", "shape", memoryLevel: "memory"}
+var levelNames = [...]string{"", "size", "script", "shape", memoryLevel: "memory", mostLevel: "most", hostLevel: "host"}
 
 // historyKey names what jobs of a user have in common, at one of the levels.
 type historyKey struct {
@@ -67,7 +71,7 @@ func parseKey(text string) (uid int, k historyKey, ok bool) {
 	if len(words) == 1 {
 		return uid, k, true
 	}
-	for k.level = memoryLevel; k.level > 0 && levelNames[k.level] != words[1]; k.level-- {
+	for k.level = hostLevel; k.level > 0 && levelNames[k.level] != words[1]; k.level-- {
 	}
 	if k.level == 0 || len(words) != 3+min(k.level-1, 1) {
 		return 0, k, false

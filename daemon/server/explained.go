@@ -40,7 +40,7 @@ func (s *Server) renderExplained(e *job.Explained) *api.Queue {
 		x := &e.Sooner[i]
 		options, without := words.Sooner(x)
 		out.Sooner = append(out.Sooner, api.Sooner{
-			Options: options, Without: without, Now: x.Now, ExpectedStart: moment(x.Start.At),
+			Options: options, Without: without, If: words.SoonerIf(x), Now: x.Now, ExpectedStart: moment(x.Start.At),
 			ExpectedStartFrom: moment(x.Start.From), ExpectedStartBy: moment(x.Start.By),
 		})
 	}

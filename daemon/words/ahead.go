@@ -133,6 +133,21 @@ func Sooner(s *job.Sooner) (options, without []string) {
 	return options, without
 }
 
+// SoonerIf is what the reader has to know of the job before a change is any good; "" where the
+// change can't have the job fail.
+func SoonerIf(s *job.Sooner) string {
+	c := &s.Change
+	switch {
+	case c.TimeLimit != nil:
+		return "if it needs no more than " + c.TimeLimit.String()
+	case c.GPUMemBytes != nil:
+		return "if it needs no more than " + job.FormatSize(*c.GPUMemBytes) + " of a GPU's memory"
+	case c.MemBytes != nil:
+		return "if it needs no more than " + job.FormatSize(*c.MemBytes) + " of host memory"
+	}
+	return ""
+}
+
 func option(name, kind string, value any) string {
 	switch v := value.(type) {
 	case bool:

@@ -55,5 +55,12 @@ func TestSooner(t *testing.T) {
 		if got := strings.Join(options, " ") + "|" + strings.Join(without, " "); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+		wantIf := map[string]string{
+			"--gpu-mem 20G|": "if it needs no more than 20G of a GPU's memory", "--mem 20G|": "if it needs no more than 20G of host memory",
+			"--time 1h30m|": "if it needs no more than 1h30m",
+		}[want]
+		if got := SoonerIf(&s); got != wantIf {
+			t.Errorf("%s: got %q, want %q", want, got, wantIf)
+		}
 	}
 }

@@ -1,0 +1,63 @@
+package sched
+
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Most is the most that runs of a command took, whatever their number of GPUs and however they
+// ended. Unlike what Memory and Estimate say, it never becomes less: a limit below it has ended a
+// run before, or would have. Each part is 0 where nothing is known.
+type Most struct {
+	Run     time.Duration
+	GPUMem  int64 // bytes of one GPU
+	HostMem int64 // bytes
+}
+
+// Max returns the larger of each part.
+func (m Most) Max(o Most) Most {
+	return Most{max(m.Run, o.Run), max(m.GPUMem, o.GPUMem), max(m.HostMem, o.HostMem)}
+}
+
+// mostKeys are those of what is known of the most of a command; false: its command is not known.
+func (k Kind) mostKeys() (run, host historyKey, ok bool) {
+	return historyKey{mostLevel, 0, k.Shape}, historyKey{hostLevel, 0, k.Shape}, k.Shape != ""
+}
+
+// Most returns the most that is on record of a kind's command.
+func (p *Predictor) Most(k Kind) (m Most) {
+	run, host, ok := k.mostKeys()
+	u := p.users[k.UID]
+	if !ok || u == nil {
+		return m
+	}
+	if e := u.seen[run]; e != nil {
+		h := e.Value.(*history)
+		m.Run, m.GPUMem = h.typical, h.peak
+	}
+	if e := u.seen[host]; e != nil {
+		m.HostMem = e.Value.(*history).peak
+	}
+	return m
+}
+
+// ObserveMost learns what an attempt took, and returns what to record.
+func (p *Predictor) ObserveMost(k Kind, took Most, now time.Time) (out []job.Prediction) {
+	run, host, ok := k.mostKeys()
+	if !ok {
+		return nil
+	}
+	known := p.Most(k)
+	m := known.Max(took)
+	if m.Run != known.Run || m.GPUMem != known.GPUMem {
+		h := p.of(k.UID).touch(p, run)
+		h.typical, h.peak = m.Run, m.GPUMem
+		out = append(out, job.Prediction{Key: run.record(k.UID), Typical: m.Run, PeakBytes: m.GPUMem, At: now})
+	}
+	if m.HostMem != known.HostMem {
+		p.of(k.UID).touch(p, host).peak = m.HostMem
+		out = append(out, job.Prediction{Key: host.record(k.UID), PeakBytes: m.HostMem, At: now})
+	}
+	return out
+}
