@@ -45,10 +45,10 @@ const (
 	ReasonBackoff    ReasonCode = "back-off"       // after a failure, or Need starts in a row that failed, not before Detail
 	ReasonArrayLimit ReasonCode = "array-limit"    // Need tasks of its array run, its limit
 	ReasonFailures   ReasonCode = "array-failures" // Have tasks of the array have failed, and Need are its limit
-	ReasonQuotaGPUs  ReasonCode = "quota-gpus"     // Detail has Have milli-GPUs of Need
+	ReasonQuotaGPUs  ReasonCode = "quota-gpus"     // Need milli-GPUs, Have left by a quota; Detail says of whose
 	ReasonQuotaJobs  ReasonCode = "quota-jobs"     // Detail runs Need jobs, the quota
-	ReasonQuotaMem   ReasonCode = "quota-mem"      // Detail has Have bytes of host memory of Need
-	ReasonQuotaCPUs  ReasonCode = "quota-cpus"     // Detail has Have CPUs of Need
+	ReasonQuotaMem   ReasonCode = "quota-mem"      // Need bytes of host memory, as above
+	ReasonQuotaCPUs  ReasonCode = "quota-cpus"     // Need CPUs, as above
 	ReasonQuotaKept  ReasonCode = "quota-kept"     // the quota of Detail is kept for Job, which is before this one
 	ReasonQuotaHours ReasonCode = "quota-hours"    // Detail has used Have GPU-hours of Need
 	ReasonAccount    ReasonCode = "account"        // its user can run nothing; Detail says why

@@ -94,11 +94,11 @@ func TestQuotasOfMemoryAndCPUs(t *testing.T) {
 	sc.expect("start 2 on none, start 4 on none")
 	ann.MaxCPUs = 3
 	if got, want := sc.why(sc.last(0, ask(4, 5))), "too-much, can never start: asks for 5 CPUs, the quota of ann is 3 CPUs (use a smaller --cpus, or ask an administrator for a larger quota); "+
-		"quota-mem, need 8589934592 have 5368709120, ann; quota-cpus, need 3 have 2, ann; quota-cpus, need 6 have 2, group lab"; got != want {
+		"quota-mem, need 4294967296 have 3221225472, ann has 3G of 8G left; quota-cpus, need 5 have 1, ann has 1 of 3 left; quota-cpus, need 5 have 4, group lab has 4 of 6 left"; got != want {
 		t.Errorf("why: %s, want %s", got, want)
 	}
 	if got, want := sc.why(sc.last(0, ask(9, 0))), "too-much, can never start: asks for 9G of host memory, the quota of ann is 8G (use a smaller --mem, or ask an administrator for a larger quota); "+
-		"quota-mem, need 8589934592 have 5368709120, ann; quota-mem, need 12884901888 have 5368709120, group lab"; got != want {
+		"quota-mem, need 9663676416 have 3221225472, ann has 3G of 8G left; quota-mem, need 9663676416 have 7516192768, group lab has 7G of 12G left"; got != want {
 		t.Errorf("why: %s, want %s", got, want)
 	}
 }

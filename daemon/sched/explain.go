@@ -116,6 +116,7 @@ func (s *Snapshot) hasMost(of func(*Running) int64, spelled func(int64) any) job
 func count(n int64) any { return n }
 func size(n int64) any  { return job.Size(n) }
 func cpus(n int64) any  { return job.CPUs(n) }
+func gpus(n int64) any  { return job.FormatGPUs(int(n)) }
 
 // quotaReasons says which quotas keep the job back: those that are used up, or else those that
 // are kept for another job of the account or group.
@@ -138,6 +139,11 @@ func quotaReasons(a *Account, n *amount, s *Snapshot) []job.Reason {
 	add := func(code job.ReasonCode, q *Account, need, have int64) {
 		why = append(why, job.Reason{Code: code, GPU: job.NoGPU, Detail: q.called(), Need: need, Have: have})
 	}
+	lacks := func(code job.ReasonCode, q *Account, need, has, most int64, spelled func(int64) any) {
+		left := max(0, most-has)
+		of := job.Say("detail/quota-left", q.called(), spelled(left), spelled(most))
+		why = append(why, job.Reason{Code: code, GPU: job.NoGPU, Detail: of, Need: need, Have: left})
+	}
 	if a.Barred != "" {
 		why = append(why, job.Reason{Code: job.ReasonAccount, GPU: job.NoGPU, Detail: job.Text(a.Barred)})
 	}
@@ -146,13 +152,13 @@ func quotaReasons(a *Account, n *amount, s *Snapshot) []job.Reason {
 			add(job.ReasonQuotaJobs, q, int64(q.MaxJobs), int64(q.Jobs))
 		}
 		if q.MaxMilli > 0 && n.milli > 0 && q.Milli+n.quota > q.MaxMilli {
-			add(job.ReasonQuotaGPUs, q, int64(q.MaxMilli), int64(q.Milli))
+			lacks(job.ReasonQuotaGPUs, q, int64(n.quota), int64(q.Milli), int64(q.MaxMilli), gpus)
 		}
 		if q.MaxMem > 0 && n.mem > 0 && q.host.mem+n.mem > q.MaxMem {
-			add(job.ReasonQuotaMem, q, q.MaxMem, q.host.mem)
+			lacks(job.ReasonQuotaMem, q, n.mem, q.host.mem, q.MaxMem, size)
 		}
 		if q.MaxCPUs > 0 && n.cpus > 0 && q.host.cpus+n.cpus > q.MaxCPUs {
-			add(job.ReasonQuotaCPUs, q, int64(q.MaxCPUs), int64(q.host.cpus))
+			lacks(job.ReasonQuotaCPUs, q, int64(n.cpus), int64(q.host.cpus), int64(q.MaxCPUs), count)
 		}
 		bounded := q.MaxUsage > 0 && s.Policy.HalfLife > 0 && n.milli > 0
 		if used := q.GPUTime(s.Now, s.Policy.HalfLife); bounded && used >= q.MaxUsage {

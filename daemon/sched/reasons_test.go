@@ -140,7 +140,7 @@ func TestReasonsOfTheMachine(t *testing.T) {
 	sc.s.GPUs[1].MemFreeBytes = 0
 	want := []string{
 		"too-much, can never start: asks for 2 GPUs with 1B of memory, the quota of bob is 1.5 (ask for fewer, or an administrator for a larger quota)",
-		"quota-gpus, need 1500 have 500, bob", "quota-hours, need 2 have 3, bob", "quota-jobs, need 1 have 1, group lab",
+		"quota-gpus, need 2000 have 1000, bob has 1 of 1.5 left", "quota-hours, need 2 have 3, bob", "quota-jobs, need 1 have 1, group lab",
 		"max-running, need 2 have 0, ann has 1", "host-memory, need 3 have 2", "gpu-count, need 2 have 1",
 		"gpu-free on 0", "gpu-memory on 1, need 1 have 0", "gpu-busy on 2, job 101",
 	}

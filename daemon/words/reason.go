@@ -14,6 +14,7 @@ type concern int
 
 const (
 	own     concern = iota // the job or its owner: while there is one, the GPUs do not matter
+	quota                  // a quota: it matters less than GPUs where these would not do either
 	machine                // the whole machine
 	someGPU                // a GPU
 	aside                  // a GPU of which it says nothing bad, or nothing that would ever change
@@ -30,8 +31,9 @@ type reason struct {
 // "GPU 0" in a line, where that is not "is" and the sentence; and what follows
 // "GPUs 0,1", where that is not "are" and the code. In braces are the parts of
 // Reason as value spells them. Of its own reasons a job shows the first; those
-// of GPUs are in the order in which they pass: first what ends by itself and
-// soon, then what a person has to end, then what nobody can.
+// of GPUs are in the order in which they pass: first a reservation, which keeps a
+// job from a GPU that looks free, then what ends by itself and soon, then what a
+// person has to end, then what nobody can.
 var reasons = []reason{
 	{job.ReasonAccount, own, "its user can start nothing: {text}", "", ""},
 	{job.ReasonTurn, own, "it waits for its turn to be started: systemd is starting other jobs", "", ""},
@@ -44,25 +46,26 @@ var reasons = []reason{
 	{job.ReasonFailures, own, "{have task} of the array failed, its limit is {need}: no more start until it is released", "", ""},
 	{job.ReasonStarts, own, "no job starts: {text}", "", ""},
 	{job.ReasonArrayLimit, own, "{need task} of the array {are} running, as many as its limit allows", "", ""},
-	{job.ReasonQuotaJobs, own, "{text} has {need job} running, as many as the quota allows", "", ""},
-	{job.ReasonQuotaGPUs, own, "{text} has {have GPUs} of {need GPUs} GPUs allowed by quota", "", ""},
-	{job.ReasonQuotaMem, own, "{text} has {have bytes} of {need bytes} of host memory allowed by quota", "", ""},
-	{job.ReasonQuotaCPUs, own, "{text} has {have} of {need CPU} allowed by quota", "", ""},
-	{job.ReasonQuotaKept, own, "what is left to {text} by quota is kept for job {job}, which is before this one", "", ""},
-	{job.ReasonQuotaHours, own, "{text} has used {have} GPU-hours lately, the quota is {need}", "", ""},
+	{job.ReasonQuotaJobs, quota, "{text} has {need job} running, as many as the quota allows", "", ""},
+	{job.ReasonQuotaGPUs, quota, "quota: needs {need wish}, {text}", "", ""},
+	{job.ReasonQuotaMem, quota, "quota: needs {need bytes} of host memory, {text}", "", ""},
+	{job.ReasonQuotaCPUs, quota, "quota: needs {need CPU}, {text}", "", ""},
+	{job.ReasonQuotaKept, quota, "quota: job {job} is ahead and needs the rest of what {text} may have", "", ""},
+	{job.ReasonQuotaHours, quota, "{text} has used {have} GPU-hours lately, the quota is {need}", "", ""},
 
 	{job.ReasonDrained, machine, "no new job starts: {text}", "", ""},
 	{job.ReasonNoSample, machine, "the scheduler has just started and has not seen the GPUs yet", "", ""},
-	{job.ReasonChecking, machine, "its GPUs look free, which a fresh sample is confirming", "", ""},
+	{job.ReasonChecking, machine, "its GPUs look free; checking once more before it starts", "", ""},
 	{job.ReasonGPUCount, machine, "needs {need} GPUs, {have} available now", "", ""},
-	{job.ReasonHostMemory, machine, "needs {need bytes} of host memory, {have bytes} is not promised to running jobs{detail}", "", ""},
-	{job.ReasonHostCPUs, machine, "needs {need CPU}, {have} {left} not promised to running jobs{detail}", "", ""},
+	{job.ReasonHostMemory, machine, "needs {need bytes} of host memory, {have bytes} is free{detail}", "", ""},
+	{job.ReasonHostCPUs, machine, "needs {need CPU}, {have} {left} free{detail}", "", ""},
 	{job.ReasonMaxRunning, machine, "{need job} {are} running, the site allows no more at once{detail}", "", ""},
 	{job.ReasonNoGPUJobs, machine, "jobs without a GPU take all {need} places that they may have here{detail}", "", ""},
 	{job.ReasonNoGPUMemory, machine,
 		"needs {need bytes} of host memory, {have bytes} is left of what jobs without a GPU may have{detail}", "", ""},
 	{job.ReasonNoGPUCPUs, machine, "needs {need CPU}, {have} {left} left of what jobs without a GPU may have{detail}", "", ""},
 
+	{job.ReasonGPUReserved, someGPU, "reserved{detail}", "", "are reserved{detail}"},
 	{job.ReasonGPUCleaning, someGPU, "being checked after {leaver}", "", "are being checked"},
 	{job.ReasonGPUKept, someGPU, "kept for job {job}, which is before this one", "", "are kept for {jobs}, before this one"},
 	{job.ReasonGPUBusy, someGPU, "held by {holders}{detail}", "", "are held by {jobs}"},
@@ -73,8 +76,7 @@ var reasons = []reason{
 	{job.ReasonGPUUsed, someGPU, "{have} % of its memory is in use, at most {need} % allowed{besides}",
 		"has {have} % of its memory in use, at most {need} % allowed{besides}", "have more than {need} % of their memory in use"},
 	{job.ReasonGPULoad, someGPU, "busy to {have} %, at most {need} % allowed{besides}", "", "are busy to more than {need} %"},
-	{job.ReasonGPUForeign, someGPU, "used by processes of no job: {outsiders}", "", "are used by processes of no job"},
-	{job.ReasonGPUReserved, someGPU, "reserved{detail}", "", ""},
+	{job.ReasonGPUForeign, someGPU, "in use outside gpusched: {outsiders}", "", "are in use outside gpusched"},
 	{job.ReasonGPUSuspect, someGPU, "{suspect}", "is suspect: {alone}", ""},
 	{job.ReasonGPUPaused, someGPU, "paused by an administrator{detail}", "", ""},
 	{job.ReasonGPUDrained, someGPU, "drained by an administrator{detail}", "", ""},
@@ -180,6 +182,8 @@ func value(name string, r job.Reason) string {
 		return job.FormatSize(n)
 	case "GPUs":
 		return job.FormatGPUs(int(n))
+	case "wish":
+		return wish(job.Wish{GPUs: job.GPUs(n)})
 	case "":
 		return strconv.FormatInt(n, 10)
 	}

@@ -41,7 +41,7 @@ func Why(list []job.Reason) string {
 	if len(parts) == 0 {
 		parts = others
 	}
-	return strings.Join(append(parts, last...), "; ")
+	return strings.Join(append(parts, last[:min(len(last), 1)]...), "; ")
 }
 
 // InOrder is the reasons with those first that matter most: what the machine lacks besides GPUs
@@ -64,16 +64,36 @@ func InOrder(list []job.Reason) []job.Reason {
 func lesser(r job.Reason, all []job.Reason) bool {
 	switch r.Code {
 	case job.ReasonHostMemory, job.ReasonHostCPUs, job.ReasonMaxRunning:
-		return slices.ContainsFunc(all, func(o job.Reason) bool { return o.GPU != job.NoGPU }) &&
-			!slices.ContainsFunc(all, func(o job.Reason) bool { return o.Code == job.ReasonGPUFree })
+		return lacksGPUs(all)
 	}
-	return false
+	at := rank(r.Code)
+	return at >= 0 && reasons[at].about == quota && lacksGPUs(all)
 }
 
-// ownReason finds the first reason that lies with the job or its owner.
+// lacksGPUs reports whether fewer GPUs would do now than the job needs.
+func lacksGPUs(all []job.Reason) bool {
+	free, others := 0, 0
+	for _, r := range all {
+		switch {
+		case r.Code == job.ReasonGPUCount:
+			return true
+		case r.Code == job.ReasonGPUFree:
+			free++
+		case r.GPU != job.NoGPU:
+			others++
+		}
+	}
+	return free == 0 && others > 0
+}
+
+// ownReason finds the first reason that lies with the job or its owner; a quota is one where GPUs are there.
 func ownReason(list []job.Reason) (job.Reason, bool) {
+	last := quota
+	if lacksGPUs(list) {
+		last = own
+	}
 	for i := range reasons {
-		if reasons[i].about != own {
+		if reasons[i].about > last {
 			break
 		}
 		if at := slices.IndexFunc(list, func(r job.Reason) bool { return r.Code == reasons[i].code }); at >= 0 {

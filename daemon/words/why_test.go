@@ -17,6 +17,10 @@ func TestWhyIsOneShortLine(t *testing.T) {
 	on := func(gpu int, code job.ReasonCode, id job.ID) job.Reason {
 		return job.Reason{Code: code, GPU: gpu, Job: id}
 	}
+	quotaOf := func(need int64) job.Reason {
+		left := job.Say("detail/quota-left", job.Text("ann"), int64(5), int64(12))
+		return job.Reason{Code: job.ReasonQuotaCPUs, GPU: job.NoGPU, Need: need, Have: 5, Detail: left}
+	}
 	for _, c := range []struct {
 		list []job.Reason
 		want string
@@ -46,7 +50,18 @@ func TestWhyIsOneShortLine(t *testing.T) {
 		{[]job.Reason{on(0, job.ReasonGPUKept, 3), on(1, job.ReasonGPUKept, 3)}, "GPUs 0,1 are kept for job 3, before this one"},
 		{[]job.Reason{{Code: job.ReasonGPUMemory, GPU: 2, Need: 20 << 30, Have: 3 << 30}}, "GPU 2 has 3G free, 20G needed"},
 		{[]job.Reason{{Code: job.ReasonGPUMemory, GPU: 2, Need: 20 << 30, Have: 3 << 30, Detail: job.Text("not told")}}, "GPU 2 has 3G free, 20G needed (not told)"},
-		{[]job.Reason{machine(job.ReasonHostCPUs, 8, 4), on(0, job.ReasonGPUBusy, 3)}, "GPU 0 is held by job 3; needs 8 CPUs, 4 are not promised to running jobs"},
+		{[]job.Reason{machine(job.ReasonHostCPUs, 8, 4), on(0, job.ReasonGPUBusy, 3)}, "GPU 0 is held by job 3; needs 8 CPUs, 4 are free"},
+		{[]job.Reason{quotaOf(9), on(0, job.ReasonGPUFree, 0), on(1, job.ReasonGPUBusy, 3)}, "quota: needs 9 CPUs, ann has 5 of 12 left"},
+		{[]job.Reason{quotaOf(9), on(0, job.ReasonGPUBusy, 3)}, "GPU 0 is held by job 3; quota: needs 9 CPUs, ann has 5 of 12 left"},
+		{[]job.Reason{quotaOf(9), machine(job.ReasonGPUCount, 2, 1), on(0, job.ReasonGPUFree, 0), on(1, job.ReasonGPUBusy, 3)},
+			"needs 2 GPUs, 1 available now; GPU 1 is held by job 3; quota: needs 9 CPUs, ann has 5 of 12 left"},
+		{[]job.Reason{quotaOf(9)}, "quota: needs 9 CPUs, ann has 5 of 12 left"},
+		{[]job.Reason{machine(job.ReasonGPUCount, 2, 1), on(0, job.ReasonGPUBusy, 56), on(1, job.ReasonGPUBusy, 57), on(2, job.ReasonGPUFree, 0),
+			{Code: job.ReasonGPUReserved, GPU: 3, Detail: job.Text("for dora from 04:49 to 06:49")}},
+			"needs 2 GPUs, 1 available now; GPU 3 is reserved (for dora from 04:49 to 06:49)"},
+		{[]job.Reason{on(0, job.ReasonGPUCleaning, 4), on(1, job.ReasonGPUBusy, 5), on(2, job.ReasonGPUKept, 6),
+			{Code: job.ReasonGPUReserved, GPU: 3, Detail: job.Text("for dora")}, {Code: job.ReasonGPUReserved, GPU: 4, Detail: job.Text("for dora")}},
+			"GPUs 3,4 are reserved (for dora); GPU 0 is being checked after job 4"},
 		{[]job.Reason{machine(job.ReasonMaxRunning, 8, 0)}, "8 jobs are running, the site allows no more at once"},
 	} {
 		if got := Why(c.list); got != c.want {

@@ -41,7 +41,7 @@ func TestSchedulerAfter(t *testing.T) {
 	}
 	release()
 	ended(t, wait(t, either), "completed", "exit code 0")
-	ended(t, wait(t, failed), "cancelled", fmt.Sprintf("--after-fail %d can no longer be met, as job %d ended as completed", first, first))
+	ended(t, wait(t, failed), "cancelled", fmt.Sprintf("job %d ended as completed, so --after-fail %d can never be met", first, first))
 }
 
 // TestSchedulerDrainUntil: a GPU that is drained until a time comes back then

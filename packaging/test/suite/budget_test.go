@@ -98,7 +98,7 @@ func TestForeignProcessSinceTheLook(t *testing.T) {
 	t.Cleanup(func() { try(t, "", "systemctl stop stranger") })
 	until(t, "it has its memory", func() bool { return sh(t, "", "ls /run/fakenvml/claims | grep -c -- -0$ || true") == "1" })
 	id := submit(t, "alice", "--gpu-ids 0 -- touch /tmp/began")
-	stranger := "used by processes of no job: process " + sh(t, "", "systemctl show -P MainPID stranger") + " of bob has 70G"
+	stranger := "in use outside gpusched: process " + sh(t, "", "systemctl show -P MainPID stranger") + " of bob has 70G"
 	until(t, "the job waits for the stranger", func() bool { return strings.Contains(why(t, "alice", id), stranger) })
 	if out := sh(t, "alice", fmt.Sprintf("gpusched show %d --json; ls /tmp/began || true", id)); !strings.Contains(out, "not started, and queued again: GPU 0 is used") || strings.Contains(out, "\n/tmp/began") {
 		t.Errorf("show: %s", out)
@@ -129,8 +129,8 @@ func TestForeignProcess(t *testing.T) {
 	id := submit(t, "alice", "--gpu-ids 0 --gpu-mem 20G -- true")
 	waitsFor(t, "alice", id, "of no job: process "+pid+" of bob has 70G")
 	whole := submit(t, "alice", "--gpu-ids 0 -- true")
-	waitsFor(t, "alice", whole, "used by processes of no job: process "+pid+" of bob has 70G")
-	if out := sh(t, "alice", "gpusched submit --dry-run --gpu-ids 0 -- true"); !strings.Contains(out, "used by processes of no job: process "+pid) {
+	waitsFor(t, "alice", whole, "in use outside gpusched: process "+pid+" of bob has 70G")
+	if out := sh(t, "alice", "gpusched submit --dry-run --gpu-ids 0 -- true"); !strings.Contains(out, "in use outside gpusched: process "+pid) {
 		t.Errorf("a dry run: %s", out)
 	}
 	sh(t, "", "systemctl stop stranger")

@@ -29,9 +29,9 @@ gpus = 1`)
 	hers := submit(t, "alice", "-g 1 -- sleep 1000")
 	running(t, two)
 	running(t, hers)
-	waitsFor(t, "bob", third, "bob has 2 of 2 GPUs allowed by quota")
+	waitsFor(t, "bob", third, "bob has 0 of 2 left")
 	half := submit(t, "alice", "-g 0.5 -- sleep 1000")
-	waitsFor(t, "alice", half, "group lab has 1 of 1 GPUs allowed by quota")
+	waitsFor(t, "alice", half, "group lab has 0 of 1 left")
 	without := []int64{submit(t, "bob", "-g 0 -- sleep 1000"), submit(t, "bob", "-g 0 -- sleep 1000")}
 	fourth := submit(t, "bob", "-g 0 -- true")
 	waitsFor(t, "bob", fourth, "bob has 3 jobs running, as many as the quota allows")
@@ -59,7 +59,7 @@ func TestSchedulerQuotaOfAGroupLater(t *testing.T) {
 		running(t, ids[0])
 		for _, id := range ids[1:] {
 			until(t, "the others wait for the group", func() bool {
-				return strings.Contains(why(t, "alice", id), "group lab has 1 of 1 GPUs allowed by quota")
+				return strings.Contains(why(t, "alice", id), "group lab has 0 of 1 left")
 			})
 		}
 	}
@@ -98,7 +98,7 @@ gpus = 1`)
 	first := submit(t, "bob", "-g 0.1 --gpu-ids 0 -- sleep 1000")
 	running(t, first)
 	next := submit(t, "bob", "-g 0.1 --spread -- sleep 1000")
-	waitsFor(t, "bob", next, "bob has 1 of 1 GPUs allowed by quota")
+	waitsFor(t, "bob", next, "bob has 0 of 1 left")
 	hers := submit(t, "alice", "-g 1 -- sleep 1000")
 	running(t, hers)
 	cancel(t, "bob", first)
