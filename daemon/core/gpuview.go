@@ -53,7 +53,7 @@ func (b *gpuBook) gpuViews(reserved *reservations, now time.Time) []job.GPUView 
 		}
 		state, detail := b.state(d, now)
 		if state == sched.OK && detail.IsZero() {
-			detail = reserved.on(d.UUID, now)
+			detail = reserved.on(d.UUID, v.FreeMilli, now)
 		}
 		v.State, v.StateDetail = gpuWord(state, v.FreeMilli), detail
 		v.EnergyMilliJ, v.Doubt = d.energy, b.doubtful(d, now)

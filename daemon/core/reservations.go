@@ -65,12 +65,21 @@ func reserves(r *job.Reservation, uuid string) bool {
 	return slices.ContainsFunc(r.GPUs, func(g job.Allocation) bool { return g.UUID == uuid })
 }
 
-// on says for whom a GPU is reserved at the moment; nothing where it is for all.
-func (r *reservations) on(uuid string, now time.Time) job.Message {
+// on says for whom a GPU is reserved at the moment or, where so much of it is free, until when; nothing
+// where it is for all.
+func (r *reservations) on(uuid string, free int, now time.Time) job.Message {
+	var first *job.Reservation
 	for i := range r.list {
-		if v := &r.list[i]; reserves(v, uuid) && !now.Before(v.From) && now.Before(v.To) {
-			return job.Say("detail/reserved-for", v.For())
+		if v := &r.list[i]; reserves(v, uuid) && now.Before(v.To) && (first == nil || v.From.Before(first.From)) {
+			first = v
 		}
+	}
+	switch {
+	case first == nil:
+	case !now.Before(first.From):
+		return job.Say("detail/reserved-for", first.For())
+	case free > 0 && first.From.Sub(now) < farCourse:
+		return job.Say("detail/reserved-then", first.From, first.For())
 	}
 	return job.Message{}
 }
