@@ -81,7 +81,9 @@ func startOf(v jobView) template.HTML {
 	}
 	text := moment(v.Expected, "clock")
 	switch {
-	case v.From.IsZero():
+	case v.From.IsZero() && !v.By.IsZero():
+		return "by " + text + " at the latest"
+	case v.From.IsZero() || v.From.Equal(v.By):
 		return text
 	case v.By.IsZero():
 		return text + ", " + moment(v.From, "clock") + " at the earliest"

@@ -15,7 +15,12 @@ const unknownStart = "start unknown: what has to end first is suspended, or has 
 // startText says when a waiting job is expected to start, and between what moments it probably does.
 func startText(t *term.Terminal, j api.Job) string {
 	text, from, by := t.About(j.ExpectedStart), j.ExpectedStartFrom, j.ExpectedStartBy
+	soon := t.TTY && j.ExpectedStart.Sub(t.Now) < time.Minute
 	switch {
+	case from.IsZero() && !by.IsZero() && !soon:
+		return "by " + t.Moment(by) + " at the latest"
+	case from.Equal(by) && !from.IsZero() && !soon:
+		return "at " + t.Moment(by)
 	case from.IsZero() || t.TTY && !by.IsZero() && by.Sub(t.Now) < time.Minute:
 		return text
 	case by.IsZero():
@@ -31,6 +36,9 @@ func startCell(t *term.Terminal, j api.Job) string {
 		return "unknown"
 	}
 	from, by := j.ExpectedStartFrom, j.ExpectedStartBy
+	if t.TTY && from.IsZero() && by.After(t.Now) {
+		return "by " + t.Clock(by)
+	}
 	if !t.TTY || from.IsZero() || !j.ExpectedStart.After(t.Now) {
 		return t.Expected(j.ExpectedStart)
 	}

@@ -33,6 +33,12 @@ func TestExpectedStart(t *testing.T) {
 		"till tomorrow": {
 			api.Job{ExpectedStart: in(140), ExpectedStartFrom: in(110), ExpectedStartBy: in(1000)}, "", "after 13:50",
 		},
+		"at the latest": {
+			api.Job{ExpectedStart: in(140), ExpectedStartBy: in(140)}, "by 14:20 (in 2h20m) at the latest", "by 14:20",
+		},
+		"a fixed moment": {
+			api.Job{ExpectedStart: in(140), ExpectedStartFrom: in(140), ExpectedStartBy: in(140)}, "at 14:20 (in 2h20m)", "14:20",
+		},
 		"soon":               {api.Job{ExpectedStart: noon, ExpectedStartFrom: noon, ExpectedStartBy: noon}, "in a moment", "12:00"},
 		"an earlier release": {api.Job{ExpectedStart: in(140)}, "about 14:20 (in 2h20m)", "14:20"},
 		"unknown":            {api.Job{StartUnknown: true}, "", "unknown"},

@@ -197,6 +197,9 @@ func gains(wait, before time.Duration) bool {
 
 func startOf(r sched.Range) job.ExpectedStart {
 	s := job.ExpectedStart{At: r.Likely.Time(), From: r.Early.Time()}
+	if r.Latest {
+		s.From = time.Time{}
+	}
 	if r.Late < sched.Never {
 		s.By = r.Late.Time()
 	}

@@ -160,6 +160,8 @@ type LiveTasks struct {
 
 // ExpectedStart is when a job is expected to start by predictions; zero: nobody can say. With a
 // chance of about four in five it is between From and By, which is zero where nobody can say.
+//
+// By without From is the latest moment; the start may be any time before.
 type ExpectedStart struct {
 	At, From, By time.Time
 	Unknown      bool // nothing is known of how long others run

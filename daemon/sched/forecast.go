@@ -62,9 +62,11 @@ func (f *Forecast) believe(id job.ID, believed func(job.ID) *Estimate) {
 }
 
 // Range is when a job is expected to start. With a chance of about four in five it is from Early
-// to Late, which is Never where nobody can say; all are zero where Likely is not known.
+// to Late, which is Never where nobody can say; all are zero where Likely is not known. Where a person
+// fixed the moment, as the end of a reservation or of a drain, all three are that moment.
 type Range struct {
 	Early, Likely, Late Instant
+	Latest              bool // only limits are known of what it waits for: it starts at Late at the latest, or long before
 	Unknown             bool // as others that it waits for run for ever, as far as is known
 }
 
@@ -92,12 +94,28 @@ func (f *Forecast) Start(id job.ID) Range {
 	if likely == Never {
 		return Range{Unknown: f.futures[0].starts[id] == Never}
 	}
-	now := f.s.Now
-	late := at[len(at)-1]
+	now, late := f.s.Now, at[len(at)-1]
+	if alike := at[0] == late; alike && f.fixed(late) {
+		return Range{Early: late, Likely: late, Late: late}
+	} else if alike && late > now && len(at) > 1 {
+		return Range{Early: now, Likely: late, Late: late, Latest: true}
+	}
 	if late < Never {
 		late = now.Add(time.Duration(float64(late-now) * margin))
 	}
 	return Range{Early: now.Add(time.Duration(float64(at[0]-now) / margin)), Likely: likely, Late: late}
+}
+
+// fixed reports whether a person fixed a moment at which all futures agree, and no job that runs may
+// end before it for all that is known.
+func (f *Forecast) fixed(at Instant) bool {
+	for i := range f.s.Running {
+		if e := f.believed[f.s.Running[i].ID]; e != nil && !e.Known {
+			return false
+		}
+	}
+	return slices.ContainsFunc(f.s.GPUs, func(g GPU) bool { return g.State != OK && g.ReadyAt == at }) ||
+		slices.ContainsFunc(f.s.Reserved, func(r AdvanceReservation) bool { return r.From == at || r.To == at })
 }
 
 // margin is by what a wait may be shorter or longer than in all futures: these know nothing of

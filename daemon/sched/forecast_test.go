@@ -194,10 +194,10 @@ func TestForecastOfRanges(t *testing.T) {
 		"at once":          {func(*Running, *Estimate) {}, "6m53s to 2h34m50s, likely 35m55s"},
 		"after a day":      {func(r *Running, _ *Estimate) { r.Start = ago(24 * time.Hour) }, "6m56s to 14h9m37s, likely 1h24m1s"},
 		"with a limit":     {func(r *Running, _ *Estimate) { r.Request = limit }, "6m53s to 25m0s, likely 20m0s"},
-		"told to stop":     {func(r *Running, _ *Estimate) { r.Stopping = true }, "48m0s to 1h15m0s, likely 1h0m0s"},
+		"told to stop":     {func(r *Running, _ *Estimate) { r.Stopping = true }, "1h0m0s at the latest"},
 		"known well":       {func(_ *Running, e *Estimate) { e.Spread = 0 }, "48m0s to 1h15m0s, likely 1h0m0s"},
 		"unknown":          {func(_ *Running, e *Estimate) { e.Known = false }, "unknown"},
-		"only their limit": {func(r *Running, e *Estimate) { e.Known, r.Request = false, limit }, "16m0s to 25m0s, likely 20m0s"},
+		"only their limit": {func(r *Running, e *Estimate) { e.Known, r.Request = false, limit }, "20m0s at the latest"},
 		"suspended":        {func(r *Running, _ *Estimate) { r.Still = Never }, "unknown"},
 		"for a while":      {func(r *Running, _ *Estimate) { r.Request, r.Still = limit, noon.Add(time.Hour) }, "54m53s to 1h40m0s, likely 1h20m0s"},
 		"it had been":      {func(r *Running, _ *Estimate) { r.Request, r.Start, r.Rested = limit, ago(time.Hour), time.Hour }, "6m53s to 25m0s, likely 20m0s"},
@@ -213,11 +213,53 @@ func TestForecastOfRanges(t *testing.T) {
 		r := sc.p.Forecast(&sc.s, sc.q, func(job.ID) *Estimate { return &believed }).Start(1)
 		after := func(at Instant) time.Duration { return time.Duration(at - noon).Round(time.Second) }
 		got := fmt.Sprintf("%s to %s, likely %s", after(r.Early), after(r.Late), after(r.Likely))
-		if r.Unknown {
+		switch {
+		case r.Unknown:
 			got = "unknown"
+		case r.Latest && r.Likely == r.Late:
+			got = after(r.Late).String() + " at the latest"
 		}
 		if got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// TestForecastOfFixedMoments: what a person fixed has no margin, unless a job of which nothing is known may
+// end before; what other jobs' run times decide has one.
+func TestForecastOfFixedMoments(t *testing.T) {
+	long := Estimate{Median: 100 * time.Hour, Spread: 0.1, Known: true}
+	long.forms = long.lognormal()
+	none := Estimate{Median: time.Hour, Spread: 1}
+	limit := &job.Request{TimeLimit: job.Span(10 * time.Hour)}
+	drained := func(sc *scene) { sc.s.GPUs[0].State, sc.s.GPUs[0].ReadyAt = Drained, noon.Add(8*time.Hour) }
+	for name, c := range map[string]struct {
+		set    func(*scene)
+		second *Estimate // of the job on the other GPU
+		want   Range
+	}{
+		"a drain": {drained, &long, Range{noon.Add(8 * time.Hour), noon.Add(8 * time.Hour), noon.Add(8 * time.Hour), false, false}},
+		"a reservation": {func(sc *scene) {
+			sc.s.Reserved = []AdvanceReservation{{GPUs: []bool{true, false}, From: noon, To: noon.Add(4 * time.Hour)}}
+		}, &long, Range{noon.Add(4 * time.Hour), noon.Add(4 * time.Hour), noon.Add(4 * time.Hour), false, false}},
+		"beside a limit": {drained, &none, Range{noon, noon.Add(8 * time.Hour), noon.Add(8 * time.Hour), true, false}},
+	} {
+		sc := newScene(t, 2)
+		r := sc.runs(101, 100*time.Hour, on(1)...)
+		r.Start = noon
+		if c.second == &none {
+			r.Request = limit
+		}
+		c.set(sc)
+		sc.waits(1, 1000)
+		got := sc.p.Forecast(&sc.s, sc.q, func(id job.ID) *Estimate {
+			if id == 101 {
+				return c.second
+			}
+			return &none
+		}).Start(1)
+		if got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}
 }
