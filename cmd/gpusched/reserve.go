@@ -3,12 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // reserveCmd is about reservations.
@@ -48,9 +50,44 @@ func (c *reserveMakeCmd) Run(ctx context.Context, a *app) error {
 		if r.ID == reply.Made {
 			a.out.Printf("reservation %d: %s from %s to %s for %s\n",
 				r.ID, gpuNames(r.GPUs), a.out.Clock(r.From), a.out.Clock(r.To), term.Clean(reservedFor(r)))
+			return a.writeSitters(ctx, r)
 		}
 	}
 	return nil
+}
+
+// writeSitters says which jobs of others run on the GPUs of a reservation and may still run when it
+// begins: it stops none of them.
+func (a *app) writeSitters(ctx context.Context, r api.Reservation) error {
+	reply, err := a.client.List(ctx, api.ListQuery{})
+	if err != nil {
+		return err
+	}
+	for _, j := range reply.Jobs {
+		sits := j.State != job.Queued && slices.ContainsFunc(j.GPUs, func(g api.Allocation) bool {
+			return slices.ContainsFunc(r.GPUs, func(o api.Allocation) bool { return o.Index == g.Index })
+		})
+		limit, end := "without a time limit", limitEnd(j)
+		if !end.IsZero() {
+			limit = "with a time limit that ends it by " + a.out.Clock(end)
+		}
+		if !sits || slices.Contains(r.Users, j.User) || !end.IsZero() && !end.After(r.From) {
+			continue
+		}
+		text := fmt.Sprintf("job %s of %s runs there %s and will not be stopped: cancel it, requeue it or ask its owner",
+			nameOfJob(j), j.User, limit)
+		a.out.Printf("%s\n", a.out.Wrap(term.Clean(text), "    "))
+	}
+	return nil
+}
+
+// limitEnd is when the time limit of a running job ends it; zero where nobody can say.
+func limitEnd(j api.Job) time.Time {
+	limit := j.TimeLimit.Duration()
+	if limit == 0 || j.StartedAt.IsZero() || !j.SuspendedAt.IsZero() {
+		return time.Time{}
+	}
+	return j.StartedAt.Add(limit + time.Duration(j.SuspendedSeconds)*time.Second)
 }
 
 func (c *reserveMakeCmd) end(now time.Time) (time.Time, error) {
