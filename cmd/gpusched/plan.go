@@ -176,6 +176,15 @@ func planRows(p *api.PlanReply) (rows []planRow) {
 	return rows
 }
 
+// planned is what a span is: its kind, and why where that does not say the kind itself.
+func planned(r planRow) string {
+	kind := string(r.Kind)
+	if r.Detail == "" || strings.HasPrefix(r.Detail, kind) {
+		return cmp.Or(r.Detail, kind)
+	}
+	return kind + " (" + r.Detail + ")"
+}
+
 func planColumns(out *term.Terminal) []term.Column[planRow] {
 	end := func(r planRow) string {
 		if r.Until.IsZero() {
@@ -188,7 +197,7 @@ func planColumns(out *term.Terminal) []term.Column[planRow] {
 		{Title: "USER", Key: "user", Maybe: true, Least: 4, Cell: func(r planRow) string { return r.User }},
 		{Title: "NAME", Key: "name", Maybe: true, Least: 4, Cell: func(r planRow) string { return r.Name }},
 		{Title: "GPUS", Key: "gpus", Least: 4, Cell: func(r planRow) string { return job.FormatGPUList(r.GPUs) }},
-		{Title: "WHAT", Key: "kind", Least: 8, Cell: func(r planRow) string { return cmp.Or(r.Detail, string(r.Kind)) },
+		{Title: "WHAT", Key: "kind", Least: 8, Cell: planned,
 			Raw: func(r planRow) string { return string(r.Kind) }},
 		{Title: "FROM", Key: "from", Cell: func(r planRow) string { return out.Clock(r.From) }},
 		{Title: "UNTIL", Key: "until", Cell: end, Raw: func(r planRow) string { return out.Clock(r.Until) }},
