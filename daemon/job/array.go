@@ -219,7 +219,69 @@ func ParseParam(s string) (Param, error) {
 	if !ok || name == "" || values == "" {
 		return Param{}, fmt.Errorf("%q is not a parameter: use NAME=VALUE,VALUE,… such as lr=1e-3,1e-4", s)
 	}
-	return Param{Name: name, Values: strings.Split(values, ",")}, nil
+	return Param{Name: name, Values: splitValues(values)}, nil
+}
+
+// splitValues cuts a list at its commas, but not within brackets or quotation marks, as in [64,64],"a, b", nor behind a
+// backslash, which is taken away there. Quotation marks around a whole value are taken away, too. Brackets and marks
+// that are not closed are characters like others.
+func splitValues(list string) (values []string) {
+	for more := true; more; {
+		value, rest, found := cutValue(list)
+		values, list, more = append(values, value), rest, found
+	}
+	return values
+}
+
+// cutValue returns the first value of a list, and what is behind its comma.
+func cutValue(list string) (value, rest string, more bool) {
+	var b strings.Builder
+	for i := 0; i < len(list); i++ {
+		end := closing(list[i:])
+		switch {
+		case list[i] == '\\' && i+1 < len(list) && list[i+1] == ',':
+			i++
+			b.WriteByte(',')
+		case list[i] == ',':
+			return b.String(), list[i+1:], true
+		case end > 0 && strings.IndexByte(`"'`, list[i]) >= 0 && i == 0 && (i+end+1 == len(list) || list[i+end+1] == ','):
+			b.WriteString(list[i+1 : i+end])
+			i += end
+		case end > 0:
+			b.WriteString(list[i : i+end+1])
+			i += end
+		default:
+			b.WriteByte(list[i])
+		}
+	}
+	return b.String(), "", false
+}
+
+// closing returns where the bracket or quotation mark is closed that a text begins with, 0 where it begins with none or
+// that is open.
+func closing(s string) int {
+	if mark := s[0]; mark == '"' || mark == '\'' {
+		return strings.IndexByte(s[1:], mark) + 1
+	}
+	var open []byte
+	for i := 0; i < len(s); i++ {
+		if end := strings.IndexByte(s[i+1:], s[i]); len(open) > 0 && (s[i] == '"' || s[i] == '\'') && end >= 0 {
+			i += end + 1
+			continue
+		}
+		switch at := strings.IndexByte("([{)]}", s[i]); {
+		case at >= 3 && (len(open) == 0 || open[len(open)-1] != "([{"[at-3]):
+			return 0
+		case at >= 3:
+			open = open[:len(open)-1]
+		case at >= 0:
+			open = append(open, s[i])
+		}
+		if len(open) == 0 {
+			return i
+		}
+	}
+	return 0
 }
 
 func (a *Array) check(p *Problems) {

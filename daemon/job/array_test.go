@@ -41,6 +41,29 @@ func TestParseArray(t *testing.T) {
 	}
 }
 
+// TestParamValues: commas within brackets and quotation marks, and behind a backslash, are a value's own.
+func TestParamValues(t *testing.T) {
+	for text, want := range map[string][]string{
+		"1,2":                    {"1", "2"},
+		"[64,64],[128,128]":      {"[64,64]", "[128,128]"},
+		"{a: [1,2], b: (3,4)},x": {"{a: [1,2], b: (3,4)}", "x"},
+		`"a, b",'c,d',e`:         {"a, b", "c,d", "e"},
+		`f("a]",1),2`:            {`f("a]",1)`, "2"},
+		`"a, b`:                  {`"a`, " b"},
+		`a\,b,c\d`:               {"a,b", `c\d`},
+		"[1,2":                   {"[1", "2"},
+		"1),(2,3":                {"1)", "(2", "3"},
+		"it's,that's":            {"it's,that's"},
+		"a,,b,":                  {"a", "", "b", ""},
+		`say="a,b",c`:            {`say="a,b"`, "c"},
+	} {
+		p, err := ParseParam("x=" + text)
+		if err != nil || !slices.Equal(p.Values, want) {
+			t.Errorf("%s: %q, %v", text, p.Values, err)
+		}
+	}
+}
+
 func TestSweep(t *testing.T) {
 	var params []Param
 	for _, text := range []string{"lr=1e-3,1e-4", "seed=1,2,3"} {
