@@ -52,6 +52,9 @@ func (c *addCmd) Run(ctx context.Context, a *app) error {
 		return usagef("%v", err)
 	}
 	a.out.Printf("line %d of %s: %s\n", number, term.Clean(c.File), term.Clean(line))
+	if path, err := a.absolute(c.File); err == nil && !a.isRead(path) {
+		a.note("nobody reads %s now: 'gpusched watch %s' does until it is stopped, 'gpusched import %s' once", c.File, c.File, c.File)
+	}
 	return nil
 }
 

@@ -36,6 +36,7 @@ type fileReader struct {
 	options []string // for every line
 	format  jobsfile.Format
 	models  bool // there is a table of them
+	again   bool // also what has completed is queued
 }
 
 // newFileReader checks the options that are for every line.
@@ -87,15 +88,27 @@ func (r *fileReader) entries(text string, l *ledger) ([]fileEntry, error) {
 		out[i].key = l.key(id, seen[id])
 		out[i].known = l.jobs[out[i].key]
 		if out[i].known == 0 {
-			out[i].words, out[i].Err = r.submitWords(e, l.head.Top)
+			out[i].words, out[i].Err = r.submitWords(&out[i], l.head.Top)
 		}
 	}
 	return out, nil
 }
 
+// rank is the priority that the entry is queued with. The number of a spec is ours; in columns lower goes first, so
+// what goes first in the file is 0.
+func (e *fileEntry) rank(top int) int {
+	if e.Script == "" && e.HasPriority {
+		return e.Priority
+	}
+	return e.capped(top)
+}
+
+// capped is the priority of one who may not raise it: what goes first in the file is 0, and what goes later below.
+func (e *fileEntry) capped(top int) int { return min(0, e.Rank()-top) }
+
 // submitWords are what one would type for the entry.
-func (r *fileReader) submitWords(e jobsfile.Entry, top int) ([]string, error) {
-	own, argv, err := r.command(e)
+func (r *fileReader) submitWords(e *fileEntry, top int) ([]string, error) {
+	own, argv, err := r.command(e.Entry)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +120,7 @@ func (r *fileReader) submitWords(e jobsfile.Entry, top int) ([]string, error) {
 		}
 		note += fmt.Sprintf(", priority %d there (%s)", e.Priority, order)
 	}
-	if rank := min(0, e.Rank()-top); rank < 0 {
+	if rank := e.rank(top); rank != 0 {
 		own = append(own, "--priority="+strconv.Itoa(rank))
 	}
 	if e.GPUs != "" {
@@ -131,24 +144,43 @@ func (r *fileReader) command(e jobsfile.Entry) (options, argv []string, err erro
 		if err != nil || len(argv) > 0 && !forShell().MatchString(e.Command) {
 			return nil, argv, err
 		}
-		return []string{"--name=" + nameOf(strings.Fields(e.Command))}, []string{"sh", "-c", e.Command}, nil
+		return []string{"--name=" + nameOf(strings.Fields(e.Command))}, r.shell(e.Command), nil
 	}
 	args, err := splitWords(e.Args)
 	if err != nil {
 		return nil, nil, err
 	}
 	argv = append(r.interpreter(e), append([]string{e.Script}, args...)...)
-	if r.a.slurm() == nil { // where the ledger alone has to know what was queued
+	if r.a.slurm() == nil && !r.again { // of a Slurm the ledger alone knows what was queued
 		options = append(options, "--dedup")
 	}
-	if r.models && argumentOf(argv, "--llm") != "" {
+	switch model := argumentOf(argv, "--llm"); {
+	case model == "":
+	case r.models:
 		options = append(options, "--llm=auto")
+	default:
+		r.a.noteOnce(r.name + " names models (--llm " + model + "), and there is no table of them, so each job gets a whole GPU: " +
+			"name one with -- --llm-config FILE")
+	}
+	if r.a.slurm() == nil && argumentOf(argv, "--cuda") != "" { // its numbers are not what the job sees
+		options = append(options, "--cuda-arg")
 	}
 	if e.Conda != "" {
 		options = append(options, "--conda="+e.Conda)
 	}
 	return options, argv, nil
 }
+
+// shell runs a line as one types it. What fails before a pipe fails the job, where there is a shell for that.
+func (r *fileReader) shell(line string) []string {
+	if pipes().MatchString(line) && r.a.inPath("bash", bytesOf(r.a.environ)) {
+		return []string{"bash", "-o", "pipefail", "-c", line}
+	}
+	return []string{"sh", "-c", line}
+}
+
+// pipes finds a pipe.
+var pipes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|[^|])\|([^|]|$)`) })
 
 // forShell finds what only a shell understands: its signs, a variable before the
 // command, and the commands that are its own.

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/jobsfile"
 	"github.com/gpusched/gpusched/cmd/gpusched/oldconfig"
@@ -49,6 +50,7 @@ func (c *importCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
+	r.again = c.Again
 	l := &ledger{head: ledgerHead{Run: api.NewKey()}, jobs: map[string]job.ID{}}
 	if isRegular(c.File) && c.File != "-" {
 		path, err := a.absolute(c.File)
@@ -61,6 +63,9 @@ func (c *importCmd) Run(ctx context.Context, a *app) error {
 		defer l.close()
 		if c.DryRun {
 			l.forget(c.Again)
+		}
+		if err := l.check(ctx, a); err != nil && !c.DryRun {
+			return err
 		}
 	}
 	list, err := r.entries(text, l)
@@ -175,6 +180,7 @@ func (c *importCmd) queue(ctx context.Context, r *fileReader, list []fileEntry, 
 		for _, j := range q.shown() {
 			a.out.Printf("job %s queued: %s\n", numberOfJob(j), term.Clean(j.Comment))
 		}
+		q.sayKnown(ctx)
 		a.out.Printf("%s\n", q.summary())
 		return failed
 	}
@@ -222,8 +228,9 @@ type fileQueue struct {
 	*fileReader
 	ledger *ledger
 	list   []fileEntry
-	jobs   []api.Job // what is new
-	known  int       // entries that were jobs before
+	jobs   []api.Job   // what is new
+	known  []knownLine // entries that were jobs before
+	began  time.Time
 	wrong  int
 	retry  bool // something may be taken later that was not now
 	told   func(e *fileEntry, err error) bool
@@ -233,6 +240,7 @@ type fileQueue struct {
 // that is not there does, and one that refuses one after the other.
 func (q *fileQueue) run(ctx context.Context) (failed error) {
 	defer q.a.begin("%s", q.name)()
+	q.began = time.Now()
 	inRow := 0
 	found, err := q.before(ctx)
 	if err != nil {
@@ -242,12 +250,12 @@ func (q *fileQueue) run(ctx context.Context) (failed error) {
 		e := &q.list[i]
 		q.a.busy.Say("gpusched: %s: %d of %d lines read, %s queued", q.name, i, len(q.list), count(len(q.jobs), "job"))
 		if e.known != 0 {
-			q.known++
+			q.known = append(q.known, knownLine{e.Number, "is", api.Job{ID: e.known}})
 			continue
 		}
 		if id := found(e.key); id != 0 {
-			q.known++
-			if err := q.ledger.note(e.key, id); err != nil {
+			q.known = append(q.known, knownLine{e.Number, "is", api.Job{ID: id}})
+			if err := q.ledger.note(e.key, id, time.Time{}); err != nil {
 				return err
 			}
 			continue
@@ -317,20 +325,66 @@ func (q *fileQueue) one(ctx context.Context, e *fileEntry) error {
 	if err != nil {
 		return err
 	}
-	reply, err := by.Submit(ctx, req)
+	reply, err := q.a.submitCapped(ctx, by, req, job.Priority{Number: e.capped(q.ledger.head.Top)})
 	if err != nil {
 		if reply.Job.ID != 0 { // it was interrupted, and queued
 			q.jobs = append(q.jobs, reply.Job)
-			err = errors.Join(err, q.ledger.note(e.key, reply.Job.ID))
+			err = errors.Join(err, q.ledger.note(e.key, reply.Job.ID, reply.Job.SubmittedAt))
 		}
 		return err
 	}
-	if reply.Job.Comment == req.Comment {
+	own := reply.Job.Comment == req.Comment
+	switch {
+	case !reply.Known, own && reply.Job.SubmittedAt.After(q.began): // the latter where the answer was lost the first time
 		q.jobs = append(q.jobs, reply.Job)
-	} else { // what runs the same is a job by another line
-		q.known++
+	case own:
+		q.known = append(q.known, knownLine{e.Number, "is", reply.Job})
+	default:
+		q.known = append(q.known, knownLine{e.Number, "runs the same as", reply.Job})
 	}
-	return q.ledger.note(e.key, reply.Job.ID)
+	return q.ledger.note(e.key, reply.Job.ID, reply.Job.SubmittedAt)
+}
+
+// knownLine is a line that is no new job, and which one it is.
+type knownLine struct {
+	number int
+	how    string
+	job    api.Job // of one that only the ledger has, the number
+}
+
+func (k *knownLine) String() string {
+	text := fmt.Sprintf("line %d %s job %s", k.number, k.how, numberOfJob(k.job))
+	if k.job.State != "" {
+		text += ", " + string(k.job.State)
+	}
+	return text
+}
+
+// sayKnown names the jobs that lines were before, with what has become of them as far as the scheduler knows.
+func (q *fileQueue) sayKnown(ctx context.Context) {
+	if len(q.known) > mostShown {
+		return
+	}
+	var ids []string
+	for _, k := range q.known {
+		if k.job.State == "" {
+			ids = append(ids, k.job.ID.String())
+		}
+	}
+	now := map[job.ID]api.Job{}
+	if len(ids) > 0 {
+		reply, _ := q.a.client.List(ctx, api.ListQuery{IDs: strings.Join(ids, ",")}) // without, the numbers have to do
+		for _, j := range reply.Jobs {
+			now[j.ID] = j
+		}
+	}
+	for _, k := range q.known {
+		if j, ok := now[k.job.ID]; ok {
+			k.job = j
+		}
+		k.job.Engine = q.a.namesEngine()
+		q.a.out.Printf("%s\n", term.Clean(k.String()))
+	}
 }
 
 // mostShown is how many new jobs are named one by one.
@@ -349,8 +403,8 @@ func (q *fileQueue) summary() string {
 	if n := len(q.jobs); n > 1 {
 		text += fmt.Sprintf(" (%s to %s)", numberOfJob(q.jobs[0]), numberOfJob(q.jobs[n-1]))
 	}
-	if q.known > 0 {
-		text += fmt.Sprintf(", %s known already", count(q.known, "line"))
+	if n := len(q.known); n > 0 {
+		text += fmt.Sprintf(", %s known already (--again queues them anew)", count(n, "line"))
 	}
 	if q.wrong > 0 {
 		text += fmt.Sprintf(", %s refused", count(q.wrong, "line"))

@@ -19,6 +19,7 @@ import (
 type watchCmd struct {
 	Format   string   `name:"format" placeholder:"FORMAT" enum:"auto,commands,columns,spec" default:"auto" group:"self" brief:"commands, columns or spec" help:"What the file has, see 'gpusched import --help'."`
 	Interval job.Span `name:"interval" type:"span" placeholder:"TIME" default:"30s" group:"self" brief:"Look again at least so often (30s)" help:"How often to look at the file besides when the kernel tells of a change, which it does not for another machine's changes, and to try again what was refused. Default: 30s."`
+	Follow   bool     `name:"follow" short:"f" group:"self" brief:"Also show what the jobs print" help:"Also show what the jobs print, each line led by the job's number."`
 	Shared   bool     `name:"shared" group:"self" brief:"Read the file also where others can write it" help:"Read the file also where others can write it: its lines run as you."`
 	File     string   `arg:"" name:"file" help:"The file. It need not be there yet."`
 	Option   []string `arg:"" optional:"" name:"option" help:"Options of submit for every line, after --."`
@@ -58,8 +59,17 @@ func (c *watchCmd) Run(ctx context.Context, a *app) error {
 	}
 	a.restoreLimits()
 	w := watcher{fileReader: r, ledger: l, path: path, said: map[string]string{}, shared: c.Shared}
+	if c.Follow {
+		if w.output, err = a.newOutput(); err != nil {
+			return err
+		}
+		defer w.output.all.Wait()
+	}
 	a.note("watching %q: %s of it known already", c.File, count(len(l.jobs), "line"))
-	return w.loop(ctx, changes, c.Interval.Duration())
+	if err := w.loop(ctx, changes, c.Interval.Duration()); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil // a signal is how a watch ends
 }
 
 // watcher is a file that is watched.
@@ -73,6 +83,7 @@ type watcher struct {
 	seen   os.FileInfo       // the file as it was when it last changed
 	seenAt time.Time
 	again  bool // something was refused and may be taken another time
+	output *watchedOutput
 }
 
 // loop reads the file when something changed, and at least after each interval.
@@ -132,9 +143,11 @@ func (w *watcher) look(ctx context.Context, now time.Time) (time.Duration, error
 		w.last = info
 		return 0, nil
 	}
-	delete(w.said, "")
 	if w.seen == nil || !sameContent(w.seen, info) {
 		w.seen, w.seenAt = info, now
+	}
+	if err := w.ledger.check(ctx, w.a); err != nil {
+		return 0, w.away(err)
 	}
 	whole := max(now.Sub(info.ModTime()), now.Sub(w.seenAt)) >= openTime
 	list, err := w.entries(text, w.ledger)
@@ -156,18 +169,32 @@ func (w *watcher) queue(ctx context.Context, list []fileEntry) error {
 	for _, j := range q.jobs {
 		w.a.out.Printf("job %s queued: %s\n", numberOfJob(j), term.Clean(j.Comment))
 	}
+	if w.output != nil && len(q.jobs) > 0 {
+		w.a.out.W.Flush()
+		w.output.show(ctx, q.jobs)
+	}
+	for _, k := range q.known {
+		if k.job.State != "" { // it was not known before
+			w.a.out.Printf("%s %s\n", term.Clean(w.name), &k)
+		}
+	}
 	w.again = q.retry
-	var refused *api.Error
-	var status exitStatus
-	switch {
-	case err == nil || errors.As(err, &status):
-		return nil
-	case errors.As(err, &refused):
-		w.again = true
-		w.sayOnce("", refused.Error())
+	if status := exitStatus(0); err == nil || errors.As(err, &status) {
+		delete(w.said, "")
 		return nil
 	}
-	return err
+	return w.away(err)
+}
+
+// away says why the scheduler does not answer, which is asked again; other errors end the watch.
+func (w *watcher) away(err error) error {
+	var refused *api.Error
+	if !errors.As(err, &refused) {
+		return err
+	}
+	w.again = true
+	w.sayOnce("", refused.Error())
+	return nil
 }
 
 // tell reports whether what is wrong with an entry is to be said: it is news.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -26,13 +27,19 @@ import (
 type keyed struct {
 	sync.Mutex
 	jobs    map[string]job.ID
-	names   []string // of the jobs, in their order
-	mute    func()   // it queues and does not answer
+	begun   time.Time // the state
+	forgets bool      // the jobs
+	names   []string  // of the jobs, in their order
+	mute    func()    // it queues and does not answer
 	refuse  *api.Error
 	changed chan struct{}
 }
 
 func (d *keyed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet {
+		d.answer(w, r)
+		return
+	}
 	var req api.SubmitRequest
 	if json.NewDecoder(r.Body).Decode(&req) != nil {
 		return
@@ -58,7 +65,26 @@ func (d *keyed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		d.mute()
 		panic(http.ErrAbortHandler)
 	}
-	json.NewEncoder(w).Encode(api.SubmitReply{Job: api.Job{ID: id, State: job.Queued, Label: req.Label}, Known: known})
+	json.NewEncoder(w).Encode(api.SubmitReply{Job: d.job(id, req.Label), Known: known})
+}
+
+func (d *keyed) job(id job.ID, label job.Label) api.Job {
+	return api.Job{ID: id, State: job.Queued, Label: label, SubmittedAt: d.begun.Add(time.Duration(id) * time.Minute)}
+}
+
+// answer returns one job by its number, or how many there were.
+func (d *keyed) answer(w http.ResponseWriter, r *http.Request) {
+	d.Lock()
+	defer d.Unlock()
+	if strings.HasSuffix(r.URL.Path, "/status") {
+		json.NewEncoder(w).Encode(api.StatusReply{Totals: &api.Totals{Submitted: len(d.jobs)}})
+		return
+	}
+	var reply api.ListReply
+	if id, err := job.ParseID(r.URL.Query().Get("ids")); err == nil && int(id) <= len(d.jobs) && !d.forgets {
+		reply.Jobs = []api.Job{d.job(id, job.Label{})}
+	}
+	json.NewEncoder(w).Encode(reply)
 }
 
 func (d *keyed) queued() string {
@@ -74,6 +100,8 @@ type watching struct {
 	dir  string
 	path string
 	told *os.File
+
+	root, socket string // of the machine, and of the scheduler
 }
 
 func newWatching(t *testing.T) *watching {
@@ -97,9 +125,9 @@ func (w *watching) app() *app {
 		return map[string]string{"XDG_STATE_HOME": filepath.Join(w.dir, "state")}[name]
 	}
 	return &app{
-		uid: os.Getuid(),
+		uid: os.Getuid(), root: w.root,
 		out: term.New(w.told, getenv, time.Now()), err: term.New(w.told, getenv, time.Now()), getenv: getenv, environ: []string{"PATH=/usr/bin:/bin"},
-		getwd: func() (string, error) { return w.dir, nil }, client: &api.Client{Socket: filepath.Join(w.dir, "s")}, restoreLimits: func() {}, noted: map[string]bool{},
+		getwd: func() (string, error) { return w.dir, nil }, client: &api.Client{Socket: filepath.Join(w.dir, cmp.Or(w.socket, "s"))}, restoreLimits: func() {}, noted: map[string]bool{},
 	}
 }
 
@@ -219,6 +247,54 @@ func TestWatcherDies(t *testing.T) {
 	if _, err := w.app().openLedger(w.path, false); err == nil || !strings.Contains(err.Error(), "another gpusched has") {
 		t.Errorf("two watchers of one file: %v", err)
 	}
+}
+
+// TestOtherQueue: a line that is a job of one scheduler is none of another, nor of one whose state was made anew; one
+// that the scheduler has forgotten is no new job.
+func TestOtherQueue(t *testing.T) {
+	w := newWatching(t)
+	w.write("sh -c 1\nsh -c 2\nsh -c 3\n", 1)
+	x := w.start()
+	w.look(x)
+	again := func(what string, want int) {
+		t.Helper()
+		x.ledger.close()
+		x = w.start()
+		w.look(x)
+		x.last = nil
+		if w.look(x); len(w.names) != want {
+			t.Errorf("%s: %d jobs, not %d: %s", what, len(w.names), want, w.said())
+		}
+	}
+	again("the same", 3)
+	w.forgets = true
+	again("forgotten", 3)
+	w.forgets, w.jobs, w.begun = false, map[string]job.ID{}, time.Unix(1e9, 0)
+	again("anew", 6)
+	if n := strings.Count(w.said(), "jobs up to 3 of a scheduler that has begun anew"); n != 1 {
+		t.Errorf("said %d times: %s", n, w.said())
+	}
+	w.begun = time.Unix(2e9, 0)
+	for key := range w.jobs {
+		delete(w.jobs, key)
+	}
+	for i := range 9 {
+		w.jobs[fmt.Sprint(i)] = job.ID(i + 1)
+	}
+	again("anew, and as far", 9)
+	w.root = t.TempDir()
+	if err := os.MkdirAll(filepath.Join(w.root, "etc"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(w.root, "etc/machine-id"), []byte("another"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again("another machine with the same home", 12)
+	if err := os.Link(filepath.Join(w.dir, "s"), filepath.Join(w.dir, "own")); err != nil {
+		t.Fatal(err)
+	}
+	w.socket = "own"
+	again("another scheduler of this machine", 15)
 }
 
 // TestLineWithoutEnd: it may go on, and is a job when nobody has written for a while.
