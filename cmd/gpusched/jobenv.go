@@ -16,6 +16,9 @@ import (
 // there. $PWD is believed where it is the current directory, so that a path
 // through a link stays as the user knows it.
 func (a *app) workDir(dir string) (string, error) {
+	if home := a.getenv("HOME"); home != "" && (dir == "~" || strings.HasPrefix(dir, "~/")) { // no shell has seen to it
+		dir = filepath.Join(home, dir[1:])
+	}
 	if filepath.IsAbs(dir) {
 		return filepath.Clean(dir), nil
 	}

@@ -23,6 +23,9 @@ func (c *jobOptions) checkLog(a *app, dir string) error {
 	if c.Log == "" || c.Log == job.NoLog || c.Force || len(c.Log) > job.MaxLogBytes {
 		return nil
 	}
+	if err := unexpanded("--log", c.Log); err != nil {
+		return err
+	}
 	path := c.Log
 	if rest, ofHome := job.InHome(path); ofHome {
 		path = filepath.Join("/", a.getenv("HOME"), rest)

@@ -82,7 +82,10 @@ func openRegular(path string) (*os.File, os.FileInfo) {
 // whether it is a script.
 func (s *scriptFile) read(file io.Reader) (bool, error) {
 	in := bufio.NewReader(io.LimitReader(file, maxScriptHead))
-	if head, _ := in.Peek(2); string(head) != "#!" {
+	if head, _ := in.Peek(5); string(head) == "\ufeff#!" {
+		return true, refuse(api.CodeUsage, "take it away, such as with: sed -i '1s/^\\xEF\\xBB\\xBF//' "+s.name,
+			"%q begins with a byte order mark, so nothing would read its first line", s.name)
+	} else if !strings.HasPrefix(string(head), "#!") {
 		return false, nil
 	}
 	for number := 1; ; number++ {

@@ -77,6 +77,7 @@ func (c *submitCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	a.hint(req)
+	a.hintIgnored(req)
 	c.hintMisplaced(a)
 	a.restoreLimits()
 	reply, err := a.client.Submit(ctx, req)
@@ -180,6 +181,9 @@ func (c *jobOptions) argv(a *app) ([]string, error) {
 // content, to which they belong.
 func (c *jobOptions) setEnvironment(a *app, argv []string, req *api.SubmitRequest) error {
 	dir, err := a.workDir(c.Chdir)
+	if err == nil && isDir(dir) != "" && !c.Force {
+		err = unexpanded("--chdir", c.Chdir)
+	}
 	if err != nil {
 		return err
 	}
