@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -22,8 +23,12 @@ func runAs(ctx context.Context, a *app, name string, args []string) int {
 	if !alias.Known(name) {
 		return run(ctx, a, args)
 	}
-	call, err := alias.Translate(name, args, a.getenv("GPUSCHED_JOB_ID"))
+	call, err := a.translate(name, args)
 	if err == nil && len(call.Step) > 0 {
+		for _, text := range call.Notes {
+			a.note("%s: %s", name, text)
+		}
+		a.err.W.Flush()
 		err = a.become(call.Step)
 	}
 	if err != nil {
@@ -43,7 +48,7 @@ func runAs(ctx context.Context, a *app, name string, args []string) int {
 		}
 	}
 	if err == nil && len(call.Words) > 0 {
-		a.as = manner{call.Submitted, call.Silent, call.NoGPU, call.Table}
+		a.as = manner{call.Submitted, call.Silent, call.NoGPU, capsPriority(name), call.Table}
 		return run(ctx, a, call.Words)
 	}
 	code := a.finish(err)
@@ -65,7 +70,7 @@ func (a *app) become(argv []string) error {
 // aliasesCmd is about the links under which the program is another tool.
 type aliasesCmd struct {
 	List    aliasesListCmd    `cmd:"" default:"1" usage:"" help:"List the names, what each leads to, and where it is installed."`
-	Install aliasesInstallCmd `cmd:"" usage:"--user | --dir DIR [NAME...]" help:"Link names to this program."`
+	Install aliasesInstallCmd `cmd:"" usage:"--user | --dir DIR [NAME...]" help:"Link names to this program; what ends in .py becomes a file for python."`
 	Remove  aliasesRemoveCmd  `cmd:"" usage:"--user | --dir DIR [NAME...]" help:"Remove names that were linked to this program."`
 }
 
@@ -91,10 +96,21 @@ func (a *app) installed(name string) string {
 	return "-"
 }
 
-// ours reports whether a file is a link to a gpusched.
+// ours reports whether a file is a link to a gpusched, or one of Python's that runs it.
 func ours(path string) bool {
-	to, err := os.Readlink(path)
-	return err == nil && filepath.Base(to) == "gpusched"
+	if to, err := os.Readlink(path); err == nil {
+		return filepath.Base(to) == "gpusched"
+	}
+	text, err := readAtMost(path, maxTable)
+	return err == nil && strings.HasPrefix(string(text), pythonHead)
+}
+
+// pythonHead begins a file that is called as 'python NAME.py', which a link to a program can't be.
+const pythonHead = "#!/usr/bin/env python3\n# gpusched under another scheduler's name: 'gpusched aliases remove' takes it away\n"
+
+// pythonFile is such a file. It runs the program under its own name.
+func pythonFile(program, name string) string {
+	return pythonHead + fmt.Sprintf("import os, sys\nos.execv(%+q, [%+q] + sys.argv[1:])\n", program, name)
 }
 
 // linksOptions say which links, and where.
@@ -173,14 +189,18 @@ func (a *app) elsewhere(name, dir string) string {
 	return ""
 }
 
-// link makes a link, also in the place of one that was made before.
+// link makes a link, or for a name of Python's a file of it, also in the place of one that was made before.
 func link(program, path string) error {
+	make := os.Symlink
+	if filepath.Ext(path) == ".py" {
+		make = writePython
+	}
 	if ours(path) {
 		if err := os.Remove(path); err != nil {
 			return usagef("%v", err)
 		}
 	}
-	err := os.Symlink(program, path)
+	err := make(program, path)
 	if errors.Is(err, fs.ErrExist) {
 		return usagef("%s is there, and is not a link to gpusched: it is left alone", path)
 	}
@@ -188,6 +208,16 @@ func link(program, path string) error {
 		return usagef("%v", err)
 	}
 	return nil
+}
+
+// writePython writes a file that is not there yet.
+func writePython(program, path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(pythonFile(program, filepath.Base(path)))
+	return errors.Join(err, f.Close())
 }
 
 type aliasesRemoveCmd struct{ linksOptions }

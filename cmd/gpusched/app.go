@@ -56,6 +56,7 @@ type manner struct {
 	submitted string // what is printed of a job that was queued, with %d for its number
 	silent    bool   // nothing is printed of it
 	noGPU     bool   // a job that names no GPU gets none
+	caps      bool   // a priority that may not be raised counts as normal
 	// table makes the lines for jobs.
 	table func(jobs []api.Job, now time.Time) []string
 }

@@ -40,6 +40,8 @@ func (a *app) jobColumns() []term.Column[api.Job] {
 		{Key: "started_at", Name: "started", Cell: func(j api.Job) string { return t.Clock(j.StartedAt) }, Raw: func(j api.Job) string { return stamp(j.StartedAt) }},
 		{Title: "ENDED", Key: "ended_at", Name: "ended", Maybe: true, Drop: 2, Cell: func(j api.Job) string { return t.Clock(j.EndedAt) }, Raw: func(j api.Job) string { return stamp(j.EndedAt) }},
 		{Key: "exit_code", Cell: exitCodeOf},
+		{Title: "PID", Name: pidColumn, Extra: true, Right: true, Maybe: true, Cell: pidOf},
+		{Title: "COMMAND", Name: commandColumn, Extra: true, Maybe: true, Least: 12, Cell: func(j api.Job) string { return j.Command }},
 		{Title: "WHY", Key: "why", Least: 12, Cell: func(j api.Job) string { return t.Local(whyCell(j)) }, Short: shortWhy, Raw: whyOf},
 		{Key: "tags", Late: true, Cell: func(j api.Job) string { return tagLine(j.Tags) }},
 	}

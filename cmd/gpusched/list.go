@@ -101,6 +101,7 @@ func (c *listCmd) fetch(ctx context.Context, a *app, q api.ListQuery) (
 	} else {
 		left.ended = c.cutEnded(a, &reply)
 	}
+	a.addLookedUp(ctx, c.columns(), reply.Jobs)
 	if c.withParams(a) {
 		params = a.addParams(ctx, reply.Jobs)
 	}

@@ -55,7 +55,7 @@ func reportColumns(by []string, narrow bool) (cols []reportColumn) {
 	time("WAIT-95%", "wait_p95_seconds", narrow, func(r row) *float64 { return timesOf(r.Wait, p95) })
 	time("", "wait_mean_seconds", true, func(r row) *float64 { return timesOf(r.Wait, mean) })
 	time("RAN", "run_median_seconds", narrow, func(r row) *float64 { return timesOf(r.Run, median) })
-	time("", "run_mean_seconds", true, func(r row) *float64 { return timesOf(r.Run, mean) })
+	time("MEAN", "run_mean_seconds", true, func(r row) *float64 { return timesOf(r.Run, mean) })
 	for _, s := range job.States() {
 		if s.Terminal() {
 			ended := func(r row) string { return strconv.Itoa(r.Ended[string(s)]) }

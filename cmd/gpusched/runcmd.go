@@ -69,7 +69,7 @@ func (c *runCmd) submit(ctx context.Context, a *app) (api.Job, error) {
 	if err != nil {
 		return api.Job{}, err
 	}
-	reply, err := a.client.Submit(ctx, req)
+	reply, err := a.submit(ctx, req)
 	if err == nil {
 		a.hintLimit(&c.jobOptions, reply.Job)
 		a.hintMemory(reply.Job)

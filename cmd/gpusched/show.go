@@ -29,6 +29,11 @@ func (c *showCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
+	if !c.Env && strings.HasPrefix(c.form(), "json") {
+		one := []api.Job{reply.Job}
+		_ = a.addPIDs(ctx, one) // without, the rest is of use
+		reply.Job = one[0]
+	}
 	j := reply.Job
 	if c.Env {
 		return a.writeEnv(j)

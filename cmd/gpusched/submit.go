@@ -80,7 +80,7 @@ func (c *submitCmd) Run(ctx context.Context, a *app) error {
 	a.hintIgnored(req)
 	c.hintMisplaced(a)
 	a.restoreLimits()
-	reply, err := a.client.Submit(ctx, req)
+	reply, err := a.submit(ctx, req)
 	if err != nil {
 		return err
 	}

@@ -138,6 +138,10 @@ type Job struct {
 	// who may see them.
 	Params map[string]string `json:"params,omitempty"`
 
+	// The main process of one that runs, and the command. The command line fills them in where they are asked for.
+	MainPID int    `json:"main_pid,omitempty"`
+	Command string `json:"-"`
+
 	InvocationID  string        `json:"invocation_id,omitempty"`
 	StopRequested job.StopCause `json:"stop_requested,omitempty"` // "": none is
 	StopFor       job.ID        `json:"stop_for,omitempty"`       // the job that a preempted one makes room for

@@ -39,7 +39,7 @@ var dialects = []dialect{
 	{"cudaq", []string{"gpu_ids", "min_free_mem_mb", "poll_interval", "commands_file"}, cudaq},
 	{"scheduler_10x", []string{"scheduler.", "gpu.", "jobs.max", "files.", "security."}, tenX},
 	{"llm_config", []string{"models.", "default_requirement"}, nil},
-	{"scheduler.py's state", []string{"paused_gpus", "gpu_states", "gpu_allocations", "jobs"}, state},
+	{"scheduler.py", []string{"paused_gpus", "gpu_states", "gpu_allocations", "jobs"}, state},
 }
 
 // Is reports whether a file of this name and text is one of settings, not of jobs.
@@ -57,25 +57,49 @@ func Convert(name, text string) (Result, error) {
 	if strings.HasSuffix(strings.ToLower(name), ".conf") {
 		return convertSlurm(text)
 	}
+	d, all, err := parse(name, text)
+	if err != nil {
+		return Result{}, err
+	}
+	return d.convert(all), nil
+}
+
+// parse reads the settings by their whole names, and whose they are.
+func parse(name, text string) (d dialect, all map[string]any, err error) {
+	if isJSON := strings.HasPrefix(strings.TrimSpace(text), "{"); !isJSON && ours(text) {
+		return d, nil, fmt.Errorf("it has settings of gpusched itself: put it into /etc/gpusched/conf.d as NAME.toml, " +
+			"where an administrator's 'gpusched config check' reads it")
+	}
 	var top map[string]any
-	var err error
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
 		err = json.Unmarshal([]byte(text), &top)
 	} else {
 		err = yaml.Unmarshal([]byte(text), &top)
 	}
 	if err != nil {
-		return Result{}, err
+		return d, nil, err
 	}
-	all := map[string]any{}
+	all = map[string]any{}
 	flatten("", top, all)
 	for _, d := range dialects {
 		if d.has(all) {
-			return d.convert(all), nil
+			return d, all, nil
 		}
 	}
-	return Result{}, errors.New("it has no setting of a scheduler that is known here " +
+	return d, nil, errors.New("it has no setting of a scheduler that is known here " +
 		"(config.yaml of cudaq, config.json, llm_config.json or the state file of scheduler.py, slurm.conf)")
+}
+
+// ours reports whether a text has sections of TOML, which is how gpusched's own settings are written.
+func ours(text string) bool {
+	for line := range strings.Lines(text) {
+		line, _, _ = strings.Cut(strings.TrimSpace(line), "#")
+		line = strings.TrimSpace(line)
+		if name, ok := strings.CutPrefix(line, "["); ok && strings.HasSuffix(name, "]") && !strings.ContainsAny(name, `",`) {
+			return true
+		}
+	}
+	return false
 }
 
 // flatten gives each setting its whole name.
@@ -177,6 +201,10 @@ func (w *writer) other(d *dialect, name string, v any) {
 	case d.kind == "llm_config" && name == "default_requirement" && isNumber:
 		w.report("put the file as it is into ~/.config/gpusched, or into /etc/gpusched for all: submit --llm reads it there")
 		w.report("%s: a model that is not in it asks -g %g", name, amount)
+	case strings.HasPrefix(name, "jobs.") && d.kind == "scheduler.py":
+		if what := "jobs: " + ended; !slices.Contains(w.result.Report, what) {
+			w.report("%s", what)
+		}
 	case strings.HasPrefix(name, "gpu_states.") || strings.HasPrefix(name, "gpu_allocations."):
 		w.report("%s: %s", name, ownState)
 	default:

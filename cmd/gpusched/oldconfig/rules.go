@@ -5,6 +5,7 @@ const (
 	noWorkers = "has no meaning any more: each job is a unit of systemd's, and no worker waits for it"
 	waits     = "has no meaning any more: a job that does not fit waits until it does, without a number of tries; " +
 		"one that fails is tried again with submit --retries and --backoff"
+	ended    = "have ended, or end with that scheduler: gpusched import jobs.txt queues those that are to run"
 	journald = "has no meaning any more: the scheduler's lines are in the journal, whose size is in journald.conf(5)"
 )
 
@@ -14,7 +15,7 @@ var cudaq = []rule{
 	{"min_free_mem_mb", "gpus.min_free_memory", sized("M"), ""},
 	{"poll_interval", "gpus.sample_interval", seconds, ""},
 	{"commands_file", "", nil, "gpusched import %v, or gpusched watch %v"},
-	{"log_dir", "", nil, "has no meaning any more: the output of each job is in the journal, see gpusched logs"},
+	{"log_dir", "", nil, "the output of each job is in the journal (gpusched logs); for files, too: jobs.log = \"%h/job_logs/job_%j.log\", or --log of each job"},
 	{"jobs_file", "", nil, ownState},
 }
 
@@ -43,7 +44,7 @@ var tenX = []rule{
 	{"logging.structured", "", nil, "has no meaning any more: all lines have fields (journalctl -u gpusched -o json)"},
 	{"logging.max_log_size_mb", "", nil, journald},
 	{"logging.backup_count", "", nil, journald},
-	{"logging.metrics_enabled", "", nil, "has no meaning any more: figures are in gpusched status and list -o json"},
+	{"logging.metrics_enabled", "", nil, "is not needed: figures are always kept, see gpusched report and gpusched metrics"},
 	{"security.allowed_script_paths", "jobs.allowed_paths", paths, ""},
 	{"security.max_memory_per_job_gb", "jobs.max_mem", sized("G"), ""},
 	{"security.enable_resource_limits", "", nil, "has no meaning any more: limits always hold"},
@@ -52,7 +53,7 @@ var tenX = []rule{
 // state are those of gpu_scheduler_state.json that outlive a change of the scheduler.
 var state = []rule{
 	{"paused_gpus", "", nil, "an administrator types: gpusched gpu pause %v"},
-	{"jobs", "", nil, "have ended, or end with that scheduler: gpusched import jobs.txt queues those that are to run"},
+	{"jobs", "", nil, ended},
 	{"gpu_states", "", nil, ownState},
 	{"gpu_allocations", "", nil, ownState},
 }

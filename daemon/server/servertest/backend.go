@@ -33,6 +33,7 @@ type Backend struct {
 	Explained map[job.ID]job.Explained
 	Ahead     job.Course      // what becomes of the GPUs
 	Entitled  job.Entitlement // what Entitlement answers
+	NoRaise   bool            // nobody may raise a priority
 	EndAs     *job.Result     // how a submitted job ends at once; nil: it does not
 
 	mu       sync.Mutex // guards everything from the first call on
@@ -115,6 +116,9 @@ func (b *Backend) Submit(_ context.Context, s job.Submission, dryRun bool) (job.
 	defer b.mu.Unlock()
 	if err != nil {
 		return job.Submitted{}, err
+	}
+	if b.NoRaise && s.Request.Priority.Raised() {
+		return job.Submitted{}, job.Refuse("forbidden/priority")
 	}
 	b.received = append(b.received, s)
 	v := b.submitted(s)

@@ -1,0 +1,60 @@
+package oldconfig
+
+import (
+	"fmt"
+	"strings"
+)
+
+// ForJobs is what a scheduler's settings say of the jobs that it would run, which needs no administrator.
+type ForJobs struct {
+	File    string   // of the jobs; "" where it names none
+	Options []string // of gpusched submit, for each job
+}
+
+// jobOption is a setting that is an option of each job.
+type jobOption struct {
+	old, option, ending string
+	value               func(v any) (string, error) // nil: as it is
+}
+
+var jobOptions = []jobOption{
+	{"gpu_ids", "gpus-from", "", indexes},
+	{"min_free_mem_mb", "gpu-mem", "", sized("M")},
+	{"log_dir", "log", "/job_%j.log", nil},
+	{"gpu.memory_threshold", "max-used", "%", percent},
+	{"gpu.load_threshold", "max-load", "%", percent},
+	{"scheduler.job_timeout_s", "time", "", seconds},
+	{"files.llm_config_file", "llm-config", "", nil},
+}
+
+// Jobs reads what a file of settings says of jobs.
+func Jobs(name, text string) (j ForJobs, err error) {
+	_, all, err := parse(name, text)
+	if err != nil {
+		return j, err
+	}
+	for _, key := range []string{"commands_file", "files.jobs_file"} {
+		if file, ok := all[key].(string); ok {
+			j.File = file
+		}
+	}
+	for _, o := range jobOptions {
+		v, ok := all[o.old]
+		if !ok {
+			continue
+		}
+		text := fmt.Sprint(v)
+		if o.value != nil {
+			if text, err = o.value(v); err != nil {
+				return j, fmt.Errorf("%s: %w", o.old, err)
+			}
+		}
+		j.Options = append(j.Options, "--"+o.option+"="+bare(text)+o.ending)
+	}
+	return j, nil
+}
+
+// bare is a value of TOML as one types it in an option.
+func bare(text string) string {
+	return strings.NewReplacer(`"`, "", "[", "", "]", "", ", ", ",").Replace(text)
+}
