@@ -1,71 +1,18 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/alias"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 )
-
-// runAs is run under the name that the program was called by: another tool's words are
-// read as ours.
-func runAs(ctx context.Context, a *app, name string, args []string) int {
-	if !alias.Known(name) {
-		return run(ctx, a, args)
-	}
-	call, err := a.translate(name, args)
-	if err == nil && len(call.Step) > 0 {
-		for _, text := range call.Notes {
-			a.note("%s: %s", name, text)
-		}
-		a.err.W.Flush()
-		err = a.become(call.Step)
-	}
-	if err != nil {
-		err = refuse(api.CodeUsage, "see '"+name+" --help'", "%s: %v", name, err)
-	}
-	if err == nil {
-		a.out.Printf("%s", call.Help)
-		lost := ""
-		if engine, _ := a.whichEngine(); engine != engineSlurm { // which sends the mail itself
-			call.Words, lost = withoutMail(call.Words)
-		}
-		if lost != "" {
-			call.Notes = append(call.Notes, lost)
-		}
-		for _, text := range call.Notes {
-			a.note("%s: %s", name, text)
-		}
-	}
-	if err == nil && len(call.Words) > 0 {
-		a.as = manner{call.Submitted, call.Silent, call.NoGPU, capsPriority(name), call.Table}
-		return run(ctx, a, call.Words)
-	}
-	code := a.finish(err)
-	if err := errors.Join(a.out.W.Flush(), a.err.W.Flush()); err != nil && code == 0 {
-		return 1
-	}
-	return code
-}
-
-// become goes on as another program, in this process.
-func (a *app) become(argv []string) error {
-	path, err := exec.LookPath(argv[0])
-	if err != nil {
-		return err
-	}
-	return syscall.Exec(path, argv, a.environ)
-}
 
 // aliasesCmd is about the links under which the program is another tool.
 type aliasesCmd struct {

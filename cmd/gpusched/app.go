@@ -59,6 +59,13 @@ type manner struct {
 	caps      bool   // a priority that may not be raised counts as normal
 	// table makes the lines for jobs.
 	table func(jobs []api.Job, now time.Time) []string
+	// strict is that nothing is said but what that tool would say: a program reads it.
+	strict bool
+	// only are the jobs that its filters leave, besides states; nil is all.
+	only   func(api.Job) bool
+	states []string
+	keeps  bool      // the job has a copy of its script
+	lane   *heldLane // the queue that a job is put in; nil is none
 }
 
 // exitStatus ends the program with a status about which everything has been
@@ -115,6 +122,9 @@ func (a *app) from() string {
 
 // note says something that is not an error.
 func (a *app) note(format string, args ...any) {
+	if a.as.strict {
+		return
+	}
 	a.say("gpusched: %s\n", term.Clean(a.asTyped(fmt.Sprintf(format, args...))))
 }
 

@@ -39,6 +39,7 @@ type attendance struct {
 // attend stays with a job: it says why the job waits, prints what it prints, and ends
 // as it does. Ctrl-C leaves the job alone, and once more cancels it.
 func (a *app) attend(ctx context.Context, j api.Job, quiet bool) error {
+	quiet = quiet || a.as.strict
 	at := &attendance{a: a, job: j, line: &liveLine{t: a.err, typed: a.asTyped, quiet: quiet}}
 	at.pipe = at.output()
 	at.line.show(j, nil)

@@ -65,6 +65,11 @@ func (c *cancelCmd) said(j api.Job) string {
 
 // targets finds the jobs, and asks where whole queues are meant.
 func (c *cancelCmd) targets(ctx context.Context, a *app) ([]string, error) {
+	if a.as.only != nil {
+		ids, err := c.narrowed(ctx, a)
+		tasksLastFirst(ids)
+		return ids, err
+	}
 	whole, err := c.choose(c.IDs, "gpusched cancel 42, or gpusched cancel --mine")
 	if err != nil {
 		return nil, err

@@ -32,6 +32,15 @@ func (a *app) dependencies(ctx context.Context, after, ok, fail, any []string) (
 	return list, nil
 }
 
+// afterNamesakes has a job wait for all of the caller's that have its name and have not ended.
+func (a *app) afterNamesakes(ctx context.Context, req *api.SubmitRequest) error {
+	jobs, err := a.mine(ctx, api.ListQuery{Name: req.Name})
+	for _, id := range submissions(jobs) {
+		req.After = append(req.After, job.Dependency{Kind: job.AfterAny, Job: id})
+	}
+	return err
+}
+
 // numberOf is the number of a job, or of a task that has become one.
 func (a *app) numberOf(ctx context.Context, name string) (job.ID, error) {
 	if id, err := strconv.ParseInt(name, 10, 64); err == nil {

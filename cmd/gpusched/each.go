@@ -113,6 +113,9 @@ func (c *jobsFlags) actOnIDs(ctx context.Context, a *app, ids []string, d bulk, 
 }
 
 func (a *app) showActed(o outputFlags, jobs []api.Job, said func(api.Job) string) error {
+	if a.as.strict {
+		return nil // scancel and tsp -k say nothing
+	}
 	doc := struct {
 		Schema string    `json:"schema"`
 		Jobs   []api.Job `json:"jobs"`

@@ -70,6 +70,7 @@ func (c *runCmd) submit(ctx context.Context, a *app) (api.Job, error) {
 		return api.Job{}, err
 	}
 	reply, err := a.submit(ctx, req)
+	a.leaveLane()
 	if err == nil {
 		a.hintLimit(&c.jobOptions, reply.Job)
 		a.hintMemory(reply.Job)

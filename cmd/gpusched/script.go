@@ -45,8 +45,13 @@ func (c *jobOptions) scripted(a *app) (newJob, *app, error) {
 	if err == nil && s != nil && !c.Force {
 		err = s.runs(a)
 	}
-	if s == nil || err != nil || len(s.lines) == 0 && s.itself() {
+	if s == nil || err != nil || len(s.lines) == 0 && s.itself() && !a.as.keeps {
 		return nil, a, err
+	}
+	if a.as.keeps && c.Host == "" && a.slurm() == nil {
+		if err := a.keep(s); err != nil {
+			return nil, a, err
+		}
 	}
 	return c.withLines(a, s, argv)
 }

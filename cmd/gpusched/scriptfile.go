@@ -20,6 +20,7 @@ type scriptFile struct {
 	interpreter []string // of its first line, with the one argument that it may have
 	runnable    bool     // it has its x-bit
 	lines       []scriptLine
+	kept        string // a copy of it that is the job's own; "" where the job runs the file itself
 }
 
 // scriptLine is one with options.
@@ -82,10 +83,12 @@ func openRegular(path string) (*os.File, os.FileInfo) {
 // whether it is a script.
 func (s *scriptFile) read(file io.Reader) (bool, error) {
 	in := bufio.NewReader(io.LimitReader(file, maxScriptHead))
-	if head, _ := in.Peek(5); string(head) == "\ufeff#!" {
-		return true, refuse(api.CodeUsage, "take it away, such as with: sed -i '1s/^\\xEF\\xBB\\xBF//' "+s.name,
-			"%q begins with a byte order mark, so nothing would read its first line", s.name)
-	} else if !strings.HasPrefix(string(head), "#!") {
+	head, _ := in.Peek(5)
+	if string(head) == "\xef\xbb\xbf#!" {
+		return true, refuse(api.CodeUsage, "take it out, with: sed -i '1s/^\\xEF\\xBB\\xBF//' "+s.name,
+			"%q begins with a byte order mark, so nothing reads its first line and its options", s.name)
+	}
+	if !strings.HasPrefix(string(head), "#!") {
 		return false, nil
 	}
 	for number := 1; ; number++ {
@@ -163,6 +166,10 @@ func (s *scriptFile) itself() bool { return s.runnable && strings.Contains(s.nam
 // the script was found.
 func (s *scriptFile) command(args []string, elsewhere bool) []string {
 	argv := append([]string{s.name}, args...)
+	if s.kept != "" {
+		argv[0] = s.kept
+		return slices.Concat(s.interpreter, argv)
+	}
 	if elsewhere || !strings.Contains(s.name, "/") {
 		argv[0] = s.path
 	}

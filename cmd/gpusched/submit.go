@@ -3,7 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
+	"slices"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/contract"
@@ -81,6 +83,7 @@ func (c *submitCmd) Run(ctx context.Context, a *app) error {
 	c.hintMisplaced(a)
 	a.restoreLimits()
 	reply, err := a.submit(ctx, req)
+	a.leaveLane()
 	if err != nil {
 		return err
 	}
@@ -160,8 +163,16 @@ func (c *jobOptions) request(ctx context.Context, a *app) (api.SubmitRequest, er
 	if err := c.inScreen(a, &req); err != nil {
 		return req, err
 	}
-	req.After, err = a.dependencies(ctx, c.AfterStart, c.AfterOK, c.AfterFail, c.AfterAny)
-	return req, err
+	others := slices.DeleteFunc(slices.Clone(c.AfterAny), func(id string) bool { return id == slurm.Singleton })
+	if req.After, err = a.dependencies(ctx, c.AfterStart, c.AfterOK, c.AfterFail, others); err != nil {
+		return req, err
+	}
+	if len(others) < len(c.AfterAny) {
+		if err := a.afterNamesakes(ctx, &req); err != nil {
+			return req, err
+		}
+	}
+	return req, a.intoLane(ctx, &req)
 }
 
 // argv is the command as it was typed: the parser takes the words through

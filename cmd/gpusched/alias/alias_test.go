@@ -21,9 +21,13 @@ func TestTranslate(t *testing.T) {
 		"srun -n 4 true":            "! -n: ",
 		"salloc --gres=gpu:1":       "shell --compat=slurm --gpus=1",
 		"scancel 7 8_[3-5] 9.batch": "cancel 7 8_3-5 9",
-		"scancel -n train":          "cancel name:train",
+		"scancel -n train":          "cancel",
+		"scancel -n train -u a 7":   "cancel 7 --user=a",
 		"scancel -s USR1 --me":      "cancel --signal=USR1 --mine --yes",
-		"scancel -t PD":             "! -t: jobs are not chosen by their state",
+		"scancel -t PD":             "cancel",
+		"scancel -t XX":             "! there is no state",
+		"scancel 7.1":               "! \"7.1\" is a step",
+		"scancel -q long --me":      "! -q: no job has one here",
 		"squeue -u a,b":             "list --waiting=0",
 		"squeue -ua -j7,8":          "list --waiting=0 --user=a 7 8",
 		"squeue -o %":               "! the format ends",
@@ -34,7 +38,11 @@ func TestTranslate(t *testing.T) {
 		"sacct -S now-2days -u a":   "list --waiting=0 --ended=10000 --all --user=a",
 		"sacct -S now-2fortnights":  "! \"now-2fortnights\" is not a time",
 		"sacct -o JobID%0":          "! \"0\" is not the width",
-		"sinfo -Nl":                 "gpus",
+		"sinfo -Nl":                 "",
+		"sinfo -o %y":               "! there is no %y here",
+		"scontrol hold 7_3":         "hold 7_3",
+		"scontrol update x":         "! \"update x\" is not known here",
+		"sacctmgr add user x":       "! \"add user x\" is not known here",
 		"tsp":                       "list",
 		"tsp -L a -D 1,2 ls -l":     "submit --name=a --after-any=1,2 -- ls -l",
 		"tsp -fL a ls":              "run --name=a -- ls",
@@ -42,8 +50,19 @@ func TestTranslate(t *testing.T) {
 		"tsp -c":                    "logs",
 		"tsp -k":                    "cancel @",
 		"tsp -k -w 7":               "! -w: one thing at a time",
-		"tsp -S":                    "! -S: there are no slots",
+		"tsp -S":                    "",
+		"tsp -S 0":                  "! -S: \"0\" is not a number of slots",
+		"tsp -N 2 -G 1 a":           "submit --gpus=1 -- a",
+		"tsp -N x a":                "! -N: \"x\" is not a number of slots",
 		"gbatch --array 1-9 --max-concurrent 2 a": "! --max-concurrent is for --param",
+		"gbatch --param lr=0:1:0.5 a {lr}":        "submit --param=lr=0.0,0.5,1.0 --set-env=GFLOW_ARRAY_TASK_ID=0 -- a {lr}",
+		"gbatch --param s=3:1 a":                  "submit --param=s=3,2,1 --set-env=GFLOW_ARRAY_TASK_ID=0 -- a",
+		"gbatch --param s=1:x a":                  "! --param: \"1:x\" is not a range of numbers",
+		"gbatch --param s=1:2:-1 a":               "! --param: \"1:2:-1\" is not a range of numbers",
+		"gbatch --param s=a:b,c a":                "submit --param=s=a:b,c --set-env=GFLOW_ARRAY_TASK_ID=0 -- a",
+		"gbatch a $GFLOW_ARRAY_TASK_ID":           "submit --set-env=GFLOW_ARRAY_TASK_ID=0 -- a 0",
+		"gbatch --array 1-3 /x/a x${GFLOW_ARRAY_TASK_ID}'y": "submit --array=1-3 --name=a -- /bin/sh -c " +
+			`export GFLOW_ARRAY_TASK_ID="$GPUSCHED_ARRAY_TASK"; exec '/x/a' 'x'"$GFLOW_ARRAY_TASK_ID"''\''y'`,
 		"gcancel 7":                      "cancel 7",
 		"gqueue -s Running":              "list --state=running",
 		"mgpu_srun --interactive -- a b": "run -- a b",
@@ -82,6 +101,86 @@ func TestEveryOptionDoesSomething(t *testing.T) {
 				t.Errorf("%s %s: %v", tool.name, name, err)
 			}
 		}
+	}
+}
+
+// TestNarrows: a job ends only if every filter fits it.
+func TestNarrows(t *testing.T) {
+	j := api.Job{ID: 7, Label: job.Label{Name: "train"}, User: "me", State: job.Queued}
+	for line, want := range map[string]bool{
+		"-n train 7": true, "-n other 7": false, "-n train -u bob": false, "-n a,train -u me": true, "-t PD --me": true, "-t R --me": false,
+		"-p gpu -u me": true, "-p debug -u me": false, "-A lab --me": false, "-w localhost --me": false,
+	} {
+		c, err := Translate("scancel", strings.Fields(line), "")
+		if err != nil || c.Only == nil {
+			t.Errorf("%s: %v, no filter", line, err)
+		} else if got := c.Only(j) && In(c.States, j); got != want {
+			t.Errorf("%s: %v", line, got)
+		}
+	}
+}
+
+// TestHelp: every option of a tool is in its help, and no letter stands alone.
+func TestHelp(t *testing.T) {
+	for _, tool := range tools {
+		text := tool.help()
+		for _, o := range tool.options {
+			name, _, _ := strings.Cut(o.names, " ")
+			if !strings.Contains(text, "  "+name) {
+				t.Errorf("%s: %s is not in its help", tool.name, name)
+			}
+			if tool.name == "tsp" && optionWords["tsp"][name] == "" {
+				t.Errorf("tsp %s has no word", name)
+			}
+		}
+	}
+	for _, option := range []string{"--gres", "--time", "--array", "--partition"} {
+		if c, err := Translate("sbatch", []string{"--help"}, ""); err != nil || !strings.Contains(c.Help, option) {
+			t.Errorf("sbatch --help does not have %s", option)
+		}
+	}
+}
+
+// TestVersion: what wrappers look for is answered.
+func TestVersion(t *testing.T) {
+	for _, tool := range tools {
+		c, err := Translate(tool.name, []string{"--version"}, "")
+		if tool.version != "" && (err != nil || c.Help != tool.version+"\n") {
+			t.Errorf("%s --version: %v", tool.name, err)
+		}
+	}
+	if c, err := Translate("sbatch", []string{"-V"}, ""); err != nil || c.Help != "slurm 24.05.0\n" {
+		t.Errorf("sbatch -V: %v", err)
+	}
+}
+
+// TestCallers: the lines with which submitit, Snakemake, Nextflow, Cromwell, batchspawner and Buildkite call.
+func TestCallers(t *testing.T) {
+	for _, line := range []string{
+		"squeue --noheader -o %i|%t -t all -u me", "squeue -h -o %i|%t|%T -u me",
+		"squeue -h -j 7 -o %T|%B", "squeue -j 7 -h -o %B", "scancel 7",
+		"sacct -o JobID,State,NodeList --parsable2 -j 7",
+		"sacct -X --parsable2 --clusters all --noheader --format=JobIdRaw,State --starttime 2026-11-01T00:00 --endtime now --name x",
+		"sacct -X -n -o State%20 -j 7", "sacctmgr -n -s list user me format=account%20",
+		"srun -n1 --cpu-bind=q -- a", "sbatch --parsable --export=ALL -D /x -J n --no-kill --cpu-bind=none x.sh",
+		"sinfo -h -o %P|%G|%t", "scontrol show hostnames a[1-3]", "srun --unbuffered --output x_%j_%t.out a",
+	} {
+		words := strings.Fields(line)
+		if _, err := Translate(words[0], words[1:], ""); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+	c, err := Translate("sacctmgr", strings.Fields("-n -s list user me format=account%20"), "")
+	if err != nil || c.Account("x") != "me" {
+		t.Errorf("account: %v", err)
+	}
+	c, err = Translate("scontrol", strings.Fields("show hostnames a[08-10,2],b"), "")
+	if err != nil || c.Help != "a08\na09\na10\na2\nb\n" {
+		t.Errorf("hostnames: %v", err)
+	}
+	c, err = Translate("sinfo", strings.Fields("-h -o %P|%G|%t|%.3D"), "")
+	if got := c.Site(Machine{GPUs: 4, Busy: 1}); err != nil || strings.Join(got, ",") != "gpu*|gpu:4|mix|  1" {
+		t.Errorf("sinfo: %q %v", got, err)
 	}
 }
 
@@ -127,7 +226,7 @@ func FuzzTranslate(f *testing.F) {
 			return
 		}
 		c, err := Translate(words[0], words[1:], "")
-		if err == nil && len(c.Words) == 0 && c.Help == "" && len(c.Notes) == 0 {
+		if err == nil && len(c.Words) == 0 && c.Help == "" && len(c.Notes) == 0 && c.Lane == nil && c.Site == nil && c.Account == nil && c.FromInput == nil {
 			t.Fatalf("%q does nothing and says nothing", line)
 		}
 		if err == nil && c.Table != nil {

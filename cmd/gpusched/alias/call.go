@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
@@ -21,11 +22,33 @@ type Call struct {
 	Silent    bool   // nothing is printed of it
 	// Table makes the lines for jobs, in the tool's form; nil is the form here.
 	Table func(jobs []api.Job, now time.Time) []string
+	// Only are the jobs that filters leave of those that are named, or of all; nil is no filter.
+	Only   func(api.Job) bool
+	States []string // of Slurm, that are meant; none: all
+	Lane   *Lane    // the queue that the job is put in; nil is none
+	Script *Script  // the file that may be the command
+	Keeps  bool     // the job runs a copy of its script, as the file may change
+	// FromInput is told where the script is that stands in the standard input; nil: there is none.
+	FromInput func(path string) error
+	// Strict is that nothing is said that the tool would not say: programs read what it prints.
+	Strict bool
 	// Step is a command of srun within a job: it is a part of that job.
-	Step []string
+	Step     []string
+	StepGPUs string                     // how many of the GPUs of the job it asks; "": all
+	StepLog  string                     // the file of its output, as --log has it; "": that of the job
+	Site     func(Machine) []string     // lines about the machine
+	Account  func(caller string) string // a line about an account
+
+	nodes string // those of the job in which it was called
 
 	file    string   // of jobs, where it comes last
 	ofLines []string // options of submit for each of its lines
+}
+
+// Script is a file that is read before a job is queued.
+type Script struct {
+	File string
+	Read func(text string) error // is told what is in it, and completes the call
 }
 
 // tool is one that is known by its name.
@@ -33,29 +56,39 @@ type tool struct {
 	name, about string
 	options     []option
 	read        func(c *Call, t tool, args []string) error
+	version     string // what it answers to --version; "" where programs do not read what it prints
 }
+
+// What wrappers look for: the versions whose options these tables have.
+const (
+	ofSlurm   = "slurm 24.05.0"
+	ofSpooler = "Task Spooler v1.0.3"
+	ofFlow    = "0.4.15"
+)
 
 // tools are the names that can be installed.
 var tools = []tool{
-	{"sbatch", "gpusched submit", sbatchOptions, readSbatch},
-	{"srun", "gpusched run", srunOptions, readSrun},
-	{"salloc", "gpusched shell", sallocOptions, readSalloc},
-	{"squeue", "gpusched list", squeueOptions, readSqueue},
-	{"scancel", "gpusched cancel", scancelOptions, readScancel},
-	{"sacct", "gpusched list -a", sacctOptions, readSacct},
-	{"sinfo", "gpusched gpus", sinfoOptions, readSinfo},
-	{"tsp", "gpusched submit, list, logs, wait and cancel", tspOptions, readTsp},
-	{"gbatch", "gpusched submit", gbatchOptions, readGbatch},
-	{"gqueue", "gpusched list", gqueueOptions, readPlain("list")},
-	{"gcancel", "gpusched cancel", nil, readPlain("cancel")},
-	{"mgpu_srun", "gpusched submit", mgpuOptions, readMgpu},
-	{"mgpu_queue", "gpusched list", nil, readPlain("list")},
-	{"mgpu_cancel", "gpusched cancel", nil, readPlain("cancel")},
-	{"tgpu", "gpusched submit, list and cancel", tgpuOptions, readTgpu},
-	{"cudaq", "gpusched import and list", nil, readVerbs},
-	{"cudaq.py", "gpusched, as cudaq", nil, readVerbs},
-	{"scheduler.py", "gpusched watch, add, status, screens, gpu pause …", nil, readVerbs},
-	{"scheduler_10x.py", "gpusched, as scheduler.py", nil, readVerbs},
+	{"sbatch", "gpusched submit", sbatchOptions, readSbatch, ofSlurm},
+	{"srun", "gpusched run", srunOptions, readSrun, ofSlurm},
+	{"salloc", "gpusched shell", sallocOptions, readSalloc, ofSlurm},
+	{"squeue", "gpusched list", squeueOptions, readSqueue, ofSlurm},
+	{"scancel", "gpusched cancel", scancelOptions, readScancel, ofSlurm},
+	{"sacct", "gpusched list -a", sacctOptions, readSacct, ofSlurm},
+	{"sinfo", "gpusched gpus", sinfoOptions, readSinfo, ofSlurm},
+	{"sacctmgr", "which account somebody has", sacctmgrOptions, readSacctmgr, ofSlurm},
+	{"scontrol", "gpusched hold, release, suspend and resume", scontrolOptions, readScontrol, ofSlurm},
+	{"tsp", "gpusched submit, list, logs, wait and cancel", tspOptions, readTsp, ofSpooler},
+	{"gbatch", "gpusched submit", gbatchOptions, readGbatch, "gbatch " + ofFlow},
+	{"gqueue", "gpusched list", gqueueOptions, readPlain("list"), "gqueue " + ofFlow},
+	{"gcancel", "gpusched cancel", nil, readPlain("cancel"), "gcancel " + ofFlow},
+	{"mgpu_srun", "gpusched submit", mgpuOptions, readMgpu, ""},
+	{"mgpu_queue", "gpusched list", nil, readPlain("list"), ""},
+	{"mgpu_cancel", "gpusched cancel", nil, readPlain("cancel"), ""},
+	{"tgpu", "gpusched submit, list and cancel", tgpuOptions, readTgpu, ""},
+	{"cudaq", "gpusched import and list", nil, readVerbs, ""},
+	{"cudaq.py", "gpusched, as cudaq", nil, readVerbs, ""},
+	{"scheduler.py", "gpusched watch, add, status, screens, gpu pause …", nil, readVerbs, ""},
+	{"scheduler_10x.py", "gpusched, as scheduler.py", nil, readVerbs, ""},
 }
 
 // Names are all names, and what each leads to.
@@ -78,13 +111,26 @@ func Translate(name string, args []string, within string) (*Call, error) {
 	if i < 0 {
 		return nil, fmt.Errorf("%q is not the name of another tool that is known here", name)
 	}
-	t, c := tools[i], &Call{}
+	t := tools[i]
+	c := &Call{Strict: t.version != "", nodes: "localhost"}
+	if c.Strict && len(args) == 1 && (args[0] == "--version" || args[0] == "-V" && !t.has("-V")) {
+		return &Call{Help: t.version + "\n"}, nil
+	}
 	if len(args) > 0 && (args[0] == "--help" || args[0] == "-h" && !t.has("-h")) {
 		return &Call{Help: t.help()}, nil
 	}
 	err := t.read(c, t, args)
 	if err == nil && name == "srun" && within != "" {
-		c.Step = c.Words[slices.Index(c.Words, "--")+1:]
+		at := slices.Index(c.Words, "--")
+		c.Step = c.Words[at+1:]
+		for _, w := range c.Words[:at] {
+			if n, ok := strings.CutPrefix(w, "--gpus="); ok {
+				c.StepGPUs = n
+			}
+			if file, ok := strings.CutPrefix(w, "--log="); ok {
+				c.StepLog = file
+			}
+		}
 	}
 	return c, err
 }
@@ -94,12 +140,21 @@ func (t tool) help() string {
 	if v := verbsOf(t.name); v != nil {
 		return fmt.Sprintf("%s here is %s. It has: %s.\n", t.name, t.about, v.names())
 	}
-	text := fmt.Sprintf("%s here is %s. Options:\n", t.name, t.about)
-	for _, line := range t.known() {
-		text += "  " + line + "\n"
+	lines, without := t.described(), ""
+	if slices.Contains([]string{"sbatch", "srun", "salloc"}, t.name) {
+		more, ignored := slurm.Help()
+		lines, without = append(lines, more...), ignored
 	}
-	if len(t.known()) == 0 {
-		text += "  none\n"
+	if len(lines) == 0 {
+		lines = []string{"none"}
+	}
+	text := fmt.Sprintf("%s here is %s. Options:\n", t.name, t.about)
+	for _, line := range lines {
+		option, about, _ := strings.Cut(line, "\t")
+		text += strings.TrimRight(fmt.Sprintf("  %-34s %s", option, about), " ") + "\n"
+	}
+	if without != "" {
+		text += "Taken, without a meaning on one machine: " + without + "\n"
 	}
 	return text + "All of them are explained in gpusched(1), OTHER TOOLS' NAMES.\n"
 }

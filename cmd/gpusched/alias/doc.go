@@ -5,6 +5,7 @@
 //
 // Invariants:
 //
-//  1. An option that the table of a tool does not have is refused, with those it has.
+//  1. An option that the table of a tool does not have is refused; its --help has those
+//     that there are.
 //  2. What an option asks and gpusched does not do is refused or named, never dropped.
 package alias

@@ -70,7 +70,7 @@ var fields = []field{
 	{"F", "ARRAY_JOB_ID", "", plain(arrayOf)},
 	{"K", "ARRAY_TASK_ID", "", plain(taskOf)},
 	{"j", "NAME", "JobName", plain(func(j api.Job) string { return j.Name })},
-	{"P", "PARTITION", "Partition", plain(func(api.Job) string { return "gpu" })},
+	{"P", "PARTITION", "Partition", plain(func(api.Job) string { return partition })},
 	{"a", "ACCOUNT", "Account", plain(func(j api.Job) string { return j.User })},
 	{"u", "USER", "User", plain(func(j api.Job) string { return j.User })},
 	{"U", "UID", "UID", plain(func(j api.Job) string { return strconv.Itoa(j.UID) })},
@@ -83,6 +83,7 @@ var fields = []field{
 	{"L", "TIME_LEFT", "", timeLeft},
 	{"D", "NODES", "NNodes", plain(func(api.Job) string { return "1" })},
 	{"N", "NODELIST", "NodeList", plain(nodeOf)},
+	{"B", "EXEC_HOST", "", plain(nodeOf)},
 	{"R", "NODELIST(REASON)", "", plain(placeOrReason)},
 	{"r", "REASON", "Reason", plain(reasonOf)},
 	{"C", "CPUS", "AllocCPUS", plain(func(j api.Job) string { return strconv.Itoa(max(j.CPUs, j.PromisedCPUs, 1)) })},
@@ -98,6 +99,9 @@ var fields = []field{
 	{"k", "COMMENT", "Comment", plain(func(j api.Job) string { return j.Comment })},
 	{"", "", "ExitCode", plain(exitOf)},
 }
+
+// partition is the only one.
+const partition = "gpu"
 
 func numberOf(id job.ID) string { return strconv.FormatInt(int64(id), 10) }
 

@@ -33,16 +33,52 @@ func (t tool) find(name string) *option {
 
 func (t tool) has(name string) bool { return t.find(name) != nil }
 
-// known are the options as they are typed.
-func (t tool) known() (lines []string) {
+// described are the options as they are typed, each with what it is here.
+func (t tool) described() (lines []string) {
 	for _, o := range t.options {
+		first, _, _ := strings.Cut(o.names, " ")
 		line := strings.ReplaceAll(o.names, " ", ", ")
 		if o.value {
 			line += " VALUE"
 		}
-		lines = append(lines, line)
+		lines = append(lines, line+"\t"+optionWords[t.name][first])
 	}
 	return lines
+}
+
+// optionWords say what options are whose letters do not.
+var optionWords = map[string]map[string]string{
+	"tsp": {
+		"-l": "list the jobs",
+		"-c": "print what a job printed",
+		"-t": "print it while it runs",
+		"-w": "wait for a job, and exit as it did",
+		"-k": "end a job",
+		"-r": "end a job",
+		"-i": "show a job",
+		"-s": "show the state of a job",
+		"-f": "stay until the job has ended",
+		"-L": "the job's name",
+		"-G": "GPUs; none without it",
+		"-g": "these GPUs",
+		"-D": "start when these jobs have ended",
+		"-W": "start when these have completed",
+		"-d": "start when the last one has completed",
+		"-n": "left out: output is kept",
+		"-B": "refused",
+		"-N": "slots that the job takes; 1 without it",
+		"-E": "left out: the two outputs are one",
+		"-m": "mail at the end",
+		"-o": "refused", "-p": "refused", "-u": "refused", "-U": "refused", "-C": "refused", "-K": "refused",
+		"-S": "alone: jobs that run at once; the number without a value",
+	},
+	"sbatch": {
+		"--wrap":      "this command instead of a script",
+		"--parsable":  "print the number alone",
+		"-W":          "wait for the job, and exit as it did",
+		"--test-only": "queue nothing; say where it would go", "-Q": "print nothing",
+	},
+	"srun": {"--pty": "give it a terminal", "-Q": "say nothing of the job"},
 }
 
 // unknown is the answer to an option that is not in the table (invariant 1).
@@ -50,7 +86,7 @@ func (t tool) unknown(name string) error {
 	if len(t.options) == 0 {
 		return fmt.Errorf("%s has no option %s here: it takes none", t.name, name)
 	}
-	return fmt.Errorf("%s has no option %s here: it has %s", t.name, name, strings.Join(t.known(), "; "))
+	return fmt.Errorf("%s has no option %s here", t.name, name)
 }
 
 // parse reads options and returns the other words; with a command these begin at the

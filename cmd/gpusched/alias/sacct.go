@@ -20,13 +20,16 @@ var sacctOptions = []option{
 	{"--name", true, nil}, {"-S --starttime", true, nil}, {"-o --format", true, nil}, {"-b --brief", false, nil},
 	{"-n --noheader", false, nil}, {"-p --parsable", false, nil}, {"-P --parsable2", false, nil},
 	{"-X --allocations", false, nil}, {"-D --duplicates", false, nil}, {"-E --endtime", true, nil},
-	{"-r --partition", true, nil},
+	{"-r --partition", true, nil}, {"-M --clusters", true, nil}, {"-L --allclusters", false, nil},
+	{"-A --accounts", true, nil},
+	{"-N --nodelist", true, nil}, {"--units", true, nil}, {"--noconvert", false, nil},
 }
 
 // ledgerView is what sacct was asked.
 type ledgerView struct {
 	queueView
 	since string
+	until string
 	sep   string // between fields; "" makes columns
 	after string // at the end of a line
 	every bool
@@ -43,8 +46,10 @@ func (v *ledgerView) reader() map[string]func(c *Call, value string) error {
 		"-S": func(_ *Call, text string) error { v.since = text; return nil },
 		"-b": func(*Call, string) error { v.format = "JobID%12,State,ExitCode%8"; return nil },
 		"-p": forms("|", "|"), "-P": forms("|", ""), "-X": nothing, "-D": nothing,
-		"-E": refused("jobs are shown up to now: gpusched list -a -o csv has when each ended"),
-		"-r": left("--partition", "there is one machine"),
+		"-E": func(_ *Call, text string) error { v.until = text; return nil },
+		"-r": do["-p"], "-A": do["-A"], "-N": do["-w"],
+		"-M": nothing, "-L": nothing, "--noconvert": nothing,
+		"--units": left("--units", "each amount has the unit that fits"),
 	}
 }
 
@@ -63,8 +68,10 @@ func readSacct(c *Call, t tool, args []string) error {
 	if err == nil {
 		err = checkStates(v.states)
 	}
-	if err == nil && v.since != "" {
-		_, err = moment(v.since, time.Time{})
+	for _, text := range []string{v.since, v.until} {
+		if err == nil && text != "" {
+			_, err = moment(text, time.Time{})
+		}
 	}
 	if err != nil {
 		return err
@@ -139,12 +146,15 @@ func (v *ledgerView) lines(columns []queueColumn, jobs []api.Job, now time.Time)
 	} else if len(v.ids) > 0 {
 		since = time.Time{}
 	}
-	in := func(list []string, word string) bool { return len(list) == 0 || slices.Contains(list, word) }
+	until := now
+	if v.until != "" {
+		until, _ = moment(v.until, now)
+	}
 	jobs = slices.Clone(jobs)
 	slices.SortStableFunc(jobs, func(x, y api.Job) int { return int(x.ID - y.ID) })
 	for _, j := range jobs {
 		spawned := j.Array != nil && j.State != job.Queued
-		if spawned || !j.EndedAt.IsZero() && j.EndedAt.Before(since) || !in(v.users, j.User) || !in(v.names, j.Name) ||
+		if spawned || !j.EndedAt.IsZero() && j.EndedAt.Before(since) || j.SubmittedAt.After(until) || !v.in(j) ||
 			len(v.states) > 0 && !stateOf(j).in(v.states) {
 			continue
 		}

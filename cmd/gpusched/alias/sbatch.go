@@ -2,7 +2,6 @@ package alias
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
@@ -44,10 +43,13 @@ func readSbatch(c *Call, t tool, args []string) error {
 		c.Words = append([]string{"submit", "--name=wrap"}, c.Words[1:]...)
 		return c.command([]string{"/bin/sh", "-c", wrap})
 	case len(rest) == 0:
-		return errors.New("there is no script: name a file, or use --wrap COMMAND; it is not read from the input")
+		c.Keeps = true
+		c.FromInput = func(path string) error { return c.command([]string{path}) }
+		return nil
 	case !strings.Contains(rest[0], "/"):
 		rest = append([]string{"./" + rest[0]}, rest[1:]...)
 	}
+	c.Keeps = true
 	return c.command(rest)
 }
 
@@ -91,8 +93,7 @@ func readBatch(c *Call, t tool, args []string) ([]string, error) {
 		}
 		var unknown slurm.Unknown
 		if errors.As(err, &unknown) {
-			own := strings.Join(t.known(), "; ")
-			return nil, fmt.Errorf("%s has no option %s here: it has %s; %s", t.name, string(unknown), own, slurm.Known())
+			return nil, t.unknown(string(unknown))
 		}
 		if err != nil {
 			return nil, err

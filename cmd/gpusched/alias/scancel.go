@@ -2,70 +2,90 @@ package alias
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 var scancelOptions = []option{
-	{"-u --user", true, as("user")},
-	{"--me", false, flagged("--mine")},
-	{"-n --name --jobname", true, func(c *Call, name string) error { c.add("name:" + name); return nil }},
+	{"-u --user", true, nil}, {"--me", false, nil}, {"-n --name --jobname", true, nil}, {"-t --state", true, nil},
+	{"-p --partition", true, nil}, {"-A --account", true, nil}, {"-w --nodelist", true, nil},
 	{"-s --signal", true, as("signal")},
 	{"-f --full", false, nothing},
 	{"-b --batch", false, nothing},
+	{"-H --hurry", false, nothing},
+	{"--ctld", false, nothing},
+	{"-M --clusters", true, nothing},
 	{"-Q --quiet", false, nothing},
 	{"-v --verbose", false, nothing},
 	{"-i --interactive", false, refused("it is not asked for each job here: name those that are to end")},
-	{"-t --state", true, refused("jobs are not chosen by their state here: " +
-		"gpusched cancel $(gpusched list --mine -s queued -o ids)")},
+	{"-q --qos", true, refused("no job has one here, so none would end")},
+	{"-R --reservation", true, refused("no job has one here, so none would end")},
+	{"--wckey", true, refused("no job has one here, so none would end")},
 }
 
 func readScancel(c *Call, t tool, args []string) error {
+	v, mine := &queueView{}, false
+	own := v.reader()
+	own["--me"] = func(c *Call, _ string) error { mine = true; c.add("--mine"); return nil }
+	t.options = slices.Clone(t.options)
+	for i, o := range t.options {
+		first, _, _ := strings.Cut(o.names, " ")
+		if o.do == nil {
+			t.options[i].do = own[first]
+		}
+	}
 	c.add("cancel")
 	jobs, err := t.parse(c, args, false)
+	if err == nil {
+		err = checkStates(v.states)
+	}
 	if err != nil {
 		return err
 	}
-	whole, named := false, len(jobs) > 0
-	for _, w := range c.Words {
-		whole = whole || w == "--mine" || strings.HasPrefix(w, "--user=")
-		named = named || strings.HasPrefix(w, "name:")
+	if mine && len(v.users) > 0 {
+		return errors.New("--me and --user: say whose jobs once")
 	}
-	switch {
-	case whole && named:
-		return errors.New("name jobs, or say whose all are to end, not both")
-	case whole:
-		c.add("--yes") // scancel does not ask
-	case !named:
+	filtered := len(v.names)+len(v.states)+len(v.parts)+len(v.accounts)+len(v.nodes) > 0
+	whole := mine || len(v.users) > 0
+	if !filtered && !whole && len(jobs) == 0 {
 		return errors.New("no job is named")
 	}
 	for _, j := range jobs {
+		if isStep(j) {
+			return fmt.Errorf("%q is a step, which is a part of its job and not apart here", j)
+		}
 		c.add(jobName(j))
+	}
+	if len(v.users) == 1 {
+		c.add("--user=" + v.users[0])
+	}
+	if filtered || whole && len(jobs) > 0 || len(v.users) > 1 {
+		c.Only, c.States = v.in, v.states
+	} else if whole {
+		c.add("--yes") // scancel does not ask
 	}
 	return nil
 }
+
+// isStep reports whether a name is that of a step which ends without its job, such as 7.1.
+func isStep(name string) bool {
+	_, step, is := strings.Cut(name, ".")
+	return is && step != "batch"
+}
+
+// In reports whether a job is in one of the states, by Slurm's words; none is all.
+func In(states []string, j api.Job) bool { return len(states) == 0 || stateOf(j).in(states) }
+
+// Pending reports whether jobs that wait are among the states.
+func Pending(states []string) bool { return len(states) == 0 || slurmStates[job.Queued].in(states) }
 
 // jobName is a job as Slurm's tools name it: 7, 7_3, 7_[3-5], and 7.batch, which is a
 // part of it that is not apart here.
 func jobName(name string) string {
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".batch"), ".0")
 	return strings.NewReplacer("[", "", "]", "").Replace(name)
-}
-
-var sinfoOptions = []option{
-	{"-N --Node", false, nothing},
-	{"-l --long", false, nothing},
-	{"-a --all", false, nothing},
-	{"-s --summarize", false, nothing},
-	{"-p --partition", true, left("--partition", "there is one machine")},
-	{"-h --noheader", false, refused("gpusched gpus -o csv has a fixed form: its first line is the header")},
-	{"-o --format", true, refused("gpusched gpus -o csv and --json have a fixed form")},
-}
-
-func readSinfo(c *Call, t tool, args []string) error {
-	c.add("gpus")
-	rest, err := t.parse(c, args, false)
-	if err == nil && len(rest) > 0 {
-		err = errors.New("one word too many: " + rest[0])
-	}
-	return err
 }

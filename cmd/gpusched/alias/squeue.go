@@ -18,15 +18,17 @@ var squeueOptions = []option{
 	{"-u --user", true, nil}, {"--me", false, nil}, {"-j --jobs --job", true, nil}, {"-n --name", true, nil},
 	{"-t --states --state", true, nil}, {"-h --noheader", false, nil}, {"-o --format", true, nil},
 	{"--start", false, nil}, {"-l --long", false, nil}, {"-a --all", false, nil}, {"-r --array", false, nil},
-	{"-p --partition", true, nil}, {"-i --iterate", true, nil}, {"-S --sort", true, nil},
+	{"-p --partition", true, nil}, {"-i --iterate", true, nil}, {"-S --sort", true, nil}, {"-M --clusters", true, nil},
+	{"-A --account", true, nil}, {"-w --nodelist", true, nil}, {"--local", false, nil}, {"--federation", false, nil},
 }
 
 // queueView is what squeue was asked.
 type queueView struct {
-	users, names, states []string
-	ids                  []string
-	format               string
-	bare                 bool
+	users, names, states   []string
+	parts, accounts, nodes []string
+	ids                    []string
+	format                 string
+	bare                   bool
 }
 
 func (v *queueView) reader() map[string]func(c *Call, value string) error {
@@ -42,7 +44,8 @@ func (v *queueView) reader() map[string]func(c *Call, value string) error {
 		"-o":      func(_ *Call, text string) error { v.format = text; return nil },
 		"--start": form("%.18i %.9P %.8j %.8u %.2t %.19S %.6D %R"),
 		"-l":      form("%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R"),
-		"-a":      nothing, "-r": nothing, "-p": left("--partition", "there is one machine"),
+		"-a":      nothing, "-r": nothing, "-M": nothing, "--local": nothing, "--federation": nothing,
+		"-p": into(&v.parts), "-A": into(&v.accounts), "-w": into(&v.nodes),
 		"-i": refused("it is shown once here: watch -n 5 squeue"),
 		"-S": refused("the order here is that of the queue: squeue -h | sort"),
 	}
@@ -99,9 +102,15 @@ func bound(table []option, do map[string]func(*Call, string) error) []option {
 // has reports whether a job is shown: one that has not ended, and is chosen.
 func (v *queueView) has(j api.Job) bool {
 	state := stateOf(j)
-	in := func(list []string, word string) bool { return len(list) == 0 || slices.Contains(list, word) }
-	return !j.State.Terminal() && !(j.Array != nil && j.State == "spawned") && in(v.users, j.User) && in(v.names, j.Name) &&
+	return !j.State.Terminal() && !(j.Array != nil && j.State == "spawned") && v.in(j) &&
 		(len(v.states) == 0 || state.in(v.states))
+}
+
+// in reports whether the filters leave a job, whatever its state.
+func (v *queueView) in(j api.Job) bool {
+	in := func(list []string, word string) bool { return len(list) == 0 || slices.Contains(list, word) }
+	return in(v.users, j.User) && in(v.names, j.Name) && in(v.parts, partition) && in(v.accounts, j.User) &&
+		(len(v.nodes) == 0 || nodeOf(j) != "" && slices.Contains(v.nodes, nodeOf(j)))
 }
 
 // queueColumn is a part of a format: text, and a field with its width.

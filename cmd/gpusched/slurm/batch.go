@@ -121,15 +121,6 @@ func (u Unknown) Error() string {
 
 func unknown(name string) error { return Unknown(name) }
 
-// Known names the options that mean something here.
-func Known() string {
-	var list []string
-	for _, o := range options {
-		list = append(list, "--"+o.names()[0])
-	}
-	return strings.Join(list, ", ")
-}
-
 func (b *Batch) set(name, value string) error {
 	b.drop(name)
 	b.words = append(b.words, "--"+name+"="+value)

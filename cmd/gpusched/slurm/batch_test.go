@@ -84,16 +84,17 @@ func TestOptions(t *testing.T) {
 		"--mem=99999999999T":                 "error",
 		"--time=soon":                        "error",
 		"--time=1:2:3:4":                     "error",
-		"--dependency=singleton":             "error",
-		"--dependency=afterok:1?afterok:2":   "error",
-		"--dependency=after:1+5":             "error",
-		"--signal=USR1@soon":                 "error",
-		"--begin=now+never":                  "error",
-		"--hold=yes":                         "error",
-		"--wrap=ls":                          "error",
-		"--frobnicate":                       "error",
-		"--":                                 "error",
-		"train.py":                           "error",
+		"--dependency=singleton":             "--after-any=singleton",
+		"--no-kill --acctg-freq=30 --ignore-pbs --spread-job --use-min-nodes": "",
+		"--dependency=afterok:1?afterok:2":                                    "error",
+		"--dependency=after:1+5":                                              "error",
+		"--signal=USR1@soon":                                                  "error",
+		"--begin=now+never":                                                   "error",
+		"--hold=yes":                                                          "error",
+		"--wrap=ls":                                                           "error",
+		"--frobnicate":                                                        "error",
+		"--":                                                                  "error",
+		"train.py":                                                            "error",
 	} {
 		b := &Batch{}
 		err := b.Add(strings.Fields(line))
@@ -119,6 +120,7 @@ func TestOutputFiles(t *testing.T) {
 		"-e err.txt --open-mode=truncate":    "--log=err.txt --log-truncate",
 		"-e err.txt -o out.txt":              "--log=out.txt",
 		"-o /dev/null":                       "",
+		"-o slurm.%N.%j-%3a.out":             "--log=slurm.localhost.%j-%a.out",
 	} {
 		b := &Batch{}
 		if err := b.Add(strings.Fields(line)); err != nil {
@@ -128,7 +130,7 @@ func TestOutputFiles(t *testing.T) {
 			t.Errorf("%s: %q (%v), not %s", line, words, err, want)
 		}
 	}
-	for _, line := range []string{"-o %N.txt", "-o x%", "-o %4j", "--open-mode=both"} {
+	for _, line := range []string{"-o %Y.txt", "-o x%", "-o %4", "--open-mode=both"} {
 		if (&Batch{}).Add(strings.Fields(line)) == nil {
 			t.Errorf("%s is taken", line)
 		}

@@ -177,6 +177,10 @@ func (b *Batch) dependency(_, value string) error {
 	}
 	for item := range strings.SplitSeq(value, ",") {
 		kind, ids, _ := strings.Cut(item, ":")
+		if item == "singleton" {
+			b.words = append(b.words, "--after-any="+Singleton)
+			continue
+		}
 		ours, known := kinds[kind]
 		if !known || ids == "" {
 			return fmt.Errorf("%q is not known here: use after, afterok, afternotok or afterany with numbers, such as afterok:7:8", item)
@@ -188,6 +192,9 @@ func (b *Batch) dependency(_, value string) error {
 	}
 	return nil
 }
+
+// Singleton stands for all jobs of the same user and name, as a value of --after-any.
+const Singleton = "singleton"
 
 // foreignDependency reports whether there is something in it that is not known here.
 func foreignDependency(value string) bool {
@@ -327,7 +334,7 @@ func (b *Batch) outputFile(name, value string) error {
 }
 
 // patterns are Slurm's parts of a file's name that are known here.
-var patterns = map[byte]string{'j': "%j", 'J': "%j", 'A': "%A", 'a': "%a", 'x': "%n", 'u': "%u"}
+var patterns = map[byte]string{'j': "%j", 'J': "%j", 'A': "%A", 'a': "%a", 'x': "%n", 'u': "%u", 'N': "localhost", 'n': "0", 't': "0", 's': "batch"}
 
 func pattern(s string) (string, error) {
 	var out strings.Builder
@@ -336,9 +343,10 @@ func pattern(s string) (string, error) {
 			out.WriteByte(s[i])
 			continue
 		}
-		i++
+		for i++; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ { // how many digits it has is not known here
+		}
 		if i == len(s) || patterns[s[i]] == "" {
-			return "", fmt.Errorf("%q has a %% that is not known here: there are %%j, %%A, %%a, %%x and %%u", s)
+			return "", fmt.Errorf("%q has a %% that is not known here: there are %%j, %%A, %%a, %%x, %%u, %%N and %%n", s)
 		}
 		out.WriteString(patterns[s[i]])
 	}

@@ -1,0 +1,265 @@
+package alias
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Machine is what sinfo says of the machine.
+type Machine struct {
+	CPUs, GPUs, Busy int
+}
+
+// sinfoFormat is sinfo's own.
+const sinfoFormat = "%9P %.5a %.10l %.6D %.6t %N"
+
+var sinfoOptions = []option{
+	{"-h --noheader", false, nil}, {"-o --format", true, nil},
+	{"-p --partition", true, nil}, {"-n --nodes", true, nil}, {"-t --states", true, nil}, {"-M --clusters", true, nil},
+	{"-N --Node", false, nil}, {"-l --long", false, nil}, {"-a --all", false, nil}, {"-s --summarize", false, nil},
+	{"-e --exact", false, nil}, {"-r --responding", false, nil},
+}
+
+// siteField is one that sinfo can show.
+type siteField struct {
+	letter, title string
+	of            func(Machine) string
+}
+
+func fixed(text string) func(Machine) string { return func(Machine) string { return text } }
+
+var siteFields = []siteField{
+	{"P", "PARTITION", fixed(partition + "*")}, {"R", "PARTITION", fixed(partition)}, {"a", "AVAIL", fixed("up")},
+	{"l", "TIMELIMIT", fixed("infinite")}, {"L", "DEFAULTTIME", fixed("n/a")}, {"D", "NODES", fixed("1")},
+	{"t", "STATE", Machine.state}, {"T", "STATE", Machine.longState}, {"N", "NODELIST", fixed("localhost")},
+	{"n", "HOSTNAMES", fixed("localhost")}, {"o", "NODE_ADDR", fixed("localhost")},
+	{"c", "CPUS", func(m Machine) string { return strconv.Itoa(m.CPUs) }},
+	{"G", "GRES", func(m Machine) string { return gres(m.GPUs) }}, {"E", "REASON", fixed("none")},
+	{"f", "AVAIL_FEATURES", fixed("(null)")},
+}
+
+func gres(gpus int) string {
+	if gpus == 0 {
+		return "(null)"
+	}
+	return "gpu:" + strconv.Itoa(gpus)
+}
+
+func (m Machine) state() string {
+	switch m.Busy {
+	case 0:
+		return "idle"
+	case m.GPUs:
+		return "alloc"
+	}
+	return "mix"
+}
+
+func (m Machine) longState() string {
+	return map[string]string{"idle": "idle", "alloc": "allocated", "mix": "mixed"}[m.state()]
+}
+
+func readSinfo(c *Call, t tool, args []string) error {
+	format, bare, shown := sinfoFormat, false, true
+	among := func(words ...string) func(*Call, string) error {
+		return func(_ *Call, value string) error {
+			shown = shown && slices.ContainsFunc(list(value), func(w string) bool { return slices.Contains(words, w) })
+			return nil
+		}
+	}
+	do := map[string]func(*Call, string) error{
+		"-h": func(*Call, string) error { bare = true; return nil },
+		"-o": func(_ *Call, text string) error { format = text; return nil },
+		"-p": among(partition), "-n": among("localhost"), "-t": nothing, "-M": nothing,
+		"-N": nothing, "-l": nothing, "-a": nothing, "-s": nothing, "-e": nothing, "-r": nothing,
+	}
+	t.options = bound(t.options, do)
+	rest, err := t.parse(c, args, false)
+	if err == nil && len(rest) > 0 {
+		err = errors.New("one word too many: " + rest[0])
+	}
+	if err == nil {
+		_, err = siteLine(format, func(siteField) string { return "" })
+	}
+	if err != nil {
+		return err
+	}
+	c.Site = func(m Machine) (lines []string) {
+		if !bare {
+			line, _ := siteLine(format, func(f siteField) string { return f.title })
+			lines = append(lines, line)
+		}
+		if shown {
+			line, _ := siteLine(format, func(f siteField) string { return f.of(m) })
+			lines = append(lines, line)
+		}
+		return lines
+	}
+	return nil
+}
+
+// siteLine puts a format of sinfo into a line.
+func siteLine(format string, text func(siteField) string) (string, error) {
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(format, "%")
+		b.WriteString(before)
+		if !ok {
+			return strings.TrimRight(b.String(), " "), nil
+		}
+		rest, right := strings.CutPrefix(rest, ".")
+		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
+		if digits > 4 || digits == len(rest) {
+			return "", errors.New("the format ends, or is too wide, after a %")
+		}
+		width, _ := strconv.Atoi("0" + rest[:digits])
+		letter := rest[digits : digits+1]
+		i := slices.IndexFunc(siteFields, func(f siteField) bool { return f.letter == letter })
+		if i < 0 {
+			return "", fmt.Errorf("there is no %%%s here", letter)
+		}
+		b.WriteString(fit(text(siteFields[i]), width, right))
+		format = rest[digits+1:]
+	}
+}
+
+// hostnames spells out a list of machines, such as a[1-3],b.
+func hostnames(text string) (names []string, err error) {
+	for text != "" {
+		end := strings.IndexByte(text, ',')
+		if open := strings.IndexByte(text, '['); open >= 0 && (end < 0 || open < end) {
+			shut := strings.IndexByte(text, ']')
+			if shut < open {
+				return nil, fmt.Errorf("%q: a bracket is not closed", text)
+			}
+			if end = strings.IndexByte(text[shut:], ','); end >= 0 {
+				end += shut
+			}
+		}
+		one := text
+		if text = ""; end >= 0 {
+			one, text = one[:end], one[end+1:]
+		}
+		more, err := spelledOut(one)
+		if err != nil || len(names)+len(more) > 65536 {
+			return nil, errors.Join(err, errors.New("that is no list of machines"))
+		}
+		names = append(names, more...)
+	}
+	return names, nil
+}
+
+// spelledOut is one word of it.
+func spelledOut(word string) (names []string, err error) {
+	before, rest, ok := strings.Cut(word, "[")
+	numbers, after, _ := strings.Cut(rest, "]")
+	if !ok {
+		return []string{word}, nil
+	}
+	for part := range strings.SplitSeq(numbers, ",") {
+		first, last, isRange := strings.Cut(part, "-")
+		if !isRange {
+			last = first
+		}
+		from, err := strconv.ParseUint(first, 10, 32)
+		to, err2 := strconv.ParseUint(last, 10, 32)
+		if err = errors.Join(err, err2); err != nil || to < from || to-from > 65536 {
+			return nil, fmt.Errorf("%q is no range of machines", part)
+		}
+		for n := from; n <= to; n++ {
+			names = append(names, fmt.Sprintf("%s%0*d%s", before, len(first), n, after))
+		}
+	}
+	return names, nil
+}
+
+// readScontrol is what scripts ask of scontrol, in a job or about one. There is no control.
+func readScontrol(c *Call, t tool, args []string) error {
+	words := slices.DeleteFunc(slices.Clone(args), func(w string) bool { return w == "-o" || w == "--oneliner" })
+	verb := strings.Join(words[:min(2, len(words))], " ")
+	switch rest := words[min(2, len(words)):]; {
+	case (verb == "show hostnames" || verb == "show hostname") && len(rest) <= 1:
+		text := strings.Join(rest, "")
+		if text == "" {
+			text = c.nodes
+		}
+		names, err := hostnames(text)
+		c.Help = strings.Join(append(names, ""), "\n")
+		return err
+	case len(words) == 2 && slices.Contains([]string{"hold", "release", "suspend", "resume", "requeue"}, words[0]):
+		c.add(words[0])
+		c.add(list(jobName(words[1]))...)
+		return nil
+	case verb == "show job" && len(rest) == 1:
+		c.add("show", jobName(rest[0]))
+		c.note("the form is that of 'gpusched show'")
+		return nil
+	}
+	return fmt.Errorf("%q is not known here: there are show hostnames LIST, show job ID, "+
+		"and hold, release, requeue, suspend and resume ID",
+		strings.Join(args, " "))
+}
+
+var scontrolOptions []option
+
+var sacctmgrOptions = []option{
+	{"-n --noheader", false, nothing}, {"-p --parsable", false, nothing}, {"-P --parsable2", false, nothing},
+	{"-s --associations", false, nothing}, {"-i --immediate", false, nothing}, {"-r --readonly", false, nothing},
+}
+
+// readSacctmgr answers which account somebody has: here each person is their own. There is nothing to manage.
+func readSacctmgr(c *Call, t tool, args []string) error {
+	sep, after := " ", ""
+	t.options = bound(t.options, map[string]func(*Call, string) error{
+		"-n": nothing, "-s": nothing, "-i": nothing, "-r": nothing,
+		"-p": func(*Call, string) error { sep, after = "|", "|"; return nil },
+		"-P": func(*Call, string) error { sep = "|"; return nil },
+	})
+	rest, err := t.parse(c, args, false)
+	if err != nil {
+		return err
+	}
+	if len(rest) < 2 || rest[0] != "list" && rest[0] != "show" {
+		return fmt.Errorf("%q is not known here: there are list user, association and cluster", strings.Join(rest, " "))
+	}
+	var columns []string
+	who := ""
+	for _, word := range rest[2:] {
+		name, value, given := strings.Cut(word, "=")
+		switch strings.ToLower(name) {
+		case "format":
+			for _, column := range list(value) {
+				name, _, _ := strings.Cut(column, "%")
+				columns = append(columns, strings.ToLower(name))
+			}
+		case "where", "account", "accounts", "cluster", "clusters":
+		case "user", "users", "name", "names":
+			if who = word; given {
+				who = value
+			}
+		default:
+			who = word
+		}
+	}
+	if len(columns) == 0 {
+		columns = []string{"user", "account"}
+	}
+	c.Account = func(caller string) string {
+		if who == "" {
+			who = caller
+		}
+		var cells []string
+		for _, column := range columns {
+			cells = append(cells, map[string]string{
+				"user": who, "account": who, "defaultaccount": who, "cluster": "localhost", "partition": partition,
+				"qos":        "normal",
+				"defaultqos": "normal", "adminlevel": "None", "share": "1", "fairshare": "1",
+			}[column])
+		}
+		return strings.Join(cells, sep) + after
+	}
+	return nil
+}

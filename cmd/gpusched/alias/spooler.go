@@ -1,0 +1,115 @@
+package alias
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// tspOptions are those of task-spooler, as ts(1) has them, and of its kin with GPUs.
+var tspOptions = []option{
+	{"-l", false, action("list")}, {"-c", false, action("logs")}, {"-t", false, action("logs", "-f")},
+	{"-w", false, action("wait")}, {"-k", false, action("cancel")}, {"-r", false, action("cancel")},
+	{"-i", false, action("show")}, {"-s", false, action("list")},
+	{"-f", false, action("run")},
+	{"-L", true, as("name")}, {"-G --gpus", true, as("gpus")}, {"-g --gpu_indices", true, as("gpu-ids")},
+	{"-D", true, as("after-any")}, {"-W", true, as("after-ok")},
+	{"-d", false, flagged("--after-ok=@")},
+	{"-n", false, left("-n", "output is kept in the journal")},
+	{"-B", false, refused("a queue that is full is an error here, which can be tried again")},
+	{"-N", true, func(c *Call, n string) error { return c.Lane.take(n) }},
+	{"-E", false, left("-E", "the two outputs are kept as one")},
+	{"-m", false, func(c *Call, _ string) error {
+		c.add("--notify=mail:end")
+		c.note("-m: the mail says how the job ended, and not what it printed ('gpusched logs')")
+		return nil
+	}},
+	{"-o", false, refused("output is in the journal, not in a file: 'gpusched logs ID'")},
+	{"-p", false, refused("a job is a unit: 'systemctl status gpujob-ID.service' has its processes")},
+	{"-u", false, refused("the order is by priority: 'gpusched update --priority P ID'")},
+	{"-U", true, refused("the order is by priority: 'gpusched update --priority P ID'")},
+	{"-C", false, refused("what has ended is not in the list, and is kept for 'gpusched list -a'")},
+	{"-K", false, refused("the scheduler is a service of the machine: 'gpusched cancel --mine' ends your jobs")},
+	{"-S", true, refused("it is for the queue, and stands alone: tsp -S N")},
+}
+
+// action is an option of tsp that is a command here.
+func action(words ...string) func(*Call, string) error {
+	return func(c *Call, _ string) error {
+		if len(c.Words) > 0 && !strings.HasPrefix(c.Words[0], "--") {
+			return errors.New("one thing at a time")
+		}
+		c.Words = append(words[:len(words):len(words)], c.Words...)
+		return nil
+	}
+}
+
+func readTsp(c *Call, t tool, args []string) error {
+	if len(args) == 0 {
+		c.add("list")
+		return nil
+	}
+	if slots, ok := strings.CutPrefix(args[0], "-S"); ok {
+		return c.readSlots(strings.Join(append([]string{slots}, args[1:]...), ""))
+	}
+	c.Lane, c.NoGPU = &Lane{Take: 1}, true
+	rest, err := t.parse(c, args, true)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(c.Words) == 0 || strings.HasPrefix(c.Words[0], "--"):
+		c.Words, c.Submitted = append([]string{"submit"}, c.Words...), "%d\n"
+		return c.command(rest)
+	case c.Words[0] == "run":
+		return c.command(rest)
+	default:
+		c.Lane, c.NoGPU = nil, false
+	}
+	if c.Words[0] == "cancel" && len(rest) == 0 {
+		rest = []string{"@"}
+	}
+	for _, id := range rest {
+		if strings.HasPrefix(id, "-") {
+			return fmt.Errorf("%q is not a job", id)
+		}
+	}
+	c.add(rest...)
+	return nil
+}
+
+// Lane is a queue whose jobs start in the order in which they were submitted, as many at
+// once as it has slots: one unless it is told otherwise.
+type Lane struct {
+	Take int // slots that the job takes; 0: there is no job, and the slots themselves are meant
+
+	Slots int // how many it is to have from now on; 0: say how many it has
+}
+
+// maxSlots bounds the slots of a lane.
+const maxSlots = 1000
+
+func (l *Lane) take(text string) (err error) {
+	l.Take, err = slots(text)
+	return err
+}
+
+// readSlots is tsp -S, which asks for the number of slots or sets it.
+func (c *Call) readSlots(text string) (err error) {
+	c.Lane = &Lane{}
+	if text != "" {
+		if c.Lane.Slots, err = slots(text); err != nil {
+			return fmt.Errorf("-S: %w", err)
+		}
+	}
+	return nil
+}
+
+func slots(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > maxSlots {
+		return 0, fmt.Errorf("%q is not a number of slots, 1 to %d", text, maxSlots)
+	}
+	return n, nil
+}
