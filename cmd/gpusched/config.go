@@ -64,7 +64,7 @@ func (c configFiles) read(a *app) (config.Config, config.Origins, []string, erro
 
 // configCheckCmd looks for mistakes.
 type configCheckCmd struct {
-	InForce bool `name:"in-force" hidden:"" help:"Then wait until the scheduler works with them, and fail where it does not."` // for ExecReload=
+	InForce bool `name:"in-force" hidden:"" brief:"Then wait until the scheduler works with them" help:"Then wait until the scheduler works with them, and fail where it does not."` // for ExecReload=
 	configFiles
 }
 

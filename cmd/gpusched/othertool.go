@@ -157,7 +157,7 @@ func (a *app) readScript(call *alias.Call) error {
 }
 
 // narrowed are the jobs that filters leave: of those that are named, or of all that may be meant. That
-// none is left is no error, as with scancel.
+// none is left is not an error, as with scancel.
 func (c *cancelCmd) narrowed(ctx context.Context, a *app) (names []string, err error) {
 	ids, err := a.resolve(ctx, c.IDs)
 	if err != nil {

@@ -22,7 +22,7 @@ type Call struct {
 	Silent    bool   // nothing is printed of it
 	// Table makes the lines for jobs, in the tool's form; nil is the form here.
 	Table func(jobs []api.Job, now time.Time) []string
-	// Only are the jobs that filters leave of those that are named, or of all; nil is no filter.
+	// Only are the jobs that filters leave of those that are named, or of all; nil leaves all.
 	Only   func(api.Job) bool
 	States []string // of Slurm, that are meant; none: all
 	Lane   *Lane    // the queue that the job is put in; nil is none

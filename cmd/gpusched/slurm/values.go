@@ -334,7 +334,9 @@ func (b *Batch) outputFile(name, value string) error {
 }
 
 // patterns are Slurm's parts of a file's name that are known here.
-var patterns = map[byte]string{'j': "%j", 'J': "%j", 'A': "%A", 'a': "%a", 'x': "%n", 'u': "%u", 'N': "localhost", 'n': "0", 't': "0", 's': "batch"}
+var patterns = map[byte]string{
+	'j': "%j", 'J': "%j", 'A': "%A", 'a': "%a", 'x': "%n", 'u': "%u", 'N': "localhost", 'n': "0", 't': "0", 's': "batch",
+}
 
 func pattern(s string) (string, error) {
 	var out strings.Builder
