@@ -21,7 +21,7 @@ var raceless = []string{"daemon/dst"}
 // under the detector. Only the stages without it run them.
 var alone = []string{
 	"TestWeededPhrases", "TestHouseRules", "TestNamedTestsExist", "TestNoCgo", "TestImportTable", "TestTheClientStartsFast",
-	"TestTheQuickProgramBecomesTheWhole", "TestTheShortParserAgrees", "TestTheShortParserAgreesOnForms", "FuzzCommandLine",
+	"FuzzCommandLine",
 	"TestTourIsTyped", "TestExamplesAreTyped", "TestLinesAreShort", "TestAssignmentsAreShort",
 	"TestBrowser", "TestBrowserScreens",
 	"TestEnginesAnswerAlike", "TestWhatIsWaitedForStays", "TestRefusedJobsWait", "TestSlurmIsAway", "TestNotKnownIsHeld",
