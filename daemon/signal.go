@@ -9,14 +9,18 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// warn sends a job the warning that it asked for.
+// warn sends a job the warning that it asked for, or SIGKILL where it is to end sooner, unless the unit of that name is
+// another's.
 func (d *Daemon) warn(ctx context.Context, a core.Signal) core.Event {
 	ctx, cancel := d.host.Timeout(ctx, statusTime)
 	defer cancel()
-	err := d.signal(ctx, a.Job, a.Signal)
+	another, err := d.anothersNow(ctx, units.Name(int64(a.Job)), a.Whose)
+	if err == nil && !another {
+		err = d.signal(ctx, a.Job, a.Signal)
+	}
 	return core.Signalled{
-		Job: a.Job, Attempt: a.Attempt, OK: err == nil,
-		Refused: err != nil && ctx.Err() == nil && !errors.Is(err, units.ErrBus),
+		Job: a.Job, Attempt: a.Attempt, OK: err == nil && !another,
+		Refused: another || err != nil && ctx.Err() == nil && !errors.Is(err, units.ErrBus),
 	}
 }
 

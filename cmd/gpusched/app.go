@@ -64,6 +64,7 @@ type manner struct {
 	// only are the jobs that its filters leave, besides states; nil is all.
 	only   func(api.Job) bool
 	states []string
+	all    bool      // only chooses among the jobs of all users
 	keeps  bool      // the job has a copy of its script
 	lane   *heldLane // the queue that a job is put in; nil is none
 }

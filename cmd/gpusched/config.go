@@ -64,7 +64,7 @@ func (c configFiles) read(a *app) (config.Config, config.Origins, []string, erro
 
 // configCheckCmd looks for mistakes.
 type configCheckCmd struct {
-	InForce bool `name:"in-force" hidden:"" brief:"Then wait until the scheduler works with them" help:"Then wait until the scheduler works with them, and fail where it does not."` // for ExecReload=
+	InForce bool `name:"in-force" hidden:"" brief:"Then wait until the scheduler has taken them" help:"Then wait until the scheduler has taken them, and fail where it does not."` // for ExecReload=
 	configFiles
 }
 
@@ -96,15 +96,15 @@ func (c *configCheckCmd) Run(ctx context.Context, a *app) error {
 // inForceTime is how long a reload may take.
 const inForceTime = 30 * time.Second
 
-// awaitSettings returns when the scheduler works with the settings that are on disk. The signal of a reload tells
-// nobody what became of it; health does.
+// awaitSettings returns when the scheduler has taken the settings that are on disk. The signal of a reload tells
+// nobody what became of it; health does. What else may keep it from working is not the reload's.
 func (a *app) awaitSettings(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, inForceTime)
 	defer cancel()
 	for {
 		reply, err := a.client.Health(ctx)
 		wrong := slices.IndexFunc(reply.Checks, func(c job.Check) bool {
-			return c.Name == job.SchedulerPart && c.Health == job.Failing ||
+			return c.Name == job.SchedulerPart && c.Health == job.Failing && strings.HasPrefix(c.Next, job.SettingsRemedy) ||
 				c.Name == job.SettingsPart && strings.HasPrefix(c.Detail, job.SettingsUnread)
 		})
 		if err == nil && wrong < 0 {

@@ -80,7 +80,7 @@ func (a *app) tailJournal(ctx context.Context, t journalTail, over <-chan struct
 		return cmp.Or(ctx.Err(), err)
 	case <-over:
 	}
-	whole := a.daemon().Printed(ctx, t.job)
+	whole := a.printed(ctx, t.job)
 	if !whole {
 		t.out.settle(ctx)
 	}
@@ -90,6 +90,13 @@ func (a *app) tailJournal(ctx context.Context, t journalTail, over <-chan struct
 		return ctx.Err()
 	}
 	return runJournal(ctx, t.path, t.rest(), each)
+}
+
+// printed has journald write down what a job has printed, and reports whether all of it is in the journal.
+func (a *app) printed(ctx context.Context, id string) bool {
+	ctx, stop := context.WithTimeout(ctx, settleMax)
+	defer stop()
+	return a.daemon().Printed(ctx, id)
 }
 
 // journalTail is what of a job's output is read.

@@ -30,7 +30,7 @@ const laneDepth = 20
 
 // openLane waits for the file of the caller's lane. Each TS_SOCKET is one of its own, as there.
 // With the error there is a lane without a file, which has its slots all the same.
-func (a *app) openLane() (*lane, error) {
+func (a *app) openLane(ctx context.Context) (*lane, error) {
 	l := &lane{tag: "tsp", slots: slotsOf(a.getenv("TS_SLOTS"))}
 	if socket := a.getenv("TS_SOCKET"); socket != "" {
 		sum := sha256.Sum256([]byte(socket))
@@ -43,7 +43,7 @@ func (a *app) openLane() (*lane, error) {
 		l.file, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	}
 	if err == nil {
-		err = syscall.Flock(int(l.file.Fd()), syscall.LOCK_EX)
+		err = lockFile(ctx, int(l.file.Fd()))
 	}
 	if err != nil {
 		return l, refuse(api.CodeInternal, "how many slots the queue has is noted there", "%v", err)
@@ -55,6 +55,19 @@ func (a *app) openLane() (*lane, error) {
 	return l, nil
 }
 
+// lockFile waits until nobody else has a file.
+func lockFile(ctx context.Context, fd int) error {
+	for {
+		err := syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB)
+		if err != syscall.EWOULDBLOCK && err != syscall.EINTR {
+			return err
+		}
+		if pause(ctx, journalPoll); ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
 // slotsOf is a number of slots, 1 where it is none.
 func slotsOf(text string) int {
 	n, _ := strconv.Atoi(text)
@@ -62,8 +75,8 @@ func slotsOf(text string) int {
 }
 
 // laneSlots says how many slots the lane has, or sets it.
-func (a *app) laneSlots(to int) error {
-	l, err := a.openLane()
+func (a *app) laneSlots(ctx context.Context, to int) error {
+	l, err := a.openLane(ctx)
 	if err != nil {
 		return err
 	}
@@ -84,7 +97,7 @@ func (a *app) intoLane(ctx context.Context, req *api.SubmitRequest) (err error) 
 	if a.as.lane == nil {
 		return nil
 	}
-	l, err := a.openLane()
+	l, err := a.openLane(ctx)
 	if err != nil {
 		a.note("two that are submitted at the same moment may run at the same time: %v", err)
 	}

@@ -98,7 +98,7 @@ func (p *logPrinter) copyAttempt(ctx context.Context, j api.Job, at api.Attempt)
 	out := p.stream(j)
 	lines := p.joiner(out)
 	if since := time.Since(at.EndedAt); since >= 0 && since < lateMax {
-		p.daemon().Printed(ctx, nameOfJob(j))
+		p.printed(ctx, nameOfJob(j))
 	}
 	for {
 		if p.hasJournal() {

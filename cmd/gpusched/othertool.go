@@ -33,7 +33,7 @@ func runAs(ctx context.Context, a *app, name string, args []string) int {
 	if err == nil && len(call.Step) > 0 {
 		a.tellNotes(name, call)
 		a.err.W.Flush()
-		err = a.step(call)
+		err = a.step(ctx, call)
 	}
 	if err != nil {
 		err = refuse(api.CodeUsage, "see '"+name+" --help'", "%s: %v", name, err)
@@ -43,11 +43,11 @@ func runAs(ctx context.Context, a *app, name string, args []string) int {
 		a.as = manner{
 			submitted: call.Submitted, silent: call.Silent, noGPU: call.NoGPU, table: call.Table,
 			caps:   capsPriority(name),
-			strict: call.Strict && !a.err.TTY, only: call.Only, states: call.States, keeps: call.Keeps,
+			strict: call.Strict && !a.err.TTY, only: call.Only, states: call.States, all: call.Everybodys, keeps: call.Keeps,
 		}
 		a.tellNotes(name, call)
 		if call.Lane != nil && call.Lane.Take == 0 {
-			err = a.laneSlots(call.Lane.Slots)
+			err = a.laneSlots(ctx, call.Lane.Slots)
 		} else if call.Lane != nil {
 			a.as.lane = &heldLane{Lane: *call.Lane}
 		}
@@ -164,7 +164,7 @@ func (c *cancelCmd) narrowed(ctx context.Context, a *app) (names []string, err e
 		return nil, err
 	}
 	q := api.ListQuery{User: c.User, IDs: strings.Join(ids, ",")}
-	if c.Mine || c.User == "" && len(ids) == 0 {
+	if c.Mine || c.User == "" && len(ids) == 0 && !a.as.all {
 		q.UID = &a.uid
 	}
 	jobs, err := a.client.List(ctx, q)

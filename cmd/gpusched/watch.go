@@ -63,7 +63,10 @@ func (c *watchCmd) Run(ctx context.Context, a *app) error {
 		if w.output, err = a.newOutput(); err != nil {
 			return err
 		}
+		var stop context.CancelFunc
+		ctx, stop = context.WithCancel(ctx)
 		defer w.output.all.Wait()
+		defer stop()
 	}
 	a.note("watching %q: %s of it known already", c.File, count(len(l.jobs), "line"))
 	if err := w.loop(ctx, changes, c.Interval.Duration()); !errors.Is(err, context.Canceled) {

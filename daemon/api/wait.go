@@ -31,10 +31,10 @@ func (c *Client) Wait(ctx context.Context, id string, timeout time.Duration) (Jo
 	return out, err
 }
 
-// Printed has journald write down what a job printed that has ended, and reports whether all of it is in the journal.
+// Printed has journald write down what a job has printed, and reports whether all of it is in the journal.
 func (c *Client) Printed(ctx context.Context, id string) bool {
 	var out JobReply
-	err := c.call(ctx, methodGet, c.jobPath(id, "/wait?timeout_seconds=5&printed=1"), nil, &out)
+	err := c.call(ctx, methodGet, c.jobPath(id, "?printed=1"), nil, &out)
 	return err == nil && out.Printed
 }
 

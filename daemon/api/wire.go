@@ -281,7 +281,7 @@ type JobReply struct {
 	Messages []Message `json:"messages,omitempty"` // show only, for those who see the private part
 	Results  *Results  `json:"results,omitempty"`  // of an array, where they were asked for
 	Queue    *Queue    `json:"queue,omitempty"`    // of a waiting job, where it was asked for
-	Printed  bool      `json:"printed,omitempty"`  // all that it printed is in the journal; wait only, where it was asked
+	Printed  bool      `json:"printed,omitempty"`  // all that it had printed is in the journal; show only, where it was asked
 }
 
 // Results are what became of the tasks of an array.

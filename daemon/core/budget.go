@@ -42,10 +42,11 @@ func (b *gpuBook) keepBudgets(d *device, parts []gpuUse, now time.Time) {
 	}
 }
 
-// bounded reports whether the part has a budget that can be held against it now. A suspended job can't be warned.
+// bounded reports whether the part has a budget that can be held against it now. A suspended job can't be warned, but
+// may have been before.
 func (p *gpuUse) bounded() bool {
 	j := p.l.job
-	runs := j.State == job.Running && j.Stop == "" && !j.IsSuspended()
+	runs := j.State == job.Running && j.Stop == "" && !(j.IsSuspended() && p.use.OverTold.IsZero())
 	return !p.over && runs && p.ref.Budget() > 0 && p.use.UsedBytes >= 0
 }
 

@@ -65,11 +65,13 @@ type Inspect struct {
 	Early   bool
 }
 
-// Signal sends all processes of a job the warning that it asked for; answered by Signalled.
+// Signal sends all processes of a job the warning that it asked for, or SIGKILL; answered by Signalled. Another's unit
+// of that name gets none.
 type Signal struct {
 	Job     job.ID
 	Attempt int
 	Signal  int
+	Whose   Whose
 }
 
 // Freeze halts all processes of a job's unit, or lets them go on; not answered. A look

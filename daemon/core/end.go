@@ -70,7 +70,7 @@ func resultOf(e contract.Exit, j *job.Job, tries int) job.Result {
 		r = job.Result{Outcome: job.Lost, Detail: job.Say("detail/removed"), MemBytes: j.Request.MemBytes}
 	case e.OOM:
 		r.Outcome, r.MemBytes = job.OutOfMemory, j.Request.MemBytes
-	case e.Stopped:
+	case e.Stopped, e.Signal == sigkill && j.Stop == job.StopCancel && !j.KillAt.IsZero(): // it may come before the stop
 		r = job.Result{Outcome: job.Lost, Detail: job.Say("detail/removed")}
 	case e.Code == 0 && e.Signal == 0 && e.Launch == "":
 		r.Outcome = job.Completed

@@ -45,6 +45,22 @@ func TestEndAfterAStopThatFailed(t *testing.T) {
 	}
 }
 
+// A SIGKILL that was asked with a cancel may reach the job before the stop does: it is cancelled all the same.
+func TestKilledBeforeItsStop(t *testing.T) {
+	w := running(t, 1, func(*job.Request) {})
+	at := job.Span(0)
+	w.step(core.Command{
+		Who: job.Actor{UID: 1001, User: "alice"}, What: job.Command{Kind: job.CommandCancel, Job: 1, Grace: &at},
+	}, -1)
+	next[core.Stop](t, w)
+	w.units[1].Phase, w.units[1].Exit = core.Exited, contract.Exit{Signal: 9}
+	w.step(core.Stopped{Job: 1, Attempt: 1, Before: w.units[1].Unit}, -1)
+	w.settle()
+	if j := w.jobs[1]; j.State != job.Cancelled {
+		t.Errorf("the job is %s: %+v", j.State, j.Result)
+	}
+}
+
 // A daemon that starts again while a job answers a stop judges the end by what was asked
 // of the job, whatever its exit status: it has what it would have had without the restart.
 func TestEndFoundAfterARestart(t *testing.T) {

@@ -50,7 +50,9 @@ func (c *Core) warn(l *trackedJob, now time.Time) {
 	}
 	c.systemd.warnAgain(l.job.ID, now.Add(warnUnheard))
 	c.step.markDirty(l)
-	c.step.act(Signal{Job: l.job.ID, Attempt: l.job.Attempt.Number, Signal: l.job.Request.WarnSignal})
+	c.step.act(Signal{
+		Job: l.job.ID, Attempt: l.job.Attempt.Number, Signal: l.job.Request.WarnSignal, Whose: whose(l.job),
+	})
 }
 
 // awaitsWarning reports whether a running job is to be stopped only once its warning has arrived: the
@@ -89,7 +91,7 @@ func (c *Core) killAt(j *job.Job) time.Time {
 // kill sends it, beside the stop of the unit that is under way.
 func (c *Core) kill(l *trackedJob, now time.Time) {
 	c.systemd.warnAgain(l.job.ID, now.Add(warnUnheard))
-	c.step.act(Signal{Job: l.job.ID, Attempt: l.job.Attempt.Number, Signal: sigkill})
+	c.step.act(Signal{Job: l.job.ID, Attempt: l.job.Attempt.Number, Signal: sigkill, Whose: whose(l.job)})
 }
 
 // signalled notes that a job has its warning, or that it is to be sent again. One that makes

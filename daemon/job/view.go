@@ -301,6 +301,8 @@ const (
 	SettingsPart   = "settings"
 	SettingsUnread = "not those that were read"
 	SchedulerPart  = "scheduler" // only there where nothing can be scheduled
+
+	SettingsRemedy = "correct the settings" // how its Next begins where they are why
 )
 
 // Degrade returns the part with what is wrong with it and what to do about that.

@@ -50,6 +50,13 @@ func (p *Predictor) ObserveMost(k Kind, took Most, now time.Time) (out []job.Pre
 	}
 	known := p.Most(k)
 	m := known.Max(took)
+	if u := p.users[k.UID]; u != nil { // of what goes on running nothing is forgotten
+		for _, key := range []historyKey{run, host} {
+			if u.seen[key] != nil {
+				u.touch(p, key)
+			}
+		}
+	}
 	if m.Run != known.Run || m.GPUMem != known.GPUMem {
 		h := p.of(k.UID).touch(p, run)
 		h.typical, h.peak = m.Run, m.GPUMem

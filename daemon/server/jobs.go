@@ -190,6 +190,9 @@ func (s *Server) show(r *request) (any, error) {
 		return nil, err
 	}
 	reply := api.JobReply{Schema: api.Schema, Job: s.namer().renderJob(&v), Attempts: renderAttempts(v.Attempts)}
+	if r.URL.Query().Get("printed") == "1" {
+		reply.Printed = s.opt.Printed != nil && s.opt.Printed(r.Context()) == nil
+	}
 	if r.URL.Query().Get("results") == "1" && reply.Job.Array != nil {
 		if err := s.turn(r, &s.listings, maxListings); err != nil {
 			return nil, err
@@ -238,11 +241,7 @@ func (s *Server) wait(r *request) (any, error) {
 	v, err := s.waitFor(ctx, r.PathValue("id"))
 	switch {
 	case err == nil:
-		out := api.JobReply{Schema: api.Schema, Job: s.namer().renderJob(&v)}
-		if r.URL.Query().Get("printed") != "" {
-			out.Printed = s.opt.Printed != nil && s.opt.Printed(ctx) == nil
-		}
-		return out, nil
+		return api.JobReply{Schema: api.Schema, Job: s.namer().renderJob(&v)}, nil
 	case s.closing.Err() != nil:
 		return nil, &api.Error{Code: api.CodeUnavailable, Message: "the scheduler is restarting", Hint: "ask again in a moment"}
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):

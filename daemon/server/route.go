@@ -45,7 +45,7 @@ func routes() []route {
 	return []route{
 		{"POST", "/v1/jobs", "submit", anyone, ownerOnly, nil, (*Server).submit},
 		{"GET", "/v1/jobs", "list", anyone, redacted, listWords, (*Server).list},
-		{"GET", "/v1/jobs/{id}", "show", anyone, redacted, []string{"results", "why"}, (*Server).show},
+		{"GET", "/v1/jobs/{id}", "show", anyone, redacted, []string{"results", "why", "printed"}, (*Server).show},
 		{"POST", "/v1/jobs/{id}/cancel", "cancel", ownerOrAdmin, ownerOnly, nil, (*Server).cancel},
 		{"POST", "/v1/jobs/{id}/hold", "hold", ownerOrAdmin, ownerOnly, nil, (*Server).hold},
 		{"POST", "/v1/jobs/{id}/release", "release", ownerOrAdmin, ownerOnly, nil, (*Server).release},
@@ -54,7 +54,7 @@ func routes() []route {
 		{"POST", "/v1/jobs/{id}/resume", "resume", ownerOrAdmin, ownerOnly, nil, (*Server).goOn},
 		{"POST", "/v1/jobs/{id}/open", "open", ownerOrAdmin, ownerOnly, nil, (*Server).open},
 		{"POST", "/v1/jobs/{id}/update", "update", ownerOrAdmin, ownerOnly, nil, (*Server).update},
-		{"GET", "/v1/jobs/{id}/wait", "wait", anyone, redacted, []string{"timeout_seconds", "printed"}, (*Server).wait},
+		{"GET", "/v1/jobs/{id}/wait", "wait", anyone, redacted, []string{"timeout_seconds"}, (*Server).wait},
 		{"POST", "/v1/commands", "many", ownersOrAdmin, ownerOnly, nil, (*Server).many},
 		{"GET", "/v1/history", "history", anyone, redacted, historyWords, (*Server).history},
 		{"GET", "/v1/report", "report", anyone, redacted, reportWords, (*Server).report},

@@ -122,10 +122,10 @@ func TestWaitSaysWhetherAllIsPrinted(t *testing.T) {
 		s := testServer(b, nil)
 		s.opt.Printed = printed
 		socket, _ := listen(t, s)
-		if body := get(socket, "/v1/jobs/1/wait?printed=1"); !strings.Contains(body, want) || want == "" && strings.Contains(body, "printed") {
+		if body := get(socket, "/v1/jobs/1?printed=1"); !strings.Contains(body, want) || want == "" && strings.Contains(body, "printed") {
 			t.Errorf("%q: %s", want, body)
 		}
-		if body := get(socket, "/v1/jobs/1/wait"); strings.Contains(body, "printed") {
+		if body := get(socket, "/v1/jobs/1"); strings.Contains(body, "printed") {
 			t.Errorf("nobody asked: %s", body)
 		}
 	}

@@ -286,8 +286,9 @@ func (s *Supervisor) fail(err error, wait time.Duration) {
 // settingsError is that of settings that can't be used.
 type settingsError struct{ error }
 
-// refusedAfter is how soon systemd has started the process that follows one which refused its settings.
-const refusedAfter = 10 * time.Second
+// refusedAfter is within what time systemd has started the process that follows one which refused its settings, also
+// where a driver that hangs holds up gpusched-devices.service, which comes before.
+const refusedAfter = 2 * time.Minute
 
 // refuse returns what is wrong with the settings where this is the first process to meet it and systemd started it.
 // Then it ends, and the start fails before the eyes of whoever asked for it. systemd starts the next process by
@@ -313,7 +314,7 @@ func remedy(err error, state string) string {
 	var settings settingsError
 	switch {
 	case errors.As(err, &settings):
-		return "correct the settings ('gpusched config check' shows every mistake), then 'systemctl reload gpusched'"
+		return job.SettingsRemedy + " ('gpusched config check' shows every mistake), then 'systemctl reload gpusched'"
 	case errors.Is(err, errCrashing):
 		return "report it, with crash.last in /run/gpusched (which root can read); 'systemctl reload gpusched' has it begin at once"
 	case errors.Is(err, store.ErrNewer):

@@ -23,21 +23,25 @@ type Call struct {
 	// Table makes the lines for jobs, in the tool's form; nil is the form here.
 	Table func(jobs []api.Job, now time.Time) []string
 	// Only are the jobs that filters leave of those that are named, or of all; nil leaves all.
-	Only   func(api.Job) bool
-	States []string // of Slurm, that are meant; none: all
-	Lane   *Lane    // the queue that the job is put in; nil is none
-	Script *Script  // the file that may be the command
-	Keeps  bool     // the job runs a copy of its script, as the file may change
+	Only func(api.Job) bool
+	// Everybodys is that jobs of all users may be meant, as far as the caller may end them.
+	Everybodys bool
+	States     []string // of Slurm, that are meant; none: all
+	Lane       *Lane    // the queue that the job is put in; nil is none
+	Script     *Script  // the file that may be the command
+	Keeps      bool     // the job runs a copy of its script, as the file may change
 	// FromInput is told where the script is that stands in the standard input; nil: there is none.
 	FromInput func(path string) error
 	// Strict is that nothing is said that the tool would not say: programs read what it prints.
 	Strict bool
 	// Step is a command of srun within a job: it is a part of that job.
 	Step     []string
-	StepGPUs string                     // how many of the GPUs of the job it asks; "": all
-	StepLog  string                     // the file of its output, as --log has it; "": that of the job
-	Site     func(Machine) []string     // lines about the machine
-	Account  func(caller string) string // a line about an account
+	StepGPUs string // how many of the GPUs of the job it asks; "": all
+	StepLog  string // the file of its output, as --log has it; "": that of the job
+	// StepAppends is that the file is not emptied first.
+	StepAppends bool
+	Site        func(Machine) []string     // lines about the machine
+	Account     func(caller string) string // a line about an account
 
 	nodes string // those of the job in which it was called
 
@@ -131,6 +135,8 @@ func Translate(name string, args []string, within string) (*Call, error) {
 				c.StepLog = file
 			}
 		}
+		own := strings.Join(args[:len(args)-len(c.Step)], "=")
+		c.StepAppends = strings.Contains("="+own+"=", "=--open-mode=append=")
 	}
 	return c, err
 }

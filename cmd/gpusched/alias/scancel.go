@@ -34,7 +34,10 @@ func readScancel(c *Call, t tool, args []string) error {
 	t.options = slices.Clone(t.options)
 	for i, o := range t.options {
 		first, _, _ := strings.Cut(o.names, " ")
-		if o.do == nil {
+		switch {
+		case o.do == nil && o.value:
+			t.options[i].do = filter(own[first])
+		case o.do == nil:
 			t.options[i].do = own[first]
 		}
 	}
@@ -64,11 +67,22 @@ func readScancel(c *Call, t tool, args []string) error {
 		c.add("--user=" + v.users[0])
 	}
 	if filtered || whole && len(jobs) > 0 || len(v.users) > 1 {
-		c.Only, c.States = v.in, v.states
+		c.Only, c.States, c.Everybodys = v.in, v.states, len(v.users) > 1
 	} else if whole {
 		c.add("--yes") // scancel does not ask
 	}
 	return nil
+}
+
+// filter refuses a filter without a value, such as an empty variable: it leaves no job, and is not as if it were left
+// out.
+func filter(read func(*Call, string) error) func(*Call, string) error {
+	return func(c *Call, value string) error {
+		if len(list(value)) == 0 {
+			return errors.New("it has no value, so no job is meant")
+		}
+		return read(c, value)
+	}
 }
 
 // isStep reports whether a name is that of a step which ends without its job, such as 7.1.

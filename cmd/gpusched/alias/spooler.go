@@ -5,12 +5,19 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // tspOptions are those of task-spooler, as ts(1) has them, and of its kin with GPUs.
 var tspOptions = []option{
 	{"-l", false, action("list")}, {"-c", false, action("logs")}, {"-t", false, action("logs", "-f")},
-	{"-w", false, action("wait")}, {"-k", false, action("cancel")}, {"-r", false, action("cancel")},
+	{"-w", false, action("wait")}, {"-k", false, action("cancel")},
+	{"-r", false, func(c *Call, _ string) error {
+		c.Only = func(j api.Job) bool { return j.State == job.Queued }
+		return action("cancel")(c, "")
+	}},
 	{"-i", false, action("show")}, {"-s", false, action("list")},
 	{"-f", false, action("run")},
 	{"-L", true, as("name")}, {"-G --gpus", true, as("gpus")}, {"-g --gpu_indices", true, as("gpu-ids")},
@@ -67,7 +74,11 @@ func readTsp(c *Call, t tool, args []string) error {
 	default:
 		c.Lane, c.NoGPU = nil, false
 	}
-	if c.Words[0] == "cancel" && len(rest) == 0 {
+	switch {
+	case c.Words[0] != "cancel" || len(rest) > 0:
+	case c.Only == nil:
+		return errors.New("say which job is to end: tsp -k ID (tsp -l lists them)")
+	default:
 		rest = []string{"@"}
 	}
 	for _, id := range rest {

@@ -109,7 +109,8 @@ func (v *queueView) has(j api.Job) bool {
 // in reports whether the filters leave a job, whatever its state.
 func (v *queueView) in(j api.Job) bool {
 	in := func(list []string, word string) bool { return len(list) == 0 || slices.Contains(list, word) }
-	return in(v.users, j.User) && in(v.names, j.Name) && in(v.parts, partition) && in(v.accounts, j.User) &&
+	user := in(v.users, j.User) || slices.Contains(v.users, strconv.Itoa(j.UID))
+	return user && in(v.names, j.Name) && in(v.parts, partition) && in(v.accounts, j.User) &&
 		(len(v.nodes) == 0 || nodeOf(j) != "" && slices.Contains(v.nodes, nodeOf(j)))
 }
 

@@ -312,7 +312,7 @@ func cancelArgs(signal int, ids ...string) []string {
 // Many cancels many jobs in few calls. Everything else is refused with api.CodeUsage, after which the caller
 // does it to one after the other.
 func (e *Engine) Many(ctx context.Context, r api.ManyRequest, told func(api.ManyPart)) error {
-	if r.Command != job.CommandCancel {
+	if r.Command != job.CommandCancel || r.Grace != nil { // that is refused job by job
 		return &api.Error{Code: api.CodeUsage, Message: "Slurm is asked for one job after the other"}
 	}
 	for some := range slices.Chunk(r.Jobs, mostNamed) {

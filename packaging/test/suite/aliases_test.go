@@ -15,7 +15,7 @@ printf '#!/bin/sh\n' >~/miniconda3/bin/conda; chmod 755 ~/miniconda3/bin/conda; 
 echo 'export IN_VENV=yes' >seeds/venv/bin/activate; cd seeds
 printf 'import os, sys\nprint(os.environ.get("CONDA_DEFAULT_ENV"), os.environ.get("IN_VENV"), os.environ["GPUSCHED_GPU_IDS"], sys.argv[1:])\n' | tee train.py >inference.py
 printf 'python train.py --batch-size 128\npython inference.py --input-dir ./data\n' >commands.txt
-printf 'min_free_mem_mb: 10000\npoll_interval: 30\n' >config.yaml
+cp commands.txt more.txt; printf 'min_free_mem_mb: 10000\npoll_interval: 30\ncommands_file: more.txt\n' >config.yaml
 printf '#!/bin/sh\necho "nightly $SLURM_JOB_ID $1"\n' >job.sh; gpusched aliases install --user`
 
 // TestOtherToolsNames types the examples of the five schedulers' READMEs, and those of
@@ -49,7 +49,7 @@ func TestOtherToolsNames(t *testing.T) {
 	says("cudaq.py run --commands-file commands.txt --min-free-mem-mb 8000", "2")
 	prints("true", "['--input-dir', './data']")
 	says("cudaq.py status", "completed")
-	says("cudaq.py run --config config.yaml", "10000")
+	says("cudaq.py run --config config.yaml", "2 jobs queued")
 	// scheduler.py: the session of GNU screen is there while the job runs
 	sh(t, "alice", as+`printf 'import time\nprint("seed", flush=True)\ntime.sleep(600)\n' >script.py
 		(scheduler.py start --gpus 8 --screen >watch.log 2>&1 & echo $! >watch.pid)`)
@@ -73,11 +73,11 @@ func TestOtherToolsNames(t *testing.T) {
 	// tgpu
 	prints(`tgpu submit --gpus 2 -- cmd="python train.py"`, "None None 0,1 []")
 	says("tgpu list", "GPU")
-	// mgpu
-	prints("mgpu_srun --gpu-ids 0 -- python train.py", "None None 0 []")
-	says("mgpu_srun --gpu-ids 0 --interactive -- python train.py", "None None 0 []")
-	prints("mgpu_srun --gpu-ids 0,1 --mem 8000 --time-limit 600 -- python train.py", "None None 0,1 []")
-	prints(`mgpu_srun --gpu-ids 2 --env-setup-cmd ". venv/bin/activate" -- python train.py`, "None yes 2 []")
+	// mgpu, whose jobs run in the home directory
+	prints("mgpu_srun --gpu-ids 0 -- python seeds/train.py", "None None 0 []")
+	says("mgpu_srun --gpu-ids 0 --interactive -- python seeds/train.py", "None None 0 []")
+	prints("mgpu_srun --gpu-ids 0,1 --mem 8000 --time-limit 600 -- python seeds/train.py", "None None 0,1 []")
+	prints(`mgpu_srun --gpu-ids 2 --env-setup-cmd ". seeds/venv/bin/activate" -- python seeds/train.py`, "None yes 2 []")
 	says("id=$(gpusched submit -q -- sleep 600); mgpu_queue; mgpu_cancel $id", "sleep")
 	// Slurm, task-spooler, gflow
 	prints("sbatch --gres=gpu:1 job.sh 7", "nightly ")

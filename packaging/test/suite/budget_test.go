@@ -100,7 +100,7 @@ func TestForeignProcessSinceTheLook(t *testing.T) {
 	id := submit(t, "alice", "--gpu-ids 0 -- touch /tmp/began")
 	stranger := "in use outside gpusched: process " + sh(t, "", "systemctl show -P MainPID stranger") + " of bob has 70G"
 	until(t, "the job waits for the stranger", func() bool { return strings.Contains(why(t, "alice", id), stranger) })
-	if out := sh(t, "alice", fmt.Sprintf("gpusched show %d --json; ls /tmp/began || true", id)); !strings.Contains(out, "not started, and queued again: GPU 0 is used") || strings.Contains(out, "\n/tmp/began") {
+	if out := sh(t, "alice", fmt.Sprintf("gpusched show %d --json; ls /tmp/began || true", id)); !strings.Contains(out, "not started, and queued again: GPU 0 is in use") || strings.Contains(out, "\n/tmp/began") {
 		t.Errorf("show: %s", out)
 	}
 	sh(t, "", "systemctl stop stranger")

@@ -245,7 +245,7 @@ func TestAllThatWasPrinted(t *testing.T) {
 		if got := sh(t, "alice", fmt.Sprint("gpusched logs ", id)); got != want {
 			t.Fatalf("logs printed %d lines of 2001", strings.Count(got, "\n")+1)
 		}
-		if got := sh(t, "alice", fmt.Sprintf("%s ask GET '/v1/jobs/%d/wait?printed=1'", attackerPath, id)); !strings.Contains(got, `"printed":true`) {
+		if got := sh(t, "alice", fmt.Sprintf("%s ask GET '/v1/jobs/%d?printed=1'", attackerPath, id)); !strings.Contains(got, `"printed":true`) {
 			t.Fatalf("the scheduler does not say that all of it is printed: %s", got)
 		}
 	}
