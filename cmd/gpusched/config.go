@@ -93,8 +93,12 @@ func (c *configCheckCmd) Run(ctx context.Context, a *app) error {
 	return wrong
 }
 
-// inForceTime is how long a reload may take.
-const inForceTime = 30 * time.Second
+// inForceTime is how long a reload may take, and silentTime for how long a scheduler gives no answer that has ended to
+// be started again: systemd does that after the reload.
+const (
+	inForceTime = 30 * time.Second
+	silentTime  = 3 * time.Second
+)
 
 // awaitSettings returns when the scheduler has taken the settings that are on disk. The signal of a reload tells
 // nobody what became of it; health does. What else may keep it from working is not the reload's.
@@ -102,12 +106,15 @@ func (a *app) awaitSettings(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, inForceTime)
 	defer cancel()
 	for {
-		reply, err := a.client.Health(ctx)
+		asked, stop := context.WithTimeout(ctx, silentTime)
+		reply, err := a.client.Health(asked)
+		silent := asked.Err() != nil
+		stop()
 		wrong := slices.IndexFunc(reply.Checks, func(c job.Check) bool {
 			return c.Name == job.SchedulerPart && c.Health == job.Failing && strings.HasPrefix(c.Next, job.SettingsRemedy) ||
 				c.Name == job.SettingsPart && strings.HasPrefix(c.Detail, job.SettingsUnread)
 		})
-		if err == nil && wrong < 0 {
+		if err == nil && wrong < 0 || silent {
 			return nil
 		}
 		if api.Pause(ctx, 50*time.Millisecond) == nil {
