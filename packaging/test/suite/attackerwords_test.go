@@ -102,7 +102,7 @@ func TestAttackerPaths(t *testing.T) {
 	n := 0
 	for _, dir := range []string{"/root", "~/root", "~/a", "~/fifo", "/dev/null", "/dev/nvidia2", "/proc/1/root", "/proc/1/cwd", "~/init/root", "/proc/" + pid + "/cwd", "/proc/" + pid + "/root", "~/d/closed",
 		"/var/lib/gpusched", "/etc/shadow", "/no/such", "/proc/self/fd/0", "/proc/self/fd/9", "~/" + strings.Repeat("x", 300), "/run/gpusched/gpusched.sock"} {
-		id := submit(t, "bob", "-g 0 -C "+dir+" -- bash -c 'ls -a; cat private; echo was-here'")
+		id := submit(t, "bob", "-g 0 --force -C "+dir+" -- bash -c 'ls -a; cat private; echo was-here'")
 		j := wait(t, id)
 		if j.State != "failed" || j.Result.Launch != "chdir" {
 			t.Errorf("in %s: %s %+v", dir, j.State, j.Result)
