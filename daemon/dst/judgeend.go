@@ -94,7 +94,8 @@ func (w *World) untrue(n *job.Job, r *run) string {
 		if n.Request.TimeLimit == 0 {
 			return "it has no time limit"
 		}
-		if at := w.tracked.stops[attemptKey(n.ID, n.Attempt.Number)]; r != nil && (r.touched == "swept" || r.touched == "reboot" ||
+		at := w.tracked.stops[attemptKey(n.ID, n.Attempt.Number)]
+		if r != nil && (r.by == givenUp || r.touched == "swept" || r.touched == "reboot" ||
 			r.touched == "vanish" && w.diedAt >= at) {
 			return "" // stopped, as far as a daemon knows that was not there when its stop was decided
 		}

@@ -38,7 +38,7 @@ func (w *World) shutdown(d *dice) {
 			w.leaving = false
 			for _, r := range w.tracked.truth {
 				if r.by == "the shutdown" { // which a daemon that is started now hears nothing of
-					r.by = "a shutdown that was given up"
+					r.by = givenUp
 				}
 			}
 			w.bus.sys.Leave(false)
@@ -52,6 +52,9 @@ func (w *World) shutdown(d *dice) {
 		}
 	})
 }
+
+// givenUp ended what a daemon hears nothing of that is started after it.
+const givenUp = "a shutdown that was given up"
 
 // sweep stops one unit in a shutdown.
 func (w *World) sweep(name string, r *run, takes time.Duration, code int) {
