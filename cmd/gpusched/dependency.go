@@ -32,7 +32,7 @@ func (a *app) dependencies(ctx context.Context, after, ok, fail, any []string) (
 	return list, nil
 }
 
-// afterNamesakes has a job wait for all of the caller's that have its name and have not ended.
+// afterNamesakes makes a job depend on all jobs of the caller that have the same name and have not ended.
 func (a *app) afterNamesakes(ctx context.Context, req *api.SubmitRequest) error {
 	jobs, err := a.mine(ctx, api.ListQuery{Name: req.Name})
 	for _, id := range submissions(jobs) {

@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// What is limited is told and is no fault; the same advice is given once.
+// A limited part is listed and does not fail the check; advice that several parts share is printed once.
 func TestHealthThatIsLimited(t *testing.T) {
 	checks := []job.Check{
 		{Name: "state", Health: job.Healthy}, {Name: "limits", Health: job.Degraded, Detail: "not enforced", Next: "boot with it"},

@@ -24,8 +24,8 @@ type lane struct {
 	slots int
 }
 
-// laneDepth is for how many waiting jobs a job of a lane waits, besides those that run: it goes on when one
-// of them is cancelled. More would fill what one person's jobs can wait for.
+// laneDepth is how many waiting jobs of its slot a new job depends on, besides the running ones, so that it keeps its
+// turn when one of them is cancelled. More would use up the dependencies that one user may have.
 const laneDepth = 20
 
 // openLane waits for the file of the caller's lane. Each TS_SOCKET is one of its own, as there.
@@ -92,7 +92,7 @@ func (a *app) laneSlots(ctx context.Context, to int) error {
 	return err
 }
 
-// intoLane has the job wait for its turn. The lane is the caller's until leaveLane.
+// intoLane adds the dependencies that make the job wait for its turn. It holds the lane's lock until leaveLane.
 func (a *app) intoLane(ctx context.Context, req *api.SubmitRequest) (err error) {
 	if a.as.lane == nil {
 		return nil

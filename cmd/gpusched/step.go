@@ -97,7 +97,7 @@ func untilFree(ctx context.Context, name string) error {
 	return lockFile(ctx, int(f.Fd()))
 }
 
-// stepLog has the output go to a file, as that of --output.
+// stepLog redirects the step's output to the file of --output.
 func (a *app) stepLog(pattern string, appends bool) error {
 	id, task := a.getenv("GPUSCHED_JOB_ID"), a.getenv("GPUSCHED_ARRAY_TASK")
 	array := a.getenv("GPUSCHED_ARRAY_JOB")

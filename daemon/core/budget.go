@@ -42,8 +42,8 @@ func (b *gpuBook) keepBudgets(d *device, parts []gpuUse, now time.Time) {
 	}
 }
 
-// bounded reports whether the part has a budget that can be held against it now. A suspended job can't be warned, but
-// may have been before.
+// bounded reports whether the job can be stopped now for exceeding this budget. A suspended job can't be warned, so it
+// counts only if it was warned before.
 func (p *gpuUse) bounded() bool {
 	j := p.l.job
 	runs := j.State == job.Running && j.Stop == "" && !(j.IsSuspended() && p.use.OverTold.IsZero())

@@ -161,7 +161,7 @@ func (t *Trial) TriedWhile(asked func() bool) (list []job.Sooner, n int) {
 	if as.Likely > 0 {
 		until = as.Likely
 	}
-	gap := false // one was found, before any limit that would have it start later
+	gap := false // a limit was found with which the job starts now
 	for i := range t.list {
 		w := &t.list[i]
 		if w.gap {

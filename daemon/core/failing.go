@@ -121,7 +121,7 @@ func (b *gpuBook) well(d *device, l *trackedJob, now time.Time) {
 	d.began[l.account] = began
 }
 
-// long is for how long a job runs on another GPU that does well there.
+// long is how long a job has to run on another GPU to count as doing well there.
 func (f *failing) long() time.Duration { return min(failsAtOnce, max(doesWell, timesLonger*f.ran)) }
 
 // blames reports whether it is the GPU's fault that a job failed: then it is, or becomes,

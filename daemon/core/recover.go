@@ -37,8 +37,8 @@ func (c *Core) isNews(found job.Job) bool {
 	return l == nil || l.job.Attempt == nil || l.job.Attempt.Number < found.Attempt.Number
 }
 
-// unplace has the jobs wait again that were placed and have no unit: by records that are an
-// older copy, since then what they were to have was given to others.
+// unplace puts the jobs back in the queue that were placed and have no unit: the records are an
+// older copy, and their GPUs, CPUs and memory may have been given to others since.
 func (c *Core) unplace(units map[job.ID]Unit, now time.Time) {
 	for _, id := range slices.Clone(c.jobs.activeIDs()) {
 		l := c.jobs.active(id)

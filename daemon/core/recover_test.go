@@ -232,8 +232,8 @@ func TestOldHolderTakesNoGPUOfARunningJob(t *testing.T) {
 	}
 }
 
-// What was placed by an older copy of the state file, and has no unit, waits again where others came to run since: they
-// may have been given what it was to have, as CPUs.
+// A job that an older copy of the state file shows as placed, and that has no unit, goes back to the queue if other jobs
+// run that the copy does not know: they may have been given its CPUs.
 func TestOldPlaceIsNotBelieved(t *testing.T) {
 	w, ran := lostFile(t)
 	old := ran

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// syncTime is for how long journald is waited for, which may write to a slow disk.
+// syncTime is how long to wait for journald, whose disk may be slow.
 const syncTime = 5 * time.Second
 
 // A Syncer has journald write down what was sent to it. Many may ask at once: each is answered by a request that

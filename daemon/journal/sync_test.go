@@ -34,7 +34,7 @@ func varlink(t *testing.T, reply string, let <-chan struct{}) (s *Syncer, asked 
 	return &Syncer{path: path}, calls
 }
 
-// Who asks while journald is busy is answered by the next request, which is one for all of them.
+// Everybody who asks while journald is busy shares the next request.
 func TestSyncIsShared(t *testing.T) {
 	let := make(chan struct{})
 	s, asked := varlink(t, `{"parameters":{}}`, let)
