@@ -239,7 +239,11 @@ func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
 	ev := core.Stopped{Job: a.Job, Attempt: a.Attempt}
 	name := units.Name(int64(a.Job))
 	if early := a.Thaw || len(a.Notice.Say) > 0; early || !a.Look { // else the look tells it in time
-		if another, err := d.anothersNow(ctx, name, a.Whose); another || err != nil {
+		another, err := d.anothersNow(ctx, name, a.Whose)
+		if err != nil {
+			d.reportUnread(name, err)
+		}
+		if another || err != nil {
 			return d.nothingToStop(a, another)
 		}
 	}
@@ -290,13 +294,10 @@ func (d *Daemon) anothersNow(ctx context.Context, name string, w core.Whose) (an
 	ctx, cancel := d.host.Timeout(ctx, statusTime)
 	defer cancel()
 	st, err := d.opt.Units.Status(ctx, name)
-	if err == nil {
-		another, err = d.anothers(ctx, &st, w)
-	}
 	if err != nil {
-		d.reportUnread(name, err)
+		return false, err
 	}
-	return another, err
+	return d.anothers(ctx, &st, w)
 }
 
 // reportUnread logs that it could not be read what a unit is; health reports where the bus stays away.

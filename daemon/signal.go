@@ -16,7 +16,10 @@ func (d *Daemon) warn(ctx context.Context, a core.Signal) core.Event {
 	defer cancel()
 	another, err := d.anothersNow(ctx, units.Name(int64(a.Job)), a.Whose)
 	if err == nil && !another {
-		err = d.signal(ctx, a.Job, a.Signal)
+		err = d.kill(ctx, a.Job, a.Signal)
+	}
+	if !another {
+		d.reportSignal(a.Job, a.Signal, err)
 	}
 	return core.Signalled{
 		Job: a.Job, Attempt: a.Attempt, OK: err == nil && !another,
@@ -75,21 +78,25 @@ func (d *Daemon) signalOnce(ctx context.Context, id job.ID, signal int, who job.
 	}
 	ctx, cancel := d.host.Timeout(ctx, statusTime)
 	defer cancel()
-	err := d.signal(ctx, id, signal, "by", who.User)
+	err := d.kill(ctx, id, signal)
+	d.reportSignal(id, signal, err, "by", who.User)
 	if sent.of[id] = err; ctx.Err() != nil {
 		sent.stuck = err
 	}
 	return err
 }
 
-// signal sends a signal to all processes of a job.
-func (d *Daemon) signal(ctx context.Context, id job.ID, signal int, fields ...any) error {
+// kill sends a signal to all processes of a job.
+func (d *Daemon) kill(ctx context.Context, id job.ID, signal int) error {
+	return d.opt.Units.Kill(ctx, units.Name(int64(id)), signal)
+}
+
+// reportSignal logs that a job was sent a signal, or why not.
+func (d *Daemon) reportSignal(id job.ID, signal int, err error, fields ...any) {
 	fields = append([]any{"job", id, "signal", job.SignalName(signal)}, fields...)
-	err := d.opt.Units.Kill(ctx, units.Name(int64(id)), signal)
 	if err != nil {
 		d.log.Warn("signalling a job", append(fields, "err", err)...)
-		return err
+		return
 	}
 	d.log.Info("job signalled", fields...)
-	return nil
 }

@@ -47,9 +47,9 @@ func (c *Core) warnAt(j *job.Job) time.Time {
 func (c *Core) warn(l *trackedJob, now time.Time) {
 	if l.job.WarnsAt.IsZero() {
 		l.job.WarnsAt = now
+		c.step.markDirty(l)
 	}
 	c.systemd.warnAgain(l.job.ID, now.Add(warnUnheard))
-	c.step.markDirty(l)
 	c.step.act(Signal{
 		Job: l.job.ID, Attempt: l.job.Attempt.Number, Signal: l.job.Request.WarnSignal, Whose: whose(l.job),
 	})
