@@ -26,7 +26,8 @@ GOFLAGS_NVML := -buildmode=pie -trimpath -buildvcs=false -ldflags '-s -w -X main
 # Compares runs; 'benchstat OLD NEW' those of two commits.
 BENCHSTAT := go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 TOOL := go tool -modfile=packaging/tools/go.mod
-STAGE := go run ./packaging/stage
+# What lays out and packs is compiled with this one: a test that builds all else anew has it take these from the cache.
+PACKER_GO := go
 RUN_MACHINE := go run ./packaging/test/machine
 
 .DEFAULT_GOAL := build
@@ -44,7 +45,7 @@ nvml: # shares nothing with the others, not even Go's own packages: compiled bes
 	CGO_ENABLED=1 go build $(GOFLAGS_NVML) -o bin/ ./cmd/gpusched-nvml
 
 stage: build
-	$(STAGE) -bin bin -out .out/stage -version '$(VERSION)' -date '$(SOURCE_DATE_EPOCH)'
+	$(PACKER_GO) run ./packaging/stage -bin bin -out .out/stage -version '$(VERSION)' -date '$(SOURCE_DATE_EPOCH)'
 
 package: deb rpm ## both, into dist/
 
@@ -54,7 +55,7 @@ deb rpm: stage nfpm
 	.out/nfpm package -f nfpm.yaml -p $@ -t dist/
 
 nfpm: # compiled once for both; optimised, it would take half as long again to compile and no less to run
-	go build -gcflags='github.com/...=-N -l' -modfile=packaging/tools/go.mod -o .out/nfpm github.com/goreleaser/nfpm/v2/cmd/nfpm
+	$(PACKER_GO) build -gcflags='github.com/...=-N -l' -modfile=packaging/tools/go.mod -o .out/nfpm github.com/goreleaser/nfpm/v2/cmd/nfpm
 
 test: ## what every change must pass, 20 minutes; needs root. Ends with "N passed, N failed"
 	sh packaging/deps.sh test

@@ -24,9 +24,7 @@ func TestPackagesAreReproducible(t *testing.T) {
 		copyFile(t, name, copied)
 	}
 	cache := strings.TrimSpace(output(t, "go", "env", "GOCACHE"))
-	cmd := exec.CommandContext(t.Context(), "make", "package",
-		"TOOL=env GOCACHE="+cache+" go tool -modfile=packaging/tools/go.mod",
-		"STAGE=env GOCACHE="+cache+" go run ./packaging/stage")
+	cmd := exec.CommandContext(t.Context(), "make", "package", "PACKER_GO=env GOCACHE="+cache+" go")
 	cmd.Dir = copied
 	cmd.Env = append(os.Environ(), "GOCACHE="+othersIn(t, cache), "SOURCE_DATE_EPOCH="+epoch(t), "COMMIT="+commit(t))
 	outputOf(t, cmd)
