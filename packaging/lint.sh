@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 bad=0
-tags=machine,packages,publictrace
+tags=machine,packages,publictrace,pprof
 nvml='/gpusched/gpu/nvml$|/gpusched/gpu/nvml/|/gpusched/cmd/gpusched-nvml$' # what needs cgo
 plain=$(go list ./... | grep -vE "$nvml")
 check() { # the words of a go command
@@ -29,7 +29,6 @@ if [ -n "$unformatted" ]; then
 	bad=1
 fi
 check vet
-go vet -tags pprof ./cmd/gpuschedd || bad=1
 for script in .ci/run packaging/*.sh packaging/debian/postinst packaging/debian/prerm packaging/debian/postrm packaging/rpm/*.sh; do
 	sh -n "$script" || bad=1
 done
