@@ -112,12 +112,13 @@ func stages(root string) (map[string][]stage, error) {
 			slices.Concat(raceFlags, []string{"-skip", plain}, race)...))),
 		niced(step("staticcheck", "which takes as long as all of lint where nothing is compiled", "rest",
 			"sh", "packaging/lint.sh", "staticcheck")),
-		niced(needsPackage(goTest("package-check", "lintian, rpm, modes, manual pages, completions, reproducibility", "rest",
-			"-tags", "packages", "./packaging/check/"))),
 		needsPackage(goTest("machines", "the test machines themselves, and the life of the package", "emulated",
 			"-tags", "machine", "-p", "1", "./packaging/check/", "./packaging/test/vm/", "./packaging/test/machine/")),
 		needsPackage(goTest("emulated", "limits, reboots and power cuts, in an emulated machine", "emulated",
 			"-tags", "machine", "./packaging/test/suite/", "-machine", "emulated")),
+		// Last in the lane that is over first.
+		niced(needsPackage(goTest("package-check", "lintian, rpm, modes, manual pages, completions, reproducibility", "emulated",
+			"-tags", "packages", "./packaging/check/"))),
 	})
 	return map[string][]stage{groupTest: test, groupAll: all}, nil
 }
