@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"io"
@@ -9,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/pelletier/go-toml/v2"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/units/contract"
@@ -167,7 +170,7 @@ func (a *app) settingsIn(path string) (s chosen, err error) {
 	if err != nil {
 		return s, usagef("%v", err)
 	}
-	return settingsOf(string(text), path)
+	return settingsOf(text, path)
 }
 
 // trusts reports whether a file, directory or link is root's or the caller's own.
@@ -195,67 +198,32 @@ func rootsOwn(path string) bool {
 	}
 }
 
-// settingsOf reads settings, each of which is a line: engine = "NAME", hosts = ["NAME", "NAME"].
-func settingsOf(text, path string) (s chosen, err error) {
-	n := 0
-	s.path = path
-	for line := range strings.Lines(text) {
-		n++
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		key, value, _ := strings.Cut(line, "=")
-		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
-		known := false
-		switch key {
-		case "engine":
-			s.engine, value, known = quoted(value)
-		case "hosts":
-			s.hosts, value, known = quotedList(value)
-		}
-		if value = strings.TrimSpace(value); !known || value != "" && !strings.HasPrefix(value, "#") {
-			return chosen{}, refuse(api.CodeUsage, `the settings are engine = "slurm", or "local", and hosts = ["a", "b"], each on one line`,
-				"%s: line %d is not a setting", path, n)
-		}
-		if key == "engine" {
-			if s.engine, err = knownEngine(s.engine, path); err != nil {
-				return chosen{}, err
-			}
-		}
+// settingsOf reads the text of a file of settings.
+func settingsOf(text []byte, path string) (chosen, error) {
+	var is struct {
+		Engine *string  `toml:"engine"`
+		Hosts  []string `toml:"hosts"`
 	}
-	return s, nil
-}
-
-// quoted reads a text between quotation marks, and returns what is behind it.
-func quoted(text string) (value, rest string, ok bool) {
-	if text, ok = strings.CutPrefix(text, `"`); !ok {
-		return "", "", false
-	}
-	return strings.Cut(text, `"`)
-}
-
-// quotedList reads a list of such texts, which is not nil.
-func quotedList(text string) (list []string, rest string, ok bool) {
-	if text, ok = strings.CutPrefix(text, "["); !ok {
-		return nil, "", false
-	}
-	list = []string{}
-	for {
-		text = strings.TrimSpace(text)
-		if rest, ok = strings.CutPrefix(text, "]"); ok {
-			return list, rest, true
+	if err := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(&is); err != nil {
+		line := 0
+		var wrong *toml.DecodeError
+		var unknown *toml.StrictMissingError
+		switch {
+		case errors.As(err, &wrong):
+			line, _ = wrong.Position()
+		case errors.As(err, &unknown):
+			line, _ = unknown.Errors[0].Position()
 		}
-		value, behind, ok := quoted(text)
-		if !ok {
-			return nil, "", false
-		}
-		list = append(list, value)
-		behind = strings.TrimSpace(behind)
-		if text, ok = strings.CutPrefix(behind, ","); !ok && !strings.HasPrefix(behind, "]") {
-			return nil, "", false
-		}
+		return chosen{}, refuse(api.CodeUsage, `the settings are engine = "slurm", or "local", and hosts = ["a", "b"]`,
+			"%s: line %d is not a setting", path, line)
 	}
+	s := chosen{hosts: is.Hosts, path: path}
+	if is.Engine == nil {
+		return s, nil
+	}
+	var err error
+	s.engine, err = knownEngine(*is.Engine, path)
+	return s, err
 }
 
 // namesSlurm reports whether one of a list of jobs is Slurm's, by its prefix. In the name of a job that is text.

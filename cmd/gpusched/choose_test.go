@@ -23,9 +23,9 @@ func TestEngineSetting(t *testing.T) {
 		"host = \"a\"":                         "error",
 		"engine = \"slurm\" and more":          "error",
 		"engine = \"slurm":                     "error",
-		"engine = \"slurm\"\nengine=\"local\"": "local",
+		"engine = \"slurm\"\nengine=\"local\"": "error",
 	} {
-		s, err := settingsOf(text, "/f")
+		s, err := settingsOf([]byte(text), "/f")
 		got := s.engine
 		if err != nil {
 			got = "error"
@@ -38,22 +38,23 @@ func TestEngineSetting(t *testing.T) {
 
 func TestHostsSetting(t *testing.T) {
 	for text, want := range map[string]string{
-		`hosts = ["a"]`:                  "a",
-		`hosts=[ "a" ,"ann@b", ] # mine`: "a ann@b",
-		`hosts = []`:                     "none",
+		`hosts = ["a"]`:                                  "a",
+		`hosts=[ "a" ,"ann@b", ] # mine`:                 "a ann@b",
+		`hosts = []`:                                     "none",
+		"hosts = [\n  \"a\",\n]":                         "a",
 		`engine = "local"` + "\n" + `hosts = ["a", "b"]`: "a b",
-		`engine = "local"`:  "unsaid",
-		`hosts = "a"`:       "error",
-		`hosts = [a]`:       "error",
-		`hosts = ["a"`:      "error",
-		`hosts = ["a" "b"]`: "error",
-		`hosts = ["a", "b]`: "error",
-		`hosts = [,]`:       "error",
-		`hosts = ["a"] b`:   "error",
-		`hosts`:             "error",
-		`hosts = `:          "error",
+		`engine = "local"`:                               "unsaid",
+		`hosts = "a"`:                                    "error",
+		`hosts = [a]`:                                    "error",
+		`hosts = ["a"`:                                   "error",
+		`hosts = ["a" "b"]`:                              "error",
+		`hosts = ["a", "b]`:                              "error",
+		`hosts = [,]`:                                    "error",
+		`hosts = ["a"] b`:                                "error",
+		`hosts`:                                          "error",
+		`hosts = `:                                       "error",
 	} {
-		s, err := settingsOf(text, "/f")
+		s, err := settingsOf([]byte(text), "/f")
 		got := strings.Join(s.hosts, " ")
 		switch {
 		case err != nil:

@@ -173,7 +173,7 @@ func (a *app) clientFile(path string, named bool) (chosen, error) {
 	if err != nil {
 		return chosen{}, usagef("%v", err)
 	}
-	return settingsOf(string(text), path)
+	return settingsOf(text, path)
 }
 
 // askTime is how long a check of settings waits for the scheduler.
