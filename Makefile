@@ -31,7 +31,7 @@ PACKER_GO := go
 RUN_MACHINE := go run ./packaging/test/machine
 
 .DEFAULT_GOAL := build
-.PHONY: help golden build programs nvml stage package deb rpm nfpm test test-all test-tools unit race fuzz fuzz-seeds mutate simulate lint modules vulnerabilities package-check machine box newest gpu vm bench bench-accept bench-scale bench-queue demo demo-tree demo-image images pictures install install-user clean deps
+.PHONY: help golden build programs nvml stage package deb rpm nfpm test test-all test-tools unit race fuzz fuzz-seeds simulate lint modules vulnerabilities package-check machine box newest gpu vm bench bench-accept bench-scale bench-queue demo demo-tree demo-image images pictures install install-user clean deps
 
 help: ## what there is to type
 	@sed -n 's/^\([a-z][a-z0-9-]*\):.* ## \(.*\)/\1\t\2/p' Makefile | while IFS="$$(printf '\t')" read -r name does; do printf '%-16s %s\n' "$$name" "$$does"; done
@@ -86,12 +86,6 @@ fuzz: ## every fuzz test for FUZZTIME each, on from what earlier runs found
 
 fuzz-seeds: ## the fuzz tests on their stored inputs only
 	go test -run '^Fuzz' ./...
-
-# MUTATETIME is after when no further file is begun; MUTATE names packages or flags.
-MUTATETIME := $(or $(MUTATETIME),30m)
-
-mutate: ## one operator of the pure packages changed at a time: do their tests notice?
-	go run ./packaging/test/mutate -time $(MUTATETIME) $(MUTATE)
 
 # FIRST is the first seed; a seed that fails is shrunk and told.
 SEEDS := $(or $(SEEDS),10000)

@@ -95,7 +95,6 @@
 //	packaging/test/loadgen    an account that submits many jobs there
 //	packaging/test/run        runs the stages of make test and make test-all and counts
 //	packaging/test/fuzz       runs the fuzz tests
-//	packaging/test/mutate     changes one operator at a time: do the tests notice?
 //	packaging/test/golden     compares with the files of a test's testdata
 //	packaging/test/await      waits that have a limit
 //	contrib/bench             gpusched beside systemd, task-spooler and Slurm on a machine
