@@ -31,7 +31,7 @@ PACKER_GO := go
 RUN_MACHINE := go run ./packaging/test/machine
 
 .DEFAULT_GOAL := build
-.PHONY: help golden build programs nvml stage package deb rpm nfpm test test-all test-tools unit race fuzz fuzz-seeds simulate lint modules vulnerabilities package-check machine box newest gpu vm bench bench-accept bench-scale bench-queue demo demo-tree demo-image images pictures install install-user clean deps
+.PHONY: help golden build programs nvml stage package deb rpm nfpm test test-all test-tools unit race fuzz fuzz-seeds simulate lint modules vulnerabilities package-check machine box newest gpu vm bench bench-accept bench-queue demo demo-tree demo-image images pictures install install-user clean deps
 
 help: ## what there is to type
 	@sed -n 's/^\([a-z][a-z0-9-]*\):.* ## \(.*\)/\1\t\2/p' Makefile | while IFS="$$(printf '\t')" read -r name does; do printf '%-16s %s\n' "$$name" "$$does"; done
@@ -127,7 +127,7 @@ gpu: package ## the tests that need a real NVIDIA GPU, in a box that has those o
 vm: package ## the same as box in an emulated machine
 	$(RUN_MACHINE) -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus emulated
 
-# BENCH are switches of contrib/bench, as -part terminal. What is compared with is in an image of its own.
+# BENCH are switches of contrib/bench, as -part start,cli. What is compared with is in an image of its own.
 bench: package ## gpusched beside systemd, task-spooler and Slurm in a box, as Markdown; fails where it fell behind
 	mkdir -p .out
 	go build $(GOFLAGS_BUILD) -o bin/gpusched-bench ./contrib/bench
@@ -139,10 +139,6 @@ PEERS := -include openssh-server -include task-spooler -include slurm-wlm -inclu
 
 bench-accept: ## the ratios of the last 'make bench' are what the next is compared with; WIDEN=1: those as well
 	bin/gpusched-bench -compare .out/bench.toml $(if $(WIDEN),-widen,-accept)
-
-bench-scale: package ## 1 000 jobs running at once and 100 000 queued, in a box
-	go build $(GOFLAGS_BUILD) -o bin/gpusched-bench ./contrib/bench
-	$(RUN_MACHINE) -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus -copy bin/gpusched-bench:/usr/local/bin/gpusched-bench box -- gpusched-bench -scale-running 1000 -scale-queued 100000
 
 bench-queue: ## what passes, submissions and ends cost with 1 000 to 100 000 jobs in the queue
 	mkdir -p .out

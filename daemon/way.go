@@ -12,7 +12,6 @@ import (
 
 // The way of a job from its request to its command and back, as the log has it at its
 // level debug: of each step the job and when it was, by the clock of the machine.
-// 'gpusched-bench -part trace' makes a table of it.
 const (
 	stepAccepted = "accepted" // the request is read and checked
 	stepDecided  = "decided"  // the core has placed the job

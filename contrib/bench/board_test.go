@@ -31,14 +31,6 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// The parts of the CPU time make up all of it, and the bench is not among them.
-func TestApart(t *testing.T) {
-	used := apart(map[string]float64{pid1: 6, daemonProcess: 8, nvml: 1.5, "logind": 1, everything: 24, itself: 4})
-	if used[daemonProcess] != 6.5 || used[everything] != 20 || used[rest] != 5 {
-		t.Errorf("%v", used)
-	}
-}
-
 // The table of RESULTS.md is what ratios.toml says.
 func TestResultsAreTheRatios(t *testing.T) {
 	accepted, err := read("ratios.toml")

@@ -9,16 +9,6 @@ import (
 	"time"
 )
 
-// processes measures some runs of a command, each a whole process.
-func (b *rig) processes(ctx context.Context, runs int, words, what string) error {
-	t, err := timed(runs, func() error {
-		_, err := b.as(ctx, strings.Fields(words)...)
-		return err
-	})
-	row(what, t.String())
-	return err
-}
-
 // daemon measures the daemon idle and with a long queue.
 func (b *rig) daemon(ctx context.Context, queued int, idle time.Duration) error {
 	if _, err := run(ctx, "systemctl", "restart", "gpusched"); err != nil {

@@ -19,11 +19,11 @@ import (
 
 // plan is what to measure, and how much of it.
 type plan struct {
-	only                           string // parts; "" is all of them
-	record                         string // the file for the ratios
-	runs, rounds, jobs, keys, size int
-	queued, waiting                int
-	idle                           time.Duration
+	only               string // parts; "" is all of them
+	record             string // the file for the ratios
+	runs, rounds, jobs int
+	queued, waiting    int
+	idle               time.Duration
 }
 
 func main() {
@@ -42,14 +42,10 @@ func command() error {
 	flag.IntVar(&p.jobs, "jobs", 200, "jobs of a round of throughput")
 	flag.IntVar(&p.queued, "queued", 10_000, "jobs queued for the part queue and for the daemon's figures")
 	flag.IntVar(&p.waiting, "waiting", 100_000, "jobs queued for the part scale")
-	flag.IntVar(&p.keys, "keys", 500, "keys typed in each terminal")
-	flag.IntVar(&p.size, "mib", 100, "MiB of output that a command prints")
-	flag.DurationVar(&p.idle, "idle", time.Minute, "how long the idle daemon, and what has open pages, is watched")
+	flag.DurationVar(&p.idle, "idle", time.Minute, "how long the idle daemon is watched")
 	flag.StringVar(&p.only, "part", "", "only these `PARTS`, with commas: "+strings.Join(names((&rig{}).parts(plan{})), ", "))
 	flag.StringVar(&p.record, "record", "", "write the ratios to this `FILE`")
 	user := flag.Int("uid", 1001, "the account that submits")
-	running := flag.Int("scale-running", 0, "measure with so many jobs running, and nothing else")
-	waiting := flag.Int("scale-queued", 100_000, "then with so many waiting")
 	flag.StringVar(&c.run, "compare", "", "measure nothing: compare the ratios of this `FILE` with the accepted ones")
 	flag.StringVar(&c.accepted, "accepted", "contrib/bench/ratios.toml", "the `FILE` of the accepted ratios")
 	flag.StringVar(&c.results, "results", "contrib/bench/RESULTS.md", "the `FILE` with their table")
@@ -61,9 +57,6 @@ func command() error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if *running > 0 {
-		return benchScale(ctx, *running, *waiting, *user)
-	}
 	return bench(ctx, p, *user)
 }
 
@@ -79,15 +72,9 @@ func (b *rig) parts(p plan) []part {
 		{"start", func(ctx context.Context) error { return b.start(ctx, p.runs) }},
 		{"handover", func(ctx context.Context) error { return b.handover(ctx, p.runs/2) }},
 		{"cli", func(ctx context.Context) error { return b.cli(ctx, p.runs) }},
-		{"trace", func(ctx context.Context) error { return b.trace(ctx, p.runs/2) }},
 		{"rate", func(ctx context.Context) error { return b.rate(ctx, p.rounds, p.jobs) }},
 		{"submit", func(ctx context.Context) error { return b.submitting(ctx, p.rounds, p.jobs/2) }},
-		{"cpu", func(ctx context.Context) error { return b.cpu(ctx, p.rounds, p.jobs/2) }},
-		{"terminal", func(ctx context.Context) error { return b.terminals(ctx, p.keys) }},
-		{"output", func(ctx context.Context) error { return b.output(ctx, p.size) }},
-		{"page", func(ctx context.Context) error { return b.page(ctx, p.idle) }},
 		{"daemon", func(ctx context.Context) error { return b.daemon(ctx, p.queued, p.idle) }},
-		{"slurm", func(ctx context.Context) error { return b.usingSlurm(ctx, p.runs/2, p.queued) }},
 		{"queue", func(ctx context.Context) error { return b.listing(ctx, p.runs/5, p.queued) }},
 		{"scale", func(ctx context.Context) error { return b.longQueue(ctx, p.runs/10, p.waiting) }},
 	}
@@ -177,30 +164,6 @@ func moment(ctx context.Context) (string, error) {
 		time.Now().UTC().Format("2006-01-02 15:04"), version, now, runtime.NumCPU(), seconds(moved.Seconds())), nil
 }
 
-func benchScale(ctx context.Context, running, queued, uid int) error {
-	b, err := newRig(ctx, uid)
-	if err != nil {
-		return err
-	}
-	defer b.close()
-	return b.scale(ctx, running, queued)
-}
-
-// times is a series of measured durations.
-type times []time.Duration
-
-// timed measures some runs of the same.
-func timed(runs int, do func() error) (t times, err error) {
-	for range runs {
-		from := time.Now()
-		if err := do(); err != nil {
-			return nil, err
-		}
-		t = append(t, time.Since(from))
-	}
-	return t, nil
-}
-
 // atOnce does the same n times, so many at once, and returns what went wrong.
 func atOnce(workers, n int, do func(worker int) error) error {
 	work := make(chan struct{}, n)
@@ -222,22 +185,6 @@ func atOnce(workers, n int, do func(worker int) error) error {
 	wg.Wait()
 	return errors.Join(errs...)
 }
-
-func (t times) quantile(q float64) time.Duration {
-	if len(t) == 0 {
-		return 0
-	}
-	s := slices.Sorted(slices.Values(t))
-	return s[min(len(s)-1, int(q*float64(len(s))))]
-}
-
-func (t times) String() string {
-	return fmt.Sprintf("%s median, %s p99", ms(t.quantile(0.5)), ms(t.quantile(0.99)))
-}
-
-func ms(d time.Duration) string { return fmt.Sprintf("%.2f ms", float64(d.Microseconds())/1000) }
-
-func ratio(a, b time.Duration) string { return fmt.Sprintf("%.2f", float64(a)/float64(b)) }
 
 func row(what string, cells ...string) {
 	fmt.Printf("| %s |", what)

@@ -24,7 +24,6 @@ var unbounded = map[string]string{
 	"packaging/test/vm/emulated.go spawn":        "QEMU lives as long as its machine, and is ended by its handle",
 	"packaging/test/vm/ssh.go connect":           "the connection lives as long as its machine; the log-in has the context's limit",
 	"packaging/test/vm/ssh.go session":           "as the box's command",
-	"contrib/bench/sshd.go sshServer":            "the server lives until stop; what needs it has limits of its own",
 	"packaging/test/attacker/voice.go halfOpen":  "a connection that stays is what it is for",
 	"packaging/test/await/await.go Watch":        "the others' loop",
 }
