@@ -11,9 +11,6 @@
 // drops property updates when its channel is full and waits for the reader of a
 // job's result while it holds its lock.
 //
-// What nobody reads does not get as far as godbus, which decodes with reflection: see
-// thinned. Whether a signal is systemd's is decided behind that all the same.
-//
 // Invariants:
 //
 //  1. Only units named by units.Name are touched; every other name is refused

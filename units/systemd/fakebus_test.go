@@ -75,7 +75,7 @@ func (b *fakeBus) manager() *Manager {
 	return m
 }
 
-func (b *fakeBus) dial(_ string, hear func([]byte) bool, opts ...dbus.ConnOption) (*dbus.Conn, error) {
+func (b *fakeBus) dial(_ string, opts ...dbus.ConnOption) (*dbus.Conn, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.down {
@@ -84,7 +84,7 @@ func (b *fakeBus) dial(_ string, hear func([]byte) bool, opts ...dbus.ConnOption
 	client, server := net.Pipe()
 	b.conns = append(b.conns, server)
 	go b.serve(server) // ends when the connection does
-	return dbus.NewConn(newThinned(client, hear), opts...)
+	return dbus.NewConn(client, opts...)
 }
 
 // cut breaks every connection.

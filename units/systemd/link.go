@@ -50,15 +50,14 @@ const (
 	looksAtOnce = 12 // each of at most five calls
 )
 
-// dialer opens the connection itself, of which hear is told each message first; tests
-// have their own.
-type dialer func(address string, hear func(message []byte) bool, opts ...dbus.ConnOption) (*dbus.Conn, error)
+// dialer opens the connection itself; tests have their own.
+type dialer func(address string, opts ...dbus.ConnOption) (*dbus.Conn, error)
 
 // dialLink connects, watches systemd's signals and asks systemd to send them.
 func dialLink(ctx context.Context, dial dialer, address, last string, alone bool, to listener) (*link, error) {
 	l := &link{alone: alone, to: to, calls: make(chan struct{}, callsAtOnce), looks: make(chan struct{}, looksAtOnce)}
 	l.owner.Store("")
-	conn, err := dial(address, l.hear, dbus.WithSignalHandler(l))
+	conn, err := dial(address, dbus.WithSignalHandler(l))
 	if err != nil {
 		return nil, fmt.Errorf("dial: %w", err)
 	}

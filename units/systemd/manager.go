@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/godbus/dbus/v5"
+
 	"github.com/gpusched/gpusched/units"
 )
 
@@ -26,7 +28,7 @@ type Options struct {
 	// where the daemon that made them has died, come before all that are made here.
 	Last string
 
-	dial dialer // nil is thinDial
+	dial dialer // nil is dbus.Dial
 }
 
 // Manager talks to systemd. Its methods may be called by any number of
@@ -71,7 +73,7 @@ func Connect(ctx context.Context, o Options) (*Manager, error) {
 		changes: newChanges(), waiters: newWaiters(), compat: &compat{}, tidy: newTidy(), since: time.Now(),
 	}
 	if m.dialBus == nil {
-		m.dialBus = thinDial
+		m.dialBus = dbus.Dial
 	}
 	if o.User {
 		m.tidy.dir = "" // it leaves none of these files behind

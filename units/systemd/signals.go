@@ -74,6 +74,12 @@ func (l *link) managerSignal(member string, body []any) {
 	}
 }
 
+// told is what a signal says of a unit's state; what it leaves out is "" or 0.
+type told struct {
+	active, sub, invocation string // the last in hexadecimal
+	entered                 uint64 // when it became active, in µs of the monotonic clock
+}
+
 // states reads a unit's states out of a PropertiesChanged.
 func states(body []any) (t told) {
 	if len(body) < 2 {
@@ -82,6 +88,9 @@ func states(body []any) (t told) {
 	changed, _ := body[1].(map[string]dbus.Variant)
 	t.active, _ = changed["ActiveState"].Value().(string)
 	t.sub, _ = changed["SubState"].Value().(string)
+	id, _ := changed["InvocationID"].Value().([]byte)
+	t.invocation = hex.EncodeToString(id)
+	t.entered, _ = changed["ActiveEnterTimestampMonotonic"].Value().(uint64)
 	return t
 }
 
