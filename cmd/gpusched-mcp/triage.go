@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -62,10 +61,6 @@ func (t *tools) before(ctx context.Context, j *api.Job) (map[job.State]int, erro
 	past, err := t.client.History(ctx, api.HistoryQuery{
 		UID: &j.UID, Name: j.Name, Since: time.Now().Add(-likeBefore), Newest: true, Limit: mostJobs,
 	})
-	var refused *api.Error
-	if errors.As(err, &refused) { // an older daemon: that is an extra
-		return counts, nil
-	}
 	for i := range past.Jobs {
 		if past.Jobs[i].ID != j.ID {
 			counts[past.Jobs[i].State]++

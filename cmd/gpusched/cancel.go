@@ -82,11 +82,10 @@ func (c *cancelCmd) targets(ctx context.Context, a *app) ([]string, error) {
 		return ids, err
 	}
 	if c.Signal != 0 {
-		fits := func(j api.Job) bool { return j.State == job.Running }
-		return c.jobs(ctx, a, kindOfJobs{"signal", "runs", job.CommandSignal, fits})
+		return c.jobs(ctx, a, kindOfJobs{"signal", "runs", job.CommandSignal})
 	}
 	// An array ends with all its tasks.
-	return c.jobs(ctx, a, kindOfJobs{"end", "waits or runs", job.CommandCancel, func(j api.Job) bool { return j.Task == nil }})
+	return c.jobs(ctx, a, kindOfJobs{"end", "waits or runs", job.CommandCancel})
 }
 
 // tasksLastFirst puts the last task of each run of neighbours first, so that

@@ -61,9 +61,8 @@ func (a *app) actOnMany(ctx context.Context, ids []string, d bulk) (jobs []api.J
 	}
 	for some := range slices.Chunk(ids, mostAtOnce) {
 		d.command.Jobs = some
-		begun := false
 		err := a.client.Many(ctx, d.command, func(part api.ManyPart) {
-			begun, jobs = true, append(jobs, part.Jobs...)
+			jobs = append(jobs, part.Jobs...)
 			for _, r := range part.Refused {
 				a.complain(r.Error.Error())
 				if first == nil {
@@ -71,24 +70,11 @@ func (a *app) actOnMany(ctx context.Context, ids []string, d bulk) (jobs []api.J
 				}
 			}
 		})
-		if !begun && isUsage(err) {
-			more, failed := a.actOn(some, 1, one)
-			jobs, err = append(jobs, more...), nil
-			if first == nil {
-				first = failed
-			}
-		}
 		if err != nil {
 			return jobs, err
 		}
 	}
 	return jobs, first
-}
-
-// isUsage reports whether the daemon did not take a request, which an older one does not know.
-func isUsage(err error) bool {
-	var e *api.Error
-	return errors.As(err, &e) && e.Code == api.CodeUsage
 }
 
 // jobsFlags are the jobs that a command does something to.

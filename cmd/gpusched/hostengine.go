@@ -153,7 +153,7 @@ func (f *fleet) Many(ctx context.Context, r api.ManyRequest, told func(api.ManyP
 			asked = p.app.client
 		}
 		r.Jobs = groups[host]
-		err := f.many(ctx, asked, r, func(part api.ManyPart) {
+		err := asked.Many(ctx, r, func(part api.ManyPart) {
 			for i := range part.Refused {
 				if e, ok := f.of(host, &part.Refused[i].Error).(*api.Error); ok {
 					part.Refused[i].Error = *e
@@ -166,51 +166,4 @@ func (f *fleet) Many(ctx context.Context, r api.ManyRequest, told func(api.ManyP
 		}
 	}
 	return nil
-}
-
-// many is Many of one machine. One that is too old for it is asked for one job after the other: others may
-// have done it already.
-func (f *fleet) many(ctx context.Context, e engine, r api.ManyRequest, told func(api.ManyPart)) error {
-	begun := false
-	err := e.Many(ctx, r, func(part api.ManyPart) {
-		begun = true
-		told(part)
-	})
-	if begun || !isUsage(err) {
-		return err
-	}
-	for _, id := range r.Jobs {
-		reply, err := one(ctx, e, r, id)
-		var refused *api.Error
-		switch {
-		case err == nil:
-			told(api.ManyPart{Jobs: []api.Job{reply.Job}})
-		case errors.As(err, &refused) && refused.Code != api.CodeUnreachable:
-			told(api.ManyPart{Refused: []api.RefusedJob{{Job: id, Error: *refused}}})
-		default:
-			return err
-		}
-	}
-	return nil
-}
-
-// one does to a job what a request for many says.
-func one(ctx context.Context, e engine, r api.ManyRequest, id string) (api.JobReply, error) {
-	switch r.Command {
-	case job.CommandCancel, job.CommandSignal:
-		return e.Cancel(ctx, id, api.CancelRequest{Signal: r.Signal, Grace: r.Grace})
-	case job.CommandHold:
-		return e.Hold(ctx, id)
-	case job.CommandRelease:
-		return e.Release(ctx, id)
-	case job.CommandRequeue:
-		return e.Requeue(ctx, id)
-	case job.CommandSuspend:
-		return e.Suspend(ctx, id)
-	case job.CommandResume:
-		return e.Resume(ctx, id)
-	case job.CommandUpdate:
-		return e.Update(ctx, id, *r.Change)
-	}
-	return api.JobReply{}, usagef("%q can't be done to several jobs", r.Command)
 }

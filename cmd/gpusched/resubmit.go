@@ -127,9 +127,6 @@ func (c *resubmitCmd) choose(a *app, r *again) (bool, error) {
 		return false, notEnded("job "+nameOfJob(j), j.State)
 	case j.Array == nil:
 		return !c.Failed || isFailed(j.State), nil
-	case r.results == nil: // an older scheduler
-		return false, refuse(api.CodeInternal, "restart it: systemctl restart gpusched",
-			"the scheduler is older than this program, and does not say how the tasks of %s ended", nameOfJob(j))
 	}
 	return c.chooseTasks(a, r)
 }

@@ -8,9 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -65,7 +62,6 @@ type scripted struct {
 	Refuse   *api.Error
 	Stops    map[job.ID]job.StopCause // of jobs, which JSON does not hold
 	None     bool                     // no daemon at all
-	Older    bool                     // it does not know what is done to many jobs in one request, nor who could take it
 }
 
 func TestScripts(t *testing.T) {
@@ -125,13 +121,7 @@ func startDaemon(env *testscript.Env) error {
 		return err
 	}
 	env.Values[daemonKey{}] = &b.Backend
-	if !b.Older {
-		return serve(env, &b.Backend, "s")
-	}
-	if err := serveOlder(env, "s", "behind"); err != nil {
-		return err
-	}
-	return serve(env, &b.Backend, "behind")
+	return serve(env, &b.Backend, "s")
 }
 
 // readBackend reads what a daemon knows.
@@ -161,37 +151,6 @@ func readBackend(path string) (*scripted, error) {
 	}
 	b.Announce(b.Happened...)
 	return b, nil
-}
-
-// serveOlder answers as a daemon that knows less, and has the one behind it answer the rest.
-func serveOlder(env *testscript.Env, socket, behind string) error {
-	l, err := net.Listen("unix", filepath.Join(env.WorkDir, socket))
-	if err != nil {
-		return err
-	}
-	through := &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(&url.URL{Scheme: "http", Host: "gpusched"})
-		},
-		Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			var d net.Dialer
-			return d.DialContext(ctx, "unix", filepath.Join(env.WorkDir, behind))
-		}},
-	}
-	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/v1/commands" && r.URL.Query().Get("form") == "" {
-			through.ServeHTTP(w, r)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusBadRequest)
-		e := api.Error{Code: api.CodeUsage, Message: "this daemon does not know the request"}
-		_ = json.NewEncoder(w).Encode(api.ErrorReply{Schema: api.Schema, Error: e})
-	})}
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(l) }()
-	env.Defer(func() { s.Close(); <-done })
-	return nil
 }
 
 func serve(env *testscript.Env, b *servertest.Backend, socket string) error {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -34,7 +33,6 @@ func (w *whoseFlags) choose(ids []string, suchAs string) (bool, error) {
 type kindOfJobs struct {
 	verb, which string
 	command     job.CommandKind
-	fits        func(api.Job) bool // the same, for a daemon that can't tell
 }
 
 // jobs are those of them that an action can be done to, once the user has
@@ -49,9 +47,6 @@ func (w *whoseFlags) jobs(ctx context.Context, a *app, k kindOfJobs) ([]string, 
 		whose = w.User + " has no"
 	}
 	ids, users, err := a.client.Takes(ctx, q, k.command)
-	if isUsage(err) { // an older daemon does not know the words
-		ids, users, err = a.takes(ctx, q, k)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -60,33 +55,6 @@ func (w *whoseFlags) jobs(ctx context.Context, a *app, k kindOfJobs) ([]string, 
 		return nil, nil
 	}
 	return ids, a.confirm(k.verb, len(ids), users, w.Yes)
-}
-
-// takes is Client.Takes by a whole listing. What waits is before what runs, the last in the queue
-// first, so that none starts because another was ended.
-func (a *app) takes(ctx context.Context, q api.ListQuery, k kindOfJobs) (ids []string, users int, err error) {
-	reply, err := a.client.List(ctx, q)
-	if err != nil {
-		return nil, 0, err
-	}
-	list := slices.DeleteFunc(reply.Jobs, func(j api.Job) bool { return !k.fits(j) })
-	if k.command == job.CommandCancel {
-		slices.Reverse(list)
-		slices.SortStableFunc(list, func(x, y api.Job) int { return liveRank(x) - liveRank(y) })
-	}
-	owners := map[string]bool{}
-	for _, j := range list {
-		owners[j.User] = true
-	}
-	return each(list, nameOfJob), len(owners), nil
-}
-
-// liveRank is 0 for a job that waits, 1 for one that has a unit.
-func liveRank(j api.Job) int {
-	if j.State == job.Queued {
-		return 0
-	}
-	return 1
 }
 
 // confirm asks whether something is to be done to so many jobs.

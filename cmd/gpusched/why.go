@@ -97,9 +97,6 @@ func (a *app) writeQueue(j api.Job, q *api.Queue) (lines int) {
 	case j.StartUnknown:
 		say("%s", unknownStart)
 	}
-	if q == nil { // an older daemon
-		return lines
-	}
 	if len(q.Ahead) == 0 && j.HeldBy == "" && len(j.After) == 0 && j.NotBefore.IsZero() {
 		say("no job is ahead of job %s in the queue", name)
 	}

@@ -185,14 +185,7 @@ func (q ListQuery) values() url.Values {
 // List returns the jobs that match, and the GPUs.
 func (c *Client) List(ctx context.Context, q ListQuery) (out ListReply, err error) {
 	q.IDs = c.own(q.IDs)
-	err = c.call(ctx, methodGet, "/v1/jobs"+q.encode(), nil, &out)
-	var refused *Error
-	// An older daemon does not know the word.
-	if (q.Names || q.Recent) && errors.As(err, &refused) && refused.Code == CodeUsage {
-		q.Names, q.Recent = false, false
-		return c.List(ctx, q)
-	}
-	return out, err
+	return out, c.call(ctx, methodGet, "/v1/jobs"+q.encode(), nil, &out)
 }
 
 // IDs returns what the jobs that match are called, a line each: their numbers, or as tasks "7_3". That is
@@ -202,24 +195,10 @@ func (c *Client) IDs(ctx context.Context, q ListQuery) (lines []byte, err error)
 	q.Names, q.Reasons, q.Recent = false, false, false
 	words := q.values()
 	words.Set("form", "ids")
-	err = c.call(ctx, methodGet, "/v1/jobs?"+words.Encode(), nil, &lines)
-	var refused *Error
-	if err == nil {
-		err = c.checkNames(lines)
+	if err = c.call(ctx, methodGet, "/v1/jobs?"+words.Encode(), nil, &lines); err != nil {
+		return nil, err
 	}
-	if !errors.As(err, &refused) || refused.Code != CodeUsage {
-		return lines, err
-	}
-	q.Names = true // an older daemon does not know the word
-	reply, err := c.List(ctx, q)
-	for _, j := range reply.Jobs {
-		n := job.Name{ID: j.ID}
-		if j.Task != nil {
-			n.Task = &j.Task.Task
-		}
-		lines = append(n.Append(lines), '\n')
-	}
-	return lines, err
+	return lines, c.checkNames(lines)
 }
 
 // Status returns the daemon at a glance.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -126,75 +125,6 @@ func TestEachMethodAsksItsRoute(t *testing.T) {
 		if !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s asked %q, want %q", name, got, c.want)
 		}
-	}
-}
-
-// An older daemon is asked for the names in JSON, and one that does not know these for all.
-func TestIDsAreAskedForByWhatADaemonKnows(t *testing.T) {
-	for _, known := range []string{"form", "names", ""} {
-		var asked []string
-		c := daemon(t, func(w http.ResponseWriter, r *http.Request) {
-			asked = append(asked, r.URL.RawQuery)
-			q := r.URL.Query()
-			if q.Has("form") && known != "form" || q.Has("names") && known != "names" {
-				refuse(w, CodeUsage)
-				return
-			}
-			if q.Has("form") {
-				fmt.Fprint(w, "7\n8_3\n")
-				return
-			}
-			answer(w, ListReply{Schema: Schema, Jobs: []Job{{ID: 7}, {ID: 9, Task: &Task{Task: job.Task{Array: 8, Index: 3}}}}})
-		})
-		if got, err := c.IDs(t.Context(), ListQuery{Name: "x", Reasons: true}); err != nil || string(got) != "7\n8_3\n" {
-			t.Errorf("%s: %q, %v after %q", known, got, err, asked)
-		}
-	}
-}
-
-// A daemon that has not been restarted since an upgrade refuses what it does not know:
-// a listing for its names alone is asked for whole then, and what is wrong with the rest
-// is refused all the same.
-func TestNamesAreNotAskedOfAnOlderDaemon(t *testing.T) {
-	var asked []string
-	c := daemon(t, func(w http.ResponseWriter, r *http.Request) {
-		asked = append(asked, r.URL.RawQuery)
-		if q := r.URL.Query(); q.Has("names") || q.Get("state") == "odd" {
-			refuse(w, CodeUsage)
-			return
-		}
-		answer(w, ListReply{Schema: Schema, Jobs: []Job{{ID: 7}}})
-	})
-	got, err := c.List(t.Context(), ListQuery{Names: true, Name: "x"})
-	if err != nil || len(got.Jobs) != 1 || got.Jobs[0].ID != 7 || strings.Join(asked, " ") != "name=x&names=1 name=x" {
-		t.Errorf("%+v, %v after %q", got, err, asked)
-	}
-	asked = nil
-	var refused *Error
-	_, err = c.List(t.Context(), ListQuery{Names: true, States: []job.State{"odd"}})
-	if !errors.As(err, &refused) || refused.Code != CodeUsage || len(asked) != 2 {
-		t.Errorf("%v after %q", err, asked)
-	}
-}
-
-func TestResultsAreNotAskedOfAnOlderDaemon(t *testing.T) {
-	var asked []string
-	c := daemon(t, func(w http.ResponseWriter, r *http.Request) {
-		asked = append(asked, r.URL.String())
-		if r.URL.Query().Has("results") || strings.HasSuffix(r.URL.Path, "odd") {
-			refuse(w, CodeUsage)
-			return
-		}
-		answer(w, JobReply{Schema: Schema, Job: Job{ID: 7}})
-	})
-	got, err := c.Results(t.Context(), "7")
-	order := strings.Join(asked, " ")
-	if err != nil || got.Job.ID != 7 || got.Results != nil || order != "/v1/jobs/7?results=1 /v1/jobs/7" {
-		t.Errorf("%+v, %v after %q", got, err, asked)
-	}
-	var refused *Error
-	if _, err = c.Results(t.Context(), "odd"); !errors.As(err, &refused) || refused.Code != CodeUsage {
-		t.Errorf("%v after %q", err, asked)
 	}
 }
 

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"net/url"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -14,26 +13,15 @@ func (c *Client) Job(ctx context.Context, id string) (out JobReply, err error) {
 	return out, c.call(ctx, methodGet, c.jobPath(id, ""), nil, &out)
 }
 
-// Results is Job, of an array with what became of its tasks, unless the daemon is older than
-// that.
+// Results is Job, of an array with what became of its tasks.
 func (c *Client) Results(ctx context.Context, id string) (out JobReply, err error) {
-	err = c.call(ctx, methodGet, c.jobPath(id, "?results=1"), nil, &out)
-	var refused *Error
-	if errors.As(err, &refused) && refused.Code == CodeUsage { // an older daemon does not know the word
-		return c.Job(ctx, id)
-	}
-	return out, err
+	return out, c.call(ctx, methodGet, c.jobPath(id, "?results=1"), nil, &out)
 }
 
 // Why is Job, of a waiting job with what is before it in the queue and, for those who may change it,
-// what would have it start sooner, unless the daemon is older than that.
+// what would have it start sooner.
 func (c *Client) Why(ctx context.Context, id string) (out JobReply, err error) {
-	err = c.call(ctx, methodGet, c.jobPath(id, "?why=1"), nil, &out)
-	var refused *Error
-	if errors.As(err, &refused) && refused.Code == CodeUsage { // an older daemon does not know the word
-		return c.Job(ctx, id)
-	}
-	return out, err
+	return out, c.call(ctx, methodGet, c.jobPath(id, "?why=1"), nil, &out)
 }
 
 // Cancel ends a job, or with a signal only sends it.

@@ -82,7 +82,7 @@ func (c *Client) many(ctx context.Context, body []byte, told func(ManyPart)) err
 }
 
 // Takes returns the jobs of a listing that a command can be done to, in the order in which it is best
-// done, and of how many users they are. An older daemon refuses it with CodeUsage.
+// done, and of how many users they are.
 func (c *Client) Takes(ctx context.Context, q ListQuery, command job.CommandKind) (ids []string, users int, err error) {
 	words := q.values()
 	words.Set("form", "owners")

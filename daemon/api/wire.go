@@ -404,12 +404,12 @@ type StatusReply struct {
 	Health    job.Health     `json:"health"`          // HEALTHY, DEGRADED, FAILING
 	Counts    map[string]int `json:"counts"`          // jobs by state, live ones
 	Drain     *Drain         `json:"drain,omitempty"` // no job starts; absent: they do
-	Host      job.HostView   `json:"host"`            // an older daemon says nothing of it
+	Host      job.HostView   `json:"host"`
 	GPUs      []GPU          `json:"gpus"`
 	Running   []Job          `json:"running"`
 	Waiting   []Job          `json:"waiting"` // the first few
 
-	Totals  *Totals    `json:"totals,omitempty"`  // an older daemon says nothing of them
+	Totals  *Totals    `json:"totals,omitempty"`
 	Problem *job.Check `json:"problem,omitempty"` // the first of the worst that health has to tell
 
 	Hosts []HostAnswer `json:"hosts,omitempty"` // where several machines were asked
