@@ -244,7 +244,7 @@ func (p *Planner) choose(q *query, l *capacity) []Grant {
 	if q.shape.part > 0 {
 		p.choosePart(q, l)
 	}
-	for _, i := range p.chooseSet(p.preferOwn(p.candidates, q.shape.whole), q.shape.whole) {
+	for _, i := range p.chooseSet(p.preferred(p.candidates, q.shape.whole), q.shape.whole) {
 		p.grants = append(p.grants, Grant{GPU: i, Milli: job.WholeGPU, Bytes: q.shape.gpuMem})
 	}
 	sortGrants(p.grants)
@@ -281,28 +281,14 @@ func (p *Planner) betterPart(sh *resourceShape, l *capacity, a, b int) bool {
 	switch {
 	case p.s.GPUs[a].Foreign != p.s.GPUs[b].Foreign:
 		return p.s.GPUs[b].Foreign
+	case p.isSmall(a) != p.isSmall(b):
+		return p.isSmall(b)
 	case p.keepsWhole(a) != p.keepsWhole(b):
 		return p.keepsWhole(b)
 	case x.milli != y.milli:
 		return (x.milli < y.milli) != sh.spread
 	}
 	return x.jobs < y.jobs
-}
-
-// preferOwn leaves out GPUs that a process from outside uses where there are
-// enough others.
-func (p *Planner) preferOwn(list []int, n int) []int {
-	own := p.own[:0]
-	for _, i := range list {
-		if !p.s.GPUs[i].Foreign {
-			own = append(own, i)
-		}
-	}
-	p.own = own
-	if len(own) >= n {
-		return own
-	}
-	return list
 }
 
 // sortGrants orders a few grants by position without allocating.

@@ -146,3 +146,44 @@ func TestPromisesAreNotFree(t *testing.T) {
 		sc.expect(want)
 	}
 }
+
+// TestModelsAndSmallGPUs: several GPUs are of one model where that is possible, and one of little memory, as for a
+// display, comes last.
+func TestModelsAndSmallGPUs(t *testing.T) {
+	const big, other, tiny = "NVIDIA A100-SXM4-80GB", "NVIDIA GeForce RTX 3090", "NVIDIA T400 4GB"
+	size := map[string]int64{big: 80 * gib, other: 24 * gib, tiny: 4 * gib}
+	for name, c := range map[string]struct {
+		models []string
+		busy   []int
+		milli  int
+		want   string
+	}{
+		"a pair of one model":                  {[]string{big, other, big, other}, nil, 2000, "0+2"},
+		"the model of which two are free":      {[]string{big, other, big, other}, []int{0}, 2000, "1+3"},
+		"two models when it must be":           {[]string{big, other, big, other}, nil, 3000, "0+1+2"},
+		"one, as always":                       {[]string{other, big, big}, nil, 1000, "0"},
+		"not the display card":                 {[]string{tiny, big, other}, nil, 1000, "1"},
+		"the display card when it is the last": {[]string{tiny, big, other}, []int{1, 2}, 1000, "0"},
+		"no pair with the display card":        {[]string{tiny, tiny, big, other}, nil, 2000, "2+3"},
+		"a part of another":                    {[]string{tiny, big}, nil, 500, "500m of 1"},
+		"display cards alone are like others":  {[]string{tiny, tiny}, nil, 1000, "0"},
+	} {
+		for _, linked := range []bool{false, true} {
+			sc := newScene(t, len(c.models))
+			for i, model := range c.models {
+				g := &sc.s.GPUs[i]
+				g.Model, g.MemTotalBytes, g.MemFreeBytes, g.UsableBytes = model, size[model], size[model], size[model]
+				if linked && i > 0 {
+					sc.link(9, i-1, i)
+				}
+			}
+			for i, g := range c.busy {
+				sc.runs(job.ID(101+i), time.Hour, on(g)...)
+			}
+			sc.waits(1, c.milli)
+			if !linked || len(c.models) != 4 || c.milli != 3000 {
+				t.Run(name, func(*testing.T) { sc.expect("start 1 on " + c.want) })
+			}
+		}
+	}
+}

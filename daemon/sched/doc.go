@@ -83,10 +83,11 @@
 //
 // Choice. A part of a GPU, of one of which parts are given, goes to the fullest GPU that has room (best fit), or
 // with Spread to the emptiest; then to the one with fewest jobs, then the
-// lowest index. One of which all is kept for a job comes after those. Whole GPUs
-// are the set with the best links among themselves,
-// then the one that leaves the best links to the rest, then the lowest
-// indexes. GPUs that a process from outside uses come last in any case; one that
+// lowest index. One of which all is kept for a job comes after those. Several whole GPUs are of
+// one model where there are enough of it: of the first such one. They are the set with the best links among
+// themselves, then the one that leaves the best links to the rest, then the lowest
+// indexes. A GPU with less than a quarter of the memory of the largest, as one for the display has, comes
+// after the others. GPUs that a process from outside uses come last in any case; one that
 // it has taken (it computes, or has much memory) is given as a whole one to no job
 // that says neither how much memory it needs nor how much may be in use.
 //

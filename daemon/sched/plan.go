@@ -43,6 +43,7 @@ type Planner struct {
 	store      []Grant // of placements and reservations
 	candidates []int
 	own        []int
+	largest    int64 // memory of the machine's largest GPU
 	set        []int
 	degree     []int64
 
@@ -65,6 +66,7 @@ func NewPlanner() *Planner {
 // begin prepares a pass.
 func (p *Planner) begin(s *Snapshot, q *Queue) {
 	p.s, p.q = s, q
+	p.largest = s.largestGPU()
 	q.pass++
 	p.pass = q.pass
 	p.out.Place, p.out.Preempt, p.out.Backfill = p.out.Place[:0], p.out.Preempt[:0], p.out.Backfill[:0]

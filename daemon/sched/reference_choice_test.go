@@ -40,6 +40,9 @@ func (r *reference) comparePart(q *job.Request, m machine, a, b int) int {
 		}
 		return -1
 	}
+	if x, y := r.small(a), r.small(b); x != y {
+		return truth(x) - truth(y)
+	}
 	if x, y := r.keptWhole(a), r.keptWhole(b); x != y {
 		return truth(x) - truth(y)
 	}
@@ -73,11 +76,12 @@ func wholes(grants []Grant) (list []int) {
 
 // bestSet compares all sets of n: those with the fewest GPUs in foreign use,
 // then by the links inside, then by those left to the others, then the lowest
-// positions. Where there are enough GPUs of our own the others do not count.
+// positions. Where there are enough GPUs of our own the others do not count, nor do small ones and other
+// models than the first of which there are enough.
 func (r *reference) bestSet(list []int, n int) []int {
 	own := slices.DeleteFunc(slices.Clone(list), func(i int) bool { return r.s.GPUs[i].Foreign })
 	if len(own) >= n {
-		list = own
+		list = r.alike(own, n)
 	}
 	var best []int
 	var worth [3]int64
@@ -88,6 +92,25 @@ func (r *reference) bestSet(list []int, n int) []int {
 		}
 	})
 	return best
+}
+
+func (r *reference) alike(list []int, n int) []int {
+	if large := slices.DeleteFunc(slices.Clone(list), r.small); len(large) >= n {
+		list = large
+	}
+	for _, i := range list {
+		other := func(k int) bool { return r.s.GPUs[k].Model != r.s.GPUs[i].Model }
+		if same := slices.DeleteFunc(slices.Clone(list), other); n > 1 && len(same) >= n {
+			return same
+		}
+	}
+	return list
+}
+
+func (r *reference) small(gpu int) bool {
+	largest := slices.MaxFunc(r.s.GPUs, func(a, b GPU) int { return int(a.MemTotalBytes>>20 - b.MemTotalBytes>>20) })
+	own := r.s.GPUs[gpu].MemTotalBytes
+	return own > 0 && own < largest.MemTotalBytes/4
 }
 
 func (r *reference) worthOf(list, set []int) (v [3]int64) {

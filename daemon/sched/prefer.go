@@ -1,0 +1,60 @@
+package sched
+
+// preferred leaves out candidates for n whole GPUs where there are enough others: first those that a process from
+// outside uses, then small ones, then those of other models than the first of which there are enough.
+func (p *Planner) preferred(list []int, n int) []int {
+	list, enough := p.only(list, n, func(i int) bool { return !p.s.GPUs[i].Foreign })
+	if !enough {
+		return list
+	}
+	list, _ = p.only(list, n, func(i int) bool { return !p.isSmall(i) })
+	for at, i := range list {
+		model := p.s.GPUs[i].Model
+		if n < 2 || at > 0 && p.s.GPUs[list[at-1]].Model == model {
+			continue // one is like itself, and that model was looked at
+		}
+		if alike, enough := p.only(list, n, func(i int) bool { return p.s.GPUs[i].Model == model }); enough {
+			return alike
+		}
+	}
+	return list
+}
+
+// only returns the ones of a list that are good, or all of it where these are fewer than n. The result is valid until
+// the next call with another list.
+func (p *Planner) only(list []int, n int, good func(int) bool) (some []int, enough bool) {
+	count := 0
+	for _, i := range list {
+		if good(i) {
+			count++
+		}
+	}
+	if count < n || count == len(list) {
+		return list, count >= n
+	}
+	some = p.own[:0] // the list may be in it
+	for _, i := range list {
+		if good(i) {
+			some = append(some, i)
+		}
+	}
+	p.own = some
+	return some, true
+}
+
+// smallPart is how much less memory than the largest GPU a small one has: it is for the display, as a rule.
+const smallPart = 4
+
+// isSmall reports whether a GPU has far less memory than the machine's largest.
+func (p *Planner) isSmall(i int) bool {
+	g := &p.s.GPUs[i]
+	return g.MemTotalBytes > 0 && g.MemTotalBytes < p.largest/smallPart
+}
+
+// largestGPU is the memory of the largest.
+func (s *Snapshot) largestGPU() (bytes int64) {
+	for i := range s.GPUs {
+		bytes = max(bytes, s.GPUs[i].MemTotalBytes)
+	}
+	return bytes
+}
