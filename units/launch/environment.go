@@ -36,6 +36,7 @@ func Environment(s *Spec, filterActive bool, base []string) []string {
 func commandEnvironment(s *Spec, filterActive bool, base []string) (env []string, front string) {
 	e := environmentOf(s, filterActive, base)
 	e.rendezvous(s, portFree)
+	e.temporary()
 	for _, line := range e.say {
 		os.Stderr.WriteString("gpusched: " + line + "\n")
 	}

@@ -1,0 +1,32 @@
+package launch
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestTemporary: a directory for temporary files that is gone is made anew, or not named.
+func TestTemporary(t *testing.T) {
+	dir := t.TempDir()
+	gone, lost, file := filepath.Join(dir, "nix-shell.x"), filepath.Join(dir, "user/1001"), filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := &environment{index: map[string]int{}}
+	for _, kv := range []string{"A=" + lost, "TMPDIR=" + gone, "TMP=" + lost, "TEMP=" + file} {
+		e.put(kv)
+	}
+	e.temporary()
+	if got := e.kept(); !slices.Equal(got, []string{"A=" + lost, "TMPDIR=" + gone}) {
+		t.Errorf("%q", got)
+	}
+	if info, err := os.Stat(gone); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v %v", info, err)
+	}
+	if said := strings.Join(e.say, "|"); len(e.say) != 2 || !strings.Contains(said, "TMP="+lost+" is left out: there is no such directory") {
+		t.Errorf("%s", said)
+	}
+}
