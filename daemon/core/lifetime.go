@@ -119,14 +119,16 @@ func (c *Core) ranUntil(l *trackedJob, now time.Time) time.Time {
 type span struct{ from, to time.Time }
 
 // strayOf says whether a process is a stray of the job that left the GPU; no job: it is not.
+// One that may have begun before the job or after its end is, unsurely: another look says more.
 func (dep *cleanup) strayOf(uid int, began span) membership {
 	switch {
-	case dep.attempt == 0 || dep.uid != uid || began.to.After(dep.ended.to):
+	case dep.attempt == 0 || dep.uid != uid || began.from.After(dep.ended.to):
 		return membership{}
-	case !dep.unsure && began.from.Before(dep.began):
+	case !dep.unsure && began.to.Before(dep.began):
 		return membership{}
 	}
-	return membership{job: dep.job, unsure: dep.unsure || began.to.After(dep.ended.from)}
+	older, newer := began.from.Before(dep.began), began.to.After(dep.ended.from)
+	return membership{job: dep.job, unsure: dep.unsure || older || newer}
 }
 
 // holderOf is the job of a user that has the GPU and during which a process began, and
@@ -139,7 +141,7 @@ func (b *gpuBook) holderOf(uuid string, uid int, began span) (last *trackedJob, 
 		}
 		known := !began.to.After(l.life().known())
 		switch {
-		case !known && l.life().spent: // it had ended before
+		case l.life().spent && began.from.After(l.life().ended): // it had ended before
 		case last == nil, known && !sure, known == sure && l.began().After(last.began()):
 			last, sure = l, known
 		}

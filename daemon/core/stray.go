@@ -57,10 +57,13 @@ func (b *gpuBook) note(p *gpu.Process, of membership) {
 	}
 }
 
+// clockTick is what the kernel counts the start of a process in, and the time that it was on.
+const clockTick = 10 * time.Millisecond
+
 // began is when a process of the sample began: a look at the GPUs can take seconds,
 // and it is not known when within them the age was read.
 func (e *Sampled) began(p *gpu.Process, now time.Time) span {
-	return span{e.taken(now).Add(-p.Age), now.Add(-p.Age)}
+	return span{e.taken(now).Add(-p.Age - clockTick), now.Add(-p.Age + clockTick)}
 }
 
 // taken is when the look at the GPUs was begun, by the core's clock.

@@ -31,13 +31,10 @@ func (w *World) goesOn(r *run) bool {
 }
 
 // plainly reports whether the user of a stray and the time of its start say of which
-// job it is: no other job of the user has the GPU, its unit is still the one in
-// which the process began, and it did not begin within a look's time of the placement.
+// job it is: no other job of the user has the GPU, and its unit is still the one in
+// which the process began.
 func (w *World) plainly(s *stray, uuid string) bool {
 	j := w.tracked
-	if h := j.books.holds[attemptKey(s.run.job, s.run.attempt)]; h != nil && s.began < h.from+100*time.Millisecond {
-		return false
-	}
 	if j.truth[attemptKey(s.run.job, s.run.attempt)] != s.run {
 		return false
 	}
