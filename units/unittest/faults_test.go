@@ -137,7 +137,7 @@ func TestSignals(t *testing.T) {
 
 // Processes that outlive their unit keep it, until they are gone.
 func TestKeepProcesses(t *testing.T) {
-	s := New(Options{})
+	s := New(Options{Behave: func(string, []units.Property) Behaviour { return Behaviour{Stopping: true} }})
 	start(t, s, one)
 	s.KeepProcesses(one, true)
 	for range 2 {
@@ -147,6 +147,9 @@ func TestKeepProcesses(t *testing.T) {
 	}
 	if _, err := s.Start(t.Context(), one, nil); !errors.Is(err, units.ErrExists) {
 		t.Errorf("Start: %v", err)
+	}
+	if s, err := s.Status(t.Context(), one); err != nil || s.JobPending {
+		t.Errorf("after the stop it is %+v, %v", s, err)
 	}
 	s.KeepProcesses(one, false)
 	if err := s.Stop(t.Context(), one); err != nil {

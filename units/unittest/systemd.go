@@ -99,6 +99,7 @@ func (s *Systemd) Stop(ctx context.Context, name string) error {
 		case u.processesStay:
 			s.stopMain(u)
 			u.set(units.ActiveInactive, units.SubDead, units.ResultSuccess) // the failure is reset already
+			u.status.JobPending = false                                     // a start that stayed is over
 			s.tell(name)
 			return u, fmt.Errorf("stop unit %q: %w", name, units.ErrProcesses)
 		case s.holds[hold{OpStop, name}]:
