@@ -96,7 +96,7 @@ func (b *gpuBook) sampled(e *Sampled, now time.Time) {
 	b.forgetMembers()
 	b.arrange()
 	for _, d := range b.devices {
-		b.checkCleanup(d, e.Number, now)
+		b.checkCleanup(d, e, now)
 		if d.present {
 			d.noteLoad(b.policy.LoadWindow, now)
 		}
@@ -207,9 +207,9 @@ func (b *gpuBook) find(g gpu.Device) *device {
 
 // checkCleanup gives a GPU free again when a sample taken after the job
 // left shows it clean, or plans the next look.
-func (b *gpuBook) checkCleanup(d *device, number uint64, now time.Time) {
+func (b *gpuBook) checkCleanup(d *device, e *Sampled, now time.Time) {
 	dep := d.cleanup
-	if dep == nil || number < dep.sampleSeq || !d.present || d.Health != gpu.HealthOK {
+	if dep == nil || e.Number < dep.sampleSeq || !d.present || d.Health != gpu.HealthOK {
 		return
 	}
 	if b.clean(d) {
@@ -217,7 +217,7 @@ func (b *gpuBook) checkCleanup(d *device, number uint64, now time.Time) {
 		b.clearLeak(d)
 		return
 	}
-	b.endStrays(d, now)
+	b.endStrays(d, e, now)
 	if now.Sub(dep.since) > b.policy.CleaningTimeout {
 		b.recordLeak(d)
 	}

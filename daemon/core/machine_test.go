@@ -238,7 +238,7 @@ func TestStraysOfAnUnknownBeginning(t *testing.T) {
 				t.Errorf("%+v: %s it is of job %d", c, when, got)
 			}
 			if d.cleanup != nil {
-				b.endStrays(d, at)
+				b.endStrays(d, &Sampled{}, at)
 			}
 			b.noteStrays()
 			is := func(f any) bool { _, is := f.(EndProcess); return is }

@@ -247,7 +247,7 @@ const strayGrace = 2 * time.Second
 // endStrays ends, where the site wants that, what runs on a GPU of a job that
 // does not have it: at once what is outside of its job's unit, and after a while
 // the running job in whose unit it is, which was given an open device.
-func (b *gpuBook) endStrays(d *device, now time.Time) {
+func (b *gpuBook) endStrays(d *device, e *Sampled, now time.Time) {
 	if b.policy.Strays != EndStrays {
 		return
 	}
@@ -264,7 +264,8 @@ func (b *gpuBook) endStrays(d *device, now time.Time) {
 		}
 		if !d.strays[p.PID] {
 			l := b.jobs.active(id) // unless the driver still lists it from an earlier attempt
-			if now.Sub(dep.since) > b.policy.CleaningTimeout && l != nil && p.Age != 0 && !now.Add(-p.Age).Before(l.began()) {
+			long := now.Sub(dep.since) > b.policy.CleaningTimeout
+			if long && l != nil && p.Age != 0 && !e.began(p, now).from.Before(l.began()) {
 				b.addFinding(stopFound{job: id, cause: job.StopTrespass, breach: &job.Breach{GPU: d.Index}})
 			}
 			continue
