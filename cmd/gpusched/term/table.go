@@ -34,38 +34,23 @@ const gap = "  "
 // WriteTable prints rows for people. On a terminal columns that may be cut are
 // cut to fit; elsewhere, and with wide, everything is shown.
 func WriteTable[T any](t *Terminal, cols []Column[T], rows []T, wide bool) {
-	cols = slices.DeleteFunc(slices.Clone(cols), func(c Column[T]) bool {
-		return c.Title == "" || c.Extra && !wide || c.Maybe && empty(c, rows)
-	})
+	table := drawn(cols, rows, wide)
 	if t.Width > 0 && !wide {
-		cols = fitting(cols, rows, t.Width)
+		table = fitting(table, t.Width)
+		squeeze(table, t.Width)
 	}
-	cells := make([][]string, len(rows))
-	widths := make([]int, len(cols))
-	for j, c := range cols {
-		widths[j] = Columns(c.Title)
-	}
-	for i, row := range rows {
-		cells[i] = make([]string, len(cols))
-		for j, c := range cols {
-			cells[i][j] = Clean(c.Cell(row))
-			widths[j] = max(widths[j], Columns(cells[i][j]))
-		}
-	}
-	if t.Width > 0 && !wide {
-		squeeze(cols, widths, t.Width)
-	}
-	line := make([]string, len(cols))
-	for j, c := range cols {
-		line[j] = t.Paint(Dim, Pad(c.Title, widths[j], c.Right))
+	line := make([]string, len(table))
+	for j, c := range table {
+		line[j] = t.Paint(Dim, Pad(c.Title, c.width, c.Right))
 	}
 	writeLine(t, line)
 	for i, row := range rows {
-		for j, c := range cols {
-			if c.Short != nil && Columns(cells[i][j]) > widths[j] {
-				cells[i][j] = Clean(c.Short(row, widths[j]))
+		for j, c := range table {
+			text := c.cells[i]
+			if c.Short != nil && Columns(text) > c.width {
+				text = Clean(c.Short(row, c.width))
 			}
-			line[j] = Pad(Cut(cells[i][j], widths[j]), widths[j], c.Right)
+			line[j] = Pad(Cut(text, c.width), c.width, c.Right)
 			if c.Style != nil {
 				line[j] = t.Paint(c.Style(row), line[j])
 			}
@@ -74,38 +59,61 @@ func WriteTable[T any](t *Terminal, cols []Column[T], rows []T, wide bool) {
 	}
 }
 
+// drawing is a column with what its cells say, and how wide it is.
+type drawing[T any] struct {
+	Column[T]
+	cells []string
+	width int
+}
+
+// drawn asks each column that is shown for its cells, once.
+func drawn[T any](cols []Column[T], rows []T, wide bool) (table []drawing[T]) {
+	for _, c := range cols {
+		if c.Title == "" || c.Extra && !wide {
+			continue
+		}
+		d := drawing[T]{c, make([]string, len(rows)), Columns(c.Title)}
+		empty := true
+		for i, row := range rows {
+			d.cells[i] = Clean(c.Cell(row))
+			d.width = max(d.width, Columns(d.cells[i]))
+			empty = empty && d.cells[i] == ""
+		}
+		if !c.Maybe || !empty {
+			table = append(table, d)
+		}
+	}
+	return table
+}
+
 // fitting leaves out the columns that a line has no room for, however much the others are cut.
-func fitting[T any](cols []Column[T], rows []T, total int) []Column[T] {
-	least := make([]int, len(cols))
-	need := len(gap) * (len(cols) - 1)
-	for j, c := range cols {
-		least[j] = Columns(c.Title)
-		for _, row := range rows {
-			least[j] = max(least[j], Columns(c.Cell(row)))
-		}
-		if c.Least > 0 {
-			least[j] = min(least[j], c.Least)
-		}
-		need += least[j]
+func fitting[T any](table []drawing[T], total int) []drawing[T] {
+	need := len(gap) * (len(table) - 1)
+	for _, c := range table {
+		need += c.least()
 	}
 	for need > total {
 		out := 0
-		for j, c := range cols {
-			if c.Drop > cols[out].Drop {
+		for j, c := range table {
+			if c.Drop > table[out].Drop {
 				out = j
 			}
 		}
-		if cols[out].Drop == 0 {
+		if table[out].Drop == 0 {
 			break
 		}
-		need -= least[out] + len(gap)
-		cols, least = slices.Delete(cols, out, out+1), slices.Delete(least, out, out+1)
+		need -= table[out].least() + len(gap)
+		table = slices.Delete(table, out, out+1)
 	}
-	return cols
+	return table
 }
 
-func empty[T any](c Column[T], rows []T) bool {
-	return !slices.ContainsFunc(rows, func(row T) bool { return c.Cell(row) != "" })
+// least is the width to which the column may be cut.
+func (d *drawing[T]) least() int {
+	if d.Least > 0 {
+		return min(d.width, d.Least)
+	}
+	return d.width
 }
 
 func late[T any](c Column[T]) int {
@@ -120,22 +128,22 @@ func writeLine(t *Terminal, cells []string) {
 }
 
 // squeeze takes from the widest columns that may be cut until all fit.
-func squeeze[T any](cols []Column[T], widths []int, total int) {
-	over := len(gap)*(len(cols)-1) - total
-	for _, w := range widths {
-		over += w
+func squeeze[T any](table []drawing[T], total int) {
+	over := len(gap)*(len(table)-1) - total
+	for _, c := range table {
+		over += c.width
 	}
 	for ; over > 0; over-- {
 		widest := -1
-		for j, c := range cols {
-			if c.Least > 0 && widths[j] > c.Least && (widest < 0 || widths[j] > widths[widest]) {
+		for j, c := range table {
+			if c.Least > 0 && c.width > c.Least && (widest < 0 || c.width > table[widest].width) {
 				widest = j
 			}
 		}
 		if widest < 0 {
 			return
 		}
-		widths[widest]--
+		table[widest].width--
 	}
 }
 

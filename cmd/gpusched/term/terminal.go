@@ -88,7 +88,7 @@ func Clean(s string) string { return strings.Map(cleanRune, s) }
 
 func cleanRune(r rune) rune {
 	switch {
-	case r == ' ':
+	case r >= ' ' && r < 0x7f: // what nearly all text is, and cheap to tell
 		return r
 	case r == unicode.ReplacementChar || !unicode.IsGraphic(r) || unicode.IsSpace(r):
 		return '?'
@@ -114,6 +114,9 @@ var wide = [][2]rune{
 }
 
 func runeColumns(r rune) int {
+	if r < 0x300 { // before the first that takes none or two
+		return 1
+	}
 	if unicode.In(r, unicode.Mn, unicode.Me) {
 		return 0
 	}

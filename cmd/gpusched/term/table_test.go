@@ -1,0 +1,23 @@
+package term
+
+import (
+	"bufio"
+	"io"
+	"testing"
+)
+
+// A cell is asked for once, however wide the terminal: it costs more than all else of a table.
+func TestEachCellOnce(t *testing.T) {
+	for _, width := range []int{0, 20, 200} {
+		asked := 0
+		cell := func(row int) string { asked++; return "some text" }
+		cols := []Column[int]{
+			{Title: "A", Cell: cell}, {Title: "B", Maybe: true, Least: 4, Cell: cell}, {Title: "C", Drop: 1, Cell: cell},
+			{Title: "W", Extra: true, Cell: cell}, {Key: "csv", Cell: cell},
+		}
+		WriteTable(&Terminal{W: bufio.NewWriter(io.Discard), Width: width}, cols, make([]int, 100), false)
+		if asked != 3*100 {
+			t.Errorf("width %d: 300 cells were asked for %d times", width, asked)
+		}
+	}
+}
