@@ -14,8 +14,12 @@ import (
 // an argument or a variable, so that nothing needs quoting; the user's own command
 // is in the environment, which others can't read. It gets all files and the
 // directory, umask and limits that it makes are the command's. The end of the shell
-// before the last line is a failure, whichever way it came about.
-const setupScript = `_gpusched_self=$1 _gpusched_spec=$2 _gpusched_next=$3 _gpusched_init=$4 _gpusched_front=$5 _gpusched_conda=$6
+// before the last command is a failure, whichever way it came about. It is one line, so that shells count the lines
+// of the user's command from 1 in what they complain of.
+var setupScript = strings.NewReplacer(
+	"then\n\t", "then ", "do\n\t\t", "do ", "\n\t\t", "; ", "\n\t", "; ", "\n", "; ",
+).Replace(`_gpusched_self=$1 _gpusched_spec=$2 _gpusched_next=$3
+_gpusched_init=$4 _gpusched_front=$5 _gpusched_conda=$6
 shift 6
 _gpusched_part=modules
 trap 'exec "$_gpusched_self" "--setup-failed=$_gpusched_part:$?" "$_gpusched_spec"' EXIT
@@ -36,8 +40,7 @@ eval "$` + setupVariable + `"
 _gpusched_status=$?
 if [ "$_gpusched_status" != 0 ]; then exit "$_gpusched_status"; fi
 trap - EXIT
-exec "$_gpusched_self" "$_gpusched_next" "$_gpusched_spec"
-`
+exec "$_gpusched_self" "$_gpusched_next" "$_gpusched_spec"`)
 
 // setupVariable holds the user's command until the shell has begun it.
 const setupVariable = "GPUSCHED_SETUP"

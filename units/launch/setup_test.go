@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -237,6 +238,21 @@ func TestSetupScriptInEveryShell(t *testing.T) {
 					t.Errorf("%s, %q: %q, %v", shell, setup, out, err)
 				}
 			}
+		}
+	}
+}
+
+// A shell counts the lines of the user's command from 1 in what it complains of.
+func TestSetupCountsTheUsersLines(t *testing.T) {
+	for _, shell := range contract.SetupShells() {
+		if _, err := os.Stat(shell); err != nil {
+			continue
+		}
+		cmd := exec.Command(shell, "-c", setupScript, "gpusched-setup", "/bin/true", "spec", "next", "", "", "")
+		cmd.Env = []string{"PATH=/usr/bin:/bin", setupVariable + "=true\nno-such-program"}
+		out, err := cmd.CombinedOutput()
+		if err != nil || !regexp.MustCompile(`^gpusched-setup: (line )?2: .*no-such-program`).Match(out) {
+			t.Errorf("%s: %v, %s", shell, err, out)
 		}
 	}
 }
