@@ -8,12 +8,13 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// notifier speaks to the service manager by its datagram socket. Without one,
-// or when it does not listen, nothing is said: the exit status remains.
+// notifier speaks to the service manager by its datagram socket. Without one
+// nothing is said: the exit status remains.
 type notifier struct {
 	fd   int
 	addr unix.SockaddrUnix
-	said bool // something, by which the unit's status line is ours
+	said bool  // something, by which the unit's status line is ours
+	mute error // why nothing can be said to one that listens
 }
 
 const notifySocket = "NOTIFY_SOCKET"
@@ -48,10 +49,21 @@ func newNotifier(environ []string) notifier {
 	if n.addr.Name == "" || (n.addr.Name[0] != '/' && n.addr.Name[0] != '@') {
 		return n
 	}
-	if fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0); err == nil {
-		n.fd = fd
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err == nil {
+		n.fd, err = fd, unix.Connect(fd, &n.addr)
 	}
+	n.mute = err
 	return n
+}
+
+// speaks is why no command may begin: the service manager would take its end for the launcher's.
+func (n *notifier) speaks() *Failure {
+	if n.mute == nil {
+		return nil
+	}
+	return &Failure{Step: contract.StepLimits, What: "systemd can't be told that it begins", Err: n.mute,
+		Next: "what the site sets for jobs in gpujob-.service.d must leave them sockets (AF_UNIX) and " + n.addr.Name}
 }
 
 func (n *notifier) send(message string) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -52,8 +53,11 @@ func (r *run) run() *Failure {
 	}
 	filtered := r.stage == afterLogin
 	if r.stage == first {
-		var f *Failure
-		if filtered, f = r.nodes.prove(s); f != nil {
+		f := r.notify.speaks()
+		if f == nil {
+			filtered, f = r.nodes.prove(s)
+		}
+		if f != nil {
 			return f
 		}
 	}
@@ -140,6 +144,9 @@ func (r *run) inherit(s *Spec, env []string) *Failure {
 		return &Failure{Step: contract.StepLimits, What: "its signals could not be unblocked", Err: err}
 	}
 	reserve(s, env)
+	if isTight(s.SoftLimits) {
+		r.begun("") // what ends now ends by the submitter's own limits
+	}
 	if err := setLimits(s.SoftLimits); err != nil {
 		return limitsFailure(err)
 	}
@@ -151,14 +158,17 @@ func limitsFailure(err error) *Failure {
 		Next: "'ulimit -a' shows the submitter's; limits set for gpujob-.service by the site come on top"}
 }
 
+// isTight reports whether this process may end, or get no more memory, under some limits.
+func isTight(limits []contract.Limit) bool {
+	return slices.ContainsFunc(limits, func(l contract.Limit) bool {
+		return (l.Name == "AS" || l.Name == "DATA" || l.Name == "CPU") && l.Soft < 1<<32
+	})
+}
+
 // reserve sees to memory for the last copy of arguments and environment where
 // a limit is about to forbid to ask for more.
 func reserve(s *Spec, env []string) {
-	tight := false
-	for _, l := range s.SoftLimits {
-		tight = tight || ((l.Name == "AS" || l.Name == "DATA") && l.Soft < 1<<32)
-	}
-	if !tight {
+	if !isTight(s.SoftLimits) {
 		return
 	}
 	n := 1 << 20
