@@ -219,6 +219,8 @@ func notStarted(start *units.StartError, refused *units.RefusedError) string {
 		return "systemd was stopping it or its slice"
 	case start.JobResult == units.JobSkipped:
 		return "systemd skipped it: a condition that the site set for jobs in gpujob-.service.d is not met"
+	case start.JobResult == units.JobAssert:
+		return "systemd refused it: an assertion that the site set for jobs in gpujob-.service.d does not hold"
 	case start.JobResult == units.JobDependency:
 		return "systemd could not start another unit that it needs (systemctl --failed)"
 	case start.Status.Result == units.ResultResources:

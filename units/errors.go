@@ -50,6 +50,7 @@ const (
 	JobFailed     = "failed"
 	JobTimeout    = "timeout"
 	JobDependency = "dependency" // another unit that it needs did not start
+	JobAssert     = "assert"     // Assert…= of the unit does not hold
 	JobUnknown    = "unknown"    // ours: nothing was heard of its end
 	JobSkipped    = "skipped"    // ours, for done: a condition was not met, and the unit is as it was
 )

@@ -26,6 +26,7 @@ func TestFaultsOfTheMachine(t *testing.T) {
 		{"first program", dropIn(`[Service]\nExecStartPre=/bin/false\n`), tidy, "a program that the site set to run before jobs"},
 		{"last program", dropIn(`[Service]\nExecStartPost=/bin/false\n`), tidy, "a program that the site set to run after the start of jobs"},
 		{"condition", dropIn(`[Unit]\nConditionPathExists=/no/such\n`), tidy, "a condition that the site set for jobs"},
+		{"assertion", dropIn(`[Unit]\nAssertPathExists=/no/such\n`), tidy, "an assertion that the site set for jobs"},
 		{"condition of its own", dropIn(`[Service]\nExecCondition=/bin/false\n`), tidy, "a condition that the site set for jobs"},
 		{"memory of the launcher", dropIn(`[Service]\nLimitAS=20M\n`), tidy, "the launcher ended with signal 11 before the command began"},
 		{"system calls", dropIn(`[Service]\nSystemCallFilter=~openat\n`), tidy, "the launcher ended with signal 31 before the command began"},
