@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -62,10 +63,12 @@ func environmentAway(s *contract.Setup, home, table string) *Failure {
 	return nil
 }
 
-// away says why a path may not be there for no fault of the job's, "" if nothing is seen of that.
+// away says why a path, or what it leads to, may not be there for no fault of the job's, "" if nothing is seen of that.
 func away(path, home, table string) string {
-	if at := unmounted(path, table, mounted); at != "" {
-		return "nothing is mounted at " + at
+	for _, path := range leadsTo(path) {
+		if at := unmounted(path, table, mounted); at != "" {
+			return "nothing is mounted at " + at
+		}
 	}
 	if within(path, home) && homeless(home) {
 		return "the home directory " + home + " is not there either"
@@ -76,12 +79,52 @@ func away(path, home, table string) string {
 // missing are the paths at which what was missing at a step should be.
 func missing(step contract.Step, s *Spec, base []string) []string {
 	switch {
-	case step == contract.StepChdir || !filepath.IsAbs(s.Argv[0]) && strings.Contains(s.Argv[0], "/"):
+	case step == contract.StepChdir:
 		return []string{s.Dir}
 	case filepath.IsAbs(s.Argv[0]):
 		return s.Argv[:1]
+	case strings.Contains(s.Argv[0], "/"):
+		return []string{filepath.Join(s.Dir, s.Argv[0])}
 	}
-	return append(searchPath(s.Env), searchPath(base)...)
+	list := append(searchPath(s.Env), searchPath(base)...)
+	for i, dir := range list {
+		list[i] = filepath.Join(cmp.Or(dir, s.Dir), s.Argv[0])
+	}
+	return list
+}
+
+// leadsTo are a path and what its links lead to, and the same of the interpreter if it is a script.
+func leadsTo(path string) []string {
+	list := linked(path)
+	if line, ok := strings.CutPrefix(firstLine(path), "#!"); ok && strings.TrimSpace(line) != "" {
+		list = append(list, linked(strings.Fields(line)[0])...)
+	}
+	return list
+}
+
+// linked are a path and what each of its links makes of it, the first one first.
+func linked(path string) (list []string) {
+	const most = 40 // as the kernel follows
+	for ; path != "" && len(list) < most; path = followed(path) {
+		list = append(list, path)
+	}
+	return list
+}
+
+// followed is what the first link in a path makes of it, "" where none is in it.
+func followed(path string) string {
+	for end := 1; end <= len(path); end++ {
+		if end < len(path) && path[end] != '/' {
+			continue
+		}
+		if target, err := os.Readlink(path[:end]); err == nil {
+			if !filepath.IsAbs(target) {
+				target = filepath.Join(filepath.Dir(path[:end]), target)
+			}
+			return filepath.Join(target, path[end:])
+		}
+	}
+	return ""
 }
 
 // homeless reports whether a home directory is not there, of an account that has one.

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -48,8 +49,8 @@ func TestAway(t *testing.T) {
 	}{
 		{contract.StepChdir, "/home/a/run", []string{"/d"}},
 		{contract.StepExec, "/home/a/run", []string{"/home/a/run"}},
-		{contract.StepExec, "./run", []string{"/d"}},
-		{contract.StepExec, "run", []string{"/home/a/bin", "/bin", "/b"}},
+		{contract.StepExec, "./run", []string{"/d/run"}},
+		{contract.StepExec, "run", []string{"/home/a/bin/run", "/bin/run", "/b/run"}},
 	} {
 		if inHome.Argv[0] = c.argv; !slices.Equal(missing(c.step, inHome, []string{"PATH=/b"}), c.want) {
 			t.Errorf("%s %s: %q", c.step, c.argv, missing(c.step, inHome, []string{"PATH=/b"}))
@@ -71,4 +72,25 @@ func TestAway(t *testing.T) {
 	s.Dir = filepath.Join(dir, "gone")
 	l = launch(t, "closed", s, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "HOME="+filepath.Join(dir, "none")) })
 	checkFailure(t, l, 200, "chdir\nERRNO=2", []string{"could not be entered", "must exist"}) // a directory elsewhere
+}
+
+// What is missing may be where a link leads, or the interpreter of a script that is there.
+func TestAwayThroughLinks(t *testing.T) {
+	dir := t.TempDir()
+	gone, table := filepath.Join(dir, "gone"), filepath.Join(dir, "fstab")
+	write(t, table, 0o644, "nas:/d "+gone+" nfs defaults 0 0\n")
+	write(t, filepath.Join(dir, "script"), 0o755, "#! "+gone+"/bin/python -u\n")
+	write(t, filepath.Join(dir, "other"), 0o755, "#!\n")
+	for name, target := range map[string]string{"data": gone, "near": "gone/x", "twice": "data/run", "round": "round", "here": "script"} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]bool{
+		"data": true, "data/run": true, "near": true, "twice": true, "script": true, "here": true, "round": false, "other": false, "none": false,
+	} {
+		if why := away(filepath.Join(dir, name), "", table); (why != "") != want {
+			t.Errorf("%s: %q", name, why)
+		}
+	}
 }
