@@ -57,18 +57,22 @@ func newNotifier(environ []string) notifier {
 	return n
 }
 
-// speaks is why no command may begin: the service manager would take its end for the launcher's.
-func (n *notifier) speaks() *Failure {
-	if n.mute == nil {
+// unheard is why no command may begin: the service manager, which was told nothing of it yet, would take its end for
+// the launcher's.
+func (r *run) unheard() *Failure {
+	if r.notify.mute == nil || r.stage != first {
 		return nil
 	}
-	return &Failure{Step: contract.StepLimits, What: "systemd can't be told that it begins", Err: n.mute,
-		Next: "what the site sets for jobs in gpujob-.service.d must leave them sockets (AF_UNIX) and " + n.addr.Name}
+	return &Failure{Step: contract.StepLimits, What: "systemd can't be told that it begins", Err: r.notify.mute,
+		Next: "what the site sets for jobs in gpujob-.service.d must leave them sockets (AF_UNIX) and " + r.notify.addr.Name}
 }
 
 func (n *notifier) send(message string) {
 	n.said = true
-	if n.fd >= 0 {
-		_ = unix.Sendto(n.fd, []byte(message), unix.MSG_NOSIGNAL, &n.addr)
+	if n.fd < 0 {
+		return
+	}
+	if err := unix.Sendto(n.fd, []byte(message), unix.MSG_NOSIGNAL, &n.addr); err != nil {
+		n.mute = err
 	}
 }

@@ -53,7 +53,7 @@ func (r *run) run() *Failure {
 	}
 	filtered := r.stage == afterLogin
 	if r.stage == first {
-		f := r.notify.speaks()
+		f := r.unheard()
 		if f == nil {
 			filtered, f = r.nodes.prove(s)
 		}
@@ -129,6 +129,9 @@ func (r *run) execSilent(path string, argv, env []string) error {
 		return err
 	}
 	r.begun(silence)
+	if f := r.unheard(); f != nil {
+		return f.Err
+	}
 	return r.exec(path, argv, env)
 }
 
@@ -215,6 +218,9 @@ func (r *run) loginShell(s *Spec, filtered bool) *Failure {
 		argv = append([]string{argv[0], "-l"}, argv[1:]...)
 	}
 	r.begun("")
+	if f := r.unheard(); f != nil {
+		return f
+	}
 	err := tryExec(login, argv, env, r.exec)
 	return &Failure{Step: contract.StepExec, What: "the login shell " + strconv.Quote(login) + " could not be run",
 		Err:  err,
