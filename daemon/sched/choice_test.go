@@ -172,7 +172,8 @@ func TestModelsAndSmallGPUs(t *testing.T) {
 			sc := newScene(t, len(c.models))
 			for i, model := range c.models {
 				g := &sc.s.GPUs[i]
-				g.Model, g.MemTotalBytes, g.MemFreeBytes, g.UsableBytes = model, size[model], size[model], size[model]
+				g.Model, g.MemTotalBytes = model, size[model]
+				g.MemFreeBytes, g.UsableBytes = size[model], size[model]
 				if linked && i > 0 {
 					sc.link(9, i-1, i)
 				}

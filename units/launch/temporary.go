@@ -5,9 +5,8 @@ import (
 	"os"
 )
 
-// temporary sees to the directories for temporary files that the submitter's variables name. Such a one may have been of
-// a session or a shell that has ended since: it is made anew, and where that can't be the variable is left out, as
-// programs can't work with it.
+// temporary makes the directories for temporary files that the submitter's variables name, where a session or a shell
+// that has ended since took them away. A variable whose directory can't be made is left out.
 func (e *environment) temporary() {
 	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
 		dir := e.get(name)
