@@ -112,7 +112,7 @@ var rooms = map[string]room{
 	"cmd/loopback":            {banned: []string{"os/exec"}, why: "sockets, their bounds and whose connection makes room; it knows nothing of what is served"},
 	"cmd/gpusched-metrics":    {internal: []string{"cmd/loopback", "daemon/api", "daemon/metrics"}, banned: []string{"os/exec"}, why: "it listens to the network, so it can do nothing but ask what every account may"},
 	"cmd/gpusched-nvml":       {internal: []string{"gpu", "gpu/nvml", "gpu/nvml/child"}},
-	"cmd/gpusched-web":        {internal: []string{"cmd/gpusched/chart", "cmd/gpusched/term", "cmd/loopback", "daemon/api", "daemon/job", "daemon/report"}, banned: []string{"os/exec"}, why: "a client like any other, without rights; what it shows it asks of the socket"},
+	"cmd/gpusched-web":        {internal: []string{"cmd/gpusched/chart", "cmd/gpusched/term", "cmd/loopback", "daemon/api", "daemon/job", "daemon/report", "daemon/words"}, banned: []string{"os/exec"}, why: "a client like any other, without rights; what it shows it asks of the socket"},
 	"cmd/gpusched/doctor": {internal: []string{
 		"cmd/gpusched/term", "daemon/api", "daemon/config", "daemon/job", "daemon/subuid", "units/contract",
 	}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec"}, why: "it reads the host and asks the scheduler, and runs nothing"},

@@ -39,7 +39,7 @@ func TestArrayInVain(t *testing.T) {
 	if v := r.wait(task); v.State != job.Completed {
 		t.Errorf("its task is %s", v.State)
 	}
-	if v := r.wait(array); v.State != job.Cancelled || words.Say(v.Result.Detail) != "job "+held.String()+" ended as cancelled, so --after-ok "+held.String()+" can never be met" {
+	if v := r.wait(array); v.State != job.Cancelled || words.Say(v.Result.Detail) != "job "+held.String()+" was cancelled, so --after-ok "+held.String()+" can never be met" {
 		t.Errorf("it ended as %+v", v.Result)
 	}
 }

@@ -93,7 +93,7 @@ func standing(j *api.Job, over bool) string {
 	case !j.ExpectedStart.IsZero():
 		return colon("waits", j.Why) + "; it is expected to start at " + j.ExpectedStart.UTC().Format(time.RFC3339)
 	case j.StartUnknown:
-		return colon("waits", j.Why) + "; nobody can say when it starts"
+		return colon("waits", j.Why) + colon("; nobody can say when it starts", j.StartUnknownWhy)
 	}
 	return colon("waits", j.Why)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 )
 
 // jobPage is the page about one job, as everybody may see it.
@@ -63,8 +64,11 @@ func jobPageOf(host string, r api.JobReply) jobPage {
 	}
 	for _, reason := range j.Reasons {
 		place := "machine"
-		if reason.GPU != job.NoGPU {
+		switch {
+		case reason.GPU != job.NoGPU:
 			place = fmt.Sprintf("GPU %d", reason.GPU)
+		case words.OfJob(job.ReasonCode(reason.Code)):
+			place = "job"
 		}
 		p.Reasons = append(p.Reasons, reasonView{place, reason.Sentence})
 	}

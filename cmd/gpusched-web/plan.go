@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
@@ -19,6 +20,8 @@ const (
 	planTop   = 24.0 // for the times
 	rowHeight = 26.0
 	rowGap    = 4.0
+	laneSize  = 16.0 // below the jobs, for what is no job's
+	letter    = 9.0  // how wide one is at the most
 )
 
 // planHours is how far the drawing goes.
@@ -30,6 +33,7 @@ type planView struct {
 	Ticks         []tickView
 	Rows          []rowView
 	Closed        bool
+	Sitters       []string
 	More          int // jobs that wait and start later, or nobody can say when
 }
 
@@ -73,18 +77,30 @@ func planOf(p *api.PlanReply) *planView {
 		if slices.ContainsFunc(g.Spans, func(s api.Span) bool { return s.Milli > 0 && s.Milli < job.WholeGPU }) {
 			row.Height *= 2 // so that a quarter of it has room for a name
 		}
-		for i, lane := range lanesOf(g.Spans) {
-			s := g.Spans[i]
+		jobs, others := apart(g.Spans)
+		beside, under := lanesOf(jobs), stacked(others)
+		for i, s := range slices.Concat(jobs, others) {
+			top, height := row.Height, laneSize-1
+			if i < len(jobs) {
+				top, height = top*beside[i], max(top*float64(cmp.Or(s.Milli, job.WholeGPU))/job.WholeGPU, 3)
+			} else {
+				top += laneSize * float64(under[i-len(jobs)])
+			}
 			x, end := scale(s.From), scale(s.Until)
 			if s.Until.IsZero() {
 				end = planWidth
 			}
 			row.Spans = append(row.Spans, spanView{
 				X: x, Width: max(tenth(end-x), 1), Late: max(tenth(scale(later(s.Until, s.LateUntil))-end), 0),
-				Y: y + row.Height*lane, Height: max(row.Height*float64(cmp.Or(s.Milli, job.WholeGPU))/job.WholeGPU, 3),
-				Class: string(s.Kind), Label: labelOf(s, end-x, row.Height), Title: titleOf(s),
+				Y: y + top, Height: height,
+				Class: string(s.Kind), Label: labelOf(s, end-x, height), Title: titleOf(s),
 				From: s.From, Until: s.Until, Open: s.Until.IsZero(),
 			})
+		}
+		legible(row.Spans)
+		v.Sitters = append(v.Sitters, sitters(g.Index, jobs, others)...)
+		if len(others) > 0 {
+			row.Height += laneSize * float64(slices.Max(under)+1)
 		}
 		v.Rows = append(v.Rows, row)
 		y += row.Height + rowGap
@@ -149,16 +165,83 @@ func overlap(a, b api.Span) bool {
 	return (a.Until.IsZero() || b.From.Before(a.Until)) && (b.Until.IsZero() || a.From.Before(b.Until))
 }
 
-// labelOf is what has room within a rectangle of a row.
-func labelOf(s api.Span, width, row float64) string {
-	if s.Milli > 0 && row*part(s) < 12 {
+// apart divides spans into those of jobs and the others.
+func apart(spans []api.Span) (jobs, others []api.Span) {
+	for _, s := range spans {
+		if s.Called != "" {
+			jobs = append(jobs, s)
+		} else {
+			others = append(others, s)
+		}
+	}
+	return jobs, others
+}
+
+// stacked is in which lane each span is, so that none lies over another.
+func stacked(spans []api.Span) []int {
+	lanes := make([]int, len(spans))
+	for i, s := range spans {
+		for k := 0; k < i; k++ {
+			if lanes[k] == lanes[i] && overlap(spans[k], s) {
+				lanes[i]++
+				k = -1
+			}
+		}
+	}
+	return lanes
+}
+
+// legible takes the labels away that would be written over another one.
+func legible(spans []spanView) {
+	for i := range spans {
+		for k := range i {
+			a, b := &spans[k], &spans[i]
+			if a.Label != "" && b.Label != "" && math.Abs(a.Baseline()-b.Baseline()) < labelHeight &&
+				a.X < b.X+letter*float64(len([]rune(b.Label))) && b.X < a.X+letter*float64(len([]rune(a.Label))) {
+				b.Label = ""
+			}
+		}
+	}
+}
+
+// labelHeight is that of a line of text.
+const labelHeight = 13.0
+
+// Baseline is where the label stands.
+func (s spanView) Baseline() float64 { return tenth(s.Y + min(s.Height-3, 18)) }
+
+// sitters says which jobs may still run on a GPU when others get it by a reservation.
+func sitters(gpu int, jobs, others []api.Span) (list []string) {
+	for _, r := range others {
+		if r.Kind != job.StayReserved {
+			continue
+		}
+		for _, s := range jobs {
+			open := s.Until.IsZero() || later(s.Until, s.LateUntil).After(r.From)
+			if s.Kind == job.StayRunning && open && !slices.Contains(reservedFor(r), s.User) {
+				list = append(list, term.Clean(fmt.Sprintf("Job %s of %s may still run on GPU %d when it is %s; it is not stopped.",
+					s.Called, s.User, gpu, r.Detail)))
+			}
+		}
+	}
+	return list
+}
+
+// reservedFor is the words of which one may be a user for whom a GPU is reserved.
+func reservedFor(s api.Span) []string {
+	return strings.FieldsFunc(s.Detail, func(r rune) bool { return r == ' ' || r == ',' })
+}
+
+// labelOf is what has room within a rectangle.
+func labelOf(s api.Span, width, height float64) string {
+	if height < 12 {
 		return ""
 	}
 	text := cmp.Or(s.Called, string(s.Kind))
-	if s.User != "" && width > 9*float64(len([]rune(text))+len([]rune(s.User))+2) {
+	if s.User != "" && width > letter*float64(len([]rune(text))+len([]rune(s.User))+2) {
 		text += " " + s.User
 	}
-	if width < 9*float64(len([]rune(text))) {
+	if width < letter*float64(len([]rune(text))) {
 		return ""
 	}
 	return term.Clean(text)

@@ -57,3 +57,46 @@ func TestPlanOf(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 }
+
+// No label of a drawing lies over another one, and what is no job's has a place of its own, in which it hides none.
+func TestNoTextOverText(t *testing.T) {
+	at := func(h int) time.Time { return noon.Add(time.Duration(h) * time.Hour) }
+	job := func(called, user string, milli, from, until int) api.Span {
+		s := api.Span{Kind: "running", Called: called, User: user, Milli: milli, From: at(from), LateUntil: at(12)}
+		if until > 0 {
+			s.Until = at(until)
+		}
+		return s
+	}
+	kept := api.Span{Kind: "reserved", Milli: 1000, From: at(1), Until: at(3), Detail: "reserved for alice"}
+	for name, spans := range map[string][]api.Span{
+		"half of a GPU that is draining":    {job("57", "alice", 500, -1, 4), {Kind: "drained", Milli: 1000, From: at(0)}},
+		"a reservation over a running job":  {job("57", "bob", 1000, -1, 8), kept},
+		"one without an end":                {job("57", "bob", 1000, -1, 0), kept},
+		"a drain and two reservations":      {kept, kept, {Kind: "drained", Milli: 1000, From: at(0), Until: at(6)}},
+		"more jobs than fit, by their ends": {job("57", "alice", 1000, -1, 6), job("58", "bob", 1000, -1, 6), job("59", "bob", 250, 0, 6)},
+	} {
+		v := planOf(&api.PlanReply{At: noon, Until: at(12), GPUs: []api.GPUPlan{{Spans: spans}, {Index: 1}}})
+		row := v.Rows[0]
+		for i, a := range row.Spans {
+			if a.Y < row.Y || a.Y+a.Height > row.Y+row.Height || row.Y+row.Height > v.Rows[1].Y {
+				t.Errorf("%s: %+v is outside of its row %+v", name, a, row)
+			}
+			for _, b := range row.Spans[:i] {
+				beside := a.X >= b.X+b.Width || b.X >= a.X+a.Width || a.Y >= b.Y+b.Height || b.Y >= a.Y+a.Height
+				if !beside && (a.Class != "running" || b.Class != "running") {
+					t.Errorf("%s: %s hides %s", name, a.Class, b.Class)
+				}
+				if !beside && a.Label != "" && b.Label != "" {
+					t.Errorf("%s: %q lies over %q", name, a.Label, b.Label)
+				}
+			}
+		}
+	}
+	v := planOf(&api.PlanReply{At: noon, Until: at(12), GPUs: []api.GPUPlan{{Spans: []api.Span{
+		job("57", "bob", 500, -1, 0), job("58", "alice", 500, -1, 0), kept,
+	}}}})
+	if len(v.Sitters) != 1 || v.Sitters[0] != "Job 57 of bob may still run on GPU 0 when it is reserved for alice; it is not stopped." {
+		t.Errorf("%q", v.Sitters)
+	}
+}

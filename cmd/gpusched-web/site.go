@@ -27,7 +27,7 @@ var sections = []string{"overview", "gpus", "running", "waiting", "plan", "ended
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"moment": moment, "sentence": sentence, "clean": term.Clean, "bar": newBar,
 	"stamp": stamp, "utc": utc,
-	"add": func(a, b float64) float64 { return tenth(a + b) }, "min": func(a, b float64) float64 { return min(a, b) },
+	"add": func(a, b float64) float64 { return tenth(a + b) },
 }).ParseFS(files, "static/*.html"))
 
 // barView is a bar with its figure beside it.

@@ -118,10 +118,10 @@ func countsOf(counts map[string]int) (list []countView) {
 // promisedOf says what jobs have of what is counted besides GPUs.
 func promisedOf(h *job.HostView) (list []string) {
 	if h.MemBytes > 0 {
-		list = append(list, job.FormatSize(h.PromisedMem)+" of "+job.FormatSize(h.MemBytes)+" host memory promised")
+		list = append(list, "memory "+job.FormatSize(h.PromisedMem)+" of "+job.FormatSize(h.MemBytes))
 	}
 	if h.CPUs > 0 {
-		list = append(list, fmt.Sprintf("%d of %v promised", h.PromisedCPUs, job.CPUs(h.CPUs)))
+		list = append(list, fmt.Sprintf("CPUs %d of %d", h.PromisedCPUs, h.CPUs))
 	}
 	return list
 }
@@ -187,9 +187,7 @@ func jobViewOf(j *api.Job) jobView {
 		if !j.StartedAt.IsZero() {
 			v.Ran = term.Age(j.EndedAt.Sub(j.StartedAt))
 		}
-		if j.Result != nil {
-			v.Why = j.Result.Sentence
-		}
+		v.Why = j.How()
 	case j.State == job.Queued:
 		v.Since = firstKnown(j.QueuedAt, j.SubmittedAt)
 		v.Expected, v.From, v.By = j.ExpectedStart, j.ExpectedStartFrom, j.ExpectedStartBy

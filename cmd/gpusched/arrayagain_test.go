@@ -24,10 +24,10 @@ func TestArrayWhoseTasksWaitAgain(t *testing.T) {
 		j                   api.Job
 		cell, state, others string
 	}{
-		{again, "1/4 ended, 2 wait again, 1 run", "spawned", "; task 7_3 runs on"},
-		{all, "2 wait again, 0 run", "spawned", ""},
-		{held, "held, 1/4 ended, 2 wait again, 1 run", "spawned (held)", "; task 7_3 runs on"},
-		{starts, "all started, 2 run", "spawned", "; tasks 7_[0-1] run on"},
+		{again, "1 running, 2 waiting again, 1 of 4 ended", "spawned", "; task 7_3 runs on"},
+		{all, "2 waiting again", "spawned", ""},
+		{held, "held, 1 running, 2 waiting again, 1 of 4 ended", "spawned (held)", "; task 7_3 runs on"},
+		{starts, "2 running, all started", "spawned", "; tasks 7_[0-1] run on"},
 	} {
 		if got := stateCell(c.j); got != c.cell {
 			t.Errorf("list says %q, want %q", got, c.cell)
@@ -53,12 +53,12 @@ func TestWhyOfAnArrayWhoseTasksWaitAgain(t *testing.T) {
 	}
 	array := &api.Array{Spec: "0-1", Size: 2, Next: 2, Live: 2, Waiting: 2, WaitingTasks: "0-1"}
 	got := say(api.Job{ID: 7, State: job.Spawned, Reasons: reasons, Array: array})
-	if !strings.Contains(got, "job 7: 2 wait again, 0 run. The first of tasks 0-1 waits for this:\n  GPU 0    paused by root") {
+	if !strings.Contains(got, "job 7: 2 waiting again. The first of tasks 0-1 waits for this:\n  GPU 0    paused by root") {
 		t.Errorf("why says:\n%s", got)
 	}
 	one := &api.Array{Spec: "0-1", Size: 2, Next: 2, Live: 2, Waiting: 1, WaitingTasks: "1", RunningTasks: "0"}
 	got = say(api.Job{ID: 7, State: job.Spawned, Reasons: reasons, Array: one})
-	if !strings.Contains(got, "job 7: 1 wait again, 1 run. Task 1 waits for this:\n") {
+	if !strings.Contains(got, "job 7: 1 running, 1 waiting again. Task 1 waits for this:\n") {
 		t.Errorf("why says of one:\n%s", got)
 	}
 	if got := say(api.Job{ID: 7, State: job.Queued, Reasons: reasons, Array: array}); !strings.Contains(got, "'gpusched why 7_N'") {

@@ -18,12 +18,12 @@ type eventsCmd struct {
 	User   string   `name:"user" short:"u" placeholder:"USER" xor:"who" help:"Only events of this account's jobs."`
 	Mine   bool     `name:"mine" xor:"who" help:"Only events of your own jobs."`
 	Job    []string `name:"job" sep:"none" placeholder:"ID" brief:"Only events of this job, or array and its tasks" help:"Only events of this job, or of an array and its tasks. May be repeated."`
-	Output string   `short:"o" group:"output" placeholder:"FORMAT" enum:",table,json,jsonl" default:"" brief:"table, jsonl or json" help:"Form of the output: table, jsonl (one object per line), or json (one document, without -f). Default: table on a terminal, jsonl elsewhere."`
+	Output string   `short:"o" group:"output" placeholder:"FORMAT" enum:",table,json,jsonl" default:"" brief:"table, jsonl or json" help:"Form of the output: table, jsonl (one object per line), or json (one document, without -f). Default: table."`
 	JSON   bool     `name:"json" group:"output" help:"The same as -o json, or with -f as -o jsonl."`
 }
 
 func (c *eventsCmd) Run(ctx context.Context, a *app) error {
-	form, err := c.form(a)
+	form, err := c.form()
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ type eventsDoc struct {
 	Events []api.Event `json:"events"`
 }
 
-func (c *eventsCmd) form(a *app) (string, error) {
+func (c *eventsCmd) form() (string, error) {
 	switch {
 	case c.JSON && c.Follow:
 		return "jsonl", nil
@@ -77,10 +77,8 @@ func (c *eventsCmd) form(a *app) (string, error) {
 		return "json", nil
 	case c.Output == "json" && c.Follow:
 		return "", usagef("what never ends is no document: use -o jsonl with -f")
-	case c.Output == "" && a.out.TTY:
-		return "table", nil
 	case c.Output == "":
-		return "jsonl", nil
+		return "table", nil
 	}
 	return c.Output, nil
 }
@@ -126,9 +124,10 @@ func (a *app) writeEvent(e *api.Event, form string) error {
 	if form != "table" {
 		return writeJSON(a.out.W, e, "")
 	}
-	at := a.out.Clock(e.Time)
-	if a.out.TTY && e.Time.In(a.out.Now.Location()).Format(time.DateOnly) == a.out.Now.Format(time.DateOnly) {
-		at = e.Time.In(a.out.Now.Location()).Format(time.TimeOnly)
+	local := e.Time.In(a.out.Now.Location())
+	at := local.Format(time.DateTime)
+	if a.out.TTY && local.Format(time.DateOnly) == a.out.Now.Format(time.DateOnly) {
+		at = local.Format(time.TimeOnly)
 	}
 	a.out.Printf("%s  %s\n", at, a.out.Paint(eventStyle(e), term.Clean(a.out.Local(e.Sentence))))
 	return nil

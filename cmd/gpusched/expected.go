@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -10,7 +11,9 @@ import (
 
 // unknownStart is said of a job of which nobody can tell when it starts: what it waits for goes on for ever, as far
 // as is known.
-const unknownStart = "start unknown: what has to end first is suspended, or has no time limit and has never run before"
+func unknownStart(j api.Job) string {
+	return "start unknown: " + cmp.Or(j.StartUnknownWhy, "nobody can tell when the jobs before it end")
+}
 
 // startText says when a waiting job is expected to start, and between what moments it probably does.
 func startText(t *term.Terminal, j api.Job) string {

@@ -32,7 +32,10 @@ func (c *gpusCmd) show(ctx context.Context, a *app) error {
 		a.writeTopology(reply, false)
 		return nil
 	}
-	return a.showGPUs(c.outputFlags, reply)
+	if err := a.showGPUs(c.outputFlags, reply); err != nil || c.form() != "table" && c.form() != "wide" {
+		return err
+	}
+	return a.writeSitters(ctx, reply.Reservations)
 }
 
 func (a *app) showGPUs(o outputFlags, reply api.GPUsReply) error {

@@ -19,7 +19,7 @@ func gpuColumns(t *term.Terminal) []term.Column[api.GPU] {
 		{Title: "MODEL", Key: "name", Least: 8, Cell: func(g api.GPU) string { return g.Name }},
 		{Title: "STATE", Key: "state", Least: 7, Cell: func(g api.GPU) string { return gpuState(t, g) }, Raw: func(g api.GPU) string { return string(g.State) }, Style: func(g api.GPU) term.Style { return gpuStyle(job.GPUState(gpuWord(g))) }},
 		{Title: "ALLOC", Name: "allocated", Right: true, Cell: allocatedOf},
-		{Title: "FREE", Key: "free_milli", Right: true, Cell: func(g api.GPU) string { return job.FormatGPUs(g.FreeMilli) }, Raw: func(g api.GPU) string { return strconv.Itoa(g.FreeMilli) }},
+		{Title: "FREE", Key: "free_milli", Extra: true, Right: true, Cell: func(g api.GPU) string { return job.FormatGPUs(g.FreeMilli) }, Raw: func(g api.GPU) string { return strconv.Itoa(g.FreeMilli) }},
 		{Title: "MEMORY", Cell: func(g api.GPU) string {
 			if untold(g) {
 				return "-"
@@ -42,7 +42,7 @@ func gpuColumns(t *term.Terminal) []term.Column[api.GPU] {
 		{Title: "POWER", Key: "power_milli_w", Extra: true, Right: true, Cell: powerOf, Raw: func(g api.GPU) string { return known(int(g.PowerMilliW), "") }},
 		{Title: "JOBS", Key: "jobs", Cell: sharesOf, Raw: func(g api.GPU) string { return idList(g.Jobs) }},
 		{Title: "MEM OF JOBS", Extra: true, Maybe: true, Cell: memoryOfJobs},
-		{Title: "FOREIGN", Maybe: true, Cell: foreignOf, Style: func(api.GPU) term.Style { return term.Yellow }},
+		{Title: "OUTSIDE JOBS", Maybe: true, Cell: foreignOf, Style: func(api.GPU) term.Style { return term.Yellow }},
 		{Title: "UUID", Key: "uuid", Extra: true, Cell: func(g api.GPU) string { return g.UUID }},
 		{Title: "PCI", Key: "pci", Extra: true, Cell: func(g api.GPU) string { return g.PCI }},
 	}
@@ -59,11 +59,14 @@ func allocatedOf(g api.GPU) string {
 	return strconv.Itoa((job.WholeGPU-g.FreeMilli)*100/job.WholeGPU) + "%"
 }
 
+// inUse is said of a GPU that no job has and that is not free.
+const inUse = "in use"
+
 // gpuWord is the state for people: one that no job has is not free to look at
 // while others' processes are on it.
 func gpuWord(g api.GPU) string {
 	if g.State == job.GPUFree && foreignOf(g) != "" {
-		return "foreign"
+		return inUse
 	}
 	return string(g.State)
 }
@@ -154,19 +157,17 @@ func gpuStyle(state job.GPUState) term.Style {
 func foreignOf(g api.GPU) string {
 	var parts []string
 	if f := g.Foreign(); f.Count > 0 {
-		words := strings.Join(f.Users, ", ")
-		if f.Bytes > 0 {
-			words = job.FormatSize(f.Bytes) + " of " + words
-		}
+		words, have := fmt.Sprintf("%s's process %d", strings.Join(f.Users, ", "), f.PID), " has "
 		if f.Count > 1 {
-			words += fmt.Sprintf(", %d processes", f.Count)
-		} else {
-			words += fmt.Sprintf(", pid %d", f.PID)
+			words, have = fmt.Sprintf("%d processes of %s", f.Count, strings.Join(f.Users, ", ")), " have "
+		}
+		if f.Bytes > 0 {
+			words += have + job.FormatSize(f.Bytes)
 		}
 		parts = append(parts, words)
 	}
 	if g.UnlistedBytes > 0 {
-		parts = append(parts, job.FormatSize(g.UnlistedBytes)+" of unlisted processes")
+		parts = append(parts, "unlisted processes have "+job.FormatSize(g.UnlistedBytes))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -192,25 +193,13 @@ func known(n int, unit string) string {
 
 func dash(s string) string { return cmp.Or(s, "-") }
 
-// writeGPUs prints the GPUs. How much of each is free is shown where some are
-// shared; elsewhere the state says it. A model that all are of is named once.
-func (a *app) writeGPUs(gpus []api.GPU, wide bool) { a.writeGPUTable(gpus, wide, false) }
-
-// writeAllocation is writeGPUs with how much of each is allocated.
-func (a *app) writeAllocation(gpus []api.GPU, wide bool) { a.writeGPUTable(gpus, wide, true) }
-
-func (a *app) writeGPUTable(gpus []api.GPU, wide, allocated bool) {
+// writeGPUs prints the GPUs. A model that all are of is named once.
+func (a *app) writeGPUs(gpus []api.GPU, wide bool) {
 	alike := !wide && len(gpus) > 0 && !slices.ContainsFunc(gpus, func(g api.GPU) bool { return g.Name != gpus[0].Name })
 	if alike {
 		a.out.Printf("%d x %s\n", len(gpus), term.Clean(gpus[0].Name))
 	}
-	shared := slices.ContainsFunc(gpus, func(g api.GPU) bool { return g.FreeMilli > 0 && g.FreeMilli < job.WholeGPU })
-	cols := slices.DeleteFunc(gpuColumns(a.out), func(c term.Column[api.GPU]) bool {
-		if c.Name == "allocated" {
-			return !allocated
-		}
-		return c.Key == "free_milli" && (!shared || allocated) && !wide || c.Key == "name" && alike
-	})
+	cols := slices.DeleteFunc(gpuColumns(a.out), func(c term.Column[api.GPU]) bool { return c.Key == "name" && alike })
 	term.WriteTable(a.out, cols, gpus, wide)
 }
 

@@ -16,18 +16,18 @@ const leastIdle = 60
 func useLine(g api.Allocation, named bool) string {
 	var parts phrases
 	parts.add(g.UsedBytes > 0, "%s now", job.FormatSize(g.UsedBytes))
-	parts.add(g.UsedBytes < 0, "what it uses now is unknown, as the driver does not say")
+	parts.add(g.UsedBytes < 0, "use now unknown: the driver does not say")
 	parts.add(g.PeakBytes > 0, "%s at its peak", job.FormatSize(g.PeakBytes))
 	seen, computed := time.Duration(g.SeenSeconds)*time.Second, time.Duration(g.BusySeconds)*time.Second
 	busy := job.GPUUse{Seen: seen, Busy: computed}.BusyPercent()
-	parts.add(busy >= 0, "the GPU was busy %d %% of the time", busy)
+	parts.add(busy >= 0, "busy %d %% of the time", busy)
 	parts.add(g.IdleSeconds >= leastIdle, "not used for %s", job.FormatDuration(time.Duration(g.IdleSeconds)*time.Second))
 	if len(parts) == 0 {
 		return ""
 	}
 	text := strings.Join(parts, ", ")
 	if named {
-		text = fmt.Sprintf("GPU %d: %s", g.Index, text)
+		text = fmt.Sprintf("GPU %d %s", g.Index, text)
 	}
 	return text
 }

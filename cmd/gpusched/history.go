@@ -69,6 +69,9 @@ func (c *historyCmd) Run(ctx context.Context, a *app) error {
 		}
 		return nil
 	}
+	if c.isTable() { // as list has them; what machines read is a log
+		slices.Reverse(rows)
+	}
 	return report[api.PastJob]{
 		doc: historyReply{api.Schema, rows}, rows: rows, cols: a.pastColumns(), ids: each(rows, nameOfPast),
 		text: func(wide bool) { a.writePast(rows, wide, more, c.Attempts) },

@@ -126,7 +126,7 @@ func (f *fleet) writeStatus(all api.StatusReply, jobs []api.Job, wide, detailed 
 	}, all.Hosts, wide)
 	if len(all.GPUs) > 0 {
 		t.Printf("\n")
-		f.a.writeAllocation(all.GPUs, wide)
+		f.a.writeGPUs(all.GPUs, wide)
 	}
 	shown := jobs
 	if t.Height > 0 && !wide && !detailed {

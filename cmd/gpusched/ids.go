@@ -149,6 +149,9 @@ func splitTasks(word string) (parts []string, err error) {
 		if tasks, closed = strings.CutSuffix(tasks, "]"); closed && !inside {
 			return nil, usagef("%q: no bracket is open before %q (such as 7_[3,5-9])", word, part)
 		}
+		if inside {
+			tasks, _, _ = strings.Cut(tasks, "%") // 7_[0-9%4], as a table has an array
+		}
 		if array == "" {
 			parts = append(parts, part)
 			continue
@@ -193,9 +196,15 @@ func (a *app) resolvePart(ctx context.Context, part string) ([]string, error) {
 // maxTaskRange bounds what 7_0-999999 may expand to.
 const maxTaskRange = 10_000
 
-// tasksOf names tasks of an array: "3", or "3-5".
+// tasksOf names tasks of an array: "3", "3-5", or "0-8:4".
 func tasksOf(array, tasks string) ([]string, error) {
 	id, err := job.ParseID(array)
+	step := uint64(1)
+	if list, by, found := strings.Cut(tasks, ":"); found {
+		if n, err := strconv.ParseUint(by, 10, 31); err == nil && n > 0 {
+			tasks, step = list, n
+		}
+	}
 	lo, hi, isRange := strings.Cut(tasks, "-")
 	if !isRange {
 		hi = lo
@@ -209,7 +218,7 @@ func tasksOf(array, tasks string) ([]string, error) {
 		return nil, usagef("range %q is empty or too long (it names at most %d tasks)", array+"_"+tasks, maxTaskRange)
 	}
 	var ids []string
-	for n := first; n <= last; n++ {
+	for n := first; n <= last; n += step {
 		ids = append(ids, job.Task{Array: id, Index: int(n)}.String())
 	}
 	return ids, nil

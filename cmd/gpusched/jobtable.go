@@ -47,21 +47,28 @@ func (a *app) jobColumns() []term.Column[api.Job] {
 	}
 }
 
+// longestTasks is how many columns the tasks of an array may take behind its number.
+const longestTasks = 16
+
 // idOf is how the job is named in a table: an array with its tasks, as far as
-// these are short.
+// these are short. It can be typed as it stands.
 func idOf(j api.Job) string {
-	if j.Array == nil {
-		return nameOfJob(j)
+	tasks := j.Together
+	if j.Array != nil {
+		tasks = j.Array.Spec
 	}
-	return fmt.Sprintf("%s_[%s]", nameOfJob(j), term.Cut(j.Array.Spec, 12))
+	if tasks == "" || term.Columns(tasks) > longestTasks || strings.Contains(tasks, "…") {
+		return shortID(j, 0)
+	}
+	return fmt.Sprintf("%s_[%s]", shortID(j, 0), tasks)
 }
 
-// shortID is the same in few columns.
+// shortID is the same in few columns: of tasks their array.
 func shortID(j api.Job, _ int) string {
-	if j.Array == nil {
-		return nameOfJob(j)
+	if j.Together != "" {
+		return nameAt(queueOf(j), j.Task.Array.String())
 	}
-	return nameOfJob(j) + "_[…]"
+	return nameOfJob(j)
 }
 
 func taskOf(j api.Job) string {
@@ -101,6 +108,8 @@ func stateWord(j api.Job) string {
 func stateCell(j api.Job) string {
 	text := progress(j.Array)
 	switch {
+	case j.Together != "":
+		return fmt.Sprintf("%d %s", j.Alike, stateWord(j))
 	case text == "" || j.State.Terminal():
 		return stateWord(j)
 	case isHeld(j):
@@ -109,57 +118,46 @@ func stateCell(j api.Job) string {
 	return text
 }
 
-// progressEnds is where a progress may be cut, and how much of the mark stays.
-var progressEnds = []struct {
-	mark string
-	keep int
-}{{"), ", 1}, {"ended, ", 5}, {"started, ", 7}, {" (", 0}, {" ended", 0}}
-
-// shortState is the same in few columns: no number of it is ever cut.
+// shortState is the same in few columns: its last parts are left out, so that no number of it is ever cut.
 func shortState(j api.Job, width int) string {
 	text := stateCell(j)
 	if progress(j.Array) == "" || j.State.Terminal() {
 		return text
 	}
-	for _, end := range progressEnds {
-		if at := strings.Index(text, end.mark); at > 0 && term.Columns(text) > width {
-			text = text[:at+end.keep]
+	for _, mark := range []string{" (", ", ", ", ", ", "} {
+		if at := strings.LastIndex(text, mark); at > 0 && term.Columns(text) > width {
+			text = text[:at]
 		}
-	}
-	if term.Columns(text) > width {
-		text = strings.Replace(text, "held, ", "held ", 1)
 	}
 	return text
 }
 
 // progress is how far an array is, once one of its tasks has become a job:
-// "22/500 ended (2 failed), 4 run".
+// "4 running, 22 of 500 ended (2 failed)".
 func progress(a *api.Array) string {
 	var parts phrases
 	if a == nil {
 		return ""
 	}
 	ended := a.Next - a.Live + a.Cancelled
-	all := a.Next+a.Cancelled == a.Size && ended == 0
-	switch {
-	case a.Next+a.Cancelled == 0:
+	if a.Next+a.Cancelled == 0 {
 		return ""
-	case all && a.Waiting > 0: // that they had started says nothing now
-	case all:
-		parts.add(true, "all started")
-	default:
-		var of phrases
-		of.add(a.Failed > 0, "%d failed", a.Failed)
-		of.add(a.Cancelled > 0, "%d cancelled", a.Cancelled)
-		text := fmt.Sprintf("%d/%d ended", ended, a.Size)
-		if len(of) > 0 {
-			text += " (" + strings.Join(of, ", ") + ")"
-		}
-		parts = append(parts, text)
 	}
-	parts.add(a.Waiting > 0, "%d wait again", a.Waiting)
-	parts.add(a.Live > 0, "%d run", a.Live-a.Waiting)
-	return strings.Join(parts, ", ")
+	parts.add(a.Live > a.Waiting, "%d running", a.Live-a.Waiting)
+	parts.add(a.Waiting > 0, "%d waiting again", a.Waiting)
+	all := a.Next+a.Cancelled == a.Size && ended == 0
+	parts.add(all && a.Waiting == 0, "all started")
+	if all {
+		return strings.Join(parts, ", ")
+	}
+	var of phrases
+	of.add(a.Failed > 0, "%d failed", a.Failed)
+	of.add(a.Cancelled > 0, "%d cancelled", a.Cancelled)
+	text := fmt.Sprintf("%d of %d ended", ended, a.Size)
+	if len(of) > 0 {
+		text += " (" + strings.Join(of, ", ") + ")"
+	}
+	return strings.Join(append(parts, text), ", ")
 }
 
 func stateStyle(state job.State) term.Style {
@@ -234,11 +232,7 @@ func whyCell(j api.Job) string {
 	if j.Result == nil {
 		return whyOf(j)
 	}
-	text := strings.TrimPrefix(j.Result.Sentence, string(j.State)+": ")
-	if j.State == job.Completed && text == "exit code 0" || text == string(j.State) {
-		return ""
-	}
-	return text
+	return j.How()
 }
 
 // leastSentence is how many columns the beginning of a sentence needs to say something.
@@ -248,6 +242,7 @@ const leastSentence = 30
 // for that in a few words what is the matter with the job, or with the most GPUs.
 func shortWhy(j api.Job, width int) string {
 	first, _, _ := strings.Cut(whyCell(j), "; ")
+	first, _, _ = strings.Cut(first, ", so ")
 	if width >= leastSentence || term.Columns(first) <= width {
 		return first
 	}

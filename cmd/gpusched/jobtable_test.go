@@ -36,27 +36,27 @@ func queue() []api.Job {
 func TestATableFitsItsTerminal(t *testing.T) {
 	for width, want := range map[int]string{
 		0: `
-         ID  USER   NAME                          STATE                                 GPUS  ELAPSED   LEFT  LIMIT  START                 WHY
-          7  alice  a-rather-long-name-for-a-job  running                               0       1h30m  2h30m     4h
-9_[0-499%4]  bob    日本語の名前                  held, 22/500 ended (2 failed), 4 run  (2)                                                held by bob
-        123  bob    größe                         queued                                (2)                          2026-03-01T14:00:00Z  needs 2 GPUs, 1 available now; GPU 0 is held by job 7
+         ID  USER   NAME                          STATE                                        GPUS  ELAPSED   LEFT  LIMIT  START             WHY
+          7  alice  a-rather-long-name-for-a-job  running                                      0       1h30m  2h30m     4h
+9_[0-499%4]  bob    日本語の名前                  held, 4 running, 22 of 500 ended (2 failed)  (2)                                            held by bob
+        123  bob    größe                         queued                                       (2)                          2026-03-01 14:00  needs 2 GPUs, 1 available now; GPU 0 is held by job 7
 `,
 		100: `
          ID  USER   NAME           STATE          GPUS  ELAPSED   LEFT  LIMIT  START  WHY
           7  alice  a-rather-lon…  running        0       1h30m  2h30m     4h
-9_[0-499%4]  bob    日本語の名前   held, 22/500   (2)                                 held by bob
+9_[0-499%4]  bob    日本語の名前   held           (2)                                 held by bob
         123  bob    größe          queued         (2)                          14:00  GPU busy (7)
 `,
 		80: `
     ID  USER   NAME      STATE         GPUS  ELAPSED   LEFT  START  WHY
      7  alice  a-rathe…  running       0       1h30m  2h30m
- 9_[…]  bob    日本語…   held, 22/500  (2)                          held by bob
+     9  bob    日本語…   held          (2)                          held by bob
    123  bob    größe     queued        (2)                   14:00  GPU busy (7)
 `,
 		60: `
     ID  USER   NAME      STATE         GPUS  ELAPSED  WHY
      7  alice  a-rathe…  running       0       1h30m
- 9_[…]  bob    日本語…   held, 22/500  (2)            held by bob
+     9  bob    日本語…   held          (2)            held by bob
    123  bob    größe     queued        (2)            GPU busy (7)
 `,
 	} {

@@ -79,6 +79,11 @@ func (c *listCmd) show(ctx context.Context, a *app, q api.ListQuery) error {
 		}
 		return nil
 	}
+	told := ended(reply.Jobs)
+	if c.groups() {
+		reply.Jobs = byState(reply.Jobs)
+	}
+	left.ended = c.cutEnded(q, &reply, told)
 	if err := c.sort(a, &reply, params); err != nil {
 		return err
 	}
@@ -98,8 +103,6 @@ func (c *listCmd) fetch(ctx context.Context, a *app, q api.ListQuery) (
 		if left.tasks, err = c.addTasks(ctx, a, q, &reply); err != nil {
 			return reply, nil, left, err
 		}
-	} else {
-		left.ended = c.cutEnded(a, &reply)
 	}
 	a.addLookedUp(ctx, c.columns(), reply.Jobs)
 	if c.withParams(a) {
@@ -111,7 +114,7 @@ func (c *listCmd) fetch(ctx context.Context, a *app, q api.ListQuery) (
 // write prints the list for people.
 func (c *listCmd) write(a *app, reply api.ListReply, params []string, wide bool, left leftOut) {
 	a.writeDrain(reply.Drain)
-	if len(reply.GPUs) > 0 && !c.JobsOnly {
+	if len(reply.GPUs) > 0 && !c.JobsOnly && !c.chooses() && len(c.IDs) == 0 {
 		a.writeGPUs(reply.GPUs, false)
 		a.out.Printf("\n")
 	}
@@ -182,6 +185,7 @@ func (c *listCmd) addTasks(ctx context.Context, a *app, q api.ListQuery, reply *
 		if err != nil {
 			return 0, err
 		}
+		inOrder(tasks.Jobs)
 		reply.Jobs = append(reply.Jobs, tasks.Jobs...)
 		if !c.chooses() {
 			beyond += max(0, j.Array.Next-len(tasks.Jobs))
@@ -190,10 +194,11 @@ func (c *listCmd) addTasks(ctx context.Context, a *app, q api.ListQuery, reply *
 	return beyond, nil
 }
 
-// How many ended jobs are shown without --ended, and at most.
+// How many ended jobs are shown without --ended, how many are asked for where some of them share a row, and at most.
 const (
-	fewEnded  = 20
-	mostEnded = 10_000
+	fewEnded     = 20
+	severalEnded = 200
+	mostEnded    = 10_000
 )
 
 // ended is how many ended jobs were asked for.
@@ -210,10 +215,13 @@ func (c *listCmd) wantsEnded() bool {
 	return c.All || c.Name != "" || !c.Since.IsZero() || slices.ContainsFunc(states, job.State.Terminal)
 }
 
-// cutEnded takes away the ended job that was asked for beyond those that are shown, and
-// reports whether there was one.
-func (c *listCmd) cutEnded(a *app, reply *api.ListReply) bool {
-	if !c.isTable() || c.Ended != nil || !c.Since.IsZero() || a.as.table != nil {
+// groups reports whether tasks of an array that are in the same state share a row.
+func (c *listCmd) groups() bool { return c.form() == "table" && !c.Params && len(c.IDs) == 0 }
+
+// cutEnded takes away the ended jobs that were asked for beyond those that are shown, and
+// reports whether there are more. The reply had so many.
+func (c *listCmd) cutEnded(q api.ListQuery, reply *api.ListReply, told int) bool {
+	if !c.isTable() || c.Ended != nil || !c.Since.IsZero() || len(c.IDs) > 0 {
 		return false
 	}
 	n := 0
@@ -226,7 +234,17 @@ func (c *listCmd) cutEnded(a *app, reply *api.ListReply) bool {
 			return true
 		}
 	}
-	return false
+	return told > 0 && told == q.Ended
+}
+
+// ended counts the jobs that have ended.
+func ended(jobs []api.Job) (n int) {
+	for i := range jobs {
+		if jobs[i].State.Terminal() {
+			n++
+		}
+	}
+	return n
 }
 
 func (c *listCmd) query(ctx context.Context, a *app) (api.ListQuery, error) {
@@ -247,7 +265,10 @@ func (c *listCmd) query(ctx context.Context, a *app) (api.ListQuery, error) {
 	case !c.Since.IsZero():
 		q.Ended = c.ended(mostEnded)
 	case c.wantsEnded():
-		if q.Ended = c.ended(fewEnded); c.Ended == nil && c.isTable() {
+		switch q.Ended = c.ended(fewEnded); {
+		case c.Ended == nil && c.groups():
+			q.Ended = severalEnded
+		case c.Ended == nil && c.isTable():
 			q.Ended++ // the last says that there are more
 		}
 	}

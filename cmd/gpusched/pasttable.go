@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
@@ -49,12 +48,10 @@ func (a *app) pastColumns() []term.Column[api.PastJob] {
 
 // howCell is how a job ended, without what its state and its exit code say.
 func howCell(j api.Job) string {
-	switch text := whyCell(j); {
-	case text == "exit code "+exitCodeOf(j):
-		return ""
-	default:
-		return strings.TrimPrefix(text, string(j.State)+" ")
+	if text := whyCell(j); text != "exit code "+exitCodeOf(j) {
+		return text
 	}
+	return ""
 }
 
 func secondsCell(s *float64) string {

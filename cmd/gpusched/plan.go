@@ -106,7 +106,7 @@ func (a *app) writePlanNotes(p *api.PlanReply, j api.Job, more int) {
 	case !j.ExpectedStart.IsZero():
 		text = fmt.Sprintf("job %s is expected to start %s", name, startText(a.out, j))
 	case j.StartUnknown:
-		text = fmt.Sprintf("job %s: %s", name, unknownStart)
+		text = fmt.Sprintf("job %s: %s", name, unknownStart(j))
 	}
 	if text != "" {
 		a.out.Printf("%s\n", a.out.Wrap(text, "    "))

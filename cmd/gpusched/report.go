@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"os/user"
+	"slices"
 	"strings"
 	"time"
 
@@ -116,7 +117,11 @@ func (a *app) writeReport(reply api.ReportReply, wide bool) {
 		total.Keys[0] = "all"
 		rows = append(rows[:len(rows):len(rows)], total)
 	}
-	term.WriteTable(t, reportColumns(reply.By, t.Width > 0 && t.Width < 100), rows, wide)
+	cols := reportColumns(reply.By, t.Width > 0 && t.Width < 100)
+	term.WriteTable(t, cols, rows, wide)
+	t.Printf("\n%s\n", t.Wrap(legendOf(func(title string) bool {
+		return slices.ContainsFunc(cols, func(c reportColumn) bool { return c.Title == title && (wide || !c.Extra) })
+	}), ""))
 	left := reply.Total.GPUHours - reply.Total.EnergyHours
 	if left > reply.Total.GPUHours*0.01 && left >= leastHours && reply.Total.EnergyJoules != nil {
 		t.Printf("ENERGY leaves out %s of the %s GPU-hours, for which it is not known\n", term.Hours(left), term.Hours(reply.Total.GPUHours))

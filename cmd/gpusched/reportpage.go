@@ -17,7 +17,7 @@ const pageStyle = `:root{color-scheme:light dark;
 @media(prefers-color-scheme:dark){:root{
 --ink:#e6e8eb;--dim:#9aa3af;--paper:#16181b;--line:#363b42;--bar:#6aa9e6}}
 body{font:15px/1.45 system-ui,sans-serif;color:var(--ink);background:var(--paper);
-margin:0 auto;max-width:1100px;padding:1.5rem}
+margin:0 auto;max-width:90rem;padding:1.5rem}
 h1{font-size:1.5rem;margin:0}h2{font-size:1.15rem;margin:2rem 0 .5rem}p{margin:.25rem 0}.dim{color:var(--dim)}
 dl{display:flex;flex-wrap:wrap;gap:1rem 2rem;margin:1.25rem 0}
 dt{color:var(--dim);font-size:.85rem}dd{margin:0;font-size:1.3rem}
@@ -56,8 +56,8 @@ func reportPage(host string, now time.Time, reports []api.ReportReply) string {
 			p.section(&reports[i])
 		}
 	}
-	p.write("<p class=\"dim\">Made by gpusched. A dash is what is not known. GPU%%: of its time with jobs, a GPU computed. MEM%%, CPU%%: " +
-		"what was used, of what was asked. WAITED, RAN: the median.</p>\n</body></html>\n")
+	every := func(string) bool { return true }
+	p.write("<p class=\"dim\">%s</p>\n<p class=\"dim\">Made by gpusched.</p>\n</body></html>\n", chart.Escape(legendOf(every)))
 	return p.String()
 }
 
@@ -76,7 +76,7 @@ func (p *page) summary(total *api.ReportRow) {
 
 // section is one report: a chart of its GPU-hours, and all of it as a table.
 func (p *page) section(r *api.ReportReply) {
-	by := strings.Join(r.By, " and ")
+	by := strings.ReplaceAll(strings.Join(r.By, " and "), "gpu", "GPU")
 	p.write("<section><h2>By %s</h2>\n", chart.Escape(by))
 	if isPeriod(r.By[0]) && len(r.By) == 1 {
 		p.columns(r)
@@ -106,7 +106,7 @@ func (p *page) bars(r *api.ReportReply) {
 			Name: shortened(rowName(r, &rows[i]), 30), Value: rows[i].GPUHours, Figure: term.Hours(rows[i].GPUHours) + " h",
 		})
 	}
-	drawing := chart.Bars("GPU-hours by "+r.By[0], "bar", bars)
+	drawing := chart.Bars("GPU-hours by "+strings.ReplaceAll(r.By[0], "gpu", "GPU"), "bar", bars)
 	p.WriteString(drawing)
 	if more := len(r.Rows) - len(rows); more > 0 && drawing != "" {
 		p.write("<p class=\"dim\">and %d more in the table</p>\n", more)

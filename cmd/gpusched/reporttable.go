@@ -39,10 +39,10 @@ func reportColumns(by []string, narrow bool) (cols []reportColumn) {
 	number("FAILED", "failures", false, func(r row) float64 { return float64(r.Failures()) }, count)
 	number("GPU-HOURS", "gpu_hours", false, func(r row) float64 { return r.GPUHours }, term.Hours)
 	percent("GPU%", "gpu_percent", false, func(r row) *float64 { return r.Efficiency.GPU })
-	right("PEAK%", "gpu_busy_peak_percent", true, func(r row) string { return orDash(intOf(r.GPUBusyPeak)) },
+	right("GPU-MAX%", "gpu_busy_peak_percent", true, func(r row) string { return percentOrDash(r.GPUBusyPeak) },
 		func(r row) string { return intOf(r.GPUBusyPeak) })
-	percent("GMEM%", "gpu_mem_percent", true, func(r row) *float64 { return r.Efficiency.GPUMem })
-	right("GPU-PEAK", "gpu_peak_bytes", true, func(r row) string { return sizeCell(r.GPUPeakBytes) },
+	percent("GPU-MEM%", "gpu_mem_percent", true, func(r row) *float64 { return r.Efficiency.GPUMem })
+	right("GPU-MEM", "gpu_peak_bytes", true, func(r row) string { return sizeCell(r.GPUPeakBytes) },
 		rawSizeOf(func(r row) *int64 { return r.GPUPeakBytes }))
 	right("", "gpu_mem_gib_hours", true, nil, rawFloat(func(r row) *float64 { return r.GPUMemGiBHours }))
 	number("", "mem_gib_hours", true, func(r row) float64 { return r.MemGiBHours }, term.Hours)
@@ -65,6 +65,33 @@ func reportColumns(by []string, narrow bool) (cols []reportColumn) {
 	return cols
 }
 
+// legend says what the columns of a report are.
+var legend = []struct{ title, text string }{
+	{"GPU%", "how busy the GPUs were while jobs had them"},
+	{"GPU-MAX%", "the busiest that one was"},
+	{"GPU-MEM%", "the most GPU memory that was used, of what was asked for"},
+	{"GPU-MEM", "the same for one GPU, as an amount"},
+	{"MEM%", "the most host memory that was used, of what was asked for"},
+	{"CPU%", "CPU time, of what the CPUs asked for could give"},
+	{"TIME%", "run time, of the time limit"},
+	{"ENERGY", "of the GPUs"},
+	{"WAITED", "median wait"},
+	{"WAIT-95%", "19 of 20 jobs waited no longer"},
+	{"RAN", "median run time"},
+	{"MEAN", "mean run time"},
+}
+
+// legendOf is the legend of those columns that are shown.
+func legendOf(shown func(title string) bool) string {
+	var parts []string
+	for _, l := range legend {
+		if shown(l.title) {
+			parts = append(parts, l.title+": "+l.text)
+		}
+	}
+	return strings.Join(append(parts, "-: not known"), "; ") + "."
+}
+
 func mean(t *api.Times) float64   { return t.Mean }
 func median(t *api.Times) float64 { return t.Median }
 func p95(t *api.Times) float64    { return t.P95 }
@@ -75,6 +102,13 @@ func timesOf(t *api.Times, which func(*api.Times) float64) *float64 {
 	}
 	v := which(t)
 	return &v
+}
+
+func percentOrDash(n *int) string {
+	if n == nil {
+		return "-"
+	}
+	return strconv.Itoa(*n) + "%"
 }
 
 func intOf(n *int) string {

@@ -50,35 +50,46 @@ func (c *reserveMakeCmd) Run(ctx context.Context, a *app) error {
 		if r.ID == reply.Made {
 			a.out.Printf("reservation %d: %s from %s to %s for %s\n",
 				r.ID, gpuNames(r.GPUs), a.out.Clock(r.From), a.out.Clock(r.To), term.Clean(reservedFor(r)))
-			return a.writeSitters(ctx, r)
+			return a.writeSitters(ctx, []api.Reservation{r})
 		}
 	}
 	return nil
 }
 
-// writeSitters says which jobs of others run on the GPUs of a reservation and may still run when it
-// begins: it stops none of them.
-func (a *app) writeSitters(ctx context.Context, r api.Reservation) error {
+// writeSitters says which jobs of others run on the GPUs of reservations and may still run when these
+// begin: no reservation stops them.
+func (a *app) writeSitters(ctx context.Context, list []api.Reservation) error {
+	if len(list) == 0 {
+		return nil
+	}
 	reply, err := a.client.List(ctx, api.ListQuery{})
 	if err != nil {
 		return err
 	}
-	for _, j := range reply.Jobs {
-		sits := j.State != job.Queued && slices.ContainsFunc(j.GPUs, func(g api.Allocation) bool {
-			return slices.ContainsFunc(r.GPUs, func(o api.Allocation) bool { return o.Index == g.Index })
-		})
-		limit, end := "without a time limit", limitEnd(j)
-		if !end.IsZero() {
-			limit = "with a time limit that ends it by " + a.out.Clock(end)
+	for _, r := range list {
+		for _, j := range reply.Jobs {
+			if text := a.sits(&j, &r); text != "" {
+				a.out.Printf("%s\n", a.out.Wrap(term.Clean(text), "    "))
+			}
 		}
-		if !sits || slices.Contains(r.Users, j.User) || !end.IsZero() && !end.After(r.From) {
-			continue
-		}
-		text := fmt.Sprintf("job %s of %s runs there %s and will not be stopped: cancel it, requeue it or ask its owner",
-			nameOfJob(j), j.User, limit)
-		a.out.Printf("%s\n", a.out.Wrap(term.Clean(text), "    "))
 	}
 	return nil
+}
+
+// sits says that a job has GPUs of a reservation that is not for its user, and may still when that begins; "": not so.
+func (a *app) sits(j *api.Job, r *api.Reservation) string {
+	there := j.State != job.Queued && slices.ContainsFunc(j.GPUs, func(g api.Allocation) bool {
+		return slices.ContainsFunc(r.GPUs, func(o api.Allocation) bool { return o.Index == g.Index })
+	})
+	limit, end := "without a time limit", limitEnd(*j)
+	if !end.IsZero() {
+		limit = "with a time limit that ends it by " + a.out.Clock(end)
+	}
+	if !there || slices.Contains(r.Users, j.User) || !end.IsZero() && !end.After(r.From) {
+		return ""
+	}
+	return fmt.Sprintf("reservation %d: job %s of %s runs there %s and will not be stopped: cancel it, requeue it or ask its owner",
+		r.ID, nameOfJob(*j), j.User, limit)
 }
 
 // limitEnd is when the time limit of a running job ends it; zero where nobody can say.
@@ -116,7 +127,10 @@ func (c *reserveListCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.showReservations(c.outputFlags, reply)
+	if err := a.showReservations(c.outputFlags, reply); err != nil || !c.isTable() {
+		return err
+	}
+	return a.writeSitters(ctx, reply.Reservations)
 }
 
 // reserveCancelCmd ends reservations.

@@ -71,6 +71,7 @@ func TestScripts(t *testing.T) {
 		Setup:         startDaemon,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":       scriptExits,
+			"begin":       scriptBegin,
 			"end":         scriptEnd,
 			"submissions": scriptSubmissions,
 			"await":       scriptAwait,
@@ -195,6 +196,13 @@ func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
 	if strconv.Itoa(got) != args[0] {
 		ts.Fatalf("exit status %d, want %s", got, args[0])
 	}
+}
+
+// scriptBegin is "begin ID": the job starts.
+func scriptBegin(ts *testscript.TestScript, neg bool, args []string) {
+	id, err := job.ParseID(args[0])
+	ts.Check(err)
+	ts.Value(daemonKey{}).(*servertest.Backend).Start(id)
 }
 
 // scriptEnd is "end ID OUTCOME EXITCODE": the job ends.

@@ -97,7 +97,7 @@ func (s *scriptFile) options(p *kong.Kong, forSlurm bool) (o scriptOptions, err 
 		o.notes = append(o.notes, lost)
 	}
 	if list := batch.Ignored(); len(list) > 0 {
-		o.notes = append(o.notes, "without a meaning on this machine: "+strings.Join(list, ", "))
+		o.notes = append(o.notes, "ignored here: "+strings.Join(list, ", "))
 	}
 	return o, nil
 }

@@ -56,9 +56,9 @@ func arrayLine(j api.Job) string {
 	left := a.Size - a.Next - a.Cancelled
 	again := ""
 	if a.Waiting > 0 {
-		again = fmt.Sprintf("%d wait again, ", a.Waiting)
+		again = fmt.Sprintf("%d waiting again, ", a.Waiting)
 	}
-	text := fmt.Sprintf("%s: %s; %d wait, %s%d run, %d have ended", a.Spec, tasks(a), left, again, a.Live-a.Waiting, a.Next-a.Live)
+	text := fmt.Sprintf("%s: %s; %d waiting, %s%d running, %d ended", a.Spec, tasks(a), left, again, a.Live-a.Waiting, a.Next-a.Live)
 	if over {
 		text = fmt.Sprintf("%s: %s; %d have run", a.Spec, tasks(a), a.Next)
 	}
@@ -79,7 +79,7 @@ func (a *app) expectedLine(j api.Job) string {
 	case !j.ExpectedStart.IsZero():
 		return "to start " + startText(a.out, j)
 	case j.StartUnknown:
-		return unknownStart
+		return unknownStart(j)
 	case !j.ExpectedEnd.IsZero():
 		return "to end " + a.out.About(j.ExpectedEnd)
 	}

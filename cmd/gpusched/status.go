@@ -38,24 +38,29 @@ func (a *app) writeStatus(s api.StatusReply, jobs []api.Job, wide, detailed bool
 		t.Printf("ended     %s\n", line)
 	}
 	if line := promisedLine(&s.Host); line != "" {
-		t.Printf("promised  %s\n", line)
+		t.Printf("reserved  %s\n", line)
 	}
 	a.writeDrain(s.Drain)
 	if len(s.GPUs) > 0 {
 		t.Printf("\n")
-		a.writeAllocation(s.GPUs, wide)
+		a.writeGPUs(s.GPUs, wide)
 	}
 	shown := jobs
+	if !wide && !detailed {
+		shown = byState(shown)
+	}
+	hidden := s.Counts[string(job.Queued)] - len(s.Waiting)
 	if t.Height > 0 && !wide && !detailed {
 		room := max(t.Height-statusLines-len(s.GPUs), leastShown)
-		shown = jobs[:min(len(jobs), room)]
+		hidden += max(0, len(shown)-room)
+		shown = shown[:min(len(shown), room)]
 	}
 	if len(shown) > 0 {
 		t.Printf("\n")
 		term.WriteTable(t, a.jobColumns(), shown, wide)
 	}
-	if more := s.Counts[string(job.Queued)] - len(s.Waiting) + len(jobs) - len(shown); more > 0 {
-		t.Printf("… and %d more ('gpusched list' shows them)\n", more)
+	if hidden > 0 {
+		t.Printf("… and %d more ('gpusched list' shows them)\n", hidden)
 	}
 }
 
@@ -116,22 +121,22 @@ func endedLine(t *api.Totals, detailed bool) string {
 		}
 		each.add(n > 0, "%d %s", n, state)
 	}
-	text := fmt.Sprintf("%d since the start", ended)
+	text := fmt.Sprintf("%d since the scheduler started", ended)
 	switch {
 	case detailed && len(each) > 0:
 		text += " (" + strings.Join(each, ", ") + ")"
 	case bad > 0:
 		text += fmt.Sprintf(", %d of them failed", bad)
 	}
-	return text + fmt.Sprintf("; %d ever submitted", t.Submitted)
+	return text + fmt.Sprintf("; %d submitted ever", t.Submitted)
 }
 
 // promisedLine says what jobs have of what is counted besides GPUs.
 func promisedLine(h *job.HostView) string {
 	var parts phrases
-	parts.add(h.MemBytes > 0, "%s of %s host memory", job.FormatSize(h.PromisedMem), job.FormatSize(h.MemBytes))
-	parts.add(h.CPUs > 0, "%d of %v", h.PromisedCPUs, job.CPUs(h.CPUs))
-	parts.add(h.Places > 0, "%d of %d places", h.Taken, h.Places)
+	parts.add(h.MemBytes > 0, "memory %s of %s", job.FormatSize(h.PromisedMem), job.FormatSize(h.MemBytes))
+	parts.add(h.CPUs > 0, "CPUs %d of %d", h.PromisedCPUs, h.CPUs)
+	parts.add(h.Places > 0, "jobs %d of %d", h.Taken, h.Places)
 	return strings.Join(parts, ", ")
 }
 

@@ -32,6 +32,9 @@ func (c *submitCmd) report(ctx context.Context, a *app, reply api.SubmitReply) e
 			a.noteOnce("what the job prints may go to the system's journal, which you can't read (" + inFile + ")")
 		}
 	}
+	if c.staysWith(reply) {
+		return nil
+	}
 	said := c.planned(a.out, reply)
 	if reply.Sentence = said; !c.DryRun {
 		outcome := c.outcome(a.out, reply)
@@ -43,6 +46,11 @@ func (c *submitCmd) report(ctx context.Context, a *app, reply api.SubmitReply) e
 			c.writePlan(a.out, reply)
 		}
 	}).show(a, c.outputFlags)
+}
+
+// staysWith reports whether what becomes of the job is said, on standard error, by who stays with it until its end.
+func (c *submitCmd) staysWith(reply api.SubmitReply) bool {
+	return c.Wait && !c.DryRun && c.form() == "table" && reply.Job.Array == nil && !reply.Known
 }
 
 // outcome says in a few words what became of a job just submitted.
@@ -67,11 +75,14 @@ func (c *submitCmd) outcome(t *term.Terminal, reply api.SubmitReply) string {
 	return "queued, starts now"
 }
 
-// atOnce says how many tasks of a new array start at once, and what the next one waits for.
+// atOnce says how many tasks of a new array start at once, and what the next one waits for if not for these.
 func atOnce(t *term.Terminal, j api.Job) string {
-	text := "1 starts now"
+	text := "the first starts now"
 	if j.Array.Live > 1 {
-		text = fmt.Sprintf("%d start now", j.Array.Live)
+		text = fmt.Sprintf("the first %d start now", j.Array.Live)
+	}
+	if j.Array.Limit > 0 && j.Array.Live >= j.Array.Limit {
+		return text
 	}
 	j.Array = nil
 	if rest := waiting(t, j); rest != "" {
@@ -94,7 +105,7 @@ func waiting(t *term.Terminal, j api.Job) string {
 	case !j.ExpectedStart.IsZero():
 		parts = append(parts, "expected to start "+startText(t, j))
 	case j.StartUnknown:
-		parts = append(parts, unknownStart)
+		parts = append(parts, unknownStart(j))
 	}
 	return colon(strings.Join(parts, "; "))
 }

@@ -17,8 +17,8 @@ func TestOutcomeOfAnArray(t *testing.T) {
 		want string
 	}{
 		{0, "GPU 0 is held by job 1", "queued: 6 tasks, 2 at a time; GPU 0 is held by job 1"},
-		{1, "GPU 0 is held by job 1", "queued: 6 tasks, 2 at a time; 1 starts now, the next waits: GPU 0 is held by job 1"},
-		{2, "", "queued: 6 tasks, 2 at a time; 2 start now"},
+		{1, "GPU 0 is held by job 1", "queued: 6 tasks, 2 at a time; the first starts now, the next waits: GPU 0 is held by job 1"},
+		{2, "", "queued: 6 tasks, 2 at a time; the first 2 start now"},
 	} {
 		j := api.Job{State: job.Queued, Why: x.why, Array: &api.Array{Size: 6, Limit: 2, Next: x.live, Live: x.live}}
 		if got := c.outcome(out, api.SubmitReply{Job: j}); got != x.want {

@@ -62,26 +62,27 @@ func (a *app) writeUsage(u api.UsageReply, wide bool) {
 func shareSentence(u api.UsageReply) string {
 	name := term.Clean(u.User)
 	if u.UsedPercent == nil || u.CountedHours == 0 {
-		return "No past use counts against " + name + " in the order of the queue."
+		return "No recent use counts against " + name + "."
 	}
-	text := fmt.Sprintf("In the order of the queue, %s GPU-hours of past use count against %s", term.Hours(u.CountedHours), name)
+	text := "Recent use: " + term.Hours(u.CountedHours) + " GPU-hours"
 	if u.HalfLifeSeconds > 0 {
-		text += ";\nwhat was used counts half as much after " + term.Age(time.Duration(u.HalfLifeSeconds)*time.Second)
+		text += " (halved every " + term.Age(time.Duration(u.HalfLifeSeconds)*time.Second) + ")"
 	}
-	text += fmt.Sprintf(".\nThat is %.0f%% of what counts against all who have jobs now", *u.UsedPercent)
 	if u.EntitledPercent == nil {
-		return text + " (groups have shares of their own)."
+		return text + fmt.Sprintf(", %.0f%% of that of everybody who has jobs now (groups have shares of their own).", *u.UsedPercent)
 	}
 	used, due := *u.UsedPercent, *u.EntitledPercent
-	switch {
-	case due > 99.5:
-		return text + ": nobody else has jobs now."
-	case used > due*1.1:
-		return text + fmt.Sprintf("; a fair share is %.0f%%.\nJobs of users below their share go first.", due)
-	case used < due*0.9:
-		return text + fmt.Sprintf("; a fair share is %.0f%%.\nJobs of %s go before those of users above their share.", due, name)
+	if due > 99.5 {
+		return text + ". Nobody else has jobs now."
 	}
-	return text + fmt.Sprintf(", and a fair share is %.0f%%.", due)
+	text += fmt.Sprintf(", %.0f%% of that of everybody who has jobs now; a fair share is %.0f%%.", used, due)
+	switch {
+	case used > due*1.1:
+		text += "\nJobs of users below their share start first."
+	case used < due*0.9:
+		text += "\nJobs of " + name + " start before those of users above their share."
+	}
+	return text
 }
 
 // quotaNames are the words for quotas.

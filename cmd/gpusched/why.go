@@ -11,6 +11,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 )
 
 // whyCmd says why a job waits, or what becomes of the GPUs.
@@ -70,7 +71,7 @@ func (a *app) writeWhy(j api.Job) {
 		a.out.Printf("job %s has waited since %s\n", term.Clean(nameOfJob(j)), a.out.Moment(changedAt(j)))
 		a.writeReasons(j)
 		if j.Array != nil && j.Array.Waiting > 0 {
-			a.out.Printf("tasks %s wait again, each for itself: 'gpusched why %s_N'\n", j.Array.WaitingTasks, term.Clean(nameOfJob(j)))
+			a.out.Printf("tasks %s are waiting again, each for itself: 'gpusched why %s_N'\n", j.Array.WaitingTasks, term.Clean(nameOfJob(j)))
 		}
 	}
 }
@@ -95,7 +96,7 @@ func (a *app) writeQueue(j api.Job, q *api.Queue) (lines int) {
 	case !j.ExpectedStart.IsZero():
 		say("job %s is expected to start %s", name, startText(a.out, j))
 	case j.StartUnknown:
-		say("%s", unknownStart)
+		say("%s", unknownStart(j))
 	}
 	if len(q.Ahead) == 0 && j.HeldBy == "" && len(j.After) == 0 && j.NotBefore.IsZero() {
 		say("no job is ahead of job %s in the queue", name)
@@ -155,10 +156,13 @@ func (a *app) writeSooner(name string, list []api.Sooner) int {
 
 // reasonPlace is what the reason is about.
 func reasonPlace(r api.Reason) string {
-	if r.GPU == job.NoGPU {
-		return "machine"
+	switch {
+	case r.GPU != job.NoGPU:
+		return "GPU " + strconv.Itoa(r.GPU)
+	case words.OfJob(job.ReasonCode(r.Code)):
+		return "job"
 	}
-	return "GPU " + strconv.Itoa(r.GPU)
+	return "machine"
 }
 
 var reasonColumns = []term.Column[api.Reason]{

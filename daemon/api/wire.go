@@ -1,6 +1,7 @@
 package api
 
 import (
+	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -118,6 +119,7 @@ type Job struct {
 	ExpectedStartFrom time.Time `json:"expected_start_from,omitzero"` // it starts from then to the next with a chance of about four in five
 	ExpectedStartBy   time.Time `json:"expected_start_by,omitzero"`   // absent: nobody can say
 	StartUnknown      bool      `json:"start_unknown,omitempty"`      // nothing is known of how long jobs before it run
+	StartUnknownWhy   string    `json:"start_unknown_why,omitempty"`  // which of these, and why
 
 	ExpectedEnd     time.Time `json:"expected_end,omitzero"`      // of a running job
 	ExpectedSeconds int64     `json:"expected_seconds,omitempty"` // the predicted run time
@@ -141,6 +143,11 @@ type Job struct {
 	// The main process of one that runs, and the command. The command line fills them in where they are asked for.
 	MainPID int    `json:"main_pid,omitempty"`
 	Command string `json:"-"`
+
+	// Of a row that the command line shows for tasks of an array that are in the same state: which they are, such as
+	// "0-2,7", and how many.
+	Together string `json:"-"`
+	Alike    int    `json:"-"`
 
 	InvocationID  string        `json:"invocation_id,omitempty"`
 	StopRequested job.StopCause `json:"stop_requested,omitempty"` // "": none is
@@ -217,6 +224,19 @@ type Private struct {
 	SetupCut   bool   `json:"setup_cut,omitempty"`   // it has ended, and its set-up was too long to be kept
 
 	NotifyTo []string `json:"notify_to,omitempty"` // the addresses and URLs of Request.Notify, in its order
+}
+
+// How is how the job ended, without what its state says already; "" where it says all.
+func (j *Job) How() string {
+	if j.Result == nil {
+		return ""
+	}
+	text, _ := strings.CutPrefix(j.Result.Sentence, string(j.State))
+	text = strings.TrimPrefix(strings.TrimPrefix(text, ":"), " ")
+	if j.State == job.Completed && text == "exit code 0" {
+		return ""
+	}
+	return text
 }
 
 // Result is how a job ended, without what only its sentence says. It has no cause

@@ -239,7 +239,7 @@ func (c *Core) explain(l *trackedJob) []job.Reason {
 	}
 	w := c.waiting(l)
 	if why := c.planning.Explain(&w); len(why) > 0 {
-		return c.nameJobs(c.gpus.nameForeign(c.tellLeaving(why)))
+		return c.nameJobs(c.gpus.nameForeign(c.tellEndless(c.tellLeaving(why))))
 	}
 	return []job.Reason{{Code: job.ReasonChecking, GPU: job.NoGPU}}
 }
@@ -271,6 +271,23 @@ func (c *Core) tellLeaving(why []job.Reason) []job.Reason {
 		l := c.jobs.active(why[i].Job)
 		if why[i].Code == job.ReasonGPUBusy && l != nil && !stopAt(l.job).IsZero() {
 			why[i].Detail = job.Say("detail/makes-room", l.job.StopAt.Add(l.job.Request.Grace.Duration()))
+		}
+	}
+	return why
+}
+
+// tellEndless adds to the reasons that lie with a job of which nobody can tell when it ends why that is.
+func (c *Core) tellEndless(why []job.Reason) []job.Reason {
+	for i := range why {
+		for _, id := range append([]job.ID{why[i].Job}, why[i].Others...) {
+			l := c.jobs.active(id)
+			switch {
+			case l == nil || !why[i].Endless.IsZero():
+			case l.job.IsSuspended():
+				why[i].Endless = job.Say("detail/endless-suspended", c.jobs.called(id), l.job.Owner.User)
+			case l.job.Request.TimeLimit == 0 && l.job.Expected == 0:
+				why[i].Endless = job.Say("detail/endless-new", c.jobs.called(id), l.job.Owner.User)
+			}
 		}
 	}
 	return why

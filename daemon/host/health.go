@@ -52,7 +52,7 @@ func judgeSystemd(version string, missing []string) job.Check {
 
 // CheckNotifier reports whether systemd hears that the daemon is alive.
 func CheckNotifier(n *systemd.Notifier) job.Check {
-	c := job.Check{Name: "notifications", Health: job.Healthy, Detail: "systemd hears from the daemon"}
+	c := job.Check{Name: "watchdog", Health: job.Healthy, Detail: "systemd hears that the scheduler is alive"}
 	if err := n.Err(); err != nil {
 		return c.Degrade("systemd was not told how the daemon is: "+err.Error(),
 			"where systemd hangs, only a reboot helps, and jobs go on until then; else 'systemctl restart gpusched'")

@@ -70,6 +70,8 @@ type Reason struct {
 	Have   int64      `json:"have,omitempty"`
 	Detail Message    `json:"detail,omitzero"`
 
+	Endless Message `json:"endless,omitzero"` // of Job or Others: why nobody can tell when that one ends
+
 	Foreign []Foreign `json:"foreign,omitempty"` // who has memory of the GPU without a job, the most first
 }
 

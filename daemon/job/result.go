@@ -38,6 +38,19 @@ func MemoryReached(used, limit int64) bool {
 	return limit > 0 && float64(used) >= reached*float64(limit)
 }
 
+// Code is the exit status of a job that has ended: that of its result, but 125 where it was cancelled before it began.
+// An array begins with its first task.
+func (j *Job) Code() int {
+	began := j.Attempt != nil && !j.Attempt.StartedAt.IsZero()
+	if j.Request.Array != nil && j.Task == nil {
+		began = j.Tasks != nil && j.Tasks.Became() > 0
+	}
+	if j.Result.Outcome == Cancelled && !began {
+		return 125
+	}
+	return j.Result.Code()
+}
+
 // Code is the exit status that 'gpusched wait' and 'run' give for the result:
 // the command's own, 128+N for a signal, 124 for the time limit, 125 where the
 // command never began (as of a shell 127 where it was not there, 126 where it could

@@ -23,7 +23,7 @@ func TestCPUsAreKept(t *testing.T) {
 	if got := sc.p.out.Place[1].CPUs; got != 3 {
 		t.Errorf("the job that names none counts for %d CPUs, want 3", got)
 	}
-	if why := sc.why(sc.last(1000, askCPUs(5), expected(2*time.Hour))); why != "host-cpus, need 5 have 1, ann has 10 CPUs; gpu-busy on 0, job 101; gpu-kept on 1, job 3; gpu-kept on 2, job 4; gpu-free on 3" {
+	if why := sc.why(sc.last(1000, askCPUs(5), expected(2*time.Hour))); why != "host-cpus, need 5 have 1, ann's jobs hold 10 CPUs; gpu-busy on 0, job 101; gpu-kept on 1, job 3; gpu-kept on 2, job 4; gpu-free on 3" {
 		t.Errorf("why: %s", why)
 	}
 }

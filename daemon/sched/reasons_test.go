@@ -141,14 +141,14 @@ func TestReasonsOfTheMachine(t *testing.T) {
 	want := []string{
 		"too-much, can never start: asks for 2 GPUs with 1B of memory, the quota of bob is 1.5 (ask for fewer, or an administrator for a larger quota)",
 		"quota-gpus, need 2000 have 1000, bob has 1 of 1.5 left", "quota-hours, need 2 have 3, bob", "quota-jobs, need 1 have 1, group lab",
-		"max-running, need 2 have 0, ann has 1", "host-memory, need 3 have 2", "gpu-count, need 2 have 1",
+		"max-running, need 2 have 0, ann's jobs hold 1", "host-memory, need 3 have 2", "gpu-count, need 2 have 1",
 		"gpu-free on 0", "gpu-memory on 1, need 1 have 0", "gpu-busy on 2, job 101",
 	}
 	if got := sc.why(w); got != strings.Join(want, "; ") {
 		t.Errorf("reasons\n%s, want\n%s", strings.ReplaceAll(got, "; ", "\n"), strings.Join(want, "\n"))
 	}
 	w.Request.GPUMilli = 0
-	if got, want := sc.why(w), "quota-jobs, need 1 have 1, group lab; max-running, need 2 have 0, ann has 1; host-memory, need 3 have 2"; got != want {
+	if got, want := sc.why(w), "quota-jobs, need 1 have 1, group lab; max-running, need 2 have 0, ann's jobs hold 1; host-memory, need 3 have 2"; got != want {
 		t.Errorf("without a GPU: %s, want %s", got, want)
 	}
 	sc.s.GPUs, sc.s.Host = nil, Host{}
@@ -189,11 +189,11 @@ func TestReasonsWithoutGPU(t *testing.T) {
 		}
 	}
 	ask := asks(func(r *job.Request) { r.MemBytes = 2 })
-	if got, want := sc.why(sc.last(0, ask)), "no-gpu-jobs, need 3 have 0, cid has 2; no-gpu-memory, need 2 have 0, cid has 15B"; got != want {
+	if got, want := sc.why(sc.last(0, ask)), "no-gpu-jobs, need 3 have 0, cid's jobs hold 2; no-gpu-memory, need 2 have 0, cid's jobs hold 15B"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	sc.s.Running[3].Account = sc.user("dot")
-	if got, want := sc.why(sc.last(0, ask)), "no-gpu-jobs, need 3 have 0, bob has 1; no-gpu-memory, need 2 have 0, dot has 10B"; got != want {
+	if got, want := sc.why(sc.last(0, ask)), "no-gpu-jobs, need 3 have 0, bob's jobs hold 1; no-gpu-memory, need 2 have 0, dot's jobs hold 10B"; got != want {
 		t.Errorf("among equals: %s, want %s", got, want)
 	}
 }

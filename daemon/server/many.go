@@ -223,7 +223,7 @@ func (m *manyReply) row(v *job.JobView, task *int) api.Job {
 	j := &v.Job
 	out := api.Job{
 		ID: j.ID, UID: j.Owner.UID, User: j.Owner.User, State: j.State, SubmittedAt: j.SubmittedAt.UTC(),
-		Result: renderResult(j.Result), Task: renderTask(j.Task),
+		Result: renderEnd(j), Task: renderTask(j.Task),
 	}
 	out.Label.Name, out.Grace = j.Label.Name, j.Request.Grace.Ceil()
 	return out

@@ -15,7 +15,7 @@ func renderJob(v *job.JobView) api.Job {
 		ID: j.ID, Label: j.Label, User: j.Owner.User, UID: j.Owner.UID, State: j.State,
 		Request: publicPart(j.Request), MemDefaulted: j.Request.DefaultedMem, After: j.Pending,
 		SubmittedAt: j.SubmittedAt.UTC(), StopRequested: j.Stop,
-		Result: renderResult(j.Result), Reasons: renderReasons(v.Reasons), Why: words.Why(v.Reasons),
+		Result: renderEnd(j), Reasons: renderReasons(v.Reasons), Why: words.Why(v.Reasons),
 		Warnings: renderWarnings(v.Warnings()),
 	}
 	if j.State == job.Ending {
@@ -68,7 +68,9 @@ func renderLife(out *api.Job, v *job.JobView) {
 	out.Failures, out.Requeues, out.StopFor = j.Failures, j.Requeues, j.StopFor
 	out.ExpectedStart, out.ExpectedEnd = moment(v.Start.At), moment(v.EndsAt)
 	out.ExpectedStartFrom, out.ExpectedStartBy = moment(v.Start.From), moment(v.Start.By)
-	out.StartUnknown = v.Start.Unknown
+	if out.StartUnknown = v.Start.Unknown; out.StartUnknown {
+		out.StartUnknownWhy = endless(v.Reasons)
+	}
 	out.ExpectedSeconds = wholeSeconds(j.Expected)
 	out.GPUMemAuto, out.GPUMemKnownBytes = j.Request.AutoMem, v.MemKnown
 	out.Task = renderTask(j.Task)
@@ -76,6 +78,16 @@ func renderLife(out *api.Job, v *job.JobView) {
 		out.Array = renderArray(array, j.Tasks, &v.LiveTasks)
 		out.Array.TooManyFailed = j.TooManyFailed()
 	}
+}
+
+// endless says which job keeps another one waiting for nobody knows how long, and why; "" where none is known.
+func endless(why []job.Reason) string {
+	for _, r := range why {
+		if !r.Endless.IsZero() {
+			return words.Say(r.Endless)
+		}
+	}
+	return ""
 }
 
 func renderTask(t *job.Task) *api.Task {
@@ -150,6 +162,15 @@ func renderRefs(list []job.Allocation) []api.Allocation {
 		out[i].GPU = g.GPU
 		out[i].Minor, out[i].Milli = 0, g.Share()
 		renderUse(&out[i], g.Use)
+	}
+	return out
+}
+
+// renderEnd is renderResult of a job, whose exit code says also whether it ever began.
+func renderEnd(j *job.Job) *api.Result {
+	out := renderResult(j.Result)
+	if out != nil {
+		out.Code = j.Code()
 	}
 	return out
 }

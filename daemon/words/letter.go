@@ -87,7 +87,7 @@ func facts(event job.NotifyEvent, j *job.Job, host string) [][2]string {
 		list = append(list, [2]string{"ended", moment(j.EndedAt())})
 	}
 	if r := j.Result; event == job.NotifyEnd && r != nil && j.Request.Array == nil {
-		list = append(list, [2]string{"exit status", fmt.Sprint(r.Code())})
+		list = append(list, [2]string{"exit status", fmt.Sprint(j.Code())})
 	}
 	return append(list, [2]string{"comment", j.Label.Comment})
 }

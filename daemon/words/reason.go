@@ -50,7 +50,7 @@ var reasons = []reason{
 	{job.ReasonQuotaGPUs, quota, "quota: needs {need wish}, {text}", "", ""},
 	{job.ReasonQuotaMem, quota, "quota: needs {need bytes} of host memory, {text}", "", ""},
 	{job.ReasonQuotaCPUs, quota, "quota: needs {need CPU}, {text}", "", ""},
-	{job.ReasonQuotaKept, quota, "quota: job {job} is ahead and needs the rest of what {text} may have", "", ""},
+	{job.ReasonQuotaKept, quota, "job {job} is ahead and needs the rest of {text}'s quota", "", ""},
 	{job.ReasonQuotaHours, quota, "{text} has used {have} GPU-hours lately, the quota is {need}", "", ""},
 
 	{job.ReasonDrained, machine, "no new job starts: {text}", "", ""},
@@ -98,6 +98,12 @@ func rank(code job.ReasonCode) int {
 		}
 	}
 	return -1
+}
+
+// OfJob reports whether a cause of waiting lies with the job or its owner, and not with the machine.
+func OfJob(code job.ReasonCode) bool {
+	at := rank(code)
+	return at >= 0 && reasons[at].about <= quota
 }
 
 // ReasonCodes returns every code that a Reason may have.
@@ -263,7 +269,7 @@ func foreign(list []job.Foreign) string {
 		who, has := "process "+strconv.Itoa(f.PID), "some"
 		switch {
 		case f.User != "":
-			who += " of " + f.User
+			who = f.User + "'s " + who
 		case f.UID >= 0:
 			who += " of uid " + strconv.Itoa(f.UID)
 		}

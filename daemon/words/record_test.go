@@ -18,8 +18,8 @@ func TestARecordedMessageReadsAsBefore(t *testing.T) {
 		"the machine was restarted while the job ran":                                         job.Text("the machine was restarted while the job ran"),
 		"nothing is known of its end":                                                         job.Say("detail/unknown-end"),
 		"after it ended, GPU 3 was out of service: 20G of its memory is in use by no process": left,
-		"job 1000000000 ended as failed, so --after-ok 1000000000 can never be met":           job.Say("detail/unmet", "1000000000", job.Failed, job.AfterOK, job.ID(1_000_000_000)),
-		"GPU 1 is in use outside gpusched: process 7 of bob has 3G":                           job.Say("detail/gpu-is", 1, taken),
+		"job 1000000000 failed, so --after-ok 1000000000 can never be met":                    job.Say("detail/unmet", "1000000000", job.Failed, job.AfterOK, job.ID(1_000_000_000)),
+		"GPU 1 is in use outside gpusched: bob's process 7 has 3G":                            job.Say("detail/gpu-is", 1, taken),
 		"GPU 1 is out of service (1G of its memory is in use by no process)":                  job.Say("detail/gpu-is", 1, sick),
 		"detail/of-tomorrow 3": job.Say("detail/of-tomorrow", 3), // invariant 3
 	} {

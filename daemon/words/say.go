@@ -42,7 +42,27 @@ func split(m job.Message) (text, hint string) {
 	if m.Text != "" || !known {
 		return m.String(), ""
 	}
-	return fill(s.text, m.Args), fill(s.hint, m.Args)
+	args := m.Args
+	if m.Code == "detail/unmet" || m.Code == "never/dependency" {
+		args = slices.Clone(args)
+		args[1] = ended(fmt.Sprint(args[1]))
+	}
+	return fill(s.text, args), fill(s.hint, args)
+}
+
+// ended says how a job ended, to follow its name.
+func ended(state string) string {
+	switch job.State(state) {
+	case job.Completed, job.Failed:
+		return state
+	case job.TimedOut:
+		return "reached its time limit"
+	case job.OutOfMemory:
+		return "ran out of memory"
+	case job.GPUOutOfMemory:
+		return "ran out of GPU memory"
+	}
+	return "was " + state
 }
 
 func fill(format string, args []any) string {

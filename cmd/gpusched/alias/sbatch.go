@@ -103,7 +103,7 @@ func readBatch(c *Call, t tool, args []string) ([]string, error) {
 	c.add(words...)
 	c.Notes = append(c.Notes, b.Notes()...)
 	if list := b.Ignored(); len(list) > 0 {
-		c.note("without a meaning on this machine: %s", strings.Join(list, ", "))
+		c.note("ignored here: %s", strings.Join(list, ", "))
 	}
 	return args, err
 }

@@ -148,7 +148,14 @@ func (h host) checkNodes() job.Check {
 		return degraded(name, "/dev/nvidia-uvm is not there: users' CUDA programs cannot make it in a job",
 			h.makesNodes()+"; the scheduler does it at its start")
 	}
-	return healthy(name, fmt.Sprintf("of GPUs: %d, which every user may open as far as a job is given them", gpus))
+	return healthy(name, nodesOf(gpus)+", with modes as jobs need them")
+}
+
+func nodesOf(gpus int) string {
+	if gpus == 1 {
+		return "1 GPU device node"
+	}
+	return fmt.Sprintf("%d GPU device nodes", gpus)
 }
 
 // makesNodes is what to type for device files that are not there.

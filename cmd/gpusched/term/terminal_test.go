@@ -1,12 +1,13 @@
 package term
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
 
-// A sentence of the daemon's has the reader's own time on a terminal, as all
-// times there, and UTC elsewhere.
+// A sentence of the daemon's has the reader's own time, as all times that people read, and the date where it may be
+// read another day.
 func TestTimesInSentences(t *testing.T) {
 	berlin := time.FixedZone("CET", 3600)
 	for sentence, want := range map[string]string{
@@ -20,7 +21,7 @@ func TestTimesInSentences(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 		out.TTY = false
-		if got := out.Local(sentence); got != sentence {
+		if got := out.Local(sentence); got != strings.Replace(want, " 22:00", " 2026-03-01 22:00", 1) {
 			t.Errorf("%q in a pipe", got)
 		}
 	}
@@ -63,8 +64,8 @@ func TestAge(t *testing.T) {
 	}
 }
 
-// A moment has the local time and the date where that is not today, how long ago that is
-// in a sentence, and is RFC 3339 in UTC elsewhere.
+// A moment has the local time, the date where that is not today or the text may be read another day, and on a
+// terminal, in a sentence, how long ago that is.
 func TestTheRuleForTimes(t *testing.T) {
 	berlin := time.FixedZone("CET", 3600)
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, berlin)
@@ -82,11 +83,13 @@ func TestTheRuleForTimes(t *testing.T) {
 		{tty.About(now.Add(2 * time.Hour)), "about 14:00 (in 2h)"},
 		{tty.Expected(now.Add(2 * time.Hour)), "14:00"},
 		{tty.Expected(now.Add(-time.Hour)), "soon"},
-		{pipe.Clock(start.In(berlin)), "2026-03-01T02:44:00Z"},
-		{pipe.Moment(start.In(berlin)), "2026-03-01T02:44:00Z"},
-		{pipe.Run(start, start.Add(time.Hour)), "2026-03-01T02:44:00Z, ran 1h"},
-		{pipe.About(start), "about 2026-03-01T02:44:00Z"},
-		{pipe.Expected(start), "2026-03-01T02:44:00Z"},
+		{pipe.Clock(start.In(berlin)), "2026-03-01 03:44"},
+		{pipe.Moment(start.In(berlin)), "2026-03-01 03:44"},
+		{pipe.Run(start, start.Add(time.Hour)), "2026-03-01 03:44, ran 1h"},
+		{pipe.About(start), "about 2026-03-01 03:44"},
+		{pipe.Clock(now), "2026-03-04 12:00"},
+		{pipe.Local("until 2026-03-01 02:44:00 UTC, then reserved"), "until 2026-03-01 03:44, then reserved"},
+		{pipe.Expected(start), "2026-03-01 03:44"},
 		{tty.Clock(time.Time{}) + tty.Moment(time.Time{}) + tty.Run(time.Time{}, now) + tty.Expected(time.Time{}), ""},
 	} {
 		if c.got != c.want {

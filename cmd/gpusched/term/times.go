@@ -8,20 +8,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The one rule for times: on a terminal a moment is the local time of day, with the date
-// where that is not today, and in a sentence how long ago or ahead that is. Away from a
-// terminal it is RFC 3339 in UTC. How long something took is Age in both.
+// The one rule for times: what people read has them in the reader's zone, in tables and sentences alike. A
+// terminal, which is read at once, leaves today's date out and adds to a sentence how long ago or ahead that is;
+// text that may be read tomorrow, as in a file, has the date. Machines have RFC 3339 in UTC, by Column.Raw and JSON.
 
 // Clock is a moment alone, for tables: "03:44", "2026-11-22 03:44".
 func (t *Terminal) Clock(at time.Time) string {
-	switch {
-	case at.IsZero():
+	if at.IsZero() {
 		return ""
-	case !t.TTY:
-		return at.UTC().Format(time.RFC3339)
 	}
 	at = at.In(t.Now.Location())
-	if at.Format(time.DateOnly) == t.Now.Format(time.DateOnly) {
+	if t.TTY && at.Format(time.DateOnly) == t.Now.Format(time.DateOnly) {
 		return at.Format("15:04")
 	}
 	return at.Format("2006-01-02 15:04")
@@ -83,12 +80,8 @@ func sentenceTime(sentence string) (from, to int) {
 	return -1, -1
 }
 
-// Local puts the times in a sentence of the daemon's as Clock does; away from a
-// terminal it stays as it is.
+// Local puts the times in a sentence of the daemon's as Clock does.
 func (t *Terminal) Local(sentence string) string {
-	if !t.TTY {
-		return sentence
-	}
 	var b strings.Builder
 	Split(sentence, func(text string) { b.WriteString(text) }, func(at time.Time) { b.WriteString(t.Clock(at)) })
 	return b.String()

@@ -85,7 +85,7 @@ func (b *Backend) Start(id job.ID) {
 	}
 	v := b.find(id)
 	v.State, v.Reasons = job.Running, nil
-	v.Attempt = &job.Attempt{Number: 1, GPUs: b.Place, PlacedAt: b.Now, StartedAt: b.Now}
+	v.Attempt = &job.Attempt{Number: 1, InvocationID: "begun-" + id.String(), GPUs: b.Place, PlacedAt: b.Now, StartedAt: b.Now}
 	b.news()
 }
 

@@ -41,7 +41,7 @@ func TestSchedulerAfter(t *testing.T) {
 	}
 	release()
 	ended(t, wait(t, either), "completed", "exit code 0")
-	ended(t, wait(t, failed), "cancelled", fmt.Sprintf("job %d ended as completed, so --after-fail %d can never be met", first, first))
+	ended(t, wait(t, failed), "cancelled", fmt.Sprintf("job %d completed, so --after-fail %d can never be met", first, first))
 }
 
 // TestSchedulerDrainUntil: a GPU that is drained until a time comes back then

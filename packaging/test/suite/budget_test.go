@@ -98,7 +98,7 @@ func TestForeignProcessSinceTheLook(t *testing.T) {
 	t.Cleanup(func() { try(t, "", "systemctl stop stranger") })
 	until(t, "it has its memory", func() bool { return sh(t, "", "ls /run/fakenvml/claims | grep -c -- -0$ || true") == "1" })
 	id := submit(t, "alice", "--gpu-ids 0 -- touch /tmp/began")
-	stranger := "in use outside gpusched: process " + sh(t, "", "systemctl show -P MainPID stranger") + " of bob has 70G"
+	stranger := "in use outside gpusched: bob's process " + sh(t, "", "systemctl show -P MainPID stranger") + " has 70G"
 	until(t, "the job waits for the stranger", func() bool { return strings.Contains(why(t, "alice", id), stranger) })
 	if out := sh(t, "alice", fmt.Sprintf("gpusched show %d --json; ls /tmp/began || true", id)); !strings.Contains(out, "not started, and queued again: GPU 0 is in use") || strings.Contains(out, "\n/tmp/began") {
 		t.Errorf("show: %s", out)
@@ -127,9 +127,9 @@ func TestForeignProcess(t *testing.T) {
 		t.Errorf("bob sees of his own: %q", out)
 	}
 	id := submit(t, "alice", "--gpu-ids 0 --gpu-mem 20G -- true")
-	waitsFor(t, "alice", id, "of no job: process "+pid+" of bob has 70G")
+	waitsFor(t, "alice", id, "of no job: bob's process "+pid+" has 70G")
 	whole := submit(t, "alice", "--gpu-ids 0 -- true")
-	waitsFor(t, "alice", whole, "in use outside gpusched: process "+pid+" of bob has 70G")
+	waitsFor(t, "alice", whole, "in use outside gpusched: bob's process "+pid+" has 70G")
 	if out := sh(t, "alice", "gpusched submit --dry-run --gpu-ids 0 -- true"); !strings.Contains(out, "in use outside gpusched: process "+pid) {
 		t.Errorf("a dry run: %s", out)
 	}

@@ -43,7 +43,7 @@ func TestEvents(t *testing.T) {
 	begin(t)
 	const unit, file = "followed.service", "/run/followed"
 	t.Cleanup(func() { try(t, "", "systemctl stop "+unit+"; systemctl reset-failed "+unit+"; rm -f "+file) })
-	sh(t, "", "systemd-run --quiet --unit "+unit+" --uid bob --property StandardOutput=file:"+file+" gpusched events -f")
+	sh(t, "", "systemd-run --quiet --unit "+unit+" --uid bob --property StandardOutput=file:"+file+" gpusched events -f -o jsonl")
 	until(t, "bob follows", func() bool { return try(t, "", "grep position "+file).Code == 0 })
 
 	id := submit(t, "alice", "-g 1 -e KEY=hush-value -n mine -- sh -c ': hush-argument; sleep 1000'")

@@ -57,8 +57,8 @@ func TestSchedulerDependencies(t *testing.T) {
 		t.Errorf("the chain ran as %q", got)
 	}
 	ended(t, wait(t, fails), "failed", "exit code 3")
-	ended(t, wait(t, next), "cancelled", fmt.Sprintf("job %d ended as failed, so --after-ok %d can never be met", fails, fails))
-	ended(t, wait(t, last), "cancelled", fmt.Sprintf("job %d ended as cancelled, so --after-ok %d can never be met", next, next))
+	ended(t, wait(t, next), "cancelled", fmt.Sprintf("job %d failed, so --after-ok %d can never be met", fails, fails))
+	ended(t, wait(t, last), "cancelled", fmt.Sprintf("job %d was cancelled, so --after-ok %d can never be met", next, next))
 	ended(t, wait(t, instead), "completed", "exit code 0")
 }
 
