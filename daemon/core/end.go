@@ -114,6 +114,7 @@ func (c *Core) ended(l *trackedJob, now time.Time) {
 	}
 	l.job.Result = &r
 	c.move(l, r.Outcome, now)
+	l.job.ChangedAt = over
 }
 
 // calledOff reports whether an attempt was ended before anything of it began, so that its start neither worked nor

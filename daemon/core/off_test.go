@@ -113,8 +113,8 @@ func TestEndWhileNobodyLooked(t *testing.T) {
 		if j.State != c.want && (c.want != job.Running || j.Failures != 1) {
 			t.Errorf("%s: the job is %s: %+v", name, j.State, j.Result)
 		}
-		if j.State.Terminal() && !j.EndedAt().Equal(first.EndedAt) {
-			t.Errorf("%s: the job ended at %s, its attempt at %s", name, j.EndedAt(), first.EndedAt)
+		if j.State.Terminal() && !j.ChangedAt.Equal(first.EndedAt) {
+			t.Errorf("%s: the job ended at %s, its attempt at %s", name, j.ChangedAt, first.EndedAt)
 		}
 		if used := time.Duration(w.usage["u1001"].Micro) * time.Microsecond; c.away == nil && (used > want || used < want/2) { // it decays
 			t.Errorf("%s: alice has used %s", name, used)

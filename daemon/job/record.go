@@ -98,7 +98,7 @@ type Job struct {
 	Request     Request   `json:"request"`
 	SubmittedAt time.Time `json:"submitted_at"`
 	State       State     `json:"state"`
-	ChangedAt   time.Time `json:"changed_at"`        // of the state
+	ChangedAt   time.Time `json:"changed_at"`        // of the state; an end may have been learned later
 	Attempt     *Attempt  `json:"attempt,omitempty"` // the current or last attempt
 	Result      *Result   `json:"result,omitempty"`  // how the job ended; nil until then
 
@@ -200,19 +200,6 @@ func (j *Job) PayloadID() ID {
 		return j.Task.Array
 	}
 	return j.ID
-}
-
-// EndedAt returns when a job ended that has: with its last attempt, which the scheduler may have learned of
-// later, or when it was cancelled after that attempt had left it in the queue.
-func (j *Job) EndedAt() time.Time {
-	a, r := j.Attempt, j.Result
-	if a == nil || a.Result == nil || r == nil || a.EndedAt.IsZero() {
-		return j.ChangedAt
-	}
-	if a.Result.Outcome != r.Outcome || a.Result.Cause != r.Cause {
-		return j.ChangedAt
-	}
-	return a.EndedAt
 }
 
 // GPUIndexes lists the physical indexes the job holds or held last.

@@ -26,7 +26,7 @@ func renderJob(v *job.JobView) api.Job {
 		out.Unit = j.ID.Unit()
 	}
 	if j.State.Terminal() {
-		out.EndedAt = j.EndedAt().UTC()
+		out.EndedAt = j.ChangedAt.UTC()
 	}
 	if j.Attempt != nil {
 		out.Attempt = j.Attempt.Number

@@ -84,7 +84,7 @@ func facts(event job.NotifyEvent, j *job.Job, host string) [][2]string {
 		}
 	}
 	if event == job.NotifyEnd {
-		list = append(list, [2]string{"ended", moment(j.EndedAt())})
+		list = append(list, [2]string{"ended", moment(j.ChangedAt)})
 	}
 	if r := j.Result; event == job.NotifyEnd && r != nil && j.Request.Array == nil {
 		list = append(list, [2]string{"exit status", fmt.Sprint(j.Code())})
