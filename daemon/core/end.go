@@ -23,15 +23,22 @@ func (c *Core) endAttempt(l *trackedJob, r job.Result, now time.Time) {
 // foundGone forgets why a job was to be stopped that turned out to have no unit before
 // any stop was sent: what it was to be stopped for it can't have met. What somebody
 // asked for still happens.
-func foundGone(j *job.Job) {
-	switch j.Stop {
+func foundGone(l *trackedJob) {
+	switch j := l.job; j.Stop {
 	case job.StopTime, job.StopGPUMem, job.StopIdle, job.StopTrespass:
 		j.Stop, j.StopBy = "", ""
 		j.StopFor, j.Breach = 0, nil
 		a := *j.Attempt
-		a.Result = &job.Result{Outcome: job.Lost, Detail: job.Say("detail/removed")}
+		a.Result = vanished(l)
 		j.Attempt = &a
 	}
+}
+
+// vanished is the result of a job whose unit is gone, and with it how it ended: it was stopped, or it had ended, well
+// or badly, and somebody cleared that.
+func vanished(l *trackedJob) *job.Result {
+	l.life().gone = true
+	return &job.Result{Outcome: job.Lost, Detail: job.Say("detail/vanished")}
 }
 
 // recordExit keeps how the command ended.

@@ -15,6 +15,7 @@ type lifetime struct {
 	alive time.Time // the last moment at which something of it was seen to run; zero: none
 	ended time.Time // when its command did, as its unit tells; zero: it has not told
 	spent bool      // nothing was left in the unit then
+	gone  bool      // the unit is not there any more, so nobody knows when it did
 }
 
 // life is the lifetime of the current attempt.
@@ -99,11 +100,12 @@ func (c *Core) noteAlive(now time.Time) {
 }
 
 // ranUntil returns the time until which an attempt ran that has no EndedAt yet: now, or when its command ended
-// if nothing of it was left then. One that a reboot took ran until the machine was last known to be on.
+// if nothing of it was left then. One that a reboot took ran until the machine was last known to be on, and so did one
+// whose unit went while no daemon was there.
 func (c *Core) ranUntil(l *trackedJob, now time.Time) time.Time {
 	at := now
 	switch {
-	case c.systemd.wasOff(l.job.Attempt):
+	case c.systemd.wasOff(l.job.Attempt), l.life().gone && l.life().alive.IsZero():
 		at = c.systemd.lastSeen()
 	case l.life().spent:
 		at = l.life().ended

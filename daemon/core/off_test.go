@@ -65,6 +65,35 @@ func TestTimeWithTheMachineOffIsNobodys(t *testing.T) {
 	}
 }
 
+// Of a job whose unit was stopped, or reset after its end, while no daemon was there, nobody knows how it ended, and
+// when: it is lost, tried again as any such job is, and ran as long as it was known to.
+func TestUnitGoneWhileNobodyLooked(t *testing.T) {
+	for _, stop := range []job.Request{{}, {TimeLimit: job.Span(time.Hour)}, {Retries: 1}} {
+		w := running(t, 1, func(r *job.Request) { r.TimeLimit, r.Retries = stop.TimeLimit, stop.Retries })
+		began := w.now
+		w.now = w.now.Add(30 * time.Minute)
+		w.step(core.Closing{}, -1)
+		w.now = w.now.Add(10 * time.Minute)
+		w.sweep(1)
+		w.now = w.now.Add(60 * time.Hour)
+		w.revive()
+		w.step(w.listed(), -1)
+		w.settle()
+		w.step(w.sample(0), -1)
+		w.settle()
+		first := w.ends[0]
+		if ran := first.EndedAt.Sub(began); ran != 30*time.Minute {
+			t.Errorf("%+v: the attempt ran %s", stop, ran)
+		}
+		if r := first.Result; r.Outcome != job.Lost || r.Detail.Code != "detail/vanished" {
+			t.Errorf("%+v: the attempt ended as %+v", stop, r)
+		}
+		if j := w.jobs[1]; j.State.Terminal() == (stop.Retries > 0) || j.Failures != stop.Retries {
+			t.Errorf("%+v: the job is %s after %d failures", stop, j.State, j.Failures)
+		}
+	}
+}
+
 // A job that ended while no daemon could see it ended then: the time until that is noticed is not
 // learned as a run time, and nobody is charged for it where the daemon was away.
 func TestEndWhileNobodyLooked(t *testing.T) {

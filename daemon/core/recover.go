@@ -168,14 +168,14 @@ func (c *Core) endGone(part *job.Allocation, units map[job.ID]Unit, now time.Tim
 			continue
 		}
 		l := c.jobs.active(id)
-		a, lost := l.job.Attempt, job.Result{Outcome: job.Lost, Detail: job.Say("detail/removed")}
+		a := l.job.Attempt
 		switch ours := a.InvocationID == "" || a.InvocationID == u.Invocation; {
 		case a.Result != nil:
 		case u.Phase == Exited && ours:
 			l.life().saw(&u, now)
 			c.recordExit(l, u)
 		default:
-			c.edit(l, func(a *job.Attempt) { a.Result = &lost })
+			c.edit(l, func(a *job.Attempt) { a.Result = vanished(l) })
 		}
 		if l.job.State != job.Ending {
 			c.move(l, job.Ending, now)

@@ -125,7 +125,7 @@ func (c *Core) stopped(e Stopped, now time.Time) {
 		c.recordExit(l, e.Before)
 	}
 	if unknown && e.OK && e.Before.Phase == Absent && !l.stopSent {
-		foundGone(l.job)
+		foundGone(l)
 	}
 	switch {
 	case e.OK:
@@ -260,7 +260,7 @@ func (c *Core) reconcileUnit(l *trackedJob, u Unit, fresh bool, now time.Time) {
 	case l.job.State == job.Starting:
 		c.launch(l, now)
 	default:
-		c.endAttempt(l, job.Result{Outcome: job.Lost, Detail: job.Say("detail/removed")}, now)
+		c.endAttempt(l, *vanished(l), now)
 	}
 }
 

@@ -273,6 +273,7 @@ var sentences = map[job.Code]sentence{
 	"detail/unknown-end":    {"nothing is known of its end", ""},
 	"detail/restarted":      {"the machine was restarted while the job ran", ""},
 	"detail/removed":        {"its unit was stopped or removed from outside gpusched", ""},
+	"detail/vanished":       {"its unit was stopped, or reset after its end, from outside gpusched: how it ended is not known", ""},
 	"detail/going-down":     {"the machine goes down", ""},
 	"detail/unmet":          {"job %[1]v %[2]v, so --%[3]v %[4]v can never be met", ""},
 	"detail/tasks":          {"%v of %v tasks did not complete", ""},

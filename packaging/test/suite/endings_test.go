@@ -64,7 +64,7 @@ func TestAnswersWhileNobodyLooks(t *testing.T) {
 // and no end of the job's own.
 func TestStoppedFromOutside(t *testing.T) {
 	begin(t)
-	const sentence = "stopped or removed from outside"
+	const sentence = "from outside gpusched"
 	sh(t, "alice", "rm -f ~/go; touch ~/go")
 	deaf := submit(t, "alice", "-g 0 -t 1h --grace 1s -- bash -c 'trap \"\" TERM; echo armed; while :; do sleep 0.1; done'")
 	exits := submit(t, "alice", "-g 0 -t 1h -- "+saves("TERM", 3))
@@ -79,19 +79,27 @@ func TestStoppedFromOutside(t *testing.T) {
 		t.Errorf("with a retry: job %d is %s in attempt %d: %+v", again, j.State, j.Attempt, j.Result)
 	}
 
-	// Its limit passes while neither it nor the scheduler is there.
+	// Its limit passes while neither it nor the scheduler is there; and one that failed then is reset.
+	sh(t, "alice", "rm -f ~/fail")
+	reset := submit(t, "alice", "-g 0 -- bash -c 'echo armed; until [ -e ~/fail ]; do sleep 0.05; done; exit 5'")
+	printed(t, reset, "armed")
 	limit := 8 * time.Second * the.slow
 	gone := submit(t, "alice", fmt.Sprintf("-g 0 -t %s -- bash -c 'echo armed; sleep 1000'", limit))
 	printed(t, gone, "armed")
 	began := show(t, "", gone).StartedAt
 	sh(t, "", fmt.Sprintf("systemctl stop gpusched.socket gpusched.service; systemctl stop gpujob-%d", gone))
+	sh(t, "alice", "touch ~/fail")
+	unitEnded(t, reset)
+	sh(t, "", fmt.Sprintf("systemctl reset-failed gpujob-%d", reset))
 	if left := time.Until(began.Add(limit)); left > 0 {
 		<-time.After(left)
 	} else {
 		t.Errorf("its limit of %s passed before the scheduler was stopped", limit)
 	}
 	sh(t, "", "systemctl start gpusched.socket gpusched.service")
-	ended(t, wait(t, gone), job.Lost, sentence)
+	for _, id := range []int64{gone, reset} {
+		ended(t, wait(t, id), job.Lost, "how it ended is not known")
+	}
 }
 
 // TestLeavesWhenWarned: a job that exits when it is warned of its limit goes on later, where it

@@ -17,7 +17,7 @@ func TestSlicesStopped(t *testing.T) {
 		queued := submit(t, "alice", fmt.Sprintf("-g 0 --after-any %d -- true", runs))
 		running(t, runs)
 		sh(t, "", "systemctl stop "+slice)
-		ended(t, wait(t, runs), "lost", "stopped or removed from outside")
+		ended(t, wait(t, runs), "lost", "from outside gpusched")
 		ended(t, wait(t, queued), "completed", "exit code 0")
 		ended(t, wait(t, submit(t, "alice", "-g 0 -- true")), "completed", "exit code 0")
 	}
