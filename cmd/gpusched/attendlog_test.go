@@ -60,12 +60,7 @@ func TestLinesOfAnEarlierJob(t *testing.T) {
 // Where the journal hides what a job prints, who stays with it sees its log: from this start on, byte for byte, and
 // all of it, also what comes with the job's end.
 func TestAttendReadsTheLog(t *testing.T) {
-	dir := t.TempDir()
-	bin, path := filepath.Join(dir, "journalctl"), filepath.Join(dir, "log")
-	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-	if err := os.WriteFile(bin, []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	dir, path := hidingJournal(t)
 	write := func(text string) {
 		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 		if err == nil {
@@ -114,6 +109,49 @@ func TestAttendReadsTheLog(t *testing.T) {
 	}
 	if text := said.String(); strings.Contains(text, "not shown") || strings.Count(text, "\n") != 2 {
 		t.Errorf("it says %q", text)
+	}
+}
+
+// hidingJournal makes a journal that hides everything, in a directory, and names a log there.
+func hidingJournal(t *testing.T) (dir, log string) {
+	dir = t.TempDir()
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	if err := os.WriteFile(filepath.Join(dir, "journalctl"), []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir, filepath.Join(dir, "log")
+}
+
+// Starts that follow each other sooner than anybody looks are all shown, each once.
+func TestAttendReadsTheLogOfEveryStart(t *testing.T) {
+	dir, path := hidingJournal(t)
+	text := "one\n" + contract.AttemptLine("5", "2") + "two\n" + contract.AttemptLine("5", "4") + "four\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	at := time.Now().Add(-time.Minute)
+	attempt := func(n int, invocation string) api.Attempt {
+		return api.Attempt{Attempt: job.Attempt{Number: n, InvocationID: invocation, PlacedAt: at, EndedAt: at}}
+	}
+	reply := api.JobReply{
+		Job: api.Job{
+			ID: 5, UID: 62000, User: "ann", State: job.Completed, Attempt: 4, InvocationID: "ef", PlacedAt: at, EndedAt: at,
+			Private: &api.Private{Log: contract.Log{Path: path}}, Result: &api.Result{Result: job.Result{Outcome: job.Completed}},
+		},
+		Attempts: []api.Attempt{attempt(1, "ab"), attempt(2, "cd"), attempt(3, ""), attempt(4, "ef")}, // the third could not start
+	}
+	ended := make(chan struct{})
+	close(ended)
+	var out, said bytes.Buffer
+	a := &app{
+		uid: 62000, journalDirs: []string{dir}, getenv: func(string) string { return "" },
+		client: answering{job: func() (api.JobReply, error) { return reply, nil }, ended: ended},
+		err:    &term.Terminal{W: bufio.NewWriter(&said)}, out: &term.Terminal{W: bufio.NewWriter(&out)},
+	}
+	err := a.attend(t.Context(), reply.Job, true)
+	a.out.W.Flush()
+	if err != nil || out.String() != "one\ntwo\nfour\n" {
+		t.Errorf("%v, %q, it says %q", err, out.String(), said.String())
 	}
 }
 

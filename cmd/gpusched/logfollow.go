@@ -249,7 +249,7 @@ func (f *following) over(j api.Job, done int) bool {
 
 // next are the attempts after done that are to be printed.
 func (f *following) next(reply api.JobReply, done int) ([]api.Attempt, error) {
-	if done > 0 {
+	if done > 0 || f.attended { // who stays with a job has seen none of it, and sees all
 		return slices.DeleteFunc(begun(reply), func(at api.Attempt) bool { return at.Number <= done }), nil
 	}
 	return f.attempts(reply)

@@ -78,8 +78,9 @@ func (a *app) inLog(j api.Job, at api.Attempt) bool {
 const logGrain = time.Second
 
 // seekAttempt goes to where the attempt begins in a log, or so many lines before its end.
-// It reports whether it found that, and nothing of another attempt or job after it. The first attempt
-// of the first job that writes to a log begins with it: what was written before is an earlier job's.
+// It reports whether it found that, and nothing of another job in it: the next attempt of the same job may have begun
+// already. The first attempt of the first job that writes to a log begins with it: what was written before is an
+// earlier job's.
 func seekAttempt(file *os.File, name string, at api.Attempt, lines int) bool {
 	info, err := file.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxTail {
@@ -97,18 +98,28 @@ func seekAttempt(file *os.File, name string, at api.Attempt, lines int) bool {
 	} else if at.Number > 1 || older {
 		return false
 	}
-	if bytes.Contains(text[begin:], anotherBegins) {
+	own, _ := untilAgain(text[begin:], name)
+	if bytes.Contains(own, anotherBegins) {
 		return false
 	}
 	if lines > 0 {
-		begin = lastLines(text, begin, lines)
+		begin = lastLines(text[:begin+len(own)], begin, lines)
 	}
 	_, err = file.Seek(int64(begin), io.SeekStart)
 	return err == nil
 }
 
-// anotherBegins is in a log before the output of another attempt or job.
+// anotherBegins is in a log before the output of an attempt.
 var anotherBegins = []byte("\ngpusched: attempt ")
+
+// untilAgain cuts off what comes with the next attempt of a job, and reports whether that is there.
+func untilAgain(text []byte, name string) (own []byte, again bool) {
+	before, _, again := bytes.Cut(text, []byte(" of job "+name+" begins\n"))
+	if i := bytes.LastIndex(before, anotherBegins); again && i >= 0 {
+		return text[:i], true
+	}
+	return text, false
+}
 
 // lastLines is where the last n lines of the text from begin on begin.
 func lastLines(text []byte, begin, n int) int {
@@ -131,7 +142,7 @@ func (p *logPrinter) copyLog(j api.Job, at api.Attempt) (some bool, err error) {
 	}
 	defer file.Close()
 	text := &lastByte{w: p.stream(j), b: '\n'}
-	n, err := io.Copy(text, file)
+	n, _, err := copyNew(text, file, nameOfJob(j), at.Number)
 	if p.many || p.out.TTY {
 		text.endLine()
 	}
@@ -185,11 +196,10 @@ func (f *following) followLog(
 // the job does, and reports whether that is there.
 func copyNew(to io.Writer, log io.Reader, name string, attempt int) (n int, again bool, err error) {
 	text, err := io.ReadAll(io.LimitReader(log, maxTail))
-	line := func(attempt int) []byte { return []byte(contract.AttemptLine(name, strconv.Itoa(attempt))) }
-	if _, of, seen := bytes.Cut(text, line(attempt)); seen {
+	if _, of, seen := bytes.Cut(text, []byte(contract.AttemptLine(name, strconv.Itoa(attempt)))); seen {
 		text = of
 	}
-	text, _, again = bytes.Cut(text, line(attempt+1))
+	text, again = untilAgain(text, name)
 	if err == nil && len(text) > 0 {
 		_, err = to.Write(text)
 	}

@@ -27,7 +27,9 @@ func TestSeekAttempt(t *testing.T) {
 	}{
 		{"", 1, 0, "", true}, {"a\n5%\r6%", 1, 0, "a\n5%\r6%", true}, {"a\nb\nc\n", 1, 2, "b\nc\n", true}, {"a\nb\nc", 1, 2, "b\nc", true}, {"a\n", 1, 9, "a\n", true},
 		{"old" + of1 + "new\n", 1, 0, "new\n", true}, {"one" + of2 + "x\ntwo\n", 2, 1, "two\n", true}, {"one\n" + of2, 2, 3, "", true},
-		{"one" + of2 + "two", 1, 0, "", false}, {"one", 2, 0, "", false}, {"one" + other + "x", 1, 0, "", false}, {"x" + other + "y" + of1 + "mine", 1, 0, "mine", true},
+		{"one\n" + of2 + "two", 1, 0, "one\n" + of2 + "two", true}, {"a\nb\n" + of2 + "two", 1, 1, "b\n" + of2 + "two", true},
+		{"one" + other + "x" + of2 + "two", 1, 0, "", false}, {"one" + of2 + "two" + other, 2, 0, "", false},
+		{"one", 2, 0, "", false}, {"one" + other + "x", 1, 0, "", false}, {"x" + other + "y" + of1 + "mine", 1, 0, "mine", true},
 	} {
 		path := filepath.Join(t.TempDir(), "log")
 		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
