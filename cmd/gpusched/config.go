@@ -10,6 +10,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -215,9 +216,9 @@ func (a *app) warnSlurm(cfg *config.Config) {
 	}
 }
 
-// warnUnknown names the accounts and groups that are not known. They are no mistake:
-// they may be made later, and a directory may answer later; like the scheduler, it
-// waits for none for long.
+// warnUnknown names the accounts and groups that are not known, and accounts that are called something else. They
+// are no mistake: they may be made later, and a directory may answer later; like the scheduler, it waits for
+// none for long.
 func (a *app) warnUnknown(ctx context.Context, cfg *config.Config) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -225,6 +226,9 @@ func (a *app) warnUnknown(ctx context.Context, cfg *config.Config) {
 		said := unknown(ctx, directory.Query{Kind: directory.UserByName, Key: name})
 		if said != "" && strings.Trim(name, "0123456789") != "" {
 			a.note("warning: %s: a quota counts for the name in /etc/passwd or the directory, or else for the number", said)
+		}
+		if uid, called := calledElse(ctx, getent.Resolver{Program: getent.Program}, name); called != "" {
+			a.note("warning: the quota of user %q applies to nobody: uid %d is called %q here, so write that name", name, uid, called)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Quotas.Groups)) {
@@ -259,6 +263,20 @@ func unknown(ctx context.Context, q directory.Query) string {
 			what, q.Key, answer.Error)
 	}
 	return fmt.Sprintf("there is no %s %q", what, q.Key)
+}
+
+// calledElse returns what an account is called by its number, which is the name that its jobs have, where that is not
+// the name given: a directory may know it by several. "" is none.
+func calledElse(ctx context.Context, r getent.Resolver, name string) (uid int, called string) {
+	a := r.Answer(ctx, directory.Query{Kind: directory.UserByName, Key: name})
+	if !a.Found {
+		return 0, ""
+	}
+	b := r.Answer(ctx, directory.Query{Kind: directory.UserByID, Key: strconv.Itoa(a.ID)})
+	if b.Name == name {
+		return a.ID, ""
+	}
+	return a.ID, b.Name
 }
 
 // configShowCmd prints settings.

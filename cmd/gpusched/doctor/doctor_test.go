@@ -87,6 +87,8 @@ func TestDoctorLooksAtTheHost(t *testing.T) {
 		"uids of accounts":       {map[string]string{"/etc/subuid": "alice:1000:65536\n"}, "subordinate uids", "line 1 of /etc/subuid"},
 		"drop-in":                {map[string]string{"/etc/systemd/system/gpujob-.service.d/50-site.conf": "[Service]\n\nDeviceAllow = /dev/nvidia0\n"}, "drop-ins", "/etc/systemd/system/gpujob-.service.d/50-site.conf:3 sets DeviceAllow"},
 		"drop-in, reload":        {map[string]string{"/etc/systemd/system/gpujob-.service.d/50-site.conf": "[Service]\nExecReload=/bin/true\n"}, "drop-ins", "50-site.conf:2 sets ExecReload"},
+		"drop-in, root":          {map[string]string{"/etc/systemd/system/gpujob-.service.d/50-site.conf": "[Service]\nRootDirectory=/srv/jobs\n"}, "drop-ins", "50-site.conf:2 sets RootDirectory"},
+		"drop-in, image":         {map[string]string{"/run/systemd/system/service.d/x.conf": "[Service]\nRootImage=/srv/os.raw\n"}, "drop-ins", "service.d/x.conf:2 sets RootImage"},
 		"drop-in for all":        {map[string]string{"/etc/systemd/system/service.d/x.conf": "[Service]\nPrivateDevices=yes\n"}, "drop-ins", "service.d/x.conf:2 sets PrivateDevices"},
 		"nonsense for a version": {map[string]string{"/proc/driver/nvidia/version": "hello"}, "driver", "cannot be read"},
 	} {

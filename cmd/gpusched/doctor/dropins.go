@@ -22,6 +22,7 @@ var unitDirs = []string{
 var jobsOwn = []string{
 	"Type", "RemainAfterExit", "ExecStart", "ExecReload", "ExecStop", "User", "Slice", "KillMode", "Restart",
 	"DevicePolicy", "DeviceAllow", "MemoryMax", "PrivateDevices", "PAMName", "NoNewPrivileges",
+	"RootDirectory", "RootImage", "DynamicUser", "PrivateUsers",
 	"StandardOutput", "StandardError", "LogRateLimitIntervalSec", "LogRateLimitBurst", "LogNamespace",
 }
 
