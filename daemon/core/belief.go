@@ -61,14 +61,12 @@ func (c *Core) runOf(l *trackedJob, total func(ran time.Duration) time.Duration)
 	return run
 }
 
-// effort is what a job that may be stopped for others is ranked by, see Estimate.Effort, and its kind where
-// that has not been tried.
-func (c *Core) effort(l *trackedJob, ran time.Duration) (time.Duration, sched.Kind) {
-	e, kind := c.estimate(l), sched.Kind{}
-	if e.Ended < triedRuns {
-		kind = l.kind()
-	}
-	return e.Effort(ran, c.policy.Sched.Slice), kind
+// effort is what a job that may be stopped for others is ranked by, see Estimate.Effort, its kind whatever the
+// command, and whether too few of its kind have ended.
+func (c *Core) effort(l *trackedJob, ran time.Duration) (time.Duration, sched.Kind, bool) {
+	e, program := c.estimate(l), l.kind()
+	program.Shape = ""
+	return e.Effort(ran, c.policy.Sched.Slice), program, e.Ended < triedRuns
 }
 
 // believeAll puts some waiting jobs where they belong by what is expected of them now, those

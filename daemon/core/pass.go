@@ -14,7 +14,7 @@ func (c *Core) snapshotWithEfforts(now time.Time) *sched.Snapshot {
 	for i := range s.Running {
 		if r := &s.Running[i]; r.Preemptible {
 			l := c.jobs.active(r.ID)
-			r.Effort, r.Untried = c.effort(l, l.job.Served+ranFor(l.job, now))
+			r.Effort, r.Program, r.Untried = c.effort(l, l.job.Served+ranFor(l.job, now))
 		}
 	}
 	return s

@@ -153,7 +153,7 @@ func (c *Core) waiting(l *trackedJob) sched.Waiting {
 		Batch: batchOf(j), Owed: j.Owed,
 	}
 	if j.Request.Preemptible {
-		w.Effort, w.Untried = c.effort(l, j.Served)
+		w.Effort, w.Program, w.Untried = c.effort(l, j.Served)
 	}
 	if j.Tasks != nil {
 		w.Count = j.Tasks.Left(j.Request.Array.Size())

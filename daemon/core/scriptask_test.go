@@ -101,7 +101,7 @@ func (s *script) milli() int {
 
 // life reads what concerns a job's life: preemptible spread hold retries=
 // notify=start,end/fail backoff= on-timeout=requeue warn=SIGNAL@TIME begin=IN after-ok=JOB array=
-// max-failures= dedup=HASH batch=NAME.
+// max-failures= dedup=HASH batch=NAME shape=COMMAND script=PROGRAM.
 func (s *script) life(r *job.Request) {
 	_, r.Preemptible = s.args["preemptible"]
 	_, r.Spread = s.args["spread"]
@@ -114,6 +114,7 @@ func (s *script) life(r *job.Request) {
 	if before := s.duration("warn"); before > 0 {
 		r.WarnSignal, r.WarnBefore = 10, job.Span(before)
 	}
+	r.Script = s.args["script"]
 	if r.Shape = s.args["shape"]; s.args["gpu-mem"] == "auto" {
 		r.GPUMemBytes = job.AutoGPUMem
 	}

@@ -97,10 +97,13 @@
 // have a lower score: if they hold twice as much of GPUs, lower than 1/1.5 of
 // its own, four times, 1/2, and so on. Narrower ones may have a score of up to eight
 // times the job's, where it is lower than the job's in the mean over the GPUs that the job
-// is to get, of which those that are free count as 0. One that goes on after a stop makes room
+// is to get, of which those that are free count as 0. Nobody behind one that may have none stopped has any,
+// but behind one that ran before. One that goes on after a stop makes room
 // for none of its class and number that is no wider, or asks no more than half of the GPUs in
 // service that could serve it, until
-// it has run for four slices, or for four times as long as before. While the guard is open, jobs that
+// it has run for four slices, or for four times as long as before. Nor does any for a preemptible one
+// of these that ran before: who was stopped for another waits for an end, so that one stop does not
+// lead to the next. While the guard is open, jobs that
 // started guarded make no room for others of their class and number, and others
 // do for guarded ones whatever the scores. Those with the lowest rank are
 // stopped first, and then none of which is not needed, nor any where what is used
@@ -115,8 +118,9 @@
 // far as known (Estimate.Effort): of jobs that run for much the same time those that have run take
 // less, and stay; of jobs of which some end at once and some run for a day those that have
 // run take more, and make room. It goes by the form of the last runs of the kind, which begins as two runs of
-// any length alike. While fewer than five jobs of a kind have ended, none makes room
-// for others of the kind, or none would end.
+// any length alike. While fewer than five jobs of a kind have ended, none makes room for others of the
+// same user, size and program, nor do these for it, or none would end: in a sweep whose words differ
+// each job is of its own kind.
 //
 // Forecast. The passes to come are made by these same rules, on copies of the
 // machine, of the accounts and of the first 200 waiting jobs, as if nothing new came. They
@@ -185,6 +189,9 @@
 //  13. On none of the workloads that daemon/sim measures the mean completion in the fair order is more than
 //     1.02 times that of submission order with backfill, nor that of jobs that may be stopped where they are alike
 //     more than 1.02 times that of others; and a job is stopped less than once in the mean.
+//  14. A preemptible job that ran before has none stopped of its class and number that is no narrower, or where it asks
+//     no more than half of the GPUs. So for one job that comes to a sweep and asks as much as one of it one is stopped,
+//     and no two jobs are ever stopped for each other.
 //
 // Of all workloads no order is best. The last two are held on those of daemon/sim that disagree, with
 // fixed seeds (TestGoals).

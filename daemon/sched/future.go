@@ -114,7 +114,7 @@ func (f *future) place(x *Placement) {
 	waits := e.Since.Add(b.account.Capped(b.shape.quota, f.s.Now) - e.Capped)
 	r := Running{
 		ID: e.ID, Grants: slices.Clone(x.Grants), MemBytes: b.shape.mem, CPUs: x.CPUs, Quota: b.shape.quota,
-		Preemptible: b.shape.yields, Priority: b.priority,
+		Preemptible: b.shape.yields, Priority: b.priority, Program: b.program, Untried: b.untried,
 		Account: b.account, Since: waits, Start: f.s.Now, Expected: e.Expected, Served: e.Served, Guarded: x.Guarded,
 		Rate: Rate{GPU: b.shape.milli, Charge: b.shape.milli}, // what it asks besides counts for little
 	}
@@ -237,5 +237,6 @@ func (f *future) end(r *Running, x *fate) {
 		ID: r.ID, Account: r.Account, Since: r.Since.Add(time.Duration(f.s.Now - r.Start)),
 		Expected: served + Remaining(r.Expected, served), Late: late, Served: served,
 		Throttle: x.throttle, Count: 1, Batch: x.batch, Capped: r.Account.Capped(r.Quota, f.s.Now),
+		Program: r.Program, Untried: r.Untried,
 	}, x.shape, r.Priority)
 }

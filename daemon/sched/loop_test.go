@@ -28,6 +28,7 @@ type loop struct {
 	passes  int
 	capped  bool // time at them is no waiting, as in the core
 	last    *Plan
+	learned *Predictor // what is expected of jobs; nil: what they take
 
 	passed func(*Plan, []job.ID) // called with each plan before it is carried out and the order it is made in
 	ended  func(*loopJob)
@@ -45,6 +46,7 @@ type loopJob struct {
 	served time.Duration
 	stops  int
 	lane   bool // the current run went first since the job had waited long
+	kind   Kind // by which it is learned
 }
 
 func newLoop(t *testing.T, seed uint64, gpus int, policy Policy) *loop {
@@ -115,6 +117,7 @@ func (l *loop) step() {
 	for _, j := range slices.Clone(l.running) {
 		if j.end == l.s.Now {
 			l.leave(j)
+			l.learn(j)
 			l.ended(j)
 		}
 	}
@@ -135,6 +138,7 @@ func (l *loop) pass() bool {
 		return false
 	}
 	l.passes++
+	l.believe()
 	l.see()
 	order := l.p.Ordered(&l.s, l.q, -1)
 	plan := l.p.Plan(&l.s, l.q)
@@ -174,8 +178,9 @@ func (l *loop) see() {
 			ID: j.ID, Grants: j.grants, MemBytes: j.Request.MemBytes, Quota: j.Request.QuotaMilli(), Preemptible: j.Request.Preemptible, Priority: j.Request.Priority,
 			Account: j.Account, Since: j.Since, Start: j.start, Expected: j.Expected,
 			Served: j.served, Guarded: j.lane, End: s.Now.Add(Remaining(j.Expected, j.served+ran)),
-			Late: j.start.Add(j.Late - j.served),
+			Late: j.start.Add(j.Late - j.served), Program: j.Program, Untried: j.Untried,
 		})
+		l.believeRunning(&s.Running[len(s.Running)-1], j)
 	}
 	l.earn()
 	s.GuardOpen = l.credit >= 0
@@ -241,7 +246,7 @@ func (l *loop) stop(j *loopJob) {
 	j.stops++
 	j.Since += l.s.Now - j.start
 	j.Capped = j.Account.Capped(j.Request.QuotaMilli(), l.s.Now)
-	j.Count, j.Expected = 1, j.served+Remaining(j.Expected, j.served)
+	j.Count, j.Served, j.Expected = 1, j.served, j.served+Remaining(j.Expected, j.served)
 	l.q.Push(j.Waiting)
 }
 

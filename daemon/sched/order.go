@@ -19,8 +19,10 @@ type rank struct {
 	most    bool  // it asks more than half of the GPUs in service that could serve it
 	guarded bool
 	settles bool // it goes on after a stop, and has not had its turn
+	again   bool // it ran before, and waits to go on
 	owed    bool // others were stopped for it, and it has not started
-	untried Kind // of which too few have ended to know how long they run
+	program Kind // its kind, whatever the command
+	untried bool // too few of its kind have ended to know how long they run
 }
 
 // level is a priority as one number: by class, and then by its number.
@@ -68,7 +70,7 @@ func (p *Planner) ownRank(r *rank, b *bucket, e *entry) {
 	r.most = 2*b.shape.milli > job.WholeGPU*p.q.facts.inService(b.shape.footprint, p.s)
 	r.owed = b.owed
 	r.score = b.score(r.since, p.s.Now)
-	r.untried = b.untried
+	r.again, r.program, r.untried = b.again, b.program, b.untried
 }
 
 // guards reports whether a job that has waited since then goes first.
@@ -105,7 +107,7 @@ func (p *Planner) runningRank(r *Running) rank {
 			effort = Remaining(r.Expected, r.Served+time.Duration(p.s.Now-r.Start))
 		}
 		out.score = 1 + r.Account.factor*float64(waited)/float64(max(effort, time.Second))
-		out.untried = r.Untried
+		out.program, out.untried = r.Program, r.Untried
 		out.settles = time.Duration(p.s.Now-r.Start) < p.s.Policy.turn(r.Served)
 	}
 	return out

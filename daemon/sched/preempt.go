@@ -59,12 +59,18 @@ func (p *Planner) preempt() {
 		p.backfill[i].before.copyFrom(&p.backfill[i].rest)
 	}
 	p.resetCursors()
-	for range maxPreemptors {
+	for tries := 0; tries < maxPreemptors; {
 		c := p.firstLeft()
-		if c == nil || !p.anyVictim(&c.rank) {
+		if c == nil {
 			break
 		}
-		p.blocked.settle(p.preemptFor(c) && p.next(c))
+		any := p.anyVictim(&c.rank)
+		if any {
+			tries++
+		} else if !c.again {
+			break
+		}
+		p.blocked.settle(any && p.preemptFor(c) && p.next(c))
 	}
 	for i := range p.backfill {
 		p.backfill[i].rest.copyFrom(&p.backfill[i].before)
@@ -151,8 +157,9 @@ func (p *Planner) findVictims() {
 
 // yields reports whether a running job of rank v stands low enough to be stopped
 // for one of rank r. One that went first since it had waited long makes room
-// for no other of its class and number, and others make room for one that has. Nor
-// does one for others like it while it is not known how long such jobs run.
+// for no other of its class and number, and others make room for one that has. Else nobody
+// makes room for one that ran before, so that one stop does not lead to the next, nor for one
+// of the same program while it is not known how long either runs.
 func (v *rank) yields(r *rank, fifo bool) bool { return v.yieldsAt(r, fifo, 1) }
 
 // togetherAbove is how far, as a factor, a victim may stand above a wider job for which
@@ -173,10 +180,9 @@ func (v *rank) yieldsAt(r *rank, fifo bool, above float64) bool {
 		return v.level < r.level
 	case v.guarded || r.guarded:
 		return !v.guarded
-	case v.settles && (r.milli <= v.milli || !r.most):
+	case (v.settles || r.again) && (r.milli <= v.milli || !r.most):
 		return false
-	}
-	if v.untried != (Kind{}) && v.untried == r.untried {
+	case v.program != (Kind{}) && v.program == r.program && (v.untried || r.untried):
 		return false
 	}
 	return !fifo && above*r.score > preemptionThreshold(v.milli, r.milli)*v.score

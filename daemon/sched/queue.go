@@ -27,7 +27,8 @@ type Waiting struct {
 	Late     time.Duration // the run time that one in five like it exceeds, if more than is expected
 	Served   time.Duration // run time of those
 	Effort   time.Duration // see Estimate.Effort; read of jobs that may be stopped for others; 0: what is expected
-	Untried  Kind          // its kind, where too few of it have ended to know them by; read of the same
+	Program  Kind          // its kind, whatever the command; read of the same
+	Untried  bool          // too few of its kind have ended to know them by; read of the same
 	Throttle *Throttle     // nil: none
 	Count    int           // starts in it: 1, or the tasks left of an array
 	Owed     bool          // others were stopped for it since it waits
@@ -71,7 +72,7 @@ func (e *entry) waiting() Waiting {
 		Served: e.Served, Throttle: e.Throttle, Count: int(e.Count), Owed: b.owed, Batch: b.batch,
 	}
 	if b.shape.yields {
-		w.Effort, w.Untried = b.effort, b.untried
+		w.Effort, w.Program, w.Untried = b.effort, b.program, b.untried
 	}
 	return w
 }
@@ -101,7 +102,9 @@ type bucketKey struct {
 	owed     bool
 	extent   extent        // in a batch
 	effort   time.Duration // of jobs that may be stopped for others, rounded up
-	untried  Kind
+	program  Kind
+	untried  bool
+	again    bool // they ran before
 }
 
 // bucket is a list of jobs that differ in nothing but Since and id.
@@ -208,8 +211,11 @@ func keyOf(w *Waiting, sh *resourceShape, priority job.Priority) bucketKey {
 	if w.Batch != "" {
 		key.extent = extentOf(sh.milli, w.Expected)
 	}
-	if key.effort = time.Second << key.log; sh.yields && w.Effort > 0 {
-		key.effort, key.untried = halfOctave(w.Effort), w.Untried
+	if key.effort = time.Second << key.log; sh.yields {
+		key.program, key.untried, key.again = w.Program, w.Untried, w.Served > 0
+		if w.Effort > 0 {
+			key.effort = halfOctave(w.Effort)
+		}
 	}
 	return key
 }

@@ -159,7 +159,7 @@ func (d *drawn) run(id job.ID) {
 		Preemptible: d.often(4), Priority: d.priority(), Account: pick(d, d.accounts...), Expected: d.expected(),
 		Served: pick(d, 0, 0, time.Hour), Guarded: d.often(1),
 	}
-	r.Effort, r.Untried = d.effort()
+	r.Effort, r.Program, r.Untried = d.effort()
 	r.Start, r.Notice = ago(pick(d, 0, time.Minute, time.Hour)), pick(d, 0, 0, time.Minute, time.Hour)
 	r.Since = r.Start - Instant(pick(d, 0, time.Minute, time.Hour))
 	r.Late = r.End.Add(pick(d, -time.Hour, 0, time.Minute, 5*time.Minute, time.Hour))
@@ -226,8 +226,9 @@ func (d *drawn) expected() time.Duration {
 }
 
 // effort draws what jobs that may be stopped are ranked by.
-func (d *drawn) effort() (time.Duration, Kind) {
-	return pick(d, 0, time.Second, 40*time.Second, time.Hour, 3*time.Hour), pick(d, Kind{}, Kind{}, Kind{UID: 1}, Kind{UID: 2})
+func (d *drawn) effort() (time.Duration, Kind, bool) {
+	effort := pick(d, 0, time.Second, 40*time.Second, time.Hour, 3*time.Hour)
+	return effort, pick(d, Kind{}, Kind{}, Kind{UID: 1}, Kind{UID: 2}), d.often(5)
 }
 
 // queue draws the waiting jobs. Some share a gate, as the tasks of an array do
@@ -240,7 +241,7 @@ func (d *drawn) queue() {
 			Late:  pick(d, 0, 200*time.Second, 900*time.Second, 3*time.Hour),
 			Since: ago(time.Duration(d.IntN(10)) * 10 * time.Minute),
 		}
-		if w.Effort, w.Untried = d.effort(); i%3 == 0 {
+		if w.Effort, w.Program, w.Untried = d.effort(); i%3 == 0 {
 			w.Served = w.Expected / 2
 		}
 		w.Capped = w.Account.Capped(w.Request.QuotaMilli(), w.Since)
@@ -254,7 +255,7 @@ func (d *drawn) queue() {
 		if i > 0 && d.often(3) {
 			last := d.waiting[i-1]
 			w.Request, w.Account, w.Expected = last.Request, last.Account, last.Expected
-			w.Effort, w.Untried = last.Effort, last.Untried
+			w.Effort, w.Program, w.Untried = last.Effort, last.Program, last.Untried
 		}
 		w.Owed = pick(d, false, false, false, true)
 		w.Batch = pick(d, "", "", "a", "a", "b")

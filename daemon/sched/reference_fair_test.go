@@ -84,11 +84,3 @@ func refMeasure(w *Waiting) time.Duration {
 		}
 	}
 }
-
-// untriedOf is the kind of a waiting job that makes room for none of its kind.
-func untriedOf(w *Waiting) Kind {
-	if !w.Request.Preemptible || w.Effort == 0 {
-		return Kind{}
-	}
-	return w.Untried
-}

@@ -20,9 +20,11 @@ type refStanding struct {
 	job.Priority
 	guarded bool
 	settles bool
+	again   bool // it ran before
 	score   float64
 	milli   int
-	untried Kind
+	program Kind
+	untried bool
 	most    bool // it asks more than half of the GPUs in service that could serve it
 }
 
@@ -34,12 +36,17 @@ func (j refJob) standing(s *Snapshot) refStanding {
 			serve++
 		}
 	}
-	return refStanding{j.Request.Priority, j.guarded, false, j.place.score, j.Request.GPUMilli, untriedOf(j.Waiting), j.Request.GPUMilli > 500*serve}
+	x := j.running()
+	x.again, x.score, x.most = j.kind.again && !s.Policy.FIFO, j.place.score, j.Request.GPUMilli > 500*serve
+	return x
 }
 
 // running is how it will stand once it runs: by itself.
 func (j refJob) running() refStanding {
-	return refStanding{j.Request.Priority, j.guarded, false, j.score, j.Request.GPUMilli, untriedOf(j.Waiting), false}
+	return refStanding{
+		Priority: j.Request.Priority, guarded: j.guarded, score: j.score, milli: j.Request.GPUMilli,
+		program: j.kind.program, untried: j.kind.untried,
+	}
 }
 
 // preemptAll is rule "Preemption": for the first of the jobs that do not fit,
@@ -61,19 +68,28 @@ func (r *reference) preemptAll() {
 		}
 	}
 	list := r.victims()
+	if len(list) == 0 {
+		return
+	}
 	futile := map[refKind]bool{}
 	for tries := 0; tries < maxPreemptors; {
 		at := slices.IndexFunc(r.jobs, func(j refJob) bool {
 			return !futile[j.kind] && !r.looked[j.ID] && r.waits(j) && r.ever(j.Waiting) && !r.behindOwn(j)
 		})
-		if at < 0 || !slices.ContainsFunc(list, func(v *refVictim) bool { return !v.chosen && r.yieldsAmong(v.refStanding, r.jobs[at].standing(r.s)) }) {
+		if at < 0 {
+			return
+		}
+		j := r.jobs[at]
+		r.looked[j.ID] = true
+		could := func(v *refVictim) bool { return !v.chosen && r.yieldsAmong(v.refStanding, j.standing(r.s)) }
+		if !slices.ContainsFunc(list, could) {
+			if futile[j.kind] = true; j.standing(r.s).again {
+				continue
+			}
 			return
 		}
 		tries++
-		r.looked[r.jobs[at].ID] = true
-		if !r.preemptFor(r.jobs[at], list) {
-			futile[r.jobs[at].kind] = true
-		}
+		futile[j.kind] = !r.preemptFor(j, list)
 	}
 }
 
@@ -106,7 +122,7 @@ func (r *reference) victims() (list []*refVictim) {
 				list = append(list, v)
 				continue
 			}
-			v.untried, v.settles = x.Untried, ran < r.turn(x.Served)
+			v.program, v.untried, v.settles = x.Program, x.Untried, ran < r.turn(x.Served)
 			effort := x.Effort
 			if effort == 0 {
 				expected := max(x.Expected, time.Second)
@@ -184,10 +200,10 @@ func (r *reference) lower(v, j refStanding, by float64) bool {
 	if v.guarded || j.guarded {
 		return !v.guarded
 	}
-	if v.settles && (j.milli <= v.milli || !j.most) {
+	if (v.settles || j.again) && (j.milli <= v.milli || !j.most) {
 		return false
 	}
-	if v.untried == j.untried && v.untried != (Kind{}) {
+	if sweep := v.program == j.program && v.program != (Kind{}); sweep && (v.untried || j.untried) {
 		return false
 	}
 	return !r.s.Policy.FIFO && by*j.score > widerBy(v, j)*v.score

@@ -46,7 +46,9 @@ type refKind struct {
 	batch    string
 	extent   refExtent // in a batch
 	measure  time.Duration
-	untried  Kind
+	program  Kind
+	untried  bool
+	again    bool
 	owed     bool
 }
 
@@ -121,7 +123,12 @@ func (r *reference) value(w *Waiting) refJob {
 	run := powerOfTwo(w.Expected)
 	atQuota := w.Account.Capped(counts(w.Request), r.s.Now) - w.Capped
 	late := max(run, powerOfTwo(w.Late))
-	kind := refKind{w.Request.Priority, w.Account, whole(w.Request), run, late, w.Batch, refExtent{}, refMeasure(w), untriedOf(w), w.Owed}
+	kind := refKind{
+		w.Request.Priority, w.Account, whole(w.Request), run, late, w.Batch, refExtent{}, refMeasure(w), Kind{}, false, false, w.Owed,
+	}
+	if w.Request.Preemptible {
+		kind.program, kind.untried, kind.again = w.Program, w.Untried, w.Served > 0
+	}
 	j := refJob{Waiting: w, since: w.Since.Add(atQuota), run: run, lateRun: late, kind: kind}
 	if w.Batch != "" {
 		j.kind.extent = refExtentOf(w)

@@ -152,7 +152,8 @@ type Running struct {
 	Rested      time.Duration // of the time since then, for which it was suspended
 	Expected    time.Duration // run time, with that of attempts before this one
 	Effort      time.Duration // see Estimate.Effort; 0: what is left of what is expected
-	Untried     Kind          // its kind, where too few of it have ended to know them by
+	Program     Kind          // its kind, whatever the command
+	Untried     bool          // too few of its kind have ended to know them by
 	Served      time.Duration // run time of those
 	Guarded     bool          // it went first since it had waited long
 	Rate        Rate          // that it counts for
