@@ -135,7 +135,7 @@ bench: package ## gpusched beside systemd, task-spooler and Slurm in a box, as M
 	$(RUN_MACHINE) -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus $(PEERS) -copy bin/gpusched-bench:/usr/local/bin/gpusched-bench -copy bin/gpusched-bench-hello:/usr/local/bin/gpusched-bench-hello -fetch /var/tmp/bench.toml:.out/bench.toml box -- gpusched-bench -record /var/tmp/bench.toml $(BENCH)
 	bin/gpusched-bench -compare .out/bench.toml
 
-PEERS := -include openssh-server -include task-spooler -include slurm-wlm -include iproute2
+PEERS := -include task-spooler -include slurm-wlm -include iproute2
 
 bench-accept: ## the ratios of the last 'make bench' are what the next is compared with; WIDEN=1: those as well
 	bin/gpusched-bench -compare .out/bench.toml $(if $(WIDEN),-widen,-accept)

@@ -27,9 +27,7 @@ func Decode(s Status) (Phase, contract.Exit) {
 	switch phase {
 	case PhaseFailedToStart:
 		return phase, startFailure(s)
-	case PhaseExited:
-		return phase, neverBegun(s, exitOf(s))
-	case PhaseStopping:
+	case PhaseExited, PhaseStopping:
 		return phase, exitOf(s)
 	}
 	return phase, contract.Exit{}
@@ -103,22 +101,6 @@ func exitOf(s Status) contract.Exit {
 	if l := launchOf(s); l != "" {
 		e.Launch, e.Errno = l, int(s.StatusErrno)
 	}
-	return e
-}
-
-// neverBegun is an end before any command began: the launcher, which says that it begins one before it does, ended
-// without a word that systemd would have heard. A stop, or too little memory, may be meant for the job all the same.
-func neverBegun(s Status, e contract.Exit) contract.Exit {
-	if !s.Heard || s.StatusText != "" || s.MainCode == 0 || e.Stopped || e.OOM {
-		return e
-	}
-	how := fmt.Sprintf("exit status %d", e.Code)
-	if e.Signal != 0 {
-		how = fmt.Sprintf("signal %d", e.Signal)
-	}
-	e.Launch, e.Errno = contract.StepUnit, 0
-	e.Detail = "the launcher ended with " + how + " before the command began: something that the site set for jobs in " +
-		"gpujob-.service.d may forbid what it needs"
 	return e
 }
 

@@ -41,10 +41,6 @@ func TestDecode(t *testing.T) {
 			s.WasActive, s.PostFailed, s.StatusText = false, true, contract.StatusBegun
 		}
 	}
-	mute := func(ends func(*Status)) func(*Status) { return func(s *Status) { ends(s); s.Heard = true } }
-	silent := func(how string) string {
-		return "the launcher ended with " + how + " before the command began: something that the site set for jobs in gpujob-.service.d may forbid what it needs"
-	}
 	for _, c := range []struct {
 		name  string
 		s     Status
@@ -95,16 +91,6 @@ func TestDecode(t *testing.T) {
 		{"so fast, and one of systemd's numbers", loaded(ActiveFailed, SubFailed, ResultExitCode, early(217, contract.StatusBegun)), PhaseExited, contract.Exit{Code: 217}},
 		{"so fast, and it said something else", loaded(ActiveFailed, SubFailed, ResultExitCode, early(217, "gpusched-filter:inactive")), PhaseExited, contract.Exit{Code: 217}},
 		{"killed before it was active", loaded(ActiveFailed, SubFailed, ResultSignal, func(s *Status) { killed(9)(s); s.WasActive = false }), PhaseExited, contract.Exit{Signal: 9}},
-		{"killed before it spoke", loaded(ActiveFailed, SubFailed, ResultSignal, mute(killed(31))), PhaseExited,
-			contract.Exit{Signal: 31, Launch: contract.StepUnit, Detail: silent("signal 31")}},
-		{"killed before it spoke or was active", loaded(ActiveFailed, SubFailed, ResultSignal, mute(func(s *Status) { killed(9)(s); s.WasActive = false })), PhaseExited,
-			contract.Exit{Signal: 9, Launch: contract.StepUnit, Detail: silent("signal 9")}},
-		{"ended before it spoke", loaded(ActiveFailed, SubFailed, ResultExitCode, mute(exited(2))), PhaseExited,
-			contract.Exit{Code: 2, Launch: contract.StepUnit, Detail: silent("exit status 2")}},
-		{"stopped before it spoke", loaded(ActiveFailed, SubFailed, ResultSignal, mute(func(s *Status) { killed(9)(s); s.Stopped = true })), PhaseExited,
-			contract.Exit{Signal: 9, Stopped: true}},
-		{"out of memory before it spoke", loaded(ActiveFailed, SubFailed, ResultOOM, mute(killed(9))), PhaseExited, contract.Exit{Signal: 9, OOM: true}},
-		{"killed after it spoke", loaded(ActiveFailed, SubFailed, ResultSignal, mute(func(s *Status) { killed(31)(s); s.StatusText = contract.StatusBegun })), PhaseExited, contract.Exit{Signal: 31}},
 		{"no such user", loaded(ActiveFailed, SubFailed, ResultExitCode, early(217, "")), PhaseFailedToStart,
 			contract.Exit{Code: 217, Launch: contract.StepUnit, Detail: "systemd could not take on its user: the account may be gone (217)"}},
 		{"no launcher", loaded(ActiveFailed, SubFailed, ResultExitCode, early(203, "")), PhaseFailedToStart,

@@ -20,6 +20,4 @@
 //  6. An exit status means a launch failure only together with the launcher's
 //     own word for it, and a systemd failure only when nothing shows that the
 //     launcher was executed: a job may exit with any number it likes.
-//  7. No command begins before the launcher has told systemd so, where systemd
-//     listens: an end without a word is the launcher's.
 package units

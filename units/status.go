@@ -23,7 +23,6 @@ type Status struct {
 	PostFailed  bool   // systemd ended it before it was active: a program of ExecStartPost= failed, or took too long
 	JobPending  bool   // systemd still has a start or stop in its queue
 	Stopped     bool   // systemd was stopping the unit already when the main process ended
-	Heard       bool   // systemd takes what the main process says of itself (NotifyAccess=)
 	Spent       bool   // it has ended, no process is left in it, and its stop runs no command: only its result stays
 
 	CPUNSec    uint64 // Infinity: unknown

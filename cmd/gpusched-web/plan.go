@@ -213,8 +213,8 @@ func (s spanView) Baseline() float64 { return tenth(s.Y + min(s.Height-3, 18)) }
 // sitters says which jobs may still run on a GPU when others get it by a reservation.
 func sitters(gpu int, jobs, others []api.Span) (list []string) {
 	for _, r := range others {
-		if r.Kind != job.StayReserved {
-			continue
+		if r.Kind != job.StayReserved || strings.Contains(r.Detail, "group ") {
+			continue // who is in a group only the scheduler knows
 		}
 		for _, s := range jobs {
 			open := s.Until.IsZero() || later(s.Until, s.LateUntil).After(r.From)

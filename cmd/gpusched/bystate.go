@@ -54,22 +54,27 @@ func oneRow(list []api.Job) api.Job {
 		return row
 	}
 	var tasks []int
+	longest := row
 	row.GPUs = nil
 	for _, j := range list {
 		tasks = append(tasks, j.Task.Index)
 		for _, g := range j.GPUs {
 			row.GPUs = withShare(row.GPUs, g)
 		}
-		if ranLonger(j, row) {
-			row.StartedAt, row.EndedAt = j.StartedAt, j.EndedAt
-			row.SuspendedAt, row.SuspendedSeconds = j.SuspendedAt, j.SuspendedSeconds
+		if ranLonger(j, longest) {
+			longest = j
 		}
+	}
+	row.StartedAt, row.SuspendedAt, row.SuspendedSeconds = longest.StartedAt, longest.SuspendedAt, longest.SuspendedSeconds
+	if !row.EndedAt.IsZero() && !longest.StartedAt.IsZero() { // the row's end is the newest
+		row.StartedAt, row.SuspendedSeconds = row.EndedAt.Add(-elapsed(longest, longest.EndedAt)), 0
 	}
 	slices.Sort(tasks)
 	slices.SortFunc(row.GPUs, func(a, b api.Allocation) int { return cmp.Compare(a.Index, b.Index) })
 	row.Together, row.Alike = job.FormatTasks(tasks), len(tasks)
 	if slices.ContainsFunc(list, func(j api.Job) bool { return whyOf(j) != whyOf(list[0]) }) {
 		row.Why = fmt.Sprintf("several causes: 'gpusched list %s -s %s'", shortID(row, 0), row.State)
+		row.Reasons = nil
 		if row.Result != nil {
 			row.Result = &api.Result{Result: row.Result.Result, Sentence: row.Why}
 		}
@@ -106,14 +111,17 @@ func inOrder(jobs []api.Job) {
 	if first < 0 || slices.ContainsFunc(jobs[first:], func(j api.Job) bool { return !j.State.Terminal() }) {
 		return // several machines, one after the other
 	}
-	slices.SortStableFunc(jobs[first:], func(a, b api.Job) int {
-		return cmp.Or(cmp.Compare(b.EndedAt.Unix(), a.EndedAt.Unix()), cmp.Compare(family(b), family(a)),
-			cmp.Compare(taskIndex(a), taskIndex(b)))
-	})
+	slices.SortStableFunc(jobs[first:], func(a, b api.Job) int { return newestFirst(&a, &b) })
+}
+
+// newestFirst compares jobs that have ended.
+func newestFirst(a, b *api.Job) int {
+	return cmp.Or(cmp.Compare(b.EndedAt.Unix(), a.EndedAt.Unix()), cmp.Compare(family(b), family(a)),
+		cmp.Compare(taskIndex(a), taskIndex(b)))
 }
 
 // family is a job, or the array that a task is of.
-func family(j api.Job) job.ID {
+func family(j *api.Job) job.ID {
 	if j.Task != nil {
 		return j.Task.Array
 	}
@@ -121,7 +129,7 @@ func family(j api.Job) job.ID {
 }
 
 // taskIndex is the number of a task; what is none comes before.
-func taskIndex(j api.Job) int {
+func taskIndex(j *api.Job) int {
 	if j.Task != nil {
 		return j.Task.Index
 	}

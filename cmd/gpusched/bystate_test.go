@@ -36,6 +36,7 @@ func TestRowsByState(t *testing.T) {
 	}
 	suspended := func(j *api.Job) { j.SuspendedAt, j.SuspendedBy = noon, "bob" }
 	other := func(j *api.Job) { j.Result = &api.Result{Sentence: "killed by signal 9 (SIGKILL)"} }
+	hours := func(j *api.Job) { j.StartedAt, j.EndedAt = noon.Add(-4*time.Hour), noon.Add(-210*time.Minute) }
 	parent := api.Job{ID: 7, State: job.Queued, User: "bob", Array: &api.Array{Spec: "0-99%4", Size: 100, Next: 12, Live: 6, Failed: 3}}
 	over := api.Job{ID: 7, State: job.Completed, EndedAt: noon, Result: &api.Result{Sentence: "completed: exit code 0"}, Array: &api.Array{Spec: "0-1", Size: 2, Next: 2}}
 	for name, c := range map[string]struct {
@@ -48,12 +49,16 @@ func TestRowsByState(t *testing.T) {
 		"not alike":          {[]api.Job{sweep(1, job.Running, nil), sweep(2, job.Running, suspended), sweep(3, job.Starting, nil)}, "7_1 'running' - | 7_2 'running (suspended)' - suspended by bob since 2026-03-01 12:00:00 UTC | 7_3 'starting' -"},
 		"ended":              {[]api.Job{sweep(9, job.Failed, nil), sweep(2, job.Failed, nil)}, "7_[2,9] '2 failed' - 1m exit code 1"},
 		"ended in two ways":  {[]api.Job{sweep(9, job.Failed, nil), sweep(2, job.Failed, other)}, "7_[2,9] '2 failed' - 1m several causes: 'gpusched list 7 -s failed'"},
+		"ended hours apart":  {[]api.Job{sweep(2, job.Failed, nil), sweep(9, job.Failed, hours)}, "7_[2,9] '2 failed' - 30m exit code 1"},
 		"too many to name":   {[]api.Job{sweep(1, job.Running, nil), sweep(3, job.Running, nil), sweep(5, job.Running, nil), sweep(17, job.Running, nil), sweep(29, job.Running, nil), sweep(41, job.Running, nil), sweep(59, job.Running, nil)}, "7 '7 running' -"},
 		"all in their array": {[]api.Job{sweep(1, job.Completed, nil), sweep(0, job.Completed, nil), over}, "7_[0-1] 'completed' -"},
 	} {
 		var rows []string
 		for _, j := range byState(c.jobs) {
 			rows = append(rows, strings.Join(strings.Fields(fmt.Sprintf("%s '%s' %s %s %s", idOf(j), stateCell(j), gpusOf(j), ranText(j, noon), whyCell(j))), " "))
+		}
+		if name == "ended hours apart" && byState(c.jobs)[0].EndedAt.Before(noon) {
+			t.Errorf("%s: the row ended at %v", name, byState(c.jobs)[0].EndedAt)
 		}
 		if got := strings.Join(rows, " | "); got != c.want {
 			t.Errorf("%s: %s\nwant %s", name, got, c.want)

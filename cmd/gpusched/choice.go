@@ -64,7 +64,7 @@ func (c *listCmd) writeLeftOut(a *app, reply api.ListReply, left leftOut) {
 			moreTasks(left.tasks), term.Clean(strings.Join(c.IDs, " ")), mostEnded)
 	}
 	if left.ended {
-		a.out.Printf("… and more have ended ('--ended 100' shows 100, '--since 7d' those of a week)\n")
+		a.out.Printf("… and more have ended ('--ended 1000' shows 1000, '--since 7d' those of a week)\n")
 	}
 }
 

@@ -44,7 +44,7 @@ func (c *historyCmd) Run(ctx context.Context, a *app) error {
 	if c.Wide && c.form() == "table" {
 		c.Output = "wide"
 	}
-	table := c.form() == "table" || c.form() == "wide"
+	table := c.isTable()
 	last := 0
 	switch {
 	case c.Last != nil:
@@ -69,8 +69,9 @@ func (c *historyCmd) Run(ctx context.Context, a *app) error {
 		}
 		return nil
 	}
-	if c.isTable() { // as list has them; what machines read is a log
+	if table { // as list has them; what machines read is a log
 		slices.Reverse(rows)
+		slices.SortStableFunc(rows, func(a, b api.PastJob) int { return newestFirst(&a.Job, &b.Job) })
 	}
 	return report[api.PastJob]{
 		doc: historyReply{api.Schema, rows}, rows: rows, cols: a.pastColumns(), ids: each(rows, nameOfPast),

@@ -129,15 +129,20 @@ func (f *fleet) writeStatus(all api.StatusReply, jobs []api.Job, wide, detailed 
 		f.a.writeGPUs(all.GPUs, wide)
 	}
 	shown := jobs
+	if !wide && !detailed {
+		shown = byState(shown)
+	}
+	hidden := all.Counts[string(job.Queued)] - len(all.Waiting)
 	if t.Height > 0 && !wide && !detailed {
-		shown = jobs[:min(len(jobs), max(t.Height-statusLines-len(all.GPUs)-len(all.Hosts), leastShown))]
+		some, rest := fit(shown, max(t.Height-statusLines-len(all.GPUs)-len(all.Hosts), leastShown))
+		shown, hidden = some, hidden+rest
 	}
 	if len(shown) > 0 {
 		t.Printf("\n")
 		term.WriteTable(t, f.a.jobColumns(), shown, wide)
 	}
-	if more := all.Counts[string(job.Queued)] - len(all.Waiting) + len(jobs) - len(shown); more > 0 {
-		t.Printf("… and %d more\n", more)
+	if hidden > 0 {
+		t.Printf("… and %d more\n", hidden)
 	}
 }
 

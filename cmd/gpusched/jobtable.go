@@ -218,6 +218,9 @@ func whyOf(j api.Job) string {
 	if j.Result != nil {
 		return j.Result.Sentence
 	}
+	if j.Alike > 1 && j.Why != "" { // what tasks in one row have in common
+		return j.Why
+	}
 	if isSuspended(j) {
 		return fmt.Sprintf("suspended by %s since %s", j.SuspendedBy, job.FormatMoment(j.SuspendedAt))
 	}

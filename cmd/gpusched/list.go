@@ -79,11 +79,6 @@ func (c *listCmd) show(ctx context.Context, a *app, q api.ListQuery) error {
 		}
 		return nil
 	}
-	told := ended(reply.Jobs)
-	if c.groups() {
-		reply.Jobs = byState(reply.Jobs)
-	}
-	left.ended = c.cutEnded(q, &reply, told)
 	if err := c.sort(a, &reply, params); err != nil {
 		return err
 	}
@@ -108,6 +103,14 @@ func (c *listCmd) fetch(ctx context.Context, a *app, q api.ListQuery) (
 	if c.withParams(a) {
 		params = a.addParams(ctx, reply.Jobs)
 	}
+	if a.as.table != nil {
+		return reply, params, left, nil
+	}
+	told := ended(reply.Jobs)
+	if c.groups() {
+		reply.Jobs = byState(reply.Jobs)
+	}
+	left.ended = c.cutEnded(q, &reply, told)
 	return reply, params, left, nil
 }
 
@@ -185,7 +188,9 @@ func (c *listCmd) addTasks(ctx context.Context, a *app, q api.ListQuery, reply *
 		if err != nil {
 			return 0, err
 		}
-		inOrder(tasks.Jobs)
+		if c.isTable() {
+			inOrder(tasks.Jobs)
+		}
 		reply.Jobs = append(reply.Jobs, tasks.Jobs...)
 		if !c.chooses() {
 			beyond += max(0, j.Array.Next-len(tasks.Jobs))

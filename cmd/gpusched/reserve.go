@@ -88,8 +88,12 @@ func (a *app) sits(j *api.Job, r *api.Reservation) string {
 	if !there || slices.Contains(r.Users, j.User) || !end.IsZero() && !end.After(r.From) {
 		return ""
 	}
-	return fmt.Sprintf("reservation %d: job %s of %s runs there %s and will not be stopped: cancel it, requeue it or ask its owner",
-		r.ID, nameOfJob(*j), j.User, limit)
+	unless := ""
+	if len(r.Groups) > 0 { // who is in one only the scheduler knows
+		unless = ", unless " + j.User + " is in " + strings.Join(r.Groups, " or ")
+	}
+	return fmt.Sprintf("reservation %d: job %s of %s runs there %s and will not be stopped%s: cancel it, requeue it or ask its owner",
+		r.ID, nameOfJob(*j), j.User, limit, unless)
 }
 
 // limitEnd is when the time limit of a running job ends it; zero where nobody can say.

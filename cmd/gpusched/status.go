@@ -38,7 +38,7 @@ func (a *app) writeStatus(s api.StatusReply, jobs []api.Job, wide, detailed bool
 		t.Printf("ended     %s\n", line)
 	}
 	if line := promisedLine(&s.Host); line != "" {
-		t.Printf("reserved  %s\n", line)
+		t.Printf("allocated %s\n", line)
 	}
 	a.writeDrain(s.Drain)
 	if len(s.GPUs) > 0 {
@@ -51,9 +51,8 @@ func (a *app) writeStatus(s api.StatusReply, jobs []api.Job, wide, detailed bool
 	}
 	hidden := s.Counts[string(job.Queued)] - len(s.Waiting)
 	if t.Height > 0 && !wide && !detailed {
-		room := max(t.Height-statusLines-len(s.GPUs), leastShown)
-		hidden += max(0, len(shown)-room)
-		shown = shown[:min(len(shown), room)]
+		some, rest := fit(shown, max(t.Height-statusLines-len(s.GPUs), leastShown))
+		shown, hidden = some, hidden+rest
 	}
 	if len(shown) > 0 {
 		t.Printf("\n")
@@ -163,4 +162,13 @@ func styleOf(health job.Health) term.Style {
 		return term.Yellow
 	}
 	return term.Red
+}
+
+// fit is as many rows as there is room for, and how many jobs the others are.
+func fit(rows []api.Job, room int) (some []api.Job, hidden int) {
+	room = min(len(rows), room)
+	for _, j := range rows[room:] {
+		hidden += max(1, j.Alike)
+	}
+	return rows[:room], hidden
 }

@@ -98,6 +98,9 @@ func (a *app) writeQueue(j api.Job, q *api.Queue) (lines int) {
 	case j.StartUnknown:
 		say("%s", unknownStart(j))
 	}
+	if q == nil { // Slurm does not tell what is before a job
+		return lines
+	}
 	if len(q.Ahead) == 0 && j.HeldBy == "" && len(j.After) == 0 && j.NotBefore.IsZero() {
 		say("no job is ahead of job %s in the queue", name)
 	}

@@ -18,7 +18,7 @@ const maxPart = 16 << 20
 
 // Many does something to many jobs in one request, and calls told with what became of some after the other.
 // What was told is done, whatever the error is. A daemon that has no place for it, and so has done nothing,
-// is asked again. An older one refuses it with CodeUsage.
+// is asked again.
 func (c *Client) Many(ctx context.Context, r ManyRequest, told func(ManyPart)) error {
 	jobs := make([]string, len(r.Jobs))
 	for i, id := range r.Jobs {

@@ -90,8 +90,8 @@ func TestManyAreAskedForAgain(t *testing.T) {
 	}
 }
 
-// An older daemon knows neither; whoever asks sees that nothing was done, and does it otherwise.
-func TestAnOlderDaemonKnowsNotMany(t *testing.T) {
+// Whoever asks for what the daemon refuses sees that nothing was done.
+func TestManyThatAreRefused(t *testing.T) {
 	var requests atomic.Int32
 	client := daemon(t, func(w http.ResponseWriter, r *http.Request) {
 		requests.Add(1)

@@ -121,7 +121,7 @@ func (c *Core) ranUntil(l *trackedJob, now time.Time) time.Time {
 type span struct{ from, to time.Time }
 
 // strayOf says whether a process is a stray of the job that left the GPU; no job: it is not.
-// One that may have begun before the job or after its end is, unsurely: another look says more.
+// One that may have begun before the job or after its end counts as one, unsurely, until another look.
 func (dep *cleanup) strayOf(uid int, began span) membership {
 	switch {
 	case dep.attempt == 0 || dep.uid != uid || began.from.After(dep.ended.to):

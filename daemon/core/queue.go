@@ -206,8 +206,8 @@ const (
 func (c *Core) requeueAfter(l *trackedJob, how requeueAt, now time.Time) {
 	j := l.job
 	ran := ranFor(j, j.Attempt.EndedAt)
-	j.Served += ran
 	if !j.Attempt.StartedAt.IsZero() && triesOf(j) == 0 {
+		j.Served += ran
 		j.Requeues++
 	}
 	j.Expected = 0

@@ -57,13 +57,16 @@ func (b *gpuBook) note(p *gpu.Process, of membership) {
 	}
 }
 
-// clockTick is what the kernel counts the start of a process in, and the time that it was on.
+// clockTick is the unit in which the kernel counts when a process began: it may have begun that much later.
 const clockTick = 10 * time.Millisecond
+
+// quickLook is how long a look takes as a rule, so that much earlier than it did a process may seem to have begun.
+const quickLook = 100 * time.Millisecond
 
 // began is when a process of the sample began: a look at the GPUs can take seconds,
 // and it is not known when within them the age was read.
 func (e *Sampled) began(p *gpu.Process, now time.Time) span {
-	return span{e.taken(now).Add(-p.Age - clockTick), now.Add(-p.Age + clockTick)}
+	return span{e.taken(now).Add(-p.Age), now.Add(-p.Age + clockTick)}
 }
 
 // taken is when the look at the GPUs was begun, by the core's clock.
@@ -265,7 +268,7 @@ func (b *gpuBook) endStrays(d *device, e *Sampled, now time.Time) {
 		if !d.strays[p.PID] {
 			l := b.jobs.active(id) // unless the driver still lists it from an earlier attempt
 			long := now.Sub(dep.since) > b.policy.CleaningTimeout
-			if long && l != nil && p.Age != 0 && !e.began(p, now).from.Before(l.began()) {
+			if long && l != nil && p.Age != 0 && !e.began(p, now).from.Add(quickLook).Before(l.began()) {
 				b.addFinding(stopFound{job: id, cause: job.StopTrespass, breach: &job.Breach{GPU: d.Index}})
 			}
 			continue

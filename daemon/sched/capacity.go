@@ -281,10 +281,10 @@ func (p *Planner) betterPart(sh *resourceShape, l *capacity, a, b int) bool {
 	switch {
 	case p.s.GPUs[a].Foreign != p.s.GPUs[b].Foreign:
 		return p.s.GPUs[b].Foreign
-	case p.isSmall(a) != p.isSmall(b):
-		return p.isSmall(b)
 	case p.keepsWhole(a) != p.keepsWhole(b):
 		return p.keepsWhole(b)
+	case p.isSmall(a) != p.isSmall(b):
+		return p.isSmall(b)
 	case x.milli != y.milli:
 		return (x.milli < y.milli) != sh.spread
 	}

@@ -97,8 +97,8 @@
 // have a lower score: if they hold twice as much of GPUs, lower than 1/1.5 of
 // its own, four times, 1/2, and so on. Narrower ones may have a score of up to eight
 // times the job's, where it is lower than the job's in the mean over the GPUs that the job
-// is to get, of which those that are free count as 0. Nobody behind one that may have none stopped has any,
-// but behind one that ran before. One that goes on after a stop makes room
+// is to get, of which those that are free count as 0. Where the first may have none stopped, no later one may,
+// unless the first ran before. One that goes on after a stop makes room
 // for none of its class and number that is no wider, or asks no more than half of the GPUs in
 // service that could serve it, until
 // it has run for four slices, or for four times as long as before. Nor does any for a preemptible one

@@ -21,7 +21,7 @@ type rank struct {
 	settles bool // it goes on after a stop, and has not had its turn
 	again   bool // it ran before, and waits to go on
 	owed    bool // others were stopped for it, and it has not started
-	program Kind // its kind, whatever the command
+	program Kind // user, size and program, without the words of the command
 	untried bool // too few of its kind have ended to know how long they run
 }
 

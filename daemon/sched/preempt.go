@@ -64,13 +64,13 @@ func (p *Planner) preempt() {
 		if c == nil {
 			break
 		}
-		any := p.anyVictim(&c.rank)
-		if any {
+		some := p.anyVictim(&c.rank)
+		if some {
 			tries++
 		} else if !c.again {
 			break
 		}
-		p.blocked.settle(any && p.preemptFor(c) && p.next(c))
+		p.blocked.settle(some && p.preemptFor(c) && p.next(c))
 	}
 	for i := range p.backfill {
 		p.backfill[i].rest.copyFrom(&p.backfill[i].before)

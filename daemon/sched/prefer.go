@@ -42,13 +42,16 @@ func (p *Planner) only(list []int, n int, good func(int) bool) (some []int, enou
 	return some, true
 }
 
-// smallPart is how much less memory than the largest GPU a small one has: it is for the display, as a rule.
-const smallPart = 4
+// What is for the display, as a rule: a GPU with less than a quarter of the largest one's memory, and at most 8 GiB.
+const (
+	smallPart = 4
+	smallMost = 8 << 30
+)
 
-// isSmall reports whether a GPU has far less memory than the machine's largest.
+// isSmall reports whether a GPU has so little memory beside the machine's largest.
 func (p *Planner) isSmall(i int) bool {
-	g := &p.s.GPUs[i]
-	return g.MemTotalBytes > 0 && g.MemTotalBytes < p.largest/smallPart
+	bytes := p.s.GPUs[i].MemTotalBytes
+	return bytes > 0 && bytes <= smallMost && bytes < p.largest/smallPart
 }
 
 // largestGPU is the memory of the largest.

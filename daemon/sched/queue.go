@@ -27,7 +27,7 @@ type Waiting struct {
 	Late     time.Duration // the run time that one in five like it exceeds, if more than is expected
 	Served   time.Duration // run time of those
 	Effort   time.Duration // see Estimate.Effort; read of jobs that may be stopped for others; 0: what is expected
-	Program  Kind          // its kind, whatever the command; read of the same
+	Program  Kind          // user, size and program, without the words of the command; read of the same
 	Untried  bool          // too few of its kind have ended to know them by; read of the same
 	Throttle *Throttle     // nil: none
 	Count    int           // starts in it: 1, or the tasks left of an array

@@ -152,7 +152,7 @@ type Running struct {
 	Rested      time.Duration // of the time since then, for which it was suspended
 	Expected    time.Duration // run time, with that of attempts before this one
 	Effort      time.Duration // see Estimate.Effort; 0: what is left of what is expected
-	Program     Kind          // its kind, whatever the command
+	Program     Kind          // user, size and program, without the words of the command
 	Untried     bool          // too few of its kind have ended to know them by
 	Served      time.Duration // run time of those
 	Guarded     bool          // it went first since it had waited long

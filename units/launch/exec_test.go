@@ -238,19 +238,3 @@ func TestFilterDecidesNaming(t *testing.T) {
 		})
 	}
 }
-
-// A service manager that listens takes silence for an end of the launcher's, so no command begins unless it can be
-// told, and it is told before limits of the submitter's that may end the launcher.
-func TestNoCommandBeginsUnsaid(t *testing.T) {
-	l := launch(t, "closed", reporter(t), func(cmd *exec.Cmd) {
-		cmd.Env = append(cmd.Env, "NOTIFY_SOCKET="+filepath.Join(t.TempDir(), "nobody"))
-	})
-	if l.status != 227 || l.stdout != "" || !strings.Contains(l.stderr, "systemd can't be told that it begins: no such file or directory") {
-		t.Errorf("%+v", l)
-	}
-	s := reporter(t)
-	s.SoftLimits = []contract.Limit{{Name: "CPU", Soft: 1000, Hard: 1000}}
-	if l := launch(t, "closed", s); !slices.Equal(l.notes, []string{"STATUS=" + contract.StatusBegun, silence}) {
-		t.Errorf("notes %q", l.notes)
-	}
-}

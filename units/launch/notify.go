@@ -8,13 +8,12 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// notifier speaks to the service manager by its datagram socket. Without one
-// nothing is said: the exit status remains.
+// notifier speaks to the service manager by its datagram socket. Without one,
+// or when it does not listen, nothing is said: the exit status remains.
 type notifier struct {
 	fd   int
 	addr unix.SockaddrUnix
-	said bool  // something, by which the unit's status line is ours
-	mute error // why nothing can be said to one that listens
+	said bool // something, by which the unit's status line is ours
 }
 
 const notifySocket = "NOTIFY_SOCKET"
@@ -49,30 +48,15 @@ func newNotifier(environ []string) notifier {
 	if n.addr.Name == "" || (n.addr.Name[0] != '/' && n.addr.Name[0] != '@') {
 		return n
 	}
-	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err == nil {
-		n.fd, err = fd, unix.Connect(fd, &n.addr)
+	if fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0); err == nil {
+		n.fd = fd
 	}
-	n.mute = err
 	return n
-}
-
-// unheard is why no command may begin: the service manager, which was told nothing of it yet, would take its end for
-// the launcher's.
-func (r *run) unheard() *Failure {
-	if r.notify.mute == nil || r.stage != first {
-		return nil
-	}
-	return &Failure{Step: contract.StepLimits, What: "systemd can't be told that it begins", Err: r.notify.mute,
-		Next: "what the site sets for jobs in gpujob-.service.d must leave them sockets (AF_UNIX) and " + r.notify.addr.Name}
 }
 
 func (n *notifier) send(message string) {
 	n.said = true
-	if n.fd < 0 {
-		return
-	}
-	if err := unix.Sendto(n.fd, []byte(message), unix.MSG_NOSIGNAL, &n.addr); err != nil {
-		n.mute = err
+	if n.fd >= 0 {
+		_ = unix.Sendto(n.fd, []byte(message), unix.MSG_NOSIGNAL, &n.addr)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -53,11 +52,8 @@ func (r *run) run() *Failure {
 	}
 	filtered := r.stage == afterLogin
 	if r.stage == first {
-		f := r.unheard()
-		if f == nil {
-			filtered, f = r.nodes.prove(s)
-		}
-		if f != nil {
+		var f *Failure
+		if filtered, f = r.nodes.prove(s); f != nil {
 			return f
 		}
 	}
@@ -129,9 +125,6 @@ func (r *run) execSilent(path string, argv, env []string) error {
 		return err
 	}
 	r.begun(silence)
-	if f := r.unheard(); f != nil {
-		return f.Err
-	}
 	return r.exec(path, argv, env)
 }
 
@@ -147,9 +140,6 @@ func (r *run) inherit(s *Spec, env []string) *Failure {
 		return &Failure{Step: contract.StepLimits, What: "its signals could not be unblocked", Err: err}
 	}
 	reserve(s, env)
-	if isTight(s.SoftLimits) {
-		r.begun("") // what ends now ends by the submitter's own limits
-	}
 	if err := setLimits(s.SoftLimits); err != nil {
 		return limitsFailure(err)
 	}
@@ -161,17 +151,14 @@ func limitsFailure(err error) *Failure {
 		Next: "'ulimit -a' shows the submitter's; limits set for gpujob-.service by the site come on top"}
 }
 
-// isTight reports whether this process may end, or get no more memory, under some limits.
-func isTight(limits []contract.Limit) bool {
-	return slices.ContainsFunc(limits, func(l contract.Limit) bool {
-		return (l.Name == "AS" || l.Name == "DATA" || l.Name == "CPU") && l.Soft < 1<<32
-	})
-}
-
 // reserve sees to memory for the last copy of arguments and environment where
 // a limit is about to forbid to ask for more.
 func reserve(s *Spec, env []string) {
-	if !isTight(s.SoftLimits) {
+	tight := false
+	for _, l := range s.SoftLimits {
+		tight = tight || ((l.Name == "AS" || l.Name == "DATA") && l.Soft < 1<<32)
+	}
+	if !tight {
 		return
 	}
 	n := 1 << 20
@@ -218,9 +205,6 @@ func (r *run) loginShell(s *Spec, filtered bool) *Failure {
 		argv = append([]string{argv[0], "-l"}, argv[1:]...)
 	}
 	r.begun("")
-	if f := r.unheard(); f != nil {
-		return f
-	}
 	err := tryExec(login, argv, env, r.exec)
 	return &Failure{Step: contract.StepExec, What: "the login shell " + strconv.Quote(login) + " could not be run",
 		Err:  err,

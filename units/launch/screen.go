@@ -19,9 +19,6 @@ func (r *run) become(s *Spec, env []string, filtered bool) *Failure {
 		argv = append(r.holder(s), argv...)
 	}
 	path, err := execute(argv, env, r.execSilent)
-	if f := r.unheard(); f != nil {
-		return f
-	}
 	return execFailure(argv, path, err)
 }
 

@@ -81,9 +81,6 @@ func (r *run) setup(s *Spec, filtered bool, env []string, front string) *Failure
 			break
 		}
 	}
-	if f := r.unheard(); f != nil {
-		return f
-	}
 	return &Failure{Step: contract.StepSetup, What: "the shell for its set-up could not be run", Err: err}
 }
 

@@ -3,7 +3,11 @@ package launch
 import (
 	"fmt"
 	"os"
+	"time"
 )
+
+// tempPatience is how long a file system may take to say whether it has a directory.
+const tempPatience = time.Second
 
 // temporary makes the directories for temporary files that the submitter's variables name, where a session or a shell
 // that has ended since took them away. A variable whose directory can't be made is left out.
@@ -13,7 +17,13 @@ func (e *environment) temporary() {
 		if dir == "" {
 			continue
 		}
-		if info, err := os.Stat(dir); err == nil && info.IsDir() || os.Mkdir(dir, 0o700) == nil {
+		_, err := inTime(tempPatience, func() (int, error) {
+			if info, err := os.Stat(dir); err == nil && info.IsDir() {
+				return 0, nil
+			}
+			return 0, os.Mkdir(dir, 0o700)
+		})
+		if err == nil || err == (unanswered{}) { // where the file system hangs the command sees for itself
 			continue
 		}
 		e.unset(name)

@@ -1,10 +1,14 @@
 package systemd
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -52,6 +56,26 @@ const (
 
 // dialer opens the connection itself; tests have their own.
 type dialer func(address string, opts ...dbus.ConnOption) (*dbus.Conn, error)
+
+// dialSocket is dbus.Dial without descriptors: anybody on a bus may send some with a signal, which nobody would
+// close.
+func dialSocket(address string, opts ...dbus.ConnOption) (*dbus.Conn, error) {
+	path, is := strings.CutPrefix(address, "unix:path=")
+	if !is || strings.ContainsAny(path, ",;%") {
+		return dbus.Dial(address, opts...)
+	}
+	c, err := net.Dial("unix", path)
+	if err != nil {
+		return nil, err
+	}
+	return dbus.NewConn(buffered{bufio.NewReaderSize(c, 32<<10), c}, opts...)
+}
+
+// buffered is a connection that reads more than one message at a time.
+type buffered struct {
+	io.Reader
+	io.WriteCloser
+}
 
 // dialLink connects, watches systemd's signals and asks systemd to send them.
 func dialLink(ctx context.Context, dial dialer, address, last string, alone bool, to listener) (*link, error) {

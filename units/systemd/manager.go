@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/godbus/dbus/v5"
-
 	"github.com/gpusched/gpusched/units"
 )
 
@@ -28,7 +26,7 @@ type Options struct {
 	// where the daemon that made them has died, come before all that are made here.
 	Last string
 
-	dial dialer // nil is dbus.Dial
+	dial dialer // nil is dialSocket
 }
 
 // Manager talks to systemd. Its methods may be called by any number of
@@ -73,7 +71,7 @@ func Connect(ctx context.Context, o Options) (*Manager, error) {
 		changes: newChanges(), waiters: newWaiters(), compat: &compat{}, tidy: newTidy(), since: time.Now(),
 	}
 	if m.dialBus == nil {
-		m.dialBus = dbus.Dial
+		m.dialBus = dialSocket
 	}
 	if o.User {
 		m.tidy.dir = "" // it leaves none of these files behind

@@ -123,7 +123,6 @@ func (p properties) status(name string) units.Status {
 		WasActive:    get[uint64](p, "ActiveEnterTimestampMonotonic") != 0,
 		Frozen:       strings.HasPrefix(get[string](p, "FreezerState"), "fr"), // frozen, freezing; by a parent, too
 		JobPending:   p.jobID() != 0,
-		Heard:        listens(get[string](p, "NotifyAccess")),
 		CPUNSec:      p.amount("CPUUsageNSec"),
 		MemoryPeak:   p.amount("MemoryPeak"),
 		Started:      get[uint64](p, "ExecMainStartTimestamp"),
@@ -135,9 +134,6 @@ func (p properties) status(name string) units.Status {
 	s.Spent, s.PostFailed = p.spent(&s), p.postFailed(&s, ended)
 	return s
 }
-
-// listens reports whether systemd takes messages of a unit whose NotifyAccess= is that.
-func listens(access string) bool { return access != "" && access != "none" }
 
 // postFailed reports whether systemd ended a unit since a program that runs after its start did not do well: that one
 // had ended first, or all were ended since it took too long. A main process that had ended before has its own end.

@@ -187,7 +187,7 @@ func counts(n map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// promised is what jobs were promised besides GPUs.
+// promised is what jobs have besides GPUs.
 func promised(h *job.HostView) string {
 	var parts []string
 	if h.MemBytes > 0 {
@@ -199,7 +199,7 @@ func promised(h *job.HostView) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return "; promised " + strings.Join(parts, ", ")
+	return "; allocated " + strings.Join(parts, ", ")
 }
 
 // rounded is a size without what does not matter of it.

@@ -300,7 +300,7 @@ func (m *Model) jobsOn(l *line, g api.GPU) {
 	if f.Count == 0 {
 		f.Users = []string{"unlisted"}
 	}
-	l.put(term.Yellow, "foreign: "+strings.Join(f.Users, ","))
+	l.put(term.Yellow, "outside: "+strings.Join(f.Users, ","))
 }
 
 // gpuCounts says how many GPUs are in which state, the ones that jobs can have first.
@@ -309,12 +309,12 @@ func gpuCounts(gpus []api.GPU) string {
 	for _, g := range gpus {
 		word := string(g.State)
 		if g.State == job.GPUFree && (g.Foreign().Count > 0 || g.UnlistedBytes > 0) {
-			word = "foreign"
+			word = "in use"
 		}
 		counts[word]++
 	}
 	var parts []string
-	order := []string{string(job.GPUFree), "foreign"}
+	order := []string{string(job.GPUFree), "in use"}
 	for _, state := range job.GPUStates()[1:] {
 		order = append(order, string(state))
 	}

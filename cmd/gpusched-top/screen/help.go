@@ -47,7 +47,7 @@ func (m *Model) helpLines() (lines []Line) {
 	l.put(bold, term.Pad("MEMORY", keyWidth, false))
 	for _, part := range []Span{
 		{jobStyle(0), jobBlocks[0] + " "}, {jobStyle(1), jobBlocks[1]}, {plain, " jobs, "},
-		{term.Yellow, foreignBlock}, {plain, " foreign (of no job), "}, {dim, otherBlock}, {plain, " other, "}, {dim, freeBlock}, {plain, " free"},
+		{term.Yellow, foreignBlock}, {plain, " outside jobs, "}, {dim, otherBlock}, {plain, " other, "}, {dim, freeBlock}, {plain, " free"},
 	} {
 		l.put(part.Style, part.Text)
 	}

@@ -21,15 +21,15 @@ func demoSteps(kind vm.Kind) []step {
 	return []step{
 		{"The scheduler runs and has found four simulated GPUs", []line{
 			{typed: "systemctl is-active gpusched gpusched.socket", prints: []string{"active active"}},
-			{user: "alice", typed: "gpusched gpus", prints: []string{"4 x NVIDIA A100-SXM4-80GB", "3 free 0B of 80G"}},
+			{user: "alice", typed: "gpusched gpus", prints: []string{"4 x NVIDIA A100-SXM4-80GB", "3 free 0% 0B of 80G"}},
 		}},
 		{"alice submits a job that takes two GPUs, bob one that takes one; both run", []line{
 			{user: "alice", typed: "gpusched submit -g 2 --gpu-mem 40G --mem 400M -n train -- simcuda --mem 40G --print --hold 600",
 				prints: []string{"job 1 queued"}},
 			{user: "bob", typed: "gpusched submit -g 1 --mem 400M -n eval -- simcuda --mem 10G --hold 600",
 				prints: []string{"job 2 queued, starts on GPU 2"}},
-			{user: "alice", typed: "gpusched gpus", once: "[ $(gpusched gpus | grep -c 'busy  *[14]0G') = 3 ]",
-				prints: []string{"1 busy 40G of 80G", "2 busy 10G of 80G", "alice 40G 1 simcuda"}},
+			{user: "alice", typed: "gpusched gpus", once: "[ $(gpusched gpus | grep -c 'busy  *100%  *[14]0G') = 3 ]",
+				prints: []string{"1 busy 100% 40G of 80G", "2 busy 100% 10G of 80G", "alice 40G 1 simcuda"}},
 		}},
 		{`bob asks for two more GPUs and must wait; "why" tells him what holds each GPU`, []line{
 			{user: "bob", typed: "gpusched submit -g 2 --mem 400M -n wide -- simcuda --mem 1G",

@@ -50,7 +50,8 @@ var bothLines = []struct {
 	{"add --help", 0, 0, ""},
 	{"screens", 0, 2, "not for Slurm"},
 	{"list", 0, 0, "ARRAY_[0-4%2]"},
-	{"list -u bob", 0, 0, "RUNS"}, // on its GPU
+	{"list -u bob", 0, 0, "no such job"},
+	{"list -u bob --json", 0, 0, "RUNS"}, // on its GPU
 	{"list --json", 0, 0, ""},
 	{"list -a --json", 0, 0, ""},
 	{"list -o csv", 0, 0, "id,task,user,name,state"},

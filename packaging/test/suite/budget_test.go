@@ -117,7 +117,7 @@ func TestForeignProcess(t *testing.T) {
 	t.Cleanup(func() { sh(t, "", "systemctl stop stranger; rm -f /usr/local/bin/se*cret") })
 	pid := sh(t, "", "systemctl show -P MainPID stranger")
 	until(t, "the process shows", func() bool {
-		return strings.Contains(sh(t, "alice", "gpusched gpus"), "70G of bob, pid "+pid)
+		return strings.Contains(sh(t, "alice", "gpusched gpus"), "bob's process "+pid+" has 70G")
 	})
 	out := sh(t, "alice", "gpusched gpus")
 	if !strings.Contains(strings.Join(strings.Fields(out), " "), "0 "+pid+" bob 70G none") || strings.Contains(out, "cret") {
@@ -130,7 +130,7 @@ func TestForeignProcess(t *testing.T) {
 	waitsFor(t, "alice", id, "of no job: bob's process "+pid+" has 70G")
 	whole := submit(t, "alice", "--gpu-ids 0 -- true")
 	waitsFor(t, "alice", whole, "in use outside gpusched: bob's process "+pid+" has 70G")
-	if out := sh(t, "alice", "gpusched submit --dry-run --gpu-ids 0 -- true"); !strings.Contains(out, "in use outside gpusched: process "+pid) {
+	if out := sh(t, "alice", "gpusched submit --dry-run --gpu-ids 0 -- true"); !strings.Contains(out, "in use outside gpusched: bob's process "+pid) {
 		t.Errorf("a dry run: %s", out)
 	}
 	sh(t, "", "systemctl stop stranger")
