@@ -19,7 +19,7 @@ func (c *Client) Results(ctx context.Context, id string) (out JobReply, err erro
 }
 
 // Why is Job, of a waiting job with what is before it in the queue and, for those who may change it,
-// what would have it start sooner.
+// what would make it start sooner.
 func (c *Client) Why(ctx context.Context, id string) (out JobReply, err error) {
 	return out, c.call(ctx, methodGet, c.jobPath(id, "?why=1"), nil, &out)
 }

@@ -42,7 +42,7 @@ func (p *Planner) only(list []int, n int, good func(int) bool) (some []int, enou
 	return some, true
 }
 
-// What is for the display, as a rule: a GPU with less than a quarter of the largest one's memory, and at most 8 GiB.
+// A GPU is small, as those for a display are, with less than a quarter of the largest one's memory and at most 8 GiB.
 const (
 	smallPart = 4
 	smallMost = 8 << 30

@@ -74,7 +74,7 @@ func TestAway(t *testing.T) {
 	checkFailure(t, l, 200, "chdir\nERRNO=2", []string{"could not be entered", "must exist"}) // a directory elsewhere
 }
 
-// What is missing may be where a link leads, or the interpreter of a script that is there.
+// The missing file may be the target of a link, or the interpreter of a script that is there.
 func TestAwayThroughLinks(t *testing.T) {
 	dir := t.TempDir()
 	gone, table := filepath.Join(dir, "gone"), filepath.Join(dir, "fstab")
