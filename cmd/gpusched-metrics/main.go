@@ -54,5 +54,5 @@ func serveActivated(ctx context.Context, client *api.Client, getenv func(string)
 	if err != nil {
 		return err
 	}
-	return serve(ctx, l, client)
+	return serve(ctx, l, newServer(client))
 }

@@ -27,8 +27,8 @@ const (
 	idleTime       = 2 * time.Minute
 )
 
-// serve answers until ctx is done.
-func serve(ctx context.Context, l net.Listener, client *api.Client) error {
+// newServer is a server that answers scrapes.
+func newServer(client *api.Client) *http.Server {
 	s := &http.Server{
 		Handler: handler(client), MaxHeaderBytes: maxHeader, ReadHeaderTimeout: headerTime, ReadTimeout: headerTime,
 		WriteTimeout: replyTime, IdleTimeout: idleTime, DisableGeneralOptionsHandler: true,
@@ -36,6 +36,11 @@ func serve(ctx context.Context, l net.Listener, client *api.Client) error {
 	}
 	s.SetKeepAlivesEnabled(false) // nobody keeps a place by not asking again
 	loopback.MakeRoom(s, maxWaiting)
+	return s
+}
+
+// serve answers until ctx is done.
+func serve(ctx context.Context, l net.Listener, s *http.Server) error {
 	broken := make(chan error, 1)
 	go func() { broken <- s.Serve(loopback.Bound(l, maxConnections)) }()
 	select {

@@ -52,7 +52,8 @@ func run(args []string, getenv func(string) string, talk io.Writer) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if err := serve(ctx, l, &api.Client{Socket: *socket}, *idle); err != nil {
+	hs, w := newServer(&api.Client{Socket: *socket})
+	if err := serve(ctx, l, hs, w, *idle); err != nil {
 		fmt.Fprintln(talk, "gpusched-web:", err)
 		return 1
 	}
@@ -93,22 +94,26 @@ func onLoopback(l net.Listener) (net.Listener, error) {
 	return l, nil
 }
 
-// serve answers until ctx is done, or nobody has looked for so long.
-func serve(ctx context.Context, l net.Listener, client *api.Client, idle time.Duration) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+// newServer is a server of the page, and what asks the scheduler for it.
+func newServer(client *api.Client) (*http.Server, *watcher) {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "this machine"
 	}
 	w := newWatcher(&source{client: client}, usual)
-	s := newSite(w, client, host)
 	hs := &http.Server{
-		Handler: s, ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: writeTime,
+		Handler: newSite(w, client, host), ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: writeTime,
 		IdleTimeout: idleConn, MaxHeaderBytes: 16 << 10,
-		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	loopback.MakeRoom(hs, maxWaiting)
+	return hs, w
+}
+
+// serve answers until ctx is done, or nobody has looked for so long.
+func serve(ctx context.Context, l net.Listener, hs *http.Server, w *watcher, idle time.Duration) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	hs.BaseContext = func(net.Listener) context.Context { return ctx }
 	go w.run(ctx)
 	go func() {
 		w.untilIdle(ctx, idle)
