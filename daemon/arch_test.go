@@ -109,10 +109,10 @@ var rooms = map[string]room{
 	"cmd/gpusched-top":        {internal: []string{"cmd/gpusched-top/screen", "cmd/gpusched/term", "daemon/api", "daemon/job", "units/contract"}, external: []string{"charm.land/bubbletea/v2", "github.com/charmbracelet/colorprofile", "github.com/creack/pty", "golang.org/x/sys/unix"}, why: "the one place of the terminal library; it asks the scheduler and runs gpusched"},
 	"cmd/gpusched-top/screen": {internal: []string{"cmd/gpusched/term", "daemon/api", "daemon/job"}, banned: impure, why: "the screen is pure: its tests need no terminal, no scheduler and no clock"},
 	"cmd/progress":            {external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec", "net", "context"}, why: "a line on a terminal; it knows nothing of what takes long"},
-	"cmd/loopback":            {banned: []string{"os/exec"}, why: "sockets, their bounds and whose connection makes room; it knows nothing of what is served"},
-	"cmd/gpusched-metrics":    {internal: []string{"cmd/loopback", "daemon/api", "daemon/metrics"}, banned: []string{"os/exec"}, why: "it listens to the network, so it can do nothing but ask what every account may"},
+	"cmd/loopback":            {banned: []string{"os/exec"}, why: "sockets and whose connection makes room; it knows nothing of what is served"},
+	"cmd/gpusched-metrics":    {internal: []string{"cmd/loopback", "daemon/api", "daemon/metrics"}, external: []string{"golang.org/x/net/netutil"}, banned: []string{"os/exec"}, why: "it listens to the network, so it can do nothing but ask what every account may"},
 	"cmd/gpusched-nvml":       {internal: []string{"gpu", "gpu/nvml", "gpu/nvml/child"}},
-	"cmd/gpusched-web":        {internal: []string{"cmd/gpusched/chart", "cmd/gpusched/term", "cmd/loopback", "daemon/api", "daemon/job", "daemon/report", "daemon/words"}, banned: []string{"os/exec"}, why: "a client like any other, without rights; what it shows it asks of the socket"},
+	"cmd/gpusched-web":        {internal: []string{"cmd/gpusched/chart", "cmd/gpusched/term", "cmd/loopback", "daemon/api", "daemon/job", "daemon/report", "daemon/words"}, external: []string{"golang.org/x/net/netutil"}, banned: []string{"os/exec"}, why: "a client like any other, without rights; what it shows it asks of the socket"},
 	"cmd/gpusched/doctor": {internal: []string{
 		"cmd/gpusched/term", "daemon/api", "daemon/config", "daemon/job", "daemon/subuid", "units/contract",
 	}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec"}, why: "it reads the host and asks the scheduler, and runs nothing"},

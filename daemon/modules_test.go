@@ -41,7 +41,7 @@ var modules = map[string]map[string]string{
 		"github.com/creack/pty": "opens and sizes the terminal of a job that has one",
 	},
 	"cmd/gpusched-accounts": {},
-	"cmd/gpusched-metrics":  {},
+	"cmd/gpusched-metrics":  {"golang.org/x/net": "bounds its connections"},
 	"cmd/gpusched-mcp": {
 		"github.com/modelcontextprotocol/go-sdk": "the protocol that agents speak, by those who keep it",
 		"github.com/google/jsonschema-go":        "of go-sdk: what a tool takes",
@@ -75,6 +75,7 @@ var modules = map[string]map[string]string{
 		"golang.org/x/term":                     "whether there is a terminal",
 	},
 	"cmd/gpusched-web": {
+		"golang.org/x/net":  "bounds its connections",
 		"golang.org/x/sys":  "of x/term",
 		"golang.org/x/term": "of cmd/gpusched/term, where text is cleaned and durations are written as in the command line",
 	},

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/netutil"
+
 	"github.com/gpusched/gpusched/cmd/loopback"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/metrics"
@@ -42,7 +44,7 @@ func newServer(client *api.Client) *http.Server {
 // serve answers until ctx is done.
 func serve(ctx context.Context, l net.Listener, s *http.Server) error {
 	broken := make(chan error, 1)
-	go func() { broken <- s.Serve(loopback.Bound(l, maxConnections)) }()
+	go func() { broken <- s.Serve(netutil.LimitListener(l, maxConnections)) }()
 	select {
 	case err := <-broken:
 		return err

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/net/netutil"
+
 	"github.com/gpusched/gpusched/cmd/loopback"
 	"github.com/gpusched/gpusched/daemon/api"
 )
@@ -124,7 +126,7 @@ func serve(ctx context.Context, l net.Listener, hs *http.Server, w *watcher, idl
 			hs.Close()
 		}
 	}()
-	if err := hs.Serve(loopback.Bound(l, maxConns)); !errors.Is(err, http.ErrServerClosed) {
+	if err := hs.Serve(netutil.LimitListener(l, maxConns)); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil

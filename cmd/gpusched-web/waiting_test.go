@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/net/netutil"
+
 	"github.com/gpusched/gpusched/cmd/loopback"
 	"github.com/gpusched/gpusched/daemon/api"
 )
@@ -26,7 +28,8 @@ func serving(t *testing.T) (address string) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	hs, w := newServer(&api.Client{Socket: filepath.Join(t.TempDir(), "none")})
-	hs.ReadHeaderTimeout, hs.ReadTimeout, hs.WriteTimeout, hs.IdleTimeout = 0, 0, 0, 0 // no connection ends by time
+	hs.ReadHeaderTimeout, hs.ReadTimeout = 0, 0 // no connection ends by time
+	hs.WriteTimeout, hs.IdleTimeout = 0, 0
 	go func() { done <- serve(ctx, l, hs, w, 0) }()
 	t.Cleanup(func() {
 		stop()
@@ -160,7 +163,7 @@ func TestStreamThatIsNotReadMakesRoom(t *testing.T) {
 	l := pipes{make(chan net.Conn), make(chan struct{})}
 	srv := &http.Server{Handler: s}
 	loopback.MakeRoom(srv, maxWaiting)
-	go srv.Serve(loopback.Bound(l, 2)) //nolint:errcheck // it ends with the test
+	go srv.Serve(netutil.LimitListener(l, 2)) //nolint:errcheck // it ends with the test
 	defer srv.Close()
 	l.ask("GET /live")
 	for joined := 0; joined == 0; time.Sleep(time.Millisecond) {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // activated is the descriptor of the first socket that systemd hands over.
@@ -32,7 +31,7 @@ func Activated(getenv func(string) string) (net.Listener, error) {
 }
 
 // Is reports whether a host, as in an address or a Host header, with or without a port, is this
-// machine (invariant 2).
+// machine (invariant 1).
 func Is(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -43,37 +42,4 @@ func Is(host string) bool {
 	}
 	addr, err := netip.ParseAddr(host)
 	return err == nil && addr.Unmap().IsLoopback()
-}
-
-// Bound is a listener that has so many connections open at most (invariant 1).
-func Bound(l net.Listener, most int) net.Listener {
-	return &bounded{Listener: l, places: make(chan struct{}, most)}
-}
-
-type bounded struct {
-	net.Listener
-	places chan struct{}
-}
-
-// Accept waits for a place first.
-func (b *bounded) Accept() (net.Conn, error) {
-	b.places <- struct{}{}
-	c, err := b.Listener.Accept()
-	if err != nil {
-		<-b.places
-		return nil, err
-	}
-	return &place{c, sync.OnceFunc(func() { <-b.places })}, nil
-}
-
-// place is a connection that gives its place back, once.
-type place struct {
-	net.Conn
-	leave func()
-}
-
-// Close may be called several times.
-func (p *place) Close() error {
-	defer p.leave()
-	return p.Conn.Close()
 }

@@ -25,7 +25,7 @@ type waiter struct {
 }
 
 // MakeRoom lets the oldest connections of a server that wait for their client make room, where
-// there are more than most (invariant 3). It sets ConnState and ConnContext.
+// there are more than most (invariant 2). It sets ConnState and ConnContext.
 func MakeRoom(s *http.Server, most int) {
 	w := &waiting{most: most}
 	s.ConnState = w.state

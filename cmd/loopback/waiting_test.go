@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Invariant 3: a connection has one place, those between two requests go before the others, and
+// Invariant 2: a connection has one place, those between two requests go before the others, and
 // one whose client waits for us does not go at all.
 func TestMakeRoom(t *testing.T) {
 	s := &http.Server{}
