@@ -115,7 +115,7 @@ func TestAHungChildIsAbandoned(t *testing.T) {
 	if err := mustFail(t, s, "no answer in time", "killed"); !errors.Is(err, ErrNoAnswer) {
 		t.Errorf("error %v", err)
 	}
-	if took := time.Since(began); took < o.Timeout || took > 10*time.Second {
+	if took := time.Since(began); took < o.Timeout || took > time.Minute {
 		t.Errorf("took %s", took)
 	}
 	if err := os.WriteFile(there, nil, 0o644); err != nil {
@@ -210,7 +210,7 @@ func TestImpatientCallersFindOut(t *testing.T) {
 		if errors.Is(err, ErrNoAnswer) {
 			return
 		}
-		if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 10*time.Second {
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > time.Minute {
 			t.Fatalf("error %v after %s", err, time.Since(began))
 		}
 	}
@@ -302,7 +302,7 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 		}
 	}
 	for began := time.Now(); runtime.NumGoroutine() > before; runtime.Gosched() {
-		if time.Since(began) > 5*time.Second {
+		if time.Since(began) > time.Minute {
 			stacks := make([]byte, 1<<16)
 			t.Fatalf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
 		}

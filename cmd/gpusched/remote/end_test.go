@@ -104,7 +104,7 @@ func TestAMasterIsLeftToThoseWhoShareIt(t *testing.T) {
 		}
 		began, c := time.Now(), calls.list()[0]
 		calls.End()
-		if took := time.Since(began); took < endTime || took > 5*endTime {
+		if took := time.Since(began); took < endTime {
 			t.Errorf("it had %s", took)
 		}
 		if own {

@@ -173,7 +173,7 @@ func TestAMachineThatHangsIsLeft(t *testing.T) {
 		_, _, err := new(Calls).Dial(ctx, "a", Question{})
 		cancel()
 		var e *api.Error
-		if !errors.As(err, &e) || e.Code != api.CodeUnreachable || time.Since(began) > 5*time.Second {
+		if !errors.As(err, &e) || e.Code != api.CodeUnreachable || time.Since(began) > time.Minute {
 			t.Errorf("%s: %v after %s", name, err, time.Since(began))
 		}
 	}

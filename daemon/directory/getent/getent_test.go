@@ -80,7 +80,7 @@ func TestNoAnswer(t *testing.T) {
 		if a := program(t, script).Answer(t.Context(), directory.Query{Kind: directory.UserByName, Key: "dora"}); a.Found || a.Error == "" {
 			t.Errorf("%s: %+v", script, a)
 		}
-		if took := time.Since(begin); took > 5*limit {
+		if took := time.Since(begin); took > time.Minute {
 			t.Errorf("%s took %v", script, took)
 		}
 	}
