@@ -157,7 +157,14 @@ func (b *bus) Start(ctx context.Context, name string, props []units.Property) (u
 func (b *bus) Stop(ctx context.Context, name string) error {
 	l, epoch := b.w.current.life, b.broken
 	waits := func() bool { return !l.over && epoch == b.broken && ctx.Err() == nil }
-	_, err := call(b, ctx, unittest.OpStop, name, func() (bool, error) { return true, b.w.stopUnit(name, waits) })
+	_, err := call(b, ctx, unittest.OpStop, name, func() (bool, error) {
+		if r := b.w.runs[name]; r != nil && l.over && b.w.tracked.lost { // it was asked for by a state file that is gone
+			r.touched = "state lost"
+		} else {
+			b.w.judgeStop(name)
+		}
+		return true, b.w.stopUnit(name, waits)
+	})
 	return err
 }
 
@@ -271,7 +278,6 @@ func (w *World) letBegin(name string, r *run) {
 // stopUnit is what systemd does at a stop: TERM, the grace, KILL. Whoever waits for it has
 // systemd forget the unit then.
 func (w *World) stopUnit(name string, waits func() bool) error {
-	w.judgeStop(name)
 	if w.planted.idleStop {
 		return nil
 	}

@@ -102,19 +102,6 @@ func (s stage) prepare(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = closeLimit
-	cmd.Env = environment(s.cgo)
-}
-
-// environment is the Makefile's, also where make did not start this program.
-func environment(cgo bool) []string {
-	env := append(os.Environ(), "GOFLAGS=-trimpath", "CGO_ENABLED=0")
-	if cgo {
-		env = append(env, "CGO_ENABLED=1")
-	}
-	if os.Getenv("CGO_CFLAGS") == "" {
-		env = append(env, "CGO_CFLAGS=-O2 -g -Wno-deprecated-declarations")
-	}
-	return env
 }
 
 // read passes on what gotestsum prints and counts its tests. It returns the lines of any other command.

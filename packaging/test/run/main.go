@@ -32,36 +32,25 @@ func main() {
 }
 
 // choose returns the stages that have one of these names or are in one of these groups, each once.
-func choose(names []string) ([]stage, error) {
+func choose(names []string) (chosen []stage, err error) {
 	groups, err := stages(".")
 	if err != nil {
 		return nil, err
 	}
-	var chosen []stage
-	known := map[string]bool{}
+	known := map[string]bool{groupTest: true, groupAll: true}
 	for _, group := range []string{groupTest, groupAll} {
-		wanted := slices.Contains(names, group)
 		for _, s := range groups[group] {
-			if !known[s.name] && (wanted || slices.Contains(names, s.name)) {
+			wanted := slices.Contains(names, s.name) || slices.Contains(names, group)
+			if wanted && !slices.ContainsFunc(chosen, func(c stage) bool { return c.name == s.name }) {
 				chosen = append(chosen, s)
 			}
-			known[s.name] = wanted || slices.Contains(names, s.name)
-		}
-		known[group] = true
-	}
-	for _, name := range names {
-		if _, ok := known[name]; !ok {
-			return nil, fmt.Errorf("unknown stage %q; %s", name, usage(known))
+			known[s.name] = true
 		}
 	}
-	if len(chosen) == 0 {
-		return nil, fmt.Errorf("no stage was named; %s", usage(known))
+	if len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return !known[name] }) {
+		return nil, fmt.Errorf("%q: the stages and groups are %s", names, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 	}
 	return chosen, nil
-}
-
-func usage(known map[string]bool) string {
-	return "the stages and groups are " + strings.Join(slices.Sorted(maps.Keys(known)), ", ")
 }
 
 // run runs the stages and reports whether all passed: the phases one after another, in each of them all lanes at

@@ -4,10 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"go/ast"
-	"go/build"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -182,6 +178,7 @@ func TestAnInterruptedRunHasNotPassed(t *testing.T) {
 		t.Errorf("got:\n%s", out.String())
 	}
 }
+
 func TestChoose(t *testing.T) {
 	t.Chdir("../../..")
 	if got, err := choose([]string{"unit", "lint"}); err != nil || len(got) != 2 || got[0].name != "lint" {
@@ -225,7 +222,7 @@ func TestChoose(t *testing.T) {
 // make test tests every package once.
 func TestEveryPackageIsTestedOnce(t *testing.T) {
 	t.Chdir("../../..")
-	all, err := packagesBut(".", nil)
+	list, err := packages(".")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,42 +230,40 @@ func TestEveryPackageIsTestedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	count := map[string]int{}
+	var tested []string
 	for _, s := range groups[groupTest] {
-		if s.name != "unit" && s.name != "nvml" && s.name != "compute" {
-			continue
-		}
-		for _, word := range s.argv {
-			if strings.HasPrefix(word, "./") {
-				count[word]++
-			}
+		if s.name == "unit" || s.name == "nvml" || s.name == "compute" {
+			tested = append(tested, slices.DeleteFunc(slices.Clone(s.argv), func(word string) bool { return !strings.HasPrefix(word, "./") })...)
 		}
 	}
-	for _, pkg := range all {
-		if count[pkg] != 1 {
-			t.Errorf("%s is tested %d times", pkg, count[pkg])
-		}
-	}
-	if len(count) != len(all) {
-		t.Errorf("there are %d packages, and %d are tested", len(all), len(count))
+	all := paths(list, func(pkg) bool { return true })
+	slices.Sort(all)
+	slices.Sort(tested)
+	if !slices.Equal(all, tested) {
+		t.Errorf("of\n%q\nare tested\n%q", all, tested)
 	}
 }
 
 // The race detector looks at every package with goroutines, and at no pure one,
 // whose tests are slow enough without it.
-func TestConcurrent(t *testing.T) {
-	list, _, err := concurrent("../../..")
+func TestRacePackages(t *testing.T) {
+	list, err := packages("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range strings.Fields("cmd/gpusched daemon daemon/api daemon/journal daemon/server daemon/store daemon/supervise gpu/gputest gpu/kernellog gpu/nvml gpu/source units/systemd units/unittest") {
-		if !slices.Contains(list, "./"+p) {
-			t.Errorf("%s is not among %q", p, list)
+	race := map[string]bool{}
+	for _, p := range list {
+		race[p.path] = p.race
+	}
+	for _, dir := range strings.Fields(`cmd/gpusched daemon daemon/api daemon/journal daemon/server daemon/store daemon/supervise gpu/gputest
+		gpu/kernellog gpu/nvml gpu/source units/systemd units/unittest`) {
+		if !race["./"+dir] {
+			t.Errorf("%s is left out", dir)
 		}
 	}
-	for _, p := range list {
-		if slices.Contains([]string{"./daemon/job", "./daemon/sched", "./daemon/core", "./daemon/dst", "./units", "./cgroup"}, p) {
-			t.Errorf("%s is among them", p)
+	for _, dir := range strings.Fields("daemon/job daemon/sched daemon/core daemon/dst units cgroup") {
+		if race["./"+dir] {
+			t.Errorf("%s is among them", dir)
 		}
 	}
 }
@@ -294,39 +289,27 @@ func TestScriptsWithoutRace(t *testing.T) {
 	}
 }
 
-// Each test that the stage race leaves out exists once, in a package of that stage, and starts no goroutine.
+// Each test that the stage race leaves out exists once, in a package of that stage.
 func TestAlone(t *testing.T) {
-	list, _, err := concurrent("../../..")
+	t.Chdir("../../..")
+	list, err := packages(".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := map[string]int{}
-	for _, dir := range list {
-		files, err := filepath.Glob(filepath.Join("../../..", dir, "*_test.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, path := range files {
-			if built, err := build.Default.MatchFile(filepath.Split(path)); err != nil || !built {
-				continue
-			}
-			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+	var code []byte
+	for _, dir := range paths(list, func(p pkg) bool { return p.race }) {
+		files, _ := filepath.Glob(dir + "/*_test.go")
+		for _, file := range files {
+			text, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, decl := range file.Decls {
-				if f, ok := decl.(*ast.FuncDecl); ok && slices.Contains(alone, f.Name.Name) {
-					found[f.Name.Name]++
-					if startsGoroutines(f) {
-						t.Errorf("%s of %s starts goroutines", f.Name.Name, dir)
-					}
-				}
-			}
+			code = append(code, text...)
 		}
 	}
 	for _, name := range alone {
-		if found[name] != 1 {
-			t.Errorf("%s is there %d times, not once", name, found[name])
+		if n := bytes.Count(code, []byte("\nfunc "+name+"(")); n != 1 {
+			t.Errorf("%s is there %d times, not once", name, n)
 		}
 	}
 }

@@ -1,14 +1,9 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
 // A stage is one command of a run.
@@ -20,7 +15,6 @@ type stage struct {
 	lane  string   // stages of one lane run one by one, all lanes of a phase at once
 	needs []string // stages that must have passed
 	nice  bool     // it leaves the processors to the machines beside it
-	cgo   bool     // what it compiles needs cgo
 	tests bool     // argv is gotestsum, which counts
 	far   bool     // it asks another machine and exits with statusUnreachable where that can't be reached
 }
@@ -65,14 +59,13 @@ var computing = []string{"./daemon/core", "./daemon/dst", "./daemon/sched", "./d
 //   - fuzz starts from the stored inputs, which other stages run as tests;
 //   - machines repeats the dozen tests of its packages that need no machine: they take no time.
 func stages(root string) (map[string][]stage, error) {
-	race, cgo, err := concurrent(root)
+	list, err := packages(root)
 	if err != nil {
 		return nil, err
 	}
-	unit, err := packagesBut(root, slices.Concat(cgo, computing))
-	if err != nil {
-		return nil, err
-	}
+	race := paths(list, func(p pkg) bool { return p.race })
+	cgo := paths(list, func(p pkg) bool { return p.cgo })
+	unit := paths(list, func(p pkg) bool { return !p.cgo && !slices.Contains(computing, p.path) })
 	plain, err := withoutRace(root)
 	if err != nil {
 		return nil, err
@@ -165,8 +158,9 @@ func niced(s stage) stage {
 	return s
 }
 
+// withCgo is for what compiles C, which the Makefile turns off for all else.
 func withCgo(s stage) stage {
-	s.cgo = true
+	s.argv = append([]string{"env", "CGO_ENABLED=1"}, s.argv...)
 	return s
 }
 
@@ -181,21 +175,4 @@ func only(tests []string) string { return "^(" + strings.Join(tests, "|") + ")$"
 func gotestsum(stage string) []string {
 	return []string{"go", "tool", "-modfile=packaging/tools/go.mod", "gotestsum", "--format=pkgname-and-test-fails",
 		"--format-hide-empty-pkg", "--hide-summary=output", "--no-color", "--jsonfile=" + eventDir + "/" + stage + ".json"}
-}
-
-// packagesBut lists the packages of the module at root but for some, as go test takes them.
-func packagesBut(root string, but []string) ([]string, error) {
-	out, err := await.Output(context.Background(), time.Minute,
-		[]string{"go", "list", "-f", "{{.ImportPath}} {{.Module.Path}}", "./..."}, func(cmd *exec.Cmd) { cmd.Dir = root })
-	if err != nil {
-		return nil, fmt.Errorf("list the packages: %w", err)
-	}
-	var list []string
-	for line := range strings.Lines(out) {
-		path, module, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if dir := "." + strings.TrimPrefix(path, module); !slices.Contains(but, dir) {
-			list = append(list, dir)
-		}
-	}
-	return list, nil
 }

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/packaging/test/await"
+)
+
+// raceless starts goroutines in its tests only, to run simulated worlds side by side that share nothing.
+const raceless = "./daemon/dst"
+
+// alone are expensive tests of the packages with goroutines that start none themselves:
+// they read the sources, parse one line after another, build a program, which has no detector, look at pages in a
+// browser, or have jobs in the Slurm of the tests, each command of which starts a program: that is ten times as dear
+// under the detector. Only the stages without it run them.
+var alone = []string{
+	"TestWeededPhrases", "TestHouseRules", "TestNamedTestsExist", "TestNoCgo", "TestImportTable", "TestTheClientStartsFast",
+	"FuzzCommandLine",
+	"TestTourIsTyped", "TestExamplesAreTyped", "TestLinesAreShort", "TestAssignmentsAreShort",
+	"TestBrowser", "TestBrowserScreens",
+	"TestEnginesAnswerAlike", "TestWhatIsWaitedForStays", "TestRefusedJobsWait", "TestSlurmIsAway", "TestNotKnownIsHeld",
+	"TestCutOffBeforeItWasQueued",
+}
+
+// goScripts are the scripts of cmd/gpusched that the race detector watches: their commands start goroutines. The others
+// are left out, as the detector makes each start of a program ten times as dear.
+var goScripts = []string{
+	"doctor", "events", "hosts_dies", "logs", "run", "submit_file", "submit_log", "terminal", "top", "wait",
+}
+
+// scriptsDir is where those scripts are.
+const scriptsDir = "cmd/gpusched/testdata/script"
+
+// withoutRace is a pattern for -skip, for what the race detector does not watch in the packages with goroutines.
+func withoutRace(root string) (string, error) {
+	files, err := filepath.Glob(filepath.Join(root, scriptsDir, "*.txt"))
+	if err != nil {
+		return "", err
+	}
+	var scripts []string
+	for _, file := range files {
+		if name := strings.TrimSuffix(filepath.Base(file), ".txt"); !slices.Contains(goScripts, name) {
+			scripts = append(scripts, name)
+		}
+	}
+	return only(alone) + "|^TestScripts$/" + only(scripts), nil
+}
+
+// A pkg is a package of the module, with its tests.
+type pkg struct {
+	path string // as go test takes it
+	race bool   // it is part of the programs and starts goroutines or needs cgo, as the race detector does
+	cgo  bool   // it imports NVIDIA's library, which is C, or our package around it
+}
+
+// goroutine is how one is started: a go statement, WaitGroup.Go or a parallel test.
+var goroutine = regexp.MustCompile(`(?m)^\s*go |\.(Go|Parallel)\(`)
+
+// files is how go list prints the source files of a package.
+const files = `{{join .GoFiles " "}} {{join .CgoFiles " "}} {{join .TestGoFiles " "}} {{join .XTestGoFiles " "}}`
+
+// packages lists the packages of the module at root.
+func packages(root string) (list []pkg, err error) {
+	out, err := await.Output(context.Background(), time.Minute, []string{"go", "list", "-f",
+		`{{.ImportPath}} {{.Module.Path}} {{.Dir}} ,{{join .Imports ","}},{{join .TestImports ","}} ` + files, "./..."},
+		func(cmd *exec.Cmd) { cmd.Dir, cmd.Env = root, append(cmd.Environ(), "CGO_ENABLED=1") })
+	if err != nil {
+		return nil, fmt.Errorf("list the packages: %w", err)
+	}
+	for line := range strings.Lines(out) {
+		words := strings.Fields(line)
+		p := pkg{path: "." + strings.TrimPrefix(words[0], words[1])}
+		p.cgo = strings.Contains(words[3], "/go-nvml/") || strings.Contains(words[3], "/gpusched/gpu/nvml")
+		p.race = p.cgo
+		for _, name := range words[4:] {
+			code, err := os.ReadFile(filepath.Join(words[2], name))
+			if err != nil {
+				return nil, err
+			}
+			p.race = p.race || goroutine.Match(code)
+		}
+		if p.path == raceless || strings.HasPrefix(p.path, "./packaging/") || strings.HasPrefix(p.path, "./contrib/") {
+			p.race = false
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+// paths are those of the packages that are chosen.
+func paths(list []pkg, chosen func(pkg) bool) (paths []string) {
+	for _, p := range list {
+		if chosen(p) {
+			paths = append(paths, p.path)
+		}
+	}
+	return paths
+}
