@@ -32,7 +32,7 @@ func (s *Store) Commit(ctx context.Context, records []job.Record) error {
 	// A disk that is read-only gets nothing: what it takes all the same may reach
 	// it or not, and a log that began anew over pages that were never synced would
 	// cost, at a power cut, what was acknowledged before.
-	if err := s.disk.writable(s.path); err != nil {
+	if err := s.writable(); err != nil {
 		return fmt.Errorf("commit %d records: %w", len(records), err)
 	}
 	if err := s.reserveIDs(records); err != nil {
@@ -47,7 +47,7 @@ func (s *Store) Commit(ctx context.Context, records []job.Record) error {
 	if err != nil {
 		return fmt.Errorf("commit %d records: %w", len(records), classify(s.path, err))
 	}
-	if err := s.disk.writable(s.path); err != nil {
+	if err := s.writable(); err != nil {
 		return fmt.Errorf("commit %d records: %w", len(records), err)
 	}
 	s.next = next
@@ -66,13 +66,13 @@ func (s *Store) Commit(ctx context.Context, records []job.Record) error {
 // checkpointIfWritable is checkpoint where the disk is not read-only before it, nor after: a kernel
 // that has just made it so says that all is synced, and nothing is.
 func (s *Store) checkpointIfWritable(ctx context.Context) error {
-	if err := s.disk.writable(s.path); err != nil {
+	if err := s.writable(); err != nil {
 		return err
 	}
 	if err := s.checkpoint(ctx); err != nil {
 		return err
 	}
-	return s.disk.writable(s.path)
+	return s.writable()
 }
 
 // transact writes the records and returns the next ids as they are then stored.

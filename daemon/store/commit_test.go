@@ -86,13 +86,50 @@ func TestFullDisk(t *testing.T) {
 	mustCheck(t, s)
 }
 
+// A commit is not done where its sync was the last that the disk took, or the first that it only said it took
+// (invariant 1).
+func TestCommitOnADiskThatBecomesReadOnly(t *testing.T) {
+	t.Parallel()
+	for _, tells := range []string{"statfs", "resize file"} {
+		var asked, fails int
+		judge := func(op, _ string) error {
+			if op != tells {
+				return nil
+			}
+			if asked++; asked == fails {
+				return syscall.EROFS
+			}
+			return nil
+		}
+		s, err := Open(t.Context(), filepath.Join(t.TempDir(), "state.db"), Options{Judge: judge})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		fails = asked + 2 // the one after the sync
+		records := []job.Record{{Job: queued(1), Payload: payload()}}
+		if err := s.Commit(t.Context(), records); !errors.Is(err, syscall.EROFS) || !Retryable(err) {
+			t.Errorf("%s: error %v", tells, err)
+		}
+		commit(t, s, records...)
+		mustCheck(t, s)
+	}
+}
+
 // A read-only disk gets nothing, though it may take what is written to open files;
 // and it gets it all when it can be written again (invariants 1 and 2).
 func TestReadOnlyDiskGetsNothing(t *testing.T) {
 	t.Parallel()
+	for _, op := range []string{"statfs", "resize file"} { // what tells that it is read-only
+		t.Run(op, func(t *testing.T) { readOnlyDiskGetsNothing(t, op) })
+	}
+}
+
+func readOnlyDiskGetsNothing(t *testing.T, tells string) {
+	t.Parallel()
 	path, readOnly := filepath.Join(t.TempDir(), "state.db"), false
 	judge := func(op, _ string) error {
-		if op == "statfs" && readOnly {
+		if op == tells && readOnly {
 			return syscall.EROFS
 		}
 		return nil

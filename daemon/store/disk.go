@@ -86,6 +86,13 @@ func (d disk) finish(f *os.File, text string) error {
 	return errors.Join(err, f.Close())
 }
 
+func (d disk) resize(f *os.File, size int64) error {
+	if err := d.ask("resize file", f.Name()); err != nil {
+		return err
+	}
+	return f.Truncate(size)
+}
+
 func (d disk) rename(from, to string) error {
 	if err := d.ask("rename", from); err != nil {
 		return err

@@ -65,21 +65,6 @@ func (d disk) checkEmpty(path string) error {
 	return &CorruptError{Path: path, Detail: "the file is empty, and jobs have been stored in it"}
 }
 
-// writable returns EROFS where the disk of path has become read-only. Where the
-// kernel makes it so under open files, after an error or by hand, ext4 takes
-// writes to them and reports a sync that did nothing as done.
-func (d disk) writable(path string) error {
-	const readOnly = 1 // ST_RDONLY
-	var st syscall.Statfs_t
-	if err := d.statfs(path, &st); err != nil {
-		return fmt.Errorf("looking at the disk of %q: %w", path, err)
-	}
-	if st.Flags&readOnly != 0 {
-		return fmt.Errorf("%q: %w", path, syscall.EROFS)
-	}
-	return nil
-}
-
 // createFile makes an empty state file. A log without its file is refused:
 // SQLite would delete it, and with it the last acknowledged jobs.
 func (d disk) createFile(path string) error {

@@ -88,7 +88,7 @@ func (s *Store) forget(ctx context.Context, h History, now time.Time) (n int, er
 		return 0, err
 	}
 	err = s.withWriter(func() error {
-		if err := s.disk.writable(s.path); err != nil { // see Commit
+		if err := s.writable(); err != nil { // see Commit
 			return err
 		}
 		return prune(ctx, s.write, now, keepPredictions)
@@ -232,7 +232,7 @@ const removable = "(SELECT j.id FROM json_each(?1) JOIN jobs j ON j.id = value W
 
 // removeJobs deletes these jobs in one transaction, and returns how many of them.
 func (s *Store) removeJobs(ctx context.Context, ids []int64) (int, error) {
-	if err := s.disk.writable(s.path); err != nil { // see Commit
+	if err := s.writable(); err != nil { // see Commit
 		return 0, err
 	}
 	tx, err := s.write.BeginTx(ctx, nil)

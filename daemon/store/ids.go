@@ -29,6 +29,9 @@ func lastPath(path string) string { return path + ".last" }
 // is replaced in place.
 const idsForm = "job %020d\nreservation %020d\n"
 
+// idsLength is how long a file of that form is, an even number. See writable.
+const idsLength = 58
+
 // recallIDs makes the ids go on after those that were given out, whatever state file is
 // there: an empty one, or an older copy that was put back. A power cut may leave an older
 // file of the last ids, so a state file that knows no id at all, or that even with the last
@@ -74,14 +77,21 @@ func (d disk) readIDs(path string) (counters, error) {
 	return c, nil
 }
 
-// recordLast replaces the last ids in place, in the file that it opens first if need be.
-func (s *Store) recordLast(next counters) (err error) {
+// openLast opens the file of the last ids, where it is not yet.
+func (s *Store) openLast() (err error) {
 	if s.last == nil {
-		if s.last, err = s.disk.open(lastPath(s.path), os.O_WRONLY|os.O_CREATE|syscall.O_NOFOLLOW); err != nil {
-			return err
-		}
+		s.last, err = s.disk.open(lastPath(s.path), os.O_WRONLY|os.O_CREATE|syscall.O_NOFOLLOW)
 	}
-	if err = s.disk.ask("write file", s.last.Name()); err == nil {
+	return err
+}
+
+// recordLast replaces the last ids in place.
+func (s *Store) recordLast(next counters) error {
+	err := s.openLast()
+	if err == nil {
+		err = s.disk.ask("write file", s.last.Name())
+	}
+	if err == nil {
 		_, err = s.last.WriteAt(fmt.Appendf(nil, idsForm, next.job, next.reservation), 0)
 	}
 	return err
