@@ -3,6 +3,7 @@ package launch
 import (
 	"cmp"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,7 +37,11 @@ func (r *run) blameAway(f *Failure) {
 	if err != nil {
 		return
 	}
+	searched := f.Step == contract.StepExec && !strings.Contains(s.Argv[0], "/")
 	for _, path := range missing(f.Step, s, r.base) {
+		if searched && unix.Access(filepath.Dir(path), unix.F_OK) == nil && followed(path) == "" {
+			path = filepath.Dir(path) // it was never there
+		}
 		if why := away(path, valueOf(r.base, "HOME"), mountTable); why != "" {
 			f.What += "; " + why
 			f.Step, f.Next = contract.StepAway, triedAgain
@@ -68,6 +73,9 @@ func away(path, home, table string) string {
 	for _, path := range leadsTo(path) {
 		if at := unmounted(path, table, mounted); at != "" {
 			return "nothing is mounted at " + at
+		}
+		if at := bare(path); at != "" {
+			return "there is nothing in " + at + ", where a file system may not be mounted"
 		}
 	}
 	if within(path, home) && homeless(home) {
@@ -125,6 +133,31 @@ func followed(path string) string {
 		}
 	}
 	return ""
+}
+
+// bare returns the directory in which a path ends that is not there, where a file system may be missing: one that mounts
+// what is looked for, or an empty one in which this account can have removed nothing.
+func bare(path string) string {
+	if !errors.Is(unix.Access(path, unix.F_OK), unix.ENOENT) {
+		return ""
+	}
+	at := filepath.Dir(path)
+	for at != "/" && unix.Access(at, unix.F_OK) != nil {
+		at = filepath.Dir(at)
+	}
+	var st unix.Statfs_t
+	if unix.Statfs(at, &st) == nil && st.Type == unix.AUTOFS_SUPER_MAGIC {
+		return at
+	}
+	dir, err := os.Open(at)
+	if err != nil {
+		return ""
+	}
+	defer dir.Close()
+	if _, err := dir.Readdirnames(1); err != io.EOF || unix.Access(at, unix.W_OK) == nil {
+		return ""
+	}
+	return at
 }
 
 // homeless reports whether a home directory is not there, of an account that has one.

@@ -68,6 +68,31 @@ func TestFaultsOfTheMachine(t *testing.T) {
 	}
 }
 
+// TestFileSystemThatNoTableNames: jobs wait for what was mounted by hand, or by a unit, as for what fstab names; what
+// their user removed ends them.
+func TestFileSystemThatNoTableNames(t *testing.T) {
+	begin(t)
+	const mount = "mount -t tmpfs -o mode=755 scratch /scratch && install -d -o alice /scratch/alice && install -m 755 /bin/true /scratch/alice/run"
+	sh(t, "", "mkdir -p /scratch && "+mount)
+	t.Cleanup(func() { sh(t, "", "! mountpoint -q /scratch || umount /scratch; rmdir /scratch") })
+	sh(t, "alice", "mkdir -p ~/gone")
+	waits := []int64{
+		submit(t, "alice", "-g 0 --hold --chdir /scratch/alice -- true"),
+		submit(t, "alice", "-g 0 --hold -- /scratch/alice/run"),
+		submit(t, "alice", "-g 0 --hold -e PATH=/scratch/alice:/usr/bin -- run"),
+	}
+	ends := submit(t, "alice", "-g 0 --hold --chdir ~/gone -- true")
+	sh(t, "", "umount /scratch; rmdir /home/alice/gone; "+fmt.Sprintf("gpusched release %d %d %d %d", waits[0], waits[1], waits[2], ends))
+	for _, id := range waits {
+		keepsWaiting(t, id, "a file system that is not there")
+	}
+	ended(t, wait(t, ends), "failed", "its working directory")
+	sh(t, "", mount)
+	for _, id := range waits {
+		ended(t, wait(t, id), "completed", "exit code 0")
+	}
+}
+
 // alertsTo has the site's alert unit write its instance to a file.
 func alertsTo(t *testing.T, file string) {
 	t.Helper()
