@@ -134,7 +134,7 @@ func (d *Daemon) try(ctx context.Context, s job.Submission) (job.Submitted, erro
 		return job.Submitted{}, refusal
 	}
 	out := job.Submitted{JobView: d.ahead.foretell(ctx, ahead, v)}
-	spec := d.unitSpec(&v.Job, s.Payload.Limits, d.settings.Load())
+	spec := d.unitSpec(&v.Job, &s.Payload, d.settings.Load())
 	for _, p := range units.Render(units.Properties(spec)) {
 		out.Unit = append(out.Unit, job.Property{Name: p.Name, Value: p.Text})
 	}

@@ -38,7 +38,7 @@ func (d *Daemon) prepare(ctx context.Context, j *job.Job) (units.Spec, error) {
 	if err != nil {
 		return units.Spec{}, err
 	}
-	spec := d.unitSpec(j, payload.Limits, s)
+	spec := d.unitSpec(j, payload, s)
 	spec.SpecPath = path
 	return spec, nil
 }
@@ -53,15 +53,15 @@ func (d *Daemon) payload(ctx context.Context, j *job.Job) (*job.Payload, error) 
 }
 
 // unitSpec is the public part: what everybody may read with systemctl.
-func (d *Daemon) unitSpec(j *job.Job, limits []contract.Limit, s *Settings) units.Spec {
+func (d *Daemon) unitSpec(j *job.Job, p *job.Payload, s *Settings) units.Spec {
 	r := &j.Request
 	spec := units.Spec{
 		Scope: d.opt.Scope,
 		ID:    int64(j.ID), UID: j.Owner.UID, GID: d.groupToday(j), User: j.Owner.User, JobName: j.Label.Name,
 		Limits: cgroup.Limits{MemBytes: r.MemBytes, TasksMax: s.TasksMax, CPUs: r.CPUs},
-		Grace:  r.Grace.Duration(), Launcher: d.opt.Launcher, Rlimits: limits,
+		Grace:  r.Grace.Duration(), Launcher: d.opt.Launcher, Rlimits: p.Limits,
 	}
-	spec.TimeLimit, spec.Screen = r.TimeLimit.Duration(), r.Screen
+	spec.TimeLimit, spec.Screen, spec.Log = r.TimeLimit.Duration(), r.Screen, p.Log.Path != ""
 	if j.Task != nil {
 		spec.Array, spec.Task = int64(j.Task.Array), j.Task.Index
 	}

@@ -80,12 +80,13 @@ func screen(s Spec) []Property {
 	return []Property{{"ExecStopPost", []ExecCommand{{s.Launcher, argv, true}}}}
 }
 
-// leastScreenGrace is what ExecStopPost needs of the time that it shares with SIGTERM.
-const leastScreenGrace = time.Second
+// leastGrace is what ExecStopPost needs of the time that it shares with SIGTERM, and what copies the output needs for
+// what was printed last.
+const leastGrace = time.Second
 
 func grace(s Spec) time.Duration {
-	if s.Screen {
-		return max(s.Grace, leastScreenGrace)
+	if s.Screen || s.Log {
+		return max(s.Grace, leastGrace)
 	}
 	return max(s.Grace, time.Millisecond) // 0 would read as infinity after a reload
 }

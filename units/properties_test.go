@@ -179,6 +179,7 @@ func TestPropertyEdges(t *testing.T) {
 		want   any
 	}{
 		{"the time limit is not systemd's", func(*Spec) {}, "RuntimeMaxUSec", nil},
+		{"no grace: what was printed is copied", func(s *Spec) { s.Grace, s.Screen, s.Log = 0, false, true }, "TimeoutStopUSec", uint64(1e6)},
 		{"no grace: a millisecond, since 0 becomes infinity", func(s *Spec) { s.Grace, s.Screen = 0, false }, "TimeoutStopUSec", uint64(1000)},
 		{"no memory limit", func(s *Spec) { s.Limits.MemBytes = 0 }, "MemoryMax", nil},
 		{"no swap limit without one of memory", func(s *Spec) { s.Limits.MemBytes = 0 }, "MemorySwapMax", nil},

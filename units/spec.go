@@ -39,4 +39,5 @@ type Spec struct {
 	Launcher string // absolute path of gpusched-job
 	SpecPath string // absolute path of the job's private instructions
 	Screen   bool   // a session of GNU screen is to leave nothing behind
+	Log      bool   // a process of the unit copies what is printed to a file
 }
