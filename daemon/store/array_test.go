@@ -15,7 +15,7 @@ import (
 // kilobytes.
 func TestArrayRowIsChangedInPlace(t *testing.T) {
 	disk := newDisk(t, "array")
-	p := newPlay(t, disk, "")
+	p := newPlay(t, disk, lifetime{})
 	a := array(1, 0)
 	lr := job.Param{Name: "lr"}
 	for i := range 500 {

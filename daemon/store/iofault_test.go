@@ -29,10 +29,11 @@ const oneIn = 37 * slower
 
 // play is a state file through its life, on a disk that fails.
 type play struct {
-	disk *diskfault.Disk
-	path string
-	s    *Store
-	cut  int // endings so far
+	disk  *diskfault.Disk
+	path  string
+	known []string // schemas
+	s     *Store
+	cut   int // endings so far
 }
 
 // stage is something that the daemon does, and does again after an error.
@@ -42,7 +43,7 @@ type stage struct {
 }
 
 func (p *play) open() (err error) {
-	p.s, err = Open(context.Background(), p.path, Options{FileSystem: p.disk.Name(), Judge: p.judge})
+	p.s, err = Open(context.Background(), p.path, Options{FileSystem: p.disk.Name(), Judge: p.judge, known: p.known})
 	return err
 }
 
@@ -178,9 +179,9 @@ func endings(r *rand.Rand) []ending {
 
 // requireWhole opens what a death leaves. It must hold one of the states; which one it
 // returns.
-func requireWhole(t *testing.T, path, what string, states ...held) held {
+func (p *play) requireWhole(t *testing.T, path, what string, states ...held) held {
 	t.Helper()
-	s, err := Open(context.Background(), path, Options{})
+	s, err := Open(context.Background(), path, Options{known: p.known})
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
@@ -202,16 +203,16 @@ func requireWhole(t *testing.T, path, what string, states ...held) held {
 func (p *play) dieEverywhere(t *testing.T, what string, r *rand.Rand, states ...held) {
 	t.Helper()
 	for _, e := range endings(r) {
-		requireWhole(t, p.leave(t, e), what+": "+e.name, states...)
+		p.requireWhole(t, p.leave(t, e), what+": "+e.name, states...)
 	}
 }
 
 // newPlay begins at a state file, or without one.
-func newPlay(t *testing.T, disk *diskfault.Disk, from string) *play {
+func newPlay(t *testing.T, disk *diskfault.Disk, l lifetime) *play {
 	t.Helper()
-	p := &play{disk: disk, path: filepath.Join(t.TempDir(), "state.db")}
-	if from != "" {
-		data, err := os.ReadFile(from)
+	p := &play{disk: disk, path: filepath.Join(t.TempDir(), "state.db"), known: l.known}
+	if l.from != "" {
+		data, err := os.ReadFile(l.from)
 		if err = errors.Join(err, os.WriteFile(p.path, data, 0o600)); err != nil {
 			t.Fatal(err)
 		}
@@ -225,16 +226,16 @@ func newPlay(t *testing.T, disk *diskfault.Disk, from string) *play {
 
 // reference goes through the stages without a fault. It returns the state after
 // each, and every call with its stage.
-func reference(t *testing.T, disk *diskfault.Disk, from string, stages []stage) (states []held, calls []counted) {
+func reference(t *testing.T, disk *diskfault.Disk, l lifetime) (states []held, calls []counted) {
 	t.Helper()
-	p := newPlay(t, disk, from)
+	p := newPlay(t, disk, l)
 	at := 0
 	disk.Judge(func(c diskfault.Call) diskfault.Fault {
 		calls = append(calls, counted{c, at})
 		return diskfault.None
 	})
 	var state held
-	for i, st := range stages {
+	for i, st := range l.stages {
 		at = i
 		if err := st.do(p); err != nil {
 			t.Fatalf("%s: %v", st.name, err)
@@ -366,21 +367,23 @@ func (tr trial) run(t *testing.T, p *play, stages []stage, states []held) {
 	if err := p.shut(); err != nil {
 		t.Fatal(err)
 	}
-	requireWhole(t, p.path, "at the end", states[len(states)-1])
+	p.requireWhole(t, p.path, "at the end", states[len(states)-1])
 }
 
-// lives are what is gone through, by what it begins with: no file, or one of the
-// first schema.
-func lives(t *testing.T) map[string]struct {
+// lifetime is what a state file goes through: the one that it begins as, "" none, by a
+// release that knows these schemas, nil those of this one.
+type lifetime struct {
 	from   string
+	known  []string
 	stages []stage
-} {
-	return map[string]struct {
-		from   string
-		stages []stage
-	}{
-		"new": {"", life()},
-		"old": {restore(t, "schema-1.sql"), []stage{opening, committing("after the change", job.Record{Job: queued(5), Payload: payload()})}},
+}
+
+// lives are what is gone through, by what it begins with: no file, or one that an older
+// release left.
+func lives(t *testing.T) map[string]lifetime {
+	return map[string]lifetime{
+		"new": {"", nil, life()},
+		"old": {oldFile(t), withNext(), []stage{opening, committing("after the change", job.Record{Job: queued(5), Payload: payload()})}},
 	}
 }
 
@@ -405,11 +408,11 @@ func TestEveryCallFails(t *testing.T) {
 	for name, l := range lives(t) {
 		t.Run(name, func(t *testing.T) {
 			disk := newDisk(t, "fails-"+name)
-			states, calls := reference(t, disk, l.from, l.stages)
+			states, calls := reference(t, disk, l)
 			all := trials(calls)
 			list := some(all, oneIn)
 			for _, tr := range list {
-				t.Run(fmt.Sprint(tr.call, tr), func(t *testing.T) { tr.run(t, newPlay(t, disk, l.from), l.stages, states) })
+				t.Run(fmt.Sprint(tr.call, tr), func(t *testing.T) { tr.run(t, newPlay(t, disk, l), l.stages, states) })
 			}
 			t.Logf("%d of %d faults at %d calls", len(list), len(all), len(calls))
 		})
@@ -423,8 +426,8 @@ func TestDeathAtEveryCall(t *testing.T) {
 	for name, l := range lives(t) {
 		t.Run(name, func(t *testing.T) {
 			disk := newDisk(t, "dies-"+name)
-			states, _ := reference(t, disk, l.from, l.stages)
-			p := newPlay(t, disk, l.from)
+			states, _ := reference(t, disk, l)
+			p := newPlay(t, disk, l)
 			r := rand.New(rand.NewPCG(1, 1))
 			n, at, died := 0, 0, 0
 			disk.Judge(func(c diskfault.Call) diskfault.Fault {

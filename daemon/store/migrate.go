@@ -3,33 +3,24 @@ package store
 import (
 	"context"
 	"database/sql"
-	"embed"
+	_ "embed"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 )
 
-//go:embed schema/*.sql
-var schemas embed.FS
+//go:embed schema.sql
+var schema string
 
 // applicationID marks our files ("gpus" in ASCII).
 const applicationID = 0x67707573
 
 // migrations returns the scripts that bring a file from schema n to n+1, in
-// order. A released script is never changed; a new schema is a new script.
-func migrations() []string {
-	var scripts []string
-	for n := 1; ; n++ {
-		b, err := schemas.ReadFile("schema/" + strconv.Itoa(n) + ".sql")
-		if err != nil {
-			return scripts
-		}
-		scripts = append(scripts, string(b))
-	}
-}
+// order; the first makes a new one. A released script is never changed; after
+// the first release a new schema is a further script.
+func migrations() []string { return []string{schema} }
 
 // version returns the schema version of the file, 0 for an empty one. A
 // database of another program counts as damaged.

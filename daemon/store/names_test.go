@@ -82,21 +82,21 @@ func TestLostNames(t *testing.T) {
 			far := stage{"the next ids", func(p *play) error {
 				return p.s.Commit(context.Background(), []job.Record{{Job: queued(1700), Payload: payload()}})
 			}}
-			stages := append(slices.Clone(l.stages), far, closing, opening)
+			l.stages = append(slices.Clone(l.stages), far, closing, opening)
 			disk := newDisk(t, "names-"+name)
-			states, _ := reference(t, disk, l.from, stages)
-			p := newPlay(t, disk, l.from)
+			states, _ := reference(t, disk, l)
+			p := newPlay(t, disk, l)
 			at, cuts := 0, 0
 			p.atNames(func(c diskfault.Call) {
 				cuts += p.cuts(t, func(how, path string) {
-					what := fmt.Sprintf("%s, before %v: %s", stages[at].name, c, how)
-					found := requireWhole(t, path, what, states[max(at-1, 0)], states[at])
+					what := fmt.Sprintf("%s, before %v: %s", l.stages[at].name, c, how)
+					found := p.requireWhole(t, path, what, states[max(at-1, 0)], states[at])
 					if bound := idsBeside(t, path); found.next.job > max(states[0].next.job, bound) {
 						t.Fatalf("%s: without the state file ids below %d would be given out again, from %d", what, found.next.job, bound)
 					}
 				})
 			})
-			for i, st := range stages {
+			for i, st := range l.stages {
 				at = i
 				if err := st.do(p); err != nil {
 					t.Fatalf("%s: %v", st.name, err)
@@ -159,7 +159,7 @@ func unfolded(t *testing.T) (files map[string][]byte) {
 // is given out again (invariants 3 and 6).
 func TestLostNamesOfSetAside(t *testing.T) {
 	t.Parallel()
-	p := newPlay(t, newDisk(t, "names-aside"), "")
+	p := newPlay(t, newDisk(t, "names-aside"), lifetime{})
 	files := unfolded(t)
 	for suffix, data := range files {
 		if err := os.WriteFile(p.path+suffix, data, 0o600); err != nil {

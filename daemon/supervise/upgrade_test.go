@@ -2,11 +2,7 @@ package supervise
 
 import (
 	"bytes"
-	"database/sql"
-	"errors"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -68,33 +64,4 @@ func TestTheManagerWaitsForAnUpgrade(t *testing.T) {
 			t.Errorf("the journal has\n%s", log)
 		}
 	})
-}
-
-// A file of an older release is reported once, one of this release not at all.
-func TestAnUpgradeIsTold(t *testing.T) {
-	var told bytes.Buffer
-	m := &asked{}
-	f := &stateFile{path: filepath.Join(t.TempDir(), "state.db"), log: slog.New(slog.NewTextHandler(&told, nil)), manager: m}
-	script, err := os.ReadFile("../store/testdata/schema-9.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := sql.Open("sqlite", f.path) // the store's driver
-	if err == nil {
-		_, err = db.Exec(string(script))
-	}
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		opened, _, err := f.open(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		opened.Close()
-	}
-	texts, _ := m.all()
-	if log := told.String(); strings.Count(log, "\n") != 2 || len(texts) != 1 {
-		t.Errorf("%q, and the journal has\n%s", texts, log)
-	}
 }

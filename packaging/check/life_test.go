@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 
 // TestLifeOfThePackage takes the deb through everything that happens to a
 // package on a real machine, with a job that runs from the first minute to the
-// last and must not notice.
+// last and must not notice. An upgrade keeps the queue and the history.
 func TestLifeOfThePackage(t *testing.T) {
 	l := newLife(t, 5*time.Minute)
 
@@ -33,6 +33,9 @@ func TestLifeOfThePackage(t *testing.T) {
 	l.sh(`getent group gpusched-admin`)
 	l.sh(`printf '[jobs]\nmax_running = 7\n' >/etc/gpusched/gpusched.toml`)
 	l.submit()
+	const bob = `setpriv --reuid bob --regid bob --clear-groups gpusched submit -q -g 0 -C / `
+	ended := l.sh(bob + `--wait -- sh -c 'exit 3' || test $? = 3`)
+	waits := l.sh(bob + `--hold -- sh -c 'exit 5'`)
 
 	daemon, socket := l.show("gpusched.service", "MainPID"), l.show("gpusched.socket", "InvocationID")
 	l.sh(`systemctl reload gpusched.service`)
@@ -48,6 +51,8 @@ func TestLifeOfThePackage(t *testing.T) {
 		t.Error("the upgrade restarted the socket: connections were refused meanwhile")
 	}
 	l.jobGoesOn()
+	l.sh(`gpusched show ` + ended + ` | grep -qi 'exit code 3'`)
+	l.sh(`gpusched release ` + waits + `; gpusched wait --timeout 30s ` + waits + `; test $? = 5`)
 
 	l.sh(`systemctl disable --now -q gpusched.socket gpusched.service`)
 	l.install(l.version("0.1.1~test2"))

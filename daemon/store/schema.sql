@@ -1,0 +1,220 @@
+-- Times are RFC 3339 in UTC with nine decimals, so that text order is time
+-- order; '' is no time. Documents (request, result, label, life, gpus, limits,
+-- setup and the like) are JSON. Memory is in bytes, CPU time in nanoseconds.
+
+CREATE TABLE meta (
+  name  TEXT NOT NULL PRIMARY KEY,
+  value INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO meta (name, value) VALUES ('next_id', 1), ('next_reservation', 1);
+
+CREATE TABLE jobs (
+  id           INTEGER NOT NULL PRIMARY KEY CHECK (id > 0),
+  key          TEXT    NOT NULL,             -- request key of the submitter, '' if none
+  uid          INTEGER NOT NULL,
+  gid          INTEGER NOT NULL,
+  user         TEXT    NOT NULL,
+  name         TEXT    NOT NULL,
+  state        TEXT    NOT NULL,
+  submitted_at TEXT    NOT NULL,
+  changed_at   TEXT    NOT NULL,             -- when state changed last
+  stop         TEXT    NOT NULL,             -- why it was told to stop, '' if it was not
+  stop_by      TEXT    NOT NULL,
+  attempt      INTEGER NOT NULL,             -- number of the current attempt, 0 if none
+  label        TEXT    NOT NULL,
+  request      TEXT    NOT NULL,
+  result       TEXT,                         -- NULL until the job has ended
+  owner_groups TEXT    NOT NULL DEFAULT '[]', -- those of the owner's that have a quota
+  life         TEXT    NOT NULL DEFAULT '{}', -- what the scheduler keeps between attempts
+
+  -- Copies for look-ups of what is in life and request.
+  array_id     INTEGER REFERENCES jobs (id), -- of a task
+  task_index   INTEGER,
+  dedup        TEXT    NOT NULL DEFAULT ''
+) STRICT;
+
+CREATE UNIQUE INDEX jobs_key ON jobs (uid, key) WHERE key <> '';
+CREATE INDEX jobs_live ON jobs (id) WHERE result IS NULL;
+CREATE INDEX jobs_ended ON jobs (changed_at, id) WHERE result IS NOT NULL;
+CREATE INDEX jobs_ended_of ON jobs (uid, changed_at, id) WHERE result IS NOT NULL;
+CREATE UNIQUE INDEX jobs_task ON jobs (array_id, task_index) WHERE array_id IS NOT NULL;
+CREATE INDEX jobs_done ON jobs (id, uid, dedup) WHERE dedup <> '' AND state = 'completed' AND array_id IS NULL;
+
+-- The private part of a job. Arguments and variables end in a NUL byte each.
+CREATE TABLE payloads (
+  job_id   INTEGER NOT NULL PRIMARY KEY REFERENCES jobs (id),
+  argv     BLOB    NOT NULL,
+  env_mode TEXT    NOT NULL,
+  env      BLOB    NOT NULL,
+  dir      BLOB    NOT NULL,
+  umask    INTEGER NOT NULL,
+  limits   TEXT    NOT NULL,
+  setup    TEXT    NOT NULL DEFAULT '{}'     -- what the job does before its command
+) STRICT;
+
+CREATE TABLE attempts (
+  job_id         INTEGER NOT NULL REFERENCES jobs (id),
+  number         INTEGER NOT NULL CHECK (number > 0),
+  gpus           TEXT    NOT NULL,
+  boot_id        TEXT    NOT NULL,
+  invocation_id  TEXT    NOT NULL,           -- systemd's, '' until it started
+  placed_at      TEXT    NOT NULL,
+  started_at     TEXT    NOT NULL,
+  ended_at       TEXT    NOT NULL,
+  result         TEXT,
+  peak_mem_bytes INTEGER NOT NULL,
+  cpu_time_ns    INTEGER NOT NULL,
+  eligible_at    TEXT    NOT NULL DEFAULT '', -- from when the wait for it counts, '' if that is unknown
+  PRIMARY KEY (job_id, number)
+) STRICT, WITHOUT ROWID;
+
+-- What reports count, in the order of time: each attempt that has ended, and each job that
+-- ended without one, with what of the job a report asks about. It is a copy, made and kept by
+-- triggers, so that a report reads a month in one go and decodes nothing else.
+--
+-- text has the fields of run_source, each but the last ended by the character 31, which no
+-- document has in it: JSON writes it as an escape.
+CREATE TABLE runs (
+  ended_at TEXT    NOT NULL,
+  job_id   INTEGER NOT NULL,
+  number   INTEGER NOT NULL,               -- of the attempt; 0: it ended without one
+  uid      INTEGER NOT NULL,
+  text     TEXT    NOT NULL,
+  PRIMARY KEY (ended_at, job_id, number)
+) STRICT, WITHOUT ROWID;
+
+-- What belongs into runs, and what has not ended, with '' for the end.
+CREATE VIEW run_source AS
+SELECT a.ended_at, a.job_id, a.number, j.uid,
+       a.job_id || char(31) || a.number || char(31) || j.uid || char(31) || j.gid || char(31) ||
+       iif(j.result IS NOT NULL AND j.attempt = a.number, j.state, '') || char(31) ||
+       iif(json_valid(j.request), json_extract(j.request, '$.mem_bytes', '$.gpu_mem_bytes', '$.cpus', '$.time_limit_seconds', '$.priority'), '[]') || char(31) ||
+       a.peak_mem_bytes || char(31) || a.cpu_time_ns || char(31) ||
+       a.placed_at || char(31) || a.started_at || char(31) || a.ended_at || char(31) || a.eligible_at || char(31) ||
+       j.owner_groups || char(31) || iif(json_valid(j.label), coalesce(json_extract(j.label, '$.tags'), ''), '') || char(31) ||
+       a.gpus || char(31) || j.user || char(31) || j.name AS text
+FROM attempts a CROSS JOIN jobs j ON j.id = a.job_id
+UNION ALL
+SELECT j.changed_at, j.id, 0, j.uid,
+       j.id || char(31) || 0 || char(31) || j.uid || char(31) || j.gid || char(31) || j.state || char(31) ||
+       iif(json_valid(j.request), json_extract(j.request, '$.mem_bytes', '$.gpu_mem_bytes', '$.cpus', '$.time_limit_seconds', '$.priority'), '[]') || char(31) ||
+       0 || char(31) || 0 || char(31) || char(31) || char(31) || j.changed_at || char(31) || char(31) ||
+       j.owner_groups || char(31) || iif(json_valid(j.label), coalesce(json_extract(j.label, '$.tags'), ''), '') || char(31) ||
+       '[]' || char(31) || j.user || char(31) || j.name
+FROM jobs j WHERE j.result IS NOT NULL AND j.attempt = 0 AND iif(json_valid(j.life), json_extract(j.life, '$.tasks') IS NULL, 1);
+
+CREATE TRIGGER attempt_made AFTER INSERT ON attempts WHEN NEW.ended_at <> '' BEGIN
+  INSERT INTO runs SELECT * FROM run_source WHERE job_id = NEW.job_id AND number = NEW.number;
+END;
+
+CREATE TRIGGER attempt_changed AFTER UPDATE ON attempts WHEN NEW.ended_at <> '' OR OLD.ended_at <> '' BEGIN
+  DELETE FROM runs WHERE ended_at = OLD.ended_at AND job_id = OLD.job_id AND number = OLD.number;
+  INSERT INTO runs SELECT * FROM run_source WHERE job_id = NEW.job_id AND number = NEW.number AND ended_at <> '';
+END;
+
+CREATE TRIGGER attempt_removed AFTER DELETE ON attempts BEGIN
+  DELETE FROM runs WHERE ended_at = OLD.ended_at AND job_id = OLD.job_id AND number = OLD.number;
+END;
+
+CREATE TRIGGER job_made AFTER INSERT ON jobs WHEN NEW.result IS NOT NULL BEGIN
+  INSERT INTO runs SELECT * FROM run_source WHERE job_id = NEW.id AND ended_at <> '';
+END;
+
+-- A job that ends without an attempt, as a hundred thousand may at once that are cancelled: the
+-- second half of run_source. Nothing of it can be there before.
+CREATE TRIGGER job_ended AFTER UPDATE ON jobs WHEN NEW.result IS NOT NULL AND OLD.result IS NULL AND NEW.attempt = 0 AND OLD.attempt = 0 BEGIN
+  INSERT INTO runs SELECT NEW.changed_at, NEW.id, 0, NEW.uid,
+         NEW.id || char(31) || 0 || char(31) || NEW.uid || char(31) || NEW.gid || char(31) || NEW.state || char(31) ||
+         iif(json_valid(NEW.request), json_extract(NEW.request, '$.mem_bytes', '$.gpu_mem_bytes', '$.cpus', '$.time_limit_seconds', '$.priority'), '[]') || char(31) ||
+         0 || char(31) || 0 || char(31) || char(31) || char(31) || NEW.changed_at || char(31) || char(31) ||
+         NEW.owner_groups || char(31) || iif(json_valid(NEW.label), coalesce(json_extract(NEW.label, '$.tags'), ''), '') || char(31) ||
+         '[]' || char(31) || NEW.user || char(31) || NEW.name
+  WHERE NEW.changed_at <> '' AND iif(json_valid(NEW.life), json_extract(NEW.life, '$.tasks') IS NULL, 1);
+END;
+
+-- Any other job that ends may have been changed since its earlier attempts ended.
+CREATE TRIGGER job_changed AFTER UPDATE ON jobs
+WHEN (NEW.result IS NOT NULL OR OLD.result IS NOT NULL) AND NOT (NEW.result IS NOT NULL AND OLD.result IS NULL AND NEW.attempt = 0 AND OLD.attempt = 0) BEGIN
+  DELETE FROM runs WHERE ended_at = OLD.changed_at AND job_id = OLD.id AND number = 0;
+  DELETE FROM runs WHERE (ended_at, job_id, number) IN (SELECT ended_at, job_id, number FROM attempts WHERE job_id = NEW.id);
+  INSERT INTO runs SELECT * FROM run_source WHERE job_id = NEW.id AND ended_at <> '';
+END;
+
+CREATE TRIGGER job_removed AFTER DELETE ON jobs BEGIN
+  DELETE FROM runs WHERE ended_at = OLD.changed_at AND job_id = OLD.id AND number = 0;
+END;
+
+-- Messages about jobs. Of those that have been sent, or given up, people read how
+-- that went as long as the job is on record.
+CREATE TABLE notifications (
+  job_id INTEGER NOT NULL, -- of a job that may have been forgotten since
+  event  TEXT    NOT NULL,
+  which  INTEGER NOT NULL,
+  closed TEXT    NOT NULL, -- '' while it is owed
+  data   TEXT    NOT NULL,
+  PRIMARY KEY (job_id, event, which)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX owed ON notifications (job_id) WHERE closed = '';
+
+CREATE TABLE gpu_controls (
+  uuid   TEXT    NOT NULL PRIMARY KEY,
+  paused INTEGER NOT NULL CHECK (paused IN (0, 1)),
+  reason TEXT    NOT NULL,
+  actor  TEXT    NOT NULL,
+  at     TEXT    NOT NULL,
+  drain  INTEGER NOT NULL DEFAULT 0 CHECK (drain IN (0, 1)),
+  until  TEXT    NOT NULL DEFAULT '',
+  fault  TEXT    NOT NULL DEFAULT '{}'       -- what its errors tell
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE reservations (
+  id             INTEGER NOT NULL PRIMARY KEY CHECK (id > 0),
+  gpus           TEXT    NOT NULL,
+  from_at        TEXT    NOT NULL,
+  to_at          TEXT    NOT NULL,
+  allowed_users  TEXT    NOT NULL,
+  allowed_groups TEXT    NOT NULL,
+  reason         TEXT    NOT NULL,
+  actor          TEXT    NOT NULL,
+  at             TEXT    NOT NULL
+) STRICT;
+
+CREATE TABLE usage (
+  account TEXT    NOT NULL PRIMARY KEY,      -- 'u1001' for a user by number, 'gNAME' for a group
+  micro   INTEGER NOT NULL,                  -- micro-GPU-seconds, decayed to the moment at
+  at      TEXT    NOT NULL,
+  counts  TEXT    NOT NULL DEFAULT '{}'      -- what is counted besides its GPU time
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE predictions (
+  key        TEXT    NOT NULL PRIMARY KEY,
+  typical_ns INTEGER NOT NULL,               -- by the mean of the logarithms of run times
+  runs       INTEGER NOT NULL,
+  at         TEXT    NOT NULL,
+  spread     REAL    NOT NULL DEFAULT 0,
+  weight     REAL    NOT NULL DEFAULT 0,
+  lengths    TEXT    NOT NULL DEFAULT '{}',
+  peak_bytes INTEGER NOT NULL DEFAULT 0      -- GPU memory that jobs of the kind take
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX predictions_age ON predictions (at, key);
+
+-- For people with an SQL shell. A task of an array has its name in task; an
+-- array has the number of its tasks, and of those that became jobs, that have
+-- not ended and that did not complete.
+CREATE VIEW overview AS
+SELECT j.id, j.array_id || '_' || j.task_index AS task, j.user, j.name, j.state,
+       json_extract(j.life, '$.held') AS held_by,
+       json_extract(j.request, '$.gpu_milli') / 1000.0 AS gpus,
+       j.submitted_at, a.started_at, a.ended_at,
+       (SELECT group_concat(json_extract(g.value, '$.index')) FROM json_each(a.gpus) g) AS gpu_indexes,
+       json_extract(j.result, '$.exit_code') AS exit_code,
+       a.peak_mem_bytes,
+       (SELECT sum((json_extract(r.value, '$.last') - json_extract(r.value, '$.first')) / json_extract(r.value, '$.step') + 1)
+        FROM json_each(j.request, '$.array.ranges') r) AS tasks,
+       json_extract(j.life, '$.tasks.next') AS tasks_begun,
+       json_extract(j.life, '$.tasks.live') AS tasks_live,
+       json_extract(j.life, '$.tasks.failed') AS tasks_failed
+FROM jobs j LEFT JOIN attempts a ON a.job_id = j.id AND a.number = j.attempt;

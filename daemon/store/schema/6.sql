@@ -1,3 +1,0 @@
--- What a job does before its command.
-
-ALTER TABLE payloads ADD COLUMN setup TEXT NOT NULL DEFAULT '{}';
