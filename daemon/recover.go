@@ -156,8 +156,10 @@ func recovered(s *units.Spec, st *units.Status, run string, now time.Time) job.J
 	}
 	j := job.Job{
 		ID: job.ID(s.ID), Owner: job.Owner{UID: s.UID, GID: s.GID, User: s.User},
-		Label:       job.Label{Name: s.JobName, Comment: "recovered from its unit after the state file was lost"},
-		Request:     job.Request{MemBytes: s.Limits.MemBytes, CPUs: s.Limits.CPUs, Grace: job.Span(s.Grace)},
+		Label: job.Label{Name: s.JobName, Comment: "recovered from its unit after the state file was lost"},
+		Request: job.Request{
+			MemBytes: s.Limits.MemBytes, CPUs: s.Limits.CPUs, TimeLimit: job.Span(s.TimeLimit), Grace: job.Span(s.Grace),
+		},
 		SubmittedAt: began, State: job.Running, ChangedAt: began,
 		Life: job.Life{QueuedAt: began, Recovered: true},
 	}
@@ -166,10 +168,6 @@ func recovered(s *units.Spec, st *units.Status, run string, now time.Time) job.J
 	}
 	if s.Array != 0 {
 		j.Task = &job.Task{Array: job.ID(s.Array), Index: s.Task}
-	}
-	j.Unbounded, j.Request.TimeLimit = s.OwnLimit == 0, job.Span(s.TimeLimit)
-	if s.OwnLimit > timeLimitSlack {
-		j.Request.TimeLimit = job.Span(s.OwnLimit - timeLimitSlack)
 	}
 	for _, g := range s.GPUs {
 		ref := job.Allocation{GPU: g}

@@ -14,10 +14,6 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// timeLimitSlack was added to a job's time limit for systemd's own, in units of
-// releases that set one.
-const timeLimitSlack = 5 * time.Second
-
 // prepare writes the launcher's private instructions and returns what the unit
 // is made of.
 func (d *Daemon) prepare(ctx context.Context, j *job.Job) (units.Spec, error) {

@@ -24,15 +24,15 @@ type Origin struct {
 	LogFields   [][]byte
 	SpecPath    string // which the launcher is given: its last argument
 
-	MemoryMax, CPUQuota, RuntimeMax, TimeoutStop uint64 // Infinity: none
+	MemoryMax, CPUQuota, TimeoutStop uint64 // Infinity: none
 }
 
 // OriginOf returns what systemd would report for a unit with these properties.
 func OriginOf(props []Property) Origin {
-	o := Origin{MemoryMax: Infinity, CPUQuota: Infinity, RuntimeMax: Infinity, TimeoutStop: Infinity}
+	o := Origin{MemoryMax: Infinity, CPUQuota: Infinity, TimeoutStop: Infinity}
 	texts := map[string]*string{"Description": &o.Description, "User": &o.User, "Group": &o.Group}
 	numbers := map[string]*uint64{
-		"MemoryMax": &o.MemoryMax, "CPUQuotaPerSecUSec": &o.CPUQuota, "RuntimeMaxUSec": &o.RuntimeMax, "TimeoutStopUSec": &o.TimeoutStop,
+		"MemoryMax": &o.MemoryMax, "CPUQuotaPerSecUSec": &o.CPUQuota, "TimeoutStopUSec": &o.TimeoutStop,
 	}
 	for _, p := range props {
 		switch v := p.Value.(type) {
@@ -62,16 +62,14 @@ const (
 	jobField     = "GPUSCHED_JOB="
 	attemptField = "GPUSCHED_ATTEMPT="
 	// placedField, in microseconds since 1970, tells the attempt from one of the
-	// same numbers on an older state file. Releases before it had none.
+	// same numbers on an older state file.
 	placedField = "GPUSCHED_PLACED="
 	gpuField    = "GPUSCHED_GPU="
-	// limitField is the time limit in microseconds. Releases before it left that to
-	// systemd.
+	// limitField is the time limit in microseconds.
 	limitField = "GPUSCHED_LIMIT="
 	// taskField has "array_index" for a task of an array.
 	taskField = "GPUSCHED_TASK="
 	// holdsField has "index:minor:milli:promise" for each GPU, in their order.
-	// Releases before it gave whole GPUs only.
 	holdsField = "GPUSCHED_HOLDS="
 )
 
@@ -92,7 +90,7 @@ func (o Origin) Spec(name string) (Spec, error) {
 	if !ok {
 		return Spec{}, fmt.Errorf("origin of unit %q: %w", name, ErrOrigin)
 	}
-	s := Spec{ID: id, OwnLimit: duration(o.RuntimeMax), Grace: duration(o.TimeoutStop)}
+	s := Spec{ID: id, Grace: duration(o.TimeoutStop)}
 	if o.MemoryMax < math.MaxInt64 {
 		s.Limits.MemBytes = int64(o.MemoryMax)
 	}
@@ -212,7 +210,7 @@ func parsePlaced(text string) time.Time {
 }
 
 func (s *Spec) readHolds(text string) error {
-	if text == "" {
+	if text == "" && len(s.GPUs) == 0 {
 		return nil
 	}
 	list := strings.Split(text, ",")

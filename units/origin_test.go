@@ -65,19 +65,6 @@ func TestOriginOfRootsGroup(t *testing.T) {
 	}
 }
 
-// A unit of an earlier release holds whole GPUs, and does not say since when.
-func TestOriginOfAnEarlierRelease(t *testing.T) {
-	spec := fullSpec()
-	spec.Placed = time.Time{}
-	o := OriginOf(Properties(spec))
-	o.LogFields = o.LogFields[:len(o.LogFields)-1]
-	got, err := o.Spec(Name(42))
-	want := []contract.GPU{{Index: -1, UUID: "GPU-aaaa"}, {Index: -1, UUID: "GPU-bbbb"}}
-	if err != nil || !reflect.DeepEqual(got.GPUs, want) || !got.Placed.IsZero() {
-		t.Fatalf("%+v, %v", got.GPUs, err)
-	}
-}
-
 // A unit that somebody else gave the name of a job's is no job.
 func TestOriginOfAStranger(t *testing.T) {
 	for name, change := range map[string]func(*Origin){
@@ -88,6 +75,7 @@ func TestOriginOfAStranger(t *testing.T) {
 		"a user's name":       func(o *Origin) { o.User = "alice" },
 		"a group's name":      func(o *Origin) { o.Group = "lab" },
 		"more GPUs held":      func(o *Origin) { o.LogFields[len(o.LogFields)-1] = []byte(holdsField + "0:0:0:0,1:1:0:0,2:2:0:0") },
+		"nothing held":        func(o *Origin) { o.LogFields = o.LogFields[:len(o.LogFields)-1] },
 		"nonsense held":       func(o *Origin) { o.LogFields[len(o.LogFields)-1] = []byte(holdsField + "0:x:0:0,1:1:0:0") },
 	} {
 		o := OriginOf(Properties(fullSpec()))

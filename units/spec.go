@@ -33,7 +33,6 @@ type Spec struct {
 	// the job runs, and does not count while that is suspended; systemd's own can't be
 	// moved, and goes on for a frozen unit.
 	TimeLimit time.Duration
-	OwnLimit  time.Duration // what systemd keeps, in a unit that an earlier release made; 0: nothing
 	Grace     time.Duration // between SIGTERM and SIGKILL
 
 	Launcher string // absolute path of gpusched-job

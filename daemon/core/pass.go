@@ -185,7 +185,7 @@ func (c *Core) place(l *trackedJob, p *sched.Placement, now time.Time) {
 	l.job.Attempt.EligibleAt = eligible
 	l.job.Shared = 0
 	l.job.Charge = c.largestShare(l.job)
-	l.job.StopOrder, l.job.Suspension = job.StopOrder{}, job.Suspension{Unbounded: true}
+	l.job.StopOrder, l.job.Suspension = job.StopOrder{}, job.Suspension{}
 	l.job.GPUError, l.job.Left = nil, ""
 	l.job.NotBefore = time.Time{} // or a clock that is set back would bring a back-off again that is over
 	l.job.Guarded = p.Guarded

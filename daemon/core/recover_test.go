@@ -158,7 +158,7 @@ func TestUnitOfAWaitingJob(t *testing.T) {
 			found := ran
 			found.Attempt = new(*ran.Attempt)
 			found.Request.TimeLimit = job.Span(time.Hour)
-			found.Suspension = job.Suspension{SuspendedAt: w.now, SuspendedBy: "alice", Freezes: true, Unbounded: true}
+			found.Suspension = job.Suspension{SuspendedAt: w.now, SuspendedBy: "alice", Freezes: true}
 			w.units[1].Frozen = true
 			j := ran
 			j.State = job.Queued

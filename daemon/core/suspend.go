@@ -23,9 +23,7 @@ func (c *Core) suspend(l *trackedJob, e Command, now time.Time) *job.Refusal {
 		return job.Refuse("conflict/not-suspended", j.Called())
 	case j.State != job.Running || j.Stop != "":
 		return job.Refuse("conflict/no-suspend", j.Called(), l.shown())
-	case on && !j.Unbounded && j.Request.TimeLimit > 0:
-		return job.Refuse("conflict/own-limit", j.Called())
-	case !on && (j.Over || j.SuspendedBy != j.Owner.User) && !e.Who.Admin:
+	case !on && j.Over && !e.Who.Admin:
 		return job.Refuse("forbidden/suspended", j.Called(), j.SuspendedBy)
 	case !on:
 		c.goOn(l, now)
@@ -189,8 +187,6 @@ func (c *Core) limit(l *trackedJob, e Command, now time.Time) *job.Refusal {
 	s.Request.TimeLimit = *ch.TimeLimit
 	longer := larger(&j.Request, &s.Request)
 	switch ran := c.ranSoFar(j, now); {
-	case longer && !j.Unbounded:
-		return job.Refuse("conflict/own-limit", j.Called())
 	case s.Request.TimeLimit > 0 && s.Request.TimeLimit.Duration() <= ran:
 		return job.Refuse("conflict/limit-over", j.Called(), s.Request.TimeLimit, ran.Truncate(time.Second))
 	case longer && j.Request.Priority.Raised() && !c.mayRaise(&s):

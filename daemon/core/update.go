@@ -16,7 +16,7 @@ func (c *Core) hold(l *trackedJob, e Command, now time.Time) *job.Refusal {
 	}
 	c.backInQueue(l, now)
 	j := l.job
-	others := j.Held != "" && (j.HeldOver || j.Held != j.Owner.User) && !e.Who.Admin
+	others := j.HeldOver && !e.Who.Admin
 	switch {
 	case e.What.Kind == job.CommandRelease && others:
 		return job.Refuse("forbidden/held", j.Called(), j.Held)

@@ -16,8 +16,7 @@ type Allocation struct {
 	CPUs        string `json:"cpus,omitempty"` // near the GPU, as a list such as 0-15; "" unknown
 
 	// PromisedCPUs is for how many CPUs the job counts with this GPU: its part of those that
-	// it asked, or of the GPU's where it named none. Records from before they were counted
-	// have 0.
+	// it asked, or of the GPU's where it named none.
 	PromisedCPUs int `json:"promised_cpus,omitempty"`
 
 	Use GPUUse `json:"use,omitzero"` // as of the last record
@@ -40,7 +39,7 @@ type Attempt struct {
 	PlacedAt     time.Time    `json:"placed_at"`
 
 	// EligibleAt is from when the wait for it counts: PlacedAt less the time in which it
-	// could have started. Zero: unknown, as in records from before it was kept.
+	// could have started. Zero: unknown, as of a recovered job.
 	EligibleAt time.Time `json:"eligible_at,omitzero"`
 
 	StartedAt time.Time `json:"started_at,omitzero"`
@@ -119,7 +118,7 @@ type Life struct {
 	Pending   []Dependency  `json:"pending,omitempty"`   // of Request.After, those not yet met; on record also some that have been since
 	Began     bool          `json:"began,omitempty"`     // a command of it has run, in any attempt; of an array: of a task
 	Held      string        `json:"held,omitempty"`      // who holds it back; "" nobody
-	HeldOver  bool          `json:"held_over,omitempty"` // an administrator does, who is not its owner; not in states of before
+	HeldOver  bool          `json:"held_over,omitempty"` // an administrator does, who is not its owner
 	Heir      *Account      `json:"heir,omitempty"`      // it is held as this one has the number of its owner, or Principal
 	NotBefore time.Time     `json:"not_before,omitzero"` // the end of its back-off
 	Owed      bool          `json:"owed,omitempty"`      // while queued: others were stopped for it
@@ -150,13 +149,9 @@ type Suspension struct {
 	SuspendedAt time.Time     `json:"suspended_at,omitzero"` // zero: it is not halted
 	SuspendedBy string        `json:"suspended_by,omitempty"`
 	Endless     bool          `json:"suspended_endless,omitempty"` // by an administrator: it does not go on by itself
-	Over        bool          `json:"suspended_over,omitempty"`    // by an administrator who is not its owner; not in states of before
+	Over        bool          `json:"suspended_over,omitempty"`    // by an administrator who is not its owner
 	Rested      time.Duration `json:"rested,omitempty"`            // for how long it was, up to its last going on
 	Freezes     bool          `json:"freezes,omitempty"`           // it was halted once: its unit may be frozen by us
-
-	// Unbounded says that systemd keeps no time limit of the attempt's unit. It did in
-	// releases before, and that one can't be changed, and goes on while a unit is frozen.
-	Unbounded bool `json:"unbounded,omitempty"`
 }
 
 // IsSuspended reports whether the job is halted.

@@ -149,7 +149,6 @@ var sentences = map[job.Code]sentence{
 	"conflict/awaited":        {"job %v waits for job %v", "cancel that one first"},
 	"conflict/runs":           {"job %v is %v, and %v can be changed of a waiting job only", "of a job that runs only the time limit can be changed (--time)"},
 	"conflict/ends":           {"job %v is being ended, so its time limit is over", ""},
-	"conflict/own-limit":      {"job %v was started by an earlier release, which left its time limit to systemd: that can be neither moved nor halted", "let it end, or cancel it"},
 	"conflict/limit-over":     {"job %v would be over at once: the limit would be %v, and it has run for %v", "use a longer --time, or 'gpusched cancel'"},
 	"conflict/limit-reserved": {"job %v would run into reservation %v of its GPUs for %v, from %v", "use a shorter --time, or ask an administrator"},
 	"conflict/limit-waits": {"job %v would delay job %v, which is planned to start at %v on what job %[1]v holds",

@@ -43,7 +43,6 @@ func (p properties) origin() units.Origin {
 		SpecPath:    p.specPath(),
 		MemoryMax:   p.amount("MemoryMax"),
 		CPUQuota:    p.amount("CPUQuotaPerSecUSec"),
-		RuntimeMax:  p.amount("RuntimeMaxUSec"),
 		TimeoutStop: p.amount("TimeoutStopUSec"),
 	}
 }

@@ -137,7 +137,7 @@ func (b *Backend) requeue(v *job.JobView, who job.Actor) error {
 // waiting is for commands about a job that has not started. What an administrator holds
 // only administrators release, also where its owner holds it as well, as in daemon/core.
 func (b *Backend) waiting(v *job.JobView, who job.Actor, c job.Command) error {
-	others := v.Held != "" && (v.HeldOver || v.Held != v.Owner.User) && !who.Admin
+	others := v.HeldOver && !who.Admin
 	switch {
 	case v.State != job.Queued:
 		return job.Refuse("conflict/not-waiting", v.Called(), v.State)
