@@ -147,10 +147,7 @@ func New(o Options) (*Daemon, error) {
 			live[j.ID] = attemptOf(j)
 		}
 	}
-	if err := o.Specs.Sweep(func(id job.ID, attempt int) bool {
-		number, known := live[id]
-		return known && (attempt == number || attempt == 0)
-	}); err != nil {
+	if err := o.Specs.Sweep(func(id job.ID, attempt int) bool { return live[id] == attempt }); err != nil {
 		o.Log.Warn("sweeping old specs", "err", err)
 	}
 	return d, nil

@@ -70,13 +70,13 @@ func TestSpecGoesBeforeTheUnit(t *testing.T) {
 	}
 }
 
-// A daemon that begins keeps the specs of the attempts that go on, also one of an older
-// release, which did not name the attempt; those of earlier attempts go.
+// A daemon that begins keeps the specs of the attempts that go on; those of earlier
+// attempts go.
 func TestSpecsOfEarlierAttemptsAreSwept(t *testing.T) {
 	for state, want := range map[job.State]oneSpec{
-		job.Running: {0: true, 2: true}, job.Starting: {0: true, 2: true}, job.Queued: {},
+		job.Running: {2: true}, job.Starting: {2: true}, job.Queued: {},
 	} {
-		specs := oneSpec{0: true, 1: true, 2: true, 3: true}
+		specs := oneSpec{1: true, 2: true, 3: true}
 		j := job.Job{ID: 1, State: state, Attempt: &job.Attempt{Number: 2}}
 		o := Options{Log: slog.New(slog.DiscardHandler), Specs: specs, Boot: func() (string, error) { return "boot", nil }}
 		o.Restored.Jobs = []job.Job{j}

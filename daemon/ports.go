@@ -99,7 +99,7 @@ type Kernel interface {
 type Specs interface {
 	Write(id job.ID, uid int, s *launch.Spec) (path string, err error)
 	Remove(id job.ID, attempt int) error
-	// Sweep removes what keep does not want; attempt 0: an older release does not say.
+	// Sweep removes what keep does not want.
 	Sweep(keep func(id job.ID, attempt int) bool) error
 
 	// Keep puts what is to be known of an attempt without the state file beside its spec,

@@ -9,8 +9,8 @@ import (
 )
 
 // Read returns the spec in the file at path. The file must be a regular one,
-// not larger than MaxSpecBytes, and root's, or the caller's own: that is how an
-// older daemon wrote it, which may have been upgraded after it started the job.
+// not larger than MaxSpecBytes, and root's, or the caller's own: that is how a
+// scheduler of the user's own writes it.
 func Read(path string) (*Spec, error) {
 	b, err := readPrivate(path)
 	if err != nil {

@@ -35,16 +35,11 @@ func (e *RoomError) Error() string {
 		"in memory: use --env clean, or put data in a file", e.Bytes, e.Held, e.Most)
 }
 
-// Path returns where the spec of an attempt of a job lies in dir. Attempt 0 is that of
-// an older daemon, which named a spec by its job alone.
+// Path returns where the spec of an attempt of a job lies in dir.
 func Path(dir string, id int64, attempt int) string { return filepath.Join(dir, fileName(id, attempt)) }
 
 func fileName(id int64, attempt int) string {
-	name := strconv.FormatInt(id, 10)
-	if attempt > 0 {
-		name += "." + strconv.Itoa(attempt)
-	}
-	return name
+	return strconv.FormatInt(id, 10) + "." + strconv.Itoa(attempt)
 }
 
 // parseFileName undoes fileName; false for any other name.
@@ -52,7 +47,7 @@ func parseFileName(name string) (id int64, attempt int, ok bool) {
 	job, rest, _ := strings.Cut(name, ".")
 	id, err := strconv.ParseInt(job, 10, 64)
 	attempt, _ = strconv.Atoi(rest)
-	return id, attempt, err == nil && name == fileName(id, attempt)
+	return id, attempt, err == nil && attempt > 0 && name == fileName(id, attempt)
 }
 
 // jobOf is the id in the name of the file at path.
@@ -215,8 +210,8 @@ func discard(path string) error {
 	return nil
 }
 
-// discardAt is discard in an open directory. What is not a file of ours (a link, or
-// what an older daemon gave away) can only be removed.
+// discardAt is discard in an open directory. What is not a file of ours (a link, say) can
+// only be removed.
 func discardAt(d int, name string) error {
 	fd, err := unix.Openat(d, name, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err == nil {
@@ -232,8 +227,8 @@ func discardAt(d int, name string) error {
 	return nil
 }
 
-// Remove takes the spec of an attempt away, and what was kept of it, also where an older daemon wrote it. One
-// that is not there is not an error.
+// Remove takes the spec of an attempt away, and what was kept of it. One that is not
+// there is not an error.
 func Remove(dir string, id int64, attempt int) error {
 	d, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) {
@@ -245,7 +240,7 @@ func Remove(dir string, id int64, attempt int) error {
 	defer unix.Close(d)
 	path := Path(dir, id, attempt)
 	var errs []error
-	for _, path := range []string{path, path + keptSuffix, Path(dir, id, 0)} {
+	for _, path := range []string{path, path + keptSuffix} {
 		if err := discardAt(d, filepath.Base(path)); err != nil {
 			errs = append(errs, &os.PathError{Op: "remove", Path: path, Err: err})
 		}
@@ -257,9 +252,7 @@ func Remove(dir string, id int64, attempt int) error {
 }
 
 // Sweep removes every spec in dir that keep does not want, and what an interrupted
-// Write left. Keep is asked with attempt 0 where an older daemon wrote it. Of those
-// that stay, one that an older daemon gave away is ours again. A missing directory
-// holds nothing.
+// Write left. A missing directory holds nothing.
 func Sweep(dir string, keep func(id int64, attempt int) bool) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -273,30 +266,12 @@ func Sweep(dir string, keep func(id int64, attempt int) bool) error {
 		if isKept(e.Name()) { // SweepKept's
 			continue
 		}
-		do := discard
 		if id, attempt, ok := parseFileName(e.Name()); ok && keep(id, attempt) {
-			do = takeBack
+			continue
 		}
-		if err := do(filepath.Join(dir, e.Name())); err != nil {
+		if err := discard(filepath.Join(dir, e.Name())); err != nil {
 			errs = append(errs, fmt.Errorf("sweep specs: %w", err))
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// takeBack makes a spec ours that belongs to the job's user.
-func takeBack(path string) error {
-	var st unix.Stat_t
-	if err := unix.Lstat(path, &st); err != nil || int(st.Uid) == os.Geteuid() {
-		return err
-	}
-	if err := os.Lchown(path, os.Geteuid(), os.Getegid()); err != nil {
-		return err
-	}
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return &os.PathError{Op: "open", Path: path, Err: err}
-	}
-	defer unix.Close(fd)
-	return grant(fd, int(st.Uid))
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -48,11 +49,11 @@ func list(t *testing.T, dir string) []string {
 // A spec is ours, for its user to read, and replaced in one step (invariant 2).
 func TestWriteAndRead(t *testing.T) {
 	dir := specDir(t)
-	for attempt := range 3 {
+	for attempt := 1; attempt <= 2; attempt++ {
 		s := fullSpec()
 		s.Attempt = attempt
 		path := mustWrite(t, dir, 42, s)
-		if want := filepath.Join(dir, []string{"42", "42.1", "42.2"}[attempt]); path != want || path != Path(dir, 42, attempt) {
+		if want := filepath.Join(dir, "42."+strconv.Itoa(attempt)); path != want || path != Path(dir, 42, attempt) {
 			t.Fatal(path)
 		}
 		path = mustWrite(t, dir, 42, s)
@@ -62,7 +63,7 @@ func TestWriteAndRead(t *testing.T) {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 	}
-	if names := list(t, dir); !slices.Equal(names, []string{"42", "42.1", "42.2"}) {
+	if names := list(t, dir); !slices.Equal(names, []string{"42.1", "42.2"}) {
 		t.Fatal(names)
 	}
 }
@@ -244,26 +245,18 @@ func TestReadWhose(t *testing.T) {
 	if _, err := Read(own); err == nil || !strings.Contains(err.Error(), "belongs to user") {
 		t.Fatal(err)
 	}
-	// An older daemon gave specs away: the next one takes those of jobs that run.
-	if err := Sweep(filepath.Dir(own), func(int64, int) bool { return true }); err != nil {
-		t.Fatal(err)
-	}
-	private(t, own, 4711)
-	if s, err := Read(own); err != nil || !reflect.DeepEqual(s, fullSpec()) {
-		t.Fatalf("%+v, %v", s, err)
-	}
 }
 
 // Each attempt has instructions of its own: what removes those of one leaves the next
-// one's, and takes those that an older daemon, which did not name the attempt, wrote.
+// one's.
 func TestRemoveAndSweep(t *testing.T) {
 	dir := specDir(t)
 	for id := range int64(5) {
-		for attempt := range 3 {
-			mustWrite(t, dir, id+1, &Spec{Attempt: attempt})
+		for attempt := range 2 {
+			mustWrite(t, dir, id+1, &Spec{Attempt: attempt + 1})
 		}
 	}
-	for _, junk := range []string{tempPrefix + "9", tempPrefix + "9.1", "007", "x", "+5", "4.0", "4.x", "4.01", "4.-1", "4.2.1", ".4", "4."} {
+	for _, junk := range []string{tempPrefix + "9.1", "9", "007", "x", "+5", "4.0", "4.x", "4.01", "4.-1", "4.2.1", ".4", "4."} {
 		if err := os.WriteFile(filepath.Join(dir, junk), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -271,14 +264,14 @@ func TestRemoveAndSweep(t *testing.T) {
 	if err := errors.Join(Remove(dir, 2, 1), Remove(dir, 2, 1)); err != nil {
 		t.Fatal(err)
 	}
-	if names := list(t, dir); slices.Contains(names, "2") || slices.Contains(names, "2.1") || !slices.Contains(names, "2.2") {
+	if names := list(t, dir); slices.Contains(names, "2.1") || !slices.Contains(names, "2.2") {
 		t.Fatal(names)
 	}
-	err := Sweep(dir, func(id int64, attempt int) bool { return id == 4 && attempt != 1 || id == 5 && attempt == 0 || id == 9 })
+	err := Sweep(dir, func(id int64, attempt int) bool { return id == 4 && attempt != 1 || id == 9 })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if names := list(t, dir); !slices.Equal(names, []string{"4", "4.2", "5"}) {
+	if names := list(t, dir); !slices.Equal(names, []string{"4.2"}) {
 		t.Fatal(names)
 	}
 	if err := Sweep(filepath.Join(dir, "none"), func(int64, int) bool { return false }); err != nil {
