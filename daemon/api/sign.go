@@ -22,7 +22,7 @@ var signed = map[string]func(host, text string) string{
 	"Check.Name":      NameJobs,
 }
 
-// nameCalled is what a job of a machine is called; of an older daemon, or of nothing, there is no word.
+// nameCalled is what a job of a machine is called; of nothing there is no word.
 func nameCalled(host, called string) string {
 	if called == "" {
 		return ""

@@ -41,8 +41,8 @@ type SubmitRequest struct {
 	DryRun bool `json:"dry_run,omitempty"`
 
 	// Brief is that the job's number is all that is wanted: why it waits and when it is expected to start, which takes
-	// a while to tell with a long queue, is left out. It travels as the preference that RFC 7240 has for that, which an
-	// older daemon passes over. A dry run is told whole.
+	// a while to tell with a long queue, is left out. It travels as the preference that RFC 7240 has for that. A dry
+	// run is told whole.
 	Brief bool `json:"-"`
 }
 

@@ -180,7 +180,6 @@ var verbs = map[string]func(*script){
 		if at, ok := s.args["parts-on"]; ok {
 			s.w.policy.PartsOn, _ = job.ParseGPUList(at)
 		}
-		_, s.w.older = s.args["older"]
 		s.w.revive()
 		s.w.step(s.w.listed(), -1)
 		s.w.step(s.w.sample(0), -1)
@@ -437,14 +436,6 @@ var verbs = map[string]func(*script){
 		for _, ev := range s.w.kernel {
 			s.feed(ev)
 		}
-		s.feed(s.w.listed())
-		s.feed(s.w.sample(0))
-	},
-	// upgrade: what a daemon of an older release left, which noted the boot alone (machine older), comes to one of now.
-	"upgrade": func(s *script) {
-		s.w.older = false
-		s.w.revive()
-		s.log("the daemon starts again")
 		s.feed(s.w.listed())
 		s.feed(s.w.sample(0))
 	},

@@ -47,13 +47,15 @@ func (s *systemd) setListed()           { s.wasListed = true }
 func (s *systemd) runs(boot, run string) { s.boot, s.run = boot, cmp.Or(run, boot) }
 
 // rebooted reports whether a reboot of any kind has taken the unit of an attempt.
-// Older releases noted the boot alone.
-func (s *systemd) rebooted(a *job.Attempt) bool { return a.BootID != s.run && a.BootID != s.boot }
+func (s *systemd) rebooted(a *job.Attempt) bool { return a.BootID != s.run }
 
 // wasOff is rebooted, but false for attempts of this boot before the first listing, when a soft reboot can't be
 // told yet.
 func (s *systemd) wasOff(a *job.Attempt) bool {
-	return s.rebooted(a) && (s.run != "" || !strings.HasPrefix(a.BootID, s.boot+"."))
+	if boot, _, _ := strings.Cut(a.BootID, "."); s.run == "" {
+		return boot != s.boot
+	}
+	return s.rebooted(a)
 }
 
 // ReportedAt is in which listing in a row a unit without a job is reported: not one that

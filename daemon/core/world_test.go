@@ -58,7 +58,6 @@ type world struct {
 	groups  map[int][]string // of accounts, as the directory has them, where starts look
 	leaving bool             // systemd stops everything
 	soft    int              // soft reboots of this boot
-	older   bool             // the daemon is of a release that notes the boot alone
 	kernel  []core.Faulted   // the log of this boot
 	stuck   map[job.ID]bool  // whose processes outlive SIGKILL
 	linger  bool             // what a unit had on its GPUs outlives it

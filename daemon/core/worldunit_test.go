@@ -240,10 +240,7 @@ func unitJob(name string) (job.ID, bool) {
 }
 
 func (w *world) listed() core.Event {
-	ev := core.Listed{Boot: w.bootID()}
-	if !w.older {
-		ev.Run = fmt.Sprintf("%s.%d", w.bootID(), w.soft)
-	}
+	ev := core.Listed{Boot: w.bootID(), Run: fmt.Sprintf("%s.%d", w.bootID(), w.soft)}
 	for _, id := range slices.Sorted(maps.Keys(w.units)) {
 		ev.Units = append(ev.Units, w.aged(w.units[id]))
 	}

@@ -14,7 +14,7 @@ type Usage struct {
 
 // UsageCounts is what is counted of an account besides its GPU time, as of then.
 type UsageCounts struct {
-	Charge int64           `json:"charge,omitempty"` // of all resources, for fair share; on old record absent: as the GPU time
+	Charge int64           `json:"charge,omitempty"` // of all resources, for fair share
 	Capped []time.Duration `json:"capped,omitempty"` // for how long jobs of each size could not start for its quotas
 	Sizes  int             `json:"sizes,omitempty"`  // so many, the largest, could not then
 }
@@ -24,7 +24,7 @@ type Prediction struct {
 	Key     string        `json:"key"`     // made by the scheduler; it begins with the number of the user, and a space
 	Typical time.Duration `json:"typical"` // the geometric mean, in which later runs weigh more
 	Spread  float64       `json:"spread"`  // standard deviation of the natural logarithms
-	Weight  float64       `json:"weight"`  // for how many runs these two stand; 0: unknown, as of an older release
+	Weight  float64       `json:"weight"`  // for how many runs these two stand
 	Runs    int           `json:"runs"`    // that have ended
 	Lengths []LengthShare `json:"lengths"` // how the last of them spread, by bins of the scheduler's
 	At      time.Time     `json:"at"`

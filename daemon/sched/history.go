@@ -61,7 +61,7 @@ func (k historyKey) record(uid int) string {
 	return text
 }
 
-// parseKey undoes record; false for what earlier releases kept under other names.
+// parseKey undoes record; false for any other text.
 func parseKey(text string) (uid int, k historyKey, ok bool) {
 	words := strings.Split(text, " ")
 	uid, err := strconv.Atoi(words[0])
@@ -174,20 +174,12 @@ func (h *history) record(key string, now time.Time) job.Prediction {
 	return p
 }
 
-// oldSpread is taken for what earlier releases learned, which kept no spread.
-const oldSpread = 1
-
 // restore sets what record wrote. Figures that it never writes, of a file that was
 // tampered with, become some that it could have: one that is out of range would
 // make all that is computed with it meaningless.
 func (h *history) restore(p *job.Prediction) {
 	h.typical, h.runs = min(max(p.Typical, time.Second), longestRun), min(max(p.Runs, 0), maxRuns)
 	h.spread, h.weight, h.forms = inRange(p.Spread, maxSpread), inRange(p.Weight, maxRuns), lengths{}
-	if h.weight == 0 {
-		h.spread, h.weight = oldSpread, float64(h.runs)
-		h.forms = (&Estimate{Median: h.typical, Spread: oldSpread}).lognormal()
-		h.forms.trim()
-	}
 	h.peak = min(max(p.PeakBytes, 0), job.MaxSize)
 	for _, l := range p.Lengths {
 		if l.Bin >= 0 && l.Bin < len(h.forms) {

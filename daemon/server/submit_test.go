@@ -112,8 +112,8 @@ func TestTimesNeverOverflow(t *testing.T) {
 	}
 }
 
-// Parts of a second are rounded up on the way in and out: older clients read a listing
-// with whole numbers only, and a limit of a nanosecond would start a job over and over.
+// Parts of a second are rounded up on the way in and out: a limit of a nanosecond would
+// start a job over and over.
 func TestTimesAreWholeSeconds(t *testing.T) {
 	b := queue()
 	body := `{"name":"n","gpu_milli":1000,"argv":["dHJ1ZQ=="],"dir":"Lw==","time_limit_seconds":1.5,"grace_seconds":0.000000001,` +

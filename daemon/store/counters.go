@@ -25,8 +25,8 @@ func (c *counters) pass(r job.Record) {
 	c.events = max(c.events, r.Events)
 }
 
-// setCounters is the statement that stores them. A file from before there were events
-// has no row for them.
+// setCounters is the statement that stores them. Before the first event there is no row
+// for them.
 const setCounters = "INSERT INTO meta (name, value) VALUES ('next_id', ?1), ('next_reservation', ?2), ('events', ?3) " +
 	"ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 
