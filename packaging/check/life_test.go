@@ -109,31 +109,6 @@ systemctl start gpusched-web.service gpusched-metrics.service`)
 	l.units("active", "enabled")
 }
 
-// TestUpgradeMovesTheUnits: what earlier releases had below /lib, which is a link
-// to /usr/lib, is below /usr/lib; a job and the units' state do not notice.
-func TestUpgradeMovesTheUnits(t *testing.T) {
-	l := newLife(t, 3*time.Minute)
-	l.install(l.changed("0.0.9", func(tree string) {
-		output(t, "mkdir", "-p", filepath.Join(tree, "lib/systemd"))
-		output(t, "mv", filepath.Join(tree, "usr/lib/systemd/system"), filepath.Join(tree, "lib/systemd/system"))
-	}))
-	const units = "/usr/lib/systemd/system/"
-	l.sh(`dpkg -S ` + strings.TrimPrefix(units, "/usr") + `gpusched.service`)
-	l.submit()
-	l.install(built(t, "*.deb"))
-	l.units("active", "enabled")
-	l.jobGoesOn()
-	for _, name := range []string{"gpusched.service", "gpusched.socket", "gpusched-devices.service", "gpujobs.slice", "gpujob-.service.d/10-gpusched.conf"} {
-		l.sh(`test -s ` + units + name + ` && dpkg -S ` + units + name)
-	}
-	l.sh(`systemctl cat gpujob-` + l.id + `.service | grep -q ` + units + `gpujob-.service.d/10-gpusched.conf`)
-	if warned := l.sh(`dpkg -P gpusched 2>&1 | grep -i warning || true`); warned != "" {
-		t.Errorf("purge warns:\n%s", warned)
-	}
-	l.sh(`! ls -d ` + units + `gpu*`)
-	l.jobGoesOn()
-}
-
 // life is one machine with the package and a job.
 type life struct {
 	t          *testing.T
@@ -222,16 +197,8 @@ func (l *life) jobGoesOn() {
 // version makes a package with the same files and another version.
 func (l *life) version(v string) string {
 	l.t.Helper()
-	return l.changed(v, func(string) {})
-}
-
-// changed makes a package with another version of files that change has changed
-// in the tree that it is given.
-func (l *life) changed(v string, change func(tree string)) string {
-	l.t.Helper()
 	dir := l.t.TempDir()
 	output(l.t, "dpkg-deb", "-R", built(l.t, "*.deb"), filepath.Join(dir, "tree"))
-	change(filepath.Join(dir, "tree"))
 	control := filepath.Join(dir, "tree/DEBIAN/control")
 	data, err := os.ReadFile(control)
 	if err != nil {
