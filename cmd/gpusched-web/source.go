@@ -78,7 +78,7 @@ func (s *source) hear(ctx context.Context, told func()) error {
 	return ctx.Err()
 }
 
-// course is what is planned; nil: the scheduler is older than that, or can't say now.
+// course is what is planned; nil: the scheduler can't say now.
 func (s *source) course(ctx context.Context) *api.PlanReply {
 	if !s.replan || time.Since(s.planned) < plannedIn {
 		return s.plan

@@ -9,7 +9,7 @@ import (
 )
 
 // TestExpectedStart: on a terminal an expected start is told with the span in which it probably
-// is, in tables as that alone. A daemon of an earlier release knows of no span.
+// is, in tables as that alone. Slurm knows of no span.
 func TestExpectedStart(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	in := func(minutes time.Duration) time.Time { return noon.Add(minutes * time.Minute) }
@@ -39,9 +39,9 @@ func TestExpectedStart(t *testing.T) {
 		"a fixed moment": {
 			api.Job{ExpectedStart: in(140), ExpectedStartFrom: in(140), ExpectedStartBy: in(140)}, "at 14:20 (in 2h20m)", "14:20",
 		},
-		"soon":               {api.Job{ExpectedStart: noon, ExpectedStartFrom: noon, ExpectedStartBy: noon}, "in a moment", "12:00"},
-		"an earlier release": {api.Job{ExpectedStart: in(140)}, "about 14:20 (in 2h20m)", "14:20"},
-		"unknown":            {api.Job{StartUnknown: true}, "", "unknown"},
+		"soon":    {api.Job{ExpectedStart: noon, ExpectedStartFrom: noon, ExpectedStartBy: noon}, "in a moment", "12:00"},
+		"no span": {api.Job{ExpectedStart: in(140)}, "about 14:20 (in 2h20m)", "14:20"},
+		"unknown": {api.Job{StartUnknown: true}, "", "unknown"},
 	} {
 		if text := startText(out, c.j); c.text != "" && text != c.text {
 			t.Errorf("%s: %q, want %q", name, text, c.text)

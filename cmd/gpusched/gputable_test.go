@@ -19,8 +19,8 @@ func TestJobsOnAGPUAreNamedAlike(t *testing.T) {
 	}{
 		{"here", api.GPU{GPU: job.GPU{Shares: shares("7_3")}}, "7_3:0.5", "7_3:1G"},
 		{"another machine", api.GPU{Host: "a", GPU: job.GPU{Shares: shares("a:7_3")}}, "a:7_3:0.5", "a:7_3:1G"},
-		{"an older release there", api.GPU{Host: "a", GPU: job.GPU{Shares: shares("")}}, "a:7:0.5", "a:7:1G"},
-		{"older still", api.GPU{Host: "a", GPU: job.GPU{Jobs: []job.ID{7, 8}}}, "a:7,a:8", ""},
+		{"without names there", api.GPU{Host: "a", GPU: job.GPU{Shares: shares("")}}, "a:7:0.5", "a:7:1G"},
+		{"without shares", api.GPU{Host: "a", GPU: job.GPU{Jobs: []job.ID{7, 8}}}, "a:7,a:8", ""},
 		{"Slurm", api.GPU{Engine: "slurm", GPU: job.GPU{Shares: shares("7_3")}}, "slurm:7_3:0.5", "slurm:7_3:1G"},
 		{"Slurm without names", api.GPU{Engine: "slurm", GPU: job.GPU{Jobs: []job.ID{7}}}, "slurm:7", ""},
 	} {

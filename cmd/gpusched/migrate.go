@@ -193,9 +193,6 @@ func (m *migration) prepare(reply api.JobReply) (*moving, error) {
 
 // all has every task of an array, none of which may have started.
 func (r *again) all() error {
-	if r.results == nil {
-		return refuse(api.CodeInternal, "restart the scheduler: systemctl restart gpusched", "the scheduler is older than this program")
-	}
 	for _, g := range append(r.results.Tasks, api.TaskGroup{Tasks: r.results.ForgottenTasks, State: job.Completed}) {
 		list, err := job.ParseTasks(g.Tasks)
 		if err != nil && g.Tasks != "" {

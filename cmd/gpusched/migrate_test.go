@@ -195,7 +195,4 @@ func TestArraysMoveWhole(t *testing.T) {
 	if _, code := prepared(t, j, some); code != api.CodeConflict {
 		t.Errorf("one that has begun: %q", code)
 	}
-	if _, code := prepared(t, j, nil); code != api.CodeInternal {
-		t.Errorf("of an old scheduler: %q", code)
-	}
 }

@@ -28,9 +28,6 @@ func (c *conn) reason(noise string) error {
 	switch status := c.ssh.ProcessState.ExitCode(); {
 	case status == sshFailed:
 		return failed(c.host, text)
-	case strings.Contains(text, `no command "`+DialCommand):
-		return unreachable("its gpusched is of an older release, which can't be asked by ssh",
-			"'ssh "+c.host+" gpusched version' tells; update it there")
 	case status == notFound || status == notAllowed:
 		return unreachable("gpusched can't be run there: "+last(text),
 			"'ssh "+c.host+" gpusched version' has to work: install it there, or put it into the PATH that commands by ssh have")
