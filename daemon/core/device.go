@@ -23,7 +23,7 @@ type device struct {
 	revoked   revocation
 	failing   failing
 	began     map[*sched.Account]time.Time // of each account: when the last job did that did well on it
-	failed    map[*sched.Account]time.Time // of each account: when a job failed at once on it last
+	failed    map[*sched.Account]failure   // of each account: of the last job that failed at once on it
 	lostSince time.Time                    // zero: it is not
 	outside   []job.Foreign                // of the last sample; nil: not looked for yet
 	loads     []loadAt                     // of the last samples, the oldest first, as far as they count

@@ -100,7 +100,7 @@ func (c *Core) ended(l *trackedJob, now time.Time) {
 	}
 	place := c.nextPlace(l, &r, now)
 	if place == samePlace && r.Outcome == job.Failed && r.Cause == "" {
-		r.Detail = job.Say("detail/blamed", l.job.Attempt.GPUs[0].Index)
+		r.Detail = job.Say("detail/blamed", c.gpus.culprit(l, &r, now))
 	}
 	c.edit(l, func(a *job.Attempt) { a.EndedAt, a.Result = over, &r })
 	c.settle(l, now)
@@ -148,7 +148,7 @@ func (c *Core) nextPlace(l *trackedJob, r *job.Result, now time.Time) requeueAt 
 		if j.Request.Requeue {
 			return samePlace
 		}
-	case j.Request.Requeue && j.Requeues == 0 && c.gpus.blames(l, r, now):
+	case j.Request.Requeue && j.Requeues == 0 && r.Outcome == job.Failed && c.gpus.culprit(l, r, now) >= 0:
 		return samePlace
 	case retries(r.Outcome) && j.Failures < j.Request.Retries:
 		return fresh

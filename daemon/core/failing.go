@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -16,7 +17,9 @@ import (
 // unless they do well on more of the other GPUs. Jobs of one user can be made to fail there, and
 // may fail for what they have in common: they count where more of them do, with unlike commands,
 // while jobs which that user began since do well on other GPUs, and make one GPU suspect at a
-// time. Nothing of that is on record.
+// time. A job of several GPUs that fails speaks against each of them, and one that does well for
+// each: the GPU against which most speaks is suspect. Where as much speaks against others of
+// them, that takes as many times more jobs. Nothing of that is on record.
 const (
 	failsAtOnce = 30 * time.Second // a job does that runs no longer
 	didWell     = 10 * time.Minute // a job did that ran for longer, however it ended; between the two nothing is known
@@ -50,6 +53,12 @@ type failer struct {
 	unlike  bool   // another had another command
 }
 
+// failure is of a job that failed at once on the GPUs that it had.
+type failure struct {
+	at  time.Time
+	had []*device
+}
+
 // with is failing with one job more.
 func (f failing) with(l *trackedJob, now time.Time) failing {
 	if f.jobs == 0 {
@@ -66,47 +75,56 @@ func (f failing) with(l *trackedJob, now time.Time) failing {
 	return f
 }
 
-// only is the GPU that a job had, whose command began; nil: it had several, and it is not
-// known which was at fault, or none.
-func (b *gpuBook) only(j *job.Job) *device {
-	a := j.Attempt
-	if len(a.GPUs) != 1 || a.StartedAt.IsZero() || b.position(&a.GPUs[0]) < 0 {
+// had returns the GPUs of a job whose command began; none: one of them is not known any more.
+func (b *gpuBook) had(j *job.Job) (list []*device) {
+	if j.Attempt.StartedAt.IsZero() {
 		return nil
 	}
-	return b.devices[b.position(&a.GPUs[0])]
+	for i := range j.Attempt.GPUs {
+		at := b.position(&j.Attempt.GPUs[i])
+		if at < 0 {
+			return nil
+		}
+		list = append(list, b.devices[at])
+	}
+	return list
 }
 
-// failedAtOnce reports whether a job did, for which its GPU may be at fault. Who chose the GPU
+// failedAtOnce reports whether a job did, or its set-up, for which a GPU of it may be at fault. Who chose the GPU
 // may have chosen one to have it fail there.
 func failedAtOnce(j *job.Job, r *job.Result, now time.Time) bool {
 	q := &j.Request
 	return now.Sub(j.Attempt.StartedAt) <= failsAtOnce && len(q.GPUIDs)+len(q.GPUsFrom)+len(q.ExcludeGPUs) == 0 &&
-		(r.Launch == contract.StepFilter || r.Outcome == job.Failed && r.Launch == "" && r.Cause == "")
+		(r.Launch == contract.StepFilter ||
+			r.Outcome == job.Failed && (r.Launch == "" || r.Launch == contract.StepSetup) && r.Cause == "")
 }
 
-// ended counts how a job did on the GPU that it had.
+// ended counts how a job did on the GPUs that it had.
 func (b *gpuBook) ended(l *trackedJob, r *job.Result, now time.Time) {
-	d := b.only(l.job)
+	had := b.had(l.job)
 	switch {
-	case d == nil:
+	case len(had) == 0:
 	case r.Outcome == job.Completed || now.Sub(l.job.Attempt.StartedAt) > didWell:
-		b.well(d, l, now)
+		b.well(had, l, now)
 	case failedAtOnce(l.job, r, now):
-		f := d.failing.with(l, now)
-		if f.until.IsZero() && b.suspects(d, &f, now) {
+		culprit, f := b.judge(l, r, now)
+		for _, d := range had {
+			d.failing = d.failing.with(l, now)
+			if d.failed == nil {
+				d.failed = map[*sched.Account]failure{}
+			}
+			d.failed[l.account] = failure{now, had}
+		}
+		if culprit != nil && f.until.IsZero() {
 			f.rests++
 			f.until = now.Add(retry.After(f.rests, firstRest, lastRest))
+			culprit.failing = f
 		}
-		d.failing = f
-		if d.failed == nil {
-			d.failed = map[*sched.Account]time.Time{}
-		}
-		d.failed[l.account] = now
 	}
 }
 
-// well notes that a job did well on a GPU.
-func (b *gpuBook) well(d *device, l *trackedJob, now time.Time) {
+// well notes that a job did well on its GPUs.
+func (b *gpuBook) well(had []*device, l *trackedJob, now time.Time) {
 	began := l.job.Attempt.StartedAt
 	for _, other := range b.devices {
 		f := &other.failing
@@ -114,39 +132,64 @@ func (b *gpuBook) well(d *device, l *trackedJob, now time.Time) {
 			f.well = max(f.well, didOften)
 		}
 	}
-	d.failing = failing{}
-	if d.began == nil {
-		d.began = map[*sched.Account]time.Time{}
+	for _, d := range had {
+		d.failing = failing{}
+		if d.began == nil {
+			d.began = map[*sched.Account]time.Time{}
+		}
+		d.began[l.account] = began
 	}
-	d.began[l.account] = began
 }
 
 // long is how long a job has to run on another GPU to count as doing well there.
 func (f *failing) long() time.Duration { return min(failsAtOnce, max(doesWell, timesLonger*f.ran)) }
 
-// blames reports whether it is the GPU's fault that a job failed: then it is, or becomes,
-// suspect.
-func (b *gpuBook) blames(l *trackedJob, r *job.Result, now time.Time) bool {
-	d := b.only(l.job)
-	if d == nil || r.Outcome != job.Failed || !failedAtOnce(l.job, r, now) {
-		return false
+// culprit is the index of the GPU that is at fault for a job that failed at once: it is, or becomes, suspect; -1: none.
+func (b *gpuBook) culprit(l *trackedJob, r *job.Result, now time.Time) int {
+	if d, _ := b.judge(l, r, now); d != nil {
+		return d.Index
 	}
-	f := d.failing.with(l, now)
-	return !f.until.IsZero() || b.suspects(d, &f, now)
+	return -1
 }
 
-// suspects reports whether what failed on a GPU is enough to rest it. The one that is tried
-// after a rest is.
-func (b *gpuBook) suspects(d *device, f *failing, now time.Time) bool {
+// judge returns the culprit, and what failed on it with that job; nil: there is none.
+func (b *gpuBook) judge(l *trackedJob, r *job.Result, now time.Time) (*device, failing) {
+	var had []*device
+	if failedAtOnce(l.job, r, now) {
+		had = b.had(l.job)
+	}
+	if len(had) == 0 {
+		return nil, failing{}
+	}
+	worst := slices.MaxFunc(had, func(a, b *device) int {
+		return cmp.Or(a.failing.rests-b.failing.rests, a.failing.jobs-b.failing.jobs)
+	})
+	alike := 0
+	for _, d := range had {
+		if d.failing.jobs >= worst.failing.jobs {
+			alike++
+		}
+	}
+	f := worst.failing.with(l, now)
+	if !f.until.IsZero() || b.suspects(worst, &f, alike, now) {
+		return worst, f
+	}
+	return nil, failing{}
+}
+
+// suspects reports whether what failed on a GPU is enough to rest it, where as much did on so many GPUs, with this one.
+// The one that is tried after a rest is.
+func (b *gpuBook) suspects(d *device, f *failing, alike int, now time.Time) bool {
 	counts := f.of
 	if f.rests == 0 {
 		counts = b.failOnlyOn(d, f, now)
 	}
-	if f.alone = nil; len(counts) > 1 && (f.jobs >= failsInARow || f.rests > 0) && b.doWell(d, nil, f, now) {
+	if f.alone = nil; len(counts) > 1 && (f.jobs >= failsInARow*alike || f.rests > 0) && b.doWell(d, nil, f, now) {
 		return true
 	}
 	for _, o := range counts {
-		if o.unlike && (o.jobs >= failsOfOne || f.rests > 0) && !b.restsFor(o.account) && b.doWell(d, o.account, f, now) {
+		often := o.jobs >= failsOfOne*alike || f.rests > 0
+		if o.unlike && often && !b.restsFor(o.account) && b.doWell(d, o.account, f, now) {
 			f.alone = o.account
 			return true
 		}
@@ -172,11 +215,14 @@ func (b *gpuBook) doubtful(d *device, now time.Time) job.Message {
 // failOnlyOn returns the accounts whose jobs failed on a GPU, and lately on no other, or do well on more of the others.
 func (b *gpuBook) failOnlyOn(gpu *device, f *failing, now time.Time) (list []failer) {
 	for _, o := range f.of {
-		failed := func(d *device) bool { return d != gpu && d.failed[o.account].After(f.since.Add(-lately)) }
+		failed := func(d *device) bool {
+			last := d.failed[o.account]
+			return last.at.After(f.since.Add(-lately)) && !slices.Contains(last.had, gpu)
+		}
 		bad, well := 0, 0
 		if slices.ContainsFunc(b.devices, failed) {
 			for _, d := range b.devices {
-				if b.wellOn(d, gpu, o.account, later(f.since, d.failed[o.account]), f.long(), now) {
+				if b.wellOn(d, gpu, o.account, later(f.since, d.failed[o.account].at), f.long(), now) {
 					well++
 				} else if failed(d) {
 					bad++
@@ -237,10 +283,11 @@ func (b *gpuBook) endRests(now time.Time) (any bool) {
 // shift moves its times with a clock that was set.
 func (b *gpuBook) shift(by time.Duration, now time.Time) {
 	for _, d := range b.devices {
-		for _, times := range []map[*sched.Account]time.Time{d.began, d.failed} {
-			for a, at := range times {
-				times[a] = moved(at, by, now)
-			}
+		for a, at := range d.began {
+			d.began[a] = moved(at, by, now)
+		}
+		for a, last := range d.failed {
+			d.failed[a] = failure{moved(last.at, by, now), last.had}
 		}
 		d.failing.since, d.failing.until = moved(d.failing.since, by, now), moved(d.failing.until, by, now)
 		for dep := d.cleanup; dep != nil; dep = dep.earlier {
