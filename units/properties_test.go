@@ -3,6 +3,7 @@ package units
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -93,6 +94,27 @@ func TestPropertyTypes(t *testing.T) {
 	hard := slices.IndexFunc(props, func(p Property) bool { return p.Name == "LimitNOFILE" })
 	if soft := slices.IndexFunc(props, func(p Property) bool { return p.Name == "LimitNOFILESoft" }); soft < hard {
 		t.Error("the soft limit comes before the hard one")
+	}
+}
+
+// The launcher lives under the unit's limits, whatever the submitter's are, which it sets as its last act.
+func TestLimitsForTheLauncher(t *testing.T) {
+	s := fullSpec()
+	s.Rlimits = []contract.Limit{
+		{Name: "NOFILE", Soft: 6, Hard: 1024}, {Name: "STACK", Soft: 4096, Hard: 4096}, {Name: "AS", Soft: 4096, Hard: 4096}, {Name: "CPU", Soft: 1, Hard: 2},
+	}
+	got := map[string]any{}
+	for _, p := range Properties(s) {
+		if strings.HasPrefix(p.Name, "Limit") {
+			got[p.Name] = p.Value
+		}
+	}
+	want := map[string]any{
+		"LimitNOFILE": uint64(1024), "LimitNOFILESoft": uint64(leastFiles), "LimitCPU": uint64(2), "LimitCPUSoft": uint64(1),
+		"LimitSTACK": uint64(leastStackBytes), "LimitSTACKSoft": uint64(leastStackBytes),
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v", got)
 	}
 }
 

@@ -108,6 +108,7 @@ func TestLimits(t *testing.T) {
 		{"same as the runtime's", []contract.Limit{{Name: "NOFILE", Soft: 5000, Hard: 5000}}, "ulimit -S -n 1234; ulimit -H -n 5000", []string{"open files 5000 5000"}},
 		{"above the unit's", []contract.Limit{{Name: "NOFILE", Soft: math.MaxUint64, Hard: math.MaxUint64}}, "ulimit -S -n 1234; ulimit -H -n 5000", []string{"open files 5000 5000"}},
 		{"too small for the launcher", tight, ":", held},
+		{"too few files for the launcher", []contract.Limit{{Name: "NOFILE", Soft: 4, Hard: 5}}, ":", []string{"open files 4 5"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := command(t, "/bin/cat", "/proc/self/limits")
