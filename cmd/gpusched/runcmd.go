@@ -98,6 +98,10 @@ func (c *shellCmd) Run(ctx context.Context, a *app) error {
 	if len(c.Command) == 0 {
 		this := *a
 		c.Command = []string{cmp.Or(a.getenv("SHELL"), "/bin/sh")}
+		if !runnable(c.Command[0]) {
+			return refuse(api.CodeUsage, "name another, as in: gpusched shell -- bash",
+				"your shell %q (SHELL) can't be run here", c.Command[0])
+		}
 		this.words = append(slices.Clone(a.words), c.Command...)
 		a = &this
 	}

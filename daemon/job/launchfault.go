@@ -20,7 +20,7 @@ func (r *Result) OfMachine() bool {
 	switch r.Launch {
 	case contract.StepSpec, contract.StepFilter, contract.StepLimits, contract.StepAway, contract.StepUnit:
 		return true
-	case contract.StepChdir, contract.StepExec:
+	case contract.StepChdir, contract.StepExec, contract.StepShell:
 		return slices.Contains(away, syscall.Errno(r.Errno))
 	}
 	return false
@@ -30,7 +30,7 @@ func (r *Result) OfMachine() bool {
 var launchCodes = map[contract.Step]Code{
 	contract.StepSpec: "detail/launch-spec", contract.StepChdir: "detail/launch-chdir", contract.StepExec: "detail/launch-exec",
 	contract.StepFilter: "detail/launch-filter", contract.StepLimits: "detail/launch-limits", contract.StepSetup: "detail/launch-setup",
-	contract.StepAway: "detail/launch-away", contract.StepUnit: "detail/launch-unit",
+	contract.StepShell: "detail/launch-shell", contract.StepAway: "detail/launch-away", contract.StepUnit: "detail/launch-unit",
 }
 
 // StartFailure says why the launch failed.

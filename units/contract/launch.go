@@ -9,6 +9,7 @@ const (
 	StepSpec   Step = "spec"   // its instructions could not be written, or were unreadable
 	StepChdir  Step = "chdir"  // the working directory
 	StepExec   Step = "exec"   // the command itself
+	StepShell  Step = "shell"  // the user's login shell, for --env login
 	StepFilter Step = "filter" // the device filter is not active
 	StepLimits Step = "limits" // umask or resource limits
 	StepSetup  Step = "setup"  // what the submitter has done before the command
@@ -18,7 +19,7 @@ const (
 
 // Steps lists them all.
 func Steps() []Step {
-	return []Step{StepSpec, StepChdir, StepExec, StepFilter, StepLimits, StepSetup, StepAway, StepUnit}
+	return []Step{StepSpec, StepChdir, StepExec, StepShell, StepFilter, StepLimits, StepSetup, StepAway, StepUnit}
 }
 
 // ExitStatus returns the launcher's exit status for a step of its own, and -1 for
@@ -29,7 +30,7 @@ func (s Step) ExitStatus() int {
 		return 225
 	case StepChdir, StepAway:
 		return 200
-	case StepExec:
+	case StepExec, StepShell:
 		return 203
 	case StepFilter:
 		return 226

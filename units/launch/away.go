@@ -26,7 +26,7 @@ const (
 // is tried again.
 func (r *run) blameAway(f *Failure) {
 	switch {
-	case f.Step != contract.StepChdir && f.Step != contract.StepExec:
+	case f.Step != contract.StepChdir && f.Step != contract.StepExec && f.Step != contract.StepShell:
 		return
 	case r.stage == afterSetup || r.stage == afterSetupExposed:
 		return
@@ -38,7 +38,7 @@ func (r *run) blameAway(f *Failure) {
 		return
 	}
 	searched := f.Step == contract.StepExec && !strings.Contains(s.Argv[0], "/")
-	for _, path := range missing(f.Step, s, r.base) {
+	for _, path := range missing(f, s, r.base) {
 		if searched && unix.Access(filepath.Dir(path), unix.F_OK) == nil && followed(path) == "" {
 			path = filepath.Dir(path) // it was never there
 		}
@@ -84,10 +84,12 @@ func away(path, home, table string) string {
 	return ""
 }
 
-// missing are the paths at which what was missing at a step should be.
-func missing(step contract.Step, s *Spec, base []string) []string {
+// missing are the paths at which what was missing should be.
+func missing(f *Failure, s *Spec, base []string) []string {
 	switch {
-	case step == contract.StepChdir:
+	case f.path != "":
+		return []string{f.path}
+	case f.Step == contract.StepChdir:
 		return []string{s.Dir}
 	case filepath.IsAbs(s.Argv[0]):
 		return s.Argv[:1]

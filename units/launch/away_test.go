@@ -52,8 +52,8 @@ func TestAway(t *testing.T) {
 		{contract.StepExec, "./run", []string{"/d/run"}},
 		{contract.StepExec, "run", []string{"/home/a/bin/run", "/bin/run", "/b/run"}},
 	} {
-		if inHome.Argv[0] = c.argv; !slices.Equal(missing(c.step, inHome, []string{"PATH=/b"}), c.want) {
-			t.Errorf("%s %s: %q", c.step, c.argv, missing(c.step, inHome, []string{"PATH=/b"}))
+		if inHome.Argv[0] = c.argv; !slices.Equal(missing(&Failure{Step: c.step}, inHome, []string{"PATH=/b"}), c.want) {
+			t.Errorf("%s %s: %q", c.step, c.argv, missing(&Failure{Step: c.step}, inHome, []string{"PATH=/b"}))
 		}
 	}
 	if !within("/home/a/x", "/home/a/") || !within("/home/a", "/home/a") || within("/home/ab", "/home/a") || within("/home/a", "/home/a/x") {
@@ -69,7 +69,10 @@ func TestAway(t *testing.T) {
 	l = launch(t, "closed", s, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "HOME="+filepath.Join(dir, "none")) })
 	checkFailure(t, l, 200, "away\nERRNO=2", []string{"its environment", "is not there", "the home directory"})
 	s.Setup.Venv, s.Argv = "", []string{"/bin/true"}
-	s.Dir = filepath.Join(dir, "gone")
+	s.EnvMode, s.Env = contract.EnvLogin, []string{"SHELL=" + filepath.Join(dir, "none", "zsh")}
+	l = launch(t, "closed", s, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "HOME="+filepath.Join(dir, "none")) })
+	checkFailure(t, l, 200, "away\nERRNO=2", []string{"the login shell", "the home directory"}, "STATUS="+contract.StatusBegun)
+	s.EnvMode, s.Dir = contract.EnvInherit, filepath.Join(dir, "gone")
 	l = launch(t, "closed", s, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "HOME="+filepath.Join(dir, "none")) })
 	checkFailure(t, l, 200, "chdir\nERRNO=2", []string{"could not be entered", "must exist"}) // a directory elsewhere
 }

@@ -95,7 +95,7 @@ func TestFailures(t *testing.T) {
 		{with(func(s *Spec) { s.Argv = nil }), 225, "spec\nERRNO=22", []string{"no command"}},
 		{with(func(s *Spec) { s.EnvMode = "dream" }), 225, "spec\nERRNO=22", nil},
 		{with(func(s *Spec) { s.Dir = "relative" }), 225, "spec\nERRNO=22", nil},
-		{with(func(s *Spec) { s.EnvMode, s.Env = contract.EnvLogin, []string{"SHELL=/no/shell"} }), 203, "exec\nERRNO=2", []string{"login shell", "--env clean"}},
+		{with(func(s *Spec) { s.EnvMode, s.Env = contract.EnvLogin, []string{"SHELL=/no/shell"} }), 203, "shell\nERRNO=2", []string{"login shell", "/no/shell", "--env clean"}},
 	} {
 		world := "closed"
 		if len(c.spec.GPUs) > 0 {
@@ -144,7 +144,7 @@ func checkFailure(t *testing.T, l launched, status int, note string, stderr []st
 
 // Exit statuses are what the daemon expects of each code.
 func TestExitStatuses(t *testing.T) {
-	for code, want := range map[contract.Step]int{contract.StepSpec: 225, contract.StepChdir: 200, contract.StepExec: 203, contract.StepFilter: 226, contract.StepLimits: 227, contract.StepSetup: 223, contract.StepAway: 200} {
+	for code, want := range map[contract.Step]int{contract.StepSpec: 225, contract.StepChdir: 200, contract.StepExec: 203, contract.StepFilter: 226, contract.StepLimits: 227, contract.StepSetup: 223, contract.StepAway: 200, contract.StepShell: 203} {
 		if got := code.ExitStatus(); got != want {
 			t.Errorf("%s: %d", code, got)
 		}

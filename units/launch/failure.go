@@ -15,6 +15,7 @@ type Failure struct {
 	What string // could not be done, in words that finish "the job could not start: "
 	Err  error  // why, or nil
 	Next string // what to do about it
+	path string // what could not be run, where that is not the command
 }
 
 // Error returns what, why and what next.

@@ -206,9 +206,9 @@ func (r *run) loginShell(s *Spec, filtered bool) *Failure {
 	}
 	r.begun("")
 	err := tryExec(login, argv, env, r.exec)
-	return &Failure{Step: contract.StepExec, What: "the login shell " + strconv.Quote(login) + " could not be run",
-		Err:  err,
-		Next: "use --env inherit or --env clean"}
+	return &Failure{Step: contract.StepShell, What: "the login shell " + strconv.Quote(login) + " could not be run",
+		Err: err, path: login,
+		Next: "use --env inherit or --env clean, or have an administrator set another shell for the account"}
 }
 
 // takesLoginFlag reports which shells want -l to read their login files when
