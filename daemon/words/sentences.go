@@ -264,7 +264,7 @@ var sentences = map[job.Code]sentence{
 	"detail/launch-filter": {"its GPUs could not be opened, or GPUs of others could be opened, too", ""},
 	"detail/launch-limits": {"its resource limits could not be set", ""},
 	"detail/launch-setup":  {"its set-up before the command failed (its output says how)", ""},
-	"detail/launch-away":   {"its user's home or its working directory is on a file system that is not there", ""},
+	"detail/launch-away":   {"its user's home, its working directory or its program is on a file system that is not there", ""},
 	"detail/launch-unit":   {"systemd refused its unit", ""},
 	"detail/launch-errno":  {"%v: %v", ""},
 	"detail/starts-failed": {"the last %v starts failed, most recently because of this: %v; one job is tried again at %v", ""},

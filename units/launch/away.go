@@ -52,20 +52,38 @@ func (r *run) blameAway(f *Failure) {
 
 const triedAgain = "the job is tried again; an administrator should see 'gpusched health'"
 
-// environmentAway finds the conda or virtual environment of a set-up on a file system that is away: the command would
-// be another one of the same name, or none.
-func environmentAway(s *contract.Setup, home, table string) *Failure {
-	for _, prefix := range []string{s.Conda, s.Venv} {
-		err := unix.Access(prefix, unix.F_OK)
-		if prefix == "" || err == nil {
+// neededAway finds the conda or virtual environment of a set-up, or the script of the command, on a file system that is
+// away: the command would be another one of the same name, or fail at once.
+func neededAway(s *Spec, home, table string) *Failure {
+	for _, path := range []string{s.Setup.Conda, s.Setup.Venv, script(s)} {
+		err := unix.Access(path, unix.F_OK)
+		if path == "" || err == nil {
 			continue
 		}
-		if why := away(prefix, home, table); why != "" {
-			what := "its environment " + strconv.Quote(shorten(prefix)) + " is not there (" + why + ")"
+		if why := away(path, home, table); why != "" {
+			what := "it needs " + strconv.Quote(shorten(path)) + ", which is not there (" + why + ")"
 			return &Failure{Step: contract.StepAway, What: what, Err: err, Next: triedAgain}
 		}
 	}
 	return nil
+}
+
+// script is the first path among the arguments of the command, "" where there is none: what an interpreter runs is. A
+// set-up may mount what it is on, or have the command begin in another directory.
+func script(s *Spec) string {
+	if s.Setup.Command != "" {
+		return ""
+	}
+	for _, arg := range s.Argv[1:] {
+		switch {
+		case strings.HasPrefix(arg, "-") || !strings.Contains(arg, "/") || strings.ContainsAny(arg, " \t\n"):
+		case filepath.IsAbs(arg):
+			return arg
+		default:
+			return filepath.Join(s.Dir, arg)
+		}
+	}
+	return ""
 }
 
 // away says why a path, or what it leads to, may not be there for no fault of the job's, "" if nothing is seen of that.

@@ -35,9 +35,36 @@ func TestAway(t *testing.T) {
 	write(t, own, 0o644, "nas:/d "+dir+" nfs defaults 0 0\n")
 	for prefix, want := range map[string]bool{"": false, dir: false, filepath.Join(dir, "none"): true, "/none": false} {
 		for _, s := range []contract.Setup{{Conda: prefix}, {Venv: prefix}} {
-			if f := environmentAway(&s, "", own); (f != nil) != want {
-				t.Errorf("environment %q: %v", prefix, f)
+			c := command(t, "/bin/true")
+			if c.Setup = s; (neededAway(c, "", own) != nil) != want {
+				t.Errorf("environment %q: %v", prefix, neededAway(c, "", own))
 			}
+		}
+	}
+	ofDir := filepath.Join(dir, "none.py")
+	for _, c := range []struct {
+		argv []string
+		dir  string
+		want bool
+	}{
+		{[]string{"python", "-u", ofDir}, "/", true},
+		{[]string{"python", "./none.py"}, dir, true},
+		{[]string{"torchrun", "--nproc-per-node", "4", ofDir, "/none/too"}, "/", true},
+		{[]string{"python", "/none/train.py", ofDir}, "/", false}, // the job's own mistake comes first
+		{[]string{"python", own}, "/", false},                     // it is there
+		{[]string{"sleep", "10"}, dir, false},
+		{[]string{"sh", "-c", "./none.py | tee x"}, dir, false},
+		{[]string{"prog", "--out=" + ofDir}, "/", false},
+		{[]string{"prog"}, dir, false},
+	} {
+		s := command(t, c.argv...)
+		s.Dir = c.dir
+		if f := neededAway(s, "", own); (f != nil) != c.want {
+			t.Errorf("%q in %s: %v", c.argv, c.dir, f)
+		}
+		s.Setup.Command = "mount-it"
+		if f := neededAway(s, "", own); f != nil {
+			t.Errorf("after a set-up: %q in %s: %v", c.argv, c.dir, f)
 		}
 	}
 	inHome := command(t, "/home/a/run")
@@ -67,8 +94,11 @@ func TestAway(t *testing.T) {
 	s.Dir, s.Setup.Venv = "/", filepath.Join(dir, "none", "venv") // where another true would be found
 	s.Argv = []string{"true"}
 	l = launch(t, "closed", s, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "HOME="+filepath.Join(dir, "none")) })
-	checkFailure(t, l, 200, "away\nERRNO=2", []string{"its environment", "is not there", "the home directory"})
-	s.Setup.Venv, s.Argv = "", []string{"/bin/true"}
+	checkFailure(t, l, 200, "away\nERRNO=2", []string{"it needs", "/none/venv", "is not there", "the home directory"})
+	s.Setup.Venv, s.Argv = "", []string{"/bin/true", filepath.Join(dir, "none", "train.py")}
+	l = launch(t, "closed", s, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "HOME="+filepath.Join(dir, "none")) })
+	checkFailure(t, l, 200, "away\nERRNO=2", []string{"it needs", "train.py", "is not there", "the home directory"})
+	s.Argv = s.Argv[:1]
 	s.EnvMode, s.Env = contract.EnvLogin, []string{"SHELL=" + filepath.Join(dir, "none", "zsh")}
 	l = launch(t, "closed", s, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "HOME="+filepath.Join(dir, "none")) })
 	checkFailure(t, l, 200, "away\nERRNO=2", []string{"the login shell", "the home directory"}, "STATUS="+contract.StatusBegun)

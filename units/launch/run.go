@@ -99,7 +99,7 @@ func (r *run) command(s *Spec, filtered bool) *Failure {
 		r.notify.send("STATUS=" + contract.StatusUnfiltered)
 	}
 	if r.stage != afterSetup && r.stage != afterSetupExposed {
-		if f := environmentAway(&s.Setup, valueOf(r.base, "HOME"), mountTable); f != nil {
+		if f := neededAway(s, valueOf(r.base, "HOME"), mountTable); f != nil {
 			return f
 		}
 	}
