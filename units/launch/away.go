@@ -42,7 +42,7 @@ func (r *run) blameAway(f *Failure) {
 		if searched && unix.Access(filepath.Dir(path), unix.F_OK) == nil && followed(path) == "" {
 			path = filepath.Dir(path) // it was never there
 		}
-		if why := away(path, valueOf(r.base, "HOME"), mountTable); why != "" {
+		if why := cmp.Or(away(path, valueOf(r.base, "HOME"), mountTable), maybeAway(path)); why != "" {
 			f.What += "; " + why
 			f.Step, f.Next = contract.StepAway, triedAgain
 			return
@@ -60,7 +60,11 @@ func neededAway(s *Spec, home, table string) *Failure {
 		if path == "" || err == nil {
 			continue
 		}
-		if why := away(path, home, table); why != "" {
+		why := away(path, home, table)
+		if why == "" && path != script(s) { // which may be a file that the command makes
+			why = maybeAway(path)
+		}
+		if why != "" {
 			what := "it needs " + strconv.Quote(shorten(path)) + ", which is not there (" + why + ")"
 			return &Failure{Step: contract.StepAway, What: what, Err: err, Next: triedAgain}
 		}
@@ -92,12 +96,19 @@ func away(path, home, table string) string {
 		if at := unmounted(path, table, mounted); at != "" {
 			return "nothing is mounted at " + at
 		}
-		if at := bare(path); at != "" {
-			return "there is nothing in " + at + ", where a file system may not be mounted"
-		}
 	}
 	if within(path, home) && homeless(home) {
 		return "the home directory " + home + " is not there either"
+	}
+	return ""
+}
+
+// maybeAway is away for what no table names.
+func maybeAway(path string) string {
+	for _, path := range leadsTo(path) {
+		if at := bare(path); at != "" {
+			return "there is nothing in " + at + ", where a file system may not be mounted"
+		}
 	}
 	return ""
 }
