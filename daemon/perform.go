@@ -347,7 +347,7 @@ func (d *Daemon) collect(ctx context.Context, a core.Collect) {
 	ctx, cancel := d.host.Timeout(ctx, stopSurplus)
 	defer cancel()
 	if a.Listings > 0 { // whatever is in it has no right to be there, nor to a grace
-		if err := d.opt.Units.Kill(ctx, name, int(syscall.SIGKILL)); err != nil && !errors.Is(err, units.ErrAbsent) {
+		if err := d.opt.Units.Kill(ctx, name, int(syscall.SIGKILL), false); err != nil && !errors.Is(err, units.ErrAbsent) {
 			d.log.Warn("ending what is left of a job that has ended, will try again", "job", a.Job, "unit", name, "err", err)
 		}
 	}

@@ -175,7 +175,7 @@ type stopped struct {
 	names []string
 }
 
-func (s *stopped) Kill(_ context.Context, name string, signal int) error {
+func (s *stopped) Kill(_ context.Context, name string, signal int, _ bool) error {
 	s.names = append(s.names, fmt.Sprint(signal, " to ", name))
 	return nil
 }

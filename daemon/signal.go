@@ -16,10 +16,10 @@ func (d *Daemon) warn(ctx context.Context, a core.Signal) core.Event {
 	defer cancel()
 	another, err := d.anothersNow(ctx, units.Name(int64(a.Job)), a.Whose)
 	if err == nil && !another {
-		err = d.kill(ctx, a.Job, a.Signal)
+		err = d.kill(ctx, a.Job, a.Signal, a.Main)
 	}
 	if !another {
-		d.reportSignal(a.Job, a.Signal, err)
+		d.reportSignal(a.Job, job.AimedSignal(a.Signal, a.Main), err)
 	}
 	return core.Signalled{
 		Job: a.Job, Attempt: a.Attempt, OK: err == nil && !another,
@@ -53,13 +53,16 @@ func (d *Daemon) signalFor(
 	if o.Job != nil {
 		called = o.Job.Called()
 	}
+	if c.Main && o.Job != nil && d.hasTerminal(ctx, &o.Job.Job) {
+		return job.Refuse("conflict/signal-terminal", called)
+	}
 	arrived := false
 	for _, id := range o.Reached {
-		switch err := d.signalOnce(ctx, id, c.Signal, who, sent); {
+		switch err := d.signalOnce(ctx, id, c, who, sent); {
 		case err == nil:
 			arrived = true
 		case !errors.Is(err, units.ErrAbsent):
-			return job.Refuse("unavailable/signal", called, job.SignalName(c.Signal), err)
+			return job.Refuse("unavailable/signal", called, job.AimedSignal(c.Signal, c.Main), err)
 		}
 	}
 	if arrived {
@@ -69,7 +72,7 @@ func (d *Daemon) signalFor(
 }
 
 // signalOnce sends a job the signal of a request, unless it has it.
-func (d *Daemon) signalOnce(ctx context.Context, id job.ID, signal int, who job.Actor, sent *signals) error {
+func (d *Daemon) signalOnce(ctx context.Context, id job.ID, c *job.Command, who job.Actor, sent *signals) error {
 	if err, before := sent.of[id]; before {
 		return err
 	}
@@ -78,22 +81,29 @@ func (d *Daemon) signalOnce(ctx context.Context, id job.ID, signal int, who job.
 	}
 	ctx, cancel := d.host.Timeout(ctx, statusTime)
 	defer cancel()
-	err := d.kill(ctx, id, signal)
-	d.reportSignal(id, signal, err, "by", who.User)
+	err := d.kill(ctx, id, c.Signal, c.Main)
+	d.reportSignal(id, job.AimedSignal(c.Signal, c.Main), err, "by", who.User)
 	if sent.of[id] = err; ctx.Err() != nil {
 		sent.stuck = err
 	}
 	return err
 }
 
-// kill sends a signal to all processes of a job.
-func (d *Daemon) kill(ctx context.Context, id job.ID, signal int) error {
-	return d.opt.Units.Kill(ctx, units.Name(int64(id)), signal)
+// hasTerminal reports whether the main process of a job is the one that holds its terminal. It passes on the signals
+// that were named at the submission (launch.Spec.Aimed), and can't tell whether another one is for it alone.
+func (d *Daemon) hasTerminal(ctx context.Context, j *job.Job) bool {
+	p, err := d.opt.Store.Payload(ctx, j.PayloadID())
+	return err == nil && p.TTY || j.Request.Screen
+}
+
+// kill sends a signal to all processes of a job, or to its main process alone.
+func (d *Daemon) kill(ctx context.Context, id job.ID, signal int, main bool) error {
+	return d.opt.Units.Kill(ctx, units.Name(int64(id)), signal, main)
 }
 
 // reportSignal logs that a job was sent a signal, or why not.
-func (d *Daemon) reportSignal(id job.ID, signal int, err error, fields ...any) {
-	fields = append([]any{"job", id, "signal", job.SignalName(signal)}, fields...)
+func (d *Daemon) reportSignal(id job.ID, signal string, err error, fields ...any) {
+	fields = append([]any{"job", id, "signal", signal}, fields...)
 	if err != nil {
 		d.log.Warn("signalling a job", append(fields, "err", err)...)
 		return

@@ -2,6 +2,7 @@ package daemon_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -101,6 +102,50 @@ func TestSignalOfAnArray(t *testing.T) {
 	}
 	if v := r.wait(array); v.Tasks.Failed != 3 {
 		t.Errorf("the array ended as %+v, %+v", v.Result, v.Tasks)
+	}
+}
+
+// What is for the main process alone is sent to it alone: a warning, also by another daemon, and the signal of a command.
+// Where the main process holds a terminal that can't be, which is said.
+func TestAimedSignalsAreSent(t *testing.T) {
+	r := newRig(t, 1, nil)
+	sent := func(id job.ID, want ...int) {
+		t.Helper()
+		if got := r.bus.Aimed(units.Name(int64(id))); !slices.Equal(got, want) {
+			t.Errorf("the main process of job %d got %v, want %v", id, got, want)
+		}
+	}
+	for i, ask := range []job.Request{{}, {WarnMain: true}, {SignalTo: job.SignalMain}} {
+		id := r.submit(0, func(s *job.Submission) {
+			s.Request.TimeLimit = job.Span(time.Minute + 200*time.Millisecond)
+			s.Request.WarnSignal, s.Request.WarnBefore = 10, job.Span(time.Minute)
+			s.Request.WarnMain, s.Request.SignalTo = ask.WarnMain, ask.SignalTo
+		})
+		r.until("the job starts", func() bool { return r.state(id) != job.Queued })
+		r.restart()
+		if v := r.wait(id); !v.Warned || v.Request.WarnMain != ask.WarnMain || v.Request.SignalTo != ask.SignalTo {
+			t.Errorf("the job ended as %+v", v)
+		}
+		if sent(id, []int{10}[:min(i, 1)]...); r.bus.Running(units.Name(int64(id))) {
+			t.Error("it runs on")
+		}
+	}
+	for tty, want := range map[bool]job.Code{false: "", true: "conflict/signal-terminal"} {
+		id := r.submit(0, func(s *job.Submission) { s.Payload.TTY = tty })
+		r.runs(id)
+		r.until("the job runs", func() bool { return r.state(id) == job.Running })
+		err := r.d.Do(t.Context(), job.Actor{UID: 1001, User: "alice"}, job.Command{Kind: job.CommandSignal, Job: id, Signal: 12, Main: true})
+		var refusal *job.Refusal
+		switch {
+		case want == "" && err == nil:
+			sent(id, 12)
+		case !errors.As(err, &refusal) || refusal.Code != want:
+			t.Errorf("with a terminal: %t: %v", tty, err)
+		default:
+			sent(id)
+		}
+		_ = r.bus.Kill(t.Context(), units.Name(int64(id)), 9, false)
+		r.wait(id)
 	}
 }
 

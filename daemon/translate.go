@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"syscall"
 	"time"
 
 	"github.com/gpusched/gpusched/cgroup"
@@ -58,6 +59,7 @@ func (d *Daemon) unitSpec(j *job.Job, p *job.Payload, s *Settings) units.Spec {
 		Grace:  r.Grace.Duration(), Launcher: d.opt.Launcher, Rlimits: p.Limits,
 	}
 	spec.TimeLimit, spec.Screen, spec.Log = r.TimeLimit.Duration(), r.Screen, p.Log.Path != ""
+	spec.TermMain = r.SignalTo == job.SignalMain
 	if j.Task != nil {
 		spec.Array, spec.Task = int64(j.Task.Array), j.Task.Index
 	}
@@ -111,6 +113,7 @@ func launchSpec(j *job.Job, p *job.Payload, requireFilter bool) *launch.Spec {
 	}
 	s.Argv, s.Variables = argv(j, p), compatVariables(j, p)
 	s.Screen = words.ScreenName(j, s.Argv)
+	s.Aimed = aimed(&j.Request)
 	if s.Log.Path != "" {
 		s.Log.Path = j.LogPath(s.Log.Path)
 	}
@@ -121,6 +124,17 @@ func launchSpec(j *job.Job, p *job.Payload, requireFilter bool) *launch.Spec {
 		s.GPUs = append(s.GPUs, g.GPU)
 	}
 	return s
+}
+
+// aimed are the signals that only the job's main process gets.
+func aimed(r *job.Request) (list []int) {
+	if r.SignalTo == job.SignalMain {
+		list = append(list, int(syscall.SIGTERM))
+	}
+	if r.WarnSignal != 0 && r.WarnsMain() {
+		list = append(list, r.WarnSignal)
+	}
+	return list
 }
 
 // argv is the job's command: a task's is its array's with the task's parameters.

@@ -8,6 +8,7 @@ import (
 	"github.com/gpusched/gpusched/cgroup"
 	"github.com/gpusched/gpusched/cgroup/cpuset"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units"
 	"github.com/gpusched/gpusched/units/contract"
 )
 
@@ -37,6 +38,28 @@ func TestLaunchSpecOfATask(t *testing.T) {
 	}
 	if p.Argv[1] != "--lr={lr}" {
 		t.Errorf("the payload became %q", p.Argv)
+	}
+}
+
+// What a job asked to be sent to its main process alone is said to systemd, and to whoever holds a terminal.
+func TestAimedSignals(t *testing.T) {
+	for _, c := range []struct {
+		ask   job.Request
+		aimed []int
+		mode  string
+	}{
+		{job.Request{WarnSignal: 10}, nil, "control-group"},
+		{job.Request{WarnSignal: 10, WarnMain: true}, []int{10}, "control-group"},
+		{job.Request{SignalTo: job.SignalMain}, []int{15}, "mixed"},
+		{job.Request{WarnSignal: 10, SignalTo: job.SignalMain}, []int{15, 10}, "mixed"},
+	} {
+		j := &job.Job{ID: 12, Request: c.ask, Attempt: &job.Attempt{Number: 1}}
+		if got := launchSpec(j, &job.Payload{Program: contract.Program{Argv: []string{"true"}}}, true).Aimed; !slices.Equal(got, c.aimed) {
+			t.Errorf("%+v: %v are aimed", c.ask, got)
+		}
+		if !slices.Contains(units.Properties((&Daemon{}).unitSpec(j, nil, &Settings{})), units.Property{Name: "KillMode", Value: c.mode}) {
+			t.Errorf("%+v: the unit is not %s", c.ask, c.mode)
+		}
 	}
 }
 

@@ -61,13 +61,22 @@ func service(s Spec) []Property {
 		{"ExecStart", []ExecCommand{{s.Launcher, []string{s.Launcher, s.SpecPath}, false}}},
 		{"ExecReload", []ExecCommand{{s.Launcher, []string{s.Launcher, contract.TellFlag, s.SpecPath}, true}}},
 		{"NotifyAccess", "main"},
-		{"KillMode", "control-group"},
+		{"KillMode", killMode(s)},
 		{"SendSIGKILL", true},
 		{"TimeoutStartUSec", usec(startTimeout)},
 		{"TimeoutStopUSec", usec(grace(s))},
 		{"OOMPolicy", "kill"},
 		{"IgnoreSIGPIPE", false},
 	}
+}
+
+// killMode says which processes get SIGTERM. SIGKILL is for all of them in either mode, after
+// the grace; in mixed those that are left when the main process has ended get it at once.
+func killMode(s Spec) string {
+	if s.TermMain {
+		return "mixed"
+	}
+	return "control-group"
 }
 
 // screen has what is left of a session of GNU screen removed when nothing of the job is

@@ -30,7 +30,7 @@ func fullSpec() Spec {
 		Rlimits:     []contract.Limit{{Name: "NOFILE", Soft: 1024, Hard: 524288}, {Name: "MEMLOCK", Soft: Infinity, Hard: Infinity}},
 		CPUAffinity: "0-15,32-47", CPUShare: 8,
 		TimeLimit: 2 * time.Hour, Grace: 30 * time.Second,
-		Launcher: "/usr/libexec/gpusched/gpusched-job", SpecPath: "/run/gpusched/specs/42.2", Screen: true,
+		Launcher: "/usr/libexec/gpusched/gpusched-job", SpecPath: "/run/gpusched/specs/42.2", Screen: true, TermMain: true,
 	}
 }
 

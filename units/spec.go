@@ -34,6 +34,7 @@ type Spec struct {
 	// moved, and goes on for a frozen unit.
 	TimeLimit time.Duration
 	Grace     time.Duration // between SIGTERM and SIGKILL
+	TermMain  bool          // SIGTERM is for the main process alone
 
 	Launcher string // absolute path of gpusched-job
 	SpecPath string // absolute path of the job's private instructions

@@ -10,6 +10,7 @@ package main
 
 import (
 	"os"
+	"slices"
 
 	"github.com/gpusched/gpusched/units/contract"
 	"github.com/gpusched/gpusched/units/launch"
@@ -27,6 +28,11 @@ func main() {
 		os.Stdout.WriteString("gpusched-job " + version + " " + commit + "\n")
 		return
 	}
+	aimed := ""
+	if len(os.Args) > 3 && os.Args[1] == contract.AimedFlag {
+		aimed = os.Args[2]
+		os.Args = slices.Delete(os.Args, 1, 3)
+	}
 	if len(os.Args) > 3 {
 		argv, before := os.Args[3:], []string(nil)
 		switch os.Args[1] {
@@ -38,7 +44,7 @@ func main() {
 			if os.Args[1] == contract.ScreenFlag {
 				session, argv = argv[0], argv[1:]
 			}
-			os.Exit(hold.Main(argv, before, os.Environ(), session))
+			os.Exit(hold.Main(argv, before, os.Environ(), session, aimed))
 		case contract.LimitFlag:
 			os.Exit(launch.Limited(os.Args[2], argv, os.Environ()))
 		}

@@ -14,7 +14,7 @@ import (
 
 // cancelCmd ends jobs.
 type cancelCmd struct {
-	Signal int       `name:"signal" type:"signal" xor:"how" placeholder:"SIG" brief:"Only send this signal to its processes, such as USR1" help:"Only send this signal to the processes of the job, such as USR1."`
+	Signal aimed     `name:"signal" type:"signal" xor:"how" placeholder:"SIG" brief:"Only send this signal to its processes, such as USR1" help:"Only send this signal to the processes of the job, such as USR1; main:USR1 sends it to the job's own command alone."`
 	Grace  *job.Span `name:"grace" type:"span" xor:"how" placeholder:"TIME" brief:"Time between SIGTERM and SIGKILL, such as 5s" help:"Time between SIGTERM and SIGKILL this time, such as 5s, where that is shorter than the job's own. Of a job that is being ended already, too."`
 	Now    bool      `name:"now" xor:"how" help:"SIGKILL at once."`
 	whoseFlags
@@ -34,12 +34,14 @@ func (c *cancelCmd) Run(ctx context.Context, a *app) error {
 		c.Grace = new(job.Span)
 	}
 	d := bulk{
-		command: api.ManyRequest{Command: job.CommandCancel, Signal: c.Signal, Grace: c.Grace, Brief: c.isBrief()},
+		command: api.ManyRequest{
+			Command: job.CommandCancel, Signal: c.Signal.signal, Main: c.Signal.main, Grace: c.Grace, Brief: c.isBrief(),
+		},
 		one: func(ctx context.Context, id string) (api.JobReply, error) {
-			return a.client.Cancel(ctx, id, api.CancelRequest{Signal: c.Signal, Grace: c.Grace})
+			return a.client.Cancel(ctx, id, api.CancelRequest{Signal: c.Signal.signal, Main: c.Signal.main, Grace: c.Grace})
 		},
 	}
-	if c.Signal != 0 {
+	if c.Signal.signal != 0 {
 		d.command.Command = job.CommandSignal
 	}
 	jobs, first := a.actOnMany(ctx, ids, d)
@@ -49,10 +51,12 @@ func (c *cancelCmd) Run(ctx context.Context, a *app) error {
 // said is what happened to a job.
 func (c *cancelCmd) said(j api.Job) string {
 	switch {
-	case c.Signal != 0 && j.Array != nil:
-		return "passed signal " + job.SignalName(int(c.Signal)) + " on to its running tasks"
-	case c.Signal != 0:
-		return "got signal " + job.SignalName(int(c.Signal))
+	case c.Signal.signal != 0 && j.Array != nil:
+		return "passed signal " + c.Signal.name() + " on to its running tasks"
+	case c.Signal.main:
+		return "got signal " + c.Signal.name() + ", its main process alone"
+	case c.Signal.signal != 0:
+		return "got signal " + c.Signal.name()
 	case j.State.Terminal():
 		return resultOf(j)
 	case c.Now:
@@ -76,12 +80,12 @@ func (c *cancelCmd) targets(ctx context.Context, a *app) ([]string, error) {
 	}
 	if !whole {
 		ids, err := a.resolve(ctx, c.IDs)
-		if c.Signal == 0 {
+		if c.Signal.signal == 0 {
 			tasksLastFirst(ids)
 		}
 		return ids, err
 	}
-	if c.Signal != 0 {
+	if c.Signal.signal != 0 {
 		return c.jobs(ctx, a, kindOfJobs{"signal", "runs", job.CommandSignal})
 	}
 	// An array ends with all its tasks.

@@ -57,12 +57,15 @@ func (a *app) values(ctx context.Context, n *kong.Node, f *kong.Flag, current st
 			list = append(list, candidate{c.String(), ""})
 		}
 	case "signal":
-		end := ""
+		end, to := "", ""
 		if n.Name == "submit" {
 			end = "@60s"
 		}
+		if main := job.SignalMain + ":"; strings.HasPrefix(current, main) {
+			to = main
+		}
 		for sig := 1; job.SignalName(sig)[0] != 'R'; sig++ {
-			list = append(list, candidate{job.SignalName(sig) + end, ""})
+			list = append(list, candidate{to + job.SignalName(sig) + end, ""})
 		}
 	case "user":
 		return a.jobWords(ctx, recent, func(j api.Job) candidate { return candidate{j.User, ""} })

@@ -195,7 +195,7 @@ func (c *cancelCmd) narrowed(ctx context.Context, a *app) (names []string, err e
 			}
 			names = append(names, some...)
 		case j.Task != nil && whole[j.Task.Array]:
-		case alias.In(a.as.states, j) && (c.Signal == 0 || j.State == job.Running):
+		case alias.In(a.as.states, j) && (c.Signal.signal == 0 || j.State == job.Running):
 			names = append(names, nameOfJob(j))
 		}
 	}

@@ -25,7 +25,8 @@ func (p *phrases) add(yes bool, format string, args ...any) {
 // lifecycle says what a job asks of its life beyond the usual.
 func lifecycle(j api.Job) (parts phrases) {
 	parts.add(j.OnTimeout == job.TimeoutRequeue, "back to the queue at its time limit")
-	parts.add(j.WarnSignal > 0, "%s %s before its time limit", job.SignalName(j.WarnSignal), j.WarnBefore)
+	parts.add(j.WarnSignal > 0, "%s %s before its time limit", job.AimedSignal(j.WarnSignal, j.WarnsMain()), j.WarnBefore)
+	parts.add(j.SignalTo == job.SignalMain, "SIGTERM to its main process alone")
 	parts.add(j.Preemptible, "preemptible")
 	parts.add(j.Retries > 0, "up to %d retries", j.Retries)
 	parts.add(j.Retries > 0 && j.Backoff > 0, "the first after %s", j.Backoff)

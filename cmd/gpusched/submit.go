@@ -31,7 +31,7 @@ type jobOptions struct {
 	Request job.Request `embed:""`
 	Label   job.Label   `embed:""`
 
-	Signal     warning `name:"signal" type:"warning" placeholder:"SIG@TIME" group:"life" brief:"Send a signal before the limit, such as USR1@60s" help:"Send the job a signal some time before its limit, or before it makes room for another, such as USR1@60s."`
+	Signal     warning `name:"signal" type:"warning" placeholder:"SIG@TIME" group:"life" brief:"Send a signal before the limit, such as USR1@60s" help:"Send the job a signal some time before its limit, or before it makes room for another, such as USR1@60s; main:USR1@60s sends it to the job's own command alone."`
 	MayRequeue *bool   `name:"requeue" negatable:"" group:"life" brief:"Whether to start it again after a reboot" help:"Whether to start the job again after a reboot ended it, or once where its GPU is found to fail jobs, whatever --retries says. Default: the site's choice."`
 
 	AfterStart []string `name:"after" sep:"none" placeholder:"ID" group:"queue" brief:"Start when these jobs have started, such as 41 or @" help:"Not before these jobs have started, such as 41, 41,43 or @. May be repeated, as may the next three."`
@@ -147,6 +147,9 @@ func (c *jobOptions) request(ctx context.Context, a *app) (api.SubmitRequest, er
 	if c.Request.GPUVisible == "index" {
 		req.GPUVisible = ""
 	}
+	if c.Request.SignalTo == "all" {
+		req.SignalTo = ""
+	}
 	if req.Tags, err = parseTags(c.Tag); err != nil {
 		return req, err
 	}
@@ -156,7 +159,7 @@ func (c *jobOptions) request(ctx context.Context, a *app) (api.SubmitRequest, er
 	if req.Notify, err = c.notifications(); err != nil {
 		return req, err
 	}
-	req.WarnSignal, req.WarnBefore = c.Signal.signal, job.Span(c.Signal.before)
+	req.WarnSignal, req.WarnMain, req.WarnBefore = c.Signal.signal, c.Signal.main, job.Span(c.Signal.before)
 	if err := c.setEnvironment(a, argv, &req); err != nil {
 		return req, err
 	}

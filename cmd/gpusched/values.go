@@ -27,7 +27,7 @@ var spellings = map[string]spelling{
 	"span-or-none":   spelled(parseSpanOrNone),
 	"percent":        spelled(parsePercent),
 	"cpus":           spelled(parseCPUs),
-	"signal":         spelled(job.ParseSignal),
+	"signal":         spelled(parseAimed),
 	"attempt":        spelled(parseAttempt),
 	"warning":        spelled(parseWarning),
 	"timeout-action": spelled(parseTimeoutAction),
@@ -164,22 +164,36 @@ func parseTags(list []string) (map[string]string, error) {
 	return out, nil
 }
 
+// aimed is a signal, and whether it is for the main process of a job alone.
+type aimed struct {
+	signal int
+	main   bool
+}
+
+func (s aimed) name() string { return job.SignalName(s.signal) }
+
+// parseAimed reads USR1 and main:USR1.
+func parseAimed(s string) (a aimed, err error) {
+	a.signal, a.main, err = job.ParseAimed(s)
+	return a, err
+}
+
 // warning is a signal and how long before the time limit it is sent.
 type warning struct {
-	signal int
+	aimed
 	before time.Duration
 }
 
-// parseWarning reads USR1@60s.
+// parseWarning reads USR1@60s and main:USR1@60s.
 func parseWarning(s string) (warning, error) {
 	name, before, ok := strings.Cut(s, "@")
 	if !ok {
 		return warning{}, fmt.Errorf("%q does not say how long before the time limit: use %s@60s", s, s)
 	}
-	n, err := job.ParseSignal(name)
+	a, err := parseAimed(name)
 	if err != nil {
 		return warning{}, err
 	}
 	d, err := job.ParseDuration(before)
-	return warning{n, d}, err
+	return warning{a, d}, err
 }

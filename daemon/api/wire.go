@@ -368,7 +368,8 @@ type WebhookMessage struct {
 
 // CancelRequest ends a job, or with a signal only sends it.
 type CancelRequest struct {
-	Signal int `json:"signal,omitempty"`
+	Signal int  `json:"signal,omitempty"`
+	Main   bool `json:"main,omitempty"` // the signal is for the main process alone
 
 	// Grace is from SIGTERM to SIGKILL, at most the job's own; absent: that. Not with a signal.
 	Grace *job.Span `json:"grace_seconds,omitempty"`
@@ -382,6 +383,7 @@ type ManyRequest struct {
 	Command job.CommandKind `json:"command"` // cancel, signal, hold, release, requeue, suspend, resume or update
 	Jobs    []string        `json:"jobs"`    // "12", "7_3"
 	Signal  int             `json:"signal,omitempty"`
+	Main    bool            `json:"main,omitempty"`          // the signal is for the main process alone
 	Change  *job.Change     `json:"change,omitempty"`        // of an update
 	Grace   *job.Span       `json:"grace_seconds,omitempty"` // of a cancel
 	Brief   bool            `json:"brief,omitempty"`         // of each job only its name, owner, state and result

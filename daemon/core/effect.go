@@ -65,12 +65,13 @@ type Inspect struct {
 	Early   bool
 }
 
-// Signal sends all processes of a job the warning that it asked for, or SIGKILL; answered by Signalled. Another's unit
+// Signal sends the processes of a job the warning that it asked for, or SIGKILL; answered by Signalled. Another's unit
 // of that name gets none.
 type Signal struct {
 	Job     job.ID
 	Attempt int
 	Signal  int
+	Main    bool // to its main process alone
 	Whose   Whose
 }
 

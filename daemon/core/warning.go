@@ -51,7 +51,8 @@ func (c *Core) warn(l *trackedJob, now time.Time) {
 	}
 	c.systemd.warnAgain(l.job.ID, now.Add(warnUnheard))
 	c.step.act(Signal{
-		Job: l.job.ID, Attempt: l.job.Attempt.Number, Signal: l.job.Request.WarnSignal, Whose: whose(l.job),
+		Job: l.job.ID, Attempt: l.job.Attempt.Number, Signal: l.job.Request.WarnSignal, Main: l.job.Request.WarnsMain(),
+		Whose: whose(l.job),
 	})
 }
 

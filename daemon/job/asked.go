@@ -34,7 +34,7 @@ func Asked(l *Label, r *Request) []Ask {
 	}
 	add("tags", strings.Join(tags, ","))
 	if r.WarnSignal != 0 {
-		add("signal", SignalName(r.WarnSignal)+"@"+r.WarnBefore.String())
+		add("signal", AimedSignal(r.WarnSignal, r.WarnMain)+"@"+r.WarnBefore.String())
 	}
 	return list
 }

@@ -55,10 +55,11 @@ type alike struct {
 	gpuMilli, cpus, maxLoad, maxUsed           int
 	warnSignal, retries, maxFailures           int
 	gpuMem, mem                                int64
-	gpuType, gpuVisible, batch                 string
+	gpuType, gpuVisible, batch, signalTo       string
 	limit, grace, warnBefore, backoff          Span
 	priority                                   Priority
 	spread, preemptible, screen, hold, requeue bool
+	warnMain                                   bool
 	onTimeout                                  TimeoutAction
 	objective                                  Objective
 }
@@ -193,10 +194,10 @@ func alikeOf(o *Owner, gids int, q *Request) alike {
 		uid: o.UID, gid: o.GID, user: o.User, gids: gids,
 		gpuMilli: q.GPUMilli, cpus: q.CPUs, maxLoad: q.MaxLoadPercent, maxUsed: q.MaxUsedPercent,
 		warnSignal: q.WarnSignal, retries: q.Retries, maxFailures: q.MaxFailures, gpuMem: q.GPUMemBytes, mem: q.MemBytes,
-		gpuType: q.GPUType, gpuVisible: q.GPUVisible, batch: q.Batch,
+		gpuType: q.GPUType, gpuVisible: q.GPUVisible, batch: q.Batch, signalTo: q.SignalTo,
 		limit: q.TimeLimit, grace: q.Grace, warnBefore: q.WarnBefore, backoff: q.Backoff, priority: q.Priority,
 		spread: q.Spread, preemptible: q.Preemptible, screen: q.Screen, hold: q.Hold, requeue: q.Requeue,
-		onTimeout: q.OnTimeout, objective: q.Objective,
+		warnMain: q.WarnMain, onTimeout: q.OnTimeout, objective: q.Objective,
 	}
 	if o.Groups != nil {
 		a.groups = "\x00" + strings.Join(o.Groups, "\x00")

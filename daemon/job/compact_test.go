@@ -22,7 +22,7 @@ func waitingJob() Job {
 		GPUMilli: 2000, GPUMemBytes: 1, GPUIDs: []int{1}, GPUsFrom: []int{0, 1}, ExcludeGPUs: []int{2}, GPUType: "a100",
 		GPUVisible: "uuid", MemBytes: 2, CPUs: 3, TimeLimit: 4, Grace: 5, Priority: Priority{Class: High, Number: 6},
 		MaxLoadPercent: 7, MaxUsedPercent: 8, Spread: true, Preemptible: true, Screen: true, Hold: true, Requeue: true,
-		OnTimeout: TimeoutRequeue, WarnSignal: 9, WarnBefore: 10, Retries: 11, Backoff: 12, Begin: at.Add(time.Hour),
+		OnTimeout: TimeoutRequeue, WarnSignal: 9, WarnBefore: 10, WarnMain: true, SignalTo: SignalMain, Retries: 11, Backoff: 12, Begin: at.Add(time.Hour),
 		After: []Dependency{{AfterOK, 3}}, MaxFailures: 13, Objective: Makespan, Batch: "sweep", Dedup: "hash",
 		Notify:  []Notify{{}},
 		Derived: Derived{DefaultedMem: true, ImpliedStop: true, Shape: "shape", Script: "script", AutoMem: true, MemMilli: 990},

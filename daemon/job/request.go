@@ -69,6 +69,8 @@ type Request struct {
 	OnTimeout  TimeoutAction `json:"on_timeout,omitempty" name:"on-timeout" type:"timeout-action" placeholder:"WHAT" group:"life" brief:"At its time limit: kill or requeue" help:"At its time limit: kill the job, or requeue it at the end of the queue. Default: the site's choice."`
 	WarnSignal int           `json:"warn_signal,omitempty" kong:"-"` // sent WarnBefore ahead of the limit, or of the stop for a job that goes first; 0: none
 	WarnBefore Span          `json:"warn_before_seconds,omitempty" kong:"-"`
+	WarnMain   bool          `json:"warn_main,omitempty" kong:"-"` // the warning is for the main process alone
+	SignalTo   string        `json:"signal_to,omitempty" name:"signal-to" placeholder:"WHOM" enum:"all,main" default:"all" group:"life" brief:"Who gets SIGTERM and --signal: all or main" help:"Which processes get SIGTERM when the job is ended, and --signal: all (the default), or main, the job's own command alone. SIGKILL goes to all, after the grace or as soon as the main process has ended."`
 	Retries    int           `json:"retries,omitempty" name:"retries" type:"retries" placeholder:"N" group:"life" brief:"Start it again up to N times when it fails" help:"Start the job again up to N times when it fails. Default: the site's, which is 0 unless it says otherwise."`
 	Backoff    Span          `json:"backoff_seconds,omitempty" name:"backoff" type:"span" placeholder:"TIME" group:"life" brief:"Wait so long before the first retry, such as 5s" help:"Wait this long before the first retry, then twice as long each time, such as 5s."`
 
@@ -105,6 +107,12 @@ const AutoGPUMem = -1
 
 // NoRetries, as the retries of a request, asks for none, whatever the site's default is.
 const NoRetries = -1
+
+// SignalMain, as Request.SignalTo, has SIGTERM and the warning sent to the main process alone.
+const SignalMain = "main"
+
+// WarnsMain reports whether the warning is for the main process alone.
+func (r *Request) WarnsMain() bool { return r.WarnMain || r.SignalTo == SignalMain }
 
 // TimeoutAction is what becomes of a job that meets its time limit.
 type TimeoutAction string

@@ -25,6 +25,24 @@ func SignalName(n int) string {
 	return "RT" + strconv.Itoa(n)
 }
 
+// aimed is before the name of a signal that is for the main process of a job alone.
+const aimed = SignalMain + ":"
+
+// AimedSignal is SignalName, or "main:USR1" of a signal for the main process alone.
+func AimedSignal(n int, main bool) string {
+	if main {
+		return aimed + SignalName(n)
+	}
+	return SignalName(n)
+}
+
+// ParseAimed reads what AimedSignal prints, with a signal as ParseSignal reads it.
+func ParseAimed(s string) (n int, main bool, err error) {
+	name, main := strings.CutPrefix(s, aimed)
+	n, err = ParseSignal(name)
+	return n, main, err
+}
+
 // ParseSignal reads USR1, SIGUSR1, 10, and RT34 as SignalName prints it.
 func ParseSignal(s string) (int, error) {
 	name := strings.TrimPrefix(strings.ToUpper(s), "SIG")

@@ -133,11 +133,14 @@ func (r *Request) checkLife(p *Problems) {
 	}
 	signal, before := r.WarnSignal, r.WarnBefore
 	inRange := signal >= 0 && signal <= contract.MaxSignal && before >= 0 && before <= Span(MaxDuration)
-	if !inRange || (signal > 0) != (before > 0) {
+	if !inRange || (signal > 0) != (before > 0) || r.WarnMain && signal == 0 {
 		p.add("usage/warning")
 	}
 	if r.WarnBefore > 0 && r.TimeLimit > 0 && r.WarnBefore >= r.TimeLimit {
 		p.add("usage/warning-early", r.WarnBefore, r.TimeLimit)
+	}
+	if r.SignalTo != "" && r.SignalTo != SignalMain {
+		p.add("usage/signal-to", r.SignalTo)
 	}
 	if r.Retries < NoRetries || r.Retries > MaxRetries || r.Backoff < 0 || r.Backoff > Span(MaxBackoff) {
 		p.add("usage/retries", MaxRetries, MaxBackoff)

@@ -72,6 +72,7 @@ func TestValidateTakes(t *testing.T) {
 		"sent back":       func(s *Submission) { s.Request.OnTimeout = TimeoutRequeue },
 		"earliest warning": func(s *Submission) {
 			s.Request.WarnSignal, s.Request.WarnBefore = contract.MaxSignal, Span(MaxDuration)
+			s.Request.WarnMain, s.Request.SignalTo = true, SignalMain
 		},
 		"warned at once": func(s *Submission) {
 			s.Request.WarnSignal, s.Request.WarnBefore, s.Request.TimeLimit = 1, Span(time.Hour-1), Span(time.Hour)
@@ -179,6 +180,8 @@ func TestValidateRefuses(t *testing.T) {
 		{"end of no kind", "usage/on-timeout stop", func(s *Submission) { s.Request.OnTimeout = "stop" }},
 		{"warning without time", "usage/warning", func(s *Submission) { s.Request.WarnSignal = 10 }},
 		{"warning without signal", "usage/warning", func(s *Submission) { s.Request.WarnBefore = Span(time.Minute) }},
+		{"warning of no signal to main", "usage/warning", func(s *Submission) { s.Request.WarnMain = true }},
+		{"signals to some", "usage/signal-to some", func(s *Submission) { s.Request.SignalTo = "some" }},
 		{"signal too high", "usage/warning", func(s *Submission) { s.Request.WarnSignal, s.Request.WarnBefore = contract.MaxSignal+1, 1 }},
 		{"warning too early", "usage/warning", func(s *Submission) { s.Request.WarnSignal, s.Request.WarnBefore = 1, Span(MaxDuration)+1 }},
 		{"warning before the start", "usage/warning-early 1h 1h", func(s *Submission) {

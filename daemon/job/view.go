@@ -349,6 +349,7 @@ type Command struct {
 	GPU    int  // physical index
 	Task   *int // of the array Job, this task (cancel: also one that has not started)
 	Signal int
+	Main   bool // signal: to the main process alone
 	Reason string
 
 	Unawaited bool  // cancel: only if no job waits for it

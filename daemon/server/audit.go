@@ -106,7 +106,7 @@ func askedIn(body any) (args []any) {
 			args = askedIn(in.Change)
 		}
 		if in.Signal != 0 {
-			add("signal", job.SignalName(in.Signal))
+			add("signal", job.AimedSignal(in.Signal, in.Main))
 		}
 		if in.Grace != nil {
 			add("grace", in.Grace.String())
@@ -115,7 +115,7 @@ func askedIn(body any) (args []any) {
 		add("level", cmp.Or(in.Level, "as the settings say"))
 	case *api.CancelRequest:
 		if in.Signal != 0 {
-			add("signal", job.SignalName(in.Signal))
+			add("signal", job.AimedSignal(in.Signal, in.Main))
 		}
 		if in.Grace != nil {
 			add("grace", in.Grace.String())

@@ -20,12 +20,15 @@ func (s *Server) cancel(r *request) (any, error) {
 	if err := checkGrace(in.Grace, in.Signal == 0); err != nil {
 		return nil, err
 	}
+	if in.Main && in.Signal == 0 {
+		return nil, usagef("a cancel ends all of a job: leave main out, or name a signal")
+	}
 	c := job.Command{Kind: job.CommandCancel, Unawaited: in.Unawaited, Grace: in.Grace}
 	if in.Signal != 0 {
 		if in.Unawaited {
 			return nil, usagef("a signal is sent whoever waits for the job: leave unawaited out")
 		}
-		c.Kind, c.Signal = job.CommandSignal, in.Signal
+		c.Kind, c.Signal, c.Main = job.CommandSignal, in.Signal, in.Main
 	}
 	return s.jobCommand(r, c)
 }

@@ -27,14 +27,14 @@ func (s *Server) many(r *request) (any, error) {
 	if err := decode(r, &in, maxManyBytes); err != nil {
 		return nil, err
 	}
-	c := job.Command{Kind: in.Command, Signal: in.Signal, Change: in.Change, Grace: in.Grace}
+	c := job.Command{Kind: in.Command, Signal: in.Signal, Main: in.Main, Change: in.Change, Grace: in.Grace}
 	if err := checkGrace(in.Grace, in.Command == job.CommandCancel); err != nil {
 		return nil, err
 	}
 	switch {
 	case !in.Command.ForMany():
 		return nil, usagef("%q can't be done to several jobs in one request", string(in.Command))
-	case in.Command != job.CommandSignal && in.Signal != 0:
+	case in.Command != job.CommandSignal && (in.Signal != 0 || in.Main):
 		return nil, usagef("a signal belongs to the command %q, and to no other", string(job.CommandSignal))
 	case in.Command == job.CommandSignal && (in.Signal < 1 || in.Signal > contract.MaxSignal):
 		return nil, usagef("%d is not a signal: use 1 to %d", in.Signal, contract.MaxSignal)

@@ -51,6 +51,7 @@ func publicPart(r job.Request) job.Request {
 		MaxLoadPercent: r.MaxLoadPercent, MaxUsedPercent: r.MaxUsedPercent, Spread: r.Spread,
 		Preemptible: r.Preemptible, Screen: r.Screen, Hold: r.Hold, Requeue: r.Requeue,
 		OnTimeout: r.OnTimeout, WarnSignal: r.WarnSignal, WarnBefore: r.WarnBefore, Retries: r.Retries, Backoff: r.Backoff,
+		WarnMain: r.WarnMain, SignalTo: r.SignalTo,
 		Begin: moment(r.Begin), MaxFailures: r.MaxFailures, Objective: r.Objective, Batch: r.Batch,
 	}
 	out.Notify, _ = splitNotify(r.Notify)

@@ -5,6 +5,11 @@ package contract
 // the holder's (LimitFlag), NoLimits where there are none; then comes the command.
 const HoldFlag = "--hold"
 
+// AimedFlag is before HoldFlag or ScreenFlag where only the unit's main process gets some
+// signals, which the command is to have instead: their numbers are in the word after it,
+// with a comma between them.
+const AimedFlag = "--aimed"
+
 // LimitFlag has gpusched-job become a command under limits under which it could not
 // live itself. They are in the word after it, such as NPROC=100:200, those of several
 // resources with a comma between them.

@@ -27,7 +27,7 @@ const reportArg = "report-what-arrived"
 func TestMain(m *testing.M) {
 	world, launcher := worlds()[os.Getenv(roleEnv)]
 	switch {
-	case len(os.Args) > 1 && (os.Args[1] == reportArg || os.Args[1] == contract.HoldFlag):
+	case len(os.Args) > 1 && (os.Args[1] == reportArg || os.Args[1] == contract.HoldFlag || os.Args[1] == contract.AimedFlag):
 		report()
 	case len(os.Args) > 3 && os.Args[1] == contract.LimitFlag:
 		os.Exit(Limited(os.Args[2], os.Args[3:], os.Environ()))

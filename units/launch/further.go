@@ -1,6 +1,10 @@
 package launch
 
-import "github.com/gpusched/gpusched/units/contract"
+import (
+	"strconv"
+
+	"github.com/gpusched/gpusched/units/contract"
+)
 
 // field is one of the further fields of a spec of version 3, by its name. A list
 // is several of one name.
@@ -19,6 +23,7 @@ const (
 	fieldLog      = "log"       // appended to
 	fieldNewLog   = "empty log" // emptied first
 	fieldTerminal = "terminal"  // its value is "1"
+	fieldAimed    = "aimed"     // the number of a signal
 )
 
 // further lists the fields that only version 3 has, without those that say nothing.
@@ -42,6 +47,9 @@ func (s *Spec) further() []field {
 		add(fieldTerminal, "1")
 	}
 	add(fieldScreen, s.Screen)
+	for _, signal := range s.Aimed {
+		add(fieldAimed, strconv.Itoa(signal))
+	}
 	add(fieldVariable, s.Variables...)
 	if s.Log.Truncate {
 		add(fieldNewLog, s.Log.Path)
@@ -70,6 +78,10 @@ func (s *Spec) take(f field) bool {
 		return f.value == "1"
 	case fieldScreen:
 		s.Screen = f.value
+	case fieldAimed:
+		signal, err := strconv.Atoi(f.value)
+		s.Aimed = append(s.Aimed, signal)
+		return err == nil && f.value == strconv.Itoa(signal)
 	case fieldVariable:
 		s.Variables = append(s.Variables, f.value)
 	case fieldLog, fieldNewLog:

@@ -137,8 +137,14 @@ func TestLimitsOfTerminals(t *testing.T) {
 		if argv := texts(launch(t, "real", s).received(t).Argv); !slices.Equal(argv[1:], []string{contract.HoldFlag, "-", s.Argv[0], s.Argv[1]}) {
 			t.Errorf("without limits: %q", argv)
 		}
-		s.SoftLimits = []contract.Limit{{Name: "NOFILE", Soft: 777}, {Name: "AS", Soft: space, Hard: space}, {Name: "NPROC", Soft: 1, Hard: 1}}
+		s.Aimed = []int{15, 10}
 		argv := texts(launch(t, "real", s).received(t).Argv)
+		if want := []string{contract.AimedFlag, "15,10", contract.HoldFlag, "-"}; !slices.Equal(argv[1:5], want) {
+			t.Errorf("with signals for the command alone: %q", argv)
+		}
+		s.Aimed = nil
+		s.SoftLimits = []contract.Limit{{Name: "NOFILE", Soft: 777}, {Name: "AS", Soft: space, Hard: space}, {Name: "NPROC", Soft: 1, Hard: 1}}
+		argv = texts(launch(t, "real", s).received(t).Argv)
 		if !slices.Equal(argv[1:], []string{contract.HoldFlag, fmt.Sprintf("AS=%d:%d,NPROC=1:1", space, space), s.Argv[0], s.Argv[1]}) {
 			t.Fatalf("%q", argv)
 		}

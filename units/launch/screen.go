@@ -1,6 +1,9 @@
 package launch
 
 import (
+	"strconv"
+	"strings"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/gpusched/gpusched/units/contract"
@@ -25,10 +28,23 @@ func (r *run) become(s *Spec, env []string, filtered bool) *Failure {
 // holder is what holds a terminal, with what the command alone is to have.
 func (r *run) holder(s *Spec) []string {
 	_, tight := splitLimits(s.SoftLimits)
-	if s.Screen == "" {
-		return []string{r.self, contract.HoldFlag, limitsWord(tight)}
+	words := []string{r.self}
+	if len(s.Aimed) > 0 {
+		words = append(words, contract.AimedFlag, signalsWord(s.Aimed))
 	}
-	return []string{r.self, contract.ScreenFlag, limitsWord(tight), s.Screen}
+	if s.Screen == "" {
+		return append(words, contract.HoldFlag, limitsWord(tight))
+	}
+	return append(words, contract.ScreenFlag, limitsWord(tight), s.Screen)
+}
+
+// signalsWord is a list of signals, such as 10,15.
+func signalsWord(list []int) string {
+	words := make([]string, len(list))
+	for i, signal := range list {
+		words[i] = strconv.Itoa(signal)
+	}
+	return strings.Join(words, ",")
 }
 
 // screen has the session where its user's own screen looks for it: what a set-up or a

@@ -30,6 +30,8 @@ type Spec struct {
 
 	Screen string // name of the session of GNU screen in which it runs; "": in none
 
+	Aimed []int // signals that only the unit's main process gets: whoever holds a terminal passes them on
+
 	Variables []string // K=V, of the scheduler's, after the submitter's
 
 	RequireFilter bool   // do not start without the device filter

@@ -7,14 +7,19 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// Kill sends signal to every process of the unit name; units.ErrAbsent where
-// there is none of that name. A unit without processes is not an error.
-func (m *Manager) Kill(ctx context.Context, name string, signal int) error {
+// Kill sends signal to every process of the unit name, or to its main process alone;
+// units.ErrAbsent where there is none of that name. A unit without processes is not an
+// error, nor is one whose main process has ended.
+func (m *Manager) Kill(ctx context.Context, name string, signal int, main bool) error {
 	l, err := m.linkFor("kill", name)
 	if err != nil {
 		return err
 	}
-	err = l.manager(ctx, "KillUnit", name, "all", int32(signal)).Err
+	whom := "all"
+	if main {
+		whom = "main"
+	}
+	err = l.manager(ctx, "KillUnit", name, whom, int32(signal)).Err
 	switch {
 	case code(err) == errNoSuchUnit:
 		return fmt.Errorf("kill unit %q: %w", name, units.ErrAbsent)

@@ -127,6 +127,13 @@ func (s *Systemd) Running(name string) bool {
 	return about(s, name, (*unit).running)
 }
 
+// Aimed returns the signals that were sent to the main process of name alone.
+func (s *Systemd) Aimed(name string) []int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.aimed[name]
+}
+
 // Properties returns what name was started with; nil if it is not there.
 func (s *Systemd) Properties(name string) []units.Property {
 	return about(s, name, func(u *unit) []units.Property { return u.props })

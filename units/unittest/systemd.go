@@ -33,6 +33,7 @@ type Systemd struct {
 
 	mu          sync.Mutex // guards what follows
 	units       map[string]*unit
+	aimed       map[string][]int
 	started     map[string]int // starts that took effect, by unit, over all reboots
 	invocations int
 	connected   bool
@@ -48,7 +49,8 @@ const changesBuffer = 1 << 16
 func New(o Options) *Systemd {
 	s := &Systemd{
 		behave: o.Behave, wait: o.Await, changes: make(chan units.Change, cmp.Or(o.Buffer, changesBuffer)), connected: true,
-		units: map[string]*unit{}, started: map[string]int{}, faults: map[Op][]Fault{}, holds: map[hold]bool{},
+		units: map[string]*unit{}, aimed: map[string][]int{}, started: map[string]int{}, faults: map[Op][]Fault{},
+		holds: map[hold]bool{},
 	}
 	if s.behave == nil {
 		s.behave = func(string, []units.Property) Behaviour { return Behaviour{} }
@@ -116,11 +118,14 @@ func (s *Systemd) Stop(ctx context.Context, name string) error {
 }
 
 // Kill is systemd.Manager's.
-func (s *Systemd) Kill(ctx context.Context, name string, signal int) error {
+func (s *Systemd) Kill(ctx context.Context, name string, signal int, main bool) error {
 	_, err := call(s, ctx, OpKill, name, nil, func() (*unit, error) {
 		u := s.units[name]
 		if u == nil {
 			return nil, fmt.Errorf("kill unit %q: %w", name, units.ErrAbsent)
+		}
+		if main {
+			s.aimed[name] = append(s.aimed[name], signal)
 		}
 		s.signal(u, signal)
 		return u, nil

@@ -15,7 +15,7 @@ var scancelOptions = []option{
 	{"-p --partition", true, nil}, {"-A --account", true, nil}, {"-w --nodelist", true, nil},
 	{"-s --signal", true, as("signal")},
 	{"-f --full", false, nothing},
-	{"-b --batch", false, nothing},
+	{"-b --batch", false, nil},
 	{"-H --hurry", false, nothing},
 	{"--ctld", false, nothing},
 	{"-M --clusters", true, nothing},
@@ -28,9 +28,10 @@ var scancelOptions = []option{
 }
 
 func readScancel(c *Call, t tool, args []string) error {
-	v, mine := &queueView{}, false
+	v, mine, batch := &queueView{}, false, false
 	own := v.reader()
 	own["--me"] = func(c *Call, _ string) error { mine = true; c.add("--mine"); return nil }
+	own["-b"] = func(*Call, string) error { batch = true; return nil }
 	t.options = slices.Clone(t.options)
 	for i, o := range t.options {
 		first, _, _ := strings.Cut(o.names, " ")
@@ -48,6 +49,11 @@ func readScancel(c *Call, t tool, args []string) error {
 	}
 	if err != nil {
 		return err
+	}
+	for i, w := range c.Words {
+		if sig, is := strings.CutPrefix(w, "--signal="); is && batch {
+			c.Words[i] = "--signal=main:" + sig
+		}
 	}
 	if mine && len(v.users) > 0 {
 		return errors.New("--me and --user: say whose jobs once")

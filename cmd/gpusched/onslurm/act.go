@@ -275,7 +275,7 @@ func (e *Engine) Cancel(ctx context.Context, id string, r api.CancelRequest) (ap
 		return api.JobReply{}, &api.Error{Code: api.CodeUsage, Message: "Slurm has one time between SIGTERM and SIGKILL for all jobs (KillWait)",
 			Hint: "leave --grace and --now out; 'gpusched cancel --signal KILL " + id + "' ends it at once"}
 	}
-	if _, err := e.ask(ctx, "scancel", cancelArgs(r.Signal, id)...); err != nil {
+	if _, err := e.ask(ctx, "scancel", cancelArgs(r, id)...); err != nil {
 		return api.JobReply{}, err
 	}
 	if r.Signal == 0 {
@@ -301,12 +301,16 @@ func cannotCancel(j *api.Job, id string, signal int) *api.Error {
 	return nil
 }
 
-// cancelArgs has a signal reach the job's own process as well as its steps.
-func cancelArgs(signal int, ids ...string) []string {
-	if signal == 0 {
+// cancelArgs has a signal reach the job's own process, alone or as well as its steps.
+func cancelArgs(r api.CancelRequest, ids ...string) []string {
+	if r.Signal == 0 {
 		return ids
 	}
-	return append([]string{"--full", "--signal=" + strconv.Itoa(signal)}, ids...)
+	whom := "--full"
+	if r.Main {
+		whom = "--batch"
+	}
+	return append([]string{whom, "--signal=" + strconv.Itoa(r.Signal)}, ids...)
 }
 
 // Many cancels many jobs in few calls. Everything else is refused with api.CodeUsage, after which the caller
@@ -347,7 +351,7 @@ func (e *Engine) cancelSome(ctx context.Context, ids []string) (part api.ManyPar
 	if len(doomed) == 0 {
 		return part, nil
 	}
-	_, failed := e.ask(ctx, "scancel", cancelArgs(0, doomed...)...)
+	_, failed := e.ask(ctx, "scancel", cancelArgs(api.CancelRequest{}, doomed...)...)
 	after, err := e.lookUp(ctx, doomed)
 	if err != nil {
 		return part, err

@@ -384,3 +384,16 @@ func FuzzRows(f *testing.F) {
 		groups(all)
 	})
 }
+
+// A signal for the command alone is for the batch script alone there.
+func TestSignalToTheCommand(t *testing.T) {
+	for want, r := range map[string]api.CancelRequest{
+		"7":                     {},
+		"--full --signal=10 7":  {Signal: 10},
+		"--batch --signal=10 7": {Signal: 10, Main: true},
+	} {
+		if got := strings.Join(cancelArgs(r, "7"), " "); got != want {
+			t.Errorf("scancel %s, want %s", got, want)
+		}
+	}
+}

@@ -21,6 +21,7 @@ func TestEveryGap(t *testing.T) {
 		"--objective, --batch":                   func(r *api.SubmitRequest) { r.Objective, r.Batch = job.Makespan, "night" },
 		"--max-failures":                         func(r *api.SubmitRequest) { r.MaxFailures, r.Array = 2, &api.ArraySpec{Spec: "0-3"} },
 		"--on-timeout requeue":                   func(r *api.SubmitRequest) { r.OnTimeout, r.TimeLimit = job.TimeoutRequeue, minute },
+		"--signal-to main":                       func(r *api.SubmitRequest) { r.SignalTo = job.SignalMain },
 		"--screen":                               func(r *api.SubmitRequest) { r.Screen = true },
 		"--notify webhook:end, --notify terminal:end": func(r *api.SubmitRequest) {
 			r.Notify = []job.Notify{{On: []job.NotifyEvent{job.NotifyEnd}, Way: job.NotifyTerminal}}

@@ -254,10 +254,14 @@ func (b *Batch) requeue(name, _ string) error {
 
 // signal reads B:USR1@120; without a time it is a minute.
 func (b *Batch) signal(_, value string) error {
-	if _, after, ok := strings.Cut(value, ":"); ok { // to the shell or to the steps: here it is to all
-		value = after
+	to, rest, aimed := strings.Cut(value, ":")
+	if !aimed {
+		to, rest = "", value
 	}
-	sig, before, timed := strings.Cut(value, "@")
+	sig, before, timed := strings.Cut(rest, "@")
+	if strings.ContainsAny(to, "Bb") { // to the shell alone; without it, it is to the steps, and here to all
+		sig = "main:" + sig
+	}
 	if !timed {
 		before = "60"
 	}

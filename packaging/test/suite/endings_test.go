@@ -217,3 +217,45 @@ func TestOwnProcessAfterTheEnd(t *testing.T) {
 	}
 	sh(t, "", "systemctl is-active own")
 }
+
+// TestAimedSignals: what is for a job's main process alone reaches the command, however it is started, and not the
+// worker that it has started, which would die of it; also where another daemon sends it.
+func TestAimedSignals(t *testing.T) {
+	begin(t)
+	const command = ` -- bash -c 'trap "sleep 0.5; pgrep -P $$ -x sleep >/dev/null && echo worker lives; echo saved; exit 3" USR1 TERM
+		sleep 1h & echo armed; while :; do wait; done'`
+	warn := fmt.Sprintf(" -t %s --signal main:USR1@%s", time.Hour, time.Hour-4*time.Second*the.slow)
+	for _, c := range []struct {
+		options, ask string
+		aimed        bool
+		state        job.State
+	}{
+		{"", "cancel --signal USR1", false, job.Failed},
+		{"", "cancel --signal main:USR1", true, job.Failed},
+		{"--setup true --env login --log aimed.txt", "cancel --signal main:USR1", true, job.Failed},
+		{warn, "", true, job.Failed},
+		{warn + " --screen", "", true, job.Failed},
+		{"--grace 10m", "cancel", false, job.Cancelled},
+		{"--grace 10m --signal-to main", "cancel", true, job.Cancelled},
+		{"--grace 10m --signal-to main --setup true --log aimed.txt", "cancel", true, job.Cancelled},
+		{"--grace 10m --signal-to main --screen", "cancel", true, job.Cancelled},
+	} {
+		id := submit(t, "alice", "-g 0 "+c.options+command)
+		printed(t, id, "armed")
+		sh(t, "", "systemctl restart gpusched")
+		if c.ask != "" {
+			sh(t, "alice", fmt.Sprintf("gpusched %s %d", c.ask, id))
+		}
+		if out := printed(t, id, "saved"); strings.Contains(out, "worker lives") != c.aimed {
+			t.Errorf("%s, %s: it printed %q", c.options, c.ask, out)
+		}
+		if j := wait(t, id); j.State != c.state {
+			t.Errorf("%s, %s: it ended as %s: %s", c.options, c.ask, j.State, j.Result.Sentence)
+		}
+	}
+	held := submit(t, "alice", "-g 0 --screen"+command)
+	printed(t, held, "armed")
+	refused(t, "alice", fmt.Sprintf("gpusched cancel --signal main:USR1 %d", held), 1, "holds its terminal")
+	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", held))
+	wait(t, held)
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"syscall"
 	"unsafe"
@@ -36,11 +37,14 @@ func finish(s syscall.WaitStatus) int {
 	return statusOf(s)
 }
 
-// hangUp passes over the signals that come to the whole job, as the command has them
-// too. Only a command that ignores SIGTERM, as a shell at its prompt does, is told by
-// SIGHUP that its terminal goes.
-func hangUp(pid int, arriving <-chan os.Signal) {
+// hangUp passes on the signals that come to this process alone, and passes over those that
+// come to the whole job, as the command has them too. Only a command that ignores SIGTERM,
+// as a shell at its prompt does, is told by SIGHUP that its terminal goes.
+func hangUp(pid int, arriving <-chan os.Signal, aimed []string) {
 	for s := range arriving {
+		if signal := s.(syscall.Signal); slices.Contains(aimed, strconv.Itoa(int(signal))) {
+			_ = unix.Kill(pid, signal)
+		}
 		if s == syscall.SIGTERM && ignoresTerm(pid) {
 			_ = unix.Kill(-pid, syscall.SIGHUP)
 		}

@@ -99,6 +99,33 @@ func TestDeafClients(t *testing.T) {
 	}
 }
 
+// A signal that comes to the holder alone is passed on to the command alone, and any other is not.
+func TestAimedSignals(t *testing.T) {
+	t.Setenv(aimedEnv, "10,15")
+	h := start(t, "sh", "-c", `trap 'echo warned' USR1; trap 'echo asked; exit 3' TERM; trap 'echo wrong' USR2
+		sh -c "trap 'echo child' USR1 TERM; while :; do sleep 0.1; done" & echo ready; while :; do wait; done`)
+	conn := h.greet(terminal.Greeting{Rows: 24, Cols: 80})
+	until(t, conn, "ready")
+	for _, c := range []struct {
+		signal syscall.Signal
+		answer string
+	}{{unix.SIGUSR2, ""}, {unix.SIGUSR1, "warned"}, {unix.SIGTERM, "asked"}} {
+		if err := unix.Kill(h.Process.Pid, c.signal); err != nil {
+			t.Fatal(err)
+		}
+		if c.answer != "" {
+			until(t, conn, c.answer)
+		}
+	}
+	if _, status := until(t, conn, ""); status != 3 {
+		t.Error(status)
+	}
+	h.ends("exit status 3")
+	if got := h.journal.String(); strings.Contains(got, "child") || strings.Contains(got, "wrong") {
+		t.Errorf("the journal has %q", got)
+	}
+}
+
 // A shell at its prompt, which ignores SIGTERM, ends when the job is to.
 func TestShellEnds(t *testing.T) {
 	h := start(t, "sh", "-c", "trap '' TERM; echo ready; read x")

@@ -67,7 +67,7 @@ func TestJournalBeforeTheLaggards(t *testing.T) {
 func TestEndBesideALaggard(t *testing.T) {
 	h, _, out := withLaggard()
 	script := "printf '%09999d\\n' 0; echo last" // of which a part is in hand, and the command ends
-	if _, err := h.run([]string{"sh", "-c", script}, make(chan os.Signal)); err != nil {
+	if _, err := h.run([]string{"sh", "-c", script}, make(chan os.Signal), nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := out.String(); !strings.HasSuffix(got, "0\r\nlast\r\n") {

@@ -34,9 +34,10 @@ const statusNotRun = 127
 
 // Main runs the command argv of the job whose environment this is in a terminal, and
 // ends as it does. The words before are put before each command that it runs: a program
-// that sets what is the command's alone. With the name of a session of GNU screen there is
-// one that shows the terminal.
-func Main(argv, before, environ []string, session string) int {
+// that sets what is the command's alone. The signals in aimed, a list such as 10,15, come
+// to this process alone and are for the command. With the name of a session of GNU screen
+// there is one that shows the terminal.
+func Main(argv, before, environ []string, session, aimed string) int {
 	job, name := "0", "" // by hand, in no job
 	for _, kv := range environ {
 		if id, ok := strings.CutPrefix(kv, "GPUSCHED_JOB_ID="); ok {
@@ -70,7 +71,7 @@ func Main(argv, before, environ []string, session string) int {
 			return finish(syscall.WaitStatus(stop))
 		}
 	}
-	state, err := h.run(argv, arriving)
+	state, err := h.run(argv, arriving, strings.Split(aimed, ","))
 	h.screen.finish()
 	if err != nil {
 		os.Stderr.WriteString("gpusched: the command could not be run: " + err.Error() + "\n")
@@ -109,7 +110,7 @@ func ends(s os.Signal) bool {
 }
 
 // run is the command's whole life.
-func (h *holder) run(argv []string, arriving <-chan os.Signal) (syscall.WaitStatus, error) {
+func (h *holder) run(argv []string, arriving <-chan os.Signal, aimed []string) (syscall.WaitStatus, error) {
 	cmd, master, err := inTerminal(slices.Concat(h.before, argv), h.commandEnviron(), h.size())
 	if err != nil {
 		close(h.begun)
@@ -125,7 +126,7 @@ func (h *holder) run(argv []string, arriving <-chan os.Signal) (syscall.WaitStat
 			_ = unix.Kill(-cmd.Process.Pid, s.(syscall.Signal))
 		}
 	}
-	go hangUp(cmd.Process.Pid, arriving)
+	go hangUp(cmd.Process.Pid, arriving, aimed)
 	if done := make(chan struct{}); h.screen != nil {
 		defer close(done)
 		go h.hangUpWithScreen(cmd.Process.Pid, done)

@@ -22,6 +22,9 @@ const roleEnv = "GPUSCHED_HOLD_ROLE"
 // sessionEnv names its session of GNU screen.
 const sessionEnv = "GPUSCHED_HOLD_SESSION"
 
+// aimedEnv are the signals that it passes on.
+const aimedEnv = "GPUSCHED_HOLD_AIMED"
+
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == contract.DoorFlag {
 		os.Unsetenv(doorEnv)
@@ -40,7 +43,7 @@ func TestMain(m *testing.M) {
 		if len(os.Args) == 3 && os.Args[1] == contract.ScreenShowFlag {
 			os.Exit(Show(os.Args[2], os.Getenv("TERM")))
 		}
-		os.Exit(Main(os.Args[1:], before(), append(os.Environ(), "GPUSCHED_JOB_ID="+job), os.Getenv(sessionEnv)))
+		os.Exit(Main(os.Args[1:], before(), append(os.Environ(), "GPUSCHED_JOB_ID="+job), os.Getenv(sessionEnv), os.Getenv(aimedEnv)))
 	}
 	os.Exit(m.Run())
 }
