@@ -140,7 +140,7 @@ func TestProcesses(t *testing.T) {
 	root := tree(t, map[string]string{group + "/cgroup.procs": "10\n11\n", group + "/below/cgroup.procs": "12\n", group + "/empty/cgroup.procs": ""})
 	proc := tree(t, map[string]string{"10/stat": "10 (a) R) D 1 10", "11/stat": "11 (b"})
 	got, err := Processes(root, proc, group)
-	if want := []Process{{10, 'D'}, {11, '?'}, {12, '?'}}; err != nil || !slices.Equal(got, want) {
+	if want := []Process{{10, "a) R", 'D'}, {11, "", '?'}, {12, "", '?'}}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %v, %v, want %v", got, err, want)
 	}
 	if _, err := Processes(root, proc, "/gpujobs.slice/gone"); !errors.Is(err, ErrGone) {

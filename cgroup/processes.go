@@ -12,11 +12,12 @@ import (
 // Process is one that runs in a control group.
 type Process struct {
 	PID   int
-	State byte // as in /proc/PID/stat, such as 'D' for one that the kernel does not let go of; '?' unknown
+	Name  string // as the process has it; "": unknown
+	State byte   // as in /proc/PID/stat, such as 'D' for one that the kernel does not let go of; '?' unknown
 }
 
-// Processes lists what runs in the control group and those below it, with its
-// state by procRoot ("/proc"). ErrGone where there is no such group.
+// Processes lists what runs in the control group and those below it, as procRoot
+// ("/proc") describes it. ErrGone where there is no such group.
 func Processes(root, procRoot, group string) ([]Process, error) {
 	if !strings.HasPrefix(group, "/") || group == "/" || filepath.Clean(group) != group {
 		return nil, fmt.Errorf("control group %q: not an absolute, clean path", group)
@@ -32,7 +33,7 @@ func Processes(root, procRoot, group string) ([]Process, error) {
 		}
 		for line := range strings.Lines(string(data)) {
 			if pid, err := strconv.Atoi(strings.TrimSpace(line)); err == nil && pid > 0 {
-				list = append(list, Process{PID: pid, State: stateOf(procRoot, pid)})
+				list = append(list, describe(procRoot, pid))
 			}
 		}
 		return nil
@@ -43,13 +44,13 @@ func Processes(root, procRoot, group string) ([]Process, error) {
 	return list, nil
 }
 
-// stateOf reads the state, which stands behind the name, which may hold
-// anything.
-func stateOf(procRoot string, pid int) byte {
+// describe reads the name, which may hold anything, and the state, which stands
+// behind it.
+func describe(procRoot string, pid int) Process {
 	data, err := os.ReadFile(filepath.Join(procRoot, strconv.Itoa(pid), "stat"))
-	end := bytes.LastIndexByte(data, ')')
-	if err != nil || end < 0 || len(data) < end+3 {
-		return '?'
+	begin, end := bytes.IndexByte(data, '('), bytes.LastIndexByte(data, ')')
+	if err != nil || begin < 0 || end < begin || len(data) < end+3 {
+		return Process{PID: pid, State: '?'}
 	}
-	return data[end+2]
+	return Process{PID: pid, Name: string(data[begin+1 : end]), State: data[end+2]}
 }

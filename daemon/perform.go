@@ -262,6 +262,9 @@ func (d *Daemon) stop(ctx context.Context, a core.Stop) core.Event {
 			return ev
 		}
 	}
+	if !a.Look {
+		ev.Running = d.leftRunning(a)
+	}
 	looked := d.host.Now()
 	// As long as the unit is there systemd refuses another, and without the spec
 	// one that comes later, by a call of a daemon that died, runs nothing.

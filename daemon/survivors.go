@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gpusched/gpusched/cgroup"
+	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units"
 )
@@ -20,6 +21,23 @@ func (d *Daemon) describeSurvivors(ctx context.Context, id job.ID) string {
 	}
 	return survivors(d.opt.Inside(st.ControlGroup))
 }
+
+// leftRunning returns how many processes there are in the unit of a job whose command has ended, without those that
+// serve the job.
+func (d *Daemon) leftRunning(a core.Stop) (n int) {
+	if d.opt.Inside == nil {
+		return 0
+	}
+	for _, p := range d.opt.Inside(d.opt.Scope.ControlGroup(a.UID, units.Name(int64(a.Job)))) {
+		if p.Name != launcherName {
+			n++
+		}
+	}
+	return n
+}
+
+// launcherName is the name of processes that copy a job's output or let its user in.
+const launcherName = "gpusched-job"
 
 // maxNamed is how many processes are named.
 const maxNamed = 3

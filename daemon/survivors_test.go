@@ -1,10 +1,25 @@
 package daemon
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/gpusched/gpusched/cgroup"
+	"github.com/gpusched/gpusched/daemon/core"
 )
+
+// What serves a job is not what its command left running.
+func TestLeftRunning(t *testing.T) {
+	asked := ""
+	d := &Daemon{opt: Options{Inside: func(group string) []cgroup.Process {
+		asked = group
+		return []cgroup.Process{{PID: 1, Name: "gpusched-job", State: 'S'}, {PID: 2, Name: "python", State: 'R'}, {PID: 3, State: '?'}}
+	}}}
+	n := d.leftRunning(core.Stop{Job: 7, Whose: core.Whose{UID: 1001}})
+	if n != 2 || !strings.HasSuffix(asked, "/gpujob-7.service") {
+		t.Errorf("%d in %s", n, asked)
+	}
+}
 
 func TestRemaining(t *testing.T) {
 	p := func(state byte, pids ...int) (list []cgroup.Process) {

@@ -102,9 +102,12 @@ func (c *Core) ended(l *trackedJob, now time.Time) {
 	if place == samePlace && r.Outcome == job.Failed && r.Cause == "" {
 		r.Detail = job.Say("detail/blamed", c.gpus.culprit(l, &r, now))
 	}
+	if r.Outcome == job.Completed && r.Left.IsZero() { // with one that failed systemd ends what is left at once
+		r.Left = leftRunning(l.life().left)
+	}
 	c.edit(l, func(a *job.Attempt) { a.EndedAt, a.Result = over, &r })
 	c.settle(l, now)
-	if onNone := l.unasked && r.Left.IsZero(); !onNone && len(l.job.Attempt.GPUs) > 0 {
+	if onNone := l.unasked && l.job.Left == ""; !onNone && len(l.job.Attempt.GPUs) > 0 {
 		c.gpus.leave(l, c.requestSample(), now)
 	}
 	l.lifetime, l.stopSent = nil, false
@@ -122,6 +125,17 @@ func (c *Core) ended(l *trackedJob, now time.Time) {
 	l.job.Result = &r
 	c.move(l, r.Outcome, now)
 	l.job.ChangedAt = over
+}
+
+// leftRunning says how many processes a command left running, which ended with its unit.
+func leftRunning(n int) job.Message {
+	switch n {
+	case 0:
+		return job.Message{}
+	case 1:
+		return job.Say("detail/left-one")
+	}
+	return job.Say("detail/left-running", n)
 }
 
 // calledOff reports whether an attempt was ended before anything of it began, so that its start neither worked nor

@@ -3,6 +3,7 @@ package core_test
 import (
 	"cmp"
 	"maps"
+	"reflect"
 	"testing"
 	"time"
 
@@ -41,6 +42,34 @@ func TestEndAfterAStopThatFailed(t *testing.T) {
 		w.settle()
 		if j := w.jobs[1]; j.State != c.want {
 			t.Errorf("%s: the job is %s: %+v", name, j.State, j.Result)
+		}
+	}
+}
+
+// A job that has completed says how many processes its command left running, which end with its unit.
+func TestLeftRunning(t *testing.T) {
+	for name, c := range map[string]struct {
+		left, code int
+		stopped    bool
+		want       job.Message
+	}{
+		"nothing": {},
+		"one":     {left: 1, want: job.Say("detail/left-one")},
+		"failed":  {left: 1, code: 3},
+		"two":     {left: 2, want: job.Say("detail/left-running", 2)},
+		"stopped": {left: 2, stopped: true},
+	} {
+		w := running(t, 1, func(*job.Request) {})
+		w.units[1].left = c.left
+		if c.stopped {
+			w.step(core.Command{Who: job.Actor{UID: 1001, User: "alice"}, What: job.Command{Kind: job.CommandCancel, Job: 1}}, -1)
+		}
+		leaves(w, contract.Exit{Code: c.code, Stopped: c.stopped})
+		w.step(core.Changed{Job: 1}, -1)
+		w.settle()
+		j := w.jobs[1]
+		if j.Result == nil || !reflect.DeepEqual(j.Result.Left, c.want) || !reflect.DeepEqual(j.Attempt.Result.Left, c.want) {
+			t.Errorf("%s: the result is %+v", name, j.Result)
 		}
 	}
 }

@@ -130,13 +130,15 @@ type StartSlow struct {
 // Stopped answers a Stop action: no process of the unit is left and the unit
 // is collected, or, if not OK, that is not certain. Before is the unit as it
 // was before the stop, where the action asked to look: one that had ended by
-// itself is still there. Left says for people which processes outlived SIGKILL;
-// "" is nothing known.
+// itself is still there. Running is the number of processes that the job's command
+// had left running, where its end was known. Left says for people which processes
+// outlived SIGKILL; "" is nothing known.
 type Stopped struct {
 	Job     job.ID
 	Attempt int
 	OK      bool
 	Before  Unit
+	Running int
 	Left    string
 }
 

@@ -15,6 +15,7 @@ type lifetime struct {
 	alive time.Time // the last moment at which something of it was seen to run; zero: none
 	ended time.Time // when its command did, as its unit tells; zero: it has not told
 	spent bool      // nothing was left in the unit then
+	left  int       // how many processes its command left running
 	gone  bool      // the unit is not there any more, so nobody knows when it did
 }
 

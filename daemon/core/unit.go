@@ -117,6 +117,7 @@ func (c *Core) stopped(e Stopped, now time.Time) {
 	}
 	l.action = noAction
 	l.life().saw(&e.Before, now)
+	l.life().left = max(l.life().left, e.Running)
 	if e.OK && e.Before.Phase == Active { // and ended when its stop did
 		l.life().sawProcess(now)
 	}

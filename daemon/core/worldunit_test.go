@@ -17,6 +17,7 @@ type unit struct {
 	core.Unit
 	attempt int
 	gpus    []int
+	left    int       // processes that its command left running
 	began   time.Time // by the world's steady clock
 	ended   time.Time // the same; zero: that is not known
 }
@@ -159,6 +160,8 @@ func (w *world) answer(i int) core.Event {
 				return ev
 			}
 			ev.Before = w.status(a.Job)
+		} else if u := w.units[a.Job]; u != nil {
+			ev.Running = u.left
 		}
 		if !w.busDown {
 			w.sweep(a.Job)

@@ -255,6 +255,8 @@ var sentences = map[job.Code]sentence{
 	"detail/maybe-old":    {"process %v runs on it and may be of job %v, which has ended", ""},
 	"detail/ghost":        {"%v of its memory is in use by no process", ""},
 	"detail/since":        {"%v since job %v ended", ""},
+	"detail/left-one":     {"1 process that it left running was ended", ""},
+	"detail/left-running": {"%v processes that it left running were ended", ""},
 	"detail/endless":      {"job %v can't be ended", ""},
 	"detail/gpu-gone":     {"GPU %v is gone", ""},
 	"detail/gpu-is":       {"GPU %v is %v", ""},

@@ -259,3 +259,25 @@ func TestAimedSignals(t *testing.T) {
 	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", held))
 	wait(t, held)
 }
+
+// TestLeftRunning: a job says that processes which its command left running were ended, and nothing of those that end by
+// themselves with it, nor of those that are the scheduler's.
+func TestLeftRunning(t *testing.T) {
+	begin(t)
+	sh(t, "alice", `printf 'sleep 1h &\nsleep 1h &\necho begun\n' >leaves.sh; printf 'exec > >(cat)\necho begun\n' >pipes.sh`)
+	for _, c := range []struct{ options, sentence string }{
+		{"-- bash leaves.sh", "exit code 0; 2 processes that it left running were ended"},
+		{"--log left.txt -- bash -c 'sleep 1h & exit 0'", "exit code 0; 1 process that it left running was ended"},
+		{"--log left.txt -- bash pipes.sh", "exit code 0"},
+		{"--screen -- bash pipes.sh", "exit code 0"},
+		{"-- bash -c 'sleep 1h & exec true'", "exit code 0; 1 process that it left running was ended"},
+	} {
+		id := submit(t, "alice", "-g 0 "+c.options)
+		if j := wait(t, id); !strings.HasSuffix(j.Result.Sentence, c.sentence) {
+			t.Errorf("%s: it ended as: %s", c.options, j.Result.Sentence)
+		}
+		until(t, "the daemon's journal says so", func() bool {
+			return strings.Contains(sh(t, "", fmt.Sprintf("journalctl -q -u gpusched | grep 'job=%d '", id)), c.sentence)
+		})
+	}
+}
