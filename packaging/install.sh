@@ -40,6 +40,9 @@ file packaging/logind/50-gpusched.conf /usr/share/gpusched/logind/50-gpusched.co
 for text in prometheus/gpusched.rules.yml prometheus/prometheus.yml grafana/gpusched.json; do
 	file "contrib/$text" "/usr/share/gpusched/$text"
 done
+for text in pyproject.toml build_wheel.py gpusched/__init__.py; do
+	file "contrib/python/$text" "/usr/share/gpusched/python/$text"
+done
 file contrib/schema/gpusched.v1.json /usr/share/gpusched/gpusched.v1.json
 file packaging/sysusers.d/gpusched.conf /usr/lib/sysusers.d/gpusched.conf
 file packaging/tmpfiles.d/gpusched.conf /usr/lib/tmpfiles.d/gpusched.conf
