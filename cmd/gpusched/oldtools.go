@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/alias"
 	"github.com/gpusched/gpusched/cmd/gpusched/oldconfig"
@@ -170,10 +172,29 @@ func nameBySh(words []string) {
 // capsPriority reports whether a tool's users raise priorities as they like. Here only administrators do.
 func capsPriority(tool string) bool { return tool == "mgpu_srun" || tool == "tgpu" }
 
+// capTime shortens a time limit to the site's longest, as those tools do. Where that is not known, the scheduler
+// refuses it.
+func (a *app) capTime(ctx context.Context, req *api.SubmitRequest) {
+	usage, err := a.client.Usage(ctx, "", "")
+	if err != nil {
+		return
+	}
+	for _, l := range usage.Limits {
+		most := job.Span(time.Duration(l.Most) * time.Second)
+		if l.Class == req.Priority.Class.String() && l.Most > 0 && req.TimeLimit > most {
+			a.noteOnce(fmt.Sprintf("the site's longest time limit is %v, so %v counts as that", most, req.TimeLimit))
+			req.TimeLimit = most
+		}
+	}
+}
+
 // submit queues a job. For a tool whose users raise priorities, one that may not be raised counts as normal.
 func (a *app) submit(ctx context.Context, req api.SubmitRequest) (api.SubmitReply, error) {
 	if !a.as.caps {
 		return a.client.Submit(ctx, req)
+	}
+	if req.TimeLimit > 0 {
+		a.capTime(ctx, &req)
 	}
 	return a.submitCapped(ctx, a.client, req, job.Priority{})
 }
