@@ -91,7 +91,7 @@ var gpuTable = []Family{
 	{"gpusched_gpu_memory", Gauge, "bytes", "Total memory of the GPU.", onGPU},
 	{"gpusched_gpu_memory_used", Gauge, "bytes", "Memory of the GPU that is in use, as the driver reports it.", onGPU},
 	{"gpusched_gpu_memory_promised", Gauge, "bytes", "Memory of the GPU that is kept for the jobs that share it.", onGPU},
-	{"gpusched_gpu_foreign_memory", Gauge, "bytes", "Memory of the GPU that is used by processes of no job.", onGPU},
+	{"gpusched_gpu_foreign_memory", Gauge, "bytes", "Memory of the GPU that is in use outside gpusched.", onGPU},
 	{"gpusched_gpu_foreign_processes", Gauge, "", "Processes of no job on the GPU.", onGPU},
 	{"gpusched_gpu_temperature", Gauge, "celsius", "Temperature of the GPU.", onGPU},
 	{"gpusched_gpu_power", Gauge, "watts", "Power draw of the GPU.", onGPU},

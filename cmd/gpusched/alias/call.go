@@ -160,7 +160,7 @@ func (t tool) help() string {
 		text += strings.TrimRight(fmt.Sprintf("  %-34s %s", option, about), " ") + "\n"
 	}
 	if without != "" {
-		text += "Taken, without a meaning on one machine: " + without + "\n"
+		text += "Ignored here: " + without + "\n"
 	}
 	return text + "All of them are explained in gpusched(1), OTHER TOOLS' NAMES.\n"
 }

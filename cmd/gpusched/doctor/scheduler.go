@@ -74,7 +74,7 @@ func checkVersions(v api.VersionReply, version string) job.Check {
 		"systemctl restart gpusched, if it was upgraded; jobs go on")
 }
 
-// checkUse reports GPUs that processes of no job use.
+// checkUse reports GPUs that are in use outside gpusched.
 func (h host) checkUse(ctx context.Context, client *api.Client) []job.Check {
 	reply, err := client.GPUs(ctx)
 	if err != nil {
@@ -90,7 +90,7 @@ func (h host) checkUse(ctx context.Context, client *api.Client) []job.Check {
 	}
 	checks = append(checks, h.checkHolders(reply.GPUs)...)
 	if len(checks) == 0 && len(reply.GPUs) > 0 {
-		checks = append(checks, healthy("gpu use", "no GPU is used by processes of no job"))
+		checks = append(checks, healthy("gpu use", "no GPU is in use outside gpusched"))
 	}
 	return checks
 }
@@ -99,14 +99,17 @@ func (h host) checkUse(ctx context.Context, client *api.Client) []job.Check {
 func foreignWords(g *api.GPU) string {
 	var parts []string
 	if f := g.Foreign(); f.Count > 0 {
-		users, size := strings.Join(f.Users, ", "), job.FormatSize(f.Bytes)
-		parts = append(parts, fmt.Sprintf("%d of %s, with %s", f.Count, users, size))
+		users, size, noun := strings.Join(f.Users, ", "), job.FormatSize(f.Bytes), "processes"
+		if f.Count == 1 {
+			noun = "process"
+		}
+		parts = append(parts, fmt.Sprintf("%d %s of %s, with %s", f.Count, noun, users, size))
 	}
 	if g.UnlistedBytes > 0 {
-		parts = append(parts, "some that the driver does not list, with "+job.FormatSize(g.UnlistedBytes))
+		parts = append(parts, "processes that the driver does not list, with "+job.FormatSize(g.UnlistedBytes))
 	}
 	if len(parts) == 0 {
 		return ""
 	}
-	return "processes of no job: " + strings.Join(parts, "; ")
+	return "in use outside gpusched: " + strings.Join(parts, "; ")
 }

@@ -30,7 +30,7 @@ var exitStatuses = []Entry{
 // reasons says what each reason for waiting means.
 var reasons = []Entry{
 	{string(job.ReasonGPUBusy), "Another job has the GPU, or several share it."},
-	{string(job.ReasonGPUMemory), "Less of the GPU's memory is really free than --gpu-mem asks for; the rest may be held by processes of no job."},
+	{string(job.ReasonGPUMemory), "Less of the GPU's memory is really free than --gpu-mem asks for; processes outside gpusched may hold the rest."},
 	{string(job.ReasonGPUPaused), "An administrator keeps jobs off the GPU."},
 	{string(job.ReasonGPUUnknown), "The driver does not answer, so nothing is started on the GPU. Jobs on it go on."},
 	{string(job.ReasonGPULost), "The driver says that the GPU is gone or broken. An administrator has to look at it."},
@@ -48,7 +48,7 @@ var reasons = []Entry{
 	{string(job.ReasonNoGPUJobs), "Jobs without a GPU have all places that the site leaves to them, so that GPU jobs can start."},
 	{string(job.ReasonNoGPUMemory), "Jobs without a GPU have so much of the host memory that the site leaves to them that the job's does not fit (--mem)."},
 	{string(job.ReasonNoGPUCPUs), "Jobs without a GPU have so many of the CPUs that the site leaves to them that the job's do not fit (--cpus)."},
-	{string(job.ReasonChecking), "GPUs look free, and a fresh sample of them is about to confirm it."},
+	{string(job.ReasonChecking), "The GPUs look free; they are checked once more before the job starts."},
 	{string(job.ReasonNoSample), "The scheduler has just started and has not seen the GPUs yet."},
 	{string(job.ReasonGPUShare), "Other jobs have so much of the GPU that the fraction asked for is not free."},
 	{string(job.ReasonGPUDrained), "An administrator takes the GPU out of service; nothing new is started on it."},

@@ -63,7 +63,7 @@ func convertSlurm(text string) (Result, error) {
 		}
 	}
 	if len(unknown) > 0 {
-		w.report("without a meaning on one machine, or unknown: %s", strings.Join(unknown, ", "))
+		w.report("ignored here: %s", strings.Join(unknown, ", "))
 	}
 	return w.done(), nil
 }
