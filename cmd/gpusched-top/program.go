@@ -72,7 +72,7 @@ func (p *program) perform(effect any) tea.Cmd {
 	case screen.Fetch:
 		return func() tea.Msg { return p.fetch(e) }
 	case screen.Cancel:
-		return func() tea.Msg { return p.cancel(e.ID) }
+		return func() tea.Msg { return p.cancel(e.IDs) }
 	case screen.Control:
 		return func() tea.Msg { return p.control(e) }
 	case screen.Open:
@@ -138,18 +138,35 @@ func (p *program) picture(ctx context.Context, f screen.Fetch) (out screen.Pictu
 	return out, err
 }
 
-// cancel ends a job and says how that went.
-func (p *program) cancel(id string) tea.Msg {
+// cancel ends jobs and says how that went.
+func (p *program) cancel(ids []string) tea.Msg {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
 	defer cancel()
-	reply, err := p.client.Cancel(ctx, id, api.CancelRequest{})
-	if err != nil {
-		return screen.Done{Text: "job " + id + " was not cancelled:", Err: err}
+	what, is, was := "job "+ids[0], " is", " was"
+	if len(ids) > 1 {
+		what, is, was = fmt.Sprintf("%d tasks", len(ids)), " are", " were"
 	}
-	if reply.Job.State.Terminal() {
-		return screen.Done{Text: "job " + id + " is cancelled"}
+	ending, refused := 0, []api.RefusedJob(nil)
+	order := api.ManyRequest{Command: job.CommandCancel, Jobs: ids, Brief: true}
+	err := p.client.Many(ctx, order, func(part api.ManyPart) {
+		refused = append(refused, part.Refused...)
+		for i := range part.Jobs {
+			if !part.Jobs[i].State.Terminal() {
+				ending++
+			}
+		}
+	})
+	switch {
+	case err != nil:
+		return screen.Done{Text: what + was + " not cancelled:", Err: err}
+	case len(refused) > 0 && len(ids) > 1:
+		return screen.Done{Text: fmt.Sprintf("%d of %s were not cancelled:", len(refused), what), Err: &refused[0].Error}
+	case len(refused) > 0:
+		return screen.Done{Text: what + was + " not cancelled:", Err: &refused[0].Error}
+	case ending > 0:
+		return screen.Done{Text: what + is + " being ended"}
 	}
-	return screen.Done{Text: "job " + id + " is being ended"}
+	return screen.Done{Text: what + is + " cancelled"}
 }
 
 // control pauses a GPU, or lets jobs back on it.

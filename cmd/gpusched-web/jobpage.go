@@ -34,7 +34,7 @@ type attemptView struct {
 
 func jobPageOf(host string, r api.JobReply) jobPage {
 	j := &r.Job
-	p := jobPage{Host: host, Called: called(j), Name: j.Name}
+	p := jobPage{Host: host, Called: j.Called(), Name: j.Name}
 	add := func(name string, value template.HTML) {
 		if value != "" {
 			p.Facts = append(p.Facts, fact{name, value})
@@ -42,7 +42,7 @@ func jobPageOf(host string, r api.JobReply) jobPage {
 	}
 	v := jobViewOf(j)
 	add("User", sentence(j.User))
-	add("State", sentence(string(j.State)))
+	add("State", sentence(j.StateWord()))
 	add("Asks for", sentence(v.Asks))
 	add("Priority", sentence(v.Priority))
 	add("Time limit", sentence(v.Limit))

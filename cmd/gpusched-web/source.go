@@ -36,7 +36,7 @@ func (s *source) everything(ctx context.Context) (out answer, err error) {
 		if out.gpus, err = s.client.GPUs(ctx); err != nil {
 			return err
 		}
-		query := api.ListQuery{Reasons: true, Waiting: shownWaiting, Ended: shownEnded}
+		query := api.ListQuery{Reasons: true, Waiting: shownWaiting, Ended: askedEnded}
 		if out.list, err = s.client.List(ctx, query); err != nil {
 			return err
 		}

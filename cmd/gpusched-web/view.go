@@ -32,7 +32,8 @@ type pageView struct {
 	Waiting  []jobView
 	Ended    []jobView
 	MoreWait int // waiting jobs beyond those
-	AllWait  int // all of them
+	AllWait  int // all of them, each task in a row as one
+	AllRun   int
 	Plan     *planView
 }
 
@@ -61,7 +62,8 @@ type shareView struct{ Called, Part string }
 
 // jobView is a row of a table of jobs.
 type jobView struct {
-	Called, User, Name string
+	Called, WithTasks  string
+	User, Name         string
 	State, Class       string
 	GPUs, Asks         string
 	Priority           string
@@ -91,18 +93,22 @@ func viewOf(s state) pageView {
 	for _, g := range s.gpus.GPUs {
 		v.GPUs = append(v.GPUs, gpuViewOf(g))
 	}
-	for i := range s.list.Jobs {
-		j := &s.list.Jobs[i]
+	rows := api.ByState(s.list.Jobs, askedEnded)
+	for i := range rows {
+		j := &rows[i]
 		switch {
+		case j.State.Terminal() && len(v.Ended) == shownEnded:
 		case j.State.Terminal():
 			v.Ended = append(v.Ended, jobViewOf(j))
 		case j.State == job.Queued:
 			v.Waiting = append(v.Waiting, jobViewOf(j))
+			v.AllWait += max(1, j.Alike)
 		default:
 			v.Running = append(v.Running, jobViewOf(j))
+			v.AllRun += max(1, j.Alike)
 		}
 	}
-	v.AllWait, v.Plan = len(v.Waiting)+v.MoreWait, planOf(s.plan)
+	v.AllWait, v.Plan = v.AllWait+v.MoreWait, planOf(s.plan)
 	return v
 }
 
@@ -175,8 +181,9 @@ func gpuClass(g api.GPU) string {
 
 func jobViewOf(j *api.Job) jobView {
 	v := jobView{
-		Called: called(j), User: j.User, Name: j.Name, State: string(j.State), Class: jobClass(j), GPUs: gpusOf(j),
-		Asks: asksOf(j), Priority: j.Priority.String(), Why: j.Why,
+		Called: j.Called(), WithTasks: j.WithTasks(), User: j.User, Name: j.Name,
+		State: j.Several() + j.StateWord(), Class: jobClass(j), GPUs: gpusOf(j), Asks: asksOf(j),
+		Priority: j.Priority.String(), Why: j.Note(),
 	}
 	if j.TimeLimit > 0 {
 		v.Limit = term.Age(j.TimeLimit.Duration())
@@ -185,18 +192,14 @@ func jobViewOf(j *api.Job) jobView {
 	case j.State.Terminal():
 		v.Since = j.EndedAt
 		if !j.StartedAt.IsZero() {
-			v.Ran = term.Age(j.EndedAt.Sub(j.StartedAt))
+			v.Ran = term.Age(j.Elapsed(j.EndedAt))
 		}
-		v.Why = j.How()
 	case j.State == job.Queued:
 		v.Since = firstKnown(j.QueuedAt, j.SubmittedAt)
 		v.Expected, v.From, v.By = j.ExpectedStart, j.ExpectedStartFrom, j.ExpectedStartBy
 		v.Unknown = j.StartUnknown
 	default:
 		v.Since, v.Expected = firstKnown(j.StartedAt, j.PlacedAt), j.ExpectedEnd
-		if len(j.Warnings) > 0 {
-			v.Why = j.Warnings[0].Sentence
-		}
 	}
 	return v
 }
@@ -207,14 +210,6 @@ func firstKnown(at, other time.Time) time.Time {
 		return other
 	}
 	return at
-}
-
-// called is what people call a job. An array has its tasks after its number.
-func called(j *api.Job) string {
-	if j.Task != nil {
-		return j.Task.Name
-	}
-	return j.ID.String()
 }
 
 // jobClass is how a job stands out.

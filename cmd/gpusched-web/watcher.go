@@ -24,10 +24,11 @@ var usual = pace{
 	whole: 30 * time.Second, again: 10 * time.Second,
 }
 
-// How much of the queue and of what has ended a page shows.
+// How much of the queue and of what has ended a page shows, and how many ended jobs it asks for, as tasks share a row.
 const (
 	shownWaiting = 200
 	shownEnded   = 25
+	askedEnded   = 200
 )
 
 // state is what the scheduler said at one moment.

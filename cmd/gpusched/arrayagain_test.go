@@ -32,7 +32,7 @@ func TestArrayWhoseTasksWaitAgain(t *testing.T) {
 		if got := stateCell(c.j); got != c.cell {
 			t.Errorf("list says %q, want %q", got, c.cell)
 		}
-		if got := stateWord(c.j); got != c.state {
+		if got := c.j.StateWord(); got != c.state {
 			t.Errorf("show says %q, want %q", got, c.state)
 		}
 		if got := othersRun(c.j); got != c.others {

@@ -66,7 +66,7 @@ func (a *app) reach(ctx context.Context, j api.Job, v visit) (*session, error) {
 		return nil, refuse(api.CodeConflict, "see 'gpusched logs "+name+"'", "job %s has ended: %s", name, resultOf(j))
 	case j.State == job.Queued:
 		return nil, refuse(api.CodeConflict, "see 'gpusched why "+name+"'", "job %s is queued%s", name, colon(a.err.Local(j.Why)))
-	case isSuspended(j):
+	case j.Suspended():
 		return nil, refuse(api.CodeConflict, "'gpusched resume "+name+"' lets it go on",
 			"job %s is suspended by %s, and its terminal with it", name, j.SuspendedBy)
 	}

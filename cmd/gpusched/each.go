@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -115,14 +114,7 @@ func (a *app) showActed(o outputFlags, jobs []api.Job, said func(api.Job) string
 
 // nameOfJob is what people call the job: its number, or as a task "7_3"; of another machine "a:7_3", of another engine
 // "slurm:7_3".
-func nameOfJob(j api.Job) string {
-	if j.Task != nil {
-		return nameAt(queueOf(j), j.Task.Name)
-	}
-	return numberOfJob(j)
-}
+func nameOfJob(j api.Job) string { return j.Called() }
 
 // numberOfJob is the same without the number of a task.
-func numberOfJob(j api.Job) string { return nameAt(queueOf(j), j.ID.String()) }
-
-func queueOf(j api.Job) string { return cmp.Or(j.Host, j.Engine) }
+func numberOfJob(j api.Job) string { return nameAt(j.Queue(), j.ID.String()) }

@@ -33,7 +33,7 @@ func TestElapsedAndRemaining(t *testing.T) {
 		if ran := ranText(c.j, noon); ran != c.ran || left != c.left || limited != c.limited {
 			t.Errorf("%s: ran %q, %s left (%v), want %q, %s (%v)", name, ran, left, limited, c.ran, c.left, c.limited)
 		}
-		if got := elapsed(c.j, noon); got != c.wantElapsed {
+		if got := c.j.Elapsed(noon); got != c.wantElapsed {
 			t.Errorf("%s: elapsed %s, want %s", name, got, c.wantElapsed)
 		}
 	}

@@ -32,22 +32,6 @@ func useLine(g api.Allocation, named bool) string {
 	return text
 }
 
-// warningWords is the short form of warnings, behind the state.
-func warningWords(list []api.Warning) string {
-	var words []string
-	seen := map[string]bool{}
-	for _, w := range list {
-		word := "idle"
-		if w.Code == string(job.WarningMemory) {
-			word = "over memory"
-		}
-		if !seen[word] {
-			words, seen[word] = append(words, word), true
-		}
-	}
-	return " (" + strings.Join(words, ", ") + ")"
-}
-
 // peakOf and gpuUsed add up over the GPUs of a job.
 func peakOf(list []api.Allocation) (sum int64) {
 	for _, g := range list {

@@ -71,7 +71,7 @@ func (c *historyCmd) Run(ctx context.Context, a *app) error {
 	}
 	if table { // as list has them; what machines read is a log
 		slices.Reverse(rows)
-		slices.SortStableFunc(rows, func(a, b api.PastJob) int { return newestFirst(&a.Job, &b.Job) })
+		slices.SortStableFunc(rows, func(a, b api.PastJob) int { return api.NewestFirst(&a.Job, &b.Job) })
 	}
 	return report[api.PastJob]{
 		doc: historyReply{api.Schema, rows}, rows: rows, cols: a.pastColumns(), ids: each(rows, nameOfPast),

@@ -65,7 +65,7 @@ func (c *resumeCmd) Run(ctx context.Context, a *app) error {
 
 // limitLeft is when a running job meets its time limit.
 func (a *app) limitLeft(j api.Job) string {
-	if j.TimeLimit == 0 || j.StartedAt.IsZero() || isSuspended(j) {
+	if j.TimeLimit == 0 || j.StartedAt.IsZero() || j.Suspended() {
 		return ""
 	}
 	rested := time.Duration(j.SuspendedSeconds) * time.Second

@@ -130,7 +130,7 @@ func (f *fleet) writeStatus(all api.StatusReply, jobs []api.Job, wide, detailed 
 	}
 	shown := jobs
 	if !wide && !detailed {
-		shown = byState(shown)
+		shown = api.ByState(shown, 0)
 	}
 	hidden := all.Counts[string(job.Queued)] - len(all.Waiting)
 	if t.Height > 0 && !wide && !detailed {

@@ -16,7 +16,7 @@ import (
 func (a *app) jobColumns() []term.Column[api.Job] {
 	t := a.out
 	return []term.Column[api.Job]{
-		{Title: "ID", Key: "id", Right: true, Least: 6, Cell: idOf, Short: shortID, Raw: func(j api.Job) string { return number(j.ID) }},
+		{Title: "ID", Key: "id", Right: true, Least: 6, Cell: func(j api.Job) string { return j.WithTasks() }, Short: func(j api.Job, _ int) string { return j.Called() }, Raw: func(j api.Job) string { return number(j.ID) }},
 		{Title: "JOB", Name: "job", Extra: true, Right: true, Maybe: true, Cell: numberOfTask},
 		{Key: "task", Cell: taskOf},
 		{Title: "USER", Key: "user", Least: 6, Cell: func(j api.Job) string { return j.User }},
@@ -42,33 +42,9 @@ func (a *app) jobColumns() []term.Column[api.Job] {
 		{Key: "exit_code", Cell: exitCodeOf},
 		{Title: "PID", Name: pidColumn, Extra: true, Right: true, Maybe: true, Cell: pidOf},
 		{Title: "COMMAND", Name: commandColumn, Extra: true, Maybe: true, Least: 12, Cell: func(j api.Job) string { return j.Command }},
-		{Title: "WHY", Key: "why", Least: 12, Cell: func(j api.Job) string { return t.Local(whyCell(j)) }, Short: shortWhy, Raw: whyOf},
+		{Title: "WHY", Key: "why", Least: 12, Cell: func(j api.Job) string { return t.Local(j.Note()) }, Short: shortWhy, Raw: func(j api.Job) string { return j.Cause() }},
 		{Key: "tags", Late: true, Cell: func(j api.Job) string { return tagLine(j.Tags) }},
 	}
-}
-
-// longestTasks is how many columns the tasks of an array may take behind its number.
-const longestTasks = 16
-
-// idOf is how the job is named in a table: an array with its tasks, as far as
-// these are short. It can be typed as it stands.
-func idOf(j api.Job) string {
-	tasks := j.Together
-	if j.Array != nil {
-		tasks = j.Array.Spec
-	}
-	if tasks == "" || term.Columns(tasks) > longestTasks || strings.Contains(tasks, "…") {
-		return shortID(j, 0)
-	}
-	return fmt.Sprintf("%s_[%s]", shortID(j, 0), tasks)
-}
-
-// shortID is the same in few columns: of tasks their array.
-func shortID(j api.Job, _ int) string {
-	if j.Together != "" {
-		return nameAt(queueOf(j), j.Task.Array.String())
-	}
-	return nameOfJob(j)
 }
 
 func taskOf(j api.Job) string {
@@ -86,33 +62,15 @@ func numberOfTask(j api.Job) string {
 	return number(j.ID)
 }
 
-// stateWord is the state, with what is being done about it.
-func stateWord(j api.Job) string {
-	word := string(j.State)
-	switch live := !j.State.Terminal(); {
-	case live && (j.StopRequested == job.StopRequeue || j.StopRequested == job.StopPreempt):
-		return word + " (back to queue)"
-	case live && j.StopRequested != "":
-		return word + " (ending)"
-	case live && isSuspended(j):
-		return word + " (suspended)"
-	case live && len(j.Warnings) > 0:
-		return word + warningWords(j.Warnings)
-	case live && isHeld(j):
-		return word + " (held)"
-	}
-	return word
-}
-
-// stateCell is stateWord in a table; of an array that has begun how far it is.
+// stateCell is StateWord in a table; of an array that has begun how far it is.
 func stateCell(j api.Job) string {
 	text := progress(j.Array)
 	switch {
 	case j.Together != "":
-		return fmt.Sprintf("%d %s", j.Alike, stateWord(j))
+		return j.Several() + j.StateWord()
 	case text == "" || j.State.Terminal():
-		return stateWord(j)
-	case isHeld(j):
+		return j.StateWord()
+	case j.Held():
 		return "held, " + text
 	}
 	return text
@@ -213,38 +171,13 @@ func changedAt(j api.Job) time.Time {
 	return j.PlacedAt
 }
 
-// whyOf is why a job waits, how it ended, or what is wrong with one that runs.
-func whyOf(j api.Job) string {
-	if j.Result != nil {
-		return j.Result.Sentence
-	}
-	if j.Alike > 1 && j.Why != "" { // what tasks in one row have in common
-		return j.Why
-	}
-	if isSuspended(j) {
-		return fmt.Sprintf("suspended by %s since %s", j.SuspendedBy, job.FormatMoment(j.SuspendedAt))
-	}
-	if len(j.Warnings) > 0 {
-		return j.Warnings[0].Sentence
-	}
-	return j.Why
-}
-
-// whyCell is whyOf in a table, which has the state beside it.
-func whyCell(j api.Job) string {
-	if j.Result == nil {
-		return whyOf(j)
-	}
-	return j.How()
-}
-
 // leastSentence is how many columns the beginning of a sentence needs to say something.
 const leastSentence = 30
 
 // shortWhy is what keeps a job most: what the sentence begins with, or where there is no room
 // for that in a few words what is the matter with the job, or with the most GPUs.
 func shortWhy(j api.Job, width int) string {
-	first, _, _ := strings.Cut(whyCell(j), "; ")
+	first, _, _ := strings.Cut(j.Note(), "; ")
 	first, _, _ = strings.Cut(first, ", so ")
 	if width >= leastSentence || term.Columns(first) <= width {
 		return first
@@ -261,8 +194,8 @@ func shortWhy(j api.Job, width int) string {
 			most = r.Code
 		}
 	}
-	if most == "" || j.Result != nil || isSuspended(j) || len(j.Warnings) > 0 {
-		return whyCell(j)
+	if most == "" || j.Result != nil || j.Suspended() || len(j.Warnings) > 0 {
+		return j.Note()
 	}
 	return inWords(most) + jobsOf(j.Reasons, most)
 }

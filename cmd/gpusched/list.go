@@ -108,7 +108,7 @@ func (c *listCmd) fetch(ctx context.Context, a *app, q api.ListQuery) (
 	}
 	told := ended(reply.Jobs)
 	if c.groups() {
-		reply.Jobs = byState(reply.Jobs)
+		reply.Jobs = api.ByState(reply.Jobs, q.Ended)
 	}
 	left.ended = c.cutEnded(q, &reply, told)
 	return reply, params, left, nil
@@ -189,7 +189,7 @@ func (c *listCmd) addTasks(ctx context.Context, a *app, q api.ListQuery, reply *
 			return 0, err
 		}
 		if c.isTable() {
-			inOrder(tasks.Jobs)
+			api.InEndOrder(tasks.Jobs)
 		}
 		reply.Jobs = append(reply.Jobs, tasks.Jobs...)
 		if !c.chooses() {

@@ -42,13 +42,13 @@ func (a *app) pastColumns() []term.Column[api.PastJob] {
 		{Title: "ENERGY", Key: "energy_joules", Extra: true, Right: true, Cell: func(p api.PastJob) string { return energyCell(p.EnergyJoules) }, Raw: rawFloat(func(p api.PastJob) *float64 { return p.EnergyJoules })},
 		{Key: "gpu_seconds", Cell: func(p api.PastJob) string { return trimFloat(p.GPUSeconds) }},
 		{Key: "cpu_seconds", Cell: func(p api.PastJob) string { return unlessZero(trimFloat(p.CPUSeconds)) }},
-		{Title: "HOW", Key: "result", Extra: true, Cell: func(p api.PastJob) string { return orDash(t.Local(howCell(p.Job))) }, Raw: func(p api.PastJob) string { return whyOf(p.Job) }},
+		{Title: "HOW", Key: "result", Extra: true, Cell: func(p api.PastJob) string { return orDash(t.Local(howCell(p.Job))) }, Raw: func(p api.PastJob) string { return p.Job.Cause() }},
 	}
 }
 
 // howCell is how a job ended, without what its state and its exit code say.
 func howCell(j api.Job) string {
-	if text := whyCell(j); text != "exit code "+exitCodeOf(j) {
+	if text := j.Note(); text != "exit code "+exitCodeOf(j) {
 		return text
 	}
 	return ""

@@ -129,7 +129,7 @@ func expectedEnd(j api.Job, r *api.Results, now time.Time) time.Time {
 			left += g.Count
 		}
 	}
-	if running == 0 || each == 0 || j.State.Terminal() || left > 0 && isHeld(j) {
+	if running == 0 || each == 0 || j.State.Terminal() || left > 0 && j.Held() {
 		return time.Time{}
 	}
 	work := each * (float64(running)/2 + float64(left)) // those that run are half way, on the average

@@ -144,11 +144,11 @@ func resultLine(j api.Job) string {
 }
 
 func (a *app) stateLine(j api.Job) string {
-	text := stateWord(j)
+	text := j.StateWord()
 	if len(j.GPUs) > 0 {
 		uuids := joined(j.GPUs, ", ", func(g api.Allocation) string { return g.UUID })
 		if text += " on "; j.State.Terminal() {
-			text = stateWord(j) + ", ran on "
+			text = j.StateWord() + ", ran on "
 		}
 		text += gpuNames(j.GPUs) + " (" + uuids + ")"
 		text = strings.Replace(text, ") (", "; ", 1) // the share and the UUID in one pair of brackets

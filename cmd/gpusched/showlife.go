@@ -108,9 +108,9 @@ func (a *app) beginLine(j api.Job) string {
 // suspendedLine says that a job is halted, and for how long it has been.
 func (a *app) suspendedLine(j api.Job) string {
 	var parts phrases
-	parts.add(isSuspended(j), "by %s since %s", j.SuspendedBy, a.out.Moment(j.SuspendedAt))
+	parts.add(j.Suspended(), "by %s since %s", j.SuspendedBy, a.out.Moment(j.SuspendedAt))
 	parts.add(!j.SuspendedUntil.IsZero(), "until %s at the latest", a.out.Clock(j.SuspendedUntil))
-	parts.add(isSuspended(j), "its time limit stands still")
+	parts.add(j.Suspended(), "its time limit stands still")
 	parts.add(j.SuspendedSeconds > 0, "%s before, which do not count", term.Age(time.Duration(j.SuspendedSeconds)*time.Second))
 	return strings.Join(parts, ", ")
 }

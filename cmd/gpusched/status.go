@@ -47,7 +47,7 @@ func (a *app) writeStatus(s api.StatusReply, jobs []api.Job, wide, detailed bool
 	}
 	shown := jobs
 	if !wide && !detailed {
-		shown = byState(shown)
+		shown = api.ByState(shown, 0)
 	}
 	hidden := s.Counts[string(job.Queued)] - len(s.Waiting)
 	if t.Height > 0 && !wide && !detailed {
@@ -127,7 +127,7 @@ func endedLine(t *api.Totals, detailed bool) string {
 	case bad > 0:
 		text += fmt.Sprintf(", %d of them failed", bad)
 	}
-	return text + fmt.Sprintf("; %d submitted ever", t.Submitted)
+	return text + fmt.Sprintf("; %d submitted in all", t.Submitted)
 }
 
 // promisedLine says what jobs have of what is counted besides GPUs.

@@ -105,20 +105,10 @@ func (a *app) owns(j *api.Job) bool { return j.UID == a.uid && j.UIDNow == "" }
 
 // What can be done to which jobs.
 func isWaiting(j api.Job) bool { return j.State == job.Queued && j.HeldBy == "" }
-func isHeld(j api.Job) bool {
-	a := j.Array
-	switch {
-	case j.State == job.Queued:
-		return j.HeldBy != "" || a != nil && a.TooManyFailed
-	case a == nil || j.State.Terminal():
-		return false
-	}
-	return a.Waiting > 0 && a.Held == a.Waiting
-}
 
 // waitsAgain reports whether it is an array whose tasks have all started, and of which some wait again.
 func waitsAgain(j api.Job) bool {
 	return j.State == job.Spawned && j.Array != nil && j.Array.Waiting > 0
 }
-func isSuspended(j api.Job) bool { return !j.SuspendedAt.IsZero() }
-func runs(j api.Job) bool        { return j.State == job.Running && j.SuspendedAt.IsZero() }
+
+func runs(j api.Job) bool { return j.State == job.Running && j.SuspendedAt.IsZero() }

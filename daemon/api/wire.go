@@ -144,10 +144,11 @@ type Job struct {
 	MainPID int    `json:"main_pid,omitempty"`
 	Command string `json:"-"`
 
-	// Of a row that the command line shows for tasks of an array that are in the same state: which they are, such as
-	// "0-2,7", and how many.
+	// Of a row that people are shown for tasks of an array that are in the same state (ByState): which they are, such as
+	// "0-2,7", how many, and whether there may be more that ended before all that was asked for.
 	Together string `json:"-"`
 	Alike    int    `json:"-"`
+	Older    bool   `json:"-"`
 
 	InvocationID  string        `json:"invocation_id,omitempty"`
 	StopRequested job.StopCause `json:"stop_requested,omitempty"` // "": none is

@@ -191,15 +191,15 @@ func counts(n map[string]int) string {
 func promised(h *job.HostView) string {
 	var parts []string
 	if h.MemBytes > 0 {
-		parts = append(parts, rounded(h.PromisedMem)+"/"+rounded(h.MemBytes))
+		parts = append(parts, "memory "+rounded(h.PromisedMem)+" of "+rounded(h.MemBytes))
 	}
 	if h.CPUs > 0 {
-		parts = append(parts, fmt.Sprintf("%d/%d CPUs", h.PromisedCPUs, h.CPUs))
+		parts = append(parts, fmt.Sprintf("CPUs %d of %d", h.PromisedCPUs, h.CPUs))
 	}
 	if len(parts) == 0 {
 		return ""
 	}
-	return "; allocated " + strings.Join(parts, ", ")
+	return "; " + strings.Join(parts, ", ")
 }
 
 // rounded is a size without what does not matter of it.

@@ -13,47 +13,43 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// called is what people call a job, and what commands take.
-func called(j api.Job) string {
-	if j.Task != nil {
-		return j.Task.Name
+// nameOf tells a row from all others: tasks of an array have one for each state.
+func nameOf(j *api.Job) string {
+	if j.Together != "" {
+		return j.Called() + " " + j.StateWord()
 	}
-	return j.ID.String()
+	return j.Called()
 }
 
+// idOf is the job, with which tasks it is as far as there is room.
 func idOf(j api.Job) string {
-	if j.Array != nil {
-		return called(j) + "_[" + term.Cut(j.Array.Spec, 8) + "]"
+	if text := j.WithTasks(); len(text) <= longestID {
+		return text
 	}
-	return called(j)
+	return j.Called()
 }
 
-func suspended(j api.Job) bool { return !j.SuspendedAt.IsZero() }
-
-func isHeld(j api.Job) bool {
-	return j.HeldBy != "" || j.Array != nil && j.Array.TooManyFailed
-}
-
-// stateWord is the state, or what is being done about it.
+// stateWord is the state, or what is being done about it, in few columns.
 func stateWord(j api.Job) string {
+	word := string(j.State)
 	switch {
-	case j.State == job.Queued && isHeld(j):
-		return "held"
+	case j.State == job.Queued && j.Held():
+		word = "held"
 	case j.StopRequested != "" && !j.State.Terminal():
-		return "ending"
-	case suspended(j):
-		return "suspended"
+		word = "ending"
+	case j.Suspended():
+		word = "suspended"
 	}
-	return string(j.State)
+	return j.Several() + word
 }
 
 func stateStyle(j api.Job) term.Style {
 	switch {
 	case len(j.Warnings) > 0:
 		return term.Yellow
-	case j.State == job.Running && !suspended(j) && j.StopRequested == "":
+	case j.State == job.Running && !j.Suspended() && j.StopRequested == "":
 		return term.Green
-	case j.State == job.Queued && !isHeld(j):
+	case j.State == job.Queued && !j.Held():
 		return plain
 	}
 	return term.Yellow
@@ -84,17 +80,10 @@ func gpusOf(j api.Job) string {
 
 // since is for how long a job runs, without the time in which it was suspended, or waits.
 func since(j api.Job, now time.Time) time.Duration {
-	switch {
-	case j.State == job.Queued || j.StartedAt.IsZero():
-		from := j.QueuedAt
-		if from.IsZero() {
-			from = j.SubmittedAt
-		}
-		return max(0, now.Sub(from))
-	case suspended(j):
-		now = j.SuspendedAt
+	if j.State == job.Queued || j.StartedAt.IsZero() {
+		return max(0, now.Sub(cmp.Or(j.QueuedAt, j.SubmittedAt)))
 	}
-	return max(0, now.Sub(j.StartedAt)-time.Duration(j.SuspendedSeconds)*time.Second)
+	return j.Elapsed(now)
 }
 
 // ahead says what comes next of a job: of one that runs how long it still may, or probably will,
@@ -109,7 +98,7 @@ func (m *Model) ahead(j api.Job) string {
 		return "soon"
 	case j.State == job.Queued:
 		return "in " + about(j.ExpectedStart.Sub(m.now))
-	case suspended(j) || j.StartedAt.IsZero():
+	case j.Suspended() || j.StartedAt.IsZero():
 		return ""
 	case j.ExpectedEnd.After(m.now) && (j.TimeLimit == 0 || j.ExpectedEnd.Before(m.limit(j).Add(-time.Minute))):
 		return "~" + about(j.ExpectedEnd.Sub(m.now))
@@ -132,19 +121,6 @@ func about(d time.Duration) string {
 	return term.Age(d)
 }
 
-// whyOf is why a job waits, or what is wrong with one that runs.
-func whyOf(j api.Job) string {
-	switch {
-	case j.Result != nil:
-		return j.Result.Sentence
-	case suspended(j):
-		return "suspended by " + j.SuspendedBy
-	case len(j.Warnings) > 0:
-		return j.Warnings[0].Sentence
-	}
-	return j.Why
-}
-
 // column is one of the table of jobs.
 type column struct {
 	title string
@@ -156,17 +132,20 @@ type column struct {
 	need  int // the width of the screen from which it is shown
 }
 
+// longestID is how wide the first column may be.
+const longestID = 14
+
 func (m *Model) jobColumns() []column {
 	local := m.terminal()
 	return []column{
-		{title: "ID", least: 4, most: 14, right: true, cell: idOf},
+		{title: "ID", least: 4, most: longestID, right: true, cell: idOf},
 		{title: "USER", least: 4, most: 12, cell: func(j api.Job) string { return j.User }},
 		{title: "NAME", least: 4, most: 24, cell: func(j api.Job) string { return j.Name }, need: 56},
-		{title: "STATE", least: 5, most: 9, cell: stateWord, style: stateStyle},
+		{title: "STATE", least: 5, most: 14, cell: stateWord, style: stateStyle},
 		{title: "GPUS", least: 4, most: 9, cell: gpusOf},
 		{title: "TIME", least: 4, most: 6, right: true, cell: func(j api.Job) string { return term.Age(since(j, m.now)) }},
 		{title: "LEFT", least: 4, most: 8, right: true, cell: m.ahead, need: 48},
-		{title: "WHY", least: 8, most: 400, cell: func(j api.Job) string { return local.Local(whyOf(j)) }, need: 70},
+		{title: "WHY", least: 8, most: 400, cell: func(j api.Job) string { return local.Local(j.Cause()) }, need: 70},
 	}
 }
 
@@ -192,7 +171,7 @@ func (m *Model) writeJobs(lines int) Frame {
 	out := Frame{head.spans}
 	for i := range rows {
 		l := m.line()
-		if called(rows[i]) == m.selected && !m.onGPUs {
+		if nameOf(&rows[i]) == m.selected && !m.onGPUs {
 			l.all = reverse
 		}
 		for at, c := range cols {

@@ -144,7 +144,7 @@ func (m *Model) move(key string) {
 	case m.onGPUs:
 		m.gpu = at
 	case count > 0:
-		m.selected = called(m.rows[at])
+		m.selected = nameOf(&m.rows[at])
 	}
 	m.keep()
 	// What is below the last row is not here yet.
@@ -161,12 +161,27 @@ func (m *Model) job() (api.Job, bool) {
 	return m.rows[m.at()], true
 }
 
+// tasksOf are the tasks that share a row.
+func (m *Model) tasksOf(row *api.Job) (ids []string) {
+	for i := range m.picture.List.Jobs {
+		j := &m.picture.List.Jobs[i]
+		if j.Task != nil && j.Task.Array == row.Task.Array && j.StateWord() == row.StateWord() && matches(*j, m.filter) {
+			ids = append(ids, j.Called())
+		}
+	}
+	return ids
+}
+
 func (m *Model) askCancel() {
 	j, ok := m.job()
 	if !ok {
 		return
 	}
-	text := fmt.Sprintf("Cancel job %s", called(j))
+	ids, text, runs := []string{j.Called()}, "Cancel job "+j.Called(), ", which runs"
+	if j.Alike > 1 {
+		ids = m.tasksOf(&j)
+		text, runs = fmt.Sprintf("Cancel %d tasks of job %s", len(ids), j.Called()), ", which run"
+	}
 	if j.Name != "" {
 		text += fmt.Sprintf(" (%s)", term.Cut(term.Clean(j.Name), 40))
 	}
@@ -177,9 +192,9 @@ func (m *Model) askCancel() {
 		text += ", the whole array"
 	}
 	if j.State.Live() {
-		text += ", which runs"
+		text += runs
 	}
-	m.question = &question{text: text + "?", yes: Cancel{called(j)}}
+	m.question = &question{text: text + "?", yes: Cancel{ids}}
 }
 
 func (m *Model) askPause() {

@@ -73,8 +73,8 @@ type (
 		Jobs    bool // also the jobs
 		Status  bool // also what changes rarely
 	}
-	// Cancel ends a job.
-	Cancel struct{ ID string }
+	// Cancel ends jobs.
+	Cancel struct{ IDs []string }
 	// Control pauses a GPU, or lets jobs back on it.
 	Control struct {
 		GPU   int
@@ -127,7 +127,7 @@ type Model struct {
 	jobs     time.Time // and the jobs
 	changed  bool
 	told     bool   // every change is told
-	selected string // the job, as people call it
+	selected string // the row of a job, by nameOf
 	place    int    // where it is among the rows
 	gpu      int    // the selected GPU, by its place
 	top      int    // the first job that is shown
@@ -278,18 +278,25 @@ func (m *Model) wanted() int {
 		return 0
 	}
 	const page = 100
-	return (m.top+2*m.height)/page*page + page
+	shown := m.top + 2*m.height
+	for i := range m.rows {
+		if j := &m.rows[i]; j.State == job.Queued {
+			shown += max(0, j.Alike-1)
+		}
+	}
+	return shown/page*page + page
 }
 
 // arrange makes the rows: those that the filter lets through, sorted.
 func (m *Model) arrange() {
 	m.rows = nil
 	if m.picture.List != nil {
-		m.rows = slices.Clone(m.picture.List.Jobs)
+		m.rows = m.picture.List.Jobs
 	}
-	if m.filter != "" {
-		m.rows = slices.DeleteFunc(m.rows, func(j api.Job) bool { return !matches(j, m.filter) })
+	if m.filter != "" { // of tasks in one row those that match
+		m.rows = slices.DeleteFunc(slices.Clone(m.rows), func(j api.Job) bool { return !matches(j, m.filter) })
 	}
+	m.rows = api.ByState(m.rows, 0)
 	if m.sort != byQueue {
 		slices.SortStableFunc(m.rows, m.sort.compare(m.now))
 	}
@@ -297,7 +304,7 @@ func (m *Model) arrange() {
 
 // matches reports whether each word of a filter is in what the row says of a job.
 func matches(j api.Job, filter string) bool {
-	text := strings.ToLower(strings.Join([]string{idOf(j), j.User, j.Name, stateWord(j), whyOf(j)}, "\n"))
+	text := strings.ToLower(strings.Join([]string{idOf(j), j.User, j.Name, stateWord(j), j.Cause()}, "\n"))
 	for _, word := range strings.Fields(strings.ToLower(filter)) {
 		if !strings.Contains(text, word) {
 			return false
@@ -315,7 +322,7 @@ func (m *Model) keep() {
 	at := m.at()
 	m.top = inView(m.top, at, len(m.rows), room.jobs)
 	if m.selected = ""; len(m.rows) > 0 {
-		m.selected, m.place = called(m.rows[at]), at
+		m.selected, m.place = nameOf(&m.rows[at]), at
 	}
 }
 
@@ -327,7 +334,7 @@ func inView(top, at, count, shown int) int {
 
 // at is the place of the selected job, or where it was.
 func (m *Model) at() int {
-	at := slices.IndexFunc(m.rows, func(j api.Job) bool { return called(j) == m.selected })
+	at := slices.IndexFunc(m.rows, func(j api.Job) bool { return nameOf(&j) == m.selected })
 	if at < 0 {
 		return max(0, min(m.place, len(m.rows)-1))
 	}

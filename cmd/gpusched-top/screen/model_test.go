@@ -169,10 +169,10 @@ func TestKeys(t *testing.T) {
 		{keys: "l", want: []any{Open{1, []string{"logs", "-f", "41"}, 80, 22}}},
 		{keys: "l q", want: []any{Open{1, []string{"logs", "-f", "41"}, 80, 22}, Close{1}}},
 		{keys: "l ctrl+c", want: []any{Open{1, []string{"logs", "-f", "41"}, 80, 22}, Close{1}, Quit{}}},
-		{keys: "c y", want: []any{Cancel{"41"}}},
+		{keys: "c y", want: []any{Cancel{[]string{"41"}}}},
 		{keys: "c n", note: "nothing was done"},
 		{keys: "c enter", note: "nothing was done"},
-		{keys: "G c y", want: []any{Cancel{"48"}}},
+		{keys: "G c y", want: []any{Cancel{[]string{"48"}}}},
 		{keys: "p", note: "Tab goes to the GPUs"},
 		{keys: "tab p y", want: []any{Control{GPU: 0, Pause: true}}},
 		{keys: "tab end k k p y", want: []any{Control{GPU: 5}}},
@@ -282,5 +282,61 @@ func TestPane(t *testing.T) {
 	m.Update(Printed{Pane: 1, Lines: []string{"late"}, Ended: true})
 	if m.pane != nil {
 		t.Error("a pane that was closed comes back")
+	}
+}
+
+// sweep is a picture of an array of which many tasks run and some wait again, and of a job behind them.
+func sweep(tasks int) Picture {
+	p := Picture{At: at, List: &api.ListReply{}, Status: &api.StatusReply{}}
+	for i := range tasks {
+		j := running(job.ID(100+i), bob, "sweep", time.Duration(i)*time.Minute, i%8)
+		if i%3 == 2 {
+			j = waiting(job.ID(100+i), bob, "sweep", "busy", time.Hour, 0)
+		}
+		task := job.Task{Array: 7, Index: i}
+		j.Task = &api.Task{Task: task, Name: task.String()}
+		p.List.Jobs = append(p.List.Jobs, j)
+	}
+	api.InListOrder(p.List.Jobs, nil)
+	p.List.Jobs = append(p.List.Jobs, waiting(900, alice, "behind", "busy", time.Hour, 0))
+	return p
+}
+
+// A thousand tasks that run have one row, which stays selected, and what waits is on the screen. A filter finds one
+// of them. What is done to a row is done to its tasks, or shown of their array.
+func TestTasksShareARow(t *testing.T) {
+	m := shown(sweep(1000), 80, 24, Setting{})
+	var rows []string
+	for i := range m.rows {
+		rows = append(rows, idOf(m.rows[i])+" "+stateWord(m.rows[i]))
+	}
+	if want := []string{"7 667 running", "7_[2-998:3] 333 queued", "900 queued"}; !slices.Equal(rows, want) {
+		t.Fatalf("the rows are %q", rows)
+	}
+	if n := m.wanted(); n < 400 {
+		t.Errorf("%d waiting jobs are asked for, and 333 of them share a row", n)
+	}
+	m.Update(Key{Name: "j"})
+	m.Update(sweep(997))
+	if j, _ := m.job(); stateWord(j) != "332 queued" {
+		t.Errorf("%s is selected", stateWord(j))
+	}
+	m.Update(sweep(4))
+	m.Update(Key{Name: "home"})
+	if got := m.Update(Key{Name: "s"}); !reflect.DeepEqual(got, []any{Open{1, []string{"show", "7"}, 80, 22}}) {
+		t.Errorf("it shows %v", got)
+	}
+	m.Update(Key{Name: "q"})
+	m.Update(Key{Name: "c"})
+	if q := m.question; q == nil || q.text != "Cancel 3 tasks of job 7 (sweep) of bob, which run?" || !reflect.DeepEqual(q.yes, Cancel{[]string{"7_0", "7_1", "7_3"}}) {
+		t.Errorf("it asks %+v", q)
+	}
+	m.Update(Key{Name: "n"})
+	m.Update(sweep(1000))
+	for _, k := range []Key{{Name: "/"}, {Text: "7_12 "}, {Text: "running"}, {Name: "enter"}, {Name: "end"}, {Name: "c"}} {
+		m.Update(k)
+	}
+	if j, _ := m.job(); !strings.HasPrefix(j.Called(), "7") || j.Alike != 8 || len(m.question.yes.(Cancel).IDs) != 8 {
+		t.Errorf("the filter finds %s %s, and %+v is asked", j.WithTasks(), stateWord(j), m.question)
 	}
 }

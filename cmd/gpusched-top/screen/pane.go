@@ -31,7 +31,7 @@ func (m *Model) openPane(args ...string) []any {
 		return nil
 	}
 	m.panes++
-	m.pane = &pane{number: m.panes, args: append(args, called(j)), follow: args[0] == "logs"}
+	m.pane = &pane{number: m.panes, args: append(args, j.Called()), follow: args[0] == "logs"}
 	return []any{Open{Pane: m.panes, Args: m.pane.args, Width: m.width, Height: max(1, m.height-2)}}
 }
 

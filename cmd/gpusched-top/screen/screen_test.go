@@ -143,6 +143,7 @@ func TestFrames(t *testing.T) {
 		{name: "64-gpus", picture: many, w: 80, h: 24},
 		{name: "no-gpus", picture: none, w: 80, h: 24},
 		{name: "many-jobs", picture: long, w: 80, h: 24, then: []any{Key{Name: "end"}}},
+		{name: "tasks", picture: sweep(100), w: 80, h: 12},
 		{name: "help", picture: lab(), w: 80, h: 24, then: []any{Key{Name: "?"}}},
 		{name: "help-40x10", picture: lab(), w: 40, h: 10, then: []any{Key{Name: "?"}}},
 		{name: "cancel", picture: lab(), w: 80, h: 24, then: []any{Key{Name: "down"}, Key{Name: "c"}}},

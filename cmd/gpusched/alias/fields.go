@@ -76,9 +76,9 @@ var fields = []field{
 	{"U", "UID", "UID", plain(func(j api.Job) string { return strconv.Itoa(j.UID) })},
 	{"t", "ST", "", plain(func(j api.Job) string { return stateOf(j).short })},
 	{"T", "STATE", "State", plain(func(j api.Job) string { return stateOf(j).long })},
-	{"M", "TIME", "", func(j api.Job, now time.Time) string { return shortSpan(elapsed(j, now)) }},
-	{"", "", "Elapsed", func(j api.Job, now time.Time) string { return longSpan(elapsed(j, now)) }},
-	{"", "", "ElapsedRaw", func(j api.Job, now time.Time) string { return strconv.Itoa(int(elapsed(j, now).Seconds())) }},
+	{"M", "TIME", "", func(j api.Job, now time.Time) string { return shortSpan(j.Elapsed(now)) }},
+	{"", "", "Elapsed", func(j api.Job, now time.Time) string { return longSpan(j.Elapsed(now)) }},
+	{"", "", "ElapsedRaw", func(j api.Job, now time.Time) string { return strconv.Itoa(int(j.Elapsed(now).Seconds())) }},
 	{"l", "TIME_LIMIT", "Timelimit", plain(limitOf)},
 	{"L", "TIME_LEFT", "", timeLeft},
 	{"D", "NODES", "NNodes", plain(func(api.Job) string { return "1" })},
@@ -132,20 +132,6 @@ func taskOf(j api.Job) string {
 	return "N/A"
 }
 
-// elapsed is how long the job has run, without the time for which it was suspended.
-func elapsed(j api.Job, now time.Time) time.Duration {
-	end := now
-	switch {
-	case j.StartedAt.IsZero():
-		return 0
-	case !j.EndedAt.IsZero():
-		end = j.EndedAt
-	case !j.SuspendedAt.IsZero():
-		end = j.SuspendedAt
-	}
-	return max(0, end.Sub(j.StartedAt)-time.Duration(j.SuspendedSeconds)*time.Second)
-}
-
 // shortSpan is a time as squeue writes it: 0:07, 1:02:03, 1-02:03:04.
 func shortSpan(d time.Duration) string {
 	s := int64(d / time.Second)
@@ -180,7 +166,7 @@ func timeLeft(j api.Job, now time.Time) string {
 	if j.TimeLimit == 0 {
 		return "UNLIMITED"
 	}
-	return shortSpan(max(0, j.TimeLimit.Duration()-elapsed(j, now)))
+	return shortSpan(max(0, j.TimeLimit.Duration()-j.Elapsed(now)))
 }
 
 // nodeOf is the machine, which has no other name here.

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// A thousand tasks of an array that run have one row, as have those that failed, and the heading counts each.
+func TestTasksShareARow(t *testing.T) {
+	b := lab()
+	running := b.View.Jobs[1]
+	for i := range 1300 {
+		j := running
+		j.ID, j.Task = job.ID(1000+i), &job.Task{Array: 70, Index: i}
+		if i >= 1000 {
+			j.State, j.ChangedAt, j.Result = job.Failed, noon.Add(-time.Minute), &job.Result{Outcome: job.Failed, ExitCode: 1}
+		}
+		b.View.Jobs = append(b.View.Jobs, j)
+	}
+	socket, _ := scheduler(t, b)
+	_, _, text := get(t, page(t, socket, time.Second).URL+"/")
+	for _, want := range []string{
+		`<h2>Running <span class="n">1002</span></h2>`, `<a href="/job/70">70_[0-999]</a>`, `<span class="run">1000 running</span>`,
+		`<span class="bad">200&#43; failed</span>`, "<td>exit code 1</td>",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %s:\n%s", want, text[strings.Index(text, "Ended lately"):])
+		}
+	}
+	if n := strings.Count(text, "<tr>"); n > 20 {
+		t.Errorf("the page has %d rows:\n%s", n, text)
+	}
+}
