@@ -101,7 +101,7 @@ var rooms = map[string]room{
 	"cmd/gpusched/remote":     {internal: []string{"cmd/gpusched/term", "daemon/api"}, why: "it starts ssh as the user; of jobs it knows nothing"},
 	"cmd/gpusched/sbatch":     {internal: []string{"daemon/api", "daemon/job", "daemon/words", "units/contract"}, banned: impure, why: "a request to words and a script: what is said to a Slurm, without one"},
 	"cmd/gpusched/onslurm":    {internal: []string{"cmd/gpusched/sbatch", "daemon/api", "daemon/job", "daemon/words", "units/contract"}, banned: []string{"net", "net/http"}, why: "it runs Slurm's programs as the user, and reads what they print"},
-	"cmd/gpusched/slurm":      {banned: impure, why: "words to words: what a script says, without the script"},
+	"cmd/gpusched/slurm":      {internal: []string{"units/contract"}, banned: impure, why: "words to words: what a script says, without the script"},
 	"cmd/gpusched/slurmsite":  {internal: []string{"cgroup/cpuset", "daemon/config", "daemon/job"}, banned: impureButSync, why: "a machine and its settings to the text of files, without the files"},
 	"cmd/gpusched-job":        {internal: []string{"units/contract", "units/launch", "units/terminal/hold"}},
 	"cmd/gpusched-notify":     {internal: []string{"units/contract"}, external: []string{"golang.org/x/sys/unix"}, why: "it runs as a user and speaks to the world; of jobs it knows nothing"},

@@ -19,12 +19,23 @@ func compatVariables(j *job.Job, p *job.Payload) []string {
 	if err != nil {
 		host = "localhost"
 	}
-	return slurmVariables(j, p.Dir, host)
+	return slurmVariables(j, p, host)
 }
 
-// slurmVariables are those of a job of one task on one node, by Slurm's names. Like
-// there, one about what was not asked for is missing.
-func slurmVariables(j *job.Job, dir, host string) []string {
+// tasksOf is how many tasks a job has for Slurm's programs: as many as its script asked for.
+func tasksOf(p *job.Payload) int {
+	for _, entry := range p.Env {
+		text, is := strings.CutPrefix(entry, contract.TasksVariable+"=")
+		if n, err := strconv.Atoi(text); is && err == nil && n > 0 {
+			return n
+		}
+	}
+	return 1
+}
+
+// slurmVariables are those of a job on one node, by Slurm's names. Like there, one about what was not asked for
+// is missing.
+func slurmVariables(j *job.Job, p *job.Payload, host string) []string {
 	var list []string
 	set := func(value string, names ...string) {
 		for _, name := range names {
@@ -39,15 +50,18 @@ func slurmVariables(j *job.Job, dir, host string) []string {
 	set(strconv.FormatInt(int64(j.ID), 10), "JOB_ID", "JOBID")
 	set(j.Label.Name, "JOB_NAME")
 	set(j.Owner.User, "JOB_USER")
-	set(dir, "SUBMIT_DIR")
+	set(p.Dir, "SUBMIT_DIR")
 	set(host, "JOB_NODELIST", "NODELIST")
-	set("1", "NTASKS", "NNODES", "JOB_NUM_NODES")
+	tasks := tasksOf(p)
+	set(strconv.Itoa(tasks), "NTASKS", "NPROCS", "TASKS_PER_NODE")
+	set("1", "NNODES", "JOB_NUM_NODES")
 	set("0", "PROCID", "LOCALID", "NODEID")
 	if j.Task != nil {
 		set(strconv.FormatInt(int64(j.Task.Array), 10), "ARRAY_JOB_ID")
 		set(strconv.Itoa(j.Task.Index), "ARRAY_TASK_ID")
 	}
-	number(int64(j.Request.CPUs), "CPUS_PER_TASK", "CPUS_ON_NODE")
+	number(int64(j.Request.CPUs/tasks), "CPUS_PER_TASK")
+	number(int64(j.Request.CPUs), "CPUS_ON_NODE")
 	number(j.Request.MemBytes>>20, "MEM_PER_NODE")
 	number(int64(j.Attempt.Number-1), "RESTART_COUNT")
 	var indexes []string

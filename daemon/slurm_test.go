@@ -17,7 +17,7 @@ func TestSlurmVariables(t *testing.T) {
 	}
 	j.Attempt = &job.Attempt{Number: 3, GPUs: []job.Allocation{{GPU: contract.GPU{Index: 1}}, {GPU: contract.GPU{Index: 3}}}}
 	j.Task = &job.Task{Array: 7, Index: 5}
-	got := slurmVariables(j, "/home/alice", "gpubox")
+	got := slurmVariables(j, &job.Payload{Program: contract.Program{Dir: "/home/alice"}}, "gpubox")
 	for _, want := range []string{
 		"SLURM_JOB_ID=42", "SLURM_JOBID=42", "SLURM_JOB_NAME=train", "SLURM_ARRAY_JOB_ID=7", "SLURM_ARRAY_TASK_ID=5", "SLURM_CPUS_PER_TASK=8",
 		"SLURM_GPUS=2", "SLURM_JOB_GPUS=1,3", "SLURM_SUBMIT_DIR=/home/alice", "SLURM_NTASKS=1", "SLURM_PROCID=0", "SLURM_LOCALID=0",
@@ -27,10 +27,15 @@ func TestSlurmVariables(t *testing.T) {
 			t.Errorf("no %s in %q", want, got)
 		}
 	}
-	small := slurmVariables(&job.Job{ID: 1, Attempt: &job.Attempt{Number: 1}}, "/", "h")
+	small := slurmVariables(&job.Job{ID: 1, Attempt: &job.Attempt{Number: 1}}, &job.Payload{}, "h")
 	if text := strings.Join(small, " "); strings.Contains(text, "CPUS") || strings.Contains(text, "ARRAY") || strings.Contains(text, "GPUS") ||
 		strings.Contains(text, "MEM") || strings.Contains(text, "RESTART") {
 		t.Errorf("what was not asked is said: %s", text)
+	}
+	p := job.Payload{Program: contract.Program{Env: []string{contract.TasksVariable + "=4"}}}
+	tasks := strings.Join(slurmVariables(j, &p, "h"), " ")
+	if !strings.Contains(tasks, "SLURM_NTASKS=4 ") || !strings.Contains(tasks, "SLURM_CPUS_PER_TASK=2 SLURM_CPUS_ON_NODE=8 ") {
+		t.Errorf("four tasks: %s", tasks)
 	}
 	if got := compatVariables(j, &job.Payload{}); got != nil {
 		t.Errorf("unasked: %q", got)

@@ -59,6 +59,7 @@ type manner struct {
 	caps      bool   // a priority that may not be raised counts as normal
 	// table makes the lines for jobs.
 	table func(jobs []api.Job, now time.Time) []string
+	check func(jobs []api.Job, now time.Time) error // refuses jobs; nil refuses none
 	// strict is that nothing is said but what that tool would say: a program reads it.
 	strict bool
 	// only are the jobs that its filters leave, besides states; nil is all.

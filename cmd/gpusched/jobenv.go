@@ -61,9 +61,9 @@ func jobEnv(mode string, set, environ []string) []string {
 	return append(env, set...)
 }
 
-// settings are the variables of --set-env as NAME=VALUE. A later one wins; one
-// without a value gets its present one.
-func settings(set, environ []string) ([]string, error) {
+// settings are the variables of --set-env as NAME=VALUE. A later one wins; one without a value gets its present
+// one. One that is not set is refused, or left out, as Slurm does.
+func settings(set, environ []string, asSlurm bool) ([]string, error) {
 	var out []string
 	for _, entry := range set {
 		name, _, hasValue := strings.Cut(entry, "=")
@@ -76,6 +76,9 @@ func settings(set, environ []string) ([]string, error) {
 		}
 		if !hasValue {
 			i := slices.IndexFunc(environ, func(e string) bool { return strings.HasPrefix(e, name+"=") })
+			if i < 0 && asSlurm {
+				continue
+			}
 			if i < 0 {
 				return nil, usagef("variable %q is not set here: use -e %s=VALUE", name, name)
 			}

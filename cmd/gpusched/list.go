@@ -73,6 +73,11 @@ func (c *listCmd) show(ctx context.Context, a *app, q api.ListQuery) error {
 	if err != nil {
 		return err
 	}
+	if a.as.check != nil {
+		if err := a.as.check(reply.Jobs, a.out.Now); err != nil {
+			return refuse(api.CodeNotFound, "", "%v", err)
+		}
+	}
 	if a.as.table != nil {
 		for _, line := range a.as.table(reply.Jobs, a.out.Now) {
 			a.out.Printf("%s\n", term.Clean(line))

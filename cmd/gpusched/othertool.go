@@ -30,20 +30,24 @@ func runAs(ctx context.Context, a *app, name string, args []string) int {
 	if err == nil {
 		err = a.readScript(call)
 	}
+	if call != nil {
+		a.as.strict = call.Strict && !a.err.TTY
+	}
 	if err == nil && len(call.Step) > 0 {
 		a.tellNotes(name, call)
 		a.err.W.Flush()
 		err = a.step(ctx, call)
 	}
-	if err != nil {
+	var status exitStatus
+	if err != nil && !errors.As(err, &status) {
 		err = refuse(api.CodeUsage, "see '"+name+" --help'", "%s: %v", name, err)
 	}
 	if err == nil {
 		a.out.Printf("%s", call.Help)
 		a.as = manner{
-			submitted: call.Submitted, silent: call.Silent, noGPU: call.NoGPU, table: call.Table,
+			submitted: call.Submitted, silent: call.Silent, noGPU: call.NoGPU, table: call.Table, check: call.Check,
 			caps:   capsPriority(name),
-			strict: call.Strict && !a.err.TTY, only: call.Only, states: call.States, all: call.Everybodys, keeps: call.Keeps,
+			strict: a.as.strict, only: call.Only, states: call.States, all: call.Everybodys, keeps: call.Keeps,
 		}
 		a.tellNotes(name, call)
 		if call.Lane != nil && call.Lane.Take == 0 {
@@ -208,12 +212,12 @@ func (a *app) waitingTasks(j api.Job) (names []string, err error) {
 	if !alias.Pending(a.as.states) || j.State != job.Queued {
 		return nil, nil
 	}
-	tasks, err := job.ParseArray(j.Array.Spec)
-	if err != nil || tasks.Size() != j.Array.Size {
+	tasks, err := alias.Unbegun(j)
+	if err != nil {
 		return nil, refuse(api.CodeUsage, "name the tasks, such as "+numberOfJob(j)+"_[20-90]",
 			"which tasks of array %s wait can't be told from the others, as it has so many parts", numberOfJob(j))
 	}
-	for at := j.Array.Next; at < j.Array.Size; at++ {
+	for at := range tasks.Size() {
 		names = append(names, job.Task{Array: j.ID, Index: tasks.At(at)}.String())
 	}
 	return names, nil

@@ -110,6 +110,9 @@ func (l *scriptLine) words() ([]string, error) {
 	case strings.HasSuffix(l.text, "\r"):
 		return nil, usagef("it has the line end of Windows: convert the file, with sed -i 's/\\r$//' and the like")
 	}
+	if l.mark == "#SBATCH" {
+		return splitEscaped(l.text, "")
+	}
 	return splitWords(l.text)
 }
 

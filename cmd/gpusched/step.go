@@ -5,21 +5,33 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/alias"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // step goes on as the command of srun within a job: with the GPUs that it asks of those of the job, and its
 // output in the file that it names.
 func (a *app) step(ctx context.Context, call *alias.Call) error {
+	if call.StepDir != "" {
+		if err := os.Chdir(call.StepDir); err != nil {
+			return err
+		}
+	}
 	path, err := exec.LookPath(call.Step[0])
 	if err != nil {
 		return err
 	}
+	set, err := settings(call.StepSet, a.environ, true)
+	if err != nil {
+		return err
+	}
+	a.environ = withVars(a.environ, set)
 	environ, err := a.stepGPUs(ctx, call.StepGPUs)
 	if err == nil && call.StepLog != "" {
 		err = a.stepLog(call.StepLog, call.StepAppends)
@@ -27,7 +39,43 @@ func (a *app) step(ctx context.Context, call *alias.Call) error {
 	if err != nil {
 		return err
 	}
+	tasks := call.StepTasks
+	if tasks == 0 {
+		tasks, _ = strconv.Atoi(a.getenv("SLURM_NTASKS"))
+	}
+	if tasks > 1 {
+		return stepTasks(path, call.Step, environ, tasks)
+	}
 	return syscall.Exec(path, call.Step, environ)
+}
+
+// stepTasks runs the command as so many tasks at once, and ends as the worst of them does. Signals to the job
+// reach the tasks themselves.
+func stepTasks(path string, argv, environ []string, n int) error {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	var tasks []*exec.Cmd
+	for i := range n {
+		rank, count := strconv.Itoa(i), strconv.Itoa(n)
+		cmd := &exec.Cmd{Path: path, Args: argv, Stdout: os.Stdout, Stderr: os.Stderr, Env: withVars(environ, []string{
+			"SLURM_PROCID=" + rank, "SLURM_LOCALID=" + rank, "SLURM_NTASKS=" + count, "SLURM_STEP_NUM_TASKS=" + count})}
+		if i == 0 {
+			cmd.Stdin = os.Stdin
+		}
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		tasks = append(tasks, cmd)
+	}
+	worst := 0
+	for _, cmd := range tasks {
+		cmd.Wait()
+		code := cmd.ProcessState.ExitCode()
+		if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+			code = 128 + int(status.Signal())
+		}
+		worst = max(worst, code)
+	}
+	return exitStatus(worst)
 }
 
 // stepGPUs is the environment with so many of the job's GPUs, which no other step has that asked for some. It
@@ -107,8 +155,8 @@ func (a *app) stepLog(pattern string, appends bool) error {
 	} else {
 		array = id
 	}
-	name := strings.NewReplacer("%%", "%", "%j", called, "%A", array, "%a", task,
-		"%n", a.getenv("SLURM_JOB_NAME"), "%u", a.callerName()).Replace(pattern)
+	name := job.FillLog(pattern, map[byte]string{'%': "%", 'j': called, 'A': array, 'a': task,
+		'n': a.getenv("SLURM_JOB_NAME"), 'u': a.callerName()})
 	mode := syscall.O_TRUNC
 	if appends {
 		mode = syscall.O_APPEND

@@ -50,7 +50,7 @@ type jobOptions struct {
 	modelOptions
 	notifyOptions
 
-	Log         string `name:"log" placeholder:"FILE" group:"around" brief:"Have the output in this file, too" help:"Have the output in this file, too, besides the journal; seen from the job's directory. %j is the job (42, or 7_3 for a task), %a the number of the task, %A of the array, %n the job's name, %u the user. none: no file, also where the site has one for all jobs."`
+	Log         string `name:"log" placeholder:"FILE" group:"around" brief:"Have the output in this file, too" help:"Have the output in this file, too, besides the journal; seen from the job's directory. %j is the job (42, or 7_3 for a task), %a the number of the task, %A of the array, %n the job's name, %u the user; %3a has three digits at least, such as 007. none: no file, also where the site has one for all jobs."`
 	LogTruncate bool   `name:"log-truncate" group:"around" brief:"Empty the file of --log first" help:"Empty the file of --log before the job's first start. Default: append to it."`
 
 	Screen bool `name:"screen" group:"around" brief:"Run the job in a session of GNU screen" help:"Run the job in a session of GNU screen, such as gpujob_0,1_train_42 ('gpusched screens'), to which 'screen -r' attaches."`
@@ -201,7 +201,7 @@ func (c *jobOptions) setEnvironment(a *app, argv []string, req *api.SubmitReques
 	if err != nil {
 		return err
 	}
-	set, err := settings(c.SetEnv, a.environ)
+	set, err := settings(c.SetEnv, a.environ, c.Compat == string(contract.CompatSlurm))
 	if err != nil {
 		return err
 	}

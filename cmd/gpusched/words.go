@@ -1,13 +1,21 @@
 package main
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 var errUnclosed = errors.New("a quotation mark is not closed")
 
 // splitWords reads a line as a shell does that expands nothing: words with blanks
 // between them, '…' and "…" around what has blanks, \ before a single character. From
 // a word that begins with # on it is a comment.
-func splitWords(line string) (list []string, err error) {
+func splitWords(line string) (list []string, err error) { return splitEscaped(line, `"\`) }
+
+// splitEscaped is the same, with the characters that a backslash stands before in double quotes; "" is all, as Slurm
+// has it.
+func splitEscaped(line, escaped string) (list []string, err error) {
+	escapes := func(c byte) bool { return escaped == "" || strings.IndexByte(escaped, c) >= 0 }
 	var word []byte
 	inWord, quote := false, byte(0)
 	for i := 0; i < len(line); i++ {
@@ -24,7 +32,7 @@ func splitWords(line string) (list []string, err error) {
 			quote, inWord = c, true
 		case quote != 0 && c == quote:
 			quote = 0
-		case c == '\\' && quote != '\'' && i+1 < len(line) && (quote == 0 || line[i+1] == '"' || line[i+1] == '\\'):
+		case c == '\\' && quote != '\'' && i+1 < len(line) && (quote == 0 || escapes(line[i+1])):
 			i++
 			word, inWord = append(word, line[i]), true
 		default:

@@ -22,6 +22,9 @@ func TestSplitWords(t *testing.T) {
 			t.Errorf("%s is %q, %v, want %q", line, got, err, want)
 		}
 	}
+	if got, err := splitEscaped(`-o "a\ b" '\ '`, ""); err != nil || !slices.Equal(got, []string{"-o", "a b", `\ `}) {
+		t.Errorf("as Slurm: %q, %v", got, err)
+	}
 	for _, line := range []string{`'`, `a "b`, `"\"`} {
 		if got, err := splitWords(line); err == nil {
 			t.Errorf("%s is %q", line, got)

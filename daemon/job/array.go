@@ -76,6 +76,19 @@ func (a *Array) At(position int) int {
 	return -1
 }
 
+// From returns the array of the tasks from a position on, without what else an array has.
+func (a *Array) From(position int) *Array {
+	rest := &Array{Limit: a.Limit}
+	for _, r := range a.Ranges {
+		skipped := min(max(position, 0), r.size())
+		position -= skipped
+		if skipped < r.size() {
+			rest.Ranges = append(rest.Ranges, Range{r.First + skipped*r.Step, r.Last, r.Step})
+		}
+	}
+	return rest
+}
+
 // Position returns the position, from 0, of the task with a number; -1 where
 // there is none.
 func (a *Array) Position(index int) int {

@@ -103,6 +103,19 @@ func TestSweep(t *testing.T) {
 }
 
 // An array at each of its limits, and one beyond.
+// TestArrayFrom: what is left of an array when its first tasks are taken away.
+func TestArrayFrom(t *testing.T) {
+	for position, want := range []string{"0-6:3,9-10%2", "3-6:3,9-10%2", "6,9-10%2", "9-10%2", "10%2", "%2"} {
+		a, err := ParseArray("0-6:3,9-10%2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.From(position).Spec(); got != want {
+			t.Errorf("from %d: %s, not %s", position, got, want)
+		}
+	}
+}
+
 func TestArrayLimits(t *testing.T) {
 	apart := make([]Range, MaxRanges)
 	for i := range apart {

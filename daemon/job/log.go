@@ -33,14 +33,49 @@ const MaxLogBytes = 4095
 
 // LogPath replaces the sequences in the path of a job's log: %j is what people call the
 // job, 42 or 7_3, %A the number of the array or of the job, %a that of the task, %n the
-// job's name, %u its user, %h the home of that one, %% a percent sign.
+// job's name, %u its user, %h the home of that one, %% a percent sign. %3a is the number with
+// at least three digits.
 func (j *Job) LogPath(pattern string) string {
 	array, task := j.ID.String(), ""
 	if j.Task != nil {
 		array, task = j.Task.Array.String(), strconv.Itoa(j.Task.Index)
 	}
-	return strings.NewReplacer("%%", "%", "%j", j.Called(), "%A", array, "%a", task, "%n", fileName(j.Label.Name),
-		"%u", fileName(j.Owner.User), "%h", "~").Replace(pattern)
+	return FillLog(pattern, map[byte]string{'%': "%", 'j': j.Called(), 'A': array, 'a': task, 'n': fileName(j.Label.Name),
+		'u': fileName(j.Owner.User), 'h': "~"})
+}
+
+// maxLogDigits is the largest number of digits that a sequence in the path of a log asks for.
+const maxLogDigits = 10
+
+// FillLog replaces each sequence in the path of a log by the value of its letter. A number between the
+// percent sign and the letter is the least number of digits that a numeric value has. A letter without a value
+// stays as it is.
+func FillLog(pattern string, values map[byte]string) string {
+	var b strings.Builder
+	for {
+		text, rest, found := strings.Cut(pattern, "%")
+		b.WriteString(text)
+		digits, after := logDigits(rest)
+		if !found || after == "" {
+			return b.String() + pattern[len(text):]
+		}
+		value, known := values[after[0]]
+		if !known {
+			value = pattern[len(text) : len(pattern)-len(after)+1]
+		} else if strings.Trim(value, "0123456789") == "" && value != "" {
+			b.WriteString(strings.Repeat("0", max(0, digits-len(value))))
+		}
+		b.WriteString(value)
+		pattern = after[1:]
+	}
+}
+
+// logDigits reads the number before the letter of a sequence; 0 is none.
+func logDigits(rest string) (digits int, after string) {
+	for after = rest; after != "" && after[0] >= '0' && after[0] <= '9'; after = after[1:] {
+		digits = min(digits*10+int(after[0]-'0'), maxLogDigits)
+	}
+	return digits, after
 }
 
 // fileName makes a name one that a file can have in every directory.
@@ -74,11 +109,16 @@ func checkLogPath(pattern string, ofTasks bool, p *Problems) {
 		return
 	}
 	for rest := strings.TrimPrefix(pattern, "%h/"); ; {
-		_, after, found := strings.Cut(rest, "%")
+		_, sequence, found := strings.Cut(rest, "%")
+		_, after := logDigits(sequence)
+		letters := "%jAanu"
+		if after != sequence {
+			letters = "jAa" // which are numbers
+		}
 		switch {
 		case !found:
 			return
-		case after == "" || !strings.Contains("%jAanu", after[:1]):
+		case after == "" || !strings.Contains(letters, after[:1]):
 			p.add("usage/log-sequence", "%"+after[:min(len(after), 1)])
 			return
 		case after[0] == 'a' && !ofTasks:
@@ -99,8 +139,9 @@ func checkLog(l *contract.Log, a *Array, p *Problems) {
 		return
 	}
 	checkLogPath(l.Path, a != nil, p)
-	plain := strings.ReplaceAll(l.Path, "%%", "")
-	if a != nil && l.Truncate && !strings.Contains(plain, "%a") && !strings.Contains(plain, "%j") {
+	const differs = "\x00"
+	named := FillLog(l.Path, map[byte]string{'%': "", 'a': differs, 'j': differs})
+	if a != nil && l.Truncate && !strings.Contains(named, differs) {
 		p.add("usage/log-shared")
 	}
 }

@@ -59,5 +59,9 @@ const (
 	SandboxAllowed  = "allowed"
 )
 
+// TasksVariable is in what a job is submitted with where a script for Slurm asks for several tasks: how many. The
+// job finds it in Slurm's variables.
+const TasksVariable = "GPUSCHED_TASKS"
+
 // SandboxHint is for whoever is refused because it is in a sandbox.
 const SandboxHint = "do it from an ordinary session, or let an administrator set jobs.allow_sandboxed (gpusched.toml(5))"

@@ -18,7 +18,13 @@ func TestTranslate(t *testing.T) {
 		"sbatch --test-only /a/b":   "submit --compat=slurm --dry-run -- /a/b",
 		"srun -n1 --pty bash -l":    "run --compat=slurm --tty -- bash -l",
 		"srun -- -x":                "run --compat=slurm -- -x",
-		"srun -n 4 true":            "! -n: ",
+		"srun -n 4 true":            "! -n: 4 tasks can't be had",
+		"srun --jobid 7 true":       "! --jobid: \"7\" is not the job that this runs in",
+		"salloc -n 4 -c 2":          "shell --compat=slurm --set-env=GPUSCHED_TASKS=4 --cpus=8",
+		"sbatch -n 4 --wrap=ls":     "submit --name=wrap --compat=slurm --set-env=GPUSCHED_TASKS=4 --cpus=4 -- /bin/sh -c ls",
+		"sinfo -t asleep":           "! -t: there is no state \"asleep\"",
+		"scontrol show job 7":       "list --ended=10000 7",
+		"squeue -t all":             "list --waiting=0 --all --ended=10000",
 		"salloc --gres=gpu:1":       "shell --compat=slurm --gpus=1",
 		"scancel 7 8_[3-5] 9.batch": "cancel 7 8_3-5 9",
 		"scancel -n train":          "cancel",
@@ -185,6 +191,33 @@ func TestCallers(t *testing.T) {
 	c, err = Translate("sinfo", strings.Fields("-h -o %P|%G|%t|%.3D"), "")
 	if got := c.Site(Machine{GPUs: 4, Busy: 1}); err != nil || strings.Join(got, ",") != "gpu*|gpu:4|mix|  1" {
 		t.Errorf("sinfo: %q %v", got, err)
+	}
+}
+
+// TestArrayTasks: an array is what of it has not begun, and with -r a line for each task.
+func TestArrayTasks(t *testing.T) {
+	now := time.Date(2026, 3, 3, 4, 5, 6, 0, time.UTC)
+	array := api.Job{ID: 7, State: job.Queued, Array: &api.Array{Spec: "0-6:3,9%2", Size: 4, Next: 1}}
+	begun := api.Job{ID: 8, State: job.Running, Task: &api.Task{Task: job.Task{Array: 7, Index: 0}, Name: "7_0"}}
+	ended := api.Job{ID: 5, State: job.Completed, EndedAt: now.Add(-time.Minute)}
+	cancelled := api.Job{ID: 6, State: job.Cancelled, EndedAt: now, Array: &api.Array{Spec: "0-2", Size: 3, Next: 2}}
+	spawned := api.Job{ID: 3, State: job.Spawned, Array: &api.Array{Spec: "0-2", Size: 3, Next: 3}}
+	old := api.Job{ID: 4, State: job.Failed, EndedAt: now.Add(-time.Hour)}
+	for line, want := range map[string]string{
+		"-h -o %i": "7_0\n7_[3-6:3,9%2]", "-hr -o %i": "7_0\n7_3\n7_6\n7_9", "-hr -t PD -o %F,%K": "7,3\n7,6\n7,9",
+		"-h -t all -o %i": "7_0\n7_[3-6:3,9%2]\n5\n6_[2]", "-h -t CD -o %i|%T": "5|COMPLETED", "-h -t R -o %i": "7_0",
+	} {
+		c, err := Translate("squeue", strings.Fields(line), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(c.Table([]api.Job{begun, array, ended, old, cancelled, spawned}, now), "\n"); got != want {
+			t.Errorf("%s: %q, not %q", line, got, want)
+		}
+	}
+	c, err := Translate("squeue", []string{"-j", "4"}, "")
+	if err != nil || c.Check([]api.Job{old}, now) == nil || c.Check([]api.Job{ended}, now) != nil || c.Check(nil, now) == nil {
+		t.Errorf("squeue -j of a job that ended an hour ago: %v", err)
 	}
 }
 

@@ -22,6 +22,8 @@ type Call struct {
 	Silent    bool   // nothing is printed of it
 	// Table makes the lines for jobs, in the tool's form; nil is the form here.
 	Table func(jobs []api.Job, now time.Time) []string
+	// Check refuses jobs that the tool would not know any more; nil refuses none.
+	Check func(jobs []api.Job, now time.Time) error
 	// Only are the jobs that filters leave of those that are named, or of all; nil leaves all.
 	Only func(api.Job) bool
 	// Everybodys is that jobs of all users may be meant, as far as the caller may end them.
@@ -40,10 +42,14 @@ type Call struct {
 	StepLog  string // the file of its output, as --log has it; "": that of the job
 	// StepAppends is that the file is not emptied first.
 	StepAppends bool
+	StepTasks   int                        // how many times the command runs at once; 0: as often as the job has tasks
+	StepDir     string                     // where; "": here
+	StepSet     []string                   // variables that it has, as --set-env has them
 	Site        func(Machine) []string     // lines about the machine
 	Account     func(caller string) string // a line about an account
 
-	nodes string // those of the job in which it was called
+	nodes  string // those of the job in which it was called
+	within string // the number of that job
 
 	file    string   // of jobs, where it comes last
 	ofLines []string // options of submit for each of its lines
@@ -116,7 +122,7 @@ func Translate(name string, args []string, within string) (*Call, error) {
 		return nil, fmt.Errorf("%q is not the name of another tool that is known here", name)
 	}
 	t := tools[i]
-	c := &Call{Strict: t.version != "", nodes: "localhost"}
+	c := &Call{Strict: t.version != "", nodes: "localhost", within: within}
 	if c.Strict && len(args) == 1 && (args[0] == "--version" || args[0] == "-V" && !t.has("-V")) {
 		return &Call{Help: t.version + "\n"}, nil
 	}
@@ -128,11 +134,15 @@ func Translate(name string, args []string, within string) (*Call, error) {
 		at := slices.Index(c.Words, "--")
 		c.Step = c.Words[at+1:]
 		for _, w := range c.Words[:at] {
-			if n, ok := strings.CutPrefix(w, "--gpus="); ok {
-				c.StepGPUs = n
-			}
-			if file, ok := strings.CutPrefix(w, "--log="); ok {
-				c.StepLog = file
+			switch name, value, _ := strings.Cut(w, "="); name {
+			case "--gpus":
+				c.StepGPUs = value
+			case "--log":
+				c.StepLog = value
+			case "--chdir":
+				c.StepDir = value
+			case "--set-env":
+				c.StepSet = append(c.StepSet, value)
 			}
 		}
 		own := strings.Join(args[:len(args)-len(c.Step)], "=")

@@ -1,6 +1,8 @@
 package alias
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -83,7 +85,7 @@ var fields = []field{
 	{"L", "TIME_LEFT", "", timeLeft},
 	{"D", "NODES", "NNodes", plain(func(api.Job) string { return "1" })},
 	{"N", "NODELIST", "NodeList", plain(nodeOf)},
-	{"B", "EXEC_HOST", "", plain(nodeOf)},
+	{"B", "EXEC_HOST", "", plain(func(j api.Job) string { return cmp.Or(nodeOf(j), "n/a") })},
 	{"R", "NODELIST(REASON)", "", plain(placeOrReason)},
 	{"r", "REASON", "Reason", plain(reasonOf)},
 	{"C", "CPUS", "AllocCPUS", plain(func(j api.Job) string { return strconv.Itoa(max(j.CPUs, j.PromisedCPUs, 1)) })},
@@ -110,9 +112,56 @@ func idOf(j api.Job) string {
 	case j.Task != nil:
 		return j.Task.Name
 	case j.Array != nil:
-		return numberOf(j.ID) + "_[" + j.Array.Spec + "]"
+		return numberOf(j.ID) + "_[" + unbegun(j) + "]"
 	}
 	return numberOf(j.ID)
+}
+
+// unbegun are the numbers of an array's tasks that have not become jobs, with their limit.
+func unbegun(j api.Job) string {
+	rest, err := Unbegun(j)
+	if err != nil {
+		return j.Array.Spec
+	}
+	return rest.Spec()
+}
+
+// byTasks reports whether an array is shown by its tasks alone, as all of them have become jobs.
+func byTasks(j api.Job) bool { return j.Array != nil && j.Array.Next >= j.Array.Size }
+
+// Unbegun are the tasks of an array that have not become jobs. It fails where the array has so many
+// parts that its jobs do not name them all.
+func Unbegun(j api.Job) (*job.Array, error) {
+	tasks, err := job.ParseArray(j.Array.Spec)
+	if err == nil && tasks.Size() != j.Array.Size {
+		err = errors.New("the array has too many parts to tell its tasks apart")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return tasks.From(j.Array.Next), nil
+}
+
+// expanded has a job in the place of each task of an array that waits.
+func expanded(jobs []api.Job) (list []api.Job) {
+	for _, j := range jobs {
+		rest := (*job.Array)(nil)
+		if j.Array != nil && j.State == job.Queued {
+			rest, _ = Unbegun(j)
+		}
+		if rest == nil {
+			list = append(list, j)
+			continue
+		}
+		one := j
+		one.Array = nil
+		for at := range rest.Size() {
+			task := job.Task{Array: j.ID, Index: rest.At(at)}
+			one.Task = &api.Task{Task: task, Name: task.String()}
+			list = append(list, one)
+		}
+	}
+	return list
 }
 
 func arrayOf(j api.Job) string {
@@ -127,7 +176,7 @@ func taskOf(j api.Job) string {
 	case j.Task != nil:
 		return strconv.Itoa(j.Task.Index)
 	case j.Array != nil:
-		return j.Array.Spec
+		return unbegun(j)
 	}
 	return "N/A"
 }

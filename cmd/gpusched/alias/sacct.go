@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
-	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // ledgerFormat is sacct's own.
@@ -153,8 +152,7 @@ func (v *ledgerView) lines(columns []queueColumn, jobs []api.Job, now time.Time)
 	jobs = slices.Clone(jobs)
 	slices.SortStableFunc(jobs, func(x, y api.Job) int { return int(x.ID - y.ID) })
 	for _, j := range jobs {
-		spawned := j.Array != nil && j.State != job.Queued
-		if spawned || !j.EndedAt.IsZero() && j.EndedAt.Before(since) || j.SubmittedAt.After(until) || !v.in(j) ||
+		if byTasks(j) || !j.EndedAt.IsZero() && j.EndedAt.Before(since) || j.SubmittedAt.After(until) || !v.in(j) ||
 			len(v.states) > 0 && !stateOf(j).in(v.states) {
 			continue
 		}

@@ -2,6 +2,7 @@ package alias
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
@@ -25,6 +26,15 @@ var srunOptions = []option{
 	{"-l --label", false, refused("lines have no label here, as a job is one task")},
 	{"-K --kill-on-bad-exit", false, nothing},
 	{"-Q --quiet", false, flagged("--quiet")},
+	{"-W --wait", true, nothing}, // for other tasks, when one has ended
+	{"--overlap", false, nothing},
+	{"--exact", false, nothing},
+	{"--jobid", true, func(c *Call, id string) error {
+		if id != c.within {
+			return fmt.Errorf("%q is not the job that this runs in: 'gpusched exec %s -- COMMAND' runs one there", id, id)
+		}
+		return nil
+	}},
 	{"--mpi", true, refused("a job here is one task: start mpirun or torchrun as its command")},
 }
 
@@ -42,9 +52,9 @@ func readSbatch(c *Call, t tool, args []string) error {
 	case wrap != "":
 		c.Words = append([]string{"submit", "--name=wrap"}, c.Words[1:]...)
 		return c.command([]string{"/bin/sh", "-c", wrap})
-	case len(rest) == 0:
+	case len(rest) == 0 || rest[0] == "/dev/stdin":
 		c.Keeps = true
-		c.FromInput = func(path string) error { return c.command([]string{path}) }
+		c.FromInput = func(path string) error { return c.command(append([]string{path}, rest[min(1, len(rest)):]...)) }
 		return nil
 	case !strings.Contains(rest[0], "/"):
 		rest = append([]string{"./" + rest[0]}, rest[1:]...)
@@ -57,6 +67,9 @@ func readSrun(c *Call, t tool, args []string) error {
 	c.NoGPU = true
 	c.add("run", "--compat=slurm")
 	rest, err := readBatch(c, t, args)
+	if err == nil && c.StepTasks > 1 && c.within == "" {
+		err = fmt.Errorf("-n: %d tasks can't be had: a new job here is one task (with --cpus-per-task as many CPUs as it asks)", c.StepTasks)
+	}
 	if err != nil {
 		return err
 	}
@@ -100,6 +113,7 @@ func readBatch(c *Call, t tool, args []string) ([]string, error) {
 		}
 	}
 	words, err := b.Words()
+	c.StepTasks = b.TasksAsked()
 	c.add(words...)
 	c.Notes = append(c.Notes, b.Notes()...)
 	if list := b.Ignored(); len(list) > 0 {

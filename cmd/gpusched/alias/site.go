@@ -6,6 +6,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // Machine is what sinfo says of the machine.
@@ -62,8 +66,23 @@ func (m Machine) longState() string {
 	return map[string]string{"idle": "idle", "alloc": "allocated", "mix": "mixed"}[m.state()]
 }
 
+// nodeStates are those of Slurm that sinfo can be asked for. The machine is idle, mixed or allocated.
+var nodeStates = strings.Fields(`all alloc allocated blocked comp completing down drain drained draining fail failing future
+	idle inval maint mix mixed no_respond npc perfctrs planned power_down powered_down powering_down power_up powering_up
+	reboot_issued reboot_requested resv reserved unk unknown`)
+
+func checkNodeStates(words []string) error {
+	for _, w := range words {
+		if !slices.Contains(nodeStates, strings.ToLower(w)) {
+			return fmt.Errorf("there is no state %q: there are %s", w, strings.Join(nodeStates, ", "))
+		}
+	}
+	return nil
+}
+
 func readSinfo(c *Call, t tool, args []string) error {
 	format, bare, shown := sinfoFormat, false, true
+	var states []string
 	among := func(words ...string) func(*Call, string) error {
 		return func(_ *Call, value string) error {
 			shown = shown && slices.ContainsFunc(list(value), func(w string) bool { return slices.Contains(words, w) })
@@ -73,7 +92,11 @@ func readSinfo(c *Call, t tool, args []string) error {
 	do := map[string]func(*Call, string) error{
 		"-h": func(*Call, string) error { bare = true; return nil },
 		"-o": func(_ *Call, text string) error { format = text; return nil },
-		"-p": among(partition), "-n": among("localhost"), "-t": nothing, "-M": nothing,
+		"-p": among(partition), "-n": among("localhost"), "-M": nothing,
+		"-t": func(_ *Call, value string) error {
+			states = append(states, list(value)...)
+			return checkNodeStates(states)
+		},
 		"-N": nothing, "-l": nothing, "-a": nothing, "-s": nothing, "-e": nothing, "-r": nothing,
 	}
 	t.options = bound(t.options, do)
@@ -92,7 +115,7 @@ func readSinfo(c *Call, t tool, args []string) error {
 			line, _ := siteLine(format, func(f siteField) string { return f.title })
 			lines = append(lines, line)
 		}
-		if shown {
+		if is := (state{m.state(), m.longState()}); shown && (len(states) == 0 || is.in(states)) {
 			line, _ := siteLine(format, func(f siteField) string { return f.of(m) })
 			lines = append(lines, line)
 		}
@@ -178,7 +201,10 @@ func spelledOut(word string) (names []string, err error) {
 
 // readScontrol is what scripts ask of scontrol, in a job or about one. There is no control.
 func readScontrol(c *Call, t tool, args []string) error {
-	words := slices.DeleteFunc(slices.Clone(args), func(w string) bool { return w == "-o" || w == "--oneliner" })
+	oneLine := slices.Contains(args, "-o") || slices.Contains(args, "--oneliner")
+	words := slices.DeleteFunc(slices.Clone(args), func(w string) bool {
+		return slices.Contains([]string{"-o", "--oneliner", "-d", "-dd", "--details"}, w)
+	})
 	verb := strings.Join(words[:min(2, len(words))], " ")
 	switch rest := words[min(2, len(words)):]; {
 	case (verb == "show hostnames" || verb == "show hostname") && len(rest) <= 1:
@@ -193,14 +219,55 @@ func readScontrol(c *Call, t tool, args []string) error {
 		c.add(words[0])
 		c.add(list(jobName(words[1]))...)
 		return nil
-	case verb == "show job" && len(rest) == 1:
-		c.add("show", jobName(rest[0]))
-		c.note("the form is that of 'gpusched show'")
+	case (verb == "show job" || verb == "show jobid") && len(rest) == 1:
+		c.add("list", "--ended=10000", jobName(rest[0]))
+		c.Table = func(jobs []api.Job, now time.Time) (lines []string) {
+			for _, j := range jobs {
+				lines = append(lines, described(j, now, oneLine)...)
+			}
+			return lines
+		}
+		return nil
+	case verb == "show config" && len(rest) == 0:
+		c.Help = fmt.Sprintf("MaxArraySize            = %d\nMinJobAge               = %d sec\nSLURM_VERSION           = %s\n",
+			job.MaxTasks, int(minJobAge.Seconds()), strings.TrimPrefix(ofSlurm, "slurm "))
 		return nil
 	}
-	return fmt.Errorf("%q is not known here: there are show hostnames LIST, show job ID, "+
+	return fmt.Errorf("%q is not known here: there are show hostnames LIST, show job ID, show config, "+
 		"and hold, release, requeue, suspend and resume ID",
 		strings.Join(args, " "))
+}
+
+// described is a job as scontrol shows it: what programs look for.
+func described(j api.Job, now time.Time, oneLine bool) (lines []string) {
+	of := func(name string) string {
+		i := slices.IndexFunc(fields, func(f field) bool { return f.name == name || f.title == name })
+		return fields[i].of(j, now)
+	}
+	first := "JobId=" + numberOf(j.ID)
+	if j.Task != nil {
+		first += fmt.Sprintf(" ArrayJobId=%d ArrayTaskId=%d", j.Task.Array, j.Task.Index)
+	} else if j.Array != nil {
+		first += " ArrayJobId=" + numberOf(j.ID) + " ArrayTaskId=" + unbegun(j)
+	}
+	lines = []string{
+		first + " JobName=" + of("JobName"),
+		"UserId=" + of("User") + "(" + of("UID") + ") Account=" + of("Account") + " QOS=normal",
+		"JobState=" + of("State") + " Reason=" + of("Reason") + " Dependency=(null)",
+		"ExitCode=" + of("ExitCode"),
+		"RunTime=" + of("Elapsed") + " TimeLimit=" + of("Timelimit"),
+		"SubmitTime=" + of("Submit") + " StartTime=" + of("Start") + " EndTime=" + of("End"),
+		"Partition=" + of("Partition") + " NodeList=" + of("NodeList") + " BatchHost=" + of("EXEC_HOST"),
+		"NumNodes=1 NumCPUs=" + of("NCPUS") + " MinMemoryNode=" + of("ReqMem") + " TresPerNode=" + of("AllocGRES"),
+		"Comment=" + of("Comment"),
+	}
+	if oneLine {
+		return []string{strings.Join(lines, " ")}
+	}
+	for i := range lines[1:] {
+		lines[i+1] = "   " + lines[i+1]
+	}
+	return append(lines, "")
 }
 
 var scontrolOptions []option

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // queueFormat is squeue's own.
@@ -29,7 +30,11 @@ type queueView struct {
 	ids                    []string
 	format                 string
 	bare                   bool
+	each                   bool // a line for each task of an array that waits
 }
+
+// minJobAge is for how long Slurm remembers a job that has ended.
+const minJobAge = 5 * time.Minute
 
 func (v *queueView) reader() map[string]func(c *Call, value string) error {
 	into := func(to *[]string) func(*Call, string) error {
@@ -44,7 +49,7 @@ func (v *queueView) reader() map[string]func(c *Call, value string) error {
 		"-o":      func(_ *Call, text string) error { v.format = text; return nil },
 		"--start": form("%.18i %.9P %.8j %.8u %.2t %.19S %.6D %R"),
 		"-l":      form("%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R"),
-		"-a":      nothing, "-r": nothing, "-M": nothing, "--local": nothing, "--federation": nothing,
+		"-a":      nothing, "-r": func(*Call, string) error { v.each = true; return nil }, "-M": nothing, "--local": nothing, "--federation": nothing,
 		"-p": into(&v.parts), "-A": into(&v.accounts), "-w": into(&v.nodes),
 		"-i": refused("it is shown once here: watch -n 5 squeue"),
 		"-S": refused("the order here is that of the queue: squeue -h | sort"),
@@ -69,18 +74,32 @@ func readSqueue(c *Call, t tool, args []string) error {
 	if err := checkStates(v.states); err != nil {
 		return err
 	}
+	if v.ended() {
+		c.add("--all", "--ended=10000")
+	}
 	if len(v.users) == 1 {
 		c.add("--user=" + v.users[0])
 	}
 	for _, id := range v.ids {
 		c.add(jobName(id))
 	}
+	if len(v.ids) == 1 {
+		c.Check = func(jobs []api.Job, now time.Time) error {
+			if !slices.ContainsFunc(jobs, func(j api.Job) bool { return !forgotten(j, now) }) {
+				return fmt.Errorf("no job %s waits, runs or has ended within the last %.0f minutes", v.ids[0], minJobAge.Minutes())
+			}
+			return nil
+		}
+	}
 	c.Table = func(jobs []api.Job, now time.Time) (lines []string) {
+		if v.each {
+			jobs = expanded(jobs)
+		}
 		if !v.bare {
 			lines = append(lines, row(columns, func(q queueColumn) string { return q.field.title }))
 		}
 		for _, j := range jobs {
-			if v.has(j) {
+			if v.has(j, now) {
 				lines = append(lines, row(columns, func(q queueColumn) string { return q.field.of(j, now) }))
 			}
 		}
@@ -99,11 +118,21 @@ func bound(table []option, do map[string]func(*Call, string) error) []option {
 	return table
 }
 
-// has reports whether a job is shown: one that has not ended, and is chosen.
-func (v *queueView) has(j api.Job) bool {
-	state := stateOf(j)
-	return !j.State.Terminal() && !(j.Array != nil && j.State == "spawned") && v.in(j) &&
-		(len(v.states) == 0 || state.in(v.states))
+// ended reports whether jobs that have ended are among those that are asked for.
+func (v *queueView) ended() bool {
+	return len(v.states) > 0 && slices.ContainsFunc(job.States(), func(s job.State) bool {
+		return s.Terminal() && slurmStates[s].in(v.states)
+	})
+}
+
+// has reports whether a job is shown: one that is chosen, and that Slurm would remember if it has ended.
+func (v *queueView) has(j api.Job, now time.Time) bool {
+	return !byTasks(j) && (!j.State.Terminal() || v.ended()) && !forgotten(j, now) && v.in(j) && In(v.states, j)
+}
+
+// forgotten reports whether a job ended so long ago that Slurm's controller has forgotten it.
+func forgotten(j api.Job, now time.Time) bool {
+	return j.State.Terminal() && now.Sub(j.EndedAt) > minJobAge
 }
 
 // in reports whether the filters leave a job, whatever its state.

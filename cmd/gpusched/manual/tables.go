@@ -103,7 +103,7 @@ var jobVariables = []Entry{
 	{"NVIDIA_VISIBLE_DEVICES", "The UUIDs of the job's GPUs."},
 	{"PYTHONUNBUFFERED", "1, so that Python prints at once; with -e PYTHONUNBUFFERED= it prints by the block, which is faster. What the submitter or the site has set stays."},
 	{"MASTER_ADDR, MASTER_PORT, PET_MASTER_PORT", "127.0.0.1 and a port (20000 to 29999) that no other job has and that was free at the start, for frameworks whose processes meet there; PET_MASTER_PORT is what torchrun reads. What the submitter or the site has set stays. Where others have taken the four ports of the job, the job's output says which one it got."},
-	{"SLURM_*", "With --compat slurm: JOB_ID, JOBID, JOB_NAME, JOB_USER, ARRAY_JOB_ID, ARRAY_TASK_ID, CPUS_PER_TASK, CPUS_ON_NODE, GPUS, GPUS_ON_NODE, JOB_GPUS (indexes in the machine), MEM_PER_NODE (MiB), SUBMIT_DIR (the job's), JOB_NODELIST, NODELIST, NNODES, JOB_NUM_NODES, NTASKS, PROCID, LOCALID, NODEID and RESTART_COUNT. One about what was not asked for is missing."},
+	{"SLURM_*", "With --compat slurm: JOB_ID, JOBID, JOB_NAME, JOB_USER, ARRAY_JOB_ID, ARRAY_TASK_ID, CPUS_PER_TASK, CPUS_ON_NODE, GPUS, GPUS_ON_NODE, JOB_GPUS (indexes in the machine), MEM_PER_NODE (MiB), SUBMIT_DIR (the job's), JOB_NODELIST, NODELIST, NNODES, JOB_NUM_NODES, NTASKS, NPROCS, TASKS_PER_NODE, PROCID, LOCALID, NODEID and RESTART_COUNT. One about what was not asked for is missing."},
 	{"GPUSCHED_JOB_ID", "The number of the job."},
 	{"GPUSCHED_ATTEMPT", "1 for the first start, more where the job was started again: a retry, after a reboot, or after it made room for another."},
 	{"GPUSCHED_GPU_SHARE", "How many GPUs the job has, such as 0.5 or 2."},

@@ -75,8 +75,8 @@ func expand(path string, j *api.Job) string {
 	if j.Task != nil {
 		array, task = j.Task.Array.String(), strconv.Itoa(j.Task.Index)
 	}
-	return strings.NewReplacer("%%", "%", "%j", j.ID.String(), "%J", j.ID.String(), "%A", array, "%a", task,
-		"%u", j.User, "%x", j.Name, "%n", "0", "%t", "0", "%s", "batch").Replace(path)
+	return job.FillLog(path, map[byte]string{'%': "%", 'j': j.ID.String(), 'J': j.ID.String(), 'A': array, 'a': task,
+		'u': j.User, 'x': j.Name, 'n': "0", 't': "0", 's': "batch"})
 }
 
 // indexes are the GPUs in a list of gres: their numbers, "gpu:a100:2(IDX:0-1,3)", or since 23.11 what is taken of

@@ -1,11 +1,14 @@
 package slurm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // Batch collects the options of one script. As with sbatch, a later one replaces an
@@ -25,7 +28,8 @@ type Batch struct {
 	memPerGPU, memPerCPU    int64 // bytes
 	cpusPerGPU, gpusPerTask int
 	gpuType                 string
-	truncates               bool // --open-mode=truncate
+	tasks                   map[string]int // by the option that says how many
+	truncates               bool           // --open-mode=truncate
 	mailOn                  []string
 	mailTo                  string
 }
@@ -56,13 +60,16 @@ func (b *Batch) Next(words []string) ([]string, error) {
 		return nil, fmt.Errorf("%s takes no value", name)
 	case o.value == none && value != "": // letters together, as in -Hv
 		text, words = "", append([]string{"-" + value}, words...)
-	case o.value == required && !given && value == "":
+	case o.value <= maybeEmpty && !given && value == "":
 		if len(words) == 0 {
 			return nil, fmt.Errorf("%s needs a value", name)
 		}
 		text, words = words[0], words[1:]
 	case o.value == required && text == "":
 		return nil, fmt.Errorf("%s needs a value", name)
+	}
+	if o.value == maybeEmpty && text == "" {
+		return words, nil
 	}
 	if err := o.read(b, name, text); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -175,9 +182,20 @@ func (b *Batch) keep(name, value string) {
 // multiplied here, when all of it is known.
 func (b *Batch) Words() ([]string, error) {
 	if b.gpusPerTask > 0 && !b.gpusSet {
-		b.gpus, b.gpusSet = b.gpusPerTask, true
+		b.gpus, b.gpusSet = b.gpusPerTask*b.Tasks(), true
 	}
+	tasks := b.Tasks()
+	cpus := max(b.cpus, 1) * tasks
 	words := append(slices.Clone(b.words), b.mailWords()...)
+	switch several := tasks > 1 && !b.ForSlurm; {
+	case several:
+		words = append(words, "--set-env="+contract.TasksVariable+"="+strconv.Itoa(tasks))
+		if b.cpus > 0 || b.cpusPerGPU == 0 {
+			words = append(words, "--cpus="+strconv.Itoa(cpus))
+		}
+	case b.cpus > 0:
+		words = append(words, "--cpus="+strconv.Itoa(b.cpus))
+	}
 	if b.gpusSet {
 		words = append(words, "--gpus="+strconv.Itoa(b.gpus))
 	}
@@ -194,12 +212,20 @@ func (b *Batch) Words() ([]string, error) {
 		words = append(words, memory(b.memPerGPU*int64(b.gpus)))
 	}
 	if b.memPerCPU > 0 {
-		words = append(words, memory(b.memPerCPU*int64(max(b.cpus, 1))))
+		words = append(words, memory(b.memPerCPU*int64(cpus)))
 	}
 	if b.cpusPerGPU > 0 && b.gpus > 0 && b.cpus == 0 {
 		words = append(words, "--cpus="+strconv.Itoa(b.cpusPerGPU*b.gpus))
 	}
 	return words, nil
+}
+
+// Tasks is how many tasks the job has, each with as many CPUs as --cpus-per-task says.
+func (b *Batch) Tasks() int { return max(b.TasksAsked(), 1) }
+
+// TasksAsked is the same, 0 where it is not said.
+func (b *Batch) TasksAsked() int {
+	return cmp.Or(b.tasks["--ntasks"], b.tasks["--ntasks-per-node"], b.tasks["--ntasks-per-gpu"]*b.gpus)
 }
 
 // NoGPU reports whether the script asks for none, as is sbatch's default.

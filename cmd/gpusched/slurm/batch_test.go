@@ -74,18 +74,26 @@ func TestOptions(t *testing.T) {
 		"--job-n x":                          "--name=x", // the beginning of a name, as getopt has it
 		"--gpus-per x":                       "error",
 		"--nodes=2":                          "error",
-		"--ntasks=4":                         "error",
-		"--gres=tpu:1":                       "error",
-		"--gres=gpux":                        "error",
-		"--gpus=":                            "error",
-		"--gpus=a:b:1":                       "error",
-		"--gpus=-1":                          "error",
-		"--mem":                              "error",
-		"--mem=8X":                           "error",
-		"--mem=99999999999T":                 "error",
-		"--time=soon":                        "error",
-		"--time=1:2:3:4":                     "error",
-		"--dependency=singleton":             "--after-any=singleton",
+		"--ntasks=4":                         "--set-env=GPUSCHED_TASKS=4 --cpus=4",
+		"-n 4 -c 2":                          "--set-env=GPUSCHED_TASKS=4 --cpus=8",
+		"-c 2 --ntasks-per-node=4 -n 1":      "--cpus=2",
+		"--tasks-per-node=4 --mem-per-cpu=1G --export=ALL": "--env=inherit --set-env=GPUSCHED_TASKS=4 --cpus=4 --mem=4294967296B",
+		"-n2 --gpus-per-task=2":                            "--set-env=GPUSCHED_TASKS=2 --cpus=2 --gpus=4",
+		"--ntasks-per-gpu=2 -G2":                           "--set-env=GPUSCHED_TASKS=4 --cpus=4 --gpus=2",
+		"-n 4 --cpus-per-gpu=3 -G2":                        "--set-env=GPUSCHED_TASKS=4 --gpus=2 --cpus=6",
+		"-n 0":                                             "error",
+		"-n 1-4":                                           "error",
+		"--gres=tpu:1":                                     "error",
+		"--gres=gpux":                                      "error",
+		"--gpus=":                                          "error",
+		"--gpus=a:b:1":                                     "error",
+		"--gpus=-1":                                        "error",
+		"--mem":                                            "error",
+		"--mem=8X":                                         "error",
+		"--mem=99999999999T":                               "error",
+		"--time=soon":                                      "error",
+		"--time=1:2:3:4":                                   "error",
+		"--dependency=singleton":                           "--after-any=singleton",
 		"--no-kill --acctg-freq=30 --ignore-pbs --spread-job --use-min-nodes": "",
 		"--dependency=afterok:1?afterok:2":                                    "error",
 		"--dependency=after:1+5":                                              "error",
@@ -121,7 +129,9 @@ func TestOutputFiles(t *testing.T) {
 		"-e err.txt --open-mode=truncate":    "--log=err.txt --log-truncate",
 		"-e err.txt -o out.txt":              "--log=out.txt",
 		"-o /dev/null":                       "",
-		"-o slurm.%N.%j-%3a.out":             "--log=slurm.localhost.%j-%a.out",
+		"-o slurm.%N.%j-%3a.out":             "--log=slurm.localhost.%j-%3a.out",
+		"-o %05j-%4t.out":                    "--log=%05j-0.out",
+		"-o %9x%%.out":                       "--log=%n%%.out",
 	} {
 		b := &Batch{}
 		if err := b.Add(strings.Fields(line)); err != nil {
@@ -179,8 +189,8 @@ func TestIgnoredAreNamed(t *testing.T) {
 func TestKeptForSlurm(t *testing.T) {
 	b := &Batch{ForSlurm: true}
 	for _, line := range []string{
-		"-p gpu --account=lab", "--nodes=2 -n 4 --exclusive", "--constraint=a|b", "--priority=7", "--mem=0", "--gres=tpu:1", "-N 1",
-		"--dependency=singleton", "-d afterok:1_3", "--gres=gpu:2 -d afterok:7 -t 5",
+		"-p gpu --account=lab --qos=", "--nodes=2 -n 4 --exclusive", "--constraint=a|b", "--priority=7", "--mem=0", "--gres=tpu:1", "-N 1",
+		"--dependency=singleton", "-d afterok:1_3", "--gpus-per-task=2 -d afterok:7 -t 5", "-c 3 --mem-per-cpu=1G",
 	} {
 		if err := b.Add(strings.Fields(line)); err != nil {
 			t.Fatalf("%s: %v", line, err)
@@ -190,7 +200,7 @@ func TestKeptForSlurm(t *testing.T) {
 	if got := strings.Join(b.Native(), " "); got != native || len(b.Ignored()) > 0 {
 		t.Errorf("%s; ignored: %q", got, b.Ignored())
 	}
-	if words, err := b.Words(); err != nil || strings.Join(words, " ") != "--after-ok=7 --time=300s --gpus=2" {
+	if words, err := b.Words(); err != nil || strings.Join(words, " ") != "--after-ok=7 --time=300s --cpus=3 --gpus=8 --mem=12884901888B" {
 		t.Errorf("%q %v", words, err)
 	}
 	for _, line := range []string{"--wrap=ls", "--wait", "--frobnicate", "--uid=0"} {

@@ -10,7 +10,8 @@ import (
 type arity int
 
 const (
-	required arity = iota
+	required   arity = iota
+	maybeEmpty       // required; without a text it is as if it were not there
 	none
 	optional // only in the same word, after =
 )
@@ -51,8 +52,8 @@ var options = []option{
 	{"export", 0, required, (*Batch).export},
 	{"exclusive", 0, optional, (*Batch).exclusive},
 	{"nodes", 'N', required, only("1", "1-1")},
-	{"ntasks", 'n', required, only("1")},
-	{"ntasks-per-node tasks-per-node", 0, required, only("1")},
+	{"ntasks", 'n', required, (*Batch).taskCount},
+	{"ntasks-per-node tasks-per-node", 0, required, (*Batch).taskCount},
 	{"output", 'o', required, (*Batch).outputFile},
 	{"error", 'e', required, (*Batch).outputFile},
 	{"open-mode", 0, required, (*Batch).outputFile},
@@ -62,9 +63,9 @@ var options = []option{
 
 	{"partition", 'p', required, ignored},
 	{"account", 'A', required, ignored},
-	{"qos", 'q', required, ignored},
+	{"qos", 'q', maybeEmpty, ignored},
 	{"clusters cluster", 'M', required, ignored},
-	{"constraint", 'C', required, ignored},
+	{"constraint", 'C', maybeEmpty, ignored},
 	{"nodelist", 'w', required, ignored},
 	{"exclude", 'x', required, ignored},
 	{"reservation", 0, required, ignored},
@@ -82,7 +83,16 @@ var options = []option{
 	{"mem-bind", 0, required, ignored},
 	{"threads-per-core", 0, required, ignored},
 	{"ntasks-per-core", 0, required, ignored},
-	{"ntasks-per-gpu", 0, required, only("1")},
+	{"ntasks-per-gpu", 0, required, (*Batch).taskCount},
+	{"ntasks-per-socket", 0, required, ignored},
+	{"cores-per-socket", 0, required, ignored},
+	{"sockets-per-node", 0, required, ignored},
+	{"extra-node-info", 'B', required, ignored},
+	{"wait-all-nodes", 0, required, ignored},
+	{"delay-boot", 0, required, ignored},
+	{"tres-bind", 0, required, ignored},
+	{"oom-kill-step", 0, optional, ignored},
+	{"extra", 0, required, ignored},
 	{"get-user-env", 0, optional, ignored},
 	{"no-kill", 'k', optional, ignored},
 	{"acctg-freq", 0, required, ignored},
@@ -133,7 +143,7 @@ func only(values ...string) func(*Batch, string, string) error {
 			b.keep(name, value)
 			return nil
 		}
-		return fmt.Errorf("%q can't be had: a job here is one task on one machine (with --cpus-per-task as many CPUs as it asks)", value)
+		return fmt.Errorf("%q can't be had: a job here runs on one machine", value)
 	}
 }
 

@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -160,7 +161,23 @@ func (b *Batch) cpuCount(name, value string) error {
 		return nil
 	}
 	b.cpus = int(n)
-	return b.set("cpus", value)
+	return nil
+}
+
+// taskCount reads how many tasks there are, on one machine. Slurm starts one where it is not said.
+func (b *Batch) taskCount(name, value string) error {
+	n, err := strconv.ParseUint(value, 10, 16)
+	if err != nil || n == 0 {
+		return fmt.Errorf("%q is not a number of tasks", value)
+	}
+	if b.ForSlurm && n > 1 {
+		b.keep(name, value)
+	}
+	if b.tasks == nil {
+		b.tasks = map[string]int{}
+	}
+	b.tasks[cmp.Or(map[string]string{"-n": "--ntasks", "--tasks-per-node": "--ntasks-per-node"}[name], name)] = int(n)
+	return nil
 }
 
 // kinds are Slurm's dependencies that exist here.
@@ -339,7 +356,7 @@ func (b *Batch) outputFile(name, value string) error {
 
 // patterns are Slurm's parts of a file's name that are known here.
 var patterns = map[byte]string{
-	'j': "%j", 'J': "%j", 'A': "%A", 'a': "%a", 'x': "%n", 'u': "%u", 'N': "localhost", 'n': "0", 't': "0", 's': "batch",
+	'%': "%%", 'j': "%j", 'J': "%j", 'A': "%A", 'a': "%a", 'x': "%n", 'u': "%u", 'N': "localhost", 'n': "0", 't': "0", 's': "batch",
 }
 
 func pattern(s string) (string, error) {
@@ -349,12 +366,17 @@ func pattern(s string) (string, error) {
 			out.WriteByte(s[i])
 			continue
 		}
-		for i++; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ { // how many digits it has is not known here
+		from := i + 1
+		for i++; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ {
 		}
 		if i == len(s) || patterns[s[i]] == "" {
 			return "", fmt.Errorf("%q has a %% that is not known here: there are %%j, %%A, %%a, %%x, %%u, %%N and %%n", s)
 		}
-		out.WriteString(patterns[s[i]])
+		ours := patterns[s[i]]
+		if strings.Contains("%j%A%a", ours) { // numbers, which may have a least number of digits
+			ours = "%" + s[from:i] + ours[1:]
+		}
+		out.WriteString(ours)
 	}
 	return out.String(), nil
 }
