@@ -61,7 +61,8 @@ func (w *World) judgeStopped(n *job.Job, r *run) {
 		w.breach(20, "job %d answered a stop for %q, and is recorded as %q", n.ID, n.Stop, words.Result(n.Result))
 	}
 	again := n.Stop == job.StopPreempt && !n.StopAt.IsZero() || n.Request.OnTimeout == job.TimeoutRequeue && r.code != 0
-	if r.warned && again && n.Stop != job.StopCancel && r.by == "" && r.touched == "" {
+	waited := w.disk.jobs[n.ID].State == job.Queued // to run again, until it was cancelled
+	if r.warned && again && n.Stop != job.StopCancel && r.by == "" && r.touched == "" && !waited {
 		w.breach(20, "job %d left when it was warned, to run again, and is recorded as %q", n.ID, words.Result(n.Result))
 	}
 }
