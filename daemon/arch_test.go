@@ -54,8 +54,8 @@ var rooms = map[string]room{
 	"daemon/server/servertest": {internal: []string{"daemon/api", "daemon/events", "daemon/job", "daemon/metrics", "daemon/server"}},
 	"daemon/subuid":            {banned: append(slices.Clone(impure), "time"), why: "it reads a text that both the daemon and the doctor have"},
 	"daemon/supervise": {internal: []string{
-		"cgroup", "daemon", "daemon/config", "daemon/core", "daemon/deliver", "daemon/directory", "daemon/gres", "daemon/host", "daemon/job", "daemon/journal", "daemon/metrics", "daemon/notes", "daemon/sched", "daemon/server",
-		"daemon/store", "gpu/kernellog", "gpu/source", "units/retry", "units", "units/launch", "units/systemd",
+		"cgroup", "daemon", "daemon/config", "daemon/core", "daemon/deliver", "daemon/directory", "daemon/gres", "daemon/host", "daemon/job", "daemon/journal", "daemon/metrics", "daemon/sched", "daemon/server",
+		"daemon/slots", "daemon/store", "gpu/kernellog", "gpu/source", "units/retry", "units", "units/contract", "units/launch", "units/systemd",
 	}, banned: []string{"os/exec", "net/http"}, why: "it puts all parts together, and so imports them; none of them imports it"},
 	"daemon/gres": {internal: []string{"daemon/config"}, banned: []string{"os/exec", "net", "log/slog", "context"}, why: "it reads what another scheduler was told, and asks nobody"},
 	"daemon/host": {internal: []string{
@@ -64,7 +64,6 @@ var rooms = map[string]room{
 	"daemon/directory":        {internal: []string{"daemon/job"}, banned: []string{"os", "os/exec", "os/user", "log/slog"}, why: "it asks and remembers; whom it asks may hang"},
 	"daemon/directory/getent": {internal: []string{"daemon/directory"}, banned: []string{"os/user"}, why: "it starts getent(1): never linked into the daemon"},
 	"cmd/gpusched-accounts":   {internal: []string{"daemon/directory/getent"}, why: "a main of nobody's; what it does is below"},
-	"daemon/notes":            {internal: []string{"cgroup", "daemon/job", "daemon/slots", "units", "units/contract", "units/launch"}, banned: []string{"os/exec", "net"}, why: "systemd comes through a port, so that a test can stop a process"},
 	"daemon/slots":            {banned: []string{"os", "os/exec", "net", "log/slog", "time"}, why: "it makes callers wait, and knows not for what"},
 	"daemon/journal":          {banned: []string{"os/exec"}, why: "journald's protocol is a datagram; nothing of it waits for a library"},
 	"daemon":                  {internal: []string{"daemon/core", "daemon/events", "daemon/job", "daemon/metrics", "daemon/slots", "daemon/words", "gpu", "units/retry", "units", "units/launch", "cgroup", "cgroup/cpuset", "units/contract"}, banned: []string{"os/exec", "net/http"}, why: "store, driver and systemd come through its ports"},

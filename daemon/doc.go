@@ -49,7 +49,6 @@
 //	daemon/host               the machine: accounts, memory, processes, lines of health
 //	daemon/deliver            sends messages about jobs, through units of their users
 //	daemon/metrics            what a monitoring system is told: its table, counters and text
-//	daemon/notes              what the scheduler says in the journals of jobs
 //	daemon/supervise          puts the daemon together, reloads its settings, begins anew after errors
 //	daemon/journal            what is logged, on its way to journald
 //	daemon/report             counts what jobs took of the machine, and what they used of it

@@ -11,4 +11,6 @@
 //  3. It gives up only where nothing but another process can help, and, once, on settings that can't be
 //     used: then 'systemctl restart' fails, and the next process stays (invariant 1).
 //  4. A reload is answered, to systemd and in the audit log, after the settings were read.
+//  5. A user who keeps a note in the journal of a job from being printed keeps no note of another
+//     user's from it, and each note is given up after its time.
 package supervise

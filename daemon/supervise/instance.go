@@ -16,7 +16,6 @@ import (
 	"github.com/gpusched/gpusched/daemon/deliver"
 	"github.com/gpusched/gpusched/daemon/host"
 	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/daemon/notes"
 	"github.com/gpusched/gpusched/daemon/store"
 	"github.com/gpusched/gpusched/gpu/kernellog"
 	"github.com/gpusched/gpusched/gpu/source"
@@ -101,7 +100,7 @@ func (s *instance) open(ctx context.Context) error {
 		Bars:    func(m *job.Notify) job.Message { return s.Supervisor.cfg.Load().Notify.Bars(m) },
 		Webhook: func(name string) string { return s.Supervisor.cfg.Load().Notify.Webhooks[name] },
 	}
-	toJobs := notes.NewWriter(s.opt.Specs, s.units, s.scope)
+	toJobs := newNoteWriter(s.opt.Specs, s.units, s.scope)
 	s.daemon, err = daemon.New(daemon.Options{
 		Store: s.store, Forget: s.forget, Restored: state, Specs: specDir(s.opt.Specs),
 		Units: s.units, Changes: daemon.ChangesOf(s.units.Changes()), Origin: s.units.Origin, System: s.units.System,

@@ -72,7 +72,7 @@ var limits = map[string][]string{
 	"starts put off":  {"at once", "daemon/core/startagain.go startAgain", "daemon/core/startagain.go lastStartAgain"},
 	"stops of units":  {"grace", "units/systemd/stop.go stopSlack + units/systemd/stop.go killPatience", "daemon/loop.go retryEvery"},
 	"list of units":   {"daemon/reconcile.go listTime", "daemon/reconcile.go listAgain"},
-	"notes to jobs":   {"daemon/notes/writer.go noteTime", "never"},
+	"notes to jobs":   {"daemon/supervise/notes.go noteTime", "never"},
 	"alert_unit":      {"daemon/alert.go alertTime", "daemon/alert.go alertAgain"},
 	"messages":        {"daemon/deliver.go deliverTime", "daemon/core/messages.go deliveryAgain", "daemon/core/messages.go lastDeliveryIn"},
 	"state on disk":   {"daemon/commit.go commitTime", "daemon/commit.go firstCommitRetry", "daemon/commit.go lastCommitRetry"},

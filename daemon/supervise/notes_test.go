@@ -1,4 +1,4 @@
-package notes
+package supervise
 
 import (
 	"context"
@@ -47,7 +47,7 @@ func (s *stopped) Reload(ctx context.Context, name string) error {
 }
 
 // A stopped process keeps the notes of its own job from being printed, and no
-// others.
+// others (invariant 5).
 func TestStoppedNote(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o711); err != nil {
@@ -55,7 +55,7 @@ func TestStoppedNote(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		s := &stopped{jobs: map[string]bool{units.Name(1): true}, state: map[string]string{}}
-		w := NewWriter(dir, s, units.Scope{})
+		w := newNoteWriter(dir, s, units.Scope{})
 		me := os.Getuid()
 		begin := time.Now()
 		go func() { _ = w.Tell(t.Context(), 1, me, "first") }()
@@ -90,8 +90,8 @@ func TestOpen(t *testing.T) {
 	if err := os.Chmod(dir, 0o711); err != nil {
 		t.Fatal(err)
 	}
-	s := &asked{dir: dir}
-	w := NewWriter(dir, s, units.Scope{})
+	s := &inUnits{dir: dir}
+	w := newNoteWriter(dir, s, units.Scope{})
 	if err := errors.Join(w.Open(t.Context(), 1, os.Getuid()), w.Tell(t.Context(), 1, os.Getuid(), "hello")); err != nil {
 		t.Fatal(err)
 	}
@@ -103,17 +103,17 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// asked is a systemd in which the process that prints notes looks for what is wanted.
-type asked struct {
+// inUnits is a systemd in which the process that prints notes looks for what is wanted.
+type inUnits struct {
 	dir   string
 	doors []bool
 }
 
-func (a *asked) Status(_ context.Context, name string) (units.Status, error) {
+func (a *inUnits) Status(_ context.Context, name string) (units.Status, error) {
 	return units.Status{Name: name}, nil
 }
 
-func (a *asked) Reload(context.Context, string) error {
+func (a *inUnits) Reload(context.Context, string) error {
 	id, door := launch.WantsDoor(a.dir + "/1.1")
 	a.doors = append(a.doors, door && id == "1")
 	return nil
@@ -124,7 +124,7 @@ func TestStoppedNotes(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		s := &stopped{jobs: map[string]bool{}, state: map[string]string{}}
-		w := NewWriter(dir, s, units.Scope{})
+		w := newNoteWriter(dir, s, units.Scope{})
 		me := os.Getuid()
 		for id := job.ID(1); id <= 2*notesAtOnce; id++ {
 			s.jobs[units.Name(int64(id))] = true
@@ -154,7 +154,7 @@ func (o *over) Reload(context.Context, string) error { o.reloads++; return nil }
 // Nothing is brought into a unit in which nothing is left: its GPUs may be another's.
 func TestNothingComesIntoASpentUnit(t *testing.T) {
 	u := &over{}
-	w := NewWriter(t.TempDir(), u, units.Scope{})
+	w := newNoteWriter(t.TempDir(), u, units.Scope{})
 	for what, bring := range map[string]func() error{
 		"a note": func() error { return w.Tell(t.Context(), 1, os.Getuid(), "text") },
 		"a door": func() error { return w.Open(t.Context(), 1, os.Getuid()) },

@@ -1,4 +1,4 @@
-package notes
+package supervise
 
 import (
 	"context"
@@ -14,13 +14,13 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// Writer puts notes into the journals of jobs. What the daemon itself logs is
+// noteWriter puts notes into the journals of jobs. What the daemon itself logs is
 // root's and no user finds it there, so systemd has a process of the job's own
 // unit and user print the note.
 //
 // That process is the user's, who can stop it for as long as systemd waits. So a
 // note waits for others of its own job and, where there are many, of its own user.
-type Writer struct {
+type noteWriter struct {
 	dir   string
 	scope units.Scope // of the systemd that has the jobs
 	units noteUnits
@@ -37,9 +37,9 @@ type noteUnits interface {
 // notesAtOnce is how many notes to jobs of one user are on their way at most.
 const notesAtOnce = 4
 
-// NewWriter makes one that leaves notes in the directory dir for the launchers.
-func NewWriter(dir string, u noteUnits, scope units.Scope) *Writer {
-	return &Writer{dir: dir, units: u, scope: scope}
+// newNoteWriter makes one that leaves notes in the directory dir for the launchers.
+func newNoteWriter(dir string, u noteUnits, scope units.Scope) *noteWriter {
+	return &noteWriter{dir: dir, units: u, scope: scope}
 }
 
 // noteTime is how long systemd may take for one note.
@@ -51,18 +51,18 @@ const noteTime = 5 * time.Second
 const noteRoom = 32 << 20
 
 // Tell puts a note into the journal of a running job.
-func (w *Writer) Tell(ctx context.Context, id job.ID, uid int, text string) error {
+func (w *noteWriter) Tell(ctx context.Context, id job.ID, uid int, text string) error {
 	return w.bring(ctx, id, uid, text)
 }
 
 // Open has the process that would print a note leave one behind that listens for
 // commands of the job's user. So they are in the job's unit, under its user, limits and
 // device filter, and end with it, and root starts nothing else.
-func (w *Writer) Open(ctx context.Context, id job.ID, uid int) error {
+func (w *noteWriter) Open(ctx context.Context, id job.ID, uid int) error {
 	return w.bring(ctx, id, uid, contract.DoorNote+w.scope.Terminal(int64(id)))
 }
 
-func (w *Writer) bring(ctx context.Context, id job.ID, uid int, text string) error {
+func (w *noteWriter) bring(ctx context.Context, id job.ID, uid int, text string) error {
 	leave, err := w.jobs.Enter(ctx, id, 1)
 	if err != nil {
 		return err
