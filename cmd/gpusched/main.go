@@ -28,13 +28,14 @@ var (
 	commit  = ""
 )
 
-func main() {
+func main() { os.Exit(runUntilSignal(hostApp())) }
+
+// runUntilSignal runs what this process was called with. A signal ends it in order.
+func runUntilSignal(a *app) (code int) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	a := hostApp()
-	code := runAs(ctx, a, filepath.Base(os.Args[0]), os.Args[1:])
-	a.ssh.End()
-	stop()
-	os.Exit(code)
+	defer stop()
+	defer a.ssh.End()
+	return runAs(ctx, a, filepath.Base(os.Args[0]), os.Args[1:])
 }
 
 // hostApp takes what a run needs from the process. It is the one place that

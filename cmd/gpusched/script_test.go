@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 		if uid := os.Getenv("TEST_UID"); uid != "" {
 			a.uid, _ = strconv.Atoi(uid)
 		}
-		os.Exit(runAs(context.Background(), a, filepath.Base(os.Args[0]), os.Args[1:]))
+		os.Exit(runUntilSignal(a))
 	}
 	commands := map[string]func(){"gpusched": program}
 	for _, n := range alias.Names() {
