@@ -166,8 +166,8 @@ func followed(path string) string {
 	return ""
 }
 
-// bare returns the directory in which a path ends that is not there, where a file system may be missing: one that mounts
-// what is looked for, or an empty one in which this account can have removed nothing.
+// bare returns the directory in which a path ends that is not there, where a file system may be missing: one that
+// mounts what is looked for, or an empty one in which this account can have removed nothing.
 func bare(path string) string {
 	if !errors.Is(unix.Access(path, unix.F_OK), unix.ENOENT) {
 		return ""
