@@ -107,7 +107,7 @@ func (b *gpuBook) ended(l *trackedJob, r *job.Result, now time.Time) {
 	case r.Outcome == job.Completed || now.Sub(l.job.Attempt.StartedAt) > didWell:
 		b.well(had, l, now)
 	case failedAtOnce(l.job, r, now):
-		culprit, f := b.judge(l, r, now)
+		culprit, f, waits := b.judge(l, r, now)
 		for _, d := range had {
 			d.failing = d.failing.with(l, now)
 			if d.failed == nil {
@@ -115,7 +115,11 @@ func (b *gpuBook) ended(l *trackedJob, r *job.Result, now time.Time) {
 			}
 			d.failed[l.account] = failure{now, had}
 		}
-		if culprit != nil && f.until.IsZero() {
+		switch {
+		case culprit == nil || !f.until.IsZero():
+		case waits:
+			culprit.failing.until = now.Add(f.long())
+		default:
 			f.rests++
 			f.until = now.Add(retry.After(f.rests, firstRest, lastRest))
 			culprit.failing = f
@@ -146,20 +150,21 @@ func (f *failing) long() time.Duration { return min(failsAtOnce, max(doesWell, t
 
 // culprit is the index of the GPU that is at fault for a job that failed at once: it is, or becomes, suspect; -1: none.
 func (b *gpuBook) culprit(l *trackedJob, r *job.Result, now time.Time) int {
-	if d, _ := b.judge(l, r, now); d != nil {
+	if d, _, waits := b.judge(l, r, now); d != nil && !waits {
 		return d.Index
 	}
 	return -1
 }
 
-// judge returns the culprit, and what failed on it with that job; nil: there is none.
-func (b *gpuBook) judge(l *trackedJob, r *job.Result, now time.Time) (*device, failing) {
+// judge returns the culprit, and what failed on it with that job; nil: there is none. waits says that it is one if those
+// that have just begun on other GPUs do well: until then it takes no new job, or it would have had them all.
+func (b *gpuBook) judge(l *trackedJob, r *job.Result, now time.Time) (culprit *device, f failing, waits bool) {
 	var had []*device
 	if failedAtOnce(l.job, r, now) {
 		had = b.had(l.job)
 	}
 	if len(had) == 0 {
-		return nil, failing{}
+		return nil, failing{}, false
 	}
 	worst := slices.MaxFunc(had, func(a, b *device) int {
 		return cmp.Or(a.failing.rests-b.failing.rests, a.failing.jobs-b.failing.jobs)
@@ -170,26 +175,29 @@ func (b *gpuBook) judge(l *trackedJob, r *job.Result, now time.Time) (*device, f
 			alike++
 		}
 	}
-	f := worst.failing.with(l, now)
-	if !f.until.IsZero() || b.suspects(worst, &f, alike, now) {
-		return worst, f
+	f = worst.failing.with(l, now)
+	if !f.until.IsZero() || b.suspects(worst, &f, alike, now, b.doWell) {
+		return worst, f, false
 	}
-	return nil, failing{}
+	if b.suspects(worst, &f, alike, now, b.mayDoWell) {
+		return worst, f, true
+	}
+	return nil, failing{}, false
 }
 
-// suspects reports whether what failed on a GPU is enough to rest it, where as much did on so many GPUs, with this one.
-// The one that is tried after a rest is.
-func (b *gpuBook) suspects(d *device, f *failing, alike int, now time.Time) bool {
+// suspects reports whether what failed on a GPU is enough to rest it, where as much did on so many GPUs, with this one,
+// and jobs on others do well. The one that is tried after a rest is.
+func (b *gpuBook) suspects(d *device, f *failing, alike int, now time.Time, doWell wellElsewhere) bool {
 	counts := f.of
 	if f.rests == 0 {
 		counts = b.failOnlyOn(d, f, now)
 	}
-	if f.alone = nil; len(counts) > 1 && (f.jobs >= failsInARow*alike || f.rests > 0) && b.doWell(d, nil, f, now) {
+	if f.alone = nil; len(counts) > 1 && (f.jobs >= failsInARow*alike || f.rests > 0) && doWell(d, nil, f, now) {
 		return true
 	}
 	for _, o := range counts {
 		often := o.jobs >= failsOfOne*alike || f.rests > 0
-		if o.unlike && often && !b.restsFor(o.account) && b.doWell(d, o.account, f, now) {
+		if o.unlike && often && !b.restsFor(o.account) && doWell(d, o.account, f, now) {
 			f.alone = o.account
 			return true
 		}
@@ -246,12 +254,20 @@ func (b *gpuBook) restsFor(a *sched.Account) bool {
 	return false
 }
 
+// wellElsewhere reports how jobs do on other GPUs than one: those of an account, or all.
+type wellElsewhere func(than *device, a *sched.Account, f *failing, now time.Time) bool
+
 // doWell reports whether jobs have done well on other GPUs since the first failed, or one does; of
 // an account only those that began since. A few that were soon over may do so by chance.
 func (b *gpuBook) doWell(than *device, a *sched.Account, f *failing, now time.Time) bool {
 	return a == nil && f.well >= didOften || slices.ContainsFunc(b.devices, func(d *device) bool {
 		return b.wellOn(d, than, a, f.since, f.long(), now)
 	})
+}
+
+// mayDoWell reports whether a job has just begun on another GPU, of an account since the first failed.
+func (b *gpuBook) mayDoWell(than *device, a *sched.Account, f *failing, now time.Time) bool {
+	return slices.ContainsFunc(b.devices, func(d *device) bool { return b.wellOn(d, than, a, f.since, 0, now) })
 }
 
 // wellOn reports whether a job of an account that began since a moment has done well on a GPU, or runs there for

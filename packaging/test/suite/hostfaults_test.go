@@ -158,7 +158,7 @@ func TestFailingGPU(t *testing.T) {
 		return strings.Contains(try(t, "", "gpusched health").Stdout, "jobs on it failed within seconds")
 	})
 	failed := strings.Fields(sh(t, "", "gpusched list -a -s failed -o ids"))
-	if len(failed) > 60 {
+	if len(failed) > 12 {
 		t.Errorf("%d of 120 jobs failed", len(failed))
 	}
 	if out := sh(t, "", "gpusched gpus"); !strings.Contains(out, "suspect") {
