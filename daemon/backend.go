@@ -17,9 +17,6 @@ func (d *Daemon) Submit(ctx context.Context, s job.Submission, dryRun bool) (job
 	if err := s.Validate(); err != nil {
 		return job.Submitted{}, job.Refuse("usage/form", err)
 	}
-	if err := d.hasAccount(&s); err != nil {
-		return job.Submitted{}, err
-	}
 	if dryRun {
 		return d.try(ctx, s)
 	}

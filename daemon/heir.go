@@ -70,19 +70,6 @@ func (d *Daemon) heir(j *job.Job, wait time.Duration) (heir job.Account, err err
 	return heir, nil
 }
 
-// hasAccount refuses a submission of a number that nobody has, as the session of a removed account still has it: the
-// job would run as whoever is given the number. Numbers of containers have no account.
-func (d *Daemon) hasAccount(s *job.Submission) error {
-	o := &s.Owner
-	if d.opt.NameToday == nil || s.Principal != nil || !job.Nameless(o.UID, o.User) {
-		return nil
-	}
-	if name, err := d.opt.NameToday(o.UID, "", nameSoon); err == nil && name == "" {
-		return job.Refuse("policy/no-account", o.UID)
-	}
-	return nil
-}
-
 // FindRenamed returns a refusal where an account as which jobs of the query wait was renamed, or was removed and its
 // number given to another, and the scheduler did not know that yet. It holds these jobs, as their next start would:
 // whoever releases them decides whom they run as. What the directory does not say soon is left to that start.

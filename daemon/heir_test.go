@@ -60,29 +60,6 @@ func TestNothingStartsAsAnotherAccount(t *testing.T) {
 	}
 }
 
-// A number without an account may be given to another one before a job starts, so it submits nothing. One whose name
-// the directory does not say, and a container's, do.
-func TestNobodySubmits(t *testing.T) {
-	bob := &job.Account{UID: 1002, User: "bob"}
-	for what, c := range map[string]struct {
-		s       job.Submission
-		name    string
-		err     error
-		refused bool
-	}{
-		"removed":       {job.Submission{Owner: job.Owner{UID: 2010, User: "2010"}}, "", nil, true},
-		"named":         {job.Submission{Owner: job.Owner{UID: 2010, User: "2010"}}, "kate", nil, false},
-		"not said":      {job.Submission{Owner: job.Owner{UID: 2010, User: "2010"}}, "", errors.New("no answer"), false},
-		"known":         {job.Submission{Owner: job.Owner{UID: 2010, User: "kate"}}, "", nil, false},
-		"a container's": {job.Submission{Owner: job.Owner{UID: 2010, User: "2010"}, Principal: bob}, "", nil, false},
-	} {
-		d := &Daemon{opt: Options{NameToday: func(int, string, time.Duration) (string, error) { return c.name, c.err }}}
-		if err := d.hasAccount(&c.s); (err != nil) != c.refused {
-			t.Errorf("%s: %v", what, err)
-		}
-	}
-}
-
 // aStore has one job and its payload.
 type aStore struct {
 	anyPayload

@@ -122,8 +122,6 @@ var sentences = map[job.Code]sentence{
 	"never/quota-cpus": {"can never start: asks for %v, the quota of %v is %v", "use a smaller --cpus, or ask an administrator for a larger quota"},
 	"never/dependency": {"can never start: job %v %v, so --%v %v can never be met", "leave the dependency out"},
 
-	"policy/no-account": {"no account has uid %v: it was removed, it seems, and a job of yours would run as whoever is given the number",
-		"ask an administrator for an account"},
 	"policy/time":        {"%v is above this site's longest, %v", "use a shorter --time"},
 	"policy/class-time":  {"%v is above the longest of class %v, %v", "use a shorter --time, or another --priority"},
 	"policy/grace":       {"the grace time %v is above this site's longest, %v", "use a shorter --grace"},
