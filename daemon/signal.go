@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -53,8 +54,13 @@ func (d *Daemon) signalFor(
 	if o.Job != nil {
 		called = o.Job.Called()
 	}
-	if c.Main && o.Job != nil && d.hasTerminal(ctx, &o.Job.Job) {
-		return job.Refuse("conflict/signal-terminal", called)
+	if o.Job != nil && d.hasTerminal(ctx, &o.Job.Job) {
+		passedOn := slices.Contains(aimed(&o.Job.Request), c.Signal)
+		if c.Main && !passedOn {
+			return job.Refuse("conflict/signal-terminal", called)
+		}
+		own := *c
+		c, own.Main = &own, passedOn // else the command would have it twice
 	}
 	arrived := false
 	for _, id := range o.Reached {

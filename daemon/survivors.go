@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gpusched/gpusched/cgroup"
 	"github.com/gpusched/gpusched/daemon/core"
@@ -23,13 +24,28 @@ func (d *Daemon) describeSurvivors(ctx context.Context, id job.ID) string {
 }
 
 // leftRunning returns how many processes there are in the unit of a job whose command has ended, without those that
-// serve the job.
+// serve the job, and those that end within a moment of it by themselves, as helpers of programs do.
 func (d *Daemon) leftRunning(a core.Stop) (n int) {
+	for looks := 0; looks < 2; looks++ {
+		if n = d.running(a); n == 0 {
+			break
+		}
+		if looks == 0 {
+			d.host.Wakeup().Wait(d.host.Now().Add(endsWithIt))
+		}
+	}
+	return n
+}
+
+// endsWithIt is how long what ends with a command may take.
+const endsWithIt = 50 * time.Millisecond
+
+func (d *Daemon) running(a core.Stop) (n int) {
 	if d.opt.Inside == nil {
 		return 0
 	}
 	for _, p := range d.opt.Inside(d.opt.Scope.ControlGroup(a.UID, units.Name(int64(a.Job)))) {
-		if p.Name != launcherName {
+		if p.Name != launcherName && p.State != 'Z' && p.State != '?' { // it has ended
 			n++
 		}
 	}

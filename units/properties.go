@@ -171,26 +171,16 @@ func cpuWeight(cpus int) uint64 {
 	return uint64(min(max(cpus, 1), maxCPUWeight/weightOfCPU) * weightOfCPU)
 }
 
-// The open files and the stack without which the launcher could not do its work, or systemd not execute it.
-const (
-	leastFiles      = 64
-	leastStackBytes = 1 << 20
-)
-
 // rlimits names the hard limit first: a soft one may not go above it. Those
 // under which the launcher could not live are left to the launcher, which sets
 // them as its last act.
 func rlimits(s Spec) []Property {
 	var p []Property
 	for _, l := range s.Rlimits {
-		least := uint64(0)
+		least := contract.LeastLimit(l.Name)
 		switch l.Name {
 		case "AS", "DATA", "NPROC":
 			continue
-		case "NOFILE":
-			least = leastFiles
-		case "STACK":
-			least = leastStackBytes
 		}
 		p = append(p, Property{"Limit" + l.Name, max(l.Hard, least)}, Property{"Limit" + l.Name + "Soft", max(l.Soft, least)})
 	}

@@ -110,8 +110,8 @@ func TestLimitsForTheLauncher(t *testing.T) {
 		}
 	}
 	want := map[string]any{
-		"LimitNOFILE": uint64(1024), "LimitNOFILESoft": uint64(leastFiles), "LimitCPU": uint64(2), "LimitCPUSoft": uint64(1),
-		"LimitSTACK": uint64(leastStackBytes), "LimitSTACKSoft": uint64(leastStackBytes),
+		"LimitNOFILE": uint64(1024), "LimitNOFILESoft": uint64(64), "LimitCPU": uint64(2), "LimitCPUSoft": uint64(1),
+		"LimitSTACK": uint64(1 << 20), "LimitSTACKSoft": uint64(1 << 20),
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("%v", got)

@@ -206,7 +206,7 @@ func (b *gpuBook) suspects(d *device, f *failing, alike int, now time.Time, doWe
 }
 
 // doubtful says of a GPU that is not suspect that so many jobs in a row failed there at once as would make it so, were
-// their commands not alike: a sweep of one user may be at fault, or the GPU.
+// their commands not alike and it their only GPU: a sweep of one user may be at fault, or the GPU.
 func (b *gpuBook) doubtful(d *device, now time.Time) job.Message {
 	f := &d.failing
 	if f.jobs < failsOfOne || !f.until.IsZero() {

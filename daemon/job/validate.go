@@ -40,6 +40,9 @@ func (s *Submission) Validate() error {
 		p.add("usage/cuda-arg")
 	}
 	checkLog(&s.Payload.Log, s.Request.Array, &p)
+	if s.Request.SignalTo == SignalMain && s.Payload.Log.Path != "" {
+		p.add("usage/signal-to-log") // systemd ends what copies the output together with the main process
+	}
 	s.checkNotify(&p)
 	if s.Request.Array != nil && len(p) == 0 {
 		s.Request.Array.checkExpansion(s.Payload.Argv, &p)
@@ -139,7 +142,7 @@ func (r *Request) checkLife(p *Problems) {
 	if r.WarnBefore > 0 && r.TimeLimit > 0 && r.WarnBefore >= r.TimeLimit {
 		p.add("usage/warning-early", r.WarnBefore, r.TimeLimit)
 	}
-	if r.SignalTo != "" && r.SignalTo != SignalMain {
+	if r.SignalTo != "" && r.SignalTo != "all" && r.SignalTo != SignalMain {
 		p.add("usage/signal-to", r.SignalTo)
 	}
 	if r.Retries < NoRetries || r.Retries > MaxRetries || r.Backoff < 0 || r.Backoff > Span(MaxBackoff) {

@@ -182,6 +182,7 @@ func TestValidateRefuses(t *testing.T) {
 		{"warning without signal", "usage/warning", func(s *Submission) { s.Request.WarnBefore = Span(time.Minute) }},
 		{"warning of no signal to main", "usage/warning", func(s *Submission) { s.Request.WarnMain = true }},
 		{"signals to some", "usage/signal-to some", func(s *Submission) { s.Request.SignalTo = "some" }},
+		{"signals to main, with a log", "usage/signal-to-log", func(s *Submission) { s.Request.SignalTo, s.Payload.Log.Path = SignalMain, "/l" }},
 		{"signal too high", "usage/warning", func(s *Submission) { s.Request.WarnSignal, s.Request.WarnBefore = contract.MaxSignal+1, 1 }},
 		{"warning too early", "usage/warning", func(s *Submission) { s.Request.WarnSignal, s.Request.WarnBefore = 1, Span(MaxDuration)+1 }},
 		{"warning before the start", "usage/warning-early 1h 1h", func(s *Submission) {

@@ -40,6 +40,7 @@ var sentences = map[job.Code]sentence{
 	"usage/on-timeout":       {"at its time limit a job is ended (kill) or queued again (requeue), not %q", "--on-timeout"},
 	"usage/warning":          {"a warning needs a signal and a time before the limit, such as USR1@60s", "--signal"},
 	"usage/signal-to":        {"signals go to all or to main, not to %q", "--signal-to"},
+	"usage/signal-to-log":    {"with SIGTERM for the main process alone, the end of the output would be missing in the job's log: use --log none", "--signal-to"},
 	"usage/warning-early":    {"the warning comes %v before the limit, which is %v: use a shorter time", "--signal"},
 	"usage/retries":          {"retries are 0 to %v, the back-off at most %v", "--retries, --backoff"},
 	"usage/hash":             {"a hash is not printable or longer than %v bytes", ""},

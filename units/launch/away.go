@@ -37,12 +37,13 @@ func (r *run) blameAway(f *Failure) {
 	if err != nil {
 		return
 	}
-	searched := f.Step == contract.StepExec && !strings.Contains(s.Argv[0], "/")
-	for _, path := range missing(f, s, r.base) {
-		if searched && unix.Access(filepath.Dir(path), unix.F_OK) == nil && followed(path) == "" {
-			path = filepath.Dir(path) // it was never there
+	list := missing(f, s, r.base)
+	for _, path := range list {
+		why := away(path, valueOf(r.base, "HOME"), mountTable)
+		if why == "" && len(list) == 1 { // what PATH names may never have been there
+			why = maybeAway(path)
 		}
-		if why := cmp.Or(away(path, valueOf(r.base, "HOME"), mountTable), maybeAway(path)); why != "" {
+		if why != "" {
 			f.What += "; " + why
 			f.Step, f.Next = contract.StepAway, triedAgain
 			return
@@ -180,15 +181,10 @@ func bare(path string) string {
 	if unix.Statfs(at, &st) == nil && st.Type == unix.AUTOFS_SUPER_MAGIC {
 		return at
 	}
-	dir, err := os.Open(at)
-	if err != nil {
-		return ""
+	if unix.Access(at, unix.W_OK) != nil && unix.Access(at, unix.R_OK) == nil && isEmpty(at) {
+		return at
 	}
-	defer dir.Close()
-	if _, err := dir.Readdirnames(1); err != io.EOF || unix.Access(at, unix.W_OK) == nil {
-		return ""
-	}
-	return at
+	return ""
 }
 
 // homeless reports whether a home directory is not there, of an account that has one.
@@ -212,8 +208,8 @@ func byHand(f []string) bool {
 	return slices.Contains(options, "noauto") && !slices.Contains(options, "x-systemd.automount")
 }
 
-// unmounted returns the mount point above the path that the table lists and that is not mounted,
-// "" if there is none. Both files write a path in the same way.
+// unmounted returns the mount point above the path that the table lists and that is not mounted, and has
+// nothing in it, "" if there is none. Both files write a path in the same way.
 func unmounted(path, table, mounted string) string {
 	should, err := os.ReadFile(table)
 	is, err2 := os.ReadFile(mounted)
@@ -226,9 +222,27 @@ func unmounted(path, table, mounted string) string {
 			continue
 		}
 		at := strings.TrimSuffix(f[1], "/")
-		if within(path, at) && !strings.Contains(string(is), " "+at+" ") {
+		if !within(path, at) {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(at)
+		if err != nil {
+			real = at
+		}
+		if !strings.Contains(string(is), " "+real+" ") && isEmpty(real) {
 			return at
 		}
 	}
 	return ""
+}
+
+// isEmpty reports whether there is nothing in a directory, as far as that can be seen.
+func isEmpty(path string) bool {
+	dir, err := os.Open(path)
+	if err != nil {
+		return true
+	}
+	defer dir.Close()
+	_, err = dir.Readdirnames(1)
+	return err == io.EOF
 }

@@ -31,9 +31,12 @@ func TestAway(t *testing.T) {
 			t.Errorf("home %q", home)
 		}
 	}
-	own := filepath.Join(dir, "fstab-of-dir") // as if a file system were to be mounted at dir
-	write(t, own, 0o644, "nas:/d "+dir+" nfs defaults 0 0\n")
-	for prefix, want := range map[string]bool{"": false, dir: false, filepath.Join(dir, "none"): true, "/none": false} {
+	own, at := filepath.Join(dir, "fstab-of-dir"), filepath.Join(dir, "mnt") // as if a file system were to be mounted there
+	write(t, own, 0o644, "nas:/d "+at+" nfs defaults 0 0\n")
+	if err := os.Mkdir(at, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for prefix, want := range map[string]bool{"": false, at: false, filepath.Join(at, "none"): true, "/none": false} {
 		for _, s := range []contract.Setup{{Conda: prefix}, {Venv: prefix}} {
 			c := command(t, "/bin/true")
 			if c.Setup = s; (neededAway(c, "", own) != nil) != want {
@@ -41,21 +44,21 @@ func TestAway(t *testing.T) {
 			}
 		}
 	}
-	ofDir := filepath.Join(dir, "none.py")
+	ofDir := filepath.Join(at, "none.py")
 	for _, c := range []struct {
 		argv []string
 		dir  string
 		want bool
 	}{
 		{[]string{"python", "-u", ofDir}, "/", true},
-		{[]string{"python", "./none.py"}, dir, true},
+		{[]string{"python", "./none.py"}, at, true},
 		{[]string{"torchrun", "--nproc-per-node", "4", ofDir, "/none/too"}, "/", true},
 		{[]string{"python", "/none/train.py", ofDir}, "/", false}, // the job's own mistake comes first
 		{[]string{"python", own}, "/", false},                     // it is there
-		{[]string{"sleep", "10"}, dir, false},
-		{[]string{"sh", "-c", "./none.py | tee x"}, dir, false},
+		{[]string{"sleep", "10"}, at, false},
+		{[]string{"sh", "-c", "./none.py | tee x"}, at, false},
 		{[]string{"prog", "--out=" + ofDir}, "/", false},
-		{[]string{"prog"}, dir, false},
+		{[]string{"prog"}, at, false},
 	} {
 		s := command(t, c.argv...)
 		s.Dir = c.dir
@@ -66,6 +69,19 @@ func TestAway(t *testing.T) {
 		if f := neededAway(s, "", own); f != nil {
 			t.Errorf("after a set-up: %q in %s: %v", c.argv, c.dir, f)
 		}
+	}
+	link := filepath.Join(dir, "link") // which the table names, and the kernel what it leads to
+	if err := os.Symlink(at, link); err != nil {
+		t.Fatal(err)
+	}
+	write(t, own, 0o644, "nas:/d "+link+" nfs defaults 0 0\n")
+	for info, want := range map[string]string{"23 22 0:40 / " + at + " rw - nfs nas:/d rw\n": "", "": link} {
+		if write(t, mounts, 0o644, info); unmounted(link+"/x", own, mounts) != want {
+			t.Errorf("%q: not %q", info, want)
+		}
+	}
+	if write(t, filepath.Join(at, "file"), 0o644, "x"); unmounted(link+"/x", own, mounts) != "" {
+		t.Error("what is there is not what should be mounted")
 	}
 	inHome := command(t, "/home/a/run")
 	inHome.Dir, inHome.Env = "/d", []string{"PATH=/home/a/bin:/bin"}

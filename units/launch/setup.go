@@ -49,8 +49,14 @@ const setupVariable = "GPUSCHED_SETUP"
 // the shell becomes the launcher again where its work has failed.
 const setupFailed = "--setup-failed="
 
-// tightLimits are those under which the launcher can't live.
-var tightLimits = []string{"AS", "DATA", "NPROC"}
+// isTight reports whether the launcher can't live under a limit.
+func isTight(l contract.Limit) bool {
+	switch l.Name {
+	case "AS", "DATA", "NPROC":
+		return true
+	}
+	return l.Soft < contract.LeastLimit(l.Name)
+}
 
 // setup becomes a shell that does the set-up and then becomes this launcher again.
 // From here on the job has no voice: what runs now is the user's choice.
@@ -94,7 +100,7 @@ func withoutTight(s *Spec) *Spec {
 
 func splitLimits(limits []contract.Limit) (early, tight []contract.Limit) {
 	for _, l := range limits {
-		if l.Name == tightLimits[0] || l.Name == tightLimits[1] || l.Name == tightLimits[2] {
+		if isTight(l) {
 			tight = append(tight, l)
 		} else {
 			early = append(early, l)

@@ -13,6 +13,7 @@ import (
 // The errors of systemd that mean something to us.
 const (
 	errNoSuchUnit   = "org.freedesktop.systemd1.NoSuchUnit"
+	errNoProcess    = "org.freedesktop.systemd1.NoSuchProcess"
 	errNoSuchJob    = "org.freedesktop.systemd1.NoSuchJob"
 	errUnitExists   = "org.freedesktop.systemd1.UnitExists"
 	errPropReadOnly = "org.freedesktop.DBus.Error.PropertyReadOnly"

@@ -21,6 +21,8 @@ func (m *Manager) Kill(ctx context.Context, name string, signal int, main bool) 
 	}
 	err = l.manager(ctx, "KillUnit", name, whom, int32(signal)).Err
 	switch {
+	case code(err) == errNoProcess: // the main one
+		return nil
 	case code(err) == errNoSuchUnit:
 		return fmt.Errorf("kill unit %q: %w", name, units.ErrAbsent)
 	case err != nil:

@@ -237,7 +237,7 @@ func TestAimedSignals(t *testing.T) {
 		{warn + " --screen", "", true, job.Failed},
 		{"--grace 10m", "cancel", false, job.Cancelled},
 		{"--grace 10m --signal-to main", "cancel", true, job.Cancelled},
-		{"--grace 10m --signal-to main --setup true --log aimed.txt", "cancel", true, job.Cancelled},
+		{"--grace 10m --signal-to main --setup true", "cancel", true, job.Cancelled},
 		{"--grace 10m --signal-to main --screen", "cancel", true, job.Cancelled},
 	} {
 		id := submit(t, "alice", "-g 0 "+c.options+command)

@@ -79,7 +79,6 @@ func TestFileSystemThatNoTableNames(t *testing.T) {
 	waits := []int64{
 		submit(t, "alice", "-g 0 --hold --chdir /scratch/alice -- true"),
 		submit(t, "alice", "-g 0 --hold -- /scratch/alice/run"),
-		submit(t, "alice", "-g 0 --hold -e PATH=/scratch/alice:/usr/bin -- run"),
 	}
 	ends := submit(t, "alice", "-g 0 --hold --chdir ~/gone -- true")
 	sh(t, "", "umount /scratch; rmdir /home/alice/gone; "+fmt.Sprintf("gpusched release %d %d %d %d", waits[0], waits[1], waits[2], ends))
