@@ -40,8 +40,8 @@ const eventDir = ".out/test"
 // parts is the number of boxes among which the suite's tests are dealt out.
 const parts = 4
 
-// withSlurm are the tests that share a box with a real Slurm.
-const withSlurm = "^Test(SlurmEngine|Migrate)$"
+// withSlurm are the tests that share a box with a real Slurm, and with what calls one.
+const withSlurm = "^Test(SlurmEngine|Migrate|Snakemake)$"
 
 // hostile are the tests of what attackers do, and of kills in the midst of things: a fifth of the suite by time.
 const hostile = "^Test(Attacker|Chaos$|Crashes$|Kills$)"

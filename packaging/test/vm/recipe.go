@@ -68,9 +68,10 @@ func recipeOf(kind Kind, suite Suite, more []string) (recipe, error) {
 	return recipe{kind: kind, suite: suite, includes: append(includes, more...), hooks: hooks}, nil
 }
 
-// SlurmPackages are Slurm and what its accounting needs, for Options.Packages. Nothing of it is started by a boot.
+// SlurmPackages are Slurm, what its accounting needs, and Snakemake, which calls it, for Options.Packages. Nothing of
+// it is started by a boot.
 func SlurmPackages() []string {
-	return []string{"slurm-wlm", "munge", "slurmdbd", "mariadb-server", "iproute2"}
+	return []string{"slurm-wlm", "munge", "slurmdbd", "mariadb-server", "iproute2", "snakemake"}
 }
 
 // customiseArgs is the line of the script after which more can be put in.
