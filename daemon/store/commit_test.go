@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -113,6 +114,55 @@ func TestCommitOnADiskThatBecomesReadOnly(t *testing.T) {
 		}
 		commit(t, s, records...)
 		mustCheck(t, s)
+	}
+}
+
+// The file of the last ids gets another length before and after each commit: that it can is the proof that the disk
+// takes changes, whatever else it says. Only a full disk need not, and the next one is a change all the same.
+func TestEveryCommitProvesThatTheDiskTakesChanges(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "state.db")
+	var lengths []int64
+	var fails error
+	judge := func(op, at string) error {
+		if op != "resize file" {
+			return nil
+		}
+		st, err := os.Stat(at)
+		if err == nil && fails == nil {
+			lengths = append(lengths, st.Size())
+		}
+		refused := fails
+		if full := fails == syscall.ENOSPC || fails == syscall.EDQUOT; full {
+			fails = nil // once: the second change of that commit is done
+		}
+		return errors.Join(err, refused)
+	}
+	for id := job.ID(1); id < 10; id += 5 {
+		s, err := Open(t.Context(), path, Options{Judge: judge})
+		if err != nil {
+			t.Fatal(err)
+		}
+		record := func(n job.ID) []job.Record { return []job.Record{{Job: queued(id + n), Payload: payload()}} }
+		commit(t, s, record(0)...)
+		for _, fails = range []error{syscall.ENOSPC, syscall.EDQUOT} {
+			commit(t, s, record(1)...)
+		}
+		for _, fails = range []error{syscall.EIO, syscall.EROFS, syscall.EUCLEAN, syscall.ESTALE, syscall.ENOMEM} {
+			if err := s.Commit(t.Context(), record(2)); !errors.Is(err, fails) || !Retryable(err) {
+				t.Errorf("of %v the commit says %v", fails, err)
+			}
+		}
+		fails = nil
+		commit(t, s, record(3)...)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if st, err := os.Stat(lastPath(path)); err != nil || len(lengths) < 8 {
+		t.Fatalf("%v; %d changes", err, len(lengths))
+	} else if lengths = append(lengths, st.Size()); len(slices.Compact(slices.Clone(lengths))) != len(lengths) {
+		t.Errorf("a change was none: the lengths were %d", lengths)
 	}
 }
 

@@ -52,7 +52,8 @@ func Retryable(err error) bool {
 	var errno syscall.Errno // of a call that is not SQLite's
 	errors.As(err, &errno)
 	switch errno {
-	case syscall.EIO, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE:
+	case syscall.EIO, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE,
+		syscall.EUCLEAN, syscall.ESTALE:
 		return true
 	}
 	return false

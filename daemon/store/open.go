@@ -51,7 +51,6 @@ type Store struct {
 	next  counters    // as stored
 	bound counters    // ids below it may have been given out, as in the file of ids
 	last  *os.File    // the file of the last ids; nil until it is needed
-	size  int64       // its length: idsLength, or one more
 	dirty int         // pages written since the last checkpoint, roughly
 	past  historyUses // what ended jobs take
 

@@ -20,13 +20,21 @@ func (s *Store) writable() error {
 	if st.Flags&readOnly != 0 {
 		return fmt.Errorf("%q: %w", s.path, syscall.EROFS)
 	}
-	err := s.openLast()
-	if err == nil {
-		s.size = idsLength + (s.size+1)%2
-		err = s.disk.resize(s.last, s.size)
+	err := s.resizeLast()
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) { // a full disk takes what it has room for
+		return nil
 	}
-	if errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EIO) { // a full disk is none of these
+	return err
+}
+
+// resizeLast gives the file of the last ids the other of its two lengths.
+func (s *Store) resizeLast() error {
+	if err := s.openLast(); err != nil {
 		return err
 	}
-	return nil
+	st, err := s.last.Stat()
+	if err != nil {
+		return err
+	}
+	return s.disk.resize(s.last, idsLength+(st.Size()+1)%2)
 }
