@@ -14,8 +14,9 @@ import (
 //go:embed schema.sql
 var schema string
 
-// applicationID marks our files ("gpus" in ASCII).
-const applicationID = 0x67707573
+// applicationID marks our files ("gpuj" in ASCII). Builds before the first release counted their schemas from 1, too,
+// and marked their files otherwise.
+const applicationID, beforeRelease = 0x6770756a, 0x67707573
 
 // migrations returns the scripts that bring a file from schema n to n+1, in
 // order; the first makes a new one. A released script is never changed; after
@@ -30,6 +31,9 @@ func version(ctx context.Context, db *sql.DB, path string) (int, error) {
 		(SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)`).Scan(&app, &v, &objects)
 	if err != nil {
 		return 0, err
+	}
+	if app == beforeRelease {
+		return 0, &CorruptError{Path: path, Detail: "it is of a build before the first release, which this release can't read"}
 	}
 	if fresh := app == 0 && v == 0 && objects == 0; !fresh && (app != applicationID || v < 1) {
 		return 0, &CorruptError{Path: path, Detail: "it is a database of another program"}

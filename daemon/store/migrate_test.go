@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -111,6 +112,21 @@ func TestReadOnlyOfAnOlderFile(t *testing.T) {
 	_, err := Open(context.Background(), oldFile(t), Options{ReadOnly: true, known: withNext()})
 	if err == nil || !strings.Contains(err.Error(), "start the daemon once") {
 		t.Fatalf("error %v", err)
+	}
+}
+
+// A file of a build before the first release has one of eleven other schemas, whose numbers began at 1 as ours do. It is
+// refused whatever its number is, and what refuses it says what it is.
+func TestFileOfABuildBeforeTheFirstRelease(t *testing.T) {
+	for schema := range 12 {
+		path := oldFile(t)
+		execFile(t, path, fmt.Sprintf("PRAGMA application_id=0x67707573; PRAGMA user_version=%d", schema))
+		for _, opts := range []Options{{}, {ReadOnly: true}} {
+			_, err := Open(context.Background(), path, opts)
+			if !errors.Is(err, job.ErrDamaged) || !strings.Contains(err.Error(), "of a build before the first release") {
+				t.Errorf("schema %d: error %v", schema, err)
+			}
+		}
 	}
 }
 
