@@ -8,7 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A thousand tasks of an array that run have one row, as have those that failed, and the heading counts each.
+// A thousand tasks of an array that run have one row, as have those that failed, and the heading counts each. The array
+// itself is not one that runs.
 func TestTasksShareARow(t *testing.T) {
 	b := lab()
 	running := b.View.Jobs[1]
@@ -20,6 +21,10 @@ func TestTasksShareARow(t *testing.T) {
 		}
 		b.View.Jobs = append(b.View.Jobs, j)
 	}
+	array := running
+	array.ID, array.State, array.Attempt = 70, job.Spawned, nil
+	array.Request.Array, array.Tasks = &job.Array{Ranges: []job.Range{{First: 0, Last: 1299, Step: 1}}}, &job.Tasks{Next: 1300, Live: 1000, Failures: 300}
+	b.View.Jobs = append(b.View.Jobs, array)
 	socket, _ := scheduler(t, b)
 	_, _, text := get(t, page(t, socket, time.Second).URL+"/")
 	for _, want := range []string{

@@ -105,7 +105,9 @@ func viewOf(s state) pageView {
 			v.AllWait += max(1, j.Alike)
 		default:
 			v.Running = append(v.Running, jobViewOf(j))
-			v.AllRun += max(1, j.Alike)
+			if j.State != job.Spawned { // an array: its tasks count
+				v.AllRun += max(1, j.Alike)
+			}
 		}
 	}
 	v.AllWait, v.Plan = v.AllWait+v.MoreWait, planOf(s.plan)
