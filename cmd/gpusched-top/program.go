@@ -146,10 +146,10 @@ func (p *program) cancel(ids []string) tea.Msg {
 	if len(ids) > 1 {
 		what, is, was = fmt.Sprintf("%d tasks", len(ids)), " are", " were"
 	}
-	ending, refused := 0, []api.RefusedJob(nil)
+	done, ending, refused := 0, 0, []api.RefusedJob(nil)
 	order := api.ManyRequest{Command: job.CommandCancel, Jobs: ids, Brief: true}
 	err := p.client.Many(ctx, order, func(part api.ManyPart) {
-		refused = append(refused, part.Refused...)
+		done, refused = done+len(part.Jobs), append(refused, part.Refused...)
 		for i := range part.Jobs {
 			if !part.Jobs[i].State.Terminal() {
 				ending++
@@ -157,6 +157,8 @@ func (p *program) cancel(ids []string) tea.Msg {
 		}
 	})
 	switch {
+	case err != nil && done > 0 && len(ids) > 1:
+		return screen.Done{Text: fmt.Sprintf("%d of %s were cancelled:", done, what), Err: err}
 	case err != nil:
 		return screen.Done{Text: what + was + " not cancelled:", Err: err}
 	case len(refused) > 0 && len(ids) > 1:
