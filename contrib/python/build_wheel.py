@@ -5,7 +5,7 @@ import hashlib
 import os
 import zipfile
 
-NAME, VERSION = "gpusched", "0.2.0"
+NAME, VERSION = "gpusched", "0.1.0"
 INFO = "%s-%s.dist-info" % (NAME, VERSION)
 
 

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -81,6 +83,23 @@ func TestLicencesOfWhatIsLinked(t *testing.T) {
 	for _, want := range []string{"Go", "github.com/NVIDIA/go-nvml"} {
 		if !found[want] {
 			t.Errorf("%s is not among the modules", want)
+		}
+	}
+}
+
+// The Python client has the version of the packages that ship it, which is the last in the changelog.
+func TestPythonClientHasTheVersion(t *testing.T) {
+	read := func(path string) string {
+		text, err := os.ReadFile("../../" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	last := regexp.MustCompile(`(?m)^## \[(\d[^]]*)\]`).FindStringSubmatch(read("CHANGELOG.md"))
+	for _, path := range []string{"contrib/python/pyproject.toml", "contrib/python/build_wheel.py"} {
+		if last == nil || !strings.Contains(read(path), `"`+last[1]+`"`) {
+			t.Errorf("%s does not name the version %q", path, last)
 		}
 	}
 }
