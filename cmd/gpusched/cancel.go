@@ -54,7 +54,7 @@ func (c *cancelCmd) said(j api.Job) string {
 	case c.Signal.signal != 0 && j.Array != nil:
 		return "passed signal " + c.Signal.name() + " on to its running tasks"
 	case c.Signal.main:
-		return "got signal " + c.Signal.name() + ", its main process alone"
+		return "got signal " + c.Signal.name() + " in its main process only"
 	case c.Signal.signal != 0:
 		return "got signal " + c.Signal.name()
 	case j.State.Terminal():

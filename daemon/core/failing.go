@@ -18,8 +18,8 @@ import (
 // may fail for what they have in common: they count where more of them do, with unlike commands,
 // while jobs which that user began since do well on other GPUs, and make one GPU suspect at a
 // time. A job of several GPUs that fails speaks against each of them, and one that does well for
-// each: the GPU against which most speaks is suspect. Where as much speaks against others of
-// them, that takes as many times more jobs. Nothing of that is on record.
+// each: the GPU with the most evidence against it is suspect. Where n of its GPUs are level, that
+// takes n times as many jobs. Nothing of that is on record.
 const (
 	failsAtOnce = 30 * time.Second // a job does that runs no longer
 	didWell     = 10 * time.Minute // a job did that ran for longer, however it ended; between the two nothing is known

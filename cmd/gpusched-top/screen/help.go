@@ -53,7 +53,7 @@ func (m *Model) helpLines() (lines []Line) {
 	}
 	lines = append(lines, l.spans)
 	add("LAST 60 S", "how busy it was; a space: not known")
-	add("7_[0-9]", "tasks of an array in the same state; / and 7_3 finds one")
+	add("7_[0-9]", "tasks of an array in the same state; type /7_3 to find one")
 	add("TIME", "for how long the job runs, or has waited")
 	add("LEFT", "<2h until its time limit, ~2h by what earlier runs took; of one that waits, when it probably starts")
 	return lines
