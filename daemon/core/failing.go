@@ -156,8 +156,8 @@ func (b *gpuBook) culprit(l *trackedJob, r *job.Result, now time.Time) int {
 	return -1
 }
 
-// judge returns the culprit, and what failed on it with that job; nil: there is none. waits says that it is one if those
-// that have just begun on other GPUs do well: until then it takes no new job, or it would have had them all.
+// judge returns the culprit, and what failed on it with that job; nil: there is none. waits says that it is one if
+// those that have just begun on other GPUs do well: until then it takes no new job, or it would have had them all.
 func (b *gpuBook) judge(l *trackedJob, r *job.Result, now time.Time) (culprit *device, f failing, waits bool) {
 	var had []*device
 	if failedAtOnce(l.job, r, now) {
