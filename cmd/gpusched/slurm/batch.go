@@ -181,9 +181,7 @@ func (b *Batch) keep(name, value string) {
 // Words are the options for gpusched submit. What is asked per GPU or per CPU is
 // multiplied here, when all of it is known.
 func (b *Batch) Words() ([]string, error) {
-	if b.gpusPerTask > 0 && !b.gpusSet {
-		b.gpus, b.gpusSet = b.gpusPerTask*b.Tasks(), true
-	}
+	gpus, asked := b.gpuTotal()
 	tasks := b.Tasks()
 	cpus := max(b.cpus, 1) * tasks
 	words := append(slices.Clone(b.words), b.mailWords()...)
@@ -196,8 +194,8 @@ func (b *Batch) Words() ([]string, error) {
 	case b.cpus > 0:
 		words = append(words, "--cpus="+strconv.Itoa(b.cpus))
 	}
-	if b.gpusSet {
-		words = append(words, "--gpus="+strconv.Itoa(b.gpus))
+	if asked {
+		words = append(words, "--gpus="+strconv.Itoa(gpus))
 	}
 	if b.asks("log") && b.truncates {
 		words = append(words, "--log-truncate")
@@ -206,16 +204,16 @@ func (b *Batch) Words() ([]string, error) {
 		words = append(words, "--gpu-type="+b.gpuType)
 	}
 	if b.memPerGPU > 0 {
-		if b.gpus == 0 {
+		if gpus == 0 {
 			return nil, errors.New("--mem-per-gpu without GPUs")
 		}
-		words = append(words, memory(b.memPerGPU*int64(b.gpus)))
+		words = append(words, memory(b.memPerGPU*int64(gpus)))
 	}
 	if b.memPerCPU > 0 {
 		words = append(words, memory(b.memPerCPU*int64(cpus)))
 	}
-	if b.cpusPerGPU > 0 && b.gpus > 0 && b.cpus == 0 {
-		words = append(words, "--cpus="+strconv.Itoa(b.cpusPerGPU*b.gpus))
+	if b.cpusPerGPU > 0 && gpus > 0 && b.cpus == 0 {
+		words = append(words, "--cpus="+strconv.Itoa(b.cpusPerGPU*gpus))
 	}
 	return words, nil
 }
@@ -223,12 +221,34 @@ func (b *Batch) Words() ([]string, error) {
 // Tasks is how many tasks the job has, each with as many CPUs as --cpus-per-task says.
 func (b *Batch) Tasks() int { return max(b.TasksAsked(), 1) }
 
-// TasksAsked is the same, 0 where it is not said.
+// TasksAsked is the same, 0 where it is not said. Of GPUs for each task, as many have all that are asked.
 func (b *Batch) TasksAsked() int {
-	return cmp.Or(b.tasks["--ntasks"], b.tasks["--ntasks-per-node"], b.tasks["--ntasks-per-gpu"]*b.gpus)
+	n := cmp.Or(b.tasksSaid(), b.tasks["--ntasks-per-gpu"]*b.gpus)
+	if n == 0 && b.gpusPerTask > 0 {
+		n = b.gpus / b.gpusPerTask
+	}
+	return n
+}
+
+func (b *Batch) tasksSaid() int { return cmp.Or(b.tasks["--ntasks"], b.tasks["--ntasks-per-node"]) }
+
+// gpuTotal is how many GPUs the job has, and whether they are asked: in their number, or by that of the tasks.
+func (b *Batch) gpuTotal() (gpus int, asked bool) {
+	switch n, perGPU := b.tasksSaid(), b.tasks["--ntasks-per-gpu"]; {
+	case b.gpusSet:
+		return b.gpus, true
+	case b.gpusPerTask > 0:
+		return b.gpusPerTask * max(n, 1), true
+	case perGPU > 0 && n > 0:
+		return (n + perGPU - 1) / perGPU, true
+	}
+	return 0, false
 }
 
 // NoGPU reports whether the script asks for none, as is sbatch's default.
-func (b *Batch) NoGPU() bool { return !b.gpusSet && b.gpusPerTask == 0 }
+func (b *Batch) NoGPU() bool {
+	_, asked := b.gpuTotal()
+	return !asked
+}
 
 func memory(bytes int64) string { return "--mem=" + strconv.FormatInt(bytes, 10) + "B" }

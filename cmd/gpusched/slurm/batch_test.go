@@ -80,6 +80,10 @@ func TestOptions(t *testing.T) {
 		"--tasks-per-node=4 --mem-per-cpu=1G --export=ALL": "--env=inherit --set-env=GPUSCHED_TASKS=4 --cpus=4 --mem=4294967296B",
 		"-n2 --gpus-per-task=2":                            "--set-env=GPUSCHED_TASKS=2 --cpus=2 --gpus=4",
 		"--ntasks-per-gpu=2 -G2":                           "--set-env=GPUSCHED_TASKS=4 --cpus=4 --gpus=2",
+		"-n 4 --ntasks-per-gpu=2":                          "--set-env=GPUSCHED_TASKS=4 --cpus=4 --gpus=2",
+		"-n 3 --ntasks-per-gpu=2 --mem-per-gpu=1G":         "--set-env=GPUSCHED_TASKS=3 --cpus=3 --gpus=2 --mem=2147483648B",
+		"--gpus=4 --gpus-per-task=1":                       "--set-env=GPUSCHED_TASKS=4 --cpus=4 --gpus=4",
+		"--gpus=4 --gpus-per-task=2 -n 1":                  "--gpus=4",
 		"-n 4 --cpus-per-gpu=3 -G2":                        "--set-env=GPUSCHED_TASKS=4 --gpus=2 --cpus=6",
 		"-n 0":                                             "error",
 		"-n 1-4":                                           "error",
@@ -182,6 +186,9 @@ func TestIgnoredAreNamed(t *testing.T) {
 	}
 	if read(t, "--gpus=0").NoGPU() {
 		t.Error("--gpus=0 says that there are none")
+	}
+	if read(t, "-n 4 --ntasks-per-gpu=2").NoGPU() {
+		t.Error("tasks that share GPUs ask for these")
 	}
 }
 
