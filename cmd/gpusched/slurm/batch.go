@@ -183,16 +183,20 @@ func (b *Batch) keep(name, value string) {
 func (b *Batch) Words() ([]string, error) {
 	gpus, asked := b.gpuTotal()
 	tasks := b.Tasks()
-	cpus := max(b.cpus, 1) * tasks
+	several := tasks > 1 && !b.ForSlurm
+	cpus, cpusAsked := max(b.cpus, 1)*tasks, b.cpus > 0 || several
+	if b.cpusPerGPU > 0 && gpus > 0 && b.cpus == 0 {
+		cpus, cpusAsked = b.cpusPerGPU*gpus, true
+	}
 	words := append(slices.Clone(b.words), b.mailWords()...)
-	switch several := tasks > 1 && !b.ForSlurm; {
-	case several:
+	if several {
 		words = append(words, "--set-env="+contract.TasksVariable+"="+strconv.Itoa(tasks))
-		if b.cpus > 0 || b.cpusPerGPU == 0 {
-			words = append(words, "--cpus="+strconv.Itoa(cpus))
-		}
-	case b.cpus > 0:
+	}
+	switch {
+	case b.ForSlurm && b.cpus > 0: // which multiplies it
 		words = append(words, "--cpus="+strconv.Itoa(b.cpus))
+	case cpusAsked:
+		words = append(words, "--cpus="+strconv.Itoa(cpus))
 	}
 	if asked {
 		words = append(words, "--gpus="+strconv.Itoa(gpus))
@@ -211,9 +215,6 @@ func (b *Batch) Words() ([]string, error) {
 	}
 	if b.memPerCPU > 0 {
 		words = append(words, memory(b.memPerCPU*int64(cpus)))
-	}
-	if b.cpusPerGPU > 0 && gpus > 0 && b.cpus == 0 {
-		words = append(words, "--cpus="+strconv.Itoa(b.cpusPerGPU*gpus))
 	}
 	return words, nil
 }
