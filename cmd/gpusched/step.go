@@ -49,11 +49,27 @@ func (a *app) step(ctx context.Context, call *alias.Call) error {
 	return syscall.Exec(path, call.Step, environ)
 }
 
-// stepTasks runs the command as so many tasks at once, and ends as the worst of them does. Signals to the job
-// reach the tasks themselves.
+// passedOn are the signals that a step passes on to its tasks.
+var passedOn = []os.Signal{
+	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGALRM,
+	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGCONT,
+}
+
+// stepTasks runs the command as so many tasks at once, and ends as the worst of them does. It passes signals on.
 func stepTasks(path string, argv, environ []string, n int) error {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	signals := make(chan os.Signal, len(passedOn))
+	for _, s := range passedOn {
+		if !signal.Ignored(s) { // as nohup has it
+			signal.Notify(signals, s)
+		}
+	}
 	var tasks []*exec.Cmd
+	var failed error
+	pass := func(s os.Signal) {
+		for _, cmd := range tasks {
+			cmd.Process.Signal(s)
+		}
+	}
 	for i := range n {
 		rank, count := strconv.Itoa(i), strconv.Itoa(n)
 		cmd := &exec.Cmd{Path: path, Args: argv, Stdout: os.Stdout, Stderr: os.Stderr, Env: withVars(environ, []string{
@@ -62,10 +78,17 @@ func stepTasks(path string, argv, environ []string, n int) error {
 			cmd.Stdin = os.Stdin
 		}
 		if err := cmd.Start(); err != nil {
-			return err
+			failed = fmt.Errorf("task %d of the step could not start, and those before it were ended: %w", i, err)
+			pass(syscall.SIGKILL)
+			break
 		}
 		tasks = append(tasks, cmd)
 	}
+	go func() {
+		for s := range signals {
+			pass(s)
+		}
+	}()
 	worst := 0
 	for _, cmd := range tasks {
 		cmd.Wait()
@@ -74,6 +97,9 @@ func stepTasks(path string, argv, environ []string, n int) error {
 			code = 128 + int(status.Signal())
 		}
 		worst = max(worst, code)
+	}
+	if failed != nil {
+		return failed
 	}
 	return exitStatus(worst)
 }
