@@ -33,9 +33,6 @@ func (a *app) step(ctx context.Context, call *alias.Call) error {
 	}
 	a.environ = withVars(a.environ, set)
 	environ, err := a.stepGPUs(ctx, call.StepGPUs)
-	if err == nil && call.StepLog != "" {
-		err = a.stepLog(call.StepLog, call.StepAppends)
-	}
 	if err != nil {
 		return err
 	}
@@ -44,7 +41,18 @@ func (a *app) step(ctx context.Context, call *alias.Call) error {
 		tasks, _ = strconv.Atoi(a.getenv("SLURM_NTASKS"))
 	}
 	if tasks > 1 {
-		return stepTasks(path, call.Step, environ, tasks)
+		return a.stepTasks(call, path, environ, tasks)
+	}
+	if call.StepLog != "" {
+		file, err := openLog(a.stepLog(call.StepLog, "0"), call.StepAppends)
+		if err != nil {
+			return err
+		}
+		for _, out := range []int{1, 2} {
+			if err := syscall.Dup3(int(file.Fd()), out, 0); err != nil {
+				return err
+			}
+		}
 	}
 	return syscall.Exec(path, call.Step, environ)
 }
@@ -56,7 +64,7 @@ var passedOn = []os.Signal{
 }
 
 // stepTasks runs the command as so many tasks at once, and ends as the worst of them does. It passes signals on.
-func stepTasks(path string, argv, environ []string, n int) error {
+func (a *app) stepTasks(call *alias.Call, path string, environ []string, n int) error {
 	signals := make(chan os.Signal, len(passedOn))
 	for _, s := range passedOn {
 		if !signal.Ignored(s) { // as nohup has it
@@ -65,6 +73,7 @@ func stepTasks(path string, argv, environ []string, n int) error {
 	}
 	var tasks []*exec.Cmd
 	var failed error
+	out, errs := os.Stdout, os.Stderr
 	pass := func(s os.Signal) {
 		for _, cmd := range tasks {
 			cmd.Process.Signal(s)
@@ -72,13 +81,20 @@ func stepTasks(path string, argv, environ []string, n int) error {
 	}
 	for i := range n {
 		rank, count := strconv.Itoa(i), strconv.Itoa(n)
-		cmd := &exec.Cmd{Path: path, Args: argv, Stdout: os.Stdout, Stderr: os.Stderr, Env: withVars(environ, []string{
+		if name := a.stepLog(call.StepLog, rank); name != "" && name != out.Name() && failed == nil {
+			out, failed = openLog(name, call.StepAppends)
+			errs = out
+		}
+		cmd := &exec.Cmd{Path: path, Args: call.Step, Stdout: out, Stderr: errs, Env: withVars(environ, []string{
 			"SLURM_PROCID=" + rank, "SLURM_LOCALID=" + rank, "SLURM_NTASKS=" + count, "SLURM_STEP_NUM_TASKS=" + count})}
 		if i == 0 {
 			cmd.Stdin = os.Stdin
 		}
-		if err := cmd.Start(); err != nil {
-			failed = fmt.Errorf("task %d of the step could not start, and those before it were ended: %w", i, err)
+		if failed == nil {
+			failed = cmd.Start()
+		}
+		if failed != nil {
+			failed = fmt.Errorf("task %d of the step could not start, and those before it were ended: %w", i, failed)
 			pass(syscall.SIGKILL)
 			break
 		}
@@ -171,8 +187,8 @@ func untilFree(ctx context.Context, name string) error {
 	return lockFile(ctx, int(f.Fd()))
 }
 
-// stepLog redirects the step's output to the file of --output.
-func (a *app) stepLog(pattern string, appends bool) error {
+// stepLog is the name of the file of --output for a task.
+func (a *app) stepLog(pattern, rank string) string {
 	id, task := a.getenv("GPUSCHED_JOB_ID"), a.getenv("GPUSCHED_ARRAY_TASK")
 	array := a.getenv("GPUSCHED_ARRAY_JOB")
 	called := id
@@ -181,20 +197,14 @@ func (a *app) stepLog(pattern string, appends bool) error {
 	} else {
 		array = id
 	}
-	name := job.FillLog(pattern, map[byte]string{'%': "%", 'j': called, 'A': array, 'a': task,
+	return job.FillLog(pattern, map[byte]string{'%': "%", 'j': called, 'A': array, 'a': task, 't': rank,
 		'n': a.getenv("SLURM_JOB_NAME"), 'u': a.callerName()})
-	mode := syscall.O_TRUNC
+}
+
+func openLog(name string, appends bool) (*os.File, error) {
+	mode := os.O_TRUNC
 	if appends {
-		mode = syscall.O_APPEND
+		mode = os.O_APPEND
 	}
-	fd, err := syscall.Open(name, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_CLOEXEC|mode, 0o666)
-	if err != nil {
-		return fmt.Errorf("open %q: %w", name, err)
-	}
-	for _, out := range []int{1, 2} {
-		if err := syscall.Dup3(fd, out, 0); err != nil {
-			return err
-		}
-	}
-	return nil
+	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|mode, 0o666)
 }

@@ -95,7 +95,7 @@ func readSalloc(c *Call, t tool, args []string) error {
 
 // readBatch reads the options of sbatch, and returns the words after them.
 func readBatch(c *Call, t tool, args []string) ([]string, error) {
-	var b slurm.Batch
+	b := slurm.Batch{Step: t.name == "srun" && c.within != ""}
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && args[0] != "--" {
 		name, _, _ := strings.Cut(args[0], "=")
 		var err error

@@ -17,6 +17,8 @@ type Batch struct {
 	// ForSlurm says that the job goes to a Slurm: what has no counterpart here is kept for
 	// it (Native) instead of being ignored or refused.
 	ForSlurm bool
+	// Step says that the options are of a step: %t in the name of its file stays, as each task has one.
+	Step bool
 
 	native  []string // for sbatch, one word each
 	words   []string // for gpusched submit, one word each: --name=value

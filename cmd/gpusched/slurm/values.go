@@ -341,7 +341,7 @@ func (b *Batch) outputFile(name, value string) error {
 		b.note("%s=/dev/null: the output is in the journal all the same", name)
 		return nil
 	}
-	file, err := pattern(value)
+	file, err := b.pattern(value)
 	if err != nil {
 		return err
 	}
@@ -359,7 +359,7 @@ var patterns = map[byte]string{
 	'%': "%%", 'j': "%j", 'J': "%j", 'A': "%A", 'a': "%a", 'x': "%n", 'u': "%u", 'N': "localhost", 'n': "0", 't': "0", 's': "batch",
 }
 
-func pattern(s string) (string, error) {
+func (b *Batch) pattern(s string) (string, error) {
 	var out strings.Builder
 	for i := 0; i < len(s); i++ {
 		if s[i] != '%' {
@@ -373,7 +373,10 @@ func pattern(s string) (string, error) {
 			return "", fmt.Errorf("%q has a %% that is not known here: there are %%j, %%A, %%a, %%x, %%u, %%N and %%n", s)
 		}
 		ours := patterns[s[i]]
-		if strings.Contains("%j%A%a", ours) { // numbers, which may have a least number of digits
+		if b.Step && s[i] == 't' {
+			ours = "%t"
+		}
+		if strings.Contains("%j%A%a%t", ours) { // numbers, which may have a least number of digits
 			ours = "%" + s[from:i] + ours[1:]
 		}
 		out.WriteString(ours)
