@@ -38,12 +38,12 @@ func sameDir(a, b string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// ownVariables tell a process about itself and its unit, so that they would be
+// ownVariables tell a process about itself and its unit or job, so that they would be
 // wrong in any other.
 var ownVariables = []string{
 	"INVOCATION_ID", "JOURNAL_STREAM", "LISTEN_FDNAMES", "LISTEN_FDS", "LISTEN_PID", "MAINPID", "MANAGERPID",
 	"MEMORY_PRESSURE_WATCH", "MEMORY_PRESSURE_WRITE", "NOTIFY_SOCKET", "SYSTEMD_EXEC_PID",
-	"WATCHDOG_PID", "WATCHDOG_USEC", "_",
+	"WATCHDOG_PID", "WATCHDOG_USEC", "_", contract.TasksVariable,
 }
 
 // jobEnv is what is sent along as environment: all of ours for inherit, and

@@ -191,7 +191,7 @@ func (b *Batch) Words() ([]string, error) {
 		cpus, cpusAsked = b.cpusPerGPU*gpus, true
 	}
 	words := append(slices.Clone(b.words), b.mailWords()...)
-	if several {
+	if several && !b.Step {
 		words = append(words, "--set-env="+contract.TasksVariable+"="+strconv.Itoa(tasks))
 	}
 	switch {
