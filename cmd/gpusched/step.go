@@ -32,13 +32,16 @@ func (a *app) step(ctx context.Context, call *alias.Call) error {
 		return err
 	}
 	a.environ = withVars(a.environ, set)
-	environ, err := a.stepGPUs(ctx, call.StepGPUs)
-	if err != nil {
-		return err
-	}
 	tasks := call.StepTasks
 	if tasks == 0 {
 		tasks, _ = strconv.Atoi(a.getenv("SLURM_NTASKS"))
+	}
+	if call.StepPerTask > 0 {
+		call.StepGPUs = strconv.Itoa(call.StepPerTask * max(tasks, 1))
+	}
+	environ, err := a.stepGPUs(ctx, call.StepGPUs)
+	if err != nil {
+		return err
 	}
 	if tasks > 1 {
 		return a.stepTasks(call, path, environ, tasks)
@@ -87,6 +90,9 @@ func (a *app) stepTasks(call *alias.Call, path string, environ []string, n int) 
 		}
 		cmd := &exec.Cmd{Path: path, Args: call.Step, Stdout: out, Stderr: errs, Env: withVars(environ, []string{
 			"SLURM_PROCID=" + rank, "SLURM_LOCALID=" + rank, "SLURM_NTASKS=" + count, "SLURM_STEP_NUM_TASKS=" + count})}
+		if per := call.StepPerTask; per > 0 {
+			cmd.Env = append(cmd.Env, visibleVariable+"="+strings.Join(visible(environ)[i*per:(i+1)*per], ","))
+		}
 		if i == 0 {
 			cmd.Stdin = os.Stdin
 		}
@@ -120,11 +126,22 @@ func (a *app) stepTasks(call *alias.Call, path string, environ []string, n int) 
 	return exitStatus(worst)
 }
 
+const visibleVariable = "CUDA_VISIBLE_DEVICES"
+
+// visible are the GPUs that programs with this environment see.
+func visible(environ []string) (gpus []string) {
+	for _, entry := range environ {
+		if list, is := strings.CutPrefix(entry, visibleVariable+"="); is {
+			gpus = strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
+		}
+	}
+	return gpus
+}
+
 // stepGPUs is the environment with so many of the job's GPUs, which no other step has that asked for some. It
 // waits until they are free. Asked is "" where the step has all of them.
 func (a *app) stepGPUs(ctx context.Context, asked string) ([]string, error) {
-	const variable = "CUDA_VISIBLE_DEVICES"
-	have := strings.FieldsFunc(a.getenv(variable), func(r rune) bool { return r == ',' })
+	have := visible(a.environ)
 	n, err := strconv.Atoi(asked)
 	switch {
 	case asked == "":
@@ -137,7 +154,7 @@ func (a *app) stepGPUs(ctx context.Context, asked string) ([]string, error) {
 		list, err = a.takeGPUs(ctx, have, n)
 	}
 	text := strings.Join(list, ",")
-	return withVars(a.environ, []string{variable + "=" + text, "SLURM_STEP_GPUS=" + text}), err
+	return withVars(a.environ, []string{visibleVariable + "=" + text, "SLURM_STEP_GPUS=" + text}), err
 }
 
 // takeGPUs locks so many GPUs as long as the processes of the step live, which inherit the files.

@@ -39,7 +39,9 @@ type Call struct {
 	// Step is a command of srun within a job: it is a part of that job.
 	Step     []string
 	StepGPUs string // how many of the GPUs of the job it asks; "": all
-	StepLog  string // the file of its output, as --log has it; "": that of the job
+	// StepPerTask is how many GPUs each of its tasks has to itself; 0: all have those of the step.
+	StepPerTask int
+	StepLog     string // the file of its output, as --log has it; "": that of the job
 	// StepAppends is that the file is not emptied first.
 	StepAppends bool
 	StepTasks   int                        // how many times the command runs at once; 0: as often as the job has tasks

@@ -113,7 +113,7 @@ func readBatch(c *Call, t tool, args []string) ([]string, error) {
 		}
 	}
 	words, err := b.Words()
-	c.StepTasks = b.TasksAsked()
+	c.StepTasks, c.StepPerTask = b.TasksAsked(), b.GPUsPerTask()
 	c.add(words...)
 	c.Notes = append(c.Notes, b.Notes()...)
 	if list := b.Ignored(); len(list) > 0 {

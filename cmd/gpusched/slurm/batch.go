@@ -233,6 +233,9 @@ func (b *Batch) TasksAsked() int {
 	return n
 }
 
+// GPUsPerTask is how many GPUs each task has to itself, 0 where it is not said.
+func (b *Batch) GPUsPerTask() int { return b.gpusPerTask }
+
 func (b *Batch) tasksSaid() int { return cmp.Or(b.tasks["--ntasks"], b.tasks["--ntasks-per-node"]) }
 
 // gpuTotal is how many GPUs the job has, and whether they are asked: in their number, or by that of the tasks.
