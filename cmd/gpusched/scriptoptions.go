@@ -12,6 +12,7 @@ import (
 
 	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // withLines parses the command line with the options that stand in a script.
@@ -47,7 +48,7 @@ func (c *jobOptions) withLines(a *app, s *scriptFile, argv []string) (newJob, *a
 		a.noteOnce(s.name + ": " + text)
 	}
 	if e := a.slurm(); e != nil {
-		this.client = e.With(o.native...)
+		this.client = e.With(o.nativeFor(asks)...)
 	}
 	return whole, &this, nil
 }
@@ -59,6 +60,14 @@ type scriptOptions struct {
 	noGPU bool     // it is one for sbatch and asks no GPU
 
 	native []string // for Slurm as they are
+}
+
+// nativeFor leaves out what the command line or a #GPUSCHED line asks otherwise.
+func (o scriptOptions) nativeFor(asks *job.Request) []string {
+	return slices.DeleteFunc(o.native, func(w string) bool {
+		return strings.HasPrefix(w, "--gpus-per-task=") && !slices.Contains(o.words, "--gpus="+job.FormatGPUs(asks.GPUMilli)) ||
+			strings.HasPrefix(w, "--mem-per-cpu=") && asks.MemBytes > 0
+	})
 }
 
 // options are those of the lines. Of a job for a Slurm also those are kept that mean something there alone.

@@ -40,6 +40,9 @@ func TestOptions(t *testing.T) {
 		{"a whole GPU", func(*api.SubmitRequest, *Site) {}, "--gres=gpu:1"},
 		{"no GPU", func(r *api.SubmitRequest, _ *Site) { r.GPUMilli = 0 }, ""},
 		{"GPUs of a type", func(r *api.SubmitRequest, _ *Site) { r.GPUMilli, r.GPUType = 2000, "A100" }, "--gres=gpu:a100:2"},
+		{"GPUs of each task", func(r *api.SubmitRequest, s *Site) {
+			r.GPUMilli, r.GPUType, s.Options = 8000, "A100", []string{"--gpus-per-task=2"}
+		}, "--gpus-per-task=2 --gpus-per-task=a100:2"},
 		{"the beginning of a type", func(r *api.SubmitRequest, _ *Site) { r.GPUType = "h100" }, "--gres=gpu:h100_80gb:1"},
 		{"a type that is a feature", func(r *api.SubmitRequest, _ *Site) { r.GPUType = "ib" }, "--gres=gpu:1 --constraint=ib"},
 		{"a type that is not there", func(r *api.SubmitRequest, _ *Site) { r.GPUType = "v100" }, `no GPUs of type "v100"; there is a100, h100_80gb`},

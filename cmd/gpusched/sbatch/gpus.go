@@ -30,7 +30,7 @@ func (m *mapping) gpuOptions() []string {
 			}
 		}
 	} else {
-		list = append(list, "--gres=gpu:"+typed(kind)+strconv.Itoa(m.r.Whole()))
+		list = append(list, m.wholeOption(kind))
 	}
 	if c := m.memConstraint(kind); c != "" {
 		constraints = append(constraints, c)
@@ -39,6 +39,16 @@ func (m *mapping) gpuOptions() []string {
 		list = append(list, "--constraint="+m.constrained(constraints))
 	}
 	return list
+}
+
+// wholeOption asks for whole GPUs: as many for each task where a script says so, as its tasks may be on several nodes.
+func (m *mapping) wholeOption(kind string) string {
+	for _, o := range m.site.Options {
+		if perTask, is := strings.CutPrefix(o, "--gpus-per-task="); is {
+			return "--gpus-per-task=" + typed(kind) + perTask
+		}
+	}
+	return "--gres=gpu:" + typed(kind) + strconv.Itoa(m.r.Whole())
 }
 
 func typed(kind string) string {

@@ -166,7 +166,19 @@ func (b *Batch) Notes() []string { return b.notes }
 
 // Native are the options that only a Slurm has a meaning for, each as one word for its
 // sbatch. Here they are ignored, or refused; see ForSlurm.
-func (b *Batch) Native() []string { return b.native }
+func (b *Batch) Native() []string {
+	native := slices.Clone(b.native)
+	if b.ForSlurm && b.gpusPerTask > 0 {
+		if b.Tasks() > 1 && b.tasksSaid() == 0 {
+			native = append(native, "--ntasks="+strconv.Itoa(b.Tasks()))
+		}
+		native = append(native, "--gpus-per-task="+strconv.Itoa(b.gpusPerTask))
+	}
+	if b.ForSlurm && b.memPerCPU > 0 {
+		native = append(native, "--mem-per-cpu="+strconv.FormatInt(b.memPerCPU>>10, 10)+"K")
+	}
+	return native
+}
 
 // keep adds an option to those.
 func (b *Batch) keep(name, value string) {
@@ -215,7 +227,7 @@ func (b *Batch) Words() ([]string, error) {
 		}
 		words = append(words, memory(b.memPerGPU*int64(gpus)))
 	}
-	if b.memPerCPU > 0 {
+	if b.memPerCPU > 0 && !b.ForSlurm {
 		words = append(words, memory(b.memPerCPU*int64(cpus)))
 	}
 	return words, nil
@@ -245,7 +257,7 @@ func (b *Batch) gpuTotal() (gpus int, asked bool) {
 		return b.gpus, true
 	case b.gpusPerTask > 0:
 		return b.gpusPerTask * max(n, 1), true
-	case perGPU > 0 && n > 0:
+	case perGPU > 0 && n > 0 && !b.ForSlurm:
 		return (n + perGPU - 1) / perGPU, true
 	}
 	return 0, false

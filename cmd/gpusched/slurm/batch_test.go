@@ -204,12 +204,21 @@ func TestKeptForSlurm(t *testing.T) {
 			t.Fatalf("%s: %v", line, err)
 		}
 	}
-	const native = "-pgpu --account=lab --nodes=2 -n4 --exclusive --constraint=a|b --priority=7 --mem=0 --gres=tpu:1 --dependency=singleton --dependency=afterok:1_3"
+	const native = "-pgpu --account=lab --nodes=2 -n4 --exclusive --constraint=a|b --priority=7 --mem=0 --gres=tpu:1 --dependency=singleton --dependency=afterok:1_3 " +
+		"--gpus-per-task=2 --mem-per-cpu=1048576K"
 	if got := strings.Join(b.Native(), " "); got != native || len(b.Ignored()) > 0 {
 		t.Errorf("%s; ignored: %q", got, b.Ignored())
 	}
-	if words, err := b.Words(); err != nil || strings.Join(words, " ") != "--after-ok=7 --time=300s --cpus=3 --gpus=8 --mem=12884901888B" {
+	if words, err := b.Words(); err != nil || strings.Join(words, " ") != "--after-ok=7 --time=300s --cpus=3 --gpus=8" {
 		t.Errorf("%q %v", words, err)
+	}
+	b = &Batch{ForSlurm: true}
+	if err := b.Add(strings.Fields("--gpus=4 --gpus-per-task=1")); err != nil || strings.Join(b.Native(), " ") != "--ntasks=4 --gpus-per-task=1" {
+		t.Errorf("%q %v", b.Native(), err)
+	}
+	b = &Batch{ForSlurm: true}
+	if err := b.Add(strings.Fields("-n 4 --ntasks-per-gpu=2")); err != nil || strings.Join(b.Native(), " ") != "-n4 --ntasks-per-gpu=2" || !b.NoGPU() {
+		t.Errorf("%q %v", b.Native(), err)
 	}
 	for _, line := range []string{"--wrap=ls", "--wait", "--frobnicate", "--uid=0"} {
 		if (&Batch{ForSlurm: true}).Add([]string{line}) == nil {
