@@ -135,7 +135,8 @@ func TestOutputFiles(t *testing.T) {
 		"-e err.txt -o out.txt":              "--log=out.txt",
 		"-o /dev/null":                       "",
 		"-o slurm.%N.%j-%3a.out":             "--log=slurm.localhost.%j-%3a.out",
-		"-o %05j-%4t.out":                    "--log=%05j-0.out",
+		"-o %05j-%4t.out":                    "--log=%05j-0000.out",
+		"-o %4n-%n-%99t.out":                 "--log=0000-0-0000000000.out",
 		"-o %9x%%.out":                       "--log=%n%%.out",
 	} {
 		b := &Batch{}

@@ -373,8 +373,12 @@ func (b *Batch) pattern(s string) (string, error) {
 			return "", fmt.Errorf("%q has a %% that is not known here: there are %%j, %%A, %%a, %%x, %%u, %%N and %%n", s)
 		}
 		ours := patterns[s[i]]
-		if b.Step && s[i] == 't' {
+		switch {
+		case b.Step && s[i] == 't':
 			ours = "%t"
+		case ours == "0":
+			digits, _ := strconv.Atoi(s[from:i])
+			ours = strings.Repeat(ours, min(max(digits, 1), 10)) // Slurm goes no further
 		}
 		if strings.Contains("%j%A%a%t", ours) { // numbers, which may have a least number of digits
 			ours = "%" + s[from:i] + ours[1:]
