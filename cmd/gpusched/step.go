@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/alias"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -106,10 +108,10 @@ func (a *app) stepTasks(call *alias.Call, path string, environ []string, n int) 
 		}
 		tasks = append(tasks, cmd)
 	}
+	ended := make(chan struct{})
 	go func() {
-		for s := range signals {
-			pass(s)
-		}
+		passOn(signals, pass)
+		close(ended)
 	}()
 	worst := 0
 	for _, cmd := range tasks {
@@ -120,10 +122,46 @@ func (a *app) stepTasks(call *alias.Call, path string, environ []string, n int) 
 		}
 		worst = max(worst, code)
 	}
+	signal.Stop(signals)
+	close(signals)
+	<-ended
 	if failed != nil {
 		return failed
 	}
 	return exitStatus(worst)
+}
+
+// passOn passes on the signals that this process alone was sent, until there are no more. One to the whole job, or
+// from its terminal, has reached the tasks themselves, which should not see it twice: it ends the witness, too.
+func passOn(signals <-chan os.Signal, pass func(os.Signal)) {
+	in, gone := witness()
+	for s := range signals {
+		select {
+		case <-gone:
+			in, gone = witness()
+		case <-time.After(100 * time.Millisecond):
+			pass(s)
+		}
+	}
+	if gone != nil {
+		in.Close()
+		<-gone
+	}
+}
+
+// witness starts a process that ends at its first signal, or when in is closed. Gone is nil where it can't start.
+func witness() (in io.Closer, gone chan struct{}) {
+	cmd := exec.Command("cat")
+	in, err := cmd.StdinPipe()
+	if err != nil || cmd.Start() != nil {
+		return nil, nil
+	}
+	gone = make(chan struct{})
+	go func() {
+		cmd.Wait()
+		close(gone)
+	}()
+	return in, gone
 }
 
 const visibleVariable = "CUDA_VISIBLE_DEVICES"
