@@ -115,8 +115,9 @@ func (b *gpuBook) ended(l *trackedJob, r *job.Result, now time.Time) {
 			}
 			d.failed[l.account] = failure{now, had}
 		}
+		rests := !f.until.IsZero()
 		switch {
-		case culprit == nil || !f.until.IsZero():
+		case culprit == nil || rests && (waits || f.rests > 0):
 		case waits:
 			culprit.failing.until = now.Add(f.long())
 		default:
@@ -176,7 +177,7 @@ func (b *gpuBook) judge(l *trackedJob, r *job.Result, now time.Time) (culprit *d
 		}
 	}
 	f = worst.failing.with(l, now)
-	if !f.until.IsZero() || b.suspects(worst, &f, alike, now, b.doWell) {
+	if !f.until.IsZero() && f.rests > 0 || b.suspects(worst, &f, alike, now, b.doWell) {
 		return worst, f, false
 	}
 	if b.suspects(worst, &f, alike, now, b.mayDoWell) {
@@ -265,8 +266,16 @@ func (b *gpuBook) doWell(than *device, a *sched.Account, f *failing, now time.Ti
 	})
 }
 
-// mayDoWell reports whether a job has just begun on another GPU, of an account since the first failed.
+// mayDoWell reports whether a job has just begun on another GPU, of an account since the first failed, and none failed
+// on another lately.
 func (b *gpuBook) mayDoWell(than *device, a *sched.Account, f *failing, now time.Time) bool {
+	for _, d := range b.devices {
+		for _, last := range d.failed {
+			if d != than && last.at.After(f.since.Add(-lately)) && !slices.Contains(last.had, than) {
+				return false
+			}
+		}
+	}
 	return slices.ContainsFunc(b.devices, func(d *device) bool { return b.wellOn(d, than, a, f.since, 0, now) })
 }
 
