@@ -18,8 +18,8 @@ import (
 // may fail for what they have in common: they count where more of them do, with unlike commands,
 // while jobs which that user began since do well on other GPUs, and make one GPU suspect at a
 // time. A job of several GPUs that fails speaks against each of them, and one that does well for
-// each: the GPU with the most evidence against it is suspect. Where n of its GPUs are level, that
-// takes n times as many jobs. Nothing of that is on record.
+// each: the GPU against which most speaks is suspect. Where as much speaks against others of
+// them, that takes as many times more jobs. Nothing of that is on record.
 const (
 	failsAtOnce = 30 * time.Second // a job does that runs no longer
 	didWell     = 10 * time.Minute // a job did that ran for longer, however it ended; between the two nothing is known
@@ -107,7 +107,7 @@ func (b *gpuBook) ended(l *trackedJob, r *job.Result, now time.Time) {
 	case r.Outcome == job.Completed || now.Sub(l.job.Attempt.StartedAt) > didWell:
 		b.well(had, l, now)
 	case failedAtOnce(l.job, r, now):
-		culprit, f, waits := b.judge(l, r, now)
+		culprit, f := b.judge(l, r, now)
 		for _, d := range had {
 			d.failing = d.failing.with(l, now)
 			if d.failed == nil {
@@ -115,12 +115,7 @@ func (b *gpuBook) ended(l *trackedJob, r *job.Result, now time.Time) {
 			}
 			d.failed[l.account] = failure{now, had}
 		}
-		rests := !f.until.IsZero()
-		switch {
-		case culprit == nil || rests && (waits || f.rests > 0):
-		case waits:
-			culprit.failing.until = now.Add(f.long())
-		default:
+		if culprit != nil && f.until.IsZero() {
 			f.rests++
 			f.until = now.Add(retry.After(f.rests, firstRest, lastRest))
 			culprit.failing = f
@@ -151,21 +146,20 @@ func (f *failing) long() time.Duration { return min(failsAtOnce, max(doesWell, t
 
 // culprit is the index of the GPU that is at fault for a job that failed at once: it is, or becomes, suspect; -1: none.
 func (b *gpuBook) culprit(l *trackedJob, r *job.Result, now time.Time) int {
-	if d, _, waits := b.judge(l, r, now); d != nil && !waits {
+	if d, _ := b.judge(l, r, now); d != nil {
 		return d.Index
 	}
 	return -1
 }
 
-// judge returns the culprit, and what failed on it with that job; nil: there is none. waits says that it is one if
-// those that have just begun on other GPUs do well: until then it takes no new job, or it would have had them all.
-func (b *gpuBook) judge(l *trackedJob, r *job.Result, now time.Time) (culprit *device, f failing, waits bool) {
+// judge returns the culprit, and what failed on it with that job; nil: there is none.
+func (b *gpuBook) judge(l *trackedJob, r *job.Result, now time.Time) (*device, failing) {
 	var had []*device
 	if failedAtOnce(l.job, r, now) {
 		had = b.had(l.job)
 	}
 	if len(had) == 0 {
-		return nil, failing{}, false
+		return nil, failing{}
 	}
 	worst := slices.MaxFunc(had, func(a, b *device) int {
 		return cmp.Or(a.failing.rests-b.failing.rests, a.failing.jobs-b.failing.jobs)
@@ -176,29 +170,26 @@ func (b *gpuBook) judge(l *trackedJob, r *job.Result, now time.Time) (culprit *d
 			alike++
 		}
 	}
-	f = worst.failing.with(l, now)
-	if !f.until.IsZero() && f.rests > 0 || b.suspects(worst, &f, alike, now, b.doWell) {
-		return worst, f, false
+	f := worst.failing.with(l, now)
+	if !f.until.IsZero() || b.suspects(worst, &f, alike, now) {
+		return worst, f
 	}
-	if b.suspects(worst, &f, alike, now, b.mayDoWell) {
-		return worst, f, true
-	}
-	return nil, failing{}, false
+	return nil, failing{}
 }
 
-// suspects reports whether what failed on a GPU is enough to rest it, where as much did on so many GPUs, with this one,
-// and jobs on others do well. The one that is tried after a rest is.
-func (b *gpuBook) suspects(d *device, f *failing, alike int, now time.Time, doWell wellElsewhere) bool {
+// suspects reports whether what failed on a GPU is enough to rest it, where as much did on so many GPUs, with this one.
+// The one that is tried after a rest is.
+func (b *gpuBook) suspects(d *device, f *failing, alike int, now time.Time) bool {
 	counts := f.of
 	if f.rests == 0 {
 		counts = b.failOnlyOn(d, f, now)
 	}
-	if f.alone = nil; len(counts) > 1 && (f.jobs >= failsInARow*alike || f.rests > 0) && doWell(d, nil, f, now) {
+	if f.alone = nil; len(counts) > 1 && (f.jobs >= failsInARow*alike || f.rests > 0) && b.doWell(d, nil, f, now) {
 		return true
 	}
 	for _, o := range counts {
 		often := o.jobs >= failsOfOne*alike || f.rests > 0
-		if o.unlike && often && !b.restsFor(o.account) && doWell(d, o.account, f, now) {
+		if o.unlike && often && !b.restsFor(o.account) && b.doWell(d, o.account, f, now) {
 			f.alone = o.account
 			return true
 		}
@@ -207,7 +198,7 @@ func (b *gpuBook) suspects(d *device, f *failing, alike int, now time.Time, doWe
 }
 
 // doubtful says of a GPU that is not suspect that so many jobs in a row failed there at once as would make it so, were
-// their commands not alike and it their only GPU: a sweep of one user may be at fault, or the GPU.
+// their commands not alike: a sweep of one user may be at fault, or the GPU.
 func (b *gpuBook) doubtful(d *device, now time.Time) job.Message {
 	f := &d.failing
 	if f.jobs < failsOfOne || !f.until.IsZero() {
@@ -255,28 +246,12 @@ func (b *gpuBook) restsFor(a *sched.Account) bool {
 	return false
 }
 
-// wellElsewhere reports how jobs do on other GPUs than one: those of an account, or all.
-type wellElsewhere func(than *device, a *sched.Account, f *failing, now time.Time) bool
-
 // doWell reports whether jobs have done well on other GPUs since the first failed, or one does; of
 // an account only those that began since. A few that were soon over may do so by chance.
 func (b *gpuBook) doWell(than *device, a *sched.Account, f *failing, now time.Time) bool {
 	return a == nil && f.well >= didOften || slices.ContainsFunc(b.devices, func(d *device) bool {
 		return b.wellOn(d, than, a, f.since, f.long(), now)
 	})
-}
-
-// mayDoWell reports whether a job has just begun on another GPU, of an account since the first failed, and none failed
-// on another lately.
-func (b *gpuBook) mayDoWell(than *device, a *sched.Account, f *failing, now time.Time) bool {
-	for _, d := range b.devices {
-		for _, last := range d.failed {
-			if d != than && last.at.After(f.since.Add(-lately)) && !slices.Contains(last.had, than) {
-				return false
-			}
-		}
-	}
-	return slices.ContainsFunc(b.devices, func(d *device) bool { return b.wellOn(d, than, a, f.since, 0, now) })
 }
 
 // wellOn reports whether a job of an account that began since a moment has done well on a GPU, or runs there for
