@@ -33,7 +33,7 @@ type queueView struct {
 	each                   bool // a line for each task of an array that waits
 }
 
-// minJobAge is for how long Slurm remembers a job that has ended.
+// minJobAge is how long Slurm remembers a job that has ended.
 const minJobAge = 5 * time.Minute
 
 func (v *queueView) reader() map[string]func(c *Call, value string) error {

@@ -158,7 +158,7 @@ func niced(s stage) stage {
 	return s
 }
 
-// withCgo is for what compiles C, which the Makefile turns off for all else.
+// withCgo turns cgo on for a stage that compiles C: the Makefile turns it off.
 func withCgo(s stage) stage {
 	s.argv = append([]string{"env", "CGO_ENABLED=1"}, s.argv...)
 	return s
