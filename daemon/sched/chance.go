@@ -26,7 +26,7 @@ func (c chance) luck(id job.ID) float64 {
 func (f *future) runTime(id job.ID, e *Estimate, ran time.Duration) time.Duration {
 	d, ok := f.runTimes[id]
 	if !ok {
-		d = e.Draw(f.luck(id), ran)
+		d = e.Draw(f.chance.luck(id), ran)
 		f.runTimes[id] = d
 	}
 	return d
@@ -41,9 +41,9 @@ func (f *future) decide(r *Running, x *fate) {
 		x.ends = x.limit
 	case f.course != nil: // as expected
 	default:
-		ran := r.Served + r.ran(f.s.Now)
+		ran := r.Served + r.ran(f.machine.Now)
 		left := f.runTime(r.ID, x.believed, ran) - ran
-		x.ends = min(f.s.Now.Add(max(0, left)), x.limit)
+		x.ends = min(f.machine.Now.Add(max(0, left)), x.limit)
 	}
 }
 
@@ -54,11 +54,11 @@ func (x *fate) rest(d Instant) {
 
 // outlast has a job be expected to run on that has run for longer than was expected of it.
 func (f *future) outlast(r *Running, x *fate) {
-	if r.End > f.s.Now || x.believed == nil {
+	if r.End > f.machine.Now || x.believed == nil {
 		return
 	}
-	ran := r.Served + r.ran(f.s.Now)
+	ran := r.Served + r.ran(f.machine.Now)
 	r.Expected = x.believed.Total(ran)
-	r.End = min(f.s.Now.Add(r.Expected-ran), x.limit)
-	r.Late = min(f.s.Now.Add(x.believed.Late(ran)-ran), x.limit)
+	r.End = min(f.machine.Now.Add(r.Expected-ran), x.limit)
+	r.Late = min(f.machine.Now.Add(x.believed.Late(ran)-ran), x.limit)
 }

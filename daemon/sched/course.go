@@ -44,7 +44,7 @@ func (f *Forecast) Course(asked func() bool, far time.Duration) (stays []Stay, u
 		c.goOn()
 	}
 	if !c.enough() && c.passes == c.most {
-		c.course.far = min(c.course.far, c.s.Now)
+		c.course.far = min(c.course.far, c.machine.Now)
 	}
 	return c.closed(), c.course.far, true
 }
@@ -60,8 +60,8 @@ func (f *Forecast) Waiting() []job.ID {
 
 func newCourse(of *Forecast, far time.Duration) *future {
 	f := newFuture(of, chance{1, 2}, maxPasses, &course{far: of.s.Now.Add(far), open: map[job.ID]int{}})
-	for i := range f.s.Running {
-		f.stay(f.s.Running[i].ID, i, true)
+	for i := range f.machine.Running {
+		f.stay(f.machine.Running[i].ID, i, true)
 	}
 	return f
 }
@@ -69,18 +69,18 @@ func newCourse(of *Forecast, far time.Duration) *future {
 // stay begins the stay of a job that runs, by its place among these.
 func (f *future) stay(id job.ID, at int, runs bool) {
 	c := f.course
-	if c == nil || len(f.s.Running[at].Grants) == 0 {
+	if c == nil || len(f.machine.Running[at].Grants) == 0 {
 		return
 	}
 	if len(c.stays) == maxStays {
-		c.far = min(c.far, f.s.Now)
+		c.far = min(c.far, f.machine.Now)
 		return
 	}
-	r, x := &f.s.Running[at], &f.running[at]
+	r, x := &f.machine.Running[at], &f.running[at]
 	s := Stay{Job: id, Grants: r.Grants, From: r.Start, Until: x.ends, Late: x.ends, Runs: runs}
 	if s.Known = r.Stopping || x.believed == nil || x.believed.Known; s.Known && !r.Stopping && x.believed != nil {
-		ran := r.Served + r.ran(f.s.Now)
-		late := f.s.Now.Add(x.believed.Late(ran) - ran).Add(time.Duration(max(r.Still, f.s.Now) - f.s.Now))
+		ran := r.Served + r.ran(f.machine.Now)
+		late := f.machine.Now.Add(x.believed.Late(ran) - ran).Add(time.Duration(max(r.Still, f.machine.Now) - f.machine.Now))
 		s.Late = max(s.Until, min(late, x.limit))
 	}
 	c.open[r.ID] = len(c.stays)
@@ -94,8 +94,8 @@ func (f *future) leave(id job.ID) {
 	}
 	if at, ok := f.course.open[id]; ok {
 		s := &f.course.stays[at]
-		if s.Until != f.s.Now { // it makes room
-			s.Until, s.Late, s.Known = f.s.Now, f.s.Now, true
+		if s.Until != f.machine.Now { // it makes room
+			s.Until, s.Late, s.Known = f.machine.Now, f.machine.Now, true
 		}
 		delete(f.course.open, id)
 	}
@@ -103,8 +103,8 @@ func (f *future) leave(id job.ID) {
 
 // closed are the stays, those that go on with the ends that are foreseen.
 func (f *future) closed() []Stay {
-	for i := range f.s.Running {
-		if at, ok := f.course.open[f.s.Running[i].ID]; ok && f.running[i].left {
+	for i := range f.machine.Running {
+		if at, ok := f.course.open[f.machine.Running[i].ID]; ok && f.running[i].left {
 			f.course.stays[at].Until, f.course.stays[at].Late = f.running[i].ends, f.running[i].ends
 		}
 	}
@@ -116,7 +116,7 @@ func (f *future) enough() bool {
 	if f.course == nil {
 		return len(f.wanted) == 0
 	}
-	return f.q.Len() == 0 || f.s.Now >= f.course.far
+	return f.queue.Len() == 0 || f.machine.Now >= f.course.far
 }
 
 // farthest is how far ahead a future goes.

@@ -10,24 +10,24 @@ import (
 // future is the passes to come in one of several futures, carried out on copies: the machine,
 // the queue's first jobs, their accounts and throttles.
 type future struct {
-	*Planner
-	copies
-	chance
+	planner  *Planner
+	copies   copies
+	chance   chance
 	begun    Instant
-	s        Snapshot
-	q        *Queue
+	machine  Snapshot // as it is in this future by now
+	queue    *Queue
 	passes   int  // made so far
 	most     int  // that are made
 	over     bool // more would tell nothing
-	freed    bool // of what would run for ever: when anything starts is not known any more
+	freed    bool // what would run for ever was ended: when anything starts is not known any more
 	running  []fate
 	arrays   map[*Throttle]job.ID
-	wanted   map[job.ID]bool      // of which no start is known yet
+	wanted   map[job.ID]bool      // jobs whose start is not known yet
 	starts   map[job.ID]Instant   // Never: once what would run for ever ends
 	believed map[job.ID]*Estimate // the forecast's
 	ofTasks  map[job.ID]*Estimate // of tasks that begin here
 	runTimes map[job.ID]time.Duration
-	tasks    job.ID  // ids given to tasks
+	tasks    job.ID  // the last id given to a task; they count down from 0
 	course   *course // nil: only starts are asked for
 	until    Instant // the forecast's
 }
@@ -46,15 +46,15 @@ type fate struct {
 // newFuture returns one of the futures of what a forecast copied.
 func newFuture(of *Forecast, one chance, most int, record *course) *future {
 	f := &future{
-		Planner: NewPlanner(), copies: newCopies(), chance: one, begun: of.s.Now, q: NewQueue(),
+		planner: NewPlanner(), copies: newCopies(), chance: one, begun: of.s.Now, queue: NewQueue(),
 		arrays: map[*Throttle]job.ID{}, wanted: map[job.ID]bool{}, starts: map[job.ID]Instant{},
 		most: most, believed: of.believed, ofTasks: map[job.ID]*Estimate{}, runTimes: map[job.ID]time.Duration{},
 		course: record, until: of.until,
 	}
-	f.maxFailedShapes = of.width
-	f.s = f.copies.snapshot(&of.s)
-	for i := range f.s.Running {
-		f.running = append(f.running, f.goesOn(&f.s.Running[i]))
+	f.planner.maxFailedShapes = of.width
+	f.machine = f.copies.snapshot(&of.s)
+	for i := range f.machine.Running {
+		f.running = append(f.running, f.goesOn(&f.machine.Running[i]))
 	}
 	for i := range of.waiting {
 		f.enter(&of.waiting[i])
@@ -82,7 +82,7 @@ func (f *future) goesOn(r *Running) fate {
 // enter copies a waiting job.
 func (f *future) enter(c *waitingCopy) {
 	w := f.copies.waiting(c.Waiting)
-	f.q.push(w, c.shape, c.priority)
+	f.queue.push(w, c.shape, c.priority)
 	f.wanted[w.ID] = true
 	if w.Throttle != nil && w.Count > 1 {
 		f.arrays[w.Throttle] = w.ID
@@ -91,45 +91,45 @@ func (f *future) enter(c *waitingCopy) {
 
 // owe has a job for which others stop go first, but for an array.
 func (f *future) owe(id job.ID) {
-	e := f.q.entries[id]
+	e := f.queue.entries[id]
 	if e == nil || e.bucket.owed || e.Count > 1 {
 		return
 	}
 	w, b := e.waiting(), e.bucket
 	w.Owed = true
-	f.q.Remove(id)
-	f.q.push(w, b.shape, b.priority)
+	f.queue.Remove(id)
+	f.queue.push(w, b.shape, b.priority)
 }
 
 // place lets a waiting job run.
 func (f *future) place(x *Placement) {
-	e := f.q.entries[x.Job]
+	e := f.queue.entries[x.Job]
 	b := e.bucket
 	if f.wanted[e.ID] {
 		delete(f.wanted, e.ID)
-		if f.starts[e.ID] = f.s.Now; f.freed {
+		if f.starts[e.ID] = f.machine.Now; f.freed {
 			f.starts[e.ID] = Never
 		}
 	}
-	waits := e.Since.Add(b.account.Capped(b.shape.quota, f.s.Now) - e.Capped)
+	waits := e.Since.Add(b.account.Capped(b.shape.quota, f.machine.Now) - e.Capped)
 	r := Running{
 		ID: e.ID, Grants: slices.Clone(x.Grants), MemBytes: b.shape.mem, CPUs: x.CPUs, Quota: b.shape.quota,
 		Preemptible: b.shape.yields, Priority: b.priority, Program: b.program, Untried: b.untried,
-		Account: b.account, Since: waits, Start: f.s.Now, Expected: e.Expected, Served: e.Served, Guarded: x.Guarded,
+		Account: b.account, Since: waits, Start: f.machine.Now, Expected: e.Expected, Served: e.Served, Guarded: x.Guarded,
 		Rate: Rate{GPU: b.shape.milli, Charge: b.shape.milli}, // what it asks besides counts for little
 	}
 	if e.Count > 1 {
 		f.tasks--
 		r.ID, f.ofTasks[f.tasks] = f.tasks, f.believed[e.ID]
 	}
-	r.Late = f.s.Now.Add(e.Late - e.Served)
+	r.Late = f.machine.Now.Add(e.Late - e.Served)
 	f.count(&r, 1)
 	if e.Throttle != nil {
 		e.Throttle.Left--
 	}
 	f.run(&r, fate{shape: b.shape, throttle: e.Throttle, batch: b.batch})
-	f.stay(e.ID, len(f.s.Running)-1, false)
-	if f.q.Take(e.ID); f.q.Has(e.ID) {
+	f.stay(e.ID, len(f.machine.Running)-1, false)
+	if f.queue.Take(e.ID); f.queue.Has(e.ID) {
 		f.turn(e)
 	}
 }
@@ -138,46 +138,46 @@ func (f *future) place(x *Placement) {
 func (f *future) run(r *Running, x fate) {
 	x.limit = Never
 	if x.shape.limit > 0 {
-		x.limit = f.s.Now.Add(x.shape.limit)
+		x.limit = f.machine.Now.Add(x.shape.limit)
 	}
-	r.End = min(f.s.Now.Add(Remaining(r.Expected, r.Served)), x.limit)
+	r.End = min(f.machine.Now.Add(Remaining(r.Expected, r.Served)), x.limit)
 	r.Late = min(r.Late, x.limit)
 	if x.believed = f.believed[r.ID]; r.ID < 0 {
 		x.believed = f.ofTasks[r.ID]
 	}
 	x.ends = r.End
 	f.decide(r, &x)
-	f.s.Running, f.running = append(f.s.Running, *r), append(f.running, x)
+	f.machine.Running, f.running = append(f.machine.Running, *r), append(f.running, x)
 }
 
 // turn lets the next task of an array wait from now on.
 func (f *future) turn(e *entry) {
-	if f.s.Policy.FIFO {
+	if f.machine.Policy.FIFO {
 		return
 	}
 	w := e.waiting()
-	w.Since, w.Capped = f.s.Now, w.Account.Capped(e.bucket.shape.quota, f.s.Now)
-	f.q.Remove(e.ID)
-	f.q.push(w, e.bucket.shape, e.bucket.priority)
+	w.Since, w.Capped = f.machine.Now, w.Account.Capped(e.bucket.shape.quota, f.machine.Now)
+	f.queue.Remove(e.ID)
+	f.queue.push(w, e.bucket.shape, e.bucket.priority)
 }
 
 // count puts a job on its GPUs, its account and the machine, or takes it off.
 func (f *future) count(r *Running, sign int) {
-	half := f.s.Policy.HalfLife
+	half := f.machine.Policy.HalfLife
 	for _, a := range append([]*Account{r.Account}, r.Account.Groups...) {
 		if sign > 0 {
-			a.Start(r.Quota, r.Rate, f.s.Now, half)
+			a.Start(r.Quota, r.Rate, f.machine.Now, half)
 			a.Promise(r.MemBytes, r.CPUs)
 		} else {
-			a.Finish(r.Quota, r.Rate, f.s.Now, half)
+			a.Finish(r.Quota, r.Rate, f.machine.Now, half)
 			a.Promise(-r.MemBytes, -r.CPUs)
 		}
 	}
-	f.s.Host.Running += sign
-	f.s.Host.PromisedMem += int64(sign) * r.MemBytes
-	f.s.Host.PromisedCPUs += sign * r.CPUs
+	f.machine.Host.Running += sign
+	f.machine.Host.PromisedMem += int64(sign) * r.MemBytes
+	f.machine.Host.PromisedCPUs += sign * r.CPUs
 	for _, g := range r.Grants {
-		gpu := &f.s.GPUs[g.GPU]
+		gpu := &f.machine.GPUs[g.GPU]
 		if sign > 0 {
 			gpu.Held = append(gpu.Held, Hold{Job: r.ID, Milli: g.Milli, PromiseBytes: g.Bytes})
 			continue
@@ -193,24 +193,24 @@ func (f *future) count(r *Running, sign int) {
 
 // move goes to a moment and ends what ends then.
 func (f *future) move(at Instant) {
-	if f.s.Now = at; at > f.begun {
-		for i := range f.s.GPUs {
-			f.s.GPUs[i].LoadPercent = -1 // of that nothing is known
+	if f.machine.Now = at; at > f.begun {
+		for i := range f.machine.GPUs {
+			f.machine.GPUs[i].LoadPercent = -1 // of that nothing is known
 		}
 	}
-	for i := range f.s.GPUs {
-		if g := &f.s.GPUs[i]; g.State != OK && g.ReadyAt > 0 && g.ReadyAt <= at {
+	for i := range f.machine.GPUs {
+		if g := &f.machine.GPUs[i]; g.State != OK && g.ReadyAt > 0 && g.ReadyAt <= at {
 			g.State = OK
 		}
 	}
-	for i := 0; i < len(f.s.Running); {
+	for i := 0; i < len(f.machine.Running); {
 		if f.running[i].ends > at {
-			f.outlast(&f.s.Running[i], &f.running[i])
+			f.outlast(&f.machine.Running[i], &f.running[i])
 			i++
 			continue
 		}
-		r, x := f.s.Running[i], f.running[i]
-		f.s.Running, f.running = slices.Delete(f.s.Running, i, i+1), slices.Delete(f.running, i, i+1)
+		r, x := f.machine.Running[i], f.running[i]
+		f.machine.Running, f.running = slices.Delete(f.machine.Running, i, i+1), slices.Delete(f.running, i, i+1)
 		f.end(&r, &x)
 	}
 }
@@ -221,7 +221,7 @@ func (f *future) end(r *Running, x *fate) {
 	f.leave(r.ID)
 	if t := x.throttle; t != nil {
 		if t.Left++; t.Left == 1 {
-			if e := f.q.entries[f.arrays[t]]; e != nil {
+			if e := f.queue.entries[f.arrays[t]]; e != nil {
 				f.turn(e)
 			}
 		}
@@ -229,14 +229,14 @@ func (f *future) end(r *Running, x *fate) {
 	if !x.left {
 		return
 	}
-	served, late := r.Served+r.ran(f.s.Now), time.Duration(0)
+	served, late := r.Served+r.ran(f.machine.Now), time.Duration(0)
 	if x.believed != nil {
 		late = x.believed.Late(served)
 	}
-	f.q.push(Waiting{
-		ID: r.ID, Account: r.Account, Since: r.Since.Add(time.Duration(f.s.Now - r.Start)),
+	f.queue.push(Waiting{
+		ID: r.ID, Account: r.Account, Since: r.Since.Add(time.Duration(f.machine.Now - r.Start)),
 		Expected: served + Remaining(r.Expected, served), Late: late, Served: served,
-		Throttle: x.throttle, Count: 1, Batch: x.batch, Capped: r.Account.Capped(r.Quota, f.s.Now),
+		Throttle: x.throttle, Count: 1, Batch: x.batch, Capped: r.Account.Capped(r.Quota, f.machine.Now),
 		Program: r.Program, Untried: r.Untried,
 	}, x.shape, r.Priority)
 }

@@ -65,51 +65,54 @@ func (a *Account) belongs(to *Account) bool {
 	return a == to || a != nil && slices.Contains(a.Groups, to)
 }
 
-// behindOwn returns the job before the one at the cursor for which its account's quotas, or
-// a group's, are kept from it, and the account whose they are; nil for none. It
-// notes how many CPUs the job may have beside such jobs.
-func (p *Planner) behindOwn(c *cursor) (*keeper, *Account) {
-	p.cpusBeside = endless
+// ownJobsAhead is what the jobs of its own account or group ahead of a job mean for it.
+type ownJobsAhead struct {
+	keeper *keeper  // the job whose place in quotas it would take; nil: there is none, it may start
+	quotas *Account // whose quotas these are
+	cpus   int      // how many CPUs it may take beside the jobs ahead
+}
+
+// behindOwn says what the jobs of its own account or group ahead of the job at the cursor
+// mean for it.
+func (p *Planner) behindOwn(c *cursor) ownJobsAhead {
 	a, ends := c.bucket.account, p.s.Now.Add(c.bucket.run)
-	if k := p.keptFrom(a, c, ends); k != nil {
-		return k, a
-	}
+	ahead := p.aheadIn(a, c, ends)
 	for _, g := range a.Groups {
-		if k := p.keptFrom(g, c, ends); k != nil {
-			return k, g
+		if ahead.keeper != nil {
+			break
 		}
+		ofGroup := p.aheadIn(g, c, ends)
+		ofGroup.cpus = min(ofGroup.cpus, ahead.cpus)
+		ahead = ofGroup
 	}
-	return nil, nil
+	return ahead
 }
 
-func (p *Planner) waitsForOwn(c *cursor) bool {
-	k, _ := p.behindOwn(c)
-	return k != nil
-}
-
-// keptFrom returns the job that keeps its place in these quotas from the one at the cursor.
-func (p *Planner) keptFrom(q *Account, c *cursor, ends Instant) *keeper {
+// aheadIn is behindOwn for the quotas of one account or group. The job at the cursor would have
+// ended by ends.
+func (p *Planner) aheadIn(q *Account, c *cursor, ends Instant) ownJobsAhead {
+	ahead := ownJobsAhead{cpus: endless}
 	if !q.bounded() {
-		return nil
+		return ahead
 	}
 	k := p.keeperBefore(q, c)
 	if k == nil {
-		return nil
+		return ahead
 	}
 	place := &q.place.found
 	if place.of != k || place.given != len(p.given) {
 		p.findPlace(q, k)
 	}
 	if place.at == Never || ends <= place.at {
-		return nil
+		return ahead
 	}
 	if !q.holds(&place.use, &c.bucket.shape.amount) {
-		return k
+		return ownJobsAhead{keeper: k, quotas: q}
 	}
 	if q.MaxCPUs > 0 {
-		p.cpusBeside = min(p.cpusBeside, q.MaxCPUs-place.use.cpus)
+		ahead.cpus = q.MaxCPUs - place.use.cpus
 	}
-	return nil
+	return ahead
 }
 
 // keeperBefore returns the first job that keeps its place in these quotas, if it stands

@@ -39,10 +39,10 @@ func (f *future) goTo(id job.ID, asked func() bool) bool {
 
 // goOn makes the next pass.
 func (f *future) goOn() {
-	plan := f.Plan(&f.s, f.q)
+	plan := f.planner.Plan(&f.machine, f.queue)
 	f.passes++
 	f.carryOut(plan)
-	if f.s.Now == f.begun {
+	if f.machine.Now == f.begun {
 		f.dropLoaded()
 	}
 	if f.over = f.enough() || f.passes == f.most; f.over {
@@ -53,10 +53,10 @@ func (f *future) goOn() {
 	}
 	at := f.next(plan)
 	if at >= f.farthest() {
-		if f.over = f.number > 0 || f.until > 0 || !f.endEndless(); f.over {
+		if f.over = f.chance.number > 0 || f.until > 0 || !f.endEndless(); f.over {
 			return
 		}
-		f.freed, at = true, f.s.Now.Add(1)
+		f.freed, at = true, f.machine.Now.Add(1)
 	}
 	f.move(at)
 }
@@ -67,7 +67,7 @@ func (f *future) endEndless() bool {
 	found := false
 	for i := range f.running {
 		if x := &f.running[i]; x.ends == Never {
-			x.ends, found = f.s.Now, true
+			x.ends, found = f.machine.Now, true
 		}
 	}
 	return found
@@ -76,16 +76,16 @@ func (f *future) endEndless() bool {
 // dropLoaded takes out the jobs that only the load of a GPU keeps waiting, for an
 // unknown time.
 func (f *future) dropLoaded() {
-	for _, b := range slices.Clone(f.q.buckets) {
-		f.open(b.shape.footprint)
+	for _, b := range slices.Clone(f.queue.buckets) {
+		f.planner.open(b.shape.footprint)
 		c := cursor{bucket: b} // of no rank: that of a batch is known as of the beginning of the pass
-		now, ahead := c.query(f.s.Now, whenNow), c.query(f.s.Now, whenAhead)
-		if c.capped(f.Planner) || f.fits(&now, &f.now) || !f.fits(&ahead, &f.now) {
+		now, ahead := c.query(f.machine.Now, whenNow), c.query(f.machine.Now, whenAhead)
+		if c.capped(f.planner) || f.planner.fits(&now, &f.planner.now) || !f.planner.fits(&ahead, &f.planner.now) {
 			continue
 		}
 		for b.head != nil {
 			delete(f.wanted, b.head.ID)
-			f.q.Remove(b.head.ID)
+			f.queue.Remove(b.head.ID)
 		}
 	}
 }
@@ -93,9 +93,9 @@ func (f *future) dropLoaded() {
 // carryOut starts and stops what the plan says.
 func (f *future) carryOut(plan *Plan) {
 	for _, v := range plan.Preempt {
-		at := slices.IndexFunc(f.s.Running, func(r Running) bool { return r.ID == v.Victim })
-		r := &f.s.Running[at]
-		r.Stopping, r.End, r.Late = true, f.s.Now.Add(r.Notice), 0
+		at := slices.IndexFunc(f.machine.Running, func(r Running) bool { return r.ID == v.Victim })
+		r := &f.machine.Running[at]
+		r.Stopping, r.End, r.Late = true, f.machine.Now.Add(r.Notice), 0
 		f.running[at].ends = r.End
 		f.running[at].left = f.running[at].shape != nil
 		f.owe(v.For)
@@ -103,8 +103,8 @@ func (f *future) carryOut(plan *Plan) {
 	for i := range plan.Place {
 		f.place(&plan.Place[i])
 	}
-	for a := range f.q.accounts {
-		a.CountCapped(f.s.Now, f.s.Policy.FIFO)
+	for a := range f.queue.accounts {
+		a.CountCapped(f.machine.Now, f.machine.Policy.FIFO)
 	}
 }
 
@@ -113,21 +113,21 @@ func (f *future) carryOut(plan *Plan) {
 // slice, and, as scores grow apart, after a while that grows with how far ahead it is.
 func (f *future) next(plan *Plan) Instant {
 	at := Never
-	for i := range f.s.Running {
-		at = min(at, max(f.running[i].ends, f.s.Now))
+	for i := range f.machine.Running {
+		at = min(at, max(f.running[i].ends, f.machine.Now))
 	}
-	for i := range f.s.GPUs {
-		if g := &f.s.GPUs[i]; g.State != OK && g.ReadyAt > 0 {
-			at = min(at, max(g.ReadyAt, f.s.Now))
+	for i := range f.machine.GPUs {
+		if g := &f.machine.GPUs[i]; g.State != OK && g.ReadyAt > 0 {
+			at = min(at, max(g.ReadyAt, f.machine.Now))
 		}
 	}
-	for i := range f.s.Reserved {
-		if to := f.s.Reserved[i].To; to > f.s.Now {
+	for i := range f.machine.Reserved {
+		if to := f.machine.Reserved[i].To; to > f.machine.Now {
 			at = min(at, to)
 		}
 	}
 	if plan.Wake != Never {
-		at = min(at, max(plan.Wake, f.s.Now.Add(time.Duration(f.s.Now-f.begun)/stepDivisor)))
+		at = min(at, max(plan.Wake, f.machine.Now.Add(time.Duration(f.machine.Now-f.begun)/stepDivisor)))
 	}
 	return at
 }

@@ -47,13 +47,12 @@ type Planner struct {
 	set        []int
 	degree     []int64
 
-	given      []quotaEnd  // what the pass gave out, as quotas count it
-	backs      []quotaEnd  // what a quota gets back
-	cpusBeside int         // left to the last job that was looked at, beside those of its account before it
-	throttles  []*Throttle // that the pass went through
-	victims    []victim
-	freed      capacity // with all that others have been told to give back
-	soon       capacity // without what of that comes late
+	given     []quotaEnd  // what the pass gave out, as quotas count it
+	backs     []quotaEnd  // what a quota gets back
+	throttles []*Throttle // that the pass went through
+	victims   []victim
+	freed     capacity // with all that others have been told to give back
+	soon      capacity // without what of that comes late
 }
 
 // NewPlanner returns a planner.
@@ -204,7 +203,7 @@ func (p *Planner) refuse() {
 		p.blocked.pop()
 	case !c.open(): // another job of its array was faster
 		p.blocked.settle(p.seek(c))
-	case p.waitsForOwn(c):
+	case p.behindOwn(c).keeper != nil:
 		p.blocked.pop()
 	case p.reserve(c):
 		p.blocked.settle(p.next(c))
@@ -251,10 +250,13 @@ func (p *Planner) tryFirst() {
 	mask := p.delayed(c)
 	fits := p.roomFor(c.bucket, mask)
 	switch {
-	case fits && p.waitsForOwn(c): // and so do all of its bucket
-		p.heap.pop()
 	case fits:
-		p.placeBehind(c, mask)
+		ahead := p.behindOwn(c)
+		if ahead.keeper != nil { // and so it is for all of its bucket
+			p.heap.pop()
+			return
+		}
+		p.placeBehind(c, mask, ahead.cpus)
 		p.heap.settle(p.seek(c))
 	case c.bucket.shape.yields:
 		p.heap.settle(p.passOver(c))
@@ -284,15 +286,16 @@ func (p *Planner) stillFits(s *standing) bool {
 	return false
 }
 
-// placeBehind places the job at the cursor, which fits behind the reservations.
-func (p *Planner) placeBehind(c *cursor, mask uint32) {
+// placeBehind places the job at the cursor, which fits behind the reservations. Where it names no
+// number of CPUs it gets at most as many as are left beside its own account's jobs ahead.
+func (p *Planner) placeBehind(c *cursor, mask uint32, besideOwn int) {
 	q, l := c.query(p.s.Now, whenNow), &p.now
 	if mask != 0 {
 		l = p.capacityBehind(&q, l, mask)
 	}
 	h := hostShare{q.shape.mem, p.cpusFor(q.shape, q.account, l)}
 	if q.shape.cpus == 0 {
-		h.cpus = max(0, min(h.cpus, p.cpusBeside))
+		h.cpus = max(0, min(h.cpus, besideOwn))
 	}
 	p.place(c, p.choose(&q, l), h)
 }
@@ -304,7 +307,7 @@ func (p *Planner) placeBehind(c *cursor, mask uint32) {
 func (p *Planner) passOver(c *cursor) bool {
 	mask := p.delayed(c)
 	if p.keepsMore() && !c.given && !p.hopeless(c.bucket) {
-		if p.waitsForOwn(c) {
+		if p.behindOwn(c).keeper != nil {
 			return false
 		}
 		if p.reserve(c) {
