@@ -6,10 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -71,6 +69,7 @@ type script struct {
 	w    *world
 	out  strings.Builder
 	args map[string]string
+	read map[string]bool // the words of the line that its verb has read
 }
 
 // judge fails for what did not hold of the machine so far.
@@ -86,28 +85,6 @@ func (s *script) judge() {
 
 func (s *script) log(format string, args ...any) { fmt.Fprintf(&s.out, format+"\n", args...) }
 
-func (s *script) num(key string, unset int) int {
-	text, ok := s.args[key]
-	if !ok {
-		return unset
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		s.t.Fatalf("%s=%q is not a number", key, text)
-	}
-	return n
-}
-
-func (s *script) duration(key string) time.Duration {
-	d, _ := time.ParseDuration(s.args[key])
-	return d
-}
-
-func (s *script) size(key string) int64 {
-	n, _ := job.ParseSize(s.args[key])
-	return n
-}
-
 // defaultMem reads default-mem=SIZE for each GPU.
 func (s *script) defaultMem() {
 	if per := s.size("default-mem"); per > 0 {
@@ -120,7 +97,7 @@ func (s *script) id() job.ID { return job.ID(s.num("job", 0)) }
 // run executes one command line: a verb and key=value words.
 func (s *script) run(line string) {
 	words := strings.Fields(line)
-	s.args = map[string]string{}
+	s.args, s.read = map[string]string{}, map[string]bool{}
 	for _, w := range words[1:] {
 		k, v, _ := strings.Cut(w, "=")
 		s.args[k] = v
@@ -130,13 +107,18 @@ func (s *script) run(line string) {
 		s.t.Fatalf("unknown command %q", line)
 	}
 	verb(s)
+	for key := range s.args {
+		if !s.read[key] {
+			s.t.Errorf("%q: %s reads no word %q here", line, words[0], key)
+		}
+	}
 }
 
 // feed gives an event to the core and, unless told not to, answers everything
 // that follows from it.
 func (s *script) feed(ev core.Event) {
 	s.w.step(ev, s.num("die", -1))
-	if _, hold := s.args["hold"]; !hold {
+	if !s.has("hold") {
 		s.w.settle()
 	}
 }
@@ -156,7 +138,7 @@ var verbs = map[string]func(*script){
 		}
 		s.w.policy.Quotas.Users = map[string]job.Quota{"carol": {Running: s.num("carol-jobs", 0)}}
 		s.w.policy.Quotas.Groups = map[string]job.Quota{"lab": {GPUMilli: s.num("lab-gpus", 0) * job.WholeGPU, Share: s.num("lab-share", 0)}}
-		_, s.w.policy.Sched.FIFO = s.args["fifo"]
+		s.w.policy.Sched.FIFO = s.has("fifo")
 		if slice := s.duration("slice"); slice > 0 {
 			s.w.policy.Sched.Slice = slice
 		}
@@ -164,11 +146,11 @@ var verbs = map[string]func(*script){
 		s.w.policy.MaxSuspend, s.w.policy.Sched.ReservationDepth = s.duration("max-suspend"), s.num("depth", s.w.policy.Sched.ReservationDepth)
 		s.w.policy.MaxTime, s.w.policy.MaxMemBytes = s.duration("max-time"), s.size("max-mem")
 		s.defaultMem()
-		if rows, ok := s.args["rows"]; ok {
+		if rows, ok := s.word("rows"); ok {
 			s.w.policy.DrainPending, s.w.policy.DrainFailed = rows == "pending", rows != "never"
 		}
 		s.w.policy.MaxForeignBytes = s.size("max-foreign")
-		if _, unified := s.args["unified"]; unified {
+		if s.has("unified") {
 			for i := range s.w.gpus {
 				s.w.gpus[i].MemTotalBytes, s.w.gpus[i].MemFreeBytes, s.w.gpus[i].MemReservedBytes = 0, 0, 0
 			}
@@ -176,9 +158,11 @@ var verbs = map[string]func(*script){
 		if size := s.size("reserved"); size > 0 {
 			s.w.keeps(uint64(size) >> 20)
 		}
-		s.w.policy.SmallestPart, _ = job.ParseGPUs(s.args["smallest-part"])
-		if at, ok := s.args["parts-on"]; ok {
-			s.w.policy.PartsOn, _ = job.ParseGPUList(at)
+		if part, ok := s.word("smallest-part"); ok {
+			s.w.policy.SmallestPart = must(s, job.ParseGPUs, part)
+		}
+		if at, ok := s.word("parts-on"); ok {
+			s.w.policy.PartsOn = must(s, job.ParseGPUList, at)
 		}
 		s.w.revive()
 		s.w.step(s.w.listed(), -1)
@@ -189,27 +173,27 @@ var verbs = map[string]func(*script){
 	// cancel job=N task=INDEX: of the array N, this task; unawaited: only if no job waits for it.
 	"cancel": func(s *script) {
 		what := job.Command{Kind: job.CommandCancel, Job: s.id()}
-		if _, ok := s.args["task"]; ok {
+		if s.has("task") {
 			what.Task = new(s.num("task", 0))
 		}
-		if _, ok := s.args["grace"]; ok {
+		if s.has("grace") {
 			what.Grace = new(job.Span(s.duration("grace")))
 		}
-		_, what.Unawaited = s.args["unawaited"]
+		what.Unawaited = s.has("unawaited")
 		s.command(what)
 	},
 	"signal": func(s *script) {
 		s.command(job.Command{Kind: job.CommandSignal, Job: s.id(), Signal: s.num("signal", 10)})
 	},
 	"pause": func(s *script) {
-		s.command(job.Command{Kind: job.CommandPauseGPU, GPU: s.num("gpu", 0), Reason: s.args["reason"], Until: s.until()})
+		s.command(job.Command{Kind: job.CommandPauseGPU, GPU: s.num("gpu", 0), Reason: s.text("reason"), Until: s.until()})
 	},
 	"resume": func(s *script) { s.command(job.Command{Kind: job.CommandResumeGPU, GPU: s.num("gpu", 0)}) },
 	"drain": func(s *script) {
-		s.command(job.Command{Kind: job.CommandDrainGPU, GPU: s.num("gpu", 0), Reason: s.args["reason"], Until: s.until()})
+		s.command(job.Command{Kind: job.CommandDrainGPU, GPU: s.num("gpu", 0), Reason: s.text("reason"), Until: s.until()})
 	},
 	"close": func(s *script) {
-		s.command(job.Command{Kind: job.CommandDrain, Reason: s.args["reason"], Until: s.until()})
+		s.command(job.Command{Kind: job.CommandDrain, Reason: s.text("reason"), Until: s.until()})
 	},
 	"open":    func(s *script) { s.command(job.Command{Kind: job.CommandUndrain}) },
 	"hold":    func(s *script) { s.command(job.Command{Kind: job.CommandHold, Job: s.id()}) },
@@ -234,7 +218,7 @@ var verbs = map[string]func(*script){
 	},
 	// stuck job=N: its processes outlive SIGKILL from now on; no: no longer.
 	"stuck": func(s *script) {
-		_, no := s.args["no"]
+		no := s.has("no")
 		s.w.stuck[s.id()] = !no
 	},
 	// hangs job=N: its unit is neither up nor down, and stays so.
@@ -242,7 +226,7 @@ var verbs = map[string]func(*script){
 	// stray job=N: a unit that somebody else made; spent: it has ended.
 	"stray": func(s *script) {
 		s.w.units[s.id()] = &unit{Unit: core.Unit{Job: s.id(), Phase: core.Active, Invocation: "stray"}}
-		if _, spent := s.args["spent"]; spent {
+		if s.has("spent") {
 			s.w.units[s.id()].Phase, s.w.units[s.id()].Spent = core.Exited, true
 		}
 	},
@@ -250,15 +234,15 @@ var verbs = map[string]func(*script){
 	// the tick start=N; mem=unknown; mem=none: it has gone.
 	"uses": func(s *script) {
 		pid, unit := 1000+int(s.id()), fmt.Sprintf("gpujob-%d.service", s.id())
-		if _, ok := s.args["pid"]; ok {
+		if s.has("pid") {
 			pid, unit = s.num("pid", 0), ""
 		}
 		s.w.hold(s.num("gpu", 0), pid, unit, s.used())
-		if list := s.w.gpus[s.num("gpu", 0)].Processes; s.args["mem"] != "none" {
+		if list := s.w.gpus[s.num("gpu", 0)].Processes; s.text("mem") != "none" {
 			p := &list[len(list)-1]
-			_, p.Dead = s.args["dead"]
+			p.Dead = s.has("dead")
 			p.UID, p.Start, p.Age = s.num("uid", p.UID), uint64(s.num("start", 0)), s.duration("age")
-			p.Kind, p.Comm = s.args["kind"], s.args["comm"]
+			p.Kind, p.Comm = s.text("kind"), s.text("comm")
 		}
 	},
 	"computes": func(s *script) { s.w.gpus[s.num("gpu", 0)].UtilGPUPercent = s.num("util", 0) },
@@ -273,10 +257,10 @@ var verbs = map[string]func(*script){
 	"watch": func(s *script) {
 		words := map[string]core.Response{"": core.Ignore, "warn": core.Warn, "stop": core.WarnAndStop}
 		s.w.policy.Usage = core.UsagePolicy{
-			Memory: words[s.args["memory"]], Tolerance: s.size("tolerance"), MemoryGrace: s.duration("patience"),
-			Idle: words[s.args["idle"]], IdleAfter: s.duration("after"), IdleGrace: s.duration("idle-patience"),
+			Memory: words[s.text("memory")], Tolerance: s.size("tolerance"), MemoryGrace: s.duration("patience"),
+			Idle: words[s.text("idle")], IdleAfter: s.duration("after"), IdleGrace: s.duration("idle-patience"),
 		}
-		if _, down := s.args["down"]; !down {
+		if !s.has("down") {
 			s.feed(core.Configured{Policy: s.w.policy})
 		}
 	},
@@ -294,11 +278,11 @@ var verbs = map[string]func(*script){
 	},
 	// sent job=N event=start|end which=N: the message is; why=WORD: it is not; again: another try may do better.
 	"sent": func(s *script) {
-		e := core.Delivered{Job: s.id(), Event: job.NotifyEnd, Which: s.num("which", 0), Sent: s.args["why"] == "", Why: job.Text(s.args["why"])}
-		if _, ok := s.args["event"]; ok {
-			e.Event = job.NotifyEvent(s.args["event"])
+		e := core.Delivered{Job: s.id(), Event: job.NotifyEnd, Which: s.num("which", 0), Sent: s.text("why") == "", Why: job.Text(s.text("why"))}
+		if s.has("event") {
+			e.Event = job.NotifyEvent(s.text("event"))
 		}
-		_, e.Again = s.args["again"]
+		e.Again = s.has("again")
 		s.w.over(e)
 		s.feed(e)
 	},
@@ -312,7 +296,7 @@ var verbs = map[string]func(*script){
 	},
 	// slow job=N why=WORD: why its start takes long.
 	"slow": func(s *script) {
-		s.feed(core.StartSlow{Job: s.id(), Attempt: s.w.jobs[s.id()].Attempt.Number, Why: s.args["why"]})
+		s.feed(core.StartSlow{Job: s.id(), Attempt: s.w.jobs[s.id()].Attempt.Number, Why: s.text("why")})
 		if slow := s.w.core.SlowStart(s.w.now); slow != nil {
 			s.log("the start of job %d is long: %s", slow.Job.ID, slow.Why)
 		}
@@ -334,7 +318,7 @@ var verbs = map[string]func(*script){
 	// clock by=TIME: somebody sets the clock, forward or back; down: while there is no daemon.
 	"clock": func(s *script) {
 		s.w.now, s.w.set = s.w.now.Add(s.duration("by")), s.w.set+s.duration("by")
-		if _, down := s.args["down"]; !down {
+		if !s.has("down") {
 			s.feed(core.Tick{Clock: s.duration("by")})
 		}
 	},
@@ -343,8 +327,8 @@ var verbs = map[string]func(*script){
 		j := s.w.core.View(job.Query{IDs: []job.ID{s.id()}}, s.w.now).Jobs[0]
 		s.log("job %d began %s ago", s.id(), job.FormatDuration(s.w.now.Sub(j.Attempt.StartedAt)))
 	},
-	"bus":    func(s *script) { s.w.busDown = s.args["is"] == "down" },
-	"driver": func(s *script) { s.w.problem = gpu.Problem(s.args["problem"]); s.feed(s.w.sample(0)) },
+	"bus":    func(s *script) { s.w.busDown = s.text("is") == "down" },
+	"driver": func(s *script) { s.w.problem = gpu.Problem(s.text("problem")); s.feed(s.w.sample(0)) },
 	"gpu":    (*script).gpu,
 	// pull gpu=N: it goes, and those behind it get other numbers; push: it is there again.
 	"pull": func(s *script) {
@@ -360,7 +344,7 @@ var verbs = map[string]func(*script){
 	// silent name=WORD, answers: a GPU that the driver lists and can't read, or not beyond its name, and then can.
 	"silent": func(s *script) {
 		g := gpu.Device{Index: s.num("gpu", 0), Minor: -1, Health: gpu.HealthLost, HealthDetail: "it does not answer"}
-		if g.Name = s.args["name"]; g.Name != "" {
+		if g.Name = s.text("name"); g.Name != "" {
 			g.UUID, g.Minor = fmt.Sprintf("GPU-%d", g.Index), g.Index
 		}
 		s.w.gpus = []gpu.Device{g}
@@ -368,11 +352,11 @@ var verbs = map[string]func(*script){
 	"answers": func(s *script) { s.w.gpus = newWorld(s.num("gpu", 0)+1, s.w.log).gpus },
 	// xid gpu=N code=N pid=N text=WORD: the driver reports an error; job=N: of that job's control group.
 	"xid": func(s *script) {
-		rest := s.args["code"]
-		if pid, ok := s.args["pid"]; ok {
+		rest := s.text("code")
+		if pid, ok := s.word("pid"); ok {
 			rest += ", pid=" + pid
 		}
-		ev := s.w.xid(s.num("gpu", 0), rest+", "+strings.ReplaceAll(s.args["text"], "_", " "))
+		ev := s.w.xid(s.num("gpu", 0), rest+", "+strings.ReplaceAll(s.text("text"), "_", " "))
 		ev.Job = s.id()
 		s.feed(ev)
 	},
@@ -383,7 +367,7 @@ var verbs = map[string]func(*script){
 	},
 	// strays are=end|keep|tell: what is done about them from now on.
 	"strays": func(s *script) {
-		s.w.policy.Strays = map[string]core.Strays{"end": core.EndStrays, "keep": core.KeepStrays, "tell": core.TellStrays}[s.args["are"]]
+		s.w.policy.Strays = map[string]core.Strays{"end": core.EndStrays, "keep": core.KeepStrays, "tell": core.TellStrays}[s.text("are")]
 		s.feed(core.Configured{Policy: s.w.policy})
 	},
 	// troubles: what keeps jobs from being started.
@@ -394,7 +378,7 @@ var verbs = map[string]func(*script){
 	},
 	// person uid=N of=N: from now on that is whose it is; unsure: as far as is known.
 	"person": func(s *script) {
-		_, unsure := s.args["unsure"]
+		unsure := s.has("unsure")
 		s.w.persons[s.num("uid", 0)] = core.Person{UID: s.num("of", 0), Unsure: unsure}
 	},
 	// whose gpu=N: of which jobs the processes on it are.
@@ -418,7 +402,7 @@ var verbs = map[string]func(*script){
 			s.feed(ev)
 		}
 		s.feed(s.w.listed())
-		if _, unsampled := s.args["unsampled"]; !unsampled { // the driver does not answer yet
+		if !s.has("unsampled") { // the driver does not answer yet
 			s.feed(s.w.sample(0))
 		}
 	},
@@ -441,22 +425,22 @@ var verbs = map[string]func(*script){
 	},
 	// leaving: systemd stops everything from now on; no: it goes on after all.
 	"leaving": func(s *script) {
-		_, no := s.args["no"]
+		no := s.has("no")
 		s.w.leaving = !no
 		s.feed(core.Leaving{Not: no})
 	},
 	// unable: systemd can't start anything for the moment; no: it can again.
 	"unable": func(s *script) {
-		_, no := s.args["no"]
+		no := s.has("no")
 		s.w.unable = !no
 	},
 	// expired uid=N: the account may run nothing; no: it may again.
 	"expired": func(s *script) {
-		_, no := s.args["no"]
+		no := s.has("no")
 		s.w.expired[s.num("uid", 1001)] = !no
 	},
 	// heir uid=N user=NAME: another account has the number now; ?: nobody can say which; none: the one on record.
-	"heir": func(s *script) { s.w.heirs[s.num("uid", 1001)] = s.args["user"] },
+	"heir": func(s *script) { s.w.heirs[s.num("uid", 1001)] = s.text("user") },
 	// find-renamed: somebody releases jobs, so that it is looked whether accounts as which jobs wait have other names now.
 	"find-renamed": func(s *script) {
 		for _, a := range s.w.core.WaitingAccounts(job.Query{}, s.w.now) {
@@ -468,8 +452,8 @@ var verbs = map[string]func(*script){
 	"group": (*script).group,
 	// slurm minors=LIST: the settings are read again, and these GPUs are Slurm's; every: all of them.
 	"slurm": func(s *script) {
-		_, s.w.policy.SlurmGPUs.Every = s.args["every"]
-		s.w.policy.SlurmGPUs.Minors, _ = job.ParseGPUList(s.args["minors"])
+		s.w.policy.SlurmGPUs.Every = s.has("every")
+		s.w.policy.SlurmGPUs.Minors = must(s, job.ParseGPUList, s.text("minors"))
 		s.feed(core.Configured{Policy: s.w.policy})
 	},
 	// reload default-mem=SIZE: the settings are read again, and each GPU comes with so much host memory from now on.

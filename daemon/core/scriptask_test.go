@@ -10,49 +10,48 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
+// gpuMem reads gpu-mem=SIZE or gpu-mem=auto.
+func (s *script) gpuMem() int64 {
+	if s.text("gpu-mem") == "auto" {
+		return job.AutoGPUMem
+	}
+	return s.size("gpu-mem")
+}
+
 func (s *script) submit() {
 	s.w.token++
 	sub := job.Submission{
-		Key: s.args["key"], Owner: job.Owner{UID: s.num("uid", 1001), User: "alice"}, Label: job.Label{Name: "j"},
+		Key: s.text("key"), Owner: job.Owner{UID: s.num("uid", 1001), User: "alice"}, Label: job.Label{Name: "j"},
 		Request: job.Request{
-			GPUMilli: s.milli(), GPUMemBytes: s.size("gpu-mem"), MemBytes: s.size("mem"), CPUs: s.num("cpus", 0),
-			GPUType: s.args["type"], TimeLimit: job.Span(s.duration("time")),
+			GPUMilli: s.milli(), GPUMemBytes: s.gpuMem(), MemBytes: s.size("mem"), CPUs: s.num("cpus", 0),
+			GPUType: s.text("type"), TimeLimit: job.Span(s.duration("time")),
 			MaxLoadPercent: s.num("max-load", 0), MaxUsedPercent: s.num("max-used", 0),
 		},
 	}
-	var err error
-	if sub.Request.GPUIDs, err = job.ParseGPUList(s.args["ids"]); err != nil {
-		s.t.Fatal(err)
+	sub.Request.GPUIDs = must(s, job.ParseGPUList, s.text("ids"))
+	sub.Request.GPUsFrom = must(s, job.ParseGPUList, s.text("from"))
+	sub.Request.ExcludeGPUs = must(s, job.ParseGPUList, s.text("exclude"))
+	if p, ok := s.word("priority"); ok {
+		sub.Request.Priority = must(s, job.ParsePriority, p)
 	}
-	if sub.Request.GPUsFrom, err = job.ParseGPUList(s.args["from"]); err != nil {
-		s.t.Fatal(err)
-	}
-	if sub.Request.ExcludeGPUs, err = job.ParseGPUList(s.args["exclude"]); err != nil {
-		s.t.Fatal(err)
-	}
-	if p, ok := s.args["priority"]; ok {
-		if sub.Request.Priority, err = job.ParsePriority(p); err != nil {
-			s.t.Fatal(err)
-		}
-	}
-	_, sub.Admin = s.args["admin"]
+	sub.Admin = s.has("admin")
 	s.life(&sub.Request)
-	if g, ok := s.args["groups"]; ok {
+	if g, ok := s.word("groups"); ok {
 		sub.Owner.Groups = strings.Split(g, ",")
 	}
-	if text, ok := s.args["gids"]; ok {
+	if text, ok := s.word("gids"); ok {
 		if err := sub.GIDs.UnmarshalText([]byte(text)); err != nil {
 			s.t.Fatal(err)
 		}
 	}
-	if name, ok := s.args["user"]; ok {
+	if name, ok := s.word("user"); ok {
 		sub.Owner.User = name
 	}
-	if text, ok := s.args["requeue"]; ok {
+	if text, ok := s.word("requeue"); ok {
 		yes := text == "yes"
 		sub.Requeue = &yes
 	}
-	if _, ok := s.args["grace"]; ok {
+	if s.has("grace") {
 		sub.Grace = new(job.Span(s.duration("grace")))
 	}
 	s.feed(core.Submit{Token: s.w.token, Submission: sub})
@@ -61,20 +60,17 @@ func (s *script) submit() {
 // group makes accounts of a group: uids=1001,1002 name=lab; told: the daemon looked it up, as at a reload;
 // quota=N: it may have so many GPUs from now on.
 func (s *script) group() {
-	if _, ok := s.args["quota"]; ok {
-		s.w.policy.Quotas.Groups = map[string]job.Quota{s.args["name"]: {GPUMilli: s.num("quota", 0) * job.WholeGPU}}
+	if s.has("quota") {
+		s.w.policy.Quotas.Groups = map[string]job.Quota{s.text("name"): {GPUMilli: s.num("quota", 0) * job.WholeGPU}}
 		s.feed(core.Configured{Policy: s.w.policy})
 	}
 	var found core.Enrolled
-	for text := range strings.SplitSeq(s.args["uids"], ",") {
-		uid, err := strconv.Atoi(text)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		s.w.groups[uid] = append(s.w.groups[uid], s.args["name"])
+	for text := range strings.SplitSeq(s.text("uids"), ",") {
+		uid := must(s, strconv.Atoi, text)
+		s.w.groups[uid] = append(s.w.groups[uid], s.text("name"))
 		found.Members = append(found.Members, core.Member{UID: uid, Groups: s.w.groups[uid]})
 	}
-	if _, told := s.args["told"]; told {
+	if told := s.has("told"); told {
 		s.feed(found)
 	}
 }
@@ -88,14 +84,11 @@ func (s *script) until() time.Time {
 }
 
 func (s *script) milli() int {
-	text, ok := s.args["gpus"]
+	text, ok := s.word("gpus")
 	if !ok {
 		return job.WholeGPU
 	}
-	milli, err := job.ParseGPUs(text)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	milli := must(s, job.ParseGPUs, text)
 	return milli
 }
 
@@ -103,34 +96,29 @@ func (s *script) milli() int {
 // notify=start,end/fail backoff= on-timeout=requeue warn=SIGNAL@TIME begin=IN after-ok=JOB array=
 // max-failures= dedup=HASH batch=NAME shape=COMMAND script=PROGRAM.
 func (s *script) life(r *job.Request) {
-	_, r.Preemptible = s.args["preemptible"]
-	_, r.Spread = s.args["spread"]
-	_, r.Hold = s.args["hold-it"]
-	r.Retries, r.Backoff, r.Dedup = s.num("retries", 0), job.Span(s.duration("backoff")), s.args["dedup"]
-	r.OnTimeout = job.TimeoutAction(s.args["on-timeout"])
+	r.Preemptible = s.has("preemptible")
+	r.Spread = s.has("spread")
+	r.Hold = s.has("hold-it")
+	r.Retries, r.Backoff, r.Dedup = s.num("retries", 0), job.Span(s.duration("backoff")), s.text("dedup")
+	r.OnTimeout = job.TimeoutAction(s.text("on-timeout"))
 	if in := s.duration("begin"); in > 0 {
 		r.Begin = s.w.now.Add(in)
 	}
 	if before := s.duration("warn"); before > 0 {
 		r.WarnSignal, r.WarnBefore = 10, job.Span(before)
 	}
-	r.Script = s.args["script"]
-	if r.Shape = s.args["shape"]; s.args["gpu-mem"] == "auto" {
-		r.GPUMemBytes = job.AutoGPUMem
-	}
+	r.Script = s.text("script")
+	r.Shape = s.text("shape")
 	r.After = s.after()
-	if r.Batch = s.args["batch"]; r.Batch != "" {
+	if r.Batch = s.text("batch"); r.Batch != "" {
 		r.Objective = job.Makespan
 	}
-	if text, ok := s.args["array"]; ok {
-		a, err := job.ParseArray(text)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+	if text, ok := s.word("array"); ok {
+		a := must(s, job.ParseArray, text)
 		r.Array = a
 	}
 	r.MaxFailures = s.num("max-failures", 0)
-	if text, ok := s.args["notify"]; ok {
+	if text, ok := s.word("notify"); ok {
 		r.Notify = notifyOf(text)
 	}
 }
@@ -161,46 +149,41 @@ func (s *script) after() (list []job.Dependency) {
 // max-failures=.
 func (s *script) update() {
 	ch := &job.Change{}
-	if name, ok := s.args["name"]; ok {
+	if name, ok := s.word("name"); ok {
 		ch.Name = &name
 	}
-	if text, ok := s.args["priority"]; ok {
-		p, err := job.ParsePriority(text)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+	if text, ok := s.word("priority"); ok {
+		p := must(s, job.ParsePriority, text)
 		ch.Priority = &p
 	}
-	if _, ok := s.args["gpus"]; ok {
+	if s.has("gpus") {
 		ch.GPUMilli = new(s.milli())
 	}
-	if _, ok := s.args["mem"]; ok {
+	if s.has("mem") {
 		ch.MemBytes = new(s.size("mem"))
 	}
-	if text, ok := s.args["gpu-mem"]; ok {
-		if ch.GPUMemBytes = new(s.size("gpu-mem")); text == "auto" {
-			*ch.GPUMemBytes = job.AutoGPUMem
-		}
+	if s.has("gpu-mem") {
+		ch.GPUMemBytes = new(s.gpuMem())
 	}
-	if _, ok := s.args["cpus"]; ok {
+	if s.has("cpus") {
 		ch.CPUs = new(s.num("cpus", 0))
 	}
 	if d := s.duration("time"); d > 0 {
 		ch.TimeLimit = new(job.Span(d))
 	}
-	if _, ok := s.args["preemptible"]; ok {
-		ch.Preemptible = new(s.args["preemptible"] != "no")
+	if s.has("preemptible") {
+		ch.Preemptible = new(s.text("preemptible") != "no")
 	}
-	if _, ok := s.args["retries"]; ok {
+	if s.has("retries") {
 		ch.Retries = new(s.num("retries", 0))
 	}
 	if list := s.after(); list != nil {
 		ch.After = &list
 	}
-	if _, ok := s.args["limit"]; ok {
+	if s.has("limit") {
 		ch.ArrayLimit = new(s.num("limit", 0))
 	}
-	if _, ok := s.args["max-failures"]; ok {
+	if s.has("max-failures") {
 		ch.MaxFailures = new(s.num("max-failures", 0))
 	}
 	s.command(job.Command{Kind: job.CommandUpdate, Job: s.id(), Change: ch})
@@ -208,10 +191,7 @@ func (s *script) update() {
 
 // reserve keeps GPUs for a user, or a group: gpus=0,1 in=TIME for=TIME uid= gid=.
 func (s *script) reserve() {
-	list, err := job.ParseGPUList(s.args["gpus"])
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	list := must(s, job.ParseGPUList, s.text("gpus"))
 	from := s.w.now.Add(s.duration("in"))
 	r := &job.Reservation{From: from, To: from.Add(s.duration("for")), Users: []job.Account{{UID: s.num("uid", 1002), User: "bob"}}}
 	if gid := s.num("gid", 0); gid > 0 {
@@ -232,10 +212,10 @@ func (s *script) command(c job.Command) {
 	if who.UID == 0 {
 		who.User, who.Admin = "root", true
 	}
-	if name, ok := s.args["as"]; ok { // an account's name of now; admin: one of the admin group's
+	if name, ok := s.word("as"); ok { // an account's name of now; admin: one of the admin group's
 		who.User = name
 	}
-	if _, ok := s.args["admin"]; ok {
+	if s.has("admin") {
 		who.Admin = true
 	}
 	s.feed(core.Command{Token: s.w.token, Who: who, What: c})

@@ -10,7 +10,7 @@ import (
 
 // used reads how much memory a process has.
 func (s *script) used() int64 {
-	switch s.args["mem"] {
+	switch s.text("mem") {
 	case "unknown":
 		return -1
 	case "none":
@@ -25,20 +25,20 @@ func (s *script) exit() {
 		s.log("job %d has no unit", s.id())
 		return
 	}
-	_, oom := s.args["oom"]
-	_, stopped := s.args["stopped"]
-	if _, u.Spent = s.args["spent"]; u.Spent {
+	oom := s.has("oom")
+	stopped := s.has("stopped")
+	if u.Spent = s.has("spent"); u.Spent {
 		s.w.clear(u)
 	}
 	u.Phase, u.ended = core.Exited, s.w.now.Add(-s.w.set)
 	u.Exit = contract.Exit{
 		Code: s.num("code", 0), Signal: s.num("signal", 0), OOM: oom, Stopped: stopped,
-		Launch: contract.Step(s.args["launch"]), Errno: s.num("errno", 0),
+		Launch: contract.Step(s.text("launch")), Errno: s.num("errno", 0),
 	}
-	if s.args["peak"] != "" {
+	if s.text("peak") != "" {
 		u.Used.PeakMemBytes = s.size("peak")
 	}
-	if _, quiet := s.args["quiet"]; !quiet {
+	if quiet := s.has("quiet"); !quiet {
 		s.feed(core.Changed{Job: s.id()})
 	}
 }
@@ -51,27 +51,27 @@ func (s *script) gpu() {
 		g.MemUsedBytes, g.MemFreeBytes, g.Processes = uint64(n), g.MemTotalBytes-g.MemReservedBytes-uint64(n), p
 	}
 	switch {
-	case s.args["foreign"] != "":
+	case s.text("foreign") != "":
 		n := s.size("foreign")
-		used(n, gpu.Process{PID: 99, Kind: s.args["kind"], UID: 1002, UsedBytes: n, Comm: "python"})
-	case s.args["used"] != "":
+		used(n, gpu.Process{PID: 99, Kind: s.text("kind"), UID: 1002, UsedBytes: n, Comm: "python"})
+	case s.text("used") != "":
 		used(s.size("used"), g.Processes...)
-	case s.args["ghost"] != "":
+	case s.text("ghost") != "":
 		used(s.size("ghost"))
-	case s.args["dead"] != "":
+	case s.text("dead") != "":
 		used(s.size("dead"), gpu.Process{PID: 78, UsedBytes: s.size("dead"), Dead: true})
-	case s.args["orphan"] != "":
-		used(gib, gpu.Process{PID: orphanPID, UsedBytes: gib, Unit: "gpujob-" + s.args["orphan"] + ".service"})
-	case s.args["processes"] == "unknown":
+	case s.text("orphan") != "":
+		used(gib, gpu.Process{PID: orphanPID, UsedBytes: gib, Unit: "gpujob-" + s.text("orphan") + ".service"})
+	case s.text("processes") == "unknown":
 		g.ProcessesUnknown, g.Processes = true, nil
-	case s.args["memory"] == "node":
+	case s.text("memory") == "node":
 		g.MemIsNode = true
-	case s.args["well"] != "":
-		g.Well = s.args["well"] == "yes"
-	case s.args["rows"] != "":
-		g.RowsPending, g.RowsFailed = s.args["rows"] == "pending", s.args["rows"] == "failed"
-	case s.args["health"] != "":
-		g.Health = gpu.Health(s.args["health"])
+	case s.text("well") != "":
+		g.Well = s.text("well") == "yes"
+	case s.text("rows") != "":
+		g.RowsPending, g.RowsFailed = s.text("rows") == "pending", s.text("rows") == "failed"
+	case s.text("health") != "":
+		g.Health = gpu.Health(s.text("health"))
 	default:
 		used(0)
 	}
