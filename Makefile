@@ -166,7 +166,7 @@ images: # of the boxes of 'make test'
 	$(RUN_MACHINE) -slurm image box
 
 pictures: ## of the README, into contrib/pictures; look at them
-	go test -count=1 -run '^TestPicture$$' ./cmd/gpusched -update
+	go test -count=1 -run '^TestPicture$$' ./cmd/gpusched/client -update
 	go test -count=1 -run '^TestPicture$$' ./cmd/gpusched-top/screen -update
 	go test -count=1 -run '^TestPicture$$' ./cmd/gpusched-web -screens '$(CURDIR)/contrib/pictures'
 

@@ -5,6 +5,7 @@
 // # The map of the tree
 //
 //	cmd/gpusched              the command line
+//	cmd/gpusched/client       its commands: words to requests, answers to text
 //	cmd/gpusched/alias        other tools' command lines as ours
 //	cmd/gpusched/bugreport    takes out of text what a bug report must not have
 //	cmd/gpusched/chart        draws figures as SVG

@@ -8,18 +8,9 @@
 package main
 
 import (
-	"bufio"
-	"context"
 	"os"
-	"os/signal"
-	"path/filepath"
-	"strings"
-	"syscall"
-	"time"
 
-	"github.com/gpusched/gpusched/cmd/gpusched/remote"
-	"github.com/gpusched/gpusched/cmd/gpusched/term"
-	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/cmd/gpusched/client"
 )
 
 // Set when the program is linked, by -X main.version and -X main.commit.
@@ -28,39 +19,4 @@ var (
 	commit  = ""
 )
 
-func main() { os.Exit(runUntilSignal(hostApp())) }
-
-// runUntilSignal runs what this process was called with. A signal ends it in order.
-func runUntilSignal(a *app) (code int) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	defer a.ssh.End()
-	return runAs(ctx, a, filepath.Base(os.Args[0]), os.Args[1:])
-}
-
-// hostApp takes what a run needs from the process. It is the one place that
-// reads the environment.
-func hostApp() *app {
-	// There is no way to read the umask alone; nothing else runs yet.
-	umask := syscall.Umask(0)
-	syscall.Umask(umask)
-	return &app{
-		out:     term.New(os.Stdout, os.Getenv, time.Now()),
-		err:     term.New(os.Stderr, os.Getenv, time.Now()),
-		environ: os.Environ(), getenv: os.Getenv, getwd: os.Getwd, umask: umask, uid: os.Getuid(),
-		interactive: term.IsTerminal(os.Stdin),
-		answer: func() string {
-			line, _ := bufio.NewReader(os.Stdin).ReadString('\n')
-			return strings.TrimSpace(line)
-		},
-		ssh:           new(remote.Calls),
-		client:        clientFor(os.Getenv, os.Getuid(), api.SocketPath, enabledSocket),
-		restoreLimits: restoreLimits,
-		journalDirs:   []string{"/var/log/journal", "/run/log/journal"},
-	}
-}
-
-// restoreLimits puts the soft limit on open files back to what the user has.
-// Go raises it in its own processes, and the daemon reads ours for the job. The
-// only thing in Go that undoes that is an exec, also one that fails.
-func restoreLimits() { syscall.Exec("", nil, nil) }
+func main() { os.Exit(client.Main(version, commit)) }

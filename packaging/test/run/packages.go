@@ -30,14 +30,14 @@ var alone = []string{
 	"TestCutOffBeforeItWasQueued",
 }
 
-// goScripts are the scripts of cmd/gpusched that the race detector watches: their commands start goroutines. The others
-// are left out, as the detector makes each start of a program ten times as dear.
+// goScripts are the scripts of cmd/gpusched/client that the race detector watches: their commands start goroutines.
+// The others are left out, as the detector makes each start of a program ten times as dear.
 var goScripts = []string{
 	"doctor", "events", "hosts_dies", "logs", "run", "submit_file", "submit_log", "terminal", "top", "wait",
 }
 
 // scriptsDir is where those scripts are.
-const scriptsDir = "cmd/gpusched/testdata/script"
+const scriptsDir = "cmd/gpusched/client/testdata/script"
 
 // withoutRace is a pattern for -skip, for what the race detector does not watch in the packages with goroutines.
 func withoutRace(root string) (string, error) {

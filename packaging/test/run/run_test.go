@@ -255,7 +255,7 @@ func TestRacePackages(t *testing.T) {
 	for _, p := range list {
 		race[p.path] = p.race
 	}
-	for _, dir := range strings.Fields(`cmd/gpusched daemon daemon/api daemon/journal daemon/server daemon/store daemon/supervise gpu/gputest
+	for _, dir := range strings.Fields(`cmd/gpusched/client daemon daemon/api daemon/journal daemon/server daemon/store daemon/supervise gpu/gputest
 		gpu/kernellog gpu/nvml gpu/source units/systemd units/unittest`) {
 		if !race["./"+dir] {
 			t.Errorf("%s is left out", dir)

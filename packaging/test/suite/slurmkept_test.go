@@ -30,7 +30,7 @@ func walkRefused(w walker) {
 // them, with the real ones.
 func conformReally(t *testing.T, b slurmBox) {
 	const there, test = "/usr/local/bin/client.test", "TestEnginesAnswerAlike/slurm"
-	if err := b.CopyIn(t.Context(), testBinary(t, "", "cmd/gpusched"), there, 0o755); err != nil {
+	if err := b.CopyIn(t.Context(), testBinary(t, "", "cmd/gpusched/client"), there, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	r := b.tryFor(t, "alice", "cd /tmp && GPUSCHED_TEST_REAL_SLURM=1 "+there+" -test.v -test.run '"+test+"' 2>&1", 5*time.Minute)

@@ -1,0 +1,104 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/jobsfile"
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// addCmd appends a line to a file of jobs.
+type addCmd struct {
+	Conda    string `name:"conda" placeholder:"ENV" group:"needs" brief:"The conda environment of the script" help:"The conda environment of the script. Default: none is named."`
+	Args     string `name:"args" placeholder:"WORDS" group:"needs" help:"The arguments of the script, as one word."`
+	Priority int    `name:"priority" placeholder:"N" group:"needs" brief:"A number; in a file of jobs the lowest goes first" help:"A number; in a file of jobs the lowest goes first. Default: 0."`
+	GPUs     string `name:"gpus" placeholder:"LIST" group:"needs" brief:"Which GPUs it may use, such as 0-3 or 4,5" help:"Which GPUs it may use, such as 0-3 or 4,5. Default: any."`
+	File     string `name:"output-file" placeholder:"FILE" default:"jobs.txt" group:"self" help:"The file of jobs to append to. Default: jobs.txt."`
+	Force    bool   `name:"force" group:"self" help:"Append the line although the script is not there."`
+	Script   string `arg:"" name:"script" help:"The script."`
+}
+
+func (c *addCmd) Run(ctx context.Context, a *app) error {
+	script, err := a.workDir(c.Script)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(script); err != nil && !c.Force {
+		return refuse(api.CodeUsage, didYouMean(c.Script, script), "there is no file %q", c.Script)
+	}
+	if _, err := job.ParseGPUList(c.GPUs); err != nil {
+		return usagef("--gpus: %v", err)
+	}
+	if _, err := splitWords(c.Args); err != nil {
+		return usagef("--args: %v", err)
+	}
+	e := jobsfile.Entry{Script: script, Args: c.Args, Conda: c.Conda, From: c.GPUs}
+	e.Priority, e.HasPriority = c.Priority, true
+	line := jobsfile.Column(e)
+	back := jobsfile.Parse(jobsfile.Columns, line+"\n")
+	if strings.ContainsAny(line, "\n\r") || len(back) != 1 || back[0].Err != nil || back[0].Identity() != e.Identity() {
+		return usagef("%q can't stand in a line of such a file", line)
+	}
+	number, err := appendLine(c.File, line)
+	if err != nil {
+		return usagef("%v", err)
+	}
+	a.out.Printf("line %d of %s: %s\n", number, term.Clean(c.File), term.Clean(line))
+	if path, err := a.absolute(c.File); err == nil && !a.isRead(path) {
+		a.note("nobody reads %s now: 'gpusched watch %s' does until it is stopped, 'gpusched import %s' once", c.File, c.File, c.File)
+	}
+	return nil
+}
+
+// appendLine appends a line to a file, which is made where there is none, and returns
+// its number. Several who do so at once wait for each other.
+func appendLine(name, line string) (int, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_APPEND|os.O_CREATE|syscall.O_NONBLOCK, 0o666)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return 0, errors.Join(err, errors.New(filepath.Base(name)+" is not a file of lines"))
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		return 0, err
+	}
+	number, open, err := countLines(f)
+	if err != nil {
+		return 0, err
+	}
+	if open { // the last line has no end
+		line, number = "\n"+line, number+1
+	}
+	_, err = f.WriteString(line + "\n")
+	return number + 1, err
+}
+
+// countLines counts the lines that have an end, and reports whether one has none.
+func countLines(f io.Reader) (n int, open bool, err error) {
+	part := make([]byte, 1<<16)
+	for {
+		k, err := f.Read(part)
+		for _, b := range part[:k] {
+			open = b != '\n'
+			if !open {
+				n++
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return n, open, nil
+		}
+		if err != nil {
+			return 0, false, err
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// againFlags show a screen again and again.
+type againFlags struct {
+	Watch    bool          `name:"watch" group:"output" brief:"Keep the answer up to date until Ctrl-C" help:"Keep the answer up to date on the whole terminal until Ctrl-C."`
+	Interval time.Duration `name:"interval" group:"output" placeholder:"TIME" type:"span" brief:"With --watch: time between two updates (2s)" help:"With --watch: time between two updates. Default: 2s."`
+}
+
+// lookEvery is how long between two looks where it is not said.
+const lookEvery = 2 * time.Second
+
+// again shows once, or until the user has seen enough.
+func (f againFlags) again(ctx context.Context, a *app, o outputFlags, show func() error) error {
+	switch {
+	case !f.Watch && f.Interval > 0:
+		return usagef("--interval is the time between two updates of --watch: add --watch")
+	case !f.Watch:
+		return show()
+	case !o.isTable():
+		return usagef("--watch is for people: leave out -o %s", o.form())
+	case !a.out.TTY:
+		return refuse(api.CodeUsage, "", "--watch needs a terminal to draw on")
+	}
+	if f.Interval == 0 {
+		f.Interval = lookEvery
+	}
+	return a.watch(ctx, f.Interval, show)
+}
+
+// watch draws what show prints until ctx is done, which is how it is meant to end. The
+// terminal is left as it was.
+func (a *app) watch(ctx context.Context, every time.Duration, show func() error) error {
+	resized := make(chan os.Signal, 1)
+	signal.Notify(resized, syscall.SIGWINCH)
+	defer signal.Stop(resized)
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	w := repeater{screen: term.NewScreen(a.out.W), every: every}
+	defer w.screen.Close()
+	for ctx.Err() == nil { // a tick may be there as well, and select takes either
+		if err := w.look(ctx, a, show); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-resized:
+		case <-tick.C:
+		}
+	}
+	return nil
+}
+
+// repeater is what is on the screen.
+type repeater struct {
+	screen *term.Screen
+	every  time.Duration
+	last   string // what was shown last
+	away   time.Time
+}
+
+// look draws once. While the scheduler is away what was shown last stays, and the first line
+// says so.
+func (w *repeater) look(ctx context.Context, a *app, show func() error) error {
+	a.out.Measure()
+	a.out.Now = time.Now()
+	a.err.Now = a.out.Now
+	text, err := a.capture(show)
+	var e *api.Error
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case err == nil:
+		w.last, w.away = text, time.Time{}
+	case errors.As(err, &e) && (e.Code == api.CodeUnreachable || e.Code == api.CodeUnavailable):
+		if w.away.IsZero() {
+			w.away = a.out.Now
+		}
+	default:
+		return err
+	}
+	w.screen.Draw(w.title(a)+"\n"+w.last, a.out.Width, a.out.Height)
+	return nil
+}
+
+// title is the first line.
+func (w *repeater) title(a *app) string {
+	if w.away.IsZero() {
+		return a.out.Paint(term.Dim, a.out.Now.Format(time.TimeOnly)+", every "+term.Age(w.every)+", Ctrl-C ends it")
+	}
+	return a.out.Paint(term.Red, "the scheduler has been away since "+w.away.Format(time.TimeOnly)+"; it is asked again every "+term.Age(w.every))
+}
+
+// capture returns what show prints, also to the other output: that would spoil the screen.
+func (a *app) capture(show func() error) (string, error) {
+	var text bytes.Buffer
+	out, err := a.out.W, a.err.W
+	a.out.W = bufio.NewWriter(&text)
+	a.err.W = a.out.W
+	defer func() { a.out.W, a.err.W = out, err }()
+	problem := show()
+	_ = a.out.W.Flush() // into memory
+	return text.String(), problem
+}

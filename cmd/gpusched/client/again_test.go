@@ -1,0 +1,56 @@
+package client
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// --watch draws until its context ends, keeps what it showed while the scheduler is away, and
+// gives the terminal back; another error ends it.
+func TestWatchingAScreen(t *testing.T) {
+	out, text := screen(80, false)
+	modes := &term.Modes{W: text}
+	out.W.Reset(modes)
+	a := &app{out: out, err: out}
+	ctx, cancel := context.WithCancel(t.Context())
+	looks := 0
+	err := againFlags{Watch: true, Interval: time.Millisecond}.again(ctx, a, outputFlags{Output: "table"}, func() error {
+		looks++
+		switch looks {
+		case 2:
+			return &api.Error{Code: api.CodeUnreachable}
+		case 4:
+			cancel()
+			return ctx.Err()
+		}
+		a.out.Printf("look %d\n", looks)
+		a.note("a word")
+		return nil
+	})
+	if err != nil || looks != 4 {
+		t.Errorf("%v after %d looks", err, looks)
+	}
+	frames := strings.Split(text.String(), "\x1b[?2026h")[1:]
+	if len(frames) != 3 {
+		t.Fatalf("%d frames: %q", len(frames), frames)
+	}
+	for i, want := range []string{"look 1", "look 1", "look 3"} {
+		away := strings.Contains(frames[i], "the scheduler has been away since")
+		if !strings.Contains(frames[i], want) || !strings.Contains(frames[i], "a word") || away != (i == 1) {
+			t.Errorf("frame %d: %q", i, frames[i])
+		}
+	}
+	if left := modes.Reset(); left != "" {
+		t.Errorf("%q is left on", left)
+	}
+	refused := &api.Error{Code: api.CodeNotFound}
+	err = againFlags{Watch: true}.again(t.Context(), a, outputFlags{Output: "wide"}, func() error { return refused })
+	if err != refused || modes.Reset() != "" {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,197 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/alias"
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// aliasesCmd is about the links under which the program is another tool.
+type aliasesCmd struct {
+	List    aliasesListCmd    `cmd:"" default:"1" usage:"" help:"List the names, what each leads to, and where it is installed."`
+	Install aliasesInstallCmd `cmd:"" usage:"--user | --dir DIR [NAME...]" help:"Link names to this program; a name in .py becomes a file."`
+	Remove  aliasesRemoveCmd  `cmd:"" usage:"--user | --dir DIR [NAME...]" help:"Remove names that were linked to this program."`
+}
+
+type aliasesListCmd struct{}
+
+func (aliasesListCmd) Run(a *app) error {
+	term.WriteTable(a.out, []term.Column[[2]string]{
+		{Title: "NAME", Cell: func(n [2]string) string { return n[0] }},
+		{Title: "IS", Cell: func(n [2]string) string { return n[1] }},
+		{Title: "INSTALLED", Cell: func(n [2]string) string { return a.installed(n[0]) }},
+	}, alias.Names(), false)
+	return nil
+}
+
+// installed is where a name is a link to this program, in PATH or ~/.local/bin.
+func (a *app) installed(name string) string {
+	dirs := append(filepath.SplitList(a.getenv("PATH")), filepath.Join(a.getenv("HOME"), ".local/bin"))
+	for _, dir := range dirs {
+		if path := filepath.Join(dir, name); filepath.IsAbs(dir) && ours(path) {
+			return path
+		}
+	}
+	return "-"
+}
+
+// ours reports whether a file is a link to a gpusched, or one of Python's that runs it.
+func ours(path string) bool {
+	if to, err := os.Readlink(path); err == nil {
+		return filepath.Base(to) == "gpusched"
+	}
+	text, err := readAtMost(path, maxTable)
+	return err == nil && strings.HasPrefix(string(text), pythonHead)
+}
+
+// pythonHead begins a file that is called as 'python NAME.py', which a link to a program can't be.
+const pythonHead = "#!/usr/bin/env python3\n# gpusched under another scheduler's name: 'gpusched aliases remove' takes it away\n"
+
+// pythonFile is such a file. It runs the program under its own name.
+func pythonFile(program, name string) string {
+	return pythonHead + fmt.Sprintf("import os, sys\nos.execv(%+q, [%+q] + sys.argv[1:])\n", program, name)
+}
+
+// linksOptions say which links, and where.
+type linksOptions struct {
+	User bool   `name:"user" xor:"where" help:"Do that in ~/.local/bin."`
+	Dir  string `name:"dir" placeholder:"DIR" xor:"where" help:"Do that in this directory."`
+
+	Names []string `arg:"" optional:"" name:"name" help:"The names. Default: all."`
+}
+
+// where is the directory, and the names that are meant.
+func (o *linksOptions) where(a *app) (dir string, names []string, err error) {
+	switch home := a.getenv("HOME"); {
+	case o.Dir != "":
+		dir, err = filepath.Abs(o.Dir)
+	case !o.User:
+		err = refuse(api.CodeUsage, "such as: gpusched aliases install --user squeue", "say --user or --dir DIR")
+	case !filepath.IsAbs(home):
+		err = usagef("HOME is not set: use --dir DIR")
+	default:
+		dir = filepath.Join(home, ".local/bin")
+	}
+	for _, n := range o.Names {
+		if !alias.Known(n) {
+			return "", nil, refuse(api.CodeUsage, "see 'gpusched aliases'", "%q is not one of the names", n)
+		}
+	}
+	if names = o.Names; len(names) == 0 {
+		names = each(alias.Names(), func(n [2]string) string { return n[0] })
+	}
+	return dir, names, err
+}
+
+type aliasesInstallCmd struct{ linksOptions }
+
+// Run links the names. One that stands for another program is left alone.
+func (c *aliasesInstallCmd) Run(a *app) error {
+	dir, names, err := c.where(a)
+	if err != nil {
+		return err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return usagef("%v", err)
+	}
+	var first error
+	for _, name := range names {
+		if other := a.elsewhere(name, dir); other != "" && len(c.Names) == 0 {
+			a.note("%s is left out, as there is %s: name it to link it all the same", name, other)
+			continue
+		}
+		if err := link(program, filepath.Join(dir, name)); err != nil {
+			a.complain(err.Error())
+			first = exitStatus(api.CodeUsage.ExitStatus())
+			continue
+		}
+		a.out.Printf("%s\n", term.Clean(filepath.Join(dir, name)))
+	}
+	if !slices.Contains(filepath.SplitList(a.getenv("PATH")), dir) {
+		a.note("%s is not in your PATH", dir)
+	}
+	return first
+}
+
+// elsewhere is another program of this name in PATH, "" where there is none.
+func (a *app) elsewhere(name, dir string) string {
+	for _, d := range filepath.SplitList(a.getenv("PATH")) {
+		path := filepath.Join(d, name)
+		if filepath.IsAbs(d) && d != dir && runnable(path) && !ours(path) {
+			return path
+		}
+	}
+	return ""
+}
+
+// link makes a link, or for a name of Python's a file of it, also in the place of one that was made before.
+func link(program, path string) error {
+	make := os.Symlink
+	if filepath.Ext(path) == ".py" {
+		make = writePython
+	}
+	if ours(path) {
+		if err := os.Remove(path); err != nil {
+			return usagef("%v", err)
+		}
+	}
+	err := make(program, path)
+	if errors.Is(err, fs.ErrExist) {
+		return usagef("%s is there, and is not a link to gpusched: it is left alone", path)
+	}
+	if err != nil {
+		return usagef("%v", err)
+	}
+	return nil
+}
+
+// writePython writes a file that is not there yet.
+func writePython(program, path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(pythonFile(program, filepath.Base(path)))
+	return errors.Join(err, f.Close())
+}
+
+type aliasesRemoveCmd struct{ linksOptions }
+
+// Run takes the links away. A name that is something else is left alone.
+func (c *aliasesRemoveCmd) Run(a *app) error {
+	dir, names, err := c.where(a)
+	if err != nil {
+		return err
+	}
+	var gone []string
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		switch {
+		case ours(path):
+			if err := os.Remove(path); err != nil {
+				return usagef("%v", err)
+			}
+			gone = append(gone, path)
+		case len(c.Names) > 0:
+			return usagef("%s is not a link to gpusched", path)
+		}
+	}
+	if len(gone) == 0 {
+		a.note("there is no such link in %s", dir)
+		return nil
+	}
+	a.out.Printf("removed %s\n", term.Clean(strings.Join(gone, ", ")))
+	return nil
+}

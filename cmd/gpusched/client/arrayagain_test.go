@@ -1,0 +1,67 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Tasks that wait again are told apart from those that run, wherever an array is shown.
+func TestArrayWhoseTasksWaitAgain(t *testing.T) {
+	again := api.Job{ID: 7, State: job.Spawned, Why: "held by bob", Array: &api.Array{
+		Spec: "0-3", Size: 4, Next: 4, Live: 3, Waiting: 2, WaitingTasks: "0-1", RunningTasks: "3"}}
+	all, held := again, again
+	all.Array = &api.Array{Spec: "0-1", Size: 2, Next: 2, Live: 2, Waiting: 2, WaitingTasks: "0-1"}
+	held.Array = new(*again.Array)
+	held.Array.Held = 2
+	starts := api.Job{ID: 7, State: job.Spawned, Array: &api.Array{Spec: "0-1", Size: 2, Next: 2, Live: 2, RunningTasks: "0-1"}}
+	for _, c := range []struct {
+		j                   api.Job
+		cell, state, others string
+	}{
+		{again, "1 running, 2 waiting again, 1 of 4 ended", "spawned", "; task 7_3 runs on"},
+		{all, "2 waiting again", "spawned", ""},
+		{held, "held, 1 running, 2 waiting again, 1 of 4 ended", "spawned (held)", "; task 7_3 runs on"},
+		{starts, "2 running, all started", "spawned", "; tasks 7_[0-1] run on"},
+	} {
+		if got := stateCell(c.j); got != c.cell {
+			t.Errorf("list says %q, want %q", got, c.cell)
+		}
+		if got := c.j.StateWord(); got != c.state {
+			t.Errorf("show says %q, want %q", got, c.state)
+		}
+		if got := othersRun(c.j); got != c.others {
+			t.Errorf("who holds it is told %q, want %q", got, c.others)
+		}
+	}
+}
+
+// What an array waits for is what the first of its tasks that wait again waits for.
+func TestWhyOfAnArrayWhoseTasksWaitAgain(t *testing.T) {
+	reasons := []api.Reason{{Code: "gpu-paused", GPU: 0, Sentence: "paused by root"}}
+	say := func(j api.Job) string {
+		var text bytes.Buffer
+		a := &app{out: &term.Terminal{W: bufio.NewWriter(&text)}}
+		a.writeWhy(j)
+		a.out.W.Flush()
+		return text.String()
+	}
+	array := &api.Array{Spec: "0-1", Size: 2, Next: 2, Live: 2, Waiting: 2, WaitingTasks: "0-1"}
+	got := say(api.Job{ID: 7, State: job.Spawned, Reasons: reasons, Array: array})
+	if !strings.Contains(got, "job 7: 2 waiting again. The first of tasks 0-1 waits for this:\n  GPU 0    paused by root") {
+		t.Errorf("why says:\n%s", got)
+	}
+	one := &api.Array{Spec: "0-1", Size: 2, Next: 2, Live: 2, Waiting: 1, WaitingTasks: "1", RunningTasks: "0"}
+	got = say(api.Job{ID: 7, State: job.Spawned, Reasons: reasons, Array: one})
+	if !strings.Contains(got, "job 7: 1 running, 1 waiting again. Task 1 waits for this:\n") {
+		t.Errorf("why says of one:\n%s", got)
+	}
+	if got := say(api.Job{ID: 7, State: job.Queued, Reasons: reasons, Array: array}); !strings.Contains(got, "'gpusched why 7_N'") {
+		t.Errorf("of an array that waits itself, why says:\n%s", got)
+	}
+}

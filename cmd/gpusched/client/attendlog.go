@@ -1,0 +1,52 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// readLog prints the output of every start of the job from its log, and returns when the job has ended.
+func (at *attendance) readLog(ctx context.Context, journalctl string) error {
+	a, out, said := *at.a, *at.a.out, *at.a.err
+	out.W, said.W = bufio.NewWriter(at.pipe), bufio.NewWriter(at.line.over(at.a.err.W))
+	a.out, a.err = &out, &said
+	p := &logPrinter{logsCmd: &logsCmd{}, app: &a, path: journalctl, attended: true}
+	return p.follow(ctx, []api.Job{at.job})
+}
+
+// ownStarts picks the lines of the journal that are of one of the job's starts. An earlier job of the same number may
+// have lines there, from before the state file was set aside, or the package purged.
+type ownStarts struct {
+	jobs  reader
+	job   api.Job
+	known map[string]bool // by what names a start in the journal
+}
+
+// The fields of the journal that name a start. A line has the second one only if its process was still there when
+// journald looked; after the clock was set, the scheduler has another time for the first one.
+const (
+	placedField     = "GPUSCHED_PLACED"
+	invocationField = "_SYSTEMD_INVOCATION_ID"
+)
+
+// has reports whether an entry is the job's. It asks the scheduler only about a start that seems to be older than the
+// job: the clock may have been set back since the submission.
+func (s *ownStarts) has(ctx context.Context, e entry) bool {
+	placed, err := strconv.ParseInt(e.placed, 10, 64)
+	if err != nil || placed >= s.job.SubmittedAt.UnixMicro() || s.job.Manager == api.UserManager {
+		return true
+	}
+	name := e.placed + " " + e.invocation
+	if ours, known := s.known[name]; known {
+		return ours
+	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), settleMax) // the job may end meanwhile
+	defer stop()
+	reply, err := s.jobs.Job(ctx, s.job.ID.String())
+	s.known[name] = err == nil && slices.ContainsFunc(everyPlaced(reply), func(at api.Attempt) bool { return e.isOf(at) })
+	return s.known[name]
+}

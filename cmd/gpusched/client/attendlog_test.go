@@ -1,0 +1,185 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// Lines that are older than the job are of an earlier one of the same number, unless the clock was set back.
+func TestLinesOfAnEarlierJob(t *testing.T) {
+	at := time.UnixMicro(7000)
+	asked, down := 0, false
+	r := &ownStarts{known: map[string]bool{}, job: api.Job{ID: 5, SubmittedAt: at.Add(24 * time.Hour)}, jobs: answering{job: func() (api.JobReply, error) {
+		if asked++; down {
+			return api.JobReply{}, errors.New("down")
+		}
+		return api.JobReply{
+			Job:      api.Job{ID: 5, Attempt: 2, PlacedAt: at.Add(time.Hour)}, // its start is not known yet
+			Attempts: []api.Attempt{{Attempt: job.Attempt{Number: 1, PlacedAt: at, InvocationID: "ab"}}},
+		}, nil
+	}}}
+	for _, c := range []struct {
+		e     entry
+		ours  bool
+		asked int
+	}{
+		{entry{placed: "7000"}, true, 1}, {entry{placed: "7000"}, true, 1},
+		{entry{placed: "3600007000", invocation: "cd"}, true, 2},
+		{entry{placed: "9000", invocation: "ab"}, true, 3}, // the clock was set after that start
+		{entry{placed: "9000", invocation: "ef"}, false, 4}, {entry{placed: "9000", invocation: "ef"}, false, 4},
+		{entry{}, true, 4},
+	} {
+		if ours := r.has(t.Context(), c.e); ours != c.ours || asked != c.asked {
+			t.Errorf("%+v: %v after %d questions", c.e, ours, asked)
+		}
+	}
+	if !r.has(t.Context(), entry{placed: "86400007000"}) || asked != 4 {
+		t.Error("what is younger than the job is not the job's, or is asked about")
+	}
+	if down = true; r.has(t.Context(), entry{placed: "1"}) {
+		t.Error("what is older and can't be asked about is the job's")
+	}
+	if down, r.job.Manager = false, api.UserManager; !r.has(t.Context(), entry{invocation: "of user@7.service"}) {
+		t.Error("a line of the user's own systemd is not the job's")
+	}
+}
+
+// Where the journal hides what a job prints, who stays with it sees its log: from this start on, byte for byte, and
+// all of it, also what comes with the job's end.
+func TestAttendReadsTheLog(t *testing.T) {
+	dir, path := hidingJournal(t)
+	write := func(text string) {
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err == nil {
+			_, err = f.WriteString(text)
+			f.Close()
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	j := api.Job{
+		ID: 5, UID: 62000, User: "ann", State: job.Running, Attempt: 1, InvocationID: "ab", PlacedAt: time.Now().Add(-time.Minute),
+		Private: &api.Private{Log: contract.Log{Path: path}},
+	}
+	ended := make(chan struct{})
+	end := sync.OnceFunc(func() { close(ended) })
+	defer time.AfterFunc(20*time.Second, end).Stop() // where nothing is printed
+	state := func() (api.JobReply, error) {
+		j := j
+		select {
+		case <-ended:
+			j.State, j.EndedAt = job.Completed, time.Now()
+			j.Result = &api.Result{Result: job.Result{Outcome: job.Completed}, Sentence: "completed"}
+		default:
+		}
+		return api.JobReply{Job: j}, nil
+	}
+	var out, said bytes.Buffer
+	a := &app{
+		uid: 62000, journalDirs: []string{dir}, getenv: func(string) string { return "" },
+		client: answering{job: state, ended: ended}, err: &term.Terminal{W: bufio.NewWriter(&said)},
+		out: &term.Terminal{W: bufio.NewWriter(writerFunc(func(b []byte) (int, error) {
+			if out.Write(b); out.String() == "hello\n" {
+				write("last word")
+				end()
+			}
+			return len(b), nil
+		}))},
+	}
+	write("of an earlier job\n" + contract.AttemptLine("5", "1") + "hello\n")
+	submitted := j
+	submitted.Private = nil // as the scheduler answers
+	err := a.attend(t.Context(), submitted, false)
+	if err != nil || out.String() != "hello\nlast word" {
+		t.Errorf("%v, %q", err, out.String())
+	}
+	if text := said.String(); strings.Contains(text, "not shown") || strings.Count(text, "\n") != 2 {
+		t.Errorf("it says %q", text)
+	}
+}
+
+// hidingJournal makes a journal that hides everything, in a directory, and names a log there.
+func hidingJournal(t *testing.T) (dir, log string) {
+	dir = t.TempDir()
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	if err := os.WriteFile(filepath.Join(dir, "journalctl"), []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir, filepath.Join(dir, "log")
+}
+
+// Starts that follow each other sooner than anybody looks are all shown, each once.
+func TestAttendReadsTheLogOfEveryStart(t *testing.T) {
+	dir, path := hidingJournal(t)
+	text := "one\n" + contract.AttemptLine("5", "2") + "two\n" + contract.AttemptLine("5", "4") + "four\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	at := time.Now().Add(-time.Minute)
+	attempt := func(n int, invocation string) api.Attempt {
+		return api.Attempt{Attempt: job.Attempt{Number: n, InvocationID: invocation, PlacedAt: at, EndedAt: at}}
+	}
+	reply := api.JobReply{
+		Job: api.Job{
+			ID: 5, UID: 62000, User: "ann", State: job.Completed, Attempt: 4, InvocationID: "ef", PlacedAt: at, EndedAt: at,
+			Private: &api.Private{Log: contract.Log{Path: path}}, Result: &api.Result{Result: job.Result{Outcome: job.Completed}},
+		},
+		Attempts: []api.Attempt{attempt(1, "ab"), attempt(2, "cd"), attempt(3, ""), attempt(4, "ef")}, // the third could not start
+	}
+	ended := make(chan struct{})
+	close(ended)
+	var out, said bytes.Buffer
+	a := &app{
+		uid: 62000, journalDirs: []string{dir}, getenv: func(string) string { return "" },
+		client: answering{job: func() (api.JobReply, error) { return reply, nil }, ended: ended},
+		err:    &term.Terminal{W: bufio.NewWriter(&said)}, out: &term.Terminal{W: bufio.NewWriter(&out)},
+	}
+	err := a.attend(t.Context(), reply.Job, true)
+	a.out.W.Flush()
+	if err != nil || out.String() != "one\ntwo\nfour\n" {
+		t.Errorf("%v, %q, it says %q", err, out.String(), said.String())
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (w writerFunc) Write(b []byte) (int, error) { return w(b) }
+
+// answering is an engine with one job.
+type answering struct {
+	engine
+	job   func() (api.JobReply, error)
+	ended <-chan struct{}
+}
+
+func (e answering) Job(context.Context, string) (api.JobReply, error) { return e.job() }
+
+func (e answering) List(context.Context, api.ListQuery) (api.ListReply, error) {
+	reply, err := e.job()
+	return api.ListReply{Jobs: []api.Job{reply.Job}}, err
+}
+
+func (e answering) Wait(ctx context.Context, _ string, _ time.Duration) (api.JobReply, error) {
+	select {
+	case <-e.ended:
+		return e.job()
+	case <-ctx.Done():
+		return api.JobReply{}, ctx.Err()
+	}
+}
+
+func (e answering) Status(context.Context) (api.StatusReply, error) { return api.StatusReply{}, nil }

@@ -1,0 +1,105 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/terminal"
+)
+
+// attendTerminal waits for a job to start and is then in its terminal. While it waits
+// Ctrl-C leaves the job alone, and once more cancels it.
+func (a *app) attendTerminal(ctx context.Context, j api.Job, quiet bool) error {
+	at := &attendance{a: a, job: j, tty: true, line: &liveLine{t: a.err, typed: a.asTyped, quiet: quiet}}
+	return at.inTerminal(ctx, nil)
+}
+
+// untilTerminal returns a session in the terminal of the job's next start when that is
+// there. Where it returns none the error is how this ends.
+func (at *attendance) untilTerminal(ctx context.Context) (*session, error) {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	began, begun := time.Now(), new(absence)
+	for pause := firstLook; ; {
+		reply, err := at.a.client.Job(ctx, at.job.ID.String())
+		var e *api.Error
+		switch {
+		case errors.As(err, &e) && (e.Code == api.CodeUnreachable || e.Code == api.CodeUnavailable):
+		case err != nil:
+			return nil, at.leave(ctx, err, signals)
+		case reply.Job.State.Terminal():
+			at.showMissed(ctx, reply.Job)
+			at.line.note("job %s %s", nameOfJob(reply.Job), resultOf(reply.Job))
+			return nil, statusOf([]api.Job{reply.Job})
+		case reply.Job.State != job.Queued && reply.Job.Attempt > at.seen:
+			at.job = reply.Job
+			s, err := at.a.greet(at.job, visit{raw: at.raw})
+			if !errors.Is(err, terminal.ErrNone) {
+				return s, err
+			}
+			begun.again(at, time.Now())
+		default:
+			begun = new(absence)
+			at.line.show(reply.Job, at.a.ahead(ctx, reply.Job))
+		}
+		pause = min(2*pause, waitLook)
+		if begun.isNew(time.Now()) || time.Since(began) < quickStart {
+			pause = firstLook
+		}
+		select {
+		case s := <-signals:
+			return nil, at.leave(ctx, interrupted{s}, signals)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// showMissed prints what a job printed that ended before we were in its terminal.
+func (at *attendance) showMissed(ctx context.Context, j api.Job) {
+	if at.seen > 0 || j.Attempt == 0 {
+		return
+	}
+	at.job, at.pipe = j, at.output()
+	at.show(ctx)(&j)
+	at.a.out.W.Flush()
+}
+
+const (
+	// quickStart is how long a job is looked at often.
+	quickStart = time.Second
+	// longStart is how long the terminal of a job that has started may be missing before
+	// that is said.
+	longStart = 3 * time.Second
+)
+
+// absence is the time for which the terminal of a job that has started is missing.
+type absence struct {
+	since time.Time // 0: of none that has started
+	said  bool
+}
+
+// isNew reports whether the terminal is about to be there.
+func (n *absence) isNew(now time.Time) bool {
+	return !n.since.IsZero() && now.Sub(n.since) < quickStart
+}
+
+// again notes that it is missing, and says so once.
+func (n *absence) again(at *attendance, now time.Time) {
+	if n.since.IsZero() {
+		n.since = now
+	}
+	if n.said || now.Sub(n.since) < longStart {
+		return
+	}
+	n.said = true
+	name := nameOfJob(at.job)
+	at.line.note("job %s has started, but its terminal is not there: a set-up comes first, and from a container or another "+
+		"network namespace it can't be reached; 'gpusched logs -f %s' shows what the job prints", name, name)
+}

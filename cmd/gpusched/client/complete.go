@@ -1,0 +1,200 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/manual"
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+)
+
+// completeTime bounds how long the daemon may take after a press of Tab.
+const completeTime = 500 * time.Millisecond
+
+// candidate is one way to go on.
+type candidate struct{ word, about string }
+
+// complete is "gpusched __complete WORD... CURRENT": it prints how the last
+// word could go on, a line each, after a tab what it is. It prints nothing
+// where the shell knows better, as with names of files; where the word belongs
+// to a job's command, a tab and "command N": that begins with word N. It never fails.
+func complete(ctx context.Context, a *app, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	typed := len(args)
+	if typed > 1 {
+		var err error
+		if args, err = a.cutOwn(args); err != nil {
+			return nil
+		}
+	}
+	if strings.HasPrefix(args[0], hostsFlag) {
+		a.completeHosts(args)
+		if args = withoutHosts(args); len(args) == 0 {
+			return nil
+		}
+		a.client = nowhere{} // a press of Tab starts no ssh
+	}
+	words, current := args[:len(args)-1], args[len(args)-1]
+	var g any = &grammar{}
+	if len(words) > 0 {
+		g = grammarFor(words)
+	}
+	parser, err := newParser(g, io.Discard, func(int) {})
+	if err != nil {
+		return nil
+	}
+	at := walk(parser.Model.Node, words)
+	if at.command > 0 || at.beginsCommand(current) {
+		a.out.Printf("\tcommand %d\n", cmp.Or(at.command, len(words))+typed-len(args))
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, completeTime)
+	defer cancel()
+	list := a.candidates(ctx, at, current)
+	if len(words) == 1 && words[0] == "help" {
+		list = append(list, topicWords()...)
+	}
+	said := map[string]bool{}
+	for _, c := range list {
+		if strings.HasPrefix(c.word, current) && !said[c.word] {
+			said[c.word] = true
+			a.out.Printf("%s\t%s\n", term.Clean(c.word), term.Clean(c.about))
+		}
+	}
+	return nil
+}
+
+// spot is where in a command line the next word stands.
+type spot struct {
+	node     *kong.Node
+	flag     *kong.Flag // it is the value of this option
+	onlyArgs bool       // it is no option, as it comes after --
+	args     int        // so many arguments are before it
+	command  int        // what it belongs to begins with this word, 0: it is of gpusched
+}
+
+// walk goes along the words typed so far.
+func walk(node *kong.Node, words []string) spot {
+	p := spot{node: node}
+	for i := 0; i < len(words); i++ {
+		word := words[i]
+		switch child := childNamed(p.node, word); {
+		case p.onlyArgs:
+			p.args++
+		case word == "--":
+			p.onlyArgs = true
+		case strings.HasPrefix(word, "-"):
+			flag := flagNamed(p.node, word)
+			if flag == nil || flag.IsBool() || word != "--"+flag.Name && word != "-"+string(flag.Short) {
+				continue
+			}
+			if i++; i == len(words) {
+				p.flag = flag
+				return p
+			}
+		case child != nil:
+			p.node = child
+		default:
+			p.args++
+		}
+		if before, takes := argsBeforeCommand(p.node); takes && p.args > before {
+			p.command = i
+			return p
+		}
+	}
+	return p
+}
+
+// beginsCommand reports whether the word would be the first of another program's command line.
+func (p spot) beginsCommand(current string) bool {
+	before, takes := argsBeforeCommand(p.node)
+	return takes && p.flag == nil && p.args == before && (p.onlyArgs || !strings.HasPrefix(current, "-"))
+}
+
+// argsBeforeCommand is how many arguments come before another program's command line.
+func argsBeforeCommand(n *kong.Node) (int, bool) {
+	for i, arg := range n.Positional {
+		if arg.PassthroughMode != kong.PassThroughModeNone {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// candidates are the ways to go on at a spot.
+func (a *app) candidates(ctx context.Context, at spot, current string) []candidate {
+	if at.flag != nil {
+		return a.values(ctx, at.node, at.flag, current)
+	}
+	if name, value, ok := strings.Cut(current, "="); ok && !at.onlyArgs && strings.HasPrefix(current, "--") {
+		return withPrefix(name+"=", a.values(ctx, at.node, flagNamed(at.node, name), value))
+	}
+	if strings.HasPrefix(current, "-") && !at.onlyArgs {
+		return flagWords(at.node)
+	}
+	if len(at.node.Children) > 0 {
+		return commandWords(at.node)
+	}
+	return a.arguments(ctx, at.node, current)
+}
+
+func childNamed(n *kong.Node, word string) *kong.Node {
+	for _, c := range n.Children {
+		if c.Name == word || slices.Contains(c.Aliases, word) {
+			return c
+		}
+	}
+	return nil
+}
+
+func flagNamed(n *kong.Node, word string) *kong.Flag {
+	name, _, _ := strings.Cut(word, "=")
+	for _, f := range n.Flags {
+		if name == "--"+f.Name || f.Short != 0 && strings.HasPrefix(name, "-"+string(f.Short)) {
+			return f
+		}
+	}
+	if n.Parent != nil { // those of the program can be anywhere
+		return flagNamed(n.Parent, word)
+	}
+	return nil
+}
+
+func commandWords(n *kong.Node) []candidate {
+	list := each(n.Children, func(c *kong.Node) candidate { return candidate{c.Name, c.Help} })
+	if n.Parent == nil {
+		list = append(list, candidate{"help", "Explain a command, or a subject of the manual."})
+	}
+	return list
+}
+
+// topicWords are the words for 'gpusched help'.
+func topicWords() []candidate {
+	list := []candidate{{"topics", "the sections of the manual"}, {"tour", "gpusched(7)"}}
+	for _, t := range manual.Topics() {
+		if word := t.Word(); word != "" {
+			list = append(list, candidate{word, t.Title})
+		}
+	}
+	return list
+}
+
+func flagWords(n *kong.Node) (list []candidate) {
+	for _, f := range n.Flags {
+		about := shortHelp(f)
+		list = append(list, candidate{"--" + f.Name, about})
+		if f.Tag.Negatable != "" {
+			list = append(list, candidate{"--no-" + f.Name, about})
+		}
+	}
+	list = append(list, candidate{onFlag, "What runs the jobs: local or slurm."})
+	return append(list, candidate{"--help", "Show the options people use."}, candidate{"--help-all", "Show all options, explained."})
+}

@@ -1,0 +1,194 @@
+package client
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// conda is the prefix of an environment, by its name or path. An empty name is base.
+func (at surroundings) conda(typed string) (string, error) {
+	if strings.Contains(typed, "/") {
+		prefix := at.absolute(typed)
+		if fault := condaFault(prefix); fault != "" && !at.force {
+			return "", refuse(api.CodeUsage, at.otherEnvs(""), "the conda environment %q %s", typed, fault)
+		}
+		return prefix, nil
+	}
+	name := typed
+	if name == "" {
+		name = "base"
+	}
+	envs := at.condaEnvs()
+	if len(envs) == 0 {
+		return "", refuse(api.CodeUsage, "name the environment's directory: --conda PATH",
+			"no conda installation was found by CONDA_EXE, PATH, ~/.conda/environments.txt or in the usual places")
+	}
+	for _, e := range envs {
+		if e.name == name {
+			if fault := condaFault(e.prefix); fault != "" {
+				return "", refuse(api.CodeUsage, at.otherEnvs(e.prefix), "the conda environment %q (%s) %s", name, e.prefix, fault)
+			}
+			return e.prefix, nil
+		}
+	}
+	hint := at.otherEnvs("")
+	if near := job.Nearest(name, each(envs, func(e condaEnv) string { return e.name })); near != "" {
+		hint = "did you mean " + near + "? " + hint
+	}
+	return "", refuse(api.CodeUsage, hint, "there is no conda environment %q", name)
+}
+
+// condaFault says why a directory is no conda environment that can be used, in words
+// that follow its name.
+func condaFault(prefix string) string {
+	if fault := isDir(prefix); fault != "" {
+		return fault
+	}
+	switch {
+	case isThere(prefix, "conda-meta"):
+		return ""
+	case isThere(prefix, "pyvenv.cfg"):
+		return "is a virtual environment of Python: use --venv"
+	}
+	return "is a directory without conda-meta, so it is not one of conda's"
+}
+
+// condaEnv is an environment and what conda calls it.
+type condaEnv struct{ name, prefix string }
+
+// otherEnvs says which environments there are besides one.
+func (at surroundings) otherEnvs(but string) string {
+	var names []string
+	for _, e := range at.condaEnvs() {
+		if e.prefix != but && condaFault(e.prefix) == "" && !slices.Contains(names, e.name) {
+			names = append(names, e.name)
+		}
+	}
+	if len(names) == 0 {
+		return "no other was found"
+	}
+	return "there is " + listOf(names)
+}
+
+// condaEnvs lists the environments in the order in which conda looks for a name.
+func (at surroundings) condaEnvs() []condaEnv {
+	var list []condaEnv
+	add := func(name, prefix string) {
+		if !slices.ContainsFunc(list, func(e condaEnv) bool { return e.prefix == prefix }) {
+			list = append(list, condaEnv{name, prefix})
+		}
+	}
+	roots := at.condaRoots()
+	for _, root := range roots {
+		add("base", root)
+	}
+	dirs := filepath.SplitList(at.getenv("CONDA_ENVS_PATH"))
+	dirs = append(dirs, filepath.SplitList(at.getenv("CONDA_ENVS_DIRS"))...)
+	for _, root := range roots {
+		dirs = append(dirs, filepath.Join(root, "envs"))
+	}
+	for _, dir := range append(dirs, filepath.Join(at.getenv("HOME"), ".conda/envs")) {
+		entries, _ := os.ReadDir(dir)
+		for _, e := range entries {
+			if prefix := filepath.Join(dir, e.Name()); !strings.HasPrefix(e.Name(), ".") && isThere(prefix, "conda-meta") {
+				add(e.Name(), prefix)
+			}
+		}
+	}
+	for _, prefix := range at.knownToConda() {
+		add(filepath.Base(prefix), prefix)
+	}
+	return list
+}
+
+// condaRoots are the installations of conda, the one that the user uses first.
+func (at surroundings) condaRoots() []string {
+	var list []string
+	add := func(root string) {
+		if filepath.IsAbs(root) && !slices.Contains(list, root) && isThere(root, "conda-meta") {
+			list = append(list, root)
+		}
+	}
+	for _, exe := range []string{at.getenv("CONDA_EXE"), at.inPath("conda"), at.inPath("mamba")} {
+		if exe == "" {
+			continue
+		}
+		add(filepath.Dir(filepath.Dir(exe)))
+		if real, err := filepath.EvalSymlinks(exe); err == nil {
+			add(filepath.Dir(filepath.Dir(real)))
+		}
+	}
+	add(at.getenv("MAMBA_ROOT_PREFIX"))
+	for _, prefix := range at.knownToConda() {
+		if parent := filepath.Dir(prefix); filepath.Base(parent) == "envs" {
+			add(filepath.Dir(parent))
+		} else if isThere(prefix, "condabin") {
+			add(prefix)
+		}
+	}
+	for _, name := range []string{"miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba"} {
+		add(filepath.Join(at.getenv("HOME"), name))
+	}
+	for _, root := range []string{"/opt/conda", "/opt/miniconda3", "/opt/anaconda3", "/opt/miniforge3"} {
+		add(root)
+	}
+	return list
+}
+
+// knownToConda is conda's own list of the user's environments.
+func (at surroundings) knownToConda() []string {
+	text, _ := readAtMost(filepath.Join(at.getenv("HOME"), ".conda/environments.txt"), 1<<20)
+	var list []string
+	for line := range strings.Lines(string(text)) {
+		if prefix := filepath.Clean(strings.TrimSpace(line)); filepath.IsAbs(prefix) && isThere(prefix, "conda-meta") {
+			list = append(list, prefix)
+		}
+	}
+	return list
+}
+
+// inPath looks a program up in the user's own PATH.
+func (at surroundings) inPath(program string) string {
+	for _, dir := range filepath.SplitList(at.getenv("PATH")) {
+		if path := filepath.Join(dir, program); filepath.IsAbs(dir) && runnable(path) {
+			return path
+		}
+	}
+	return ""
+}
+
+// unsetByConda is how conda writes that an environment is to be without a variable.
+const unsetByConda = "***unset***"
+
+// condaVars are the variables that 'conda env config vars set' and packages have given
+// an environment, as NAME=VALUE in the order of their names.
+func condaVars(prefix string) []string {
+	vars := map[string]string{}
+	files, _ := filepath.Glob(filepath.Join(prefix, "etc/conda/env_vars.d/*.json"))
+	for _, file := range files {
+		text, _ := readAtMost(file, 1<<20)
+		_ = json.Unmarshal(text, &vars) // a package's file that is damaged is conda's to report
+	}
+	var state struct {
+		Vars map[string]string `json:"env_vars"`
+	}
+	text, _ := readAtMost(filepath.Join(prefix, "conda-meta/state"), 1<<20)
+	_ = json.Unmarshal(text, &state)
+	for name, value := range state.Vars {
+		vars[strings.ToUpper(name)] = value
+	}
+	var list []string
+	for name, value := range vars {
+		if name != "" && !strings.ContainsAny(name, "=\x00") && !strings.Contains(value, "\x00") && value != unsetByConda {
+			list = append(list, name+"="+value)
+		}
+	}
+	slices.Sort(list)
+	return list
+}

@@ -1,0 +1,314 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/directory"
+	"github.com/gpusched/gpusched/daemon/directory/getent"
+	"github.com/gpusched/gpusched/daemon/gres"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// configCmd is about the settings.
+type configCmd struct {
+	Check  configCheckCmd  `cmd:"" usage:"[FILE...]" help:"Look for mistakes."`
+	Show   configShowCmd   `cmd:"" usage:"[--origin] [FILE...]" help:"Print the settings as the files have them, with all defaults."`
+	Schema configSchemaCmd `cmd:"" help:"Print a JSON Schema of the file, for editors."`
+	Sample configSampleCmd `cmd:"" help:"Print a file with every setting, its default and what it is for."`
+}
+
+// configFiles are the files a command reads.
+type configFiles struct {
+	Files []string `arg:"" optional:"" name:"file" help:"Files in the order in which they are read. Default: /etc/gpusched/gpusched.toml and /etc/gpusched/conf.d/*.toml, of your own scheduler those in ~/.config/gpusched."`
+}
+
+// read reads the files named, or those of the machine.
+func (c configFiles) read(a *app) (config.Config, config.Origins, []string, error) {
+	for _, name := range c.Files {
+		if section, key, ok := strings.Cut(name, "."); ok && !strings.Contains(name, "/") && key != "toml" && section != "" {
+			if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+				return config.Config{}, nil, nil, refuse(api.CodeUsage, "see a setting with 'gpusched config show | grep "+key+"'",
+					"there is no file %q", name)
+			}
+		}
+	}
+	if len(c.Files) > 0 {
+		cfg, origins, err := config.Read(c.Files, config.AnyOwner)
+		return cfg, origins, c.Files, err
+	}
+	main, dropIns, owner := config.MainFile, config.DropInDir, config.OwnerCheck(config.RootOnly)
+	if a.own {
+		main, dropIns = filepath.Join(a.ownConfigDir(), "gpusched.toml"), filepath.Join(a.ownConfigDir(), "conf.d")
+		owner = config.OwnedBy(a.uid)
+	}
+	paths, err := config.Files(main, dropIns)
+	if err != nil {
+		return config.Config{}, nil, nil, err
+	}
+	cfg, origins, err := config.Read(paths, owner)
+	return cfg, origins, paths, err
+}
+
+// configCheckCmd looks for mistakes.
+type configCheckCmd struct {
+	InForce bool `name:"in-force" hidden:"" brief:"Then wait until the scheduler has taken them" help:"Then wait until the scheduler has taken them, and fail where it does not."` // for ExecReload=
+	configFiles
+}
+
+func (c *configCheckCmd) Run(ctx context.Context, a *app) error {
+	named := len(c.Files) > 0
+	checked, wrong := c.checkClient(a)
+	if named && len(c.Files) == 0 {
+		return wrong
+	}
+	cfg, _, paths, err := c.read(a)
+	if err != nil {
+		return errors.Join(err, wrong)
+	}
+	a.warnUnknown(ctx, &cfg)
+	a.warnAbsent(ctx, cfg.GPUs.Only)
+	a.warnSlurm(&cfg)
+	for _, path := range paths {
+		a.out.Printf("%s: ok\n", term.Clean(path))
+	}
+	if len(paths) == 0 && checked == 0 {
+		a.out.Printf("there are no settings files: everything has its default\n")
+	}
+	if c.InForce {
+		return a.awaitSettings(ctx)
+	}
+	return wrong
+}
+
+// inForceTime is how long a reload may take, and silentTime for how long a scheduler gives no answer that has ended to
+// be started again: systemd does that after the reload.
+const (
+	inForceTime = 30 * time.Second
+	silentTime  = 3 * time.Second
+)
+
+// awaitSettings returns when the scheduler has taken the settings that are on disk. The signal of a reload tells
+// nobody what became of it; health does. What else may keep it from working is not the reload's.
+func (a *app) awaitSettings(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, inForceTime)
+	defer cancel()
+	for {
+		asked, stop := context.WithTimeout(ctx, silentTime)
+		reply, err := a.client.Health(asked)
+		silent := asked.Err() != nil
+		stop()
+		wrong := slices.IndexFunc(reply.Checks, func(c job.Check) bool {
+			return c.Name == job.SchedulerPart && c.Health == job.Failing && strings.HasPrefix(c.Next, job.SettingsRemedy) ||
+				c.Name == job.SettingsPart && strings.HasPrefix(c.Detail, job.SettingsUnread)
+		})
+		if err == nil && wrong < 0 || silent {
+			return nil
+		}
+		if api.Pause(ctx, 50*time.Millisecond) == nil {
+			continue
+		}
+		if wrong < 0 {
+			return fmt.Errorf("the scheduler does not say whether it has read the settings: %w", err)
+		}
+		c := reply.Checks[wrong]
+		return refuse(api.CodeUnavailable, c.Next, "the scheduler does not work with these settings: %s: %s", c.Name, c.Detail)
+	}
+}
+
+// checkClient checks the files of whom to ask, those that are named or all that there are, and leaves the others.
+// Where the caller says who is asked they count for nothing: the scheduler's reload is not refused for them.
+func (c *configCheckCmd) checkClient(a *app) (checked int, err error) {
+	paths, rest := []string(nil), []string(nil)
+	for _, path := range c.Files {
+		if filepath.Base(path) == clientSettings {
+			paths = append(paths, path)
+		} else {
+			rest = append(rest, path)
+		}
+	}
+	named := len(c.Files) > 0
+	if c.Files = rest; !named && a.on == "" && !a.own {
+		paths = a.settingsFiles()
+	}
+	for _, path := range paths {
+		s, err := a.clientFile(path, named)
+		if err == nil {
+			err = checkHosts(s)
+		}
+		if err != nil {
+			return checked, err
+		}
+		if s.path != "" {
+			a.out.Printf("%s: ok\n", term.Clean(path))
+			checked++
+		}
+	}
+	return checked, nil
+}
+
+// clientFile reads a file of whom to ask. One that nobody named is read as any command reads it: what is not there
+// has no path, and neither has another user's, which is said.
+func (a *app) clientFile(path string, named bool) (chosen, error) {
+	if !named {
+		s, err := a.settingsIn(path)
+		if _, there := os.Lstat(path); err == nil && s.path == "" && there == nil {
+			a.err.Printf("%s is passed over: it, or a directory on its path, is another user's\n", term.Clean(path))
+		}
+		return s, err
+	}
+	text, err := readAtMost(path, mostSettings)
+	if err != nil {
+		return chosen{}, usagef("%v", err)
+	}
+	return settingsOf(text, path)
+}
+
+// askTime is how long a check of settings waits for the scheduler.
+const askTime = 2 * time.Second
+
+// warnAbsent names GPUs of gpus.only that the scheduler, where it runs, does not
+// see. They are no mistake: they may come later.
+func (a *app) warnAbsent(ctx context.Context, only []int) {
+	if len(only) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	reply, err := a.client.GPUs(ctx)
+	if err != nil {
+		return
+	}
+	for _, index := range only {
+		if !slices.ContainsFunc(reply.GPUs, func(g api.GPU) bool { return g.Index == index }) {
+			a.note("warning: gpus.only names GPU %d, which is not there (see 'gpusched gpus')", index)
+		}
+	}
+}
+
+// warnSlurm warns of GPUs that the Slurm of this machine gives away.
+func (a *app) warnSlurm(cfg *config.Config) {
+	host, err := os.Hostname()
+	if err != nil {
+		return
+	}
+	found := (&gres.Reader{Root: a.root, Host: host}).Look()
+	switch {
+	case found.Assumed:
+		a.note("warning: %v; %s", found.Error, found.Says(cfg.GPUs.Slurm == config.SlurmAllow))
+	case found.Error != nil:
+		a.note("warning: which GPUs slurmd gives away here can't be read: %v", found.Error)
+	case !found.None():
+		a.note("warning: %s", found.Says(cfg.GPUs.Slurm == config.SlurmAllow))
+	}
+}
+
+// warnUnknown names the accounts and groups that are not known, and accounts that are called something else. They
+// are no mistake: they may be made later, and a directory may answer later; like the scheduler, it waits for
+// none for long.
+func (a *app) warnUnknown(ctx context.Context, cfg *config.Config) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	for _, name := range slices.Sorted(maps.Keys(cfg.Quotas.Users)) {
+		said := unknown(ctx, directory.Query{Kind: directory.UserByName, Key: name})
+		if said != "" && strings.Trim(name, "0123456789") != "" {
+			a.note("warning: %s: a quota counts for the name in /etc/passwd or the directory, or else for the number", said)
+		}
+		if uid, called := calledElse(ctx, getent.Resolver{Program: getent.Program}, name); called != "" {
+			a.note("warning: the quota of user %q applies to nobody: uid %d is called %q here, so write that name", name, uid, called)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Quotas.Groups)) {
+		if said := unknown(ctx, directory.Query{Kind: directory.GroupByName, Key: name}); said != "" {
+			a.note("warning: %s: its quota applies to nobody until it is known", said)
+		}
+	}
+	if name := cfg.Daemon.AdminGroup; name != "" {
+		if said := unknown(ctx, directory.Query{Kind: directory.GroupByName, Key: name}); said != "" {
+			a.note("warning: %s (daemon.admin_group): root alone is an administrator until it is known", said)
+		}
+	}
+}
+
+// unknown says that there is no such account or group, or that nobody knows; "": there is.
+func unknown(ctx context.Context, q directory.Query) string {
+	what, err := "user", error(nil)
+	if q.Kind == directory.UserByName {
+		_, err = user.Lookup(q.Key)
+	} else {
+		what = "group"
+		_, err = user.LookupGroup(q.Key)
+	}
+	if err == nil {
+		return ""
+	}
+	switch answer := (getent.Resolver{Program: getent.Program}).Answer(ctx, q); {
+	case answer.Found:
+		return ""
+	case answer.Error != "" && q.Valid():
+		return fmt.Sprintf("%s %q is not in the files of this machine, and whether a directory has it is not known (%s)",
+			what, q.Key, answer.Error)
+	}
+	return fmt.Sprintf("there is no %s %q", what, q.Key)
+}
+
+// calledElse returns what an account is called by its number, which is the name that its jobs have, where that is not
+// the name given: a directory may know it by several. "" is none.
+func calledElse(ctx context.Context, r getent.Resolver, name string) (uid int, called string) {
+	a := r.Answer(ctx, directory.Query{Kind: directory.UserByName, Key: name})
+	if !a.Found {
+		return 0, ""
+	}
+	b := r.Answer(ctx, directory.Query{Kind: directory.UserByID, Key: strconv.Itoa(a.ID)})
+	if b.Name == name {
+		return a.ID, ""
+	}
+	return a.ID, b.Name
+}
+
+// configShowCmd prints settings.
+type configShowCmd struct {
+	Origin bool `name:"origin" help:"Say which file and line each setting comes from."`
+	configFiles
+}
+
+func (c *configShowCmd) Run(a *app) error {
+	cfg, origins, _, err := c.read(a)
+	if err != nil {
+		return err
+	}
+	if !c.Origin {
+		origins = nil
+	}
+	a.out.Printf("%s", config.Show(cfg, origins))
+	return nil
+}
+
+// configSchemaCmd prints the schema.
+type configSchemaCmd struct{}
+
+func (configSchemaCmd) Run(a *app) error {
+	_, err := a.out.W.Write(config.Schema())
+	return err
+}
+
+// configSampleCmd prints the sample.
+type configSampleCmd struct{}
+
+func (configSampleCmd) Run(a *app) error {
+	_, err := a.out.W.WriteString(config.Sample())
+	return err
+}

@@ -1,0 +1,32 @@
+package client
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/directory/getent"
+)
+
+// A quota counts for the name that an account has by its number, whatever else a directory calls it.
+func TestQuotaOfAnotherName(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "getent")
+	const script = `#!/bin/sh
+case $3 in
+ann | 7001) echo 'ann:x:7001:7001::/:/bin/sh' ;;
+ann@lab.org | bob) echo "$3:x:7001:7001::/:/bin/sh" ;;
+odd) echo 'odd:x:7002:7002::/:/bin/sh' ;;
+*) exit 2 ;;
+esac
+`
+	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"ann": "", "ann@lab.org": "ann", "bob": "ann", "7001": "", "odd": "", "nobody-known": "",
+	} {
+		if _, called := calledElse(t.Context(), getent.Resolver{Program: program}, name); called != want {
+			t.Errorf("%s is called %q, want %q", name, called, want)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package client
+
+import (
+	"context"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// daemonCmd acts on the scheduler as a whole.
+type daemonCmd struct {
+	Drain  daemonDrainCmd  `cmd:"" usage:"[--reason TEXT] [--until WHEN]" help:"Start no new jobs, with or without GPUs."`
+	Resume daemonResumeCmd `cmd:"" usage:"" help:"Start jobs again."`
+
+	LogLevel daemonLogLevelCmd `cmd:"" name:"log-level" usage:"[LEVEL]" help:"Show how much the daemon logs, or change it until it restarts."`
+}
+
+// daemonDrainCmd keeps all jobs from starting.
+type daemonDrainCmd struct {
+	Reason string     `name:"reason" placeholder:"TEXT" help:"The reason, which everybody can see."`
+	Until  *time.Time `name:"until" type:"moment" placeholder:"WHEN" brief:"When it ends by itself, such as +2h" help:"When it ends by itself, such as 'tomorrow 8:00' or +2h. Default: only when it is undone."`
+}
+
+func (c *daemonDrainCmd) Run(ctx context.Context, a *app) error {
+	req, until := api.PauseRequest{Reason: c.Reason}, "'gpusched daemon resume'"
+	if c.Until != nil {
+		if c.Until.IsZero() {
+			return usagef("--until now would end it before it begins")
+		}
+		req.Until, until = *c.Until, a.out.Clock(*c.Until)
+	}
+	reply, err := a.client.Drain(ctx, req)
+	if err == nil {
+		a.out.Printf("no new job starts until %s; %s\n", until, stillRun(reply))
+	}
+	return err
+}
+
+// daemonResumeCmd undoes that.
+type daemonResumeCmd struct{}
+
+func (c *daemonResumeCmd) Run(ctx context.Context, a *app) error {
+	_, err := a.client.Undrain(ctx)
+	if err == nil {
+		a.out.Printf("jobs may start again\n")
+	}
+	return err
+}
+
+// daemonLogLevelCmd shows the level of the daemon's log, or sets it.
+type daemonLogLevelCmd struct {
+	Level string `arg:"" optional:"" placeholder:"LEVEL" enum:",debug,info,warn,error,default" default:"" help:"debug, info, warn or error: the least urgent entries that reach the journal. default: what the settings say (daemon.log_level)."`
+}
+
+func (c *daemonLogLevelCmd) Run(ctx context.Context, a *app) error {
+	var reply api.LogLevelReply
+	var err error
+	switch c.Level {
+	case "":
+		reply, err = a.client.LogLevel(ctx)
+	case "default":
+		reply, err = a.client.SetLogLevel(ctx, api.LogLevelRequest{})
+	default:
+		reply, err = a.client.SetLogLevel(ctx, api.LogLevelRequest{Level: c.Level})
+	}
+	if err != nil {
+		return err
+	}
+	if reply.Level == reply.Settings {
+		a.out.Printf("%s, as the settings say\n", reply.Level)
+	} else {
+		a.out.Printf("%s until the daemon restarts (the settings say %s)\n", reply.Level, reply.Settings)
+	}
+	return nil
+}
+
+func stillRun(s api.StatusReply) string {
+	if n := len(s.Running); n > 0 {
+		return count(n, "job") + " still to end"
+	}
+	return "none runs"
+}
+
+// writeDrain says above a table that no job starts.
+func (a *app) writeDrain(d *api.Drain) {
+	if d != nil {
+		a.out.Printf("%s\n", a.out.Paint(term.Yellow, term.Clean(a.out.Local(d.Sentence))))
+	}
+}

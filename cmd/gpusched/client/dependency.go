@@ -1,0 +1,64 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// dependencies are what --after, --after-ok, --after-fail and --after-any ask
+// for, in this order.
+func (a *app) dependencies(ctx context.Context, after, ok, fail, any []string) ([]job.Dependency, error) {
+	var list []job.Dependency
+	for _, d := range []struct {
+		kind  job.DependencyKind
+		words []string
+	}{{job.AfterStart, after}, {job.AfterOK, ok}, {job.AfterFail, fail}, {job.AfterAny, any}} {
+		names, err := a.resolve(ctx, d.words)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			id, err := a.numberOf(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, job.Dependency{Kind: d.kind, Job: id})
+		}
+	}
+	return list, nil
+}
+
+// afterNamesakes makes a job depend on all jobs of the caller that have the same name and have not ended.
+func (a *app) afterNamesakes(ctx context.Context, req *api.SubmitRequest) error {
+	jobs, err := a.mine(ctx, api.ListQuery{Name: req.Name})
+	for _, id := range submissions(jobs) {
+		req.After = append(req.After, job.Dependency{Kind: job.AfterAny, Job: id})
+	}
+	return err
+}
+
+// numberOf is the number of a job, or of a task that has become one.
+func (a *app) numberOf(ctx context.Context, name string) (job.ID, error) {
+	if id, err := strconv.ParseInt(name, 10, 64); err == nil {
+		return job.ID(id), nil
+	}
+	reply, err := a.client.Job(ctx, name)
+	if err == nil && reply.Job.ID == 0 {
+		why := "has not started yet, and only then can a job wait for it"
+		if reply.Job.State.Terminal() {
+			why = "was cancelled before it started"
+		}
+		hint := fmt.Sprintf("wait for the whole array: %d", reply.Job.Task.Array)
+		err = refuse(api.CodeConflict, hint, "task %s %s", name, why)
+	}
+	return reply.Job.ID, err
+}
+
+// dependencyLine is a list of dependencies for people.
+func dependencyLine(list []job.Dependency) string {
+	return joined(list, ", ", func(d job.Dependency) string { return fmt.Sprintf("--%s %d", d.Kind, d.Job) })
+}

@@ -1,0 +1,52 @@
+package client
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/doctor"
+	"github.com/gpusched/gpusched/cmd/gpusched/trial"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// doctorCmd checks an installation from the outside as well.
+type doctorCmd struct {
+	Test    bool          `name:"test" xor:"what" brief:"Run a small job on each GPU, as you" help:"Run a small job on each GPU, as you, and say what it found: device filter, CUDA_VISIBLE_DEVICES, NVIDIA's library, memory limit, output."`
+	GPUIDs  []int         `name:"gpu-ids" type:"gpu-list" placeholder:"LIST" brief:"With --test: only on these GPUs, such as 0,2" help:"With --test: only on these GPUs, such as 0,2."`
+	Timeout time.Duration `name:"timeout" type:"span" placeholder:"TIME" default:"2m" brief:"With --test: wait so long for busy GPUs (2m)" help:"With --test: how long to wait for GPUs that are busy. Default: 2m."`
+	Report  bool          `name:"report" xor:"what" brief:"Print what a bug report needs, without secrets" help:"Print what a bug report needs, without names, commands, addresses and secrets; with FILE into a new file that only you can read."`
+	Probe   bool          `name:"probe" xor:"what" hidden:"" help:"What --test runs in its jobs."`
+	quietHealth
+	outputFlags
+
+	File string `arg:"" optional:"" name:"file" help:"The file of --report. It must not exist."`
+}
+
+func (c *doctorCmd) Run(ctx context.Context, a *app) error {
+	if c.File != "" && !c.Report {
+		return usagef("'gpusched doctor' writes a file with --report only")
+	}
+	switch {
+	case c.Probe:
+		return a.probe(ctx)
+	case c.Test:
+		return c.testGPUs(ctx, a)
+	case c.Report:
+		return a.report(ctx, c.File)
+	}
+	checks := doctor.Check(ctx, a.daemon(), version, a.root)
+	reply := api.HealthReply{Schema: api.Schema, Health: job.Worst(checks), Checks: checks}
+	return a.showHealth(c.outputFlags, c.Quiet, "doctor", reply)
+}
+
+// probe is what a job of doctor --test runs.
+func (a *app) probe(ctx context.Context) error {
+	line, err := trial.Inside(os.Getenv).Probe(ctx).Line()
+	if err != nil {
+		return err
+	}
+	_, err = a.out.W.Write(line)
+	return err
+}

@@ -1,0 +1,247 @@
+package client
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/bugreport"
+	"github.com/gpusched/gpusched/cmd/gpusched/doctor"
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// logLines is how much of the daemon's log is in a report.
+const logLines = 200
+
+// bugReport is a report while it is written.
+type bugReport struct {
+	a    *app
+	mask *bugreport.Masker
+	text bytes.Buffer
+}
+
+// report writes what a bug report needs to the output, or into a new file that nobody
+// else can read.
+func (a *app) report(ctx context.Context, file string) error {
+	text := a.bugReport(ctx)
+	if file == "" {
+		_, err := a.out.W.Write(text)
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return refuse(api.CodeUsage, "name another file", "%q is there already, and a report overwrites nothing", file)
+	}
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	_, err = f.Write(text)
+	if err := cmp.Or(err, f.Close()); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	a.out.Printf("%s: read it before you send it; names and paths of people are masked\n", term.Clean(file))
+	return nil
+}
+
+func (a *app) bugReport(ctx context.Context) []byte {
+	host, _ := os.Hostname()
+	r := &bugReport{a: a, mask: bugreport.New(host, a.account(a.uid))}
+	jobs, err := a.client.List(ctx, api.ListQuery{Ended: mostEnded})
+	gpus, _ := a.client.GPUs(ctx)
+	r.learn(jobs, gpus)
+	r.versions(ctx)
+	r.settings()
+	checks := worstFirst(doctor.Check(ctx, a.daemon(), version, a.root))
+	r.checks(checks)
+	r.gpus(gpus)
+	r.jobs(jobs, err)
+	r.log(ctx)
+	return r.text.Bytes()
+}
+
+// learn tells the masker whom there is to hide.
+func (r *bugReport) learn(jobs api.ListReply, gpus api.GPUsReply) {
+	for _, j := range jobs.Jobs {
+		r.mask.User(j.User)
+		r.mask.User(j.HeldBy)
+		r.mask.User(j.SuspendedBy)
+	}
+	for _, g := range gpus.GPUs {
+		r.mask.User(g.PausedBy)
+		for _, p := range g.Processes {
+			r.mask.User(p.User)
+		}
+	}
+	for name := range people(r.a.root) {
+		r.mask.User(name)
+	}
+	for _, r2 := range gpus.Reservations {
+		for _, name := range r2.Users {
+			r.mask.User(name)
+		}
+		for _, name := range r2.Groups {
+			r.mask.Group(name)
+		}
+	}
+}
+
+// account is the name of a uid in /etc/passwd, "" where it has none there.
+func (a *app) account(uid int) string {
+	for name, n := range passwd(a.root) {
+		if n == uid {
+			return name
+		}
+	}
+	return ""
+}
+
+// people are the accounts of /etc/passwd that are not the system's.
+func people(root string) map[string]int {
+	list := passwd(root)
+	maps.DeleteFunc(list, func(_ string, uid int) bool { return uid <= lastSystemUID })
+	return list
+}
+
+// passwd are the uids of the accounts of /etc/passwd.
+func passwd(root string) map[string]int {
+	list := map[string]int{}
+	data, _ := os.ReadFile(root + "/etc/passwd")
+	for line := range strings.Lines(string(data)) {
+		parts := strings.Split(line, ":")
+		if len(parts) < 3 {
+			continue
+		}
+		if uid, err := strconv.Atoi(parts[2]); err == nil {
+			list[parts[0]] = uid
+		}
+	}
+	return list
+}
+
+func (r *bugReport) title(text string) { fmt.Fprintf(&r.text, "\n## %s\n\n", text) }
+
+// line is one of text, masked.
+func (r *bugReport) line(format string, args ...any) {
+	fmt.Fprintf(&r.text, "%s\n", term.Clean(r.mask.Text(fmt.Sprintf(format, args...))))
+}
+
+func (r *bugReport) versions(ctx context.Context) {
+	r.text.WriteString("# gpusched: report of 'gpusched doctor --report'\n")
+	r.title("Versions")
+	r.line("client: %s", programText(api.VersionReply{Version: version, Commit: commit, Go: runtime.Version()}))
+	if v, err := r.a.client.Version(ctx); err != nil {
+		r.line("scheduler: no answer: %v", err)
+	} else {
+		r.line("scheduler: %s", programText(v))
+	}
+	if r.a.daemon().Own {
+		r.line("it is a scheduler of the user's own")
+	}
+	var u unix.Utsname
+	if unix.Uname(&u) == nil {
+		r.line("kernel: %s %s", unix.ByteSliceToString(u.Release[:]), unix.ByteSliceToString(u.Machine[:]))
+	}
+	r.line("distribution: %s", distribution(r.a.root))
+	if st, err := r.a.client.Status(ctx); err == nil {
+		r.line("started: %s; jobs: %s", r.a.out.Clock(st.StartedAt), countLine(st.Counts))
+	}
+}
+
+// programText is a program's version. A commit is long and looks like a token.
+func programText(v api.VersionReply) string {
+	return strings.TrimSpace(fmt.Sprintf("%s %.12s %s", v.Version, v.Commit, v.Go))
+}
+
+func distribution(root string) string {
+	data, _ := os.ReadFile(root + "/etc/os-release")
+	for line := range strings.Lines(string(data)) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "PRETTY_NAME="); ok {
+			return strings.Trim(name, `"`)
+		}
+	}
+	return "unknown"
+}
+
+func (r *bugReport) settings() {
+	r.title("Settings that are not the default")
+	cfg, origins, _, err := configFiles{}.read(r.a)
+	if err != nil {
+		r.line("can't be read: %v", err)
+		return
+	}
+	kept, defaults := r.mask.Settings(config.Show(cfg, origins))
+	for _, line := range kept {
+		fmt.Fprintf(&r.text, "%s\n", term.Clean(line))
+	}
+	r.line("(%d more have their default)", defaults)
+}
+
+func (r *bugReport) checks(checks []job.Check) {
+	r.title("Health, and what doctor finds")
+	for _, c := range checks {
+		r.line("%-8s  %s: %s", c.Health, c.Name, c.Detail)
+	}
+}
+
+// gpus are the GPUs without their UUIDs and without the names of processes.
+func (r *bugReport) gpus(reply api.GPUsReply) {
+	r.title("GPUs")
+	r.line("driver %s, CUDA %s %s %s", cmp.Or(reply.Driver, "unknown"), cmp.Or(reply.CUDA, "unknown"), reply.Problem, reply.ProblemDetail)
+	for _, g := range reply.GPUs {
+		paused := ""
+		if g.Paused {
+			paused = ", paused"
+		}
+		r.line("%d: %s, %s%s%s, minor %d, %s of %s in use, %d %% busy, %s, %s", g.Index, g.Name, g.State, colon(g.StateDetail), paused,
+			g.Minor, job.FormatSize(int64(g.MemUsedBytes)), job.FormatSize(int64(g.MemTotalBytes)), g.UtilPercent,
+			count(len(g.Jobs), "job"), fmt.Sprintf("%d processes", len(g.Processes)))
+	}
+}
+
+func (r *bugReport) jobs(reply api.ListReply, err error) {
+	r.title("Jobs by state")
+	if err != nil {
+		r.line("can't be asked: %v", err)
+		return
+	}
+	states := map[job.State]int{}
+	for _, j := range reply.Jobs {
+		states[j.State]++
+	}
+	for _, state := range slices.Sorted(maps.Keys(states)) {
+		r.line("%s: %d", state, states[state])
+	}
+	r.line("(of those that have ended the last %d at most)", mostEnded)
+}
+
+// log is the end of the daemon's log, as far as this user may read it.
+func (r *bugReport) log(ctx context.Context) {
+	r.title(fmt.Sprintf("The scheduler's log, its last %d lines at most", logLines))
+	args := []string{"--no-pager", "--quiet", "--no-hostname", "--output=short-iso", "--lines=" + strconv.Itoa(logLines)}
+	unit := []string{"--unit=gpusched.service"}
+	if r.a.daemon().Own {
+		unit = []string{"--user", "--user-unit=gpusched.service"}
+	}
+	out, err := exec.CommandContext(ctx, "journalctl", append(args, unit...)...).Output()
+	if len(bytes.TrimSpace(out)) == 0 {
+		r.line("there is none that this user can read (%v): root and the members of systemd-journal and adm can", cmp.Or(err, errors.New("no line")))
+		return
+	}
+	for line := range strings.Lines(string(out)) {
+		fmt.Fprintf(&r.text, "%s\n", term.Clean(r.mask.Log(strings.TrimRight(line, "\n"))))
+	}
+}

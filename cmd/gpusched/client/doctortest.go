@@ -1,0 +1,363 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/cmd/gpusched/trial"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// What the job of a trial asks: enough for a small program, and no more time than it
+// needs where something hangs.
+const (
+	trialMem  = 128 << 20
+	trialTime = time.Minute
+)
+
+// gpuTrial is what came of the job on one GPU.
+type gpuTrial struct {
+	Index  int         `json:"index"`
+	UUID   string      `json:"uuid"`
+	Job    job.ID      `json:"job,omitempty"`
+	Health job.Health  `json:"health"`
+	Waited float64     `json:"waited_seconds"` // from submit to start
+	Checks []job.Check `json:"checks"`
+
+	given trial.Given
+	why   string // what the job waits for
+}
+
+// trialReply is the answer as JSON.
+type trialReply struct {
+	Schema string      `json:"schema"`
+	Health job.Health  `json:"health"`
+	GPUs   []*gpuTrial `json:"gpus"`
+}
+
+// testGPUs submits all jobs at once, waits for them and shows what they found.
+func (c *doctorCmd) testGPUs(ctx context.Context, a *app) error {
+	trials, err := c.trials(ctx, a)
+	if err != nil {
+		return err
+	}
+	limited, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	a.restoreLimits()
+	for _, t := range trials {
+		if t.submit(limited, a); t.Job != 0 && t.why != "" {
+			a.note("job %d for GPU %d waits: %s", t.Job, t.Index, a.err.Local(t.why))
+		}
+	}
+	a.err.W.Flush()
+	var all sync.WaitGroup
+	for _, t := range trials {
+		all.Go(func() { t.finish(limited, a) })
+	}
+	all.Wait()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	reply := trialReply{Schema: api.Schema, Health: job.Healthy, GPUs: trials}
+	for _, t := range trials {
+		t.Health = job.Worst(t.Checks)
+	}
+	reply.Health = job.Worst(each(trials, func(t *gpuTrial) job.Check { return job.Check{Health: t.Health} }))
+	return c.showTrials(a, reply)
+}
+
+// trials are the GPUs to test. One that takes no job is told about at once.
+func (c *doctorCmd) trials(ctx context.Context, a *app) (list []*gpuTrial, err error) {
+	reply, err := a.client.GPUs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range reply.GPUs {
+		if len(c.GPUIDs) > 0 && !slices.Contains(c.GPUIDs, g.Index) {
+			continue
+		}
+		t := &gpuTrial{Index: g.Index, UUID: g.UUID, given: trial.Given{
+			Index: g.Index, Minor: g.Minor, UUID: g.UUID, MemBytes: trialMem, Filtered: !a.daemon().Own,
+		}}
+		switch {
+		case g.Paused:
+			t.untested("it is paused by "+g.PausedBy, fmt.Sprintf("'gpusched gpu resume %d', or 'undrain' after a drain", g.Index))
+		case g.State.Broken():
+			t.untested(fmt.Sprintf("it is %s: %s", g.State, g.StateDetail), "see 'gpusched health'")
+		}
+		list = append(list, t)
+	}
+	if len(list) == 0 {
+		return nil, refuse(api.CodeNotFound, "see 'gpusched gpus'", "there is no GPU to test")
+	}
+	return list, nil
+}
+
+func (t *gpuTrial) untested(why, next string) {
+	t.Checks = append(t.Checks, trial.Wrong(job.Degraded, trial.Start, "not tested: "+why, next))
+}
+
+// submit queues the job.
+func (t *gpuTrial) submit(ctx context.Context, a *app) {
+	if len(t.Checks) > 0 {
+		return
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.untested(err.Error(), "call gpusched by its path")
+		return
+	}
+	no, log := false, contract.Log{Path: "none"}
+	if a.journalHides(api.Job{UID: a.uid}) {
+		log = contract.Log{} // the site's, if it gives jobs one
+	}
+	reply, err := a.client.Submit(ctx, api.SubmitRequest{
+		Key: api.NewKey(), Label: job.Label{Name: "doctor-test"},
+		Request: job.Request{
+			GPUMilli: job.WholeGPU, GPUIDs: []int{t.Index}, MemBytes: trialMem, TimeLimit: job.Span(trialTime),
+			Retries: job.NoRetries,
+		},
+		Requeue: &no, Argv: bytesOf([]string{self, "doctor", "--probe"}), EnvMode: string(contract.EnvClean),
+		Dir: []byte("/"), Umask: 0o077, Log: log,
+	})
+	if err != nil {
+		t.Checks = append(t.Checks, trial.Wrong(job.Failing, trial.Start, "the job was refused: "+err.Error(), ""))
+		return
+	}
+	if t.Job = reply.Job.ID; reply.Job.State == job.Queued {
+		t.why = reply.Job.Why
+	}
+}
+
+// finish waits for the job's end and judges what it found. A job that does not end in time is
+// cancelled, also where the user has enough.
+func (t *gpuTrial) finish(ctx context.Context, a *app) {
+	if t.Job == 0 {
+		return
+	}
+	reply, err := t.wait(ctx, a)
+	if err != nil {
+		t.late(context.WithoutCancel(ctx), a, err)
+		return
+	}
+	reply.Job = a.withLog(context.WithoutCancel(ctx), reply.Job)
+	j := reply.Job
+	if j.State == job.Queued {
+		j.Result = reply.Attempts[len(reply.Attempts)-1].Result
+		t.takeBack(context.WithoutCancel(ctx), a)
+	}
+	t.Waited = max(0, j.StartedAt.Sub(j.SubmittedAt).Seconds())
+	output, unread := t.output(context.WithoutCancel(ctx), a, reply)
+	if j.State != job.Completed {
+		text := "the job " + resultOf(j)
+		if last := lastLine(output); last != "" {
+			text += "; it said: " + last
+		}
+		t.Checks = append(t.Checks, trial.Wrong(job.Failing, trial.Start, text, "see 'gpusched show "+t.Job.String()+"' and 'gpusched doctor'"))
+		return
+	}
+	t.Checks = append(t.Checks, trial.Well(trial.Start, fmt.Sprintf("started after %.1fs, exit code 0", t.Waited)))
+	finding, found := trial.Read(output)
+	switch {
+	case unread != nil:
+		t.Checks = append(t.Checks, trial.Wrong(job.Degraded, trial.Journal, "what the job found is not known: "+unread.Error(), ""))
+	case !found:
+		t.Checks = append(t.Checks, trial.Wrong(job.Failing, trial.Journal, "the journal does not have what the job printed", "see 'gpusched health'"))
+	default:
+		text := "it has what the job printed"
+		if a.logServes(j) {
+			text = "the job's log has what it printed: " + logOf(j)
+		}
+		t.Checks = append(t.Checks, trial.Well(trial.Journal, text))
+		t.Checks = append(t.Checks, trial.Judge(t.given, finding)...)
+	}
+}
+
+// trialLook is how often doctor checks whether the job could not be started: the scheduler would try again for as long
+// as the reason lasts.
+const trialLook = 2 * time.Second
+
+// couldNotStart reports whether the last attempt failed. One of which nothing began, as when somebody came to use its
+// GPU, is followed by another.
+func couldNotStart(attempts []api.Attempt) bool {
+	n := len(attempts)
+	return n > 0 && attempts[n-1].Result != nil && attempts[n-1].Result.Cause != job.StopTaken
+}
+
+// wait waits until the job has ended, or could not be started.
+func (t *gpuTrial) wait(ctx context.Context, a *app) (api.JobReply, error) {
+	for {
+		reply, err := a.client.Wait(ctx, t.Job.String(), trialLook)
+		if e := (*api.Error)(nil); !errors.As(err, &e) || e.Code != api.CodeWaitTimeout {
+			return reply, err
+		}
+		reply, err = a.client.Job(ctx, t.Job.String())
+		if err != nil || reply.Job.State == job.Queued && couldNotStart(reply.Attempts) {
+			return reply, err
+		}
+	}
+}
+
+// takeBack cancels the job.
+func (t *gpuTrial) takeBack(ctx context.Context, a *app) {
+	ctx, cancel := context.WithTimeout(ctx, cancelTime)
+	defer cancel()
+	if _, err := a.client.Cancel(ctx, t.Job.String(), api.CancelRequest{}); err != nil {
+		t.Checks = append(t.Checks, trial.Wrong(job.Degraded, "clean-up", "job "+t.Job.String()+" could not be cancelled: "+err.Error(), ""))
+	}
+}
+
+// cancelTime bounds how long it may take to take a job back.
+const cancelTime = 10 * time.Second
+
+// late takes a job back that has not ended, and says what it waited for.
+func (t *gpuTrial) late(ctx context.Context, a *app, waiting error) {
+	asking, cancel := context.WithTimeout(ctx, cancelTime)
+	defer cancel()
+	now, err := a.client.Job(asking, t.Job.String())
+	t.takeBack(ctx, a)
+	switch {
+	case !errors.Is(waiting, context.DeadlineExceeded) && !errors.Is(waiting, context.Canceled) || err != nil:
+		t.untested(errors.Join(waiting, err).Error(), "see 'gpusched health'")
+	case now.Job.State == job.Queued:
+		t.untested("its job still waited"+colon(now.Job.Why), "try again later, or wait longer with --timeout")
+	default:
+		t.Checks = append(t.Checks, trial.Wrong(job.Failing, trial.Start, "the job did not end: it was "+string(now.Job.State),
+			"see 'gpusched show "+t.Job.String()+"'"))
+	}
+}
+
+// output is what the job printed, or why it is not known.
+func (t *gpuTrial) output(ctx context.Context, a *app, reply api.JobReply) ([]byte, error) {
+	if err := a.journalReadable(reply.Job); err != nil && !a.logServes(reply.Job) {
+		return nil, err
+	}
+	path, err := exec.LookPath("journalctl")
+	if err != nil {
+		return nil, err
+	}
+	p, list := &logPrinter{logsCmd: &logsCmd{}, app: a}, begun(reply)
+	var text bytes.Buffer
+	for len(list) > 0 {
+		text.Reset()
+		last := list[len(list)-1]
+		if file, err := p.openLog(reply.Job, last); err == nil {
+			_, _ = io.Copy(&text, file)
+			file.Close()
+		} else if a.hasJournal() {
+			which, lines := journalArgs(reply.Job, last), &lineJoiner{w: &text}
+			if err := runJournal(ctx, path, which, lines.write); err != nil && !a.outOfReach() {
+				return nil, err
+			}
+		}
+		if _, found := trial.Read(text.Bytes()); found || time.Since(reply.Job.EndedAt) > lateMax || ctx.Err() != nil {
+			break
+		}
+		pause(ctx, journalPoll)
+	}
+	if _, found := trial.Read(text.Bytes()); !found {
+		if hidden := a.unseen(reply.Job); hidden != "" {
+			return text.Bytes(), errors.New(hidden)
+		}
+	}
+	return text.Bytes(), nil
+}
+
+// lastLine is the last line that says something.
+func lastLine(text []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return lines[len(lines)-1]
+}
+
+// showTrials prints a table of the GPUs, then what is not well in full.
+func (c *doctorCmd) showTrials(a *app, reply trialReply) error {
+	rows := reply.GPUs
+	if c.Quiet {
+		rows = slices.DeleteFunc(slices.Clone(rows), func(t *gpuTrial) bool { return t.Health == job.Healthy })
+	}
+	bad := each(slices.DeleteFunc(slices.Clone(reply.GPUs), func(t *gpuTrial) bool { return t.Health == job.Healthy }),
+		func(t *gpuTrial) string { return strconv.Itoa(t.Index) })
+	checks := troubles(reply.GPUs)
+	err := report[*gpuTrial]{doc: reply, rows: rows, cols: trialColumns(), ids: bad, text: func(wide bool) {
+		if len(rows) > 0 {
+			term.WriteTable(a.out, trialColumns(), rows, wide)
+		}
+		if len(checks) > 0 && len(rows) > 0 {
+			a.out.Printf("\n")
+		}
+		a.writeProblems(worstFirst(checks))
+	}}.show(a, c.outputFlags)
+	if err != nil {
+		return err
+	}
+	return healthStatus(reply.Health)
+}
+
+// troubles are the checks that did not go well, each once with the GPUs that it is about.
+func troubles(trials []*gpuTrial) (list []job.Check) {
+	gpus := map[job.Check][]int{}
+	for _, t := range trials {
+		for _, check := range t.Checks {
+			if check.Health == job.Healthy {
+				continue
+			}
+			if gpus[check] == nil {
+				list = append(list, check)
+			}
+			gpus[check] = append(gpus[check], t.Index)
+		}
+	}
+	for i, check := range list {
+		list[i].Name = "GPU " + job.FormatGPUList(gpus[check]) + ", " + check.Name
+	}
+	return list
+}
+
+func trialColumns() []term.Column[*gpuTrial] {
+	cols := []term.Column[*gpuTrial]{
+		{Title: "GPU", Key: "gpu", Right: true, Cell: func(t *gpuTrial) string { return strconv.Itoa(t.Index) }},
+		{Title: "JOB", Key: "job", Right: true, Cell: func(t *gpuTrial) string { return jobCell(t.Job) }},
+		{Title: "HEALTH", Key: "health", Cell: func(t *gpuTrial) string { return string(t.Health) }, Style: func(t *gpuTrial) term.Style { return healthStyle(t.Health) }},
+		{Key: "uuid", Cell: func(t *gpuTrial) string { return t.UUID }},
+		{Title: "WAITED", Key: "waited_seconds", Right: true, Cell: func(t *gpuTrial) string { return fmt.Sprintf("%.1fs", t.Waited) }, Raw: func(t *gpuTrial) string { return fmt.Sprintf("%.3f", t.Waited) }},
+	}
+	for _, name := range trial.Names() {
+		cols = append(cols, term.Column[*gpuTrial]{
+			Title: strings.ToUpper(name), Key: name,
+			Cell: func(t *gpuTrial) string { return checkCell(t.Checks, name) },
+		})
+	}
+	return cols
+}
+
+func jobCell(id job.ID) string {
+	if id == 0 {
+		return ""
+	}
+	return id.String()
+}
+
+// checkCell is a word for what a check found; "-" where it was not made.
+func checkCell(checks []job.Check, name string) string {
+	i := slices.IndexFunc(checks, func(c job.Check) bool { return c.Name == name })
+	switch {
+	case i < 0:
+		return "-"
+	case checks[i].Health == job.Healthy:
+		return "ok"
+	}
+	return strings.ToLower(string(checks[i].Health))
+}

@@ -1,0 +1,120 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// actOn does something to every job, to so many at once, also to those after one
+// that it could not be done to. That is said, and the error is the exit status of
+// the first. Nothing more is done when the scheduler can't be reached.
+func (a *app) actOn(ids []string, atOnce int, do func(id string) (api.JobReply, error)) (jobs []api.Job, first error) {
+	for some := range slices.Chunk(ids, atOnce) {
+		replies, errs := make([]api.JobReply, len(some)), make([]error, len(some))
+		var all sync.WaitGroup
+		for i, id := range some {
+			all.Go(func() { replies[i], errs[i] = do(id) })
+		}
+		all.Wait()
+		for i, err := range errs {
+			var e *api.Error
+			switch {
+			case err == nil:
+				jobs = append(jobs, replies[i].Job)
+			case !errors.As(err, &e) || e.Code == api.CodeUnreachable:
+				return jobs, err
+			default:
+				a.complain(e.Error())
+				if first == nil {
+					first = exitStatus(e.Code.ExitStatus())
+				}
+			}
+		}
+	}
+	return jobs, first
+}
+
+// oneJob does something to one job.
+type oneJob func(ctx context.Context, id string) (api.JobReply, error)
+
+// bulk is something that is done to jobs: to many in one request, or to one.
+type bulk struct {
+	command api.ManyRequest
+	one     oneJob
+}
+
+// mostAtOnce is how many jobs one request is about at most.
+const mostAtOnce = 100_000
+
+// actOnMany does something to jobs as actOn does, but to many of them in one request. A daemon that does
+// not know that is asked for one after the other.
+func (a *app) actOnMany(ctx context.Context, ids []string, d bulk) (jobs []api.Job, first error) {
+	one := func(id string) (api.JobReply, error) { return d.one(ctx, id) }
+	if len(ids) < 2 {
+		return a.actOn(ids, 1, one)
+	}
+	for some := range slices.Chunk(ids, mostAtOnce) {
+		d.command.Jobs = some
+		err := a.client.Many(ctx, d.command, func(part api.ManyPart) {
+			jobs = append(jobs, part.Jobs...)
+			for _, r := range part.Refused {
+				a.complain(r.Error.Error())
+				if first == nil {
+					first = exitStatus(r.Error.Code.ExitStatus())
+				}
+			}
+		})
+		if err != nil {
+			return jobs, err
+		}
+	}
+	return jobs, first
+}
+
+// jobsFlags are the jobs that a command does something to.
+type jobsFlags struct {
+	outputFlags
+
+	IDs []string `arg:"" name:"id" help:"The jobs."`
+}
+
+// act does it and says what became of each.
+func (c *jobsFlags) act(ctx context.Context, a *app, d bulk, said func(api.Job) string) error {
+	ids, err := a.resolve(ctx, c.IDs)
+	if err != nil {
+		return err
+	}
+	return c.actOnIDs(ctx, a, ids, d, said)
+}
+
+func (c *jobsFlags) actOnIDs(ctx context.Context, a *app, ids []string, d bulk, said func(api.Job) string) error {
+	jobs, first := a.actOnMany(ctx, ids, d)
+	return errors.Join(a.showActed(c.outputFlags, jobs, said), first)
+}
+
+func (a *app) showActed(o outputFlags, jobs []api.Job, said func(api.Job) string) error {
+	if a.as.strict {
+		return nil // scancel and tsp -k say nothing
+	}
+	doc := struct {
+		Schema string    `json:"schema"`
+		Jobs   []api.Job `json:"jobs"`
+	}{api.Schema, jobs}
+	return a.jobReport(doc, jobs, func(bool) {
+		for _, j := range jobs {
+			a.out.Printf("job %s %s\n", term.Clean(nameOfJob(j)), term.Clean(said(j)))
+		}
+	}).show(a, o)
+}
+
+// nameOfJob is what people call the job: its number, or as a task "7_3"; of another machine "a:7_3", of another engine
+// "slurm:7_3".
+func nameOfJob(j api.Job) string { return j.Called() }
+
+// numberOfJob is the same without the number of a task.
+func numberOfJob(j api.Job) string { return nameAt(j.Queue(), j.ID.String()) }

@@ -1,0 +1,146 @@
+package client
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// eventsCmd prints changes.
+type eventsCmd struct {
+	Follow bool     `name:"follow" short:"f" brief:"Go on with what changes from now on, until Ctrl-C" help:"Go on with what changes from now on, or with --since from there, until Ctrl-C; also over restarts of the scheduler."`
+	Since  *int64   `name:"since" placeholder:"NUMBER" brief:"Only events after the one of this number" help:"Only events after this one: the number of the last event that you have."`
+	User   string   `name:"user" short:"u" placeholder:"USER" xor:"who" help:"Only events of this account's jobs."`
+	Mine   bool     `name:"mine" xor:"who" help:"Only events of your own jobs."`
+	Job    []string `name:"job" sep:"none" placeholder:"ID" brief:"Only events of this job, or array and its tasks" help:"Only events of this job, or of an array and its tasks. May be repeated."`
+	Output string   `short:"o" group:"output" placeholder:"FORMAT" enum:",table,json,jsonl" default:"" brief:"table, jsonl or json" help:"Form of the output: table, jsonl (one object per line), or json (one document, without -f). Default: table."`
+	JSON   bool     `name:"json" group:"output" help:"The same as -o json, or with -f as -o jsonl."`
+}
+
+func (c *eventsCmd) Run(ctx context.Context, a *app) error {
+	form, err := c.form()
+	if err != nil {
+		return err
+	}
+	since := int64(0)
+	if c.Since != nil {
+		if since = *c.Since; since < 0 {
+			return usagef("--since names the number of an event: 0 is all that are kept")
+		}
+	}
+	if c.Follow {
+		if c.Since == nil {
+			since = -1
+		}
+		return c.follow(ctx, a, since, form)
+	}
+	all, err := a.client.Recent(ctx, since)
+	if err != nil {
+		return err
+	}
+	list := []api.Event{}
+	for _, e := range all {
+		if e.Event != job.EventPosition && c.wants(a, &e) {
+			list = append(list, e)
+		}
+	}
+	if form == "json" {
+		return writeJSON(a.out.W, eventsDoc{api.Schema, list}, "  ")
+	}
+	if len(list) == 0 && form == "table" {
+		a.note("no such event is kept; -f waits for new ones")
+	}
+	for i := range list {
+		if err := a.writeEvent(&list[i], form); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eventsDoc is the events as one document.
+type eventsDoc struct {
+	Schema string      `json:"schema"`
+	Events []api.Event `json:"events"`
+}
+
+func (c *eventsCmd) form() (string, error) {
+	switch {
+	case c.JSON && c.Follow:
+		return "jsonl", nil
+	case c.JSON:
+		return "json", nil
+	case c.Output == "json" && c.Follow:
+		return "", usagef("what never ends is no document: use -o jsonl with -f")
+	case c.Output == "":
+		return "table", nil
+	}
+	return c.Output, nil
+}
+
+// follow prints what changes, each event as it comes.
+func (c *eventsCmd) follow(ctx context.Context, a *app, since int64, form string) error {
+	for e, err := range a.client.Events(ctx, since) {
+		if err != nil {
+			return err
+		}
+		if form == "table" && e.Event == job.EventPosition || !c.wants(a, &e) {
+			continue
+		}
+		a.out.Now = time.Now() // it may be tomorrow by now
+		if err := a.writeEvent(&e, form); err != nil {
+			return err
+		}
+		a.out.W.Flush()
+	}
+	return nil
+}
+
+// wants reports whether an event is one of those that were asked for. That some are gone
+// concerns everybody.
+func (c *eventsCmd) wants(a *app, e *api.Event) bool {
+	if e.Event == job.EventGap || e.Event == job.EventPosition {
+		return true
+	}
+	if c.Mine && (e.UID == nil || *e.UID != a.uid) || c.User != "" && e.User != c.User {
+		return false
+	}
+	return len(c.Job) == 0 || slices.ContainsFunc(c.Job, func(id string) bool { return isOf(e, id) })
+}
+
+// isOf reports whether an event is about a job that is named so, or a task of it.
+func isOf(e *api.Event, id string) bool {
+	_, called, _ := hostOf(e.Called)
+	array, _, task := strings.Cut(called, "_")
+	return e.Called == id || called == id || task && array == id || e.Job != 0 && e.Job.String() == id
+}
+
+func (a *app) writeEvent(e *api.Event, form string) error {
+	if form != "table" {
+		return writeJSON(a.out.W, e, "")
+	}
+	local := e.Time.In(a.out.Now.Location())
+	at := local.Format(time.DateTime)
+	if a.out.TTY && local.Format(time.DateOnly) == a.out.Now.Format(time.DateOnly) {
+		at = local.Format(time.TimeOnly)
+	}
+	a.out.Printf("%s  %s\n", at, a.out.Paint(eventStyle(e), term.Clean(a.out.Local(e.Sentence))))
+	return nil
+}
+
+func eventStyle(e *api.Event) term.Style {
+	switch {
+	case e.Event == job.EventFault, e.Event == job.EventGPU && !e.GPU.InService:
+		return term.Red
+	case e.Event == job.EventEnded && e.State != job.Completed, e.Event == job.EventGap:
+		return term.Yellow
+	case e.Event == job.EventDrain && *e.On:
+		return term.Yellow
+	}
+	return term.Plain
+}

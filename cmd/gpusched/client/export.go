@@ -1,0 +1,252 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/remote"
+	"github.com/gpusched/gpusched/cmd/gpusched/slurmsite"
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/directory"
+	"github.com/gpusched/gpusched/daemon/directory/getent"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// exportCmd writes this machine down for another scheduler.
+type exportCmd struct {
+	Slurm exportSlurmCmd `cmd:"" usage:"[options]" help:"Write slurm.conf and the files that go with it."`
+}
+
+// exportSlurmCmd writes the files of a Slurm that is as this machine.
+type exportSlurmCmd struct {
+	Add     []string `name:"add" sep:"none" placeholder:"HOST" brief:"Another machine of the cluster, asked by ssh" help:"Another machine of the cluster. It is asked with 'ssh HOST gpusched --on local export slurm --node'. May be repeated."`
+	Cluster string   `name:"cluster" placeholder:"NAME" default:"gpus" brief:"The name of the cluster" help:"The name of the cluster: lower-case letters, digits and _."`
+	Dir     string   `name:"dir" placeholder:"DIR" xor:"where" brief:"Write the files into this directory" help:"Write the files into this directory, which has to exist and must not hold any of them. Default: print them."`
+	Node    bool     `name:"node" xor:"where" help:"Only print what this machine has, as JSON."`
+}
+
+func (c *exportSlurmCmd) Run(ctx context.Context, a *app) error {
+	settings, origins, _, err := configFiles{}.read(a)
+	if err != nil {
+		return err
+	}
+	node, err := a.slurmNode(ctx, &settings)
+	if err != nil {
+		return err
+	}
+	if c.Node {
+		return a.printNode(node)
+	}
+	site := slurmsite.Site{Cluster: c.Cluster, Nodes: []slurmsite.Node{node}, Settings: settings}
+	for _, host := range c.Add {
+		other, err := a.nodeOver(ctx, host)
+		if err != nil {
+			return err
+		}
+		site.Nodes = append(site.Nodes, other)
+	}
+	site.Set = slices.Sorted(maps.Keys(origins))
+	site.Users = a.accountsKnown(ctx)
+	site.Members = membersOf(ctx, settings.QuotaGroups(), site.EveryUser())
+	files, notes, err := site.Files()
+	if err != nil {
+		return refuse(api.CodeUsage, "see 'gpusched export slurm --help'", "%v", err)
+	}
+	if err := c.put(a, files); err != nil {
+		return err
+	}
+	for _, text := range notes {
+		a.note("%s", term.Clean(text))
+	}
+	return nil
+}
+
+// put writes the files, or prints them.
+func (c *exportSlurmCmd) put(a *app, files []slurmsite.File) error {
+	if c.Dir == "" {
+		for _, f := range files {
+			a.out.Printf("#### %s\n%s\n", f.Name, f.Text)
+		}
+		return nil
+	}
+	for _, f := range files {
+		if path := filepath.Join(c.Dir, f.Name); present(path) {
+			return refuse(api.CodeUsage, "move it away, or name another directory", "%q is there already", path)
+		}
+	}
+	for _, f := range files {
+		mode := os.FileMode(0o644)
+		if strings.HasSuffix(f.Name, ".sh") {
+			mode = 0o755
+		}
+		path := filepath.Join(c.Dir, f.Name)
+		out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		if err != nil {
+			return refuse(api.CodeUsage, "name a directory that is there and yours", "%v", err)
+		}
+		_, err = out.WriteString(f.Text)
+		if err := errors.Join(err, out.Close()); err != nil {
+			return err
+		}
+		a.out.Printf("%s\n", term.Clean(path))
+	}
+	return nil
+}
+
+func (a *app) printNode(n slurmsite.Node) error {
+	text, err := json.MarshalIndent(n, "", "  ")
+	if err != nil {
+		return err
+	}
+	a.out.Printf("%s\n", text)
+	return nil
+}
+
+// slurmNode is this machine, with the GPUs that its scheduler gives away.
+func (a *app) slurmNode(ctx context.Context, settings *config.Config) (slurmsite.Node, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return slurmsite.Node{}, err
+	}
+	root := os.DirFS(cmp.Or(a.root, "/"))
+	short, _, _ := strings.Cut(host, ".")
+	node, err := slurmsite.Host(root, short)
+	if err != nil {
+		return node, err
+	}
+	reply, err := a.client.GPUs(ctx)
+	if err != nil {
+		return node, err
+	}
+	node.GPUs = slurmGPUs(root, reply, settings.GPUs)
+	return node, nil
+}
+
+// slurmGPUs are those of the settings, by minor number.
+func slurmGPUs(root fs.FS, reply api.GPUsReply, settings config.GPUs) (list []slurmsite.GPU) {
+	known := slices.DeleteFunc(slices.Clone(reply.GPUs), func(g api.GPU) bool {
+		return g.Name == "" || len(settings.Only) > 0 && !slices.Contains(settings.Only, g.Index)
+	})
+	slices.SortFunc(known, func(x, y api.GPU) int { return x.Minor - y.Minor })
+	for _, g := range known {
+		of := slurmsite.GPU{Minor: g.Minor, Model: g.Name, MemMiB: int64(g.MemTotalBytes >> 20)}
+		of.Near = slurmsite.Near(root, g.CPUs)
+		partsOn := len(settings.PartsOn) == 0 || slices.Contains(settings.PartsOn, g.Index)
+		of.Parts = settings.SmallestPart < job.WholeGPU && partsOn
+		for _, other := range known {
+			of.Links = append(of.Links, lanes(reply.Links, g.Index, other.Index))
+		}
+		list = append(list, of)
+	}
+	return list
+}
+
+// lanes are the NVLinks between two GPUs, -1 from one to itself.
+func lanes(links []job.GPULink, x, y int) int {
+	if x == y {
+		return -1
+	}
+	for _, l := range links {
+		if l.A == min(x, y) && l.B == max(x, y) {
+			return l.Lanes
+		}
+	}
+	return 0
+}
+
+// nodeLimit is how long another machine may take to say what it has.
+const nodeLimit = 30 * time.Second
+
+// askNode is what another machine runs, whichever engine is the one of its settings.
+const askNode = "gpusched --on local export slurm --node"
+
+// nodeOver asks another machine by the user's own ssh.
+func (a *app) nodeOver(ctx context.Context, host string) (n slurmsite.Node, err error) {
+	if err := remote.Check(host); err != nil || host == remote.Here {
+		return n, usagef("--add: %v", cmp.Or(err, errors.New("this machine is a node already")))
+	}
+	ctx, cancel := context.WithTimeout(ctx, nodeLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "ssh", "--", host, askNode)
+	out := nodeText{}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, &out, os.Stderr
+	err = cmd.Run()
+	if err = cmp.Or(out.err, err); err != nil {
+		return n, refuse(api.CodeUnavailable, "try 'ssh "+host+" "+askNode+"'; gpusched has to be installed and running there",
+			"%s did not answer what hardware it has: %v", host, err)
+	}
+	if err := json.Unmarshal(out.text, &n); err != nil {
+		return n, refuse(api.CodeUnavailable, "try 'ssh "+host+" "+askNode+"'", "the answer of %s is not the JSON that is expected: %v", host, err)
+	}
+	return n, nil
+}
+
+// nodeText is what another machine says of itself, up to a bound: a node has some kB.
+type nodeText struct {
+	text []byte
+	err  error
+}
+
+func (t *nodeText) Write(p []byte) (int, error) {
+	if t.text = append(t.text, p...); len(t.text) > 1<<20 {
+		t.err = errors.New("it says more than 1 MiB")
+		return 0, t.err
+	}
+	return len(p), nil
+}
+
+// accountsKnown are the users whose jobs are on record.
+func (a *app) accountsKnown(ctx context.Context) (names []string) {
+	reply, err := a.client.Report(ctx, api.ReportQuery{By: "user"})
+	if err != nil {
+		a.note("the users of this machine are not known (%v): accounts.sh has only those with a quota of their own", err)
+	}
+	for _, r := range reply.Rows {
+		names = append(names, r.Keys[0])
+	}
+	return names
+}
+
+// membersOf are which of some users are in some groups, as far as the name service says
+// in time.
+func membersOf(ctx context.Context, groups, users []string) map[string][]string {
+	ctx, cancel := context.WithTimeout(ctx, nodeLimit)
+	defer cancel()
+	ask := func(kind directory.Kind, name string) directory.Answer {
+		return getent.Resolver{Program: getent.Program}.Answer(ctx, directory.Query{Kind: kind, Key: name})
+	}
+	names, members := map[int]string{}, map[string][]string{}
+	for _, name := range groups {
+		if answer := ask(directory.GroupByName, name); answer.Found {
+			names[answer.ID] = name
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	for _, user := range users {
+		account := ask(directory.UserByName, user)
+		if !account.Found {
+			continue
+		}
+		for _, gid := range ask(directory.GroupsOf, strconv.Itoa(account.ID)).Groups {
+			if name, ok := names[gid]; ok {
+				members[name] = append(members[name], user)
+			}
+		}
+	}
+	return members
+}

@@ -1,0 +1,261 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/jobsfile"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
+)
+
+// fileEntry is an entry of a file of jobs and what is known of it.
+type fileEntry struct {
+	jobsfile.Entry
+	key   string
+	known job.ID   // the job that it has become before, 0 if none
+	words []string // of gpusched submit
+}
+
+// fileReader turns entries into the words of gpusched submit, and these into
+// requests.
+type fileReader struct {
+	a       *app
+	parser  *kong.Kong
+	name    string   // of the file, for people
+	options []string // for every line
+	format  jobsfile.Format
+	models  bool // there is a table of them
+	again   bool // also what has completed is queued
+}
+
+// newFileReader checks the options that are for every line.
+func (a *app) newFileReader(name string, format jobsfile.Format, options []string) (*fileReader, error) {
+	p, err := newParser(grammarFor([]string{"submit"}), nil, func(int) {})
+	if err != nil {
+		return nil, err
+	}
+	common, err := parseOwn(p, options)
+	if err == nil {
+		err = common.queuedHere()
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &fileReader{a: a, parser: p, name: name, format: format, options: options}
+	own := func(word string) bool { return strings.HasPrefix(word, "--llm-config") }
+	_, err = (&modelOptions{}).tables(a.getenv)
+	r.models = err == nil || slices.ContainsFunc(options, own)
+	return r, nil
+}
+
+// entries are those of a text, with the keys that the ledger has for them. The first
+// time what goes first is found out.
+func (r *fileReader) entries(text string, l *ledger) ([]fileEntry, error) {
+	format := r.format
+	if format == "auto" {
+		format = jobsfile.Detect(text)
+	}
+	list := jobsfile.Parse(format, text)
+	if !l.begun && len(list) > 0 {
+		top := 0
+		for _, e := range list {
+			top = max(top, e.Rank())
+		}
+		if err := l.begin(top); err != nil {
+			return nil, err
+		}
+	}
+	seen := map[string]int{}
+	out := make([]fileEntry, len(list))
+	for i, e := range list {
+		out[i] = fileEntry{Entry: e}
+		if e.Err != nil {
+			continue
+		}
+		id := e.Identity()
+		seen[id]++
+		out[i].key = l.key(id, seen[id])
+		out[i].known = l.jobs[out[i].key]
+		if out[i].known == 0 {
+			out[i].words, out[i].Err = r.submitWords(&out[i], l.head.Top)
+		}
+	}
+	return out, nil
+}
+
+// rank is the priority that the entry is queued with. The number of a spec is ours; in columns lower goes first, so
+// what goes first in the file is 0.
+func (e *fileEntry) rank(top int) int {
+	if e.Script == "" && e.HasPriority {
+		return e.Priority
+	}
+	return e.capped(top)
+}
+
+// capped is the priority of one who may not raise it: what goes first in the file is 0, and what goes later below.
+func (e *fileEntry) capped(top int) int { return min(0, e.Rank()-top) }
+
+// submitWords are what one would type for the entry.
+func (r *fileReader) submitWords(e *fileEntry, top int) ([]string, error) {
+	own, argv, err := r.command(e.Entry)
+	if err != nil {
+		return nil, err
+	}
+	note := fmt.Sprintf("%s line %d", r.name, e.Number)
+	if e.HasPriority {
+		order := "higher goes first"
+		if e.Script != "" {
+			order = "lower goes first"
+		}
+		note += fmt.Sprintf(", priority %d there (%s)", e.Priority, order)
+	}
+	if rank := e.rank(top); rank != 0 {
+		own = append(own, "--priority="+strconv.Itoa(rank))
+	}
+	if e.GPUs != "" {
+		own = append(own, "--gpus="+e.GPUs)
+	}
+	if e.From != "" {
+		own = append(own, "--gpus-from="+e.From)
+	}
+	return slices.Concat([]string{"submit", "--comment=" + printableName(note)}, r.options, own, []string{"--"}, argv), nil
+}
+
+// command is what the entry runs, and the options that belong to it.
+func (r *fileReader) command(e jobsfile.Entry) (options, argv []string, err error) {
+	if e.Script == "" {
+		argv, err = splitWords(e.Command)
+		if len(argv) > 0 && strings.HasPrefix(argv[0], "-") {
+			return nil, nil, refuse(api.CodeUsage, "options for every line come after the file, as in: gpusched import "+shellWord(r.name)+
+				" -- -g 2; lines with options of their own are for 'gpusched submit --file "+shellWord(r.name)+"'",
+				"a line of a file of commands has no options, and %q is an option", argv[0])
+		}
+		if err != nil || len(argv) > 0 && !forShell().MatchString(e.Command) {
+			return nil, argv, err
+		}
+		return []string{"--name=" + nameOf(strings.Fields(e.Command))}, r.shell(e.Command), nil
+	}
+	args, err := splitWords(e.Args)
+	if err != nil {
+		return nil, nil, err
+	}
+	argv = append(r.interpreter(e), append([]string{e.Script}, args...)...)
+	if r.a.slurm() == nil && !r.again { // of a Slurm the ledger alone knows what was queued
+		options = append(options, "--dedup")
+	}
+	switch model := argumentOf(argv, "--llm"); {
+	case model == "":
+	case r.models:
+		options = append(options, "--llm=auto")
+	default:
+		r.a.noteOnce(r.name + " names models (--llm " + model + "), and there is no table of them, so each job gets a whole GPU: " +
+			"name one with -- --llm-config FILE")
+	}
+	if r.a.slurm() == nil && argumentOf(argv, "--cuda") != "" { // its numbers are not what the job sees
+		options = append(options, "--cuda-arg")
+	}
+	if e.Conda != "" {
+		options = append(options, "--conda="+e.Conda)
+	}
+	return options, argv, nil
+}
+
+// shell runs a line as one types it. What fails before a pipe fails the job, where there is a shell for that.
+func (r *fileReader) shell(line string) []string {
+	if pipes().MatchString(line) && r.a.inPath("bash", bytesOf(r.a.environ)) {
+		return []string{"bash", "-o", "pipefail", "-c", line}
+	}
+	return []string{"sh", "-c", line}
+}
+
+// pipes finds a pipe.
+var pipes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|[^|])\|([^|]|$)`) })
+
+// forShell finds what only a shell understands: its signs, a variable before the
+// command, and the commands that are its own.
+var forShell = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("[|&;<>()$`*?~\\[\\]{}!\\\\]|^\\s*[A-Za-z_][A-Za-z_0-9]*=|^\\s*(cd|source|export|ulimit|exec|eval|set|trap|\\.)(\\s|$)")
+})
+
+// interpreter runs a script of columns, which are for Python's: others run by
+// themselves, or by the interpreter of their first line.
+func (r *fileReader) interpreter(e jobsfile.Entry) []string {
+	if ext := filepath.Ext(e.Script); ext != ".py" && ext != "" {
+		return nil
+	}
+	if e.Conda == "" && !r.a.inPath("python", bytesOf(r.a.environ)) {
+		return []string{"python3"}
+	}
+	return []string{"python"}
+}
+
+// request makes the request for an entry that is new, and says who is asked.
+func (r *fileReader) request(ctx context.Context, e *fileEntry) (req api.SubmitRequest, by engine, err error) {
+	this := *r.a
+	this.words = e.words
+	k, err := r.parser.Parse(e.words)
+	if err != nil {
+		return req, nil, misused(err)
+	}
+	typed := *k.Selected().Target.Addr().Interface().(*submitCmd)
+	if err := legible(k, e.words); err != nil {
+		return req, nil, err
+	}
+	c, mine, err := typed.withScript(&this)
+	if err != nil {
+		return req, nil, err
+	}
+	if err := c.queuedHere(); err != nil {
+		return req, nil, err
+	}
+	if req, err = c.request(ctx, mine); err != nil {
+		return req, nil, err
+	}
+	if err := c.checkProgram(mine, &req); err != nil {
+		return req, nil, err
+	}
+	if err := req.Request.Err(); err != nil {
+		return req, nil, usagef("%s", words.Error(err))
+	}
+	req.Key = e.key
+	return req, mine.client, nil
+}
+
+// queuedHere refuses a job for another machine: a ledger has the numbers of one scheduler.
+func (c *jobOptions) queuedHere() error {
+	if c.Host == "" {
+		return nil
+	}
+	return refuse(api.CodeUsage, "leave it out, or use submit --file, whose lines may have it, or log in there by ssh",
+		"--host %s: import and watch queue on one machine, the one where they are typed", c.Host)
+}
+
+// absolute is the path by which a file of jobs is known, whatever the directory.
+func (a *app) absolute(name string) (string, error) {
+	path, err := a.workDir(name)
+	if err != nil {
+		return "", err
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		path = filepath.Join(dir, filepath.Base(path))
+	}
+	return path, nil
+}
+
+// isRegular reports whether there is a file of lines under a name, neither a pipe nor
+// a directory.
+func isRegular(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
+}

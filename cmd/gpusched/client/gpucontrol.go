@@ -1,0 +1,144 @@
+package client
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// gpuCmd acts on GPUs.
+type gpuCmd struct {
+	Pause   gpuPauseCmd   `cmd:"" usage:"[--reason TEXT] [--until WHEN] INDEX..." help:"Start no new jobs on GPUs."`
+	Resume  gpuResumeCmd  `cmd:"" usage:"INDEX..." help:"Let jobs back on GPUs."`
+	Drain   gpuDrainCmd   `cmd:"" usage:"[--reason TEXT] [--until WHEN] INDEX..." help:"Take GPUs out of service when their jobs have ended."`
+	Undrain gpuUndrainCmd `cmd:"" usage:"INDEX..." help:"Put GPUs back into service."`
+}
+
+// indexes is a list of GPU indexes.
+type indexes []int
+
+// UnmarshalText reads 0,2-3 and the like.
+func (v *indexes) UnmarshalText(text []byte) error {
+	list, err := job.ParseGPUList(string(text))
+	*v = list
+	return err
+}
+
+// gpuFlags are what all of them have in common.
+type gpuFlags struct {
+	outputFlags
+
+	GPUs []indexes `arg:"" sep:"none" name:"index" help:"The GPUs, such as 0,2-3."`
+}
+
+// nodeKeeper is an engine that can take only whole machines out of service: it has to know of all GPUs before it
+// is asked about the first.
+type nodeKeeper interface{ Meant(indexes []int) }
+
+// each does something to each GPU and shows them as they then are.
+func (c *gpuFlags) each(ctx context.Context, a *app, done func(api.GPU) string,
+	do func(context.Context, int) (api.GPUsReply, error)) error {
+	var last api.GPUsReply
+	all := slices.Concat(c.GPUs...)
+	if nodes, ok := a.client.(nodeKeeper); ok {
+		nodes.Meant(all)
+	}
+	for _, index := range all {
+		reply, err := do(ctx, index)
+		if err != nil {
+			return err
+		}
+		last = reply
+		if c.form() == "table" {
+			a.out.Printf("GPU %d %s\n", index, done(gpuOf(reply.GPUs, index)))
+		}
+	}
+	if c.form() == "table" {
+		return nil
+	}
+	return a.showGPUs(c.outputFlags, last)
+}
+
+// controlFlags are what a pause and a drain have in common.
+type controlFlags struct {
+	Reason string     `name:"reason" placeholder:"TEXT" help:"The reason, which everybody can see."`
+	Until  *time.Time `name:"until" type:"moment" placeholder:"WHEN" brief:"When it ends by itself, such as +2h" help:"When it ends by itself, such as 'tomorrow 8:00' or +2h. Default: only when it is undone."`
+	gpuFlags
+}
+
+// control does it to each GPU.
+func (c *controlFlags) control(ctx context.Context, a *app, done func(api.GPU) string,
+	do func(context.Context, int, api.PauseRequest) (api.GPUsReply, error)) error {
+	req, until := api.PauseRequest{Reason: c.Reason}, ""
+	if c.Until != nil {
+		if c.Until.IsZero() {
+			return usagef("--until now would end it before it begins")
+		}
+		req.Until, until = *c.Until, " until "+a.out.Clock(*c.Until)
+	}
+	return c.each(ctx, a, func(g api.GPU) string { return done(g) + until },
+		func(ctx context.Context, index int) (api.GPUsReply, error) { return do(ctx, index, req) })
+}
+
+// gpuPauseCmd keeps jobs off GPUs.
+type gpuPauseCmd struct {
+	controlFlags
+}
+
+func (c *gpuPauseCmd) Run(ctx context.Context, a *app) error {
+	return c.control(ctx, a, func(api.GPU) string { return "paused" }, a.client.PauseGPU)
+}
+
+// gpuDrainCmd takes GPUs out of service.
+type gpuDrainCmd struct {
+	controlFlags
+}
+
+func (c *gpuDrainCmd) Run(ctx context.Context, a *app) error {
+	return c.control(ctx, a, drained, a.client.DrainGPU)
+}
+
+// drained says how far a drain is.
+func drained(g api.GPU) string {
+	if g.State == job.GPUDrained {
+		return "is drained"
+	}
+	return "is being drained"
+}
+
+// undrained says whether a GPU is back in service.
+func undrained(g api.GPU) string {
+	if out := stillOut(g); out != "" {
+		return "is no longer drained" + out
+	}
+	return "back in service"
+}
+
+// stillOut says of a GPU that no job can have what it is.
+func stillOut(g api.GPU) string {
+	if g.State.Broken() {
+		return ", but is " + string(g.State) + ": see 'gpusched health' and 'gpusched gpus'"
+	}
+	return ""
+}
+
+// gpuResumeCmd lets jobs back on GPUs.
+type gpuResumeCmd struct {
+	gpuFlags
+}
+
+func (c *gpuResumeCmd) Run(ctx context.Context, a *app) error {
+	return c.each(ctx, a, func(g api.GPU) string { return "resumed" + stillOut(g) }, a.client.ResumeGPU)
+}
+
+// gpuUndrainCmd puts GPUs back into service.
+type gpuUndrainCmd struct {
+	gpuFlags
+}
+
+func (c *gpuUndrainCmd) Run(ctx context.Context, a *app) error {
+	return c.each(ctx, a, undrained, a.client.UndrainGPU)
+}

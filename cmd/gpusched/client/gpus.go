@@ -1,0 +1,98 @@
+package client
+
+import (
+	"context"
+	"slices"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// gpusCmd lists the GPUs.
+type gpusCmd struct {
+	Topology bool `name:"topology" help:"Only show how the GPUs are connected."`
+	Wide     bool `name:"wide" short:"w" brief:"The same as -o wide, with how GPUs are connected" help:"The same as -o wide, with how the GPUs are connected."`
+	outputFlags
+	againFlags
+}
+
+func (c *gpusCmd) Run(ctx context.Context, a *app) error {
+	if c.Wide && c.form() == "table" {
+		c.Output = "wide"
+	}
+	return c.again(ctx, a, c.outputFlags, func() error { return c.show(ctx, a) })
+}
+
+func (c *gpusCmd) show(ctx context.Context, a *app) error {
+	reply, err := a.client.GPUs(ctx)
+	if err != nil {
+		return err
+	}
+	if c.Topology && c.form() == "table" {
+		a.writeTopology(reply, false)
+		return nil
+	}
+	if err := a.showGPUs(c.outputFlags, reply); err != nil || c.form() != "table" && c.form() != "wide" {
+		return err
+	}
+	return a.writeSitters(ctx, reply.Reservations)
+}
+
+func (a *app) showGPUs(o outputFlags, reply api.GPUsReply) error {
+	return a.gpuReport(reply, func(wide bool) { a.writeDriver(reply, wide) }).show(a, o)
+}
+
+// gpuReport is a report of GPUs.
+func (a *app) gpuReport(reply api.GPUsReply, text func(wide bool)) report[api.GPU] {
+	ids := each(reply.GPUs, gpuName)
+	return report[api.GPU]{doc: reply, rows: reply.GPUs, cols: gpuColumns(a.out), ids: ids, text: text}
+}
+
+func (a *app) writeDriver(reply api.GPUsReply, wide bool) {
+	t := a.out
+	if reply.Problem != "" {
+		t.Printf("%s\n", t.Paint(term.Red, term.Clean(reply.ProblemDetail)))
+	}
+	if reply.Driver != "" {
+		cuda, seen := term.Clean(dash(reply.CUDA)), dash(t.Moment(reply.SampledAt))
+		t.Printf("driver %s, CUDA %s, seen %s\n", term.Clean(reply.Driver), cuda, seen)
+	}
+	if len(reply.GPUs) == 0 {
+		t.Printf("no GPUs\n")
+		return
+	}
+	if reply.Problem != "" || reply.Driver != "" {
+		t.Printf("\n")
+	}
+	a.writeGPUs(reply.GPUs, wide)
+	if list := processesOf(reply.GPUs); len(list) > 0 {
+		t.Printf("\n")
+		term.WriteTable(t, processColumns(), list, wide)
+	}
+	if len(reply.Reservations) > 0 {
+		t.Printf("\n")
+		term.WriteTable(t, a.reservationColumns(), reply.Reservations, wide)
+	}
+	if wide && len(reply.Links) > 0 {
+		t.Printf("\n")
+		a.writeTopology(reply, wide)
+	}
+}
+
+// processesOf are the processes on GPUs.
+func processesOf(gpus []api.GPU) (list []gpuProcess) {
+	for _, g := range gpus {
+		for _, p := range g.Processes {
+			list = append(list, gpuProcess{g, p})
+		}
+	}
+	return list
+}
+
+// gpuOf returns the GPU of an index, an empty one where there is none.
+func gpuOf(gpus []api.GPU, index int) api.GPU {
+	if i := slices.IndexFunc(gpus, func(g api.GPU) bool { return g.Index == index }); i >= 0 {
+		return gpus[i]
+	}
+	return api.GPU{}
+}

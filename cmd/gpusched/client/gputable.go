@@ -1,0 +1,232 @@
+package client
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// gpuColumns are the columns of a table of GPUs.
+func gpuColumns(t *term.Terminal) []term.Column[api.GPU] {
+	return []term.Column[api.GPU]{
+		{Title: "GPU", Key: "index", Right: true, Cell: gpuName, Raw: func(g api.GPU) string { return strconv.Itoa(g.Index) }},
+		{Title: "MODEL", Key: "name", Least: 8, Cell: func(g api.GPU) string { return g.Name }},
+		{Title: "STATE", Key: "state", Least: 7, Cell: func(g api.GPU) string { return gpuState(t, g) }, Raw: func(g api.GPU) string { return string(g.State) }, Style: func(g api.GPU) term.Style { return gpuStyle(job.GPUState(gpuWord(g))) }},
+		{Title: "ALLOC", Name: "allocated", Right: true, Cell: allocatedOf},
+		{Title: "FREE", Key: "free_milli", Extra: true, Right: true, Cell: func(g api.GPU) string { return job.FormatGPUs(g.FreeMilli) }, Raw: func(g api.GPU) string { return strconv.Itoa(g.FreeMilli) }},
+		{Title: "MEMORY", Cell: func(g api.GPU) string {
+			if untold(g) {
+				return "-"
+			}
+			if g.MemTotalBytes == 0 && g.Name != "" {
+				return "the host's"
+			}
+			return job.FormatSize(int64(g.MemUsedBytes)) + " of " + job.FormatSize(int64(g.MemTotalBytes))
+		}},
+		{Key: "mem_total_bytes", Cell: func(g api.GPU) string { return strconv.FormatUint(g.MemTotalBytes, 10) }},
+		{Key: "mem_used_bytes", Cell: func(g api.GPU) string { return strconv.FormatUint(g.MemUsedBytes, 10) }},
+		{Title: "MEM-FREE", Key: "mem_free_bytes", Extra: true, Right: true, Cell: func(g api.GPU) string {
+			if untold(g) {
+				return "-"
+			}
+			return job.FormatSize(int64(g.MemFreeBytes))
+		}, Raw: func(g api.GPU) string { return strconv.FormatUint(g.MemFreeBytes, 10) }},
+		{Title: "UTIL", Key: "util_percent", Right: true, Cell: func(g api.GPU) string { return known(g.UtilPercent, "%") }, Raw: func(g api.GPU) string { return known(g.UtilPercent, "") }},
+		{Title: "TEMP", Key: "temp_c", Right: true, Cell: func(g api.GPU) string { return known(g.TempC, "C") }, Raw: func(g api.GPU) string { return known(g.TempC, "") }},
+		{Title: "POWER", Key: "power_milli_w", Extra: true, Right: true, Cell: powerOf, Raw: func(g api.GPU) string { return known(int(g.PowerMilliW), "") }},
+		{Title: "JOBS", Key: "jobs", Cell: sharesOf, Raw: func(g api.GPU) string { return idList(g.Jobs) }},
+		{Title: "MEM OF JOBS", Extra: true, Maybe: true, Cell: memoryOfJobs},
+		{Title: "OUTSIDE JOBS", Maybe: true, Cell: foreignOf, Style: func(api.GPU) term.Style { return term.Yellow }},
+		{Title: "UUID", Key: "uuid", Extra: true, Cell: func(g api.GPU) string { return g.UUID }},
+		{Title: "PCI", Key: "pci", Extra: true, Cell: func(g api.GPU) string { return g.PCI }},
+	}
+}
+
+// untold reports whether the GPU is one of a Slurm, which does not report memory.
+func untold(g api.GPU) bool { return g.MemTotalBytes == 0 && strings.Contains(g.UUID, "/") }
+
+// gpuName is the number of a GPU, of another machine "a:0".
+func gpuName(g api.GPU) string { return nameAt(g.Host, strconv.Itoa(g.Index)) }
+
+// allocatedOf is how much of a GPU jobs have.
+func allocatedOf(g api.GPU) string {
+	return strconv.Itoa((job.WholeGPU-g.FreeMilli)*100/job.WholeGPU) + "%"
+}
+
+// inUse is said of a GPU that no job has and that is not free.
+const inUse = "in use"
+
+// gpuWord is the state for people: one that no job has is not free to look at
+// while others' processes are on it.
+func gpuWord(g api.GPU) string {
+	if g.State == job.GPUFree && foreignOf(g) != "" {
+		return inUse
+	}
+	return string(g.State)
+}
+
+// gpuState is the state and its cause.
+func gpuState(t *term.Terminal, g api.GPU) string {
+	state, detail := gpuWord(g), t.Local(g.StateDetail)
+	if g.Paused {
+		detail = g.PausedReason
+		if word := controlWord(g); word != "" {
+			state += ", " + word
+		}
+		if !g.PausedUntil.IsZero() {
+			detail = strings.TrimPrefix(detail+", until "+t.Clock(g.PausedUntil), ", ")
+		}
+	}
+	if detail == "" {
+		return state
+	}
+	return state + " (" + detail + ")"
+}
+
+// controlWord is what an administrator decided, where the state does not say
+// it.
+func controlWord(g api.GPU) string {
+	switch {
+	case g.State == job.GPUPaused || g.State == job.GPUDraining || g.State == job.GPUDrained:
+		return ""
+	case g.Drain:
+		return "drained"
+	}
+	return "paused"
+}
+
+// sharesOf are the jobs on a GPU, with the shares of those that have a part.
+func sharesOf(g api.GPU) string {
+	if len(g.Shares) == 0 {
+		return dash(joined(g.Jobs, ",", func(id job.ID) string { return wordOf(g, job.GPUShare{Job: id}) }))
+	}
+	return joined(g.Shares, ",", func(s job.GPUShare) string {
+		if s.Milli < job.WholeGPU {
+			return wordOf(g, s) + ":" + job.FormatGPUs(s.Milli)
+		}
+		return wordOf(g, s)
+	})
+}
+
+// wordOf is what people call the job that has a share, with its machine, which is in its name already where a
+// daemon gives one, or its engine.
+func wordOf(g api.GPU, s job.GPUShare) string {
+	if s.Called == "" {
+		return nameAt(cmp.Or(g.Host, g.Engine), number(s.Job))
+	}
+	return nameAt(g.Engine, term.Clean(s.Called))
+}
+
+// memoryOfJobs is what the jobs on a GPU use of its memory, and what of it was
+// promised to those that have a part.
+func memoryOfJobs(g api.GPU) string {
+	if untold(g) {
+		return ""
+	}
+	return joined(g.Shares, ",", func(s job.GPUShare) string {
+		used := "?"
+		if s.UsedBytes >= 0 {
+			used = job.FormatSize(s.UsedBytes)
+		}
+		if s.Milli < job.WholeGPU && s.PromiseBytes > 0 {
+			used += "/" + job.FormatSize(s.PromiseBytes)
+		}
+		return wordOf(g, s) + ":" + used
+	})
+}
+
+func gpuStyle(state job.GPUState) term.Style {
+	switch state {
+	case job.GPUFree:
+		return term.Green
+	case job.GPUBusy, job.GPUShared:
+		return term.Plain
+	case job.GPULost, job.GPUSuspect, job.GPUSick:
+		return term.Red
+	}
+	return term.Yellow
+}
+
+// foreignOf is what processes of no job hold, and whose they are.
+func foreignOf(g api.GPU) string {
+	var parts []string
+	if f := g.Foreign(); f.Count > 0 {
+		words, have := fmt.Sprintf("%s's process %d", strings.Join(f.Users, ", "), f.PID), " has "
+		if f.Count > 1 {
+			words, have = fmt.Sprintf("%d processes of %s", f.Count, strings.Join(f.Users, ", ")), " have "
+		}
+		if f.Bytes > 0 {
+			words += have + job.FormatSize(f.Bytes)
+		}
+		parts = append(parts, words)
+	}
+	if g.UnlistedBytes > 0 {
+		parts = append(parts, "unlisted processes have "+job.FormatSize(g.UnlistedBytes))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func powerOf(g api.GPU) string {
+	if g.PowerMilliW < 0 {
+		return "-"
+	}
+	return strconv.FormatInt(g.PowerMilliW/1000, 10) + "W"
+}
+
+// known prints a measured number; -1 is unknown: a dash for people, nothing for
+// machines.
+func known(n int, unit string) string {
+	switch {
+	case n >= 0:
+		return strconv.Itoa(n) + unit
+	case unit == "":
+		return ""
+	}
+	return "-"
+}
+
+func dash(s string) string { return cmp.Or(s, "-") }
+
+// writeGPUs prints the GPUs. A model that all are of is named once.
+func (a *app) writeGPUs(gpus []api.GPU, wide bool) {
+	alike := !wide && len(gpus) > 0 && !slices.ContainsFunc(gpus, func(g api.GPU) bool { return g.Name != gpus[0].Name })
+	if alike {
+		a.out.Printf("%d x %s\n", len(gpus), term.Clean(gpus[0].Name))
+	}
+	cols := slices.DeleteFunc(gpuColumns(a.out), func(c term.Column[api.GPU]) bool { return c.Key == "name" && alike })
+	term.WriteTable(a.out, cols, gpus, wide)
+}
+
+// gpuProcess is a process with the GPU it is on.
+type gpuProcess struct {
+	gpu api.GPU
+	job.GPUProcess
+}
+
+// processColumns are the columns of the processes below the GPUs.
+func processColumns() []term.Column[gpuProcess] {
+	return []term.Column[gpuProcess]{
+		{Title: "GPU", Right: true, Cell: func(p gpuProcess) string { return gpuName(p.gpu) }},
+		{Title: "PID", Right: true, Cell: func(p gpuProcess) string { return strconv.Itoa(p.PID) }},
+		{Title: "USER", Cell: func(p gpuProcess) string { return dash(p.User) }},
+		{Title: "MEMORY", Right: true, Cell: func(p gpuProcess) string {
+			if p.UsedBytes < 0 {
+				return "-"
+			}
+			return job.FormatSize(p.UsedBytes)
+		}},
+		{Title: "JOB", Cell: func(p gpuProcess) string {
+			if p.Job == 0 {
+				return "none"
+			}
+			return nameAt(p.gpu.Host, number(p.Job))
+		}},
+		{Title: "PROGRAM", Least: 8, Cell: func(p gpuProcess) string { return strings.TrimSpace(p.Comm) }},
+	}
+}

@@ -1,0 +1,74 @@
+package client
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// leastIdle is the shortest idle time that is worth showing, in seconds.
+const leastIdle = 60
+
+// useLine is what a job uses of a GPU, or used of it; named says which.
+func useLine(g api.Allocation, named bool) string {
+	var parts phrases
+	parts.add(g.UsedBytes > 0, "%s now", job.FormatSize(g.UsedBytes))
+	parts.add(g.UsedBytes < 0, "use now unknown: the driver does not say")
+	parts.add(g.PeakBytes > 0, "%s at its peak", job.FormatSize(g.PeakBytes))
+	seen, computed := time.Duration(g.SeenSeconds)*time.Second, time.Duration(g.BusySeconds)*time.Second
+	busy := job.GPUUse{Seen: seen, Busy: computed}.BusyPercent()
+	parts.add(busy >= 0, "busy %d %% of the time", busy)
+	parts.add(g.IdleSeconds >= leastIdle, "not used for %s", job.FormatDuration(time.Duration(g.IdleSeconds)*time.Second))
+	if len(parts) == 0 {
+		return ""
+	}
+	text := strings.Join(parts, ", ")
+	if named {
+		text = fmt.Sprintf("GPU %d %s", g.Index, text)
+	}
+	return text
+}
+
+// peakOf and gpuUsed add up over the GPUs of a job.
+func peakOf(list []api.Allocation) (sum int64) {
+	for _, g := range list {
+		sum += g.PeakBytes
+	}
+	return sum
+}
+
+// gpuUsed is -1 where the driver does not tell all of it.
+func gpuUsed(list []api.Allocation) (sum int64) {
+	for _, g := range list {
+		if g.UsedBytes < 0 {
+			return -1
+		}
+		sum += g.UsedBytes
+	}
+	return sum
+}
+
+func gpuUsedOf(j api.Job) string {
+	if n := gpuUsed(j.GPUs); n < 0 {
+		return "?"
+	}
+	return sizeOrNothing(gpuUsed(j.GPUs))
+}
+
+// sizeOrNothing leaves the column out where no job has anything in it.
+func sizeOrNothing(n int64) string {
+	if n <= 0 {
+		return ""
+	}
+	return job.FormatSize(n)
+}
+
+func rawSize(n int64) string {
+	if n <= 0 {
+		return ""
+	}
+	return number(n)
+}

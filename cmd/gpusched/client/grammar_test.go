@@ -1,0 +1,277 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/manual"
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+)
+
+func model(t *testing.T) *kong.Application {
+	t.Helper()
+	k, err := newParser(&grammar{}, io.Discard, func(int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k.Model
+}
+
+var bracketed = regexp.MustCompile(`\[[a-z]+\]`)
+
+// A text that no command has is one with a wrong name.
+func TestEveryTextIsOfACommand(t *testing.T) {
+	files, err := filepath.Glob("../manual/text/*.txt")
+	if err != nil || len(files) < 20 {
+		t.Fatal(files, err)
+	}
+	known := []string{"ids", "moments", "several", "values", "topics", "tour", "policy"}
+	for _, n := range model(t).Leaves(true) {
+		name := strings.TrimPrefix(strings.ReplaceAll(manual.CommandPath(n), " ", "-"), "gpusched-")
+		if known = append(known, name); bracketed.MatchString(n.Detail) {
+			t.Errorf("the text of %s has a part that does not exist: %s", name, n.Detail)
+		}
+	}
+	for _, file := range files {
+		if name := strings.TrimSuffix(filepath.Base(file), ".txt"); !slices.Contains(known, name) {
+			t.Errorf("%s is of no command", file)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if n := len([]rune(line)); n > 121 {
+				t.Errorf("%s: %d columns: %s", file, n, line)
+			}
+		}
+	}
+}
+
+func TestEveryCommandAndOptionIsExplained(t *testing.T) {
+	for _, n := range model(t).Leaves(true) {
+		path := manual.CommandPath(n)
+		if !strings.HasSuffix(n.Help, ".") {
+			t.Errorf("%s has no help", path)
+		}
+		if len(n.Positional) > 0 && n.Tag.Get("usage") == "" {
+			t.Errorf("%s has no usage line", path)
+		}
+		for _, f := range n.Flags {
+			if f.Name != "help" && !strings.HasSuffix(f.Help, ".") {
+				t.Errorf("%s --%s has no help", path, f.Name)
+			}
+			if !f.IsBool() && f.PlaceHolder == "" {
+				t.Errorf("%s --%s does not say what its value is", path, f.Name)
+			}
+		}
+		for _, p := range n.Positional {
+			if p.Help == "" {
+				t.Errorf("%s %s has no help", path, p.Name)
+			}
+		}
+	}
+}
+
+// The short way of building the parser must parse as the long one does.
+func TestAPartOfTheGrammarIsTheCommand(t *testing.T) {
+	for _, n := range model(t).Children {
+		for _, word := range append([]string{n.Name}, n.Aliases...) {
+			part := grammarFor([]string{word})
+			if _, whole := part.(*grammar); whole {
+				t.Errorf("the whole grammar is built for %s", word)
+				continue
+			}
+			k, err := newParser(part, io.Discard, func(int) {})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c := k.Model.Children; len(c) != 1 || c[0].Name != n.Name {
+				t.Errorf("%s builds %v, want %s", word, c, n.Name)
+			}
+		}
+	}
+	if _, whole := grammarFor([]string{"nosuch"}).(*grammar); !whole {
+		t.Error("an unknown command is not looked for in the whole grammar")
+	}
+}
+
+func pagesOf(t *testing.T, epoch string) map[string]string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "new")
+	var b bytes.Buffer
+	a := &app{out: &term.Terminal{W: bufio.NewWriter(&b)}, getenv: func(string) string { return epoch }}
+	if err := writeManual(t.Context(), a, []string{dir}); err != nil {
+		t.Fatal(err)
+	}
+	pages := map[string]string{}
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages[filepath.Base(f)] = string(text)
+	}
+	return pages
+}
+
+// Invariant 6.
+func TestTheManualIsWholeAndReproducible(t *testing.T) {
+	pages, again := pagesOf(t, ""), pagesOf(t, "")
+	main := pages["gpusched.1"]
+	dashes := strings.NewReplacer("-", `\-`)
+	for _, n := range model(t).Leaves(true) {
+		path := manual.CommandPath(n)
+		name := strings.ReplaceAll(path, " ", "-")
+		page, ok := pages[name+".1"]
+		if !ok {
+			t.Errorf("%s has no page", path)
+		}
+		for _, f := range n.Flags {
+			if !f.Hidden && !strings.Contains(page, dashes.Replace(f.Name)+`\fP`) {
+				t.Errorf("the page of %s lacks --%s", path, f.Name)
+			}
+		}
+		if !strings.Contains(main, dashes.Replace(name)+" (1)") {
+			t.Errorf("gpusched(1) does not point to %s", name)
+		}
+	}
+	for _, text := range []string{`gpusched\-policy (7)`, "gpusched (7)", aboutProgram[:20], "ID is a number", "A moment is a time of day"} {
+		if !strings.Contains(main, text) {
+			t.Errorf("gpusched(1) lacks %q", text)
+		}
+	}
+	for name, page := range pages {
+		if page != again[name] {
+			t.Errorf("%s differs from run to run", name)
+		}
+		if section := strings.TrimPrefix(filepath.Ext(name), "."); !strings.Contains(page, " "+section+` "" "gpusched`) {
+			t.Errorf("%s has a date that nobody gave: %.200s", name, page)
+		}
+		for i, line := range strings.Split(page, "\n") {
+			if strings.HasPrefix(line, "'") || strings.Contains(line, "\x01") || strings.Contains(line, "\x02") {
+				t.Errorf("%s:%d: %q", name, i+1, line)
+			}
+		}
+	}
+	if dated := pagesOf(t, "86400")["gpusched.1"]; !strings.Contains(dated, `.TH GPUSCHED 1 "1970\-01\-02"`) {
+		t.Errorf("SOURCE_DATE_EPOCH is not the date: %.200s", dated)
+	}
+}
+
+func TestWithCommand(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "status", "--json": "status --json", "-o ids": "status -o ids", "--help": "--help", "-h": "-h", "list -a": "list -a",
+	} {
+		if got := strings.Join(withCommand(strings.Fields(in)), " "); got != want {
+			t.Errorf("%q becomes %q, want %q", in, got, want)
+		}
+	}
+}
+
+// What another program's command leads to is one of ours, and no word is one itself.
+func TestHabitsLeadToCommands(t *testing.T) {
+	root := model(t).Node
+	for _, habit := range manual.OtherCommands {
+		for _, word := range habit.Words {
+			if childNamed(root, word) != nil {
+				t.Errorf("%s is a command", word)
+			}
+		}
+		node := root
+		for part := range strings.FieldsSeq(habit.Ours) {
+			if strings.HasPrefix(part, "-") {
+				if flagNamed(node, part) == nil {
+					t.Errorf("%v leads to %s, which has no %s", habit.Words, habit.Ours, part)
+				}
+			} else if node = childNamed(node, part); node == nil {
+				t.Errorf("%v leads to %s, which is no command", habit.Words, habit.Ours)
+				break
+			}
+		}
+	}
+}
+
+// The same of what is past; report has the flags that history has not.
+func TestHabitsOfWhatIsPast(t *testing.T) {
+	history, report := childNamed(model(t).Node, "history"), childNamed(model(t).Node, "report")
+	for _, habit := range manual.PastOptions {
+		for _, word := range habit.Words {
+			if flagNamed(history, word) != nil || flagNamed(report, word) != nil {
+				t.Errorf("%s is an option", word)
+			}
+		}
+		for part := range strings.FieldsSeq(habit.Ours) {
+			if strings.HasPrefix(part, "-") && (flagNamed(history, part) == nil || flagNamed(report, part) == nil) {
+				t.Errorf("%v leads to %s, which is no option of both", habit.Words, part)
+			}
+		}
+	}
+}
+
+// What another tool's option leads to is one of the command's, no word is one itself, and
+// who comes from there finds it in COMING-FROM.md.
+func TestHabitsLeadToOptions(t *testing.T) {
+	coming, err := os.ReadFile("../../../contrib/COMING-FROM.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range append([]manual.Asking{{Command: "submit", Habits: manual.OtherOptions}}, manual.OtherAsking...) {
+		leadToOptions(t, of, string(coming))
+	}
+}
+
+func leadToOptions(t *testing.T, of manual.Asking, coming string) {
+	command, seen := childNamed(model(t).Node, of.Command), map[string]bool{}
+	for _, habit := range of.Habits {
+		for _, word := range habit.Words {
+			if flagNamed(command, word) != nil || seen[word] {
+				t.Errorf("%s is an option of %s, or is there twice", word, of.Command)
+			}
+			seen[word] = true
+			if !strings.Contains(coming, "`"+word+"`") {
+				t.Errorf("COMING-FROM.md lacks %s", word)
+			}
+		}
+		for part := range strings.FieldsSeq(habit.Ours) {
+			if strings.HasPrefix(part, "-") && flagNamed(command, part) == nil {
+				t.Errorf("%v leads to %s, which %s does not have", habit.Words, part, of.Command)
+			}
+		}
+	}
+}
+
+// Each command is in the manual's table of who may use it, or said to need no right.
+func TestTheManualSaysWhoMayUseACommand(t *testing.T) {
+	text, err := os.ReadFile("../../../packaging/man/gpuschedd.8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\nCOMMAND OF GPUSCHED\t")
+	section, _, ok := strings.Cut(section, "\nWhoever speaks to the socket")
+	if !ok {
+		t.Fatal("gpuschedd(8) has no table of commands")
+	}
+	section = strings.ReplaceAll(section, `\-`, "-")
+	for _, n := range model(t).Leaves(true) {
+		name := strings.TrimPrefix(manual.CommandPath(n), "gpusched ")
+		group, _, _ := strings.Cut(name, " ")
+		inTable := regexp.MustCompile(`(?m)(^|, )` + regexp.QuoteMeta(name) + `[,\t]`).MatchString(section)
+		if !inTable && !regexp.MustCompile(`(?m)^\.(BR|RB) .*\b`+group+`\b`).MatchString(section) {
+			t.Errorf("WHO MAY DO WHAT in gpuschedd(8) does not have 'gpusched %s'", name)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package client
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/manual"
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// newJobs are the commands whose options other schedulers call otherwise.
+var newJobs = []string{"submit", "run", "shell"}
+
+// habitualOption says what an unknown option of another tool is called here; "" where
+// nobody knows it.
+func habitualOption(n *kong.Node, parsers string) string {
+	list := habitsOf(n)
+	if list == nil {
+		return ""
+	}
+	if text, ok := strings.CutPrefix(parsers, "--output: "); ok && slices.Contains(newJobs, n.Name) && strings.Contains(text, noForm) {
+		quoted, _, _ := strings.Cut(text, noForm)
+		name, _ := strconv.Unquote(quoted)
+		return "-o is the form of the answer, not a file: for the job's output in a file, use --log " + name
+	}
+	word, isUnknown := strings.CutPrefix(parsers, "unknown flag ")
+	if !isUnknown {
+		return ""
+	}
+	word, _, _ = strings.Cut(word, ",")
+	if habit, ok := manual.Find(list, word); ok {
+		return "there is no option " + word + ": " + habit.Here()
+	}
+	return ""
+}
+
+// habitsOf are what other tools call the options of a command; nil where that is not known.
+func habitsOf(n *kong.Node) []manual.Habit {
+	if n == nil {
+		return nil
+	}
+	if slices.Contains(newJobs, n.Name) {
+		return manual.OtherOptions
+	}
+	if n.Name == "history" || n.Name == "report" {
+		return manual.PastOptions
+	}
+	for _, asking := range manual.OtherAsking {
+		if asking.Command == n.Name {
+			return asking.Habits
+		}
+	}
+	return nil
+}
+
+// habitual puts our words for what every program understands, and refuses with our
+// command what another program calls otherwise.
+func habitual(args []string) ([]string, error) {
+	if len(args) == 0 {
+		return args, nil
+	}
+	switch first := args[0]; {
+	case first == "--version":
+		return append([]string{"version"}, args[1:]...), nil
+	case first == "help" && len(args) > 1 && (args[len(args)-1] == "--all" || args[len(args)-1] == "-a"):
+		return append(args[1:len(args)-1:len(args)-1], "--help-all"), nil
+	case first == "help":
+		return habitual(append(args[1:len(args):len(args)], "--help"))
+	}
+	if habit, ok := manual.Find(manual.OtherCommands, args[0]); ok {
+		own := "gpusched " + habit.Ours
+		command, _, _ := strings.Cut(own, " -")
+		return nil, refuse(api.CodeUsage, "see '"+command+" --help'",
+			"there is no command %q, did you mean '%s'?", args[0], own)
+	}
+	return args, nil
+}

@@ -1,0 +1,70 @@
+package client
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/manual"
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// helpTopic is 'gpusched help WORD...' where the word is no command: the sections of the
+// manual whose titles have the words. It reports whether it was for it to answer.
+func (a *app) helpTopic(args []string) (bool, error) {
+	if len(args) < 2 || args[0] != "help" || strings.HasPrefix(args[1], "-") {
+		return false, nil
+	}
+	words := args[1:]
+	if _, unknown := grammarFor(words).(*grammar); !unknown {
+		return false, nil
+	}
+	if _, other := manual.Find(manual.OtherCommands, words[0]); other {
+		return false, nil
+	}
+	found := manual.About(words, onSlurm()...)
+	switch {
+	case words[0] == "topics":
+		a.writeTitles(manual.Topics(onSlurm()...))
+	case words[0] == "tour":
+		for _, t := range manual.Tour() {
+			a.writeTopic(t)
+		}
+	case len(found) == 0:
+		return true, refuse(api.CodeUsage, "see 'gpusched help topics' and 'gpusched --help-all'",
+			"there is neither a command nor a section of the manual about %q", strings.Join(words, " "))
+	case len(found) > 1:
+		a.out.Printf("Several sections have that in their title. Name one by more of its words:\n\n")
+		a.writeTitles(found)
+	default:
+		a.writeTopic(found[0])
+		a.out.Printf("%s\n", a.out.Paint(term.Dim, "From "+found[0].Page+". Other sections: gpusched help topics"))
+	}
+	return true, nil
+}
+
+func (a *app) writeTitles(list []manual.Topic) {
+	wide := 0
+	for _, t := range list {
+		wide = max(wide, term.Columns(t.Title))
+	}
+	for _, t := range list {
+		a.out.Printf("  %s  %s\n", term.Pad(t.Title, wide, false), t.Page)
+	}
+}
+
+// proseColumns is how wide a paragraph is at most.
+const proseColumns = 100
+
+func (a *app) writeTopic(t manual.Topic) {
+	a.out.Printf("%s\n", a.out.Paint(term.Bold, t.Title))
+	folded := *a.out
+	folded.Width = min(cmp.Or(a.out.Width, 80), proseColumns)
+	for block := range strings.SplitSeq(t.Text, "\n\n") {
+		if !strings.HasPrefix(block, "    ") {
+			block = folded.Wrap(block, "")
+		}
+		a.out.Printf("\n%s\n", block)
+	}
+	a.out.Printf("\n")
+}

@@ -1,0 +1,70 @@
+package client
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/remote"
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// withoutHosts takes the option with the names of machines from the front of a command line. Nothing is left
+// while its value is typed.
+func withoutHosts(args []string) []string {
+	if args[0] != hostsFlag {
+		return args[1:]
+	}
+	return args[min(2, len(args)):]
+}
+
+// completeHosts prints how the names of machines could go on, where they are what is typed.
+func (a *app) completeHosts(args []string) {
+	before, current := "", args[len(args)-1]
+	switch {
+	case len(args) == 2 && args[0] == hostsFlag:
+	case len(args) == 1:
+		var has bool
+		if current, has = strings.CutPrefix(current, hostsFlag+"="); !has {
+			return
+		}
+		before = hostsFlag + "="
+	default:
+		return
+	}
+	if i := strings.LastIndexByte(current, ','); i >= 0 {
+		before, current = before+current[:i+1], current[i+1:]
+	}
+	for _, c := range a.hostWords(before) {
+		if strings.HasPrefix(c.word, before+current) {
+			a.out.Printf("%s\t%s\n", term.Clean(c.word), term.Clean(c.about))
+		}
+	}
+}
+
+// hostWords are the machines that the user's settings of ssh name.
+func (a *app) hostWords(before string) (list []candidate) {
+	text, _ := readAtMost(filepath.Join(a.getenv("HOME"), ".ssh/config"), 1<<20)
+	for line := range strings.Lines(string(text)) {
+		words := strings.Fields(line)
+		if len(words) < 2 || !strings.EqualFold(words[0], "Host") {
+			continue
+		}
+		for _, name := range words[1:] {
+			if remote.Check(name) == nil {
+				list = append(list, candidate{before + name, ""})
+			}
+		}
+	}
+	return append(list, candidate{before + remote.Here, "this machine"})
+}
+
+// nowhere is an engine that knows no job and no GPU; what else is asked of it nobody asks.
+type nowhere struct{ engine }
+
+func (nowhere) List(context.Context, api.ListQuery) (out api.ListReply, err error) { return out, nil }
+
+func (nowhere) GPUs(context.Context) (out api.GPUsReply, err error) { return out, nil }
+
+func (nowhere) Reservations(context.Context) (out api.ReservationsReply, err error) { return out, nil }

@@ -1,0 +1,314 @@
+package client
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// resolve turns the words for jobs into the names that the daemon knows, "12"
+// or "7_3", in the order given, each once.
+func (a *app) resolve(ctx context.Context, words []string) ([]string, error) {
+	var ids []string
+	seen := map[string]bool{}
+	for _, word := range words {
+		found, err := a.resolveWord(ctx, word)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range found {
+			if !seen[id] {
+				ids, seen[id] = append(ids, id), true
+			}
+		}
+	}
+	return ids, nil
+}
+
+// job finds the one job of a command; of several of one name it is the newest.
+func (a *app) job(ctx context.Context, word string) (api.JobReply, error) {
+	return a.ask(ctx, word, a.client.Job)
+}
+
+// ask is job with another question.
+func (a *app) ask(
+	ctx context.Context, word string, question func(context.Context, string) (api.JobReply, error),
+) (api.JobReply, error) {
+	ids, err := a.resolveWord(ctx, word)
+	if err != nil {
+		return api.JobReply{}, err
+	}
+	if _, word, _ := hostOf(word); len(ids) > 1 && !strings.HasPrefix(word, "name:") {
+		return api.JobReply{}, usagef("%q is several jobs, and this is about one", word)
+	}
+	return question(ctx, ids[len(ids)-1])
+}
+
+func (a *app) resolveWord(ctx context.Context, word string) ([]string, error) {
+	if namesSlurm(word) {
+		switch {
+		case a.asksSchedulers():
+			return nil, a.notSlurms(word)
+		case namesMachine(word):
+			return nil, refuse(api.CodeUsage, "use a command of its own for each", "%q names jobs of Slurm's and of another machine", word)
+		}
+		if word = strings.TrimPrefix(word, slurmPrefix); !strings.HasPrefix(word, "name:") {
+			word = strings.ReplaceAll(word, ","+slurmPrefix, ",")
+		}
+	}
+	if a.away != nil {
+		if ids, ok, err := a.away(ctx, word); ok {
+			return ids, err
+		}
+	}
+	if host, _, named := hostOf(word); named {
+		return nil, refuse(api.CodeUsage, "no queue is shared: submit what needs it there, with --host "+host,
+			"%q is on another machine, and jobs of this one know nothing of it", word)
+	}
+	if name, ok := strings.CutPrefix(word, "name:"); ok {
+		return a.resolveName(ctx, name)
+	}
+	parts, err := splitTasks(word)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, part := range parts {
+		found, err := a.resolvePart(ctx, part)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, found...)
+	}
+	return ids, nil
+}
+
+// namesMachine reports whether one of a list of jobs is another machine's.
+func namesMachine(list string) bool {
+	for part := range strings.SplitSeq(list, ",") {
+		if strings.HasPrefix(strings.TrimPrefix(part, slurmPrefix), "name:") {
+			return false // what follows is text
+		}
+		if _, _, named := hostOf(part); named {
+			return true
+		}
+	}
+	return false
+}
+
+// several is an engine of several machines. Words without a machine are for another one, here.
+type several interface{ here() engine }
+
+// asksSchedulers reports whether a number without a machine is a job of a scheduler's, not of Slurm's.
+func (a *app) asksSchedulers() bool {
+	e := a.client
+	if s, ok := e.(several); ok {
+		e = s.here()
+	}
+	_, is := e.(*api.Client)
+	return is
+}
+
+// notSlurms refuses a job of Slurm's where a scheduler is asked: by an option, or because a script or a line of a
+// file names it, which choose no engine.
+func (a *app) notSlurms(word string) error {
+	hint := "to ask Slurm type the command as: gpusched " + onFlag + " " + engineSlurm + " …"
+	switch {
+	case a.host != "":
+		hint = "no Slurm is asked by way of another machine"
+	case a.on == engineLocal:
+		hint = "name it without " + onFlag + " " + engineLocal
+	case a.own:
+		hint = "name it without " + ownFlag
+	}
+	return refuse(api.CodeUsage, hint, "%q is a job of Slurm's", word)
+}
+
+// splitTasks divides a list of jobs at its commas. The numbers after a task, and those in
+// brackets, are tasks of the same array: of 7_3,5 and of 7_[3,5] come 7_3 and 7_5.
+func splitTasks(word string) (parts []string, err error) {
+	array, inside := "", false
+	for part := range strings.SplitSeq(word, ",") {
+		name, tasks, isTask := strings.Cut(part, "_")
+		switch {
+		case isTask && inside:
+			return nil, usagef("%q: a bracket is open before %q", word, part)
+		case isTask:
+			array = name
+			tasks, inside = strings.CutPrefix(tasks, "[")
+		case strings.HasPrefix(part, "@") && !inside:
+			array = ""
+		default:
+			tasks = part
+		}
+		closed := false
+		if tasks, closed = strings.CutSuffix(tasks, "]"); closed && !inside {
+			return nil, usagef("%q: no bracket is open before %q (such as 7_[3,5-9])", word, part)
+		}
+		if inside {
+			tasks, _, _ = strings.Cut(tasks, "%") // 7_[0-9%4], as a table has an array
+		}
+		if array == "" {
+			parts = append(parts, part)
+			continue
+		}
+		parts = append(parts, array+"_"+tasks)
+		if closed {
+			array, inside = "", false
+		}
+	}
+	if inside {
+		return nil, usagef("%q: the bracket is not closed (such as 7_[3,5-9])", word)
+	}
+	return parts, nil
+}
+
+func (a *app) resolvePart(ctx context.Context, part string) ([]string, error) {
+	if back, ok := strings.CutPrefix(part, "@"); ok {
+		back, tasks, isTask := strings.Cut(back, "_")
+		id, err := a.resolveLast(ctx, back)
+		if isTask && err == nil {
+			return tasksOf(id.String(), tasks)
+		}
+		return []string{id.String()}, err
+	}
+	if array, tasks, ok := strings.Cut(part, "_"); ok {
+		return tasksOf(array, tasks)
+	}
+	if part == "" {
+		return nil, usagef("an id is missing beside a comma: write 12,14-16")
+	}
+	list, err := job.ParseIDs(part)
+	if err != nil && strings.Trim(part, "0123456789-") != "" {
+		return nil, refuse(api.CodeUsage, "see 'gpusched list'",
+			"%q is not a job: use its number (42), 7_3 for a task, @ for your last, or name:%s", part, part)
+	}
+	if err != nil {
+		return nil, usagef("%s", err)
+	}
+	return each(list, job.ID.String), nil
+}
+
+// maxTaskRange bounds what 7_0-999999 may expand to.
+const maxTaskRange = 10_000
+
+// tasksOf names tasks of an array: "3", "3-5", or "0-8:4".
+func tasksOf(array, tasks string) ([]string, error) {
+	id, err := job.ParseID(array)
+	step := uint64(1)
+	if list, by, found := strings.Cut(tasks, ":"); found {
+		if n, err := strconv.ParseUint(by, 10, 31); err == nil && n > 0 {
+			tasks, step = list, n
+		}
+	}
+	lo, hi, isRange := strings.Cut(tasks, "-")
+	if !isRange {
+		hi = lo
+	}
+	first, errFirst := strconv.ParseUint(lo, 10, 31)
+	last, errLast := strconv.ParseUint(hi, 10, 31)
+	switch {
+	case err != nil || errFirst != nil || errLast != nil || last > job.MaxTaskIndex:
+		return nil, usagef("%q is not a task of an array: use 7_3, or 7_3-5 for several", array+"_"+tasks)
+	case last < first || last-first >= maxTaskRange:
+		return nil, usagef("range %q is empty or too long (it names at most %d tasks)", array+"_"+tasks, maxTaskRange)
+	}
+	var ids []string
+	for n := first; n <= last; n += step {
+		ids = append(ids, job.Task{Array: id, Index: int(n)}.String())
+	}
+	return ids, nil
+}
+
+// How many more ended jobs are looked at for @: they come in the order in which
+// they ended, not in that in which they were submitted. The second is for those
+// who have had large arrays.
+const (
+	recentMargin = 100
+	widestMargin = 9_000
+)
+
+// resolveLast finds the job submitted last (back is empty) or, with ~N, the one
+// N before it. The tasks of an array count as the array.
+func (a *app) resolveLast(ctx context.Context, back string) (job.ID, error) {
+	n := 0
+	if back != "" {
+		digits, ok := strings.CutPrefix(back, "~")
+		var err error
+		if n, err = strconv.Atoi(digits); !ok || err != nil || n < 0 || n > 1000 {
+			return 0, usagef("%q is not a job: use @ for your last job, @~1 for the one before it", "@"+back)
+		}
+	}
+	ids, all, err := a.recent(ctx, n+recentMargin)
+	if err == nil && len(ids) <= n && !all {
+		ids, _, err = a.recent(ctx, n+widestMargin)
+	}
+	if err != nil {
+		return 0, err
+	}
+	if len(ids) <= n {
+		return 0, notFoundf("you have submitted %s", atMost(len(ids)))
+	}
+	return ids[len(ids)-1-n], nil
+}
+
+// recent are the caller's submissions by number, as far as so many ended jobs
+// go, and whether these are all.
+func (a *app) recent(ctx context.Context, ended int) (ids []job.ID, all bool, err error) {
+	jobs, err := a.mine(ctx, api.ListQuery{Ended: ended})
+	return submissions(jobs), len(jobs) < ended, err
+}
+
+// submissions are the jobs as they were submitted, by number: an array for its
+// tasks, each once.
+func submissions(jobs []api.Job) []job.ID {
+	ids := make([]job.ID, len(jobs))
+	for i, j := range jobs {
+		if ids[i] = j.ID; j.Task != nil {
+			ids[i] = j.Task.Array
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+func atMost(n int) string {
+	if n == 0 {
+		return "no job yet"
+	}
+	return "only " + count(n, "job")
+}
+
+func (a *app) resolveName(ctx context.Context, name string) ([]string, error) {
+	q := api.ListQuery{Name: name, Ended: 1}
+	if isPattern(name) {
+		q = api.ListQuery{Like: name, Ended: 1}
+	}
+	jobs, err := a.mine(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	ended := func(j api.Job) bool { return j.State.Terminal() }
+	ids := submissions(slices.DeleteFunc(slices.Clone(jobs), ended))
+	if len(ids) == 0 && len(jobs) > 0 {
+		ids = submissions(jobs[:1])
+	}
+	if len(ids) == 0 {
+		return nil, notFoundf("you have no job named %q", name)
+	}
+	return each(ids, number), nil
+}
+
+// mine lists the caller's own jobs.
+func (a *app) mine(ctx context.Context, q api.ListQuery) ([]api.Job, error) {
+	q.UID = &a.uid
+	reply, err := a.client.List(ctx, q)
+	return reply.Jobs, err
+}
+
+// idList joins ids for a query.
+func idList(ids []job.ID) string { return joined(ids, ",", job.ID.String) }

@@ -1,0 +1,413 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/jobsfile"
+	"github.com/gpusched/gpusched/cmd/gpusched/oldconfig"
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// importCmd makes jobs of the lines of another scheduler's file, and settings of its
+// settings.
+type importCmd struct {
+	Format string   `name:"format" placeholder:"FORMAT" enum:"auto,commands,columns,spec,settings" default:"auto" group:"self" brief:"commands, columns, spec or settings" help:"What the file has: commands (one on each line), columns (priority,script,conda,arguments,allowed_gpus), spec (command:, num_gpus:, priority:) or settings (of another scheduler). Default: found out."`
+	DryRun bool     `name:"dry-run" group:"self" help:"Queue nothing; show what each line would be."`
+	Shared bool     `name:"shared" group:"self" brief:"Read the file also where others can write it" help:"Read the file also where others can write it: its lines run as you."`
+	Again  bool     `name:"again" group:"self" brief:"Take every line as new" help:"Take every line as new, also one that has become a job before."`
+	File   string   `arg:"" name:"file" help:"The file, - for the input. 'slurm': the accounts and QOS of a Slurm, which sacctmgr is asked for, or which are in the file named after it."`
+	Option []string `arg:"" optional:"" name:"option" help:"Options of submit for every line, after --."`
+	outputFlags
+}
+
+func (c *importCmd) Run(ctx context.Context, a *app) error {
+	if c.File == "slurm" && !isRegular(c.File) {
+		return c.accounts(ctx, a)
+	}
+	var file os.FileInfo // nil: the input
+	text, err := fileText(ctx, c.File, func(info os.FileInfo) error { file = info; return nil })
+	if err != nil {
+		return err
+	}
+	spec := jobsfile.Detect(text) == jobsfile.Spec
+	if c.Format == "auto" && oldconfig.IsAccounts(text) {
+		return c.quotas(a, text)
+	}
+	if c.Format == "settings" || c.Format == "auto" && !spec && oldconfig.Is(c.File, text) {
+		return c.settings(a, text)
+	}
+	r, err := a.newFileReader(filepath.Base(c.File), jobsfile.Format(c.Format), c.Option)
+	if err != nil {
+		return err
+	}
+	r.again = c.Again
+	l := &ledger{head: ledgerHead{Run: api.NewKey()}, jobs: map[string]job.ID{}}
+	if isRegular(c.File) && c.File != "-" {
+		path, err := a.absolute(c.File)
+		if err != nil {
+			return err
+		}
+		if l, err = a.openLedger(path, c.Again && !c.DryRun); err != nil {
+			return err
+		}
+		defer l.close()
+		if c.DryRun {
+			l.forget(c.Again)
+		}
+		if err := l.check(ctx, a); err != nil && !c.DryRun {
+			return err
+		}
+	}
+	list, err := r.entries(text, l)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return refuse(api.CodeUsage, "see 'gpusched import --help'", "there is no job in %q", c.File)
+	}
+	if c.DryRun {
+		return r.plan(list)
+	}
+	if file != nil && !c.Shared {
+		if err := a.refuseShared(c.File, file); err != nil {
+			return err
+		}
+	}
+	a.restoreLimits()
+	return c.queue(ctx, r, list, l)
+}
+
+// refuseShared refuses a file of jobs that is not the caller's alone.
+func (a *app) refuseShared(name string, info os.FileInfo) error {
+	if who := a.strangersIn(name, info); who != "" {
+		return refuse(api.CodeUsage, "--shared reads it all the same", "%q %s, and its lines would run as you", name, who)
+	}
+	return nil
+}
+
+// settings prints our settings for those of another scheduler, and what became of each.
+func (c *importCmd) settings(a *app, text string) error {
+	r, err := oldconfig.Convert(c.File, text)
+	if err != nil {
+		return refuse(api.CodeUsage, "see 'gpusched import --help'", "%q: %v", c.File, err)
+	}
+	a.out.Printf("# From %s's %s, for a file such as /etc/gpusched/conf.d/50-%s.toml.\n%s",
+		r.Kind, term.Clean(filepath.Base(c.File)), strings.Trim(term.Clean(nameStem(c.File)), "."), r.TOML)
+	for _, line := range r.Report {
+		a.note("%s", line)
+	}
+	return nil
+}
+
+// accounts asks a Slurm, or reads the file that is named.
+func (c *importCmd) accounts(ctx context.Context, a *app) error {
+	if len(c.Option) > 1 {
+		return usagef("'gpusched import slurm' takes one file, or none")
+	}
+	if len(c.Option) == 0 {
+		text, err := sacctmgr(ctx)
+		if err != nil {
+			return err
+		}
+		return c.quotas(a, text)
+	}
+	text, err := fileText(ctx, c.Option[0], func(os.FileInfo) error { return nil }) // nothing of it runs
+	if err != nil {
+		return err
+	}
+	return c.quotas(a, text)
+}
+
+// quotas prints our settings for the accounts of a Slurm.
+func (c *importCmd) quotas(a *app, text string) error {
+	r, err := oldconfig.ConvertAccounts(text)
+	if err != nil {
+		return refuse(api.CodeUsage, "see 'gpusched import --help'", "%v", err)
+	}
+	a.out.Printf("# From the accounts of a Slurm, for a file such as /etc/gpusched/conf.d/50-slurm.toml.\n%s", r.TOML)
+	for _, line := range r.Report {
+		a.note("%s", term.Clean(line))
+	}
+	return nil
+}
+
+// asked is what sacctmgr is asked: who has what, what classes there are, and who is who.
+var asked = [][]string{
+	{"assoc", "format=Cluster,Account,ParentName,User,Partition,Share,GrpTRES,GrpJobs,GrpSubmit,GrpWall,GrpTRESMins,MaxTRES,MaxJobs,MaxSubmit,MaxWall,MaxTRESMins,QOS,DefaultQOS"},
+	{"qos"}, {"user"},
+}
+
+// sacctmgr is what it prints.
+func sacctmgr(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, nodeLimit)
+	defer cancel()
+	var all strings.Builder
+	for _, what := range asked {
+		cmd := exec.CommandContext(ctx, "sacctmgr", append([]string{"-P", "show"}, what...)...) // with nothing as its input: it may ask
+		cmd.Stderr = os.Stderr
+		out, err := cmd.Output()
+		if err != nil {
+			return "", refuse(api.CodeUnavailable, "run it where Slurm is installed, or put what 'sacctmgr -P show assoc' and '… show qos' print "+
+				"into a file and name that: gpusched import slurm FILE", "sacctmgr -P show %s: %v", what[0], err)
+		}
+		all.Write(out)
+	}
+	return all.String(), nil
+}
+
+// nameStem is the name of a file without its ending.
+func nameStem(path string) string {
+	base := filepath.Base(path)
+	return strings.TrimSuffix(base, filepath.Ext(base))
+}
+
+// queue queues all that is new and says what became of it.
+func (c *importCmd) queue(ctx context.Context, r *fileReader, list []fileEntry, l *ledger) error {
+	q := fileQueue{fileReader: r, ledger: l, list: list}
+	failed := q.run(ctx)
+	a := r.a
+	if c.form() == "table" {
+		for _, j := range q.shown() {
+			a.out.Printf("job %s queued: %s\n", numberOfJob(j), term.Clean(j.Comment))
+		}
+		q.sayKnown(ctx)
+		a.out.Printf("%s\n", q.summary())
+		return failed
+	}
+	state := func(j api.Job) string { return string(j.State) }
+	return cmp.Or(a.showActed(c.outputFlags, q.jobs, state), failed)
+}
+
+// plan prints what one would type for each entry.
+func (r *fileReader) plan(list []fileEntry) (failed error) {
+	for i := range list {
+		e := &list[i]
+		err := e.Err
+		if err == nil && e.known == 0 {
+			_, _, err = r.request(context.Background(), e)
+		}
+		switch {
+		case err != nil:
+			r.complain(e, err)
+			failed = exitStatus(api.CodeUsage.ExitStatus())
+		case e.known != 0:
+			r.a.out.Printf("line %d: is job %s\n", e.Number, nameAt(r.a.namesEngine(), e.known.String()))
+		default:
+			r.a.out.Printf("line %d: gpusched %s\n", e.Number, term.Clean(joined(e.words, " ", shellWord)))
+		}
+	}
+	return failed
+}
+
+// complain says what is wrong with an entry.
+func (r *fileReader) complain(e *fileEntry, err error) {
+	text := err.Error()
+	r.a.complain(fmt.Sprintf("%s line %d: %s", r.name, e.Number, text))
+}
+
+// shellWord is a word as it is typed to a shell.
+func shellWord(s string) string {
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./:,@%+") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// fileQueue queues the entries of a file, one after the other.
+type fileQueue struct {
+	*fileReader
+	ledger *ledger
+	list   []fileEntry
+	jobs   []api.Job   // what is new
+	known  []knownLine // entries that were jobs before
+	began  time.Time
+	wrong  int
+	retry  bool // something may be taken later that was not now
+	told   func(e *fileEntry, err error) bool
+}
+
+// run queues what is new. One that is wrong does not keep the others from it; a daemon
+// that is not there does, and one that refuses one after the other.
+func (q *fileQueue) run(ctx context.Context) (failed error) {
+	defer q.a.begin("%s", q.name)()
+	q.began = time.Now()
+	inRow := 0
+	found, err := q.before(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range q.list {
+		e := &q.list[i]
+		q.a.busy.Say("gpusched: %s: %d of %d lines read, %s queued", q.name, i, len(q.list), count(len(q.jobs), "job"))
+		if e.known != 0 {
+			q.known = append(q.known, knownLine{e.Number, "is", api.Job{ID: e.known}})
+			continue
+		}
+		if id := found(e.key); id != 0 {
+			q.known = append(q.known, knownLine{e.Number, "is", api.Job{ID: id}})
+			if err := q.ledger.note(e.key, id, time.Time{}); err != nil {
+				return err
+			}
+			continue
+		}
+		err := q.one(ctx, e)
+		code := api.CodeInternal
+		if refused := (*api.Error)(nil); errors.As(err, &refused) {
+			code = refused.Code
+		}
+		switch {
+		case err == nil:
+			inRow = 0
+			continue
+		case code == api.CodeUnreachable || code == api.CodeInternal:
+			q.a.note("%s: %s queued; it ended at line %d: the same command goes on there, and queues nothing twice",
+				q.name, count(len(q.jobs), "job"), e.Number)
+			return err
+		case code == api.CodePolicy || code == api.CodeUnavailable:
+			inRow++
+		}
+		failed = cmp.Or(failed, error(exitStatus(code.ExitStatus())))
+		q.refused(e, err)
+		if inRow == maxWrong {
+			q.retry = true
+			q.a.note("%s: %s in a row refused: from line %d on nothing is tried", q.name, count(inRow, "line"), e.Number+1)
+			break
+		}
+	}
+	if more := q.wrong - maxWrong; more > 0 && q.told == nil {
+		q.a.note("%s: %s more are refused", q.name, count(more, "line"))
+	}
+	return failed
+}
+
+// finder is an engine without request keys. It finds what was submitted with one, and not noted.
+type finder interface {
+	Submitted(ctx context.Context) (func(key string) job.ID, error)
+}
+
+// before finds the jobs of an earlier run that were not noted, where such a run was and its engine needs that.
+func (q *fileQueue) before(ctx context.Context) (func(key string) job.ID, error) {
+	if by, ok := q.a.client.(finder); ok && q.ledger.again {
+		return by.Submitted(ctx)
+	}
+	return func(string) job.ID { return 0 }, nil
+}
+
+// refused says why an entry is not queued, unless that is known or too much.
+func (q *fileQueue) refused(e *fileEntry, err error) {
+	q.wrong++
+	q.retry = q.retry || e.Err == nil
+	if q.told == nil && q.wrong <= maxWrong || q.told != nil && q.told(e, err) {
+		q.complain(e, err)
+	}
+}
+
+// one queues an entry and notes it.
+func (q *fileQueue) one(ctx context.Context, e *fileEntry) error {
+	err := e.Err
+	if n := len(e.Command) + len(e.Args); err == nil && n > job.MaxPayloadBytes {
+		err = fmt.Errorf("a command has at most %d bytes, and this one %d", job.MaxPayloadBytes, n)
+	}
+	if err != nil {
+		return usagef("%v", err)
+	}
+	req, by, err := q.request(ctx, e)
+	if err != nil {
+		return err
+	}
+	reply, err := q.a.submitCapped(ctx, by, req, job.Priority{Number: e.capped(q.ledger.head.Top)})
+	if err != nil {
+		if reply.Job.ID != 0 { // it was interrupted, and queued
+			q.jobs = append(q.jobs, reply.Job)
+			err = errors.Join(err, q.ledger.note(e.key, reply.Job.ID, reply.Job.SubmittedAt))
+		}
+		return err
+	}
+	own := reply.Job.Comment == req.Comment
+	switch {
+	case !reply.Known, own && reply.Job.SubmittedAt.After(q.began): // the latter where the answer was lost the first time
+		q.jobs = append(q.jobs, reply.Job)
+	case own:
+		q.known = append(q.known, knownLine{e.Number, "is", reply.Job})
+	default:
+		q.known = append(q.known, knownLine{e.Number, "runs the same as", reply.Job})
+	}
+	return q.ledger.note(e.key, reply.Job.ID, reply.Job.SubmittedAt)
+}
+
+// knownLine is a line that is no new job, and which one it is.
+type knownLine struct {
+	number int
+	how    string
+	job    api.Job // of one that only the ledger has, the number
+}
+
+func (k *knownLine) String() string {
+	text := fmt.Sprintf("line %d %s job %s", k.number, k.how, numberOfJob(k.job))
+	if k.job.State != "" {
+		text += ", " + string(k.job.State)
+	}
+	return text
+}
+
+// sayKnown names the jobs that lines were before, with what has become of them as far as the scheduler knows.
+func (q *fileQueue) sayKnown(ctx context.Context) {
+	if len(q.known) > mostShown {
+		return
+	}
+	var ids []string
+	for _, k := range q.known {
+		if k.job.State == "" {
+			ids = append(ids, k.job.ID.String())
+		}
+	}
+	now := map[job.ID]api.Job{}
+	if len(ids) > 0 {
+		reply, _ := q.a.client.List(ctx, api.ListQuery{IDs: strings.Join(ids, ",")}) // without, the numbers have to do
+		for _, j := range reply.Jobs {
+			now[j.ID] = j
+		}
+	}
+	for _, k := range q.known {
+		if j, ok := now[k.job.ID]; ok {
+			k.job = j
+		}
+		k.job.Engine = q.a.namesEngine()
+		q.a.out.Printf("%s\n", term.Clean(k.String()))
+	}
+}
+
+// mostShown is how many new jobs are named one by one.
+const mostShown = 20
+
+func (q *fileQueue) shown() []api.Job {
+	if len(q.jobs) > mostShown {
+		return nil
+	}
+	return q.jobs
+}
+
+// summary says what became of the file.
+func (q *fileQueue) summary() string {
+	text := count(len(q.jobs), "job") + " queued"
+	if n := len(q.jobs); n > 1 {
+		text += fmt.Sprintf(" (%s to %s)", numberOfJob(q.jobs[0]), numberOfJob(q.jobs[n-1]))
+	}
+	if n := len(q.known); n > 0 {
+		text += fmt.Sprintf(", %s known already (--again queues them anew)", count(n, "line"))
+	}
+	if q.wrong > 0 {
+		text += fmt.Sprintf(", %s refused", count(q.wrong, "line"))
+	}
+	return text
+}

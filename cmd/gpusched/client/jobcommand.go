@@ -1,0 +1,121 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/remote"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// The columns that are looked up where they are asked for by name.
+const (
+	commandColumn = "command"
+	pidColumn     = "pid"
+)
+
+// mostLookedUp bounds the jobs whose commands are asked for, one by one.
+const mostLookedUp = 1000
+
+// addLookedUp fills in the columns that no listing has: the commands of the caller's jobs, of everybody's for root,
+// and the processes of jobs that run. A listing is of use without them.
+func (a *app) addLookedUp(ctx context.Context, columns []string, jobs []api.Job) {
+	if slices.Contains(columns, commandColumn) {
+		a.addCommands(ctx, jobs)
+	}
+	if slices.Contains(columns, pidColumn) {
+		if err := a.addPIDs(ctx, jobs); err != nil {
+			a.note("processes of jobs are missing: %v", err)
+		}
+	}
+}
+
+func (a *app) addCommands(ctx context.Context, jobs []api.Job) {
+	for i := range jobs[:min(len(jobs), mostLookedUp)] {
+		if a.uid != 0 && jobs[i].UID != a.uid || jobs[i].ID == 0 {
+			continue
+		}
+		reply, err := a.client.Job(ctx, nameOfJob(jobs[i]))
+		var refused *api.Error
+		switch {
+		case errors.As(err, &refused) && refused.Code == api.CodeNotFound: // it has been forgotten meanwhile
+		case err != nil:
+			a.note("commands of jobs are missing: %v", err)
+			return
+		case reply.Job.Private != nil:
+			jobs[i].Command = reply.Job.Private.Command
+		}
+	}
+}
+
+// systemctlLimit bounds the wait for systemd.
+const systemctlLimit = 10 * time.Second
+
+// addPIDs asks systemd for the main processes of the jobs that run. Those of another machine are not known here.
+func (a *app) addPIDs(ctx context.Context, jobs []api.Job) error {
+	if a.host != "" && a.host != remote.Here {
+		return nil
+	}
+	for _, manager := range []string{"", api.UserManager} {
+		var units []string
+		for _, j := range jobs {
+			if j.Manager == manager && j.Unit != "" && j.Engine == "" && (j.State == job.Running || j.State == job.Ending) {
+				units = append(units, j.Unit)
+			}
+		}
+		if len(units) == 0 {
+			continue
+		}
+		args := []string{"show", "--property=Id,MainPID"}
+		if manager == api.UserManager {
+			args = append(args, "--user")
+		}
+		ctx, cancel := context.WithTimeout(ctx, systemctlLimit)
+		out, err := exec.CommandContext(ctx, "systemctl", append(args, units...)...).Output()
+		cancel()
+		if err != nil {
+			return fmt.Errorf("systemctl show: %w", err)
+		}
+		pids := mainPIDs(out)
+		for i := range jobs {
+			if jobs[i].Manager == manager && pids[jobs[i].Unit] > 0 {
+				jobs[i].MainPID = pids[jobs[i].Unit]
+			}
+		}
+	}
+	return nil
+}
+
+// mainPIDs reads what systemctl shows: the properties of each unit, with an empty line between two.
+func mainPIDs(out []byte) map[string]int {
+	pids := map[string]int{}
+	for unit := range bytes.SplitSeq(out, []byte("\n\n")) {
+		id, pid := "", 0
+		for line := range strings.Lines(string(unit)) {
+			name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+			switch name {
+			case "Id":
+				id = value
+			case "MainPID":
+				pid, _ = strconv.Atoi(value)
+			}
+		}
+		pids[id] = pid
+	}
+	return pids
+}
+
+func pidOf(j api.Job) string {
+	if j.MainPID == 0 {
+		return ""
+	}
+	return strconv.Itoa(j.MainPID)
+}

@@ -1,0 +1,263 @@
+package client
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// jobColumns are the columns of a table of jobs.
+func (a *app) jobColumns() []term.Column[api.Job] {
+	t := a.out
+	return []term.Column[api.Job]{
+		{Title: "ID", Key: "id", Right: true, Least: 6, Cell: func(j api.Job) string { return j.WithTasks() }, Short: func(j api.Job, _ int) string { return j.Called() }, Raw: func(j api.Job) string { return number(j.ID) }},
+		{Title: "JOB", Name: "job", Extra: true, Right: true, Maybe: true, Cell: numberOfTask},
+		{Key: "task", Cell: taskOf},
+		{Title: "USER", Key: "user", Least: 6, Cell: func(j api.Job) string { return j.User }},
+		{Title: "NAME", Key: "name", Least: 8, Cell: func(j api.Job) string { return j.Name }},
+		{Title: "STATE", Key: "state", Least: 12, Cell: stateCell, Short: shortState, Raw: func(j api.Job) string { return string(j.State) },
+			Style: func(j api.Job) term.Style { return stateStyle(j.State) }},
+		{Title: "GPUS", Key: "gpus", Least: 6, Cell: gpusOf, Raw: func(j api.Job) string { return job.FormatGPUs(j.GPUMilli) }},
+		{Key: "gpu_ids", Cell: func(j api.Job) string { return gpuIndexes(j.GPUs) }},
+		{Title: "PRIORITY", Key: "priority", Extra: true, Cell: func(j api.Job) string { return j.Priority.String() }},
+		{Title: "MEM", Key: "mem_bytes", Name: "mem", Extra: true, Cell: func(j api.Job) string { return sizeOrDash(j.MemBytes) }, Raw: func(j api.Job) string { return number(j.MemBytes) }},
+		{Title: "GPU-MEM", Key: "gpu_mem_bytes", Name: "gpu_mem", Extra: true, Cell: func(j api.Job) string { return sizeOrDash(j.GPUMemBytes) }, Raw: func(j api.Job) string { return number(j.GPUMemBytes) }},
+		{Title: "GPU-USED", Key: "gpu_used_bytes", Name: "gpu_used", Extra: true, Maybe: true, Cell: gpuUsedOf, Raw: func(j api.Job) string { return rawSize(gpuUsed(j.GPUs)) }},
+		{Title: "GPU-PEAK", Key: "gpu_peak_bytes", Name: "gpu_peak", Extra: true, Maybe: true, Cell: func(j api.Job) string { return sizeOrNothing(peakOf(j.GPUs)) }, Raw: func(j api.Job) string { return rawSize(peakOf(j.GPUs)) }},
+		{Title: "CPUS", Key: "cpus", Extra: true, Cell: func(j api.Job) string { return numberOrDash(max(j.CPUs, j.PromisedCPUs)) }, Raw: func(j api.Job) string { return strconv.Itoa(j.CPUs) }},
+		{Title: "ELAPSED", Key: "elapsed_seconds", Name: "elapsed", Late: true, Right: true, Maybe: true, Cell: func(j api.Job) string { return ranText(j, t.Now) }, Raw: func(j api.Job) string { return rawElapsed(j, t.Now) }},
+		{Title: "LEFT", Key: "left_seconds", Name: "left", Late: true, Right: true, Maybe: true, Drop: 1, Cell: func(j api.Job) string { return leftText(j, t.Now) }, Raw: func(j api.Job) string { return rawLeft(j, t.Now) }},
+		{Title: "LIMIT", Key: "time_limit_seconds", Name: "limit", Right: true, Maybe: true, Drop: 3, Cell: limitText, Raw: func(j api.Job) string { return number(wholeSeconds(j.TimeLimit)) }},
+		{Title: "SUBMITTED", Key: "submitted_at", Name: "submitted", Extra: true, Cell: func(j api.Job) string { return t.Clock(j.SubmittedAt) }, Raw: func(j api.Job) string { return stamp(j.SubmittedAt) }},
+		{Title: "START", Key: "expected_start", Name: "start", Maybe: true, Drop: 2, Cell: func(j api.Job) string { return startCell(t, j) }, Raw: func(j api.Job) string { return stamp(j.ExpectedStart) }},
+		{Title: "END", Key: "expected_end", Name: "end", Extra: true, Maybe: true, Cell: func(j api.Job) string { return t.Expected(j.ExpectedEnd) }, Raw: func(j api.Job) string { return stamp(j.ExpectedEnd) }},
+		{Key: "started_at", Name: "started", Cell: func(j api.Job) string { return t.Clock(j.StartedAt) }, Raw: func(j api.Job) string { return stamp(j.StartedAt) }},
+		{Title: "ENDED", Key: "ended_at", Name: "ended", Maybe: true, Drop: 2, Cell: func(j api.Job) string { return t.Clock(j.EndedAt) }, Raw: func(j api.Job) string { return stamp(j.EndedAt) }},
+		{Key: "exit_code", Cell: exitCodeOf},
+		{Title: "PID", Name: pidColumn, Extra: true, Right: true, Maybe: true, Cell: pidOf},
+		{Title: "COMMAND", Name: commandColumn, Extra: true, Maybe: true, Least: 12, Cell: func(j api.Job) string { return j.Command }},
+		{Title: "WHY", Key: "why", Least: 12, Cell: func(j api.Job) string { return t.Local(j.Note()) }, Short: shortWhy, Raw: func(j api.Job) string { return j.Cause() }},
+		{Key: "tags", Late: true, Cell: func(j api.Job) string { return tagLine(j.Tags) }},
+	}
+}
+
+func taskOf(j api.Job) string {
+	if j.Task == nil {
+		return ""
+	}
+	return j.Task.Name
+}
+
+// numberOfTask is the number that a task has as a job of its own.
+func numberOfTask(j api.Job) string {
+	if j.Task == nil || j.ID == 0 {
+		return ""
+	}
+	return number(j.ID)
+}
+
+// stateCell is StateWord in a table; of an array that has begun how far it is.
+func stateCell(j api.Job) string {
+	text := progress(j.Array)
+	switch {
+	case j.Together != "":
+		return j.Several() + j.StateWord()
+	case text == "" || j.State.Terminal():
+		return j.StateWord()
+	case j.Held():
+		return "held, " + text
+	}
+	return text
+}
+
+// shortState is the same in few columns: its last parts are left out, so that no number of it is ever cut.
+func shortState(j api.Job, width int) string {
+	text := stateCell(j)
+	if progress(j.Array) == "" || j.State.Terminal() {
+		return text
+	}
+	for _, mark := range []string{" (", ", ", ", ", ", "} {
+		if at := strings.LastIndex(text, mark); at > 0 && term.Columns(text) > width {
+			text = text[:at]
+		}
+	}
+	return text
+}
+
+// progress is how far an array is, once one of its tasks has become a job:
+// "4 running, 22 of 500 ended (2 failed)".
+func progress(a *api.Array) string {
+	var parts phrases
+	if a == nil {
+		return ""
+	}
+	ended := a.Next - a.Live + a.Cancelled
+	if a.Next+a.Cancelled == 0 {
+		return ""
+	}
+	parts.add(a.Live > a.Waiting, "%d running", a.Live-a.Waiting)
+	parts.add(a.Waiting > 0, "%d waiting again", a.Waiting)
+	all := a.Next+a.Cancelled == a.Size && ended == 0
+	parts.add(all && a.Waiting == 0, "all started")
+	if all {
+		return strings.Join(parts, ", ")
+	}
+	var of phrases
+	of.add(a.Failed > 0, "%d failed", a.Failed)
+	of.add(a.Cancelled > 0, "%d cancelled", a.Cancelled)
+	text := fmt.Sprintf("%d of %d ended", ended, a.Size)
+	if len(of) > 0 {
+		text += " (" + strings.Join(of, ", ") + ")"
+	}
+	return strings.Join(append(parts, text), ", ")
+}
+
+func stateStyle(state job.State) term.Style {
+	switch state {
+	case job.Running:
+		return term.Green
+	case job.Queued, job.Spawned, job.Starting, job.Ending:
+		return term.Yellow
+	case job.Completed:
+		return term.Plain
+	case job.Cancelled:
+		return term.Dim
+	}
+	return term.Red
+}
+
+// gpusOf is which GPUs a job has, in brackets how many it asks. 2:0.5 is half
+// of GPU 2.
+func gpusOf(j api.Job) string {
+	switch {
+	case len(j.GPUs) == 0 && j.GPUMilli == 0:
+		return "-"
+	case len(j.GPUs) == 0:
+		return "(" + job.FormatGPUs(j.GPUMilli) + ")"
+	}
+	return joined(j.GPUs, ",", func(g api.Allocation) string {
+		if partial(g) {
+			return strconv.Itoa(g.Index) + ":" + job.FormatGPUs(g.Milli)
+		}
+		return strconv.Itoa(g.Index)
+	})
+}
+
+// partial reports whether the job has a part of the GPU only.
+func partial(g api.Allocation) bool { return g.Milli > 0 && g.Milli < job.WholeGPU }
+
+func gpuIndexes(list []api.Allocation) string {
+	return joined(list, ",", func(g api.Allocation) string { return strconv.Itoa(g.Index) })
+}
+
+// changedAt is since when the job is in its state.
+func changedAt(j api.Job) time.Time {
+	switch state := j.State; {
+	case state == job.Queued && !j.QueuedAt.IsZero():
+		return j.QueuedAt
+	case state == job.Queued || state == job.Spawned:
+		return j.SubmittedAt
+	case state.Terminal():
+		return j.EndedAt
+	case !j.StartedAt.IsZero():
+		return j.StartedAt
+	}
+	return j.PlacedAt
+}
+
+// leastSentence is how many columns the beginning of a sentence needs to say something.
+const leastSentence = 30
+
+// shortWhy is what keeps a job most: what the sentence begins with, or where there is no room
+// for that in a few words what is the matter with the job, or with the most GPUs.
+func shortWhy(j api.Job, width int) string {
+	first, _, _ := strings.Cut(j.Note(), "; ")
+	first, _, _ = strings.Cut(first, ", so ")
+	if width >= leastSentence || term.Columns(first) <= width {
+		return first
+	}
+	count, most := map[string]int{}, ""
+	for _, r := range j.Reasons {
+		if r.GPU == job.NoGPU && r.Code != string(job.ReasonGPUCount) && len(j.Reasons) == 1 {
+			return inWords(r.Code)
+		}
+		if r.GPU == job.NoGPU {
+			continue
+		}
+		if count[r.Code]++; count[r.Code] > count[most] {
+			most = r.Code
+		}
+	}
+	if most == "" || j.Result != nil || j.Suspended() || len(j.Warnings) > 0 {
+		return j.Note()
+	}
+	return inWords(most) + jobsOf(j.Reasons, most)
+}
+
+// inWords is a code for people: "GPU busy".
+func inWords(code string) string {
+	words := strings.Split(code, "-")
+	for i, word := range words {
+		if word == "gpu" || word == "cpus" {
+			words[i] = strings.Replace(strings.ToUpper(word), "S", "s", 1)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// jobsOf names the jobs that a cause lies with.
+func jobsOf(list []api.Reason, code string) string {
+	var ids []string
+	for _, r := range list {
+		if r.Code == code && r.Job != 0 && !slices.Contains(ids, number(r.Job)) {
+			ids = append(ids, number(r.Job))
+		}
+	}
+	if len(ids) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(ids, ",") + ")"
+}
+
+func exitCodeOf(j api.Job) string {
+	if j.Result == nil {
+		return ""
+	}
+	return strconv.Itoa(j.Result.Code)
+}
+
+func limitOf(j api.Job) string {
+	if j.TimeLimit == 0 {
+		return "-"
+	}
+	return term.Age(j.TimeLimit.Duration())
+}
+
+func stamp(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.UTC().Format(time.RFC3339)
+}
+
+func number[T ~int64](n T) string { return strconv.FormatInt(int64(n), 10) }
+
+func numberOrDash(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return strconv.Itoa(n)
+}
+
+func sizeOrDash(n int64) string {
+	if n == 0 {
+		return "-"
+	}
+	return job.FormatSize(n)
+}

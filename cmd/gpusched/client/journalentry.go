@@ -1,0 +1,229 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// entry is one of the journal.
+type entry struct {
+	text   []byte
+	ending string // why journald took a line to end here, if not for its newline
+	stream string // whose output it is a piece of; "" for a message
+	cursor string
+	at     time.Time
+
+	placed, invocation string // which start of a job it is of: GPUSCHED_PLACED, and systemd's name for it
+}
+
+// endsLine reports whether the line ends with the entry. It goes on in the next one of the
+// stream where it is longer than journald's bound, where another process wrote the rest, and
+// after a NUL.
+func (e entry) endsLine() bool {
+	return e.ending != "line-max" && e.ending != "pid-change" && e.ending != "nul"
+}
+
+// isOf reports whether the entry is of an attempt of a job whose unit it is of.
+func (e entry) isOf(at api.Attempt) bool {
+	placed := strconv.FormatInt(at.PlacedAt.UnixMicro(), 10)
+	return e.placed == placed || e.invocation != "" && e.invocation == at.InvocationID
+}
+
+// exported are the arguments by which journalctl prints entries as readEntries wants them.
+func exported() []string {
+	return []string{"--no-pager", "--quiet", "--output=export", "--output-fields=MESSAGE,_LINE_BREAK,_STREAM_ID"}
+}
+
+// readEntries reads the journal's export format: lines FIELD=VALUE or, where the value is not
+// plain text, FIELD, then the value's length in 8 bytes and the value; an empty line ends an
+// entry. What breaks off before that is no entry.
+func readEntries(r io.Reader, each func(entry) error) error {
+	in := bufio.NewReaderSize(r, 64<<10)
+	var e entry
+	for {
+		line, err := in.ReadBytes('\n')
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		line = line[:len(line)-1]
+		if len(line) == 0 {
+			if err := each(e); err != nil {
+				return err
+			}
+			e = entry{}
+			continue
+		}
+		field, value, plain := bytes.Cut(line, []byte("="))
+		if !plain {
+			if value, err = readBinary(in); err != nil {
+				return err
+			}
+		}
+		e.set(string(field), value)
+	}
+}
+
+func readBinary(in *bufio.Reader) ([]byte, error) {
+	var size [8]byte
+	if _, err := io.ReadFull(in, size[:]); err != nil {
+		return nil, err
+	}
+	var value bytes.Buffer // grows with what comes, whatever the size says
+	n := int64(binary.LittleEndian.Uint64(size[:]))
+	if n < 0 {
+		return nil, io.ErrUnexpectedEOF
+	}
+	if _, err := io.CopyN(&value, in, n); err != nil {
+		return nil, err
+	}
+	_, err := in.Discard(1)
+	return value.Bytes(), err
+}
+
+func (e *entry) set(field string, value []byte) {
+	switch field {
+	case "MESSAGE":
+		e.text = value
+	case "_LINE_BREAK":
+		e.ending = string(value)
+	case "_STREAM_ID":
+		e.stream = string(value)
+	case placedField:
+		e.placed = string(value)
+	case invocationField:
+		e.invocation = string(value)
+	case "__CURSOR":
+		e.cursor = string(value)
+	case "__REALTIME_TIMESTAMP":
+		if µs, err := strconv.ParseInt(string(value), 10, 64); err == nil {
+			e.at = time.UnixMicro(µs)
+		}
+	}
+}
+
+// errEnough ends runJournal without an error.
+var errEnough = errors.New("enough")
+
+// runJournal runs journalctl with what selects the entries, to its end, until ctx is done, or
+// until each returns an error.
+func runJournal(ctx context.Context, path string, which []string, each func(entry) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	cmd := exec.CommandContext(ctx, path, append(exported(), which...)...)
+	cmd.Stderr = os.Stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return fmt.Errorf("run %q: %w", path, err)
+	}
+	if err := readEntries(out, each); err != nil {
+		stop()
+		_ = cmd.Wait()
+		if err == errEnough {
+			return nil
+		}
+		return fmt.Errorf("read the journal: %w", err)
+	}
+	if err := cmd.Wait(); err != nil {
+		return fmt.Errorf("run %q: %w", path, err)
+	}
+	return nil
+}
+
+// maxLine is how much of a line is kept that has no end yet: a progress bar, or a whole output, may be one line.
+const maxLine = 16 << 20
+
+// lastEntries are those that make up the last n lines of what is selected, in order. Of a line that is longer
+// than maxLine they are its end.
+func lastEntries(ctx context.Context, path string, which []string, n int) (list []entry, err error) {
+	begun, size := 0, 0
+	err = runJournal(ctx, path, append([]string{"--reverse"}, which...), func(e entry) error {
+		if e.endsLine() || begun == 0 {
+			if begun == n {
+				return errEnough
+			}
+			begun++
+			size = 0
+		}
+		if size += len(e.text); size > maxLine && len(e.text) < size {
+			return errEnough
+		}
+		list = append(list, e)
+		return nil
+	})
+	slices.Reverse(list)
+	return list, err
+}
+
+// lineJoiner writes entries as what was printed: lines that journald divided are whole again,
+// and a line without an end has none, unless something else follows.
+type lineJoiner struct {
+	w     io.Writer
+	times bool   // before each line
+	open  string // the stream whose line has not ended
+
+	byName bool // a program could not open its output by name
+}
+
+// byNameHint follows the output of a job in which that happened.
+const byNameHint = "a job's output is a socket of the journal, which no program can open as /dev/stdout or /dev/stderr: " +
+	"write '>&2' instead of '>/dev/stderr', or submit with --log FILE, which makes it a pipe"
+
+// openedByName reports whether a line says that a program could not open its own output.
+func openedByName(line []byte) bool {
+	return bytes.Contains(line, []byte("No such device or address")) &&
+		slices.ContainsFunc([]string{"/dev/std", "/dev/fd/", "/proc/self/fd/"}, func(name string) bool {
+			return bytes.Contains(line, []byte(name))
+		})
+}
+
+func (l *lineJoiner) write(e entry) error {
+	var b []byte
+	if l.open != "" && l.open != e.stream {
+		b, l.open = append(b, '\n'), ""
+	}
+	if l.times && l.open == "" {
+		b = e.at.AppendFormat(b, "2006-01-02T15:04:05.000000-0700 ")
+	}
+	l.open = ""
+	l.byName = l.byName || openedByName(e.text)
+	b = append(b, e.text...)
+	if e.ending == "nul" {
+		b = append(b, 0)
+	}
+	if e.endsLine() && e.ending != "eof" {
+		b = append(b, '\n')
+	} else {
+		l.open = cmp.Or(e.stream, "?")
+	}
+	_, err := l.w.Write(b)
+	return err
+}
+
+// end ends a line that has no end.
+func (l *lineJoiner) end() {
+	if l.open != "" {
+		_, _ = l.w.Write([]byte("\n"))
+	}
+	l.open = ""
+}

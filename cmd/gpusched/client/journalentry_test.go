@@ -1,0 +1,81 @@
+package client
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+)
+
+// binaryField is a field in the form that journalctl uses for what is not plain text.
+func binaryField(name, value string) string {
+	size := binary.LittleEndian.AppendUint64(nil, uint64(len(value)))
+	return name + "\n" + string(size) + value + "\n"
+}
+
+// What journald divided is printed as it was, and only that is joined.
+func TestLinesAreJoined(t *testing.T) {
+	long := strings.Repeat("x", 49152)
+	for name, c := range map[string]struct{ journal, want string }{
+		"a long line":            {"MESSAGE=" + long + "\n_LINE_BREAK=line-max\n_STREAM_ID=a\n\nMESSAGE=end\n_STREAM_ID=a\n\n", long + "end\n"},
+		"NUL, bar, latin-1":      {"MESSAGE=a\n_LINE_BREAK=nul\n_STREAM_ID=a\n\n" + binaryField("MESSAGE", "1%\r2%\n\xe9") + "_STREAM_ID=a\n\n", "a\x001%\r2%\n\xe9\n"},
+		"another process":        {"MESSAGE=ha\n_LINE_BREAK=pid-change\n_STREAM_ID=a\n\nMESSAGE=lf\n_STREAM_ID=a\n\n", "half\n"},
+		"no newline at its end":  {"MESSAGE=a\n_STREAM_ID=a\n\nMESSAGE=b\n_LINE_BREAK=eof\n_STREAM_ID=a\n\n", "a\nb"},
+		"and another start":      {"MESSAGE=a\n_LINE_BREAK=eof\n_STREAM_ID=a\n\nMESSAGE=b\n_STREAM_ID=b\n\n", "a\nb\n"},
+		"a notice within a line": {"MESSAGE=a\n_LINE_BREAK=line-max\n_STREAM_ID=a\n\nMESSAGE=note\n\nMESSAGE=b\n_STREAM_ID=a\n\n", "a\nnote\nb\n"},
+		"a piece is not printed": {"MESSAGE=a\n\nMESSAGE=brok", "a\n"},
+	} {
+		var out bytes.Buffer
+		lines := &lineJoiner{w: &out}
+		if err := readEntries(strings.NewReader(c.journal), lines.write); err != nil || out.String() != c.want {
+			t.Errorf("%s: %.60q, %v", name, out.String(), err)
+		}
+	}
+	var out bytes.Buffer
+	lines := &lineJoiner{w: &out, times: true}
+	at := time.Unix(0, 0)
+	for _, e := range []entry{
+		{text: []byte("n"), ending: "nul", stream: "s", at: at},
+		{text: []byte("a"), ending: "line-max", stream: "s", at: at}, {text: []byte("b"), stream: "s", at: at},
+	} {
+		if err := lines.write(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := out.String(); strings.Count(got, ":00.000000") != 1 || !strings.HasSuffix(got, " n\x00ab\n") {
+		t.Errorf("with the time: %q", got)
+	}
+}
+
+// A program that could not open its own output by name is known, whatever it calls it.
+func TestOpenedByName(t *testing.T) {
+	for line, want := range map[string]bool{
+		"bash: line 1: /dev/stderr: No such device or address":            true,
+		"sh: 1: cannot create /dev/stdout: No such device or address":     true,
+		"OSError: [Errno 6] No such device or address: '/proc/self/fd/2'": true,
+		"tee: /dev/fd/2: No such device or address":                       true,
+		"bash: line 1: /tmp/fifo: No such device or address":              false,
+		"cat: /dev/stdin: No such file or directory":                      false,
+	} {
+		lines := &lineJoiner{w: io.Discard}
+		if err := lines.write(entry{text: []byte(line)}); err != nil || lines.byName != want {
+			t.Errorf("%q: %v, %v", line, lines.byName, err)
+		}
+	}
+}
+
+// A damaged export is an error, whatever length it names.
+func TestDamagedEntries(t *testing.T) {
+	for _, text := range []string{"MESSAGE\n", "MESSAGE\n\xff\xff\xff\xff\xff\xff\xff\xffx", "MESSAGE\n\xff\xff\xff\xff\xff\xff\xff\x7fx"} {
+		if err := readEntries(strings.NewReader(text), func(entry) error { return nil }); err == nil {
+			t.Errorf("%q is taken", text)
+		}
+	}
+	stopped := errors.New("stopped")
+	if err := readEntries(strings.NewReader("MESSAGE=a\n\n"), func(entry) error { return stopped }); err != stopped {
+		t.Error(err)
+	}
+}

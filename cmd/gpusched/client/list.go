@@ -1,0 +1,292 @@
+package client
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// listCmd lists jobs.
+type listCmd struct {
+	All   bool `name:"all" short:"a" help:"Also jobs that have ended, the newest first."`
+	Ended *int `name:"ended" placeholder:"N" brief:"How many ended jobs to show (20)" help:"How many ended jobs to show with -a, -s or --name, or how many ended tasks of an array that is named. Default: 20, all with --since, or all tasks of the array where an option chooses among them."`
+
+	choiceFlags
+
+	Wide     bool   `name:"wide" short:"w" help:"The same as -o wide."`
+	Waiting  *int   `name:"waiting" placeholder:"N" brief:"How many waiting jobs to show; 0 is all (200)" help:"At most this many waiting jobs, the first in the queue; 0 shows all. Default: 200 in a table, all in other forms."`
+	Params   bool   `name:"params" brief:"Also the parameters of tasks (submit --param)" help:"Also the parameters of tasks (submit --param), one column each; so do -o csv and JSON, and -w of arrays that are named."`
+	Sort     string `name:"sort" placeholder:"[-]COLUMN" type:"column" brief:"Sort by this column, such as elapsed or user" help:"Sort by this column, such as elapsed or user; -elapsed the other way round. Default: as they run and wait, then as they ended."`
+	JobsOnly bool   `name:"jobs-only" xor:"only" help:"Leave out the GPUs."`
+	GPUsOnly bool   `name:"gpus-only" xor:"only" help:"Leave out the jobs."`
+	outputFlags
+	againFlags
+
+	IDs []string `arg:"" optional:"" name:"id" help:"Only these jobs, ended or not."`
+}
+
+// firstWaiting is how many waiting jobs a table shows without --waiting.
+const firstWaiting = 200
+
+func (c *listCmd) Run(ctx context.Context, a *app) error {
+	if c.Wide && c.form() == "table" {
+		c.Output = "wide"
+	}
+	if c.GPUsOnly {
+		return c.again(ctx, a, c.outputFlags, func() error { return c.showGPUs(ctx, a) })
+	}
+	q, err := c.query(ctx, a)
+	if err != nil {
+		return err
+	}
+	return c.again(ctx, a, c.outputFlags, func() error { return c.show(ctx, a, q) })
+}
+
+// showGPUs is the list without its jobs.
+func (c *listCmd) showGPUs(ctx context.Context, a *app) error {
+	reply, err := a.client.GPUs(ctx)
+	if err != nil {
+		return err
+	}
+	return a.gpuReport(reply, func(wide bool) {
+		if len(reply.GPUs) == 0 {
+			a.out.Printf("no GPUs\n")
+			return
+		}
+		a.writeGPUs(reply.GPUs, wide)
+	}).show(a, c.outputFlags)
+}
+
+func (c *listCmd) show(ctx context.Context, a *app, q api.ListQuery) error {
+	if q.Names && a.as.table == nil && a.host == "" {
+		lines, err := a.client.IDs(ctx, q)
+		if err == nil {
+			_, err = a.out.W.Write(lines)
+		}
+		return err
+	}
+	reply, params, left, err := c.fetch(ctx, a, q)
+	if err != nil {
+		return err
+	}
+	if a.as.check != nil {
+		if err := a.as.check(reply.Jobs, a.out.Now); err != nil {
+			return refuse(api.CodeNotFound, "", "%v", err)
+		}
+	}
+	if a.as.table != nil {
+		for _, line := range a.as.table(reply.Jobs, a.out.Now) {
+			a.out.Printf("%s\n", term.Clean(line))
+		}
+		return nil
+	}
+	if err := c.sort(a, &reply, params); err != nil {
+		return err
+	}
+	table := a.jobReport(reply, reply.Jobs, func(wide bool) { c.write(a, reply, params, wide, left) })
+	table.cols = a.columnsWith(params, true)
+	return table.show(a, c.outputFlags)
+}
+
+// fetch asks for what is listed, the parameters of its tasks, and what is left out.
+func (c *listCmd) fetch(ctx context.Context, a *app, q api.ListQuery) (
+	reply api.ListReply, params []string, left leftOut, err error,
+) {
+	if reply, err = a.client.List(ctx, q); err != nil {
+		return reply, nil, left, err
+	}
+	if q.IDs != "" {
+		if left.tasks, err = c.addTasks(ctx, a, q, &reply); err != nil {
+			return reply, nil, left, err
+		}
+	}
+	a.addLookedUp(ctx, c.columns(), reply.Jobs)
+	if c.withParams(a) {
+		params = a.addParams(ctx, reply.Jobs)
+	}
+	if a.as.table != nil {
+		return reply, params, left, nil
+	}
+	told := ended(reply.Jobs)
+	if c.groups() {
+		reply.Jobs = api.ByState(reply.Jobs, q.Ended)
+	}
+	left.ended = c.cutEnded(q, &reply, told)
+	return reply, params, left, nil
+}
+
+// write prints the list for people.
+func (c *listCmd) write(a *app, reply api.ListReply, params []string, wide bool, left leftOut) {
+	a.writeDrain(reply.Drain)
+	if len(reply.GPUs) > 0 && !c.JobsOnly && !c.chooses() && len(c.IDs) == 0 {
+		a.writeGPUs(reply.GPUs, false)
+		a.out.Printf("\n")
+	}
+	switch {
+	case len(reply.Jobs) > 0:
+		term.WriteTable(a.out, a.columnsWith(params, false), reply.Jobs, wide)
+	case c.chooses() && !c.wantsEnded() && len(c.IDs) == 0:
+		a.out.Printf("no such job waits or runs (-a shows those that have ended, too)\n")
+	case c.chooses() || len(c.IDs) > 0 || c.All:
+		a.out.Printf("no jobs\n")
+	default:
+		a.out.Printf("no jobs wait or run\n")
+	}
+	c.writeLeftOut(a, reply, left)
+	a.writeRecent(reply.Recent)
+}
+
+// sort puts the jobs in the order that was asked for. Of those that wait as many are left as
+// a table shows.
+func (c *listCmd) sort(a *app, reply *api.ListReply, params []string) error {
+	if c.Sort == "" {
+		return nil
+	}
+	if err := term.Sort(a.columnsWith(params, true), reply.Jobs, c.Sort); err != nil {
+		return refuse(api.CodeUsage, "", "--sort: %s", err)
+	}
+	if c.Waiting != nil || !c.isTable() || len(c.IDs) > 0 {
+		return nil
+	}
+	waiting := 0
+	reply.Jobs = slices.DeleteFunc(reply.Jobs, func(j api.Job) bool {
+		if j.State == job.Queued {
+			waiting++
+		}
+		return j.State == job.Queued && waiting > firstWaiting
+	})
+	reply.Omitted += max(0, waiting-firstWaiting)
+	return nil
+}
+
+// addTasks puts the tasks of arrays that were named behind these, and reports how
+// many ended ones it left out. q is what was asked for.
+func (c *listCmd) addTasks(ctx context.Context, a *app, q api.ListQuery, reply *api.ListReply) (beyond int, err error) {
+	named, ofArray := reply.Jobs, q
+	ofArray.IDs, ofArray.Ended = "", c.ended(fewEnded)
+	if c.chooses() {
+		// An array that is not chosen can have tasks that are.
+		every, err := a.client.List(ctx, api.ListQuery{IDs: q.IDs})
+		if err != nil {
+			return 0, err
+		}
+		named, ofArray.Ended = every.Jobs, c.ended(mostEnded)
+	}
+	found := map[job.ID]api.Job{}
+	for _, j := range reply.Jobs {
+		found[j.ID] = j
+	}
+	reply.Jobs = nil
+	for _, j := range named {
+		if j, ok := found[j.ID]; ok {
+			reply.Jobs = append(reply.Jobs, j)
+		}
+		if j.Array == nil {
+			continue
+		}
+		ofArray.Array = j.ID
+		tasks, err := a.client.List(ctx, ofArray)
+		if err != nil {
+			return 0, err
+		}
+		if c.isTable() {
+			api.InEndOrder(tasks.Jobs)
+		}
+		reply.Jobs = append(reply.Jobs, tasks.Jobs...)
+		if !c.chooses() {
+			beyond += max(0, j.Array.Next-len(tasks.Jobs))
+		}
+	}
+	return beyond, nil
+}
+
+// How many ended jobs are shown without --ended, how many are asked for where some of them share a row, and at most.
+const (
+	fewEnded     = 20
+	severalEnded = 200
+	mostEnded    = 10_000
+)
+
+// ended is how many ended jobs were asked for.
+func (c *listCmd) ended(otherwise int) int {
+	if c.Ended == nil {
+		return otherwise
+	}
+	return *c.Ended
+}
+
+// wantsEnded reports whether jobs that have ended are to be listed, too.
+func (c *listCmd) wantsEnded() bool {
+	states := each(strings.Split(c.State, ","), func(s string) job.State { return job.State(s) })
+	return c.All || c.Name != "" || !c.Since.IsZero() || slices.ContainsFunc(states, job.State.Terminal)
+}
+
+// groups reports whether tasks of an array that are in the same state share a row.
+func (c *listCmd) groups() bool { return c.form() == "table" && !c.Params && len(c.IDs) == 0 }
+
+// cutEnded takes away the ended jobs that were asked for beyond those that are shown, and
+// reports whether there are more. The reply had so many.
+func (c *listCmd) cutEnded(q api.ListQuery, reply *api.ListReply, told int) bool {
+	if !c.isTable() || c.Ended != nil || !c.Since.IsZero() || len(c.IDs) > 0 {
+		return false
+	}
+	n := 0
+	for i, j := range reply.Jobs {
+		if !j.State.Terminal() {
+			continue
+		}
+		if n++; n > fewEnded {
+			reply.Jobs = reply.Jobs[:i]
+			return true
+		}
+	}
+	return told > 0 && told == q.Ended
+}
+
+// ended counts the jobs that have ended.
+func ended(jobs []api.Job) (n int) {
+	for i := range jobs {
+		if jobs[i].State.Terminal() {
+			n++
+		}
+	}
+	return n
+}
+
+func (c *listCmd) query(ctx context.Context, a *app) (api.ListQuery, error) {
+	q := api.ListQuery{Reasons: c.form() != "ids"}
+	q.Names = c.form() == "ids" && len(c.IDs) == 0 && c.Sort == "" // of arrays that are named the tasks follow
+	if err := c.choose(a, &q); err != nil {
+		return q, err
+	}
+	switch {
+	case c.Waiting != nil && *c.Waiting < 0:
+		return q, usagef("%d is not a number of waiting jobs: use 0 for all of them (--waiting)", *c.Waiting)
+	case c.Waiting != nil:
+		q.Waiting = *c.Waiting
+	case c.isTable() && len(c.IDs) == 0 && c.Sort == "":
+		q.Waiting = firstWaiting
+	}
+	switch {
+	case !c.Since.IsZero():
+		q.Ended = c.ended(mostEnded)
+	case c.wantsEnded():
+		switch q.Ended = c.ended(fewEnded); {
+		case c.Ended == nil && c.groups():
+			q.Ended = severalEnded
+		case c.Ended == nil && c.isTable():
+			q.Ended++ // the last says that there are more
+		}
+	}
+	q.Recent = c.isTable() && !c.All && !c.chooses() && len(c.IDs) == 0 && a.as.table == nil
+	if len(c.IDs) == 0 {
+		return q, nil
+	}
+	ids, err := a.resolve(ctx, c.IDs)
+	q.IDs = strings.Join(ids, ",")
+	return q, err
+}

@@ -1,0 +1,131 @@
+package client
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// liveLine is what is said of a job that somebody stays with. On a terminal a job
+// that waits has one line, written anew each time, which goes when there is
+// something else to show; elsewhere each cause of waiting is said once.
+type liveLine struct {
+	mu    sync.Mutex // guards everything, and the order of what is on the screen
+	t     *term.Terminal
+	typed func(string) string // names jobs and commands as they are typed where this is read; nil: as they are
+	quiet bool
+	live  bool   // the line is on the screen
+	said  string // what the last line that stays was about
+}
+
+// note says something that stays.
+func (l *liveLine) note(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.clear()
+	l.t.Printf("gpusched: %s\n", term.Clean(l.asTyped(fmt.Sprintf(format, args...))))
+	l.t.W.Flush()
+}
+
+func (l *liveLine) asTyped(text string) string {
+	if l.typed == nil {
+		return text
+	}
+	return l.typed(text)
+}
+
+// show says how the job is.
+func (l *liveLine) show(j api.Job, first []api.Job) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.t.Now = time.Now()
+	about := strconv.FormatBool(j.State == job.Queued) + gpuIndexes(j.GPUs)
+	for _, r := range j.Reasons {
+		about += " " + r.Code
+	}
+	text := term.Clean("gpusched: " + l.asTyped("job "+nameOfJob(j)+" "+progressOf(l.t, j, first)))
+	switch {
+	case l.quiet || j.State.Terminal():
+	case j.State == job.Queued && l.t.TTY:
+		l.t.Printf("\r\x1b[K%s", term.Cut(text, l.t.Width-1))
+		l.live = true
+	case about != l.said && j.State != job.Ending:
+		l.clear()
+		l.t.Printf("%s\n", text)
+		l.said = about
+	}
+	l.t.W.Flush()
+}
+
+// progressOf says of a job that waits why, at which place and until when, and of
+// one that has its GPUs which.
+func progressOf(t *term.Terminal, j api.Job, first []api.Job) string {
+	switch {
+	case j.State != job.Queued && len(j.GPUs) > 0:
+		return "starts on " + gpuNames(j.GPUs)
+	case j.State != job.Queued:
+		return "starts"
+	}
+	return "queued" + place(j, first) + waiting(t, j)
+}
+
+// place is the job's place in the queue, as far as the first jobs of it tell.
+func place(j api.Job, first []api.Job) string {
+	at := slices.IndexFunc(first, func(w api.Job) bool { return w.ID == j.ID })
+	switch {
+	case at == 0:
+		return ", first"
+	case at > 0:
+		return fmt.Sprintf(", %d ahead", at)
+	case len(first) > 0 && j.HeldBy == "":
+		return fmt.Sprintf(", more than %d ahead", len(first))
+	}
+	return ""
+}
+
+// clear takes the line away; l.mu is held.
+func (l *liveLine) clear() {
+	if l.live {
+		l.t.Printf("\r\x1b[K")
+		l.t.W.Flush()
+		l.live = false
+	}
+}
+
+// over is a writer of which what is written takes the place of the line, at once.
+func (l *liveLine) over(w *bufio.Writer) io.Writer { return &overwriter{l, w} }
+
+type overwriter struct {
+	l *liveLine
+	w *bufio.Writer
+}
+
+// Write clears the line and passes the text on.
+func (o *overwriter) Write(text []byte) (int, error) {
+	o.l.mu.Lock()
+	defer o.l.mu.Unlock()
+	o.l.clear()
+	n, err := o.w.Write(text)
+	return n, cmp.Or(err, o.w.Flush())
+}
+
+// comeBack says how to return to a job that is left alone.
+func (at *attendance) comeBack() string {
+	name := nameOfJob(at.job)
+	if at.tty {
+		return strings.ReplaceAll("job % goes on: 'gpusched attach %' is in its terminal once it has started, "+
+			"'gpusched cancel %' ends it", "%", name)
+	}
+	return strings.ReplaceAll("job % goes on: 'gpusched logs -f %' shows its output again, "+
+		"'gpusched cancel %' ends it", "%", name)
+}

@@ -1,0 +1,186 @@
+package client
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// modelTable is a file of models. The JSON form is that of llm_config.json.
+type modelTable struct {
+	path string
+
+	Default any            `json:"default_requirement" toml:"default_requirement"`
+	Models  map[string]any `json:"models" toml:"models"`
+}
+
+// modelNeed is what a model asks; zero is not said.
+type modelNeed struct {
+	milli int
+	mem   int64
+}
+
+// lookUp is apply for a model that is named.
+func (o *modelOptions) lookUp(a *app, argv []string, r *job.Request) error {
+	name := o.LLM
+	if name == "auto" {
+		if name = argumentOf(argv, "--llm"); name == "" {
+			return refuse(api.CodeUsage, "name the model: --llm NAME", "the command has no --llm NAME from which to take the model")
+		}
+	}
+	tables, err := o.tables(a.getenv)
+	if err != nil {
+		return err
+	}
+	need, path, err := needOf(tables, name)
+	if err != nil {
+		return err
+	}
+	if r.GPUMilli < 0 && len(r.GPUIDs) == 0 && need.milli >= 0 {
+		r.GPUMilli = need.milli
+	}
+	if r.GPUMemBytes == 0 && r.GPUMilli != 0 {
+		r.GPUMemBytes = need.mem
+	}
+	a.noteOnce(path + ": " + need.say(name))
+	return nil
+}
+
+func (n modelNeed) say(name string) string {
+	var parts phrases
+	parts.add(n.milli >= 0, "%s GPUs", job.FormatGPUs(max(n.milli, 0)))
+	parts.add(n.mem > 0, "%s of GPU memory", job.FormatSize(n.mem))
+	return name + " needs " + strings.Join(parts, ", ")
+}
+
+// argumentOf is the value of an option of a command, "" where it has none.
+func argumentOf(argv []string, flag string) string {
+	for i, arg := range argv {
+		if value, ok := strings.CutPrefix(arg, flag+"="); ok {
+			return value
+		}
+		if arg == flag && i > 0 && i+1 < len(argv) && !strings.HasPrefix(argv[i+1], "-") {
+			return argv[i+1]
+		}
+	}
+	return ""
+}
+
+// maxTable bounds a table of models.
+const maxTable = 4 << 20
+
+// tables reads the table that was named, or those that are there, the user's first.
+func (o *modelOptions) tables(getenv func(string) string) ([]modelTable, error) {
+	paths, named := []string{o.LLMConfig}, o.LLMConfig != ""
+	if !named {
+		own := getenv("XDG_CONFIG_HOME")
+		if own == "" {
+			own = filepath.Join(getenv("HOME"), ".config")
+		}
+		paths = nil
+		for _, dir := range []string{filepath.Join(own, "gpusched"), "/etc/gpusched"} {
+			paths = append(paths, filepath.Join(dir, "models.toml"), filepath.Join(dir, "llm_config.json"))
+		}
+	}
+	var list []modelTable
+	for _, path := range paths {
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() > maxTable {
+			if named {
+				return nil, refuse(api.CodeUsage, "", "%q is no file of models that can be read", o.LLMConfig)
+			}
+			continue
+		}
+		t, err := readTable(path)
+		if err != nil {
+			return nil, refuse(api.CodeUsage, `such as: models = { "qwen2.5-7b-inst" = 0.5 }, see gpusched-submit(1)`, "%s: %v", path, err)
+		}
+		list = append(list, t)
+	}
+	if len(list) == 0 {
+		return nil, refuse(api.CodeUsage, "name one with --llm-config FILE", "there is no table of models: neither in ~/.config/gpusched nor in /etc/gpusched")
+	}
+	return list, nil
+}
+
+func readTable(path string) (modelTable, error) {
+	t := modelTable{path: path}
+	text, err := readAtMost(path, maxTable)
+	if err != nil {
+		return t, err
+	}
+	if filepath.Ext(path) == ".json" {
+		err = json.Unmarshal(text, &t)
+	} else {
+		err = toml.Unmarshal(text, &t)
+	}
+	return t, err
+}
+
+// needOf looks a model up in the tables, then the default of the first that has one.
+func needOf(tables []modelTable, name string) (modelNeed, string, error) {
+	var known []string
+	for _, t := range tables {
+		if v, ok := t.Models[name]; ok {
+			need, err := parseNeed(v)
+			if err != nil {
+				return need, "", refuse(api.CodeUsage, "", "%s: model %q: %v", t.path, name, err)
+			}
+			return need, t.path, nil
+		}
+		known = append(known, slices.Sorted(maps.Keys(t.Models))...)
+	}
+	for _, t := range tables {
+		if t.Default != nil {
+			need, err := parseNeed(t.Default)
+			if err != nil {
+				return need, "", refuse(api.CodeUsage, "", "%s: default_requirement: %v", t.path, err)
+			}
+			return need, t.path + " (default_requirement)", nil
+		}
+	}
+	hint := "there is " + listOf(known)
+	if near := job.Nearest(name, known); near != "" {
+		hint = "did you mean " + near + "? " + hint
+	}
+	return modelNeed{}, "", refuse(api.CodeUsage, hint, "the table of models has no %q", name)
+}
+
+// parseNeed reads 0.5, or a table with gpus and gpu_mem.
+func parseNeed(v any) (n modelNeed, err error) {
+	n.milli = -1
+	switch v := v.(type) {
+	case float64:
+		n.milli, err = job.ParseGPUs(strconv.FormatFloat(v, 'f', -1, 64))
+	case int64:
+		n.milli, err = job.ParseGPUs(strconv.FormatInt(v, 10))
+	case map[string]any:
+		for key, value := range v {
+			text, isText := value.(string)
+			switch {
+			case key == "gpus" && !isText:
+				var inner modelNeed
+				inner, err = parseNeed(value)
+				n.milli = inner.milli
+			case key == "gpu_mem" && isText:
+				n.mem, err = job.ParseSize(text)
+			default:
+				err = usagef("%q is neither gpus, a number, nor gpu_mem, such as \"20G\"", key)
+			}
+			if err != nil {
+				return n, err
+			}
+		}
+	default:
+		err = usagef("it is neither a number of GPUs nor a table with gpus and gpu_mem")
+	}
+	return n, err
+}

@@ -1,0 +1,325 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+const (
+	followPoll = time.Second     // how often jobs that are followed are looked at
+	followWait = 2 * time.Second // the same for a single one, whose end is told at once
+	fewTasks   = 200             // so many tasks of an array that have ended are looked at each time
+
+	// followedAtOnce bounds the processes that read the journal. Of those beyond, the
+	// output comes later: it stays in the journal.
+	followedAtOnce = 16
+)
+
+// following is the output of jobs that is followed.
+type following struct {
+	*logPrinter
+	named []api.Job
+	slots chan struct{} // one for each process
+
+	mu      sync.Mutex // guards the rest
+	jobs    map[string]api.Job
+	changed chan struct{} // closed when jobs has changed
+	late    bool          // it was said that some wait for a slot
+	failed  error         // the first
+}
+
+// follow prints the output of the jobs until all have ended.
+func (p *logPrinter) follow(ctx context.Context, named []api.Job) error {
+	f := &following{logPrinter: p, named: named, slots: make(chan struct{}, followedAtOnce),
+		jobs: map[string]api.Job{}, changed: make(chan struct{})}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var all sync.WaitGroup
+	first, ended := true, mostEnded // of arrays, tasks that have ended: first all
+	for {
+		list, live, err := f.look(ctx, ended)
+		if err != nil {
+			stop()
+			all.Wait()
+			return err
+		}
+		for _, j := range f.post(list) {
+			if first && j.State.Terminal() { // those that have ended before come in order
+				f.fail(f.followJob(ctx, j), stop)
+				continue
+			}
+			all.Go(func() { f.fail(f.followJob(ctx, j), stop) })
+		}
+		first = false
+		if ctx.Err() != nil || !live && ended == mostEnded {
+			break
+		}
+		if ended = fewTasks; !live {
+			ended = mostEnded // and once more at the end
+			continue
+		}
+		f.pause(ctx)
+	}
+	all.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return cmp.Or(f.failed, ctx.Err())
+}
+
+// pause returns when it is time to look again.
+func (f *following) pause(ctx context.Context) {
+	if j := f.named[0]; len(f.named) == 1 && j.Array == nil {
+		_, _ = f.client.Wait(ctx, nameOfJob(j), followWait) // the next look meets an error, too
+		return
+	}
+	pause(ctx, followPoll)
+}
+
+// look asks for the jobs, and for those of the arrays. live is whether one has not ended.
+func (f *following) look(ctx context.Context, ended int) (list []api.Job, live bool, err error) {
+	ids := joined(f.named, ",", nameOfJob)
+	reply, err := f.client.List(ctx, api.ListQuery{IDs: ids, Reasons: true})
+	for _, j := range reply.Jobs {
+		live = live || !atRest(j)
+		if j.Array == nil {
+			list = append(list, j)
+			continue
+		}
+		tasks, err := f.tasks(ctx, j, ended)
+		if err != nil {
+			return nil, true, f.orGoesOn(ctx, err)
+		}
+		list = append(list, tasks...)
+	}
+	if err != nil {
+		return nil, true, f.orGoesOn(ctx, err)
+	}
+	return list, live, nil
+}
+
+// atRest reports whether nothing more comes of a job by itself.
+func atRest(j api.Job) bool {
+	return j.State.Terminal() || j.Array != nil && j.Array.TooManyFailed && j.Array.Live == 0
+}
+
+// orGoesOn is the error, or nil where the scheduler may be back soon: what jobs print
+// does not go through it.
+func (f *following) orGoesOn(ctx context.Context, err error) error {
+	var e *api.Error
+	if ctx.Err() == nil && errors.As(err, &e) && (e.Code == api.CodeUnreachable || e.Code == api.CodeUnavailable) {
+		pause(ctx, followPoll)
+		return nil
+	}
+	return cmp.Or(ctx.Err(), err)
+}
+
+// post makes known how the jobs are, and returns those that are new.
+func (f *following) post(list []api.Job) (fresh []api.Job) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, j := range list {
+		if _, known := f.jobs[nameOfJob(j)]; !known {
+			fresh = append(fresh, j)
+		}
+		f.jobs[nameOfJob(j)] = j
+	}
+	close(f.changed)
+	f.changed = make(chan struct{})
+	return fresh
+}
+
+// await returns the job when ok says so.
+func (f *following) await(ctx context.Context, name string, ok func(api.Job) bool) (api.Job, error) {
+	for {
+		f.mu.Lock()
+		j, changed := f.jobs[name], f.changed
+		f.mu.Unlock()
+		if ok(j) {
+			return j, nil
+		}
+		select {
+		case <-ctx.Done():
+			return j, ctx.Err()
+		case <-changed:
+		}
+	}
+}
+
+// fail takes down the error of one job. The others go on, where there are others.
+func (f *following) fail(err error, stop func()) {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return
+	}
+	if !f.many {
+		stop()
+	} else {
+		f.logPrinter.mu.Lock()
+		err = exitStatus(f.finish(err))
+		f.logPrinter.mu.Unlock()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.failed = cmp.Or(f.failed, err)
+}
+
+// followJob prints the output of one job until it has ended: from its last attempt on, or
+// that which was asked for.
+func (f *following) followJob(ctx context.Context, j api.Job) error {
+	if err := f.unreadable(ctx, j); err != nil {
+		return err
+	}
+	name, live := nameOfJob(j), !j.State.Terminal()
+	some, done := false, 0
+	for over := false; !over; over = f.over(j, done) {
+		if err := f.started(ctx, name, done); err != nil {
+			return err
+		}
+		printed, last, err := f.followFrom(ctx, name, done)
+		if err != nil {
+			return err
+		}
+		some, done = some || printed, last
+		j = f.jobNow(name)
+	}
+	if live && f.Attempt <= 0 && !f.attended {
+		f.say("job %s %s%s", name, resultOf(j), f.unlessPrinted(ctx, j, some))
+	}
+	return nil
+}
+
+// followFrom prints the attempts after the one that is done, of which last is the last.
+func (f *following) followFrom(ctx context.Context, name string, done int) (some bool, last int, err error) {
+	if err := f.slot(ctx); err != nil {
+		return false, done, err
+	}
+	defer func() { <-f.slots }()
+	reply, err := f.client.Job(ctx, name)
+	if err != nil {
+		return false, done, err
+	}
+	list, err := f.next(reply, done)
+	if err != nil {
+		return false, done, err
+	}
+	if last = done; reply.Job.State.Terminal() { // the last may not have begun
+		last = max(done, reply.Job.Attempt)
+	}
+	for _, at := range list {
+		if done > 0 && !f.attended || f.Attempt == everyAttempt {
+			f.heading(reply.Job, at)
+		}
+		printed, err := f.followOne(ctx, reply.Job, at)
+		if err != nil {
+			return false, done, err
+		}
+		some, last = some || printed, max(last, at.Number)
+	}
+	return some, last, nil
+}
+
+// unlessPrinted is what is added to the end of a job that printed nothing.
+func (f *following) unlessPrinted(ctx context.Context, j api.Job, some bool) string {
+	if some {
+		return ""
+	}
+	if reply, err := f.client.Job(ctx, nameOfJob(j)); err == nil {
+		j = reply.Job // with its log
+	}
+	last := api.Attempt{Attempt: job.Attempt{Number: j.Attempt, PlacedAt: j.PlacedAt, EndedAt: j.EndedAt}}
+	return ", and " + f.nothingPrinted(ctx, j, last)
+}
+
+func (f *following) jobNow(name string) api.Job {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.jobs[name]
+}
+
+// over reports whether nothing comes after attempt done of the job.
+func (f *following) over(j api.Job, done int) bool {
+	return f.Attempt > 0 && done > 0 || j.State.Terminal() && done >= j.Attempt
+}
+
+// next are the attempts after done that are to be printed.
+func (f *following) next(reply api.JobReply, done int) ([]api.Attempt, error) {
+	if done > 0 || f.attended { // who stays with a job has seen none of it, and sees all
+		return slices.DeleteFunc(begun(reply), func(at api.Attempt) bool { return at.Number <= done }), nil
+	}
+	return f.attempts(reply)
+}
+
+// started returns once an attempt after done has started, or the job has ended.
+func (f *following) started(ctx context.Context, name string, done int) error {
+	ready := func(j api.Job) bool {
+		return j.State.Terminal() || j.InvocationID != "" && j.Attempt > done
+	}
+	if j := f.jobNow(name); !ready(j) && done == 0 {
+		// One that waits for its next attempt has the output of earlier ones.
+		if reply, err := f.client.Job(ctx, name); err != nil || len(begun(reply)) > 0 {
+			return err
+		}
+		if j.State == job.Queued && !f.many && !f.attended {
+			f.say("job %s is %s%s", name, j.State, colon(f.err.Local(j.Why)))
+		}
+	}
+	_, err := f.await(ctx, name, ready)
+	return err
+}
+
+// slot waits for one, which the caller gives back.
+func (f *following) slot(ctx context.Context) error {
+	select {
+	case f.slots <- struct{}{}:
+		return nil
+	default:
+		f.sayLate()
+	}
+	select {
+	case f.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// followOne prints an attempt to its end.
+func (f *following) followOne(ctx context.Context, j api.Job, at api.Attempt) (some bool, err error) {
+	past := func(j api.Job) bool { return j.Attempt != at.Number || !j.State.Live() }
+	if past(j) {
+		return true, f.copyAttempt(ctx, j, at)
+	}
+	over := make(chan struct{})
+	waiting, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		if _, err := f.await(waiting, nameOfJob(j), past); err == nil {
+			close(over)
+		}
+	}()
+	if file := f.ownLog(ctx, j, at); file != nil {
+		return f.followLog(ctx, j, at, file, over)
+	}
+	some, err = f.followAttempt(ctx, j, at, over)
+	if err == nil && !some && f.logServes(j) { // it came late
+		return f.copyLog(j, at)
+	}
+	return some, err
+}
+
+// sayLate says once that not all jobs are followed at the same time.
+func (f *following) sayLate() {
+	f.mu.Lock()
+	said := f.late
+	f.late = true
+	f.mu.Unlock()
+	if !said {
+		f.say("%d jobs are followed at once; the output of the others comes when one of these has ended", followedAtOnce)
+	}
+}

@@ -1,0 +1,214 @@
+package client
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// logPrinter prints the output of jobs, of several at once when they are followed.
+type logPrinter struct {
+	*logsCmd
+	*app
+	path string // of journalctl
+	many bool   // several jobs may be printed, so each line is led by the job's name
+	// attended: run or submit --wait reports the job's states itself, so only its output is printed.
+	attended bool
+
+	mu sync.Mutex // guards what is written
+}
+
+// journalArgs selects one run of the unit: by its name, which journald takes from
+// the kernel and no process can forge, and by the fields that systemd gives all
+// lines of the run. Those of a release without the fields have the name that
+// systemd gave the run; a process of milliseconds is gone before journald could
+// ask for that one.
+func journalArgs(j api.Job, at api.Attempt) []string {
+	if j.Manager == api.UserManager {
+		return attemptLines(j, at)
+	}
+	unit := "_SYSTEMD_UNIT=" + j.ID.Unit()
+	return append([]string{},
+		unit, fmt.Sprintf("GPUSCHED_ATTEMPT=%d", at.Number), fmt.Sprintf("GPUSCHED_PLACED=%d", at.PlacedAt.UnixMicro()),
+		"+", unit, "_SYSTEMD_INVOCATION_ID="+at.InvocationID)
+}
+
+// stream is where the output of one job goes. Another's job cannot act on one's
+// terminal; one's own output, and any that goes into a file, stays as it is.
+func (p *logPrinter) stream(j api.Job) *watchedWriter {
+	var w io.Writer = &turnWriter{p}
+	if p.out.TTY && j.UID != p.uid {
+		w = term.TextOnly(w)
+	}
+	if p.many {
+		w = &labelled{w: w, label: p.label(j)}
+	}
+	return &watchedWriter{w: w, last: time.Now()}
+}
+
+// label is what leads a line of a job where several are printed.
+func (p *logPrinter) label(j api.Job) string { return nameAt(p.calledFromAfar, nameOfJob(j)) + ": " }
+
+// turnWriter writes to the terminal, one writer at a time.
+type turnWriter struct{ p *logPrinter }
+
+func (t *turnWriter) Write(b []byte) (int, error) {
+	t.p.mu.Lock()
+	defer t.p.mu.Unlock()
+	n, err := t.p.out.W.Write(b)
+	return n, cmp.Or(err, t.p.out.W.Flush())
+}
+
+// say is note for one of several writers.
+func (p *logPrinter) say(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.note(format, args...)
+	p.err.W.Flush()
+}
+
+// heading is the line before the output of an attempt where there are several.
+func (p *logPrinter) heading(j api.Job, at api.Attempt) {
+	label := ""
+	if p.many {
+		label = p.label(j)
+	}
+	text := fmt.Sprintf("%sgpusched: attempt %d%s", label, at.Number, colon(p.attemptLine(at)))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.out.Printf("%s\n", p.out.Paint(term.Dim, term.Clean(text)))
+}
+
+// copyAttempt prints what there is of an attempt. What a job printed in its last moment
+// may not be in the journal yet, so where there is nothing it is asked again for a
+// while after the attempt's end.
+func (p *logPrinter) copyAttempt(ctx context.Context, j api.Job, at api.Attempt) error {
+	if p.logServes(j) { // else the journal is waited for
+		if some, err := p.copyLog(j, at); some || err != nil {
+			return err
+		}
+	}
+	out := p.stream(j)
+	lines := p.joiner(out)
+	if since := time.Since(at.EndedAt); since >= 0 && since < lateMax {
+		p.printed(ctx, nameOfJob(j))
+	}
+	for {
+		if p.hasJournal() {
+			_, err := p.readJournal(ctx, j, at, lines)
+			if err != nil && ctx.Err() == nil && p.outOfReach() { // the file of an older systemd can be an empty one
+				break
+			}
+			if err != nil {
+				return cmp.Or(ctx.Err(), err)
+			}
+		}
+		since := time.Since(at.EndedAt)
+		if out.some || since < 0 || since > lateMax {
+			break
+		}
+		if pause(ctx, journalPoll); ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	if p.endLine(lines); out.some {
+		return nil
+	}
+	if some, err := p.copyLog(j, at); some || err != nil { // it has what the journal has not, or no longer
+		return err
+	}
+	if hidden := p.hiddenOutput(); hidden != nil && !at.EndedAt.IsZero() && logOf(j) == "" {
+		return hidden
+	}
+	if !p.attended {
+		p.say("job %s %s", nameOfJob(j), p.nothingPrinted(ctx, j, at))
+	}
+	return nil
+}
+
+// readJournal passes on what the journal has of an attempt, or with -n the last lines of it. It returns the cursor of
+// the last entry.
+func (p *logPrinter) readJournal(
+	ctx context.Context, j api.Job, at api.Attempt, to *lineJoiner,
+) (cursor string, err error) {
+	each := func(e entry) error {
+		cursor = e.cursor
+		return to.write(e)
+	}
+	which := journalArgs(j, at)
+	if p.Lines == 0 {
+		return cursor, runJournal(ctx, p.path, which, each)
+	}
+	last, err := lastEntries(ctx, p.path, which, p.Lines)
+	for _, e := range last {
+		err = cmp.Or(err, each(e))
+	}
+	return cursor, err
+}
+
+// joiner writes what a job printed to its stream.
+func (p *logPrinter) joiner(out io.Writer) *lineJoiner { return &lineJoiner{w: out, times: p.Times} }
+
+// endLine ends the job's last line where something else follows, though the job did not.
+func (p *logPrinter) endLine(lines *lineJoiner) {
+	if p.out.TTY || p.many || p.Times || p.Attempt == everyAttempt {
+		lines.end()
+	}
+	if lines.byName {
+		p.say(byNameHint)
+	}
+}
+
+// followAttempt prints what there is of an attempt and what comes, until over is closed
+// and its output is here.
+func (p *logPrinter) followAttempt(ctx context.Context, j api.Job, at api.Attempt, over <-chan struct{}) (bool, error) {
+	out := p.stream(j)
+	lines := p.joiner(out)
+	defer p.endLine(lines)
+	tail := journalTail{job: nameOfJob(j), path: p.path, which: journalArgs(j, at), each: lines.write, out: out}
+	if p.Lines > 0 && p.hasJournal() {
+		var err error
+		if tail.cursor, err = p.readJournal(ctx, j, at, lines); err != nil {
+			return out.some, cmp.Or(ctx.Err(), err)
+		}
+	}
+	err := p.tailJournal(ctx, tail, over)
+	return out.some, err
+}
+
+// labelled puts a label before each line, and passes on whole lines only, but a long one in pieces of maxPiece.
+type labelled struct {
+	w     io.Writer
+	label string
+	rest  []byte // of a line that has not ended
+	cut   bool   // a piece of that line has been passed on
+}
+
+const maxPiece = 1 << 20
+
+func (l *labelled) Write(b []byte) (int, error) {
+	var lines []byte
+	for rest := b; len(rest) > 0; {
+		line, after, ended := bytes.Cut(rest, []byte("\n"))
+		l.rest, rest = append(l.rest, line...), after
+		if ended && !(l.cut && len(l.rest) == 0) || len(l.rest) >= maxPiece {
+			lines = append(append(append(lines, l.label...), l.rest...), '\n')
+			l.rest = l.rest[:0]
+		}
+		l.cut = !ended && (l.cut || len(l.rest) == 0)
+	}
+	if len(lines) == 0 {
+		return len(b), nil
+	}
+	if _, err := l.w.Write(lines); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}

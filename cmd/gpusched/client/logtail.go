@@ -1,0 +1,249 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// maxTail is how much of a log is searched for the beginning of an attempt.
+const maxTail = 16 << 20
+
+// For so long after a job was placed its launcher may be about to make its log.
+const logDue = 3 * time.Second
+
+// ownLog opens the log of one's own job that runs, at the beginning of the attempt; nil
+// where the journal has to serve. Unlike the journal it has what a program prints before
+// the line ends, such as a progress bar.
+func (f *following) ownLog(ctx context.Context, j api.Job, at api.Attempt) *os.File {
+	if j.UID != f.uid || logOf(j) == "" || (f.many || f.Times) && !f.logServes(j) {
+		return nil
+	}
+	for {
+		file, err := f.openLog(j, at)
+		since := time.Since(at.PlacedAt)
+		if !errors.Is(err, os.ErrNotExist) || since < 0 || since > logDue || ctx.Err() != nil {
+			return file
+		}
+		pause(ctx, journalPoll)
+	}
+}
+
+// logOf is the path of a job's log, "" where it has none that may be told.
+func logOf(j api.Job) string {
+	if j.Private == nil {
+		return ""
+	}
+	return j.Private.Log.Path
+}
+
+// openLog is one try of ownLog. An attempt that is not in the log is like a log that is not there.
+func (p *logPrinter) openLog(j api.Job, at api.Attempt) (*os.File, error) {
+	path := logOf(j)
+	if j.UID != p.uid || path == "" {
+		return nil, os.ErrNotExist
+	}
+	if rest, ofHome := strings.CutPrefix(path, "~"+j.User+"/"); ofHome {
+		path = filepath.Join("/", p.getenv("HOME"), rest)
+	}
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if !seekAttempt(file, nameOfJob(j), at, p.Lines) {
+		file.Close()
+		return nil, os.ErrNotExist
+	}
+	return file, nil
+}
+
+// inLog reports whether the attempt is in its job's log, with all that it prints.
+func (a *app) inLog(j api.Job, at api.Attempt) bool {
+	file, err := (&logPrinter{logsCmd: &logsCmd{}, app: a}).openLog(j, at)
+	file.Close() // nil does no harm
+	return err == nil
+}
+
+// logGrain is how coarsely file systems note when a file was changed.
+const logGrain = time.Second
+
+// seekAttempt goes to where the attempt begins in a log, or so many lines before its end.
+// It reports whether it found that, and nothing of another job in it: the next attempt of the same job may have begun
+// already. The first attempt of the first job that writes to a log begins with it: what was written before is an
+// earlier job's.
+func seekAttempt(file *os.File, name string, at api.Attempt, lines int) bool {
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxTail {
+		return false
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxTail))
+	if err != nil {
+		return false
+	}
+	begin := 0
+	line := []byte(contract.AttemptLine(name, strconv.Itoa(at.Number)))
+	older := len(text) > 0 && info.ModTime().Before(at.PlacedAt.Add(-logGrain))
+	if i := bytes.LastIndex(text, line); i >= 0 {
+		begin = i + len(line)
+	} else if at.Number > 1 || older {
+		return false
+	}
+	own, _ := untilAgain(text[begin:], name)
+	if bytes.Contains(own, anotherBegins) {
+		return false
+	}
+	if lines > 0 {
+		begin = lastLines(text[:begin+len(own)], begin, lines)
+	}
+	_, err = file.Seek(int64(begin), io.SeekStart)
+	return err == nil
+}
+
+// anotherBegins is in a log before the output of an attempt.
+var anotherBegins = []byte("\ngpusched: attempt ")
+
+// untilAgain cuts off what comes with the next attempt of a job, and reports whether that is there.
+func untilAgain(text []byte, name string) (own []byte, again bool) {
+	before, _, again := bytes.Cut(text, []byte(" of job "+name+" begins\n"))
+	if i := bytes.LastIndex(before, anotherBegins); again && i >= 0 {
+		return text[:i], true
+	}
+	return text, false
+}
+
+// lastLines is where the last n lines of the text from begin on begin.
+func lastLines(text []byte, begin, n int) int {
+	at := len(bytes.TrimSuffix(text[begin:], []byte("\n"))) + begin
+	for ; n > 0; n-- {
+		i := bytes.LastIndexByte(text[begin:at], '\n')
+		if i < 0 {
+			return begin
+		}
+		at = begin + i
+	}
+	return at + 1
+}
+
+// copyLog prints what a log has of an attempt.
+func (p *logPrinter) copyLog(j api.Job, at api.Attempt) (some bool, err error) {
+	file, err := p.openLog(j, at)
+	if err != nil {
+		return false, nil
+	}
+	defer file.Close()
+	text := &lastByte{w: p.stream(j), b: '\n'}
+	n, _, err := copyNew(text, file, nameOfJob(j), at.Number)
+	if p.many || p.out.TTY {
+		text.endLine()
+	}
+	return n > 0, err
+}
+
+// followLog prints what is in a log and what comes, until over is closed: then all that
+// the job printed is in it; or until its next attempt goes on in the same file.
+// What the scheduler tells the job is in the journal alone.
+func (f *following) followLog(
+	ctx context.Context, j api.Job, at api.Attempt, file *os.File, over <-chan struct{},
+) (bool, error) {
+	defer file.Close()
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	told := &watchedWriter{w: &noticesOnly{w: f.stream(j)}, last: time.Now()}
+	exited := make(chan struct{})
+	go func() {
+		defer close(exited)
+		if f.awaitJournal(reading) == nil {
+			tail := journalTail{which: journalArgs(j, at)}
+			if last, _ := lastEntries(reading, f.path, tail.which, 1); len(last) > 0 {
+				tail.cursor = last[len(last)-1].cursor
+			}
+			_ = runJournal(reading, f.path, tail.following(), f.joiner(told).write)
+		}
+	}()
+	out := &lastByte{w: f.stream(j), b: '\n'}
+	some := false
+	for last := false; ; {
+		n, again, err := copyNew(out, file, nameOfJob(j), at.Number)
+		if some = some || n > 0; err != nil || last && n < maxTail || again {
+			stop()
+			<-exited
+			if f.many || f.out.TTY || !f.attended {
+				out.endLine()
+			}
+			return some, err
+		}
+		select {
+		case <-ctx.Done():
+			return some, ctx.Err()
+		case <-over:
+			last = true
+		case <-time.After(journalPoll):
+		}
+	}
+}
+
+// copyNew copies what is new in a log, from where the attempt begins if that is seen, up to where the next attempt of
+// the job does, and reports whether that is there.
+func copyNew(to io.Writer, log io.Reader, name string, attempt int) (n int, again bool, err error) {
+	text, err := io.ReadAll(io.LimitReader(log, maxTail))
+	if _, of, seen := bytes.Cut(text, []byte(contract.AttemptLine(name, strconv.Itoa(attempt)))); seen {
+		text = of
+	}
+	text, again = untilAgain(text, name)
+	if err == nil && len(text) > 0 {
+		_, err = to.Write(text)
+	}
+	return len(text), again, err
+}
+
+// noticesOnly passes on the lines that the scheduler, or its launcher, wrote.
+type noticesOnly struct {
+	w    io.Writer
+	rest []byte
+}
+
+func (n *noticesOnly) Write(b []byte) (int, error) {
+	n.rest = append(n.rest, b...)
+	for {
+		line, after, ended := bytes.Cut(n.rest, []byte("\n"))
+		if !ended {
+			return len(b), nil
+		}
+		if bytes.HasPrefix(line, []byte("gpusched: ")) {
+			if _, err := n.w.Write(append(bytes.Clone(line), '\n')); err != nil {
+				return 0, err
+			}
+		}
+		n.rest = append(n.rest[:0], after...)
+	}
+}
+
+// lastByte remembers whether a line is unfinished.
+type lastByte struct {
+	w io.Writer
+	b byte
+}
+
+func (l *lastByte) Write(p []byte) (int, error) {
+	if len(p) > 0 {
+		l.b = p[len(p)-1]
+	}
+	return l.w.Write(p)
+}
+
+// endLine ends a line that a progress bar left.
+func (l *lastByte) endLine() {
+	if l.b != '\n' {
+		_, _ = l.w.Write([]byte("\n"))
+	}
+}

@@ -1,0 +1,54 @@
+package client
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/manual"
+	"github.com/gpusched/gpusched/cmd/gpusched/onslurm"
+)
+
+// writeManual is "gpusched __man DIR": it writes the manual pages. They differ
+// only where the grammar or SOURCE_DATE_EPOCH does (invariant 6).
+func writeManual(_ context.Context, a *app, args []string) error {
+	if len(args) != 1 {
+		return usagef("usage: gpusched __man DIR")
+	}
+	parser, err := newParser(&grammar{}, io.Discard, func(int) {})
+	if err != nil {
+		return err
+	}
+	source := manual.Source{Grammar: parser.Model, Version: version, OnSlurm: onSlurm()}
+	for _, c := range onslurm.Codes() {
+		source.ReasonsOnSlurm = append(source.ReasonsOnSlurm, manual.Entry{Word: string(c.Code), Text: c.Text})
+	}
+	if epoch := a.getenv("SOURCE_DATE_EPOCH"); epoch != "" {
+		seconds, err := strconv.ParseInt(epoch, 10, 64)
+		if err != nil {
+			return usagef("SOURCE_DATE_EPOCH is %q, not a number of seconds", epoch)
+		}
+		source.Date = time.Unix(seconds, 0).UTC().Format(time.DateOnly)
+	}
+	if err := os.MkdirAll(args[0], 0o755); err != nil {
+		return err
+	}
+	for name, text := range source.Pages() {
+		if err := os.WriteFile(filepath.Join(args[0], name), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// onSlurm are the sections about what Slurm has no place for.
+func onSlurm() []manual.Section {
+	entry := func(g onslurm.Gap) manual.Entry { return manual.Entry{Word: g.Command, Text: g.Text()} }
+	return []manual.Section{
+		{Title: "COMMANDS THAT ARE NOT FOR SLURM", Entries: each(onslurm.Gaps(), entry)},
+		{Title: "OPTIONS ON SLURM", Entries: each(onslurm.OptionGaps(), entry)},
+	}
+}

@@ -1,0 +1,56 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/gpusched/gpusched/daemon/metrics"
+)
+
+// metricsCmd prints what is measured.
+type metricsCmd struct {
+	Format   string `name:"format" enum:",openmetrics,prometheus" default:"" placeholder:"FORMAT" brief:"openmetrics, or prometheus: the older format" help:"openmetrics, or prometheus: the older text format, which --textfile implies."`
+	Textfile string `name:"textfile" placeholder:"FILE" brief:"Put it into this file, for node_exporter" help:"Put it into this file, for the textfile collector of node_exporter, whose files end in .prom. The file is replaced as a whole."`
+}
+
+func (c *metricsCmd) Run(ctx context.Context, a *app) error {
+	format := metrics.Format(cmp.Or(c.Format, string(metrics.OpenMetrics)))
+	if c.Textfile == "" {
+		page, err := a.client.Metrics(ctx, string(format))
+		if err == nil {
+			a.out.Printf("%s", page)
+		}
+		return err
+	}
+	if format = metrics.Prometheus; c.Format == string(metrics.OpenMetrics) {
+		return usagef("node_exporter does not read OpenMetrics from files (--textfile)")
+	}
+	page, err := a.client.Metrics(ctx, string(format))
+	if err != nil { // or the figures of before would stay
+		page = metrics.Down(format)
+	}
+	return cmp.Or(replaceFile(c.Textfile, page), err)
+}
+
+// replaceFile puts a file that everybody may read in the place of whatever has the name
+// now. Nobody sees a part of it, and a link is replaced and not followed.
+func replaceFile(path string, text []byte) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(f.Name())
+			err = fmt.Errorf("write %s: %w", path, err)
+		}
+	}()
+	_, err = f.Write(text)
+	if err = cmp.Or(err, f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

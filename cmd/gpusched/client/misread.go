@@ -1,0 +1,75 @@
+package client
+
+import (
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// variable finds what a shell would have replaced.
+var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$(\{|[A-Za-z_])`) })
+
+// unexpanded refuses a path with a variable in it, which no shell has replaced.
+func unexpanded(option, path string) error {
+	if !variable().MatchString(path) {
+		return nil
+	}
+	return refuse(api.CodeUsage, "have your shell put it in, by double quotation marks or none; ~/ is your home directory",
+		"%s: %q has a variable in it, and none is replaced there", option, path)
+}
+
+// hintIgnored says what of the caller's surroundings a user may count on, and makes no difference to the job.
+func (a *app) hintIgnored(req api.SubmitRequest) {
+	if a.getenv("GPUSCHED_JOB_ID") == "" && req.EnvMode == string(contract.EnvInherit) {
+		a.hintDevices(req)
+	}
+	if readsInput(req.Argv) && inputWaits(os.Stdin) {
+		a.note("warning: the input of this command is not read: a job's input is empty (gpusched run --tty has a terminal)")
+	}
+}
+
+// hintDevices warns of GPUs that are chosen in the ways of CUDA, which are not those that the job gets.
+func (a *app) hintDevices(req api.SubmitRequest) {
+	chosen := a.getenv("CUDA_VISIBLE_DEVICES")
+	list, err := job.ParseGPUList(chosen)
+	switch {
+	case req.GPUMilli == 0 || len(req.GPUIDs) > 0:
+	case chosen != "" && err == nil && len(list) > 0:
+		a.note("warning: CUDA_VISIBLE_DEVICES=%s makes no difference: the job sees the GPUs that it gets (--gpu-ids %s for these)", chosen, chosen)
+	default:
+		for _, arg := range req.Argv {
+			_, n, found := strings.Cut(string(arg), "cuda:")
+			ids, err := job.ParseGPUList(n)
+			one := found && err == nil && len(ids) == 1
+			if one && ids[0]*job.WholeGPU >= max(req.GPUMilli, job.WholeGPU) {
+				a.note("warning: a job's GPUs are cuda:0 and following, so there is no cuda:%s in it (--gpu-ids %s for that GPU, and cuda:0)", n, n)
+			}
+		}
+	}
+}
+
+// readsInput reports whether a command is one that reads its input where it is typed so.
+func readsInput(argv [][]byte) bool {
+	words := each(argv, func(b []byte) string { return string(b) })
+	last := words[len(words)-1]
+	readers := []string{"sh", "bash", "cat", "python", "python3"}
+	return last == "-" || last == "-s" || len(words) == 1 && slices.Contains(readers, last)
+}
+
+// inputWaits reports whether there is an input that somebody gave the command: a pipe, or a file of which nothing has
+// been read.
+func inputWaits(in *os.File) bool {
+	info, err := in.Stat()
+	if err != nil || info.Mode()&os.ModeNamedPipe != 0 {
+		return err == nil
+	}
+	at, err := in.Seek(0, io.SeekCurrent)
+	return info.Mode().IsRegular() && err == nil && at == 0 && info.Size() > 0
+}

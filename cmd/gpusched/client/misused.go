@@ -1,0 +1,167 @@
+package client
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/manual"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// misused turns what the parser says into an error with a next step.
+func misused(err error) error {
+	var node *kong.Node
+	var parse *kong.ParseError
+	if errors.As(err, &parse) {
+		node = parse.Context.Selected()
+	}
+	said := err.Error()
+	text := cmp.Or(habitualOption(node, said), misplaced(node, said), noValue(said), reworded(said))
+	e := usagef("%s", text)
+	if strings.HasSuffix(e.Message, "')") && strings.Contains(e.Message, " (see '") {
+		return e // the next step is there
+	}
+	e.Hint = "see 'gpusched --help'"
+	if node != nil {
+		e.Hint = fmt.Sprintf("see '%s --help'", manual.CommandPath(node))
+	}
+	return e
+}
+
+// misplaced is about a word that a command has no place for, or lacks; "" where it is about neither.
+func misplaced(n *kong.Node, said string) string {
+	rest, unexpected := strings.CutPrefix(said, "unexpected argument ")
+	word, _, _ := strings.Cut(rest, ", did you mean ")
+	switch {
+	case unexpected && (n == nil || len(n.Children) > 0):
+		return noCommand(n, word, candidates(rest))
+	case unexpected && len(n.Positional) == 0:
+		return fmt.Sprintf("'%s' takes no argument, and %q is one", manual.CommandPath(n), word)
+	case unexpected:
+		return fmt.Sprintf("'%s' takes one %s, and %q is a second", manual.CommandPath(n),
+			strings.ToUpper(n.Positional[0].Name), word)
+	case n != nil && len(n.Children) > 0 && strings.HasPrefix(said, "expected "):
+		return fmt.Sprintf("'%s' needs to know what to do: %s", manual.CommandPath(n),
+			oneOf(each(n.Children, func(c *kong.Node) string { return c.Name })))
+	}
+	if m := parts(notNamed, said); m != nil {
+		return strings.ToUpper(m[1]) + " is missing"
+	}
+	if flags, ok := strings.CutPrefix(said, "missing flags: "); ok {
+		return strings.ReplaceAll(flags, "=", " ") + " is missing"
+	}
+	return ""
+}
+
+const notNamed = `^(?:missing positional arguments|expected "?)\s*<([^>]+)>`
+
+// noCommand says that there is none of that name, and which is meant; what is near is not where it undoes the other.
+func noCommand(n *kong.Node, word string, near []string) string {
+	text := fmt.Sprintf("there is no command %q", word)
+	if n != nil {
+		group := strings.TrimPrefix(manual.CommandPath(n), "gpusched ") + " "
+		if habit, ok := manual.Find(manual.OtherSubcommands, group+word); ok {
+			return text + ", did you mean 'gpusched " + habit.Ours + "'?"
+		}
+	}
+	near = slices.DeleteFunc(near, func(other string) bool { return "un"+word == other || word == "un"+other })
+	return text + didYouMeanOne(word, near)
+}
+
+// didYouMeanOne is the one that a word is nearest to, of some that are near, or else a few.
+func didYouMeanOne(word string, near []string) string {
+	further := func(s string) int { return max(len(s)-len(word), len(word)-len(s)) }
+	slices.SortStableFunc(near, func(x, y string) int { return further(x) - further(y) })
+	if best := job.Nearest(word, near); best != "" {
+		return fmt.Sprintf(", did you mean %q?", best)
+	}
+	if len(near) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", did you mean %s?", oneOf(each(near[:min(len(near), 3)], func(s string) string { return fmt.Sprintf("%q", s) })))
+}
+
+// parts are those of a text that a pattern has; it is compiled here, as a command that is right needs none.
+func parts(pattern, text string) []string {
+	return regexp.MustCompile(pattern).FindStringSubmatch(text)
+}
+
+// candidates are what the parser found near a word.
+func candidates(said string) (near []string) {
+	if _, rest, ok := strings.Cut(said, ", did you mean "); ok {
+		for _, m := range regexp.MustCompile(`"([^"]*)"`).FindAllStringSubmatch(rest, -1) {
+			if m[1] != "" {
+				near = append(near, m[1])
+			}
+		}
+	}
+	return near
+}
+
+// oneOf is a choice in words: a, b or c.
+func oneOf(list []string) string {
+	if len(list) < 2 {
+		return strings.Join(list, "")
+	}
+	last := len(list) - 1
+	return strings.Join(list[:last], ", ") + " or " + list[last]
+}
+
+// What the parser says of values, with the option or argument that it is about.
+const (
+	notOneOf  = `^(\S+) must be one of (.*) but got (".*")$`
+	notNumber = `^(?:(.+): )?expected (?:a valid \d+ bit u?int|an int|a float) but got (".*?")(?: \(.*\))?$`
+	notBool   = `^(\S+): (?:bool value must be .* but got|expected bool but got) (".*?")(?: \(.*\))?$`
+	noneGiven = `^(\S+): (?:missing value|expected \w+ value but got ".*" \(.*?\)(?:; perhaps try (.*)\?$)?)`
+)
+
+// noValue is about a value that an option does not take; "" where it is about something else.
+func noValue(said string) string {
+	name := func(shown string) string {
+		word, _, _ := strings.Cut(strings.Trim(shown, "[]"), "=")
+		if strings.HasPrefix(word, "<") {
+			word = strings.ToUpper(strings.Trim(word, "<>."))
+		}
+		return word
+	}
+	if m := parts(notOneOf, said); m != nil {
+		return fmt.Sprintf("%s: %s is not known here: use %s", name(m[1]), m[3], oneOf(candidates(", did you mean "+m[2])))
+	}
+	if m := parts(notNumber, said); m != nil {
+		of := ""
+		if strings.HasPrefix(m[1], "-") {
+			of = name(m[1]) + ": "
+		}
+		return of + m[2] + " is not a number"
+	}
+	if m := parts(notBool, said); m != nil {
+		return fmt.Sprintf("%s takes no value, and %s is one", name(m[1]), m[2])
+	}
+	if m := parts(noneGiven, said); m != nil {
+		if m[2] != "" {
+			return fmt.Sprintf("%s needs a value: one that begins with a dash is written as %s", m[1], m[2])
+		}
+		return name(m[1]) + " needs a value"
+	}
+	return ""
+}
+
+// reworded says for people what else the parser says.
+func reworded(text string) string {
+	if argument, rest, ok := strings.Cut(text, ">"); ok && strings.HasPrefix(argument, "<") && strings.Contains(rest, ": ") {
+		_, text, _ = strings.Cut(rest, ": ") // which argument is wrong is in the text
+	}
+	if flag, _, ok := strings.Cut(text, ", did you mean "); ok && strings.HasPrefix(flag, "unknown flag --") {
+		return flag + didYouMeanOne(strings.TrimPrefix(flag, "unknown flag "), candidates(text))
+	}
+	if strings.HasPrefix(text, "unknown flag -") && !strings.HasPrefix(text, "unknown flag --") {
+		text, _, _ = strings.Cut(text, ",") // one letter is like every other
+	}
+	return text
+}

@@ -1,0 +1,97 @@
+package client
+
+import (
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/manual"
+)
+
+// refusal is what people read of a command line that the parser does not take; "": it takes it.
+func refusal(t *testing.T, k *kong.Kong, args ...string) string {
+	t.Helper()
+	if _, err := k.Parse(args); err != nil {
+		return misused(err).Error()
+	}
+	return ""
+}
+
+func wholeParser(t *testing.T) *kong.Kong {
+	t.Helper()
+	k, err := newParser(&grammar{}, io.Discard, func(int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// What the parser says of its grammar, its types and its tokens.
+var parsersWords = regexp.MustCompile(`must be one of|but got|bool value|expected |missing flags|unexpected|\bEOL\b|bit u?int|<\w+>|strconv|flag\)`)
+
+// Every option and argument of every command is refused in our words, with a wrong value and without one.
+func TestRefusalsAreNotInTheParsersWords(t *testing.T) {
+	k := wholeParser(t)
+	for _, n := range k.Model.Leaves(true) {
+		words := strings.Fields(strings.TrimPrefix(manual.CommandPath(n), "gpusched "))
+		tries := [][]string{{}, {"--nosuchoption"}, {"a", "b", "c"}, {"\x01"}}
+		for _, f := range n.Flags {
+			if f.Name != "help" {
+				name := "--" + f.Name
+				tries = append(tries, []string{name + "=?!"}, []string{name}, []string{name, "--json"})
+			}
+		}
+		for _, words := range [][]string{words, words[:1]} {
+			for _, more := range tries {
+				args := slices.Concat(words, more)
+				if text := refusal(t, k, args...); parsersWords.MatchString(text) {
+					t.Errorf("%q: %s", args, text)
+				}
+			}
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	k := wholeParser(t)
+	for line, want := range map[string]string{
+		"events -o csv":           `--output: "csv" is not known here: use table, json or jsonl (see 'gpusched events --help')`,
+		"daemon log-level debugg": `LEVEL: "debugg" is not known here: use debug, info, warn, error or default (`,
+		"reserve":                 `'gpusched reserve' needs to know what to do: make, list or cancel (`,
+		"export":                  `'gpusched export' needs to know what to do: slurm (`,
+		"history --last x":        `--last: "x" is not a number (`,
+		"status --json=maybe":     `--json takes no value, and "maybe" is one (`,
+		"list --user":             `--user needs a value (`,
+		"submit --gpu 1 x":        `unknown flag --gpu, did you mean "--gpus"? (`,
+		"submit --gpu-i 1 x":      `unknown flag --gpu-i, did you mean "--gpu-ids"? (`,
+		"daemon undrain":          `there is no command "undrain", did you mean 'gpusched daemon resume'? (`,
+		"daemon unpause":          `there is no command "unpause", did you mean 'gpusched daemon resume'? (`,
+		"gpu unpause 0":           `there is no command "unpause", did you mean 'gpusched gpu resume'? (`,
+		"daemon drian":            `there is no command "drian", did you mean "drain"? (`,
+		"reserve create --gpus 0": `there is no command "create", did you mean 'gpusched reserve make'? (`,
+		"migrate --mine":          `--to ENGINE is missing (`,
+		"why 1 2":                 `'gpusched why' takes one ID, and "2" is a second (`,
+	} {
+		if got := refusal(t, k, strings.Fields(line)...); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+	}
+}
+
+// What a command in two words leads to is one of ours, and it is none itself.
+func TestHabitsLeadToSubcommands(t *testing.T) {
+	root := model(t).Node
+	for _, habit := range manual.OtherSubcommands {
+		for i, path := range append(slices.Clone(habit.Words), habit.Ours) {
+			group, word, _ := strings.Cut(path, " ")
+			n := childNamed(root, group)
+			if there := n != nil && childNamed(n, word) != nil; there != (i == len(habit.Words)) {
+				t.Errorf("%s: there is such a command: %t", path, there)
+			}
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package client
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// notifyOptions say who gets a message at a job's start and end.
+type notifyOptions struct {
+	Tell   []string `name:"notify" sep:"none" placeholder:"[WAY:]WHEN" group:"life" brief:"Send a message at start, end or fail, or at several" help:"Send a message at the job's start, end, or failure (fail), such as end or start,fail; of an array one for all of it; none: no message. The way is mail (to your account on this machine), webhook or terminal, as in mail:end. Default: mail where it is installed, else the terminal. May be repeated."`
+	TellTo []string `name:"notify-to" sep:"none" placeholder:"WHERE" group:"life" brief:"Where to: a mail address, a webhook or a URL" help:"Where --notify sends to: a mail address, the name of one of the site's webhooks, or an http(s) URL of yours. Only you and administrators see it. May be repeated."`
+}
+
+// notifications are the wishes that the options mean.
+func (o *notifyOptions) notifications() ([]job.Notify, error) {
+	if len(o.Tell) == 0 && len(o.TellTo) > 0 {
+		return nil, usagef("--notify-to says where to, and nothing says when: add --notify end, or start, or fail")
+	}
+	if len(o.Tell) == 1 && o.Tell[0] == "none" && len(o.TellTo) == 0 {
+		return nil, nil
+	}
+	var places []job.Notify
+	for _, to := range o.TellTo {
+		n, err := placeOf(to)
+		if err != nil {
+			return nil, err
+		}
+		places = append(places, n)
+	}
+	used := make([]bool, len(places))
+	var list []job.Notify
+	for _, text := range o.Tell {
+		way, on, err := parseNotify(text)
+		if err != nil {
+			return nil, err
+		}
+		found := false
+		for i, place := range places {
+			if way == "" || way == place.Way {
+				found, used[i] = true, true
+				place.On = on
+				list = append(list, place)
+			}
+		}
+		switch {
+		case !found && way == job.NotifyWebhook:
+			return nil, usagef("--notify %s does not say which webhook: add --notify-to with the name of one of the site's, or a URL", text)
+		case !found:
+			list = append(list, job.Notify{Way: way, On: on})
+		}
+	}
+	if i := slices.Index(used, false); i >= 0 {
+		return nil, usagef("--notify-to %s is for %s, and no --notify is", o.TellTo[i], places[i].Way)
+	}
+	return list, nil
+}
+
+// parseNotify reads end, start,fail or mail:end.
+func parseNotify(text string) (way job.NotifyWay, on []job.NotifyEvent, err error) {
+	first, events, found := strings.Cut(text, ":")
+	if !found {
+		first, events = "", text
+	}
+	if way = job.NotifyWay(first); found && !slices.Contains(job.NotifyWays(), way) {
+		return "", nil, unknownNotify("way", first, job.NotifyWays())
+	}
+	for word := range strings.SplitSeq(events, ",") {
+		event := job.NotifyEvent(word)
+		if !slices.Contains(job.NotifyEvents(), event) {
+			if !found && slices.Contains(job.NotifyWays(), job.NotifyWay(word)) {
+				return "", nil, usagef("--notify %s says how and not when: use %s:end", word, word)
+			}
+			return "", nil, unknownNotify("moment", word, job.NotifyEvents())
+		}
+		if !slices.Contains(on, event) {
+			on = append(on, event)
+		}
+	}
+	return way, on, nil
+}
+
+func unknownNotify[T ~string](what, word string, known []T) error {
+	names := each(known, func(w T) string { return string(w) })
+	text := fmt.Sprintf("%q is not a %s to notify: use %s", word, what, strings.Join(names, ", "))
+	if near := job.Nearest(word, names); near != "" {
+		text += fmt.Sprintf("; did you mean %q?", near)
+	}
+	return usagef("%s", text)
+}
+
+// placeOf tells an address, a URL and a name apart.
+func placeOf(to string) (job.Notify, error) {
+	switch {
+	case strings.Contains(to, "://"):
+		if !job.IsWebURL(to) {
+			return job.Notify{}, usagef("--notify-to: that is no URL of at most %d bytes that begins with http:// or https://", job.MaxNotifyToBytes)
+		}
+		return job.Notify{Way: job.NotifyWebhook, To: to}, nil
+	case strings.Contains(to, "@"):
+		if !job.IsAddress(to) {
+			return job.Notify{}, usagef("--notify-to: %q is no plain mail address such as alice@example.org", to)
+		}
+		return job.Notify{Way: job.NotifyMail, To: to}, nil
+	case to == "":
+		return job.Notify{}, usagef("--notify-to needs an address, the name of a webhook, or a URL")
+	}
+	return job.Notify{Way: job.NotifyWebhook, Webhook: to}, nil
+}
+
+// notifyLine says who gets which messages about a job.
+func notifyLine(list []job.Notify, p *api.Private) string {
+	var parts []string
+	for i, n := range list {
+		text := joined(n.On, ",", func(e job.NotifyEvent) string { return string(e) }) + " by " + string(n.Way)
+		to := n.Webhook
+		if p != nil && i < len(p.NotifyTo) && p.NotifyTo[i] != "" {
+			to = p.NotifyTo[i]
+		}
+		if to != "" {
+			text += " to " + to
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// messageLine says what became of a message.
+func (a *app) messageLine(m api.Message) string {
+	text := fmt.Sprintf("%s by %s: ", m.Event, m.Way)
+	switch {
+	case m.Sent:
+		return text + "sent " + a.out.Moment(m.Closed)
+	case !m.Closed.IsZero():
+		return text + "not sent: " + a.out.Local(m.Sentence)
+	case m.Tries > 0:
+		return text + fmt.Sprintf("not sent so far, again %s: %s", a.out.Clock(m.Next), a.out.Local(m.Sentence))
+	}
+	return text + "to be sent"
+}
+
+// mailProgram is where every mail system of Linux has a program of this name.
+const mailProgram = "/usr/sbin/sendmail"
+
+// withoutMail takes out of the options of a script for another tool what asks for mail to
+// an address, on a machine that sends none: there it was said for another machine, and is
+// no reason to run nothing.
+func withoutMail(words []string) (kept []string, note string) {
+	if _, err := os.Stat(mailProgram); err == nil {
+		return words, ""
+	}
+	end := slices.Index(words, "--") // from there on it is the command
+	if end < 0 {
+		end = len(words)
+	}
+	isAddress := func(w string) bool { return strings.HasPrefix(w, "--notify-to=") && strings.Contains(w, "@") }
+	if !slices.ContainsFunc(words[:end], isAddress) {
+		return words, ""
+	}
+	own := slices.DeleteFunc(slices.Clone(words[:end]), func(w string) bool { return strings.HasPrefix(w, "--notify") })
+	return append(own, words[end:]...), "no mail is sent about it: there is no " + mailProgram + " on this machine"
+}

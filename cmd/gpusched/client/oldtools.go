@@ -1,0 +1,200 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/alias"
+	"github.com/gpusched/gpusched/cmd/gpusched/oldconfig"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// translate reads the words of another tool as ours: as package alias does, which opens no file, with what lies
+// around the tool there: its settings, its table of models and its home.
+func (a *app) translate(name string, args []string) (*alias.Call, error) {
+	args, options, err := a.withSettings(name, slices.Clone(args))
+	if err != nil {
+		return nil, err
+	}
+	verb := ""
+	if len(args) > 0 {
+		verb = args[0]
+	}
+	if isScheduler(name) && verb == "metrics" && len(args) == 1 {
+		return &alias.Call{Words: []string{"report", "--by", "gpu", "-w"}}, nil
+	}
+	background := verb == "start" && isScheduler(name) && slices.Contains(args, "--daemon")
+	args = slices.DeleteFunc(args, func(w string) bool { return background && w == "--daemon" })
+	call, err := alias.Translate(name, args, a.getenv("GPUSCHED_JOB_ID"))
+	if err != nil || len(call.Words) == 0 {
+		return call, err
+	}
+	switch {
+	case verb == "start" && isScheduler(name):
+		if name == "scheduler.py" {
+			options = append(options, "--cuda-arg")
+		}
+		given := func(w string) bool { return strings.HasPrefix(w, "--llm-config") }
+		if !slices.ContainsFunc(slices.Concat(options, call.Words), given) && isRegular(defaultModels) {
+			options = append(options, "--llm-config="+defaultModels)
+		}
+		if !slices.Contains(call.Words, "--screen") { // whose sessions have the output
+			call.Words = slices.Insert(call.Words, 1, "--follow")
+		}
+	case verb == "status" && strings.HasPrefix(name, "cudaq"):
+		call.Words = append(call.Words, "-o", "cols=state,gpus,pid,command")
+	case name == "mgpu_srun":
+		a.likeMgpu(call)
+	case name == "tgpu" && verb == "submit":
+		nameBySh(call.Words)
+	}
+	if len(options) > 0 {
+		call.Words = withOptions(call.Words, options)
+	}
+	if background {
+		return call, a.inBackground(call)
+	}
+	return call, nil
+}
+
+// inBackground makes a call a service of the user's own, which goes on when the terminal is closed.
+func (a *app) inBackground(call *alias.Call) error {
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	call.Notes = append(call.Notes, "it runs as a service of yours, which ends at your last logout unless 'loginctl enable-linger' is set; "+
+		"what it says is in journalctl --user")
+	words := slices.DeleteFunc(call.Words, func(w string) bool { return w == "--follow" })
+	call.Step = append([]string{"systemd-run", "--user", "--collect", "--same-dir", program}, words...)
+	return nil
+}
+
+// defaultModels is the table of models of scheduler.py where its command line names none.
+const defaultModels = "llm_config.json"
+
+func isScheduler(name string) bool { return name == "scheduler.py" || name == "scheduler_10x.py" }
+
+// withOptions puts options of the jobs of a file in front of those that were typed, which win.
+func withOptions(words, options []string) []string {
+	if i := slices.Index(words, "--"); i >= 0 {
+		return slices.Insert(words, i+1, options...)
+	}
+	return append(append(words, "--"), options...)
+}
+
+// withSettings reads the file of --config: the file of jobs that it names is put in its place, and what it says of
+// each job is returned as options.
+func (a *app) withSettings(name string, args []string) (words, options []string, err error) {
+	file, jobs := "", "--jobs-file"
+	switch {
+	case len(args) == 0:
+		return args, nil, nil
+	case strings.HasPrefix(name, "cudaq") && args[0] == "run":
+		jobs = "--commands-file"
+	case !isScheduler(name) || args[0] != "start":
+		return args, nil, nil
+	}
+	for i := 1; i < len(args); i++ {
+		value, joined := strings.CutPrefix(args[i], "--config=")
+		switch {
+		case joined:
+			file, args = value, slices.Delete(args, i, i+1)
+		case args[i] == "--config" && i+1 < len(args):
+			file = args[i+1]
+			args = slices.Delete(args, i, i+2)
+		default:
+			continue
+		}
+		i--
+	}
+	if file == "" {
+		return args, nil, nil
+	}
+	text, err := fileText(context.Background(), file, func(info os.FileInfo) error { return a.refuseShared(file, info) })
+	if err != nil {
+		return nil, nil, err
+	}
+	said, err := oldconfig.Jobs(file, text)
+	if err != nil {
+		return nil, nil, usagef("%s: %v", file, err)
+	}
+	typed := func(option string) bool {
+		return slices.ContainsFunc(args, func(w string) bool { return w == option || strings.HasPrefix(w, option+"=") })
+	}
+	if said.File != "" && !typed(jobs) {
+		args = append(args, jobs, said.File)
+	}
+	if jobs == "--commands-file" && !typed(jobs) && said.File == "" {
+		return nil, nil, errors.New(file + " names no commands_file: say --commands-file FILE")
+	}
+	for _, o := range said.Options {
+		if table, ok := strings.CutPrefix(o, "--llm-config="); !ok || isRegular(table) {
+			options = append(options, o)
+		}
+	}
+	a.note("%s: of it the file of jobs and what each of them asks count; the rest is the scheduler's, for its administrator: "+
+		"'gpusched import %s'", filepath.Base(file), file)
+	return args, options, nil
+}
+
+// likeMgpu is what mgpu_srun does besides: the command runs in the home directory, and goes to the end of the queue
+// at its time limit.
+func (a *app) likeMgpu(call *alias.Call) {
+	var more []string
+	end := slices.Index(call.Words, "--")
+	if slices.ContainsFunc(call.Words[:end], func(w string) bool { return strings.HasPrefix(w, "--time=") }) {
+		more = append(more, "--on-timeout=requeue")
+	}
+	if home := a.getenv("HOME"); filepath.IsAbs(home) && !sameDir(home, ".") {
+		more = append(more, "--chdir="+home)
+		call.Notes = append(call.Notes, "the job runs in your home directory, as there; 'gpusched submit' runs it in this one")
+	}
+	call.Words = slices.Insert(call.Words, 1, more...)
+}
+
+// nameBySh names a job by what its shell runs.
+func nameBySh(words []string) {
+	if i := slices.Index(words, "--name=cmd"); i >= 0 {
+		if typed := strings.Fields(words[len(words)-1]); len(typed) > 0 {
+			words[i] = "--name=" + nameOf(typed)
+		}
+	}
+}
+
+// capsPriority reports whether a tool's users raise priorities as they like. Here only administrators do.
+func capsPriority(tool string) bool { return tool == "mgpu_srun" || tool == "tgpu" }
+
+// capTime shortens a time limit to the site's longest, as those tools do. Where that is not known, the scheduler
+// refuses it.
+func (a *app) capTime(ctx context.Context, req *api.SubmitRequest) {
+	usage, err := a.client.Usage(ctx, "", "")
+	if err != nil {
+		return
+	}
+	for _, l := range usage.Limits {
+		most := job.Span(time.Duration(l.Most) * time.Second)
+		if l.Class == req.Priority.Class.String() && l.Most > 0 && req.TimeLimit > most {
+			a.noteOnce(fmt.Sprintf("the site's longest time limit is %v, so %v counts as that", most, req.TimeLimit))
+			req.TimeLimit = most
+		}
+	}
+}
+
+// submit queues a job. For a tool whose users raise priorities, one that may not be raised counts as normal.
+func (a *app) submit(ctx context.Context, req api.SubmitRequest) (api.SubmitReply, error) {
+	if !a.as.caps {
+		return a.client.Submit(ctx, req)
+	}
+	if req.TimeLimit > 0 {
+		a.capTime(ctx, &req)
+	}
+	return a.submitCapped(ctx, a.client, req, job.Priority{})
+}

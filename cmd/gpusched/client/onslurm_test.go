@@ -1,0 +1,32 @@
+package client
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/onslurm"
+)
+
+// Each option of a command that Slurm has no place for is tried in the script; those of jobs package sbatch tries.
+func TestOptionsOnSlurm(t *testing.T) {
+	script, err := os.ReadFile("testdata/script/slurm.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	for _, g := range onslurm.OptionGaps() {
+		if strings.HasPrefix(g.Command, "-") || strings.HasPrefix(g.Command, "update ") {
+			continue
+		}
+		tried++
+		words := regexp.QuoteMeta(g.Command[:strings.Index(g.Command, " --")]) + ` .*\n?.*` + regexp.QuoteMeta(g.Why)
+		if !regexp.MustCompile(words).Match(script) {
+			t.Errorf("nobody tries 'gpusched %s'", g.Command)
+		}
+	}
+	if tried == 0 {
+		t.Error("there are none")
+	}
+}

@@ -1,0 +1,39 @@
+package client
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/onslurm"
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// Nobody opens the file that another user's job on Slurm names, root neither: it may be a device, or a file
+// that the user could not read.
+func TestOutputOfAnotherUser(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out")
+	if err := os.WriteFile(path, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	j := api.Job{ID: 13, User: "alice", UID: 1001, Private: &api.Private{}}
+	j.Private.Log.Path = path
+	for uid, hint := range map[int]string{0: "sudo -u alice gpusched logs slurm:13", 1002: ""} {
+		a := &app{uid: uid, client: onslurm.New(nil, uid, nil)}
+		f, err := a.outputFile(j)
+		var told *api.Error
+		if f != nil || !errors.As(err, &told) || told.Code != api.CodeForbidden || told.Hint != hint || !strings.Contains(told.Message, "for alice to read") {
+			t.Errorf("uid %d: %v", uid, err)
+		}
+		p := &logPrinter{logsCmd: &logsCmd{}, app: a}
+		if err := p.followFile(t.Context(), j); !errors.As(err, &told) || told.Code != api.CodeForbidden {
+			t.Errorf("uid %d follows: %v", uid, err)
+		}
+	}
+	a := &app{uid: 1001, client: onslurm.New(nil, 1001, nil)}
+	if f, err := a.outputFile(j); err != nil || f.Close() != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,201 @@
+package client
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// ownFlag, before the command, asks the user's own scheduler (gpuschedd --user).
+const ownFlag = "--user"
+
+// ownSocket is where a user's own scheduler listens.
+func ownSocket(getenv func(string) string, uid int) string {
+	runtime := cmp.Or(getenv("XDG_RUNTIME_DIR"), fmt.Sprintf("/run/user/%d", uid))
+	return filepath.Join(runtime, "gpusched", "gpusched.sock")
+}
+
+// enabledSocket is there where systemd is to open the socket of the machine's scheduler,
+// also while an administrator has stopped it.
+const enabledSocket = "/etc/systemd/system/sockets.target.wants/gpusched.socket"
+
+// clientFor asks the scheduler that the environment names, or else that of the machine.
+// Where there is none, as none of these paths is there, and the user has one, that is the only
+// one that can be meant.
+func clientFor(getenv func(string) string, uid int, machine ...string) *api.Client {
+	own, socket := ownSocket(getenv, uid), getenv(contract.SocketVariable)
+	if socket == "" && !slices.ContainsFunc(machine, present) && ownerOf(own) == uid {
+		socket = own
+	}
+	return &api.Client{Socket: socket, Own: socket == own}
+}
+
+// ownerOf is whose a file is, -1 where it is not there. A link is its own: XDG_RUNTIME_DIR can be
+// another user's, whose scheduler would be told the environment of a job.
+func ownerOf(path string) int {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return -1
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return -1
+	}
+	return int(st.Uid)
+}
+
+// cutOwn takes from the front of a command line what says which scheduler is asked.
+func (a *app) cutOwn(args []string) ([]string, error) {
+	if len(args) == 0 {
+		return args, nil
+	}
+	if args[0] != ownFlag {
+		return a.cutOn(args)
+	}
+	socket := ownSocket(a.getenv, a.uid)
+	if owner := ownerOf(socket); owner >= 0 && owner != a.uid {
+		return nil, usagef("%s belongs to uid %d, not to you: nothing was sent there (XDG_RUNTIME_DIR is another user's)", socket, owner)
+	}
+	a.own = true
+	a.client = &api.Client{Socket: socket, Own: true}
+	return args[1:], notOn(ownFlag, args[1:])
+}
+
+// asTyped has the commands that a text proposes ask the same scheduler.
+func (a *app) asTyped(text string) string {
+	flag := ""
+	switch {
+	case a.host != "":
+		flag = hostsFlag + " " + a.host
+	case a.calledFromAfar != "":
+		flag, text = hostsFlag+" "+a.calledFromAfar, api.NameJobs(a.calledFromAfar, text)
+	case a.on != "":
+		flag = onFlag + " " + a.on
+	case a.own:
+		flag = ownFlag
+	default:
+		return text
+	}
+	text = flagged(text, flag)
+	for _, named := range []string{flag + " " + flag, flag + " " + onFlag + " "} { // what is named wins
+		text = strings.ReplaceAll(text, named, strings.TrimPrefix(named, flag+" "))
+	}
+	return text
+}
+
+// flagged has the commands of a text begin with a flag, except those that a job's name sends to Slurm.
+func flagged(text, flag string) string {
+	const begins = "'gpusched "
+	parts := strings.Split(text, begins)
+	for i, part := range parts[1:] {
+		if command, _, _ := strings.Cut(part, "'"); !strings.Contains(command, " "+slurmPrefix) {
+			parts[i+1] = flag + " " + part
+		}
+	}
+	return strings.Join(parts, begins)
+}
+
+// ownConfigDir is where a user's own scheduler has its settings.
+func (a *app) ownConfigDir() string {
+	return filepath.Join(cmp.Or(a.getenv("XDG_CONFIG_HOME"), filepath.Join(a.getenv("HOME"), ".config")), "gpusched")
+}
+
+// notEnforced says what nothing holds a job of a user's own scheduler to.
+func notEnforced(j api.Job) string {
+	var parts []string
+	for _, what := range j.NotEnforced {
+		if text := unenforced[what]; text != "" {
+			parts = append(parts, text)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// unenforced are the words of api.Job's NotEnforced.
+var unenforced = map[string]string{
+	"devices": "its GPUs (it can open others: a user's systemd has no device filter)",
+	"mem":     "its memory limit (a user's systemd here has no memory controller)",
+	"cpus":    "its CPU limit (a user's systemd here has no cpu controller)",
+	"tasks":   "the number of its processes (a user's systemd here has no pids controller)",
+}
+
+// ownLines selects the lines of a job of a user's own systemd, from one time to
+// another; a zero one is no bound. journald takes the fields of a unit from the machine's
+// systemd alone, so a run is found by its times.
+func ownLines(j api.Job, since, until time.Time) []string {
+	argv := sinceArgs(since)
+	if !until.IsZero() {
+		argv = append(argv, "--until="+instant(until))
+	}
+	uid := fmt.Sprintf("_UID=%d", j.UID)
+	return append(argv, "SYSLOG_IDENTIFIER="+contract.UserIdentifier(j.ID.String()), uid, "+", "_SYSTEMD_USER_UNIT="+j.Unit, uid)
+}
+
+// sinceArgs leaves out what is older; a zero time is no bound.
+func sinceArgs(t time.Time) []string {
+	if t.IsZero() {
+		return nil
+	}
+	return []string{"--since=" + instant(t)}
+}
+
+// instant is a time as journalctl reads it.
+func instant(t time.Time) string {
+	return fmt.Sprintf("@%d.%06d", t.Unix(), t.Nanosecond()/int(time.Microsecond))
+}
+
+// lagging is for how long after the end of a run lines of it may come. The next one
+// begins later.
+const lagging = 500 * time.Millisecond
+
+// attemptLines selects those of one run.
+func attemptLines(j api.Job, at api.Attempt) []string {
+	since, until := at.PlacedAt, time.Time{}
+	if at.Number != j.Attempt && !at.EndedAt.IsZero() {
+		until = at.EndedAt.Add(lagging)
+		if at.Number == j.Attempt-1 && j.PlacedAt.After(until) { // one that a reboot took ran on for longer than is known
+			until = j.PlacedAt
+		}
+	}
+	return ownLines(j, since, until)
+}
+
+// setBack bounds how far the clock can be set back after a submission without lines of the job being missed.
+const setBack = 24 * time.Hour
+
+// allLines selects those of all runs of a job. Among them can be some of an earlier job of the same number, which
+// ownStarts tells.
+func allLines(j api.Job) []string {
+	if j.Manager == api.UserManager {
+		return ownLines(j, j.SubmittedAt, time.Time{})
+	}
+	var since time.Time
+	if !j.SubmittedAt.IsZero() {
+		since = j.SubmittedAt.Add(-setBack)
+	}
+	return append(sinceArgs(since), "_SYSTEMD_UNIT="+j.ID.Unit())
+}
+
+// unitLine names the unit of a job, and the systemd that has it.
+func unitLine(j api.Job) string {
+	if j.Unit != "" && j.Manager == api.UserManager {
+		return j.Unit + " (systemctl --user)"
+	}
+	return j.Unit
+}
+
+// terminalOf names the terminal of a job.
+func terminalOf(j api.Job) string {
+	if j.Manager == api.UserManager {
+		return contract.UserTerminal(j.ID.String())
+	}
+	return j.ID.String()
+}

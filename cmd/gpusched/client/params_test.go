@@ -1,0 +1,26 @@
+package client
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// A listing goes without the parameters that can't be had, and says so once.
+func TestParametersThatCannotBeHadAreLeftOut(t *testing.T) {
+	out, b := screen(0, false)
+	a := &app{err: out, uid: 1000, client: &api.Client{Socket: filepath.Join(t.TempDir(), "none")}}
+	list := []api.Job{
+		{UID: 1001, Task: &api.Task{Task: job.Task{Array: 6}}},
+		{UID: 1000, Task: &api.Task{Task: job.Task{Array: 7}}},
+		{UID: 1000, Task: &api.Task{Task: job.Task{Array: 8}}},
+	}
+	names := a.addParams(t.Context(), list)
+	out.W.Flush()
+	if len(names) > 0 || strings.Count(b.String(), "parameters of tasks are missing") != 1 {
+		t.Errorf("%q, and said %q", names, b)
+	}
+}

@@ -1,0 +1,142 @@
+package client
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// pastColumns are the columns of jobs that have ended. What is unknown is a dash for
+// people, and nothing in csv.
+func (a *app) pastColumns() []term.Column[api.PastJob] {
+	t := a.out
+	return []term.Column[api.PastJob]{
+		{Title: "ID", Key: "id", Right: true, Cell: nameOfPast, Raw: func(p api.PastJob) string { return number(p.ID) }},
+		{Key: "task", Cell: func(p api.PastJob) string { return taskOf(p.Job) }},
+		{Key: "attempt", Title: "ATTEMPT", Extra: true, Right: true, Cell: func(p api.PastJob) string { return numberOrDash(p.Attempt) }, Raw: func(p api.PastJob) string { return strconv.Itoa(p.Attempt) }},
+		{Title: "USER", Key: "user", Least: 6, Cell: func(p api.PastJob) string { return p.User }},
+		{Title: "NAME", Key: "name", Least: 8, Cell: func(p api.PastJob) string { return p.Name }},
+		{Title: "STATE", Key: "state", Cell: func(p api.PastJob) string { return string(p.State) },
+			Style: func(p api.PastJob) term.Style { return stateStyle(p.State) }},
+		{Title: "EXIT", Key: "exit_code", Right: true, Cell: func(p api.PastJob) string { return exitCodeOf(p.Job) }},
+		{Title: "GPUS", Key: "gpus", Cell: func(p api.PastJob) string { return gpusOf(p.Job) }, Raw: func(p api.PastJob) string { return job.FormatGPUs(p.GPUMilli) }},
+		{Key: "gpu_ids", Cell: func(p api.PastJob) string { return gpuIndexes(p.GPUs) }},
+		{Key: "submitted_at", Cell: func(p api.PastJob) string { return stamp(p.SubmittedAt) }},
+		{Key: "started_at", Cell: func(p api.PastJob) string { return stamp(p.StartedAt) }},
+		{Title: "ENDED", Key: "ended_at", Cell: func(p api.PastJob) string { return t.Clock(p.EndedAt) }, Raw: func(p api.PastJob) string { return stamp(p.EndedAt) }},
+		{Title: "RAN", Key: "elapsed_seconds", Right: true, Cell: func(p api.PastJob) string { return secondsCell(p.ElapsedSeconds) }, Raw: rawFloat(func(p api.PastJob) *float64 { return p.ElapsedSeconds })},
+		{Title: "WAITED", Key: "wait_seconds", Right: true, Cell: func(p api.PastJob) string { return secondsCell(p.WaitSeconds) }, Raw: rawFloat(func(p api.PastJob) *float64 { return p.WaitSeconds })},
+		{Title: "LIMIT", Key: "time_limit_seconds", Extra: true, Right: true, Cell: func(p api.PastJob) string { return limitOf(p.Job) }, Raw: func(p api.PastJob) string { return number(wholeSeconds(p.TimeLimit)) }},
+		{Title: "GPU%", Key: "gpu_percent", Right: true, Cell: func(p api.PastJob) string { return orDash(percentOf(p.Efficiency.GPU)) }, Raw: rawFloat(func(p api.PastJob) *float64 { return p.Efficiency.GPU })},
+		{Title: "GPU-MEM", Key: "gpu_peak_bytes", Right: true, Cell: func(p api.PastJob) string { return sizeCell(p.GPUPeakBytes) }, Raw: rawSizeOf(func(p api.PastJob) *int64 { return p.GPUPeakBytes })},
+		{Key: "gpu_mean_bytes", Cell: rawSizeOf(func(p api.PastJob) *int64 { return p.GPUMeanBytes })},
+		{Title: "MEM", Key: "peak_mem_bytes", Extra: true, Right: true, Cell: func(p api.PastJob) string { return sizeOrDash(p.PeakMemBytes) }, Raw: func(p api.PastJob) string { return rawSize(p.PeakMemBytes) }},
+		{Title: "MEM%", Key: "mem_percent", Extra: true, Right: true, Cell: func(p api.PastJob) string { return orDash(percentOf(p.Efficiency.Mem)) }, Raw: rawFloat(func(p api.PastJob) *float64 { return p.Efficiency.Mem })},
+		{Key: "gpu_mem_percent", Cell: rawFloat(func(p api.PastJob) *float64 { return p.Efficiency.GPUMem })},
+		{Title: "CPU%", Key: "cpu_percent", Extra: true, Right: true, Cell: func(p api.PastJob) string { return orDash(percentOf(p.Efficiency.CPU)) }, Raw: rawFloat(func(p api.PastJob) *float64 { return p.Efficiency.CPU })},
+		{Title: "TIME%", Key: "time_percent", Extra: true, Right: true, Cell: func(p api.PastJob) string { return orDash(percentOf(p.Efficiency.Time)) }, Raw: rawFloat(func(p api.PastJob) *float64 { return p.Efficiency.Time })},
+		{Title: "ENERGY", Key: "energy_joules", Extra: true, Right: true, Cell: func(p api.PastJob) string { return energyCell(p.EnergyJoules) }, Raw: rawFloat(func(p api.PastJob) *float64 { return p.EnergyJoules })},
+		{Key: "gpu_seconds", Cell: func(p api.PastJob) string { return trimFloat(p.GPUSeconds) }},
+		{Key: "cpu_seconds", Cell: func(p api.PastJob) string { return unlessZero(trimFloat(p.CPUSeconds)) }},
+		{Title: "HOW", Key: "result", Extra: true, Cell: func(p api.PastJob) string { return orDash(t.Local(howCell(p.Job))) }, Raw: func(p api.PastJob) string { return p.Job.Cause() }},
+	}
+}
+
+// howCell is how a job ended, without what its state and its exit code say.
+func howCell(j api.Job) string {
+	if text := j.Note(); text != "exit code "+exitCodeOf(j) {
+		return text
+	}
+	return ""
+}
+
+func secondsCell(s *float64) string {
+	if s == nil {
+		return "-"
+	}
+	return term.Age(time.Duration(*s * float64(time.Second)))
+}
+
+func sizeCell(n *int64) string {
+	if n == nil {
+		return "-"
+	}
+	return job.FormatSize(*n)
+}
+
+// energyCell prints joules as people read them: in watt-hours.
+func energyCell(joules *float64) string {
+	if joules == nil {
+		return "-"
+	}
+	return wattHours(*joules)
+}
+
+func wattHours(joules float64) string {
+	switch wh := joules / 3600; {
+	case wh < 10:
+		return fmt.Sprintf("%.1fWh", wh)
+	case wh < 1000:
+		return fmt.Sprintf("%.0fWh", wh)
+	case wh < 100_000:
+		return fmt.Sprintf("%.1fkWh", wh/1000)
+	default:
+		return fmt.Sprintf("%.0fkWh", wh/1000)
+	}
+}
+
+func rawFloat[T any](of func(T) *float64) func(T) string {
+	return func(v T) string {
+		if p := of(v); p != nil {
+			return trimFloat(*p)
+		}
+		return ""
+	}
+}
+
+func rawSizeOf[T any](of func(T) *int64) func(T) string {
+	return func(v T) string {
+		if p := of(v); p != nil {
+			return number(*p)
+		}
+		return ""
+	}
+}
+
+// trimFloat prints three decimals at most.
+func trimFloat(v float64) string {
+	return strconv.FormatFloat(float64(int64(v*1000+0.5))/1000, 'f', -1, 64)
+}
+
+func (a *app) writePast(rows []api.PastJob, wide, more, attempts bool) {
+	if len(rows) == 0 {
+		a.out.Printf("no job that has ended matches\n")
+		return
+	}
+	if more {
+		a.out.Printf("the last %d that ended; for more use --last %d (0: all) or --since 7d\n", len(rows), 10*len(rows))
+	}
+	cols := a.pastColumns()
+	narrow := a.out.Width > 0 && a.out.Width < 100
+	for i := range cols {
+		switch cols[i].Key {
+		case "attempt":
+			cols[i].Extra = !attempts
+		case "wait_seconds", "gpu_peak_bytes":
+			cols[i].Extra = narrow
+		}
+	}
+	term.WriteTable(a.out, cols, rows, wide)
+}
+
+// unlessZero is nothing for what is 0 where it is unknown.
+func unlessZero(s string) string {
+	if s == "0" {
+		return ""
+	}
+	return s
+}

@@ -1,0 +1,212 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/gantt"
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// farPlan is as far as plans go.
+const farPlan = 7 * 24 * time.Hour
+
+// plan draws what becomes of the GPUs.
+func (c *whyCmd) plan(ctx context.Context, a *app) error {
+	var j api.Job
+	if c.ID != "" {
+		reply, err := a.job(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		j = reply.Job
+	}
+	reply, err := a.client.Plan(ctx, cmp.Or(c.Within, farPlan))
+	if err != nil {
+		return err
+	}
+	rows := planRows(&reply)
+	return report[planRow]{
+		doc: reply, rows: rows, cols: planColumns(a.out), ids: nil,
+		text: func(wide bool) { a.writePlan(&reply, j, c.Within, wide) },
+	}.show(a, c.outputFlags)
+}
+
+// picture is how a plan is drawn on this terminal, until then.
+func (a *app) picture(p *api.PlanReply, of job.ID, until time.Time) gantt.Picture {
+	return gantt.Picture{
+		Width: cmp.Or(a.out.Width, 80), ASCII: a.asciiOnly(), Paint: a.out.Paint, Job: of,
+		From: p.At.In(a.out.Now.Location()), Until: until,
+	}
+}
+
+// asciiOnly reports whether the terminal is not said to show more.
+func (a *app) asciiOnly() bool {
+	locale := strings.ToUpper(cmp.Or(a.getenv("LC_ALL"), a.getenv("LC_CTYPE"), a.getenv("LANG")))
+	return a.getenv("TERM") == "dumb" || !strings.Contains(locale, "UTF-8") && !strings.Contains(locale, "UTF8")
+}
+
+func (a *app) writePlan(p *api.PlanReply, j api.Job, within time.Duration, wide bool) {
+	if len(p.GPUs) == 0 {
+		a.out.Printf("this machine has no GPU to plan\n")
+		return
+	}
+	until := p.Until
+	if within == 0 {
+		until = gantt.Window(p, 0)
+	}
+	pic := a.picture(p, j.ID, until)
+	zone, _ := pic.From.Zone()
+	a.out.Printf("%s to %s (%s), if nothing new comes and all runs as expected\n",
+		pic.From.Format("Mon 15:04"), until.In(pic.From.Location()).Format("Mon 15:04"), zone)
+	drawn := pic.Draw(p.GPUs)
+	for _, line := range append(drawn, pic.Key(drawn)) {
+		a.out.Printf("%s\n", line)
+	}
+	a.out.Printf("\n")
+	rows := slices.DeleteFunc(planRows(p), func(r planRow) bool { return !r.From.Before(until) })
+	first := rows[:min(len(rows), maxPlanRows)]
+	if wide {
+		first = rows
+	}
+	if len(first) > 0 {
+		term.WriteTable(a.out, planColumns(a.out), first, wide)
+	}
+	a.writePlanNotes(p, j, len(rows)-len(first))
+}
+
+// maxPlanRows is how many rows the legend has where it is not asked for all.
+const maxPlanRows = 30
+
+// writePlanNotes says what is not in the picture.
+func (a *app) writePlanNotes(p *api.PlanReply, j api.Job, more int) {
+	if more > 0 {
+		a.out.Printf("and %d more (-o wide shows all)\n", more)
+	}
+	switch late := p.Waiting - p.Planned; {
+	case p.Closed:
+		a.out.Printf("no new job starts until an administrator lets them: %s waiting\n", count(p.Waiting, "job"))
+	case late > 0:
+		a.out.Printf("%s not drawn: %s, on no GPU, or nobody can say when\n", amount(late), later(late))
+	}
+	if j.ID == 0 {
+		return
+	}
+	name, text := term.Clean(nameOfJob(j)), ""
+	switch {
+	case j.State != job.Queued:
+		text = fmt.Sprintf("job %s is not waiting: it is %s", name, term.Clean(string(j.State)))
+	case !j.ExpectedStart.IsZero():
+		text = fmt.Sprintf("job %s is expected to start %s", name, startText(a.out, j))
+	case j.StartUnknown:
+		text = fmt.Sprintf("job %s: %s", name, unknownStart(j))
+	}
+	if text != "" {
+		a.out.Printf("%s\n", a.out.Wrap(text, "    "))
+	}
+}
+
+func amount(n int) string {
+	if n == 1 {
+		return "1 waiting job is"
+	}
+	return strconv.Itoa(n) + " waiting jobs are"
+}
+
+func later(n int) string {
+	if n == 1 {
+		return "it starts later"
+	}
+	return "they start later"
+}
+
+// maxSmallPlan is on how many rows the plan is drawn below why a job waits.
+const maxSmallPlan = 8
+
+// writeSmallPlan draws the plan below what was said of a job, on a terminal that has room for it.
+func (a *app) writeSmallPlan(ctx context.Context, j api.Job, lines int) {
+	if !a.out.TTY || j.ExpectedStart.IsZero() {
+		return
+	}
+	p, err := a.client.Plan(ctx, farPlan)
+	if err != nil {
+		return // that is an extra; the answer stands without it
+	}
+	p.GPUs = slices.DeleteFunc(p.GPUs, func(g api.GPUPlan) bool {
+		return !slices.ContainsFunc(g.Spans, func(s api.Span) bool { return s.Job == j.ID })
+	})
+	pic := a.picture(&p, j.ID, gantt.Window(&p, j.ID))
+	drawn := pic.Draw(p.GPUs)
+	if len(p.GPUs) == 0 || len(drawn) > maxSmallPlan+1 || lines+len(drawn)+2 > a.out.Height {
+		return
+	}
+	a.out.Printf("\n")
+	for _, line := range drawn {
+		a.out.Printf("%s\n", line)
+	}
+}
+
+// planRow is a span with the GPUs on which it is the same.
+type planRow struct {
+	api.Span
+	GPUs []int `json:"gpus"`
+}
+
+// planRows are the spans of a plan by their beginnings, one for all GPUs of a job.
+func planRows(p *api.PlanReply) (rows []planRow) {
+	for i := range p.GPUs {
+		for _, s := range p.GPUs[i].Spans {
+			at := slices.IndexFunc(rows, func(r planRow) bool {
+				return s.Job != 0 && r.Job == s.Job && r.From.Equal(s.From) && !slices.Contains(r.GPUs, p.GPUs[i].Index)
+			})
+			if at < 0 {
+				at, rows = len(rows), append(rows, planRow{Span: s})
+			}
+			rows[at].GPUs = append(rows[at].GPUs, p.GPUs[i].Index)
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b planRow) int { return a.From.Compare(b.From) })
+	return rows
+}
+
+// planned is what a span is: its kind, and why where that does not say the kind itself.
+func planned(r planRow) string {
+	kind := string(r.Kind)
+	if r.Detail == "" || strings.HasPrefix(r.Detail, kind) {
+		return cmp.Or(r.Detail, kind)
+	}
+	return kind + " (" + r.Detail + ")"
+}
+
+func planColumns(out *term.Terminal) []term.Column[planRow] {
+	end := func(r planRow) string {
+		if r.Until.IsZero() {
+			return "unknown"
+		}
+		return out.Clock(r.Until)
+	}
+	return []term.Column[planRow]{
+		{Title: "JOB", Key: "job", Cell: func(r planRow) string { return r.Called }},
+		{Title: "USER", Key: "user", Maybe: true, Least: 4, Cell: func(r planRow) string { return r.User }},
+		{Title: "NAME", Key: "name", Maybe: true, Least: 4, Cell: func(r planRow) string { return r.Name }},
+		{Title: "GPUS", Key: "gpus", Least: 4, Cell: func(r planRow) string { return job.FormatGPUList(r.GPUs) }},
+		{Title: "WHAT", Key: "kind", Least: 8, Cell: planned,
+			Raw: func(r planRow) string { return string(r.Kind) }},
+		{Title: "FROM", Key: "from", Cell: func(r planRow) string { return out.Clock(r.From) }},
+		{Title: "UNTIL", Key: "until", Cell: end, Raw: func(r planRow) string { return out.Clock(r.Until) }},
+		{Title: "OR AS LATE AS", Key: "late_until", Maybe: true, Cell: func(r planRow) string {
+			if r.LateUntil.Equal(r.Until) {
+				return ""
+			}
+			return out.Clock(r.LateUntil)
+		}, Raw: func(r planRow) string { return out.Clock(r.LateUntil) }},
+		{Key: "detail", Cell: func(r planRow) string { return r.Detail }},
+	}
+}

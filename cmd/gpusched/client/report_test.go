@@ -1,0 +1,31 @@
+package client
+
+import (
+	"bufio"
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// That energy is not known of something is said where it is something.
+func TestReportLeavesOutNothing(t *testing.T) {
+	for _, c := range []struct {
+		hours, known float64
+		want         string
+	}{
+		{0.03, 0.0265, ""}, {0.004, 0, ""}, {100, 99.5, ""}, {5, 5, ""}, {0.03, 0.01, "ENERGY leaves out 0.02 of the 0.03 GPU-hours"},
+		{100, 50, "ENERGY leaves out 50.0 of the 100.0 GPU-hours"},
+	} {
+		var out strings.Builder
+		w := bufio.NewWriter(&out)
+		a := &app{out: &term.Terminal{W: w, Width: 100}}
+		joules := 1.0
+		a.writeReport(api.ReportReply{Total: api.ReportRow{Jobs: 1, GPUHours: c.hours, EnergyHours: c.known, EnergyJoules: &joules}}, false)
+		w.Flush()
+		if text := out.String(); strings.Contains(text, "leaves out") != (c.want != "") || !strings.Contains(text, c.want) {
+			t.Errorf("%v of %v: %s", c.known, c.hours, text)
+		}
+	}
+}

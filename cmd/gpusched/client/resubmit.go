@@ -1,0 +1,277 @@
+package client
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// resubmitCmd queues again what has ended.
+type resubmitCmd struct {
+	Failed bool       `name:"failed" group:"self" brief:"Only what did not complete, such as failed tasks" help:"Only what did not complete: of an array its tasks that failed. What was cancelled is left out."`
+	Change job.Change `embed:""`
+	notifyOptions
+	outputFlags
+
+	IDs []string `arg:"" name:"id" help:"The jobs."`
+}
+
+// again is what is to be queued as one job: a job, an array, or tasks of one.
+type again struct {
+	of      api.Job
+	results *api.Results // of an array
+	some    bool         // tasks are named
+	tasks   []int        // of an array
+	runs    []string     // the same as people write them
+}
+
+func (c *resubmitCmd) Run(ctx context.Context, a *app) error {
+	list, err := c.collect(ctx, a)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		a.note("none of them has failed: nothing is queued")
+	}
+	var jobs []api.Job
+	var failed error
+	from := map[job.ID]string{}
+	for _, r := range list {
+		req, err := c.request(a, r)
+		if err != nil {
+			failed = err
+			break
+		}
+		a.restoreLimits()
+		reply, err := a.client.Submit(ctx, req)
+		if err != nil {
+			failed = err
+			break
+		}
+		jobs = append(jobs, reply.Job)
+		from[reply.Job.ID] = nameOfJob(r.of)
+	}
+	if failed != nil && len(jobs) == 0 {
+		return failed
+	}
+	err = a.showActed(c.outputFlags, jobs, func(j api.Job) string {
+		return "queued, as job " + term.Clean(from[j.ID]) + " again" + a.queuePosition(j)
+	})
+	return cmp.Or(failed, err) // what is queued has been said
+}
+
+// collect finds what is to be queued again: the tasks of one array together.
+func (c *resubmitCmd) collect(ctx context.Context, a *app) ([]*again, error) {
+	ids, err := a.resolve(ctx, c.IDs)
+	if err != nil {
+		return nil, err
+	}
+	var list []*again
+	named := map[string][]int{} // tasks by their array
+	for _, id := range ids {
+		array, task, isTask := strings.Cut(id, "_")
+		if isTask {
+			index, err := strconv.Atoi(task)
+			if err != nil {
+				return nil, usagef("%q is not a task", id)
+			}
+			if id = array; named[array] != nil {
+				named[array] = append(named[array], index)
+				continue
+			}
+			named[array] = []int{index}
+		}
+		reply, err := a.client.Results(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, &again{of: reply.Job, results: reply.Results, some: isTask})
+	}
+	var chosen []*again
+	for _, r := range list {
+		if r.some {
+			r.tasks = named[r.of.ID.String()]
+		}
+		wanted, err := c.choose(a, r)
+		if err != nil {
+			return nil, err
+		}
+		if wanted {
+			chosen = append(chosen, r.divided()...)
+		}
+	}
+	return chosen, nil
+}
+
+// choose reports whether anything of it is to be queued again, and of an array finds what.
+// It refuses what has not ended, and what is somebody else's: a job runs as whoever
+// submits it.
+func (c *resubmitCmd) choose(a *app, r *again) (bool, error) {
+	j := r.of
+	switch {
+	case !a.owns(&j):
+		return false, refuse(api.CodeForbidden, "a job runs as who submits it: let them do it",
+			"job %s is of %s", nameOfJob(j), j.User)
+	case j.Array == nil && r.some:
+		return false, notFoundf("job %s is no array, so it has no task %d", nameOfJob(j), r.tasks[0])
+	case !j.State.Terminal() && (j.Array == nil || !c.Failed && !r.some):
+		return false, notEnded("job "+nameOfJob(j), j.State)
+	case j.Array == nil:
+		return !c.Failed || isFailed(j.State), nil
+	}
+	return c.chooseTasks(a, r)
+}
+
+// chooseTasks finds the tasks of an array.
+func (c *resubmitCmd) chooseTasks(a *app, r *again) (bool, error) {
+	states := map[int]job.State{}
+	for _, g := range append(r.results.Tasks, api.TaskGroup{Tasks: r.results.ForgottenTasks}) {
+		list, err := job.ParseTasks(g.Tasks)
+		if err != nil {
+			return false, err
+		}
+		for _, index := range list {
+			states[index] = g.State
+		}
+	}
+	if c.Failed && r.results.Forgotten > 0 {
+		a.note("how %s of array %d ended is not on record any more; name those that are to run again, without --failed",
+			count(r.results.Forgotten, "task"), r.of.ID)
+	}
+	chosen := r.tasks
+	if !r.some {
+		chosen = slices.Sorted(maps.Keys(states))
+	}
+	r.tasks = nil
+	for _, index := range chosen {
+		name := job.Task{Array: r.of.ID, Index: index}
+		switch state, known := states[index]; {
+		case !known:
+			return false, notFoundf("there is no task %v: array %d is %s", name, r.of.ID, r.of.Array.Spec)
+		case state == "" && !c.Failed, state.Terminal() && (!c.Failed || isFailed(state)):
+			r.tasks = append(r.tasks, index)
+		case r.some && state != "" && !state.Terminal():
+			return false, notEnded("task "+name.String(), state)
+		}
+	}
+	slices.Sort(r.tasks)
+	r.tasks = slices.Compact(r.tasks)
+	return len(r.tasks) > 0, nil
+}
+
+func notEnded(what string, state job.State) error {
+	return refuse(api.CodeConflict, "'gpusched requeue' stops a running job and queues it again",
+		"%s has not ended: it is %s", what, state)
+}
+
+// isFailed reports whether what ended did so by itself or was stopped, and did not complete.
+func isFailed(state job.State) bool {
+	return state.Terminal() && state != job.Completed && state != job.Cancelled
+}
+
+// divided is what is to be queued, as arrays of no more separate runs of numbers than one
+// may have.
+func (r *again) divided() (list []*again) {
+	if r.of.Array == nil {
+		return []*again{r}
+	}
+	for runs := range slices.Chunk(job.TaskRuns(r.tasks), job.MaxRanges) {
+		list = append(list, &again{of: r.of, runs: runs})
+	}
+	return list
+}
+
+// keptCommand is how many bytes of a command are kept when its job has ended.
+const keptCommand = 4096
+
+// isCut reports whether only the beginning of a command has been kept.
+func isCut(argv [][]byte) bool {
+	whole := bytes.Join(argv, []byte{0})
+	return len(argv) == 0 || len(whole) >= keptCommand && bytes.HasSuffix(whole, []byte("…"))
+}
+
+// request asks for the same command in the same directory, with the options that
+// are to be others. The environment of what has ended is that of now: the scheduler
+// forgets it with the end.
+func (c *resubmitCmd) request(a *app, r *again) (api.SubmitRequest, error) {
+	j, p := r.of, r.of.Private
+	if p == nil {
+		return api.SubmitRequest{}, refuse(api.CodeConflict, "submit it anew",
+			"the command of job %s can't be read any more", nameOfJob(j))
+	}
+	if p.SetupCut {
+		return api.SubmitRequest{}, refuse(api.CodeConflict,
+			"submit it anew; a long set-up is not kept when its job has ended",
+			"what job %s did before its command has not been kept", nameOfJob(j))
+	}
+	if j.State.Terminal() && isCut(p.Argv) {
+		return api.SubmitRequest{}, refuse(api.CodeConflict,
+			"submit it anew; of a long command the beginning is kept when its job has ended",
+			"the command of job %s has not been kept whole", nameOfJob(j))
+	}
+	grace, requeue := j.Grace, j.Requeue
+	s := job.Submission{Label: j.Label, Request: j.Request}
+	if s.Request.Hold, s.Request.Dedup = false, ""; j.MemDefaulted {
+		s.Request.MemBytes = 0
+	}
+	s.Request.Begin, s.Request.After = time.Time{}, nil // those that it waited for have ended
+	if err := c.notify(&s.Request, p); err != nil {
+		return api.SubmitRequest{}, err
+	}
+	if j.GPUMemAuto {
+		s.Request.GPUMemBytes = job.AutoGPUMem
+	}
+	if c.Change.Apply(&s); s.Request.Retries == 0 {
+		s.Request.Retries = job.NoRetries // and not the site's default
+	}
+	env := p.Env
+	if j.State.Terminal() {
+		env = bytesOf(jobEnv(p.EnvMode, nil, a.environ))
+	}
+	log := p.Log
+	log.Path = cmp.Or(p.LogPattern, log.Path, job.NoLog)
+	return api.SubmitRequest{
+		Key: api.NewKey(), Label: s.Label, Request: s.Request, Grace: &grace, Requeue: &requeue, Array: r.array(&c.Change),
+		Argv: p.Argv, EnvMode: p.EnvMode, Env: env, Dir: p.Dir, Umask: p.Umask, Setup: p.Setup, Log: log,
+		TTY: p.TTY,
+	}, nil
+}
+
+// notify has the messages that the options ask for, or else those of the job.
+func (c *resubmitCmd) notify(r *job.Request, p *api.Private) (err error) {
+	if len(c.Tell)+len(c.TellTo) > 0 {
+		r.Notify, err = c.notifications()
+		return err
+	}
+	for i, to := range p.NotifyTo {
+		if i < len(r.Notify) {
+			r.Notify[i].To = to
+		}
+	}
+	return nil
+}
+
+// array are the tasks, under their own numbers, so that each has its parameters.
+func (r *again) array(ch *job.Change) *api.ArraySpec {
+	a := r.of.Array
+	if a == nil {
+		return nil
+	}
+	spec, limit := strings.Join(r.runs, ","), a.Limit
+	if ch.ArrayLimit != nil {
+		limit = *ch.ArrayLimit
+	}
+	if limit > 0 {
+		spec += "%" + strconv.Itoa(limit)
+	}
+	return &api.ArraySpec{Spec: spec, Params: r.of.Private.Params}
+}

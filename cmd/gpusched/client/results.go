@@ -1,0 +1,138 @@
+package client
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// shownGroups is how many kinds of results a terminal shows, so that what is known of an
+// array fits on a screen.
+const shownGroups = 8
+
+// writeResults prints what became of the tasks of an array, one line for each kind of
+// result with the tasks' numbers.
+func (a *app) writeResults(j api.Job, r *api.Results, wide bool) {
+	if r == nil {
+		return
+	}
+	t, list := a.out, r.Tasks
+	t.Printf("%s %s\n", t.Paint(term.Bold, "tasks"), resultsLine(j, r))
+	beyond := 0
+	if !wide && len(list) > shownGroups {
+		list, beyond = list[:shownGroups], len(list)-shownGroups
+	}
+	for _, g := range list {
+		line := fmt.Sprintf("%6d  %s", g.Count, term.Pad(groupName(g), 18, false))
+		tasks := g.Tasks
+		if t.Width > 0 && !wide {
+			tasks = term.Cut(tasks, max(20, t.Width-len(line)-4))
+		}
+		t.Printf("  %s  %s\n", t.Paint(stateStyle(g.State), line), tasks)
+	}
+	if beyond > 0 {
+		t.Printf("  %6s  %s ('gpusched show -o wide %s')\n", "…", count(beyond, "other result"), nameOfJob(j))
+	}
+	if r.Forgotten > 0 {
+		t.Printf("  %6d  %s  %s\n", r.Forgotten, term.Pad("no longer on record", 18, false), term.Cut(r.ForgottenTasks, 40))
+	}
+	if line := a.runTimesLine(r); line != "" {
+		t.Printf("%s %s\n", t.Paint(term.Bold, "times"), line)
+	}
+}
+
+// resultsLine sums up how far the array is.
+func resultsLine(j api.Job, r *api.Results) string {
+	ended, completed, failed, cancelled, live, waiting := 0, 0, 0, 0, 0, 0
+	for _, g := range r.Tasks {
+		switch {
+		case g.State == job.Completed:
+			completed += g.Count
+		case g.State == job.Cancelled:
+			cancelled += g.Count
+		case g.State.Terminal():
+			failed += g.Count
+		case g.State == job.Queued:
+			waiting += g.Count
+		default:
+			live += g.Count
+		}
+	}
+	ended = completed + failed + cancelled + r.Forgotten
+	var parts phrases
+	parts.add(true, "%d of %d have ended", ended, j.Array.Size)
+	parts.add(completed > 0, "%d completed", completed)
+	parts.add(failed > 0, "%d failed", failed)
+	parts.add(cancelled > 0, "%d cancelled", cancelled)
+	parts.add(live > 0, "%d run", live)
+	parts.add(waiting > 0, "%d wait", waiting)
+	return strings.Join(parts, ", ")
+}
+
+// groupName says in a word or two how tasks ended, or where they are.
+func groupName(g api.TaskGroup) string {
+	switch {
+	case g.State == job.Failed && g.Code == 125:
+		return "could not start"
+	case g.State == job.Failed && g.Signal != 0:
+		return fmt.Sprintf("failed, signal %s", job.SignalName(g.Signal))
+	case g.State == job.Failed:
+		return fmt.Sprintf("failed, exit %d", g.Code)
+	case g.State == job.Queued && g.Started:
+		return "queued again"
+	case g.State == job.Cancelled && !g.Started:
+		return "cancelled, unstarted"
+	case g.State == job.Queued:
+		return "waiting"
+	}
+	return string(g.State)
+}
+
+// runTimesLine says how long tasks took that completed, and when all are expected to have
+// ended.
+func (a *app) runTimesLine(r *api.Results) string {
+	var parts phrases
+	if m := r.Runs; m != nil {
+		parts.add(true, "%s the median of %d that completed", seconds(m.Median), m.Of)
+		parts.add(m.Of > 1, "%s to %s", seconds(m.Shortest), seconds(m.Longest))
+	}
+	if at := r.ExpectedEnd; !at.IsZero() {
+		parts.add(true, "all are expected to have ended %s", a.out.About(at))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func seconds(s float64) string {
+	if s < 10 {
+		return fmt.Sprintf("%.1fs", s)
+	}
+	return term.Age(time.Duration(s * float64(time.Second)))
+}
+
+// expectedEnd is when the last task will have ended if as many run at once as now, each for as
+// long as the median of those that completed, or as the scheduler expects; zero: that can't
+// be told.
+func expectedEnd(j api.Job, r *api.Results, now time.Time) time.Time {
+	each, running, left := float64(j.ExpectedSeconds), 0, 0
+	if r.Runs != nil {
+		each = r.Runs.Median
+	}
+	for _, g := range r.Tasks {
+		switch {
+		case g.State.Live():
+			running += g.Count
+		case g.State == job.Queued:
+			left += g.Count
+		}
+	}
+	if running == 0 || each == 0 || j.State.Terminal() || left > 0 && j.Held() {
+		return time.Time{}
+	}
+	work := each * (float64(running)/2 + float64(left)) // those that run are half way, on the average
+	rounds := max(work/float64(running), each/2)
+	return now.Add(time.Duration(rounds * float64(time.Second)))
+}

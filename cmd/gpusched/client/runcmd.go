@@ -1,0 +1,109 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// runCmd queues a job and stands for it: what it prints comes here, and it ends as
+// the job does.
+type runCmd struct {
+	jobOptions
+
+	TTY   bool `name:"tty" group:"self" brief:"Give the command this terminal" help:"Give the command a terminal, and be in it: keys, window size and colours as if it ran here. Ctrl-P Ctrl-Q leaves it, 'gpusched attach' comes back."`
+	Quiet bool `name:"quiet" short:"q" group:"self" help:"Say nothing of the job; print only what it prints."`
+}
+
+func (c *runCmd) Run(ctx context.Context, a *app) error {
+	c, a, err := c.withScript(a)
+	if err != nil {
+		return err
+	}
+	if c.TTY && c.Screen {
+		return refuse(api.CodeUsage, "--tty for this terminal and 'gpusched attach', --screen for 'screen -r'",
+			"--tty and --screen are both a terminal for the job")
+	}
+	if c.TTY && !a.onTerminal() {
+		return errNoTerminal()
+	}
+	if c.Host != "" {
+		return c.runElsewhere(ctx, a)
+	}
+	if done, err := c.byEngine(ctx, a); done {
+		return err
+	}
+	j, err := c.submit(ctx, a)
+	if err != nil {
+		return waitError(ctx, err)
+	}
+	if c.TTY {
+		return a.attendTerminal(ctx, j, c.Quiet)
+	}
+	return a.attend(ctx, j, c.Quiet)
+}
+
+// asked is the request of the job.
+func (c *runCmd) asked(ctx context.Context, a *app) (api.SubmitRequest, error) {
+	req, err := c.request(ctx, a)
+	if err != nil {
+		return req, err
+	}
+	if err := c.checkProgram(a, &req); err != nil {
+		return req, err
+	}
+	a.hint(req)
+	if c.TTY {
+		inTerminal(a, &req)
+	}
+	a.restoreLimits()
+	return req, nil
+}
+
+// submit queues the job, and nothing else.
+func (c *runCmd) submit(ctx context.Context, a *app) (api.Job, error) {
+	req, err := c.asked(ctx, a)
+	if err != nil {
+		return api.Job{}, err
+	}
+	reply, err := a.submit(ctx, req)
+	a.leaveLane()
+	if err == nil {
+		a.hintLimit(&c.jobOptions, reply.Job)
+		a.hintMemory(reply.Job)
+	}
+	return reply.Job, err
+}
+
+// inTerminal has the command run in a terminal that its job holds.
+func inTerminal(a *app, req *api.SubmitRequest) {
+	req.TTY = true
+	kind := a.getenv("TERM")
+	if req.EnvMode != string(contract.EnvInherit) && kind != "" {
+		req.Env = append([][]byte{[]byte("TERM=" + kind)}, req.Env...)
+	}
+}
+
+// shellCmd is a shell in a job.
+type shellCmd struct {
+	runCmd
+}
+
+// Run queues the user's shell, or the command that is given, with a terminal.
+func (c *shellCmd) Run(ctx context.Context, a *app) error {
+	c.TTY = true
+	if len(c.Command) == 0 {
+		this := *a
+		c.Command = []string{cmp.Or(a.getenv("SHELL"), "/bin/sh")}
+		if !runnable(c.Command[0]) {
+			return refuse(api.CodeUsage, "name another, as in: gpusched shell -- bash",
+				"your shell %q (SHELL) can't be run here", c.Command[0])
+		}
+		this.words = append(slices.Clone(a.words), c.Command...)
+		a = &this
+	}
+	return c.runCmd.Run(ctx, a)
+}

@@ -1,0 +1,174 @@
+package client
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// withLines parses the command line with the options that stand in a script.
+func (c *jobOptions) withLines(a *app, s *scriptFile, argv []string) (newJob, *app, error) {
+	p, err := newParser(&struct {
+		Submit submitCmd `cmd:""`
+		Run    runCmd    `cmd:""`
+		Shell  shellCmd  `cmd:""`
+	}{}, io.Discard, func(int) {})
+	if err != nil {
+		return nil, a, err
+	}
+	o, err := s.options(p, a.slurm() != nil)
+	if err != nil {
+		return nil, a, err
+	}
+	moves := func(w string) bool { return strings.HasPrefix(w, "--chdir") || strings.HasPrefix(w, "-C") }
+	elsewhere := c.Chdir == "" && slices.ContainsFunc(o.words, moves)
+	this := *a
+	typed := a.words[1 : len(a.words)-len(c.Command)]
+	this.words = slices.Concat(a.words[:1], o.words, typed, []string{"--"}, s.command(argv[1:], elsewhere))
+	k, err := p.Parse(this.words)
+	if err != nil {
+		return nil, a, s.wrong("", misused(err))
+	}
+	whole := k.Selected().Target.Addr().Interface().(newJob)
+	asks := &whole.options().Request
+	if o.noGPU && asks.GPUMilli < 0 && len(asks.GPUIDs) == 0 {
+		asks.GPUMilli = 0
+		o.notes = append(o.notes, "its #SBATCH lines ask no GPU, so it gets none (-g 1 for one)")
+	}
+	for _, text := range o.notes {
+		a.noteOnce(s.name + ": " + text)
+	}
+	if e := a.slurm(); e != nil {
+		this.client = e.With(o.nativeFor(asks)...)
+	}
+	return whole, &this, nil
+}
+
+// scriptOptions is what a script says of its job.
+type scriptOptions struct {
+	words []string // as of a command line, those for sbatch first
+	notes []string // about what has another meaning here, or none
+	noGPU bool     // it is one for sbatch and asks no GPU
+
+	native []string // for Slurm as they are
+}
+
+// nativeFor leaves out what the command line or a #GPUSCHED line asks otherwise.
+func (o scriptOptions) nativeFor(asks *job.Request) []string {
+	return slices.DeleteFunc(o.native, func(w string) bool {
+		return strings.HasPrefix(w, "--gpus-per-task=") && !slices.Contains(o.words, "--gpus="+job.FormatGPUs(asks.GPUMilli)) ||
+			strings.HasPrefix(w, "--mem-per-cpu=") && asks.MemBytes > 0
+	})
+}
+
+// options are those of the lines. Of a job for a Slurm also those are kept that mean something there alone.
+func (s *scriptFile) options(p *kong.Kong, forSlurm bool) (o scriptOptions, err error) {
+	var batch *slurm.Batch
+	var own []string
+	for _, l := range s.lines {
+		words, err := l.words()
+		if err == nil && l.mark == "#SBATCH" {
+			batch = cmp.Or(batch, &slurm.Batch{ForSlurm: forSlurm})
+			err = batch.Add(words)
+		} else if err == nil {
+			own = append(own, words...)
+			err = checkOwn(p, words)
+		}
+		if err != nil {
+			return o, s.wrong(" line "+strconv.Itoa(l.number), err)
+		}
+	}
+	if batch == nil {
+		return scriptOptions{words: own}, nil
+	}
+	lost := ""
+	if o.words, err = batch.Words(); err == nil {
+		if !forSlurm { // which sends the mail itself
+			o.words, lost = withoutMail(o.words)
+		}
+		err = checkOwn(p, o.words)
+	}
+	if err != nil {
+		return o, s.wrong(": #SBATCH", err)
+	}
+	o.words = append(o.words, own...)
+	o.notes, o.noGPU, o.native = batch.Notes(), batch.NoGPU(), batch.Native()
+	if lost != "" {
+		o.notes = append(o.notes, lost)
+	}
+	if list := batch.Ignored(); len(list) > 0 {
+		o.notes = append(o.notes, "ignored here: "+strings.Join(list, ", "))
+	}
+	return o, nil
+}
+
+// words are the options of the line.
+func (l *scriptLine) words() ([]string, error) {
+	switch {
+	case strings.IndexByte(l.text, 0) >= 0:
+		return nil, usagef("there is a NUL byte in it")
+	case strings.HasSuffix(l.text, "\r"):
+		return nil, usagef("it has the line end of Windows: convert the file, with sed -i 's/\\r$//' and the like")
+	}
+	if l.mark == "#SBATCH" {
+		return splitEscaped(l.text, "")
+	}
+	return splitWords(l.text)
+}
+
+// checkOwn parses options by themselves, so that an error has its place.
+func checkOwn(p *kong.Kong, words []string) error {
+	_, err := parseOwn(p, words)
+	return err
+}
+
+// parseOwn is checkOwn that returns what the options say.
+func parseOwn(p *kong.Kong, words []string) (*submitCmd, error) {
+	k, err := p.Parse(append([]string{"submit"}, words...))
+	if err != nil {
+		return nil, misused(err)
+	}
+	if err := legible(k, words); err != nil {
+		return nil, err
+	}
+	c := k.Selected().Target.Addr().Interface().(*submitCmd)
+	if len(c.Command) > 0 {
+		return nil, usagef("%q is not an option: the command is the script itself", c.Command[0])
+	}
+	for _, at := range k.Path {
+		f := at.Flag
+		if f != nil && "--"+f.Name == onFlag {
+			return nil, onIsTyped("submit ./script")
+		}
+		if f == nil || f.Name == "force" || f.Group == nil {
+			continue
+		}
+		if f.Name == "file" || f.Group.Key == "self" || f.Group.Key == "output" {
+			return nil, usagef("--%s is for the command line", f.Name)
+		}
+	}
+	return c, nil
+}
+
+// onIsTyped refuses the choice of an engine elsewhere than in a command line such as this one.
+func onIsTyped(suchAs string) error {
+	return refuse(api.CodeUsage, "such as 'gpusched "+onFlag+" "+engineSlurm+" "+suchAs+"'", "%s is for the command line", onFlag)
+}
+
+// wrong is an error with the place in the script.
+func (s *scriptFile) wrong(place string, err error) error {
+	var e *api.Error
+	if errors.As(err, &e) {
+		return refuse(api.CodeUsage, e.Hint, "%s%s: %s", s.name, place, e.Message)
+	}
+	return usagef("%s%s: %v", s.name, place, err)
+}

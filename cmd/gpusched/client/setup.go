@@ -1,0 +1,234 @@
+package client
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// setupOptions are what is to be done in the job's unit before its command.
+type setupOptions struct {
+	Conda   *string  `name:"conda" placeholder:"ENV" group:"around" brief:"Run in this conda environment (--venv: of Python)" help:"Run in this conda environment, by name or path; base, or an empty name, is the installation itself. Your shell need not be set up for conda."`
+	Venv    *string  `name:"venv" placeholder:"DIR" group:"around" brief:"Run in this virtual environment, such as .venv" help:"Run in this virtual environment of Python, such as .venv, seen from the job's directory."`
+	Modules []string `name:"modules" placeholder:"NAMES" group:"around" brief:"Load these modules first, such as cuda/12.4,gcc" help:"Load these environment modules first, such as cuda/12.4,gcc. May be repeated."`
+	Setup   string   `name:"setup" placeholder:"CMD" group:"around" brief:"Run this shell command first" help:"Run this command of a shell (bash, else sh) first. Variables, directory and limits that it sets are the job's. If it fails, the job does."`
+	CUDAArg bool     `name:"cuda-arg" group:"around" brief:"Give the command --cuda with its GPUs" help:"Give the command --cuda with its GPUs, such as --cuda 0,1: in place of the value that it has there, or at its end."`
+	Compat  string   `name:"compat" placeholder:"WHOSE" enum:",slurm" default:"" group:"around" brief:"Also set the variables of slurm" help:"Also set the variables of another scheduler: slurm (SLURM_JOB_ID, SLURM_ARRAY_TASK_ID, …)."`
+}
+
+// surroundings are where a set-up is looked for: the job's directory and what the
+// user has around them. What is there makes no difference where the user forces it.
+type surroundings struct {
+	dir    string
+	getenv func(string) string
+	force  bool
+}
+
+// setup finds what the options name. What is not there is refused with what is.
+// Vars are variables that belong to the conda environment.
+func (o *setupOptions) setup(a *app, dir string, force bool) (s contract.Setup, vars []string, err error) {
+	at := surroundings{dir, a.getenv, force}
+	s = contract.Setup{Modules: o.Modules, Command: o.Setup, CUDAArg: o.CUDAArg, Compat: o.Compat}
+	if o.Conda != nil {
+		if s.Conda, err = at.conda(*o.Conda); err != nil {
+			return s, nil, err
+		}
+		vars = condaVars(s.Conda)
+	}
+	if o.Venv != nil {
+		if s.Venv, err = at.venv(*o.Venv); err != nil {
+			return s, nil, err
+		}
+	}
+	if len(s.Modules) > 0 && !force {
+		if err := at.checkModules(a, s.Modules); err != nil {
+			return s, nil, err
+		}
+	}
+	s.Command = at.withConda(s.Command)
+	for _, path := range []string{s.Conda, s.Venv} {
+		if !utf8.ValidString(path) || strings.Contains(path, ":") {
+			return s, nil, refuse(api.CodeUsage, "move it, or make a link to it", "%q can't be in PATH: it has a colon in it, or is not text in UTF-8", path)
+		}
+	}
+	return s, vars, nil
+}
+
+// withVars puts variables that belong to the set-up before those that were set with
+// --set-env, which win.
+func withVars(vars, set []string) []string {
+	own := slices.DeleteFunc(slices.Clone(vars), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return isSet(set, name)
+	})
+	return append(own, set...)
+}
+
+// absolute is a path as it was typed, seen from the job's directory; ~/ is the home
+// directory also where no shell has seen to it.
+func (at surroundings) absolute(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok && at.getenv("HOME") != "" {
+		return filepath.Join(at.getenv("HOME"), rest)
+	}
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(at.dir, path)
+}
+
+// isDir says why there is no directory, in words that follow its name.
+func isDir(path string) (fault string) {
+	info, err := os.Stat(path)
+	switch {
+	case os.IsNotExist(err):
+		return "is not there"
+	case err != nil:
+		if os.IsPermission(err) {
+			return "can't be looked at: permission denied"
+		}
+		return "can't be looked at: " + err.Error()
+	case !info.IsDir():
+		return "is not a directory"
+	}
+	if _, err := os.ReadDir(path); err != nil {
+		return "can't be read: permission denied"
+	}
+	return ""
+}
+
+func isThere(parts ...string) bool {
+	_, err := os.Stat(filepath.Join(parts...))
+	return err == nil
+}
+
+// venv is the directory of a virtual environment that can be used.
+func (at surroundings) venv(typed string) (string, error) {
+	no := func(format string, args ...any) (string, error) {
+		return "", refuse(api.CodeUsage, at.otherVenvs(), "the virtual environment %q "+format, append([]any{typed}, args...)...)
+	}
+	if typed == "" {
+		return no("has no name")
+	}
+	dir := at.absolute(typed)
+	if at.force {
+		return dir, nil
+	}
+	if fault := isDir(dir); fault != "" {
+		if up := filepath.Dir(filepath.Dir(dir)); filepath.Base(filepath.Dir(dir)) == "bin" && isThere(up, "pyvenv.cfg") {
+			return no("is a file of one: name its directory, %q", up)
+		}
+		return no("%s", fault)
+	}
+	python := filepath.Join(dir, "bin/python")
+	switch {
+	case isThere(dir, "conda-meta"):
+		return no("is one of conda's: use --conda %s", dir)
+	case !isThere(dir, "pyvenv.cfg") && !isThere(dir, "bin/activate"):
+		return no("is a directory, but not one that 'python3 -m venv' or the like has made")
+	case runnable(python):
+		return dir, nil
+	}
+	if target, err := os.Readlink(python); err == nil {
+		return no("has lost its interpreter: bin/python leads to %q; make it again", target)
+	}
+	return no("has no interpreter: there is no program bin/python in it")
+}
+
+// maxListed is how many environments a refusal lists.
+const maxListed = 12
+
+// otherVenvs says which virtual environments lie around.
+func (at surroundings) otherVenvs() string {
+	home := at.getenv("HOME")
+	var found []string
+	for _, pattern := range []string{
+		at.dir + "/pyvenv.cfg", at.dir + "/*/pyvenv.cfg", at.dir + "/.*/pyvenv.cfg", filepath.Dir(at.dir) + "/*/pyvenv.cfg",
+		at.getenv("WORKON_HOME") + "/*/pyvenv.cfg", home + "/.virtualenvs/*/pyvenv.cfg", home + "/.venvs/*/pyvenv.cfg", home + "/*/pyvenv.cfg",
+	} {
+		list, _ := filepath.Glob(pattern)
+		for _, file := range list {
+			if dir := filepath.Dir(file); !slices.Contains(found, dir) && runnable(dir+"/bin/python") {
+				found = append(found, dir)
+			}
+		}
+	}
+	if len(found) == 0 {
+		return "python3 -m venv DIR makes one"
+	}
+	return "there is " + listOf(found)
+}
+
+// listOf names the first of what there is.
+func listOf(list []string) string {
+	more := ""
+	if n := len(list) - maxListed; n > 0 {
+		list, more = list[:maxListed], fmt.Sprintf(" and %d more", n)
+	}
+	return strings.Join(list, ", ") + more
+}
+
+// checkModules refuses modules where there are none, and warns of one that is not
+// among the files: which modules there are may depend on those loaded before.
+func (at surroundings) checkModules(a *app, names []string) error {
+	inits := contract.ModuleInits(at.getenv("MODULESHOME"), "bash")
+	if !slices.ContainsFunc(inits, func(file string) bool { return isThere(file) }) {
+		return refuse(api.CodeUsage, "leave --modules out, or load what is needed with --setup",
+			"neither Environment Modules nor Lmod is installed on this machine")
+	}
+	path := at.getenv("MODULEPATH")
+	if first := names[0]; path != "" && !slices.ContainsFunc(filepath.SplitList(path), func(dir string) bool {
+		return isThere(dir, first) || isThere(dir, first+".lua")
+	}) && !strings.Contains(first, "/") {
+		a.note("warning: MODULEPATH has no module %q (see 'module avail')", first)
+	}
+	return nil
+}
+
+// condaShell finds the first command of conda that works in shells that are set up for it,
+// 'conda activate' and the like, and returns its program; "" is none.
+func condaShell(command string) string {
+	begins := func(r rune) bool { return strings.ContainsRune(" \t\n\f\r;&|(", r) }
+	blank := func(r rune) bool { return strings.ContainsRune(" \t\n\f\r", r) }
+	for at := 0; at < len(command); at++ {
+		if at > 0 && !begins(rune(command[at-1])) {
+			continue
+		}
+		for _, program := range []string{"conda", "mamba"} {
+			rest, ok := strings.CutPrefix(command[at:], program)
+			verb := strings.TrimLeftFunc(rest, blank)
+			if !ok || verb == rest {
+				continue
+			}
+			verb = verb[:len(verb)-len(strings.TrimLeftFunc(verb, wordRune))]
+			if verb == "activate" || verb == "deactivate" {
+				return program
+			}
+		}
+	}
+	return ""
+}
+
+func wordRune(r rune) bool {
+	return r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+}
+
+// withConda puts what makes 'conda activate' work in front of a set-up that has it:
+// the job's shell is none that 'conda init' has prepared.
+func (at surroundings) withConda(command string) string {
+	program := condaShell(command)
+	if program == "" {
+		return command
+	}
+	for _, root := range at.condaRoots() {
+		if file := filepath.Join(root, "etc/profile.d", program+".sh"); isThere(file) && utf8.ValidString(file) {
+			return ". " + api.Quote([][]byte{[]byte(file)}) + " && " + command
+		}
+	}
+	return command
+}

@@ -1,0 +1,145 @@
+package client
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// The lines of 'gpusched show' about a job's life. Each is empty where there is
+// nothing to say.
+
+// phrases are said with commas between them.
+type phrases []string
+
+func (p *phrases) add(yes bool, format string, args ...any) {
+	if yes {
+		*p = append(*p, fmt.Sprintf(format, args...))
+	}
+}
+
+// lifecycle says what a job asks of its life beyond the usual.
+func lifecycle(j api.Job) (parts phrases) {
+	parts.add(j.OnTimeout == job.TimeoutRequeue, "back to the queue at its time limit")
+	parts.add(j.WarnSignal > 0, "%s %s before its time limit", job.AimedSignal(j.WarnSignal, j.WarnsMain()), j.WarnBefore)
+	parts.add(j.SignalTo == job.SignalMain, "SIGTERM to its main process alone")
+	parts.add(j.Preemptible, "preemptible")
+	parts.add(j.Retries > 0, "up to %d retries", j.Retries)
+	parts.add(j.Retries > 0 && j.Backoff > 0, "the first after %s", j.Backoff)
+	parts.add(j.MaxFailures > 0, "at most %s", count(j.MaxFailures, "failed task"))
+	parts.add(j.Objective == job.Makespan && j.Batch == "", "longest and widest task first")
+	parts.add(j.Objective == job.Makespan && j.Batch != "", "longest and widest of batch %q first", j.Batch)
+	return parts
+}
+
+func taskLine(j api.Job) string {
+	switch {
+	case j.Task == nil:
+		return ""
+	case j.ID == 0 && j.State == job.Cancelled:
+		return fmt.Sprintf("%d of array %d, cancelled before it started", j.Task.Index, j.Task.Array)
+	case j.ID == 0:
+		return fmt.Sprintf("%d of array %d, not started", j.Task.Index, j.Task.Array)
+	}
+	return fmt.Sprintf("%d of array %d, as job %d", j.Task.Index, j.Task.Array, j.ID)
+}
+
+func arrayLine(j api.Job) string {
+	a := j.Array
+	if a == nil {
+		return ""
+	}
+	over := j.State.Terminal()
+	left := a.Size - a.Next - a.Cancelled
+	again := ""
+	if a.Waiting > 0 {
+		again = fmt.Sprintf("%d waiting again, ", a.Waiting)
+	}
+	text := fmt.Sprintf("%s: %s; %d waiting, %s%d running, %d ended", a.Spec, tasks(a), left, again, a.Live-a.Waiting, a.Next-a.Live)
+	if over {
+		text = fmt.Sprintf("%s: %s; %d have run", a.Spec, tasks(a), a.Next)
+	}
+	if a.Failed > 0 {
+		text += fmt.Sprintf(", %d of these not completed", a.Failed)
+	}
+	if over && left > 0 {
+		text += fmt.Sprintf("; %d never started", left)
+	}
+	if a.Cancelled > 0 {
+		text += fmt.Sprintf("; %d cancelled before they started", a.Cancelled)
+	}
+	return text
+}
+
+func (a *app) expectedLine(j api.Job) string {
+	switch {
+	case !j.ExpectedStart.IsZero():
+		return "to start " + startText(a.out, j)
+	case j.StartUnknown:
+		return unknownStart(j)
+	case !j.ExpectedEnd.IsZero():
+		return "to end " + a.out.About(j.ExpectedEnd)
+	}
+	return ""
+}
+
+// startedLine is when a job started and, where it has ended, for how long it ran.
+func (a *app) startedLine(j api.Job) string {
+	if j.StartedAt.IsZero() || j.EndedAt.IsZero() {
+		return a.out.Moment(j.StartedAt)
+	}
+	return a.out.Moment(j.StartedAt) + ", ran " + ranText(j, a.out.Now)
+}
+
+// beginLine is before when the job does not start.
+func (a *app) beginLine(j api.Job) string {
+	var parts phrases
+	retried := !j.NotBefore.IsZero() && j.State == job.Queued
+	parts.add(!j.Begin.IsZero(), "not before %s", a.out.Clock(j.Begin))
+	parts.add(retried, "after a failure not before %s", a.out.Clock(j.NotBefore))
+	parts.add(j.HeldBy != "", "held by %s", j.HeldBy)
+	return strings.Join(parts, ", ")
+}
+
+// suspendedLine says that a job is halted, and for how long it has been.
+func (a *app) suspendedLine(j api.Job) string {
+	var parts phrases
+	parts.add(j.Suspended(), "by %s since %s", j.SuspendedBy, a.out.Moment(j.SuspendedAt))
+	parts.add(!j.SuspendedUntil.IsZero(), "until %s at the latest", a.out.Clock(j.SuspendedUntil))
+	parts.add(j.Suspended(), "its time limit stands still")
+	parts.add(j.SuspendedSeconds > 0, "%s before, which do not count", term.Age(time.Duration(j.SuspendedSeconds)*time.Second))
+	return strings.Join(parts, ", ")
+}
+
+// queuedLine says how often the job went back to the queue.
+func (a *app) queuedLine(j api.Job) string {
+	var parts phrases
+	parts.add(!j.QueuedAt.IsZero() && !j.QueuedAt.Equal(j.SubmittedAt), "%s", a.out.Moment(j.QueuedAt))
+	parts.add(j.Requeues > 0, "back in the queue %s", times(j.Requeues))
+	parts.add(j.Failures > 0, "failed %s", times(j.Failures))
+	return strings.Join(parts, ", ")
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// promiseLine is the GPU memory that is kept for the job.
+func promiseLine(list []api.Allocation) string {
+	var parts phrases
+	for _, g := range list {
+		parts.add(g.PromiseBytes > 0, "%s kept on GPU %d", job.FormatSize(g.PromiseBytes), g.Index)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func parameterLine(list []job.Param) string {
+	return joined(list, " ", func(p job.Param) string { return p.Name + "=" + strings.Join(p.Values, ",") })
+}

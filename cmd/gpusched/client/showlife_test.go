@@ -1,0 +1,61 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// An array that has ended has nothing that waits.
+func TestArrayLine(t *testing.T) {
+	for _, c := range []struct {
+		state job.State
+		array api.Array
+		want  string
+	}{
+		{"queued", api.Array{Spec: "0-9%2", Size: 10, Limit: 2, Next: 4, Live: 2}, "0-9%2: 10 tasks, 2 at a time; 6 waiting, 2 running, 2 ended"},
+		{"spawned", api.Array{Spec: "0-3", Size: 4, Next: 4, Live: 3, Waiting: 2}, "0-3: 4 tasks; 0 waiting, 2 waiting again, 1 running, 1 ended"},
+		{"cancelled", api.Array{Spec: "0-9", Size: 10, Next: 4, Failed: 4, Cancelled: 1}, "0-9: 10 tasks; 4 have run, 4 of these not completed; 5 never started; 1 cancelled before they started"},
+	} {
+		if got := arrayLine(api.Job{State: c.state, Array: &c.array}); got != c.want {
+			t.Errorf("%s: %q, want %q", c.state, got, c.want)
+		}
+	}
+}
+
+// All tasks of an array can have started at once.
+func TestFateOfAnArrayThatStarts(t *testing.T) {
+	reply := api.SubmitReply{Job: api.Job{ID: 7, State: "spawned", Array: &api.Array{Size: 4, Next: 4, Live: 4}}}
+	if got := (&submitCmd{}).outcome(&term.Terminal{}, reply); got != "queued: 4 tasks, starting now" {
+		t.Errorf("submit says %q", got)
+	}
+}
+
+// A job that is back in the queue says how its only start ended.
+func TestShowOfAJobThatIsBack(t *testing.T) {
+	var text bytes.Buffer
+	a := &app{out: &term.Terminal{W: bufio.NewWriter(&text)}}
+	a.writeJob(api.Job{ID: 7, State: "queued"}, []api.Attempt{{Attempt: job.Attempt{Number: 1}, Result: &api.Result{Sentence: "stopped for job 9"}}}, nil)
+	a.out.W.Flush()
+	if !strings.Contains(text.String(), "attempt 1   stopped for job 9") {
+		t.Errorf("show says:\n%s", text.String())
+	}
+}
+
+// What a job counts for of the CPUs is told where it asked none.
+func TestAskedCPUs(t *testing.T) {
+	for want, j := range map[string]api.Job{
+		"1 GPU, 3 CPUs for its GPUs (no limit), priority normal": {Request: job.Request{GPUMilli: 1000}, PromisedCPUs: 3},
+		"1 GPU, 1 CPU, priority normal":                          {Request: job.Request{GPUMilli: 1000, CPUs: 1}, PromisedCPUs: 1},
+		"1 GPU, priority normal":                                 {Request: job.Request{GPUMilli: 1000}},
+	} {
+		if got := asks(j); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// statusCmd shows the scheduler at a glance.
+type statusCmd struct {
+	Detailed bool `name:"detailed" brief:"Also how jobs have ended, and all jobs that run" help:"Also how jobs have ended since the scheduler started, and all jobs that run, however many lines that takes."`
+	outputFlags
+	againFlags
+}
+
+func (c *statusCmd) Run(ctx context.Context, a *app) error {
+	return c.again(ctx, a, c.outputFlags, func() error {
+		reply, err := a.client.Status(ctx)
+		if err != nil {
+			return err
+		}
+		jobs := append(append([]api.Job{}, reply.Running...), reply.Waiting...)
+		text := func(wide bool) { a.writeStatus(reply, jobs, wide, c.Detailed) }
+		return a.jobReport(reply, jobs, text).show(a, c.outputFlags)
+	})
+}
+
+func (a *app) writeStatus(s api.StatusReply, jobs []api.Job, wide, detailed bool) {
+	t := a.out
+	t.Printf("gpusched %s, up since %s\n", term.Clean(s.Version), t.Moment(s.StartedAt))
+	t.Printf("health    %s\n", a.healthLine(s))
+	t.Printf("jobs      %s\n", countLine(s.Counts)+classLine(s.Totals))
+	if line := endedLine(s.Totals, detailed); line != "" {
+		t.Printf("ended     %s\n", line)
+	}
+	if line := promisedLine(&s.Host); line != "" {
+		t.Printf("allocated %s\n", line)
+	}
+	a.writeDrain(s.Drain)
+	if len(s.GPUs) > 0 {
+		t.Printf("\n")
+		a.writeGPUs(s.GPUs, wide)
+	}
+	shown := jobs
+	if !wide && !detailed {
+		shown = api.ByState(shown, 0)
+	}
+	hidden := s.Counts[string(job.Queued)] - len(s.Waiting)
+	if t.Height > 0 && !wide && !detailed {
+		some, rest := fit(shown, max(t.Height-statusLines-len(s.GPUs), leastShown))
+		shown, hidden = some, hidden+rest
+	}
+	if len(shown) > 0 {
+		t.Printf("\n")
+		term.WriteTable(t, a.jobColumns(), shown, wide)
+	}
+	if hidden > 0 {
+		t.Printf("… and %d more ('gpusched list' shows them)\n", hidden)
+	}
+}
+
+// How many lines of a status are neither GPUs nor jobs, with the prompt and the first line
+// of --watch, and how many jobs are shown on the lowest terminal.
+const (
+	statusLines = 14
+	leastShown  = 4
+)
+
+// healthLine says how the scheduler is, and the worst of what is wrong.
+func (a *app) healthLine(s api.StatusReply) string {
+	text := string(s.Health)
+	if s.Health == job.Healthy {
+		return a.out.Paint(styleOf(s.Health), text)
+	}
+	hint := " ('gpusched health')"
+	if s.Problem != nil {
+		text += ": " + term.Clean(s.Problem.Name+": "+a.out.Local(s.Problem.Detail))
+	}
+	if room := a.out.Width - len("health    ") - len(hint); a.out.Width > 0 {
+		text = term.Cut(text, max(room, 10))
+	}
+	word, rest, _ := strings.Cut(text, ":")
+	if rest != "" {
+		rest = ":" + rest
+	}
+	return a.out.Paint(styleOf(s.Health), word) + rest + hint
+}
+
+// classLine counts the jobs that have not ended by class, where there is another than normal.
+func classLine(t *api.Totals) string {
+	var parts phrases
+	if t == nil || len(t.Classes) == 1 && t.Classes[job.Normal.String()] != (api.ClassTotals{}) {
+		return ""
+	}
+	for class := job.Interactive; class >= job.Scavenger; class-- {
+		n := t.Classes[class.String()]
+		parts.add(n.Queued+n.Active > 0, "%d %s", n.Queued+n.Active, class)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+// endedLine says what has been done.
+func endedLine(t *api.Totals, detailed bool) string {
+	if t == nil {
+		return ""
+	}
+	ended, bad := 0, 0
+	var each phrases
+	for _, state := range job.EndStates() {
+		n := t.Ended[string(state)]
+		if ended += n; state != job.Completed && state != job.Cancelled {
+			bad += n
+		}
+		each.add(n > 0, "%d %s", n, state)
+	}
+	text := fmt.Sprintf("%d since the scheduler started", ended)
+	switch {
+	case detailed && len(each) > 0:
+		text += " (" + strings.Join(each, ", ") + ")"
+	case bad > 0:
+		text += fmt.Sprintf(", %d of them failed", bad)
+	}
+	return text + fmt.Sprintf("; %d submitted in all", t.Submitted)
+}
+
+// promisedLine says what jobs have of what is counted besides GPUs.
+func promisedLine(h *job.HostView) string {
+	var parts phrases
+	parts.add(h.MemBytes > 0, "memory %s of %s", job.FormatSize(h.PromisedMem), job.FormatSize(h.MemBytes))
+	parts.add(h.CPUs > 0, "CPUs %d of %d", h.PromisedCPUs, h.CPUs)
+	parts.add(h.Places > 0, "jobs %d of %d", h.Taken, h.Places)
+	return strings.Join(parts, ", ")
+}
+
+// countLine counts the live jobs by state.
+func countLine(counts map[string]int) string {
+	var parts []string
+	for _, s := range []job.State{job.Running, job.Starting, job.Ending, job.Queued, job.Spawned} {
+		if n := counts[string(s)]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, s))
+		}
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// styleOf is how a health that the scheduler tells is painted.
+func styleOf(health job.Health) term.Style {
+	switch health {
+	case job.Healthy:
+		return term.Green
+	case job.Degraded:
+		return term.Yellow
+	}
+	return term.Red
+}
+
+// fit is as many rows as there is room for, and how many jobs the others are.
+func fit(rows []api.Job, room int) (some []api.Job, hidden int) {
+	room = min(len(rows), room)
+	for _, j := range rows[room:] {
+		hidden += max(1, j.Alike)
+	}
+	return rows[:room], hidden
+}

@@ -1,0 +1,265 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/alias"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// step goes on as the command of srun within a job: with the GPUs that it asks of those of the job, and its
+// output in the file that it names.
+func (a *app) step(ctx context.Context, call *alias.Call) error {
+	if call.StepDir != "" {
+		if err := os.Chdir(call.StepDir); err != nil {
+			return err
+		}
+	}
+	path, err := exec.LookPath(call.Step[0])
+	if err != nil {
+		return err
+	}
+	set, err := settings(call.StepSet, a.environ, true)
+	if err != nil {
+		return err
+	}
+	a.environ = withVars(a.environ, set)
+	tasks := call.StepTasks
+	if tasks == 0 {
+		tasks, _ = strconv.Atoi(a.getenv("SLURM_NTASKS"))
+	}
+	if call.StepPerTask > 0 {
+		call.StepGPUs = strconv.Itoa(call.StepPerTask * max(tasks, 1))
+	}
+	environ, err := a.stepGPUs(ctx, call.StepGPUs)
+	if err != nil {
+		return err
+	}
+	if tasks > 1 {
+		return a.stepTasks(call, path, environ, tasks)
+	}
+	if call.StepLog != "" {
+		file, err := openLog(a.stepLog(call.StepLog, "0"), call.StepAppends)
+		if err != nil {
+			return err
+		}
+		for _, out := range []int{1, 2} {
+			if err := syscall.Dup3(int(file.Fd()), out, 0); err != nil {
+				return err
+			}
+		}
+	}
+	return syscall.Exec(path, call.Step, environ)
+}
+
+// passedOn are the signals that a step passes on to its tasks.
+var passedOn = []os.Signal{
+	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGALRM,
+	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGCONT,
+}
+
+// stepTasks runs the command as so many tasks at once, and ends as the worst of them does. It passes signals on.
+func (a *app) stepTasks(call *alias.Call, path string, environ []string, n int) error {
+	signals := make(chan os.Signal, len(passedOn))
+	for _, s := range passedOn {
+		if !signal.Ignored(s) { // as nohup has it
+			signal.Notify(signals, s)
+		}
+	}
+	var tasks []*exec.Cmd
+	var failed error
+	out, errs := os.Stdout, os.Stderr
+	pass := func(s os.Signal) {
+		for _, cmd := range tasks {
+			cmd.Process.Signal(s)
+		}
+	}
+	for i := range n {
+		rank, count := strconv.Itoa(i), strconv.Itoa(n)
+		if name := a.stepLog(call.StepLog, rank); name != "" && name != out.Name() && failed == nil {
+			out, failed = openLog(name, call.StepAppends)
+			errs = out
+		}
+		cmd := &exec.Cmd{Path: path, Args: call.Step, Stdout: out, Stderr: errs, Env: withVars(environ, []string{
+			"SLURM_PROCID=" + rank, "SLURM_LOCALID=" + rank, "SLURM_NTASKS=" + count, "SLURM_STEP_NUM_TASKS=" + count})}
+		if per := call.StepPerTask; per > 0 {
+			cmd.Env = append(cmd.Env, visibleVariable+"="+strings.Join(visible(environ)[i*per:(i+1)*per], ","))
+		}
+		if i == 0 {
+			cmd.Stdin = os.Stdin
+		}
+		if failed == nil {
+			failed = cmd.Start()
+		}
+		if failed != nil {
+			failed = fmt.Errorf("task %d of the step could not start, and those before it were ended: %w", i, failed)
+			pass(syscall.SIGKILL)
+			break
+		}
+		tasks = append(tasks, cmd)
+	}
+	ended := make(chan struct{})
+	go func() {
+		passOn(signals, pass)
+		close(ended)
+	}()
+	worst := 0
+	for _, cmd := range tasks {
+		cmd.Wait()
+		code := cmd.ProcessState.ExitCode()
+		if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+			code = 128 + int(status.Signal())
+		}
+		worst = max(worst, code)
+	}
+	signal.Stop(signals)
+	close(signals)
+	<-ended
+	if failed != nil {
+		return failed
+	}
+	return exitStatus(worst)
+}
+
+// passOn passes on the signals that this process alone was sent, until there are no more. One to the whole job, or
+// from its terminal, has reached the tasks themselves, which should not see it twice: it ends the witness, too.
+func passOn(signals <-chan os.Signal, pass func(os.Signal)) {
+	in, gone := witness()
+	for s := range signals {
+		select {
+		case <-gone:
+			in, gone = witness()
+		case <-time.After(100 * time.Millisecond):
+			pass(s)
+		}
+	}
+	if gone != nil {
+		in.Close()
+		<-gone
+	}
+}
+
+// witness starts a process that ends at its first signal, or when in is closed. Gone is nil where it can't start.
+func witness() (in io.Closer, gone chan struct{}) {
+	cmd := exec.Command("cat")
+	in, err := cmd.StdinPipe()
+	if err != nil || cmd.Start() != nil {
+		return nil, nil
+	}
+	gone = make(chan struct{})
+	go func() {
+		cmd.Wait()
+		close(gone)
+	}()
+	return in, gone
+}
+
+const visibleVariable = "CUDA_VISIBLE_DEVICES"
+
+// visible are the GPUs that programs with this environment see.
+func visible(environ []string) (gpus []string) {
+	for _, entry := range environ {
+		if list, is := strings.CutPrefix(entry, visibleVariable+"="); is {
+			gpus = strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
+		}
+	}
+	return gpus
+}
+
+// stepGPUs is the environment with so many of the job's GPUs, which no other step has that asked for some. It
+// waits until they are free. Asked is "" where the step has all of them.
+func (a *app) stepGPUs(ctx context.Context, asked string) ([]string, error) {
+	have := visible(a.environ)
+	n, err := strconv.Atoi(asked)
+	switch {
+	case asked == "":
+		return a.environ, nil
+	case err != nil || n > len(have):
+		return nil, fmt.Errorf("the step asks for %s GPUs, and the job has %d", asked, len(have))
+	}
+	list := have[:min(n, len(have))]
+	if a.getenv("SLURM_STEP_GPUS") == "" { // else they are those of the step around it
+		list, err = a.takeGPUs(ctx, have, n)
+	}
+	text := strings.Join(list, ",")
+	return withVars(a.environ, []string{visibleVariable + "=" + text, "SLURM_STEP_GPUS=" + text}), err
+}
+
+// takeGPUs locks so many GPUs as long as the processes of the step live, which inherit the files.
+func (a *app) takeGPUs(ctx context.Context, have []string, n int) ([]string, error) {
+	machine, _ := os.Hostname() // several may share the directory
+	dir := filepath.Join(a.stateDir(), "steps", machine+"-"+filepath.Base(a.getenv("GPUSCHED_JOB_ID")))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("which GPUs of the job other steps have is noted in %s: %w", dir, err)
+	}
+	for n > 0 {
+		var taken []string
+		var files []int
+		busy := ""
+		for _, gpu := range have {
+			name := filepath.Join(dir, filepath.Base(gpu))
+			fd, err := syscall.Open(name, syscall.O_RDWR|syscall.O_CREAT|syscall.O_NOFOLLOW, 0o600)
+			if err != nil {
+				return nil, fmt.Errorf("open %q: %w", name, err)
+			}
+			if len(taken) == n || syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+				syscall.Close(fd)
+				busy = name
+				continue
+			}
+			taken, files = append(taken, gpu), append(files, fd)
+		}
+		if len(taken) == n {
+			return taken, nil
+		}
+		for _, fd := range files {
+			syscall.Close(fd)
+		}
+		if err := untilFree(ctx, busy); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// untilFree waits until no step has the GPU.
+func untilFree(ctx context.Context, name string) error {
+	f, err := os.OpenFile(name, os.O_RDWR|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return lockFile(ctx, int(f.Fd()))
+}
+
+// stepLog is the name of the file of --output for a task.
+func (a *app) stepLog(pattern, rank string) string {
+	id, task := a.getenv("GPUSCHED_JOB_ID"), a.getenv("GPUSCHED_ARRAY_TASK")
+	array := a.getenv("GPUSCHED_ARRAY_JOB")
+	called := id
+	if array != "" {
+		called = array + "_" + task
+	} else {
+		array = id
+	}
+	return job.FillLog(pattern, map[byte]string{'%': "%", 'j': called, 'A': array, 'a': task, 't': rank,
+		'n': a.getenv("SLURM_JOB_NAME"), 'u': a.callerName()})
+}
+
+func openLog(name string, appends bool) (*os.File, error) {
+	mode := os.O_TRUNC
+	if appends {
+		mode = os.O_APPEND
+	}
+	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|mode, 0o666)
+}

@@ -1,0 +1,28 @@
+package client
+
+import (
+	"testing"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// A new array says which of its tasks start at once, besides what the others wait for.
+func TestOutcomeOfAnArray(t *testing.T) {
+	c, out := &submitCmd{}, &term.Terminal{}
+	for _, x := range []struct {
+		live int
+		why  string
+		want string
+	}{
+		{0, "GPU 0 is held by job 1", "queued: 6 tasks, 2 at a time; GPU 0 is held by job 1"},
+		{1, "GPU 0 is held by job 1", "queued: 6 tasks, 2 at a time; the first starts now, the next waits: GPU 0 is held by job 1"},
+		{2, "", "queued: 6 tasks, 2 at a time; the first 2 start now"},
+	} {
+		j := api.Job{State: job.Queued, Why: x.why, Array: &api.Array{Size: 6, Limit: 2, Next: x.live, Live: x.live}}
+		if got := c.outcome(out, api.SubmitReply{Job: j}); got != x.want {
+			t.Errorf("with %d tasks begun: %q, not %q", x.live, got, x.want)
+		}
+	}
+}

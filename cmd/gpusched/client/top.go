@@ -1,0 +1,76 @@
+package client
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// topCmd becomes gpusched-top, which has the whole screen.
+type topCmd struct {
+	Mine bool `name:"mine" help:"Begin with your own jobs only; u shows all."`
+}
+
+func (c *topCmd) Run(_ context.Context, a *app) error {
+	if !a.out.TTY || !a.interactive {
+		return refuse(api.CodeUsage, "'gpusched status' and 'gpusched list' print the same once", "top needs a terminal")
+	}
+	args, err := a.oursArgs()
+	if err != nil {
+		return err
+	}
+	if c.Mine {
+		args = append(args, "--mine")
+	}
+	return a.becomeOurs("gpusched-top", args)
+}
+
+// oursArgs tells a program of the package which gpusched has started it, and whose scheduler it asks.
+func (a *app) oursArgs() ([]string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"--gpusched", self}
+	if a.own {
+		args = append(args, "--own")
+	}
+	return args, nil
+}
+
+// becomeOurs runs a program of the package instead of this one. It asks the same scheduler.
+func (a *app) becomeOurs(name string, args []string) error {
+	path := besides(name)
+	if path == "" {
+		return refuse(api.CodeInternal, "it comes with gpusched, in /usr/libexec/gpusched", "%s is not installed", name)
+	}
+	a.restoreLimits()
+	environ := a.environ
+	if a.daemon().Socket != "" {
+		environ = append(environ[:len(environ):len(environ)], contract.SocketVariable+"="+a.daemon().Socket)
+	}
+	return syscall.Exec(path, append([]string{name}, args...), environ)
+}
+
+// besides finds a program of the package by where this one is: in the same directory where a
+// user has installed it or built it, or else in the package's. "" is none.
+func besides(name string) string {
+	self, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	if self, err = filepath.EvalSymlinks(self); err != nil {
+		return ""
+	}
+	dir := filepath.Dir(self)
+	for _, place := range []string{dir, filepath.Join(filepath.Dir(dir), "libexec", "gpusched")} {
+		if path := filepath.Join(place, name); runnable(path) {
+			return path
+		}
+	}
+	return ""
+}

@@ -1,0 +1,47 @@
+package client
+
+import (
+	"strconv"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// writeTopology prints how the GPUs are connected, a row and a column for each.
+func (a *app) writeTopology(reply api.GPUsReply, wide bool) {
+	if len(reply.Links) == 0 {
+		a.out.Printf("how the GPUs are connected is not known\n")
+		return
+	}
+	best := map[[2]int]string{}
+	for _, l := range reply.Links {
+		best[[2]int{l.A, l.B}] = linkWord(l)
+	}
+	index := func(g api.GPU) string { return strconv.Itoa(g.Index) }
+	cols := []term.Column[api.GPU]{{Title: "GPU", Right: true, Cell: index}}
+	for _, other := range reply.GPUs {
+		cols = append(cols, term.Column[api.GPU]{Title: strconv.Itoa(other.Index), Cell: func(g api.GPU) string {
+			if g.Index == other.Index {
+				return "-"
+			}
+			word := best[[2]int{min(g.Index, other.Index), max(g.Index, other.Index)}]
+			if word == "" {
+				return "?"
+			}
+			return word
+		}})
+	}
+	cols = append(cols,
+		term.Column[api.GPU]{Title: "NUMA", Right: true, Cell: func(g api.GPU) string { return known(g.NUMANode, " ") }},
+		term.Column[api.GPU]{Title: "CPUS", Cell: func(g api.GPU) string { return dash(g.CPUs) }})
+	term.WriteTable(a.out, cols, reply.GPUs, wide)
+}
+
+// linkWord is the way between two GPUs in a word: NV4 is four lanes of NVLink.
+func linkWord(l job.GPULink) string {
+	if l.Kind == "nvlink" {
+		return "NV" + strconv.Itoa(l.Lanes)
+	}
+	return l.Kind
+}

@@ -1,0 +1,125 @@
+package client
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/manual"
+)
+
+// typed has a shell read a script, and returns the words of each gpusched in it. Nothing
+// else that the script names is there.
+func typed(t *testing.T, script string) (calls [][]string) {
+	t.Helper()
+	dir := t.TempDir()
+	const noted = `gpusched() { printf '%s\0' "$@" >>calls; echo >>calls; echo 41; }; `
+	cmd := exec.CommandContext(t.Context(), "/bin/bash", "--norc", "--noprofile", "-c", noted+script)
+	cmd.Dir, cmd.Env = dir, []string{"PATH=/nonexistent", "HOME=" + dir}
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	_ = cmd.Run() // the last program of it is not there
+	if strings.Contains(said.String(), "syntax error") || strings.Contains(said.String(), "unexpected EOF") {
+		t.Errorf("bash can't read it: %s\n%s", said.String(), script)
+	}
+	text, _ := os.ReadFile(filepath.Join(dir, "calls"))
+	for line := range strings.SplitSeq(strings.TrimSuffix(string(text), "\x00\n"), "\x00\n") {
+		if line != "" {
+			calls = append(calls, strings.Split(line, "\x00"))
+		}
+	}
+	return calls
+}
+
+// parses holds a command line to the grammar.
+func parses(t *testing.T, where string, args []string) {
+	t.Helper()
+	args, err := habitual(args)
+	if err != nil {
+		t.Errorf("%s: gpusched %q: %v", where, args, err)
+		return
+	}
+	args = withCommand(args)
+	parser, err := newParser(grammarFor(args), io.Discard, func(int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parser.Parse(args); err != nil {
+		t.Errorf("%s: gpusched %q: %v", where, args, misused(err))
+	}
+}
+
+// Each command of the tour is one, with the options that it has, and the lines that are
+// typed fit a terminal of 80 columns.
+func TestTourIsTyped(t *testing.T) {
+	commands := 0
+	for _, topic := range manual.Tour() {
+		for _, script := range manual.Typed(topic.Text) {
+			for line := range strings.Lines(script) {
+				if n := len(strings.TrimSuffix(line, "\n")); n > 80-7-7 { // the margins of the page
+					t.Errorf("%s: %d columns: %s", topic.Title, n, line)
+				}
+			}
+			for _, args := range typed(t, script) {
+				commands++
+				parses(t, topic.Title, args)
+			}
+		}
+	}
+	if commands < 40 {
+		t.Errorf("the tour has %d commands only", commands)
+	}
+}
+
+// note is what an example says of itself.
+var note = regexp.MustCompile(`\s\s+(\(.*\)|#.*)$`)
+
+// The examples of the other pages are command lines, too.
+func TestExamplesAreTyped(t *testing.T) {
+	files, err := filepath.Glob("../manual/text/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			script := note.ReplaceAllString(strings.TrimSpace(line), "")
+			if filepath.Base(file) == "tour.txt" || !strings.HasPrefix(line, "    ") || !strings.Contains(script, "gpusched ") {
+				continue
+			}
+			for _, args := range typed(t, script) {
+				examples++
+				parses(t, file, args)
+			}
+		}
+	}
+	if examples < 100 {
+		t.Errorf("there are %d examples only", examples)
+	}
+}
+
+func TestHelpTopics(t *testing.T) {
+	for words, want := range map[string]string{
+		"notebook": "NOTEBOOKS (JUPYTER)", "jupyter": "NOTEBOOKS (JUPYTER)", "sweep": "SWEEPS", "limits": "LIMITS", "time limits": "TIME LIMITS AND RETRIES",
+		"tmux": "SHELLS AND TMUX", "torchrun": "SEVERAL TORCHRUNS", "wandb": "WANDB", "docker": "", "arrays": "ARRAYS", "quotas": "QUOTAS",
+		"the order": "THE ORDER", "night": "A JOB FOR THE NIGHT", "preemption": "PREEMPTION", "gpu": "FRACTIONS OF A GPU, GPU MEMORY AND IDLE GPUS",
+		"hosts": "SEVERAL MACHINES (--hosts)", "--hosts": "SEVERAL MACHINES (--hosts)", "host": "SEVERAL MACHINES (--hosts)", "slurm": "ON SLURM",
+	} {
+		var titles []string
+		for _, topic := range manual.About(strings.Fields(words)) {
+			titles = append(titles, topic.Title)
+		}
+		if got := strings.Join(titles, ", "); got != want {
+			t.Errorf("%q finds %q, want %q", words, got, want)
+		}
+	}
+}

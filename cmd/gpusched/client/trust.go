@@ -1,0 +1,109 @@
+package client
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// strangersIn says who but the caller and root may have written a file or may put another
+// one in its place; "" is nobody. What stands in such a file runs as the caller only where
+// the caller means that. Info is that of the open file.
+func (a *app) strangersIn(path string, info fs.FileInfo) string {
+	if link, err := os.Lstat(path); err == nil && link.Mode()&fs.ModeSymlink != 0 && !a.trusts(link) {
+		return "is a link that belongs to " + accountOf(link)
+	}
+	if !a.trusts(info) {
+		return "belongs to " + accountOf(info)
+	}
+	if a.othersWrite(path, info) {
+		return "can be written by others"
+	}
+	dirs := []string{filepath.Dir(path)}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		dirs = append(dirs, filepath.Dir(real))
+	}
+	for _, dir := range dirs {
+		info, err := os.Stat(dir)
+		switch {
+		case err != nil:
+			return "is in a directory that can't be looked at"
+		case !a.trusts(info):
+			return "is in a directory that belongs to " + accountOf(info)
+		case info.Mode()&fs.ModeSticky == 0 && a.othersWrite(dir, info):
+			return "is in a directory that others can write"
+		}
+	}
+	return ""
+}
+
+// othersWrite reports whether others than its owner and the caller may write a file or
+// directory. Of its group that counts only where there is somebody else in it.
+func (a *app) othersWrite(path string, info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	switch mode := info.Mode(); {
+	case !ok || mode&0o002 != 0:
+		return true
+	case mode&0o020 == 0:
+		return false
+	}
+	if n, err := syscall.Getxattr(path, "system.posix_acl_access", nil); err == nil && n > 0 {
+		return true // the mode of the group is the most that any user and group in the list has
+	}
+	users, _ := os.ReadFile("/etc/passwd")
+	groups, _ := os.ReadFile("/etc/group")
+	own := func(uid int) bool { return ownGroup(string(users), string(groups), uid, int(st.Gid)) }
+	return !own(int(st.Uid)) && !own(a.uid)
+}
+
+// ownGroup reports whether nobody but a user and root is in a group: it has the user's name
+// and no other members, and is no other account's first group. Of one that only a directory
+// has that can't be told: many give users and groups the same numbers.
+func ownGroup(users, groups string, uid, gid int) bool {
+	name, id, named := nameIn(users, uid), strconv.Itoa(gid), false
+	for line := range strings.Lines(groups) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), ":")
+		if len(f) != 4 || f[2] != id {
+			continue
+		}
+		named = named || f[0] == name
+		for member := range strings.SplitSeq(f[3], ",") {
+			if member != "" && member != name && member != "root" {
+				return false
+			}
+		}
+	}
+	for line := range strings.Lines(users) {
+		f := strings.Split(line, ":")
+		if len(f) > 3 && f[3] == id && f[2] != strconv.Itoa(uid) && f[2] != "0" {
+			return false
+		}
+	}
+	return named
+}
+
+// nameIn is the name of an account in the text of /etc/passwd, "" where it is not there.
+func nameIn(users string, uid int) string {
+	for line := range strings.Lines(users) {
+		if f := strings.Split(line, ":"); len(f) > 3 && f[2] == strconv.Itoa(uid) {
+			return f[0]
+		}
+	}
+	return ""
+}
+
+// accountOf names the owner of a file.
+func accountOf(info fs.FileInfo) string {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return "another account"
+	}
+	users, _ := os.ReadFile("/etc/passwd")
+	if name := nameIn(string(users), int(st.Uid)); name != "" {
+		return name
+	}
+	return "uid " + strconv.Itoa(int(st.Uid))
+}

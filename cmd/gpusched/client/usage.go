@@ -1,0 +1,133 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+	counting "github.com/gpusched/gpusched/daemon/report"
+)
+
+// usageCmd says where a user stands.
+type usageCmd struct {
+	User string `arg:"" optional:"" name:"user" help:"An account. Default: your own."`
+	outputFlags
+}
+
+// oldestPeriod is longer than the longest of the periods that usage counts.
+const oldestPeriod = 40 * 24 * time.Hour
+
+func (c *usageCmd) Run(ctx context.Context, a *app) error {
+	now := a.out.Now
+	reply, err := a.client.Usage(ctx, c.User, counting.ZoneOf(now.Location(), now.Add(-oldestPeriod), now).String())
+	if err != nil {
+		return err
+	}
+	return report[api.QuotaUse]{
+		doc: reply, whole: true, rows: reply.Quotas, cols: quotaColumns(), ids: []string{reply.User},
+		text: func(wide bool) { a.writeUsage(reply, wide) },
+	}.show(a, c.outputFlags)
+}
+
+func (a *app) writeUsage(u api.UsageReply, wide bool) {
+	t := a.out
+	type line struct {
+		name string
+		row  api.ReportRow
+	}
+	t.Printf("%s\n\n", t.Paint(term.Bold, term.Clean(u.User)))
+	term.WriteTable(t, []term.Column[line]{
+		{Title: "PERIOD", Cell: func(l line) string { return l.name }},
+		{Title: "GPU-HOURS", Right: true, Cell: func(l line) string { return term.Hours(l.row.GPUHours) }},
+		{Title: "JOBS", Right: true, Cell: func(l line) string { return fmt.Sprint(l.row.Jobs) }},
+		{Title: "FAILED", Right: true, Cell: func(l line) string { return fmt.Sprint(l.row.Failures()) }},
+		{Title: "GPU%", Right: true, Cell: func(l line) string { return orDash(percentOf(l.row.Efficiency.GPU)) }},
+		{Title: "ENERGY", Right: true, Cell: func(l line) string { return energyCell(l.row.EnergyJoules) }},
+		{Title: "WAITED", Right: true, Cell: func(l line) string { return secondsCell(timesOf(l.row.Wait, median)) }},
+	}, []line{{"today", u.Today}, {"this week", u.Week}, {"this month", u.Month}}, wide)
+	t.Printf("\n%s\n\n", shareSentence(u))
+	term.WriteTable(t, quotaColumns(), u.Quotas, wide)
+	t.Printf("\n")
+	for _, l := range u.Limits {
+		if l.Most > 0 {
+			t.Printf("jobs of class %s may ask for %s at most (--time)\n", l.Class, term.Age(time.Duration(l.Most)*time.Second))
+		}
+	}
+}
+
+// shareSentence says in words what counts for the order of the queue.
+func shareSentence(u api.UsageReply) string {
+	name := term.Clean(u.User)
+	if u.UsedPercent == nil || u.CountedHours == 0 {
+		return "No recent use counts against " + name + "."
+	}
+	text := "Recent use: " + term.Hours(u.CountedHours) + " GPU-hours"
+	if u.HalfLifeSeconds > 0 {
+		text += " (halved every " + term.Age(time.Duration(u.HalfLifeSeconds)*time.Second) + ")"
+	}
+	if u.EntitledPercent == nil {
+		return text + fmt.Sprintf(", %.0f%% of that of everybody who has jobs now (groups have shares of their own).", *u.UsedPercent)
+	}
+	used, due := *u.UsedPercent, *u.EntitledPercent
+	if due > 99.5 {
+		return text + ". Nobody else has jobs now."
+	}
+	text += fmt.Sprintf(", %.0f%% of that of everybody who has jobs now; a fair share is %.0f%%.", used, due)
+	switch {
+	case used > due*1.1:
+		text += "\nJobs of users below their share start first."
+	case used < due*0.9:
+		text += "\nJobs of " + name + " start before those of users above their share."
+	}
+	return text
+}
+
+// quotaNames are the words for quotas.
+var quotaNames = map[string]string{
+	string(job.QuotaGPUs): "GPUs at once", string(job.QuotaRunning): "running jobs", string(job.QuotaMem): "host memory",
+	string(job.QuotaCPUs): "CPUs", string(job.QuotaQueued): "waiting jobs", string(job.QuotaUsage): "GPU-hours",
+}
+
+func quotaColumns() []term.Column[api.QuotaUse] {
+	amount := func(q api.QuotaUse, n int64) string {
+		switch job.QuotaKind(q.What) {
+		case job.QuotaGPUs:
+			return job.FormatGPUs(int(n))
+		case job.QuotaMem:
+			return job.FormatSize(n)
+		case job.QuotaUsage:
+			return term.Hours(float64(n) / 3600)
+		}
+		return number(n)
+	}
+	return []term.Column[api.QuotaUse]{
+		{Title: "QUOTA", Key: "what", Cell: func(q api.QuotaUse) string {
+			if q.Group != "" {
+				return quotaNames[q.What] + ", group " + q.Group
+			}
+			return quotaNames[q.What]
+		}, Raw: func(q api.QuotaUse) string { return q.What }},
+		{Key: "group", Cell: func(q api.QuotaUse) string { return q.Group }},
+		{Title: "USED", Key: "has", Right: true, Cell: func(q api.QuotaUse) string { return amount(q, q.Has) }, Raw: func(q api.QuotaUse) string { return number(q.Has) }},
+		{Title: "LIMIT", Key: "most", Right: true, Cell: func(q api.QuotaUse) string {
+			if q.Most == 0 {
+				return "none"
+			}
+			return amount(q, q.Most)
+		}, Raw: func(q api.QuotaUse) string { return rawSize(q.Most) }},
+		{Title: "LEFT", Key: "left", Right: true, Cell: func(q api.QuotaUse) string {
+			if q.Most == 0 {
+				return "-"
+			}
+			return amount(q, max(0, q.Most-q.Has))
+		}, Raw: func(q api.QuotaUse) string {
+			if q.Most == 0 {
+				return ""
+			}
+			return number(max(0, q.Most-q.Has))
+		}},
+	}
+}

@@ -1,0 +1,199 @@
+package client
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// spelling is how people write a value.
+type spelling struct {
+	put    func(target reflect.Value, word string) error
+	dashed bool // it may begin with a dash, in which a parser sees an option
+}
+
+// spellings are how the values of options are written, by the tag type. A zero value is "not asked".
+var spellings = map[string]spelling{
+	"gpus":           spelled(job.ParseGPUs),
+	"gpu-list":       spelled(job.ParseGPUList),
+	"size":           spelled(job.ParseSize),
+	"gpu-mem":        spelled(parseGPUMem),
+	"retries":        spelled(parseRetries),
+	"span":           spelled(job.ParseDuration),
+	"span-or-none":   spelled(parseSpanOrNone),
+	"percent":        spelled(parsePercent),
+	"cpus":           spelled(parseCPUs),
+	"signal":         spelled(parseAimed),
+	"attempt":        spelled(parseAttempt),
+	"warning":        spelled(parseWarning),
+	"timeout-action": spelled(parseTimeoutAction),
+	"objective":      spelled(parseObjective),
+	"moment":         spelled(parseAhead),
+	"past":           spelled(parseBack),
+	"form":           spelled(parseForm),
+	"priority":       dashed(job.ParsePriority),
+	"column":         dashed(func(word string) (string, error) { return word, nil }),
+}
+
+func spelled[T any](parse func(string) (T, error)) spelling {
+	return spelling{put: func(target reflect.Value, word string) error { return put(target, word, parse) }}
+}
+
+func dashed[T any](parse func(string) (T, error)) spelling {
+	s := spelled(parse)
+	s.dashed = true
+	return s
+}
+
+// parseRetries tells none that was asked from none that was said.
+func parseRetries(word string) (int, error) {
+	n, err := strconv.Atoi(word)
+	switch {
+	case err != nil || n < 0:
+		return 0, fmt.Errorf("%q is not a number of retries: use 0 to %d", word, job.MaxRetries)
+	case n == 0:
+		return job.NoRetries, nil
+	}
+	return n, nil
+}
+
+func parseGPUMem(word string) (int64, error) {
+	if word == "auto" {
+		return job.AutoGPUMem, nil
+	}
+	n, err := job.ParseSize(word)
+	if err != nil {
+		err = fmt.Errorf("%w, or auto", err)
+	}
+	return n, err
+}
+
+// put sets what a word means; a target that is a pointer is nil until then.
+func put[T any](target reflect.Value, word string, parse func(string) (T, error)) error {
+	v, err := parse(word)
+	if err != nil {
+		return err
+	}
+	if target.Kind() == reflect.Pointer {
+		target.Set(reflect.New(target.Type().Elem()))
+		target = target.Elem()
+	}
+	target.Set(reflect.ValueOf(v).Convert(target.Type()))
+	return nil
+}
+
+// parseAhead reads a moment from now on, for the wire.
+func parseAhead(s string) (time.Time, error) {
+	at, err := parseMoment(s, time.Now())
+	return at.UTC(), err
+}
+
+// parseBack reads a moment up to now, for the wire.
+func parseBack(s string) (time.Time, error) {
+	at, err := parsePast(s, time.Now())
+	return at.UTC(), err
+}
+
+// parseCPUs reads 1 and more: a limit of 0 would be none.
+func parseCPUs(s string) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 || n > job.MaxCPUs {
+		return 0, fmt.Errorf("%q is not a number of CPUs: use 1 to %d, or leave the option out for no limit",
+			s, job.MaxCPUs)
+	}
+	return n, nil
+}
+
+// parsePercent reads 80, 80% and 0.8. A bare 1 could be either.
+func parsePercent(s string) (int, error) {
+	n, err := strconv.ParseUint(strings.TrimSuffix(s, "%"), 10, 16)
+	switch {
+	case s == "1":
+		return 0, fmt.Errorf("%q is 1%% or 1.0 (all of it): write which", s)
+	case strings.Contains(s, "."):
+		var milli int
+		milli, err = job.ParseGPUs(s) // two digits at most, as for GPUs
+		n = uint64(milli / 10)
+	}
+	if err != nil || n < 1 || n > 100 {
+		return 0, fmt.Errorf("%q is not a threshold: use 1%% to 100%%, or a fraction such as 0.8", s)
+	}
+	return int(n), nil
+}
+
+func parseTimeoutAction(s string) (job.TimeoutAction, error) {
+	switch action := job.TimeoutAction(s); action {
+	case job.TimeoutKill, job.TimeoutRequeue:
+		return action, nil
+	}
+	return "", fmt.Errorf("%q is not kill or requeue", s)
+}
+
+func parseObjective(s string) (job.Objective, error) {
+	if o := job.Objective(s); o == job.Makespan {
+		return o, nil
+	}
+	return "", fmt.Errorf("%q is not makespan, the one objective there is", s)
+}
+
+// parseSpanOrNone reads 2h and the like, and none.
+func parseSpanOrNone(s string) (time.Duration, error) {
+	if s == "none" {
+		return 0, nil
+	}
+	return job.ParseDuration(s)
+}
+
+// wholeSeconds rounds up.
+func wholeSeconds(s job.Span) int64 { return int64((s.Duration() + time.Second - 1) / time.Second) }
+
+// parseTags reads tags, each given with a --tag of its own.
+func parseTags(list []string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, item := range list {
+		key, value, ok := strings.Cut(item, "=")
+		if !ok || key == "" {
+			return nil, usagef("%q is not a tag: use --tag KEY=VALUE", item)
+		}
+		out[key] = value
+	}
+	return out, nil
+}
+
+// aimed is a signal, and whether it is for the main process of a job alone.
+type aimed struct {
+	signal int
+	main   bool
+}
+
+func (s aimed) name() string { return job.SignalName(s.signal) }
+
+// parseAimed reads USR1 and main:USR1.
+func parseAimed(s string) (a aimed, err error) {
+	a.signal, a.main, err = job.ParseAimed(s)
+	return a, err
+}
+
+// warning is a signal and how long before the time limit it is sent.
+type warning struct {
+	aimed
+	before time.Duration
+}
+
+// parseWarning reads USR1@60s and main:USR1@60s.
+func parseWarning(s string) (warning, error) {
+	name, before, ok := strings.Cut(s, "@")
+	if !ok {
+		return warning{}, fmt.Errorf("%q does not say how long before the time limit: use %s@60s", s, s)
+	}
+	a, err := parseAimed(name)
+	if err != nil {
+		return warning{}, err
+	}
+	d, err := job.ParseDuration(before)
+	return warning{a, d}, err
+}

@@ -1,0 +1,55 @@
+package client
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+func TestValues(t *testing.T) {
+	for _, tt := range []struct {
+		parse func(string) (any, error)
+		text  string
+		want  any
+		err   string
+	}{
+		{as(parsePercent), "80", 80, ""},
+		{as(parsePercent), "80%", 80, ""},
+		{as(parsePercent), "0.8", 80, ""},
+		{as(parsePercent), "0.85", 85, ""},
+		{as(parsePercent), "1.0", 100, ""},
+		{as(parsePercent), "1%", 1, ""},
+		{as(parsePercent), "1", nil, "write which"},
+		{as(parsePercent), "0", nil, "not a threshold"},
+		{as(parsePercent), "0.0", nil, "not a threshold"},
+		{as(parsePercent), "101", nil, "not a threshold"},
+		{as(parsePercent), "1.5", nil, "not a threshold"},
+		{as(parsePercent), "0.8%", nil, "not a threshold"},
+		{as(parsePercent), "", nil, "not a threshold"},
+		{as(parseWarning), "USR1@60s", warning{aimed{10, false}, time.Minute}, ""},
+		{as(parseWarning), "main:USR1@60s", warning{aimed{10, true}, time.Minute}, ""},
+		{as(parseWarning), "main:@60s", nil, "not a signal"},
+		{as(parseAimed), "main:SIGTERM", aimed{15, true}, ""},
+		{as(parseWarning), "sigterm@2m", warning{aimed{15, false}, 2 * time.Minute}, ""},
+		{as(parseWarning), "USR1", nil, "use USR1@60s"},
+		{as(parseWarning), "NOPE@60s", nil, "not a signal"},
+		{as(parseWarning), "USR1@", nil, "not a duration"},
+		{as(parseTimeoutAction), "requeue", job.TimeoutRequeue, ""},
+		{as(parseTimeoutAction), "stop", nil, "not kill or requeue"},
+	} {
+		v, err := tt.parse(tt.text)
+		switch {
+		case tt.err == "" && (err != nil || v != tt.want):
+			t.Errorf("%q is %v, %v, want %v", tt.text, v, err, tt.want)
+		case tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)):
+			t.Errorf("%q gives %v, want an error with %q", tt.text, err, tt.err)
+		}
+	}
+}
+
+// as is a parser of any type.
+func as[T any](parse func(string) (T, error)) func(string) (any, error) {
+	return func(s string) (any, error) { return parse(s) }
+}

@@ -1,0 +1,238 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/jobsfile"
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// watchCmd makes jobs of the lines of a file, also of those that are written later.
+type watchCmd struct {
+	Format   string   `name:"format" placeholder:"FORMAT" enum:"auto,commands,columns,spec" default:"auto" group:"self" brief:"commands, columns or spec" help:"What the file has, see 'gpusched import --help'."`
+	Interval job.Span `name:"interval" type:"span" placeholder:"TIME" default:"30s" group:"self" brief:"Look again at least so often (30s)" help:"How often to look at the file besides when the kernel tells of a change, which it does not for another machine's changes, and to try again what was refused. Default: 30s."`
+	Follow   bool     `name:"follow" short:"f" group:"self" brief:"Also show what the jobs print" help:"Also show what the jobs print, each line led by the job's number."`
+	Shared   bool     `name:"shared" group:"self" brief:"Read the file also where others can write it" help:"Read the file also where others can write it: its lines run as you."`
+	File     string   `arg:"" name:"file" help:"The file. It need not be there yet."`
+	Option   []string `arg:"" optional:"" name:"option" help:"Options of submit for every line, after --."`
+}
+
+// How long a file is left alone after a change: shortly before it is read at all, and
+// longer before a line without an end is taken for a whole one.
+const (
+	shortly  = 200 * time.Millisecond
+	openTime = 2 * time.Second
+)
+
+func (c *watchCmd) Run(ctx context.Context, a *app) error {
+	if info, err := os.Stat(c.File); err == nil && !info.Mode().IsRegular() {
+		return refuse(api.CodeUsage, "'gpusched import' reads it once", "%q is not a file that can be watched", c.File)
+	}
+	path, err := a.absolute(c.File)
+	if err != nil {
+		return err
+	}
+	r, err := a.newFileReader(filepath.Base(path), jobsfile.Format(c.Format), c.Option)
+	if err != nil {
+		return err
+	}
+	l, err := a.openLedger(path, false)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	changes, err := fsnotify.NewBufferedWatcher(64)
+	if err != nil {
+		return refuse(api.CodeInternal, "see fs.inotify.max_user_instances in sysctl(8)", "watch %q: %v", c.File, err)
+	}
+	defer changes.Close()
+	if err := changes.Add(filepath.Dir(path)); err != nil {
+		return refuse(api.CodeUsage, "", "watch the directory of %q: %v", c.File, err)
+	}
+	a.restoreLimits()
+	w := watcher{fileReader: r, ledger: l, path: path, said: map[string]string{}, shared: c.Shared}
+	if c.Follow {
+		if w.output, err = a.newOutput(); err != nil {
+			return err
+		}
+		var stop context.CancelFunc
+		ctx, stop = context.WithCancel(ctx)
+		defer w.output.all.Wait()
+		defer stop()
+	}
+	a.note("watching %q: %s of it known already", c.File, count(len(l.jobs), "line"))
+	if err := w.loop(ctx, changes, c.Interval.Duration()); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil // a signal is how a watch ends
+}
+
+// watcher is a file that is watched.
+type watcher struct {
+	*fileReader
+	ledger *ledger
+	path   string
+	shared bool              // whoever writes it is meant to
+	said   map[string]string // what was said of an entry, and of the file, so that it is said once
+	last   os.FileInfo       // the file as it was read; nil: read it again
+	seen   os.FileInfo       // the file as it was when it last changed
+	seenAt time.Time
+	again  bool // something was refused and may be taken another time
+	output *watchedOutput
+}
+
+// loop reads the file when something changed, and at least after each interval.
+func (w *watcher) loop(ctx context.Context, changes *fsnotify.Watcher, interval time.Duration) error {
+	next := time.NewTimer(0)
+	defer next.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case e, ok := <-changes.Events:
+			if ok && filepath.Base(e.Name) == filepath.Base(w.path) {
+				next.Reset(shortly)
+			}
+		case <-changes.Errors: // such as a queue that ran over
+			next.Reset(shortly)
+		case <-next.C:
+			changes.Add(filepath.Dir(w.path)) // again, where it was made anew
+			wait, err := w.look(ctx, time.Now())
+			if err != nil {
+				return err
+			}
+			w.a.out.W.Flush()
+			w.a.err.W.Flush()
+			if wait == 0 || wait > interval {
+				wait = interval
+			}
+			next.Reset(wait)
+		}
+	}
+}
+
+// look reads the file if it is not what was read last, and queues what is new. It
+// returns after what time there is more to do, 0 where only a change brings more. An
+// error is one that ends the watch.
+func (w *watcher) look(ctx context.Context, now time.Time) (time.Duration, error) {
+	f, info := openRegular(w.path)
+	if f == nil {
+		w.sayOnce("", w.absence())
+		w.last = nil
+		return 0, nil
+	}
+	defer f.Close()
+	if !w.shared {
+		if err := w.a.refuseShared(w.path, info); err != nil {
+			w.sayOnce("", err.Error())
+			w.last = nil
+			return 0, nil
+		}
+	}
+	if w.last != nil && sameContent(w.last, info) && !w.again {
+		return 0, nil
+	}
+	text, err := readFileOfJobs(f, w.name)
+	if err != nil {
+		w.sayOnce("", err.Error())
+		w.last = info
+		return 0, nil
+	}
+	if w.seen == nil || !sameContent(w.seen, info) {
+		w.seen, w.seenAt = info, now
+	}
+	if err := w.ledger.check(ctx, w.a); err != nil {
+		return 0, w.away(err)
+	}
+	whole := max(now.Sub(info.ModTime()), now.Sub(w.seenAt)) >= openTime
+	list, err := w.entries(text, w.ledger)
+	if err != nil {
+		return 0, err
+	}
+	w.last, w.again = info, false
+	wait := time.Duration(0)
+	if n := len(list); n > 0 && list[n-1].Open && list[n-1].known == 0 && !whole {
+		list, w.last, wait = list[:n-1], nil, openTime
+	}
+	return wait, w.queue(ctx, list)
+}
+
+// queue queues what is new. A scheduler that is away is asked again.
+func (w *watcher) queue(ctx context.Context, list []fileEntry) error {
+	q := fileQueue{fileReader: w.fileReader, ledger: w.ledger, list: list, told: w.tell}
+	err := q.run(ctx)
+	for _, j := range q.jobs {
+		w.a.out.Printf("job %s queued: %s\n", numberOfJob(j), term.Clean(j.Comment))
+	}
+	if w.output != nil && len(q.jobs) > 0 {
+		w.a.out.W.Flush()
+		w.output.show(ctx, q.jobs)
+	}
+	for _, k := range q.known {
+		if k.job.State != "" { // it was not known before
+			w.a.out.Printf("%s %s\n", term.Clean(w.name), &k)
+		}
+	}
+	w.again = q.retry
+	if status := exitStatus(0); err == nil || errors.As(err, &status) {
+		delete(w.said, "")
+		return nil
+	}
+	return w.away(err)
+}
+
+// away says why the scheduler does not answer, which is asked again; other errors end the watch.
+func (w *watcher) away(err error) error {
+	var refused *api.Error
+	if !errors.As(err, &refused) {
+		return err
+	}
+	w.again = true
+	w.sayOnce("", refused.Error())
+	return nil
+}
+
+// tell reports whether what is wrong with an entry is to be said: it is news.
+func (w *watcher) tell(e *fileEntry, err error) bool {
+	key := e.key
+	if key == "" { // it can't be read
+		key = e.Err.Error()
+	}
+	news := w.said["line "+key] != err.Error()
+	w.said["line "+key] = err.Error()
+	return news
+}
+
+func (w *watcher) sayOnce(about, text string) {
+	if w.said[about] != text {
+		w.said[about] = text
+		w.a.note("%s", text)
+	}
+}
+
+// absence says why there is nothing to read.
+func (w *watcher) absence() string {
+	info, err := os.Stat(w.path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return w.name + " is not there: it is read when it is"
+	case err == nil && !info.Mode().IsRegular():
+		return w.name + " is not a file of lines: it is read when it is one"
+	case err == nil:
+		return w.name + " can't be opened"
+	}
+	return err.Error()
+}
+
+// sameContent reports whether a file is still what it was, by its place and times.
+func sameContent(old, now os.FileInfo) bool {
+	return os.SameFile(old, now) && old.Size() == now.Size() && old.ModTime().Equal(now.ModTime())
+}
