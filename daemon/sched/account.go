@@ -37,10 +37,9 @@ type Account struct {
 	newJobs,
 	newMilli int // given out by this pass
 	newHost      hostShare
-	over         bool   // its GPU time is used up
-	unbounded    bool   // nothing bounds what it and its groups have
-	allowed      uint64 // the reservations of administrators that are open to it, as bits
-	failedShapes int    // for how many of its shapes nothing could be kept
+	over         bool // its GPU time is used up
+	unbounded    bool // nothing bounds what it and its groups have
+	failedShapes int  // for how many of its shapes nothing could be kept
 	place        quotaPlace
 	partly       bool // at a quota at most: one of its waiting GPU jobs is within all of them
 	freeCPU      bool // the same of a job that asks no GPU

@@ -92,16 +92,15 @@ func (a *Account) RestoreCapped(times []time.Duration, sizes int, at Instant) {
 // Where all that waits is kept back, whatever the quota is of, so are its sizes and larger ones: of
 // host memory and CPUs each job asks its own.
 func (p *Planner) findPartly() {
-	p.looks += len(p.q.briefs)
-	for at := range p.q.briefs {
-		h, b := &p.q.briefs[at], p.q.buckets[at]
-		switch a, sizes := h.account, cappedSizes-sizeOf(h.quota); {
+	p.looks += len(p.q.buckets)
+	for _, b := range p.q.buckets {
+		switch a, sizes := b.account, cappedSizes-sizeOf(b.shape.quota); {
 		case a.partly: // nothing else is asked of the account then
-		case !a.unbounded && a.capped(&h.amount):
+		case !a.unbounded && a.capped(&b.shape.amount):
 			if sizes > a.kept && p.leaves(b) {
 				a.kept = sizes
 			}
-		case h.milli > 0:
+		case b.shape.milli > 0:
 			a.partly = p.leaves(b)
 		default:
 			a.freeCPU = a.freeCPU || p.leaves(b)

@@ -124,7 +124,7 @@ func TestAPassHasNoSquare(t *testing.T) {
 
 // mostLooks is how often a pass looks at each shape; and a few times more, with the machine
 // as it is to become, at the first shapes of an account for which it fails to find GPUs to keep.
-const mostLooks = 6
+const mostLooks = 9
 
 // used is the time of the processor that the process has had: a machine that has more to
 // do than this disturbs it less than the time that passes.

@@ -5,9 +5,8 @@ type cursor struct {
 	rank
 	bucket *bucket
 	entry  *entry
-	walk   uint64 // of which it is
-	used   int    // starts of the entry that the pass used up
-	given  bool   // up: no more is kept for a job of the bucket
+	used   int  // starts of the entry that the pass used up
+	given  bool // up: no more is kept for a job of the bucket
 }
 
 // cursor returns one at an entry.
@@ -19,30 +18,18 @@ func (p *Planner) cursor(b *bucket, e *entry) cursor {
 
 // beginWalk forgets all cursors, and where their jobs stand.
 func (p *Planner) beginWalk() {
-	p.walk++
 	p.heap.list, p.blocked.list = p.heap.list[:0], p.blocked.list[:0]
 	if more := len(p.q.buckets) - len(p.cursors); more > 0 {
 		p.cursors = append(p.cursors, make([]cursor, more)...)
 	}
 }
 
-// at returns the cursor of a bucket, at its head where the walk has not moved it yet.
-func (p *Planner) at(s *standing) *cursor {
-	c := &p.cursors[s.at]
-	if c.walk != p.walk {
-		b := p.q.buckets[s.at]
-		p.open(b.shape.footprint)
-		*c = p.cursor(b, b.head)
-		c.walk, c.used = p.walk, b.head.startedBy(p.pass)
-	}
+// atHead returns the cursor of a bucket for this walk, at the bucket's first job.
+func (p *Planner) atHead(b *bucket) *cursor {
+	c := &p.cursors[b.at]
+	*c = p.cursor(b, b.head)
+	c.used = b.head.startedBy(p.pass)
 	return c
-}
-
-// standing is where the head of a bucket stands.
-func (p *Planner) standing(b *bucket) standing {
-	var r rank
-	p.rank(&r, b, b.head)
-	return r.standing(b.at, p.s.Policy.FIFO)
 }
 
 // seek moves the cursor to the next entry that its throttle lets through and ranks

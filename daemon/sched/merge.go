@@ -11,8 +11,8 @@ import (
 // jobs wait. The pass has begun.
 func (p *Planner) head(n int) []job.ID {
 	p.beginWalk()
-	for at := range p.q.briefs {
-		p.heap.list = append(p.heap.list, p.standingOf(at))
+	for _, b := range p.q.buckets {
+		p.heap.list = append(p.heap.list, p.atHead(b))
 	}
 	p.heap.order()
 	ids := make([]job.ID, 0, min(n, len(p.q.entries)))

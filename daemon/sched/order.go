@@ -67,7 +67,8 @@ func (p *Planner) ownRank(r *rank, b *bucket, e *entry) {
 		return
 	}
 	r.guarded = p.guards(r.since)
-	r.most = 2*b.shape.milli > job.WholeGPU*p.q.facts.inService(b.shape.footprint, p.s)
+	p.open(b.shape.footprint)
+	r.most = 2*b.shape.milli > job.WholeGPU*b.shape.inService
 	r.owed = b.owed
 	r.score = b.score(r.since, p.s.Now)
 	r.again, r.program, r.untried = b.again, b.program, b.untried

@@ -15,19 +15,12 @@ type Planner struct {
 	siftAfter       int // so many of a heap have come to nothing, the rest is looked through
 	looks           int // of this pass, at jobs, buckets and what the GPUs have for a shape: its work
 
-	start     capacity // when the pass began
-	openToAll bool     // nothing free in it is reserved by administrators
-	count     wholeCount
-	now       capacity // less what it gave out
-	ahead     capacity // less what it keeps; good while sorted
-	final     capacity // once all has come back
-	behind    capacity // of a job behind reservations
-	room      room     // of the last such job that was not to have victims
-	besides   hostCapacity
-
-	version uint32 // changes with what was given out or is kept
-	rights  []rights
-	current uint64 // reservations of administrators, as bits
+	start   capacity // when the pass began
+	now     capacity // less what it gave out
+	ahead   capacity // less what it keeps; good while sorted
+	final   capacity // once all has come back
+	behind  capacity // of a job behind reservations
+	besides hostCapacity
 
 	backfill []backfillReservation // room for maxDepth; their capacities are used again
 	ends     []release
@@ -37,7 +30,6 @@ type Planner struct {
 	heap     heap      // of jobs that fit
 	blocked  heap      // of jobs that do not
 	cursors  []cursor  // by the places of their buckets in the queue
-	walk     uint64    // of the buckets, in which cursors are made
 
 	grants     []Grant
 	store      []Grant // of placements and reservations
@@ -75,12 +67,8 @@ func (p *Planner) begin(s *Snapshot, q *Queue) {
 	p.start.open(s)
 	p.now.copyFrom(&p.start)
 	p.openFinal()
-	p.version, p.room.of, p.count = 0, verdict{}, wholeCount{}
-	p.openToAll = p.freeForAll()
-	p.changed()
-	q.facts.update(p)
+	p.sorted = false
 	p.beginAccounts()
-	p.beginRights()
 	p.beginBatches()
 }
 
@@ -88,12 +76,9 @@ func (p *Planner) begin(s *Snapshot, q *Queue) {
 func (p *Planner) open(f *footprint) {
 	if f.pass != p.pass {
 		f.pass = p.pass
-		f.verdicts, f.ahead = f.verdicts[:0], verdict{}
-	}
-	if f.facts != p.q.facts.number {
-		f.facts = p.q.facts.number
 		f.atStart, f.ever = unasked, unasked
 		f.qualify(p.s)
+		f.inService = p.s.inService(f.qual)
 	}
 }
 
@@ -145,16 +130,17 @@ func (p *Planner) resetThrottles() {
 // pass begins and those for which GPUs may be kept. The others are left alone.
 func (p *Planner) splitByFit() {
 	p.beginWalk()
-	p.looks += len(p.q.briefs)
+	p.looks += len(p.q.buckets)
 	keeps := p.s.Policy.ReservationDepth > 0
-	for at := range p.q.briefs {
-		h := &p.q.briefs[at]
-		switch {
-		case p.capped(h.account, &h.amount):
-		case p.mayFit(at, 0):
-			p.heap.list = append(p.heap.list, p.standingOf(at))
-		case keeps && p.mayEverFit(at):
-			p.blocked.list = append(p.blocked.list, p.standingOf(at))
+	for _, b := range p.q.buckets {
+		if p.capped(b.account, &b.shape.amount) {
+			continue
+		}
+		switch p.open(b.shape.footprint); {
+		case p.roomFor(b, 0):
+			p.heap.list = append(p.heap.list, p.atHead(b))
+		case keeps && p.fitsEver(b.shape):
+			p.blocked.list = append(p.blocked.list, p.atHead(b))
 		}
 	}
 	p.heap.order()
@@ -174,7 +160,7 @@ func (p *Planner) step() bool {
 	fit, blocked := &p.heap, &p.blocked
 	refuse := len(blocked.list) > 0 && p.keepsMore()
 	switch {
-	case refuse && (len(fit.list) == 0 || blocked.before(&blocked.list[0], &fit.list[0])):
+	case refuse && (len(fit.list) == 0 || blocked.first().before(&fit.first().rank)):
 		p.refuse()
 		return true
 	case len(fit.list) == 0:
@@ -191,13 +177,13 @@ func (p *Planner) keepsMore() bool { return len(p.backfill) < p.s.Policy.Reserva
 // now, a reservation is made for it, and no job of its bucket is looked at again
 // where none can be.
 func (p *Planner) refuse() {
-	if p.hopelessAt(&p.blocked.list[0]) {
+	c := p.blocked.first()
+	if p.hopeless(c.bucket) {
 		if p.blocked.drop() {
-			p.blocked.sift(func(s *standing) bool { return !p.hopelessAt(s) })
+			p.blocked.sift(func(c *cursor) bool { return !p.hopeless(c.bucket) })
 		}
 		return
 	}
-	c := p.blocked.first()
 	switch {
 	case c.capped(p):
 		p.blocked.pop()
@@ -221,12 +207,6 @@ const maxFailedShapes = 16
 // each.
 func (p *Planner) hopeless(b *bucket) bool {
 	return b.account.failedShapes >= p.maxFailedShapes || len(p.s.Reserved) == 0 && b.shape.hopeless == p.pass
-}
-
-// hopelessAt is hopeless for a bucket of the heap, of which it reads little: of many all are.
-func (p *Planner) hopelessAt(s *standing) bool {
-	return p.q.briefs[s.at].account.failedShapes >= p.maxFailedShapes ||
-		len(p.s.Reserved) == 0 && p.q.buckets[s.at].shape.hopeless == p.pass
 }
 
 // giveUp notes that nothing can be kept for a job of the bucket. An account for
@@ -261,7 +241,7 @@ func (p *Planner) tryFirst() {
 	case c.bucket.shape.yields:
 		p.heap.settle(p.passOver(c))
 	default:
-		p.block(p.heap.list[0])
+		p.block(c)
 		if p.heap.drop() {
 			p.heap.sift(p.stillFits)
 		}
@@ -269,20 +249,19 @@ func (p *Planner) tryFirst() {
 }
 
 // block puts a bucket whose jobs do not fit any more where GPUs may be kept for them.
-func (p *Planner) block(s standing) {
+func (p *Planner) block(c *cursor) {
 	if p.keepsMore() {
-		p.blocked.push(s)
+		p.blocked.push(c)
 	}
 }
 
 // stillFits reports whether a bucket of the heap may still fit, and blocks one that does
 // not. A later job of one that yields may where the first does not.
-func (p *Planner) stillFits(s *standing) bool {
-	h, at := &p.q.briefs[s.at], int(s.at)
-	if h.yields || p.mayFit(at, p.delayedBy(h.run, h.late)) {
+func (p *Planner) stillFits(c *cursor) bool {
+	if b := c.bucket; b.shape.yields || p.roomFor(b, p.delayedBy(b.run, b.late)) {
 		return true
 	}
-	p.block(*s)
+	p.block(c)
 	return false
 }
 
@@ -340,7 +319,7 @@ func (p *Planner) place(c *cursor, grants []Grant, h hostShare) {
 			p.backfill[i].rest.take(grants, h)
 		}
 	}
-	p.changed()
+	p.sorted = false
 	p.give(c, h)
 	c.used++
 	c.entry.start(p.pass)

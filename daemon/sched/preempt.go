@@ -106,10 +106,13 @@ func (p *Planner) release(r *Running) {
 // of each bucket.
 func (p *Planner) resetCursors() {
 	p.beginWalk()
-	p.looks += len(p.q.briefs)
-	for at := range p.q.briefs {
-		if h := &p.q.briefs[at]; !p.capped(h.account, &h.amount) && p.mayEverFit(at) {
-			p.blocked.list = append(p.blocked.list, p.standingOf(at))
+	p.looks += len(p.q.buckets)
+	for _, b := range p.q.buckets {
+		if p.capped(b.account, &b.shape.amount) {
+			continue
+		}
+		if p.open(b.shape.footprint); p.fitsEver(b.shape) {
+			p.blocked.list = append(p.blocked.list, p.atHead(b))
 		}
 	}
 	p.blocked.order()

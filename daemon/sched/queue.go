@@ -131,14 +131,12 @@ type bucket struct {
 // its bucket: its place among them is searched for in the logarithm of their number.
 type Queue struct {
 	buckets  []*bucket
-	briefs   []brief // of the buckets
 	byKey    map[bucketKey]*bucket
 	shapes   map[needs]*resourceShape
 	feet     map[footprintKey]*footprint
 	accounts map[*Account]int // by how many entries
 	entries  map[job.ID]*entry
 	pass     uint64 // the last one over it
-	facts    facts
 	batches  []*batch
 	byBatch  map[batchKey]*batch
 }
@@ -192,13 +190,11 @@ func (q *Queue) push(w Waiting, like *resourceShape, priority job.Priority) {
 		b = newBucket(key)
 		b.at = len(q.buckets)
 		q.byKey[key] = b
-		q.buckets, q.briefs = append(q.buckets, b), append(q.briefs, brief{})
+		q.buckets = append(q.buckets, b)
 		q.joinBatch(b)
 	}
 	e := newEntry(&w, b)
-	if b.insert(e); b.head == e {
-		q.sum(b)
-	}
+	b.insert(e)
 	q.entries[w.ID] = e
 	q.accounts[w.Account]++
 }
@@ -241,10 +237,8 @@ func (q *Queue) Remove(id job.ID) {
 		return
 	}
 	delete(q.entries, id)
-	b, first := e.bucket, e.bucket.head == e
-	if b.remove(e); first && b.head != nil {
-		q.sum(b)
-	}
+	b := e.bucket
+	b.remove(e)
 	if q.accounts[b.account]--; q.accounts[b.account] == 0 {
 		delete(q.accounts, b.account)
 	}
@@ -254,8 +248,6 @@ func (q *Queue) Remove(id job.ID) {
 		q.buckets[b.at], last.at = last, b.at
 		q.buckets[len(q.buckets)-1] = nil
 		q.buckets = q.buckets[:len(q.buckets)-1]
-		q.briefs[b.at] = q.briefs[len(q.buckets)]
-		q.briefs = q.briefs[:len(q.buckets)]
 		delete(q.byKey, b.bucketKey)
 		q.leaveBatch(b)
 	}

@@ -308,7 +308,7 @@ func (p *Planner) keep(r *backfillReservation, grants []Grant, exact bool) {
 		}
 	}
 	p.backfill = p.backfill[:len(p.backfill)+1]
-	p.changed()
+	p.sorted = false
 	p.ends = append(p.ends, release{
 		at: r.at.Add(r.run), late: r.late.Add(r.lateRun), grants: r.grants, host: r.host, gpu: noGPU,
 	})

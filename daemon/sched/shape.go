@@ -110,16 +110,10 @@ type footprint struct {
 	machine uint64 // for which qual holds
 	qual    []bool // by position: could ever serve
 
-	counted uint64 // when the service of GPUs had last changed, for which the following holds
-	count   int    // of those in service that could serve
-
-	facts   uint64 // of the GPUs, for which the following holds
-	atStart answer // whether they do as a pass begins
-	ever    answer // whether they would once all that is expected to end has
-
-	pass     uint64 // of which the following holds
-	verdicts []verdict
-	ahead    verdict
+	pass      uint64 // of which the following holds
+	inService int    // how many of the GPUs that could serve are in service
+	atStart   answer // whether they do as it begins
+	ever      answer // whether they would once all that is expected to end has
 }
 
 func newShape(r *job.Request) *resourceShape {
