@@ -62,7 +62,8 @@ func (w *World) forgetStrays(was *disk) {
 }
 
 // haunted says that a process is on a GPU which began in a job that has ended, of
-// which the daemon was told.
+// which the daemon was told. Where an attempt was started once more, since its unit had vanished
+// with no trace, nobody knows of the run before.
 func (w *World) haunted(g *card) string {
 	j := w.tracked
 	for _, p := range g.processes {
@@ -70,7 +71,7 @@ func (w *World) haunted(g *card) string {
 		if s == nil || s.run == nil || !s.told || j.policy.Strays == core.TellStrays || s.run.ended < j.excused[g.UUID] {
 			continue
 		}
-		if !j.states[s.run.job].Live() {
+		if known := j.truth[attemptKey(s.run.job, s.run.attempt)] == s.run; known && !j.states[s.run.job].Live() {
 			return fmt.Sprintf("process %d, which job %d left behind, is still on it", p.PID, s.run.job)
 		}
 	}
