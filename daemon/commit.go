@@ -192,14 +192,6 @@ func (c *committer) finish(ctx context.Context, batches []batch) bool {
 		c.owed.last = last
 	}
 	c.d.markBatches(batches)
-	for _, r := range records {
-		if r.Payload != nil {
-			c.d.fresh.put(r.Job.ID, r.Payload)
-		}
-		if r.Job != nil && r.Job.State.Terminal() { // what is private of a job goes with its end
-			c.d.fresh.take(r.Job.ID)
-		}
-	}
 	for _, b := range batches {
 		for _, a := range b.effects.Actions {
 			c.d.perform(ctx, a)

@@ -82,7 +82,6 @@ type Daemon struct {
 	commit   *committer
 	replies  replies
 	waiters  waiters
-	fresh    payloads
 	visits   visits
 	events   *announcer
 	ahead    foretelling

@@ -18,12 +18,12 @@ import (
 // prepare writes the launcher's private instructions and returns what the unit
 // is made of.
 func (d *Daemon) prepare(ctx context.Context, j *job.Job) (units.Spec, error) {
-	payload, err := d.payload(ctx, j)
+	payload, err := d.opt.Store.Payload(ctx, j.PayloadID())
 	if err != nil {
 		return units.Spec{}, err
 	}
 	s := d.settings.Load()
-	launched := launchSpec(j, payload, s.RequireFilter)
+	launched := launchSpec(j, &payload, s.RequireFilter)
 	if d.opt.Scope.User {
 		launched.Variables = append(launched.Variables,
 			contract.SocketVariable+"="+d.opt.Socket, contract.TerminalVariable+"="+d.opt.Scope.Terminal(int64(j.ID)))
@@ -35,18 +35,9 @@ func (d *Daemon) prepare(ctx context.Context, j *job.Job) (units.Spec, error) {
 	if err != nil {
 		return units.Spec{}, err
 	}
-	spec := d.unitSpec(j, payload, s)
+	spec := d.unitSpec(j, &payload, s)
 	spec.SpecPath = path
 	return spec, nil
-}
-
-// payload is the private part of a job that starts.
-func (d *Daemon) payload(ctx context.Context, j *job.Job) (*job.Payload, error) {
-	if fresh := d.fresh.take(j.PayloadID()); fresh != nil {
-		return fresh, nil
-	}
-	stored, err := d.opt.Store.Payload(ctx, j.PayloadID())
-	return &stored, err
 }
 
 // unitSpec is the public part: what everybody may read with systemctl.
