@@ -31,7 +31,7 @@ PACKER_GO := go
 RUN_MACHINE := go run ./packaging/test/machine
 
 .DEFAULT_GOAL := build
-.PHONY: help golden build programs nvml stage package deb rpm nfpm test test-all test-tools unit race fuzz fuzz-seeds simulate lint modules vulnerabilities package-check machine box newest gpu vm bench bench-accept bench-queue demo demo-tree demo-image images pictures install install-user clean deps
+.PHONY: help golden build programs nvml stage package deb rpm nfpm test test-all test-tools unit race fuzz fuzz-seeds simulate lint modules vulnerabilities package-check machine box newest gpu vm bench bench-queue demo demo-tree demo-image images pictures install install-user clean deps
 
 help: ## what there is to type
 	@sed -n 's/^\([a-z][a-z0-9-]*\):.* ## \(.*\)/\1\t\2/p' Makefile | while IFS="$$(printf '\t')" read -r name does; do printf '%-16s %s\n' "$$name" "$$does"; done
@@ -78,11 +78,11 @@ test-tools: # compiled here, once: the stages of 'make test' start at the same t
 race: ## the packages with goroutines, with the race detector
 	go run ./packaging/test/run race
 
-# FUZZTIME is for each test; two run at once.
+# FUZZTIME is for each test; FUZZ names some of them.
 FUZZTIME := $(or $(FUZZTIME),1m)
 
 fuzz: ## every fuzz test for FUZZTIME each, on from what earlier runs found
-	go run ./packaging/test/fuzz -time $(FUZZTIME) $(FUZZ)
+	sh packaging/fuzz.sh $(FUZZTIME) $(FUZZ)
 
 fuzz-seeds: ## the fuzz tests on their stored inputs only
 	go test -run '^Fuzz' ./...
@@ -127,18 +127,11 @@ gpu: package ## the tests that need a real NVIDIA GPU, in a box that has those o
 vm: package ## the same as box in an emulated machine
 	$(RUN_MACHINE) -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus emulated
 
-# BENCH are switches of contrib/bench, as -part start,cli. What is compared with is in an image of its own.
-bench: package ## gpusched beside systemd, task-spooler and Slurm in a box, as Markdown; fails where it fell behind
+# BENCH is how many rounds, and of which parts, as '20 start rate'; see contrib/bench/bench.sh.
+bench: package ## gpusched beside systemd-run and a tuned Slurm in a box; what was measured stays in .out/bench
 	mkdir -p .out
-	go build $(GOFLAGS_BUILD) -o bin/gpusched-bench ./contrib/bench
-	go build $(GOFLAGS_BUILD) -o bin/gpusched-bench-hello ./contrib/bench/hello
-	$(RUN_MACHINE) -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus $(PEERS) -copy bin/gpusched-bench:/usr/local/bin/gpusched-bench -copy bin/gpusched-bench-hello:/usr/local/bin/gpusched-bench-hello -fetch /var/tmp/bench.toml:.out/bench.toml box -- gpusched-bench -record /var/tmp/bench.toml $(BENCH)
-	bin/gpusched-bench -compare .out/bench.toml
-
-PEERS := -include task-spooler -include slurm-wlm -include iproute2
-
-bench-accept: ## the ratios of the last 'make bench' are what the next is compared with; WIDEN=1: those as well
-	bin/gpusched-bench -compare .out/bench.toml $(if $(WIDEN),-widen,-accept)
+	$(RUN_MACHINE) -deb 'dist/gpusched_$(VERSION)_$(ARCH).deb' -fake-gpus -slurm -copy contrib/bench/bench.sh:/usr/local/bin/bench.sh -copy packaging/test/slurm/slurm.sh:/usr/local/bin/slurm.sh box -- bench.sh $(BENCH) >.out/bench
+	$(BENCHSTAT) -col /by .out/bench
 
 bench-queue: ## what passes, submissions and ends cost with 1 000 to 100 000 jobs in the queue
 	mkdir -p .out

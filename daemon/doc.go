@@ -94,12 +94,8 @@
 //	packaging/test/attacker   what a user with an ordinary account tries there
 //	packaging/test/loadgen    an account that submits many jobs there
 //	packaging/test/run        runs the stages of make test and make test-all and counts
-//	packaging/test/fuzz       runs the fuzz tests
 //	packaging/test/golden     compares with the files of a test's testdata
 //	packaging/test/await      waits that have a limit
-//	contrib/bench             gpusched beside systemd, task-spooler and Slurm on a machine
-//	contrib/bench/hello       a Go program that does nothing, to compare with
-//	contrib/bench/ratios      how sure a ratio is, and whether it fell behind
 //	contrib/pictures          what a terminal shows as SVG, for the README
 //
 // The rest of packaging is what the packages hold: unit files, manual pages,

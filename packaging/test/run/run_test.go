@@ -313,3 +313,24 @@ func TestAlone(t *testing.T) {
 		}
 	}
 }
+
+// Each part of the interface that reads what others wrote has a fuzz test.
+func TestWhatReadsOthersTextIsFuzzed(t *testing.T) {
+	for dir, least := range map[string]int{
+		"cmd/gpusched": 3, "daemon/api": 1, "daemon/config": 1, "daemon/job": 9, "daemon/server": 4, "daemon/store": 3, "daemon/sim": 1,
+		"gpu": 2, "gpu/nvml/child": 1, "units": 2, "units/launch": 2, "units/systemd": 1,
+	} {
+		have := 0
+		files, _ := filepath.Glob(filepath.Join("../../..", dir, "*_test.go"))
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			have += bytes.Count(text, []byte("\nfunc Fuzz"))
+		}
+		if have < least {
+			t.Errorf("%s has %d fuzz tests, not %d", dir, have, least)
+		}
+	}
+}

@@ -91,8 +91,8 @@ func stages(root string) (map[string][]stage, error) {
 	box13.lane = "rest"
 	vulnerabilities := step("vulnerabilities", "known ones in what the programs call", "rest", "sh", "packaging/vulnerabilities.sh")
 	vulnerabilities.far = true
-	fuzz := niced(withCgo(step("fuzz", "every fuzz test for a second", "rest", append(gotestsum("fuzz"), "--raw-command", "--",
-		"go", "run", "./packaging/test/fuzz", "-json", "-fresh", "-own", "-time", "1s")...)))
+	fuzz := niced(step("fuzz", "every fuzz test with 2000 inputs", "rest", append(gotestsum("fuzz"), "--raw-command", "--",
+		"go", "tool", "test2json", "-t", "-p", "fuzz", "sh", "packaging/fuzz.sh", "2000x")...))
 	fuzz.tests = true
 	attacked := inBox("box-hostile", "what attackers do, and kills, in a box of Debian 12", "-run", hostile)
 	attacked.lane = "rest"
