@@ -8,7 +8,6 @@
 //	cmd/gpusched/client       its commands: words to requests, answers to text
 //	cmd/gpusched/alias        other tools' command lines as ours
 //	cmd/gpusched/bugreport    takes out of text what a bug report must not have
-//	cmd/gpusched/chart        draws figures as SVG
 //	cmd/gpusched/doctor       checks an installation from its user's side
 //	cmd/gpusched/gantt        draws what becomes of the GPUs
 //	cmd/gpusched/jobsfile     the files of jobs that other schedulers have
@@ -53,6 +52,7 @@
 //	daemon/supervise          puts the daemon together, reloads its settings, begins anew after errors
 //	daemon/journal            what is logged, on its way to journald
 //	daemon/report             counts what jobs took of the machine, and what they used of it
+//	daemon/report/chart       draws figures as SVG
 //	daemon/slots              bounds how many callers of each user, or job, go on at once
 //	daemon/subuid             whose the uids of containers are, for the daemon and the doctor
 //	daemon/sim                replays a trace of jobs through core and sched

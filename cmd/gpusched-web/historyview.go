@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gpusched/gpusched/cmd/gpusched/chart"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/report/chart"
 )
 
 // historyView is the page about the last days.

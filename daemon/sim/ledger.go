@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
-	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -25,9 +24,8 @@ type ledger struct {
 	unfinished int
 	ticks      int // in a row
 
-	used      int64   // milli-GPU microseconds that the machine saw in use
-	idle      int64   // unused while a job waited
-	buckets   []int64 // used, by hours since the trace's begin
+	used      int64 // milli-GPU microseconds that the machine saw in use
+	idle      int64 // unused while a job waited
 	entries   []entry
 	decisions hash.Hash
 }
@@ -49,8 +47,6 @@ type entry struct {
 	room        []Room
 }
 
-const bucket = time.Hour
-
 func newLedger(jobs []Job, gpus int) *ledger {
 	return &ledger{jobs: jobs, capacity: gpus * 1000, entries: make([]entry, len(jobs)), unfinished: len(jobs),
 		decisions: sha256.New()}
@@ -60,19 +56,12 @@ func newLedger(jobs []Job, gpus int) *ledger {
 func (l *ledger) advance(to time.Duration, milli, arrived int) {
 	from := max(l.until, l.first)
 	waiting := arrived - (len(l.jobs) - l.unfinished) - l.active
-	for from < to {
-		edge := min(to, from.Truncate(bucket)+bucket)
-		step := (edge - from).Microseconds()
-		at := int(from / bucket)
-		for len(l.buckets) <= at {
-			l.buckets = append(l.buckets, 0)
-		}
-		l.buckets[at] += step * int64(milli)
+	if from < to {
+		step := (to - from).Microseconds()
 		l.used += step * int64(milli)
 		if waiting > 0 {
 			l.idle += step * int64(l.capacity-milli)
 		}
-		from = edge
 	}
 	l.until = max(l.until, to)
 }
@@ -169,12 +158,3 @@ func (l *ledger) audit() error {
 }
 
 func (l *ledger) hash() string { return hex.EncodeToString(l.decisions.Sum(nil))[:16] }
-
-// hourly is the share of the machine in use, by hours.
-func (l *ledger) hourly() []float64 {
-	list := make([]float64, 0, len(l.buckets))
-	for _, used := range l.buckets {
-		list = append(list, float64(used)/float64(int64(l.capacity)*bucket.Microseconds()))
-	}
-	return slices.Clip(list)
-}

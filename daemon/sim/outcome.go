@@ -10,7 +10,6 @@ type Outcome struct {
 	Jobs    []JobOutcome // in the order of the trace
 	Metrics Metrics
 	Hash    string        // of all starts and stops, in order
-	Hourly  []float64     // share of the machine in use, by hours from the trace's begin
 	Starts  *StartFigures // nil: nobody asked
 }
 
@@ -53,7 +52,7 @@ func (e *engine) outcome() (*Outcome, error) {
 	if err := e.ledger.audit(); err != nil {
 		return nil, fmt.Errorf("checking the run: %w", err)
 	}
-	out := &Outcome{Hash: e.ledger.hash(), Hourly: e.ledger.hourly(), Starts: e.starts.figures(e.start)}
+	out := &Outcome{Hash: e.ledger.hash(), Starts: e.starts.figures(e.start)}
 	for i, entry := range e.ledger.entries {
 		j := e.jobs[i]
 		out.Jobs = append(out.Jobs, JobOutcome{Job: j, End: entry.end, Wait: entry.end - j.Submit - entry.ran,

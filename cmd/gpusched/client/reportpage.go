@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gpusched/gpusched/cmd/gpusched/chart"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/report/chart"
 )
 
 // pageStyle is all of the page's style: it asks nobody for anything, and has no script.

@@ -18,7 +18,9 @@ type Run struct {
 const style = `body{font:15px/1.45 system-ui,sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:#1b1f24}
 h1{font-size:1.5em}h2{font-size:1.1em;margin-top:2em}table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 td,th{padding:.25em .7em;text-align:right;border-bottom:1px solid #d8dde3}td:first-child,th:first-child{text-align:left}
-svg{width:100%;height:auto}svg text{font:12px system-ui,sans-serif;fill:#444}.note{color:#555}`
+svg{width:100%;height:auto}svg text{font:14px system-ui,sans-serif;fill:#444}.note{color:#555}.axis{stroke:#dde2e8}
+.s0{fill:#0072b2;color:#0072b2}.s1{fill:#d55e00;color:#d55e00}.s2{fill:#009e73;color:#009e73}
+.s3{fill:#cc79a7;color:#cc79a7}.s4{fill:#e69f00;color:#e69f00}.s5{fill:#56b4e9;color:#56b4e9}.s6{fill:#b8bec6;color:#b8bec6}`
 
 // Render writes the page. Subtitle says what was run.
 func Render(title, subtitle string, runs []Run) string {
@@ -27,10 +29,9 @@ func Render(title, subtitle string, runs []Run) string {
 	fmt.Fprintf(&b, "<h1>%s</h1>\n<p>%s</p>\n", html.EscapeString(title), html.EscapeString(subtitle))
 	table(&b, runs)
 	section(&b, "Mean completion time",
-		"From submission to end, in hours. The dashed line is a lower bound that no scheduler can beat.", bars(runs))
+		"From submission to end. No scheduler can beat the lower bound.", bars(runs))
 	section(&b, "How soon jobs are done",
-		"Share of jobs that are complete so long after their submission; further left is better.", distribution(runs))
-	section(&b, "GPUs in use", "Share of the machine in use over time, first seed.", usage(runs))
+		"Hours after their submission by which this share of the jobs is complete.", distribution(runs))
 	fairness(&b, runs)
 	groups(&b, runs, "By user", "user", userRows)
 	groups(&b, runs, "By GPUs asked", "GPUs", sizeRows)
@@ -60,18 +61,11 @@ func table(b *strings.Builder, runs []Run) {
 
 // fairness writes what is about users over time, of each policy's first seed.
 func fairness(b *strings.Builder, runs []Run) {
-	list, users := histories(runs)
-	section(b, "How far from an even division",
-		"Share of the GPU time in use that would have gone to other users if the GPUs in use were at each instant divided "+
-			"evenly among those with jobs, nobody more than one's jobs ask. First seed.", misplaced(runs, list))
-	hours := 1.0
-	for _, h := range list {
-		hours = max(hours, h.hours*float64(len(h.misplaced)))
-	}
-	note := "Each user's share of the GPU time in use, first seed. The rows below tell about users while some of their jobs " +
-		"waited: red had less than an even division gives, blue more, grey about as much."
-	for i, h := range list {
-		section(b, "Who got the GPUs: "+runs[i].Policy, note, served(runs[i].Policy, h, users, hours))
-		note = "As above."
+	users, longest := shownOf(runs)
+	for _, r := range runs {
+		got, misplaced := drawFairness(r, users, longest)
+		section(b, "Who got the GPUs: "+r.Policy, "GPUs in use by user, first seed.", got.SVG()+"<p>"+legend(users)+"</p>")
+		section(b, "How far from an even division: "+r.Policy, "GPUs that would have gone to other users if those in use were "+
+			"at each instant divided evenly among those with jobs, nobody more than one's jobs ask. First seed.", misplaced.SVG())
 	}
 }

@@ -6,12 +6,19 @@ import (
 	"math"
 	"strings"
 	"time"
-
-	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Escape is a text as a page may have it.
-func Escape(s string) string { return html.EscapeString(term.Clean(s)) }
+func Escape(s string) string {
+	return html.EscapeString(strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !unicode.IsGraphic(r) {
+			return '?'
+		}
+		return r
+	}, s))
+}
 
 // Columns is a column for each slot of an axis, with a part for each series.
 type Columns struct {
@@ -61,7 +68,7 @@ func (c *Columns) SVG() string {
 	free := 0.0 // from where on there is room for a name
 	for i, slot := range c.Slots {
 		c.column(&b, i, floor, columnsHigh/most)
-		room := 10 * float64(term.Columns(slot))
+		room := 10 * float64(utf8.RuneCountInString(slot))
 		from := columnsLeft + (float64(i)+0.5)*c.step() - room/2
 		if from >= free && from+room <= c.Width+room/4 {
 			fmt.Fprintf(&b, "<text x=\"%.1f\" y=\"%g\" text-anchor=\"middle\">%s</text>\n", from+room/2, floor+18, Escape(slot))
