@@ -55,8 +55,8 @@ var rooms = map[string]room{
 	"daemon/server/servertest": {internal: []string{"daemon/api", "daemon/events", "daemon/job", "daemon/metrics", "daemon/server"}},
 	"daemon/subuid":            {banned: append(slices.Clone(impure), "time"), why: "it reads a text that both the daemon and the doctor have"},
 	"daemon/supervise": {internal: []string{
-		"cgroup", "daemon", "daemon/config", "daemon/core", "daemon/deliver", "daemon/directory", "daemon/gres", "daemon/host", "daemon/job", "daemon/journal", "daemon/metrics", "daemon/sched", "daemon/server",
-		"daemon/slots", "daemon/store", "gpu/kernellog", "gpu/source", "units/retry", "units", "units/contract", "units/launch", "units/systemd",
+		"cgroup", "daemon", "daemon/api", "daemon/config", "daemon/core", "daemon/directory", "daemon/gres", "daemon/host", "daemon/job", "daemon/journal", "daemon/metrics", "daemon/sched", "daemon/server",
+		"daemon/slots", "daemon/store", "daemon/words", "gpu/kernellog", "gpu/source", "units/retry", "units", "units/contract", "units/launch", "units/systemd",
 	}, banned: []string{"os/exec", "net/http"}, why: "it puts all parts together, and so imports them; none of them imports it"},
 	"daemon/gres": {internal: []string{"daemon/config"}, banned: []string{"os/exec", "net", "log/slog", "context"}, why: "it reads what another scheduler was told, and asks nobody"},
 	"daemon/host": {internal: []string{
@@ -69,13 +69,11 @@ var rooms = map[string]room{
 	"daemon/journal":          {banned: []string{"os/exec"}, why: "journald's protocol is a datagram; nothing of it waits for a library"},
 	"daemon":                  {internal: []string{"daemon/core", "daemon/events", "daemon/job", "daemon/metrics", "daemon/slots", "daemon/words", "gpu", "units/retry", "units", "units/launch", "cgroup", "cgroup/cpuset", "units/contract"}, banned: []string{"os/exec", "net/http"}, why: "store, driver and systemd come through its ports"},
 	"daemon/events":           {internal: []string{"daemon/job", "gpu"}, banned: impure, why: "announcements are values; who waits for them is the daemon's concern"},
-	"daemon/deliver":          {internal: []string{"daemon/api", "daemon/job", "daemon/words", "units", "units/contract", "units/launch"}, banned: []string{"os/exec", "net", "net/http"}, why: "the daemon opens no connection and runs no program to send a message: a unit does"},
 	"daemon/dst": {internal: []string{
 		"daemon", "daemon/core", "daemon/job", "daemon/sched", "daemon/store", "daemon/words", "gpu", "units", "units/contract", "units/launch", "units/unittest",
 	}, banned: []string{"os/exec", "net", "sync", "math/rand"}, why: "a simulation: nothing in it depends on anything but its seed"},
 	"gpu":                     {internal: []string{"cgroup/cpuset", "units/contract"}, banned: []string{"os/exec", "net"}, why: "facts about GPUs, without cgo"},
 	"gpu/nvml":                {internal: []string{"cgroup/cpuset", "gpu"}, external: []string{"github.com/NVIDIA/go-nvml"}, why: "the only importer of go-nvml"},
-	"gpu/nvml/child":          {internal: []string{"gpu", "gpu/nvml"}},
 	"gpu/source":              {internal: []string{"gpu", "units/retry"}, external: []string{"golang.org/x/sys/unix"}, why: "the one place of the root daemon that executes a program"},
 	"gpu/kernellog":           {internal: []string{"gpu"}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec", "net"}, why: "it reads one file, and decides nothing"},
 	"gpu/gputest":             {internal: []string{"gpu"}, why: "the conformance suite and a source in memory"},
@@ -111,7 +109,7 @@ var rooms = map[string]room{
 	"cmd/progress":            {external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec", "net", "context"}, why: "a line on a terminal; it knows nothing of what takes long"},
 	"cmd/loopback":            {banned: []string{"os/exec"}, why: "sockets and whose connection makes room; it knows nothing of what is served"},
 	"cmd/gpusched-metrics":    {internal: []string{"cmd/loopback", "daemon/api", "daemon/metrics"}, external: []string{"golang.org/x/net/netutil"}, banned: []string{"os/exec"}, why: "it listens to the network, so it can do nothing but ask what every account may"},
-	"cmd/gpusched-nvml":       {internal: []string{"gpu", "gpu/nvml", "gpu/nvml/child"}},
+	"cmd/gpusched-nvml":       {internal: []string{"gpu", "gpu/nvml"}},
 	"cmd/gpusched-web":        {internal: []string{"cmd/gpusched/term", "cmd/loopback", "daemon/api", "daemon/job", "daemon/report", "daemon/report/chart", "daemon/words"}, external: []string{"golang.org/x/net/netutil"}, banned: []string{"os/exec"}, why: "a client like any other, without rights; what it shows it asks of the socket"},
 	"cmd/gpusched/doctor": {internal: []string{
 		"cmd/gpusched/term", "daemon/api", "daemon/config", "daemon/job", "daemon/subuid", "units/contract",

@@ -47,7 +47,6 @@
 //	daemon/directory/getent   asks the C library for them
 //	daemon/gres               which GPUs of this machine a Slurm gives away
 //	daemon/host               the machine: accounts, memory, processes, lines of health
-//	daemon/deliver            sends messages about jobs, through units of their users
 //	daemon/metrics            what a monitoring system is told: its table, counters and text
 //	daemon/supervise          puts the daemon together, reloads its settings, begins anew after errors
 //	daemon/journal            what is logged, on its way to journald
@@ -62,7 +61,6 @@
 //	gpu                       what is known of GPUs, without cgo
 //	gpu/source                runs gpusched-nvml
 //	gpu/nvml                  reads the driver: the only importer of NVML
-//	gpu/nvml/child            what gpusched-nvml does
 //	gpu/kernellog             the driver's error reports
 //
 //	units                     a job's unit: names, properties, decoding (pure)
@@ -123,6 +121,6 @@
 //     restarted; a driver, bus or disk that hangs is not the loop's trouble.
 //  5. Stopping touches no job: what is under way is left to recovery.
 //  6. Each part of the machine that the daemon stands on has a time limit, a
-//     back-off and a line in Health; gpuschedd(8) has the table, and tests hold
+//     back-off and a line in Health; gpusched-admin(7) has the table, and tests hold
 //     it. Health takes CheckTime twice at most, whatever hangs.
 package daemon

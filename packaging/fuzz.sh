@@ -3,7 +3,7 @@
 # found: fuzz.sh TIME [NAME…]. An input that fails is written below testdata/fuzz of its package, where 'go test' runs
 # it ever after: commit it with the mend. "context deadline exceeded" without an input is the end of the time.
 set -u
-export CGO_ENABLED=1 # gpu/nvml/child needs it
+export CGO_ENABLED=1 # gpu/nvml needs it
 cd "$(dirname "$0")/.."
 time=$1
 shift

@@ -9,7 +9,6 @@ import (
 
 	"github.com/gpusched/gpusched/gpu"
 	"github.com/gpusched/gpusched/gpu/nvml"
-	"github.com/gpusched/gpusched/gpu/nvml/child"
 )
 
 // Exit codes: 0 done, 1 went wrong, 2 usage.
@@ -45,7 +44,7 @@ func run(args []string, in io.Reader, out, talk io.Writer) int {
 	case *count:
 		err = printCount(out, lib)
 	default:
-		err = child.Serve(in, out, talk, lib)
+		err = nvml.Serve(in, out, talk, lib)
 	}
 	if err != nil {
 		fmt.Fprintf(talk, "gpusched-nvml: %v\n", err)
@@ -56,7 +55,7 @@ func run(args []string, in io.Reader, out, talk io.Writer) int {
 
 func printOnce(out io.Writer, lib *nvml.Library) error {
 	s := lib.Snapshot(1)
-	if err := child.Print(out, s); err != nil {
+	if err := nvml.Print(out, s); err != nil {
 		return err
 	}
 	if s.Problem != gpu.ProblemNone {
@@ -70,7 +69,7 @@ func printSymbols(out io.Writer, lib *nvml.Library) error {
 	if err != nil {
 		return err
 	}
-	return child.PrintSymbols(out, symbols)
+	return nvml.PrintSymbols(out, symbols)
 }
 
 func printCount(out io.Writer, lib *nvml.Library) error {

@@ -13,7 +13,6 @@ import (
 	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/core"
-	"github.com/gpusched/gpusched/daemon/deliver"
 	"github.com/gpusched/gpusched/daemon/host"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/store"
@@ -94,8 +93,8 @@ func (s *instance) open(ctx context.Context) error {
 		s.kernel = kernellog.New(path)
 		kernel = s.kernel
 	}
-	sender := &deliver.Sender{
-		Dir: s.opt.Specs, Program: filepath.Join(filepath.Dir(s.opt.Launcher), "gpusched-notify"), Host: deliver.Hostname(),
+	messages := &sender{
+		Dir: s.opt.Specs, Program: filepath.Join(filepath.Dir(s.opt.Launcher), "gpusched-notify"), Host: hostname(),
 		Units: s.units, Scope: s.scope, Render: s.server.Describe,
 		Bars:    func(m *job.Notify) job.Message { return s.Supervisor.cfg.Load().Notify.Bars(m) },
 		Webhook: func(name string) string { return s.Supervisor.cfg.Load().Notify.Webhooks[name] },
@@ -105,7 +104,7 @@ func (s *instance) open(ctx context.Context) error {
 		Store: s.store, Forget: s.forget, Restored: state, Specs: specDir(s.opt.Specs),
 		Units: s.units, Changes: daemon.ChangesOf(s.units.Changes()), Origin: s.units.Origin, System: s.units.System,
 		StartUnit: s.units.StartSiteUnit, Tell: toJobs.Tell, Open: toJobs.Open, Notify: s.notify,
-		Deliver: sender.Deliver,
+		Deliver: messages.Deliver,
 		Source:  s.source, Kernel: kernel,
 		UnitOf: host.UnitOf(s.scope.Root), Account: s.names.KnownName, InGroup: s.names.InGroup, Person: s.person,
 		NameToday: s.names.NameToday, Groups: s.quotaGroups, Barred: host.Barred,

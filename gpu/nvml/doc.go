@@ -23,6 +23,17 @@
 //  6. How the GPUs are connected is no matter of a Snapshot's success: a pair that
 //     the driver tells nothing about is left out, and a survey that hangs is not
 //     waited for a second time.
+//  7. Serve gives every request exactly one line with its seq, read after the request came in and never out of turn;
+//     anything else gets a line on stderr and the next request is served. What is held of a request is bounded by
+//     MaxRequestBytes.
+//  8. The end of the input is the end of Serve, with success; so is the answer after which the library NeedsRestart,
+//     because only a fresh process can load another one.
+//
+// Serve and Print are what the program gpusched-nvml does:
+//
+//	stdin   {"op":"sample","seq":N}, or "look" for one without the energy
+//	stdout  a gpu.Snapshot with that seq
+//	stderr  talk
 //
 // It must not be linked with "-z now", which is some compilers' default: then
 // the program does not start where the library is missing. Link with

@@ -14,7 +14,6 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 	"github.com/gpusched/gpusched/gpu/fakenvml"
 	"github.com/gpusched/gpusched/gpu/nvml"
-	"github.com/gpusched/gpusched/gpu/nvml/child"
 )
 
 // A process loads one library (invariant 3), so every test has a process of its
@@ -57,11 +56,11 @@ func serve(path string) int {
 	renew, _ := time.ParseDuration(os.Getenv(variableRenew))
 	topology, _ := time.ParseDuration(os.Getenv(variableTopology))
 	lib := nvml.Open(nvml.Options{Path: path, DeviceTimeout: timeout, RenewEvery: renew, TopologyEvery: topology, SysRoot: os.Getenv(variableSys)})
-	var r child.Reader = lib
+	var r nvml.Reader = lib
 	if os.Getenv(variableStay) != "" {
 		r = stays{lib}
 	}
-	if err := child.Serve(os.Stdin, os.Stdout, os.Stderr, r); err != nil {
+	if err := nvml.Serve(os.Stdin, os.Stdout, os.Stderr, r); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

@@ -1,4 +1,4 @@
-package deliver
+package supervise
 
 import (
 	"context"
@@ -17,9 +17,9 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// manager is a systemd that runs nothing: it keeps what it was asked, and what the program
+// postman is a systemd that runs nothing: it keeps what it was asked, and what the program
 // would have read.
-type manager struct {
+type postman struct {
 	t      *testing.T
 	name   string
 	props  map[string]any
@@ -30,7 +30,7 @@ type manager struct {
 	runs   int
 }
 
-func (m *manager) RunMessage(_ context.Context, name string, props []units.Property) (units.Status, error) {
+func (m *postman) RunMessage(_ context.Context, name string, props []units.Property) (units.Status, error) {
 	m.runs++
 	m.name, m.props = name, map[string]any{}
 	for _, p := range props {
@@ -50,9 +50,9 @@ func (m *manager) RunMessage(_ context.Context, name string, props []units.Prope
 	return m.status, m.err
 }
 
-func newSender(t *testing.T) (*Sender, *manager) {
-	m := &manager{t: t, status: units.Status{Result: units.ResultSuccess}}
-	return &Sender{
+func newSender(t *testing.T) (*sender, *postman) {
+	m := &postman{t: t, status: units.Status{Result: units.ResultSuccess}}
+	return &sender{
 		Dir: t.TempDir(), Program: "/usr/libexec/gpusched/gpusched-notify", Host: "gpu1", Units: m,
 		Bars:    func(*job.Notify) job.Message { return job.Message{} },
 		Webhook: func(name string) string { return map[string]string{"chat": siteURL}[name] },
@@ -70,7 +70,7 @@ func owed(wish job.Notify) (job.Notification, *job.Job) {
 	return job.Notification{Job: 7, Event: job.NotifyEnd, Which: 1, UID: 1001, Way: wish.Way, At: time.Unix(5, 0)}, j
 }
 
-// Invariants 1 and 2: what a user chose is reached as that user, the site's webhooks as
+// Invariants 6 and 7: what a user chose is reached as that user, the site's webhooks as
 // nobody, and no address or URL is where others can read it. Nothing is left behind.
 func TestWhoSends(t *testing.T) {
 	for _, c := range []struct {
@@ -126,7 +126,7 @@ func TestWebhookBody(t *testing.T) {
 	}
 }
 
-// Invariant 4: what the site's settings bar now is given up, whatever they were; they are
+// Invariant 8: what the site's settings bar now is given up, whatever they were; they are
 // asked about the wish as it is, with its address.
 func TestSettingsOfNow(t *testing.T) {
 	s, m := newSender(t)

@@ -1,4 +1,4 @@
-package child
+package nvml
 
 import (
 	"bytes"
@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/gpusched/gpusched/gpu"
-	"github.com/gpusched/gpusched/gpu/nvml"
 )
 
 func TestPrint(t *testing.T) {
@@ -40,7 +39,7 @@ func TestPrintProblem(t *testing.T) {
 
 func TestPrintSymbols(t *testing.T) {
 	var out bytes.Buffer
-	if err := PrintSymbols(&out, []nvml.Symbol{{Name: "a", Present: true}, {Name: "b"}, {Name: "c", Loss: "power"}}); err != nil {
+	if err := PrintSymbols(&out, []Symbol{{Name: "a", Present: true}, {Name: "b"}, {Name: "c", Loss: "power"}}); err != nil {
 		t.Fatal(err)
 	}
 	want := "a  present\nb  MISSING: nothing works without it\nc  missing: without it we lose power\n"

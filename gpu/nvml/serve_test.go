@@ -1,4 +1,4 @@
-package child
+package nvml
 
 import (
 	"bytes"
@@ -30,7 +30,7 @@ func (s *scripted) NeedsRestart() bool {
 	return s.spentAfter > 0 && s.answered >= s.spentAfter
 }
 
-// Invariants 1 and 2.
+// Invariants 7 and 8.
 func TestServe(t *testing.T) {
 	long := strings.Repeat("x", 3*MaxRequestBytes)
 	tests := []struct {
@@ -118,7 +118,7 @@ func TestServeReportsABrokenPipe(t *testing.T) {
 	}
 }
 
-// Invariants 1 and 3.
+// Invariant 7.
 func FuzzServe(f *testing.F) {
 	f.Add([]byte("{\"op\":\"sample\",\"seq\":3}\nhello\n"))
 	f.Add(bytes.Repeat([]byte("x"), 2*MaxRequestBytes))

@@ -1,4 +1,4 @@
-package child
+package nvml
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/gpusched/gpusched/gpu"
-	"github.com/gpusched/gpusched/gpu/nvml"
 )
 
 // Print writes a Snapshot for people.
@@ -60,7 +59,7 @@ func printNotes(w io.Writer, devices []gpu.Device) error {
 
 // PrintSymbols writes which functions of the library are there and what is lost
 // without the others.
-func PrintSymbols(w io.Writer, symbols []nvml.Symbol) error {
+func PrintSymbols(w io.Writer, symbols []Symbol) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, s := range symbols {
 		state := "present"

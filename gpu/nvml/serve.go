@@ -1,4 +1,4 @@
-package child
+package nvml
 
 import (
 	"bufio"
@@ -14,7 +14,7 @@ import (
 // MaxRequestBytes bounds one request line.
 const MaxRequestBytes = 4096
 
-// Reader is what Serve asks; *nvml.Library is one.
+// Reader is what Serve asks; *Library is one.
 type Reader interface {
 	Snapshot(seq uint64) gpu.Snapshot
 	Look(seq uint64) gpu.Snapshot

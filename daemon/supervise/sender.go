@@ -1,4 +1,4 @@
-package deliver
+package supervise
 
 import (
 	"context"
@@ -18,12 +18,13 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// Sender sends messages.
-type Sender struct {
+// sender sends messages about jobs to those whom their owners named. It decides what a message says and which unit sends
+// it: the daemon itself opens no connection and runs no program for that.
+type sender struct {
 	Dir     string // of what gpusched-notify is given; root's alone to write
 	Program string // absolute path of gpusched-notify
 	Host    string // name of the machine, for people
-	Units   Units
+	Units   messageUnits
 	Scope   units.Scope // of the systemd that has them
 
 	// Bars says why the site does not send a message, by its settings of now.
@@ -34,13 +35,13 @@ type Sender struct {
 	Render func(*job.JobView) api.Job
 }
 
-// Units is what of systemd sends messages.
-type Units interface {
+// messageUnits is what of systemd sends messages.
+type messageUnits interface {
 	RunMessage(ctx context.Context, name string, props []units.Property) (units.Status, error)
 }
 
 // Deliver sends one message. It is daemon.Deliver.
-func (s *Sender) Deliver(ctx context.Context, n job.Notification, j *job.Job, to string) (why job.Message, again bool) {
+func (s *sender) Deliver(ctx context.Context, n job.Notification, j *job.Job, to string) (why job.Message, again bool) {
 	wish := j.Request.Notify[n.Which]
 	wish.To = to
 	if why := s.Bars(&wish); !why.IsZero() { // they may have changed since it was owed
@@ -84,7 +85,7 @@ func (s *Sender) Deliver(ctx context.Context, n job.Notification, j *job.Job, to
 }
 
 // message is what the program is given, but for where it goes.
-func (s *Sender) message(n job.Notification, j *job.Job) (contract.Message, error) {
+func (s *sender) message(n job.Notification, j *job.Job) (contract.Message, error) {
 	letter := words.MakeLetter(n.Event, j, s.Host)
 	m := contract.Message{
 		Way: string(n.Way), Host: s.Host, Subject: letter.Subject, Body: letter.Body,
@@ -134,8 +135,8 @@ func printable(s string) string {
 	}, s))
 }
 
-// Hostname is the name of the machine, for people.
-func Hostname() string {
+// hostname is the name of the machine, for people.
+func hostname() string {
 	name, err := os.Hostname()
 	if err != nil || !job.Printable(name) || name == "" {
 		return "localhost"
