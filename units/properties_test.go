@@ -1,11 +1,8 @@
 package units
 
 import (
-	"flag"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -16,10 +13,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/gpusched/gpusched/cgroup"
+	"github.com/gpusched/gpusched/packaging/test/golden"
 	"github.com/gpusched/gpusched/units/contract"
 )
-
-var update = flag.Bool("update", false, "write testdata anew")
 
 func fullSpec() Spec {
 	return Spec{
@@ -52,19 +48,7 @@ func TestPropertiesGolden(t *testing.T) {
 		for _, l := range Render(Properties(spec)) {
 			fmt.Fprintf(&b, "%s=%s\n", l.Name, l.Text)
 		}
-		file := filepath.Join("testdata", name+".properties")
-		if *update {
-			if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if b.String() != string(want) {
-			t.Errorf("%s: got\n%s\nwant\n%s", name, b.String(), want)
-		}
+		golden.Check(t, name+".properties", b.String())
 	}
 }
 

@@ -1,17 +1,14 @@
 package metrics
 
 import (
-	"flag"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/packaging/test/golden"
 )
-
-var update = flag.Bool("update", false, "write testdata anew")
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
@@ -60,15 +57,7 @@ func full() *Page {
 // A page with everything is the golden one, in both formats.
 func TestThePagesAreTheGolden(t *testing.T) {
 	for _, format := range Formats() {
-		got, path := full().Text(format), "testdata/page."+string(format)
-		if *update {
-			if err := os.WriteFile(path, got, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if want, err := os.ReadFile(path); err != nil || string(want) != string(got) {
-			t.Errorf("%s is another (%v); -update writes it anew:\n%s", path, err, got)
-		}
+		golden.Check(t, "page."+string(format), string(full().Text(format)))
 	}
 }
 

@@ -2,16 +2,13 @@ package sched
 
 import (
 	"crypto/sha256"
-	"flag"
 	"fmt"
-	"os"
 	"testing"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/packaging/test/golden"
 )
-
-var update = flag.Bool("update", false, "write testdata/decisions")
 
 // TestSameDecisions holds that the same events give the same decisions, from run
 // to run and from version to version: the hash of all decisions of a few busy
@@ -34,19 +31,7 @@ func TestSameDecisions(t *testing.T) {
 		}
 		got += c.name + " " + first + "\n"
 	}
-	const path = "testdata/decisions"
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("decided\n%swant\n%sIf that is meant: go test ./daemon/sched -run TestSameDecisions -update", got, want)
-	}
+	golden.Check(t, "decisions", got)
 }
 
 // decisions hashes what is started and stopped in a few busy days.

@@ -1,7 +1,6 @@
 package oldconfig
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,9 +11,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/packaging/test/golden"
 )
-
-var update = flag.Bool("update", false, "write testdata anew; look at what changed")
 
 func accountsOf(t *testing.T, name string) Result {
 	t.Helper()
@@ -67,16 +65,7 @@ func TestAccountsThereAndBack(t *testing.T) {
 // A Slurm that grew by itself: every limit is a setting or a remark.
 func TestAccountsThatGrew(t *testing.T) {
 	r := accountsOf(t, "grown.txt")
-	golden := "testdata/accounts/grown.toml"
-	if *update {
-		if err := os.WriteFile(golden, []byte(r.TOML), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil || string(want) != r.TOML {
-		t.Errorf("%s (%v) is now:\n%s", golden, err, r.TOML)
-	}
+	golden.Check(t, "accounts/grown.toml", r.TOML)
 	c := read(t, r.TOML)
 	if q := c.Quotas.Users["ann"]; q.GPUMilli != 2000 {
 		t.Errorf("ann has %+v: her default account says 2 GPUs", q)

@@ -1,8 +1,6 @@
 package slurmsite
 
 import (
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,9 +9,8 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/packaging/test/golden"
 )
-
-var update = flag.Bool("update", false, "write testdata anew; look at what changed")
 
 // two is a site of two machines with all that can be said.
 func two() Site {
@@ -47,16 +44,7 @@ func TestFiles(t *testing.T) {
 	}
 	files = append(files, File{"notes", strings.Join(notes, "\n") + "\n"})
 	for _, f := range files {
-		golden := filepath.Join("testdata", "two", f.Name)
-		if *update {
-			if err := os.WriteFile(golden, []byte(f.Text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(golden)
-		if err != nil || string(want) != f.Text {
-			t.Errorf("%s (%v) is now:\n%s", golden, err, f.Text)
-		}
+		golden.Check(t, filepath.Join("two", f.Name), f.Text)
 	}
 }
 
