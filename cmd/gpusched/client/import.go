@@ -216,12 +216,7 @@ func (r *fileReader) complain(e *fileEntry, err error) {
 }
 
 // shellWord is a word as it is typed to a shell.
-func shellWord(s string) string {
-	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./:,@%+") == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
+func shellWord(s string) string { return api.Quote([][]byte{[]byte(s)}) }
 
 // fileQueue queues the entries of a file, one after the other.
 type fileQueue struct {
