@@ -222,19 +222,14 @@ func TestHabitsOfWhatIsPast(t *testing.T) {
 	}
 }
 
-// What another tool's option leads to is one of the command's, no word is one itself, and
-// who comes from there finds it in COMING-FROM.md.
+// What another tool's option leads to is one of the command's, and no word is one itself.
 func TestHabitsLeadToOptions(t *testing.T) {
-	coming, err := os.ReadFile("../../../contrib/COMING-FROM.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, of := range append([]manual.Asking{{Command: "submit", Habits: manual.OtherOptions}}, manual.OtherAsking...) {
-		leadToOptions(t, of, string(coming))
+		leadToOptions(t, of)
 	}
 }
 
-func leadToOptions(t *testing.T, of manual.Asking, coming string) {
+func leadToOptions(t *testing.T, of manual.Asking) {
 	command, seen := childNamed(model(t).Node, of.Command), map[string]bool{}
 	for _, habit := range of.Habits {
 		for _, word := range habit.Words {
@@ -242,9 +237,6 @@ func leadToOptions(t *testing.T, of manual.Asking, coming string) {
 				t.Errorf("%s is an option of %s, or is there twice", word, of.Command)
 			}
 			seen[word] = true
-			if !strings.Contains(coming, "`"+word+"`") {
-				t.Errorf("COMING-FROM.md lacks %s", word)
-			}
 		}
 		for part := range strings.FieldsSeq(habit.Ours) {
 			if strings.HasPrefix(part, "-") && flagNamed(command, part) == nil {
