@@ -113,7 +113,7 @@ func checkRows(g *job.GPUView) (c job.Check, bad bool) {
 		c.Next = "have the GPU looked at and replaced (nvidia-smi -q -d ROW_REMAPPER); " + fmt.Sprintf("'gpusched gpu drain %d' keeps jobs off, 'undrain' lets them on", g.Index)
 	case g.RowsPending:
 		c.Detail = "a bad row of its memory waits for a reset to be replaced; programs can run meanwhile"
-		c.Next = fmt.Sprintf("reset it when it suits ('nvidia-smi -i %d --gpu-reset', see gpuschedd(8)), or reboot the machine some day", g.Index)
+		c.Next = fmt.Sprintf("reset it when it suits ('nvidia-smi -i %d --gpu-reset', see SICK GPUS in gpusched-admin(7)), or reboot the machine some day", g.Index)
 	}
 	return c, c.Detail != ""
 }

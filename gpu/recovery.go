@@ -43,7 +43,7 @@ func (r Recovery) Needs() string {
 
 // Next says what an administrator does about a GPU that needs this.
 func (r Recovery) Next(index int) string {
-	reset := fmt.Sprintf("reset it once nothing uses it ('nvidia-smi -i %d --gpu-reset', while the scheduler and nvidia-persistenced are stopped: see gpuschedd(8)), "+
+	reset := fmt.Sprintf("reset it once nothing uses it ('nvidia-smi -i %d --gpu-reset', while the scheduler and nvidia-persistenced are stopped: see SICK GPUS in gpusched-admin(7)), "+
 		"then 'gpusched gpu undrain %d'; a reboot does both", index, index)
 	switch r {
 	case RecoverDrain:

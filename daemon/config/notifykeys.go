@@ -71,7 +71,7 @@ func webhookSection() section {
 
 func webhookKeys(in, name string) []key {
 	return []key{
-		{section: in, name: "url", secret: true, doc: "Where the message is posted to, as JSON: MESSAGES in gpuschedd(8) says what is in it. Whoever reads this file can post there, too.",
+		{section: in, name: "url", secret: true, doc: "Where the message is posted to, as JSON: MESSAGES in gpusched-admin(7) says what is in it. Whoever reads this file can post there, too.",
 			bind: func(c *Config) value {
 				url := c.Notify.Webhooks[name]
 				return written{webURL(&url), func() { c.Notify.Webhooks[name] = url }}

@@ -17,17 +17,17 @@ import (
 // each GPU and each job in trouble.
 var healthNames = []string{"state", "gpus", "queue", "starts", "alerts", "clock"}
 
-// rows reads the table of gpuschedd(8) that says what the scheduler stands on.
+// rows reads the table of gpusched-admin(7) that says what the scheduler stands on.
 func rows(t *testing.T) [][]string {
 	t.Helper()
-	data, err := os.ReadFile("../../packaging/man/gpuschedd.8")
+	data, err := os.ReadFile("../../packaging/man/gpusched-admin.7")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, table, ok := strings.Cut(string(data), "PART\tLIMIT; TRIED AGAIN\tIN HEALTH\tMEANWHILE\n")
 	table, _, end := strings.Cut(table, ".TE")
 	if !ok || !end {
-		t.Fatal("gpuschedd(8) has no table of what the scheduler stands on")
+		t.Fatal("gpusched-admin(7) has no table of what the scheduler stands on")
 	}
 	var list [][]string
 	for line := range strings.Lines(table) {

@@ -318,7 +318,7 @@ func remedy(err error, state string) string {
 	case errors.Is(err, errCrashing):
 		return "report it, with crash.last in /run/gpusched (which root can read); 'systemctl reload gpusched' has it begin at once"
 	case errors.Is(err, store.ErrNewer):
-		return "install the newer release again, or put back the copy that it made: see A DAMAGED STATE FILE in gpuschedd(8)"
+		return "install the newer release again, or put back the copy that it made: see A DAMAGED STATE FILE in gpusched-admin(7)"
 	case errors.Is(err, store.ErrLocked):
 		return "end the other gpuschedd, see 'systemctl status gpusched' and 'pgrep -a gpuschedd'"
 	case errors.Is(err, errDamagedAgain):

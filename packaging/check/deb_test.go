@@ -93,7 +93,7 @@ func debFiles() []string {
 		"/usr/share/bash-completion/completions/gpusched", "/usr/share/fish/vendor_completions.d/gpusched.fish",
 		"/usr/share/zsh/vendor-completions/_gpusched",
 		"/usr/share/man/man1/gpusched.1.gz", "/usr/share/man/man5/gpusched.toml.5.gz",
-		"/usr/share/man/man7/gpusched.7.gz", "/usr/share/man/man7/gpusched-policy.7.gz", "/usr/share/man/man8/gpuschedd.8.gz",
+		"/usr/share/man/man7/gpusched.7.gz", "/usr/share/man/man7/gpusched-admin.7.gz", "/usr/share/man/man7/gpusched-policy.7.gz", "/usr/share/man/man8/gpuschedd.8.gz",
 		"/usr/share/doc/gpusched/copyright", "/usr/share/doc/gpusched/changelog.gz", "/usr/share/doc/gpusched/third-party.gz",
 		"/usr/share/lintian/overrides/gpusched",
 	}

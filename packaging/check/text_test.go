@@ -49,7 +49,7 @@ func TestManualPagesPointToPages(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"gpusched.7", "gpusched-policy.7", "gpusched.toml.5", "gpuschedd.8", "gpusched-why.1"} {
+	for _, name := range []string{"gpusched.7", "gpusched-admin.7", "gpusched-policy.7", "gpusched.toml.5", "gpuschedd.8", "gpusched-why.1"} {
 		if !named[name] {
 			t.Errorf("no page points to %s", name)
 		}

@@ -4,7 +4,7 @@
 //	gpusched.toml     the default settings, from daemon/config
 //	man/man1/*.gz     by 'gpusched __man'
 //	man/man5/*.gz     from the keys of daemon/config
-//	man/man7/*.gz     by 'gpusched __man'
+//	man/man7/*.gz     by 'gpusched __man', and packaging/man as it is
 //	man/man8/*.gz     packaging/man as it is
 //	doc/changelog.gz  CHANGELOG.md in Debian's form
 //	doc/third-party.gz  the licences of everything that is linked in

@@ -54,14 +54,7 @@ func stage(o options) error {
 }
 
 func stageManuals(o options) error {
-	daemon, err := os.ReadFile("packaging/man/gpuschedd.8")
-	if err != nil {
-		return err
-	}
-	pages := map[string][]byte{
-		"man8/gpuschedd.8":     daemon,
-		"man5/gpusched.toml.5": []byte(settingsManual(o.date)),
-	}
+	pages := map[string][]byte{"man5/gpusched.toml.5": []byte(settingsManual(o.date))}
 	dir, err := os.MkdirTemp("", "gpusched-man-")
 	if err != nil {
 		return err
@@ -73,11 +66,12 @@ func stageManuals(o options) error {
 	}); err != nil {
 		return fmt.Errorf("write manual pages: %w", err)
 	}
-	found, err := filepath.Glob(filepath.Join(dir, "*.[17]"))
-	if err != nil || len(found) == 0 {
-		return fmt.Errorf("%q wrote no manual page", argv[0])
+	made, _ := filepath.Glob(filepath.Join(dir, "*.[17]"))
+	kept, _ := filepath.Glob("packaging/man/*.[78]")
+	if len(made) == 0 || len(kept) == 0 {
+		return fmt.Errorf("%q wrote no manual page, or packaging/man has none", argv[0])
 	}
-	for _, path := range found {
+	for _, path := range append(made, kept...) {
 		page, err := os.ReadFile(path)
 		if err != nil {
 			return err

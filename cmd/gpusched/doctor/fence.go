@@ -48,11 +48,11 @@ func fenceCheck(closed bool, opening error, root bool) job.Check {
 	case closed:
 		return degraded(name, "GPUs are closed to login sessions, but this one can open them",
 			"'systemctl daemon-reload', and see with 'systemd-cgls' whether sessions are in user.slice: "+
-				"those without pam_systemd are not; THE FENCE in gpuschedd(8)")
+				"those without pam_systemd are not; THE FENCE in gpusched-admin(7)")
 	}
 	return job.Check{
 		Name: name, Health: job.Healthy, Detail: "GPUs can be opened outside of jobs too",
 		Next: "where jobs alone are to use GPUs, close these to login sessions, cron and at by " + closeSessions +
-			"; it breaks nvidia-smi there, see THE FENCE in gpuschedd(8)",
+			"; it breaks nvidia-smi there, see THE FENCE in gpusched-admin(7)",
 	}
 }
