@@ -56,7 +56,6 @@
 //	daemon/subuid             whose the uids of containers are, for the daemon and the doctor
 //	daemon/sim                replays a trace of jobs through core and sched
 //	daemon/sim/cli            the command "gpuschedd sim"
-//	daemon/sim/page           a report on that, as one HTML page
 //
 //	gpu                       what is known of GPUs, without cgo
 //	gpu/source                runs gpusched-nvml

@@ -9,7 +9,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/gpusched/gpusched/daemon/sim"
-	"github.com/gpusched/gpusched/daemon/sim/page"
 )
 
 // groupRow is a row of a table by user or size.
@@ -38,7 +37,7 @@ func sizeRows(runs []*sim.Outcome) []groupRow {
 }
 
 // writeGroups prints the rows of each policy, means of its seeds.
-func writeGroups(out io.Writer, runs []page.Run, title string, of func([]*sim.Outcome) []groupRow) error {
+func writeGroups(out io.Writer, runs []policyRun, title string, of func([]*sim.Outcome) []groupRow) error {
 	fmt.Fprintf(out, "\n%s\n", title)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	columns := sim.GroupColumns()

@@ -10,7 +10,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/gpusched/gpusched/daemon/sim"
-	"github.com/gpusched/gpusched/daemon/sim/page"
 )
 
 // schema is the version of the JSON output.
@@ -45,7 +44,7 @@ type seedFigures struct {
 	Packed   *sim.Packed       `json:"packed,omitempty"`
 }
 
-func (o *options) writeJSON(out io.Writer, runs []page.Run) error {
+func (o *options) writeJSON(out io.Writer, runs []policyRun) error {
 	var list []policyFigures
 	for i := range runs {
 		p := policyFigures{Policy: runs[i].Policy, Mean: &runs[i].Mean, Starts: sim.MeanStarts(runs[i].Outcomes)}
@@ -70,7 +69,7 @@ func (o *options) printJSON(out io.Writer, list []policyFigures) error {
 }
 
 // writeTable prints a line per policy and seed, and the mean of several seeds.
-func (o *options) writeTable(out io.Writer, runs []page.Run) error {
+func (o *options) writeTable(out io.Writer, runs []policyRun) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	head := []string{"policy", "seed"}
 	for _, c := range sim.Columns() {

@@ -10,11 +10,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/gpusched/gpusched/daemon/sim"
-	"github.com/gpusched/gpusched/daemon/sim/page"
 )
 
 // Run carries out the command line, without "gpuschedd sim", and returns the exit
@@ -87,14 +87,14 @@ func (o *options) drawn(trace sim.Trace, seed uint64) sim.Trace {
 
 // replay runs every policy with every seed, as many at a time as there are
 // processors.
-func (o *options) replay(trace sim.Trace) ([]page.Run, error) {
-	runs := make([]page.Run, len(o.policies))
+func (o *options) replay(trace sim.Trace) ([]policyRun, error) {
+	runs := make([]policyRun, len(o.policies))
 	errs := make([]error, len(o.policies)*len(o.seeds))
 	var workers sync.WaitGroup
 	var done atomic.Int64
 	places := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i, name := range o.policies {
-		runs[i] = page.Run{Policy: name, Outcomes: make([]*sim.Outcome, len(o.seeds))}
+		runs[i] = policyRun{Policy: name, Outcomes: make([]*sim.Outcome, len(o.seeds))}
 		policy, err := sim.Named(name, o.tuning)
 		if err != nil {
 			return nil, err
@@ -124,11 +124,17 @@ func (o *options) replay(trace sim.Trace) ([]page.Run, error) {
 	return runs, nil
 }
 
-func (o *options) writeReport(runs []page.Run) error {
+func (o *options) writeReport(runs []policyRun) error {
 	if err := os.MkdirAll(o.report, 0o755); err != nil {
 		return fmt.Errorf("making the report's directory: %w", err)
 	}
-	text := page.Render("gpusched: one trace, several policies", o.describe(), runs)
+	var tables strings.Builder
+	every := *o
+	every.users, every.sizes = true, true
+	if err := every.writeTable(&tables, runs); err != nil {
+		return err
+	}
+	text := render("gpusched: one trace, several policies", o.describe(), tables.String(), runs)
 	if err := os.WriteFile(filepath.Join(o.report, "index.html"), []byte(text), 0o644); err != nil {
 		return fmt.Errorf("writing the report: %w", err)
 	}

@@ -7,7 +7,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/gpusched/gpusched/daemon/sim"
-	"github.com/gpusched/gpusched/daemon/sim/page"
 )
 
 // startColumns are the figures of expected starts, in percent but for the first
@@ -32,7 +31,7 @@ var startColumns = []struct {
 func percent(share float64) string { return fmt.Sprintf("%.0f", 100*share) }
 
 // writeStarts prints how well expected starts came true.
-func (o *options) writeStarts(out io.Writer, runs []page.Run) error {
+func (o *options) writeStarts(out io.Writer, runs []policyRun) error {
 	fmt.Fprint(out, "\nexpected starts\n")
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	head := []string{"policy", "seed"}

@@ -1,4 +1,4 @@
-package page
+package cli
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ import (
 const columns, shownUsers = 80, 6
 
 // shownOf returns the users who got most in all runs' first seeds, and the seconds of the longest run.
-func shownOf(runs []Run) (users []string, longest float64) {
+func shownOf(runs []policyRun) (users []string, longest float64) {
 	most := map[string]float64{}
 	for _, r := range runs {
 		f := fairnessOf(r)
@@ -33,7 +33,7 @@ func shownOf(runs []Run) (users []string, longest float64) {
 	return users[:min(len(users), shownUsers)], longest
 }
 
-func fairnessOf(r Run) *sim.Fairness {
+func fairnessOf(r policyRun) *sim.Fairness {
 	if len(r.Outcomes) == 0 {
 		return &sim.Fairness{}
 	}
@@ -42,7 +42,7 @@ func fairnessOf(r Run) *sim.Fairness {
 
 // drawFairness draws who had the GPUs of a run's first seed, and how much of that an even division would have given to
 // others: GPUs in the mean over windows, of which as many are taken together as make few columns of the longest run.
-func drawFairness(r Run, users []string, longest float64) (got, misplaced *chart.Columns) {
+func drawFairness(r policyRun, users []string, longest float64) (got, misplaced *chart.Columns) {
 	f := fairnessOf(r)
 	step := max(1, int((longest/max(f.Window, 1)+columns-1)/columns))
 	n := (len(f.Misplaced) + step - 1) / step

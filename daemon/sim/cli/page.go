@@ -1,4 +1,4 @@
-package page
+package cli
 
 import (
 	"fmt"
@@ -8,33 +8,33 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// Run is one policy's outcomes, by seed, and the mean of their figures.
-type Run struct {
+// A policyRun is one policy's outcomes, by seed, and the mean of their figures.
+type policyRun struct {
 	Policy   string
 	Outcomes []*sim.Outcome
 	Mean     sim.Metrics
 }
 
-const style = `body{font:15px/1.45 system-ui,sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:#1b1f24}
+const style = `body{font:15px/1.45 system-ui,sans-serif;max-width:80em;margin:2em auto;padding:0 1em;color:#1b1f24}
 h1{font-size:1.5em}h2{font-size:1.1em;margin-top:2em}table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 td,th{padding:.25em .7em;text-align:right;border-bottom:1px solid #d8dde3}td:first-child,th:first-child{text-align:left}
-svg{width:100%;height:auto}svg text{font:14px system-ui,sans-serif;fill:#444}.note{color:#555}.axis{stroke:#dde2e8}
+pre{overflow:auto}svg{width:100%;height:auto}svg text{font:14px system-ui,sans-serif;fill:#444}.note{color:#555}
+.axis{stroke:#dde2e8}
 .s0{fill:#0072b2;color:#0072b2}.s1{fill:#d55e00;color:#d55e00}.s2{fill:#009e73;color:#009e73}
-.s3{fill:#cc79a7;color:#cc79a7}.s4{fill:#e69f00;color:#e69f00}.s5{fill:#56b4e9;color:#56b4e9}.s6{fill:#b8bec6;color:#b8bec6}`
+.s3{fill:#cc79a7;color:#cc79a7}.s4{fill:#e69f00;color:#e69f00}
+.s5{fill:#56b4e9;color:#56b4e9}.s6{fill:#b8bec6;color:#b8bec6}`
 
-// Render writes the page. Subtitle says what was run.
-func Render(title, subtitle string, runs []Run) string {
+// render writes the page: well-formed XML that names no other resource. Subtitle says what was run, and tables has the
+// figures as text.
+func render(title, subtitle, tables string, runs []policyRun) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><title>%s</title><style>%s</style></head><body>\n", html.EscapeString(title), style)
-	fmt.Fprintf(&b, "<h1>%s</h1>\n<p>%s</p>\n", html.EscapeString(title), html.EscapeString(subtitle))
-	table(&b, runs)
+	fmt.Fprintf(&b, "<h1>%s</h1>\n<p>%s</p>\n<pre>%s</pre>\n", html.EscapeString(title), html.EscapeString(subtitle), html.EscapeString(tables))
 	section(&b, "Mean completion time",
 		"From submission to end. No scheduler can beat the lower bound.", bars(runs))
 	section(&b, "How soon jobs are done",
 		"Hours after their submission by which this share of the jobs is complete.", distribution(runs))
 	fairness(&b, runs)
-	groups(&b, runs, "By user", "user", userRows)
-	groups(&b, runs, "By GPUs asked", "GPUs", sizeRows)
 	b.WriteString("</body></html>\n")
 	return b.String()
 }
@@ -43,24 +43,8 @@ func section(b *strings.Builder, title, note, svg string) {
 	fmt.Fprintf(b, "<h2>%s</h2>\n<p class=\"note\">%s</p>\n%s\n", html.EscapeString(title), html.EscapeString(note), svg)
 }
 
-func table(b *strings.Builder, runs []Run) {
-	b.WriteString("<table><tr><th>policy</th>")
-	for _, c := range sim.Columns() {
-		fmt.Fprintf(b, "<th>%s</th>", html.EscapeString(c.Heading))
-	}
-	b.WriteString("</tr>\n")
-	for _, r := range runs {
-		fmt.Fprintf(b, "<tr><td>%s</td>", html.EscapeString(r.Policy))
-		for _, c := range sim.Columns() {
-			fmt.Fprintf(b, "<td>%s</td>", html.EscapeString(c.Text(&r.Mean)))
-		}
-		b.WriteString("</tr>\n")
-	}
-	b.WriteString("</table>\n")
-}
-
 // fairness writes what is about users over time, of each policy's first seed.
-func fairness(b *strings.Builder, runs []Run) {
+func fairness(b *strings.Builder, runs []policyRun) {
 	users, longest := shownOf(runs)
 	for _, r := range runs {
 		got, misplaced := drawFairness(r, users, longest)

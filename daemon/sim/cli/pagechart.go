@@ -1,4 +1,4 @@
-package page
+package cli
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 const width = 1000
 
 // bars draws each policy's mean completion time, and the lower bound.
-func bars(runs []Run) string {
+func bars(runs []policyRun) string {
 	var list []chart.Bar
 	bound := 0.0
 	hours := func(name string, s float64) chart.Bar {
@@ -29,7 +29,7 @@ func bars(runs []Run) string {
 var quantiles = []int{10, 25, 50, 75, 90, 99}
 
 // distribution writes after how many hours a share of the jobs is done.
-func distribution(runs []Run) string {
+func distribution(runs []policyRun) string {
 	var b strings.Builder
 	b.WriteString("<table><tr><th>policy</th>")
 	for _, q := range quantiles {
