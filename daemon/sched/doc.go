@@ -42,8 +42,8 @@
 //  8. A pass that places nothing allocates nothing.
 //  9. A wait never includes time in which quotas let no job of that size start, but under FIFO.
 //  10. Between two stops of a job the one for which it was stopped first has ended, or has had its GPUs for a slice.
-//  11. A job that was stopped after a slice or more and goes on is not stopped again for four slices by one of its class
-//     and number that is no wider and does not go first by its wait.
+//  11. A job that was stopped after a slice or more and goes on is not stopped again for four slices by one of its
+//     class and number that is no wider and does not go first by its wait.
 //  12. A user who comes to a queue that another has flooded gets 45 % of the GPU time of the next two days.
 //  13. On no workload of daemon/sim the mean completion is more than 1.02 times that of submission order with backfill.
 //  14. A preemptible job that ran before has none stopped that is no narrower: no two jobs are ever stopped for each

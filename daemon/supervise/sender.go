@@ -18,8 +18,8 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// sender sends messages about jobs to those whom their owners named. It decides what a message says and which unit sends
-// it: the daemon itself opens no connection and runs no program for that.
+// sender sends messages about jobs to those whom their owners named. It decides what a message says and which unit
+// sends it: the daemon itself opens no connection and runs no program for that.
 type sender struct {
 	Dir     string // of what gpusched-notify is given; root's alone to write
 	Program string // absolute path of gpusched-notify
