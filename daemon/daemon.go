@@ -60,6 +60,7 @@ type Options struct {
 	Scope         units.Scope            // of the systemd that has the jobs' units
 	Socket        string                 // of a user's own scheduler, for its jobs
 	Launcher      string                 // path of gpusched-job
+	LauncherFile  func() string          // which file that is, as it is now; nil: always the same
 	Boot          func() (string, error) // the id of the running boot
 	WatchdogEvery time.Duration          // 0: no watchdog
 	Checks        []Check
@@ -94,6 +95,7 @@ type Daemon struct {
 	started  time.Time
 	workers  *group
 	starting lastFailure // with starts
+	launcher launcherDoubt
 	alerts   alerts
 	leaving  atomic.Bool  // systemd stops everything
 	unsure   atomic.Int64 // the job of the last start of which nothing was heard
@@ -193,6 +195,7 @@ func (d *Daemon) Reload(s Settings) {
 func (d *Daemon) watch(ctx context.Context) {
 	d.opt.Changes(ctx, func(ch units.Change) {
 		if ch.Resync {
+			d.launcher.doubt()
 			d.lister.wake()
 		} else if id, ok := units.ParseName(ch.Name); ok {
 			d.post(core.Changed{Job: job.ID(id)})

@@ -93,13 +93,18 @@ func (d *Daemon) start(ctx context.Context, a core.Start) core.Event {
 		return failed
 	}
 	d.mark(j.ID, stepPrepared, d.host.Now())
+	doubts := d.launcher.doubted(d.opt.LauncherFile)
+	spec.Check = doubts > 0 && (j.Request.MemBytes == 0 || j.Request.MemBytes >= leastForCheck)
 	look := d.visits.look(j.ID) // a note for its last attempt may be on its way
 	defer d.visits.over(look)
 	st, err := d.opt.Units.Start(d.marked(ctx, j.ID), units.Name(int64(j.ID)), units.Properties(spec))
 	if err == nil {
 		d.mark(j.ID, stepStarted, d.host.Now())
 		d.starting.note(nil, d.host.Now())
-		u := unitOf(st)
+		if spec.Check {
+			d.launcher.lives(doubts)
+		}
+		u := d.unitOf(st)
 		u.Spent = u.Spent && !look.disturbed()
 		return core.Started{Job: j.ID, Attempt: j.Attempt.Number, Unit: u}
 	}
@@ -225,7 +230,7 @@ func notStarted(start *units.StartError, refused *units.RefusedError) string {
 		return "systemd could not start another unit that it needs (systemctl --failed)"
 	case start.Status.Result == units.ResultResources:
 		return "systemd was short of memory or processes, or could not read what the site set for jobs in gpujob-.service.d"
-	case start.Status.PostFailed: // Decode says so
+	case start.Status.PostFailed, start.Status.CheckCode != 0: // Decode says so
 	case start.Status.Result == units.ResultTimeout:
 		return "systemd took too long: it asks for the groups of the account, and a directory service may hang"
 	case start.Status.MainCode == 0 && start.Status.Result == units.ResultExitCode:
@@ -414,7 +419,7 @@ func (d *Daemon) look(ctx context.Context, a core.Inspect) (seen core.Inspected,
 	if swept(&st) && d.leaves(ctx) {
 		return seen, false
 	}
-	u := unitOf(st)
+	u := d.unitOf(st)
 	u.Job, u.Spent = a.Job, u.Spent && !look.disturbed()
 	if u.Phase == core.Active && d.unsure.CompareAndSwap(int64(a.Job), 0) {
 		d.starting.note(nil, d.host.Now()) // it was started, only the answer got lost

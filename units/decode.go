@@ -123,6 +123,13 @@ func launchOf(s Status) contract.Step {
 	return ""
 }
 
+// Wordless reports whether the main process ended badly within a second and nothing shows that the launcher came as far
+// as the command. It proves nothing: systemd may not have listened.
+func (s *Status) Wordless() bool {
+	return (s.MainCode == CLDKilled || s.MainCode == CLDDumped || s.MainCode == CLDExited && s.MainStatus != 0) &&
+		s.StatusText == "" && !s.Stopped && s.Ended-s.Started < 1_000_000
+}
+
 // startFailure reads a unit that never became active: the exit status, if any,
 // is systemd's own.
 func startFailure(s Status) contract.Exit {
@@ -134,9 +141,19 @@ func startFailure(s Status) contract.Exit {
 		e.Detail = "a program that the site set to run after the start of jobs in gpujob-.service.d failed or took too long"
 		return e
 	}
-	if s.MainCode == CLDExited && s.Result == ResultExitCode {
-		if step, ok := execSteps[s.MainStatus]; ok {
-			e.Detail = fmt.Sprintf("systemd could not %s (%d)", step, s.MainStatus)
+	code, status := s.MainCode, s.MainStatus
+	if s.CheckCode != 0 {
+		code, status = s.CheckCode, s.CheckStatus
+		how := "exit status"
+		if code != CLDExited {
+			how = "signal"
+		}
+		e.Detail = fmt.Sprintf("the launcher ended with %s %d before it began the command: what the site set for jobs in "+
+			"gpujob-.service.d forbids what it needs, or its file is damaged", how, status)
+	}
+	if code == CLDExited && s.Result == ResultExitCode {
+		if step, ok := execSteps[status]; ok {
+			e.Detail = fmt.Sprintf("systemd could not %s (%d)", step, status)
 		}
 	}
 	return e

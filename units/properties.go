@@ -16,6 +16,7 @@ import (
 func Properties(s Spec) []Property {
 	var p []Property
 	p = append(p, service(s)...)
+	p = append(p, check(s)...)
 	p = append(p, screen(s)...)
 	p = append(p, identity(s)...)
 	p = append(p, devices(s)...)
@@ -88,6 +89,19 @@ func screen(s Spec) []Property {
 	argv := []string{s.Launcher, contract.ScreenEndFlag, s.SpecPath}
 	return []Property{{"ExecStopPost", []ExecCommand{{s.Launcher, argv, true}}}}
 }
+
+// check has systemd run the launcher in the job's unit before the job's main process. Where that is killed, systemd
+// executes no main process, so no command has run.
+func check(s Spec) []Property {
+	if !s.Check {
+		return nil
+	}
+	argv := []string{s.Launcher, contract.CheckFlag, s.SpecPath}
+	return []Property{{"ExecStartPre", []ExecCommand{{s.Launcher, argv, false}}}}
+}
+
+// IsCheck reports whether a command is the launcher's check.
+func IsCheck(argv []string) bool { return len(argv) > 1 && argv[1] == contract.CheckFlag }
 
 // leastGrace is what ExecStopPost needs of the time that it shares with SIGTERM, and what copies the output needs for
 // what was printed last.

@@ -38,6 +38,7 @@ type Spec struct {
 
 	Launcher string // absolute path of gpusched-job
 	SpecPath string // absolute path of the job's private instructions
+	Check    bool   // the launcher runs once before the job's, to show that it lives in such a unit
 	Screen   bool   // a session of GNU screen is to leave nothing behind
 	Log      bool   // a process of the unit copies what is printed to a file
 }

@@ -111,6 +111,7 @@ func (s *instance) open(ctx context.Context) error {
 		Meter: host.Meter, Inside: host.Processes, EndProcess: host.EndProcess, Boot: host.BootID,
 		Settings: settings, Scope: s.scope, Socket: s.opt.Own.socket(),
 		Launcher:      s.opt.Launcher,
+		LauncherFile:  func() string { return fileAt(s.opt.Launcher) },
 		WatchdogEvery: s.notify.WatchdogInterval() / 3, Checks: s.checks(), Log: s.log, Tally: s.tally,
 	})
 	return err

@@ -1,6 +1,10 @@
 package supervise
 
 import (
+	"fmt"
+	"os"
+	"syscall"
+
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/launch"
 )
@@ -30,4 +34,14 @@ func (d specDir) SweepKept(wanted func(job.ID, int) bool) error {
 
 func (d specDir) Sweep(keep func(job.ID, int) bool) error {
 	return launch.Sweep(string(d), func(id int64, attempt int) bool { return keep(job.ID(id), attempt) })
+}
+
+// fileAt tells a file from another that is put in its place, and from itself once anything about it is changed.
+func fileAt(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err.Error()
+	}
+	st := info.Sys().(*syscall.Stat_t)
+	return fmt.Sprint(st.Dev, st.Ino, st.Size, st.Ctim)
 }

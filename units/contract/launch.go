@@ -61,5 +61,9 @@ const (
 // the job's own journal, as if the job had printed it, where its user finds it.
 const TellFlag = "--tell"
 
+// CheckFlag has the launcher do what it does before each command, and begin none. systemd runs it so before the main
+// process of a job where the launcher may not survive what the site sets for jobs.
+const CheckFlag = "--check"
+
 // MaxSignal is the highest signal number on Linux, that of a real-time signal.
 const MaxSignal = 64

@@ -238,3 +238,15 @@ func TestFilterDecidesNaming(t *testing.T) {
 		})
 	}
 }
+
+// A check begins no command and complains of nothing, whatever there would be to complain of.
+func TestCheck(t *testing.T) {
+	s := reporter(t)
+	s.Dir = filepath.Join(s.Dir, "missing")
+	for world, path := range map[string]string{"closed": mustWrite(t, specDir(t), 42, reporter(t)), "exposed": mustWrite(t, specDir(t), 42, s), "real": "/no/spec"} {
+		l := launchPath(t, world, path, func(cmd *exec.Cmd) { cmd.Args = []string{cmd.Args[0], contract.CheckFlag, path} })
+		if l.status != 0 || l.stdout != "" || l.stderr != "" || len(l.notes) != 0 {
+			t.Errorf("%s: %+v", world, l)
+		}
+	}
+}

@@ -132,7 +132,25 @@ func (p properties) status(name string) units.Status {
 	ended := get[uint64](p, "ExecMainExitTimestampMonotonic")
 	s.EndAge, s.Stopped = age(ended), stoppedFirst(get[uint64](p, "ActiveExitTimestampMonotonic"), ended)
 	s.Spent, s.PostFailed = p.spent(&s), p.postFailed(&s, ended)
+	s.CheckCode, s.CheckStatus = p.checkEnded()
 	return s
+}
+
+// checkEnded says how the launcher ended badly that systemd ran before the main process; 0: it did not. See
+// units.Spec.Check.
+func (p properties) checkEnded() (code, status int32) {
+	const arguments, ends, says, fields = 1, 8, 9, 10
+	for _, c := range get[[][]any](p, "ExecStartPre") {
+		if len(c) != fields {
+			continue
+		}
+		argv, _ := c[arguments].([]string)
+		code, _ = c[ends].(int32)
+		if status, _ = c[says].(int32); units.IsCheck(argv) && status != 0 {
+			return code, status
+		}
+	}
+	return 0, 0
 }
 
 // postFailed reports whether systemd ended a unit since a program that runs after its start did not do well: that one

@@ -79,3 +79,27 @@ func TestEndedForAProgramAfterTheStart(t *testing.T) {
 		}
 	}
 }
+
+// Where the launcher dies that systemd ran before the main process, to show that it lives in such a unit, systemd says
+// how. A program of the site's that does is another's.
+func TestLauncherDiesBeforeTheMainProcess(t *testing.T) {
+	for _, c := range []struct {
+		flag         string
+		code, status int32
+		died         bool
+	}{
+		{"--check", units.CLDKilled, 31, true},
+		{"--check", units.CLDDumped, 11, true},
+		{"--check", units.CLDExited, 2, true},
+		{"--check", units.CLDExited, 0, false},
+		{"--check", 0, 0, false},
+		{"/site", units.CLDExited, 1, false},
+	} {
+		p := properties{"ExecStartPre": dbus.MakeVariant([][]any{
+			{"/launcher", []string{"/launcher", c.flag}, false, uint64(1), uint64(1), uint64(1), uint64(1), uint32(9), c.code, c.status},
+		})}
+		if s := p.status("gpujob-1.service"); (s.CheckCode != 0) != c.died || c.died && (s.CheckCode != c.code || s.CheckStatus != c.status) {
+			t.Errorf("%+v: %d, %d", c, s.CheckCode, s.CheckStatus)
+		}
+	}
+}

@@ -28,6 +28,9 @@ func TestFaultsOfTheMachine(t *testing.T) {
 		{"condition", dropIn(`[Unit]\nConditionPathExists=/no/such\n`), tidy, "a condition that the site set for jobs"},
 		{"assertion", dropIn(`[Unit]\nAssertPathExists=/no/such\n`), tidy, "an assertion that the site set for jobs"},
 		{"condition of its own", dropIn(`[Service]\nExecCondition=/bin/false\n`), tidy, "a condition that the site set for jobs"},
+		{"memory of the launcher", dropIn(`[Service]\nLimitAS=20M\n`), tidy, "before it began the command"},
+		{"system calls", dropIn(`[Service]\nSystemCallFilter=~openat\n`), tidy, "the launcher ended with signal 31 before it began the command"},
+		{"damaged launcher", "cp -a " + launcher + " /run/launcher; truncate -s 200000 " + launcher, "mv /run/launcher " + launcher, "the launcher ended with signal "},
 		{"homes", "mv /home /home.away; mkdir /home", "[ ! -d /home.away ] || { rmdir /home && mv -T /home.away /home; }", "a file system that is not there"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
