@@ -37,6 +37,7 @@ func run(args []string) int {
 	o := supervise.Options{Config: config.MainFile, DropIns: config.DropInDir, Version: version, Commit: commit}
 	flags := flag.NewFlagSet("gpuschedd", flag.ContinueOnError)
 	flags.StringVar(&o.State, "state", "/var/lib/gpusched", "directory of the state file")
+	o.Cache = os.Getenv("CACHE_DIRECTORY") // see CacheDirectory= in gpusched.service
 	flags.StringVar(&o.Specs, "specs", "/run/gpusched/specs", "directory of the launchers' private instructions")
 	socket := flags.String("socket", "", "listen here instead of on the activated socket")
 	flags.StringVar(&o.Launcher, "launcher", "/usr/libexec/gpusched/gpusched-job", "the program that each unit executes")

@@ -91,6 +91,10 @@ func (p paths) apply(o *supervise.Options, socket string, set map[string]bool) e
 			*to.path = to.own
 		}
 	}
+	if o.Cache != "" {
+		o.Cache = filepath.Join(o.Cache, "machines", filepath.Base(p.state))
+		_ = os.MkdirAll(o.Cache, 0o700)
+	}
 	for _, dir := range []string{o.State, o.Specs} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err

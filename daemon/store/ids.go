@@ -22,7 +22,7 @@ func idsPath(path string) string { return path + ".ids" }
 
 // lastPath is the file of the ids that are given out next, which idsPath bounds. It is
 // written at each commit that gives out ids and brought to the disk at a close only: it
-// outlives the death of the daemon and not a power cut.
+// outlives the death of the daemon and not a power cut. So is the one in Options.LastIDs.
 func lastPath(path string) string { return path + ".last" }
 
 // idsForm is the form of both files; its width is fixed, so that the file of the last ids
@@ -48,6 +48,7 @@ func (s *Store) recallIDs() (err error) {
 	next := s.next
 	empty := next.job <= 1 && next.reservation <= 1
 	next.reach(last)
+	next.reach(s.openCopy())
 	if empty || next.job < s.bound.job-idBlock || next.reservation < s.bound.reservation-idBlock {
 		next.reach(s.bound)
 	}
@@ -57,6 +58,19 @@ func (s *Store) recallIDs() (err error) {
 	s.next = next
 	_, err = s.write.Exec(setCounters, s.next.job, s.next.reservation, s.next.events)
 	return err
+}
+
+// openCopy opens the file of the last ids in Options.LastIDs, and returns those that it has.
+func (s *Store) openCopy() (last counters) {
+	if s.lastIDs == "" {
+		return last
+	}
+	path := filepath.Join(s.lastIDs, filepath.Base(lastPath(s.path)))
+	last, _ = s.disk.readIDs(path)
+	if f, err := s.disk.open(path, os.O_WRONLY|os.O_CREATE|syscall.O_NOFOLLOW); err == nil {
+		s.copy = f
+	}
+	return last
 }
 
 // reach makes the ids of the counters at least those of the others.
@@ -92,7 +106,11 @@ func (s *Store) recordLast(next counters) error {
 		err = s.disk.ask("write file", s.last.Name())
 	}
 	if err == nil {
-		_, err = s.last.WriteAt(fmt.Appendf(nil, idsForm, next.job, next.reservation), 0)
+		text := fmt.Appendf(nil, idsForm, next.job, next.reservation)
+		_, err = s.last.WriteAt(text, 0)
+		if s.copy != nil {
+			_, _ = s.copy.WriteAt(text, 0)
+		}
 	}
 	return err
 }

@@ -27,6 +27,9 @@ type Options struct {
 	// Migrating is told before each change of the schema that the file needs: from which,
 	// and which is the last. nil is told nothing.
 	Migrating func(from, last int)
+	// LastIDs is a directory for a further file of the last ids: a copy of the state file's directory that is put back
+	// leaves it as it is. Whatever fails there fails nothing. "" is none.
+	LastIDs string
 
 	known []string // the scripts of the schemas; nil are those of this release. Tests invent a next one
 }
@@ -35,6 +38,9 @@ type Options struct {
 type Store struct {
 	path string
 	vfs  string // of Options
+
+	lastIDs string // of Options
+
 	disk disk
 	tell func(from, last int) // Options.Migrating
 	lock *os.File             // nil when read-only
@@ -51,6 +57,7 @@ type Store struct {
 	next  counters    // as stored
 	bound counters    // ids below it may have been given out, as in the file of ids
 	last  *os.File    // the file of the last ids; nil until it is needed
+	copy  *os.File    // the one in Options.LastIDs; nil where it can't be had
 	dirty int         // pages written since the last checkpoint, roughly
 	past  historyUses // what ended jobs take
 
@@ -63,7 +70,7 @@ type Store struct {
 // changed.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	s := &Store{
-		path: path, vfs: opts.FileSystem, disk: disk{opts.Judge}, tell: opts.Migrating, long: longReads{searchRows, patience},
+		path: path, lastIDs: opts.LastIDs, vfs: opts.FileSystem, disk: disk{opts.Judge}, tell: opts.Migrating, long: longReads{searchRows, patience},
 	}
 	known := opts.known
 	if known == nil {
@@ -179,6 +186,9 @@ func (s *Store) release() error {
 	}
 	if s.last != nil {
 		errs = append(errs, s.disk.closeLast(s.last))
+	}
+	if s.copy != nil {
+		_ = s.disk.closeLast(s.copy)
 	}
 	if s.lock != nil {
 		errs = append(errs, unlock(s.lock))

@@ -173,6 +173,48 @@ func TestOldCopyPutBack(t *testing.T) {
 	}
 }
 
+// Where the whole directory of the state file is put back, the ids go on where they were all the same. The directory
+// beside it may be lost, or away: that fails nothing.
+func TestOldDirectoryPutBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		lost func(dir string) error
+		want job.ID
+	}{
+		"kept":     {func(string) error { return nil }, 14},
+		"lost":     {os.RemoveAll, 11},
+		"nonsense": {func(dir string) error { return os.WriteFile(filepath.Join(dir, "state.db.last"), []byte("x"), 0o600) }, 11},
+	} {
+		dir, further := t.TempDir(), t.TempDir()
+		path := filepath.Join(dir, "state.db")
+		open := func() *Store {
+			s, err := Open(t.Context(), path, Options{LastIDs: further})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		s := open()
+		fill(t, s, 10, payload())
+		s.Close()
+		old := filepath.Join(t.TempDir(), "old")
+		if err := os.CopyFS(old, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+		s = open()
+		commit(t, s, job.Record{Job: queued(13), Payload: payload()})
+		if err := errors.Join(s.Close(), os.RemoveAll(dir), os.CopyFS(dir, os.DirFS(old)), c.lost(further)); err != nil {
+			t.Fatal(err)
+		}
+		s = open()
+		st, err := s.Load(t.Context())
+		if err != nil || st.NextID != c.want {
+			t.Errorf("%s: goes on at %d: %v", name, st.NextID, err)
+		}
+		commit(t, s, job.Record{Job: queued(c.want), Payload: payload()})
+		s.Close()
+	}
+}
+
 // A power cut takes what came last to the file of the last ids, and damages the state file:
 // the new one gives out no id that was given out before (invariant 3).
 func TestPowerCutThatDamages(t *testing.T) {

@@ -15,8 +15,9 @@ import (
 // stateFile is the file that the scheduler starts from, and what is done where it
 // is damaged.
 type stateFile struct {
-	path string
-	log  *slog.Logger
+	path    string
+	lastIDs string // see store.Options
+	log     *slog.Logger
 
 	manager manager // told how far a change of the schema is; nil: nobody
 
@@ -80,7 +81,7 @@ func (f *stateFile) suspect(why error) {
 
 func (f *stateFile) read(ctx context.Context) (*store.Store, job.Restored, error) {
 	u := upgrade{path: f.path, log: f.log, manager: f.manager}
-	opened, err := store.Open(ctx, f.path, store.Options{Migrating: u.step})
+	opened, err := store.Open(ctx, f.path, store.Options{Migrating: u.step, LastIDs: f.lastIDs})
 	u.end(err)
 	if err != nil {
 		return nil, job.Restored{}, err

@@ -41,6 +41,7 @@ const (
 type Options struct {
 	Config, DropIns string // the settings: the main file, and a directory of more
 	State           string // the directory of the state file
+	Cache           string // the directory of the last ids beside that; "": none
 	Specs           string // the directory of the launchers' private instructions
 	Launcher, NVML  string // the programs that each unit executes, and that reads the GPUs
 	Accounts        string // the socket of what knows accounts of a directory
@@ -80,7 +81,7 @@ func New(o Options) *Supervisor {
 	s := &Supervisor{
 		opt: o, log: o.Log, notify: systemd.NewNotifier(), front: newFront(),
 		names: directory.New(o.Own.files(), directory.Socket(o.Accounts)),
-		state: &stateFile{path: filepath.Join(o.State, "state.db"), log: o.Log}, tally: metrics.NewTally(),
+		state: &stateFile{path: filepath.Join(o.State, "state.db"), lastIDs: o.Cache, log: o.Log}, tally: metrics.NewTally(),
 		verbose: server.NewVerbosity(o.Level),
 	}
 	s.use(config.Default(), config.Snapshot{})

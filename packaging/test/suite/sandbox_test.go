@@ -52,7 +52,7 @@ func held(t *testing.T, pid string) {
 	// Who gets into the daemon has no shell and no other program there, not what
 	// it could write itself either, and writes nowhere else.
 	programs := []string{"/bin/sh", "/usr/bin/env", "/bin/kill", "/usr/bin/gpusched"}
-	for _, dir := range []string{"/var/lib/gpusched", "/run/gpusched", "/tmp", "/var/tmp", "/dev/shm"} {
+	for _, dir := range []string{"/var/lib/gpusched", "/var/cache/gpusched", "/run/gpusched", "/tmp", "/var/tmp", "/dev/shm"} {
 		file := "/proc/" + pid + "/root" + dir + "/true"
 		sh(t, "", "cp /bin/true "+file+" && chmod 755 "+file)
 		defer sh(t, "", "rm "+file)
@@ -68,7 +68,7 @@ func held(t *testing.T, pid string) {
 
 // writable is what a process of the daemon's unit may write, and why.
 var writable = map[string]string{
-	"/var/lib/gpusched": "the state", "/run/gpusched": "the socket and the jobs' instructions",
+	"/var/lib/gpusched": "the state", "/var/cache/gpusched": "the last ids", "/run/gpusched": "the socket and the jobs' instructions",
 	"/run/systemd/units": "what systemd leaves there of ended jobs",
 	"/tmp":               "of the unit alone", "/var/tmp": "of the unit alone",
 	"/dev": "nodes of GPUs that appear late", "/dev/shm": "in memory", "/dev/pts": "of the kernel", "/dev/mqueue": "of the kernel",

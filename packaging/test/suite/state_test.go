@@ -341,6 +341,30 @@ cp -a /run/state/. `+stateDir+`/; rm -rf /run/state; `+startDaemon)
 	answers(t)
 }
 
+// TestOlderStateDirectory: no id is given twice where the whole directory of the state is put back from a copy, and
+// nobody's output is mixed with another's.
+func TestOlderStateDirectory(t *testing.T) {
+	begin(t)
+	const stop = "systemctl stop gpusched.socket gpusched.service; "
+	t.Cleanup(func() { sh(t, "", "rm -rf /run/older") })
+	submit(t, "alice", "-g 0 --wait -- true")
+	sh(t, "", stop+"cp -a "+stateDir+" /run/older; "+startDaemon)
+	answers(t)
+	var last int64
+	for range 3 {
+		last = submit(t, "alice", "-g 0 --wait -- echo alice")
+	}
+	sh(t, "", stop+"rm -rf "+stateDir+"; cp -a /run/older "+stateDir+"; "+startDaemon)
+	answers(t)
+	id := submit(t, "bob", "-g 0 --wait -- echo bob")
+	if id != last+1 {
+		t.Errorf("job %d comes after %d", id, last)
+	}
+	if out := sh(t, "", fmt.Sprintf("journalctl -q -o cat -u gpujob-%d", id)); strings.Contains(out, "alice") {
+		t.Errorf("output of job %d: %s", id, out)
+	}
+}
+
 // TestOlderStateFileOfAnArray: an older copy of the state file is put back, by which tasks that run are to start yet. None
 // of them starts a second time, the array counts them, and goes on behind them.
 func TestOlderStateFileOfAnArray(t *testing.T) {
