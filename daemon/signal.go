@@ -16,14 +16,15 @@ func (d *Daemon) warn(ctx context.Context, a core.Signal) core.Event {
 	ctx, cancel := d.host.Timeout(ctx, statusTime)
 	defer cancel()
 	another, err := d.anothersNow(ctx, units.Name(int64(a.Job)), a.Whose)
-	if err == nil && !another {
+	unsent := err != nil
+	if !unsent && !another {
 		err = d.kill(ctx, a.Job, a.Signal, a.Main)
 	}
 	if !another {
 		d.reportSignal(a.Job, job.AimedSignal(a.Signal, a.Main), err)
 	}
 	return core.Signalled{
-		Job: a.Job, Attempt: a.Attempt, OK: err == nil && !another,
+		Job: a.Job, Attempt: a.Attempt, OK: err == nil && !another, Unsent: unsent,
 		Refused: another || err != nil && ctx.Err() == nil && !errors.Is(err, units.ErrBus),
 	}
 }

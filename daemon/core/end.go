@@ -44,7 +44,7 @@ func vanished(l *trackedJob) *job.Result {
 // recordExit keeps how the command ended.
 func (c *Core) recordExit(l *trackedJob, u Unit) {
 	c.edit(l, func(a *job.Attempt) {
-		r := heeded(l.job, resultOf(u.Exit, l.job, l.job.Tries), &u)
+		r := heeded(l.job, c.systemd.warnedSince(l.job), resultOf(u.Exit, l.job, l.job.Tries), &u)
 		r.Unfiltered = u.Unfiltered
 		a.HostUse = a.Max(u.Used)
 		if r.Outcome == job.OutOfMemory {

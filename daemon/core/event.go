@@ -156,12 +156,14 @@ type Inspected struct {
 type Changed struct{ Job job.ID }
 
 // Signalled answers a Signal action. Where it is not OK it is not known whether the job got
-// the signal, or, if Refused, systemd answered that it did not.
+// the signal, or, if Refused, systemd answered that it did not, or, if Unsent, nothing was sent, as systemd did not
+// say whose the unit is.
 type Signalled struct {
 	Job     job.ID
 	Attempt int
 	OK      bool
 	Refused bool
+	Unsent  bool
 }
 
 // Listed brings all job units there are, at start and now and then. Recovered

@@ -13,25 +13,25 @@ import (
 type systemd struct {
 	troubleBook
 
-	boot      string               // of the kernel
-	run       string               // of systemd in that boot
-	stopping  bool                 // it stops everything
-	wasListed bool                 // its units have been listed since New
-	seen      time.Time            // the last moment at which a daemon before this one saw it run; zero: unknown
-	orphans   map[job.ID]int       // units without a job: in how many listings in a row
-	warnings  map[job.ID]time.Time // that it is not known to have taken: when each is sent again
+	boot      string             // of the kernel
+	run       string             // of systemd in that boot
+	stopping  bool               // it stops everything
+	wasListed bool               // its units have been listed since New
+	seen      time.Time          // the last moment at which a daemon before this one saw it run; zero: unknown
+	orphans   map[job.ID]int     // units without a job: in how many listings in a row
+	warnings  map[job.ID]warning // that it is not known to have taken
 }
 
 func newSystemd(boot string, seen time.Time) systemd {
-	return systemd{troubleBook: newTroubleBook(), boot: boot, seen: seen, warnings: map[job.ID]time.Time{}}
+	return systemd{troubleBook: newTroubleBook(), boot: boot, seen: seen, warnings: map[job.ID]warning{}}
 }
 
 // shift moves its times with a clock that was set.
 func (s *systemd) shift(by time.Duration, now time.Time) {
 	s.troubleBook.shift(by, now)
 	s.seen = moved(s.seen, by, now)
-	for id, at := range s.warnings {
-		s.warnings[id] = moved(at, by, now)
+	for id, w := range s.warnings {
+		s.warnings[id] = warning{moved(w.again, by, now), moved(w.since, by, now)}
 	}
 }
 

@@ -13,17 +13,46 @@ const (
 	warnUnheard = 30 * time.Second
 )
 
-// warnAgain notes when a warning is sent again, unless it is heard of before.
-func (s *systemd) warnAgain(id job.ID, at time.Time) { s.warnings[id] = at }
+// warning is one that a job is not known to have.
+type warning struct {
+	again time.Time // when it is sent again, unless it is heard of before
+	since time.Time // before this moment it was not sent, however often that was tried; zero: that is not known
+}
+
+// warnAgain notes that a signal may have been sent, and when it is sent again, unless it is heard of before.
+func (s *systemd) warnAgain(id job.ID, at time.Time) { s.warnings[id] = warning{again: at} }
+
+// sends notes that a warning is sent, for the first time or again.
+func (s *systemd) sends(id job.ID, first bool, now time.Time) {
+	w := warning{again: now.Add(warnUnheard)}
+	if first || !s.warnings[id].since.IsZero() {
+		w.since = now
+	}
+	s.warnings[id] = w
+}
+
+// notSent notes that a warning was not sent, nor will be before the next try.
+func (s *systemd) notSent(id job.ID, at time.Time) {
+	w := warning{again: at}
+	if !s.warnings[id].since.IsZero() {
+		w.since = at
+	}
+	s.warnings[id] = w
+}
 
 func (s *systemd) forgetWarning(id job.ID) { delete(s.warnings, id) }
 
 // nextWarning returns when a warning that is due at a moment is sent next.
 func (s *systemd) nextWarning(id job.ID, due time.Time) time.Time {
-	if at := s.warnings[id]; at.After(due) {
-		return at
+	return later(due, s.warnings[id].again)
+}
+
+// warnedSince is the moment before which a job has not had its warning; zero: it was sent none.
+func (s *systemd) warnedSince(j *job.Job) time.Time {
+	if j.WarnsAt.IsZero() || j.Warned {
+		return j.WarnsAt
 	}
-	return due
+	return later(j.WarnsAt, s.warnings[j.ID].since)
 }
 
 // warnAt is when a running job is sent its warning signal, for the first time or again; zero:
@@ -49,7 +78,7 @@ func (c *Core) warn(l *trackedJob, now time.Time) {
 		l.job.WarnsAt = now
 		c.step.markDirty(l)
 	}
-	c.systemd.warnAgain(l.job.ID, now.Add(warnUnheard))
+	c.systemd.sends(l.id, l.job.WarnsAt.Equal(now), now)
 	c.step.act(Signal{
 		Job: l.job.ID, Attempt: l.job.Attempt.Number, Signal: l.job.Request.WarnSignal, Main: l.job.Request.WarnsMain(),
 		Whose: whose(l.job),
@@ -106,7 +135,11 @@ func (c *Core) signalled(e Signalled, now time.Time) {
 	case l == nil || l.job.State != job.Running || l.job.Warned || l.job.WarnsAt.IsZero():
 		return
 	case !e.OK:
-		c.systemd.warnAgain(e.Job, now.Add(warnAgain))
+		if again := now.Add(warnAgain); e.Unsent {
+			c.systemd.notSent(e.Job, again)
+		} else {
+			c.systemd.warnAgain(e.Job, again)
+		}
 		if e.Refused {
 			c.stopDue(l, now)
 		}
@@ -122,16 +155,16 @@ func (c *Core) signalled(e Signalled, now time.Time) {
 	c.stopDue(l, now)
 }
 
-// heeded is how a command ended that exited after it was warned. One that was to make room did
+// heeded is how a command ended that exited after it was warned, which was not before since. One that was to make room did
 // so, whatever its exit status. One that is to run again after its time limit does, unless it
 // exits with 0, which says that it is done.
-func heeded(j *job.Job, r job.Result, u *Unit) job.Result {
-	if j.WarnsAt.IsZero() {
+func heeded(j *job.Job, since time.Time, r job.Result, u *Unit) job.Result {
+	if since.IsZero() {
 		return r
 	}
 	ran, known := u.Age-u.EndAge, u.Age != 0 && u.EndAge != 0 // whatever became of the clock
 	switch {
-	case known && ran < j.WarnsAt.Sub(j.Attempt.StartedAt):
+	case known && ran < since.Sub(j.Attempt.StartedAt):
 	case j.Stop == job.StopPreempt && !j.StopAt.IsZero():
 		return job.Result{Outcome: job.Lost, Detail: job.Say("detail/removed"), MemBytes: r.MemBytes} // finalResult says why
 	case j.Request.OnTimeout == job.TimeoutRequeue && r.Outcome == job.Failed && r.Launch == "":

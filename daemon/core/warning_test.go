@@ -105,6 +105,60 @@ func TestLeavesBeforeItsLimit(t *testing.T) {
 	}
 }
 
+// A job that ends by itself while its warning can't be sent has its own end, and does not run again. Where a try may have
+// reached it, it counts as warned.
+func TestEndsBeforeItsWarningIsSent(t *testing.T) {
+	for _, preempts := range []bool{false, true} {
+		for _, c := range []struct {
+			tries  []core.Signalled
+			answer bool // to the last try there is one before the end
+			own    bool
+		}{
+			{[]core.Signalled{{Unsent: true}}, true, true},
+			{[]core.Signalled{{Unsent: true}, {Unsent: true}, {Unsent: true}}, true, true},
+			{[]core.Signalled{{Unsent: true}, {Unsent: true}}, false, false},
+			{[]core.Signalled{{}}, true, false},
+			{[]core.Signalled{{}, {Unsent: true}}, true, false},
+			{[]core.Signalled{{Unsent: true}, {}, {Unsent: true}}, true, false},
+			{[]core.Signalled{{Unsent: true}, {OK: true}}, true, false},
+		} {
+			w := running(t, 1, func(r *job.Request) {
+				r.WarnSignal, r.WarnBefore, r.TimeLimit, r.OnTimeout = 10, job.Span(time.Minute), job.Span(3*time.Hour), job.TimeoutRequeue
+				if preempts {
+					r.Priority.Class = job.Scavenger
+				}
+			})
+			if w.now = w.now.Add(time.Hour); preempts {
+				w.step(w.sample(0), -1)
+				w.queue(nil)
+			} else {
+				w.now = w.now.Add(119 * time.Minute)
+				w.step(core.Tick{}, -1)
+			}
+			for i, e := range c.tries {
+				if i > 0 {
+					w.now = w.core.Deadline()
+					w.step(core.Tick{}, -1)
+				}
+				a := next[core.Signal](t, w)
+				w.now = w.now.Add(100 * time.Millisecond)
+				if e.Job, e.Attempt = a.Job, a.Attempt; i < len(c.tries)-1 || c.answer {
+					w.step(e, -1)
+				}
+			}
+			w.now = w.now.Add(500 * time.Millisecond)
+			leaves(w, contract.Exit{Code: 3})
+			w.step(core.Changed{Job: 1}, -1)
+			w.settle()
+			w.step(w.sample(0), -1)
+			w.settle()
+			if j := w.jobs[1]; (j.State == job.Failed) != c.own {
+				t.Errorf("preempts %t, %+v: the job is %s: %+v", preempts, c, j.State, j.Attempt.Result)
+			}
+		}
+	}
+}
+
 // A warning that systemd did not take is sent again until it does, also by another daemon, and
 // not after that. A job that is to make room has its whole notice from then on.
 func TestWarningIsSentUntilItArrives(t *testing.T) {
