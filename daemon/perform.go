@@ -85,6 +85,9 @@ func (d *Daemon) start(ctx context.Context, a core.Start) core.Event {
 		err = d.restartIfDamaged(err)
 		d.log.Error("preparing a start, will try again", "job", j.ID, "err", err)
 		failed.How, failed.Launch, failed.Detail = core.StartLater, contract.StepSpec, "preparing it: "+err.Error()
+		if errors.As(err, new(*launch.RoomError)) { // that is the user's own jobs' doing
+			failed.Launch = ""
+		}
 		return failed
 	}
 	if !a.Looked.IsZero() && d.host.Now().Sub(a.Looked) > lookLasts {
@@ -143,7 +146,7 @@ func unprepared(err error) (why string, never bool) {
 	switch {
 	case errors.Is(err, job.ErrNoPayload):
 		return job.ErrNoPayload.Error(), true
-	case errors.As(err, &room):
+	case errors.As(err, &room) && room.Bytes > room.Most: // else there is room when the user's other jobs have ended
 		return room.Error(), true
 	}
 	return "", false

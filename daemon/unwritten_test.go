@@ -50,15 +50,23 @@ func TestPayloadIsGone(t *testing.T) {
 	r.runs(r.submit(1, nil)) // on its GPU
 }
 
-// A job whose instructions are more than its user has room for fails and says so;
-// its GPU is not kept for it until there is.
+// A job whose instructions are more than its user may have in memory at all fails and says so. One for which there is no
+// room beside those of the user's other jobs waits, and its GPU is not kept for it until there is.
 func TestNoRoomForASpec(t *testing.T) {
 	r := newRig(t, 1, nil)
-	full := &launch.RoomError{Bytes: 3, Held: 2, Most: 4}
+	full := &launch.RoomError{Bytes: 5, Held: 2, Most: 4}
 	r.specs.refuse(fmt.Errorf("write the spec: %w", full))
 	v := r.wait(r.submit(1, nil))
 	if v.State != job.Failed || v.Result == nil || v.Result.Launch != contract.StepSpec || v.Result.Detail.Text != full.Error() {
 		t.Errorf("%s: %+v", v.State, v.Result)
+	}
+	full.Bytes = 3
+	waits := r.submit(1, nil)
+	r.until("there is no room for it", func() bool { return r.state(waits) == job.Queued })
+	for _, c := range r.d.Health(t.Context()) {
+		if c.Name == "starts" && c.Health != job.Healthy {
+			t.Errorf("it counts as a fault of the machine: %+v", c)
+		}
 	}
 	r.specs.refuse(nil)
 	r.runs(r.submit(1, nil)) // on its GPU
