@@ -23,7 +23,7 @@ var jobsOwn = []string{
 	"Type", "RemainAfterExit", "ExecStart", "ExecReload", "ExecStop", "User", "Slice", "KillMode", "Restart",
 	"DevicePolicy", "DeviceAllow", "MemoryMax", "PrivateDevices", "PAMName", "NoNewPrivileges",
 	"RootDirectory", "RootImage", "DynamicUser", "PrivateUsers",
-	"StandardOutput", "StandardError", "LogRateLimitIntervalSec", "LogRateLimitBurst", "LogNamespace",
+	"CollectMode", "StandardOutput", "StandardError", "LogRateLimitIntervalSec", "LogRateLimitBurst", "LogNamespace",
 }
 
 // checkDropIns looks through what the site adds to the units of all jobs, and
