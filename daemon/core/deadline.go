@@ -165,6 +165,7 @@ func (b *gpuBook) deadlines(of func(time.Time)) {
 			of(d.cleanup.next)
 		}
 		of(d.failing.until)
+		of(d.failing.next)
 		if g := b.controls[d.UUID]; g.Paused {
 			of(g.Until)
 		}

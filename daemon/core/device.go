@@ -297,9 +297,9 @@ func (b *gpuBook) state(d *device, now time.Time) (sched.GPUState, job.Message) 
 		return sched.Paused, job.Text(control.Reason)
 	case !d.failing.until.IsZero():
 		return sched.Suspect, job.Say("detail/failing", d.failing.jobs, d.failing.until)
-	case d.cleanup == nil:
+	case d.cleanup == nil && d.failing.next.IsZero():
 		return sched.OK, job.Message{}
-	case now.Sub(d.cleanup.since) > b.policy.CleaningTimeout:
+	case d.cleanup != nil && now.Sub(d.cleanup.since) > b.policy.CleaningTimeout:
 		what, _ := b.residue(d)
 		return sched.Suspect, what
 	}

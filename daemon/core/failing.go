@@ -31,6 +31,10 @@ const (
 	failsOfOne  = 6 // user
 	firstRest   = 10 * time.Minute
 	lastRest    = 2 * time.Hour
+
+	// pause is the time between two jobs on a GPU that would be suspect if those which have just begun on other GPUs
+	// did well: until that is known, it would take all that wait.
+	pause = time.Second
 )
 
 // failing is the jobs that failed at once on a GPU since one did well there.
@@ -42,6 +46,8 @@ type failing struct {
 	ran   time.Duration // the longest
 	rests int
 	until time.Time      // the end of the rest that goes on; zero: none does
+	next  time.Time      // no new job before; zero: at any time. See pause
+	last  job.ID         // the job after which that is so
 	alone *sched.Account // whose jobs alone made it rest; nil: those of several did
 }
 
@@ -107,7 +113,8 @@ func (b *gpuBook) ended(l *trackedJob, r *job.Result, now time.Time) {
 	case r.Outcome == job.Completed || now.Sub(l.job.Attempt.StartedAt) > didWell:
 		b.well(had, l, now)
 	case failedAtOnce(l.job, r, now):
-		culprit, f := b.judge(l, r, now)
+		culprit, f := b.judge(l, r, now, b.doWell)
+		perhaps, _ := b.judge(l, r, now, b.mayDoWell)
 		for _, d := range had {
 			d.failing = d.failing.with(l, now)
 			if d.failed == nil {
@@ -115,10 +122,13 @@ func (b *gpuBook) ended(l *trackedJob, r *job.Result, now time.Time) {
 			}
 			d.failed[l.account] = failure{now, had}
 		}
-		if culprit != nil && f.until.IsZero() {
+		switch {
+		case culprit != nil && f.until.IsZero():
 			f.rests++
 			f.until = now.Add(retry.After(f.rests, firstRest, lastRest))
 			culprit.failing = f
+		case culprit == nil && perhaps != nil:
+			perhaps.failing.last, perhaps.failing.next = l.id, now.Add(pause)
 		}
 	}
 }
@@ -146,14 +156,14 @@ func (f *failing) long() time.Duration { return min(failsAtOnce, max(doesWell, t
 
 // culprit is the index of the GPU that is at fault for a job that failed at once: it is, or becomes, suspect; -1: none.
 func (b *gpuBook) culprit(l *trackedJob, r *job.Result, now time.Time) int {
-	if d, _ := b.judge(l, r, now); d != nil {
+	if d, _ := b.judge(l, r, now, b.doWell); d != nil {
 		return d.Index
 	}
 	return -1
 }
 
-// judge returns the culprit, and what failed on it with that job; nil: there is none.
-func (b *gpuBook) judge(l *trackedJob, r *job.Result, now time.Time) (*device, failing) {
+// judge returns the culprit, if jobs on other GPUs do well, and what failed on it with that job; nil: there is none.
+func (b *gpuBook) judge(l *trackedJob, r *job.Result, now time.Time, doWell wellElsewhere) (*device, failing) {
 	var had []*device
 	if failedAtOnce(l.job, r, now) {
 		had = b.had(l.job)
@@ -171,25 +181,28 @@ func (b *gpuBook) judge(l *trackedJob, r *job.Result, now time.Time) (*device, f
 		}
 	}
 	f := worst.failing.with(l, now)
-	if !f.until.IsZero() || b.suspects(worst, &f, alike, now) {
+	if !f.until.IsZero() || b.suspects(worst, &f, alike, now, doWell) {
 		return worst, f
 	}
 	return nil, failing{}
 }
 
+// wellElsewhere reports how jobs do on other GPUs than one: those of an account, or all.
+type wellElsewhere func(than *device, a *sched.Account, f *failing, now time.Time) bool
+
 // suspects reports whether what failed on a GPU is enough to rest it, where as much did on so many GPUs, with this one.
 // The one that is tried after a rest is.
-func (b *gpuBook) suspects(d *device, f *failing, alike int, now time.Time) bool {
+func (b *gpuBook) suspects(d *device, f *failing, alike int, now time.Time, doWell wellElsewhere) bool {
 	counts := f.of
 	if f.rests == 0 {
 		counts = b.failOnlyOn(d, f, now)
 	}
-	if f.alone = nil; len(counts) > 1 && (f.jobs >= failsInARow*alike || f.rests > 0) && b.doWell(d, nil, f, now) {
+	if f.alone = nil; len(counts) > 1 && (f.jobs >= failsInARow*alike || f.rests > 0) && doWell(d, nil, f, now) {
 		return true
 	}
 	for _, o := range counts {
 		often := o.jobs >= failsOfOne*alike || f.rests > 0
-		if o.unlike && often && !b.restsFor(o.account) && b.doWell(d, o.account, f, now) {
+		if o.unlike && often && !b.restsFor(o.account) && doWell(d, o.account, f, now) {
 			f.alone = o.account
 			return true
 		}
@@ -254,6 +267,11 @@ func (b *gpuBook) doWell(than *device, a *sched.Account, f *failing, now time.Ti
 	})
 }
 
+// mayDoWell reports whether a job runs on another GPU that may be seen to do well there.
+func (b *gpuBook) mayDoWell(than *device, a *sched.Account, f *failing, now time.Time) bool {
+	return slices.ContainsFunc(b.devices, func(d *device) bool { return b.wellOn(d, than, a, f.since, 0, now) })
+}
+
 // wellOn reports whether a job of an account that began since a moment has done well on a GPU, or runs there for
 // long and not on the other GPU. Without an account any job counts that runs so.
 func (b *gpuBook) wellOn(d, than *device, a *sched.Account, since time.Time, long time.Duration, now time.Time) bool {
@@ -270,11 +288,13 @@ func (b *gpuBook) wellOn(d, than *device, a *sched.Account, since time.Time, lon
 	return false
 }
 
-// endRests has GPUs be tried whose rest is over, and reports whether there are any.
+// endRests has GPUs be tried whose rest or pause is over, and reports whether there are any.
 func (b *gpuBook) endRests(now time.Time) (any bool) {
 	for _, d := range b.devices {
-		if f := &d.failing; !f.until.IsZero() && !now.Before(f.until) {
-			f.until, any = time.Time{}, true
+		for _, at := range []*time.Time{&d.failing.until, &d.failing.next} {
+			if !at.IsZero() && !now.Before(*at) {
+				*at, any = time.Time{}, true
+			}
 		}
 	}
 	return any
@@ -290,6 +310,7 @@ func (b *gpuBook) shift(by time.Duration, now time.Time) {
 			d.failed[a] = failure{moved(last.at, by, now), last.had}
 		}
 		d.failing.since, d.failing.until = moved(d.failing.since, by, now), moved(d.failing.until, by, now)
+		d.failing.next = moved(d.failing.next, by, now)
 		for dep := d.cleanup; dep != nil; dep = dep.earlier {
 			dep.since, dep.next, dep.began = moved(dep.since, by, now), moved(dep.next, by, now), moved(dep.began, by, now)
 			dep.ended = span{moved(dep.ended.from, by, now), moved(dep.ended.to, by, now)}

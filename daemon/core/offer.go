@@ -36,7 +36,7 @@ func (b *gpuBook) schedGPU(d *device, now time.Time) sched.GPU {
 	}
 	b.foreignUse(d, &g)
 	g.State, g.Detail = b.state(d, now)
-	if d.cleanup != nil {
+	if g.CleaningAfter = d.failing.last; d.cleanup != nil {
 		g.CleaningAfter = d.cleanup.job
 	}
 	switch g.State {
