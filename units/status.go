@@ -21,7 +21,7 @@ type Status struct {
 	WasActive   bool   // the main process was executed, in this invocation
 	Frozen      bool   // its processes are halted, or are about to be
 	PostFailed  bool   // systemd ended it before it was active: a program of ExecStartPost= failed, or took too long
-	CheckCode   int32  // as MainCode, of the launcher that was to show that it lives in this unit; 0: well, or there was none
+	CheckCode   int32  // as MainCode, of the check of the launcher (Spec.Check); 0: it went well, or there was none
 	CheckStatus int32  // as MainStatus
 	JobPending  bool   // systemd still has a start or stop in its queue
 	Stopped     bool   // systemd was stopping the unit already when the main process ended

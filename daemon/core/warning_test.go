@@ -123,7 +123,8 @@ func TestEndsBeforeItsWarningIsSent(t *testing.T) {
 			{[]core.Signalled{{Unsent: true}, {OK: true}}, true, false},
 		} {
 			w := running(t, 1, func(r *job.Request) {
-				r.WarnSignal, r.WarnBefore, r.TimeLimit, r.OnTimeout = 10, job.Span(time.Minute), job.Span(3*time.Hour), job.TimeoutRequeue
+				r.WarnSignal, r.WarnBefore = 10, job.Span(time.Minute)
+				r.TimeLimit, r.OnTimeout = job.Span(3*time.Hour), job.TimeoutRequeue
 				if preempts {
 					r.Priority.Class = job.Scavenger
 				}

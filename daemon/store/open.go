@@ -70,7 +70,8 @@ type Store struct {
 // changed.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	s := &Store{
-		path: path, lastIDs: opts.LastIDs, vfs: opts.FileSystem, disk: disk{opts.Judge}, tell: opts.Migrating, long: longReads{searchRows, patience},
+		path: path, lastIDs: opts.LastIDs, vfs: opts.FileSystem, disk: disk{opts.Judge}, tell: opts.Migrating,
+		long: longReads{searchRows, patience},
 	}
 	known := opts.known
 	if known == nil {
