@@ -16,7 +16,7 @@
 //  6. What a user chose for a message, an address, a URL of theirs or their terminals, is reached by a process
 //     of that user. Only a process of the site, which runs as nobody, speaks to the site's own webhooks.
 //  7. A webhook's URL and an address are in a file that root alone can read, and in no property or argument of a unit.
-//  8. A message takes as long as its unit may run at most, and is what the site's settings let jobs send at that moment.
+//  8. A message takes as long as its unit may run at most, and is what the settings let jobs send at that moment.
 //  9. A message is sent at least once: where the daemon died between the sending and the record, it looks for
 //     the unit, and sends again where that has gone. Each try has the same id.
 package supervise
