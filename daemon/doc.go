@@ -13,11 +13,8 @@
 //	cmd/gpusched/jobsfile     the files of jobs that other schedulers have
 //	cmd/gpusched/manual       makes the manual pages of the command line
 //	cmd/gpusched/oldconfig    the settings of other schedulers as ours
-//	cmd/gpusched/onslurm      answers as the daemon does where Slurm runs the jobs
 //	cmd/gpusched/remote       the scheduler of another machine, by ssh
-//	cmd/gpusched/sbatch       our requests as calls of sbatch
 //	cmd/gpusched/slurm        the options of sbatch as ours
-//	cmd/gpusched/slurmsite    the files of a Slurm that is as this machine
 //	cmd/gpusched/term         what a terminal can show: text, times, tables
 //	cmd/gpusched/trial        what 'doctor --test' runs in a job on each GPU
 //	cmd/gpuschedd             the daemon: reads its flags, opens its socket and log
@@ -25,6 +22,9 @@
 //	cmd/gpusched-mcp          the queue for an agent, by the Model Context Protocol
 //	cmd/gpusched-top          GPUs and jobs on the whole screen
 //	cmd/gpusched-top/screen   what is on it and what keys do
+//	cmd/gpusched-slurm/onslurm  answers as the daemon does where Slurm runs the jobs
+//	cmd/gpusched-slurm/sbatch  our requests as calls of sbatch
+//	cmd/gpusched-slurm/slurmsite  the files of a Slurm that is as this machine
 //	cmd/gpusched-nvml         reads the GPUs
 //	cmd/gpusched-accounts     names of accounts that /etc/passwd does not have
 //	cmd/gpusched-notify       sends one message about a job, as the job's user

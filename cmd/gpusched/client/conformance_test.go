@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gpusched/gpusched/cmd/gpusched/onslurm"
+	"github.com/gpusched/gpusched/cmd/gpusched-slurm/onslurm"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/server"

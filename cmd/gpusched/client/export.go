@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched-slurm/slurmsite"
 	"github.com/gpusched/gpusched/cmd/gpusched/remote"
-	"github.com/gpusched/gpusched/cmd/gpusched/slurmsite"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/config"

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched-slurm/onslurm"
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
-	"github.com/gpusched/gpusched/cmd/gpusched/onslurm"
 )
 
 // writeManual is "gpusched __man DIR": it writes the manual pages. They differ

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gpusched/gpusched/cmd/gpusched/onslurm"
+	"github.com/gpusched/gpusched/cmd/gpusched-slurm/onslurm"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gpusched/gpusched/cmd/gpusched/onslurm"
+	"github.com/gpusched/gpusched/cmd/gpusched-slurm/onslurm"
 )
 
 // Each option of a command that Slurm has no place for is tried in the script; those of jobs package sbatch tries.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gpusched/gpusched/cmd/gpusched/onslurm"
+	"github.com/gpusched/gpusched/cmd/gpusched-slurm/onslurm"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Records what the programs of a Slurm that slurm.sh has started print about jobs in every
-# state, for the tests of cmd/gpusched/onslurm. As root: record.sh DIR. One file for each
+# state, for the tests of cmd/gpusched-slurm/onslurm. As root: record.sh DIR. One file for each
 # question, named after it; the fields of a line have \x1f between them. Names of hosts
 # are those that slurm.sh has made up.
 set -eu

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gpusched/gpusched/cmd/gpusched/sbatch"
+	"github.com/gpusched/gpusched/cmd/gpusched-slurm/sbatch"
 )
 
 // What 'gpusched export slurm' writes of the memory of GPUs and of shards is read back, and jobs are asked by it.

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gpusched/gpusched/cmd/gpusched/sbatch"
+	"github.com/gpusched/gpusched/cmd/gpusched-slurm/sbatch"
 )
 
 // siteKept is for how long what is known of a site counts: asking for it takes longer than a submission.

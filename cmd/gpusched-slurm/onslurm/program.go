@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gpusched/gpusched/cmd/gpusched/sbatch"
+	"github.com/gpusched/gpusched/cmd/gpusched-slurm/sbatch"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )

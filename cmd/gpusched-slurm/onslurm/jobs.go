@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gpusched/gpusched/cmd/gpusched/sbatch"
+	"github.com/gpusched/gpusched/cmd/gpusched-slurm/sbatch"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/words"

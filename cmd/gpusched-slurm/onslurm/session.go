@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gpusched/gpusched/cmd/gpusched/sbatch"
+	"github.com/gpusched/gpusched/cmd/gpusched-slurm/sbatch"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
