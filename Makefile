@@ -39,7 +39,7 @@ help: ## what there is to type
 build: programs nvml ## all of it, into bin/
 
 programs: # all but the one with C
-	go build $(GOFLAGS_BUILD) -o bin/ ./cmd/gpusched ./cmd/gpuschedd ./cmd/gpusched-job ./cmd/gpusched-accounts ./cmd/gpusched-notify ./cmd/gpusched-top ./cmd/gpusched-mcp ./cmd/gpusched-web ./cmd/gpusched-metrics
+	go build $(GOFLAGS_BUILD) -o bin/ ./cmd/gpusched ./cmd/gpusched-slurm ./cmd/gpuschedd ./cmd/gpusched-job ./cmd/gpusched-accounts ./cmd/gpusched-notify ./cmd/gpusched-top ./cmd/gpusched-mcp ./cmd/gpusched-web ./cmd/gpusched-metrics
 
 nvml: # shares nothing with the others, not even Go's own packages: compiled beside them
 	CGO_ENABLED=1 go build $(GOFLAGS_NVML) -o bin/ ./cmd/gpusched-nvml

@@ -89,15 +89,19 @@ var rooms = map[string]room{
 	"units/terminal/hold":          {internal: []string{"units/contract", "units/sandbox", "units/terminal"}, external: []string{"github.com/creack/pty", "golang.org/x/sys/unix"}, banned: []string{"net"}, why: "it runs as the job's user and starts the commands of a terminal; every job's launcher carries it"},
 	"units/unittest":               {internal: []string{"units", "cgroup", "units/contract"}},
 	"cmd/gpusched/alias":           {internal: []string{"cmd/gpusched/slurm", "daemon/api", "daemon/job"}, banned: impure, why: "words to words, jobs to lines"},
-	"cmd/gpusched":                 {internal: []string{"cmd/gpusched/client"}, why: "a main: name, version, wire"},
-	"cmd/gpusched/client":          {internal: []string{"cmd/gpusched/alias", "cmd/gpusched/bugreport", "cmd/gpusched/doctor", "cmd/gpusched/gantt", "cmd/gpusched/jobsfile", "cmd/gpusched/manual", "cmd/gpusched/oldconfig", "cmd/gpusched-slurm/onslurm", "cmd/gpusched/remote", "cmd/gpusched/slurm", "cmd/gpusched-slurm/slurmsite", "cmd/gpusched/term", "cmd/gpusched/trial", "cmd/progress", "daemon/api", "daemon/job", "daemon/report", "daemon/report/chart", "daemon/metrics", "daemon/words", "daemon/config", "daemon/directory", "daemon/directory/getent", "daemon/gres", "units/contract", "units/terminal"}, external: []string{"github.com/alecthomas/kong", "github.com/fsnotify/fsnotify", "github.com/pelletier/go-toml/v2", "golang.org/x/sys/unix", "golang.org/x/term"}},
+	"cmd/gpusched":                 {internal: []string{"cmd/gpusched/client"}, why: "a main: it knows no Slurm"},
+	"cmd/gpusched/engines":         {internal: []string{"cmd/gpusched/manual", "daemon/api", "daemon/config", "daemon/job"}, banned: []string{"os/exec", "net", "net/http"}, why: "what is asked of an engine, and nothing that asks"},
+	"cmd/gpusched-slurm":           {internal: []string{"cmd/gpusched-slurm/export", "cmd/gpusched-slurm/migrate", "cmd/gpusched-slurm/onslurm", "cmd/gpusched/client", "cmd/gpusched/engines"}, why: "a main: it puts a Slurm behind the command line"},
+	"cmd/gpusched-slurm/export":    {internal: []string{"cmd/gpusched-slurm/slurmsite", "cmd/gpusched/engines", "cmd/gpusched/remote", "cmd/gpusched/term", "daemon/api", "daemon/config", "daemon/directory", "daemon/directory/getent", "daemon/job"}, banned: []string{"net", "net/http"}, why: "it reads this machine and asks others by ssh, as the user"},
+	"cmd/gpusched-slurm/migrate":   {internal: []string{"cmd/gpusched-slurm/onslurm", "cmd/gpusched/engines", "daemon/api", "daemon/job"}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec", "net", "net/http"}, why: "from one queue into another; the programs are run by onslurm"},
+	"cmd/gpusched/client":          {internal: []string{"cmd/gpusched/alias", "cmd/gpusched/bugreport", "cmd/gpusched/doctor", "cmd/gpusched/engines", "cmd/gpusched/gantt", "cmd/gpusched/jobsfile", "cmd/gpusched/manual", "cmd/gpusched/oldconfig", "cmd/gpusched/remote", "cmd/gpusched/slurm", "cmd/gpusched/term", "cmd/gpusched/trial", "cmd/progress", "daemon/api", "daemon/job", "daemon/report", "daemon/report/chart", "daemon/metrics", "daemon/words", "daemon/config", "daemon/directory", "daemon/directory/getent", "daemon/gres", "units/contract", "units/terminal"}, external: []string{"github.com/alecthomas/kong", "github.com/fsnotify/fsnotify", "github.com/pelletier/go-toml/v2", "golang.org/x/sys/unix", "golang.org/x/term"}},
 	"cmd/gpusched/gantt":           {internal: []string{"cmd/gpusched/term", "daemon/api", "daemon/job"}, banned: []string{"os", "os/exec", "net", "net/http", "context"}, why: "a picture of a plan that others have asked for"},
 	"cmd/gpusched/term":            {internal: []string{"daemon/job"}, external: []string{"golang.org/x/term"}, banned: []string{"os/exec", "net", "context"}, why: "text, times and tables; of the daemon it knows how a sentence has its times"},
 	"cmd/gpusched/jobsfile":        {banned: impure, why: "a grammar: text to entries, without the file"},
 	"cmd/gpusched/oldconfig":       {internal: []string{"cmd/gpusched/slurm", "daemon/job"}, external: []string{"go.yaml.in/yaml/v3"}, banned: impure, why: "text to text: what a site had, without its files"},
 	"cmd/gpusched/remote":          {internal: []string{"cmd/gpusched/term", "daemon/api"}, why: "it starts ssh as the user; of jobs it knows nothing"},
 	"cmd/gpusched-slurm/sbatch":    {internal: []string{"daemon/api", "daemon/job", "daemon/words", "units/contract"}, banned: impure, why: "a request to words and a script: what is said to a Slurm, without one"},
-	"cmd/gpusched-slurm/onslurm":   {internal: []string{"cmd/gpusched-slurm/sbatch", "daemon/api", "daemon/job", "daemon/words", "units/contract"}, banned: []string{"net", "net/http"}, why: "it runs Slurm's programs as the user, and reads what they print"},
+	"cmd/gpusched-slurm/onslurm":   {internal: []string{"cmd/gpusched-slurm/sbatch", "cmd/gpusched/engines", "cmd/gpusched/manual", "daemon/api", "daemon/job", "daemon/words", "units/contract"}, banned: []string{"net", "net/http"}, why: "it runs Slurm's programs as the user, and reads what they print"},
 	"cmd/gpusched/slurm":           {internal: []string{"units/contract"}, banned: impure, why: "words to words: what a script says, without the script"},
 	"cmd/gpusched-slurm/slurmsite": {internal: []string{"cgroup/cpuset", "daemon/config", "daemon/job"}, banned: impureButSync, why: "a machine and its settings to the text of files, without the files"},
 	"cmd/gpusched-job":             {internal: []string{"units/contract", "units/launch", "units/terminal/hold"}},
@@ -130,7 +134,7 @@ var rooms = map[string]room{
 }
 
 // noCgo are the programs that must not need cgo.
-var noCgo = []string{"cmd/gpusched", "cmd/gpuschedd", "cmd/gpusched-job", "cmd/gpusched-accounts", "cmd/gpusched-notify", "cmd/gpusched-mcp", "cmd/gpusched-top", "cmd/gpusched-web", "cmd/gpusched-metrics"}
+var noCgo = []string{"cmd/gpusched", "cmd/gpusched-slurm", "cmd/gpuschedd", "cmd/gpusched-job", "cmd/gpusched-accounts", "cmd/gpusched-notify", "cmd/gpusched-mcp", "cmd/gpusched-top", "cmd/gpusched-web", "cmd/gpusched-metrics"}
 
 type listed struct {
 	ImportPath string

@@ -9,6 +9,7 @@
 //	cmd/gpusched/alias        other tools' command lines as ours
 //	cmd/gpusched/bugreport    takes out of text what a bug report must not have
 //	cmd/gpusched/doctor       checks an installation from its user's side
+//	cmd/gpusched/engines      what the command line asks of whatever runs jobs
 //	cmd/gpusched/gantt        draws what becomes of the GPUs
 //	cmd/gpusched/jobsfile     the files of jobs that other schedulers have
 //	cmd/gpusched/manual       makes the manual pages of the command line
@@ -22,6 +23,9 @@
 //	cmd/gpusched-mcp          the queue for an agent, by the Model Context Protocol
 //	cmd/gpusched-top          GPUs and jobs on the whole screen
 //	cmd/gpusched-top/screen   what is on it and what keys do
+//	cmd/gpusched-slurm        the command line with a Slurm behind it
+//	cmd/gpusched-slurm/export  this machine as the files of a Slurm
+//	cmd/gpusched-slurm/migrate  waiting jobs from here to a Slurm
 //	cmd/gpusched-slurm/onslurm  answers as the daemon does where Slurm runs the jobs
 //	cmd/gpusched-slurm/sbatch  our requests as calls of sbatch
 //	cmd/gpusched-slurm/slurmsite  the files of a Slurm that is as this machine

@@ -9,17 +9,20 @@ import (
 	"testing"
 )
 
+// ofClient are those of the command line.
+var ofClient = map[string]string{
+	"github.com/alecthomas/kong":      "the command line",
+	"github.com/fsnotify/fsnotify":    "'watch' hears of changes of a file",
+	"github.com/pelletier/go-toml/v2": "'config check' reads settings as the daemon does",
+	"go.yaml.in/yaml/v3":              "'import' reads the settings of a scheduler that has them in YAML",
+	"golang.org/x/sys":                "system calls",
+	"golang.org/x/term":               "whether there is a terminal, how wide, and its raw mode",
+}
+
 // modules are those of other projects whose code is in a program, with what each
 // is for. What else comes with them is named by them.
 var modules = map[string]map[string]string{
-	"cmd/gpusched": {
-		"github.com/alecthomas/kong":      "the command line",
-		"github.com/fsnotify/fsnotify":    "'watch' hears of changes of a file",
-		"github.com/pelletier/go-toml/v2": "'config check' reads settings as the daemon does",
-		"go.yaml.in/yaml/v3":              "'import' reads the settings of a scheduler that has them in YAML",
-		"golang.org/x/sys":                "system calls",
-		"golang.org/x/term":               "whether there is a terminal, how wide, and its raw mode",
-	},
+	"cmd/gpusched": ofClient, "cmd/gpusched-slurm": ofClient,
 	"cmd/gpuschedd": {
 		"github.com/containerd/cgroups/v3":       "reads what control groups used",
 		"github.com/cilium/ebpf":                 "of cgroups; never called",

@@ -13,7 +13,7 @@ case $lib in
 	exit 1
 	;;
 esac
-for program in gpusched gpuschedd gpusched-nvml gpusched-job gpusched-notify gpusched-top gpusched-mcp; do
+for program in gpusched gpuschedd gpusched-nvml gpusched-job gpusched-notify gpusched-slurm gpusched-top gpusched-mcp; do
 	install -D -m 755 "bin/$program" "$lib/$program"
 done
 mkdir -p "$bin"

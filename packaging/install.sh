@@ -15,6 +15,7 @@ program gpusched-nvml /usr/libexec/gpusched
 program gpusched-job /usr/libexec/gpusched
 program gpusched-accounts /usr/libexec/gpusched
 program gpusched-notify /usr/libexec/gpusched
+program gpusched-slurm /usr/libexec/gpusched
 program gpusched-top /usr/libexec/gpusched
 program gpusched-mcp /usr/libexec/gpusched
 program gpusched-web /usr/libexec/gpusched

@@ -19,4 +19,4 @@ var (
 	commit  = ""
 )
 
-func main() { os.Exit(client.Main(version, commit)) }
+func main() { os.Exit(client.Main(version, commit, nil)) }

@@ -75,7 +75,7 @@ func TestDebFiles(t *testing.T) {
 
 func debFiles() []string {
 	return []string{
-		"/usr/bin/gpusched", "/usr/sbin/gpuschedd", "/usr/libexec/gpusched/gpuschedd", "/usr/libexec/gpusched/gpusched-nvml", "/usr/libexec/gpusched/gpusched-job", "/usr/libexec/gpusched/gpusched-notify", "/usr/libexec/gpusched/gpusched-top", "/usr/libexec/gpusched/gpusched-mcp",
+		"/usr/bin/gpusched", "/usr/sbin/gpuschedd", "/usr/libexec/gpusched/gpuschedd", "/usr/libexec/gpusched/gpusched-nvml", "/usr/libexec/gpusched/gpusched-job", "/usr/libexec/gpusched/gpusched-notify", "/usr/libexec/gpusched/gpusched-slurm", "/usr/libexec/gpusched/gpusched-top", "/usr/libexec/gpusched/gpusched-mcp",
 		"/usr/libexec/gpusched/gpusched-accounts", "/usr/lib/systemd/system/gpusched-accounts.service", "/usr/lib/systemd/system/gpusched-accounts.socket",
 		"/usr/libexec/gpusched/gpusched-web", "/usr/lib/systemd/system/gpusched-web.service", "/usr/lib/systemd/system/gpusched-web.socket",
 		"/usr/libexec/gpusched/gpusched-metrics", "/usr/lib/systemd/system/gpusched-metrics.service", "/usr/lib/systemd/system/gpusched-metrics.socket",
@@ -125,7 +125,7 @@ func TestMaintainerScriptsParse(t *testing.T) {
 // in an old driver does not end it at start.
 func TestProgramsAreLinkedAsPromised(t *testing.T) {
 	dir := extractDeb(t)
-	for _, static := range []string{"usr/bin/gpusched", "usr/libexec/gpusched/gpuschedd", "usr/libexec/gpusched/gpusched-job", "usr/libexec/gpusched/gpusched-notify", "usr/libexec/gpusched/gpusched-top", "usr/libexec/gpusched/gpusched-mcp", "usr/libexec/gpusched/gpusched-metrics"} {
+	for _, static := range []string{"usr/bin/gpusched", "usr/libexec/gpusched/gpuschedd", "usr/libexec/gpusched/gpusched-job", "usr/libexec/gpusched/gpusched-notify", "usr/libexec/gpusched/gpusched-slurm", "usr/libexec/gpusched/gpusched-top", "usr/libexec/gpusched/gpusched-mcp", "usr/libexec/gpusched/gpusched-metrics"} {
 		if out := output(t, "readelf", "-dlW", filepath.Join(dir, static)); strings.Contains(out, "INTERP") || strings.Contains(out, "NEEDED") {
 			t.Errorf("%s is not static:\n%s", static, out)
 		}

@@ -31,7 +31,7 @@ func TestInstallForOneUser(t *testing.T) {
 	if strings.Contains(string(unit), "/usr/libexec") {
 		t.Errorf("the unit starts what is not there:\n%s", unit)
 	}
-	for _, program := range []string{lib + "/gpuschedd", lib + "/gpusched-job", lib + "/gpusched-nvml", lib + "/gpusched-notify", lib + "/gpusched-top", lib + "/gpusched-mcp", home + "/.local/bin/gpusched"} {
+	for _, program := range []string{lib + "/gpuschedd", lib + "/gpusched-job", lib + "/gpusched-nvml", lib + "/gpusched-notify", lib + "/gpusched-slurm", lib + "/gpusched-top", lib + "/gpusched-mcp", home + "/.local/bin/gpusched"} {
 		if info, err := os.Stat(program); err != nil || info.Mode().Perm() != 0o755 {
 			t.Errorf("%s: %v", program, err)
 		}

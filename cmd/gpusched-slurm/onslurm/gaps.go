@@ -1,14 +1,12 @@
 package onslurm
 
 import (
-	"context"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched-slurm/sbatch"
+	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
@@ -70,96 +68,39 @@ func (g Gap) Text() string {
 	return "Refused: " + g.Why + ". Instead: " + g.Next + "."
 }
 
-// OptionRefusal is that of an option that has a row of its own here.
-func OptionRefusal(option string) error {
-	i := slices.IndexFunc(options, func(g Gap) bool { return g.Command == option })
-	g := options[i]
-	name := g.Command[strings.LastIndexByte(g.Command, ' ')+1:]
-	return &api.Error{Code: api.CodeUsage, Message: g.Why + " (" + name + ")", Hint: g.Next}
-}
-
-// Refusal says why a command can't be carried out, and what can be done instead; nil where it can. The
-// command is as it is typed after "gpusched", with the options that matter.
-func (e *Engine) Refusal(command string) *api.Error {
-	for _, g := range gaps {
-		if command == g.Command || strings.HasPrefix(command, g.Command+" ") {
-			return g.refusal()
+// optionRefusal is that of an option that has a row of its own here; nil: it has none.
+func optionRefusal(option string) *api.Error {
+	for _, g := range options {
+		if g.Command == option {
+			name := option[strings.LastIndexByte(option, ' ')+1:]
+			return &api.Error{Code: api.CodeUsage, Message: g.Why + " (" + name + ")", Hint: g.Next}
 		}
 	}
 	return nil
 }
 
-func (g Gap) refusal() *api.Error {
-	return &api.Error{Code: api.CodeUsage, Message: fmt.Sprintf("'gpusched %s' is not for Slurm: %s", g.Command, g.Why), Hint: g.Next}
+// Refusal says why a command can't be carried out, and what can be done instead; nil where it can. The
+// command is as it is typed after "gpusched", with the option that matters.
+func (e *Engine) Refusal(command string) *api.Error {
+	for _, g := range gaps {
+		if command == g.Command || strings.HasPrefix(command, g.Command+" ") {
+			return &api.Error{Code: api.CodeUsage, Message: fmt.Sprintf("'gpusched %s' is not for Slurm: %s", g.Command, g.Why), Hint: g.Next}
+		}
+	}
+	return optionRefusal(command)
 }
 
-// refusalOf is that of a command that has a row.
-func refusalOf(command string) error {
-	i := slices.IndexFunc(gaps, func(g Gap) bool { return g.Command == command })
-	return gaps[i].refusal()
+// Manual is what the manual says of a Slurm: the commands that it has no place for, the options, and the reasons
+// that only its jobs wait for.
+func Manual() (commands, options, reasons []manual.Entry) {
+	for _, g := range Gaps() {
+		commands = append(commands, manual.Entry{Word: g.Command, Text: g.Text()})
+	}
+	for _, g := range OptionGaps() {
+		options = append(options, manual.Entry{Word: g.Command, Text: g.Text()})
+	}
+	for _, c := range Codes() {
+		reasons = append(reasons, manual.Entry{Word: string(c.Code), Text: c.Text})
+	}
+	return commands, options, reasons
 }
-
-// What follows is refused by the table; who asks for some extra goes on without it.
-
-// Reservations refuses.
-func (e *Engine) Reservations(context.Context) (api.ReservationsReply, error) {
-	return api.ReservationsReply{}, refusalOf("reserve")
-}
-
-// Reserve refuses.
-func (e *Engine) Reserve(context.Context, api.ReserveRequest) (api.ReservationsReply, error) {
-	return api.ReservationsReply{}, refusalOf("reserve")
-}
-
-// Unreserve refuses.
-func (e *Engine) Unreserve(context.Context, int64) (api.ReservationsReply, error) {
-	return api.ReservationsReply{}, refusalOf("reserve")
-}
-
-// Drain refuses.
-func (e *Engine) Drain(context.Context, api.PauseRequest) (api.StatusReply, error) {
-	return api.StatusReply{}, refusalOf("daemon")
-}
-
-// Undrain refuses.
-func (e *Engine) Undrain(context.Context) (api.StatusReply, error) {
-	return api.StatusReply{}, refusalOf("daemon")
-}
-
-// LogLevel refuses.
-func (e *Engine) LogLevel(context.Context) (api.LogLevelReply, error) {
-	return api.LogLevelReply{}, refusalOf("daemon")
-}
-
-// SetLogLevel refuses.
-func (e *Engine) SetLogLevel(context.Context, api.LogLevelRequest) (api.LogLevelReply, error) {
-	return api.LogLevelReply{}, refusalOf("daemon")
-}
-
-// Report refuses.
-func (e *Engine) Report(context.Context, api.ReportQuery) (api.ReportReply, error) {
-	return api.ReportReply{}, refusalOf("report")
-}
-
-// Usage refuses.
-func (e *Engine) Usage(context.Context, string, string) (api.UsageReply, error) {
-	return api.UsageReply{}, refusalOf("usage")
-}
-
-// Plan refuses.
-func (e *Engine) Plan(context.Context, time.Duration) (api.PlanReply, error) {
-	return api.PlanReply{}, refusalOf("why --plan")
-}
-
-// Events refuses with the first event.
-func (e *Engine) Events(context.Context, int64) iter.Seq2[api.Event, error] {
-	return func(yield func(api.Event, error) bool) { yield(api.Event{}, refusalOf("events")) }
-}
-
-// Recent refuses.
-func (e *Engine) Recent(context.Context, int64) ([]api.Event, error) {
-	return nil, refusalOf("events")
-}
-
-// Metrics refuses.
-func (e *Engine) Metrics(context.Context, string) ([]byte, error) { return nil, refusalOf("metrics") }

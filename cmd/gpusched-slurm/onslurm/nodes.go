@@ -264,7 +264,7 @@ func (e *Engine) Meant(indexes []int) { e.meant, e.controlled = indexes, nil }
 // it is refused with what does it. A node whose GPUs come one after the other is asked about once.
 func (e *Engine) PauseGPU(ctx context.Context, index int, r api.PauseRequest) (api.GPUsReply, error) {
 	if !r.Until.IsZero() {
-		return api.GPUsReply{}, OptionRefusal("gpu pause --until")
+		return api.GPUsReply{}, optionRefusal("gpu pause --until")
 	}
 	reason := cmp.Or(r.Reason, "paused by gpusched")
 	return e.controlNode(ctx, index, "pause", "DRAIN", "Reason="+reason)

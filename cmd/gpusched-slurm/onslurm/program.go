@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched-slurm/sbatch"
+	"github.com/gpusched/gpusched/cmd/gpusched/engines"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -75,9 +76,16 @@ func New(environ []string, uid int, note func(string)) *Engine {
 	return e
 }
 
+// Other is New for the command line; names are those of Engine.Names.
+func Other(environ []string, uid int, names string, note func(string)) engines.Other {
+	e := New(environ, uid, note)
+	e.Names = names
+	return e
+}
+
 // With is the engine for jobs that have further options, which only Slurm has a meaning for, as from the lines of
 // their script. The engine itself makes jobs without them.
-func (e *Engine) With(options ...string) *Engine {
+func (e *Engine) With(options ...string) engines.Other {
 	with := *e
 	with.options = slices.Concat(e.options, options)
 	return &with
@@ -101,14 +109,21 @@ func shapes(name string) bool {
 
 // find returns the path of a program of Slurm's. One that is gpusched under another's name is passed over.
 func (e *Engine) find(name string) (string, error) {
-	self, _ := os.Stat("/proc/self/exe")
+	var mine []os.FileInfo // gpusched, and what it has become
+	program, _ := engines.Gpusched()
+	for _, path := range []string{"/proc/self/exe", program} {
+		if info, err := os.Stat(path); err == nil {
+			mine = append(mine, info)
+		}
+	}
 	for _, dir := range append(filepath.SplitList(e.path), "/usr/bin", "/usr/local/bin", "/opt/slurm/bin") {
 		path := filepath.Join(dir, name)
 		if !filepath.IsAbs(path) {
 			continue
 		}
 		info, err := os.Stat(path)
-		if err != nil || info.IsDir() || info.Mode()&0o111 == 0 || ours(path) || self != nil && os.SameFile(self, info) {
+		if err != nil || info.IsDir() || info.Mode()&0o111 == 0 || ours(path) ||
+			slices.ContainsFunc(mine, func(of os.FileInfo) bool { return os.SameFile(of, info) }) {
 			continue
 		}
 		return path, nil

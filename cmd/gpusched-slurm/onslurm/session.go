@@ -7,27 +7,20 @@ import (
 	"strings"
 
 	"github.com/gpusched/gpusched/cmd/gpusched-slurm/sbatch"
+	"github.com/gpusched/gpusched/cmd/gpusched/engines"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Program is one of Slurm's to become: its path, its words with its name first, and its environment.
-type Program struct {
-	Path    string
-	Argv    []string
-	Environ []string
-	Notes   []string // sentences about wishes that mean something else there
-}
-
 // Run is srun for a request: the job has the caller's input, output and, where the request asks one,
 // terminal, and its exit status is the job's.
-func (e *Engine) Run(ctx context.Context, r api.SubmitRequest) (Program, error) {
+func (e *Engine) Run(ctx context.Context, r api.SubmitRequest) (engines.Program, error) {
 	s, err := e.submission(ctx, r, sbatch.Run)
 	if err == nil {
 		err = e.there(ctx, r.After)
 	}
 	if err != nil {
-		return Program{}, err
+		return engines.Program{}, err
 	}
 	p, err := e.program("srun", s.Args...)
 	p.Notes, p.Environ = s.Notes, sbatch.Environ(e.full)
@@ -36,7 +29,7 @@ func (e *Engine) Run(ctx context.Context, r api.SubmitRequest) (Program, error) 
 
 // Within is srun for a command in a job that runs, beside what it does, with or without a terminal. What the job
 // is the command is told as the job is.
-func (e *Engine) Within(j api.Job, tty bool, argv ...string) (Program, error) {
+func (e *Engine) Within(j api.Job, tty bool, argv ...string) (engines.Program, error) {
 	args := []string{"--jobid=" + j.ID.String(), "--overlap", "--ntasks=1"}
 	if tty {
 		args = append(args, "--pty")
@@ -61,7 +54,7 @@ func ofAnother(variable string) bool {
 	return strings.HasPrefix(name, "GPUSCHED_") || slices.Contains(others, name)
 }
 
-func (e *Engine) program(name string, args ...string) (Program, error) {
+func (e *Engine) program(name string, args ...string) (engines.Program, error) {
 	path, err := e.find(name)
-	return Program{Path: path, Argv: append([]string{name}, args...), Environ: slices.Clone(e.full)}, err
+	return engines.Program{Path: path, Argv: append([]string{name}, args...), Environ: slices.Clone(e.full)}, err
 }

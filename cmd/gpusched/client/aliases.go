@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/alias"
+	"github.com/gpusched/gpusched/cmd/gpusched/engines"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 )
@@ -99,7 +100,7 @@ func (c *aliasesInstallCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	program, err := os.Executable()
+	program, err := engines.Gpusched()
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/engines"
 	"github.com/gpusched/gpusched/cmd/gpusched/remote"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	busy "github.com/gpusched/gpusched/cmd/progress"
@@ -26,13 +27,14 @@ type app struct {
 	interactive bool          // there is a terminal to ask on
 	answer      func() string // what they say
 	client      engine
-	own         bool     // the user's own scheduler was asked for by name
-	on          string   // the engine that the command line names; "": it names none
-	chosen      *chosen  // what the files of settings say of whom to ask; nil: they have not been read
-	hosts       []string // the machines that are asked, "." for this one; none: this one alone
-	here        bool     // nothing but the command line may name other machines
-	hostsGiven  bool     // by the command line, not the environment
-	host        string   // of another machine's, or where several are asked: whose scheduler client is
+	slurm       *engines.Slurm // nil: this is gpusched, which becomes gpusched-slurm where one is asked
+	own         bool           // the user's own scheduler was asked for by name
+	on          string         // the engine that the command line names; "": it names none
+	chosen      *chosen        // what the files of settings say of whom to ask; nil: they have not been read
+	hosts       []string       // the machines that are asked, "." for this one; none: this one alone
+	here        bool           // nothing but the command line may name other machines
+	hostsGiven  bool           // by the command line, not the environment
+	host        string         // of another machine's, or where several are asked: whose scheduler client is
 	// calledFromAfar is what this machine is called where the command was typed; "": it was typed here.
 	calledFromAfar string
 	labelled       bool          // what is printed says whose it is: it is shown with that of other machines

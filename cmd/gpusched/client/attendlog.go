@@ -21,7 +21,7 @@ func (at *attendance) readLog(ctx context.Context, journalctl string) error {
 // ownStarts picks the lines of the journal that are of one of the job's starts. An earlier job of the same number may
 // have lines there, from before the state file was set aside, or the package purged.
 type ownStarts struct {
-	jobs  reader
+	jobs  engine
 	job   api.Job
 	known map[string]bool // by what names a start in the journal
 }

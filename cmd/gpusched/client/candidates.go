@@ -90,7 +90,7 @@ func (a *app) arguments(ctx context.Context, n *kong.Node, current string) []can
 	case "id":
 		return a.idWords(ctx, n, current)
 	case "reservation":
-		reply, _ := a.client.Reservations(ctx)
+		reply, _ := a.daemon().Reservations(ctx)
 		return each(reply.Reservations, reservationWord)
 	}
 	return nil

@@ -265,11 +265,11 @@ func TestJobsChooseTheEngine(t *testing.T) {
 			if err != nil {
 				t.Fatal(line, err)
 			}
-			a := &app{uid: os.Getuid(), root: t.TempDir(), getenv: func(name string) string {
+			a := &app{uid: os.Getuid(), root: t.TempDir(), slurm: withSlurm, getenv: func(name string) string {
 				return map[string]string{engineVariable: variable}[name]
 			}}
 			err = a.chooseEngine(k)
-			if got := a.slurm() != nil; (err != nil) != (want == "") || got != (want == engineSlurm) {
+			if got := a.other() != nil; (err != nil) != (want == "") || got != (want == engineSlurm) {
 				t.Errorf("%s=%q %s: Slurm %t, %v", engineVariable, variable, line, got, err)
 			}
 		}

@@ -24,7 +24,7 @@ type rig struct {
 	engine
 	begin func(id job.ID)               // has a job run, where nothing else does
 	end   func(id job.ID, r job.Result) // has a job end, where its command does not
-	// lacks is set where what only this machine's scheduler knows is refused: usage, plan, events.
+	// lacks is set where what only this machine's scheduler knows is refused.
 	lacks bool
 }
 

@@ -61,20 +61,9 @@ func conformRunning(t *testing.T, r rig) {
 // what to do instead. Many jobs are held in one request there, and one after the other by whoever asks here.
 func conformRefusals(t *testing.T, r rig) {
 	ctx := t.Context()
-	events := func() (err error) {
-		for _, err = range r.Events(ctx, 0) {
-			break
-		}
-		return err
-	}
 	id := r.ask(t, "many", inAnHour, "true").ID.String()
 	for what, ask := range map[string]func() error{
-		"usage":        func() error { _, err := r.Usage(ctx, "", "0"); return err },
-		"plan":         func() error { _, err := r.Plan(ctx, 0); return err },
-		"recent":       func() error { _, err := r.engine.Recent(ctx, 0); return err },
-		"reservations": func() error { _, err := r.Reservations(ctx); return err },
-		"report":       func() error { _, err := r.Report(ctx, api.ReportQuery{By: "user"}); return err },
-		"metrics":      func() error { _, err := r.Metrics(ctx, ""); return err },
+		"past by option": func() error { _, err := r.History(ctx, api.HistoryQuery{Attempts: true}); return err },
 		"many": func() error {
 			return r.Many(ctx, api.ManyRequest{Command: job.CommandHold, Jobs: []string{id, id}}, func(api.ManyPart) {})
 		},
@@ -83,19 +72,6 @@ func conformRefusals(t *testing.T, r rig) {
 			refused(t, what, err, api.CodeUsage)
 		} else if err != nil {
 			t.Errorf("%s: %v", what, err)
-		}
-	}
-	if r.lacks {
-		for what, ask := range map[string]func() error{
-			"events": events, "unreserve": func() error { _, err := r.Unreserve(ctx, 1); return err },
-			"reserve":        func() error { _, err := r.Reserve(ctx, api.ReserveRequest{}); return err },
-			"drain":          func() error { _, err := r.Drain(ctx, api.PauseRequest{}); return err },
-			"undrain":        func() error { _, err := r.Undrain(ctx); return err },
-			"log level":      func() error { _, err := r.LogLevel(ctx); return err },
-			"set log level":  func() error { _, err := r.SetLogLevel(ctx, api.LogLevelRequest{}); return err },
-			"past by option": func() error { _, err := r.History(ctx, api.HistoryQuery{Attempts: true}); return err },
-		} {
-			refused(t, what, ask(), api.CodeUsage)
 		}
 	}
 	if _, err := r.Cancel(ctx, id, api.CancelRequest{}); err != nil {

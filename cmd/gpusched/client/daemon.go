@@ -30,7 +30,7 @@ func (c *daemonDrainCmd) Run(ctx context.Context, a *app) error {
 		}
 		req.Until, until = *c.Until, a.out.Clock(*c.Until)
 	}
-	reply, err := a.client.Drain(ctx, req)
+	reply, err := a.daemon().Drain(ctx, req)
 	if err == nil {
 		a.out.Printf("no new job starts until %s; %s\n", until, stillRun(reply))
 	}
@@ -41,7 +41,7 @@ func (c *daemonDrainCmd) Run(ctx context.Context, a *app) error {
 type daemonResumeCmd struct{}
 
 func (c *daemonResumeCmd) Run(ctx context.Context, a *app) error {
-	_, err := a.client.Undrain(ctx)
+	_, err := a.daemon().Undrain(ctx)
 	if err == nil {
 		a.out.Printf("jobs may start again\n")
 	}
@@ -58,11 +58,11 @@ func (c *daemonLogLevelCmd) Run(ctx context.Context, a *app) error {
 	var err error
 	switch c.Level {
 	case "":
-		reply, err = a.client.LogLevel(ctx)
+		reply, err = a.daemon().LogLevel(ctx)
 	case "default":
-		reply, err = a.client.SetLogLevel(ctx, api.LogLevelRequest{})
+		reply, err = a.daemon().SetLogLevel(ctx, api.LogLevelRequest{})
 	default:
-		reply, err = a.client.SetLogLevel(ctx, api.LogLevelRequest{Level: c.Level})
+		reply, err = a.daemon().SetLogLevel(ctx, api.LogLevelRequest{Level: c.Level})
 	}
 	if err != nil {
 		return err

@@ -1,81 +1,12 @@
 package client
 
 import (
-	"context"
-	"iter"
-	"time"
-
+	"github.com/gpusched/gpusched/cmd/gpusched/engines"
 	"github.com/gpusched/gpusched/daemon/api"
-	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// engine runs jobs: the daemon of this machine (*api.Client), or what a user has chosen in its place.
-// Its methods are those of api.Client and mean the same: errors that are for people are *api.Error, a job
-// is named as "12" or "7_3", and what an engine cannot do it refuses, saying what can be done instead.
-type engine interface {
-	reader
-	actor
-	gpuKeeper
-	keeper
-}
-
-// reader answers what there is.
-type reader interface {
-	List(ctx context.Context, q api.ListQuery) (api.ListReply, error)
-	IDs(ctx context.Context, q api.ListQuery) ([]byte, error)
-	Job(ctx context.Context, id string) (api.JobReply, error)
-	Results(ctx context.Context, id string) (api.JobReply, error)
-	Why(ctx context.Context, id string) (api.JobReply, error)
-	Wait(ctx context.Context, id string, timeout time.Duration) (api.JobReply, error)
-	Status(ctx context.Context) (api.StatusReply, error)
-	Health(ctx context.Context) (api.HealthReply, error)
-	Version(ctx context.Context) (api.VersionReply, error)
-}
-
-// actor does something with jobs.
-type actor interface {
-	Submit(ctx context.Context, r api.SubmitRequest) (api.SubmitReply, error)
-	Cancel(ctx context.Context, id string, r api.CancelRequest) (api.JobReply, error)
-	Hold(ctx context.Context, id string) (api.JobReply, error)
-	Release(ctx context.Context, id string) (api.JobReply, error)
-	Requeue(ctx context.Context, id string) (api.JobReply, error)
-	Suspend(ctx context.Context, id string) (api.JobReply, error)
-	Resume(ctx context.Context, id string) (api.JobReply, error)
-	Open(ctx context.Context, id string) (api.JobReply, error)
-	Update(ctx context.Context, id string, r job.Change) (api.JobReply, error)
-	Many(ctx context.Context, r api.ManyRequest, told func(api.ManyPart)) error
-	Takes(ctx context.Context, q api.ListQuery, command job.CommandKind) (ids []string, users int, err error)
-}
-
-// gpuKeeper answers about GPUs, and does what an administrator does with them.
-type gpuKeeper interface {
-	GPUs(ctx context.Context) (api.GPUsReply, error)
-	PauseGPU(ctx context.Context, index int, r api.PauseRequest) (api.GPUsReply, error)
-	ResumeGPU(ctx context.Context, index int) (api.GPUsReply, error)
-	DrainGPU(ctx context.Context, index int, r api.PauseRequest) (api.GPUsReply, error)
-	UndrainGPU(ctx context.Context, index int) (api.GPUsReply, error)
-	Reservations(ctx context.Context) (api.ReservationsReply, error)
-	Reserve(ctx context.Context, r api.ReserveRequest) (api.ReservationsReply, error)
-	Unreserve(ctx context.Context, id int64) (api.ReservationsReply, error)
-	Drain(ctx context.Context, r api.PauseRequest) (api.StatusReply, error)
-	Undrain(ctx context.Context) (api.StatusReply, error)
-}
-
-// keeper answers what was and what will be.
-type keeper interface {
-	History(ctx context.Context, q api.HistoryQuery) (api.HistoryReply, error)
-	EachPast(ctx context.Context, q api.HistoryQuery, f func(api.PastJob) error) error
-	Report(ctx context.Context, q api.ReportQuery) (api.ReportReply, error)
-	Usage(ctx context.Context, user, zone string) (api.UsageReply, error)
-	Plan(ctx context.Context, within time.Duration) (api.PlanReply, error)
-	Events(ctx context.Context, since int64) iter.Seq2[api.Event, error]
-	Recent(ctx context.Context, since int64) ([]api.Event, error)
-	Metrics(ctx context.Context, format string) ([]byte, error)
-	LogLevel(ctx context.Context) (api.LogLevelReply, error)
-	SetLogLevel(ctx context.Context, r api.LogLevelRequest) (api.LogLevelReply, error)
-}
-
-var _ engine = (*api.Client)(nil)
+// engine is what runs the jobs.
+type engine = engines.Engine
 
 // daemon is the daemon that is asked. Where another engine is, it is that of this machine, of which
 // then nothing but its socket is known.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/gpusched/gpusched/cmd/gpusched-slurm/onslurm"
+	"github.com/gpusched/gpusched/cmd/gpusched/engines"
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -45,8 +45,10 @@ func (a *app) chooseEngine(k *kong.Context) error {
 			"%s asks gpusched on each machine, and Slurm is the engine here", hostsFlag)
 	}
 	a.hosts = nil
-	e := onslurm.New(a.environ, a.uid, a.noteOnce)
-	e.Names = a.namesEngine()
+	if a.slurm == nil {
+		return a.becomeSlurm()
+	}
+	e := a.slurm.New(a.environ, a.uid, a.namesEngine(), a.noteOnce)
 	a.client = e
 	command := commandOf(k)
 	if c, ok := k.Selected().Target.Addr().Interface().(*whyCmd); ok && c.Plan {
@@ -126,15 +128,15 @@ func jobWords(k *kong.Context) []string {
 	return list
 }
 
-// slurm is the engine where that is Slurm, else nil.
-func (a *app) slurm() *onslurm.Engine {
-	e, _ := a.client.(*onslurm.Engine)
+// other is the engine where that is no scheduler of ours, else nil.
+func (a *app) other() engines.Other {
+	e, _ := a.client.(engines.Other)
 	return e
 }
 
 // answers is what the one that answers is called.
 func (a *app) answers() string {
-	if a.slurm() != nil {
+	if a.other() != nil {
 		return engineSlurm
 	}
 	return daemonName
@@ -143,7 +145,7 @@ func (a *app) answers() string {
 // byEngine runs the command by another engine's own means, in this process: srun has the caller's terminal,
 // input and signals, and ends as the job does.
 func (c *runCmd) byEngine(ctx context.Context, a *app) (done bool, err error) {
-	e := a.slurm()
+	e := a.other()
 	if e == nil {
 		return false, nil
 	}
@@ -164,7 +166,7 @@ func (c *runCmd) byEngine(ctx context.Context, a *app) (done bool, err error) {
 // enterElsewhere runs a command in a job of another engine, with a terminal where there is one; without a
 // command the user's shell.
 func (a *app) enterElsewhere(j api.Job, argv []string) (done bool, err error) {
-	e := a.slurm()
+	e := a.other()
 	if e == nil {
 		return false, nil
 	}
@@ -198,7 +200,7 @@ func asAPI(err error) *api.Error {
 }
 
 // becomeProgram goes on as a program of the engine's.
-func (a *app) becomeProgram(p onslurm.Program) error {
+func (a *app) becomeProgram(p engines.Program) error {
 	for _, text := range p.Notes {
 		a.note("%s", text)
 	}

@@ -151,7 +151,7 @@ func (r *fileReader) command(e jobsfile.Entry) (options, argv []string, err erro
 		return nil, nil, err
 	}
 	argv = append(r.interpreter(e), append([]string{e.Script}, args...)...)
-	if r.a.slurm() == nil && !r.again { // of a Slurm the ledger alone knows what was queued
+	if r.a.other() == nil && !r.again { // of a Slurm the ledger alone knows what was queued
 		options = append(options, "--dedup")
 	}
 	switch model := argumentOf(argv, "--llm"); {
@@ -162,7 +162,7 @@ func (r *fileReader) command(e jobsfile.Entry) (options, argv []string, err erro
 		r.a.noteOnce(r.name + " names models (--llm " + model + "), and there is no table of them, so each job gets a whole GPU: " +
 			"name one with -- --llm-config FILE")
 	}
-	if r.a.slurm() == nil && argumentOf(argv, "--cuda") != "" { // its numbers are not what the job sees
+	if r.a.other() == nil && argumentOf(argv, "--cuda") != "" { // its numbers are not what the job sees
 		options = append(options, "--cuda-arg")
 	}
 	if e.Conda != "" {

@@ -34,17 +34,13 @@ type gpuFlags struct {
 	GPUs []indexes `arg:"" sep:"none" name:"index" help:"The GPUs, such as 0,2-3."`
 }
 
-// nodeKeeper is an engine that can take only whole machines out of service: it has to know of all GPUs before it
-// is asked about the first.
-type nodeKeeper interface{ Meant(indexes []int) }
-
 // each does something to each GPU and shows them as they then are.
 func (c *gpuFlags) each(ctx context.Context, a *app, done func(api.GPU) string,
 	do func(context.Context, int) (api.GPUsReply, error)) error {
 	var last api.GPUsReply
 	all := slices.Concat(c.GPUs...)
-	if nodes, ok := a.client.(nodeKeeper); ok {
-		nodes.Meant(all)
+	if e := a.other(); e != nil {
+		e.Meant(all)
 	}
 	for _, index := range all {
 		reply, err := do(ctx, index)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/engines"
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
@@ -22,10 +23,13 @@ func (a *app) helpTopic(args []string) (bool, error) {
 	if _, other := manual.Find(manual.OtherCommands, words[0]); other {
 		return false, nil
 	}
-	found := manual.About(words, onSlurm()...)
+	if a.slurm == nil && besides(engines.SlurmProgram) != "" { // which has sections of its own
+		return true, a.becomeSlurm()
+	}
+	found := manual.About(words, a.onSlurm()...)
 	switch {
 	case words[0] == "topics":
-		a.writeTitles(manual.Topics(onSlurm()...))
+		a.writeTitles(manual.Topics(a.onSlurm()...))
 	case words[0] == "tour":
 		for _, t := range manual.Tour() {
 			a.writeTopic(t)

@@ -33,7 +33,7 @@ type newElsewhere struct {
 func (c *jobOptions) elsewhere(
 	ctx context.Context, a *app, f *fleet, finish func(*app, *api.SubmitRequest) error,
 ) (*newElsewhere, error) {
-	if a.slurm() != nil {
+	if a.other() != nil {
 		return nil, refuse(api.CodeUsage,
 			fmt.Sprintf("leave it out, or type 'gpusched %s %s %s --host %s …'", onFlag, engineLocal, a.words[0], c.Host),
 			"--host asks gpusched on a machine, and Slurm is the engine here")

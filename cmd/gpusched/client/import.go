@@ -147,9 +147,12 @@ var asked = [][]string{
 	{"qos"}, {"user"},
 }
 
+// sacctmgrTime is how long sacctmgr may take.
+const sacctmgrTime = 30 * time.Second
+
 // sacctmgr is what it prints.
 func sacctmgr(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, nodeLimit)
+	ctx, cancel := context.WithTimeout(ctx, sacctmgrTime)
 	defer cancel()
 	var all strings.Builder
 	for _, what := range asked {
@@ -285,15 +288,10 @@ func (q *fileQueue) run(ctx context.Context) (failed error) {
 	return failed
 }
 
-// finder is an engine without request keys. It finds what was submitted with one, and not noted.
-type finder interface {
-	Submitted(ctx context.Context) (func(key string) job.ID, error)
-}
-
 // before finds the jobs of an earlier run that were not noted, where such a run was and its engine needs that.
 func (q *fileQueue) before(ctx context.Context) (func(key string) job.ID, error) {
-	if by, ok := q.a.client.(finder); ok && q.ledger.again {
-		return by.Submitted(ctx)
+	if e := q.a.other(); e != nil && q.ledger.again {
+		return e.Submitted(ctx)
 	}
 	return func(string) job.ID { return 0 }, nil
 }

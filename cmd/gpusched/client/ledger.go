@@ -22,7 +22,7 @@ import (
 // ledger has which entries of a file of jobs have become jobs. It is a file of the
 // user's, locked while it is open. An entry is noted after its job is queued; who dies
 // in between asks again with the same request key, on which the daemon queues nothing
-// twice. Slurm has no such keys: there it is looked first for what has one (finder).
+// twice. Slurm has no such keys: there it is looked first for what has one (engines.Other).
 type ledger struct {
 	file  *os.File // nil: nothing is noted, as for a pipe
 	head  ledgerHead
@@ -128,7 +128,7 @@ func (l *ledger) renew() error {
 // job under the last number that is noted, or has not come to that number yet. One that it had and has forgotten
 // since counts.
 func (l *ledger) check(ctx context.Context, a *app) error {
-	if l.last.Job == 0 || a.slurm() != nil {
+	if l.last.Job == 0 || a.other() != nil {
 		return nil
 	}
 	reply, err := a.client.List(ctx, api.ListQuery{IDs: l.last.Job.String()})

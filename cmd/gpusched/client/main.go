@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/engines"
 	"github.com/gpusched/gpusched/cmd/gpusched/remote"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
@@ -18,10 +19,13 @@ import (
 // What the program was linked with.
 var version, commit string
 
-// Main is the program: it runs what this process was called with, and returns the exit status.
-func Main(itsVersion, itsCommit string) int {
+// Main is the program: it runs what this process was called with, and returns the exit status. A nil Slurm is that
+// of gpusched.
+func Main(itsVersion, itsCommit string, slurm *engines.Slurm) int {
 	version, commit = itsVersion, itsCommit
-	return runUntilSignal(hostApp())
+	a := hostApp()
+	a.slurm = slurm
+	return runUntilSignal(a)
 }
 
 // runUntilSignal runs what this process was called with. A signal ends it in order.

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/gpusched/gpusched/cmd/gpusched-slurm/onslurm"
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 )
 
@@ -22,10 +21,11 @@ func writeManual(_ context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	source := manual.Source{Grammar: parser.Model, Version: version, OnSlurm: onSlurm()}
-	for _, c := range onslurm.Codes() {
-		source.ReasonsOnSlurm = append(source.ReasonsOnSlurm, manual.Entry{Word: string(c.Code), Text: c.Text})
+	if a.slurm == nil {
+		return a.becomeSlurm()
 	}
+	source := manual.Source{Grammar: parser.Model, Version: version, OnSlurm: a.onSlurm()}
+	_, _, source.ReasonsOnSlurm = a.slurm.Manual()
 	if epoch := a.getenv("SOURCE_DATE_EPOCH"); epoch != "" {
 		seconds, err := strconv.ParseInt(epoch, 10, 64)
 		if err != nil {
@@ -45,10 +45,13 @@ func writeManual(_ context.Context, a *app, args []string) error {
 }
 
 // onSlurm are the sections about what Slurm has no place for.
-func onSlurm() []manual.Section {
-	entry := func(g onslurm.Gap) manual.Entry { return manual.Entry{Word: g.Command, Text: g.Text()} }
+func (a *app) onSlurm() []manual.Section {
+	if a.slurm == nil {
+		return nil
+	}
+	commands, options, _ := a.slurm.Manual()
 	return []manual.Section{
-		{Title: "COMMANDS THAT ARE NOT FOR SLURM", Entries: each(onslurm.Gaps(), entry)},
-		{Title: "OPTIONS ON SLURM", Entries: each(onslurm.OptionGaps(), entry)},
+		{Title: "COMMANDS THAT ARE NOT FOR SLURM", Entries: commands},
+		{Title: "OPTIONS ON SLURM", Entries: options},
 	}
 }

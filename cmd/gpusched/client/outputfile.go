@@ -14,7 +14,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gpusched/gpusched/cmd/gpusched-slurm/onslurm"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -28,14 +27,14 @@ const (
 
 // byEngine prints the output of jobs of an engine that has it in files.
 func (c *logsCmd) byEngine(ctx context.Context, a *app) (done bool, err error) {
-	if a.slurm() == nil {
+	if a.other() == nil {
 		return false, nil
 	}
 	switch {
 	case c.Times:
-		return true, onslurm.OptionRefusal("logs --timestamps")
+		return true, a.other().Refusal("logs --timestamps")
 	case c.Attempt > 0:
-		return true, onslurm.OptionRefusal("logs --attempt")
+		return true, a.other().Refusal("logs --attempt")
 	}
 	ids, err := a.resolve(ctx, orLast(c.IDs))
 	if err != nil {
@@ -136,7 +135,7 @@ func (a *app) outputFile(j api.Job) (*os.File, error) {
 	if err := a.mayRead(j); err != nil {
 		return nil, err
 	}
-	name, path := nameOfJob(j), a.slurm().OutputFile(j)
+	name, path := nameOfJob(j), a.other().OutputFile(j)
 	switch {
 	case path == "" && j.State.Terminal():
 		return nil, refuse(api.CodeNotFound, "unless --log was given it is slurm-"+plainName(j)+".out in the job's directory",
@@ -260,7 +259,7 @@ func (p *logPrinter) copyUntil(ctx context.Context, j api.Job, out io.Writer, ov
 
 // outputElsewhere prints the output of a job that somebody stays with, until the context ends.
 func (a *app) outputElsewhere(ctx context.Context, j api.Job, out io.Writer) (done bool, err error) {
-	if a.slurm() == nil {
+	if a.other() == nil {
 		return false, nil
 	}
 	reply, err := a.client.Job(ctx, nameOfJob(j))

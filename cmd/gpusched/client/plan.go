@@ -28,7 +28,7 @@ func (c *whyCmd) plan(ctx context.Context, a *app) error {
 		}
 		j = reply.Job
 	}
-	reply, err := a.client.Plan(ctx, cmp.Or(c.Within, farPlan))
+	reply, err := a.daemon().Plan(ctx, cmp.Or(c.Within, farPlan))
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (a *app) writeSmallPlan(ctx context.Context, j api.Job, lines int) {
 	if !a.out.TTY || j.ExpectedStart.IsZero() {
 		return
 	}
-	p, err := a.client.Plan(ctx, farPlan)
+	p, err := a.daemon().Plan(ctx, farPlan)
 	if err != nil {
 		return // that is an extra; the answer stands without it
 	}

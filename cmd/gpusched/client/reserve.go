@@ -37,7 +37,7 @@ func (c *reserveMakeCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	reply, err := a.client.Reserve(ctx, api.ReserveRequest{
+	reply, err := a.daemon().Reserve(ctx, api.ReserveRequest{
 		GPUs: c.GPUs, From: c.From, To: to, Users: c.Users, Groups: c.Groups, Reason: c.Reason,
 	})
 	if err != nil {
@@ -127,7 +127,7 @@ type reserveListCmd struct {
 }
 
 func (c *reserveListCmd) Run(ctx context.Context, a *app) error {
-	reply, err := a.client.Reservations(ctx)
+	reply, err := a.daemon().Reservations(ctx)
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ type reserveCancelCmd struct {
 func (c *reserveCancelCmd) Run(ctx context.Context, a *app) error {
 	var last api.ReservationsReply
 	for _, id := range c.IDs {
-		reply, err := a.client.Unreserve(ctx, id)
+		reply, err := a.daemon().Unreserve(ctx, id)
 		if err != nil {
 			return err
 		}

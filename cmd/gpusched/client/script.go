@@ -48,7 +48,7 @@ func (c *jobOptions) scripted(a *app) (newJob, *app, error) {
 	if s == nil || err != nil || len(s.lines) == 0 && s.itself() && !a.as.keeps {
 		return nil, a, err
 	}
-	if a.as.keeps && c.Host == "" && a.slurm() == nil {
+	if a.as.keeps && c.Host == "" && a.other() == nil {
 		if err := a.keep(s); err != nil {
 			return nil, a, err
 		}

@@ -19,7 +19,11 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/gpusched/gpusched/cmd/gpusched-slurm/export"
+	"github.com/gpusched/gpusched/cmd/gpusched-slurm/migrate"
+	"github.com/gpusched/gpusched/cmd/gpusched-slurm/onslurm"
 	"github.com/gpusched/gpusched/cmd/gpusched/alias"
+	"github.com/gpusched/gpusched/cmd/gpusched/engines"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/server"
@@ -29,6 +33,9 @@ import (
 
 var update = flag.Bool("update", false, "write the present output into the scripts; commit only changes that you understand")
 
+// withSlurm is what gpusched-slurm is linked with.
+var withSlurm = &engines.Slurm{New: onslurm.Other, Manual: onslurm.Manual, Migrate: migrate.Run, Export: export.Run}
+
 func TestMain(m *testing.M) {
 	if name := os.Getenv(fakeVariable); name != "" {
 		os.Exit(fakeSlurm(name, os.Args[1:]))
@@ -36,6 +43,9 @@ func TestMain(m *testing.M) {
 	program := func() {
 		version, commit = "1.2.3", "abc1234"
 		a := hostApp()
+		if self, err := os.Executable(); err == nil && filepath.Base(self) == engines.SlurmProgram {
+			a.slurm = withSlurm
+		}
 		if dirs := os.Getenv("TEST_JOURNAL_DIRS"); dirs != "" {
 			a.journalDirs = filepath.SplitList(dirs)
 		}
@@ -47,7 +57,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(runUntilSignal(a))
 	}
-	commands := map[string]func(){"gpusched": program}
+	commands := map[string]func(){"gpusched": program, engines.SlurmProgram: program}
 	for _, n := range alias.Names() {
 		commands[n[0]] = program
 	}

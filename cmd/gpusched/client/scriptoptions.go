@@ -25,7 +25,7 @@ func (c *jobOptions) withLines(a *app, s *scriptFile, argv []string) (newJob, *a
 	if err != nil {
 		return nil, a, err
 	}
-	o, err := s.options(p, a.slurm() != nil)
+	o, err := s.options(p, a.other() != nil)
 	if err != nil {
 		return nil, a, err
 	}
@@ -47,7 +47,7 @@ func (c *jobOptions) withLines(a *app, s *scriptFile, argv []string) (newJob, *a
 	for _, text := range o.notes {
 		a.noteOnce(s.name + ": " + text)
 	}
-	if e := a.slurm(); e != nil {
+	if e := a.other(); e != nil {
 		this.client = e.With(o.nativeFor(asks)...)
 	}
 	return whole, &this, nil

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/engines"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/units/contract"
 )
@@ -44,16 +45,25 @@ func (a *app) oursArgs() ([]string, error) {
 
 // becomeOurs runs a program of the package instead of this one. It asks the same scheduler.
 func (a *app) becomeOurs(name string, args []string) error {
-	path := besides(name)
-	if path == "" {
-		return refuse(api.CodeInternal, "it comes with gpusched, in /usr/libexec/gpusched", "%s is not installed", name)
-	}
-	a.restoreLimits()
 	environ := a.environ
 	if a.daemon().Socket != "" {
 		environ = append(environ[:len(environ):len(environ)], contract.SocketVariable+"="+a.daemon().Socket)
 	}
-	return syscall.Exec(path, append([]string{name}, args...), environ)
+	return a.become(name, append([]string{name}, args...), environ)
+}
+
+// becomeSlurm goes on as the same command line with a Slurm behind it.
+func (a *app) becomeSlurm() error { return a.become(engines.SlurmProgram, os.Args, a.environ) }
+
+func (a *app) become(name string, argv, environ []string) error {
+	path := besides(name)
+	if path == "" {
+		return refuse(api.CodeInternal, "it comes with gpusched, in /usr/libexec/gpusched", "%s is not installed", name)
+	}
+	a.out.W.Flush()
+	a.err.W.Flush()
+	a.restoreLimits()
+	return syscall.Exec(path, argv, environ)
 }
 
 // besides finds a program of the package by where this one is: in the same directory where a

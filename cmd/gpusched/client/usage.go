@@ -22,7 +22,7 @@ const oldestPeriod = 40 * 24 * time.Hour
 
 func (c *usageCmd) Run(ctx context.Context, a *app) error {
 	now := a.out.Now
-	reply, err := a.client.Usage(ctx, c.User, counting.ZoneOf(now.Location(), now.Add(-oldestPeriod), now).String())
+	reply, err := a.daemon().Usage(ctx, c.User, counting.ZoneOf(now.Location(), now.Add(-oldestPeriod), now).String())
 	if err != nil {
 		return err
 	}

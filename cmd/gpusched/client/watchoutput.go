@@ -23,7 +23,7 @@ func (a *app) newOutput() (*watchedOutput, error) {
 	out.W, told.W = bufio.NewWriter(os.Stdout), bufio.NewWriter(os.Stderr)
 	own.out, own.err = &out, &told
 	p := &logPrinter{logsCmd: &logsCmd{Follow: true, Attempt: lastAttempt}, app: &own, many: true}
-	if a.slurm() != nil {
+	if a.other() != nil {
 		return &watchedOutput{printer: p}, nil
 	}
 	var err error
@@ -35,7 +35,7 @@ func (a *app) newOutput() (*watchedOutput, error) {
 func (w *watchedOutput) show(ctx context.Context, jobs []api.Job) {
 	w.all.Go(func() {
 		follow := w.printer.follow
-		if w.printer.slurm() != nil {
+		if w.printer.other() != nil {
 			follow = w.printer.printFiles
 		}
 		if err := follow(ctx, jobs); err != nil && ctx.Err() == nil {

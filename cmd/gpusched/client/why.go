@@ -46,7 +46,9 @@ func (c *whyCmd) show(ctx context.Context, a *app) error {
 			a.writeWhy(j)
 			if j.State == job.Queued && len(j.Reasons) > 0 {
 				lines := a.writeQueue(j, reply.Queue) + len(j.Reasons) + 1
-				a.writeSmallPlan(ctx, j, lines)
+				if a.other() == nil {
+					a.writeSmallPlan(ctx, j, lines)
+				}
 			}
 		},
 	}.show(a, c.outputFlags)

@@ -1,4 +1,4 @@
-package client
+package migrate
 
 import (
 	"bufio"
@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/engines"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -36,22 +37,22 @@ type moveLog struct {
 }
 
 // openMoves opens the user's.
-func (a *app) openMoves() (*moveLog, error) {
-	dir := a.getenv("XDG_STATE_HOME")
+func openMoves(s *engines.Shell) (*moveLog, error) {
+	dir := s.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(a.getenv("HOME"), ".local", "state")
+		dir = filepath.Join(s.Getenv("HOME"), ".local", "state")
 	}
 	dir = filepath.Join(dir, "gpusched")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, refuse(api.CodeInternal, "what has been moved is noted there", "%v", err)
+		return nil, engines.Refuse(api.CodeInternal, "what has been moved is noted there", "%v", err)
 	}
 	f, err := os.OpenFile(filepath.Join(dir, "moved.jsonl"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
-		return nil, refuse(api.CodeInternal, "what has been moved is noted there", "%v", err)
+		return nil, engines.Refuse(api.CodeInternal, "what has been moved is noted there", "%v", err)
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()
-		return nil, refuse(api.CodeConflict, "wait until it is done", "another 'gpusched migrate' of yours is at work")
+		return nil, engines.Refuse(api.CodeConflict, "wait until it is done", "another 'gpusched migrate' of yours is at work")
 	}
 	// An sbatch that outlives this process has the lock, too: what it submits is not known yet.
 	if _, err := unix.FcntlInt(f.Fd(), unix.F_SETFD, 0); err != nil {

@@ -1,4 +1,4 @@
-package client
+package migrate
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gpusched/gpusched/cmd/gpusched-slurm/onslurm"
+	"github.com/gpusched/gpusched/cmd/gpusched/engines"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -28,7 +29,7 @@ func (m *migration) move(ctx context.Context, list []*moving) error {
 	defer stop()
 	held := m.each(ctx, undo, list, m.hold)
 	m.leaveAll(undo, m.each(ctx, undo, m.together(undo, held), m.submit))
-	return cmp.Or(ctx.Err(), m.failed)
+	return ctx.Err()
 }
 
 // each does something to each, and returns those with which that went well.
@@ -41,7 +42,7 @@ func (m *migration) each(
 			err = do(ctx, mv)
 		}
 		if err != nil {
-			m.stays(undo, mv.job, err)
+			m.stay(undo, mv.job, err)
 			continue
 		}
 		done = append(done, mv)
@@ -58,12 +59,12 @@ func (m *migration) hold(ctx context.Context, mv *moving) error {
 			return err
 		}
 	}
-	reply, err := m.here.Hold(ctx, mv.job.ID.String())
+	reply, err := m.s.Here.Hold(ctx, mv.job.ID.String())
 	if err != nil {
 		return err
 	}
 	if reply.Job.State != job.Queued || reply.Job.HeldBy == "" {
-		return refuse(api.CodeConflict, "only what waits can be moved", "it is %s", reply.Job.State)
+		return engines.Refuse(api.CodeConflict, "only what waits can be moved", "it is %s", reply.Job.State)
 	}
 	return nil
 }
@@ -86,7 +87,7 @@ func (m *migration) submit(ctx context.Context, mv *moving) error {
 			return err
 		}
 	}
-	m.a.out.Printf("job %s is slurm:%d\n", nameOfJob(mv.job), m.log.lines[mv.key].Slurm)
+	m.s.Printf("job %s is slurm:%d\n", mv.job.Called(), m.log.lines[mv.key].Slurm)
 	return nil
 }
 
@@ -95,12 +96,12 @@ func (m *migration) submit(ctx context.Context, mv *moving) error {
 func (m *migration) find(ctx context.Context, line moveLine) (job.ID, error) {
 	at := line.At.Local().Format(time.DateTime)
 	if line.Conf != m.conf {
-		return 0, refuse(api.CodeConflict, "run it with that again", "an earlier run was cut off at %s that was for another cluster (SLURM_CONF=%s)",
+		return 0, engines.Refuse(api.CodeConflict, "run it with that again", "an earlier run was cut off at %s that was for another cluster (SLURM_CONF=%s)",
 			at, line.Conf)
 	}
 	id, sure, err := m.there.Moved(ctx, movedTag, line.Key, line.At)
 	if err == nil && id == 0 && !sure {
-		return 0, refuse(api.CodeConflict, "see 'gpusched list --on slurm' and 'sacct'",
+		return 0, engines.Refuse(api.CodeConflict, "see 'gpusched list --on slurm' and 'sacct'",
 			"an earlier run was cut off at %s, and whether it submitted this job Slurm does not know any more", at)
 	}
 	return id, err
@@ -113,7 +114,7 @@ func (m *migration) submitNew(ctx context.Context, mv *moving, line moveLine) er
 	for _, d := range mv.job.After {
 		to := m.movedTo(d.Job)
 		if to == 0 {
-			return refuse(api.CodeConflict, "run it again when that one is moved", "it waits for job %d, which stays", d.Job)
+			return engines.Refuse(api.CodeConflict, "run it again when that one is moved", "it waits for job %d, which stays", d.Job)
 		}
 		req.Request.After = append(req.Request.After, job.Dependency{Kind: d.Kind, Job: to})
 	}
@@ -136,18 +137,18 @@ func (m *migration) submitNew(ctx context.Context, mv *moving, line moveLine) er
 	return nil
 }
 
-// stays says why a job is still here, and has it wait as before, unless Slurm has it or may
+// stay says why a job is still here, and has it wait as before, unless Slurm has it or may
 // have it: then it is held, so that it does not run twice.
-func (m *migration) stays(ctx context.Context, j api.Job, why error) {
-	name := nameOfJob(j)
+func (m *migration) stay(ctx context.Context, j api.Job, why error) {
+	name := j.Called()
 	line, known := m.log.lines[m.keyOf(&j)]
 	ended := errors.Is(why, context.Canceled)
 	if ended {
-		why = refuse(api.CodeConflict, "", "the command was ended")
+		why = engines.Refuse(api.CodeConflict, "", "the command was ended")
 	}
 	switch {
 	case line.Slurm != 0 && j.State.Terminal():
-		m.a.out.Printf("job %s is slurm:%d\n", name, line.Slurm)
+		m.s.Printf("job %s is slurm:%d\n", name, line.Slurm)
 		return
 	case line.Slurm != 0:
 		m.fail(why, "job %s is slurm:%d now, and is still here, held: %v. Then run the same command again", name, line.Slurm, why)
@@ -169,7 +170,7 @@ func (m *migration) stays(ctx context.Context, j api.Job, why error) {
 // letGo undoes what was done to a job here, and forgets it.
 func (m *migration) letGo(ctx context.Context, line moveLine) error {
 	if !line.Held {
-		_, err := m.here.Release(ctx, line.Job.String())
+		_, err := m.s.Here.Release(ctx, line.Job.String())
 		if e := (*api.Error)(nil); errors.As(err, &e) && (e.Code == api.CodeConflict || e.Code == api.CodeNotFound) {
 			err = nil // it does not wait
 		}
@@ -192,13 +193,13 @@ func (m *migration) leaveAll(ctx context.Context, done []*moving) {
 	for _, mv := range slices.Backward(done) {
 		problem := err
 		if problem == nil {
-			problem = live.awaited(mv.job.ID, gone, m.a.uid)
+			problem = live.awaited(mv.job.ID, gone, m.s.UID)
 		}
 		if problem == nil {
 			problem = m.leave(ctx, mv)
 		}
 		if problem != nil {
-			m.stays(ctx, mv.job, problem)
+			m.stay(ctx, mv.job, problem)
 			continue
 		}
 		gone[mv.job.ID] = true
@@ -209,10 +210,10 @@ func (m *migration) leaveAll(ctx context.Context, done []*moving) {
 func (m *migration) leave(ctx context.Context, mv *moving) error {
 	id := mv.job.ID.String()
 	comment := movedComment(m.log.lines[mv.key].Slurm, mv.job.Comment)
-	if _, err := m.here.Update(ctx, id, job.Change{Comment: &comment}); err != nil {
-		m.a.note("the comment of job %s does not say where it is: %v", nameOfJob(mv.job), err)
+	if _, err := m.s.Here.Update(ctx, id, job.Change{Comment: &comment}); err != nil {
+		m.s.Note("the comment of job %s does not say where it is: %v", mv.job.Called(), err)
 	}
-	_, err := m.here.Cancel(ctx, id, api.CancelRequest{Unawaited: true}) // a job may have come that waits for it
+	_, err := m.s.Here.Cancel(ctx, id, api.CancelRequest{Unawaited: true}) // a job may have come that waits for it
 	return err
 }
 

@@ -1,9 +1,10 @@
-package client
+package migrate
 
 import (
 	"context"
 	"slices"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/engines"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -23,7 +24,7 @@ type waiter struct {
 
 // look asks for them.
 func (m *migration) look(ctx context.Context) (liveJobs, error) {
-	reply, err := m.here.List(ctx, api.ListQuery{})
+	reply, err := m.s.Here.List(ctx, api.ListQuery{})
 	live := liveJobs{keys: map[job.ID]string{}, waiters: map[job.ID][]waiter{}}
 	for i := range reply.Jobs {
 		j := &reply.Jobs[i]
@@ -53,7 +54,7 @@ func (l *liveJobs) awaited(id job.ID, but map[job.ID]bool, uid int) error {
 	if w.uid != uid {
 		hint = "it is of " + w.user + ", who has to cancel it first"
 	}
-	return refuse(api.CodeConflict, hint, "job %d, which waits for it, stays", w.id)
+	return engines.Refuse(api.CodeConflict, hint, "job %d, which waits for it, stays", w.id)
 }
 
 // together leaves out jobs that wait for one that stays, or for which one waits that stays.
@@ -68,7 +69,7 @@ func (m *migration) together(ctx context.Context, list []*moving) []*moving {
 			err := m.tied(&mv.job, chosen)
 			if err != nil {
 				delete(chosen, mv.job.ID)
-				m.stays(ctx, mv.job, err)
+				m.stay(ctx, mv.job, err)
 			}
 			return err != nil
 		})
@@ -80,10 +81,10 @@ func (m *migration) together(ctx context.Context, list []*moving) []*moving {
 func (m *migration) tied(j *api.Job, chosen map[job.ID]bool) error {
 	for _, d := range j.After {
 		if !chosen[d.Job] && m.movedTo(d.Job) == 0 {
-			return refuse(api.CodeConflict, "move that one, too, or wait for its end", "it waits for job %d, which stays", d.Job)
+			return engines.Refuse(api.CodeConflict, "move that one, too, or wait for its end", "it waits for job %d, which stays", d.Job)
 		}
 	}
-	return m.live.awaited(j.ID, chosen, m.a.uid)
+	return m.live.awaited(j.ID, chosen, m.s.UID)
 }
 
 // movedTo is what a live job of this machine has become there; 0 is nothing yet.

@@ -1,4 +1,4 @@
-package client
+package export
 
 import (
 	"cmp"
@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched-slurm/slurmsite"
+	"github.com/gpusched/gpusched/cmd/gpusched/engines"
 	"github.com/gpusched/gpusched/cmd/gpusched/remote"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
@@ -25,66 +26,55 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// exportCmd writes this machine down for another scheduler.
-type exportCmd struct {
-	Slurm exportSlurmCmd `cmd:"" usage:"[options]" help:"Write slurm.conf and the files that go with it."`
-}
-
-// exportSlurmCmd writes the files of a Slurm that is as this machine.
-type exportSlurmCmd struct {
-	Add     []string `name:"add" sep:"none" placeholder:"HOST" brief:"Another machine of the cluster, asked by ssh" help:"Another machine of the cluster. It is asked with 'ssh HOST gpusched --on local export slurm --node'. May be repeated."`
-	Cluster string   `name:"cluster" placeholder:"NAME" default:"gpus" brief:"The name of the cluster" help:"The name of the cluster: lower-case letters, digits and _."`
-	Dir     string   `name:"dir" placeholder:"DIR" xor:"where" brief:"Write the files into this directory" help:"Write the files into this directory, which has to exist and must not hold any of them. Default: print them."`
-	Node    bool     `name:"node" xor:"where" help:"Only print what this machine has, as JSON."`
-}
-
-func (c *exportSlurmCmd) Run(ctx context.Context, a *app) error {
-	settings, origins, _, err := configFiles{}.read(a)
+// Run writes the files of a Slurm that is as this machine.
+func Run(ctx context.Context, s engines.Shell, c engines.Export) error {
+	settings, origins, err := s.Settings()
 	if err != nil {
 		return err
 	}
-	node, err := a.slurmNode(ctx, &settings)
+	node, err := thisNode(ctx, &s, &settings)
 	if err != nil {
 		return err
 	}
 	if c.Node {
-		return a.printNode(node)
+		return printNode(&s, node)
 	}
 	site := slurmsite.Site{Cluster: c.Cluster, Nodes: []slurmsite.Node{node}, Settings: settings}
 	for _, host := range c.Add {
-		other, err := a.nodeOver(ctx, host)
+		other, err := nodeOver(ctx, host)
 		if err != nil {
 			return err
 		}
 		site.Nodes = append(site.Nodes, other)
 	}
 	site.Set = slices.Sorted(maps.Keys(origins))
-	site.Users = a.accountsKnown(ctx)
+	site.Users = accountsKnown(ctx, &s)
 	site.Members = membersOf(ctx, settings.QuotaGroups(), site.EveryUser())
 	files, notes, err := site.Files()
 	if err != nil {
-		return refuse(api.CodeUsage, "see 'gpusched export slurm --help'", "%v", err)
+		return engines.Refuse(api.CodeUsage, "see 'gpusched export slurm --help'", "%v", err)
 	}
-	if err := c.put(a, files); err != nil {
+	if err := put(&s, c.Dir, files); err != nil {
 		return err
 	}
 	for _, text := range notes {
-		a.note("%s", term.Clean(text))
+		s.Note("%s", text)
 	}
 	return nil
 }
 
 // put writes the files, or prints them.
-func (c *exportSlurmCmd) put(a *app, files []slurmsite.File) error {
-	if c.Dir == "" {
+func put(s *engines.Shell, dir string, files []slurmsite.File) error {
+	if dir == "" {
 		for _, f := range files {
-			a.out.Printf("#### %s\n%s\n", f.Name, f.Text)
+			s.Printf("#### %s\n%s\n", f.Name, f.Text)
 		}
 		return nil
 	}
 	for _, f := range files {
-		if path := filepath.Join(c.Dir, f.Name); present(path) {
-			return refuse(api.CodeUsage, "move it away, or name another directory", "%q is there already", path)
+		path := filepath.Join(dir, f.Name)
+		if _, err := os.Lstat(path); err == nil {
+			return engines.Refuse(api.CodeUsage, "move it away, or name another directory", "%q is there already", path)
 		}
 	}
 	for _, f := range files {
@@ -92,42 +82,42 @@ func (c *exportSlurmCmd) put(a *app, files []slurmsite.File) error {
 		if strings.HasSuffix(f.Name, ".sh") {
 			mode = 0o755
 		}
-		path := filepath.Join(c.Dir, f.Name)
+		path := filepath.Join(dir, f.Name)
 		out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 		if err != nil {
-			return refuse(api.CodeUsage, "name a directory that is there and yours", "%v", err)
+			return engines.Refuse(api.CodeUsage, "name a directory that is there and yours", "%v", err)
 		}
 		_, err = out.WriteString(f.Text)
 		if err := errors.Join(err, out.Close()); err != nil {
 			return err
 		}
-		a.out.Printf("%s\n", term.Clean(path))
+		s.Printf("%s\n", term.Clean(path))
 	}
 	return nil
 }
 
-func (a *app) printNode(n slurmsite.Node) error {
+func printNode(s *engines.Shell, n slurmsite.Node) error {
 	text, err := json.MarshalIndent(n, "", "  ")
 	if err != nil {
 		return err
 	}
-	a.out.Printf("%s\n", text)
+	s.Printf("%s\n", text)
 	return nil
 }
 
-// slurmNode is this machine, with the GPUs that its scheduler gives away.
-func (a *app) slurmNode(ctx context.Context, settings *config.Config) (slurmsite.Node, error) {
+// thisNode is this machine, with the GPUs that its scheduler gives away.
+func thisNode(ctx context.Context, s *engines.Shell, settings *config.Config) (slurmsite.Node, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return slurmsite.Node{}, err
 	}
-	root := os.DirFS(cmp.Or(a.root, "/"))
+	root := os.DirFS(cmp.Or(s.Root, "/"))
 	short, _, _ := strings.Cut(host, ".")
 	node, err := slurmsite.Host(root, short)
 	if err != nil {
 		return node, err
 	}
-	reply, err := a.client.GPUs(ctx)
+	reply, err := s.Here.GPUs(ctx)
 	if err != nil {
 		return node, err
 	}
@@ -174,9 +164,9 @@ const nodeLimit = 30 * time.Second
 const askNode = "gpusched --on local export slurm --node"
 
 // nodeOver asks another machine by the user's own ssh.
-func (a *app) nodeOver(ctx context.Context, host string) (n slurmsite.Node, err error) {
+func nodeOver(ctx context.Context, host string) (n slurmsite.Node, err error) {
 	if err := remote.Check(host); err != nil || host == remote.Here {
-		return n, usagef("--add: %v", cmp.Or(err, errors.New("this machine is a node already")))
+		return n, engines.Refuse(api.CodeUsage, "", "--add: %v", cmp.Or(err, errors.New("this machine is a node already")))
 	}
 	ctx, cancel := context.WithTimeout(ctx, nodeLimit)
 	defer cancel()
@@ -185,11 +175,11 @@ func (a *app) nodeOver(ctx context.Context, host string) (n slurmsite.Node, err 
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, &out, os.Stderr
 	err = cmd.Run()
 	if err = cmp.Or(out.err, err); err != nil {
-		return n, refuse(api.CodeUnavailable, "try 'ssh "+host+" "+askNode+"'; gpusched has to be installed and running there",
+		return n, engines.Refuse(api.CodeUnavailable, "try 'ssh "+host+" "+askNode+"'; gpusched has to be installed and running there",
 			"%s did not answer what hardware it has: %v", host, err)
 	}
 	if err := json.Unmarshal(out.text, &n); err != nil {
-		return n, refuse(api.CodeUnavailable, "try 'ssh "+host+" "+askNode+"'", "the answer of %s is not the JSON that is expected: %v", host, err)
+		return n, engines.Refuse(api.CodeUnavailable, "try 'ssh "+host+" "+askNode+"'", "the answer of %s is not the JSON that is expected: %v", host, err)
 	}
 	return n, nil
 }
@@ -209,10 +199,10 @@ func (t *nodeText) Write(p []byte) (int, error) {
 }
 
 // accountsKnown are the users whose jobs are on record.
-func (a *app) accountsKnown(ctx context.Context) (names []string) {
-	reply, err := a.client.Report(ctx, api.ReportQuery{By: "user"})
+func accountsKnown(ctx context.Context, s *engines.Shell) (names []string) {
+	reply, err := s.Here.Report(ctx, api.ReportQuery{By: "user"})
 	if err != nil {
-		a.note("the users of this machine are not known (%v): accounts.sh has only those with a quota of their own", err)
+		s.Note("the users of this machine are not known (%v): accounts.sh has only those with a quota of their own", err)
 	}
 	for _, r := range reply.Rows {
 		names = append(names, r.Keys[0])

@@ -1,0 +1,127 @@
+package engines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/manual"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/config"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Slurm is what gpusched-slurm has, and gpusched has not.
+type Slurm struct {
+	// New is the Slurm that an environment leads to, for a user. It runs nothing. The numbers of its jobs stand
+	// behind names, as in slurm:12; "" is nothing. Note is told which wishes mean something else there.
+	New func(environ []string, uid int, names string, note func(string)) Other
+
+	// Manual is what the manual says of it: the commands that it has no place for, the options, and the reasons that
+	// only its jobs wait for.
+	Manual func() (commands, options, reasons []manual.Entry)
+
+	// Migrate moves waiting jobs there. The code is that of the first job that stays, which has been said.
+	Migrate func(ctx context.Context, s Shell, m Move) (stays api.Code, err error)
+	// Export writes the files of a Slurm that is as this machine.
+	Export func(ctx context.Context, s Shell, e Export) error
+}
+
+// Other is an engine that is no scheduler of gpusched's.
+type Other interface {
+	Engine
+
+	// Refusal says why a command, or an option of it as in "logs --attempt", can't be carried out there, and what
+	// can be done instead; nil where it can.
+	Refusal(command string) *api.Error
+	// With is the engine for jobs with further options, which mean something there alone.
+	With(options ...string) Other
+	// Run is the program to become for a job that has the caller's terminal, input and signals, and Within that for
+	// a command in a job that runs.
+	Run(ctx context.Context, r api.SubmitRequest) (Program, error)
+	Within(j api.Job, tty bool, argv ...string) (Program, error)
+	// OutputFile is where the output of a job is; "" is that nobody knows.
+	OutputFile(j api.Job) string
+	// Submitted finds what was submitted with a request key, as far as it is known there; 0 is none.
+	Submitted(ctx context.Context) (func(key string) job.ID, error)
+	// Meant names the GPUs that the next calls are about, as only whole nodes can be taken out of service there.
+	Meant(indexes []int)
+}
+
+// Program is one to become: its path, its words with its name first, and its environment.
+type Program struct {
+	Path    string
+	Argv    []string
+	Environ []string
+	Notes   []string // sentences about wishes that mean something else there
+}
+
+// Shell is what the commands of gpusched-slurm alone have of the command line.
+type Shell struct {
+	Environ []string
+	UID     int
+	Root    string      // of the file system that is looked at; "" but in tests
+	Here    *api.Client // the scheduler of this machine
+
+	Printf, Note, Complain func(format string, args ...any)
+
+	// Resolve turns words for jobs of this machine into numbers.
+	Resolve func(ctx context.Context, words []string) (ids []string, err error)
+	// Request asks for a job once more, of an array for all tasks that wait.
+	Request func(of api.JobReply) (api.SubmitRequest, error)
+	// Settings are those of this machine, and where each comes from.
+	Settings func() (config.Config, config.Origins, error)
+}
+
+// Refuse is an error with what to do next.
+func Refuse(code api.Code, hint, format string, args ...any) *api.Error {
+	return &api.Error{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+// Getenv is a variable of the environment.
+func (s *Shell) Getenv(name string) string {
+	for i := len(s.Environ) - 1; i >= 0; i-- {
+		if of := s.Environ[i]; len(of) > len(name) && of[:len(name)] == name && of[len(name)] == '=' {
+			return of[len(name)+1:]
+		}
+	}
+	return ""
+}
+
+// Move is what 'gpusched migrate' is asked.
+type Move struct {
+	Mine, DryRun bool
+	IDs          []string
+}
+
+// Export is what 'gpusched export slurm' is asked.
+type Export struct {
+	Add     []string // machines that are asked by ssh
+	Cluster string
+	Dir     string // "": the files are printed
+	Node    bool   // only what this machine has
+}
+
+// SlurmProgram is the name of the program that has a Slurm.
+const SlurmProgram = "gpusched-slurm"
+
+// Gpusched is the path of gpusched, of which this process may be the part that asks Slurm.
+func Gpusched() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	if self, err = filepath.EvalSymlinks(self); err != nil || filepath.Base(self) != SlurmProgram {
+		return self, err
+	}
+	dir := filepath.Dir(self)
+	for _, place := range []string{dir, filepath.Join(dir, "../../bin")} {
+		path := filepath.Join(place, "gpusched")
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	return "", errors.New("gpusched is not where " + SlurmProgram + " is")
+}
