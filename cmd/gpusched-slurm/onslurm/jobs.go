@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched-slurm/sbatch"
+	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/words"
@@ -76,7 +77,7 @@ func (r *row) wishes(j *api.Job) {
 	} else {
 		j.CPUs = int(r.number(colNumCPUs))
 	}
-	if limit := span(r[colTimeLimit]); limit > 0 {
+	if limit, err := slurm.Minutes(r[colTimeLimit]); err == nil {
 		j.TimeLimit = job.Span(limit)
 	}
 	if nice := r.number(colNice); nice != 0 {
@@ -215,19 +216,18 @@ const signalNotEntered = 53
 
 // dependencies reads those of a waiting job, "afterok:10(unfulfilled),afterany:4_*".
 func dependencies(text string) (list []job.Dependency) {
-	kinds := map[string]job.DependencyKind{
-		"after": job.AfterStart, "afterok": job.AfterOK, "afternotok": job.AfterFail, "afterany": job.AfterAny,
-		"aftercorr": job.AfterOK,
-	}
 	for part := range strings.FieldsFuncSeq(text, func(c rune) bool { return c == ',' || c == '?' }) {
 		part, _, _ = strings.Cut(part, "(")
 		word, ids, _ := strings.Cut(part, ":")
-		kind, ok := kinds[word]
+		kind := slurm.DependencyKind(word)
+		if word == "aftercorr" {
+			kind = job.AfterOK
+		}
 		for id := range strings.SplitSeq(ids, ":") {
 			id, _, _ = strings.Cut(id, "_")
 			id, _, _ = strings.Cut(id, "+")
 			n, err := strconv.ParseInt(id, 10, 64)
-			if d := (job.Dependency{Kind: kind, Job: job.ID(n)}); ok && err == nil && !slices.Contains(list, d) {
+			if d := (job.Dependency{Kind: kind, Job: job.ID(n)}); kind != "" && err == nil && !slices.Contains(list, d) {
 				list = append(list, d)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -252,7 +253,7 @@ func TestSpan(t *testing.T) {
 		"1:00": time.Minute, "30:00": 30 * time.Minute, "1:00:00": time.Hour, "1-12:00:00": 36 * time.Hour,
 		"2-03": 51 * time.Hour, "UNLIMITED": 0, "": 0, "365-00:00:00": 365 * 24 * time.Hour,
 	} {
-		if got := span(text); got != want {
+		if got, _ := slurm.Minutes(text); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}

@@ -255,34 +255,6 @@ func momentOf(text string) time.Time {
 // farFuture is from when on a time is Slurm's word for never: the year 2500.
 const farFuture = 16_725_225_600
 
-// span reads a time limit: minutes, minutes:seconds, hours:minutes:seconds, or days before these.
-func span(text string) time.Duration {
-	days, rest, hasDays := strings.Cut(text, "-")
-	if !hasDays {
-		days, rest = "0", text
-	}
-	d, err := strconv.Atoi(days)
-	if err != nil {
-		return 0
-	}
-	total, unit := 0, []int{60, 1}
-	parts := strings.Split(rest, ":")
-	switch {
-	case len(parts) == 3:
-		unit = []int{3600, 60, 1}
-	case hasDays:
-		unit = []int{3600, 60}
-	}
-	for i, part := range parts {
-		n, err := strconv.Atoi(part)
-		if err != nil || i >= len(unit) {
-			return 0
-		}
-		total += n * unit[i]
-	}
-	return time.Duration(d)*24*time.Hour + time.Duration(total)*time.Second
-}
-
 // size reads an amount of memory in bytes: a number of mebibytes, or with a unit.
 func size(text string) int64 {
 	text = strings.TrimRight(text, "nc") // per node, per CPU

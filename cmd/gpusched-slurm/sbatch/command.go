@@ -33,17 +33,18 @@ func Command(r api.SubmitRequest, s Site) (Submission, error) {
 	if m.p.TTY {
 		m.refuse("a terminal is for 'gpusched run --tty', which is srun there")
 	}
-	args := []string{"--parsable", "--nodes=1", "--ntasks=1"}
+	m.add("parsable", "")
+	m.oneTask()
 	if r.DryRun {
-		args = append(args, "--test-only")
+		m.args = append(m.args, "--test-only")
 	}
-	args = append(args, s.Options...)
-	args = append(args, m.options()...)
-	args = append(args, m.batchOptions()...)
+	m.args = append(m.args, s.Options...)
+	m.addOptions()
+	m.addBatchOptions()
 	if err := m.err(); err != nil {
 		return Submission{}, err
 	}
-	return Submission{Args: args, Script: m.script(), LogDir: m.logDir(), Notes: m.notes}, nil
+	return Submission{Args: m.args, Script: m.script(), LogDir: m.logDir(), Notes: m.notes}, nil
 }
 
 // Run is the words that follow "srun" for a job that somebody stays with. It has a
@@ -59,16 +60,23 @@ func Run(r api.SubmitRequest, s Site) (Submission, error) {
 	if m.p.EnvMode == contract.EnvLogin {
 		m.refuse("--env login needs a job of its own: use submit, or --env inherit")
 	}
-	args := append([]string{"--nodes=1", "--ntasks=1"}, s.Options...)
-	args = append(args, m.options()...)
+	m.oneTask()
+	m.args = append(m.args, s.Options...)
+	m.addOptions()
 	if m.p.TTY {
-		args = append(args, "--pty")
+		m.args = append(m.args, "--pty")
 	}
 	if err := m.err(); err != nil {
 		return Submission{}, err
 	}
-	args = append(args, "/bin/sh", "-c", string(m.script()), "gpusched")
+	args := append(m.args, "/bin/sh", "-c", string(m.script()), "gpusched")
 	return Submission{Args: args, Notes: m.notes}, nil
+}
+
+// oneTask is how many of each a job here is.
+func (m *mapping) oneTask() {
+	m.add("nodes", "1")
+	m.add("ntasks", "1")
 }
 
 // mapping is a request on its way into words for Slurm.
@@ -82,6 +90,7 @@ type mapping struct {
 	may   *bool // may be queued again; nil is as the site has it
 	grace job.Span
 
+	args    []string // for sbatch or srun
 	refused []string
 	notes   []string
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/contract"
@@ -139,6 +140,32 @@ func TestOptions(t *testing.T) {
 		if strings.TrimSpace(rest) != tt.want {
 			t.Errorf("%s: %q, not %q", tt.name, strings.TrimSpace(rest), tt.want)
 		}
+	}
+}
+
+// TestWrittenIsRead: what is said to sbatch means the same where its options are read, by the same table.
+func TestWrittenIsRead(t *testing.T) {
+	r := request("ls")
+	r.GPUMilli, r.GPUType, r.MemBytes, r.CPUs, r.TimeLimit = 2000, "a100", 32<<30+1, 8, job.Span(26*time.Hour+3*time.Second)
+	r.After = []job.Dependency{{Kind: job.AfterStart, Job: 7}, {Kind: job.AfterOK, Job: 8}, {Kind: job.AfterFail, Job: 9}, {Kind: job.AfterAny, Job: 10}}
+	r.Array, r.Hold, r.Requeue, r.Comment, r.Priority.Number = &api.ArraySpec{Spec: "0-8:4%2"}, true, yes(true), "mine", -5
+	r.WarnSignal, r.WarnBefore = 10, job.Span(90*time.Second)
+	r.Notify = []job.Notify{{On: []job.NotifyEvent{job.NotifyStart, job.NotifyEnd, job.NotifyFail}, Way: job.NotifyMail, To: "a@b.org"}}
+	r.Log = contract.Log{Path: "/out/%A-%a", Truncate: true}
+	sub, err := Command(r, site)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b slurm.Batch
+	if err := b.Add(sub.Args); err != nil {
+		t.Fatalf("%q: %v", sub.Args, err)
+	}
+	words, err := b.Words()
+	const want = "--name=train --chdir=/work --env=inherit --comment=mine [.log=%2Fout%2F%25A-%25a] --mem=34360786944B --time=93603s " +
+		"--priority=-5 --hold --after=7 --after-ok=8 --after-fail=9 --after-any=10 --signal=main:10@90s --log=/out/%A-%a --array=0-8:4%2 " +
+		"--requeue --notify=start,end,fail --notify-to=a@b.org --cpus=8 --gpus=2 --log-truncate --gpu-type=a100"
+	if got := strings.Join(words, " "); err != nil || got != want {
+		t.Errorf("%v\n%s, want\n%s", err, got, want)
 	}
 }
 

@@ -9,19 +9,18 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// gpuOptions ask for GPUs.
-func (m *mapping) gpuOptions() []string {
+// addGPUs asks for GPUs.
+func (m *mapping) addGPUs() {
 	if m.r.GPUMilli == 0 {
-		return nil
+		return
 	}
 	var constraints []string
 	kind, feature := m.gpuType()
 	if feature != "" {
 		constraints = append(constraints, feature)
 	}
-	var list []string
 	if m.r.Part() > 0 {
-		list = append(list, m.partOption(kind))
+		m.addPart(kind)
 		if kind != "" {
 			if f := m.featureNamed(kind); f != "" && feature == "" {
 				constraints = append(constraints, f)
@@ -30,25 +29,25 @@ func (m *mapping) gpuOptions() []string {
 			}
 		}
 	} else {
-		list = append(list, m.wholeOption(kind))
+		m.addWhole(kind)
 	}
 	if c := m.memConstraint(kind); c != "" {
 		constraints = append(constraints, c)
 	}
 	if len(constraints) > 0 {
-		list = append(list, "--constraint="+m.constrained(constraints))
+		m.add("constraint", m.constrained(constraints))
 	}
-	return list
 }
 
-// wholeOption asks for whole GPUs: as many for each task where a script says so, as its tasks may be on several nodes.
-func (m *mapping) wholeOption(kind string) string {
+// addWhole asks for whole GPUs: as many for each task where a script says so, as its tasks may be on several nodes.
+func (m *mapping) addWhole(kind string) {
 	for _, o := range m.site.Options {
 		if perTask, is := strings.CutPrefix(o, "--gpus-per-task="); is {
-			return "--gpus-per-task=" + typed(kind) + perTask
+			m.add("gpus-per-task", typed(kind)+perTask)
+			return
 		}
 	}
-	return "--gres=gpu:" + typed(kind) + strconv.Itoa(m.r.Whole())
+	m.add("gres", "gpu:"+typed(kind)+strconv.Itoa(m.r.Whole()))
 }
 
 func typed(kind string) string {
@@ -98,8 +97,8 @@ func (m *mapping) featureNamed(name string) string {
 	return ""
 }
 
-// partOption asks for a part of one GPU.
-func (m *mapping) partOption(kind string) string {
+// addPart asks for a part of one GPU.
+func (m *mapping) addPart(kind string) {
 	part := m.r.Part()
 	switch {
 	case m.r.Whole() > 0: // refuseForeign says so
@@ -111,14 +110,13 @@ func (m *mapping) partOption(kind string) string {
 		if most := max(m.site.Shards, m.site.MostShards); n > most {
 			m.refuse("--gpu-mem %s is more than a GPU has: %d shards of %s", job.FormatSize(m.r.GPUMemBytes), most, job.FormatSize(m.site.ShardBytes))
 		}
-		return fmt.Sprintf("--gres=shard:%d", n)
+		m.add("gres", fmt.Sprintf("shard:%d", n))
 	case m.site.MPS > 0:
-		return fmt.Sprintf("--gres=mps:%d", (part*m.site.MPS+job.WholeGPU-1)/job.WholeGPU)
+		m.add("gres", fmt.Sprintf("mps:%d", (part*m.site.MPS+job.WholeGPU-1)/job.WholeGPU))
 	default:
 		m.refuse("it gives whole GPUs only: for %s of one its slurm.conf needs GresTypes=gpu,shard, and gres.conf lines with Name=shard (or mps)",
 			job.GPUs(m.r.GPUMilli))
 	}
-	return ""
 }
 
 // memConstraint chooses nodes whose GPUs have the memory that is asked. A part of a GPU

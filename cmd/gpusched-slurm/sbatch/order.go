@@ -11,8 +11,8 @@ import (
 // usual.
 var niceOf = map[job.Class]int{job.Low: 10_000, job.Scavenger: 1_000_000}
 
-// order is who goes first, and who makes room.
-func (m *mapping) order() []string {
+// addOrder says who goes first, and who makes room.
+func (m *mapping) addOrder() {
 	p := m.r.Priority
 	class := p.Class
 	if m.r.Preemptible && class == job.Normal && m.site.has(job.Scavenger) {
@@ -22,16 +22,16 @@ func (m *mapping) order() []string {
 		m.differs(otherPreemptible)
 	}
 	if class != job.Normal && m.site.has(class) {
-		return []string{"--qos=" + class.String()}
+		m.add("qos", class.String())
+		return
 	}
 	nice, err := Nice(job.Priority{Class: class, Number: p.Number}, m.site)
 	switch {
 	case err != "":
 		m.refuse("%s", err)
 	case nice != 0:
-		return []string{"--nice=" + strconv.Itoa(nice)}
+		m.add("nice", strconv.Itoa(nice))
 	}
-	return nil
 }
 
 // Nice is a priority as Slurm's nice value, which lowers a job; refusal is why it can't

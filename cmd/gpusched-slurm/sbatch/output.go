@@ -7,9 +7,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// output is the file that the job's output goes to. There is no journal on Slurm, so one
+// addOutput says the file that the job's output goes to. There is no journal on Slurm, so one
 // without --log has Slurm's own: slurm-42.out in its directory.
-func (m *mapping) output() []string {
+func (m *mapping) addOutput() {
 	path, refusal := m.logPath()
 	if refusal != "" {
 		m.refuse("%s", refusal)
@@ -21,11 +21,10 @@ func (m *mapping) output() []string {
 			m.differs(otherTruncate)
 		}
 	}
-	list := []string{"--open-mode=" + mode}
+	m.add("open-mode", mode)
 	if path != "" {
-		list = append(list, "--output="+path)
+		m.add("output", path)
 	}
-	return list
 }
 
 // logPath is the path of --log in Slurm's words, absolute; "" is Slurm's own.

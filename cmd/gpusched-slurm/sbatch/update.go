@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/words"
@@ -83,7 +84,7 @@ func (u *change) needs(c *job.Change) {
 		u.gpus(*c.GPUMilli)
 	}
 	if c.MemBytes != nil {
-		u.set("MinMemoryNode", strconv.FormatInt(mebibytes(*c.MemBytes), 10))
+		u.set("MinMemoryNode", slurm.Megabytes(*c.MemBytes))
 	}
 	if c.CPUs != nil {
 		u.set("NumCPUs", strconv.Itoa(max(*c.CPUs, 1)))
@@ -94,7 +95,7 @@ func (u *change) needs(c *job.Change) {
 	case *c.TimeLimit == 0:
 		u.set("TimeLimit", "UNLIMITED")
 	default:
-		u.set("TimeLimit", Time(c.TimeLimit.Duration()))
+		u.set("TimeLimit", slurm.Span(c.TimeLimit.Duration()))
 	}
 }
 
@@ -121,10 +122,10 @@ func (u *change) life(c *job.Change) {
 	case c.Begin.IsZero():
 		u.set("StartTime", "now")
 	default:
-		u.set("StartTime", Moment(*c.Begin))
+		u.set("StartTime", slurm.Moment(*c.Begin))
 	}
 	if c.After != nil {
-		u.set("Dependency", Dependencies(*c.After))
+		u.set("Dependency", slurm.Dependencies(*c.After))
 	}
 	if c.ArrayLimit != nil {
 		u.set("ArrayTaskThrottle", strconv.Itoa(*c.ArrayLimit))

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
 	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -218,8 +219,5 @@ func span(d time.Duration) string {
 	if d <= 0 {
 		return "0"
 	}
-	d = d.Round(time.Second)
-	days := d / (24 * time.Hour)
-	d -= days * 24 * time.Hour
-	return fmt.Sprintf("%d-%02d:%02d:%02d", days, d/time.Hour, d%time.Hour/time.Minute, d%time.Minute/time.Second)
+	return slurm.Span(d)
 }

@@ -4,11 +4,23 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // mailEvents are the events of --mail-type about which there is a message here.
 var mailEvents = map[string][]string{
 	"BEGIN": {"start"}, "END": {"end"}, "FAIL": {"fail"}, "ALL": {"start", "end"}, "INVALID_DEPEND": {"fail"}, "TIME_LIMIT": {"fail"},
+}
+
+// MailEvent is the event of --mail-type about which there is such a message here.
+func MailEvent(e job.NotifyEvent) string {
+	for _, word := range []string{"BEGIN", "END", "FAIL"} {
+		if slices.Contains(mailEvents[word], string(e)) {
+			return word
+		}
+	}
+	return ""
 }
 
 // mailLost are those about which there is none.

@@ -26,6 +26,21 @@ type option struct {
 
 func (o option) names() []string { return strings.Fields(o.long) }
 
+// Word is an option as it is said to sbatch and srun, by its usual name. One that is not in the table is a mistake of
+// ours.
+func Word(name, value string) string {
+	for _, o := range options {
+		switch {
+		case o.names()[0] != name:
+		case o.value == none, o.value == optional && value == "":
+			return "--" + name
+		default:
+			return "--" + name + "=" + value
+		}
+	}
+	panic("sbatch has no option --" + name)
+}
+
 // options are those of sbatch(1), of Slurm 24.05, that scripts have.
 var options = []option{
 	{"job-name", 'J', required, as("name")},

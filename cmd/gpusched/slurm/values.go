@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // time reads Slurm's time limit, in which a number alone is minutes.
@@ -61,6 +63,18 @@ func Minutes(s string) (time.Duration, error) {
 	}
 	return total, nil
 }
+
+// Span writes a length of time as Slurm reads it, days-hours:minutes:seconds, rounded up
+// to seconds. Slurm itself goes on to minutes.
+func Span(d time.Duration) string {
+	d = (d + time.Second - 1).Truncate(time.Second)
+	days := d / (24 * time.Hour)
+	d -= days * 24 * time.Hour
+	return fmt.Sprintf("%d-%02d:%02d:%02d", days, d/time.Hour, d%time.Hour/time.Minute, d%time.Minute/time.Second)
+}
+
+// Moment writes a point in time as Slurm reads it in every time zone.
+func Moment(at time.Time) string { return "uts" + strconv.FormatInt(at.Unix(), 10) }
 
 // gres reads gpu, gpu:2 and gpu:a100:2. Other resources are refused.
 func (b *Batch) gres(name, value string) error {
@@ -151,6 +165,9 @@ func Mebibytes(s string) (int64, error) {
 	return int64(n) * scale, nil
 }
 
+// Megabytes writes an amount of memory as Slurm counts it, rounded up.
+func Megabytes(bytes int64) string { return strconv.FormatInt((bytes+1<<20-1)>>20, 10) }
+
 func (b *Batch) cpuCount(name, value string) error {
 	n, err := strconv.ParseUint(value, 10, 16)
 	if err != nil || n == 0 {
@@ -180,8 +197,37 @@ func (b *Batch) taskCount(name, value string) error {
 	return nil
 }
 
-// kinds are Slurm's dependencies that exist here.
-var kinds = map[string]string{"after": "after", "afterok": "after-ok", "afternotok": "after-fail", "afterany": "after-any"}
+// kinds are Slurm's dependencies that exist here. Ours are called as the options that ask them.
+var kinds = map[string]job.DependencyKind{
+	"after": job.AfterStart, "afterok": job.AfterOK, "afternotok": job.AfterFail, "afterany": job.AfterAny,
+}
+
+// DependencyKind is what a word such as afterok asks; "" is nothing that exists here.
+func DependencyKind(word string) job.DependencyKind { return kinds[word] }
+
+// Dependencies writes what a job waits for, all of it, as "afterok:7:8,afterany:9"; "" is
+// nothing.
+func Dependencies(list []job.Dependency) string {
+	words := map[job.DependencyKind]string{}
+	for word, kind := range kinds {
+		words[kind] = word
+	}
+	var b strings.Builder
+	last := job.DependencyKind("")
+	for _, d := range list {
+		switch {
+		case d.Kind == last:
+		case b.Len() > 0:
+			b.WriteByte(',')
+			fallthrough
+		default:
+			b.WriteString(words[d.Kind])
+		}
+		last = d.Kind
+		fmt.Fprintf(&b, ":%d", d.Job)
+	}
+	return b.String()
+}
 
 func (b *Batch) dependency(_, value string) error {
 	b.drop("after", "after-ok", "after-fail", "after-any")
@@ -205,7 +251,7 @@ func (b *Batch) dependency(_, value string) error {
 		if strings.Contains(ids, "+") {
 			return fmt.Errorf("%q has a delay, which is not known here", item)
 		}
-		b.words = append(b.words, "--"+ours+"="+strings.ReplaceAll(ids, ":", ","))
+		b.words = append(b.words, "--"+string(ours)+"="+strings.ReplaceAll(ids, ":", ","))
 	}
 	return nil
 }
