@@ -38,9 +38,9 @@ type moveLog struct {
 
 // openMoves opens the user's.
 func openMoves(s *engines.Shell) (*moveLog, error) {
-	dir := s.Getenv("XDG_STATE_HOME")
+	dir := engines.Variable(s.Environ, "XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(s.Getenv("HOME"), ".local", "state")
+		dir = filepath.Join(engines.Variable(s.Environ, "HOME"), ".local", "state")
 	}
 	dir = filepath.Join(dir, "gpusched")
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -47,15 +47,8 @@ func Run(ctx context.Context, s engines.Shell, move engines.Move) (stays api.Cod
 	if err != nil {
 		return "", err
 	}
-	noted := map[string]bool{}
-	note := func(text string) {
-		if !noted[text] {
-			noted[text] = true
-			s.Note("%s", text)
-		}
-	}
-	m := &migration{s: s, there: onslurm.New(s.Environ, s.UID, note), host: plainHost(host)}
-	m.conf, m.dryRun = s.Getenv("SLURM_CONF"), move.DryRun
+	m := &migration{s: s, there: onslurm.New(s.Environ, s.UID, s.NoteOnce), host: plainHost(host)}
+	m.conf, m.dryRun = engines.Variable(s.Environ, "SLURM_CONF"), move.DryRun
 	if m.log, err = openMoves(&s); err != nil {
 		return "", err
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/engines"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -79,7 +80,7 @@ func (e *Engine) answered(ctx context.Context, said string) (job.ID, error) {
 // clusterOf is the variable of an environment that names another cluster, as it stands there; "" is none.
 func clusterOf(environ []string) string {
 	for _, name := range clusterVariables {
-		if value := lookup(environ, name); value != "" {
+		if value := engines.Variable(environ, name); value != "" {
 			return name + "=" + value
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched-slurm/sbatch"
+	"github.com/gpusched/gpusched/cmd/gpusched/engines"
 )
 
 // siteKept is for how long what is known of a site counts: asking for it takes longer than a submission.
@@ -36,16 +37,7 @@ func (e *Engine) site(ctx context.Context, anew bool) (s sbatch.Site, fresh bool
 }
 
 // variable is one of the environment.
-func (e *Engine) variable(name string) string { return lookup(e.environ, name) }
-
-func lookup(environ []string, name string) string {
-	for _, line := range environ {
-		if key, value, _ := strings.Cut(line, "="); key == name {
-			return value
-		}
-	}
-	return ""
-}
+func (e *Engine) variable(name string) string { return engines.Variable(e.environ, name) }
 
 // siteFile is where that is kept, "" where there is no place: in the user's cache, by the cluster. Root has
 // none: its HOME may be that of the user who called sudo, and a link there leads anywhere.

@@ -146,10 +146,10 @@ func TestOptions(t *testing.T) {
 // TestWrittenIsRead: what is said to sbatch means the same where its options are read, by the same table.
 func TestWrittenIsRead(t *testing.T) {
 	r := request("ls")
-	r.GPUMilli, r.GPUType, r.MemBytes, r.CPUs, r.TimeLimit = 2000, "a100", 32<<30+1, 8, job.Span(26*time.Hour+3*time.Second)
+	r.Request = job.Request{GPUMilli: 2000, GPUType: "a100", MemBytes: 32<<30 + 1, CPUs: 8, TimeLimit: job.Span(26*time.Hour + 3*time.Second),
+		Priority: job.Priority{Number: -5}, Hold: true, WarnSignal: 10, WarnBefore: job.Span(90 * time.Second)}
 	r.After = []job.Dependency{{Kind: job.AfterStart, Job: 7}, {Kind: job.AfterOK, Job: 8}, {Kind: job.AfterFail, Job: 9}, {Kind: job.AfterAny, Job: 10}}
-	r.Array, r.Hold, r.Requeue, r.Comment, r.Priority.Number = &api.ArraySpec{Spec: "0-8:4%2"}, true, yes(true), "mine", -5
-	r.WarnSignal, r.WarnBefore = 10, job.Span(90*time.Second)
+	r.Array, r.Requeue, r.Comment = &api.ArraySpec{Spec: "0-8:4%2"}, yes(true), "mine"
 	r.Notify = []job.Notify{{On: []job.NotifyEvent{job.NotifyStart, job.NotifyEnd, job.NotifyFail}, Way: job.NotifyMail, To: "a@b.org"}}
 	r.Log = contract.Log{Path: "/out/%A-%a", Truncate: true}
 	sub, err := Command(r, site)

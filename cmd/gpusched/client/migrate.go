@@ -13,12 +13,7 @@ import (
 )
 
 // migrateCmd moves waiting jobs to another engine.
-type migrateCmd struct {
-	To     string   `name:"to" placeholder:"ENGINE" required:"" enum:"slurm" group:"self" help:"Where to: slurm."`
-	Mine   bool     `name:"mine" group:"self" help:"All your jobs that wait."`
-	DryRun bool     `name:"dry-run" group:"self" brief:"Move nothing; ask Slurm whether it takes each job" help:"Move nothing; ask Slurm whether it would take each job."`
-	IDs    []string `arg:"" optional:"" name:"id" help:"The jobs."`
-}
+type migrateCmd struct{ engines.Move }
 
 func (c *migrateCmd) Run(ctx context.Context, a *app) error {
 	switch {
@@ -28,7 +23,7 @@ func (c *migrateCmd) Run(ctx context.Context, a *app) error {
 		return a.becomeSlurm()
 	}
 	a.restoreLimits()
-	stays, err := a.slurm.Migrate(ctx, a.shell(), engines.Move{Mine: c.Mine, DryRun: c.DryRun, IDs: c.IDs})
+	stays, err := a.slurm.Migrate(ctx, a.shell(), c.Move)
 	if err == nil && stays != "" {
 		err = exitStatus(stays.ExitStatus())
 	}
@@ -41,18 +36,13 @@ type exportCmd struct {
 }
 
 // exportSlurmCmd writes the files of a Slurm that is as this machine.
-type exportSlurmCmd struct {
-	Add     []string `name:"add" sep:"none" placeholder:"HOST" brief:"Another machine of the cluster, asked by ssh" help:"Another machine of the cluster. It is asked with 'ssh HOST gpusched --on local export slurm --node'. May be repeated."`
-	Cluster string   `name:"cluster" placeholder:"NAME" default:"gpus" brief:"The name of the cluster" help:"The name of the cluster: lower-case letters, digits and _."`
-	Dir     string   `name:"dir" placeholder:"DIR" xor:"where" brief:"Write the files into this directory" help:"Write the files into this directory, which has to exist and must not hold any of them. Default: print them."`
-	Node    bool     `name:"node" xor:"where" help:"Only print what this machine has, as JSON."`
-}
+type exportSlurmCmd struct{ engines.Export }
 
 func (c *exportSlurmCmd) Run(ctx context.Context, a *app) error {
 	if a.slurm == nil {
 		return a.becomeSlurm()
 	}
-	return a.slurm.Export(ctx, a.shell(), engines.Export{Add: c.Add, Cluster: c.Cluster, Dir: c.Dir, Node: c.Node})
+	return a.slurm.Export(ctx, a.shell(), c.Export)
 }
 
 // shell is what commands that gpusched-slurm alone has do their work with.

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/engines"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -105,7 +106,7 @@ func (r *moveRig) run(ctx context.Context, ids ...string) (string, error) {
 	}
 	a.out.W = bufio.NewWriter(&said)
 	a.err.W = a.out.W
-	err := (&migrateCmd{To: "slurm", IDs: ids}).Run(ctx, a)
+	err := (&migrateCmd{engines.Move{To: "slurm", IDs: ids}}).Run(ctx, a)
 	a.out.W.Flush()
 	r.t.Log(said.String())
 	return said.String(), err

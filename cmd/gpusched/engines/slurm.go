@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/daemon/api"
@@ -66,6 +67,7 @@ type Shell struct {
 	Here    *api.Client // the scheduler of this machine
 
 	Printf, Note, Complain func(format string, args ...any)
+	NoteOnce               func(text string)
 
 	// Resolve turns words for jobs of this machine into numbers.
 	Resolve func(ctx context.Context, words []string) (ids []string, err error)
@@ -80,11 +82,11 @@ func Refuse(code api.Code, hint, format string, args ...any) *api.Error {
 	return &api.Error{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-// Getenv is a variable of the environment.
-func (s *Shell) Getenv(name string) string {
-	for i := len(s.Environ) - 1; i >= 0; i-- {
-		if of := s.Environ[i]; len(of) > len(name) && of[:len(name)] == name && of[len(name)] == '=' {
-			return of[len(name)+1:]
+// Variable is one of an environment, "" where it is not set.
+func Variable(environ []string, name string) string {
+	for _, line := range environ {
+		if key, value, _ := strings.Cut(line, "="); key == name {
+			return value
 		}
 	}
 	return ""
@@ -92,16 +94,18 @@ func (s *Shell) Getenv(name string) string {
 
 // Move is what 'gpusched migrate' is asked.
 type Move struct {
-	Mine, DryRun bool
-	IDs          []string
+	To     string   `name:"to" placeholder:"ENGINE" required:"" enum:"slurm" group:"self" help:"Where to: slurm."`
+	Mine   bool     `name:"mine" group:"self" help:"All your jobs that wait."`
+	DryRun bool     `name:"dry-run" group:"self" brief:"Move nothing; ask Slurm whether it takes each job" help:"Move nothing; ask Slurm whether it would take each job."`
+	IDs    []string `arg:"" optional:"" name:"id" help:"The jobs."`
 }
 
 // Export is what 'gpusched export slurm' is asked.
 type Export struct {
-	Add     []string // machines that are asked by ssh
-	Cluster string
-	Dir     string // "": the files are printed
-	Node    bool   // only what this machine has
+	Add     []string `name:"add" sep:"none" placeholder:"HOST" brief:"Another machine of the cluster, asked by ssh" help:"Another machine of the cluster. It is asked with 'ssh HOST gpusched --on local export slurm --node'. May be repeated."`
+	Cluster string   `name:"cluster" placeholder:"NAME" default:"gpus" brief:"The name of the cluster" help:"The name of the cluster: lower-case letters, digits and _."`
+	Dir     string   `name:"dir" placeholder:"DIR" xor:"where" brief:"Write the files into this directory" help:"Write the files into this directory, which has to exist and must not hold any of them. Default: print them."`
+	Node    bool     `name:"node" xor:"where" help:"Only print what this machine has, as JSON."`
 }
 
 // SlurmProgram is the name of the program that has a Slurm.
