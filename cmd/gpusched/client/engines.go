@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/alecthomas/kong"
 
@@ -204,10 +203,7 @@ func (a *app) becomeProgram(p engines.Program) error {
 	for _, text := range p.Notes {
 		a.note("%s", text)
 	}
-	a.out.W.Flush()
-	a.err.W.Flush()
-	a.restoreLimits()
-	return &failure{refuse(api.CodeInternal, "", "%s can't be started: %v", p.Path, syscall.Exec(p.Path, p.Argv, p.Environ))}
+	return &failure{refuse(api.CodeInternal, "", "%s can't be started: %v", p.Path, a.exec(p.Path, p.Argv, p.Environ))}
 }
 
 // commandOf is the command as it is typed, without "gpusched".

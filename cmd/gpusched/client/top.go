@@ -60,6 +60,11 @@ func (a *app) become(name string, argv, environ []string) error {
 	if path == "" {
 		return refuse(api.CodeInternal, "it comes with gpusched, in /usr/libexec/gpusched", "%s is not installed", name)
 	}
+	return a.exec(path, argv, environ)
+}
+
+// exec goes on as another program. It returns where that can't be started.
+func (a *app) exec(path string, argv, environ []string) error {
 	a.out.W.Flush()
 	a.err.W.Flush()
 	a.restoreLimits()
