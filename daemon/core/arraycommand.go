@@ -77,8 +77,8 @@ func (b *jobBook) standing(array job.ID) (s job.LiveTasks) {
 // waiter is the job whose reasons to wait a job has: itself, or, of an array whose tasks are all jobs, the first of
 // those that wait again and nobody holds, or else the first; nil where it does not wait.
 func (c *Core) waiter(l *trackedJob) *trackedJob {
-	if l.state() != job.Spawned {
-		if l.state() == job.Queued || l.action == inLine {
+	if l.job.State != job.Spawned {
+		if l.job.State == job.Queued || l.action == inLine {
 			return l
 		}
 		return nil

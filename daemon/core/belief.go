@@ -20,12 +20,7 @@ const believedAtOnce = 256
 const shortestLesson = 2 * time.Second
 
 func (l *trackedJob) kind() sched.Kind {
-	k := sched.KindOf(l.account.UID, l.request())
-	if l.job == nil {
-		d := l.compact.Derived()
-		k.Script, k.Shape = d.Script, d.Shape
-	}
-	return k
+	return sched.KindOf(l.account.UID, &l.job.Request)
 }
 
 // estimate is what is believed of a job's run time.
@@ -76,13 +71,11 @@ func (c *Core) believeAll() {
 		if !c.planning.Has(id) {
 			continue
 		}
-		l := c.jobs.find(id)
-		looked := c.jobs.look(l)
+		l := c.jobs.get(id)
 		if w := c.waiting(l); c.planning.Moves(w) {
 			c.planning.Remove(id)
 			c.planning.Push(w)
 		}
-		c.jobs.shut(l, looked)
 	}
 }
 

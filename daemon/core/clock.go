@@ -23,7 +23,7 @@ func (c *Core) clockSet(by time.Duration, now time.Time) {
 	c.messages.shift(by, now)
 	c.starts.shift(by, now)
 	c.jobs.clearTimers() // its order was by the other clock
-	c.jobs.each(anyJob, func(l *trackedJob) {
+	for _, l := range c.jobs.sorted(anyJob) {
 		j := l.job
 		j.QueuedAt, j.AwayAt, j.NotBefore = moved(j.QueuedAt, by, now), moved(j.AwayAt, by, now), moved(j.NotBefore, by, now)
 		if j.Tasks != nil {
@@ -47,7 +47,7 @@ func (c *Core) clockSet(by time.Duration, now time.Time) {
 		if l.job.State == job.Queued {
 			c.consider(l, now)
 		}
-	})
+	}
 	c.step.replan()
 }
 

@@ -21,10 +21,9 @@ const (
 
 // trackedJob is a job that has not ended. Only what is in job is durable. The order of its fields saves room.
 type trackedJob struct {
-	id      job.ID
-	job     *job.Job    // nil while nobody uses it, see jobBook.get
-	compact job.Compact // the same meanwhile
-	awaits  uint64      // while checking: the number of the sample that it waits for
+	id     job.ID
+	job    *job.Job
+	awaits uint64 // while checking: the number of the sample that it waits for
 
 	action   pendingAction
 	recheck  bool // the unit changed while it was being started or inspected
@@ -68,7 +67,7 @@ type Core struct {
 func New(p Policy, boot string, r job.Restored) *Core {
 	c := &Core{
 		policy: p, systemd: newSystemd(boot, r.Alive), step: newStepBuffer(), starts: newStartBook(),
-		jobs: newJobBook(r.NextID, r.Interned), deps: newDependencies(), planning: newPlanning(r.Predictions),
+		jobs: newJobBook(r.NextID), deps: newDependencies(), planning: newPlanning(r.Predictions),
 		requests: newRequests(r.Done), reservations: newReservations(r.Reservations, r.NextReservation),
 	}
 	c.gpus = newGPUBook(&c.policy, &c.jobs, c.systemd.bootID)
@@ -85,8 +84,9 @@ func New(p Policy, boot string, r job.Restored) *Core {
 // all are known.
 func (c *Core) restoreAll(r *job.Restored) {
 	var pending []job.ID
-	for j, form := range r.AllForms() {
-		l := c.restore(j)
+	for i := range r.Jobs {
+		j := r.Jobs[i] // the list need not be kept for one that waits long
+		l := c.restore(&j)
 		switch {
 		case j.State != job.Queued:
 		case len(j.Pending) > 0:
@@ -94,22 +94,16 @@ func (c *Core) restoreAll(r *job.Restored) {
 		default:
 			c.enqueue(l, time.Time{})
 		}
-		if form != nil && r.Interned != nil {
-			c.jobs.keepForm(l, form)
-		} else {
-			c.jobs.keepOwn(l)
-		}
 	}
 	for _, id := range pending {
 		l := c.jobs.get(id)
 		l.job.Pending = c.stillOpen(l.job.Pending)
 		c.deps.follow(l)
 		c.enqueue(l, time.Time{})
-		c.jobs.rest()
 	}
 }
 
-// restore adds a job that is on record. It is the caller's.
+// restore adds a job that is on record.
 func (c *Core) restore(j *job.Job) *trackedJob {
 	if j.QueuedAt.IsZero() {
 		j.QueuedAt = j.SubmittedAt
@@ -226,7 +220,7 @@ func (c *Core) apply(ev Event, now time.Time) {
 
 // finish ends the step.
 func (c *Core) finish(now time.Time) Effects {
-	out, over := c.step.end(&c.jobs)
+	out, over := c.step.end()
 	if len(out.Records) > 0 {
 		c.planning.changed()
 	}
@@ -236,7 +230,6 @@ func (c *Core) finish(now time.Time) Effects {
 	for _, l := range over {
 		c.jobs.remove(l)
 	}
-	c.jobs.rest()
 	return out
 }
 

@@ -86,8 +86,8 @@ func (d *dependencies) edgesQuota(j *job.Job, open, had int) *job.Refusal {
 // else.
 func (d *dependencies) check(jobs *jobBook, breach breach) {
 	wait, edges := map[job.ID][]job.ID{}, map[int]int{}
-	for _, id := range jobs.sortedIDs() {
-		j := jobs.get(id).job
+	for _, l := range jobs.sorted(anyJob) {
+		id, j := l.id, l.job
 		for _, on := range j.Pending {
 			if list := wait[on.Job]; len(list) == 0 || list[len(list)-1] != id {
 				wait[on.Job] = append(list, id)

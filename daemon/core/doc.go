@@ -7,9 +7,6 @@
 // between any two of them; the next core, made from the records by New, goes on
 // from there when it has been told by a Listed event which units exist.
 //
-// A job that waits rests: it is kept as a job.Compact. Who gets it from the book of jobs has it open, and
-// may change it, until the step is over; rest.go has the rules.
-//
 // The core never reads a clock, never does I/O, starts no goroutine and holds
 // no lock: one goroutine owns it.
 //

@@ -54,7 +54,7 @@ func (c *Core) believed(tried *trackedJob) func(job.ID) *sched.Estimate {
 		if tried != nil && id == tried.id {
 			return c.estimate(tried)
 		}
-		return c.estimate(c.jobs.find(id))
+		return c.estimate(c.jobs.get(id))
 	}
 }
 

@@ -25,13 +25,13 @@ func (c *Core) accountGone(l *trackedJob, heir job.Account, now time.Time) (why 
 // an account that was renamed from one that was removed, but an administrator, who releases what
 // is to run as the other one.
 func (c *Core) holdGone(gone string, heir job.Account, now time.Time) {
-	waits := func(o *trackedJob) bool { return o.state() == job.Queued || o.state() == job.Spawned }
-	c.jobs.each(waits, func(o *trackedJob) {
+	waits := func(o *trackedJob) bool { return o.job.State == job.Queued || o.job.State == job.Spawned }
+	for _, o := range c.jobs.sorted(waits) {
 		if name := o.job.NameOf(heir.UID); o.job.Heir == nil && name != nil && *name == gone {
 			c.keepFrom(o, heir)
 			c.consider(o, now)
 		}
-	})
+	}
 }
 
 // keepFrom holds a job that would run as another account now. Who holds it already goes on to.
@@ -49,20 +49,18 @@ func (c *Core) WaitingAccounts(q job.Query, now time.Time) (list []job.Account) 
 	first := map[int]*trackedJob{}
 	selected, _ := c.selected(&q, now)
 	for _, l := range selected {
-		waits := l.state() == job.Queued || l.state() == job.Spawned
-		if o := first[l.ownerUID()]; waits && (o == nil || l.id < o.id) {
-			first[l.ownerUID()] = l
+		waits := l.job.State == job.Queued || l.job.State == job.Spawned
+		if o := first[l.job.Owner.UID]; waits && (o == nil || l.id < o.id) {
+			first[l.job.Owner.UID] = l
 		}
 	}
 	for _, l := range first {
-		looked := c.jobs.look(l)
 		if l.job.Heir == nil { // else it is known
 			list = append(list, job.Account{UID: l.job.Owner.UID, User: l.job.Owner.User})
 		}
 		if l.job.Heir == nil && l.job.Principal != nil {
 			list = append(list, *l.job.Principal)
 		}
-		c.jobs.shut(l, looked)
 	}
 	return list
 }
@@ -70,12 +68,12 @@ func (c *Core) WaitingAccounts(q job.Query, now time.Time) (list []job.Account) 
 // accountNamed gives all jobs of a number, which were submitted while the directory did not answer,
 // the name of their account.
 func (c *Core) accountNamed(named job.Account) {
-	c.jobs.each(anyJob, func(o *trackedJob) {
+	for _, o := range c.jobs.sorted(anyJob) {
 		if name := o.job.NameOf(named.UID); name != nil && job.Nameless(named.UID, *name) && !o.job.IsSubordinate(named.UID) {
 			setName(o.job, named)
 			c.step.markDirty(o)
 		}
-	})
+	}
 	if a := c.accounts.user(named.UID); a != nil {
 		c.accounts.rename(a, named.User)
 		c.step.replan()

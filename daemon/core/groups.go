@@ -42,11 +42,11 @@ func (c *Core) enrolled(e Enrolled, now time.Time) {
 			found[a] = true
 		}
 	}
-	c.jobs.each(func(l *trackedJob) bool { return found[l.account] }, func(l *trackedJob) {
+	for _, l := range c.jobs.sorted(func(l *trackedJob) bool { return found[l.account] }) {
 		if l.recordGroups() {
 			c.step.markDirtyQuietly(l)
 		}
-	})
+	}
 	c.step.replan()
 }
 

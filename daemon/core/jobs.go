@@ -14,9 +14,6 @@ import (
 // jobBook has the jobs that have not ended, and counts them.
 type jobBook struct {
 	byID      map[job.ID]*trackedJob
-	interned  *job.Interned            // what those that rest have in common
-	opened    []*trackedJob            // those that are to rest when the step is over
-	spare     []*job.Job               // memory for the next look
 	placed    map[job.ID]*trackedJob   // those that have a unit or may have one
 	ids       []job.ID                 // scratch
 	ofArray   map[job.ID][]*trackedJob // the live tasks of each
@@ -31,12 +28,9 @@ type jobBook struct {
 	ended     map[job.State]int          // how many have, since the daemon's start
 }
 
-func newJobBook(next job.ID, interned *job.Interned) jobBook {
-	if interned == nil {
-		interned = job.NewInterned()
-	}
+func newJobBook(next job.ID) jobBook {
 	return jobBook{
-		byID: map[job.ID]*trackedJob{}, interned: interned,
+		byID:   map[job.ID]*trackedJob{},
 		placed: map[job.ID]*trackedJob{}, nextID: max(next, 1), timed: newTimers(),
 		perUser: map[int]int{}, perClass: map[job.Class]int{}, bytes: map[int]int64{}, ended: map[job.State]int{},
 		throttles: map[job.ID]*sched.Throttle{},
@@ -44,15 +38,31 @@ func newJobBook(next job.ID, interned *job.Interned) jobBook {
 	}
 }
 
-// get returns a job that has not ended, until rest; nil: there is none.
+// get returns a job that has not ended; nil: there is none.
 func (b *jobBook) get(id job.ID) *trackedJob {
 	b.walked++
-	l := b.byID[id]
-	if l != nil {
-		b.open(l)
-	}
-	return l
+	return b.byID[id]
 }
+
+// all yields the jobs in no order.
+func (b *jobBook) all() iter.Seq2[job.ID, *trackedJob] {
+	b.walked += len(b.byID)
+	return maps.All(b.byID)
+}
+
+// sorted returns the jobs for which may is true, by id.
+func (b *jobBook) sorted(may func(*trackedJob) bool) (list []*trackedJob) {
+	for _, l := range b.byID {
+		if may(l) {
+			list = append(list, l)
+		}
+	}
+	slices.SortFunc(list, func(x, y *trackedJob) int { return cmp.Compare(x.id, y.id) })
+	return list
+}
+
+// anyJob is for sorted.
+func anyJob(*trackedJob) bool { return true }
 
 // active returns a job that has a unit or may have one; nil: there is none.
 func (b *jobBook) active(id job.ID) *trackedJob { return b.placed[id] }
@@ -71,7 +81,6 @@ func (b *jobBook) add(l *trackedJob) {
 	if t := l.job.Task; t != nil {
 		b.ofArray[t.Array] = append(b.ofArray[t.Array], l)
 	}
-	b.opened = append(b.opened, l)
 	b.addBytes(l)
 }
 
@@ -94,16 +103,6 @@ func (b *jobBook) sort(l *trackedJob) {
 	} else {
 		delete(b.placed, l.job.ID)
 	}
-}
-
-// sortedIDs returns the ids of all jobs that have not ended, in order.
-func (b *jobBook) sortedIDs() []job.ID {
-	ids := make([]job.ID, 0, len(b.byID))
-	for id := range b.byID {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	return ids
 }
 
 // activeIDs returns the ids of the jobs that have a unit or may have one, in
@@ -153,7 +152,7 @@ func (b *jobBook) totals() *job.Totals {
 
 // called is what people call a job, by its id where it has ended.
 func (b *jobBook) called(id job.ID) string {
-	if l := b.byID[id]; l != nil && l.job != nil { // no task rests
+	if l := b.byID[id]; l != nil {
 		return l.job.Called()
 	}
 	return id.String()

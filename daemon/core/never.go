@@ -25,8 +25,7 @@ func (c *Core) Hopeless(now time.Time) (machine, quota Hopeless) {
 		if seen++; seen > maxKinds {
 			break
 		}
-		l := c.jobs.find(id)
-		looked := c.jobs.look(l)
+		l := c.jobs.get(id)
 		if why := have.Never(l.account, &l.job.Request); why != nil {
 			h := &quota
 			if have.Never(nil, &l.job.Request) != nil { // for anybody
@@ -36,7 +35,6 @@ func (c *Core) Hopeless(now time.Time) (machine, quota Hopeless) {
 				h.id, h.First, h.Why = id, l.job.Called(), why.Message
 			}
 		}
-		c.jobs.shut(l, looked)
 	}
 	return machine, quota
 }

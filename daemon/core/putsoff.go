@@ -32,7 +32,7 @@ func (c *Core) putsOff(l *trackedJob, from, to sched.Instant, now time.Time) (w 
 	after := c.plannedStarts(l, to, now)
 	for _, w := range before {
 		was := lastOf(before, w.Job)
-		if c.jobs.find(w.Job).account != l.account && was != sched.Never && lastOf(after, w.Job) > was {
+		if c.jobs.get(w.Job).account != l.account && was != sched.Never && lastOf(after, w.Job) > was {
 			return sched.BackfillReservation{Job: w.Job, At: was}, true
 		}
 	}

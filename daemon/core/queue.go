@@ -222,15 +222,6 @@ func (c *Core) requeueAfter(l *trackedJob, how requeueAt, now time.Time) {
 	c.move(l, job.Queued, now)
 }
 
-// waitFrom has a job wait from a moment on, told by the clock and the zone of SubmittedAt: else
-// it could not rest (see job.Interned.Pack).
-func waitFrom(j *job.Job, now time.Time) {
-	j.QueuedAt = now
-	if same := j.SubmittedAt.Add(now.Sub(j.SubmittedAt)); same.Equal(now) {
-		j.QueuedAt = same
-	}
-}
-
 // ranFor is how long the attempt of a job had its GPUs and was not suspended.
 func ranFor(j *job.Job, now time.Time) time.Duration {
 	if j.Attempt == nil {
@@ -242,20 +233,12 @@ func ranFor(j *job.Job, now time.Time) time.Duration {
 // clampBackoffs ends back-offs that would last longer than they were meant to, since the
 // clock was set back while we were away, and lets no job wait from a moment to come.
 func (c *Core) clampBackoffs(now time.Time) {
-	c.jobs.each(func(l *trackedJob) bool {
-		if l.job != nil {
-			return true
-		}
-		since, capped, known := l.compact.Waits() // one that rests has never been tried
-		return !known || since.After(now) || capped > l.account.Capped(l.request().QuotaMilli(), sched.At(now))
-	}, func(l *trackedJob) {
-		if l.job.State != job.Queued {
-			return
-		}
+	queued := func(l *trackedJob) bool { return l.job.State == job.Queued }
+	for _, l := range c.jobs.sorted(queued) {
 		late := l.job.QueuedAt.After(now)
 		lost := l.job.Capped > l.account.Capped(l.job.Request.QuotaMilli(), sched.At(now)) // of what the clock showed
 		if late {
-			waitFrom(l.job, now)
+			l.job.QueuedAt = now
 		}
 		if late || lost {
 			c.markCapped(l, now)
@@ -272,12 +255,12 @@ func (c *Core) clampBackoffs(now time.Time) {
 		case l.job.Failures > 0:
 			longest = retry.After(l.job.Failures, l.job.Request.Backoff.Duration(), job.MaxBackoff)
 		default:
-			return
+			continue
 		}
 		if latest := now.Add(longest); l.job.NotBefore.After(latest) {
 			l.job.NotBefore = latest
 			c.step.markDirty(l)
 			c.consider(l, now)
 		}
-	})
+	}
 }

@@ -223,13 +223,14 @@ func (c *Core) startWorked(l *trackedJob, now time.Time) {
 // tryNow ends the back-off of the jobs that could not be started, of one account or of all.
 func (c *Core) tryNow(a *sched.Account, now time.Time) {
 	c.step.replan()
-	c.jobs.each(func(l *trackedJob) bool {
-		return l.job != nil && l.job.State == job.Queued && triesOf(l.job) > 0 && (a == nil || l.account == a)
-	}, func(l *trackedJob) {
+	failed := func(l *trackedJob) bool {
+		return l.job.State == job.Queued && triesOf(l.job) > 0 && (a == nil || l.account == a)
+	}
+	for _, l := range c.jobs.sorted(failed) {
 		l.job.NotBefore = time.Time{}
 		c.step.markDirtyQuietly(l)
 		c.consider(l, now)
-	})
+	}
 }
 
 // holds reports whether no job that a trouble holds back is placed now, and when that is to

@@ -92,10 +92,9 @@ func (s *stepBuffer) notifyOwner(l *trackedJob, say job.Message) {
 
 // end turns what the step touched into records. It returns the effects and the jobs that
 // have ended.
-func (s *stepBuffer) end(jobs *jobBook) (out Effects, over []*trackedJob) {
+func (s *stepBuffer) end() (out Effects, over []*trackedJob) {
 	for _, l := range s.dirty {
 		l.dirty = false
-		jobs.open(l)
 		l.keepUse()
 		j := *l.job
 		s.record(job.Record{

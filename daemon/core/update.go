@@ -203,7 +203,7 @@ func (c *Core) change(to *changed, now time.Time) {
 		c.deps.unfollow(l)
 		c.settleCapped(l, now)
 		if larger(&l.job.Request, &s.Request) { // else whoever comes early with little would go first with much
-			waitFrom(l.job, now)
+			l.job.QueuedAt = now
 			l.job.AwayAt = time.Time{}
 		}
 		c.jobs.changeClass(l, s.Request.Priority.Class)

@@ -40,7 +40,6 @@ func (c *Core) Look(q job.Query, now time.Time) (job.View, *Foresight) {
 	v.Jobs = make([]job.JobView, 0, len(list)) // rows are big, and may be a hundred thousand
 	inQueue := 0
 	for _, l := range list {
-		looked := c.jobs.look(l)
 		jv, has, w := c.show(l, now), c.planning.Has(l.id), c.waiter(l)
 		again := w != nil && w != l // a task, whose reasons its array has
 		if has || again {
@@ -62,7 +61,6 @@ func (c *Core) Look(q job.Query, now time.Time) (job.View, *Foresight) {
 			jv.Reasons = c.explain(w)
 		}
 		v.Jobs = append(v.Jobs, jv)
-		c.jobs.shut(l, looked)
 	}
 	return v, ahead
 }
@@ -71,12 +69,7 @@ func (c *Core) Look(q job.Query, now time.Time) (job.View, *Foresight) {
 func (c *Core) Names(q job.Query, now time.Time) []job.Name {
 	list, _ := c.selected(&q, now)
 	if q.For != "" {
-		list = slices.DeleteFunc(list, func(l *trackedJob) bool {
-			looked := c.jobs.look(l)
-			takes := q.For.Takes(l.seen())
-			c.jobs.shut(l, looked)
-			return !takes
-		})
+		list = slices.DeleteFunc(list, func(l *trackedJob) bool { return !q.For.Takes(l.seen()) })
 	}
 	if q.For == job.CommandCancel { // the last in the queue first, so that none starts because another was ended
 		slices.Reverse(list)
@@ -84,16 +77,14 @@ func (c *Core) Names(q job.Query, now time.Time) []job.Name {
 	}
 	names := make([]job.Name, len(list))
 	for i, l := range list {
-		if names[i] = (job.Name{ID: l.id, UID: l.ownerUID()}); l.job != nil { // no task rests
-			names[i].Task = l.job.Task
-		}
+		names[i] = job.Name{ID: l.id, UID: l.job.Owner.UID, Task: l.job.Task}
 	}
 	return names
 }
 
 // liveRank is 0 for a job that waits, 1 for one that has a unit.
 func liveRank(l *trackedJob) int {
-	if l.state() == job.Queued {
+	if l.job.State == job.Queued {
 		return 0
 	}
 	return 1
@@ -133,7 +124,7 @@ func (c *Core) selected(q *job.Query, now time.Time) (list []*trackedJob, beyond
 	switch {
 	case q.IDs != nil:
 		ids = slices.Compact(slices.Sorted(slices.Values(q.IDs)))
-		ids = slices.DeleteFunc(ids, func(id job.ID) bool { return c.jobs.find(id) == nil })
+		ids = slices.DeleteFunc(ids, func(id job.ID) bool { return c.jobs.get(id) == nil })
 		if slices.ContainsFunc(ids, c.planning.Has) {
 			queue = c.planning.Arrange(c.snapshot(now), c.planning.Queue, ids)
 		}
@@ -148,11 +139,11 @@ func (c *Core) selected(q *job.Query, now time.Time) (list []*trackedJob, beyond
 	waiting := make([]*trackedJob, 0, len(queue))
 	var running, rest []*trackedJob
 	for _, id := range queue {
-		waiting = append(waiting, c.jobs.find(id))
+		waiting = append(waiting, c.jobs.get(id))
 	}
 	for _, id := range ids {
-		switch l := c.jobs.find(id); {
-		case l.state().Live():
+		switch l := c.jobs.get(id); {
+		case l.job.State.Live():
 			running = append(running, l)
 		case !c.planning.Has(id):
 			rest = append(rest, l)
@@ -160,16 +151,10 @@ func (c *Core) selected(q *job.Query, now time.Time) (list []*trackedJob, beyond
 	}
 	queued, every := 0, q.MatchesAll()
 	list = slices.DeleteFunc(slices.Concat(running, waiting, rest), func(l *trackedJob) bool {
-		matches := every
-		if !every {
-			looked := c.jobs.look(l)
-			matches = q.Matches(l.seen())
-			c.jobs.shut(l, looked)
-		}
 		switch {
-		case !matches:
+		case !every && !q.Matches(l.seen()):
 			return true
-		case l.state() != job.Queued || q.Waiting == 0:
+		case l.job.State != job.Queued || q.Waiting == 0:
 			return false
 		}
 		if queued++; queued > q.Waiting {
@@ -187,7 +172,7 @@ func (c *Core) outside() []job.ID {
 		return ids // no job is in neither of the two, and none in both
 	}
 	ids = ids[:0]
-	for id := range c.jobs.everyID() {
+	for id := range c.jobs.all() {
 		if !c.planning.Has(id) {
 			ids = append(ids, id)
 		}
@@ -295,7 +280,7 @@ func (c *Core) tellEndless(why []job.Reason) []job.Reason {
 
 // tasksAtOnce is the present limit of an array, asked by it or a task of it.
 func (c *Core) tasksAtOnce(j *job.Job) int {
-	if j.Task != nil && c.jobs.find(j.Task.Array) != nil {
+	if j.Task != nil && c.jobs.get(j.Task.Array) != nil {
 		j = c.jobs.get(j.Task.Array).job
 	}
 	return j.Request.Array.Limit

@@ -131,7 +131,7 @@ func (f *file) open(want *disk) (job.Restored, error) {
 
 // difference says in what a state that was read differs from the disk.
 func difference(got *job.Restored, want *disk) string {
-	w, jobs := want.restored(), got.Every()
+	w, jobs := want.restored(), got.Jobs
 	switch {
 	case got.Events != w.Events:
 		return "another number of the last event"

@@ -71,7 +71,8 @@ func (w *World) judgeRestored(r *job.Restored) {
 	j := w.tracked
 	w.forgetStrays(j.mirror)
 	j.policy, j.mirror = w.settings().Policy, w.disk.clone()
-	for known := range r.All() {
+	for i := range r.Jobs {
+		known := &r.Jobs[i]
 		j.states[known.ID] = known.State
 		if a := known.Attempt; a != nil {
 			j.attempts[known.ID] = a.Number

@@ -130,9 +130,8 @@ func (w *World) reopen(r *job.Restored) {
 	b.lives++
 	clear(b.members)
 	open := map[string]bool{}
-	every := r.Every()
-	for i := range every {
-		n := &every[i]
+	for i := range r.Jobs {
+		n := &r.Jobs[i]
 		b.join(n)
 		if n.Attempt != nil && n.Attempt.EndedAt.IsZero() {
 			key := attemptKey(n.ID, n.Attempt.Number)

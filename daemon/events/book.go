@@ -38,8 +38,8 @@ func NewBook(r *job.Restored) *Book {
 		jobs: map[job.ID]*mark{}, waits: &mark{state: job.Queued},
 		faults: map[string]bool{}, indexes: map[string]int{},
 	}
-	for j := range r.All() {
-		b.put(j.ID, markOf(j))
+	for i := range r.Jobs {
+		b.put(r.Jobs[i].ID, markOf(&r.Jobs[i]))
 	}
 	for i := range r.GPUs {
 		b.control(&r.GPUs[i])

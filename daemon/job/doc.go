@@ -20,6 +20,4 @@
 //  5. Validation reports every problem at once (Problems), each kind once.
 //  6. What there is to say to people is a code with arguments (Message): package
 //     words has the sentences.
-//  7. Compact loses nothing of a job that waits. A new field of Job is kept by it as
-//     well, or isPlain refuses jobs that have it (TestCompactLosesNothing).
 package job

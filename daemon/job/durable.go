@@ -2,7 +2,6 @@ package job
 
 import (
 	"errors"
-	"iter"
 	"time"
 )
 
@@ -62,8 +61,6 @@ type Restored struct {
 	Alive           time.Time    // when the machine was seen to be on last, while jobs ran; zero: unknown
 	Events          int64        // the number that was given to an event last; 0: there was none
 	Jobs            []Job        // those that have not ended, by id
-	Waiting         []Compact    // more of them, by id
-	Interned        *Interned    // of Waiting, for the one who keeps them so; nil: it is not known
 	GPUs            []GPUControl // by UUID
 
 	Usage        []Usage        // by account
@@ -79,46 +76,4 @@ type Done struct {
 	UID   int
 	Dedup string
 	Job   ID
-}
-
-// All yields every job that has not ended, by id. It is the caller's until the next.
-func (r *Restored) All() iter.Seq[*Job] {
-	return func(yield func(*Job) bool) {
-		for j := range r.AllForms() {
-			if !yield(j) {
-				return
-			}
-		}
-	}
-}
-
-// AllForms is All, with the compact form of those that have one, which is never changed; nil: it has none.
-func (r *Restored) AllForms() iter.Seq2[*Job, *Compact] {
-	return func(yield func(*Job, *Compact) bool) {
-		var j Job
-		jobs, waiting := r.Jobs, r.Waiting
-		for len(jobs)+len(waiting) > 0 {
-			if len(waiting) == 0 || len(jobs) > 0 && jobs[0].ID < waiting[0].ID {
-				j, jobs = jobs[0], jobs[1:]
-				if !yield(&j, nil) {
-					return
-				}
-				continue
-			}
-			c := &waiting[0]
-			waiting = waiting[1:]
-			if c.Unpack(&j); !yield(&j, c) {
-				return
-			}
-		}
-	}
-}
-
-// Every is All as a list.
-func (r *Restored) Every() []Job {
-	list := make([]Job, 0, len(r.Jobs)+len(r.Waiting))
-	for j := range r.All() {
-		list = append(list, *j)
-	}
-	return list
 }

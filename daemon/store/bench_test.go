@@ -77,8 +77,8 @@ func BenchmarkLoad(b *testing.B) {
 					b.Fatal(err)
 				}
 				st, err := s.Load(context.Background())
-				if err != nil || len(st.Waiting) != n {
-					b.Fatal(len(st.Waiting), err)
+				if err != nil || len(st.Jobs) != n {
+					b.Fatal(len(st.Jobs), err)
 				}
 				s.Close()
 			}
@@ -106,8 +106,8 @@ func BenchmarkOpenLoad100k(b *testing.B) {
 		s := openAt(b, path)
 		for b.Loop() {
 			st, err := s.Load(context.Background())
-			if err != nil || len(st.Waiting) != 100_000 {
-				b.Fatal(len(st.Waiting), err)
+			if err != nil || len(st.Jobs) != 100_000 {
+				b.Fatal(len(st.Jobs), err)
 			}
 		}
 	})

@@ -251,8 +251,8 @@ func TestRefusedWritesRecover(t *testing.T) {
 	s := openAt(t, path)
 	mustCheck(t, s)
 	st, err := s.Load(context.Background())
-	if err != nil || len(st.Every()) != refused {
-		t.Fatalf("%d jobs of %d: %v", len(st.Every()), refused, err)
+	if err != nil || len(st.Jobs) != refused {
+		t.Fatalf("%d jobs of %d: %v", len(st.Jobs), refused, err)
 	}
 }
 

@@ -47,7 +47,7 @@ func TestBadRecordChangesNothing(t *testing.T) {
 				t.Fatalf("error %v", err)
 			}
 			st, err := s.Load(context.Background())
-			requireEqual(t, err, st.Every(), []job.Job{*first})
+			requireEqual(t, err, st.Jobs, []job.Job{*first})
 			if st.NextID != 2 {
 				t.Fatalf("next id %d", st.NextID)
 			}

@@ -108,8 +108,8 @@ func requireKept(t *testing.T, what, path string, broken []byte) {
 	}
 	s := openAt(t, path)
 	st, err := s.Load(t.Context())
-	if err != nil || len(st.Every()) != 0 || st.NextID <= 2000 {
-		t.Errorf("%s: the new file has %d jobs and goes on at %d: %v", what, len(st.Every()), st.NextID, err)
+	if err != nil || len(st.Jobs) != 0 || st.NextID <= 2000 {
+		t.Errorf("%s: the new file has %d jobs and goes on at %d: %v", what, len(st.Jobs), st.NextID, err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

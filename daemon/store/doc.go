@@ -2,9 +2,6 @@
 // jobs, their private payloads, their attempts, what administrators decided
 // about GPUs and reserved, what accounts have used, and how long jobs took.
 //
-// A start reads the jobs that have not ended in one pass, and those that wait in the compact form in which
-// the scheduler keeps them (live.go).
-//
 // It decides nothing: it writes the records it is given and reads them back.
 // It never opens a file named by a user and never logs.
 //

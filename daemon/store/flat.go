@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -92,11 +91,6 @@ func truth(dst *bool, value string) bool {
 	return *dst || value == "false"
 }
 
-func moment(dst *time.Time, value string) bool {
-	var s string
-	return text(&s, value) && dst.UnmarshalText([]byte(s)) == nil
-}
-
 // span reads a duration; its own reading takes what is no number of JSON, such as 00.
 func span(dst *job.Span, value string) bool {
 	return json.Valid([]byte(value)) && dst.UnmarshalJSON([]byte(value)) == nil
@@ -105,89 +99,4 @@ func span(dst *job.Span, value string) bool {
 func priority(dst *job.Priority, value string) bool {
 	var s string
 	return text(&s, value) && dst.UnmarshalText([]byte(s)) == nil
-}
-
-func flatDerived(d *job.Derived, s string) bool {
-	return flat(s, func(key, value string) bool {
-		switch key {
-		case "defaulted_mem":
-			return truth(&d.DefaultedMem, value)
-		case "implied_stop":
-			return truth(&d.ImpliedStop, value)
-		case "shape":
-			return text(&d.Shape, value)
-		case "script":
-			return text(&d.Script, value)
-		case "auto_mem":
-			return truth(&d.AutoMem, value)
-		case "mem_milli":
-			return integer(&d.MemMilli, value)
-		}
-		return false
-	})
-}
-
-func flatRequest(r *job.Request, s string) bool {
-	return flat(s, func(key, value string) bool {
-		switch key {
-		case "gpu_milli":
-			return integer(&r.GPUMilli, value)
-		case "gpu_mem_bytes":
-			return integer(&r.GPUMemBytes, value)
-		case "mem_bytes":
-			return integer(&r.MemBytes, value)
-		case "cpus":
-			return integer(&r.CPUs, value)
-		case "time_limit_seconds":
-			return span(&r.TimeLimit, value)
-		case "grace_seconds":
-			return span(&r.Grace, value)
-		case "priority":
-			return priority(&r.Priority, value)
-		case "requeue":
-			return truth(&r.Requeue, value)
-		case "on_timeout":
-			return text((*string)(&r.OnTimeout), value)
-		case "preemptible":
-			return truth(&r.Preemptible, value)
-		case "retries":
-			return integer(&r.Retries, value)
-		case "backoff_seconds":
-			return span(&r.Backoff, value)
-		case "gpu_type":
-			return text(&r.GPUType, value)
-		case "spread":
-			return truth(&r.Spread, value)
-		case "objective":
-			return text((*string)(&r.Objective), value)
-		case "batch":
-			return text(&r.Batch, value)
-		case "derived":
-			return flatDerived(&r.Derived, value)
-		}
-		return false
-	})
-}
-
-func flatLabel(l *job.Label, s string) bool {
-	return flat(s, func(key, value string) bool {
-		return key == "name" && text(&l.Name, value)
-	})
-}
-
-func flatLife(l *job.Life, s string) bool {
-	return flat(s, func(key, value string) bool {
-		switch key {
-		case "queued_at":
-			return moment(&l.QueuedAt, value)
-		case "expected":
-			return integer(&l.Expected, value)
-		case "bytes":
-			return integer(&l.Bytes, value)
-		case "gids":
-			var s string
-			return text(&s, value) && l.GIDs.UnmarshalText([]byte(s)) == nil
-		}
-		return false
-	})
 }

@@ -96,9 +96,9 @@ func (t *jobText) decode(j *job.Job) error {
 	d.list(&j.Owner.Groups, t.groups)
 	d.time(&j.SubmittedAt, t.submitted)
 	d.time(&j.ChangedAt, t.changed)
-	document(&d, &j.Label, t.label, flatLabel)
-	document(&d, &j.Request, t.request, flatRequest)
-	document(&d, &j.Life, t.life, flatLife)
+	d.json(&j.Label, t.label)
+	d.json(&j.Request, t.request)
+	d.json(&j.Life, t.life)
 	j.Stop, j.StopBy = t.stop, t.stopBy
 	d.result(&j.Result, t.result)
 	if t.attempt != 0 {

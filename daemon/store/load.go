@@ -49,7 +49,7 @@ func (s *Store) load(ctx context.Context) (st job.Restored, err error) {
 	if alive != 0 {
 		st.Alive = time.UnixMicro(alive).UTC()
 	}
-	if st.Waiting, st.Interned, st.Jobs, err = liveJobs(ctx, tx); err != nil {
+	if st.Jobs, err = jobsIn(ctx, tx, liveClause); err != nil {
 		return st, err
 	}
 	err = errors.Join(

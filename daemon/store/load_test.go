@@ -92,7 +92,7 @@ func TestLongList(t *testing.T) {
 	}
 	commit(t, s, records...)
 	st, err := s.Load(ctx)
-	requireEqual(t, err, st.Every(), want)
+	requireEqual(t, err, st.Jobs, want)
 	for _, damage := range []string{"UPDATE jobs SET life = '{' WHERE id = 700", "UPDATE jobs SET life = '{}', attempt = 5 WHERE id = 700",
 		"UPDATE jobs SET request = '{' WHERE id = 700"} {
 		if _, err := s.write.Exec(damage); err != nil {

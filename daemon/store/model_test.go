@@ -169,7 +169,7 @@ func (m *model) draw(t *rapid.T) job.Record {
 func (m *model) compare(t *rapid.T, s *Store) {
 	ctx := context.Background()
 	st, err := s.Load(ctx)
-	same(t, err, st.Every(), m.live())
+	same(t, err, st.Jobs, m.live())
 	same(t, nil, st.NextID, m.next)
 	for _, g := range st.GPUs {
 		same(t, nil, g, m.gpus[g.UUID])

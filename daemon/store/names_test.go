@@ -208,7 +208,7 @@ func requireNewest(t *testing.T, what, path string, files map[string][]byte) {
 		t.Fatalf("%s: the next job is %d: %v", what, st.NextID, err)
 	}
 	var live []string
-	for _, j := range st.Every() {
+	for _, j := range st.Jobs {
 		live = append(live, j.ID.String())
 	}
 	if got := strings.Join(live, " "); got != "" && got != "2" {

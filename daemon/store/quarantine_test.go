@@ -47,8 +47,8 @@ func TestDamagedFileIsSetAside(t *testing.T) {
 		}
 	}
 	st, err := s.Load(t.Context())
-	if err != nil || len(st.Every()) != 0 || st.NextID <= 2000 {
-		t.Errorf("after 2000 jobs the new file has %d jobs and goes on at %d: %v", len(st.Every()), st.NextID, err)
+	if err != nil || len(st.Jobs) != 0 || st.NextID <= 2000 {
+		t.Errorf("after 2000 jobs the new file has %d jobs and goes on at %d: %v", len(st.Jobs), st.NextID, err)
 	}
 	if found, err := Quarantined(path); err != nil || len(found) != 1 || found[0] != to {
 		t.Errorf("Aside: %q, %v", found, err)

@@ -109,7 +109,7 @@ func TestEveryFieldIsStored(t *testing.T) {
 	j.State, j.Result = job.Queued, nil
 	commit(t, s, job.Record{Job: &j})
 	st, err = s.Load(ctx)
-	requireEqual(t, err, st.Every(), []job.Job{j, *parent})
+	requireEqual(t, err, st.Jobs, []job.Job{j, *parent})
 }
 
 func requireEqual[T any](t *testing.T, err error, got, want T) {

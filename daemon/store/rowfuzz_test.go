@@ -10,26 +10,6 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// FuzzDocument holds that the quick way to read a document takes none that
-// encoding/json refuses or reads in another way.
-func FuzzDocument(f *testing.F) {
-	j := running(1)
-	j.Request.Shape, j.Request.Priority = "0f", job.Priority{Class: job.Low, Number: -5}
-	j.QueuedAt, j.GIDs, j.Expected = epoch, job.GIDs{4, 27, 1001}, 7
-	e := encoder{}
-	for _, s := range []string{
-		e.json(&j.Request), e.json(&j.Life), e.json(&j.Label), "{}", "", "null", `{"gpu_milli":1e3}`, `{"gpu_milli":01}`, `{"gpu_milli":-}`, `{"GPU_MILLI":1}`,
-		`{"name":"a","name":"b"}`, `{"name":"\u00e9"}`, `{"priority":{"class":1,"number":}}`, `{"queued_at":"2026-03-04T05:06:07.5+01:00"}`, `{"gids":""}`, `{"gids":"5-3"}`,
-	} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		agrees(t, s, flatRequest)
-		agrees(t, s, flatLife)
-		agrees(t, s, flatLabel)
-	})
-}
-
 // FuzzJobRow reads the texts of a row, whatever is in them. What can be read is
 // written as something that reads the same.
 func FuzzJobRow(f *testing.F) {

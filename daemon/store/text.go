@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -70,16 +69,6 @@ func (d *decoder) json(dst any, s string) {
 	}
 }
 
-// document reads the document by quick where that knows it, else as JSON.
-func document[T any](d *decoder, dst *T, s string, quick func(*T, string) bool) {
-	if d.err != nil || quick(dst, s) {
-		return
-	}
-	var zero T
-	*dst = zero
-	d.json(dst, s)
-}
-
 // list leaves the slice nil where there is nothing in it.
 func (d *decoder) list(dst any, s string) {
 	if s != "[]" {
@@ -100,11 +89,4 @@ func (d *decoder) in(format string, subject any) error {
 		return nil
 	}
 	return fmt.Errorf(format+": %w", subject, d.err)
-}
-
-// number reads a whole number.
-func (d *decoder) number(dst *int, s string) {
-	if d.err == nil {
-		*dst, d.err = strconv.Atoi(s)
-	}
 }

@@ -34,7 +34,7 @@ func TestDamagedStateIsMovedAside(t *testing.T) {
 				t.Errorf("before it was opened: %+v", c)
 			}
 			opened, state, err := f.open(t.Context())
-			if err != nil || len(state.Every()) != 0 {
+			if err != nil || len(state.Jobs) != 0 {
 				t.Fatalf("%+v, %v", state, err)
 			}
 			defer opened.Close()
