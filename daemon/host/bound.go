@@ -29,7 +29,7 @@ func BoundMemory(goMemLimit string) {
 
 func memoryLimit(ram int64) int64 { return min(max(ram/memoryPart, memoryMin), memoryMax) }
 
-// A queue of a hundred thousand is kept in some 60 MiB. Collected by the runtime's own rule, when
+// A queue of a hundred thousand is kept in some 190 MiB. Collected by the runtime's own rule, when
 // there is as much garbage as what is in use, it would take twice that for good.
 const (
 	garbageFree = 16 << 20 // bytes of garbage that are no matter

@@ -30,7 +30,7 @@ func quickCheck(ctx context.Context, db *sql.DB, path string) error {
 
 func checkTables(ctx context.Context, db *sql.DB, path string) error {
 	for _, table := range []string{
-		"meta", "jobs", "attempts", "runs", "gpu_controls", "usage", "predictions", "reservations", "notifications",
+		"meta", "jobs", "attempts", "gpu_controls", "usage", "predictions", "reservations", "notifications",
 	} {
 		err := each(ctx, db, "PRAGMA quick_check("+table+")", verdict)
 		var f fault
@@ -80,7 +80,6 @@ func (s *Store) Check(ctx context.Context) error {
 	c.structure()
 	c.jobs()
 	c.otherRows()
-	c.runs()
 	c.relations()
 	if len(c.faults) > 0 {
 		return fmt.Errorf("check the state file %q: %w", s.path, errors.Join(c.faults...))
@@ -152,17 +151,6 @@ func (c *checker) otherRows() {
 	decode(c, scanReservation, reservationColumns, "reservations")
 	decode(c, scanNotification, notificationColumns, "notifications")
 	decode(c, func(rows *sql.Rows) (job.Payload, error) { return scanPayload(rows) }, payloadColumns, "payloads")
-}
-
-// runs decodes what reports count.
-func (c *checker) runs() {
-	c.rows("SELECT text FROM runs", func(rows *sql.Rows) error {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			return err
-		}
-		return readRun(&job.Run{}, text, true)
-	})
 }
 
 func decode[T any](c *checker, scan scanner[T], columns, table string) {

@@ -37,6 +37,7 @@ func TestCheckFinds(t *testing.T) {
 		{"UPDATE meta SET value = 6 WHERE name = 'next_reservation'", "reservation 6: has an id that will be given out again"},
 		{"UPDATE jobs SET life = '[]' WHERE id = 2", "job 2: json"},
 		{"UPDATE jobs SET dedup = 'x' WHERE id = 2", "job 2: has two content hashes"},
+		{"UPDATE jobs SET mem_bytes = 5 WHERE id = 2", "job 2: asks for two amounts"},
 		{"UPDATE jobs SET task_index = 4 WHERE id = 5", "job 5: is two tasks"},
 		{"UPDATE jobs SET array_id = 1, life = '{\"task\":{\"array\":1,\"index\":3}}' WHERE id = 5", "job 5: is a task of a job that is no array"},
 		{"INSERT INTO payloads SELECT 5, argv, env_mode, env, dir, umask, limits, setup FROM payloads WHERE job_id = 4", "job 5: is a task and has a payload beside its array's"},

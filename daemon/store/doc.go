@@ -25,7 +25,6 @@
 //  7. A job in a terminal state has a result; the current attempt of a job is
 //     its highest; a request key names one job per user; a task of an array
 //     becomes one job.
-//     What reports count of it (runs) is a copy that triggers of the schema keep.
 //  8. With the end of a job its environment leaves the file. What is kept of
 //     ended jobs is bounded (Forget), and so are the attempts of each job.
 package store

@@ -28,29 +28,20 @@ const (
 
 // pastSize is what a job that has ended takes, with its indexes, in the words of
 // SQL, and pastBytes, which may be more, the same of one that ends now.
-const pastSize = "1024 + (700 + octet_length(j.label)) * max(j.attempt, 1) + octet_length(j.request) + octet_length(j.life) + " +
-	"coalesce((SELECT 2 * sum(octet_length(a.gpus)) FROM attempts a WHERE a.job_id = j.id), 0) + " + // the second time in runs
+const pastSize = "1024 + 400 * max(j.attempt, 1) + octet_length(j.label) + octet_length(j.request) + octet_length(j.life) + " +
+	"coalesce((SELECT sum(octet_length(a.gpus)) FROM attempts a WHERE a.job_id = j.id), 0) + " +
 	"coalesce((SELECT octet_length(p.argv) + octet_length(p.dir) + octet_length(p.setup) FROM payloads p WHERE p.job_id = j.id), 0)"
 
 func pastBytes(j *job.Job) int64 {
 	n := 2048 + min(j.Bytes, 12<<10) + j.Weight() - j.Bytes
 	if a := j.Attempt; a != nil {
-		n += int64(min(a.Number, keepAttempts)) * int64(700+labelBytes(&j.Label)+gpuBytes*len(a.GPUs))
+		n += int64(min(a.Number, keepAttempts)) * int64(400+gpuBytes*len(a.GPUs))
 	}
 	return n
 }
 
-// gpuBytes is what a GPU of an attempt takes, in attempts and in runs.
-const gpuBytes = 1400
-
-// labelBytes is what each run repeats of a label.
-func labelBytes(l *job.Label) int {
-	n := len(l.Name) + len(l.Comment)
-	for key, value := range l.Tags {
-		n += len(key) + len(value)
-	}
-	return n
-}
+// gpuBytes is what a GPU of an attempt takes.
+const gpuBytes = 700
 
 // historyUse is what one person's ended jobs take, roughly, and under which uids.
 type historyUse struct {

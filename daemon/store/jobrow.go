@@ -8,9 +8,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// jobColumns are the columns of jobs that are written. The last three are
-// copies for look-ups.
-const jobColumns = "id, key, uid, gid, user, owner_groups, name, state, submitted_at, changed_at, stop, stop_by, attempt, label, request, life, result, array_id, task_index, dedup"
+// jobColumns are the columns of jobs that are written, those last that are copies for look-ups and reports.
+const jobColumns = "id, key, uid, gid, user, owner_groups, name, state, submitted_at, changed_at, stop, stop_by, attempt, label, request, life, result, " +
+	"array_id, task_index, dedup, class, gpu_milli, gpu_mem_bytes, mem_bytes, cpus, time_limit_ns"
 
 // jobQuery reads jobs with the numbers of their current attempts. A clause
 // that names j's columns follows. It must never read payloads (invariant 4).
@@ -39,9 +39,10 @@ func jobArgs(j *job.Job) ([]any, error) {
 	if j.Task != nil {
 		array, index = int64(j.Task.Array), j.Task.Index
 	}
+	r := &j.Request
 	return []any{int64(j.ID), j.Key, j.Owner.UID, j.Owner.GID, j.Owner.User, groups, j.Label.Name, string(j.State),
 		formatTime(j.SubmittedAt), formatTime(j.ChangedAt), string(j.Stop), j.StopBy, attempt, label, request, life, result,
-		array, index, j.Request.Dedup}, e.err
+		array, index, r.Dedup, r.Priority.Class.String(), r.GPUMilli, r.GPUMemBytes, r.MemBytes, r.CPUs, int64(r.TimeLimit)}, e.err
 }
 
 // own returns the request without what a task shares with its array: parameters

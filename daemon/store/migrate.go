@@ -8,15 +8,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 //go:embed schema.sql
 var schema string
 
-// applicationID marks our files ("gpuj" in ASCII). Builds before the first release counted their schemas from 1, too,
-// and marked their files otherwise.
-const applicationID, beforeRelease = 0x6770756a, 0x67707573
+// applicationID marks our files ("gpuk" in ASCII).
+const applicationID = 0x6770756b
+
+// beforeRelease marked the files of builds before the first release, which counted their schemas from 1, too.
+var beforeRelease = []int{0x67707573, 0x6770756a}
 
 // migrations returns the scripts that bring a file from schema n to n+1, in
 // order; the first makes a new one. A released script is never changed; after
@@ -32,7 +35,7 @@ func version(ctx context.Context, db *sql.DB, path string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if app == beforeRelease {
+	if slices.Contains(beforeRelease, app) {
 		return 0, &CorruptError{Path: path, Detail: "it is of a build before the first release, which this release can't read"}
 	}
 	if fresh := app == 0 && v == 0 && objects == 0; !fresh && (app != applicationID || v < 1) {

@@ -87,7 +87,7 @@ func TestMigrationCopiesFirst(t *testing.T) {
 func TestFailedMigrationChangesNothing(t *testing.T) {
 	path := oldFile(t)
 	for range 2 {
-		_, err := Open(context.Background(), path, Options{known: append(migrations(), "DROP TABLE runs; DELETE FROM meta; CREATE TABLE broken (")})
+		_, err := Open(context.Background(), path, Options{known: append(migrations(), "DROP TABLE attempts; DELETE FROM meta; CREATE TABLE broken (")})
 		if err == nil || !strings.Contains(err.Error(), "change the schema from 1 to 2") {
 			t.Fatalf("the broken migration: %v", err)
 		}
@@ -115,12 +115,13 @@ func TestReadOnlyOfAnOlderFile(t *testing.T) {
 	}
 }
 
-// A file of a build before the first release has one of eleven other schemas, whose numbers began at 1 as ours do. It is
+// A file of a build before the first release has one of a dozen other schemas, whose numbers began at 1 as ours do. It is
 // refused whatever its number is, and what refuses it says what it is.
 func TestFileOfABuildBeforeTheFirstRelease(t *testing.T) {
 	for schema := range 12 {
 		path := oldFile(t)
-		execFile(t, path, fmt.Sprintf("PRAGMA application_id=0x67707573; PRAGMA user_version=%d", schema))
+		app := beforeRelease[schema%len(beforeRelease)]
+		execFile(t, path, fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d", app, schema))
 		for _, opts := range []Options{{}, {ReadOnly: true}} {
 			_, err := Open(context.Background(), path, opts)
 			if !errors.Is(err, job.ErrDamaged) || !strings.Contains(err.Error(), "of a build before the first release") {

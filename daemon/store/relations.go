@@ -27,8 +27,7 @@ var relations = []relation{
 	{"SELECT id FROM jobs j WHERE json_extract(life, '$.tasks.next') < (SELECT count(*) FROM jobs t WHERE t.array_id = j.id)", "job %d: has more tasks than it counts"},
 	{"SELECT DISTINCT job_id FROM attempts JOIN jobs ON id = job_id WHERE ended_at = '' AND number < attempt", "job %d: has an earlier attempt that never ended"},
 	{"SELECT id FROM jobs JOIN attempts ON job_id = id AND number = attempt WHERE ended_at = '' AND " + notLive, "job %d: holds GPUs but is in no state to"},
-	{"SELECT job_id FROM (SELECT r.* FROM run_source r JOIN jobs j ON j.id = r.job_id WHERE j.result IS NOT NULL EXCEPT SELECT * FROM runs)", "job %d: is not among the runs as it ended"},
-	{"SELECT job_id FROM runs r WHERE NOT EXISTS (SELECT 1 FROM run_source s WHERE s.job_id = r.job_id AND s.number = r.number AND s.ended_at = r.ended_at)", "job %d: is among the runs with an end that it does not have"},
+	{"SELECT id FROM jobs WHERE (gpu_milli, gpu_mem_bytes, mem_bytes, cpus) IS NOT (SELECT coalesce(json_extract(request, '$.gpu_milli'), 0), coalesce(json_extract(request, '$.gpu_mem_bytes'), 0), coalesce(json_extract(request, '$.mem_bytes'), 0), coalesce(json_extract(request, '$.cpus'), 0))", "job %d: asks for two amounts"},
 	{"SELECT max(id) FROM jobs HAVING max(id) >= (SELECT value FROM meta WHERE name = 'next_id')", "job %d: has an id that will be given out again"},
 	{"SELECT max(id) FROM reservations HAVING max(id) >= (SELECT value FROM meta WHERE name = 'next_reservation')", "reservation %d: has an id that will be given out again"},
 }

@@ -4,212 +4,90 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"strings"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
+
+// runOfJob are the columns of a run that are those of its job.
+const runOfJob = "j.id, j.uid, j.gid, j.user, j.owner_groups, j.name, j.label, j.class, j.gpu_mem_bytes, j.mem_bytes, j.cpus, j.time_limit_ns"
+
+// runOfAttempt are runs with an attempt. What an attempt that is not the last one of its job came to is no end of the job.
+const runOfAttempt = "SELECT " + runOfJob + ", iif(j.result IS NOT NULL AND j.attempt = a.number, j.state, '')," +
+	" a.number, a.gpus, a.placed_at, a.started_at, a.ended_at, a.eligible_at, a.peak_mem_bytes, a.cpu_time_ns" +
+	" FROM attempts a CROSS JOIN jobs j ON j.id = a.job_id"
+
+// runs are what ended from ?1 on, in order: attempts, and jobs without one that are no arrays, which run nothing.
+// goingOn are the attempts that have not ended.
+const (
+	runs = runOfAttempt + " WHERE a.ended_at >= ?1 AND coalesce(j.uid = ?2, 1) UNION ALL SELECT " + runOfJob +
+		", j.state, 0, '[]', '', '', j.changed_at, '', 0, 0 FROM jobs j WHERE j.result IS NOT NULL AND j.changed_at >= ?1 AND" +
+		" coalesce(j.uid = ?2, 1) AND j.attempt = 0 AND json_extract(j.request, '$.array') IS NULL ORDER BY 18, 1, 14"
+	goingOn = runOfAttempt + " WHERE a.ended_at = '' AND coalesce(j.uid = ?, 1) AND j.result IS NULL ORDER BY 1, 14"
+)
+
+// someTime is before all times.
+const someTime = "0"
 
 // Runs calls f for every attempt on record that may have been under way at q.From or later,
 // and for every job that ended without one since, but for arrays, which run nothing: in the
 // order of their ends, then those that go on. It reads one snapshot, and stops at the first
 // error. A run is good until f returns.
 func (s *Store) Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) error) error {
-	who, args := "", []any{formatTime(q.From)} // '' is before all
-	if q.UID != nil {
-		who, args = " AND uid = ?2", append(args, *q.UID)
-	}
-	query := "SELECT text FROM runs WHERE ended_at >= ?1" + who + " UNION ALL " +
-		"SELECT text FROM run_source WHERE job_id IN (SELECT id FROM jobs WHERE result IS NULL) AND ended_at = ''" + who
 	r, err := s.reporter(ctx)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
+	tx, err := r.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return fmt.Errorf("read what ran: %w", s.readError(err))
+	}
+	defer tx.Rollback()
 	var stopped error // by f
-	var text string
-	var run job.Run
-	err = each(ctx, r, query, func(rows *sql.Rows) error {
-		if err := rows.Scan(&text); err != nil {
-			return err
-		}
-		if err := readRun(&run, text, q.Tags); err != nil || !q.Wants(&run.Owner) {
+	row := func(rows *sql.Rows) error {
+		run, err := scanRun(rows, q.Tags)
+		if err != nil || !q.Wants(&run.Owner) {
 			return err
 		}
 		stopped = f(&run)
 		return stopped
-	}, args...)
+	}
+	var uid any
+	if q.UID != nil {
+		uid = *q.UID
+	}
+	if err = each(ctx, tx, runs, row, max(formatTime(q.From), someTime), uid); err == nil {
+		err = each(ctx, tx, goingOn, row, uid)
+	}
 	if err != nil && stopped == nil {
 		return fmt.Errorf("read what ran: %w", s.readError(err))
 	}
 	return err
 }
 
-// runFields are the fields of a row of runs, as the schema has them.
-const (
-	runJob = iota
-	runNumber
-	runUID
-	runGID
-	runEnd
-	runAsked
-	runPeak
-	runCPU
-	runPlaced
-	runStarted
-	runEnded
-	runEligible
-	runGroups
-	runTags
-	runGPUs
-	runUser
-	runName
-	runFields
-)
-
-// readRun decodes a row of runs; tags only where they are wanted.
-func readRun(r *job.Run, text string, tags bool) error {
-	var field [runFields]string
-	rest, ok := text, true
-	for i := range runName {
-		if field[i], rest, ok = strings.Cut(rest, "\x1f"); !ok {
-			return fmt.Errorf("%w: %q is no run", job.ErrInvalid, text)
-		}
+// scanRun reads one row of runs or goingOn; tags only where they are wanted.
+func scanRun(rows *sql.Rows, tags bool) (r job.Run, err error) {
+	var groups, label, class, gpus, placed, started, ended, eligible string
+	a := &r.Attempt
+	err = rows.Scan(&r.Job, &r.Owner.UID, &r.Owner.GID, &r.Owner.User, &groups, &r.Name, &label, &class, &r.GPUMem, &r.Mem,
+		&r.CPUs, &r.Limit, &r.End, &a.Number, &gpus, &placed, &started, &ended, &eligible, &a.PeakMemBytes, &a.CPUTime)
+	if err != nil {
+		return r, err
 	}
-	gpus := r.Attempt.GPUs[:0]
-	*r = job.Run{Name: rest, End: job.State(field[runEnd])}
-	d, a := decoder{}, &r.Attempt
-	number(&d, &r.Job, field[runJob])
-	number(&d, &a.Number, field[runNumber])
-	number(&d, &r.Owner.UID, field[runUID])
-	number(&d, &r.Owner.GID, field[runGID])
-	number(&d, &a.PeakMemBytes, field[runPeak])
-	number(&d, &a.CPUTime, field[runCPU])
-	r.Owner.User = field[runUser]
-	d.asked(r, field[runAsked])
-	d.list(&r.Owner.Groups, field[runGroups])
-	d.time(&a.PlacedAt, field[runPlaced])
-	d.time(&a.StartedAt, field[runStarted])
-	d.time(&a.EndedAt, field[runEnded])
-	d.time(&a.EligibleAt, field[runEligible])
-	if tags && field[runTags] != "" {
-		d.json(&r.Tags, field[runTags])
+	d := decoder{}
+	var p job.Priority
+	d.err = p.UnmarshalText([]byte(class))
+	r.Class = p.Class
+	d.list(&r.Owner.Groups, groups)
+	d.list(&a.GPUs, gpus)
+	d.time(&a.PlacedAt, placed)
+	d.time(&a.StartedAt, started)
+	d.time(&a.EndedAt, ended)
+	d.time(&a.EligibleAt, eligible)
+	if tags {
+		var l job.Label
+		d.json(&l, label)
+		r.Tags = l.Tags
 	}
-	if list := field[runGPUs]; list != "[]" && flatGPUs(&gpus, list) {
-		a.GPUs = gpus
-	} else {
-		d.list(&a.GPUs, list)
-	}
-	return d.in("job %d", r.Job)
-}
-
-// number reads a number of a row.
-func number[T ~int | ~int64](d *decoder, dst *T, s string) {
-	if d.err == nil && !integer(dst, s) {
-		d.err = fmt.Errorf("%w: %q is no number", job.ErrInvalid, s)
-	}
-}
-
-// asked reads what was asked: a list of memory, GPU memory, CPUs, time limit and class, with
-// null for what was not.
-func (d *decoder) asked(r *job.Run, s string) {
-	limit, class := job.Span(0), job.Priority{}
-	rest := strings.TrimSuffix(strings.TrimPrefix(s, "["), "]")
-	for _, read := range []func(string) bool{
-		func(v string) bool { return integer(&r.Mem, v) },
-		func(v string) bool { return integer(&r.GPUMem, v) },
-		func(v string) bool { return integer(&r.CPUs, v) },
-		func(v string) bool { return span(&limit, v) },
-		func(v string) bool { return priority(&class, v) },
-	} {
-		var value string
-		value, rest, _ = strings.Cut(rest, ",")
-		if value != "" && value != "null" && !read(value) && d.err == nil {
-			d.err = fmt.Errorf("%w: %q is not what was asked", job.ErrInvalid, s)
-		}
-	}
-	r.Class, r.Limit = class.Class, limit.Duration()
-}
-
-// flatGPUs reads the GPUs of an attempt as encoding/json would, where they are as the
-// scheduler writes them: see flat.
-func flatGPUs(list *[]job.Allocation, s string) bool {
-	if len(s) < 2 || s[0] != '[' || s[len(s)-1] != ']' {
-		return false
-	}
-	for s = s[1 : len(s)-1]; s != ""; {
-		depth, end := 0, 0
-		for end < len(s) {
-			switch s[end] {
-			case '{':
-				depth++
-			case '}':
-				depth--
-			}
-			if end++; depth == 0 {
-				break
-			}
-		}
-		var g job.Allocation
-		if !flatGPU(&g, s[:end]) {
-			return false
-		}
-		*list = append(*list, g)
-		if s = s[end:]; s != "" && (s[0] != ',' || s == ",") {
-			return false
-		}
-		s = strings.TrimPrefix(s, ",")
-	}
-	return true
-}
-
-func flatGPU(g *job.Allocation, s string) bool {
-	return flat(s, func(key, value string) bool {
-		switch key {
-		case "uuid":
-			return text(&g.UUID, value)
-		case "index":
-			return integer(&g.Index, value)
-		case "minor":
-			return integer(&g.Minor, value)
-		case "milli":
-			return integer(&g.Milli, value)
-		case "promise_bytes":
-			return integer(&g.PromiseBytes, value)
-		case "charge_milli":
-			return integer(&g.ChargeMilli, value)
-		case "cpus":
-			return text(&g.CPUs, value)
-		case "promised_cpus":
-			return integer(&g.PromisedCPUs, value)
-		case "use":
-			return flatUse(&g.Use, value)
-		}
-		return false
-	})
-}
-
-func flatUse(u *job.GPUUse, s string) bool {
-	return flat(s, func(key, value string) bool {
-		switch key {
-		case "peak_bytes":
-			return integer(&u.PeakBytes, value)
-		case "seen":
-			return integer(&u.Seen, value)
-		case "busy":
-			return integer(&u.Busy, value)
-		case "peak_busy":
-			return integer(&u.PeakBusy, value)
-		case "mem_seen":
-			return integer(&u.MemSeen, value)
-		case "mem_mib_ms":
-			return integer(&u.MemMiBMS, value)
-		case "metered":
-			return integer(&u.Metered, value)
-		case "milli_j":
-			return integer(&u.MilliJ, value)
-		case "idle":
-			return integer(&u.Idle, value)
-		}
-		return false
-	})
+	return r, d.in("job %d", r.Job)
 }

@@ -2,37 +2,19 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
+	"math"
+	"os"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/contract"
 )
-
-// The quick reader of GPUs reads what the scheduler writes as encoding/json does.
-func TestFlatGPUs(t *testing.T) {
-	whole := job.Allocation{GPU: contract.GPU{UUID: "GPU-a", Index: 3, Minor: 2}, CPUs: "0-3,8", PromisedCPUs: 4}
-	whole.Use = job.GPUUse{PeakBytes: 1, Seen: 2, Busy: 3, PeakBusy: 4, MemSeen: 5, MemMiBMS: 6, Metered: 7, MilliJ: 8, Idle: 9}
-	part := job.Allocation{GPU: contract.GPU{UUID: "GPU-b", Milli: 500, PromiseBytes: 7}, ChargeMilli: 600}
-	for _, list := range [][]job.Allocation{{whole}, {part}, {whole, part, whole}} {
-		text, err := json.Marshal(list)
-		var got []job.Allocation
-		if err != nil || !flatGPUs(&got, string(text)) || !reflect.DeepEqual(got, list) {
-			t.Errorf("%s: %+v", text, got)
-		}
-	}
-	for _, odd := range []string{"", "[", "[{]", "[{}", `[{"uuid":"a"},]`, `[{"uuid":"a\"}"}]`, `[{"new":1}]`, `[1]`, `[{"index":1}{"index":2}]`} {
-		var got []job.Allocation
-		if flatGPUs(&got, odd) {
-			t.Errorf("%q is read as %+v", odd, got)
-		}
-	}
-}
 
 // Runs are all attempts that may reach into the time, an end without one, and no array.
 func TestRuns(t *testing.T) {
@@ -104,6 +86,26 @@ func TestRunsAreWhole(t *testing.T) {
 	n, err := s.Forget(context.Background(), History{Age: time.Minute}, at.Add(3*time.Hour))
 	requireEqual(t, err, n, 2)
 	check(of(&live, live.Attempt))
+}
+
+// TestManualsQuery: an administrator who asks the state file as gpuschedd(8) shows it, with what SQLite has, is answered.
+func TestManualsQuery(t *testing.T) {
+	manual, err := os.ReadFile("../../packaging/man/gpuschedd.8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := regexp.MustCompile(`(?s)\nSELECT .*?;\n`).FindString(strings.ReplaceAll(string(manual), `\-`, "-"))
+	s := openNew(t)
+	j := ended(1, job.Completed)
+	at := time.Date(2026, 11, 5, 12, 0, 0, 0, time.UTC)
+	j.Owner.User, j.Request.GPUMilli = "ann", 2000
+	j.Attempt.PlacedAt, j.Attempt.EndedAt = at, at.Add(3*time.Hour)
+	commit(t, s, job.Record{Job: j, Payload: payload()}, job.Record{Job: running(2), Payload: payload()})
+	var user string
+	var hours float64
+	if err := s.read.QueryRow(query).Scan(&user, &hours); err != nil || user != "ann" || math.Abs(hours-6) > 0.001 {
+		t.Errorf("%q, %v GPU-hours, %v, of %q", user, hours, err, query)
+	}
 }
 
 // manyRuns is a file with a month of n jobs, made once for the benchmarks.

@@ -28,10 +28,16 @@ CREATE TABLE jobs (
   owner_groups TEXT    NOT NULL DEFAULT '[]', -- those of the owner's that have a quota
   life         TEXT    NOT NULL DEFAULT '{}', -- what the scheduler keeps between attempts
 
-  -- Copies for look-ups of what is in life and request.
-  array_id     INTEGER REFERENCES jobs (id), -- of a task
-  task_index   INTEGER,
-  dedup        TEXT    NOT NULL DEFAULT ''
+  -- Copies for look-ups and reports of what is in life and request. GPUs are in thousandths of one; 0: not asked.
+  array_id      INTEGER REFERENCES jobs (id), -- of a task
+  task_index    INTEGER,
+  dedup         TEXT    NOT NULL,
+  class         TEXT    NOT NULL,            -- of its priority
+  gpu_milli     INTEGER NOT NULL,
+  gpu_mem_bytes INTEGER NOT NULL,            -- of each GPU
+  mem_bytes     INTEGER NOT NULL,            -- of the host
+  cpus          INTEGER NOT NULL,
+  time_limit_ns INTEGER NOT NULL
 ) STRICT;
 
 CREATE UNIQUE INDEX jobs_key ON jobs (uid, key) WHERE key <> '';
@@ -69,81 +75,8 @@ CREATE TABLE attempts (
   PRIMARY KEY (job_id, number)
 ) STRICT, WITHOUT ROWID;
 
--- What reports count, in the order of time: each attempt that has ended, and each job that
--- ended without one, with what of the job a report asks about. It is a copy, made and kept by
--- triggers, so that a report reads a month in one go and decodes nothing else.
---
--- text has the fields of run_source, each but the last ended by the character 31, which no
--- document has in it: JSON writes it as an escape.
-CREATE TABLE runs (
-  ended_at TEXT    NOT NULL,
-  job_id   INTEGER NOT NULL,
-  number   INTEGER NOT NULL,               -- of the attempt; 0: it ended without one
-  uid      INTEGER NOT NULL,
-  text     TEXT    NOT NULL,
-  PRIMARY KEY (ended_at, job_id, number)
-) STRICT, WITHOUT ROWID;
-
--- What belongs into runs, and what has not ended, with '' for the end.
-CREATE VIEW run_source AS
-SELECT a.ended_at, a.job_id, a.number, j.uid,
-       a.job_id || char(31) || a.number || char(31) || j.uid || char(31) || j.gid || char(31) ||
-       iif(j.result IS NOT NULL AND j.attempt = a.number, j.state, '') || char(31) ||
-       iif(json_valid(j.request), json_extract(j.request, '$.mem_bytes', '$.gpu_mem_bytes', '$.cpus', '$.time_limit_seconds', '$.priority'), '[]') || char(31) ||
-       a.peak_mem_bytes || char(31) || a.cpu_time_ns || char(31) ||
-       a.placed_at || char(31) || a.started_at || char(31) || a.ended_at || char(31) || a.eligible_at || char(31) ||
-       j.owner_groups || char(31) || iif(json_valid(j.label), coalesce(json_extract(j.label, '$.tags'), ''), '') || char(31) ||
-       a.gpus || char(31) || j.user || char(31) || j.name AS text
-FROM attempts a CROSS JOIN jobs j ON j.id = a.job_id
-UNION ALL
-SELECT j.changed_at, j.id, 0, j.uid,
-       j.id || char(31) || 0 || char(31) || j.uid || char(31) || j.gid || char(31) || j.state || char(31) ||
-       iif(json_valid(j.request), json_extract(j.request, '$.mem_bytes', '$.gpu_mem_bytes', '$.cpus', '$.time_limit_seconds', '$.priority'), '[]') || char(31) ||
-       0 || char(31) || 0 || char(31) || char(31) || char(31) || j.changed_at || char(31) || char(31) ||
-       j.owner_groups || char(31) || iif(json_valid(j.label), coalesce(json_extract(j.label, '$.tags'), ''), '') || char(31) ||
-       '[]' || char(31) || j.user || char(31) || j.name
-FROM jobs j WHERE j.result IS NOT NULL AND j.attempt = 0 AND iif(json_valid(j.life), json_extract(j.life, '$.tasks') IS NULL, 1);
-
-CREATE TRIGGER attempt_made AFTER INSERT ON attempts WHEN NEW.ended_at <> '' BEGIN
-  INSERT INTO runs SELECT * FROM run_source WHERE job_id = NEW.job_id AND number = NEW.number;
-END;
-
-CREATE TRIGGER attempt_changed AFTER UPDATE ON attempts WHEN NEW.ended_at <> '' OR OLD.ended_at <> '' BEGIN
-  DELETE FROM runs WHERE ended_at = OLD.ended_at AND job_id = OLD.job_id AND number = OLD.number;
-  INSERT INTO runs SELECT * FROM run_source WHERE job_id = NEW.job_id AND number = NEW.number AND ended_at <> '';
-END;
-
-CREATE TRIGGER attempt_removed AFTER DELETE ON attempts BEGIN
-  DELETE FROM runs WHERE ended_at = OLD.ended_at AND job_id = OLD.job_id AND number = OLD.number;
-END;
-
-CREATE TRIGGER job_made AFTER INSERT ON jobs WHEN NEW.result IS NOT NULL BEGIN
-  INSERT INTO runs SELECT * FROM run_source WHERE job_id = NEW.id AND ended_at <> '';
-END;
-
--- A job that ends without an attempt, as a hundred thousand may at once that are cancelled: the
--- second half of run_source. Nothing of it can be there before.
-CREATE TRIGGER job_ended AFTER UPDATE ON jobs WHEN NEW.result IS NOT NULL AND OLD.result IS NULL AND NEW.attempt = 0 AND OLD.attempt = 0 BEGIN
-  INSERT INTO runs SELECT NEW.changed_at, NEW.id, 0, NEW.uid,
-         NEW.id || char(31) || 0 || char(31) || NEW.uid || char(31) || NEW.gid || char(31) || NEW.state || char(31) ||
-         iif(json_valid(NEW.request), json_extract(NEW.request, '$.mem_bytes', '$.gpu_mem_bytes', '$.cpus', '$.time_limit_seconds', '$.priority'), '[]') || char(31) ||
-         0 || char(31) || 0 || char(31) || char(31) || char(31) || NEW.changed_at || char(31) || char(31) ||
-         NEW.owner_groups || char(31) || iif(json_valid(NEW.label), coalesce(json_extract(NEW.label, '$.tags'), ''), '') || char(31) ||
-         '[]' || char(31) || NEW.user || char(31) || NEW.name
-  WHERE NEW.changed_at <> '' AND iif(json_valid(NEW.life), json_extract(NEW.life, '$.tasks') IS NULL, 1);
-END;
-
--- Any other job that ends may have been changed since its earlier attempts ended.
-CREATE TRIGGER job_changed AFTER UPDATE ON jobs
-WHEN (NEW.result IS NOT NULL OR OLD.result IS NOT NULL) AND NOT (NEW.result IS NOT NULL AND OLD.result IS NULL AND NEW.attempt = 0 AND OLD.attempt = 0) BEGIN
-  DELETE FROM runs WHERE ended_at = OLD.changed_at AND job_id = OLD.id AND number = 0;
-  DELETE FROM runs WHERE (ended_at, job_id, number) IN (SELECT ended_at, job_id, number FROM attempts WHERE job_id = NEW.id);
-  INSERT INTO runs SELECT * FROM run_source WHERE job_id = NEW.id AND ended_at <> '';
-END;
-
-CREATE TRIGGER job_removed AFTER DELETE ON jobs BEGIN
-  DELETE FROM runs WHERE ended_at = OLD.changed_at AND job_id = OLD.id AND number = 0;
-END;
+-- What reports read: attempts in the order of their ends.
+CREATE INDEX attempts_ended ON attempts (ended_at);
 
 -- Messages about jobs. Of those that have been sent, or given up, people read how
 -- that went as long as the job is on record.

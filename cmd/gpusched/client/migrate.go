@@ -50,7 +50,8 @@ func (a *app) shell() engines.Shell {
 	return engines.Shell{
 		Environ: a.environ, UID: a.uid, Root: a.root, Here: a.daemon(), Resolve: a.resolve, Request: a.onceMore,
 		Printf: func(format string, args ...any) { a.out.Printf(format, args...) },
-		Note:   a.note, NoteOnce: a.noteOnce, Complain: func(format string, args ...any) { a.complain(term.Clean(fmt.Sprintf(format, args...))) },
+		Note:   a.note, NoteOnce: a.noteOnce,
+		Complain: func(format string, args ...any) { a.complain(term.Clean(fmt.Sprintf(format, args...))) },
 		Settings: func() (config.Config, config.Origins, error) {
 			settings, origins, _, err := configFiles{}.read(a)
 			return settings, origins, err
