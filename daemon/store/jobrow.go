@@ -42,7 +42,8 @@ func jobArgs(j *job.Job) ([]any, error) {
 	r := &j.Request
 	return []any{int64(j.ID), j.Key, j.Owner.UID, j.Owner.GID, j.Owner.User, groups, j.Label.Name, string(j.State),
 		formatTime(j.SubmittedAt), formatTime(j.ChangedAt), string(j.Stop), j.StopBy, attempt, label, request, life, result,
-		array, index, r.Dedup, r.Priority.Class.String(), r.GPUMilli, r.GPUMemBytes, r.MemBytes, r.CPUs, int64(r.TimeLimit)}, e.err
+		array, index, r.Dedup, r.Priority.Class.String(), r.GPUMilli, r.GPUMemBytes, r.MemBytes, r.CPUs,
+		int64(r.TimeLimit)}, e.err
 }
 
 // own returns the request without what a task shares with its array: parameters

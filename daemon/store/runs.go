@@ -11,7 +11,8 @@ import (
 // runOfJob are the columns of a run that are those of its job.
 const runOfJob = "j.id, j.uid, j.gid, j.user, j.owner_groups, j.name, j.label, j.class, j.gpu_mem_bytes, j.mem_bytes, j.cpus, j.time_limit_ns"
 
-// runOfAttempt are runs with an attempt. What an attempt that is not the last one of its job came to is no end of the job.
+// runOfAttempt are runs with an attempt. What an attempt came to that is not the last one of its job is no end
+// of the job.
 const runOfAttempt = "SELECT " + runOfJob + ", iif(j.result IS NOT NULL AND j.attempt = a.number, j.state, '')," +
 	" a.number, a.gpus, a.placed_at, a.started_at, a.ended_at, a.eligible_at, a.peak_mem_bytes, a.cpu_time_ns" +
 	" FROM attempts a CROSS JOIN jobs j ON j.id = a.job_id"
