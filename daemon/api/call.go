@@ -74,14 +74,10 @@ func (c *Client) ask(ctx context.Context, header, method, path string, body []by
 		*raw = text
 		return nil
 	}
-	if c.Host != "" && tooMany(text) {
-		return c.manyItems()
-	}
 	if err := json.Unmarshal(text, out); err != nil {
 		return &Error{Code: CodeInternal, Message: fmt.Sprintf("the scheduler's answer is not the JSON that is expected: %v", err),
 			Hint: "see 'gpusched version'"}
 	}
-	c.sign(out)
 	return nil
 }
 
@@ -135,25 +131,16 @@ func (c *Client) explain(ctx context.Context, err error) error {
 	if errors.As(err, &dial) && dial.Op == "dial" {
 		e.sent = false
 	}
-	var own *Error
 	switch {
-	case c.Dial != nil && errors.As(err, &own):
-		e.Code, e.Message, e.Hint = own.Code, own.Message, own.Hint
-	case c.Dial != nil && errors.Is(err, context.DeadlineExceeded):
-		e.Message = fmt.Sprintf("no answer within %s", answerTime)
-	case c.Dial != nil && !e.sent:
-		e.Message = fmt.Sprintf("it cannot be reached: %v", dial.Err)
 	case errors.Is(err, context.DeadlineExceeded):
 		e.Message = fmt.Sprintf("the scheduler at %s did not answer within %s", c.socket(), answerTime)
 		e.Hint = "see 'systemctl status gpusched' and 'journalctl -u gpusched'"
 	case errors.Is(err, errTooLong):
-		e.Message = fmt.Sprintf("the scheduler at %s answers with more than %d MiB", cmp.Or(c.Host, c.socket()), c.transport().most>>20)
+		e.Message = fmt.Sprintf("the scheduler at %s answers with more than %d MiB", c.socket(), c.transport().most>>20)
 		e.Hint = "ask for less of it"
 	case errors.Is(err, errMalformed):
-		e.Message = fmt.Sprintf("the scheduler at %s answers what is not expected: %v", cmp.Or(c.Host, c.socket()), err)
+		e.Message = fmt.Sprintf("the scheduler at %s answers what is not expected: %v", c.socket(), err)
 		e.Hint = "see 'gpusched version'"
-	case c.Dial != nil && e.sent:
-		e.Message = "the connection ended without an answer"
 	case e.sent:
 		e.Message = "the scheduler closed the connection without an answer"
 		e.Hint = "see 'systemctl status gpusched' and 'journalctl -u gpusched'"

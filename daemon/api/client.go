@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -23,19 +22,8 @@ type Client struct {
 	Socket string // path of the daemon's socket; "" is SocketPath
 	Own    bool   // it is that of a user's own scheduler (gpuschedd --user)
 
-	// Dial connects with the daemon; nil: by Socket. Its errors are those of a request that has not been
-	// sent; an *Error of it is returned as it is, but for what is unexported.
-	Dial func(context.Context) (net.Conn, error)
-	// Host is the name of the machine that Dial leads to. Jobs and GPUs of an answer bear it, and those of a
-	// question may: "a:12". "": none does.
-	Host string
-	// MaxReply bounds what an answer may make the client hold, in bytes, where it is less than what bounds
-	// any; 0: it is not less.
-	MaxReply int
-
-	once   sync.Once
-	lines  *transport
-	signer signer
+	once  sync.Once
+	lines *transport
 }
 
 // The times after which the daemon counts as not answering, and for which an
@@ -56,11 +44,7 @@ func (c *Client) socket() string {
 // transport returns what asks the daemon.
 func (c *Client) transport() *transport {
 	c.once.Do(func() {
-		most := int64(cmp.Or(min(c.MaxReply, maxReply), maxReply))
-		c.lines = &transport{most: most, dial: func(ctx context.Context) (net.Conn, error) {
-			if c.Dial != nil {
-				return c.elsewhere(ctx)
-			}
+		c.lines = &transport{most: maxReply, dial: func(ctx context.Context) (net.Conn, error) {
 			return knock(ctx, func() (net.Conn, error) {
 				var d net.Dialer
 				return d.DialContext(ctx, "unix", c.socket())
@@ -184,21 +168,16 @@ func (q ListQuery) values() url.Values {
 
 // List returns the jobs that match, and the GPUs.
 func (c *Client) List(ctx context.Context, q ListQuery) (out ListReply, err error) {
-	q.IDs = c.own(q.IDs)
 	return out, c.call(ctx, methodGet, "/v1/jobs"+q.encode(), nil, &out)
 }
 
 // IDs returns what the jobs that match are called, a line each: their numbers, or as tasks "7_3". That is
 // a tenth of the work of List.
 func (c *Client) IDs(ctx context.Context, q ListQuery) (lines []byte, err error) {
-	q.IDs = c.own(q.IDs)
 	q.Names, q.Reasons, q.Recent = false, false, false
 	words := q.values()
 	words.Set("form", "ids")
-	if err = c.call(ctx, methodGet, "/v1/jobs?"+words.Encode(), nil, &lines); err != nil {
-		return nil, err
-	}
-	return lines, c.checkNames(lines)
+	return lines, c.call(ctx, methodGet, "/v1/jobs?"+words.Encode(), nil, &lines)
 }
 
 // Status returns the daemon at a glance.

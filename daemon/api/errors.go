@@ -40,6 +40,16 @@ func (c Code) ExitStatus() int {
 	return 1
 }
 
+// CodeOf returns the code of an exit status of the CLI: of several with the same the most general.
+func CodeOf(status int) Code {
+	for code, n := range exitStatus {
+		if n == status && n != CodeInternal.ExitStatus() {
+			return code
+		}
+	}
+	return CodeInternal
+}
+
 // HTTPStatus returns the HTTP status for the code; unknown codes are 500.
 func (c Code) HTTPStatus() int {
 	if n, ok := httpStatus[c]; ok {

@@ -116,7 +116,6 @@ func (f *follower) follow(ctx context.Context, on bool) error {
 			return &Error{Code: CodeInternal, Message: fmt.Sprintf("the scheduler's event is not the JSON that is expected: %v", err),
 				Hint: "see 'gpusched version'"}
 		}
-		f.c.sign(&e)
 		if !f.take(e) {
 			f.done = true
 			return nil

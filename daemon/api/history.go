@@ -109,7 +109,6 @@ func queryTime(at time.Time) string {
 // History returns the jobs that have ended and match, or the first of them: what follows is
 // asked for with After.
 func (c *Client) History(ctx context.Context, q HistoryQuery) (out HistoryReply, err error) {
-	q.IDs = c.own(q.IDs)
 	return out, c.call(ctx, methodGet, "/v1/history"+q.encode(), nil, &out)
 }
 

@@ -66,5 +66,5 @@ func (c *Client) Update(ctx context.Context, id string, r job.Change) (out JobRe
 }
 
 func (c *Client) jobPath(id, verb string) string {
-	return "/v1/jobs/" + url.PathEscape(c.own(id)) + verb
+	return "/v1/jobs/" + url.PathEscape(id) + verb
 }

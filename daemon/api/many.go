@@ -20,11 +20,6 @@ const maxPart = 16 << 20
 // What was told is done, whatever the error is. A daemon that has no place for it, and so has done nothing,
 // is asked again.
 func (c *Client) Many(ctx context.Context, r ManyRequest, told func(ManyPart)) error {
-	jobs := make([]string, len(r.Jobs))
-	for i, id := range r.Jobs {
-		jobs[i] = c.own(id)
-	}
-	r.Jobs = jobs
 	body, err := json.Marshal(r)
 	if err != nil {
 		return &Error{Code: CodeInternal, Message: fmt.Sprintf("encode the request: %v", err)}
@@ -50,9 +45,6 @@ func (c *Client) many(ctx context.Context, body []byte, told func(ManyPart)) err
 	lines.Buffer(nil, maxPart)
 	for lines.Scan() {
 		silent.Reset(answerTime)
-		if c.Host != "" && tooMany(lines.Bytes()) {
-			return c.manyItems()
-		}
 		var part ManyPart
 		switch err := json.Unmarshal(lines.Bytes(), &part); {
 		case err != nil && lines.Err() != nil: // half a line, with which the connection ended
@@ -61,7 +53,6 @@ func (c *Client) many(ctx context.Context, body []byte, told func(ManyPart)) err
 			return &Error{Code: CodeInternal, Message: fmt.Sprintf("the scheduler's answer is not the JSON that is expected: %v", err),
 				Hint: "see 'gpusched version'"}
 		}
-		c.sign(&part)
 		told(part)
 		switch {
 		case part.Error != nil:
@@ -95,9 +86,6 @@ func (c *Client) Takes(ctx context.Context, q ListQuery, command job.CommandKind
 	for line := range strings.Lines(string(text)) {
 		id, owner, _ := strings.Cut(strings.TrimSpace(line), " ")
 		uid, err := strconv.Atoi(owner)
-		if err == nil {
-			err = c.checkNames([]byte(id))
-		}
 		if err != nil {
 			return nil, 0, &Error{Code: CodeInternal, Message: fmt.Sprintf("the scheduler's answer has the line %q", line)}
 		}

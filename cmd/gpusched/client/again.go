@@ -26,6 +26,8 @@ const lookEvery = 2 * time.Second
 // again shows once, or until the user has seen enough.
 func (f againFlags) again(ctx context.Context, a *app, o outputFlags, show func() error) error {
 	switch {
+	case a.documents():
+		return show()
 	case !f.Watch && f.Interval > 0:
 		return usagef("--interval is the time between two updates of --watch: add --watch")
 	case !f.Watch:

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/engines"
-	"github.com/gpusched/gpusched/cmd/gpusched/remote"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	busy "github.com/gpusched/gpusched/cmd/progress"
 	"github.com/gpusched/gpusched/daemon/api"
@@ -32,15 +31,10 @@ type app struct {
 	on          string         // the engine that the command line names; "": it names none
 	chosen      *chosen        // what the files of settings say of whom to ask; nil: they have not been read
 	hosts       []string       // the machines that are asked, "." for this one; none: this one alone
-	here        bool           // nothing but the command line may name other machines
 	hostsGiven  bool           // by the command line, not the environment
-	host        string         // of another machine's, or where several are asked: whose scheduler client is
-	// calledFromAfar is what this machine is called where the command was typed; "": it was typed here.
-	calledFromAfar string
-	labelled       bool          // what is printed says whose it is: it is shown with that of other machines
-	ssh            *remote.Calls // the connections with other machines, which end before the process does
-	// away turns words for jobs of other machines into names; ok: it was for it to do.
-	away func(ctx context.Context, word string) (ids []string, ok bool, err error)
+	host        string         // the machine that answers in place of this one's scheduler; "": none does
+	far         []string       // the machines whose jobs are named, and that do what is asked
+	asked       *fromAfar      // by another gpusched, for its user; nil: this was typed here
 	// restoreLimits makes our resource limits the user's again, for the daemon
 	// to read.
 	restoreLimits func()
@@ -118,8 +112,8 @@ func (a *app) from() string {
 	switch {
 	case a.host != "":
 		return a.host + ": "
-	case a.labelled && a.calledFromAfar != "":
-		return a.calledFromAfar + ": "
+	case a.asked != nil && a.asked.labelled:
+		return a.asked.called + ": "
 	}
 	return ""
 }

@@ -3,7 +3,6 @@ package client
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,13 +25,20 @@ type cancelCmd struct {
 // Run ends the jobs, also those after one that could not be ended; the exit
 // status is then that of the first problem.
 func (c *cancelCmd) Run(ctx context.Context, a *app) error {
-	ids, err := c.targets(ctx, a)
-	if err != nil {
-		return err
-	}
 	if c.Now {
 		c.Grace = new(job.Span)
 	}
+	return a.acted(ctx, c.outputFlags, c.said, func() ([]api.Job, error) {
+		ids, err := c.targets(ctx, a)
+		if err != nil {
+			return nil, err
+		}
+		return c.end(ctx, a, ids)
+	})
+}
+
+// end ends these jobs.
+func (c *cancelCmd) end(ctx context.Context, a *app, ids []string) ([]api.Job, error) {
 	d := bulk{
 		command: api.ManyRequest{
 			Command: job.CommandCancel, Signal: c.Signal.signal, Main: c.Signal.main, Grace: c.Grace, Brief: c.isBrief(),
@@ -44,8 +50,7 @@ func (c *cancelCmd) Run(ctx context.Context, a *app) error {
 	if c.Signal.signal != 0 {
 		d.command.Command = job.CommandSignal
 	}
-	jobs, first := a.actOnMany(ctx, ids, d)
-	return errors.Join(a.showActed(c.outputFlags, jobs, c.said), first)
+	return a.actOnMany(ctx, ids, d)
 }
 
 // said is what happened to a job.

@@ -50,8 +50,8 @@ func isPattern(name string) bool { return strings.ContainsAny(name, "*?") }
 
 // leftOut is what a list does not show.
 type leftOut struct {
-	tasks int  // ended ones of arrays that were named
-	ended bool // more jobs have ended
+	Tasks int  `json:"tasks,omitempty"` // ended ones of arrays that were named
+	Ended bool `json:"ended,omitempty"` // more jobs have ended
 }
 
 // writeLeftOut says what a list does not show, and how to see it.
@@ -59,11 +59,11 @@ func (c *listCmd) writeLeftOut(a *app, reply api.ListReply, left leftOut) {
 	if reply.Omitted > 0 {
 		a.out.Printf("… and %d more wait ('gpusched list --waiting 0' shows all)\n", reply.Omitted)
 	}
-	if left.tasks > 0 {
+	if left.Tasks > 0 {
 		a.out.Printf("… and %s ended ('gpusched list %s --ended %d' shows these too)\n",
-			moreTasks(left.tasks), term.Clean(strings.Join(c.IDs, " ")), mostEnded)
+			moreTasks(left.Tasks), term.Clean(strings.Join(c.IDs, " ")), mostEnded)
 	}
-	if left.ended {
+	if left.Ended {
 		a.out.Printf("… and more have ended ('--ended 1000' shows 1000, '--since 7d' those of a week)\n")
 	}
 }

@@ -67,7 +67,7 @@ func (a *app) whichEngine() (string, error) {
 	switch {
 	case a.on != "":
 		return knownEngine(a.on, onFlag)
-	case a.own:
+	case a.own || a.asked != nil:
 		return engineLocal, nil
 	case a.getenv(engineVariable) != "":
 		return knownEngine(a.getenv(engineVariable), engineVariable)

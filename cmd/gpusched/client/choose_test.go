@@ -85,7 +85,7 @@ func TestWhichHosts(t *testing.T) {
 	a := &app{}
 	check := func(when, line, want string) {
 		t.Helper()
-		a = &app{root: dir, uid: os.Getuid(), own: a.own, on: a.on, here: a.here, getenv: func(name string) string { return env[name] }}
+		a = &app{root: dir, uid: os.Getuid(), own: a.own, on: a.on, asked: a.asked, getenv: func(name string) string { return env[name] }}
 		_, err := a.cutHosts(strings.Fields(line))
 		got := strings.Join(a.hosts, ",")
 		if err != nil {
@@ -128,9 +128,9 @@ func TestWhichHosts(t *testing.T) {
 	check("an engine is named", "list", "")
 	check("an engine is named, and machines", "--hosts c list", "c")
 	a.on, env["GPUSCHED_HOSTS"] = "", ""
-	a.here = true
+	a.asked = &fromAfar{called: "a"}
 	check("asked from afar", "list", "")
-	a.here, a.own = false, true
+	a.asked, a.own = nil, true
 	check("--user", "list", "")
 }
 

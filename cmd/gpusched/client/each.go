@@ -85,27 +85,38 @@ type jobsFlags struct {
 
 // act does it and says what became of each.
 func (c *jobsFlags) act(ctx context.Context, a *app, d bulk, said func(api.Job) string) error {
-	ids, err := a.resolve(ctx, c.IDs)
-	if err != nil {
-		return err
-	}
-	return c.actOnIDs(ctx, a, ids, d, said)
+	return a.acted(ctx, c.outputFlags, said, func() ([]api.Job, error) {
+		ids, err := a.resolve(ctx, c.IDs)
+		if err != nil {
+			return nil, err
+		}
+		return a.actOnMany(ctx, ids, d)
+	})
 }
 
-func (c *jobsFlags) actOnIDs(ctx context.Context, a *app, ids []string, d bulk, said func(api.Job) string) error {
-	jobs, first := a.actOnMany(ctx, ids, d)
-	return errors.Join(a.showActed(c.outputFlags, jobs, said), first)
+// acted shows what became of the jobs to which something is done, here or by the machines that have them.
+func (a *app) acted(ctx context.Context, o outputFlags, said func(api.Job) string, do func() ([]api.Job, error)) error {
+	if len(a.far) > 0 {
+		do = func() ([]api.Job, error) { return a.actFar(ctx) }
+	}
+	jobs, first := do()
+	if len(jobs) == 0 && first != nil && !errors.As(first, new(exitStatus)) {
+		return first
+	}
+	return errors.Join(a.showActed(o, jobs, said), first)
+}
+
+// actedReply is the document of what was done to jobs.
+type actedReply struct {
+	Schema string    `json:"schema"`
+	Jobs   []api.Job `json:"jobs"`
 }
 
 func (a *app) showActed(o outputFlags, jobs []api.Job, said func(api.Job) string) error {
 	if a.as.strict {
 		return nil // scancel and tsp -k say nothing
 	}
-	doc := struct {
-		Schema string    `json:"schema"`
-		Jobs   []api.Job `json:"jobs"`
-	}{api.Schema, jobs}
-	return a.jobReport(doc, jobs, func(bool) {
+	return a.jobReport(actedReply{api.Schema, jobs}, jobs, func(bool) {
 		for _, j := range jobs {
 			a.out.Printf("job %s %s\n", term.Clean(nameOfJob(j)), term.Clean(said(j)))
 		}

@@ -115,9 +115,8 @@ func (c *eventsCmd) wants(a *app, e *api.Event) bool {
 
 // isOf reports whether an event is about a job that is named so, or a task of it.
 func isOf(e *api.Event, id string) bool {
-	_, called, _ := hostOf(e.Called)
-	array, _, task := strings.Cut(called, "_")
-	return e.Called == id || called == id || task && array == id || e.Job != 0 && e.Job.String() == id
+	array, _, task := strings.Cut(e.Called, "_")
+	return e.Called == id || task && array == id || e.Job != 0 && e.Job.String() == id
 }
 
 func (a *app) writeEvent(e *api.Event, form string) error {

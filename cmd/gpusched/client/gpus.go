@@ -24,18 +24,35 @@ func (c *gpusCmd) Run(ctx context.Context, a *app) error {
 }
 
 func (c *gpusCmd) show(ctx context.Context, a *app) error {
-	reply, err := a.client.GPUs(ctx)
+	reply, err := fetch(ctx, a, func() (gpusAnswer, error) { return c.ask(ctx, a) })
 	if err != nil {
 		return err
 	}
-	if c.Topology && c.form() == "table" {
-		a.writeTopology(reply, false)
+	switch {
+	case a.documents():
+		return writeJSON(a.out.W, reply, "")
+	case c.Topology && c.form() == "table":
+		a.writeTopology(reply.GPUsReply, false)
 		return nil
 	}
-	if err := a.showGPUs(c.outputFlags, reply); err != nil || c.form() != "table" && c.form() != "wide" {
-		return err
+	err = a.showGPUs(c.outputFlags, reply.GPUsReply)
+	if err == nil && (c.form() == "table" || c.form() == "wide") {
+		a.writeSitters(reply.Reservations, reply.Jobs)
 	}
-	return a.writeSitters(ctx, reply.Reservations)
+	return err
+}
+
+// gpusAnswer is what gpus shows: with reservations, the jobs that may be on their GPUs.
+type gpusAnswer struct {
+	api.GPUsReply
+	Jobs []api.Job `json:"jobs,omitempty"`
+}
+
+func (c *gpusCmd) ask(ctx context.Context, a *app) (all gpusAnswer, err error) {
+	if all.GPUsReply, err = a.client.GPUs(ctx); err == nil && !c.Topology {
+		all.Jobs, err = a.sitters(ctx, all.Reservations)
+	}
+	return all, err
 }
 
 func (a *app) showGPUs(o outputFlags, reply api.GPUsReply) error {

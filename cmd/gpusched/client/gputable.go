@@ -114,8 +114,8 @@ func sharesOf(g api.GPU) string {
 	})
 }
 
-// wordOf is what people call the job that has a share, with its machine, which is in its name already where a
-// daemon gives one, or its engine.
+// wordOf is what people call the job that has a share, with its machine, which its name has already where several
+// machines are asked, or its engine.
 func wordOf(g api.GPU, s job.GPUShare) string {
 	if s.Called == "" {
 		return nameAt(cmp.Or(g.Host, g.Engine), number(s.Job))

@@ -36,6 +36,17 @@ type historyReply struct {
 	Jobs   []api.PastJob `json:"jobs"`
 }
 
+// historyAnswer is what history shows.
+type historyAnswer struct {
+	historyReply
+	More bool `json:"more,omitempty"` // earlier ones were left out
+}
+
+func (c *historyCmd) ask(ctx context.Context, a *app, q api.HistoryQuery, last int) (historyAnswer, error) {
+	rows, more, err := c.collect(ctx, a, q, last)
+	return historyAnswer{historyReply{api.Schema, rows}, more}, err
+}
+
 func (c *historyCmd) Run(ctx context.Context, a *app) error {
 	q, err := c.query(ctx, a)
 	if err != nil {
@@ -52,15 +63,19 @@ func (c *historyCmd) Run(ctx context.Context, a *app) error {
 	case table && !c.choosesTime():
 		last = fewPast
 	}
-	if last == 0 && !table && a.as.table == nil {
+	if last == 0 && !table && a.as.table == nil && a.host == "" && !a.documents() {
 		return c.stream(ctx, a, q)
 	}
 	end := a.begin("reading what has ended")
 	defer end()
-	rows, more, err := c.collect(ctx, a, q, last)
+	all, err := fetch(ctx, a, func() (historyAnswer, error) { return c.ask(ctx, a, q, last) })
 	end()
 	if err != nil {
 		return err
+	}
+	rows, more := all.Jobs, all.More
+	if a.documents() {
+		return writeJSON(a.out.W, all, "")
 	}
 	if a.as.table != nil {
 		jobs := each(rows, func(p api.PastJob) api.Job { return p.Job })

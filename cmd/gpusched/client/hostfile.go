@@ -2,48 +2,122 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
-	"strconv"
-	"strings"
+	"maps"
+	"slices"
+	"sync"
 
 	"github.com/gpusched/gpusched/daemon/api"
-	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// elsewhere makes the request of a line for another machine.
-func (in *fileOfJobs) elsewhere(ctx context.Context, a *app, l *lineJob) (err error) {
-	l.away, err = l.cmd.elsewhere(ctx, a, in.fleet, func(_ *app, req *api.SubmitRequest) (err error) {
-		req.Array, err = arraySpec(l.cmd.Tasks, l.cmd.Param)
-		return err
-	})
-	if err != nil {
+// elsewhere is the job of a line for another machine.
+func (in *fileOfJobs) elsewhere(a *app, l *lineJob) (err error) {
+	if l.away, err = l.cmd.elsewhere(a, in.fleet); err != nil {
 		return err
 	}
-	l.req, l.away.ofFile = l.away.req, true
-	if err := l.req.Request.Err(); err != nil {
-		return usagef("%s", words.Error(err))
+	l.away.ofFile = true
+	if l.cmd.Request.Batch == in.batch { // which nobody typed
+		l.away.words = slices.Concat(a.words[:1], []string{"--batch=" + in.batch}, a.words[1:])
 	}
+	l.req.TimeLimit, l.req.GPUMilli = l.cmd.Request.TimeLimit, l.cmd.gpuMilli()
 	return nil
 }
 
-// reach connects with the machines that lines name, and says of which lines no machine has what they need. A machine
-// that is named and does not answer is an error; of those of --host best it is left out.
+// Bounds on what is asked of a machine before the first job of a file is queued.
+const (
+	mostLooked   = 100 // needs that are looked for; what is not there of others is told when their line is queued
+	lookedAtOnce = 4   // fewer than sshd takes of those that it does not know yet
+)
+
+// reach asks each machine on which one of the jobs may be what it lacks for them, by a dry run for each that needs
+// something else.
 func (in *fileOfJobs) reach(ctx context.Context, list []lineJob) (wrong []string, err error) {
-	var away []*newElsewhere
+	byHost := map[string]map[string]*newElsewhere{} // a job for each need, by the machines where it may be
 	for i := range list {
 		if n := list[i].away; n != nil {
-			away = append(away, n)
+			for _, host := range n.hosts {
+				if byHost[host] == nil {
+					byHost[host] = map[string]*newElsewhere{}
+				}
+				byHost[host][n.needs()] = n
+			}
 		}
 	}
-	in.fleet.reach(ctx, away...)
-	var left outLines
+	var all sync.WaitGroup
+	lacks := make(map[string]func(need string) error, len(byHost))
+	var turn sync.Mutex // guards lacks
+	for host, needs := range byHost {
+		all.Go(func() {
+			its := lackedBy(ctx, host, needs)
+			turn.Lock()
+			defer turn.Unlock()
+			lacks[host] = its
+		})
+	}
+	all.Wait()
+	for i := range list {
+		if n := list[i].away; n != nil {
+			for _, host := range n.hosts {
+				if err := lacks[host](n.needs()); err != nil {
+					n.lacks[host] = err
+				}
+			}
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return in.lacking(list)
+}
+
+// lackedBy asks one machine. One that does not answer lacks everything.
+func lackedBy(ctx context.Context, host string, byNeed map[string]*newElsewhere) func(need string) error {
+	lacks := map[string]error{}
+	needs := slices.Sorted(maps.Keys(byNeed))
+	for some := range slices.Chunk(needs[:min(len(needs), mostLooked)], lookedAtOnce) {
+		var all sync.WaitGroup
+		offers := make([]offer, len(some))
+		for i, need := range some {
+			all.Go(func() { offers[i] = byNeed[need].offerOf(ctx, host) })
+		}
+		all.Wait()
+		for i, need := range some {
+			lacks[need] = offers[i].err
+		}
+		if err := offers[0].err; err != nil && wireError(err).Code == api.CodeUnreachable {
+			return func(string) error { return err }
+		}
+	}
+	return func(need string) error { return lacks[need] }
+}
+
+// needs tells jobs apart of which a machine may lack different things: a directory, a program, a script, a set-up.
+func (n *newElsewhere) needs() string {
+	argv := n.c.Command
+	if argv[0] == "--" {
+		argv = argv[1:]
+	}
+	c := n.c
+	text, _ := json.Marshal([]any{c.Chdir, argv[0], scriptOf(bytesOf(argv)), c.Env, c.setupOptions, c.Force}) // it is text alone
+	return string(text)
+}
+
+// lacking says of which lines no machine has what they need. A machine that is named and does not answer is an error;
+// of those of --host best it is left out.
+func (in *fileOfJobs) lacking(list []lineJob) (wrong []string, err error) {
+	left := map[string]*outLines{}
 	for i := range list {
 		l := &list[i]
 		if l.away == nil || len(l.away.lacks) == 0 {
 			continue
 		}
 		if len(l.away.lacks) == len(l.away.hosts) {
-			e := wireError(l.away.refusedByAll(l.away.offers(ctx)))
+			var offers []offer
+			for _, host := range l.away.hosts {
+				offers = append(offers, offer{host: host, err: l.away.lacks[host]})
+			}
+			e := wireError(l.away.refusedByAll(offers))
 			if e.Code == api.CodeUnreachable {
 				return nil, refuse(e.Code, "no job is queued", "line %d: %s", l.number, e.Message)
 			}
@@ -51,57 +125,37 @@ func (in *fileOfJobs) reach(ctx context.Context, list []lineJob) (wrong []string
 			continue
 		}
 		for _, host := range l.away.hosts {
-			if err := l.away.lacks[host]; err != nil {
-				left.add(host, l.number, err)
+			switch err := l.away.lacks[host]; {
+			case err == nil:
+			case left[host] == nil:
+				left[host] = &outLines{first: l.number, err: err}
+			default:
+				left[host].more++
 			}
 		}
 	}
-	left.tell(in.fleet)
-	return wrong, ctx.Err()
-}
-
-// outLines are lines for which a machine is not asked, of each machine and reason together.
-type outLines []struct {
-	host  string
-	err   error
-	lines []int
-}
-
-func (l *outLines) add(host string, line int, err error) {
-	for i := range *l {
-		if o := &(*l)[i]; o.host == host && o.err.Error() == err.Error() {
-			o.lines = append(o.lines, line)
-			return
-		}
+	for _, host := range slices.Sorted(maps.Keys(left)) {
+		left[host].tell(in, host)
 	}
-	*l = append(*l, outLines{{host, err, []int{line}}}...)
+	return wrong, nil
+}
+
+// outLines are the lines for which a machine is not asked.
+type outLines struct {
+	first, more int
+	err         error // why not for the first
 }
 
 // tell says why a machine is not asked for lines, or for any.
-func (l outLines) tell(f *fleet) {
-	for _, o := range l {
-		if wireError(o.err).Code == api.CodeUnreachable {
-			f.lose(o.host, o.err)
-			continue
-		}
-		f.a.note("%s not for %s: %s", linesAre(o.lines), o.host, plainError(o.err))
+func (o *outLines) tell(in *fileOfJobs, host string) {
+	switch {
+	case wireError(o.err).Code == api.CodeUnreachable:
+		in.a.lose(in.fleet, host, o.err)
+	case o.more == 0:
+		in.a.note("line %d is not for %s: %s", o.first, host, oneLine(o.err))
+	default:
+		in.a.note("line %d and %d more are not for %s: %s", o.first, o.more, host, oneLine(o.err))
 	}
-}
-
-// maxNamed is how many lines are named before the others are counted.
-const maxNamed = 10
-
-// linesAre is "line 1 is", or "lines 1, 2 and 3 are".
-func linesAre(numbers []int) string {
-	words := each(numbers, strconv.Itoa)
-	if len(words) == 1 {
-		return "line " + words[0] + " is"
-	}
-	if over := len(words) - maxNamed; over > 1 {
-		words = append(words[:maxNamed:maxNamed], fmt.Sprintf("%d more", over))
-	}
-	last := len(words) - 1
-	return "lines " + strings.Join(words[:last], ", ") + " and " + words[last] + " are"
 }
 
 // submit queues the job of a line. asked is the machine that has been asked to, of this one ""; none: nobody has.
@@ -110,9 +164,9 @@ func (l *lineJob) submit(ctx context.Context, a *app) (reply api.SubmitReply, as
 		reply, err = l.engine.Submit(ctx, l.req)
 		return reply, new(string), err
 	}
-	reply, p, err := l.away.submit(ctx)
-	if p != nil {
-		asked = &p.app.host
+	reply, host, err := l.away.submit(ctx)
+	if host != "" {
+		asked = &host
 	}
 	return reply, asked, err
 }

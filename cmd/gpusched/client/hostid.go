@@ -30,6 +30,9 @@ func hostOf(word string) (host, rest string, named bool) {
 // manyHosts reports whether a command line asks several machines, or another one: by the option in front
 // or, for what shows something, by the environment or the settings. A mistake in these is for cutHosts to tell.
 func (a *app) manyHosts(args []string) bool {
+	if a.asked != nil {
+		return false
+	}
 	if len(args) > 0 && (args[0] == hostsFlag || strings.HasPrefix(args[0], hostsFlag+"=")) {
 		return true
 	}
@@ -49,7 +52,7 @@ func (a *app) usualHosts() (string, error) {
 	switch {
 	case list == ".": // this one, whatever the settings say
 		return "", nil
-	case list != "" || a.here || a.getenv(contract.SocketVariable) != "":
+	case list != "" || a.getenv(contract.SocketVariable) != "":
 		return list, nil
 	}
 	if engine, err := a.whichEngine(); err != nil || engine != engineLocal {

@@ -8,44 +8,21 @@ import (
 	"io"
 	"os/exec"
 	"slices"
-	"strings"
 	"sync"
-	"syscall"
-	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/remote"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 )
 
-// oneByOne carries out a command about one job for those of several machines, one after the other.
-func (a *app) oneByOne(ctx context.Context, c call, words, hosts []string) (first error) {
-	if !isText(c.selected) {
-		return usagef("'%s' has one document for each job: ask for one at a time", c.path)
-	}
-	of := wordsByHost(words)
-	for i, host := range hosts {
-		if i > 0 {
-			a.out.Printf("\n")
-		}
-		c.ids.set([]string{strings.Join(of[host], ",")})
-		err := a.onHost(ctx, c, host)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if code := a.finish(err); code != 0 && first == nil {
-			first = exitStatus(code)
-		}
-	}
-	return first
-}
-
 // logsOf prints what jobs of several machines printed, each line under its job: what there is machine by machine,
 // and what is followed of all at once.
 func (a *app) logsOf(ctx context.Context, c *logsCmd, words, hosts []string) error {
-	of := wordsByHost(words)
 	var turn sync.Mutex
 	errs := make([]error, len(hosts))
-	ask := func(i int) { errs[i] = a.outputOf(ctx, hosts[i], c.line(of[hosts[i]]), &turn) }
+	ask := func(i int) {
+		its := fromAfar{called: hosts[i], plain: hosts[i] == a.plainHost()}
+		errs[i] = a.outputOf(ctx, hosts[i], c.line(its.ownWords(words)), &turn)
+	}
 	var all sync.WaitGroup
 	for i := range hosts {
 		if c.Follow {
@@ -69,28 +46,15 @@ func (a *app) logsOf(ctx context.Context, c *logsCmd, words, hosts []string) err
 
 // outputOf has the gpusched of a machine print what jobs printed, by lines of which each says whose it is.
 func (a *app) outputOf(ctx context.Context, host string, line []string, turn *sync.Mutex) error {
-	if host == remote.Here {
-		line = append(a.asking(), line...)
-	}
-	w := remote.Words{Argv: bytesOf(line), Leashed: true, Labelled: true, Called: host}
-	word, err := w.Encode()
-	if err != nil {
-		return usagef("%v", err)
-	}
-	cmd := exec.CommandContext(ctx, "/proc/self/exe")
-	cmd.Args = []string{"gpusched", remote.WordsCommand, word}
 	if host != remote.Here {
-		if err := a.greeted(ctx, host); err != nil {
+		if err := a.answersAt(ctx, host); err != nil {
 			return err
 		}
-		if cmd.Path, err = exec.LookPath("ssh"); err != nil {
-			return err
-		}
-		remote.NeverAsk(cmd)
-		cmd.Args = remote.Command(host, false, remote.WordsCommand, word)
 	}
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 2 * time.Second
+	cmd, err := a.commandAt(host, append([]string{remote.LabelledCommand, host}, line...))
+	if err != nil {
+		return asUsage(err)
+	}
 	leash, err := cmd.StdinPipe()
 	if err != nil {
 		return err
@@ -98,21 +62,18 @@ func (a *app) outputOf(ctx context.Context, host string, line []string, turn *sy
 	defer leash.Close()
 	out, said := &lineWriter{turn: turn, to: a.out}, &lineWriter{turn: turn, to: a.err}
 	cmd.Stdout, cmd.Stderr = out, said
-	err = cmd.Run()
+	err = runUntil(ctx, cmd)
 	out.end()
 	said.end()
 	return a.sshEnded(ctx, hostName(host), err)
 }
 
-// asking are the words before a command that say which scheduler of this machine it asks.
-func (a *app) asking() []string {
-	switch {
-	case a.own:
-		return []string{ownFlag}
-	case a.on != "":
-		return []string{onFlag, a.on}
+// commandAt is a command line for the gpusched of a machine, or for that of this one as a process of its own.
+func (a *app) commandAt(host string, words []string) (*exec.Cmd, error) {
+	if host != remote.Here {
+		return remote.Command(host, false, words...)
 	}
-	return nil
+	return &exec.Cmd{Path: "/proc/self/exe", Args: slices.Concat([]string{"gpusched"}, a.asking(), words)}, nil
 }
 
 // lineWriter writes whole lines, so that those of several machines do not mix within one. On a terminal they are text

@@ -9,6 +9,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/remote"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 )
@@ -24,10 +25,17 @@ type call struct {
 // wherever carries out a command on the machines that its options and ids name.
 func (a *app) wherever(ctx context.Context, c call) error {
 	words := c.ids.words()
-	if len(a.hosts) == 1 && len(words) > 0 {
-		words = each(words, func(w string) string { return withHost(a.hosts[0], w) })
+	if a.asked != nil {
+		if len(words) > 0 {
+			c.ids.set(a.asked.ownWords(words))
+		}
+		return c.run(a)
 	}
-	switch hosts := placesOf(words); {
+	hosts := placesOf(words)
+	if len(a.hosts) == 1 && len(words) > 0 {
+		hosts = placesOf(each(words, func(w string) string { return withHost(a.hosts[0], w) }))
+	}
+	switch {
 	case len(hosts) > 1 || len(hosts) == 1 && hosts[0] != "":
 		return a.byIDs(ctx, c, words, hosts)
 	case len(hosts) == 1 && a.hostsGiven: // the only one is this machine, of which nothing is said
@@ -55,34 +63,54 @@ func (a *app) newJobOn(c call, j newJob) error {
 	return c.run(a)
 }
 
-// local are commands that read or change what is on the machine itself, besides its scheduler: they are run
-// there. The other ones of this kind are for somebody who has logged in.
-var (
-	runThere = strings.Fields("logs attach exec screens top doctor config migrate")
-	notThere = strings.Fields("import watch add aliases mcp export estimate help")
-)
+// notThere are commands about the machine on which they are typed. Whoever means another one logs in there.
+var notThere = strings.Fields("import watch add aliases mcp export estimate help")
 
 func (c call) word() string {
 	words := strings.Fields(c.path)
 	return words[min(1, len(words)-1)]
 }
 
-// onHost carries out a command that names no job on one machine.
+// shownHere reports whether what another machine says is shown by this gpusched, from the document of the command: its
+// jobs and GPUs are named with their machine. Any other command is carried out there as it is typed.
+func (c call) shownHere() bool {
+	switch cmd := c.selected.(type) {
+	case *listCmd, *statusCmd, *gpusCmd, *showCmd, *historyCmd, *waitCmd:
+		return true
+	case *whyCmd:
+		return !cmd.Plan
+	}
+	return c.actsOnJobs() && len(c.ids.words()) > 0
+}
+
+// actsOnJobs reports whether a command does something to jobs, which may be of several machines.
+func (c call) actsOnJobs() bool {
+	switch c.selected.(type) {
+	case *waitCmd, *cancelCmd, *holdCmd, *releaseCmd, *suspendCmd, *resumeCmd, *requeueCmd, *updateCmd:
+		return true
+	}
+	return false
+}
+
+// onHost carries out a command on one machine, which has all jobs that it names.
 func (a *app) onHost(ctx context.Context, c call, host string) error {
 	switch {
-	case host == "." && (slices.Contains(runThere, c.word()) || slices.Contains(notThere, c.word())):
+	case c.shownHere():
+		there := *a
+		there.host, there.own = host, a.own && host == remote.Here
+		if c.actsOnJobs() {
+			there.far = []string{host}
+		}
+		return exitHere(&there, c.run(&there))
+	case host == remote.Here:
+		if words := c.ids.words(); len(words) > 0 {
+			c.ids.set((&fromAfar{called: host, plain: true}).ownWords(words))
+		}
 		return c.run(a)
-	case slices.Contains(runThere, c.word()):
-		return a.overSSH(ctx, host, a.words)
 	case slices.Contains(notThere, c.word()):
 		return refuse(api.CodeUsage, fmt.Sprintf("log in there: ssh %s", host), "'%s' is about the machine on which it is typed", c.path)
 	}
-	f := a.fleet()
-	p, err := f.at(ctx, host)
-	if err != nil {
-		return f.of(host, err)
-	}
-	return exitHere(p.app, c.run(p.app))
+	return a.overSSH(ctx, host, a.words)
 }
 
 // exitHere says what is wrong in the words of an app, whose machine they name.
@@ -98,19 +126,18 @@ var inTurn = strings.Fields("health usage version history report")
 
 // onHosts carries out a command that names no job on several machines.
 func (a *app) onHosts(ctx context.Context, c call) error {
-	f := a.fleet()
 	switch cmd := c.selected.(type) {
 	case *statusCmd:
-		return f.status(ctx, cmd)
+		return a.statusOfHosts(ctx, cmd)
 	case *listCmd:
-		return f.list(ctx, cmd)
+		return a.listOfHosts(ctx, cmd)
 	case *gpusCmd:
-		return f.gpus(ctx, cmd)
+		return a.gpusOfHosts(ctx, cmd)
 	case *topCmd:
-		return f.top(ctx, cmd)
+		return a.topOfHosts(ctx, cmd)
 	case *whyCmd:
 		if !cmd.Plan {
-			return f.why(ctx, c, cmd)
+			return a.whyOfHosts(ctx, c)
 		}
 	default:
 		if !slices.Contains(inTurn, c.word()) {
@@ -121,82 +148,94 @@ func (a *app) onHosts(ctx context.Context, c call) error {
 	if !isText(c.selected) {
 		return refuse(api.CodeUsage, "ask for one at a time", "'%s' has one document for each machine", c.path)
 	}
-	return f.inTurn(ctx, c)
+	return a.inTurn(ctx, c)
 }
 
 // isText reports whether a command prints for people.
 func isText(cmd any) bool {
-	v := reflect.ValueOf(cmd).Elem().FieldByName("outputFlags")
-	o, ok := v, v.IsValid()
-	if !ok {
-		return true
-	}
-	return !o.FieldByName("JSON").Bool() && slices.Contains([]string{"table", "wide", ""}, o.FieldByName("Output").String())
+	o, has := cmd.(interface{ isTable() bool })
+	return !has || o.isTable()
 }
 
 // inTurn carries out a command on one machine after the other, under their names.
-func (f *fleet) inTurn(ctx context.Context, c call) (first error) {
-	hosts := f.a.hosts
-	errs := f.each(ctx, hosts, func(context.Context, int, *peer) error { return nil })
-	for i, host := range hosts {
-		if errs[i] != nil {
-			continue
+func (a *app) inTurn(ctx context.Context, c call) (first error) {
+	for i, host := range a.hosts {
+		if i > 0 {
+			a.out.Printf("\n")
 		}
-		p := f.open[host]
-		f.a.out.Printf("%s\n", f.a.out.Paint(term.Bold, host+":"))
-		if err := exitHere(p.app, c.run(p.app)); err != nil && first == nil {
-			first = err
+		a.out.Printf("%s\n", a.out.Paint(term.Bold, host+":"))
+		code := a.finish(a.onHost(ctx, c, host))
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
-		f.a.out.Printf("\n")
-	}
-	f.a.out.W.Flush()
-	if missing := f.complainOf(hosts, errs); missing != nil {
-		return missing
+		if code != 0 && first == nil {
+			first = exitStatus(code)
+		}
 	}
 	return first
 }
 
-// together are commands that take jobs of several machines at once, and apart those that show one job.
-var (
-	together = strings.Fields("wait cancel hold release suspend resume requeue update")
-	apart    = strings.Fields("show why")
-)
-
 // byIDs carries out a command on the machines whose jobs it names.
 func (a *app) byIDs(ctx context.Context, c call, words, hosts []string) error {
-	for _, h := range hosts {
-		if h != "" {
-			if _, err := hostList(h); err != nil {
-				return err
-			}
+	for _, w := range words {
+		if err := a.checkSlurms(w); err != nil {
+			return err
 		}
 	}
-	hosts = machinesOf(hosts)
-	if len(hosts) == 1 {
-		return a.byIDsOf(ctx, c, words, hosts[0])
+	for _, h := range hosts {
+		if h == "" {
+			continue
+		}
+		if _, err := hostList(h); err != nil {
+			return err
+		}
+		its := (&fromAfar{called: h}).ownWords(words)
+		if slices.ContainsFunc(its, func(w string) bool { return strings.Trim(w, ",") == "" }) {
+			return usagef("an id is missing behind %s:", h)
+		}
 	}
-	if l, ok := c.selected.(*listCmd); ok {
-		return a.listOf(ctx, l, words, hosts)
+	if hosts = machinesOf(hosts); len(hosts) == 1 {
+		return a.onHost(ctx, c, hosts[0])
 	}
-	if l, ok := c.selected.(*logsCmd); ok {
-		return a.logsOf(ctx, l, words, hosts)
+	names := strings.Join(each(hosts, hostName), ", ")
+	there := *a
+	there.far = hosts
+	switch cmd := c.selected.(type) {
+	case *listCmd:
+		return there.listOfHosts(ctx, cmd)
+	case *logsCmd:
+		return a.logsOf(ctx, cmd, words, hosts)
+	case *showCmd, *whyCmd:
+		return a.oneByOne(ctx, c, hosts)
+	case *updateCmd:
+		if cmd.waits() {
+			return refuse(api.CodeUsage, "change what they wait for machine by machine", "a job can wait for jobs of its own machine only, and these are of %s", names)
+		}
 	}
-	if slices.Contains(apart, c.word()) {
-		return a.oneByOne(ctx, c, words, hosts)
+	if !c.actsOnJobs() {
+		return refuse(api.CodeUsage, "ask for one after the other", "'%s' is about jobs of one machine at a time, and these are of %s", c.path, names)
 	}
-	if u, ok := c.selected.(*updateCmd); ok && u.waits() {
-		return refuse(api.CodeUsage, "change what they wait for machine by machine", "a job can wait for jobs of its own machine only, and these are of %s",
-			strings.Join(each(hosts, hostName), ", "))
+	return c.run(&there)
+}
+
+// oneByOne carries out a command about one job for those of several machines, one after the other.
+func (a *app) oneByOne(ctx context.Context, c call, hosts []string) (first error) {
+	if !isText(c.selected) {
+		return usagef("'%s' has one document for each job: ask for one at a time", c.path)
 	}
-	if !slices.Contains(together, c.word()) {
-		return refuse(api.CodeUsage, "ask for one after the other", "'%s' is about jobs of one machine at a time, and these are of %s",
-			c.path, strings.Join(each(hosts, hostName), ", "))
+	for i, host := range hosts {
+		if i > 0 {
+			a.out.Printf("\n")
+		}
+		err := a.onHost(ctx, c, host)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if code := a.finish(err); code != 0 && first == nil {
+			first = exitStatus(code)
+		}
 	}
-	c.ids.set(words)
-	f := a.fleet()
-	here := *a
-	here.client, here.away = f, f.resolve
-	return c.run(&here)
+	return first
 }
 
 // hostName is a machine in a sentence.
@@ -205,30 +244,6 @@ func hostName(host string) string {
 		return "this one"
 	}
 	return host
-}
-
-// byIDsOf is byIDs where all are of one machine.
-func (a *app) byIDsOf(ctx context.Context, c call, words []string, host string) error {
-	bare := each(words, func(w string) string {
-		return joined(placedWords(w), ",", func(p placed) string { return p.word })
-	})
-	if slices.Contains(bare, "") {
-		return usagef("an id is missing behind %s:", host)
-	}
-	typed := c.ids.words()
-	c.ids.set(bare)
-	if slices.Contains(runThere, c.word()) && host != "." {
-		there := slices.Clone(a.words)
-		for i, w := range there {
-			if n := slices.Index(typed, w); n >= 0 {
-				there[i] = bare[n]
-				typed = slices.Delete(slices.Clone(typed), n, n+1)
-				bare = slices.Delete(slices.Clone(bare), n, n+1)
-			}
-		}
-		return a.overSSH(ctx, host, there)
-	}
-	return a.onHost(ctx, c, host)
 }
 
 // withHost puts a machine before a word that names none.
@@ -264,7 +279,7 @@ func (w idWords) words() []string {
 
 func (w idWords) set(words []string) {
 	if w.field.Kind() == reflect.String {
-		w.field.SetString(words[0])
+		w.field.SetString(strings.Join(words, ","))
 		return
 	}
 	w.field.Set(reflect.ValueOf(words))

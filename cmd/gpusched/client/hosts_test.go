@@ -16,7 +16,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/remote"
@@ -50,13 +49,14 @@ func TestWordsAreDividedAtTheirMachines(t *testing.T) {
 
 func TestTheFirstToStartIsTheBest(t *testing.T) {
 	now := time.Now()
-	starts := offer{host: "now", place: &peer{}, reply: api.SubmitReply{Job: api.Job{State: job.Starting}}}
+	starts := offer{host: "now", reply: api.SubmitReply{Job: api.Job{State: job.Starting}}}
 	waits := func(host string, in, ahead time.Duration) offer {
-		return offer{host: host, place: &peer{ahead: ahead}, reply: api.SubmitReply{Job: api.Job{State: job.Queued, ExpectedStart: now.Add(in)}}}
+		there := now.Add(ahead)
+		return offer{host: host, reply: api.SubmitReply{Job: api.Job{State: job.Queued, SubmittedAt: there, ExpectedStart: there.Add(in)}}}
 	}
-	unknown := offer{host: "unknown", place: &peer{}, reply: api.SubmitReply{Job: api.Job{State: job.Queued, StartUnknown: true}}}
+	unknown := offer{host: "unknown", reply: api.SubmitReply{Job: api.Job{State: job.Queued, StartUnknown: true}}}
 	broken := offer{host: "broken", err: errors.New("no")}
-	nothing := offer{host: "nothing", place: &peer{}, reply: api.SubmitReply{Job: api.Job{State: job.Queued}}}
+	nothing := offer{host: "nothing", reply: api.SubmitReply{Job: api.Job{State: job.Queued}}}
 	twin := starts
 	twin.host = "twin"
 	for _, c := range []struct {
@@ -69,7 +69,7 @@ func TestTheFirstToStartIsTheBest(t *testing.T) {
 		{[]offer{waits("soon", time.Minute, 0), starts, twin}, "now"},
 		{[]offer{twin, starts}, "twin"},
 		{[]offer{unknown, waits("soon", time.Second, 0), nothing}, "nothing"},
-		{[]offer{waits("by a fast clock", time.Hour, 59*time.Minute), waits("soon", 10*time.Minute, 0)}, "by a fast clock"},
+		{[]offer{waits("by a fast clock", time.Minute, time.Hour), waits("soon", 10*time.Minute, 0)}, "by a fast clock"},
 		{[]offer{broken}, ""},
 		{nil, ""},
 	} {
@@ -83,193 +83,10 @@ func TestTheFirstToStartIsTheBest(t *testing.T) {
 	}
 }
 
-func TestTheEnvironmentOfAnotherMachine(t *testing.T) {
-	env := func(list ...string) (out [][]byte) { return bytesOf(list) }
-	n := &newElsewhere{c: &jobOptions{SetEnv: []string{"DISPLAY=:7", "SHELL"}}, req: api.SubmitRequest{
-		Env: env("PATH=/bin", "HOME=/home/me", "USER=me", "SSH_AUTH_SOCK=/tmp/x", "XDG_RUNTIME_DIR=/run/user/1", "SHELL=/bin/me", "DISPLAY=:7", "A="),
-	}}
-	p := &peer{app: &app{host: "b"}}
-	p.User, p.Home, p.Shell = "you", "/srv/you", "/bin/you"
-	got := each(n.requestFor(p).Env, func(b []byte) string { return string(b) })
-	want := []string{"PATH=/bin", "HOME=/srv/you", "USER=you", "SHELL=/bin/me", "DISPLAY=:7", "A="}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-	p.app.host = "."
-	if here := n.requestFor(p).Env; len(here) != len(n.req.Env) {
-		t.Errorf("here: %q", here)
-	}
-}
-
-// Thousands of lines ask for few things, and for no more of a command than the program and its script.
-func TestWhatAFileOfJobsNeeds(t *testing.T) {
-	dir := t.TempDir()
-	q := needs{of: map[*newElsewhere]int{}}
-	add := func(dir, mode string, argv ...string) *newElsewhere {
-		n := &newElsewhere{c: &jobOptions{}, req: api.SubmitRequest{
-			Argv: bytesOf(argv), Dir: []byte(dir), EnvMode: mode, Env: bytesOf([]string{"TOKEN=hunter2", "PATH=/no:/bin", "HOME=/h"}),
-		}}
-		q.add(n)
-		return n
-	}
-	var fine []*newElsewhere
-	for i := range 5000 {
-		fine = append(fine, add(dir, "inherit", "sh", "-c", "true "+strconv.Itoa(i)))
-	}
-	fine = append(fine, add(dir, "clean", "anything"))
-	wrong := []*newElsewhere{
-		add(dir, "inherit", "no-such-program"), add(dir, "inherit", "sh", "-e", "no.sh", "a"), add(dir, "clean", "./no"), add("/no/such", "inherit", "sh"),
-	}
-	if text, err := json.Marshal(q.Question); err != nil || len(text) > 1000 || len(q.Needs) != 6 || strings.Contains(string(text), "VE9LRU49") {
-		t.Errorf("%d needs, %s, %v", len(q.Needs), text, err)
-	}
-	a := &app{}
-	looked := a.lookFor(t.Context(), q.Question)
-	for _, n := range fine {
-		if err := looked.Lack(q.of[n]); err != nil {
-			t.Fatalf("%q: %v", n.req.Argv, err)
-		}
-	}
-	for _, n := range wrong {
-		if looked.Lack(q.of[n]) == nil {
-			t.Errorf("%q in %q is there", n.req.Argv, n.req.Dir)
-		}
-	}
-	over, cancel := context.WithCancel(t.Context())
-	cancel()
-	if a.lookFor(over, q.Question).Lack(0) == nil {
-		t.Error("what there was no time for is there")
-	}
-}
-
-func TestLinesAreNamedAndCounted(t *testing.T) {
-	var list outLines
-	for i := range 13 {
-		list.add("a", i+1, errors.New("no"))
-		if i < 11 {
-			list.add("b", i+1, errors.New("no"))
-		}
-	}
-	list.add("a", 14, errors.New("other"))
-	got := make([]string, 0, len(list))
-	for _, o := range list {
-		got = append(got, o.host+": "+linesAre(o.lines))
-	}
-	want := []string{
-		"a: lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 3 more are", "b: lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 11 are", "a: line 14 is",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q", got)
-	}
-}
-
-// A machine is only asked with what an answer needs: the secrets of the environment stay here.
-func TestWhatIsOnlyAskedHasNoSecret(t *testing.T) {
-	req := api.SubmitRequest{Env: bytesOf([]string{"PATH=/bin", "TOKEN=hunter2", "HOME=/h", "PATHS=x", "HOME"})}
-	got := each(onlyAsked(req).Env, func(b []byte) string { return string(b) })
-	if !slices.Equal(got, []string{"PATH=/bin", "HOME=/h", "HOME"}) || len(req.Env) != 5 {
-		t.Errorf("%q of %q", got, req.Env)
-	}
-}
-
-// Of what a machine says each line is under its name: it can't speak for another.
-func TestAMachineSpeaksForItself(t *testing.T) {
-	err := (&fleet{}).of("a", &api.Error{Message: "no\nb: gone", Hint: "see 'gpusched list'\nb: trust me"})
-	if got, want := err.Error(), "a: no\na: b: gone (see 'gpusched --hosts a list'\na: b: trust me)"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-// stuck is an engine behind a link that has died.
-type stuck struct{ engine }
-
-func (stuck) Cancel(ctx context.Context, _ string, _ api.CancelRequest) (api.JobReply, error) {
-	<-ctx.Done()
-	return api.JobReply{}, ctx.Err()
-}
-
-func (stuck) Wait(ctx context.Context, _ string, _ time.Duration) (api.JobReply, error) {
-	select {
-	case <-ctx.Done():
-		return api.JobReply{}, ctx.Err()
-	case <-time.After(time.Hour):
-		return api.JobReply{}, nil
-	}
-}
-
-// A command to one machine waits for its answer as long as for its greeting, and only a wait for longer.
-func TestAMachineThatAnswersNoMore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &fleet{a: &app{}, open: map[string]*peer{"a": {app: &app{client: stuck{}}}}}
-		began := time.Now()
-		_, err := f.Cancel(t.Context(), "a:12", api.CancelRequest{})
-		var e *api.Error
-		if !errors.As(err, &e) || e.Code != api.CodeUnreachable || !strings.HasPrefix(e.Message, "a: no answer within") || time.Since(began) != remote.Patience {
-			t.Errorf("%v after %s", err, time.Since(began))
-		}
-		if _, err := f.Wait(t.Context(), "a:12", 0); err != nil {
-			t.Errorf("a wait ends with %v", err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if _, err := f.Cancel(ctx, "a:12", api.CancelRequest{}); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("the end of whoever asks is %v", err)
-		}
-	})
-}
-
-// Whoever is told to end tells the command on the other machine, and does not wait for it.
-func TestSSHIsToldToEnd(t *testing.T) {
-	dir := t.TempDir()
-	script := "#!/bin/sh\ntrap 'echo told >" + dir + "/told' TERM\necho >" + dir + "/began\nwhile :; do sleep 0.05; done\n"
-	if err := os.WriteFile(filepath.Join(dir, "ssh"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	began := filepath.Join(dir, "began")
-	if err := syscall.Mkfifo(began, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	a := &app{out: &term.Terminal{W: bufio.NewWriter(io.Discard)}, err: &term.Terminal{W: bufio.NewWriter(io.Discard)}}
-	done := make(chan error, 1)
-	go func() { done <- a.overSSH(ctx, "a", []string{attendCommand, "output", "loud", "1"}) }()
-	if _, err := os.ReadFile(began); err != nil {
-		t.Fatal(err)
-	}
-	cancel()
-	select {
-	case err := <-done:
-		if told, _ := os.ReadFile(filepath.Join(dir, "told")); !errors.Is(err, context.Canceled) || len(told) == 0 {
-			t.Errorf("%v, told %q", err, told)
-		}
-	case <-time.After(20 * time.Second):
-		t.Error("it goes on")
-	}
-}
-
-// A machine on which gpusched can't be asked is told before a command is run there, without ssh's own end.
-func TestAMachineIsGreetedBeforeACommandIsRunThere(t *testing.T) {
-	dir := t.TempDir()
-	script := "#!/bin/sh\necho >>" + dir + "/calls\necho 'no route' >&2\nexit 255\n"
-	if err := os.WriteFile(filepath.Join(dir, "ssh"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-	a := &app{out: &term.Terminal{W: bufio.NewWriter(io.Discard)}, err: &term.Terminal{W: bufio.NewWriter(io.Discard)}}
-	var e *api.Error
-	err := a.overSSH(t.Context(), "a", []string{"logs", "1"})
-	calls, _ := os.ReadFile(filepath.Join(dir, "calls"))
-	if !errors.As(err, &e) || e.Code != api.CodeUnreachable || !strings.HasPrefix(e.Message, "a: ssh says: no route") || string(calls) != "\n" {
-		t.Errorf("%v, %q", err, calls)
-	}
-}
-
-// An event of another machine has its name in front of the job, whose number is typed without.
+// An event is of a job by its name, its number or that of its array.
 func TestAnEventIsOfTheJobThatIsNamed(t *testing.T) {
-	of := api.Event{Job: 9, Called: "b:7_3"}
-	for id, want := range map[string]bool{"7_3": true, "b:7_3": true, "7": true, "9": true, "8": false, "7_4": false, "b": false} {
+	of := api.Event{Job: 9, Called: "7_3"}
+	for id, want := range map[string]bool{"7_3": true, "7": true, "9": true, "8": false, "7_4": false} {
 		if got := isOf(&of, id); got != want {
 			t.Errorf("%q: %v", id, got)
 		}
@@ -321,55 +138,211 @@ func TestLinesOfSeveralMachinesDoNotMix(t *testing.T) {
 	}
 }
 
-// cut is an engine of which the connection is cut when it has taken some jobs.
-type cut struct {
-	engine
-	host  string
-	takes int
-	asked int
+// A new job takes along what is true there, and what only asks takes no secret.
+func TestTheEnvironmentOfAnotherMachine(t *testing.T) {
+	environ := []string{"PATH=/bin", "HOME=/home/me", "USER=me", "SSH_AUTH_SOCK=/tmp/x", "XDG_RUNTIME_DIR=/run/user/1", "SHELL=/bin/me", "DISPLAY=:7", "A=", "TOKEN=hunter2"}
+	set := []string{"DISPLAY", "SHELL", "B=1"}
+	text := func(dryRun bool) string {
+		return joined(environFor(environ, set, dryRun), " ", func(b []byte) string { return string(b) })
+	}
+	if got := text(false); got != "PATH=/bin SHELL=/bin/me DISPLAY=:7 A= TOKEN=hunter2" {
+		t.Error(got)
+	}
+	if got := text(true); got != "PATH=/bin SHELL= DISPLAY=" {
+		t.Error(got)
+	}
+	a := &app{environ: []string{"HOME=/srv/you", "USER=you", "SHELL=/bin/you", "SSH_TTY=/dev/pts/1"}}
+	t.Chdir(t.TempDir())
+	a.surround(&remote.NewJob{Environ: environFor(environ, set, false), Dir: []byte("/no/such"), Umask: 0o27})
+	if dir, err := a.workDir(""); dir != "/no/such" || err != nil || a.umask != 0o27 {
+		t.Errorf("%q, %v, %o", dir, err, a.umask)
+	}
+	for name, want := range map[string]string{"HOME": "/srv/you", "USER": "you", "SHELL": "/bin/me", "DISPLAY": ":7", "SSH_TTY": "", "TOKEN": "hunter2"} {
+		if got := a.getenv(name); got != want {
+			t.Errorf("%s is %q", name, got)
+		}
+	}
 }
 
-func (c *cut) Submit(_ context.Context, r api.SubmitRequest) (out api.SubmitReply, err error) {
-	if r.DryRun {
-		return out, nil
+// Of ids of several machines each takes its own.
+func TestAMachineTakesItsOwnJobs(t *testing.T) {
+	typed := []string{"a:12,14,b:3", "5", "b:7_[1,2]", "name:x,y", "a:name:b:1,2"}
+	for _, c := range []struct {
+		q    fromAfar
+		want string
+	}{
+		{fromAfar{called: "a"}, "12,14 name:b:1,2"}, {fromAfar{called: "b"}, "3 7_[1,2]"}, {fromAfar{called: ".", plain: true}, "5 name:x,y"},
+		{fromAfar{called: "c"}, ""},
+	} {
+		if got := strings.Join(c.q.ownWords(typed), " "); got != c.want {
+			t.Errorf("%+v: %q", c.q, got)
+		}
 	}
-	if c.asked++; c.asked > c.takes {
-		return out, &api.Error{Code: api.CodeUnreachable, Message: "the connection ended without an answer"}
+	a := &app{asked: &fromAfar{called: "a"}}
+	for word, want := range map[string]string{"a:12": "12", "a:1,2,a:3": "1,2,3", "12": "12", "b:1": "b:1", "a:1,b:2": "a:1,b:2", "name:a:1": "name:a:1"} {
+		if got := a.bare(word); got != want {
+			t.Errorf("%q: %q, want %q", word, got, want)
+		}
 	}
-	out.Job = api.Job{ID: job.ID(c.asked), Host: c.host, State: job.Queued}
-	return out, nil
+}
+
+// fakeSSH puts a script in the place of ssh.
+func fakeSSH(t *testing.T, script string) (dir string, a *app, said *bytes.Buffer) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "ssh"), []byte("#!/bin/sh\ncd "+dir+"\n"+script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	said = new(bytes.Buffer)
+	w := bufio.NewWriter(said)
+	return dir, &app{out: &term.Terminal{W: w}, err: &term.Terminal{W: w}, getenv: os.Getenv, getwd: os.Getwd}, said
+}
+
+// Whoever is told to end tells the command on the other machine, and does not wait for it.
+func TestSSHIsToldToEnd(t *testing.T) {
+	dir, a, _ := fakeSSH(t, "trap 'echo told >told' TERM\necho >began\nwhile :; do sleep 0.05; done\n")
+	began := filepath.Join(dir, "began")
+	if err := syscall.Mkfifo(began, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- a.overSSH(ctx, "a", []string{attendCommand, "output", "loud", "1"}) }()
+	if _, err := os.ReadFile(began); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	select {
+	case err := <-done:
+		if told, _ := os.ReadFile(filepath.Join(dir, "told")); !errors.Is(err, context.Canceled) || len(told) == 0 {
+			t.Errorf("%v, told %q", err, told)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("it goes on")
+	}
+}
+
+// A machine on which gpusched can't be asked is told before a command is run there, without ssh's own end.
+func TestAMachineAnswersBeforeACommandIsRunThere(t *testing.T) {
+	dir, a, _ := fakeSSH(t, "echo >>calls\necho 'no route' >&2\nexit 255\n")
+	err := a.overSSH(t.Context(), "a", []string{"logs", "1"})
+	calls, _ := os.ReadFile(filepath.Join(dir, "calls"))
+	var e *api.Error
+	if !errors.As(err, &e) || e.Code != api.CodeUnreachable || !strings.HasPrefix(e.Message, "a: ssh says: no route") || string(calls) != "\n" {
+		t.Errorf("%v, %q", err, calls)
+	}
+}
+
+// queues is an ssh whose machine queues jobs until it is cut off, and what it was asked.
+const queues = `exec 3<&0
+cat <&3 >asked & q=$!
+until [ -s asked ]; do sleep 0.02; done
+kill $q
+echo "gpusched begins"
+n=$(ls queued* 2>/dev/null | wc -l)
+if grep -q '"dry_run":true' asked; then rm asked; echo '{"job":{"state":"starting"}}'; exit; fi
+mv asked "queued$n"
+if [ $n -ge 3 ] && [ $n -lt "$most" ]; then exit 255; fi
+echo "{\"job\":{\"id\":$n,\"state\":\"queued\"}}"
+`
+
+// A submission that was cut off is asked for again, with the same key: the machine queues one job.
+func TestASubmissionThatIsCutOffIsAskedForAgain(t *testing.T) {
+	dir, a, _ := fakeSSH(t, "most=5\n"+queues)
+	a.words = []string{"submit", "--", "true"}
+	c := &jobOptions{Host: "b"}
+	n, err := c.elsewhere(a, newFleet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, _, err := n.submit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reply, host, err := n.submit(t.Context())
+	if err != nil || host != "b" || reply.Job.Host != "b" || n.fleet.given["b"] != 4 {
+		t.Errorf("%+v, %q, %v", reply.Job, host, err)
+	}
+	keys := map[string]bool{}
+	for i := range 6 {
+		text, _ := os.ReadFile(filepath.Join(dir, "queued"+strconv.Itoa(i)))
+		var asked remote.Typed
+		if err := json.Unmarshal(text, &asked); err != nil || asked.Job == nil || asked.Job.Key == "" {
+			t.Fatalf("%d: %v: %q", i, err, text)
+		}
+		keys[asked.Job.Key] = true
+	}
+	if len(keys) != 4 {
+		t.Errorf("%d keys", len(keys))
+	}
 }
 
 // A file whose connection is cut stops there: what is queued, what may be and what is not is said, and no other
-// machine gets the job. Equal machines get jobs in turn.
+// machine gets the job.
 func TestAFileOfJobsThatIsCutOff(t *testing.T) {
-	var out, said bytes.Buffer
-	a := &app{out: &term.Terminal{W: bufio.NewWriter(&out)}, err: &term.Terminal{W: bufio.NewWriter(&said)}}
-	f := a.fleet()
-	engines := map[string]*cut{"a": {host: "a", takes: 9}, "b": {host: "b", takes: 1}}
-	for host, e := range engines {
-		f.open[host] = &peer{app: &app{host: host, client: e, out: a.out, err: a.err}}
+	if testing.Short() {
+		t.Skip("it is asked again for 20 s")
 	}
+	_, a, said := fakeSSH(t, "most=1000\n"+queues)
+	a.words, a.hosts = []string{"submit"}, []string{"b"}
 	var list []lineJob
 	for i := range 6 {
 		cmd := submitCmd{outputFlags: outputFlags{Output: "table"}}
 		cmd.Host = bestHost
-		list = append(list, lineJob{number: i + 1, cmd: cmd, away: &newElsewhere{c: &cmd.jobOptions, fleet: f, hosts: []string{"a", "b"}, ofFile: true}})
+		l := lineJob{number: i + 1, cmd: cmd}
+		var err error
+		if l.away, err = cmd.elsewhere(a, newFleet()); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, l)
 	}
 	jobs, err := (&list[0].cmd).submitLines(t.Context(), a, list)
 	a.finish(err)
 	a.out.W.Flush()
-	a.err.W.Flush()
-	names := joined(jobs, " ", nameOfJob)
-	if names != "a:1 b:1 a:2" || engines["a"].asked != 2 || engines["b"].asked != 2 || strings.Count(out.String(), "queued") != 3 {
-		t.Errorf("queued %q, asked %d and %d: %q", names, engines["a"].asked, engines["b"].asked, out.String())
+	if names := joined(jobs, " ", nameOfJob); names != "b:0 b:1 b:2" {
+		t.Errorf("queued %q", names)
 	}
 	for _, want := range []string{
 		"3 of 6 jobs queued; line 4 may be as well (see 'gpusched --hosts b list --mine -a'), and the other 2 are not",
-		"b: the connection ended without an answer; nobody can say whether b has queued the job, and no other machine was asked to",
+		"nobody can say whether b has queued the job, and no other machine was asked to",
 	} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("%q is not in %q", want, said.String())
 		}
+	}
+}
+
+// Of what a machine says each line is under its name: it can't speak for another.
+func TestAMachineSpeaksForItself(t *testing.T) {
+	_, a, said := fakeSSH(t, `echo "gpusched begins"; printf 'gpusched: no\nb: gone\ngpusched: b: trust me\033[31m\n' >&2; exit 3`)
+	_, err := fetch(t.Context(), &app{out: a.out, err: a.err, getenv: a.getenv, host: "a", words: []string{"list"}}, func() (listAnswer, error) { return listAnswer{}, nil })
+	if code := a.complainOf("a", err); code != error(exitStatus(3)) {
+		t.Errorf("%v", code)
+	}
+	a.err.W.Flush()
+	if got, want := said.String(), "gpusched: a: no\ngpusched: a: b: gone\ngpusched: a: b: trust me?[31m\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// No machine gives a job the name of another's.
+func TestDocumentsAreNamedByWhoReadsThem(t *testing.T) {
+	task := &api.Task{Task: job.Task{Array: 7, Index: 3}, Name: "b:1"}
+	doc := listAnswer{ListReply: api.ListReply{
+		Jobs: []api.Job{{ID: 8, Host: "b", Task: task}, {ID: 9, Engine: "b"}},
+		GPUs: []api.GPU{{Host: "b", GPU: job.GPU{Shares: []job.GPUShare{{Called: "7_3"}, {Called: "b:1", Job: 4}}}}},
+	}}
+	nameDocument("a", &doc)
+	got := []string{doc.Jobs[0].Called(), doc.Jobs[1].Called(), gpuName(doc.GPUs[0]), doc.GPUs[0].Shares[0].Called, doc.GPUs[0].Shares[1].Called}
+	if want := []string{"a:7_3", "a:9", "a:0", "a:7_3", "a:4"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	reply := whyAnswer{JobReply: api.JobReply{Job: api.Job{ID: 1}, Queue: &api.Queue{Ahead: []api.Ahead{{Called: "2"}, {Called: "x\x1b"}}}}}
+	nameDocument("a", &reply)
+	if q := reply.Queue.Ahead; reply.Job.Called() != "a:1" || q[0].Called != "a:2" || q[1].Called != "a:0" {
+		t.Errorf("%+v", reply)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/remote"
@@ -17,10 +17,19 @@ import (
 // bestHost is the word for the machine on which a job starts first.
 const bestHost = "best"
 
+// fleet is what the jobs of a command that queues on other machines have in common.
+type fleet struct {
+	given map[string]int   // jobs that machines have got
+	lost  map[string]error // what kept machines from answering that are asked no more
+}
+
+func newFleet() *fleet { return &fleet{given: map[string]int{}, lost: map[string]error{}} }
+
 // newElsewhere is a job for another machine.
 type newElsewhere struct {
+	a       *app
 	c       *jobOptions
-	req     api.SubmitRequest
+	words   []string // its command line
 	fleet   *fleet
 	hosts   []string         // on which it may be
 	lacks   map[string]error // what keeps it from one
@@ -29,93 +38,93 @@ type newElsewhere struct {
 	ofFile  bool // it is one of many
 }
 
-// elsewhere makes the request for a job of another machine. finish puts in what only one command has.
-func (c *jobOptions) elsewhere(
-	ctx context.Context, a *app, f *fleet, finish func(*app, *api.SubmitRequest) error,
-) (*newElsewhere, error) {
+// elsewhere is the job of a command line for another machine. Its words are as they were typed: the gpusched that
+// queues the job makes of them, and of a script that they name, what it would if they were typed there.
+func (c *jobOptions) elsewhere(a *app, f *fleet) (*newElsewhere, error) {
 	if a.other() != nil {
 		return nil, refuse(api.CodeUsage,
 			fmt.Sprintf("leave it out, or type 'gpusched %s %s %s --host %s …'", onFlag, engineLocal, a.words[0], c.Host),
 			"--host asks gpusched on a machine, and Slurm is the engine here")
 	}
-	n := &newElsewhere{c: c, fleet: f, hosts: []string{c.Host}}
-	if c.Host == bestHost {
-		if n.hosts = a.hosts; len(n.hosts) == 0 {
-			list, err := a.goodHosts()
-			if err != nil {
-				return nil, err
-			}
-			if list == "" {
-				return nil, refuse(api.CodeUsage, "such as: gpusched --hosts a,b,c submit --host best -- python train.py, or set GPUSCHED_HOSTS",
-					"--host best needs the names of the machines")
-			}
-			if n.hosts, err = hostList(list); err != nil {
-				return nil, err
-			}
-		}
-	} else if _, err := hostList(c.Host); err != nil {
-		return nil, err
+	n := &newElsewhere{a: a, c: c, words: a.words, fleet: f, hosts: []string{c.Host}, lacks: map[string]error{}}
+	if c.Host != bestHost {
+		_, err := hostList(c.Host)
+		return n, err
 	}
-	from := a
-	if waits := slices.Concat(c.AfterStart, c.AfterOK, c.AfterFail, c.AfterAny); len(waits) > 0 {
-		if c.Host == bestHost {
-			return nil, refuse(api.CodeUsage, "name the machine that has them: --host NAME", "a job can wait for jobs of its own machine only")
-		}
-		p, err := n.fleet.at(ctx, c.Host)
-		if err != nil {
-			return nil, n.fleet.of(c.Host, err)
-		}
-		there := *p.app
-		there.words, from = a.words, &there
-		for _, list := range [][]string{c.AfterStart, c.AfterOK, c.AfterFail, c.AfterAny} {
-			for i, w := range list {
-				list[i] = strings.TrimPrefix(w, c.Host+":")
-			}
-		}
+	if len(c.AfterStart)+len(c.AfterOK)+len(c.AfterFail)+len(c.AfterAny) > 0 {
+		return nil, refuse(api.CodeUsage, "name the machine that has them: --host NAME", "a job can wait for jobs of its own machine only")
 	}
-	req, err := c.request(ctx, from)
-	if err != nil {
-		return nil, err
+	if n.hosts = a.hosts; len(n.hosts) > 0 {
+		return n, nil
 	}
-	n.req = req
-	return n, finish(a, &n.req)
+	list, err := a.goodHosts()
+	if err == nil && list == "" {
+		err = refuse(api.CodeUsage, "such as: gpusched --hosts a,b,c submit --host best -- python train.py, or set GPUSCHED_HOSTS",
+			"--host best needs the names of the machines")
+	}
+	if err == nil {
+		n.hosts, err = hostList(list)
+	}
+	return n, err
 }
 
-// onlyAsked is a request by which a machine is only asked something: it needs no secret of the environment to answer.
-func onlyAsked(req api.SubmitRequest) api.SubmitRequest {
-	req.Env = slices.DeleteFunc(slices.Clone(req.Env), func(entry []byte) bool {
-		name, _, _ := strings.Cut(string(entry), "=")
-		return name != "PATH" && name != "HOME"
-	})
-	return req
+// ask has a machine queue the job, or say what it would do with it.
+func (n *newElsewhere) ask(ctx context.Context, host string, dryRun bool, key string) (remote.Answer, error) {
+	dir, err := n.a.workDir("")
+	if err != nil {
+		return remote.Answer{}, err
+	}
+	j := &remote.NewJob{Dir: []byte(dir), Umask: n.a.umask, Key: key, DryRun: dryRun}
+	if host != remote.Here {
+		j.Environ = environFor(n.a.environ, n.c.SetEnv, dryRun)
+	}
+	one := *n.a
+	one.hosts = []string{host} // ids that name no machine are of this one
+	return one.askHost(ctx, host, remote.Typed{Words: bytesOf(n.words), Job: j}, len(n.hosts))
+}
+
+// offerOf asks a machine by a dry run.
+func (n *newElsewhere) offerOf(ctx context.Context, host string) (o offer) {
+	o.host, o.given, o.err = host, n.fleet.given[host], cmp.Or(n.lacks[host], n.fleet.lost[host])
+	if o.err != nil {
+		return o
+	}
+	limited, cancel := context.WithTimeout(ctx, remote.Patience)
+	defer cancel()
+	var ans remote.Answer
+	if ans, o.err = n.ask(limited, host, true, ""); o.err == nil {
+		o.err = readDocument(host, ans, &o.reply)
+		o.said = ans.Said
+	}
+	return o
 }
 
 // offer is what a machine says of a job that it does not have yet.
 type offer struct {
 	host  string
-	place *peer
 	reply api.SubmitReply
-	given int // jobs that it has got by this command
+	said  string // what its gpusched said besides
+	given int    // jobs that it has got by this command
 	err   error
 }
 
-// wait is for how long the job would wait there; unknown: nobody can say.
+// wait is how long the job would wait there, by the clock there; unknown: nobody can say.
 func (o *offer) wait() (wait time.Duration, unknown bool) {
 	j := o.reply.Job
 	switch {
 	case j.State != job.Queued, j.Why == "" && j.ExpectedStart.IsZero() && !j.StartUnknown:
 		return 0, false // a dry run queues nothing: that it waits for nothing is its start
 	case !j.ExpectedStart.IsZero():
-		return max(0, time.Until(j.ExpectedStart)-o.place.ahead), false
+		return max(0, j.ExpectedStart.Sub(j.SubmittedAt)), false
 	}
 	return 0, true
 }
 
-// said is the offer in a few words.
-func (o *offer) said() string {
+// words are the offer in a few.
+func (o *offer) words() string {
 	j := o.reply.Job
 	if o.err != nil {
-		return plainError(o.err).Error()
+		return oneLine(o.err)
 	}
 	switch wait, unknown := o.wait(); {
 	case unknown:
@@ -136,23 +145,14 @@ func spell(d time.Duration) string {
 	return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
 }
 
-// offers asks each machine by a dry run.
+// offers asks all machines at once.
 func (n *newElsewhere) offers(ctx context.Context) []offer {
 	list := make([]offer, len(n.hosts))
-	errs := n.fleet.eachOf(ctx, n.hosts, func(ctx context.Context, i int) error {
-		p, err := n.place(n.hosts[i])
-		if err != nil {
-			return err
-		}
-		req := onlyAsked(n.requestFor(p))
-		req.DryRun = true
-		list[i].place = p
-		list[i].reply, err = p.app.client.Submit(ctx, req)
-		return err
-	})
-	for i := range list {
-		list[i].host, list[i].err, list[i].given = n.hosts[i], errs[i], n.fleet.given[n.hosts[i]]
+	var all sync.WaitGroup
+	for i, host := range n.hosts {
+		all.Go(func() { list[i] = n.offerOf(ctx, host) })
 	}
+	all.Wait()
 	return list
 }
 
@@ -182,75 +182,93 @@ func sooner(x, y *offer) bool {
 }
 
 // submit queues the job on the machine that is named, or on the best. Once that has been asked to, no other
-// machine is; before, the machine that is returned is nil.
-func (n *newElsewhere) submit(ctx context.Context) (api.SubmitReply, *peer, error) {
-	host := n.hosts[0]
-	var p *peer
+// machine is; before, the name that is returned is "".
+func (n *newElsewhere) submit(ctx context.Context) (reply api.SubmitReply, host string, err error) {
+	list := []offer{{host: n.hosts[0], err: cmp.Or(n.lacks[n.hosts[0]], n.fleet.lost[n.hosts[0]])}}
+	switch {
+	case n.c.Host == bestHost:
+		list = n.offers(ctx)
+	case n.dryRun:
+		list[0] = n.offerOf(ctx, n.hosts[0])
+	}
+	best := first(list)
+	if best == nil {
+		return reply, "", cmp.Or(ctx.Err(), n.refusedByAll(list))
+	}
 	if n.c.Host == bestHost {
-		list := n.offers(ctx)
-		best := first(list)
-		if best == nil {
-			return api.SubmitReply{}, nil, cmp.Or(ctx.Err(), n.refusedByAll(list))
-		}
 		n.tell(list)
-		if host, p = best.host, best.place; n.dryRun {
-			return best.reply, p, nil
-		}
-	} else {
-		var err error
-		if p, err = n.place(host); err != nil {
-			return api.SubmitReply{}, nil, n.fleet.of(host, err)
-		}
 	}
-	req := n.requestFor(p)
-	if req.DryRun = n.dryRun; n.dryRun {
-		req = onlyAsked(req)
+	if n.dryRun {
+		n.a.passOn(best.host, best.said)
+		return best.reply, best.host, nil
 	}
-	reply, err := p.app.client.Submit(ctx, req)
+	reply, err = n.queue(ctx, best.host)
+	return reply, best.host, err
+}
+
+// queue has a machine queue the job. If the connection breaks it is asked again with the same key, which queues one
+// job.
+func (n *newElsewhere) queue(ctx context.Context, host string) (reply api.SubmitReply, err error) {
+	key := api.NewKey()
+	ans, cut, err := untilAnswered(ctx, func() (remote.Answer, error) {
+		limited, cancel := context.WithTimeout(ctx, actTime)
+		defer cancel()
+		return n.ask(limited, host, false, key)
+	})
+	if err == nil {
+		err = readDocument(host, ans, &reply)
+	}
 	if err == nil {
 		n.fleet.given[host]++
+		n.a.passOn(host, ans.Said)
+		return reply, nil
 	}
-	return reply, p, n.unsure(host, err)
+	var e *api.Error
+	if !cut || !errors.As(err, &e) {
+		return reply, cmp.Or(ctx.Err(), of(host, err))
+	}
+	return reply, refuse(e.Code, fmt.Sprintf("see 'gpusched %s %s list --mine -a' when it answers again, before you submit it anew", hostsFlag, host),
+		"%s: %s; nobody can say whether %s has queued the job, and no other machine was asked to", host, e.Message, host)
 }
+
+// of says whose an error is, on each of its lines: no line is another's.
+func of(host string, err error) error {
+	var e *api.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	its := func(text string) string { return strings.ReplaceAll(text, "\n", "\n"+host+": ") }
+	return &api.Error{Code: e.Code, Message: host + ": " + its(e.Message), Hint: its(e.Hint)}
+}
+
+// oneLine is an error on one line.
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 // tell says what each machine offers. One that has not answered is not asked again for the other jobs of a file.
 func (n *newElsewhere) tell(list []offer) {
 	for _, o := range list {
 		if n.verbose {
-			n.fleet.a.note("%s: %s", o.host, o.said())
+			n.a.note("%s: %s", o.host, o.words())
 		}
 		if n.ofFile && o.err != nil && wireError(o.err).Code == api.CodeUnreachable {
-			n.fleet.lose(o.host, o.err)
+			n.a.lose(n.fleet, o.host, o.err)
 		}
 	}
 }
 
-// lose has a machine not asked any more, which is said once.
-func (f *fleet) lose(host string, err error) {
+// lose makes a machine one that is not asked any more, which is said once.
+func (a *app) lose(f *fleet, host string, err error) {
 	if f.lost[host] == nil {
 		f.lost[host] = err
-		f.a.note("%s: %s; no more is asked of it", host, plainError(err))
+		a.note("%s: %s; no more is asked of it", host, oneLine(err))
 	}
-}
-
-// unsure says of a submission that was cut off what is known of it.
-func (n *newElsewhere) unsure(host string, err error) error {
-	var e *api.Error
-	if errors.As(err, &e) && e.Code == api.CodeUnreachable && !n.dryRun {
-		lost := *e
-		lost.Message = fmt.Sprintf("%s; nobody can say whether %s has queued the job, and no other machine was asked to", e.Message, host)
-		lost.Hint = fmt.Sprintf("see 'gpusched %s %s list --mine -a' when it answers again, before you submit it anew", hostsFlag, host)
-		lost.Message = host + ": " + lost.Message
-		return &lost
-	}
-	return n.fleet.of(host, err)
 }
 
 // refusedByAll says why no machine takes a job, each on a line, with the code of the first.
 func (n *newElsewhere) refusedByAll(list []offer) error {
 	all := &api.Error{}
 	for _, o := range list {
-		e := wireError(n.fleet.of(o.host, o.err))
+		e := wireError(of(o.host, o.err))
 		all.Code = cmp.Or(all.Code, e.Code)
 		all.Message += "\n" + e.Error()
 	}
@@ -258,99 +276,57 @@ func (n *newElsewhere) refusedByAll(list []offer) error {
 	return all
 }
 
-// requestFor is the request as it is for one machine: what the environment says of this machine and of the
-// account here is not true there.
-func (n *newElsewhere) requestFor(p *peer) api.SubmitRequest {
-	req := n.req
-	if p.app.host == remote.Here {
-		return req
-	}
-	account := map[string]string{"HOME": p.Home, "USER": p.User, "LOGNAME": p.User, "SHELL": p.Shell}
-	req.Env = nil
-	for _, entry := range n.req.Env {
-		name, _, _ := strings.Cut(string(entry), "=")
-		switch own, is := account[name]; {
-		case isSet(n.c.SetEnv, name) || slices.Contains(n.c.SetEnv, name):
-			req.Env = append(req.Env, entry)
-		case is && own != "":
-			req.Env = append(req.Env, []byte(name+"="+own))
-		case slices.Contains(boundVariables, name):
-		default:
-			req.Env = append(req.Env, entry)
-		}
-	}
-	return req
-}
-
-// boundVariables lead to sockets, screens and sessions of this machine.
-var boundVariables = strings.Fields("DBUS_SESSION_BUS_ADDRESS DISPLAY GPUSCHED_HOSTS GPUSCHED_SOCKET HOSTNAME SSH_AUTH_SOCK SSH_CLIENT " +
-	"SSH_CONNECTION SSH_TTY STY TMUX TMUX_PANE WAYLAND_DISPLAY XAUTHORITY XDG_RUNTIME_DIR XDG_SESSION_ID")
-
 // submitElsewhere queues the job on another machine.
 func (c *submitCmd) submitElsewhere(ctx context.Context, a *app) error {
-	n, err := c.elsewhere(ctx, a, a.fleet(), func(a *app, req *api.SubmitRequest) (err error) {
-		req.Array, err = arraySpec(c.Tasks, c.Param)
-		if err == nil && req.Array != nil {
-			a.hintParams(*req)
-		}
-		return err
-	})
+	n, err := c.elsewhere(a, newFleet())
 	if err != nil {
 		return err
 	}
-	c.hintMisplaced(a)
 	n.dryRun, n.verbose = c.DryRun, !c.Quiet
-	n.fleet.reach(ctx, n)
-	reply, p, err := n.submit(ctx)
+	reply, host, err := n.submit(ctx)
 	if err != nil {
 		return err
 	}
-	p.app.hintLimit(&c.jobOptions, reply.Job)
-	if c.form() == "table" && !c.Quiet {
-		p.app.hintMemory(reply.Job)
-	}
+	there := *a
+	there.host = host
 	if c.DryRun && c.form() == "table" && !c.Quiet {
-		a.out.Printf("on %s:\n", p.app.host)
+		a.out.Printf("on %s:\n", host)
 	}
-	if err := c.report(ctx, p.app, reply); err != nil || !c.Wait || c.DryRun {
+	if err := c.report(ctx, &there, reply); err != nil || !c.Wait || c.DryRun {
 		return err
 	}
 	a.out.W.Flush()
 	if c.Quiet || c.form() != "table" || reply.Job.Array != nil {
-		return p.app.follow(ctx, reply.Job.ID, c.Quiet || c.form() != "table")
+		there.words, there.far = []string{"wait", reply.Job.ID.String()}, []string{host}
+		there.hosts, there.host = there.far, ""
+		return (&waitCmd{Quiet: c.Quiet || c.form() != "table"}).waitFar(ctx, &there)
 	}
-	return p.app.stayWith(ctx, reply.Job, false, false)
+	return there.stayWith(ctx, reply.Job, false, false)
 }
 
 // runElsewhere queues the job on another machine and stands for it.
 func (c *runCmd) runElsewhere(ctx context.Context, a *app) error {
-	n, err := c.elsewhere(ctx, a, a.fleet(), func(a *app, req *api.SubmitRequest) error {
-		if c.TTY {
-			inTerminal(a, req)
-		}
-		return nil
-	})
+	n, err := c.elsewhere(a, newFleet())
 	if err != nil {
 		return err
 	}
 	n.verbose = !c.Quiet
-	n.fleet.reach(ctx, n)
-	reply, p, err := n.submit(ctx)
+	reply, host, err := n.submit(ctx)
 	if err != nil {
 		return waitError(ctx, err)
 	}
-	p.app.hintLimit(&c.jobOptions, reply.Job)
-	p.app.hintMemory(reply.Job)
 	if !c.Quiet {
-		a.note("job %s is on %s", nameOfJob(reply.Job), p.app.host)
+		a.note("job %s is on %s", nameOfJob(reply.Job), host)
 	}
-	return p.app.stayWith(ctx, reply.Job, c.TTY, c.Quiet)
+	there := *a
+	there.host = host
+	return there.stayWith(ctx, reply.Job, c.TTY, c.Quiet)
 }
 
 // stayWith shows what a job of another machine prints, or its terminal, and ends as it does.
 func (a *app) stayWith(ctx context.Context, j api.Job, tty, quiet bool) error {
 	if a.host == remote.Here {
-		j.Host = ""
+		a.host, j.Host = "", ""
 		if tty {
 			return a.attendTerminal(ctx, j, quiet)
 		}

@@ -8,31 +8,28 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/remote"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// status shows several machines at a glance.
-func (f *fleet) status(ctx context.Context, c *statusCmd) error {
-	return c.again(ctx, f.a, c.outputFlags, func() error { return f.showStatus(ctx, c) })
+// statusOfHosts shows several machines at a glance.
+func (a *app) statusOfHosts(ctx context.Context, c *statusCmd) error {
+	return c.again(ctx, a, c.outputFlags, func() error { return a.showStatusOf(ctx, c) })
 }
 
-func (f *fleet) showStatus(ctx context.Context, c *statusCmd) error {
-	hosts := f.a.hosts
-	replies := make([]api.StatusReply, len(hosts))
-	errs := f.each(ctx, hosts, func(ctx context.Context, i int, p *peer) (err error) {
-		replies[i], err = p.app.client.Status(ctx)
-		return err
-	})
-	all := api.StatusReply{Schema: api.Schema, Counts: map[string]int{}, Hosts: hostAnswers(hosts, errs)}
+func (a *app) showStatusOf(ctx context.Context, c *statusCmd) error {
+	hosts := a.machines()
+	answers := fetchAll[api.StatusReply](ctx, a, hosts, remote.Typed{Words: bytesOf([]string{"status"})})
+	all := api.StatusReply{Schema: api.Schema, Counts: map[string]int{}, Hosts: hostAnswers(hosts, answers)}
 	all.GPUs, all.Running, all.Waiting = []api.GPU{}, []api.Job{}, []api.Job{}
-	for i, r := range replies {
-		h := &all.Hosts[i]
+	for i := range answers {
+		r, h := &answers[i].doc, &all.Hosts[i]
 		if h.Error != nil {
 			continue
 		}
-		h.OfStatus(&r)
+		h.OfStatus(r)
 		all.Health = worse(all.Health, r.Health)
 		for state, n := range r.Counts {
 			all.Counts[state] += n
@@ -42,35 +39,33 @@ func (f *fleet) showStatus(ctx context.Context, c *statusCmd) error {
 		all.Waiting = append(all.Waiting, r.Waiting...)
 	}
 	jobs := slices.Concat(all.Running, all.Waiting)
-	table := f.a.jobReport(all, jobs, func(wide bool) { f.writeStatus(all, jobs, wide, c.Detailed) })
+	table := a.jobReport(all, jobs, func(wide bool) { a.writeHosts(all, jobs, wide, c.Detailed) })
 	table.cols = withHostColumn(table.cols, func(j api.Job) string { return j.Host })
-	return f.shown(c.Watch, errs, table.show(f.a, c.outputFlags))
+	return shown(a, c.Watch, answers, table.show(a, c.outputFlags))
 }
 
 // shown is the error of a view: its own, or that of machines that are missing in it, which are named. While
 // it is kept up to date nothing ends it.
-func (f *fleet) shown(watched bool, errs []error, err error) error {
-	f.forget(errs)
-	f.a.out.W.Flush()
-	missing := f.complainOf(f.a.hosts, errs)
+func shown[T any](a *app, watched bool, answers []fetched[T], err error) error {
+	a.out.W.Flush()
+	var missing error
+	for i, host := range a.machines() {
+		if e := a.complainOf(host, answers[i].err); e != nil && missing == nil {
+			missing = e
+		}
+	}
 	if watched || err != nil {
 		return err
 	}
 	return missing
 }
 
-// silent reports whether no machine has answered.
-func silent(errs []error) bool { return !slices.Contains(errs, nil) }
-
-// forget has machines connected with anew that have not answered.
-func (f *fleet) forget(errs []error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for i, err := range errs {
-		if err != nil {
-			delete(f.open, f.a.hosts[i])
-		}
+// machines are they of which a view is: those whose jobs are named, or all that are asked.
+func (a *app) machines() []string {
+	if len(a.far) > 0 {
+		return a.far
 	}
+	return a.hosts
 }
 
 // worse is the worse of two healths; "" is none.
@@ -82,8 +77,8 @@ func worse(x, y job.Health) job.Health {
 	return x
 }
 
-func (f *fleet) writeStatus(all api.StatusReply, jobs []api.Job, wide, detailed bool) {
-	t := f.a.out
+func (a *app) writeHosts(all api.StatusReply, jobs []api.Job, wide, detailed bool) {
+	t := a.out
 	free := map[string]int{}
 	gpus := map[string]int{}
 	for _, g := range all.GPUs {
@@ -126,7 +121,7 @@ func (f *fleet) writeStatus(all api.StatusReply, jobs []api.Job, wide, detailed 
 	}, all.Hosts, wide)
 	if len(all.GPUs) > 0 {
 		t.Printf("\n")
-		f.a.writeGPUs(all.GPUs, wide)
+		a.writeGPUs(all.GPUs, wide)
 	}
 	shown := jobs
 	if !wide && !detailed {
@@ -139,7 +134,7 @@ func (f *fleet) writeStatus(all api.StatusReply, jobs []api.Job, wide, detailed 
 	}
 	if len(shown) > 0 {
 		t.Printf("\n")
-		term.WriteTable(t, f.a.jobColumns(), shown, wide)
+		term.WriteTable(t, a.jobColumns(), shown, wide)
 	}
 	if hidden > 0 {
 		t.Printf("… and %d more\n", hidden)
@@ -164,74 +159,54 @@ func withHostColumn[T any](cols []term.Column[T], host func(T) string) []term.Co
 	return append([]term.Column[T]{{Key: "host", Cell: host}}, cols...)
 }
 
-// list lists the GPUs and jobs of several machines.
-func (f *fleet) list(ctx context.Context, c *listCmd) error {
-	if len(c.IDs) > 0 {
-		return refuse(api.CodeUsage, "such as "+f.a.hosts[0]+":"+c.IDs[0], "say which machine's job %s is", c.IDs[0])
-	}
-	return c.again(ctx, f.a, c.outputFlags, func() error { return f.showList(ctx, c, nil) })
+// listOfHosts lists the GPUs and jobs of several machines, or their jobs that are named.
+func (a *app) listOfHosts(ctx context.Context, c *listCmd) error {
+	return c.again(ctx, a, c.outputFlags, func() error { return a.showListOf(ctx, c) })
 }
 
-// listOf lists jobs that are named, of several machines.
-func (a *app) listOf(ctx context.Context, c *listCmd, words, hosts []string) error {
-	here := *a
-	here.hosts = hosts
-	ids := wordsByHost(words)
-	f := here.fleet()
-	return c.again(ctx, &here, c.outputFlags, func() error { return f.showList(ctx, c, ids) })
-}
-
-// showList lists what all have, or the jobs that are named of each.
-func (f *fleet) showList(ctx context.Context, c *listCmd, ids map[string][]string) error {
+func (a *app) showListOf(ctx context.Context, c *listCmd) error {
 	if c.Wide && c.form() == "table" {
 		c.Output = "wide"
 	}
 	if c.GPUsOnly {
-		return f.showGPUs(ctx, &gpusCmd{outputFlags: c.outputFlags}, c.Watch)
+		return a.showGPUsOf(ctx, c.outputFlags, c.Watch)
 	}
-	hosts := f.a.hosts
-	replies, lefts, names := make([]api.ListReply, len(hosts)), make([]leftOut, len(hosts)), make([][]string, len(hosts))
-	errs := f.each(ctx, hosts, func(ctx context.Context, i int, p *peer) error {
-		one := *c
-		one.IDs = ids[hosts[i]]
-		q, err := one.query(ctx, p.app)
-		q.Names = false
-		if err == nil {
-			replies[i], names[i], lefts[i], err = one.fetch(ctx, p.app, q)
-		}
-		return err
-	})
-	all, left, params := api.ListReply{Schema: api.Schema, Hosts: hostAnswers(hosts, errs)}, leftOut{}, []string(nil)
-	for i, r := range replies {
+	hosts := a.machines()
+	answers := fetchAll[listAnswer](ctx, a, hosts, a.typed())
+	var all listAnswer
+	all.Schema, all.Hosts = api.Schema, hostAnswers(hosts, answers)
+	all.Jobs, all.GPUs = []api.Job{}, []api.GPU{} // in a document [], not null
+	silent := true
+	for i := range answers {
+		r := &answers[i].doc
 		all.Hosts[i].Omitted, all.Hosts[i].Drain = r.Omitted, r.Drain
 		all.Jobs, all.GPUs, all.Omitted = append(all.Jobs, r.Jobs...), append(all.GPUs, r.GPUs...), all.Omitted+r.Omitted
 		all.Recent = bothRecent(all.Recent, r.Recent)
-		left.tasks, left.ended = left.tasks+lefts[i].tasks, left.ended || lefts[i].ended
-		for _, name := range names[i] {
-			if !slices.Contains(params, name) {
-				params = append(params, name)
+		all.Left = leftOut{all.Left.Tasks + r.Left.Tasks, all.Left.Ended || r.Left.Ended}
+		for _, name := range r.Params {
+			if !slices.Contains(all.Params, name) {
+				all.Params = append(all.Params, name)
 			}
 		}
+		silent = silent && answers[i].err != nil
 	}
-	all.Jobs, all.GPUs = append([]api.Job{}, all.Jobs...), append([]api.GPU{}, all.GPUs...) // in a document [], not null
 	api.InListOrder(all.Jobs, nil)
-	if err := c.sort(f.a, &all, params); err != nil {
+	if err := c.sort(a, &all.ListReply, all.Params); err != nil {
 		return err
 	}
-	table := f.a.jobReport(all, all.Jobs, func(wide bool) {
+	table := a.jobReport(all.ListReply, all.Jobs, func(wide bool) {
 		for _, h := range all.Hosts {
 			if h.Drain != nil {
-				f.a.out.Printf("%s: ", term.Clean(h.Host))
-				f.a.writeDrain(h.Drain)
+				a.out.Printf("%s: ", term.Clean(h.Host))
+				a.writeDrain(h.Drain)
 			}
 		}
-		if silent(errs) {
-			return // that no job waits is not known
+		if !silent { // else that no job waits is not known
+			c.write(a, all.ListReply, all.Params, wide, all.Left)
 		}
-		c.write(f.a, all, params, wide, left)
 	})
-	table.cols = withHostColumn(f.a.columnsWith(params, true), func(j api.Job) string { return j.Host })
-	return f.shown(c.Watch, errs, table.show(f.a, c.outputFlags))
+	table.cols = withHostColumn(a.columnsWith(all.Params, true), func(j api.Job) string { return j.Host })
+	return shown(a, c.Watch, answers, table.show(a, c.outputFlags))
 }
 
 func bothRecent(x, y *api.Recent) *api.Recent {
@@ -245,36 +220,33 @@ func bothRecent(x, y *api.Recent) *api.Recent {
 	return &api.Recent{Since: since, Ended: x.Ended + y.Ended, Failed: x.Failed + y.Failed}
 }
 
-// gpus lists the GPUs of several machines.
-func (f *fleet) gpus(ctx context.Context, c *gpusCmd) error {
+// gpusOfHosts lists the GPUs of several machines.
+func (a *app) gpusOfHosts(ctx context.Context, c *gpusCmd) error {
 	if c.Topology {
 		return refuse(api.CodeUsage, "ask for one at a time", "--topology is about one machine")
 	}
 	if c.Wide && c.form() == "table" {
 		c.Output = "wide"
 	}
-	return c.again(ctx, f.a, c.outputFlags, func() error { return f.showGPUs(ctx, c, c.Watch) })
+	return c.again(ctx, a, c.outputFlags, func() error { return a.showGPUsOf(ctx, c.outputFlags, c.Watch) })
 }
 
-func (f *fleet) showGPUs(ctx context.Context, c *gpusCmd, watched bool) error {
-	hosts := f.a.hosts
-	replies := make([]api.GPUsReply, len(hosts))
-	errs := f.each(ctx, hosts, func(ctx context.Context, i int, p *peer) (err error) {
-		replies[i], err = p.app.client.GPUs(ctx)
-		return err
-	})
-	all := api.GPUsReply{Schema: api.Schema, Hosts: hostAnswers(hosts, errs), GPUs: []api.GPU{}}
-	for i, r := range replies {
-		all.Hosts[i].OfGPUs(&r)
+func (a *app) showGPUsOf(ctx context.Context, o outputFlags, watched bool) error {
+	hosts := a.machines()
+	answers := fetchAll[gpusAnswer](ctx, a, hosts, remote.Typed{Words: bytesOf([]string{"gpus"})})
+	all := api.GPUsReply{Schema: api.Schema, Hosts: hostAnswers(hosts, answers), GPUs: []api.GPU{}}
+	for i := range answers {
+		r := &answers[i].doc.GPUsReply
+		all.Hosts[i].OfGPUs(r)
 		all.GPUs = append(all.GPUs, r.GPUs...)
 	}
-	table := f.a.gpuReport(all, func(wide bool) { f.writeGPUs(all, wide) })
+	table := a.gpuReport(all, func(wide bool) { a.writeGPUsOf(all, wide) })
 	table.cols = withHostColumn(table.cols, func(g api.GPU) string { return g.Host })
-	return f.shown(watched, errs, table.show(f.a, c.outputFlags))
+	return shown(a, watched, answers, table.show(a, o))
 }
 
-func (f *fleet) writeGPUs(all api.GPUsReply, wide bool) {
-	t := f.a.out
+func (a *app) writeGPUsOf(all api.GPUsReply, wide bool) {
+	t := a.out
 	for _, h := range all.Hosts {
 		if h.Error != nil {
 			continue
@@ -295,57 +267,51 @@ func (f *fleet) writeGPUs(all api.GPUsReply, wide bool) {
 		return
 	}
 	t.Printf("\n")
-	f.a.writeGPUs(all.GPUs, wide)
+	a.writeGPUs(all.GPUs, wide)
 	if list := processesOf(all.GPUs); len(list) > 0 {
 		t.Printf("\n")
 		term.WriteTable(t, processColumns(), list, wide)
 	}
 }
 
-// top keeps the status of several machines up to date on the whole terminal. The screen that one machine has
+// topOfHosts keeps the status of several machines up to date on the whole terminal. The screen that one machine has
 // is about one scheduler.
-func (f *fleet) top(ctx context.Context, c *topCmd) error {
-	if !f.a.onTerminal() {
+func (a *app) topOfHosts(ctx context.Context, c *topCmd) error {
+	if !a.onTerminal() {
 		return refuse(api.CodeUsage, "'gpusched status' and 'gpusched list' print the same once", "top needs a terminal")
 	}
+	there := *a
 	if c.Mine {
+		there.words = []string{"list", "--mine"}
 		l := &listCmd{outputFlags: outputFlags{Output: "table"}}
 		l.Mine, l.Watch = true, true
-		return f.list(ctx, l)
+		return there.listOfHosts(ctx, l)
 	}
-	return f.status(ctx, &statusCmd{againFlags: againFlags{Watch: true}, outputFlags: outputFlags{Output: "table"}})
+	return there.statusOfHosts(ctx, &statusCmd{againFlags: againFlags{Watch: true}, outputFlags: outputFlags{Output: "table"}})
 }
 
-// why is about the job that the user has submitted last, on whichever of the machines.
-func (f *fleet) why(ctx context.Context, c call, cmd *whyCmd) error {
-	hosts := f.a.hosts
-	jobs := make([]api.Job, len(hosts))
-	errs := f.each(ctx, hosts, func(ctx context.Context, i int, p *peer) error {
-		id, err := p.app.resolveLast(ctx, "")
+// whyOfHosts is about the job that the user has submitted last, on whichever of the machines.
+func (a *app) whyOfHosts(ctx context.Context, c call) error {
+	answers := fetchAll[api.JobReply](ctx, a, a.hosts, remote.Typed{Words: bytesOf([]string{"show"})})
+	var last api.Job
+	var missing error
+	for i, host := range a.hosts {
 		var e *api.Error
-		if errors.As(err, &e) && e.Code == api.CodeNotFound {
-			return nil // none there
+		switch err := answers[i].err; {
+		case err == nil && (last.ID == 0 || answers[i].doc.Job.SubmittedAt.After(last.SubmittedAt)):
+			last = answers[i].doc.Job
+		case errors.As(err, &e) && e.Code == api.CodeNotFound: // none there
+		default:
+			if err = a.complainOf(host, err); missing == nil {
+				missing = err
+			}
 		}
-		if err != nil {
-			return err
-		}
-		reply, err := p.app.client.Job(ctx, id.String())
-		jobs[i] = reply.Job
-		jobs[i].SubmittedAt = jobs[i].SubmittedAt.Add(-p.ahead)
-		return err
-	})
-	missing := f.complainOf(hosts, errs)
-	last := slices.MaxFunc(jobs, func(x, y api.Job) int { return x.SubmittedAt.Compare(y.SubmittedAt) })
+	}
 	switch {
 	case last.ID == 0 && missing != nil:
 		return missing
 	case last.ID == 0:
-		return notFoundf("you have submitted no job on %s", strings.Join(hosts, ", "))
+		return notFoundf("you have submitted no job on %s", strings.Join(a.hosts, ", "))
 	}
-	cmd.ID = last.ID.String()
-	p := f.open[last.Host]
-	if err := exitHere(p.app, c.run(p.app)); err != nil {
-		return err
-	}
-	return missing
+	return cmp.Or(a.onHost(ctx, c, last.Host), missing)
 }

@@ -42,7 +42,7 @@ func (a *app) ask(
 	if err != nil {
 		return api.JobReply{}, err
 	}
-	if _, word, _ := hostOf(word); len(ids) > 1 && !strings.HasPrefix(word, "name:") {
+	if word = a.bare(word); len(ids) > 1 && !strings.HasPrefix(word, "name:") {
 		return api.JobReply{}, usagef("%q is several jobs, and this is about one", word)
 	}
 	return question(ctx, ids[len(ids)-1])
@@ -50,21 +50,14 @@ func (a *app) ask(
 
 func (a *app) resolveWord(ctx context.Context, word string) ([]string, error) {
 	if namesSlurm(word) {
-		switch {
-		case a.asksSchedulers():
-			return nil, a.notSlurms(word)
-		case namesMachine(word):
-			return nil, refuse(api.CodeUsage, "use a command of its own for each", "%q names jobs of Slurm's and of another machine", word)
+		if err := a.checkSlurms(word); err != nil {
+			return nil, err
 		}
 		if word = strings.TrimPrefix(word, slurmPrefix); !strings.HasPrefix(word, "name:") {
 			word = strings.ReplaceAll(word, ","+slurmPrefix, ",")
 		}
 	}
-	if a.away != nil {
-		if ids, ok, err := a.away(ctx, word); ok {
-			return ids, err
-		}
-	}
+	word = a.bare(word)
 	if host, _, named := hostOf(word); named {
 		return nil, refuse(api.CodeUsage, "no queue is shared: submit what needs it there, with --host "+host,
 			"%q is on another machine, and jobs of this one know nothing of it", word)
@@ -87,6 +80,19 @@ func (a *app) resolveWord(ctx context.Context, word string) ([]string, error) {
 	return ids, nil
 }
 
+// checkSlurms refuses a word that names jobs of Slurm's where they are not what is asked for.
+func (a *app) checkSlurms(word string) error {
+	switch {
+	case !namesSlurm(word):
+		return nil
+	case a.asksSchedulers():
+		return a.notSlurms(word)
+	case namesMachine(word):
+		return refuse(api.CodeUsage, "use a command of its own for each", "%q names jobs of Slurm's and of another machine", word)
+	}
+	return nil
+}
+
 // namesMachine reports whether one of a list of jobs is another machine's.
 func namesMachine(list string) bool {
 	for part := range strings.SplitSeq(list, ",") {
@@ -100,16 +106,9 @@ func namesMachine(list string) bool {
 	return false
 }
 
-// several is an engine of several machines. Words without a machine are for another one, here.
-type several interface{ here() engine }
-
 // asksSchedulers reports whether a number without a machine is a job of a scheduler's, not of Slurm's.
 func (a *app) asksSchedulers() bool {
-	e := a.client
-	if s, ok := e.(several); ok {
-		e = s.here()
-	}
-	_, is := e.(*api.Client)
+	_, is := a.client.(*api.Client)
 	return is
 }
 
@@ -118,7 +117,7 @@ func (a *app) asksSchedulers() bool {
 func (a *app) notSlurms(word string) error {
 	hint := "to ask Slurm type the command as: gpusched " + onFlag + " " + engineSlurm + " …"
 	switch {
-	case a.host != "":
+	case a.asked != nil:
 		hint = "no Slurm is asked by way of another machine"
 	case a.on == engineLocal:
 		hint = "name it without " + onFlag + " " + engineLocal

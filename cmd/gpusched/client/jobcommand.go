@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gpusched/gpusched/cmd/gpusched/remote"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -59,11 +58,8 @@ func (a *app) addCommands(ctx context.Context, jobs []api.Job) {
 // systemctlLimit bounds the wait for systemd.
 const systemctlLimit = 10 * time.Second
 
-// addPIDs asks systemd for the main processes of the jobs that run. Those of another machine are not known here.
+// addPIDs asks systemd for the main processes of the jobs that run.
 func (a *app) addPIDs(ctx context.Context, jobs []api.Job) error {
-	if a.host != "" && a.host != remote.Here {
-		return nil
-	}
 	for _, manager := range []string{"", api.UserManager} {
 		var units []string
 		for _, j := range jobs {

@@ -48,7 +48,7 @@ func (c *listCmd) Run(ctx context.Context, a *app) error {
 
 // showGPUs is the list without its jobs.
 func (c *listCmd) showGPUs(ctx context.Context, a *app) error {
-	reply, err := a.client.GPUs(ctx)
+	reply, err := fetch(ctx, a, func() (api.GPUsReply, error) { return a.client.GPUs(ctx) })
 	if err != nil {
 		return err
 	}
@@ -69,10 +69,14 @@ func (c *listCmd) show(ctx context.Context, a *app, q api.ListQuery) error {
 		}
 		return err
 	}
-	reply, params, left, err := c.fetch(ctx, a, q)
+	all, err := fetch(ctx, a, func() (listAnswer, error) { return c.ask(ctx, a, q) })
 	if err != nil {
 		return err
 	}
+	if a.documents() {
+		return writeJSON(a.out.W, all, "")
+	}
+	reply := all.ListReply
 	if a.as.check != nil {
 		if err := a.as.check(reply.Jobs, a.out.Now); err != nil {
 			return refuse(api.CodeNotFound, "", "%v", err)
@@ -84,39 +88,48 @@ func (c *listCmd) show(ctx context.Context, a *app, q api.ListQuery) error {
 		}
 		return nil
 	}
-	if err := c.sort(a, &reply, params); err != nil {
+	if err := c.sort(a, &reply, all.Params); err != nil {
 		return err
 	}
-	table := a.jobReport(reply, reply.Jobs, func(wide bool) { c.write(a, reply, params, wide, left) })
-	table.cols = a.columnsWith(params, true)
+	table := a.jobReport(reply, reply.Jobs, func(wide bool) { c.write(a, reply, all.Params, wide, all.Left) })
+	table.cols = a.columnsWith(all.Params, true)
 	return table.show(a, c.outputFlags)
 }
 
-// fetch asks for what is listed, the parameters of its tasks, and what is left out.
-func (c *listCmd) fetch(ctx context.Context, a *app, q api.ListQuery) (
-	reply api.ListReply, params []string, left leftOut, err error,
-) {
-	if reply, err = a.client.List(ctx, q); err != nil {
-		return reply, nil, left, err
+// listAnswer is what a list shows.
+type listAnswer struct {
+	api.ListReply
+	Params   []string `json:"params,omitempty"` // the names of the parameters of its tasks
+	Left     leftOut  `json:"left,omitzero"`
+	Commands []string `json:"commands,omitempty"` // of its jobs, for another gpusched: no document has them
+}
+
+// ask asks for what is listed, the parameters of its tasks, and what is left out.
+func (c *listCmd) ask(ctx context.Context, a *app, q api.ListQuery) (all listAnswer, err error) {
+	if all.ListReply, err = a.client.List(ctx, q); err != nil {
+		return all, err
 	}
 	if q.IDs != "" {
-		if left.tasks, err = c.addTasks(ctx, a, q, &reply); err != nil {
-			return reply, nil, left, err
+		if all.Left.Tasks, err = c.addTasks(ctx, a, q, &all.ListReply); err != nil {
+			return all, err
 		}
 	}
-	a.addLookedUp(ctx, c.columns(), reply.Jobs)
+	a.addLookedUp(ctx, c.columns(), all.Jobs)
 	if c.withParams(a) {
-		params = a.addParams(ctx, reply.Jobs)
+		all.Params = a.addParams(ctx, all.Jobs)
 	}
 	if a.as.table != nil {
-		return reply, params, left, nil
+		return all, nil
 	}
-	told := ended(reply.Jobs)
+	told := ended(all.Jobs)
 	if c.groups() {
-		reply.Jobs = api.ByState(reply.Jobs, q.Ended)
+		all.Jobs = api.ByState(all.Jobs, q.Ended)
 	}
-	left.ended = c.cutEnded(q, &reply, told)
-	return reply, params, left, nil
+	all.Left.Ended = c.cutEnded(q, &all.ListReply, told)
+	if a.documents() && slices.Contains(c.columns(), commandColumn) {
+		all.Commands = each(all.Jobs, func(j api.Job) string { return j.Command })
+	}
+	return all, nil
 }
 
 // write prints the list for people.
@@ -259,7 +272,8 @@ func ended(jobs []api.Job) (n int) {
 
 func (c *listCmd) query(ctx context.Context, a *app) (api.ListQuery, error) {
 	q := api.ListQuery{Reasons: c.form() != "ids"}
-	q.Names = c.form() == "ids" && len(c.IDs) == 0 && c.Sort == "" // of arrays that are named the tasks follow
+	// Of arrays that are named the tasks follow, and jobs of several machines are sorted by their states.
+	q.Names = c.form() == "ids" && len(c.IDs) == 0 && c.Sort == "" && !a.documents()
 	if err := c.choose(a, &q); err != nil {
 		return q, err
 	}

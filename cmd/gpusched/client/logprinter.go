@@ -54,7 +54,7 @@ func (p *logPrinter) stream(j api.Job) *watchedWriter {
 }
 
 // label is what leads a line of a job where several are printed.
-func (p *logPrinter) label(j api.Job) string { return nameAt(p.calledFromAfar, nameOfJob(j)) + ": " }
+func (p *logPrinter) label(j api.Job) string { return nameAt(p.called(), nameOfJob(j)) + ": " }
 
 // turnWriter writes to the terminal, one writer at a time.
 type turnWriter struct{ p *logPrinter }

@@ -60,7 +60,7 @@ func (c *logsCmd) Run(ctx context.Context, a *app) error {
 	if failed != nil && len(named) == 0 {
 		return failed
 	}
-	p.many = a.labelled || len(ids) > 1 || named[0].Array != nil
+	p.many = a.asked != nil && a.asked.labelled || len(ids) > 1 || named[0].Array != nil
 	if c.Follow {
 		return cmp.Or(p.follow(ctx, named), failed)
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/engines"
-	"github.com/gpusched/gpusched/cmd/gpusched/remote"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 )
@@ -32,7 +31,6 @@ func Main(itsVersion, itsCommit string, slurm *engines.Slurm) int {
 func runUntilSignal(a *app) (code int) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	defer a.ssh.End()
 	return runAs(ctx, a, filepath.Base(os.Args[0]), os.Args[1:])
 }
 
@@ -51,7 +49,6 @@ func hostApp() *app {
 			line, _ := bufio.NewReader(os.Stdin).ReadString('\n')
 			return strings.TrimSpace(line)
 		},
-		ssh:           new(remote.Calls),
 		client:        clientFor(os.Getenv, os.Getuid(), api.SocketPath, enabledSocket),
 		restoreLimits: restoreLimits,
 		journalDirs:   []string{"/var/log/journal", "/run/log/journal"},

@@ -81,6 +81,9 @@ type report[T any] struct {
 // show prints the report in the form that was asked for (invariant 1).
 func (r report[T]) show(a *app, o outputFlags) error {
 	w := a.out.W
+	if a.documents() {
+		return writeJSON(w, r.doc, "")
+	}
 	if names := o.columns(); names != nil {
 		cols, err := term.Choose(r.cols, names)
 		if err != nil {

@@ -73,10 +73,8 @@ func (a *app) cutOwn(args []string) ([]string, error) {
 func (a *app) asTyped(text string) string {
 	flag := ""
 	switch {
-	case a.host != "":
-		flag = hostsFlag + " " + a.host
-	case a.calledFromAfar != "":
-		flag, text = hostsFlag+" "+a.calledFromAfar, api.NameJobs(a.calledFromAfar, text)
+	case a.called() != "":
+		flag = hostsFlag + " " + a.called()
 	case a.on != "":
 		flag = onFlag + " " + a.on
 	case a.own:

@@ -131,18 +131,14 @@ func later(n int) string {
 const maxSmallPlan = 8
 
 // writeSmallPlan draws the plan below what was said of a job, on a terminal that has room for it.
-func (a *app) writeSmallPlan(ctx context.Context, j api.Job, lines int) {
-	if !a.out.TTY || j.ExpectedStart.IsZero() {
+func (a *app) writeSmallPlan(p *api.PlanReply, j api.Job, lines int) {
+	if !a.out.TTY || p == nil {
 		return
-	}
-	p, err := a.daemon().Plan(ctx, farPlan)
-	if err != nil {
-		return // that is an extra; the answer stands without it
 	}
 	p.GPUs = slices.DeleteFunc(p.GPUs, func(g api.GPUPlan) bool {
 		return !slices.ContainsFunc(g.Spans, func(s api.Span) bool { return s.Job == j.ID })
 	})
-	pic := a.picture(&p, j.ID, gantt.Window(&p, j.ID))
+	pic := a.picture(p, j.ID, gantt.Window(p, j.ID))
 	drawn := pic.Draw(p.GPUs)
 	if len(p.GPUs) == 0 || len(drawn) > maxSmallPlan+1 || lines+len(drawn)+2 > a.out.Height {
 		return

@@ -24,7 +24,11 @@ func (c *jobOptions) checkProgram(a *app, req *api.SubmitRequest) error {
 		return nil
 	}
 	dir, program := string(req.Dir), string(req.Argv[0])
-	if err := checkDirectory(dir); err != nil {
+	hint := forceHint
+	if a.asked != nil {
+		hint = "a job runs in the same path there: make it, choose another with --chdir, or queue it all the same with --force"
+	}
+	if err := checkDirectory(dir, hint); err != nil {
 		return err
 	}
 	if req.Setup.Command != "" {
@@ -46,13 +50,13 @@ func (c *jobOptions) checkProgram(a *app, req *api.SubmitRequest) error {
 }
 
 // checkDirectory refuses a directory that is not there; "" is one that is not known here.
-func checkDirectory(dir string) error {
+func checkDirectory(dir, hint string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case dir != "" && os.IsNotExist(err):
-		return refuse(api.CodeUsage, forceHint, "there is no directory %q", dir)
+		return refuse(api.CodeUsage, hint, "there is no directory %q", dir)
 	case err == nil && !info.IsDir():
-		return refuse(api.CodeUsage, forceHint, "%q is not a directory", dir)
+		return refuse(api.CodeUsage, hint, "%q is not a directory", dir)
 	}
 	return nil
 }

@@ -50,30 +50,33 @@ func (c *reserveMakeCmd) Run(ctx context.Context, a *app) error {
 		if r.ID == reply.Made {
 			a.out.Printf("reservation %d: %s from %s to %s for %s\n",
 				r.ID, gpuNames(r.GPUs), a.out.Clock(r.From), a.out.Clock(r.To), term.Clean(reservedFor(r)))
-			return a.writeSitters(ctx, []api.Reservation{r})
+			jobs, err := a.sitters(ctx, []api.Reservation{r})
+			a.writeSitters([]api.Reservation{r}, jobs)
+			return err
 		}
 	}
 	return nil
 }
 
-// writeSitters says which jobs of others run on the GPUs of reservations and may still run when these
-// begin: no reservation stops them.
-func (a *app) writeSitters(ctx context.Context, list []api.Reservation) error {
+// sitters are the jobs that have GPUs, where there are reservations.
+func (a *app) sitters(ctx context.Context, list []api.Reservation) ([]api.Job, error) {
 	if len(list) == 0 {
-		return nil
+		return nil, nil
 	}
 	reply, err := a.client.List(ctx, api.ListQuery{})
-	if err != nil {
-		return err
-	}
+	return slices.DeleteFunc(reply.Jobs, func(j api.Job) bool { return len(j.GPUs) == 0 }), err
+}
+
+// writeSitters says which jobs of others run on the GPUs of reservations and may still run when these
+// begin: no reservation stops them.
+func (a *app) writeSitters(list []api.Reservation, jobs []api.Job) {
 	for _, r := range list {
-		for _, j := range reply.Jobs {
+		for _, j := range jobs {
 			if text := a.sits(&j, &r); text != "" {
 				a.out.Printf("%s\n", a.out.Wrap(term.Clean(text), "    "))
 			}
 		}
 	}
-	return nil
 }
 
 // sits says that a job has GPUs of a reservation that is not for its user, and may still when that begins; "": not so.
@@ -134,7 +137,9 @@ func (c *reserveListCmd) Run(ctx context.Context, a *app) error {
 	if err := a.showReservations(c.outputFlags, reply); err != nil || !c.isTable() {
 		return err
 	}
-	return a.writeSitters(ctx, reply.Reservations)
+	jobs, err := a.sitters(ctx, reply.Reservations)
+	a.writeSitters(reply.Reservations, jobs)
+	return err
 }
 
 // reserveCancelCmd ends reservations.

@@ -90,10 +90,12 @@ func hidden(word string) func(context.Context, *app, []string) error {
 		return complete
 	case "__man":
 		return writeManual
-	case remote.DialCommand:
-		return dialStdio
-	case remote.WordsCommand:
-		return asWords
+	case remote.DocCommand:
+		return answerDocument
+	case remote.HereCommand:
+		return answerHere
+	case remote.LabelledCommand:
+		return answerLabelled
 	case attendCommand:
 		return attendAgain
 	}

@@ -19,6 +19,7 @@ type runCmd struct {
 }
 
 func (c *runCmd) Run(ctx context.Context, a *app) error {
+	typed := a
 	c, a, err := c.withScript(a)
 	if err != nil {
 		return err
@@ -27,11 +28,11 @@ func (c *runCmd) Run(ctx context.Context, a *app) error {
 		return refuse(api.CodeUsage, "--tty for this terminal and 'gpusched attach', --screen for 'screen -r'",
 			"--tty and --screen are both a terminal for the job")
 	}
-	if c.TTY && !a.onTerminal() {
+	if c.TTY && !a.onTerminal() && !a.documents() {
 		return errNoTerminal()
 	}
-	if c.Host != "" {
-		return c.runElsewhere(ctx, a)
+	if c.Host != "" && a.asked == nil {
+		return c.runElsewhere(ctx, typed)
 	}
 	if done, err := c.byEngine(ctx, a); done {
 		return err
@@ -39,6 +40,9 @@ func (c *runCmd) Run(ctx context.Context, a *app) error {
 	j, err := c.submit(ctx, a)
 	if err != nil {
 		return waitError(ctx, err)
+	}
+	if a.documents() {
+		return writeJSON(a.out.W, api.SubmitReply{Schema: api.Schema, Job: j}, "")
 	}
 	if c.TTY {
 		return a.attendTerminal(ctx, j, c.Quiet)

@@ -22,20 +22,12 @@ type showCmd struct {
 }
 
 func (c *showCmd) Run(ctx context.Context, a *app) error {
-	reply, err := a.job(ctx, c.ID)
-	if err == nil && reply.Job.Array != nil && !c.Env {
-		reply, err = a.client.Results(ctx, nameOfJob(reply.Job))
-	}
+	reply, err := fetch(ctx, a, func() (api.JobReply, error) { return c.ask(ctx, a) })
 	if err != nil {
 		return err
 	}
-	if !c.Env && strings.HasPrefix(c.form(), "json") {
-		one := []api.Job{reply.Job}
-		_ = a.addPIDs(ctx, one) // without, the rest is of use
-		reply.Job = one[0]
-	}
 	j := reply.Job
-	if c.Env {
+	if c.Env && !a.documents() {
 		return a.writeEnv(j)
 	}
 	if reply.Results != nil {
@@ -48,6 +40,19 @@ func (c *showCmd) Run(ctx context.Context, a *app) error {
 			a.writeResults(j, reply.Results, wide)
 		},
 	}.show(a, c.outputFlags)
+}
+
+func (c *showCmd) ask(ctx context.Context, a *app) (api.JobReply, error) {
+	reply, err := a.job(ctx, c.ID)
+	if err == nil && reply.Job.Array != nil && !c.Env {
+		reply, err = a.client.Results(ctx, nameOfJob(reply.Job))
+	}
+	if err == nil && !c.Env && strings.HasPrefix(c.form(), "json") {
+		one := []api.Job{reply.Job}
+		_ = a.addPIDs(ctx, one) // without, the rest is of use
+		reply.Job = one[0]
+	}
+	return reply, err
 }
 
 func (a *app) writeEnv(j api.Job) error {

@@ -61,15 +61,16 @@ type jobOptions struct {
 }
 
 func (c *submitCmd) Run(ctx context.Context, a *app) error {
-	if c.File != "" {
+	if c.File != "" && !a.documents() { // else this is one of its lines
 		return c.submitFile(ctx, a)
 	}
+	typed := a
 	c, a, err := c.withScript(a)
 	if err != nil {
 		return err
 	}
-	if c.Host != "" {
-		return c.submitElsewhere(ctx, a)
+	if c.Host != "" && a.asked == nil {
+		return c.submitElsewhere(ctx, typed)
 	}
 	req, err := c.request(ctx, a)
 	if err != nil {
@@ -91,7 +92,7 @@ func (c *submitCmd) Run(ctx context.Context, a *app) error {
 	if c.form() == "table" && !c.Quiet && a.as.submitted == "" {
 		a.hintMemory(reply.Job)
 	}
-	if err := c.report(ctx, a, reply); err != nil || !c.Wait || c.DryRun {
+	if err := c.report(ctx, a, reply); err != nil || !c.Wait || c.DryRun || a.documents() {
 		return err
 	}
 	a.out.W.Flush()
@@ -113,7 +114,7 @@ func (c *submitCmd) request(ctx context.Context, a *app) (api.SubmitRequest, err
 	if err != nil {
 		return req, err
 	}
-	req.DryRun, req.Brief = c.DryRun, c.numberOnly(a)
+	req.DryRun, req.Brief = c.DryRun || req.DryRun, c.numberOnly(a)
 	req.Array, err = arraySpec(c.Tasks, c.Param)
 	return req, err
 }
@@ -122,7 +123,7 @@ func (c *submitCmd) request(ctx context.Context, a *app) (api.SubmitRequest, err
 // nothing to say.
 func (c *submitCmd) numberOnly(a *app) bool {
 	number := (a.as.submitted != "" || c.Quiet && c.form() == "table") && !c.DryRun
-	return number && c.Signal.signal == 0 && c.Request.OnTimeout == ""
+	return number && !a.documents() && c.Signal.signal == 0 && c.Request.OnTimeout == ""
 }
 
 // request makes the request from the options and the environment.
@@ -137,6 +138,9 @@ func (c *jobOptions) request(ctx context.Context, a *app) (api.SubmitRequest, er
 	req := api.SubmitRequest{
 		Key: api.NewKey(), Label: c.Label, Request: c.Request, Requeue: c.MayRequeue,
 		Argv: bytesOf(argv), EnvMode: c.Env, Umask: a.umask,
+	}
+	if a.asked != nil && a.asked.job != nil {
+		req.Key, req.DryRun = a.asked.job.Key, a.asked.job.DryRun
 	}
 	req.GPUMilli = c.gpuMilli()
 	if a.as.noGPU && c.Request.GPUMilli < 0 && len(c.Request.GPUIDs) == 0 {

@@ -29,9 +29,10 @@ type lineJob struct {
 
 // fileOfJobs is what the lines of a file have in common.
 type fileOfJobs struct {
+	a      *app
 	parser *kong.Kong
 	batch  string
-	fleet  *fleet // the machines that lines name
+	fleet  *fleet // of the machines that lines name
 }
 
 // submitFile queues a job for each line of the file. All lines are read before the
@@ -116,7 +117,7 @@ func (c *submitCmd) readFile(ctx context.Context, a *app) ([]lineJob, error) {
 	}
 	var list []lineJob
 	var wrong []string
-	in, number := &fileOfJobs{parser: parser, batch: "file-" + api.NewKey()[:8], fleet: a.fleet()}, 0
+	in, number := &fileOfJobs{a: a, parser: parser, batch: "file-" + api.NewKey()[:8], fleet: newFleet()}, 0
 	for line := range strings.Lines(text) {
 		number++
 		l, err := c.readLine(ctx, a, in, strings.TrimRight(line, "\r\n"))
@@ -241,7 +242,7 @@ func (c *submitCmd) readLine(ctx context.Context, a *app, in *fileOfJobs, line s
 	}
 	l := &lineJob{cmd: *whole, engine: mine.client}
 	if l.cmd.Host != "" {
-		return l, in.elsewhere(ctx, mine, l)
+		return l, in.elsewhere(&this, l)
 	}
 	if l.req, err = l.cmd.request(ctx, mine); err != nil {
 		return nil, err

@@ -19,20 +19,20 @@ func (c *submitCmd) report(ctx context.Context, a *app, reply api.SubmitReply) e
 		}
 		return nil
 	}
-	if c.Quiet && c.form() == "table" {
+	if c.Quiet && c.form() == "table" && !a.documents() {
 		if !c.DryRun {
 			a.out.Printf("%s\n", numberOfJob(j))
 		}
 		return nil
 	}
-	if !c.DryRun && j.Engine == "" && a.host == "" && a.outOfReach() && logOf(a.withLog(ctx, j)) == "" {
+	if !c.DryRun && j.Engine == "" && a.host == "" && a.asked == nil && a.outOfReach() && logOf(a.withLog(ctx, j)) == "" {
 		if hidden := a.hiddenOutput(); hidden != nil {
 			a.noteOnce("you will not see what the job prints: " + hidden.Error())
 		} else {
 			a.noteOnce("what the job prints may go to the system's journal, which you can't read (" + inFile + ")")
 		}
 	}
-	if c.staysWith(reply) {
+	if c.staysWith(reply) && !a.documents() {
 		return nil
 	}
 	said := c.planned(a.out, reply)

@@ -24,6 +24,9 @@ type waitCmd struct {
 const maxAny = 48
 
 func (c *waitCmd) Run(ctx context.Context, a *app) error {
+	if len(a.far) > 0 {
+		return c.waitFar(ctx, a)
+	}
 	ids, err := a.resolve(ctx, orLast(c.IDs))
 	if err != nil {
 		return err
@@ -44,7 +47,7 @@ func (c *waitCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return waitError(ctx, err)
 	}
-	if !c.Quiet {
+	if !c.Quiet || a.documents() {
 		if err := a.showActed(c.outputFlags, jobs, resultOf); err != nil {
 			return err
 		}

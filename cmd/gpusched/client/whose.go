@@ -95,7 +95,9 @@ func (c *manyFlags) act(ctx context.Context, a *app, k kindOfJobs, one oneJob, s
 			return err
 		}
 		brief := k.command == job.CommandHold && c.isBrief()
-		return named.actOnIDs(ctx, a, named.IDs, bulk{api.ManyRequest{Command: k.command, Brief: brief}, one}, said)
+		return a.acted(ctx, c.outputFlags, said, func() ([]api.Job, error) {
+			return a.actOnMany(ctx, named.IDs, bulk{api.ManyRequest{Command: k.command, Brief: brief}, one})
+		})
 	}
 	return named.act(ctx, a, bulk{api.ManyRequest{Command: k.command}, one}, said)
 }

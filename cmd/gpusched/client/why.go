@@ -35,23 +35,41 @@ func (c *whyCmd) show(ctx context.Context, a *app) error {
 	case c.Within != 0:
 		return usagef("--within says how far ahead --plan goes")
 	}
-	reply, err := a.ask(ctx, cmp.Or(c.ID, "@"), a.client.Why)
+	reply, err := fetch(ctx, a, func() (whyAnswer, error) { return c.ask(ctx, a) })
 	if err != nil {
 		return err
 	}
-	j := reply.Job
+	j, doc := reply.Job, any(reply.JobReply)
+	if a.documents() {
+		doc = reply
+	}
 	return report[api.Reason]{
-		doc: reply, rows: j.Reasons, cols: reasonColumns, ids: []string{numberOfJob(j)},
+		doc: doc, rows: j.Reasons, cols: reasonColumns, ids: []string{numberOfJob(j)},
 		text: func(bool) {
 			a.writeWhy(j)
 			if j.State == job.Queued && len(j.Reasons) > 0 {
 				lines := a.writeQueue(j, reply.Queue) + len(j.Reasons) + 1
-				if a.other() == nil {
-					a.writeSmallPlan(ctx, j, lines)
-				}
+				a.writeSmallPlan(reply.Plan, j, lines)
 			}
 		},
 	}.show(a, c.outputFlags)
+}
+
+// whyAnswer is what why shows.
+type whyAnswer struct {
+	api.JobReply
+	Plan *api.PlanReply `json:"plan,omitempty"` // of a job that waits, where a picture of it may be drawn
+}
+
+func (c *whyCmd) ask(ctx context.Context, a *app) (all whyAnswer, err error) {
+	all.JobReply, err = a.ask(ctx, cmp.Or(c.ID, "@"), a.client.Why)
+	if err != nil || a.other() != nil || !c.isTable() || !a.out.TTY && !a.documents() || all.Job.ExpectedStart.IsZero() {
+		return all, err
+	}
+	if p, err := a.daemon().Plan(ctx, farPlan); err == nil { // an extra: the answer stands without it
+		all.Plan = &p
+	}
+	return all, nil
 }
 
 func (a *app) writeWhy(j api.Job) {

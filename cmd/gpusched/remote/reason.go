@@ -3,7 +3,6 @@ package remote
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
@@ -16,32 +15,11 @@ const (
 	notAllowed = 126
 )
 
-// reason says why there is no connection, by how ssh has ended and what it said. noise is what came instead
-// of a greeting.
-func (c *conn) reason(noise string) error {
-	select {
-	case <-c.over:
-	case <-time.After(3 * lastWords): // what it left behind may hold its output open for one
-		return strange(noise)
-	}
-	text := c.stderr.String()
-	switch status := c.ssh.ProcessState.ExitCode(); {
-	case status == sshFailed:
-		return failed(c.host, text)
-	case status == notFound || status == notAllowed:
-		return unreachable("gpusched can't be run there: "+last(text),
-			"'ssh "+c.host+" gpusched version' has to work: install it there, or put it into the PATH that commands by ssh have")
-	case noise != "":
-		return strange(noise)
-	case text != "":
-		return unreachable(last(text), "see 'ssh "+c.host+" gpusched version'")
-	default:
-		return unreachable(fmt.Sprintf("ssh has ended with status %d and without an answer", status), "see 'ssh "+c.host+" gpusched version'")
-	}
-}
+// killed is what a shell adds to the number of the signal by which a command was ended.
+const killed = 128
 
 // failed says what ssh could not do, and what helps.
-func failed(host, text string) error {
+func failed(host, text string) *api.Error {
 	hint := "see 'ssh " + host + "'"
 	for _, about := range []struct{ words, hint string }{
 		{"HOST IDENTIFICATION HAS CHANGED", "its key is not the one of ~/.ssh/known_hosts: ask who runs it before you go on"},
@@ -60,13 +38,22 @@ func failed(host, text string) error {
 	return unreachable("ssh says: "+text, hint)
 }
 
+// notThere is the error of a machine whose shell can't run gpusched.
+func notThere(host, text string) *api.Error {
+	return unreachable("gpusched can't be run there: "+last(text),
+		"'ssh "+host+" gpusched version' has to work: install it there, or put it into the PATH that commands by ssh have")
+}
+
 // strange is the error of a side that does not speak as gpusched.
-func strange(noise string) error {
-	if noise == "" {
-		return unreachable("what answers there is not gpusched", "")
+func strange(host, noise string, status int) error {
+	switch {
+	case noise != "":
+		return unreachable(fmt.Sprintf("what answers there is not gpusched; it says %q", noise),
+			"a command that ~/.ssh/authorized_keys forces there, or a start-up file of the shell, comes before it")
+	case status != 0:
+		return unreachable(fmt.Sprintf("ssh has ended with status %d and without an answer", status), "see 'ssh "+host+" gpusched version'")
 	}
-	return unreachable(fmt.Sprintf("what answers there is not gpusched; it says %q", noise),
-		"a command that ~/.ssh/authorized_keys forces there, or a start-up file of the shell, comes before it")
+	return unreachable("what answers there is not gpusched", "see 'ssh "+host+" gpusched version'")
 }
 
 func unreachable(message, hint string) *api.Error {
@@ -74,7 +61,7 @@ func unreachable(message, hint string) *api.Error {
 }
 
 // maxSaid is how much of a line of the other side is repeated.
-const maxSaid = 200
+const maxSaid = 2000
 
 // said is a line of the other side as it may be shown: on one line, harmless, and not long.
 func said(line string) string {
@@ -87,11 +74,5 @@ func said(line string) string {
 
 // last is the last line that says something.
 func last(text string) string {
-	found := ""
-	for line := range strings.Lines(text) {
-		if s := said(line); s != "" {
-			found = s
-		}
-	}
-	return strings.TrimSuffix(found, ".")
+	return strings.TrimSuffix(text[strings.LastIndexByte(text, '\n')+1:], ".")
 }

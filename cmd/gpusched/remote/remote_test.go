@@ -1,16 +1,14 @@
 package remote
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -43,105 +41,95 @@ func TestNamesThatSSHOrAShellWouldTakeForMore(t *testing.T) {
 	}
 }
 
-// Invariant 1.
-func TestWordsMeanNothingToAShell(t *testing.T) {
-	argv := [][]byte{[]byte("logs"), []byte("a b'\"$(id)`\n\\!\x00\xff"), {}, []byte("-é")}
-	word, err := Words{Argv: argv, Leashed: true}.Encode()
-	if err != nil || strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" || word[0] == '-' {
-		t.Fatalf("%q: %v", word, err)
+// hostile are words that a shell would make something else of.
+var hostile = []string{
+	"", "a b", "'", "''", `"`, `\`, `\\`, `\'`, `'\''`, "$(id)", "`id`", "$HOME", "~", "*", "?", "[a]", "{a,b}", "!!", "!x", "a\nb", "\n", "\t", "\r", ";", "&", "|", "<x", ">x",
+	"#a", "-e", "--", "-oProxyCommand=x", "a=b", "é", "\x01\xff", "%n", "^a^b", "(a)", `a\nb`, `'"'"'`, "a'b\"c\\d!e$f", "=ls", "@", "if",
+}
+
+// Invariant 1, for each shell that is here.
+func TestAShellHandsOnEachWord(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "gpusched")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\nfor w; do printf '%s\\0' \"$w\"; done\n"), 0o755); err != nil {
+		t.Fatal(err)
 	}
-	got, err := Decode(word)
-	if err != nil || !got.Leashed || len(got.Argv) != len(argv) {
-		t.Fatalf("%+v, %v", got, err)
+	words := append([]string{}, hostile...)
+	for _, w := range hostile {
+		words = append(words, strings.Repeat(w, 3)+"x"+w)
 	}
-	for i := range argv {
-		if !bytes.Equal(got.Argv[i], argv[i]) {
-			t.Errorf("%q came as %q", argv[i], got.Argv[i])
+	cmd := commandWith(t, words...)
+	line := cmd.Args[len(cmd.Args)-1]
+	for _, shell := range []string{"sh", "dash", "bash", "zsh", "fish"} {
+		path, err := exec.LookPath(shell)
+		if err != nil {
+			continue
 		}
-	}
-	if _, err := (Words{Argv: [][]byte{make([]byte, 200<<10)}}).Encode(); err == nil {
-		t.Error("a word is longer than Linux takes")
-	}
-	for _, bad := range []string{"", "w", "x", "w!", "w" + "AAAA"} {
-		if _, err := Decode(bad); err == nil {
-			t.Errorf("%q is a command", bad)
+		c := exec.Command(path, "-c", line)
+		c.Env = []string{"PATH=" + dir + ":/usr/bin:/bin", "HOME=" + dir}
+		out, err := c.Output()
+		if want := strings.Join(words, "\x00") + "\x00"; err != nil || string(out) != want {
+			t.Errorf("%s: %v\n%q\n%q", shell, err, out, want)
 		}
 	}
 }
 
-func FuzzDecode(f *testing.F) {
-	f.Add("weyJhcmd2IjpbXX0")
-	f.Fuzz(func(t *testing.T, word string) {
-		if w, err := Decode(word); err == nil {
-			again, err := w.Encode()
-			if back, err2 := Decode(again); err != nil || err2 != nil || len(back.Argv) != len(w.Argv) {
-				t.Errorf("%q: %v, %v", word, err, err2)
-			}
-		}
-	})
+func commandWith(t *testing.T, words ...string) *exec.Cmd {
+	t.Helper()
+	ssh(t, "exit 0")
+	cmd, err := Command("a", false, words...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd
 }
 
-func FuzzGreeting(f *testing.F) {
-	f.Add([]byte("noise\n" + mark + `{"uid":1}` + "\nrest"))
-	f.Add([]byte(mark))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		_, noise, err := readGreeting(bytes.NewReader(text))
-		if err != nil && noise != said(noise) {
-			t.Errorf("%q is not harmless", noise)
+func TestCommandsThatCantBeSent(t *testing.T) {
+	ssh(t, "exit 0")
+	for _, word := range []string{"a\x00b", strings.Repeat("x", maxLine)} {
+		if _, err := Command("a", false, word); err == nil {
+			t.Errorf("%.10q is sent", word)
 		}
-	})
+	}
+	t.Setenv("PATH", t.TempDir())
+	var e *api.Error
+	if _, err := Command("a", false, "list"); !errors.As(err, &e) || e.Code != api.CodeUnreachable || !strings.Contains(e.Message, "no ssh here") {
+		t.Errorf("without ssh: %v", err)
+	}
 }
 
-// ssh puts a program of this name into PATH.
+// ssh puts a script in its place.
 func ssh(t *testing.T, script string) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "ssh"), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "ssh"), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-}
-
-const greets = "read q\necho '" + mark + `{"version":"1","uid":7,"home":"/h"}` + "'\n"
-
-func TestAConnectionIsWhatTheOtherSideSaysAndHears(t *testing.T) {
-	ssh(t, "echo welcome\n"+greets+"cat\n")
-	conn, g, err := new(Calls).Dial(t.Context(), "a", Question{})
-	if err != nil || g.UID != 7 || g.Home != "/h" {
-		t.Fatal(g, err)
-	}
-	if _, err := conn.Write([]byte("hello")); err != nil {
-		t.Fatal(err)
-	}
-	b := make([]byte, 5)
-	if _, err := io.ReadFull(conn, b); err != nil || string(b) != "hello" {
-		t.Errorf("%q, %v", b, err)
-	}
-	if err := conn.Close(); err != nil {
-		t.Error(err)
-	}
-	await(t, conn)
-}
-
-// await waits until ssh has ended.
-func await(t *testing.T, c net.Conn) {
-	t.Helper()
-	select {
-	case <-c.(*conn).over:
-	case <-time.After(10 * time.Second):
-		t.Error("ssh is left behind")
-	}
 }
 
 // Invariant 2: ssh is told to ask nothing, and no name is an option of it.
 func TestHowSSHIsCalled(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "called")
 	ssh(t, `echo "$SSH_ASKPASS_REQUIRE $SSH_ASKPASS $*" >`+file+`; exit 255`)
-	_, _, err := new(Calls).Dial(t.Context(), "ann@b", Question{})
+	_, err := Ask(t.Context(), "ann@b", Typed{}, 1)
 	want := "force /bin/false -T -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=15 -o ServerAliveCountMax=4 -o LogLevel=ERROR " +
-		"-o RemoteCommand=none -o ClearAllForwardings=yes -o ForwardAgent=no -o ForwardX11=no -- ann@b gpusched dial-stdio\n"
+		"-o RemoteCommand=none -o ClearAllForwardings=yes -o ForwardAgent=no -o ForwardX11=no -o ControlMaster=no -- ann@b gpusched __document\n"
 	if got, _ := os.ReadFile(file); err == nil || string(got) != want {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// An answer is the document, what was said beside it, and the status; a start-up file's words are neither.
+func TestAnAnswer(t *testing.T) {
+	ssh(t, `echo "welcome {"; head -c 10 >/dev/null; echo "gpusched begins"; echo '{"a":1}'; echo "gpusched: a note" >&2; exit 3`)
+	a, err := Ask(t.Context(), "a", Typed{Words: [][]byte{[]byte("list")}, Called: "a"}, 1)
+	if err != nil || string(a.Doc) != `{"a":1}` || a.Said != "a note" || a.Status != 3 {
+		t.Errorf("%+v, %q, %v", a, a.Doc, err)
+	}
+	ssh(t, `echo "gpusched begins"; echo "gpusched: no such job" >&2; exit 3`)
+	if a, err := Ask(t.Context(), "a", Typed{}, 1); err != nil || a.Doc != nil || a.Said != "no such job" || a.Status != 3 {
+		t.Errorf("%+v, %v", a, err)
 	}
 }
 
@@ -153,134 +141,90 @@ func TestWhatTheOtherSideSaysIsCleanedAndBounded(t *testing.T) {
 		"long":      `head -c 300000 /dev/zero | tr '\0' x; exit 0`,
 		"long line": `head -c 9000000 /dev/zero | tr '\0' x >&2; exit 255`,
 		"binary":    `head -c 100000 /dev/urandom; exit 1`,
-		"no line":   `exit 0`,
-		"bad JSON":  `read q; echo '` + mark + `{'`,
+		"nothing":   `exit 0`,
+		"status":    `exit 9`,
+		"bad JSON":  `echo "gpusched begins"; echo '{'`,
+		"more JSON": `echo "gpusched begins"; echo '{}'; echo '{}'`,
+		"cut off":   `echo "gpusched begins"; printf '{"a":'; exit 255`,
+		"ended":     `echo "gpusched begins"; exit 130`,
+		"no shell":  `echo "sh: gpusched: not found" >&2; exit 127`,
+		"no end":    `echo "gpusched begins"; exec cat /dev/zero`,
+		"no items":  `echo "gpusched begins"; printf '['; head -c 3000000 /dev/zero | tr '\0' ,; printf ']'`,
 	} {
 		ssh(t, script)
-		_, _, err := new(Calls).Dial(t.Context(), "a", Question{})
+		_, err := Ask(t.Context(), "a", Typed{}, 64)
 		var e *api.Error
-		if !errors.As(err, &e) || e.Code != api.CodeUnreachable || len(e.Message) > 1500 || strings.ContainsAny(e.Message, "\x1b\r\n\a\u202e") {
+		if !errors.As(err, &e) || len(e.Message) > 2500 || strings.ContainsAny(e.Error(), "\x1b\r\n\a\u202e") {
 			t.Errorf("%s: %q", name, err)
+		}
+		if cut := errors.As(err, new(*CutError)); cut != (name == "cut off" || name == "ended") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
+// Invariant 4.
 func TestAMachineThatHangsIsLeft(t *testing.T) {
-	for name, script := range map[string]string{"at once": "exec sleep 1000", "after noise": "echo hi; exec sleep 1000"} {
+	for name, script := range map[string]string{
+		"at once": "exec sleep 1000", "after noise": "echo hi; exec sleep 1000", "begun": "echo 'gpusched begins'; exec sleep 1000",
+		"does not listen": "trap '' TERM; while :; do sleep 0.1; done",
+	} {
 		ssh(t, script)
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		began := time.Now()
-		_, _, err := new(Calls).Dial(ctx, "a", Question{})
+		_, err := Ask(ctx, "a", Typed{}, 1)
 		cancel()
 		var e *api.Error
-		if !errors.As(err, &e) || e.Code != api.CodeUnreachable || time.Since(began) > time.Minute {
+		if !errors.As(err, &e) || e.Code != api.CodeUnreachable || time.Since(began) > Patience || errors.As(err, new(*CutError)) != (name == "begun") {
 			t.Errorf("%s: %v after %s", name, err, time.Since(began))
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := new(Calls).Dial(ctx, "a", Question{}); !errors.Is(err, context.Canceled) {
+	if _, err := Ask(ctx, "a", Typed{}, 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("nobody waits: %v", err)
 	}
 }
 
-// An ssh that is left is told to end: killed, it would leave the socket of a connection that it shares. One that does
-// not listen is killed.
-func TestAnSSHThatIsLeftIsToldToEnd(t *testing.T) {
-	dir := t.TempDir()
-	socket := filepath.Join(dir, "socket")
-	ssh(t, "touch "+socket+"\ntrap 'rm "+socket+"; exit' TERM\necho >"+filepath.Join(dir, "began")+"\nwhile :; do sleep 0.05; done\n")
-	if err := syscall.Mkfifo(filepath.Join(dir, "began"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c, err := begin("a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.ReadFile(filepath.Join(dir, "began")); err != nil {
-		t.Fatal(err)
-	}
-	c.kill()
-	await(t, c)
-	if _, err := os.Stat(socket); !os.IsNotExist(err) {
-		t.Errorf("its socket is left behind: %v", err)
-	}
-	ssh(t, "trap '' TERM\nwhile :; do sleep 0.05; done\n")
-	if c, err = begin("a"); err != nil {
-		t.Fatal(err)
-	}
-	c.kill()
-	await(t, c)
-}
-
-// A shared connection that ssh leaves behind holds its error output open.
-func TestAnSSHThatLeavesAMasterBehind(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "pid")
-	ssh(t, "sleep 1000 </dev/null >/dev/null &\necho $! >"+file+"\necho no >&2\nexit 255\n")
-	_, _, err := new(Calls).Dial(t.Context(), "a", Question{})
-	if err == nil || !strings.HasPrefix(err.Error(), "ssh says: no ") {
-		t.Errorf("%v", err)
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		t.Errorf("its end was waited for: %v", err)
-	}
-}
-
-func TestTheEndOfAConnectionSaysWhy(t *testing.T) {
-	ssh(t, greets+"read line; echo 'Connection reset by peer' >&2; exit 255\n")
-	conn, _, err := new(Calls).Dial(t.Context(), "a", Question{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if _, err := conn.Write([]byte("x\n")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.ReadAll(conn); err == nil || !strings.Contains(err.Error(), "Connection reset") {
-		t.Errorf("%v", err)
-	}
-}
-
-// Invariant 4, from the other side: nothing is passed on before the question is read, all is after it.
-func TestServe(t *testing.T) {
-	mine, its := net.Pipe()
-	daemon, socket := net.Pipe()
-	done := make(chan error, 1)
+// Begin is the other side of Ask.
+func TestBegin(t *testing.T) {
+	in, typed := io.Pipe()
+	gone := make(chan bool, 1)
 	go func() {
-		done <- Serve(its, its, func(q Question) (Greeting, io.ReadWriteCloser) {
-			if len(q.Needs) != 1 || string(q.Needs[0].Dir) != "/d" {
-				return Greeting{Refused: &api.Error{Message: "what?"}}, nil
-			}
-			return Greeting{UID: 5}, socket
-		})
+		_ = json.NewEncoder(typed).Encode(Typed{Words: [][]byte{[]byte("\xff")}, Called: "a", Job: &NewJob{Key: "k"}})
 	}()
-	go func() {
-		_, _ = mine.Write([]byte(`{"needs":[{"argv":[],"dir":"L2Q="}]}` + "\nGET"))
-	}()
-	b := make([]byte, 3)
-	if _, err := io.ReadFull(daemonAfter(t, mine, daemon), b); err != nil || string(b) != "GET" {
-		t.Errorf("%q, %v", b, err)
+	var out strings.Builder
+	got, err := Begin(in, &out, func() { gone <- true })
+	if err != nil || string(got.Words[0]) != "\xff" || got.Job.Key != "k" || out.String() != "gpusched begins\n" {
+		t.Errorf("%+v, %v, %q", got, err, out.String())
 	}
-	mine.Close()
-	if err := <-done; err != nil && !errors.Is(err, io.ErrClosedPipe) {
-		t.Error(err)
+	select {
+	case <-gone:
+		t.Error("it has gone already")
+	default:
+	}
+	typed.Close()
+	<-gone
+	for _, bad := range []string{"", "{", `{"called":"-x"}`, `{"called":""}`} {
+		if _, err := Begin(strings.NewReader(bad), io.Discard, func() {}); err == nil {
+			t.Errorf("%q is a question", bad)
+		}
 	}
 }
 
-// daemonAfter is the daemon's end once the greeting has come.
-func daemonAfter(t *testing.T, mine io.Reader, daemon io.Reader) io.Reader {
-	t.Helper()
-	g, _, err := readGreeting(byteReader{mine})
-	if err != nil || g.UID != 5 {
-		t.Fatal(g, err)
+// No machine can make the client hold much by many small things: a job that is written in three bytes takes more than
+// a thousand.
+func TestAnAnswerIsBoundedInWhatItHas(t *testing.T) {
+	for text, want := range map[string]int{
+		`{"a":[1,2,{"b":[3,4]}],"c":"[,,,","d":["\\",",","\",["]}`: 3 + 2 + 3, `[]`: 0, `[[],[]]`: 2, `{"a":1,"b":2}`: 0, `[[[`: 2, `]]],`: 0, ``: 0, `["`: 1,
+	} {
+		if got := items([]byte(text)); got != want {
+			t.Errorf("%s: %d", text, got)
+		}
 	}
-	return daemon
+	for n, want := range map[int]bool{1000: false, leastItems + 70_000: true} {
+		if got := tooMany([]byte("[" + strings.Repeat("{},", n) + "{}]")); got != want {
+			t.Errorf("%d items: %v", n, got)
+		}
+	}
 }

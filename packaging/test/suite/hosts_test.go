@@ -118,7 +118,7 @@ func TestSeveralHosts(t *testing.T) {
 	says(3, `script -qec "gpusched run --tty --host a -g 1 -- bash -c 'tty; exit 3'" /dev/null </dev/null`, "/dev/pts/")
 	four := newOn(t, "submit -q --host a -g 1 -- sleep 1000")
 	follows := sh(t, "alice", "gpusched logs -f "+four+" >~/followed 2>&1 & echo $!")
-	shows := func() bool { return try(t, "", "pgrep -u alice -f '^[^ ]*gpusched as-words'").Code == 0 }
+	shows := func() bool { return try(t, "", "pgrep -u alice -f '^[^ ]*gpusched __here'").Code == 0 }
 	until(t, "the output is shown", shows)
 	sh(t, "alice", "kill "+follows)
 	until(t, "what showed the output has ended", func() bool { return !shows() })
@@ -128,7 +128,7 @@ func TestSeveralHosts(t *testing.T) {
 	// sshd goes away over a wait, and comes back.
 	silent.Wait()
 	five := newOn(t, "submit -q --host a -g 1 -- sh -c 'until [ -e ~/go ]; do sleep 0.1; done'")
-	const there = " -u alice -f '^[^ ]*gpusched dial-stdio'"
+	const there = " -u alice -f '^[^ ]*gpusched __document'"
 	until(t, "nobody asks any more", func() bool { return try(t, "", "pgrep"+there).Code != 0 })
 	sh(t, "alice", "gpusched wait "+five+" >~/waited 2>&1 &")
 	until(t, "it is waited for there", func() bool { // by one that is past its first answer, which a machine must have given

@@ -96,7 +96,7 @@ func TestTwoBoxes(t *testing.T) {
 	}
 	says(0, "gpusched wait "+best, "job "+best+" completed")
 	waits := says(0, "gpusched submit -q --host a -g 1 -- true")
-	says(0, "gpusched --hosts a,b why", "job "+waits+" has waited", four)
+	says(0, "gpusched --hosts a,b why", "job "+waits+" has waited", "job "+strings.TrimPrefix(four, "a:"))
 	says(0, "gpusched --hosts a,b list", one+" ", four+" ", waits+" ")
 	says(0, types("gpusched --hosts a,b top", shows("b:7 ", " "+four), `\003`), "b:7 ", "a:3 ", " "+four)
 	says(0, "gpusched cancel "+waits+" "+four, "job "+four+" is being ended")
@@ -112,7 +112,7 @@ func TestTwoBoxes(t *testing.T) {
 	until5 := says(0, "gpusched submit -q --host b -g 0 -- sh -c 'until [ -e ~/go ]; do sleep 0.1; done'")
 	sh(t, "alice", "gpusched wait "+until5+" >~/waited 2>&1 &")
 	until(t, "it is waited for there", func() bool {
-		return scriptOn(t, other, "", "pgrep -u alice -f '^[^ ]*gpusched dial-stdio'", time.Minute).Code == 0
+		return scriptOn(t, other, "", "pgrep -u alice -f '^[^ ]*gpusched __document'", time.Minute).Code == 0
 	})
 	if err := wire.Pull(t.Context()); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package api
+package remote
 
 // An answer of another machine may have an item of a list for so many bytes, and in any case so many: a listing of
 // 100 000 jobs has 600 bytes for each, and lists within. A job of three bytes takes the client more than a thousand.
@@ -9,10 +9,6 @@ const (
 
 // tooMany reports whether an answer has more items than its length explains.
 func tooMany(text []byte) bool { return items(text) > leastItems+len(text)/bytesPerItem }
-
-func (c *Client) manyItems() error {
-	return &Error{Code: CodeInternal, Message: "the scheduler at " + c.Host + " answers with more than can be held", Hint: "ask for less of it"}
-}
 
 // items counts the items of all lists in a JSON text, right or wrong.
 func items(text []byte) (n int) {
