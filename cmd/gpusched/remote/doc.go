@@ -3,6 +3,19 @@
 // anybody: with the document of the command (Ask), or with what it prints (Command). To the scheduler there it
 // is the account that ssh has logged in, so rights need no thought here.
 //
+// A document takes this way: the words of the command line, and of a new job its environment, directory, umask and key,
+// go as JSON to the input of 'ssh HOST gpusched __document'. That prints one line once it has been reached, then runs
+// the command as it was typed, but for the settings and options that name machines, and prints its document. What it
+// says on standard error is for people. Its input stays open: the end of it tells that nobody waits any more.
+//
+// What can go wrong, and what becomes of it:
+//
+//   - ssh is not installed, can't connect, or would have to ask: an error with what ssh said and what helps.
+//   - There is no gpusched, or something else answers: an error that says so.
+//   - Nothing has come after Patience: "no answer within 10s".
+//   - It ends without an answer after it has been reached: a CutError. What was asked may have been done.
+//   - The gpusched there refuses, such as an option that an older one does not know: an Answer with its words and status.
+//
 // It knows nothing of jobs, and of several machines no more than their names.
 //
 // Invariants:
