@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"strconv"
 	"syscall"
 	"time"
@@ -20,15 +21,15 @@ const maxReply = 512 << 20
 // call makes a request and reads its answer into out. A daemon that has no
 // place for it is asked again.
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
-	return c.callWith(ctx, "", method, path, in, out)
+	return c.callWith(ctx, nil, method, path, in, out)
 }
 
 // callBriefly is call for an answer that is to be brief.
 func (c *Client) callBriefly(ctx context.Context, method, path string, in, out any) error {
-	return c.callWith(ctx, PreferHeader+": "+PreferBrief+"\r\n", method, path, in, out)
+	return c.callWith(ctx, http.Header{PreferHeader: {PreferBrief}}, method, path, in, out)
 }
 
-func (c *Client) callWith(ctx context.Context, header, method, path string, in, out any) error {
+func (c *Client) callWith(ctx context.Context, header http.Header, method, path string, in, out any) error {
 	var body []byte
 	if in != nil {
 		var err error
@@ -55,20 +56,20 @@ func patiently(ctx context.Context, ask func() error) error {
 }
 
 // ask is call without patience.
-func (c *Client) ask(ctx context.Context, header, method, path string, body []byte, out any) error {
+func (c *Client) ask(ctx context.Context, header http.Header, method, path string, body []byte, out any) error {
 	limited, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	resp, err := c.transport().ask(limited, header, method, path, body)
+	resp, err := c.send(limited, header, method, path, body)
 	if err != nil {
 		return c.explain(ctx, err)
 	}
-	defer resp.Close()
-	text, err := resp.read()
+	defer resp.Body.Close()
+	text, err := readAnswer(resp, maxReply)
 	if err != nil {
 		return c.explain(ctx, cmp.Or(limited.Err(), err))
 	}
-	if resp.status != statusOK {
-		return resp.refusal(text)
+	if resp.StatusCode != http.StatusOK {
+		return refusal(resp, text)
 	}
 	if raw, plain := out.(*[]byte); plain {
 		*raw = text
@@ -82,21 +83,21 @@ func (c *Client) ask(ctx context.Context, header, method, path string, body []by
 }
 
 // refused reads an answer that is an error; nil: it is none, and has not been read.
-func (a *response) refused() error {
-	if a.status == statusOK {
+func refused(a *http.Response) error {
+	if a.StatusCode == http.StatusOK {
 		return nil
 	}
-	text, err := a.read()
+	text, err := readAnswer(a, maxReply)
 	if err != nil {
 		return &Error{Code: CodeUnreachable, Message: "the scheduler closed the connection without an answer", sent: true}
 	}
-	return a.refusal(text)
+	return refusal(a, text)
 }
 
 // refusal is the error of an answer that is one.
-func (a *response) refusal(text []byte) error {
-	e := errorReply(a.status, text)
-	e.after, e.retry = retryAfter(a.retryAfter)
+func refusal(a *http.Response, text []byte) error {
+	e := errorReply(a.StatusCode, text)
+	e.after, e.retry = retryAfter(a.Header.Get("Retry-After"))
 	return e
 }
 
@@ -136,9 +137,9 @@ func (c *Client) explain(ctx context.Context, err error) error {
 		e.Message = fmt.Sprintf("the scheduler at %s did not answer within %s", c.socket(), answerTime)
 		e.Hint = "see 'systemctl status gpusched' and 'journalctl -u gpusched'"
 	case errors.Is(err, errTooLong):
-		e.Message = fmt.Sprintf("the scheduler at %s answers with more than %d MiB", c.socket(), c.transport().most>>20)
+		e.Message = fmt.Sprintf("the scheduler at %s answers with more than %d MiB", c.socket(), maxReply>>20)
 		e.Hint = "ask for less of it"
-	case errors.Is(err, errMalformed):
+	case e.sent && !isEnd(err):
 		e.Message = fmt.Sprintf("the scheduler at %s answers what is not expected: %v", c.socket(), err)
 		e.Hint = "see 'gpusched version'"
 	case e.sent:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -23,7 +24,7 @@ type Client struct {
 	Own    bool   // it is that of a user's own scheduler (gpuschedd --user)
 
 	once  sync.Once
-	lines *transport
+	lines *http.Transport
 }
 
 // The times after which the daemon counts as not answering, and for which an
@@ -42,14 +43,14 @@ func (c *Client) socket() string {
 }
 
 // transport returns what asks the daemon.
-func (c *Client) transport() *transport {
+func (c *Client) transport() *http.Transport {
 	c.once.Do(func() {
-		c.lines = &transport{most: maxReply, dial: func(ctx context.Context) (net.Conn, error) {
+		c.lines = newTransport(func(ctx context.Context) (net.Conn, error) {
 			return knock(ctx, func() (net.Conn, error) {
 				var d net.Dialer
 				return d.DialContext(ctx, "unix", c.socket())
 			})
-		}}
+		})
 	})
 	return c.lines
 }
@@ -74,7 +75,7 @@ func knock(ctx context.Context, connect func() (net.Conn, error)) (net.Conn, err
 // it is not, and the caller cannot know whether the job was queued. The job of a
 // brief answer has its number alone.
 func (c *Client) Submit(ctx context.Context, r SubmitRequest) (out SubmitReply, err error) {
-	ask := func() error { return c.call(ctx, methodPost, "/v1/jobs", r, &out) }
+	ask := func() error { return c.call(ctx, http.MethodPost, "/v1/jobs", r, &out) }
 	var number struct { // what is read of a brief answer: to read all of it takes a short command long
 		Job struct {
 			ID job.ID `json:"id"`
@@ -82,7 +83,7 @@ func (c *Client) Submit(ctx context.Context, r SubmitRequest) (out SubmitReply, 
 	}
 	brief := r.Brief && !r.DryRun
 	if brief {
-		ask = func() error { return c.callBriefly(ctx, methodPost, "/v1/jobs", r, &number) }
+		ask = func() error { return c.callBriefly(ctx, http.MethodPost, "/v1/jobs", r, &number) }
 	}
 	if r.Key == "" {
 		err = ask()
@@ -168,7 +169,7 @@ func (q ListQuery) values() url.Values {
 
 // List returns the jobs that match, and the GPUs.
 func (c *Client) List(ctx context.Context, q ListQuery) (out ListReply, err error) {
-	return out, c.call(ctx, methodGet, "/v1/jobs"+q.encode(), nil, &out)
+	return out, c.call(ctx, http.MethodGet, "/v1/jobs"+q.encode(), nil, &out)
 }
 
 // IDs returns what the jobs that match are called, a line each: their numbers, or as tasks "7_3". That is
@@ -177,25 +178,25 @@ func (c *Client) IDs(ctx context.Context, q ListQuery) (lines []byte, err error)
 	q.Names, q.Reasons, q.Recent = false, false, false
 	words := q.values()
 	words.Set("form", "ids")
-	return lines, c.call(ctx, methodGet, "/v1/jobs?"+words.Encode(), nil, &lines)
+	return lines, c.call(ctx, http.MethodGet, "/v1/jobs?"+words.Encode(), nil, &lines)
 }
 
 // Status returns the daemon at a glance.
 func (c *Client) Status(ctx context.Context) (out StatusReply, err error) {
-	return out, c.call(ctx, methodGet, "/v1/status", nil, &out)
+	return out, c.call(ctx, http.MethodGet, "/v1/status", nil, &out)
 }
 
 // Health returns what the daemon checked.
 func (c *Client) Health(ctx context.Context) (out HealthReply, err error) {
-	return out, c.call(ctx, methodGet, "/v1/health", nil, &out)
+	return out, c.call(ctx, http.MethodGet, "/v1/health", nil, &out)
 }
 
 // Metrics returns everything that is measured, in a format of package metrics.
 func (c *Client) Metrics(ctx context.Context, format string) (page []byte, err error) {
-	return page, c.call(ctx, methodGet, "/v1/metrics?"+url.Values{"format": {format}}.Encode(), nil, &page)
+	return page, c.call(ctx, http.MethodGet, "/v1/metrics?"+url.Values{"format": {format}}.Encode(), nil, &page)
 }
 
 // Version names the running daemon.
 func (c *Client) Version(ctx context.Context) (out VersionReply, err error) {
-	return out, c.call(ctx, methodGet, "/v1/version", nil, &out)
+	return out, c.call(ctx, http.MethodGet, "/v1/version", nil, &out)
 }

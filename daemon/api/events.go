@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/http"
 	"net/url"
 	"strconv"
 	"time"
@@ -95,16 +96,16 @@ func (f *follower) follow(ctx context.Context, on bool) error {
 		words.Set("since", strconv.FormatInt(f.last, 10))
 	}
 	path := "/v1/events?" + words.Encode()
-	resp, err := f.c.transport().ask(limited, "", methodGet, path, nil)
+	resp, err := f.c.send(limited, nil, http.MethodGet, path, nil)
 	if err != nil {
 		return f.c.explain(ctx, err)
 	}
-	defer resp.Close()
-	if err := resp.refused(); err != nil {
+	defer resp.Body.Close()
+	if err := refused(resp); err != nil {
 		return err
 	}
 	f.begun, f.lost = true, time.Time{}
-	lines := bufio.NewScanner(resp.body)
+	lines := bufio.NewScanner(resp.Body)
 	lines.Buffer(nil, maxEvent)
 	for lines.Scan() {
 		silent.Reset(answerTime)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -109,7 +110,7 @@ func queryTime(at time.Time) string {
 // History returns the jobs that have ended and match, or the first of them: what follows is
 // asked for with After.
 func (c *Client) History(ctx context.Context, q HistoryQuery) (out HistoryReply, err error) {
-	return out, c.call(ctx, methodGet, "/v1/history"+q.encode(), nil, &out)
+	return out, c.call(ctx, http.MethodGet, "/v1/history"+q.encode(), nil, &out)
 }
 
 // EachPast calls f for every job that has ended and matches, in the order of the query,

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -33,15 +34,15 @@ func (c *Client) many(ctx context.Context, body []byte, told func(ManyPart)) err
 	defer cancel()
 	silent := time.AfterFunc(answerTime, cancel) // a daemon that hangs sends no line
 	defer silent.Stop()
-	resp, err := c.transport().ask(limited, "", methodPost, "/v1/commands", body)
+	resp, err := c.send(limited, nil, http.MethodPost, "/v1/commands", body)
 	if err != nil {
 		return c.explain(ctx, err)
 	}
-	defer resp.Close()
-	if err := resp.refused(); err != nil {
+	defer resp.Body.Close()
+	if err := refused(resp); err != nil {
 		return err
 	}
-	lines := bufio.NewScanner(resp.body)
+	lines := bufio.NewScanner(resp.Body)
 	lines.Buffer(nil, maxPart)
 	for lines.Scan() {
 		silent.Reset(answerTime)
@@ -79,7 +80,7 @@ func (c *Client) Takes(ctx context.Context, q ListQuery, command job.CommandKind
 	words.Set("form", "owners")
 	words.Set("for", string(command))
 	var text []byte
-	if err := c.call(ctx, methodGet, "/v1/jobs?"+words.Encode(), nil, &text); err != nil {
+	if err := c.call(ctx, http.MethodGet, "/v1/jobs?"+words.Encode(), nil, &text); err != nil {
 		return nil, 0, err
 	}
 	owners := map[int]bool{}

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -53,5 +54,5 @@ func (c *Client) Plan(ctx context.Context, within time.Duration) (out PlanReply,
 	if within > 0 {
 		path += fmt.Sprintf("?horizon_seconds=%d", within/time.Second)
 	}
-	return out, c.call(ctx, methodGet, path, nil, &out)
+	return out, c.call(ctx, http.MethodGet, path, nil, &out)
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"net/http"
 	"net/url"
 	"strconv"
 	"time"
@@ -85,7 +86,7 @@ func (c *Client) Report(ctx context.Context, q ReportQuery) (out ReportReply, er
 	if len(v) > 0 {
 		path += "?" + v.Encode()
 	}
-	return out, c.call(ctx, methodGet, path, nil, &out)
+	return out, c.call(ctx, http.MethodGet, path, nil, &out)
 }
 
 // UsageReply is where a user stands.
@@ -134,5 +135,5 @@ func (c *Client) Usage(ctx context.Context, user, zone string) (out UsageReply, 
 	if len(v) > 0 {
 		path += "?" + v.Encode()
 	}
-	return out, c.call(ctx, methodGet, path, nil, &out)
+	return out, c.call(ctx, http.MethodGet, path, nil, &out)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 )
 
@@ -34,7 +35,7 @@ func (c *Client) Wait(ctx context.Context, id string, timeout time.Duration) (Jo
 // Printed has journald write down what a job has printed, and reports whether all of it is in the journal.
 func (c *Client) Printed(ctx context.Context, id string) bool {
 	var out JobReply
-	err := c.call(ctx, methodGet, c.jobPath(id, "?printed=1"), nil, &out)
+	err := c.call(ctx, http.MethodGet, c.jobPath(id, "?printed=1"), nil, &out)
 	return err == nil && out.Printed
 }
 
@@ -43,7 +44,7 @@ func (c *Client) Printed(ctx context.Context, id string) bool {
 func (c *Client) waitForever(ctx context.Context, id string) (out JobReply, err error) {
 	path := c.jobPath(id, fmt.Sprintf("/wait?timeout_seconds=%d", int(longPoll/time.Second)))
 	for {
-		err = again(ctx, func() error { return c.call(ctx, methodGet, path, nil, &out) })
+		err = again(ctx, func() error { return c.call(ctx, http.MethodGet, path, nil, &out) })
 		var e *Error
 		if !errors.As(err, &e) || (e.Code != CodeWaitTimeout && e.Code != CodeUnavailable) {
 			return out, err
