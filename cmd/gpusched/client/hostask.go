@@ -18,7 +18,7 @@ import (
 
 // askHost has the gpusched of a machine answer a command line, one of so many machines that are asked at once.
 func (a *app) askHost(ctx context.Context, host string, t remote.Typed, among int) (remote.Answer, error) {
-	t.Called, t.Plain = host, host == a.plainHost()
+	t.Called, t.Plain = host, t.Plain || host == a.plainHost()
 	if host != remote.Here {
 		return remote.Ask(ctx, host, t, among)
 	}

@@ -99,7 +99,8 @@ func (n *newElsewhere) needs() string {
 		argv = argv[1:]
 	}
 	c := n.c
-	text, _ := json.Marshal([]any{c.Chdir, argv[0], scriptOf(bytesOf(argv)), c.Env, c.setupOptions, c.Force}) // it is text alone
+	// Of text alone, this can't fail.
+	text, _ := json.Marshal([]any{c.Chdir, argv[0], scriptOf(bytesOf(argv)), c.Env, c.setupOptions, c.Force})
 	return string(text)
 }
 

@@ -292,7 +292,7 @@ func (a *app) topOfHosts(ctx context.Context, c *topCmd) error {
 
 // whyOfHosts is about the job that the user has submitted last, on whichever of the machines.
 func (a *app) whyOfHosts(ctx context.Context, c call) error {
-	answers := fetchAll[api.JobReply](ctx, a, a.hosts, remote.Typed{Words: bytesOf([]string{"show"})})
+	answers := fetchAll[api.JobReply](ctx, a, a.hosts, remote.Typed{Words: bytesOf([]string{"show"}), Plain: true})
 	var last api.Job
 	var missing error
 	for i, host := range a.hosts {
