@@ -114,7 +114,7 @@ func TestHowSSHIsCalled(t *testing.T) {
 	ssh(t, `echo "$SSH_ASKPASS_REQUIRE $SSH_ASKPASS $*" >`+file+`; exit 255`)
 	_, err := Ask(t.Context(), "ann@b", Typed{}, 1)
 	want := "force /bin/false -T -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=15 -o ServerAliveCountMax=4 -o LogLevel=ERROR " +
-		"-o RemoteCommand=none -o ClearAllForwardings=yes -o ForwardAgent=no -o ForwardX11=no -o ControlMaster=no -- ann@b gpusched __document\n"
+		"-o RemoteCommand=none -o ClearAllForwardings=yes -o ForwardAgent=no -o ForwardX11=no -o ControlPersist=10m -- ann@b gpusched __document\n"
 	if got, _ := os.ReadFile(file); err == nil || string(got) != want {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -126,6 +126,10 @@ func TestAnAnswer(t *testing.T) {
 	a, err := Ask(t.Context(), "a", Typed{Words: [][]byte{[]byte("list")}, Called: "a"}, 1)
 	if err != nil || string(a.Doc) != `{"a":1}` || a.Said != "a note" || a.Status != 3 {
 		t.Errorf("%+v, %q, %v", a, a.Doc, err)
+	}
+	ssh(t, `echo "gpusched begins"; echo '{}'; sleep 1000 & exit 0`) // as a shared connection in the background may do
+	if a, err := Ask(t.Context(), "a", Typed{}, 1); err != nil || string(a.Doc) != "{}" {
+		t.Errorf("a master is left behind: %+v, %v", a, err)
 	}
 	ssh(t, `echo "gpusched begins"; echo "gpusched: no such job" >&2; exit 3`)
 	if a, err := Ask(t.Context(), "a", Typed{}, 1); err != nil || a.Doc != nil || a.Said != "no such job" || a.Status != 3 {

@@ -33,8 +33,8 @@ const (
 // options make ssh ask nothing, run one command, and say nothing but errors. The command is ours where the user's
 // settings have one (RemoteCommand), and the machine gets no ports, screen or keys of here, which a login there may
 // want: a port that is taken would end the connection, and with an agent the other side could act as the user.
-// A connection that the user's own ssh shares (ControlPath) is used, but none is made that others would share: an ssh
-// that has one ends only after them.
+// Where the user's settings share a connection (ControlMaster) it is one in the background: an ssh that has it itself
+// would end only after all others.
 func options(tty bool) []string {
 	list := []string{"-T"}
 	if tty {
@@ -43,7 +43,7 @@ func options(tty bool) []string {
 	for _, o := range []string{
 		"BatchMode=yes", fmt.Sprintf("ConnectTimeout=%d", int(Patience/time.Second)),
 		fmt.Sprintf("ServerAliveInterval=%d", int(aliveEvery/time.Second)), fmt.Sprintf("ServerAliveCountMax=%d", lostAfter),
-		"LogLevel=ERROR", "RemoteCommand=none", "ClearAllForwardings=yes", "ForwardAgent=no", "ForwardX11=no", "ControlMaster=no",
+		"LogLevel=ERROR", "RemoteCommand=none", "ClearAllForwardings=yes", "ForwardAgent=no", "ForwardX11=no", "ControlPersist=10m",
 	} {
 		list = append(list, "-o", o)
 	}
