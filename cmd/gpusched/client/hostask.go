@@ -249,7 +249,7 @@ func untilAnswered(ctx context.Context, ask func() (remote.Answer, error)) (ans 
 		var e *api.Error
 		gone := errors.As(err, &e) && e.Code == api.CodeUnreachable
 		if !cut || !gone || time.Since(lost) > lostTime || api.Pause(ctx, time.Second) != nil {
-			return ans, cut && gone, err
+			return ans, cut && err != nil, err
 		}
 	}
 }

@@ -126,7 +126,7 @@ func left(cause error, host string, limit time.Duration, out *document) error {
 	case errors.Is(cause, context.Canceled):
 		return cause
 	case errors.Is(cause, errTooLong):
-		return &api.Error{Code: api.CodeInternal, Message: "it answers with more than can be held", Hint: "ask for less of it"}
+		return &CutError{&api.Error{Code: api.CodeInternal, Message: "it answers with more than can be held", Hint: "ask for less of it"}}
 	}
 	if !out.has() {
 		limit = min(limit, Patience)
@@ -141,24 +141,22 @@ func left(cause error, host string, limit time.Duration, out *document) error {
 // answer is what has come, once ssh has ended so.
 func (d *document) answer(host string, status int, said string) (Answer, error) {
 	doc, noise := d.text()
-	a := Answer{Doc: doc, Said: said, Status: status}
-	switch {
+	see := "see 'ssh " + host + " gpusched status'"
+	switch begun := d.has(); {
+	case status == sshFailed && !begun:
+		return Answer{}, failed(host, said)
 	case status == sshFailed:
-		if e := failed(host, said); !d.has() {
-			return a, e
-		} else {
-			return a, &CutError{e}
-		}
-	case doc == nil && (status == notFound || status == notAllowed):
-		return a, notThere(host, said)
-	case doc == nil && d.has() && status > killed:
-		return a, &CutError{unreachable(fmt.Sprintf("gpusched there was ended (status %d)", status), "see 'ssh "+host+" gpusched status'")}
-	case doc == nil && (status == 0 || said == ""):
-		return a, strange(host, noise, status)
+		return Answer{}, &CutError{failed(host, said)}
+	case !begun && (status == notFound || status == notAllowed):
+		return Answer{}, notThere(host, said)
+	case !begun && (status == 0 || said == ""):
+		return Answer{}, strange(host, noise, status)
+	case begun && doc == nil && (said == "" || status > killed || status < 0):
+		return Answer{}, &CutError{unreachable(fmt.Sprintf("gpusched there has ended with status %d and without an answer", status), see)}
 	case doc != nil && (!json.Valid(doc) || tooMany(doc)):
-		return a, unreachable("what it answers is not the document that is expected", "see 'ssh "+host+" gpusched version'")
+		return Answer{}, &CutError{unreachable("what it answers is not the document that is expected", see)}
 	}
-	return a, nil
+	return Answer{Doc: doc, Said: said, Status: status}, nil
 }
 
 // document keeps what the other side prints: whatever a shell's start-up files say, an empty line once gpusched has
