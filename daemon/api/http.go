@@ -13,8 +13,8 @@ import (
 const (
 	maxHeader = 64 << 10 // bytes of an answer's head
 	maxIdle   = 8        // connections that are kept
-	// largeBody is the size from which the daemon is asked whether it takes a request before the body is sent: an answer
-	// that comes before all has been sent may get lost with the connection.
+	// largeBody is the size from which the daemon is asked whether it takes a request before the body is sent: an
+	// answer that comes before all has been sent may get lost with the connection.
 	largeBody = 64 << 10
 )
 
@@ -32,8 +32,11 @@ func newTransport(dial func(context.Context) (net.Conn, error)) *http.Transport 
 }
 
 // send makes a request, whose answer is to be closed. Until then the end of ctx ends what waits for it.
-func (c *Client) send(ctx context.Context, header http.Header, method, path string, body []byte) (*http.Response, error) {
-	r, err := http.NewRequestWithContext(ctx, method, "http://gpusched"+path, bytes.NewReader(body)) // the socket is the address
+func (c *Client) send(
+	ctx context.Context, header http.Header, method, path string, body []byte,
+) (*http.Response, error) {
+	address := "http://gpusched" + path // which the socket is, whatever the name
+	r, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

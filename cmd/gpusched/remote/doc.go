@@ -14,7 +14,7 @@
 //   - There is no gpusched, or something else answers: an error that says so.
 //   - Nothing has come after Patience: "no answer within 10s".
 //   - It ends without an answer after it has been reached: a CutError. What was asked may have been done.
-//   - The gpusched there refuses, such as an option that an older one does not know: an Answer with its words and status.
+//   - The gpusched there refuses, as an older one an option that it does not know: an Answer with its words and status.
 //
 // It knows nothing of jobs, and of several machines no more than their names.
 //
