@@ -28,7 +28,8 @@ func (d *Daemon) hasten(ctx context.Context, j *job.Job, again bool) {
 	}
 	ctx, cancel := d.host.Timeout(ctx, statusTime)
 	defer cancel()
-	if err := d.opt.Units.Kill(ctx, name, int(syscall.SIGCONT), false); err != nil && !errors.Is(err, units.ErrAbsent) {
+	err := d.opt.Units.Kill(ctx, name, int(syscall.SIGCONT), units.All)
+	if err != nil && !errors.Is(err, units.ErrAbsent) {
 		d.log.Warn("continuing a start that takes long", "job", j.ID, "unit", name, "err", err)
 	}
 }

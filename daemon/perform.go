@@ -358,7 +358,8 @@ func (d *Daemon) collect(ctx context.Context, a core.Collect) {
 	ctx, cancel := d.host.Timeout(ctx, stopSurplus)
 	defer cancel()
 	if a.Listings > 0 { // whatever is in it has no right to be there, nor to a grace
-		if err := d.opt.Units.Kill(ctx, name, int(syscall.SIGKILL), false); err != nil && !errors.Is(err, units.ErrAbsent) {
+		err := d.opt.Units.Kill(ctx, name, int(syscall.SIGKILL), units.All)
+		if err != nil && !errors.Is(err, units.ErrAbsent) {
 			d.log.Warn("ending what is left of a job that has ended, will try again", "job", a.Job, "unit", name, "err", err)
 		}
 	}

@@ -175,7 +175,7 @@ type stopped struct {
 	names []string
 }
 
-func (s *stopped) Kill(_ context.Context, name string, signal int, _ bool) error {
+func (s *stopped) Kill(_ context.Context, name string, signal int, _ units.Whom) error {
 	s.names = append(s.names, fmt.Sprint(signal, " to ", name))
 	return nil
 }

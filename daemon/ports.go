@@ -49,8 +49,7 @@ type Store interface {
 type Units interface {
 	Start(ctx context.Context, name string, props []units.Property) (units.Status, error)
 	Stop(ctx context.Context, name string) error
-	// Kill sends a signal to all processes of a unit, or to its main process alone.
-	Kill(ctx context.Context, name string, signal int, main bool) error
+	Kill(ctx context.Context, name string, signal int, whom units.Whom) error
 	Freeze(ctx context.Context, name string, on bool) error
 	Status(ctx context.Context, name string) (units.Status, error)
 	List(ctx context.Context) ([]units.Status, error)

@@ -105,7 +105,11 @@ func (d *Daemon) hasTerminal(ctx context.Context, j *job.Job) bool {
 
 // kill sends a signal to all processes of a job, or to its main process alone.
 func (d *Daemon) kill(ctx context.Context, id job.ID, signal int, main bool) error {
-	return d.opt.Units.Kill(ctx, units.Name(int64(id)), signal, main)
+	whom := units.All
+	if main {
+		whom = units.Main
+	}
+	return d.opt.Units.Kill(ctx, units.Name(int64(id)), signal, whom)
 }
 
 // reportSignal logs that a job was sent a signal, or why not.

@@ -144,7 +144,7 @@ func TestAimedSignalsAreSent(t *testing.T) {
 		default:
 			sent(id)
 		}
-		_ = r.bus.Kill(t.Context(), units.Name(int64(id)), 9, false)
+		_ = r.bus.Kill(t.Context(), units.Name(int64(id)), 9, units.All)
 		r.wait(id)
 	}
 }

@@ -176,9 +176,9 @@ func (b *bus) Freeze(ctx context.Context, name string, on bool) error {
 	return err
 }
 
-func (b *bus) Kill(ctx context.Context, name string, signal int, main bool) error {
+func (b *bus) Kill(ctx context.Context, name string, signal int, whom units.Whom) error {
 	_, err := call(b, ctx, unittest.OpKill, name, func() (bool, error) {
-		return true, b.w.signalUnit(name, signal, main)
+		return true, b.w.signalUnit(name, signal, whom)
 	})
 	return err
 }
@@ -334,13 +334,13 @@ func (w *World) letStop(name string, r *run) {
 }
 
 // signalUnit brings a unit's processes a signal. One that saves when it is warned exits then.
-func (w *World) signalUnit(name string, signal int, main bool) error {
+func (w *World) signalUnit(name string, signal int, whom units.Whom) error {
 	r := w.runs[name]
 	if r != nil {
 		w.tracked.signals[r.job]++
 	}
 	if r == nil || !r.alive || r.stopping || r.stuck || r.deaf || !r.saves || signal != warning {
-		err := w.bus.sys.Kill(context.Background(), name, signal, main)
+		err := w.bus.sys.Kill(context.Background(), name, signal, whom)
 		w.notice(name, "signal "+job.SignalName(signal))
 		return err
 	}

@@ -80,7 +80,7 @@ func TestMachineUpheavals(t *testing.T) {
 					t.Errorf("before: %+v\nafter:  %+v", before[i], after[i])
 				}
 			}
-			if err := m.Kill(t.Context(), units.Name(1), 9, false); err != nil {
+			if err := m.Kill(t.Context(), units.Name(1), 9, units.All); err != nil {
 				t.Fatal(err)
 			}
 			if e := ended(t, m, 1); e != (contract.Exit{Signal: 9}) {

@@ -10,16 +10,12 @@ import (
 // Kill sends signal to every process of the unit name, or to its main process alone;
 // units.ErrAbsent where there is none of that name. A unit without processes is not an
 // error, nor is one whose main process has ended.
-func (m *Manager) Kill(ctx context.Context, name string, signal int, main bool) error {
+func (m *Manager) Kill(ctx context.Context, name string, signal int, whom units.Whom) error {
 	l, err := m.linkFor("kill", name)
 	if err != nil {
 		return err
 	}
-	whom := "all"
-	if main {
-		whom = "main"
-	}
-	err = l.manager(ctx, "KillUnit", name, whom, int32(signal)).Err
+	err = l.manager(ctx, "KillUnit", name, string(whom), int32(signal)).Err
 	switch {
 	case code(err) == errNoProcess: // the main one
 		return nil

@@ -196,7 +196,7 @@ func TestSilentBus(t *testing.T) {
 		for op, call := range map[string]func(context.Context) error{
 			"Start":  func(ctx context.Context) error { _, err := m.Start(ctx, job1, nil); return err },
 			"Stop":   func(ctx context.Context) error { return m.Stop(ctx, job1) },
-			"Kill":   func(ctx context.Context) error { return m.Kill(ctx, job1, 9, false) },
+			"Kill":   func(ctx context.Context) error { return m.Kill(ctx, job1, 9, units.All) },
 			"Status": func(ctx context.Context) error { _, err := m.Status(ctx, job1); return err },
 			"List":   func(ctx context.Context) error { _, err := m.List(ctx); return err },
 		} {

@@ -99,7 +99,7 @@ func (m *Manager) awaitStop(ctx context.Context, l *link, w *waiter, name string
 	if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 		return err
 	}
-	if err := m.Kill(ctx, name, int(syscall.SIGKILL), false); err != nil && !errors.Is(err, units.ErrAbsent) {
+	if err := m.Kill(ctx, name, int(syscall.SIGKILL), units.All); err != nil && !errors.Is(err, units.ErrAbsent) {
 		return err
 	}
 	err = m.awaitFor(ctx, killPatience, l, w, job)

@@ -15,7 +15,7 @@ import (
 type Manager interface {
 	Start(ctx context.Context, name string, props []units.Property) (units.Status, error)
 	Stop(ctx context.Context, name string) error
-	Kill(ctx context.Context, name string, signal int, main bool) error
+	Kill(ctx context.Context, name string, signal int, whom units.Whom) error
 	Freeze(ctx context.Context, name string, on bool) error
 	Status(ctx context.Context, name string) (units.Status, error)
 	List(ctx context.Context) ([]units.Status, error)
@@ -158,7 +158,7 @@ func (s *stage) hint(id int64, late <-chan time.Time, last units.Status) {
 // kill sends a signal to what a unit has of processes, which may be none.
 func (s *stage) kill(id int64, signal syscall.Signal) {
 	s.Helper()
-	if err := s.m.Kill(s.ctx, units.Name(id), int(signal), id%2 == 1); err != nil {
+	if err := s.m.Kill(s.ctx, units.Name(id), int(signal), []units.Whom{units.All, units.Main}[id%2]); err != nil {
 		s.Fatalf("Kill(%d, %v): %v", id, signal, err)
 	}
 }
@@ -176,7 +176,7 @@ func (s *stage) calls(ctx context.Context, name string) map[string]error {
 	_, startErr := s.m.Start(ctx, name, s.bench.Properties(1, Behaviour{}))
 	_, statusErr := s.m.Status(ctx, name)
 	return map[string]error{
-		"Start": startErr, "Stop": s.m.Stop(ctx, name), "Kill": s.m.Kill(ctx, name, 9, false), "Status": statusErr,
+		"Start": startErr, "Stop": s.m.Stop(ctx, name), "Kill": s.m.Kill(ctx, name, 9, units.All), "Status": statusErr,
 	}
 }
 

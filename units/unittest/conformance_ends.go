@@ -123,7 +123,7 @@ func testFreeze(t *testing.T, s *stage) {
 }
 
 func testKillNothing(_ *testing.T, s *stage) {
-	s.wantErr(s.m.Kill(s.ctx, units.Name(5), int(syscall.SIGTERM), false), units.ErrAbsent)
+	s.wantErr(s.m.Kill(s.ctx, units.Name(5), int(syscall.SIGTERM), units.All), units.ErrAbsent)
 	s.start(6, Behaviour{Ends: true})
 	s.until(6, units.PhaseExited)
 	s.kill(6, syscall.SIGTERM)

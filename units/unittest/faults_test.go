@@ -167,7 +167,7 @@ func TestDrive(t *testing.T) {
 		"signal":  {func(s *Systemd) { s.KillBy(one, 11) }, contract.Exit{Signal: 11}},
 		"memory":  {func(s *Systemd) { s.OOM(one) }, contract.Exit{Signal: 9, OOM: true}},
 		"time":    {func(s *Systemd) { s.Timeout(one) }, contract.Exit{Signal: 15, Stopped: true}},
-		"ordered": {func(s *Systemd) { _ = s.Kill(context.Background(), one, 15, false) }, contract.Exit{Signal: 15}},
+		"ordered": {func(s *Systemd) { _ = s.Kill(context.Background(), one, 15, units.All) }, contract.Exit{Signal: 15}},
 	} {
 		s := New(Options{})
 		start(t, s, one)

@@ -118,13 +118,13 @@ func (s *Systemd) Stop(ctx context.Context, name string) error {
 }
 
 // Kill is systemd.Manager's.
-func (s *Systemd) Kill(ctx context.Context, name string, signal int, main bool) error {
+func (s *Systemd) Kill(ctx context.Context, name string, signal int, whom units.Whom) error {
 	_, err := call(s, ctx, OpKill, name, nil, func() (*unit, error) {
 		u := s.units[name]
 		if u == nil {
 			return nil, fmt.Errorf("kill unit %q: %w", name, units.ErrAbsent)
 		}
-		if main {
+		if whom == units.Main {
 			s.aimed[name] = append(s.aimed[name], signal)
 		}
 		s.signal(u, signal)

@@ -1,0 +1,10 @@
+package units
+
+// Whom says which processes of a unit get a signal, in systemd's words.
+type Whom string
+
+// The processes of a unit.
+const (
+	All  Whom = "all"
+	Main Whom = "main" // the main process alone
+)
