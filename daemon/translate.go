@@ -105,6 +105,9 @@ func launchSpec(j *job.Job, p *job.Payload, requireFilter bool) *launch.Spec {
 	s.Argv, s.Variables = argv(j, p), compatVariables(j, p)
 	s.Screen = words.ScreenName(j, s.Argv)
 	s.Aimed = aimed(&j.Request)
+	if p.Setup.Compat == contract.CompatSlurm {
+		s.Ignored = ignored(&j.Request)
+	}
 	if s.Log.Path != "" {
 		s.Log.Path = j.LogPath(s.Log.Path)
 	}
@@ -126,6 +129,15 @@ func aimed(r *job.Request) (list []int) {
 		list = append(list, r.WarnSignal)
 	}
 	return list
+}
+
+// ignored is the warning of a job of sbatch that is not for its shell. Slurm sends it to steps alone, and srun gives
+// what it starts the default action again. SIGTERM is left to the shell: it also ends the job.
+func ignored(r *job.Request) int {
+	if r.WarnsMain() || r.WarnSignal == int(syscall.SIGTERM) {
+		return 0
+	}
+	return r.WarnSignal
 }
 
 // argv is the job's command: a task's is its array's with the task's parameters.

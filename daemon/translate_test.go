@@ -41,6 +41,27 @@ func TestLaunchSpecOfATask(t *testing.T) {
 	}
 }
 
+// The warning of a job of sbatch is not for its shell, unless it says so or is SIGTERM.
+func TestIgnoredWarning(t *testing.T) {
+	for _, c := range []struct {
+		compat string
+		ask    job.Request
+		want   int
+	}{
+		{contract.CompatSlurm, job.Request{WarnSignal: 12}, 12},
+		{"", job.Request{WarnSignal: 12}, 0},
+		{contract.CompatSlurm, job.Request{WarnSignal: 12, WarnMain: true}, 0},
+		{contract.CompatSlurm, job.Request{WarnSignal: 15}, 0},
+		{contract.CompatSlurm, job.Request{}, 0},
+	} {
+		j := &job.Job{ID: 12, Request: c.ask, Attempt: &job.Attempt{Number: 1}}
+		p := &job.Payload{Program: contract.Program{Argv: []string{"true"}, Setup: contract.Setup{Compat: c.compat}}}
+		if got := launchSpec(j, p, true).Ignored; got != c.want {
+			t.Errorf("%+v of %q: %d is ignored", c.ask, c.compat, got)
+		}
+	}
+}
+
 // What a job asked to be sent to its main process alone is said to systemd, and to whoever holds a terminal.
 func TestAimedSignals(t *testing.T) {
 	for _, c := range []struct {

@@ -58,7 +58,7 @@ func TestCodecRoundTrip(t *testing.T) {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 		s.Setup.CUDAArg, s.TTY, s.Variables = true, true, []string{"A=", "B=\xff"}
-		s.Aimed = []int{10, 15}
+		s.Aimed, s.Ignored = []int{10, 15}, 12
 		if got, err := Decode(Encode(s)); err != nil || !reflect.DeepEqual(got, s) {
 			t.Fatalf("got %+v, %v", got, err)
 		}

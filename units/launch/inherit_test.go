@@ -42,6 +42,16 @@ func TestSignalsAreDefault(t *testing.T) {
 	}
 }
 
+// A warning that is not for the command itself is ignored in it, and in no other way changed.
+func TestIgnoredSignal(t *testing.T) {
+	s := command(t, "/bin/sh", "-c", "kill -s USR2 $$; echo survived; /bin/grep SigIgn /proc/self/status; kill -s USR1 $$")
+	s.Ignored = int(unix.SIGUSR2)
+	got := launch(t, "real", s, wrap("trap '' USR1"))
+	if want := "survived\nSigIgn:\t0000000000000800\n"; got.stdout != want || got.status != -1 {
+		t.Errorf("%q, status %d", got.stdout, got.status)
+	}
+}
+
 func TestSignalsAreUnblocked(t *testing.T) {
 	var old unix.Sigset_t
 	all := unix.Sigset_t{}

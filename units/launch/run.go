@@ -135,6 +135,9 @@ func (r *run) inherit(s *Spec, env []string) *Failure {
 		return &Failure{Step: contract.StepLimits, What: "its descriptors could not be closed", Err: err}
 	}
 	defaultSignals()
+	if s.Ignored > 0 {
+		setAction(uintptr(s.Ignored), sigIgnore)
+	}
 	runtime.LockOSThread()
 	if err := unblockSignals(); err != nil {
 		return &Failure{Step: contract.StepLimits, What: "its signals could not be unblocked", Err: err}

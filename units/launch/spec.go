@@ -32,6 +32,8 @@ type Spec struct {
 
 	Aimed []int // signals that only the unit's main process gets: whoever holds a terminal passes them on
 
+	Ignored int // a signal that the command ignores until it sets a handler; 0: none
+
 	Variables []string // K=V, of the scheduler's, after the submitter's
 
 	RequireFilter bool   // do not start without the device filter
