@@ -42,7 +42,8 @@ type Call struct {
 	// StepPerTask is how many GPUs each of its tasks has to itself; 0: all have those of the step.
 	StepPerTask int
 	StepLog     string // the file of its output, as --log has it; "": that of the job
-	// StepAppends is that the file is not emptied first.
+	StepErrors  string // the file of its standard error; "": where its output goes
+	// StepAppends is that the files are not emptied first.
 	StepAppends bool
 	StepTasks   int                        // how many times the command runs at once; 0: as often as the job has tasks
 	StepDir     string                     // where; "": here
@@ -141,6 +142,8 @@ func Translate(name string, args []string, within string) (*Call, error) {
 				c.StepGPUs = value
 			case "--log":
 				c.StepLog = value
+			case "--error":
+				c.StepErrors = value
 			case "--chdir":
 				c.StepDir = value
 			case "--set-env":

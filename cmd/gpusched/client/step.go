@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -48,16 +49,17 @@ func (a *app) step(ctx context.Context, call *alias.Call) error {
 	if tasks > 1 {
 		return a.stepTasks(call, path, environ, tasks)
 	}
-	if call.StepLog != "" {
-		file, err := openLog(a.stepLog(call.StepLog, "0"), call.StepAppends)
-		if err != nil {
-			return err
+	out, errs, err := a.stepFiles(call, "0", os.Stdout, os.Stderr)
+	if err != nil {
+		return err
+	}
+	for fd, file := range map[int]*os.File{1: out, 2: errs} {
+		if int(file.Fd()) != fd {
+			err = errors.Join(err, syscall.Dup3(int(file.Fd()), fd, 0))
 		}
-		for _, out := range []int{1, 2} {
-			if err := syscall.Dup3(int(file.Fd()), out, 0); err != nil {
-				return err
-			}
-		}
+	}
+	if err != nil {
+		return err
 	}
 	return syscall.Exec(path, call.Step, environ)
 }
@@ -86,9 +88,8 @@ func (a *app) stepTasks(call *alias.Call, path string, environ []string, n int) 
 	}
 	for i := range n {
 		rank, count := strconv.Itoa(i), strconv.Itoa(n)
-		if name := a.stepLog(call.StepLog, rank); name != "" && name != out.Name() && failed == nil {
-			out, failed = openLog(name, call.StepAppends)
-			errs = out
+		if failed == nil {
+			out, errs, failed = a.stepFiles(call, rank, out, errs)
 		}
 		cmd := &exec.Cmd{Path: path, Args: call.Step, Stdout: out, Stderr: errs, Env: withVars(environ, []string{
 			"SLURM_PROCID=" + rank, "SLURM_LOCALID=" + rank, "SLURM_NTASKS=" + count, "SLURM_STEP_NUM_TASKS=" + count})}
@@ -242,7 +243,33 @@ func untilFree(ctx context.Context, name string) error {
 	return lockFile(ctx, int(f.Fd()))
 }
 
-// stepLog is the name of the file of --output for a task.
+// stepFiles are the files of --output and --error for a task, after those of the task before it. A file that both
+// name, or several tasks, is one.
+func (a *app) stepFiles(call *alias.Call, rank string, out, errs *os.File) (*os.File, *os.File, error) {
+	open := func(pattern string, same ...*os.File) (*os.File, error) {
+		name := a.stepLog(pattern, rank)
+		for _, f := range same {
+			if pattern == "" || f.Name() == name {
+				return f, nil
+			}
+		}
+		mode := os.O_TRUNC
+		if call.StepAppends {
+			mode = os.O_APPEND
+		}
+		return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|mode, 0o666)
+	}
+	out, err := open(call.StepLog, out)
+	if err == nil && call.StepLog != "" && call.StepErrors == "" {
+		return out, out, nil
+	}
+	if err == nil {
+		errs, err = open(call.StepErrors, errs, out)
+	}
+	return out, errs, err
+}
+
+// stepLog is the name of the file of --output or --error for a task.
 func (a *app) stepLog(pattern, rank string) string {
 	id, task := a.getenv("GPUSCHED_JOB_ID"), a.getenv("GPUSCHED_ARRAY_TASK")
 	array := a.getenv("GPUSCHED_ARRAY_JOB")
@@ -254,12 +281,4 @@ func (a *app) stepLog(pattern, rank string) string {
 	}
 	return job.FillLog(pattern, map[byte]string{'%': "%", 'j': called, 'A': array, 'a': task, 't': rank,
 		'n': a.getenv("SLURM_JOB_NAME"), 'u': a.callerName()})
-}
-
-func openLog(name string, appends bool) (*os.File, error) {
-	mode := os.O_TRUNC
-	if appends {
-		mode = os.O_APPEND
-	}
-	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|mode, 0o666)
 }

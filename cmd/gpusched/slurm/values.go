@@ -383,13 +383,16 @@ func (b *Batch) outputFile(name, value string) error {
 			return fmt.Errorf("%q is neither append nor truncate", value)
 		}
 		return nil
-	case value == "/dev/null":
+	case value == "/dev/null" && !b.Step:
 		b.note("%s=/dev/null: the output is in the journal all the same", name)
 		return nil
 	}
 	file, err := b.pattern(value)
 	if err != nil {
 		return err
+	}
+	if b.Step && name != "--output" && name != "-o" {
+		return b.set("error", file)
 	}
 	if b.asks("log") && name != "--output" && name != "-o" {
 		if !slices.Contains(b.words, "--log="+file) {
