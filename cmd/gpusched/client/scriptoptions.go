@@ -66,7 +66,8 @@ type scriptOptions struct {
 func (o scriptOptions) nativeFor(asks *job.Request) []string {
 	return slices.DeleteFunc(o.native, func(w string) bool {
 		return strings.HasPrefix(w, "--gpus-per-task=") && !slices.Contains(o.words, "--gpus="+job.FormatGPUs(asks.GPUMilli)) ||
-			strings.HasPrefix(w, "--mem-per-cpu=") && asks.MemBytes > 0
+			strings.HasPrefix(w, "--mem-per-") && asks.MemBytes > 0 ||
+			strings.HasPrefix(w, "--cpus-per-gpu=") && asks.CPUs > 0
 	})
 }
 

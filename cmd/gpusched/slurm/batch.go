@@ -177,6 +177,12 @@ func (b *Batch) Native() []string {
 	if b.ForSlurm && b.memPerCPU > 0 {
 		native = append(native, "--mem-per-cpu="+strconv.FormatInt(b.memPerCPU>>10, 10)+"K")
 	}
+	if b.ForSlurm && b.memPerGPU > 0 {
+		native = append(native, "--mem-per-gpu="+strconv.FormatInt(b.memPerGPU>>10, 10)+"K")
+	}
+	if b.ForSlurm && b.cpusPerGPU > 0 && b.cpus == 0 {
+		native = append(native, "--cpus-per-gpu="+strconv.Itoa(b.cpusPerGPU))
+	}
 	return native
 }
 
@@ -199,7 +205,7 @@ func (b *Batch) Words() ([]string, error) {
 	tasks := b.Tasks()
 	several := tasks > 1 && !b.ForSlurm
 	cpus, cpusAsked := max(b.cpus, 1)*tasks, b.cpus > 0 || several
-	if b.cpusPerGPU > 0 && gpus > 0 && b.cpus == 0 {
+	if b.cpusPerGPU > 0 && gpus > 0 && b.cpus == 0 && !b.ForSlurm {
 		cpus, cpusAsked = b.cpusPerGPU*gpus, true
 	}
 	words := append(slices.Clone(b.words), b.mailWords()...)
@@ -221,7 +227,7 @@ func (b *Batch) Words() ([]string, error) {
 	if b.gpuType != "" {
 		words = append(words, "--gpu-type="+b.gpuType)
 	}
-	if b.memPerGPU > 0 {
+	if b.memPerGPU > 0 && !b.ForSlurm {
 		if gpus == 0 {
 			return nil, errors.New("--mem-per-gpu without GPUs")
 		}

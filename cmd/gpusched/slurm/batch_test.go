@@ -221,6 +221,12 @@ func TestKeptForSlurm(t *testing.T) {
 	if err := b.Add(strings.Fields("-n 4 --ntasks-per-gpu=2")); err != nil || strings.Join(b.Native(), " ") != "-n4 --ntasks-per-gpu=2" || !b.NoGPU() {
 		t.Errorf("%q %v", b.Native(), err)
 	}
+	b = &Batch{ForSlurm: true}
+	err := b.Add(strings.Fields("-G 4 --cpus-per-gpu=2 --mem-per-gpu=3G"))
+	words, _ := b.Words()
+	if got := strings.Join(append(words, b.Native()...), " "); err != nil || got != "--gpus=4 --mem-per-gpu=3145728K --cpus-per-gpu=2" {
+		t.Errorf("%s %v", got, err)
+	}
 	for _, line := range []string{"--wrap=ls", "--wait", "--frobnicate", "--uid=0"} {
 		if (&Batch{ForSlurm: true}).Add([]string{line}) == nil {
 			t.Errorf("%s is taken", line)
