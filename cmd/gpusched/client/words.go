@@ -10,7 +10,7 @@ var errUnclosed = errors.New("a quotation mark is not closed")
 // splitWords reads a line as a shell does that expands nothing: words with blanks
 // between them, '…' and "…" around what has blanks, \ before a single character. From
 // a word that begins with # on it is a comment.
-func splitWords(line string) (list []string, err error) { return splitEscaped(line, `"\`) }
+func splitWords(line string) (list []string, err error) { return splitEscaped(line, "\"\\$`") }
 
 // splitEscaped is the same, with the characters that a backslash stands before in double quotes; "" is all, as Slurm
 // has it.

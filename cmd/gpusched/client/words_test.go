@@ -8,15 +8,17 @@ import (
 
 func TestSplitWords(t *testing.T) {
 	for line, want := range map[string][]string{
-		"":                    nil,
-		" \t# only a comment": nil,
-		"a  b\tc\r":           {"a", "b", "c"},
-		`'a b' "c d" e\ f`:    {"a b", "c d", "e f"},
-		`a'b'"c"\d ''`:        {"abcd", ""},
-		`"\"\\\n$x" '\"'`:     {`"\\n$x`, `\"`},
-		"a#b c # d":           {"a#b", "c"},
-		`\`:                   {`\`},
-		`--param lr=1,2 \#`:   {"--param", "lr=1,2", "#"},
+		"":                        nil,
+		" \t# only a comment":     nil,
+		"a  b\tc\r":               {"a", "b", "c"},
+		`'a b' "c d" e\ f`:        {"a b", "c d", "e f"},
+		`a'b'"c"\d ''`:            {"abcd", ""},
+		`"\"\\\n$x" '\"'`:         {`"\\n$x`, `\"`},
+		"a#b c # d":               {"a#b", "c"},
+		`\`:                       {`\`},
+		"\"\\$HOME \\`a\\` \\d\"": {"$HOME `a` \\d"},
+		`a\ #b \"#c "#d" ''#e`:    {"a #b", `"#c`, "#d", "#e"},
+		`--param lr=1,2 \#`:       {"--param", "lr=1,2", "#"},
 	} {
 		if got, err := splitWords(line); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s is %q, %v, want %q", line, got, err, want)
