@@ -90,13 +90,24 @@ func (c *historyCmd) Run(ctx context.Context, a *app) error {
 	}
 	return report[api.PastJob]{
 		doc: historyReply{api.Schema, rows}, rows: rows, cols: a.pastColumns(), ids: each(rows, nameOfPast),
-		text: func(wide bool) { a.writePast(rows, wide, more, c.Attempts) },
+		text: func(wide bool) {
+			if len(rows) == 0 && c.meansAll() {
+				a.out.Printf("no job has ended yet\n")
+				return
+			}
+			a.writePast(rows, wide, more, c.Attempts)
+		},
 	}.show(a, c.outputFlags)
 }
 
 // choosesTime reports whether the command line says which jobs are meant by more than whose
 // they are and how they ended.
 func (c *historyCmd) choosesTime() bool { return c.Since != "" || c.Until != "" || len(c.IDs) > 0 }
+
+// meansAll reports whether the command line leaves out no job.
+func (c *historyCmd) meansAll() bool {
+	return c.User+c.Name+c.Tag == "" && !c.Mine && len(c.State) == 0 && !c.choosesTime()
+}
 
 func (c *historyCmd) query(ctx context.Context, a *app) (q api.HistoryQuery, err error) {
 	q = api.HistoryQuery{User: c.User, Name: c.Name, Tag: c.Tag, Attempts: c.Attempts}
