@@ -24,7 +24,7 @@ func limitKeys(in, _ string) []key {
 			bind: func(c *Config) value { return numberBetween(&c.Limits.Burst, 1, 1_000_000) }},
 		{section: in, name: "at_once", doc: "Requests of one user being answered at once; others of that user wait for their turn.",
 			bind: func(c *Config) value { return numberBetween(&c.Limits.AtOnce, 1, 1000) }},
-		{section: in, name: "connections", doc: "Connections of all users at once. Root is bound by user_connections only.",
+		{section: in, name: "connections", doc: "Connections of all users at once; the last quarter is for users who hold fewer than four. Root is bound by user_connections only.",
 			bind: func(c *Config) value { return numberBetween(&c.Limits.Connections, 16, 100_000) }},
 		{section: in, name: "user_connections", doc: "Connections of one user at once.",
 			bind: func(c *Config) value { return numberBetween(&c.Limits.UserConns, 4, 10_000) }},

@@ -11,8 +11,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// connLimiter counts what each user holds and lets in no more than its bounds. Root is
-// bound by its own count only, so that users cannot lock it out together.
+// connLimiter counts what each user holds and lets in no more than its bounds. The last quarter of the places is for
+// users who hold few, so that others leave them some. Root is bound by its own count only, so that users cannot lock
+// it out together.
 type connLimiter struct {
 	bounds func() (most, perUID int)
 
@@ -25,12 +26,16 @@ func newConnLimiter(bounds func() (most, perUID int)) *connLimiter {
 	return &connLimiter{bounds: bounds, held: map[int]int{}}
 }
 
+// few is the number of places with which a user gets none of the last quarter.
+const few = 4
+
 // enter takes a place for the user; false means that there is none.
 func (g *connLimiter) enter(uid int) bool {
 	most, perUID := g.bounds()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.held[uid] >= perUID || (uid != 0 && g.total >= most) {
+	free, held := most-g.total, g.held[uid]
+	if held >= perUID || uid != 0 && (free <= 0 || free <= most/4 && held >= few) {
 		return false
 	}
 	g.held[uid]++

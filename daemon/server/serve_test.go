@@ -122,6 +122,24 @@ func TestGate(t *testing.T) {
 	}
 }
 
+// Users who hold as much as they can leave places to one who holds none.
+func TestGateLeavesPlaces(t *testing.T) {
+	g := newConnLimiter(bounds(1024, 96))
+	for uid := range 40 {
+		for range 96 {
+			g.enter(1000 + uid)
+		}
+	}
+	for range few {
+		if !g.enter(5000) {
+			t.Errorf("of 1024 places %d are taken, %d by the first user, and another one has %d", g.total, g.held[1000], g.held[5000])
+		}
+	}
+	if g.held[1000] != 96 {
+		t.Errorf("the first user has %d", g.held[1000])
+	}
+}
+
 // pipeListener gives the server one connection that lives in the bubble's
 // clock.
 type pipeListener struct {
