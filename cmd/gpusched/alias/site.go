@@ -1,6 +1,7 @@
 package alias
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,6 +16,8 @@ import (
 // Machine is what sinfo says of the machine.
 type Machine struct {
 	CPUs, GPUs, Busy int
+
+	none bool // the filters leave no node: the partition is shown without any
 }
 
 // sinfoFormat is sinfo's own.
@@ -35,11 +38,21 @@ type siteField struct {
 
 func fixed(text string) func(Machine) string { return func(Machine) string { return text } }
 
+// ofNode is what a field says of the machine, and what it says where the filters leave no node.
+func ofNode(text, none string) func(Machine) string {
+	return func(m Machine) string {
+		if m.none {
+			return none
+		}
+		return text
+	}
+}
+
 var siteFields = []siteField{
 	{"P", "PARTITION", fixed(partition + "*")}, {"R", "PARTITION", fixed(partition)}, {"a", "AVAIL", fixed("up")},
-	{"l", "TIMELIMIT", fixed("infinite")}, {"L", "DEFAULTTIME", fixed("n/a")}, {"D", "NODES", fixed("1")},
-	{"t", "STATE", Machine.state}, {"T", "STATE", Machine.longState}, {"N", "NODELIST", fixed("localhost")},
-	{"n", "HOSTNAMES", fixed("localhost")}, {"o", "NODE_ADDR", fixed("localhost")},
+	{"l", "TIMELIMIT", fixed("infinite")}, {"L", "DEFAULTTIME", fixed("n/a")}, {"D", "NODES", ofNode("1", "0")},
+	{"t", "STATE", Machine.state}, {"T", "STATE", Machine.longState}, {"N", "NODELIST", ofNode("localhost", "")},
+	{"n", "HOSTNAMES", ofNode("localhost", "")}, {"o", "NODE_ADDR", ofNode("localhost", "")},
 	{"c", "CPUS", func(m Machine) string { return strconv.Itoa(m.CPUs) }},
 	{"G", "GRES", func(m Machine) string { return gres(m.GPUs) }}, {"E", "REASON", fixed("none")},
 	{"f", "AVAIL_FEATURES", fixed("(null)")},
@@ -53,17 +66,20 @@ func gres(gpus int) string {
 }
 
 func (m Machine) state() string {
-	switch m.Busy {
-	case 0:
+	switch {
+	case m.none:
+		return "n/a"
+	case m.Busy == 0:
 		return "idle"
-	case m.GPUs:
+	case m.Busy == m.GPUs:
 		return "alloc"
 	}
 	return "mix"
 }
 
 func (m Machine) longState() string {
-	return map[string]string{"idle": "idle", "alloc": "allocated", "mix": "mixed"}[m.state()]
+	long := map[string]string{"alloc": "allocated", "mix": "mixed"}
+	return cmp.Or(long[m.state()], m.state())
 }
 
 // nodeStates are those of Slurm that sinfo can be asked for. The machine is idle, mixed or allocated.
@@ -81,31 +97,31 @@ func checkNodeStates(words []string) error {
 }
 
 func readSinfo(c *Call, t tool, args []string) error {
-	format, bare, shown := sinfoFormat, false, true
+	format, bare, byNode := sinfoFormat, false, false
+	partitionMeant, nodeMeant := true, true
 	var states []string
-	among := func(words ...string) func(*Call, string) error {
-		return func(_ *Call, value string) error {
-			shown = shown && slices.ContainsFunc(list(value), func(w string) bool { return slices.Contains(words, w) })
-			return nil
-		}
+	among := func(word string, meant *bool) func(*Call, string) error {
+		return func(_ *Call, value string) error { *meant = slices.Contains(list(value), word); return nil }
 	}
 	do := map[string]func(*Call, string) error{
 		"-h": func(*Call, string) error { bare = true; return nil },
 		"-o": func(_ *Call, text string) error { format = text; return nil },
-		"-p": among(partition), "-n": among("localhost"), "-M": nothing,
+		"-p": among(partition, &partitionMeant), "-n": among("localhost", &nodeMeant), "-M": nothing,
 		"-t": func(_ *Call, value string) error {
 			states = append(states, list(value)...)
 			return checkNodeStates(states)
 		},
-		"-N": nothing, "-l": nothing, "-a": nothing, "-s": nothing, "-e": nothing, "-r": nothing,
+		"-N": func(*Call, string) error { byNode = true; return nil },
+		"-l": nothing, "-a": nothing, "-s": nothing, "-e": nothing, "-r": nothing,
 	}
 	t.options = bound(t.options, do)
 	rest, err := t.parse(c, args, false)
 	if err == nil && len(rest) > 0 {
 		err = errors.New("one word too many: " + rest[0])
 	}
+	ofPartition := false
 	if err == nil {
-		_, err = siteLine(format, func(siteField) string { return "" })
+		_, err = siteLine(format, func(f siteField) string { ofPartition = ofPartition || f.title == "PARTITION"; return "" })
 	}
 	if err != nil {
 		return err
@@ -115,7 +131,10 @@ func readSinfo(c *Call, t tool, args []string) error {
 			line, _ := siteLine(format, func(f siteField) string { return f.title })
 			lines = append(lines, line)
 		}
-		if is := (state{m.state(), m.longState()}); shown && (len(states) == 0 || is.in(states)) {
+		if is := (state{m.state(), m.longState()}); !nodeMeant || len(states) > 0 && !is.in(states) {
+			m = Machine{none: true}
+		}
+		if partitionMeant && (!m.none || ofPartition && !byNode) { // as Slurm shows partitions without a node
 			line, _ := siteLine(format, func(f siteField) string { return f.of(m) })
 			lines = append(lines, line)
 		}
