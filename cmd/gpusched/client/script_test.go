@@ -87,6 +87,7 @@ func TestScripts(t *testing.T) {
 			"await":       scriptAwait,
 			"environment": scriptEnvironment,
 			"setups":      scriptSetups,
+			"commands":    scriptCommands,
 			"slurm":       scriptSlurm,
 
 			"unquote-crlf": scriptCRLF,
@@ -266,6 +267,17 @@ func scriptSubmissions(ts *testscript.TestScript, neg bool, args []string) {
 func scriptCRLF(ts *testscript.TestScript, _ bool, args []string) {
 	text := strings.ReplaceAll(ts.ReadFile(args[0]), `\r`, "\r")
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o755))
+}
+
+// scriptCommands prints what was asked about jobs: the command, the job and the signal.
+func scriptCommands(ts *testscript.TestScript, _ bool, _ []string) {
+	for _, d := range ts.Value(daemonKey{}).(*servertest.Backend).Commands() {
+		fmt.Fprintf(ts.Stdout(), "%s %v", d.Command.Kind, d.Command.Job)
+		if d.Command.Signal > 0 {
+			fmt.Fprintf(ts.Stdout(), " %s", job.AimedSignal(d.Command.Signal, d.Command.Main))
+		}
+		fmt.Fprintln(ts.Stdout())
+	}
 }
 
 // scriptEnvironment prints the environment, umask, limit and directory of the last submission.
