@@ -86,10 +86,19 @@ func (c *Core) cancel(l *trackedJob, e Command, now time.Time) *job.Refusal {
 	}
 	for _, r := range append(c.jobs.tasks(l.id), l) {
 		if task == nil || r.job.Task != nil && r.job.Task.Index == *task {
-			c.killSooner(r, now.Add(grace.Duration()))
+			c.killSooner(r, now.Add(leastGrace(r.job, grace.Duration())))
 		}
 	}
 	return nil
+}
+
+// leastGrace is the time until SIGKILL of a job that is cancelled. SIGKILL also ends what removes a session of GNU
+// screen after its last process, so that has a second.
+func leastGrace(j *job.Job, grace time.Duration) time.Duration {
+	if j.Request.Screen {
+		return max(grace, time.Second)
+	}
+	return grace
 }
 
 // cancelJob cancels a job, wherever it is.

@@ -34,7 +34,7 @@ func (s *script) submit() {
 	if p, ok := s.word("priority"); ok {
 		sub.Request.Priority = must(s, job.ParsePriority, p)
 	}
-	sub.Admin = s.has("admin")
+	sub.Admin, sub.Request.Screen = s.has("admin"), s.has("screen")
 	s.life(&sub.Request)
 	if g, ok := s.word("groups"); ok {
 		sub.Owner.Groups = strings.Split(g, ",")

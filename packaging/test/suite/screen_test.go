@@ -92,6 +92,13 @@ func TestScreenLeavesNothing(t *testing.T) {
 		wait(t, id)
 		noSessions(t, how)
 	}
+	for range 5 {
+		id := submit(t, "alice", "--screen -g 0 -- sleep 1h")
+		sessionOf(t, id)
+		sh(t, "alice", fmt.Sprintf("gpusched cancel --now %d", id))
+		wait(t, id)
+		noSessions(t, "a cancel --now")
+	}
 	id := submit(t, "alice", "--screen -g 0 -t 1h -- sleep 1h")
 	first := sessionOf(t, id)
 	sh(t, "alice", fmt.Sprintf("gpusched requeue %d", id))
