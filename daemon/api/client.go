@@ -109,6 +109,7 @@ type ListQuery struct {
 	Tags    map[string]string // with all of these
 	Since   time.Time         // if it has ended, not before then
 	Reasons bool              // fill in why each waiting job waits
+	Brief   bool              // of a job's reasons only the codes and what they are about, not the sentences
 	Waiting int               // at most so many waiting jobs, the first in the queue; 0: all
 	Names   bool              // of each job only the id and, of a task, which it is: a tenth of the work
 	Recent  bool              // also say how many of the caller's jobs ended within the last hour
@@ -156,7 +157,7 @@ func (q ListQuery) values() url.Values {
 		set("uid", strconv.Itoa(*q.UID))
 	}
 	if q.Reasons {
-		set("reasons", "1")
+		set("reasons", map[bool]string{true: "brief", false: "1"}[q.Brief])
 	}
 	if q.Names {
 		set("names", "1")

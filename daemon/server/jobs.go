@@ -51,7 +51,8 @@ func (s *Server) list(r *request) (any, error) {
 	}
 	return listing{
 		jobs: v.Jobs, only: r.URL.Query().Get("names") == "1", names: s.namer(),
-		gpus: s.renderGPUs(v.GPUs, r.who), omitted: v.Omitted,
+		brief: r.URL.Query().Get("reasons") == "brief",
+		gpus:  s.renderGPUs(v.GPUs, r.who), omitted: v.Omitted,
 		drain: renderDrain(v.Drained), recent: recent,
 	}, nil
 }
@@ -98,7 +99,7 @@ func (s *Server) queryNames(r *request, q job.Query) (names []job.Name, err erro
 
 func (s *Server) parseQuery(r *request) (q job.Query, err error) {
 	words := r.URL.Query()
-	q.Reasons = words.Get("reasons") == "1"
+	q.Reasons = words.Get("reasons") == "1" || words.Get("reasons") == "brief"
 	if q.Choice, err = parseChoice(words); err != nil {
 		return q, err
 	}

@@ -29,7 +29,7 @@ func TestAnswersFitTheSchema(t *testing.T) {
 	}
 	s := testServer(queue(), new(bytes.Buffer))
 	for path, name := range map[string]string{
-		"/v1/jobs?ended=10&reasons=1&recent=1": "ListReply", "/v1/status": "StatusReply", "/v1/gpus": "GPUsReply", "/v1/health": "HealthReply",
+		"/v1/jobs?ended=10&reasons=1&recent=1": "ListReply", "/v1/jobs?reasons=brief": "ListReply", "/v1/status": "StatusReply", "/v1/gpus": "GPUsReply", "/v1/health": "HealthReply",
 		"/v1/jobs/1": "JobReply", "/v1/jobs/2?results=1": "JobReply", "/v1/reservations": "ReservationsReply", "/v1/version": "VersionReply",
 	} {
 		one, err := c.Compile("urn:strict#/$defs/" + name)

@@ -22,6 +22,7 @@ type streamed interface {
 type listing struct {
 	jobs    []job.JobView
 	only    bool // what names a job, of each
+	brief   bool // its reasons without their sentences
 	names   *namer
 	gpus    []api.GPU
 	omitted int
@@ -51,6 +52,11 @@ func (l listing) stream(to io.Writer) error {
 			row = jobName{l.jobs[i].ID, renderTask(l.jobs[i].Task)}
 		} else {
 			*whole = l.names.renderJob(&l.jobs[i])
+		}
+		for k := range whole.Reasons {
+			if r := &whole.Reasons[k]; l.brief {
+				r.Sentence, r.Detail, r.Foreign = "", "", nil
+			}
 		}
 		if err := enc.Encode(row); err != nil {
 			return err

@@ -55,6 +55,25 @@ func TestAListingOfNames(t *testing.T) {
 	}
 }
 
+// A brief listing has what a table shows of the reasons, and the cause in words once.
+func TestABriefListing(t *testing.T) {
+	var whole, brief api.ListReply
+	for form, reply := range map[string]*api.ListReply{"1": &whole, "brief": &brief} {
+		if _, body := ask(testServer(queue(), nil), bob, "GET", "/v1/jobs?reasons="+form, ""); json.Unmarshal([]byte(body), reply) != nil {
+			t.Fatal(body)
+		}
+	}
+	want := whole.Jobs[1].Reasons[0]
+	if want.Sentence == "" {
+		t.Fatal("there is no sentence to leave out")
+	}
+	want.Sentence = ""
+	whole.Jobs[1].Reasons[0] = want
+	if !reflect.DeepEqual(brief, whole) || brief.Jobs[1].Why == "" {
+		t.Errorf("got %+v\nwant %+v", brief.Jobs, whole.Jobs)
+	}
+}
+
 // A listing in the form of ids is a line for each job that a whole one has, in its order.
 func TestAListingOfIDs(t *testing.T) {
 	s := testServer(sweep(), nil)

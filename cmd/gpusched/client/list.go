@@ -271,7 +271,7 @@ func ended(jobs []api.Job) (n int) {
 }
 
 func (c *listCmd) query(ctx context.Context, a *app) (api.ListQuery, error) {
-	q := api.ListQuery{Reasons: c.form() != "ids"}
+	q := api.ListQuery{Reasons: c.form() != "ids", Brief: c.isTable() && !a.documents()}
 	// Of arrays that are named the tasks follow, and jobs of several machines are sorted by their states.
 	q.Names = c.form() == "ids" && len(c.IDs) == 0 && c.Sort == "" && !a.documents()
 	if err := c.choose(a, &q); err != nil {
