@@ -157,7 +157,7 @@ type Job struct {
 
 // Array is an array of tasks and how far it is.
 type Array struct {
-	Spec   string `json:"spec"` // the tasks' numbers and the limit, "0-9%2"; shortened where it is long
+	Spec   string `json:"spec"` // the tasks' numbers and the limit, "0-9%2"
 	Size   int    `json:"size"`
 	Limit  int    `json:"limit,omitempty"` // tasks running at once; 0: no limit
 	Next   int    `json:"next"`            // how many tasks have become jobs

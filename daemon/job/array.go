@@ -346,18 +346,22 @@ func (a *Array) checkParams(size int, p *Problems) {
 	}
 }
 
-// maxSpecRanges bounds how much of an array's numbers a listing has.
+// maxSpecRanges bounds how much of an array's numbers a line for people has.
 const maxSpecRanges = 32
 
-// Spec is the array's numbers and limit as ParseArray reads them, as far as they are not
-// too many.
-func (a *Array) Spec() string {
+// Spec is the array's numbers and limit as ParseArray reads them.
+func (a *Array) Spec() string { return a.spec(len(a.Ranges)) }
+
+// ShortSpec is the same as far as the numbers are not too many.
+func (a *Array) ShortSpec() string { return a.spec(maxSpecRanges) }
+
+func (a *Array) spec(most int) string {
 	var b strings.Builder
 	for i, r := range a.Ranges {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		if i == maxSpecRanges {
+		if i == most {
 			b.WriteString("…")
 			break
 		}

@@ -25,7 +25,7 @@ func Asked(l *Label, r *Request) []Ask {
 		}
 	}
 	if a := r.Array; a != nil {
-		add("array", a.Spec())
+		add("array", a.ShortSpec())
 	}
 	list = append(list, afters(r.After)...)
 	var tags []string

@@ -81,7 +81,7 @@ func TestOptions(t *testing.T) {
 		{"an array", func(r *api.SubmitRequest, _ *Site) { r.GPUMilli, r.Array = 0, &api.ArraySpec{Spec: "0-8:4,20%2"} }, "--open-mode=append --array=0-8:4,20%2"},
 		{"a sweep", func(r *api.SubmitRequest, _ *Site) {
 			r.GPUMilli, r.Array = 0, &api.ArraySpec{Spec: "%2", Params: []job.Param{{Name: "a", Values: []string{"1", "2"}}}}
-		}, "--open-mode=append --array=0-1:1%2"},
+		}, "--open-mode=append --array=0-1%2"},
 		{"a number that is too high", func(r *api.SubmitRequest, _ *Site) { r.Array = &api.ArraySpec{Spec: "1-2000"} }, "MaxArraySize in slurm.conf lets 1000 be the highest"},
 		{"after", func(r *api.SubmitRequest, _ *Site) {
 			r.GPUMilli, r.After = 0, []job.Dependency{{Kind: job.AfterOK, Job: 7}, {Kind: job.AfterOK, Job: 8}, {Kind: job.AfterAny, Job: 9},

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
-	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // add says an option.
@@ -53,7 +52,7 @@ func (m *mapping) addBatchOptions() {
 		if last := m.array.At(m.array.Size() - 1); m.site.MaxArraySize > 0 && last >= m.site.MaxArraySize {
 			m.refuse("a task has the number %d, and MaxArraySize in slurm.conf lets %d be the highest", last, m.site.MaxArraySize-1)
 		}
-		m.add("array", arrayText(m.array))
+		m.add("array", m.array.Spec())
 	}
 	switch {
 	case m.r.Retries > 0:
@@ -66,24 +65,6 @@ func (m *mapping) addBatchOptions() {
 	case m.may != nil:
 		m.add("no-requeue", "")
 	}
-}
-
-// arrayText is the whole of an array's numbers, of which Array.Spec shows the first.
-func arrayText(a *job.Array) string {
-	var b strings.Builder
-	for i, r := range a.Ranges {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(strconv.Itoa(r.First))
-		if r.Last > r.First {
-			fmt.Fprintf(&b, "-%d:%d", r.Last, r.Step)
-		}
-	}
-	if a.Limit > 0 {
-		fmt.Fprintf(&b, "%%%d", a.Limit)
-	}
-	return b.String()
 }
 
 // mostWarning is the longest time before the limit that Slurm's --signal takes, in seconds.

@@ -1,6 +1,7 @@
 package alias
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -215,7 +216,23 @@ func TestArrayTasks(t *testing.T) {
 			t.Errorf("%s: %q, not %q", line, got, want)
 		}
 	}
-	c, err := Translate("squeue", []string{"-j", "4"}, "")
+	var apart []string
+	for i := range 100 {
+		apart = append(apart, strconv.Itoa(3*i))
+	}
+	wide, err := job.ParseArray(strings.Join(apart, ","))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Translate("squeue", []string{"-hr", "-o", "%i"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := api.Job{ID: 9, State: job.Queued, Array: &api.Array{Spec: wide.Spec(), Size: wide.Size()}}
+	if got := c.Table([]api.Job{j}, now); len(got) != 100 || got[99] != "9_297" {
+		t.Errorf("-r of an array of 100 separate tasks: %q", got)
+	}
+	c, err = Translate("squeue", []string{"-j", "4"}, "")
 	if err != nil || c.Check([]api.Job{old}, now) == nil || c.Check([]api.Job{ended}, now) != nil || c.Check(nil, now) == nil {
 		t.Errorf("squeue -j of a job that ended an hour ago: %v", err)
 	}
