@@ -16,6 +16,7 @@ echo 'export IN_VENV=yes' >seeds/venv/bin/activate; cd seeds
 printf 'import os, sys\nprint(os.environ.get("CONDA_DEFAULT_ENV"), os.environ.get("IN_VENV"), os.environ["GPUSCHED_GPU_IDS"], sys.argv[1:])\n' | tee train.py >inference.py
 printf 'python train.py --batch-size 128\npython inference.py --input-dir ./data\n' >commands.txt
 cp commands.txt more.txt; printf 'min_free_mem_mb: 10000\npoll_interval: 30\ncommands_file: more.txt\n' >config.yaml
+printf '#!/bin/bash\nsrun bash -c "trap \\"echo the step is warned; exit\\" USR2; while :; do sleep 0.1; done"\necho the shell goes on\n' >warned.sh
 printf '#!/bin/sh\necho "nightly $SLURM_JOB_ID $1"\n' >job.sh; gpusched aliases install --user`
 
 // TestOtherToolsNames types the examples of the five schedulers' READMEs, and those of
@@ -81,6 +82,7 @@ func TestOtherToolsNames(t *testing.T) {
 	says("id=$(gpusched submit -q -- sleep 600); mgpu_queue; mgpu_cancel $id", "sleep")
 	// Slurm, task-spooler, gflow
 	prints("sbatch --gres=gpu:1 job.sh 7", "nightly ")
+	prints("sbatch -t 1 --signal=USR2@58 warned.sh", "the step is warned\nthe shell goes on")
 	says(`sbatch --parsable --wrap "sleep 600"`, "")
 	says("squeue -u alice", "wrap")
 	says("scancel $(squeue -h --me -o %i)", "")
