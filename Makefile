@@ -120,7 +120,7 @@ SUITE := $(or $(SUITE),sid)
 newest: package ## what another systemd could change, in a box of Debian's SUITE; not part of test, as it moves
 	go test -tags machine -timeout 10m ./packaging/test/suite/ -machine box -suite $(SUITE) -quick
 
-# CUDASUM is for a host without a C compiler: the program of packaging/test/cuda, built elsewhere.
+# CUDASUM is for a host without a C compiler: packaging/test/suite/testdata/cudasum.c, built elsewhere.
 gpu: package ## the tests that need a real NVIDIA GPU, in a box that has those of this machine; needs root
 	go test -tags machine -count=1 -timeout 10m -v ./packaging/test/suite/ -machine box -gpus real $(if $(CUDASUM),-cuda '$(CUDASUM)')
 

@@ -91,7 +91,6 @@
 //	packaging/test/disk       the disk of an emulated machine, for power cuts
 //	packaging/test/machine    such a machine from the shell, and the demo
 //	packaging/test/suite      the tests on these machines
-//	packaging/test/cuda       a program that computes on real GPUs there
 //	packaging/test/attacker   what a user with an ordinary account tries there
 //	packaging/test/loadgen    an account that submits many jobs there
 //	packaging/test/run        runs the stages of make test and make test-all and counts

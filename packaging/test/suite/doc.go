@@ -27,7 +27,7 @@
 // test chooses are multiplied by how much slower that machine is.
 //
 // Those whose name begins with TestRealGPU… run with -gpus real, and no others do. They
-// compute with CUDA (packaging/test/cuda) and work with any number of GPUs, which nobody
+// compute with CUDA (testdata/cudasum.c) and work with any number of GPUs, which nobody
 // else may use meanwhile. They take it for granted that the driver names a box's processes
 // by their pids there, as 580 does.
 //

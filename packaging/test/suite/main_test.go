@@ -22,7 +22,6 @@ import (
 
 	"github.com/gpusched/gpusched/gpu/fakenvml"
 	"github.com/gpusched/gpusched/packaging/test/await"
-	"github.com/gpusched/gpusched/packaging/test/cuda"
 	"github.com/gpusched/gpusched/packaging/test/vm"
 )
 
@@ -34,7 +33,7 @@ var (
 	slurm    = flag.String("slurm", "", "a directory with the .deb files of another release of Slurm, to test with that one")
 	deb      = flag.String("deb", "", "the package to test (default: the newest in dist/)")
 	gpus     = flag.String("gpus", gpusSimulated, "simulated, or real: a box with the GPUs of this host, for TestRealGPU…")
-	cudaFile = flag.String("cuda", "", "with -gpus real: the program cudasum (default: built here, see packaging/test/cuda)")
+	cudaFile = flag.String("cuda", "", "with -gpus real: the program cudasum (default: built here, see cudasum_test.go)")
 )
 
 // the is the machine that all tests of a run share.
@@ -245,14 +244,11 @@ func boot(ctx context.Context, kind vm.Kind, pkg string, more []string) (*vm.Mac
 	return m, nil
 }
 
-// cudasum is where that program is in a machine with real GPUs.
-const cudasum = "/usr/local/bin/" + cuda.Name
-
 // bootReal boots a box with the host's GPUs, cudasum and the package. What it builds is in dir.
 func bootReal(ctx context.Context, opts vm.Options, pkg, dir string) (*vm.Machine, error) {
 	program, err := *cudaFile, error(nil)
 	if program == "" {
-		program, err = cuda.Build(ctx, dir)
+		program, err = buildCudasum(ctx, dir)
 	}
 	if err != nil {
 		return nil, err

@@ -1,26 +1,47 @@
-package cuda
+//go:build machine
+
+package suite
 
 import (
+	"context"
 	"debug/elf"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-func build(t *testing.T) string {
+// cudasum is a small program that computes with CUDA on every GPU that it is shown. It needs a C compiler and no CUDA
+// toolkit: what it uses of the driver's libcuda.so.1 it finds when it runs, and the driver compiles its kernel. It
+// prints a line "device I UUID GPU-… PCI … NAME …" and a line "sum ok" for each GPU, and exits with 3 and
+// "cuInit: N NAME" where CUDA finds none. With --help it says what else it can do.
+const cudasum = "/usr/local/bin/cudasum"
+
+// buildCudasum compiles it into dir and returns its path.
+func buildCudasum(ctx context.Context, dir string) (path string, err error) {
+	path = filepath.Join(dir, "cudasum")
+	argv := []string{"cc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", path, "testdata/cudasum.c", "-ldl"}
+	_, err = await.Output(ctx, 5*time.Minute, argv)
+	return path, err
+}
+
+func builtCudasum(t *testing.T) string {
 	t.Helper()
-	path, err := Build(t.Context(), t.TempDir())
+	path, err := buildCudasum(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
-// Invariant 1: Debian 12 has glibc 2.36.
-func TestItRunsWithAnOlderLibrary(t *testing.T) {
-	program, err := elf.Open(build(t))
+// It runs with a C library older than the one that it was built with: Debian 12 has glibc 2.36.
+func TestCudasumRunsWithAnOlderLibrary(t *testing.T) {
+	program, err := elf.Open(builtCudasum(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,9 +61,9 @@ func TestItRunsWithAnOlderLibrary(t *testing.T) {
 	}
 }
 
-// A library that is not there, and one that finds no GPU. Invariant 2.
-func TestWithoutGPU(t *testing.T) {
-	program := build(t)
+// Without a driver it says which library is missing, and does not end as it does without a GPU.
+func TestCudasumWithoutGPU(t *testing.T) {
+	program := builtCudasum(t)
 	none := func(name, code string) string {
 		dir := t.TempDir()
 		cc := exec.CommandContext(t.Context(), "cc", "-shared", "-fPIC", "-x", "c", "-o", dir+"/libcuda.so.1", "-")
