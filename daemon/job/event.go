@@ -31,15 +31,6 @@ const (
 	EventPosition EventKind = "position" // nothing has changed: the number so far
 )
 
-// EventKinds lists them all.
-func EventKinds() []EventKind {
-	return []EventKind{
-		EventQueued, EventPlaced, EventStarted, EventSpawned, EventEnding, EventEnded, EventRequeued, EventHeld,
-		EventReleased, EventSuspended, EventResumed, EventUpdated, EventForgotten,
-		EventGPU, EventFault, EventDrain, EventReservation, EventSettings, EventGap, EventPosition,
-	}
-}
-
 // Event is one change, as everybody may know it. Of a change that is on record, it is
 // announced when that is on disk.
 type Event struct {
