@@ -101,11 +101,8 @@ func (e *Engine) marked(ctx context.Context, mark string) job.ID {
 	limited, cancel := context.WithTimeout(ctx, markTime)
 	defer cancel()
 	for range markLooks {
-		list, _ := e.rowsOf(limited, whichJob, "--states=all", "--user="+strconv.Itoa(e.uid))
-		for _, r := range list {
-			if sbatch.ParseSaid(r[colComment]).Mark == mark {
-				return r.whole()
-			}
+		if known, err := e.Submitted(limited); err == nil && known(mark) != 0 {
+			return known(mark)
 		}
 		if api.Pause(limited, markPause) != nil {
 			break

@@ -58,7 +58,7 @@ func (a *app) becomeSlurm() error { return a.become(engines.SlurmProgram, os.Arg
 func (a *app) become(name string, argv, environ []string) error {
 	path := besides(name)
 	if path == "" {
-		return refuse(api.CodeInternal, "it comes with gpusched, in /usr/libexec/gpusched", "%s is not installed", name)
+		return refuse(api.CodeInternal, "it comes with gpusched, in /usr/libexec/gpusched, and is found beside gpusched, too", "%s is not installed", name)
 	}
 	return a.exec(path, argv, environ)
 }

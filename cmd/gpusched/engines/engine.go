@@ -12,14 +12,6 @@ import (
 // Its methods are those of api.Client and mean the same: errors that are for people are *api.Error, a job
 // is named as "12" or "7_3", and what an engine cannot do it refuses, saying what can be done instead.
 type Engine interface {
-	reader
-	actor
-	gpuKeeper
-	keeper
-}
-
-// reader answers what there is.
-type reader interface {
 	List(ctx context.Context, q api.ListQuery) (api.ListReply, error)
 	IDs(ctx context.Context, q api.ListQuery) ([]byte, error)
 	Job(ctx context.Context, id string) (api.JobReply, error)
@@ -29,10 +21,7 @@ type reader interface {
 	Status(ctx context.Context) (api.StatusReply, error)
 	Health(ctx context.Context) (api.HealthReply, error)
 	Version(ctx context.Context) (api.VersionReply, error)
-}
 
-// actor does something with jobs.
-type actor interface {
 	Submit(ctx context.Context, r api.SubmitRequest) (api.SubmitReply, error)
 	Cancel(ctx context.Context, id string, r api.CancelRequest) (api.JobReply, error)
 	Hold(ctx context.Context, id string) (api.JobReply, error)
@@ -44,19 +33,13 @@ type actor interface {
 	Update(ctx context.Context, id string, r job.Change) (api.JobReply, error)
 	Many(ctx context.Context, r api.ManyRequest, told func(api.ManyPart)) error
 	Takes(ctx context.Context, q api.ListQuery, command job.CommandKind) (ids []string, users int, err error)
-}
 
-// gpuKeeper answers about GPUs, and does what an administrator does with them.
-type gpuKeeper interface {
 	GPUs(ctx context.Context) (api.GPUsReply, error)
 	PauseGPU(ctx context.Context, index int, r api.PauseRequest) (api.GPUsReply, error)
 	ResumeGPU(ctx context.Context, index int) (api.GPUsReply, error)
 	DrainGPU(ctx context.Context, index int, r api.PauseRequest) (api.GPUsReply, error)
 	UndrainGPU(ctx context.Context, index int) (api.GPUsReply, error)
-}
 
-// keeper answers what was.
-type keeper interface {
 	History(ctx context.Context, q api.HistoryQuery) (api.HistoryReply, error)
 	EachPast(ctx context.Context, q api.HistoryQuery, f func(api.PastJob) error) error
 }
