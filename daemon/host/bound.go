@@ -33,16 +33,17 @@ func memoryLimit(ram int64) int64 { return min(max(ram/memoryPart, memoryMin), m
 // there is as much garbage as what is in use, it would take twice that for good.
 const (
 	garbageFree = 16 << 20 // bytes of garbage that are no matter
+	garbageWork = 64 << 20 // the same while much is being done
 	garbageMost = 100      // percent of what is in use, the runtime's own
 	garbageMin  = 25
 )
 
 // garbageBusy is how soon after another a collection says that much is being done: then it would cost
-// a quarter of that to collect sooner.
+// a quarter of that to collect as soon as at rest.
 const garbageBusy = 2 * time.Second
 
-// BoundGarbage has garbage collected the sooner the more is in use, from now on, but while much is being done,
-// and unless who runs the daemon says otherwise: goGC is the environment's GOGC.
+// BoundGarbage has garbage collected the sooner the more is in use, from now on, and less soon while much is being done,
+// unless who runs the daemon says otherwise: goGC is the environment's GOGC.
 func BoundGarbage(goGC string) {
 	if goGC == "" {
 		new(garbage).bound(garbageBusy)
@@ -97,10 +98,11 @@ func (g *garbage) afterEach() {
 
 // garbagePercent is how much garbage there may be, of so many bytes that are in use.
 func garbagePercent(live uint64, busy bool) int {
+	free := uint64(garbageFree)
 	if busy {
-		return garbageMost
+		free = garbageWork
 	}
-	return min(max(int(garbageFree*100/max(live, 1)), garbageMin), garbageMost)
+	return min(max(int(free*100/max(live, 1)), garbageMin), garbageMost)
 }
 
 // spareMost is how much memory beyond what is in use is not worth a collection to return.
