@@ -250,14 +250,15 @@ type Result struct {
 
 // Reason is one cause of waiting.
 type Reason struct {
-	Code     string  `json:"code"`
-	GPU      int     `json:"gpu"` // -1: the whole machine
-	Job      int64   `json:"job,omitempty"`
-	Others   []int64 `json:"others,omitempty"` // more such jobs, the first of them
-	Need     int64   `json:"need,omitempty"`
-	Have     int64   `json:"have,omitempty"`
-	Detail   string  `json:"detail,omitempty"`
-	Sentence string  `json:"sentence"`
+	Code     string   `json:"code"`
+	GPU      int      `json:"gpu"` // -1: the whole machine
+	Job      int64    `json:"job,omitempty"`
+	Others   []int64  `json:"others,omitempty"` // more such jobs, the first of them
+	Names    []string `json:"names,omitempty"`  // what people call job and then others; absent: by their numbers
+	Need     int64    `json:"need,omitempty"`
+	Have     int64    `json:"have,omitempty"`
+	Detail   string   `json:"detail,omitempty"`
+	Sentence string   `json:"sentence"`
 
 	Foreign []job.Foreign `json:"foreign,omitempty"` // who uses the GPU without a job, the most memory first
 }

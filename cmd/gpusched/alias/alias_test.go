@@ -203,6 +203,9 @@ func TestArrayTasks(t *testing.T) {
 	ended := api.Job{ID: 5, State: job.Completed, EndedAt: now.Add(-time.Minute)}
 	cancelled := api.Job{ID: 6, State: job.Cancelled, EndedAt: now, Array: &api.Array{Spec: "0-2", Size: 3, Next: 2}}
 	spawned := api.Job{ID: 3, State: job.Spawned, Array: &api.Array{Spec: "0-2", Size: 3, Next: 3}}
+	gone := api.Job{ID: 2, State: job.Queued, Array: &api.Array{Spec: "0-2", Size: 3, Next: 2, Live: 2, Cancelled: 1}} // its last was cancelled
+	over := gone
+	over.State = job.Spawned
 	old := api.Job{ID: 4, State: job.Failed, EndedAt: now.Add(-time.Hour)}
 	for line, want := range map[string]string{
 		"-h -o %i": "7_0\n7_[3-6:3,9%2]", "-hr -o %i": "7_0\n7_3\n7_6\n7_9", "-hr -t PD -o %F,%K": "7,3\n7,6\n7,9",
@@ -212,7 +215,7 @@ func TestArrayTasks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(c.Table([]api.Job{begun, array, ended, old, cancelled, spawned}, now), "\n"); got != want {
+		if got := strings.Join(c.Table([]api.Job{begun, array, ended, old, cancelled, spawned, gone, over}, now), "\n"); got != want {
 			t.Errorf("%s: %q, not %q", line, got, want)
 		}
 	}

@@ -126,8 +126,16 @@ func unbegun(j api.Job) string {
 	return rest.Spec()
 }
 
-// byTasks reports whether an array is shown by its tasks alone, as all of them have become jobs.
-func byTasks(j api.Job) bool { return j.Array != nil && j.Array.Next >= j.Array.Size }
+// byTasks reports whether an array is shown by its tasks alone, as none of them waits to become a job.
+func byTasks(j api.Job) bool {
+	switch {
+	case j.Array == nil:
+		return false
+	case j.State.Terminal(): // those that were cancelled before they became jobs are in its line
+		return j.Array.Next >= j.Array.Size
+	}
+	return j.Array.Next+j.Array.Cancelled >= j.Array.Size
+}
 
 // Unbegun are the tasks of an array that have not become jobs. It fails where the array has so many
 // parts that its jobs do not name them all.
@@ -146,7 +154,7 @@ func Unbegun(j api.Job) (*job.Array, error) {
 func expanded(jobs []api.Job) (list []api.Job) {
 	for _, j := range jobs {
 		rest := (*job.Array)(nil)
-		if j.Array != nil && j.State == job.Queued {
+		if j.Array != nil && j.State == job.Queued && !byTasks(j) {
 			rest, _ = Unbegun(j)
 		}
 		if rest == nil {

@@ -46,7 +46,7 @@ func TestRowsByState(t *testing.T) {
 		asked int // for so many ended jobs
 	}{
 		"running": {[]api.Job{sweep(3, job.Running, on(1, 1000, 5)), {ID: 8, State: job.Running}, sweep(2, job.Running, on(0, 500, 60)), sweep(4, job.Running, on(0, 250, 1)), parent},
-			"7_[2-4] '3 running' 0:0.75,1 1h | 8 'running' - | 7_[0-99%4] '6 running, 6 of 100 ended (3 failed)' -", 99},
+			"7_[2-4] '3 running' 0:0.75,1 1h | 8 'running' - | 7_[0-99%4] '88 queued, 6 running, 6 of 100 ended (3 failed)' -", 99},
 		"one":                                    {[]api.Job{sweep(3, job.Running, on(1, 1000, 5))}, "7_3 'running' 1 5m", 99},
 		"not alike":                              {[]api.Job{sweep(1, job.Running, nil), sweep(2, job.Running, suspended), sweep(3, job.Starting, nil)}, "7_1 'running' - | 7_2 'running (suspended)' - suspended by bob since 2026-03-01 12:00:00 UTC | 7_3 'starting' -", 99},
 		"ended":                                  {[]api.Job{sweep(9, job.Failed, nil), sweep(2, job.Failed, nil)}, "7_[2,9] '2 failed' - 1m exit code 1", 99},

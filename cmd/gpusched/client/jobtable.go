@@ -64,23 +64,21 @@ func numberOfTask(j api.Job) string {
 
 // stateCell is StateWord in a table; of an array that has begun how far it is.
 func stateCell(j api.Job) string {
-	text := progress(j.Array)
-	switch {
-	case j.Together != "":
-		return j.Several() + j.StateWord()
-	case text == "" || j.State.Terminal():
-		return j.StateWord()
-	case j.Held():
-		return "held, " + text
+	if text := progress(j); text != "" && j.Together == "" && !j.State.Terminal() {
+		return text
 	}
-	return text
+	return j.Several() + j.StateWord()
 }
 
-// shortState is the same in few columns: its last parts are left out, so that no number of it is ever cut.
+// shortState is the same in few columns: its last parts are left out, so that no number of it is ever cut. Of one job
+// it is what is being done about it.
 func shortState(j api.Job, width int) string {
 	text := stateCell(j)
-	if progress(j.Array) == "" || j.State.Terminal() {
+	if j.State.Terminal() {
 		return text
+	}
+	if word, doing, ok := strings.Cut(strings.TrimSuffix(text, ")"), " ("); ok && j.Array == nil && term.Columns(text) > width {
+		return strings.TrimSuffix(word, string(j.State)) + doing
 	}
 	for _, mark := range []string{" (", ", ", ", ", ", "} {
 		if at := strings.LastIndex(text, mark); at > 0 && term.Columns(text) > width {
@@ -91,21 +89,26 @@ func shortState(j api.Job, width int) string {
 }
 
 // progress is how far an array is, once one of its tasks has become a job:
-// "4 running, 22 of 500 ended (2 failed)".
-func progress(a *api.Array) string {
+// "474 queued, 4 running, 22 of 500 ended (2 failed)". What waits comes first, as tasks that run have rows of their own.
+func progress(j api.Job) string {
+	a := j.Array
+	if a == nil || a.Next+a.Cancelled == 0 {
+		return ""
+	}
+	unbegun, ended := a.Size-a.Next-a.Cancelled, a.Next-a.Live+a.Cancelled
+	waits, again := "queued", "waiting again"
+	if j.Held() {
+		waits = "held"
+		if unbegun == 0 {
+			again = "held"
+		}
+	}
 	var parts phrases
-	if a == nil {
-		return ""
-	}
-	ended := a.Next - a.Live + a.Cancelled
-	if a.Next+a.Cancelled == 0 {
-		return ""
-	}
+	parts.add(unbegun > 0, "%d %s", unbegun, waits)
 	parts.add(a.Live > a.Waiting, "%d running", a.Live-a.Waiting)
-	parts.add(a.Waiting > 0, "%d waiting again", a.Waiting)
-	all := a.Next+a.Cancelled == a.Size && ended == 0
-	parts.add(all && a.Waiting == 0, "all started")
-	if all {
+	parts.add(a.Waiting > 0, "%d %s", a.Waiting, again)
+	parts.add(unbegun == 0 && ended == 0 && a.Waiting == 0, "all started")
+	if ended == 0 {
 		return strings.Join(parts, ", ")
 	}
 	var of phrases
@@ -197,7 +200,10 @@ func shortWhy(j api.Job, width int) string {
 	if most == "" || j.Result != nil || j.Suspended() || len(j.Warnings) > 0 {
 		return j.Note()
 	}
-	return inWords(most) + jobsOf(j.Reasons, most)
+	if text := inWords(most) + jobsOf(j.Reasons, most); term.Columns(text) <= width {
+		return text
+	}
+	return inWords(most)
 }
 
 // inWords is a code for people: "GPU busy".
@@ -215,8 +221,12 @@ func inWords(code string) string {
 func jobsOf(list []api.Reason, code string) string {
 	var ids []string
 	for _, r := range list {
-		if r.Code == code && r.Job != 0 && !slices.Contains(ids, number(r.Job)) {
-			ids = append(ids, number(r.Job))
+		name := number(r.Job)
+		if len(r.Names) > 0 {
+			name = r.Names[0]
+		}
+		if r.Code == code && r.Job != 0 && !slices.Contains(ids, name) {
+			ids = append(ids, name)
 		}
 	}
 	if len(ids) == 0 {

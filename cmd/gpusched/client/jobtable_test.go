@@ -28,36 +28,42 @@ func queue() []api.Job {
 		{ID: 9, User: "bob", Label: job.Label{Name: "日本語の名前"}, State: "queued", Request: job.Request{GPUMilli: 2000}, HeldBy: "bob",
 			Array: &api.Array{Spec: "0-499%4", Size: 500, Next: 26, Live: 4, Failed: 2}, Reasons: []api.Reason{{Code: "held", GPU: -1}}, Why: "held by bob"},
 		{ID: 123, User: "bob", Label: job.Label{Name: "größe"}, State: "queued", Request: job.Request{GPUMilli: 2000}, SubmittedAt: noon.Add(-5 * time.Second),
-			Reasons: []api.Reason{{Code: "gpu-count", GPU: -1}, {Code: "gpu-busy", GPU: 0, Job: 7}}, ExpectedStart: noon.Add(2 * time.Hour),
-			Why: "needs 2 GPUs, 1 available now; GPU 0 is held by job 7"},
+			Reasons: []api.Reason{{Code: "gpu-count", GPU: -1}, {Code: "gpu-busy", GPU: 0, Job: 12, Names: []string{"9_3"}}}, ExpectedStart: noon.Add(2 * time.Hour),
+			Why: "needs 2 GPUs, 1 available now; GPU 0 is held by job 9_3"},
+		{ID: 124, User: "bob", Label: job.Label{Name: "größe"}, State: "running", Request: job.Request{GPUMilli: 1000},
+			GPUs: []api.Allocation{{GPU: contract.GPU{Index: 2}}}, SuspendedAt: noon, SuspendedBy: "bob"},
 	}
 }
 
 func TestATableFitsItsTerminal(t *testing.T) {
 	for width, want := range map[int]string{
 		0: `
-         ID  USER   NAME                          STATE                                        GPUS  ELAPSED   LEFT  LIMIT  START             WHY
-          7  alice  a-rather-long-name-for-a-job  running                                      0       1h30m  2h30m     4h
-9_[0-499%4]  bob    日本語の名前                  held, 4 running, 22 of 500 ended (2 failed)  (2)                                            held by bob
-        123  bob    größe                         queued                                       (2)                          2026-03-01 14:00  needs 2 GPUs, 1 available now; GPU 0 is held by job 7
+         ID  USER   NAME                          STATE                                            GPUS  ELAPSED   LEFT  LIMIT  START             WHY
+          7  alice  a-rather-long-name-for-a-job  running                                          0       1h30m  2h30m     4h
+9_[0-499%4]  bob    日本語の名前                  474 held, 4 running, 22 of 500 ended (2 failed)  (2)                                            held by bob
+        123  bob    größe                         queued                                           (2)                          2026-03-01 14:00  needs 2 GPUs, 1 available now; GPU 0 is held by job 9_3
+        124  bob    größe                         running (suspended)                              2                                              suspended by bob since 2026-03-01 12:00
 `,
 		100: `
          ID  USER   NAME           STATE          GPUS  ELAPSED   LEFT  LIMIT  START  WHY
           7  alice  a-rather-lon…  running        0       1h30m  2h30m     4h
-9_[0-499%4]  bob    日本語の名前   held           (2)                                 held by bob
-        123  bob    größe          queued         (2)                          14:00  GPU busy (7)
+9_[0-499%4]  bob    日本語の名前   474 held       (2)                                 held by bob
+        123  bob    größe          queued         (2)                          14:00  GPU busy (9_3)
+        124  bob    größe          suspended      2                                   suspended by …
 `,
 		80: `
     ID  USER   NAME      STATE         GPUS  ELAPSED   LEFT  START  WHY
      7  alice  a-rathe…  running       0       1h30m  2h30m
-     9  bob    日本語…   held          (2)                          held by bob
-   123  bob    größe     queued        (2)                   14:00  GPU busy (7)
+     9  bob    日本語…   474 held      (2)                          held by bob
+   123  bob    größe     queued        (2)                   14:00  GPU busy
+   124  bob    größe     suspended     2                            suspended b…
 `,
 		60: `
     ID  USER   NAME      STATE         GPUS  ELAPSED  WHY
      7  alice  a-rathe…  running       0       1h30m
-     9  bob    日本語…   held          (2)            held by bob
-   123  bob    größe     queued        (2)            GPU busy (7)
+     9  bob    日本語…   474 held      (2)            held by bob
+   123  bob    größe     queued        (2)            GPU busy
+   124  bob    größe     suspended     2              suspended b…
 `,
 	} {
 		out, b := screen(width, false)

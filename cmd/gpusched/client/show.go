@@ -83,7 +83,7 @@ func (a *app) writeJob(j api.Job, attempts []api.Attempt, messages []api.Message
 	t.Printf("%s %s\n", t.Paint(term.Bold, "job "+term.Clean(nameOfJob(j))), term.Clean(j.Name))
 	fact("task", taskLine(j))
 	fact("array", arrayLine(j))
-	fact("state", a.stateLine(j))
+	fact("state", stateLine(j, true))
 	fact("why", t.Local(j.Why))
 	fact("expected", a.expectedLine(j))
 	fact("result", resultLine(j))
@@ -148,14 +148,16 @@ func resultLine(j api.Job) string {
 	return text
 }
 
-func (a *app) stateLine(j api.Job) string {
+func stateLine(j api.Job, uuids bool) string {
 	text := j.StateWord()
 	if len(j.GPUs) > 0 {
-		uuids := joined(j.GPUs, ", ", func(g api.Allocation) string { return g.UUID })
 		if text += " on "; j.State.Terminal() {
 			text = j.StateWord() + ", ran on "
 		}
-		text += gpuNames(j.GPUs) + " (" + uuids + ")"
+		text += gpuNames(j.GPUs)
+	}
+	if len(j.GPUs) > 0 && uuids {
+		text += " (" + joined(j.GPUs, ", ", func(g api.Allocation) string { return g.UUID }) + ")"
 		text = strings.Replace(text, ") (", "; ", 1) // the share and the UUID in one pair of brackets
 	}
 	if j.StopFor != 0 && !j.State.Terminal() {

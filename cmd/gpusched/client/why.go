@@ -81,10 +81,10 @@ func (a *app) writeWhy(j api.Job) {
 		if j.Array.Waiting == 1 {
 			first = "Task " + j.Array.WaitingTasks
 		}
-		a.out.Printf("job %s: %s. %s waits for this:\n", term.Clean(nameOfJob(j)), progress(j.Array), first)
+		a.out.Printf("job %s: %s. %s waits for this:\n", term.Clean(nameOfJob(j)), progress(j), first)
 		a.writeReasons(j)
 	case j.State != job.Queued:
-		a.out.Printf("job %s is not waiting: it is %s\n", term.Clean(nameOfJob(j)), term.Clean(a.stateLine(j)))
+		a.out.Printf("job %s is not waiting: it is %s\n", term.Clean(nameOfJob(j)), term.Clean(stateLine(j, false)))
 	case len(j.Reasons) == 0:
 		a.out.Printf("job %s is queued and is about to start\n", term.Clean(nameOfJob(j)))
 	default:
