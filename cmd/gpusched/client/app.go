@@ -51,6 +51,7 @@ type app struct {
 type manner struct {
 	submitted string // what is printed of a job that was queued, with %d for its number
 	silent    bool   // nothing is printed of it
+	other     bool   // the words are another tool's
 	noGPU     bool   // a job that names no GPU gets none
 	caps      bool   // a priority that may not be raised counts as normal
 	// table makes the lines for jobs.
@@ -92,6 +93,9 @@ func (a *app) finish(err error) int {
 		a.complain(own.Error())
 		return statusFailure
 	case errors.As(err, &e):
+		if a.as.other && e.Hint == forceHint {
+			e.Hint = "" // an option that the tool does not have
+		}
 		a.complain(e.Error())
 		return e.Code.ExitStatus()
 	}

@@ -24,9 +24,9 @@ func TestArrayWhoseTasksWaitAgain(t *testing.T) {
 		j                   api.Job
 		cell, state, others string
 	}{
-		{again, "1 running, 2 waiting again, 1 of 4 ended", "spawned", "; task 7_3 runs on"},
+		{again, "2 waiting again, 1 running, 1 of 4 ended", "spawned", "; task 7_3 runs on"},
 		{all, "2 waiting again", "spawned", ""},
-		{held, "held, 1 running, 2 waiting again, 1 of 4 ended", "spawned (held)", "; task 7_3 runs on"},
+		{held, "2 held, 1 running, 1 of 4 ended", "spawned (held)", "; task 7_3 runs on"},
 		{starts, "2 running, all started", "spawned", "; tasks 7_[0-1] run on"},
 	} {
 		if got := stateCell(c.j); got != c.cell {
@@ -58,7 +58,7 @@ func TestWhyOfAnArrayWhoseTasksWaitAgain(t *testing.T) {
 	}
 	one := &api.Array{Spec: "0-1", Size: 2, Next: 2, Live: 2, Waiting: 1, WaitingTasks: "1", RunningTasks: "0"}
 	got = say(api.Job{ID: 7, State: job.Spawned, Reasons: reasons, Array: one})
-	if !strings.Contains(got, "job 7: 1 running, 1 waiting again. Task 1 waits for this:\n") {
+	if !strings.Contains(got, "job 7: 1 waiting again, 1 running. Task 1 waits for this:\n") {
 		t.Errorf("why says of one:\n%s", got)
 	}
 	if got := say(api.Job{ID: 7, State: job.Queued, Reasons: reasons, Array: array}); !strings.Contains(got, "'gpusched why 7_N'") {

@@ -136,10 +136,18 @@ func (c *submitCmd) hintMisplaced(a *app) {
 	}
 }
 
-// hintLimit warns of what only a time limit would bring about, where the job has
-// none, neither its own nor the site's. A preemptible job is sent its signal also
-// before it makes room for another.
-func (a *app) hintLimit(c *jobOptions, j api.Job) {
+// asksNoGPU reports whether the job has no GPU because no option asks for one, as under other tools' names.
+func (c *jobOptions) asksNoGPU(a *app) bool {
+	return a.as.noGPU && c.Request.GPUMilli < 0 && len(c.Request.GPUIDs) == 0
+}
+
+// hintQueued says of a job that is queued what its user may not expect: that it has no GPU, and what only a time limit
+// would bring about, where it has none, neither its own nor the site's. A preemptible job is sent its signal also before
+// it makes room for another.
+func (a *app) hintQueued(c *jobOptions, j api.Job) {
+	if c.asksNoGPU(a) {
+		a.noteOnce("no GPU is asked for, so the job gets none (--gpus=1 asks for one)")
+	}
 	if j.TimeLimit > 0 {
 		return
 	}

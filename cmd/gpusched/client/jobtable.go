@@ -105,8 +105,8 @@ func progress(j api.Job) string {
 	}
 	var parts phrases
 	parts.add(unbegun > 0, "%d %s", unbegun, waits)
-	parts.add(a.Live > a.Waiting, "%d running", a.Live-a.Waiting)
 	parts.add(a.Waiting > 0, "%d %s", a.Waiting, again)
+	parts.add(a.Live > a.Waiting, "%d running", a.Live-a.Waiting)
 	parts.add(unbegun == 0 && ended == 0 && a.Waiting == 0, "all started")
 	if ended == 0 {
 		return strings.Join(parts, ", ")

@@ -157,8 +157,10 @@ func withoutMail(words []string) (kept []string, note string) {
 	if end < 0 {
 		end = len(words)
 	}
-	isAddress := func(w string) bool { return strings.HasPrefix(w, "--notify-to=") && strings.Contains(w, "@") }
-	if !slices.ContainsFunc(words[:end], isAddress) {
+	isMail := func(w string) bool {
+		return strings.HasPrefix(w, "--notify-to=") && strings.Contains(w, "@") || strings.HasPrefix(w, "--notify=mail:")
+	}
+	if !slices.ContainsFunc(words[:end], isMail) {
 		return words, ""
 	}
 	own := slices.DeleteFunc(slices.Clone(words[:end]), func(w string) bool { return strings.HasPrefix(w, "--notify") })

@@ -43,12 +43,16 @@ func runAs(ctx context.Context, a *app, name string, args []string) int {
 	}
 	var status exitStatus
 	if err != nil && !errors.As(err, &status) {
-		err = refuse(api.CodeUsage, "see '"+name+" --help'", "%s: %v", name, err)
+		text := err.Error()
+		if !strings.HasPrefix(text, name+" ") {
+			text = name + ": " + text
+		}
+		err = refuse(api.CodeUsage, "see '"+name+" --help'", "%s", text)
 	}
 	if err == nil {
 		a.out.Printf("%s", call.Help)
 		a.as = manner{
-			submitted: call.Submitted, silent: call.Silent, noGPU: call.NoGPU, table: call.Table, check: call.Check,
+			other: true, submitted: call.Submitted, silent: call.Silent, noGPU: call.NoGPU, table: call.Table, check: call.Check,
 			caps:   capsPriority(name),
 			strict: a.as.strict, only: call.Only, states: call.States, all: call.Everybodys, keeps: call.Keeps,
 		}

@@ -40,7 +40,7 @@ func (c *jobOptions) checkProgram(a *app, req *api.SubmitRequest) error {
 		return ofShell(argv)
 	case strings.Contains(program, "/"):
 		if path := inDir(dir, program); path != "" {
-			return checkFile(program, path)
+			return checkFile(program, path, a.as.keeps)
 		}
 	case req.EnvMode != string(contract.EnvInherit):
 	case !a.inPath(program, searched(*req)):
@@ -99,8 +99,8 @@ func inDir(dir, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// checkFile says why a file that was named is not a program.
-func checkFile(name, path string) error {
+// checkFile says why a file that was named is not a program, or not a script for sbatch, which needs no permission.
+func checkFile(name, path string, batch bool) error {
 	info, err := os.Stat(path)
 	switch {
 	case os.IsNotExist(err):
@@ -109,6 +109,8 @@ func checkFile(name, path string) error {
 		return refuse(api.CodeUsage, forceHint, "%q can't be run: %v", name, err)
 	case info.IsDir():
 		return refuse(api.CodeUsage, "name a program in it", "%q is a directory", name)
+	case !runnable(path) && batch:
+		return refuse(api.CodeUsage, "such as #!/bin/bash", "%q does not begin with #! and an interpreter", name)
 	case !runnable(path):
 		return refuse(api.CodeUsage, fmt.Sprintf("name its interpreter, such as %s %s, or chmod +x %s", interpreterFor(name), name, name),
 			"%q is not executable", name)
@@ -130,8 +132,11 @@ func (a *app) notInPath(dir, program string, args []string, env [][]byte) error 
 	}
 	if words := strings.Fields(program); len(words) > 1 {
 		text := strings.TrimPrefix(program, "cmd=")
-		return no(fmt.Sprintf("it is one word: leave the quotation marks out, as in: gpusched submit -- %s; or have a shell read it: "+
-			"gpusched submit -- sh -c '%s'", text, text))
+		asShell := "have a shell read it: gpusched submit -- sh -c " + shellWord(text)
+		if joined(words, " ", shellWord) != strings.Join(words, " ") { // without the quotation marks one's own shell would read it
+			return no("it is one word: " + asShell)
+		}
+		return no("it is one word: leave the quotation marks out, as in: gpusched submit -- " + text + "; or " + asShell)
 	}
 	if name, _, ok := strings.Cut(program, "="); ok && name != "" {
 		return no(fmt.Sprintf("a variable is set with -e %s", program))

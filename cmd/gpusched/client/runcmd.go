@@ -76,7 +76,7 @@ func (c *runCmd) submit(ctx context.Context, a *app) (api.Job, error) {
 	reply, err := a.submit(ctx, req)
 	a.leaveLane()
 	if err == nil {
-		a.hintLimit(&c.jobOptions, reply.Job)
+		a.hintQueued(&c.jobOptions, reply.Job)
 		a.hintMemory(reply.Job)
 	}
 	return reply.Job, err

@@ -42,7 +42,7 @@ func (c *jobOptions) withLines(a *app, s *scriptFile, argv []string) (newJob, *a
 	asks := &whole.options().Request
 	if o.noGPU && asks.GPUMilli < 0 && len(asks.GPUIDs) == 0 {
 		asks.GPUMilli = 0
-		o.notes = append(o.notes, "its #SBATCH lines ask no GPU, so it gets none (-g 1 for one)")
+		o.notes = append(o.notes, "its #SBATCH lines ask for no GPU, so it gets none (-g 1 asks for one)")
 	}
 	for _, text := range o.notes {
 		a.noteOnce(s.name + ": " + text)

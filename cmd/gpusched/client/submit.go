@@ -88,7 +88,7 @@ func (c *submitCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	a.hintLimit(&c.jobOptions, reply.Job)
+	a.hintQueued(&c.jobOptions, reply.Job)
 	if c.form() == "table" && !c.Quiet && a.as.submitted == "" {
 		a.hintMemory(reply.Job)
 	}
@@ -119,8 +119,8 @@ func (c *submitCmd) request(ctx context.Context, a *app) (api.SubmitRequest, err
 	return req, err
 }
 
-// numberOnly reports whether nothing is told about the job but its number, and hintLimit has
-// nothing to say.
+// numberOnly reports whether nothing is told about the job but its number, and hintQueued has
+// nothing to say that needs the job.
 func (c *submitCmd) numberOnly(a *app) bool {
 	number := (a.as.submitted != "" || c.Quiet && c.form() == "table") && !c.DryRun
 	return number && !a.documents() && c.Signal.signal == 0 && c.Request.OnTimeout == ""
@@ -143,9 +143,8 @@ func (c *jobOptions) request(ctx context.Context, a *app) (api.SubmitRequest, er
 		req.Key, req.DryRun = a.asked.job.Key, a.asked.job.DryRun
 	}
 	req.GPUMilli = c.gpuMilli()
-	if a.as.noGPU && c.Request.GPUMilli < 0 && len(c.Request.GPUIDs) == 0 {
+	if c.asksNoGPU(a) {
 		req.GPUMilli = 0
-		a.noteOnce("no GPU is asked, so the job gets none (--gpus=1 for one)")
 	}
 	req.Name = cmp.Or(c.Label.Name, nameOf(argv))
 	if c.Request.GPUVisible == "index" {
