@@ -74,9 +74,13 @@ func (f *fitter) object(in string, s *jsonschema.Schema, given map[string]any) m
 	return fitted
 }
 
-// spelled is the property that a name means: gpu_mem is gpu-mem, after-ok is after_ok.
+// spelled is the property that a name means: gpu_mem is gpu-mem, after-ok is after_ok, and job is id or ids.
 func spelled(s *jsonschema.Schema, name string) string {
-	for _, other := range []string{name, strings.ReplaceAll(name, "_", "-"), strings.ReplaceAll(name, "-", "_")} {
+	others := []string{name, strings.ReplaceAll(name, "_", "-"), strings.ReplaceAll(name, "-", "_")}
+	if slices.Contains([]string{"id", "ids", "job", "jobs", "job_id", "job_ids"}, name) {
+		others = append(others, "id", "ids")
+	}
+	for _, other := range others {
 		if s.Properties[other] != nil {
 			return other
 		}
@@ -99,9 +103,9 @@ func (f *fitter) misplaced(in, name string, value any) {
 	case in != "" && has(f.top):
 		f.refuse("%s belongs beside %s, not in it", spelled(f.top, name), in)
 	case near != "":
-		f.refuse("there is no %s: did you mean %s?", within(in, name), near)
+		f.refuse("there is no argument %s: did you mean %s?", within(in, name), near)
 	default:
-		f.refuse("there is no %s; %s", within(in, name), f.takes(in, here))
+		f.refuse("there is no argument %s; %s", within(in, name), f.takes(in, here))
 	}
 }
 

@@ -20,6 +20,9 @@ func TestWhatModelsWrite(t *testing.T) {
 		{"a number for a job", "show", args{"id": 1}, `"name":"train"`},
 		{"a number in a list", "hold", args{"ids": []int{2}}, `"jobs"`},
 		{"a number for a list", "release", args{"ids": 2}, `"jobs"`},
+		{"a job by another word", "show", args{"job": 1}, `"name":"train"`},
+		{"jobs by another word", "hold", args{"job_ids": []int{2}}, `"jobs"`},
+		{"one of a list by another word", "release", args{"id": 2}, `"jobs"`},
 		{"a state", "list", args{"state": "running"}, `"name":"train"`},
 		{"a text for a number", "list", args{"limit": "1", "mine": "true", "name": nil}, `"name":"train"`},
 		{"a float for an integer", "list", args{"limit": 1.0, "user": nil}, `"jobs"`},
@@ -33,6 +36,9 @@ func TestWhatModelsWrite(t *testing.T) {
 		if text, failed := call(t, s, tt.tool, tt.in); failed || !strings.Contains(text, tt.want) {
 			t.Errorf("%s: failed %t, %s, want %s", tt.name, failed, text, tt.want)
 		}
+	}
+	if text, _ := call(t, s, "list", args{}); strings.Contains(text, `"gpus":null`) {
+		t.Errorf("the list has no GPUs, and says %s", text)
 	}
 	if text, failed := call(t, s, "submit", args{"command": []string{"true"}, "directory": "/", "options": args{"gpu-ids": []int{0, 2}, "name": 7}}); failed {
 		t.Fatal(text)
@@ -55,7 +61,7 @@ func TestMisplacedArguments(t *testing.T) {
 		{"submit", args{"command": []string{"true"}, "directory": "/", "gpu_mem": "20G"},
 			`gpu-mem belongs in options: {"options": {"gpu-mem": "20G"}}`},
 		{"submit", args{"command": "true", "options": args{"directory": "/", "gpuz": 1, "gpus": args{}}},
-			"directory belongs beside options, not in it; gpus wants one text, not {}; there is no gpuz in options: did you mean gpus?; " +
+			"directory belongs beside options, not in it; gpus wants one text, not {}; there is no argument gpuz in options: did you mean gpus?; " +
 				"directory is missing: the directory that the job runs in, an absolute path"},
 		{"submit", args{"command": "python train.py", "directory": "/"},
 			`command wants a list with a word each, such as ["python", "train.py"], as no shell reads it; ` +
@@ -63,11 +69,11 @@ func TestMisplacedArguments(t *testing.T) {
 		{"dry_run", args{"command": []string{"true"}, "directory": "/", "options": 5}, `options wants an object, such as {"gpus": 1}, not 5`},
 		{"dry_run", args{"command": []string{"true"}, "directory": "/", "options": args{"hold": 1}}, "hold is true or false, not 1"},
 		{"dry_run", args{"command": []any{"a", []string{"b"}}, "directory": "/"}, `command wants one text, not ["b"]`},
-		{"cancel", args{"job": 1}, "there is no job; cancel takes ids; ids is missing: the jobs: numbers such as 12, or tasks of an array such as 7_3"},
+		{"cancel", args{"number": 1}, "there is no argument number; cancel takes ids; ids is missing: the jobs: numbers such as 12, or tasks of an array such as 7_3"},
 		{"logs", args{"id": 1, "lines": "all"}, `lines wants a whole number, not "all"`},
-		{"logs", args{"id": 1, "line": 5}, "there is no line: did you mean lines?"},
+		{"logs", args{"id": 1, "line": 5}, "there is no argument line: did you mean lines?"},
 		{"history", args{"hours": "a day"}, `hours wants a number, not "a day"`},
-		{"status", args{"verbose": true}, "there is no verbose; status takes no arguments"},
+		{"status", args{"verbose": true}, "there is no argument verbose; status takes no arguments"},
 		{"status", []int{1}, "the arguments of status are not an object: status takes no arguments"},
 		{"update", args{"id": 2, "gpu-mem": "4G", "gpu_mem": 1},
 			`gpu-mem belongs in options: {"options": {"gpu-mem": "4G"}}; gpu-mem belongs in options: {"options": {"gpu-mem": 1}}; ` +

@@ -92,8 +92,13 @@ func (t *tools) list(ctx context.Context, in listIn) (any, error) {
 		out.Omitted += len(out.Jobs) - most
 		out.Jobs = out.Jobs[:most]
 	}
-	out.GPUs = nil // there is a tool for them
-	return out, err
+	return listOut{ListReply: out}, err
+}
+
+// listOut is a listing without the GPUs, for which there is a tool.
+type listOut struct {
+	api.ListReply
+	GPUs any `json:"gpus,omitempty"`
 }
 
 func (t *tools) history(ctx context.Context, in pastIn) (any, error) {

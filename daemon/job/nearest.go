@@ -24,24 +24,26 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// distance is Levenshtein's: the least number of letters to insert, drop or
-// change.
+// distance is the least number of letters to insert, drop or change, or of neighbours to exchange.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
+	before, row := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diag := row[0]
-		row[0] = i + 1
+		next := make([]int, len(b)+1)
+		next[0] = i + 1
 		for j := range len(b) {
-			change := diag
+			change := row[j]
 			if a[i] != b[j] {
 				change++
 			}
-			diag = row[j+1]
-			row[j+1] = min(change, diag+1, row[j]+1)
+			next[j+1] = min(change, row[j+1]+1, next[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				next[j+1] = min(next[j+1], before[j-1]+1)
+			}
 		}
+		before, row = row, next
 	}
 	return row[len(b)]
 }

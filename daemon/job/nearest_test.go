@@ -9,7 +9,7 @@ func TestNearest(t *testing.T) {
 	known := []string{"queued", "running", "gpu_milli", "gpu_ids", "name", "jobs", "gpus", "daemon"}
 	for word, want := range map[string]string{
 		"quened": "queued", "nam": "name", "runing": "running", "gpu_mili": "gpu_milli", "gpuids": "gpu_ids", "run": "running",
-		"jobs": "jobs", "job": "jobs", "deamon": "daemon", "QUEUED": "queued", "namely": "name",
+		"jobs": "jobs", "job": "jobs", "deamon": "daemon", "nmae": "name", "gups": "gpus", "jbso": "", "QUEUED": "queued", "namely": "name",
 		"zzz": "", "": "", "x": "", "network": "", "gpu_mixxxx": "", strings.Repeat("x", 1<<20): "",
 	} {
 		if got := Nearest(word, known); got != want {

@@ -116,7 +116,8 @@ func (a *app) showActed(o outputFlags, jobs []api.Job, said func(api.Job) string
 	if a.as.strict {
 		return nil // scancel and tsp -k say nothing
 	}
-	return a.jobReport(actedReply{api.Schema, jobs}, jobs, func(bool) {
+	doc := actedReply{api.Schema, append([]api.Job{}, jobs...)} // an empty list is no null
+	return a.jobReport(doc, jobs, func(bool) {
 		for _, j := range jobs {
 			a.out.Printf("job %s %s\n", term.Clean(nameOfJob(j)), term.Clean(said(j)))
 		}

@@ -74,17 +74,14 @@ func noCommand(n *kong.Node, word string, near []string) string {
 	return text + didYouMeanOne(word, near)
 }
 
-// didYouMeanOne is the one that a word is nearest to, of some that are near, or else a few.
+// didYouMeanOne is the one that a word is nearest to, of some that the parser takes for near; "" if none is.
 func didYouMeanOne(word string, near []string) string {
 	further := func(s string) int { return max(len(s)-len(word), len(word)-len(s)) }
 	slices.SortStableFunc(near, func(x, y string) int { return further(x) - further(y) })
 	if best := job.Nearest(word, near); best != "" {
 		return fmt.Sprintf(", did you mean %q?", best)
 	}
-	if len(near) == 0 {
-		return ""
-	}
-	return fmt.Sprintf(", did you mean %s?", oneOf(each(near[:min(len(near), 3)], func(s string) string { return fmt.Sprintf("%q", s) })))
+	return ""
 }
 
 // parts are those of a text that a pattern has; it is compiled here, as a command that is right needs none.
