@@ -56,6 +56,8 @@ func Run(ctx context.Context, s engines.Shell, move engines.Move) (stays api.Cod
 	list, err := m.choose(ctx, move)
 	switch {
 	case err != nil:
+	case move.Mine && len(list) == 0 && m.stays == "":
+		s.Note("you have no job that waits")
 	case move.DryRun:
 		m.rehearse(ctx, list)
 	default:

@@ -270,6 +270,17 @@ func TestFields(t *testing.T) {
 	if got := strings.Join(c.Table([]api.Job{j}, now), "\n"); got != "7|00:59:00|" {
 		t.Errorf("sacct: %q", got)
 	}
+	j.TimeLimit = job.Span(10 * time.Minute)
+	for line, want := range map[string]string{"squeue -h -t all -o %l": "10:00", "sacct -nP -S now-2days -o timelimit": "00:10:00"} {
+		words := strings.Fields(line)
+		c, err := Translate(words[0], words[1:], "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(c.Table([]api.Job{j}, j.EndedAt), "\n"); got != want {
+			t.Errorf("%s: %q, not %q", line, got, want)
+		}
+	}
 }
 
 // FuzzTranslate: whatever is typed is words, help or an error.

@@ -81,7 +81,8 @@ var fields = []field{
 	{"M", "TIME", "", func(j api.Job, now time.Time) string { return shortSpan(j.Elapsed(now)) }},
 	{"", "", "Elapsed", func(j api.Job, now time.Time) string { return longSpan(j.Elapsed(now)) }},
 	{"", "", "ElapsedRaw", func(j api.Job, now time.Time) string { return strconv.Itoa(int(j.Elapsed(now).Seconds())) }},
-	{"l", "TIME_LIMIT", "Timelimit", plain(limitOf)},
+	{"l", "TIME_LIMIT", "", plain(func(j api.Job) string { return limitOf(j, shortSpan) })},
+	{"", "", "Timelimit", plain(func(j api.Job) string { return limitOf(j, longSpan) })},
 	{"L", "TIME_LEFT", "", timeLeft},
 	{"D", "NODES", "NNodes", plain(func(api.Job) string { return "1" })},
 	{"N", "NODELIST", "NodeList", plain(nodeOf)},
@@ -212,11 +213,11 @@ func longSpan(d time.Duration) string {
 	return text
 }
 
-func limitOf(j api.Job) string {
+func limitOf(j api.Job, written func(time.Duration) string) string {
 	if j.TimeLimit == 0 {
 		return "UNLIMITED"
 	}
-	return shortSpan(j.TimeLimit.Duration())
+	return written(j.TimeLimit.Duration())
 }
 
 func timeLeft(j api.Job, now time.Time) string {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -18,7 +19,21 @@ var tspOptions = []option{
 		c.Only = func(j api.Job) bool { return j.State == job.Queued }
 		return action("cancel")(c, "")
 	}},
-	{"-i", false, action("show")}, {"-s", false, action("list")},
+	{"-i", false, action("show")}, {"-s", false, func(c *Call, _ string) error {
+		c.Table = func(jobs []api.Job, _ time.Time) (lines []string) {
+			for _, j := range jobs {
+				lines = append(lines, spoolerState(j))
+			}
+			return lines
+		}
+		c.Check = func(jobs []api.Job, _ time.Time) error {
+			if len(jobs) == 0 {
+				return errors.New("there is no such job")
+			}
+			return nil
+		}
+		return action("list")(c, "")
+	}},
 	{"-f", false, action("run")},
 	{"-L", true, as("name")}, {"-G --gpus", true, as("gpus")}, {"-g --gpu_indices", true, as("gpu-ids")},
 	{"-D", true, as("after-any")}, {"-W", true, as("after-ok")},
@@ -39,6 +54,19 @@ var tspOptions = []option{
 	{"-C", false, refused("what has ended is not in the list, and is kept for 'gpusched list -a'")},
 	{"-K", false, refused("the scheduler is a service of the machine: 'gpusched cancel --mine' ends your jobs")},
 	{"-S", true, refused("it is for the queue, and stands alone: tsp -S N")},
+}
+
+// spoolerState is the state of a job in the words of task-spooler.
+func spoolerState(j api.Job) string {
+	switch {
+	case j.State == job.Cancelled && j.StartedAt.IsZero():
+		return "skipped"
+	case j.State.Terminal():
+		return "finished"
+	case j.State == job.Queued:
+		return "queued"
+	}
+	return "running"
 }
 
 // action is an option of tsp that is a command here.
@@ -75,6 +103,8 @@ func readTsp(c *Call, t tool, args []string) error {
 		c.Lane, c.NoGPU = nil, false
 	}
 	switch {
+	case c.Words[0] == "list" && c.Table != nil && len(rest) == 0:
+		rest = []string{"@"}
 	case c.Words[0] != "cancel" || len(rest) > 0:
 	case c.Only == nil:
 		return errors.New("say which job is to end: tsp -k ID (tsp -l lists them)")

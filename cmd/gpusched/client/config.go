@@ -39,11 +39,13 @@ type configFiles struct {
 // read reads the files named, or those of the machine.
 func (c configFiles) read(a *app) (config.Config, config.Origins, []string, error) {
 	for _, name := range c.Files {
-		if section, key, ok := strings.Cut(name, "."); ok && !strings.Contains(name, "/") && key != "toml" && section != "" {
-			if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
-				return config.Config{}, nil, nil, refuse(api.CodeUsage, "see a setting with 'gpusched config show | grep "+key+"'",
-					"there is no file %q", name)
-			}
+		if strings.Contains(name, "/") || filepath.Ext(name) == ".toml" {
+			continue
+		}
+		if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+			key := name[strings.LastIndex(name, ".")+1:]
+			return config.Config{}, nil, nil, refuse(api.CodeUsage, "see a setting with 'gpusched config show | grep "+shellWord(key)+"'",
+				"there is no file %q", name)
 		}
 	}
 	if len(c.Files) > 0 {

@@ -88,7 +88,9 @@ func (a *app) laneSlots(ctx context.Context, to int) error {
 	if err := l.file.Truncate(0); err != nil {
 		return err
 	}
-	_, err = l.file.WriteAt([]byte(strconv.Itoa(to)+"\n"), 0)
+	if _, err = l.file.WriteAt([]byte(strconv.Itoa(to)+"\n"), 0); err == nil {
+		a.note("this counts for jobs that are queued from now on")
+	}
 	return err
 }
 

@@ -88,6 +88,9 @@ func (c *listCmd) show(ctx context.Context, a *app, q api.ListQuery) error {
 		}
 		return nil
 	}
+	if len(c.IDs) > 0 && !c.chooses() && len(reply.Jobs) == 0 {
+		return refuse(api.CodeNotFound, "see 'gpusched list -a'", "there is no job %s", q.IDs)
+	}
 	if err := c.sort(a, &reply, all.Params); err != nil {
 		return err
 	}

@@ -67,6 +67,9 @@ func noCommand(n *kong.Node, word string, near []string) string {
 	if n != nil {
 		group := strings.TrimPrefix(manual.CommandPath(n), "gpusched ") + " "
 		if habit, ok := manual.Find(manual.OtherSubcommands, group+word); ok {
+			if habit.Ours == "" {
+				return text + ": it is systemd's, " + habit.Note
+			}
 			return text + ", did you mean 'gpusched " + habit.Ours + "'?"
 		}
 	}

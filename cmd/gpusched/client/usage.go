@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
@@ -50,12 +51,28 @@ func (a *app) writeUsage(u api.UsageReply, wide bool) {
 	}, []line{{"today", u.Today}, {"this week", u.Week}, {"this month", u.Month}}, wide)
 	t.Printf("\n%s\n\n", shareSentence(u))
 	term.WriteTable(t, quotaColumns(), u.Quotas, wide)
-	t.Printf("\n")
-	for _, l := range u.Limits {
-		if l.Most > 0 {
-			t.Printf("jobs of class %s may ask for %s at most (--time)\n", l.Class, term.Age(time.Duration(l.Most)*time.Second))
-		}
+	if lines := limitLines(u.Limits); len(lines) > 0 {
+		t.Printf("\n%s\n", strings.Join(lines, "\n"))
 	}
+}
+
+// limitLines say how long jobs may be, with one line for the classes that have the same limit.
+func limitLines(list []api.ClassLimit) (lines []string) {
+	of, bounds := map[int64][]string{}, []int64(nil)
+	for _, l := range list {
+		if l.Most > 0 && of[l.Most] == nil {
+			bounds = append(bounds, l.Most)
+		}
+		of[l.Most] = append(of[l.Most], l.Class)
+	}
+	for _, most := range bounds {
+		which := "jobs"
+		if len(of[most]) < len(list) {
+			which = "jobs of class " + strings.Join(of[most], ", ")
+		}
+		lines = append(lines, which+" may ask for "+term.Age(time.Duration(most)*time.Second)+" at most (--time)")
+	}
+	return lines
 }
 
 // shareSentence says in words what counts for the order of the queue.

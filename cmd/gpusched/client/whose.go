@@ -54,12 +54,21 @@ func (w *whoseFlags) jobs(ctx context.Context, a *app, k kindOfJobs) ([]string, 
 		a.note("%s job that %s", whose, k.which)
 		return nil, nil
 	}
-	return ids, a.confirm(k.verb, len(ids), users, w.Yes)
+	of := ""
+	switch {
+	case w.Mine:
+		of = " of yours"
+	case w.User != "":
+		of = " of " + w.User
+	case users > 1:
+		of = " of " + count(users, "user")
+	}
+	return ids, a.confirm(k.verb, count(len(ids), "job")+of, w.Yes)
 }
 
-// confirm asks whether something is to be done to so many jobs.
-func (a *app) confirm(verb string, jobs, users int, yes bool) error {
-	question := fmt.Sprintf("%s %s of %s?", verb, count(jobs, "job"), count(users, "user"))
+// confirm asks whether something is to be done to jobs.
+func (a *app) confirm(verb, jobs string, yes bool) error {
+	question := verb + " " + jobs + "?"
 	switch {
 	case yes:
 		return nil

@@ -14,7 +14,7 @@ var OtherCommands = []Habit{
 	of("sbatch qsub bsub gbatch mgpu_srun enqueue", "submit", ""),
 	of("srun", "run", ""),
 	of("salloc", "shell", ""),
-	of("squeue qstat bjobs gqueue gjob mgpu_queue ps jobs list-jobs", "list", ""),
+	of("squeue qstat bjobs gqueue mgpu_queue ps jobs list-jobs", "list", ""),
 	of("sacct", "history", ""),
 	of("sreport", "report", ""),
 	of("sshare quota", "usage", ""),
@@ -23,7 +23,7 @@ var OtherCommands = []Habit{
 	of("scancel qdel bkill gcancel mgpu_cancel cancel-job kill rm delete remove stop", "cancel", ""),
 	of("tail follow", "logs -f", ""),
 	of("output cat", "logs", ""),
-	of("info scontrol describe job", "show", ""),
+	of("info scontrol describe job gjob", "show", ""),
 	of("restart", "requeue", ""),
 	of("pause", "suspend", ""),
 	of("stash", "hold", ""),
@@ -33,12 +33,17 @@ var OtherCommands = []Habit{
 	of("drain", "gpu drain", ""),
 	of("undrain", "gpu undrain", ""),
 	of("unhold", "release", ""),
+	of("tsp ts", "aliases install --user", ""),
 	of("unsuspend unpause continue cont", "resume", ""),
 }
 
 // OtherSubcommands are the same of commands in two words.
 var OtherSubcommands = []Habit{
 	{[]string{"daemon undrain", "daemon unpause", "daemon continue", "daemon open"}, "daemon resume", ""},
+	{[]string{"daemon status", "daemon show"}, "status", ""},
+	{[]string{"daemon reload", "config reload"}, "", "systemctl reload gpusched"},
+	{[]string{"daemon restart"}, "", "systemctl restart gpusched"},
+	{[]string{"daemon stop", "daemon start"}, "", "systemctl stop gpusched.socket gpusched, or start"},
 	{[]string{"daemon pause", "daemon close"}, "daemon drain", ""},
 	{[]string{"gpu unpause", "gpu enable", "gpu release"}, "gpu resume", ""},
 	{[]string{"gpu disable", "gpu hold"}, "gpu pause", ""},

@@ -11,7 +11,8 @@ type Topic struct{ Page, Title, Text string }
 // Topics are all of them: the tour first, the further sections of gpusched(1) last.
 func Topics(further ...Section) []Topic {
 	list := slices.Concat(Tour(), topics("topics", "gpusched(1)"), topics("policy", "gpusched-policy(7)"))
-	for _, s := range further {
+	tables := []Section{{"STATES OF A JOB", states}, {"EXIT STATUS", exitStatuses}, {"ENVIRONMENT OF A JOB", jobVariables}}
+	for _, s := range append(tables, further...) {
 		list = append(list, s.topic())
 	}
 	return list
