@@ -71,15 +71,13 @@ type linksOptions struct {
 
 // where is the directory, and the names that are meant.
 func (o *linksOptions) where(a *app) (dir string, names []string, err error) {
-	switch home := a.getenv("HOME"); {
+	switch {
 	case o.Dir != "":
 		dir, err = filepath.Abs(o.Dir)
 	case !o.User:
 		err = refuse(api.CodeUsage, "such as: gpusched aliases install --user squeue", "say --user or --dir DIR")
-	case !filepath.IsAbs(home):
-		err = usagef("HOME is not set: use --dir DIR")
 	default:
-		dir = filepath.Join(home, ".local/bin")
+		dir = filepath.Join(a.getenv("HOME"), ".local/bin")
 	}
 	for _, n := range o.Names {
 		if !alias.Known(n) {

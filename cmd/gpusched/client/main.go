@@ -5,7 +5,9 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -43,7 +45,7 @@ func hostApp() *app {
 	return &app{
 		out:     term.New(os.Stdout, os.Getenv, time.Now()),
 		err:     term.New(os.Stderr, os.Getenv, time.Now()),
-		environ: os.Environ(), getenv: os.Getenv, getwd: os.Getwd, umask: umask, uid: os.Getuid(),
+		environ: os.Environ(), getenv: getenv, getwd: os.Getwd, umask: umask, uid: os.Getuid(),
 		interactive: term.IsTerminal(os.Stdin),
 		answer: func() string {
 			line, _ := bufio.NewReader(os.Stdin).ReadString('\n')
@@ -53,6 +55,19 @@ func hostApp() *app {
 		restoreLimits: restoreLimits,
 		journalDirs:   []string{"/var/log/journal", "/run/log/journal"},
 	}
+}
+
+// getenv is os.Getenv with a HOME that is always absolute: without one, the account's home, else "/". What this program
+// reads and keeps in the home must not be taken from the current directory, which can be another user's.
+func getenv(name string) string {
+	value := os.Getenv(name)
+	if name != "HOME" || filepath.IsAbs(value) {
+		return value
+	}
+	if u, err := user.LookupId(strconv.Itoa(os.Getuid())); err == nil && filepath.IsAbs(u.HomeDir) {
+		return u.HomeDir
+	}
+	return "/"
 }
 
 // restoreLimits puts the soft limit on open files back to what the user has.

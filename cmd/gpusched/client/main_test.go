@@ -1,0 +1,23 @@
+package client
+
+import (
+	"os"
+	"os/user"
+	"strconv"
+	"testing"
+)
+
+// TestHomeIsAbsolute: without a home in the environment, what is read and kept there is not looked for in the
+// current directory, where another user may have put it.
+func TestHomeIsAbsolute(t *testing.T) {
+	own := "/"
+	if u, err := user.LookupId(strconv.Itoa(os.Getuid())); err == nil {
+		own = u.HomeDir
+	}
+	for home, want := range map[string]string{"": own, ".": own, "a/b": own, "/srv/a": "/srv/a"} {
+		t.Setenv("HOME", home)
+		if got := hostApp().getenv("HOME"); got != want {
+			t.Errorf("HOME=%q is taken for %q, want %q", home, got, want)
+		}
+	}
+}
