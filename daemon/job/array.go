@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Array asks for many tasks that differ in a number or in parameters. It waits
@@ -237,7 +239,7 @@ func ParseParam(s string) (Param, error) {
 
 // splitValues cuts a list at its commas, but not within brackets or quotation marks, as in [64,64],"a, b", nor behind a
 // backslash, which is taken away there. Quotation marks around a whole value are taken away, too. Brackets and marks
-// that are not closed are characters like others.
+// that are not closed are characters like others, as are marks behind a letter or a digit: don't, 5".
 func splitValues(list string) (values []string) {
 	for more := true; more; {
 		value, rest, found := cutValue(list)
@@ -250,14 +252,17 @@ func splitValues(list string) (values []string) {
 func cutValue(list string) (value, rest string, more bool) {
 	var b strings.Builder
 	for i := 0; i < len(list); i++ {
-		end := closing(list[i:])
+		end := 0
+		if begins(list, i) {
+			end = closing(list[i:])
+		}
 		switch {
 		case list[i] == '\\' && i+1 < len(list) && list[i+1] == ',':
 			i++
 			b.WriteByte(',')
 		case list[i] == ',':
 			return b.String(), list[i+1:], true
-		case end > 0 && strings.IndexByte(`"'`, list[i]) >= 0 && i == 0 && (i+end+1 == len(list) || list[i+end+1] == ','):
+		case end > 0 && strings.IndexByte(marks, list[i]) >= 0 && i == 0 && (i+end+1 == len(list) || list[i+end+1] == ','):
 			b.WriteString(list[i+1 : i+end])
 			i += end
 		case end > 0:
@@ -270,15 +275,27 @@ func cutValue(list string) (value, rest string, more bool) {
 	return b.String(), "", false
 }
 
+const marks = `"'`
+
+// begins reports whether a quotation or a bracket can begin at a place of a text: a mark behind a letter or a digit is
+// an apostrophe or a unit of length.
+func begins(s string, at int) bool {
+	if at == 0 || strings.IndexByte(marks, s[at]) < 0 {
+		return true
+	}
+	r, _ := utf8.DecodeLastRuneInString(s[:at])
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+}
+
 // closing returns where the bracket or quotation mark is closed that a text begins with, 0 where it begins with none or
 // that is open.
 func closing(s string) int {
-	if mark := s[0]; mark == '"' || mark == '\'' {
-		return strings.IndexByte(s[1:], mark) + 1
+	if strings.IndexByte(marks, s[0]) >= 0 {
+		return strings.IndexByte(s[1:], s[0]) + 1
 	}
 	var open []byte
 	for i := 0; i < len(s); i++ {
-		if end := strings.IndexByte(s[i+1:], s[i]); len(open) > 0 && (s[i] == '"' || s[i] == '\'') && end >= 0 {
+		if end := strings.IndexByte(s[i+1:], s[i]); len(open) > 0 && strings.IndexByte(marks, s[i]) >= 0 && begins(s, i) && end >= 0 {
 			i += end + 1
 			continue
 		}

@@ -53,7 +53,9 @@ func TestParamValues(t *testing.T) {
 		`a\,b,c\d`:               {"a,b", `c\d`},
 		"[1,2":                   {"[1", "2"},
 		"1),(2,3":                {"1)", "(2", "3"},
-		"it's,that's":            {"it's,that's"},
+		"it's,that's":            {"it's", "that's"},
+		`5",6",ü',x'`:            {`5"`, `6"`, "ü'", "x'"},
+		"[it's,1],[that's,2]":    {"[it's,1]", "[that's,2]"},
 		"a,,b,":                  {"a", "", "b", ""},
 		`say="a,b",c`:            {`say="a,b"`, "c"},
 	} {
