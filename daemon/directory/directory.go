@@ -261,11 +261,16 @@ func (d *Directory) member(uid, gid int, wait bool) (in, known bool) {
 	if in, known := d.files.Member(uid, gid); known {
 		return in, true
 	}
-	if !d.files.HasGroup(gid) && !d.lookup(Query{GroupByID, strconv.Itoa(gid)}, d.asker(uid), wait).Found {
+	if !d.hasGroup(uid, gid, wait) {
 		return false, false
 	}
 	a := d.lookup(Query{GroupsOf, strconv.Itoa(uid)}, d.asker(uid), wait)
 	return slices.Contains(a.Groups, gid), a.Found
+}
+
+// hasGroup reports whether a group of an account has a name.
+func (d *Directory) hasGroup(uid, gid int, wait bool) bool {
+	return d.files.HasGroup(gid) || d.lookup(Query{GroupByID, strconv.Itoa(gid)}, d.asker(uid), wait).Found
 }
 
 // Holds reports whether an account is in a group, for rights: what is not known gives none. It
@@ -278,10 +283,11 @@ func (d *Directory) Holds(uid, gid int) bool {
 }
 
 // InGroup reports whether an account may still have a group that the kernel said it has: it is
-// in it, or neither the files nor the directory, which has answered that, know both.
+// in it, or the directory has answered that it does not know the account. A group without a name is not one that
+// systemd can name for a unit.
 func (d *Directory) InGroup(uid, gid int) bool {
 	in, known := d.member(uid, gid, true)
-	return in || !known && d.answers(Query{GroupByID, strconv.Itoa(gid)}) && d.answers(Query{GroupsOf, strconv.Itoa(uid)})
+	return in || !known && d.hasGroup(uid, gid, true) && d.answers(Query{GroupsOf, strconv.Itoa(uid)})
 }
 
 // answers reports whether the directory answers a question, as far as it was asked.

@@ -134,6 +134,9 @@ func TestMember(t *testing.T) {
 		if !d.InGroup(70009, 2001) || !d.InGroup(70001, 70100) || d.InGroup(70001, 70200) {
 			t.Error("a group that nobody knows, or is in, is kept, or another is")
 		}
+		if d.InGroup(1001, 99) || d.InGroup(70001, 99) {
+			t.Error("a group that has no name is one that a unit could have")
+		}
 		if d.Holds(70009, 2001) || !d.Holds(70001, 70100) || !d.Holds(1001, 70100) || d.Holds(70001, 70200) {
 			t.Error("what is not known gives a right, or what is known none")
 		}
