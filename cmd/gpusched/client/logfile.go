@@ -41,6 +41,8 @@ func (c *jobOptions) checkLog(a *app, dir string) error {
 		return c.checkLogDir(filepath.Dir(path))
 	case err != nil:
 		return c.noLog(err.Error())
+	case path == os.DevNull:
+		return refuse(api.CodeUsage, "--log none is no file, also where the site has one for all jobs", "the output can't go to %q", path)
 	case !info.Mode().IsRegular():
 		return c.noLog("it is there and not a regular file")
 	case syscall.Access(path, writable) != nil:

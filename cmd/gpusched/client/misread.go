@@ -16,13 +16,18 @@ import (
 // variable finds what a shell would have replaced.
 var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$(\{|[A-Za-z_])`) })
 
-// unexpanded refuses a path with a variable in it, which no shell has replaced.
+// unexpanded refuses a path with a variable or another user's home in it, which no shell has replaced.
 func unexpanded(option, path string) error {
-	if !variable().MatchString(path) {
-		return nil
+	const hint = "have your shell put it in, by double quotation marks or none; ~/ is your home directory"
+	user, _, _ := strings.Cut(strings.TrimPrefix(path, "~"), "/")
+	switch {
+	case variable().MatchString(path):
+		return refuse(api.CodeUsage, hint, "%s: %q has a variable in it, and none is replaced there", option, path)
+	case user != "" && path[0] == '~':
+		return refuse(api.CodeUsage, "write the whole path; ~/ is your home directory, and ./~ begins the name of a file",
+			"%s: %q begins as another user's home does in a shell, and that is not replaced there", option, path)
 	}
-	return refuse(api.CodeUsage, "have your shell put it in, by double quotation marks or none; ~/ is your home directory",
-		"%s: %q has a variable in it, and none is replaced there", option, path)
+	return nil
 }
 
 // hintIgnored says what of the caller's surroundings a user may count on, and makes no difference to the job.
@@ -37,7 +42,13 @@ func (a *app) hintIgnored(req api.SubmitRequest) {
 
 // hintDevices warns of GPUs that are chosen in the ways of CUDA, which are not those that the job gets.
 func (a *app) hintDevices(req api.SubmitRequest) {
-	chosen := a.getenv("CUDA_VISIBLE_DEVICES")
+	const devices = "CUDA_VISIBLE_DEVICES="
+	chosen := ""
+	for _, v := range req.Env {
+		if value, is := strings.CutPrefix(string(v), devices); is {
+			chosen = value
+		}
+	}
 	list, err := job.ParseGPUList(chosen)
 	switch {
 	case req.GPUMilli == 0 || len(req.GPUIDs) > 0:
@@ -50,6 +61,12 @@ func (a *app) hintDevices(req api.SubmitRequest) {
 			one := found && err == nil && len(ids) == 1
 			if one && ids[0]*job.WholeGPU >= max(req.GPUMilli, job.WholeGPU) {
 				a.note("warning: a job's GPUs are cuda:0 and following, so there is no cuda:%s in it (--gpu-ids %s for that GPU, and cuda:0)", n, n)
+			}
+			if n, is := strings.CutPrefix(string(arg), devices); is {
+				ids, err := job.ParseGPUList(n)
+				if err == nil && len(ids) > 0 && slices.Max(ids)*job.WholeGPU >= max(req.GPUMilli, job.WholeGPU) {
+					a.note("warning: a job's GPUs are 0 and following for CUDA, so %s leaves some out, or all (--gpu-ids %s for these, without the variable)", arg, n)
+				}
 			}
 		}
 	}
