@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
 )
 
 // completeTime bounds how long the daemon may take after a press of Tab.
@@ -40,7 +42,7 @@ func complete(ctx context.Context, a *app, args []string) error {
 		if args = withoutHosts(args); len(args) == 0 {
 			return nil
 		}
-		a.client = nowhere{} // a press of Tab starts no ssh
+		a.client = &api.Client{Socket: os.DevNull} // a press of Tab starts no ssh
 	}
 	words, current := args[:len(args)-1], args[len(args)-1]
 	var g any = &grammar{}

@@ -1,13 +1,11 @@
 package client
 
 import (
-	"context"
 	"path/filepath"
 	"strings"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/remote"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
-	"github.com/gpusched/gpusched/daemon/api"
 )
 
 // withoutHosts takes the option with the names of machines from the front of a command line. Nothing is left
@@ -59,12 +57,3 @@ func (a *app) hostWords(before string) (list []candidate) {
 	}
 	return append(list, candidate{before + remote.Here, "this machine"})
 }
-
-// nowhere is an engine that knows no job and no GPU; what else is asked of it nobody asks.
-type nowhere struct{ engine }
-
-func (nowhere) List(context.Context, api.ListQuery) (out api.ListReply, err error) { return out, nil }
-
-func (nowhere) GPUs(context.Context) (out api.GPUsReply, err error) { return out, nil }
-
-func (nowhere) Reservations(context.Context) (out api.ReservationsReply, err error) { return out, nil }

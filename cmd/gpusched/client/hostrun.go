@@ -101,7 +101,7 @@ func (a *app) onHost(ctx context.Context, c call, host string) error {
 		if c.actsOnJobs() {
 			there.far = []string{host}
 		}
-		return exitHere(&there, c.run(&there))
+		return a.complainOf(host, c.run(&there))
 	case host == remote.Here:
 		if words := c.ids.words(); len(words) > 0 {
 			c.ids.set((&fromAfar{called: host, plain: true}).ownWords(words))
@@ -111,14 +111,6 @@ func (a *app) onHost(ctx context.Context, c call, host string) error {
 		return refuse(api.CodeUsage, fmt.Sprintf("log in there: ssh %s", host), "'%s' is about the machine on which it is typed", c.path)
 	}
 	return a.overSSH(ctx, host, a.words)
-}
-
-// exitHere says what is wrong in the words of an app, whose machine they name.
-func exitHere(a *app, err error) error {
-	if code := a.finish(err); code != 0 {
-		return exitStatus(code)
-	}
-	return nil
 }
 
 // inTurn are commands that, asked of several machines, answer for one after the other.
@@ -148,7 +140,7 @@ func (a *app) onHosts(ctx context.Context, c call) error {
 	if !isText(c.selected) {
 		return refuse(api.CodeUsage, "ask for one at a time", "'%s' has one document for each machine", c.path)
 	}
-	return a.inTurn(ctx, c)
+	return a.oneByOne(ctx, c, a.hosts, true)
 }
 
 // isText reports whether a command prints for people.
@@ -157,13 +149,15 @@ func isText(cmd any) bool {
 	return !has || o.isTable()
 }
 
-// inTurn carries out a command on one machine after the other, under their names.
-func (a *app) inTurn(ctx context.Context, c call) (first error) {
-	for i, host := range a.hosts {
+// oneByOne carries out a command on one machine after the other, or for the job of each, where each answer has it.
+func (a *app) oneByOne(ctx context.Context, c call, hosts []string, headed bool) (first error) {
+	for i, host := range hosts {
 		if i > 0 {
 			a.out.Printf("\n")
 		}
-		a.out.Printf("%s\n", a.out.Paint(term.Bold, host+":"))
+		if headed {
+			a.out.Printf("%s\n", a.out.Paint(term.Bold, host+":"))
+		}
 		code := a.finish(a.onHost(ctx, c, host))
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -206,7 +200,10 @@ func (a *app) byIDs(ctx context.Context, c call, words, hosts []string) error {
 	case *logsCmd:
 		return a.logsOf(ctx, cmd, words, hosts)
 	case *showCmd, *whyCmd:
-		return a.oneByOne(ctx, c, hosts)
+		if !isText(c.selected) {
+			return usagef("'%s' has one document for each job: ask for one at a time", c.path)
+		}
+		return a.oneByOne(ctx, c, hosts, false)
 	case *updateCmd:
 		if cmd.waits() {
 			return refuse(api.CodeUsage, "change what they wait for machine by machine", "a job can wait for jobs of its own machine only, and these are of %s", names)
@@ -216,26 +213,6 @@ func (a *app) byIDs(ctx context.Context, c call, words, hosts []string) error {
 		return refuse(api.CodeUsage, "ask for one after the other", "'%s' is about jobs of one machine at a time, and these are of %s", c.path, names)
 	}
 	return c.run(&there)
-}
-
-// oneByOne carries out a command about one job for those of several machines, one after the other.
-func (a *app) oneByOne(ctx context.Context, c call, hosts []string) (first error) {
-	if !isText(c.selected) {
-		return usagef("'%s' has one document for each job: ask for one at a time", c.path)
-	}
-	for i, host := range hosts {
-		if i > 0 {
-			a.out.Printf("\n")
-		}
-		err := a.onHost(ctx, c, host)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if code := a.finish(err); code != 0 && first == nil {
-			first = exitStatus(code)
-		}
-	}
-	return first
 }
 
 // hostName is a machine in a sentence.
