@@ -42,7 +42,7 @@ const (
 // a quarter of that to collect as soon as at rest.
 const garbageBusy = 2 * time.Second
 
-// BoundGarbage has garbage collected the sooner the more is in use, from now on, and less soon while much is being done,
+// BoundGarbage has garbage collected the sooner the more is in use, from now on, and less soon while much is done,
 // unless who runs the daemon says otherwise: goGC is the environment's GOGC.
 func BoundGarbage(goGC string) {
 	if goGC == "" {

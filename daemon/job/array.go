@@ -295,7 +295,8 @@ func closing(s string) int {
 	}
 	var open []byte
 	for i := 0; i < len(s); i++ {
-		if end := strings.IndexByte(s[i+1:], s[i]); len(open) > 0 && strings.IndexByte(marks, s[i]) >= 0 && begins(s, i) && end >= 0 {
+		end := strings.IndexByte(s[i+1:], s[i])
+		if len(open) > 0 && strings.IndexByte(marks, s[i]) >= 0 && begins(s, i) && end >= 0 {
 			i += end + 1
 			continue
 		}

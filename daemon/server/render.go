@@ -203,7 +203,8 @@ func renderReasons(list []job.Reason) []api.Reason {
 	out := make([]api.Reason, len(list))
 	for i, r := range words.InOrder(list) {
 		out[i] = api.Reason{
-			Code: string(r.Code), GPU: r.GPU, Job: int64(r.Job), Names: r.Names, Need: r.Need, Have: r.Have, Detail: words.Say(r.Detail),
+			Code: string(r.Code), GPU: r.GPU, Job: int64(r.Job), Names: r.Names, Need: r.Need, Have: r.Have,
+			Detail:   words.Say(r.Detail),
 			Sentence: words.Reason(r), Foreign: r.Foreign,
 		}
 		for _, id := range r.Others {

@@ -142,7 +142,7 @@ func (c *jobOptions) asksNoGPU(a *app) bool {
 }
 
 // hintQueued says of a job that is queued what its user may not expect: that it has no GPU, and what only a time limit
-// would bring about, where it has none, neither its own nor the site's. A preemptible job is sent its signal also before
+// would bring about, where it has none, neither its own nor the site's. A preemptible job gets its signal also before
 // it makes room for another.
 func (a *app) hintQueued(c *jobOptions, j api.Job) {
 	if c.asksNoGPU(a) {

@@ -77,7 +77,8 @@ func shortState(j api.Job, width int) string {
 	if j.State.Terminal() {
 		return text
 	}
-	if word, doing, ok := strings.Cut(strings.TrimSuffix(text, ")"), " ("); ok && j.Array == nil && term.Columns(text) > width {
+	word, doing, ok := strings.Cut(strings.TrimSuffix(text, ")"), " (")
+	if ok && j.Array == nil && term.Columns(text) > width {
 		return strings.TrimSuffix(word, string(j.State)) + doing
 	}
 	for _, mark := range []string{" (", ", ", ", ", ", "} {
@@ -89,7 +90,7 @@ func shortState(j api.Job, width int) string {
 }
 
 // progress is how far an array is, once one of its tasks has become a job:
-// "474 queued, 4 running, 22 of 500 ended (2 failed)". What waits comes first, as tasks that run have rows of their own.
+// "474 queued, 4 running, 22 of 500 ended (2 failed)". What waits comes first: tasks that run have rows of their own.
 func progress(j api.Job) string {
 	a := j.Array
 	if a == nil || a.Next+a.Cancelled == 0 {

@@ -133,7 +133,8 @@ func (a *app) notInPath(dir, program string, args []string, env [][]byte) error 
 	if words := strings.Fields(program); len(words) > 1 {
 		text := strings.TrimPrefix(program, "cmd=")
 		asShell := "have a shell read it: gpusched submit -- sh -c " + shellWord(text)
-		if joined(words, " ", shellWord) != strings.Join(words, " ") { // without the quotation marks one's own shell would read it
+		// without the quotation marks one's own shell would read it
+		if joined(words, " ", shellWord) != strings.Join(words, " ") {
 			return no("it is one word: " + asShell)
 		}
 		return no("it is one word: leave the quotation marks out, as in: gpusched submit -- " + text + "; or " + asShell)
