@@ -242,3 +242,16 @@ func TestRestoredTasksHaveTheLimitOfTheirArray(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A job that waited from a moment to come, since the clock was set back while the daemon was away, waits from now on.
+func TestNoWaitFromATimeToCome(t *testing.T) {
+	now := time.Now()
+	at := now.Add(time.Hour)
+	j := job.Job{ID: 1, State: job.Queued, SubmittedAt: at, ChangedAt: at, Life: job.Life{QueuedAt: at}}
+	j.Request.GPUMilli = 1000 // there is no GPU
+	c := New(Policy{}, "boot1", job.Restored{Jobs: []job.Job{j}})
+	c.Step(Listed{Boot: "boot1"}, now)
+	if got := c.jobs.get(1).job.QueuedAt; !got.Equal(now) {
+		t.Errorf("it waits from %s on, %s is now", got, now)
+	}
+}
