@@ -88,6 +88,19 @@ func connect(t *testing.T, b server.Backend, args ...string) *mcp.ClientSession 
 	return session
 }
 
+// What stands in the input is answered before the server ends with it.
+func TestInputThatEnds(t *testing.T) {
+	cmd := exec.Command(filepath.Join(bin, "gpusched-mcp"))
+	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/list"}
+`)
+	out, err := cmd.Output()
+	if err != nil || strings.Count(string(out), "\n") != 2 || !strings.Contains(string(out), `"triage"`) {
+		t.Errorf("%v, %.300s", err, out)
+	}
+}
+
 // call calls a tool, and returns its answer as text, and whether it is an error.
 func call(t *testing.T, s *mcp.ClientSession, tool string, in any) (text string, failed bool) {
 	t.Helper()
