@@ -68,6 +68,8 @@ func TestRefusals(t *testing.T) {
 		"list --user":             `--user needs a value (`,
 		"submit --gpu 1 x":        `unknown flag --gpu, did you mean "--gpus"? (`,
 		"submit --foo x":          `unknown flag --foo (`,
+		"estimate -g 1 -- x":      `there is no option -g: 'gpusched submit --dry-run' says where and when a job would start (`,
+		"cancel -9 1":             `there is no option -9: here it is --now; SIGKILL at once (`,
 		"logs --json 1":           `unknown flag --json (`,
 		"foo":                     `there is no command "foo" (`,
 		"lsit":                    `there is no command "lsit", did you mean "list"? (`,

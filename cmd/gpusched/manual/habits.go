@@ -133,9 +133,12 @@ var OtherAsking = []Asking{
 		of("-n --name --jobname --job-name", "", "a name is given as name:NAME, as in gpusched cancel name:train"),
 		of("-t --state --status", "", "'gpusched list -s queued -o ids' chooses: gpusched cancel $(gpusched list --mine -s queued -o ids)"),
 		of("-s", "--signal SIG", "such as USR1, which is sent and does not end the job"),
-		of("-9 -k --kill -f --force", "", "leave it out: what has not ended at SIGTERM is killed after the job's grace"),
+		of("-9 -k --kill -f --force", "--now", "SIGKILL at once"),
 		of("-i --interactive", "", "you are asked before several jobs of --mine, --user or --all are ended; --yes is for scripts"),
 		of("--dry-run", "", "'gpusched list' shows the jobs, with --mine, --user or their ids"),
+	}},
+	{"estimate", "OPTIONS OF A JOB FOR AN ESTIMATE", []Habit{
+		of("-g --gpus --gpu-mem -m --mem -t --time", "", "'gpusched submit --dry-run' says where and when a job would start"),
 	}},
 	{"logs", "OPTIONS OF OTHER TOOLS FOR LOGS", []Habit{
 		of("--tail", "--lines N", ""),
