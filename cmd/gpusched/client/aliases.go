@@ -75,7 +75,7 @@ func (o *linksOptions) where(a *app) (dir string, names []string, err error) {
 	case o.Dir != "":
 		dir, err = filepath.Abs(o.Dir)
 	case !o.User:
-		err = refuse(api.CodeUsage, "such as: gpusched aliases install --user squeue", "say --user or --dir DIR")
+		err = refuse(api.CodeUsage, "such as: gpusched aliases install --user squeue", "say --user for ~/.local/bin, or --dir DIR")
 	default:
 		dir = filepath.Join(a.getenv("HOME"), ".local/bin")
 	}

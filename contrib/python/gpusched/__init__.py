@@ -94,6 +94,8 @@ def _words(options):
 
 def _ids(ids):
     """Ids as the command reads them: numbers, jobs, or words such as "7_3" and "@"."""
+    if len(ids) == 1 and isinstance(ids[0], (_list, tuple)):
+        ids = ids[0]
     return [str(i["id"] if isinstance(i, dict) else i) for i in ids]
 
 
@@ -122,9 +124,12 @@ def run_command(*words, **options):
 
 
 def submit(*argv, **options):
-    """Queue a job for a command and return the job. The options are those of submit."""
+    """Queue a job for a command, its words or one list of them, and return the job. The options are those of submit."""
+    if len(argv) == 1 and isinstance(argv[0], (_list, tuple)):
+        argv = argv[0]
     if not argv:
         raise Usage(2, "there is no command to run")
+    argv = [a if isinstance(a, (str, bytes, os.PathLike)) else str(a) for a in argv]
     status, out, said = _run(["submit", "--json", *_words(options), "--", *argv])
     if status != 0:
         _fail(status, said)
@@ -141,7 +146,8 @@ def wait(*ids, **options):
     jobs = _jobs(out)
     if not jobs:
         _fail(status, said)
-    return jobs[0] if len(ids) == 1 and len(jobs) == 1 else jobs
+    one = len(ids) == 1 and not isinstance(ids[0], (_list, tuple))
+    return jobs[0] if one and len(jobs) == 1 else jobs
 
 
 def _jobs(out):
