@@ -90,6 +90,7 @@ func TestDoctorLooksAtTheHost(t *testing.T) {
 		"drop-in, root":          {map[string]string{"/etc/systemd/system/gpujob-.service.d/50-site.conf": "[Service]\nRootDirectory=/srv/jobs\n"}, "drop-ins", "50-site.conf:2 sets RootDirectory"},
 		"drop-in, image":         {map[string]string{"/run/systemd/system/service.d/x.conf": "[Service]\nRootImage=/srv/os.raw\n"}, "drop-ins", "service.d/x.conf:2 sets RootImage"},
 		"drop-in for all":        {map[string]string{"/etc/systemd/system/service.d/x.conf": "[Service]\nPrivateDevices=yes\n"}, "drop-ins", "service.d/x.conf:2 sets PrivateDevices"},
+		"drop-in, limit":         {map[string]string{"/etc/systemd/system/gpujob-.service.d/x.conf": "[Service]\nTimeoutStopSec=5s\nRuntimeMaxSec=1d\n"}, "drop-ins", "x.conf:2 sets TimeoutStopSec"},
 		"nonsense for a version": {map[string]string{"/proc/driver/nvidia/version": "hello"}, "driver", "cannot be read"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -21,6 +21,7 @@ var unitDirs = []string{
 // lose its output: see gpuschedd(8).
 var jobsOwn = []string{
 	"Type", "RemainAfterExit", "ExecStart", "ExecReload", "ExecStop", "User", "Slice", "KillMode", "Restart",
+	"RuntimeMaxSec", "TimeoutStopSec", "TimeoutSec", "KillSignal",
 	"DevicePolicy", "DeviceAllow", "MemoryMax", "PrivateDevices", "PAMName", "NoNewPrivileges",
 	"RootDirectory", "RootImage", "DynamicUser", "PrivateUsers",
 	"CollectMode", "StandardOutput", "StandardError", "LogRateLimitIntervalSec", "LogRateLimitBurst", "LogNamespace",
