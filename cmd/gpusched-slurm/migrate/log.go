@@ -42,6 +42,9 @@ func openMoves(s *engines.Shell) (*moveLog, error) {
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(engines.Variable(s.Environ, "HOME"), ".local", "state")
 	}
+	if !filepath.IsAbs(dir) {
+		return nil, engines.Refuse(api.CodeUsage, "set HOME", "what has been moved is noted in the home directory, and HOME is not an absolute path")
+	}
 	dir = filepath.Join(dir, "gpusched")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, engines.Refuse(api.CodeInternal, "what has been moved is noted there", "%v", err)

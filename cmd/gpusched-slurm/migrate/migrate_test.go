@@ -21,6 +21,17 @@ func movesOf(t *testing.T, dir string) (*moveLog, error) {
 	return openMoves(&engines.Shell{Environ: []string{"XDG_STATE_HOME=" + dir}})
 }
 
+// TestMovesAreNotNotedHere: without a home nothing is kept in the current directory, which can be another user's.
+func TestMovesAreNotNotedHere(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if _, err := openMoves(&engines.Shell{Environ: []string{"HOME="}}); err == nil {
+		t.Error("it is kept somewhere")
+	}
+	if list, _ := os.ReadDir("."); len(list) > 0 {
+		t.Errorf("it is kept in %s here", list[0].Name())
+	}
+}
+
 // What has been noted is there again after a crash, the last line of a job counts, a line that was
 // cut short does not, and only one process at a time has the file.
 func TestMovesAreNoted(t *testing.T) {
