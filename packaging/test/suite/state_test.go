@@ -354,6 +354,9 @@ func TestOlderStateDirectory(t *testing.T) {
 	for range 3 {
 		last = submit(t, "alice", "-g 0 --wait -- echo alice")
 	}
+	until(t, "their units are gone, by which the ids would be known", func() bool {
+		return sh(t, "", "systemctl list-units --all --plain --no-legend 'gpujob-*.service'") == ""
+	})
 	sh(t, "", stop+"rm -rf "+stateDir+"; cp -a /run/older "+stateDir+"; "+startDaemon)
 	answers(t)
 	id := submit(t, "bob", "-g 0 --wait -- echo bob")
