@@ -156,10 +156,12 @@ func TestMaskedSlice(t *testing.T) {
 // why say so, and an administrator ends it.
 func TestFailingGPU(t *testing.T) {
 	begin(t)
-	const command = `-g 1 -m 16M --array 0-29 -q -- sh -c '[ "$GPUSCHED_GPU_IDS" = 2 ] && exit 1; exec sleep 1000'`
-	for _, user := range []string{"alice", "bob", "alice", "bob"} { // in turn, or the first would have all that fail
-		sh(t, user, "gpusched submit "+command)
+	const command = `-g 1 -m 16M --array 0-29 --hold -- sh -c '[ "$GPUSCHED_GPU_IDS" = 2 ] && exit 1; exec sleep 1000'`
+	var ids []any
+	for _, user := range []string{"alice", "bob", "alice", "bob"} {
+		ids = append(ids, submit(t, user, command))
 	}
+	sh(t, "", fmt.Sprintf("gpusched release %d %d %d %d", ids...)) // at once, or the first would have all that fail
 	until(t, "GPU 2 is suspect", func() bool {
 		return strings.Contains(try(t, "", "gpusched health").Stdout, "jobs on it failed within seconds")
 	})
