@@ -70,7 +70,7 @@ func prose(t *testing.T, path string) []string {
 			t.Fatal(err)
 		}
 		return comments(file)
-	case ".md", ".txt", ".8", ".service", ".socket", ".slice", ".sh":
+	case ".md", ".txt", ".7", ".8", ".service", ".socket", ".slice", ".sh":
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -153,44 +153,5 @@ func TestOneFlagRefreshesGoldens(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
-	}
-}
-
-// TestReadmeIsShort: people read it, all of it.
-func TestReadmeIsShort(t *testing.T) {
-	text, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
-	if len(lines) > 160 {
-		t.Errorf("README.md has %d lines, 160 are enough", len(lines))
-	}
-	for i, line := range lines {
-		if n := len([]rune(line)); n > 120 && !strings.HasPrefix(line, "|") {
-			t.Errorf("README.md:%d has %d columns", i+1, n)
-		}
-	}
-}
-
-// TestGlossaryIsShort: few words, in their order, each once and with a meaning.
-func TestGlossaryIsShort(t *testing.T) {
-	text, err := os.ReadFile("../contrib/GLOSSARY.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var words []string
-	for line := range strings.Lines(string(text)) {
-		cells := strings.Split(line, "|")
-		if len(cells) != 6 || cells[1] == " word " || strings.HasPrefix(cells[1], "---") {
-			continue
-		}
-		if strings.TrimSpace(cells[2]) == "" {
-			t.Errorf("no meaning: %s", line)
-		}
-		words = append(words, strings.ToLower(cells[1]))
-	}
-	if len(words) < 50 || len(words) > 75 || !slices.IsSorted(words) || len(slices.Compact(slices.Clone(words))) != len(words) {
-		t.Errorf("%d words, sorted and once: %v", len(words), words)
 	}
 }
