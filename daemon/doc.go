@@ -14,7 +14,7 @@
 //	cmd/gpusched/jobsfile     the files of jobs that other schedulers have
 //	cmd/gpusched/manual       makes the manual pages of the command line
 //	cmd/gpusched/oldconfig    the settings of other schedulers as ours
-//	cmd/gpusched/remote       the scheduler of another machine, by ssh
+//	cmd/gpusched/remote       the gpusched of another machine, by ssh
 //	cmd/gpusched/slurm        the options of sbatch as ours
 //	cmd/gpusched/term         what a terminal can show: text, times, tables
 //	cmd/gpusched/trial        what 'doctor --test' runs in a job on each GPU

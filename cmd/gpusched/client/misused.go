@@ -81,16 +81,11 @@ func noCommand(n *kong.Node, word string, near []string) string {
 func didYouMeanOne(word string, near []string) string {
 	further := func(s string) int { return max(len(s)-len(word), len(word)-len(s)) }
 	slices.SortStableFunc(near, func(x, y string) int { return further(x) - further(y) })
-	name, flag := strings.CutPrefix(word, "--") // which alone makes no two options alike
-	names := each(near, func(s string) string { return strings.TrimPrefix(s, "--") })
-	switch best := job.Nearest(name, names); {
-	case best == "":
-		return ""
-	case flag:
-		return fmt.Sprintf(", did you mean %q?", "--"+best)
-	default:
-		return fmt.Sprintf(", did you mean %q?", best)
+	bare := func(s string) string { return strings.TrimPrefix(s, "--") }
+	if best := slices.Index(each(near, bare), job.Nearest(bare(word), each(near, bare))); best >= 0 {
+		return fmt.Sprintf(", did you mean %q?", near[best])
 	}
+	return ""
 }
 
 // parts are those of a text that a pattern has; it is compiled here, as a command that is right needs none.

@@ -86,7 +86,7 @@ func TestFileSystemThatNoTableNames(t *testing.T) {
 	}
 	pool := submit(t, "alice", "-g 0 --hold -- scratch/run") // as of ZFS: where it is not mounted there is no directory
 	ends := submit(t, "alice", "-g 0 --hold --chdir ~/gone -- true")
-	sh(t, "", "umount /scratch; rmdir /home/alice/gone; "+fmt.Sprintf("gpusched release %d %d %d", waits[0], waits[1], ends))
+	sh(t, "", "umount /scratch; rmdir /home/alice/gone; "+fmt.Sprintf("gpusched release %d %d %d %d", waits[0], waits[1], waits[2], ends))
 	for _, id := range waits {
 		keepsWaiting(t, id, "a file system that is not there")
 	}
