@@ -30,7 +30,7 @@ func TestManyAtOnce(t *testing.T) {
 	say("alice", fmt.Sprintf("gpusched hold %d-%d", ids[0], ids[n-1]), 0, held)
 	say("bob", fmt.Sprintf("gpusched cancel %d %d", ids[0], ids[1]), 4, fmt.Sprintf("job %d belongs to alice", ids[1]))
 	say("alice", fmt.Sprintf("gpusched cancel %d %d", ids[0], blocker), 4, fmt.Sprintf("job %d cancelled by alice", ids[0]))
-	if out := say("alice", "gpusched cancel --mine", 2, fmt.Sprintf("end %d jobs of 1 user?", n-1)); out != "" {
+	if out := say("alice", "gpusched cancel --mine", 2, fmt.Sprintf("end %d jobs of yours?", n-1)); out != "" {
 		t.Errorf("without -y something was done: %s", out)
 	}
 	out := say("alice", "gpusched cancel --mine -y", 0, "cancelled by alice")
