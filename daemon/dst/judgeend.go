@@ -162,6 +162,8 @@ func (w *World) unfailed(n *job.Job, r *run) string {
 		switch {
 		case res.OfMachine() && res.Detail.Text != job.ErrNoPayload.Error() && !n.Recovered:
 			return "it could not be started for no fault of its own"
+		case r != nil && r.kept && !n.Recovered:
+			return "the machine kept every job from starting"
 		case r == nil:
 			// refused, or never made
 		case r.behaviour.Launch == "" && r.behaviour.NotStart == 0 && !r.refused:

@@ -78,6 +78,7 @@ const (
 	sourceSlow    Kind = "slow sample"
 	stateLost     Kind = "state file lost"
 	stateOld      Kind = "older state file"
+	startsFail    Kind = "starts fail"
 )
 
 // Entry is one thing that happens to the daemon.
@@ -204,6 +205,11 @@ func NewPlan(seed uint64) Plan {
 		at := time.Duration(old.Int64N(int64(p.Chaos)))
 		lasts := time.Duration(old.Int64N(int64(p.Chaos - at)))
 		p.Entries = append(p.Entries, Entry{At: at, Kind: stateOld, For: lasts, Pick: old.Uint64()})
+	}
+	if all := rand.New(rand.NewPCG(seed, 0x737461727473)); all.IntN(4) == 0 {
+		at := time.Duration(all.Int64N(int64(p.Chaos)))
+		lasts := time.Duration(all.Int64N(int64(p.Chaos - at)))
+		p.Entries = append(p.Entries, Entry{At: at, Kind: startsFail, For: lasts, Pick: all.Uint64()})
 	}
 	slices.SortStableFunc(p.Entries, func(a, b Entry) int { return int(a.At - b.At) })
 	var jobs []int

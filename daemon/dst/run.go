@@ -51,6 +51,7 @@ type run struct {
 	number       int    // the same, for ever
 	touched      string // what was done to it, so that its end may be another
 	stale        bool   // its instructions were taken away before it began: nothing of it runs
+	kept         bool   // the machine could start nothing
 	stuck        bool   // its processes outlive SIGKILL
 	trespassed   bool   // it used a GPU that it does not have
 }
@@ -78,6 +79,14 @@ func (w *World) newRun(name string, props []units.Property) *run {
 		grace: s.Grace, task: job.Task{Array: job.ID(s.Array), Index: s.Task}, dead: w.bus.dead}
 	d := w.roll("command", uint64(r.job), uint64(r.attempt))
 	w.fate(r, d)
+	if w.on(startsFail) && d.percent(95) {
+		w.count("start that fails as all do")
+		r.kept, r.behaviour = true, unittest.Behaviour{NotStart: pick(d, 217, 226)}
+		if d.percent(50) {
+			step := pick(d, contract.StepFilter, contract.StepAway)
+			r.behaviour = unittest.Behaviour{Launch: step, Code: step.ExitStatus()}
+		}
+	}
 	if !w.specs.got[specKey{r.job, r.attempt}] { // a start that nobody waits for any more
 		r.behaviour = unittest.Behaviour{Launch: contract.StepSpec, Code: 225}
 		r.stale = true
