@@ -70,6 +70,7 @@ func (j *judge) restart() {
 func (w *World) judgeRestored(r *job.Restored) {
 	j := w.tracked
 	w.forgetStrays(j.mirror)
+	w.forgetBusy()
 	j.policy, j.mirror = w.settings().Policy, w.disk.clone()
 	for i := range r.Jobs {
 		known := &r.Jobs[i]

@@ -3,6 +3,7 @@ package dst
 import (
 	"cmp"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
@@ -46,6 +47,18 @@ func (u *uses) take(w *World, s *gpu.Snapshot) {
 			u.bytes[at], u.alive[at], shown[at] = p.UsedBytes, true, true
 		}
 		maps.DeleteFunc(u.bytes, func(at useKey, _ int64) bool { return at.uuid == d.UUID && !shown[at] })
+	}
+}
+
+// forgetBusy notes what a new process of the daemon can't know: that a job which is idle by what is on record has
+// computed since it was told so, and how much memory the samples before showed.
+func (w *World) forgetBusy() {
+	clear(w.tracked.uses.bytes)
+	told := func(a job.Allocation) bool { return a.Use.IdleTold > 0 }
+	for id, on := range w.disk.jobs {
+		if on.Attempt != nil && slices.ContainsFunc(on.Attempt.GPUs, told) {
+			delete(w.tracked.uses.busy, attemptKey(id, on.Attempt.Number))
+		}
 	}
 }
 
