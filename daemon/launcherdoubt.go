@@ -30,13 +30,15 @@ func (l *launcherDoubt) doubt() {
 
 // doubted returns how many there were, for lives, and 0 where the launcher has been seen to live since.
 func (l *launcherDoubt) doubted(file func() string) int {
+	now := ""
+	if file != nil {
+		now = file() // its file system may hang
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if file != nil {
-		if now := file(); now != l.file {
-			l.file = now
-			l.events++
-		}
+	if now != l.file {
+		l.file = now
+		l.events++
 	}
 	if l.events == l.lived {
 		return 0

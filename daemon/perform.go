@@ -233,9 +233,10 @@ func notStarted(start *units.StartError, refused *units.RefusedError) string {
 		return "systemd could not start another unit that it needs (systemctl --failed)"
 	case start.Status.Result == units.ResultResources:
 		return "systemd was short of memory or processes, or could not read what the site set for jobs in gpujob-.service.d"
-	case start.Status.PostFailed, start.Status.CheckCode != 0: // Decode says so
+	case start.Status.PostFailed: // Decode says so
 	case start.Status.Result == units.ResultTimeout:
 		return "systemd took too long: it asks for the groups of the account, and a directory service may hang"
+	case start.Status.CheckCode != 0: // Decode says so
 	case start.Status.MainCode == 0 && start.Status.Result == units.ResultExitCode:
 		return "a program that the site set to run before jobs in gpujob-.service.d failed"
 	}

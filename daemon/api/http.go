@@ -7,27 +7,56 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync"
 	"syscall"
 )
 
-const (
-	maxHeader = 64 << 10 // bytes of an answer's head
-	maxIdle   = 8        // connections that are kept
-	// largeBody is the size from which the daemon is asked whether it takes a request before the body is sent: an
-	// answer that comes before all has been sent may get lost with the connection.
-	largeBody = 64 << 10
-)
+// maxHeader bounds the bytes of an answer's head.
+const maxHeader = 64 << 10
+
+// patientConn lets an answer be read that comes before the request has been sent: a daemon with no place for one more
+// connection says so, and closes it, without reading. net/http takes that for an error of the connection.
+type patientConn struct {
+	net.Conn
+	once  sync.Once
+	asked chan struct{} // closed by the first Write
+}
+
+func (c *patientConn) Read(p []byte) (int, error) {
+	<-c.asked
+	return c.Conn.Read(p)
+}
+
+func (c *patientConn) Write(p []byte) (int, error) {
+	c.once.Do(func() { close(c.asked) })
+	n, err := c.Conn.Write(p)
+	if err != nil && isEnd(err) {
+		return len(p), nil // what the daemon said, or that it said nothing, is read next
+	}
+	return n, err
+}
+
+// Close ends what waits in Read, too.
+func (c *patientConn) Close() error {
+	c.once.Do(func() { close(c.asked) })
+	return c.Conn.Close()
+}
 
 var errTooLong = errors.New("the answer is too long")
 
-// newTransport asks one daemon, over connections that it keeps.
+// newTransport asks one daemon, each time over a connection of its own.
 func newTransport(dial func(context.Context) (net.Conn, error)) *http.Transport {
 	return &http.Transport{
-		DialContext:            func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			conn, err := dial(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return &patientConn{Conn: conn, asked: make(chan struct{})}, nil
+		},
 		DisableCompression:     true,
-		MaxIdleConnsPerHost:    maxIdle,
+		DisableKeepAlives:      true, // so that no request meets the end of a connection that was kept
 		MaxResponseHeaderBytes: maxHeader,
-		ExpectContinueTimeout:  answerTime,
 	}
 }
 
@@ -42,9 +71,6 @@ func (c *Client) send(
 	}
 	if header != nil {
 		r.Header = header
-	}
-	if len(body) > largeBody {
-		r.Header.Set("Expect", "100-continue")
 	}
 	return c.transport().RoundTrip(r)
 }

@@ -84,39 +84,6 @@ func TestHostileAnswersAreErrors(t *testing.T) {
 	}
 }
 
-// A daemon may end a connection that was kept: what changes nothing is asked again, and what
-// was not sent. What may have arrived is not.
-func TestAKeptConnectionMayHaveEnded(t *testing.T) {
-	ok := head + "Content-Length: 2\r\n\r\n{}"
-	client, n, closed := says(t, ok+"END", ok)
-	for i := range 3 {
-		if _, err := client.Hold(t.Context(), "5"); err != nil {
-			t.Error(err)
-		}
-		if i == 0 {
-			<-closed // a request that comes earlier may have arrived
-		}
-	}
-	if n.Load() != 2 {
-		t.Errorf("%d connections", n.Load())
-	}
-	for method, want := range map[string]int32{http.MethodGet: 3, http.MethodPost: 2} {
-		var requests atomic.Int32
-		client := daemon(t, func(w http.ResponseWriter, r *http.Request) {
-			if requests.Add(1) == 2 {
-				cut(w)
-			}
-			io.WriteString(w, "{}")
-		})
-		var out struct{}
-		first := client.call(t.Context(), http.MethodPost, "/x", nil, &out)
-		second := client.call(t.Context(), method, "/x", nil, &out)
-		if first != nil || (second == nil) != (method == http.MethodGet) || requests.Load() != want {
-			t.Errorf("%s: %v, %v after %d requests", method, first, second, requests.Load())
-		}
-	}
-}
-
 // A daemon that turns somebody away does not read what they send.
 func TestAnAnswerBeforeTheEndOfTheRequestIsRead(t *testing.T) {
 	client := daemon(t, func(w http.ResponseWriter, r *http.Request) { refuse(w, CodePolicy) })
@@ -126,6 +93,41 @@ func TestAnAnswerBeforeTheEndOfTheRequestIsRead(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A daemon that has no place for one more connection says so and closes it, before it has read anything.
+func TestWhoIsTurnedAwayUnreadHearsIt(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			const body = `{"error":{"code":"unavailable","message":"too many"}}`
+			fmt.Fprintf(conn, "HTTP/1.1 503 X\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+			conn.Close()
+		}
+	}()
+	client := &Client{Socket: socket}
+	for i := range 600 {
+		method, size := http.MethodGet, 0
+		if i%2 == 1 {
+			method, size = http.MethodPost, pick(i, 10, 1<<10, 64<<10, 8<<20)
+		}
+		var e *Error
+		err := client.ask(t.Context(), nil, method, "/x", make([]byte, size), &struct{}{})
+		if !errors.As(err, &e) || e.Code != CodeUnavailable || !e.retry {
+			t.Fatalf("request %d, %s of %d bytes: %v", i, method, size, err)
+		}
+	}
+}
+
+func pick(i int, sizes ...int) int { return sizes[i/2%len(sizes)] }
 
 func TestTheEndOfTheContextEndsARequest(t *testing.T) {
 	client, _, _ := says(t, head+"Content-Length: 3\r\n\r\n{")

@@ -22,7 +22,7 @@ const runOfAttempt = "SELECT " + runOfJob + ", iif(j.result IS NOT NULL AND j.at
 const (
 	runs = runOfAttempt + " WHERE a.ended_at >= ?1 AND coalesce(j.uid = ?2, 1) UNION ALL SELECT " + runOfJob +
 		", j.state, 0, '[]', '', '', j.changed_at, '', 0, 0 FROM jobs j WHERE j.result IS NOT NULL AND j.changed_at >= ?1 AND" +
-		" coalesce(j.uid = ?2, 1) AND j.attempt = 0 AND json_extract(j.request, '$.array') IS NULL ORDER BY 18, 1, 14"
+		" coalesce(j.uid = ?2, 1) AND j.attempt = 0 AND iif(json_valid(j.request), json_extract(j.request, '$.array'), NULL) IS NULL ORDER BY 18, 1, 14"
 	goingOn = runOfAttempt + " WHERE a.ended_at = '' AND coalesce(j.uid = ?, 1) AND j.result IS NULL ORDER BY 1, 14"
 )
 
