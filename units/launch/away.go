@@ -111,22 +111,7 @@ func maybeAway(path string) string {
 			return "there is nothing in " + at + ", where a file system may not be mounted"
 		}
 	}
-	for _, path := range linked(path) { // it was there at the submission, which an interpreter need not have been
-		if at := withoutTop(path); at != "" {
-			return at + " is not there, which may be a file system that is not mounted"
-		}
-	}
 	return ""
-}
-
-// withoutTop returns the directory of the root in which a path is, where it is missing and this account can't have
-// removed it: a ZFS pool that is exported takes its mount point with it.
-func withoutTop(path string) string {
-	top, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	if top = "/" + top; !errors.Is(unix.Access(top, unix.F_OK), unix.ENOENT) || unix.Access("/", unix.W_OK) == nil {
-		return ""
-	}
-	return top
 }
 
 // missing are the paths at which what was missing should be.
