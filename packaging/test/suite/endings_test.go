@@ -26,6 +26,7 @@ func told(t *testing.T, options, ask string) int64 {
 	id := submit(t, "alice", "-g 0 --grace 10m "+options+" -- "+saves("TERM", 1))
 	printed(t, id, "armed")
 	if ask != "" {
+		running(t, id)
 		sh(t, "alice", fmt.Sprintf("gpusched %s %d", ask, id))
 	}
 	printed(t, id, "saving")

@@ -101,7 +101,8 @@ func logServes(t *testing.T, user string) {
 func TestOutputOfAnEarlierJob(t *testing.T) {
 	begin(t)
 	const stop = "systemctl stop gpusched.socket gpusched.service; cd " + stateDir + "; "
-	sh(t, "", stop+"mkdir /run/aside; mv state.db* /run/aside/; "+startDaemon)
+	const ids = "/var/cache/gpusched/state.db.last" // which go on without the file
+	sh(t, "", stop+"mkdir /run/aside; mv state.db* /run/aside/; rm "+ids+"; "+startDaemon)
 	t.Cleanup(func() { sh(t, "", stop+"rm -f state.db*; mv /run/aside/* .; rmdir /run/aside; "+startDaemon) })
 	for _, word := range []string{"earlier", "later"} {
 		answers(t)
@@ -115,7 +116,7 @@ func TestOutputOfAnEarlierJob(t *testing.T) {
 		if last := sh(t, "alice", "gpusched list -a -o ids | sort -n | tail -1"); last != "2" {
 			t.Errorf("the last number is %s", last)
 		}
-		sh(t, "", stop+"rm -f state.db*; "+startDaemon)
+		sh(t, "", stop+"rm -f state.db* "+ids+"; "+startDaemon)
 	}
 }
 
