@@ -84,7 +84,7 @@ func TestFileSystemThatNoTableNames(t *testing.T) {
 		submit(t, "alice", "-g 0 --hold -- /scratch/alice/run"),
 	}
 	ends := submit(t, "alice", "-g 0 --hold --chdir ~/gone -- true")
-	sh(t, "", "umount /scratch; rmdir /home/alice/gone; "+fmt.Sprintf("gpusched release %d %d %d %d", waits[0], waits[1], waits[2], ends))
+	sh(t, "", "umount /scratch; rmdir /home/alice/gone; "+fmt.Sprintf("gpusched release %d %d %d", waits[0], waits[1], ends))
 	for _, id := range waits {
 		keepsWaiting(t, id, "a file system that is not there")
 	}
