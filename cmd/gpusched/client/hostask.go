@@ -230,11 +230,12 @@ func (a *app) complainOf(host string, err error) error {
 	return nil
 }
 
-// actTime is how long a machine that has begun may take to do what it is asked, such as to queue a job.
-const actTime = time.Minute
-
-// lostTime is how long a machine that was lost over a wait or a submission is asked again.
-const lostTime = 20 * time.Second
+var (
+	// actTime is how long a machine that has begun may take to do what it is asked, such as to queue a job.
+	actTime = time.Minute
+	// lostTime is how long a machine that was lost over a wait or a submission is asked again.
+	lostTime = 20 * time.Second
+)
 
 // untilAnswered asks a machine again while its answers are cut off: what is asked twice is done once. cut: nobody knows
 // what became of it.

@@ -280,12 +280,48 @@ func TestASubmissionThatIsCutOffIsAskedForAgain(t *testing.T) {
 	}
 }
 
+// short makes the times short that a machine has for a submission.
+func short(t *testing.T, act, lost time.Duration) {
+	wasAct, wasLost := actTime, lostTime
+	t.Cleanup(func() { actTime, lostTime = wasAct, wasLost })
+	actTime, lostTime = act, lost
+}
+
+// submitTo submits a job to machine b, and says what came of it.
+func submitTo(t *testing.T, a *app) (text string) {
+	t.Helper()
+	a.words = []string{"submit", "--", "true"}
+	n, err := (&jobOptions{Host: "b"}).elsewhere(a, newFleet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if _, _, err = n.submit(ctx); err == nil || ctx.Err() != nil {
+		t.Fatalf("%v; %v", err, ctx.Err())
+	}
+	a.err.W.Flush()
+	return err.Error()
+}
+
+const nobodyCanSay = "nobody can say whether b has queued the job, and no other machine was asked to"
+
+// A machine that begins with each submission and ends none is left, and meanwhile the user is told.
+func TestASubmissionEndsOnAMachineThatHangs(t *testing.T) {
+	short(t, 600*time.Millisecond, 200*time.Millisecond)
+	_, a, said := fakeSSH(t, "echo 'gpusched begins'\nexec sleep 1000\n")
+	if text := submitTo(t, a); !strings.Contains(text, nobodyCanSay) {
+		t.Error(text)
+	}
+	if got := said.String(); strings.Count(got, "it is asked again") != 1 {
+		t.Errorf("%q", got)
+	}
+}
+
 // A file whose connection is cut stops there: what is queued, what may be and what is not is said, and no other
 // machine gets the job.
 func TestAFileOfJobsThatIsCutOff(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it is asked again for 20 s")
-	}
+	short(t, time.Minute, time.Second)
 	_, a, said := fakeSSH(t, "most=1000\n"+queues)
 	a.words, a.hosts = []string{"submit"}, []string{"b"}
 	var list []lineJob
@@ -307,7 +343,7 @@ func TestAFileOfJobsThatIsCutOff(t *testing.T) {
 	}
 	for _, want := range []string{
 		"3 of 6 jobs queued; line 4 may be as well (see 'gpusched --hosts b list --mine -a'), and the other 2 are not",
-		"nobody can say whether b has queued the job, and no other machine was asked to",
+		nobodyCanSay,
 	} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("%q is not in %q", want, said.String())

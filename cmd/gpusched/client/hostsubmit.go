@@ -210,10 +210,18 @@ func (n *newElsewhere) submit(ctx context.Context) (reply api.SubmitReply, host 
 // job.
 func (n *newElsewhere) queue(ctx context.Context, host string) (reply api.SubmitReply, err error) {
 	key := api.NewKey()
-	ans, cut, err := untilAnswered(ctx, func() (remote.Answer, error) {
-		limited, cancel := context.WithTimeout(ctx, actTime)
+	whole, cancel := context.WithTimeout(ctx, actTime+lostTime)
+	defer cancel()
+	told := false
+	ans, cut, err := untilAnswered(whole, func() (remote.Answer, error) {
+		limited, cancel := context.WithTimeout(whole, actTime)
 		defer cancel()
-		return n.ask(limited, host, false, key)
+		ans, err := n.ask(limited, host, false, key)
+		if errors.As(err, new(*remote.CutError)) && !told {
+			told = true
+			n.a.note("%s: %s; it is asked again, which queues no second job", host, oneLine(err))
+		}
+		return ans, err
 	})
 	if err == nil {
 		err = readDocument(host, ans, &reply)
