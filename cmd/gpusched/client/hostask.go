@@ -237,8 +237,8 @@ var (
 	lostTime = 20 * time.Second
 )
 
-// untilAnswered asks a machine again while its answers are cut off: what is asked twice is done once. cut: nobody knows
-// what became of it.
+// untilAnswered asks a machine again while its answers are cut off: what is asked twice is done once. Once one was,
+// that its scheduler does not answer is no answer either. cut: nobody knows what became of it.
 func untilAnswered(ctx context.Context, ask func() (remote.Answer, error)) (ans remote.Answer, cut bool, err error) {
 	var lost time.Time // since when
 	for {
@@ -248,9 +248,10 @@ func untilAnswered(ctx context.Context, ask func() (remote.Answer, error)) (ans 
 			cut, lost = true, time.Now()
 		}
 		var e *api.Error
-		gone := errors.As(err, &e) && e.Code == api.CodeUnreachable
+		gone := errors.As(err, &e) && e.Code == api.CodeUnreachable ||
+			err == nil && ans.Doc == nil && ans.Status == api.CodeUnreachable.ExitStatus()
 		if !cut || !gone || time.Since(lost) > lostTime || api.Pause(ctx, time.Second) != nil {
-			return ans, cut && err != nil, err
+			return ans, cut && (err != nil || ans.Status != 0), err
 		}
 	}
 }

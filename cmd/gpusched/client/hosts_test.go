@@ -297,11 +297,15 @@ func submitTo(t *testing.T, a *app) (text string) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if _, _, err = n.submit(ctx); err == nil || ctx.Err() != nil {
-		t.Fatalf("%v; %v", err, ctx.Err())
+	reply, _, err := n.submit(ctx)
+	if ctx.Err() != nil {
+		t.Fatal(ctx.Err())
 	}
 	a.err.W.Flush()
-	return err.Error()
+	if err != nil {
+		return err.Error()
+	}
+	return reply.Job.Called()
 }
 
 const nobodyCanSay = "nobody can say whether b has queued the job, and no other machine was asked to"
@@ -315,6 +319,27 @@ func TestASubmissionEndsOnAMachineThatHangs(t *testing.T) {
 	}
 	if got := said.String(); strings.Count(got, "it is asked again") != 1 {
 		t.Errorf("%q", got)
+	}
+}
+
+// Once a submission was cut off it may be queued, and a refusal does not say that it is not: of a scheduler that does
+// not answer it is asked for again.
+func TestARefusalAfterACutIsNotTheWholeTruth(t *testing.T) {
+	short(t, time.Minute, 3*time.Second)
+	for second, want := range map[string]string{
+		"echo 'gpusched: the scheduler does not answer' >&2; exit 5": "b:7",
+		"echo 'gpusched: your quota is used up' >&2; exit 7":         nobodyCanSay,
+	} {
+		_, a, _ := fakeSSH(t, "echo 'gpusched begins'\necho >>asked\ncase $(wc -l <asked) in 1) exit 255 ;; 2) "+second+" ;; esac\n"+
+			`echo '{"job":{"id":7,"state":"queued"}}'`+"\n")
+		if text := submitTo(t, a); !strings.Contains(text, want) {
+			t.Errorf("%s: %s", second, text)
+		}
+	}
+	short(t, time.Minute, time.Second)
+	_, a, _ := fakeSSH(t, "echo 'gpusched begins'\n[ -e asked ] || { >asked; exit 255; }\necho 'gpusched: the scheduler does not answer' >&2; exit 5\n")
+	if text := submitTo(t, a); !strings.Contains(text, "the scheduler does not answer; "+nobodyCanSay) {
+		t.Error(text)
 	}
 }
 
