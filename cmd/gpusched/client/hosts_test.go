@@ -236,11 +236,11 @@ func TestAMachineAnswersBeforeACommandIsRunThere(t *testing.T) {
 }
 
 // queues is an ssh whose machine queues jobs until it is cut off, and what it was asked.
-const queues = `exec 3<&0
+const queues = `echo "gpusched begins"
+exec 3<&0
 cat <&3 >asked & q=$!
 until [ -s asked ]; do sleep 0.02; done
 kill $q
-echo "gpusched begins"
 n=$(ls queued* 2>/dev/null | wc -l)
 if grep -q '"dry_run":true' asked; then rm asked; echo '{"job":{"state":"starting"}}'; exit; fi
 mv asked "queued$n"

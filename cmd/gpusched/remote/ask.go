@@ -87,13 +87,16 @@ func AskBy(ctx context.Context, cmd *exec.Cmd, host string, t Typed, among int) 
 	patience := time.AfterFunc(Patience, func() { cancel(context.DeadlineExceeded) })
 	defer patience.Stop()
 	out := &document{
-		most:  max(leastAnswer, allAnswers/max(among, 1)),
-		begun: func() { patience.Stop() },
-		over:  func() { cancel(errTooLong) },
+		most: max(leastAnswer, allAnswers/max(among, 1)),
+		over: func() { cancel(errTooLong) },
 	}
 	said := &tail{}
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, said, lastWords
 	in, err := cmd.StdinPipe()
+	out.begun = func() {
+		patience.Stop()
+		go func() { _, _ = in.Write(append(question, '\n')) }() // it stays open: with its end the other side ends
+	}
 	if err == nil {
 		err = cmd.Start()
 	}
@@ -101,7 +104,6 @@ func AskBy(ctx context.Context, cmd *exec.Cmd, host string, t Typed, among int) 
 		return Answer{}, unreachable(fmt.Sprintf("start ssh: %v", err), "")
 	}
 	defer context.AfterFunc(ctx, func() { End(cmd) })()
-	go func() { _, _ = in.Write(append(question, '\n')) }() // it stays open: with its end the other side ends
 	err = cmd.Wait()
 	switch {
 	case ctx.Err() != nil:

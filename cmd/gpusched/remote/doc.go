@@ -3,10 +3,11 @@
 // anybody: with the document of the command (Ask), or with what it prints (Command). To the scheduler there it
 // is the account that ssh has logged in, so rights need no thought here.
 //
-// A document takes this way: the words of the command line, and of a new job its environment, directory, umask and key,
-// go as JSON to the input of 'ssh HOST gpusched __document'. That prints one line once it has been reached, then runs
-// the command as it was typed, but for the settings and options that name machines, and prints its document. What it
-// says on standard error is for people. Its input stays open: the end of it tells that nobody waits any more.
+// A document takes this way: the words of the command line, and of a new job its environment, directory, umask and
+// key, go as JSON to the input of 'ssh HOST gpusched __document', once that has printed the line with which it
+// begins: what is not gpusched is told nothing, and what has not begun has not been asked. It then runs the command
+// as it was typed, but for the settings and options that name machines, and prints its document. What it says on
+// standard error is for people. Its input stays open: the end of it tells that nobody waits any more.
 //
 // What can go wrong, and what becomes of it:
 //

@@ -123,7 +123,7 @@ func TestHowSSHIsCalled(t *testing.T) {
 
 // An answer is the document, what was said beside it, and the status; a start-up file's words are neither.
 func TestAnAnswer(t *testing.T) {
-	ssh(t, `echo "welcome {"; head -c 10 >/dev/null; echo "gpusched begins"; echo '{"a":1}'; echo "gpusched: a note" >&2; exit 3`)
+	ssh(t, `echo "welcome {"; echo "gpusched begins"; head -c 10 >/dev/null; echo '{"a":1}'; echo "gpusched: a note" >&2; exit 3`)
 	a, err := Ask(t.Context(), "a", Typed{Words: [][]byte{[]byte("list")}, Called: "a"}, 1)
 	if err != nil || string(a.Doc) != `{"a":1}` || a.Said != "a note" || a.Status != 3 {
 		t.Errorf("%+v, %q, %v", a, a.Doc, err)
@@ -135,6 +135,16 @@ func TestAnAnswer(t *testing.T) {
 	ssh(t, `echo "gpusched begins"; echo "gpusched: no such job" >&2; exit 3`)
 	if a, err := Ask(t.Context(), "a", Typed{}, 1); err != nil || a.Doc != nil || a.Said != "no such job" || a.Status != 3 {
 		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+// What has not begun has been told nothing, so what it was to do it can't have done.
+func TestWhatHasNotBegunIsNotAsked(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "asked")
+	ssh(t, `echo "welcome"; timeout 0.5 cat >`+file+`; exit 255`)
+	_, err := Ask(t.Context(), "a", Typed{Job: &NewJob{Environ: [][]byte{[]byte("TOKEN=hunter2")}}}, 1)
+	if asked, e := os.ReadFile(file); len(asked) > 0 || e != nil || err == nil || errors.As(err, new(*CutError)) {
+		t.Errorf("%q, %v, %v", asked, e, err)
 	}
 }
 
