@@ -146,6 +146,31 @@ func environFor(environ, set []string, dryRun bool) [][]byte {
 	return out
 }
 
+// setsVariable reports whether what stands before a value, in the word before or in its own, is -e.
+func setsVariable(before string) bool {
+	short, is := strings.CutPrefix(before, "-")
+	return before == "--set-env" || before == "--set-env=" || is && !strings.HasPrefix(short, "-") && strings.HasSuffix(short, "e")
+}
+
+// withoutValues are the words of a new job for a machine that is only asked: of the variables that it sets the names
+// alone, but for those by which a program is found.
+func withoutValues(words, set []string) []string {
+	out := slices.Clone(words)
+	for i, word := range words {
+		for _, entry := range set {
+			before, is := strings.CutSuffix(word, entry)
+			name, value, has := strings.Cut(entry, "=")
+			if !is || !has || slices.Contains(toFindPrograms, name) {
+				continue
+			}
+			if setsVariable(before) || before == "" && i > 0 && setsVariable(words[i-1]) {
+				out[i] = strings.TrimSuffix(word, value)
+			}
+		}
+	}
+	return out
+}
+
 // toFindPrograms are the variables by which a program, or the set-up of a job, is found.
 var toFindPrograms = strings.Fields("PATH PWD CONDA_ENVS_DIRS CONDA_ENVS_PATH CONDA_EXE HF_HOME HF_HUB_CACHE MAMBA_ROOT_PREFIX MODULEPATH " +
 	"MODULESHOME WORKON_HOME")

@@ -164,6 +164,50 @@ func TestTheEnvironmentOfAnotherMachine(t *testing.T) {
 	}
 }
 
+// A machine that is only asked is told no value of -e, however that is written, and all else as it was typed.
+func TestAMachineThatIsOnlyAskedGetsNoValues(t *testing.T) {
+	dir, a, _ := fakeSSH(t, "echo 'gpusched begins'\nread -r q\necho \"$q\" >asked\n"+`echo '{"job":{"state":"starting"}}'`+"\n")
+	const secret = "TOKEN=a=hunter2"
+	for _, c := range []struct{ typed, want string }{
+		{"submit -e " + secret + " -- true", "submit -e TOKEN= -- true"},
+		{"submit -e" + secret + " -- true", "submit -eTOKEN= -- true"},
+		{"submit -qe " + secret + " -- true", "submit -qe TOKEN= -- true"},
+		{"submit -qe" + secret + " -- true", "submit -qeTOKEN= -- true"},
+		{"submit --set-env " + secret + " true", "submit --set-env TOKEN= true"},
+		{"submit --set-env=" + secret + " true", "submit --set-env=TOKEN= true"},
+		{"submit -e NAME -e E= -e PATH=/opt/bin --tag a=1 -e a=1 -- true", "submit -e NAME -e E= -e PATH=/opt/bin --tag a=1 -e a= -- true"},
+	} {
+		a.words = strings.Fields(c.typed)
+		parser, err := newParser(grammarFor(a.words), io.Discard, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := parser.Parse(a.words)
+		if err != nil {
+			t.Fatalf("%s: %v", c.typed, err)
+		}
+		o := k.Selected().Target.Addr().Interface().(newJob).options()
+		o.Host = "b"
+		n, err := o.elsewhere(a, newFleet())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for dryRun, want := range map[bool]string{true: c.want, false: c.typed} {
+			if _, err := n.ask(t.Context(), "b", dryRun, "k"); err != nil {
+				t.Fatal(err)
+			}
+			text, _ := os.ReadFile(filepath.Join(dir, "asked"))
+			var asked remote.Typed
+			if err := json.Unmarshal(text, &asked); err != nil {
+				t.Fatal(err)
+			}
+			if got := joined(asked.Words, " ", func(b []byte) string { return string(b) }); got != want {
+				t.Errorf("%s, dry run %v: %s", c.typed, dryRun, got)
+			}
+		}
+	}
+}
+
 // Of ids of several machines each takes its own.
 func TestAMachineTakesItsOwnJobs(t *testing.T) {
 	typed := []string{"a:12,14,b:3", "5", "b:7_[1,2]", "name:x,y", "a:name:b:1,2"}
