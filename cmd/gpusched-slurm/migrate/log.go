@@ -40,7 +40,7 @@ type moveLog struct {
 func openMoves(s *engines.Shell) (*moveLog, error) {
 	dir := engines.Variable(s.Environ, "XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(engines.Variable(s.Environ, "HOME"), ".local", "state")
+		dir = filepath.Join(s.Home, ".local", "state")
 	}
 	if !filepath.IsAbs(dir) {
 		return nil, engines.Refuse(api.CodeUsage, "set HOME", "what has been moved is noted in the home directory, and HOME is not an absolute path")

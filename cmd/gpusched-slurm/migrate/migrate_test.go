@@ -30,6 +30,13 @@ func TestMovesAreNotNotedHere(t *testing.T) {
 	if list, _ := os.ReadDir("."); len(list) > 0 {
 		t.Errorf("it is kept in %s here", list[0].Name())
 	}
+	home := t.TempDir() // the account's, where the environment has none, as in a unit of systemd
+	if _, err := openMoves(&engines.Shell{Home: home}); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(home, ".local/state/gpusched/moved.jsonl")); err != nil {
+		t.Error(err)
+	}
 }
 
 // What has been noted is there again after a crash, the last line of a job counts, a line that was

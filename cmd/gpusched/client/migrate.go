@@ -48,7 +48,8 @@ func (c *exportSlurmCmd) Run(ctx context.Context, a *app) error {
 // shell is what commands that gpusched-slurm alone has do their work with.
 func (a *app) shell() engines.Shell {
 	return engines.Shell{
-		Environ: a.environ, UID: a.uid, Root: a.root, Here: a.daemon(), Resolve: a.resolve, Request: a.onceMore,
+		Environ: a.environ, Home: a.getenv("HOME"), UID: a.uid, Root: a.root, Here: a.daemon(),
+		Resolve: a.resolve, Request: a.onceMore,
 		Printf: func(format string, args ...any) { a.out.Printf(format, args...) },
 		Note:   a.note, NoteOnce: a.noteOnce,
 		Complain: func(format string, args ...any) { a.complain(term.Clean(fmt.Sprintf(format, args...))) },

@@ -2,6 +2,7 @@ package client
 
 import (
 	"errors"
+	"path/filepath"
 	"testing"
 
 	"github.com/gpusched/gpusched/daemon/api"
@@ -21,5 +22,13 @@ func TestArraysMoveWhole(t *testing.T) {
 	_, err = a.onceMore(api.JobReply{Job: j, Results: &api.Results{Tasks: []api.TaskGroup{{Tasks: "0", State: job.Completed}, {Tasks: "1-3,7"}}}})
 	if !errors.As(err, &e) || e.Code != api.CodeConflict {
 		t.Errorf("one that has begun: %v", err)
+	}
+}
+
+// Where the environment names no home, as in a unit of systemd, it is the account's.
+func TestCommandsAboutSlurmHaveAHome(t *testing.T) {
+	t.Setenv("HOME", "")
+	if home := (&app{getenv: getenv}).shell().Home; !filepath.IsAbs(home) {
+		t.Errorf("%q", home)
 	}
 }

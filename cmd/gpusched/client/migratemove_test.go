@@ -99,7 +99,9 @@ func (r *moveRig) sbatch(script string) {
 func (r *moveRig) run(ctx context.Context, ids ...string) (string, error) {
 	r.t.Helper()
 	var said bytes.Buffer
-	getenv := func(name string) string { return map[string]string{"XDG_STATE_HOME": r.state}[name] }
+	getenv := func(name string) string {
+		return map[string]string{"XDG_STATE_HOME": r.state, "HOME": engines.Variable(r.environ, "HOME")}[name]
+	}
 	a := &app{
 		out: term.New(os.Stdout, getenv, time.Now()), err: term.New(os.Stderr, getenv, time.Now()), getenv: getenv, environ: r.environ, uid: os.Getuid(),
 		client: &api.Client{Socket: r.socket}, slurm: withSlurm, restoreLimits: func() {}, noted: map[string]bool{},

@@ -62,6 +62,7 @@ type Program struct {
 // Shell is what the commands of gpusched-slurm alone have of the command line.
 type Shell struct {
 	Environ []string
+	Home    string // the account's where the environment names none
 	UID     int
 	Root    string      // of the file system that is looked at; "" but in tests
 	Here    *api.Client // the scheduler of this machine
