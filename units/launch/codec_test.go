@@ -136,3 +136,32 @@ func TestOtherVersions(t *testing.T) {
 		}
 	}
 }
+
+// shape spells out a type with the fields of its structs.
+func shape(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Slice:
+		return "[]" + shape(t.Elem())
+	case reflect.Struct:
+		var fields []string
+		for i := range t.NumField() {
+			fields = append(fields, t.Field(i).Name+" "+shape(t.Field(i).Type))
+		}
+		return "{" + strings.Join(fields, ", ") + "}"
+	}
+	return t.Kind().String()
+}
+
+// A field that an older launcher does not know is left out by it, so the version changes with the fields.
+func TestTheVersionIsOfTheseFields(t *testing.T) {
+	const want = magic + "{JobID int64, Attempt int, ArrayJob int64, ArrayTask int, Program {Argv []string, " +
+		"EnvMode string, Env []string, Dir string, Umask int, Setup {Modules []string, Conda string, " +
+		"Venv string, Command string, CUDAArg bool, Compat string}, Log {Path string, Truncate bool}, " +
+		"TTY bool}, Home string, User string, Shell string, " +
+		"GPUs []{UUID string, Index int, Minor int, Milli int, PromiseBytes int64}, ShareMilli int, " +
+		"GPUMemMiB int64, Visible string, Screen string, Aimed []int, Ignored int, Variables []string, " +
+		"RequireFilter bool, ProbePath string, SoftLimits []{Name string, Soft uint64, Hard uint64}}"
+	if got := magic + shape(reflect.TypeFor[Spec]()); got != want {
+		t.Errorf("Spec is\n%s\nraise the number in magic, and write that here", got)
+	}
+}
