@@ -96,6 +96,10 @@ func (at *attendance) show(ctx context.Context) (end func(ended *api.Job)) {
 
 // sayUnseen says why the output is not shown, or may not be.
 func (at *attendance) sayUnseen(ctx context.Context, err error, ended *api.Job) {
+	if errors.Is(err, errBehind) {
+		at.line.note("%s", maybeMore(at.job))
+		return
+	}
 	begun := ended != nil && ended.Attempt > 0
 	if begun && !at.pipe.some && ended.Engine == "" {
 		if text := at.a.unseen(at.a.withLog(ctx, *ended)); text != "" {
@@ -131,7 +135,7 @@ func (at *attendance) readOutput(ctx context.Context, byLog bool, over <-chan st
 func (at *attendance) readJournal(ctx context.Context, path string, over <-chan struct{}) error {
 	lines := &lineJoiner{w: at.pipe}
 	starts := &ownStarts{jobs: at.a.client, job: at.job, known: map[string]bool{}}
-	tail := journalTail{job: nameOfJob(at.job), path: path, out: at.pipe, each: func(e entry) error {
+	tail := journalTail{job: at.job, path: path, out: at.pipe, each: func(e entry) error {
 		if !starts.has(ctx, e) {
 			at.pipe.skip()
 			return nil

@@ -250,6 +250,7 @@ func (t *gpuTrial) output(ctx context.Context, a *app, reply api.JobReply) ([]by
 		return nil, err
 	}
 	p, list := &logPrinter{logsCmd: &logsCmd{}, app: a}, begun(reply)
+	whole := a.printed(ctx, reply.Job)
 	var text bytes.Buffer
 	for len(list) > 0 {
 		text.Reset()
@@ -271,6 +272,9 @@ func (t *gpuTrial) output(ctx context.Context, a *app, reply api.JobReply) ([]by
 	if _, found := trial.Read(text.Bytes()); !found {
 		if hidden := a.unseen(reply.Job); hidden != "" {
 			return text.Bytes(), errors.New(hidden)
+		}
+		if !whole && reply.Job.Manager == "" {
+			return text.Bytes(), errors.New(maybeMore(reply.Job))
 		}
 	}
 	return text.Bytes(), nil

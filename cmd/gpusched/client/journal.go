@@ -3,6 +3,7 @@ package client
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -59,7 +60,7 @@ func (a *app) awaitJournal(ctx context.Context) error {
 }
 
 // tailJournal passes on the entries of a job after one, and those that come, until over is closed, as it is when the
-// job has ended, and all that it printed is here.
+// job has ended, and all that it printed is here. It returns errBehind where that is not certain.
 func (a *app) tailJournal(ctx context.Context, t journalTail, over <-chan struct{}) error {
 	each := func(e entry) error {
 		t.cursor = e.cursor
@@ -81,27 +82,50 @@ func (a *app) tailJournal(ctx context.Context, t journalTail, over <-chan struct
 	case <-over:
 	}
 	whole := a.printed(ctx, t.job)
-	if !whole {
+	if !whole && t.job.Manager != "" {
 		t.out.settle(ctx)
+		whole = true // as far as anybody can tell
 	}
 	stop()
 	<-exited // what it has read is passed on; it hears of new entries late
-	if ctx.Err() != nil || !whole || !a.hasJournal() {
-		return ctx.Err()
+	if ctx.Err() == nil && a.hasJournal() {
+		if err := runJournal(ctx, t.path, t.rest(), each); err != nil {
+			return err
+		}
 	}
-	return runJournal(ctx, t.path, t.rest(), each)
+	if ctx.Err() == nil && !whole {
+		return errBehind
+	}
+	return ctx.Err()
 }
 
-// printed has journald write down what a job has printed, and reports whether all of it is in the journal.
-func (a *app) printed(ctx context.Context, id string) bool {
+// printed has journald write down what a job has printed, and reports whether all of it is in the journal. While
+// journald is busy, or is not there, it asks again until settleMax. It can't ask about a job of the user's own systemd,
+// whose scheduler journald does not obey.
+func (a *app) printed(ctx context.Context, j api.Job) bool {
 	ctx, stop := context.WithTimeout(ctx, settleMax)
 	defer stop()
-	return a.daemon().Printed(ctx, id)
+	for j.Manager == "" && ctx.Err() == nil {
+		if a.daemon().Printed(ctx, nameOfJob(j)) {
+			return true
+		}
+		pause(ctx, journalPoll)
+	}
+	return false
+}
+
+// errBehind is that journald has not said that it has written down all that a job printed.
+var errBehind = errors.New("the journal is behind")
+
+// maybeMore says it of a job.
+func maybeMore(j api.Job) string {
+	return fmt.Sprintf("%s and may not have all that job %s printed yet: see the rest later with 'gpusched logs %[2]s'",
+		errBehind, nameOfJob(j))
 }
 
 // journalTail is what of a job's output is read.
 type journalTail struct {
-	job    string // its name
+	job    api.Job
 	path   string // of journalctl
 	which  []string
 	cursor string // of the last entry that has been passed on; "": none has
@@ -142,13 +166,14 @@ func present(pattern string) bool {
 	return len(found) > 0
 }
 
-// The end of a job and the end of its output come on different ways. Where the scheduler can't have journald write
-// down all of it, it is complete when nothing came for settleTime after the job's end, and is not waited for longer
-// than settleMax.
+// The end of a job and the end of its output come on different ways. The output is not waited for longer than
+// settleMax; where nobody can have journald write down all of it, it is complete when nothing came for settleTime after
+// the job's end.
 const (
 	settleTime = 500 * time.Millisecond
 	settleMax  = 10 * time.Second
 	lateMax    = 2 * time.Second // and how long one line is waited for where there is none
+	behindMax  = time.Minute     // how long after a job's end journald is asked though something came
 
 	journalPoll = 100 * time.Millisecond // how often a first line is looked for
 )
@@ -233,8 +258,9 @@ func (a *app) unseen(j api.Job) string {
 	return text
 }
 
-// nothingPrinted says of an attempt without output in the journal what that can mean.
-func (p *logPrinter) nothingPrinted(ctx context.Context, j api.Job, at api.Attempt) string {
+// nothingPrinted says of an attempt without output in the journal what that can mean. whole is that the journal has all
+// that came to it.
+func (p *logPrinter) nothingPrinted(ctx context.Context, j api.Job, at api.Attempt, whole bool) string {
 	text := "printed nothing"
 	if at.EndedAt.IsZero() {
 		text = "has printed nothing yet"
@@ -246,15 +272,23 @@ func (p *logPrinter) nothingPrinted(ctx context.Context, j api.Job, at api.Attem
 		text += " that you can read: " + hidden.Error()
 	case p.outOfReach():
 		text += ", or " + maybeHidden
+	case !whole:
+		text += ", or the journal does not have it yet: try again later"
 	case !p.hasJournal():
 		text += ", or the journal no longer has it (it has no file of yours)"
-	case !p.reachesBack(ctx, j.UID, at.PlacedAt):
+	case p.journalSince(at.PlacedAt) || !p.reachesBack(ctx, j.UID, at.PlacedAt):
 		text += ", or the journal no longer has it"
 	}
 	if path := logOf(j); path != "" {
 		text += "; its log is " + path
 	}
 	return text
+}
+
+// journalSince reports whether journald was started after then: one that is stopped drops what it has not read.
+func (a *app) journalSince(then time.Time) bool {
+	info, err := os.Lstat(filepath.Join(a.root, "/run/systemd/units/invocation:systemd-journald.service"))
+	return err == nil && info.ModTime().After(then)
 }
 
 // reachesBack reports whether the journal is sure to have all that a user's processes printed

@@ -3,14 +3,17 @@ package client
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/contract"
 )
 
@@ -82,6 +85,34 @@ func TestOutOfReach(t *testing.T) {
 			if c.out != strings.Contains(text, want) || (text != "") != c.out || c.out != strings.HasSuffix(text, "its log is "+log) && log != "" {
 				t.Errorf("%+v, log %q: %q", c, log, text)
 			}
+		}
+	}
+}
+
+// What a journald that was stopped had not read is lost, so of a job that was there before nobody knows that it printed
+// nothing; nor of one of which the journal may not have all yet.
+func TestNothingPrinted(t *testing.T) {
+	root := t.TempDir()
+	journalctl, units := filepath.Join(root, "journalctl"), filepath.Join(root, "run/systemd/units")
+	if err := os.WriteFile(journalctl, []byte("#!/bin/sh\nprintf '__CURSOR=c\\nMESSAGE=older\\n\\n'\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.MkdirAll(units, 0o755), os.Symlink("ab12", filepath.Join(units, "invocation:systemd-journald.service"))); err != nil {
+		t.Fatal(err)
+	}
+	p := &logPrinter{logsCmd: &logsCmd{}, app: &app{root: root}, path: journalctl}
+	for _, c := range []struct {
+		placed time.Duration // after journald was started
+		whole  bool
+		want   string
+	}{
+		{time.Hour, true, "printed nothing"},
+		{-time.Hour, true, "printed nothing, or the journal no longer has it"},
+		{time.Hour, false, "printed nothing, or the journal does not have it yet: try again later"},
+	} {
+		at := api.Attempt{Attempt: job.Attempt{Number: 1, PlacedAt: time.Now().Add(c.placed), EndedAt: time.Now().Add(2 * time.Hour)}}
+		if got := p.nothingPrinted(t.Context(), api.Job{ID: 5}, at, c.whole); got != c.want {
+			t.Errorf("%+v: %q", c, got)
 		}
 	}
 }

@@ -233,7 +233,7 @@ func (f *following) unlessPrinted(ctx context.Context, j api.Job, some bool) str
 		j = reply.Job // with its log
 	}
 	last := api.Attempt{Attempt: job.Attempt{Number: j.Attempt, PlacedAt: j.PlacedAt, EndedAt: j.EndedAt}}
-	return ", and " + f.nothingPrinted(ctx, j, last)
+	return ", and " + f.nothingPrinted(ctx, j, last, j.Manager == "")
 }
 
 func (f *following) jobNow(name string) api.Job {
@@ -307,8 +307,13 @@ func (f *following) followOne(ctx context.Context, j api.Job, at api.Attempt) (s
 		return f.followLog(ctx, j, at, file, over)
 	}
 	some, err = f.followAttempt(ctx, j, at, over)
-	if err == nil && !some && f.logServes(j) { // it came late
+	behind := errors.Is(err, errBehind)
+	switch {
+	case (err == nil || behind) && !some && f.logServes(j): // it came late
 		return f.copyLog(j, at)
+	case behind:
+		f.say("%s", maybeMore(j))
+		return true, nil
 	}
 	return some, err
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
@@ -23,6 +24,8 @@ type logPrinter struct {
 	attended bool
 
 	mu sync.Mutex // guards what is written
+
+	behind atomic.Bool // the journal was, and is not waited for again
 }
 
 // journalArgs selects one run of the unit: by its name, which journald takes from
@@ -86,9 +89,8 @@ func (p *logPrinter) heading(j api.Job, at api.Attempt) {
 	p.out.Printf("%s\n", p.out.Paint(term.Dim, term.Clean(text)))
 }
 
-// copyAttempt prints what there is of an attempt. What a job printed in its last moment
-// may not be in the journal yet, so where there is nothing it is asked again for a
-// while after the attempt's end.
+// copyAttempt prints what there is of an attempt. What a job printed last may not be in the journal yet, so soon after
+// the attempt's end, and where there is nothing, journald is asked to write it down.
 func (p *logPrinter) copyAttempt(ctx context.Context, j api.Job, at api.Attempt) error {
 	if p.logServes(j) { // else the journal is waited for
 		if some, err := p.copyLog(j, at); some || err != nil {
@@ -97,9 +99,8 @@ func (p *logPrinter) copyAttempt(ctx context.Context, j api.Job, at api.Attempt)
 	}
 	out := p.stream(j)
 	lines := p.joiner(out)
-	if since := time.Since(at.EndedAt); since >= 0 && since < lateMax {
-		p.printed(ctx, nameOfJob(j))
-	}
+	asked := time.Since(at.EndedAt) < behindMax
+	whole := asked && p.complete(ctx, j)
 	for {
 		if p.hasJournal() {
 			_, err := p.readJournal(ctx, j, at, lines)
@@ -111,14 +112,21 @@ func (p *logPrinter) copyAttempt(ctx context.Context, j api.Job, at api.Attempt)
 			}
 		}
 		since := time.Since(at.EndedAt)
-		if out.some || since < 0 || since > lateMax {
+		if out.some || whole || asked && (since < 0 || since > lateMax) {
 			break
+		}
+		if !asked {
+			asked, whole = true, p.complete(ctx, j)
+			continue
 		}
 		if pause(ctx, journalPoll); ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
 	if p.endLine(lines); out.some {
+		if asked && !whole && j.Manager == "" {
+			p.say("%s", maybeMore(j))
+		}
 		return nil
 	}
 	if some, err := p.copyLog(j, at); some || err != nil { // it has what the journal has not, or no longer
@@ -128,9 +136,18 @@ func (p *logPrinter) copyAttempt(ctx context.Context, j api.Job, at api.Attempt)
 		return hidden
 	}
 	if !p.attended {
-		p.say("job %s %s", nameOfJob(j), p.nothingPrinted(ctx, j, at))
+		p.say("job %s %s", nameOfJob(j), p.nothingPrinted(ctx, j, at, whole))
 	}
 	return nil
+}
+
+// complete reports whether all that a job has printed is in the journal.
+func (p *logPrinter) complete(ctx context.Context, j api.Job) bool {
+	if p.behind.Load() || !p.printed(ctx, j) {
+		p.behind.Store(true)
+		return false
+	}
+	return true
 }
 
 // readJournal passes on what the journal has of an attempt, or with -n the last lines of it. It returns the cursor of
@@ -172,7 +189,7 @@ func (p *logPrinter) followAttempt(ctx context.Context, j api.Job, at api.Attemp
 	out := p.stream(j)
 	lines := p.joiner(out)
 	defer p.endLine(lines)
-	tail := journalTail{job: nameOfJob(j), path: p.path, which: journalArgs(j, at), each: lines.write, out: out}
+	tail := journalTail{job: j, path: p.path, which: journalArgs(j, at), each: lines.write, out: out}
 	if p.Lines > 0 && p.hasJournal() {
 		var err error
 		if tail.cursor, err = p.readJournal(ctx, j, at, lines); err != nil {

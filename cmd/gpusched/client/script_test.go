@@ -183,6 +183,12 @@ func serve(env *testscript.Env, b *servertest.Backend, socket string) error {
 			uid, ok := map[string]int{"alice": 54001, "bob": 54002, "me": os.Getuid()}[name]
 			return uid, ok, nil
 		},
+		Printed: func(context.Context) error { // journald is behind while there is a file of that name
+			if _, err := os.Stat(filepath.Join(env.WorkDir, "behind")); err != nil {
+				return nil
+			}
+			return errors.Join(os.WriteFile(filepath.Join(env.WorkDir, "asked"), nil, 0o644), os.ErrDeadlineExceeded)
+		},
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
