@@ -41,8 +41,11 @@ type Call struct {
 	StepGPUs string // how many of the GPUs of the job it asks; "": all
 	// StepPerTask is how many GPUs each of its tasks has to itself; 0: all have those of the step.
 	StepPerTask int
-	StepLog     string // the file of its output, as --log has it; "": that of the job
-	StepErrors  string // the file of its standard error; "": where its output goes
+	StepBind    string // which of them each task sees, as --gpu-bind has it; "": not said
+	// StepOverlaps is that other steps may have the same GPUs.
+	StepOverlaps bool
+	StepLog      string // the file of its output, as --log has it; "": that of the job
+	StepErrors   string // the file of its standard error; "": where its output goes
 	// StepAppends is that the files are not emptied first.
 	StepAppends bool
 	StepTasks   int                        // how many times the command runs at once; 0: as often as the job has tasks

@@ -27,7 +27,7 @@ var srunOptions = []option{
 	{"-K --kill-on-bad-exit", false, nothing},
 	{"-Q --quiet", false, flagged("--quiet")},
 	{"-W --wait", true, nothing}, // for other tasks, when one has ended
-	{"--overlap", false, nothing},
+	{"--overlap", false, func(c *Call, _ string) error { c.StepOverlaps = true; return nil }},
 	{"--exact", false, nothing},
 	{"--jobid", true, func(c *Call, id string) error {
 		if id != c.within {
@@ -113,7 +113,7 @@ func readBatch(c *Call, t tool, args []string) ([]string, error) {
 		}
 	}
 	words, err := b.Words()
-	c.StepTasks, c.StepPerTask = b.TasksAsked(), b.GPUsPerTask()
+	c.StepTasks, c.StepPerTask, c.StepBind = b.TasksAsked(), b.GPUsPerTask(), b.Bind()
 	c.add(words...)
 	c.Notes = append(c.Notes, b.Notes()...)
 	if list := b.Ignored(); len(list) > 0 {

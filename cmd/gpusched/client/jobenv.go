@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/contract"
@@ -43,7 +44,7 @@ func sameDir(a, b string) bool {
 var ownVariables = []string{
 	"INVOCATION_ID", "JOURNAL_STREAM", "LISTEN_FDNAMES", "LISTEN_FDS", "LISTEN_PID", "MAINPID", "MANAGERPID",
 	"MEMORY_PRESSURE_WATCH", "MEMORY_PRESSURE_WRITE", "NOTIFY_SOCKET", "SYSTEMD_EXEC_PID",
-	"WATCHDOG_PID", "WATCHDOG_USEC", "_", contract.TasksVariable,
+	"WATCHDOG_PID", "WATCHDOG_USEC", "_", contract.TasksVariable, slurm.BindVariable, slurm.PerTaskVariable,
 }
 
 // jobEnv is what is sent along as environment: all of ours for inherit, and

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/alias"
+	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -39,15 +41,13 @@ func (a *app) step(ctx context.Context, call *alias.Call) error {
 	if tasks == 0 {
 		tasks, _ = strconv.Atoi(a.getenv("SLURM_NTASKS"))
 	}
-	if call.StepPerTask > 0 {
-		call.StepGPUs = strconv.Itoa(call.StepPerTask * max(tasks, 1))
-	}
-	environ, err := a.stepGPUs(ctx, call.StepGPUs)
+	tasks = max(tasks, 1)
+	environs, err := a.boundGPUs(ctx, call, tasks)
 	if err != nil {
 		return err
 	}
 	if tasks > 1 {
-		return a.stepTasks(call, path, environ, tasks)
+		return a.stepTasks(call, path, environs)
 	}
 	out, errs, err := a.stepFiles(call, "0", os.Stdout, os.Stderr)
 	if err != nil {
@@ -61,7 +61,7 @@ func (a *app) step(ctx context.Context, call *alias.Call) error {
 	if err != nil {
 		return err
 	}
-	return syscall.Exec(path, call.Step, environ)
+	return syscall.Exec(path, call.Step, environs[0])
 }
 
 // passedOn are the signals that a step passes on to its tasks.
@@ -70,8 +70,38 @@ var passedOn = []os.Signal{
 	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGCONT,
 }
 
-// stepTasks runs the command as so many tasks at once, and ends as the worst of them does. It passes signals on.
-func (a *app) stepTasks(call *alias.Call, path string, environ []string, n int) error {
+// boundGPUs returns the environment of each task of a step, in which it sees the GPUs that --gpu-bind gives it of
+// those that the step asks. What neither says of them is as the job's script had it.
+func (a *app) boundGPUs(ctx context.Context, call *alias.Call, tasks int) (environs [][]string, err error) {
+	perTask, text := call.StepPerTask, cmp.Or(call.StepBind, a.getenv(slurm.BindVariable))
+	if perTask == 0 && call.StepGPUs == "" {
+		perTask, _ = strconv.Atoi(a.getenv(slurm.PerTaskVariable))
+	}
+	if perTask > 0 {
+		call.StepGPUs, text = strconv.Itoa(perTask*tasks), cmp.Or(text, "per_task:"+strconv.Itoa(perTask))
+	}
+	bind, err := slurm.ParseBind(cmp.Or(text, "none"))
+	if err != nil {
+		return nil, fmt.Errorf("--gpu-bind: %w", err)
+	}
+	if n := min(bind.Needs(tasks), len(visible(a.environ))); n > 0 && call.StepGPUs == "" {
+		call.StepGPUs = strconv.Itoa(n) // others are left to the steps beside it
+	}
+	environ, err := a.stepGPUs(ctx, call.StepGPUs, call.StepOverlaps)
+	for i := 0; i < tasks && err == nil; i++ {
+		var own []string
+		if own, err = bind.Of(i, visible(environ)); len(own) > 0 {
+			environs = append(environs, withVars(environ, []string{visibleVariable + "=" + strings.Join(own, ",")}))
+		} else {
+			environs = append(environs, environ)
+		}
+	}
+	return environs, err
+}
+
+// stepTasks runs the command as a task for each environment, all at once, and ends as the worst of them does. It
+// passes signals on.
+func (a *app) stepTasks(call *alias.Call, path string, environs [][]string) error {
 	signals := make(chan os.Signal, len(passedOn))
 	for _, s := range passedOn {
 		if !signal.Ignored(s) { // as nohup has it
@@ -86,16 +116,13 @@ func (a *app) stepTasks(call *alias.Call, path string, environ []string, n int) 
 			cmd.Process.Signal(s)
 		}
 	}
-	for i := range n {
-		rank, count := strconv.Itoa(i), strconv.Itoa(n)
+	for i, environ := range environs {
+		rank, count := strconv.Itoa(i), strconv.Itoa(len(environs))
 		if failed == nil {
 			out, errs, failed = a.stepFiles(call, rank, out, errs)
 		}
 		cmd := &exec.Cmd{Path: path, Args: call.Step, Stdout: out, Stderr: errs, Env: withVars(environ, []string{
 			"SLURM_PROCID=" + rank, "SLURM_LOCALID=" + rank, "SLURM_NTASKS=" + count, "SLURM_STEP_NUM_TASKS=" + count})}
-		if per := call.StepPerTask; per > 0 {
-			cmd.Env = append(cmd.Env, visibleVariable+"="+strings.Join(visible(environ)[i*per:(i+1)*per], ","))
-		}
 		if i == 0 {
 			cmd.Stdin = os.Stdin
 		}
@@ -177,9 +204,9 @@ func visible(environ []string) (gpus []string) {
 	return gpus
 }
 
-// stepGPUs is the environment with so many of the job's GPUs, which no other step has that asked for some. It
-// waits until they are free. Asked is "" where the step has all of them.
-func (a *app) stepGPUs(ctx context.Context, asked string) ([]string, error) {
+// stepGPUs is the environment with so many of the job's GPUs, which no other step has that asked for some, unless
+// they may be shared. It waits until they are free. Asked is "" where the step has all of them.
+func (a *app) stepGPUs(ctx context.Context, asked string, shared bool) ([]string, error) {
 	have := visible(a.environ)
 	n, err := strconv.Atoi(asked)
 	switch {
@@ -189,7 +216,7 @@ func (a *app) stepGPUs(ctx context.Context, asked string) ([]string, error) {
 		return nil, fmt.Errorf("the step asks for %s GPUs, and the job has %d", asked, len(have))
 	}
 	list := have[:min(n, len(have))]
-	if a.getenv("SLURM_STEP_GPUS") == "" { // else they are those of the step around it
+	if a.getenv("SLURM_STEP_GPUS") == "" && !shared { // else they are those of the step around it
 		list, err = a.takeGPUs(ctx, have, n)
 	}
 	text := strings.Join(list, ",")

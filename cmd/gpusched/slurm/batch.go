@@ -30,6 +30,7 @@ type Batch struct {
 	memPerGPU, memPerCPU    int64 // bytes
 	cpusPerGPU, gpusPerTask int
 	gpuType                 string
+	bind                    string         // --gpu-bind
 	tasks                   map[string]int // by the option that says how many
 	truncates               bool           // --open-mode=truncate
 	mailOn                  []string
@@ -211,6 +212,9 @@ func (b *Batch) Words() ([]string, error) {
 	words := append(slices.Clone(b.words), b.mailWords()...)
 	if several && !b.Step {
 		words = append(words, "--set-env="+contract.TasksVariable+"="+strconv.Itoa(tasks))
+	}
+	if !b.ForSlurm && !b.Step {
+		words = append(words, b.bindWords(several)...)
 	}
 	switch {
 	case b.ForSlurm && b.cpus > 0: // which multiplies it

@@ -1,0 +1,139 @@
+package slurm
+
+import (
+	"fmt"
+	"math/bits"
+	"strconv"
+	"strings"
+)
+
+// The variables by which a script's options of these names reach the steps of its job, as with sbatch.
+const (
+	BindVariable    = "SLURM_GPU_BIND"
+	PerTaskVariable = "SLURM_GPUS_PER_TASK"
+)
+
+// maxBound is the largest number in a --gpu-bind, and of entries of its lists.
+const maxBound = 1024
+
+// Bind is which GPUs of its step each task sees.
+type Bind struct {
+	perTask     int     // that many, and no two tasks the same; 0: not said
+	tasksPerGPU int     // one, which so many tasks share; 0: not said
+	sets        [][]int // these, by their places in the step; used anew when there are more tasks
+}
+
+// ParseBind reads what --gpu-bind says. Tasks are not bound to CPUs here, so no GPU is closer to one of them.
+func ParseBind(text string) (b Bind, err error) {
+	wrong := fmt.Errorf("%q is not a way to bind tasks to GPUs: use single:1, per_task:2, map:0,1, mask:0x1,0x2, closest or none", text)
+	kind, value, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(text, "verbose,"), "v,"), ":")
+	number := func() (n int) {
+		if n, err = strconv.Atoi(value); err != nil || n < 1 || n > maxBound {
+			err = wrong
+		}
+		return n
+	}
+	switch strings.TrimSuffix(kind, "_gpu") {
+	case "none", "closest":
+		if value != "" {
+			err = wrong
+		}
+	case "single":
+		b.tasksPerGPU = number()
+	case "per_task":
+		b.perTask = number()
+	case "map", "mask":
+		for item := range strings.SplitSeq(value, ",") {
+			gpus, times, many := strings.Cut(item, "*")
+			n, bad := strconv.ParseUint(gpus, 0, 64)
+			again, badTimes := 1, error(nil)
+			if many {
+				again, badTimes = strconv.Atoi(times)
+			}
+			mask := strings.HasPrefix(kind, "mask")
+			if bad != nil || badTimes != nil || again < 1 || len(b.sets)+again > maxBound ||
+				n > maxBound && !mask || n == 0 && mask {
+				return b, wrong
+			}
+			set := []int{int(n)}
+			if mask {
+				for set = nil; n != 0; n &= n - 1 {
+					set = append(set, bits.TrailingZeros64(n))
+				}
+			}
+			for range again {
+				b.sets = append(b.sets, set)
+			}
+		}
+	default:
+		err = wrong
+	}
+	return b, err
+}
+
+// Needs is how many GPUs so many tasks see, 0 where that is all of the step's.
+func (b Bind) Needs(tasks int) int {
+	if b.tasksPerGPU > 0 {
+		return (tasks + b.tasksPerGPU - 1) / b.tasksPerGPU
+	}
+	return b.perTask * tasks
+}
+
+// Of returns the GPUs of a task, among those of its step: all of them where no binding is said.
+func (b Bind) Of(task int, gpus []string) (own []string, err error) {
+	var places []int
+	switch {
+	case len(gpus) == 0:
+		return nil, nil
+	case b.tasksPerGPU > 0:
+		places = append(places, task/b.tasksPerGPU%len(gpus))
+	case b.perTask > 0:
+		for i := range b.perTask {
+			places = append(places, task*b.perTask+i)
+		}
+	case len(b.sets) > 0:
+		places = b.sets[task%len(b.sets)]
+	default:
+		return gpus, nil
+	}
+	for _, at := range places {
+		if at >= len(gpus) {
+			return nil, fmt.Errorf("--gpu-bind: task %d is to have GPU %d of the step, which has %d, counted from 0", task, at, len(gpus))
+		}
+		own = append(own, gpus[at])
+	}
+	return own, nil
+}
+
+// gpuBind checks the value, and keeps it for the steps.
+func (b *Batch) gpuBind(name, value string) error {
+	if b.ForSlurm {
+		b.keep(name, value)
+		return nil
+	}
+	_, err := ParseBind(value)
+	b.bind = value
+	return err
+}
+
+// Bind is what binds tasks to GPUs, as --gpu-bind has it; "" where nothing is said of it. GPUsPerTask binds them, too.
+func (b *Batch) Bind() string {
+	switch n := b.tasks["--ntasks-per-gpu"]; {
+	case b.bind != "":
+		return b.bind
+	case n > 0:
+		return "single:" + strconv.Itoa(n)
+	}
+	return ""
+}
+
+// bindWords hand both on to the steps.
+func (b *Batch) bindWords(several bool) (words []string) {
+	if b.gpusPerTask > 0 && several {
+		words = append(words, "--set-env="+PerTaskVariable+"="+strconv.Itoa(b.gpusPerTask))
+	}
+	if bind := b.Bind(); b.bind != "" || bind != "" && several {
+		words = append(words, "--set-env="+BindVariable+"="+bind)
+	}
+	return words
+}
