@@ -174,10 +174,22 @@ func (r *fileReader) command(e jobsfile.Entry) (options, argv []string, err erro
 // shell runs a line as one types it. What fails before a pipe fails the job, where there is a shell for that.
 func (r *fileReader) shell(line string) []string {
 	if pipes().MatchString(line) && r.a.inPath("bash", bytesOf(r.a.environ)) {
-		return []string{"bash", "-o", "pipefail", "-c", line}
+		return piped(line)
 	}
 	return []string{"sh", "-c", line}
 }
+
+// piped runs a line that has a pipe. A command whose reader had enough, as in 'yes | head -1', ends by SIGPIPE
+// (141), which is no failure; where && or || come after the pipe it may have kept others from running, and is one.
+func piped(line string) []string {
+	if !goesOn().MatchString(line) {
+		line += "\nc=$? p=${PIPESTATUS[*]}; [[ $p =~ ^((0|141)\\ )+0$ ]] && exit; exit $c"
+	}
+	return []string{"bash", "-o", "pipefail", "-c", line}
+}
+
+// goesOn finds a pipe on whose end other commands of the line depend.
+var goesOn = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)\|.*(&&|\|\|)`) })
 
 // pipes finds a pipe.
 var pipes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|[^|])\|([^|]|$)`) })

@@ -1,0 +1,32 @@
+package client
+
+import (
+	"os/exec"
+	"testing"
+)
+
+// TestPiped: a line of a file of jobs fails if any part of its pipe does, except by SIGPIPE when its reader had enough.
+func TestPiped(t *testing.T) {
+	for line, want := range map[string]int{
+		"yes | head -1 > /dev/null":             0,
+		"cd / && yes | head -1 > /dev/null":     0,
+		"yes | head -1 > /dev/null # comment":   0,
+		"yes | head -1 | cat > /dev/null; :":    0,
+		"true | cat":                            0,
+		"false | cat":                           1,
+		"yes | (head -1 > /dev/null; exit 3)":   3,
+		"true | sh -c 'kill -PIPE $$'":          141,
+		"true | cat; sh -c 'kill -PIPE $$'":     141,
+		"false | yes | head -1 > /dev/null":     141,
+		"yes | head -1 > /dev/null && exit 0":   141, // what follows has not run
+		"yes | head -1 > /dev/null && a | cat":  141,
+		"cd /absent 2> /dev/null && true | cat": 1,
+	} {
+		argv := piped(line)
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Run()
+		if got := cmd.ProcessState.ExitCode(); got != want {
+			t.Errorf("%s: exit code %d, not %d", line, got, want)
+		}
+	}
+}
