@@ -75,9 +75,9 @@ f:3:1: xid.drain: 63 is listed twice
 f:4:1: xid.reset: "1024" is not an Xid: use numbers from 1 to 1023 and ranges, such as 48, 145-150`},
 		{"an xid in two lists", "[xid]\njob = \"13, 48\"\n", `f:2:1: Xid 48 is in xid.job and in xid.reset: leave it in the one that counts`},
 		{"numbers alone", "[jobs]\ndefault_mem = \"64\"\n[gpus]\nmemory_slack = \"2000000\"\n[daemon]\nhost_mem_reserve = \"8\"\n",
-			`f:2:1: jobs.default_mem: 64 is 64 bytes; write 64M or 64G, or auto or none
-f:4:1: gpus.memory_slack: 2000000 is a number of bytes; write 2000000B, or use K, M, G or T
-f:6:1: daemon.host_mem_reserve: 8 is 8 bytes; write 8M or 8G, or a percentage such as 5%`},
+			`f:2:1: jobs.default_mem: 64 has no unit; write 64M or 64G, or auto or none
+f:4:1: gpus.memory_slack: 2000000 has no unit; write 2000000B, or use K, M, G or T
+f:6:1: daemon.host_mem_reserve: 8 has no unit; write 8M or 8G, or a percentage such as 5%`},
 		{"bad places", "[jobs]\nmax_mem = \"much\"\nallowed_paths = [\"srv\"]\n", `f:2:1: jobs.max_mem: "much" is not a size: use a number with K, M, G or T, such as 20G, or none
 f:3:1: jobs.allowed_paths: "srv" is not a plain absolute path`},
 		{"no log of its own", "[jobs]\nlog = \"/srv/all.log\"\n", `f:2:1: jobs.log: "/srv/all.log" has no %j in it, so that all jobs would have one file`},

@@ -43,7 +43,7 @@ func TestSiteRules(t *testing.T) {
 	}{
 		"time":    {Policy{MaxTime: 2 * time.Hour}, asks(hours(2)), asks(hours(3)), "the time limit 3h is above this site's longest, 2h"},
 		"grace":   {Policy{MaxGrace: time.Minute}, grace(time.Minute), grace(time.Minute + time.Second), "the grace time 1m1s is above"},
-		"retries": {Policy{MaxRetries: 2}, asks(func(r *job.Request) { r.Retries = 2 }), asks(func(r *job.Request) { r.Retries = 3 }), "3 retries are more"},
+		"retries": {Policy{MaxRetries: 2}, asks(func(r *job.Request) { r.Retries = 2 }), asks(func(r *job.Request) { r.Retries = 3 }), "--retries 3 is more"},
 		"memory": {Policy{MaxMemBytes: 8}, asks(func(r *job.Request) { r.MemBytes = 8 }), asks(func(r *job.Request) { r.MemBytes = 9 }),
 			"above this site's most for a job"},
 		"time of a class": {
@@ -120,9 +120,9 @@ func TestFullQueues(t *testing.T) {
 		want   string
 	}{
 		"room for one more":          {Policy{MaxQueued: 4}, ""},
-		"full":                       {Policy{MaxQueued: 3}, "the queue is full: 3 jobs wait"},
+		"full":                       {Policy{MaxQueued: 3}, "the queue is full, with 3 jobs"},
 		"room for one of alice":      {Policy{Quotas: job.Quotas{Default: job.Quota{Queued: 2}}}, ""},
-		"no room for one of alice":   {Policy{Quotas: job.Quotas{Default: job.Quota{Queued: 1}}}, "you have 1 jobs waiting"},
+		"no room for one of alice":   {Policy{Quotas: job.Quotas{Default: job.Quota{Queued: 1}}}, "you have 1 job waiting"},
 		"room for one of the lab":    {Policy{Quotas: job.Quotas{Groups: map[string]job.Quota{"lab": {Queued: 3}}}}, ""},
 		"no room for one of the lab": {Policy{Quotas: job.Quotas{Groups: map[string]job.Quota{"lab": {Queued: 2}}}}, "group lab has 2 jobs waiting"},
 	} {

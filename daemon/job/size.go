@@ -52,9 +52,9 @@ func bareSize(s string, v float64) error {
 	case v == 0:
 		return fmt.Errorf("size %q is out of range: use 1 byte to 1024T", s)
 	case v < 1<<20:
-		return fmt.Errorf("%s is %s bytes; write %sM or %sG", s, s, s, s)
+		return fmt.Errorf("%s has no unit; write %sM or %sG", s, s, s)
 	}
-	return fmt.Errorf("%s is a number of bytes; write %sB, or use K, M, G or T", s, s)
+	return fmt.Errorf("%s has no unit; write %sB, or use K, M, G or T", s, s)
 }
 
 // FormatSize prints bytes with one decimal at most, such as "20G" or "1.5G",

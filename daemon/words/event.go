@@ -14,7 +14,7 @@ func Event(e *job.Event) string {
 	}
 	switch e.Kind {
 	case job.EventForgotten:
-		return fmt.Sprintf("%d old jobs are no longer on record", e.Count)
+		return "no longer on record: " + job.Count(int64(e.Count), "old job")
 	case job.EventGPU:
 		if e.GPU.State == job.GPUFree {
 			return gpuName(e.GPU) + " is in service"

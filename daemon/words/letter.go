@@ -104,7 +104,7 @@ func taskCounts(j *job.Job) string {
 	never := size - n.Became() - n.Cancelled()
 	text := fmt.Sprintf("%d: %d completed, %d did not", size, n.Became()-n.Failed, n.Failed)
 	if n.Cancelled() > 0 {
-		text += fmt.Sprintf(", %d were cancelled before they started", n.Cancelled())
+		text += fmt.Sprintf(", %d cancelled before the start", n.Cancelled())
 	}
 	if never > 0 {
 		text += fmt.Sprintf(", %d never started", never)

@@ -51,16 +51,16 @@ var reasons = []reason{
 	{job.ReasonQuotaMem, quota, "quota: needs {need bytes} of host memory, {text}", "", ""},
 	{job.ReasonQuotaCPUs, quota, "quota: needs {need CPU}, {text}", "", ""},
 	{job.ReasonQuotaKept, quota, "job {job} is ahead and needs the rest of {text}'s quota", "", ""},
-	{job.ReasonQuotaHours, quota, "{text} has used {have} GPU-hours lately, the quota is {need}", "", ""},
+	{job.ReasonQuotaHours, quota, "{text} has used {have GPU-hour} lately, the quota is {need}", "", ""},
 
 	{job.ReasonDrained, machine, "no new job starts: {text}", "", ""},
 	{job.ReasonNoSample, machine, "the scheduler has just started and has not seen the GPUs yet", "", ""},
 	{job.ReasonChecking, machine, "its GPUs look free; checking once more before it starts", "", ""},
-	{job.ReasonGPUCount, machine, "needs {need} GPUs, {have} available now", "", ""},
+	{job.ReasonGPUCount, machine, "needs {need GPU}, {have} available now", "", ""},
 	{job.ReasonHostMemory, machine, "needs {need bytes} of host memory, {have bytes} is free{detail}", "", ""},
 	{job.ReasonHostCPUs, machine, "needs {need CPU}, {have} {left} free{detail}", "", ""},
 	{job.ReasonMaxRunning, machine, "{need job} {are} running, the site allows no more at once{detail}", "", ""},
-	{job.ReasonNoGPUJobs, machine, "jobs without a GPU take all {need} places that they may have here{detail}", "", ""},
+	{job.ReasonNoGPUJobs, machine, "jobs without a GPU take {need place}, all that they may have here{detail}", "", ""},
 	{job.ReasonNoGPUMemory, machine,
 		"needs {need bytes} of host memory, {have bytes} is left of what jobs without a GPU may have{detail}", "", ""},
 	{job.ReasonNoGPUCPUs, machine, "needs {need CPU}, {have} {left} left of what jobs without a GPU may have{detail}", "", ""},
@@ -193,10 +193,7 @@ func value(name string, r job.Reason) string {
 	case "":
 		return strconv.FormatInt(n, 10)
 	}
-	if n == 1 {
-		return "1 " + unit
-	}
-	return fmt.Sprintf("%d %ss", n, unit)
+	return job.Count(n, unit)
 }
 
 func areSo(many int64) string {

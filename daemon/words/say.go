@@ -73,7 +73,32 @@ func fill(format string, args []any) string {
 	for i, a := range args {
 		spelled[i] = spell(a)
 	}
-	return fmt.Sprintf(format, spelled...)
+	return one(fmt.Sprintf(format, spelled...))
+}
+
+// singulars are the nouns that sentences count.
+var singulars = map[string]string{
+	"GPUs": "GPU", "jobs": "job", "tasks": "task", "processes": "process", "messages": "message", "starts": "start",
+	"dependencies": "dependency", "ranges": "range", "bytes": "byte", "combinations": "combination", "modules": "module",
+}
+
+// one has no plural after '1', as in '1 GPUs'.
+func one(text string) string {
+	words := strings.Split(text, " ")
+	for i := range len(words) - 1 {
+		if strings.TrimPrefix(words[i], "(") != "1" {
+			continue
+		}
+		at := i + 1
+		if words[at] == "separate" && at+1 < len(words) {
+			at++
+		}
+		noun := strings.TrimRight(words[at], ":,;)")
+		if single, counted := singulars[noun]; counted {
+			words[at] = single + words[at][len(noun):]
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // spell is how an argument is spelled in a sentence.

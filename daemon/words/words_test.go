@@ -105,3 +105,28 @@ func TestEachCodeHasASentence(t *testing.T) {
 		}
 	}
 }
+
+// TestOne: what is counted is one thing where it is one.
+func TestOne(t *testing.T) {
+	for want, m := range map[string]job.Message{
+		"--gpu-ids names 1 GPU but --gpus asks for 2: leave --gpus out":                                  job.Say("usage/gpu-ids-count", 1, 2),
+		"--retries 1 is more than this site's most, 0 (use fewer --retries)":                             job.Say("policy/retries", 1, 0),
+		"the queue is full, with 1 job (try again when some have started)":                               job.Say("policy/queue", 1),
+		"group 1 has 1 job waiting, its limit (try again when some have started)":                        job.Say("policy/group-queue", 1, 1),
+		"you have 11 jobs waiting, this site's limit (try again when some have started, or cancel some)": job.Say("policy/user-queue", 11),
+	} {
+		if got := Say(m); got != want {
+			t.Errorf("%s, not %s", got, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"1 GPUs": "1 GPU", "(1 processes": "(1 process", "1.1 GPUs": "1.1 GPUs", "1 separate ranges": "1 separate range", "1 dependencies": "1 dependency",
+	} {
+		if got := fill("%v", []any{text}); got != want {
+			t.Errorf("%s: %s, not %s", text, got, want)
+		}
+	}
+	if got := job.Count(2, "process") + job.Count(1, "retry") + job.Count(0, "retry"); got != "2 processes1 retry0 retries" {
+		t.Error(got)
+	}
+}

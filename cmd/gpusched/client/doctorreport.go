@@ -208,7 +208,7 @@ func (r *bugReport) gpus(reply api.GPUsReply) {
 		}
 		r.line("%d: %s, %s%s%s, minor %d, %s of %s in use, %d %% busy, %s, %s", g.Index, g.Name, g.State, colon(g.StateDetail), paused,
 			g.Minor, job.FormatSize(int64(g.MemUsedBytes)), job.FormatSize(int64(g.MemTotalBytes)), g.UtilPercent,
-			count(len(g.Jobs), "job"), fmt.Sprintf("%d processes", len(g.Processes)))
+			count(len(g.Jobs), "job"), count(len(g.Processes), "process"))
 	}
 }
 

@@ -57,7 +57,7 @@ func (o *modelOptions) lookUp(a *app, argv []string, r *job.Request) error {
 
 func (n modelNeed) say(name string) string {
 	var parts phrases
-	parts.add(n.milli >= 0, "%s GPUs", job.FormatGPUs(max(n.milli, 0)))
+	parts.add(n.milli >= 0, "%s", wish(n.milli))
 	parts.add(n.mem > 0, "%s of GPU memory", job.FormatSize(n.mem))
 	return name + " needs " + strings.Join(parts, ", ")
 }

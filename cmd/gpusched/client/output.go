@@ -13,6 +13,7 @@ import (
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // outputFlags choose the form of what a command found.
@@ -178,10 +179,7 @@ func each[T, U any](list []T, f func(T) U) []U {
 
 // count is a number of things: "1 task", "2 tasks".
 func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
+	return job.Count(int64(n), thing)
 }
 
 // joined is each with the texts joined.

@@ -28,7 +28,7 @@ func lifecycle(j api.Job) (parts phrases) {
 	parts.add(j.WarnSignal > 0, "%s %s before its time limit", job.AimedSignal(j.WarnSignal, j.WarnsMain()), j.WarnBefore)
 	parts.add(j.SignalTo == job.SignalMain, "SIGTERM to its main process alone")
 	parts.add(j.Preemptible, "preemptible")
-	parts.add(j.Retries > 0, "up to %d retries", j.Retries)
+	parts.add(j.Retries > 0, "up to %s", count(j.Retries, "retry"))
 	parts.add(j.Retries > 0 && j.Backoff > 0, "the first after %s", j.Backoff)
 	parts.add(j.MaxFailures > 0, "at most %s", count(j.MaxFailures, "failed task"))
 	parts.add(j.Objective == job.Makespan && j.Batch == "", "longest and widest task first")

@@ -213,7 +213,7 @@ func (a *app) stepGPUs(ctx context.Context, asked string, shared bool) ([]string
 	case asked == "":
 		return a.environ, nil
 	case err != nil || n > len(have):
-		return nil, fmt.Errorf("the step asks for %s GPUs, and the job has %d", asked, len(have))
+		return nil, fmt.Errorf("the step asks for %s, and the job has %d", count(n, "GPU"), len(have))
 	}
 	list := have[:min(n, len(have))]
 	if a.getenv("SLURM_STEP_GPUS") == "" && !shared { // else they are those of the step around it

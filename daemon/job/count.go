@@ -1,0 +1,20 @@
+package job
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Count says how many there are of a thing: "1 job", "2 processes".
+func Count(n int64, thing string) string {
+	stem, y := strings.CutSuffix(thing, "y")
+	switch {
+	case n == 1:
+		return "1 " + thing
+	case y:
+		thing = stem + "ie"
+	case strings.HasSuffix(thing, "s"):
+		thing += "e"
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
