@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -161,25 +160,28 @@ func lanes(links []job.GPULink, x, y int) int {
 const nodeLimit = 30 * time.Second
 
 // askNode is what another machine runs, whichever engine is the one of its settings.
-const askNode = "gpusched --on local export slurm --node"
+const askNode = "--on local export slurm --node"
 
-// nodeOver asks another machine by the user's own ssh.
+// nodeOver asks another machine by the user's own ssh, which asks nobody for a password.
 func nodeOver(ctx context.Context, host string) (n slurmsite.Node, err error) {
 	if err := remote.Check(host); err != nil || host == remote.Here {
 		return n, engines.Refuse(api.CodeUsage, "", "--add: %v", cmp.Or(err, errors.New("this machine is a node already")))
 	}
 	ctx, cancel := context.WithTimeout(ctx, nodeLimit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "ssh", "--", host, askNode)
+	cmd, err := remote.Command(host, false, strings.Fields(askNode)...)
+	if err != nil {
+		return n, err
+	}
 	out := nodeText{}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, &out, os.Stderr
-	err = cmd.Run()
+	cmd.Stdout, cmd.Stderr = &out, os.Stderr
+	err = remote.Run(ctx, cmd)
 	if err = cmp.Or(out.err, err); err != nil {
-		return n, engines.Refuse(api.CodeUnavailable, "try 'ssh "+host+" "+askNode+"'; gpusched has to be installed and running there",
+		return n, engines.Refuse(api.CodeUnavailable, "try 'ssh "+host+" gpusched "+askNode+"'; gpusched has to be installed and running there",
 			"%s did not answer what hardware it has: %v", host, err)
 	}
 	if err := json.Unmarshal(out.text, &n); err != nil {
-		return n, engines.Refuse(api.CodeUnavailable, "try 'ssh "+host+" "+askNode+"'", "the answer of %s is not the JSON that is expected: %v", host, err)
+		return n, engines.Refuse(api.CodeUnavailable, "try 'ssh "+host+" gpusched "+askNode+"'", "the answer of %s is not the JSON that is expected: %v", host, err)
 	}
 	return n, nil
 }

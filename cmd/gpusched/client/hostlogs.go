@@ -62,7 +62,7 @@ func (a *app) outputOf(ctx context.Context, host string, line []string, turn *sy
 	defer leash.Close()
 	out, said := &lineWriter{turn: turn, to: a.out}, &lineWriter{turn: turn, to: a.err}
 	cmd.Stdout, cmd.Stderr = out, said
-	err = runUntil(ctx, cmd)
+	err = remote.Run(ctx, cmd)
 	out.end()
 	said.end()
 	return a.sshEnded(ctx, hostName(host), err)

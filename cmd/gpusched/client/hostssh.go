@@ -35,7 +35,7 @@ func (a *app) overSSH(ctx context.Context, host string, words []string) error {
 		defer leash.Close()
 		cmd.Stdin = leash
 	}
-	return a.sshEnded(ctx, host, runUntil(ctx, cmd))
+	return a.sshEnded(ctx, host, remote.Run(ctx, cmd))
 }
 
 // asUsage is an error about a command line.
@@ -45,16 +45,6 @@ func asUsage(err error) error {
 		return e
 	}
 	return usagef("%v", err)
-}
-
-// runUntil runs a command, which is told to end when nobody waits for it any more: ssh gives the terminal back as it
-// was.
-func runUntil(ctx context.Context, cmd *exec.Cmd) error {
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	defer context.AfterFunc(ctx, func() { remote.End(cmd) })()
-	return cmd.Wait()
 }
 
 // answersAt is nil once gpusched on the machine has answered: of one that hangs, or that ssh can't reach, that is said

@@ -114,6 +114,16 @@ func AskBy(ctx context.Context, cmd *exec.Cmd, host string, t Typed, among int) 
 	return out.answer(host, cmd.ProcessState.ExitCode(), said.String())
 }
 
+// Run runs a command, which is told to end when nobody waits for it any more: ssh gives the terminal back as it
+// was.
+func Run(ctx context.Context, cmd *exec.Cmd) error {
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() { End(cmd) })()
+	return cmd.Wait()
+}
+
 // End tells a command to end, so that ssh leaves the terminal and its sockets in order, and kills it where it does not.
 func End(cmd *exec.Cmd) {
 	_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
