@@ -140,7 +140,7 @@ func TestFullQueues(t *testing.T) {
 func TestTryTellsWhatWouldBe(t *testing.T) {
 	past := job.Job{ID: 1, Owner: job.Owner{UID: 1001, User: "alice"}, State: job.Queued, SubmittedAt: noon, ChangedAt: noon, Life: job.Life{Held: "root"}}
 	c := started(Policy{}, job.Restored{NextID: 2, Jobs: []job.Job{past}})
-	if v, _, refusal := c.Try(asks(func(*job.Request) {}), noon); refusal != nil || v.Attempt == nil || v.Attempt.Number != 1 {
+	if v, _, refusal := c.Try(asks(func(*job.Request) {}), noon); refusal != nil || v.Attempt == nil || v.Attempt.Number != 1 || v.State != job.Starting {
 		t.Errorf("a job that could start: %+v, %v", v, refusal)
 	}
 	after := func(n int) job.Submission {

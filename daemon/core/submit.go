@@ -90,6 +90,7 @@ func (c *Core) Try(s job.Submission, now time.Time) (job.JobView, *Foresight, *j
 	v := job.JobView{Job: *l.job, MemKnown: c.planning.memory(l.kind())}
 	for _, p := range c.placements(now) {
 		if p.Job == 0 && c.gpus.closed(now) == nil {
+			v.State = job.Starting // of one that is queued no GPUs are shown
 			v.Attempt = &job.Attempt{Number: 1, GPUs: c.gpus.refs(p.Grants)}
 			return v, nil, nil
 		}
