@@ -23,7 +23,7 @@ func (a *app) helpTopic(args []string) (bool, error) {
 	if _, other := manual.Find(manual.OtherCommands, words[0]); other {
 		return false, nil
 	}
-	if a.slurm == nil && besides(engines.SlurmProgram) != "" { // which has sections of its own
+	if a.slurm == nil && a.besides(engines.SlurmProgram) != "" { // which has sections of its own
 		return true, a.becomeSlurm()
 	}
 	found := manual.About(words, a.onSlurm()...)

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -56,9 +57,9 @@ func (a *app) becomeOurs(name string, args []string) error {
 func (a *app) becomeSlurm() error { return a.become(engines.SlurmProgram, os.Args, a.environ) }
 
 func (a *app) become(name string, argv, environ []string) error {
-	path := besides(name)
+	path := a.besides(name)
 	if path == "" {
-		return refuse(api.CodeInternal, "it comes with gpusched, in /usr/libexec/gpusched, and is found beside gpusched, too", "%s is not installed", name)
+		return refuse(api.CodeInternal, "it comes with gpusched, in /usr/libexec/gpusched, and is found beside gpusched, too, where only you or root can write", "%s is not installed", name)
 	}
 	return a.exec(path, argv, environ)
 }
@@ -73,7 +74,7 @@ func (a *app) exec(path string, argv, environ []string) error {
 
 // besides finds a program of the package by where this one is: in the same directory where a
 // user has installed it or built it, or else in the package's. "" is none.
-func besides(name string) string {
+func (a *app) besides(name string) string {
 	self, err := os.Executable()
 	if err != nil {
 		return ""
@@ -83,9 +84,31 @@ func besides(name string) string {
 	}
 	dir := filepath.Dir(self)
 	for _, place := range []string{dir, filepath.Join(filepath.Dir(dir), "libexec", "gpusched")} {
-		if path := filepath.Join(place, name); runnable(path) {
+		if path := filepath.Join(place, name); runnable(path) && a.comesWith(self, path, filepath.Dir(dir)) {
 			return path
 		}
 	}
 	return ""
+}
+
+// comesWith reports whether nobody could have put a program where it is, below a directory that both have above
+// them, but root, the caller and the owner of this program, who could have changed it, too.
+func (a *app) comesWith(self, path, below string) bool {
+	info, err := os.Stat(self)
+	if err != nil {
+		return false
+	}
+	owner, _ := info.Sys().(*syscall.Stat_t)
+	for at := path; at != below; at = filepath.Dir(at) {
+		info, err := os.Lstat(at)
+		if err != nil {
+			return false
+		}
+		st, _ := info.Sys().(*syscall.Stat_t)
+		alone := info.Mode()&fs.ModeSymlink != 0 || info.IsDir() && info.Mode()&fs.ModeSticky != 0
+		if !a.trusts(info) && st.Uid != owner.Uid || !alone && a.othersWrite(at, info) {
+			return false
+		}
+	}
+	return true
 }
