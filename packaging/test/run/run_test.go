@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -310,6 +311,32 @@ func TestAlone(t *testing.T) {
 	for _, name := range alone {
 		if n := bytes.Count(code, []byte("\nfunc "+name+"(")); n != 1 {
 			t.Errorf("%s is there %d times, not once", name, n)
+		}
+	}
+}
+
+// fuzz.sh fails where an input fails and where nothing is fuzzed; the end of the time is no failure.
+func TestFuzzScript(t *testing.T) {
+	dir := t.TempDir()
+	fake := "#!/bin/sh\ncase $1 in env) echo / ;; *) printf '#!/bin/sh\nprintf \"\n$SAID\"; exit $STATUS' >$5; chmod +x $5 ;; esac\n"
+	if err := os.WriteFile(filepath.Join(dir, "go"), []byte(fake), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, said string
+		status     int
+		want       bool
+	}{
+		{"FuzzNoSuch", "PASS", 0, false},
+		{"FuzzParse", "PASS", 0, true},
+		{"FuzzParse", "--- FAIL: FuzzParse (1.00s)\n    context deadline exceeded\nFAIL", 1, true},
+		{"FuzzParse", "    context deadline exceeded\n    Failing input written to testdata/x\nFAIL", 1, false},
+		{"FuzzParse", "    x_test.go:1: context deadline exceeded\nFAIL", 1, false},
+	} {
+		cmd := exec.Command("sh", "../../fuzz.sh", "1x", c.name)
+		cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "SAID="+c.said, "STATUS="+strconv.Itoa(c.status), "GIT_DIR=/nonexistent")
+		if out, err := cmd.CombinedOutput(); (err == nil) != c.want {
+			t.Errorf("%s, which says %q: %v\n%s", c.name, c.said, err, out)
 		}
 	}
 }
