@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -19,13 +19,15 @@ type answering struct{ mcp.Transport }
 
 func (t answering) Connect(ctx context.Context) (mcp.Connection, error) {
 	conn, err := t.Transport.Connect(ctx)
-	return &owing{Connection: conn}, err
+	return &owing{Connection: conn, owed: map[jsonrpc.ID]bool{}}, err
 }
 
-// owing is a connection that counts the requests that have no answer yet.
+// owing is a connection that knows which requests have no answer yet. One that has the number of another that is
+// still being answered gets none.
 type owing struct {
 	mcp.Connection
-	owed atomic.Int64
+	mu   sync.Mutex
+	owed map[jsonrpc.ID]bool
 }
 
 // How long the end of the input waits for answers, at most and between two looks.
@@ -37,12 +39,14 @@ const (
 func (c *owing) Read(ctx context.Context) (jsonrpc.Message, error) {
 	message, err := c.Connection.Read(ctx)
 	if request, ok := message.(*jsonrpc.Request); ok && request.IsCall() {
-		c.owed.Add(1)
+		c.mu.Lock()
+		c.owed[request.ID] = true
+		c.mu.Unlock()
 	}
 	if errors.Is(err, io.EOF) {
 		ctx, cancel := context.WithTimeout(ctx, answerTime)
 		defer cancel()
-		for c.owed.Load() > 0 && api.Pause(ctx, answerPoll) == nil {
+		for c.owes() && api.Pause(ctx, answerPoll) == nil {
 		}
 	}
 	return message, err
@@ -50,8 +54,16 @@ func (c *owing) Read(ctx context.Context) (jsonrpc.Message, error) {
 
 func (c *owing) Write(ctx context.Context, message jsonrpc.Message) error {
 	err := c.Connection.Write(ctx, message)
-	if _, ok := message.(*jsonrpc.Response); ok {
-		c.owed.Add(-1)
+	if response, ok := message.(*jsonrpc.Response); ok {
+		c.mu.Lock()
+		delete(c.owed, response.ID)
+		c.mu.Unlock()
 	}
 	return err
+}
+
+func (c *owing) owes() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.owed) > 0
 }
