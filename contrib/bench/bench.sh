@@ -6,6 +6,12 @@
 set -eu
 export LC_ALL=C
 rounds=${1:-10}
+case $rounds in
+*[!0-9]*)
+	echo "bench.sh: '$rounds' is no number of rounds, which comes before the parts: 10 $*" >&2
+	exit 2
+	;;
+esac
 shift || true
 parts=${*:-start handover rate submit cli list idle queue}
 jobs=200 waiting=100000
@@ -21,6 +27,14 @@ say() { printf 'Benchmark%s/by=%s 1 %s %s\n' "$@"; }
 # took FIGURE BY says how long it is since 'from'; rate says it as jobs per second.
 took() { now && say "$1" "$2" $(((at - from) * 1000)) ns/op; }
 rate() { now && say "$1" "$2" $((jobs * 1000000 / (at - from))) jobs/s; }
+
+# marked waits until a command under measurement says that it runs.
+marked() {
+	read -r -t 60 -u "$mark" || {
+		echo "bench.sh: nothing started within a minute" >&2
+		exit 1
+	}
+}
 
 # wait_for BY COMMAND… runs a command to its end, on a GPU where there is a queue for them.
 wait_for() {
@@ -39,7 +53,7 @@ start() {
 	for by in $(shuf -e gpusched systemd-run slurm); do
 		now && from=$at
 		wait_for "$by" /bin/sh -c "echo >$PWD/mark" &
-		read -r -u "$mark"
+		marked
 		took Start "$by"
 		wait
 	done
@@ -48,11 +62,11 @@ start() {
 # handover is from the end of a command to the first instruction of the next one on its GPU.
 handover() {
 	holder=$(gpusched submit -q --gpu-ids 0 --env clean -- /bin/sh -c "echo >$PWD/mark; read x <$PWD/leave")
-	read -r -u "$mark"
+	marked
 	next=$(gpusched submit -q --gpu-ids 0 --env clean -- /bin/sh -c "echo >$PWD/mark")
 	now && from=$at
 	echo >&"$leave"
-	read -r -u "$mark"
+	marked
 	took Handover gpusched
 	gpusched wait "$holder" "$next" >/dev/null
 }
