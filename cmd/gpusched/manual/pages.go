@@ -65,7 +65,7 @@ func (s Source) program(leaves []*kong.Node) string {
 		p.terms(asking.Title, entries(asking.Habits, ""))
 	}
 	p.section("SEE ALSO")
-	p.WriteString(".BR gpusched (7),\n.BR gpusched\\-policy (7),\n.BR gpuschedd (8),\n.BR gpusched.toml (5),\n.BR journalctl (1),\n" +
+	p.WriteString(".BR gpusched (7),\n.BR gpusched\\-policy (7),\n.BR gpuschedd (8),\n.BR gpusched\\-admin (7),\n.BR gpusched.toml (5),\n.BR journalctl (1),\n" +
 		".BR systemd.resource\\-control (5)\n")
 	return p.String()
 }
