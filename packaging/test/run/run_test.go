@@ -333,7 +333,7 @@ func TestFuzzScript(t *testing.T) {
 		{"FuzzParse", "    context deadline exceeded\n    Failing input written to testdata/x\nFAIL", 1, false},
 		{"FuzzParse", "    x_test.go:1: context deadline exceeded\nFAIL", 1, false},
 	} {
-		cmd := exec.Command("sh", "../../fuzz.sh", "1x", c.name)
+		cmd := exec.CommandContext(t.Context(), "sh", "../../fuzz.sh", "1x", c.name)
 		cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "SAID="+c.said, "STATUS="+strconv.Itoa(c.status), "GIT_DIR=/nonexistent")
 		if out, err := cmd.CombinedOutput(); (err == nil) != c.want {
 			t.Errorf("%s, which says %q: %v\n%s", c.name, c.said, err, out)
