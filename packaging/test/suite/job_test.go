@@ -172,7 +172,11 @@ func running(t *testing.T, id int64) {
 		if j.Result != nil {
 			t.Fatalf("job %d ended: %s", id, j.Result.Sentence)
 		}
-		return j.State == "running"
+		if j.State == "running" {
+			return true
+		}
+		try(t, "", fmt.Sprintf("gpusched why %d; gpusched gpus", id)) // what is seen last, if it never runs
+		return false
 	})
 }
 
