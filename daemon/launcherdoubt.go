@@ -7,13 +7,14 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// leastForCheck is the host memory below which a job is started without that: it may be too little for the launcher,
-// which is then no fault of the machine.
+// leastForCheck is the host memory of a job below which its start is not checked: with less the launcher may die for
+// the job's own limit, which is no fault of the machine.
 const leastForCheck = 64 << 20
 
-// launcherDoubt counts what the launcher may not have survived: a start of the daemon, another file in its place, what
-// systemd read anew, and an end without its word. The starts after that have systemd run it once before the job's own
-// launcher (units.Spec.Check), until one of them goes well: a launcher that dies would end each job that waits.
+// launcherDoubt counts the events after which the launcher may die at once: a start of the daemon, another launcher
+// file, a reload of systemd's settings, a job that ended before its launcher said a word. After such an event systemd
+// runs the launcher once before each job's own (units.Spec.Check), until that has gone well: otherwise a launcher that
+// dies would end every waiting job.
 type launcherDoubt struct {
 	mu     sync.Mutex
 	events int

@@ -75,7 +75,7 @@ func (d *Daemon) groupToday(j *job.Job) int {
 	if d.opt.InGroup == nil || d.opt.InGroup(j.Owner.UID, j.Owner.GID) {
 		return j.Owner.GID
 	}
-	d.log.Warn("the group that a job was submitted with has no name, or is not known to be one of its user's now: it has the user's own",
+	d.log.Warn("the group that a job was submitted with has no name, or is not its user's now: the job runs with the user's own",
 		"job", j.ID, "uid", j.Owner.UID, "gid", j.Owner.GID)
 	return 0
 }

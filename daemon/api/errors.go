@@ -40,7 +40,7 @@ func (c Code) ExitStatus() int {
 	return 1
 }
 
-// CodeOf returns the code of an exit status of the CLI: of several with the same the most general.
+// CodeOf returns the code that an exit status of the CLI stands for; CodeInternal where it stands for several.
 func CodeOf(status int) Code {
 	for code, n := range exitStatus {
 		if n == status && n != CodeInternal.ExitStatus() {

@@ -32,8 +32,8 @@ const (
 	firstRest   = 10 * time.Minute
 	lastRest    = 2 * time.Hour
 
-	// pause is the time between two jobs on a GPU that would be suspect if those which have just begun on other GPUs
-	// did well: until that is known, it would take all that wait.
+	// pause is the time between two jobs on a GPU that becomes suspect if the jobs that have just begun on other GPUs do
+	// well. Without it the GPU would fail every waiting job before that is known.
 	pause = time.Second
 )
 
@@ -288,7 +288,7 @@ func (b *gpuBook) wellOn(d, than *device, a *sched.Account, since time.Time, lon
 	return false
 }
 
-// endRests has GPUs be tried whose rest or pause is over, and reports whether there are any.
+// endRests ends the rests and pauses that are over, and reports whether there were any: these GPUs take jobs again.
 func (b *gpuBook) endRests(now time.Time) (any bool) {
 	for _, d := range b.devices {
 		for _, at := range []*time.Time{&d.failing.until, &d.failing.next} {

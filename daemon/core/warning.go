@@ -155,9 +155,9 @@ func (c *Core) signalled(e Signalled, now time.Time) {
 	c.stopDue(l, now)
 }
 
-// heeded is how a command ended that exited after it was warned, which was not before since. One that was to make
-// room did so, whatever its exit status. One that is to run again after its time limit does, unless it
-// exits with 0, which says that it is done.
+// heeded returns how a job ended whose command exited after a warning. The warning was sent at since or later; zero:
+// it was not sent. A job that was to make room has done so, whatever its exit status. A job that is to run again after
+// its time limit does, unless it exited with 0, which says that it is done.
 func heeded(j *job.Job, since time.Time, r job.Result, u *Unit) job.Result {
 	if since.IsZero() {
 		return r

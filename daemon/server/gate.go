@@ -11,9 +11,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// connLimiter counts what each user holds and lets in no more than its bounds. The last quarter of the places is for
-// users who hold few, so that others leave them some. Root is bound by its own count only, so that users cannot lock
-// it out together.
+// connLimiter counts what each user holds and lets in no more than its bounds. The last quarter of the places is kept
+// for users who hold few. Root is bound by its own count only, so that users cannot lock it out together.
 type connLimiter struct {
 	bounds func() (most, perUID int)
 

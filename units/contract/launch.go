@@ -61,8 +61,8 @@ const (
 // the job's own journal, as if the job had printed it, where its user finds it.
 const TellFlag = "--tell"
 
-// CheckFlag has the launcher do what it does before each command, and begin none. systemd runs it so before the main
-// process of a job where the launcher may not survive what the site sets for jobs.
+// CheckFlag makes the launcher go through the steps before a command and begin no command. systemd runs it before the
+// main process of a job when it is not known whether the launcher survives what the site set for jobs.
 const CheckFlag = "--check"
 
 // MaxSignal is the highest signal number on Linux, that of a real-time signal.

@@ -51,8 +51,8 @@ func start(args, environ []string, n nodes) int {
 	return code
 }
 
-// check makes the system calls of a launch, but for those on the user's own files, which may hang. Only its death says
-// anything: an error is left to the launch itself, which has words for it.
+// check makes the system calls of a launch, except those on the user's own files, which may hang. It only matters
+// whether it survives them: the launch itself reports errors.
 func (r *run) check(path string) int {
 	s, err := Read(path)
 	if err != nil {
