@@ -28,7 +28,9 @@ func begin(t *testing.T) {
 		sh(t, "", `systemctl reset-failed gpusched.service 2>/dev/null; systemctl start gpusched.socket gpusched.service
 ids=$(gpusched list -o ids); if [ -n "$ids" ]; then gpusched cancel $ids; gpusched wait $ids; fi >/dev/null 2>&1
 for r in $(gpusched reserve list -o ids); do gpusched reserve cancel $r; done >/dev/null
-rm -rf /run/fakenvml/gpus /run/fakenvml/claims/*; gpusched gpu resume 0-3 >/dev/null; true`)
+rm -rf /run/fakenvml/gpus /run/fakenvml/claims/*
+# A daemon that has just begun knows no GPU yet.
+for n in $(seq 50); do gpusched gpu resume 0-3 && ! gpusched gpus | grep -Eq 'paused|drained' && break; sleep 0.1; done >/dev/null 2>&1; true`)
 	})
 }
 
