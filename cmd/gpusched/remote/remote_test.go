@@ -138,7 +138,7 @@ func TestAnAnswer(t *testing.T) {
 	}
 }
 
-// What has not begun has been told nothing, so what it was to do it can't have done.
+// A gpusched that has not begun over there was told nothing, so it can't have done anything.
 func TestWhatHasNotBegunIsNotAsked(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "asked")
 	ssh(t, `echo "welcome"; timeout 0.5 cat >`+file+`; exit 255`)
