@@ -137,8 +137,8 @@ func (m *migration) submitNew(ctx context.Context, mv *moving, line moveLine) er
 	return nil
 }
 
-// stay says why a job is still here. The job waits as before, but where Slurm has it, or may have it, it is held, so that
-// it does not run twice.
+// stay says why a job is still here. The job waits as before. Where Slurm has it, or may have it, it is held, so
+// that it does not run twice.
 func (m *migration) stay(ctx context.Context, j api.Job, why error) {
 	name := j.Called()
 	line, known := m.log.lines[m.keyOf(&j)]
