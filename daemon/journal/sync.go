@@ -34,20 +34,24 @@ func NewSyncer() *Syncer { return &Syncer{path: "/run/systemd/journal/io.systemd
 
 // Sync returns when all that programs had printed to the journal before is in it, where everybody who may can read it.
 func (s *Syncer) Sync(ctx context.Context) error {
-	s.mu.Lock()
-	turn := s.next
-	if turn == nil {
-		turn = &syncing{done: make(chan struct{})}
-		s.next = turn
-		go s.run(turn)
-	}
-	s.mu.Unlock()
+	turn := s.join()
 	select {
 	case <-turn.done:
 		return turn.err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// join returns the request that begins next. Whoever is the first to join it has it run.
+func (s *Syncer) join() *syncing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.next == nil {
+		s.next = &syncing{done: make(chan struct{})}
+		go s.run(s.next)
+	}
+	return s.next
 }
 
 func (s *Syncer) run(turn *syncing) {

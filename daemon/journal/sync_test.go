@@ -5,7 +5,6 @@ import (
 	"context"
 	"net"
 	"path/filepath"
-	"sync"
 	"testing"
 )
 
@@ -38,13 +37,7 @@ func varlink(t *testing.T, reply string, let <-chan struct{}) (s *Syncer, asked 
 func TestSyncIsShared(t *testing.T) {
 	let := make(chan struct{})
 	s, asked := varlink(t, `{"parameters":{}}`, let)
-	var all sync.WaitGroup
-	ask := func() {
-		if err := s.Sync(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}
-	all.Go(ask)
+	first := s.join()
 	if call := <-asked; call != `{"method":"io.systemd.Journal.Synchronize"}`+"\x00" {
 		t.Errorf("journald is asked %q", call)
 	}
@@ -53,20 +46,23 @@ func TestSyncIsShared(t *testing.T) {
 	if err := s.Sync(gone); err == nil {
 		t.Error("who has gone was answered")
 	}
-	for range 20 {
-		all.Go(ask)
+	next := s.join()
+	if next == first {
+		t.Error("who asks while journald is busy shares a request that began before")
 	}
-	s.mu.Lock()
-	next := s.next
-	s.mu.Unlock()
-	let <- struct{}{}
-	<-asked
-	let <- struct{}{}
+	for range 20 {
+		if s.join() != next {
+			t.Error("who asks while journald is busy does not share the next request")
+		}
+	}
+	close(let)
+	<-first.done
+	if err := s.Sync(t.Context()); err != nil {
+		t.Error(err)
+	}
 	<-next.done
-	close(let) // some may have come later
-	all.Wait()
-	if n := len(asked); n > 1 {
-		t.Errorf("20 asked, and journald was asked %d times more", n+1)
+	if first.err != nil || next.err != nil {
+		t.Error(first.err, next.err)
 	}
 }
 
