@@ -3,6 +3,7 @@ package daemon_test
 import (
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -11,47 +12,54 @@ import (
 // connections at once, all that others ask is answered, and of theirs one goes before another's
 // trial.
 func TestTrialsHoldUpNobody(t *testing.T) {
-	r := newRig(t, 1, nil)
-	r.runs(r.submit(1, nil))
-	id := r.submit(1, nil)
-	r.until("the other waits", func() bool {
-		e, err := r.d.Explain(t.Context(), id, 0, true)
-		return err == nil && e.Tried > 0
-	})
-	r.d.TrialsTurn() <- struct{}{} // a trial that takes long
-	const hostile, victim = 1, 2
-	var theirs atomic.Int64
-	done := make(chan int64, 1)
-	for range 20 {
-		go func() {
-			for t.Context().Err() == nil {
-				r.d.Explain(t.Context(), id, hostile, true)
-				theirs.Add(1)
-			}
-		}()
-	}
-	r.until("one of theirs waits", func() bool { return r.d.Trying() == 1 })
-	if _, err := r.d.Query(t.Context(), job.Query{Reasons: true}); err != nil {
-		t.Error(err)
-	}
-	if _, err := r.d.Course(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if e, err := r.d.Explain(t.Context(), id, victim, false); err != nil || e.Tried != 0 {
-		t.Errorf("what is before it: %d tried (%v)", e.Tried, err)
-	}
-	go func() {
-		if e, err := r.d.Explain(t.Context(), id, victim, true); err != nil || e.Tried == 0 {
-			t.Errorf("%d tried (%v)", e.Tried, err)
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1, nil)
+		r.runs(r.submit(1, nil))
+		id := r.submit(1, nil)
+		r.until("the other waits", func() bool {
+			e, err := r.d.Explain(t.Context(), id, 0, true)
+			return err == nil && e.Tried > 0
+		})
+		r.d.TrialsTurn() <- struct{}{} // a trial that takes long
+		const hostile, victim = 1, 2
+		var theirs atomic.Int64
+		for range 20 {
+			go func() {
+				for t.Context().Err() == nil {
+					r.d.Explain(t.Context(), id, hostile, true)
+					theirs.Add(1)
+				}
+			}()
 		}
-		done <- theirs.Load()
-	}()
-	r.until("the other's waits, too", func() bool { return r.d.Trying() == 2 })
-	<-r.d.TrialsTurn()
-	// One of theirs may stand before it, and one may end while its end is noticed.
-	if before := <-done; before > 4 {
-		t.Errorf("%d trials of who asks over and over went before another's", before)
-	}
+		synctest.Wait()
+		if n := r.d.Trying(); n != 1 || theirs.Load() > 0 {
+			t.Errorf("of %d persons one waits for its turn, and %d trials are over", n, theirs.Load())
+		}
+		if _, err := r.d.Query(t.Context(), job.Query{Reasons: true}); err != nil {
+			t.Error(err)
+		}
+		if _, err := r.d.Course(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if e, err := r.d.Explain(t.Context(), id, victim, false); err != nil || e.Tried != 0 {
+			t.Errorf("what is before it: %d tried (%v)", e.Tried, err)
+		}
+		answered := false
+		go func() {
+			if e, err := r.d.Explain(t.Context(), id, victim, true); err != nil || e.Tried == 0 {
+				t.Errorf("%d tried (%v)", e.Tried, err)
+			}
+			answered = true
+		}()
+		synctest.Wait()
+		go func() { r.d.TrialsTurn() <- struct{}{} }() // somebody who comes behind both
+		synctest.Wait()
+		<-r.d.TrialsTurn()
+		synctest.Wait() // the turn is with who came last
+		if !answered || theirs.Load() != 1 {
+			t.Errorf("answered: %t, after %d trials of who asks over and over, of whom one was before it", answered, theirs.Load())
+		}
+	})
 }
 
 // TestTrialsOfNobody: what does not wait for room has nothing to try.

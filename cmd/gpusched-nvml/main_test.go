@@ -91,7 +91,7 @@ func TestConforms(t *testing.T) {
 
 func TestAGPUThatHangsLeavesTheOthers(t *testing.T) {
 	m := newMachine(t)
-	s := m.open(5*time.Second, "--device-timeout", "100ms")
+	s := m.open(0, "--device-timeout", "2s")
 	defer s.Close()
 	if err := m.State.SetGPUs("", "hang=1"); err != nil {
 		t.Fatal(err)
@@ -128,6 +128,9 @@ func TestADriverThatHangs(t *testing.T) {
 func wantDevices(t *testing.T, s *source.Source, n int) {
 	t.Helper()
 	snapshot, err := s.Sample(t.Context())
+	for errors.Is(err, source.ErrNoAnswer) { // on a busy machine a child may not run for as long as it has
+		snapshot, err = s.Sample(t.Context())
+	}
 	if err != nil || snapshot.Problem != gpu.ProblemNone || len(snapshot.Devices) != n {
 		t.Errorf("problem %q (%s), %d devices, %v; want %d devices", snapshot.Problem, snapshot.Detail, len(snapshot.Devices), err, n)
 	}

@@ -177,11 +177,7 @@ func TestAContextThatEndsLeavesTheChild(t *testing.T) {
 	s := open(t, options(t, "when there", there))
 	var pid int
 	for range 3 {
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		if _, err := s.Sample(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("error %v", err)
-		}
-		cancel()
+		giveUp(t, s)
 		if pid == 0 {
 			pid = s.child.pid
 		}
@@ -195,6 +191,24 @@ func TestAContextThatEndsLeavesTheChild(t *testing.T) {
 	}
 	if s.child.pid != pid {
 		t.Errorf("child %d was replaced by %d", pid, s.child.pid)
+	}
+}
+
+// giveUp asks, and goes before there is an answer.
+func giveUp(t *testing.T, s *Source) {
+	t.Helper()
+	ctx, leave := context.WithCancel(t.Context())
+	gone := make(chan error, 1)
+	go func() {
+		_, err := s.Sample(ctx)
+		gone <- err
+	}()
+	for !s.asking() {
+		runtime.Gosched()
+	}
+	leave()
+	if err := <-gone; !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
 	}
 }
 
@@ -220,11 +234,7 @@ func TestImpatientCallersFindOut(t *testing.T) {
 func TestALateAnswerIsNotAHang(t *testing.T) {
 	there := filename(t)
 	s := open(t, options(t, "when there", there))
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if _, err := s.Sample(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("error %v", err)
-	}
+	giveUp(t, s)
 	pid := s.child.pid
 	s.child.since = s.child.since.Add(-time.Hour)
 	if err := os.WriteFile(there, nil, 0o644); err != nil {
@@ -339,7 +349,7 @@ func TestAChildDoesNotOutliveUs(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("the child lives on")
 	}
 }

@@ -98,12 +98,21 @@ func TestRealGotestsum(t *testing.T) {
 // A process that a stage left behind, out of reach of its end, does not hold up the run.
 func TestALeftoverHoldsNothingUp(t *testing.T) {
 	defer func(before time.Duration) { closeLimit = before }(closeLimit)
-	closeLimit = time.Second // on a busy machine the output takes a while, too
-	file := filepath.Join(t.TempDir(), "pid")
-	s := stage{name: "s", argv: []string{"sh", "-c", "setsid sleep 1000 & echo $! > " + file + "; echo left"}}
+	closeLimit = time.Millisecond
+	file, pipe := filepath.Join(t.TempDir(), "pid"), filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := stage{name: "s", tests: true, argv: []string{"sh", "-c",
+		"setsid sleep 1000 & echo $! > " + file + "; echo DONE 1 test in 1s; echo left; cat " + pipe}}
 	var said []string
-	got := s.run(t.Context(), func(line string) { said = append(said, line) })
-	if got.failed != 1 || !slices.Equal(said, []string{"left"}) {
+	got := s.run(t.Context(), func(line string) { // which lets the stage end once its output is read
+		said = append(said, line)
+		if err := os.WriteFile(pipe, nil, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	if got.failed != 1 || got.passed != 1 || !slices.Equal(said, []string{"left"}) {
 		t.Errorf("%+v, %q", got, said)
 	}
 	text, err := os.ReadFile(file)

@@ -1,7 +1,6 @@
 package hold
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -76,7 +75,7 @@ type held struct {
 	*exec.Cmd
 	t       testing.TB
 	job     string
-	journal bytes.Buffer
+	journal printed
 }
 
 func start(t testing.TB, argv ...string) *held {

@@ -141,7 +141,9 @@ func TestScreenThatIsNotToBe(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Setenv("SCREENDIR", file)
-		h := start(t, "sh", "-c", "sleep 2; exit 6")
+		h := start(t, "sh", "-c", "read x; exit 6")
+		s.until("it says something", func() bool { return strings.Contains(h.journal.String(), "\n") })
+		say(t, h.greet(terminal.Greeting{}), terminal.Data, "\n")
 		h.ends("exit status 6")
 		if got := h.journal.String(); !strings.Contains(got, "has no session of GNU screen: "+file+" is not a directory") ||
 			!strings.Contains(got, "it goes on, and 'gpusched attach "+h.job+"' is its terminal") {
