@@ -75,19 +75,17 @@ func (t *tools) addActing(s *mcp.Server) {
 			"id": idSchema(), "failed": {Type: "boolean", Description: "of an array, only the tasks that failed"},
 		}, "id"),
 	}, false, t.resubmit)
-	each := func(name, does string, ends bool, ask func(context.Context, string) (api.JobReply, error)) {
-		act(s, &mcp.Tool{Name: name, Description: does}, ends, func(ctx context.Context, in manyIn) (any, error) {
-			return t.each(ctx, in.IDs, ask)
+	each := func(r *api.Route, does string, ends bool) {
+		act(s, &mcp.Tool{Name: r.Name, Description: does}, ends, func(ctx context.Context, in manyIn) (any, error) {
+			return t.each(ctx, in.IDs, r)
 		})
 	}
-	each("cancel", "End jobs that wait or run.", true, func(ctx context.Context, id string) (api.JobReply, error) {
-		return t.client.Cancel(ctx, id, api.CancelRequest{})
-	})
-	each("hold", "Keep waiting jobs from starting.", false, t.client.Hold)
-	each("release", "Let held jobs start.", false, t.client.Release)
-	each("requeue", "Stop running jobs and send them to the end of the queue.", true, t.client.Requeue)
-	each("suspend", "Halt running jobs, which keep their GPUs.", true, t.client.Suspend)
-	each("resume", "Let suspended jobs go on.", false, t.client.Resume)
+	each(api.RouteCancel, "End jobs that wait or run.", true)
+	each(api.RouteHold, "Keep waiting jobs from starting.", false)
+	each(api.RouteRelease, "Let held jobs start.", false)
+	each(api.RouteRequeue, "Stop running jobs and send them to the end of the queue.", true)
+	each(api.RouteSuspend, "Halt running jobs, which keep their GPUs.", true)
+	each(api.RouteResume, "Let suspended jobs go on.", false)
 }
 
 // mayAct refuses a job of another user's, whatever rights the user of this server has: an
@@ -96,7 +94,7 @@ func (t *tools) mayAct(ctx context.Context, id string) error {
 	if t.others {
 		return nil
 	}
-	reply, err := t.client.Job(ctx, id)
+	reply, err := api.Show(ctx, t.client, id, api.JobQuery{})
 	if err == nil && (reply.Job.UID != t.uid || reply.Job.UIDNow != "") {
 		return fmt.Errorf("job %s belongs to %s: this server acts on jobs of its own user alone, "+
 			"unless it is started with --others", id, reply.Job.User)
@@ -110,10 +108,8 @@ type eachOut struct {
 	Errors []string  `json:"errors,omitempty"`
 }
 
-// each asks for each of the jobs; one that is refused does not keep it from the others.
-func (t *tools) each(
-	ctx context.Context, ids []string, ask func(context.Context, string) (api.JobReply, error),
-) (any, error) {
+// each has a route act on each of the jobs; one that is refused does not keep it from the others.
+func (t *tools) each(ctx context.Context, ids []string, r *api.Route) (any, error) {
 	if err := checkIDs(ids); err != nil {
 		return nil, err
 	}
@@ -122,7 +118,7 @@ func (t *tools) each(
 		err := t.mayAct(ctx, id)
 		var reply api.JobReply
 		if err == nil {
-			reply, err = ask(ctx, id)
+			reply, err = api.ActOnJob(ctx, t.client, r, id, nil)
 		}
 		if err != nil {
 			out.Errors = append(out.Errors, err.Error())

@@ -34,7 +34,7 @@ func (t *tools) triage(ctx context.Context, in oneJob) (any, error) {
 	if err := checkID(in.ID); err != nil {
 		return nil, err
 	}
-	reply, err := t.client.Job(ctx, in.ID)
+	reply, err := api.Show(ctx, t.client, in.ID, api.JobQuery{})
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +58,8 @@ func (t *tools) triage(ctx context.Context, in oneJob) (any, error) {
 // before counts how like jobs ended.
 func (t *tools) before(ctx context.Context, j *api.Job) (map[job.State]int, error) {
 	counts := map[job.State]int{}
-	past, err := t.client.History(ctx, api.HistoryQuery{
-		UID: &j.UID, Name: j.Name, Since: time.Now().Add(-likeBefore), Newest: true, Limit: mostJobs,
+	past, err := api.History(ctx, t.client, api.HistoryQuery{
+		UID: &j.UID, Name: j.Name, Since: time.Now().Add(-likeBefore), Order: "newest", Limit: mostJobs,
 	})
 	for i := range past.Jobs {
 		if past.Jobs[i].ID != j.ID {

@@ -42,7 +42,7 @@ func (t *tools) wait(ctx context.Context, in waitIn) (any, error) {
 		return nil, err
 	}
 	for _, id := range in.IDs { // what is not there is said at once
-		if _, err := t.client.Job(ctx, id); err != nil {
+		if _, err := api.Show(ctx, t.client, id, api.JobQuery{}); err != nil {
 			return nil, err
 		}
 	}
@@ -52,7 +52,7 @@ func (t *tools) wait(ctx context.Context, in waitIn) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		reply, err := t.client.Job(ctx, id)
+		reply, err := api.Show(ctx, t.client, id, api.JobQuery{})
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +73,7 @@ func (t *tools) waitUntil(ctx context.Context, id string, end time.Time) (over b
 	if left <= 0 {
 		return false, nil
 	}
-	_, err = t.client.Wait(ctx, id, left)
+	_, err = api.Wait(ctx, t.client, id, left)
 	var late *api.Error
 	if errors.As(err, &late) && late.Code == api.CodeWaitTimeout {
 		return false, nil

@@ -39,7 +39,7 @@ func keepMapping(ctx context.Context, client *api.Client, dir string, every time
 	defer tick.Stop()
 	said := ""
 	for {
-		reply, err := client.GPUs(ctx)
+		reply, err := api.GPUs(ctx, client)
 		if err == nil {
 			err = m.update(reply.GPUs)
 		}

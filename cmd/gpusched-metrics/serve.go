@@ -93,7 +93,7 @@ func ask(r *http.Request, client *api.Client, format metrics.Format, questions c
 	case <-ctx.Done():
 		return nil, false
 	}
-	page, err := client.Metrics(ctx, string(format))
+	page, err := api.Metrics(ctx, client, string(format))
 	if err != nil {
 		page = metrics.Down(format)
 	}

@@ -45,7 +45,7 @@ func (p *program) listen(ctx context.Context) {
 
 // hear listens until it hears no more, and says why.
 func (p *program) hear(ctx context.Context, changed chan<- struct{}) error {
-	for e, err := range p.client.Events(ctx, -1) {
+	for e, err := range api.Events(ctx, p.client, -1) {
 		if err != nil {
 			return err
 		}

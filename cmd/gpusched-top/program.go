@@ -113,27 +113,28 @@ var errSilent = errors.New("the scheduler does not answer")
 
 func (p *program) picture(ctx context.Context, f screen.Fetch) (out screen.Picture, err error) {
 	begun := time.Now()
-	out.GPUs, err = p.client.GPUs(ctx)
+	out.GPUs, err = api.GPUs(ctx, p.client)
 	out.TookGPUs = time.Since(begun)
 	if err != nil || !f.Jobs {
 		return out, err
 	}
 	begun = time.Now()
 	uid := p.model.UID
-	q := api.ListQuery{Reasons: true, Waiting: f.Waiting}
+	q := api.ListQuery{Reasons: api.WithReasons, Waiting: f.Waiting}
 	if f.Mine {
 		q.UID = &uid
 	}
-	list, err := p.client.List(ctx, q)
+	list, err := api.List(ctx, p.client, q)
 	out.List, out.TookJobs = &list, time.Since(begun)
 	if err != nil || !f.Status {
 		return out, err
 	}
-	status, err := p.client.Status(ctx)
+	status, err := api.Status(ctx, p.client)
 	if err != nil {
 		return out, err
 	}
-	own, err := p.client.List(ctx, api.ListQuery{UID: &uid, States: []job.State{job.Queued}, Reasons: true, Waiting: 1})
+	first := api.ListQuery{UID: &uid, States: []job.State{job.Queued}, Reasons: api.WithReasons, Waiting: 1}
+	own, err := api.List(ctx, p.client, first)
 	out.Status, out.Own, out.TookJobs = &status, &own, time.Since(begun)
 	return out, err
 }
@@ -148,7 +149,7 @@ func (p *program) cancel(ids []string) tea.Msg {
 	}
 	done, ending, refused := 0, 0, []api.RefusedJob(nil)
 	order := api.ManyRequest{Command: job.CommandCancel, Jobs: ids, Brief: true}
-	err := p.client.Many(ctx, order, func(part api.ManyPart) {
+	err := api.Many(ctx, p.client, order, func(part api.ManyPart) {
 		done, refused = done+len(part.Jobs), append(refused, part.Refused...)
 		for i := range part.Jobs {
 			if !part.Jobs[i].State.Terminal() {
@@ -176,12 +177,12 @@ func (p *program) control(c screen.Control) tea.Msg {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
 	defer cancel()
 	if !c.Pause {
-		if _, err := p.client.ResumeGPU(ctx, c.GPU); err != nil {
+		if _, err := api.ActOnGPU(ctx, p.client, api.RouteResumeGPU, c.GPU, nil); err != nil {
 			return screen.Done{Text: fmt.Sprintf("GPU %d was not resumed:", c.GPU), Err: err}
 		}
 		return screen.Done{Text: fmt.Sprintf("GPU %d is resumed", c.GPU)}
 	}
-	if _, err := p.client.PauseGPU(ctx, c.GPU, api.PauseRequest{}); err != nil {
+	if _, err := api.ActOnGPU(ctx, p.client, api.RoutePauseGPU, c.GPU, api.PauseRequest{}); err != nil {
 		return screen.Done{Text: fmt.Sprintf("GPU %d was not paused:", c.GPU), Err: err}
 	}
 	return screen.Done{Text: fmt.Sprintf("GPU %d is paused: jobs on it go on, and no new one gets it", c.GPU)}

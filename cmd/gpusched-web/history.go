@@ -83,18 +83,18 @@ func (a *archive) ask(ctx context.Context, days int) (p past, err error) {
 	y, m, d := now.Date()
 	q := api.ReportQuery{By: "day", Since: time.Date(y, m, d-days+1, 0, 0, 0, 0, now.Location())}
 	q.Zone = report.ZoneOf(now.Location(), q.Since, now).String()
-	if p.days, err = a.client.Report(ctx, q); err != nil {
+	if p.days, err = api.Report(ctx, a.client, q); err != nil {
 		return p, err
 	}
 	q.By = "user,day"
 	var refused *api.Error
-	if p.users, err = a.client.Report(ctx, q); errors.As(err, &refused) && refused.Code == api.CodeUsage {
+	if p.users, err = api.Report(ctx, a.client, q); errors.As(err, &refused) && refused.Code == api.CodeUsage {
 		p.users, err = api.ReportReply{}, nil // more rows than a report has
 	}
 	if err != nil {
 		return p, err
 	}
-	gpus, err := a.client.GPUs(ctx)
+	gpus, err := api.GPUs(ctx, a.client)
 	p.gpus = len(gpus.GPUs)
 	return p, err
 }

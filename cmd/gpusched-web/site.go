@@ -141,7 +141,7 @@ func (s *site) job(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), askTime)
 	defer cancel()
 	done := loopback.Hold(r)
-	reply, err := s.client.Job(ctx, r.PathValue("id"))
+	reply, err := api.Show(ctx, s.client, r.PathValue("id"), api.JobQuery{})
 	done()
 	var refused *api.Error
 	switch {

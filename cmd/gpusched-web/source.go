@@ -30,14 +30,14 @@ type source struct {
 func (s *source) everything(ctx context.Context) (out answer, err error) {
 	s.replan = true
 	return out, s.within(ctx, func(ctx context.Context) (err error) {
-		if out.status, err = s.client.Status(ctx); err != nil {
+		if out.status, err = api.Status(ctx, s.client); err != nil {
 			return err
 		}
-		if out.gpus, err = s.client.GPUs(ctx); err != nil {
+		if out.gpus, err = api.GPUs(ctx, s.client); err != nil {
 			return err
 		}
-		query := api.ListQuery{Reasons: true, Waiting: shownWaiting, Ended: askedEnded}
-		if out.list, err = s.client.List(ctx, query); err != nil {
+		query := api.ListQuery{Reasons: api.WithReasons, Waiting: shownWaiting, Ended: askedEnded}
+		if out.list, err = api.List(ctx, s.client, query); err != nil {
 			return err
 		}
 		out.checks, out.plan = s.unwell(ctx, out.status.Health), s.course(ctx)
@@ -48,7 +48,7 @@ func (s *source) everything(ctx context.Context) (out answer, err error) {
 // figures asks for what changes without an event.
 func (s *source) figures(ctx context.Context, a *answer) error {
 	return s.within(ctx, func(ctx context.Context) (err error) {
-		a.gpus, err = s.client.GPUs(ctx)
+		a.gpus, err = api.GPUs(ctx, s.client)
 		if err == nil {
 			a.plan = s.course(ctx)
 		}
@@ -69,7 +69,7 @@ func (s *source) within(ctx context.Context, ask func(context.Context) error) er
 
 // hear calls told for each change, until it hears no more.
 func (s *source) hear(ctx context.Context, told func()) error {
-	for _, err := range s.client.Events(ctx, -1) {
+	for _, err := range api.Events(ctx, s.client, -1) {
 		if err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (s *source) course(ctx context.Context) *api.PlanReply {
 		return s.plan
 	}
 	s.plan, s.planned, s.replan = nil, time.Now(), false
-	if reply, err := s.client.Plan(ctx, planHours*time.Hour); err == nil {
+	if reply, err := api.Plan(ctx, s.client, planHours*time.Hour); err == nil {
 		s.plan = &reply
 	}
 	return s.plan
@@ -99,7 +99,7 @@ func (s *source) unwell(ctx context.Context, h job.Health) []job.Check {
 	if time.Since(s.checked) < checkedIn {
 		return s.checks
 	}
-	reply, err := s.client.Health(ctx)
+	reply, err := api.Health(ctx, s.client)
 	if err != nil {
 		return nil // that is an extra; the status stands without it
 	}

@@ -24,20 +24,23 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 	return c.callWith(ctx, nil, method, path, in, out)
 }
 
-// callBriefly is call for an answer that is to be brief.
-func (c *Client) callBriefly(ctx context.Context, method, path string, in, out any) error {
-	return c.callWith(ctx, http.Header{PreferHeader: {PreferBrief}}, method, path, in, out)
-}
-
 func (c *Client) callWith(ctx context.Context, header http.Header, method, path string, in, out any) error {
-	var body []byte
-	if in != nil {
-		var err error
-		if body, err = json.Marshal(in); err != nil {
-			return &Error{Code: CodeInternal, Message: fmt.Sprintf("encode the request: %v", err)}
-		}
+	body, err := encodeBody(in)
+	if err != nil {
+		return err
 	}
 	return patiently(ctx, func() error { return c.ask(ctx, header, method, path, body, out) })
+}
+
+// encodeBody is nil of nil.
+func encodeBody(in any) (body []byte, err error) {
+	if in == nil {
+		return nil, nil
+	}
+	if body, err = json.Marshal(in); err != nil {
+		err = &Error{Code: CodeInternal, Message: fmt.Sprintf("encode the request: %v", err)}
+	}
+	return body, err
 }
 
 // patiently asks, and again for retryTime while the daemon has no place for the request.
@@ -76,22 +79,15 @@ func (c *Client) ask(ctx context.Context, header http.Header, method, path strin
 		return nil
 	}
 	if err := json.Unmarshal(text, out); err != nil {
-		return &Error{Code: CodeInternal, Message: fmt.Sprintf("the scheduler's answer is not the JSON that is expected: %v", err),
-			Hint: "see 'gpusched version'"}
+		return notExpected(err)
 	}
 	return nil
 }
 
-// refused reads an answer that is an error; nil: it is none, and has not been read.
-func refused(a *http.Response) error {
-	if a.StatusCode == http.StatusOK {
-		return nil
-	}
-	text, err := readAnswer(a, maxReply)
-	if err != nil {
-		return &Error{Code: CodeUnreachable, Message: "the scheduler closed the connection without an answer", sent: true}
-	}
-	return refusal(a, text)
+// notExpected is the error of an answer that can't be read.
+func notExpected(err error) *Error {
+	return &Error{Code: CodeInternal, Message: fmt.Sprintf("the scheduler's answer is not the JSON that is expected: %v", err),
+		Hint: "see 'gpusched version'"}
 }
 
 // refusal is the error of an answer that is one.

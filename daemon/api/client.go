@@ -3,18 +3,34 @@ package api
 import (
 	"context"
 	"errors"
+	"iter"
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/url"
-	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
+
+// Engine runs jobs: the daemon (*Client), or what a user has chosen in its place. Errors that are for people are
+// *Error, a job is named as "12" or "7_3", and what an engine cannot do it refuses, saying what can be done instead.
+type Engine interface {
+	// Submit queues a job.
+	Submit(ctx context.Context, r SubmitRequest) (SubmitReply, error)
+	// Do carries out what a route that changes something is for, and reads the answer into out, which may be nil.
+	// On is the job, the GPU or the reservation that it is about, "" where there is none.
+	Do(ctx context.Context, r *Route, on string, body, out any) error
+	// Get reads the answer to a question into out: of a reply a pointer to one, of text a *[]byte. RouteWait is
+	// answered when the job has ended.
+	Get(ctx context.Context, r *Route, on string, query, out any) error
+	// Stream asks a question, or has something done, that is answered with lines of JSON, and yields these as they
+	// come; an error is the last.
+	Stream(ctx context.Context, r *Route, asked any) iter.Seq2[[]byte, error]
+}
+
+var _ Engine = (*Client)(nil)
 
 // Client asks the daemon. Errors are *Error, except that a context that ended
 // is returned as it is. A Client may be used by several goroutines; the zero
@@ -75,7 +91,7 @@ func knock(ctx context.Context, connect func() (net.Conn, error)) (net.Conn, err
 // it is not, and the caller cannot know whether the job was queued. The job of a
 // brief answer has its number alone.
 func (c *Client) Submit(ctx context.Context, r SubmitRequest) (out SubmitReply, err error) {
-	ask := func() error { return c.call(ctx, http.MethodPost, "/v1/jobs", r, &out) }
+	ask := func() error { return c.call(ctx, http.MethodPost, RouteSubmit.Path, r, &out) }
 	var number struct { // what is read of a brief answer: to read all of it takes a short command long
 		Job struct {
 			ID job.ID `json:"id"`
@@ -83,7 +99,8 @@ func (c *Client) Submit(ctx context.Context, r SubmitRequest) (out SubmitReply, 
 	}
 	brief := r.Brief && !r.DryRun
 	if brief {
-		ask = func() error { return c.callBriefly(ctx, http.MethodPost, "/v1/jobs", r, &number) }
+		header := http.Header{PreferHeader: {PreferBrief}}
+		ask = func() error { return c.callWith(ctx, header, http.MethodPost, RouteSubmit.Path, r, &number) }
 	}
 	if r.Key == "" {
 		err = ask()
@@ -96,108 +113,16 @@ func (c *Client) Submit(ctx context.Context, r SubmitRequest) (out SubmitReply, 
 	return out, err
 }
 
-// ListQuery selects jobs; zero fields select everything live.
-type ListQuery struct {
-	IDs     string // such as "12,14-16,7_3": of these, live or ended; each is whole: "7_3,12" is job 12, too
-	Array   job.ID // only tasks of this array that have become jobs (ended ones as far as Ended goes)
-	Ended   int    // also this many ended jobs, newest first
-	User    string // of this account
-	UID     *int   // of this uid
-	States  []job.State
-	Name    string            // with exactly this name
-	Like    string            // with a name that this pattern matches: * is any text, ? any character
-	Tags    map[string]string // with all of these
-	Since   time.Time         // if it has ended, not before then
-	Reasons bool              // fill in why each waiting job waits
-	Brief   bool              // of a job's reasons only the codes and what they are about, not the sentences
-	Waiting int               // at most so many waiting jobs, the first in the queue; 0: all
-	Names   bool              // of each job only the id and, of a task, which it is: a tenth of the work
-	Recent  bool              // also say how many of the caller's jobs ended within the last hour
+// Do carries out a command. One that was cut off after it was sent is not asked again.
+func (c *Client) Do(ctx context.Context, r *Route, on string, body, out any) error {
+	return c.call(ctx, r.Method, r.at(on, nil), body, out)
 }
 
-func (q ListQuery) encode() string {
-	if v := q.values(); len(v) > 0 {
-		return "?" + v.Encode()
+// Get asks a question. That a job has ended is waited for over restarts of the daemon.
+func (c *Client) Get(ctx context.Context, r *Route, on string, query, out any) error {
+	ask := func() error { return c.call(ctx, r.Method, r.at(on, query), nil, out) }
+	if r == RouteWait {
+		return askUntilEnded(ctx, ask)
 	}
-	return ""
-}
-
-func (q ListQuery) values() url.Values {
-	v := url.Values{}
-	set := func(key, value string) {
-		if value != "" {
-			v.Set(key, value)
-		}
-	}
-	set("ids", q.IDs)
-	set("user", q.User)
-	states := make([]string, len(q.States))
-	for i, st := range q.States {
-		states[i] = string(st)
-	}
-	set("state", strings.Join(states, ","))
-	set("name", q.Name)
-	set("like", q.Like)
-	for key, value := range q.Tags {
-		v.Add("tag", key+"="+value)
-	}
-	if !q.Since.IsZero() {
-		set("since", q.Since.UTC().Format(time.RFC3339Nano))
-	}
-	if q.Waiting > 0 {
-		set("waiting", strconv.Itoa(q.Waiting))
-	}
-	if q.Array != 0 {
-		set("array", q.Array.String())
-	}
-	if q.Ended > 0 {
-		set("ended", strconv.Itoa(q.Ended))
-	}
-	if q.UID != nil {
-		set("uid", strconv.Itoa(*q.UID))
-	}
-	if q.Reasons {
-		set("reasons", map[bool]string{true: "brief", false: "1"}[q.Brief])
-	}
-	if q.Names {
-		set("names", "1")
-	}
-	if q.Recent {
-		set("recent", "1")
-	}
-	return v
-}
-
-// List returns the jobs that match, and the GPUs.
-func (c *Client) List(ctx context.Context, q ListQuery) (out ListReply, err error) {
-	return out, c.call(ctx, http.MethodGet, "/v1/jobs"+q.encode(), nil, &out)
-}
-
-// IDs returns what the jobs that match are called, a line each: their numbers, or as tasks "7_3". That is
-// a tenth of the work of List.
-func (c *Client) IDs(ctx context.Context, q ListQuery) (lines []byte, err error) {
-	q.Names, q.Reasons, q.Recent = false, false, false
-	words := q.values()
-	words.Set("form", "ids")
-	return lines, c.call(ctx, http.MethodGet, "/v1/jobs?"+words.Encode(), nil, &lines)
-}
-
-// Status returns the daemon at a glance.
-func (c *Client) Status(ctx context.Context) (out StatusReply, err error) {
-	return out, c.call(ctx, http.MethodGet, "/v1/status", nil, &out)
-}
-
-// Health returns what the daemon checked.
-func (c *Client) Health(ctx context.Context) (out HealthReply, err error) {
-	return out, c.call(ctx, http.MethodGet, "/v1/health", nil, &out)
-}
-
-// Metrics returns everything that is measured, in a format of package metrics.
-func (c *Client) Metrics(ctx context.Context, format string) (page []byte, err error) {
-	return page, c.call(ctx, http.MethodGet, "/v1/metrics?"+url.Values{"format": {format}}.Encode(), nil, &page)
-}
-
-// Version names the running daemon.
-func (c *Client) Version(ctx context.Context) (out VersionReply, err error) {
-	return out, c.call(ctx, http.MethodGet, "/v1/version", nil, &out)
+	return ask()
 }

@@ -55,64 +55,74 @@ func TestEachMethodAsksItsRoute(t *testing.T) {
 			_, err := c.Submit(x, SubmitRequest{Label: job.Label{Name: "n"}})
 			return err
 		}, `POST /v1/jobs {"name":"n"`},
-		"list": {func(c *Client, x context.Context) error { _, err := c.List(x, ListQuery{}); return err }, "GET /v1/jobs "},
+		"list": {func(c *Client, x context.Context) error { _, err := List(x, c, ListQuery{}); return err }, "GET /v1/jobs "},
 		"list of": {func(c *Client, x context.Context) error {
-			_, err := c.List(x, ListQuery{IDs: "1,3-4", Ended: 2, User: "a b", UID: &uid, States: []job.State{"queued", "running"}, Name: "x", Reasons: true, Like: "a*", Tags: map[string]string{"k": "v=1"}, Since: time.Unix(0, 0)})
+			_, err := List(x, c, ListQuery{IDs: "1,3-4", Ended: 2, User: "a b", UID: &uid, States: []job.State{"queued", "running"}, Name: "x", Reasons: WithReasons, Like: "a*", Tags: map[string]string{"k": "v=1"}, Since: time.Unix(0, 0)})
 			return err
 		}, "GET /v1/jobs?ended=2&ids=1%2C3-4&like=a%2A&name=x&reasons=1&since=1970-01-01T00%3A00%3A00Z&state=queued%2Crunning&tag=k%3Dv%3D1&uid=7&user=a+b "},
-		"job": {func(c *Client, x context.Context) error { _, err := c.Job(x, "5"); return err }, "GET /v1/jobs/5 "},
+		"job": {func(c *Client, x context.Context) error { _, err := Show(x, c, "5", JobQuery{}); return err }, "GET /v1/jobs/5 "},
 		"history": {func(c *Client, x context.Context) error {
-			_, err := c.History(x, HistoryQuery{
-				IDs: "1-3", Since: time.Unix(0, 0), UID: &uid, States: []job.State{"failed", "lost"}, Tag: "a=b", Newest: true, Limit: 9, After: "z",
+			_, err := History(x, c, HistoryQuery{
+				IDs: "1-3", Since: time.Unix(0, 0), UID: &uid, States: []job.State{"failed", "lost"}, Tag: "a=b", Order: "newest", Limit: 9, After: "z",
 			})
 			return err
 		}, "GET /v1/history?after=z&ids=1-3&limit=9&order=newest&since=1970-01-01T00%3A00%3A00Z&states=failed%2Clost&tag=a%3Db&uid=7 "},
 		"report": {func(c *Client, x context.Context) error {
-			_, err := c.Report(x, ReportQuery{By: "user,week", Since: time.Unix(0, 0), Until: time.Unix(60, 0), User: "a b", Zone: "3600"})
+			_, err := Report(x, c, ReportQuery{By: "user,week", Since: time.Unix(0, 0), Until: time.Unix(60, 0), User: "a b", Zone: "3600"})
 			return err
 		}, "GET /v1/report?by=user%2Cweek&since=1970-01-01T00%3A00%3A00Z&until=1970-01-01T00%3A01%3A00Z&user=a+b&zone=3600 "},
-		"report of a uid": {func(c *Client, x context.Context) error { _, err := c.Report(x, ReportQuery{UID: &uid}); return err }, "GET /v1/report?uid=7 "},
-		"usage":           {func(c *Client, x context.Context) error { _, err := c.Usage(x, "", ""); return err }, "GET /v1/usage "},
-		"usage of":        {func(c *Client, x context.Context) error { _, err := c.Usage(x, "bob", "3600"); return err }, "GET /v1/usage?user=bob&zone=3600 "},
+		"report of a uid": {func(c *Client, x context.Context) error { _, err := Report(x, c, ReportQuery{UID: &uid}); return err }, "GET /v1/report?uid=7 "},
+		"usage":           {func(c *Client, x context.Context) error { _, err := Usage(x, c, UsageQuery{}); return err }, "GET /v1/usage "},
+		"usage of": {func(c *Client, x context.Context) error {
+			_, err := Usage(x, c, UsageQuery{User: "bob", Zone: "3600"})
+			return err
+		}, "GET /v1/usage?user=bob&zone=3600 "},
 		"cancel": {func(c *Client, x context.Context) error {
-			_, err := c.Cancel(x, "7_3", CancelRequest{Signal: 10})
+			_, err := ActOnJob(x, c, RouteCancel, "7_3", CancelRequest{Signal: 10})
 			return err
 		}, `POST /v1/jobs/7_3/cancel {"signal":10}`},
-		"wait": {func(c *Client, x context.Context) error { _, err := c.Wait(x, "5", 0); return err }, "GET /v1/jobs/5/wait?timeout_seconds=50 "},
-		"gpus": {func(c *Client, x context.Context) error { _, err := c.GPUs(x); return err }, "GET /v1/gpus "},
+		"wait": {func(c *Client, x context.Context) error { _, err := Wait(x, c, "5", 0); return err }, "GET /v1/jobs/5/wait?timeout_seconds=50 "},
+		"gpus": {func(c *Client, x context.Context) error { _, err := GPUs(x, c); return err }, "GET /v1/gpus "},
 		"pause": {func(c *Client, x context.Context) error {
-			_, err := c.PauseGPU(x, 2, PauseRequest{Reason: "r"})
+			_, err := ActOnGPU(x, c, RoutePauseGPU, 2, PauseRequest{Reason: "r"})
 			return err
 		}, `POST /v1/gpus/2/pause {"reason":"r"}`},
-		"hold":    {func(c *Client, x context.Context) error { _, err := c.Hold(x, "5"); return err }, "POST /v1/jobs/5/hold "},
-		"release": {func(c *Client, x context.Context) error { _, err := c.Release(x, "5"); return err }, "POST /v1/jobs/5/release "},
-		"requeue": {func(c *Client, x context.Context) error { _, err := c.Requeue(x, "7_3"); return err }, "POST /v1/jobs/7_3/requeue "},
+		"hold":    {func(c *Client, x context.Context) error { _, err := ActOnJob(x, c, RouteHold, "5", nil); return err }, "POST /v1/jobs/5/hold "},
+		"release": {func(c *Client, x context.Context) error { _, err := ActOnJob(x, c, RouteRelease, "5", nil); return err }, "POST /v1/jobs/5/release "},
+		"requeue": {func(c *Client, x context.Context) error {
+			_, err := ActOnJob(x, c, RouteRequeue, "7_3", nil)
+			return err
+		}, "POST /v1/jobs/7_3/requeue "},
 		"update": {func(c *Client, x context.Context) error {
-			_, err := c.Update(x, "5", job.Change{After: &[]job.Dependency{}, Begin: &time.Time{}})
+			_, err := ActOnJob(x, c, RouteUpdate, "5", job.Change{After: &[]job.Dependency{}, Begin: &time.Time{}})
 			return err
 		}, `POST /v1/jobs/5/update {"begin":"0001-01-01T00:00:00Z","after":[]}`},
 		"drain": {func(c *Client, x context.Context) error {
-			_, err := c.DrainGPU(x, 2, PauseRequest{Until: time.Unix(0, 0).UTC()})
+			_, err := ActOnGPU(x, c, RouteDrainGPU, 2, PauseRequest{Until: time.Unix(0, 0).UTC()})
 			return err
 		}, `POST /v1/gpus/2/drain {"until":"1970-01-01T00:00:00Z"}`},
-		"undrain": {func(c *Client, x context.Context) error { _, err := c.UndrainGPU(x, 2); return err }, "POST /v1/gpus/2/undrain "},
-		"why":     {func(c *Client, x context.Context) error { _, err := c.Why(x, "7"); return err }, "GET /v1/jobs/7?why=1 "},
-		"plan":    {func(c *Client, x context.Context) error { _, err := c.Plan(x, 0); return err }, "GET /v1/plan "},
+		"undrain": {func(c *Client, x context.Context) error {
+			_, err := ActOnGPU(x, c, RouteUndrainGPU, 2, nil)
+			return err
+		}, "POST /v1/gpus/2/undrain "},
+		"why":  {func(c *Client, x context.Context) error { _, err := Show(x, c, "7", JobQuery{Why: true}); return err }, "GET /v1/jobs/7?why=1 "},
+		"plan": {func(c *Client, x context.Context) error { _, err := Plan(x, c, 0); return err }, "GET /v1/plan "},
 		"plan within": {func(c *Client, x context.Context) error {
-			_, err := c.Plan(x, 6*time.Hour)
+			_, err := Plan(x, c, 6*time.Hour)
 			return err
 		}, "GET /v1/plan?horizon_seconds=21600 "},
-		"reservations": {func(c *Client, x context.Context) error { _, err := c.Reservations(x); return err }, "GET /v1/reservations "},
+		"reservations": {func(c *Client, x context.Context) error { _, err := Reservations(x, c); return err }, "GET /v1/reservations "},
 		"reserve": {func(c *Client, x context.Context) error {
-			_, err := c.Reserve(x, ReserveRequest{GPUs: []int{1}})
-			return err
+			return c.Do(x, RouteReserve, "", ReserveRequest{GPUs: []int{1}}, new(ReservationsReply))
 		}, `POST /v1/reservations {"gpus":[1],`},
-		"unreserve": {func(c *Client, x context.Context) error { _, err := c.Unreserve(x, 4); return err }, "DELETE /v1/reservations/4 "},
-		"tasks":     {func(c *Client, x context.Context) error { _, err := c.List(x, ListQuery{Array: 7}); return err }, "GET /v1/jobs?array=7 "},
-		"resume":    {func(c *Client, x context.Context) error { _, err := c.ResumeGPU(x, 2); return err }, "POST /v1/gpus/2/resume "},
-		"status":    {func(c *Client, x context.Context) error { _, err := c.Status(x); return err }, "GET /v1/status "},
-		"health":    {func(c *Client, x context.Context) error { _, err := c.Health(x); return err }, "GET /v1/health "},
-		"version":   {func(c *Client, x context.Context) error { _, err := c.Version(x); return err }, "GET /v1/version "},
+		"unreserve": {func(c *Client, x context.Context) error {
+			return c.Do(x, RouteUnreserve, "4", nil, new(ReservationsReply))
+		}, "DELETE /v1/reservations/4 "},
+		"tasks":   {func(c *Client, x context.Context) error { _, err := List(x, c, ListQuery{Array: 7}); return err }, "GET /v1/jobs?array=7 "},
+		"resume":  {func(c *Client, x context.Context) error { _, err := ActOnGPU(x, c, RouteResumeGPU, 2, nil); return err }, "POST /v1/gpus/2/resume "},
+		"status":  {func(c *Client, x context.Context) error { _, err := Status(x, c); return err }, "GET /v1/status "},
+		"health":  {func(c *Client, x context.Context) error { _, err := Health(x, c); return err }, "GET /v1/health "},
+		"version": {func(c *Client, x context.Context) error { _, err := Version(x, c); return err }, "GET /v1/version "},
 	} {
 		var got string
 		client := daemon(t, func(w http.ResponseWriter, r *http.Request) {
@@ -132,7 +142,7 @@ func TestEachMethodAsksItsRoute(t *testing.T) {
 func TestEveryCodeArrives(t *testing.T) {
 	for code := range exitStatus {
 		client := daemon(t, func(w http.ResponseWriter, r *http.Request) { refuse(w, code) })
-		_, err := client.Version(t.Context())
+		_, err := Version(t.Context(), client)
 		var e *Error
 		if !errors.As(err, &e) || e.Code != code || e.Message != "m" || e.Hint != "h" {
 			t.Errorf("%s arrived as %#v", code, err)
@@ -147,7 +157,7 @@ func TestStrangeAnswersAreErrors(t *testing.T) {
 		"no json":        func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "<html>") },
 		"no code":        func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(500); io.WriteString(w, "{}") },
 	} {
-		_, err := daemon(t, h).Version(t.Context())
+		_, err := Version(t.Context(), daemon(t, h))
 		var e *Error
 		if !errors.As(err, &e) || e.Code != CodeInternal {
 			t.Errorf("%s: %v", name, err)
@@ -168,14 +178,14 @@ func TestAnUnreachableDaemonSaysWhatToDo(t *testing.T) {
 		filepath.Join(dir, "none"): "there is no such socket (is gpusched installed here and running? see 'systemctl status gpusched.socket')",
 		file:                       "nobody listens there (an administrator starts it with",
 	} {
-		_, err := (&Client{Socket: socket}).Version(t.Context())
+		_, err := Version(t.Context(), &Client{Socket: socket})
 		var e *Error
 		if !errors.As(err, &e) || e.Code != CodeUnreachable || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", socket, err)
 		}
 	}
 	client := daemon(t, func(w http.ResponseWriter, r *http.Request) { cut(w) })
-	_, err = client.Version(t.Context())
+	_, err = Version(t.Context(), client)
 	if err == nil || !strings.Contains(err.Error(), "closed the connection without an answer") {
 		t.Errorf("%v", err)
 	}
@@ -312,7 +322,7 @@ func TestWaitGoesOnOverEverythingThatPasses(t *testing.T) {
 	}
 	var n atomic.Int32
 	client := daemon(t, func(w http.ResponseWriter, r *http.Request) { steps[n.Add(1)-1](w) })
-	out, err := client.Wait(t.Context(), "5", 0)
+	out, err := Wait(t.Context(), client, "5", 0)
 	if err != nil || out.Job.State != "failed" || int(n.Load()) != len(steps) {
 		t.Errorf("%+v %v after %d requests", out, err, n.Load())
 	}
@@ -321,16 +331,16 @@ func TestWaitGoesOnOverEverythingThatPasses(t *testing.T) {
 func TestWaitEndsWhereItMust(t *testing.T) {
 	client := daemon(t, func(w http.ResponseWriter, r *http.Request) { refuse(w, CodeNotFound) })
 	var e *Error
-	if _, err := client.Wait(t.Context(), "5", 0); !errors.As(err, &e) || e.Code != CodeNotFound {
+	if _, err := Wait(t.Context(), client, "5", 0); !errors.As(err, &e) || e.Code != CodeNotFound {
 		t.Errorf("no such job: %v", err)
 	}
 	forever := daemon(t, func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	if _, err := forever.Wait(t.Context(), "5", time.Millisecond); !errors.As(err, &e) || e.Code != CodeWaitTimeout {
+	if _, err := Wait(t.Context(), forever, "5", time.Millisecond); !errors.As(err, &e) || e.Code != CodeWaitTimeout {
 		t.Errorf("timeout: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := forever.Wait(ctx, "5", time.Hour); !errors.Is(err, context.Canceled) {
+	if _, err := Wait(ctx, forever, "5", time.Hour); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }

@@ -7,7 +7,7 @@
 //	client := &api.Client{}
 //	req, err := api.NewRequest(os.Environ(), "python", "train.py")
 //	reply, err := client.Submit(ctx, req)
-//	ended, err := client.Wait(ctx, reply.Job.ID.String(), 0)
+//	ended, err := api.Wait(ctx, client, reply.Job.ID.String(), 0)
 //
 // Its version is the module's, which follows semantic versioning; what travels is
 // Schema, whose invariants (1 and 2) let clients and daemons of different releases talk

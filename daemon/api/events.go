@@ -1,22 +1,20 @@
 package api
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"iter"
-	"net/http"
-	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// maxEvent bounds one line of the events.
-const maxEvent = 1 << 20
+// EventsQuery is where events begin, and whether they go on.
+type EventsQuery struct {
+	Since  *int64 `query:"since" in:"0-9223372036854775807" wrong:"%q is not the number of an event: use 0 for all that are kept"` // nil: from now on
+	Follow bool   `query:"follow" wrong:"%q is neither 0 nor 1"`
+}
 
 // Events yields what changes after a number, over restarts of the daemon, until the
 // context is done: with 0 all that is kept, with -1 what changes from now on, of which the
@@ -27,9 +25,9 @@ const maxEvent = 1 << 20
 // Whoever wants the jobs and then all that changes asks for the events with -1, lists the
 // jobs after the position, and takes in each event: one that the list had already tells
 // nothing wrong in the end.
-func (c *Client) Events(ctx context.Context, since int64) iter.Seq2[Event, error] {
+func Events(ctx context.Context, e Engine, since int64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		f := follower{c: c, last: since, yield: yield}
+		f := follower{e: e, last: since, yield: yield}
 		for !f.done {
 			err := f.follow(ctx, true)
 			if f.done {
@@ -46,9 +44,9 @@ func (c *Client) Events(ctx context.Context, since int64) iter.Seq2[Event, error
 	}
 }
 
-// Recent returns what has changed after a number and is kept, 0: all that is kept.
-func (c *Client) Recent(ctx context.Context, since int64) (list []Event, err error) {
-	f := follower{c: c, last: since, yield: func(e Event, _ error) bool {
+// PastEvents returns what has changed after a number and is kept, 0: all that is kept.
+func PastEvents(ctx context.Context, e Engine, since int64) (list []Event, err error) {
+	f := follower{e: e, last: since, yield: func(e Event, _ error) bool {
 		list = append(list, e)
 		return true
 	}}
@@ -58,7 +56,7 @@ func (c *Client) Recent(ctx context.Context, since int64) (list []Event, err err
 
 // follower reads events, over several connections.
 type follower struct {
-	c     *Client
+	e     Engine
 	last  int64     // the number that it has; -1: it begins with what is new
 	begun bool      // it has been answered
 	lost  time.Time // since when it was not
@@ -70,59 +68,36 @@ type follower struct {
 // have some soon.
 func (f *follower) mayComeBack(err error) bool {
 	var e *Error
-	if !errors.As(err, &e) || !f.begun && !e.retry {
+	if !errors.As(err, &e) || !f.begun {
 		return false
-	}
-	if e.Code == CodeUnavailable && f.begun {
-		return true
 	}
 	if f.lost.IsZero() {
 		f.lost = time.Now()
 	}
-	return (e.Code == CodeUnreachable || e.retry) && time.Since(f.lost) < retryTime
+	return e.Code == CodeUnavailable || e.Code == CodeUnreachable && time.Since(f.lost) < retryTime
 }
 
-// follow reads one answer to its end.
+// follow reads one answer to its end. Whoever follows asks again then.
 func (f *follower) follow(ctx context.Context, on bool) error {
-	limited, cancel := context.WithCancel(ctx)
-	defer cancel()
-	silent := time.AfterFunc(answerTime, cancel) // a daemon that hangs sends no line
-	defer silent.Stop()
-	words := url.Values{}
-	if on {
-		words.Set("follow", "1")
-	}
+	q := EventsQuery{Follow: on}
 	if f.last >= 0 {
-		words.Set("since", strconv.FormatInt(f.last, 10))
+		q.Since = &f.last
 	}
-	path := "/v1/events?" + words.Encode()
-	resp, err := f.c.send(limited, nil, http.MethodGet, path, nil)
-	if err != nil {
-		return f.c.explain(ctx, err)
-	}
-	defer resp.Body.Close()
-	if err := refused(resp); err != nil {
-		return err
-	}
-	f.begun, f.lost = true, time.Time{}
-	lines := bufio.NewScanner(resp.Body)
-	lines.Buffer(nil, maxEvent)
-	for lines.Scan() {
-		silent.Reset(answerTime)
+	for line, err := range f.e.Stream(ctx, RouteEvents, q) {
+		if err != nil {
+			return err
+		}
+		f.begun, f.lost = true, time.Time{}
 		var e Event
-		switch err := json.Unmarshal(lines.Bytes(), &e); {
-		case err != nil && lines.Err() != nil: // half a line, with which the connection ended
-			return nil
-		case err != nil:
-			return &Error{Code: CodeInternal, Message: fmt.Sprintf("the scheduler's event is not the JSON that is expected: %v", err),
-				Hint: "see 'gpusched version'"}
+		if err := json.Unmarshal(line, &e); err != nil {
+			return notExpected(err)
 		}
 		if !f.take(e) {
 			f.done = true
 			return nil
 		}
 	}
-	return nil // its end, or the connection's: whoever follows asks again
+	return nil
 }
 
 // take hands an event on, unless it is a position that says nothing new; false where

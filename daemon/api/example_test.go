@@ -66,7 +66,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	ended, err := client.Wait(ctx, queued.Job.ID.String(), 0)
+	ended, err := api.Wait(ctx, client, queued.Job.ID.String(), 0)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -94,9 +94,9 @@ func ExampleClient_Submit_array() {
 }
 
 // The GPUs, and what is free of each.
-func ExampleClient_GPUs() {
+func ExampleGPUs() {
 	client := &api.Client{Socket: socket}
-	reply, err := client.GPUs(context.Background())
+	reply, err := api.GPUs(context.Background(), client)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -109,9 +109,9 @@ func ExampleClient_GPUs() {
 
 // What changes, as it changes: here until a job has ended. From the position on that comes
 // first, a list of the jobs together with the events has everything.
-func ExampleClient_Events() {
+func ExampleEvents() {
 	client := &api.Client{Socket: socket}
-	for e, err := range client.Events(context.Background(), 0) { // -1: from now on
+	for e, err := range api.Events(context.Background(), client, 0) { // -1: from now on
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -132,7 +132,7 @@ func ExampleClient_Events() {
 // Errors have a code, of a closed list, and say what to do.
 func ExampleError() {
 	client := &api.Client{Socket: socket}
-	_, err := client.Job(context.Background(), "4711")
+	_, err := api.Show(context.Background(), client, "4711", api.JobQuery{})
 	var e *api.Error
 	if errors.As(err, &e) && e.Code == api.CodeNotFound {
 		fmt.Println("there is no such job")

@@ -1,11 +1,6 @@
 package api
 
 import (
-	"context"
-	"net/http"
-	"net/url"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -46,88 +41,19 @@ type HistoryReply struct {
 
 // HistoryQuery selects jobs that have ended; zero fields select all of them.
 type HistoryQuery struct {
-	IDs          string    // such as "12,14-16,7_3"
-	Array        job.ID    // tasks of this array
-	Since, Until time.Time // that ended from then, and before then
-	User         string
-	UID          *int
-	States       []job.State
-	Name         string // with exactly this name
-	Tag          string // with this tag, KEY=VALUE, or KEY whatever its value
-	Newest       bool   // the newest end first; else the oldest
-	Attempts     bool   // a row for each attempt
-	Limit        int    // jobs in one answer, 1000 at most (50 with Attempts) and where it is 0
-	After        string // the Next of the answer before
-}
+	IDs   string    `query:"ids"`   // such as "12,14-16,7_3"
+	Array job.ID    `query:"array"` // tasks of this array
+	Since time.Time `query:"since" wrong:"%q is not a time such as 2026-11-22T08:00:00Z"`
+	Until time.Time `query:"until" wrong:"%q is not a time such as 2026-11-22T08:00:00Z"` // that ended before then
+	User  string    `query:"user"`
+	UID   *int      `query:"uid" in:"0-4294967295" wrong:"no account named %q on this machine"`
 
-func (q HistoryQuery) encode() string {
-	v := url.Values{}
-	set := func(key, value string) {
-		if value != "" {
-			v.Set(key, value)
-		}
-	}
-	set("ids", q.IDs)
-	set("since", queryTime(q.Since))
-	set("until", queryTime(q.Until))
-	set("user", q.User)
-	set("name", q.Name)
-	set("tag", q.Tag)
-	set("after", q.After)
-	var states []string
-	for _, s := range q.States {
-		states = append(states, string(s))
-	}
-	set("states", strings.Join(states, ","))
-	if q.UID != nil {
-		set("uid", strconv.Itoa(*q.UID))
-	}
-	if q.Array != 0 {
-		set("array", q.Array.String())
-	}
-	if q.Limit > 0 {
-		set("limit", strconv.Itoa(q.Limit))
-	}
-	if q.Newest {
-		set("order", "newest")
-	}
-	if q.Attempts {
-		set("attempts", "1")
-	}
-	if len(v) == 0 {
-		return ""
-	}
-	return "?" + v.Encode()
-}
-
-func queryTime(at time.Time) string {
-	if at.IsZero() {
-		return ""
-	}
-	return at.UTC().Format(time.RFC3339Nano)
-}
-
-// History returns the jobs that have ended and match, or the first of them: what follows is
-// asked for with After.
-func (c *Client) History(ctx context.Context, q HistoryQuery) (out HistoryReply, err error) {
-	return out, c.call(ctx, http.MethodGet, "/v1/history"+q.encode(), nil, &out)
-}
-
-// EachPast calls f for every job that has ended and matches, in the order of the query,
-// asking for as many answers as that takes. It stops at the first error.
-func (c *Client) EachPast(ctx context.Context, q HistoryQuery, f func(PastJob) error) error {
-	for {
-		page, err := c.History(ctx, q)
-		if err != nil {
-			return err
-		}
-		for i := range page.Jobs {
-			if err := f(page.Jobs[i]); err != nil {
-				return err
-			}
-		}
-		if q.After = page.Next; q.After == "" {
-			return nil
-		}
-	}
+	States   []job.State `query:"states"`
+	Name     string      `query:"name"`     // with exactly this name
+	Tag      string      `query:"tag"`      // with this tag, KEY=VALUE, or KEY whatever its value
+	Order    string      `query:"order"`    // "newest": the newest end first; else the oldest
+	Attempts bool        `query:"attempts"` // a row for each attempt
+	// Limit is how many jobs one answer has, 1000 at most (50 with Attempts) and where it is 0.
+	Limit int    `query:"limit" in:"1-1000" wrong:"%q is not a number of ended jobs: use 1 to 1000"`
+	After string `query:"after"` // the Next of the answer before
 }

@@ -76,7 +76,7 @@ func TestHostileAnswersAreErrors(t *testing.T) {
 		"a header without end":    head + strings.Repeat("A: b\r\n", maxHeader/6+1),
 	} {
 		client, n, _ := says(t, text)
-		_, err := client.Version(t.Context())
+		_, err := Version(t.Context(), client)
 		var e *Error
 		if !errors.As(err, &e) || e.Code != CodeUnreachable || n.Load() != 1 {
 			t.Errorf("%s: %v after %d connections", name, err, n.Load())
@@ -133,12 +133,12 @@ func TestTheEndOfTheContextEndsARequest(t *testing.T) {
 	client, _, _ := says(t, head+"Content-Length: 3\r\n\r\n{")
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(time.Millisecond, cancel)
-	if _, err := client.Version(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := Version(ctx, client); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	soon, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if _, err := client.Version(soon); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := Version(soon, client); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
 }

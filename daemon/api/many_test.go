@@ -15,7 +15,7 @@ import (
 // asked is what Many told about jobs 1 and 2, and how it ended.
 func asked(t *testing.T, client *Client) (told string, err *Error) {
 	t.Helper()
-	failed := client.Many(t.Context(), ManyRequest{Command: job.CommandHold, Jobs: []string{"1", "2"}}, func(p ManyPart) {
+	failed := Many(t.Context(), client, ManyRequest{Command: job.CommandHold, Jobs: []string{"1", "2"}}, func(p ManyPart) {
 		for _, j := range p.Jobs {
 			told += j.ID.String() + " "
 		}
@@ -100,7 +100,7 @@ func TestManyThatAreRefused(t *testing.T) {
 	if told, err := asked(t, client); told != "" || err == nil || err.Code != CodeUsage {
 		t.Errorf("%q, %v", told, err)
 	}
-	ids, users, failed := client.Takes(t.Context(), ListQuery{}, job.CommandCancel)
+	ids, users, failed := Takes(t.Context(), client, ListQuery{}, job.CommandCancel)
 	var err *Error
 	if len(ids) > 0 || users != 0 || !errors.As(failed, &err) || err.Code != CodeUsage {
 		t.Errorf("%v of %d, %v", ids, users, failed)
@@ -123,7 +123,7 @@ func TestAnEventThatWasCutComesAgain(t *testing.T) {
 		io.WriteString(w, `{"event":"gap","number":5}`+"\n")
 	})
 	var got []int64
-	for e, err := range client.Events(t.Context(), 3) {
+	for e, err := range Events(t.Context(), client, 3) {
 		if err != nil {
 			t.Fatal(err)
 		}

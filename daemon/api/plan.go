@@ -1,9 +1,6 @@
 package api
 
 import (
-	"context"
-	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -46,13 +43,4 @@ type Span struct {
 	Until     time.Time `json:"until,omitzero"`      // absent: nobody can say
 	LateUntil time.Time `json:"late_until,omitzero"` // over by then in four cases of five; without Until, at the latest
 	Detail    string    `json:"detail,omitempty"`    // of what is no job's
-}
-
-// Plan asks what becomes of the GPUs within a time, of a minute to 7 days; 0 is a day.
-func (c *Client) Plan(ctx context.Context, within time.Duration) (out PlanReply, err error) {
-	path := "/v1/plan"
-	if within > 0 {
-		path += fmt.Sprintf("?horizon_seconds=%d", within/time.Second)
-	}
-	return out, c.call(ctx, http.MethodGet, path, nil, &out)
 }

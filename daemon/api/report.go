@@ -1,10 +1,6 @@
 package api
 
 import (
-	"context"
-	"net/http"
-	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -12,11 +8,14 @@ import (
 
 // ReportQuery says what a report is to count.
 type ReportQuery struct {
-	By           string    // rows for each user, group, gpu, tag, tag=KEY, day, week, month, class, name; two by a comma
-	Since, Until time.Time // of what ran in between; zero Since: all on record; zero Until: now
-	Zone         string    // the clock of days and weeks, as report.ZoneOf has it; "": UTC
-	User         string    // of this account alone
-	UID          *int      // of this uid alone
+	// By has rows for each user, group, gpu, tag, tag=KEY, day, week, month, class or name; two by a comma.
+	By string `query:"by"`
+	// Of what ran in between; zero Since: all on record; zero Until: now.
+	Since time.Time `query:"since" wrong:"%q is not a time such as 2026-11-22T08:00:00Z"`
+	Until time.Time `query:"until" wrong:"%q is not a time such as 2026-11-22T08:00:00Z"`
+	Zone  string    `query:"zone"` // the clock of days and weeks, as report.ZoneOf has it; "": UTC
+	User  string    `query:"user"` // of this account alone
+	UID   *int      `query:"uid" in:"0-4294967295" wrong:"no account named %q on this machine"`
 }
 
 // ReportReply is what jobs took of the machine in a time, and what they made of it. Of what
@@ -69,26 +68,6 @@ type Times struct {
 	P95    float64 `json:"p95_seconds"` // one of twenty takes longer
 }
 
-// Report returns what jobs took of the machine.
-func (c *Client) Report(ctx context.Context, q ReportQuery) (out ReportReply, err error) {
-	v := url.Values{}
-	for key, value := range map[string]string{
-		"by": q.By, "since": queryTime(q.Since), "until": queryTime(q.Until), "zone": q.Zone, "user": q.User,
-	} {
-		if value != "" {
-			v.Set(key, value)
-		}
-	}
-	if q.UID != nil {
-		v.Set("uid", strconv.Itoa(*q.UID))
-	}
-	path := "/v1/report"
-	if len(v) > 0 {
-		path += "?" + v.Encode()
-	}
-	return out, c.call(ctx, http.MethodGet, path, nil, &out)
-}
-
 // UsageReply is where a user stands.
 type UsageReply struct {
 	Schema string `json:"schema"`
@@ -120,20 +99,4 @@ type QuotaUse struct {
 type ClassLimit struct {
 	Class string `json:"class"`
 	Most  int64  `json:"most_seconds,omitempty"` // absent: no bound
-}
-
-// Usage returns where a user stands; "" is who asks. The zone is as in ReportQuery.
-func (c *Client) Usage(ctx context.Context, user, zone string) (out UsageReply, err error) {
-	v := url.Values{}
-	if user != "" {
-		v.Set("user", user)
-	}
-	if zone != "" {
-		v.Set("zone", zone)
-	}
-	path := "/v1/usage"
-	if len(v) > 0 {
-		path += "?" + v.Encode()
-	}
-	return out, c.call(ctx, http.MethodGet, path, nil, &out)
 }

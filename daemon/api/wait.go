@@ -3,8 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/http"
 	"time"
 )
 
@@ -12,45 +10,17 @@ import (
 // so that a daemon that hangs is told from a job that runs.
 const longPoll = 50 * time.Second
 
-// Wait blocks until the job has ended, over restarts of the daemon. With a
-// timeout above 0 it gives up after that with CodeWaitTimeout.
-func (c *Client) Wait(ctx context.Context, id string, timeout time.Duration) (JobReply, error) {
-	if timeout <= 0 {
-		return c.waitForever(ctx, id)
-	}
-	end := time.Now().Add(timeout)
-	limited, cancel := context.WithDeadline(ctx, end)
-	defer cancel()
-	out, err := c.waitForever(limited, id)
-	// The connection can meet its deadline a moment before the context does.
-	if over := limited.Err() != nil || !time.Now().Before(end); err != nil && over && ctx.Err() == nil {
-		return out, &Error{
-			Code: CodeWaitTimeout, Message: fmt.Sprintf("job %s has not ended after %s", id, timeout),
-			Hint: fmt.Sprintf("see 'gpusched show %s'", id),
-		}
-	}
-	return out, err
-}
-
-// Printed has journald write down what a job has printed, and reports whether all of it is in the journal.
-func (c *Client) Printed(ctx context.Context, id string) bool {
-	var out JobReply
-	err := c.call(ctx, http.MethodGet, c.jobPath(id, "?printed=1"), nil, &out)
-	return err == nil && out.Printed
-}
-
-// waitForever polls until there is an answer other than "not yet" or "not now"
+// askUntilEnded asks until there is an answer other than "not yet" or "not now"
 // (the daemon restarts, or too many waits are open).
-func (c *Client) waitForever(ctx context.Context, id string) (out JobReply, err error) {
-	path := c.jobPath(id, fmt.Sprintf("/wait?timeout_seconds=%d", int(longPoll/time.Second)))
+func askUntilEnded(ctx context.Context, ask func() error) error {
 	for {
-		err = again(ctx, func() error { return c.call(ctx, http.MethodGet, path, nil, &out) })
+		err := again(ctx, ask)
 		var e *Error
 		if !errors.As(err, &e) || (e.Code != CodeWaitTimeout && e.Code != CodeUnavailable) {
-			return out, err
+			return err
 		}
 		if err := Pause(ctx, retryPause); err != nil {
-			return out, err
+			return err
 		}
 	}
 }

@@ -73,7 +73,7 @@ func (s *Server) Audit(d AuditEvent) {
 // that right. Nobody's command, environment or directory is in it.
 func (s *Server) audit(rt route, r *request, reply any, err error) {
 	d := AuditEvent{
-		UID: r.who.UID, User: r.who.User, Action: rt.action, Target: auditTarget(rt, r, reply), Outcome: Done,
+		UID: r.who.UID, User: r.who.User, Action: rt.Name, Target: auditTarget(rt, r, reply), Outcome: Done,
 		Asked: askedIn(r.asked),
 	}
 	if err != nil {
@@ -162,9 +162,9 @@ func auditTarget(rt route, r *request, reply any) Target {
 		name = name[:maxTargetBytes] + "…"
 	}
 	switch {
-	case strings.HasPrefix(rt.pattern, "/v1/gpus/"):
+	case strings.HasPrefix(rt.Path, "/v1/gpus/"):
 		return Target{"GPU", name}
-	case strings.HasPrefix(rt.pattern, "/v1/reservations/"):
+	case strings.HasPrefix(rt.Path, "/v1/reservations/"):
 		return Target{"reservation", name}
 	}
 	return Target{"job", name}

@@ -23,8 +23,7 @@ func TestParseChoice(t *testing.T) {
 			Like: "a*", Tags: map[string]string{"k": "v=1", "b": ""}, Since: at,
 		},
 	} {
-		words, _ := url.ParseQuery(query)
-		if got, err := parseChoice(words); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := choiceIn(query); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: %+v, %v", query, got, err)
 		}
 	}
@@ -36,11 +35,20 @@ func TestParseChoice(t *testing.T) {
 		"like=" + strings.Repeat("*", maxPattern+1): "a pattern of 257 bytes is too long", many: "no job has 17 tags",
 		"state=failed,": `unknown state ""`, "state=odd": `unknown state "odd"`, "tag=k": `"k" is not a tag`, "tag=%3Dv": `is not a tag`, "since=2h": `"2h" is not a time`,
 	} {
-		words, _ := url.ParseQuery(query)
-		if _, err := parseChoice(words); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := choiceIn(query); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", query, err)
 		}
 	}
+}
+
+// choiceIn is that of query words.
+func choiceIn(query string) (job.Choice, error) {
+	words, _ := url.ParseQuery(query)
+	var q api.ListQuery
+	if err := api.DecodeQuery(words, &q); err != nil {
+		return job.Choice{}, err
+	}
+	return choice(&q)
 }
 
 // What of the asker's own ended within the hour is counted, tasks and not their array.

@@ -10,10 +10,7 @@ import (
 
 // cancel ends a job, or only sends it a signal.
 func (s *Server) cancel(r *request) (any, error) {
-	var in api.CancelRequest
-	if err := decode(r, &in, maxBodyBytes); err != nil {
-		return nil, err
-	}
+	in := r.body.(*api.CancelRequest)
 	if in.Signal < 0 || in.Signal > contract.MaxSignal {
 		return nil, usagef("%d is not a signal: use 1 to %d", in.Signal, contract.MaxSignal)
 	}
@@ -46,46 +43,26 @@ func checkGrace(grace *job.Span, cancels bool) error {
 	return nil
 }
 
-// hold keeps a waiting job from starting.
-func (s *Server) hold(r *request) (any, error) { return s.plainCommand(r, job.CommandHold) }
-
-// release undoes a hold.
-func (s *Server) release(r *request) (any, error) { return s.plainCommand(r, job.CommandRelease) }
-
-// requeue stops a running job and sends it to the end of the queue.
-func (s *Server) requeue(r *request) (any, error) { return s.plainCommand(r, job.CommandRequeue) }
-
-// suspend halts a running job.
-func (s *Server) suspend(r *request) (any, error) { return s.plainCommand(r, job.CommandSuspend) }
-
-// goOn undoes a suspension.
-func (s *Server) goOn(r *request) (any, error) { return s.plainCommand(r, job.CommandResume) }
-
 // open lets the owner run commands in the unit of a running job.
 func (s *Server) open(r *request) (any, error) {
 	if err := s.mayEnter(r); err != nil {
 		return nil, err
 	}
-	return s.plainCommand(r, job.CommandOpen)
+	return s.jobCommand(r, job.Command{Kind: job.CommandOpen})
 }
 
-func (s *Server) plainCommand(r *request, kind job.CommandKind) (any, error) {
-	if err := decode(r, &struct{}{}, maxBodyBytes); err != nil {
-		return nil, err
-	}
-	return s.jobCommand(r, job.Command{Kind: kind})
+// plain carries out a command that has nothing but its kind.
+func plain(kind job.CommandKind) func(*Server, *request) (any, error) {
+	return func(s *Server, r *request) (any, error) { return s.jobCommand(r, job.Command{Kind: kind}) }
 }
 
 // update changes a waiting job, or the time limit of a running one.
 func (s *Server) update(r *request) (any, error) {
-	var c job.Change
-	if err := decode(r, &c, maxBodyBytes); err != nil {
+	c := r.body.(*job.Change)
+	if err := checkChange(c); err != nil {
 		return nil, err
 	}
-	if err := checkChange(&c); err != nil {
-		return nil, err
-	}
-	return s.jobCommand(r, job.Command{Kind: job.CommandUpdate, Change: &c})
+	return s.jobCommand(r, job.Command{Kind: job.CommandUpdate, Change: c})
 }
 
 // jobCommand carries out a command about the job {id}, and answers with the job

@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
-	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // maxElements bounds how many fields and elements of lists a body may have, by
@@ -67,7 +65,7 @@ func decodeStrict(body []byte, v any) error {
 	if err := dec.Decode(v); err != nil {
 		// encoding/json has no type for this error
 		if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-			return unknownWord("field", strings.Trim(field, `"`), fieldNames(v))
+			return api.UnknownWord("field", strings.Trim(field, `"`), fieldNames(v))
 		}
 		return usagef("the request is not the JSON that is expected: %v", strings.TrimPrefix(err.Error(), "json: "))
 	}
@@ -86,35 +84,6 @@ func fieldNames(v any) []string {
 		}
 	}
 	return names
-}
-
-// unknownWord refuses a word and says which one it may have been meant to be.
-func unknownWord(kind, word string, known []string) *api.Error {
-	e := usagef("unknown %s %q", kind, word)
-	if near := job.Nearest(word, known); near != "" {
-		e.Hint = fmt.Sprintf("did you mean %q?", near)
-	} else {
-		e.Hint = "is the client newer than the daemon? see 'gpusched version'"
-	}
-	return e
-}
-
-// otherStates are states by the words of other schedulers.
-var otherStates = map[string]job.State{
-	"pending": job.Queued, "pd": job.Queued, "waiting": job.Queued, "q": job.Queued, "r": job.Running, "active": job.Running,
-	"done": job.Completed, "finished": job.Completed, "success": job.Completed, "cd": job.Completed, "error": job.Failed,
-	"f": job.Failed, "killed": job.Cancelled, "ca": job.Cancelled, "timeout": job.TimedOut, "to": job.TimedOut, "oom": job.OutOfMemory,
-}
-
-// unknownState refuses a state, and says which there are.
-func unknownState(word string) *api.Error {
-	e := usagef("unknown state %q", word)
-	e.Hint = "the states are " + strings.Join(stateNames(), ", ")
-	near := cmp.Or(string(otherStates[strings.ToLower(word)]), job.Nearest(word, stateNames()))
-	if near != "" {
-		e.Hint = fmt.Sprintf("did you mean %q? ", near) + e.Hint
-	}
-	return e
 }
 
 func usagef(format string, args ...any) *api.Error {

@@ -28,23 +28,15 @@ func (s *Server) events(r *request) (any, error) {
 		return nil, err
 	}
 	f := following{s: s, r: r, after: now.Newest, until: now.Newest}
-	words := r.URL.Query()
-	switch text := words.Get("since"); text {
-	case "":
-	case "0":
+	in := r.query.(*api.EventsQuery)
+	switch {
+	case in.Since != nil && *in.Since == 0:
 		f.after = now.Oldest
-	default:
-		if f.after, err = strconv.ParseInt(text, 10, 64); err != nil || f.after < 0 {
-			return nil, usagef("%q is not the number of an event: use 0 for all that are kept", text)
-		}
+	case in.Since != nil:
+		f.after = *in.Since
 	}
-	switch text := words.Get("follow"); text {
-	case "", "0":
+	if f.on = in.Follow; !f.on {
 		return f, nil
-	case "1":
-		f.on = true
-	default:
-		return nil, usagef("%q is neither 0 nor 1", text)
 	}
 	if !s.polls.enter(r.person) {
 		return nil, s.later(r, time.Second, errTooMany("waits"))

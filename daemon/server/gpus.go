@@ -25,26 +25,20 @@ func (s *Server) gpus(r *request) (any, error) {
 	return reply, nil
 }
 
-// pause keeps new jobs off a GPU.
-func (s *Server) pause(r *request) (any, error) { return s.withhold(r, job.CommandPauseGPU) }
-
-// drainGPU is pause for a GPU that is to be taken out of service.
-func (s *Server) drainGPU(r *request) (any, error) { return s.withhold(r, job.CommandDrainGPU) }
-
-func (s *Server) withhold(r *request, kind job.CommandKind) (any, error) {
-	c, err := pauseCommand(r, kind)
-	if err != nil {
-		return nil, err
+// withhold keeps new jobs off a GPU.
+func withhold(kind job.CommandKind) func(*Server, *request) (any, error) {
+	return func(s *Server, r *request) (any, error) {
+		c, err := pauseCommand(r, kind)
+		if err != nil {
+			return nil, err
+		}
+		return s.gpuCommand(r, c)
 	}
-	return s.gpuCommand(r, c)
 }
 
-// pauseCommand reads why jobs are to be kept away and until when.
+// pauseCommand says why jobs are to be kept away and until when.
 func pauseCommand(r *request, kind job.CommandKind) (job.Command, error) {
-	var in api.PauseRequest
-	if err := decode(r, &in, maxBodyBytes); err != nil {
-		return job.Command{}, err
-	}
+	in := r.body.(*api.PauseRequest)
 	if !fitsComment(in.Reason) {
 		return job.Command{}, usagef("%s", reasonProblem())
 	}
@@ -57,21 +51,19 @@ func pauseCommand(r *request, kind job.CommandKind) (job.Command, error) {
 // drainAll keeps all jobs from starting.
 func (s *Server) drainAll(r *request) (any, error) {
 	c, err := pauseCommand(r, job.CommandDrain)
-	if err == nil {
-		err = s.backend(r.Context()).Do(r.Context(), r.who, c)
-	}
 	if err != nil {
 		return nil, err
 	}
-	return s.status(r)
+	return s.drainCommand(r, c)
 }
 
 // undrainAll lets them start again.
 func (s *Server) undrainAll(r *request) (any, error) {
-	if err := decode(r, &struct{}{}, maxBodyBytes); err != nil {
-		return nil, err
-	}
-	if err := s.backend(r.Context()).Do(r.Context(), r.who, job.Command{Kind: job.CommandUndrain}); err != nil {
+	return s.drainCommand(r, job.Command{Kind: job.CommandUndrain})
+}
+
+func (s *Server) drainCommand(r *request, c job.Command) (any, error) {
+	if err := s.backend(r.Context()).Do(r.Context(), r.who, c); err != nil {
 		return nil, err
 	}
 	return s.status(r)
@@ -96,9 +88,6 @@ func reasonProblem() string {
 
 // resume undoes a pause or a drain.
 func (s *Server) resume(r *request) (any, error) {
-	if err := decode(r, &struct{}{}, maxBodyBytes); err != nil {
-		return nil, err
-	}
 	return s.gpuCommand(r, job.Command{Kind: job.CommandResumeGPU})
 }
 

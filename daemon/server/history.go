@@ -2,19 +2,13 @@ package server
 
 import (
 	"context"
-	"strconv"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/report"
 )
-
-// historyWords are the query words of the history.
-var historyWords = []string{
-	"ids", "array", "since", "until", "user", "uid", "states", "name", "tag", "order", "attempts", "limit", "after",
-}
 
 // historyTime is how long a part of the history may take to find. A filter that matches
 // few of many jobs takes longest.
@@ -121,82 +115,44 @@ func renderEfficiency(e report.Efficiency) api.Efficiency {
 }
 
 func (s *Server) parsePast(r *request) (q job.PastQuery, err error) {
-	words := r.URL.Query()
-	q.Name, q.Attempts = words.Get("name"), words.Get("attempts") == "1"
-	switch order := words.Get("order"); order {
-	case "", "oldest":
-	case "newest":
-		q.Newest = true
-	default:
-		return q, unknownWord("order", order, []string{"oldest", "newest"})
+	in := r.query.(*api.HistoryQuery)
+	q = job.PastQuery{
+		From: in.Since, To: in.Until, States: in.States, Name: in.Name, Array: in.Array,
+		Newest: in.Order == "newest", Attempts: in.Attempts, Limit: in.Limit,
 	}
-	if text := words.Get("limit"); text != "" {
-		if q.Limit, err = strconv.Atoi(text); err != nil || q.Limit < 1 || q.Limit > job.MaxPast {
-			return q, usagef("%q is not a number of ended jobs: use 1 to %d", text, job.MaxPast)
+	if orders := []string{"", "oldest", "newest"}; !slices.Contains(orders, in.Order) {
+		return q, api.UnknownWord("order", in.Order, orders[1:])
+	}
+	if err = checkWindow(q.From, q.To); err != nil {
+		return q, err
+	}
+	for _, state := range q.States {
+		if !state.Terminal() {
+			return q, usagef("a job that is %s has not ended: see 'gpusched list --state %s'", state, state)
 		}
 	}
-	if q.From, q.To, err = parseWindow(words.Get("since"), words.Get("until")); err != nil {
-		return q, err
-	}
-	if q.After, err = job.ParseCursor(words.Get("after")); err != nil {
+	if q.After, err = job.ParseCursor(in.After); err != nil {
 		return q, usagef("%s", err)
 	}
-	if q.States, err = parseEnds(words.Get("states")); err != nil {
-		return q, err
-	}
-	if text := words.Get("tag"); text != "" {
-		if q.Tag, err = job.ParseTag(text); err != nil {
+	if in.Tag != "" {
+		if q.Tag, err = job.ParseTag(in.Tag); err != nil {
 			return q, usagef("%s", err)
 		}
 	}
-	if q.Array, err = parseArray(words.Get("array")); err != nil {
-		return q, err
-	}
-	if text := words.Get("ids"); text != "" {
-		if q.IDs, err = s.parseNames(r.Context(), text); err != nil {
+	if in.IDs != "" {
+		if q.IDs, err = s.parseNames(r.Context(), in.IDs); err != nil {
 			return q, err
 		}
 	}
-	q.UID, q.User, err = s.whose(r, words.Get("uid"), words.Get("user"))
+	q.UID, q.User, err = s.whose(r, in.UID, in.User)
 	return q, err
 }
 
-// parseWindow reads from when and until when; "" is no bound.
-func parseWindow(since, until string) (from, to time.Time, err error) {
-	if from, err = parseInstant(since); err == nil {
-		to, err = parseInstant(until)
+// checkWindow refuses a time that has nothing in it; zero is no bound.
+func checkWindow(since, until time.Time) error {
+	if !since.IsZero() && !until.IsZero() && !since.Before(until) {
+		return usagef("nothing is between %s and %s: the beginning is not before the end",
+			since.Format(time.RFC3339Nano), until.Format(time.RFC3339Nano))
 	}
-	if err == nil && !from.IsZero() && !to.IsZero() && !from.Before(to) {
-		err = usagef("nothing is between %s and %s: the beginning is not before the end", since, until)
-	}
-	return from, to, err
-}
-
-func parseInstant(text string) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	at, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
-		return at, usagef("%q is not a time such as 2026-11-22T08:00:00Z", text)
-	}
-	return at, nil
-}
-
-// parseEnds reads states in which a job has ended.
-func parseEnds(text string) (list []job.State, err error) {
-	if text == "" {
-		return nil, nil
-	}
-	for word := range strings.SplitSeq(text, ",") {
-		switch st := job.State(word); {
-		case !st.Valid():
-			return nil, unknownState(word)
-		case !st.Terminal():
-			return nil, usagef("a job that is %s has not ended: see 'gpusched list --state %s'", word, word)
-		default:
-			list = append(list, st)
-		}
-	}
-	return list, nil
+	return nil
 }

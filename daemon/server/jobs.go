@@ -4,66 +4,48 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// maxEnded bounds how many ended jobs one listing returns.
-const maxEnded = 10_000
-
-// listWords are the query words of a listing.
-var listWords = []string{
-	"ended", "user", "uid", "state", "name", "like", "tag", "since", "ids", "array", "reasons", "waiting", "names", "recent",
-	"form", "for",
-}
-
 // list answers with the jobs that match, and the GPUs.
 func (s *Server) list(r *request) (any, error) {
-	q, err := s.parseQuery(r)
+	asked := r.query.(*api.ListQuery)
+	q, err := s.listQuery(r, asked)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.turn(r, &s.listings, maxListings); err != nil {
 		return nil, err
 	}
-	switch form := r.URL.Query().Get("form"); form {
+	switch asked.Form {
 	case "":
-	case formIDs, formOwners:
-		return s.listNames(r, q, form == formOwners)
+	case api.FormIDs, api.FormOwners:
+		return s.listNames(r, q, asked.Form == api.FormOwners)
 	default:
-		return nil, usagef("there is no form %q of a listing: use %s or %s, or leave it out for JSON", form, formIDs, formOwners)
+		return nil, usagef("there is no form %q of a listing: use %s or %s, or leave it out for JSON", asked.Form, api.FormIDs, api.FormOwners)
 	}
 	v, err := s.backend(r.Context()).Query(r.Context(), q)
 	if err != nil {
 		return nil, err
 	}
 	var recent *api.Recent
-	if r.URL.Query().Get("recent") == "1" {
+	if asked.Recent {
 		if recent, err = s.recent(r); err != nil {
 			return nil, err
 		}
 	}
 	return listing{
-		jobs: v.Jobs, only: r.URL.Query().Get("names") == "1", names: s.namer(),
-		brief: r.URL.Query().Get("reasons") == "brief",
-		gpus:  s.renderGPUs(v.GPUs, r.who), omitted: v.Omitted,
+		jobs: v.Jobs, only: asked.Names, names: s.namer(), brief: asked.Reasons == api.ReasonCodes,
+		gpus: s.renderGPUs(v.GPUs, r.who), omitted: v.Omitted,
 		drain: renderDrain(v.Drained), recent: recent,
 	}, nil
 }
 
-// The forms of a listing that has of each job a line with what it is called, and with the uid of its
-// owner. They are read straight off the queue: nothing is looked up of a job.
-const (
-	formIDs    = "ids"
-	formOwners = "owners"
-)
-
+// listNames answers with a line for each job, which is read straight off the queue: nothing is looked up of a job.
 func (s *Server) listNames(r *request, q job.Query, owners bool) (any, error) {
 	out := text{kind: "text/plain; charset=utf-8"}
 	names, err := s.queryNames(r, q)
@@ -77,7 +59,6 @@ func (s *Server) listNames(r *request, q job.Query, owners bool) (any, error) {
 }
 
 func (s *Server) queryNames(r *request, q job.Query) (names []job.Name, err error) {
-	q.For = job.CommandKind(r.URL.Query().Get("for"))
 	switch named := q.IDs != nil || q.Ended > 0; {
 	case q.For != "" && (named || !q.For.ForMany()):
 		return nil, usagef("for=%s: use cancel, signal, hold, release, requeue, suspend, resume or update, without ids and ended", string(q.For))
@@ -97,72 +78,35 @@ func (s *Server) queryNames(r *request, q job.Query) (names []job.Name, err erro
 	return names, err
 }
 
-func (s *Server) parseQuery(r *request) (q job.Query, err error) {
-	words := r.URL.Query()
-	q.Reasons = words.Get("reasons") == "1" || words.Get("reasons") == "brief"
-	if q.Choice, err = parseChoice(words); err != nil {
+// listQuery is what a listing asks the backend.
+func (s *Server) listQuery(r *request, in *api.ListQuery) (q job.Query, err error) {
+	if q.Choice, err = choice(in); err != nil {
 		return q, err
 	}
-	if text := words.Get("ids"); text != "" {
-		if q.IDs, err = s.parseNames(r.Context(), text); err != nil {
+	if in.IDs != "" {
+		if q.IDs, err = s.parseNames(r.Context(), in.IDs); err != nil {
 			return q, err
 		}
 	}
-	if q.Array, err = parseArray(words.Get("array")); err != nil {
-		return q, err
-	}
-	if text := words.Get("ended"); text != "" {
-		if q.Ended, err = strconv.Atoi(text); err != nil || q.Ended < 0 || q.Ended > maxEnded {
-			return q, usagef("%q is not a number of ended jobs: use 0 to %d", text, maxEnded)
-		}
-	}
-	if text := words.Get("waiting"); text != "" {
-		if q.Waiting, err = strconv.Atoi(text); err != nil || q.Waiting < 0 {
-			return q, usagef("%q is not a number of waiting jobs: use 0 for all of them", text)
-		}
-	}
-	q.UID, q.User, err = s.whose(r, words.Get("uid"), words.Get("user"))
+	q.Reasons = in.Reasons == api.WithReasons || in.Reasons == api.ReasonCodes
+	q.Array, q.For = in.Array, in.For
+	q.Ended, q.Waiting = in.Ended, in.Waiting
+	q.UID, q.User, err = s.whose(r, in.UID, in.User)
 	return q, err
 }
 
 // maxPattern bounds a pattern for names, which is compared with the name of every job.
 const maxPattern = 2 * job.MaxNameBytes
 
-// parseChoice reads what the jobs of a listing have to be like.
-func parseChoice(words url.Values) (c job.Choice, err error) {
-	c.Name, c.Like = words.Get("name"), words.Get("like")
-	if len(c.Like) > maxPattern {
-		return c, usagef("a pattern of %d bytes is too long: no name has more than %d", len(c.Like), job.MaxNameBytes)
+// choice is what the jobs of a listing have to be like.
+func choice(in *api.ListQuery) (job.Choice, error) {
+	switch {
+	case len(in.Like) > maxPattern:
+		return job.Choice{}, usagef("a pattern of %d bytes is too long: no name has more than %d", len(in.Like), job.MaxNameBytes)
+	case len(in.Tags) > job.MaxTags:
+		return job.Choice{}, usagef("no job has %d tags: the most is %d", len(in.Tags), job.MaxTags)
 	}
-	if text := words.Get("state"); text != "" {
-		for word := range strings.SplitSeq(text, ",") {
-			if !job.State(word).Valid() {
-				return c, unknownState(word)
-			}
-			if !slices.Contains(c.States, job.State(word)) {
-				c.States = append(c.States, job.State(word))
-			}
-		}
-	}
-	for _, word := range words["tag"] {
-		key, value, ok := strings.Cut(word, "=")
-		if !ok || key == "" {
-			return c, usagef("%q is not a tag: use KEY=VALUE", word)
-		}
-		if c.Tags == nil {
-			c.Tags = map[string]string{}
-		}
-		c.Tags[key] = value
-	}
-	if len(c.Tags) > job.MaxTags {
-		return c, usagef("no job has %d tags: the most is %d", len(c.Tags), job.MaxTags)
-	}
-	if text := words.Get("since"); text != "" {
-		if c.Since, err = time.Parse(time.RFC3339Nano, text); err != nil {
-			return c, usagef("%q is not a time in RFC 3339", text)
-		}
-	}
-	return c, nil
+	return job.Choice{Name: in.Name, Like: in.Like, States: in.States, Tags: in.Tags, Since: in.Since}, nil
 }
 
 // recently is how long a job that has ended is news to its owner.
@@ -175,14 +119,6 @@ func (s *Server) recent(r *request) (*api.Recent, error) {
 	return &api.Recent{Since: since.UTC().Truncate(time.Second), Ended: l.Ended, Failed: l.Failed}, err
 }
 
-func stateNames() []string {
-	var names []string
-	for _, st := range job.States() {
-		names = append(names, string(st))
-	}
-	return names
-}
-
 // show answers with all of one job, the private part for those who may
 // (invariant 3).
 func (s *Server) show(r *request) (any, error) {
@@ -191,10 +127,11 @@ func (s *Server) show(r *request) (any, error) {
 		return nil, err
 	}
 	reply := api.JobReply{Schema: api.Schema, Job: s.namer().renderJob(&v), Attempts: renderAttempts(v.Attempts)}
-	if r.URL.Query().Get("printed") == "1" {
+	asked := r.query.(*api.JobQuery)
+	if asked.Printed {
 		reply.Printed = s.opt.Printed != nil && s.opt.Printed(r.Context()) == nil
 	}
-	if r.URL.Query().Get("results") == "1" && reply.Job.Array != nil {
+	if asked.Results && reply.Job.Array != nil {
 		if err := s.turn(r, &s.listings, maxListings); err != nil {
 			return nil, err
 		}
@@ -202,7 +139,7 @@ func (s *Server) show(r *request) (any, error) {
 			return nil, err
 		}
 	}
-	if r.URL.Query().Get("why") == "1" && v.State == job.Queued {
+	if asked.Why && v.State == job.Queued {
 		if err := s.turn(r, &s.listings, maxListings); err != nil {
 			return nil, err
 		}
@@ -218,17 +155,14 @@ func (s *Server) show(r *request) (any, error) {
 	return reply, err
 }
 
-// The bounds of a long poll.
-const (
-	defaultPoll = 60 * time.Second
-	maxPoll     = 600 * time.Second
-)
+// defaultPoll is how long a long poll lasts that does not say.
+const defaultPoll = 60 * time.Second
 
 // wait answers when the job has ended, or with wait-timeout.
 func (s *Server) wait(r *request) (any, error) {
-	limit, err := parsePoll(r.URL.Query().Get("timeout_seconds"))
-	if err != nil {
-		return nil, err
+	limit := defaultPoll
+	if n := r.query.(*api.WaitQuery).Seconds; n != nil {
+		limit = time.Duration(*n) * time.Second
 	}
 	if !s.polls.enter(r.person) {
 		// The connection's place goes to a request that does not wait.
@@ -249,15 +183,4 @@ func (s *Server) wait(r *request) (any, error) {
 		return nil, &api.Error{Code: api.CodeWaitTimeout, Message: fmt.Sprintf("job %s has not ended yet", r.PathValue("id"))}
 	}
 	return nil, err
-}
-
-func parsePoll(text string) (time.Duration, error) {
-	if text == "" {
-		return defaultPoll, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 0 || n > int(maxPoll/time.Second) {
-		return 0, usagef("%q is not a time to wait: use 0 to %d seconds", text, int(maxPoll/time.Second))
-	}
-	return time.Duration(n) * time.Second, nil
 }

@@ -64,10 +64,7 @@ func (s *Server) logLevel(*request) (any, error) {
 
 // setLogLevel changes it at once.
 func (s *Server) setLogLevel(r *request) (any, error) {
-	var in api.LogLevelRequest
-	if err := decode(r, &in, maxBodyBytes); err != nil {
-		return nil, err
-	}
+	in := r.body.(*api.LogLevelRequest)
 	var level *slog.Level
 	if in.Level != "" {
 		i := slices.IndexFunc(levels, func(l slog.Level) bool { return levelName(l) == in.Level })

@@ -23,10 +23,7 @@ const (
 
 // many does something to many jobs.
 func (s *Server) many(r *request) (any, error) {
-	var in api.ManyRequest
-	if err := decode(r, &in, maxManyBytes); err != nil {
-		return nil, err
-	}
+	in := r.body.(*api.ManyRequest)
 	c := job.Command{Kind: in.Command, Signal: in.Signal, Main: in.Main, Change: in.Change, Grace: in.Grace}
 	if err := checkGrace(in.Grace, in.Command == job.CommandCancel); err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/metrics"
 )
 
@@ -20,7 +21,7 @@ const measureTime = 3 * time.Second
 
 // metrics is everything that is measured, for a monitoring system.
 func (s *Server) metrics(r *request) (any, error) {
-	format := metrics.Format(cmp.Or(r.URL.Query().Get("format"), string(metrics.OpenMetrics)))
+	format := metrics.Format(cmp.Or(r.query.(*api.MetricsQuery).Format, string(metrics.OpenMetrics)))
 	if !slices.Contains(metrics.Formats(), format) {
 		return nil, usagef("there is no format %q of metrics: use one of %v", format, metrics.Formats())
 	}
@@ -81,7 +82,7 @@ func (a *answers) count(rt *route, r *http.Request, err error) {
 	if a.of == nil {
 		a.of = map[answer]uint64{}
 	}
-	a.of[answer{rt.action, code}]++
+	a.of[answer{rt.Name, code}]++
 }
 
 func (a *answers) addTo(p *metrics.Page) {

@@ -1,7 +1,7 @@
 package server
 
 import (
-	"strconv"
+	"cmp"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
@@ -9,19 +9,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// The bounds of how far ahead a plan is told.
-const (
-	defaultHorizon = 24 * time.Hour
-	leastHorizon   = time.Minute
-	mostHorizon    = 7 * 24 * time.Hour
-)
+// defaultHorizon is how far ahead a plan is told that does not say.
+const defaultHorizon = 24 * time.Hour
 
 // plan answers with what becomes of each GPU.
 func (s *Server) plan(r *request) (any, error) {
-	horizon, err := parseHorizon(r.URL.Query().Get("horizon_seconds"))
-	if err != nil {
-		return nil, err
-	}
+	horizon := cmp.Or(time.Duration(r.query.(*api.PlanQuery).Seconds)*time.Second, defaultHorizon)
 	if err := s.turn(r, &s.listings, maxListings); err != nil {
 		return nil, err
 	}
@@ -30,17 +23,6 @@ func (s *Server) plan(r *request) (any, error) {
 		return nil, err
 	}
 	return renderPlan(&c, horizon), nil
-}
-
-func parseHorizon(text string) (time.Duration, error) {
-	if text == "" {
-		return defaultHorizon, nil
-	}
-	n, err := strconv.Atoi(text)
-	if least, most := int(leastHorizon/time.Second), int(mostHorizon/time.Second); err != nil || n < least || n > most {
-		return 0, usagef("%q is not how far ahead to plan: use %d to %d seconds", text, least, most)
-	}
-	return time.Duration(n) * time.Second, nil
 }
 
 // renderPlan leaves out what begins after the horizon.

@@ -20,10 +20,10 @@ func recorder(s *Server, method, path string) *httptest.ResponseRecorder {
 func TestPrivateThingsReachOwnerAndAdminsOnly(t *testing.T) {
 	const argv, env, comm = "c2VjcmV0LnB5", "S0VZPXNlY3JldA==", "secretproject" // base64 of secret.py, KEY=secret
 	for _, rt := range routes() {
-		if rt.method != "GET" {
+		if rt.Method != "GET" {
 			continue
 		}
-		path := strings.Replace(rt.pattern, "{id}", "1", 1)
+		path := strings.Replace(rt.Path, "{id}", "1", 1)
 		if strings.HasSuffix(path, "/wait") {
 			path += "?timeout_seconds=0"
 		}
@@ -34,11 +34,11 @@ func TestPrivateThingsReachOwnerAndAdminsOnly(t *testing.T) {
 					t.Errorf("GET %s shows %q to a stranger", path, secret)
 				}
 			}
-			show := rt.pattern == "/v1/jobs/{id}"
+			show := rt.Path == "/v1/jobs/{id}"
 			if p.uid != bob.uid && show && !(strings.Contains(body, argv) && strings.Contains(body, env)) {
 				t.Errorf("GET %s hides the command from uid %d: %s", path, p.uid, body)
 			}
-			if p.uid != bob.uid && rt.pattern == "/v1/gpus" && !strings.Contains(body, comm) {
+			if p.uid != bob.uid && rt.Path == "/v1/gpus" && !strings.Contains(body, comm) {
 				t.Errorf("GET %s hides the process name from uid %d: %s", path, p.uid, body)
 			}
 		}

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"net/url"
 	"slices"
 	"strconv"
 	"time"
@@ -51,21 +50,15 @@ func tooLong(ctx context.Context, err error) error {
 	}
 }
 
-// reportWords are the query words of a report, and usageWords of one's own use.
-var (
-	reportWords = []string{"by", "since", "until", "zone", "user", "uid"}
-	usageWords  = []string{"user", "zone"}
-)
-
 // report answers with what jobs took of the machine in a time.
 func (s *Server) report(r *request) (any, error) {
-	words := r.URL.Query()
-	q, err := parseReport(words)
+	in := r.query.(*api.ReportQuery)
+	q, err := parseReport(in)
 	if err != nil {
 		return nil, err
 	}
 	runs := job.RunQuery{From: q.From, Tags: wantsTags(q.By)}
-	if runs.UID, runs.User, err = s.whose(r, words.Get("uid"), words.Get("user")); err != nil {
+	if runs.UID, runs.User, err = s.whose(r, in.UID, in.User); err != nil {
 		return nil, err
 	}
 	book := report.NewBook(q)
@@ -123,21 +116,21 @@ func wantsTags(by []report.Dim) bool {
 // mostYears bounds the window of a report.
 const mostYears = 20
 
-func parseReport(words url.Values) (q report.Query, err error) {
-	q.Now = time.Now()
-	if q.From, q.To, err = parseWindow(words.Get("since"), words.Get("until")); err != nil {
+func parseReport(in *api.ReportQuery) (q report.Query, err error) {
+	q.Now, q.From, q.To = time.Now(), in.Since, in.Until
+	if err = checkWindow(q.From, q.To); err != nil {
 		return q, err
 	}
 	if oldest := q.Now.AddDate(-mostYears, 0, 0); q.From.Before(oldest) {
 		q.From = oldest
 	}
 	if !q.From.Before(q.Now) {
-		return q, usagef("nothing has run since %s: that is to come", words.Get("since"))
+		return q, usagef("nothing has run since %s: that is to come", in.Since.Format(time.RFC3339Nano))
 	}
-	if q.By, err = report.ParseDims(words.Get("by")); err != nil {
+	if q.By, err = report.ParseDims(in.By); err != nil {
 		return q, usagef("%s", err)
 	}
-	if q.Zone, err = report.ParseZone(words.Get("zone")); err != nil {
+	if q.Zone, err = report.ParseZone(in.Zone); err != nil {
 		return q, usagef("%s", err)
 	}
 	return q, nil
@@ -181,18 +174,18 @@ func renderTimes(list []float64) *api.Times {
 // usage answers where a user stands: who asks, or another, whose jobs and GPUs everybody
 // sees in the queue, too.
 func (s *Server) usage(r *request) (any, error) {
-	words := r.URL.Query()
+	in := r.query.(*api.UsageQuery)
 	uid, user := &r.who.UID, r.who.User
-	if name := words.Get("user"); name != "" {
+	if name := in.User; name != "" {
 		var err error
-		if uid, user, err = s.whose(r, "", name); err != nil {
+		if uid, user, err = s.whose(r, nil, name); err != nil {
 			return nil, err
 		}
 		if uid == nil {
 			return nil, noAccount(name)
 		}
 	}
-	zone, err := report.ParseZone(words.Get("zone"))
+	zone, err := report.ParseZone(in.Zone)
 	if err != nil {
 		return nil, usagef("%s", err)
 	}

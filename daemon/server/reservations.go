@@ -25,11 +25,8 @@ func (s *Server) reservations(r *request) (any, error) {
 
 // reserve keeps GPUs for some users over a time.
 func (s *Server) reserve(r *request) (any, error) {
-	var in api.ReserveRequest
-	if err := decode(r, &in, maxBodyBytes); err != nil {
-		return nil, err
-	}
-	res, err := s.reservation(r.person, in, time.Now())
+	in := r.body.(*api.ReserveRequest)
+	res, err := s.reservation(r.person, *in, time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -61,9 +58,6 @@ func sameGPUs(refs []api.Allocation, indexes []int) bool {
 
 // unreserve ends a reservation.
 func (s *Server) unreserve(r *request) (any, error) {
-	if err := decode(r, &struct{}{}, maxBodyBytes); err != nil {
-		return nil, err
-	}
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil || id < 1 {
 		return nil, usagef("%q is not a reservation (see 'gpusched reserve list')", r.PathValue("id"))

@@ -24,13 +24,13 @@ func TestEveryRouteEnforcesItsRight(t *testing.T) {
 	}
 	for _, rt := range routes() {
 		for _, p := range []peer{bob, alice, operator, primary, root} {
-			t.Run(fmt.Sprintf("%s %s as %s", rt.method, rt.pattern, names[p.uid]), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s %s as %s", rt.Method, rt.Path, names[p.uid]), func(t *testing.T) {
 				want, declared := may[rt.right][names[p.uid]]
 				if !declared {
 					t.Fatalf("right %d is not one that this test knows", rt.right)
 				}
 				b := queue()
-				status, body := ask(testServer(b, nil), p, rt.method, pathOf(rt), "")
+				status, body := ask(testServer(b, nil), p, rt.Method, pathOf(rt), "")
 				if got := status != http.StatusForbidden; got != want {
 					t.Errorf("allowed = %v, want %v: %d %s", got, want, status, body)
 				}
@@ -39,8 +39,8 @@ func TestEveryRouteEnforcesItsRight(t *testing.T) {
 				}
 			})
 		}
-		t.Run(fmt.Sprintf("%s %s as nobody", rt.method, rt.pattern), func(t *testing.T) {
-			if w := recorder(testServer(queue(), nil), rt.method, pathOf(rt)); w.Code != http.StatusForbidden {
+		t.Run(fmt.Sprintf("%s %s as nobody", rt.Method, rt.Path), func(t *testing.T) {
+			if w := recorder(testServer(queue(), nil), rt.Method, pathOf(rt)); w.Code != http.StatusForbidden {
 				t.Errorf("%d %s", w.Code, w.Body)
 			}
 		})
@@ -49,8 +49,8 @@ func TestEveryRouteEnforcesItsRight(t *testing.T) {
 
 // pathOf is the route's path about alice's running job, or GPU 0.
 func pathOf(rt route) string {
-	path := strings.NewReplacer("{id}", "1", "{index}", "0").Replace(rt.pattern)
-	if rt.action == "wait" {
+	path := strings.NewReplacer("{id}", "1", "{index}", "0").Replace(rt.Path)
+	if rt.Name == "wait" {
 		path += "?timeout_seconds=0"
 	}
 	return path
@@ -63,33 +63,33 @@ func TestAnswersShowOfOthersWhatTheTableSays(t *testing.T) {
 		b := sweep()
 		b.End(1, job.Result{Outcome: job.Completed}) // so that a wait for it has an answer
 		path := pathOf(rt)
-		if rt.action == "list" {
+		if rt.Name == "list" {
 			path += "?ended=9"
 		}
-		if rt.action == "report" {
+		if rt.Name == "report" {
 			path += "?by=user"
 		}
-		if rt.action == "events" {
+		if rt.Name == "events" {
 			path += "?since=0"
 			b.Announce(job.Event{Kind: job.EventStarted, Job: 1, Called: "1", User: "alice", UID: 1001, State: job.Running})
 		}
-		_, body := ask(testServer(b, nil), bob, rt.method, path, "")
+		_, body := ask(testServer(b, nil), bob, rt.Method, path, "")
 		body = strings.ReplaceAll(body, `"keys":["alice"]`, `"user":"alice"`)
 		if strings.Contains(body, "secret") || strings.Contains(body, "/home/alice") {
-			t.Errorf("%s %s shows the private part to a stranger: %s", rt.method, rt.pattern, body)
+			t.Errorf("%s %s shows the private part to a stranger: %s", rt.Method, rt.Path, body)
 		}
-		aboutHer := rt.method == "GET" && (strings.Contains(body, `"user":"alice"`) || strings.Contains(body, `"jobs":[`))
+		aboutHer := rt.Method == "GET" && (strings.Contains(body, `"user":"alice"`) || strings.Contains(body, `"jobs":[`))
 		switch rt.shows {
 		case redacted:
 			if !aboutHer {
-				t.Errorf("%s %s is said to show others' jobs and does not: %s", rt.method, rt.pattern, body)
+				t.Errorf("%s %s is said to show others' jobs and does not: %s", rt.Method, rt.Path, body)
 			}
 		case ownerOnly:
 			if aboutHer {
-				t.Errorf("%s %s is said to show nothing of others' jobs: %s", rt.method, rt.pattern, body)
+				t.Errorf("%s %s is said to show nothing of others' jobs: %s", rt.Method, rt.Path, body)
 			}
 		default:
-			t.Errorf("%s %s does not say what it shows", rt.method, rt.pattern)
+			t.Errorf("%s %s does not say what it shows", rt.Method, rt.Path)
 		}
 	}
 }
@@ -104,7 +104,7 @@ func TestTheManualHasTheTable(t *testing.T) {
 	saw := map[visibility]string{ownerOnly: "nothing", redacted: "public part"}
 	rows := strings.Count(string(text), "\n/v1/")
 	for _, rt := range routes() {
-		row := strings.ReplaceAll(fmt.Sprintf("\n/v1/%s\t%s\t%s\t%s\n", strings.TrimPrefix(rt.pattern, "/v1/"), rt.action, may[rt.right], saw[rt.shows]), "-", "\\-")
+		row := strings.ReplaceAll(fmt.Sprintf("\n/v1/%s\t%s\t%s\t%s\n", strings.TrimPrefix(rt.Path, "/v1/"), rt.Name, may[rt.right], saw[rt.shows]), "-", "\\-")
 		if !strings.Contains(string(text), row) {
 			t.Errorf("gpuschedd.8 does not have the row %q", row)
 		}
@@ -152,8 +152,8 @@ func TestTasksBelongToTheArraysOwner(t *testing.T) {
 // these two.
 func TestOnlyReadingAndSubmittingIsForAnyone(t *testing.T) {
 	for _, rt := range routes() {
-		if rt.right == anyone && rt.method != "GET" && rt.pattern != "/v1/jobs" {
-			t.Errorf("%s %s changes something and is for anyone", rt.method, rt.pattern)
+		if rt.right == anyone && rt.Method != "GET" && rt.Path != "/v1/jobs" {
+			t.Errorf("%s %s changes something and is for anyone", rt.Method, rt.Path)
 		}
 	}
 }
@@ -161,7 +161,7 @@ func TestOnlyReadingAndSubmittingIsForAnyone(t *testing.T) {
 func TestARouteWithoutARightRefusesRoot(t *testing.T) {
 	s := testServer(queue(), nil)
 	s.mux.HandleFunc("GET /v1/forgotten", func(w http.ResponseWriter, r *http.Request) {
-		s.serve(route{handle: (*Server).version}, w, r)
+		s.serve(route{Route: new(api.Route), handle: (*Server).version}, w, r)
 	})
 	if status, body := ask(s, root, "GET", "/v1/forgotten", ""); status != http.StatusForbidden {
 		t.Errorf("%d %s", status, body)

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -28,55 +29,53 @@ const (
 	redacted                    // all but command, parameters, environment, directory and, of processes on a GPU, the name
 )
 
-// route is one thing a client can ask for. Rows are written without the names
+// route says who may use a route, and answers it. Rows are written without the names
 // of the fields, so that one that leaves something undeclared does not compile.
 type route struct {
-	method, pattern string
-	action          string // what the audit log calls it
-	right           right
-	shows           visibility
-	query           []string // the query words it knows
-	handle          func(*Server, *request) (reply any, err error)
+	*api.Route
+	right  right
+	shows  visibility
+	handle func(*Server, *request) (reply any, err error)
 }
 
 // routes is the whole interface (invariant 1). Gpuschedd(8) has the same table
 // for people.
 func routes() []route {
 	return []route{
-		{"POST", "/v1/jobs", "submit", anyone, ownerOnly, nil, (*Server).submit},
-		{"GET", "/v1/jobs", "list", anyone, redacted, listWords, (*Server).list},
-		{"GET", "/v1/jobs/{id}", "show", anyone, redacted, []string{"results", "why", "printed"}, (*Server).show},
-		{"POST", "/v1/jobs/{id}/cancel", "cancel", ownerOrAdmin, ownerOnly, nil, (*Server).cancel},
-		{"POST", "/v1/jobs/{id}/hold", "hold", ownerOrAdmin, ownerOnly, nil, (*Server).hold},
-		{"POST", "/v1/jobs/{id}/release", "release", ownerOrAdmin, ownerOnly, nil, (*Server).release},
-		{"POST", "/v1/jobs/{id}/requeue", "requeue", ownerOrAdmin, ownerOnly, nil, (*Server).requeue},
-		{"POST", "/v1/jobs/{id}/suspend", "suspend", ownerOrAdmin, ownerOnly, nil, (*Server).suspend},
-		{"POST", "/v1/jobs/{id}/resume", "resume", ownerOrAdmin, ownerOnly, nil, (*Server).goOn},
-		{"POST", "/v1/jobs/{id}/open", "open", ownerOrAdmin, ownerOnly, nil, (*Server).open},
-		{"POST", "/v1/jobs/{id}/update", "update", ownerOrAdmin, ownerOnly, nil, (*Server).update},
-		{"GET", "/v1/jobs/{id}/wait", "wait", anyone, redacted, []string{"timeout_seconds"}, (*Server).wait},
-		{"POST", "/v1/commands", "many", ownersOrAdmin, ownerOnly, nil, (*Server).many},
-		{"GET", "/v1/history", "history", anyone, redacted, historyWords, (*Server).history},
-		{"GET", "/v1/report", "report", anyone, redacted, reportWords, (*Server).report},
-		{"GET", "/v1/usage", "usage", anyone, ownerOnly, usageWords, (*Server).usage},
-		{"GET", "/v1/events", "events", anyone, redacted, []string{"since", "follow"}, (*Server).events},
-		{"GET", "/v1/gpus", "gpus", anyone, redacted, nil, (*Server).gpus},
-		{"POST", "/v1/gpus/{index}/pause", "pause", adminOnly, ownerOnly, nil, (*Server).pause},
-		{"POST", "/v1/gpus/{index}/resume", "resume", adminOnly, ownerOnly, nil, (*Server).resume},
-		{"POST", "/v1/gpus/{index}/drain", "drain", adminOnly, ownerOnly, nil, (*Server).drainGPU},
-		{"POST", "/v1/gpus/{index}/undrain", "undrain", adminOnly, ownerOnly, nil, (*Server).resume},
-		{"POST", "/v1/drain", "drain-all", adminOnly, ownerOnly, nil, (*Server).drainAll},
-		{"POST", "/v1/undrain", "undrain-all", adminOnly, ownerOnly, nil, (*Server).undrainAll},
-		{"GET", "/v1/reservations", "reservations", anyone, ownerOnly, nil, (*Server).reservations},
-		{"POST", "/v1/reservations", "reserve", adminOnly, ownerOnly, nil, (*Server).reserve},
-		{"DELETE", "/v1/reservations/{id}", "unreserve", adminOnly, ownerOnly, nil, (*Server).unreserve},
-		{"GET", "/v1/plan", "plan", anyone, redacted, []string{"horizon_seconds"}, (*Server).plan},
-		{"GET", "/v1/status", "status", anyone, redacted, nil, (*Server).status},
-		{"GET", "/v1/health", "health", anyone, ownerOnly, nil, (*Server).health},
-		{"GET", "/v1/metrics", "metrics", anyone, ownerOnly, []string{"format"}, (*Server).metrics},
-		{"GET", "/v1/log-level", "show-level", anyone, ownerOnly, nil, (*Server).logLevel},
-		{"POST", "/v1/log-level", "log-level", adminOnly, ownerOnly, nil, (*Server).setLogLevel},
-		{"GET", "/v1/version", "version", anyone, ownerOnly, nil, (*Server).version},
+		{api.RouteSubmit, anyone, ownerOnly, (*Server).submit},
+		{api.RouteList, anyone, redacted, (*Server).list},
+		{api.RouteShow, anyone, redacted, (*Server).show},
+		{api.RouteCancel, ownerOrAdmin, ownerOnly, (*Server).cancel},
+		{api.RouteHold, ownerOrAdmin, ownerOnly, plain(job.CommandHold)},
+		{api.RouteRelease, ownerOrAdmin, ownerOnly, plain(job.CommandRelease)},
+		{api.RouteRequeue, ownerOrAdmin, ownerOnly, plain(job.CommandRequeue)},
+		{api.RouteSuspend, ownerOrAdmin, ownerOnly, plain(job.CommandSuspend)},
+		{api.RouteResume, ownerOrAdmin, ownerOnly, plain(job.CommandResume)},
+		{api.RouteOpen, ownerOrAdmin, ownerOnly, (*Server).open},
+		{api.RouteUpdate, ownerOrAdmin, ownerOnly, (*Server).update},
+		{api.RouteWait, anyone, redacted, (*Server).wait},
+		{api.RouteMany, ownersOrAdmin, ownerOnly, (*Server).many},
+		{api.RouteHistory, anyone, redacted, (*Server).history},
+		{api.RouteReport, anyone, redacted, (*Server).report},
+		{api.RouteUsage, anyone, ownerOnly, (*Server).usage},
+		{api.RouteEvents, anyone, redacted, (*Server).events},
+		{api.RouteGPUs, anyone, redacted, (*Server).gpus},
+		{api.RoutePauseGPU, adminOnly, ownerOnly, withhold(job.CommandPauseGPU)},
+		{api.RouteResumeGPU, adminOnly, ownerOnly, (*Server).resume},
+		{api.RouteDrainGPU, adminOnly, ownerOnly, withhold(job.CommandDrainGPU)},
+		{api.RouteUndrainGPU, adminOnly, ownerOnly, (*Server).resume},
+		{api.RouteDrain, adminOnly, ownerOnly, (*Server).drainAll},
+		{api.RouteUndrain, adminOnly, ownerOnly, (*Server).undrainAll},
+		{api.RouteReservations, anyone, ownerOnly, (*Server).reservations},
+		{api.RouteReserve, adminOnly, ownerOnly, (*Server).reserve},
+		{api.RouteUnreserve, adminOnly, ownerOnly, (*Server).unreserve},
+		{api.RoutePlan, anyone, redacted, (*Server).plan},
+		{api.RouteStatus, anyone, redacted, (*Server).status},
+		{api.RouteHealth, anyone, ownerOnly, (*Server).health},
+		{api.RouteMetrics, anyone, ownerOnly, (*Server).metrics},
+		{api.RouteLogLevel, anyone, ownerOnly, (*Server).logLevel},
+		{api.RouteSetLogLevel, adminOnly, ownerOnly, (*Server).setLogLevel},
+		{api.RouteVersion, anyone, ownerOnly, (*Server).version},
 	}
 }
 
@@ -91,7 +90,9 @@ type request struct {
 	certain bool     // it is the right one
 	asAdmin bool     // it is allowed by the right of an admin alone
 	reports bool     // it has its user's turn at what reads much of the state file
-	asked   any      // its body, once that is read
+	query   any      // a pointer to what its route has of it, as is
+	body    any      // this
+	asked   any      // the body, if one was sent
 	leave   []func() // give back what it holds
 }
 
@@ -99,11 +100,11 @@ type request struct {
 // answered in the same form as any other refusal.
 func (s *Server) mount() {
 	for _, rt := range routes() {
-		s.mux.HandleFunc(rt.method+" "+rt.pattern, func(w http.ResponseWriter, r *http.Request) {
+		s.mux.HandleFunc(rt.Method+" "+rt.Path, func(w http.ResponseWriter, r *http.Request) {
 			s.serve(rt, w, r)
 		})
 	}
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.serve(route{action: "unknown", right: anyone, shows: ownerOnly, handle: (*Server).unknown}, w, r)
+		s.serve(route{&api.Route{Name: "unknown", Method: http.MethodGet}, anyone, ownerOnly, (*Server).unknown}, w, r)
 	})
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
@@ -29,7 +29,7 @@ func (s *Server) serve(rt route, w http.ResponseWriter, hr *http.Request) {
 	reply, err := s.answer(rt, r)
 	s.audit(rt, r, reply, err)
 	s.answers.count(&rt, hr, err)
-	s.log.Debug("request answered", "uid", r.who.UID, "action", rt.action, "failed", err != nil,
+	s.log.Debug("request answered", "uid", r.who.UID, "action", rt.Name, "failed", err != nil,
 		"took", time.Since(r.came))
 	if err != nil {
 		s.refuse(w, hr, r.who.UID, err)
@@ -64,12 +64,37 @@ func (s *Server) answer(rt route, r *request) (any, error) {
 	if err := s.admit(rt, r); err != nil {
 		return nil, err
 	}
-	for word := range r.URL.Query() {
-		if !slices.Contains(rt.query, word) {
-			return nil, unknownWord("query word", word, rt.query)
-		}
+	if err := s.read(rt, r); err != nil {
+		return nil, err
 	}
 	return rt.handle(s, r)
+}
+
+// read reads what the route is asked.
+func (s *Server) read(rt route, r *request) error {
+	r.query = empty(rt.Query)
+	if err := api.DecodeQuery(r.URL.Query(), r.query); err != nil || rt.Method == http.MethodGet {
+		return err
+	}
+	limit := int64(maxBodyBytes)
+	switch rt.Route {
+	case api.RouteSubmit:
+		limit = s.opt.Config().Limits.RequestBytes
+	case api.RouteMany:
+		limit = maxManyBytes
+	}
+	if r.body = empty(rt.Body); r.body == nil {
+		r.body = &struct{}{}
+	}
+	return decode(r, r.body, limit)
+}
+
+// empty is a pointer to a struct like this one, nil of nil.
+func empty(like any) any {
+	if like == nil {
+		return nil
+	}
+	return reflect.New(reflect.TypeOf(like)).Interface()
 }
 
 // admit enforces the route's right. It is the only place that does.

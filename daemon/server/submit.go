@@ -18,16 +18,13 @@ func (s *Server) submit(r *request) (any, error) {
 	if !r.certain {
 		return nil, job.Refuse("unavailable/person", r.who.UID, s.knownName(r.person))
 	}
-	var in api.SubmitRequest
-	if err := decode(r, &in, s.opt.Config().Limits.RequestBytes); err != nil {
-		return nil, err
-	}
+	in := r.body.(*api.SubmitRequest)
 	if in.DryRun {
 		if err := s.turnOfDryRun(r); err != nil {
 			return nil, err
 		}
 	}
-	sub, err := submission(in)
+	sub, err := submission(*in)
 	if err != nil {
 		return nil, err
 	}

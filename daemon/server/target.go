@@ -201,15 +201,3 @@ func (s *Server) parseNames(ctx context.Context, text string) ([]job.ID, error) 
 	}
 	return append(ids, list...), nil
 }
-
-// parseArray reads the id of an array.
-func parseArray(text string) (job.ID, error) {
-	if text == "" {
-		return 0, nil
-	}
-	id, err := job.ParseID(text)
-	if err != nil {
-		return 0, usagef("%v", err)
-	}
-	return id, nil
-}

@@ -13,13 +13,12 @@ import (
 // submitted under it, also of an account that is gone. A uid means all jobs of that number, but the
 // caller's own uid only those of the caller's account: another may have had the number before. Nil
 // and "" mean everybody's.
-func (s *Server) whose(r *request, number, name string) (uid *int, user string, err error) {
+func (s *Server) whose(r *request, uid *int, name string) (_ *int, user string, err error) {
 	if name == "" {
-		uid, err = parseUID(number)
 		if uid != nil && *uid == r.who.UID {
 			user = r.who.User
 		}
-		return uid, user, err
+		return uid, user, nil
 	}
 	uid, err = s.parseUser(r.person, name)
 	switch {

@@ -32,8 +32,8 @@ func TestTheNumberAloneGivesNoRight(t *testing.T) {
 		if rt.right != ownerOrAdmin {
 			continue
 		}
-		if status, body := ask(heirServer(queue()), alice, rt.method, pathOf(rt), ""); status != http.StatusForbidden {
-			t.Errorf("%s %s: %d %s", rt.method, rt.pattern, status, body)
+		if status, body := ask(heirServer(queue()), alice, rt.Method, pathOf(rt), ""); status != http.StatusForbidden {
+			t.Errorf("%s %s: %d %s", rt.Method, rt.Path, status, body)
 		}
 	}
 	b := queue()

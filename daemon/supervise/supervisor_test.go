@@ -84,7 +84,7 @@ func (d *desk) open(t *testing.T) {
 // check is what health says first.
 func (d *desk) check(t *testing.T) job.Check {
 	t.Helper()
-	reply, err := d.client.Health(t.Context())
+	reply, err := api.Health(t.Context(), d.client)
 	if err != nil || len(reply.Checks) == 0 {
 		t.Fatalf("health: %+v, %v", reply, err)
 	}
@@ -127,12 +127,12 @@ func TestCannotStart(t *testing.T) {
 			if got := d.check(t); got.Health != job.Failing || !strings.Contains(got.Detail, c.detail) || !strings.Contains(got.Next, c.next) {
 				t.Errorf("health: %+v", got)
 			}
-			_, err := d.client.List(t.Context(), api.ListQuery{})
+			_, err := api.List(t.Context(), d.client, api.ListQuery{})
 			var refused *api.Error
 			if !errors.As(err, &refused) || refused.Code != api.CodeUnavailable || !strings.Contains(refused.Message, c.detail) {
 				t.Errorf("list: %v", err)
 			}
-			if _, err := d.client.Version(t.Context()); err != nil {
+			if _, err := api.Version(t.Context(), d.client); err != nil {
 				t.Errorf("version: %v", err)
 			}
 		})

@@ -116,7 +116,7 @@ func thisNode(ctx context.Context, s *engines.Shell, settings *config.Config) (s
 	if err != nil {
 		return node, err
 	}
-	reply, err := s.Here.GPUs(ctx)
+	reply, err := api.GPUs(ctx, s.Here)
 	if err != nil {
 		return node, err
 	}
@@ -202,7 +202,7 @@ func (t *nodeText) Write(p []byte) (int, error) {
 
 // accountsKnown are the users whose jobs are on record.
 func accountsKnown(ctx context.Context, s *engines.Shell) (names []string) {
-	reply, err := s.Here.Report(ctx, api.ReportQuery{By: "user"})
+	reply, err := api.Report(ctx, s.Here, api.ReportQuery{By: "user"})
 	if err != nil {
 		s.Note("the users of this machine are not known (%v): accounts.sh has only those with a quota of their own", err)
 	}

@@ -24,7 +24,7 @@ type waiter struct {
 
 // look asks for them.
 func (m *migration) look(ctx context.Context) (liveJobs, error) {
-	reply, err := m.s.Here.List(ctx, api.ListQuery{})
+	reply, err := api.List(ctx, m.s.Here, api.ListQuery{})
 	live := liveJobs{keys: map[job.ID]string{}, waiters: map[job.ID][]waiter{}}
 	for i := range reply.Jobs {
 		j := &reply.Jobs[i]

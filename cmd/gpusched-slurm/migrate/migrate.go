@@ -87,7 +87,7 @@ func (m *migration) keyOf(j *api.Job) string {
 func (m *migration) choose(ctx context.Context, move engines.Move) (list []*moving, err error) {
 	ids := move.IDs
 	if move.Mine {
-		reply, err := m.s.Here.List(ctx, api.ListQuery{UID: &m.s.UID, States: []job.State{job.Queued}})
+		reply, err := api.List(ctx, m.s.Here, api.ListQuery{UID: &m.s.UID, States: []job.State{job.Queued}})
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +101,7 @@ func (m *migration) choose(ctx context.Context, move engines.Move) (list []*movi
 	}
 	var found []api.JobReply
 	for _, id := range ids {
-		reply, err := m.s.Here.Results(ctx, id)
+		reply, err := api.Show(ctx, m.s.Here, id, api.JobQuery{Results: true})
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}

@@ -59,7 +59,7 @@ func (m *migration) hold(ctx context.Context, mv *moving) error {
 			return err
 		}
 	}
-	reply, err := m.s.Here.Hold(ctx, mv.job.ID.String())
+	reply, err := api.ActOnJob(ctx, m.s.Here, api.RouteHold, mv.job.ID.String(), nil)
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (m *migration) stay(ctx context.Context, j api.Job, why error) {
 // letGo undoes what was done to a job here, and forgets it.
 func (m *migration) letGo(ctx context.Context, line moveLine) error {
 	if !line.Held {
-		_, err := m.s.Here.Release(ctx, line.Job.String())
+		_, err := api.ActOnJob(ctx, m.s.Here, api.RouteRelease, line.Job.String(), nil)
 		if e := (*api.Error)(nil); errors.As(err, &e) && (e.Code == api.CodeConflict || e.Code == api.CodeNotFound) {
 			err = nil // it does not wait
 		}
@@ -210,10 +210,11 @@ func (m *migration) leaveAll(ctx context.Context, done []*moving) {
 func (m *migration) leave(ctx context.Context, mv *moving) error {
 	id := mv.job.ID.String()
 	comment := movedComment(m.log.lines[mv.key].Slurm, mv.job.Comment)
-	if _, err := m.s.Here.Update(ctx, id, job.Change{Comment: &comment}); err != nil {
+	if _, err := api.ActOnJob(ctx, m.s.Here, api.RouteUpdate, id, job.Change{Comment: &comment}); err != nil {
 		m.s.Note("the comment of job %s does not say where it is: %v", mv.job.Called(), err)
 	}
-	_, err := m.s.Here.Cancel(ctx, id, api.CancelRequest{Unawaited: true}) // a job may have come that waits for it
+	// A job may have come that waits for it.
+	_, err := api.ActOnJob(ctx, m.s.Here, api.RouteCancel, id, api.CancelRequest{Unawaited: true})
 	return err
 }
 

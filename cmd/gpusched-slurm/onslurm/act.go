@@ -168,42 +168,8 @@ func waits(j *api.Job) bool { return j.State == job.Queued }
 func lives(j *api.Job) bool { return !j.State.Terminal() }
 func runs(j *api.Job) bool  { return j.State == job.Running }
 
-// Hold keeps a waiting job from starting.
-func (e *Engine) Hold(ctx context.Context, id string) (api.JobReply, error) {
-	return e.change(ctx, id, "held", waits, "uhold", id)
-}
-
-// Release undoes Hold.
-func (e *Engine) Release(ctx context.Context, id string) (api.JobReply, error) {
-	return e.change(ctx, id, "released", waits, "release", id)
-}
-
-// Requeue stops a running job and queues it again, as Slurm does where the job allows that. Slurm would also start
-// one anew that has ended: here that is a new job, as everywhere.
-func (e *Engine) Requeue(ctx context.Context, id string) (api.JobReply, error) {
-	return e.change(ctx, id, "queued again", func(j *api.Job) bool { return lives(j) && !waits(j) }, "requeue", id)
-}
-
-// Suspend halts a running job, which keeps its GPUs: for administrators of Slurm's.
-func (e *Engine) Suspend(ctx context.Context, id string) (api.JobReply, error) {
-	reply, err := e.change(ctx, id, "suspended", runs, "suspend", id)
-	if isCode(err, api.CodeForbidden) {
-		err = &api.Error{Code: api.CodeForbidden, Message: "only an operator or administrator of Slurm's may suspend job " + id,
-			Hint: "'gpusched requeue " + id + "' gives its GPUs back and starts it again later"}
-	}
-	return reply, err
-}
-
-// Resume undoes Suspend.
-func (e *Engine) Resume(ctx context.Context, id string) (api.JobReply, error) {
-	return e.change(ctx, id, "resumed", func(j *api.Job) bool { return !j.SuspendedAt.IsZero() }, "resume", id)
-}
-
-// Open is of no use here: commands are run in a job by srun (Within).
-func (e *Engine) Open(ctx context.Context, id string) (api.JobReply, error) { return e.Job(ctx, id) }
-
-// Update changes a waiting job, or the time limit of a running one, as far as Slurm lets its user.
-func (e *Engine) Update(ctx context.Context, id string, c job.Change) (api.JobReply, error) {
+// update changes a waiting job, or the time limit of a running one, as far as Slurm lets its user.
+func (e *Engine) update(ctx context.Context, id string, c job.Change) (api.JobReply, error) {
 	rows, err := e.rowsOf(ctx, wholeJob, "--states=all", "--jobs="+id)
 	if err != nil {
 		return api.JobReply{}, err
@@ -262,8 +228,8 @@ func (e *Engine) qualities(ctx context.Context, id string, now *sbatch.Now) erro
 // slurmQOS is the quality of service that Slurm gives a job where neither its user nor the cluster has another one.
 const slurmQOS = "normal"
 
-// Cancel ends a job, or with a signal only sends it.
-func (e *Engine) Cancel(ctx context.Context, id string, r api.CancelRequest) (api.JobReply, error) {
+// cancel ends a job, or with a signal only sends it.
+func (e *Engine) cancel(ctx context.Context, id string, r api.CancelRequest) (api.JobReply, error) {
 	j, err := e.one(ctx, id)
 	if err != nil {
 		return api.JobReply{}, err
@@ -313,25 +279,8 @@ func cancelArgs(r api.CancelRequest, ids ...string) []string {
 	return append([]string{whom, "--signal=" + strconv.Itoa(r.Signal)}, ids...)
 }
 
-// Many cancels many jobs in few calls. Everything else is refused with api.CodeUsage, after which the caller
-// does it to one after the other.
-func (e *Engine) Many(ctx context.Context, r api.ManyRequest, told func(api.ManyPart)) error {
-	if r.Command != job.CommandCancel || r.Grace != nil { // that is refused job by job
-		return &api.Error{Code: api.CodeUsage, Message: "Slurm is asked for one job after the other"}
-	}
-	for some := range slices.Chunk(r.Jobs, mostNamed) {
-		part, err := e.cancelSome(ctx, some)
-		if err != nil {
-			return err
-		}
-		told(part)
-	}
-	told(api.ManyPart{Schema: api.Schema, Done: true})
-	return nil
-}
-
-func (e *Engine) cancelSome(ctx context.Context, ids []string) (part api.ManyPart, err error) {
-	part.Schema = api.Schema
+// cancelSome cancels jobs in one call.
+func (e *Engine) cancelSome(ctx context.Context, _ api.ManyRequest, ids []string) (part api.ManyPart, err error) {
 	before, err := e.lookUp(ctx, ids)
 	if err != nil {
 		return part, err
@@ -367,26 +316,7 @@ func (e *Engine) cancelSome(ctx context.Context, ids []string) (part api.ManyPar
 	return part, nil
 }
 
-// Takes returns the jobs of a listing that a command can be done to, those that wait before those that run,
-// and of how many users they are.
-func (e *Engine) Takes(
-	ctx context.Context, q api.ListQuery, command job.CommandKind,
-) (ids []string, users int, err error) {
-	reply, err := e.List(ctx, api.ListQuery{User: q.User, UID: q.UID, Names: true})
-	if err != nil {
-		return nil, 0, err
-	}
-	slices.Reverse(reply.Jobs)
-	owners := map[int]bool{}
-	for i := range reply.Jobs {
-		j := &reply.Jobs[i]
-		if takes(j, command) {
-			ids, owners[j.UID] = append(ids, called(j)), true
-		}
-	}
-	return ids, len(owners), nil
-}
-
+// takes reports whether a command can be done to a job.
 func takes(j *api.Job, command job.CommandKind) bool {
 	switch command {
 	case job.CommandHold:

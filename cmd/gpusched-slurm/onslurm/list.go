@@ -3,6 +3,7 @@ package onslurm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"strconv"
@@ -60,9 +61,9 @@ func isCode(err error, code api.Code) bool {
 	return errors.As(err, &e) && e.Code == code
 }
 
-// List returns the jobs that match, as the daemon would: those that run, those that wait in the order in
+// list returns the jobs that match, as the daemon would: those that run, those that wait in the order in
 // which Slurm ranks them, then ended ones, the newest first. Of an array what has not started is one entry.
-func (e *Engine) List(ctx context.Context, q api.ListQuery) (api.ListReply, error) {
+func (e *Engine) list(ctx context.Context, q api.ListQuery) (api.ListReply, error) {
 	reply := api.ListReply{Schema: api.Schema, Jobs: []api.Job{}, GPUs: []api.GPU{}}
 	all, omitted, err := e.selected(ctx, q)
 	if err != nil {
@@ -94,7 +95,7 @@ func (e *Engine) List(ctx context.Context, q api.ListQuery) (api.ListReply, erro
 	if kept > 0 {
 		reply.Jobs = all[:kept] // in a document [], not null
 	}
-	if q.Reasons {
+	if q.Reasons != "" {
 		shown := append(slices.Clip(reply.Jobs), e.besides(ctx, reply.Jobs, &q)...)
 		reply.GPUs = e.placed(ctx, shown, reply.Omitted)
 		copy(reply.Jobs, shown)
@@ -205,17 +206,23 @@ func (e *Engine) recent(list []api.Job) *api.Recent {
 	return r
 }
 
-// IDs returns what the jobs that match are called, a line each.
-func (e *Engine) IDs(ctx context.Context, q api.ListQuery) ([]byte, error) {
+// lines has what each job that matches is called, or that and its owner, those that wait before those that run.
+func (e *Engine) lines(ctx context.Context, q api.ListQuery) (lines []byte, err error) {
 	q.Names = true
-	reply, err := e.List(ctx, q)
-	var lines []byte
+	reply, err := e.list(ctx, q)
+	owners := q.Form == api.FormOwners
+	if owners {
+		slices.Reverse(reply.Jobs)
+	}
 	for i := range reply.Jobs {
-		j := &reply.Jobs[i]
-		if j.Engine != "" {
-			lines = append(append(lines, j.Engine...), ':')
+		switch j := &reply.Jobs[i]; {
+		case owners && takes(j, q.For):
+			lines = fmt.Appendf(lines, "%s %d\n", called(j), j.UID)
+		case !owners && j.Engine != "":
+			lines = fmt.Appendf(lines, "%s:%s\n", j.Engine, called(j))
+		case !owners:
+			lines = append(append(lines, called(j)...), '\n')
 		}
-		lines = append(append(lines, called(j)...), '\n')
 	}
 	return lines, err
 }

@@ -142,9 +142,9 @@ func numbering(list []node) map[gpuAt]int {
 	return numbers
 }
 
-// GPUs lists those of all nodes, numbered node after node. What only the driver of each machine knows, such
+// gpus lists those of all nodes, numbered node after node. What only the driver of each machine knows, such
 // as their memory, is not told.
-func (e *Engine) GPUs(ctx context.Context) (api.GPUsReply, error) {
+func (e *Engine) gpus(ctx context.Context) (api.GPUsReply, error) {
 	live, err := e.queue(ctx, onGPUs)
 	if err != nil {
 		return api.GPUsReply{}, err
@@ -256,38 +256,20 @@ func (e *Engine) record(ctx context.Context, j *api.Job) (string, bool) {
 	return behindName(string(out), j)
 }
 
-// Meant says which GPUs the calls of PauseGPU, ResumeGPU, DrainGPU and UndrainGPU that follow are about: Slurm
-// takes whole nodes out of service, so all GPUs of a node have to be meant.
+// Meant says which GPUs the next calls of Do are about: Slurm takes whole nodes out of service, so all GPUs of a node
+// have to be meant.
 func (e *Engine) Meant(indexes []int) { e.meant, e.controlled = indexes, nil }
 
-// PauseGPU takes the node of a GPU out of service, which is what Slurm can do, where all its GPUs are meant; else
-// it is refused with what does it. A node whose GPUs come one after the other is asked about once.
-func (e *Engine) PauseGPU(ctx context.Context, index int, r api.PauseRequest) (api.GPUsReply, error) {
+// controlGPU takes the node of a GPU out of service, or back, which is what Slurm can do, where all its GPUs are meant;
+// else it is refused with what does it. A node whose GPUs come one after the other is asked about once.
+func (e *Engine) controlGPU(ctx context.Context, index int, stops bool, r api.PauseRequest) (api.GPUsReply, error) {
+	verb, args := "resume", []string{"State=RESUME"}
+	if stops {
+		verb, args = "pause", []string{"State=DRAIN", "Reason=" + cmp.Or(r.Reason, "paused by gpusched")}
+	}
 	if !r.Until.IsZero() {
 		return api.GPUsReply{}, optionRefusal("gpu pause --until")
 	}
-	reason := cmp.Or(r.Reason, "paused by gpusched")
-	return e.controlNode(ctx, index, "pause", "DRAIN", "Reason="+reason)
-}
-
-// ResumeGPU undoes PauseGPU.
-func (e *Engine) ResumeGPU(ctx context.Context, index int) (api.GPUsReply, error) {
-	return e.controlNode(ctx, index, "resume", "RESUME")
-}
-
-// DrainGPU is PauseGPU: Slurm knows one way to take a node out of service.
-func (e *Engine) DrainGPU(ctx context.Context, index int, r api.PauseRequest) (api.GPUsReply, error) {
-	return e.PauseGPU(ctx, index, r)
-}
-
-// UndrainGPU is ResumeGPU.
-func (e *Engine) UndrainGPU(ctx context.Context, index int) (api.GPUsReply, error) {
-	return e.ResumeGPU(ctx, index)
-}
-
-func (e *Engine) controlNode(
-	ctx context.Context, index int, verb, state string, more ...string,
-) (api.GPUsReply, error) {
 	list, err := e.nodes(ctx)
 	if err != nil {
 		return api.GPUsReply{}, err
@@ -305,16 +287,15 @@ func (e *Engine) controlNode(
 			continue
 		}
 		if !slices.Contains(e.controlled, n.name) {
-			args := append([]string{"update", "NodeName=" + n.name, "State=" + state}, more...)
-			if _, err := e.ask(ctx, "scontrol", args...); err != nil {
+			if _, err := e.ask(ctx, "scontrol", append([]string{"update", "NodeName=" + n.name}, args...)...); err != nil {
 				return api.GPUsReply{}, err
 			}
 			e.controlled = append(e.controlled, n.name)
-			if state == "RESUME" {
+			if !stops {
 				e.awaitNode(ctx, n.name)
 			}
 		}
-		return e.GPUs(ctx)
+		return e.gpus(ctx)
 	}
 	return api.GPUsReply{}, noGPU(index)
 }

@@ -23,23 +23,17 @@ func (e *Engine) one(ctx context.Context, id string) (api.Job, error) {
 	return list[0], nil
 }
 
-// Job returns one job, with which GPUs it has and, for its owner, where its output goes.
-func (e *Engine) Job(ctx context.Context, id string) (api.JobReply, error) {
-	id = plain(id)
+// show returns one job, with which GPUs it has and, for its owner, where its output goes; of an array also what became
+// of its tasks, where that is asked.
+func (e *Engine) show(ctx context.Context, id string, results bool) (api.JobReply, error) {
 	j, err := e.one(ctx, id)
 	if err != nil {
 		return api.JobReply{}, err
 	}
 	e.details(ctx, id, &j)
-	return api.JobReply{Schema: api.Schema, Job: j}, nil
-}
-
-// Results is Job, of an array with what became of its tasks.
-func (e *Engine) Results(ctx context.Context, id string) (api.JobReply, error) {
-	id = plain(id)
-	reply, err := e.Job(ctx, id)
-	if err != nil || reply.Job.Array == nil {
-		return reply, err
+	reply := api.JobReply{Schema: api.Schema, Job: j}
+	if !results || j.Array == nil {
+		return reply, nil
 	}
 	list, err := e.queue(ctx, "--states=all", "--jobs="+id)
 	if err == nil {
@@ -114,9 +108,6 @@ func (e *Engine) there(ctx context.Context, after []job.Dependency) error {
 	return nil
 }
 
-// Why is Job: Slurm does not tell what is before a job.
-func (e *Engine) Why(ctx context.Context, id string) (api.JobReply, error) { return e.Job(ctx, id) }
-
 // How often a job is looked at that is waited for. Each look is a question to the controller, which serves a
 // whole cluster.
 const (
@@ -124,20 +115,12 @@ const (
 	lastLook  = 5 * time.Second
 )
 
-// Wait blocks until the job, or all of an array, has ended. With a timeout above 0 it gives up after that
-// with api.CodeWaitTimeout. Once the job has been seen a controller that is away, or fails over to another,
-// is waited for, whatever it says meanwhile.
-func (e *Engine) Wait(ctx context.Context, id string, timeout time.Duration) (api.JobReply, error) {
-	id = plain(id)
-	limited := ctx
-	if timeout > 0 {
-		var cancel context.CancelFunc
-		limited, cancel = context.WithTimeout(ctx, timeout)
-		defer cancel()
-	}
+// wait blocks until the job, or all of an array, has ended. Once the job has been seen a controller that is away, or
+// fails over to another, is waited for, whatever it says meanwhile.
+func (e *Engine) wait(ctx context.Context, id string) (api.JobReply, error) {
 	var last *api.Job
 	for pause := firstLook; ; pause = min(pause*3/2, lastLook) {
-		j, err := e.one(limited, id)
+		j, err := e.one(ctx, id)
 		switch {
 		case err == nil && j.State.Terminal():
 			return api.JobReply{Schema: api.Schema, Job: j}, nil
@@ -145,18 +128,13 @@ func (e *Engine) Wait(ctx context.Context, id string, timeout time.Duration) (ap
 			last = &j
 		case isCode(err, api.CodeNotFound) && last != nil:
 			return api.JobReply{Schema: api.Schema, Job: forgotten(*last)}, nil
-		case limited.Err() != nil: // this ended the look
+		case ctx.Err() != nil: // this ended the look
 		case last == nil || isCode(err, api.CodeForbidden) || isCode(err, api.CodeUsage):
 			return api.JobReply{}, err
 		}
-		if err := api.Pause(limited, pause); err == nil {
-			continue
+		if err := api.Pause(ctx, pause); err != nil {
+			return api.JobReply{}, err
 		}
-		if ctx.Err() != nil {
-			return api.JobReply{}, ctx.Err()
-		}
-		return api.JobReply{}, &api.Error{Code: api.CodeWaitTimeout, Message: fmt.Sprintf("job %s has not ended after %s", id, timeout),
-			Hint: fmt.Sprintf("see 'gpusched show %s'", id)}
 	}
 }
 

@@ -2,7 +2,6 @@ package onslurm
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -126,16 +125,16 @@ var endedStates = []string{
 // localTime is a time as Slurm's programs read it.
 func localTime(t time.Time) string { return t.Local().Format("2006-01-02T15:04:05") }
 
-// History returns the jobs that have ended and match, all of them in one answer: from the accounting where
+// history returns the jobs that have ended and match, all of them in one answer: from the accounting where
 // Slurm has one, else what its controller still knows.
-func (e *Engine) History(ctx context.Context, q api.HistoryQuery) (api.HistoryReply, error) {
+func (e *Engine) history(ctx context.Context, q api.HistoryQuery) (api.HistoryReply, error) {
 	reply := api.HistoryReply{Schema: api.Schema, Jobs: []api.PastJob{}}
 	if q.Attempts {
 		return reply, optionRefusal("history --attempts")
 	}
 	list := api.ListQuery{IDs: q.IDs, Array: q.Array, Ended: math.MaxInt, User: q.User, UID: q.UID, States: q.States}
 	list.Name, list.Since = q.Name, q.Since
-	all, err := e.List(ctx, list)
+	all, err := e.list(ctx, list)
 	if err != nil {
 		return reply, err
 	}
@@ -150,7 +149,7 @@ func (e *Engine) History(ctx context.Context, q api.HistoryQuery) (api.HistoryRe
 		}
 		reply.Jobs = append(reply.Jobs, pastJob(j))
 	}
-	if !q.Newest {
+	if q.Order != "newest" {
 		slices.Reverse(reply.Jobs)
 	}
 	if q.Limit > 0 && len(reply.Jobs) > q.Limit {
@@ -171,18 +170,4 @@ func pastJob(j api.Job) api.PastJob {
 		}
 	}
 	return p
-}
-
-// EachPast calls f for every job of History, and stops at the first error.
-func (e *Engine) EachPast(ctx context.Context, q api.HistoryQuery, f func(api.PastJob) error) error {
-	reply, err := e.History(ctx, q)
-	if err != nil {
-		return err
-	}
-	for i := range reply.Jobs {
-		if err := f(reply.Jobs[i]); err != nil {
-			return fmt.Errorf("%w", err)
-		}
-	}
-	return nil
 }

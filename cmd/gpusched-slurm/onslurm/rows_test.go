@@ -72,7 +72,7 @@ func TestManyThatWait(t *testing.T) {
 		{api.ListQuery{Names: true}, "10 1 2 3 4 5 6 7 8 9", 0},
 	} {
 		e, _ := scripted(t, map[string]string{"squeue": script})
-		reply, err := e.List(t.Context(), c.q)
+		reply, err := api.List(t.Context(), e, c.q)
 		var ids []string
 		for _, j := range reply.Jobs {
 			ids = append(ids, j.ID.String())

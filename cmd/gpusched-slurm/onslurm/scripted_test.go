@@ -79,7 +79,7 @@ func TestOneCluster(t *testing.T) {
 		if isCode(err, api.CodeUsage) != refused {
 			t.Errorf("%s: submit: %v", variable, err)
 		}
-		_, err = e.Cancel(t.Context(), "12", api.CancelRequest{})
+		_, err = api.ActOnJob(t.Context(), e, api.RouteCancel, "12", api.CancelRequest{})
 		if isCode(err, api.CodeUsage) != refused {
 			t.Errorf("%s: cancel: %v", variable, err)
 		}
@@ -175,7 +175,7 @@ func TestArrayWithACancelledRest(t *testing.T) {
 			if err != nil || j.State != want || j.Array.Size != 10 || j.Array.Live != 1 {
 				t.Errorf("%s: %v %+v %v", rest, j.State, j.Array, err)
 			}
-			if _, err = e.Cancel(t.Context(), "12", api.CancelRequest{}); err != nil || !strings.Contains(calls(t, dir), "scancel 12") {
+			if _, err = api.ActOnJob(t.Context(), e, api.RouteCancel, "12", api.CancelRequest{}); err != nil || !strings.Contains(calls(t, dir), "scancel 12") {
 				t.Errorf("%s: %v", rest, err)
 			}
 		}
@@ -197,12 +197,12 @@ func TestWaitOutlastsAFailover(t *testing.T) {
 		4) echo "slurm_load_jobs error: Unable to contact slurm controller (connect failure)" >&2; exit 1;;
 		*) Fields JobID=12 UserID=1000 State=COMPLETED NodeList=n1 exit_code=0;;
 		esac`})
-	reply, err := e.Wait(t.Context(), "12", 0)
+	reply, err := api.Wait(t.Context(), e, "12", 0)
 	if err != nil || reply.Job.State != job.Completed {
 		t.Errorf("%+v %v %s", reply.Job, err, calls(t, dir))
 	}
 	e, _ = scripted(t, map[string]string{"squeue": `echo "slurm_load_jobs error: Unexpected message received" >&2; exit 1`})
-	if _, err := e.Wait(t.Context(), "12", 0); err == nil || errors.Is(err, context.Canceled) {
+	if _, err := api.Wait(t.Context(), e, "12", 0); err == nil || errors.Is(err, context.Canceled) {
 		t.Errorf("of a job that nobody has seen: %v", err)
 	}
 }
@@ -259,7 +259,7 @@ func TestUpdateKeepsTheRest(t *testing.T) {
 	} {
 		e, dir := scripted(t, map[string]string{"squeue": squeue, "sacctmgr": tt.sacctmgr})
 		want := "scontrol update JobId=12 " + tt.want + "\n"
-		if _, err := e.Update(t.Context(), "12", tt.change); err != nil || !strings.Contains(calls(t, dir), want) {
+		if _, err := api.ActOnJob(t.Context(), e, api.RouteUpdate, "12", tt.change); err != nil || !strings.Contains(calls(t, dir), want) {
 			t.Errorf("%v, not %q: %s", err, want, calls(t, dir))
 		}
 	}
@@ -273,7 +273,7 @@ func TestWholeNodesArePaused(t *testing.T) {
 		indexes, _ := job.ParseGPUList(meant)
 		e.Meant(indexes)
 		for index := range 4 {
-			if _, err := e.PauseGPU(t.Context(), index, api.PauseRequest{Reason: "fan"}); isCode(err, api.CodeNever) == whole {
+			if _, err := api.ActOnGPU(t.Context(), e, api.RoutePauseGPU, index, api.PauseRequest{Reason: "fan"}); isCode(err, api.CodeNever) == whole {
 				t.Errorf("%q are meant, GPU %d: %v", meant, index, err)
 			}
 		}
@@ -316,7 +316,7 @@ func TestOutOfMemoryNamesTheLimit(t *testing.T) {
 	for nodes, want := range map[string]string{"n1": "memory limit of 100M", "n[1-2]": "ran out of memory"} {
 		row := "Fields JobID=12 UserID=1000 State=OUT_OF_MEMORY tres-alloc=mem=100M NodeList=" + nodes
 		e, _ := scripted(t, map[string]string{"squeue": row})
-		reply, err := e.Job(t.Context(), "12")
+		reply, err := api.Show(t.Context(), e, "12", api.JobQuery{})
 		if err != nil || reply.Job.Result == nil || !strings.Contains(reply.Job.Result.Sentence, want) {
 			t.Errorf("%s: %+v %v", nodes, reply.Job.Result, err)
 		}

@@ -13,8 +13,8 @@ import (
 // mostWaiting is how many waiting jobs a status has.
 const mostWaiting = 10
 
-// Status returns the cluster at a glance.
-func (e *Engine) Status(ctx context.Context) (api.StatusReply, error) {
+// status returns the cluster at a glance.
+func (e *Engine) status(ctx context.Context) (api.StatusReply, error) {
 	config, err := e.config(ctx)
 	if err != nil {
 		return api.StatusReply{}, err
@@ -60,8 +60,8 @@ func (e *Engine) config(ctx context.Context) (map[string]string, error) {
 	return settings(string(out)), err
 }
 
-// Health returns whether the controllers answer, and how the nodes are.
-func (e *Engine) Health(ctx context.Context) (api.HealthReply, error) {
+// health returns whether the controllers answer, and how the nodes are.
+func (e *Engine) health(ctx context.Context) (api.HealthReply, error) {
 	out, err := e.ask(ctx, "scontrol", "ping")
 	if err != nil && len(out) == 0 {
 		return api.HealthReply{}, err
@@ -127,12 +127,6 @@ func nodeChecks(nodes []node) []job.Check {
 		c.Health = job.Failing
 	}
 	return []job.Check{c}
-}
-
-// Version names Slurm.
-func (e *Engine) Version(ctx context.Context) (api.VersionReply, error) {
-	out, err := e.ask(ctx, "squeue", "--version")
-	return api.VersionReply{Schema: api.Schema, Version: strings.TrimPrefix(strings.TrimSpace(string(out)), "slurm-wlm ")}, err
 }
 
 // startOfPast is from when on jobs that ended are looked for where it is not said.

@@ -70,22 +70,22 @@ func TestWholeNodeIsDrained(t *testing.T) {
 		*State=DRAIN*) touch $D/drained;; *State=RESUME*) [ -e $D/drained ] || exit 1; mv $D/drained $D/quiet;; esac`
 	e, dir := scripted(t, map[string]string{"scontrol": nodes})
 	ctx := t.Context()
-	if _, err := e.PauseGPU(ctx, 0, api.PauseRequest{}); !isCode(err, api.CodeNever) || !strings.Contains(err.Error(), "n1 has GPUs 0-1") {
+	if _, err := api.ActOnGPU(ctx, e, api.RoutePauseGPU, 0, api.PauseRequest{}); !isCode(err, api.CodeNever) || !strings.Contains(err.Error(), "n1 has GPUs 0-1") {
 		t.Error(err)
 	}
-	if _, err := e.PauseGPU(ctx, 2, api.PauseRequest{}); err != nil {
+	if _, err := api.ActOnGPU(ctx, e, api.RoutePauseGPU, 2, api.PauseRequest{}); err != nil {
 		t.Error(err)
 	}
 	e.Meant([]int{0, 1})
 	for _, index := range []int{0, 1} {
-		reply, err := e.PauseGPU(ctx, index, api.PauseRequest{Reason: "new fan"})
+		reply, err := api.ActOnGPU(ctx, e, api.RoutePauseGPU, index, api.PauseRequest{Reason: "new fan"})
 		if err != nil || len(reply.GPUs) != 3 || !reply.GPUs[0].Paused || !reply.GPUs[1].Paused || reply.GPUs[2].Paused {
 			t.Errorf("%+v %v", reply.GPUs, err)
 		}
 	}
 	e.Meant([]int{0, 1})
 	for _, index := range []int{0, 1} {
-		if reply, err := e.ResumeGPU(ctx, index); err != nil || reply.GPUs[0].State != job.GPUFree {
+		if reply, err := api.ActOnGPU(ctx, e, api.RouteResumeGPU, index, nil); err != nil || reply.GPUs[0].State != job.GPUFree {
 			t.Errorf("%+v %v", reply.GPUs, err)
 		}
 	}
@@ -103,7 +103,7 @@ func TestOthersAreOnTheGPUs(t *testing.T) {
 			"show node"*) echo "NodeName=n1 CPUTot=4 Gres=gpu:a100:1 GresUsed=gpu:a100:1(IDX:0) State=MIXED";;
 			"show job"*) echo "JobId=12 JobName=x UserId=me(1000) JOB_GRES=gpu:1   Nodes=n1 CPU_IDs=0 Mem=0 GRES=gpu:1(IDX:0) MinCPUsNode=1";; esac`,
 	})
-	reply, err := e.List(t.Context(), api.ListQuery{User: "bob", Reasons: true})
+	reply, err := api.List(t.Context(), e, api.ListQuery{User: "bob", Reasons: api.WithReasons})
 	if err != nil || len(reply.Jobs) != 0 || len(reply.GPUs) != 1 || !slices.Equal(reply.GPUs[0].Jobs, []job.ID{12}) {
 		t.Errorf("%+v %v", reply, err)
 	}
@@ -131,7 +131,7 @@ func TestPlainWords(t *testing.T) {
 	if _, err := e.Submit(t.Context(), simple()); !isCode(err, api.CodeNever) || !strings.HasPrefix(err.Error(), "can never start: no node has what it asks") {
 		t.Error(err)
 	}
-	if _, err := e.Suspend(t.Context(), "12"); !isCode(err, api.CodeForbidden) || !strings.Contains(err.Error(), "administrator of Slurm's") {
+	if _, err := api.ActOnJob(t.Context(), e, api.RouteSuspend, "12", nil); !isCode(err, api.CodeForbidden) || !strings.Contains(err.Error(), "administrator of Slurm's") {
 		t.Error(err)
 	}
 	if groups := groups([]api.Job{{State: job.Queued, Array: &api.Array{Spec: "0-4%2", Size: 5}}}); groups[0].Tasks != "0-4" {
@@ -144,10 +144,12 @@ func TestPrintedNames(t *testing.T) {
 	e, dir := scripted(t, map[string]string{"squeue": "Fields JobID=12 UserID=1000 State=COMPLETED NodeList=n1 exit_code=0"})
 	e.Names = "slurm"
 	for what, ask := range map[string]func(id string) (api.JobReply, error){
-		"job":     func(id string) (api.JobReply, error) { return e.Job(t.Context(), id) },
-		"why":     func(id string) (api.JobReply, error) { return e.Why(t.Context(), id) },
-		"results": func(id string) (api.JobReply, error) { return e.Results(t.Context(), id) },
-		"wait":    func(id string) (api.JobReply, error) { return e.Wait(t.Context(), id, 0) },
+		"job": func(id string) (api.JobReply, error) { return api.Show(t.Context(), e, id, api.JobQuery{}) },
+		"why": func(id string) (api.JobReply, error) { return api.Show(t.Context(), e, id, api.JobQuery{Why: true}) },
+		"results": func(id string) (api.JobReply, error) {
+			return api.Show(t.Context(), e, id, api.JobQuery{Results: true})
+		},
+		"wait": func(id string) (api.JobReply, error) { return api.Wait(t.Context(), e, id, 0) },
 	} {
 		reply, err := ask("slurm:12")
 		if err != nil || reply.Job.ID != 12 || reply.Job.Engine != "slurm" {

@@ -25,7 +25,7 @@ type app struct {
 	uid         int
 	interactive bool          // there is a terminal to ask on
 	answer      func() string // what they say
-	client      engine
+	client      api.Engine
 	slurm       *engines.Slurm // nil: this is gpusched, which becomes gpusched-slurm where one is asked
 	own         bool           // the user's own scheduler was asked for by name
 	on          string         // the engine that the command line names; "": it names none

@@ -72,7 +72,7 @@ func (a *app) reach(ctx context.Context, j api.Job, v visit) (*session, error) {
 	}
 	s, err := a.greet(j, v)
 	if errors.Is(err, terminal.ErrNone) && len(v.argv) > 0 {
-		if _, err := a.client.Open(ctx, name); err != nil {
+		if _, err := api.ActOnJob(ctx, a.client, api.RouteOpen, name, nil); err != nil {
 			return nil, err
 		}
 		s, err = a.greet(j, v)
@@ -181,7 +181,7 @@ func (at *attendance) untilOver(ctx context.Context, most time.Duration) (reply 
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	for pause := firstLook; ; pause = min(2*pause, waitLook) {
-		now, asked := at.a.client.Job(ctx, at.job.ID.String())
+		now, asked := api.Show(ctx, at.a.client, at.job.ID.String(), api.JobQuery{})
 		if asked == nil || reply.Job.ID == 0 {
 			reply, err = now, asked
 		}

@@ -167,7 +167,7 @@ func (at *attendance) untilEnd(ctx context.Context, signals <-chan os.Signal) (a
 	}
 	ended := make(chan end, 1)
 	go func() {
-		reply, err := at.a.client.Wait(ctx, at.job.ID.String(), 0)
+		reply, err := api.Wait(ctx, at.a.client, at.job.ID.String(), 0)
 		ended <- end{reply, err}
 	}()
 	for pause := firstLook; ; {
@@ -185,7 +185,7 @@ func (at *attendance) untilEnd(ctx context.Context, signals <-chan os.Signal) (a
 
 // look says how the job is, and when to look again.
 func (at *attendance) look(ctx context.Context, last time.Duration) time.Duration {
-	now, err := at.a.client.Job(ctx, at.job.ID.String())
+	now, err := api.Show(ctx, at.a.client, at.job.ID.String(), api.JobQuery{})
 	if err != nil {
 		return waitLook // who waits for the end says what is wrong
 	}
@@ -214,7 +214,7 @@ func (at *attendance) leave(ctx context.Context, err error, signals <-chan os.Si
 		return exitStatus(statusInterrupted)
 	case <-signals:
 	}
-	reply, err := at.a.client.Cancel(ctx, at.job.ID.String(), api.CancelRequest{})
+	reply, err := api.ActOnJob(ctx, at.a.client, api.RouteCancel, at.job.ID.String(), api.CancelRequest{})
 	if err != nil {
 		return waitError(ctx, err)
 	}
@@ -227,6 +227,6 @@ func (a *app) ahead(ctx context.Context, j api.Job) []api.Job {
 	if j.State != job.Queued {
 		return nil
 	}
-	status, _ := a.client.Status(ctx) // that is an extra; the answer stands without it
+	status, _ := api.Status(ctx, a.client) // that is an extra; the answer stands without it
 	return status.Waiting
 }

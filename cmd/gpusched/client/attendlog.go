@@ -21,7 +21,7 @@ func (at *attendance) readLog(ctx context.Context, journalctl string) error {
 // ownStarts picks the lines of the journal that are of one of the job's starts. An earlier job of the same number may
 // have lines there, from before the state file was set aside, or the package purged.
 type ownStarts struct {
-	jobs  engine
+	jobs  api.Engine
 	job   api.Job
 	known map[string]bool // by what names a start in the journal
 }
@@ -46,7 +46,7 @@ func (s *ownStarts) has(ctx context.Context, e entry) bool {
 	}
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), settleMax) // the job may end meanwhile
 	defer stop()
-	reply, err := s.jobs.Job(ctx, s.job.ID.String())
+	reply, err := api.Show(ctx, s.jobs, s.job.ID.String(), api.JobQuery{})
 	s.known[name] = err == nil && slices.ContainsFunc(everyPlaced(reply), func(at api.Attempt) bool { return e.isOf(at) })
 	return s.known[name]
 }

@@ -161,25 +161,27 @@ func (w writerFunc) Write(b []byte) (int, error) { return w(b) }
 
 // answering is an engine with one job.
 type answering struct {
-	engine
+	api.Engine
 	job   func() (api.JobReply, error)
 	ended <-chan struct{}
 }
 
-func (e answering) Job(context.Context, string) (api.JobReply, error) { return e.job() }
-
-func (e answering) List(context.Context, api.ListQuery) (api.ListReply, error) {
-	reply, err := e.job()
-	return api.ListReply{Jobs: []api.Job{reply.Job}}, err
-}
-
-func (e answering) Wait(ctx context.Context, _ string, _ time.Duration) (api.JobReply, error) {
-	select {
-	case <-e.ended:
-		return e.job()
-	case <-ctx.Done():
-		return api.JobReply{}, ctx.Err()
+func (e answering) Get(ctx context.Context, r *api.Route, _ string, _, out any) error {
+	switch r {
+	case api.RouteStatus:
+		return nil
+	case api.RouteWait:
+		select {
+		case <-e.ended:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
+	reply, err := e.job()
+	if list, is := out.(*api.ListReply); is {
+		list.Jobs = []api.Job{reply.Job}
+		return err
+	}
+	*out.(*api.JobReply) = reply
+	return err
 }
-
-func (e answering) Status(context.Context) (api.StatusReply, error) { return api.StatusReply{}, nil }

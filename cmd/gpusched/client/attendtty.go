@@ -28,7 +28,7 @@ func (at *attendance) untilTerminal(ctx context.Context) (*session, error) {
 	defer signal.Stop(signals)
 	began, begun := time.Now(), new(absence)
 	for pause := firstLook; ; {
-		reply, err := at.a.client.Job(ctx, at.job.ID.String())
+		reply, err := api.Show(ctx, at.a.client, at.job.ID.String(), api.JobQuery{})
 		var e *api.Error
 		switch {
 		case errors.As(err, &e) && (e.Code == api.CodeUnreachable || e.Code == api.CodeUnavailable):

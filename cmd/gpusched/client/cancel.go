@@ -39,18 +39,13 @@ func (c *cancelCmd) Run(ctx context.Context, a *app) error {
 
 // end ends these jobs.
 func (c *cancelCmd) end(ctx context.Context, a *app, ids []string) ([]api.Job, error) {
-	d := bulk{
-		command: api.ManyRequest{
-			Command: job.CommandCancel, Signal: c.Signal.signal, Main: c.Signal.main, Grace: c.Grace, Brief: c.isBrief(),
-		},
-		one: func(ctx context.Context, id string) (api.JobReply, error) {
-			return a.client.Cancel(ctx, id, api.CancelRequest{Signal: c.Signal.signal, Main: c.Signal.main, Grace: c.Grace})
-		},
+	r := api.ManyRequest{
+		Command: job.CommandCancel, Signal: c.Signal.signal, Main: c.Signal.main, Grace: c.Grace, Brief: c.isBrief(),
 	}
 	if c.Signal.signal != 0 {
-		d.command.Command = job.CommandSignal
+		r.Command = job.CommandSignal
 	}
-	return a.actOnMany(ctx, ids, d)
+	return a.actOnMany(ctx, ids, r)
 }
 
 // said is what happened to a job.

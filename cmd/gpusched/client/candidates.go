@@ -90,7 +90,7 @@ func (a *app) arguments(ctx context.Context, n *kong.Node, current string) []can
 	case "id":
 		return a.idWords(ctx, n, current)
 	case "reservation":
-		reply, _ := a.daemon().Reservations(ctx)
+		reply, _ := api.Reservations(ctx, a.client)
 		return each(reply.Reservations, reservationWord)
 	}
 	return nil
@@ -141,7 +141,7 @@ func (a *app) idWords(ctx context.Context, n *kong.Node, current string) []candi
 	if of.own && a.uid != 0 {
 		q.UID = &a.uid
 	}
-	reply, _ := a.client.List(ctx, q)
+	reply, _ := api.List(ctx, a.client, q)
 	var list []candidate
 	for _, j := range reply.Jobs {
 		if !known || of.fits(j) {
@@ -152,7 +152,7 @@ func (a *app) idWords(ctx context.Context, n *kong.Node, current string) []candi
 }
 
 func (a *app) jobWords(ctx context.Context, q api.ListQuery, word func(api.Job) candidate) (list []candidate) {
-	reply, _ := a.client.List(ctx, q)
+	reply, _ := api.List(ctx, a.client, q)
 	for _, j := range reply.Jobs {
 		if c := word(j); !slices.Contains(list, c) {
 			list = append(list, c)
@@ -162,7 +162,7 @@ func (a *app) jobWords(ctx context.Context, q api.ListQuery, word func(api.Job) 
 }
 
 func (a *app) gpuWords(ctx context.Context, current string) []candidate {
-	reply, _ := a.client.GPUs(ctx)
+	reply, _ := api.GPUs(ctx, a.client)
 	return withPrefix(listPrefix(current), each(reply.GPUs, func(g api.GPU) candidate {
 		return candidate{strconv.Itoa(g.Index), g.Name + ", " + string(g.State)}
 	}))
@@ -170,7 +170,7 @@ func (a *app) gpuWords(ctx context.Context, current string) []candidate {
 
 // typeWords are the models of the GPUs as --gpu-type has them.
 func (a *app) typeWords(ctx context.Context) (list []candidate) {
-	reply, _ := a.client.GPUs(ctx)
+	reply, _ := api.GPUs(ctx, a.client)
 	for _, g := range reply.GPUs {
 		word := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(g.Name, "NVIDIA ")), " ", "-")
 		if c := (candidate{word, g.Name}); !slices.Contains(list, c) {

@@ -110,7 +110,7 @@ func (a *app) awaitSettings(ctx context.Context) error {
 	defer cancel()
 	for {
 		asked, stop := context.WithTimeout(ctx, silentTime)
-		reply, err := a.client.Health(asked)
+		reply, err := api.Health(asked, a.client)
 		silent := asked.Err() != nil
 		stop()
 		wrong := slices.IndexFunc(reply.Checks, func(c job.Check) bool {
@@ -190,7 +190,7 @@ func (a *app) warnAbsent(ctx context.Context, only []int) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	reply, err := a.client.GPUs(ctx)
+	reply, err := api.GPUs(ctx, a.client)
 	if err != nil {
 		return
 	}

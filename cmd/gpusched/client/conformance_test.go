@@ -21,7 +21,7 @@ import (
 
 // rig is an engine with what a test needs besides.
 type rig struct {
-	engine
+	api.Engine
 	begin func(id job.ID)               // has a job run, where nothing else does
 	end   func(id job.ID, r job.Result) // has a job end, where its command does not
 	// lacks is set where what only this machine's scheduler knows is refused.
@@ -118,7 +118,7 @@ func conformListing(t *testing.T, r rig) {
 	ctx, uid, other := t.Context(), os.Getuid(), os.Getuid()+12345
 	id := r.ask(t, "listed", onHold, "true").ID
 	find := func(q api.ListQuery) (found []api.Job) {
-		reply, err := r.List(ctx, q)
+		reply, err := api.List(ctx, r.Engine, q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +131,7 @@ func conformListing(t *testing.T, r rig) {
 	}
 	for when, q := range map[string]api.ListQuery{
 		"all": {}, "mine": {UID: &uid}, "by name": {Name: "listed"}, "by pattern": {Like: "list*"}, "by number": {IDs: id.String()},
-		"by state": {States: []job.State{job.Queued}}, "with reasons": {Reasons: true},
+		"by state": {States: []job.State{job.Queued}}, "with reasons": {Reasons: api.WithReasons},
 	} {
 		if found := find(q); len(found) != 1 || found[0].Name != "listed" || found[0].UID != uid || found[0].SubmittedAt.IsZero() {
 			t.Errorf("%s: %+v", when, found)
@@ -144,11 +144,11 @@ func conformListing(t *testing.T, r rig) {
 			t.Errorf("%s: %+v", when, found)
 		}
 	}
-	lines, err := r.IDs(ctx, api.ListQuery{Name: "listed"})
+	lines, err := api.IDs(ctx, r.Engine, api.ListQuery{Name: "listed"})
 	if err != nil || !slices.Contains(strings.Fields(string(lines)), id.String()) {
 		t.Errorf("ids %q %v", lines, err)
 	}
-	if _, err := r.Cancel(ctx, id.String(), api.CancelRequest{}); err != nil {
+	if _, err := api.ActOnJob(ctx, r.Engine, api.RouteCancel, id.String(), api.CancelRequest{}); err != nil {
 		t.Error(err)
 	}
 	if found := find(api.ListQuery{}); len(found) > 0 {
@@ -164,7 +164,7 @@ func conformEnd(t *testing.T, r rig) {
 	r.end(good, job.Result{Outcome: job.Completed})
 	r.end(bad, job.Result{Outcome: job.Failed, ExitCode: 3})
 	for id, want := range map[job.ID]job.Result{good: {Outcome: job.Completed}, bad: {Outcome: job.Failed, ExitCode: 3}} {
-		reply, err := r.Wait(t.Context(), id.String(), time.Minute)
+		reply, err := api.Wait(t.Context(), r.Engine, id.String(), time.Minute)
 		if err != nil || reply.Job.State != want.Outcome || reply.Job.Result == nil {
 			t.Errorf("%+v %v", reply.Job, err)
 			continue
@@ -172,7 +172,7 @@ func conformEnd(t *testing.T, r rig) {
 		if got := reply.Job.Result; got.Code != want.ExitCode || got.ExitCode != want.ExitCode || got.Sentence == "" {
 			t.Errorf("%+v", got)
 		}
-		whole, err := r.Results(t.Context(), id.String())
+		whole, err := api.Show(t.Context(), r.Engine, id.String(), api.JobQuery{Results: true})
 		if err != nil || whole.Job.Result == nil || whole.Job.Result.Code != want.ExitCode {
 			t.Errorf("results: %+v %v", whole.Job, err)
 		}
@@ -185,13 +185,17 @@ func (r rig) refuseAll(t *testing.T, id string, code api.Code) {
 	t.Helper()
 	ctx, name := t.Context(), "renamed"
 	for what, act := range map[string]func() (api.JobReply, error){
-		"cancel":          func() (api.JobReply, error) { return r.Cancel(ctx, id, api.CancelRequest{}) },
-		"hold":            func() (api.JobReply, error) { return r.Hold(ctx, id) },
-		"release":         func() (api.JobReply, error) { return r.Release(ctx, id) },
-		"requeue":         func() (api.JobReply, error) { return r.Requeue(ctx, id) },
-		"suspend":         func() (api.JobReply, error) { return r.Suspend(ctx, id) },
-		"resume of a GPU": func() (api.JobReply, error) { return r.Resume(ctx, id) },
-		"update":          func() (api.JobReply, error) { return r.Update(ctx, id, job.Change{Name: &name}) },
+		"cancel": func() (api.JobReply, error) {
+			return api.ActOnJob(ctx, r.Engine, api.RouteCancel, id, api.CancelRequest{})
+		},
+		"hold":            func() (api.JobReply, error) { return api.ActOnJob(ctx, r.Engine, api.RouteHold, id, nil) },
+		"release":         func() (api.JobReply, error) { return api.ActOnJob(ctx, r.Engine, api.RouteRelease, id, nil) },
+		"requeue":         func() (api.JobReply, error) { return api.ActOnJob(ctx, r.Engine, api.RouteRequeue, id, nil) },
+		"suspend":         func() (api.JobReply, error) { return api.ActOnJob(ctx, r.Engine, api.RouteSuspend, id, nil) },
+		"resume of a GPU": func() (api.JobReply, error) { return api.ActOnJob(ctx, r.Engine, api.RouteResume, id, nil) },
+		"update": func() (api.JobReply, error) {
+			return api.ActOnJob(ctx, r.Engine, api.RouteUpdate, id, job.Change{Name: &name})
+		},
 	} {
 		_, err := act()
 		refused(t, what+" of job "+id, err, code)
@@ -206,7 +210,7 @@ func conformChange(t *testing.T, r rig) {
 	ctx := t.Context()
 	id := r.ask(t, "changed", inAnHour, "true").ID.String()
 	takes := func(command job.CommandKind) bool {
-		ids, users, err := r.Takes(ctx, api.ListQuery{UID: new(os.Getuid())}, command)
+		ids, users, err := api.Takes(ctx, r.Engine, api.ListQuery{UID: new(os.Getuid())}, command)
 		if err != nil || len(ids) > 0 && users != 1 {
 			t.Errorf("%s: %v of %d users, %v", command, ids, users, err)
 		}
@@ -215,7 +219,7 @@ func conformChange(t *testing.T, r rig) {
 	if !takes(job.CommandCancel) || !takes(job.CommandHold) || takes(job.CommandRelease) || takes(job.CommandResume) {
 		t.Error("a job that waits can't be cancelled and held, or can be released or resumed")
 	}
-	reply, err := r.Hold(ctx, id)
+	reply, err := api.ActOnJob(ctx, r.Engine, api.RouteHold, id, nil)
 	if j := reply.Job; err != nil || j.HeldBy == "" || j.State != job.Queued {
 		t.Errorf("held: %+v %v", j, err)
 	}
@@ -223,20 +227,20 @@ func conformChange(t *testing.T, r rig) {
 		t.Error("a job that is held can be held, or can't be released")
 	}
 	name, comment, limit := "renamed", "two words, a=b", job.Span(30*time.Minute)
-	reply, err = r.Update(ctx, id, job.Change{Name: &name, Comment: &comment, TimeLimit: &limit})
+	reply, err = api.ActOnJob(ctx, r.Engine, api.RouteUpdate, id, job.Change{Name: &name, Comment: &comment, TimeLimit: &limit})
 	if j := reply.Job; err != nil || j.Name != name || j.Comment != comment || j.TimeLimit != limit || j.HeldBy == "" {
 		t.Errorf("changed: %+v %v", j, err)
 	}
-	if reply, err = r.Release(ctx, id); err != nil || reply.Job.HeldBy != "" || reply.Job.State != job.Queued {
+	if reply, err = api.ActOnJob(ctx, r.Engine, api.RouteRelease, id, nil); err != nil || reply.Job.HeldBy != "" || reply.Job.State != job.Queued {
 		t.Errorf("released: %+v %v", reply.Job, err)
 	}
-	_, err = r.Requeue(ctx, id)
+	_, err = api.ActOnJob(ctx, r.Engine, api.RouteRequeue, id, nil)
 	refused(t, "requeue of one that waits", err, api.CodeConflict)
-	_, err = r.Suspend(ctx, id)
+	_, err = api.ActOnJob(ctx, r.Engine, api.RouteSuspend, id, nil)
 	refused(t, "suspend of one that waits", err, api.CodeConflict)
-	_, err = r.Resume(ctx, id)
+	_, err = api.ActOnJob(ctx, r.Engine, api.RouteResume, id, nil)
 	refused(t, "resume of one that waits", err, api.CodeConflict)
-	if _, err = r.Cancel(ctx, id, api.CancelRequest{}); err != nil {
+	if _, err = api.ActOnJob(ctx, r.Engine, api.RouteCancel, id, api.CancelRequest{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -246,7 +250,7 @@ func conformPast(t *testing.T, r rig) {
 	ctx := t.Context()
 	ended, waits := r.ask(t, "past", nil, "sh", "-c", "exit 5").ID, r.ask(t, "past", onHold, "true").ID
 	r.end(ended, job.Result{Outcome: job.Failed, ExitCode: 5})
-	if _, err := r.Wait(ctx, ended.String(), time.Minute); err != nil {
+	if _, err := api.Wait(ctx, r.Engine, ended.String(), time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	for what, x := range map[string]struct {
@@ -259,9 +263,9 @@ func conformPast(t *testing.T, r rig) {
 		"another state": {api.HistoryQuery{Name: "past", States: []job.State{job.Completed}}, false},
 		"what waits":    {api.HistoryQuery{IDs: waits.String()}, false},
 	} {
-		reply, err := r.History(ctx, x.q)
+		reply, err := api.History(ctx, r.Engine, x.q)
 		var each []job.ID
-		errEach := r.EachPast(ctx, x.q, func(p api.PastJob) error {
+		errEach := api.EachPast(ctx, r.Engine, x.q, func(p api.PastJob) error {
 			each = append(each, p.ID)
 			return nil
 		})
@@ -273,7 +277,7 @@ func conformPast(t *testing.T, r rig) {
 			t.Errorf("%s: %+v", what, reply.Jobs[0])
 		}
 	}
-	if _, err := r.Cancel(ctx, waits.String(), api.CancelRequest{}); err != nil {
+	if _, err := api.ActOnJob(ctx, r.Engine, api.RouteCancel, waits.String(), api.CancelRequest{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -281,18 +285,18 @@ func conformPast(t *testing.T, r rig) {
 func conformHold(t *testing.T, r rig) {
 	ctx := t.Context()
 	id := r.ask(t, "held", onHold, "sleep", "60").ID.String()
-	reply, err := r.Why(ctx, id)
+	reply, err := api.Show(ctx, r.Engine, id, api.JobQuery{Why: true})
 	if j := reply.Job; err != nil || j.HeldBy == "" || j.State != job.Queued || len(j.Reasons) == 0 || j.Reasons[0].Code != string(job.ReasonHeld) {
 		t.Errorf("held: %+v %v", j, err)
 	}
-	if _, err = r.Wait(ctx, id, 10*time.Millisecond); err == nil {
+	if _, err = api.Wait(ctx, r.Engine, id, 10*time.Millisecond); err == nil {
 		t.Error("a held job ended")
 	}
 	refused(t, "a wait that is too short", err, api.CodeWaitTimeout)
-	if reply, err = r.Release(ctx, id); err != nil || reply.Job.HeldBy != "" {
+	if reply, err = api.ActOnJob(ctx, r.Engine, api.RouteRelease, id, nil); err != nil || reply.Job.HeldBy != "" {
 		t.Errorf("released: %+v %v", reply.Job, err)
 	}
-	if _, err = r.Cancel(ctx, id, api.CancelRequest{}); err != nil {
+	if _, err = api.ActOnJob(ctx, r.Engine, api.RouteCancel, id, api.CancelRequest{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -300,14 +304,14 @@ func conformHold(t *testing.T, r rig) {
 func conformCancel(t *testing.T, r rig) {
 	ctx := t.Context()
 	id := r.ask(t, "doomed", onHold, "sleep", "600").ID.String()
-	if _, err := r.Cancel(ctx, id, api.CancelRequest{}); err != nil {
+	if _, err := api.ActOnJob(ctx, r.Engine, api.RouteCancel, id, api.CancelRequest{}); err != nil {
 		t.Fatal(err)
 	}
-	reply, err := r.Wait(ctx, id, time.Minute)
+	reply, err := api.Wait(ctx, r.Engine, id, time.Minute)
 	if j := reply.Job; err != nil || j.State != job.Cancelled || j.Result == nil || j.Result.Code == 0 {
 		t.Errorf("%+v %v", j, err)
 	}
-	_, err = r.Cancel(ctx, id, api.CancelRequest{})
+	_, err = api.ActOnJob(ctx, r.Engine, api.RouteCancel, id, api.CancelRequest{})
 	refused(t, "once more", err, api.CodeConflict)
 }
 
@@ -315,7 +319,7 @@ func conformMany(t *testing.T, r rig) {
 	ids := []string{r.ask(t, "one", onHold, "true").ID.String(), r.ask(t, "two", onHold, "true").ID.String(), "99999999"}
 	var done, not []string
 	over := false
-	err := r.Many(t.Context(), api.ManyRequest{Command: job.CommandCancel, Jobs: ids}, func(p api.ManyPart) {
+	err := api.Many(t.Context(), r.Engine, api.ManyRequest{Command: job.CommandCancel, Jobs: ids}, func(p api.ManyPart) {
 		for _, j := range p.Jobs {
 			done = append(done, j.ID.String())
 		}
@@ -332,13 +336,19 @@ func conformMany(t *testing.T, r rig) {
 func conformMissing(t *testing.T, r rig) {
 	ctx, id := t.Context(), "99999999"
 	for what, ask := range map[string]func() error{
-		"job":              func() error { _, err := r.Job(ctx, id); return err },
-		"why":              func() error { _, err := r.Why(ctx, id); return err },
-		"wait":             func() error { _, err := r.Wait(ctx, id, time.Minute); return err },
-		"pause of a GPU":   func() error { _, err := r.PauseGPU(ctx, 99, api.PauseRequest{}); return err },
-		"drain of a GPU":   func() error { _, err := r.DrainGPU(ctx, 99, api.PauseRequest{}); return err },
-		"resume of a GPU":  func() error { _, err := r.ResumeGPU(ctx, 99); return err },
-		"undrain of a GPU": func() error { _, err := r.UndrainGPU(ctx, 99); return err },
+		"job":  func() error { _, err := api.Show(ctx, r.Engine, id, api.JobQuery{}); return err },
+		"why":  func() error { _, err := api.Show(ctx, r.Engine, id, api.JobQuery{Why: true}); return err },
+		"wait": func() error { _, err := api.Wait(ctx, r.Engine, id, time.Minute); return err },
+		"pause of a GPU": func() error {
+			_, err := api.ActOnGPU(ctx, r.Engine, api.RoutePauseGPU, 99, api.PauseRequest{})
+			return err
+		},
+		"drain of a GPU": func() error {
+			_, err := api.ActOnGPU(ctx, r.Engine, api.RouteDrainGPU, 99, api.PauseRequest{})
+			return err
+		},
+		"resume of a GPU":  func() error { _, err := api.ActOnGPU(ctx, r.Engine, api.RouteResumeGPU, 99, nil); return err },
+		"undrain of a GPU": func() error { _, err := api.ActOnGPU(ctx, r.Engine, api.RouteUndrainGPU, 99, nil); return err },
 	} {
 		codes := []api.Code{api.CodeNotFound}
 		if strings.Contains(what, "GPU") && os.Getuid() != 0 {
@@ -347,7 +357,7 @@ func conformMissing(t *testing.T, r rig) {
 		refused(t, what, ask(), codes...)
 	}
 	r.refuseAll(t, id, api.CodeNotFound)
-	reply, err := r.List(ctx, api.ListQuery{IDs: id})
+	reply, err := api.List(ctx, r.Engine, api.ListQuery{IDs: id})
 	if err != nil || len(reply.Jobs) > 0 {
 		t.Errorf("list: %+v %v", reply.Jobs, err)
 	}
@@ -355,23 +365,23 @@ func conformMissing(t *testing.T, r rig) {
 
 func conformArray(t *testing.T, r rig) {
 	j := r.ask(t, "array", func(q *api.SubmitRequest) { q.Hold, q.Array = true, &api.ArraySpec{Spec: "0-4%2"} }, "true")
-	reply, err := r.Job(t.Context(), j.ID.String())
+	reply, err := api.Show(t.Context(), r.Engine, j.ID.String(), api.JobQuery{})
 	if a := reply.Job.Array; err != nil || a == nil || a.Size != 5 || a.Limit != 2 || j.Array == nil || j.Array.Size != 5 {
 		t.Errorf("%+v %v", reply.Job, err)
 	}
-	if reply, err = r.Results(t.Context(), j.ID.String()); err != nil || reply.Job.Array == nil || reply.Results == nil {
+	if reply, err = api.Show(t.Context(), r.Engine, j.ID.String(), api.JobQuery{Results: true}); err != nil || reply.Job.Array == nil || reply.Results == nil {
 		t.Errorf("results: %+v %v", reply, err)
 	}
-	_, err = r.Cancel(t.Context(), j.ID.String(), api.CancelRequest{Signal: 10})
+	_, err = api.ActOnJob(t.Context(), r.Engine, api.RouteCancel, j.ID.String(), api.CancelRequest{Signal: 10})
 	refused(t, "a signal where no task runs", err, api.CodeConflict)
-	if _, err := r.Cancel(t.Context(), j.ID.String(), api.CancelRequest{}); err != nil {
+	if _, err := api.ActOnJob(t.Context(), r.Engine, api.RouteCancel, j.ID.String(), api.CancelRequest{}); err != nil {
 		t.Error(err)
 	}
 }
 
 func conformWhole(t *testing.T, r rig) {
 	ctx := t.Context()
-	gpus, err := r.GPUs(ctx)
+	gpus, err := api.GPUs(ctx, r.Engine)
 	for i, g := range gpus.GPUs {
 		if g.Index != i || g.UUID == "" {
 			t.Errorf("GPU %d: %+v", i, g)
@@ -380,13 +390,13 @@ func conformWhole(t *testing.T, r rig) {
 	if err != nil || len(gpus.GPUs) == 0 {
 		t.Errorf("%d GPUs: %v", len(gpus.GPUs), err)
 	}
-	if s, err := r.Status(ctx); err != nil || s.Version == "" || len(s.GPUs) != len(gpus.GPUs) || s.Health == "" {
+	if s, err := api.Status(ctx, r.Engine); err != nil || s.Version == "" || len(s.GPUs) != len(gpus.GPUs) || s.Health == "" {
 		t.Errorf("status %+v %v", s, err)
 	}
-	if h, err := r.Health(ctx); err != nil || h.Health != job.Worst(h.Checks) || len(h.Checks) == 0 {
+	if h, err := api.Health(ctx, r.Engine); err != nil || h.Health != job.Worst(h.Checks) || len(h.Checks) == 0 {
 		t.Errorf("health %+v %v", h, err)
 	}
-	if v, err := r.Version(ctx); err != nil || v.Version == "" {
+	if v, err := api.Version(ctx, r.Engine); err != nil || v.Version == "" {
 		t.Errorf("version %+v %v", v, err)
 	}
 }

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -12,14 +13,14 @@ import (
 func (r rig) becomes(t *testing.T, id, what string, is func(j *api.Job) bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
-		reply, err := r.Job(t.Context(), id)
+		reply, err := api.Show(t.Context(), r.Engine, id, api.JobQuery{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if is(&reply.Job) {
 			return
 		}
-		_, _ = r.Wait(t.Context(), id, 100*time.Millisecond) // it gives others time
+		_, _ = api.Wait(t.Context(), r.Engine, id, 100*time.Millisecond) // it gives others time
 	}
 	t.Fatalf("job %s is not %s", id, what)
 }
@@ -31,50 +32,59 @@ func conformRunning(t *testing.T, r rig) {
 	id := j.ID.String()
 	r.begin(j.ID)
 	r.becomes(t, id, "running", func(j *api.Job) bool { return j.State == job.Running })
-	if reply, err := r.Open(ctx, id); err != nil || reply.Job.ID != j.ID {
+	if reply, err := api.ActOnJob(ctx, r.Engine, api.RouteOpen, id, nil); err != nil || reply.Job.ID != j.ID {
 		t.Errorf("open: %+v %v", reply.Job, err)
 	}
-	_, err := r.Hold(ctx, id)
+	_, err := api.ActOnJob(ctx, r.Engine, api.RouteHold, id, nil)
 	refused(t, "hold of one that runs", err, api.CodeConflict)
-	_, err = r.Release(ctx, id)
+	_, err = api.ActOnJob(ctx, r.Engine, api.RouteRelease, id, nil)
 	refused(t, "release of one that runs", err, api.CodeConflict)
-	_, err = r.Resume(ctx, id)
+	_, err = api.ActOnJob(ctx, r.Engine, api.RouteResume, id, nil)
 	refused(t, "resume of one that runs", err, api.CodeConflict)
-	reply, err := r.Suspend(ctx, id)
+	reply, err := api.ActOnJob(ctx, r.Engine, api.RouteSuspend, id, nil)
 	if r.lacks { // for administrators
 		refused(t, "suspend", err, api.CodeForbidden)
 	} else if err != nil || reply.Job.SuspendedAt.IsZero() {
 		t.Errorf("suspended: %+v %v", reply.Job, err)
-	} else if reply, err = r.Resume(ctx, id); err != nil || !reply.Job.SuspendedAt.IsZero() {
+	} else if reply, err = api.ActOnJob(ctx, r.Engine, api.RouteResume, id, nil); err != nil || !reply.Job.SuspendedAt.IsZero() {
 		t.Errorf("resumed: %+v %v", reply.Job, err)
 	}
-	if reply, err = r.Requeue(ctx, id); err != nil || reply.Job.State.Terminal() {
+	if reply, err = api.ActOnJob(ctx, r.Engine, api.RouteRequeue, id, nil); err != nil || reply.Job.State.Terminal() {
 		t.Errorf("queued again: %+v %v", reply.Job, err)
 	}
 	r.becomes(t, id, "queued again", func(j *api.Job) bool { return j.Requeues == 1 && !j.State.Terminal() })
-	if _, err = r.Cancel(ctx, id, api.CancelRequest{}); err != nil {
+	if _, err = api.ActOnJob(ctx, r.Engine, api.RouteCancel, id, api.CancelRequest{}); err != nil {
 		t.Error(err)
 	}
 }
 
 // conformRefusals: what only the scheduler of a machine has is answered by that, and refused by any other engine with
-// what to do instead. Many jobs are held in one request there, and one after the other by whoever asks here.
+// what to do instead. Many jobs are held in one request by both.
 func conformRefusals(t *testing.T, r rig) {
 	ctx := t.Context()
-	id := r.ask(t, "many", inAnHour, "true").ID.String()
-	for what, ask := range map[string]func() error{
-		"past by option": func() error { _, err := r.History(ctx, api.HistoryQuery{Attempts: true}); return err },
-		"many": func() error {
-			return r.Many(ctx, api.ManyRequest{Command: job.CommandHold, Jobs: []string{id, id}}, func(api.ManyPart) {})
-		},
-	} {
-		if err := ask(); r.lacks {
-			refused(t, what, err, api.CodeUsage)
-		} else if err != nil {
-			t.Errorf("%s: %v", what, err)
-		}
+	one, two := r.ask(t, "many", inAnHour, "true").ID.String(), r.ask(t, "many", inAnHour, "true").ID.String()
+	if _, err := api.History(ctx, r.Engine, api.HistoryQuery{Attempts: true}); r.lacks {
+		refused(t, "past by option", err, api.CodeUsage)
+	} else if err != nil {
+		t.Errorf("past by option: %v", err)
 	}
-	if _, err := r.Cancel(ctx, id, api.CancelRequest{}); err != nil {
-		t.Error(err)
+	var held, not []string
+	err := api.Many(ctx, r.Engine, api.ManyRequest{Command: job.CommandHold, Jobs: []string{one, "99999999", two}}, func(p api.ManyPart) {
+		for _, j := range p.Jobs {
+			if held = append(held, j.ID.String()); j.HeldBy == "" {
+				t.Errorf("not held: %+v", j)
+			}
+		}
+		for _, x := range p.Refused {
+			not = append(not, x.Job+" "+string(x.Error.Code))
+		}
+	})
+	if err != nil || !slices.Equal(held, []string{one, two}) || !slices.Equal(not, []string{"99999999 not-found"}) {
+		t.Errorf("held %v, refused %v: %v", held, not, err)
+	}
+	for _, id := range held {
+		if _, err := api.ActOnJob(ctx, r.Engine, api.RouteCancel, id, api.CancelRequest{}); err != nil {
+			t.Error(err)
+		}
 	}
 }

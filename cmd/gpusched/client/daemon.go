@@ -30,7 +30,8 @@ func (c *daemonDrainCmd) Run(ctx context.Context, a *app) error {
 		}
 		req.Until, until = *c.Until, a.out.Clock(*c.Until)
 	}
-	reply, err := a.daemon().Drain(ctx, req)
+	var reply api.StatusReply
+	err := a.client.Do(ctx, api.RouteDrain, "", req, &reply)
 	if err == nil {
 		a.out.Printf("no new job starts until %s; %s\n", until, stillRun(reply))
 	}
@@ -41,7 +42,7 @@ func (c *daemonDrainCmd) Run(ctx context.Context, a *app) error {
 type daemonResumeCmd struct{}
 
 func (c *daemonResumeCmd) Run(ctx context.Context, a *app) error {
-	_, err := a.daemon().Undrain(ctx)
+	err := a.client.Do(ctx, api.RouteUndrain, "", nil, new(api.StatusReply))
 	if err == nil {
 		a.out.Printf("jobs may start again\n")
 	}
@@ -58,11 +59,11 @@ func (c *daemonLogLevelCmd) Run(ctx context.Context, a *app) error {
 	var err error
 	switch c.Level {
 	case "":
-		reply, err = a.daemon().LogLevel(ctx)
+		err = a.client.Get(ctx, api.RouteLogLevel, "", nil, &reply)
 	case "default":
-		reply, err = a.daemon().SetLogLevel(ctx, api.LogLevelRequest{})
+		err = a.client.Do(ctx, api.RouteSetLogLevel, "", api.LogLevelRequest{}, &reply)
 	default:
-		reply, err = a.daemon().SetLogLevel(ctx, api.LogLevelRequest{Level: c.Level})
+		err = a.client.Do(ctx, api.RouteSetLogLevel, "", api.LogLevelRequest{Level: c.Level}, &reply)
 	}
 	if err != nil {
 		return err

@@ -46,7 +46,7 @@ func (a *app) numberOf(ctx context.Context, name string) (job.ID, error) {
 	if id, err := strconv.ParseInt(name, 10, 64); err == nil {
 		return job.ID(id), nil
 	}
-	reply, err := a.client.Job(ctx, name)
+	reply, err := api.Show(ctx, a.client, name, api.JobQuery{})
 	if err == nil && reply.Job.ID == 0 {
 		why := "has not started yet, and only then can a job wait for it"
 		if reply.Job.State.Terminal() {

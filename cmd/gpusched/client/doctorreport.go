@@ -60,8 +60,8 @@ func (a *app) report(ctx context.Context, file string) error {
 func (a *app) bugReport(ctx context.Context) []byte {
 	host, _ := os.Hostname()
 	r := &bugReport{a: a, mask: bugreport.New(host, a.account(a.uid))}
-	jobs, err := a.client.List(ctx, api.ListQuery{Ended: mostEnded})
-	gpus, _ := a.client.GPUs(ctx)
+	jobs, err := api.List(ctx, a.client, api.ListQuery{Ended: mostEnded})
+	gpus, _ := api.GPUs(ctx, a.client)
 	r.learn(jobs, gpus)
 	r.versions(ctx)
 	r.settings()
@@ -143,7 +143,7 @@ func (r *bugReport) versions(ctx context.Context) {
 	r.text.WriteString("# gpusched: report of 'gpusched doctor --report'\n")
 	r.title("Versions")
 	r.line("client: %s", programText(api.VersionReply{Version: version, Commit: commit, Go: runtime.Version()}))
-	if v, err := r.a.client.Version(ctx); err != nil {
+	if v, err := api.Version(ctx, r.a.client); err != nil {
 		r.line("scheduler: no answer: %v", err)
 	} else {
 		r.line("scheduler: %s", programText(v))
@@ -156,7 +156,7 @@ func (r *bugReport) versions(ctx context.Context) {
 		r.line("kernel: %s %s", unix.ByteSliceToString(u.Release[:]), unix.ByteSliceToString(u.Machine[:]))
 	}
 	r.line("distribution: %s", distribution(r.a.root))
-	if st, err := r.a.client.Status(ctx); err == nil {
+	if st, err := api.Status(ctx, r.a.client); err == nil {
 		r.line("started: %s; jobs: %s", r.a.out.Clock(st.StartedAt), countLine(st.Counts))
 	}
 }

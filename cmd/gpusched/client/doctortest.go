@@ -81,7 +81,7 @@ func (c *doctorCmd) testGPUs(ctx context.Context, a *app) error {
 
 // trials are the GPUs to test. One that takes no job is told about at once.
 func (c *doctorCmd) trials(ctx context.Context, a *app) (list []*gpuTrial, err error) {
-	reply, err := a.client.GPUs(ctx)
+	reply, err := api.GPUs(ctx, a.client)
 	if err != nil {
 		return nil, err
 	}
@@ -200,11 +200,11 @@ func couldNotStart(attempts []api.Attempt) bool {
 // wait waits until the job has ended, or could not be started.
 func (t *gpuTrial) wait(ctx context.Context, a *app) (api.JobReply, error) {
 	for {
-		reply, err := a.client.Wait(ctx, t.Job.String(), trialLook)
+		reply, err := api.Wait(ctx, a.client, t.Job.String(), trialLook)
 		if e := (*api.Error)(nil); !errors.As(err, &e) || e.Code != api.CodeWaitTimeout {
 			return reply, err
 		}
-		reply, err = a.client.Job(ctx, t.Job.String())
+		reply, err = api.Show(ctx, a.client, t.Job.String(), api.JobQuery{})
 		if err != nil || reply.Job.State == job.Queued && couldNotStart(reply.Attempts) {
 			return reply, err
 		}
@@ -215,7 +215,7 @@ func (t *gpuTrial) wait(ctx context.Context, a *app) (api.JobReply, error) {
 func (t *gpuTrial) takeBack(ctx context.Context, a *app) {
 	ctx, cancel := context.WithTimeout(ctx, cancelTime)
 	defer cancel()
-	if _, err := a.client.Cancel(ctx, t.Job.String(), api.CancelRequest{}); err != nil {
+	if _, err := api.ActOnJob(ctx, a.client, api.RouteCancel, t.Job.String(), api.CancelRequest{}); err != nil {
 		t.Checks = append(t.Checks, trial.Wrong(job.Degraded, "clean-up", "job "+t.Job.String()+" could not be cancelled: "+err.Error(), ""))
 	}
 }
@@ -227,7 +227,7 @@ const cancelTime = 10 * time.Second
 func (t *gpuTrial) late(ctx context.Context, a *app, waiting error) {
 	asking, cancel := context.WithTimeout(ctx, cancelTime)
 	defer cancel()
-	now, err := a.client.Job(asking, t.Job.String())
+	now, err := api.Show(asking, a.client, t.Job.String(), api.JobQuery{})
 	t.takeBack(ctx, a)
 	switch {
 	case !errors.Is(waiting, context.DeadlineExceeded) && !errors.Is(waiting, context.Canceled) || err != nil:

@@ -39,28 +39,17 @@ func (a *app) actOn(ids []string, atOnce int, do func(id string) (api.JobReply, 
 	return jobs, first
 }
 
-// oneJob does something to one job.
-type oneJob func(ctx context.Context, id string) (api.JobReply, error)
-
-// bulk is something that is done to jobs: to many in one request, or to one.
-type bulk struct {
-	command api.ManyRequest
-	one     oneJob
-}
-
 // mostAtOnce is how many jobs one request is about at most.
 const mostAtOnce = 100_000
 
-// actOnMany does something to jobs as actOn does, but to many of them in one request. A daemon that does
-// not know that is asked for one after the other.
-func (a *app) actOnMany(ctx context.Context, ids []string, d bulk) (jobs []api.Job, first error) {
-	one := func(id string) (api.JobReply, error) { return d.one(ctx, id) }
+// actOnMany does something to jobs as actOn does, but to many of them in one request.
+func (a *app) actOnMany(ctx context.Context, ids []string, r api.ManyRequest) (jobs []api.Job, first error) {
 	if len(ids) < 2 {
-		return a.actOn(ids, 1, one)
+		return a.actOn(ids, 1, func(id string) (api.JobReply, error) { return api.One(ctx, a.client, id, r) })
 	}
 	for some := range slices.Chunk(ids, mostAtOnce) {
-		d.command.Jobs = some
-		err := a.client.Many(ctx, d.command, func(part api.ManyPart) {
+		r.Jobs = some
+		err := api.Many(ctx, a.client, r, func(part api.ManyPart) {
 			jobs = append(jobs, part.Jobs...)
 			for _, r := range part.Refused {
 				a.complain(r.Error.Error())
@@ -84,13 +73,13 @@ type jobsFlags struct {
 }
 
 // act does it and says what became of each.
-func (c *jobsFlags) act(ctx context.Context, a *app, d bulk, said func(api.Job) string) error {
+func (c *jobsFlags) act(ctx context.Context, a *app, r api.ManyRequest, said func(api.Job) string) error {
 	return a.acted(ctx, c.outputFlags, said, func() ([]api.Job, error) {
 		ids, err := a.resolve(ctx, c.IDs)
 		if err != nil {
 			return nil, err
 		}
-		return a.actOnMany(ctx, ids, d)
+		return a.actOnMany(ctx, ids, r)
 	})
 }
 

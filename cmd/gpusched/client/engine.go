@@ -1,12 +1,6 @@
 package client
 
-import (
-	"github.com/gpusched/gpusched/cmd/gpusched/engines"
-	"github.com/gpusched/gpusched/daemon/api"
-)
-
-// engine is what runs the jobs.
-type engine = engines.Engine
+import "github.com/gpusched/gpusched/daemon/api"
 
 // daemon is the daemon that is asked. Where another engine is, it is that of this machine, of which
 // then nothing but its socket is known.

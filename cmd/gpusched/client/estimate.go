@@ -54,7 +54,7 @@ func (c *estimateCmd) Run(ctx context.Context, a *app) error {
 		return refuse(api.CodeUsage, "a model is a directory with config.json and safetensors files, or their index", "%v", err)
 	}
 	var size int64
-	if reply, err := a.client.GPUs(ctx); err == nil {
+	if reply, err := api.GPUs(ctx, a.client); err == nil {
 		for _, g := range reply.GPUs {
 			size = max(size, int64(g.MemTotalBytes))
 		}

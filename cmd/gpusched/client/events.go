@@ -39,7 +39,7 @@ func (c *eventsCmd) Run(ctx context.Context, a *app) error {
 		}
 		return c.follow(ctx, a, since, form)
 	}
-	all, err := a.daemon().Recent(ctx, since)
+	all, err := api.PastEvents(ctx, a.client, since)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (c *eventsCmd) form() (string, error) {
 
 // follow prints what changes, each event as it comes.
 func (c *eventsCmd) follow(ctx context.Context, a *app, since int64, form string) error {
-	for e, err := range a.daemon().Events(ctx, since) {
+	for e, err := range api.Events(ctx, a.client, since) {
 		if err != nil {
 			return err
 		}

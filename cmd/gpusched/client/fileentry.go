@@ -213,7 +213,7 @@ func (r *fileReader) interpreter(e jobsfile.Entry) []string {
 }
 
 // request makes the request for an entry that is new, and says who is asked.
-func (r *fileReader) request(ctx context.Context, e *fileEntry) (req api.SubmitRequest, by engine, err error) {
+func (r *fileReader) request(ctx context.Context, e *fileEntry) (req api.SubmitRequest, by api.Engine, err error) {
 	this := *r.a
 	this.words = e.words
 	k, err := r.parser.Parse(e.words)

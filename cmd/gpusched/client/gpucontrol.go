@@ -35,15 +35,14 @@ type gpuFlags struct {
 }
 
 // each does something to each GPU and shows them as they then are.
-func (c *gpuFlags) each(ctx context.Context, a *app, done func(api.GPU) string,
-	do func(context.Context, int) (api.GPUsReply, error)) error {
+func (c *gpuFlags) each(ctx context.Context, a *app, done func(api.GPU) string, r *api.Route, body any) error {
 	var last api.GPUsReply
 	all := slices.Concat(c.GPUs...)
 	if e := a.other(); e != nil {
 		e.Meant(all)
 	}
 	for _, index := range all {
-		reply, err := do(ctx, index)
+		reply, err := api.ActOnGPU(ctx, a.client, r, index, body)
 		if err != nil {
 			return err
 		}
@@ -66,8 +65,7 @@ type controlFlags struct {
 }
 
 // control does it to each GPU.
-func (c *controlFlags) control(ctx context.Context, a *app, done func(api.GPU) string,
-	do func(context.Context, int, api.PauseRequest) (api.GPUsReply, error)) error {
+func (c *controlFlags) control(ctx context.Context, a *app, done func(api.GPU) string, r *api.Route) error {
 	req, until := api.PauseRequest{Reason: c.Reason}, ""
 	if c.Until != nil {
 		if c.Until.IsZero() {
@@ -75,8 +73,7 @@ func (c *controlFlags) control(ctx context.Context, a *app, done func(api.GPU) s
 		}
 		req.Until, until = *c.Until, " until "+a.out.Clock(*c.Until)
 	}
-	return c.each(ctx, a, func(g api.GPU) string { return done(g) + until },
-		func(ctx context.Context, index int) (api.GPUsReply, error) { return do(ctx, index, req) })
+	return c.each(ctx, a, func(g api.GPU) string { return done(g) + until }, r, req)
 }
 
 // gpuPauseCmd keeps jobs off GPUs.
@@ -85,7 +82,7 @@ type gpuPauseCmd struct {
 }
 
 func (c *gpuPauseCmd) Run(ctx context.Context, a *app) error {
-	return c.control(ctx, a, func(api.GPU) string { return "paused" }, a.client.PauseGPU)
+	return c.control(ctx, a, func(api.GPU) string { return "paused" }, api.RoutePauseGPU)
 }
 
 // gpuDrainCmd takes GPUs out of service.
@@ -94,7 +91,7 @@ type gpuDrainCmd struct {
 }
 
 func (c *gpuDrainCmd) Run(ctx context.Context, a *app) error {
-	return c.control(ctx, a, drained, a.client.DrainGPU)
+	return c.control(ctx, a, drained, api.RouteDrainGPU)
 }
 
 // drained says how far a drain is.
@@ -127,7 +124,7 @@ type gpuResumeCmd struct {
 }
 
 func (c *gpuResumeCmd) Run(ctx context.Context, a *app) error {
-	return c.each(ctx, a, func(g api.GPU) string { return "resumed" + stillOut(g) }, a.client.ResumeGPU)
+	return c.each(ctx, a, func(g api.GPU) string { return "resumed" + stillOut(g) }, api.RouteResumeGPU, nil)
 }
 
 // gpuUndrainCmd puts GPUs back into service.
@@ -136,5 +133,5 @@ type gpuUndrainCmd struct {
 }
 
 func (c *gpuUndrainCmd) Run(ctx context.Context, a *app) error {
-	return c.each(ctx, a, undrained, a.client.UndrainGPU)
+	return c.each(ctx, a, undrained, api.RouteUndrainGPU, nil)
 }

@@ -49,7 +49,7 @@ type gpusAnswer struct {
 }
 
 func (c *gpusCmd) ask(ctx context.Context, a *app) (all gpusAnswer, err error) {
-	if all.GPUsReply, err = a.client.GPUs(ctx); err == nil && !c.Topology {
+	if all.GPUsReply, err = api.GPUs(ctx, a.client); err == nil && !c.Topology {
 		all.Jobs, err = a.sitters(ctx, all.Reservations)
 	}
 	return all, err

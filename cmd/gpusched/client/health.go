@@ -24,7 +24,7 @@ type quietHealth struct {
 }
 
 func (c *healthCmd) Run(ctx context.Context, a *app) error {
-	reply, err := a.client.Health(ctx)
+	reply, err := api.Health(ctx, a.client)
 	if err != nil {
 		return err
 	}

@@ -133,7 +133,7 @@ func (c *historyCmd) query(ctx context.Context, a *app) (q api.HistoryQuery, err
 // each calls f for all jobs that match, and for the tasks of arrays that were named.
 func (c *historyCmd) each(ctx context.Context, a *app, q api.HistoryQuery, f func(api.PastJob) error) error {
 	var arrays []job.ID
-	err := a.client.EachPast(ctx, q, func(p api.PastJob) error {
+	err := api.EachPast(ctx, a.client, q, func(p api.PastJob) error {
 		if p.Array != nil && p.Array.Next > 0 {
 			arrays = append(arrays, p.ID)
 			return nil
@@ -149,14 +149,14 @@ func (c *historyCmd) each(ctx context.Context, a *app, q api.HistoryQuery, f fun
 		}
 		tasks := q
 		tasks.IDs, tasks.Array = "", id
-		err = a.client.EachPast(ctx, tasks, f)
+		err = api.EachPast(ctx, a.client, tasks, f)
 	}
 	return err
 }
 
 // liveArrays adds the arrays that were named and go on: tasks of them may have ended.
 func (c *historyCmd) liveArrays(ctx context.Context, a *app, q api.HistoryQuery, arrays []job.ID) ([]job.ID, error) {
-	live, err := a.client.List(ctx, api.ListQuery{IDs: q.IDs})
+	live, err := api.List(ctx, a.client, api.ListQuery{IDs: q.IDs})
 	for _, j := range live.Jobs {
 		if j.Array != nil && !j.State.Terminal() {
 			arrays = append(arrays, j.ID)
@@ -181,9 +181,9 @@ func (c *historyCmd) collect(ctx context.Context, a *app, q api.HistoryQuery, la
 		}
 		return rows, false, err
 	}
-	q.Newest, q.Limit = true, min(last+1, job.MaxPast)
+	q.Order, q.Limit = "newest", min(last+1, job.MaxPast)
 	for len(rows) <= last {
-		page, err := a.client.History(ctx, q)
+		page, err := api.History(ctx, a.client, q)
 		if err != nil {
 			return nil, false, err
 		}

@@ -13,7 +13,7 @@ import (
 type holdCmd struct{ manyFlags }
 
 func (c *holdCmd) Run(ctx context.Context, a *app) error {
-	return c.act(ctx, a, kindOfJobs{"hold", "waits and is not held", job.CommandHold}, a.client.Hold, func(j api.Job) string {
+	return c.act(ctx, a, kindOfJobs{"hold", "waits and is not held", job.CommandHold}, func(j api.Job) string {
 		return fmt.Sprintf("is held until 'gpusched release %s'%s", nameOfJob(j), othersRun(j))
 	})
 }
@@ -22,7 +22,7 @@ func (c *holdCmd) Run(ctx context.Context, a *app) error {
 type releaseCmd struct{ manyFlags }
 
 func (c *releaseCmd) Run(ctx context.Context, a *app) error {
-	return c.act(ctx, a, kindOfJobs{"release", "is held", job.CommandRelease}, a.client.Release, func(j api.Job) string {
+	return c.act(ctx, a, kindOfJobs{"release", "is held", job.CommandRelease}, func(j api.Job) string {
 		if j.HeldBy != "" || waitsAgain(j) && j.Array.Held == j.Array.Waiting {
 			return fmt.Sprintf("is still held: it belongs to %s, and whoever had held it releases it once more", j.User)
 		}
@@ -45,7 +45,7 @@ func othersRun(j api.Job) string {
 type suspendCmd struct{ manyFlags }
 
 func (c *suspendCmd) Run(ctx context.Context, a *app) error {
-	return c.act(ctx, a, kindOfJobs{"suspend", "runs and is not suspended", job.CommandSuspend}, a.client.Suspend, func(j api.Job) string {
+	return c.act(ctx, a, kindOfJobs{"suspend", "runs and is not suspended", job.CommandSuspend}, func(j api.Job) string {
 		text := fmt.Sprintf("is suspended, and keeps its GPUs, until 'gpusched resume %s'", nameOfJob(j))
 		if !j.SuspendedUntil.IsZero() {
 			text += ", or " + a.out.Clock(j.SuspendedUntil) + " at the latest"
@@ -58,7 +58,7 @@ func (c *suspendCmd) Run(ctx context.Context, a *app) error {
 type resumeCmd struct{ manyFlags }
 
 func (c *resumeCmd) Run(ctx context.Context, a *app) error {
-	return c.act(ctx, a, kindOfJobs{"resume", "is suspended", job.CommandResume}, a.client.Resume, func(j api.Job) string {
+	return c.act(ctx, a, kindOfJobs{"resume", "is suspended", job.CommandResume}, func(j api.Job) string {
 		return "goes on" + a.limitLeft(j)
 	})
 }
@@ -76,7 +76,7 @@ func (a *app) limitLeft(j api.Job) string {
 type requeueCmd struct{ jobsFlags }
 
 func (c *requeueCmd) Run(ctx context.Context, a *app) error {
-	return c.act(ctx, a, bulk{api.ManyRequest{Command: job.CommandRequeue}, a.client.Requeue}, func(j api.Job) string {
+	return c.act(ctx, a, api.ManyRequest{Command: job.CommandRequeue}, func(j api.Job) string {
 		switch {
 		case j.Array != nil:
 			return "is an array: its tasks that ran are being stopped and go to the end of the queue"

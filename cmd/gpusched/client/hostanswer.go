@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpusched/gpusched/cmd/gpusched/remote"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -215,7 +216,7 @@ func attendAgain(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return usagef("%v", err)
 	}
-	reply, err := a.client.Job(ctx, id.String())
+	reply, err := api.Show(ctx, a.client, id.String(), api.JobQuery{})
 	if err != nil {
 		return waitError(ctx, err)
 	}

@@ -31,13 +31,16 @@ func (a *app) resolve(ctx context.Context, words []string) ([]string, error) {
 
 // job finds the one job of a command; of several of one name it is the newest.
 func (a *app) job(ctx context.Context, word string) (api.JobReply, error) {
-	return a.ask(ctx, word, a.client.Job)
+	return a.ask(ctx, word, api.JobQuery{})
+}
+
+// show asks for one job after the other.
+func (a *app) show(ctx context.Context) func(id string) (api.JobReply, error) {
+	return func(id string) (api.JobReply, error) { return api.Show(ctx, a.client, id, api.JobQuery{}) }
 }
 
 // ask is job with another question.
-func (a *app) ask(
-	ctx context.Context, word string, question func(context.Context, string) (api.JobReply, error),
-) (api.JobReply, error) {
+func (a *app) ask(ctx context.Context, word string, q api.JobQuery) (api.JobReply, error) {
 	ids, err := a.resolveWord(ctx, word)
 	if err != nil {
 		return api.JobReply{}, err
@@ -45,7 +48,7 @@ func (a *app) ask(
 	if word = a.bare(word); len(ids) > 1 && !strings.HasPrefix(word, "name:") {
 		return api.JobReply{}, usagef("%q is several jobs, and this is about one", word)
 	}
-	return question(ctx, ids[len(ids)-1])
+	return api.Show(ctx, a.client, ids[len(ids)-1], q)
 }
 
 func (a *app) resolveWord(ctx context.Context, word string) ([]string, error) {
@@ -305,7 +308,7 @@ func (a *app) resolveName(ctx context.Context, name string) ([]string, error) {
 // mine lists the caller's own jobs.
 func (a *app) mine(ctx context.Context, q api.ListQuery) ([]api.Job, error) {
 	q.UID = &a.uid
-	reply, err := a.client.List(ctx, q)
+	reply, err := api.List(ctx, a.client, q)
 	return reply.Jobs, err
 }
 

@@ -366,7 +366,7 @@ func (q *fileQueue) sayKnown(ctx context.Context) {
 	}
 	now := map[job.ID]api.Job{}
 	if len(ids) > 0 {
-		reply, _ := q.a.client.List(ctx, api.ListQuery{IDs: strings.Join(ids, ",")}) // without, the numbers have to do
+		reply, _ := api.List(ctx, q.a.client, api.ListQuery{IDs: strings.Join(ids, ",")}) // without, the numbers have to do
 		for _, j := range reply.Jobs {
 			now[j.ID] = j
 		}

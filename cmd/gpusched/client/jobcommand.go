@@ -42,7 +42,7 @@ func (a *app) addCommands(ctx context.Context, jobs []api.Job) {
 		if a.uid != 0 && jobs[i].UID != a.uid || jobs[i].ID == 0 {
 			continue
 		}
-		reply, err := a.client.Job(ctx, nameOfJob(jobs[i]))
+		reply, err := api.Show(ctx, a.client, nameOfJob(jobs[i]), api.JobQuery{})
 		var refused *api.Error
 		switch {
 		case errors.As(err, &refused) && refused.Code == api.CodeNotFound: // it has been forgotten meanwhile

@@ -106,7 +106,7 @@ func (a *app) printed(ctx context.Context, j api.Job) bool {
 	ctx, stop := context.WithTimeout(ctx, settleMax)
 	defer stop()
 	for j.Manager == "" && ctx.Err() == nil {
-		if a.daemon().Printed(ctx, nameOfJob(j)) {
+		if reply, err := api.Show(ctx, a.client, nameOfJob(j), api.JobQuery{Printed: true}); err == nil && reply.Printed {
 			return true
 		}
 		pause(ctx, journalPoll)
@@ -221,7 +221,7 @@ func (a *app) withLog(ctx context.Context, j api.Job) api.Job {
 	if j.Private != nil || j.Engine != "" || !a.journalHides(j) {
 		return j
 	}
-	if reply, err := a.client.Job(ctx, nameOfJob(j)); err == nil {
+	if reply, err := api.Show(ctx, a.client, nameOfJob(j), api.JobQuery{}); err == nil {
 		return reply.Job
 	}
 	return j

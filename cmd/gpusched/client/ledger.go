@@ -131,7 +131,7 @@ func (l *ledger) check(ctx context.Context, a *app) error {
 	if l.last.Job == 0 || a.other() != nil {
 		return nil
 	}
-	reply, err := a.client.List(ctx, api.ListQuery{IDs: l.last.Job.String()})
+	reply, err := api.List(ctx, a.client, api.ListQuery{IDs: l.last.Job.String()})
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (l *ledger) check(ctx context.Context, a *app) error {
 		if at := reply.Jobs[0].SubmittedAt; at.Truncate(time.Second).Equal(l.last.At.Truncate(time.Second)) {
 			return nil
 		}
-	} else if s, err := a.client.Status(ctx); err != nil || s.Totals == nil || s.Totals.Submitted >= int(l.last.Job) {
+	} else if s, err := api.Status(ctx, a.client); err != nil || s.Totals == nil || s.Totals.Submitted >= int(l.last.Job) {
 		return err
 	}
 	a.note("%s: its lines were jobs up to %s of a scheduler that has begun anew since, so all of them are new",

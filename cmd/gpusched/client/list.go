@@ -48,7 +48,7 @@ func (c *listCmd) Run(ctx context.Context, a *app) error {
 
 // showGPUs is the list without its jobs.
 func (c *listCmd) showGPUs(ctx context.Context, a *app) error {
-	reply, err := fetch(ctx, a, func() (api.GPUsReply, error) { return a.client.GPUs(ctx) })
+	reply, err := fetch(ctx, a, func() (api.GPUsReply, error) { return api.GPUs(ctx, a.client) })
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (c *listCmd) showGPUs(ctx context.Context, a *app) error {
 
 func (c *listCmd) show(ctx context.Context, a *app, q api.ListQuery) error {
 	if q.Names && a.as.table == nil && a.host == "" {
-		lines, err := a.client.IDs(ctx, q)
+		lines, err := api.IDs(ctx, a.client, q)
 		if err == nil {
 			_, err = a.out.W.Write(lines)
 		}
@@ -109,7 +109,7 @@ type listAnswer struct {
 
 // ask asks for what is listed, the parameters of its tasks, and what is left out.
 func (c *listCmd) ask(ctx context.Context, a *app, q api.ListQuery) (all listAnswer, err error) {
-	if all.ListReply, err = a.client.List(ctx, q); err != nil {
+	if all.ListReply, err = api.List(ctx, a.client, q); err != nil {
 		return all, err
 	}
 	if q.IDs != "" {
@@ -186,7 +186,7 @@ func (c *listCmd) addTasks(ctx context.Context, a *app, q api.ListQuery, reply *
 	ofArray.IDs, ofArray.Ended = "", c.ended(fewEnded)
 	if c.chooses() {
 		// An array that is not chosen can have tasks that are.
-		every, err := a.client.List(ctx, api.ListQuery{IDs: q.IDs})
+		every, err := api.List(ctx, a.client, api.ListQuery{IDs: q.IDs})
 		if err != nil {
 			return 0, err
 		}
@@ -205,7 +205,7 @@ func (c *listCmd) addTasks(ctx context.Context, a *app, q api.ListQuery, reply *
 			continue
 		}
 		ofArray.Array = j.ID
-		tasks, err := a.client.List(ctx, ofArray)
+		tasks, err := api.List(ctx, a.client, ofArray)
 		if err != nil {
 			return 0, err
 		}
@@ -274,7 +274,13 @@ func ended(jobs []api.Job) (n int) {
 }
 
 func (c *listCmd) query(ctx context.Context, a *app) (api.ListQuery, error) {
-	q := api.ListQuery{Reasons: c.form() != "ids", Brief: c.isTable() && !a.documents()}
+	q := api.ListQuery{Reasons: api.WithReasons}
+	switch {
+	case c.form() == "ids":
+		q.Reasons = ""
+	case c.isTable() && !a.documents():
+		q.Reasons = api.ReasonCodes
+	}
 	// Of arrays that are named the tasks follow, and jobs of several machines are sorted by their states.
 	q.Names = c.form() == "ids" && len(c.IDs) == 0 && c.Sort == "" && !a.documents()
 	if err := c.choose(a, &q); err != nil {

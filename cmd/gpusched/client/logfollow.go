@@ -76,7 +76,7 @@ func (p *logPrinter) follow(ctx context.Context, named []api.Job) error {
 // pause returns when it is time to look again.
 func (f *following) pause(ctx context.Context) {
 	if j := f.named[0]; len(f.named) == 1 && j.Array == nil {
-		_, _ = f.client.Wait(ctx, nameOfJob(j), followWait) // the next look meets an error, too
+		_, _ = api.Wait(ctx, f.client, nameOfJob(j), followWait) // the next look meets an error, too
 		return
 	}
 	pause(ctx, followPoll)
@@ -85,7 +85,7 @@ func (f *following) pause(ctx context.Context) {
 // look asks for the jobs, and for those of the arrays. live is whether one has not ended.
 func (f *following) look(ctx context.Context, ended int) (list []api.Job, live bool, err error) {
 	ids := joined(f.named, ",", nameOfJob)
-	reply, err := f.client.List(ctx, api.ListQuery{IDs: ids, Reasons: true})
+	reply, err := api.List(ctx, f.client, api.ListQuery{IDs: ids, Reasons: api.WithReasons})
 	for _, j := range reply.Jobs {
 		live = live || !atRest(j)
 		if j.Array == nil {
@@ -200,7 +200,7 @@ func (f *following) followFrom(ctx context.Context, name string, done int) (some
 		return false, done, err
 	}
 	defer func() { <-f.slots }()
-	reply, err := f.client.Job(ctx, name)
+	reply, err := api.Show(ctx, f.client, name, api.JobQuery{})
 	if err != nil {
 		return false, done, err
 	}
@@ -229,7 +229,7 @@ func (f *following) unlessPrinted(ctx context.Context, j api.Job, some bool) str
 	if some {
 		return ""
 	}
-	if reply, err := f.client.Job(ctx, nameOfJob(j)); err == nil {
+	if reply, err := api.Show(ctx, f.client, nameOfJob(j), api.JobQuery{}); err == nil {
 		j = reply.Job // with its log
 	}
 	last := api.Attempt{Attempt: job.Attempt{Number: j.Attempt, PlacedAt: j.PlacedAt, EndedAt: j.EndedAt}}
@@ -262,7 +262,7 @@ func (f *following) started(ctx context.Context, name string, done int) error {
 	}
 	if j := f.jobNow(name); !ready(j) && done == 0 {
 		// One that waits for its next attempt has the output of earlier ones.
-		if reply, err := f.client.Job(ctx, name); err != nil || len(begun(reply)) > 0 {
+		if reply, err := api.Show(ctx, f.client, name, api.JobQuery{}); err != nil || len(begun(reply)) > 0 {
 			return err
 		}
 		if j.State == job.Queued && !f.many && !f.attended {

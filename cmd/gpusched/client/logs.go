@@ -56,7 +56,7 @@ func (c *logsCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	p := &logPrinter{logsCmd: c, app: a, path: path}
-	named, failed := a.actOn(ids, askedAtOnce, func(id string) (api.JobReply, error) { return a.client.Job(ctx, id) })
+	named, failed := a.actOn(ids, askedAtOnce, a.show(ctx))
 	if failed != nil && len(named) == 0 {
 		return failed
 	}
@@ -101,7 +101,7 @@ func (p *logPrinter) chosen(ctx context.Context, named []api.Job) (list []api.Jo
 // tasks are those of an array that have started, and of those that have ended the last
 // so many.
 func (p *logPrinter) tasks(ctx context.Context, array api.Job, ended int) ([]api.Job, error) {
-	reply, err := p.client.List(ctx, api.ListQuery{Array: array.ID, Ended: ended})
+	reply, err := api.List(ctx, p.client, api.ListQuery{Array: array.ID, Ended: ended})
 	list := slices.DeleteFunc(reply.Jobs, func(j api.Job) bool { return j.Task == nil || j.InvocationID == "" })
 	slices.SortFunc(list, func(x, y api.Job) int { return cmp.Compare(x.Task.Index, y.Task.Index) })
 	return list, err
@@ -149,7 +149,7 @@ func (p *logPrinter) copyJob(ctx context.Context, j api.Job) error {
 	if err := p.unreadable(ctx, j); err != nil {
 		return err
 	}
-	reply, err := p.client.Job(ctx, nameOfJob(j))
+	reply, err := api.Show(ctx, p.client, nameOfJob(j), api.JobQuery{})
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (p *logPrinter) unreadable(ctx context.Context, j api.Job) error {
 	if hidden == nil || !p.owns(&j) {
 		return hidden
 	}
-	if reply, err := p.client.Job(ctx, nameOfJob(j)); err == nil && p.logServes(reply.Job) {
+	if reply, err := api.Show(ctx, p.client, nameOfJob(j), api.JobQuery{}); err == nil && p.logServes(reply.Job) {
 		return nil
 	}
 	return hidden

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/metrics"
 )
 
@@ -19,7 +20,7 @@ type metricsCmd struct {
 func (c *metricsCmd) Run(ctx context.Context, a *app) error {
 	format := metrics.Format(cmp.Or(c.Format, string(metrics.OpenMetrics)))
 	if c.Textfile == "" {
-		page, err := a.daemon().Metrics(ctx, string(format))
+		page, err := api.Metrics(ctx, a.client, string(format))
 		if err == nil {
 			a.out.Printf("%s", page)
 		}
@@ -28,7 +29,7 @@ func (c *metricsCmd) Run(ctx context.Context, a *app) error {
 	if format = metrics.Prometheus; c.Format == string(metrics.OpenMetrics) {
 		return usagef("node_exporter does not read OpenMetrics from files (--textfile)")
 	}
-	page, err := a.daemon().Metrics(ctx, string(format))
+	page, err := api.Metrics(ctx, a.client, string(format))
 	if err != nil { // or the figures of before would stay
 		page = metrics.Down(format)
 	}

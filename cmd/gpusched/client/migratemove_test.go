@@ -117,7 +117,7 @@ func (r *moveRig) run(ctx context.Context, ids ...string) (string, error) {
 // is reports how a job is here: held, queued, or ended.
 func (r *moveRig) is(id job.ID) string {
 	r.t.Helper()
-	reply, err := (&api.Client{Socket: r.socket}).Job(r.t.Context(), id.String())
+	reply, err := api.Show(r.t.Context(), &api.Client{Socket: r.socket}, id.String(), api.JobQuery{})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestRefusedJobsWait(t *testing.T) {
 	r.says(said, "job 14 stays here: Slurm's sbatch: Invalid qos", "job 12 is slurm:1 now, and is still here, held: job 14, which waits for it, stays")
 	r.check(1, map[job.ID]string{12: "held", 14: "queued"})
 
-	if _, err := (&api.Client{Socket: r.socket}).Hold(t.Context(), "14"); err != nil {
+	if _, err := api.ActOnJob(t.Context(), &api.Client{Socket: r.socket}, api.RouteHold, "14", nil); err != nil {
 		t.Fatal(err)
 	}
 	r.sbatch(`exec $REAL "$@"`)

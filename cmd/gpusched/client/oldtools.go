@@ -176,7 +176,7 @@ func capsPriority(tool string) bool { return tool == "mgpu_srun" || tool == "tgp
 // capTime shortens a time limit to the site's longest, as those tools do. Where that is not known, the scheduler
 // refuses it.
 func (a *app) capTime(ctx context.Context, req *api.SubmitRequest) {
-	usage, err := a.daemon().Usage(ctx, "", "")
+	usage, err := api.Usage(ctx, a.client, api.UsageQuery{})
 	if err != nil {
 		return
 	}

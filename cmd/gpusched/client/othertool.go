@@ -81,11 +81,11 @@ func runAs(ctx context.Context, a *app, name string, args []string) int {
 
 // tellSite prints what sinfo says of the machine.
 func (a *app) tellSite(ctx context.Context, lines func(alias.Machine) []string) error {
-	reply, err := a.client.GPUs(ctx)
+	reply, err := api.GPUs(ctx, a.client)
 	if err != nil {
 		return err
 	}
-	live, err := a.client.List(ctx, api.ListQuery{States: []job.State{job.Starting, job.Running, job.Ending}})
+	live, err := api.List(ctx, a.client, api.ListQuery{States: []job.State{job.Starting, job.Running, job.Ending}})
 	if err != nil {
 		return err
 	}
@@ -178,14 +178,14 @@ func (c *cancelCmd) narrowed(ctx context.Context, a *app) (names []string, err e
 	if c.Mine || c.User == "" && len(ids) == 0 && !a.as.all {
 		q.UID = &a.uid
 	}
-	jobs, err := a.client.List(ctx, q)
+	jobs, err := api.List(ctx, a.client, q)
 	if err != nil {
 		return nil, err
 	}
 	list := jobs.Jobs
 	for _, j := range jobs.Jobs {
 		if len(ids) > 0 && j.Array != nil && !j.State.Terminal() && len(a.as.states) > 0 {
-			tasks, err := a.client.List(ctx, api.ListQuery{Array: j.ID})
+			tasks, err := api.List(ctx, a.client, api.ListQuery{Array: j.ID})
 			if err != nil {
 				return nil, err
 			}

@@ -40,7 +40,7 @@ func (c *logsCmd) byEngine(ctx context.Context, a *app) (done bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	named, failed := a.actOn(ids, 1, func(id string) (api.JobReply, error) { return a.client.Job(ctx, id) })
+	named, failed := a.actOn(ids, 1, a.show(ctx))
 	p := &logPrinter{logsCmd: c, app: a}
 	list, err := p.inFiles(ctx, named)
 	if err != nil {
@@ -57,13 +57,13 @@ func (p *logPrinter) inFiles(ctx context.Context, named []api.Job) (list []api.J
 			list = append(list, j)
 			continue
 		}
-		tasks, err := p.client.List(ctx, api.ListQuery{Array: j.ID, Ended: mostEnded})
+		tasks, err := api.List(ctx, p.client, api.ListQuery{Array: j.ID, Ended: mostEnded})
 		if err != nil {
 			return nil, err
 		}
 		slices.SortFunc(tasks.Jobs, func(x, y api.Job) int { return cmp.Compare(x.Task.Index, y.Task.Index) })
 		for _, t := range tasks.Jobs {
-			reply, err := p.client.Job(ctx, nameOfJob(t))
+			reply, err := api.Show(ctx, p.client, nameOfJob(t), api.JobQuery{})
 			if err != nil {
 				return nil, err
 			}
@@ -208,7 +208,7 @@ func (p *logPrinter) followFile(ctx context.Context, j api.Job) error {
 	}
 	ended, over := api.Job{}, make(chan error, 1)
 	go func() {
-		reply, err := p.client.Wait(ctx, name, 0)
+		reply, err := api.Wait(ctx, p.client, name, 0)
 		ended = reply.Job
 		over <- err
 	}()
@@ -262,7 +262,7 @@ func (a *app) outputElsewhere(ctx context.Context, j api.Job, out io.Writer) (do
 	if a.other() == nil {
 		return false, nil
 	}
-	reply, err := a.client.Job(ctx, nameOfJob(j))
+	reply, err := api.Show(ctx, a.client, nameOfJob(j), api.JobQuery{})
 	if err != nil {
 		return true, err
 	}

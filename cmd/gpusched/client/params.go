@@ -112,7 +112,7 @@ func (a *app) addParams(ctx context.Context, jobs []api.Job) (names []string) {
 // paramsOf returns an array with its parameters alone; nil where it has none, or they are not
 // for the caller, or it has been forgotten.
 func (a *app) paramsOf(ctx context.Context, id job.ID) (*job.Array, error) {
-	reply, err := a.client.Job(ctx, id.String())
+	reply, err := api.Show(ctx, a.client, id.String(), api.JobQuery{})
 	var refused *api.Error
 	switch {
 	case errors.As(err, &refused) && refused.Code == api.CodeNotFound:

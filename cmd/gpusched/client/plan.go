@@ -28,7 +28,7 @@ func (c *whyCmd) plan(ctx context.Context, a *app) error {
 		}
 		j = reply.Job
 	}
-	reply, err := a.daemon().Plan(ctx, cmp.Or(c.Within, farPlan))
+	reply, err := api.Plan(ctx, a.client, cmp.Or(c.Within, farPlan))
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 
 // submitCapped queues a job with the priority that it asks, or with the lower one where the user may not have that.
 func (a *app) submitCapped(
-	ctx context.Context, by engine, req api.SubmitRequest, low job.Priority,
+	ctx context.Context, by api.Engine, req api.SubmitRequest, low job.Priority,
 ) (api.SubmitReply, error) {
 	reply, err := by.Submit(ctx, req)
 	var refused *api.Error

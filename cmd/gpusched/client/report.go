@@ -42,7 +42,7 @@ func (c *reportCmd) Run(ctx context.Context, a *app) error {
 	if c.HTML != "" {
 		return c.writeHTML(ctx, a, q)
 	}
-	reply, err := a.daemon().Report(ctx, q)
+	reply, err := api.Report(ctx, a.client, q)
 	end()
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func (a *app) writeReport(reply api.ReportReply, wide bool) {
 
 // writeHTML writes the page into a file that was not there, or is one of ours to replace.
 func (c *reportCmd) writeHTML(ctx context.Context, a *app, q api.ReportQuery) error {
-	main, err := a.daemon().Report(ctx, q)
+	main, err := api.Report(ctx, a.client, q)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (c *reportCmd) writeHTML(ctx context.Context, a *app, q api.ReportQuery) er
 		}
 		more := q
 		more.By = by
-		reply, err := a.daemon().Report(ctx, more)
+		reply, err := api.Report(ctx, a.client, more)
 		if err != nil {
 			return err
 		}

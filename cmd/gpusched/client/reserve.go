@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,9 +38,10 @@ func (c *reserveMakeCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	reply, err := a.daemon().Reserve(ctx, api.ReserveRequest{
+	var reply api.ReservationsReply
+	err = a.client.Do(ctx, api.RouteReserve, "", api.ReserveRequest{
 		GPUs: c.GPUs, From: c.From, To: to, Users: c.Users, Groups: c.Groups, Reason: c.Reason,
-	})
+	}, &reply)
 	if err != nil {
 		return err
 	}
@@ -63,7 +65,7 @@ func (a *app) sitters(ctx context.Context, list []api.Reservation) ([]api.Job, e
 	if len(list) == 0 {
 		return nil, nil
 	}
-	reply, err := a.client.List(ctx, api.ListQuery{})
+	reply, err := api.List(ctx, a.client, api.ListQuery{})
 	return slices.DeleteFunc(reply.Jobs, func(j api.Job) bool { return len(j.GPUs) == 0 }), err
 }
 
@@ -130,7 +132,7 @@ type reserveListCmd struct {
 }
 
 func (c *reserveListCmd) Run(ctx context.Context, a *app) error {
-	reply, err := a.daemon().Reservations(ctx)
+	reply, err := api.Reservations(ctx, a.client)
 	if err != nil {
 		return err
 	}
@@ -152,11 +154,11 @@ type reserveCancelCmd struct {
 func (c *reserveCancelCmd) Run(ctx context.Context, a *app) error {
 	var last api.ReservationsReply
 	for _, id := range c.IDs {
-		reply, err := a.daemon().Unreserve(ctx, id)
-		if err != nil {
+		last = api.ReservationsReply{}
+		if err := a.client.Do(ctx, api.RouteUnreserve, strconv.FormatInt(id, 10), nil, &last); err != nil {
 			return err
 		}
-		if last = reply; c.form() == "table" {
+		if c.form() == "table" {
 			a.out.Printf("reservation %d ended\n", id)
 		}
 	}

@@ -90,7 +90,7 @@ func (c *resubmitCmd) collect(ctx context.Context, a *app) ([]*again, error) {
 			}
 			named[array] = []int{index}
 		}
-		reply, err := a.client.Results(ctx, id)
+		reply, err := api.Show(ctx, a.client, id, api.JobQuery{Results: true})
 		if err != nil {
 			return nil, err
 		}

@@ -46,7 +46,7 @@ type aScreen struct {
 }
 
 func (c *screensCmd) Run(ctx context.Context, a *app) error {
-	list, err := a.client.List(ctx, api.ListQuery{UID: &a.uid})
+	list, err := api.List(ctx, a.client, api.ListQuery{UID: &a.uid})
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (c *screensCmd) Run(ctx context.Context, a *app) error {
 		if !j.Screen || j.State != job.Running {
 			continue
 		}
-		whole, err := a.client.Job(ctx, j.ID.String())
+		whole, err := api.Show(ctx, a.client, j.ID.String(), api.JobQuery{})
 		if err != nil {
 			return err
 		}

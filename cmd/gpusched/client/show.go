@@ -45,7 +45,7 @@ func (c *showCmd) Run(ctx context.Context, a *app) error {
 func (c *showCmd) ask(ctx context.Context, a *app) (api.JobReply, error) {
 	reply, err := a.job(ctx, c.ID)
 	if err == nil && reply.Job.Array != nil && !c.Env {
-		reply, err = a.client.Results(ctx, nameOfJob(reply.Job))
+		reply, err = api.Show(ctx, a.client, nameOfJob(reply.Job), api.JobQuery{Results: true})
 	}
 	if err == nil && !c.Env && strings.HasPrefix(c.form(), "json") {
 		one := []api.Job{reply.Job}

@@ -19,7 +19,7 @@ type statusCmd struct {
 
 func (c *statusCmd) Run(ctx context.Context, a *app) error {
 	return c.again(ctx, a, c.outputFlags, func() error {
-		reply, err := fetch(ctx, a, func() (api.StatusReply, error) { return a.client.Status(ctx) })
+		reply, err := fetch(ctx, a, func() (api.StatusReply, error) { return api.Status(ctx, a.client) })
 		if err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ type lineJob struct {
 	number int
 	cmd    submitCmd
 	req    api.SubmitRequest
-	engine engine        // which has the options of its script
+	engine api.Engine    // which has the options of its script
 	away   *newElsewhere // of another machine; nil: of this one
 }
 

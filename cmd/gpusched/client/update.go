@@ -25,9 +25,8 @@ func (c *updateCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	do := func(ctx context.Context, id string) (api.JobReply, error) { return a.client.Update(ctx, id, req) }
-	d := bulk{api.ManyRequest{Command: job.CommandUpdate, Change: &req}, do}
-	return c.act(ctx, a, d, func(j api.Job) string { return "changed" + a.afterChange(j) })
+	r := api.ManyRequest{Command: job.CommandUpdate, Change: &req}
+	return c.act(ctx, a, r, func(j api.Job) string { return "changed" + a.afterChange(j) })
 }
 
 // afterChange is queuePosition, but of a job that waits: for what it waits need not be what was

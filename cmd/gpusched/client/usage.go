@@ -23,7 +23,8 @@ const oldestPeriod = 40 * 24 * time.Hour
 
 func (c *usageCmd) Run(ctx context.Context, a *app) error {
 	now := a.out.Now
-	reply, err := a.daemon().Usage(ctx, c.User, counting.ZoneOf(now.Location(), now.Add(-oldestPeriod), now).String())
+	zone := counting.ZoneOf(now.Location(), now.Add(-oldestPeriod), now).String()
+	reply, err := api.Usage(ctx, a.client, api.UsageQuery{User: c.User, Zone: zone})
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func (c *versionCmd) Run(ctx context.Context, a *app) error {
 	list := []program{{"gpusched", own}}
 	var unreachable error
 	if !c.Client {
-		reply, err := a.client.Version(ctx)
+		reply, err := api.Version(ctx, a.client)
 		if unreachable = err; err == nil {
 			doc.Daemon = &reply
 			list = append(list, program{a.answers(), reply})

@@ -81,7 +81,7 @@ const statusFailure = 125
 func (a *app) waitAll(ctx context.Context, ids []string) ([]api.Job, error) {
 	var jobs []api.Job
 	for _, id := range ids {
-		reply, err := a.client.Wait(ctx, id, 0)
+		reply, err := api.Wait(ctx, a.client, id, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +101,7 @@ func (a *app) waitAny(ctx context.Context, ids []string) ([]api.Job, error) {
 	first := make(chan ended, len(ids))
 	for _, id := range ids {
 		go func() {
-			reply, err := a.client.Wait(ctx, id, 0)
+			reply, err := api.Wait(ctx, a.client, id, 0)
 			first <- ended{reply.Job, err}
 		}()
 	}

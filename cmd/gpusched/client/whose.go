@@ -46,7 +46,7 @@ func (w *whoseFlags) jobs(ctx context.Context, a *app, k kindOfJobs) ([]string, 
 	case w.User != "":
 		whose = w.User + " has no"
 	}
-	ids, users, err := a.client.Takes(ctx, q, k.command)
+	ids, users, err := api.Takes(ctx, a.client, q, k.command)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ type manyFlags struct {
 }
 
 // act does it to all of them that it can be done to, and says what became of each.
-func (c *manyFlags) act(ctx context.Context, a *app, k kindOfJobs, one oneJob, said func(api.Job) string) error {
+func (c *manyFlags) act(ctx context.Context, a *app, k kindOfJobs, said func(api.Job) string) error {
 	named := jobsFlags{outputFlags: c.outputFlags, IDs: c.IDs}
 	whole, err := c.choose(c.IDs, fmt.Sprintf("gpusched %s 42, or gpusched %s --mine", k.verb, k.verb))
 	if err != nil {
@@ -105,10 +105,10 @@ func (c *manyFlags) act(ctx context.Context, a *app, k kindOfJobs, one oneJob, s
 		}
 		brief := k.command == job.CommandHold && c.isBrief()
 		return a.acted(ctx, c.outputFlags, said, func() ([]api.Job, error) {
-			return a.actOnMany(ctx, named.IDs, bulk{api.ManyRequest{Command: k.command, Brief: brief}, one})
+			return a.actOnMany(ctx, named.IDs, api.ManyRequest{Command: k.command, Brief: brief})
 		})
 	}
-	return named.act(ctx, a, bulk{api.ManyRequest{Command: k.command}, one}, said)
+	return named.act(ctx, a, api.ManyRequest{Command: k.command}, said)
 }
 
 // owns reports whether a job is one's own: another account may have had the number when it was submitted.

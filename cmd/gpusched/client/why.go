@@ -62,11 +62,11 @@ type whyAnswer struct {
 }
 
 func (c *whyCmd) ask(ctx context.Context, a *app) (all whyAnswer, err error) {
-	all.JobReply, err = a.ask(ctx, cmp.Or(c.ID, "@"), a.client.Why)
+	all.JobReply, err = a.ask(ctx, cmp.Or(c.ID, "@"), api.JobQuery{Why: true})
 	if err != nil || a.other() != nil || !c.isTable() || !a.out.TTY && !a.documents() || all.Job.ExpectedStart.IsZero() {
 		return all, err
 	}
-	if p, err := a.daemon().Plan(ctx, farPlan); err == nil { // an extra: the answer stands without it
+	if p, err := api.Plan(ctx, a.client, farPlan); err == nil { // an extra: the answer stands without it
 		all.Plan = &p
 	}
 	return all, nil

@@ -47,7 +47,7 @@ func forOwn(ofScheduler, ofHost []job.Check) []job.Check {
 // askScheduler is what the scheduler says of itself, and whether it can be asked.
 func askScheduler(ctx context.Context, client *api.Client, version string) ([]job.Check, bool) {
 	c := job.Check{Name: "socket", Health: job.Healthy, Detail: "the scheduler answers"}
-	v, err := client.Version(ctx)
+	v, err := api.Version(ctx, client)
 	if err != nil {
 		c.Health, c.Detail = job.Failing, err.Error()
 		c.Next = "systemctl status gpusched.socket gpusched.service; journalctl -u gpusched -n 50"
@@ -58,7 +58,7 @@ func askScheduler(ctx context.Context, client *api.Client, version string) ([]jo
 		return []job.Check{c}, false
 	}
 	checks := []job.Check{c, checkVersions(v, version)}
-	reply, err := client.Health(ctx)
+	reply, err := api.Health(ctx, client)
 	if err != nil {
 		c = job.Check{Name: "health", Health: job.Failing, Detail: err.Error(), Next: "journalctl -u gpusched -n 50"}
 		return append(checks, c), true
@@ -76,7 +76,7 @@ func checkVersions(v api.VersionReply, version string) job.Check {
 
 // checkUse reports GPUs that are in use outside gpusched.
 func (h host) checkUse(ctx context.Context, client *api.Client) []job.Check {
-	reply, err := client.GPUs(ctx)
+	reply, err := api.GPUs(ctx, client)
 	if err != nil {
 		return nil // health has told
 	}

@@ -32,7 +32,7 @@ type Slurm struct {
 
 // Other is an engine that is no scheduler of gpusched's.
 type Other interface {
-	Engine
+	api.Engine
 
 	// Refusal says why a command, or an option of it as in "logs --attempt", can't be carried out there, and what
 	// can be done instead; nil where it can.

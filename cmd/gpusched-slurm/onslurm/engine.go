@@ -1,0 +1,136 @@
+package onslurm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/engines"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Get answers what Slurm can tell. Of a waiting job it does not tell what is before it.
+func (e *Engine) Get(ctx context.Context, r *api.Route, on string, query, out any) (err error) {
+	id := plain(on)
+	switch r {
+	case api.RouteList:
+		q := query.(api.ListQuery)
+		if lines, asked := out.(*[]byte); asked {
+			*lines, err = e.lines(ctx, q)
+		} else {
+			*out.(*api.ListReply), err = e.list(ctx, q)
+		}
+	case api.RouteShow:
+		*out.(*api.JobReply), err = e.show(ctx, id, query.(api.JobQuery).Results)
+	case api.RouteWait:
+		*out.(*api.JobReply), err = e.wait(ctx, id)
+	case api.RouteHistory:
+		*out.(*api.HistoryReply), err = e.history(ctx, query.(api.HistoryQuery))
+	case api.RouteGPUs:
+		*out.(*api.GPUsReply), err = e.gpus(ctx)
+	case api.RouteStatus:
+		*out.(*api.StatusReply), err = e.status(ctx)
+	case api.RouteHealth:
+		*out.(*api.HealthReply), err = e.health(ctx)
+	case api.RouteVersion:
+		var said []byte
+		said, err = e.ask(ctx, "squeue", "--version")
+		name := strings.TrimPrefix(strings.TrimSpace(string(said)), "slurm-wlm ")
+		*out.(*api.VersionReply) = api.VersionReply{Schema: api.Schema, Version: name}
+	default:
+		err = e.lacks(r)
+	}
+	return err
+}
+
+// Do carries out what Slurm lets its users and administrators do.
+func (e *Engine) Do(ctx context.Context, r *api.Route, on string, body, out any) (err error) {
+	id := plain(on)
+	switch r {
+	case api.RouteCancel:
+		*out.(*api.JobReply), err = e.cancel(ctx, id, body.(api.CancelRequest))
+	case api.RouteUpdate:
+		*out.(*api.JobReply), err = e.update(ctx, id, body.(job.Change))
+	case api.RouteOpen: // commands are run in a job by srun (Within)
+		*out.(*api.JobReply), err = e.show(ctx, id, false)
+	case api.RouteHold:
+		*out.(*api.JobReply), err = e.change(ctx, id, "held", waits, "uhold", id)
+	case api.RouteRelease:
+		*out.(*api.JobReply), err = e.change(ctx, id, "released", waits, "release", id)
+	case api.RouteRequeue: // Slurm would also start one anew that has ended: here that is a new job, as everywhere
+		started := func(j *api.Job) bool { return lives(j) && !waits(j) }
+		*out.(*api.JobReply), err = e.change(ctx, id, "queued again", started, "requeue", id)
+	case api.RouteSuspend:
+		*out.(*api.JobReply), err = e.change(ctx, id, "suspended", runs, "suspend", id)
+		if isCode(err, api.CodeForbidden) {
+			err = engines.Refuse(api.CodeForbidden, "'gpusched requeue "+id+"' gives its GPUs back and starts it again later",
+				"only an operator or administrator of Slurm's may suspend job %s", id)
+		}
+	case api.RouteResume:
+		suspended := func(j *api.Job) bool { return !j.SuspendedAt.IsZero() }
+		*out.(*api.JobReply), err = e.change(ctx, id, "resumed", suspended, "resume", id)
+	case api.RoutePauseGPU, api.RouteDrainGPU, api.RouteResumeGPU, api.RouteUndrainGPU:
+		index, _ := strconv.Atoi(on)
+		pause, stops := body.(api.PauseRequest)
+		*out.(*api.GPUsReply), err = e.controlGPU(ctx, index, stops, pause)
+	default:
+		err = e.lacks(r)
+	}
+	return err
+}
+
+// Stream does something to many jobs. They are cancelled many at once; all else is done to one after the other.
+func (e *Engine) Stream(ctx context.Context, r *api.Route, asked any) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		m, ok := asked.(api.ManyRequest)
+		if !ok {
+			yield(nil, e.lacks(r))
+			return
+		}
+		tell := func(part api.ManyPart) bool {
+			part.Schema = api.Schema
+			return yield(json.Marshal(part))
+		}
+		atOnce, do := 1, e.doOne
+		if m.Command == job.CommandCancel && m.Grace == nil {
+			atOnce, do = mostNamed, e.cancelSome
+		}
+		for some := range slices.Chunk(m.Jobs, atOnce) {
+			part, err := do(ctx, m, some)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !tell(part) {
+				return
+			}
+		}
+		tell(api.ManyPart{Done: true})
+	}
+}
+
+// doOne does something to the one job that is named. That Slurm can't be reached ends what is done.
+func (e *Engine) doOne(ctx context.Context, m api.ManyRequest, ids []string) (part api.ManyPart, err error) {
+	reply, err := api.One(ctx, e, ids[0], m)
+	var refusal *api.Error
+	switch {
+	case err == nil:
+		part.Jobs = []api.Job{reply.Job}
+	case errors.As(err, &refusal) && refusal.Code != api.CodeUnreachable:
+		return api.ManyPart{Refused: []api.RefusedJob{{Job: ids[0], Error: *refusal}}}, nil
+	}
+	return part, err
+}
+
+// lacks refuses what Slurm does not have.
+func (e *Engine) lacks(r *api.Route) error {
+	if refusal := e.Refusal(r.Name); refusal != nil {
+		return refusal
+	}
+	return engines.Refuse(api.CodeUsage, "'--on local' asks the scheduler of this machine", "Slurm has no %s", r.Name)
+}

@@ -1,0 +1,171 @@
+package api
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// The query of a route is a struct. The tag query of a field is its word; wrong is what is said of a text that is not
+// what it should be; in has the bounds of a number, which may both be. What is zero, or a nil pointer, is left out.
+
+// EncodeQuery spells a query; nil is none.
+func EncodeQuery(query any) url.Values {
+	words := url.Values{}
+	eachWord(query, func(f reflect.StructField, v reflect.Value) {
+		if v.IsZero() {
+			return
+		}
+		word, text := f.Tag.Get("query"), "1"
+		switch x := reflect.Indirect(v).Interface().(type) {
+		case bool:
+		case time.Time:
+			text = x.UTC().Format(time.RFC3339Nano)
+		case []job.State:
+			text = strings.Join(stateNames(x), ",")
+		case map[string]string:
+			for key, value := range x {
+				words.Add(word, key+"="+value)
+			}
+			return
+		default:
+			text = fmt.Sprint(x)
+		}
+		words.Set(word, text)
+	})
+	return words
+}
+
+// eachWord calls f for each field of a query, which may be a pointer to it.
+func eachWord(query any, f func(reflect.StructField, reflect.Value)) {
+	if query == nil {
+		return
+	}
+	v := reflect.Indirect(reflect.ValueOf(query))
+	for i := range v.NumField() {
+		f(v.Type().Field(i), v.Field(i))
+	}
+}
+
+// DecodeQuery reads words into a pointer to a query, nil for none. What it refuses is a *Error.
+func DecodeQuery(words url.Values, query any) (err error) {
+	var known []string
+	eachWord(query, func(f reflect.StructField, v reflect.Value) {
+		word := f.Tag.Get("query")
+		known = append(known, word)
+		for _, text := range words[word] {
+			if err == nil && (text != "" || v.Kind() == reflect.Map) {
+				err = decodeWord(f.Tag, v, text)
+			}
+			if v.Kind() != reflect.Map {
+				break // of a word that is there twice the first counts
+			}
+		}
+	})
+	for word := range words {
+		if !slices.Contains(known, word) {
+			return UnknownWord("query word", word, known)
+		}
+	}
+	return err
+}
+
+// decodeWord reads one text into its field.
+func decodeWord(tag reflect.StructTag, v reflect.Value, text string) (err error) {
+	if v.Kind() == reflect.Pointer {
+		v.Set(reflect.New(v.Type().Elem()))
+		v = v.Elem()
+	}
+	if v.Kind() == reflect.String {
+		v.SetString(text)
+		return nil
+	}
+	ok := true
+	switch x := v.Addr().Interface().(type) {
+	case *bool:
+		*x, ok = text == "1", text == "0" || text == "1" || tag.Get("wrong") == ""
+	case *time.Time:
+		*x, err = time.Parse(time.RFC3339Nano, text)
+		ok = err == nil
+	case *job.ID:
+		if *x, err = job.ParseID(text); err != nil {
+			return &Error{Code: CodeUsage, Message: err.Error()}
+		}
+	case *[]job.State:
+		return decodeStates(x, text)
+	case *map[string]string:
+		key, value, found := strings.Cut(text, "=")
+		if ok = found && key != ""; ok && *x == nil {
+			*x = map[string]string{}
+		}
+		if ok {
+			(*x)[key] = value
+		}
+	default:
+		var n, least, most int64
+		n, err = strconv.ParseInt(text, 10, 64)
+		_, badBounds := fmt.Sscanf(tag.Get("in"), "%d-%d", &least, &most)
+		ok = err == nil && badBounds == nil && n >= least && n <= most
+		v.SetInt(n)
+	}
+	if !ok {
+		return &Error{Code: CodeUsage, Message: fmt.Sprintf(tag.Get("wrong"), text)}
+	}
+	return nil
+}
+
+// decodeStates adds the states of a list that are not there yet.
+func decodeStates(list *[]job.State, text string) error {
+	for word := range strings.SplitSeq(text, ",") {
+		switch s := job.State(word); {
+		case !s.Valid():
+			return unknownState(word)
+		case !slices.Contains(*list, s):
+			*list = append(*list, s)
+		}
+	}
+	return nil
+}
+
+// UnknownWord refuses a word and says which one it may have been meant to be.
+func UnknownWord(kind, word string, known []string) *Error {
+	e := &Error{Code: CodeUsage, Message: fmt.Sprintf("unknown %s %q", kind, word)}
+	if near := job.Nearest(word, known); near != "" {
+		e.Hint = fmt.Sprintf("did you mean %q?", near)
+	} else {
+		e.Hint = "is the client newer than the daemon? see 'gpusched version'"
+	}
+	return e
+}
+
+// otherStates are states by the words of other schedulers.
+var otherStates = map[string]job.State{
+	"pending": job.Queued, "pd": job.Queued, "waiting": job.Queued, "q": job.Queued, "r": job.Running, "active": job.Running,
+	"done": job.Completed, "finished": job.Completed, "success": job.Completed, "cd": job.Completed, "error": job.Failed,
+	"f": job.Failed, "killed": job.Cancelled, "ca": job.Cancelled, "timeout": job.TimedOut, "to": job.TimedOut, "oom": job.OutOfMemory,
+}
+
+// unknownState refuses a state, and says which there are.
+func unknownState(word string) *Error {
+	names := stateNames(job.States())
+	hint := "the states are " + strings.Join(names, ", ")
+	if near := cmp.Or(string(otherStates[strings.ToLower(word)]), job.Nearest(word, names)); near != "" {
+		hint = fmt.Sprintf("did you mean %q? ", near) + hint
+	}
+	return &Error{Code: CodeUsage, Message: fmt.Sprintf("unknown state %q", word), Hint: hint}
+}
+
+func stateNames(list []job.State) []string {
+	names := make([]string, len(list))
+	for i, s := range list {
+		names[i] = string(s)
+	}
+	return names
+}

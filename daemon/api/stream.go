@@ -1,0 +1,76 @@
+package api
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"net/http"
+	"time"
+)
+
+// maxLine bounds a line of an answer that is one of lines.
+const maxLine = 16 << 20
+
+// Stream asks once: what is asked is the query of a GET, and else the body. A daemon that has no place for it is asked
+// again. The lines end with the connection.
+func (c *Client) Stream(ctx context.Context, r *Route, asked any) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		limited, cancel := context.WithCancel(ctx)
+		defer cancel()
+		silent := time.AfterFunc(answerTime, cancel) // a daemon that hangs sends no line
+		defer silent.Stop()
+		resp, err := c.open(ctx, limited, r, asked, silent)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer resp.Body.Close()
+		lines := bufio.NewScanner(resp.Body)
+		lines.Buffer(nil, maxLine)
+		for lines.Scan() {
+			silent.Reset(answerTime)
+			if lines.Err() != nil && !json.Valid(lines.Bytes()) {
+				break // half a line, with which the connection ended
+			}
+			if !yield(lines.Bytes(), nil) {
+				return
+			}
+		}
+		switch {
+		case ctx.Err() != nil:
+			yield(nil, ctx.Err())
+		case errors.Is(lines.Err(), bufio.ErrTooLong):
+			yield(nil, &Error{Code: CodeUnreachable, Message: "the scheduler's answer has a line that is too long to read", sent: true})
+		}
+	}
+}
+
+// open sends the request of a stream, whose answer is to be closed.
+func (c *Client) open(
+	ctx, limited context.Context, r *Route, asked any, silent *time.Timer,
+) (resp *http.Response, err error) {
+	path, body := r.at("", asked), []byte(nil)
+	if r.Method != http.MethodGet {
+		path = r.Path
+		if body, err = encodeBody(asked); err != nil {
+			return nil, err
+		}
+	}
+	return resp, patiently(ctx, func() error {
+		silent.Reset(answerTime)
+		if resp, err = c.send(limited, nil, r.Method, path, body); err != nil {
+			return c.explain(ctx, err)
+		}
+		if resp.StatusCode == http.StatusOK {
+			return nil
+		}
+		defer resp.Body.Close()
+		text, err := readAnswer(resp, maxReply)
+		if err != nil {
+			return &Error{Code: CodeUnreachable, Message: "the scheduler closed the connection without an answer", sent: true}
+		}
+		return refusal(resp, text)
+	})
+}
