@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"sync"
 	"syscall"
 	"time"
 
@@ -38,9 +37,6 @@ var _ Engine = (*Client)(nil)
 type Client struct {
 	Socket string // path of the daemon's socket; "" is SocketPath
 	Own    bool   // it is that of a user's own scheduler (gpuschedd --user)
-
-	once  sync.Once
-	lines *http.Transport
 }
 
 // The times after which the daemon counts as not answering, and for which an
@@ -56,19 +52,6 @@ func (c *Client) socket() string {
 		return SocketPath
 	}
 	return c.Socket
-}
-
-// transport returns what asks the daemon.
-func (c *Client) transport() *http.Transport {
-	c.once.Do(func() {
-		c.lines = newTransport(func(ctx context.Context) (net.Conn, error) {
-			return knock(ctx, func() (net.Conn, error) {
-				var d net.Dialer
-				return d.DialContext(ctx, "unix", c.socket())
-			})
-		})
-	})
-	return c.lines
 }
 
 // knock connects, and tries again for retryTime while the socket's queue is full of

@@ -1,66 +1,26 @@
 package api
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"net/http"
-	"sync"
 	"syscall"
 )
 
 // maxHeader bounds the bytes of an answer's head.
 const maxHeader = 64 << 10
 
-// patientConn lets an answer be read that comes before the request has been sent: a daemon with no place for one more
-// connection says so, and closes it, without reading. net/http takes that for an error of the connection.
-type patientConn struct {
-	net.Conn
-	once  sync.Once
-	asked chan struct{} // closed by the first Write
-}
-
-func (c *patientConn) Read(p []byte) (int, error) {
-	<-c.asked
-	return c.Conn.Read(p)
-}
-
-func (c *patientConn) Write(p []byte) (int, error) {
-	c.once.Do(func() { close(c.asked) })
-	n, err := c.Conn.Write(p)
-	if err != nil && isEnd(err) {
-		return len(p), nil // what the daemon said, or that it said nothing, is read next
-	}
-	return n, err
-}
-
-// Close ends what waits in Read, too.
-func (c *patientConn) Close() error {
-	c.once.Do(func() { close(c.asked) })
-	return c.Conn.Close()
-}
-
 var errTooLong = errors.New("the answer is too long")
 
-// newTransport asks one daemon, each time over a connection of its own.
-func newTransport(dial func(context.Context) (net.Conn, error)) *http.Transport {
-	return &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			conn, err := dial(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return &patientConn{Conn: conn, asked: make(chan struct{})}, nil
-		},
-		DisableCompression:     true,
-		DisableKeepAlives:      true, // so that no request meets the end of a connection that was kept
-		MaxResponseHeaderBytes: maxHeader,
-	}
-}
-
-// send makes a request, whose answer is to be closed. Until then the end of ctx ends what waits for it.
+// send makes a request over a connection of its own, and returns its answer, which is to be closed. Until then the end
+// of ctx ends what waits for it. There is no http.Transport in between, whose goroutines take longer than a short
+// request does.
 func (c *Client) send(
 	ctx context.Context, header http.Header, method, path string, body []byte,
 ) (*http.Response, error) {
@@ -72,7 +32,44 @@ func (c *Client) send(
 	if header != nil {
 		r.Header = header
 	}
-	return c.transport().RoundTrip(r)
+	r.Close = true
+	conn, err := knock(ctx, func() (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", c.socket())
+	})
+	if err != nil {
+		return nil, err
+	}
+	answer := &answerBody{conn: conn, stop: context.AfterFunc(ctx, func() { conn.Close() })}
+	resp, err := exchange(conn, r)
+	if err != nil {
+		answer.Close()
+		return nil, cmp.Or(ctx.Err(), err)
+	}
+	answer.Reader, resp.Body = resp.Body, answer
+	return resp, nil
+}
+
+// exchange sends a request and reads the head of its answer. Where sending fails, what there is to read says why: a
+// daemon with no place for one more connection answers and closes it without reading.
+func exchange(conn net.Conn, r *http.Request) (*http.Response, error) {
+	_ = r.Write(conn)
+	limited := &io.LimitedReader{R: conn, N: maxHeader}
+	resp, err := http.ReadResponse(bufio.NewReader(limited), r)
+	limited.N = math.MaxInt64
+	return resp, err
+}
+
+// answerBody closes the connection with the answer.
+type answerBody struct {
+	io.Reader
+	conn net.Conn
+	stop func() bool // no longer closes the connection when the context ends
+}
+
+func (b *answerBody) Close() error {
+	b.stop()
+	return b.conn.Close()
 }
 
 // readAnswer reads all of an answer, or errTooLong.
