@@ -58,6 +58,7 @@ func (helpAll) BeforeReset(ctx *kong.Context) error {
 		Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100, NoAppSummary: true,
 		ValueFormatter: kong.DefaultHelpValueFormatter,
 	}
+	manual.Describe(ctx.Model.Node)
 	if err := kong.DefaultHelpPrinter(options, ctx); err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ func model(t *testing.T) *kong.Application {
 	if err != nil {
 		t.Fatal(err)
 	}
+	manual.Describe(k.Model.Node)
 	return k.Model
 }
 

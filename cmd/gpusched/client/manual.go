@@ -24,6 +24,7 @@ func writeManual(_ context.Context, a *app, args []string) error {
 	if a.slurm == nil {
 		return a.becomeSlurm()
 	}
+	manual.Describe(parser.Model.Node)
 	source := manual.Source{Grammar: parser.Model, Version: version, OnSlurm: a.onSlurm()}
 	_, _, source.ReasonsOnSlurm = a.slurm.Manual()
 	if epoch := a.getenv("SOURCE_DATE_EPOCH"); epoch != "" {

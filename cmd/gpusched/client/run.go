@@ -121,7 +121,6 @@ func newParser(g any, out io.Writer, done func(int)) (*kong.Kong, error) {
 		return nil, fmt.Errorf("build the command line: %w", err)
 	}
 	k.Model.HelpFlag.Help = "Show the most used commands or options, on one screen."
-	manual.Describe(k.Model.Node)
 	return k, nil
 }
 
