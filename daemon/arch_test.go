@@ -106,7 +106,7 @@ var rooms = map[string]room{
 	"cmd/gpusched-slurm/slurmsite": {internal: []string{"cmd/gpusched/slurm", "cgroup/cpuset", "daemon/config", "daemon/job"}, banned: impureButSync, why: "a machine and its settings to the text of files, without the files"},
 	"cmd/gpusched-job":             {internal: []string{"units/contract", "units/launch", "units/terminal/hold"}},
 	"cmd/gpusched-notify":          {internal: []string{"units/contract"}, external: []string{"golang.org/x/sys/unix"}, why: "it runs as a user and speaks to the world; of jobs it knows nothing"},
-	"cmd/gpusched-mcp":             {internal: []string{"daemon/api", "daemon/job", "units/contract"}, external: []string{"github.com/modelcontextprotocol/go-sdk", "github.com/google/jsonschema-go"}, banned: []string{"net"}, why: "it asks the socket, and has gpusched act; it decides nothing"},
+	"cmd/gpusched-mcp":             {internal: []string{"cmd/gpusched/options", "daemon/api", "daemon/job", "units/contract"}, external: []string{"github.com/modelcontextprotocol/go-sdk", "github.com/google/jsonschema-go"}, banned: []string{"net"}, why: "it asks the socket, and has gpusched act; it decides nothing"},
 	"cmd/gpusched-top":             {internal: []string{"cmd/gpusched-top/screen", "cmd/gpusched/term", "daemon/api", "daemon/job", "units/contract"}, external: []string{"charm.land/bubbletea/v2", "github.com/charmbracelet/colorprofile", "github.com/creack/pty", "golang.org/x/sys/unix"}, why: "the one place of the terminal library; it asks the scheduler and runs gpusched"},
 	"cmd/gpusched-top/screen":      {internal: []string{"cmd/gpusched/term", "daemon/api", "daemon/job"}, banned: impure, why: "the screen is pure: its tests need no terminal, no scheduler and no clock"},
 	"cmd/progress":                 {external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec", "net", "context"}, why: "a line on a terminal; it knows nothing of what takes long"},
@@ -124,8 +124,9 @@ var rooms = map[string]room{
 		internal: []string{"daemon/job", "units/contract"}, external: []string{"golang.org/x/sys/unix"},
 		why: "it looks around inside of a job, and runs gpusched-nvml there",
 	},
+	"cmd/gpusched/options": {banned: impureButSync, why: "what people and agents are told of an option is text"},
 	"cmd/gpusched/manual": {
-		internal: []string{"daemon/job", "daemon/metrics"}, external: []string{"github.com/alecthomas/kong"},
+		internal: []string{"cmd/gpusched/options", "daemon/job", "daemon/metrics"}, external: []string{"github.com/alecthomas/kong"},
 		banned: impureButSync, why: "pages are text, made of the grammar and of tables",
 	},
 	"cmd/gpuschedd": {internal: []string{

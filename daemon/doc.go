@@ -14,6 +14,7 @@
 //	cmd/gpusched/jobsfile     the files of jobs that other schedulers have
 //	cmd/gpusched/manual       makes the manual pages of the command line
 //	cmd/gpusched/oldconfig    the settings of other schedulers as ours
+//	cmd/gpusched/options      what help and manual say of each option
 //	cmd/gpusched/remote       the gpusched of another machine, by ssh
 //	cmd/gpusched/slurm        the options of sbatch as ours
 //	cmd/gpusched/term         what a terminal can show: text, times, tables

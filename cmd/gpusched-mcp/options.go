@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/options"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -19,8 +20,8 @@ type option struct {
 	negatable  bool // and can be taken back
 }
 
-// optionsOf reads the options off the fields of request types.
-func optionsOf(types ...reflect.Type) (list []option) {
+// optionsOf reads the options of a command off the fields of request types.
+func optionsOf(command string, types ...reflect.Type) (list []option) {
 	for _, t := range types {
 		for i := range t.NumField() {
 			f := t.Field(i)
@@ -33,7 +34,9 @@ func optionsOf(types ...reflect.Type) (list []option) {
 				kind = kind.Elem()
 			}
 			_, negatable := f.Tag.Lookup("negatable")
-			list = append(list, option{name, f.Tag.Get("help"), kind.Kind() == reflect.Bool, kind.Kind() == reflect.Slice, negatable})
+			list = append(list, option{
+				name, options.Of(command, name).Help, kind.Kind() == reflect.Bool, kind.Kind() == reflect.Slice, negatable,
+			})
 		}
 	}
 	slices.SortFunc(list, func(a, b option) int { return strings.Compare(a.name, b.name) })
@@ -41,8 +44,8 @@ func optionsOf(types ...reflect.Type) (list []option) {
 }
 
 var (
-	requestOptions = optionsOf(reflect.TypeFor[job.Request](), reflect.TypeFor[job.Label]())
-	changeOptions  = optionsOf(reflect.TypeFor[job.Change]())
+	requestOptions = optionsOf("submit", reflect.TypeFor[job.Request](), reflect.TypeFor[job.Label]())
+	changeOptions  = optionsOf("update", reflect.TypeFor[job.Change]())
 )
 
 const optionsText = "As for the command line; values are text or numbers, such as 2, \"20G\" or \"1h30m\"."

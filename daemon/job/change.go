@@ -12,24 +12,24 @@ import (
 // is named after the field of Label, Request or Request.Array that it sets.
 // A zero Begin is at once, and an empty After none, where nil would read as absent.
 type Change struct {
-	GPUMilli    *int   `json:"gpu_milli,omitempty" name:"gpus" type:"gpus" short:"g" placeholder:"N" group:"needs" help:"How many GPUs, as for submit."`
-	GPUMemBytes *int64 `json:"gpu_mem_bytes,omitempty" name:"gpu-mem" type:"gpu-mem" placeholder:"SIZE" group:"needs" brief:"Memory that must be free on each GPU, or auto" help:"Memory that must be free on each GPU; auto: as earlier runs of the command took."`
-	MemBytes    *int64 `json:"mem_bytes,omitempty" name:"mem" type:"size" short:"m" placeholder:"SIZE" group:"needs" help:"Host memory."`
-	CPUs        *int   `json:"cpus,omitempty" name:"cpus" short:"c" placeholder:"N" group:"needs" brief:"CPUs that are promised to the job; 0 is no limit" help:"CPUs that are promised to the job, which gets the time of no more; 0 is no limit."`
-	TimeLimit   *Span  `json:"time_limit_seconds,omitempty" name:"time" type:"span-or-none" short:"t" placeholder:"TIME" group:"needs" brief:"Time limit; none takes it away" help:"Time limit; none takes it away where the site allows that."`
+	GPUMilli    *int   `json:"gpu_milli,omitempty" name:"gpus" type:"gpus" short:"g" placeholder:"N" group:"needs"`
+	GPUMemBytes *int64 `json:"gpu_mem_bytes,omitempty" name:"gpu-mem" type:"gpu-mem" placeholder:"SIZE" group:"needs"`
+	MemBytes    *int64 `json:"mem_bytes,omitempty" name:"mem" type:"size" short:"m" placeholder:"SIZE" group:"needs"`
+	CPUs        *int   `json:"cpus,omitempty" name:"cpus" short:"c" placeholder:"N" group:"needs"`
+	TimeLimit   *Span  `json:"time_limit_seconds,omitempty" name:"time" type:"span-or-none" short:"t" placeholder:"TIME" group:"needs"`
 
-	Priority    *Priority `json:"priority,omitempty" name:"priority" type:"priority" short:"p" placeholder:"P" group:"life" help:"A number or a class, as for submit."`
-	Preemptible *bool     `json:"preemptible,omitempty" name:"preemptible" negatable:"" group:"life" brief:"Whether it may be stopped for another job" help:"Whether the job may be stopped and queued again for one that goes first."`
-	Retries     *int      `json:"retries,omitempty" name:"retries" placeholder:"N" group:"life" help:"Start the job again up to N times when it fails."`
+	Priority    *Priority `json:"priority,omitempty" name:"priority" type:"priority" short:"p" placeholder:"P" group:"life"`
+	Preemptible *bool     `json:"preemptible,omitempty" name:"preemptible" negatable:"" group:"life"`
+	Retries     *int      `json:"retries,omitempty" name:"retries" placeholder:"N" group:"life"`
 
-	Begin      *time.Time    `json:"begin,omitempty" name:"begin" type:"moment" placeholder:"WHEN" group:"queue" help:"Not before this time; now takes the time away."`
+	Begin      *time.Time    `json:"begin,omitempty" name:"begin" type:"moment" placeholder:"WHEN" group:"queue"`
 	After      *[]Dependency `json:"after,omitempty" kong:"-"`
-	ArrayLimit *int          `json:"array_limit,omitempty" name:"array-limit" placeholder:"N" group:"queue" brief:"How many of its tasks run at once; 0 is no limit" help:"How many tasks of the array run at once; 0 is no limit."`
+	ArrayLimit *int          `json:"array_limit,omitempty" name:"array-limit" placeholder:"N" group:"queue"`
 
-	MaxFailures *int `json:"max_failures,omitempty" name:"max-failures" placeholder:"N" group:"queue" brief:"How many tasks may fail before no other starts" help:"How many tasks of the array may fail before no other starts; 0 is no limit."`
+	MaxFailures *int `json:"max_failures,omitempty" name:"max-failures" placeholder:"N" group:"queue"`
 
-	Name    *string `json:"name,omitempty" name:"name" short:"n" placeholder:"NAME" group:"label" help:"Name for people."`
-	Comment *string `json:"comment,omitempty" name:"comment" placeholder:"TEXT" group:"label" help:"A comment. Everybody can see it."`
+	Name    *string `json:"name,omitempty" name:"name" short:"n" placeholder:"NAME" group:"label"`
+	Comment *string `json:"comment,omitempty" name:"comment" placeholder:"TEXT" group:"label"`
 }
 
 // Err reports everything that is wrong with the form of a change. Whether

@@ -45,43 +45,43 @@ func (o *Owner) belongsTo(uid *int, name string) bool {
 // placement reads nothing else. Zero values mean "not asked". Flags stand
 // together to save room: a hundred thousand requests may wait.
 type Request struct {
-	GPUMilli    int      `json:"gpu_milli" name:"gpus" type:"gpus" short:"g" placeholder:"N" group:"needs" brief:"How many: 0, 0.5 of one, 1 (the default), 2, …" help:"How many GPUs: 0 (none), 0.01 to 0.99 of one, 1, 1.5, 2, … Whole ones are for this job alone, a fraction leaves the rest of its GPU to other fractions. Default: 1."`
-	GPUMemBytes int64    `json:"gpu_mem_bytes,omitempty" name:"gpu-mem" type:"gpu-mem" placeholder:"SIZE" group:"needs" brief:"GPU memory that must be free on each, such as 20G" help:"Memory that must really be free on each GPU at the start, and is kept for the job, such as 20G; auto: what earlier runs of the command took, and some more. Default for a fraction: that part of the GPU's memory."`
-	GPUIDs      []int    `json:"gpu_ids,omitempty" name:"gpu-ids" type:"gpu-list" placeholder:"LIST" group:"needs" help:"Exactly these GPUs, such as 0,2."`
-	GPUsFrom    []int    `json:"gpus_from,omitempty" name:"gpus-from" type:"gpu-list" placeholder:"LIST" group:"needs" help:"Any of these GPUs, such as 0-3."`
-	ExcludeGPUs []int    `json:"exclude_gpus,omitempty" name:"exclude-gpus" type:"gpu-list" placeholder:"LIST" group:"needs" help:"Any GPUs but these, such as 0,2."`
-	GPUType     string   `json:"gpu_type,omitempty" name:"gpu-type" placeholder:"TYPE" group:"needs" help:"Only GPUs of this type, such as a100."`
-	GPUVisible  string   `json:"gpu_visible,omitempty" name:"gpu-visible" placeholder:"HOW" enum:"index,uuid" default:"index" group:"needs" brief:"How CUDA_VISIBLE_DEVICES has them: index or uuid" help:"How CUDA_VISIBLE_DEVICES names the GPUs: index (0, 1, … of the job's own) or uuid."`
-	MemBytes    int64    `json:"mem_bytes,omitempty" name:"mem" type:"size" short:"m" placeholder:"SIZE" group:"needs" brief:"Host memory, such as 32G; above it the job is killed" help:"Host memory, such as 32G. A job that goes over it is killed. Default: a share of the machine."`
-	CPUs        int      `json:"cpus,omitempty" name:"cpus" type:"cpus" short:"c" placeholder:"N" group:"needs" brief:"CPUs that are promised to the job" help:"CPUs that are promised to the job, which gets the time of no more. Default: no limit. OMP_NUM_THREADS is left as it is: set it with -e."`
-	TimeLimit   Span     `json:"time_limit_seconds,omitempty" name:"time" type:"span" short:"t" placeholder:"TIME" group:"needs" brief:"Time limit, such as 90m, 2h or 1-12 (days-hours)" help:"Time limit, such as 90m, 2h, 2:00:00 or 1-12 (days-hours); a number alone is seconds. Default: the site's."`
-	Grace       Span     `json:"grace_seconds,omitempty" name:"grace" type:"span" placeholder:"TIME" group:"life" brief:"Time between SIGTERM and SIGKILL, such as 30s" help:"Time between SIGTERM and SIGKILL when the job is ended, such as 30s."`
-	Priority    Priority `json:"priority" name:"priority" type:"priority" short:"p" placeholder:"P" group:"life" brief:"low, normal, … or a number; higher goes first" help:"A number (higher goes first) or scavenger, low, normal, high, interactive. Above normal may be for administrators only."`
+	GPUMilli    int      `json:"gpu_milli" name:"gpus" type:"gpus" short:"g" placeholder:"N" group:"needs"`
+	GPUMemBytes int64    `json:"gpu_mem_bytes,omitempty" name:"gpu-mem" type:"gpu-mem" placeholder:"SIZE" group:"needs"`
+	GPUIDs      []int    `json:"gpu_ids,omitempty" name:"gpu-ids" type:"gpu-list" placeholder:"LIST" group:"needs"`
+	GPUsFrom    []int    `json:"gpus_from,omitempty" name:"gpus-from" type:"gpu-list" placeholder:"LIST" group:"needs"`
+	ExcludeGPUs []int    `json:"exclude_gpus,omitempty" name:"exclude-gpus" type:"gpu-list" placeholder:"LIST" group:"needs"`
+	GPUType     string   `json:"gpu_type,omitempty" name:"gpu-type" placeholder:"TYPE" group:"needs"`
+	GPUVisible  string   `json:"gpu_visible,omitempty" name:"gpu-visible" placeholder:"HOW" enum:"index,uuid" default:"index" group:"needs"`
+	MemBytes    int64    `json:"mem_bytes,omitempty" name:"mem" type:"size" short:"m" placeholder:"SIZE" group:"needs"`
+	CPUs        int      `json:"cpus,omitempty" name:"cpus" type:"cpus" short:"c" placeholder:"N" group:"needs"`
+	TimeLimit   Span     `json:"time_limit_seconds,omitempty" name:"time" type:"span" short:"t" placeholder:"TIME" group:"needs"`
+	Grace       Span     `json:"grace_seconds,omitempty" name:"grace" type:"span" placeholder:"TIME" group:"life"`
+	Priority    Priority `json:"priority" name:"priority" type:"priority" short:"p" placeholder:"P" group:"life"`
 
-	MaxLoadPercent int  `json:"max_load_percent,omitempty" name:"max-load" type:"percent" placeholder:"PCT" group:"needs" brief:"Only GPUs that are at most this busy, such as 30%" help:"Only GPUs that are at most this busy, such as 30% or 0.3. Default: the site's bound."`
-	MaxUsedPercent int  `json:"max_used_percent,omitempty" name:"max-used" type:"percent" placeholder:"PCT" group:"needs" brief:"Only GPUs with at most this memory in use: 80%" help:"Only GPUs with at most this much of their memory in use, such as 80% or 0.8. Default: the site's bound."`
-	Spread         bool `json:"spread,omitempty" name:"spread" group:"needs" brief:"Put a fraction on the emptiest GPU" help:"Put a fraction on the emptiest GPU rather than on the fullest that has room."`
-	Preemptible    bool `json:"preemptible,omitempty" name:"preemptible" group:"life" brief:"May be stopped and queued again for another job" help:"The job may be stopped and queued again for one that goes first. Implied by the class scavenger."`
+	MaxLoadPercent int  `json:"max_load_percent,omitempty" name:"max-load" type:"percent" placeholder:"PCT" group:"needs"`
+	MaxUsedPercent int  `json:"max_used_percent,omitempty" name:"max-used" type:"percent" placeholder:"PCT" group:"needs"`
+	Spread         bool `json:"spread,omitempty" name:"spread" group:"needs"`
+	Preemptible    bool `json:"preemptible,omitempty" name:"preemptible" group:"life"`
 	Screen         bool `json:"screen,omitempty" kong:"-"` // in a session of GNU screen
-	Hold           bool `json:"hold,omitempty" name:"hold" group:"queue" brief:"Keep it from starting until 'gpusched release'" help:"Queue the job and keep it from starting until 'gpusched release'."`
+	Hold           bool `json:"hold,omitempty" name:"hold" group:"queue"`
 	Requeue        bool `json:"requeue" kong:"-"` // start again when a reboot took the job, or its GPU is at fault
 
-	OnTimeout  TimeoutAction `json:"on_timeout,omitempty" name:"on-timeout" type:"timeout-action" placeholder:"WHAT" group:"life" brief:"At its time limit: kill or requeue" help:"At its time limit: kill the job, or requeue it at the end of the queue. Default: the site's choice."`
+	OnTimeout  TimeoutAction `json:"on_timeout,omitempty" name:"on-timeout" type:"timeout-action" placeholder:"WHAT" group:"life"`
 	WarnSignal int           `json:"warn_signal,omitempty" kong:"-"` // sent WarnBefore ahead of the limit, or of the stop for a job that goes first; 0: none
 	WarnBefore Span          `json:"warn_before_seconds,omitempty" kong:"-"`
 	WarnMain   bool          `json:"warn_main,omitempty" kong:"-"` // the warning is for the main process alone
-	SignalTo   string        `json:"signal_to,omitempty" name:"signal-to" placeholder:"WHOM" enum:"all,main" default:"all" group:"life" brief:"Who gets SIGTERM and --signal: all or main" help:"Which processes get SIGTERM when the job is ended, and --signal: all (the default), or main, the job's own command alone. SIGKILL goes to all, after the grace or as soon as the main process has ended."`
-	Retries    int           `json:"retries,omitempty" name:"retries" type:"retries" placeholder:"N" group:"life" brief:"Start it again up to N times when it fails" help:"Start the job again up to N times when it fails. Default: the site's, which is 0 unless it says otherwise."`
-	Backoff    Span          `json:"backoff_seconds,omitempty" name:"backoff" type:"span" placeholder:"TIME" group:"life" brief:"Wait so long before the first retry, such as 5s" help:"Wait this long before the first retry, then twice as long each time, such as 5s."`
+	SignalTo   string        `json:"signal_to,omitempty" name:"signal-to" placeholder:"WHOM" enum:"all,main" default:"all" group:"life"`
+	Retries    int           `json:"retries,omitempty" name:"retries" type:"retries" placeholder:"N" group:"life"`
+	Backoff    Span          `json:"backoff_seconds,omitempty" name:"backoff" type:"span" placeholder:"TIME" group:"life"`
 
-	Begin time.Time    `json:"begin,omitzero" name:"begin" type:"moment" placeholder:"WHEN" group:"queue" brief:"Not before this time, such as 22:00 or +2h" help:"Not before this time, such as 22:00, 'tomorrow 8:00', 2026-11-22T08:00 or +2h."`
+	Begin time.Time    `json:"begin,omitzero" name:"begin" type:"moment" placeholder:"WHEN" group:"queue"`
 	After []Dependency `json:"after,omitempty" kong:"-"`
 	Array *Array       `json:"array,omitempty" kong:"-"` // many tasks in one entry of the queue
 
-	MaxFailures int `json:"max_failures,omitempty" name:"max-failures" placeholder:"N" group:"queue" brief:"When so many tasks have failed, no other starts" help:"Of an array: when so many tasks have failed no other starts, until 'gpusched release'. Those that run go on."`
+	MaxFailures int `json:"max_failures,omitempty" name:"max-failures" placeholder:"N" group:"queue"`
 
-	Objective Objective `json:"objective,omitempty" name:"objective" type:"objective" placeholder:"GOAL" group:"queue" brief:"makespan: all of its batch are done soonest" help:"Of a file, an array or a batch: makespan, which lets the longest and widest job go first, so that all are done soonest."`
-	Batch     string    `json:"batch,omitempty" name:"batch" placeholder:"NAME" group:"queue" brief:"The batch that it belongs to, for --objective" help:"The batch that the job belongs to, for --objective. Only your own jobs of this name and priority are of one batch."`
+	Objective Objective `json:"objective,omitempty" name:"objective" type:"objective" placeholder:"GOAL" group:"queue"`
+	Batch     string    `json:"batch,omitempty" name:"batch" placeholder:"NAME" group:"queue"`
 
 	Dedup string `json:"dedup,omitempty" kong:"-"` // content hash; "" is none
 
@@ -150,8 +150,8 @@ func (r *Request) Devices() int {
 
 // Label is what the submitter says about the job for people to read.
 type Label struct {
-	Name    string            `json:"name" name:"name" short:"n" placeholder:"NAME" group:"label" brief:"Name for people; everybody can see it" help:"Name for people. Everybody can see it. Default: the name of the program or script."`
-	Comment string            `json:"comment,omitempty" name:"comment" placeholder:"TEXT" group:"label" help:"A comment. Everybody can see it."`
+	Name    string            `json:"name" name:"name" short:"n" placeholder:"NAME" group:"label"`
+	Comment string            `json:"comment,omitempty" name:"comment" placeholder:"TEXT" group:"label"`
 	Tags    map[string]string `json:"tags,omitempty" kong:"-"`
 }
 

@@ -17,12 +17,12 @@ import (
 
 // addCmd appends a line to a file of jobs.
 type addCmd struct {
-	Conda    string `name:"conda" placeholder:"ENV" group:"needs" brief:"The conda environment of the script" help:"The conda environment of the script. Default: none is named."`
-	Args     string `name:"args" placeholder:"WORDS" group:"needs" help:"The arguments of the script, as one word."`
-	Priority int    `name:"priority" placeholder:"N" group:"needs" brief:"A number; in a file of jobs the lowest goes first" help:"A number; in a file of jobs the lowest goes first. Default: 0."`
-	GPUs     string `name:"gpus" placeholder:"LIST" group:"needs" brief:"Which GPUs it may use, such as 0-3 or 4,5" help:"Which GPUs it may use, such as 0-3 or 4,5. Default: any."`
-	File     string `name:"output-file" placeholder:"FILE" default:"jobs.txt" group:"self" help:"The file of jobs to append to. Default: jobs.txt."`
-	Force    bool   `name:"force" group:"self" help:"Append the line although the script is not there."`
+	Conda    string `name:"conda" placeholder:"ENV" group:"needs"`
+	Args     string `name:"args" placeholder:"WORDS" group:"needs"`
+	Priority int    `name:"priority" placeholder:"N" group:"needs"`
+	GPUs     string `name:"gpus" placeholder:"LIST" group:"needs"`
+	File     string `name:"output-file" placeholder:"FILE" default:"jobs.txt" group:"self"`
+	Force    bool   `name:"force" group:"self"`
 	Script   string `arg:"" name:"script" help:"The script."`
 }
 

@@ -16,8 +16,8 @@ import (
 
 // againFlags show a screen again and again.
 type againFlags struct {
-	Watch    bool          `name:"watch" group:"output" brief:"Keep the answer up to date until Ctrl-C" help:"Keep the answer up to date on the whole terminal until Ctrl-C."`
-	Interval time.Duration `name:"interval" group:"output" placeholder:"TIME" type:"span" brief:"With --watch: time between two updates (2s)" help:"With --watch: time between two updates. Default: 2s."`
+	Watch    bool          `name:"watch" group:"output"`
+	Interval time.Duration `name:"interval" group:"output" placeholder:"TIME" type:"span"`
 }
 
 // lookEvery is how long between two looks where it is not said.

@@ -63,8 +63,8 @@ func pythonFile(program, name string) string {
 
 // linksOptions say which links, and where.
 type linksOptions struct {
-	User bool   `name:"user" xor:"where" help:"Do that in ~/.local/bin."`
-	Dir  string `name:"dir" placeholder:"DIR" xor:"where" help:"Do that in this directory."`
+	User bool   `name:"user" xor:"where"`
+	Dir  string `name:"dir" placeholder:"DIR" xor:"where"`
 
 	Names []string `arg:"" optional:"" name:"name" help:"The names. Default: all."`
 }

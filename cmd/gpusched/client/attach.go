@@ -13,7 +13,7 @@ import (
 
 // attachCmd attaches to the terminal of a job.
 type attachCmd struct {
-	Raw bool `name:"raw" brief:"For root, at another's job: pass on control codes" help:"For root, at another user's job: let what it shows act on your terminal. Else you see its text only."`
+	Raw bool `name:"raw"`
 
 	ID string `arg:"" name:"id" help:"The job."`
 }

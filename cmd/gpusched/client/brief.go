@@ -1,7 +1,6 @@
 package client
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -131,7 +130,7 @@ func (b brief) rows(n *kong.Node) (rows []row) {
 	}
 	for _, name := range b.options {
 		if f := flagNamed(n, "--"+name); f != nil {
-			rows = append(rows, row{optionTerm(f), shortHelp(f)})
+			rows = append(rows, row{optionTerm(f), manual.OfOption(n, f).Brief})
 		}
 	}
 	if len(rows) > 0 {
@@ -139,15 +138,10 @@ func (b brief) rows(n *kong.Node) (rows []row) {
 	}
 	for _, f := range n.Flags {
 		if !f.Hidden {
-			rows = append(rows, row{optionTerm(f), shortHelp(f)})
+			rows = append(rows, row{optionTerm(f), manual.OfOption(n, f).Brief})
 		}
 	}
 	return rows
-}
-
-// shortHelp is an option's help in a few words: its tag brief, or else the help itself.
-func shortHelp(f *kong.Flag) string {
-	return cmp.Or(f.Tag.Get("brief"), strings.TrimSuffix(f.Help, "."))
 }
 
 // optionTerm is the option as it is typed.

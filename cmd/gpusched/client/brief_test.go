@@ -81,9 +81,9 @@ func TestWordsForOptionsAreWhole(t *testing.T) {
 			t.Errorf("%s: %q is not whole", path, n.Help)
 		}
 		for _, f := range slices.Concat(n.Flags, m.Flags) {
-			text := shortHelp(f)
-			if wide := utf8.RuneCountInString(text); wide > briefWords && f.Name != "help" {
-				t.Errorf("%s --%s: %q has %d columns, over %d: say it in the tag brief", path, f.Name, text, wide, briefWords)
+			text := manual.OfOption(n, f).Brief
+			if wide := utf8.RuneCountInString(text); wide > briefWords {
+				t.Errorf("%s --%s: %q has %d columns, over %d: say it in few behind the name in options.txt", path, f.Name, text, wide, briefWords)
 			}
 			if !isWhole(text) && !strings.HasSuffix(text, ", …") {
 				t.Errorf("%s --%s: %q is not whole", path, f.Name, text)
@@ -109,7 +109,7 @@ func TestHelpOffersTheFormsThatACommandTakes(t *testing.T) {
 		if f.Enum != "" {
 			takes = strings.Split(strings.TrimPrefix(f.Enum, ","), ",")
 		}
-		offers := strings.FieldsFunc(strings.ReplaceAll(shortHelp(f), " or ", " "), func(r rune) bool { return r == ' ' || r == ',' })
+		offers := strings.FieldsFunc(strings.ReplaceAll(manual.OfOption(n, f).Brief, " or ", " "), func(r rune) bool { return r == ' ' || r == ',' })
 		slices.Sort(offers)
 		if takes = slices.Sorted(slices.Values(takes)); !slices.Equal(offers, takes) {
 			t.Errorf("%s -o: help offers %q, it takes %q", manual.CommandPath(n), offers, takes)

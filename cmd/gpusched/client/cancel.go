@@ -13,9 +13,9 @@ import (
 
 // cancelCmd ends jobs.
 type cancelCmd struct {
-	Signal aimed     `name:"signal" type:"signal" xor:"how" placeholder:"SIG" brief:"Only send this signal to its processes, such as USR1" help:"Only send this signal to the processes of the job, such as USR1; main:USR1 sends it to the job's own command alone."`
-	Grace  *job.Span `name:"grace" type:"span" xor:"how" placeholder:"TIME" brief:"Time between SIGTERM and SIGKILL, such as 5s" help:"Time between SIGTERM and SIGKILL this time, such as 5s, where that is shorter than the job's own. Of a job that is being ended already, too."`
-	Now    bool      `name:"now" xor:"how" help:"SIGKILL at once."`
+	Signal aimed     `name:"signal" type:"signal" xor:"how" placeholder:"SIG"`
+	Grace  *job.Span `name:"grace" type:"span" xor:"how" placeholder:"TIME"`
+	Now    bool      `name:"now" xor:"how"`
 	whoseFlags
 	outputFlags
 

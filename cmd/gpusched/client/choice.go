@@ -12,12 +12,12 @@ import (
 
 // choiceFlags choose jobs of a list by what they are like; all that are given have to hold.
 type choiceFlags struct {
-	User  string    `name:"user" short:"u" placeholder:"USER" xor:"who" help:"Only jobs of this account."`
-	Mine  bool      `name:"mine" xor:"who" help:"Only your own jobs."`
-	State string    `name:"state" short:"s" placeholder:"STATE" brief:"Only jobs in this state, such as queued or failed" help:"Only jobs in this state, such as queued or failed, or in one of several: failed,timed-out."`
-	Name  string    `name:"name" short:"n" placeholder:"NAME" brief:"Only jobs of this name; * in it is any text" help:"Only jobs of this name; * in it is any text, ? any character."`
-	Tag   []string  `name:"tag" placeholder:"KEY=VALUE" sep:"none" brief:"Only jobs with this tag" help:"Only jobs with this tag; several have to be there together."`
-	Since time.Time `name:"since" placeholder:"WHEN" type:"past" brief:"Also jobs that have ended since then, such as 2h" help:"Also jobs that have ended since then: 2h or 7d (ago), 8:00, yesterday, 2026-11-22."`
+	User  string    `name:"user" short:"u" placeholder:"USER" xor:"who"`
+	Mine  bool      `name:"mine" xor:"who"`
+	State string    `name:"state" short:"s" placeholder:"STATE"`
+	Name  string    `name:"name" short:"n" placeholder:"NAME"`
+	Tag   []string  `name:"tag" placeholder:"KEY=VALUE" sep:"none"`
+	Since time.Time `name:"since" placeholder:"WHEN" type:"past"`
 }
 
 // chooses reports whether an option leaves jobs out.

@@ -191,7 +191,7 @@ func topicWords() []candidate {
 
 func flagWords(n *kong.Node) (list []candidate) {
 	for _, f := range n.Flags {
-		about := shortHelp(f)
+		about := manual.OfOption(n, f).Brief
 		list = append(list, candidate{"--" + f.Name, about})
 		if f.Tag.Negatable != "" {
 			list = append(list, candidate{"--no-" + f.Name, about})

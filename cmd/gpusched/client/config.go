@@ -67,7 +67,7 @@ func (c configFiles) read(a *app) (config.Config, config.Origins, []string, erro
 
 // configCheckCmd looks for mistakes.
 type configCheckCmd struct {
-	InForce bool `name:"in-force" hidden:"" brief:"Then wait until the scheduler has taken them" help:"Then wait until the scheduler has taken them, and fail where it does not."` // for ExecReload=
+	InForce bool `name:"in-force" hidden:""` // for ExecReload=
 	configFiles
 }
 
@@ -283,7 +283,7 @@ func calledElse(ctx context.Context, r getent.Resolver, name string) (uid int, c
 
 // configShowCmd prints settings.
 type configShowCmd struct {
-	Origin bool `name:"origin" help:"Say which file and line each setting comes from."`
+	Origin bool `name:"origin"`
 	configFiles
 }
 

@@ -18,8 +18,8 @@ type daemonCmd struct {
 
 // daemonDrainCmd keeps all jobs from starting.
 type daemonDrainCmd struct {
-	Reason string     `name:"reason" placeholder:"TEXT" help:"The reason, which everybody can see."`
-	Until  *time.Time `name:"until" type:"moment" placeholder:"WHEN" brief:"When it ends by itself, such as +2h" help:"When it ends by itself, such as 'tomorrow 8:00' or +2h. Default: only when it is undone."`
+	Reason string     `name:"reason" placeholder:"TEXT"`
+	Until  *time.Time `name:"until" type:"moment" placeholder:"WHEN"`
 }
 
 func (c *daemonDrainCmd) Run(ctx context.Context, a *app) error {

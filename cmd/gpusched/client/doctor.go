@@ -13,11 +13,11 @@ import (
 
 // doctorCmd checks an installation from the outside as well.
 type doctorCmd struct {
-	Test    bool          `name:"test" xor:"what" brief:"Run a small job on each GPU, as you" help:"Run a small job on each GPU, as you, and say what it found: device filter, CUDA_VISIBLE_DEVICES, NVIDIA's library, memory limit, output."`
-	GPUIDs  []int         `name:"gpu-ids" type:"gpu-list" placeholder:"LIST" brief:"With --test: only on these GPUs, such as 0,2" help:"With --test: only on these GPUs, such as 0,2."`
-	Timeout time.Duration `name:"timeout" type:"span" placeholder:"TIME" default:"2m" brief:"With --test: wait so long for busy GPUs (2m)" help:"With --test: how long to wait for GPUs that are busy. Default: 2m."`
-	Report  bool          `name:"report" xor:"what" brief:"Print what a bug report needs, without secrets" help:"Print what a bug report needs, without names, commands, addresses and secrets; with FILE into a new file that only you can read."`
-	Probe   bool          `name:"probe" xor:"what" hidden:"" help:"What --test runs in its jobs."`
+	Test    bool          `name:"test" xor:"what"`
+	GPUIDs  []int         `name:"gpu-ids" type:"gpu-list" placeholder:"LIST"`
+	Timeout time.Duration `name:"timeout" type:"span" placeholder:"TIME" default:"2m"`
+	Report  bool          `name:"report" xor:"what"`
+	Probe   bool          `name:"probe" xor:"what" hidden:""`
 	quietHealth
 	outputFlags
 

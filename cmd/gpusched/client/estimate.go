@@ -16,9 +16,9 @@ import (
 
 // estimateCmd says how much GPU memory a model takes.
 type estimateCmd struct {
-	Context int64 `name:"context" placeholder:"N" default:"4096" help:"Tokens of one sequence."`
-	Batch   int64 `name:"batch" placeholder:"N" default:"1" help:"Sequences at once."`
-	Train   bool  `name:"train" brief:"For training with Adam instead of inference" help:"For training all of the weights with Adam in mixed precision, instead of inference."`
+	Context int64 `name:"context" placeholder:"N" default:"4096"`
+	Batch   int64 `name:"batch" placeholder:"N" default:"1"`
+	Train   bool  `name:"train"`
 	outputFlags
 
 	Model string `arg:"" name:"model" help:"The model: its directory, or its name in your cache of downloaded ones, such as Qwen/Qwen2.5-7B-Instruct."`

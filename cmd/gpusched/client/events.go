@@ -13,13 +13,13 @@ import (
 
 // eventsCmd prints changes.
 type eventsCmd struct {
-	Follow bool     `name:"follow" short:"f" brief:"Go on with what changes from now on, until Ctrl-C" help:"Go on with what changes from now on, or with --since from there, until Ctrl-C; also over restarts of the scheduler."`
-	Since  *int64   `name:"since" placeholder:"NUMBER" brief:"Only events after the one of this number" help:"Only events after this one: the number of the last event that you have."`
-	User   string   `name:"user" short:"u" placeholder:"USER" xor:"who" help:"Only events of this account's jobs."`
-	Mine   bool     `name:"mine" xor:"who" help:"Only events of your own jobs."`
-	Job    []string `name:"job" sep:"none" placeholder:"ID" brief:"Only events of this job, or array and its tasks" help:"Only events of this job, or of an array and its tasks. May be repeated."`
-	Output string   `short:"o" group:"output" placeholder:"FORMAT" enum:",table,json,jsonl" default:"" brief:"table, jsonl or json" help:"Form of the output: table, jsonl (one object per line), or json (one document, without -f). Default: table."`
-	JSON   bool     `name:"json" group:"output" help:"The same as -o json, or with -f as -o jsonl."`
+	Follow bool     `name:"follow" short:"f"`
+	Since  *int64   `name:"since" placeholder:"NUMBER"`
+	User   string   `name:"user" short:"u" placeholder:"USER" xor:"who"`
+	Mine   bool     `name:"mine" xor:"who"`
+	Job    []string `name:"job" sep:"none" placeholder:"ID"`
+	Output string   `short:"o" group:"output" placeholder:"FORMAT" enum:",table,json,jsonl" default:""`
+	JSON   bool     `name:"json" group:"output"`
 }
 
 func (c *eventsCmd) Run(ctx context.Context, a *app) error {

@@ -9,7 +9,7 @@ import (
 
 // execCmd runs a command beside a job's.
 type execCmd struct {
-	Raw bool `name:"raw" brief:"For root, at another's job: pass on control codes" help:"For root, at another user's job: let what the command shows act on your terminal. Else you see its text only."`
+	Raw bool `name:"raw"`
 
 	ID      string   `arg:"" name:"id" help:"The job, which must run."`
 	Command []string `arg:"" optional:"" name:"command" passthrough:"partial" help:"The command and its arguments. Everything from its first word on is the command's."`

@@ -59,8 +59,8 @@ func (c *gpuFlags) each(ctx context.Context, a *app, done func(api.GPU) string, 
 
 // controlFlags are what a pause and a drain have in common.
 type controlFlags struct {
-	Reason string     `name:"reason" placeholder:"TEXT" help:"The reason, which everybody can see."`
-	Until  *time.Time `name:"until" type:"moment" placeholder:"WHEN" brief:"When it ends by itself, such as +2h" help:"When it ends by itself, such as 'tomorrow 8:00' or +2h. Default: only when it is undone."`
+	Reason string     `name:"reason" placeholder:"TEXT"`
+	Until  *time.Time `name:"until" type:"moment" placeholder:"WHEN"`
 	gpuFlags
 }
 

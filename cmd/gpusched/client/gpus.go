@@ -10,8 +10,8 @@ import (
 
 // gpusCmd lists the GPUs.
 type gpusCmd struct {
-	Topology bool `name:"topology" help:"Only show how the GPUs are connected."`
-	Wide     bool `name:"wide" short:"w" brief:"The same as -o wide, with how GPUs are connected" help:"The same as -o wide, with how the GPUs are connected."`
+	Topology bool `name:"topology"`
+	Wide     bool `name:"wide" short:"w"`
 	outputFlags
 	againFlags
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
+	"github.com/gpusched/gpusched/cmd/gpusched/options"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 )
 
@@ -265,6 +266,35 @@ func TestTheManualSaysWhoMayUseACommand(t *testing.T) {
 		inTable := regexp.MustCompile(`(?m)(^|, )` + regexp.QuoteMeta(name) + `[,\t]`).MatchString(section)
 		if !inTable && !regexp.MustCompile(`(?m)^\.(BR|RB) .*\b`+group+`\b`).MatchString(section) {
 			t.Errorf("WHO MAY DO WHAT in gpuschedd(8) does not have 'gpusched %s'", name)
+		}
+	}
+}
+
+// Each text of options.txt is that of an option, and each text of one command's says something else than the text of
+// the option in other commands.
+func TestEveryTextOfAnOptionIsOfOne(t *testing.T) {
+	file, err := os.ReadFile("../options/options.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := model(t)
+	known := map[string]bool{}
+	for _, n := range append(m.Leaves(false), m.Node) {
+		for _, f := range n.Flags {
+			known["--"+f.Name] = true
+			known[strings.TrimPrefix(manual.CommandPath(n), "gpusched ")+" --"+f.Name] = true
+		}
+	}
+	for _, paragraph := range strings.Split(string(file), "\n\n")[1:] {
+		name, _, _ := strings.Cut(strings.Split(paragraph, "\n")[0], ": ")
+		commands, option, _ := strings.Cut(name, "--")
+		for command := range strings.SplitSeq(strings.TrimSpace(commands), ", ") {
+			if !known[strings.TrimSpace(command+" --"+option)] {
+				t.Errorf("options.txt explains --%s of %q, which is no option", option, command)
+			}
+			if command != "" && options.Of(command, option) == options.Of("", option) {
+				t.Errorf("options.txt says of --%s of %s what it says of it anyway", option, command)
+			}
 		}
 	}
 }

@@ -20,7 +20,7 @@ type healthCmd struct {
 
 // quietHealth leaves out what is well.
 type quietHealth struct {
-	Quiet bool `name:"quiet" short:"q" brief:"Only what is not healthy" help:"Only what is not healthy, and nothing where all is."`
+	Quiet bool `name:"quiet" short:"q"`
 }
 
 func (c *healthCmd) Run(ctx context.Context, a *app) error {

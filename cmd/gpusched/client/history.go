@@ -14,14 +14,14 @@ import (
 // historyCmd lists jobs that have ended.
 type historyCmd struct {
 	pastWindow
-	User     string   `name:"user" short:"u" placeholder:"USER" xor:"who" help:"Only jobs of this account."`
-	Mine     bool     `name:"mine" xor:"who" help:"Only your own jobs."`
-	State    []string `name:"state" short:"s" placeholder:"STATE" brief:"Only jobs that ended so, such as failed" help:"Only jobs that ended in this state: completed, failed, cancelled, timed-out, out-of-memory, gpu-out-of-memory or lost. May be repeated."`
-	Name     string   `name:"name" placeholder:"NAME" help:"Only jobs of this name."`
-	Tag      string   `name:"tag" placeholder:"KEY[=VALUE]" brief:"Only jobs with this tag, or any value of it" help:"Only jobs with this tag, or with any value of it."`
-	Last     *int     `name:"last" short:"n" placeholder:"COUNT" brief:"Only the last so many; 0 is all" help:"Only the last so many; 0 is all. Default: 25 in a table without --since, --until or ids, else all."`
-	Attempts bool     `name:"attempts" brief:"A line for each attempt of a job" help:"A line for each attempt of a job, not only for the last."`
-	Wide     bool     `name:"wide" short:"w" help:"The same as -o wide."`
+	User     string   `name:"user" short:"u" placeholder:"USER" xor:"who"`
+	Mine     bool     `name:"mine" xor:"who"`
+	State    []string `name:"state" short:"s" placeholder:"STATE"`
+	Name     string   `name:"name" placeholder:"NAME"`
+	Tag      string   `name:"tag" placeholder:"KEY[=VALUE]"`
+	Last     *int     `name:"last" short:"n" placeholder:"COUNT"`
+	Attempts bool     `name:"attempts"`
+	Wide     bool     `name:"wide" short:"w"`
 	outputFlags
 
 	IDs []string `arg:"" optional:"" name:"id" help:"Only these jobs; of an array, its tasks."`

@@ -21,10 +21,10 @@ import (
 // importCmd makes jobs of the lines of another scheduler's file, and settings of its
 // settings.
 type importCmd struct {
-	Format string   `name:"format" placeholder:"FORMAT" enum:"auto,commands,columns,spec,settings" default:"auto" group:"self" brief:"commands, columns, spec or settings" help:"What the file has: commands (one on each line), columns (priority,script,conda,arguments,allowed_gpus), spec (command:, num_gpus:, priority:) or settings (of another scheduler). Default: found out."`
-	DryRun bool     `name:"dry-run" group:"self" help:"Queue nothing; show what each line would be."`
-	Shared bool     `name:"shared" group:"self" brief:"Read the file also where others can write it" help:"Read the file also where others can write it: its lines run as you."`
-	Again  bool     `name:"again" group:"self" brief:"Take every line as new" help:"Take every line as new, also one that has become a job before."`
+	Format string   `name:"format" placeholder:"FORMAT" enum:"auto,commands,columns,spec,settings" default:"auto" group:"self"`
+	DryRun bool     `name:"dry-run" group:"self"`
+	Shared bool     `name:"shared" group:"self"`
+	Again  bool     `name:"again" group:"self"`
 	File   string   `arg:"" name:"file" help:"The file, - for the input. 'slurm': the accounts and QOS of a Slurm, which sacctmgr is asked for, or which are in the file named after it."`
 	Option []string `arg:"" optional:"" name:"option" help:"Options of submit for every line, after --."`
 	outputFlags

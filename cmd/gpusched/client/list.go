@@ -12,17 +12,17 @@ import (
 
 // listCmd lists jobs.
 type listCmd struct {
-	All   bool `name:"all" short:"a" help:"Also jobs that have ended, the newest first."`
-	Ended *int `name:"ended" placeholder:"N" brief:"How many ended jobs to show (20)" help:"How many ended jobs to show with -a, -s or --name, or how many ended tasks of an array that is named. Default: 20, all with --since, or all tasks of the array where an option chooses among them."`
+	All   bool `name:"all" short:"a"`
+	Ended *int `name:"ended" placeholder:"N"`
 
 	choiceFlags
 
-	Wide     bool   `name:"wide" short:"w" help:"The same as -o wide."`
-	Waiting  *int   `name:"waiting" placeholder:"N" brief:"How many waiting jobs to show; 0 is all (200)" help:"At most this many waiting jobs, the first in the queue; 0 shows all. Default: 200 in a table, all in other forms."`
-	Params   bool   `name:"params" brief:"Also the parameters of tasks (submit --param)" help:"Also the parameters of tasks (submit --param), one column each; so do -o csv and JSON, and -w of arrays that are named."`
-	Sort     string `name:"sort" placeholder:"[-]COLUMN" type:"column" brief:"Sort by this column, such as elapsed or user" help:"Sort by this column, such as elapsed or user; -elapsed the other way round. Default: as they run and wait, then as they ended."`
-	JobsOnly bool   `name:"jobs-only" xor:"only" help:"Leave out the GPUs."`
-	GPUsOnly bool   `name:"gpus-only" xor:"only" help:"Leave out the jobs."`
+	Wide     bool   `name:"wide" short:"w"`
+	Waiting  *int   `name:"waiting" placeholder:"N"`
+	Params   bool   `name:"params"`
+	Sort     string `name:"sort" placeholder:"[-]COLUMN" type:"column"`
+	JobsOnly bool   `name:"jobs-only" xor:"only"`
+	GPUsOnly bool   `name:"gpus-only" xor:"only"`
 	outputFlags
 	againFlags
 

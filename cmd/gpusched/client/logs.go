@@ -14,11 +14,11 @@ import (
 
 // logsCmd prints what jobs printed.
 type logsCmd struct {
-	Follow  bool         `name:"follow" short:"f" xor:"ended" brief:"Go on while the jobs print, until they have ended" help:"Wait for the jobs to start, go on while they print, and stop when they have ended."`
-	Lines   int          `name:"lines" short:"n" placeholder:"N" help:"Only the last N lines; of several jobs, of each."`
-	Attempt whichAttempt `name:"attempt" type:"attempt" placeholder:"N" brief:"The output of this start of a job, or of all" help:"The output of this start of a job, or of all, with a line before each. Default: the last."`
-	Failed  bool         `name:"failed" xor:"ended" brief:"Only the output of jobs and tasks that failed" help:"Only the output of those jobs and tasks that ended without completing."`
-	Times   bool         `name:"timestamps" short:"T" help:"Put the time before each line."`
+	Follow  bool         `name:"follow" short:"f" xor:"ended"`
+	Lines   int          `name:"lines" short:"n" placeholder:"N"`
+	Attempt whichAttempt `name:"attempt" type:"attempt" placeholder:"N"`
+	Failed  bool         `name:"failed" xor:"ended"`
+	Times   bool         `name:"timestamps" short:"T"`
 
 	IDs []string `arg:"" optional:"" name:"id" help:"The jobs; of an array, its tasks. Default: the job you submitted last."`
 }

@@ -4,8 +4,8 @@ import "context"
 
 // mcpCmd becomes gpusched-mcp, which speaks to an agent.
 type mcpCmd struct {
-	Write  bool `name:"write" brief:"Also offer tools that change your jobs" help:"Also have tools that queue, change and cancel jobs, as you. Without it nothing can be changed."`
-	Others bool `name:"others" brief:"With --write, for administrators: others' jobs too" help:"With --write, for administrators: act on other users' jobs, too. Those users choose the names and output that the agent reads."`
+	Write  bool `name:"write"`
+	Others bool `name:"others"`
 }
 
 func (c *mcpCmd) Run(_ context.Context, a *app) error {

@@ -13,8 +13,8 @@ import (
 
 // metricsCmd prints what is measured.
 type metricsCmd struct {
-	Format   string `name:"format" enum:",openmetrics,prometheus" default:"" placeholder:"FORMAT" brief:"openmetrics, or prometheus: the older format" help:"openmetrics, or prometheus: the older text format, which --textfile implies."`
-	Textfile string `name:"textfile" placeholder:"FILE" brief:"Put it into this file, for node_exporter" help:"Put it into this file, for the textfile collector of node_exporter, whose files end in .prom. The file is replaced as a whole."`
+	Format   string `name:"format" enum:",openmetrics,prometheus" default:"" placeholder:"FORMAT"`
+	Textfile string `name:"textfile" placeholder:"FILE"`
 }
 
 func (c *metricsCmd) Run(ctx context.Context, a *app) error {

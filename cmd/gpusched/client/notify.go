@@ -12,8 +12,8 @@ import (
 
 // notifyOptions say who gets a message at a job's start and end.
 type notifyOptions struct {
-	Tell   []string `name:"notify" sep:"none" placeholder:"[WAY:]WHEN" group:"life" brief:"Send a message at start, end or fail, or at several" help:"Send a message at the job's start, end, or failure (fail), such as end or start,fail; of an array one for all of it; none: no message. The way is mail (to your account on this machine), webhook or terminal, as in mail:end. Default: mail where it is installed, else the terminal. May be repeated."`
-	TellTo []string `name:"notify-to" sep:"none" placeholder:"WHERE" group:"life" brief:"Where to: a mail address, a webhook or a URL" help:"Where --notify sends to: a mail address, the name of one of the site's webhooks, or an http(s) URL of yours. Only you and administrators see it. May be repeated."`
+	Tell   []string `name:"notify" sep:"none" placeholder:"[WAY:]WHEN" group:"life"`
+	TellTo []string `name:"notify-to" sep:"none" placeholder:"WHERE" group:"life"`
 }
 
 // notifications are the wishes that the options mean.

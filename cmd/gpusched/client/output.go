@@ -18,8 +18,8 @@ import (
 
 // outputFlags choose the form of what a command found.
 type outputFlags struct {
-	Output string `short:"o" group:"output" placeholder:"FORMAT" type:"form" default:"table" brief:"table, wide, json, jsonl, csv or ids" help:"Form of the output: table, wide (more columns, nothing cut), json (the whole answer), jsonl (one object per line), csv, ids (only the numbers, 7_3 for a task), or columns by name: cols=id,user,elapsed for a table, csv=id,user,elapsed for csv; a name that is not there is answered with those that are."`
-	JSON   bool   `name:"json" group:"output" help:"The same as -o json."`
+	Output string `short:"o" group:"output" placeholder:"FORMAT" type:"form" default:"table"`
+	JSON   bool   `name:"json" group:"output"`
 }
 
 // noForm follows what was taken for one.

@@ -10,8 +10,8 @@ import (
 
 // pastWindow chooses a time that is over.
 type pastWindow struct {
-	Since string `name:"since" short:"S" placeholder:"WHEN" brief:"From then on, such as 7d, yesterday or 2026-11-22" help:"From then on: 7d or 12h ago, today, yesterday, monday, 2026-11-22, '2026-11-22 08:00', or month, which is its first day."`
-	Until string `name:"until" short:"E" placeholder:"WHEN" brief:"Until then (now)" help:"Until then. Default: now."`
+	Since string `name:"since" short:"S" placeholder:"WHEN"`
+	Until string `name:"until" short:"E" placeholder:"WHEN"`
 }
 
 // window is the time that was chosen; zero is no bound.

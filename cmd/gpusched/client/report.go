@@ -18,11 +18,11 @@ import (
 // reportCmd says what jobs took of the machine.
 type reportCmd struct {
 	pastWindow
-	By   string `name:"by" placeholder:"WHAT" default:"user" brief:"A row for each user, group, gpu, tag, day, name, …" help:"What has a row of its own: user, group, gpu, tag, tag=KEY (its values), day, week, month, class or name; or two of them, such as user,week."`
-	User string `name:"user" short:"u" placeholder:"USER" xor:"who" help:"Only jobs of this account."`
-	Mine bool   `name:"mine" xor:"who" help:"Only your own jobs."`
-	HTML string `name:"html" placeholder:"FILE" brief:"Write it to this file as a web page with charts" help:"Write the report to this file as one web page, with charts and also by time and by GPU; - writes it to the standard output."`
-	Wide bool   `name:"wide" short:"w" help:"The same as -o wide."`
+	By   string `name:"by" placeholder:"WHAT" default:"user"`
+	User string `name:"user" short:"u" placeholder:"USER" xor:"who"`
+	Mine bool   `name:"mine" xor:"who"`
+	HTML string `name:"html" placeholder:"FILE"`
+	Wide bool   `name:"wide" short:"w"`
 	outputFlags
 }
 

@@ -23,13 +23,13 @@ type reserveCmd struct {
 
 // reserveMakeCmd makes a reservation.
 type reserveMakeCmd struct {
-	GPUs   []int         `name:"gpus" type:"gpu-list" short:"g" required:"" placeholder:"LIST" help:"The GPUs, such as 0,2-3."`
-	From   time.Time     `name:"from" type:"moment" placeholder:"WHEN" brief:"When it begins, such as 22:00 (now)" help:"When it begins, such as 22:00 or 'tomorrow 8:00'. Default: now."`
-	For    time.Duration `name:"for" type:"span" xor:"end" placeholder:"TIME" help:"For how long, such as 8h."`
-	Until  *time.Time    `name:"until" type:"moment" xor:"end" placeholder:"WHEN" help:"When it ends, instead of --for."`
-	Users  []string      `name:"user" short:"u" placeholder:"USER" brief:"Who may use the GPUs then, such as alice,bob" help:"Who may use the GPUs then: accounts, such as alice,bob. May be repeated."`
-	Groups []string      `name:"group" placeholder:"GROUP" brief:"Also the members of these groups" help:"The members of these groups too. May be repeated."`
-	Reason string        `name:"reason" placeholder:"TEXT" help:"The reason, which everybody can see."`
+	GPUs   []int         `name:"gpus" type:"gpu-list" short:"g" required:"" placeholder:"LIST"`
+	From   time.Time     `name:"from" type:"moment" placeholder:"WHEN"`
+	For    time.Duration `name:"for" type:"span" xor:"end" placeholder:"TIME"`
+	Until  *time.Time    `name:"until" type:"moment" xor:"end" placeholder:"WHEN"`
+	Users  []string      `name:"user" short:"u" placeholder:"USER"`
+	Groups []string      `name:"group" placeholder:"GROUP"`
+	Reason string        `name:"reason" placeholder:"TEXT"`
 	outputFlags
 }
 

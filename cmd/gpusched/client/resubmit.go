@@ -17,7 +17,7 @@ import (
 
 // resubmitCmd queues again what has ended.
 type resubmitCmd struct {
-	Failed bool       `name:"failed" group:"self" brief:"Only what did not complete, such as failed tasks" help:"Only what did not complete: of an array its tasks that failed. What was cancelled is left out."`
+	Failed bool       `name:"failed" group:"self"`
 	Change job.Change `embed:""`
 	notifyOptions
 	outputFlags

@@ -112,15 +112,14 @@ func newParser(g any, out io.Writer, done func(int)) (*kong.Kong, error) {
 		kong.Writers(out, out),
 		kong.Help(printHelp),
 		kong.Embed(&struct {
-			HelpAll helpAll `help:"Show everything: all options, or all commands."`
-			On      string  `placeholder:"ENGINE" brief:"What runs the jobs: local or slurm" help:"What runs the jobs: local, the scheduler of this machine, or slurm. Default: as the settings say, else local."`
+			HelpAll helpAll
+			On      string `placeholder:"ENGINE"`
 		}{}),
 		kong.ExplicitGroups(groups),
 	)...)
 	if err != nil {
 		return nil, fmt.Errorf("build the command line: %w", err)
 	}
-	k.Model.HelpFlag.Help = "Show the most used commands or options, on one screen."
 	return k, nil
 }
 

@@ -14,8 +14,8 @@ import (
 type runCmd struct {
 	jobOptions
 
-	TTY   bool `name:"tty" group:"self" brief:"Give the command this terminal" help:"Give the command a terminal, and be in it: keys, window size and colours as if it ran here. Ctrl-P Ctrl-Q leaves it, 'gpusched attach' comes back."`
-	Quiet bool `name:"quiet" short:"q" group:"self" help:"Say nothing of the job; print only what it prints."`
+	TTY   bool `name:"tty" group:"self"`
+	Quiet bool `name:"quiet" short:"q" group:"self"`
 }
 
 func (c *runCmd) Run(ctx context.Context, a *app) error {

@@ -14,12 +14,12 @@ import (
 
 // setupOptions are what is to be done in the job's unit before its command.
 type setupOptions struct {
-	Conda   *string  `name:"conda" placeholder:"ENV" group:"around" brief:"Run in this conda environment (--venv: of Python)" help:"Run in this conda environment, by name or path; base, or an empty name, is the installation itself. Your shell need not be set up for conda."`
-	Venv    *string  `name:"venv" placeholder:"DIR" group:"around" brief:"Run in this virtual environment, such as .venv" help:"Run in this virtual environment of Python, such as .venv, seen from the job's directory."`
-	Modules []string `name:"modules" placeholder:"NAMES" group:"around" brief:"Load these modules first, such as cuda/12.4,gcc" help:"Load these environment modules first, such as cuda/12.4,gcc. May be repeated."`
-	Setup   string   `name:"setup" placeholder:"CMD" group:"around" brief:"Run this shell command first" help:"Run this command of a shell (bash, else sh) first. Variables, directory and limits that it sets are the job's. If it fails, the job does."`
-	CUDAArg bool     `name:"cuda-arg" group:"around" brief:"Give the command --cuda with its GPUs" help:"Give the command --cuda with its GPUs, such as --cuda 0,1: in place of the value that it has there, or at its end."`
-	Compat  string   `name:"compat" placeholder:"WHOSE" enum:",slurm" default:"" group:"around" brief:"Also set the variables of slurm" help:"Also set the variables of another scheduler: slurm (SLURM_JOB_ID, SLURM_ARRAY_TASK_ID, …)."`
+	Conda   *string  `name:"conda" placeholder:"ENV" group:"around"`
+	Venv    *string  `name:"venv" placeholder:"DIR" group:"around"`
+	Modules []string `name:"modules" placeholder:"NAMES" group:"around"`
+	Setup   string   `name:"setup" placeholder:"CMD" group:"around"`
+	CUDAArg bool     `name:"cuda-arg" group:"around"`
+	Compat  string   `name:"compat" placeholder:"WHOSE" enum:",slurm" default:"" group:"around"`
 }
 
 // surroundings are where a set-up is looked for: the job's directory and what the

@@ -15,7 +15,7 @@ import (
 
 // showCmd shows one job.
 type showCmd struct {
-	Env bool `name:"env" brief:"Print only the environment it was submitted with" help:"Print the environment the job was submitted with, one variable a line, and nothing else."`
+	Env bool `name:"env"`
 	outputFlags
 
 	ID string `arg:"" optional:"" default:"@" name:"id" help:"The job. Default: the one you submitted last."`

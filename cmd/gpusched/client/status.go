@@ -12,7 +12,7 @@ import (
 
 // statusCmd shows the scheduler at a glance.
 type statusCmd struct {
-	Detailed bool `name:"detailed" brief:"Also how jobs have ended, and all jobs that run" help:"Also how jobs have ended since the scheduler started, and all jobs that run, however many lines that takes."`
+	Detailed bool `name:"detailed"`
 	outputFlags
 	againFlags
 }

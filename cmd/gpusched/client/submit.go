@@ -15,14 +15,14 @@ import (
 type submitCmd struct {
 	jobOptions
 
-	Tasks string   `name:"array" placeholder:"TASKS" group:"queue" brief:"A task for each number, such as 0-9 or 0-199%4" help:"One task for each number, such as 0-9, 1,4,8-20:4, or 0-9%2 for two at a time. With --param only the limit: %2."`
-	Param []string `name:"param" sep:"none" placeholder:"NAME=V,V" group:"queue" brief:"A task for each value, such as lr=1e-3,1e-4" help:"One task for each value, such as lr=1e-3,1e-4, which replaces {lr} in the command. Repeated: one for each combination."`
-	File  string   `name:"file" placeholder:"FILE" group:"queue" brief:"One job for each line of a file; - for the input" help:"One job for each line of a file, - for the input: options and a command, as on a command line. The options beside --file are for every line."`
+	Tasks string   `name:"array" placeholder:"TASKS" group:"queue"`
+	Param []string `name:"param" sep:"none" placeholder:"NAME=V,V" group:"queue"`
+	File  string   `name:"file" placeholder:"FILE" group:"queue"`
 
-	DryRun  bool `name:"dry-run" group:"self" brief:"Queue nothing; say where it would go" help:"Queue nothing; say where the job would go, or why it would wait, and what it asks."`
-	Verbose bool `name:"verbose" short:"v" group:"self" brief:"With --dry-run: also show the systemd unit" help:"With --dry-run: also show the systemd unit that the job would be."`
-	Wait    bool `name:"wait" group:"self" brief:"Show its output, and exit as it does" help:"Wait until the job has ended and exit as it did, showing what it prints (not for an array, nor with -q or -o)."`
-	Quiet   bool `name:"quiet" short:"q" group:"self" help:"Print the job's number only."`
+	DryRun  bool `name:"dry-run" group:"self"`
+	Verbose bool `name:"verbose" short:"v" group:"self"`
+	Wait    bool `name:"wait" group:"self"`
+	Quiet   bool `name:"quiet" short:"q" group:"self"`
 	outputFlags
 }
 
@@ -31,31 +31,31 @@ type jobOptions struct {
 	Request job.Request `embed:""`
 	Label   job.Label   `embed:""`
 
-	Signal     warning `name:"signal" type:"warning" placeholder:"SIG@TIME" group:"life" brief:"Send a signal before the limit, such as USR1@60s" help:"Send the job a signal some time before its limit, or before it makes room for another, such as USR1@60s; main:USR1@60s sends it to the job's own command alone."`
-	MayRequeue *bool   `name:"requeue" negatable:"" group:"life" brief:"Whether to start it again after a reboot" help:"Whether to start the job again after a reboot ended it, or once where its GPU is found to fail jobs, whatever --retries says. Default: the site's choice."`
+	Signal     warning `name:"signal" type:"warning" placeholder:"SIG@TIME" group:"life"`
+	MayRequeue *bool   `name:"requeue" negatable:"" group:"life"`
 
-	AfterStart []string `name:"after" sep:"none" placeholder:"ID" group:"queue" brief:"Start when these jobs have started, such as 41 or @" help:"Not before these jobs have started, such as 41, 41,43 or @. May be repeated, as may the next three."`
-	AfterOK    []string `name:"after-ok" sep:"none" placeholder:"ID" group:"queue" brief:"Start when these jobs have completed, such as 41" help:"Not before these jobs have completed."`
-	AfterFail  []string `name:"after-fail" sep:"none" placeholder:"ID" group:"queue" brief:"Start when these jobs ended without completing" help:"Not before these jobs have ended in another way."`
-	AfterAny   []string `name:"after-any" sep:"none" placeholder:"ID" group:"queue" brief:"Start when these jobs have ended" help:"Not before these jobs have ended."`
-	Host       string   `name:"host" placeholder:"HOST" group:"queue" brief:"Queue it on this machine, or on the best one" help:"Queue it on this machine, which is asked by ssh; best: on the one of --hosts or GPUSCHED_HOSTS where it starts first."`
-	Once       bool     `name:"dedup" group:"queue" brief:"Not again what you have already submitted" help:"Queue nothing if you have already submitted the same command, directory, -e settings and set-up, unless that failed."`
+	AfterStart []string `name:"after" sep:"none" placeholder:"ID" group:"queue"`
+	AfterOK    []string `name:"after-ok" sep:"none" placeholder:"ID" group:"queue"`
+	AfterFail  []string `name:"after-fail" sep:"none" placeholder:"ID" group:"queue"`
+	AfterAny   []string `name:"after-any" sep:"none" placeholder:"ID" group:"queue"`
+	Host       string   `name:"host" placeholder:"HOST" group:"queue"`
+	Once       bool     `name:"dedup" group:"queue"`
 
-	Tag []string `name:"tag" sep:"none" placeholder:"K=V" group:"label" brief:"A tag, such as project=vision" help:"A tag, such as project=vision. Everybody can see it. May be repeated."`
+	Tag []string `name:"tag" sep:"none" placeholder:"K=V" group:"label"`
 
-	Chdir  string   `name:"chdir" short:"C" placeholder:"DIR" group:"around" brief:"Directory to run in" help:"Directory to run in. Default: the current one."`
-	Env    string   `name:"env" placeholder:"MODE" enum:"inherit,clean,login" default:"inherit" group:"around" brief:"inherit (yours as it is now), clean or login" help:"Environment: inherit (yours as it is now), clean (HOME, USER, SHELL, PATH, LANG) or login (as after logging in)."`
-	SetEnv []string `name:"set-env" short:"e" sep:"none" placeholder:"K=V" group:"around" brief:"Set a variable, or pass on yours: NAME alone" help:"Set a variable; with K alone, to its current value. May be repeated."`
+	Chdir  string   `name:"chdir" short:"C" placeholder:"DIR" group:"around"`
+	Env    string   `name:"env" placeholder:"MODE" enum:"inherit,clean,login" default:"inherit" group:"around"`
+	SetEnv []string `name:"set-env" short:"e" sep:"none" placeholder:"K=V" group:"around"`
 	setupOptions
 	modelOptions
 	notifyOptions
 
-	Log         string `name:"log" placeholder:"FILE" group:"around" brief:"Have the output in this file, too" help:"Have the output in this file, too, besides the journal; seen from the job's directory. %j is the job (42, or 7_3 for a task), %a the number of the task, %A of the array, %n the job's name, %u the user; %3a has three digits at least, such as 007. none: no file, also where the site has one for all jobs."`
-	LogTruncate bool   `name:"log-truncate" group:"around" brief:"Empty the file of --log first" help:"Empty the file of --log before the job's first start. Default: append to it."`
+	Log         string `name:"log" placeholder:"FILE" group:"around"`
+	LogTruncate bool   `name:"log-truncate" group:"around"`
 
-	Screen bool `name:"screen" group:"around" brief:"Run the job in a session of GNU screen" help:"Run the job in a session of GNU screen, such as gpujob_0,1_train_42 ('gpusched screens'), to which 'screen -r' attaches."`
+	Screen bool `name:"screen" group:"around"`
 
-	Force bool `name:"force" group:"self" brief:"Queue it although its program or files are not there" help:"Queue the job although its program, script, directory or environment is not there."`
+	Force bool `name:"force" group:"self"`
 
 	Command []string `arg:"" optional:"" name:"command" passthrough:"partial" help:"The command and its arguments. Everything from its first word on is the command's."`
 }

@@ -14,7 +14,7 @@ import (
 
 // topCmd becomes gpusched-top, which has the whole screen.
 type topCmd struct {
-	Mine bool `name:"mine" help:"Begin with your own jobs only; u shows all."`
+	Mine bool `name:"mine"`
 }
 
 func (c *topCmd) Run(_ context.Context, a *app) error {

@@ -13,10 +13,10 @@ import (
 type updateCmd struct {
 	Change job.Change `embed:""`
 
-	AfterStart []string `name:"after" sep:"none" placeholder:"ID" group:"queue" brief:"Start when these jobs have started; none: at once" help:"Not before these jobs have started. Replaces all earlier dependencies; the word none removes them."`
-	AfterOK    []string `name:"after-ok" sep:"none" placeholder:"ID" group:"queue" brief:"Start when these jobs have completed" help:"Not before these jobs have completed."`
-	AfterFail  []string `name:"after-fail" sep:"none" placeholder:"ID" group:"queue" brief:"Start when these jobs ended without completing" help:"Not before these jobs have ended in another way."`
-	AfterAny   []string `name:"after-any" sep:"none" placeholder:"ID" group:"queue" brief:"Start when these jobs have ended" help:"Not before these jobs have ended."`
+	AfterStart []string `name:"after" sep:"none" placeholder:"ID" group:"queue"`
+	AfterOK    []string `name:"after-ok" sep:"none" placeholder:"ID" group:"queue"`
+	AfterFail  []string `name:"after-fail" sep:"none" placeholder:"ID" group:"queue"`
+	AfterAny   []string `name:"after-any" sep:"none" placeholder:"ID" group:"queue"`
 	jobsFlags
 }
 

@@ -11,7 +11,7 @@ import (
 
 // versionCmd shows versions.
 type versionCmd struct {
-	Client bool `name:"client" brief:"Only the version of this program" help:"Only the version of this program; the scheduler is not asked."`
+	Client bool `name:"client"`
 	outputFlags
 }
 

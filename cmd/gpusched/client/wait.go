@@ -12,9 +12,9 @@ import (
 
 // waitCmd waits for jobs.
 type waitCmd struct {
-	Any     bool          `name:"any" brief:"Return as soon as one of the jobs has ended" help:"Return as soon as one of the jobs has ended, with its status."`
-	Timeout time.Duration `name:"timeout" type:"span" placeholder:"TIME" brief:"Give up after this time, such as 10m" help:"Give up after this time, such as 10m, with exit status 7. The jobs go on."`
-	Quiet   bool          `name:"quiet" short:"q" help:"Print nothing."`
+	Any     bool          `name:"any"`
+	Timeout time.Duration `name:"timeout" type:"span" placeholder:"TIME"`
+	Quiet   bool          `name:"quiet" short:"q"`
 	outputFlags
 
 	IDs []string `arg:"" optional:"" name:"id" help:"The jobs. Default: the one you submitted last."`

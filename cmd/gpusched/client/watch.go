@@ -17,10 +17,10 @@ import (
 
 // watchCmd makes jobs of the lines of a file, also of those that are written later.
 type watchCmd struct {
-	Format   string   `name:"format" placeholder:"FORMAT" enum:"auto,commands,columns,spec" default:"auto" group:"self" brief:"commands, columns or spec" help:"What the file has, see 'gpusched import --help'."`
-	Interval job.Span `name:"interval" type:"span" placeholder:"TIME" default:"30s" group:"self" brief:"Look again at least so often (30s)" help:"How often to look at the file besides when the kernel tells of a change, which it does not for another machine's changes, and to try again what was refused. Default: 30s."`
-	Follow   bool     `name:"follow" short:"f" group:"self" brief:"Also show what the jobs print" help:"Also show what the jobs print, each line led by the job's number."`
-	Shared   bool     `name:"shared" group:"self" brief:"Read the file also where others can write it" help:"Read the file also where others can write it: its lines run as you."`
+	Format   string   `name:"format" placeholder:"FORMAT" enum:"auto,commands,columns,spec" default:"auto" group:"self"`
+	Interval job.Span `name:"interval" type:"span" placeholder:"TIME" default:"30s" group:"self"`
+	Follow   bool     `name:"follow" short:"f" group:"self"`
+	Shared   bool     `name:"shared" group:"self"`
 	File     string   `arg:"" name:"file" help:"The file. It need not be there yet."`
 	Option   []string `arg:"" optional:"" name:"option" help:"Options of submit for every line, after --."`
 }

@@ -10,10 +10,10 @@ import (
 
 // whoseFlags choose jobs by whose they are, where none is named.
 type whoseFlags struct {
-	All  bool   `name:"all" xor:"whose" brief:"Every job that this can be done to" help:"All jobs that this can be done to; those of others only if you are an administrator."`
-	Mine bool   `name:"mine" xor:"whose" help:"All your own jobs that this can be done to."`
-	User string `name:"user" short:"u" placeholder:"USER" xor:"whose" help:"All jobs of this account that this can be done to."`
-	Yes  bool   `name:"yes" short:"y" help:"Do not ask for confirmation."`
+	All  bool   `name:"all" xor:"whose"`
+	Mine bool   `name:"mine" xor:"whose"`
+	User string `name:"user" short:"u" placeholder:"USER" xor:"whose"`
+	Yes  bool   `name:"yes" short:"y"`
 }
 
 // choose reports whether jobs are meant by whose they are, and refuses a command

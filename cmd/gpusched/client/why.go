@@ -16,8 +16,8 @@ import (
 
 // whyCmd says why a job waits, or what becomes of the GPUs.
 type whyCmd struct {
-	Plan   bool          `name:"plan" brief:"A picture of the next hours of each GPU" help:"A picture of the next hours of each GPU instead: what runs and until when, who comes then, reservations and drains. Without ID, of the whole machine alone."`
-	Within time.Duration `name:"within" type:"span" placeholder:"TIME" brief:"With --plan: how far ahead, such as 6h or 2d" help:"With --plan: how far ahead, such as 6h or 2d, up to 7d. Default: as far as there is something to see."`
+	Plan   bool          `name:"plan"`
+	Within time.Duration `name:"within" type:"span" placeholder:"TIME"`
 	outputFlags
 	againFlags
 

@@ -95,18 +95,18 @@ func Variable(environ []string, name string) string {
 
 // Move is what 'gpusched migrate' is asked.
 type Move struct {
-	To     string   `name:"to" placeholder:"ENGINE" required:"" enum:"slurm" group:"self" help:"Where to: slurm."`
-	Mine   bool     `name:"mine" group:"self" help:"All your jobs that wait."`
-	DryRun bool     `name:"dry-run" group:"self" brief:"Move nothing; ask Slurm whether it takes each job" help:"Move nothing; ask Slurm whether it would take each job."`
+	To     string   `name:"to" placeholder:"ENGINE" required:"" enum:"slurm" group:"self"`
+	Mine   bool     `name:"mine" group:"self"`
+	DryRun bool     `name:"dry-run" group:"self"`
 	IDs    []string `arg:"" optional:"" name:"id" help:"The jobs."`
 }
 
 // Export is what 'gpusched export slurm' is asked.
 type Export struct {
-	Add     []string `name:"add" sep:"none" placeholder:"HOST" brief:"Another machine of the cluster, asked by ssh" help:"Another machine of the cluster. It is asked with 'ssh HOST gpusched --on local export slurm --node'. May be repeated."`
-	Cluster string   `name:"cluster" placeholder:"NAME" default:"gpus" brief:"The name of the cluster" help:"The name of the cluster: lower-case letters, digits and _."`
-	Dir     string   `name:"dir" placeholder:"DIR" xor:"where" brief:"Write the files into this directory" help:"Write the files into this directory, which has to exist and must not hold any of them. Default: print them."`
-	Node    bool     `name:"node" xor:"where" help:"Only print what this machine has, as JSON."`
+	Add     []string `name:"add" sep:"none" placeholder:"HOST"`
+	Cluster string   `name:"cluster" placeholder:"NAME" default:"gpus"`
+	Dir     string   `name:"dir" placeholder:"DIR" xor:"where"`
+	Node    bool     `name:"node" xor:"where"`
 }
 
 // SlurmProgram is the name of the program that has a Slurm.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/options"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -18,14 +19,24 @@ import (
 //go:embed text
 var texts embed.FS
 
-// Describe gives each command below the node the text under its options.
+// Describe gives each command below the node the text under its options, and each option its text.
 func Describe(n *kong.Node) {
+	for _, f := range n.Flags {
+		if text := OfOption(n, f); text.Help != "" {
+			f.Help = text.Help
+		}
+	}
 	if len(n.Children) == 0 {
 		n.Detail = text(strings.TrimPrefix(pageName(n), "gpusched-"))
 	}
 	for _, child := range n.Children {
 		Describe(child)
 	}
+}
+
+// OfOption is what there is to say of an option of a command, or of the program.
+func OfOption(n *kong.Node, f *kong.Flag) options.Text {
+	return options.Of(strings.TrimPrefix(CommandPath(n), "gpusched "), f.Name)
 }
 
 // text returns the text of a file, "" where there is none. A paragraph of the file
