@@ -94,7 +94,7 @@ var rooms = map[string]room{
 	"cmd/gpusched-slurm":           {internal: []string{"cmd/gpusched-slurm/export", "cmd/gpusched-slurm/migrate", "cmd/gpusched-slurm/onslurm", "cmd/gpusched/client", "cmd/gpusched/engines"}, why: "a main: it puts a Slurm behind the command line"},
 	"cmd/gpusched-slurm/export":    {internal: []string{"cmd/gpusched-slurm/slurmsite", "cmd/gpusched/engines", "cmd/gpusched/remote", "cmd/gpusched/term", "daemon/api", "daemon/config", "daemon/directory", "daemon/directory/getent", "daemon/job"}, banned: []string{"net", "net/http"}, why: "it reads this machine and asks others by ssh, as the user"},
 	"cmd/gpusched-slurm/migrate":   {internal: []string{"cmd/gpusched-slurm/onslurm", "cmd/gpusched/engines", "daemon/api", "daemon/job"}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec", "net", "net/http"}, why: "from one queue into another; the programs are run by onslurm"},
-	"cmd/gpusched/client":          {internal: []string{"cmd/gpusched/alias", "cmd/gpusched/bugreport", "cmd/gpusched/doctor", "cmd/gpusched/engines", "cmd/gpusched/gantt", "cmd/gpusched/jobsfile", "cmd/gpusched/manual", "cmd/gpusched/oldconfig", "cmd/gpusched/remote", "cmd/gpusched/slurm", "cmd/gpusched/term", "cmd/gpusched/trial", "cmd/progress", "daemon/api", "daemon/job", "daemon/report", "daemon/report/chart", "daemon/metrics", "daemon/words", "daemon/config", "daemon/directory", "daemon/directory/getent", "daemon/gres", "units/contract", "units/terminal"}, external: []string{"github.com/alecthomas/kong", "github.com/fsnotify/fsnotify", "github.com/pelletier/go-toml/v2", "golang.org/x/sys/unix", "golang.org/x/term"}},
+	"cmd/gpusched/client":          {internal: []string{"cmd/gpusched/alias", "cmd/gpusched/doctor/bugreport", "cmd/gpusched/doctor/installation", "cmd/gpusched/engines", "cmd/gpusched/gantt", "cmd/gpusched/jobsfile", "cmd/gpusched/manual", "cmd/gpusched/oldconfig", "cmd/gpusched/remote", "cmd/gpusched/slurm", "cmd/gpusched/term", "cmd/gpusched/doctor/trial", "cmd/progress", "daemon/api", "daemon/job", "daemon/report", "daemon/report/chart", "daemon/metrics", "daemon/words", "daemon/config", "daemon/directory", "daemon/directory/getent", "daemon/gres", "units/contract", "units/terminal"}, external: []string{"github.com/alecthomas/kong", "github.com/fsnotify/fsnotify", "github.com/pelletier/go-toml/v2", "golang.org/x/sys/unix", "golang.org/x/term"}},
 	"cmd/gpusched/gantt":           {internal: []string{"cmd/gpusched/term", "daemon/api", "daemon/job"}, banned: []string{"os", "os/exec", "net", "net/http", "context"}, why: "a picture of a plan that others have asked for"},
 	"cmd/gpusched/term":            {internal: []string{"daemon/job"}, external: []string{"golang.org/x/term"}, banned: []string{"os/exec", "net", "context"}, why: "text, times and tables; of the daemon it knows how a sentence has its times"},
 	"cmd/gpusched/jobsfile":        {banned: impure, why: "a grammar: text to entries, without the file"},
@@ -114,13 +114,13 @@ var rooms = map[string]room{
 	"cmd/gpusched-metrics":         {internal: []string{"cmd/loopback", "daemon/api", "daemon/metrics"}, external: []string{"golang.org/x/net/netutil"}, banned: []string{"os/exec"}, why: "it listens to the network, so it can do nothing but ask what every account may"},
 	"cmd/gpusched-nvml":            {internal: []string{"gpu", "gpu/nvml"}},
 	"cmd/gpusched-web":             {internal: []string{"cmd/gpusched/term", "cmd/loopback", "daemon/api", "daemon/job", "daemon/report", "daemon/report/chart", "daemon/words"}, external: []string{"golang.org/x/net/netutil"}, banned: []string{"os/exec"}, why: "a client like any other, without rights; what it shows it asks of the socket"},
-	"cmd/gpusched/doctor": {internal: []string{
+	"cmd/gpusched/doctor/installation": {internal: []string{
 		"cmd/gpusched/term", "daemon/api", "daemon/config", "daemon/job", "daemon/subuid", "units/contract",
 	}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec"}, why: "it reads the host and asks the scheduler, and runs nothing"},
-	"cmd/gpusched/bugreport": {
+	"cmd/gpusched/doctor/bugreport": {
 		banned: impureButSync, why: "text to text: what a bug report must not have",
 	},
-	"cmd/gpusched/trial": {
+	"cmd/gpusched/doctor/trial": {
 		internal: []string{"daemon/job", "units/contract"}, external: []string{"golang.org/x/sys/unix"},
 		why: "it looks around inside of a job, and runs gpusched-nvml there",
 	},

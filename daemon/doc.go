@@ -7,8 +7,9 @@
 //	cmd/gpusched              the command line
 //	cmd/gpusched/client       its commands: words to requests, answers to text
 //	cmd/gpusched/alias        other tools' command lines as ours
-//	cmd/gpusched/bugreport    takes out of text what a bug report must not have
-//	cmd/gpusched/doctor       checks an installation from its user's side
+//	cmd/gpusched/doctor/bugreport    takes out of text what a bug report must not have
+//	cmd/gpusched/doctor/installation  checks an installation from its user's side
+//	cmd/gpusched/doctor/trial  what 'doctor --test' runs in a job on each GPU
 //	cmd/gpusched/engines      what the command line asks of whatever runs jobs
 //	cmd/gpusched/gantt        draws what becomes of the GPUs
 //	cmd/gpusched/jobsfile     the files of jobs that other schedulers have
@@ -18,7 +19,6 @@
 //	cmd/gpusched/remote       the gpusched of another machine, by ssh
 //	cmd/gpusched/slurm        the options of sbatch as ours
 //	cmd/gpusched/term         what a terminal can show: text, times, tables
-//	cmd/gpusched/trial        what 'doctor --test' runs in a job on each GPU
 //	cmd/gpuschedd             the daemon: reads its flags, opens its socket and log
 //	cmd/gpusched-metrics      answers scrapes on a port, and tells dcgm-exporter who is on which GPU
 //	cmd/gpusched-mcp          the queue for an agent, by the Model Context Protocol

@@ -16,7 +16,7 @@ func TestWatchingAScreen(t *testing.T) {
 	out, text := screen(80, false)
 	modes := &term.Modes{W: text}
 	out.W.Reset(modes)
-	a := &app{out: out, err: out}
+	a := &app{startedWith: startedWith{out: out, err: out}}
 	ctx, cancel := context.WithCancel(t.Context())
 	looks := 0
 	err := againFlags{Watch: true, Interval: time.Millisecond}.again(ctx, a, outputFlags{Output: "table"}, func() error {

@@ -14,9 +14,19 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// app is one run of the program: what it was started with and what it talks
-// to.
+// app is one run of the program.
 type app struct {
+	startedWith
+	whomAsked
+
+	words []string        // the command line, byte for byte
+	noted map[string]bool // what noteOnce has said
+	as    manner          // of the tool by whose name it was called
+	busy  *busy.Line      // about what takes long; nil: nothing, or nobody sees it
+}
+
+// startedWith is what the program was started with.
+type startedWith struct {
 	out, err    *term.Terminal
 	environ     []string
 	getenv      func(string) string
@@ -25,26 +35,25 @@ type app struct {
 	uid         int
 	interactive bool          // there is a terminal to ask on
 	answer      func() string // what they say
-	client      api.Engine
-	slurm       *engines.Slurm // nil: this is gpusched, which becomes gpusched-slurm where one is asked
-	own         bool           // the user's own scheduler was asked for by name
-	on          string         // the engine that the command line names; "": it names none
-	chosen      *chosen        // what the files of settings say of whom to ask; nil: they have not been read
-	hosts       []string       // the machines that are asked, "." for this one; none: this one alone
-	hostsGiven  bool           // by the command line, not the environment
-	host        string         // the machine that answers in place of this one's scheduler; "": none does
-	far         []string       // the machines whose jobs are named, and that do what is asked
-	asked       *fromAfar      // by another gpusched, for its user; nil: this was typed here
 	// restoreLimits makes our resource limits the user's again, for the daemon
 	// to read.
 	restoreLimits func()
-	root          string          // of the file system that doctor looks at; "" but in tests
-	journalDirs   []string        // where journald keeps its files, the one on disk first
-	words         []string        // the command line, byte for byte
-	helped        bool            // help was asked for and has been given
-	noted         map[string]bool // what noteOnce has said
-	as            manner          // of the tool by whose name it was called
-	busy          *busy.Line      // about what takes long; nil: nothing, or nobody sees it
+	root          string   // of the file system that doctor looks at; "" but in tests
+	journalDirs   []string // where journald keeps its files, the one on disk first
+}
+
+// whomAsked is whom the program asks.
+type whomAsked struct {
+	client     api.Engine
+	slurm      *engines.Slurm // nil: this is gpusched, which becomes gpusched-slurm where one is asked
+	own        bool           // the user's own scheduler was asked for by name
+	on         string         // the engine that the command line names; "": it names none
+	chosen     *chosen        // what the files of settings say of whom to ask; nil: they have not been read
+	hosts      []string       // the machines that are asked, "." for this one; none: this one alone
+	hostsGiven bool           // by the command line, not the environment
+	host       string         // the machine that answers in place of this one's scheduler; "": none does
+	far        []string       // the machines whose jobs are named, and that do what is asked
+	asked      *fromAfar      // by another gpusched, for its user; nil: this was typed here
 }
 
 // manner is how another tool does what was asked; the zero value is how gpusched does.
@@ -62,9 +71,15 @@ type manner struct {
 	// only are the jobs that its filters leave, besides states; nil is all.
 	only   func(api.Job) bool
 	states []string
-	all    bool      // only chooses among the jobs of all users
-	keeps  bool      // the job has a copy of its script
-	lane   *heldLane // the queue that a job is put in; nil is none
+	all    bool  // only chooses among the jobs of all users
+	keeps  bool  // the job has a copy of its script
+	turns  turns // of the queue that a job is put in; nil is none
+}
+
+// turns is a queue of another tool's, in which a new job waits for its turn.
+type turns interface {
+	enter(ctx context.Context, a *app, req *api.SubmitRequest) error // makes the job wait; nobody else enters until leave
+	leave()
 }
 
 // exitStatus ends the program with a status about which everything has been

@@ -46,7 +46,7 @@ func TestWhyOfAnArrayWhoseTasksWaitAgain(t *testing.T) {
 	reasons := []api.Reason{{Code: "gpu-paused", GPU: 0, Sentence: "paused by root"}}
 	say := func(j api.Job) string {
 		var text bytes.Buffer
-		a := &app{out: &term.Terminal{W: bufio.NewWriter(&text)}}
+		a := &app{startedWith: startedWith{out: &term.Terminal{W: bufio.NewWriter(&text)}}}
 		a.writeWhy(j)
 		a.out.W.Flush()
 		return text.String()

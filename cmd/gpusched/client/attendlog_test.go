@@ -90,15 +90,17 @@ func TestAttendReadsTheLog(t *testing.T) {
 	}
 	var out, said bytes.Buffer
 	a := &app{
-		uid: 62000, journalDirs: []string{dir}, getenv: func(string) string { return "" },
-		client: answering{job: state, ended: ended}, err: &term.Terminal{W: bufio.NewWriter(&said)},
-		out: &term.Terminal{W: bufio.NewWriter(writerFunc(func(b []byte) (int, error) {
-			if out.Write(b); out.String() == "hello\n" {
-				write("last word")
-				end()
-			}
-			return len(b), nil
-		}))},
+		startedWith: startedWith{
+			uid: 62000, journalDirs: []string{dir}, getenv: func(string) string { return "" }, err: &term.Terminal{W: bufio.NewWriter(&said)},
+			out: &term.Terminal{W: bufio.NewWriter(writerFunc(func(b []byte) (int, error) {
+				if out.Write(b); out.String() == "hello\n" {
+					write("last word")
+					end()
+				}
+				return len(b), nil
+			}))},
+		},
+		whomAsked: whomAsked{client: answering{job: state, ended: ended}},
 	}
 	write("of an earlier job\n" + contract.AttemptLine("5", "1") + "hello\n")
 	submitted := j
@@ -144,9 +146,11 @@ func TestAttendReadsTheLogOfEveryStart(t *testing.T) {
 	close(ended)
 	var out, said bytes.Buffer
 	a := &app{
-		uid: 62000, journalDirs: []string{dir}, getenv: func(string) string { return "" },
-		client: answering{job: func() (api.JobReply, error) { return reply, nil }, ended: ended},
-		err:    &term.Terminal{W: bufio.NewWriter(&said)}, out: &term.Terminal{W: bufio.NewWriter(&out)},
+		startedWith: startedWith{
+			uid: 62000, journalDirs: []string{dir}, getenv: func(string) string { return "" },
+			err: &term.Terminal{W: bufio.NewWriter(&said)}, out: &term.Terminal{W: bufio.NewWriter(&out)},
+		},
+		whomAsked: whomAsked{client: answering{job: func() (api.JobReply, error) { return reply, nil }, ended: ended}},
 	}
 	err := a.attend(t.Context(), reply.Job, true)
 	a.out.W.Flush()

@@ -59,7 +59,7 @@ func BenchmarkTable(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			out, _ := screen(120, false)
-			term.WriteTable(out, (&app{out: out}).jobColumns(), api.ByState(reply.Jobs, 0), false)
+			term.WriteTable(out, (&app{startedWith: startedWith{out: out}}).jobColumns(), api.ByState(reply.Jobs, 0), false)
 		}
 	})
 }

@@ -81,7 +81,7 @@ func TestManyTasksAreOneRow(t *testing.T) {
 		t.Fatalf("%d rows, the first %q", len(rows), rows[0].WithTasks())
 	}
 	out, b := screen(80, false)
-	term.WriteTable(out, (&app{out: out}).jobColumns(), rows, false)
+	term.WriteTable(out, (&app{startedWith: startedWith{out: out}}).jobColumns(), rows, false)
 	if strings.Contains(b.String(), "_[…]") {
 		t.Errorf("an id that can't be typed:\n%s", b)
 	}

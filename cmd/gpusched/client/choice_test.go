@@ -14,7 +14,7 @@ func TestRecent(t *testing.T) {
 		"1 of yours ended in the last hour: 'gpusched list -a --mine'\n":           {Ended: 1},
 	} {
 		out, b := screen(80, false)
-		(&app{out: out}).writeRecent(r)
+		(&app{startedWith: startedWith{out: out}}).writeRecent(r)
 		out.W.Flush()
 		if b.String() != want {
 			t.Errorf("%q, want %q", b, want)

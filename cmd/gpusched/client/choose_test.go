@@ -85,7 +85,7 @@ func TestWhichHosts(t *testing.T) {
 	a := &app{}
 	check := func(when, line, want string) {
 		t.Helper()
-		a = &app{root: dir, uid: os.Getuid(), own: a.own, on: a.on, asked: a.asked, getenv: func(name string) string { return env[name] }}
+		a = &app{startedWith: startedWith{root: dir, uid: os.Getuid(), getenv: func(name string) string { return env[name] }}, whomAsked: whomAsked{own: a.own, on: a.on, asked: a.asked}}
 		_, err := a.cutHosts(strings.Fields(line))
 		got := strings.Join(a.hosts, ",")
 		if err != nil {
@@ -138,7 +138,7 @@ func TestWhichHosts(t *testing.T) {
 func TestWhichEngine(t *testing.T) {
 	dir := t.TempDir()
 	env := map[string]string{"HOME": filepath.Join(dir, "home")}
-	a := &app{root: dir, uid: os.Getuid(), getenv: func(name string) string { return env[name] }}
+	a := &app{startedWith: startedWith{root: dir, uid: os.Getuid(), getenv: func(name string) string { return env[name] }}}
 	check := func(when, want string) {
 		t.Helper()
 		a.chosen = nil
@@ -202,7 +202,7 @@ func TestEngineOnTheCommandLine(t *testing.T) {
 		"--on=lsf list":          "error",
 		"--on slurm":             "/slurm",
 	} {
-		a := &app{uid: os.Getuid(), root: t.TempDir(), getenv: func(string) string { return "" }}
+		a := &app{startedWith: startedWith{uid: os.Getuid(), root: t.TempDir(), getenv: func(string) string { return "" }}}
 		rest, err := a.cutOwn(strings.Fields(line))
 		got := strings.Join(rest, " ") + "/" + a.on
 		if err != nil {
@@ -212,7 +212,7 @@ func TestEngineOnTheCommandLine(t *testing.T) {
 			t.Errorf("%q: %q, want %q", line, got, want)
 		}
 	}
-	a := &app{on: engineSlurm}
+	a := &app{whomAsked: whomAsked{on: engineSlurm}}
 	if got := a.asTyped("see 'gpusched list'"); got != "see 'gpusched --on slurm list'" {
 		t.Error(got)
 	}
@@ -265,9 +265,11 @@ func TestJobsChooseTheEngine(t *testing.T) {
 			if err != nil {
 				t.Fatal(line, err)
 			}
-			a := &app{uid: os.Getuid(), root: t.TempDir(), slurm: withSlurm, getenv: func(name string) string {
-				return map[string]string{engineVariable: variable}[name]
-			}}
+			a := &app{startedWith: startedWith{
+				uid: os.Getuid(), root: t.TempDir(), getenv: func(name string) string {
+					return map[string]string{engineVariable: variable}[name]
+				},
+			}, whomAsked: whomAsked{slurm: withSlurm}}
 			err = a.chooseEngine(k)
 			if got := a.other() != nil; (err != nil) != (want == "") || got != (want == engineSlurm) {
 				t.Errorf("%s=%q %s: Slurm %t, %v", engineVariable, variable, line, got, err)
@@ -287,7 +289,7 @@ func TestSettingsOfAnotherUser(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(own, 0o755), os.WriteFile(secret, []byte("root:hash\n"), 0o600), os.Symlink(secret, path)); err != nil {
 		t.Fatal(err)
 	}
-	a := &app{root: dir, uid: 0, getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}
+	a := &app{startedWith: startedWith{root: dir, uid: 0, getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}}
 	check := func(when, want string) {
 		t.Helper()
 		a.chosen = nil

@@ -5,8 +5,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/gpusched/gpusched/cmd/gpusched/doctor"
-	"github.com/gpusched/gpusched/cmd/gpusched/trial"
+	"github.com/gpusched/gpusched/cmd/gpusched/doctor/installation"
+	"github.com/gpusched/gpusched/cmd/gpusched/doctor/trial"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -36,7 +36,7 @@ func (c *doctorCmd) Run(ctx context.Context, a *app) error {
 	case c.Report:
 		return a.report(ctx, c.File)
 	}
-	checks := doctor.Check(ctx, a.daemon(), version, a.root)
+	checks := installation.Check(ctx, a.daemon(), version, a.root)
 	reply := api.HealthReply{Schema: api.Schema, Health: job.Worst(checks), Checks: checks}
 	return a.showHealth(c.outputFlags, c.Quiet, "doctor", reply)
 }

@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/gpusched/gpusched/cmd/gpusched/bugreport"
-	"github.com/gpusched/gpusched/cmd/gpusched/doctor"
+	"github.com/gpusched/gpusched/cmd/gpusched/doctor/bugreport"
+	"github.com/gpusched/gpusched/cmd/gpusched/doctor/installation"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/config"
@@ -65,7 +65,7 @@ func (a *app) bugReport(ctx context.Context) []byte {
 	r.learn(jobs, gpus)
 	r.versions(ctx)
 	r.settings()
-	checks := worstFirst(doctor.Check(ctx, a.daemon(), version, a.root))
+	checks := worstFirst(installation.Check(ctx, a.daemon(), version, a.root))
 	r.checks(checks)
 	r.gpus(gpus)
 	r.jobs(jobs, err)

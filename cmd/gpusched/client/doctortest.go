@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/doctor/trial"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
-	"github.com/gpusched/gpusched/cmd/gpusched/trial"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/contract"

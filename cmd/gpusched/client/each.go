@@ -101,6 +101,8 @@ type actedReply struct {
 	Jobs   []api.Job `json:"jobs"`
 }
 
+func (all *actedReply) nameAll(host string) { nameJobs(host, all.Jobs) }
+
 func (a *app) showActed(o outputFlags, jobs []api.Job, said func(api.Job) string) error {
 	if a.as.strict {
 		return nil // scancel and tsp -k say nothing

@@ -41,7 +41,7 @@ type fileReader struct {
 
 // newFileReader checks the options that are for every line.
 func (a *app) newFileReader(name string, format jobsfile.Format, options []string) (*fileReader, error) {
-	p, err := newParser(grammarFor([]string{"submit"}), nil, func(int) {})
+	p, err := newSubmitParser()
 	if err != nil {
 		return nil, err
 	}

@@ -43,8 +43,11 @@ func fuzzApp(f *testing.F) func() (*app, *bytes.Buffer) {
 	return func() (*app, *bytes.Buffer) {
 		var said bytes.Buffer
 		return &app{
-			out: &term.Terminal{W: bufio.NewWriter(io.Discard)}, err: &term.Terminal{W: bufio.NewWriter(&said)}, client: client,
-			environ: []string{"PATH=/bin", "B=\xff"}, getenv: func(string) string { return "" }, getwd: func() (string, error) { return "/", nil },
+			startedWith: startedWith{
+				out: &term.Terminal{W: bufio.NewWriter(io.Discard)}, err: &term.Terminal{W: bufio.NewWriter(&said)},
+				environ: []string{"PATH=/bin", "B=\xff"}, getenv: func(string) string { return "" }, getwd: func() (string, error) { return "/", nil },
+			},
+			whomAsked: whomAsked{client: client},
 		}, &said
 	}
 }
@@ -67,13 +70,14 @@ func FuzzCommandLine(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line string) {
 		a, said := start()
 		a.words = withCommand(strings.Split(line, "\n"))
-		parser, err := newParser(grammarFor(a.words), io.Discard, func(int) { a.helped = true })
+		helped := false
+		parser, err := newParser(grammarFor(a.words), io.Discard, func(int) { helped = true })
 		if err != nil {
 			t.Fatal(err)
 		}
 		kctx, err := parser.Parse(a.words)
 		switch {
-		case a.helped:
+		case helped:
 			return
 		case err != nil:
 			err = misused(err)

@@ -48,6 +48,11 @@ type gpusAnswer struct {
 	Jobs []api.Job `json:"jobs,omitempty"`
 }
 
+func (all *gpusAnswer) nameAll(host string) {
+	nameJobs(host, all.Jobs)
+	nameGPUs(host, all.GPUs)
+}
+
 func (c *gpusCmd) ask(ctx context.Context, a *app) (all gpusAnswer, err error) {
 	if all.GPUsReply, err = api.GPUs(ctx, a.client); err == nil && !c.Topology {
 		all.Jobs, err = a.sitters(ctx, all.Reservations)

@@ -111,7 +111,7 @@ func pagesOf(t *testing.T, epoch string) map[string]string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "new")
 	var b bytes.Buffer
-	a := &app{out: &term.Terminal{W: bufio.NewWriter(&b)}, slurm: withSlurm, getenv: func(string) string { return epoch }}
+	a := &app{startedWith: startedWith{out: &term.Terminal{W: bufio.NewWriter(&b)}, getenv: func(string) string { return epoch }}, whomAsked: whomAsked{slurm: withSlurm}}
 	if err := writeManual(t.Context(), a, []string{dir}); err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/gpusched/gpusched/cmd/gpusched/doctor"
+	"github.com/gpusched/gpusched/cmd/gpusched/doctor/installation"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -42,7 +42,7 @@ func (a *app) showHealth(f outputFlags, quiet bool, command string, reply api.He
 	}
 	var bad []string
 	for _, check := range reply.Checks {
-		if !works(check) && check.Health != doctor.Unseen {
+		if !works(check) && check.Health != installation.Unseen {
 			bad = append(bad, check.Name)
 		}
 	}
@@ -95,7 +95,7 @@ func rankOf(h job.Health) int {
 		return 4
 	case job.Limited:
 		return 3
-	case doctor.Unseen:
+	case installation.Unseen:
 		return 2
 	case job.Degraded:
 		return 1
@@ -181,7 +181,7 @@ var healthColumns = []term.Column[job.Check]{
 
 // healthStyle is styleOf with what a user may not look at.
 func healthStyle(health job.Health) term.Style {
-	if health == doctor.Unseen || health == job.Limited {
+	if health == installation.Unseen || health == job.Limited {
 		return term.Plain
 	}
 	return styleOf(health)

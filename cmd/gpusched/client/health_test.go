@@ -20,7 +20,7 @@ func TestHealthThatIsLimited(t *testing.T) {
 	show := func(checks []job.Check, tty, quiet bool) (string, error) {
 		var out strings.Builder
 		w := bufio.NewWriter(&out)
-		a := &app{out: &term.Terminal{W: w, TTY: tty, Width: 100}}
+		a := &app{startedWith: startedWith{out: &term.Terminal{W: w, TTY: tty, Width: 100}}}
 		err := a.showHealth(outputFlags{}, quiet, "health", api.HealthReply{Health: job.Worst(checks), Checks: checks})
 		w.Flush()
 		return out.String(), err

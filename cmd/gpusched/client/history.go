@@ -42,6 +42,12 @@ type historyAnswer struct {
 	More bool `json:"more,omitempty"` // earlier ones were left out
 }
 
+func (all *historyAnswer) nameAll(host string) {
+	for i := range all.Jobs {
+		nameJob(host, &all.Jobs[i].Job)
+	}
+}
+
 func (c *historyCmd) ask(ctx context.Context, a *app, q api.HistoryQuery, last int) (historyAnswer, error) {
 	rows, more, err := c.collect(ctx, a, q, last)
 	return historyAnswer{historyReply{api.Schema, rows}, more}, err

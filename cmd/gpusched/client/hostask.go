@@ -113,44 +113,24 @@ func readDocument(host string, ans remote.Answer, doc any) error {
 	return nil
 }
 
+// named is a document of a command whose jobs and GPUs get the name of the machine that they are of.
+type named interface{ nameAll(host string) }
+
 // nameDocument writes the name of a machine on the jobs and GPUs of its document.
 func nameDocument(host string, doc any) {
-	var jobs []api.Job
-	var gpus []api.GPU
 	switch d := doc.(type) {
+	case named:
+		d.nameAll(host)
 	case *api.StatusReply:
-		jobs, gpus = append(d.Running, d.Waiting...), d.GPUs
-		d.Running, d.Waiting = jobs[:len(d.Running)], jobs[len(d.Running):]
+		nameJobs(host, d.Running)
+		nameJobs(host, d.Waiting)
+		nameGPUs(host, d.GPUs)
 	case *api.GPUsReply:
-		gpus = d.GPUs
-	case *gpusAnswer:
-		jobs, gpus = d.Jobs, d.GPUs
-	case *listAnswer:
-		jobs, gpus = d.Jobs, d.GPUs
-		for i, command := range d.Commands[:min(len(d.Commands), len(jobs))] {
-			jobs[i].Command = command
-		}
-	case *actedReply:
-		jobs = d.Jobs
-	case *historyAnswer:
-		for i := range d.Jobs {
-			nameJob(host, &d.Jobs[i].Job)
-		}
+		nameGPUs(host, d.GPUs)
 	case *api.JobReply:
 		nameReply(host, d)
-	case *whyAnswer:
-		nameReply(host, &d.JobReply)
 	case *api.SubmitReply:
 		nameJob(host, &d.Job)
-	}
-	for i := range jobs {
-		nameJob(host, &jobs[i])
-	}
-	for i := range gpus {
-		gpus[i].Host = host
-		for s := range gpus[i].Shares {
-			gpus[i].Shares[s].Called = nameAt(host, nameOnly(gpus[i].Shares[s].Called, gpus[i].Shares[s].Job))
-		}
 	}
 }
 
@@ -161,6 +141,21 @@ func nameReply(host string, d *api.JobReply) {
 	}
 	for i := range d.Queue.Ahead {
 		d.Queue.Ahead[i].Called = nameAt(host, nameOnly(d.Queue.Ahead[i].Called, 0))
+	}
+}
+
+func nameJobs(host string, jobs []api.Job) {
+	for i := range jobs {
+		nameJob(host, &jobs[i])
+	}
+}
+
+func nameGPUs(host string, gpus []api.GPU) {
+	for i := range gpus {
+		gpus[i].Host = host
+		for s := range gpus[i].Shares {
+			gpus[i].Shares[s].Called = nameAt(host, nameOnly(gpus[i].Shares[s].Called, gpus[i].Shares[s].Job))
+		}
 	}
 }
 

@@ -151,7 +151,7 @@ func TestTheEnvironmentOfAnotherMachine(t *testing.T) {
 	if got := text(true); got != "PATH=/bin SHELL= DISPLAY=" {
 		t.Error(got)
 	}
-	a := &app{environ: []string{"HOME=/srv/you", "USER=you", "SHELL=/bin/you", "SSH_TTY=/dev/pts/1"}}
+	a := &app{startedWith: startedWith{environ: []string{"HOME=/srv/you", "USER=you", "SHELL=/bin/you", "SSH_TTY=/dev/pts/1"}}}
 	t.Chdir(t.TempDir())
 	a.surround(&remote.NewJob{Environ: environFor(environ, set, false), Dir: []byte("/no/such"), Umask: 0o27})
 	if dir, err := a.workDir(""); dir != "/no/such" || err != nil || a.umask != 0o27 {
@@ -222,7 +222,7 @@ func TestAMachineTakesItsOwnJobs(t *testing.T) {
 			t.Errorf("%+v: %q", c.q, got)
 		}
 	}
-	a := &app{asked: &fromAfar{called: "a"}}
+	a := &app{whomAsked: whomAsked{asked: &fromAfar{called: "a"}}}
 	for word, want := range map[string]string{"a:12": "12", "a:1,2,a:3": "1,2,3", "12": "12", "b:1": "b:1", "a:1,b:2": "a:1,b:2", "name:a:1": "name:a:1"} {
 		if got := a.bare(word); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
@@ -240,7 +240,7 @@ func fakeSSH(t *testing.T, script string) (dir string, a *app, said *bytes.Buffe
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	said = new(bytes.Buffer)
 	w := bufio.NewWriter(said)
-	return dir, &app{out: &term.Terminal{W: w}, err: &term.Terminal{W: w}, getenv: os.Getenv, getwd: os.Getwd}, said
+	return dir, &app{startedWith: startedWith{out: &term.Terminal{W: w}, err: &term.Terminal{W: w}, getenv: os.Getenv, getwd: os.Getwd}}, said
 }
 
 // Whoever is told to end tells the command on the other machine, and does not wait for it.
@@ -423,7 +423,7 @@ func TestAFileOfJobsThatIsCutOff(t *testing.T) {
 // Of what a machine says each line is under its name: it can't speak for another.
 func TestAMachineSpeaksForItself(t *testing.T) {
 	_, a, said := fakeSSH(t, `echo "gpusched begins"; printf 'gpusched: no\nb: gone\ngpusched: b: trust me\033[31m\n' >&2; exit 3`)
-	_, err := fetch(t.Context(), &app{out: a.out, err: a.err, getenv: a.getenv, host: "a", words: []string{"list"}}, func() (listAnswer, error) { return listAnswer{}, nil })
+	_, err := fetch(t.Context(), &app{startedWith: startedWith{out: a.out, err: a.err, getenv: a.getenv}, whomAsked: whomAsked{host: "a"}, words: []string{"list"}}, func() (listAnswer, error) { return listAnswer{}, nil })
 	if code := a.complainOf("a", err); code != error(exitStatus(3)) {
 		t.Errorf("%v", code)
 	}

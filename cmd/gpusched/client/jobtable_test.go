@@ -67,7 +67,7 @@ func TestATableFitsItsTerminal(t *testing.T) {
 `,
 	} {
 		out, b := screen(width, false)
-		a := &app{out: out}
+		a := &app{startedWith: startedWith{out: out}}
 		term.WriteTable(out, a.jobColumns(), queue(), false)
 		out.W.Flush()
 		if got := "\n" + b.String(); got != want {
@@ -85,7 +85,7 @@ func TestColourNeverMovesAColumn(t *testing.T) {
 	plainTerm, plainText := screen(100, false)
 	colourTerm, colourText := screen(100, true)
 	for _, out := range []*term.Terminal{plainTerm, colourTerm} {
-		a := &app{out: out}
+		a := &app{startedWith: startedWith{out: out}}
 		term.WriteTable(out, a.jobColumns(), queue(), false)
 		out.W.Flush()
 	}
@@ -112,7 +112,7 @@ func TestNothingReachesTheTerminalUnsanitised(t *testing.T) {
 		Request: job.Request{GPUType: evil}, HeldBy: evil, Array: &api.Array{Spec: evil}, Task: &api.Task{Name: evil}, After: []job.Dependency{{Kind: job.DependencyKind(evil)}}, GPUs: []api.Allocation{{GPU: contract.GPU{UUID: evil}}}, Reasons: []api.Reason{{Sentence: evil}}}
 	g := api.GPU{StateDetail: evil, GPU: job.GPU{Name: evil, State: job.GPUState(evil), UUID: evil, PCI: evil, Processes: []job.GPUProcess{{Comm: evil, User: evil}}}}
 	out, b := screen(80, false)
-	a := &app{out: out, err: out, getenv: func(string) string { return "" }}
+	a := &app{startedWith: startedWith{out: out, err: out, getenv: func(string) string { return "" }}}
 	term.WriteTable(out, a.jobColumns(), []api.Job{j}, true)
 	a.writeJob(j, []api.Attempt{{Result: j.Result}, {Result: j.Result}}, nil)
 	a.writeWhy(j)

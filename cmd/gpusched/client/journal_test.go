@@ -75,7 +75,7 @@ func TestOutOfReach(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(bin, "journalctl"), []byte(version), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		a := &app{uid: c.uid, journalDirs: []string{journal}}
+		a := &app{startedWith: startedWith{uid: c.uid, journalDirs: []string{journal}}}
 		if out, hidden := a.outOfReach(), a.hiddenOutput() != nil; out != c.out || hidden != c.hidden {
 			t.Errorf("%+v: %v, %v", c, out, hidden)
 		}
@@ -100,7 +100,7 @@ func TestNothingPrinted(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(units, 0o755), os.Symlink("ab12", filepath.Join(units, "invocation:systemd-journald.service"))); err != nil {
 		t.Fatal(err)
 	}
-	p := &logPrinter{logsCmd: &logsCmd{}, app: &app{root: root}, path: journalctl}
+	p := &logPrinter{logsCmd: &logsCmd{}, app: &app{startedWith: startedWith{root: root}}, path: journalctl}
 	for _, c := range []struct {
 		placed time.Duration // after journald was started
 		whole  bool
@@ -121,7 +121,7 @@ func TestNothingPrinted(t *testing.T) {
 func streamed(t *testing.T, text string, size int, j api.Job, p *logPrinter, tty bool) string {
 	t.Helper()
 	var b bytes.Buffer
-	p.app = &app{out: &term.Terminal{W: bufio.NewWriter(&b), TTY: tty}, uid: 1}
+	p.app = &app{startedWith: startedWith{out: &term.Terminal{W: bufio.NewWriter(&b), TTY: tty}, uid: 1}}
 	out := p.stream(j)
 	for rest := text; rest != ""; rest = rest[min(size, len(rest)):] {
 		if n, err := out.Write([]byte(rest[:min(size, len(rest))])); err != nil || n != min(size, len(rest)) {

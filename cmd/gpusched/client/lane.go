@@ -94,18 +94,21 @@ func (a *app) laneSlots(ctx context.Context, to int) error {
 	return err
 }
 
-// intoLane adds the dependencies that make the job wait for its turn. It holds the lane's lock until leaveLane.
-func (a *app) intoLane(ctx context.Context, req *api.SubmitRequest) (err error) {
-	if a.as.lane == nil {
-		return nil
-	}
+// heldLane is a lane of which a job is to be a part, and its file while that is submitted.
+type heldLane struct {
+	alias.Lane
+	held *os.File
+}
+
+// enter adds the dependencies that make the job wait for its turn. It holds the lane's lock until leave.
+func (h *heldLane) enter(ctx context.Context, a *app, req *api.SubmitRequest) error {
 	l, err := a.openLane(ctx)
 	if err != nil {
 		a.note("two that are submitted at the same moment may run at the same time: %v", err)
 	}
-	a.as.lane.held = l.file
-	if a.as.lane.Take > l.slots {
-		return usagef("%d slots are asked, and the queue has %d (tsp -S N)", a.as.lane.Take, l.slots)
+	h.held = l.file
+	if h.Take > l.slots {
+		return usagef("%d slots are asked, and the queue has %d (tsp -S N)", h.Take, l.slots)
 	}
 	jobs, err := a.mine(ctx, api.ListQuery{})
 	if err != nil {
@@ -124,7 +127,7 @@ func (a *app) intoLane(ctx context.Context, req *api.SubmitRequest) (err error) 
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(x, y int) int { return len(taken[x]) - len(taken[y]) })
-	mine := order[:a.as.lane.Take]
+	mine := order[:h.Take]
 	if req.Tags == nil {
 		req.Tags = map[string]string{}
 	}
@@ -154,15 +157,9 @@ func before(jobs []api.Job) (ids []job.ID) {
 	return append(ids, waiting[max(0, len(waiting)-laneDepth):]...)
 }
 
-// leaveLane lets the next one in.
-func (a *app) leaveLane() {
-	if a.as.lane != nil && a.as.lane.held != nil {
-		a.as.lane.held.Close()
+// leave lets the next one in.
+func (h *heldLane) leave() {
+	if h.held != nil {
+		h.held.Close()
 	}
-}
-
-// heldLane is a lane of which a job is to be a part, and its file while that is submitted.
-type heldLane struct {
-	alias.Lane
-	held *os.File
 }

@@ -107,6 +107,14 @@ type listAnswer struct {
 	Commands []string `json:"commands,omitempty"` // of its jobs, for another gpusched: no document has them
 }
 
+func (all *listAnswer) nameAll(host string) {
+	for i, command := range all.Commands[:min(len(all.Commands), len(all.Jobs))] {
+		all.Jobs[i].Command = command
+	}
+	nameJobs(host, all.Jobs)
+	nameGPUs(host, all.GPUs)
+}
+
 // ask asks for what is listed, the parameters of its tasks, and what is left out.
 func (c *listCmd) ask(ctx context.Context, a *app, q api.ListQuery) (all listAnswer, err error) {
 	if all.ListReply, err = api.List(ctx, a.client, q); err != nil {

@@ -53,7 +53,7 @@ func TestSeekAttempt(t *testing.T) {
 func TestOwnLogIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "log")
-		f := &following{logPrinter: &logPrinter{logsCmd: &logsCmd{}, app: &app{uid: 7}}}
+		f := &following{logPrinter: &logPrinter{logsCmd: &logsCmd{}, app: &app{startedWith: startedWith{uid: 7}}}}
 		j := api.Job{ID: 5, UID: 7, Private: &api.Private{Log: contract.Log{Path: path}}}
 		at := api.Attempt{Attempt: job.Attempt{Number: 1, PlacedAt: time.Now()}}
 		time.AfterFunc(time.Second, func() { _ = os.WriteFile(path, []byte("10%\r"), 0o600) })
@@ -80,7 +80,7 @@ func TestOwnLogOfThisStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for uid, want := range map[int]bool{1001: false, 62000: true, 998: true} {
-		a := &app{uid: uid, journalDirs: []string{t.TempDir()}}
+		a := &app{startedWith: startedWith{uid: uid, journalDirs: []string{t.TempDir()}}}
 		if err := os.Mkdir(filepath.Join(a.journalDirs[0], "0123"), 0o700); err != nil {
 			t.Fatal(err)
 		}

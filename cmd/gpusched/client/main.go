@@ -43,17 +43,19 @@ func hostApp() *app {
 	umask := syscall.Umask(0)
 	syscall.Umask(umask)
 	return &app{
-		out:     term.New(os.Stdout, os.Getenv, time.Now()),
-		err:     term.New(os.Stderr, os.Getenv, time.Now()),
-		environ: os.Environ(), getenv: getenv, getwd: os.Getwd, umask: umask, uid: os.Getuid(),
-		interactive: term.IsTerminal(os.Stdin),
-		answer: func() string {
-			line, _ := bufio.NewReader(os.Stdin).ReadString('\n')
-			return strings.TrimSpace(line)
+		startedWith: startedWith{
+			out:     term.New(os.Stdout, os.Getenv, time.Now()),
+			err:     term.New(os.Stderr, os.Getenv, time.Now()),
+			environ: os.Environ(), getenv: getenv, getwd: os.Getwd, umask: umask, uid: os.Getuid(),
+			interactive: term.IsTerminal(os.Stdin),
+			answer: func() string {
+				line, _ := bufio.NewReader(os.Stdin).ReadString('\n')
+				return strings.TrimSpace(line)
+			},
+			restoreLimits: restoreLimits,
+			journalDirs:   []string{"/var/log/journal", "/run/log/journal"},
 		},
-		client:        clientFor(os.Getenv, os.Getuid(), api.SocketPath, enabledSocket),
-		restoreLimits: restoreLimits,
-		journalDirs:   []string{"/var/log/journal", "/run/log/journal"},
+		whomAsked: whomAsked{client: clientFor(os.Getenv, os.Getuid(), api.SocketPath, enabledSocket)},
 	}
 }
 

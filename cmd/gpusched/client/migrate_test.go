@@ -13,7 +13,7 @@ import (
 func TestArraysMoveWhole(t *testing.T) {
 	j := api.Job{ID: 9, UID: 1001, State: job.Queued, Array: &api.Array{Spec: "0-3,7%2", Size: 5, Limit: 2}, Private: &api.Private{}}
 	j.Private.Argv = [][]byte{[]byte("true")}
-	a := &app{uid: 1001}
+	a := &app{startedWith: startedWith{uid: 1001}}
 	req, err := a.onceMore(api.JobReply{Job: j, Results: &api.Results{Tasks: []api.TaskGroup{{Tasks: "0-3,7"}}}})
 	if err != nil || req.Array == nil || req.Array.Spec != "0-3,7%2" {
 		t.Errorf("%v %+v", err, req)
@@ -28,7 +28,7 @@ func TestArraysMoveWhole(t *testing.T) {
 // Where the environment names no home, as in a unit of systemd, it is the account's.
 func TestCommandsAboutSlurmHaveAHome(t *testing.T) {
 	t.Setenv("HOME", "")
-	if home := (&app{getenv: getenv}).shell().Home; !filepath.IsAbs(home) {
+	if home := (&app{startedWith: startedWith{getenv: getenv}}).shell().Home; !filepath.IsAbs(home) {
 		t.Errorf("%q", home)
 	}
 }

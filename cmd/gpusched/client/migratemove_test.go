@@ -103,8 +103,9 @@ func (r *moveRig) run(ctx context.Context, ids ...string) (string, error) {
 		return map[string]string{"XDG_STATE_HOME": r.state, "HOME": engines.Variable(r.environ, "HOME")}[name]
 	}
 	a := &app{
-		out: term.New(os.Stdout, getenv, time.Now()), err: term.New(os.Stderr, getenv, time.Now()), getenv: getenv, environ: r.environ, uid: os.Getuid(),
-		client: &api.Client{Socket: r.socket}, slurm: withSlurm, restoreLimits: func() {}, noted: map[string]bool{},
+		startedWith: startedWith{out: term.New(os.Stdout, getenv, time.Now()), err: term.New(os.Stderr, getenv, time.Now()), getenv: getenv, environ: r.environ, uid: os.Getuid(), restoreLimits: func() {}},
+		whomAsked:   whomAsked{client: &api.Client{Socket: r.socket}, slurm: withSlurm},
+		noted:       map[string]bool{},
 	}
 	a.out.W = bufio.NewWriter(&said)
 	a.err.W = a.out.W

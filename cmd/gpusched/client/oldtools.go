@@ -191,6 +191,9 @@ func (a *app) capTime(ctx context.Context, req *api.SubmitRequest) {
 
 // submit queues a job. For a tool whose users raise priorities, one that may not be raised counts as normal.
 func (a *app) submit(ctx context.Context, req api.SubmitRequest) (api.SubmitReply, error) {
+	if a.as.turns != nil {
+		defer a.as.turns.leave()
+	}
 	if !a.as.caps {
 		return a.client.Submit(ctx, req)
 	}

@@ -26,7 +26,7 @@ func TestSchedulerStart(t *testing.T) {
 	write("config.json", `{"files": {"jobs_file": "my.txt", "llm_config_file": "table.json", "state_file": "s"},
 		"scheduler": {"job_timeout_s": 3600.0, "num_gpus": 8}, "gpu": {"memory_threshold": 0.8, "load_threshold": 0.7}}`)
 	said := &term.Terminal{W: bufio.NewWriter(io.Discard)}
-	a := &app{out: said, err: said, getenv: func(string) string { return "" }, uid: os.Getuid()}
+	a := &app{startedWith: startedWith{out: said, err: said, getenv: func(string) string { return "" }, uid: os.Getuid()}}
 	check := func(line, want string) {
 		t.Helper()
 		words := strings.Fields(line)

@@ -60,7 +60,7 @@ func runAs(ctx context.Context, a *app, name string, args []string) int {
 		if call.Lane != nil && call.Lane.Take == 0 {
 			err = a.laneSlots(ctx, call.Lane.Slots)
 		} else if call.Lane != nil {
-			a.as.lane = &heldLane{Lane: *call.Lane}
+			a.as.turns = &heldLane{Lane: *call.Lane}
 		}
 	}
 	if err == nil && call.Site != nil {

@@ -21,7 +21,7 @@ func TestOutputOfAnotherUser(t *testing.T) {
 	j := api.Job{ID: 13, User: "alice", UID: 1001, Private: &api.Private{}}
 	j.Private.Log.Path = path
 	for uid, hint := range map[int]string{0: "sudo -u alice gpusched logs slurm:13", 1002: ""} {
-		a := &app{uid: uid, client: onslurm.New(nil, uid, nil)}
+		a := &app{startedWith: startedWith{uid: uid}, whomAsked: whomAsked{client: onslurm.New(nil, uid, nil)}}
 		f, err := a.outputFile(j)
 		var told *api.Error
 		if f != nil || !errors.As(err, &told) || told.Code != api.CodeForbidden || told.Hint != hint || !strings.Contains(told.Message, "for alice to read") {
@@ -32,7 +32,7 @@ func TestOutputOfAnotherUser(t *testing.T) {
 			t.Errorf("uid %d follows: %v", uid, err)
 		}
 	}
-	a := &app{uid: 1001, client: onslurm.New(nil, 1001, nil)}
+	a := &app{startedWith: startedWith{uid: 1001}, whomAsked: whomAsked{client: onslurm.New(nil, 1001, nil)}}
 	if f, err := a.outputFile(j); err != nil || f.Close() != nil {
 		t.Error(err)
 	}

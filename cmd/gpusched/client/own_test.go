@@ -39,7 +39,7 @@ func TestWhichScheduler(t *testing.T) {
 			check("the user's alone", own, true)
 			uid++
 			check("another's", "", false)
-			if _, err := (&app{getenv: getenv, uid: uid}).cutOwn([]string{"--user"}); err == nil || !strings.Contains(err.Error(), "not to you") {
+			if _, err := (&app{startedWith: startedWith{getenv: getenv, uid: uid}}).cutOwn([]string{"--user"}); err == nil || !strings.Contains(err.Error(), "not to you") {
 				t.Errorf("another's, by name: %v", err)
 			}
 			uid--
@@ -55,7 +55,7 @@ func TestWhichScheduler(t *testing.T) {
 	socket = "/elsewhere"
 	check("another is named", "/elsewhere", false)
 
-	a := &app{getenv: getenv, uid: uid}
+	a := &app{startedWith: startedWith{getenv: getenv, uid: uid}}
 	if rest, err := a.cutOwn([]string{"--user", "list", "--user", "alice"}); err != nil || !slices.Equal(rest, []string{"list", "--user", "alice"}) ||
 		a.daemon().Socket != own || !a.daemon().Own {
 		t.Errorf("%q, %+v", rest, a.client)

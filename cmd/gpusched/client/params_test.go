@@ -12,7 +12,7 @@ import (
 // A listing goes without the parameters that can't be had, and says so once.
 func TestParametersThatCannotBeHadAreLeftOut(t *testing.T) {
 	out, b := screen(0, false)
-	a := &app{err: out, uid: 1000, client: &api.Client{Socket: filepath.Join(t.TempDir(), "none")}}
+	a := &app{startedWith: startedWith{err: out, uid: 1000}, whomAsked: whomAsked{client: &api.Client{Socket: filepath.Join(t.TempDir(), "none")}}}
 	list := []api.Job{
 		{UID: 1001, Task: &api.Task{Task: job.Task{Array: 6}}},
 		{UID: 1000, Task: &api.Task{Task: job.Task{Array: 7}}},

@@ -76,9 +76,12 @@ func TestPicture(t *testing.T) {
 	const width = 118
 	var out bytes.Buffer
 	a := &app{
-		out:    &term.Terminal{W: bufio.NewWriter(&out), TTY: true, Colour: true, Width: width, Now: noon},
-		err:    &term.Terminal{W: bufio.NewWriter(&out), Now: noon},
-		getenv: func(string) string { return "" }, uid: 1001, client: &api.Client{Socket: socket},
+		startedWith: startedWith{
+			out:    &term.Terminal{W: bufio.NewWriter(&out), TTY: true, Colour: true, Width: width, Now: noon},
+			err:    &term.Terminal{W: bufio.NewWriter(&out), Now: noon},
+			getenv: func(string) string { return "" }, uid: 1001,
+		},
+		whomAsked: whomAsked{client: &api.Client{Socket: socket}},
 	}
 	if code := run(t.Context(), a, []string{"list"}); code != 0 {
 		t.Fatalf("list exits %d: %s", code, out.String())

@@ -20,7 +20,7 @@ func TestReportLeavesOutNothing(t *testing.T) {
 	} {
 		var out strings.Builder
 		w := bufio.NewWriter(&out)
-		a := &app{out: &term.Terminal{W: w, Width: 100}}
+		a := &app{startedWith: startedWith{out: &term.Terminal{W: w, Width: 100}}}
 		joules := 1.0
 		a.writeReport(api.ReportReply{Total: api.ReportRow{Jobs: 1, GPUHours: c.hours, EnergyHours: c.known, EnergyJoules: &joules}}, false)
 		w.Flush()

@@ -39,12 +39,13 @@ func run(ctx context.Context, a *app, args []string) (code int) {
 	}
 	args = withCommand(args)
 	a.words, a.noted = args, map[string]bool{}
-	parser, err := newParser(grammarFor(args), a.out.W, func(int) { a.helped = true })
+	helped := false // help was asked for and has been given
+	parser, err := newParser(grammarFor(args), a.out.W, func(int) { helped = true })
 	if err != nil {
 		return a.finish(err)
 	}
 	kctx, err := parser.Parse(args)
-	if a.helped {
+	if helped {
 		return 0
 	}
 	if err != nil {

@@ -74,7 +74,6 @@ func (c *runCmd) submit(ctx context.Context, a *app) (api.Job, error) {
 		return api.Job{}, err
 	}
 	reply, err := a.submit(ctx, req)
-	a.leaveLane()
 	if err == nil {
 		a.hintQueued(&c.jobOptions, reply.Job)
 		a.hintMemory(reply.Job)

@@ -12,7 +12,7 @@ import (
 // says what is wrong.
 func TestHostileScripts(t *testing.T) {
 	dir := t.TempDir()
-	a := &app{environ: []string{"PATH=/usr/bin:/bin"}}
+	a := &app{startedWith: startedWith{environ: []string{"PATH=/usr/bin:/bin"}}}
 	write := func(name, text string) string {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
 			t.Fatal(err)

@@ -126,6 +126,13 @@ func (l *scriptLine) words() ([]string, error) {
 	return splitWords(l.text)
 }
 
+// newSubmitParser reads words as those of submit.
+func newSubmitParser() (*kong.Kong, error) {
+	return newParser(&struct {
+		Submit submitCmd `cmd:""`
+	}{}, io.Discard, func(int) {})
+}
+
 // checkOwn parses options by themselves, so that an error has its place.
 func checkOwn(p *kong.Kong, words []string) error {
 	_, err := parseOwn(p, words)

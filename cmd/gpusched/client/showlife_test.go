@@ -39,7 +39,7 @@ func TestFateOfAnArrayThatStarts(t *testing.T) {
 // A job that is back in the queue says how its only start ended.
 func TestShowOfAJobThatIsBack(t *testing.T) {
 	var text bytes.Buffer
-	a := &app{out: &term.Terminal{W: bufio.NewWriter(&text)}}
+	a := &app{startedWith: startedWith{out: &term.Terminal{W: bufio.NewWriter(&text)}}}
 	a.writeJob(api.Job{ID: 7, State: "queued"}, []api.Attempt{{Attempt: job.Attempt{Number: 1}, Result: &api.Result{Sentence: "stopped for job 9"}}}, nil)
 	a.out.W.Flush()
 	if !strings.Contains(text.String(), "attempt 1   stopped for job 9") {

@@ -84,7 +84,6 @@ func (c *submitCmd) Run(ctx context.Context, a *app) error {
 	c.hintMisplaced(a)
 	a.restoreLimits()
 	reply, err := a.submit(ctx, req)
-	a.leaveLane()
 	if err != nil {
 		return err
 	}
@@ -178,7 +177,10 @@ func (c *jobOptions) request(ctx context.Context, a *app) (api.SubmitRequest, er
 			return req, err
 		}
 	}
-	return req, a.intoLane(ctx, &req)
+	if a.as.turns != nil {
+		err = a.as.turns.enter(ctx, a, &req)
+	}
+	return req, err
 }
 
 // argv is the command as it was typed: the parser takes the words through

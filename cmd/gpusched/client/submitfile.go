@@ -111,7 +111,7 @@ func (c *submitCmd) readFile(ctx context.Context, a *app) ([]lineJob, error) {
 	if err != nil {
 		return nil, err
 	}
-	parser, err := newParser(grammarFor(a.words), io.Discard, func(int) { a.helped = true })
+	parser, err := newSubmitParser()
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +215,6 @@ func (c *submitCmd) readLine(ctx context.Context, a *app, in *fileOfJobs, line s
 	}
 	this := *a
 	this.words = slices.Concat(a.words, typed)
-	this.helped = false
 	k, err := in.parser.Parse(this.words)
 	if err != nil {
 		return nil, misused(err)

@@ -42,8 +42,11 @@ func fileRun(ctx context.Context, t *testing.T, answer http.HandlerFunc, args ..
 		return string(text)
 	}
 	a := &app{
-		out: term.New(open("out"), none, time.Now()), err: term.New(open("err"), none, time.Now()),
-		getenv: none, getwd: os.Getwd, client: &api.Client{Socket: filepath.Join(dir, "s")}, restoreLimits: func() {},
+		startedWith: startedWith{
+			out: term.New(open("out"), none, time.Now()), err: term.New(open("err"), none, time.Now()),
+			getenv: none, getwd: os.Getwd, restoreLimits: func() {},
+		},
+		whomAsked: whomAsked{client: &api.Client{Socket: filepath.Join(dir, "s")}},
 	}
 	code = run(ctx, a, append([]string{"submit", "--env", "clean"}, args...))
 	a.err.W.Flush()

@@ -13,8 +13,8 @@ import (
 // TestStrangersIn: what somebody else can have written, or can put in a file's place, is
 // not the caller's; what lies in a directory such as /tmp can be.
 func TestStrangersIn(t *testing.T) {
-	own := &app{uid: os.Getuid(), environ: []string{"PATH=/usr/bin:/bin"}}
-	other := &app{uid: os.Getuid() + 1, environ: own.environ}
+	own := &app{startedWith: startedWith{uid: os.Getuid(), environ: []string{"PATH=/usr/bin:/bin"}}}
+	other := &app{startedWith: startedWith{uid: os.Getuid() + 1, environ: own.environ}}
 	if os.Getuid() == 0 { // whom all trust: the files are another's
 		other.uid = 4711
 	}
@@ -101,7 +101,7 @@ func (m madeFor) Sys() any        { return &syscall.Stat_t{Gid: m.gid} }
 // group, and others' where it is another's. Account 1 of a system has such a group.
 func TestCallersGroupWrites(t *testing.T) {
 	for uid, others := range map[int]bool{1: false, 2: true} {
-		a := &app{uid: uid}
+		a := &app{startedWith: startedWith{uid: uid}}
 		if got := a.othersWrite(t.TempDir(), madeFor{gid: 1}); got != others {
 			t.Errorf("account %d: others write it: %t", uid, got)
 		}
@@ -144,7 +144,7 @@ func TestBesides(t *testing.T) {
 		if err := errors.Join(os.Chmod(path, c.file), os.Chmod(bin, c.bin)); err != nil {
 			t.Fatal(err)
 		}
-		if got := (&app{uid: c.uid}).comesWith(cmp.Or(c.self, path), path, below); got != c.want {
+		if got := (&app{startedWith: startedWith{uid: c.uid}}).comesWith(cmp.Or(c.self, path), path, below); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

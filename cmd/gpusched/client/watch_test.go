@@ -125,9 +125,13 @@ func (w *watching) app() *app {
 		return map[string]string{"XDG_STATE_HOME": filepath.Join(w.dir, "state")}[name]
 	}
 	return &app{
-		uid: os.Getuid(), root: w.root,
-		out: term.New(w.told, getenv, time.Now()), err: term.New(w.told, getenv, time.Now()), getenv: getenv, environ: []string{"PATH=/usr/bin:/bin"},
-		getwd: func() (string, error) { return w.dir, nil }, client: &api.Client{Socket: filepath.Join(w.dir, cmp.Or(w.socket, "s"))}, restoreLimits: func() {}, noted: map[string]bool{},
+		startedWith: startedWith{
+			uid: os.Getuid(), root: w.root,
+			out: term.New(w.told, getenv, time.Now()), err: term.New(w.told, getenv, time.Now()), getenv: getenv, environ: []string{"PATH=/usr/bin:/bin"},
+			getwd: func() (string, error) { return w.dir, nil }, restoreLimits: func() {},
+		},
+		whomAsked: whomAsked{client: &api.Client{Socket: filepath.Join(w.dir, cmp.Or(w.socket, "s"))}},
+		noted:     map[string]bool{},
 	}
 }
 

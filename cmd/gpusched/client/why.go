@@ -61,6 +61,8 @@ type whyAnswer struct {
 	Plan *api.PlanReply `json:"plan,omitempty"` // of a job that waits, where a picture of it may be drawn
 }
 
+func (all *whyAnswer) nameAll(host string) { nameReply(host, &all.JobReply) }
+
 func (c *whyCmd) ask(ctx context.Context, a *app) (all whyAnswer, err error) {
 	all.JobReply, err = a.ask(ctx, cmp.Or(c.ID, "@"), api.JobQuery{Why: true})
 	if err != nil || a.other() != nil || !c.isTable() || !a.out.TTY && !a.documents() || all.Job.ExpectedStart.IsZero() {
