@@ -155,3 +155,14 @@ func TestOneFlagRefreshesGoldens(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// The README is for somebody who has never heard of gpusched; everything else is in the manual.
+func TestTheReadmeIsShort(t *testing.T) {
+	text, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Count(string(text), "\n"); lines > 100 {
+		t.Errorf("the README has %d lines, over 100", lines)
+	}
+}
