@@ -344,22 +344,6 @@ func TestWhatShapesAnswersIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestEveryGapRefuses(t *testing.T) {
-	e := New(nil, 1000, nil)
-	for _, g := range Gaps() {
-		for _, command := range []string{g.Command, g.Command + " show"} {
-			if err := e.Refusal(command); err == nil || !strings.Contains(err.Message, g.Why) || err.Hint != g.Next {
-				t.Errorf("%s: %v", command, err)
-			}
-		}
-	}
-	for _, command := range []string{"submit", "list", "why", "gpu pause", "health", "watcher"} {
-		if err := e.Refusal(command); err != nil {
-			t.Errorf("%s: %v", command, err)
-		}
-	}
-}
-
 func FuzzRows(f *testing.F) {
 	text, err := os.ReadFile("testdata/22.05/squeue.txt")
 	if err != nil {

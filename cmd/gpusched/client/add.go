@@ -26,6 +26,8 @@ type addCmd struct {
 	Script   string `arg:"" name:"script" help:"The script."`
 }
 
+func (*addCmd) About() About { return About{Host: OnlyHere, Hosts: OneAtATime, Slurm: ForSlurm} }
+
 func (c *addCmd) Run(ctx context.Context, a *app) error {
 	script, err := a.workDir(c.Script)
 	if err != nil {

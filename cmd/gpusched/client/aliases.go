@@ -22,6 +22,8 @@ type aliasesCmd struct {
 	Remove  aliasesRemoveCmd  `cmd:"" usage:"--user | --dir DIR [NAME...]" help:"Remove names that were linked to this program."`
 }
 
+func (*aliasesCmd) About() About { return About{Host: OnlyHere, Hosts: OneAtATime, Slurm: ForSlurm} }
+
 type aliasesListCmd struct{}
 
 func (aliasesListCmd) Run(a *app) error {

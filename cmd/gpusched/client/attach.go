@@ -18,6 +18,12 @@ type attachCmd struct {
 	ID string `arg:"" name:"id" help:"The job."`
 }
 
+func (*attachCmd) About() About {
+	return About{
+		Host: RunThere, Hosts: OneAtATime, Jobs: OneAtATime, Slurm: ForSlurm, Usual: true, Offers: Offers{Fits: isOn, Own: true},
+	}
+}
+
 func (c *attachCmd) Run(ctx context.Context, a *app) error {
 	reply, err := a.job(ctx, c.ID)
 	if err != nil {

@@ -14,35 +14,8 @@ import (
 // use; --help-all has everything, as the manual page does.
 const briefLines = 23 // the shell's prompt is the last one
 
-// brief is what --help names of a command where that is not its first options.
-type brief struct {
-	options  []string
-	examples []string
-}
-
-// briefCommands are those that 'gpusched --help' lists.
-var briefCommands = strings.Fields("submit run shell attach list show why logs history wait cancel update resubmit " +
-	"status top gpus doctor")
-
-// ofJobs are the options of a new job that people use.
-const ofJobs = "gpus gpu-mem mem time name conda set-env log begin after-ok notify retries "
-
-// briefs are by the command as it is typed, without "gpusched".
-var briefs = map[string]brief{
-	"submit": {
-		strings.Fields(ofJobs + "array wait dry-run"),
-		[]string{"gpusched submit -g 2 -t 12h -n big -- torchrun --standalone train.py"},
-	},
-	"run": {
-		strings.Fields(ofJobs + "tty"),
-		[]string{"gpusched run -g 1 -- python train.py", "gpusched run --tty -g 1 -- python -m pdb train.py"},
-	},
-	"shell": {strings.Fields("gpus gpu-mem mem time name conda set-env after-ok"), []string{"gpusched shell -g 1 -t 2h"}},
-	"doctor": {
-		strings.Fields("test gpu-ids timeout report quiet output json"),
-		[]string{"gpusched doctor --test", "gpusched doctor --report report.txt"},
-	},
-}
+// usedOptions are the options of a new job that people use.
+const usedOptions = "gpus gpu-mem mem time name conda set-env log begin after-ok notify retries "
 
 // helpAll is the option --help-all.
 type helpAll bool
@@ -86,9 +59,11 @@ func usageLine(n *kong.Node) string {
 func writeBriefProgram(w io.Writer, root *kong.Node) {
 	fmt.Fprintf(w, "Usage: %s\n\n%s\n\n", usageLine(nil), briefAbout)
 	var rows []row
-	for _, name := range briefCommands {
-		if n := childNamed(root, name); n != nil {
-			rows = append(rows, row{name, n.Help})
+	for _, group := range groups {
+		for _, n := range root.Children {
+			if n.Group.Key == group.Key && aboutNode(n).Usual {
+				rows = append(rows, row{n.Name, n.Help})
+			}
 		}
 	}
 	writeRows(w, rows, len(rows))
@@ -99,21 +74,21 @@ const briefAbout = "Run jobs on the GPUs of this machine, as in: gpusched submit
 
 func writeBrief(w io.Writer, n *kong.Node) {
 	path := manual.CommandPath(n)
-	b := briefs[strings.TrimPrefix(path, "gpusched ")]
+	about := aboutNode(n)
 	fmt.Fprintf(w, "Usage: %s\n\n%s\n", usageLine(n), n.Help)
 	left := briefLines - 6
-	if len(b.examples) > 0 {
-		left -= len(b.examples) + 1
+	if len(about.Examples) > 0 {
+		left -= len(about.Examples) + 1
 	}
-	rows := b.rows(n)
+	rows := briefRows(n, about.Options)
 	if len(rows) > 0 {
 		fmt.Fprintln(w)
 		writeRows(w, rows, left)
 	}
-	if len(b.examples) > 0 {
+	if len(about.Examples) > 0 {
 		fmt.Fprintln(w)
 	}
-	for _, example := range b.examples {
+	for _, example := range about.Examples {
 		fmt.Fprintf(w, "    %s\n", example)
 	}
 	if len(n.Children) > 0 {
@@ -123,12 +98,12 @@ func writeBrief(w io.Writer, n *kong.Node) {
 	fmt.Fprintf(w, "\nMore: %s --help-all, or man %s\n", path, strings.ReplaceAll(path, " ", "-"))
 }
 
-// rows are the options that help names of a command, or its commands.
-func (b brief) rows(n *kong.Node) (rows []row) {
+// briefRows are the options that help names of a command, or its commands.
+func briefRows(n *kong.Node, options string) (rows []row) {
 	for _, c := range n.Children {
 		rows = append(rows, row{c.Name, c.Help})
 	}
-	for _, name := range b.options {
+	for name := range strings.FieldsSeq(options) {
 		if f := flagNamed(n, "--"+name); f != nil {
 			rows = append(rows, row{optionTerm(f), manual.OfOption(n, f).Brief})
 		}

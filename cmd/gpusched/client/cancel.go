@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -20,6 +21,13 @@ type cancelCmd struct {
 	outputFlags
 
 	IDs []string `arg:"" optional:"" name:"id" help:"The jobs."`
+}
+
+func (*cancelCmd) About() About {
+	return About{
+		Host: RunThere, Hosts: OneAtATime, Jobs: Divided, Slurm: ForSlurm, Usual: true, Habits: manual.OptionsOfCancel,
+		Offers: Offers{Fits: isLive, Own: true},
+	}
 }
 
 // Run ends the jobs, also those after one that could not be ended; the exit

@@ -10,7 +10,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
-	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -24,13 +23,10 @@ func (a *app) values(ctx context.Context, n *kong.Node, f *kong.Flag, current st
 		return each(f.EnumSlice(), func(v string) candidate { return candidate{v, ""} })
 	}
 	recent := api.ListQuery{Ended: 100}
-	switch f.Name {
-	case "gpu-ids", "gpus-from", "exclude-gpus":
+	if f.Tag.Type == "gpu-list" {
 		return a.gpuWords(ctx, current)
-	case "gpus":
-		if n.Name == "make" {
-			return a.gpuWords(ctx, current)
-		}
+	}
+	switch f.Name {
 	case "after", "after-ok", "after-fail", "after-any":
 		return a.idWords(ctx, n, current)
 	case "host":
@@ -44,7 +40,7 @@ func (a *app) values(ctx context.Context, n *kong.Node, f *kong.Flag, current st
 	case "output":
 		return a.formWords(n, current)
 	case "sort":
-		return each(term.Names(a.jobColumns()), func(name string) candidate { return candidate{name, ""} })
+		return each(jobColumnNames(a), func(name string) candidate { return candidate{name, ""} })
 	case "state":
 		return each(manual.States(), func(s manual.Entry) candidate { return candidate{s.Word, s.Text} })
 	case "gpu-type":
@@ -58,7 +54,7 @@ func (a *app) values(ctx context.Context, n *kong.Node, f *kong.Flag, current st
 		}
 	case "signal":
 		end, to := "", ""
-		if n.Name == "submit" {
+		if f.Tag.Type == "warning" {
 			end = "@60s"
 		}
 		if main := job.SignalMain + ":"; strings.HasPrefix(current, main) {
@@ -70,7 +66,7 @@ func (a *app) values(ctx context.Context, n *kong.Node, f *kong.Flag, current st
 	case "user":
 		return a.jobWords(ctx, recent, func(j api.Job) candidate { return candidate{j.User, ""} })
 	case "name":
-		if n.Name != "submit" {
+		if aboutNode(n).Hosts != OnOne { // whose jobs have names of their own
 			return a.jobWords(ctx, recent, func(j api.Job) candidate { return candidate{j.Name, ""} })
 		}
 	}
@@ -96,28 +92,6 @@ func (a *app) arguments(ctx context.Context, n *kong.Node, current string) []can
 	return nil
 }
 
-// eligible are the jobs that a command can be about: where all have to be known, where own ones only.
-var eligible = map[string]struct {
-	fits  func(api.Job) bool
-	ended bool // also jobs that have ended
-	own   bool
-}{
-	"wait":     {fits: isLive},
-	"cancel":   {fits: isLive, own: true},
-	"update":   {fits: isLive, own: true},
-	"requeue":  {fits: isOn, own: true},
-	"attach":   {fits: isOn, own: true},
-	"exec":     {fits: isOn, own: true},
-	"suspend":  {fits: runs, own: true},
-	"resume":   {fits: func(j api.Job) bool { return j.Suspended() }, own: true},
-	"hold":     {fits: isWaiting, own: true},
-	"release":  {fits: func(j api.Job) bool { return j.Held() }, own: true},
-	"why":      {fits: func(j api.Job) bool { return j.State == job.Queued }},
-	"logs":     {fits: func(j api.Job) bool { return !j.StartedAt.IsZero() || j.Array != nil }, ended: true, own: true},
-	"history":  {fits: func(j api.Job) bool { return j.State.Terminal() }, ended: true},
-	"resubmit": {fits: func(j api.Job) bool { return j.State.Terminal() || j.Array != nil }, ended: true, own: true},
-}
-
 func isLive(j api.Job) bool { return !j.State.Terminal() }
 func isOn(j api.Job) bool   { return j.State == job.Running }
 
@@ -134,17 +108,17 @@ func (a *app) idWords(ctx context.Context, n *kong.Node, current string) []candi
 		return a.jobWords(ctx, q, func(j api.Job) candidate { return candidate{"name:" + j.Name, ""} })
 	}
 	q := api.ListQuery{Waiting: offeredWaiting}
-	of, known := eligible[n.Name]
-	if of.ended || !known {
+	of := aboutNode(n).Offers
+	if of.Ended || of.Fits == nil {
 		q.Ended = offeredEnded
 	}
-	if of.own && a.uid != 0 {
+	if of.Own && a.uid != 0 {
 		q.UID = &a.uid
 	}
 	reply, _ := api.List(ctx, a.client, q)
 	var list []candidate
 	for _, j := range reply.Jobs {
-		if !known || of.fits(j) {
+		if of.Fits == nil || of.Fits(j) {
 			list = append(list, candidate{nameOfJob(j), j.Name + ", " + j.User + ", " + stateCell(j)})
 		}
 	}
@@ -183,28 +157,18 @@ func (a *app) typeWords(ctx context.Context) (list []candidate) {
 // formWords are the forms of output, and behind cols= and csv= the columns.
 func (a *app) formWords(n *kong.Node, current string) []candidate {
 	form, names, named := strings.Cut(current, "=")
+	columns := aboutNode(n).Columns
+	if named && columns != nil {
+		return withPrefix(form+"="+listPrefix(names), each(columns(a), func(name string) candidate { return candidate{name, ""} }))
+	}
 	if named {
-		columns := each(a.columnNames(n), func(name string) candidate { return candidate{name, ""} })
-		return withPrefix(form+"="+listPrefix(names), columns)
+		return nil
 	}
 	list := each(forms, func(f string) candidate { return candidate{f, ""} })
-	if len(a.columnNames(n)) > 0 {
+	if columns != nil {
 		list = append(list, candidate{formColumns + "=", "columns by name"}, candidate{"csv=", "csv of columns by name"})
 	}
 	return list
-}
-
-// columnNames are those of a command's table.
-func (a *app) columnNames(n *kong.Node) []string {
-	switch n.Name {
-	case "list", "show":
-		return term.Names(a.jobColumns())
-	case "history":
-		return term.Names(a.pastColumns())
-	case "gpus":
-		return term.Names(gpuColumns(a.out))
-	}
-	return nil
 }
 
 // listPrefix is the part of a list that is complete: "0," of "0,2".

@@ -31,6 +31,14 @@ type configCmd struct {
 	Sample configSampleCmd `cmd:"" help:"Print a file with every setting, its default and what it is for."`
 }
 
+func (*configCmd) About() About {
+	return About{
+		Host: RunThere, Hosts: OneAtATime,
+		Slurm: NotForSlurm("these are the settings of the scheduler of this machine",
+			"Slurm's are in slurm.conf: 'scontrol show config'"),
+	}
+}
+
 // configFiles are the files a command reads.
 type configFiles struct {
 	Files []string `arg:"" optional:"" name:"file" help:"Files in the order in which they are read. Default: /etc/gpusched/gpusched.toml and /etc/gpusched/conf.d/*.toml, of your own scheduler those in ~/.config/gpusched."`

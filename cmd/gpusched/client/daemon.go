@@ -16,6 +16,14 @@ type daemonCmd struct {
 	LogLevel daemonLogLevelCmd `cmd:"" name:"log-level" usage:"[LEVEL]" help:"Show how much the daemon logs, or change it until it restarts."`
 }
 
+func (*daemonCmd) About() About {
+	return About{
+		Host: RunThere, Hosts: OneAtATime,
+		Slurm: NotForSlurm("Slurm has daemons of its own",
+			"a Slurm administrator uses 'scontrol update PartitionName=… State=DOWN' to let no job start"),
+	}
+}
+
 // daemonDrainCmd keeps all jobs from starting.
 type daemonDrainCmd struct {
 	Reason string     `name:"reason" placeholder:"TEXT"`

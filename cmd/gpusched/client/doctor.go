@@ -24,6 +24,15 @@ type doctorCmd struct {
 	File string `arg:"" optional:"" name:"file" help:"The file of --report. It must not exist."`
 }
 
+func (*doctorCmd) About() About {
+	return About{
+		Host: RunThere, Hosts: OneAtATime, Usual: true,
+		Slurm:    NotForSlurm("it checks the scheduler of this machine", "'gpusched health' checks Slurm from here"),
+		Options:  "test gpu-ids timeout report quiet output json",
+		Examples: []string{"gpusched doctor --test", "gpusched doctor --report report.txt"},
+	}
+}
+
 func (c *doctorCmd) Run(ctx context.Context, a *app) error {
 	if c.File != "" && !c.Report {
 		return usagef("'gpusched doctor' writes a file with --report only")

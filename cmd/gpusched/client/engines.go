@@ -49,12 +49,9 @@ func (a *app) chooseEngine(k *kong.Context) error {
 	}
 	e := a.slurm.New(a.environ, a.uid, a.namesEngine(), a.noteOnce)
 	a.client = e
-	command := commandOf(k)
-	if c, ok := k.Selected().Target.Addr().Interface().(*whyCmd); ok && c.Plan {
-		command += " --plan"
-	}
-	if refusal := e.Refusal(command); refusal != nil {
-		return refusal
+	if gap := aboutNode(k.Selected()).Slurm; gap != ForSlurm {
+		word := strings.Fields(manual.CommandPath(k.Selected()))[1]
+		return refuse(api.CodeUsage, gap.Next, "'gpusched %s' is not for Slurm: %s", word, gap.Why)
 	}
 	return nil
 }
@@ -204,10 +201,4 @@ func (a *app) becomeProgram(p engines.Program) error {
 		a.note("%s", text)
 	}
 	return &failure{refuse(api.CodeInternal, "", "%s can't be started: %v", p.Path, a.exec(p.Path, p.Argv, p.Environ))}
-}
-
-// commandOf is the command as it is typed, without "gpusched".
-func commandOf(k *kong.Context) string {
-	_, rest, _ := strings.Cut(manual.CommandPath(k.Selected()), " ")
-	return rest
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -22,6 +23,10 @@ type estimateCmd struct {
 	outputFlags
 
 	Model string `arg:"" name:"model" help:"The model: its directory, or its name in your cache of downloaded ones, such as Qwen/Qwen2.5-7B-Instruct."`
+}
+
+func (*estimateCmd) About() About {
+	return About{Host: OnlyHere, Hosts: OneAtATime, Slurm: ForSlurm, Habits: manual.OptionsOfEstimate}
 }
 
 // estimateDoc is the document of the command.

@@ -22,6 +22,14 @@ type eventsCmd struct {
 	JSON   bool     `name:"json" group:"output"`
 }
 
+func (*eventsCmd) About() About {
+	return About{
+		Host: RunThere, Hosts: OneAtATime,
+		Slurm: NotForSlurm("Slurm does not tell others what changes",
+			"'gpusched list --watch' looks again and again; sbatch's --mail-type sends mail"),
+	}
+}
+
 func (c *eventsCmd) Run(ctx context.Context, a *app) error {
 	form, err := c.form()
 	if err != nil {

@@ -15,6 +15,12 @@ type execCmd struct {
 	Command []string `arg:"" optional:"" name:"command" passthrough:"partial" help:"The command and its arguments. Everything from its first word on is the command's."`
 }
 
+func (*execCmd) About() About {
+	return About{
+		Host: RunThere, Hosts: OneAtATime, Jobs: OneAtATime, Slurm: ForSlurm, OwnInput: true, Offers: Offers{Fits: isOn, Own: true},
+	}
+}
+
 // command are the words that are not the parser's.
 func (c *execCmd) command() []string { return c.Command }
 

@@ -17,6 +17,8 @@ type gpuCmd struct {
 	Undrain gpuUndrainCmd `cmd:"" usage:"INDEX..." help:"Put GPUs back into service."`
 }
 
+func (*gpuCmd) About() About { return About{Host: RunThere, Hosts: OneAtATime, Slurm: ForSlurm} }
+
 // indexes is a list of GPU indexes.
 type indexes []int
 

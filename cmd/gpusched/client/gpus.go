@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 )
@@ -14,6 +15,13 @@ type gpusCmd struct {
 	Wide     bool `name:"wide" short:"w"`
 	outputFlags
 	againFlags
+}
+
+func (*gpusCmd) About() About {
+	return About{
+		Host: ShownHere, Hosts: Together, Slurm: ForSlurm, Usual: true, Habits: manual.OptionsOfGPUs,
+		Columns: func(a *app) []string { return term.Names(gpuColumns(a.out)) },
+	}
 }
 
 func (c *gpusCmd) Run(ctx context.Context, a *app) error {

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -11,17 +10,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// newJobs are the commands whose options other schedulers call otherwise.
-var newJobs = []string{"submit", "run", "shell"}
-
 // habitualOption says what an unknown option of another tool is called here; "" where
 // nobody knows it.
 func habitualOption(n *kong.Node, parsers string) string {
-	list := habitsOf(n)
-	if list == nil {
+	about := aboutNode(n)
+	if about.Habits == nil {
 		return ""
 	}
-	if text, ok := strings.CutPrefix(parsers, "--output: "); ok && slices.Contains(newJobs, n.Name) && strings.Contains(text, noForm) {
+	if text, ok := strings.CutPrefix(parsers, "--output: "); ok && about.Hosts == OnOne && strings.Contains(text, noForm) {
 		quoted, _, _ := strings.Cut(text, noForm)
 		name, _ := strconv.Unquote(quoted)
 		return "-o is the form of the answer, not a file: for the job's output in a file, use --log " + name
@@ -31,29 +27,10 @@ func habitualOption(n *kong.Node, parsers string) string {
 		return ""
 	}
 	word, _, _ = strings.Cut(word, ",")
-	if habit, ok := manual.Find(list, word); ok {
+	if habit, ok := manual.Find(about.Habits.List, word); ok {
 		return "there is no option " + word + ": " + habit.Here()
 	}
 	return ""
-}
-
-// habitsOf are what other tools call the options of a command; nil where that is not known.
-func habitsOf(n *kong.Node) []manual.Habit {
-	if n == nil {
-		return nil
-	}
-	if slices.Contains(newJobs, n.Name) {
-		return manual.OtherOptions
-	}
-	if n.Name == "history" || n.Name == "report" {
-		return manual.PastOptions
-	}
-	for _, asking := range manual.OtherAsking {
-		if asking.Command == n.Name {
-			return asking.Habits
-		}
-	}
-	return nil
 }
 
 // habitual puts our words for what every program understands, and refuses with our

@@ -18,6 +18,8 @@ type healthCmd struct {
 	outputFlags
 }
 
+func (*healthCmd) About() About { return About{Host: RunThere, Hosts: InTurn, Slurm: ForSlurm} }
+
 // quietHealth leaves out what is well.
 type quietHealth struct {
 	Quiet bool `name:"quiet" short:"q"`

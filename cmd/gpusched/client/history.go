@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -25,6 +26,14 @@ type historyCmd struct {
 	outputFlags
 
 	IDs []string `arg:"" optional:"" name:"id" help:"Only these jobs; of an array, its tasks."`
+}
+
+func (*historyCmd) About() About {
+	return About{
+		Host: ShownHere, Hosts: InTurn, Jobs: OneAtATime, Slurm: ForSlurm, Usual: true, Habits: manual.OptionsOfPast,
+		Offers:  Offers{Fits: func(j api.Job) bool { return j.State.Terminal() }, Ended: true},
+		Columns: func(a *app) []string { return term.Names(a.pastColumns()) },
+	}
 }
 
 // fewPast is how many jobs a table shows where nothing says which.

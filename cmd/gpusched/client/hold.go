@@ -12,6 +12,12 @@ import (
 // holdCmd keeps waiting jobs from starting.
 type holdCmd struct{ manyFlags }
 
+func (*holdCmd) About() About {
+	return About{
+		Host: RunThere, Hosts: OneAtATime, Jobs: Divided, Slurm: ForSlurm, Offers: Offers{Fits: isWaiting, Own: true},
+	}
+}
+
 func (c *holdCmd) Run(ctx context.Context, a *app) error {
 	return c.act(ctx, a, kindOfJobs{"hold", "waits and is not held", job.CommandHold}, func(j api.Job) string {
 		return fmt.Sprintf("is held until 'gpusched release %s'%s", nameOfJob(j), othersRun(j))
@@ -20,6 +26,12 @@ func (c *holdCmd) Run(ctx context.Context, a *app) error {
 
 // releaseCmd undoes hold.
 type releaseCmd struct{ manyFlags }
+
+func (*releaseCmd) About() About {
+	return About{
+		Host: RunThere, Hosts: OneAtATime, Jobs: Divided, Slurm: ForSlurm, Offers: Offers{Fits: func(j api.Job) bool { return j.Held() }, Own: true},
+	}
+}
 
 func (c *releaseCmd) Run(ctx context.Context, a *app) error {
 	return c.act(ctx, a, kindOfJobs{"release", "is held", job.CommandRelease}, func(j api.Job) string {
@@ -44,6 +56,12 @@ func othersRun(j api.Job) string {
 // suspendCmd halts running jobs.
 type suspendCmd struct{ manyFlags }
 
+func (*suspendCmd) About() About {
+	return About{
+		Host: RunThere, Hosts: OneAtATime, Jobs: Divided, Slurm: ForSlurm, Offers: Offers{Fits: runs, Own: true},
+	}
+}
+
 func (c *suspendCmd) Run(ctx context.Context, a *app) error {
 	return c.act(ctx, a, kindOfJobs{"suspend", "runs and is not suspended", job.CommandSuspend}, func(j api.Job) string {
 		text := fmt.Sprintf("is suspended, and keeps its GPUs, until 'gpusched resume %s'", nameOfJob(j))
@@ -56,6 +74,12 @@ func (c *suspendCmd) Run(ctx context.Context, a *app) error {
 
 // resumeCmd undoes suspend.
 type resumeCmd struct{ manyFlags }
+
+func (*resumeCmd) About() About {
+	return About{
+		Host: RunThere, Hosts: OneAtATime, Jobs: Divided, Slurm: ForSlurm, Offers: Offers{Fits: func(j api.Job) bool { return j.Suspended() }, Own: true},
+	}
+}
 
 func (c *resumeCmd) Run(ctx context.Context, a *app) error {
 	return c.act(ctx, a, kindOfJobs{"resume", "is suspended", job.CommandResume}, func(j api.Job) string {
@@ -74,6 +98,12 @@ func (a *app) limitLeft(j api.Job) string {
 
 // requeueCmd sends running jobs back to the queue.
 type requeueCmd struct{ jobsFlags }
+
+func (*requeueCmd) About() About {
+	return About{
+		Host: RunThere, Hosts: OneAtATime, Jobs: Divided, Slurm: ForSlurm, Offers: Offers{Fits: isOn, Own: true},
+	}
+}
 
 func (c *requeueCmd) Run(ctx context.Context, a *app) error {
 	return c.act(ctx, a, api.ManyRequest{Command: job.CommandRequeue}, func(j api.Job) string {

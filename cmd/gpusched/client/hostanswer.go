@@ -86,7 +86,9 @@ func (a *app) answerFor(ctx context.Context, args []string, labelled bool) error
 
 // leashed reports whether a command of another machine is to end with its input. Without a terminal nothing else tells
 // it that nobody reads any more.
-func leashed(command string, onTerminal bool) bool { return !onTerminal && command != "exec" }
+func leashed(command string, onTerminal bool) bool {
+	return !onTerminal && !aboutWord(command).OwnInput
+}
 
 func (a *app) carryOut(ctx context.Context, words []string) error {
 	if code := run(ctx, a, words); code != 0 {

@@ -38,7 +38,7 @@ func (a *app) manyHosts(args []string) bool {
 	}
 	ours := a.as.table == nil && a.as.submitted == "" // other tools' names know one scheduler
 	said := a.own || a.on != "" || slices.ContainsFunc(args, saysOn)
-	if !ours || said || !showsHosts(withCommand(args)[0]) {
+	if !ours || said || aboutWord(withCommand(args)[0]).Hosts != Together {
 		return false
 	}
 	list, err := a.usualHosts()
@@ -60,15 +60,6 @@ func (a *app) usualHosts() (string, error) {
 	}
 	s, err := a.settings()
 	return strings.Join(s.hosts, ","), err
-}
-
-// showsHosts reports whether a command can show several machines in one picture.
-func showsHosts(word string) bool {
-	switch word {
-	case "status", "list", "ls", "queue", "gpus", "why", "top":
-		return true
-	}
-	return false
 }
 
 // nameAt is what a job or GPU of another machine is called here.

@@ -17,6 +17,7 @@ import (
 // call is a command line that has been read.
 type call struct {
 	selected any // the command's struct
+	about    About
 	ids      idWords
 	path     string // its words: "gpusched gpu pause"
 	run      func(*app) error
@@ -63,33 +64,10 @@ func (a *app) newJobOn(c call, j newJob) error {
 	return c.run(a)
 }
 
-// notThere are commands about the machine on which they are typed. Whoever means another one logs in there.
-var notThere = strings.Fields("import watch add aliases mcp export estimate help")
-
-func (c call) word() string {
-	words := strings.Fields(c.path)
-	return words[min(1, len(words)-1)]
-}
-
 // shownHere reports whether what another machine says is shown by this gpusched, from the document of the command: its
 // jobs and GPUs are named with their machine. Any other command is carried out there as it is typed.
 func (c call) shownHere() bool {
-	switch cmd := c.selected.(type) {
-	case *listCmd, *statusCmd, *gpusCmd, *showCmd, *historyCmd, *waitCmd:
-		return true
-	case *whyCmd:
-		return !cmd.Plan
-	}
-	return c.actsOnJobs() && len(c.ids.words()) > 0
-}
-
-// actsOnJobs reports whether a command does something to jobs, which may be of several machines.
-func (c call) actsOnJobs() bool {
-	switch c.selected.(type) {
-	case *waitCmd, *cancelCmd, *holdCmd, *releaseCmd, *suspendCmd, *resumeCmd, *requeueCmd, *updateCmd:
-		return true
-	}
-	return false
+	return c.about.Host == ShownHere || c.about.Jobs == Divided && len(c.ids.words()) > 0
 }
 
 // onHost carries out a command on one machine, which has all jobs that it names.
@@ -98,7 +76,7 @@ func (a *app) onHost(ctx context.Context, c call, host string) error {
 	case c.shownHere():
 		there := *a
 		there.host, there.own = host, a.own && host == remote.Here
-		if c.actsOnJobs() {
+		if c.about.Jobs == Divided {
 			there.far = []string{host}
 		}
 		return a.complainOf(host, c.run(&there))
@@ -107,40 +85,43 @@ func (a *app) onHost(ctx context.Context, c call, host string) error {
 			c.ids.set((&fromAfar{called: host, plain: true}).ownWords(words))
 		}
 		return c.run(a)
-	case slices.Contains(notThere, c.word()):
+	case c.about.Host == OnlyHere:
 		return refuse(api.CodeUsage, fmt.Sprintf("log in there: ssh %s", host), "'%s' is about the machine on which it is typed", c.path)
 	}
 	return a.overSSH(ctx, host, a.words)
 }
 
-// inTurn are commands that, asked of several machines, answer for one after the other.
-var inTurn = strings.Fields("health usage version history report")
-
 // onHosts carries out a command that names no job on several machines.
 func (a *app) onHosts(ctx context.Context, c call) error {
-	switch cmd := c.selected.(type) {
-	case *statusCmd:
-		return a.statusOfHosts(ctx, cmd)
-	case *listCmd:
-		return a.listOfHosts(ctx, cmd)
-	case *gpusCmd:
-		return a.gpusOfHosts(ctx, cmd)
-	case *topCmd:
-		return a.topOfHosts(ctx, cmd)
-	case *whyCmd:
-		if !cmd.Plan {
-			return a.whyOfHosts(ctx, c)
-		}
-	default:
-		if !slices.Contains(inTurn, c.word()) {
-			return refuse(api.CodeUsage, fmt.Sprintf("such as: gpusched %s %s %s", hostsFlag, a.hosts[0], strings.TrimPrefix(c.path, "gpusched ")),
-				"'%s' is for one machine at a time", c.path)
-		}
-	}
-	if !isText(c.selected) {
+	switch {
+	case c.about.Hosts == Together:
+		return c.together()(ctx, a)
+	case c.about.Hosts != InTurn:
+		return refuse(api.CodeUsage, fmt.Sprintf("such as: gpusched %s %s %s", hostsFlag, a.hosts[0], strings.TrimPrefix(c.path, "gpusched ")),
+			"'%s' is for one machine at a time", c.path)
+	case !isText(c.selected):
 		return refuse(api.CodeUsage, "ask for one at a time", "'%s' has one document for each machine", c.path)
 	}
 	return a.oneByOne(ctx, c, a.hosts, true)
+}
+
+// together shows several machines, or jobs of several, in one picture; nil: nobody has drawn one.
+func (c call) together() func(ctx context.Context, a *app) error {
+	switch cmd := c.selected.(type) {
+	case *statusCmd:
+		return func(ctx context.Context, a *app) error { return a.statusOfHosts(ctx, cmd) }
+	case *listCmd:
+		return func(ctx context.Context, a *app) error { return a.listOfHosts(ctx, cmd) }
+	case *gpusCmd:
+		return func(ctx context.Context, a *app) error { return a.gpusOfHosts(ctx, cmd) }
+	case *topCmd:
+		return func(ctx context.Context, a *app) error { return a.topOfHosts(ctx, cmd) }
+	case *whyCmd:
+		return func(ctx context.Context, a *app) error { return a.whyOfHosts(ctx, c) }
+	case *logsCmd:
+		return func(ctx context.Context, a *app) error { return a.logsOf(ctx, cmd, c.ids.words(), a.far) }
+	}
+	return nil
 }
 
 // isText reports whether a command prints for people.
@@ -191,28 +172,21 @@ func (a *app) byIDs(ctx context.Context, c call, words, hosts []string) error {
 	if hosts = machinesOf(hosts); len(hosts) == 1 {
 		return a.onHost(ctx, c, hosts[0])
 	}
-	names := strings.Join(each(hosts, hostName), ", ")
 	there := *a
 	there.far = hosts
-	switch cmd := c.selected.(type) {
-	case *listCmd:
-		return there.listOfHosts(ctx, cmd)
-	case *logsCmd:
-		return a.logsOf(ctx, cmd, words, hosts)
-	case *showCmd, *whyCmd:
+	switch c.about.Jobs {
+	case Together:
+		return c.together()(ctx, &there)
+	case Divided:
+		return c.run(&there)
+	case InTurn:
 		if !isText(c.selected) {
 			return usagef("'%s' has one document for each job: ask for one at a time", c.path)
 		}
 		return a.oneByOne(ctx, c, hosts, false)
-	case *updateCmd:
-		if cmd.waits() {
-			return refuse(api.CodeUsage, "change what they wait for machine by machine", "a job can wait for jobs of its own machine only, and these are of %s", names)
-		}
 	}
-	if !c.actsOnJobs() {
-		return refuse(api.CodeUsage, "ask for one after the other", "'%s' is about jobs of one machine at a time, and these are of %s", c.path, names)
-	}
-	return c.run(&there)
+	return refuse(api.CodeUsage, "ask for one after the other", "'%s' is about jobs of one machine at a time, and these are of %s",
+		c.path, strings.Join(each(hosts, hostName), ", "))
 }
 
 // hostName is a machine in a sentence.

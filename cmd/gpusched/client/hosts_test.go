@@ -451,16 +451,3 @@ func TestDocumentsAreNamedByWhoReadsThem(t *testing.T) {
 		t.Errorf("%+v", reply)
 	}
 }
-
-// A command that is renamed is not forgotten where it is named by its word.
-func TestCommandsThatAreNamedByTheirWordsAreThere(t *testing.T) {
-	known, all := []string{"help"}, reflect.TypeFor[grammar]()
-	for i := range all.NumField() {
-		known = append(known, commandNames(all.Field(i))...)
-	}
-	for _, word := range slices.Concat(notThere, inTurn) {
-		if !slices.Contains(known, word) {
-			t.Errorf("there is no command %q", word)
-		}
-	}
-}

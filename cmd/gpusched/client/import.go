@@ -30,6 +30,8 @@ type importCmd struct {
 	outputFlags
 }
 
+func (*importCmd) About() About { return About{Host: OnlyHere, Hosts: OneAtATime, Slurm: ForSlurm} }
+
 func (c *importCmd) Run(ctx context.Context, a *app) error {
 	if c.File == "slurm" && !isRegular(c.File) {
 		return c.accounts(ctx, a)

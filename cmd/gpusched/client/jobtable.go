@@ -47,6 +47,8 @@ func (a *app) jobColumns() []term.Column[api.Job] {
 	}
 }
 
+func jobColumnNames(a *app) []string { return term.Names(a.jobColumns()) }
+
 func taskOf(j api.Job) string {
 	if j.Task == nil {
 		return ""

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -27,6 +28,12 @@ type listCmd struct {
 	againFlags
 
 	IDs []string `arg:"" optional:"" name:"id" help:"Only these jobs, ended or not."`
+}
+
+func (*listCmd) About() About {
+	return About{
+		Host: ShownHere, Hosts: Together, Jobs: Together, Slurm: ForSlurm, Usual: true, Habits: manual.OptionsOfList, Columns: jobColumnNames,
+	}
 }
 
 // firstWaiting is how many waiting jobs a table shows without --waiting.

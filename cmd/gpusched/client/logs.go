@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -21,6 +22,13 @@ type logsCmd struct {
 	Times   bool         `name:"timestamps" short:"T"`
 
 	IDs []string `arg:"" optional:"" name:"id" help:"The jobs; of an array, its tasks. Default: the job you submitted last."`
+}
+
+func (*logsCmd) About() About {
+	return About{
+		Host: RunThere, Hosts: OneAtATime, Jobs: Together, Slurm: ForSlurm, Usual: true, Habits: manual.OptionsOfLogs,
+		Offers: Offers{Fits: func(j api.Job) bool { return !j.StartedAt.IsZero() || j.Array != nil }, Ended: true, Own: true},
+	}
 }
 
 // whichAttempt is the number of a start of a job, or one of these.

@@ -5,7 +5,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
@@ -26,7 +29,7 @@ func writeManual(_ context.Context, a *app, args []string) error {
 	}
 	manual.Describe(parser.Model.Node)
 	source := manual.Source{Grammar: parser.Model, Version: version, OnSlurm: a.onSlurm()}
-	_, _, source.ReasonsOnSlurm = a.slurm.Manual()
+	_, source.ReasonsOnSlurm = a.slurm.Manual()
 	if epoch := a.getenv("SOURCE_DATE_EPOCH"); epoch != "" {
 		seconds, err := strconv.ParseInt(epoch, 10, 64)
 		if err != nil {
@@ -50,7 +53,15 @@ func (a *app) onSlurm() []manual.Section {
 	if a.slurm == nil {
 		return nil
 	}
-	commands, options, _ := a.slurm.Manual()
+	var commands []manual.Entry
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[grammar]()) {
+		word := commandNames(f)[0]
+		if gap := aboutWord(word).Slurm; gap != ForSlurm {
+			commands = append(commands, manual.Entry{Word: word, Text: gap.Text()})
+		}
+	}
+	slices.SortFunc(commands, func(x, y manual.Entry) int { return strings.Compare(x.Word, y.Word) })
+	options, _ := a.slurm.Manual()
 	return []manual.Section{
 		{Title: "COMMANDS THAT ARE NOT FOR SLURM", Entries: commands},
 		{Title: "OPTIONS ON SLURM", Entries: options},

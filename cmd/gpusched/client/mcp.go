@@ -8,6 +8,14 @@ type mcpCmd struct {
 	Others bool `name:"others"`
 }
 
+func (*mcpCmd) About() About {
+	return About{
+		Host: OnlyHere, Hosts: OneAtATime,
+		Slurm: NotForSlurm("it asks the scheduler of this machine",
+			"'gpusched list --json' and the other commands can be run by an agent"),
+	}
+}
+
 func (c *mcpCmd) Run(_ context.Context, a *app) error {
 	args, err := a.oursArgs()
 	if err != nil {

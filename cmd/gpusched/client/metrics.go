@@ -17,6 +17,14 @@ type metricsCmd struct {
 	Textfile string `name:"textfile" placeholder:"FILE"`
 }
 
+func (*metricsCmd) About() About {
+	return About{
+		Host: RunThere, Hosts: OneAtATime,
+		Slurm: NotForSlurm("Slurm is measured by exporters of its own",
+			"for example prometheus-slurm-exporter; 'gpusched status --json' has counts"),
+	}
+}
+
 func (c *metricsCmd) Run(ctx context.Context, a *app) error {
 	format := metrics.Format(cmp.Or(c.Format, string(metrics.OpenMetrics)))
 	if c.Textfile == "" {

@@ -15,6 +15,13 @@ import (
 // migrateCmd moves waiting jobs to another engine.
 type migrateCmd struct{ engines.Move }
 
+func (*migrateCmd) About() About {
+	return About{
+		Host: RunThere, Hosts: OneAtATime, Jobs: OneAtATime,
+		Slurm: NotForSlurm("it moves jobs from this machine's queue", "'gpusched --on local migrate --to slurm ID...'"),
+	}
+}
+
 func (c *migrateCmd) Run(ctx context.Context, a *app) error {
 	switch {
 	case c.Mine == (len(c.IDs) > 0):
@@ -33,6 +40,13 @@ func (c *migrateCmd) Run(ctx context.Context, a *app) error {
 // exportCmd writes this machine down for another scheduler.
 type exportCmd struct {
 	Slurm exportSlurmCmd `cmd:"" usage:"[options]" help:"Write slurm.conf and the files that go with it."`
+}
+
+func (*exportCmd) About() About {
+	return About{
+		Host: OnlyHere, Hosts: OneAtATime,
+		Slurm: NotForSlurm("it writes down the settings of this machine", "'gpusched --on local export slurm'"),
+	}
 }
 
 // exportSlurmCmd writes the files of a Slurm that is as this machine.

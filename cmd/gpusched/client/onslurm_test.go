@@ -17,13 +17,13 @@ func TestOptionsOnSlurm(t *testing.T) {
 	}
 	tried := 0
 	for _, g := range onslurm.OptionGaps() {
-		if strings.HasPrefix(g.Command, "-") || strings.HasPrefix(g.Command, "update ") {
+		if strings.HasPrefix(g.What, "-") || strings.HasPrefix(g.What, "update ") {
 			continue
 		}
 		tried++
-		words := regexp.QuoteMeta(g.Command[:strings.Index(g.Command, " --")]) + ` .*\n?.*` + regexp.QuoteMeta(g.Why)
+		words := regexp.QuoteMeta(g.What[:strings.Index(g.What, " --")]) + ` .*\n?.*` + regexp.QuoteMeta(g.Why)
 		if !regexp.MustCompile(words).Match(script) {
-			t.Errorf("nobody tries 'gpusched %s'", g.Command)
+			t.Errorf("nobody tries 'gpusched %s'", g.What)
 		}
 	}
 	if tried == 0 {

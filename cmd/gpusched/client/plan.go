@@ -20,6 +20,9 @@ const farPlan = 7 * 24 * time.Hour
 
 // plan draws what becomes of the GPUs.
 func (c *whyCmd) plan(ctx context.Context, a *app) error {
+	if e := a.other(); e != nil {
+		return e.Refusal("why --plan")
+	}
 	var j api.Job
 	if c.ID != "" {
 		reply, err := a.job(ctx, c.ID)

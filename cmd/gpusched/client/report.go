@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	counting "github.com/gpusched/gpusched/daemon/report"
@@ -24,6 +25,13 @@ type reportCmd struct {
 	HTML string `name:"html" placeholder:"FILE"`
 	Wide bool   `name:"wide" short:"w"`
 	outputFlags
+}
+
+func (*reportCmd) About() About {
+	return About{
+		Host: RunThere, Hosts: InTurn, Habits: manual.OptionsOfPast,
+		Slurm: NotForSlurm("Slurm's accounting has the sums", "'sreport cluster AccountUtilizationByUser -T gres/gpu'"),
+	}
 }
 
 // defaultReport is how many days a report is about that names no time.

@@ -21,6 +21,13 @@ type reserveCmd struct {
 	Cancel reserveCancelCmd `cmd:"" usage:"[options] RESERVATION..." help:"End reservations (administrators)."`
 }
 
+func (*reserveCmd) About() About {
+	return About{
+		Host: RunThere, Hosts: OneAtATime,
+		Slurm: NotForSlurm("in Slurm an administrator reserves nodes", "'scontrol create reservation', 'scontrol show reservation'"),
+	}
+}
+
 // reserveMakeCmd makes a reservation.
 type reserveMakeCmd struct {
 	GPUs   []int         `name:"gpus" type:"gpu-list" short:"g" required:"" placeholder:"LIST"`

@@ -25,6 +25,15 @@ type resubmitCmd struct {
 	IDs []string `arg:"" name:"id" help:"The jobs."`
 }
 
+func (*resubmitCmd) About() About {
+	return About{
+		Host: RunThere, Hosts: OneAtATime, Jobs: OneAtATime, Usual: true,
+		Slurm: NotForSlurm("Slurm does not keep the environment that a job was submitted with",
+			"submit it again, or 'gpusched requeue' for the same job once more"),
+		Offers: Offers{Fits: func(j api.Job) bool { return j.State.Terminal() || j.Array != nil }, Ended: true, Own: true},
+	}
+}
+
 // again is what is to be queued as one job: a job, an array, or tasks of one.
 type again struct {
 	of      api.Job

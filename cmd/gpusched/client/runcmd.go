@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/units/contract"
 )
@@ -16,6 +17,14 @@ type runCmd struct {
 
 	TTY   bool `name:"tty" group:"self"`
 	Quiet bool `name:"quiet" short:"q" group:"self"`
+}
+
+func (*runCmd) About() About {
+	return About{
+		Host: ShownHere, Hosts: OnOne, Slurm: ForSlurm, Usual: true, Habits: manual.OptionsOfNewJobs,
+		Options:  usedOptions + "tty",
+		Examples: []string{"gpusched run -g 1 -- python train.py", "gpusched run --tty -g 1 -- python -m pdb train.py"},
+	}
 }
 
 func (c *runCmd) Run(ctx context.Context, a *app) error {
@@ -93,6 +102,14 @@ func inTerminal(a *app, req *api.SubmitRequest) {
 // shellCmd is a shell in a job.
 type shellCmd struct {
 	runCmd
+}
+
+func (*shellCmd) About() About {
+	return About{
+		Host: ShownHere, Hosts: OnOne, Slurm: ForSlurm, Usual: true, Habits: manual.OptionsOfNewJobs,
+		Options:  "gpus gpu-mem mem time name conda set-env after-ok",
+		Examples: []string{"gpusched shell -g 1 -t 2h"},
+	}
 }
 
 // Run queues the user's shell, or the command that is given, with a terminal.

@@ -32,6 +32,13 @@ func (c *jobOptions) inScreen(a *app, req *api.SubmitRequest) error {
 // screensCmd lists one's own sessions of GNU screen.
 type screensCmd struct{ outputFlags }
 
+func (*screensCmd) About() About {
+	return About{
+		Host: RunThere, Hosts: OneAtATime,
+		Slurm: NotForSlurm("a session of GNU screen would be on another machine", "'gpusched attach' is a shell in the job"),
+	}
+}
+
 // screensReply is what screens prints as JSON.
 type screensReply struct {
 	Schema  string    `json:"schema"`

@@ -21,6 +21,10 @@ type showCmd struct {
 	ID string `arg:"" optional:"" default:"@" name:"id" help:"The job. Default: the one you submitted last."`
 }
 
+func (*showCmd) About() About {
+	return About{Host: ShownHere, Hosts: OneAtATime, Jobs: InTurn, Slurm: ForSlurm, Usual: true, Columns: jobColumnNames}
+}
+
 func (c *showCmd) Run(ctx context.Context, a *app) error {
 	reply, err := fetch(ctx, a, func() (api.JobReply, error) { return c.ask(ctx, a) })
 	if err != nil {

@@ -17,6 +17,10 @@ type statusCmd struct {
 	againFlags
 }
 
+func (*statusCmd) About() About {
+	return About{Host: ShownHere, Hosts: Together, Slurm: ForSlurm, Usual: true}
+}
+
 func (c *statusCmd) Run(ctx context.Context, a *app) error {
 	return c.again(ctx, a, c.outputFlags, func() error {
 		reply, err := fetch(ctx, a, func() (api.StatusReply, error) { return api.Status(ctx, a.client) })

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -24,6 +25,14 @@ type submitCmd struct {
 	Wait    bool `name:"wait" group:"self"`
 	Quiet   bool `name:"quiet" short:"q" group:"self"`
 	outputFlags
+}
+
+func (*submitCmd) About() About {
+	return About{
+		Host: ShownHere, Hosts: OnOne, Slurm: ForSlurm, Usual: true, Habits: manual.OptionsOfNewJobs,
+		Options:  usedOptions + "array wait dry-run",
+		Examples: []string{"gpusched submit -g 2 -t 12h -n big -- torchrun --standalone train.py"},
+	}
 }
 
 // jobOptions is what submit and run say of a job, and its command.

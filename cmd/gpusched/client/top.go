@@ -17,6 +17,14 @@ type topCmd struct {
 	Mine bool `name:"mine"`
 }
 
+func (*topCmd) About() About {
+	return About{
+		Host: RunThere, Hosts: Together, Usual: true,
+		Slurm: NotForSlurm("it asks the scheduler of this machine",
+			"'gpusched status --watch', and 'gpusched exec ID -- nvidia-smi' for what a job's GPUs do"),
+	}
+}
+
 func (c *topCmd) Run(_ context.Context, a *app) error {
 	if !a.out.TTY || !a.interactive {
 		return refuse(api.CodeUsage, "'gpusched status' and 'gpusched list' print the same once", "top needs a terminal")

@@ -20,7 +20,17 @@ type updateCmd struct {
 	jobsFlags
 }
 
+func (*updateCmd) About() About {
+	return About{
+		Host: RunThere, Hosts: OneAtATime, Jobs: Divided, Slurm: ForSlurm, Usual: true, Offers: Offers{Fits: isLive, Own: true},
+	}
+}
+
 func (c *updateCmd) Run(ctx context.Context, a *app) error {
+	if len(a.far) > 1 && c.waits() {
+		return refuse(api.CodeUsage, "change what they wait for machine by machine",
+			"a job can wait for jobs of its own machine only, and these are of %s", joined(a.far, ", ", hostName))
+	}
 	req, err := c.request(ctx, a)
 	if err != nil {
 		return err

@@ -18,6 +18,13 @@ type usageCmd struct {
 	outputFlags
 }
 
+func (*usageCmd) About() About {
+	return About{
+		Host: RunThere, Hosts: InTurn,
+		Slurm: NotForSlurm("what is used of quotas is for Slurm's accounting to say", "'sshare', and 'sacctmgr show assoc' for the limits"),
+	}
+}
+
 // oldestPeriod is longer than the longest of the periods that usage counts.
 const oldestPeriod = 40 * 24 * time.Hour
 

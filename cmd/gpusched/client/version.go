@@ -15,6 +15,8 @@ type versionCmd struct {
 	outputFlags
 }
 
+func (*versionCmd) About() About { return About{Host: RunThere, Hosts: InTurn, Slurm: ForSlurm} }
+
 // versionsDoc is the document of this command. Daemon is absent where it was
 // not asked or did not answer.
 type versionsDoc struct {

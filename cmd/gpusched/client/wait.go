@@ -20,6 +20,12 @@ type waitCmd struct {
 	IDs []string `arg:"" optional:"" name:"id" help:"The jobs. Default: the one you submitted last."`
 }
 
+func (*waitCmd) About() About {
+	return About{
+		Host: ShownHere, Hosts: OneAtATime, Jobs: Divided, Slurm: ForSlurm, Usual: true, Offers: Offers{Fits: isLive},
+	}
+}
+
 // maxAny bounds how many waits one command keeps open.
 const maxAny = 48
 

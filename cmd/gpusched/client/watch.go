@@ -25,6 +25,14 @@ type watchCmd struct {
 	Option   []string `arg:"" optional:"" name:"option" help:"Options of submit for every line, after --."`
 }
 
+func (*watchCmd) About() About {
+	return About{
+		Host: OnlyHere, Hosts: OneAtATime,
+		Slurm: NotForSlurm("it keeps its place by the request keys of this machine's queue",
+			"'gpusched submit --file' queues the lines of a file once"),
+	}
+}
+
 // How long a file is left alone after a change: shortly before it is read at all, and
 // longer before a line without an end is taken for a whole one.
 const (

@@ -24,6 +24,17 @@ type whyCmd struct {
 	ID string `arg:"" optional:"" name:"id" help:"The job. Default: the one you submitted last; with --plan, none."`
 }
 
+func (c *whyCmd) About() About {
+	about := About{
+		Host: ShownHere, Hosts: Together, Jobs: InTurn, Slurm: ForSlurm, Usual: true,
+		Offers: Offers{Fits: func(j api.Job) bool { return j.State == job.Queued }},
+	}
+	if c.Plan { // which is of a machine
+		about.Host, about.Hosts = RunThere, InTurn
+	}
+	return about
+}
+
 func (c *whyCmd) Run(ctx context.Context, a *app) error {
 	return c.again(ctx, a, c.outputFlags, func() error { return c.show(ctx, a) })
 }

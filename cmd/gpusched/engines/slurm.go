@@ -20,9 +20,9 @@ type Slurm struct {
 	// behind names, as in slurm:12; "" is nothing. Note is told which wishes mean something else there.
 	New func(environ []string, uid int, names string, note func(string)) Other
 
-	// Manual is what the manual says of it: the commands that it has no place for, the options, and the reasons that
-	// only its jobs wait for.
-	Manual func() (commands, options, reasons []manual.Entry)
+	// Manual is what the manual says of it: the options that it has no place for, and the reasons that only its jobs
+	// wait for.
+	Manual func() (options, reasons []manual.Entry)
 
 	// Migrate moves waiting jobs there. The code is that of the first job that stays, which has been said.
 	Migrate func(ctx context.Context, s Shell, m Move) (stays api.Code, err error)
@@ -34,9 +34,8 @@ type Slurm struct {
 type Other interface {
 	api.Engine
 
-	// Refusal says why a command, or an option of it as in "logs --attempt", can't be carried out there, and what
-	// can be done instead; nil where it can.
-	Refusal(command string) *api.Error
+	// Refusal says why an option, as in "logs --attempt", is not for it, and what can be done instead; nil: it is.
+	Refusal(option string) *api.Error
 	// With is the engine for jobs with further options, which mean something there alone.
 	With(options ...string) Other
 	// Run is the program to become for a job that has the caller's terminal, input and signals, and Within that for
@@ -49,6 +48,21 @@ type Other interface {
 	Submitted(ctx context.Context) (func(key string) job.ID, error)
 	// Meant names the GPUs that the next calls are about, as only whole nodes can be taken out of service there.
 	Meant(indexes []int)
+}
+
+// Gap is a command or an option that is not for Slurm.
+type Gap struct {
+	What string // as it is typed after "gpusched"; "" where whoever has the gap says it
+	Why  string // a sentence without its full stop
+	Next string // what to do instead; "": it is not refused, but means something else
+}
+
+// Text is the row for the manual: a sentence or two.
+func (g Gap) Text() string {
+	if g.Next == "" {
+		return "Different on Slurm: " + g.Why + "."
+	}
+	return "Refused: " + g.Why + ". Instead: " + g.Next + "."
 }
 
 // Program is one to become: its path, its words with its name first, and its environment.

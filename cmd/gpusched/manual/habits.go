@@ -9,6 +9,12 @@ type Habit struct {
 	Note  string   // what else there is to say, or why there is nothing
 }
 
+// Habits are what other tools call the options of a command here.
+type Habits struct {
+	Title string // of the table in the manual
+	List  []Habit
+}
+
 // OtherCommands are the commands of other schedulers, and of other programs.
 var OtherCommands = []Habit{
 	of("sbatch qsub bsub gbatch mgpu_srun enqueue", "submit", ""),
@@ -54,8 +60,8 @@ var OtherSubcommands = []Habit{
 	{[]string{"aliases uninstall"}, "aliases remove", ""},
 }
 
-// OtherOptions are what other schedulers call the options of a new job.
-var OtherOptions = []Habit{
+// OptionsOfNewJobs are what other schedulers call the options of a new job.
+var OptionsOfNewJobs = &Habits{"OPTIONS OF OTHER TOOLS FOR A NEW JOB", []Habit{
 	of("-J --job-name --label -L", "--name NAME", ""),
 	of("-G --gres --gpus-per-node --gpus-per-task --num-gpus --ngpus", "--gpus N", ""),
 	of("--device --devices", "--gpu-ids LIST", "--gpus is how many"),
@@ -91,10 +97,10 @@ var OtherOptions = []Habit{
 	of("-I --interactive --pty", "", "use 'gpusched shell', or 'gpusched run --tty'"),
 	of("--parsable --print-task-id", "--quiet", ""),
 	of("--test-only --dryrun", "--dry-run", ""),
-}
+}}
 
-// PastOptions are what other schedulers call the options of history and report.
-var PastOptions = []Habit{
+// OptionsOfPast are what other schedulers call the options of history and report.
+var OptionsOfPast = &Habits{"OPTIONS OF OTHER TOOLS FOR WHAT IS PAST", []Habit{
 	of("--starttime --start --from", "--since WHEN", ""),
 	of("--endtime --end --to", "--until WHEN", ""),
 	of("-a --all --allusers", "", "everybody's jobs are in it, and --mine leaves only yours"),
@@ -104,18 +110,11 @@ var PastOptions = []Habit{
 	of("-p -P --parsable --parsable2", "-o csv", ""),
 	of("-l --long", "-w", ""),
 	of("-A --accounts --users", "--user USER", ""),
-}
+}}
 
-// Asking is what other tools call the options of one command that shows or ends jobs.
-type Asking struct {
-	Command string
-	Title   string // of the table in the manual
-	Habits  []Habit
-}
-
-// OtherAsking are the options of squeue, scancel, tail, nvidia-smi and their like.
-var OtherAsking = []Asking{
-	{"list", "OPTIONS OF OTHER TOOLS FOR A LIST", []Habit{
+// The same of squeue, scancel, tail, nvidia-smi and their like.
+var (
+	OptionsOfList = &Habits{"OPTIONS OF OTHER TOOLS FOR A LIST", []Habit{
 		of("--me", "--mine", ""),
 		of("-t --states --status", "--state STATE", "such as queued, running or failed"),
 		of("-j --jobs --job", "", "ids come without an option, as in gpusched list 42 43"),
@@ -126,8 +125,8 @@ var OtherAsking = []Asking{
 		of("-S --starttime", "--since WHEN", "also jobs that have ended since then"),
 		of("--start", "", "expected starts are in the column START, and 'gpusched why ID' says more"),
 		of("-i --iterate --refresh", "--watch", "with --interval 5s"),
-	}},
-	{"cancel", "OPTIONS OF OTHER TOOLS TO CANCEL JOBS", []Habit{
+	}}
+	OptionsOfCancel = &Habits{"OPTIONS OF OTHER TOOLS TO CANCEL JOBS", []Habit{
 		of("--me", "--mine", ""),
 		of("-a", "--all", ""),
 		of("-n --name --jobname --job-name", "", "a name is given as name:NAME, as in gpusched cancel name:train"),
@@ -136,11 +135,11 @@ var OtherAsking = []Asking{
 		of("-9 -k --kill -f --force", "--now", "SIGKILL at once"),
 		of("-i --interactive", "", "you are asked before several jobs of --mine, --user or --all are ended; --yes is for scripts"),
 		of("--dry-run", "", "'gpusched list' shows the jobs, with --mine, --user or their ids"),
-	}},
-	{"estimate", "OPTIONS OF A JOB FOR AN ESTIMATE", []Habit{
+	}}
+	OptionsOfEstimate = &Habits{"OPTIONS OF A JOB FOR AN ESTIMATE", []Habit{
 		of("-g --gpus --gpu-mem -m --mem -t --time", "", "'gpusched submit --dry-run' says where and when a job would start"),
-	}},
-	{"logs", "OPTIONS OF OTHER TOOLS FOR LOGS", []Habit{
+	}}
+	OptionsOfLogs = &Habits{"OPTIONS OF OTHER TOOLS FOR LOGS", []Habit{
 		of("--tail", "--lines N", ""),
 		of("-F", "--follow", ""),
 		of("-t", "--timestamps", ""),
@@ -148,14 +147,19 @@ var OtherAsking = []Asking{
 		of("--since --until -S -U", "", "'journalctl -a -u gpujob-ID --since -1h' has that"),
 		of("-e --err --stdout --stderr --out", "", "standard output and error are one stream; leave it out"),
 		of("-g --grep", "", "gpusched logs ID | grep TEXT"),
-	}},
-	{"gpus", "OPTIONS OF OTHER TOOLS FOR GPUS", []Habit{
+	}}
+	OptionsOfGPUs = &Habits{"OPTIONS OF OTHER TOOLS FOR GPUS", []Habit{
 		of("-L --list-gpus -a --all", "", "all GPUs are shown; leave it out"),
 		of("-l --loop -i", "--watch", "with --interval 5s; it shows all GPUs"),
 		of("-q --query", "--wide", ""),
 		of("--query-gpu --query-compute-apps --format", "--json", "or -o csv"),
 		of("-u --show-user -p --show-pid -c --show-cmd", "", "processes and their users are shown anyway; leave it out"),
-	}},
+	}}
+)
+
+// OtherOptions are all of these, as the manual has them.
+var OtherOptions = []*Habits{
+	OptionsOfNewJobs, OptionsOfPast, OptionsOfList, OptionsOfCancel, OptionsOfEstimate, OptionsOfLogs, OptionsOfGPUs,
 }
 
 func of(words, ours, note string) Habit { return Habit{strings.Fields(words), ours, note} }

@@ -59,10 +59,8 @@ func (s Source) program(leaves []*kong.Node) string {
 		p.terms(section.Title, section.Entries)
 	}
 	p.terms("COMMANDS OF OTHER TOOLS", entries(OtherCommands, "gpusched "))
-	p.terms("OPTIONS OF OTHER TOOLS FOR A NEW JOB", entries(OtherOptions, ""))
-	p.terms("OPTIONS OF OTHER TOOLS FOR WHAT IS PAST", entries(PastOptions, ""))
-	for _, asking := range OtherAsking {
-		p.terms(asking.Title, entries(asking.Habits, ""))
+	for _, of := range OtherOptions {
+		p.terms(of.Title, entries(of.List, ""))
 	}
 	p.section("SEE ALSO")
 	p.WriteString(".BR gpusched (7),\n.BR gpusched\\-policy (7),\n.BR gpuschedd (8),\n.BR gpusched\\-admin (7),\n.BR gpusched.toml (5),\n.BR journalctl (1),\n" +

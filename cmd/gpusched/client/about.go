@@ -1,0 +1,86 @@
+package client
+
+import (
+	"reflect"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/engines"
+	"github.com/gpusched/gpusched/cmd/gpusched/manual"
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// About is what a command says about itself, in a method beside its struct. Whatever treats commands differently goes
+// by it and knows no command by its word. A group of commands speaks for all of them.
+type About struct {
+	Host  Host         // how it is carried out on another machine
+	Hosts Hosts        // how on several machines
+	Jobs  Hosts        // how on several machines because it names jobs of them; only where it takes ids
+	Slurm *engines.Gap // why it is not for Slurm, or ForSlurm
+
+	OwnInput bool // it reads the standard input, which therefore does not end it on another machine
+
+	Usual    bool           // 'gpusched --help' lists it
+	Options  string         // what its --help lists, with blanks between them; "": as many as there is room for
+	Examples []string       // what its --help shows
+	Habits   *manual.Habits // what other tools call its options
+
+	Offers  Offers                // the jobs that completion offers
+	Columns func(a *app) []string // the columns that completion offers for -o cols=
+}
+
+// Host is how a command is carried out on another machine.
+type Host int
+
+const (
+	ShownHere Host = iota + 1 // gpusched there answers with a document, which this one shows with the machine's name
+	RunThere                  // gpusched there carries out the command line as it is typed
+	OnlyHere                  // not at all: it is about the machine on which it is typed
+)
+
+// Hosts is how a command is carried out on several machines.
+type Hosts int
+
+const (
+	OneAtATime Hosts = iota + 1 // not at all
+	InTurn                      // on one after the other, unless the output is for programs
+	Together                    // one picture has them all, see together
+	Divided                     // each machine does it to its own jobs
+	OnOne                       // it is a new job, and one machine gets it
+)
+
+// ForSlurm is About's Slurm of a command that can be carried out there.
+var ForSlurm = &engines.Gap{}
+
+// NotForSlurm says why a command can't be carried out on Slurm, without a full stop, and what to do instead.
+func NotForSlurm(why, next string) *engines.Gap { return &engines.Gap{Why: why, Next: next} }
+
+// Offers are the jobs that completion offers for a command: nil Fits is all, also ended ones.
+type Offers struct {
+	Fits  func(api.Job) bool
+	Ended bool // also jobs that have ended
+	Own   bool // the caller's only
+}
+
+// command is what has an About.
+type command interface{ About() About }
+
+// aboutNode is what the command of a node says about itself, or else the group that it is in.
+func aboutNode(n *kong.Node) (about About) {
+	for ; n != nil; n = n.Parent {
+		if c, ok := n.Target.Addr().Interface().(command); ok {
+			return c.About()
+		}
+	}
+	return about
+}
+
+// aboutWord is what the command of a word says about itself; of a word that is no command it is empty.
+func aboutWord(word string) (about About) {
+	if f, known := commandField(word); known {
+		if c, ok := reflect.New(f.Type).Interface().(command); ok {
+			return c.About()
+		}
+	}
+	return about
+}
