@@ -62,6 +62,11 @@ type Offers struct {
 	Own   bool // the caller's only
 }
 
+// acting is what a command says that does something to jobs.
+func acting(fits func(api.Job) bool) About {
+	return About{Host: RunThere, Hosts: OneAtATime, Jobs: Divided, Slurm: ForSlurm, Offers: Offers{Fits: fits, Own: true}}
+}
+
 // command is what has an About.
 type command interface{ About() About }
 

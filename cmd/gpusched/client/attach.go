@@ -20,7 +20,8 @@ type attachCmd struct {
 
 func (*attachCmd) About() About {
 	return About{
-		Host: RunThere, Hosts: OneAtATime, Jobs: OneAtATime, Slurm: ForSlurm, Usual: true, Offers: Offers{Fits: isOn, Own: true},
+		Host: RunThere, Hosts: OneAtATime, Jobs: OneAtATime, Slurm: ForSlurm, Usual: true,
+		Offers: Offers{Fits: isOn, Own: true},
 	}
 }
 

@@ -24,10 +24,9 @@ type cancelCmd struct {
 }
 
 func (*cancelCmd) About() About {
-	return About{
-		Host: RunThere, Hosts: OneAtATime, Jobs: Divided, Slurm: ForSlurm, Usual: true, Habits: manual.OptionsOfCancel,
-		Offers: Offers{Fits: isLive, Own: true},
-	}
+	about := acting(isLive)
+	about.Usual, about.Habits = true, manual.OptionsOfCancel
+	return about
 }
 
 // Run ends the jobs, also those after one that could not be ended; the exit

@@ -159,7 +159,8 @@ func (a *app) formWords(n *kong.Node, current string) []candidate {
 	form, names, named := strings.Cut(current, "=")
 	columns := aboutNode(n).Columns
 	if named && columns != nil {
-		return withPrefix(form+"="+listPrefix(names), each(columns(a), func(name string) candidate { return candidate{name, ""} }))
+		list := each(columns(a), func(name string) candidate { return candidate{name, ""} })
+		return withPrefix(form+"="+listPrefix(names), list)
 	}
 	if named {
 		return nil

@@ -17,7 +17,8 @@ type execCmd struct {
 
 func (*execCmd) About() About {
 	return About{
-		Host: RunThere, Hosts: OneAtATime, Jobs: OneAtATime, Slurm: ForSlurm, OwnInput: true, Offers: Offers{Fits: isOn, Own: true},
+		Host: RunThere, Hosts: OneAtATime, Jobs: OneAtATime, Slurm: ForSlurm, OwnInput: true,
+		Offers: Offers{Fits: isOn, Own: true},
 	}
 }
 

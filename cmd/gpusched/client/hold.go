@@ -12,11 +12,7 @@ import (
 // holdCmd keeps waiting jobs from starting.
 type holdCmd struct{ manyFlags }
 
-func (*holdCmd) About() About {
-	return About{
-		Host: RunThere, Hosts: OneAtATime, Jobs: Divided, Slurm: ForSlurm, Offers: Offers{Fits: isWaiting, Own: true},
-	}
-}
+func (*holdCmd) About() About { return acting(isWaiting) }
 
 func (c *holdCmd) Run(ctx context.Context, a *app) error {
 	return c.act(ctx, a, kindOfJobs{"hold", "waits and is not held", job.CommandHold}, func(j api.Job) string {
@@ -27,11 +23,7 @@ func (c *holdCmd) Run(ctx context.Context, a *app) error {
 // releaseCmd undoes hold.
 type releaseCmd struct{ manyFlags }
 
-func (*releaseCmd) About() About {
-	return About{
-		Host: RunThere, Hosts: OneAtATime, Jobs: Divided, Slurm: ForSlurm, Offers: Offers{Fits: func(j api.Job) bool { return j.Held() }, Own: true},
-	}
-}
+func (*releaseCmd) About() About { return acting(func(j api.Job) bool { return j.Held() }) }
 
 func (c *releaseCmd) Run(ctx context.Context, a *app) error {
 	return c.act(ctx, a, kindOfJobs{"release", "is held", job.CommandRelease}, func(j api.Job) string {
@@ -56,11 +48,7 @@ func othersRun(j api.Job) string {
 // suspendCmd halts running jobs.
 type suspendCmd struct{ manyFlags }
 
-func (*suspendCmd) About() About {
-	return About{
-		Host: RunThere, Hosts: OneAtATime, Jobs: Divided, Slurm: ForSlurm, Offers: Offers{Fits: runs, Own: true},
-	}
-}
+func (*suspendCmd) About() About { return acting(runs) }
 
 func (c *suspendCmd) Run(ctx context.Context, a *app) error {
 	return c.act(ctx, a, kindOfJobs{"suspend", "runs and is not suspended", job.CommandSuspend}, func(j api.Job) string {
@@ -75,11 +63,7 @@ func (c *suspendCmd) Run(ctx context.Context, a *app) error {
 // resumeCmd undoes suspend.
 type resumeCmd struct{ manyFlags }
 
-func (*resumeCmd) About() About {
-	return About{
-		Host: RunThere, Hosts: OneAtATime, Jobs: Divided, Slurm: ForSlurm, Offers: Offers{Fits: func(j api.Job) bool { return j.Suspended() }, Own: true},
-	}
-}
+func (*resumeCmd) About() About { return acting(func(j api.Job) bool { return j.Suspended() }) }
 
 func (c *resumeCmd) Run(ctx context.Context, a *app) error {
 	return c.act(ctx, a, kindOfJobs{"resume", "is suspended", job.CommandResume}, func(j api.Job) string {
@@ -99,11 +83,7 @@ func (a *app) limitLeft(j api.Job) string {
 // requeueCmd sends running jobs back to the queue.
 type requeueCmd struct{ jobsFlags }
 
-func (*requeueCmd) About() About {
-	return About{
-		Host: RunThere, Hosts: OneAtATime, Jobs: Divided, Slurm: ForSlurm, Offers: Offers{Fits: isOn, Own: true},
-	}
-}
+func (*requeueCmd) About() About { return acting(isOn) }
 
 func (c *requeueCmd) Run(ctx context.Context, a *app) error {
 	return c.act(ctx, a, api.ManyRequest{Command: job.CommandRequeue}, func(j api.Job) string {

@@ -32,7 +32,8 @@ type listCmd struct {
 
 func (*listCmd) About() About {
 	return About{
-		Host: ShownHere, Hosts: Together, Jobs: Together, Slurm: ForSlurm, Usual: true, Habits: manual.OptionsOfList, Columns: jobColumnNames,
+		Host: ShownHere, Hosts: Together, Jobs: Together, Slurm: ForSlurm, Usual: true,
+		Habits: manual.OptionsOfList, Columns: jobColumnNames,
 	}
 }
 

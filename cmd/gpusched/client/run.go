@@ -60,8 +60,8 @@ func run(ctx context.Context, a *app, args []string) (code int) {
 	kctx.BindTo(ctx, (*context.Context)(nil))
 	selected := kctx.Selected()
 	return a.finish(a.wherever(ctx, call{
-		selected: selected.Target.Addr().Interface(), about: aboutNode(selected), ids: idsOf(selected), path: manual.CommandPath(selected),
-		run: func(a *app) error { return kctx.Run(a) },
+		selected: selected.Target.Addr().Interface(), about: aboutNode(selected), ids: idsOf(selected),
+		path: manual.CommandPath(selected), run: func(a *app) error { return kctx.Run(a) },
 	}))
 }
 

@@ -21,9 +21,9 @@ type updateCmd struct {
 }
 
 func (*updateCmd) About() About {
-	return About{
-		Host: RunThere, Hosts: OneAtATime, Jobs: Divided, Slurm: ForSlurm, Usual: true, Offers: Offers{Fits: isLive, Own: true},
-	}
+	about := acting(isLive)
+	about.Usual = true
+	return about
 }
 
 func (c *updateCmd) Run(ctx context.Context, a *app) error {
