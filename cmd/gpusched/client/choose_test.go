@@ -18,7 +18,9 @@ func TestEngineSetting(t *testing.T) {
 		"# nothing\n\n":                        "",
 		"engine = \"slurm\"\n":                 "slurm",
 		"  engine=\"local\"   # this machine":  "local",
+		"engine = 'slurm'":                     "slurm",
 		"engine = slurm":                       "error",
+		"[engine]":                             "error",
 		"engine = \"lsf\"":                     "error",
 		"host = \"a\"":                         "error",
 		"engine = \"slurm\" and more":          "error",
@@ -44,6 +46,7 @@ func TestHostsSetting(t *testing.T) {
 		"hosts = [\n  \"a\",\n]":                         "a",
 		`engine = "local"` + "\n" + `hosts = ["a", "b"]`: "a b",
 		`engine = "local"`:                               "unsaid",
+		`hosts = ['a', "b"]`:                             "a b",
 		`hosts = "a"`:                                    "error",
 		`hosts = [a]`:                                    "error",
 		`hosts = ["a"`:                                   "error",
@@ -66,6 +69,22 @@ func TestHostsSetting(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: %q %v, want %q", text, got, err, want)
+		}
+	}
+}
+
+// A mistake is told with its file, its line and what to do.
+func TestMistakesInSettings(t *testing.T) {
+	for text, want := range map[string]string{
+		"engine = 'slurm'\nhost = 'a'":    "/f: line 2 is not a setting",
+		"hosts = [\n  'a',\n  'b\n]":      "/f: line 3 is not a setting",
+		"# mine\n\nhosts = 'a'":           "/f: line 3 is not a setting",
+		"hosts = ['a']\nengine = 'lsf'\n": `/f: there is no engine "lsf"`,
+	} {
+		_, err := settingsOf([]byte(text), "/f")
+		var e *api.Error
+		if !errors.As(err, &e) || e.Message != want || e.Hint == "" {
+			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
 }
