@@ -11,12 +11,9 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// Submit queues a job and returns once it is on disk.
+// Submit queues a job, whose form the server has checked, and returns once it is on disk.
 func (d *Daemon) Submit(ctx context.Context, s job.Submission, dryRun bool) (job.Submitted, error) {
 	accepted := d.host.Now()
-	if err := s.Validate(); err != nil {
-		return job.Submitted{}, job.Refuse("usage/form", err)
-	}
 	if dryRun {
 		return d.try(ctx, s)
 	}

@@ -14,7 +14,7 @@ import (
 func TestShutdown(t *testing.T) {
 	r := newRig(t, 2, nil)
 	no := false
-	again, lost := r.submit(1, nil), r.submit(1, func(s *job.Submission) { s.Requeue = &no })
+	again, lost := r.submit(1, nil), r.submit(1, func(s *job.Submission) { s.Request.Requeue = &no })
 	waiting := r.submit(2, nil)
 	r.runs(again)
 	r.runs(lost)

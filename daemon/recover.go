@@ -158,7 +158,7 @@ func recovered(s *units.Spec, st *units.Status, run string, now time.Time) job.J
 		ID: job.ID(s.ID), Owner: job.Owner{UID: s.UID, GID: s.GID, User: s.User},
 		Label: job.Label{Name: s.JobName, Comment: "recovered from its unit after the state file was lost"},
 		Request: job.Request{
-			MemBytes: s.Limits.MemBytes, CPUs: s.Limits.CPUs, TimeLimit: job.Span(s.TimeLimit), Grace: job.Span(s.Grace),
+			MemBytes: s.Limits.MemBytes, CPUs: s.Limits.CPUs, TimeLimit: job.Span(s.TimeLimit), Grace: new(job.Span(s.Grace)),
 		},
 		SubmittedAt: began, State: job.Running, ChangedAt: began,
 		Life: job.Life{QueuedAt: began, Recovered: true},

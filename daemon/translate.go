@@ -47,7 +47,7 @@ func (d *Daemon) unitSpec(j *job.Job, p *job.Payload, s *Settings) units.Spec {
 		Scope: d.opt.Scope,
 		ID:    int64(j.ID), UID: j.Owner.UID, GID: d.groupToday(j), User: j.Owner.User, JobName: j.Label.Name,
 		Limits: cgroup.Limits{MemBytes: r.MemBytes, TasksMax: s.TasksMax, CPUs: r.CPUs},
-		Grace:  r.Grace.Duration(), Launcher: d.opt.Launcher, Rlimits: p.Limits,
+		Grace:  r.GraceTime().Duration(), Launcher: d.opt.Launcher, Rlimits: p.Limits,
 	}
 	spec.TimeLimit, spec.Screen, spec.Log = r.TimeLimit.Duration(), r.Screen, p.Log.Path != ""
 	spec.TermMain = r.SignalTo == job.SignalMain

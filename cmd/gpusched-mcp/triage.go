@@ -20,7 +20,7 @@ type triageOut struct {
 	Attempts []api.Attempt `json:"attempts,omitempty"` // with the GPUs' use
 	PeakMem  int64         `json:"peak_mem_bytes,omitempty"`
 	AskedMem int64         `json:"mem_bytes,omitempty"`
-	Warnings []api.Warning `json:"warnings,omitempty"`
+	Warnings []job.Warning `json:"warnings,omitempty"`
 
 	Output any    `json:"output,omitempty"` // its last lines
 	NoText string `json:"no_output,omitempty"`

@@ -49,7 +49,7 @@ func (p *program) hear(ctx context.Context, changed chan<- struct{}) error {
 		if err != nil {
 			return err
 		}
-		if e.Event == job.EventPosition {
+		if e.Kind == job.EventPosition {
 			p.send(screen.Told{On: true})
 		}
 		select { // also after a position: what has changed before is not told

@@ -88,7 +88,7 @@ type picture struct {
 func pictures() []picture {
 	now := time.Now()
 	past, crowd, empty := used(now), crowd(), lab()
-	empty.View = job.View{StartedAt: noon, SampledAt: noon, Host: empty.View.Host, GPUs: empty.View.GPUs[2:3]}
+	empty.View = job.View{StartedAt: noon, GPUSource: job.GPUSource{SampledAt: noon}, Host: empty.View.Host, GPUs: empty.View.GPUs[2:3]}
 	empty.Ahead, empty.Checks = job.Course{}, nil
 	return []picture{
 		{name: "front", path: "/", size: "1280,1000", of: past},

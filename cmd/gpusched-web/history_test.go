@@ -22,7 +22,7 @@ func aWeek() past {
 	row := func(hours float64, keys ...string) api.ReportRow { return api.ReportRow{Keys: keys, GPUHours: hours} }
 	full := row(80, day(0))
 	full.Jobs, full.Ended = 12, map[string]int{"completed": 9, "failed": 2, "cancelled": 1}
-	full.Wait, full.Efficiency.GPU = &api.Times{Of: 12, Mean: 400, Median: 90, P95: 5000}, new(62.5)
+	full.Wait, full.Efficiency.GPU = &job.Times{Of: 12, Mean: 400, Median: 90, P95: 5000}, new(62.5)
 	late := row(24, day(6))
 	late.Ended = map[string]int{"completed": 1, "gpu-out-of-memory": 3}
 	p := past{length: 7, gpus: 4, at: noon, asked: noon}

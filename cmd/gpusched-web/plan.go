@@ -74,10 +74,10 @@ func planOf(p *api.PlanReply) *planView {
 	y := planTop
 	for _, g := range p.GPUs {
 		row := rowView{Index: g.Index, Y: y, Height: rowHeight}
-		if slices.ContainsFunc(g.Spans, func(s api.Span) bool { return s.Milli > 0 && s.Milli < job.WholeGPU }) {
+		if slices.ContainsFunc(g.Stays, func(s job.Stay) bool { return s.Milli > 0 && s.Milli < job.WholeGPU }) {
 			row.Height *= 2 // so that a quarter of it has room for a name
 		}
-		jobs, others := apart(g.Spans)
+		jobs, others := apart(g.Stays)
 		beside, under := lanesOf(jobs), stacked(others)
 		for i, s := range slices.Concat(jobs, others) {
 			top, height := row.Height, laneSize-1
@@ -91,7 +91,7 @@ func planOf(p *api.PlanReply) *planView {
 				end = planWidth
 			}
 			row.Spans = append(row.Spans, spanView{
-				X: x, Width: max(tenth(end-x), 1), Late: max(tenth(scale(later(s.Until, s.LateUntil))-end), 0),
+				X: x, Width: max(tenth(end-x), 1), Late: max(tenth(scale(later(s.Until, s.Late))-end), 0),
 				Y: y + top, Height: height,
 				Class: string(s.Kind), Label: labelOf(s, end-x, height), Title: titleOf(s),
 				From: s.From, Until: s.Until, Open: s.Until.IsZero(),
@@ -133,7 +133,7 @@ func tickStep(all time.Duration) time.Duration {
 
 // lanesOf is where in its GPU each span has its place, from 0 to 1, so that none lies over another of
 // the same time as long as they are no more than the GPU.
-func lanesOf(spans []api.Span) []float64 {
+func lanesOf(spans []job.Stay) []float64 {
 	lanes := make([]float64, len(spans))
 	for i, s := range spans {
 		if s.Milli == 0 || s.Milli >= job.WholeGPU {
@@ -158,15 +158,15 @@ func lanesOf(spans []api.Span) []float64 {
 	return lanes
 }
 
-func part(s api.Span) float64 { return float64(s.Milli) / job.WholeGPU }
+func part(s job.Stay) float64 { return float64(s.Milli) / job.WholeGPU }
 
 // overlap reports whether two spans have a time in common; one without an end goes on.
-func overlap(a, b api.Span) bool {
+func overlap(a, b job.Stay) bool {
 	return (a.Until.IsZero() || b.From.Before(a.Until)) && (b.Until.IsZero() || a.From.Before(b.Until))
 }
 
 // apart divides spans into those of jobs and the others.
-func apart(spans []api.Span) (jobs, others []api.Span) {
+func apart(spans []job.Stay) (jobs, others []job.Stay) {
 	for _, s := range spans {
 		if s.Called != "" {
 			jobs = append(jobs, s)
@@ -178,7 +178,7 @@ func apart(spans []api.Span) (jobs, others []api.Span) {
 }
 
 // stacked is in which lane each span is, so that none lies over another.
-func stacked(spans []api.Span) []int {
+func stacked(spans []job.Stay) []int {
 	lanes := make([]int, len(spans))
 	for i, s := range spans {
 		for k := 0; k < i; k++ {
@@ -211,16 +211,16 @@ const labelHeight = 13.0
 func (s spanView) Baseline() float64 { return tenth(s.Y + min(s.Height-3, 18)) }
 
 // sitters says which jobs may still run on a GPU when others get it by a reservation.
-func sitters(gpu int, jobs, others []api.Span) (list []string) {
+func sitters(gpu int, jobs, others []job.Stay) (list []string) {
 	for _, r := range others {
-		if r.Kind != job.StayReserved || strings.Contains(r.Detail, "group ") {
+		if r.Kind != job.StayReserved || strings.Contains(r.Sentence, "group ") {
 			continue // who is in a group only the scheduler knows
 		}
 		for _, s := range jobs {
-			open := s.Until.IsZero() || later(s.Until, s.LateUntil).After(r.From)
+			open := s.Until.IsZero() || later(s.Until, s.Late).After(r.From)
 			if s.Kind == job.StayRunning && open && !slices.Contains(reservedFor(r), s.User) {
 				list = append(list, term.Clean(fmt.Sprintf("Job %s of %s may still run on GPU %d when it is %s; it is not stopped.",
-					s.Called, s.User, gpu, r.Detail)))
+					s.Called, s.User, gpu, r.Sentence)))
 			}
 		}
 	}
@@ -228,12 +228,12 @@ func sitters(gpu int, jobs, others []api.Span) (list []string) {
 }
 
 // reservedFor is the words of which one may be a user for whom a GPU is reserved.
-func reservedFor(s api.Span) []string {
-	return strings.FieldsFunc(s.Detail, func(r rune) bool { return r == ' ' || r == ',' })
+func reservedFor(s job.Stay) []string {
+	return strings.FieldsFunc(s.Sentence, func(r rune) bool { return r == ' ' || r == ',' })
 }
 
 // labelOf is what has room within a rectangle.
-func labelOf(s api.Span, width, height float64) string {
+func labelOf(s job.Stay, width, height float64) string {
 	if height < 12 {
 		return ""
 	}
@@ -248,7 +248,7 @@ func labelOf(s api.Span, width, height float64) string {
 }
 
 // titleOf says what a rectangle is, but for its times.
-func titleOf(s api.Span) string {
+func titleOf(s job.Stay) string {
 	text := string(s.Kind)
 	if s.Called != "" {
 		text = fmt.Sprintf("job %s of %s", s.Called, s.User)
@@ -257,8 +257,8 @@ func titleOf(s api.Span) string {
 		}
 		text += ", " + string(s.Kind)
 	}
-	if s.Detail != "" {
-		text += ": " + s.Detail
+	if s.Sentence != "" {
+		text += ": " + s.Sentence
 	}
 	return term.Clean(text)
 }

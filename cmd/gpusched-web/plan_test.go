@@ -5,27 +5,28 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // Parts of a GPU lie beside each other, and no two over each other.
 func TestLanes(t *testing.T) {
-	span := func(milli, from, until int) api.Span {
-		s := api.Span{Milli: milli, From: noon.Add(time.Duration(from) * time.Minute)}
+	span := func(milli, from, until int) job.Stay {
+		s := job.Stay{Milli: milli, From: noon.Add(time.Duration(from) * time.Minute)}
 		if until > 0 {
 			s.Until = noon.Add(time.Duration(until) * time.Minute)
 		}
 		return s
 	}
 	for name, tt := range map[string]struct {
-		spans []api.Span
+		spans []job.Stay
 		want  []float64
 	}{
-		"whole, one after the other": {[]api.Span{span(1000, 0, 10), span(1000, 10, 20)}, []float64{0, 0}},
-		"two halves":                 {[]api.Span{span(500, 0, 0), span(500, 5, 20)}, []float64{0, 0.5}},
-		"into the gap":               {[]api.Span{span(250, 0, 10), span(500, 0, 60), span(250, 10, 30)}, []float64{0, 0.25, 0}},
-		"above both":                 {[]api.Span{span(250, 0, 60), span(500, 0, 60), span(250, 10, 30)}, []float64{0, 0.25, 0.75}},
-		"more than there is":         {[]api.Span{span(600, 0, 10), span(600, 0, 10)}, []float64{0, 0.4}},
-		"whole beside a part":        {[]api.Span{span(1000, 0, 10), span(100, 0, 10)}, []float64{0, 0}},
+		"whole, one after the other": {[]job.Stay{span(1000, 0, 10), span(1000, 10, 20)}, []float64{0, 0}},
+		"two halves":                 {[]job.Stay{span(500, 0, 0), span(500, 5, 20)}, []float64{0, 0.5}},
+		"into the gap":               {[]job.Stay{span(250, 0, 10), span(500, 0, 60), span(250, 10, 30)}, []float64{0, 0.25, 0}},
+		"above both":                 {[]job.Stay{span(250, 0, 60), span(500, 0, 60), span(250, 10, 30)}, []float64{0, 0.25, 0.75}},
+		"more than there is":         {[]job.Stay{span(600, 0, 10), span(600, 0, 10)}, []float64{0, 0.4}},
+		"whole beside a part":        {[]job.Stay{span(1000, 0, 10), span(100, 0, 10)}, []float64{0, 0}},
 	} {
 		got := lanesOf(tt.spans)
 		for i := range got {
@@ -39,13 +40,13 @@ func TestLanes(t *testing.T) {
 
 func TestPlanOf(t *testing.T) {
 	at := func(h int) time.Time { return noon.Add(time.Duration(h) * time.Hour) }
-	if planOf(nil) != nil || planOf(&api.PlanReply{At: noon, Until: at(12)}) != nil || planOf(&api.PlanReply{GPUs: make([]api.GPUPlan, 1)}) != nil {
+	if planOf(nil) != nil || planOf(&api.PlanReply{Course: job.Course{At: noon, Until: at(12)}}) != nil || planOf(&api.PlanReply{Course: job.Course{GPUs: make([]job.GPUCourse, 1)}}) != nil {
 		t.Error("there is a drawing of nothing")
 	}
-	v := planOf(&api.PlanReply{At: noon, Until: at(12), Waiting: 5, Planned: 2, GPUs: []api.GPUPlan{{Index: 3, Spans: []api.Span{
-		{Kind: "running", Job: 1, Called: "1", User: "alice", Milli: 1000, From: at(-5), Until: at(6), LateUntil: at(48)},
+	v := planOf(&api.PlanReply{Course: job.Course{At: noon, Until: at(12), Waiting: 5, GPUs: []job.GPUCourse{{Index: 3, Stays: []job.Stay{
+		{Kind: "running", Job: 1, Called: "1", User: "alice", Milli: 1000, From: at(-5), Until: at(6), Late: at(48)},
 		{Kind: "drained", Milli: 1000, From: at(6)},
-	}}}})
+	}}}}, Planned: 2})
 	run, drained := v.Rows[0].Spans[0], v.Rows[0].Spans[1]
 	if half := (planWidth - planLeft) / 2; run.X != planLeft || run.Width != half || run.Late != half || run.Open || run.Label != "1 alice" {
 		t.Errorf("the running job is drawn as %+v", run)
@@ -61,22 +62,22 @@ func TestPlanOf(t *testing.T) {
 // No label of a drawing lies over another one, and what is no job's has a place of its own, in which it hides none.
 func TestNoTextOverText(t *testing.T) {
 	at := func(h int) time.Time { return noon.Add(time.Duration(h) * time.Hour) }
-	job := func(called, user string, milli, from, until int) api.Span {
-		s := api.Span{Kind: "running", Called: called, User: user, Milli: milli, From: at(from), LateUntil: at(12)}
+	run := func(called, user string, milli, from, until int) job.Stay {
+		s := job.Stay{Kind: "running", Called: called, User: user, Milli: milli, From: at(from), Late: at(12)}
 		if until > 0 {
 			s.Until = at(until)
 		}
 		return s
 	}
-	kept := api.Span{Kind: "reserved", Milli: 1000, From: at(1), Until: at(3), Detail: "reserved for alice"}
-	for name, spans := range map[string][]api.Span{
-		"half of a GPU that is draining":    {job("57", "alice", 500, -1, 4), {Kind: "drained", Milli: 1000, From: at(0)}},
-		"a reservation over a running job":  {job("57", "bob", 1000, -1, 8), kept},
-		"one without an end":                {job("57", "bob", 1000, -1, 0), kept},
+	kept := job.Stay{Kind: "reserved", Milli: 1000, From: at(1), Until: at(3), Sentence: "reserved for alice"}
+	for name, spans := range map[string][]job.Stay{
+		"half of a GPU that is draining":    {run("57", "alice", 500, -1, 4), {Kind: "drained", Milli: 1000, From: at(0)}},
+		"a reservation over a running job":  {run("57", "bob", 1000, -1, 8), kept},
+		"one without an end":                {run("57", "bob", 1000, -1, 0), kept},
 		"a drain and two reservations":      {kept, kept, {Kind: "drained", Milli: 1000, From: at(0), Until: at(6)}},
-		"more jobs than fit, by their ends": {job("57", "alice", 1000, -1, 6), job("58", "bob", 1000, -1, 6), job("59", "bob", 250, 0, 6)},
+		"more jobs than fit, by their ends": {run("57", "alice", 1000, -1, 6), run("58", "bob", 1000, -1, 6), run("59", "bob", 250, 0, 6)},
 	} {
-		v := planOf(&api.PlanReply{At: noon, Until: at(12), GPUs: []api.GPUPlan{{Spans: spans}, {Index: 1}}})
+		v := planOf(&api.PlanReply{Course: job.Course{At: noon, Until: at(12), GPUs: []job.GPUCourse{{Stays: spans}, {Index: 1}}}})
 		row := v.Rows[0]
 		for i, a := range row.Spans {
 			if a.Y < row.Y || a.Y+a.Height > row.Y+row.Height || row.Y+row.Height > v.Rows[1].Y {
@@ -93,9 +94,9 @@ func TestNoTextOverText(t *testing.T) {
 			}
 		}
 	}
-	v := planOf(&api.PlanReply{At: noon, Until: at(12), GPUs: []api.GPUPlan{{Spans: []api.Span{
-		job("57", "bob", 500, -1, 0), job("58", "alice", 500, -1, 0), kept,
-	}}}})
+	v := planOf(&api.PlanReply{Course: job.Course{At: noon, Until: at(12), GPUs: []job.GPUCourse{{Stays: []job.Stay{
+		run("57", "bob", 500, -1, 0), run("58", "alice", 500, -1, 0), kept,
+	}}}}})
 	if len(v.Sitters) != 1 || v.Sitters[0] != "Job 57 of bob may still run on GPU 0 when it is reserved for alice; it is not stopped." {
 		t.Errorf("%q", v.Sitters)
 	}

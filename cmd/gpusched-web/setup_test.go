@@ -35,7 +35,7 @@ func labAt(noon time.Time) *servertest.Backend {
 	}
 	b := &servertest.Backend{Now: noon, Payloads: map[job.ID]job.Payload{}}
 	b.View = job.View{
-		StartedAt: at(-600), SampledAt: noon, Counts: map[job.State]int{job.Running: 3, job.Queued: 3},
+		StartedAt: at(-600), GPUSource: job.GPUSource{SampledAt: noon}, Counts: map[job.State]int{job.Running: 3, job.Queued: 3},
 		Host: job.HostView{MemBytes: 256 << 30, PromisedMem: 96 << 30, CPUs: 64, PromisedCPUs: 24},
 		GPUs: []job.GPUView{
 			gpu(0, job.GPUBusy, 97, 61, job.GPUShare{Job: 1, Called: "1", Milli: 1000}),

@@ -21,7 +21,7 @@ type pageView struct {
 	Version  string
 	Health   string
 	Well     bool
-	Checks   []checkView
+	Checks   []job.Check
 	Counts   []countView
 	Promised []string
 	Drain    string
@@ -36,8 +36,6 @@ type pageView struct {
 	AllRun   int
 	Plan     *planView
 }
-
-type checkView struct{ Name, Health, Detail, Next string }
 
 type countView struct {
 	N    int
@@ -79,12 +77,10 @@ func viewOf(s state) pageView {
 	v := pageView{
 		Asked: !s.at.IsZero(), At: s.at, Version: s.status.Version, Health: string(s.status.Health),
 		Well: s.status.Health == job.Healthy, Counts: countsOf(s.status.Counts), Promised: promisedOf(&s.status.Host),
+		Checks: s.checks,
 	}
 	if s.err != nil {
 		v.Trouble = s.err.Error()
-	}
-	for _, c := range s.checks {
-		v.Checks = append(v.Checks, checkView{c.Name, string(c.Health), c.Detail, c.Next})
 	}
 	if s.list.Drain != nil {
 		v.Drain = s.list.Drain.Sentence

@@ -103,10 +103,10 @@ func (f *follower) follow(ctx context.Context, on bool) error {
 // take hands an event on, unless it is a position that says nothing new; false where
 // the caller wants no more.
 func (f *follower) take(e Event) bool {
-	if e.Event == job.EventPosition && e.Number == f.last {
+	if e.Kind == job.EventPosition && e.Number == f.last {
 		return true
 	}
-	if e.Event == job.EventPosition && f.last == 0 {
+	if e.Kind == job.EventPosition && f.last == 0 {
 		return true // of all that is kept
 	}
 	f.last = e.Number

@@ -83,7 +83,7 @@ func ExampleClient_Submit_array() {
 		fmt.Println(err)
 		return
 	}
-	req.Array = &api.ArraySpec{Spec: "%2", Params: []job.Param{{Name: "seed", Values: []string{"1", "2", "3"}}}}
+	req.Array = &job.Array{Written: "%2", Params: []job.Param{{Name: "seed", Values: []string{"1", "2", "3"}}}}
 	reply, err := client.Submit(context.Background(), req)
 	if err != nil {
 		fmt.Println(err)
@@ -116,7 +116,7 @@ func ExampleEvents() {
 			fmt.Println(err)
 			return
 		}
-		if e.Event == job.EventGap {
+		if e.Kind == job.EventGap {
 			fmt.Println("list the jobs anew")
 		}
 		fmt.Println(e.Number, e.Sentence)

@@ -22,14 +22,10 @@ type GPU struct {
 
 // GPUsReply lists the GPUs.
 type GPUsReply struct {
-	Schema        string        `json:"schema"`
-	Driver        string        `json:"driver,omitempty"`
-	CUDA          string        `json:"cuda,omitempty"`
-	Problem       string        `json:"problem,omitempty"`        // machine-readable, "" when all is well
-	ProblemDetail string        `json:"problem_detail,omitempty"` // a sentence
-	SampledAt     time.Time     `json:"sampled_at,omitzero"`
-	GPUs          []GPU         `json:"gpus"`
-	Links         []job.GPULink `json:"links,omitempty"` // a pair that is not there is unknown
+	Schema string `json:"schema"`
+	job.GPUSource
+	GPUs  []GPU         `json:"gpus"`
+	Links []job.GPULink `json:"links,omitempty"` // a pair that is not there is unknown
 
 	Reservations []Reservation `json:"reservations,omitempty"`
 

@@ -88,7 +88,7 @@ func TestHostileAnswersAreErrors(t *testing.T) {
 func TestAnAnswerBeforeTheEndOfTheRequestIsRead(t *testing.T) {
 	client := daemon(t, func(w http.ResponseWriter, r *http.Request) { refuse(w, CodePolicy) })
 	var e *Error
-	_, err := client.Submit(t.Context(), SubmitRequest{Argv: [][]byte{make([]byte, 8<<20)}})
+	_, err := client.Submit(t.Context(), SubmitRequest{Program: Program{Argv: Words{string(make([]byte, 8<<20))}}})
 	if !errors.As(err, &e) || e.Code != CodePolicy {
 		t.Error(err)
 	}

@@ -1,22 +1,17 @@
 package api
 
-import (
-	"cmp"
-	"slices"
-
-	"github.com/gpusched/gpusched/daemon/job"
-)
+import "slices"
 
 // InListOrder puts jobs as a listing has them, for whoever makes one of several answers: what runs first, by an order
 // of its own, nil for as it comes, then what waits as it comes, then what has ended, the newest first.
 func InListOrder(list []Job, running func(x, y *Job) int) {
 	order := func(x, y *Job) int {
-		switch c := cmp.Compare(listRank(x), listRank(y)); {
-		case c != 0:
-			return c
-		case listRank(x) == 2:
+		switch rank := x.State.ListRank(); {
+		case rank != y.State.ListRank():
+			return rank - y.State.ListRank()
+		case rank == 2:
 			return y.EndedAt.Compare(x.EndedAt)
-		case listRank(x) == 0 && running != nil:
+		case rank == 0 && running != nil:
 			return running(x, y)
 		}
 		return 0
@@ -36,15 +31,4 @@ func InListOrder(list []Job, running func(x, y *Job) int) {
 		out[i] = *j
 	}
 	copy(list, out)
-}
-
-// listRank is that of a job's state in a list.
-func listRank(j *Job) int {
-	switch {
-	case j.State.Terminal():
-		return 2
-	case j.State == job.Queued:
-		return 1
-	}
-	return 0
 }

@@ -19,27 +19,8 @@ type Queue struct {
 
 // Ahead is a waiting job that is before another one, and why.
 type Ahead struct {
-	Job      job.ID         `json:"job"`
-	Called   string         `json:"called"` // "12", or "7_3" for a task
-	User     string         `json:"user"`
-	Name     string         `json:"name"`
-	GPUMilli int            `json:"gpu_milli"`
-	Cause    job.AheadCause `json:"cause"` // class, number, owed, guarded, score, longer or batch
-	Its      Standing       `json:"its"`
-	Own      Standing       `json:"own"` // the same of the job that was asked about
-
-	Kept     bool   `json:"kept,omitempty"`  // GPUs are kept for it
-	Again    bool   `json:"again,omitempty"` // it ran before, and waits again
-	Sentence string `json:"sentence"`        // why it is before
-}
-
-// Standing is what a job is ranked by.
-type Standing struct {
-	Priority       job.Priority `json:"priority"`
-	Share          float64      `json:"share,omitempty"` // how much its user had lately, in fair parts
-	WaitedSeconds  int64        `json:"waited_seconds"`
-	RanksAsSeconds int64        `json:"ranks_as_seconds,omitempty"` // how long it counts as running
-	Score          float64      `json:"score,omitempty"`
+	job.Ahead
+	Sentence string `json:"sentence"` // why it is before
 }
 
 // Sooner is one change of a job with which it would start sooner.

@@ -10,10 +10,10 @@ import (
 
 // Quote writes a command as a POSIX shell with $'…' (bash, zsh, ksh, busybox)
 // would read it back, byte for byte, and so that it is harmless on a terminal.
-func Quote(argv [][]byte) string {
+func Quote(argv ...string) string {
 	words := make([]string, len(argv))
 	for i, arg := range argv {
-		words[i] = quoteWord(string(arg))
+		words[i] = quoteWord(arg)
 	}
 	return strings.Join(words, " ")
 }

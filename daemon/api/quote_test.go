@@ -25,11 +25,11 @@ func TestQuote(t *testing.T) {
 		"\u202egpj.exe": `$'\xe2\x80\xaegpj.exe'`,
 		"\ufffd":        `$'\xef\xbf\xbd'`,
 	} {
-		if got := Quote([][]byte{[]byte(in)}); got != want {
+		if got := Quote(in); got != want {
 			t.Errorf("Quote(%q) = %s, want %s", in, got, want)
 		}
 	}
-	if got := Quote([][]byte{[]byte("a"), []byte("b c")}); got != "a 'b c'" {
+	if got := Quote("a", "b c"); got != "a 'b c'" {
 		t.Error(got)
 	}
 }
@@ -40,7 +40,7 @@ func FuzzQuote(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		q := Quote([][]byte{[]byte(s)})
+		q := Quote(s)
 		if !utf8.ValidString(q) || !job.Printable(q) {
 			t.Fatalf("Quote(%q) = %q is not printable", s, q)
 		}

@@ -41,8 +41,8 @@ type ReportRow struct {
 	EnergyJoules   *float64 `json:"energy_joules,omitempty"`     // of the GPU-hours of which it is known
 	EnergyHours    float64  `json:"energy_gpu_hours"`            // these GPU-hours
 
-	Wait *Times `json:"wait,omitempty"` // for a start in the time
-	Run  *Times `json:"run,omitempty"`  // of what ended in the time
+	Wait *job.Times `json:"wait,omitempty"` // for a start in the time
+	Run  *job.Times `json:"run,omitempty"`  // of what ended in the time
 
 	GPUBusyPeak  *int   `json:"gpu_busy_peak_percent,omitempty"` // the most that a GPU computed in a sample
 	GPUPeakBytes *int64 `json:"gpu_peak_bytes,omitempty"`        // the most memory of one job on one GPU
@@ -60,14 +60,6 @@ func (r *ReportRow) Failures() (n int) {
 	return n
 }
 
-// Times sum up how long things took, in seconds.
-type Times struct {
-	Of     int     `json:"of"`
-	Mean   float64 `json:"mean_seconds"`
-	Median float64 `json:"median_seconds"`
-	P95    float64 `json:"p95_seconds"` // one of twenty takes longer
-}
-
 // UsageReply is where a user stands.
 type UsageReply struct {
 	Schema string `json:"schema"`
@@ -79,24 +71,10 @@ type UsageReply struct {
 	Month ReportRow `json:"month"` // since its first day
 
 	CountedHours    float64  `json:"counted_gpu_hours"`          // of use that counts for the order of the queue, by now
-	HalfLifeSeconds int64    `json:"half_life_seconds"`          // in which that halves; 0: it does not
+	HalfLife        job.Span `json:"half_life_seconds"`          // in which that halves; 0: it does not
 	UsedPercent     *float64 `json:"used_percent,omitempty"`     // of the use of all who have jobs; absent: nobody used anything
 	EntitledPercent *float64 `json:"entitled_percent,omitempty"` // what is due; absent where groups have shares, too
 
-	Quotas []QuotaUse   `json:"quotas"`
-	Limits []ClassLimit `json:"limits"`
-}
-
-// QuotaUse is what a user, or a group, has of what it may have.
-type QuotaUse struct {
-	Group string `json:"group,omitempty"` // absent: the user
-	What  string `json:"what"`            // gpu_milli, running, mem_bytes, cpus, queued or gpu_seconds
-	Has   int64  `json:"has"`
-	Most  int64  `json:"most,omitempty"` // absent: no bound
-}
-
-// ClassLimit is the longest time limit of a class.
-type ClassLimit struct {
-	Class string `json:"class"`
-	Most  int64  `json:"most_seconds,omitempty"` // absent: no bound
+	Quotas []job.QuotaUse   `json:"quotas"`
+	Limits []job.ClassLimit `json:"limits"`
 }

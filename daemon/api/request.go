@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units/contract"
 )
 
 // NewKey makes a request key: no two are alike.
@@ -34,7 +35,7 @@ func NewRequest(environ []string, argv ...string) (SubmitRequest, error) {
 	name := argv[0][strings.LastIndexByte(argv[0], '/')+1:]
 	return SubmitRequest{
 		Key: NewKey(), Label: job.Label{Name: name}, Request: job.Request{GPUMilli: job.WholeGPU},
-		Argv: toBytes(argv), EnvMode: "inherit", Env: toBytes(environ), Dir: []byte(dir), Umask: umask,
+		Program: Program{Argv: argv, EnvMode: contract.EnvInherit, Env: environ, Dir: Bytes(dir), Umask: umask},
 	}, nil
 }
 
@@ -48,12 +49,4 @@ func ownUmask() (umask int, err error) {
 	_, rest, _ := strings.Cut(string(text), "\nUmask:")
 	_, err = fmt.Sscanf(rest, "%o", &umask)
 	return umask, err
-}
-
-func toBytes(list []string) [][]byte {
-	out := make([][]byte, len(list))
-	for i, s := range list {
-		out[i] = []byte(s)
-	}
-	return out
 }

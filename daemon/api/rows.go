@@ -80,9 +80,9 @@ func oneRow(list []*Job) Job {
 			longest = j
 		}
 	}
-	row.StartedAt, row.SuspendedAt, row.SuspendedSeconds = longest.StartedAt, longest.SuspendedAt, longest.SuspendedSeconds
+	row.StartedAt, row.SuspendedAt, row.Rested = longest.StartedAt, longest.SuspendedAt, longest.Rested
 	if !row.EndedAt.IsZero() && !longest.StartedAt.IsZero() { // the row's end is the newest
-		row.StartedAt, row.SuspendedSeconds = row.EndedAt.Add(-longest.Elapsed(longest.EndedAt)), 0
+		row.StartedAt, row.Rested = row.EndedAt.Add(-longest.Elapsed(longest.EndedAt)), 0
 	}
 	slices.Sort(tasks)
 	slices.SortFunc(row.GPUs, func(a, b Allocation) int { return cmp.Compare(a.Index, b.Index) })
@@ -218,11 +218,11 @@ func (j *Job) StateWord() string {
 }
 
 // warningWords is the short form of warnings, behind the state.
-func warningWords(list []Warning) string {
+func warningWords(list []job.Warning) string {
 	var words []string
 	for _, w := range list {
 		word := "idle"
-		if w.Code == string(job.WarningMemory) {
+		if w.Code == job.WarningMemory {
 			word = "over memory"
 		}
 		if !slices.Contains(words, word) {
@@ -282,5 +282,5 @@ func (j *Job) Elapsed(now time.Time) time.Duration {
 	case j.Suspended():
 		end = j.SuspendedAt
 	}
-	return max(0, end.Sub(j.StartedAt)-time.Duration(j.SuspendedSeconds)*time.Second)
+	return max(0, end.Sub(j.StartedAt)-j.Rested.Duration())
 }

@@ -65,18 +65,23 @@ var (
 	spanType  = reflect.TypeFor[job.Span]()
 	textType  = reflect.TypeFor[encoding.TextMarshaler]()
 	ownType   = reflect.TypeFor[json.Marshaler]()
-	bytesType = reflect.TypeFor[[]byte]()
+	bytesType = reflect.TypeFor[api.Bytes]()
+	wordsType = reflect.TypeFor[api.Words]()
 )
 
 // of describes a type as package encoding/json writes it.
 func (g schemas) of(t reflect.Type) node {
 	switch {
+	case t.Kind() == reflect.Pointer:
+		return g.of(t.Elem())
 	case t == timeType:
 		return node{"type": "string", "format": "date-time"}
 	case t == spanType:
 		return node{"type": "number", "description": "seconds"}
 	case t == bytesType:
 		return node{"type": "string", "contentEncoding": "base64"}
+	case t == wordsType:
+		return node{"type": "array", "items": g.of(bytesType)}
 	case t.Implements(textType):
 		return node{"type": "string"}
 	case t.Implements(ownType):
@@ -89,8 +94,6 @@ func (g schemas) of(t reflect.Type) node {
 		return node{"type": "string"}
 	case reflect.Float32, reflect.Float64:
 		return node{"type": "number"}
-	case reflect.Pointer:
-		return g.of(t.Elem())
 	case reflect.Slice:
 		return node{"type": "array", "items": g.of(t.Elem())}
 	case reflect.Map:

@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,26 +10,29 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Tasks reads the tasks' numbers and parameters; of nil, none. With parameters alone the
-// tasks are their combinations.
-func (in *ArraySpec) Tasks() (*job.Array, error) {
-	if in == nil {
+// Tasks reads the tasks' numbers as they are written, with parameters; of nil, none. With
+// parameters alone the tasks are their combinations.
+func Tasks(a *job.Array) (*job.Array, error) {
+	if a == nil {
 		return nil, nil
 	}
-	if len(in.Params) == 0 {
-		return job.ParseArray(in.Spec)
+	if len(a.Ranges) > 0 || a.Limit != 0 {
+		return nil, errors.New("an array is asked for as it is written, such as 0-9%2: leave ranges and limit out")
 	}
-	text, only := strings.CutPrefix(in.Spec, "%")
-	if in.Spec == "" || only {
+	if len(a.Params) == 0 {
+		return job.ParseArray(a.Written)
+	}
+	text, only := strings.CutPrefix(a.Written, "%")
+	if a.Written == "" || only {
 		limit, err := strconv.ParseUint(cmp.Or(text, "0"), 10, 31)
 		if err != nil || only && limit == 0 {
-			return nil, fmt.Errorf("%q is not a limit of tasks: use %%2 for two at a time (--array)", in.Spec)
+			return nil, fmt.Errorf("%q is not a limit of tasks: use %%2 for two at a time (--array)", a.Written)
 		}
-		return job.SweepArray(in.Params, int(limit))
+		return job.SweepArray(a.Params, int(limit))
 	}
-	a, err := job.ParseArray(in.Spec)
+	out, err := job.ParseArray(a.Written)
 	if err == nil {
-		a.Params = in.Params // the submission's own check says whether they fit
+		out.Params = a.Params // the submission's own check says whether they fit
 	}
-	return a, err
+	return out, err
 }

@@ -22,21 +22,7 @@ type SubmitRequest struct {
 	Key string `json:"key,omitempty"` // request key: a retried submit with the same key returns the same job
 	job.Label
 	job.Request
-
-	// These replace the fields of the request with the same names.
-	Grace   *job.Span  `json:"grace_seconds,omitempty"`
-	Requeue *bool      `json:"requeue,omitempty"`
-	Array   *ArraySpec `json:"array,omitempty"`
-
-	Argv    [][]byte `json:"argv"` // base64 in JSON: arguments are bytes, not text
-	EnvMode string   `json:"env_mode"`
-	Env     [][]byte `json:"env,omitempty"`
-	Dir     []byte   `json:"dir"`
-	Umask   int      `json:"umask"`
-
-	Setup contract.Setup `json:"setup,omitzero"`
-	Log   contract.Log   `json:"log,omitzero"`  // with sequences such as %j
-	TTY   bool           `json:"tty,omitempty"` // the command runs in a terminal that its job holds
+	Program
 
 	DryRun bool `json:"dry_run,omitempty"`
 
@@ -51,13 +37,6 @@ const (
 	PreferHeader = "Prefer"
 	PreferBrief  = "return=minimal"
 )
-
-// ArraySpec asks for many tasks in one entry of the queue. With Params the
-// tasks are their combinations, and Spec is "" or the limit alone, "%2".
-type ArraySpec struct {
-	Spec   string      `json:"spec,omitempty"` // "0-9", "1,4,8-20:4", "0-9%2"
-	Params []job.Param `json:"params,omitempty"`
-}
 
 // SubmitReply answers a SubmitRequest. On a dry run the job has no id and Unit
 // lists the properties its unit would get.
@@ -107,10 +86,10 @@ type Job struct {
 	// Of one that runs: since when and by whom it is suspended, when it goes on by itself
 	// (absent: it does not), and for how long its attempt was suspended before, which does
 	// not count against the limit.
-	SuspendedAt      time.Time `json:"suspended_at,omitzero"`
-	SuspendedBy      string    `json:"suspended_by,omitempty"`
-	SuspendedUntil   time.Time `json:"suspended_until,omitzero"`
-	SuspendedSeconds int64     `json:"suspended_seconds,omitempty"`
+	SuspendedAt    time.Time `json:"suspended_at,omitzero"`
+	SuspendedBy    string    `json:"suspended_by,omitempty"`
+	SuspendedUntil time.Time `json:"suspended_until,omitzero"`
+	Rested         job.Span  `json:"suspended_seconds,omitempty"`
 
 	Failures int `json:"failures,omitempty"` // attempts that failed
 	Requeues int `json:"requeues,omitempty"` // returns to the queue, for any cause, of attempts that began
@@ -121,20 +100,20 @@ type Job struct {
 	StartUnknown      bool      `json:"start_unknown,omitempty"`      // nothing is known of how long jobs before it run
 	StartUnknownWhy   string    `json:"start_unknown_why,omitempty"`  // which of these, and why
 
-	ExpectedEnd     time.Time `json:"expected_end,omitzero"`      // of a running job
-	ExpectedSeconds int64     `json:"expected_seconds,omitempty"` // the predicted run time
+	ExpectedEnd time.Time `json:"expected_end,omitzero"`      // of a running job
+	Expected    job.Span  `json:"expected_seconds,omitempty"` // the predicted run time
 
 	GPUMemAuto       bool  `json:"gpu_mem_auto,omitempty"`        // gpu_mem_bytes is from what earlier runs took
 	GPUMemKnownBytes int64 `json:"gpu_mem_known_bytes,omitempty"` // the most, of one GPU, that earlier runs of the command took
 
-	PromisedCPUs int       `json:"promised_cpus,omitempty"` // for which it counts while it holds what it asked for
-	PeakMemBytes int64     `json:"peak_mem_bytes,omitempty"`
-	CPUSeconds   float64   `json:"cpu_seconds,omitempty"`
-	Result       *Result   `json:"result,omitempty"`
-	Warnings     []Warning `json:"warnings,omitempty"`
-	Reasons      []Reason  `json:"reasons,omitempty"` // why it waits
-	Why          string    `json:"why,omitempty"`     // the reasons in one short line
-	Private      *Private  `json:"private,omitempty"`
+	PromisedCPUs int           `json:"promised_cpus,omitempty"` // for which it counts while it holds what it asked for
+	PeakMemBytes int64         `json:"peak_mem_bytes,omitempty"`
+	CPUSeconds   float64       `json:"cpu_seconds,omitempty"`
+	Result       *Result       `json:"result,omitempty"`
+	Warnings     []job.Warning `json:"warnings,omitempty"`
+	Reasons      []Reason      `json:"reasons,omitempty"` // why it waits
+	Why          string        `json:"why,omitempty"`     // the reasons in one short line
+	Private      *Private      `json:"private,omitempty"`
 
 	// Of a task, the values of its parameters by name. The command line fills them in for
 	// who may see them.
@@ -187,39 +166,23 @@ type Task struct {
 type Allocation struct {
 	contract.GPU
 
-	UsedBytes   int64 `json:"used_bytes,omitempty"`   // of its processes, by the last sample; -1: unknown; only while it runs
-	PeakBytes   int64 `json:"peak_bytes,omitempty"`   // the most that a sample saw
-	SeenSeconds int64 `json:"seen_seconds,omitempty"` // how long the GPU was watched for it
-	BusySeconds int64 `json:"busy_seconds,omitempty"` // of these, how long the GPU computed, for it or for others on it
-	IdleSeconds int64 `json:"idle_seconds,omitempty"` // for how long up to now the job has not used it
+	UsedBytes int64    `json:"used_bytes,omitempty"`   // of its processes, by the last sample; -1: unknown; only while it runs
+	PeakBytes int64    `json:"peak_bytes,omitempty"`   // the most that a sample saw
+	Seen      job.Span `json:"seen_seconds,omitempty"` // how long the GPU was watched for it
+	Busy      job.Span `json:"busy_seconds,omitempty"` // of these, how long the GPU computed, for it or for others on it
+	Idle      job.Span `json:"idle_seconds,omitempty"` // for how long up to now the job has not used it
 
 	BusyPeakPercent *int     `json:"busy_peak_percent,omitempty"` // the most that it computed in a sample; absent: unknown
 	MeanBytes       *int64   `json:"mean_bytes,omitempty"`        // of its processes, over time; absent: unknown
 	EnergyJoules    *float64 `json:"energy_joules,omitempty"`     // the job's part of what the GPU took; absent: unknown
 }
 
-// Warning is what is not as it should be with a running job.
-type Warning struct {
-	Code     string    `json:"code"` // gpu-memory or gpu-idle
-	GPU      int       `json:"gpu"`
-	Since    time.Time `json:"since,omitzero"`
-	Seconds  int64     `json:"seconds,omitempty"` // how long it has been idle
-	Sentence string    `json:"sentence"`          // to follow "the job"
-}
-
 // Private is what only the owner and admins see.
 type Private struct {
-	Command string         `json:"command"` // Argv for people: quoted for a shell, printable
-	Argv    [][]byte       `json:"argv"`
-	EnvMode string         `json:"env_mode"`
-	Env     [][]byte       `json:"env,omitempty"`
-	Dir     []byte         `json:"dir"`
-	Umask   int            `json:"umask"`
-	Setup   contract.Setup `json:"setup,omitzero"`
-	Log     contract.Log   `json:"log,omitzero"` // of a job, the file itself; of an array, with sequences such as %a
-	TTY     bool           `json:"tty,omitempty"`
-	Screen  string         `json:"screen,omitempty"` // the session of GNU screen of the latest attempt
-	Params  []job.Param    `json:"params,omitempty"` // of an array, all values; of a task, its own value each
+	Command string `json:"command"` // Argv for people: quoted for a shell, printable
+	Program
+	Screen string      `json:"screen,omitempty"` // the session of GNU screen of the latest attempt
+	Params []job.Param `json:"params,omitempty"` // of an array, all values; of a task, its own value each
 
 	LogPattern string `json:"log_pattern,omitempty"` // the path of the log with its sequences, as it was submitted
 	SetupCut   bool   `json:"setup_cut,omitempty"`   // it has ended, and its set-up was too long to be kept
@@ -242,11 +205,7 @@ func (j *Job) How() string {
 
 // Result is how a job ended, without what only its sentence says. It has no cause
 // cancel or time-limit, which the outcome says.
-type Result struct {
-	job.Result
-	Code     int    `json:"code"` // the exit status that 'gpusched wait' gives
-	Sentence string `json:"sentence"`
-}
+type Result = job.ShownResult
 
 // Reason is one cause of waiting.
 type Reason struct {

@@ -20,7 +20,7 @@ func (c *Core) announceGPUs(ev Event, now time.Time) {
 		state, why := b.state(d, now)
 		n := job.GPUNews{Index: d.Index, UUID: d.UUID, State: job.GPUState(state)}
 		if state == sched.OK || state == sched.Cleaning {
-			n.State, why = job.GPUFree, job.Message{}
+			n.State, n.InService, why = "", true, job.Message{}
 		}
 		if n == b.announced[d.UUID] || d.UUID == "" {
 			continue

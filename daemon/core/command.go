@@ -73,7 +73,7 @@ func (c *Core) oneCommand(l *trackedJob, e Command, now time.Time) *job.Refusal 
 // cancel ends a job, an array with its tasks, or one task.
 func (c *Core) cancel(l *trackedJob, e Command, now time.Time) *job.Refusal {
 	task, grace := e.What.Task, e.What.Grace
-	if own := l.job.Request.Grace; grace != nil && *grace > own {
+	if own := l.job.Request.GraceTime(); grace != nil && *grace > own {
 		return job.Refuse("conflict/longer-grace", l.job.Called(), own)
 	}
 	if task == nil {

@@ -15,12 +15,9 @@ const farCourse = 7 * 24 * time.Hour
 
 // scene is what a course is told with besides the forecast, as of when it was made.
 type scene struct {
-	at      time.Time
-	closed  bool
-	gpus    []job.GPUCourse // with all stays but jobs'
-	jobs    map[job.ID]job.Stay
-	waiting int
-	told    *job.Course // nil: not yet
+	job.Course // its GPUs with all stays but jobs'
+	jobs       map[job.ID]job.Stay
+	told       bool // those of jobs are there, too
 }
 
 // Prospect is Foresee for who asks what becomes of the GPUs. While no job starts, only that is told
@@ -37,18 +34,18 @@ func (c *Core) Prospect(now time.Time) *Foresight {
 }
 
 func (c *Core) newScene(of *sched.Forecast, now time.Time) *scene {
-	s := &scene{at: now, waiting: c.planning.Len(), jobs: map[job.ID]job.Stay{}}
+	s := &scene{Course: job.Course{At: now, Waiting: c.planning.Len()}, jobs: map[job.ID]job.Stay{}}
 	for _, id := range slices.Concat(c.jobs.activeIDs(), of.Waiting()) {
 		if l := c.jobs.get(id); l != nil {
 			s.jobs[id] = job.Stay{Job: id, Called: l.job.Called(), User: l.job.Owner.User, Name: l.job.Label.Name}
 		}
 	}
 	views, all := c.gpus.gpuViews(&c.reservations, now), c.gpus.closed(now)
-	s.closed = all != nil
+	s.Closed = all != nil
 	for i := range views {
 		g := job.GPUCourse{Index: views[i].Index, UUID: views[i].UUID, Name: views[i].Name, State: views[i].State}
 		g.Stays = c.asides(i, &views[i], all, now)
-		s.gpus = append(s.gpus, g)
+		s.GPUs = append(s.GPUs, g)
 	}
 	return s
 }
@@ -90,14 +87,15 @@ func (b *gpuBook) takenOutside(at int, now time.Time) bool {
 // CourseWhile says what becomes of the GPUs while it is asked for; nil: it is not any more.
 func (f *Foresight) CourseWhile(asked func() bool) *job.Course {
 	s := f.scene
-	if s.told != nil {
-		return s.told
+	if s.told {
+		return &s.Course
 	}
 	stays, until, done := f.forecast.Course(asked, farCourse)
 	if !done {
 		return nil
 	}
-	out := &job.Course{At: s.at, Until: until.Time(), GPUs: s.gpus, Waiting: s.waiting, Closed: s.closed}
+	out := &s.Course
+	out.Until = until.Time()
 	for i := range stays {
 		for _, grant := range stays[i].Grants {
 			g := &out.GPUs[grant.GPU]
@@ -109,7 +107,7 @@ func (f *Foresight) CourseWhile(asked func() bool) *job.Course {
 			return cmp.Or(a.From.Compare(b.From), cmp.Compare(a.Job, b.Job))
 		})
 	}
-	s.told = out
+	s.told = true
 	return out
 }
 

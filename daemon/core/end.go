@@ -159,10 +159,10 @@ func (c *Core) nextPlace(l *trackedJob, r *job.Result, now time.Time) requeueAt 
 	case r.Tries > 0, r.Cause == job.StopPreempt, r.Cause == job.StopTaken:
 		return samePlace
 	case r.Outcome == job.Lost && c.systemd.rebooted(j.Attempt):
-		if j.Request.Requeue {
+		if j.Request.MayRequeue() {
 			return samePlace
 		}
-	case j.Request.Requeue && j.Requeues == 0 && r.Outcome == job.Failed && c.gpus.culprit(l, r, now) >= 0:
+	case j.Request.MayRequeue() && j.Requeues == 0 && r.Outcome == job.Failed && c.gpus.culprit(l, r, now) >= 0:
 		return samePlace
 	case retries(r.Outcome) && j.Failures < j.Request.Retries:
 		return fresh

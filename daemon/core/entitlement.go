@@ -95,7 +95,7 @@ func (c *Core) classLimits() (list []job.ClassLimit) {
 		if m := c.policy.ClassMaxTime[class]; m > 0 && (most == 0 || m < most) {
 			most = m
 		}
-		list = append(list, job.ClassLimit{Class: class, Most: most})
+		list = append(list, job.ClassLimit{Class: class, Most: job.Span(most)})
 	}
 	return list
 }

@@ -23,7 +23,7 @@ func (c *Core) Explained(id job.ID, now time.Time) (out job.Explained, waits boo
 	for _, a := range list {
 		j := c.jobs.get(a.ID).job
 		out.Ahead = append(out.Ahead, job.Ahead{
-			Job: a.ID, Called: j.Called(), Owner: j.Owner, Name: j.Label.Name, GPUMilli: j.Request.GPUMilli,
+			Job: a.ID, Called: j.Called(), User: j.Owner.User, Name: j.Label.Name, GPUMilli: j.Request.GPUMilli,
 			Again: j.Attempt != nil, Kept: slices.Contains(kept, a.ID), Cause: a.Cause, Its: a.Its, Own: a.Own,
 		})
 	}

@@ -72,7 +72,7 @@ func (c *Core) running(l *trackedJob, s *sched.Snapshot, now time.Time) sched.Ru
 		if j.StopAt.After(now) {
 			stop = j.StopAt
 		}
-		r.Notice, r.End = stop.Sub(now), sched.At(stop.Add(j.Request.Grace.Duration()))
+		r.Notice, r.End = stop.Sub(now), sched.At(stop.Add(j.Request.GraceTime().Duration()))
 	} else {
 		r.Notice, r.End = c.notice(j), sched.At(c.expectedEnd(l, now))
 	}

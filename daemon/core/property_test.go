@@ -128,7 +128,7 @@ func (c *chaos) submit() {
 	}
 	c.ornament(&s.Request)
 	requeue := c.draw("requeue", 0, 1) == 1
-	s.Requeue = &requeue
+	s.Request.Requeue = &requeue
 	c.feed(core.Submit{Token: c.token, Submission: s})
 }
 

@@ -28,7 +28,7 @@ func running(t *testing.T, gpus int, change func(*job.Request)) *world {
 func (w *world) queue(change func(*job.Request)) {
 	w.token++
 	requeue := true
-	s := job.Submission{Owner: job.Owner{UID: 1001, User: "alice"}, Label: job.Label{Name: "j"}, Requeue: &requeue, Request: job.Request{GPUMilli: job.WholeGPU}}
+	s := job.Submission{Owner: job.Owner{UID: 1001, User: "alice"}, Label: job.Label{Name: "j"}, Request: job.Request{GPUMilli: job.WholeGPU, Requeue: &requeue}}
 	if change != nil {
 		change(&s.Request)
 	}

@@ -32,7 +32,7 @@ func TestSiteRules(t *testing.T) {
 	}
 	grace := func(d time.Duration) job.Submission {
 		s := asks(hours(1))
-		s.Grace = new(job.Span(d))
+		s.Request.Grace = new(job.Span(d))
 		return s
 	}
 	low := job.Priority{Class: job.Low}

@@ -49,10 +49,10 @@ func (s *script) submit() {
 	}
 	if text, ok := s.word("requeue"); ok {
 		yes := text == "yes"
-		sub.Requeue = &yes
+		sub.Request.Requeue = &yes
 	}
 	if s.has("grace") {
-		sub.Grace = new(job.Span(s.duration("grace")))
+		sub.Request.Grace = new(job.Span(s.duration("grace")))
 	}
 	s.feed(core.Submit{Token: s.w.token, Submission: sub})
 }

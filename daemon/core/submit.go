@@ -17,18 +17,19 @@ func (c *Core) submit(e Submit, now time.Time) Reply {
 		}
 		return r
 	}
-	if r.Refusal = c.admit(&s, now); r.Refusal != nil {
+	j, refusal := c.admit(&s, now)
+	if refusal != nil {
+		r.Refusal = refusal
 		return r
 	}
 	if id, ok := c.requests.duplicateOf(&s); ok && id != e.Forgotten && !c.isOthers(id, &s.Owner) {
 		r.ID, r.Known = id, true
 		return r
 	}
-	j, refusal := c.newWaitingJob(c.jobs.next(), &s, now)
-	if refusal != nil {
-		r.Refusal = refusal
+	if r.Refusal = c.findPending(&j, &s); r.Refusal != nil {
 		return r
 	}
+	j.ID = c.jobs.next()
 	l := c.adopt(&j)
 	c.jobs.claim(j.ID)
 	c.deps.follow(l)
@@ -47,19 +48,18 @@ func (c *Core) isOthers(id job.ID, o *job.Owner) bool {
 	return l != nil && !l.job.Owner.Is(o.UID, o.User)
 }
 
-// newWaitingJob is newJob with what the job waits for.
-func (c *Core) newWaitingJob(id job.ID, s *job.Submission, now time.Time) (job.Job, *job.Refusal) {
-	j := newJob(id, s, now)
-	open, refusal := c.pending(s.Request.After, s.Ended)
-	if refusal == nil {
-		j.Pending, refusal = open, c.deps.edgesQuota(&j, len(open), 0)
+// findPending fills in which jobs a new one waits for.
+func (c *Core) findPending(j *job.Job, s *job.Submission) (refusal *job.Refusal) {
+	if j.Pending, refusal = c.pending(s.Request.After, s.Ended); refusal != nil {
+		return refusal
 	}
-	return j, refusal
+	return c.deps.edgesQuota(j, len(j.Pending), 0)
 }
 
-func newJob(id job.ID, s *job.Submission, now time.Time) job.Job {
+// newJob makes the job of a submission, without a number and without what it waits for.
+func newJob(s *job.Submission, now time.Time) job.Job {
 	j := job.Job{
-		ID: id, Key: s.Key, Owner: s.Owner, Label: s.Label, Request: s.Request,
+		Key: s.Key, Owner: s.Owner, Label: s.Label, Request: s.Request,
 		SubmittedAt: now, State: job.Queued, ChangedAt: now,
 		Life: job.Life{QueuedAt: now, GIDs: s.GIDs, Bytes: s.Payload.Size(), Principal: s.Principal},
 	}
@@ -76,10 +76,10 @@ func newJob(id job.ID, s *job.Submission, now time.Time) job.Job {
 // with the reasons for which it would wait (none: it would start) and what foretells
 // until when, or the refusal. Nothing changes.
 func (c *Core) Try(s job.Submission, now time.Time) (job.JobView, *Foresight, *job.Refusal) {
-	if refusal := c.admit(&s, now); refusal != nil {
-		return job.JobView{}, nil, refusal
+	j, refusal := c.admit(&s, now)
+	if refusal == nil {
+		refusal = c.findPending(&j, &s)
 	}
-	j, refusal := c.newWaitingJob(0, &s, now)
 	if refusal != nil {
 		return job.JobView{}, nil, refusal
 	}
@@ -102,27 +102,27 @@ func (c *Core) Try(s job.Submission, now time.Time) (job.JobView, *Foresight, *j
 	return v, c.foreseeAlone(now, l), nil
 }
 
-// admit fills in the site's defaults and says whether the job may be queued.
-func (c *Core) admit(s *job.Submission, now time.Time) *job.Refusal {
+// admit fills in the site's defaults, and makes the job if it may be queued.
+func (c *Core) admit(s *job.Submission, now time.Time) (j job.Job, refusal *job.Refusal) {
 	c.enroll(s.Owner, s.Principal, now)
 	c.fillGPUMem(s, now)
 	c.applyDefaults(s)
 	if refusal := c.allowed(s, false); refusal != nil {
-		return refusal
+		return j, refusal
 	}
 	if p := &c.policy; p.MaxQueued > 0 && c.jobs.queuedCount() >= p.MaxQueued {
-		return job.Refuse("policy/queue", c.jobs.queuedCount())
+		return j, job.Refuse("policy/queue", c.jobs.queuedCount())
 	}
-	wanted := newJob(0, s, now)
-	if refusal := c.queueQuota(&wanted); refusal != nil {
-		return refusal
+	j = newJob(s, now)
+	if refusal := c.queueQuota(&j); refusal != nil {
+		return j, refusal
 	}
-	if refusal := c.bytesQuota(&wanted, 0); refusal != nil {
-		return refusal
+	if refusal := c.bytesQuota(&j, 0); refusal != nil {
+		return j, refusal
 	}
 	machine := c.snapshot(now)
-	s.Request.MemMilli = sched.MemoryPart(machine, &s.Request)
-	return sched.Infeasible(machine, c.accounts.of(s.Owner, s.Principal), &s.Request)
+	j.Request.MemMilli = sched.MemoryPart(machine, &j.Request)
+	return j, sched.Infeasible(machine, c.accounts.of(s.Owner, s.Principal), &j.Request)
 }
 
 // allowed holds a request against the site's rules. MayRaise is for one whose
@@ -136,8 +136,8 @@ func (c *Core) allowed(s *job.Submission, mayRaise bool) *job.Refusal {
 		return refusal
 	}
 	switch {
-	case p.MaxGrace > 0 && r.Grace.Duration() > p.MaxGrace:
-		return job.Refuse("policy/grace", r.Grace, p.MaxGrace)
+	case p.MaxGrace > 0 && r.GraceTime().Duration() > p.MaxGrace:
+		return job.Refuse("policy/grace", *r.Grace, p.MaxGrace)
 	case p.MaxMemBytes > 0 && (r.MemBytes > p.MaxMemBytes || r.MemBytes == 0):
 		return job.Refuse("policy/memory", memLimit(r.MemBytes), job.Size(p.MaxMemBytes))
 	case r.Part() > 0 && r.Part() < p.SmallestPart && p.SmallestPart == job.WholeGPU:
@@ -221,13 +221,8 @@ func (c *Core) applyDefaults(s *job.Submission) {
 		r.OnTimeout = p.DefaultOnTimeout
 	}
 	c.applyDerivedDefaults(s)
-	r.Grace, r.Requeue = job.Span(p.DefaultGrace), p.DefaultRequeue
-	if s.Grace != nil {
-		r.Grace = *s.Grace
-	}
-	if s.Requeue != nil {
-		r.Requeue = *s.Requeue
-	}
+	r.Grace = cmp.Or(r.Grace, new(job.Span(p.DefaultGrace)))
+	r.Requeue = cmp.Or(r.Requeue, new(p.DefaultRequeue))
 }
 
 // applyDerivedDefaults fills in what follows from the rest of a request, a changed one too.

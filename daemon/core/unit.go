@@ -95,7 +95,7 @@ func (c *Core) teardown(l *trackedJob, now time.Time) {
 	if l.action == noAction || l.action == inspecting || l.action == checking {
 		l.action = stopping
 		c.step.act(Stop{
-			Job: l.job.ID, Attempt: l.job.Attempt.Number, Whose: whose(l.job), Grace: l.job.Request.Grace.Duration(),
+			Job: l.job.ID, Attempt: l.job.Attempt.Number, Whose: whose(l.job), Grace: l.job.Request.GraceTime().Duration(),
 			Look: l.job.Attempt.Result == nil, Thaw: l.job.Freezes, Notice: c.stopNotice(l.job),
 		})
 	}

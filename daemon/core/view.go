@@ -73,21 +73,13 @@ func (c *Core) Names(q job.Query, now time.Time) []job.Name {
 	}
 	if q.For == job.CommandCancel { // the last in the queue first, so that none starts because another was ended
 		slices.Reverse(list)
-		slices.SortStableFunc(list, func(x, y *trackedJob) int { return liveRank(x) - liveRank(y) })
+		slices.SortStableFunc(list, func(x, y *trackedJob) int { return y.job.State.ListRank() - x.job.State.ListRank() })
 	}
 	names := make([]job.Name, len(list))
 	for i, l := range list {
 		names[i] = job.Name{ID: l.id, UID: l.job.Owner.UID, Task: l.job.Task}
 	}
 	return names
-}
-
-// liveRank is 0 for a job that waits, 1 for one that has a unit.
-func liveRank(l *trackedJob) int {
-	if l.job.State == job.Queued {
-		return 0
-	}
-	return 1
 }
 
 // show is a job without why it waits.
@@ -255,7 +247,7 @@ func (c *Core) tellLeaving(why []job.Reason) []job.Reason {
 	for i := range why {
 		l := c.jobs.active(why[i].Job)
 		if why[i].Code == job.ReasonGPUBusy && l != nil && !stopAt(l.job).IsZero() {
-			why[i].Detail = job.Say("detail/makes-room", l.job.StopAt.Add(l.job.Request.Grace.Duration()))
+			why[i].Detail = job.Say("detail/makes-room", l.job.StopAt.Add(l.job.Request.GraceTime().Duration()))
 		}
 	}
 	return why

@@ -86,9 +86,9 @@ func (w *World) newSubmission(e *Entry) *submission {
 		s.Key = fmt.Sprintf("key-%d", e.Num)
 	}
 	if d.percent(20) {
-		s.Grace = new(job.Span(pick(d, 0, time.Second, time.Minute)))
+		s.Request.Grace = new(job.Span(pick(d, 0, time.Second, time.Minute)))
 	}
-	s.Requeue = new(d.percent(50))
+	s.Request.Requeue = new(d.percent(50))
 	w.ornament(r, d, e)
 	w.drawNotify(r, e)
 	s.Owner.Groups = pick(d, nil, nil, []string{"lab"}, []string{"class", "lab"}) // as of this moment

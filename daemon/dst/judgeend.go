@@ -136,7 +136,7 @@ func (w *World) untrue(n *job.Job, r *run) string {
 		}
 	case job.Lost:
 		rebooted := n.Attempt.BootID != w.runID() // where its start was unsure
-		if r != nil && r.touched == "reboot" && n.Request.Requeue && n.Stop == "" && !n.Recovered {
+		if r != nil && r.touched == "reboot" && n.Request.MayRequeue() && n.Stop == "" && !n.Recovered {
 			return "a reboot took its unit away, after which it wanted to run again"
 		}
 		if r == nil && j.lost {

@@ -63,9 +63,9 @@ func (b *Book) Record(r *job.Record, at time.Time) (list []job.Event) {
 		list = b.control(r.GPU)
 	case r.Reservation != nil:
 		v := r.Reservation
-		list = []job.Event{{Kind: job.EventReservation, Reservation: v.ID, On: true, By: v.By, Why: job.Text(v.Reason)}}
+		list = []job.Event{{Kind: job.EventReservation, Reservation: v.ID, On: new(true), By: v.By, Why: job.Text(v.Reason)}}
 	case r.Unreserve != 0:
-		list = []job.Event{{Kind: job.EventReservation, Reservation: r.Unreserve}}
+		list = []job.Event{{Kind: job.EventReservation, Reservation: r.Unreserve, On: new(false)}}
 	}
 	for i := range list {
 		list[i].At = at
@@ -141,7 +141,8 @@ var kinds = map[job.State]job.EventKind{
 
 func eventOf(j *job.Job, kind job.EventKind, state job.State) job.Event {
 	e := job.Event{
-		Kind: kind, Job: j.ID, Called: j.Called(), Name: j.Label.Name, User: j.Owner.User, UID: j.Owner.UID, State: state,
+		Kind: kind, Job: j.ID, Called: j.Called(), Name: j.Label.Name,
+		User: j.Owner.User, UID: new(j.Owner.UID), State: state,
 	}
 	if j.Attempt != nil && kind != job.EventQueued {
 		e.Attempt, e.GPUs = j.Attempt.Number, j.GPUIndexes()
@@ -156,10 +157,10 @@ func eventOf(j *job.Job, kind job.EventKind, state job.State) job.Event {
 	case job.EventEnding:
 		e.Stop, e.By = j.Stop, j.StopBy
 	case job.EventEnded:
-		e.Result = j.Result
+		e.Result = &job.ShownResult{Result: *j.Result}
 	case job.EventRequeued:
-		if j.Attempt != nil {
-			e.Result = j.Attempt.Result
+		if j.Attempt != nil && j.Attempt.Result != nil {
+			e.Result = &job.ShownResult{Result: *j.Attempt.Result}
 		}
 	}
 	return e
@@ -173,7 +174,7 @@ func (b *Book) control(g *job.GPUControl) []job.Event {
 			return nil
 		}
 		b.drained = g.Paused
-		return []job.Event{{Kind: job.EventDrain, On: g.Paused, By: g.By, Why: job.Text(g.Reason)}}
+		return []job.Event{{Kind: job.EventDrain, On: new(g.Paused), By: g.By, Why: job.Text(g.Reason)}}
 	}
 	f := &g.Fault
 	what, hit := f.What, f.Job

@@ -12,7 +12,12 @@ import (
 // Array asks for many tasks that differ in a number or in parameters. It waits
 // as one entry of the queue; each task becomes a job of its own when it starts.
 type Array struct {
-	Ranges []Range `json:"ranges"`           // the tasks' numbers, ascending and apart
+	// Written is how a submission names the tasks: "0-9", "1,4,8-20:4", "0-9%2". With Params,
+	// of which the tasks are the combinations, it may be "" or the limit alone, "%2". The server
+	// reads it, and nobody keeps it.
+	Written string `json:"spec,omitempty"`
+
+	Ranges []Range `json:"ranges,omitempty"` // the tasks' numbers, ascending and apart
 	Limit  int     `json:"limit,omitempty"`  // tasks running at once; 0: no limit
 	Params []Param `json:"params,omitempty"` // every combination is a task, the last parameter changing fastest
 }

@@ -87,10 +87,11 @@ func asksIn(list []Ask, v reflect.Value) []Ask {
 		f := v.Type().Field(i)
 		name := f.Tag.Get("name")
 		always := f.Name == "GPUMilli" || f.Name == "Priority"
-		if name == "" || v.Field(i).IsZero() && !always {
+		value := reflect.Indirect(v.Field(i))
+		if name == "" || !value.IsValid() || value.IsZero() && !always {
 			continue
 		}
-		list = append(list, Ask{name, spellAsk(f, v.Field(i).Interface())})
+		list = append(list, Ask{name, spellAsk(f, value.Interface())})
 	}
 	return list
 }

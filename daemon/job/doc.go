@@ -8,8 +8,8 @@
 //  1. A State only moves along the transition table (state.go); a terminal
 //     state is never left.
 //  2. GPU amounts are integers in thousandths of a GPU ("milli": 1000 is one
-//     whole GPU), memory is bytes, durations are time.Duration. No float is
-//     ever stored.
+//     whole GPU), memory is bytes, durations are time.Duration, or Span where JSON
+//     has seconds. No float is ever stored.
 //  3. A Job never carries the command, environment or directory of its
 //     submitter: these are in Payload, which is stored and passed on its own,
 //     so that no log line or listing can leak them. The parameters of an array
@@ -19,5 +19,6 @@
 //     refused (Printable).
 //  5. Validation reports every problem at once (Problems), each kind once.
 //  6. What there is to say to people is a code with arguments (Message): package
-//     words has the sentences.
+//     words has the sentences. A Sentence that clients read stays empty here: the
+//     server fills it in.
 package job

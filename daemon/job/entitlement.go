@@ -21,10 +21,10 @@ type Entitlement struct {
 
 // QuotaUse is what a user, or a group of the user's, has of what it may have.
 type QuotaUse struct {
-	Group string // "": the user
-	What  QuotaKind
-	Has   int64
-	Most  int64
+	Group string    `json:"group,omitempty"` // "": the user
+	What  QuotaKind `json:"what"`
+	Has   int64     `json:"has"`
+	Most  int64     `json:"most,omitempty"`
 }
 
 // QuotaKind is what a quota bounds.
@@ -42,6 +42,6 @@ const (
 
 // ClassLimit is the longest time limit of a class; 0 is none.
 type ClassLimit struct {
-	Class Class
-	Most  time.Duration
+	Class Class `json:"class"`
+	Most  Span  `json:"most_seconds,omitempty"`
 }

@@ -34,34 +34,40 @@ const (
 // Event is one change, as everybody may know it. Of a change that is on record, it is
 // announced when that is on disk.
 type Event struct {
-	Number int64 // one more than that of the event before, over restarts as well
-	At     time.Time
-	Kind   EventKind
+	// Number is one more than that of the event before, over restarts of the daemon as
+	// well. Of a gap or a position it is the number after which the next ones follow.
+	Number int64     `json:"number"`
+	At     time.Time `json:"time"`
+	Kind   EventKind `json:"event"`
 
-	Job     ID // 0: it is about no job
-	Called  string
-	Name    string
-	User    string
-	UID     int
-	State   State
-	Attempt int   // 0: it has had none
-	GPUs    []int // by index, that it has or had
-	Result  *Result
-	Stop    StopCause
-	By      string // who holds or suspends it, drains or reserves
+	Job     ID           `json:"job,omitempty"`    // 0: it is about no job
+	Called  string       `json:"called,omitempty"` // "12", or "7_3" for a task
+	Name    string       `json:"name,omitempty"`
+	User    string       `json:"user,omitempty"`
+	UID     *int         `json:"uid,omitempty"`
+	State   State        `json:"state,omitempty"`          // that the job is in from now on
+	Attempt int          `json:"attempt,omitempty"`        // 0: it has had none
+	GPUs    []int        `json:"gpus,omitempty"`           // by index, that it has or had
+	Result  *ShownResult `json:"result,omitempty"`         // of the job or, where it waits again, of its attempt
+	Stop    StopCause    `json:"stop_requested,omitempty"` // why it is being stopped
+	By      string       `json:"by,omitempty"`             // who holds, suspends, stops, pauses, drains or reserves
 
-	GPU         *GPUNews
-	On          bool  // drain, reservation: it is in force from now on
-	Reservation int64 // 0: it is about none
-	Count       int   // of jobs that were forgotten
-	Why         Message
+	GPU         *GPUNews `json:"gpu,omitempty"`
+	On          *bool    `json:"on,omitempty"`          // drain, reservation: it is in force from now on, or over
+	Reservation int64    `json:"reservation,omitempty"` // 0: it is about none
+	Count       int      `json:"count,omitempty"`       // of jobs that were forgotten
+
+	Why      Message `json:"-"`
+	Sentence string  `json:"sentence"` // all of it in words, which the server finds
 }
 
-// GPUNews is what has changed about a GPU.
+// GPUNews is a GPU that came into service or went out of it. Which jobs it has is told
+// with the jobs.
 type GPUNews struct {
-	Index int // -1: not known
-	UUID  string
-	State GPUState // "": as it was
+	Index     int      `json:"index"` // -1: not known
+	UUID      string   `json:"uuid"`
+	InService bool     `json:"in_service"`
+	State     GPUState `json:"state,omitempty"` // why it is not
 }
 
 // Events are what whoever follows reads next.

@@ -1,6 +1,9 @@
 package job
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Explained is what there is to say of a waiting job besides its reasons.
 type Explained struct {
@@ -13,15 +16,16 @@ type Explained struct {
 
 // Ahead is a waiting job that goes before another one.
 type Ahead struct {
-	Job      ID
-	Called   string
-	Owner    Owner
-	Name     string
-	GPUMilli int
-	Again    bool // it has been started before, and waits again
-	Kept     bool // GPUs are kept for it
-	Cause    AheadCause
-	Its, Own Merits
+	Job      ID         `json:"job"`
+	Called   string     `json:"called"` // "12", or "7_3" for a task
+	User     string     `json:"user"`
+	Name     string     `json:"name"`
+	GPUMilli int        `json:"gpu_milli"`
+	Cause    AheadCause `json:"cause"`
+	Its      Merits     `json:"its"`
+	Own      Merits     `json:"own"`             // the same of the job that was asked about
+	Kept     bool       `json:"kept,omitempty"`  // GPUs are kept for it
+	Again    bool       `json:"again,omitempty"` // it has been started before, and waits again
 }
 
 // AheadCause is the first thing in which the order tells two jobs apart.
@@ -40,11 +44,19 @@ const (
 
 // Merits is what a job is ranked by.
 type Merits struct {
-	Priority Priority
-	Share    float64       // what its user, and the user's groups, had lately, in parts that are due; 1: all of it
-	Waited   time.Duration // that counts
-	Length   time.Duration // that is expected of it
-	Score    float64
+	Priority Priority `json:"priority"`
+	Share    float64  `json:"share,omitempty"`            // what its user, and the user's groups, had lately, in parts that are due; 1: all of it
+	Waited   Span     `json:"waited_seconds"`             // that counts
+	Length   Span     `json:"ranks_as_seconds,omitempty"` // that is expected of it
+	Score    float64  `json:"score,omitempty"`
+}
+
+// Rounded returns what people can tell apart of it: hundredths and seconds.
+func (m Merits) Rounded() Merits {
+	hundredths := func(x float64) float64 { return math.Round(x*100) / 100 }
+	m.Share, m.Score = hundredths(m.Share), hundredths(m.Score)
+	m.Waited, m.Length = m.Waited.Floor(), m.Length.Floor()
+	return m
 }
 
 // Sooner is a change of a waiting job with which it would start sooner.

@@ -99,12 +99,13 @@ type WarningCode string
 
 // Warning is what is not as it should be with a running job.
 type Warning struct {
-	Code     WarningCode
-	GPU      int
-	Since    time.Time // zero where only Idle says how long
-	Idle     time.Duration
-	Used     Size // of the GPU's memory, and
-	Promised Size // what it was promised
+	Code     WarningCode `json:"code"`
+	GPU      int         `json:"gpu"`
+	Since    time.Time   `json:"since,omitzero"` // zero where only Idle says how long
+	Idle     Span        `json:"seconds,omitempty"`
+	Used     Size        `json:"-"`        // of the GPU's memory, and
+	Promised Size        `json:"-"`        // what it was promised
+	Sentence string      `json:"sentence"` // to follow "the job", which the server finds
 }
 
 // Warnings lists what a job was warned of that is so still.
@@ -118,7 +119,7 @@ func (v *JobView) Warnings() []Warning {
 			})
 		}
 		if u.IdleTold > 0 {
-			list = append(list, Warning{Code: WarningIdle, GPU: g.Index, Idle: u.Idle})
+			list = append(list, Warning{Code: WarningIdle, GPU: g.Index, Idle: Span(u.Idle)})
 		}
 	}
 	return list

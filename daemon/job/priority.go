@@ -29,6 +29,20 @@ func Classes() []Class { return []Class{Scavenger, Low, Normal, High, Interactiv
 // String returns the class as people type it.
 func (c Class) String() string { return classNames[c] }
 
+// MarshalText writes what String prints.
+func (c Class) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (c *Class) UnmarshalText(text []byte) error {
+	for _, is := range Classes() {
+		if string(text) == is.String() {
+			*c = is
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is not a class", text)
+}
+
 // Priority is a job's place in the queue: the class first, then the number,
 // both higher-first.
 type Priority struct {
@@ -42,10 +56,9 @@ const maxPriority = 1_000_000
 // ParsePriority reads a number (class normal) or the name of a class. A plus
 // sign is refused: it would read as a change of the priority there is.
 func ParsePriority(s string) (Priority, error) {
-	for _, c := range Classes() {
-		if s == c.String() {
-			return Priority{Class: c}, nil
-		}
+	var p Priority
+	if p.Class.UnmarshalText([]byte(s)) == nil {
+		return p, nil
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil || n < -maxPriority || n > maxPriority || s[0] == '+' {

@@ -42,8 +42,9 @@ func (o *Owner) belongsTo(uid *int, name string) bool {
 // Request is what a job asks of the machine: the one description of it from the
 // command line to the unit. The command line reads its options by the tags name,
 // type, help and group, the wire and the state file have it as JSON, and
-// placement reads nothing else. Zero values mean "not asked". Flags stand
-// together to save room: a hundred thousand requests may wait.
+// placement reads nothing else. Zero values mean "not asked": the scheduler puts
+// the site's Grace and Requeue in the place of nil. Flags stand together to save
+// room: a hundred thousand requests may wait.
 type Request struct {
 	GPUMilli    int      `json:"gpu_milli" name:"gpus" type:"gpus" short:"g" placeholder:"N" group:"needs"`
 	GPUMemBytes int64    `json:"gpu_mem_bytes,omitempty" name:"gpu-mem" type:"gpu-mem" placeholder:"SIZE" group:"needs"`
@@ -55,16 +56,16 @@ type Request struct {
 	MemBytes    int64    `json:"mem_bytes,omitempty" name:"mem" type:"size" short:"m" placeholder:"SIZE" group:"needs"`
 	CPUs        int      `json:"cpus,omitempty" name:"cpus" type:"cpus" short:"c" placeholder:"N" group:"needs"`
 	TimeLimit   Span     `json:"time_limit_seconds,omitempty" name:"time" type:"span" short:"t" placeholder:"TIME" group:"needs"`
-	Grace       Span     `json:"grace_seconds,omitempty" name:"grace" type:"span" placeholder:"TIME" group:"life"`
+	Grace       *Span    `json:"grace_seconds,omitempty" name:"grace" type:"span" placeholder:"TIME" group:"life"`
 	Priority    Priority `json:"priority" name:"priority" type:"priority" short:"p" placeholder:"P" group:"life"`
 
-	MaxLoadPercent int  `json:"max_load_percent,omitempty" name:"max-load" type:"percent" placeholder:"PCT" group:"needs"`
-	MaxUsedPercent int  `json:"max_used_percent,omitempty" name:"max-used" type:"percent" placeholder:"PCT" group:"needs"`
-	Spread         bool `json:"spread,omitempty" name:"spread" group:"needs"`
-	Preemptible    bool `json:"preemptible,omitempty" name:"preemptible" group:"life"`
-	Screen         bool `json:"screen,omitempty" kong:"-"` // in a session of GNU screen
-	Hold           bool `json:"hold,omitempty" name:"hold" group:"queue"`
-	Requeue        bool `json:"requeue" kong:"-"` // start again when a reboot took the job, or its GPU is at fault
+	MaxLoadPercent int   `json:"max_load_percent,omitempty" name:"max-load" type:"percent" placeholder:"PCT" group:"needs"`
+	MaxUsedPercent int   `json:"max_used_percent,omitempty" name:"max-used" type:"percent" placeholder:"PCT" group:"needs"`
+	Spread         bool  `json:"spread,omitempty" name:"spread" group:"needs"`
+	Preemptible    bool  `json:"preemptible,omitempty" name:"preemptible" group:"life"`
+	Screen         bool  `json:"screen,omitempty" kong:"-"` // in a session of GNU screen
+	Hold           bool  `json:"hold,omitempty" name:"hold" group:"queue"`
+	Requeue        *bool `json:"requeue" kong:"-"` // start again when a reboot took the job, or its GPU is at fault; nil as Grace
 
 	OnTimeout  TimeoutAction `json:"on_timeout,omitempty" name:"on-timeout" type:"timeout-action" placeholder:"WHAT" group:"life"`
 	WarnSignal int           `json:"warn_signal,omitempty" kong:"-"` // sent WarnBefore ahead of the limit, or of the stop for a job that goes first; 0: none
@@ -110,6 +111,17 @@ const NoRetries = -1
 
 // SignalMain, as Request.SignalTo, has SIGTERM and the warning sent to the main process alone.
 const SignalMain = "main"
+
+// GraceTime is the time from SIGTERM to SIGKILL.
+func (r *Request) GraceTime() Span {
+	if r.Grace == nil {
+		return 0
+	}
+	return *r.Grace
+}
+
+// MayRequeue reports whether the job starts again when a reboot took it.
+func (r *Request) MayRequeue() bool { return r.Requeue != nil && *r.Requeue }
 
 // WarnsMain reports whether the warning is for the main process alone.
 func (r *Request) WarnsMain() bool { return r.WarnMain || r.SignalTo == SignalMain }
@@ -180,11 +192,6 @@ type Submission struct {
 	Label   Label
 	Request Request
 	Payload Payload
-
-	// What the site decides unless the submitter does: nil is the site's
-	// default. The scheduler fills in Request.Grace and Request.Requeue.
-	Grace   *Span
-	Requeue *bool
 
 	// Principal is whose limits the job counts for, where that is not its owner:
 	// the user whose subordinate uid the owner is. The server fills it in.

@@ -7,6 +7,13 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
+// ShownResult is a result with what the server adds for clients.
+type ShownResult struct {
+	Result
+	Code     int    `json:"code"` // the exit status that 'gpusched wait' gives
+	Sentence string `json:"sentence"`
+}
+
 // Result is how one attempt ended.
 type Result struct {
 	Outcome    State         `json:"outcome"` // a terminal state

@@ -79,3 +79,11 @@ type RunQuery struct {
 
 // Wants reports whether the query selects the runs of an owner.
 func (q *RunQuery) Wants(o *Owner) bool { return o.belongsTo(q.UID, q.User) }
+
+// Times sum up how long things took, in seconds.
+type Times struct {
+	Of     int     `json:"of"`
+	Mean   float64 `json:"mean_seconds"`
+	Median float64 `json:"median_seconds"`
+	P95    float64 `json:"p95_seconds"` // one of twenty takes longer
+}

@@ -27,6 +27,9 @@ func (s Span) Ceil() Span {
 	return s
 }
 
+// Floor returns the span in whole seconds, rounded down.
+func (s Span) Floor() Span { return s - s%Span(time.Second) }
+
 // MarshalJSON writes seconds, with decimals only where there is part of one.
 func (s Span) MarshalJSON() ([]byte, error) {
 	whole, rest := int64(s)/int64(time.Second), int64(s)%int64(time.Second)

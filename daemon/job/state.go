@@ -55,5 +55,17 @@ func (s State) Terminal() bool { return s.Valid() && len(transitions[s]) == 0 }
 // Live reports whether a job in s has, or may have, a unit.
 func (s State) Live() bool { return s == Starting || s == Running || s == Ending }
 
+// ListRank orders the jobs of a listing: 0 for those that have a unit or are in no queue any more, 1 for those that
+// wait, 2 for those that have ended.
+func (s State) ListRank() int {
+	switch {
+	case s.Terminal():
+		return 2
+	case s == Queued:
+		return 1
+	}
+	return 0
+}
+
 // Valid reports whether s is one of the states.
 func (s State) Valid() bool { return slices.Contains(states, s) }

@@ -47,13 +47,6 @@ func (s *Submission) Validate() error {
 	if s.Request.Array != nil && len(p) == 0 {
 		s.Request.Array.checkExpansion(s.Payload.Argv, &p)
 	}
-	switch {
-	case s.Grace == nil:
-	case *s.Grace < 0:
-		p.add("usage/grace-negative")
-	case *s.Grace > Span(MaxDuration):
-		p.add("usage/grace")
-	}
 	return p.Err()
 }
 
@@ -113,8 +106,14 @@ func (r *Request) check(p *Problems) {
 	if r.CPUs < 0 || r.CPUs > MaxCPUs {
 		p.add("usage/cpus", MaxCPUs)
 	}
-	if r.TimeLimit < 0 || r.TimeLimit > Span(MaxDuration) || r.Grace < 0 || r.Grace > Span(MaxDuration) {
+	if r.TimeLimit < 0 || r.TimeLimit > Span(MaxDuration) {
 		p.add("usage/duration")
+	}
+	switch grace := r.GraceTime(); {
+	case grace < 0:
+		p.add("usage/grace-negative")
+	case grace > Span(MaxDuration):
+		p.add("usage/grace")
 	}
 	if r.MaxLoadPercent < 0 || r.MaxLoadPercent > 100 || r.MaxUsedPercent < 0 || r.MaxUsedPercent > 100 {
 		p.add("usage/threshold")

@@ -52,9 +52,9 @@ func TestValidateTakes(t *testing.T) {
 		"largest sizes":   func(s *Submission) { s.Request.MemBytes, s.Request.GPUMemBytes = MaxSize, MaxSize },
 		"most CPUs":       func(s *Submission) { s.Request.CPUs = 8192 },
 		"longest times": func(s *Submission) {
-			s.Request.TimeLimit, s.Request.Grace, s.Grace = Span(MaxDuration), Span(MaxDuration), spanTo(MaxDuration)
+			s.Request.TimeLimit, s.Request.Grace = Span(MaxDuration), spanTo(MaxDuration)
 		},
-		"no grace":        func(s *Submission) { s.Grace = spanTo(0) },
+		"no grace":        func(s *Submission) { s.Request.Grace = spanTo(0) },
 		"highest class":   func(s *Submission) { s.Request.Priority.Class = Interactive },
 		"lowest class":    func(s *Submission) { s.Request.Priority.Class = Scavenger },
 		"highest number":  func(s *Submission) { s.Request.Priority.Number = maxPriority },
@@ -149,10 +149,8 @@ func TestValidateRefuses(t *testing.T) {
 		{"too many CPUs", "usage/cpus 8192", func(s *Submission) { s.Request.CPUs = 8193 }},
 		{"time below 0", "usage/duration", func(s *Submission) { s.Request.TimeLimit = -1 }},
 		{"long time", "usage/duration", func(s *Submission) { s.Request.TimeLimit = Span(MaxDuration) + 1 }},
-		{"grace below 0", "usage/duration", func(s *Submission) { s.Request.Grace = -1 }},
-		{"long grace", "usage/duration", func(s *Submission) { s.Request.Grace = Span(MaxDuration) + 1 }},
-		{"own grace below 0", "usage/grace-negative", func(s *Submission) { s.Grace = spanTo(-1) }},
-		{"own long grace", "usage/grace", func(s *Submission) { s.Grace = spanTo(MaxDuration + 1) }},
+		{"grace below 0", "usage/grace-negative", func(s *Submission) { s.Request.Grace = spanTo(-1) }},
+		{"long grace", "usage/grace", func(s *Submission) { s.Request.Grace = spanTo(MaxDuration + 1) }},
 		{"class above", "usage/priority 1000000", func(s *Submission) { s.Request.Priority.Class = Interactive + 1 }},
 		{"class below", "usage/priority 1000000", func(s *Submission) { s.Request.Priority.Class = Scavenger - 1 }},
 		{"a number in a class", "usage/priority 1000000", func(s *Submission) { s.Request.Priority = Priority{Class: Low, Number: -1} }},
@@ -233,9 +231,9 @@ func TestValidateRefuses(t *testing.T) {
 // Invariant 5.
 func TestValidateReportsEverything(t *testing.T) {
 	s := Submission{
-		Key: "\x00", Grace: spanTo(-1),
+		Key:   "\x00",
 		Label: Label{Comment: "\n", Tags: map[string]string{"": ""}},
-		Request: Request{GPUMilli: -1, GPUIDs: []int{1, 1}, GPUsFrom: []int{0}, GPUType: "\x00", MemBytes: -1, CPUs: -1, TimeLimit: -1,
+		Request: Request{GPUMilli: -1, GPUIDs: []int{1, 1}, GPUsFrom: []int{0}, GPUType: "\x00", MemBytes: -1, CPUs: -1, TimeLimit: -1, Grace: spanTo(-1),
 			Priority: Priority{Number: maxPriority + 1}, GPUVisible: "\x1b"},
 		Payload: Payload{Program: contract.Program{Argv: []string{"", strings.Repeat("\x00", MaxPayloadBytes)}, Env: []string{"A"}, Umask: -1}},
 	}

@@ -234,25 +234,30 @@ type GPUView struct {
 	EnergyMilliJ uint64 // used since the driver was loaded, by its count; 0: unknown
 }
 
+// GPUSource is what the driver says of itself, and when it was asked last.
+type GPUSource struct {
+	Driver        string    `json:"driver,omitempty"`
+	CUDA          string    `json:"cuda,omitempty"`
+	Problem       string    `json:"problem,omitempty"`        // machine-readable, "" when all is well
+	ProblemDetail string    `json:"problem_detail,omitempty"` // a sentence
+	SampledAt     time.Time `json:"sampled_at,omitzero"`
+}
+
 // View answers a Query: jobs live first in queue order, then ended ones,
 // newest first; and the GPUs.
 type View struct {
-	Jobs          []JobView
-	GPUs          []GPUView
-	Drained       *GPUControl   // the order by which no job starts; nil: there is none
-	Links         []GPULink     // a pair that is not there is unknown
-	Reservations  []Reservation // that have not ended, by start
-	Driver        string
-	CUDA          string
-	Problem       string // of the GPU source; "" when all is well
-	ProblemDetail string
-	ProblemCause  string // what the library, or the program that asks it, said itself
-	SampledAt     time.Time
-	Host          HostView
-	Counts        map[State]int // all live jobs, whatever was asked
-	Omitted       int           // waiting jobs that match, beyond Query.Waiting
-	StartedAt     time.Time     // of the daemon
-	Totals        *Totals       // where they were asked for
+	Jobs         []JobView
+	GPUs         []GPUView
+	Drained      *GPUControl   // the order by which no job starts; nil: there is none
+	Links        []GPULink     // a pair that is not there is unknown
+	Reservations []Reservation // that have not ended, by start
+	GPUSource
+	ProblemCause string // what the library, or the program that asks it, said itself
+	Host         HostView
+	Counts       map[State]int // all live jobs, whatever was asked
+	Omitted      int           // waiting jobs that match, beyond Query.Waiting
+	StartedAt    time.Time     // of the daemon
+	Totals       *Totals       // where they were asked for
 }
 
 // Totals sum up what there was and what there is to do. An array is one job until its tasks

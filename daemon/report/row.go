@@ -155,20 +155,14 @@ func (w *Row) addUse(g *job.Allocation, r *job.Run, part, seconds, ran float64) 
 	w.addGPU(g, r, part, seconds)
 }
 
-// Times are the mean, the median and the time that one of twenty exceeds.
-type Times struct {
-	Of                int
-	Mean, Median, P95 float64 // seconds
-}
-
 // TimesOf sums up a list, which it sorts; nil: there is none (invariant 2).
-func TimesOf(list []float64) *Times {
+func TimesOf(list []float64) *job.Times {
 	n := len(list)
 	if n == 0 {
 		return nil
 	}
 	slices.Sort(list)
-	t := &Times{Of: n, Median: (list[(n-1)/2] + list[n/2]) / 2, P95: list[(n*95+99)/100-1]}
+	t := &job.Times{Of: n, Median: (list[(n-1)/2] + list[n/2]) / 2, P95: list[(n*95+99)/100-1]}
 	for _, v := range list {
 		t.Mean += v / float64(n)
 	}

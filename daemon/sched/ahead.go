@@ -126,11 +126,11 @@ func (p *Planner) weigh(c *cursor) job.Merits {
 	b := c.bucket
 	s := job.Merits{
 		Priority: b.priority, Score: c.rank.score,
-		Waited: time.Duration(max(0, p.s.Now-c.entry.since(p.s.Now))),
+		Waited: job.Span(max(0, p.s.Now-c.entry.since(p.s.Now))),
 	}
 	if !p.s.Policy.FIFO {
 		s.Share = max(0, 1-math.Log2(b.account.factor))
-		s.Length = time.Duration(1 / b.inverse)
+		s.Length = job.Span(1 / b.inverse)
 	}
 	return s
 }

@@ -11,8 +11,8 @@ import (
 // Backend is what the server needs of the daemon. Errors meant for people are
 // *job.Refusal; any other error is internal and is logged, not shown.
 type Backend interface {
-	// Submit queues a job and returns once it is on disk. A dry run answers
-	// the same and queues nothing.
+	// Submit queues a job whose form has been checked (Submission.Validate), and returns once it
+	// is on disk. A dry run answers the same and queues nothing.
 	Submit(ctx context.Context, s job.Submission, dryRun bool) (job.Submitted, error)
 	// Do carries out a command. Rights on jobs are checked by the backend,
 	// which knows the owner; the route table has checked the rest.

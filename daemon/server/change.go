@@ -20,8 +20,11 @@ func checkChange(c *job.Change) error {
 // wholeSpans rounds the spans of a request up to whole seconds, which is what
 // everybody may take for granted who reads a listing.
 func wholeSpans(r *job.Request) {
-	for _, s := range []*job.Span{&r.TimeLimit, &r.Grace, &r.WarnBefore, &r.Backoff} {
+	for _, s := range []*job.Span{&r.TimeLimit, &r.WarnBefore, &r.Backoff} {
 		*s = s.Ceil()
+	}
+	if r.Grace != nil {
+		r.Grace = new(r.Grace.Ceil())
 	}
 }
 

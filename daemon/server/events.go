@@ -122,31 +122,16 @@ func (f following) position(kind job.EventKind) api.Event {
 	return f.s.renderEvent(job.Event{Number: f.after, Kind: kind, At: time.Now()})
 }
 
-// renderEvent converts an event, which everybody may see.
+// renderEvent puts an event, which everybody may see, in words.
 func (s *Server) renderEvent(e job.Event) api.Event {
-	out := api.Event{
-		Schema: api.Schema, Number: e.Number, Time: e.At.UTC(), Event: e.Kind, Job: e.Job, Called: e.Called,
-		Name: e.Name, State: e.State, Attempt: e.Attempt, GPUs: e.GPUs,
-		Result: renderResult(e.Result), StopRequested: e.Stop, By: e.By, Reservation: e.Reservation, Count: e.Count,
+	if e.UID != nil && e.User == strconv.Itoa(*e.UID) { // a directory hung at the submission
+		e.User = s.knownName(*e.UID)
 	}
-	if e.Called != "" {
-		out.UID, out.User = new(e.UID), e.User
-		if e.User == strconv.Itoa(e.UID) { // a directory hung at the submission
-			out.User = s.knownName(e.UID)
-			e.User = out.User
-		}
+	e.At, e.Sentence = e.At.UTC(), words.Event(&e)
+	if e.Result != nil {
+		e.Result = renderResult(&e.Result.Result)
 	}
-	if e.Kind == job.EventDrain || e.Kind == job.EventReservation {
-		out.On = new(e.On)
-	}
-	if g := e.GPU; g != nil {
-		out.GPU = &api.EventGPU{Index: g.Index, UUID: g.UUID, State: g.State}
-		if g.State == job.GPUFree {
-			out.GPU.State, out.GPU.InService = "", true
-		}
-	}
-	out.Sentence = words.Event(&e)
-	return out
+	return api.Event{Schema: api.Schema, Event: e}
 }
 
 func each[T, U any](list []T, f func(T) U) []U {

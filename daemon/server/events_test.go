@@ -21,7 +21,7 @@ import (
 func announced(n int) *servertest.Backend {
 	b := queue()
 	for i := range n {
-		b.Announce(job.Event{Kind: job.EventStarted, Job: job.ID(i + 1), Called: fmt.Sprint(i + 1), Name: "train", User: "alice", UID: 1001, State: job.Running, Attempt: 1, GPUs: []int{0, 1}})
+		b.Announce(job.Event{Kind: job.EventStarted, Job: job.ID(i + 1), Called: fmt.Sprint(i + 1), Name: "train", User: "alice", UID: new(1001), State: job.Running, Attempt: 1, GPUs: []int{0, 1}})
 	}
 	return b
 }
@@ -32,10 +32,10 @@ func heard(t *testing.T, body string) string {
 	var list []string
 	for line := range strings.Lines(body) {
 		var e api.Event
-		if err := json.Unmarshal([]byte(line), &e); err != nil || e.Schema != api.Schema || e.Event == "" {
+		if err := json.Unmarshal([]byte(line), &e); err != nil || e.Schema != api.Schema || e.Kind == "" {
 			t.Fatalf("%v: %s", err, line)
 		}
-		list = append(list, fmt.Sprintf("%s %d", e.Event, e.Number))
+		list = append(list, fmt.Sprintf("%s %d", e.Kind, e.Number))
 	}
 	return strings.Join(list, ", ")
 }
@@ -73,10 +73,10 @@ func TestEventsThatThereAre(t *testing.T) {
 func TestAnEventOnTheWire(t *testing.T) {
 	b := queue()
 	b.Announce(
-		job.Event{Kind: job.EventEnded, Job: 9, Called: "7_3", Name: "sweep", User: "1001", UID: 1001, State: job.Failed, Attempt: 2, GPUs: []int{1}, Result: &job.Result{Outcome: job.Failed, ExitCode: 3}},
-		job.Event{Kind: job.EventGPU, GPU: &job.GPUNews{Index: 0, UUID: "GPU-a", State: job.GPUFree}},
+		job.Event{Kind: job.EventEnded, Job: 9, Called: "7_3", Name: "sweep", User: "1001", UID: new(1001), State: job.Failed, Attempt: 2, GPUs: []int{1}, Result: &job.ShownResult{Result: job.Result{Outcome: job.Failed, ExitCode: 3}}},
+		job.Event{Kind: job.EventGPU, GPU: &job.GPUNews{Index: 0, UUID: "GPU-a", InService: true}},
 		job.Event{Kind: job.EventGPU, GPU: &job.GPUNews{Index: 0, UUID: "GPU-a", State: job.GPUPaused}, By: "root", Why: job.Text("fan")},
-		job.Event{Kind: job.EventDrain, By: "root"},
+		job.Event{Kind: job.EventDrain, On: new(false), By: "root"},
 	)
 	_, body := ask(testServer(b, nil), bob, "GET", "/v1/events?since=0&follow=0", "")
 	_, body, _ = strings.Cut(body, "\n")

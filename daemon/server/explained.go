@@ -1,9 +1,6 @@
 package server
 
 import (
-	"math"
-	"time"
-
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/words"
@@ -28,13 +25,10 @@ func (s *Server) explained(r *request, v *job.JobView) (*api.Queue, error) {
 
 func (s *Server) renderExplained(e *job.Explained) *api.Queue {
 	out := &api.Queue{Ahead: []api.Ahead{}, Omitted: e.More, Tried: e.Tried}
-	for i := range e.Ahead {
-		a := &e.Ahead[i]
-		out.Ahead = append(out.Ahead, api.Ahead{
-			Job: a.Job, Called: a.Called, User: a.Owner.User, Name: a.Name, GPUMilli: a.GPUMilli,
-			Cause: a.Cause, Its: renderStanding(a.Its), Own: renderStanding(a.Own),
-			Kept: a.Kept, Again: a.Again, Sentence: words.Ahead(a),
-		})
+	for _, a := range e.Ahead {
+		sentence := words.Ahead(&a)
+		a.Its, a.Own = a.Its.Rounded(), a.Own.Rounded()
+		out.Ahead = append(out.Ahead, api.Ahead{Ahead: a, Sentence: sentence})
 	}
 	for i := range e.Sooner {
 		x := &e.Sooner[i]
@@ -45,12 +39,4 @@ func (s *Server) renderExplained(e *job.Explained) *api.Queue {
 		})
 	}
 	return out
-}
-
-func renderStanding(s job.Merits) api.Standing {
-	hundredths := func(x float64) float64 { return math.Round(x*100) / 100 }
-	return api.Standing{
-		Priority: s.Priority, Share: hundredths(s.Share), Score: hundredths(s.Score),
-		WaitedSeconds: int64(s.Waited / time.Second), RanksAsSeconds: int64(s.Length / time.Second),
-	}
 }

@@ -16,7 +16,7 @@ import (
 func asked() *servertest.Backend {
 	b, gpus := queue(), 500
 	b.Explained = map[job.ID]job.Explained{2: {
-		Ahead: []job.Ahead{{Job: 7, Called: "7", Owner: job.Owner{User: "bob"}, Name: "b", Cause: job.AheadOwed}}, More: 3,
+		Ahead: []job.Ahead{{Job: 7, Called: "7", User: "bob", Name: "b", Cause: job.AheadOwed}}, More: 3,
 		Sooner: []job.Sooner{{Change: job.Change{GPUMilli: &gpus}, Now: true}}, Tried: 4,
 	}}
 	return b

@@ -18,10 +18,10 @@ func (s *Server) gpus(r *request) (any, error) {
 		return nil, err
 	}
 	reply := api.GPUsReply{
-		Schema: api.Schema, Driver: v.Driver, CUDA: v.CUDA, Problem: v.Problem, ProblemDetail: v.ProblemDetail,
-		SampledAt: v.SampledAt.UTC(), GPUs: s.renderGPUs(v.GPUs, r.who), Links: v.Links,
+		Schema: api.Schema, GPUSource: v.GPUSource, GPUs: s.renderGPUs(v.GPUs, r.who), Links: v.Links,
 		Reservations: renderReservations(v.Reservations),
 	}
+	reply.SampledAt = v.SampledAt.UTC()
 	return reply, nil
 }
 

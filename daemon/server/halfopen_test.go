@@ -337,7 +337,7 @@ func (c *crowd) honest(p peer, jobs int) {
 }
 
 func submitBody(key string) string {
-	body, _ := json.Marshal(api.SubmitRequest{Key: key, Label: job.Label{Name: "j"}, Argv: [][]byte{[]byte("true")}, EnvMode: "clean", Dir: []byte("/")})
+	body, _ := json.Marshal(api.SubmitRequest{Key: key, Label: job.Label{Name: "j"}, Program: api.Program{Argv: api.Words{"true"}, EnvMode: "clean", Dir: "/"}})
 	return string(body)
 }
 

@@ -18,7 +18,7 @@ func longQueue() listing {
 		l.jobs = append(l.jobs, job.JobView{Job: job.Job{
 			ID: id + 1, Owner: job.Owner{UID: 1001, GID: 1001, User: "alice"}, Label: job.Label{Name: "train"}, State: job.Queued,
 			SubmittedAt: noon, ChangedAt: noon, Life: job.Life{QueuedAt: noon, Expected: time.Hour},
-			Request: job.Request{GPUMilli: 1000, MemBytes: 8 << 30, Grace: job.Span(30 * time.Second)},
+			Request: job.Request{GPUMilli: 1000, MemBytes: 8 << 30, Grace: new(job.Span(30 * time.Second))},
 		}})
 	}
 	return l

@@ -222,7 +222,10 @@ func (m *manyReply) row(v *job.JobView, task *int) api.Job {
 		ID: j.ID, UID: j.Owner.UID, User: j.Owner.User, State: j.State, SubmittedAt: j.SubmittedAt.UTC(),
 		Result: renderEnd(j), Task: renderTask(j.Task),
 	}
-	out.Label.Name, out.Grace = j.Label.Name, j.Request.Grace.Ceil()
+	out.Label.Name, out.Requeue = j.Label.Name, new(bool)
+	if grace := j.Request.GraceTime().Ceil(); grace > 0 {
+		out.Grace = &grace
+	}
 	return out
 }
 

@@ -1,8 +1,8 @@
 package server
 
 import (
-	"bytes"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -23,11 +23,11 @@ func TestTheClientComesBack(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range submissions {
 		all.Go(func() {
-			argv := [][]byte{[]byte("x")}
+			argv := api.Words{"x"}
 			for range 12 * (i % 2) {
-				argv = append(argv, bytes.Repeat([]byte("y"), 120_000))
+				argv = append(argv, strings.Repeat("y", 120_000))
 			}
-			_, err := client.Submit(t.Context(), api.SubmitRequest{Key: fmt.Sprint("key", i), Label: job.Label{Name: "n"}, Dir: []byte("/"), Argv: argv})
+			_, err := client.Submit(t.Context(), api.SubmitRequest{Key: fmt.Sprint("key", i), Label: job.Label{Name: "n"}, Program: api.Program{Argv: argv, Dir: "/"}})
 			if err != nil {
 				t.Errorf("submission %d: %v", i, err)
 			}

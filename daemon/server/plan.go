@@ -22,40 +22,33 @@ func (s *Server) plan(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return renderPlan(&c, horizon), nil
+	return renderPlan(c, horizon), nil
 }
 
-// renderPlan leaves out what begins after the horizon.
-func renderPlan(c *job.Course, horizon time.Duration) api.PlanReply {
-	until := c.At.Add(horizon)
-	if c.Until.Before(until) {
-		until = c.Until
+// renderPlan leaves out what begins after the horizon. Of the course, which other replies have as well, it changes
+// copies.
+func renderPlan(c job.Course, horizon time.Duration) api.PlanReply {
+	if until := c.At.Add(horizon); until.Before(c.Until) {
+		c.Until = until
 	}
-	out := api.PlanReply{Schema: api.Schema, At: moment(c.At), Until: moment(until), GPUs: []api.GPUPlan{}}
 	planned := map[job.ID]bool{}
-	for i := range c.GPUs {
-		g := &c.GPUs[i]
-		row := api.GPUPlan{Index: g.Index, UUID: g.UUID, Name: g.Name, State: g.State, Spans: []api.Span{}}
-		for k := range g.Stays {
-			if stay := &g.Stays[k]; stay.From.Before(until) {
-				row.Spans = append(row.Spans, renderSpan(stay))
-				planned[stay.Job] = planned[stay.Job] || stay.Kind == job.StayPlanned
+	all := c.GPUs
+	c.GPUs = make([]job.GPUCourse, len(all))
+	for i, g := range all {
+		c.GPUs[i] = g
+		c.GPUs[i].Stays = []job.Stay{}
+		for _, s := range g.Stays {
+			if !s.From.Before(c.Until) {
+				continue
 			}
+			if s.Kind == job.StayPlanned {
+				planned[s.Job] = true
+			}
+			s.From, s.Until, s.Late = moment(s.From), moment(s.Until), moment(s.Late)
+			s.Sentence = words.Say(s.Detail)
+			c.GPUs[i].Stays = append(c.GPUs[i].Stays, s)
 		}
-		out.GPUs = append(out.GPUs, row)
 	}
-	out.Waiting, out.Closed = c.Waiting, c.Closed
-	for _, is := range planned {
-		if is {
-			out.Planned++
-		}
-	}
-	return out
-}
-
-func renderSpan(s *job.Stay) api.Span {
-	return api.Span{
-		Kind: s.Kind, Job: s.Job, Called: s.Called, User: s.User, Name: s.Name, Milli: s.Milli,
-		From: moment(s.From), Until: moment(s.Until), LateUntil: moment(s.Late), Detail: words.Say(s.Detail),
-	}
+	c.At, c.Until = moment(c.At), moment(c.Until)
+	return api.PlanReply{Schema: api.Schema, Course: c, Planned: len(planned)}
 }

@@ -35,11 +35,12 @@ func (s *Server) private(ctx context.Context, v job.JobView) (*api.Private, erro
 		y.Argv = array.Expand(y.Argv, v.Task.Index)
 		params = ownParams(array, v.Task.Index)
 	}
-	argv := byteLists(y.Argv)
 	return &api.Private{
-		Command: api.Quote(argv), Argv: argv, EnvMode: string(y.EnvMode), Env: byteLists(y.Env),
-		Dir: []byte(y.Dir), Umask: y.Umask, Setup: y.Setup, Log: shownLog(v, y), TTY: y.TTY, Params: params,
-		Screen:     words.ScreenName(&v.Job, y.Argv),
+		Command: api.Quote(y.Argv...), Program: api.Program{
+			Argv: y.Argv, EnvMode: y.EnvMode, Env: y.Env, Dir: api.Bytes(y.Dir), Umask: y.Umask,
+			Setup: y.Setup, Log: shownLog(v, y), TTY: y.TTY,
+		},
+		Params: params, Screen: words.ScreenName(&v.Job, y.Argv),
 		LogPattern: y.Log.Path, SetupCut: y.SetupCut,
 		NotifyTo: y.NotifyTo,
 	}, nil

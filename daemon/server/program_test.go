@@ -47,11 +47,8 @@ func TestPrograms(t *testing.T) {
 		b := queue()
 		s := testServer(b, nil)
 		allow(s, allowed)
-		var argv [][]byte
-		for word := range strings.FieldsSeq(c.command) {
-			argv = append(argv, []byte(word))
-		}
-		body, _ := json.Marshal(api.SubmitRequest{Label: job.Label{Name: "n"}, Argv: argv, Dir: []byte(c.dir)})
+		program := api.Program{Argv: strings.Fields(c.command), Dir: api.Bytes(c.dir)}
+		body, _ := json.Marshal(api.SubmitRequest{Label: job.Label{Name: "n"}, Program: program})
 		status, answer := ask(s, bob, "POST", "/v1/jobs", string(body))
 		if got := status == http.StatusOK; got != c.want || got != (len(b.Submissions()) == 1) {
 			t.Errorf("%s in %s: allowed = %v: %s", c.command, c.dir, got, answer)
@@ -69,10 +66,7 @@ func TestAParameterIsNoWayAroundAllowedPaths(t *testing.T) {
 	for argv, want := range map[string]bool{"/srv/scripts/{p}": false, "/srv/scripts/x.sh {p}": true} {
 		s := testServer(queue(), nil)
 		allow(s, []string{"/srv/scripts"})
-		in := api.SubmitRequest{Label: job.Label{Name: "n"}, Dir: []byte("/"), Array: &api.ArraySpec{Params: []job.Param{{Name: "p", Values: []string{"a", "../../bin/sh"}}}}}
-		for word := range strings.FieldsSeq(argv) {
-			in.Argv = append(in.Argv, []byte(word))
-		}
+		in := api.SubmitRequest{Label: job.Label{Name: "n"}, Program: api.Program{Argv: strings.Fields(argv), Dir: "/"}, Request: job.Request{Array: &job.Array{Params: []job.Param{{Name: "p", Values: []string{"a", "../../bin/sh"}}}}}}
 		body, _ := json.Marshal(in)
 		if status, answer := ask(s, bob, "POST", "/v1/jobs", string(body)); (status == http.StatusOK) != want {
 			t.Errorf("%s: %d %s", argv, status, answer)
@@ -92,7 +86,7 @@ func TestNoSetupWherePlacesAreListed(t *testing.T) {
 	b := queue()
 	s := testServer(b, nil)
 	allow(s, []string{"/srv/scripts"})
-	in := api.SubmitRequest{Label: job.Label{Name: "n"}, Argv: [][]byte{[]byte("/srv/scripts/a")}, Dir: []byte("/")}
+	in := api.SubmitRequest{Label: job.Label{Name: "n"}, Program: api.Program{Argv: api.Words{"/srv/scripts/a"}, Dir: "/"}}
 	in.Setup.Venv = "/srv/venv"
 	body, _ := json.Marshal(in)
 	if status, answer := ask(s, bob, "POST", "/v1/jobs", string(body)); status != http.StatusOK {

@@ -56,6 +56,7 @@ func give(t *testing.T, name string, v reflect.Value) {
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
+		give(t, name, v.Elem())
 	case reflect.Struct:
 		if v.Type() == reflect.TypeFor[time.Time]() {
 			v.Set(reflect.ValueOf(time.Unix(1, 0)))

@@ -1,8 +1,6 @@
 package server
 
 import (
-	"time"
-
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/words"
@@ -47,14 +45,17 @@ func publicPart(r job.Request) job.Request {
 	out := job.Request{
 		GPUMilli: r.GPUMilli, GPUMemBytes: r.GPUMemBytes, GPUIDs: r.GPUIDs, GPUsFrom: r.GPUsFrom, ExcludeGPUs: r.ExcludeGPUs,
 		GPUType: r.GPUType, GPUVisible: r.GPUVisible, MemBytes: r.MemBytes, CPUs: r.CPUs,
-		TimeLimit: r.TimeLimit, Grace: r.Grace, Priority: r.Priority,
+		TimeLimit: r.TimeLimit, Priority: r.Priority,
 		MaxLoadPercent: r.MaxLoadPercent, MaxUsedPercent: r.MaxUsedPercent, Spread: r.Spread,
-		Preemptible: r.Preemptible, Screen: r.Screen, Hold: r.Hold, Requeue: r.Requeue,
+		Preemptible: r.Preemptible, Screen: r.Screen, Hold: r.Hold, Requeue: new(r.MayRequeue()),
 		OnTimeout: r.OnTimeout, WarnSignal: r.WarnSignal, WarnBefore: r.WarnBefore, Retries: r.Retries, Backoff: r.Backoff,
 		WarnMain: r.WarnMain, SignalTo: r.SignalTo,
 		Begin: moment(r.Begin), MaxFailures: r.MaxFailures, Objective: r.Objective, Batch: r.Batch,
 	}
 	out.Notify, _ = splitNotify(r.Notify)
+	if r.GraceTime() > 0 {
+		out.Grace = r.Grace
+	}
 	wholeSpans(&out)
 	return out
 }
@@ -65,14 +66,14 @@ func renderLife(out *api.Job, v *job.JobView) {
 	out.QueuedAt, out.HeldBy, out.NotBefore = moment(j.QueuedAt), j.Held, moment(j.NotBefore)
 	out.SuspendedAt, out.SuspendedBy = moment(j.SuspendedAt), j.SuspendedBy
 	out.SuspendedUntil = moment(v.GoesOnAt)
-	out.SuspendedSeconds = int64(j.Rested / time.Second)
+	out.Rested = job.Span(j.Rested).Floor()
 	out.Failures, out.Requeues, out.StopFor = j.Failures, j.Requeues, j.StopFor
 	out.ExpectedStart, out.ExpectedEnd = moment(v.Start.At), moment(v.EndsAt)
 	out.ExpectedStartFrom, out.ExpectedStartBy = moment(v.Start.From), moment(v.Start.By)
 	if out.StartUnknown = v.Start.Unknown; out.StartUnknown {
 		out.StartUnknownWhy = endless(v.Reasons)
 	}
-	out.ExpectedSeconds = wholeSeconds(j.Expected)
+	out.Expected = job.Span(j.Expected).Ceil()
 	out.GPUMemAuto, out.GPUMemKnownBytes = j.Request.AutoMem, v.MemKnown
 	out.Task = renderTask(j.Task)
 	if array := j.Request.Array; array != nil && j.Task == nil {
@@ -111,25 +112,20 @@ func renderArray(a *job.Array, n *job.Tasks, s *job.LiveTasks) *api.Array {
 	return out
 }
 
-// wholeSeconds rounds up, so that a limit below a second does not read as none.
-func wholeSeconds(d time.Duration) int64 {
-	return int64((d + time.Second - 1) / time.Second)
-}
-
 // renderUses is renderRefs of a job that may be running.
 func renderUses(list []job.Allocation, now []job.GPUNow) []api.Allocation {
 	out := renderRefs(list)
 	for i := range out {
 		if i < len(now) {
 			renderUse(&out[i], now[i].GPUUse)
-			out[i].UsedBytes, out[i].IdleSeconds = now[i].UsedBytes, int64(now[i].Idle/time.Second)
+			out[i].UsedBytes, out[i].Idle = now[i].UsedBytes, job.Span(now[i].Idle).Floor()
 		}
 	}
 	return out
 }
 
 func renderUse(out *api.Allocation, u job.GPUUse) {
-	out.PeakBytes, out.SeenSeconds, out.BusySeconds = u.PeakBytes, int64(u.Seen/time.Second), int64(u.Busy/time.Second)
+	out.PeakBytes, out.Seen, out.Busy = u.PeakBytes, job.Span(u.Seen).Floor(), job.Span(u.Busy).Floor()
 	renderMeters(out, u)
 }
 
@@ -146,15 +142,13 @@ func known[T int | int64 | float64](v T) *T {
 	return &v
 }
 
-func renderWarnings(list []job.Warning) []api.Warning {
-	var out []api.Warning
-	for _, w := range list {
-		out = append(out, api.Warning{
-			Code: string(w.Code), GPU: w.GPU, Since: moment(w.Since), Seconds: int64(w.Idle / time.Second),
-			Sentence: words.Warning(w),
-		})
+func renderWarnings(list []job.Warning) []job.Warning {
+	for i := range list {
+		w := &list[i]
+		w.Sentence = words.Warning(*w)
+		w.Since, w.Idle = moment(w.Since), w.Idle.Floor()
 	}
-	return out
+	return list
 }
 
 func renderRefs(list []job.Allocation) []api.Allocation {

@@ -137,21 +137,23 @@ func TestArraysAreSpelledAsTheyAreTyped(t *testing.T) {
 func TestArraysAreRead(t *testing.T) {
 	params := []job.Param{{Name: "lr", Values: []string{"1", "2"}}, {Name: "s", Values: []string{"a", "b"}}}
 	for _, tt := range []struct {
-		in    api.ArraySpec
+		in    job.Array
 		size  int
 		limit int
 		bad   string
 	}{
-		{api.ArraySpec{Spec: "0-9%2"}, 10, 2, ""},
-		{api.ArraySpec{Params: params}, 4, 0, ""},
-		{api.ArraySpec{Spec: "%3", Params: params}, 4, 3, ""},
-		{api.ArraySpec{Spec: "0-3%3", Params: params}, 4, 3, ""},
-		{api.ArraySpec{Spec: "%0", Params: params}, 0, 0, "limit of tasks"},
-		{api.ArraySpec{Spec: "%", Params: params}, 0, 0, "limit of tasks"},
-		{api.ArraySpec{Spec: "%2"}, 0, 0, "is not an array"},
-		{api.ArraySpec{}, 0, 0, "is not an array"},
+		{job.Array{Written: "0-9%2"}, 10, 2, ""},
+		{job.Array{Params: params}, 4, 0, ""},
+		{job.Array{Written: "%3", Params: params}, 4, 3, ""},
+		{job.Array{Written: "0-3%3", Params: params}, 4, 3, ""},
+		{job.Array{Written: "%0", Params: params}, 0, 0, "limit of tasks"},
+		{job.Array{Written: "%", Params: params}, 0, 0, "limit of tasks"},
+		{job.Array{Written: "%2"}, 0, 0, "is not an array"},
+		{job.Array{}, 0, 0, "is not an array"},
+		{job.Array{Written: "0-9", Limit: 2}, 0, 0, "leave ranges and limit out"},
+		{job.Array{Written: "0-9", Ranges: []job.Range{{Step: 1}}}, 0, 0, "leave ranges and limit out"},
 	} {
-		a, err := tt.in.Tasks()
+		a, err := api.Tasks(&tt.in)
 		switch {
 		case tt.bad != "":
 			if err == nil || !strings.Contains(err.Error(), tt.bad) {

@@ -139,7 +139,7 @@ func parseReport(in *api.ReportQuery) (q report.Query, err error) {
 func renderRow(w *report.Row) api.ReportRow {
 	out := api.ReportRow{
 		Keys: w.Keys, Jobs: w.Jobs, GPUHours: w.GPUSeconds / 3600, MemGiBHours: w.MemSeconds / 3600 / (1 << 30),
-		EnergyHours: w.JoulesKnown / 3600, Wait: renderTimes(w.Waits), Run: renderTimes(w.Runs),
+		EnergyHours: w.JoulesKnown / 3600, Wait: report.TimesOf(w.Waits), Run: report.TimesOf(w.Runs),
 		Efficiency: renderEfficiency(w.Efficiency),
 	}
 	for state, n := range w.Ended {
@@ -161,14 +161,6 @@ func renderRow(w *report.Row) api.ReportRow {
 		out.GPUPeakBytes = known(w.PeakBytes)
 	}
 	return out
-}
-
-func renderTimes(list []float64) *api.Times {
-	t := report.TimesOf(list)
-	if t == nil {
-		return nil
-	}
-	return &api.Times{Of: t.Of, Mean: t.Mean, Median: t.Median, P95: t.P95}
 }
 
 // usage answers where a user stands: who asks, or another, whose jobs and GPUs everybody
@@ -217,20 +209,14 @@ func (s *Server) usage(r *request) (any, error) {
 
 func renderEntitlement(e *job.Entitlement) api.UsageReply {
 	out := api.UsageReply{
-		Schema: api.Schema, CountedHours: e.Used.Hours(), HalfLifeSeconds: int64(e.HalfLife / time.Second),
-		Quotas: []api.QuotaUse{}, Limits: []api.ClassLimit{},
+		Schema: api.Schema, CountedHours: e.Used.Hours(), HalfLife: job.Span(e.HalfLife.Truncate(time.Second)),
+		Quotas: append([]job.QuotaUse{}, e.Quotas...), Limits: append([]job.ClassLimit{}, e.Limits...),
 	}
 	if e.Everyone > 0 {
 		out.UsedPercent = known(100 * e.Used.Seconds() / e.Everyone.Seconds())
 	}
 	if !e.Grouped && e.Shares > 0 {
 		out.EntitledPercent = known(100 * float64(e.Share) / float64(e.Shares))
-	}
-	for _, q := range e.Quotas {
-		out.Quotas = append(out.Quotas, api.QuotaUse{Group: q.Group, What: string(q.What), Has: q.Has, Most: q.Most})
-	}
-	for _, l := range e.Limits {
-		out.Limits = append(out.Limits, api.ClassLimit{Class: l.Class.String(), Most: int64(l.Most / time.Second)})
 	}
 	return out
 }

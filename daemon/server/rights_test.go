@@ -71,7 +71,7 @@ func TestAnswersShowOfOthersWhatTheTableSays(t *testing.T) {
 		}
 		if rt.Name == "events" {
 			path += "?since=0"
-			b.Announce(job.Event{Kind: job.EventStarted, Job: 1, Called: "1", User: "alice", UID: 1001, State: job.Running})
+			b.Announce(job.Event{Kind: job.EventStarted, Job: 1, Called: "1", User: "alice", UID: new(1001), State: job.Running})
 		}
 		_, body := ask(testServer(b, nil), bob, rt.Method, path, "")
 		body = strings.ReplaceAll(body, `"keys":["alice"]`, `"user":"alice"`)

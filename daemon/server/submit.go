@@ -1,13 +1,11 @@
 package server
 
 import (
-	"cmp"
 	"strings"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/words"
-	"github.com/gpusched/gpusched/units/contract"
 )
 
 // submit queues a job as the user at the other end.
@@ -78,40 +76,16 @@ func prefersBrief(headers []string) bool {
 // site; what is absent stays absent.
 func submission(in api.SubmitRequest) (job.Submission, error) {
 	sub := job.Submission{
-		Key: in.Key, Label: in.Label, Request: in.Request, Grace: in.Grace, Requeue: in.Requeue,
-		Payload: job.Payload{
-			Program: contract.Program{
-				Argv: texts(in.Argv), EnvMode: cmp.Or(contract.EnvMode(in.EnvMode), contract.EnvInherit), Env: texts(in.Env),
-				Dir: string(in.Dir), Umask: in.Umask, Setup: in.Setup, Log: in.Log, TTY: in.TTY,
-			},
-		},
+		Key: in.Key, Label: in.Label, Request: in.Request,
+		Payload: job.Payload{Program: in.Program.Contract()},
 	}
 	r := &sub.Request
 	r.Begin, r.Derived = moment(r.Begin), job.Derived{}
 	r.Notify, sub.Payload.NotifyTo = splitNotify(r.Notify)
 	wholeSpans(r)
-	if in.Grace != nil {
-		sub.Grace = new(in.Grace.Ceil())
-	}
 	var err error
-	if r.Array, err = in.Array.Tasks(); err != nil {
+	if r.Array, err = api.Tasks(r.Array); err != nil {
 		return sub, usagef("%s", words.Error(err))
 	}
 	return sub, nil
-}
-
-func texts(list [][]byte) []string {
-	out := make([]string, len(list))
-	for i, b := range list {
-		out[i] = string(b)
-	}
-	return out
-}
-
-func byteLists(list []string) [][]byte {
-	out := make([][]byte, len(list))
-	for i, s := range list {
-		out[i] = []byte(s)
-	}
-	return out
 }

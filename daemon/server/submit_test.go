@@ -26,10 +26,10 @@ func fullRequest() api.SubmitRequest {
 			MaxLoadPercent: 10, MaxUsedPercent: 20, Spread: true, OnTimeout: job.TimeoutRequeue, WarnSignal: 10, WarnBefore: job.Span(time.Minute),
 			Preemptible: true, Retries: 3, Backoff: job.Span(5 * time.Second), Begin: noon, Hold: true,
 			After: []job.Dependency{{Kind: job.AfterOK, Job: 1}}, Dedup: "d",
+			Grace: &grace, Requeue: &requeue, Array: &job.Array{Written: "0-9%2"},
 		},
-		Grace: &grace, Requeue: &requeue, Array: &api.ArraySpec{Spec: "0-9%2"},
-		Argv: [][]byte{[]byte("python"), {0xff, 'x'}}, EnvMode: "clean", Env: [][]byte{[]byte("A=b")}, Dir: []byte("/srv"), Umask: 0o27,
-		Setup: contract.Setup{Modules: []string{"cuda/12"}, Conda: "/c", Venv: "/v", Command: "source x"},
+		Program: api.Program{Argv: api.Words{"python", "\xffx"}, EnvMode: "clean", Env: api.Words{"A=b"}, Dir: "/srv", Umask: 0o27,
+			Setup: contract.Setup{Modules: []string{"cuda/12"}, Conda: "/c", Venv: "/v", Command: "source x"}},
 	}
 }
 
@@ -60,7 +60,7 @@ func TestASubmissionIsTheRequestWithTheKernelsIdentity(t *testing.T) {
 		Key: "k", Owner: job.Owner{UID: me.uid, GID: 1001, User: testServer(b, nil).userName(me.uid)}, Admin: me.uid == 0,
 		Label: in.Label, Request: request,
 		Payload: job.Payload{Program: contract.Program{Argv: []string{"python", "\xffx"}, EnvMode: contract.EnvClean, Env: []string{"A=b"}, Dir: "/srv", Umask: 0o27, Setup: in.Setup}},
-		Grace:   in.Grace, Requeue: in.Requeue, GIDs: me.gids(),
+		GIDs:    me.gids(),
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -122,14 +122,14 @@ func TestTimesAreWholeSeconds(t *testing.T) {
 		t.Fatalf("%d %s", status, reply)
 	}
 	s, second := b.Submissions()[0], job.Span(time.Second)
-	if r := s.Request; r.TimeLimit != 2*second || *s.Grace != second || r.WarnBefore != second || r.Backoff != 2*second {
-		t.Errorf("%+v, grace %s", r, s.Grace)
+	if r := s.Request; r.TimeLimit != 2*second || *r.Grace != second || r.WarnBefore != second || r.Backoff != 2*second {
+		t.Errorf("%+v, grace %s", r, r.Grace)
 	}
 	c := job.Change{TimeLimit: new(second / 2)}
 	if err := checkChange(&c); err != nil || *c.TimeLimit != second {
 		t.Errorf("an update to half a second: %s, %v", c.TimeLimit, err)
 	}
-	text, err := json.Marshal(publicPart(job.Request{Grace: second * 3 / 2}))
+	text, err := json.Marshal(publicPart(job.Request{Grace: new(second * 3 / 2)}))
 	if err != nil || !strings.Contains(string(text), `"grace_seconds":2,`) {
 		t.Errorf("%s, %v", text, err)
 	}
@@ -178,7 +178,7 @@ func TestLogOfTheSite(t *testing.T) {
 		s := testServer(b, nil)
 		s.opt.Config().Jobs.Log = "/var/log/jobs/%j"
 		in := api.SubmitRequest{
-			Label: job.Label{Name: "x"}, Argv: [][]byte{[]byte("x")}, Dir: []byte("/"), Log: contract.Log{Path: asked},
+			Label: job.Label{Name: "x"}, Program: api.Program{Argv: api.Words{"x"}, Dir: "/", Log: contract.Log{Path: asked}},
 		}
 		body, err := json.Marshal(in)
 		if err != nil {

@@ -112,7 +112,7 @@ func TestTheWireIsTheGolden(t *testing.T) {
 		"attempts":                  renderAttempts(append(v.Attempts, job.Attempt{})),
 		"reservations":              renderReservations([]job.Reservation{reserved, {}}),
 		"queue":                     s.renderExplained(&explained),
-		"plan":                      renderPlan(&course, 7*24*time.Hour),
+		"plan":                      renderPlan(course, 7*24*time.Hour),
 		"unit":                      api.SubmitReply{Unit: []job.Property{{Name: "n", Value: "v"}}},
 	})
 	const golden = "testdata/wire.json"

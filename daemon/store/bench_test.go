@@ -54,7 +54,7 @@ func fill(tb testing.TB, s *Store, n int, p *job.Payload) {
 		for i := range min(batch, n-id) {
 			j := queued(job.ID(id + i + 1))
 			j.QueuedAt, j.Expected = j.SubmittedAt, time.Hour
-			j.Request.Shape, j.Request.Script, j.Request.Grace = fmt.Sprintf("%016x", j.ID), fmt.Sprintf("%016x", -j.ID), job.Span(time.Minute)
+			j.Request.Shape, j.Request.Script, j.Request.Grace = fmt.Sprintf("%016x", j.ID), fmt.Sprintf("%016x", -j.ID), new(job.Span(time.Minute))
 			records = append(records, job.Record{Job: j, Payload: p})
 		}
 		commit(tb, s, records...)

@@ -34,13 +34,13 @@ func aheadCause(a *job.Ahead) string {
 	case job.AheadOwed:
 		return "other jobs were stopped to make room for it"
 	case job.AheadGuarded:
-		return "it has waited " + long(its.Waited) + ", and jobs that wait so long go first"
+		return "it has waited " + long(its.Waited.Duration()) + ", and jobs that wait so long go first"
 	case job.AheadBatch:
 		return "of the same batch, in which larger jobs go first"
 	case job.AheadScore:
 		return byScore(a)
 	}
-	return longer(its.Waited - own.Waited)
+	return longer((its.Waited - own.Waited).Duration())
 }
 
 // byScore names what most of a higher score comes from: share, wait and length, by how far apart
@@ -57,9 +57,9 @@ func byScore(a *job.Ahead) string {
 			parts = append(parts, part{apart, text})
 		}
 	}
-	add(pow2(own.Share-its.Share), fmt.Sprintf("%s has had %s lately, this job's user %s", a.Owner.User, share(its.Share), share(own.Share)))
-	add(ratio(own.Length, its.Length), fmt.Sprintf("it is shorter (counts as %s, this one as %s)", long(its.Length), long(own.Length)))
-	add(ratio(its.Waited, own.Waited), longer(its.Waited-own.Waited))
+	add(pow2(own.Share-its.Share), fmt.Sprintf("%s has had %s lately, this job's user %s", a.User, share(its.Share), share(own.Share)))
+	add(ratio(own.Length, its.Length), fmt.Sprintf("it is shorter (counts as %s, this one as %s)", long(its.Length.Duration()), long(own.Length.Duration())))
+	add(ratio(its.Waited, own.Waited), longer((its.Waited - own.Waited).Duration()))
 	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.apart, a.apart) })
 	if len(parts) == 0 {
 		return "a slightly higher score"
@@ -102,7 +102,7 @@ func long(d time.Duration) string {
 	return job.FormatDuration(d)
 }
 
-func ratio(a, b time.Duration) float64 { return float64(a) / float64(max(b, time.Second)) }
+func ratio(a, b job.Span) float64 { return float64(a) / float64(max(b, job.Span(time.Second))) }
 
 // pow2 is the ratio of the factors of two shares.
 func pow2(x float64) float64 {

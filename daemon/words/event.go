@@ -16,19 +16,19 @@ func Event(e *job.Event) string {
 	case job.EventForgotten:
 		return "no longer on record: " + job.Count(int64(e.Count), "old job")
 	case job.EventGPU:
-		if e.GPU.State == job.GPUFree {
+		if e.GPU.InService {
 			return gpuName(e.GPU) + " is in service"
 		}
 		return gpuName(e.GPU) + " is " + string(e.GPU.State) + by(e) + because(e)
 	case job.EventFault:
 		return gpuName(e.GPU) + " is out of service" + because(e)
 	case job.EventDrain:
-		if e.On {
+		if *e.On {
 			return "no new job starts: drained" + by(e) + because(e)
 		}
 		return "jobs may start again"
 	case job.EventReservation:
-		if e.On {
+		if *e.On {
 			return fmt.Sprintf("reservation %d was made", e.Reservation) + by(e) + because(e)
 		}
 		return fmt.Sprintf("reservation %d is over", e.Reservation)
@@ -99,7 +99,7 @@ func how(e *job.Event) string {
 	if e.Result == nil {
 		return ""
 	}
-	return ": " + Result(e.Result)
+	return ": " + Result(&e.Result.Result)
 }
 
 func onGPUs(e *job.Event) string {

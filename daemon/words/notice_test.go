@@ -30,7 +30,7 @@ func TestNoticesSayWhatNext(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	for want, w := range map[string]job.Warning{
 		"uses 12G of the memory of GPU 3, 2G more than the 10G it was promised": {Code: job.WarningMemory, GPU: 3, Used: 12 << 30, Promised: 10 << 30},
-		"has not used GPU 3 for 1h": {Code: job.WarningIdle, GPU: 3, Idle: time.Hour},
+		"has not used GPU 3 for 1h": {Code: job.WarningIdle, GPU: 3, Idle: job.Span(time.Hour)},
 	} {
 		if got := Warning(w); got != want {
 			t.Errorf("%q, want %q", got, want)

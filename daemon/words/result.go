@@ -176,5 +176,5 @@ func Warning(w job.Warning) string {
 	if w.Code == job.WarningMemory {
 		return "uses " + over(w.GPU, w.Used, w.Promised)
 	}
-	return fmt.Sprintf("has not used GPU %d for %s", w.GPU, job.FormatDuration(w.Idle.Round(time.Second)))
+	return fmt.Sprintf("has not used GPU %d for %s", w.GPU, job.FormatDuration(w.Idle.Duration().Round(time.Second)))
 }

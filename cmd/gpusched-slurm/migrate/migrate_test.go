@@ -164,7 +164,7 @@ func TestWhatCanBeMoved(t *testing.T) {
 		j := api.Job{ID: 9, UID: 1001, State: job.Queued, SubmittedAt: time.Unix(5, 0)}
 		j.Request.GPUMilli, j.Tags, j.Begin = 2000, map[string]string{"k": "v"}, time.Unix(9, 0)
 		j.Private = &api.Private{}
-		j.Private.Argv, j.Private.Env = [][]byte{[]byte("python"), []byte("x.py")}, [][]byte{[]byte("A=1")}
+		j.Private.Argv, j.Private.Env = api.Words{"python", "x.py"}, api.Words{"A=1"}
 		return j
 	}
 	for name, c := range map[string]struct {
@@ -192,7 +192,7 @@ func TestWhatCanBeMoved(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, code, c.want)
 		}
 		if code == "" && (mv.key != "box.9.5" || mv.req.Label.Tags["moved"] != mv.key || mv.req.Label.Tags["k"] != "v" ||
-			!mv.req.Request.Begin.Equal(j.Begin) || mv.req.Request.GPUMilli != 2000 || mv.req.Request.Hold || string(mv.req.Env[0]) != "A=1") {
+			!mv.req.Request.Begin.Equal(j.Begin) || mv.req.Request.GPUMilli != 2000 || mv.req.Request.Hold || mv.req.Env[0] != "A=1") {
 			t.Errorf("%s: %+v", name, mv)
 		}
 	}

@@ -121,6 +121,7 @@ func (e *Engine) asked(r api.SubmitRequest) api.Job {
 	j := api.Job{Manager: Manager, Engine: e.Names, Label: r.Label, Request: r.Request, User: e.variable("USER"), UID: e.uid,
 		State: job.Queued, After: r.Request.After, SubmittedAt: time.Now().UTC()}
 	j.QueuedAt = j.SubmittedAt
+	j.Request.Array, j.Grace, j.Requeue = nil, nil, new(bool) // Slurm decides of the last two
 	switch {
 	case r.Hold:
 		j.HeldBy = j.User
@@ -130,8 +131,8 @@ func (e *Engine) asked(r api.SubmitRequest) api.Job {
 	case len(j.After) > 0:
 		reasoned(&j, "Dependency", waitsFor(j.After))
 	}
-	if array, err := r.Array.Tasks(); err == nil && array != nil {
-		j.Array = &api.Array{Spec: r.Array.Spec, Size: array.Size(), Limit: array.Limit}
+	if array, err := api.Tasks(r.Array); err == nil && array != nil {
+		j.Array = &api.Array{Spec: r.Array.Written, Size: array.Size(), Limit: array.Limit}
 	}
 	return j
 }

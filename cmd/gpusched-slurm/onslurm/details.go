@@ -32,12 +32,13 @@ func (e *Engine) details(ctx context.Context, id string, j *api.Job) {
 	if j.UID != e.uid && e.uid != 0 {
 		return
 	}
-	j.Requeue = fact(record, "Requeue") == "1"
+	j.Requeue = new(fact(record, "Requeue") == "1")
 	path := fact(record, "StdOut")
 	if j.Array != nil {
 		path = "" // there is one for each task
 	}
-	j.Private = &api.Private{Dir: []byte(fact(record, "WorkDir")), Log: contract.Log{Path: expand(path, j)}}
+	j.Private = new(api.Private)
+	j.Private.Dir, j.Private.Log = api.Bytes(fact(record, "WorkDir")), contract.Log{Path: expand(path, j)}
 	if command := fact(record, "Command"); command != "" {
 		j.Private.Command = command
 	}

@@ -48,7 +48,8 @@ func (r *row) job() api.Job {
 		ID: id, Manager: Manager, Label: job.Label{Name: r[colName], Comment: r[colComment]},
 		User: r[colUserName], UID: int(r.number(colUserID)), State: stateOf(r[colState]),
 		SubmittedAt: r.moment(colSubmitTime), QueuedAt: r.moment(colSubmitTime),
-		Requeues: int(r.number(colRestartCnt)), Attempt: int(r.number(colRestartCnt)) + 1,
+		Request: job.Request{Requeue: new(bool)}, Requeues: int(r.number(colRestartCnt)),
+		Attempt: int(r.number(colRestartCnt)) + 1,
 	}
 	r.wishes(&j)
 	r.times(&j)

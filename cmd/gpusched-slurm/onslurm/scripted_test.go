@@ -63,7 +63,7 @@ func calls(t *testing.T, dir string) string {
 
 // simple is a request that every Slurm can do.
 func simple() api.SubmitRequest {
-	r := api.SubmitRequest{Label: job.Label{Name: "x"}, Argv: [][]byte{[]byte("/bin/true")}, Dir: []byte("/tmp")}
+	r := api.SubmitRequest{Label: job.Label{Name: "x"}, Program: api.Program{Argv: api.Words{"/bin/true"}, Dir: "/tmp"}}
 	r.EnvMode = "clean"
 	return r
 }
@@ -358,7 +358,7 @@ func TestAnswerWithoutEnd(t *testing.T) {
 func TestDirectoryOfALog(t *testing.T) {
 	e, dir := scripted(t, nil)
 	r := simple()
-	r.Dir, r.Log.Path = []byte(dir), "logs/deep/%j.txt"
+	r.Dir, r.Log.Path = api.Bytes(dir), "logs/deep/%j.txt"
 	for _, dry := range []bool{true, false} {
 		r.DryRun = dry
 		if _, err := e.Submit(t.Context(), r); err != nil {

@@ -1,7 +1,6 @@
 package sbatch
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -54,7 +53,7 @@ func Run(r api.SubmitRequest, s Site) (Submission, error) {
 	if err != nil {
 		return Submission{}, err
 	}
-	if m.array != nil || m.r.Retries > 0 {
+	if m.r.Array != nil || m.r.Retries > 0 {
 		m.refuse("srun stays with one job, which it starts once: use submit for an array, and for --retries")
 	}
 	if m.p.EnvMode == contract.EnvLogin {
@@ -85,10 +84,7 @@ type mapping struct {
 	r     job.Request
 	label job.Label
 	p     contract.Program
-	array *job.Array
 	mark  string
-	may   *bool // may be queued again; nil is as the site has it
-	grace job.Span
 
 	args    []string // for sbatch or srun
 	refused []string
@@ -97,20 +93,12 @@ type mapping struct {
 
 // mapped checks the form of a request.
 func mapped(r api.SubmitRequest, s Site) (*mapping, error) {
-	m := &mapping{site: s, r: r.Request, label: r.Label, may: r.Requeue, p: contract.Program{
-		Argv: texts(r.Argv), EnvMode: cmp.Or(contract.EnvMode(r.EnvMode), contract.EnvInherit), Env: texts(r.Env),
-		Dir: string(r.Dir), Umask: r.Umask, Setup: r.Setup, Log: r.Log, TTY: r.TTY,
-	}}
+	m := &mapping{site: s, r: r.Request, label: r.Label, p: r.Program.Contract()}
 	var err error
-	if m.array, err = r.Array.Tasks(); err != nil {
+	if m.r.Array, err = api.Tasks(r.Array); err != nil {
 		return nil, usage(words.Error(err))
 	}
-	m.r.Array = m.array
-	if r.Grace != nil {
-		m.grace = *r.Grace
-	}
-	sub := job.Submission{Key: r.Key, Label: r.Label, Request: m.r, Grace: r.Grace, Requeue: r.Requeue,
-		Payload: job.Payload{Program: m.p}}
+	sub := job.Submission{Key: r.Key, Label: r.Label, Request: m.r, Payload: job.Payload{Program: m.p}}
 	if err := sub.Validate(); err != nil {
 		return nil, usage(words.Error(err))
 	}
@@ -118,14 +106,6 @@ func mapped(r api.SubmitRequest, s Site) (*mapping, error) {
 }
 
 func usage(text string) error { return &api.Error{Code: api.CodeUsage, Message: text} }
-
-func texts(list [][]byte) []string {
-	out := make([]string, len(list))
-	for i, b := range list {
-		out[i] = string(b)
-	}
-	return out
-}
 
 func (m *mapping) refuse(format string, args ...any) {
 	m.refused = append(m.refused, fmt.Sprintf(format, args...))

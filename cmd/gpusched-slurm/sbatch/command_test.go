@@ -19,11 +19,9 @@ var site = Site{
 
 // request is one for one GPU in /work.
 func request(argv ...string) api.SubmitRequest {
-	r := api.SubmitRequest{Label: job.Label{Name: "train"}, EnvMode: "clean", Dir: []byte("/work"), Umask: 0o22}
+	r := api.SubmitRequest{Label: job.Label{Name: "train"}, Program: api.Program{EnvMode: "clean", Dir: "/work", Umask: 0o22}}
 	r.GPUMilli = job.WholeGPU
-	for _, a := range argv {
-		r.Argv = append(r.Argv, []byte(a))
-	}
+	r.Argv = argv
 	return r
 }
 
@@ -78,11 +76,11 @@ func TestOptions(t *testing.T) {
 		{"a high number", func(r *api.SubmitRequest, _ *Site) { r.Priority.Number = 5 }, "only administrators of Slurm"},
 		{"a high number of an administrator", func(r *api.SubmitRequest, s *Site) { r.GPUMilli, r.Priority.Number, s.Admin = 0, 5, true }, "--nice=-5"},
 		{"preemptible", func(r *api.SubmitRequest, s *Site) { r.GPUMilli, r.Preemptible, s.QOS = 0, true, []string{"scavenger"} }, "--qos=scavenger"},
-		{"an array", func(r *api.SubmitRequest, _ *Site) { r.GPUMilli, r.Array = 0, &api.ArraySpec{Spec: "0-8:4,20%2"} }, "--open-mode=append --array=0-8:4,20%2"},
+		{"an array", func(r *api.SubmitRequest, _ *Site) { r.GPUMilli, r.Array = 0, &job.Array{Written: "0-8:4,20%2"} }, "--open-mode=append --array=0-8:4,20%2"},
 		{"a sweep", func(r *api.SubmitRequest, _ *Site) {
-			r.GPUMilli, r.Array = 0, &api.ArraySpec{Spec: "%2", Params: []job.Param{{Name: "a", Values: []string{"1", "2"}}}}
+			r.GPUMilli, r.Array = 0, &job.Array{Written: "%2", Params: []job.Param{{Name: "a", Values: []string{"1", "2"}}}}
 		}, "--open-mode=append --array=0-1%2"},
-		{"a number that is too high", func(r *api.SubmitRequest, _ *Site) { r.Array = &api.ArraySpec{Spec: "1-2000"} }, "MaxArraySize in slurm.conf lets 1000 be the highest"},
+		{"a number that is too high", func(r *api.SubmitRequest, _ *Site) { r.Array = &job.Array{Written: "1-2000"} }, "MaxArraySize in slurm.conf lets 1000 be the highest"},
 		{"after", func(r *api.SubmitRequest, _ *Site) {
 			r.GPUMilli, r.After = 0, []job.Dependency{{Kind: job.AfterOK, Job: 7}, {Kind: job.AfterOK, Job: 8}, {Kind: job.AfterAny, Job: 9},
 				{Kind: job.AfterStart, Job: 1}, {Kind: job.AfterFail, Job: 2}}
@@ -103,7 +101,7 @@ func TestOptions(t *testing.T) {
 		{"a log", func(r *api.SubmitRequest, _ *Site) { r.GPUMilli, r.Log = 0, contract.Log{Path: "out/%n-%j%%.txt"} },
 			"--comment=[.log=%2Fwork%2Fout%2Ftrain-%25j%25%25.txt] --open-mode=append --output=/work/out/train-%j%%.txt"},
 		{"a log of tasks", func(r *api.SubmitRequest, _ *Site) {
-			r.GPUMilli, r.Log, r.Array = 0, contract.Log{Path: "~/%A-%a-%j", Truncate: true}, &api.ArraySpec{Spec: "1"}
+			r.GPUMilli, r.Log, r.Array = 0, contract.Log{Path: "~/%A-%a-%j", Truncate: true}, &job.Array{Written: "1"}
 		}, "--comment=[.log=%2Fhome%2Falice%2F%25A-%25a-%25A_%25a] --open-mode=truncate --output=/home/alice/%A-%a-%A_%a --array=1"},
 		{"a log with a backslash", func(r *api.SubmitRequest, _ *Site) { r.Log.Path = `a\b` }, "backslash"},
 		{"mail", func(r *api.SubmitRequest, _ *Site) {
@@ -149,7 +147,7 @@ func TestWrittenIsRead(t *testing.T) {
 	r.Request = job.Request{GPUMilli: 2000, GPUType: "a100", MemBytes: 32<<30 + 1, CPUs: 8, TimeLimit: job.Span(26*time.Hour + 3*time.Second),
 		Priority: job.Priority{Number: -5}, Hold: true, WarnSignal: 10, WarnBefore: job.Span(90 * time.Second)}
 	r.After = []job.Dependency{{Kind: job.AfterStart, Job: 7}, {Kind: job.AfterOK, Job: 8}, {Kind: job.AfterFail, Job: 9}, {Kind: job.AfterAny, Job: 10}}
-	r.Array, r.Requeue, r.Comment = &api.ArraySpec{Spec: "0-8:4%2"}, yes(true), "mine"
+	r.Array, r.Requeue, r.Comment = &job.Array{Written: "0-8:4%2"}, yes(true), "mine"
 	r.Notify = []job.Notify{{On: []job.NotifyEvent{job.NotifyStart, job.NotifyEnd, job.NotifyFail}, Way: job.NotifyMail, To: "a@b.org"}}
 	r.Log = contract.Log{Path: "/out/%A-%a", Truncate: true}
 	sub, err := Command(r, site)

@@ -48,21 +48,21 @@ func (m *mapping) addOptions() {
 // addBatchOptions says those that sbatch alone has.
 func (m *mapping) addBatchOptions() {
 	m.addOutput()
-	if m.array != nil {
-		if last := m.array.At(m.array.Size() - 1); m.site.MaxArraySize > 0 && last >= m.site.MaxArraySize {
+	if m.r.Array != nil {
+		if last := m.r.Array.At(m.r.Array.Size() - 1); m.site.MaxArraySize > 0 && last >= m.site.MaxArraySize {
 			m.refuse("a task has the number %d, and MaxArraySize in slurm.conf lets %d be the highest", last, m.site.MaxArraySize-1)
 		}
-		m.add("array", m.array.Spec())
+		m.add("array", m.r.Array.Spec())
 	}
 	switch {
 	case m.r.Retries > 0:
 		m.add("requeue", "")
-		if m.may != nil && !*m.may {
+		if m.r.Requeue != nil && !*m.r.Requeue {
 			m.note("a job that may be tried again (--retries) is queued again when its node fails, too")
 		}
-	case m.may != nil && *m.may:
+	case m.r.MayRequeue():
 		m.add("requeue", "")
-	case m.may != nil:
+	case m.r.Requeue != nil:
 		m.add("no-requeue", "")
 	}
 }

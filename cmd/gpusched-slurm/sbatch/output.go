@@ -17,7 +17,7 @@ func (m *mapping) addOutput() {
 	mode := "append" // what an attempt before printed stays
 	if m.p.Log.Truncate && path != "" {
 		mode = "truncate"
-		if m.r.Retries > 0 || m.may != nil && *m.may {
+		if m.r.Retries > 0 || m.r.MayRequeue() {
 			m.differs(otherTruncate)
 		}
 	}
@@ -37,7 +37,7 @@ func (m *mapping) logPath() (path, refusal string) {
 		return "", "the path of a log can't have a backslash there (--log)"
 	}
 	id, array, task := "%j", "%j", ""
-	if m.array != nil {
+	if m.r.Array != nil {
 		id, array, task = "%A_%a", "%A", "%a"
 	}
 	rest, inHome := job.InHome(pattern)

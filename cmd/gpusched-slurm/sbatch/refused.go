@@ -78,7 +78,7 @@ func (m *mapping) refuseForeign() {
 	if m.r.Backoff > 0 && m.r.Retries <= 0 {
 		m.refuse("--backoff needs --retries: give both, or neither")
 	}
-	if m.grace > 0 && job.Span(m.site.KillWait) != m.grace {
+	if grace := m.r.GraceTime(); grace > 0 && job.Span(m.site.KillWait) != grace {
 		m.differs(otherGrace)
 		if m.site.KillWait > 0 {
 			m.notes[len(m.notes)-1] += ", which is " + job.Span(m.site.KillWait).String()

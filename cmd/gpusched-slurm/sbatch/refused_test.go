@@ -19,7 +19,7 @@ func TestEveryGap(t *testing.T) {
 		"--gpu-mem auto":                         func(r *api.SubmitRequest) { r.GPUMemBytes = job.AutoGPUMem },
 		"--dedup":                                func(r *api.SubmitRequest) { r.Dedup = "abc" },
 		"--objective, --batch":                   func(r *api.SubmitRequest) { r.Objective, r.Batch = job.Makespan, "night" },
-		"--max-failures":                         func(r *api.SubmitRequest) { r.MaxFailures, r.Array = 2, &api.ArraySpec{Spec: "0-3"} },
+		"--max-failures":                         func(r *api.SubmitRequest) { r.MaxFailures, r.Array = 2, &job.Array{Written: "0-3"} },
 		"--on-timeout requeue":                   func(r *api.SubmitRequest) { r.OnTimeout, r.TimeLimit = job.TimeoutRequeue, minute },
 		"--signal-to main":                       func(r *api.SubmitRequest) { r.SignalTo = job.SignalMain },
 		"--screen":                               func(r *api.SubmitRequest) { r.Screen = true },

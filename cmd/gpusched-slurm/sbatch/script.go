@@ -95,11 +95,11 @@ fi
 
 // params are the values of an array's parameters for the task.
 func (m *mapping) params(b *strings.Builder) {
-	if m.array == nil || len(m.array.Params) == 0 {
+	if m.r.Array == nil || len(m.r.Array.Params) == 0 {
 		return
 	}
 	scale := 1
-	for i, p := range slices.Backward(m.array.Params) {
+	for i, p := range slices.Backward(m.r.Array.Params) {
 		fmt.Fprintf(b, "case $((SLURM_ARRAY_TASK_ID / %d %% %d)) in\n", scale, len(p.Values))
 		for n, v := range p.Values {
 			fmt.Fprintf(b, "%d) gs_p%d=%s ;;\n", n, i, quote(v))
@@ -119,7 +119,7 @@ func (m *mapping) ours() []string {
 	if m.r.GPUMemBytes>>20 > 0 {
 		list = append(list, "GPUSCHED_GPU_MEM_MIB="+strconv.FormatInt(m.r.GPUMemBytes>>20, 10))
 	}
-	if m.array != nil {
+	if m.r.Array != nil {
 		list = append(list, `GPUSCHED_ARRAY_JOB="$SLURM_ARRAY_JOB_ID"`, `GPUSCHED_ARRAY_TASK="$SLURM_ARRAY_TASK_ID"`)
 	}
 	return list
@@ -186,10 +186,10 @@ func (m *mapping) nextMark(word string) (at int, mark, value string) {
 	if i := strings.Index(word, cudaMark); i >= 0 {
 		at, mark, value = i, cudaMark, `"$gs_visible"`
 	}
-	if m.array == nil {
+	if m.r.Array == nil {
 		return at, mark, value
 	}
-	for i, p := range m.array.Params {
+	for i, p := range m.r.Array.Params {
 		name := "{" + p.Name + "}"
 		if j := strings.Index(word, name); j >= 0 && j < at {
 			at, mark, value = j, name, `"$gs_p`+strconv.Itoa(i)+`"`

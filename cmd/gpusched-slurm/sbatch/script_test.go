@@ -67,8 +67,8 @@ func (e environ) get(name string) string {
 
 func scriptOf(t testing.TB, r api.SubmitRequest) []byte {
 	t.Helper()
-	if r.Dir = []byte("/"); len(r.Argv) == 0 {
-		r.Argv = [][]byte{[]byte("true")}
+	if r.Dir = "/"; len(r.Argv) == 0 {
+		r.Argv = api.Words{"true"}
 	}
 	sub, err := Command(r, Site{Shards: 10})
 	if err != nil {
@@ -93,7 +93,7 @@ func TestWordsArrive(t *testing.T) {
 	}
 	r := request("env", "-0")
 	for _, kv := range env {
-		r.Env = append(r.Env, []byte(kv))
+		r.Env = append(r.Env, kv)
 	}
 	script := scriptOf(t, r)
 	if bytes.Contains(script, []byte("\r\n")) {
@@ -143,9 +143,9 @@ func FuzzScript(f *testing.F) {
 			return
 		}
 		r := request("/usr/bin/printf", `%s\0%s\0`, "["+a+"]", "["+b+"]")
-		r.Env = [][]byte{[]byte("X=" + value)}
+		r.Env = api.Words{"X=" + value}
 		script := scriptOf(t, r)
-		r.Argv = [][]byte{[]byte("env"), []byte("-0")}
+		r.Argv = api.Words{"env", "-0"}
 		second := scriptOf(t, r)
 		if bytes.Contains(script, []byte("\r\n")) {
 			t.Fatal("a line end of Windows")
@@ -170,7 +170,7 @@ func TestProgramsWithOddNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := request(name, "1 2")
-		r.Env = [][]byte{[]byte("PATH=" + dir + ":/usr/bin:/bin")}
+		r.Env = api.Words{"PATH=" + dir + ":/usr/bin:/bin"}
 		for _, sh := range shells(t) {
 			if got := argvOf(t, sh, scriptOf(t, r)); len(got) != 2 || got[0] != "ran" || got[1] != "1 2" {
 				t.Errorf("%s: %q gives %q", sh, name, got)
@@ -203,12 +203,12 @@ func TestVariables(t *testing.T) {
 			[]string{"SLURM_JOB_GPUS=1,3", "CUDA_VISIBLE_DEVICES=0,1", "PATH=" + dir + ":/usr/bin:/bin"}, "CUDA_VISIBLE_DEVICES=GPU-b,GPU-d"},
 		{"no nvidia-smi", func(*api.SubmitRequest) {}, []string{"SLURM_JOB_GPUS=1", "CUDA_VISIBLE_DEVICES=0"},
 			"CUDA_VISIBLE_DEVICES=0 GPUSCHED_GPU_IDS=1 GPUSCHED_GPU_UUIDS= NVIDIA_VISIBLE_DEVICES=1"},
-		{"a task", func(r *api.SubmitRequest) { r.GPUMilli, r.Array = 0, &api.ArraySpec{Spec: "1-9"} },
+		{"a task", func(r *api.SubmitRequest) { r.GPUMilli, r.Array = 0, &job.Array{Written: "1-9"} },
 			[]string{"SLURM_ARRAY_JOB_ID=1230", "SLURM_ARRAY_TASK_ID=4"}, "GPUSCHED_ARRAY_JOB=1230 GPUSCHED_ARRAY_TASK=4"},
 		{"of another job", func(r *api.SubmitRequest) {
 			r.GPUMilli, r.EnvMode = 0, "inherit"
 			for _, kv := range []string{"SLURM_NTASKS=99", "GPUSCHED_JOB_ID=5", "CUDA_VISIBLE_DEVICES=7", "SSH_TTY=x", "PWD=/x", "MASTER_PORT=1", "A=1", "A=2"} {
-				r.Env = append(r.Env, []byte(kv))
+				r.Env = append(r.Env, kv)
 			}
 		}, []string{"SLURM_NTASKS=1"},
 			"SLURM_NTASKS=1 GPUSCHED_JOB_ID=1234 CUDA_VISIBLE_DEVICES= SSH_TTY=(unset) PWD=/ MASTER_PORT=1 A=2"},
@@ -229,7 +229,7 @@ func TestParameters(t *testing.T) {
 	for i, want := range []string{"a-x y", "a-'$z", "b\n-x y", "b\n-'$z"} {
 		r := request("/usr/bin/printf", `%s\0`, "{p}-{q}", "{r}", "{p}{p}")
 		r.GPUMilli = 0
-		r.Array = &api.ArraySpec{Params: []job.Param{{Name: "p", Values: []string{"a", "b\n"}}, {Name: "q", Values: []string{"x y", "'$z"}}}}
+		r.Array = &job.Array{Params: []job.Param{{Name: "p", Values: []string{"a", "b\n"}}, {Name: "q", Values: []string{"x y", "'$z"}}}}
 		got := argvOf(t, "/bin/sh", scriptOf(t, r), "SLURM_ARRAY_JOB_ID=1", "SLURM_ARRAY_TASK_ID="+string(rune('0'+i)))
 		p, _, _ := strings.Cut(want, "-")
 		if len(got) != 3 || got[0] != want || got[1] != "{r}" || got[2] != p+p {
@@ -286,8 +286,8 @@ func TestSetup(t *testing.T) {
 	for _, kind := range []string{"sh", "bash"} {
 		must(os.WriteFile(init+"/init/"+kind, []byte("module() { MODULES=$MODULES:$2; export MODULES; [ \"$2\" != bad ]; }\n"), 0o644))
 	}
-	r.Argv = [][]byte{[]byte("env"), []byte("-0")}
-	r.Env = [][]byte{[]byte("MODULESHOME=" + init)}
+	r.Argv = api.Words{"env", "-0"}
+	r.Env = api.Words{"MODULESHOME=" + init}
 	if o := environ(argvOf(t, "/bin/sh", scriptOf(t, r))); o.get("MODULES") != ":cuda/12:gcc" {
 		t.Errorf("modules: %q", o.get("MODULES"))
 	}
@@ -320,22 +320,22 @@ func TestRetries(t *testing.T) {
 		}
 		_ = os.Remove(log)
 		r := r
-		r.Argv = [][]byte{[]byte("/bin/sh"), []byte("-c"), []byte("trap 'echo got; exit 5' USR1; kill -USR1 $PPID; while :; do sleep 0.01; done")}
+		r.Argv = api.Words{"/bin/sh", "-c", "trap 'echo got; exit 5' USR1; kill -USR1 $PPID; while :; do sleep 0.01; done"}
 		o := runScript(t, sh, scriptOf(t, r), path, "SLURM_RESTART_COUNT=2")
 		if o.status != 5 || o.stdout != "got\n" {
 			t.Errorf("%s: a signal is passed on: %+v", sh, o)
 		}
-		r.Argv[2] = []byte("trap 'exit 0' USR1; kill -USR1 $PPID; while :; do sleep 0.01; done")
+		r.Argv[2] = "trap 'exit 0' USR1; kill -USR1 $PPID; while :; do sleep 0.01; done"
 		const pass = `kill -s "$1" "$gs_pid" 2>/dev/null;`
 		slow := bytes.Replace(scriptOf(t, r), []byte(pass), []byte(pass+" sleep 0.3;"), 1) // the command has ended before the wait for it does
 		if o := runScript(t, sh, slow, path); !bytes.Contains(slow, []byte("sleep 0.3")) || o.status != 0 {
 			t.Errorf("%s: it ends well as a signal is passed on: %+v", sh, o)
 		}
-		r.Argv[2] = []byte("kill -KILL $$") // of which bash says something where it is /bin/sh, in its POSIX mode
+		r.Argv[2] = "kill -KILL $$" // of which bash says something where it is /bin/sh, in its POSIX mode
 		if o := runScript(t, sh, scriptOf(t, r), path, "SLURM_RESTART_COUNT=2", "POSIXLY_CORRECT=1"); o.status != 137 || strings.Contains(o.stderr, "wait") {
 			t.Errorf("%s: killed: %+v", sh, o)
 		}
-		r.Argv[2] = []byte("kill -TERM $PPID; sleep 5")
+		r.Argv[2] = "kill -TERM $PPID; sleep 5"
 		if o := runScript(t, sh, scriptOf(t, r), path); o.status != 143 {
 			t.Errorf("%s: ended: %+v", sh, o)
 		}

@@ -242,7 +242,7 @@ func TestSparkline(t *testing.T) {
 func TestRemember(t *testing.T) {
 	m := New(Setting{})
 	see := func(at time.Time, util int) {
-		m.remember(&api.GPUsReply{SampledAt: at, GPUs: []api.GPU{{GPU: job.GPU{UUID: "a", UtilPercent: util}}}})
+		m.remember(&api.GPUsReply{GPUSource: job.GPUSource{SampledAt: at}, GPUs: []api.GPU{{GPU: job.GPU{UUID: "a", UtilPercent: util}}}})
 	}
 	for i := range 1000 {
 		see(at.Add(time.Duration(i)*time.Second), 50)
@@ -255,7 +255,7 @@ func TestRemember(t *testing.T) {
 	if len(m.points["a"]) != 1 {
 		t.Errorf("after the clock was set back: %v", m.points["a"])
 	}
-	m.remember(&api.GPUsReply{SampledAt: at, GPUs: nil})
+	m.remember(&api.GPUsReply{GPUSource: job.GPUSource{SampledAt: at}, GPUs: nil})
 	if len(m.points) > 0 {
 		t.Errorf("of a GPU that is gone: %v", m.points)
 	}

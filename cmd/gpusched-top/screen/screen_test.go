@@ -67,7 +67,7 @@ func lab() Picture {
 	halted.SuspendedAt, halted.SuspendedBy = at.Add(-10*time.Minute), "bob"
 	idle := running(45, bob, "idle", 9*time.Hour, 6)
 	idle.TimeLimit = job.Span(10 * time.Hour)
-	idle.Warnings = []api.Warning{{Code: "gpu-idle", GPU: 6, Sentence: "has not used GPU 6 for 2h"}}
+	idle.Warnings = []job.Warning{{Code: "gpu-idle", GPU: 6, Sentence: "has not used GPU 6 for 2h"}}
 	kept := waiting(48, bob, "later", "held by bob", time.Hour, 0)
 	kept.HeldBy = "bob"
 	sweep := waiting(47, alice, "sweep", "GPUs 0-3,6 are in use by jobs 41,42,43,…; 2 jobs are before it", 40*time.Minute, 3*time.Hour)
@@ -90,7 +90,7 @@ func lab() Picture {
 		Host: job.HostView{MemBytes: 503 * gib, PromisedMem: 120 * gib, CPUs: 64, PromisedCPUs: 24},
 	}
 	return Picture{
-		At: at, GPUs: api.GPUsReply{GPUs: gpus, SampledAt: at.Add(-time.Second)}, List: &api.ListReply{Jobs: jobs},
+		At: at, GPUs: api.GPUsReply{GPUs: gpus, GPUSource: job.GPUSource{SampledAt: at.Add(-time.Second)}}, List: &api.ListReply{Jobs: jobs},
 		Status: &status, Own: &api.ListReply{Jobs: jobs[5:6], Omitted: 1},
 	}
 }

@@ -73,7 +73,7 @@ func TestAttendReadsTheLog(t *testing.T) {
 	}
 	j := api.Job{
 		ID: 5, UID: 62000, User: "ann", State: job.Running, Attempt: 1, InvocationID: "ab", PlacedAt: time.Now().Add(-time.Minute),
-		Private: &api.Private{Log: contract.Log{Path: path}},
+		Private: &api.Private{Program: api.Program{Log: contract.Log{Path: path}}},
 	}
 	ended := make(chan struct{})
 	end := sync.OnceFunc(func() { close(ended) })
@@ -138,7 +138,7 @@ func TestAttendReadsTheLogOfEveryStart(t *testing.T) {
 	reply := api.JobReply{
 		Job: api.Job{
 			ID: 5, UID: 62000, User: "ann", State: job.Completed, Attempt: 4, InvocationID: "ef", PlacedAt: at, EndedAt: at,
-			Private: &api.Private{Log: contract.Log{Path: path}}, Result: &api.Result{Result: job.Result{Outcome: job.Completed}},
+			Private: &api.Private{Program: api.Program{Log: contract.Log{Path: path}}}, Result: &api.Result{Result: job.Result{Outcome: job.Completed}},
 		},
 		Attempts: []api.Attempt{attempt(1, "ab"), attempt(2, "cd"), attempt(3, ""), attempt(4, "ef")}, // the third could not start
 	}

@@ -30,7 +30,7 @@ func BenchmarkTable(b *testing.B) {
 	reply := api.ListReply{Schema: api.Schema}
 	for i := range 300 {
 		j := api.Job{ID: job.ID(i + 1), User: "alice", UID: 1001, Label: job.Label{Name: "train"}, State: job.Running, SubmittedAt: noon,
-			StartedAt: noon, Request: job.Request{GPUMilli: 1000, MemBytes: 8 << 30, Grace: job.Span(30 * time.Second)}}
+			StartedAt: noon, Request: job.Request{GPUMilli: 1000, MemBytes: 8 << 30, Grace: new(job.Span(30 * time.Second))}}
 		if i >= 8 {
 			j.State, j.StartedAt = job.Queued, time.Time{}
 			j.QueuedAt, j.ExpectedStart = noon, noon.Add(time.Hour)

@@ -68,8 +68,8 @@ func (c *cancelCmd) said(j api.Job) string {
 		return resultOf(j)
 	case c.Now:
 		return "is being ended: SIGKILL now"
-	case c.Grace != nil || j.Grace > 0:
-		return fmt.Sprintf("is being ended: SIGTERM now, SIGKILL in %ds", wholeSeconds(*cmp.Or(c.Grace, &j.Grace)))
+	case c.Grace != nil || j.GraceTime() > 0:
+		return fmt.Sprintf("is being ended: SIGTERM now, SIGKILL in %ds", wholeSeconds(*cmp.Or(c.Grace, j.Grace)))
 	}
 	return "is being ended"
 }

@@ -75,7 +75,7 @@ func (r rig) ask(t *testing.T, name string, change func(*api.SubmitRequest), arg
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Name, req.Dir = name, []byte("/tmp")
+	req.Name, req.Dir = name, "/tmp"
 	req.GPUMilli, req.MemBytes = 0, 16<<20
 	if change != nil {
 		change(&req)
@@ -364,7 +364,7 @@ func conformMissing(t *testing.T, r rig) {
 }
 
 func conformArray(t *testing.T, r rig) {
-	j := r.ask(t, "array", func(q *api.SubmitRequest) { q.Hold, q.Array = true, &api.ArraySpec{Spec: "0-4%2"} }, "true")
+	j := r.ask(t, "array", func(q *api.SubmitRequest) { q.Hold, q.Array = true, &job.Array{Written: "0-4%2"} }, "true")
 	reply, err := api.Show(t.Context(), r.Engine, j.ID.String(), api.JobQuery{})
 	if a := reply.Job.Array; err != nil || a == nil || a.Size != 5 || a.Limit != 2 || j.Array == nil || j.Array.Size != 5 {
 		t.Errorf("%+v %v", reply.Job, err)

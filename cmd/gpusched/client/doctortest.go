@@ -128,10 +128,11 @@ func (t *gpuTrial) submit(ctx context.Context, a *app) {
 		Key: api.NewKey(), Label: job.Label{Name: "doctor-test"},
 		Request: job.Request{
 			GPUMilli: job.WholeGPU, GPUIDs: []int{t.Index}, MemBytes: trialMem, TimeLimit: job.Span(trialTime),
-			Retries: job.NoRetries,
+			Retries: job.NoRetries, Requeue: &no,
 		},
-		Requeue: &no, Argv: bytesOf([]string{self, "doctor", "--probe"}), EnvMode: string(contract.EnvClean),
-		Dir: []byte("/"), Umask: 0o077, Log: log,
+		Program: api.Program{
+			Argv: api.Words{self, "doctor", "--probe"}, EnvMode: contract.EnvClean, Dir: "/", Umask: 0o077, Log: log,
+		},
 	})
 	if err != nil {
 		t.Checks = append(t.Checks, trial.Wrong(job.Failing, trial.Start, "the job was refused: "+err.Error(), ""))

@@ -53,7 +53,7 @@ func (c *eventsCmd) Run(ctx context.Context, a *app) error {
 	}
 	list := []api.Event{}
 	for _, e := range all {
-		if e.Event != job.EventPosition && c.wants(a, &e) {
+		if e.Kind != job.EventPosition && c.wants(a, &e) {
 			list = append(list, e)
 		}
 	}
@@ -97,7 +97,7 @@ func (c *eventsCmd) follow(ctx context.Context, a *app, since int64, form string
 		if err != nil {
 			return err
 		}
-		if form == "table" && e.Event == job.EventPosition || !c.wants(a, &e) {
+		if form == "table" && e.Kind == job.EventPosition || !c.wants(a, &e) {
 			continue
 		}
 		a.out.Now = time.Now() // it may be tomorrow by now
@@ -112,7 +112,7 @@ func (c *eventsCmd) follow(ctx context.Context, a *app, since int64, form string
 // wants reports whether an event is one of those that were asked for. That some are gone
 // concerns everybody.
 func (c *eventsCmd) wants(a *app, e *api.Event) bool {
-	if e.Event == job.EventGap || e.Event == job.EventPosition {
+	if e.Kind == job.EventGap || e.Kind == job.EventPosition {
 		return true
 	}
 	if c.Mine && (e.UID == nil || *e.UID != a.uid) || c.User != "" && e.User != c.User {
@@ -131,7 +131,7 @@ func (a *app) writeEvent(e *api.Event, form string) error {
 	if form != "table" {
 		return writeJSON(a.out.W, e, "")
 	}
-	local := e.Time.In(a.out.Now.Location())
+	local := e.At.In(a.out.Now.Location())
 	at := local.Format(time.DateTime)
 	if a.out.TTY && local.Format(time.DateOnly) == a.out.Now.Format(time.DateOnly) {
 		at = local.Format(time.TimeOnly)
@@ -142,11 +142,11 @@ func (a *app) writeEvent(e *api.Event, form string) error {
 
 func eventStyle(e *api.Event) term.Style {
 	switch {
-	case e.Event == job.EventFault, e.Event == job.EventGPU && !e.GPU.InService:
+	case e.Kind == job.EventFault, e.Kind == job.EventGPU && !e.GPU.InService:
 		return term.Red
-	case e.Event == job.EventEnded && e.State != job.Completed, e.Event == job.EventGap:
+	case e.Kind == job.EventEnded && e.State != job.Completed, e.Kind == job.EventGap:
 		return term.Yellow
-	case e.Event == job.EventDrain && *e.On:
+	case e.Kind == job.EventDrain && *e.On:
 		return term.Yellow
 	}
 	return term.Plain

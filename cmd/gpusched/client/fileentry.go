@@ -173,7 +173,7 @@ func (r *fileReader) command(e jobsfile.Entry) (options, argv []string, err erro
 
 // shell runs a line as one types it. What fails before a pipe fails the job, where there is a shell for that.
 func (r *fileReader) shell(line string) []string {
-	if pipes().MatchString(line) && r.a.inPath("bash", bytesOf(r.a.environ)) {
+	if pipes().MatchString(line) && r.a.inPath("bash", r.a.environ) {
 		return piped(line)
 	}
 	return []string{"sh", "-c", line}
@@ -206,7 +206,7 @@ func (r *fileReader) interpreter(e jobsfile.Entry) []string {
 	if ext := filepath.Ext(e.Script); ext != ".py" && ext != "" {
 		return nil
 	}
-	if e.Conda == "" && !r.a.inPath("python", bytesOf(r.a.environ)) {
+	if e.Conda == "" && !r.a.inPath("python", r.a.environ) {
 		return []string{"python3"}
 	}
 	return []string{"python"}

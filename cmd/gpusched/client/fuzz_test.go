@@ -107,7 +107,7 @@ func submitted(t *testing.T, a *app, c *submitCmd) error {
 		return err
 	}
 	for i, arg := range req.Argv {
-		if typed := a.words[len(a.words)-len(req.Argv)+i]; string(arg) != typed {
+		if typed := a.words[len(a.words)-len(req.Argv)+i]; arg != typed {
 			t.Fatalf("%q was typed and %q is sent", typed, arg)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// leastIdle is the shortest idle time that is worth showing, in seconds.
-const leastIdle = 60
+// leastIdle is the shortest idle time that is worth showing.
+const leastIdle = job.Span(time.Minute)
 
 // useLine is what a job uses of a GPU, or used of it; named says which.
 func useLine(g api.Allocation, named bool) string {
@@ -18,10 +18,9 @@ func useLine(g api.Allocation, named bool) string {
 	parts.add(g.UsedBytes > 0, "%s now", job.FormatSize(g.UsedBytes))
 	parts.add(g.UsedBytes < 0, "use now unknown: the driver does not say")
 	parts.add(g.PeakBytes > 0, "%s at its peak", job.FormatSize(g.PeakBytes))
-	seen, computed := time.Duration(g.SeenSeconds)*time.Second, time.Duration(g.BusySeconds)*time.Second
-	busy := job.GPUUse{Seen: seen, Busy: computed}.BusyPercent()
+	busy := job.GPUUse{Seen: g.Seen.Duration(), Busy: g.Busy.Duration()}.BusyPercent()
 	parts.add(busy >= 0, "busy %d %% of the time", busy)
-	parts.add(g.IdleSeconds >= leastIdle, "not used for %s", job.FormatDuration(time.Duration(g.IdleSeconds)*time.Second))
+	parts.add(g.Idle >= leastIdle, "not used for %s", g.Idle)
 	if len(parts) == 0 {
 		return ""
 	}

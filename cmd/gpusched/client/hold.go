@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -76,8 +75,7 @@ func (a *app) limitLeft(j api.Job) string {
 	if j.TimeLimit == 0 || j.StartedAt.IsZero() || j.Suspended() {
 		return ""
 	}
-	rested := time.Duration(j.SuspendedSeconds) * time.Second
-	return ", until " + a.out.Clock(j.StartedAt.Add(j.TimeLimit.Duration()+rested)) + " at the latest"
+	return ", until " + a.out.Clock(j.StartedAt.Add((j.TimeLimit + j.Rested).Duration())) + " at the latest"
 }
 
 // requeueCmd sends running jobs back to the queue.

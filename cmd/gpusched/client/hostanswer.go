@@ -49,7 +49,7 @@ func answerDocument(ctx context.Context, a *app, args []string) error {
 	if t.Job != nil {
 		here.surround(t.Job)
 	}
-	return here.carryOut(ctx, each(t.Words, func(b []byte) string { return string(b) }))
+	return here.carryOut(ctx, t.Words)
 }
 
 // gone ends this process: whoever asked has gone, and jobs go on.
@@ -107,7 +107,7 @@ func (a *app) surround(n *remote.NewJob) {
 	if n.Environ == nil {
 		return
 	}
-	environ := each(n.Environ, func(b []byte) string { return string(b) })
+	environ := slices.Clone(n.Environ)
 	for _, entry := range a.environ {
 		if name, _, _ := strings.Cut(entry, "="); slices.Contains(ofAccount, name) && !isSet(environ, name) {
 			environ = append(environ, entry)
@@ -134,16 +134,16 @@ var boundVariables = strings.Fields("DBUS_SESSION_BUS_ADDRESS DISPLAY GPUSCHED_H
 // environFor is what a new job of another machine gets of an environment: nothing that leads to something of this
 // machine, and nothing of the account here, unless an option (-e) names it. Where that machine is only asked, it gets
 // no secret: of what it does not need to answer the names alone.
-func environFor(environ, set []string, dryRun bool) [][]byte {
-	out := [][]byte{}
+func environFor(environ, set []string, dryRun bool) []string {
+	out := []string{}
 	for _, entry := range environ {
 		name, _, _ := strings.Cut(entry, "=")
 		switch named := slices.Contains(set, name); {
 		case !named && (slices.Contains(ofAccount, name) || slices.Contains(boundVariables, name)):
 		case !dryRun || slices.Contains(toFindPrograms, name):
-			out = append(out, []byte(entry))
+			out = append(out, entry)
 		case named:
-			out = append(out, []byte(name+"="))
+			out = append(out, name+"=")
 		}
 	}
 	return out

@@ -35,7 +35,7 @@ func (a *app) plainHost() string {
 }
 
 // typed is the command line as another machine is to answer it.
-func (a *app) typed() remote.Typed { return remote.Typed{Words: bytesOf(a.words)} }
+func (a *app) typed() remote.Typed { return remote.Typed{Words: a.words} }
 
 // asking are the words before a command that say which scheduler of this machine it asks.
 func (a *app) asking() []string {

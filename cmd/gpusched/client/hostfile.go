@@ -100,7 +100,7 @@ func (n *newElsewhere) needs() string {
 	}
 	c := n.c
 	// Of text alone, this can't fail.
-	text, _ := json.Marshal([]any{c.Chdir, argv[0], scriptOf(bytesOf(argv)), c.Env, c.setupOptions, c.Force})
+	text, _ := json.Marshal([]any{c.Chdir, argv[0], scriptOf(argv), c.Env, c.setupOptions, c.Force})
 	return string(text)
 }
 

@@ -85,7 +85,7 @@ func TestTheFirstToStartIsTheBest(t *testing.T) {
 
 // An event is of a job by its name, its number or that of its array.
 func TestAnEventIsOfTheJobThatIsNamed(t *testing.T) {
-	of := api.Event{Job: 9, Called: "7_3"}
+	of := api.Event{Event: job.Event{Job: 9, Called: "7_3"}}
 	for id, want := range map[string]bool{"7_3": true, "7": true, "9": true, "8": false, "7_4": false} {
 		if got := isOf(&of, id); got != want {
 			t.Errorf("%q: %v", id, got)
@@ -143,7 +143,7 @@ func TestTheEnvironmentOfAnotherMachine(t *testing.T) {
 	environ := []string{"PATH=/bin", "HOME=/home/me", "USER=me", "SSH_AUTH_SOCK=/tmp/x", "XDG_RUNTIME_DIR=/run/user/1", "SHELL=/bin/me", "DISPLAY=:7", "A=", "TOKEN=hunter2"}
 	set := []string{"DISPLAY", "SHELL", "B=1"}
 	text := func(dryRun bool) string {
-		return joined(environFor(environ, set, dryRun), " ", func(b []byte) string { return string(b) })
+		return strings.Join(environFor(environ, set, dryRun), " ")
 	}
 	if got := text(false); got != "PATH=/bin SHELL=/bin/me DISPLAY=:7 A= TOKEN=hunter2" {
 		t.Error(got)
@@ -153,7 +153,7 @@ func TestTheEnvironmentOfAnotherMachine(t *testing.T) {
 	}
 	a := &app{startedWith: startedWith{environ: []string{"HOME=/srv/you", "USER=you", "SHELL=/bin/you", "SSH_TTY=/dev/pts/1"}}}
 	t.Chdir(t.TempDir())
-	a.surround(&remote.NewJob{Environ: environFor(environ, set, false), Dir: []byte("/no/such"), Umask: 0o27})
+	a.surround(&remote.NewJob{Environ: environFor(environ, set, false), Dir: "/no/such", Umask: 0o27})
 	if dir, err := a.workDir(""); dir != "/no/such" || err != nil || a.umask != 0o27 {
 		t.Errorf("%q, %v, %o", dir, err, a.umask)
 	}
@@ -201,7 +201,7 @@ func TestAMachineThatIsOnlyAskedGetsNoValues(t *testing.T) {
 			if err := json.Unmarshal(text, &asked); err != nil {
 				t.Fatal(err)
 			}
-			if got := joined(asked.Words, " ", func(b []byte) string { return string(b) }); got != want {
+			if got := strings.Join(asked.Words, " "); got != want {
 				t.Errorf("%s, dry run %v: %s", c.typed, dryRun, got)
 			}
 		}
@@ -445,7 +445,7 @@ func TestDocumentsAreNamedByWhoReadsThem(t *testing.T) {
 	if want := []string{"a:7_3", "a:9", "a:0", "a:7_3", "a:4"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	reply := whyAnswer{JobReply: api.JobReply{Job: api.Job{ID: 1}, Queue: &api.Queue{Ahead: []api.Ahead{{Called: "2"}, {Called: "x\x1b"}}}}}
+	reply := whyAnswer{JobReply: api.JobReply{Job: api.Job{ID: 1}, Queue: &api.Queue{Ahead: []api.Ahead{{Ahead: job.Ahead{Called: "2"}}, {Ahead: job.Ahead{Called: "x\x1b"}}}}}}
 	nameDocument("a", &reply)
 	if q := reply.Queue.Ahead; reply.Job.Called() != "a:1" || q[0].Called != "a:2" || q[1].Called != "a:0" {
 		t.Errorf("%+v", reply)

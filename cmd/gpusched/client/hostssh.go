@@ -52,7 +52,7 @@ func asUsage(err error) error {
 func (a *app) answersAt(ctx context.Context, host string) error {
 	limited, cancel := context.WithTimeout(ctx, remote.Patience)
 	defer cancel()
-	_, err := a.askHost(limited, host, remote.Typed{Words: bytesOf([]string{"version"})}, 1)
+	_, err := a.askHost(limited, host, remote.Typed{Words: api.Words{"version"}}, 1)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

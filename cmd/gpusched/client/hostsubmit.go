@@ -74,7 +74,7 @@ func (n *newElsewhere) ask(ctx context.Context, host string, dryRun bool, key st
 	if err != nil {
 		return remote.Answer{}, err
 	}
-	j := &remote.NewJob{Dir: []byte(dir), Umask: n.a.umask, Key: key, DryRun: dryRun}
+	j := &remote.NewJob{Dir: api.Bytes(dir), Umask: n.a.umask, Key: key, DryRun: dryRun}
 	words := n.words
 	if host != remote.Here {
 		j.Environ = environFor(n.a.environ, n.c.SetEnv, dryRun)
@@ -84,7 +84,7 @@ func (n *newElsewhere) ask(ctx context.Context, host string, dryRun bool, key st
 	}
 	one := *n.a
 	one.hosts = []string{host} // ids that name no machine are of this one
-	return one.askHost(ctx, host, remote.Typed{Words: bytesOf(words), Job: j}, len(n.hosts))
+	return one.askHost(ctx, host, remote.Typed{Words: words, Job: j}, len(n.hosts))
 }
 
 // offerOf asks a machine by a dry run.

@@ -21,7 +21,7 @@ func (a *app) statusOfHosts(ctx context.Context, c *statusCmd) error {
 
 func (a *app) showStatusOf(ctx context.Context, c *statusCmd) error {
 	hosts := a.machines()
-	answers := fetchAll[api.StatusReply](ctx, a, hosts, remote.Typed{Words: bytesOf([]string{"status"})})
+	answers := fetchAll[api.StatusReply](ctx, a, hosts, remote.Typed{Words: []string{"status"}})
 	all := api.StatusReply{Schema: api.Schema, Counts: map[string]int{}, Hosts: hostAnswers(hosts, answers)}
 	all.GPUs, all.Running, all.Waiting = []api.GPU{}, []api.Job{}, []api.Job{}
 	for i := range answers {
@@ -233,7 +233,7 @@ func (a *app) gpusOfHosts(ctx context.Context, c *gpusCmd) error {
 
 func (a *app) showGPUsOf(ctx context.Context, o outputFlags, watched bool) error {
 	hosts := a.machines()
-	answers := fetchAll[gpusAnswer](ctx, a, hosts, remote.Typed{Words: bytesOf([]string{"gpus"})})
+	answers := fetchAll[gpusAnswer](ctx, a, hosts, remote.Typed{Words: []string{"gpus"}})
 	all := api.GPUsReply{Schema: api.Schema, Hosts: hostAnswers(hosts, answers), GPUs: []api.GPU{}}
 	for i := range answers {
 		r := &answers[i].doc.GPUsReply
@@ -292,7 +292,7 @@ func (a *app) topOfHosts(ctx context.Context, c *topCmd) error {
 
 // whyOfHosts is about the job that the user has submitted last, on whichever of the machines.
 func (a *app) whyOfHosts(ctx context.Context, c call) error {
-	answers := fetchAll[api.JobReply](ctx, a, a.hosts, remote.Typed{Words: bytesOf([]string{"show"}), Plain: true})
+	answers := fetchAll[api.JobReply](ctx, a, a.hosts, remote.Typed{Words: []string{"show"}, Plain: true})
 	var last api.Job
 	var missing error
 	for i, host := range a.hosts {

@@ -221,7 +221,7 @@ func (r *fileReader) complain(e *fileEntry, err error) {
 }
 
 // shellWord is a word as it is typed to a shell.
-func shellWord(s string) string { return api.Quote([][]byte{[]byte(s)}) }
+func shellWord(s string) string { return api.Quote(s) }
 
 // fileQueue queues the entries of a file, one after the other.
 type fileQueue struct {

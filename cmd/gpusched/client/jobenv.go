@@ -49,9 +49,9 @@ var ownVariables = []string{
 
 // jobEnv is what is sent along as environment: all of ours for inherit, and
 // what was set with --set-env.
-func jobEnv(mode string, set, environ []string) []string {
+func jobEnv(mode contract.EnvMode, set, environ []string) []string {
 	var env []string
-	if mode == string(contract.EnvInherit) {
+	if mode == contract.EnvInherit {
 		for _, entry := range environ {
 			name, _, ok := strings.Cut(entry, "=")
 			if ok && name != "" && !slices.Contains(ownVariables, name) && !isSet(set, name) {
@@ -187,7 +187,7 @@ func memoryHint(j api.Job) string {
 
 // searched is the environment in which the job's program is looked up: without PATH
 // where only its set-up will know.
-func searched(req api.SubmitRequest) [][]byte {
+func searched(req api.SubmitRequest) []string {
 	s := req.Setup
 	switch {
 	case s.Command != "" || len(s.Modules) > 0:
@@ -197,18 +197,18 @@ func searched(req api.SubmitRequest) [][]byte {
 	}
 	path := s.Venv + "/bin:" + s.Conda + "/bin"
 	for _, entry := range slices.Backward(req.Env) {
-		if rest, ok := strings.CutPrefix(string(entry), "PATH="); ok {
+		if rest, ok := strings.CutPrefix(entry, "PATH="); ok {
 			path += ":" + rest
 			break
 		}
 	}
-	return [][]byte{[]byte("PATH=" + path)}
+	return []string{"PATH=" + path}
 }
 
 // inPath looks the program up in the PATH that the job will have.
-func (a *app) inPath(program string, env [][]byte) bool {
+func (a *app) inPath(program string, env []string) bool {
 	for _, entry := range slices.Backward(env) {
-		path, ok := strings.CutPrefix(string(entry), "PATH=")
+		path, ok := strings.CutPrefix(entry, "PATH=")
 		if !ok {
 			continue
 		}

@@ -108,7 +108,7 @@ func TestColourNeverMovesAColumn(t *testing.T) {
 func TestNothingReachesTheTerminalUnsanitised(t *testing.T) {
 	evil := "\x1b]0;owned\x07\x1b[2J\n\u202eab\u200b"
 	j := api.Job{ID: 1, Label: job.Label{Name: evil, Comment: evil, Tags: map[string]string{evil: evil}}, User: evil, State: "queued", Why: evil,
-		Result: &api.Result{Sentence: evil}, Private: &api.Private{Command: evil, Params: []job.Param{{Name: evil, Values: []string{evil}}}, Dir: []byte(evil)}, Unit: evil,
+		Result: &api.Result{Sentence: evil}, Private: &api.Private{Command: evil, Params: []job.Param{{Name: evil, Values: []string{evil}}}, Program: api.Program{Dir: api.Bytes(evil)}}, Unit: evil,
 		Request: job.Request{GPUType: evil}, HeldBy: evil, Array: &api.Array{Spec: evil}, Task: &api.Task{Name: evil}, After: []job.Dependency{{Kind: job.DependencyKind(evil)}}, GPUs: []api.Allocation{{GPU: contract.GPU{UUID: evil}}}, Reasons: []api.Reason{{Sentence: evil}}}
 	g := api.GPU{StateDetail: evil, GPU: job.GPU{Name: evil, State: job.GPUState(evil), UUID: evil, PCI: evil, Processes: []job.GPUProcess{{Comm: evil, User: evil}}}}
 	out, b := screen(80, false)
@@ -117,19 +117,19 @@ func TestNothingReachesTheTerminalUnsanitised(t *testing.T) {
 	a.writeJob(j, []api.Attempt{{Result: j.Result}, {Result: j.Result}}, nil)
 	a.writeWhy(j)
 	a.writeWhy(api.Job{ID: 2, State: "queued", Reasons: j.Reasons})
-	a.writeQueue(j, &api.Queue{Ahead: []api.Ahead{{Called: evil, User: evil, Name: evil, Sentence: evil}}})
-	a.writePlan(&api.PlanReply{At: out.Now.Add(-2 * time.Hour), Until: out.Now, GPUs: []api.GPUPlan{{Spans: []api.Span{
-		{Job: 1, Called: evil, User: evil, Name: evil, Detail: evil, From: out.Now.Add(-time.Hour)},
-	}}}}, j, time.Hour, true)
+	a.writeQueue(j, &api.Queue{Ahead: []api.Ahead{{Ahead: job.Ahead{Called: evil, User: evil, Name: evil}, Sentence: evil}}})
+	a.writePlan(&api.PlanReply{Course: job.Course{At: out.Now.Add(-2 * time.Hour), Until: out.Now, GPUs: []job.GPUCourse{{Stays: []job.Stay{
+		{Job: 1, Called: evil, User: evil, Name: evil, Sentence: evil, From: out.Now.Add(-time.Hour)},
+	}}}}}, j, time.Hour, true)
 	a.writeTopology(api.GPUsReply{GPUs: []api.GPU{g, {GPU: job.GPU{Index: 1, CPUs: evil}}}, Links: []job.GPULink{{B: 1, Kind: evil}}}, true)
-	a.writeDriver(api.GPUsReply{Driver: evil, CUDA: evil, Problem: evil, ProblemDetail: evil, GPUs: []api.GPU{g},
+	a.writeDriver(api.GPUsReply{GPUSource: job.GPUSource{Driver: evil, CUDA: evil, Problem: evil, ProblemDetail: evil}, GPUs: []api.GPU{g},
 		Reservations: []api.Reservation{{Users: []string{evil}, Groups: []string{evil}, Reservation: job.Reservation{By: evil, Reason: evil}}}}, true)
 	a.writeHealth(api.HealthReply{Health: "FAILING", Checks: []job.Check{{Name: evil, Detail: evil, Next: evil}}}, true)
 	a.writeStatus(api.StatusReply{Version: evil, Health: "DEGRADED", Problem: &job.Check{Name: evil, Detail: evil}}, []api.Job{j}, true, true)
 	a.complain(evil)
 	a.note("%s", evil)
 	(&submitCmd{Verbose: true}).writePlan(out, api.SubmitReply{Job: j, Unit: []job.Property{{Name: evil, Value: evil}}})
-	if err := a.writeEnv(api.Job{Private: &api.Private{Env: [][]byte{[]byte("A=" + evil)}}}); err != nil {
+	if err := a.writeEnv(api.Job{Private: &api.Private{Program: api.Program{Env: api.Words{"A=" + evil}}}}); err != nil {
 		t.Fatal(err)
 	}
 	out.W.Flush()

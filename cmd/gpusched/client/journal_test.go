@@ -81,7 +81,7 @@ func TestOutOfReach(t *testing.T) {
 		}
 		want := map[bool]string{true: "is not shown: systemd puts", false: "printed nothing, or its output is in the system's journal"}[c.hidden]
 		for _, log := range []string{"", "/none/5.log"} {
-			text := a.unseen(api.Job{ID: 5, UID: c.uid, Private: &api.Private{Log: contract.Log{Path: log}}})
+			text := a.unseen(api.Job{ID: 5, UID: c.uid, Private: &api.Private{Program: api.Program{Log: contract.Log{Path: log}}}})
 			if c.out != strings.Contains(text, want) || (text != "") != c.out || c.out != strings.HasSuffix(text, "its log is "+log) && log != "" {
 				t.Errorf("%+v, log %q: %q", c, log, text)
 			}

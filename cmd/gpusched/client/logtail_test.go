@@ -54,7 +54,7 @@ func TestOwnLogIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "log")
 		f := &following{logPrinter: &logPrinter{logsCmd: &logsCmd{}, app: &app{startedWith: startedWith{uid: 7}}}}
-		j := api.Job{ID: 5, UID: 7, Private: &api.Private{Log: contract.Log{Path: path}}}
+		j := api.Job{ID: 5, UID: 7, Private: &api.Private{Program: api.Program{Log: contract.Log{Path: path}}}}
 		at := api.Attempt{Attempt: job.Attempt{Number: 1, PlacedAt: time.Now()}}
 		time.AfterFunc(time.Second, func() { _ = os.WriteFile(path, []byte("10%\r"), 0o600) })
 		file := f.ownLog(t.Context(), j, at)
@@ -85,7 +85,7 @@ func TestOwnLogOfThisStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := &following{logPrinter: &logPrinter{logsCmd: &logsCmd{}, app: a, many: true}}
-		j := api.Job{ID: 5, UID: uid, Private: &api.Private{Log: contract.Log{Path: path}}}
+		j := api.Job{ID: 5, UID: uid, Private: &api.Private{Program: api.Program{Log: contract.Log{Path: path}}}}
 		file := f.ownLog(t.Context(), j, api.Attempt{Attempt: job.Attempt{Number: 1}})
 		if (file != nil) != want {
 			t.Errorf("uid %d: %v", uid, file)

@@ -12,10 +12,10 @@ import (
 // An array is asked for once more as one, with its own numbers, unless some of it has started.
 func TestArraysMoveWhole(t *testing.T) {
 	j := api.Job{ID: 9, UID: 1001, State: job.Queued, Array: &api.Array{Spec: "0-3,7%2", Size: 5, Limit: 2}, Private: &api.Private{}}
-	j.Private.Argv = [][]byte{[]byte("true")}
+	j.Private.Argv = api.Words{"true"}
 	a := &app{startedWith: startedWith{uid: 1001}}
 	req, err := a.onceMore(api.JobReply{Job: j, Results: &api.Results{Tasks: []api.TaskGroup{{Tasks: "0-3,7"}}}})
-	if err != nil || req.Array == nil || req.Array.Spec != "0-3,7%2" {
+	if err != nil || req.Array == nil || req.Array.Written != "0-3,7%2" {
 		t.Errorf("%v %+v", err, req)
 	}
 	var e *api.Error

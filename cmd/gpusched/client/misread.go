@@ -32,7 +32,7 @@ func unexpanded(option, path string) error {
 
 // hintIgnored says what of the caller's surroundings a user may count on, and makes no difference to the job.
 func (a *app) hintIgnored(req api.SubmitRequest) {
-	if a.getenv("GPUSCHED_JOB_ID") == "" && req.EnvMode == string(contract.EnvInherit) {
+	if a.getenv("GPUSCHED_JOB_ID") == "" && req.EnvMode == contract.EnvInherit {
 		a.hintDevices(req)
 	}
 	if readsInput(req.Argv) && inputWaits(os.Stdin) {
@@ -45,7 +45,7 @@ func (a *app) hintDevices(req api.SubmitRequest) {
 	const devices = "CUDA_VISIBLE_DEVICES="
 	chosen := ""
 	for _, v := range req.Env {
-		if value, is := strings.CutPrefix(string(v), devices); is {
+		if value, is := strings.CutPrefix(v, devices); is {
 			chosen = value
 		}
 	}
@@ -56,13 +56,13 @@ func (a *app) hintDevices(req api.SubmitRequest) {
 		a.note("warning: CUDA_VISIBLE_DEVICES=%s makes no difference: the job sees the GPUs that it gets (--gpu-ids %s for these)", chosen, chosen)
 	default:
 		for _, arg := range req.Argv {
-			_, n, found := strings.Cut(string(arg), "cuda:")
+			_, n, found := strings.Cut(arg, "cuda:")
 			ids, err := job.ParseGPUList(n)
 			one := found && err == nil && len(ids) == 1
 			if one && ids[0]*job.WholeGPU >= max(req.GPUMilli, job.WholeGPU) {
 				a.note("warning: a job's GPUs are cuda:0 and following, so there is no cuda:%s in it (--gpu-ids %s for that GPU, and cuda:0)", n, n)
 			}
-			if n, is := strings.CutPrefix(string(arg), devices); is {
+			if n, is := strings.CutPrefix(arg, devices); is {
 				ids, err := job.ParseGPUList(n)
 				if err == nil && len(ids) > 0 && slices.Max(ids)*job.WholeGPU >= max(req.GPUMilli, job.WholeGPU) {
 					a.note("warning: a job's GPUs are 0 and following for CUDA, so %s leaves some out, or all (--gpu-ids %s for these, without the variable)", arg, n)
@@ -73,11 +73,10 @@ func (a *app) hintDevices(req api.SubmitRequest) {
 }
 
 // readsInput reports whether a command is one that reads its input where it is typed so.
-func readsInput(argv [][]byte) bool {
-	words := each(argv, func(b []byte) string { return string(b) })
-	last := words[len(words)-1]
+func readsInput(argv []string) bool {
+	last := argv[len(argv)-1]
 	readers := []string{"sh", "bash", "cat", "python", "python3"}
-	return last == "-" || last == "-s" || len(words) == 1 && slices.Contains(readers, last)
+	return last == "-" || last == "-s" || len(argv) == 1 && slices.Contains(readers, last)
 }
 
 // inputWaits reports whether there is an input that somebody gave the command: a pipe, or a file of which nothing has

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/alias"
 	"github.com/gpusched/gpusched/cmd/gpusched/engines"
@@ -181,10 +180,9 @@ func (a *app) capTime(ctx context.Context, req *api.SubmitRequest) {
 		return
 	}
 	for _, l := range usage.Limits {
-		most := job.Span(time.Duration(l.Most) * time.Second)
-		if l.Class == req.Priority.Class.String() && l.Most > 0 && req.TimeLimit > most {
-			a.noteOnce(fmt.Sprintf("the site's longest time limit is %v, so %v counts as that", most, req.TimeLimit))
-			req.TimeLimit = most
+		if l.Class == req.Priority.Class && l.Most > 0 && req.TimeLimit > l.Most {
+			a.noteOnce(fmt.Sprintf("the site's longest time limit is %v, so %v counts as that", l.Most, req.TimeLimit))
+			req.TimeLimit = l.Most
 		}
 	}
 }

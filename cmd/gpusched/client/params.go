@@ -14,8 +14,8 @@ import (
 
 // arraySpec is what --array and --param ask for; nil means no array. With
 // parameters the tasks follow from these, and --array gives the limit alone.
-func arraySpec(text string, params []string) (*api.ArraySpec, error) {
-	spec := &api.ArraySpec{Spec: text}
+func arraySpec(text string, params []string) (*job.Array, error) {
+	spec := &job.Array{Written: text}
 	switch {
 	case len(params) == 0 && text == "":
 		return nil, nil
@@ -47,11 +47,11 @@ func usageOf(_ *job.Array, err error) error {
 }
 
 // unused are the parameters that the command does not mention.
-func unused(params []job.Param, argv [][]byte) (list []string) {
+func unused(params []job.Param, argv []string) (list []string) {
 	for _, p := range params {
 		used := false
 		for _, arg := range argv {
-			used = used || strings.Contains(string(arg), "{"+p.Name+"}")
+			used = used || strings.Contains(arg, "{"+p.Name+"}")
 		}
 		if !used {
 			list = append(list, p.Name)

@@ -52,7 +52,7 @@ func lab() *servertest.Backend {
 	eval := queue(48, carol, "eval", 5*time.Minute, 1, job.ExpectedStart{Unknown: true},
 		job.Reason{Code: job.ReasonDependency, GPU: job.NoGPU, Job: 41, Detail: job.Say("detail/has-completed")})
 	return &servertest.Backend{Now: noon, View: job.View{
-		StartedAt: at(-240 * time.Hour), SampledAt: noon, Host: job.HostView{MemBytes: 512 << 30, CPUs: 64},
+		StartedAt: at(-240 * time.Hour), GPUSource: job.GPUSource{SampledAt: noon}, Host: job.HostView{MemBytes: 512 << 30, CPUs: 64},
 		GPUs: []job.GPUView{
 			gpu(0, job.GPUBusy, 97, 61, share(41, 1000)), gpu(1, job.GPUBusy, 94, 61, share(41, 1000)),
 			gpu(2, job.GPUShared, 38, 34, share(42, 500), share(43, 500)), gpu(3, job.GPUBusy, 88, 22, share(45, 1000)),

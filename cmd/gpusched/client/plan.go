@@ -138,8 +138,8 @@ func (a *app) writeSmallPlan(p *api.PlanReply, j api.Job, lines int) {
 	if !a.out.TTY || p == nil {
 		return
 	}
-	p.GPUs = slices.DeleteFunc(p.GPUs, func(g api.GPUPlan) bool {
-		return !slices.ContainsFunc(g.Spans, func(s api.Span) bool { return s.Job == j.ID })
+	p.GPUs = slices.DeleteFunc(p.GPUs, func(g job.GPUCourse) bool {
+		return !slices.ContainsFunc(g.Stays, func(s job.Stay) bool { return s.Job == j.ID })
 	})
 	pic := a.picture(p, j.ID, gantt.Window(p, j.ID))
 	drawn := pic.Draw(p.GPUs)
@@ -154,19 +154,19 @@ func (a *app) writeSmallPlan(p *api.PlanReply, j api.Job, lines int) {
 
 // planRow is a span with the GPUs on which it is the same.
 type planRow struct {
-	api.Span
+	job.Stay
 	GPUs []int `json:"gpus"`
 }
 
 // planRows are the spans of a plan by their beginnings, one for all GPUs of a job.
 func planRows(p *api.PlanReply) (rows []planRow) {
 	for i := range p.GPUs {
-		for _, s := range p.GPUs[i].Spans {
+		for _, s := range p.GPUs[i].Stays {
 			at := slices.IndexFunc(rows, func(r planRow) bool {
 				return s.Job != 0 && r.Job == s.Job && r.From.Equal(s.From) && !slices.Contains(r.GPUs, p.GPUs[i].Index)
 			})
 			if at < 0 {
-				at, rows = len(rows), append(rows, planRow{Span: s})
+				at, rows = len(rows), append(rows, planRow{Stay: s})
 			}
 			rows[at].GPUs = append(rows[at].GPUs, p.GPUs[i].Index)
 		}
@@ -178,10 +178,10 @@ func planRows(p *api.PlanReply) (rows []planRow) {
 // planned is what a span is: its kind, and why where that does not say the kind itself.
 func planned(r planRow) string {
 	kind := string(r.Kind)
-	if r.Detail == "" || strings.HasPrefix(r.Detail, kind) {
-		return cmp.Or(r.Detail, kind)
+	if r.Sentence == "" || strings.HasPrefix(r.Sentence, kind) {
+		return cmp.Or(r.Sentence, kind)
 	}
-	return kind + " (" + r.Detail + ")"
+	return kind + " (" + r.Sentence + ")"
 }
 
 func planColumns(out *term.Terminal) []term.Column[planRow] {
@@ -201,11 +201,11 @@ func planColumns(out *term.Terminal) []term.Column[planRow] {
 		{Title: "FROM", Key: "from", Cell: func(r planRow) string { return out.Clock(r.From) }},
 		{Title: "UNTIL", Key: "until", Cell: end, Raw: func(r planRow) string { return out.Clock(r.Until) }},
 		{Title: "OR AS LATE AS", Key: "late_until", Maybe: true, Cell: func(r planRow) string {
-			if r.LateUntil.Equal(r.Until) {
+			if r.Late.Equal(r.Until) {
 				return ""
 			}
-			return out.Clock(r.LateUntil)
-		}, Raw: func(r planRow) string { return out.Clock(r.LateUntil) }},
-		{Key: "detail", Cell: func(r planRow) string { return r.Detail }},
+			return out.Clock(r.Late)
+		}, Raw: func(r planRow) string { return out.Clock(r.Late) }},
+		{Key: "detail", Cell: func(r planRow) string { return r.Sentence }},
 	}
 }

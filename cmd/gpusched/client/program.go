@@ -23,7 +23,7 @@ func (c *jobOptions) checkProgram(a *app, req *api.SubmitRequest) error {
 	if c.Force {
 		return nil
 	}
-	dir, program := string(req.Dir), string(req.Argv[0])
+	dir, program := string(req.Dir), req.Argv[0]
 	hint := forceHint
 	if a.asked != nil {
 		hint = "a job runs in the same path there: make it, choose another with --chdir, or queue it all the same with --force"
@@ -34,17 +34,16 @@ func (c *jobOptions) checkProgram(a *app, req *api.SubmitRequest) error {
 	if req.Setup.Command != "" {
 		dir = "" // it may go elsewhere
 	}
-	argv := each(req.Argv, func(b []byte) string { return string(b) })
 	switch {
 	case slices.Contains(ofShells, program):
-		return ofShell(argv)
+		return ofShell(req.Argv)
 	case strings.Contains(program, "/"):
 		if path := inDir(dir, program); path != "" {
 			return checkFile(program, path, a.as.keeps)
 		}
-	case req.EnvMode != string(contract.EnvInherit):
+	case req.EnvMode != contract.EnvInherit:
 	case !a.inPath(program, searched(*req)):
-		return a.notInPath(dir, program, argv[1:], searched(*req))
+		return a.notInPath(dir, program, req.Argv[1:], searched(*req))
 	}
 	return checkScriptArgument(dir, req.Argv)
 }
@@ -119,7 +118,7 @@ func checkFile(name, path string, batch bool) error {
 }
 
 // notInPath says what was probably meant by a program that PATH does not have.
-func (a *app) notInPath(dir, program string, args []string, env [][]byte) error {
+func (a *app) notInPath(dir, program string, args, env []string) error {
 	no := func(hint string) error {
 		return refuse(api.CodeUsage, hint, "there is no program %q in your PATH", program)
 	}
@@ -209,8 +208,8 @@ func nearFile(path string) string {
 var interpreters = strings.Fields("python pypy bash sh dash zsh ksh perl ruby node julia Rscript lua")
 
 // checkScriptArgument refuses an interpreter whose script is not there.
-func checkScriptArgument(dir string, argv [][]byte) error {
-	arg := string(scriptOf(argv))
+func checkScriptArgument(dir string, argv []string) error {
+	arg := scriptOf(argv)
 	path := inDir(dir, arg)
 	if arg == "" || path == "" {
 		return nil
@@ -221,22 +220,22 @@ func checkScriptArgument(dir string, argv [][]byte) error {
 	return nil
 }
 
-// scriptOf is the script that an interpreter is to run, nil where none is known. Of options it knows only which it can
+// scriptOf is the script that an interpreter is to run, "" where none is known. Of options it knows only which it can
 // pass over: those of one letter without a value.
-func scriptOf(argv [][]byte) []byte {
-	if !slices.Contains(interpreters, strings.TrimRight(filepath.Base(string(argv[0])), "0123456789.")) {
-		return nil
+func scriptOf(argv []string) string {
+	if !slices.Contains(interpreters, strings.TrimRight(filepath.Base(argv[0]), "0123456789.")) {
+		return ""
 	}
 	for _, arg := range argv[1:] {
-		if slices.Contains([]string{"-u", "-O", "-B", "-E", "-I", "-s", "-x", "-e", "-eu", "-eux"}, string(arg)) {
+		if slices.Contains([]string{"-u", "-O", "-B", "-E", "-I", "-s", "-x", "-e", "-eu", "-eux"}, arg) {
 			continue
 		}
-		if word := string(arg); job.IsScript(word) && !strings.ContainsAny(word, "{$") {
+		if job.IsScript(arg) && !strings.ContainsAny(arg, "{$") {
 			return arg
 		}
-		return nil
+		return ""
 	}
-	return nil
+	return ""
 }
 
 func readAtMost(name string, most int64) ([]byte, error) {

@@ -92,11 +92,11 @@ func legendOf(shown func(title string) bool) string {
 	return strings.Join(append(parts, "-: not known"), "; ") + "."
 }
 
-func mean(t *api.Times) float64   { return t.Mean }
-func median(t *api.Times) float64 { return t.Median }
-func p95(t *api.Times) float64    { return t.P95 }
+func mean(t *job.Times) float64   { return t.Mean }
+func median(t *job.Times) float64 { return t.Median }
+func p95(t *job.Times) float64    { return t.P95 }
 
-func timesOf(t *api.Times, which func(*api.Times) float64) *float64 {
+func timesOf(t *job.Times, which func(*job.Times) float64) *float64 {
 	if t == nil {
 		return nil
 	}

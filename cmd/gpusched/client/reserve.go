@@ -110,11 +110,10 @@ func (a *app) sits(j *api.Job, r *api.Reservation) string {
 
 // limitEnd is when the time limit of a running job ends it; zero where nobody can say.
 func limitEnd(j api.Job) time.Time {
-	limit := j.TimeLimit.Duration()
-	if limit == 0 || j.StartedAt.IsZero() || !j.SuspendedAt.IsZero() {
+	if j.TimeLimit == 0 || j.StartedAt.IsZero() || !j.SuspendedAt.IsZero() {
 		return time.Time{}
 	}
-	return j.StartedAt.Add(limit + time.Duration(j.SuspendedSeconds)*time.Second)
+	return j.StartedAt.Add((j.TimeLimit + j.Rested).Duration())
 }
 
 func (c *reserveMakeCmd) end(now time.Time) (time.Time, error) {

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"maps"
@@ -203,9 +202,9 @@ func (r *again) divided() (list []*again) {
 const keptCommand = 4096
 
 // isCut reports whether only the beginning of a command has been kept.
-func isCut(argv [][]byte) bool {
-	whole := bytes.Join(argv, []byte{0})
-	return len(argv) == 0 || len(whole) >= keptCommand && bytes.HasSuffix(whole, []byte("…"))
+func isCut(argv []string) bool {
+	whole := strings.Join(argv, "\x00")
+	return len(argv) == 0 || len(whole) >= keptCommand && strings.HasSuffix(whole, "…")
 }
 
 // request asks for the same command in the same directory, with the options that
@@ -227,8 +226,9 @@ func (c *resubmitCmd) request(a *app, r *again) (api.SubmitRequest, error) {
 			"submit it anew; of a long command the beginning is kept when its job has ended",
 			"the command of job %s has not been kept whole", nameOfJob(j))
 	}
-	grace, requeue := j.Grace, j.Requeue
 	s := job.Submission{Label: j.Label, Request: j.Request}
+	s.Request.Grace = new(j.GraceTime()) // also where it is none, and not the site's default
+	s.Request.Requeue = new(j.MayRequeue())
 	if s.Request.Hold, s.Request.Dedup = false, ""; j.MemDefaulted {
 		s.Request.MemBytes = 0
 	}
@@ -242,16 +242,15 @@ func (c *resubmitCmd) request(a *app, r *again) (api.SubmitRequest, error) {
 	if c.Change.Apply(&s); s.Request.Retries == 0 {
 		s.Request.Retries = job.NoRetries // and not the site's default
 	}
-	env := p.Env
+	program := p.Program
 	if j.State.Terminal() {
-		env = bytesOf(jobEnv(p.EnvMode, nil, a.environ))
+		program.Env = jobEnv(p.EnvMode, nil, a.environ)
 	}
-	log := p.Log
-	log.Path = cmp.Or(p.LogPattern, log.Path, job.NoLog)
+	program.Log.Path = cmp.Or(p.LogPattern, p.Log.Path, job.NoLog)
+	s.Request.Array = r.array(&c.Change)
 	return api.SubmitRequest{
-		Key: api.NewKey(), Label: s.Label, Request: s.Request, Grace: &grace, Requeue: &requeue, Array: r.array(&c.Change),
-		Argv: p.Argv, EnvMode: p.EnvMode, Env: env, Dir: p.Dir, Umask: p.Umask, Setup: p.Setup, Log: log,
-		TTY: p.TTY,
+		Key: api.NewKey(), Label: s.Label, Request: s.Request,
+		Program: program,
 	}, nil
 }
 
@@ -270,7 +269,7 @@ func (c *resubmitCmd) notify(r *job.Request, p *api.Private) (err error) {
 }
 
 // array are the tasks, under their own numbers, so that each has its parameters.
-func (r *again) array(ch *job.Change) *api.ArraySpec {
+func (r *again) array(ch *job.Change) *job.Array {
 	a := r.of.Array
 	if a == nil {
 		return nil
@@ -282,5 +281,5 @@ func (r *again) array(ch *job.Change) *api.ArraySpec {
 	if limit > 0 {
 		spec += "%" + strconv.Itoa(limit)
 	}
-	return &api.ArraySpec{Spec: spec, Params: r.of.Private.Params}
+	return &job.Array{Written: spec, Params: r.of.Private.Params}
 }

@@ -117,7 +117,7 @@ func seconds(s float64) string {
 // long as the median of those that completed, or as the scheduler expects; zero: that can't
 // be told.
 func expectedEnd(j api.Job, r *api.Results, now time.Time) time.Time {
-	each, running, left := float64(j.ExpectedSeconds), 0, 0
+	each, running, left := j.Expected.Duration().Seconds(), 0, 0
 	if r.Runs != nil {
 		each = r.Runs.Median
 	}

@@ -94,8 +94,8 @@ func (c *runCmd) submit(ctx context.Context, a *app) (api.Job, error) {
 func inTerminal(a *app, req *api.SubmitRequest) {
 	req.TTY = true
 	kind := a.getenv("TERM")
-	if req.EnvMode != string(contract.EnvInherit) && kind != "" {
-		req.Env = append([][]byte{[]byte("TERM=" + kind)}, req.Env...)
+	if req.EnvMode != contract.EnvInherit && kind != "" {
+		req.Env = slices.Insert(req.Env, 0, "TERM="+kind)
 	}
 }
 

@@ -23,8 +23,8 @@ func (c *jobOptions) inScreen(a *app, req *api.SubmitRequest) error {
 		return refuse(api.CodeUsage, "ask for it: 'apt install screen', or 'dnf install screen' from EPEL; "+
 			"'gpusched run --tty' and 'gpusched attach' do without", "GNU screen is not installed on this machine (--screen)")
 	}
-	if dir := a.getenv(contract.ScreenDirVariable); dir != "" && req.EnvMode != string(contract.EnvInherit) {
-		req.Env = append(bytesOf([]string{contract.ScreenDirVariable + "=" + dir}), req.Env...)
+	if dir := a.getenv(contract.ScreenDirVariable); dir != "" && req.EnvMode != contract.EnvInherit {
+		req.Env = slices.Insert(req.Env, 0, contract.ScreenDirVariable+"="+dir)
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ func screenLine(j api.Job) string {
 func screenDirOf(p *api.Private) string {
 	dir := ""
 	for _, kv := range p.Env {
-		if v, ok := strings.CutPrefix(string(kv), contract.ScreenDirVariable+"="); ok {
+		if v, ok := strings.CutPrefix(kv, contract.ScreenDirVariable+"="); ok {
 			dir = v
 		}
 	}

@@ -157,8 +157,8 @@ func readBackend(path string) (*scripted, error) {
 		b.Fail = b.Refuse
 	}
 	for i := range b.Happened {
-		if b.Happened[i].UID < 0 {
-			b.Happened[i].UID = os.Getuid()
+		if uid := b.Happened[i].UID; uid != nil && *uid < 0 {
+			*uid = os.Getuid()
 		}
 	}
 	b.Announce(b.Happened...)

@@ -46,7 +46,7 @@ func (a *app) scriptOf(dir, program string) (*scriptFile, error) {
 		path = filepath.Join(dir, path)
 	}
 	bare := !strings.Contains(program, "/")
-	if bare && a.inPath(program, bytesOf(a.environ)) {
+	if bare && a.inPath(program, a.environ) {
 		return nil, nil
 	}
 	f, info := openRegular(path)
@@ -150,7 +150,7 @@ func (s *scriptFile) runs(a *app) error {
 	}
 	missing := !runnable(program)
 	if !missing && filepath.Base(program) == "env" && len(s.interpreter) > 1 && !strings.ContainsAny(last, " \t=-/") {
-		program, missing = last, !a.inPath(last, bytesOf(a.environ))
+		program, missing = last, !a.inPath(last, a.environ)
 	}
 	if missing {
 		return refuse(api.CodeUsage, forceHint, "the interpreter of %q, %q, is not there", s.name, program)

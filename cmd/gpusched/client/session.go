@@ -54,7 +54,7 @@ func (a *app) greet(j api.Job, v visit) (*session, error) {
 		conn: conn, tty: term.IsTerminal(os.Stdin) && term.IsTerminal(os.Stdout),
 		harmless: !a.owns(&j) && !v.raw, detached: make(chan struct{}),
 	}
-	hello := terminal.Greeting{Argv: bytesOf(v.argv)}
+	hello := terminal.Greeting{Argv: each(v.argv, func(s string) []byte { return []byte(s) })}
 	if s.tty && (!s.harmless || len(v.argv) > 0) {
 		hello.Cols, hello.Rows = terminalSize()
 		hello.Term = a.getenv("TERM")

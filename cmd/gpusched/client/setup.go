@@ -227,7 +227,7 @@ func (at surroundings) withConda(command string) string {
 	}
 	for _, root := range at.condaRoots() {
 		if file := filepath.Join(root, "etc/profile.d", program+".sh"); isThere(file) && utf8.ValidString(file) {
-			return ". " + api.Quote([][]byte{[]byte(file)}) + " && " + command
+			return ". " + api.Quote(file) + " && " + command
 		}
 	}
 	return command

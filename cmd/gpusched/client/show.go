@@ -69,7 +69,7 @@ func (a *app) writeEnv(j api.Job) error {
 	}
 	for _, entry := range j.Private.Env {
 		if a.out.TTY {
-			entry = []byte(term.Clean(string(entry)))
+			entry = term.Clean(entry)
 		}
 		a.out.Printf("%s\n", entry)
 	}
@@ -200,9 +200,9 @@ func asks(j api.Job) string {
 	parts.add(j.CPUs > 0, "%v", job.CPUs(j.CPUs))
 	parts.add(j.CPUs == 0 && j.PromisedCPUs > 0, "%v for its GPUs (no limit)", job.CPUs(j.PromisedCPUs))
 	parts.add(j.TimeLimit > 0, "%s at most", limitOf(j))
-	parts.add(j.Grace > 0, "%s grace", term.Age(j.Grace.Duration()))
+	parts.add(j.GraceTime() > 0, "%s grace", term.Age(j.GraceTime().Duration()))
 	parts.add(true, "priority %s", j.Priority)
-	parts.add(j.Requeue, "started again after a reboot")
+	parts.add(j.MayRequeue(), "started again after a reboot")
 	parts = append(parts, lifecycle(j)...)
 	return strings.Join(parts, ", ")
 }
@@ -240,8 +240,8 @@ func logLine(l contract.Log) string {
 // environmentLine says what is kept of the environment: with the job's end all of
 // it is deleted.
 func environmentLine(p *api.Private, ended bool) string {
-	mode := p.EnvMode
-	if mode == string(contract.EnvInherit) {
+	mode := string(p.EnvMode)
+	if p.EnvMode == contract.EnvInherit {
 		mode = "inherited"
 	}
 	switch n := len(p.Env); {
@@ -250,9 +250,9 @@ func environmentLine(p *api.Private, ended bool) string {
 	case mode == "inherited":
 		return fmt.Sprintf("inherited, %s (print them with --env)", count(n, "variable"))
 	case n == 0:
-		return p.EnvMode
+		return mode
 	default:
-		return fmt.Sprintf("%s, and %s (print them with --env)", p.EnvMode, count(n, "variable"))
+		return fmt.Sprintf("%s, and %s (print them with --env)", mode, count(n, "variable"))
 	}
 }
 

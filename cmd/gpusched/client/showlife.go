@@ -3,7 +3,6 @@ package client
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
@@ -111,7 +110,7 @@ func (a *app) suspendedLine(j api.Job) string {
 	parts.add(j.Suspended(), "by %s since %s", j.SuspendedBy, a.out.Moment(j.SuspendedAt))
 	parts.add(!j.SuspendedUntil.IsZero(), "until %s at the latest", a.out.Clock(j.SuspendedUntil))
 	parts.add(j.Suspended(), "its time limit stands still")
-	parts.add(j.SuspendedSeconds > 0, "%s before, which do not count", term.Age(time.Duration(j.SuspendedSeconds)*time.Second))
+	parts.add(j.Rested > 0, "%s before, which do not count", term.Age(j.Rested.Duration()))
 	return strings.Join(parts, ", ")
 }
 

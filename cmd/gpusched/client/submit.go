@@ -144,13 +144,13 @@ func (c *jobOptions) request(ctx context.Context, a *app) (api.SubmitRequest, er
 		return api.SubmitRequest{}, err
 	}
 	req := api.SubmitRequest{
-		Key: api.NewKey(), Label: c.Label, Request: c.Request, Requeue: c.MayRequeue,
-		Argv: bytesOf(argv), EnvMode: c.Env, Umask: a.umask,
+		Key: api.NewKey(), Label: c.Label, Request: c.Request,
+		Program: api.Program{Argv: argv, EnvMode: contract.EnvMode(c.Env), Umask: a.umask},
 	}
 	if a.asked != nil && a.asked.job != nil {
 		req.Key, req.DryRun = a.asked.job.Key, a.asked.job.DryRun
 	}
-	req.GPUMilli = c.gpuMilli()
+	req.GPUMilli, req.Requeue = c.gpuMilli(), c.MayRequeue
 	if c.asksNoGPU(a) {
 		req.GPUMilli = 0
 	}
@@ -163,9 +163,6 @@ func (c *jobOptions) request(ctx context.Context, a *app) (api.SubmitRequest, er
 	}
 	if req.Tags, err = parseTags(c.Tag); err != nil {
 		return req, err
-	}
-	if c.Request.Grace > 0 {
-		req.Grace = &c.Request.Grace
 	}
 	if req.Notify, err = c.notifications(); err != nil {
 		return req, err
@@ -223,7 +220,7 @@ func (c *jobOptions) setEnvironment(a *app, argv []string, req *api.SubmitReques
 	if err != nil {
 		return err
 	}
-	req.Dir, req.Env, req.Setup = []byte(dir), bytesOf(jobEnv(c.Env, withVars(vars, set), a.environ)), setup
+	req.Dir, req.Env, req.Setup = api.Bytes(dir), jobEnv(req.EnvMode, withVars(vars, set), a.environ), setup
 	req.Log = contract.Log{Path: c.Log, Truncate: c.LogTruncate}
 	if err := c.checkLog(a, dir); err != nil {
 		return err
@@ -245,8 +242,6 @@ func (c *jobOptions) gpuMilli() int {
 	}
 	return job.WholeGPU
 }
-
-func bytesOf(list []string) [][]byte { return each(list, func(s string) []byte { return []byte(s) }) }
 
 // command are the words that are not the parser's.
 func (c *jobOptions) command() []string { return c.Command }

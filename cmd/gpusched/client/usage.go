@@ -35,7 +35,7 @@ func (c *usageCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	return report[api.QuotaUse]{
+	return report[job.QuotaUse]{
 		doc: reply, whole: true, rows: reply.Quotas, cols: quotaColumns(), ids: []string{reply.User},
 		text: func(wide bool) { a.writeUsage(reply, wide) },
 	}.show(a, c.outputFlags)
@@ -65,20 +65,20 @@ func (a *app) writeUsage(u api.UsageReply, wide bool) {
 }
 
 // limitLines say how long jobs may be, with one line for the classes that have the same limit.
-func limitLines(list []api.ClassLimit) (lines []string) {
-	of, bounds := map[int64][]string{}, []int64(nil)
+func limitLines(list []job.ClassLimit) (lines []string) {
+	of, bounds := map[job.Span][]string{}, []job.Span(nil)
 	for _, l := range list {
 		if l.Most > 0 && of[l.Most] == nil {
 			bounds = append(bounds, l.Most)
 		}
-		of[l.Most] = append(of[l.Most], l.Class)
+		of[l.Most] = append(of[l.Most], l.Class.String())
 	}
 	for _, most := range bounds {
 		which := "jobs"
 		if len(of[most]) < len(list) {
 			which = "jobs of class " + strings.Join(of[most], ", ")
 		}
-		lines = append(lines, which+" may ask for "+term.Age(time.Duration(most)*time.Second)+" at most (--time)")
+		lines = append(lines, which+" may ask for "+term.Age(most.Duration())+" at most (--time)")
 	}
 	return lines
 }
@@ -90,8 +90,8 @@ func shareSentence(u api.UsageReply) string {
 		return "No recent use counts against " + name + "."
 	}
 	text := "Recent use: " + term.Hours(u.CountedHours) + " GPU-hours"
-	if u.HalfLifeSeconds > 0 {
-		text += " (halved every " + term.Age(time.Duration(u.HalfLifeSeconds)*time.Second) + ")"
+	if u.HalfLife > 0 {
+		text += " (halved every " + term.Age(u.HalfLife.Duration()) + ")"
 	}
 	if u.EntitledPercent == nil {
 		return text + fmt.Sprintf(", %.0f%% of that of everybody who has jobs now (groups have shares of their own).", *u.UsedPercent)
@@ -111,14 +111,14 @@ func shareSentence(u api.UsageReply) string {
 }
 
 // quotaNames are the words for quotas.
-var quotaNames = map[string]string{
-	string(job.QuotaGPUs): "GPUs at once", string(job.QuotaRunning): "running jobs", string(job.QuotaMem): "host memory",
-	string(job.QuotaCPUs): "CPUs", string(job.QuotaQueued): "waiting jobs", string(job.QuotaUsage): "GPU-hours",
+var quotaNames = map[job.QuotaKind]string{
+	job.QuotaGPUs: "GPUs at once", job.QuotaRunning: "running jobs", job.QuotaMem: "host memory",
+	job.QuotaCPUs: "CPUs", job.QuotaQueued: "waiting jobs", job.QuotaUsage: "GPU-hours",
 }
 
-func quotaColumns() []term.Column[api.QuotaUse] {
-	amount := func(q api.QuotaUse, n int64) string {
-		switch job.QuotaKind(q.What) {
+func quotaColumns() []term.Column[job.QuotaUse] {
+	amount := func(q job.QuotaUse, n int64) string {
+		switch q.What {
 		case job.QuotaGPUs:
 			return job.FormatGPUs(int(n))
 		case job.QuotaMem:
@@ -128,27 +128,27 @@ func quotaColumns() []term.Column[api.QuotaUse] {
 		}
 		return number(n)
 	}
-	return []term.Column[api.QuotaUse]{
-		{Title: "QUOTA", Key: "what", Cell: func(q api.QuotaUse) string {
+	return []term.Column[job.QuotaUse]{
+		{Title: "QUOTA", Key: "what", Cell: func(q job.QuotaUse) string {
 			if q.Group != "" {
 				return quotaNames[q.What] + ", group " + q.Group
 			}
 			return quotaNames[q.What]
-		}, Raw: func(q api.QuotaUse) string { return q.What }},
-		{Key: "group", Cell: func(q api.QuotaUse) string { return q.Group }},
-		{Title: "USED", Key: "has", Right: true, Cell: func(q api.QuotaUse) string { return amount(q, q.Has) }, Raw: func(q api.QuotaUse) string { return number(q.Has) }},
-		{Title: "LIMIT", Key: "most", Right: true, Cell: func(q api.QuotaUse) string {
+		}, Raw: func(q job.QuotaUse) string { return string(q.What) }},
+		{Key: "group", Cell: func(q job.QuotaUse) string { return q.Group }},
+		{Title: "USED", Key: "has", Right: true, Cell: func(q job.QuotaUse) string { return amount(q, q.Has) }, Raw: func(q job.QuotaUse) string { return number(q.Has) }},
+		{Title: "LIMIT", Key: "most", Right: true, Cell: func(q job.QuotaUse) string {
 			if q.Most == 0 {
 				return "none"
 			}
 			return amount(q, q.Most)
-		}, Raw: func(q api.QuotaUse) string { return rawSize(q.Most) }},
-		{Title: "LEFT", Key: "left", Right: true, Cell: func(q api.QuotaUse) string {
+		}, Raw: func(q job.QuotaUse) string { return rawSize(q.Most) }},
+		{Title: "LEFT", Key: "left", Right: true, Cell: func(q job.QuotaUse) string {
 			if q.Most == 0 {
 				return "-"
 			}
 			return amount(q, max(0, q.Most-q.Has))
-		}, Raw: func(q api.QuotaUse) string {
+		}, Raw: func(q job.QuotaUse) string {
 			if q.Most == 0 {
 				return ""
 			}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
-	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -62,7 +61,7 @@ func (p *Picture) Key(drawn []string) string {
 }
 
 // Draw returns the lines of the picture: the axis, and the rows of each GPU.
-func (p *Picture) Draw(gpus []api.GPUPlan) []string {
+func (p *Picture) Draw(gpus []job.GPUCourse) []string {
 	head := 0
 	for i := range gpus {
 		head = max(head, len(name(&gpus[i])))
@@ -75,7 +74,7 @@ func (p *Picture) Draw(gpus []api.GPUPlan) []string {
 	lines := []string{strings.TrimRight(strings.Repeat(" ", head)+p.axis(columns), " ")}
 	for i := range gpus {
 		title := name(&gpus[i])
-		for _, row := range p.rows(gpus[i].Spans, columns) {
+		for _, row := range p.rows(gpus[i].Stays, columns) {
 			lines = append(lines, strings.TrimRight(term.Pad(title, head, false)+row, " "))
 			title = ""
 		}
@@ -83,7 +82,7 @@ func (p *Picture) Draw(gpus []api.GPUPlan) []string {
 	return lines
 }
 
-func name(g *api.GPUPlan) string { return "GPU " + strconv.Itoa(g.Index) }
+func name(g *job.GPUCourse) string { return "GPU " + strconv.Itoa(g.Index) }
 
 // at is the column of a moment, which may be outside.
 func (p *Picture) at(t time.Time, columns int) int {
@@ -159,11 +158,11 @@ type cell struct {
 
 // rows are the lanes of one GPU: what is of no job lies under the first, and the end that a job may have
 // lies under what follows.
-func (p *Picture) rows(spans []api.Span, columns int) []string {
+func (p *Picture) rows(spans []job.Stay, columns int) []string {
 	g := p.glyphs()
 	lanes := [][]cell{blank(columns, g.free)}
 	ends := []time.Time{{}}
-	var jobs, left []api.Span
+	var jobs, left []job.Stay
 	for _, s := range spans {
 		if s.Job != 0 {
 			jobs = append(jobs, s)
@@ -171,7 +170,7 @@ func (p *Picture) rows(spans []api.Span, columns int) []string {
 		}
 		fill(lanes[0], p.column(s.From, columns), p.stop(s.Until, columns), cell{glyph: asideGlyph(&g, s.Kind), light: true})
 	}
-	slices.SortStableFunc(jobs, func(a, b api.Span) int { return a.From.Compare(b.From) })
+	slices.SortStableFunc(jobs, func(a, b job.Stay) int { return a.From.Compare(b.From) })
 	where := make([]int, len(jobs))
 	for i, s := range jobs {
 		at := slices.IndexFunc(ends, func(end time.Time) bool { return !s.From.Before(end) })
@@ -184,7 +183,7 @@ func (p *Picture) rows(spans []api.Span, columns int) []string {
 			at = len(lanes)
 			lanes, ends = append(lanes, blank(columns, g.free)), append(ends, time.Time{})
 		}
-		where[i], ends[at] = at, cmp.Or(s.Until, s.LateUntil, p.Until)
+		where[i], ends[at] = at, cmp.Or(s.Until, s.Late, p.Until)
 	}
 	for i, s := range jobs {
 		if where[i] >= 0 {
@@ -235,7 +234,7 @@ func fill(lane []cell, from, to int, c cell) {
 }
 
 // bar draws a job: as long as it is expected to take, the end that it may have, and its number.
-func (p *Picture) bar(lane []cell, s *api.Span, columns int, g glyphs) {
+func (p *Picture) bar(lane []cell, s *job.Stay, columns int, g glyphs) {
 	own := p.Job != 0 && s.Job == p.Job
 	body := cell{glyph: g.planned, own: own}
 	switch {
@@ -244,7 +243,7 @@ func (p *Picture) bar(lane []cell, s *api.Span, columns int, g glyphs) {
 	case s.Kind == job.StayRunning:
 		body.glyph = g.running
 	}
-	from, until, late := p.column(s.From, columns), p.stop(s.Until, columns), p.stop(s.LateUntil, columns)
+	from, until, late := p.column(s.From, columns), p.stop(s.Until, columns), p.stop(s.Late, columns)
 	if from == columns {
 		return
 	}
@@ -252,10 +251,10 @@ func (p *Picture) bar(lane []cell, s *api.Span, columns int, g glyphs) {
 	tail := cell{glyph: g.late, own: own, light: true}
 	if s.Until.IsZero() {
 		until = from
-		if tail.glyph = g.unknown; !s.LateUntil.IsZero() {
+		if tail.glyph = g.unknown; !s.Late.IsZero() {
 			tail.glyph = g.late
 		}
-	} else if s.LateUntil.IsZero() {
+	} else if s.Late.IsZero() {
 		tail.glyph = g.unknown
 	}
 	fill(lane, from, until, body)

@@ -14,14 +14,14 @@ import (
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // span is one of a job, in minutes after noon; 0 as its end or its late end: nobody can say.
-func span(id job.ID, kind job.StayKind, from, until, late int) api.Span {
+func span(id job.ID, kind job.StayKind, from, until, late int) job.Stay {
 	at := func(m int) time.Time {
 		if m == 0 {
 			return time.Time{}
 		}
 		return noon.Add(time.Duration(m) * time.Minute)
 	}
-	s := api.Span{Kind: kind, Job: id, Milli: 1000, From: noon.Add(time.Duration(from) * time.Minute), Until: at(until), LateUntil: at(late)}
+	s := job.Stay{Kind: kind, Job: id, Milli: 1000, From: noon.Add(time.Duration(from) * time.Minute), Until: at(until), Late: at(late)}
 	if id > 0 {
 		s.Called = id.String()
 	}
@@ -29,17 +29,17 @@ func span(id job.ID, kind job.StayKind, from, until, late int) api.Span {
 }
 
 // machine has one of everything.
-func machine() []api.GPUPlan {
+func machine() []job.GPUCourse {
 	part := span(21, job.StayRunning, -10, 30, 30)
 	next := span(22, job.StayPlanned, 30, 110, 110)
 	other := span(23, job.StayRunning, -5, 60, 80)
 	part.Milli, next.Milli, other.Milli = 500, 500, 250
-	return []api.GPUPlan{
-		{Index: 0, Spans: []api.Span{span(12, job.StayRunning, -60, 45, 90), span(15, job.StayPlanned, 60, 150, 150)}},
-		{Index: 1, Spans: []api.Span{span(13, job.StayRunning, -60, 0, 0), span(0, job.StayReserved, 120, 160, 160)}},
-		{Index: 2, Spans: []api.Span{part, other, next}},
-		{Index: 3, Spans: []api.Span{span(0, job.StayDrained, 0, 100, 100), span(16, job.StayPlanned, 100, 0, 170)}},
-		{Index: 10, Spans: []api.Span{span(0, job.StayUnknown, 0, 0, 0)}},
+	return []job.GPUCourse{
+		{Index: 0, Stays: []job.Stay{span(12, job.StayRunning, -60, 45, 90), span(15, job.StayPlanned, 60, 150, 150)}},
+		{Index: 1, Stays: []job.Stay{span(13, job.StayRunning, -60, 0, 0), span(0, job.StayReserved, 120, 160, 160)}},
+		{Index: 2, Stays: []job.Stay{part, other, next}},
+		{Index: 3, Stays: []job.Stay{span(0, job.StayDrained, 0, 100, 100), span(16, job.StayPlanned, 100, 0, 170)}},
+		{Index: 10, Stays: []job.Stay{span(0, job.StayUnknown, 0, 0, 0)}},
 		{Index: 11},
 	}
 }
@@ -107,7 +107,7 @@ func TestPictureFits(t *testing.T) {
 func TestLongAgo(t *testing.T) {
 	p := Picture{Width: 250, ASCII: true, From: noon, Until: noon.Add(time.Hour), Paint: func(_ term.Style, text string) string { return text }}
 	for _, years := range []time.Duration{0, 1, 2, 100} {
-		lines := p.Draw([]api.GPUPlan{{Spans: []api.Span{{Kind: job.StayRunning, Job: 1, Called: "1", Milli: 1000, From: noon.Add(-years * 8766 * time.Hour), Until: noon.Add(30 * time.Minute)}}}})
+		lines := p.Draw([]job.GPUCourse{{Stays: []job.Stay{{Kind: job.StayRunning, Job: 1, Called: "1", Milli: 1000, From: noon.Add(-years * 8766 * time.Hour), Until: noon.Add(30 * time.Minute)}}}})
 		if !strings.Contains(strings.Join(lines, "\n"), "=1=====") {
 			t.Errorf("after %d years: %q", years, lines)
 		}
@@ -131,7 +131,7 @@ func TestAxisBySeason(t *testing.T) {
 
 // TestWindow: as far as there is something to see.
 func TestWindow(t *testing.T) {
-	p := api.PlanReply{At: noon, Until: noon.Add(7 * 24 * time.Hour), GPUs: machine()}
+	p := api.PlanReply{Course: job.Course{At: noon, Until: noon.Add(7 * 24 * time.Hour), GPUs: machine()}}
 	for id, want := range map[job.ID]time.Duration{0: 3 * time.Hour, 12: time.Hour, 16: 3 * time.Hour, 13: time.Hour, 99: time.Hour} {
 		if got := Window(&p, id).Sub(noon); got != want {
 			t.Errorf("job %d: %s, want %s", id, got, want)

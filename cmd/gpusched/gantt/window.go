@@ -23,12 +23,12 @@ func Window(p *api.PlanReply, of job.ID) time.Time {
 		}
 	}
 	for i := range p.GPUs {
-		for _, s := range p.GPUs[i].Spans {
+		for _, s := range p.GPUs[i].Stays {
 			if of != 0 && s.Job != of {
 				continue
 			}
 			if see(s.From); s.Until.IsZero() {
-				see(s.LateUntil)
+				see(s.Late)
 			} else {
 				see(s.Until)
 			}

@@ -18,7 +18,7 @@ import (
 
 // Typed is a command line, for the gpusched of another machine to answer with its document.
 type Typed struct {
-	Words [][]byte `json:"words"`
+	Words api.Words `json:"words"`
 	// Called is the name of the machine where this was typed. Of ids that name machines it takes those with its own.
 	Called string `json:"called"`
 	// Plain: ids that name no machine are its, too.
@@ -29,11 +29,11 @@ type Typed struct {
 
 // NewJob is what surrounds the command line of a new job.
 type NewJob struct {
-	Environ [][]byte `json:"environ"` // nil: that of the machine itself
-	Dir     []byte   `json:"dir"`
-	Umask   int      `json:"umask"`
-	Key     string   `json:"key"` // of the request: asked twice it queues one job
-	DryRun  bool     `json:"dry_run,omitempty"`
+	Environ api.Words `json:"environ,omitzero"` // nil: that of the machine itself
+	Dir     api.Bytes `json:"dir"`
+	Umask   int       `json:"umask"`
+	Key     string    `json:"key"` // of the request: asked twice it queues one job
+	DryRun  bool      `json:"dry_run,omitempty"`
 }
 
 // Answer is how the gpusched of a machine answered.

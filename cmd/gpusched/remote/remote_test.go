@@ -124,7 +124,7 @@ func TestHowSSHIsCalled(t *testing.T) {
 // An answer is the document, what was said beside it, and the status; a start-up file's words are neither.
 func TestAnAnswer(t *testing.T) {
 	ssh(t, `echo "welcome {"; echo "gpusched begins"; head -c 10 >/dev/null; echo '{"a":1}'; echo "gpusched: a note" >&2; exit 3`)
-	a, err := Ask(t.Context(), "a", Typed{Words: [][]byte{[]byte("list")}, Called: "a"}, 1)
+	a, err := Ask(t.Context(), "a", Typed{Words: api.Words{"list"}, Called: "a"}, 1)
 	if err != nil || string(a.Doc) != `{"a":1}` || a.Said != "a note" || a.Status != 3 {
 		t.Errorf("%+v, %q, %v", a, a.Doc, err)
 	}
@@ -142,7 +142,7 @@ func TestAnAnswer(t *testing.T) {
 func TestWhatHasNotBegunIsNotAsked(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "asked")
 	ssh(t, `echo "welcome"; timeout 0.5 cat >`+file+`; exit 255`)
-	_, err := Ask(t.Context(), "a", Typed{Job: &NewJob{Environ: [][]byte{[]byte("TOKEN=hunter2")}}}, 1)
+	_, err := Ask(t.Context(), "a", Typed{Job: &NewJob{Environ: api.Words{"TOKEN=hunter2"}}}, 1)
 	if asked, e := os.ReadFile(file); len(asked) > 0 || e != nil || err == nil || errors.As(err, new(*CutError)) {
 		t.Errorf("%q, %v, %v", asked, e, err)
 	}
@@ -209,11 +209,11 @@ func TestBegin(t *testing.T) {
 	in, typed := io.Pipe()
 	gone := make(chan bool, 1)
 	go func() {
-		_ = json.NewEncoder(typed).Encode(Typed{Words: [][]byte{[]byte("\xff")}, Called: "a", Job: &NewJob{Key: "k"}})
+		_ = json.NewEncoder(typed).Encode(Typed{Words: api.Words{"\xff"}, Called: "a", Job: &NewJob{Key: "k"}})
 	}()
 	var out strings.Builder
 	got, err := Begin(in, &out, func() { gone <- true })
-	if err != nil || string(got.Words[0]) != "\xff" || got.Job.Key != "k" || out.String() != "gpusched begins\n" {
+	if err != nil || got.Words[0] != "\xff" || got.Job.Key != "k" || out.String() != "gpusched begins\n" {
 		t.Errorf("%+v, %v, %q", got, err, out.String())
 	}
 	select {

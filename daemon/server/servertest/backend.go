@@ -243,16 +243,11 @@ func (b *Backend) Names(ctx context.Context, q job.Query) (names []job.Name, err
 	}
 	if q.For == job.CommandCancel {
 		slices.Reverse(names)
-		slices.SortStableFunc(names, func(x, y job.Name) int { return liveRank(b.find(x.ID)) - liveRank(b.find(y.ID)) })
+		slices.SortStableFunc(names, func(x, y job.Name) int {
+			return b.find(y.ID).State.ListRank() - b.find(x.ID).State.ListRank()
+		})
 	}
 	return names, err
-}
-
-func liveRank(v *job.JobView) int {
-	if v.State == job.Queued {
-		return 0
-	}
-	return 1
 }
 
 // Explain answers from Explained, without what was not asked.

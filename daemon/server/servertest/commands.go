@@ -76,7 +76,7 @@ func (b *Backend) act(who job.Actor, c job.Command) error {
 				return job.Refuse("conflict/awaited", f.Called(), v.Called())
 			}
 		}
-		if own := v.Request.Grace; c.Grace != nil && *c.Grace > own {
+		if own := v.Request.GraceTime(); c.Grace != nil && *c.Grace > own {
 			return job.Refuse("conflict/longer-grace", v.Called(), own)
 		}
 		return b.cancel(v, who, c.Task)

@@ -54,10 +54,11 @@ func request(name string, n int, hold bool, argv []string) api.SubmitRequest {
 	words := strings.NewReplacer("{n}", strconv.Itoa(n), "{code}", strconv.Itoa(n%5))
 	r := api.SubmitRequest{
 		Key: fmt.Sprintf("%s-%d-%d", name, n, rand.Uint64()), Label: job.Label{Name: fmt.Sprintf("%s-%d", name, n)},
-		Request: job.Request{GPUMilli: shares[n%len(shares)], Hold: hold}, EnvMode: "clean", Dir: []byte("/"), Umask: 0o22,
+		Request: job.Request{GPUMilli: shares[n%len(shares)], Hold: hold},
+		Program: api.Program{EnvMode: "clean", Dir: "/", Umask: 0o22},
 	}
 	for _, word := range argv {
-		r.Argv = append(r.Argv, []byte(words.Replace(word)))
+		r.Argv = append(r.Argv, words.Replace(word))
 	}
 	return r
 }

@@ -30,7 +30,7 @@ func eventsIn(t *testing.T, text string) (list []api.Event) {
 func kindsOf(list []api.Event, id int64) (kinds []job.EventKind) {
 	for _, e := range list {
 		if int64(e.Job) == id {
-			kinds = append(kinds, e.Event)
+			kinds = append(kinds, e.Kind)
 		}
 	}
 	return kinds
@@ -66,7 +66,7 @@ func TestEvents(t *testing.T) {
 	followed := eventsIn(t, text)
 	for i, e := range followed[1:] {
 		if e.Number != followed[i].Number+1 {
-			t.Errorf("event %d (%s) comes after %d", e.Number, e.Event, followed[i].Number)
+			t.Errorf("event %d (%s) comes after %d", e.Number, e.Kind, followed[i].Number)
 		}
 	}
 	want := []job.EventKind{job.EventQueued, job.EventPlaced, job.EventStarted, job.EventEnding, job.EventEnded}
@@ -78,7 +78,7 @@ func TestEvents(t *testing.T) {
 	}
 
 	is := func(kind job.EventKind) func(api.Event) bool {
-		return func(e api.Event) bool { return e.Event == kind && int64(e.Job) == id }
+		return func(e api.Event) bool { return e.Kind == kind && int64(e.Job) == id }
 	}
 	ending := slices.IndexFunc(followed, is(job.EventEnding))
 	before := followed[ending-1].Number
@@ -88,7 +88,7 @@ func TestEvents(t *testing.T) {
 	}
 	started := followed[slices.IndexFunc(followed, is(job.EventStarted))].Number
 	gone := eventsIn(t, try(t, "bob", fmt.Sprintf("gpusched events -o jsonl --since %d", started-1)).Stdout)
-	if len(gone) == 0 || gone[0].Event != job.EventGap {
+	if len(gone) == 0 || gone[0].Kind != job.EventGap {
 		t.Errorf("after %d, before the restart, there is %v", started-1, gone)
 	}
 }

@@ -3,7 +3,6 @@
 package suite
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -171,7 +170,7 @@ func TestNoSecretInLogs(t *testing.T) {
 	if y := show(t, "alice", ids[3]).Private; y == nil || len(y.Env) != 0 || !strings.Contains(y.Command, "hush-argv") {
 		t.Errorf("of a job that has ended its owner reads %+v", y)
 	}
-	if y := show(t, "alice", ids[0]).Private; y == nil || !strings.Contains(string(bytes.Join(y.Env, nil)), "hush-env") {
+	if y := show(t, "alice", ids[0]).Private; y == nil || !strings.Contains(strings.Join(y.Env, ""), "hush-env") {
 		t.Errorf("of a job that waits its owner reads %+v", y)
 	}
 	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", ids[0]))

@@ -1,0 +1,71 @@
+package api
+
+import (
+	"encoding/base64"
+	"encoding/json"
+
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// Program is contract.Program as JSON has it.
+type Program struct {
+	Argv    Words            `json:"argv"`
+	EnvMode contract.EnvMode `json:"env_mode"` // "" in a request is inherit
+	Env     Words            `json:"env,omitempty"`
+	Dir     Bytes            `json:"dir"`
+	Umask   int              `json:"umask"`
+	Setup   contract.Setup   `json:"setup,omitzero"`
+	Log     contract.Log     `json:"log,omitzero"` // with sequences such as %j; of a job that is shown, the file itself
+	TTY     bool             `json:"tty,omitempty"`
+}
+
+// Contract returns the program as the launcher has it.
+func (p Program) Contract() contract.Program {
+	if p.EnvMode == "" {
+		p.EnvMode = contract.EnvInherit
+	}
+	return contract.Program{
+		Argv: p.Argv, EnvMode: p.EnvMode, Env: p.Env, Dir: string(p.Dir), Umask: p.Umask,
+		Setup: p.Setup, Log: p.Log, TTY: p.TTY,
+	}
+}
+
+// Bytes need not be UTF-8. They are base64 in JSON.
+type Bytes string
+
+// MarshalText writes base64.
+func (b Bytes) MarshalText() ([]byte, error) {
+	return base64.StdEncoding.AppendEncode(nil, []byte(b)), nil
+}
+
+// UnmarshalText reads base64.
+func (b *Bytes) UnmarshalText(text []byte) error {
+	plain, err := base64.StdEncoding.AppendDecode(nil, text)
+	*b = Bytes(plain)
+	return err
+}
+
+// Words are arguments or variables, which are Bytes each.
+type Words []string
+
+// MarshalJSON writes a list of base64.
+func (w Words) MarshalJSON() ([]byte, error) {
+	list := make([]Bytes, len(w))
+	for i, s := range w {
+		list[i] = Bytes(s)
+	}
+	return json.Marshal(list)
+}
+
+// UnmarshalJSON reads a list of base64.
+func (w *Words) UnmarshalJSON(text []byte) error {
+	var list []Bytes
+	if err := json.Unmarshal(text, &list); err != nil || list == nil {
+		return err
+	}
+	*w = make(Words, len(list))
+	for i, b := range list {
+		(*w)[i] = string(b)
+	}
+	return nil
+}
