@@ -88,7 +88,7 @@ func (a *app) onHost(ctx context.Context, c call, host string) error {
 	case c.about.Host == OnlyHere:
 		return refuse(api.CodeUsage, fmt.Sprintf("log in there: ssh %s", host), "'%s' is about the machine on which it is typed", c.path)
 	}
-	return a.overSSH(ctx, host, a.words)
+	return a.overSSH(ctx, host, a.words, c.about.OwnInput)
 }
 
 // onHosts carries out a command that names no job on several machines.

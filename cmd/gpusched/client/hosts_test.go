@@ -99,7 +99,9 @@ func TestLogsAreAskedForAsTyped(t *testing.T) {
 		{}, {Follow: true}, {Lines: 5, Times: true}, {Attempt: everyAttempt}, {Attempt: 2, Failed: true},
 	} {
 		c.IDs = []string{"7", "@~1"}
-		parser, err := newParser(grammarFor([]string{"logs"}), io.Discard, nil)
+		parser, err := newParser(&struct {
+			Logs logsCmd `cmd:""`
+		}{}, io.Discard, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +180,7 @@ func TestAMachineThatIsOnlyAskedGetsNoValues(t *testing.T) {
 		{"submit -e NAME -e E= -e PATH=/opt/bin --tag a=1 -e a=1 -- true", "submit -e NAME -e E= -e PATH=/opt/bin --tag a=1 -e a= -- true"},
 	} {
 		a.words = strings.Fields(c.typed)
-		parser, err := newParser(grammarFor(a.words), io.Discard, nil)
+		parser, err := newSubmitParser()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,7 +255,7 @@ func TestSSHIsToldToEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	done := make(chan error, 1)
-	go func() { done <- a.overSSH(ctx, "a", []string{attendCommand, "output", "loud", "1"}) }()
+	go func() { done <- a.overSSH(ctx, "a", []string{attendCommand, "output", "loud", "1"}, false) }()
 	if _, err := os.ReadFile(began); err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +273,7 @@ func TestSSHIsToldToEnd(t *testing.T) {
 // A machine on which gpusched can't be asked is told before a command is run there, without ssh's own end.
 func TestAMachineAnswersBeforeACommandIsRunThere(t *testing.T) {
 	dir, a, _ := fakeSSH(t, "echo >>calls\necho 'no route' >&2\nexit 255\n")
-	err := a.overSSH(t.Context(), "a", []string{"logs", "1"})
+	err := a.overSSH(t.Context(), "a", []string{"logs", "1"}, false)
 	calls, _ := os.ReadFile(filepath.Join(dir, "calls"))
 	var e *api.Error
 	if !errors.As(err, &e) || e.Code != api.CodeUnreachable || !strings.HasPrefix(e.Message, "a: ssh says: no route") || string(calls) != "\n" {
@@ -423,7 +425,7 @@ func TestAFileOfJobsThatIsCutOff(t *testing.T) {
 // Of what a machine says each line is under its name: it can't speak for another.
 func TestAMachineSpeaksForItself(t *testing.T) {
 	_, a, said := fakeSSH(t, `echo "gpusched begins"; printf 'gpusched: no\nb: gone\ngpusched: b: trust me\033[31m\n' >&2; exit 3`)
-	_, err := fetch(t.Context(), &app{startedWith: startedWith{out: a.out, err: a.err, getenv: a.getenv}, whomAsked: whomAsked{host: "a"}, words: []string{"list"}}, func() (listAnswer, error) { return listAnswer{}, nil })
+	_, err := fetch(t.Context(), &app{startedWith: startedWith{out: a.out, err: a.err, getenv: a.getenv}, whomAsked: whomAsked{host: "a"}, words: []string{"list"}}, func() (api.ListReply, error) { return api.ListReply{}, nil })
 	if code := a.complainOf("a", err); code != error(exitStatus(3)) {
 		t.Errorf("%v", code)
 	}

@@ -12,7 +12,7 @@ import (
 
 // overSSH has the gpusched of another machine carry out a command, with our terminal where there is one,
 // and ends as it does.
-func (a *app) overSSH(ctx context.Context, host string, words []string) error {
+func (a *app) overSSH(ctx context.Context, host string, words []string, ownInput bool) error {
 	tty := a.onTerminal()
 	cmd, err := remote.Command(host, tty, append([]string{remote.HereCommand, host}, words...)...)
 	if err != nil {
@@ -26,7 +26,7 @@ func (a *app) overSSH(ctx context.Context, host string, words []string) error {
 	a.out.W.Flush()
 	a.err.W.Flush()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	if leashed(words[0], tty) {
+	if !tty && !ownInput {
 		leash, held, err := os.Pipe()
 		if err != nil {
 			return err

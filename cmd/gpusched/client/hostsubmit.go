@@ -351,5 +351,5 @@ func (a *app) stayWith(ctx context.Context, j api.Job, tty, quiet bool) error {
 	if quiet {
 		words[2] = "quiet"
 	}
-	return a.overSSH(ctx, a.host, words)
+	return a.overSSH(ctx, a.host, words, false)
 }

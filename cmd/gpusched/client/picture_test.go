@@ -19,10 +19,12 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
+var labTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
 // lab is a machine with four GPUs on an ordinary day.
 func lab() *servertest.Backend {
 	alice, bob, carol := job.Owner{UID: 1001, User: "alice"}, job.Owner{UID: 1002, User: "bob"}, job.Owner{UID: 1003, User: "carol"}
-	at := func(d time.Duration) time.Time { return noon.Add(d) }
+	at := func(d time.Duration) time.Time { return labTime.Add(d) }
 	gpu := func(i int, state job.GPUState, util int, used uint64, shares ...job.GPUShare) job.GPUView {
 		return job.GPUView{GPU: job.GPU{Index: i, UUID: "GPU-" + string(rune('a'+i)), Name: "NVIDIA A100-SXM4-80GB", State: state, Shares: shares,
 			UtilPercent: util, MemTotalBytes: 80 << 30, MemUsedBytes: used << 30, TempC: 33 + util/3, PowerMilliW: 60_000}}
@@ -51,8 +53,8 @@ func lab() *servertest.Backend {
 		job.Reason{Code: job.ReasonBegin, GPU: job.NoGPU, Detail: job.Say("detail/at", at(10*time.Hour))})
 	eval := queue(48, carol, "eval", 5*time.Minute, 1, job.ExpectedStart{Unknown: true},
 		job.Reason{Code: job.ReasonDependency, GPU: job.NoGPU, Job: 41, Detail: job.Say("detail/has-completed")})
-	return &servertest.Backend{Now: noon, View: job.View{
-		StartedAt: at(-240 * time.Hour), GPUSource: job.GPUSource{SampledAt: noon}, Host: job.HostView{MemBytes: 512 << 30, CPUs: 64},
+	return &servertest.Backend{Now: labTime, View: job.View{
+		StartedAt: at(-240 * time.Hour), GPUSource: job.GPUSource{SampledAt: labTime}, Host: job.HostView{MemBytes: 512 << 30, CPUs: 64},
 		GPUs: []job.GPUView{
 			gpu(0, job.GPUBusy, 97, 61, share(41, 1000)), gpu(1, job.GPUBusy, 94, 61, share(41, 1000)),
 			gpu(2, job.GPUShared, 38, 34, share(42, 500), share(43, 500)), gpu(3, job.GPUBusy, 88, 22, share(45, 1000)),
@@ -77,8 +79,8 @@ func TestPicture(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{
 		startedWith: startedWith{
-			out:    &term.Terminal{W: bufio.NewWriter(&out), TTY: true, Colour: true, Width: width, Now: noon},
-			err:    &term.Terminal{W: bufio.NewWriter(&out), Now: noon},
+			out:    &term.Terminal{W: bufio.NewWriter(&out), TTY: true, Colour: true, Width: width, Now: labTime},
+			err:    &term.Terminal{W: bufio.NewWriter(&out), Now: labTime},
 			getenv: func(string) string { return "" }, uid: 1001,
 		},
 		whomAsked: whomAsked{client: &api.Client{Socket: socket}},

@@ -45,7 +45,7 @@ func TestHostileScripts(t *testing.T) {
 	} {
 		s, err := a.scriptOf(dir, "./"+name)
 		if err == nil && s != nil {
-			p, failed := newParser(&grammar{}, nil, func(int) {})
+			p, failed := newSubmitParser()
 			if failed != nil {
 				t.Fatal(failed)
 			}
@@ -83,7 +83,7 @@ func FuzzScript(f *testing.F) {
 	for _, text := range []string{"#!/bin/sh\n#SBATCH -t 5 --gres=gpu:2\n#GPUSCHED -n x\nls", "#!x\n#GPUSCHED '", "#!/bin/sh\r\n#SBATCH -H\r\n", "#!\n\n#GPUSCHED"} {
 		f.Add(text)
 	}
-	p, err := newParser(&grammar{}, nil, func(int) {})
+	p, err := newSubmitParser()
 	if err != nil {
 		f.Fatal(err)
 	}

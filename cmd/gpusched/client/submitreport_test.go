@@ -1,6 +1,9 @@
 package client
 
 import (
+	"bufio"
+	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
@@ -23,6 +26,21 @@ func TestOutcomeOfAnArray(t *testing.T) {
 		j := api.Job{State: job.Queued, Why: x.why, Array: &api.Array{Size: 6, Limit: 2, Next: x.live, Live: x.live}}
 		if got := c.outcome(out, api.SubmitReply{Job: j}); got != x.want {
 			t.Errorf("with %d tasks begun: %q, not %q", x.live, got, x.want)
+		}
+	}
+}
+
+// What a dry run shows of a request reaches the terminal as text only.
+func TestADryRunIsSanitised(t *testing.T) {
+	const evil = "\x1b]0;owned\x07\x1b[2J\n\u202eab\u200b"
+	var b bytes.Buffer
+	out := &term.Terminal{W: bufio.NewWriter(&b)}
+	j := api.Job{ID: 1, Label: job.Label{Name: evil, Comment: evil, Tags: map[string]string{evil: evil}}, User: evil, State: "queued", Why: evil}
+	(&submitCmd{Verbose: true}).writePlan(out, api.SubmitReply{Job: j, Unit: []job.Property{{Name: evil, Value: evil}}})
+	out.W.Flush()
+	for i, line := range strings.Split(b.String(), "\n") {
+		if !job.Printable(line) {
+			t.Errorf("line %d is not printable: %q", i, line)
 		}
 	}
 }
