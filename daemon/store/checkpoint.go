@@ -12,13 +12,10 @@ import (
 const checkpointPages = 4000
 
 // pagesOf estimates how many pages the records put into the log: a job touches
-// its row, its attempt and their indexes; those that ended without one, as many do at once, share theirs.
+// its row, its attempt and their indexes.
 func pagesOf(records []job.Record) int {
-	pages := 2
+	pages := 2 + 4*len(records)
 	for _, r := range records {
-		if pages += 4; r.Ended {
-			pages -= 3
-		}
 		if r.Payload != nil {
 			pages += 2 + int(r.Payload.Size()/4096)
 		}

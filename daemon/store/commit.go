@@ -84,18 +84,11 @@ func (s *Store) transact(ctx context.Context, records []job.Record) (counters, e
 	defer tx.Rollback()
 	stmts := s.stmts.in(ctx, tx)
 	next := s.next
-	for left := records; len(left) > 0; {
-		n, err := stmts.ends(ctx, left)
-		if err == nil && n == 0 {
-			n, err = 1, stmts.record(ctx, left[0])
-		}
-		if err != nil {
+	for _, r := range records {
+		if err := stmts.record(ctx, r); err != nil {
 			return s.next, err
 		}
-		for _, r := range left[:n] {
-			next.pass(r)
-		}
-		left = left[n:]
+		next.pass(r)
 	}
 	if err := stmts.redact(ctx, records); err != nil {
 		return s.next, err

@@ -185,7 +185,7 @@ func (s *Store) trimHistory(ctx context.Context, person int, most int64) (int, e
 			kept += size
 		}
 		return err
-	}, listJSON(&encoder{}, uids), person)
+	}, listOf(uids), person)
 	if err != nil {
 		return 0, err
 	}
@@ -231,8 +231,7 @@ func (s *Store) removeJobs(ctx context.Context, ids []int64) (int, error) {
 		return 0, err
 	}
 	defer tx.Rollback()
-	e := encoder{}
-	list := listJSON(&e, ids)
+	list := listOf(ids)
 	removed := int64(0)
 	for _, query := range []string{
 		"DELETE FROM attempts WHERE job_id IN " + removable + " OR job_id IN (SELECT id FROM jobs WHERE array_id IN " + removable + ")",

@@ -62,10 +62,10 @@ func (s *Store) recallIDs() (err error) {
 
 // openCopy opens the file of the last ids in Options.LastIDs, and returns those that it has.
 func (s *Store) openCopy() (last counters) {
-	if s.lastIDs == "" {
+	if s.opts.LastIDs == "" {
 		return last
 	}
-	path := filepath.Join(s.lastIDs, filepath.Base(lastPath(s.path)))
+	path := filepath.Join(s.opts.LastIDs, filepath.Base(lastPath(s.path)))
 	last, _ = s.disk.readIDs(path)
 	if f, err := s.disk.open(path, os.O_WRONLY|os.O_CREATE|syscall.O_NOFOLLOW); err == nil {
 		s.copy = f

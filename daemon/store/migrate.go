@@ -63,19 +63,15 @@ func migrate(ctx context.Context, s *Store, known []string) error {
 	if _, err := db.ExecContext(ctx, "PRAGMA journal_mode=WAL"); err != nil {
 		return fmt.Errorf("switch on the log: %w", err)
 	}
-	tell := func(from int) {
-		if s.tell != nil && have > 0 {
-			s.tell(from, len(known))
-		}
-	}
 	if have > 0 && have < len(known) {
-		tell(have)
+		if s.opts.Migrating != nil {
+			s.opts.Migrating(have, len(known))
+		}
 		if err := s.disk.backup(ctx, db, BackupPath(path, have)); err != nil {
 			return fmt.Errorf("copy the state file before its schema changes: %w", err)
 		}
 	}
 	for v := have; v < len(known); v++ {
-		tell(v)
 		if err := step(ctx, db, v+1, known[v]); err != nil {
 			return fmt.Errorf("change the schema from %d to %d: %w", v, v+1, err)
 		}

@@ -24,9 +24,8 @@ type Options struct {
 	// Judge is asked before each call that the store makes besides SQLite's, by its
 	// kind and path; the call fails with its error. nil lets all through.
 	Judge func(op, path string) error
-	// Migrating is told before each change of the schema that the file needs: from which,
-	// and which is the last. nil is told nothing.
-	Migrating func(from, last int)
+	// Migrating is told before the schema of the file is changed, from which to which. nil is told nothing.
+	Migrating func(from, to int)
 	// LastIDs is a directory for a further file of the last ids: a copy of the state file's directory that is put back
 	// leaves it as it is. Whatever fails there fails nothing. "" is none.
 	LastIDs string
@@ -37,15 +36,10 @@ type Options struct {
 // Store is one open state file. Its methods may be called from any goroutine.
 type Store struct {
 	path string
-	vfs  string // of Options
-
-	lastIDs string // of Options
-
+	opts Options
 	disk disk
-	tell func(from, last int) // Options.Migrating
-	lock *os.File             // nil when read-only
-	read *sql.DB              // connections that can't write
-	asks asks                 // of these
+	lock *os.File // nil when read-only
+	read *sql.DB  // connections that can't write
 
 	own     *sql.DB // such connections for what a submission or a start asks
 	reports *sql.DB // such connections for reads that take long, which others need not wait for
@@ -69,10 +63,7 @@ type Store struct {
 // from a newer release ErrNewer, one that is in use ErrLocked; none of them is
 // changed.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
-	s := &Store{
-		path: path, lastIDs: opts.LastIDs, vfs: opts.FileSystem, disk: disk{opts.Judge}, tell: opts.Migrating,
-		long: longReads{searchRows, patience},
-	}
+	s := &Store{path: path, opts: opts, disk: disk{opts.Judge}, long: longReads{searchRows, patience}}
 	known := opts.known
 	if known == nil {
 		known = migrations()
@@ -98,7 +89,7 @@ func (s *Store) open(ctx context.Context, known []string) error {
 	if err := s.disk.prepareFile(s.path); err != nil {
 		return err
 	}
-	if s.write, err = connect(ctx, s.path, s.vfs, writing); err != nil {
+	if s.write, err = connect(ctx, s.path, s.opts.FileSystem, writing); err != nil {
 		return err
 	}
 	if err := migrate(ctx, s, known); err != nil {
@@ -122,20 +113,17 @@ func (s *Store) open(ctx context.Context, known []string) error {
 	if err := s.connectReaders(ctx); err != nil {
 		return err
 	}
-	if err := s.asks.prepare(ctx, s); err != nil {
-		return err
-	}
 	return s.stmts.prepare(ctx, s.write)
 }
 
 func (s *Store) connectReaders(ctx context.Context) (err error) {
-	if s.read, err = connect(ctx, s.path, s.vfs, reading); err != nil {
+	if s.read, err = connect(ctx, s.path, s.opts.FileSystem, reading); err != nil {
 		return err
 	}
-	if s.own, err = connect(ctx, s.path, s.vfs, asking); err != nil {
+	if s.own, err = connect(ctx, s.path, s.opts.FileSystem, asking); err != nil {
 		return err
 	}
-	s.reports, err = connect(ctx, s.path, s.vfs, reporting)
+	s.reports, err = connect(ctx, s.path, s.opts.FileSystem, reporting)
 	return err
 }
 
@@ -163,7 +151,7 @@ func (s *Store) openReadOnly(ctx context.Context, known int) error {
 	} else if have < known {
 		return fmt.Errorf("%q has schema %d, this release reads %d: start the daemon once to bring it up to date", s.path, have, known)
 	}
-	return s.asks.prepare(ctx, s)
+	return nil
 }
 
 // Close writes what is left in the log into the file and gives the file free.

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -33,10 +32,7 @@ func (s *Store) Past(ctx context.Context, q job.PastQuery) (job.Past, error) {
 }
 
 func (s *Store) pastJobs(ctx context.Context, q job.PastQuery) (past job.Past, err error) {
-	clause, args, err := pastClause(&q)
-	if err != nil {
-		return past, err
-	}
+	clause, args := pastClause(&q)
 	r, err := s.reporter(ctx)
 	if err != nil {
 		return past, err
@@ -72,7 +68,7 @@ func pageOf(q *job.PastQuery) int {
 	return q.Limit
 }
 
-func pastClause(q *job.PastQuery) (string, []any, error) {
+func pastClause(q *job.PastQuery) (string, []any) {
 	f := filter{where: []string{"j.result IS NOT NULL"}}
 	if !q.From.IsZero() {
 		f.add("j.changed_at >= ?", formatTime(q.From))
@@ -88,56 +84,58 @@ func pastClause(q *job.PastQuery) (string, []any, error) {
 		beyond := map[bool]string{false: ">", true: "<"}[q.Newest]
 		f.add("(j.changed_at, j.id) "+beyond+" (?, ?)", formatTime(q.After.At), int64(q.After.ID))
 	}
-	if err := f.chosen(q); err != nil {
-		return "", nil, err
-	}
-	clause := "WHERE " + strings.Join(f.where, " AND ") + " ORDER BY j.changed_at" + order + ", j.id" + order
-	return fmt.Sprintf("%s LIMIT %d", clause, pageOf(q)), f.args, nil
-}
-
-// ownedBy adds whose the jobs are, as job.Query.Matches has it.
-func ownedBy(uid *int, user string, add func(cond string, arg ...any)) {
-	switch {
-	case uid != nil && job.Nameless(*uid, user):
-		add("j.uid = ?", *uid)
-	case uid != nil:
-		add("j.uid = ?", *uid)
-		add("j.user IN (?, '', ?)", user, strconv.Itoa(*uid))
-	case user != "":
-		add("j.user = ?", user)
-	}
-}
-
-// chosen adds what chooses among the jobs besides their ends.
-func (f *filter) chosen(q *job.PastQuery) error {
 	if q.IDs != nil {
-		ids, err := json.Marshal(q.IDs)
-		if err != nil {
-			return err
-		}
-		f.add("j.id IN (SELECT value FROM json_each(?))", string(ids))
+		f.add("j.id IN (SELECT value FROM json_each(?))", listOf(q.IDs))
 	}
-	if len(q.States) > 0 {
-		states, err := json.Marshal(q.States)
-		if err != nil {
-			return err
-		}
-		f.add("j.state IN (SELECT value FROM json_each(?))", string(states))
-	}
-	ownedBy(q.UID, q.User, f.add)
 	if q.Array != 0 {
 		f.add("j.array_id = ?", int64(q.Array))
 	}
-	if q.Name != "" {
-		f.add("j.name = ?", q.Name)
-	}
+	choice := job.Choice{States: q.States, Name: q.Name}
 	if t := q.Tag; t.Key != "" && t.Any {
 		f.add("EXISTS (SELECT 1 FROM json_each(j.label, '$.tags') t WHERE t.key = ?)", t.Key)
 	} else if t.Key != "" {
-		f.add("EXISTS (SELECT 1 FROM json_each(j.label, '$.tags') t WHERE t.key = ? AND t.value = ?)", t.Key, t.Value)
+		choice.Tags = map[string]string{t.Key: t.Value}
 	}
-	return nil
+	f.ownedBy(q.UID, q.User)
+	f.chosen(choice)
+	clause := "WHERE " + strings.Join(f.where, " AND ") + " ORDER BY j.changed_at" + order + ", j.id" + order
+	return fmt.Sprintf("%s LIMIT %d", clause, pageOf(q)), f.args
 }
+
+// ownedBy adds whose the jobs are, as job.Query.Matches has it.
+func (f *filter) ownedBy(uid *int, user string) {
+	switch {
+	case uid != nil && job.Nameless(*uid, user):
+		f.add("j.uid = ?", *uid)
+	case uid != nil:
+		f.add("j.uid = ?", *uid)
+		f.add("j.user IN (?, '', ?)", user, strconv.Itoa(*uid))
+	case user != "":
+		f.add("j.user = ?", user)
+	}
+}
+
+// chosen adds what the choice asks, as job.Query.Matches has it.
+func (f *filter) chosen(c job.Choice) {
+	if len(c.States) > 0 {
+		f.add("j.state IN (SELECT value FROM json_each(?))", listOf(c.States))
+	}
+	if c.Name != "" {
+		f.add("j.name = ?", c.Name)
+	}
+	if c.Like != "" {
+		f.add("j.name GLOB ?", strings.ReplaceAll(c.Like, "[", "[[]")) // no sets of characters
+	}
+	for key, value := range c.Tags {
+		f.add("EXISTS (SELECT 1 FROM json_each(j.label, '$.tags') AS t WHERE t.key = ? AND t.value = ?)", key, value)
+	}
+	if !c.Since.IsZero() {
+		f.add("j.changed_at >= ?", formatTime(c.Since))
+	}
+}
+
+// listOf is a list as an argument of json_each.
+func listOf[T ~int | ~int64 | ~string](list []T) string { return listJSON(&encoder{}, list) }
 
 // attemptsOf reads all attempts of the jobs that the clause selects, in order.
 func attemptsOf(ctx context.Context, tx *sql.Tx, clause string, args ...any) (map[job.ID][]job.Attempt, error) {

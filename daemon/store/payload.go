@@ -21,7 +21,7 @@ const (
 	redactPayload = "UPDATE payloads SET env = x'', limits = '[]', argv = CASE WHEN octet_length(argv) > " + keepCommand +
 		" THEN CAST(substr(argv, 1, " + keepCommand + ") || x'E280A600' AS BLOB) ELSE argv END, " + // … ends it
 		"setup = CASE WHEN octet_length(setup) <= " + keepCommand + " THEN setup WHEN setup ->> '$.notify_to' IS NULL THEN '{\"cut\":true}'" +
-		" ELSE json_object('cut', json('true'), 'notify_to', setup -> '$.notify_to') END WHERE job_id "
+		" ELSE json_object('cut', json('true'), 'notify_to', setup -> '$.notify_to') END WHERE job_id = ?"
 )
 
 // payloadArgs returns the values of payloadColumns.

@@ -3,9 +3,8 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -13,18 +12,7 @@ import (
 
 // Jobs returns those of the jobs that exist, in any order, in one snapshot.
 func (s *Store) Jobs(ctx context.Context, ids []job.ID) ([]job.Job, error) {
-	if len(ids) == 1 {
-		list, err := s.job(ctx, ids[0])
-		if err != nil {
-			return nil, fmt.Errorf("read job %d: %w", ids[0], s.readError(err))
-		}
-		return list, nil
-	}
-	text, err := json.Marshal(ids)
-	if err != nil {
-		return nil, err
-	}
-	list, err := s.jobsByID(ctx, ids, string(text))
+	list, err := s.jobsByID(ctx, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read %d jobs: %w", len(ids), s.readError(err))
 	}
@@ -34,8 +22,9 @@ func (s *Store) Jobs(ctx context.Context, ids []job.ID) ([]job.Job, error) {
 // manyIDs is how many jobs by number are a long read. No command asks for as many at once.
 const manyIDs = 2000
 
-func (s *Store) jobsByID(ctx context.Context, ids []job.ID, list string) ([]job.Job, error) {
+func (s *Store) jobsByID(ctx context.Context, ids []job.ID) ([]job.Job, error) {
 	const clause = "WHERE j.id IN (SELECT value FROM json_each(?))"
+	list := listOf(ids)
 	if len(ids) < manyIDs {
 		return jobsFrom(ctx, s.read, clause, list)
 	}
@@ -45,37 +34,6 @@ func (s *Store) jobsByID(ctx context.Context, ids []job.ID, list string) ([]job.
 	}
 	defer r.Close()
 	return jobsFrom(ctx, r, clause, list)
-}
-
-// job reads one job, if it exists, and its current attempt, by statements that are kept:
-// whoever waits for a job reads it when it has ended, and making a statement takes longer
-// than what it does.
-func (s *Store) job(ctx context.Context, id job.ID) ([]job.Job, error) {
-	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return nil, err
-	}
-	defer tx.Rollback()
-	var list []job.Job
-	err = s.asks.each(ctx, tx, askJob, func(rows *sql.Rows) error {
-		j, err := scanJob(rows)
-		list = append(list, j)
-		return err
-	}, int64(id))
-	if err != nil || len(list) == 0 || list[0].Attempt == nil {
-		return list, err
-	}
-	j, number := &list[0], list[0].Attempt.Number
-	j.Attempt = nil
-	err = s.asks.each(ctx, tx, askAttempt, func(rows *sql.Rows) error {
-		a, err := scanAttempt(rows)
-		j.Attempt = &a.Attempt
-		return err
-	}, int64(id), number)
-	if err == nil && j.Attempt == nil {
-		err = fmt.Errorf("job %d: its attempt %d is not there", id, number)
-	}
-	return list, err
 }
 
 // Attempts returns all attempts of a job, first to current; none for a job
@@ -107,55 +65,23 @@ func (s *Store) Notifications(ctx context.Context, id job.ID) ([]job.Notificatio
 // Lately counts an account's jobs that ended at a moment or after it. Of none of them is
 // more read than that, as it is asked with each listing.
 func (s *Store) Lately(ctx context.Context, uid int, since time.Time) (out job.Lately, err error) {
-	err = s.asks.each(ctx, nil, askLately, func(rows *sql.Rows) error {
-		return rows.Scan(&out.Ended, &out.Failed)
-	}, uid, formatTime(since))
+	const query = `SELECT count(*), count(*) FILTER (WHERE state NOT IN ('completed', 'cancelled')) FROM jobs
+ WHERE uid = ? AND changed_at >= ? AND result IS NOT NULL AND json_extract(request, '$.array') IS NULL`
+	err = s.read.QueryRowContext(ctx, query, uid, formatTime(since)).Scan(&out.Ended, &out.Failed)
 	if err != nil {
 		return out, fmt.Errorf("count ended jobs: %w", s.readError(err))
 	}
 	return out, nil
 }
 
-// chosen adds what the choice asks, as job.Query.Matches has it.
-func chosen(c job.Choice, add func(cond string, arg ...any)) {
-	if len(c.States) > 0 {
-		in := make([]any, len(c.States))
-		for i, st := range c.States {
-			in[i] = string(st)
-		}
-		add("j.state IN (?"+strings.Repeat(", ?", len(in)-1)+")", in...)
-	}
-	if c.Name != "" {
-		add("j.name = ?", c.Name)
-	}
-	if c.Like != "" {
-		add("j.name GLOB ?", strings.ReplaceAll(c.Like, "[", "[[]")) // no sets of characters
-	}
-	for key, value := range c.Tags {
-		add("EXISTS (SELECT 1 FROM json_each(j.label, '$.tags') AS t WHERE t.key = ? AND t.value = ?)", key, value)
-	}
-	if !c.Since.IsZero() {
-		add("j.changed_at >= ?", formatTime(c.Since))
-	}
-}
-
 // ByKey returns the job, live or ended, that the user submitted with the
 // request key. The empty key names no job.
-func (s *Store) ByKey(ctx context.Context, uid int, key string) (job.ID, bool, error) {
-	if key == "" {
-		return 0, false, nil
-	}
-	var id job.ID
-	err := s.asks.each(ctx, nil, askKey, func(rows *sql.Rows) error {
-		return rows.Scan(&id)
-	}, uid, key)
-	if err == nil && id == 0 {
-		return 0, false, nil
-	}
-	if err != nil {
+func (s *Store) ByKey(ctx context.Context, uid int, key string) (id job.ID, known bool, err error) {
+	err = s.own.QueryRowContext(ctx, "SELECT id FROM jobs WHERE uid = ? AND key = ? AND key <> ''", uid, key).Scan(&id)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return 0, false, fmt.Errorf("look up a request key: %w", classify(s.path, err))
 	}
-	return id, true, nil
+	return id, id != 0, nil
 }
 
 // jobsFrom reads the rows that the clause selects, and their current attempts, in one snapshot.
@@ -184,10 +110,6 @@ func each(ctx context.Context, q queryer, query string, f func(*sql.Rows) error,
 	if err != nil {
 		return err
 	}
-	return eachRow(rows, f)
-}
-
-func eachRow(rows *sql.Rows, f func(*sql.Rows) error) error {
 	defer rows.Close()
 	for rows.Next() {
 		if err := f(rows); err != nil {

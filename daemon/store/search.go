@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -58,8 +57,8 @@ func (s *Store) ended(ctx context.Context, q *job.Query) ([]job.Job, error) {
 	if !q.Since.IsZero() {
 		along.add("j.changed_at >= ?", formatTime(q.Since))
 	}
-	ownedBy(q.UID, q.User, which.add)
-	chosen(q.Choice, which.add)
+	which.ownedBy(q.UID, q.User)
+	which.chosen(q.Choice)
 	if q.Array != 0 {
 		which.add("j.array_id = ?", int64(q.Array))
 	}
@@ -140,11 +139,7 @@ func (s *Store) searchSome(
 	if err != nil || len(ids) == 0 {
 		return nil, to, err
 	}
-	list, err := json.Marshal(ids)
-	if err != nil {
-		return nil, to, err
-	}
-	found, err = jobsIn(ctx, tx, "WHERE j.id IN (SELECT value FROM json_each(?)) ORDER BY j.changed_at DESC, j.id DESC", string(list))
+	found, err = jobsIn(ctx, tx, "WHERE j.id IN (SELECT value FROM json_each(?)) ORDER BY j.changed_at DESC, j.id DESC", listOf(ids))
 	return found, to, err
 }
 

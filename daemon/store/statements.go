@@ -18,12 +18,9 @@ type statements [statementCount]*sql.Stmt
 // The statements, by what they write.
 const (
 	putJob = iota
-	setJob
-	endJobs
 	putAttempt
 	putPayload
 	redactEnded
-	redactMany
 	dropOlder
 	putGPU
 	putUsage
@@ -38,15 +35,12 @@ const (
 	statementCount
 )
 
-func (p *statements) prepare(ctx context.Context, db *sql.DB) error {
-	return prepareAll(ctx, db, p[:], []string{
+func (p *statements) prepare(ctx context.Context, db *sql.DB) (err error) {
+	for i, text := range []string{
 		putJob:          upsert("jobs", jobColumns, 1, fixedOfJob...),
-		setJob:          update("jobs", jobColumns, fixedOfJob...),
-		endJobs:         "UPDATE jobs SET state = ?, changed_at = ?, result = ? WHERE id IN (SELECT value FROM json_each(?))",
 		putAttempt:      upsert("attempts", attemptColumns, 2, "job_id", "number"),
 		putPayload:      upsert("payloads", payloadColumns, 1, "job_id"),
-		redactEnded:     redactPayload + "= ?",
-		redactMany:      redactPayload + "IN (SELECT value FROM json_each(?))",
+		redactEnded:     redactPayload,
 		dropOlder:       olderAttempts,
 		putGPU:          upsert("gpu_controls", gpuColumns, 1, "uuid"),
 		putUsage:        upsert("usage", usageColumns, 1, "account"),
@@ -58,13 +52,8 @@ func (p *statements) prepare(ctx context.Context, db *sql.DB) error {
 		leaveJob:        "UPDATE jobs SET result = json_set(result, '$.left', json(?3)) WHERE id = ?1 AND attempt = ?2 AND result IS NOT NULL",
 		putCounters:     setCounters,
 		putAlive:        "INSERT INTO meta (name, value) VALUES ('alive', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-	})
-}
-
-// prepareAll makes the statement of each text.
-func prepareAll(ctx context.Context, db *sql.DB, made []*sql.Stmt, texts []string) (err error) {
-	for i, text := range texts {
-		if made[i], err = db.PrepareContext(ctx, text); err != nil {
+	} {
+		if p[i], err = db.PrepareContext(ctx, text); err != nil {
 			return fmt.Errorf("prepare: %w", err)
 		}
 	}
@@ -88,31 +77,6 @@ func upsert(table, columns string, keys int, fixed ...string) string {
 // fixedOfJob are the columns of jobs that the first record of a job decides, the key of the table first.
 var fixedOfJob = []string{"id", "key", "uid", "gid", "owner_groups", "submitted_at", "array_id", "task_index"}
 
-// update returns the statement that sets all columns of a row but the fixed ones, of which the first
-// says which row: its value is the last argument.
-func update(table, columns string, fixed ...string) string {
-	var sets []string
-	for c := range strings.SplitSeq(columns, ", ") {
-		if !slices.Contains(fixed, c) {
-			sets = append(sets, c+" = ?")
-		}
-	}
-	return "UPDATE " + table + " SET " + strings.Join(sets, ", ") + " WHERE " + fixed[0] + " = ?"
-}
-
-// changing says which of columns are not fixed.
-func changing(columns string, fixed ...string) (at []int) {
-	for i, c := range strings.Split(columns, ", ") {
-		if !slices.Contains(fixed, c) {
-			at = append(at, i)
-		}
-	}
-	return at
-}
-
-// changingOfJob are those of jobs.
-var changingOfJob = changing(jobColumns, fixedOfJob...)
-
 // in returns the statements inside a transaction; they end with it.
 func (p *statements) in(ctx context.Context, tx *sql.Tx) *statements {
 	q := &statements{}
@@ -135,7 +99,7 @@ func (p *statements) close() error {
 // record writes one record.
 func (p *statements) record(ctx context.Context, r job.Record) error {
 	if r.Job != nil {
-		if err := p.writeJob(ctx, r.Job, r.Payload != nil); err != nil {
+		if err := p.writeJob(ctx, r.Job); err != nil {
 			return fmt.Errorf("job %d: %w", r.Job.ID, err)
 		}
 	}
@@ -184,20 +148,11 @@ func (p *statements) record(ctx context.Context, r job.Record) error {
 
 // redact has what is not kept of the payloads of jobs that have ended leave the file.
 func (p *statements) redact(ctx context.Context, records []job.Record) error {
-	var ended []job.ID
+	var w writer
 	for _, r := range records {
 		if r.Job != nil && r.Job.State.Terminal() && r.Job.Task == nil {
-			ended = append(ended, r.Job.ID)
+			w.put(ctx, p[redactEnded], []any{int64(r.Job.ID)}, nil, "payload of job %d, which has ended", r.Job.ID)
 		}
-	}
-	var w writer
-	if len(ended) > fewAlike {
-		list, err := json.Marshal(ended)
-		w.put(ctx, p[redactMany], []any{string(list)}, err, "payloads of %d jobs that have ended", len(ended))
-		return w.err
-	}
-	for _, id := range ended {
-		w.put(ctx, p[redactEnded], []any{int64(id)}, nil, "payload of job %d, which has ended", id)
 	}
 	return w.err
 }
@@ -220,16 +175,9 @@ func (w *writer) put(ctx context.Context, stmt *sql.Stmt, args []any, err error,
 }
 
 // writeJob writes a job, one that is new as well.
-func (p *statements) writeJob(ctx context.Context, j *job.Job, isNew bool) error {
+func (p *statements) writeJob(ctx context.Context, j *job.Job) error {
 	args, err := jobArgs(j)
-	if err != nil {
-		return err
-	}
-	known := false
-	if !isNew { // most are not: that costs less than to try to make a row
-		known, err = p.changeJob(ctx, args)
-	}
-	if err == nil && !known {
+	if err == nil {
 		_, err = p[putJob].ExecContext(ctx, args...)
 	}
 	if err != nil || j.Attempt == nil {
@@ -242,22 +190,4 @@ func (p *statements) writeJob(ctx context.Context, j *job.Job, isNew bool) error
 		_, err = p[dropOlder].ExecContext(ctx, int64(j.ID), j.Attempt.Number-keepAttempts)
 	}
 	return err
-}
-
-// changeJob changes the row of a job, and reports whether there is one.
-func (p *statements) changeJob(ctx context.Context, args []any) (bool, error) {
-	list := make([]any, 0, len(args))
-	for _, at := range changingOfJob {
-		list = append(list, args[at])
-	}
-	return changed(p[setJob].ExecContext(ctx, append(list, args[0])...))
-}
-
-// changed reports whether a statement changed a row.
-func changed(done sql.Result, err error) (bool, error) {
-	if err != nil {
-		return false, err
-	}
-	n, err := done.RowsAffected()
-	return n > 0, err
 }

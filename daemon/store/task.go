@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -75,18 +74,14 @@ func ran(from, to time.Time) time.Duration {
 // Ends reports how those of the jobs have ended that have. An array has started
 // when any of its tasks has.
 func (s *Store) Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, error) {
-	list, err := json.Marshal(ids)
-	if err != nil {
-		return nil, err
-	}
 	ends := make(map[job.ID]job.End, len(ids))
-	err = each(ctx, s.own, endsQuery, func(rows *sql.Rows) error {
+	err := each(ctx, s.own, endsQuery, func(rows *sql.Rows) error {
 		var id job.ID
 		var end job.End
 		err := rows.Scan(&id, &end.State, &end.Started)
 		ends[id] = end
 		return err
-	}, string(list))
+	}, listOf(ids))
 	if err != nil {
 		return nil, fmt.Errorf("read how %d jobs ended: %w", len(ids), s.readError(err))
 	}

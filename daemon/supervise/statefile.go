@@ -19,7 +19,7 @@ type stateFile struct {
 	lastIDs string // see store.Options
 	log     *slog.Logger
 
-	manager manager // told how far a change of the schema is; nil: nobody
+	extend func(by time.Duration, text string) // has the service manager wait longer for the daemon's start
 
 	suspected time.Time // when writing last said that the file is damaged
 }
@@ -80,9 +80,7 @@ func (f *stateFile) suspect(why error) {
 }
 
 func (f *stateFile) read(ctx context.Context) (*store.Store, job.Restored, error) {
-	u := upgrade{path: f.path, log: f.log, manager: f.manager}
-	opened, err := store.Open(ctx, f.path, store.Options{Migrating: u.step, LastIDs: f.lastIDs})
-	u.end(err)
+	opened, err := store.Open(ctx, f.path, store.Options{Migrating: f.migrating, LastIDs: f.lastIDs})
 	if err != nil {
 		return nil, job.Restored{}, err
 	}
@@ -91,6 +89,16 @@ func (f *stateFile) read(ctx context.Context) (*store.Store, job.Restored, error
 		return nil, state, errors.Join(err, opened.Close())
 	}
 	return opened, state, nil
+}
+
+// migrationTime is how long the change of a schema may take: with a long history that is longer than a start may.
+const migrationTime = 2 * time.Hour
+
+// migrating is told that the schema of the file is about to change.
+func (f *stateFile) migrating(from, to int) {
+	f.log.Info("the state file is brought to the schema of this release; a copy stays beside it",
+		"from", from, "to", to, "copy", store.BackupPath(f.path, from))
+	f.extend(migrationTime, "bringing the state file to the schema of this release")
 }
 
 // check reports damaged state files until an administrator has moved them elsewhere.

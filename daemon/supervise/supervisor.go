@@ -96,7 +96,7 @@ func New(o Options) *Supervisor {
 		Verbosity: s.verbose,
 		Process:   func() metrics.Process { return host.Self("/proc/self", began) },
 	})
-	s.state.manager = s.notify
+	s.state.extend = s.notify.Extend
 	return s
 }
 
