@@ -86,7 +86,6 @@ func simulate(args []string) int {
 // serve runs the daemon until SIGTERM or SIGINT.
 func serve(o supervise.Options, socket string) int {
 	host.BoundMemory(os.Getenv("GOMEMLIMIT"))
-	host.BoundGarbage(os.Getenv("GOGC"))
 	queue := logTo(os.Stderr)
 	defer queue.Close()
 	level := new(slog.LevelVar)

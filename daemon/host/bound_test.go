@@ -4,7 +4,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"testing"
-	"time"
 )
 
 // The daemon's memory is bound by the machine's, unless the environment says by what.
@@ -29,56 +28,25 @@ func TestBoundMemory(t *testing.T) {
 }
 
 func TestGarbagePercent(t *testing.T) {
-	for live, want := range map[uint64][2]int{
-		0: {100, 100}, 16 << 20: {100, 100}, 32 << 20: {50, 100}, 64 << 20: {25, 100}, 128 << 20: {25, 50}, 1 << 30: {25, 25},
-	} {
-		if got := [2]int{garbagePercent(live, false), garbagePercent(live, true)}; got != want {
-			t.Errorf("with %d bytes in use, and while much is done: %d %%, want %d", live, got, want)
+	for live, want := range map[uint64]int{0: 100, 32 << 20: 100, 64 << 20: 50, 128 << 20: 25, 1 << 30: 25} {
+		if got := garbagePercent(live); got != want {
+			t.Errorf("with %d bytes in use: %d %%, want %d", live, got, want)
 		}
 	}
 }
 
-// What is in use decides when garbage is collected, as it grows and as it goes, unless the environment does.
+// What is in use decides when garbage is collected.
 func TestBoundGarbage(t *testing.T) {
-	present := func() int {
-		p := debug.SetGCPercent(100)
-		debug.SetGCPercent(p)
-		return p
-	}
-	before := present()
-	if BoundGarbage("300"); present() != before {
-		t.Error("what the environment says does not count")
-	}
-	var g garbage
-	t.Cleanup(func() {
-		g.end()
-		debug.SetGCPercent(before)
-	})
-	const busy = 50 * time.Millisecond
-	g.bound(busy)
-	until := func(what string, is func(int) bool, pause time.Duration) {
-		t.Helper()
-		for end := time.Now().Add(20 * time.Second); !is(present()); runtime.GC() {
-			if time.Now().After(end) {
-				t.Fatalf("%s: %d %%", what, present())
-			}
-			<-time.After(pause) // the collector goes by the clock of the machine
-		}
-	}
-	held := make([]*[1 << 20]byte, 80)
+	before := debug.SetGCPercent(100)
+	t.Cleanup(func() { debug.SetGCPercent(before) })
+	held := make([]*[1 << 20]byte, 128)
 	for i := range held {
 		held[i] = new([1 << 20]byte)
 	}
-	until("with 80 MiB", func(p int) bool { return p == garbageMin }, 2*busy)
-	until("with 80 MiB and much to do", func(p int) bool { return p > 2*garbageMin }, 0)
-	g.end()
-	debug.SetGCPercent(77)
-	for range 3 {
-		runtime.GC()
-		<-time.After(2 * busy) // the finalizer has had its turn
-	}
-	if present() != 77 {
-		t.Errorf("it goes on after its end: %d %%", present())
+	runtime.GC()
+	BoundGarbage()
+	if p := debug.SetGCPercent(100); p != garbageMin {
+		t.Errorf("with 128 MiB in use: %d %%", p)
 	}
 	runtime.KeepAlive(held)
 }

@@ -124,7 +124,7 @@ func (s *instance) run(ctx context.Context, hup <-chan os.Signal) error {
 	var parts sync.WaitGroup
 	parts.Go(func() { s.reloads(ctx, hup) })
 	parts.Go(func() { s.tidy(ctx) })
-	parts.Go(func() { returnMemory(ctx) })
+	parts.Go(func() { s.boundMemory(ctx) })
 	s.log.Info("gpuschedd is ready", "version", s.opt.Version)
 	err := s.daemon.Run(ctx)
 	stop()
@@ -132,16 +132,21 @@ func (s *instance) run(ctx context.Context, hup <-chan os.Signal) error {
 	return err
 }
 
-// returnEvery is how often it is looked for memory that was needed and is not any more, from the start on.
-const returnEvery = 10 * time.Second
+// boundEvery is how often it is looked at how much memory is needed.
+const boundEvery = 10 * time.Second
 
-// returnMemory gives back, until ctx is done, what was needed for a while, first to read the state.
-func returnMemory(ctx context.Context) {
-	every := time.NewTicker(returnEvery)
+// boundMemory bounds the garbage, until ctx is done, unless who runs the daemon does (GOGC), and gives back what was
+// needed for a while, first to read the state.
+func (s *instance) boundMemory(ctx context.Context) {
+	theirs := slices.ContainsFunc(s.opt.Environ, func(kv string) bool { return strings.HasPrefix(kv, "GOGC=") })
+	every := time.NewTicker(boundEvery)
 	defer every.Stop()
 	for {
 		select {
 		case <-every.C:
+			if !theirs {
+				host.BoundGarbage()
+			}
 			host.ReturnMemory()
 		case <-ctx.Done():
 			return
