@@ -22,16 +22,8 @@ func Controllers(root string) ([]string, error) {
 	return list, nil
 }
 
-// Missing lists the controllers without which limits of l are not enforced.
-func (l Limits) Missing(controllers []string) []string {
-	var missing []string
-	need := func(wanted bool, name string) {
-		if wanted && !slices.Contains(controllers, name) {
-			missing = append(missing, name)
-		}
-	}
-	need(l.MemBytes > 0, "memory")
-	need(l.TasksMax > 0, "pids")
-	need(l.CPUs > 0, "cpu")
-	return missing
+// Missing lists the controllers without which limits of jobs are not enforced.
+func Missing(controllers []string) []string {
+	present := func(name string) bool { return slices.Contains(controllers, name) }
+	return slices.DeleteFunc([]string{"memory", "pids", "cpu"}, present)
 }

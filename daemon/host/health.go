@@ -147,7 +147,7 @@ func CheckLog(since time.Time, lost uint64) job.Check {
 // which nothing there is limited: all of them, where that can't be read.
 func Unlimited(group string) ([]string, error) {
 	have, err := cgroup.Controllers(filepath.Join(cgroup.Root, group))
-	return cgroup.Limits{MemBytes: 1, TasksMax: 1, CPUs: 1}.Missing(have), err
+	return cgroup.Missing(have), err
 }
 
 // CheckLimits reports which limits the kernel really enforces.

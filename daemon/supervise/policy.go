@@ -27,7 +27,7 @@ func settingsOf(cfg config.Config, cpus int) (daemon.Settings, error) {
 	return daemon.Settings{
 		Policy:         policy(cfg, ram, cpus),
 		SampleInterval: g.SampleInterval, TasksMax: uint64(cfg.Jobs.TasksMax),
-		ExtraDevices:  func() []cgroup.Device { d, _ := cgroup.StatNodes(g.ExtraDevices); return d },
+		ExtraDevices:  func() []cgroup.Device { return cgroup.StatNodes(g.ExtraDevices) },
 		RequireFilter: g.DeviceFilter == config.FilterRequire,
 		AlertUnit:     g.AlertUnit, AllowSandboxed: cfg.Jobs.AllowSandboxed,
 	}, nil
