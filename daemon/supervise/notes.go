@@ -50,19 +50,15 @@ const noteTime = 5 * time.Second
 // told: it would be killed for it.
 const noteRoom = 32 << 20
 
-// Tell puts a note into the journal of a running job.
-func (w *noteWriter) Tell(ctx context.Context, id job.ID, uid int, text string) error {
-	return w.bring(ctx, id, uid, text)
-}
-
 // Open has the process that would print a note leave one behind that listens for
 // commands of the job's user. So they are in the job's unit, under its user, limits and
 // device filter, and end with it, and root starts nothing else.
 func (w *noteWriter) Open(ctx context.Context, id job.ID, uid int) error {
-	return w.bring(ctx, id, uid, contract.DoorNote+w.scope.Terminal(int64(id)))
+	return w.Tell(ctx, id, uid, contract.DoorNote+w.scope.Terminal(int64(id)))
 }
 
-func (w *noteWriter) bring(ctx context.Context, id job.ID, uid int, text string) error {
+// Tell puts a note into the journal of a running job.
+func (w *noteWriter) Tell(ctx context.Context, id job.ID, uid int, text string) error {
 	leave, err := w.jobs.Enter(ctx, id, 1)
 	if err != nil {
 		return err
