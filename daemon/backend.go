@@ -18,7 +18,7 @@ func (d *Daemon) Submit(ctx context.Context, s job.Submission, dryRun bool) (job
 		return d.try(ctx, s)
 	}
 	if err := d.commit.trouble(); err != nil {
-		return job.Submitted{}, unwritable(err)
+		return job.Submitted{}, job.Refuse("unavailable/unwritable", err)
 	}
 	if s.Key != "" {
 		id, known, err := d.opt.Store.ByKey(ctx, s.Owner.UID, s.Key)
@@ -33,7 +33,8 @@ func (d *Daemon) Submit(ctx context.Context, s job.Submission, dryRun bool) (job
 			return out, err
 		}
 	}
-	if err := d.addEnds(ctx, &s); err != nil {
+	var err error
+	if s.Ended, err = d.ends(ctx, s.Request.After); err != nil {
 		return job.Submitted{}, err
 	}
 	out, err := d.queue(ctx, &s)
@@ -84,10 +85,6 @@ func (d *Daemon) restartIfDamaged(err error) error {
 	return errStopped
 }
 
-func unwritable(err error) *job.Refusal {
-	return job.Refuse("unavailable/unwritable", err)
-}
-
 // known answers a submit whose request key or content has a job already. Why that
 // waits was said when it was submitted.
 func (d *Daemon) known(ctx context.Context, id job.ID) (job.Submitted, error) {
@@ -95,13 +92,8 @@ func (d *Daemon) known(ctx context.Context, id job.ID) (job.Submitted, error) {
 	return job.Submitted{JobView: v, Known: true}, err
 }
 
-// addEnds looks up how the jobs ended that the submission waits for. One that
+// ends looks up how the jobs ended that a submission or a change waits for. One that
 // ends after this the core knows by itself.
-func (d *Daemon) addEnds(ctx context.Context, s *job.Submission) (err error) {
-	s.Ended, err = d.ends(ctx, s.Request.After)
-	return err
-}
-
 func (d *Daemon) ends(ctx context.Context, after []job.Dependency) (map[job.ID]job.End, error) {
 	if len(after) == 0 {
 		return nil, nil
@@ -114,13 +106,14 @@ func (d *Daemon) ends(ctx context.Context, after []job.Dependency) (map[job.ID]j
 }
 
 func (d *Daemon) try(ctx context.Context, s job.Submission) (job.Submitted, error) {
-	if err := d.addEnds(ctx, &s); err != nil {
+	var err error
+	if s.Ended, err = d.ends(ctx, s.Request.After); err != nil {
 		return job.Submitted{}, err
 	}
 	var v job.JobView
 	var ahead *core.Foresight
 	var refusal *job.Refusal
-	err := d.ask(ctx, func(c *core.Core, now time.Time) { v, ahead, refusal = c.Try(s, now) })
+	err = d.ask(ctx, func(c *core.Core, now time.Time) { v, ahead, refusal = c.Try(s, now) })
 	if err != nil {
 		return job.Submitted{}, err
 	}
@@ -136,40 +129,26 @@ func (d *Daemon) try(ctx context.Context, s job.Submission) (job.Submitted, erro
 }
 
 // Do carries out a command.
-func (d *Daemon) Do(ctx context.Context, who job.Actor, c job.Command) (err error) {
-	if c.Kind == job.CommandOpen {
+func (d *Daemon) Do(ctx context.Context, who job.Actor, c job.Command) error {
+	switch c.Kind {
+	case job.CommandOpen:
 		return d.open(ctx, who, c.Job)
-	}
-	if c.Change != nil && c.Change.After != nil {
-		if c.Ended, err = d.ends(ctx, *c.Change.After); err != nil {
-			return err
-		}
-	}
-	if c.Kind == job.CommandRelease && who.Admin {
-		if err := d.FindRenamed(ctx, job.Query{IDs: []job.ID{c.Job}}); err != nil {
-			return err
-		}
-	}
-	if c.Kind == job.CommandSignal { // its outcome says which jobs get it
+	case job.CommandSignal: // its outcome says which jobs get it
 		return d.doOne(ctx, who, c)
 	}
-	_, err = d.request(ctx, func(t core.Token) core.Event { return core.Command{Token: t, Who: who, What: c} })
-	var refusal *job.Refusal
-	if c.Job == 0 || !errors.As(err, &refusal) || refusal.Kind() != job.RefusedNotFound {
+	list := []job.Command{c}
+	if err := d.lookUp(ctx, who, list); err != nil {
 		return err
 	}
-	// Not a live job: a job that has ended gets another answer than none at all.
-	v, gone := d.jobByID(ctx, c.Job)
-	if gone != nil {
-		return gone
+	r, err := d.request(ctx, func(t core.Token) core.Event { return core.Command{Token: t, Who: who, What: list[0]} })
+	if r.Refusal == nil || c.Job == 0 {
+		return err
 	}
-	if !v.State.Terminal() {
-		return err // it is something of the job that is not there, or has ended meanwhile
+	each := []job.Outcome{{Refusal: r.Refusal}}
+	if err := d.explainEnded(ctx, who, list, each); err != nil {
+		return err
 	}
-	if !who.MayControl(&v.Job) {
-		return job.Refuse("forbidden/owner", v.Called(), v.Owner.User)
-	}
-	return job.Refuse("conflict/ended", v.Called(), v.State)
+	return each[0].Refusal
 }
 
 // Query returns what was asked, as of after everything acknowledged.

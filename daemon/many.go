@@ -19,23 +19,8 @@ const pieceLen = 1000
 func (d *Daemon) DoMany(
 	ctx context.Context, who job.Actor, list []job.Command, told func([]job.Outcome) error,
 ) (begun int, err error) {
-	if len(list) > 0 && list[0].Change != nil && list[0].Change.After != nil {
-		ended, err := d.ends(ctx, *list[0].Change.After)
-		if err != nil {
-			return 0, err
-		}
-		for i := range list {
-			list[i].Ended = ended
-		}
-	}
-	if who.Admin && len(list) > 0 && list[0].Kind == job.CommandRelease { // then all are
-		ids := make([]job.ID, len(list))
-		for i := range list {
-			ids[i] = list[i].Job
-		}
-		if err := d.FindRenamed(ctx, job.Query{IDs: ids}); err != nil {
-			return 0, err
-		}
+	if err := d.lookUp(ctx, who, list); err != nil {
+		return 0, err
 	}
 	all, few := len(list), len(list) <= pieceLen
 	ahead := 2 // while the disk has one, the loop makes the next
@@ -69,6 +54,31 @@ func (d *Daemon) DoMany(
 		}
 	}
 	return all, nil
+}
+
+// lookUp asks others what the commands rest on, which are of one kind: how the jobs ended that a changed
+// job waits for, and whose the accounts are of jobs that are released.
+func (d *Daemon) lookUp(ctx context.Context, who job.Actor, list []job.Command) error {
+	if len(list) == 0 {
+		return nil
+	}
+	if c := list[0].Change; c != nil && c.After != nil {
+		ended, err := d.ends(ctx, *c.After)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			list[i].Ended = ended
+		}
+	}
+	if !who.Admin || list[0].Kind != job.CommandRelease {
+		return nil
+	}
+	ids := make([]job.ID, len(list))
+	for i := range list {
+		ids[i] = list[i].Job
+	}
+	return d.FindRenamed(ctx, job.Query{IDs: ids})
 }
 
 // doOne is DoMany for one command.

@@ -68,7 +68,7 @@ func (d *Daemon) answered(ctx context.Context, answer *pendingReply) (core.Reply
 			return core.Reply{}, errStopped
 		case passed(late, now):
 			if err := d.commit.trouble(); err != nil {
-				return core.Reply{}, unwritten(err)
+				return core.Reply{}, job.Refuse("unavailable/unconfirmed", err)
 			}
 			late = now.Add(unwrittenAfter)
 		}
@@ -83,11 +83,6 @@ func (d *Daemon) answered(ctx context.Context, answer *pendingReply) (core.Reply
 // unwrittenAfter is how long a client waits for a disk that fails before it is
 // told.
 const unwrittenAfter = 2 * time.Second
-
-// unwritten answers a request that the disk began to fail under.
-func unwritten(err error) *job.Refusal {
-	return job.Refuse("unavailable/unconfirmed", err)
-}
 
 // waiters holds those who wait for a job to come to something.
 type waiters struct {
