@@ -1,9 +1,7 @@
 package server
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"net/http"
 	"strconv"
 	"time"
@@ -100,20 +98,11 @@ func (f following) next(ctx context.Context) (job.Events, error) {
 
 // write sends the lines; false where the client does not take them.
 func (f following) write(w http.ResponseWriter, to *counter, lines ...api.Event) bool {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
+	var text []byte
 	for i := range lines {
-		if err := enc.Encode(&lines[i]); err != nil {
-			panic(err) // contained and logged
-		}
+		text = append(text, encodeJSON(&lines[i])...)
 	}
-	c := http.NewResponseController(w)
-	c.SetWriteDeadline(time.Now().Add(replyTime))
-	if _, err := to.Write(b.Bytes()); err != nil {
-		return false
-	}
-	return c.Flush() == nil
+	return sendLines(w, to, text)
 }
 
 // position is a line that says up to which number the client has everything, or from

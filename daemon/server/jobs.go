@@ -32,17 +32,14 @@ func (s *Server) list(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var recent *api.Recent
-	if asked.Recent {
-		if recent, err = s.recent(r); err != nil {
-			return nil, err
-		}
+	out := listing{
+		ListReply: api.ListReply{GPUs: s.renderGPUs(v.GPUs, r.who), Omitted: v.Omitted, Drain: renderDrain(v.Drained)},
+		jobs:      v.Jobs, only: asked.Names, names: s.namer(), brief: asked.Reasons == api.ReasonCodes,
 	}
-	return listing{
-		jobs: v.Jobs, only: asked.Names, names: s.namer(), brief: asked.Reasons == api.ReasonCodes,
-		gpus: s.renderGPUs(v.GPUs, r.who), omitted: v.Omitted,
-		drain: renderDrain(v.Drained), recent: recent,
-	}, nil
+	if asked.Recent {
+		out.Recent, err = s.recent(r)
+	}
+	return out, err
 }
 
 // listNames answers with a line for each job, which is read straight off the queue: nothing is looked up of a job.

@@ -1,14 +1,11 @@
 package server
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -238,21 +235,11 @@ func twoParts(p api.ManyPart) (first, second api.ManyPart) {
 }
 
 func (m *manyReply) write(w http.ResponseWriter, out *counter, part api.ManyPart) bool {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
 	part.Schema = api.Schema
-	if err := enc.Encode(&part); err != nil {
-		panic(err) // contained and logged
-	}
-	if b.Len() > maxLine && len(part.Jobs)+len(part.Refused) > 1 {
+	line := encodeJSON(&part)
+	if len(line) > maxLine && len(part.Jobs)+len(part.Refused) > 1 {
 		first, second := twoParts(part)
 		return m.write(w, out, first) && m.write(w, out, second)
 	}
-	c := http.NewResponseController(w)
-	c.SetWriteDeadline(time.Now().Add(replyTime))
-	if _, err := out.Write(b.Bytes()); err != nil {
-		return false
-	}
-	return c.Flush() == nil
+	return sendLines(w, out, line)
 }

@@ -50,16 +50,22 @@ func writeError(w http.ResponseWriter, e *api.Error) {
 // writeJSON sends the reply and returns its size. A client that does not read
 // it is cut off.
 func writeJSON(w http.ResponseWriter, status int, reply any) int {
+	text := encodeJSON(reply)
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(replyTime))
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	w.WriteHeader(status)
+	w.Write(text)
+	return len(text)
+}
+
+// encodeJSON returns a line.
+func encodeJSON(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(reply); err != nil {
-		panic(err) // a reply type that JSON cannot hold; contained and logged
+	if err := enc.Encode(v); err != nil {
+		panic(err) // a type that JSON cannot hold; contained and logged
 	}
-	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(replyTime))
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
-	w.WriteHeader(status)
-	w.Write(b.Bytes())
-	return b.Len()
+	return b.Bytes()
 }

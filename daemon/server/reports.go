@@ -57,7 +57,8 @@ func (s *Server) report(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs := job.RunQuery{From: q.From, Tags: wantsTags(q.By)}
+	tags := slices.ContainsFunc(q.By, func(d report.Dim) bool { return d.Kind == "tag" })
+	runs := job.RunQuery{From: q.From, Tags: tags}
 	if runs.UID, runs.User, err = s.whose(r, in.UID, in.User); err != nil {
 		return nil, err
 	}
@@ -107,10 +108,6 @@ func (s *Server) count(r *request, q job.RunQuery, books ...*report.Book) error 
 		return tooLong(ctx, err)
 	}
 	return nil
-}
-
-func wantsTags(by []report.Dim) bool {
-	return slices.ContainsFunc(by, func(d report.Dim) bool { return d.Kind == "tag" })
 }
 
 // mostYears bounds the window of a report.

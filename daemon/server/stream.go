@@ -2,6 +2,7 @@ package server
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -20,14 +21,12 @@ type streamed interface {
 // listing is an api.ListReply that is made while it is sent: with a hundred
 // thousand jobs it would take a few hundred megabytes at once.
 type listing struct {
-	jobs    []job.JobView
-	only    bool // what names a job, of each
-	brief   bool // its reasons without their sentences
-	names   *namer
-	gpus    []api.GPU
-	omitted int
-	drain   *api.Drain
-	recent  *api.Recent
+	api.ListReply // but for the jobs
+
+	jobs  []job.JobView
+	only  bool // what names a job, of each
+	brief bool // its reasons without their sentences
+	names *namer
 }
 
 // jobName is the part of an api.Job that names it.
@@ -38,10 +37,12 @@ type jobName struct {
 
 // stream writes the reply.
 func (l listing) stream(to io.Writer) error {
+	l.Schema, l.Jobs = api.Schema, []api.Job{}
+	head, tail, _ := bytes.Cut(encodeJSON(l.ListReply), []byte("[]"))
 	w := bufio.NewWriterSize(to, 64<<10)
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	w.WriteString(`{"schema":"` + api.Schema + `","jobs":[`)
+	w.Write(append(head, '['))
 	whole := new(api.Job) // one for all rows: it is big
 	for i := range l.jobs {
 		if i > 0 {
@@ -62,29 +63,8 @@ func (l listing) stream(to io.Writer) error {
 			return err
 		}
 	}
-	w.WriteString(`],"gpus":`)
-	if err := enc.Encode(l.gpus); err != nil {
-		return err
-	}
-	if l.omitted > 0 {
-		w.WriteString(`,"omitted":`)
-		if err := enc.Encode(l.omitted); err != nil {
-			return err
-		}
-	}
-	if l.drain != nil {
-		w.WriteString(`,"drain":`)
-		if err := enc.Encode(l.drain); err != nil {
-			return err
-		}
-	}
-	if l.recent != nil {
-		w.WriteString(`,"recent":`)
-		if err := enc.Encode(l.recent); err != nil {
-			return err
-		}
-	}
-	w.WriteString("}\n")
+	w.WriteByte(']')
+	w.Write(tail)
 	return w.Flush()
 }
 
@@ -96,6 +76,14 @@ func (l listing) send(w http.ResponseWriter, out *counter) {
 	if err := l.stream(out); err != nil {
 		panic(http.ErrAbortHandler)
 	}
+}
+
+// sendLines sends a part of a reply that is lines of JSON; false where the client does not take it.
+func sendLines(w http.ResponseWriter, to *counter, lines []byte) bool {
+	c := http.NewResponseController(w)
+	c.SetWriteDeadline(time.Now().Add(replyTime))
+	_, err := to.Write(lines)
+	return err == nil && c.Flush() == nil
 }
 
 // counter counts what is made to go through it, arriving or not.

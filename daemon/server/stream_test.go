@@ -15,8 +15,8 @@ func TestAListingIsTheReply(t *testing.T) {
 	s := testServer(queue(), nil)
 	for _, jobs := range [][]job.JobView{nil, {{}}, {{Job: job.Job{ID: 1, Label: job.Label{Name: "<a&b>"}}}, {Job: job.Job{ID: 2}}}} {
 		for _, omitted := range []int{0, 7} {
-			l := listing{jobs: jobs, names: s.namer(), gpus: []api.GPU{{GPU: job.GPU{Index: 3}}}, omitted: omitted}
-			want := api.ListReply{Schema: api.Schema, Jobs: []api.Job{}, GPUs: l.gpus, Omitted: omitted}
+			l := listing{jobs: jobs, names: s.namer(), ListReply: api.ListReply{GPUs: []api.GPU{{GPU: job.GPU{Index: 3}}}, Omitted: omitted}}
+			want := api.ListReply{Schema: api.Schema, Jobs: []api.Job{}, GPUs: l.GPUs, Omitted: omitted}
 			for _, v := range jobs {
 				want.Jobs = append(want.Jobs, renderJob(&v))
 			}
