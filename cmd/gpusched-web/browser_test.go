@@ -196,7 +196,7 @@ func BenchmarkFirstPaint(b *testing.B) {
 	client := &api.Client{Socket: socket}
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
-	w := newWatcher(&source{client: client}, usual)
+	w := newWatcher((&source{client: client}).everything, usual)
 	go w.run(ctx)
 	site := newSite(w, client, "lab")
 	painted := make(chan float64, 1)

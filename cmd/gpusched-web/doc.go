@@ -9,8 +9,7 @@
 // # Data flow
 //
 //	browser ── GET / ──────▶ guard ─▶ page ───┐
-//	        ── GET /live ──▶ guard ─▶ stream ─┴▶ sections ─▶ watcher ── GET /v1/… ─────▶ gpuschedd
-//	                                                            └────── GET /v1/events ─▶
+//	        ── GET /live ──▶ guard ─▶ stream ─┴▶ sections ─▶ watcher ── GET /v1/… ─▶ gpuschedd
 //
 // The stream sends by server-sent events the sections that have changed.
 //
@@ -22,10 +21,8 @@
 //     and take no style but its own files. Text of users is escaped.
 //  3. A request that names another host than a loopback one is refused, whoever sent it: a
 //     page elsewhere whose name resolves to this machine (DNS rebinding) learns nothing.
-//  4. However many look, the scheduler is asked once for all of them: when it tells that something
-//     has changed, not at once for each of many changes, and by the clock for the GPUs' figures. While
-//     nobody looks it is not asked, and nothing is listened to. One that tells no changes is asked by
-//     the clock.
+//  4. However many look, the scheduler is asked once for all of them, every two seconds. While
+//     nobody looks it is not asked.
 //  5. Connections, streams, headers and times are bounded. Of connections that wait for their
 //     client, to ask or to read, the oldest makes room, so that nobody who holds many keeps others out.
 //     Who reads slowly gets the newest state and misses those before it; who does not read is cut off.

@@ -132,7 +132,7 @@ func TestThePastIsAskedForOnce(t *testing.T) {
 	socket, stop := scheduler(t, b)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	s := newSite(newWatcher(&source{client: &api.Client{Socket: socket}}, usual), &api.Client{Socket: socket}, "lab")
+	s := newSite(newWatcher((&source{client: &api.Client{Socket: socket}}).everything, usual), &api.Client{Socket: socket}, "lab")
 	go s.watcher.run(ctx)
 	web := serveSite(t, s)
 	var all sync.WaitGroup

@@ -102,7 +102,7 @@ func newServer(client *api.Client) (*http.Server, *watcher) {
 	if err != nil {
 		host = "this machine"
 	}
-	w := newWatcher(&source{client: client}, usual)
+	w := newWatcher((&source{client: client}).everything, usual)
 	hs := &http.Server{
 		Handler: newSite(w, client, host), ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: writeTime,
 		IdleTimeout: idleConn, MaxHeaderBytes: 16 << 10,

@@ -112,18 +112,12 @@ func scheduler(t testing.TB, b server.Backend) (socket string, stop func()) {
 	return socket, stop
 }
 
-// page serves the site about a scheduler that is asked by the clock.
+// page serves the site about a scheduler that is asked so often.
 func page(t testing.TB, socket string, every time.Duration) *httptest.Server {
-	t.Helper()
-	return paced(t, socket, pace{least: every, figures: every, whole: every, again: every})
-}
-
-// paced serves the site about a scheduler.
-func paced(t testing.TB, socket string, p pace) *httptest.Server {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	client := &api.Client{Socket: socket}
-	w := newWatcher(&source{client: client}, p)
+	w := newWatcher((&source{client: client}).everything, every)
 	go w.run(ctx)
 	t.Cleanup(cancel)
 	return serveSite(t, newSite(w, client, "lab"))

@@ -101,20 +101,16 @@ func (s *site) sections(now state) map[string]template.HTML {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.made == nil || now.number > s.of.number {
-		s.made, s.of = render(now, s.of, s.made), now
+		s.made, s.of = render(now), now
 	}
 	return s.made
 }
 
-// render makes the sections of a state, but for those that are as they were made before.
-func render(s, before state, made map[string]template.HTML) map[string]template.HTML {
+// render makes the sections of a state.
+func render(s state) map[string]template.HTML {
 	v := viewOf(s)
 	out := make(map[string]template.HTML, len(sections))
 	for _, name := range sections {
-		if made != nil && sameIn(name, &s, &before) {
-			out[name] = made[name]
-			continue
-		}
 		var b strings.Builder
 		if err := pages.ExecuteTemplate(&b, name, v); err != nil {
 			panic(err) // a template of ours does not fit our values: a test finds it
@@ -122,17 +118,6 @@ func render(s, before state, made map[string]template.HTML) map[string]template.
 		out[name] = template.HTML(b.String()) //nolint:gosec // made by the template, which escapes
 	}
 	return out
-}
-
-// sameIn reports whether a section is the same in two states.
-func sameIn(section string, a, b *state) bool {
-	switch section {
-	case "running", "waiting", "ended":
-		return a.listed == b.listed
-	case "plan":
-		return a.plan == b.plan
-	}
-	return false
 }
 
 // job is the page about one job.

@@ -169,27 +169,11 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// Invariant 4: a change is shown when it is told.
-func TestLiveByEvents(t *testing.T) {
-	b := lab()
-	socket, _ := scheduler(t, b)
-	web := paced(t, socket, pace{least: 10 * time.Millisecond, figures: time.Hour, whole: time.Hour, again: time.Hour})
-	next := follow(t, web.URL)
-	if text := next("running"); !strings.Contains(text, "train-vit") {
-		t.Errorf("got %s", text)
-	}
-	b.End(1, job.Result{Outcome: job.Completed})
-	b.Announce(job.Event{Kind: job.EventEnded, Job: 1, State: job.Completed})
-	if text := next("running"); strings.Contains(text, "train-vit") {
-		t.Errorf("got %s", text)
-	}
-}
-
 // A page has the sections that it was made of: its stream does not send them again.
 func TestStreamSendsWhatIsNew(t *testing.T) {
 	b := lab()
 	socket, _ := scheduler(t, b)
-	web := paced(t, socket, pace{least: time.Second, figures: time.Hour, whole: time.Hour, again: time.Hour})
+	web := page(t, socket, time.Second)
 	_, _, text := get(t, web.URL+"/")
 	live := regexp.MustCompile(`data-live="(/live[^"]*)"`).FindStringSubmatch(text)
 	if live == nil {
@@ -198,7 +182,6 @@ func TestStreamSendsWhatIsNew(t *testing.T) {
 	var names []string
 	next := followAt(t, web.URL+live[1], &names)
 	b.End(1, job.Result{Outcome: job.Completed})
-	b.Announce(job.Event{Kind: job.EventEnded, Job: 1, State: job.Completed})
 	next("ended")
 	if slices.Contains(names, "gpus") {
 		t.Errorf("it sends %v", names)

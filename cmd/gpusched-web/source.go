@@ -23,69 +23,41 @@ type source struct {
 	checked time.Time
 	plan    *api.PlanReply
 	planned time.Time
-	replan  bool // what is planned may have changed since
 }
 
 // everything asks for all that a page shows.
-func (s *source) everything(ctx context.Context) (out answer, err error) {
-	s.replan = true
-	return out, s.within(ctx, func(ctx context.Context) (err error) {
-		if out.status, err = api.Status(ctx, s.client); err != nil {
-			return err
-		}
-		if out.gpus, err = api.GPUs(ctx, s.client); err != nil {
-			return err
-		}
-		query := api.ListQuery{Reasons: api.WithReasons, Waiting: shownWaiting, Ended: askedEnded}
-		if out.list, err = api.List(ctx, s.client, query); err != nil {
-			return err
-		}
-		out.checks, out.plan = s.unwell(ctx, out.status.Health), s.course(ctx)
-		return nil
-	})
-}
-
-// figures asks for what changes without an event.
-func (s *source) figures(ctx context.Context, a *answer) error {
-	return s.within(ctx, func(ctx context.Context) (err error) {
-		a.gpus, err = api.GPUs(ctx, s.client)
-		if err == nil {
-			a.plan = s.course(ctx)
-		}
-		return err
-	})
-}
-
-// within bounds how long the scheduler may take.
-func (s *source) within(ctx context.Context, ask func(context.Context) error) error {
+func (s *source) everything(ctx context.Context) (answer, error) {
 	limited, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	err := ask(limited)
+	out, err := s.ask(limited)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("the scheduler did not answer within %v", askTime)
+		err = fmt.Errorf("the scheduler did not answer within %v", askTime)
 	}
-	return err
+	return out, err
 }
 
-// hear calls told for each change, until it hears no more.
-func (s *source) hear(ctx context.Context, told func()) error {
-	for _, err := range api.Events(ctx, s.client, -1) {
-		if err != nil {
-			return err
-		}
-		told() // also of the position it begins with: what has changed before is not told
+func (s *source) ask(ctx context.Context) (out answer, err error) {
+	if out.status, err = api.Status(ctx, s.client); err != nil {
+		return out, err
 	}
-	return ctx.Err()
+	if out.gpus, err = api.GPUs(ctx, s.client); err != nil {
+		return out, err
+	}
+	query := api.ListQuery{Reasons: api.WithReasons, Waiting: shownWaiting, Ended: askedEnded}
+	if out.list, err = api.List(ctx, s.client, query); err != nil {
+		return out, err
+	}
+	out.checks, out.plan = s.unwell(ctx, out.status.Health), s.course(ctx)
+	return out, nil
 }
 
 // course is what is planned; nil: the scheduler can't say now.
 func (s *source) course(ctx context.Context) *api.PlanReply {
-	if !s.replan || time.Since(s.planned) < plannedIn {
-		return s.plan
-	}
-	s.plan, s.planned, s.replan = nil, time.Now(), false
-	if reply, err := api.Plan(ctx, s.client, planHours*time.Hour); err == nil {
-		s.plan = &reply
+	if time.Since(s.planned) >= plannedIn {
+		s.plan, s.planned = nil, time.Now()
+		if reply, err := api.Plan(ctx, s.client, planHours*time.Hour); err == nil {
+			s.plan = &reply
+		}
 	}
 	return s.plan
 }

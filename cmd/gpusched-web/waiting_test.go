@@ -158,7 +158,7 @@ func (p pipes) ask(what string) *bufio.Reader {
 // Invariant 5: a stream that is not read makes room for another one at once.
 func TestStreamThatIsNotReadMakesRoom(t *testing.T) {
 	client := &api.Client{Socket: filepath.Join(t.TempDir(), "none")}
-	s := newSite(newWatcher(&source{client: client}, usual), client, "lab")
+	s := newSite(newWatcher((&source{client: client}).everything, usual), client, "lab")
 	s.streams.most = 1
 	l := pipes{make(chan net.Conn), make(chan struct{})}
 	srv := &http.Server{Handler: s}

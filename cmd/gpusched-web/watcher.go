@@ -9,20 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// pace says how often the scheduler is asked while somebody looks. While it announces changes it is
-// asked when there was one, and by the clock for what no event is about.
-type pace struct {
-	least   time.Duration // between two questions for everything, and by the clock where nothing is told
-	settle  time.Duration // from a change to the question: most changes come with others
-	figures time.Duration // between two questions for the GPUs' figures, which no event tells
-	whole   time.Duration // between two questions for everything though nothing has changed: expected times drift
-	again   time.Duration // between two tries to be told what changes
-}
-
-var usual = pace{
-	least: 2 * time.Second, settle: 200 * time.Millisecond, figures: 5 * time.Second,
-	whole: 30 * time.Second, again: 10 * time.Second,
-}
+// usual is the time between two questions while somebody looks.
+const usual = 2 * time.Second
 
 // How much of the queue and of what has ended a page shows, and how many ended jobs it asks for, as tasks share a row.
 const (
@@ -34,9 +22,7 @@ const (
 // state is what the scheduler said at one moment.
 type state struct {
 	number int       // counts the states
-	listed int       // the number of the state whose jobs these are
 	at     time.Time // when it said so; zero: it has said nothing yet
-	asked  time.Time // when it was asked for everything last
 	err    error     // why there is nothing newer than at (invariant 6)
 	answer
 }
@@ -50,37 +36,25 @@ type answer struct {
 	plan   *api.PlanReply
 }
 
-// asker is whom a watcher asks.
-type asker interface {
-	// everything asks for all that a page shows.
-	everything(ctx context.Context) (answer, error)
-	// figures asks for what changes without an event, and puts it into an answer.
-	figures(ctx context.Context, a *answer) error
-	// hear calls told for each change, until it hears no more.
-	hear(ctx context.Context, told func()) error
-}
-
 // watcher asks for all who look (invariant 4).
 type watcher struct {
-	source asker
-	pace   pace
+	source func(context.Context) (answer, error)
+	every  time.Duration
 
 	mu        sync.Mutex
 	now       state
-	tried     time.Time     // when anything was asked last
+	tried     time.Time     // when it was asked last
 	changed   chan struct{} // closed at the next state
 	lookers   int
 	followers int           // of these, who want to see what changes
 	left      time.Time     // when the last one left
-	wanted    bool          // somebody waits for everything as it is now
-	hearing   bool          // changes are told
-	stale     time.Time     // since when the state is not as it was told; zero: it is
+	wanted    bool          // somebody waits for a state as of now
 	wake      chan struct{} // something of this has changed
 }
 
-func newWatcher(source asker, p pace) *watcher {
+func newWatcher(source func(context.Context) (answer, error), every time.Duration) *watcher {
 	return &watcher{
-		source: source, pace: p, changed: make(chan struct{}), wake: make(chan struct{}, 1), left: time.Now(),
+		source: source, every: every, changed: make(chan struct{}), wake: make(chan struct{}, 1), left: time.Now(),
 	}
 }
 
@@ -121,14 +95,12 @@ func (w *watcher) latest() (state, <-chan struct{}) {
 	return w.now, w.changed
 }
 
-// fresh waits for a state in which nothing is missing that has changed earlier than a moment ago.
-// The caller looks.
+// fresh waits for a state that is as of a moment ago at the earliest. The caller looks.
 func (w *watcher) fresh(ctx context.Context) (state, error) {
 	for {
 		w.mu.Lock()
 		s, next := w.now, w.changed
-		told := w.hearing && w.stale.IsZero() && s.err == nil
-		if s.number > 0 && (told || time.Since(s.asked) <= w.pace.least) {
+		if s.number > 0 && time.Since(w.tried) <= w.every {
 			w.mu.Unlock()
 			return s, nil
 		}
@@ -143,33 +115,10 @@ func (w *watcher) fresh(ctx context.Context) (state, error) {
 	}
 }
 
-// due says when to ask next, and whether for everything; zero: nobody wants anything. The caller
-// has the lock.
-func (w *watcher) due() (at time.Time, everything bool) {
-	s := &w.now
-	switch {
-	case w.wanted, w.followers > 0 && (!w.hearing || s.err != nil):
-		return w.tried.Add(w.pace.least), true
-	case w.followers == 0:
-		return time.Time{}, false
-	case !w.stale.IsZero():
-		at = s.asked.Add(w.pace.least)
-		if settled := w.stale.Add(w.pace.settle); settled.After(at) {
-			at = settled
-		}
-		return at, true
-	}
-	at = w.tried.Add(w.pace.figures)
-	return at, !at.Before(s.asked.Add(w.pace.whole))
-}
-
 // run asks while somebody looks, until ctx is done.
 func (w *watcher) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	deaf := func() {} // ends the listening
-	defer func() { deaf() }()
-	listens := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -178,85 +127,31 @@ func (w *watcher) run(ctx context.Context) {
 		case <-timer.C:
 		}
 		w.mu.Lock()
-		follow := w.followers > 0
-		at, everything := w.due()
-		before := w.now.answer
+		asks, rest := w.wanted || w.followers > 0, time.Until(w.tried.Add(w.every))
 		w.mu.Unlock()
 		switch {
-		case follow && !listens:
-			limited, cancel := context.WithCancel(ctx)
-			deaf = cancel
-			go w.listen(limited)
-		case !follow && listens:
-			deaf()
-			w.tell(context.Background(), false)
+		case !asks:
+		case rest > 0:
+			timer.Reset(rest)
+		default:
+			w.ask(ctx)
+			timer.Reset(w.every)
 		}
-		listens = follow
-		if at.IsZero() {
-			continue
-		}
-		if wait := time.Until(at); wait > 0 {
-			timer.Reset(wait)
-			continue
-		}
-		w.ask(ctx, before, everything)
-		w.rouse() // for when to ask next
 	}
 }
 
 // ask asks, and takes the answer for the state.
-func (w *watcher) ask(ctx context.Context, a answer, everything bool) {
-	var err error
-	w.mu.Lock()
-	if everything { // what changes from here on may be missing in the answer
-		w.stale = time.Time{}
-	}
-	w.mu.Unlock()
-	if everything {
-		a, err = w.source.everything(ctx)
-	} else {
-		err = w.source.figures(ctx, &a)
-	}
+func (w *watcher) ask(ctx context.Context) {
+	a, err := w.source(ctx)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now.number++
-	w.tried = time.Now()
-	if everything {
-		w.now.asked, w.wanted = w.tried, false
-	}
+	w.tried, w.wanted = time.Now(), false
 	if w.now.err = err; err == nil {
 		w.now.at, w.now.answer = w.tried, a
-		if everything {
-			w.now.listed = w.now.number
-		}
 	}
 	close(w.changed)
 	w.changed = make(chan struct{})
-}
-
-// listen is told what changes for as long as ctx is not done, and tries again where that ends.
-func (w *watcher) listen(ctx context.Context) {
-	for {
-		_ = w.source.hear(ctx, func() { w.tell(ctx, true) }) // why it ended shows when it is asked
-		w.tell(ctx, false)
-		if api.Pause(ctx, w.pace.again) != nil {
-			return
-		}
-	}
-}
-
-// tell notes that something has changed, or that this is told no more; of a listener that has been
-// ended it notes nothing.
-func (w *watcher) tell(ctx context.Context, on bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if ctx.Err() != nil {
-		return
-	}
-	if w.hearing = on; on && w.stale.IsZero() {
-		w.stale = time.Now()
-	}
-	w.rouse()
 }
 
 // untilIdle returns when ctx is done, or nobody has looked for so long.
