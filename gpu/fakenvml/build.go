@@ -24,25 +24,10 @@ const (
 	SimCUDAName = "simcuda"
 )
 
-// Option changes what Build builds.
-type Option func(*build)
-
-// Without leaves names out of what the library exports, as an older driver does.
-func Without(names ...string) Option {
-	return func(b *build) { b.without = append(b.without, names...) }
-}
-
-type build struct {
-	without []string
-}
-
-// Build compiles the fake library into dir and returns its path. It needs cc,
-// and go with the go-nvml module at hand (it runs inside this module).
-func Build(dir string, options ...Option) (lib string, err error) {
-	var b build
-	for _, o := range options {
-		o(&b)
-	}
+// Build compiles the fake library into dir and returns its path. Without are names that it does not
+// export, as an older driver does not. It needs cc, and go with the go-nvml module at hand (it runs
+// inside this module).
+func Build(dir string, without ...string) (lib string, err error) {
 	header, err := nvmlHeader()
 	if err != nil {
 		return "", err
@@ -52,7 +37,7 @@ func Build(dir string, options ...Option) (lib string, err error) {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
-	if err := b.generate(work, header); err != nil {
+	if err := generate(work, header, without); err != nil {
 		return "", err
 	}
 	lib = filepath.Join(dir, LibraryName)
@@ -107,13 +92,13 @@ func unpack() (string, error) {
 
 // generate writes stubs.c, a weak stub per export, and exports, the version
 // script that hides everything else.
-func (b build) generate(work, header string) error {
+func generate(work, header string, without []string) error {
 	text, err := os.ReadFile(header)
 	if err != nil {
 		return fmt.Errorf("reading nvml.h: %w", err)
 	}
 	names := Exports(text)
-	for _, n := range b.without {
+	for _, n := range without {
 		if !slices.Contains(names, n) {
 			return fmt.Errorf("leaving out %q: nvml.h declares no such function", n)
 		}
@@ -122,7 +107,7 @@ func (b build) generate(work, header string) error {
 	script.WriteString("{ global:\n")
 	for _, n := range names {
 		fmt.Fprintf(&stubs, "__attribute__((weak)) int %s(void) { return 3; }\n", n)
-		if !slices.Contains(b.without, n) {
+		if !slices.Contains(without, n) {
 			fmt.Fprintf(&script, "%s;\n", n)
 		}
 	}
