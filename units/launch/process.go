@@ -58,12 +58,6 @@ const (
 	sigIgnore  = 1 // SIG_IGN
 )
 
-// unblockSignals empties the signal mask of the calling thread, which execve
-// hands on. The caller has locked the thread.
-func unblockSignals() error {
-	return unix.PthreadSigmask(unix.SIG_SETMASK, &unix.Sigset_t{}, nil)
-}
-
 // setLimits applies the limits of the spec, never above the unit's own.
 func setLimits(limits []contract.Limit) error {
 	resources := resources()

@@ -138,8 +138,8 @@ func (r *run) inherit(s *Spec, env []string) *Failure {
 	if s.Ignored > 0 {
 		setAction(uintptr(s.Ignored), sigIgnore)
 	}
-	runtime.LockOSThread()
-	if err := unblockSignals(); err != nil {
+	runtime.LockOSThread() // execve hands on the signal mask of the calling thread
+	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &unix.Sigset_t{}, nil); err != nil {
 		return &Failure{Step: contract.StepLimits, What: "its signals could not be unblocked", Err: err}
 	}
 	reserve(s, env)

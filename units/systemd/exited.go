@@ -20,15 +20,11 @@ import (
 
 // lastWord notes what a signal says of a unit, where that is that it has ended well.
 func (m *Manager) lastWord(name string, t told) {
-	if exitedWell(t) {
+	if t.active == units.ActiveActive && t.sub == units.SubExited && t.invocation != "" && t.entered != 0 {
 		m.exited.Store(name, t)
 	} else {
 		m.exited.Delete(name)
 	}
-}
-
-func exitedWell(t told) bool {
-	return t.active == units.ActiveActive && t.sub == units.SubExited && t.invocation != "" && t.entered != 0
 }
 
 // groupOf is where systemd puts the unit that is made of these; "" where it is not known, or

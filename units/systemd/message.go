@@ -24,7 +24,7 @@ func (m *Manager) RunMessage(ctx context.Context, name string, props []units.Pro
 	if err != nil {
 		return none, fmt.Errorf("start unit %q: %w", name, err)
 	}
-	w := m.waiters.enter(name)
+	w := m.waiters.enter(name, false)
 	defer m.waiters.leave(name, w)
 	job, err := m.startTransient(ctx, l, name, props)
 	result := jobUnknown

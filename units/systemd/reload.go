@@ -18,7 +18,7 @@ func (m *Manager) Reload(ctx context.Context, name string) error {
 		return err
 	}
 	m.groups.Delete(name) // so that the unit is read whole: a reload that nobody waits for any more may be queued
-	w := m.waiters.enter(name)
+	w := m.waiters.enter(name, false)
 	defer m.waiters.leave(name, w)
 	var job dbus.ObjectPath
 	err = l.manager(ctx, "ReloadUnit", name, "fail").Store(&job)

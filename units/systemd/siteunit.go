@@ -22,7 +22,7 @@ func (m *Manager) StartSiteUnit(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("start unit %q: %w", name, err)
 	}
-	w := m.waiters.enter(name)
+	w := m.waiters.enter(name, false)
 	defer m.waiters.leave(name, w)
 	var job dbus.ObjectPath
 	if err := l.manager(ctx, "StartUnit", name, "fail").Store(&job); err != nil {

@@ -29,7 +29,7 @@ func (m *Manager) Start(ctx context.Context, name string, props []units.Property
 	if err != nil {
 		return none, err
 	}
-	w := m.waiters.enterStart(name)
+	w := m.waiters.enter(name, true)
 	defer m.leaveStart(name, w)
 	m.tidy.starting(name)
 	m.groups.Store(name, m.groupOf(name, props)) // before systemd can have dropped it again

@@ -53,7 +53,7 @@ func (m *Manager) endOnce(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	w := m.waiters.enter(name)
+	w := m.waiters.enter(name, false)
 	defer m.waiters.leave(name, w)
 	_, well := m.exited.Load(name)
 	var job dbus.ObjectPath

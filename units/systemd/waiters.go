@@ -29,13 +29,9 @@ type waiter struct {
 
 func newWaiters() *waiters { return &waiters{unit: map[string]map[*waiter]struct{}{}} }
 
-func (w *waiters) enter(unit string) *waiter { return w.join(unit, &waiter{}) }
-
-// enterStart is enter for a caller that starts the unit.
-func (w *waiters) enterStart(unit string) *waiter { return w.join(unit, &waiter{starts: true}) }
-
-func (w *waiters) join(unit string, one *waiter) *waiter {
-	one.woken, one.results = make(chan struct{}, 1), map[dbus.ObjectPath]string{}
+// enter adds a caller; starts is that it starts the unit.
+func (w *waiters) enter(unit string, starts bool) *waiter {
+	one := &waiter{woken: make(chan struct{}, 1), results: map[dbus.ObjectPath]string{}, starts: starts}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.unit[unit] == nil {
