@@ -55,6 +55,14 @@ var ForSlurm = &engines.Gap{}
 // NotForSlurm says why a command can't be carried out on Slurm, without a full stop, and what to do instead.
 func NotForSlurm(why, next string) *engines.Gap { return &engines.Gap{Why: why, Next: next} }
 
+// refusal is why a command can't be carried out on Slurm; nil: it can.
+func (about About) refusal() *engines.Gap {
+	if about.Slurm == ForSlurm {
+		return nil
+	}
+	return about.Slurm
+}
+
 // Offers are the jobs that completion offers for a command: nil Fits is all, also ended ones.
 type Offers struct {
 	Fits  func(api.Job) bool

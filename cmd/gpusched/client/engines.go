@@ -49,7 +49,7 @@ func (a *app) chooseEngine(k *kong.Context) error {
 	}
 	e := a.slurm.New(a.environ, a.uid, a.namesEngine(), a.noteOnce)
 	a.client = e
-	if gap := aboutNode(k.Selected()).Slurm; gap != ForSlurm {
+	if gap := aboutNode(k.Selected()).refusal(); gap != nil {
 		word := strings.Fields(manual.CommandPath(k.Selected()))[1]
 		return refuse(api.CodeUsage, gap.Next, "'gpusched %s' is not for Slurm: %s", word, gap.Why)
 	}

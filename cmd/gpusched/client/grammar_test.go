@@ -63,14 +63,14 @@ func TestEveryCommandAndOptionIsExplained(t *testing.T) {
 	for _, n := range model(t).Leaves(true) {
 		path := manual.CommandPath(n)
 		if !strings.HasSuffix(n.Help, ".") {
-			t.Errorf("%s has no help", path)
+			t.Errorf("%s: its help is no sentence: %q", path, n.Help)
 		}
 		if len(n.Positional) > 0 && n.Tag.Get("usage") == "" {
 			t.Errorf("%s has no usage line", path)
 		}
 		for _, f := range n.Flags {
 			if f.Name != "help" && !strings.HasSuffix(f.Help, ".") {
-				t.Errorf("%s --%s has no help", path, f.Name)
+				t.Errorf("%s --%s: its help is no sentence, in options.txt: %q", path, f.Name, f.Help)
 			}
 			if !f.IsBool() && f.PlaceHolder == "" {
 				t.Errorf("%s --%s does not say what its value is", path, f.Name)

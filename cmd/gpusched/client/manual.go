@@ -56,7 +56,7 @@ func (a *app) onSlurm() []manual.Section {
 	var commands []manual.Entry
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[grammar]()) {
 		word := commandNames(f)[0]
-		if gap := aboutWord(word).Slurm; gap != ForSlurm {
+		if gap := aboutWord(word).refusal(); gap != nil {
 			commands = append(commands, manual.Entry{Word: word, Text: gap.Text()})
 		}
 	}
