@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -13,12 +12,9 @@ import (
 // somebody may have forgotten it.
 func checkDrains(v *job.View, now time.Time) (checks []job.Check) {
 	add := func(name, effect, undo string, c *job.GPUControl) {
-		said := words.Say(c.Say())
-		if !c.Drain && c.UUID != job.EveryGPU {
-			said = "paused" + strings.TrimPrefix(said, "drained")
-		}
+		said := job.Say("detail/check-withheld", c.Say(), c.At, effect)
 		checks = append(checks, job.Check{
-			Name: name, Health: job.Limited, Detail: fmt.Sprintf("%s, since %s: %s", said, job.FormatMoment(c.At), effect),
+			Name: name, Health: job.Limited, Said: &said, Detail: words.Say(said),
 			Next: fmt.Sprintf("'gpusched %s' takes it back", undo),
 		})
 	}

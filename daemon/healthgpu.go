@@ -13,7 +13,8 @@ import (
 // checkGPU says what is wrong with a GPU that takes no job, and what to do.
 func (d *Daemon) checkGPU(g *job.GPUView) job.Check {
 	c := job.Check{Name: fmt.Sprintf("gpu %d", g.Index), Health: job.Degraded}
-	c.Detail = string(g.State) + ": " + words.Say(g.StateDetail)
+	said := job.Say("detail/check-gpu", string(g.State), g.StateDetail)
+	c.Said, c.Detail = &said, words.Say(said)
 	switch {
 	case g.State == job.GPUSick && g.Stuck != 0:
 		c.Next = fmt.Sprintf("see 'job %d' in this list", g.Stuck)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 )
 
 // How long a call of wait lasts. Many agents give up on a call after a minute.
@@ -85,17 +86,17 @@ func (t *tools) waitUntil(ctx context.Context, id string, end time.Time) (over b
 func standing(j *api.Job, over bool) string {
 	switch {
 	case j.Result != nil:
-		return j.Result.Sentence
+		return j.Cause(words.Reader{})
 	case j.State == job.Queued && over:
-		return colon("does not go on", j.Why)
+		return colon("does not go on", j.Because(words.Reader{}))
 	case j.State != job.Queued:
 		return "is " + string(j.State) + onGPUs(j.GPUs)
 	case !j.ExpectedStart.IsZero():
-		return colon("waits", j.Why) + "; it is expected to start at " + j.ExpectedStart.UTC().Format(time.RFC3339)
+		return colon("waits", j.Because(words.Reader{})) + "; it is expected to start at " + j.ExpectedStart.UTC().Format(time.RFC3339)
 	case j.StartUnknown:
-		return colon("waits", j.Why) + colon("; nobody can say when it starts", j.StartUnknownWhy)
+		return colon("waits", j.Because(words.Reader{})) + colon("; nobody can say when it starts", j.StartUnknownWhy)
 	}
-	return colon("waits", j.Why)
+	return colon("waits", j.Because(words.Reader{}))
 }
 
 func colon(text, why string) string {

@@ -23,13 +23,16 @@ type fact struct {
 	Value template.HTML
 }
 
-type reasonView struct{ Place, Sentence string }
+type reasonView struct {
+	Place    string
+	Sentence template.HTML
+}
 
 type attemptView struct {
 	Number         int
 	GPUs           string
 	Started, Ended time.Time
-	How            string
+	How            template.HTML
 }
 
 func jobPageOf(host string, r api.JobReply) jobPage {
@@ -41,36 +44,36 @@ func jobPageOf(host string, r api.JobReply) jobPage {
 		}
 	}
 	v := jobViewOf(j)
-	add("User", sentence(j.User))
-	add("State", sentence(j.StateWord()))
-	add("Asks for", sentence(v.Asks))
-	add("Priority", sentence(v.Priority))
-	add("Time limit", sentence(v.Limit))
-	add("GPUs", sentence(v.GPUs))
+	add("User", plain(j.User))
+	add("State", plain(j.StateWord()))
+	add("Asks for", plain(v.Asks))
+	add("Priority", plain(v.Priority))
+	add("Time limit", plain(v.Limit))
+	add("GPUs", plain(v.GPUs))
 	add("Submitted", moment(j.SubmittedAt, "ago"))
 	add("Started", moment(j.StartedAt, "ago"))
 	add("Ended", moment(j.EndedAt, "ago"))
-	add("Ran", sentence(v.Ran))
+	add("Ran", plain(v.Ran))
 	if j.State == job.Queued {
 		add("Expected start", startOf(v))
 	} else {
 		add("Expected end", moment(j.ExpectedEnd, "clock"))
 	}
 	if j.Result != nil {
-		add("Result", sentence(j.Result.Sentence))
+		add("Result", sentence(j.Cause))
 	}
 	for _, w := range j.Warnings {
-		add("Warning", sentence("the job "+w.Sentence))
+		add("Warning", plain("the job "+w.Sentence))
 	}
 	for _, reason := range j.Reasons {
 		place := "machine"
 		switch {
 		case reason.GPU != job.NoGPU:
 			place = fmt.Sprintf("GPU %d", reason.GPU)
-		case words.OfJob(job.ReasonCode(reason.Code)):
+		case words.OfJob(reason.Code):
 			place = "job"
 		}
-		p.Reasons = append(p.Reasons, reasonView{place, reason.Sentence})
+		p.Reasons = append(p.Reasons, reasonView{place, sentence(reason.Text)})
 	}
 	for _, a := range r.Attempts {
 		p.Attempts = append(p.Attempts, attemptViewOf(a))
@@ -98,7 +101,7 @@ func startOf(v jobView) template.HTML {
 func attemptViewOf(a api.Attempt) attemptView {
 	v := attemptView{Number: a.Number, GPUs: gpusOf(&api.Job{GPUs: a.GPUs}), Started: a.StartedAt, Ended: a.EndedAt}
 	if a.Result != nil {
-		v.How = a.Result.Sentence
+		v.How = sentence(func(r words.Reader) string { return r.Shown(a.Result) })
 	}
 	return v
 }

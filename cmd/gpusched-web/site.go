@@ -25,7 +25,7 @@ var sections = []string{"overview", "gpus", "running", "waiting", "plan", "ended
 
 // pages makes text of views. It escapes what is put in (invariant 2).
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"moment": moment, "sentence": sentence, "clean": term.Clean, "bar": newBar,
+	"moment": moment, "check": check, "clean": term.Clean, "bar": newBar,
 	"stamp": stamp, "utc": utc,
 	"add": func(a, b float64) float64 { return tenth(a + b) },
 }).ParseFS(files, "static/*.html"))

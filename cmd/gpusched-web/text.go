@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"html"
 	"html/template"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 )
 
 // moment is a time that the page's script puts in the zone of who reads it. Without a script
@@ -32,10 +35,31 @@ func stamp(at time.Time) string {
 	return at.UTC().Format(time.RFC3339)
 }
 
-// sentence is a sentence of the scheduler's, with its times as moments.
-func sentence(text string) template.HTML {
-	var b strings.Builder
-	term.Split(text, func(text string) { b.WriteString(html.EscapeString(term.Clean(text))) },
-		func(at time.Time) { b.WriteString(string(moment(at, "clock"))) })
-	return template.HTML(b.String()) //nolint:gosec // escaped piece by piece
+// plain is text with no more meaning than that.
+func plain(text string) template.HTML {
+	return template.HTML(html.EscapeString(term.Clean(text))) //nolint:gosec // escaped
+}
+
+// check is how a part of the scheduler's health is.
+func check(c job.Check) template.HTML {
+	return sentence(func(r words.Reader) string { return r.Check(c) })
+}
+
+// sentence is what is said to who reads the page, with its times as moments.
+func sentence(say func(words.Reader) string) template.HTML {
+	var times []time.Time
+	const mark = "\x00"
+	text := say(words.Reader{Moment: func(at time.Time) string {
+		times = append(times, at)
+		return fmt.Sprint(mark, len(times)-1, mark)
+	}})
+	var out template.HTML
+	for i, part := range strings.Split(text, mark) {
+		if n, err := strconv.ParseUint(part, 10, 16); i%2 == 1 && err == nil && int(n) < len(times) {
+			out += moment(times[n], "clock")
+			continue
+		}
+		out += plain(part)
+	}
+	return out
 }

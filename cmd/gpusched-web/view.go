@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"html/template"
 	"strings"
 	"time"
 
@@ -24,7 +25,7 @@ type pageView struct {
 	Checks   []job.Check
 	Counts   []countView
 	Promised []string
-	Drain    string
+	Drain    template.HTML
 	Problem  string // with the GPUs
 
 	GPUs     []gpuView
@@ -46,7 +47,7 @@ type countView struct {
 type gpuView struct {
 	Index              int
 	Name, State, Class string
-	Detail             string
+	Detail             template.HTML
 	Util               int
 	Mem                int // percent of its memory in use
 	MemText            string
@@ -70,7 +71,7 @@ type jobView struct {
 	From, By, Expected time.Time // when it is expected to start, or to end
 	Unknown            bool
 	Ran                string
-	Why                string
+	Why                template.HTML
 }
 
 func viewOf(s state) pageView {
@@ -83,7 +84,7 @@ func viewOf(s state) pageView {
 		v.Trouble = s.err.Error()
 	}
 	if s.list.Drain != nil {
-		v.Drain = s.list.Drain.Sentence
+		v.Drain = sentence(s.list.Drain.Text)
 	}
 	v.Problem, v.MoreWait = s.gpus.ProblemDetail, s.list.Omitted
 	for _, g := range s.gpus.GPUs {
@@ -132,11 +133,11 @@ func promisedOf(h *job.HostView) (list []string) {
 
 func gpuViewOf(g api.GPU) gpuView {
 	v := gpuView{
-		Index: g.Index, Name: g.Name, State: string(g.State), Class: gpuClass(g), Detail: g.StateDetail,
+		Index: g.Index, Name: g.Name, State: string(g.State), Class: gpuClass(g), Detail: sentence(g.Detail),
 		Util: g.UtilPercent, Mem: -1, MemText: "the host's",
 	}
 	if g.Paused {
-		v.Detail = cmp.Or(g.PausedReason, v.Detail)
+		v.Detail = cmp.Or(plain(g.PausedReason), v.Detail)
 	}
 	if g.MemTotalBytes > 0 {
 		v.Mem = int(g.MemUsedBytes * 100 / g.MemTotalBytes)
@@ -181,7 +182,7 @@ func jobViewOf(j *api.Job) jobView {
 	v := jobView{
 		Called: j.Called(), WithTasks: j.WithTasks(), User: j.User, Name: j.Name,
 		State: j.Several() + j.StateWord(), Class: jobClass(j), GPUs: gpusOf(j), Asks: asksOf(j),
-		Priority: j.Priority.String(), Why: j.Note(),
+		Priority: j.Priority.String(), Why: sentence(j.Note),
 	}
 	if j.TimeLimit > 0 {
 		v.Limit = term.Age(j.TimeLimit.Duration())

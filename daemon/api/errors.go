@@ -1,6 +1,11 @@
 package api
 
-import "time"
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
+)
 
 // Code is a kind of error, from a closed list.
 type Code string
@@ -61,13 +66,22 @@ func (c Code) HTTPStatus() int {
 // Error is what goes over the wire when something is refused: what and why in
 // Message, what next in Hint.
 type Error struct {
-	Code    Code   `json:"code"`
-	Message string `json:"message"`
-	Hint    string `json:"hint,omitempty"`
+	Code    Code        `json:"code"`
+	Message string      `json:"message"`
+	Hint    string      `json:"hint,omitempty"`
+	Say     job.Message `json:"say,omitzero"` // both, before they are in words
 
 	sent  bool          // the request may have arrived (client only)
 	retry bool          // the request was not looked at and may be made again (client only)
 	after time.Duration // and this is how long to wait first
+}
+
+// Text says what and why, and what next in brackets.
+func (e *Error) Text(r words.Reader) string {
+	if e.Say.IsZero() {
+		return e.Error()
+	}
+	return r.Say(e.Say)
 }
 
 // Error returns the message with the hint in brackets.

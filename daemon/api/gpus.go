@@ -9,15 +9,16 @@ import (
 // GPU is one GPU with what an administrator decided about it.
 type GPU struct {
 	job.GPU
-	Host         string    `json:"host,omitempty"` // the machine that has it, where several were asked; the command line fills it in
-	Engine       string    `json:"-"`              // as that of its jobs
-	StateDetail  string    `json:"state_detail,omitempty"`
-	Paused       bool      `json:"paused"`
-	PausedReason string    `json:"paused_reason,omitempty"`
-	PausedBy     string    `json:"paused_by,omitempty"`
-	PausedAt     time.Time `json:"paused_at,omitzero"`
-	PausedUntil  time.Time `json:"paused_until,omitzero"` // absent: until it is resumed
-	Drain        bool      `json:"drain,omitempty"`       // paused in order to be taken out of service
+	Host         string      `json:"host,omitempty"` // the machine that has it, where several were asked; the command line fills it in
+	Engine       string      `json:"-"`              // as that of its jobs
+	StateDetail  string      `json:"state_detail,omitempty"`
+	StateWhy     job.Message `json:"state_why,omitzero"` // StateDetail before it is in words
+	Paused       bool        `json:"paused"`
+	PausedReason string      `json:"paused_reason,omitempty"`
+	PausedBy     string      `json:"paused_by,omitempty"`
+	PausedAt     time.Time   `json:"paused_at,omitzero"`
+	PausedUntil  time.Time   `json:"paused_until,omitzero"` // absent: until it is resumed
+	Drain        bool        `json:"drain,omitempty"`       // paused in order to be taken out of service
 }
 
 // GPUsReply lists the GPUs.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 )
 
 // alike is what tasks have in common that share a row.
@@ -87,11 +88,12 @@ func oneRow(list []*Job) Job {
 	slices.Sort(tasks)
 	slices.SortFunc(row.GPUs, func(a, b Allocation) int { return cmp.Compare(a.Index, b.Index) })
 	row.Together, row.Alike = job.FormatTasks(tasks), len(tasks)
-	if slices.ContainsFunc(list, func(j *Job) bool { return j.Cause() != list[0].Cause() }) {
+	var r words.Reader
+	if slices.ContainsFunc(list, func(j *Job) bool { return j.Cause(r) != list[0].Cause(r) }) {
 		row.Why = fmt.Sprintf("several causes: 'gpusched list %s -s %s'", row.Called(), row.State)
 		row.Reasons = nil
 		if row.Result != nil {
-			row.Result = &Result{Result: row.Result.Result, Sentence: row.Why}
+			row.Result = &Result{Result: row.Result.Result, Sentence: row.Why, Said: job.Text(row.Why)}
 		}
 	}
 	return row
@@ -245,29 +247,6 @@ func (j *Job) Held() bool {
 		return false
 	}
 	return a.Waiting > 0 && a.Held == a.Waiting
-}
-
-// Cause is why the job waits, how it ended, or what is wrong with one that runs.
-func (j *Job) Cause() string {
-	switch {
-	case j.Result != nil:
-		return j.Result.Sentence
-	case j.Alike > 1 && j.Why != "": // what tasks in one row have in common
-		return j.Why
-	case j.Suspended():
-		return fmt.Sprintf("suspended by %s since %s", j.SuspendedBy, job.FormatMoment(j.SuspendedAt))
-	case len(j.Warnings) > 0:
-		return j.Warnings[0].Sentence
-	}
-	return j.Why
-}
-
-// Note is Cause beside the state, which says a part of it already.
-func (j *Job) Note() string {
-	if j.Result == nil {
-		return j.Cause()
-	}
-	return j.How()
 }
 
 // Elapsed is how long the present or last attempt of a job has run, without the time in

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -190,36 +189,16 @@ type Private struct {
 	NotifyTo []string `json:"notify_to,omitempty"` // the addresses and URLs of Request.Notify, in its order
 }
 
-// How is how the job ended, without what its state says already; "" where it says all.
-func (j *Job) How() string {
-	if j.Result == nil {
-		return ""
-	}
-	text, _ := strings.CutPrefix(j.Result.Sentence, string(j.State))
-	text = strings.TrimPrefix(strings.TrimPrefix(text, ":"), " ")
-	if j.State == job.Completed && text == "exit code 0" {
-		return ""
-	}
-	return text
-}
-
-// Result is how a job ended, without what only its sentence says. It has no cause
-// cancel or time-limit, which the outcome says.
+// Result is how a job ended. It has no cause cancel or time-limit, which the outcome says.
 type Result = job.ShownResult
 
 // Reason is one cause of waiting.
 type Reason struct {
-	Code     string   `json:"code"`
-	GPU      int      `json:"gpu"` // -1: the whole machine
-	Job      int64    `json:"job,omitempty"`
-	Others   []int64  `json:"others,omitempty"` // more such jobs, the first of them
-	Names    []string `json:"names,omitempty"`  // what people call job and then others; absent: by their numbers
-	Need     int64    `json:"need,omitempty"`
-	Have     int64    `json:"have,omitempty"`
-	Detail   string   `json:"detail,omitempty"`
-	Sentence string   `json:"sentence"`
-
-	Foreign []job.Foreign `json:"foreign,omitempty"` // who uses the GPU without a job, the most memory first
+	job.Reason
+	Detail   string      `json:"detail,omitempty"`
+	Why      job.Message `json:"why,omitzero"` // Detail before it is in words
+	Sentence string      `json:"sentence"`
+	Said     job.Message `json:"said,omitzero"` // in another scheduler's words
 }
 
 // ListReply answers a listing: live jobs in queue order, then ended ones,

@@ -1,6 +1,11 @@
 package job
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
 
 // Usage is what an account has used, for quotas: micro-GPU-
 // seconds decayed to a moment, of attempts that have ended or still run.
@@ -62,6 +67,15 @@ type Account struct {
 
 // People are users and groups, for messages.
 type People struct{ Users, Groups []string }
+
+// String names users and groups.
+func (p People) String() string {
+	who := slices.Clone(p.Users)
+	for _, g := range p.Groups {
+		who = append(who, "group "+g)
+	}
+	return cmp.Or(strings.Join(who, ", "), "nobody")
+}
 
 // For names those for whom the reservation is.
 func (r *Reservation) For() (p People) {

@@ -116,3 +116,27 @@ type Wish struct {
 	From, Other []int // indexes: among these, other than those
 	Memory      Size  // of each
 }
+
+// String says what GPUs are asked, such as "4 GPUs of type a100 with 80G of memory".
+func (w Wish) String() string {
+	text := w.GPUs.String() + " GPUs"
+	switch {
+	case w.GPUs == WholeGPU:
+		text = "1 GPU"
+	case w.GPUs < WholeGPU:
+		text = w.GPUs.String() + " of a GPU"
+	}
+	if w.Type != "" {
+		text += " of type " + w.Type
+	}
+	if len(w.From) > 0 {
+		text += " among " + FormatGPUList(w.From)
+	}
+	if len(w.Other) > 0 {
+		text += " other than " + FormatGPUList(w.Other)
+	}
+	if w.Memory > 0 {
+		text += " with " + w.Memory.String() + " of memory"
+	}
+	return text
+}

@@ -57,7 +57,7 @@ type Event struct {
 	Reservation int64    `json:"reservation,omitempty"` // 0: it is about none
 	Count       int      `json:"count,omitempty"`       // of jobs that were forgotten
 
-	Why      Message `json:"-"`
+	Why      Message `json:"why,omitzero"`
 	Sentence string  `json:"sentence"` // all of it in words, which the server finds
 }
 

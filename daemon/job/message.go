@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,8 +18,8 @@ type Code string
 // what it speaks of. Where it has a Text, that says it: somebody else's words,
 // a person's, the kernel's or the driver's. The zero Message says nothing.
 //
-// In JSON it is a text, or an object with the code and the arguments as what
-// they print.
+// In JSON it is a text, or an object with the code and the arguments: times as
+// {"at": TIME}, messages and reasons as objects, and others as what they print.
 type Message struct {
 	Code Code
 	Text string
@@ -67,16 +68,34 @@ type coded struct {
 	Args any  `json:"args,omitempty"`
 }
 
+// argument is the form in JSON of a time among the arguments, and of what tells a message from a reason.
+type argument struct {
+	At  *time.Time `json:"at,omitempty"`
+	Say *Code      `json:"say,omitempty"`
+}
+
 // MarshalJSON writes a text or a code with its arguments.
 func (m Message) MarshalJSON() ([]byte, error) {
 	if m.Code == "" {
 		return json.Marshal(m.Text)
 	}
-	return json.Marshal(coded{m.Code, m.Args})
+	args := slices.Clone(m.Args)
+	for i, a := range args {
+		switch v := a.(type) {
+		case time.Time:
+			args[i] = argument{At: new(v.UTC())}
+		case time.Duration:
+			args[i] = FormatDuration(v)
+		case Message:
+		case fmt.Stringer:
+			args[i] = v.String()
+		}
+	}
+	return json.Marshal(coded{m.Code, args})
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. An argument is then a Message, a
-// Reason, a number or a text, and prints as before.
+// UnmarshalJSON reads what MarshalJSON wrote. An argument is then a time, a
+// Message, a Reason, a number or a text, and prints as before.
 func (m *Message) UnmarshalJSON(b []byte) error {
 	*m = Message{}
 	if len(b) > 0 && b[0] != '{' {
@@ -105,11 +124,14 @@ func readArgument(raw json.RawMessage) (a any, err error) {
 		err = d.Decode(&a)
 		return a, err
 	}
-	var form struct{ Say *Code }
+	var form argument
 	if err := json.Unmarshal(raw, &form); err != nil {
 		return nil, err
 	}
-	if form.Say != nil {
+	switch {
+	case form.At != nil:
+		return *form.At, nil
+	case form.Say != nil:
 		var m Message
 		err = json.Unmarshal(raw, &m)
 		return m, err

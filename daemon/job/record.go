@@ -229,13 +229,17 @@ const EveryGPU = "*"
 
 // Say says by whom it is, why, and until when.
 func (g *GPUControl) Say() Message {
+	what := "paused"
+	if g.Drain || g.UUID == EveryGPU {
+		what = "drained"
+	}
 	switch until := !g.Until.IsZero(); {
 	case until && g.Reason != "":
-		return Say("detail/drained-until", g.By, g.Reason, g.Until)
+		return Say("detail/withheld-until", what, g.By, g.Reason, g.Until)
 	case until:
-		return Say("detail/drained-bare-until", g.By, g.Until)
+		return Say("detail/withheld-bare-until", what, g.By, g.Until)
 	case g.Reason != "":
-		return Say("detail/drained", g.By, g.Reason)
+		return Say("detail/withheld", what, g.By, g.Reason)
 	}
-	return Say("detail/drained-bare", g.By)
+	return Say("detail/withheld-bare", what, g.By)
 }

@@ -10,8 +10,9 @@ import (
 // ShownResult is a result with what the server adds for clients.
 type ShownResult struct {
 	Result
-	Code     int    `json:"code"` // the exit status that 'gpusched wait' gives
-	Sentence string `json:"sentence"`
+	Code     int     `json:"code"` // the exit status that 'gpusched wait' gives
+	Sentence string  `json:"sentence"`
+	Said     Message `json:"said,omitzero"` // in another scheduler's words
 }
 
 // Result is how one attempt ended.

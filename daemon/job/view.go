@@ -299,19 +299,21 @@ type Check struct {
 	Health Health `json:"health"`
 	Detail string `json:"detail"`
 	Next   string `json:"next,omitempty"` // what to do when it is not healthy
+
+	Said   *Message `json:"said,omitempty"`            // Detail before it is in words, where it has times
+	Unread bool     `json:"unread_settings,omitempty"` // the settings on disk are not in force
 }
 
-// The part of Health about the settings, and how its detail begins where those on disk are not in force.
+// Parts of Health.
 const (
-	SettingsPart   = "settings"
-	SettingsUnread = "not those that were read"
-	SchedulerPart  = "scheduler" // only there where nothing can be scheduled
-
-	SettingsRemedy = "correct the settings" // how its Next begins where they are why
+	SettingsPart  = "settings"
+	SchedulerPart = "scheduler" // only there where nothing can be scheduled
 )
 
 // Degrade returns the part with what is wrong with it and what to do about that.
-func (c Check) Degrade(detail, next string) Check { return Check{c.Name, Degraded, detail, next} }
+func (c Check) Degrade(detail, next string) Check {
+	return Check{Name: c.Name, Health: Degraded, Detail: detail, Next: next}
+}
 
 // Worst returns the health of the whole: that of its worst part, which is not worse for being limited.
 func Worst(checks []Check) Health {

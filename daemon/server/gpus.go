@@ -109,7 +109,7 @@ func (s *Server) gpuCommand(r *request, c job.Command) (any, error) {
 func (s *Server) renderGPUs(list []job.GPUView, who job.Actor) []api.GPU {
 	out := make([]api.GPU, len(list))
 	for i, g := range list {
-		out[i].GPU, out[i].StateDetail = g.GPU, words.Say(g.StateDetail)
+		out[i].GPU, out[i].StateDetail, out[i].StateWhy = g.GPU, words.Say(g.StateDetail), g.StateDetail
 		if c := g.Control; c.Paused { // else they report who resumed it
 			out[i].Paused, out[i].Drain, out[i].PausedReason = true, c.Drain, c.Reason
 			out[i].PausedBy, out[i].PausedAt, out[i].PausedUntil = c.By, moment(c.At), moment(c.Until)

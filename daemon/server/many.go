@@ -190,8 +190,8 @@ func (m *manyReply) part(each []job.Outcome) api.ManyPart {
 // refusalOf is a refusal as the route of one job words it.
 func (s *Server) refusalOf(r *job.Refusal) *api.Error {
 	e := asError(r)
-	if e.Code == api.CodeForbidden && strings.Contains(e.Message, "belongs to") {
-		e.Hint = s.ownersOnly()
+	if r.Code == "forbidden/owner" {
+		e.Hint, e.Say = s.ownersOnly(), job.Message{}
 	}
 	return e
 }

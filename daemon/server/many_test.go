@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -44,7 +45,7 @@ func TestManyAreRefusedOneByOne(t *testing.T) {
 		}
 		for _, r := range got.Refused {
 			_, alone := ask(testServer(sweep(), nil), bob, "POST", "/v1/jobs/"+r.Job+"/"+cmp.Or(c.route, verb), c.body)
-			if one := refusal(t, alone); one != r.Error {
+			if one := refusal(t, alone); !reflect.DeepEqual(one, r.Error) {
 				t.Errorf("%s of %s: %+v, and alone %+v", verb, r.Job, r.Error, one)
 			}
 		}

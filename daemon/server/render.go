@@ -174,11 +174,12 @@ func renderResult(r *job.Result) *api.Result {
 	if r == nil {
 		return nil
 	}
-	said := job.Result{
-		Outcome: r.Outcome, ExitCode: r.ExitCode, Signal: r.Signal, Launch: r.Launch, Errno: r.Errno,
-		Cause: r.Cause, For: r.For,
+	out := &api.Result{Result: *r, Code: r.Code(), Sentence: words.Result(r)}
+	out.Unfiltered = false
+	if e := r.GPUError; e != nil {
+		out.GPUError = &job.GPUError{GPU: e.GPU, Xid: e.Xid, What: e.What}
 	}
-	return &api.Result{Result: said, Code: r.Code(), Sentence: words.Result(r)}
+	return out
 }
 
 func renderAttempts(list []job.Attempt) []api.Attempt {
@@ -196,14 +197,7 @@ func renderAttempts(list []job.Attempt) []api.Attempt {
 func renderReasons(list []job.Reason) []api.Reason {
 	out := make([]api.Reason, len(list))
 	for i, r := range words.InOrder(list) {
-		out[i] = api.Reason{
-			Code: string(r.Code), GPU: r.GPU, Job: int64(r.Job), Names: r.Names, Need: r.Need, Have: r.Have,
-			Detail:   words.Say(r.Detail),
-			Sentence: words.Reason(r), Foreign: r.Foreign,
-		}
-		for _, id := range r.Others {
-			out[i].Others = append(out[i].Others, int64(id))
-		}
+		out[i] = api.Reason{Reason: r, Detail: words.Say(r.Detail), Why: r.Detail, Sentence: words.Reason(r)}
 	}
 	return out
 }

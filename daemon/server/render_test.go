@@ -72,6 +72,7 @@ func TestNoFieldOfAJobIsForgotten(t *testing.T) {
 	if got := strings.Join(zeroFields(task.Request), " "); got != "After Array Dedup Derived" {
 		t.Errorf("empty in a public request: %s", got)
 	}
+	task.Result.Said = job.Text("another scheduler's")
 	v.State = job.Queued // only of one that has not ended it is said that too many have failed
 	for _, part := range []any{*renderJob(&v).Array, *task.Task, task.GPUs[0], *task.Result, task.After[0], renderAttempts(v.Attempts)[0], renderReservations([]job.Reservation{{ID: 1, GPUs: task0(v), From: noon, To: noon, Users: []job.Account{{User: "u"}}, Groups: []job.Group{{Name: "g"}}, Reason: "r", By: "b", At: noon}})[0]} {
 		if got := zeroFields(part); got != nil {

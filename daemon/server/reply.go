@@ -25,7 +25,7 @@ func asError(err error) *api.Error {
 		return e
 	case errors.As(err, &refusal):
 		text, hint := words.Refusal(refusal)
-		return &api.Error{Code: api.Code(refusal.Kind()), Message: text, Hint: hint}
+		return &api.Error{Code: api.Code(refusal.Kind()), Message: text, Hint: hint, Say: words.Spelled(refusal.Message)}
 	case errors.As(err, &problems):
 		return &api.Error{Code: api.CodeUsage, Message: words.Error(problems)}
 	}

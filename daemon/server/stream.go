@@ -55,8 +55,8 @@ func (l listing) stream(to io.Writer) error {
 			*whole = l.names.renderJob(&l.jobs[i])
 		}
 		for k := range whole.Reasons {
-			if r := &whole.Reasons[k]; l.brief {
-				r.Sentence, r.Detail, r.Foreign = "", "", nil
+			if l.brief {
+				whole.Reasons[k].Sentence, whole.Reasons[k].Detail = "", ""
 			}
 		}
 		if err := enc.Encode(row); err != nil {

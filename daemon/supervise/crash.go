@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 	"github.com/gpusched/gpusched/units/retry"
 )
 
@@ -110,9 +111,10 @@ func (c crashes) check(now time.Time) job.Check {
 	if n == 0 {
 		return job.Check{Name: "crashes", Health: job.Healthy, Detail: "none of the scheduler's own within the last hour"}
 	}
+	said := job.Say("detail/check-crashes", times(n), c.at[len(c.at)-1])
 	return job.Check{
 		Name: "crashes", Health: job.Degraded, Next: "report it, with " + c.report + " (which root can read)",
-		Detail: fmt.Sprintf("the scheduler crashed %s within the last hour, last at %s; jobs that ran went on", times(n), job.FormatMoment(c.at[len(c.at)-1])),
+		Said: &said, Detail: words.Say(said),
 	}
 }
 

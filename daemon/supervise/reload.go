@@ -167,8 +167,8 @@ func (s *Supervisor) checkSettings() job.Check {
 		return c.Degrade(err.Error(), "gpusched config check")
 	}
 	if changed := r.Changes(now); len(changed) > 0 {
-		c.Health = job.Degraded
-		c.Detail = fmt.Sprintf(job.SettingsUnread+" at %s: %s", r.At.Format(time.DateTime), strings.Join(changed, ", "))
+		c.Health, c.Unread = job.Degraded, true
+		c.Detail = fmt.Sprintf("not those that were read at %s: %s", r.At.Format(time.DateTime), strings.Join(changed, ", "))
 		c.Next = "systemctl reload gpusched"
 		if _, _, err := s.load(); err != nil {
 			c.Detail += "; a reload refuses them: " + strings.ReplaceAll(err.Error(), "\n", "; ")

@@ -269,6 +269,7 @@ func (s *Supervisor) fail(err error, wait time.Duration) {
 	s.notify.Ready() // it answers
 	scheduler := job.Check{
 		Name: job.SchedulerPart, Health: job.Failing, Next: remedy(err, filepath.Dir(s.state.path)),
+		Unread: errors.As(err, new(settingsError)),
 		Detail: fmt.Sprintf("it can't work, jobs that run go on (last tried at %s, tries again every %s): %s",
 			time.Now().Format("15:04:05"), lastTry, strings.ReplaceAll(err.Error(), "\n", "; ")),
 	}
@@ -315,7 +316,7 @@ func remedy(err error, state string) string {
 	var settings settingsError
 	switch {
 	case errors.As(err, &settings):
-		return job.SettingsRemedy + " ('gpusched config check' shows every mistake), then 'systemctl reload gpusched'"
+		return "correct the settings ('gpusched config check' shows every mistake), then 'systemctl reload gpusched'"
 	case errors.Is(err, errCrashing):
 		return "report it, with crash.last in /run/gpusched (which root can read); 'systemctl reload gpusched' has it begin at once"
 	case errors.Is(err, store.ErrNewer):

@@ -1,8 +1,10 @@
 package words
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -12,40 +14,68 @@ import (
 // Result says for people how an attempt ended and, where it helps, what to do
 // next.
 func Result(r *job.Result) string {
-	if !r.Left.IsZero() {
-		return outcome(r) + "; " + Say(r.Left)
-	}
-	return outcome(r)
+	state, more := outcome(r)
+	return state + more + left(r)
 }
 
-func outcome(r *job.Result) string {
+// How is Result beside the state, which says a part of it already; "" where that says all.
+func How(r *job.Result) string {
+	state, more := outcome(r)
+	if state != "" {
+		more = strings.TrimPrefix(strings.TrimPrefix(more, ":"), " ")
+	}
+	if text := more + left(r); r.Outcome != job.Completed || text != "exit code 0" {
+		return text
+	}
+	return ""
+}
+
+func ending(r *job.Result) string {
+	state, more := outcome(r)
+	if rest, divided := strings.CutPrefix(more, ": "); divided {
+		return rest + left(r)
+	}
+	return state + more + left(r)
+}
+
+func left(r *job.Result) string {
+	if r.Left.IsZero() {
+		return ""
+	}
+	return "; " + Say(r.Left)
+}
+
+// outcome says how an attempt ended: its state, where the sentence begins with that, and the rest.
+func outcome(r *job.Result) (state, rest string) {
 	switch r.Outcome {
 	case job.Completed:
-		return "completed: exit code 0"
+		return "completed", ": " + cmp.Or(Say(r.Detail), "exit code 0")
 	case job.Cancelled:
+		state, rest = cancelled(r)
 		if r.MemBytes != 0 {
-			return cancelled(r) + "; it ran out of memory while it was being stopped (its limit is " + job.FormatSize(r.MemBytes) + ")"
+			rest += "; it ran out of memory while it was being stopped (its limit is " + job.FormatSize(r.MemBytes) + ")"
 		}
-		return cancelled(r)
+		return state, rest
 	case job.TimedOut:
-		return fmt.Sprintf("stopped at its time limit of %s (ask for more with --time)", job.FormatDuration(r.Limit))
+		return "", fmt.Sprintf("stopped at its time limit of %s (ask for more with --time)", job.FormatDuration(r.Limit))
 	case job.OutOfMemory:
-		return outOfMemory(r)
+		return "", outOfMemory(r)
 	case job.GPUOutOfMemory:
-		return overBudget(r)
+		return "", overBudget(r)
 	case job.Lost:
 		switch {
 		case r.Cause == job.StopTaken:
-			return "not started, and queued again: " + Say(r.Detail)
+			return "", "not started, and queued again: " + Say(r.Detail)
 		case r.Tries > 0:
-			return "not started, to be tried again: " + Say(r.Detail)
+			return "", "not started, to be tried again: " + Say(r.Detail)
 		}
-		return "lost: " + Say(r.Detail)
+		return "lost", ": " + Say(r.Detail)
 	}
+	state, rest = failure(r)
 	if r.GPUError != nil && r.Cause != job.StopGPULost {
-		return failure(r) + "; " + GPUError(*r.GPUError)
+		rest += "; " + GPUError(*r.GPUError)
 	}
-	return failure(r)
+	return state, rest
 }
 
 // outOfMemory blames a job's own limit only where the job is known to have reached it: the
@@ -81,26 +111,26 @@ func forName(r *job.Result) string {
 	return r.For.String()
 }
 
-func cancelled(r *job.Result) string {
+func cancelled(r *job.Result) (state, rest string) {
 	switch {
 	case r.Cause == job.StopPreempt:
-		return fmt.Sprintf("stopped to make room for job %s, and queued again", forName(r))
+		return "", fmt.Sprintf("stopped to make room for job %s, and queued again", forName(r))
 	case r.Cause == job.StopRequeue:
-		return "sent back to the queue by " + r.By
+		return "", "sent back to the queue by " + r.By
 	case r.Cause == job.StopIdle && r.Breach == nil:
-		return "cancelled by the site: it did not use its GPUs"
+		rest = " by the site: it did not use its GPUs"
 	case r.Cause == job.StopIdle:
-		return "cancelled by the site: it had not used its GPUs for " + job.FormatDuration(r.Breach.Idle.Round(time.Second))
+		rest = " by the site: it had not used its GPUs for " + job.FormatDuration(r.Breach.Idle.Round(time.Second))
 	case r.Cause == job.StopTrespass && r.Breach == nil: // no job can open one, so somebody passed it an open device
-		return "cancelled by the site: it used a GPU that it does not have"
+		rest = " by the site: it used a GPU that it does not have"
 	case r.Cause == job.StopTrespass:
-		return fmt.Sprintf("cancelled by the site: it used GPU %d, which it does not have", r.Breach.GPU)
+		rest = fmt.Sprintf(" by the site: it used GPU %d, which it does not have", r.Breach.GPU)
 	case !r.Detail.IsZero():
-		return "cancelled: " + Say(r.Detail)
+		rest = ": " + Say(r.Detail)
 	case r.By != "":
-		return "cancelled by " + r.By
+		rest = " by " + r.By
 	}
-	return "cancelled"
+	return "cancelled", rest
 }
 
 // overBudget says why a job was stopped that went over its budget.
@@ -118,30 +148,31 @@ func over(gpu int, used, budget job.Size) string {
 	return fmt.Sprintf("%s of the memory of GPU %d, %s more than the %s it was promised", used, gpu, used-budget, budget)
 }
 
-func failure(r *job.Result) string {
+func failure(r *job.Result) (state, rest string) {
 	switch {
 	case r.Detail.Code == "detail/blamed":
 		plain := *r
 		plain.Detail = job.Message{}
-		return failure(&plain) + "; " + Say(r.Detail)
+		state, rest = failure(&plain)
+		return state, rest + "; " + Say(r.Detail)
 	case r.Launch != "":
 		step := *r
 		step.Detail = job.Message{}
-		return "could not start: " + Say(step.StartFailure()) + inBrackets(Say(r.Detail))
+		return "", "could not start: " + Say(step.StartFailure()) + inBrackets(Say(r.Detail))
 	case r.Cause == job.StopTime:
-		return fmt.Sprintf("left after the warning before its time limit of %s: %s", job.FormatDuration(r.Limit), leaving(r))
+		return "", fmt.Sprintf("left after the warning before its time limit of %s: %s", job.FormatDuration(r.Limit), leaving(r))
+	case !r.Detail.IsZero() && r.Cause != job.StopGPULost:
+		return "failed", ": " + Say(r.Detail)
 	case r.Signal != 0:
-		return leaving(r)
+		return "", leaving(r)
 	case r.Cause == job.StopGPULost && r.GPUError == nil:
-		return "stopped because one of its GPUs was lost"
+		return "", "stopped because one of its GPUs was lost"
 	case r.Cause == job.StopGPULost && r.GPUError.Xid == 0:
-		return "stopped because " + GPUError(*r.GPUError)
+		return "", "stopped because " + GPUError(*r.GPUError)
 	case r.Cause == job.StopGPULost:
-		return fmt.Sprintf("stopped because GPU %d was lost (%s)", r.GPUError.GPU, xid(r.GPUError))
-	case !r.Detail.IsZero():
-		return "failed: " + Say(r.Detail)
+		return "", fmt.Sprintf("stopped because GPU %d was lost (%s)", r.GPUError.GPU, xid(r.GPUError))
 	}
-	return fmt.Sprintf("failed: exit code %d", r.ExitCode) + inBrackets(shellWords(r.ExitCode))
+	return "failed", fmt.Sprintf(": exit code %d", r.ExitCode) + inBrackets(shellWords(r.ExitCode))
 }
 
 // fatal are the signals of which shells tell most often.

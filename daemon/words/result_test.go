@@ -119,7 +119,7 @@ func TestReason(t *testing.T) {
 		{job.Reason{Code: job.ReasonGPUForeign}, "in use outside gpusched: the driver does not say by whom"},
 		{job.Reason{Code: job.ReasonGPUKept, Job: 3}, "kept for job 3, which is before this one"},
 		{job.Reason{Code: job.ReasonGPUReserved, Detail: job.Text("for bob")}, "reserved (for bob)"},
-		{job.Reason{Code: job.ReasonDrained, Detail: (&job.GPUControl{By: "root", Reason: "new disks"}).Say()}, "no new job starts: drained by root (new disks)"},
+		{job.Reason{Code: job.ReasonDrained, Detail: (&job.GPUControl{UUID: job.EveryGPU, By: "root", Reason: "new disks"}).Say()}, "no new job starts: drained by root (new disks)"},
 		{job.Reason{Code: job.ReasonHeld, GPU: job.NoGPU, Detail: job.Text("alice")}, "held by alice"},
 		{job.Reason{Code: job.ReasonGone, GPU: job.NoGPU, Detail: job.Say("detail/heir", "kate", 2010, "liam")}, "account kate is gone: uid 2010 is liam's now"},
 		{job.Reason{Code: job.ReasonTurn, GPU: job.NoGPU}, "it waits for its turn to be started: systemd is starting other jobs"},

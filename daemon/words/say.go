@@ -1,7 +1,6 @@
 package words
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -23,6 +22,19 @@ func Say(m job.Message) string {
 
 // Refusal says what was refused and why, and what to do next.
 func Refusal(r *job.Refusal) (text, hint string) { return split(r.Message) }
+
+// Spelled is a message of which JSON keeps each argument: what is no time, message or reason is in words.
+func Spelled(m job.Message) job.Message {
+	m.Args = slices.Clone(m.Args)
+	for i, a := range m.Args {
+		switch a.(type) {
+		case time.Time, job.Message, job.Reason:
+		default:
+			m.Args[i] = fmt.Sprint(spell(a))
+		}
+	}
+	return m
+}
 
 // Error is what an error says to people.
 func Error(err error) string {
@@ -124,10 +136,6 @@ func spell(a any) any {
 		return Result(&v)
 	case job.GPUError:
 		return GPUError(v)
-	case job.People:
-		return people(v)
-	case job.Wish:
-		return wish(v)
 	}
 	return a
 }
@@ -139,39 +147,6 @@ func lines(list job.Problems) string {
 		said[i] = Say(m)
 	}
 	return strings.Join(said, "\n")
-}
-
-// wish says what GPUs are asked, such as "4 GPUs of type a100 with 80G of memory".
-func wish(w job.Wish) string {
-	text := w.GPUs.String() + " GPUs"
-	switch {
-	case w.GPUs == job.WholeGPU:
-		text = "1 GPU"
-	case w.GPUs < job.WholeGPU:
-		text = w.GPUs.String() + " of a GPU"
-	}
-	if w.Type != "" {
-		text += " of type " + w.Type
-	}
-	if len(w.From) > 0 {
-		text += " among " + job.FormatGPUList(w.From)
-	}
-	if len(w.Other) > 0 {
-		text += " other than " + job.FormatGPUList(w.Other)
-	}
-	if w.Memory > 0 {
-		text += " with " + w.Memory.String() + " of memory"
-	}
-	return text
-}
-
-// people names users and groups.
-func people(p job.People) string {
-	who := slices.Clone(p.Users)
-	for _, g := range p.Groups {
-		who = append(who, "group "+g)
-	}
-	return cmp.Or(strings.Join(who, ", "), "nobody")
 }
 
 func inBrackets(s string) string {

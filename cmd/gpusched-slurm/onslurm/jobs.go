@@ -189,27 +189,31 @@ func resultOf(res job.Result, state, reason string, began bool) *api.Result {
 	if notEntered {
 		res.ExitCode, res.Signal = 1, 0
 	}
-	out := &api.Result{Result: res, Code: res.Code(), Sentence: words.Result(&res)}
+	code, said := res.Code(), job.Message{}
 	word, by, _ := strings.Cut(state, " by ")
 	switch {
 	case word == "CANCELLED" && by != "":
-		out.Sentence = "cancelled by " + by
+		res.By = by
 	case word == "CANCELLED" && reason == "DependencyNeverSatisfied":
-		out.Sentence = "cancelled: what it waited for can't happen any more"
+		res.Detail = job.Text("what it waited for can't happen any more")
 	case word == "PREEMPTED":
-		out.Sentence = "stopped to make room for another job (Slurm: PREEMPTED)"
+		said = job.Text("stopped to make room for another job (Slurm: PREEMPTED)")
 	case word == "NODE_FAIL":
-		out.Sentence = "lost: its node failed"
+		res.Detail = job.Text("its node failed")
 	case word == "BOOT_FAIL" || word == "LAUNCH_FAILED" || word == "DEADLINE":
-		out.Sentence = "failed before its command began (Slurm: " + word + ")"
+		said = job.Text("failed before its command began (Slurm: " + word + ")")
 	case !began && res.Outcome == job.Failed:
-		out.Sentence = "failed: it never started: " + explain(reason)
-		out.Code = 125
+		res.Detail, code = job.Text("it never started: "+explain(reason)), 125
 	case notEntered:
-		out.Sentence = "could not start: its directory could not be entered, or its output file not be opened (Slurm: 0:53)"
-		out.Code = 125
+		said, code = job.Text("could not start: its directory could not be entered, or its output file not be opened (Slurm: 0:53)"), 125
 	}
-	return out
+	return withSentence(api.Result{Result: res, Code: code, Said: said})
+}
+
+// withSentence is a result with its sentence for scripts.
+func withSentence(r api.Result) *api.Result {
+	r.Sentence = words.Reader{}.Shown(&r)
+	return &r
 }
 
 // signalNotEntered is the signal that Slurm reports where it could not make what the command starts in.
@@ -266,7 +270,10 @@ func (r *row) waits(j *api.Job) {
 
 // reasoned puts in why a job waits: Slurm's word for it, and ours.
 func reasoned(j *api.Job, reason, sentence string) {
-	j.Reasons = []api.Reason{{Code: string(codeFor(reason)), GPU: job.NoGPU, Detail: reason, Sentence: sentence}}
+	j.Reasons = []api.Reason{{
+		Reason: job.Reason{Code: codeFor(reason), GPU: job.NoGPU}, Detail: reason,
+		Sentence: sentence, Said: job.Text(sentence),
+	}}
 	j.Why = sentence
 }
 

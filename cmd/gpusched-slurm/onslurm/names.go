@@ -250,14 +250,14 @@ func arrayOf(id job.ID, parts []api.Job) api.Job {
 		j.ID, j.Array = id, a
 	case a.Live == 0 && a.Failed == 0:
 		j.State, j.EndedAt = job.Completed, last
-		j.Result = &api.Result{Result: job.Result{Outcome: job.Completed}, Sentence: "completed: all tasks have"}
+		j.Result = withSentence(api.Result{Result: job.Result{Outcome: job.Completed, Detail: job.Text("all tasks have")}})
 	case a.Live == 0:
 		j.State, j.EndedAt = job.Failed, last
 		r := *parts[bad].Result
-		r.Outcome = job.Failed
-		r.Sentence = fmt.Sprintf("failed: %d of %d tasks did not complete, the first of them %s: %s",
-			a.Failed, a.Size, parts[bad].Task.Name, r.Sentence)
-		j.Result = &r
+		r.Outcome, r.Said = job.Failed, job.Message{}
+		r.Detail = job.Text(fmt.Sprintf("%d of %d tasks did not complete, the first of them %s: %s",
+			a.Failed, a.Size, parts[bad].Task.Name, r.Sentence))
+		j.Result = withSentence(r)
 	}
 	return j
 }

@@ -142,7 +142,7 @@ func (e *Engine) wait(ctx context.Context, id string) (api.JobReply, error) {
 func forgotten(j api.Job) api.Job {
 	j.State = job.Lost
 	res := job.Result{Outcome: job.Lost}
-	j.Result = &api.Result{Result: res, Code: res.Code(),
-		Sentence: "ended, and Slurm has forgotten how (MinJobAge in slurm.conf, and there is no accounting)"}
+	j.Result = withSentence(api.Result{Result: res, Code: res.Code(),
+		Said: job.Text("ended, and Slurm has forgotten how (MinJobAge in slurm.conf, and there is no accounting)")})
 	return j
 }

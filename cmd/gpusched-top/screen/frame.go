@@ -158,7 +158,7 @@ func (m *Model) alarm() string {
 	case m.picture.GPUs.Problem != "":
 		return m.picture.GPUs.ProblemDetail
 	case m.picture.List != nil && m.picture.List.Drain != nil:
-		return m.terminal().Local(m.picture.List.Drain.Sentence)
+		return m.picture.List.Drain.Text(m.terminal().Reader())
 	}
 	return ""
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 )
 
 // gpuLayout is which columns of the GPUs there is room for.
@@ -244,7 +245,7 @@ func (m *Model) memoryBar(l *line, g api.GPU, columns int) {
 
 // gpuWords says what keeps jobs off a GPU, if anything does.
 func gpuWords(g api.GPU, now time.Time) (string, term.Style) {
-	detail := g.StateDetail
+	detail := g.Detail(words.Reader{})
 	word, style := string(g.State), term.Yellow
 	switch g.State {
 	case job.GPUFree, job.GPUBusy, job.GPUShared:

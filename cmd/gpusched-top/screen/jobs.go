@@ -145,7 +145,7 @@ func (m *Model) jobColumns() []column {
 		{title: "GPUS", least: 4, most: 9, cell: gpusOf},
 		{title: "TIME", least: 4, most: 6, right: true, cell: func(j api.Job) string { return term.Age(since(j, m.now)) }},
 		{title: "LEFT", least: 4, most: 8, right: true, cell: m.ahead, need: 48},
-		{title: "WHY", least: 8, most: 400, cell: func(j api.Job) string { return local.Local(j.Cause()) }, need: 70},
+		{title: "WHY", least: 8, most: 400, cell: func(j api.Job) string { return j.Cause(local.Reader()) }, need: 70},
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 )
 
 // Setting is what a screen is begun with.
@@ -304,7 +305,7 @@ func (m *Model) arrange() {
 
 // matches reports whether each word of a filter is in what the row says of a job.
 func matches(j api.Job, filter string) bool {
-	text := strings.ToLower(strings.Join([]string{idOf(j), j.User, j.Name, stateWord(j), j.Cause()}, "\n"))
+	text := strings.ToLower(strings.Join([]string{idOf(j), j.User, j.Name, stateWord(j), j.Cause(words.Reader{})}, "\n"))
 	for _, word := range strings.Fields(strings.ToLower(filter)) {
 		if !strings.Contains(text, word) {
 			return false

@@ -243,12 +243,12 @@ func placeOrReason(j api.Job) string {
 }
 
 // slurmReasons are Slurm's words for why a job waits; Resources for all others.
-var slurmReasons = map[string]string{
-	string(job.ReasonHeld): "JobHeldUser", string(job.ReasonFailures): "JobHeldUser", string(job.ReasonDependency): "Dependency", string(job.ReasonBegin): "BeginTime",
-	string(job.ReasonArrayLimit): "JobArrayTaskLimit", string(job.ReasonGPUKept): "Priority",
-	string(job.ReasonGPUReserved): "Reservation", string(job.ReasonQuotaGPUs): "QOSMaxGRESPerUser",
-	string(job.ReasonQuotaJobs): "QOSMaxJobsPerUserLimit", string(job.ReasonQuotaMem): "QOSMaxMemoryPerUser",
-	string(job.ReasonQuotaCPUs): "QOSMaxCpuPerUserLimit",
+var slurmReasons = map[job.ReasonCode]string{
+	job.ReasonHeld: "JobHeldUser", job.ReasonFailures: "JobHeldUser", job.ReasonDependency: "Dependency", job.ReasonBegin: "BeginTime",
+	job.ReasonArrayLimit: "JobArrayTaskLimit", job.ReasonGPUKept: "Priority",
+	job.ReasonGPUReserved: "Reservation", job.ReasonQuotaGPUs: "QOSMaxGRESPerUser",
+	job.ReasonQuotaJobs: "QOSMaxJobsPerUserLimit", job.ReasonQuotaMem: "QOSMaxMemoryPerUser",
+	job.ReasonQuotaCPUs: "QOSMaxCpuPerUserLimit",
 }
 
 func reasonOf(j api.Job) string {

@@ -105,13 +105,13 @@ func (a *app) finish(err error) int {
 	case errors.Is(err, context.Canceled):
 		return statusInterrupted
 	case errors.As(err, &own):
-		a.complain(own.Error())
+		a.complain(own.cause.Text(a.err.Reader()))
 		return statusFailure
 	case errors.As(err, &e):
 		if a.as.other && e.Hint == forceHint {
 			e.Hint = "" // an option that the tool does not have
 		}
-		a.complain(e.Error())
+		a.complain(e.Text(a.err.Reader()))
 		return e.Code.ExitStatus()
 	}
 	a.complain(err.Error())
@@ -121,7 +121,7 @@ func (a *app) finish(err error) int {
 // complain prints an error, each line under the program's name.
 func (a *app) complain(text string) {
 	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
-		text := term.Clean(a.from() + a.asTyped(a.err.Local(strings.TrimRight(line, "\n"))))
+		text := term.Clean(a.from() + a.asTyped(strings.TrimRight(line, "\n")))
 		a.say("%s %s\n", a.err.Paint(term.Red, "gpusched:"), text)
 	}
 }

@@ -43,7 +43,7 @@ func TestArrayWhoseTasksWaitAgain(t *testing.T) {
 
 // What an array waits for is what the first of its tasks that wait again waits for.
 func TestWhyOfAnArrayWhoseTasksWaitAgain(t *testing.T) {
-	reasons := []api.Reason{{Code: "gpu-paused", GPU: 0, Sentence: "paused by root"}}
+	reasons := []api.Reason{{Reason: job.Reason{Code: "gpu-paused", GPU: 0}, Said: job.Text("paused by root")}}
 	say := func(j api.Job) string {
 		var text bytes.Buffer
 		a := &app{startedWith: startedWith{out: &term.Terminal{W: bufio.NewWriter(&text)}}}

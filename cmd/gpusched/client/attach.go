@@ -70,9 +70,9 @@ func (a *app) reach(ctx context.Context, j api.Job, v visit) (*session, error) {
 	case !a.owns(&j) && a.uid != 0:
 		return nil, refuse(api.CodeForbidden, "root can do so too", "job %s is for %s to work in", name, j.User)
 	case j.State.Terminal():
-		return nil, refuse(api.CodeConflict, "see 'gpusched logs "+name+"'", "job %s has ended: %s", name, resultOf(j))
+		return nil, refuse(api.CodeConflict, "see 'gpusched logs "+name+"'", "job %s has ended: %s", name, a.resultOf(j))
 	case j.State == job.Queued:
-		return nil, refuse(api.CodeConflict, "see 'gpusched why "+name+"'", "job %s is queued%s", name, colon(a.err.Local(j.Why)))
+		return nil, refuse(api.CodeConflict, "see 'gpusched why "+name+"'", "job %s is queued%s", name, a.because(j))
 	case j.Suspended():
 		return nil, refuse(api.CodeConflict, "'gpusched resume "+name+"' lets it go on",
 			"job %s is suspended by %s, and its terminal with it", name, j.SuspendedBy)
@@ -155,7 +155,7 @@ func (at *attendance) sessionOver(ctx context.Context, status int) (again bool, 
 		at.line.note("job %s: its command has ended with %d; %v", name, status, err)
 		return false, exitStatus(status)
 	case reply.Job.State.Terminal():
-		at.line.note("job %s %s", name, resultOf(reply.Job))
+		at.line.note("job %s %s", name, at.a.resultOf(reply.Job))
 		return false, statusOf([]api.Job{reply.Job})
 	case at.runs(reply.Job):
 		at.line.note("job %s: its command has ended with %d; the scheduler has not taken note yet", name, status)
@@ -164,7 +164,7 @@ func (at *attendance) sessionOver(ctx context.Context, status int) (again bool, 
 	how := "has been stopped"
 	if i := slices.IndexFunc(reply.Attempts, func(b api.Attempt) bool { return b.Number == at.job.Attempt }); i >= 0 {
 		if r := reply.Attempts[i].Result; r != nil {
-			how += ": " + r.Sentence
+			how += ": " + at.a.err.Reader().Shown(r)
 		}
 	}
 	at.line.note("job %s %s; it starts again, and you will be in its terminal then (Ctrl-C leaves it)", name, how)

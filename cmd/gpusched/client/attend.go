@@ -58,7 +58,7 @@ func (a *app) attend(ctx context.Context, j api.Job, quiet bool) error {
 	shown(&reply.Job)
 	a.out.W.Flush()
 	if !quiet {
-		at.line.note("job %s %s", nameOfJob(j), resultOf(reply.Job))
+		at.line.note("job %s %s", nameOfJob(j), a.resultOf(reply.Job))
 	}
 	return statusOf([]api.Job{reply.Job})
 }
@@ -218,7 +218,7 @@ func (at *attendance) leave(ctx context.Context, err error, signals <-chan os.Si
 	if err != nil {
 		return waitError(ctx, err)
 	}
-	at.line.note("job %s %s", nameOfJob(at.job), (&cancelCmd{}).said(reply.Job))
+	at.line.note("job %s %s", nameOfJob(at.job), (&cancelCmd{}).said(at.a, reply.Job))
 	return exitStatus(statusInterrupted)
 }
 

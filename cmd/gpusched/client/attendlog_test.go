@@ -83,7 +83,7 @@ func TestAttendReadsTheLog(t *testing.T) {
 		select {
 		case <-ended:
 			j.State, j.EndedAt = job.Completed, time.Now()
-			j.Result = &api.Result{Result: job.Result{Outcome: job.Completed}, Sentence: "completed"}
+			j.Result = &api.Result{Result: job.Result{Outcome: job.Completed}, Said: job.Text("completed")}
 		default:
 		}
 		return api.JobReply{Job: j}, nil

@@ -36,7 +36,7 @@ func (at *attendance) untilTerminal(ctx context.Context) (*session, error) {
 			return nil, at.leave(ctx, err, signals)
 		case reply.Job.State.Terminal():
 			at.showMissed(ctx, reply.Job)
-			at.line.note("job %s %s", nameOfJob(reply.Job), resultOf(reply.Job))
+			at.line.note("job %s %s", nameOfJob(reply.Job), at.a.resultOf(reply.Job))
 			return nil, statusOf([]api.Job{reply.Job})
 		case reply.Job.State != job.Queued && reply.Job.Attempt > at.seen:
 			at.job = reply.Job

@@ -36,7 +36,7 @@ func BenchmarkTable(b *testing.B) {
 			j.QueuedAt, j.ExpectedStart = noon, noon.Add(time.Hour)
 			j.Why = "needs 1 GPU, 0 available now; GPUs 0-7 are held by jobs 1,2,3,…"
 			for gpu := range 8 {
-				j.Reasons = append(j.Reasons, api.Reason{Code: "gpu-busy", GPU: gpu, Job: int64(gpu + 1), Sentence: "held by job 1 of alice until 13:00"})
+				j.Reasons = append(j.Reasons, api.Reason{Reason: job.Reason{Code: "gpu-busy", GPU: gpu, Job: job.ID(gpu + 1)}})
 			}
 		}
 		reply.Jobs = append(reply.Jobs, j)

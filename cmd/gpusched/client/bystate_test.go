@@ -9,6 +9,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 	"github.com/gpusched/gpusched/units/contract"
 )
 
@@ -18,7 +19,7 @@ func sweep(index int, state job.State, change func(*api.Job)) api.Job {
 	j := api.Job{ID: job.ID(100 + index), State: state, User: "bob", Task: &api.Task{Task: task, Name: task.String()}}
 	if state.Terminal() {
 		j.SubmittedAt, j.StartedAt, j.EndedAt = noon.Add(-time.Minute), noon.Add(-time.Minute), noon.Add(time.Duration(index)*time.Millisecond)
-		j.Result = &api.Result{Sentence: "failed: exit code 1"}
+		j.Result = &api.Result{Result: job.Result{Outcome: job.Failed, ExitCode: 1}}
 	}
 	if change != nil {
 		change(&j)
@@ -35,11 +36,11 @@ func TestRowsByState(t *testing.T) {
 		}
 	}
 	suspended := func(j *api.Job) { j.SuspendedAt, j.SuspendedBy = noon, "bob" }
-	other := func(j *api.Job) { j.Result = &api.Result{Sentence: "killed by signal 9 (SIGKILL)"} }
+	other := func(j *api.Job) { j.Result = &api.Result{Result: job.Result{Outcome: job.Failed, Signal: 9}} }
 	hours := func(j *api.Job) { j.StartedAt, j.EndedAt = noon.Add(-4*time.Hour), noon.Add(-210*time.Minute) }
 	early := func(j *api.Job) { j.SubmittedAt = noon.Add(-time.Hour) }
 	parent := api.Job{ID: 7, State: job.Queued, User: "bob", Array: &api.Array{Spec: "0-99%4", Size: 100, Next: 12, Live: 6, Failed: 3}}
-	over := api.Job{ID: 7, State: job.Completed, EndedAt: noon, Result: &api.Result{Sentence: "completed: exit code 0"}, Array: &api.Array{Spec: "0-1", Size: 2, Next: 2}}
+	over := api.Job{ID: 7, State: job.Completed, EndedAt: noon, Result: &api.Result{Result: job.Result{Outcome: job.Completed}}, Array: &api.Array{Spec: "0-1", Size: 2, Next: 2}}
 	for name, c := range map[string]struct {
 		jobs  []api.Job
 		want  string
@@ -59,7 +60,7 @@ func TestRowsByState(t *testing.T) {
 	} {
 		var rows []string
 		for _, j := range api.ByState(c.jobs, c.asked) {
-			rows = append(rows, strings.Join(strings.Fields(fmt.Sprintf("%s '%s' %s %s %s", j.WithTasks(), stateCell(j), gpusOf(j), ranText(j, noon), j.Note())), " "))
+			rows = append(rows, strings.Join(strings.Fields(fmt.Sprintf("%s '%s' %s %s %s", j.WithTasks(), stateCell(j), gpusOf(j), ranText(j, noon), j.Note(words.Reader{}))), " "))
 		}
 		if name == "ended hours apart" && api.ByState(c.jobs, c.asked)[0].EndedAt.Before(noon) {
 			t.Errorf("%s: the row ended at %v", name, api.ByState(c.jobs, c.asked)[0].EndedAt)

@@ -35,7 +35,7 @@ func (c *cancelCmd) Run(ctx context.Context, a *app) error {
 	if c.Now {
 		c.Grace = new(job.Span)
 	}
-	return a.acted(ctx, c.outputFlags, c.said, func() ([]api.Job, error) {
+	return a.acted(ctx, c.outputFlags, func(j api.Job) string { return c.said(a, j) }, func() ([]api.Job, error) {
 		ids, err := c.targets(ctx, a)
 		if err != nil {
 			return nil, err
@@ -56,7 +56,7 @@ func (c *cancelCmd) end(ctx context.Context, a *app, ids []string) ([]api.Job, e
 }
 
 // said is what happened to a job.
-func (c *cancelCmd) said(j api.Job) string {
+func (c *cancelCmd) said(a *app, j api.Job) string {
 	switch {
 	case c.Signal.signal != 0 && j.Array != nil:
 		return "passed signal " + c.Signal.name() + " on to its running tasks"
@@ -65,7 +65,7 @@ func (c *cancelCmd) said(j api.Job) string {
 	case c.Signal.signal != 0:
 		return "got signal " + c.Signal.name()
 	case j.State.Terminal():
-		return resultOf(j)
+		return a.resultOf(j)
 	case c.Now:
 		return "is being ended: SIGKILL now"
 	case c.Grace != nil || j.GraceTime() > 0:

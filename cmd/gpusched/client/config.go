@@ -122,8 +122,7 @@ func (a *app) awaitSettings(ctx context.Context) error {
 		silent := asked.Err() != nil
 		stop()
 		wrong := slices.IndexFunc(reply.Checks, func(c job.Check) bool {
-			return c.Name == job.SchedulerPart && c.Health == job.Failing && strings.HasPrefix(c.Next, job.SettingsRemedy) ||
-				c.Name == job.SettingsPart && strings.HasPrefix(c.Detail, job.SettingsUnread)
+			return c.Unread
 		})
 		if err == nil && wrong < 0 || silent {
 			return nil

@@ -286,7 +286,7 @@ func conformHold(t *testing.T, r rig) {
 	ctx := t.Context()
 	id := r.ask(t, "held", onHold, "sleep", "60").ID.String()
 	reply, err := api.Show(ctx, r.Engine, id, api.JobQuery{Why: true})
-	if j := reply.Job; err != nil || j.HeldBy == "" || j.State != job.Queued || len(j.Reasons) == 0 || j.Reasons[0].Code != string(job.ReasonHeld) {
+	if j := reply.Job; err != nil || j.HeldBy == "" || j.State != job.Queued || len(j.Reasons) == 0 || j.Reasons[0].Code != job.ReasonHeld {
 		t.Errorf("held: %+v %v", j, err)
 	}
 	if _, err = api.Wait(ctx, r.Engine, id, 10*time.Millisecond); err == nil {

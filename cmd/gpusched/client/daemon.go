@@ -94,6 +94,6 @@ func stillRun(s api.StatusReply) string {
 // writeDrain says above a table that no job starts.
 func (a *app) writeDrain(d *api.Drain) {
 	if d != nil {
-		a.out.Printf("%s\n", a.out.Paint(term.Yellow, term.Clean(a.out.Local(d.Sentence))))
+		a.out.Printf("%s\n", a.out.Paint(term.Yellow, term.Clean(d.Text(a.out.Reader()))))
 	}
 }

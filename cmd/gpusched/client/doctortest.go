@@ -59,7 +59,7 @@ func (c *doctorCmd) testGPUs(ctx context.Context, a *app) error {
 	a.restoreLimits()
 	for _, t := range trials {
 		if t.submit(limited, a); t.Job != 0 && t.why != "" {
-			a.note("job %d for GPU %d waits: %s", t.Job, t.Index, a.err.Local(t.why))
+			a.note("job %d for GPU %d waits: %s", t.Job, t.Index, t.why)
 		}
 	}
 	a.err.W.Flush()
@@ -96,7 +96,7 @@ func (c *doctorCmd) trials(ctx context.Context, a *app) (list []*gpuTrial, err e
 		case g.Paused:
 			t.untested("it is paused by "+g.PausedBy, fmt.Sprintf("'gpusched gpu resume %d', or 'undrain' after a drain", g.Index))
 		case g.State.Broken():
-			t.untested(fmt.Sprintf("it is %s: %s", g.State, g.StateDetail), "see 'gpusched health'")
+			t.untested(fmt.Sprintf("it is %s: %s", g.State, g.Detail(a.err.Reader())), "see 'gpusched health'")
 		}
 		list = append(list, t)
 	}
@@ -139,7 +139,7 @@ func (t *gpuTrial) submit(ctx context.Context, a *app) {
 		return
 	}
 	if t.Job = reply.Job.ID; reply.Job.State == job.Queued {
-		t.why = reply.Job.Why
+		t.why = reply.Job.Because(a.err.Reader())
 	}
 }
 
@@ -163,7 +163,7 @@ func (t *gpuTrial) finish(ctx context.Context, a *app) {
 	t.Waited = max(0, j.StartedAt.Sub(j.SubmittedAt).Seconds())
 	output, unread := t.output(context.WithoutCancel(ctx), a, reply)
 	if j.State != job.Completed {
-		text := "the job " + resultOf(j)
+		text := "the job " + a.resultOf(j)
 		if last := lastLine(output); last != "" {
 			text += "; it said: " + last
 		}
@@ -234,7 +234,7 @@ func (t *gpuTrial) late(ctx context.Context, a *app, waiting error) {
 	case !errors.Is(waiting, context.DeadlineExceeded) && !errors.Is(waiting, context.Canceled) || err != nil:
 		t.untested(errors.Join(waiting, err).Error(), "see 'gpusched health'")
 	case now.Job.State == job.Queued:
-		t.untested("its job still waited"+colon(now.Job.Why), "try again later, or wait longer with --timeout")
+		t.untested("its job still waited"+a.because(now.Job), "try again later, or wait longer with --timeout")
 	default:
 		t.Checks = append(t.Checks, trial.Wrong(job.Failing, trial.Start, "the job did not end: it was "+string(now.Job.State),
 			"see 'gpusched show "+t.Job.String()+"'"))

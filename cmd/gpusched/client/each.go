@@ -29,7 +29,7 @@ func (a *app) actOn(ids []string, atOnce int, do func(id string) (api.JobReply, 
 			case !errors.As(err, &e) || e.Code == api.CodeUnreachable:
 				return jobs, err
 			default:
-				a.complain(e.Error())
+				a.complain(e.Text(a.err.Reader()))
 				if first == nil {
 					first = exitStatus(e.Code.ExitStatus())
 				}
@@ -52,7 +52,7 @@ func (a *app) actOnMany(ctx context.Context, ids []string, r api.ManyRequest) (j
 		err := api.Many(ctx, a.client, r, func(part api.ManyPart) {
 			jobs = append(jobs, part.Jobs...)
 			for _, r := range part.Refused {
-				a.complain(r.Error.Error())
+				a.complain(r.Error.Text(a.err.Reader()))
 				if first == nil {
 					first = exitStatus(r.Error.Code.ExitStatus())
 				}

@@ -169,11 +169,11 @@ func (a *app) enterElsewhere(j api.Job, argv []string) (done bool, err error) {
 	name := nameOfJob(j)
 	switch {
 	case j.State.Terminal():
-		return true, refuse(api.CodeConflict, "see 'gpusched logs "+name+"'", "job %s has ended: %s", name, resultOf(j))
+		return true, refuse(api.CodeConflict, "see 'gpusched logs "+name+"'", "job %s has ended: %s", name, a.resultOf(j))
 	case j.Array != nil:
 		return true, refuse(api.CodeUsage, "name one, such as "+name+"_0", "%s is an array, and this is about a task of it", name)
 	case j.State != job.Running:
-		return true, refuse(api.CodeConflict, "see 'gpusched why "+name+"'", "job %s is %s%s", name, j.State, colon(j.Why))
+		return true, refuse(api.CodeConflict, "see 'gpusched why "+name+"'", "job %s is %s%s", name, j.State, a.because(j))
 	case len(argv) == 0 && !a.onTerminal():
 		return true, errNoTerminal()
 	case len(argv) == 0:

@@ -136,7 +136,7 @@ func (a *app) writeEvent(e *api.Event, form string) error {
 	if a.out.TTY && local.Format(time.DateOnly) == a.out.Now.Format(time.DateOnly) {
 		at = local.Format(time.TimeOnly)
 	}
-	a.out.Printf("%s  %s\n", at, a.out.Paint(eventStyle(e), term.Clean(a.out.Local(e.Sentence))))
+	a.out.Printf("%s  %s\n", at, a.out.Paint(eventStyle(e), term.Clean(a.out.Reader().Event(&e.Event))))
 	return nil
 }
 

@@ -73,7 +73,7 @@ func gpuWord(g api.GPU) string {
 
 // gpuState is the state and its cause.
 func gpuState(t *term.Terminal, g api.GPU) string {
-	state, detail := gpuWord(g), t.Local(g.StateDetail)
+	state, detail := gpuWord(g), g.Detail(t.Reader())
 	if g.Paused {
 		detail = g.PausedReason
 		if word := controlWord(g); word != "" {

@@ -49,7 +49,7 @@ func (a *app) showHealth(f outputFlags, quiet bool, command string, reply api.He
 		}
 	}
 	err := report[job.Check]{
-		doc: reply, rows: reply.Checks, cols: healthColumns, ids: bad,
+		doc: reply, rows: reply.Checks, cols: healthColumns(a.out), ids: bad,
 		text: func(wide bool) {
 			reply.Checks = worstFirst(reply.Checks)
 			switch {
@@ -138,7 +138,7 @@ func (a *app) writeBriefHealth(reply api.HealthReply, command string) {
 func (a *app) writeProblems(checks []job.Check) {
 	for i, c := range checks {
 		health := term.Pad(string(c.Health), 8, false)
-		text := a.out.Wrap(fmt.Sprintf("%s  %s: %s", health, term.Clean(c.Name), term.Clean(c.Detail)), "          ")
+		text := a.out.Wrap(fmt.Sprintf("%s  %s: %s", health, term.Clean(c.Name), term.Clean(a.out.Reader().Check(c))), "          ")
 		a.out.Printf("%s%s\n", a.out.Paint(healthStyle(c.Health), health), text[len(health):])
 		same := slices.IndexFunc(checks[:i], func(b job.Check) bool { return b.Next == c.Next })
 		switch {
@@ -153,7 +153,7 @@ func (a *app) writeProblems(checks []job.Check) {
 
 func (a *app) writeHealth(reply api.HealthReply, wide bool) {
 	a.out.Printf("%s\n\n", a.out.Paint(healthStyle(reply.Health), string(reply.Health)))
-	term.WriteTable(a.out, healthColumns, reply.Checks, wide)
+	term.WriteTable(a.out, healthColumns(a.out), reply.Checks, wide)
 	writeNext(a.out, "what to do", reply.Checks, func(c job.Check) bool { return !works(c) })
 	writeNext(a.out, "what you may want", reply.Checks, works)
 }
@@ -174,11 +174,13 @@ func writeNext(t *term.Terminal, title string, checks []job.Check, these func(jo
 	}
 }
 
-var healthColumns = []term.Column[job.Check]{
-	{Title: "PART", Key: "name", Cell: func(c job.Check) string { return c.Name }},
-	{Title: "HEALTH", Key: "health", Cell: func(c job.Check) string { return string(c.Health) }, Style: func(c job.Check) term.Style { return healthStyle(c.Health) }},
-	{Title: "DETAIL", Key: "detail", Least: 20, Cell: func(c job.Check) string { return c.Detail }},
-	{Key: "next", Cell: func(c job.Check) string { return c.Next }},
+func healthColumns(t *term.Terminal) []term.Column[job.Check] {
+	return []term.Column[job.Check]{
+		{Title: "PART", Key: "name", Cell: func(c job.Check) string { return c.Name }},
+		{Title: "HEALTH", Key: "health", Cell: func(c job.Check) string { return string(c.Health) }, Style: func(c job.Check) term.Style { return healthStyle(c.Health) }},
+		{Title: "DETAIL", Key: "detail", Least: 20, Cell: t.Reader().Check, Raw: func(c job.Check) string { return c.Detail }},
+		{Key: "next", Cell: func(c job.Check) string { return c.Next }},
+	}
 }
 
 // healthStyle is styleOf with what a user may not look at.

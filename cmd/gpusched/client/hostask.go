@@ -290,7 +290,7 @@ func (c *waitCmd) waitFar(ctx context.Context, a *app) error {
 		jobs = append(jobs, some...)
 	}
 	if !c.Quiet {
-		if err := a.showActed(c.outputFlags, jobs, resultOf); err != nil {
+		if err := a.showActed(c.outputFlags, jobs, a.resultOf); err != nil {
 			return err
 		}
 	}

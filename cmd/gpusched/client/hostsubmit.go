@@ -116,7 +116,7 @@ type offer struct {
 func (o *offer) wait() (wait time.Duration, unknown bool) {
 	j := o.reply.Job
 	switch {
-	case j.State != job.Queued, j.Why == "" && j.ExpectedStart.IsZero() && !j.StartUnknown:
+	case j.State != job.Queued, j.Why == "" && len(j.Reasons) == 0 && j.ExpectedStart.IsZero() && !j.StartUnknown:
 		return 0, false // a dry run queues nothing: that it waits for nothing is its start
 	case !j.ExpectedStart.IsZero():
 		return max(0, j.ExpectedStart.Sub(j.SubmittedAt)), false
@@ -124,17 +124,17 @@ func (o *offer) wait() (wait time.Duration, unknown bool) {
 	return 0, true
 }
 
-// words are the offer in a few.
-func (o *offer) words() string {
+// offered says in a few words what a machine offers.
+func (n *newElsewhere) offered(o *offer) string {
 	j := o.reply.Job
 	if o.err != nil {
 		return oneLine(o.err)
 	}
 	switch wait, unknown := o.wait(); {
 	case unknown:
-		return "would wait, nobody can say how long" + colon(j.Why)
+		return "would wait, nobody can say how long" + n.a.because(j)
 	case !j.ExpectedStart.IsZero():
-		return "starts in about " + spell(wait) + colon(j.Why)
+		return "starts in about " + spell(wait) + n.a.because(j)
 	case len(j.GPUs) > 0:
 		return "starts now, on " + gpuNames(j.GPUs)
 	}
@@ -260,7 +260,7 @@ func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", ";
 func (n *newElsewhere) tell(list []offer) {
 	for _, o := range list {
 		if n.verbose {
-			n.a.note("%s: %s", o.host, o.words())
+			n.a.note("%s: %s", o.host, n.offered(&o))
 		}
 		if n.ofFile && o.err != nil && wireError(o.err).Code == api.CodeUnreachable {
 			n.a.lose(n.fleet, o.host, o.err)

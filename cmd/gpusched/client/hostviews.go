@@ -147,9 +147,9 @@ func hostProblem(t *term.Terminal, h api.HostAnswer) string {
 	case h.Error != nil:
 		return h.Error.Message
 	case h.Drain != nil:
-		return t.Local(h.Drain.Sentence)
+		return h.Drain.Text(t.Reader())
 	case h.Problem != nil:
-		return h.Problem.Name + ": " + t.Local(h.Problem.Detail)
+		return h.Problem.Name + ": " + t.Reader().Check(*h.Problem)
 	}
 	return ""
 }

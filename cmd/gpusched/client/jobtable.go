@@ -10,6 +10,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 )
 
 // jobColumns are the columns of a table of jobs.
@@ -42,7 +43,7 @@ func (a *app) jobColumns() []term.Column[api.Job] {
 		{Key: "exit_code", Cell: exitCodeOf},
 		{Title: "PID", Name: pidColumn, Extra: true, Right: true, Maybe: true, Cell: pidOf},
 		{Title: "COMMAND", Name: commandColumn, Extra: true, Maybe: true, Least: 12, Cell: func(j api.Job) string { return j.Command }},
-		{Title: "WHY", Key: "why", Least: 12, Cell: func(j api.Job) string { return t.Local(j.Note()) }, Short: shortWhy, Raw: func(j api.Job) string { return j.Cause() }},
+		{Title: "WHY", Key: "why", Least: 12, Cell: func(j api.Job) string { return j.Note(t.Reader()) }, Short: func(j api.Job, width int) string { return shortWhy(j, t.Reader(), width) }, Raw: func(j api.Job) string { return j.Cause(words.Reader{}) }},
 		{Key: "tags", Late: true, Cell: func(j api.Job) string { return tagLine(j.Tags) }},
 	}
 }
@@ -182,15 +183,16 @@ const leastSentence = 30
 
 // shortWhy is what keeps a job most: what the sentence begins with, or where there is no room
 // for that in a few words what is the matter with the job, or with the most GPUs.
-func shortWhy(j api.Job, width int) string {
-	first, _, _ := strings.Cut(j.Note(), "; ")
+func shortWhy(j api.Job, read words.Reader, width int) string {
+	note := j.Note(read)
+	first, _, _ := strings.Cut(note, "; ")
 	first, _, _ = strings.Cut(first, ", so ")
 	if width >= leastSentence || term.Columns(first) <= width {
 		return first
 	}
-	count, most := map[string]int{}, ""
+	count, most := map[job.ReasonCode]int{}, job.ReasonCode("")
 	for _, r := range j.Reasons {
-		if r.GPU == job.NoGPU && r.Code != string(job.ReasonGPUCount) && len(j.Reasons) == 1 {
+		if r.GPU == job.NoGPU && r.Code != job.ReasonGPUCount && len(j.Reasons) == 1 {
 			return inWords(r.Code)
 		}
 		if r.GPU == job.NoGPU {
@@ -201,7 +203,7 @@ func shortWhy(j api.Job, width int) string {
 		}
 	}
 	if most == "" || j.Result != nil || j.Suspended() || len(j.Warnings) > 0 {
-		return j.Note()
+		return note
 	}
 	if text := inWords(most) + jobsOf(j.Reasons, most); term.Columns(text) <= width {
 		return text
@@ -210,8 +212,8 @@ func shortWhy(j api.Job, width int) string {
 }
 
 // inWords is a code for people: "GPU busy".
-func inWords(code string) string {
-	words := strings.Split(code, "-")
+func inWords(code job.ReasonCode) string {
+	words := strings.Split(string(code), "-")
 	for i, word := range words {
 		if word == "gpu" || word == "cpus" {
 			words[i] = strings.Replace(strings.ToUpper(word), "S", "s", 1)
@@ -221,7 +223,7 @@ func inWords(code string) string {
 }
 
 // jobsOf names the jobs that a cause lies with.
-func jobsOf(list []api.Reason, code string) string {
+func jobsOf(list []api.Reason, code job.ReasonCode) string {
 	var ids []string
 	for _, r := range list {
 		name := number(r.Job)

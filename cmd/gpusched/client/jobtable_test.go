@@ -26,9 +26,9 @@ func queue() []api.Job {
 		{ID: 7, User: "alice", Label: job.Label{Name: "a-rather-long-name-for-a-job"}, State: "running", Request: job.Request{GPUMilli: 1000, TimeLimit: job.Span(4 * time.Hour)},
 			GPUs: []api.Allocation{{GPU: contract.GPU{Index: 0}}}, StartedAt: noon.Add(-90 * time.Minute)},
 		{ID: 9, User: "bob", Label: job.Label{Name: "日本語の名前"}, State: "queued", Request: job.Request{GPUMilli: 2000}, HeldBy: "bob",
-			Array: &api.Array{Spec: "0-499%4", Size: 500, Next: 26, Live: 4, Failed: 2}, Reasons: []api.Reason{{Code: "held", GPU: -1}}, Why: "held by bob"},
+			Array: &api.Array{Spec: "0-499%4", Size: 500, Next: 26, Live: 4, Failed: 2}, Reasons: []api.Reason{{Reason: job.Reason{Code: "held", GPU: -1}, Why: job.Text("bob")}}, Why: "held by bob"},
 		{ID: 123, User: "bob", Label: job.Label{Name: "größe"}, State: "queued", Request: job.Request{GPUMilli: 2000}, SubmittedAt: noon.Add(-5 * time.Second),
-			Reasons: []api.Reason{{Code: "gpu-count", GPU: -1}, {Code: "gpu-busy", GPU: 0, Job: 12, Names: []string{"9_3"}}}, ExpectedStart: noon.Add(2 * time.Hour),
+			Reasons: []api.Reason{{Reason: job.Reason{Code: "gpu-count", GPU: -1, Need: 2, Have: 1}}, {Reason: job.Reason{Code: "gpu-busy", GPU: 0, Job: 12, Names: []string{"9_3"}}}}, ExpectedStart: noon.Add(2 * time.Hour),
 			Why: "needs 2 GPUs, 1 available now; GPU 0 is held by job 9_3"},
 		{ID: 124, User: "bob", Label: job.Label{Name: "größe"}, State: "running", Request: job.Request{GPUMilli: 1000},
 			GPUs: []api.Allocation{{GPU: contract.GPU{Index: 2}}}, SuspendedAt: noon, SuspendedBy: "bob"},
@@ -108,8 +108,8 @@ func TestColourNeverMovesAColumn(t *testing.T) {
 func TestNothingReachesTheTerminalUnsanitised(t *testing.T) {
 	evil := "\x1b]0;owned\x07\x1b[2J\n\u202eab\u200b"
 	j := api.Job{ID: 1, Label: job.Label{Name: evil, Comment: evil, Tags: map[string]string{evil: evil}}, User: evil, State: "queued", Why: evil,
-		Result: &api.Result{Sentence: evil}, Private: &api.Private{Command: evil, Params: []job.Param{{Name: evil, Values: []string{evil}}}, Program: api.Program{Dir: api.Bytes(evil)}}, Unit: evil,
-		Request: job.Request{GPUType: evil}, HeldBy: evil, Array: &api.Array{Spec: evil}, Task: &api.Task{Name: evil}, After: []job.Dependency{{Kind: job.DependencyKind(evil)}}, GPUs: []api.Allocation{{GPU: contract.GPU{UUID: evil}}}, Reasons: []api.Reason{{Sentence: evil}}}
+		Result: &api.Result{Said: job.Text(evil)}, Private: &api.Private{Command: evil, Params: []job.Param{{Name: evil, Values: []string{evil}}}, Program: api.Program{Dir: api.Bytes(evil)}}, Unit: evil,
+		Request: job.Request{GPUType: evil}, HeldBy: evil, Array: &api.Array{Spec: evil}, Task: &api.Task{Name: evil}, After: []job.Dependency{{Kind: job.DependencyKind(evil)}}, GPUs: []api.Allocation{{GPU: contract.GPU{UUID: evil}}}, Reasons: []api.Reason{{Said: job.Text(evil)}}}
 	g := api.GPU{StateDetail: evil, GPU: job.GPU{Name: evil, State: job.GPUState(evil), UUID: evil, PCI: evil, Processes: []job.GPUProcess{{Comm: evil, User: evil}}}}
 	out, b := screen(80, false)
 	a := &app{startedWith: startedWith{out: out, err: out, getenv: func(string) string { return "" }}}

@@ -51,7 +51,7 @@ func (l *liveLine) show(j api.Job, first []api.Job) {
 	l.t.Now = time.Now()
 	about := strconv.FormatBool(j.State == job.Queued) + gpuIndexes(j.GPUs)
 	for _, r := range j.Reasons {
-		about += " " + r.Code
+		about += " " + string(r.Code)
 	}
 	text := term.Clean("gpusched: " + l.asTyped("job "+nameOfJob(j)+" "+progressOf(l.t, j, first)))
 	switch {

@@ -189,7 +189,7 @@ func (f *following) followJob(ctx context.Context, j api.Job) error {
 		j = f.jobNow(name)
 	}
 	if live && f.Attempt <= 0 && !f.attended {
-		f.say("job %s %s%s", name, resultOf(j), f.unlessPrinted(ctx, j, some))
+		f.say("job %s %s%s", name, f.resultOf(j), f.unlessPrinted(ctx, j, some))
 	}
 	return nil
 }
@@ -266,7 +266,7 @@ func (f *following) started(ctx context.Context, name string, done int) error {
 			return err
 		}
 		if j.State == job.Queued && !f.many && !f.attended {
-			f.say("job %s is %s%s", name, j.State, colon(f.err.Local(j.Why)))
+			f.say("job %s is %s%s", name, j.State, f.because(j))
 		}
 	}
 	_, err := f.await(ctx, name, ready)

@@ -127,7 +127,7 @@ func (p *logPrinter) copyAll(ctx context.Context, named []api.Job) error {
 		return nil
 	case len(list) == 0:
 		return refuse(api.CodeConflict, fmt.Sprintf("wait for it with 'gpusched logs -f %s'", nameOfJob(named[0])),
-			"%s has no output yet: no task has started%s", nameAll(named), colon(named[0].Why))
+			"%s has no output yet: no task has started%s", nameAll(named), p.because(named[0]))
 	case !p.many:
 		return p.copyJob(ctx, list[0])
 	}
@@ -205,10 +205,10 @@ func (p *logPrinter) attempts(reply api.JobReply) ([]api.Attempt, error) {
 		return nil, notFoundf("job %s has no attempt %d that started", nameOfJob(j), p.Attempt)
 	case j.Result != nil:
 		return nil, refuse(api.CodeConflict, "",
-			"job %s has no output, it never started: %s", nameOfJob(j), j.Result.Sentence)
+			"job %s has no output, it never started: %s", nameOfJob(j), j.Cause(p.err.Reader()))
 	}
 	return nil, refuse(api.CodeConflict, fmt.Sprintf("wait for it with 'gpusched logs -f %s'", nameOfJob(j)),
-		"job %s has no output yet: it is %s%s", nameOfJob(j), j.State, colon(j.Why))
+		"job %s has no output yet: it is %s%s", nameOfJob(j), j.State, p.because(j))
 }
 
 // begun are the attempts that started, in order.
@@ -231,6 +231,9 @@ func everyPlaced(reply api.JobReply) []api.Attempt {
 	}}
 	return append(slices.Clone(reply.Attempts), current)
 }
+
+// because is why a job waits, to follow its state.
+func (a *app) because(j api.Job) string { return colon(j.Because(a.err.Reader())) }
 
 func colon(s string) string {
 	if s == "" {

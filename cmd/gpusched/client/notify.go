@@ -136,9 +136,9 @@ func (a *app) messageLine(m api.Message) string {
 	case m.Sent:
 		return text + "sent " + a.out.Moment(m.Closed)
 	case !m.Closed.IsZero():
-		return text + "not sent: " + a.out.Local(m.Sentence)
+		return text + "not sent: " + m.Sentence
 	case m.Tries > 0:
-		return text + fmt.Sprintf("not sent so far, again %s: %s", a.out.Clock(m.Next), a.out.Local(m.Sentence))
+		return text + fmt.Sprintf("not sent so far, again %s: %s", a.out.Clock(m.Next), m.Sentence)
 	}
 	return text + "to be sent"
 }

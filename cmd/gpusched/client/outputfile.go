@@ -70,7 +70,7 @@ func (p *logPrinter) inFiles(ctx context.Context, named []api.Job) (list []api.J
 			list = append(list, reply.Job)
 		}
 		if len(tasks.Jobs) == 0 {
-			return nil, refuse(api.CodeConflict, "", "%s has no output yet: no task has started%s", nameAll([]api.Job{j}), colon(j.Why))
+			return nil, refuse(api.CodeConflict, "", "%s has no output yet: no task has started%s", nameAll([]api.Job{j}), p.because(j))
 		}
 	}
 	if !p.Failed {
@@ -141,11 +141,11 @@ func (a *app) outputFile(j api.Job) (*os.File, error) {
 		return nil, refuse(api.CodeNotFound, "unless --log was given it is slurm-"+plainName(j)+".out in the job's directory",
 			"Slurm does not know any more where the output of job %s is", name)
 	case path == "":
-		return nil, refuse(api.CodeConflict, "see 'gpusched why "+name+"'", "job %s has no output yet: it is %s%s", name, j.State, colon(j.Why))
+		return nil, refuse(api.CodeConflict, "see 'gpusched why "+name+"'", "job %s has no output yet: it is %s%s", name, j.State, a.because(j))
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) && j.StartedAt.IsZero() {
-		return nil, refuse(api.CodeConflict, "wait for it with 'gpusched logs -f "+name+"'", "job %s has no output yet: it is %s%s", name, j.State, colon(j.Why))
+		return nil, refuse(api.CodeConflict, "wait for it with 'gpusched logs -f "+name+"'", "job %s has no output yet: it is %s%s", name, j.State, a.because(j))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, refuse(api.CodeNotFound, "it may be on the job's machine alone: submit with --log in a directory that all machines share",
@@ -201,7 +201,7 @@ func (p *logPrinter) followFile(ctx context.Context, j api.Job) error {
 		return err
 	}
 	if j.State == job.Queued && !p.many {
-		p.say("job %s is %s%s", name, j.State, colon(j.Why))
+		p.say("job %s is %s%s", name, j.State, p.because(j))
 	}
 	if j.State.Terminal() {
 		return p.copyFile(j)
@@ -220,7 +220,7 @@ func (p *logPrinter) followFile(ctx context.Context, j api.Job) error {
 	if !out.some {
 		some = ", and printed nothing"
 	}
-	p.say("job %s %s%s", name, resultOf(ended), some)
+	p.say("job %s %s%s", name, p.resultOf(ended), some)
 	return nil
 }
 

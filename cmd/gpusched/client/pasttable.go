@@ -8,6 +8,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 )
 
 // pastColumns are the columns of jobs that have ended. What is unknown is a dash for
@@ -42,13 +43,13 @@ func (a *app) pastColumns() []term.Column[api.PastJob] {
 		{Title: "ENERGY", Key: "energy_joules", Extra: true, Right: true, Cell: func(p api.PastJob) string { return energyCell(p.EnergyJoules) }, Raw: rawFloat(func(p api.PastJob) *float64 { return p.EnergyJoules })},
 		{Key: "gpu_seconds", Cell: func(p api.PastJob) string { return trimFloat(p.GPUSeconds) }},
 		{Key: "cpu_seconds", Cell: func(p api.PastJob) string { return unlessZero(trimFloat(p.CPUSeconds)) }},
-		{Title: "HOW", Key: "result", Extra: true, Cell: func(p api.PastJob) string { return orDash(t.Local(howCell(p.Job))) }, Raw: func(p api.PastJob) string { return p.Job.Cause() }},
+		{Title: "HOW", Key: "result", Extra: true, Cell: func(p api.PastJob) string { return orDash(howCell(p.Job, t.Reader())) }, Raw: func(p api.PastJob) string { return p.Job.Cause(words.Reader{}) }},
 	}
 }
 
 // howCell is how a job ended, without what its state and its exit code say.
-func howCell(j api.Job) string {
-	if text := j.Note(); text != "exit code "+exitCodeOf(j) {
+func howCell(j api.Job, r words.Reader) string {
+	if text := j.Note(r); text != "exit code "+exitCodeOf(j) {
 		return text
 	}
 	return ""

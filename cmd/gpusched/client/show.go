@@ -10,6 +10,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 	"github.com/gpusched/gpusched/units/contract"
 )
 
@@ -88,9 +89,9 @@ func (a *app) writeJob(j api.Job, attempts []api.Attempt, messages []api.Message
 	fact("task", taskLine(j))
 	fact("array", arrayLine(j))
 	fact("state", stateLine(j, true))
-	fact("why", t.Local(j.Why))
+	fact("why", j.Because(t.Reader()))
 	fact("expected", a.expectedLine(j))
-	fact("result", resultLine(j))
+	fact("result", resultLine(j, t.Reader()))
 	fact("user", userLine(j))
 	fact("asks", asks(j))
 	fact("waits for", dependencyLine(j.After))
@@ -144,12 +145,15 @@ func (a *app) writeJob(j api.Job, attempts []api.Attempt, messages []api.Message
 }
 
 // resultLine is how a job ended, without its state, which is a line above.
-func resultLine(j api.Job) string {
-	if j.Result == nil {
+func resultLine(j api.Job, r words.Reader) string {
+	r.Host = j.Host
+	switch {
+	case j.Result == nil:
 		return ""
+	case !j.Result.Said.IsZero():
+		return r.Say(j.Result.Said)
 	}
-	text, _ := strings.CutPrefix(j.Result.Sentence, string(j.State)+": ")
-	return text
+	return r.Ending(&j.Result.Result)
 }
 
 func stateLine(j api.Job, uuids bool) string {
@@ -264,7 +268,7 @@ func (a *app) attemptLine(at api.Attempt) string {
 	peak := peakOf(at.GPUs)
 	parts.add(peak > 0, "%s GPU memory at its peak", job.FormatSize(peak))
 	if at.Result != nil {
-		parts = append(parts, at.Result.Sentence)
+		parts = append(parts, a.out.Reader().Shown(at.Result))
 	}
 	return strings.Join(parts, ", ")
 }

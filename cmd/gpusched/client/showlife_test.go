@@ -40,7 +40,7 @@ func TestFateOfAnArrayThatStarts(t *testing.T) {
 func TestShowOfAJobThatIsBack(t *testing.T) {
 	var text bytes.Buffer
 	a := &app{startedWith: startedWith{out: &term.Terminal{W: bufio.NewWriter(&text)}}}
-	a.writeJob(api.Job{ID: 7, State: "queued"}, []api.Attempt{{Attempt: job.Attempt{Number: 1}, Result: &api.Result{Sentence: "stopped for job 9"}}}, nil)
+	a.writeJob(api.Job{ID: 7, State: "queued"}, []api.Attempt{{Attempt: job.Attempt{Number: 1}, Result: &api.Result{Said: job.Text("stopped for job 9")}}}, nil)
 	a.out.W.Flush()
 	if !strings.Contains(text.String(), "attempt 1   stopped for job 9") {
 		t.Errorf("show says:\n%s", text.String())

@@ -82,7 +82,7 @@ func (a *app) healthLine(s api.StatusReply) string {
 	}
 	hint := " ('gpusched health')"
 	if s.Problem != nil {
-		text += ": " + term.Clean(s.Problem.Name+": "+a.out.Local(s.Problem.Detail))
+		text += ": " + term.Clean(s.Problem.Name+": "+a.out.Reader().Check(*s.Problem))
 	}
 	if room := a.out.Width - len("health    ") - len(hint); a.out.Width > 0 {
 		text = term.Cut(text, max(room, 10))

@@ -72,7 +72,7 @@ func (c *submitCmd) submitLines(ctx context.Context, a *app, list []lineJob) (jo
 			l.stopped(a, len(jobs), len(list), i, asked)
 			return jobs, err
 		default:
-			a.complain(fmt.Sprintf("line %d: %s", l.number, refused))
+			a.complain(fmt.Sprintf("line %d: %s", l.number, refused.Text(a.err.Reader())))
 			failed = cmp.Or(failed, error(exitStatus(refused.Code.ExitStatus())))
 			continue
 		}

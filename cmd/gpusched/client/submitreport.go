@@ -98,8 +98,8 @@ func waiting(t *term.Terminal, j api.Job) string {
 	if j.Array != nil {
 		parts = append(parts, tasks(j.Array))
 	}
-	if j.Why != "" {
-		parts = append(parts, t.Local(j.Why))
+	if why := j.Because(t.Reader()); why != "" {
+		parts = append(parts, why)
 	}
 	switch {
 	case !j.ExpectedStart.IsZero():

@@ -54,7 +54,7 @@ func (c *waitCmd) Run(ctx context.Context, a *app) error {
 		return waitError(ctx, err)
 	}
 	if !c.Quiet || a.documents() {
-		if err := a.showActed(c.outputFlags, jobs, resultOf); err != nil {
+		if err := a.showActed(c.outputFlags, jobs, a.resultOf); err != nil {
 			return err
 		}
 	}
@@ -115,12 +115,12 @@ func (a *app) waitAny(ctx context.Context, ids []string) ([]api.Job, error) {
 	return []api.Job{one.job}, one.err
 }
 
-func resultOf(j api.Job) string {
+func (a *app) resultOf(j api.Job) string {
 	if j.Result != nil {
-		return j.Result.Sentence
+		return j.Cause(a.out.Reader())
 	}
 	if j.State == job.Queued {
-		return "does not go on" + colon(j.Why)
+		return "does not go on" + a.because(j)
 	}
 	return string(j.State)
 }
@@ -152,7 +152,7 @@ func (a *app) follow(ctx context.Context, id job.ID, quiet bool) error {
 		return waitError(ctx, err)
 	}
 	if !quiet {
-		a.out.Printf("job %s %s\n", numberOfJob(jobs[0]), term.Clean(resultOf(jobs[0])))
+		a.out.Printf("job %s %s\n", numberOfJob(jobs[0]), term.Clean(a.resultOf(jobs[0])))
 	}
 	return statusOf(jobs)
 }

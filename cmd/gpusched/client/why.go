@@ -88,7 +88,7 @@ func (c *whyCmd) ask(ctx context.Context, a *app) (all whyAnswer, err error) {
 func (a *app) writeWhy(j api.Job) {
 	switch {
 	case j.Result != nil:
-		a.out.Printf("job %s has ended: %s\n", term.Clean(nameOfJob(j)), term.Clean(j.Result.Sentence))
+		a.out.Printf("job %s has ended: %s\n", term.Clean(nameOfJob(j)), term.Clean(j.Cause(a.out.Reader())))
 	case waitsAgain(j):
 		first := "The first of tasks " + j.Array.WaitingTasks
 		if j.Array.Waiting == 1 {
@@ -110,8 +110,10 @@ func (a *app) writeWhy(j api.Job) {
 }
 
 func (a *app) writeReasons(j api.Job) {
+	read := a.out.Reader()
+	read.Host = j.Host
 	for _, r := range j.Reasons {
-		line := "  " + term.Pad(reasonPlace(r), 8, false) + " " + term.Clean(a.out.Local(r.Sentence))
+		line := "  " + term.Pad(reasonPlace(r), 8, false) + " " + term.Clean(r.Text(read))
 		a.out.Printf("%s\n", a.out.Wrap(line, strings.Repeat(" ", 11)))
 	}
 }
@@ -142,7 +144,7 @@ func (a *app) writeQueue(j api.Job, q *api.Queue) (lines int) {
 	}
 	for _, x := range q.Ahead {
 		who := []string{x.User, x.Name, wish(x.GPUMilli)}
-		say("  %s (%s): %s", term.Clean(x.Called), term.Clean(strings.Join(who, ", ")), term.Clean(a.out.Local(x.Sentence)))
+		say("  %s (%s): %s", term.Clean(x.Called), term.Clean(strings.Join(who, ", ")), term.Clean(x.Sentence))
 	}
 	if q.Omitted > 0 {
 		say("  and %s more", strconv.Itoa(q.Omitted))
@@ -195,14 +197,14 @@ func reasonPlace(r api.Reason) string {
 	switch {
 	case r.GPU != job.NoGPU:
 		return "GPU " + strconv.Itoa(r.GPU)
-	case words.OfJob(job.ReasonCode(r.Code)):
+	case words.OfJob(r.Code):
 		return "job"
 	}
 	return "machine"
 }
 
 var reasonColumns = []term.Column[api.Reason]{
-	{Key: "code", Cell: func(r api.Reason) string { return r.Code }},
+	{Key: "code", Cell: func(r api.Reason) string { return string(r.Code) }},
 	{Key: "gpu", Cell: func(r api.Reason) string {
 		if r.GPU == job.NoGPU {
 			return ""

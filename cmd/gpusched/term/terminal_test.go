@@ -1,27 +1,41 @@
 package term
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A sentence of the daemon's has the reader's own time, as all times that people read, and the date where it may be
-// read another day.
+// A sentence has the reader's own time, as all times that people read, and the date where it may be read another day.
+// What somebody typed stays as it is, also where it looks like a time or a job.
 func TestTimesInSentences(t *testing.T) {
-	berlin := time.FixedZone("CET", 3600)
-	for sentence, want := range map[string]string{
-		"not to begin before 2026-03-01 21:00:00 UTC":                   "not to begin before 22:00",
-		"for x from 2026-03-01 23:30:00 UTC to 2026-03-09 00:00:00 UTC": "for x from 2026-03-02 00:30 to 2026-03-09 01:00",
-		"at 2026-99-01 21:00:00 UTC":                                    "at 2026-99-01 21:00:00 UTC",
+	at := func(day, hour, minute int) time.Time { return time.Date(2026, 3, day, hour, minute, 0, 0, time.UTC) }
+	reserved := job.Reason{Code: job.ReasonGPUReserved, Detail: job.Say("detail/reservation", "x", at(1, 23, 30), at(9, 0, 0))}
+	for _, c := range []struct {
+		said job.Message
+		want string
+	}{
+		{job.Say("detail/at", at(1, 21, 0)), "22:00"},
+		{job.Say("detail/gpu-is", 1, reserved), "GPU 1 is reserved (for x from 2026-03-02 00:30 to 2026-03-09 01:00)"},
+		{job.Say("detail/withheld-until", "drained", "ann", "since job 12 crashed at 2026-03-01 21:00:00 UTC", at(1, 21, 0)),
+			"drained by ann (since job 12 crashed at 2026-03-01 21:00:00 UTC) until 22:00"},
 	} {
 		out := &Terminal{TTY: true}
-		out.Now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).In(berlin)
-		if got := out.Local(sentence); got != want {
-			t.Errorf("%q, want %q", got, want)
+		out.Now = at(1, 12, 0).In(time.FixedZone("CET", 3600))
+		text, err := json.Marshal(c.said)
+		var sent job.Message
+		if err == nil {
+			err = json.Unmarshal(text, &sent)
+		}
+		if got := out.Reader().Say(sent); got != c.want || err != nil {
+			t.Errorf("%q, want %q (%v)", got, c.want, err)
 		}
 		out.TTY = false
-		if got := out.Local(sentence); got != strings.Replace(want, " 22:00", " 2026-03-01 22:00", 1) {
+		want := strings.Replace(c.want, " 22:00", " 2026-03-01 22:00", 1)
+		if got := out.Reader().Say(c.said); c.want != "22:00" && got != want {
 			t.Errorf("%q in a pipe", got)
 		}
 	}
@@ -88,7 +102,6 @@ func TestTheRuleForTimes(t *testing.T) {
 		{pipe.Run(start, start.Add(time.Hour)), "2026-03-01 03:44, ran 1h"},
 		{pipe.About(start), "about 2026-03-01 03:44"},
 		{pipe.Clock(now), "2026-03-04 12:00"},
-		{pipe.Local("until 2026-03-01 02:44:00 UTC, then reserved"), "until 2026-03-01 03:44, then reserved"},
 		{pipe.Expected(start), "2026-03-01 03:44"},
 		{tty.Clock(time.Time{}) + tty.Moment(time.Time{}) + tty.Run(time.Time{}, now) + tty.Expected(time.Time{}), ""},
 	} {

@@ -2,10 +2,9 @@ package term
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
-	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
 )
 
 // The one rule for times: what people read has them in the reader's zone, in tables and sentences alike. A
@@ -61,49 +60,8 @@ func (t *Terminal) Expected(at time.Time) string {
 	return t.Clock(at)
 }
 
-// sentenceTime finds the first time in a sentence, as job.SentenceTime has it; -1 is none.
-func sentenceTime(sentence string) (from, to int) {
-	const form = "0000-00-00 00:00:00 UTC" // 0 is any digit
-	for from := 0; from+len(form) <= len(sentence); from++ {
-		n := 0
-		for n < len(form) {
-			c := sentence[from+n]
-			if c != form[n] && (form[n] != '0' || c < '0' || c > '9') {
-				break
-			}
-			n++
-		}
-		if n == len(form) {
-			return from, from + n
-		}
-	}
-	return -1, -1
-}
-
-// Local puts the times in a sentence of the daemon's as Clock does.
-func (t *Terminal) Local(sentence string) string {
-	var b strings.Builder
-	Split(sentence, func(text string) { b.WriteString(text) }, func(at time.Time) { b.WriteString(t.Clock(at)) })
-	return b.String()
-}
-
-// Split takes a sentence of the daemon's apart, into its times and the text between them.
-func Split(sentence string, text func(string), moment func(time.Time)) {
-	for {
-		from, to := sentenceTime(sentence)
-		if from < 0 {
-			text(sentence)
-			return
-		}
-		text(sentence[:from])
-		if at, err := time.Parse(job.SentenceTime, sentence[from:to]); err == nil {
-			moment(at)
-		} else {
-			text(sentence[from:to])
-		}
-		sentence = sentence[to:]
-	}
-}
+// Reader reads sentences with their times as Clock has them.
+func (t *Terminal) Reader() words.Reader { return words.Reader{Moment: t.Clock} }
 
 // Age prints a duration with two units at most: 42s, 12m, 3h12m, 2d4h.
 func Age(d time.Duration) string {

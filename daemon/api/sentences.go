@@ -1,0 +1,79 @@
+package api
+
+import (
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/words"
+)
+
+// Whoever shows a reply to a person makes its sentences here, for the reader. Those that the daemon has made are for
+// scripts.
+
+// Text says why a job waits, without the GPU's number.
+func (x *Reason) Text(r words.Reader) string {
+	if !x.Said.IsZero() {
+		return r.Say(x.Said)
+	}
+	return r.Reason(x.coded())
+}
+
+// coded is the reason before it was in words.
+func (x *Reason) coded() job.Reason {
+	out := x.Reason
+	out.Detail = x.Why
+	return out
+}
+
+// Because says in a line why the job waits, or does not end.
+func (j *Job) Because(r words.Reader) string {
+	r.Host = j.Host
+	switch {
+	case len(j.Reasons) == 0:
+		return j.Why
+	case !j.Reasons[0].Said.IsZero():
+		return r.Say(j.Reasons[0].Said)
+	}
+	list := make([]job.Reason, len(j.Reasons))
+	for i := range j.Reasons {
+		list[i] = j.Reasons[i].coded()
+	}
+	return r.Why(list)
+}
+
+// Cause says why the job waits, how it ended, or what is wrong with one that runs.
+func (j *Job) Cause(r words.Reader) string {
+	r.Host = j.Host
+	switch {
+	case j.Result != nil:
+		return r.Shown(j.Result)
+	case j.Alike > 1 && len(j.Reasons) == 0 && j.Why != "": // tasks in one row have several
+		return j.Why
+	case j.Suspended():
+		return r.Say(job.Say("detail/suspended", j.SuspendedBy, j.SuspendedAt))
+	case len(j.Warnings) > 0:
+		return j.Warnings[0].Sentence
+	}
+	return j.Because(r)
+}
+
+// Note is Cause beside the state, which says a part of it already.
+func (j *Job) Note(r words.Reader) string {
+	r.Host = j.Host
+	if j.Result == nil || !j.Result.Said.IsZero() {
+		return j.Cause(r)
+	}
+	return r.How(&j.Result.Result)
+}
+
+// Text says why no job starts.
+func (d *Drain) Text(r words.Reader) string {
+	c := job.GPUControl{UUID: job.EveryGPU, By: d.By, Reason: d.Reason, Until: d.Until}
+	return r.Reason(job.Reason{Code: job.ReasonDrained, GPU: job.NoGPU, Detail: c.Say()})
+}
+
+// Detail says why the GPU is in its state.
+func (g *GPU) Detail(r words.Reader) string {
+	if g.StateWhy.IsZero() { // in another scheduler's words
+		return g.StateDetail
+	}
+	return r.Say(g.StateWhy)
+}

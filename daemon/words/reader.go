@@ -1,0 +1,108 @@
+package words
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Reader is a person who reads sentences. The zero Reader reads what scripts do: times in UTC, and the jobs of one
+// machine.
+type Reader struct {
+	Moment func(time.Time) string // writes a time in the reader's zone; nil: in UTC
+	Host   string                 // the machine to name with each job; "": none
+}
+
+// Say puts a message into words.
+func (r Reader) Say(m job.Message) string { return Say(r.message(m)) }
+
+// Refusal says what was refused and why, and what to do next.
+func (r Reader) Refusal(m job.Message) (text, hint string) { return split(r.message(m)) }
+
+// Reason says why a job waits, without the GPU's number.
+func (r Reader) Reason(x job.Reason) string { return Reason(r.reason(x)) }
+
+// Why says in one short line why a job waits.
+func (r Reader) Why(list []job.Reason) string {
+	read := make([]job.Reason, len(list))
+	for i, x := range list {
+		read[i] = r.reason(x)
+	}
+	return Why(read)
+}
+
+// Check says how a part of the scheduler's health is.
+func (r Reader) Check(c job.Check) string {
+	if c.Said == nil {
+		return c.Detail
+	}
+	return r.Say(*c.Said)
+}
+
+// Result says how an attempt ended.
+func (r Reader) Result(x *job.Result) string { return Result(r.result(x)) }
+
+// Shown says how an attempt ended, in another scheduler's words where there are some.
+func (r Reader) Shown(x *job.ShownResult) string {
+	if !x.Said.IsZero() {
+		return r.Say(x.Said)
+	}
+	return r.Result(&x.Result)
+}
+
+// Ending is Result without the state, where that stands before a colon.
+func (r Reader) Ending(x *job.Result) string { return ending(r.result(x)) }
+
+// How says how an attempt ended, beside its state.
+func (r Reader) How(x *job.Result) string { return How(r.result(x)) }
+
+// Event says what has changed.
+func (r Reader) Event(e *job.Event) string {
+	read := *e
+	read.Why = r.message(e.Why)
+	if e.Result != nil {
+		read.Result = &job.ShownResult{Result: *r.result(&e.Result.Result)}
+	}
+	return Event(&read)
+}
+
+// message is a message whose arguments are as the reader has them.
+func (r Reader) message(m job.Message) job.Message {
+	m.Args = slices.Clone(m.Args)
+	for i, a := range m.Args {
+		switch v := a.(type) {
+		case time.Time:
+			if r.Moment != nil {
+				m.Args[i] = r.Moment(v)
+			}
+		case job.Message:
+			m.Args[i] = r.message(v)
+		case job.Reason:
+			m.Args[i] = r.reason(v)
+		case job.Result:
+			m.Args[i] = *r.result(&v)
+		}
+	}
+	return m
+}
+
+func (r Reader) reason(x job.Reason) job.Reason {
+	x.Detail, x.Endless = r.message(x.Detail), r.message(x.Endless)
+	if r.Host != "" {
+		x.Names = slices.Clone(names(x))
+		for i := range x.Names {
+			x.Names[i] = r.Host + ":" + x.Names[i]
+		}
+	}
+	return x
+}
+
+func (r Reader) result(x *job.Result) *job.Result {
+	read := *x
+	read.Detail, read.Left = r.message(x.Detail), r.message(x.Left)
+	if name := forName(x); r.Host != "" && name != "" {
+		read.ForName = r.Host + ":" + name
+	}
+	return &read
+}
