@@ -34,7 +34,7 @@ func (c *addCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	if _, err := os.Stat(script); err != nil && !c.Force {
-		return refuse(api.CodeUsage, didYouMean(c.Script, script), "there is no file %q", c.Script)
+		return refuse(api.CodeUsage, a.didYouMean(c.Script, script), "there is no file %q", c.Script)
 	}
 	if _, err := job.ParseGPUList(c.GPUs); err != nil {
 		return usagef("--gpus: %v", err)

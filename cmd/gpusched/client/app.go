@@ -108,9 +108,6 @@ func (a *app) finish(err error) int {
 		a.complain(own.cause.Text(a.err.Reader()))
 		return statusFailure
 	case errors.As(err, &e):
-		if a.as.other && e.Hint == forceHint {
-			e.Hint = "" // an option that the tool does not have
-		}
 		a.complain(e.Text(a.err.Reader()))
 		return e.Code.ExitStatus()
 	}

@@ -33,27 +33,27 @@ func (c *jobOptions) checkLog(a *app, dir string) error {
 		path = filepath.Join(dir, path)
 	}
 	if known, _, varies := strings.Cut(path, "%"); varies {
-		return c.checkLogDir(filepath.Dir(known + "x"))
+		return c.checkLogDir(a, filepath.Dir(known+"x"))
 	}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return c.checkLogDir(filepath.Dir(path))
+		return c.checkLogDir(a, filepath.Dir(path))
 	case err != nil:
-		return c.noLog(err.Error())
+		return c.noLog(a, err.Error())
 	case path == os.DevNull:
 		return refuse(api.CodeUsage, "--log none is no file, also where the site has one for all jobs", "the output can't go to %q", path)
 	case !info.Mode().IsRegular():
-		return c.noLog("it is there and not a regular file")
+		return c.noLog(a, "it is there and not a regular file")
 	case syscall.Access(path, writable) != nil:
-		return c.noLog("you can't write to it")
+		return c.noLog(a, "you can't write to it")
 	}
 	return nil
 }
 
 // checkLogDir looks at the directory, or at the nearest above it that is there: what is
 // missing is made when the job starts.
-func (c *jobOptions) checkLogDir(dir string) error {
+func (c *jobOptions) checkLogDir(a *app, dir string) error {
 	for dir != filepath.Dir(dir) {
 		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 			break
@@ -63,15 +63,15 @@ func (c *jobOptions) checkLogDir(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case err != nil:
-		return c.noLog(err.Error())
+		return c.noLog(a, err.Error())
 	case !info.IsDir():
-		return c.noLog(dir + " is not a directory")
+		return c.noLog(a, dir+" is not a directory")
 	case syscall.Access(dir, writable|searchable) != nil:
-		return c.noLog("you can't write to " + dir)
+		return c.noLog(a, "you can't write to "+dir)
 	}
 	return nil
 }
 
-func (c *jobOptions) noLog(why string) error {
-	return refuse(api.CodeUsage, forceHint, "the output can't go to %q: %s", c.Log, why)
+func (c *jobOptions) noLog(a *app, why string) error {
+	return refuse(api.CodeUsage, a.forceHint(), "the output can't go to %q: %s", c.Log, why)
 }

@@ -13,8 +13,13 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// forceHint is for what may be there when the job starts.
-const forceHint = "--force queues the job all the same"
+// forceHint is for what may be there when the job starts. Another tool has no such option.
+func (a *app) forceHint() string {
+	if a.as.other {
+		return ""
+	}
+	return "--force queues the job all the same"
+}
 
 // checkProgram refuses a command whose program or script is not there, or whose
 // directory is not, unless the submitter forces it. What only the job's own unit knows
@@ -24,7 +29,7 @@ func (c *jobOptions) checkProgram(a *app, req *api.SubmitRequest) error {
 		return nil
 	}
 	dir, program := string(req.Dir), req.Argv[0]
-	hint := forceHint
+	hint := a.forceHint()
 	if a.asked != nil {
 		hint = "a job runs in the same path there: make it, choose another with --chdir, or queue it all the same with --force"
 	}
@@ -39,13 +44,13 @@ func (c *jobOptions) checkProgram(a *app, req *api.SubmitRequest) error {
 		return ofShell(req.Argv)
 	case strings.Contains(program, "/"):
 		if path := inDir(dir, program); path != "" {
-			return checkFile(program, path, a.as.keeps)
+			return a.checkFile(program, path)
 		}
 	case req.EnvMode != contract.EnvInherit:
 	case !a.inPath(program, searched(*req)):
 		return a.notInPath(dir, program, req.Argv[1:], searched(*req))
 	}
-	return checkScriptArgument(dir, req.Argv)
+	return a.checkScriptArgument(dir, req.Argv)
 }
 
 // checkDirectory refuses a directory that is not there; "" is one that is not known here.
@@ -99,16 +104,16 @@ func inDir(dir, name string) string {
 }
 
 // checkFile says why a file that was named is not a program, or not a script for sbatch, which needs no permission.
-func checkFile(name, path string, batch bool) error {
+func (a *app) checkFile(name, path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case os.IsNotExist(err):
-		return refuse(api.CodeUsage, didYouMean(name, path), "there is no file %q", name)
+		return refuse(api.CodeUsage, a.didYouMean(name, path), "there is no file %q", name)
 	case err != nil:
-		return refuse(api.CodeUsage, forceHint, "%q can't be run: %v", name, err)
+		return refuse(api.CodeUsage, a.forceHint(), "%q can't be run: %v", name, err)
 	case info.IsDir():
 		return refuse(api.CodeUsage, "name a program in it", "%q is a directory", name)
-	case !runnable(path) && batch:
+	case !runnable(path) && a.as.keeps:
 		return refuse(api.CodeUsage, "such as #!/bin/bash", "%q does not begin with #! and an interpreter", name)
 	case !runnable(path):
 		return refuse(api.CodeUsage, fmt.Sprintf("name its interpreter, such as %s %s, or chmod +x %s", interpreterFor(name), name, name),
@@ -160,7 +165,7 @@ func (a *app) notInPath(dir, program string, args, env []string) error {
 			return no("did you mean " + strings.Join(append([]string{other}, args...), " ") + "?")
 		}
 	}
-	return no(forceHint)
+	return no(a.forceHint())
 }
 
 // others are programs that stand for each other where one is missing.
@@ -179,12 +184,12 @@ func interpreterFor(name string) string {
 	return "bash"
 }
 
-func didYouMean(name, path string) string {
+func (a *app) didYouMean(name, path string) string {
 	if near := nearFile(path); near != "" {
 		dir, _ := filepath.Split(name)
 		return "did you mean " + dir + near + "?"
 	}
-	return forceHint
+	return a.forceHint()
 }
 
 // nearFile is a file of the same directory with nearly the same name, "" if there is
@@ -208,14 +213,14 @@ func nearFile(path string) string {
 var interpreters = strings.Fields("python pypy bash sh dash zsh ksh perl ruby node julia Rscript lua")
 
 // checkScriptArgument refuses an interpreter whose script is not there.
-func checkScriptArgument(dir string, argv []string) error {
+func (a *app) checkScriptArgument(dir string, argv []string) error {
 	arg := scriptOf(argv)
 	path := inDir(dir, arg)
 	if arg == "" || path == "" {
 		return nil
 	}
 	if _, err := os.Stat(path); os.IsNotExist(err) {
-		return refuse(api.CodeUsage, didYouMean(arg, path), "there is no file %q for %s to run", arg, argv[0])
+		return refuse(api.CodeUsage, a.didYouMean(arg, path), "there is no file %q for %s to run", arg, argv[0])
 	}
 	return nil
 }

@@ -153,7 +153,7 @@ func (s *scriptFile) runs(a *app) error {
 		program, missing = last, !a.inPath(last, a.environ)
 	}
 	if missing {
-		return refuse(api.CodeUsage, forceHint, "the interpreter of %q, %q, is not there", s.name, program)
+		return refuse(api.CodeUsage, a.forceHint(), "the interpreter of %q, %q, is not there", s.name, program)
 	}
 	return nil
 }
