@@ -188,7 +188,7 @@ func (w *World) fault(e *Entry) {
 	case stateLost:
 		w.loseState(newDisk(w))
 	case stateOld:
-		copied := w.disk.copied()
+		copied := w.disk.clone()
 		w.after(e.For, func() {
 			if !w.healed {
 				w.count("older state file put back")

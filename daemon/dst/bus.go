@@ -168,7 +168,7 @@ func (b *bus) Stop(ctx context.Context, name string) error {
 	return err
 }
 
-// Kill is daemon.Units'.
+// Freeze is daemon.Units'.
 func (b *bus) Freeze(ctx context.Context, name string, on bool) error {
 	_, err := call(b, ctx, unittest.OpFreeze, name, func() (bool, error) {
 		return true, b.sys.Freeze(context.Background(), name, on)
@@ -176,6 +176,7 @@ func (b *bus) Freeze(ctx context.Context, name string, on bool) error {
 	return err
 }
 
+// Kill is daemon.Units'.
 func (b *bus) Kill(ctx context.Context, name string, signal int, whom units.Whom) error {
 	_, err := call(b, ctx, unittest.OpKill, name, func() (bool, error) {
 		return true, b.w.signalUnit(name, signal, whom)

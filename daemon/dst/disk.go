@@ -10,12 +10,15 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // disk is a store whose contract is that of package store: a Commit is on disk
 // whole or not at all; after an error nobody knows which.
 type disk struct {
+	daemon.Store // what no client of this world asks for: it has none
+
 	w     *World
 	file  *file        // nil: there is none beside it
 	under []job.Record // whose commit is under way
@@ -291,22 +294,6 @@ func (s *disk) Jobs(ctx context.Context, ids []job.ID) ([]job.Job, error) {
 	return list, nil
 }
 
-// Attempts is daemon.Store's.
-func (s *disk) Attempts(ctx context.Context, id job.ID) ([]job.Attempt, error) {
-	return s.attempts[id], s.read(ctx, "attempts")
-}
-
-// Notifications is daemon.Store's.
-func (s *disk) Notifications(ctx context.Context, id job.ID) ([]job.Notification, error) {
-	var list []job.Notification
-	for key, n := range s.messages {
-		if key.job == id {
-			list = append(list, n)
-		}
-	}
-	return list, s.read(ctx, "notifications")
-}
-
 // Ended is daemon.Store's.
 func (s *disk) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
 	if err := s.read(ctx, "ended"); err != nil {
@@ -319,36 +306,6 @@ func (s *disk) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
 		}
 	}
 	return list, nil
-}
-
-// Lately is daemon.Store's.
-func (s *disk) Lately(ctx context.Context, uid int, since time.Time) (out job.Lately, err error) {
-	for _, j := range s.jobs {
-		if j.Owner.UID == uid && j.State.Terminal() && !j.ChangedAt.Before(since) {
-			out.Add(&j)
-		}
-	}
-	return out, s.read(ctx, "lately")
-}
-
-// Past is daemon.Store's.
-func (s *disk) Past(ctx context.Context, q job.PastQuery) (past job.Past, err error) {
-	past.Jobs, err = s.Ended(ctx, job.Query{Ended: q.Limit})
-	return past, err
-}
-
-// Runs is daemon.Store's.
-func (s *disk) Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) error) error {
-	for _, id := range slices.Sorted(maps.Keys(s.jobs)) {
-		j := s.jobs[id]
-		for i := range s.attempts[id] {
-			r := job.RunOf(&j, &s.attempts[id][i])
-			if err := f(&r); err != nil {
-				return err
-			}
-		}
-	}
-	return s.read(ctx, "runs")
 }
 
 // Ends is daemon.Store's.
@@ -371,32 +328,6 @@ func (s *disk) Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, erro
 
 func (s *disk) started(id job.ID) bool {
 	return slices.ContainsFunc(s.attempts[id], func(a job.Attempt) bool { return !a.StartedAt.IsZero() })
-}
-
-// Task is daemon.Store's.
-func (s *disk) Task(ctx context.Context, array job.ID, index int) (job.ID, error) {
-	if err := s.read(ctx, "task"); err != nil {
-		return 0, err
-	}
-	for id, j := range s.jobs {
-		if j.Task != nil && *j.Task == (job.Task{Array: array, Index: index}) {
-			return id, nil
-		}
-	}
-	return 0, nil
-}
-
-// Results is daemon.Store's.
-func (s *disk) Results(ctx context.Context, array job.ID) (out job.Results, err error) {
-	if err := s.read(ctx, "results"); err != nil {
-		return out, err
-	}
-	for _, id := range slices.Sorted(maps.Keys(s.jobs)) {
-		if j := s.jobs[id]; j.Result != nil && j.Task != nil && j.Task.Array == array {
-			out.Add(j.Task.Index, j.Result, 0)
-		}
-	}
-	return out, nil
 }
 
 // ByKey is daemon.Store's.

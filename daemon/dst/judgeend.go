@@ -1,6 +1,7 @@
 package dst
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
@@ -83,102 +84,78 @@ func (r *run) fine() bool {
 		r.behaviour.NotStart == 0 && r.behaviour.Launch == ""
 }
 
-// untrue says in which way a result is not what happened; "" where it is.
-func (w *World) untrue(n *job.Job, r *run) string {
-	j, res := w.tracked, n.Result
-	switch n.State {
-	case job.Completed:
-		if r == nil || !r.fine() {
-			return "its command did not exit 0 by itself"
+// finding is what a result comes to where something is so: why it is not what happened, or "" where it is.
+type finding struct {
+	so  bool
+	why string
+}
+
+// untrue says by the first finding in which way a result is not what happened; "" where it is.
+func (w *World) untrue(n *job.Job, ran *run) string {
+	for _, f := range w.findings(n, ran) {
+		if f.so {
+			return f.why
 		}
-	case job.TimedOut:
-		if n.Request.TimeLimit == 0 {
-			return "it has no time limit"
-		}
-		at := w.tracked.stops[attemptKey(n.ID, n.Attempt.Number)]
-		if r != nil && (r.by == givenUp || r.touched == "swept" || r.touched == "reboot" ||
-			r.touched == "vanish" && w.diedAt >= at) {
-			return "" // stopped, as far as a daemon knows that was not there when its stop was decided
-		}
-		if r != nil && r.behaviour.Stopping && w.elapsed-r.began >= n.Request.TimeLimit.Duration()-time.Second {
-			return "" // it ended before that, which only its unit could have told
-		}
-		if r != nil && r.first != 0 && w.elapsed-r.first >= n.Request.TimeLimit.Duration()-time.Second {
-			return "" // its limit counts from before somebody began its unit anew
-		}
-		if n.Recovered {
-			return "" // its limit counts from its recovery at the latest
-		}
-		if r == nil || r.began == 0 {
-			return "its command never began"
-		}
-		if ran := max(r.ended, r.began) - r.began; r.by == "" && !w.overtaken(r) ||
-			ran < n.Request.TimeLimit.Duration()-time.Second {
-			return "it ran for " + ran.String() + ", ended by " + r.by
-		}
-	case job.OutOfMemory:
-		if r == nil || !r.oom {
-			return "it had memory"
-		}
-	case job.GPUOutOfMemory:
-		if n.Stop != job.StopGPUMem {
-			return "nobody stopped it for its memory"
-		}
-	case job.Cancelled:
-		if n.Stop == job.StopTrespass {
-			if r == nil || !r.trespassed {
-				return "it used no GPU but its own"
-			}
-			return ""
-		}
-		if res.Detail.IsZero() && n.Stop != job.StopIdle && !j.cancels[n.ID] && (n.Task == nil || !j.cancels[n.Task.Array]) {
-			return "nobody asked for that"
-		}
-	case job.Lost:
-		rebooted := n.Attempt.BootID != w.runID() // where its start was unsure
-		if r != nil && r.touched == "reboot" && n.Request.MayRequeue() && n.Stop == "" && !n.Recovered {
-			return "a reboot took its unit away, after which it wanted to run again"
-		}
-		if r == nil && j.lost {
-			return "" // by an older file it had begun
-		}
-		if (r == nil || r.touched == "") && !rebooted && !j.swept[attemptKey(n.ID, n.Attempt.Number)] {
-			return "nothing took its unit away"
-		}
-	case job.Failed:
-		return w.unfailed(n, r)
 	}
 	return ""
 }
 
-func (w *World) unfailed(n *job.Job, r *run) string {
-	res := n.Result
-	switch {
-	case res.Cause == job.StopGPULost:
-		if w.counts[string(gpuLost)]+w.counts[string(gpuMissing)] == 0 {
-			return "no GPU was lost"
+// findings judges a result by what really happened to the attempt, nil where nothing did.
+func (w *World) findings(n *job.Job, ran *run) []finding {
+	j, res, none, r := w.tracked, n.Result, ran == nil, cmp.Or(ran, &run{})
+	switch n.State {
+	case job.Completed:
+		return []finding{{!r.fine(), "its command did not exit 0 by itself"}}
+	case job.OutOfMemory:
+		return []finding{{!r.oom, "it had memory"}}
+	case job.GPUOutOfMemory:
+		return []finding{{n.Stop != job.StopGPUMem, "nobody stopped it for its memory"}}
+	case job.Cancelled:
+		asked := j.cancels[n.ID] || n.Task != nil && j.cancels[n.Task.Array]
+		return []finding{
+			{n.Stop == job.StopTrespass && !r.trespassed, "it used no GPU but its own"},
+			{n.Stop == job.StopTrespass, ""},
+			{res.Detail.IsZero() && n.Stop != job.StopIdle && !asked, "nobody asked for that"},
 		}
-	case res.Launch != "":
-		switch {
-		case res.OfMachine() && res.Detail.Text != job.ErrNoPayload.Error() && !n.Recovered:
-			return "it could not be started for no fault of its own"
-		case r != nil && r.kept && !n.Recovered:
-			return "the machine kept every job from starting"
-		case r == nil:
-			// refused, or never made
-		case r.behaviour.Launch == "" && r.behaviour.NotStart == 0 && !r.refused:
-			return "its command began"
+	case job.Lost:
+		rebooted := n.Attempt.BootID != w.runID() // where its start was unsure
+		again := n.Request.MayRequeue() && n.Stop == "" && !n.Recovered
+		return []finding{
+			{r.touched == "reboot" && again, "a reboot took its unit away, after which it wanted to run again"},
+			{none && j.lost, ""}, // by an older file it had begun
+			{r.touched == "" && !rebooted && !j.swept[attemptKey(n.ID, n.Attempt.Number)], "nothing took its unit away"},
 		}
-	case r == nil:
-		return "it never began"
-	case r.by == "the shutdown" && r.touched == "reboot" && !n.Recovered && n.Stop == "":
-		return "the shutdown ended it"
-	case r.by == "stop" && n.Stop == "" && r.touched == "" && !n.Recovered:
-		return "it was stopped, and nobody wanted that"
-	case n.Recovered:
-		// its first end may have been on record in the file that was lost
-	case r.by == "" && (res.ExitCode != r.code || res.Signal != r.signal):
-		return "it ended otherwise"
+	case job.TimedOut:
+		limit, lasted := n.Request.TimeLimit.Duration()-time.Second, max(r.ended, r.began)-r.began
+		missed := r.touched == "vanish" && w.diedAt >= j.stops[attemptKey(n.ID, n.Attempt.Number)]
+		return []finding{
+			{n.Request.TimeLimit == 0, "it has no time limit"},
+			// It was stopped, as far as a daemon knows that was not there when its stop was decided.
+			{missed || r.by == givenUp || r.touched == "swept" || r.touched == "reboot", ""},
+			{r.behaviour.Stopping && w.elapsed-r.began >= limit, ""}, // it ended before, which only its unit could have told
+			{r.first != 0 && w.elapsed-r.first >= limit, ""},         // its limit counts from before its unit was begun anew
+			{n.Recovered, ""}, // its limit counts from its recovery at the latest
+			{r.began == 0, "its command never began"},
+			{r.by == "" && !w.overtaken(r) || lasted < limit, "it ran for " + lasted.String() + ", ended by " + r.by},
+		}
+	case job.Failed:
+		lost := w.counts[string(gpuLost)]+w.counts[string(gpuMissing)] > 0
+		launch, own := res.Launch != "", n.Stop == "" && !n.Recovered
+		ofMachine := res.OfMachine() && res.Detail.Text != job.ErrNoPayload.Error()
+		began := r.behaviour.Launch == "" && r.behaviour.NotStart == 0 && !r.refused
+		return []finding{
+			{res.Cause == job.StopGPULost && !lost, "no GPU was lost"},
+			{res.Cause == job.StopGPULost, ""},
+			{launch && ofMachine && !n.Recovered, "it could not be started for no fault of its own"},
+			{launch && r.kept && !n.Recovered, "the machine kept every job from starting"},
+			{launch && !none && began, "its command began"},
+			{launch, ""}, // where nothing ran it was refused, or never made
+			{none, "it never began"},
+			{own && r.by == "the shutdown" && r.touched == "reboot", "the shutdown ended it"},
+			{own && r.by == "stop" && r.touched == "", "it was stopped, and nobody wanted that"},
+			{n.Recovered, ""}, // its first end may have been on record in the file that was lost
+			{r.by == "" && (res.ExitCode != r.code || res.Signal != r.signal), "it ended otherwise"},
+		}
 	}
-	return ""
+	return nil
 }

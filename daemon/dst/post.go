@@ -184,14 +184,13 @@ func (w *World) judgeTellings() {
 		if !j.State.Terminal() { // a client came late
 			continue
 		}
-		for _, n := range j.Messages(job.NotifyEnd, time.Time{}) {
+		owed := j.Messages(job.NotifyEnd, time.Time{})
+		if j.Began {
+			owed = append(owed, j.Messages(job.NotifyStart, time.Time{})...)
+		}
+		for _, n := range owed {
 			if key := (messageKey{id, n.Event, n.Which}); w.disk.messages[key].Job == 0 {
 				w.breach(18, "%v was never owed, and the job is %s", key, j.State)
-			}
-		}
-		for _, n := range j.Messages(job.NotifyStart, time.Time{}) {
-			if key := (messageKey{id, n.Event, n.Which}); j.Began && w.disk.messages[key].Job == 0 {
-				w.breach(18, "%v was never owed", key)
 			}
 		}
 	}

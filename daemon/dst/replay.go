@@ -64,19 +64,12 @@ func durable(j *job.Job) []any {
 	return d
 }
 
-// copied is a disk with all of it.
-func (s *disk) copied() *disk {
-	c := s.clone()
-	c.attempts, c.payloads, c.keys = maps.Clone(s.attempts), maps.Clone(s.payloads), maps.Clone(s.keys)
-	return c
-}
-
 // clone is a disk with the same on it.
 func (s *disk) clone() *disk {
 	c := newDisk(s.w)
 	c.jobs, c.controls, c.usage = maps.Clone(s.jobs), maps.Clone(s.controls), maps.Clone(s.usage)
-	c.messages = maps.Clone(s.messages)
-	c.learned, c.reserved = maps.Clone(s.learned), maps.Clone(s.reserved)
+	c.learned, c.reserved, c.messages = maps.Clone(s.learned), maps.Clone(s.reserved), maps.Clone(s.messages)
+	c.attempts, c.payloads, c.keys = maps.Clone(s.attempts), maps.Clone(s.payloads), maps.Clone(s.keys)
 	c.nextJob, c.nextRes, c.events = s.nextJob, s.nextRes, s.events
 	c.alive = s.alive
 	return c

@@ -294,13 +294,11 @@ func (w *World) strike(name string, r *run, how string, signal syscall.Signal) {
 	if !r.alive || r.stopping {
 		return
 	}
-	switch how {
-	case "oom":
+	if r.signal, r.code, r.oom = int(signal), 0, how == "oom"; r.oom {
 		w.bus.sys.OOM(name)
-	default:
-		w.bus.sys.KillBy(name, int(signal))
+	} else {
+		w.bus.sys.KillBy(name, r.signal)
 	}
-	r.signal, r.code, r.oom = int(signal), 0, how == "oom"
 	w.notice(name, how)
 	w.bus.spread()
 }
