@@ -2,10 +2,10 @@ package sim
 
 import "fmt"
 
-// Column is one figure as people read it.
-type Column struct {
+// Column is one figure of a T as people read it.
+type Column[T any] struct {
 	Heading string
-	Text    func(*Metrics) string
+	Text    func(*T) string
 }
 
 // GroupColumn is one figure of some jobs as people read it. All is the GPU time
@@ -33,14 +33,14 @@ func GroupColumns() []GroupColumn {
 }
 
 // Columns are the figures of a table, in order. Times are in hours.
-func Columns() []Column {
+func Columns() []Column[Metrics] {
 	figure := func(format string, of func(*Metrics) float64) func(*Metrics) string {
 		return func(m *Metrics) string { return fmt.Sprintf(format, of(m)) }
 	}
 	hours := func(of func(*Metrics) float64) func(*Metrics) string {
 		return figure("%.2f", func(m *Metrics) float64 { return of(m) / 3600 })
 	}
-	return []Column{
+	return []Column[Metrics]{
 		{"jobs", func(m *Metrics) string { return fmt.Sprint(m.Jobs) }},
 		{"mean h", hours(func(m *Metrics) float64 { return m.MeanCompletion })},
 		{"p50 h", hours(func(m *Metrics) float64 { return m.P50Completion })},
@@ -57,5 +57,25 @@ func Columns() []Column {
 		{"preempted", figure("%.0f", func(m *Metrics) float64 { return m.Preemptions })},
 		{"lost GPU-h", hours(func(m *Metrics) float64 { return m.LostGPU })},
 		{"bound h", hours(func(m *Metrics) float64 { return m.CompletionBound })},
+	}
+}
+
+// StartColumns are the figures of expected starts, in percent but for the first and the ratio.
+func StartColumns() []Column[StartFigures] {
+	percent := func(of func(*StartFigures) float64) func(*StartFigures) string {
+		return func(f *StartFigures) string { return fmt.Sprintf("%.0f", 100*of(f)) }
+	}
+	return []Column[StartFigures]{
+		{"asked", func(f *StartFigures) string { return fmt.Sprintf("%.0f", f.Asked) }},
+		{"at once %", percent(func(f *StartFigures) float64 { return f.AtOnce })},
+		{"nothing %", percent(func(f *StartFigures) float64 { return f.Nothing })},
+		{"now %", percent(func(f *StartFigures) float64 { return f.Now })},
+		{"told %", percent(func(f *StartFigures) float64 { return f.Told })},
+		{"error p50 %", percent(func(f *StartFigures) float64 { return f.ErrorP50 })},
+		{"p90 %", percent(func(f *StartFigures) float64 { return f.ErrorP90 })},
+		{"real/told", func(f *StartFigures) string { return fmt.Sprintf("%.2f", f.RatioP50) }},
+		{"range held %", percent(func(f *StartFigures) float64 { return f.Held })},
+		{"after 1 h: p50 %", percent(func(f *StartFigures) float64 { return f.LaterP50 })},
+		{"p90 %", percent(func(f *StartFigures) float64 { return f.LaterP90 })},
 	}
 }

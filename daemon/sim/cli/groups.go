@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/gpusched/gpusched/daemon/sim"
 )
@@ -39,13 +38,12 @@ func sizeRows(runs []*sim.Outcome) []groupRow {
 // writeGroups prints the rows of each policy, means of its seeds.
 func writeGroups(out io.Writer, runs []policyRun, title string, of func([]*sim.Outcome) []groupRow) error {
 	fmt.Fprintf(out, "\n%s\n", title)
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	columns := sim.GroupColumns()
 	head := []string{"policy", strings.TrimPrefix(title, "by ")}
 	for _, c := range columns {
 		head = append(head, c.Heading)
 	}
-	fmt.Fprintln(w, strings.Join(head, "\t")+"\t")
+	table := [][]string{head}
 	for _, run := range runs {
 		rows := of(run.Outcomes)
 		all := 0.0
@@ -57,8 +55,8 @@ func writeGroups(out io.Writer, runs []policyRun, title string, of func([]*sim.O
 			for _, c := range columns {
 				line = append(line, c.Text(&rows[i].Group, all))
 			}
-			fmt.Fprintln(w, strings.Join(line, "\t")+"\t")
+			table = append(table, line)
 		}
 	}
-	return w.Flush()
+	return writeRows(out, table)
 }

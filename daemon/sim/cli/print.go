@@ -68,23 +68,10 @@ func (o *options) printJSON(out io.Writer, list []policyFigures) error {
 	})
 }
 
-// writeTable prints a line per policy and seed, and the mean of several seeds.
-func (o *options) writeTable(out io.Writer, runs []policyRun) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	head := []string{"policy", "seed"}
-	for _, c := range sim.Columns() {
-		head = append(head, c.Heading)
-	}
-	fmt.Fprintln(w, strings.Join(head, "\t")+"\t")
-	for i := range runs {
-		for k, outcome := range runs[i].Outcomes {
-			writeRow(w, runs[i].Policy, fmt.Sprint(o.seeds[k]), &outcome.Metrics)
-		}
-		if len(runs[i].Outcomes) > 1 {
-			writeRow(w, runs[i].Policy, "mean", &runs[i].Mean)
-		}
-	}
-	err := w.Flush()
+// writeTables prints a line per policy and seed, and the mean of several seeds; and the other tables, if asked for.
+func (o *options) writeTables(out io.Writer, runs []policyRun) error {
+	err := writeFigures(out, o, runs, sim.Columns(),
+		func(x *sim.Outcome) *sim.Metrics { return &x.Metrics }, func(r policyRun) *sim.Metrics { return &r.Mean })
 	if o.users {
 		err = errors.Join(err, writeGroups(out, runs, "by user", userRows))
 	}
@@ -92,17 +79,50 @@ func (o *options) writeTable(out io.Writer, runs []policyRun) error {
 		err = errors.Join(err, writeGroups(out, runs, "by GPUs asked", sizeRows))
 	}
 	if o.options.Starts > 0 {
-		err = errors.Join(err, o.writeStarts(out, runs))
+		fmt.Fprint(out, "\nexpected starts\n")
+		err = errors.Join(err, writeFigures(out, o, runs, sim.StartColumns(),
+			func(x *sim.Outcome) *sim.StartFigures { return x.Starts },
+			func(r policyRun) *sim.StartFigures { return sim.MeanStarts(r.Outcomes) }))
 	}
 	return err
 }
 
-func writeRow(w io.Writer, policy, seed string, m *sim.Metrics) {
-	row := []string{policy, seed}
-	for _, c := range sim.Columns() {
-		row = append(row, c.Text(m))
+// writeFigures prints what each outcome and the mean of several have of the figures, if they have them.
+func writeFigures[T any](out io.Writer, o *options, runs []policyRun, columns []sim.Column[T], of func(*sim.Outcome) *T,
+	mean func(policyRun) *T) error {
+	head := []string{"policy", "seed"}
+	for _, c := range columns {
+		head = append(head, c.Heading)
 	}
-	fmt.Fprintln(w, strings.Join(row, "\t")+"\t")
+	rows := [][]string{head}
+	add := func(policy, seed string, figures *T) {
+		if figures == nil {
+			return
+		}
+		row := []string{policy, seed}
+		for _, c := range columns {
+			row = append(row, c.Text(figures))
+		}
+		rows = append(rows, row)
+	}
+	for _, r := range runs {
+		for k, outcome := range r.Outcomes {
+			add(r.Policy, fmt.Sprint(o.seeds[k]), of(outcome))
+		}
+		if len(r.Outcomes) > 1 {
+			add(r.Policy, "mean", mean(r))
+		}
+	}
+	return writeRows(out, rows)
+}
+
+// writeRows prints a table, the columns aligned to the right.
+func writeRows(out io.Writer, rows [][]string) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, row := range rows {
+		fmt.Fprintln(w, strings.Join(row, "\t")+"\t")
+	}
+	return w.Flush()
 }
 
 // pack fills the machine until nothing more fits and says how full it got.
@@ -127,12 +147,10 @@ func (o *options) pack(trace sim.Trace, out io.Writer) error {
 	if o.json {
 		return o.printJSON(out, []policyFigures{p})
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "seed\tjobs\tstarted\tarrived %\tallocated %\t")
+	rows := [][]string{{"seed", "jobs", "started", "arrived %", "allocated %"}}
 	for _, r := range p.Runs {
-		fmt.Fprintf(w, "%d\t%d\t%d\t%.1f\t%.1f\t\n", r.Seed, r.Packed.Jobs, r.Packed.Started, 100*r.Packed.Arrived,
-			100*r.Packed.Allocated)
+		rows = append(rows, []string{fmt.Sprint(r.Seed), fmt.Sprint(r.Packed.Jobs), fmt.Sprint(r.Packed.Started),
+			fmt.Sprintf("%.1f", 100*r.Packed.Arrived), fmt.Sprintf("%.1f", 100*r.Packed.Allocated)})
 	}
-	fmt.Fprintf(w, "mean\t\t\t\t%.1f\t\n", 100*sum/float64(len(p.Runs)))
-	return w.Flush()
+	return writeRows(out, append(rows, []string{"mean", "", "", "", fmt.Sprintf("%.1f", 100*sum/float64(len(p.Runs)))}))
 }

@@ -61,7 +61,7 @@ func (o *options) run(out, talk io.Writer) error {
 	if o.json {
 		return o.writeJSON(out, runs)
 	}
-	return o.writeTable(out, runs)
+	return o.writeTables(out, runs)
 }
 
 // generated is the made-up trace to write.
@@ -131,7 +131,7 @@ func (o *options) writeReport(runs []policyRun) error {
 	var tables strings.Builder
 	every := *o
 	every.users, every.sizes = true, true
-	if err := every.writeTable(&tables, runs); err != nil {
+	if err := every.writeTables(&tables, runs); err != nil {
 		return err
 	}
 	text := render("gpusched: one trace, several policies", o.describe(), tables.String(), runs)
