@@ -51,18 +51,27 @@ func (a *Account) member(group string) bool {
 	return slices.ContainsFunc(a.Groups, func(g *Account) bool { return g.Name == group })
 }
 
+// quotas yields whose quotas the jobs of the account count in: its own and its groups'.
+func (a *Account) quotas(yield func(*Account) bool) {
+	if !yield(a) {
+		return
+	}
+	for _, g := range a.Groups {
+		if !yield(g) {
+			return
+		}
+	}
+}
+
 // capped reports whether the account or one of its groups may not start a job of
 // this amount.
 func (a *Account) capped(n *amount) bool {
-	if a.Barred != "" || a.full(n) {
-		return true
-	}
-	for _, g := range a.Groups {
-		if g.full(n) {
+	for q := range a.quotas {
+		if q.full(n) {
 			return true
 		}
 	}
-	return false
+	return a.Barred != ""
 }
 
 func (a *Account) full(n *amount) bool {
@@ -85,8 +94,12 @@ func (a *Account) bounded() bool {
 
 // isUnbounded reports whether no job of the account is kept back, whatever the pass gives out.
 func (a *Account) isUnbounded() bool {
-	free := func(q *Account) bool { return !q.over && !q.bounded() }
-	return a.Barred == "" && free(a) && !slices.ContainsFunc(a.Groups, func(g *Account) bool { return !free(g) })
+	for q := range a.quotas {
+		if q.over || q.bounded() {
+			return false
+		}
+	}
+	return a.Barred == ""
 }
 
 // holds reports whether the quotas leave room for a job of this amount beside such use.
@@ -112,17 +125,12 @@ func (a *Account) cpusLeft() int {
 
 // addPlaced counts a job that the pass gives to the account.
 func (a *Account) addPlaced(milli int, h hostShare) {
-	a.countPlaced(milli, h)
-	for _, g := range a.Groups {
-		g.countPlaced(milli, h)
+	for q := range a.quotas {
+		q.newJobs++
+		q.newMilli += milli
+		q.newHost.mem += h.mem
+		q.newHost.cpus += h.cpus
 	}
-}
-
-func (a *Account) countPlaced(milli int, h hostShare) {
-	a.newJobs++
-	a.newMilli += milli
-	a.newHost.mem += h.mem
-	a.newHost.cpus += h.cpus
 }
 
 // called is what a message calls the account.

@@ -126,9 +126,8 @@ func (p *Planner) leaves(b *bucket) bool {
 func (a *Account) CountCapped(now Instant, fifo bool) (news bool) {
 	c, was := &a.clock, a.clock.sizes
 	c.advance(now)
-	a.beginCounts() // the pass's are running
-	for _, g := range a.Groups {
-		g.beginCounts()
+	for q := range a.quotas {
+		q.beginCounts() // the pass's are running
 	}
 	c.sizes = 0
 	if !fifo && !a.partly {

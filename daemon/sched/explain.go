@@ -149,7 +149,7 @@ func quotaReasons(a *Account, n *amount, s *Snapshot) []job.Reason {
 	if a.Barred != "" {
 		why = append(why, job.Reason{Code: job.ReasonAccount, GPU: job.NoGPU, Detail: job.Text(a.Barred)})
 	}
-	for _, q := range append([]*Account{a}, a.Groups...) {
+	for q := range a.quotas {
 		if q.MaxJobs > 0 && q.Jobs >= q.MaxJobs {
 			add(job.ReasonQuotaJobs, q, int64(q.MaxJobs), int64(q.Jobs))
 		}

@@ -70,9 +70,3 @@ func (p *Planner) openFinal() {
 		}
 	}
 }
-
-// fitsAhead reports whether the job at the cursor would fit beside what is kept, were
-// it not for a load.
-func (p *Planner) fitsAhead(q *query, b *bucket) bool {
-	return p.ahead.suffices(&b.shape.amount) && (b.shape.milli == 0 || p.gpusFit(q, &p.ahead))
-}

@@ -164,7 +164,7 @@ func (f *future) turn(e *entry) {
 // count puts a job on its GPUs, its account and the machine, or takes it off.
 func (f *future) count(r *Running, sign int) {
 	half := f.machine.Policy.HalfLife
-	for _, a := range append([]*Account{r.Account}, r.Account.Groups...) {
+	for a := range r.Account.quotas {
 		if sign > 0 {
 			a.Start(r.Quota, r.Rate, f.machine.Now, half)
 			a.Promise(r.MemBytes, r.CPUs)

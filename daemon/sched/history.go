@@ -116,10 +116,18 @@ func (p *Predictor) of(uid int) *userHistory {
 // key.
 func (u *userHistory) at(k Kind, level int) (*history, bool) {
 	key, ok := k.key(level)
-	if !ok || u == nil || u.seen[key] == nil {
-		return nil, ok
+	if !ok {
+		return nil, false
 	}
-	return u.seen[key].Value.(*history), true
+	return u.get(key), true
+}
+
+// get returns the history of a key, nil where there is none.
+func (u *userHistory) get(key historyKey) *history {
+	if u == nil || u.seen[key] == nil {
+		return nil
+	}
+	return u.seen[key].Value.(*history)
 }
 
 // touch returns the history of a key, which is new where there was none.

@@ -39,7 +39,7 @@ func infeasibleQuota(a *Account, r *job.Request) *job.Refusal {
 	if a == nil {
 		return nil
 	}
-	for _, q := range append([]*Account{a}, a.Groups...) {
+	for q := range a.quotas {
 		if q.MaxMilli > 0 && r.GPUMilli > q.MaxMilli {
 			return job.Refuse("never/quota", wish(r), q.called(), job.GPUs(q.MaxMilli))
 		}
@@ -70,7 +70,7 @@ func infeasibleGPUs(s *Snapshot, r *job.Request) *job.Refusal {
 		return nil
 	}
 	for _, id := range r.GPUIDs {
-		if !s.has(id) {
+		if !slices.ContainsFunc(s.GPUs, func(g GPU) bool { return g.Index == id }) {
 			return job.Refuse("never/gpu", id)
 		}
 	}
@@ -169,15 +169,6 @@ func (sh *resourceShape) mostMemory(s *Snapshot) (most int64) {
 		}
 	}
 	return most
-}
-
-func (s *Snapshot) has(index int) bool {
-	for i := range s.GPUs {
-		if s.GPUs[i].Index == index {
-			return true
-		}
-	}
-	return false
 }
 
 // wish is what GPUs are asked, for a refusal.

@@ -20,8 +20,8 @@ func (k Kind) memoryKey() (historyKey, bool) {
 // of one GPU; 0: no run is known.
 func (p *Predictor) Memory(k Kind) int64 {
 	key, ok := k.memoryKey()
-	if u := p.users[k.UID]; ok && u != nil && u.seen[key] != nil {
-		return u.seen[key].Value.(*history).peak
+	if h := p.users[k.UID].get(key); ok && h != nil {
+		return h.peak
 	}
 	return 0
 }

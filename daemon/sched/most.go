@@ -29,15 +29,11 @@ func (k Kind) mostKeys() (run, host historyKey, ok bool) {
 func (p *Predictor) Most(k Kind) (m Most) {
 	run, host, ok := k.mostKeys()
 	u := p.users[k.UID]
-	if !ok || u == nil {
-		return m
-	}
-	if e := u.seen[run]; e != nil {
-		h := e.Value.(*history)
+	if h := u.get(run); ok && h != nil {
 		m.Run, m.GPUMem = h.typical, h.peak
 	}
-	if e := u.seen[host]; e != nil {
-		m.HostMem = e.Value.(*history).peak
+	if h := u.get(host); ok && h != nil {
+		m.HostMem = h.peak
 	}
 	return m
 }
@@ -50,11 +46,9 @@ func (p *Predictor) ObserveMost(k Kind, took Most, now time.Time) (out []job.Pre
 	}
 	known := p.Most(k)
 	m := known.Max(took)
-	if u := p.users[k.UID]; u != nil { // of what goes on running nothing is forgotten
-		for _, key := range []historyKey{run, host} {
-			if u.seen[key] != nil {
-				u.touch(p, key)
-			}
+	for _, key := range []historyKey{run, host} { // of what goes on running nothing is forgotten
+		if u := p.users[k.UID]; u.get(key) != nil {
+			u.touch(p, key)
 		}
 	}
 	if m.Run != known.Run || m.GPUMem != known.GPUMem {

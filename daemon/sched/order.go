@@ -81,10 +81,8 @@ func (p *Planner) guards(since Instant) bool {
 }
 
 // score is that of a job of the bucket at a moment.
-func (b *bucket) score(since, at Instant) float64 { return scoreOf(b.account, b.inverse, since, at) }
-
-func scoreOf(a *Account, inverse float64, since, at Instant) float64 {
-	return 1 + a.factor*float64(max(0, at-since))*inverse
+func (b *bucket) score(since, at Instant) float64 {
+	return 1 + b.account.factor*float64(max(0, at-since))*b.inverse
 }
 
 // rankAlone is the rank of the job at the cursor without its batch, as it has once it

@@ -75,17 +75,15 @@ type ownJobsAhead struct {
 // behindOwn says what the jobs of its own account or group ahead of the job at the cursor
 // mean for it.
 func (p *Planner) behindOwn(c *cursor) ownJobsAhead {
-	a, ends := c.bucket.account, p.s.Now.Add(c.bucket.run)
-	ahead := p.aheadIn(a, c, ends)
-	for _, g := range a.Groups {
-		if ahead.keeper != nil {
-			break
+	ends, all := p.s.Now.Add(c.bucket.run), ownJobsAhead{cpus: endless}
+	for q := range c.bucket.account.quotas {
+		ahead := p.aheadIn(q, c, ends)
+		if ahead.cpus = min(ahead.cpus, all.cpus); ahead.keeper != nil {
+			return ahead
 		}
-		ofGroup := p.aheadIn(g, c, ends)
-		ofGroup.cpus = min(ofGroup.cpus, ahead.cpus)
-		ahead = ofGroup
+		all = ahead
 	}
-	return ahead
+	return all
 }
 
 // aheadIn is behindOwn for the quotas of one account or group. The job at the cursor would have
@@ -166,17 +164,13 @@ func (b *bucket) firstOpen() *entry {
 // the pass began, and will not once what runs has ended.
 func (b *bucket) keptBack(q *Account) bool {
 	a, n, full := b.account, &b.shape.amount, false
-	if a.Barred != "" || !a.mayEver(n) {
-		return false
-	}
-	full = a == q && !a.holds(a.running(), n)
-	for _, g := range a.Groups {
-		if !g.mayEver(n) {
+	for of := range a.quotas {
+		if !of.mayEver(n) {
 			return false
 		}
-		full = full || (g == q || a == q) && !g.holds(g.running(), n)
+		full = full || (of == q || a == q) && !of.holds(of.running(), n)
 	}
-	return full
+	return full && a.Barred == ""
 }
 
 // mayEver reports whether a job of this amount is within the quotas if nothing else runs.
@@ -186,9 +180,8 @@ func (a *Account) mayEver(n *amount) bool { return !(a.over && n.milli > 0) && a
 // is used of these ones then, it included.
 func (p *Planner) findPlace(q *Account, k *keeper) {
 	at := max(k.at, p.s.Now)
-	at = max(at, p.letsStart(k.account, k.asks))
-	for _, g := range k.account.Groups {
-		at = max(at, p.letsStart(g, k.asks))
+	for of := range k.account.quotas {
+		at = max(at, p.letsStart(of, k.asks))
 	}
 	use := *q.inUse()
 	for _, e := range p.quotaEnds(q) {
@@ -235,17 +228,11 @@ func (p *Planner) quotaEnds(q *Account) []quotaEnd {
 
 // keepPlace has a job keep its place in quotas since GPUs are kept for it.
 func (p *Planner) keepPlace(c *cursor, at Instant) {
-	a := c.bucket.account
-	a.keepFor(c, at)
-	for _, g := range a.Groups {
-		g.keepFor(c, at)
-	}
-}
-
-func (a *Account) keepFor(c *cursor, at Instant) {
-	if k := &a.place.reserved; k.asks == nil || c.before(&k.rank) {
-		*k = keeper{c.rank, &c.bucket.shape.amount, c.bucket.account, at}
-		a.place.found.of = nil
+	for q := range c.bucket.account.quotas {
+		if k := &q.place.reserved; k.asks == nil || c.before(&k.rank) {
+			*k = keeper{c.rank, &c.bucket.shape.amount, c.bucket.account, at}
+			q.place.found.of = nil
+		}
 	}
 }
 

@@ -57,7 +57,10 @@ func NewPlanner() *Planner {
 // begin prepares a pass.
 func (p *Planner) begin(s *Snapshot, q *Queue) {
 	p.s, p.q = s, q
-	p.largest = s.largestGPU()
+	p.largest = 0
+	for i := range s.GPUs {
+		p.largest = max(p.largest, s.GPUs[i].MemTotalBytes)
+	}
 	q.pass++
 	p.pass = q.pass
 	p.out.Place, p.out.Preempt, p.out.Backfill = p.out.Place[:0], p.out.Preempt[:0], p.out.Backfill[:0]
@@ -78,7 +81,12 @@ func (p *Planner) open(f *footprint) {
 		f.pass = p.pass
 		f.atStart, f.ever = unasked, unasked
 		f.qualify(p.s)
-		f.inService = p.s.inService(f.qual)
+		f.inService = 0
+		for i, could := range f.qual {
+			if could && p.s.GPUs[i].inService() {
+				f.inService++
+			}
+		}
 	}
 }
 

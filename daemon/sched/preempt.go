@@ -83,22 +83,19 @@ func (p *Planner) openFreed() {
 	p.freed.copyFrom(&p.now)
 	p.soon.copyFrom(&p.now)
 	for i := range p.s.Running {
-		if r := &p.s.Running[i]; r.Stopping {
-			p.release(r)
+		r := &p.s.Running[i]
+		if !r.Stopping {
+			continue
+		}
+		p.freed.giveBack(r.Grants, r.hostShare(), p.s.Now)
+		if !p.leavesLate(r) {
+			p.soon.giveBack(r.Grants, r.hostShare(), p.s.Now)
 		}
 	}
 	for i := range p.s.GPUs {
 		if g := &p.s.GPUs[i]; g.State == Cleaning && g.ReadyAt > 0 {
 			p.freed.gpus[i].ok, p.soon.gpus[i].ok = true, true
 		}
-	}
-}
-
-// release counts what a job holds as given back.
-func (p *Planner) release(r *Running) {
-	p.freed.giveBack(r.Grants, r.hostShare(), p.s.Now)
-	if !p.leavesLate(r) {
-		p.soon.giveBack(r.Grants, r.hostShare(), p.s.Now)
 	}
 }
 
@@ -224,7 +221,12 @@ func (p *Planner) anyVictim(r *rank) bool {
 // and are enough are chosen as well: a long notice neither saves a job nor makes
 // another wait.
 func (p *Planner) preemptFor(c *cursor) bool {
-	w := demand{query: c.query(p.s.Now, whenFreed), mask: p.delayedOthers(c), c: c}
+	w := demand{query: c.query(p.s.Now, whenFreed), mask: p.delayed(c), c: c}
+	for i := range p.backfill {
+		if p.backfill[i].preemptedFor { // it needs none
+			w.mask &^= 1 << i
+		}
+	}
 	if !p.pick(&w, &p.freed) {
 		return false
 	}
@@ -273,39 +275,28 @@ func (p *Planner) enough(w *demand, from *capacity) bool {
 	return p.fits(&w.query, p.capacityBehind(&w.query, from, w.mask))
 }
 
-// delayedOthers returns the reservations for other jobs that the job at the
-// cursor may be in the way of, as bits. A job for which others stop needs none.
-func (p *Planner) delayedOthers(c *cursor) (mask uint32) {
-	for i := range p.backfill {
-		if k := &p.backfill[i]; k.id != c.entry.ID && !k.preemptedFor && p.delays(c, k) {
-			mask |= 1 << i
-		}
+// ofVictim calls move with each capacity in which a victim counts: what is free once all have gone, what is soon, where
+// it does not go late, and the shadows at which it would still have been there.
+func (p *Planner) ofVictim(r *Running, move func(*capacity)) {
+	move(&p.freed)
+	if !p.leavesLate(r) {
+		move(&p.soon)
 	}
-	return mask
-}
-
-// releaseVictim counts what a victim holds as given back, now and at the shadows at
-// which it would still have been there.
-func (p *Planner) releaseVictim(r *Running) {
-	p.release(r)
 	for i := range p.backfill {
 		if r.goneBy(p.backfill[i].until) > p.backfill[i].at {
-			p.backfill[i].rest.giveBack(r.Grants, r.hostShare(), p.s.Now)
+			move(&p.backfill[i].rest)
 		}
 	}
+}
+
+// releaseVictim counts what a victim holds as given back.
+func (p *Planner) releaseVictim(r *Running) {
+	p.ofVictim(r, func(l *capacity) { l.giveBack(r.Grants, r.hostShare(), p.s.Now) })
 }
 
 // keepVictim undoes releaseVictim.
 func (p *Planner) keepVictim(r *Running) {
-	p.freed.take(r.Grants, r.hostShare())
-	if !p.leavesLate(r) {
-		p.soon.take(r.Grants, r.hostShare())
-	}
-	for i := range p.backfill {
-		if r.goneBy(p.backfill[i].until) > p.backfill[i].at {
-			p.backfill[i].rest.take(r.Grants, r.hostShare())
-		}
-	}
+	p.ofVictim(r, func(l *capacity) { l.take(r.Grants, r.hostShare()) })
 }
 
 // reserveFreed counts these grants of what is freed as the job's.

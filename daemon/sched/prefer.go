@@ -53,11 +53,3 @@ func (p *Planner) isSmall(i int) bool {
 	bytes := p.s.GPUs[i].MemTotalBytes
 	return bytes > 0 && bytes <= smallMost && bytes < p.largest/smallPart
 }
-
-// largestGPU is the memory of the largest.
-func (s *Snapshot) largestGPU() (bytes int64) {
-	for i := range s.GPUs {
-		bytes = max(bytes, s.GPUs[i].MemTotalBytes)
-	}
-	return bytes
-}

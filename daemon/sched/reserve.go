@@ -203,7 +203,7 @@ func (p *Planner) reserve(c *cursor) bool {
 	}
 	p.releases()
 	q := c.query(p.s.Now, whenAhead)
-	if p.fitsAhead(&q, c.bucket) {
+	if p.fits(&q, &p.ahead) {
 		return false
 	}
 	r := p.newReservation()

@@ -61,8 +61,8 @@ func (p *Planner) cpusFor(sh *resourceShape, a *Account, l *capacity) int {
 	if sh.cpus > 0 {
 		return sh.cpus
 	}
-	part := min(p.s.Host.cpusOf(sh.milli, len(p.s.GPUs)), a.cpusLeft())
-	for _, q := range a.Groups {
+	part := p.s.Host.cpusOf(sh.milli, len(p.s.GPUs))
+	for q := range a.quotas {
 		part = min(part, q.cpusLeft())
 	}
 	return max(0, min(part, l.cpus))

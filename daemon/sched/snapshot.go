@@ -84,16 +84,6 @@ func (g *GPU) unified() bool { return g.MemTotalBytes == 0 && !g.unread() }
 // inService reports whether the GPU serves jobs, or will in a moment: it may be cleaned after one.
 func (g *GPU) inService() bool { return g.State == OK || g.State == Cleaning || g.State == Suspect }
 
-// inService counts the GPUs that are in service among those marked.
-func (s *Snapshot) inService(marked []bool) (n int) {
-	for i, is := range marked {
-		if is && s.GPUs[i].inService() {
-			n++
-		}
-	}
-	return n
-}
-
 // free returns the memory that can be promised to a new job.
 func (g *GPU) free() int64 {
 	free := g.MemFreeBytes

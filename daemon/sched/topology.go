@@ -78,47 +78,31 @@ func (w setScore) better(o setScore) bool {
 // mask from the highest down: the lowest positions come first.
 func (p *Planner) exact(list []int, n int) {
 	var best setScore
-	found := uint32(0)
 	k := len(list)
-	for mask := uint32(1)<<k - uint32(1)<<(k-n); mask > 0; mask-- {
+	in, kept := make([]bool, k), make([]bool, k)
+	first := uint32(1)<<k - uint32(1)<<(k-n)
+	for mask := first; mask > 0; mask-- {
 		if bits.OnesCount32(mask) != n {
 			continue
 		}
-		if w := p.score(list, mask); found == 0 || w.better(best) {
-			best, found = w, mask
+		for at := range in {
+			in[at] = mask&(1<<(k-1-at)) != 0
+		}
+		if w := p.score(list, in); mask == first || w.better(best) {
+			best = w
+			copy(kept, in)
 		}
 	}
+	p.take(list, kept)
+}
+
+// take makes a set of those of the candidates that are in it.
+func (p *Planner) take(list []int, in []bool) {
 	for at, i := range list {
-		if found&(1<<(k-1-at)) != 0 {
+		if in[at] {
 			p.set = append(p.set, i)
 		}
 	}
-}
-
-// score sums up a set; the candidate at position 0 is the highest bit.
-func (p *Planner) score(list []int, mask uint32) (w setScore) {
-	k := len(list)
-	for at := range list {
-		if mask&(1<<(k-1-at)) == 0 {
-			continue
-		}
-		w.degree += p.degree[at]
-		w.foreign += p.foreign(list[at])
-		for other := range at {
-			if mask&(1<<(k-1-other)) != 0 {
-				w.inside += p.link(list[at], list[other])
-			}
-		}
-	}
-	return w
-}
-
-// foreign is 1 for a GPU that a process from outside uses.
-func (p *Planner) foreign(i int) int64 {
-	if p.s.GPUs[i].Foreign {
-		return 1
-	}
-	return 0
 }
 
 // greedy grows a set from each candidate by the heaviest link to it, keeps the
@@ -133,18 +117,14 @@ func (p *Planner) greedy(list []int, n int) {
 		for range n - 1 {
 			in[p.heaviest(list, in)] = true
 		}
-		if w := p.sum(list, in); seed == 0 || w.better(best) {
+		if w := p.score(list, in); seed == 0 || w.better(best) {
 			best = w
 			copy(kept, in)
 		}
 	}
 	for p.swap(list, kept, &best) {
 	}
-	for at, i := range list {
-		if kept[at] {
-			p.set = append(p.set, i)
-		}
-	}
+	p.take(list, kept)
 }
 
 // heaviest returns the candidate outside the set with the heaviest links to it.
@@ -167,13 +147,16 @@ func (p *Planner) heaviest(list []int, in []bool) int {
 	return best
 }
 
-func (p *Planner) sum(list []int, in []bool) (w setScore) {
+// score sums up a set.
+func (p *Planner) score(list []int, in []bool) (w setScore) {
 	for at, a := range list {
 		if !in[at] {
 			continue
 		}
 		w.degree += p.degree[at]
-		w.foreign += p.foreign(a)
+		if p.s.GPUs[a].Foreign {
+			w.foreign++
+		}
 		for other := range at {
 			if in[other] {
 				w.inside += p.link(a, list[other])
@@ -192,7 +175,7 @@ func (p *Planner) swap(list []int, in []bool, best *setScore) bool {
 				continue
 			}
 			in[out], in[other] = false, true
-			if w := p.sum(list, in); w.better(*best) {
+			if w := p.score(list, in); w.better(*best) {
 				*best = w
 				return true
 			}
