@@ -152,7 +152,7 @@ func (f *Forecast) With(id job.ID, r *job.Request, expected time.Duration, until
 // StartsNow reports whether a job starts at once, which does not depend on how long others run. It
 // costs about as much as a pass.
 func (f *Forecast) StartsNow(id job.ID, asked func() bool) bool {
-	one := newFuture(f, chance{0, 1}, maxPasses, nil)
+	one := newFuture(f, sampling{0, 1}, maxPasses, nil)
 	one.until = f.s.Now.Add(1)
 	return one.goTo(id, asked) && one.start(id) == f.s.Now
 }

@@ -59,7 +59,7 @@ func (f *Forecast) Waiting() []job.ID {
 }
 
 func newCourse(of *Forecast, far time.Duration) *future {
-	f := newFuture(of, chance{1, 2}, maxPasses, &course{far: of.s.Now.Add(far), open: map[job.ID]int{}})
+	f := newFuture(of, sampling{1, 2}, maxPasses, &course{far: of.s.Now.Add(far), open: map[job.ID]int{}})
 	for i := range f.machine.Running {
 		f.stay(f.machine.Running[i].ID, i, true)
 	}

@@ -126,9 +126,9 @@ func (p *Planner) quotaReasons(w *Waiting, sh *resourceShape) []job.Reason {
 	if e := p.q.entries[w.ID]; e != nil { // there it may be of a batch
 		p.rank(&c.rank, e.bucket, e)
 	}
-	if ahead := p.behindOwn(&c); ahead.keeper != nil && len(why) == 0 {
+	if ahead := p.behindOwn(&c); ahead.hold != nil && len(why) == 0 {
 		why = append(why, job.Reason{
-			Code: job.ReasonQuotaKept, GPU: job.NoGPU, Job: ahead.keeper.id, Detail: ahead.quotas.called(),
+			Code: job.ReasonQuotaKept, GPU: job.NoGPU, Job: ahead.hold.id, Detail: ahead.quotas.called(),
 		})
 	}
 	return why

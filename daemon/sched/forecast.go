@@ -10,7 +10,7 @@ import (
 // maxForecast is for how many waiting jobs, the first in order, a start is forecast.
 const maxForecast = 200
 
-// manyFutures is how many are looked at where run times are not known: a prime number, see luck.
+// manyFutures is how many are looked at where run times are not known: a prime number, see quantile.
 const manyFutures = 19
 
 // Forecast foretells when the first waiting jobs start, from some futures: in each of them
@@ -148,7 +148,7 @@ func (f *Forecast) begin() {
 	}
 	most := min(maxPasses, allPasses/n)
 	for i := range n {
-		f.futures = append(f.futures, newFuture(f, chance{i, n}, most, nil))
+		f.futures = append(f.futures, newFuture(f, sampling{i, n}, most, nil))
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 type future struct {
 	planner  *Planner
 	copies   copies
-	chance   chance
+	sampling sampling
 	begun    Instant
 	machine  Snapshot // as it is in this future by now
 	queue    *Queue
@@ -44,9 +44,9 @@ type fate struct {
 }
 
 // newFuture returns one of the futures of what a forecast copied.
-func newFuture(of *Forecast, one chance, most int, record *course) *future {
+func newFuture(of *Forecast, one sampling, most int, record *course) *future {
 	f := &future{
-		planner: NewPlanner(), copies: newCopies(), chance: one, begun: of.s.Now, queue: NewQueue(),
+		planner: NewPlanner(), copies: newCopies(), sampling: one, begun: of.s.Now, queue: NewQueue(),
 		arrays: map[*Throttle]job.ID{}, wanted: map[job.ID]bool{}, starts: map[job.ID]Instant{},
 		most: most, believed: of.believed, ofTasks: map[job.ID]*Estimate{}, runTimes: map[job.ID]time.Duration{},
 		course: record, until: of.until,

@@ -53,7 +53,7 @@ func (f *future) goOn() {
 	}
 	at := f.next(plan)
 	if at >= f.farthest() {
-		if f.over = f.chance.number > 0 || f.until > 0 || !f.endEndless(); f.over {
+		if f.over = f.sampling.number > 0 || f.until > 0 || !f.endEndless(); f.over {
 			return
 		}
 		f.freed, at = true, f.machine.Now.Add(1)

@@ -197,7 +197,7 @@ func (p *Planner) refuse() {
 		p.blocked.pop()
 	case !c.open(): // another job of its array was faster
 		p.blocked.settle(p.seek(c))
-	case p.behindOwn(c).keeper != nil:
+	case p.behindOwn(c).hold != nil:
 		p.blocked.pop()
 	case p.reserve(c):
 		p.blocked.settle(p.next(c))
@@ -240,7 +240,7 @@ func (p *Planner) tryFirst() {
 	switch {
 	case fits:
 		ahead := p.behindOwn(c)
-		if ahead.keeper != nil { // and so it is for all of its bucket
+		if ahead.hold != nil { // and so it is for all of its bucket
 			p.heap.pop()
 			return
 		}
@@ -294,7 +294,7 @@ func (p *Planner) placeBehind(c *cursor, mask uint32, besideOwn int) {
 func (p *Planner) passOver(c *cursor) bool {
 	mask := p.delayed(c)
 	if p.keepsMore() && !c.given && !p.hopeless(c.bucket) {
-		if p.behindOwn(c).keeper != nil {
+		if p.behindOwn(c).hold != nil {
 			return false
 		}
 		if p.reserve(c) {

@@ -126,7 +126,7 @@ func (p *Planner) firstLeft() *cursor {
 			p.blocked.pop()
 		case !c.open(): // another job of its array was faster
 			p.blocked.settle(p.seek(c))
-		case p.behindOwn(c).keeper != nil:
+		case p.behindOwn(c).hold != nil:
 			p.blocked.pop()
 		default:
 			return c

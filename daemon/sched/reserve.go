@@ -215,7 +215,7 @@ func (p *Planner) reserve(c *cursor) bool {
 	r.run, r.lateRun = c.bucket.run, c.bucket.late
 	r.host, r.then = c.bucket.shape.hostShare, p.rankAt(c, r.at)
 	p.keep(r, p.chooseLatest(&q, &r.rest), c.bucket.shape.gpuMem > 0)
-	p.keepPlace(c, r.at)
+	p.holdQuotas(c, r.at)
 	return true
 }
 

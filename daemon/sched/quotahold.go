@@ -24,8 +24,8 @@ func (u *quotaUse) add(o quotaUse, sign int) {
 	u.cpus += sign * o.cpus
 }
 
-// keeper is a waiting job that keeps its place in quotas.
-type keeper struct {
+// quotaHold is a waiting job that keeps its place in quotas.
+type quotaHold struct {
 	rank
 	asks    *amount // nil: there is none
 	account *Account
@@ -35,17 +35,17 @@ type keeper struct {
 // quotaPlace is what a pass knows of the place that is kept in the quotas of an account.
 type quotaPlace struct {
 	sought   bool
-	capped   keeper // the first that a quota kept back as the pass began
-	reserved keeper // the first for which the pass keeps GPUs
+	capped   quotaHold // the first that a quota kept back as the pass began
+	reserved quotaHold // the first for which the pass keeps GPUs
 
 	found foundPlace
 }
 
 // foundPlace is where the place of a job in quotas is.
 type foundPlace struct {
-	of    *keeper // whose
-	given int     // with so many starts of the pass
-	at    Instant // when the quotas let it start; Never: nobody knows
+	of    *quotaHold // whose
+	given int        // with so many starts of the pass
+	at    Instant    // when the quotas let it start; Never: nobody knows
 	use   quotaUse
 }
 
@@ -67,9 +67,9 @@ func (a *Account) belongs(to *Account) bool {
 
 // ownJobsAhead is what the jobs of its own account or group ahead of a job mean for it.
 type ownJobsAhead struct {
-	keeper *keeper  // the job whose place in quotas it would take; nil: there is none, it may start
-	quotas *Account // whose quotas these are
-	cpus   int      // how many CPUs it may take beside the jobs ahead
+	hold   *quotaHold // the job whose place in quotas it would take; nil: there is none, it may start
+	quotas *Account   // whose quotas these are
+	cpus   int        // how many CPUs it may take beside the jobs ahead
 }
 
 // behindOwn says what the jobs of its own account or group ahead of the job at the cursor
@@ -78,7 +78,7 @@ func (p *Planner) behindOwn(c *cursor) ownJobsAhead {
 	ends, all := p.s.Now.Add(c.bucket.run), ownJobsAhead{cpus: endless}
 	for q := range c.bucket.account.quotas {
 		ahead := p.aheadIn(q, c, ends)
-		if ahead.cpus = min(ahead.cpus, all.cpus); ahead.keeper != nil {
+		if ahead.cpus = min(ahead.cpus, all.cpus); ahead.hold != nil {
 			return ahead
 		}
 		all = ahead
@@ -93,7 +93,7 @@ func (p *Planner) aheadIn(q *Account, c *cursor, ends Instant) ownJobsAhead {
 	if !q.bounded() {
 		return ahead
 	}
-	k := p.keeperBefore(q, c)
+	k := p.holdBefore(q, c)
 	if k == nil {
 		return ahead
 	}
@@ -105,7 +105,7 @@ func (p *Planner) aheadIn(q *Account, c *cursor, ends Instant) ownJobsAhead {
 		return ahead
 	}
 	if !q.holds(&place.use, &c.bucket.shape.amount) {
-		return ownJobsAhead{keeper: k, quotas: q}
+		return ownJobsAhead{hold: k, quotas: q}
 	}
 	if q.MaxCPUs > 0 {
 		ahead.cpus = q.MaxCPUs - place.use.cpus
@@ -113,9 +113,9 @@ func (p *Planner) aheadIn(q *Account, c *cursor, ends Instant) ownJobsAhead {
 	return ahead
 }
 
-// keeperBefore returns the first job that keeps its place in these quotas, if it stands
+// holdBefore returns the first job that keeps its place in these quotas, if it stands
 // before the one at the cursor.
-func (p *Planner) keeperBefore(q *Account, c *cursor) *keeper {
+func (p *Planner) holdBefore(q *Account, c *cursor) *quotaHold {
 	if !q.place.sought {
 		q.place.sought = true
 		p.findCapped(q)
@@ -145,7 +145,7 @@ func (p *Planner) findCapped(q *Account) {
 		var r rank
 		p.rank(&r, b, e)
 		if k := &q.place.capped; k.asks == nil || r.before(&k.rank) {
-			*k = keeper{rank: r, asks: &b.shape.amount, account: b.account}
+			*k = quotaHold{rank: r, asks: &b.shape.amount, account: b.account}
 		}
 	}
 }
@@ -178,7 +178,7 @@ func (a *Account) mayEver(n *amount) bool { return !(a.over && n.milli > 0) && a
 
 // findPlace finds when the quotas of a job's account and groups let it start, and what
 // is used of these ones then, it included.
-func (p *Planner) findPlace(q *Account, k *keeper) {
+func (p *Planner) findPlace(q *Account, k *quotaHold) {
 	at := max(k.at, p.s.Now)
 	for of := range k.account.quotas {
 		at = max(at, p.letsStart(of, k.asks))
@@ -226,11 +226,11 @@ func (p *Planner) quotaEnds(q *Account) []quotaEnd {
 	return p.backs
 }
 
-// keepPlace has a job keep its place in quotas since GPUs are kept for it.
-func (p *Planner) keepPlace(c *cursor, at Instant) {
+// holdQuotas has a job keep its place in quotas since GPUs are kept for it.
+func (p *Planner) holdQuotas(c *cursor, at Instant) {
 	for q := range c.bucket.account.quotas {
 		if k := &q.place.reserved; k.asks == nil || c.before(&k.rank) {
-			*k = keeper{c.rank, &c.bucket.shape.amount, c.bucket.account, at}
+			*k = quotaHold{c.rank, &c.bucket.shape.amount, c.bucket.account, at}
 			q.place.found.of = nil
 		}
 	}

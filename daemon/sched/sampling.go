@@ -6,19 +6,19 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// chance is which of how many futures one is: a prime number of them.
-type chance struct{ number, of int }
+// sampling says which of how many futures one is: a prime number of them.
+type sampling struct{ number, of int }
 
-// luck is the part of like jobs that run for less time than this one does in this future. Over
+// quantile is the part of like jobs that run for less time than this one does in this future. Over
 // all futures it is each of the middles of so many equal parts once, in an order that is another
 // for nearly every job.
-func (c chance) luck(id job.ID) float64 {
+func (s sampling) quantile(id job.ID) float64 {
 	h := uint64(id) * 0x9e3779b97f4a7c15 // a common mix of bits (splitmix64)
 	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
 	h ^= h >> 27
-	step, from := 1+h%uint64(max(1, c.of-1)), h>>32
-	at := (uint64(c.number)*step + from) % uint64(c.of)
-	return (float64(at) + 0.5) / float64(c.of)
+	step, from := 1+h%uint64(max(1, s.of-1)), h>>32
+	at := (uint64(s.number)*step + from) % uint64(s.of)
+	return (float64(at) + 0.5) / float64(s.of)
 }
 
 // runTime is how long a job runs in this future, of which it has run so long already, also if
@@ -26,7 +26,7 @@ func (c chance) luck(id job.ID) float64 {
 func (f *future) runTime(id job.ID, e *Estimate, ran time.Duration) time.Duration {
 	d, ok := f.runTimes[id]
 	if !ok {
-		d = e.Draw(f.chance.luck(id), ran)
+		d = e.Draw(f.sampling.quantile(id), ran)
 		f.runTimes[id] = d
 	}
 	return d
