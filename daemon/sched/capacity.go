@@ -116,13 +116,8 @@ func (l *capacity) moveNoGPU(sign int, grants []Grant, h hostShare) {
 	}
 }
 
-// noGPUHas reports whether a job that asks no GPU may have what it asks of the machine, if
-// there is as much: of the share of such jobs. Of memory, which each has, it may have more
-// while none of them runs, so that none waits for ever.
-func (l *hostCapacity) noGPUHas(h hostShare) bool {
-	return l.noGPUHasMem(h.mem) && l.noGPU.hasCPUs(h.cpus)
-}
-
+// noGPUHasMem reports whether the share of jobs that ask no GPU has this memory. While none of them runs, one may have
+// more, so that none waits for ever.
 func (l *hostCapacity) noGPUHasMem(mem int64) bool { return mem <= l.noGPU.mem || l.noGPUJobs == 0 }
 
 // take gives away.
@@ -202,7 +197,7 @@ func (h *hostCapacity) suffices(n *amount) bool {
 	if h.slots <= 0 || !h.has(n.hostShare) {
 		return false
 	}
-	return n.milli > 0 || h.noGPU.slots > 0 && h.noGPUHas(n.hostShare)
+	return n.milli > 0 || h.noGPU.slots > 0 && h.noGPUHasMem(n.mem) && h.noGPU.hasCPUs(n.cpus)
 }
 
 // gpusFit reports whether the capacity has the GPUs that are asked.

@@ -22,13 +22,7 @@ func (l *lengths) learn(run time.Duration, weight float64) {
 		l[i] *= 1 - 1/weight
 	}
 	l[binOf(run)] += 1 / weight
-	l.trim()
-}
-
-// trim drops what is too little to count, so that little is to be kept on record, and a
-// restart forgets nothing.
-func (l *lengths) trim() {
-	for i := range l {
+	for i := range l { // what is too little to count isn't kept on record, and so a restart forgets nothing
 		if l[i] <= leastTail {
 			l[i] = 0
 		}

@@ -64,7 +64,9 @@ func (p *Planner) preempt() {
 		if c == nil {
 			break
 		}
-		some := p.anyVictim(&c.rank)
+		some := slices.ContainsFunc(p.victims, func(v victim) bool {
+			return !v.chosen && v.yieldsWithOthers(&c.rank, p.s.Policy.FIFO)
+		})
 		if some {
 			tries++
 		} else if !c.again {
@@ -207,12 +209,6 @@ func (p *Planner) lowerTogether(list []Preemption, r *rank) bool {
 func (p *Planner) victimOf(q Preemption) *victim {
 	at := slices.IndexFunc(p.victims, func(v victim) bool { return v.run.ID == q.Victim })
 	return &p.victims[at]
-}
-
-func (p *Planner) anyVictim(r *rank) bool {
-	return slices.ContainsFunc(p.victims, func(v victim) bool {
-		return !v.chosen && v.yieldsWithOthers(r, p.s.Policy.FIFO)
-	})
 }
 
 // preemptFor chooses victims for the job at the cursor and counts what they

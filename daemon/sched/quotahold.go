@@ -56,9 +56,6 @@ type quotaEnd struct {
 	quotaUse
 }
 
-// inQuota is what a running job counts for.
-func (r *Running) inQuota() quotaUse { return quotaUse{1, r.Quota, r.hostShare()} }
-
 // belongs reports whether what an account runs counts in the quotas of another: in its own,
 // and its group's.
 func (a *Account) belongs(to *Account) bool {
@@ -215,7 +212,7 @@ func (p *Planner) quotaEnds(q *Account) []quotaEnd {
 	p.backs = p.backs[:0]
 	for i := range p.s.Running {
 		if r := &p.s.Running[i]; r.Account.belongs(q) {
-			p.backs = append(p.backs, quotaEnd{max(r.End, p.s.Now), r.Account, r.inQuota()})
+			p.backs = append(p.backs, quotaEnd{max(r.End, p.s.Now), r.Account, quotaUse{1, r.Quota, r.hostShare()}})
 		}
 	}
 	for _, e := range p.given {

@@ -118,17 +118,14 @@ type footprint struct {
 
 func newShape(r *job.Request) *resourceShape {
 	n := needsOf(r)
-	return &resourceShape{needs: n, footprint: newFootprint(r, n.footprintKey())}
+	f := footprint{key: n.footprintKey(), whole: r.Whole(), part: r.Part(), alone: r.Alone()}
+	return &resourceShape{needs: n, footprint: &f}
 }
 
 // like is a shape of the same needs that belongs to no queue.
 func (sh *resourceShape) like() *resourceShape {
 	f := footprint{key: sh.key, whole: sh.whole, part: sh.part, alone: sh.alone}
 	return &resourceShape{needs: sh.needs, footprint: &f}
-}
-
-func newFootprint(r *job.Request, key footprintKey) *footprint {
-	return &footprint{key: key, whole: r.Whole(), part: r.Part(), alone: r.Alone()}
 }
 
 // qualify fills in which GPUs could ever serve the footprint.
