@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/foresight"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units"
 )
@@ -111,7 +112,7 @@ func (d *Daemon) try(ctx context.Context, s job.Submission) (job.Submitted, erro
 		return job.Submitted{}, err
 	}
 	var v job.JobView
-	var ahead *core.Foresight
+	var ahead *foresight.Foresight
 	var refusal *job.Refusal
 	err = d.ask(ctx, func(c *core.Core, now time.Time) { v, ahead, refusal = c.Try(s, now) })
 	if err != nil {
@@ -154,7 +155,7 @@ func (d *Daemon) Do(ctx context.Context, who job.Actor, c job.Command) error {
 // Query returns what was asked, as of after everything acknowledged.
 func (d *Daemon) Query(ctx context.Context, q job.Query) (job.View, error) {
 	var v job.View
-	var ahead *core.Foresight
+	var ahead *foresight.Foresight
 	if err := d.ask(ctx, func(c *core.Core, now time.Time) { v, ahead = c.Look(q, now) }); err != nil {
 		return job.View{}, err
 	}

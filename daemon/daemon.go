@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpusched/gpusched/cgroup"
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/metrics"
 	"github.com/gpusched/gpusched/units"
@@ -16,7 +17,7 @@ import (
 
 // Settings is what may change while the daemon runs.
 type Settings struct {
-	Policy         core.Policy
+	Policy         site.Policy
 	SampleInterval time.Duration
 	TasksMax       uint64
 	ExtraDevices   func() []cgroup.Device // for jobs with a GPU, asked at each start

@@ -40,6 +40,14 @@
 //
 //	daemon                    this package: loop, committer, executor, sampler, backend of the server
 //	daemon/core               pure life cycle: Step(event, now) → records, actions, replies
+//	daemon/core/accounts      users and groups: quotas, charging, fair share
+//	daemon/core/estimates     how long jobs run and what they take
+//	daemon/core/foresight     forecasts for readers, and what would start a job sooner
+//	daemon/core/gpus          the GPUs over time: samples, errors, use, what is left behind
+//	daemon/core/outbox        messages that users are owed
+//	daemon/core/site          what the site decided, and what the machine is
+//	daemon/core/starts        how the starts of units go
+//	daemon/core/tracked       the jobs that have not ended
 //	daemon/sched              pure placement: Plan, Explain, Never
 //	daemon/job                pure values: ids, requests, states, results, reasons
 //	daemon/events             what is announced to those who follow, and the last of it

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/foresight"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -13,30 +14,30 @@ import (
 // the loop, which others wait for. However many ask, and whatever changes
 // between their questions, those who wait for their turn share one.
 type foretelling struct {
-	mu     sync.Mutex      // guards newest
-	newest *core.Foresight // that anybody has asked of: all who wait for their turn are in it
+	mu     sync.Mutex           // guards newest
+	newest *foresight.Foresight // that anybody has asked of: all who wait for their turn are in it
 
-	turn chan struct{}   // holds one while somebody has the turn: guards used, and what is in a forecast
-	used *core.Foresight // by the last whose turn it was
+	turn chan struct{}        // holds one while somebody has the turn: guards used, and what is in a forecast
+	used *foresight.Foresight // by the last whose turn it was
 }
 
 // foretold is the job with when it is expected to start, if it waits and that can be told.
 func (d *Daemon) foretold(ctx context.Context, v job.JobView) job.JobView {
-	var ahead *core.Foresight
+	var ahead *foresight.Foresight
 	if v.State == job.Queued && d.ask(ctx, func(c *core.Core, now time.Time) { ahead = c.Foresee(now) }) != nil {
 		return v
 	}
 	return d.ahead.foretell(ctx, ahead, v)
 }
 
-func (f *foretelling) foretell(ctx context.Context, ahead *core.Foresight, v job.JobView) job.JobView {
+func (f *foretelling) foretell(ctx context.Context, ahead *foresight.Foresight, v job.JobView) job.JobView {
 	list := []job.JobView{v}
 	f.foretellAll(ctx, ahead, list)
 	return list[0]
 }
 
 // foretellAll fills in when jobs are expected to start. Who has left is not told.
-func (f *foretelling) foretellAll(ctx context.Context, ahead *core.Foresight, list []job.JobView) {
+func (f *foretelling) foretellAll(ctx context.Context, ahead *foresight.Foresight, list []job.JobView) {
 	if ahead == nil {
 		return
 	}
@@ -58,7 +59,7 @@ func (f *foretelling) foretellAll(ctx context.Context, ahead *core.Foresight, li
 // Course says what becomes of the GPUs. It shares the turn of those who ask when jobs start, as
 // the forecast is the same.
 func (d *Daemon) Course(ctx context.Context) (job.Course, error) {
-	var ahead *core.Foresight
+	var ahead *foresight.Foresight
 	if err := d.ask(ctx, func(c *core.Core, now time.Time) { ahead = c.Prospect(now) }); err != nil {
 		return job.Course{}, err
 	}
@@ -78,7 +79,7 @@ func (d *Daemon) Course(ctx context.Context) (job.Course, error) {
 }
 
 // see takes in a forecast that somebody asked for.
-func (f *foretelling) see(ahead *core.Foresight) {
+func (f *foretelling) see(ahead *foresight.Foresight) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.newest == nil || ahead.Number > f.newest.Number {
@@ -88,7 +89,7 @@ func (f *foretelling) see(ahead *core.Foresight) {
 
 // best returns the forecast to use instead of one: that which was used last, if it is not
 // older, else the newest.
-func (f *foretelling) best(ahead *core.Foresight) *core.Foresight {
+func (f *foretelling) best(ahead *foresight.Foresight) *foresight.Foresight {
 	if ahead.Number == 0 { // it is of what was only tried
 		return ahead
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/foresight"
+	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -13,8 +15,8 @@ import (
 // before, where that is not older, and else from the newest. What was only tried is of use
 // to nobody else.
 func TestForetellingShares(t *testing.T) {
-	c, now := core.New(core.Policy{}, "boot", job.Restored{}), time.Unix(1_700_000_000, 0)
-	made := make([]*core.Foresight, 4)
+	c, now := core.New(site.Policy{}, "boot", job.Restored{}), time.Unix(1_700_000_000, 0)
+	made := make([]*foresight.Foresight, 4)
 	for i := range made {
 		made[i] = c.Foresee(now.Add(time.Duration(i) * time.Hour))
 	}
@@ -28,7 +30,7 @@ func TestForetellingShares(t *testing.T) {
 			t.Errorf("%d: forecast %d, want %d", i, got.Number, made[step.want].Number)
 		}
 	}
-	tried := &core.Foresight{}
+	tried := &foresight.Foresight{}
 	if f.see(tried); f.best(tried) != tried || f.best(made[3]) != made[3] {
 		t.Error("what was only tried is shared")
 	}
@@ -38,7 +40,7 @@ func TestForetellingShares(t *testing.T) {
 func TestForetellingIsLeft(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
-	c, f := core.New(core.Policy{}, "boot", job.Restored{}), foretelling{turn: make(chan struct{}, 1)}
+	c, f := core.New(site.Policy{}, "boot", job.Restored{}), foretelling{turn: make(chan struct{}, 1)}
 	ahead := c.Foresee(time.Unix(1_700_000_000, 0))
 	f.turn <- struct{}{}
 	v := job.JobView{Job: job.Job{ID: 1, State: job.Queued}}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/accounts"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -26,7 +27,7 @@ func (d *Daemon) followGroups(ctx context.Context) {
 
 // lookUpGroups tells the core which accounts are in groups with a quota that they do not count for.
 func (d *Daemon) lookUpGroups(ctx context.Context, wait bool) {
-	var all, found []core.Member
+	var all, found []accounts.Member
 	if d.ask(ctx, func(c *core.Core, _ time.Time) { all = c.Members() }) != nil {
 		return
 	}
@@ -55,7 +56,7 @@ func (d *Daemon) joined(j *job.Job, failed *core.StartFailed) bool {
 	if len(in) == 0 {
 		return false
 	}
-	d.post(core.Enrolled{Members: []core.Member{{UID: person.UID, Groups: in}}})
+	d.post(core.Enrolled{Members: []accounts.Member{{UID: person.UID, Groups: in}}})
 	failed.How = core.StartJoined
 	failed.Detail = fmt.Sprintf("when it was placed it was not known that %s is in group %s, whose quota it counts for now",
 		person.User, strings.Join(in, ", "))

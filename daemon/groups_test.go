@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/accounts"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -42,7 +43,7 @@ func TestAStartLooksUpGroups(t *testing.T) {
 			t.Errorf("%s: %t, %+v", name, joined, failed)
 		}
 		m, told := d.inbox.take()
-		if want := (core.Enrolled{Members: []core.Member{{UID: c.want, Groups: []string{"lab"}}}}); told != (c.want != 0) ||
+		if want := (core.Enrolled{Members: []accounts.Member{{UID: c.want, Groups: []string{"lab"}}}}); told != (c.want != 0) ||
 			told && !reflect.DeepEqual(m.event, want) {
 			t.Errorf("%s: the core is told %+v", name, m.event)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/starts"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/words"
 )
@@ -20,7 +21,7 @@ func (d *Daemon) Health(ctx context.Context) []job.Check {
 	var active []job.Job
 	var slow *core.SlowStart
 	var machine, quota core.Hopeless
-	var troubles []core.StartTrouble
+	var troubles []starts.Trouble
 	asking, cancel := d.host.Timeout(ctx, CheckTime)
 	defer cancel()
 	err := d.ask(asking, func(c *core.Core, now time.Time) {
@@ -50,7 +51,7 @@ const startsFailing = time.Hour
 
 // checkStarts reports starts that fail for no fault of the jobs, and are tried
 // again.
-func (d *Daemon) checkStarts(slow *core.SlowStart, troubles []core.StartTrouble) job.Check {
+func (d *Daemon) checkStarts(slow *core.SlowStart, troubles []starts.Trouble) job.Check {
 	since, err := d.starting.last()
 	if slow != nil && len(troubles) == 0 && (err == nil || since.After(slow.Since)) { // else nobody's jobs start
 		return checkSlowStart(slow, d.host.Now())
@@ -78,7 +79,7 @@ func (d *Daemon) checkStarts(slow *core.SlowStart, troubles []core.StartTrouble)
 	return c
 }
 
-func startTrouble(t *core.StartTrouble) string {
+func startTrouble(t *starts.Trouble) string {
 	text := fmt.Sprintf("the last %d starts of jobs of %s failed since ", t.Starts, cmp.Or(t.User, "several users"))
 	if t.Starts == 1 {
 		text = "the last start of a job of " + t.User + " failed at "

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units"
 	"github.com/gpusched/gpusched/units/unittest"
@@ -49,7 +49,7 @@ func (n *told) all() []string {
 func (r *rig) endIdle() {
 	s := r.settings
 	s.SampleInterval = time.Millisecond
-	s.Policy.Usage = core.UsagePolicy{Idle: core.WarnAndStop, IdleAfter: time.Millisecond, IdleGrace: time.Millisecond}
+	s.Policy.Usage = site.UsagePolicy{Idle: site.WarnAndStop, IdleAfter: time.Millisecond, IdleGrace: time.Millisecond}
 	r.d.Reload(s)
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/foresight"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -122,7 +123,7 @@ func (d *Daemon) finishPiece(ctx context.Context, s piece, who job.Actor, few bo
 			waiting = append(waiting, o.Job)
 		}
 	}
-	var ahead *core.Foresight
+	var ahead *foresight.Foresight
 	if len(waiting) == 0 || d.ask(ctx, func(c *core.Core, now time.Time) { ahead = c.Foresee(now) }) != nil {
 		return r.Each, nil
 	}

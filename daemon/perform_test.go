@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/starts"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units"
 	"github.com/gpusched/gpusched/units/launch"
@@ -306,13 +307,13 @@ func TestHealthOfStarts(t *testing.T) {
 	why := job.Text("systemd: Unit gpujobs-u1001.slice is masked.")
 	d := &Daemon{host: machine{}}
 	for _, c := range []struct {
-		list []core.StartTrouble
+		list []starts.Trouble
 		want job.Check
 	}{
 		{nil, job.Check{Health: job.Healthy, Detail: "jobs that are placed start"}},
-		{[]core.StartTrouble{{User: "alice", Starts: 1, Since: at, Why: why}},
+		{[]starts.Trouble{{User: "alice", Starts: 1, Since: at, Why: why}},
 			job.Check{Health: job.Degraded, Detail: "the last start of a job of alice failed at 12:00:00: " + why.Text}},
-		{[]core.StartTrouble{{All: true, Starts: 3, Since: at, Why: why, Next: at.Add(time.Minute)}},
+		{[]starts.Trouble{{All: true, Starts: 3, Since: at, Why: why, Next: at.Add(time.Minute)}},
 			job.Check{Health: job.Failing, Detail: "the last 3 starts of jobs of several users failed since 12:00:00: " + why.Text + "; one job is tried at a time, the next at 12:01:00"}},
 	} {
 		if got := d.checkStarts(nil, c.list); got.Health != c.want.Health || got.Detail != c.want.Detail || (got.Next == "") != (c.list == nil) {

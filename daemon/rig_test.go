@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon"
-	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/store"
 	"github.com/gpusched/gpusched/gpu"
@@ -68,7 +68,7 @@ func (r *rig) start() {
 	}
 	r.told.bus = r.bus
 	r.settings = daemon.Settings{
-		Policy:         core.Policy{StartsInFlight: 4, DefaultGrace: 30 * time.Second, DefaultRequeue: true, CleaningTimeout: time.Minute, MemSlackBytes: 1 << 29, FreshFor: time.Second, Xids: gpu.DefaultXids()},
+		Policy:         site.Policy{StartsInFlight: 4, DefaultGrace: 30 * time.Second, DefaultRequeue: true, CleaningTimeout: time.Minute, MemSlackBytes: 1 << 29, FreshFor: time.Second, Xids: gpu.DefaultXids()},
 		SampleInterval: time.Hour, TasksMax: 100, RequireFilter: true,
 	}
 	r.d, err = daemon.New(daemon.Options{

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/gpus"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
 	"github.com/gpusched/gpusched/units"
@@ -73,7 +74,7 @@ func (s *sampler) look(ctx context.Context, read reading, number uint64) core.Ev
 	if err != nil {
 		snap = gpu.Snapshot{Problem: gpu.ProblemStale, Detail: err.Error()}
 	}
-	ev := core.Sampled{Number: number, Snap: snap, Jobs: map[int]job.ID{}, Persons: map[int]core.Person{}}
+	ev := core.Sampled{Number: number, Snap: snap, Jobs: map[int]job.ID{}, Persons: map[int]gpus.Person{}}
 	for _, dev := range snap.Devices {
 		for _, p := range dev.Processes {
 			if id, ok := units.ParseName(p.Unit); ok {
@@ -83,7 +84,7 @@ func (s *sampler) look(ctx context.Context, read reading, number uint64) core.Ev
 				continue
 			}
 			if person, certain := s.d.opt.Person(p.UID); person != p.UID {
-				ev.Persons[p.UID] = core.Person{UID: person, Unsure: !certain}
+				ev.Persons[p.UID] = gpus.Person{UID: person, Unsure: !certain}
 			}
 		}
 	}

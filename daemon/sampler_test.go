@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/metrics"
 	"github.com/gpusched/gpusched/gpu"
@@ -47,7 +48,7 @@ func TestMeasuresBesideManyLooks(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			running := job.Job{ID: 1, State: job.Running, Attempt: &job.Attempt{Number: 1}}
 			d := &Daemon{
-				host: machine{}, inbox: newInbox(machine{}), done: make(chan struct{}), core: core.New(core.Policy{}, "boot", job.Restored{Jobs: []job.Job{running}}),
+				host: machine{}, inbox: newInbox(machine{}), done: make(chan struct{}), core: core.New(site.Policy{}, "boot", job.Restored{Jobs: []job.Job{running}}),
 				opt: Options{Source: blind{}, Tally: metrics.NewTally(), Meter: func(string) (job.HostUse, bool) {
 					return job.HostUse{PeakMemBytes: 1 << 20, CPUTime: time.Second}, true
 				}},
@@ -101,7 +102,7 @@ func TestWhatIsWaitedForIsALook(t *testing.T) {
 		"always somebody": {100 * time.Millisecond, 150 * time.Millisecond, 399, 6},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			d := &Daemon{host: machine{}, inbox: newInbox(machine{}), done: make(chan struct{}), core: core.New(core.Policy{}, "boot", job.Restored{}),
+			d := &Daemon{host: machine{}, inbox: newInbox(machine{}), done: make(chan struct{}), core: core.New(site.Policy{}, "boot", job.Restored{}),
 				opt: Options{Tally: metrics.NewTally()}}
 			source := &readings{took: c.took}
 			d.opt.Source = source
@@ -131,7 +132,7 @@ func abs(n int64) int64 { return max(n, -n) }
 
 // The look that a start waits for does not wait itself for the record of the placement.
 func TestALookDoesNotWaitForTheDisk(t *testing.T) {
-	d := &Daemon{host: machine{}, core: core.New(core.Policy{MaxForeignBytes: 1 << 20}, "boot", job.Restored{}), opt: Options{Tally: metrics.NewTally()}}
+	d := &Daemon{host: machine{}, core: core.New(site.Policy{MaxForeignBytes: 1 << 20}, "boot", job.Restored{}), opt: Options{Tally: metrics.NewTally()}}
 	d.commit, d.sampler = newCommitter(d), newSampler(d) // which do not run
 	snap, err := gputest.NewFake(1).Sample(t.Context())
 	if err != nil {

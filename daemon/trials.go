@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/foresight"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/slots"
 )
@@ -23,7 +24,7 @@ type trials struct {
 // Explain says what goes before a job and, with tries, what would have it start sooner.
 func (d *Daemon) Explain(ctx context.Context, id job.ID, person int, tries bool) (job.Explained, error) {
 	var out job.Explained
-	var trial *core.Trial
+	var trial *foresight.Trial
 	waits := false
 	err := d.ask(ctx, func(c *core.Core, now time.Time) {
 		if out, waits = c.Explained(id, now); waits && tries {
@@ -58,7 +59,7 @@ func (d *Daemon) Explain(ctx context.Context, id job.ID, person int, tries bool)
 }
 
 // begin finds out when the job of a trial starts as it is.
-func (f *foretelling) begin(ctx context.Context, t *core.Trial) bool {
+func (f *foretelling) begin(ctx context.Context, t *foresight.Trial) bool {
 	f.see(t.Ahead)
 	select {
 	case f.turn <- struct{}{}:

@@ -11,7 +11,7 @@ import (
 )
 
 // wordless are the packages that say codes and no sentences.
-var wordless = []string{"core", "sched", "job"}
+var wordless = []string{"core", "core/*", "sched", "job"}
 
 // typedWords are the functions there that may name an option or a command all
 // the same: they read a word that somebody typed, who reads their error.

@@ -1,11 +1,6 @@
 package core
 
-import (
-	"time"
-
-	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/daemon/sched"
-)
+import "time"
 
 // announceGPUs announces which GPUs have come into service or gone out of it. That jobs
 // take them and leave them is announced with the jobs.
@@ -15,25 +10,7 @@ func (c *Core) announceGPUs(ev Event, now time.Time) {
 	default:
 		return
 	}
-	b := &c.gpus
-	for _, d := range b.devices {
-		state, why := b.state(d, now)
-		n := job.GPUNews{Index: d.Index, UUID: d.UUID, State: job.GPUState(state)}
-		if state == sched.OK || state == sched.Cleaning {
-			n.State, n.InService, why = "", true, job.Message{}
-		}
-		if n == b.announced[d.UUID] || d.UUID == "" {
-			continue
-		}
-		b.announced[d.UUID] = n
-		c.step.announce(job.Event{Kind: job.EventGPU, GPU: &n, By: b.controlledBy(d), Why: why})
+	for _, n := range c.gpus.News(now) {
+		c.step.announce(n)
 	}
-}
-
-// controlledBy is who keeps jobs off a GPU.
-func (b *gpuBook) controlledBy(d *device) string {
-	if g := b.controls[d.UUID]; g.Paused {
-		return g.By
-	}
-	return ""
 }

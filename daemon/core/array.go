@@ -3,24 +3,25 @@ package core
 import (
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
 // spawn makes the next task of an array a job of its own, which is about to be
 // placed.
-func (c *Core) spawn(array *trackedJob, now time.Time) *trackedJob {
-	a := array.job
-	waits := c.since(a).Add(array.account.Capped(a.Request.QuotaMilli(), sched.At(now)) - a.Capped)
+func (c *Core) spawn(array *tracked.Job, now time.Time) *tracked.Job {
+	a := array.Job
+	waits := c.since(a).Add(array.Account.Capped(a.Request.QuotaMilli(), sched.At(now)) - a.Capped)
 	t := job.Job{
-		ID: c.jobs.next(), Owner: a.Owner, Label: a.Label, Request: a.Request,
+		ID: c.jobs.Next(), Owner: a.Owner, Label: a.Label, Request: a.Request,
 		SubmittedAt: a.SubmittedAt, State: job.Queued, ChangedAt: now,
 		Life: job.Life{
 			QueuedAt: waits, Expected: a.Expected, Principal: a.Principal,
 			Task: &job.Task{Array: a.ID, Index: a.Request.Array.At(a.Tasks.Next)},
 		},
 	}
-	c.jobs.claim(t.ID)
+	c.jobs.Claim(t.ID)
 	counts := a.Tasks.Pass()
 	a.Tasks = &counts
 	c.planning.Take(a.ID)
@@ -30,28 +31,51 @@ func (c *Core) spawn(array *trackedJob, now time.Time) *trackedJob {
 	}
 	l := c.adopt(&t)
 	c.markCapped(l, now)
-	c.jobs.enterQueue(l)
+	c.jobs.EnterQueue(l)
 	return l
 }
 
+// charge counts a job that holds what it asked for since its placement, for its accounts and the
+// limit of its array.
+func (c *Core) charge(l *tracked.Job, now time.Time) {
+	c.accounts.Charge(l, now)
+	if l.Throttle != nil {
+		l.Throttle.Left--
+	}
+}
+
+// settle undoes charge at the end of an attempt. The next task of an array that was at its limit
+// waits from now on.
+func (c *Core) settle(l *tracked.Job, now time.Time) {
+	c.accounts.Settle(l, now)
+	if l.Throttle == nil {
+		return
+	}
+	if l.Throttle.Left++; l.Throttle.Left == 1 {
+		if array := c.jobs.Get(l.Task.Array); array != nil && array.State == job.Queued {
+			c.turn(array, now)
+		}
+	}
+}
+
 // taskEnded counts the end of a task, and ends the array with its last one.
-func (c *Core) taskEnded(l *trackedJob, now time.Time) {
-	array := c.jobs.get(l.job.Task.Array)
+func (c *Core) taskEnded(l *tracked.Job, now time.Time) {
+	array := c.jobs.Get(l.Task.Array)
 	if array == nil {
 		return
 	}
-	counts := *array.job.Tasks
+	counts := *array.Tasks
 	counts.Live--
-	if l.job.State != job.Completed {
+	if l.State != job.Completed {
 		counts.Failed++
-		if l.job.State != job.Cancelled {
+		if l.State != job.Cancelled {
 			counts.Failures++
 		}
 	}
-	started := !array.job.TooManyFailed()
-	array.job.Tasks = &counts
+	started := !array.TooManyFailed()
+	array.Tasks = &counts
 	c.step.markDirtyQuietly(array)
-	if started && array.job.TooManyFailed() {
+	if started && array.TooManyFailed() {
 		c.step.markDirty(array) // which is logged
 		c.consider(array, now)
 	}
@@ -59,8 +83,8 @@ func (c *Core) taskEnded(l *trackedJob, now time.Time) {
 }
 
 // endArray ends an array none of whose tasks is left.
-func (c *Core) endArray(array *trackedJob, now time.Time) {
-	j := array.job
+func (c *Core) endArray(array *tracked.Job, now time.Time) {
+	j := array.Job
 	if j.State != job.Spawned || j.Tasks.Live > 0 {
 		return
 	}
@@ -87,8 +111,8 @@ func arrayResult(j *job.Job) job.Result {
 
 // cancelTask ends one task of an array: the job that it has become, or, where it
 // has become none, the claim to become one.
-func (c *Core) cancelTask(array *trackedJob, index int, by string, now time.Time) *job.Refusal {
-	j, at := array.job, -1
+func (c *Core) cancelTask(array *tracked.Job, index int, by string, now time.Time) *job.Refusal {
+	j, at := array.Job, -1
 	if j.Tasks != nil {
 		at = j.Request.Array.Position(index)
 	}
@@ -121,8 +145,8 @@ func (c *Core) cancelTask(array *trackedJob, index int, by string, now time.Time
 
 // cancelStarted ends a task that became a job while it was being cancelled.
 func (c *Core) cancelStarted(name job.Task, by string, now time.Time) *job.Refusal {
-	for _, l := range c.jobs.tasks(name.Array) {
-		if l.job.Task.Index == name.Index {
+	for _, l := range c.jobs.Tasks(name.Array) {
+		if l.Task.Index == name.Index {
 			c.cancelJob(l, by, now)
 			return nil
 		}
@@ -131,14 +155,14 @@ func (c *Core) cancelStarted(name job.Task, by string, now time.Time) *job.Refus
 }
 
 // cancelArray starts no more tasks and ends those there are.
-func (c *Core) cancelArray(array *trackedJob, by string, now time.Time) {
-	j := array.job
+func (c *Core) cancelArray(array *tracked.Job, by string, now time.Time) {
+	j := array.Job
 	j.Stop, j.StopBy, j.StopWhy = job.StopCancel, by, job.Message{}
 	c.step.markDirty(array)
 	if j.State == job.Queued {
 		c.move(array, job.Spawned, now)
 	}
-	for _, l := range c.jobs.tasks(j.ID) {
+	for _, l := range c.jobs.Tasks(j.ID) {
 		c.cancelJob(l, by, now)
 	}
 	c.endArray(array, now)

@@ -4,25 +4,26 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // arrayCommand does what is asked of an array to those of its tasks that it can be done to, and to the array
 // itself for the tasks that are still to become jobs. The other tasks stay as they are; show names them.
-func (c *Core) arrayCommand(array *trackedJob, e Command, now time.Time) *job.Refusal {
-	state, none := job.Queued, job.Refuse("conflict/no-task-waits", array.job.Called())
+func (c *Core) arrayCommand(array *tracked.Job, e Command, now time.Time) *job.Refusal {
+	state, none := job.Queued, job.Refuse("conflict/no-task-waits", array.Called())
 	if e.What.Kind == job.CommandRequeue {
-		state, none = job.Running, job.Refuse("conflict/no-task-runs", array.job.Called())
+		state, none = job.Running, job.Refuse("conflict/no-task-runs", array.Called())
 	}
-	var list []*trackedJob
-	waits := array.job.State == state
-	some := waits || e.What.Kind == job.CommandRelease && array.job.Heir != nil
-	for _, t := range c.jobs.tasks(array.job.ID) {
-		if t.shown() != state && !t.canHold(&e) || !e.Who.MayControl(t.job) { // its owner's number may be another's by now
+	var list []*tracked.Job
+	waits := array.State == state
+	some := waits || e.What.Kind == job.CommandRelease && array.Heir != nil
+	for _, t := range c.jobs.Tasks(array.ID) {
+		if t.Shown() != state && !canHold(t, &e) || !e.Who.MayControl(t.Job) { // its owner's number may be another's by now
 			continue
 		}
 		some = true
-		if e.What.Kind != job.CommandRelease || t.job.Held != "" {
+		if e.What.Kind != job.CommandRelease || t.Held != "" {
 			list = append(list, t)
 		}
 	}
@@ -39,14 +40,14 @@ func (c *Core) arrayCommand(array *trackedJob, e Command, now time.Time) *job.Re
 		list = append(list, array)
 	}
 	refusal := c.eachOf(list, e, now)
-	if refusal == nil && e.What.Kind == job.CommandRelease && array.job.Heir != nil { // its tasks have been handed over
+	if refusal == nil && e.What.Kind == job.CommandRelease && array.Heir != nil { // its tasks have been handed over
 		c.hold(array, e, now)
 	}
 	return refusal
 }
 
 // eachOf does something to jobs, and is refused where it could be done to none of them.
-func (c *Core) eachOf(list []*trackedJob, e Command, now time.Time) (first *job.Refusal) {
+func (c *Core) eachOf(list []*tracked.Job, e Command, now time.Time) (first *job.Refusal) {
 	done := false
 	for _, l := range list {
 		refusal := c.oneCommand(l, e, now)
@@ -58,36 +59,20 @@ func (c *Core) eachOf(list []*trackedJob, e Command, now time.Time) (first *job.
 	return first // nil for no job
 }
 
-// standing is how the tasks of an array that have become jobs, and not ended, stand.
-func (b *jobBook) standing(array job.ID) (s job.LiveTasks) {
-	for _, t := range b.tasks(array) {
-		switch index := t.job.Task.Index; {
-		case t.shown() != job.Queued:
-			s.Running = append(s.Running, index)
-		default:
-			s.Waiting = append(s.Waiting, index)
-			if t.job.Held != "" {
-				s.Held++
-			}
-		}
-	}
-	return s
-}
-
 // waiter is the job whose reasons to wait a job has: itself, or, of an array whose tasks are all jobs, the first of
 // those that wait again and nobody holds, or else the first; nil where it does not wait.
-func (c *Core) waiter(l *trackedJob) *trackedJob {
-	if l.job.State != job.Spawned {
-		if l.job.State == job.Queued || l.action == inLine {
+func (c *Core) waiter(l *tracked.Job) *tracked.Job {
+	if l.State != job.Spawned {
+		if l.State == job.Queued || l.Action == tracked.InLine {
 			return l
 		}
 		return nil
 	}
-	var first *trackedJob
-	for t := range c.jobs.liveTasks(l.id) {
-		better := first == nil || t.job.Held == "" && first.job.Held != "" ||
-			(t.job.Held == "") == (first.job.Held == "") && t.id < first.id
-		if t.shown() == job.Queued && better {
+	var first *tracked.Job
+	for t := range c.jobs.LiveTasks(l.ID) {
+		better := first == nil || t.Held == "" && first.Held != "" ||
+			(t.Held == "") == (first.Held == "") && t.ID < first.ID
+		if t.Shown() == job.Queued && better {
 			first = t
 		}
 	}

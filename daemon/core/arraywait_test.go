@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/site"
+	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
 )
@@ -25,10 +27,10 @@ func TestArrayGainsNoWaitByBeingHeld(t *testing.T) {
 		"held before its turn":        {2, false, 1, 4},
 		"capped, and held afterwards": {1, true, 3.5, 3.5},
 	} {
-		core := New(Policy{}, "boot", job.Restored{})
-		l := &trackedJob{job: &job.Job{}, account: &sched.Account{UID: 1001, MaxMilli: 1000}}
-		l.job.Request.GPUMilli = job.WholeGPU
-		l.job.QueuedAt, l.job.Tasks = hour(0), &job.Tasks{}
+		core := New(site.Policy{}, "boot", job.Restored{})
+		l := &tracked.Job{Job: &job.Job{}, Account: &sched.Account{UID: 1001, MaxMilli: 1000}}
+		l.Request.GPUMilli = job.WholeGPU
+		l.QueuedAt, l.Tasks = hour(0), &job.Tasks{}
 		away := func(h float64, is bool) {
 			if c.held == h {
 				core.countWait(l, !is, hour(h))
@@ -38,18 +40,18 @@ func TestArrayGainsNoWaitByBeingHeld(t *testing.T) {
 		core.planning.Queue = sched.NewQueue()
 		core.turn(l, hour(c.turn))
 		if c.capped {
-			l.account.Milli = 1000
-			l.account.CountCapped(sched.At(hour(c.turn)), false)
+			l.Account.Milli = 1000
+			l.Account.CountCapped(sched.At(hour(c.turn)), false)
 		}
 		away(2, true)
-		l.account.Milli = 0
-		l.account.CountCapped(sched.At(hour(3)), false)
+		l.Account.Milli = 0
+		l.Account.CountCapped(sched.At(hour(3)), false)
 		away(3.5, true)
 		if c.held > 0 {
 			core.countWait(l, true, hour(4))
 		}
 		core.settleCapped(l, hour(4))
-		if got := core.since(l.job); !got.Equal(hour(c.want)) {
+		if got := core.since(l.Job); !got.Equal(hour(c.want)) {
 			t.Errorf("%s: it waits from %s, want %s", name, got.Sub(noon), hour(c.want).Sub(noon))
 		}
 	}

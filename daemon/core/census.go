@@ -13,8 +13,8 @@ import (
 func (c *Core) Census(users int) job.Census {
 	n := job.Census{Jobs: map[job.Standing]int{}}
 	of := map[string]job.UserCensus{}
-	for id, l := range c.jobs.all() {
-		j := l.job
+	for id, l := range c.jobs.All() {
+		j := l.Job
 		n.Jobs[job.Standing{State: j.State, Class: j.Request.Priority.Class}]++
 		if j.State == job.Queued {
 			n.Oldest, n.Held = c.countQueued(id, j, &n)

@@ -4,26 +4,29 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpusched/gpusched/daemon/core/site"
+	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // What Check finds has the number of the invariant that does not hold.
 func TestCheckNamesTheInvariant(t *testing.T) {
-	for number, damage := range map[string]func(c *Core, l *trackedJob){
-		"1": func(c *Core, l *trackedJob) { c.planning.Remove(l.job.ID) },
-		"2": func(c *Core, l *trackedJob) {
-			l.job.State, l.job.Attempt, c.jobs.placed[l.job.ID] = job.Running, &job.Attempt{Number: 1}, l
+	for number, damage := range map[string]func(c *Core, l *tracked.Job){
+		"1": func(c *Core, l *tracked.Job) { c.planning.Remove(l.ID) },
+		"2": func(c *Core, l *tracked.Job) {
+			l.State, l.Attempt = job.Running, &job.Attempt{Number: 1}
+			c.jobs.Sort(l)
 		},
-		"3":  func(_ *Core, l *trackedJob) { l.action = inspecting },
-		"4":  func(_ *Core, l *trackedJob) { l.job.Attempt = &job.Attempt{Number: 1} },
-		"11": func(c *Core, _ *trackedJob) { c.jobs.queued++ },
+		"3":  func(_ *Core, l *tracked.Job) { l.Action = tracked.Inspecting },
+		"4":  func(_ *Core, l *tracked.Job) { l.Attempt = &job.Attempt{Number: 1} },
+		"11": func(c *Core, l *tracked.Job) { c.jobs.EnterQueue(l) },
 	} {
-		c := started(Policy{}, job.Restored{})
+		c := started(site.Policy{}, job.Restored{})
 		c.Step(Submit{Submission: job.Submission{Owner: job.Owner{UID: 1001, User: "alice"}, Request: job.Request{GPUMilli: job.WholeGPU}}}, noon)
-		if err := c.Check(); err != nil || len(c.jobs.byID) != 1 {
-			t.Fatalf("%d jobs before the damage: %v", len(c.jobs.byID), err)
+		if err := c.Check(); err != nil || c.jobs.Count() != 1 {
+			t.Fatalf("%d jobs before the damage: %v", c.jobs.Count(), err)
 		}
-		for _, l := range c.jobs.byID {
+		for _, l := range c.jobs.All() {
 			damage(c, l)
 		}
 		if err := c.Check(); err == nil || !strings.Contains(err.Error(), "invariant "+number+": ") {

@@ -3,6 +3,7 @@ package core
 import (
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -13,9 +14,9 @@ func (c *Core) command(e Command, now time.Time) *job.Refusal {
 		return c.jobCommand(e, now)
 	case job.CommandPauseGPU, job.CommandResumeGPU, job.CommandDrainGPU:
 		defer c.applyFindings(now)
-		return c.gpus.pause(e, now)
+		return c.gpus.Pause(e.Who.User, &e.What, now)
 	case job.CommandDrain, job.CommandUndrain:
-		c.gpus.drainAll(e, now)
+		c.gpus.DrainAll(e.Who.User, &e.What, now)
 		c.applyFindings(now)
 		return nil
 	case job.CommandReserve:
@@ -28,53 +29,53 @@ func (c *Core) command(e Command, now time.Time) *job.Refusal {
 
 // jobCommand does what is asked of a live job by who has the right to.
 func (c *Core) jobCommand(e Command, now time.Time) *job.Refusal {
-	l := c.jobs.get(e.What.Job)
-	if l == nil || l.job.State.Terminal() { // it may have ended by an earlier one of several commands
+	l := c.jobs.Get(e.What.Job)
+	if l == nil || l.State.Terminal() { // it may have ended by an earlier one of several commands
 		return job.Refuse("not-found/live-job", e.What.Job)
 	}
-	if !e.Who.MayControl(l.job) {
-		return job.Refuse("forbidden/owner", l.job.Called(), l.job.Owner.User)
+	if !e.Who.MayControl(l.Job) {
+		return job.Refuse("forbidden/owner", l.Called(), l.Owner.User)
 	}
-	if e.Who.Is(l.job.Owner) { // names of accounts change, and what is held knows by whom
-		e.Who.User = l.job.Owner.User
+	if e.Who.Is(l.Owner) { // names of accounts change, and what is held knows by whom
+		e.Who.User = l.Owner.User
 	}
 	switch e.What.Kind {
 	case job.CommandSignal:
 		return c.signal(l, e.Who)
 	case job.CommandCancel:
-		if by := c.deps.followersOf(l.job.ID); e.What.Unawaited && len(by) > 0 {
-			return job.Refuse("conflict/awaited", c.jobs.called(by[0]), l.job.Called())
+		if by := c.deps.FollowersOf(l.ID); e.What.Unawaited && len(by) > 0 {
+			return job.Refuse("conflict/awaited", c.jobs.Called(by[0]), l.Called())
 		}
 		return c.cancel(l, e, now)
 	case job.CommandSuspend, job.CommandResume:
 		return c.suspend(l, e, now)
 	}
-	if l.job.Tasks != nil {
+	if l.Tasks != nil {
 		return c.arrayCommand(l, e, now)
 	}
 	return c.oneCommand(l, e, now)
 }
 
 // oneCommand does what is asked of a job that is no array.
-func (c *Core) oneCommand(l *trackedJob, e Command, now time.Time) *job.Refusal {
-	switch state := l.shown(); {
+func (c *Core) oneCommand(l *tracked.Job, e Command, now time.Time) *job.Refusal {
+	switch state := l.Shown(); {
 	case e.What.Kind == job.CommandRequeue:
 		return c.requeue(l, e.Who.User, now)
 	case e.What.Kind == job.CommandUpdate && state.Live():
 		return c.limit(l, e, now)
-	case state != job.Queued && !l.canHold(&e):
-		return job.Refuse("conflict/not-waiting", l.job.Called(), state)
+	case state != job.Queued && !canHold(l, &e):
+		return job.Refuse("conflict/not-waiting", l.Called(), state)
 	case e.What.Kind == job.CommandUpdate:
-		return c.update([]*trackedJob{l}, e, now)
+		return c.update([]*tracked.Job{l}, e, now)
 	}
 	return c.hold(l, e, now)
 }
 
 // cancel ends a job, an array with its tasks, or one task.
-func (c *Core) cancel(l *trackedJob, e Command, now time.Time) *job.Refusal {
+func (c *Core) cancel(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	task, grace := e.What.Task, e.What.Grace
-	if own := l.job.Request.GraceTime(); grace != nil && *grace > own {
-		return job.Refuse("conflict/longer-grace", l.job.Called(), own)
+	if own := l.Request.GraceTime(); grace != nil && *grace > own {
+		return job.Refuse("conflict/longer-grace", l.Called(), own)
 	}
 	if task == nil {
 		c.cancelJob(l, e.Who.User, now)
@@ -84,34 +85,29 @@ func (c *Core) cancel(l *trackedJob, e Command, now time.Time) *job.Refusal {
 	if grace == nil {
 		return nil
 	}
-	for _, r := range append(c.jobs.tasks(l.id), l) {
-		if task == nil || r.job.Task != nil && r.job.Task.Index == *task {
-			c.killSooner(r, now.Add(leastGrace(r.job, grace.Duration())))
+	for _, r := range append(c.jobs.Tasks(l.ID), l) {
+		if task == nil || r.Task != nil && r.Task.Index == *task {
+			after := grace.Duration()
+			if r.Request.Screen { // SIGKILL also ends what removes a session of GNU screen after its last process
+				after = max(after, time.Second)
+			}
+			c.killSooner(r, now.Add(after))
 		}
 	}
 	return nil
 }
 
-// leastGrace is the time until SIGKILL of a job that is cancelled. SIGKILL also ends what removes a session of GNU
-// screen after its last process, so that has a second.
-func leastGrace(j *job.Job, grace time.Duration) time.Duration {
-	if j.Request.Screen {
-		return max(grace, time.Second)
-	}
-	return grace
-}
-
 // cancelJob cancels a job, wherever it is.
-func (c *Core) cancelJob(l *trackedJob, by string, now time.Time) {
+func (c *Core) cancelJob(l *tracked.Job, by string, now time.Time) {
 	switch {
-	case l.job.Tasks != nil:
+	case l.Tasks != nil:
 		c.cancelArray(l, by, now)
-	case l.job.State == job.Queued:
-		plain := !l.dirty && l.job.Attempt == nil && l.job.AwayAt.IsZero() && l.job.Pending == nil && !l.job.Owed
-		waits := l.job.QueuedAt
-		l.job.Result = &job.Result{Outcome: job.Cancelled, By: by}
+	case l.State == job.Queued:
+		plain := !l.Dirty && l.Attempt == nil && l.AwayAt.IsZero() && l.Pending == nil && !l.Owed
+		waits := l.QueuedAt
+		l.Result = &job.Result{Outcome: job.Cancelled, By: by}
 		c.move(l, job.Cancelled, now)
-		l.ends = plain && l.job.QueuedAt.Equal(waits)
+		l.Ends = plain && l.QueuedAt.Equal(waits)
 	default:
 		c.requestStop(l, job.StopCancel, by, now)
 	}
@@ -121,77 +117,42 @@ func (c *Core) cancelJob(l *trackedJob, by string, now time.Time) {
 // one after which the job would run again, and keeps one that has ended by itself
 // from another attempt. A start that is under way is let finish, so that its unit
 // is known.
-func (c *Core) requestStop(l *trackedJob, cause job.StopCause, by string, now time.Time) {
-	if l.job.Stop == job.StopCancel || cause != job.StopCancel && (l.job.Stop != "" || l.job.State == job.Ending) {
+func (c *Core) requestStop(l *tracked.Job, cause job.StopCause, by string, now time.Time) {
+	if l.Stop == job.StopCancel || cause != job.StopCancel && (l.Stop != "" || l.State == job.Ending) {
 		return
 	}
-	l.job.Stop, l.job.StopBy, l.job.StopAt = cause, by, time.Time{}
+	l.Stop, l.StopBy, l.StopAt = cause, by, time.Time{}
 	c.step.markDirty(l)
-	start := c.starts.find(l.id)
+	start := c.starts.Find(l.ID)
 	switch {
-	case l.job.State == job.Running && !c.warnFirst(l, now):
+	case l.State == job.Running && !c.warnFirst(l, now):
 		c.teardown(l, now)
-	case l.action == checking, l.action == inLine:
+	case l.Action == tracked.Checking, l.Action == tracked.InLine:
 		c.teardown(l, now)
-	case start != nil && start.slow: // its user may have sent it SIGSTOP again
-		c.step.act(Hasten{Job: *l.job, Again: true})
-	case l.job.State == job.Starting && c.systemd.listed():
+	case start != nil && start.Slow: // its user may have sent it SIGSTOP again
+		c.step.act(Hasten{Job: *l.Job, Again: true})
+	case l.State == job.Starting && c.systemd.listed():
 		c.inspect(l) // where no start is under way nothing else would come
 	}
 }
 
 // signal reports whether a signal may be sent to a job now.
-func (c *Core) signal(l *trackedJob, who job.Actor) *job.Refusal {
+func (c *Core) signal(l *tracked.Job, who job.Actor) *job.Refusal {
 	switch {
 	case len(c.reached(l, who)) > 0:
 		return nil
-	case l.job.Tasks != nil:
-		return job.Refuse("conflict/no-task-runs", l.job.Called())
+	case l.Tasks != nil:
+		return job.Refuse("conflict/no-task-runs", l.Called())
 	}
-	return job.Refuse("conflict/no-signal", l.job.Called(), l.shown())
+	return job.Refuse("conflict/no-signal", l.Called(), l.Shown())
 }
 
 // reached returns the jobs that get a signal for a job: the job itself, or the tasks of an array that run.
-func (c *Core) reached(l *trackedJob, who job.Actor) (ids []job.ID) {
-	for _, r := range append(c.jobs.tasks(l.id), l) {
-		if r.job.State == job.Running && who.MayControl(r.job) { // the owner's number may be another's by now
-			ids = append(ids, r.id)
+func (c *Core) reached(l *tracked.Job, who job.Actor) (ids []job.ID) {
+	for _, r := range append(c.jobs.Tasks(l.ID), l) {
+		if r.State == job.Running && who.MayControl(r.Job) { // the owner's number may be another's by now
+			ids = append(ids, r.ID)
 		}
 	}
 	return ids
-}
-
-func (b *gpuBook) pause(e Command, now time.Time) *job.Refusal {
-	d := b.byIndex(e.What.GPU)
-	if d == nil {
-		return job.Refuse("not-found/gpu", e.What.GPU)
-	}
-	if d.UUID == "" {
-		return job.Refuse("conflict/nameless-gpu", e.What.GPU)
-	}
-	g := job.GPUControl{
-		UUID: d.UUID, Paused: e.What.Kind != job.CommandResumeGPU, Drain: e.What.Kind == job.CommandDrainGPU,
-		At: now, By: e.Who.User, Fault: b.controls[d.UUID].Fault,
-	}
-	if g.Paused {
-		g.Reason, g.Until = e.What.Reason, e.What.Until
-	} else {
-		b.acceptFault(&g, d)
-		d.failing = failing{}
-	}
-	b.control(g)
-	return nil
-}
-
-// acceptFault takes an administrator's word for it that the GPU is well.
-func (b *gpuBook) acceptFault(g *job.GPUControl, d *device) {
-	fault := g.Fault.Anew()
-	if g.Fault.Boot == b.boot() {
-		fault.Boot, fault.Seq, fault.Strays = b.boot(), max(b.kernelSeq, g.Fault.Seq), g.Fault.Strays
-		if !g.Fault.Left.What.IsZero() { // somebody looked at it instead of us
-			d.cleanup = nil
-		}
-	}
-	fault.RowsAccepted = fault.RowsAccepted || d.RowsFailed
-	g.Fault = fault
 }

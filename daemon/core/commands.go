@@ -13,9 +13,9 @@ const maxWalked = 200_000
 // Commands that are dear end with the one in which they become too much for a step.
 func (c *Core) commands(e Commands, now time.Time) Reply {
 	r := Reply{Token: e.Token, Each: make([]job.Outcome, len(e.List)), of: make([]job.ID, len(e.List))}
-	before := c.jobs.hasWalked()
+	before := c.jobs.HasWalked()
 	for i, what := range e.List {
-		if what.Dear() && c.jobs.hasWalked()-before > maxWalked {
+		if what.Dear() && c.jobs.HasWalked()-before > maxWalked {
 			r.Each, r.of = r.Each[:i], r.of[:i]
 			break
 		}
@@ -26,7 +26,7 @@ func (c *Core) commands(e Commands, now time.Time) Reply {
 		}
 		r.Each[i].Refusal = c.command(Command{Who: e.Who, What: what}, now)
 		if what.Kind == job.CommandSignal && r.Each[i].Refusal == nil {
-			r.Each[i].Reached = c.reached(c.jobs.get(what.Job), e.Who)
+			r.Each[i].Reached = c.reached(c.jobs.Get(what.Job), e.Who)
 		}
 	}
 	return r
@@ -37,7 +37,7 @@ func (c *Core) commands(e Commands, now time.Time) Reply {
 func (c *Core) answerEach(r *Reply, now time.Time) {
 	views, explained := make([]job.JobView, len(r.Each)), 0
 	for i := range r.Each {
-		l := c.jobs.get(r.of[i])
+		l := c.jobs.Get(r.of[i])
 		if l == nil || r.Each[i].Refusal != nil {
 			continue
 		}

@@ -3,80 +3,54 @@ package core
 import (
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/accounts"
+	"github.com/gpusched/gpusched/daemon/core/estimates"
+	"github.com/gpusched/gpusched/daemon/core/gpus"
+	"github.com/gpusched/gpusched/daemon/core/outbox"
+	"github.com/gpusched/gpusched/daemon/core/site"
+	"github.com/gpusched/gpusched/daemon/core/starts"
+	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/daemon/sched"
 )
-
-// pendingAction is the action that is under way for a job.
-type pendingAction int8
-
-const (
-	noAction pendingAction = iota
-	starting
-	stopping
-	inspecting
-	checking // the GPUs, before a start
-	inLine   // for a place to be started in
-)
-
-// trackedJob is a job that has not ended. Only what is in job is durable. The order of its fields saves room.
-type trackedJob struct {
-	id     job.ID
-	job    *job.Job
-	awaits uint64 // while checking: the number of the sample that it waits for
-
-	action   pendingAction
-	recheck  bool // the unit changed while it was being started or inspected
-	dirty    bool // in this step
-	ends     bool // in this step, in which nothing else was changed of it that counts
-	unasked  bool // no daemon has asked for the attempt's unit yet
-	stopSent bool // a stop of ours may have reached it already
-
-	suspended demand
-
-	uses   []job.GPUNow // of the GPUs of the attempt with the number tracked
-	usesOf int
-
-	lifetime *lifetime // of the attempt; nil: nothing is known
-	account  *sched.Account
-	throttle *sched.Throttle // of its array; nil: none
-	weight   int64           // as counted in bytes
-	beyond   int             // what it counts for in quotas of GPUs besides what it asked for, see countBeyond
-}
 
 // Core is the state of the scheduler. It must be used by one goroutine.
 type Core struct {
-	policy       Policy
-	systemd      systemd
-	jobs         jobBook
-	planning     planning
-	requests     requests
-	deps         dependencies
-	reservations reservations
-	gpus         gpuBook
-	starts       startBook
-	starvation   starvationGuard
-	accounts     accountBook
-	sharers      sharers
-	messages     messageBook
-	step         stepBuffer
+	policy    site.Policy
+	systemd   systemd
+	jobs      tracked.Book
+	planning  planning
+	estimates estimates.Book
+	requests  tracked.Requests
+	deps      tracked.Dependencies
+	gpus      gpus.Book
+	starts    starts.Places
+	troubles  starts.Troubles
+	accounts  accounts.Book
+	messages  outbox.Book
+	step      stepBuffer
 }
 
 // New makes a core from what is on record. It places nothing until it has been
 // told by Listed which units exist. Boot is the id of the running boot.
-func New(p Policy, boot string, r job.Restored) *Core {
+func New(p site.Policy, boot string, r job.Restored) *Core {
 	c := &Core{
-		policy: p, systemd: newSystemd(boot, r.Alive), step: newStepBuffer(), starts: newStartBook(),
-		jobs: newJobBook(r.NextID), deps: newDependencies(), planning: newPlanning(r.Predictions),
-		requests: newRequests(r.Done), reservations: newReservations(r.Reservations, r.NextReservation),
+		policy: p, systemd: newSystemd(boot, r.Alive), step: newStepBuffer(), starts: starts.NewPlaces(),
+		jobs: tracked.NewBook(r.NextID), deps: tracked.NewDependencies(), planning: newPlanning(),
+		requests: tracked.NewRequests(r.Done),
 	}
-	c.gpus = newGPUBook(&c.policy, &c.jobs, c.systemd.bootID)
-	c.accounts = newAccountBook(&p, r.Usage)
+	c.estimates = estimates.NewBook(&c.policy, &c.jobs, c.step.record, c.step.markDirtyQuietly, r.Predictions)
+	c.gpus = gpus.NewBook(&c.policy, &c.jobs, c.systemd.bootID)
+	c.gpus.Reservations = gpus.NewReservations(r.Reservations, r.NextReservation)
+	c.troubles = starts.NewTroubles(&c.jobs, c.tryNow)
+	shell := accounts.Shell{
+		Listed: c.systemd.listed, RanUntil: c.ranUntil, Record: c.step.record, Mark: c.step.markDirtyQuietly,
+	}
+	c.accounts = accounts.NewBook(&c.policy, &c.jobs, &c.gpus, shell, r.Usage)
 	c.restoreAll(&r)
 	for _, g := range r.GPUs {
-		c.gpus.restore(g)
+		c.gpus.Restore(g)
 	}
-	c.messages = newMessageBook(r.Owed)
+	c.messages = outbox.NewBook(r.Owed)
 	return c
 }
 
@@ -96,21 +70,21 @@ func (c *Core) restoreAll(r *job.Restored) {
 		}
 	}
 	for _, id := range pending {
-		l := c.jobs.get(id)
-		l.job.Pending = c.stillOpen(l.job.Pending)
-		c.deps.follow(l)
+		l := c.jobs.Get(id)
+		l.Pending = c.stillOpen(l.Pending)
+		c.deps.Follow(l)
 		c.enqueue(l, time.Time{})
 	}
 }
 
 // restore adds a job that is on record.
-func (c *Core) restore(j *job.Job) *trackedJob {
+func (c *Core) restore(j *job.Job) *tracked.Job {
 	if j.QueuedAt.IsZero() {
 		j.QueuedAt = j.SubmittedAt
 	}
 	if j.Task != nil {
-		if array := c.jobs.get(j.Task.Array); array != nil {
-			j.Request.Array = array.job.Request.Array // not stored with each task, and changed with the array alone
+		if array := c.jobs.Get(j.Task.Array); array != nil {
+			j.Request.Array = array.Request.Array // not stored with each task, and changed with the array alone
 		}
 	}
 	as := j
@@ -119,36 +93,36 @@ func (c *Core) restore(j *job.Job) *trackedJob {
 		as = &own
 		setName(as, *j.Heir)
 	}
-	c.enroll(as.Owner, as.Principal, time.Time{})
+	c.accounts.Enroll(as.Owner, as.Principal, time.Time{})
 	l := c.adopt(j)
-	l.stopSent = j.State == job.Ending
-	c.jobs.claim(j.ID)
+	l.StopSent = j.State == job.Ending
+	c.jobs.Claim(j.ID)
 	if j.Task == nil { // a task has its array's request
 		key := j.Key
-		if c.jobs.next()-j.ID > keysSize {
+		if c.jobs.Next()-j.ID > tracked.KeysSize {
 			key = "" // those of later ones would take its place, and the store finds it
 		}
-		c.requests.remember(j.Owner.UID, key, j.Request.Dedup, j.ID)
+		c.requests.Remember(j.Owner.UID, key, j.Request.Dedup, j.ID)
 	}
 	if j.State.Live() {
-		c.gpus.recordUnkillable(l)
-		c.jobs.sort(l)
+		c.gpus.RecordUnkillable(l)
+		c.jobs.Sort(l)
 		c.charge(l, time.Time{})
 	}
 	return l
 }
 
 // adopt makes a job known.
-func (c *Core) adopt(j *job.Job) *trackedJob {
-	l := &trackedJob{id: j.ID, job: j, account: c.accounts.of(j.Owner, j.Principal)}
-	l.job.GIDs = c.accounts.join(j.Owner.UID, j.GIDs)
-	c.jobs.add(l)
+func (c *Core) adopt(j *job.Job) *tracked.Job {
+	l := &tracked.Job{Job: j, Account: c.accounts.Of(j.Owner, j.Principal)}
+	l.GIDs = c.accounts.Join(j.Owner.UID, j.GIDs)
+	c.jobs.Add(l)
 	array := j.ID
 	if j.Task != nil {
 		array = j.Task.Array
 	}
 	if a := j.Request.Array; a != nil && a.Limit > 0 {
-		l.throttle = c.jobs.throttle(array, a.Limit)
+		l.Throttle = c.jobs.Throttle(array, a.Limit)
 	}
 	return l
 }
@@ -160,11 +134,16 @@ func (c *Core) Step(ev Event, now time.Time) Effects {
 	for c.step.takeReplan() { // a pass may be news itself, for who waits for a job's start
 		c.planning.changed()
 		c.schedule(now)
-		c.countCapped(now)
-		c.chargeMachine(now)
-		c.chargeSharers(now)
+		c.accounts.CountCapped(c.planning.Accounts(), now)
+		c.accounts.ChargeMachine(now)
+		wanted := func(memory []bool) []bool { return c.planning.Wanted(c.snapshot(now), memory) }
+		c.planning.replanBy(c.accounts.ChargeSharers(wanted, now))
 	}
-	c.deliver(now)
+	if !c.systemd.leaving() { // else what is owed waits on record
+		for _, n := range c.messages.Send(now) {
+			c.step.act(Deliver{n})
+		}
+	}
 	c.announceGPUs(ev, now)
 	return c.finish(now)
 }
@@ -178,7 +157,7 @@ func (c *Core) apply(ev Event, now time.Time) {
 	case Commands:
 		c.step.reply(c.commands(e, now))
 	case Sampled:
-		c.sampled(&e, now)
+		c.sampled((*gpus.Sample)(&e), now)
 	case Started:
 		c.started(e, now)
 	case StartFailed:
@@ -186,7 +165,9 @@ func (c *Core) apply(ev Event, now time.Time) {
 	case AccountGone:
 		c.holdGone(e.Was, e.Heir, now)
 	case StartSlow:
-		c.startSlow(e, now)
+		if s := c.starts.Find(e.Job); s != nil && s.L.Attempt.Number == e.Attempt {
+			c.slowed(s, e.Why, now)
+		}
 	case Stopped:
 		c.stopped(e, now)
 	case Inspected:
@@ -205,12 +186,14 @@ func (c *Core) apply(ev Event, now time.Time) {
 	case Measured:
 		c.measured(e)
 	case Faulted:
-		c.gpus.faulted(e)
+		c.gpus.Faulted(gpus.ErrorReport(e))
 		c.applyFindings(now)
 	case Tick:
 		c.tick(e, now)
 	case Delivered:
-		c.delivered(e, now)
+		if n, known := c.messages.Tried((*outbox.Report)(&e), now); known {
+			c.step.record(job.Record{Notification: &n})
+		}
 	case Configured:
 		c.configure(e.Policy)
 	case Enrolled:
@@ -228,7 +211,7 @@ func (c *Core) finish(now time.Time) Effects {
 		c.answer(&out.Replies[i], now)
 	}
 	for _, l := range over {
-		c.jobs.remove(l)
+		c.jobs.Remove(l)
 	}
 	return out
 }
@@ -239,7 +222,7 @@ func (c *Core) answer(r *Reply, now time.Time) {
 		c.answerEach(r, now)
 		return
 	}
-	l := c.jobs.get(r.ID)
+	l := c.jobs.Get(r.ID)
 	if l == nil {
 		return
 	}
@@ -252,44 +235,44 @@ func (c *Core) answer(r *Reply, now time.Time) {
 
 // move takes the job to another state of the transition table. A move that the
 // table does not allow is a fault of the program, found by the tests.
-func (c *Core) move(l *trackedJob, to job.State, now time.Time) {
-	if !l.job.State.Next(to) {
-		panic("core: job " + l.job.ID.String() + " can't go from " + string(l.job.State) + " to " + string(to))
+func (c *Core) move(l *tracked.Job, to job.State, now time.Time) {
+	if !l.State.Next(to) {
+		panic("core: job " + l.ID.String() + " can't go from " + string(l.State) + " to " + string(to))
 	}
-	if l.job.State == job.Queued {
+	if l.State == job.Queued {
 		c.dequeue(l, now)
-		c.deps.unfollow(l)
-		l.job.Pending = nil
+		c.deps.Unfollow(l)
+		l.Pending = nil
 	}
-	l.job.State, l.job.ChangedAt = to, now
+	l.State, l.ChangedAt = to, now
 	if to == job.Queued {
 		c.enqueue(l, now)
 	}
-	c.jobs.sort(l)
+	c.jobs.Sort(l)
 	c.step.markDirty(l)
 	if to != job.Starting && to != job.Running { // a start frees nothing
 		c.step.replan()
 	}
 	c.tellFollowers(l, now)
 	if to.Terminal() {
-		c.jobs.dropThrottle(l.job.ID)
+		c.jobs.DropThrottle(l.ID)
 		c.oweMessages(l, job.NotifyEnd, now)
-		c.requests.forgetDedup(l.job)
-		if l.job.Task != nil {
+		c.requests.ForgetDedup(l.Job)
+		if l.Task != nil {
 			c.taskEnded(l, now)
 		}
-		if l.job.Request.Array == nil || l.job.Task != nil {
-			c.jobs.countEnd(to)
+		if l.Request.Array == nil || l.Task != nil {
+			c.jobs.CountEnd(to)
 		}
 	}
 }
 
 // edit changes the current attempt. Attempts are never changed in place, since
 // records and views share them.
-func (c *Core) edit(l *trackedJob, change func(*job.Attempt)) {
-	l.keepUse()
-	a := *l.job.Attempt
+func (c *Core) edit(l *tracked.Job, change func(*job.Attempt)) {
+	l.KeepUse()
+	a := *l.Attempt
 	change(&a)
-	l.job.Attempt = &a
+	l.Attempt = &a
 	c.step.markDirty(l)
 }

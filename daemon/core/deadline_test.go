@@ -4,6 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/gpus"
+	"github.com/gpusched/gpusched/daemon/core/site"
+	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
 )
@@ -13,7 +16,13 @@ func TestNextTick(t *testing.T) {
 	in := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
 	runs := func(j job.Job) func(*Core) {
 		j.ID, j.State, j.Attempt = 1, job.Running, &job.Attempt{StartedAt: noon}
-		return func(c *Core) { c.jobs.placed[1] = &trackedJob{id: j.ID, job: &j} }
+		return func(c *Core) { c.jobs.Sort(&tracked.Job{Job: &j}) }
+	}
+	pause := func(until time.Time) func(*Core) {
+		return func(c *Core) {
+			c.Step(Sampled{Number: 1, Snap: gpu.Snapshot{Devices: []gpu.Device{{UUID: "a", Health: gpu.HealthOK}}}}, noon)
+			c.Step(Command{What: job.Command{Kind: job.CommandPauseGPU, Until: until}}, noon)
+		}
 	}
 	limited := job.Request{TimeLimit: job.Span(9 * time.Minute), WarnSignal: 10, WarnBefore: job.Span(2 * time.Minute)}
 	for name, c := range map[string]struct {
@@ -33,25 +42,20 @@ func TestNextTick(t *testing.T) {
 			runs(job.Job{Request: limited})(c)
 			c.systemd.wasListed = false
 		}, time.Time{}},
-		"one that waits":   {func(c *Core) { c.jobs.timed.set(1, in(5)) }, in(5)},
-		"a reservation":    {func(c *Core) { c.reservations.list = []job.Reservation{{To: in(6)}, {To: in(4)}} }, in(4)},
-		"another plan":     {func(c *Core) { c.planning.replanTime = in(2) }, in(2)},
-		"a GPU to look at": {func(c *Core) { c.gpus.devices = []*device{{}, {cleanup: &cleanup{next: in(1)}}} }, in(1)},
-		"a pause": {func(c *Core) {
-			c.gpus.devices = []*device{{Device: gpu.Device{UUID: "a"}}}
-			c.gpus.controls["a"] = job.GPUControl{UUID: "a", Paused: true, Until: in(8)}
-		}, in(8)},
-		"a pause without end": {func(c *Core) {
-			c.gpus.devices = []*device{{Device: gpu.Device{UUID: "a"}}}
-			c.gpus.controls["a"] = job.GPUControl{UUID: "a", Paused: true}
-		}, time.Time{}},
+		"one that waits": {func(c *Core) { c.jobs.SetTimer(1, in(5)) }, in(5)},
+		"a reservation": {func(c *Core) {
+			c.gpus.Reservations = gpus.NewReservations([]job.Reservation{{To: in(6)}, {To: in(4)}}, 3)
+		}, in(4)},
+		"another plan":        {func(c *Core) { c.planning.replanBy(in(2)) }, in(2)},
+		"a pause":             {pause(in(8)), in(8)},
+		"a pause without end": {pause(time.Time{}), time.Time{}},
 		"the first of all": {func(c *Core) {
 			runs(job.Job{Request: limited})(c)
-			c.jobs.timed.set(2, in(5))
-			c.gpus.devices = []*device{{cleanup: &cleanup{next: in(6)}}}
+			c.jobs.SetTimer(2, in(5))
+			pause(in(6))(c)
 		}, in(5)},
 	} {
-		core := started(Policy{}, job.Restored{})
+		core := started(site.Policy{}, job.Restored{})
 		c.set(core)
 		if got := core.Deadline(); !got.Equal(c.want) {
 			t.Errorf("%s: %s, want %s", name, got, c.want)

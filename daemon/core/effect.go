@@ -3,6 +3,7 @@ package core
 import (
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/gpus"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -121,14 +122,9 @@ type Collect struct {
 	Listings int
 }
 
-// EndProcess sends a signal to one process that is not in its job's unit, if it
-// is still the one of this uid that began then; not answered: the next sample
-// shows whether it is there.
-type EndProcess struct {
-	job.Stray
-	UID    int
-	Signal int
-}
+// EndProcess sends a signal to one process that is not in its job's unit; not answered: the
+// next sample shows whether it is there.
+type EndProcess gpus.StrayEnd
 
 // Orphan reports a unit that has a job's name but belongs to no job on record, and goes on;
 // not answered.

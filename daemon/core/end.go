@@ -3,19 +3,15 @@ package core
 import (
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/starts"
+	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/contract"
 	"github.com/gpusched/gpusched/units/retry"
 )
 
-// The signals of a stop, on Linux.
-const (
-	sigkill = 9
-	sigterm = 15
-)
-
 // endAttempt records how an attempt ended and tears its unit down.
-func (c *Core) endAttempt(l *trackedJob, r job.Result, now time.Time) {
+func (c *Core) endAttempt(l *tracked.Job, r job.Result, now time.Time) {
 	c.edit(l, func(a *job.Attempt) { a.Result = &r })
 	c.teardown(l, now)
 }
@@ -23,8 +19,8 @@ func (c *Core) endAttempt(l *trackedJob, r job.Result, now time.Time) {
 // foundGone forgets why a job was to be stopped that turned out to have no unit before
 // any stop was sent: what it was to be stopped for it can't have met. What somebody
 // asked for still happens.
-func foundGone(l *trackedJob) {
-	switch j := l.job; j.Stop {
+func foundGone(l *tracked.Job) {
+	switch j := l.Job; j.Stop {
 	case job.StopTime, job.StopGPUMem, job.StopIdle, job.StopTrespass:
 		j.Stop, j.StopBy = "", ""
 		j.StopFor, j.Breach = 0, nil
@@ -36,31 +32,25 @@ func foundGone(l *trackedJob) {
 
 // vanished is the result of a job whose unit is gone, and with it how it ended: it was stopped, or it had ended, well
 // or badly, and somebody cleared that.
-func vanished(l *trackedJob) *job.Result {
-	l.life().gone = true
+func vanished(l *tracked.Job) *job.Result {
+	l.Lifetime().Gone = true
 	return &job.Result{Outcome: job.Lost, Detail: job.Say("detail/vanished")}
 }
 
 // recordExit keeps how the command ended.
-func (c *Core) recordExit(l *trackedJob, u Unit) {
+func (c *Core) recordExit(l *tracked.Job, u Unit) {
 	c.edit(l, func(a *job.Attempt) {
-		r := heeded(l.job, c.systemd.warnedSince(l.job), resultOf(u.Exit, l.job, l.job.Tries), &u)
+		r := heeded(l.Job, c.systemd.warnedSince(l.Job), resultOf(u.Exit, l.Job, l.Tries), &u)
 		r.Unfiltered = u.Unfiltered
 		a.HostUse = a.Max(u.Used)
 		if r.Outcome == job.OutOfMemory {
-			r.PeakBytes = peakOf(u.Used, a.HostUse, r.MemBytes)
+			r.PeakBytes = u.Used.PeakMemBytes // 0: not known; of what samples saw, only that it was the limit
+			if r.PeakBytes == 0 && job.MemoryReached(a.PeakMemBytes, r.MemBytes) {
+				r.PeakBytes = a.PeakMemBytes
+			}
 		}
 		a.Result = &r
 	})
-}
-
-// peakOf is the highest use of memory by a job that has ended, 0 where it is not known: of
-// what samples saw, only that it was the limit.
-func peakOf(end, seen job.HostUse, limit int64) int64 {
-	if end.PeakMemBytes == 0 && job.MemoryReached(seen.PeakMemBytes, limit) {
-		return seen.PeakMemBytes
-	}
-	return end.PeakMemBytes
 }
 
 // resultOf translates the end of a unit's command. Where nothing was executed for a reason
@@ -77,7 +67,8 @@ func resultOf(e contract.Exit, j *job.Job, tries int) job.Result {
 		r = job.Result{Outcome: job.Lost, Detail: job.Say("detail/removed"), MemBytes: j.Request.MemBytes}
 	case e.OOM:
 		r.Outcome, r.MemBytes = job.OutOfMemory, j.Request.MemBytes
-	case e.Stopped, e.Signal == sigkill && j.Stop == job.StopCancel && !j.KillAt.IsZero(): // it may come before the stop
+	// SIGKILL may come before the stop.
+	case e.Stopped, e.Signal == job.SIGKILL && j.Stop == job.StopCancel && !j.KillAt.IsZero():
 		r = job.Result{Outcome: job.Lost, Detail: job.Say("detail/removed")}
 	case e.Code == 0 && e.Signal == 0 && e.Launch == "":
 		r.Outcome = job.Completed
@@ -89,42 +80,43 @@ func resultOf(e contract.Exit, j *job.Job, tries int) job.Result {
 
 // ended closes the attempt: no process of the unit is left. The job has its
 // result, or goes back to the queue.
-func (c *Core) ended(l *trackedJob, now time.Time) {
+func (c *Core) ended(l *tracked.Job, now time.Time) {
 	over := c.ranUntil(l, now)
-	l.job.GoOn(over)
-	c.systemd.forgetWarning(l.job.ID)
-	r := c.result(l.job)
-	r.GPUError, r.Left = l.job.GPUError, job.Text(l.job.Left)
-	if calledOff(l.job, &r) {
-		r.Tries = max(r.Tries, l.job.Tries)
+	l.GoOn(over)
+	c.systemd.forgetWarning(l.ID)
+	r := c.result(l.Job)
+	r.GPUError, r.Left = l.GPUError, job.Text(l.Left)
+	taken := r.Cause == job.StopTaken || r.Cause == job.StopPreempt || r.Cause == job.StopRequeue
+	if taken && l.Attempt.StartedAt.IsZero() { // its start neither worked nor failed: those before it still count
+		r.Tries = max(r.Tries, l.Tries)
 	}
 	place := c.nextPlace(l, &r, now)
 	if place == samePlace && r.Outcome == job.Failed && r.Cause == "" {
-		r.Detail = job.Say("detail/blamed", c.gpus.culprit(l, &r, now))
+		r.Detail = job.Say("detail/blamed", c.gpus.Culprit(l, &r, now))
 	}
 	if r.Outcome == job.Completed && r.Left.IsZero() { // with one that failed systemd ends what is left at once
-		r.Left = leftRunning(l.life().left)
+		r.Left = leftRunning(l.Lifetime().Left)
 	}
 	c.edit(l, func(a *job.Attempt) { a.EndedAt, a.Result = over, &r })
 	c.settle(l, now)
-	if onNone := l.unasked && l.job.Left == ""; !onNone && len(l.job.Attempt.GPUs) > 0 {
-		c.gpus.leave(l, c.requestSample(), now)
+	if onNone := l.Unasked && l.Left == ""; !onNone && len(l.Attempt.GPUs) > 0 {
+		c.gpus.Leave(l, c.requestSample(), now)
 	}
-	l.lifetime, l.stopSent = nil, false
-	c.step.act(Forget{Job: l.job.ID, Attempt: l.job.Attempt.Number})
+	*l.Lifetime(), l.StopSent = tracked.Lifetime{}, false
+	c.step.act(Forget{Job: l.ID, Attempt: l.Attempt.Number})
 	c.startEnded(l, &r, now)
-	c.gpus.ended(l, &r, over)
-	c.learn(l, &r, place == nowhere, over)
+	c.gpus.Ended(l, &r, over)
+	c.estimates.Learn(l, &r, place == nowhere, over)
 	c.learnMemory(l, &r, place != nowhere, now)
-	c.learnMost(l, over)
+	c.estimates.LearnMost(l, over)
 	if place != nowhere {
 		c.backOff(l, &r, place, now)
 		c.requeueAfter(l, place, now)
 		return
 	}
-	l.job.Result = &r
+	l.Result = &r
 	c.move(l, r.Outcome, now)
-	l.job.ChangedAt = over
+	l.ChangedAt = over
 }
 
 // leftRunning says how many processes a command left running, which ended with its unit.
@@ -138,18 +130,11 @@ func leftRunning(n int) job.Message {
 	return job.Say("detail/left-running", n)
 }
 
-// calledOff reports whether an attempt was ended before anything of it began, so that its start neither worked nor
-// failed: the starts before it that failed still count.
-func calledOff(j *job.Job, r *job.Result) bool {
-	return j.Attempt.StartedAt.IsZero() &&
-		(r.Cause == job.StopTaken || r.Cause == job.StopPreempt || r.Cause == job.StopRequeue)
-}
-
 // nextPlace is where the job returns to the queue if it is to have another attempt: it made
 // room for another, its owner said so, its time was up, the machine took it or its GPU is
 // at fault, or it failed and may try again.
-func (c *Core) nextPlace(l *trackedJob, r *job.Result, now time.Time) requeueAt {
-	j := l.job
+func (c *Core) nextPlace(l *tracked.Job, r *job.Result, now time.Time) requeueAt {
+	j := l.Job
 	switch {
 	case j.Stop == job.StopCancel:
 		return nowhere
@@ -162,35 +147,35 @@ func (c *Core) nextPlace(l *trackedJob, r *job.Result, now time.Time) requeueAt 
 		if j.Request.MayRequeue() {
 			return samePlace
 		}
-	case j.Request.MayRequeue() && j.Requeues == 0 && r.Outcome == job.Failed && c.gpus.culprit(l, r, now) >= 0:
+		return nowhere
+	case j.Request.MayRequeue() && j.Requeues == 0 && r.Outcome == job.Failed && c.gpus.Culprit(l, r, now) >= 0:
 		return samePlace
-	case retries(r.Outcome) && j.Failures < j.Request.Retries:
-		return fresh
+	}
+	switch r.Outcome {
+	case job.Failed, job.OutOfMemory, job.GPUOutOfMemory, job.Lost: // another try may mend it
+		if j.Failures < j.Request.Retries {
+			return fresh
+		}
 	}
 	return nowhere
 }
 
 // backOff has a job that failed, or could not be started, wait before its next attempt.
-func (c *Core) backOff(l *trackedJob, r *job.Result, place requeueAt, now time.Time) {
-	j := l.job
+func (c *Core) backOff(l *tracked.Job, r *job.Result, place requeueAt, now time.Time) {
+	j := l.Job
 	switch {
-	case r.Tries > 0 && r.Cause == "" && !c.systemd.isBarred(l.account) && j.Heir == nil:
-		j.NotBefore = now.Add(retry.After(r.Tries, startAgain, lastStartAgain))
+	case r.Tries > 0 && r.Cause == "" && !c.troubles.IsBarred(l.Account) && j.Heir == nil:
+		j.NotBefore = now.Add(retry.After(r.Tries, starts.StartAgain, starts.LastStartAgain))
 	case place == fresh:
 		j.Failures++
 		j.NotBefore = now.Add(retry.After(j.Failures, j.Request.Backoff.Duration(), job.MaxBackoff))
 	}
 }
 
-// retries reports whether an outcome is one that another try may mend.
-func retries(s job.State) bool {
-	return s == job.Failed || s == job.OutOfMemory || s == job.GPUOutOfMemory || s == job.Lost
-}
-
 // result is finalResult with the name of the job that has a part in it.
 func (c *Core) result(j *job.Job) job.Result {
 	r := finalResult(j)
-	if name := c.jobs.called(r.For); r.For != 0 && name != r.For.String() {
+	if name := c.jobs.Called(r.For); r.For != 0 && name != r.For.String() {
 		r.ForName = name
 	}
 	return r

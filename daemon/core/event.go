@@ -3,8 +3,11 @@ package core
 import (
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/accounts"
+	"github.com/gpusched/gpusched/daemon/core/gpus"
+	"github.com/gpusched/gpusched/daemon/core/outbox"
+	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/gpu"
 	"github.com/gpusched/gpusched/units/contract"
 )
 
@@ -37,22 +40,8 @@ type Commands struct {
 	List  []job.Command
 }
 
-// Sampled brings a look at the GPUs that began after the Sample action with
-// the given number. Jobs says which job a process id belongs to, Persons whose
-// the uids of processes are that containers run as. A snapshot with a Problem means
-// that nothing is known.
-type Sampled struct {
-	Number  uint64
-	Snap    gpu.Snapshot
-	Jobs    map[int]job.ID
-	Persons map[int]Person
-}
-
-// Person is whose a uid is. Unsure: the uid may be another account's, that is not known yet.
-type Person struct {
-	UID    int
-	Unsure bool
-}
+// Sampled brings a sample, which began after the Sample action with its number.
+type Sampled gpus.Sample
 
 // Phase is where a unit is.
 type Phase int
@@ -207,15 +196,8 @@ type Usage struct {
 	job.HostUse
 }
 
-// Faulted brings an error report of the driver. Reports of a boot come in
-// order, and all of them again after each start.
-type Faulted struct {
-	Xid  gpu.Xid
-	Job  job.ID // whose process it hit, by its control group; 0: not known
-	Boot string
-	Seq  uint64    // of the line in the kernel's log
-	At   time.Time // when it was written
-}
+// Faulted brings an error report of the driver.
+type Faulted gpus.ErrorReport
 
 // Tick says that a deadline may have come, or that pending actions which
 // failed should be tried again.
@@ -225,21 +207,13 @@ type Tick struct {
 }
 
 // Delivered answers Deliver.
-type Delivered struct {
-	Job   job.ID
-	Event job.NotifyEvent
-	Which int
-
-	Sent  bool
-	Again bool        // where it was not sent: another try may do better
-	Why   job.Message // where it was not sent
-}
+type Delivered outbox.Report
 
 // Configured brings a new policy.
-type Configured struct{ Policy Policy }
+type Configured struct{ Policy site.Policy }
 
 // Enrolled says in which groups with a quota accounts turned out to be, in addition to those that are known.
-type Enrolled struct{ Members []Member }
+type Enrolled struct{ Members []accounts.Member }
 
 func (Submit) event()      {}
 func (Command) event()     {}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/words"
 )
@@ -19,7 +20,7 @@ type asker struct {
 	*world
 }
 
-func newAsker(t *testing.T, gpus int, set func(p *core.Policy)) *asker {
+func newAsker(t *testing.T, gpus int, set func(p *site.Policy)) *asker {
 	w := newWorld(gpus, func(string, ...any) {})
 	w.policy.Predict = func(job.ID) time.Duration { return time.Hour }
 	if set != nil {
@@ -106,7 +107,7 @@ func (a *asker) want(what, got, want string) {
 // TestNobodyIsAheadWhoIsNot: held jobs, those to begin later, those after others, those at a bound
 // of their own and those that want other GPUs are before nobody.
 func TestNobodyIsAheadWhoIsNot(t *testing.T) {
-	a := newAsker(t, 2, func(p *core.Policy) { p.Quotas.Default = job.Quota{Running: 1} })
+	a := newAsker(t, 2, func(p *site.Policy) { p.Quotas.Default = job.Quota{Running: 1} })
 	first := a.submit("ann", whole(1))
 	a.submit("bob", job.Request{GPUMilli: 1000, GPUIDs: []int{1}})
 	a.submit("bob", whole(1), func(s *job.Submission) { s.Request.Hold = true })
@@ -129,7 +130,7 @@ func TestNobodyIsAheadWhoIsNot(t *testing.T) {
 
 // TestAheadByTheOrder: by class, number, share, wait and length, in the planner's order.
 func TestAheadByTheOrder(t *testing.T) {
-	a := newAsker(t, 1, func(p *core.Policy) {
+	a := newAsker(t, 1, func(p *site.Policy) {
 		p.Predict = func(id job.ID) time.Duration { return time.Duration(id) * time.Hour }
 	})
 	a.submit("ann", whole(1))
@@ -188,7 +189,7 @@ func TestSoonerIsAllowed(t *testing.T) {
 		a.want("a whole GPU beside a part", a.sooner(id), want)
 	}
 	// Half of a GPU with all of its memory counts as a whole one in quotas.
-	a := newAsker(t, 2, func(p *core.Policy) { p.Quotas.Default = job.Quota{GPUMilli: 1000} })
+	a := newAsker(t, 2, func(p *site.Policy) { p.Quotas.Default = job.Quota{GPUMilli: 1000} })
 	a.submit("ann", whole(1))
 	id := a.submit("ann", whole(1))
 	a.want("at a quota", a.sooner(id), " of 3")

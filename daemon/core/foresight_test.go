@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/foresight"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -25,7 +26,7 @@ func TestForesight(t *testing.T) {
 	submit()
 	w.settle()
 	second, third := submit(), submit()
-	look := func(after time.Duration) (*core.Foresight, time.Time) {
+	look := func(after time.Duration) (*foresight.Foresight, time.Time) {
 		w.now = w.now.Add(after)
 		v, f := w.core.Look(asked(third), w.now)
 		f.Foretell(&v.Jobs[0])

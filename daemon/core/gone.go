@@ -3,6 +3,7 @@ package core
 import (
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -11,23 +12,23 @@ const heldByScheduler = "the scheduler"
 
 // accountGone holds a job whose start found out that another account has its owner's number, or
 // its person's, now, and with it all jobs of the account that is gone. It returns why.
-func (c *Core) accountGone(l *trackedJob, heir job.Account, now time.Time) (why job.Message) {
-	was := l.job.NameOf(heir.UID)
+func (c *Core) accountGone(l *tracked.Job, heir job.Account, now time.Time) (why job.Message) {
+	was := l.NameOf(heir.UID)
 	if was == nil || job.Nameless(heir.UID, heir.User) {
 		return why
 	}
 	c.keepFrom(l, heir)
 	c.holdGone(*was, heir, now)
-	return whyGone(l.job)
+	return whyGone(l.Job)
 }
 
 // holdGone holds the jobs of an account that is gone which wait, or whose tasks do. Nobody can tell
 // an account that was renamed from one that was removed, but an administrator, who releases what
 // is to run as the other one.
 func (c *Core) holdGone(gone string, heir job.Account, now time.Time) {
-	waits := func(o *trackedJob) bool { return o.job.State == job.Queued || o.job.State == job.Spawned }
-	for _, o := range c.jobs.sorted(waits) {
-		if name := o.job.NameOf(heir.UID); o.job.Heir == nil && name != nil && *name == gone {
+	waits := func(o *tracked.Job) bool { return o.State == job.Queued || o.State == job.Spawned }
+	for _, o := range c.jobs.Sorted(waits) {
+		if name := o.NameOf(heir.UID); o.Heir == nil && name != nil && *name == gone {
 			c.keepFrom(o, heir)
 			c.consider(o, now)
 		}
@@ -35,31 +36,31 @@ func (c *Core) holdGone(gone string, heir job.Account, now time.Time) {
 }
 
 // keepFrom holds a job that would run as another account now. Who holds it already goes on to.
-func (c *Core) keepFrom(l *trackedJob, heir job.Account) {
-	if l.job.Heir = &heir; l.job.Held == "" {
-		l.job.Held, l.job.HeldOver = heldByScheduler, true
+func (c *Core) keepFrom(l *tracked.Job, heir job.Account) {
+	if l.Heir = &heir; l.Held == "" {
+		l.Held, l.HeldOver = heldByScheduler, true
 	}
-	l.job.Owed = false
+	l.Owed = false
 	c.step.markDirty(l)
 }
 
 // WaitingAccounts returns the accounts as which jobs of a query wait, as the first job of each number has them on
 // record: one that was renamed since has its old name there.
 func (c *Core) WaitingAccounts(q job.Query, now time.Time) (list []job.Account) {
-	first := map[int]*trackedJob{}
+	first := map[int]*tracked.Job{}
 	selected, _ := c.selected(&q, now)
 	for _, l := range selected {
-		waits := l.job.State == job.Queued || l.job.State == job.Spawned
-		if o := first[l.job.Owner.UID]; waits && (o == nil || l.id < o.id) {
-			first[l.job.Owner.UID] = l
+		waits := l.State == job.Queued || l.State == job.Spawned
+		if o := first[l.Owner.UID]; waits && (o == nil || l.ID < o.ID) {
+			first[l.Owner.UID] = l
 		}
 	}
 	for _, l := range first {
-		if l.job.Heir == nil { // else it is known
-			list = append(list, job.Account{UID: l.job.Owner.UID, User: l.job.Owner.User})
+		if l.Heir == nil { // else it is known
+			list = append(list, job.Account{UID: l.Owner.UID, User: l.Owner.User})
 		}
-		if l.job.Heir == nil && l.job.Principal != nil {
-			list = append(list, *l.job.Principal)
+		if l.Heir == nil && l.Principal != nil {
+			list = append(list, *l.Principal)
 		}
 	}
 	return list
@@ -68,14 +69,14 @@ func (c *Core) WaitingAccounts(q job.Query, now time.Time) (list []job.Account) 
 // accountNamed gives all jobs of a number, which were submitted while the directory did not answer,
 // the name of their account.
 func (c *Core) accountNamed(named job.Account) {
-	for _, o := range c.jobs.sorted(anyJob) {
-		if name := o.job.NameOf(named.UID); name != nil && job.Nameless(named.UID, *name) && !o.job.IsSubordinate(named.UID) {
-			setName(o.job, named)
+	for _, o := range c.jobs.Sorted(tracked.AnyJob) {
+		if name := o.NameOf(named.UID); name != nil && job.Nameless(named.UID, *name) && !o.IsSubordinate(named.UID) {
+			setName(o.Job, named)
 			c.step.markDirty(o)
 		}
 	}
-	if a := c.accounts.user(named.UID); a != nil {
-		c.accounts.rename(a, named.User)
+	if a := c.accounts.User(named.UID); a != nil {
+		c.accounts.Rename(a, named.User)
 		c.step.replan()
 	}
 }
@@ -88,7 +89,7 @@ func (c *Core) handOver(j *job.Job, now time.Time) (held bool) {
 	}
 	setName(j, *j.Heir)
 	j.Heir = nil
-	c.enroll(j.Owner, j.Principal, now)
+	c.accounts.Enroll(j.Owner, j.Principal, now)
 	return j.Held != heldByScheduler
 }
 

@@ -3,6 +3,7 @@ package core
 import (
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
 )
@@ -24,7 +25,7 @@ func (c *Core) fillGPUMem(s *job.Submission, now time.Time) {
 		return
 	}
 	r.AutoMem, r.GPUMemBytes = true, 0
-	if peak := c.planning.memory(sched.KindOf(c.accounts.of(s.Owner, s.Principal).UID, r)); peak > 0 {
+	if peak := c.estimates.Memory(sched.KindOf(c.accounts.Of(s.Owner, s.Principal).UID, r)); peak > 0 {
 		r.GPUMemBytes = c.withMargin(peak, autoMarginPercent, r, now)
 	}
 }
@@ -42,8 +43,8 @@ func (c *Core) withMargin(peak, percent int64, r *job.Request, now time.Time) in
 
 // settleMemory notes for which part of a GPU's memory a job counts that was submitted before
 // the GPUs had been read. It reports whether that was known only now.
-func (c *Core) settleMemory(l *trackedJob, now time.Time) bool {
-	r := &l.job.Request
+func (c *Core) settleMemory(l *tracked.Job, now time.Time) bool {
+	r := &l.Request
 	if r.MemMilli > 0 || r.Part() == 0 || r.GPUMemBytes <= 0 {
 		return false
 	}
@@ -55,22 +56,15 @@ func (c *Core) settleMemory(l *trackedJob, now time.Time) bool {
 	r.MemMilli = part
 	c.markCapped(l, now)
 	c.step.markDirtyQuietly(l)
-	c.planning.Remove(l.job.ID)
+	c.planning.Remove(l.ID)
 	c.planning.Push(c.waiting(l))
 	return true
 }
 
 // learnMemory learns from an attempt that is over how much GPU memory its command takes. Where
 // it took too much, another attempt is to have more.
-func (c *Core) learnMemory(l *trackedJob, r *job.Result, again bool, now time.Time) {
-	j, peak := l.job, int64(0)
-	for _, u := range l.currentUses() {
-		peak = max(peak, u.PeakBytes)
-	}
-	ended := r.Outcome == job.Completed
-	if p := c.planning.observeMemory(l.kind(), peak, ended, now); p != nil {
-		c.step.record(job.Record{Prediction: p})
-	}
+func (c *Core) learnMemory(l *tracked.Job, r *job.Result, again bool, now time.Time) {
+	j, peak := l.Job, c.estimates.LearnMemory(l, r.Outcome == job.Completed, now)
 	if again && j.Request.AutoMem && r.Outcome == job.GPUOutOfMemory {
 		j.Request.GPUMemBytes = max(j.Request.GPUMemBytes, c.withMargin(peak, overMarginPercent, &j.Request, now))
 		j.Request.MemMilli = sched.MemoryPart(c.snapshot(now), &j.Request)

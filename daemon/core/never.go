@@ -25,14 +25,14 @@ func (c *Core) Hopeless(now time.Time) (machine, quota Hopeless) {
 		if seen++; seen > maxKinds {
 			break
 		}
-		l := c.jobs.get(id)
-		if why := have.Never(l.account, &l.job.Request); why != nil {
+		l := c.jobs.Get(id)
+		if why := have.Never(l.Account, &l.Request); why != nil {
 			h := &quota
-			if have.Never(nil, &l.job.Request) != nil { // for anybody
+			if have.Never(nil, &l.Request) != nil { // for anybody
 				h = &machine
 			}
 			if h.Jobs += n; h.id == 0 || id < h.id {
-				h.id, h.First, h.Why = id, l.job.Called(), why.Message
+				h.id, h.First, h.Why = id, l.Called(), why.Message
 			}
 		}
 	}

@@ -3,6 +3,8 @@ package core
 import (
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/accounts"
+	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
 )
@@ -13,8 +15,8 @@ func (c *Core) snapshotWithEfforts(now time.Time) *sched.Snapshot {
 	s := c.snapshot(now)
 	for i := range s.Running {
 		if r := &s.Running[i]; r.Preemptible {
-			l := c.jobs.active(r.ID)
-			r.Effort, r.Program, r.Untried = c.effort(l, l.job.Served+ranFor(l.job, now))
+			l := c.jobs.Active(r.ID)
+			r.Effort, r.Program, r.Untried = c.estimates.Effort(l, l.Served+tracked.RanFor(l.Job, now))
 		}
 	}
 	return s
@@ -25,38 +27,37 @@ func (c *Core) snapshot(now time.Time) *sched.Snapshot {
 	s := c.planning.blank()
 	s.Now, s.Policy = sched.At(now), c.policy.Sched
 	s.Reserved = c.reserved()
-	s.Host = sched.Host{MemBytes: c.policy.HostMemBytes, MaxRunning: c.policy.MaxRunning, Running: c.jobs.activeCount()}
+	s.Host = sched.Host{MemBytes: c.policy.HostMemBytes, MaxRunning: c.policy.MaxRunning, Running: c.jobs.ActiveCount()}
 	s.Host.CPUs, s.Host.GPUCPUs = c.policy.HostCPUs, c.policy.GPUCPUs
-	if share := c.policy.NoGPUShare; c.gpus.mayHaveSome() && share > 0 && share < 100 {
+	if share := c.policy.NoGPUShare; c.gpus.MayHaveSome() && share > 0 && share < 100 {
 		s.Host.NoGPUSlots = (s.Host.MaxRunning*share + 99) / 100
 		s.Host.NoGPUMem = s.Host.MemBytes * int64(share) / 100
 		s.Host.NoGPUCPUs = (s.Host.CPUs*share + 99) / 100
 	}
-	c.gpus.fill(s, now)
-	for _, id := range c.jobs.activeIDs() {
-		l := c.jobs.active(id)
-		s.Host.PromisedMem += l.job.Request.MemBytes
-		s.Host.PromisedCPUs += l.job.CPUs()
+	c.gpus.Fill(s, now)
+	for _, id := range c.jobs.ActiveIDs() {
+		l := c.jobs.Active(id)
+		s.Host.PromisedMem += l.Request.MemBytes
+		s.Host.PromisedCPUs += l.CPUs()
 		s.Running = append(s.Running, c.running(l, s, now))
 		if r := &s.Running[len(s.Running)-1]; c.policy.Sched.Patience > 0 && !r.Stopping {
-			r.Late = sched.At(c.lateEnd(l, now))
+			r.Late = sched.At(c.estimates.LateEnd(l, now))
 		}
 	}
-	c.starvation.advance(c.gpus.count(), &c.policy.Sched, now)
-	s.GuardOpen = c.starvation.open()
+	s.GuardOpen = c.accounts.LaneOpen(now)
 	return s
 }
 
 // running is an active job as placement sees it; its parts are put on the GPUs.
-func (c *Core) running(l *trackedJob, s *sched.Snapshot, now time.Time) sched.Running {
-	j := l.job
+func (c *Core) running(l *tracked.Job, s *sched.Snapshot, now time.Time) sched.Running {
+	j := l.Job
 	since := j.Attempt.PlacedAt
 	r := sched.Running{
-		ID: j.ID, MemBytes: j.Request.MemBytes, CPUs: j.CPUs(), Quota: l.quotaMilli(),
+		ID: j.ID, MemBytes: j.Request.MemBytes, CPUs: j.CPUs(), Quota: l.QuotaMilli(),
 		Preemptible: j.Request.Preemptible, Priority: j.Request.Priority,
-		Account: l.account, Since: sched.At(j.QueuedAt), Start: sched.At(since), Rested: j.Rest(now),
+		Account: l.Account, Since: sched.At(j.QueuedAt), Start: sched.At(since), Rested: j.Rest(now),
 		Served: j.Served, Guarded: j.Guarded,
-		Stopping: j.State == job.Ending || j.Stop != "", Throttle: l.throttle, Rate: rateOf(j),
+		Stopping: j.State == job.Ending || j.Stop != "", Throttle: l.Throttle, Rate: accounts.RateOf(j),
 	}
 	if j.IsSuspended() && !r.Stopping {
 		r.Still = sched.Never
@@ -74,18 +75,18 @@ func (c *Core) running(l *trackedJob, s *sched.Snapshot, now time.Time) sched.Ru
 		}
 		r.Notice, r.End = stop.Sub(now), sched.At(stop.Add(j.Request.GraceTime().Duration()))
 	} else {
-		r.Notice, r.End = c.notice(j), sched.At(c.expectedEnd(l, now))
+		r.Notice, r.End = c.notice(j), sched.At(c.estimates.ExpectedEnd(l, now))
 	}
-	r.Expected = c.estimate(l).Total(j.Served + ranFor(j, now))
+	r.Expected = c.estimates.Of(l).Total(j.Served + tracked.RanFor(j, now))
 	if n := len(s.Running); n < cap(s.Running) {
 		r.Grants = s.Running[:n+1][n].Grants[:0] // memory of an earlier pass
 	}
 	for _, ref := range j.Attempt.GPUs {
-		at := c.gpus.position(&ref)
+		at := c.gpus.Position(&ref)
 		if at < 0 {
 			continue
 		}
-		h := sched.Hold{Job: j.ID, Milli: ref.Share(), PromiseBytes: ref.PromiseBytes, SeenBytes: c.gpus.seenBytes(at, j.ID)}
+		h := sched.Hold{Job: j.ID, Milli: ref.Share(), PromiseBytes: ref.PromiseBytes, SeenBytes: c.gpus.SeenBytes(at, j.ID)}
 		s.GPUs[at].Held = append(s.GPUs[at].Held, h)
 		r.Grants = append(r.Grants, sched.Grant{GPU: at, Milli: h.Milli, Bytes: max(h.PromiseBytes, h.SeenBytes)})
 	}
@@ -110,30 +111,29 @@ func (c *Core) schedule(now time.Time) {
 	if !c.systemd.listed() || c.systemd.leaving() {
 		return
 	}
-	wake := c.systemd.unbar(now)
-	held, at := c.holdBack(now)
-	wake = sooner(wake, at)
-	c.planning.setReplanAt(wake)
-	if held || c.planning.Len() == 0 || c.gpus.closed(now) != nil {
+	c.planning.replanBy(c.troubles.Unbar(now))
+	held, at := c.troubles.HoldBack(now)
+	c.planning.replanBy(at)
+	if held || c.planning.Len() == 0 || c.gpus.Closed(now) != nil {
 		return
 	}
-	c.learnBounds(now)
-	c.believeAll()
+	c.estimates.LearnBounds(now)
+	c.reestimate()
 	p := c.plan(now)
 	c.planning.countPass()
 	if p.Wake != sched.Never {
-		c.planning.setReplanAt(sooner(wake, p.Wake.Time()))
+		c.planning.replanBy(p.Wake.Time())
 	}
 	defer func() { // a job may be tried now
-		_, at := c.holdBack(now)
-		c.planning.setReplanAt(sooner(c.planning.replanAt(), at))
+		_, at := c.troubles.HoldBack(now)
+		c.planning.replanBy(at)
 	}()
 	for i := range p.Place {
-		l := c.jobs.get(p.Place[i].Job)
-		if !c.systemd.mayTry(l) {
+		l := c.jobs.Get(p.Place[i].Job)
+		if !c.troubles.MayTry(l) {
 			continue
 		}
-		if r := &l.job.Request; (r.GPUMemBytes > 0 || r.Part() > 0) && !c.gpus.isFresh(now) {
+		if r := &l.Request; (r.GPUMemBytes > 0 || r.Part() > 0) && !c.gpus.IsFresh(now) {
 			c.requestSample()
 			return
 		}
@@ -144,13 +144,13 @@ func (c *Core) schedule(now time.Time) {
 		c.place(l, &p.Place[i], now)
 	}
 	for _, v := range p.Preempt {
-		waits := c.jobs.get(v.For)
-		if makes, at := c.systemd.makesRoom(waits, now); !makes {
-			c.planning.setReplanAt(sooner(c.planning.replanAt(), at))
+		waits := c.jobs.Get(v.For)
+		if makes, at := c.troubles.MakesRoom(waits, now); !makes {
+			c.planning.replanBy(at)
 			continue
 		}
-		l := c.jobs.get(v.Victim)
-		l.job.StopFor = v.For
+		l := c.jobs.Get(v.Victim)
+		l.StopFor = v.For
 		c.requestStop(l, job.StopPreempt, "", now)
 		c.owe(waits)
 	}
@@ -159,39 +159,42 @@ func (c *Core) schedule(now time.Time) {
 // owe has a job for which others stop go before all of its class and number until it
 // starts: what they give up is for it. An array is owed nothing, or all of its tasks
 // would be.
-func (c *Core) owe(l *trackedJob) {
-	if l.job.Owed || l.job.Tasks != nil {
+func (c *Core) owe(l *tracked.Job) {
+	if l.Owed || l.Tasks != nil {
 		return
 	}
-	l.job.Owed = true
+	l.Owed = true
 	c.step.markDirtyQuietly(l)
-	c.planning.Remove(l.job.ID)
+	c.planning.Remove(l.ID)
 	c.planning.Push(c.waiting(l))
 }
 
-func (c *Core) place(l *trackedJob, p *sched.Placement, now time.Time) {
-	if l.job.Tasks != nil {
+func (c *Core) place(l *tracked.Job, p *sched.Placement, now time.Time) {
+	if l.Tasks != nil {
 		l = c.spawn(l, now)
 	}
-	number, eligible := 1, eligibleAt(l.job, now)
-	if l.job.Tries = triesOf(l.job); l.job.Attempt != nil {
-		number = l.job.Attempt.Number + 1
+	number, eligible := 1, eligibleAt(l.Job, now)
+	if l.Tries = tracked.TriesOf(l.Job); l.Attempt != nil {
+		number = l.Attempt.Number + 1
 		c.keepLast(l, now)
 	}
-	c.gpus.recordBaseline(p.Grants)
-	gpus := withCPUs(c.gpus.refs(p.Grants), p.CPUs)
-	l.job.Expected = c.expectedRun(l)
-	l.job.Attempt = &job.Attempt{Number: number, GPUs: gpus, BootID: c.systemd.runID(), PlacedAt: now}
-	l.job.Attempt.EligibleAt = eligible
-	l.job.Shared = 0
-	l.job.Charge = c.largestShare(l.job)
-	l.job.StopOrder, l.job.Suspension = job.StopOrder{}, job.Suspension{}
-	l.job.GPUError, l.job.Left = nil, ""
-	l.job.NotBefore = time.Time{} // or a clock that is set back would bring a back-off again that is over
-	l.job.Guarded = p.Guarded
-	l.unasked = true
-	l.recordGroups()
-	c.systemd.tries(l)
+	c.gpus.RecordBaseline(p.Grants)
+	refs := c.gpus.Refs(p.Grants)
+	for i := range refs { // the CPUs that the job counts for are spread over its GPUs
+		refs[i].PromisedCPUs = p.CPUs*(i+1)/len(refs) - p.CPUs*i/len(refs)
+	}
+	l.Expected = c.estimates.ExpectedRun(l)
+	l.Attempt = &job.Attempt{Number: number, GPUs: refs, BootID: c.systemd.runID(), PlacedAt: now}
+	l.Attempt.EligibleAt = eligible
+	l.Shared = 0
+	l.Charge = c.accounts.LargestShare(l.Job)
+	l.StopOrder, l.Suspension = job.StopOrder{}, job.Suspension{}
+	l.GPUError, l.Left = nil, ""
+	l.NotBefore = time.Time{} // or a clock that is set back would bring a back-off again that is over
+	l.Guarded = p.Guarded
+	l.Unasked = true
+	l.RecordGroups()
+	c.troubles.Tries(l)
 	c.move(l, job.Starting, now)
 	c.charge(l, now)
 	c.launch(l, now)
@@ -210,19 +213,29 @@ func eligibleAt(j *job.Job, now time.Time) time.Time {
 	return since
 }
 
-// withCPUs spreads the CPUs that a job counts for over its GPUs.
-func withCPUs(refs []job.Allocation, cpus int) []job.Allocation {
-	for i := range refs {
-		refs[i].PromisedCPUs = cpus*(i+1)/len(refs) - cpus*i/len(refs)
-	}
-	return refs
-}
-
 // keepLast records the end of an attempt that the next one follows in the same
 // step.
-func (c *Core) keepLast(l *trackedJob, now time.Time) {
-	if l.job.ChangedAt.Equal(now) && l.dirty { // the attempt may have ended before, with the machine
-		j := *l.job
+func (c *Core) keepLast(l *tracked.Job, now time.Time) {
+	if l.ChangedAt.Equal(now) && l.Dirty { // the attempt may have ended before, with the machine
+		j := *l.Job
 		c.step.record(job.Record{Job: &j})
+	}
+}
+
+// reestimatedAtOnce is how many waiting jobs a pass puts where they belong by what is expected of them now.
+const reestimatedAtOnce = 256
+
+// reestimate puts some waiting jobs where they belong by what is expected of them now, those
+// that were looked at longest ago.
+func (c *Core) reestimate() {
+	for _, id := range c.planning.nextStale(reestimatedAtOnce, c.estimates.Generation()) {
+		if !c.planning.Has(id) {
+			continue
+		}
+		l := c.jobs.Get(id)
+		if w := c.waiting(l); c.planning.Moves(w) {
+			c.planning.Remove(id)
+			c.planning.Push(w)
+		}
 	}
 }

@@ -12,19 +12,15 @@ import (
 type planning struct {
 	*sched.Queue
 	*sched.Planner
-	beliefs    beliefs
-	candid     map[int]*candour // by user
-	candidAll  candour
+	stale      []job.ID // waiting jobs of which is to be looked at what is expected of them now, the last first
+	staleFor   uint64   // the generation of the estimates that they are looked at for
 	ahead      foresights
 	snap       sched.Snapshot // of the last pass; its memory is used again
 	replanTime time.Time      // when to plan again though nothing happens
 	passes     uint64         // made so far
 }
 
-func newPlanning(past []job.Prediction) planning {
-	known := beliefs{Predictor: sched.NewPredictor(past)}
-	return planning{Queue: sched.NewQueue(), Planner: sched.NewPlanner(), beliefs: known, candid: map[int]*candour{}}
-}
+func newPlanning() planning { return planning{Queue: sched.NewQueue(), Planner: sched.NewPlanner()} }
 
 // blank is a snapshot to fill in, with the memory of the last one.
 func (p *planning) blank() *sched.Snapshot {
@@ -43,29 +39,17 @@ func (p *planning) replanAt() time.Time { return p.replanTime }
 
 func (p *planning) setReplanAt(at time.Time) { p.replanTime = at }
 
-// replanBy has it be planned again by then at the latest.
-func (p *planning) replanBy(at time.Time) {
-	if p.replanTime.IsZero() || at.Before(p.replanTime) {
-		p.replanTime = at
-	}
-}
+// replanBy has it be planned again by then at the latest; zero: not for that.
+func (p *planning) replanBy(at time.Time) { p.replanTime = job.Earlier(p.replanTime, at) }
 
-// ran takes in how long an attempt ran that is over, of which so much was expected.
-func (p *planning) ran(run, expected time.Duration, l *trackedJob) {
-	milli := l.job.Request.GPUMilli
-	if milli == 0 {
-		return
+// nextStale returns up to so many of the waiting jobs to look at again, which all are when something
+// is learned of run times.
+func (p *planning) nextStale(most int, generation uint64) []job.ID {
+	if len(p.stale) == 0 && p.staleFor != generation {
+		p.stale, p.staleFor = p.IDs(p.stale), generation
 	}
-	u := p.candid[l.account.UID]
-	if u == nil {
-		u = &candour{}
-		p.candid[l.account.UID] = u
-	}
-	u.observe(run, expected, milli)
-	p.candidAll.observe(run, expected, milli)
-}
-
-// corrected is what to expect of a waiting job of a user, see candour.
-func (p *planning) corrected(expected time.Duration, uid int) time.Duration {
-	return p.candid[uid].correct(expected, &p.candidAll)
+	rest := max(0, len(p.stale)-most)
+	list := p.stale[rest:]
+	p.stale = p.stale[:rest]
+	return list
 }

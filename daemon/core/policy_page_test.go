@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/estimates"
+	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -17,8 +19,7 @@ func TestThePolicyPageOnCharges(t *testing.T) {
 		t.Fatal(err)
 	}
 	const gib = 1 << 30
-	c := &Core{policy: Policy{HostMemBytes: 512 * gib, HostCPUs: 64}}
-	c.gpus.devices = make([]*device, 8)
+	c := withGPUs(site.Policy{HostMemBytes: 512 * gib, HostCPUs: 64}, 8)
 	if machine := "8 GPUs, 64 CPUs and 512 GiB"; !strings.Contains(string(page), machine) {
 		t.Errorf("the page is not about a machine of %s", machine)
 	}
@@ -33,15 +34,15 @@ func TestThePolicyPageOnCharges(t *testing.T) {
 		{"-g 0 --mem 256G", 0, job.Request{MemBytes: 256 * gib}},
 	} {
 		j := job.Job{Request: w.Request, Attempt: &job.Attempt{GPUs: make([]job.Allocation, w.gpus)}}
-		want += fmt.Sprintf("    %15s  %10s\n", w.asks, fmt.Sprintf("%d GPUs", c.largestShare(&j)/job.WholeGPU))
+		want += fmt.Sprintf("    %15s  %10s\n", w.asks, fmt.Sprintf("%d GPUs", c.accounts.LargestShare(&j)/job.WholeGPU))
 	}
 	if !strings.Contains(string(page), "\n\n"+want+"\n") {
 		t.Errorf("the page lacks this table:\n%s", want)
 	}
 	for _, says := range []string{
-		fmt.Sprintf("Each job that runs for %d seconds or more", shortestLesson/time.Second),
-		fmt.Sprintf("outrun what was expected of them more than %.0f times as far as those of all", outlier),
-		fmt.Sprintf("While fewer than %s of a kind have ended", map[int]string{5: "five"}[triedRuns]),
+		fmt.Sprintf("Each job that runs for %d seconds or more", estimates.ShortestLesson/time.Second),
+		fmt.Sprintf("outrun what was expected of them more than %.0f times as far as those of all", estimates.Outlier),
+		fmt.Sprintf("While fewer than %s of a kind have ended", map[int]string{5: "five"}[estimates.TriedRuns]),
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(string(page)), " "), says) {
 			t.Errorf("the page does not say: %s", says)

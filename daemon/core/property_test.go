@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
 )
@@ -32,9 +33,9 @@ func newChaos(t *rapid.T, gpus int) *chaos {
 	c.policy.HostMemBytes = 64 * gib
 	c.policy.HostCPUs, c.policy.GPUCPUs = 16, 9
 	c.policy.MaxRunning, c.policy.StartsInFlight = 5, rapid.IntRange(0, 3).Draw(t, "starts")
-	c.policy.Usage = core.UsagePolicy{
-		Memory: core.Response(rapid.IntRange(0, 2).Draw(t, "memory")), Tolerance: gib, MemoryGrace: 10 * time.Second,
-		Idle: core.Response(rapid.IntRange(0, 2).Draw(t, "idle")), IdleAfter: 15 * time.Second, IdleGrace: 10 * time.Second,
+	c.policy.Usage = site.UsagePolicy{
+		Memory: site.Response(rapid.IntRange(0, 2).Draw(t, "memory")), Tolerance: gib, MemoryGrace: 10 * time.Second,
+		Idle: site.Response(rapid.IntRange(0, 2).Draw(t, "idle")), IdleAfter: 15 * time.Second, IdleGrace: 10 * time.Second,
 	}
 	quota := func(name string) job.Quota {
 		part := func(most int64) job.Part {

@@ -1,52 +1,52 @@
 package core
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/starts"
+	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
 	"github.com/gpusched/gpusched/units/retry"
 )
 
 // enqueue counts a job among the queued ones and considers it.
-func (c *Core) enqueue(l *trackedJob, now time.Time) {
-	c.jobs.enterQueue(l)
+func (c *Core) enqueue(l *tracked.Job, now time.Time) {
+	c.jobs.EnterQueue(l)
 	c.markCapped(l, now)
 	c.consider(l, now)
 }
 
-func (c *Core) dequeue(l *trackedJob, now time.Time) {
-	c.planning.Remove(l.job.ID)
-	l.job.Owed = false
+func (c *Core) dequeue(l *tracked.Job, now time.Time) {
+	c.planning.Remove(l.ID)
+	l.Owed = false
 	c.settleCapped(l, now)
-	c.jobs.leaveQueue(l)
-	l.job.AwayAt = time.Time{}
+	c.jobs.LeaveQueue(l)
+	l.AwayAt = time.Time{}
 }
 
 // consider puts a queued job where it belongs: to those that may start as soon
 // as they fit, to those that wait for a time, or to neither while it is held
 // back or waits for another. A zero now believes in no time's having come.
-func (c *Core) consider(l *trackedJob, now time.Time) {
-	j := l.job
+func (c *Core) consider(l *tracked.Job, now time.Time) {
+	j := l.Job
 	c.planning.Remove(j.ID)
-	c.jobs.stopTimer(j.ID)
+	c.jobs.StopTimer(j.ID)
 	if j.State != job.Queued {
 		return
 	}
-	at := notBefore(j)
+	at := tracked.NotBefore(j)
 	free := mayStart(j)
 	c.countWait(l, free && !at.After(now), now)
 	switch {
 	case !free:
 		return
 	case at.After(now):
-		c.jobs.setTimer(j.ID, at)
+		c.jobs.SetTimer(j.ID, at)
 		return
 	}
 	if j.Expected == 0 {
-		j.Expected = c.expectedRun(l)
+		j.Expected = c.estimates.ExpectedRun(l)
 	}
 	c.planning.Push(c.waiting(l))
 	c.step.replan()
@@ -57,8 +57,8 @@ func mayStart(j *job.Job) bool { return j.Held == "" && len(j.Pending) == 0 && !
 
 // countWait lets a queued job's wait count only while it could be placed. A zero
 // now changes nothing.
-func (c *Core) countWait(l *trackedJob, could bool, now time.Time) {
-	j := l.job
+func (c *Core) countWait(l *tracked.Job, could bool, now time.Time) {
+	j := l.Job
 	switch {
 	case now.IsZero():
 	case !could && j.AwayAt.IsZero():
@@ -73,16 +73,16 @@ func (c *Core) countWait(l *trackedJob, could bool, now time.Time) {
 
 // markCapped notes what the account's clock of time at quotas shows as a queued job
 // begins to wait.
-func (c *Core) markCapped(l *trackedJob, now time.Time) {
+func (c *Core) markCapped(l *tracked.Job, now time.Time) {
 	if !now.IsZero() {
-		l.job.Capped = l.account.Capped(l.job.Request.QuotaMilli(), sched.At(now))
+		l.Capped = l.Account.Capped(l.Request.QuotaMilli(), sched.At(now))
 	}
 }
 
 // settleCapped moves the begin of a queued job's wait by the time at quotas since
 // then.
-func (c *Core) settleCapped(l *trackedJob, now time.Time) {
-	if j := l.job; j.AwayAt.IsZero() && !now.IsZero() {
+func (c *Core) settleCapped(l *tracked.Job, now time.Time) {
+	if j := l.Job; j.AwayAt.IsZero() && !now.IsZero() {
 		was := j.Capped
 		c.markCapped(l, now)
 		waitLess(j, j.Capped-was, now)
@@ -103,23 +103,6 @@ func waitLess(j *job.Job, by time.Duration, now time.Time) {
 	j.Tasks = &counts
 }
 
-// countCapped notes after a pass which jobs wait for their own account.
-func (c *Core) countCapped(now time.Time) {
-	if !c.systemd.listed() {
-		return
-	}
-	var news []*sched.Account
-	for a := range c.planning.Accounts() {
-		if a.CountCapped(sched.At(now), c.policy.Sched.FIFO) {
-			news = append(news, a)
-		}
-	}
-	slices.SortFunc(news, func(a, b *sched.Account) int { return cmp.Compare(a.UID, b.UID) })
-	for _, a := range news {
-		c.recordUsage(a, now)
-	}
-}
-
 // since is from when the wait of a job, or of the next task of an array, counts.
 // A task waits from when the one before it started, so that an array does not go
 // before all others for as long as it has tasks; in strict order it does.
@@ -131,8 +114,8 @@ func (c *Core) since(j *job.Job) time.Time {
 }
 
 // turn lets the next task of an array wait from now on.
-func (c *Core) turn(array *trackedJob, now time.Time) {
-	j := array.job
+func (c *Core) turn(array *tracked.Job, now time.Time) {
+	j := array.Job
 	c.settleCapped(array, now)
 	counts := *j.Tasks
 	counts.TurnAt = now
@@ -145,15 +128,15 @@ func (c *Core) turn(array *trackedJob, now time.Time) {
 }
 
 // waiting is the job as the queue takes it.
-func (c *Core) waiting(l *trackedJob) sched.Waiting {
-	j := l.job
+func (c *Core) waiting(l *tracked.Job) sched.Waiting {
+	j := l.Job
 	w := sched.Waiting{
-		ID: j.ID, Request: &j.Request, Account: l.account, Since: sched.At(c.since(j)),
-		Capped: j.Capped, Expected: c.expectedRun(l), Late: c.lateRun(l), Served: j.Served, Throttle: l.throttle, Count: 1,
-		Batch: batchOf(j), Owed: j.Owed,
+		ID: j.ID, Request: &j.Request, Account: l.Account, Since: sched.At(c.since(j)),
+		Capped: j.Capped, Expected: c.estimates.ExpectedRun(l), Late: c.estimates.LateRun(l), Served: j.Served,
+		Throttle: l.Throttle, Count: 1, Batch: batchOf(j), Owed: j.Owed,
 	}
 	if j.Request.Preemptible {
-		w.Effort, w.Program, w.Untried = c.effort(l, j.Served)
+		w.Effort, w.Program, w.Untried = c.estimates.Effort(l, j.Served)
 	}
 	if j.Tasks != nil {
 		w.Count = j.Tasks.Left(j.Request.Array.Size())
@@ -175,18 +158,10 @@ func batchOf(j *job.Job) string {
 	return "\x00" + j.ID.String()
 }
 
-// notBefore is when a queued job may start at the earliest; zero: at once.
-func notBefore(j *job.Job) time.Time {
-	if j.NotBefore.After(j.Request.Begin) {
-		return j.NotBefore
-	}
-	return j.Request.Begin
-}
-
 // due considers the jobs whose time has come.
 func (c *Core) due(now time.Time) {
-	for a := c.jobs.nextTimer(); a.id != 0 && !a.at.After(now); a = c.jobs.nextTimer() {
-		l := c.jobs.get(a.id)
+	for a := c.jobs.NextTimer(); a.Id != 0 && !a.At.After(now); a = c.jobs.NextTimer() {
+		l := c.jobs.Get(a.Id)
 		c.consider(l, now)
 		c.step.markDirtyQuietly(l)
 	}
@@ -203,10 +178,10 @@ const (
 )
 
 // requeueAfter returns a job to the queue after an attempt. One that never began does not count as a requeue.
-func (c *Core) requeueAfter(l *trackedJob, how requeueAt, now time.Time) {
-	j := l.job
-	ran := ranFor(j, j.Attempt.EndedAt)
-	if !j.Attempt.StartedAt.IsZero() && triesOf(j) == 0 {
+func (c *Core) requeueAfter(l *tracked.Job, how requeueAt, now time.Time) {
+	j := l.Job
+	ran := tracked.RanFor(j, j.Attempt.EndedAt)
+	if !j.Attempt.StartedAt.IsZero() && tracked.TriesOf(j) == 0 {
 		j.Served += ran
 		j.Requeues++
 	}
@@ -222,43 +197,35 @@ func (c *Core) requeueAfter(l *trackedJob, how requeueAt, now time.Time) {
 	c.move(l, job.Queued, now)
 }
 
-// ranFor is how long the attempt of a job had its GPUs and was not suspended.
-func ranFor(j *job.Job, now time.Time) time.Duration {
-	if j.Attempt == nil {
-		return 0
-	}
-	return max(0, now.Sub(j.Attempt.PlacedAt)-j.Rest(now))
-}
-
 // clampBackoffs ends back-offs that would last longer than they were meant to, since the
 // clock was set back while we were away, and lets no job wait from a moment to come.
 func (c *Core) clampBackoffs(now time.Time) {
-	queued := func(l *trackedJob) bool { return l.job.State == job.Queued }
-	for _, l := range c.jobs.sorted(queued) {
-		late := l.job.QueuedAt.After(now)
-		lost := l.job.Capped > l.account.Capped(l.job.Request.QuotaMilli(), sched.At(now)) // of what the clock showed
+	queued := func(l *tracked.Job) bool { return l.State == job.Queued }
+	for _, l := range c.jobs.Sorted(queued) {
+		late := l.QueuedAt.After(now)
+		lost := l.Capped > l.Account.Capped(l.Request.QuotaMilli(), sched.At(now)) // of what the clock showed
 		if late {
-			l.job.QueuedAt = now
+			l.QueuedAt = now
 		}
 		if late || lost {
 			c.markCapped(l, now)
 			c.step.markDirtyQuietly(l)
 			c.consider(l, now)
 		}
-		if t := l.job.Tasks; t != nil && t.TurnAt.After(now) {
+		if t := l.Tasks; t != nil && t.TurnAt.After(now) {
 			c.turn(l, now)
 		}
 		longest := time.Duration(0)
-		switch tries := triesOf(l.job); {
+		switch tries := tracked.TriesOf(l.Job); {
 		case tries > 0:
-			longest = retry.After(tries, startAgain, lastStartAgain)
-		case l.job.Failures > 0:
-			longest = retry.After(l.job.Failures, l.job.Request.Backoff.Duration(), job.MaxBackoff)
+			longest = retry.After(tries, starts.StartAgain, starts.LastStartAgain)
+		case l.Failures > 0:
+			longest = retry.After(l.Failures, l.Request.Backoff.Duration(), job.MaxBackoff)
 		default:
 			continue
 		}
-		if latest := now.Add(longest); l.job.NotBefore.After(latest) {
-			l.job.NotBefore = latest
+		if latest := now.Add(longest); l.NotBefore.After(latest) {
+			l.NotBefore = latest
 			c.step.markDirty(l)
 			c.consider(l, now)
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/contract"
 )
@@ -19,7 +20,11 @@ func (c *Core) recoverAll(e *Listed, now time.Time) {
 	for i := range e.Recovered {
 		c.outdate(&e.Recovered[i], now)
 	}
-	if !c.systemd.listed() && slices.ContainsFunc(e.Recovered, c.isNews) {
+	unrecorded := func(found job.Job) bool { // nothing is on record of the attempt that a unit reports
+		l := c.jobs.Get(found.ID)
+		return l == nil || l.Attempt == nil || l.Attempt.Number < found.Attempt.Number
+	}
+	if !c.systemd.listed() && slices.ContainsFunc(e.Recovered, unrecorded) {
 		c.unplace(units, now)
 	}
 	for _, ended := range []bool{false, true} {
@@ -31,18 +36,12 @@ func (c *Core) recoverAll(e *Listed, now time.Time) {
 	}
 }
 
-// isNews reports whether nothing is on record of the attempt that a unit reports.
-func (c *Core) isNews(found job.Job) bool {
-	l := c.jobs.get(found.ID)
-	return l == nil || l.job.Attempt == nil || l.job.Attempt.Number < found.Attempt.Number
-}
-
 // unplace puts the jobs back in the queue that were placed and have no unit: the records are an
 // older copy, and their GPUs, CPUs and memory may have been given to others since.
 func (c *Core) unplace(units map[job.ID]Unit, now time.Time) {
-	for _, id := range slices.Clone(c.jobs.activeIDs()) {
-		l := c.jobs.active(id)
-		if l.job.State == job.Starting && l.action == noAction && units[id].Phase == Absent {
+	for _, id := range slices.Clone(c.jobs.ActiveIDs()) {
+		l := c.jobs.Active(id)
+		if l.State == job.Starting && l.Action == tracked.NoAction && units[id].Phase == Absent {
 			c.giveWay(l, job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: job.Say("detail/removed")}, now)
 		}
 	}
@@ -52,18 +51,18 @@ func (c *Core) unplace(units map[job.ID]Unit, now time.Time) {
 // like any other and has its end, but never another start: what its command was
 // is not known any more.
 func (c *Core) recover(j job.Job, units map[job.ID]Unit, now time.Time) {
-	if l := c.jobs.get(j.ID); l != nil {
+	if l := c.jobs.Get(j.ID); l != nil {
 		c.reclaim(l, &j, units, now)
 		return
 	}
 	j.Recovered, j.Began = true, true
 	j.Attempt = c.untaken(&j, units, now)
-	j.Charge = c.largestShare(&j)
+	j.Charge = c.accounts.LargestShare(&j)
 	c.rejoin(&j, now)
-	c.enroll(j.Owner, j.Principal, now)
+	c.accounts.Enroll(j.Owner, j.Principal, now)
 	l := c.adopt(&j)
-	c.jobs.claim(j.ID)
-	c.jobs.sort(l)
+	c.jobs.Claim(j.ID)
+	c.jobs.Sort(l)
 	if j.Task == nil {
 		c.step.store(j.ID, &job.Payload{Program: contract.Program{EnvMode: contract.EnvClean, Dir: "/"}})
 	}
@@ -80,11 +79,11 @@ func (c *Core) rejoin(j *job.Job, now time.Time) {
 	if t == nil {
 		return
 	}
-	l := c.jobs.get(t.Array)
-	if l == nil || l.job.Owner.UID != j.Owner.UID || !l.job.MayStart(t.Index) {
+	l := c.jobs.Get(t.Array)
+	if l == nil || l.Owner.UID != j.Owner.UID || !l.MayStart(t.Index) {
 		return
 	}
-	array := l.job
+	array := l.Job
 	counts := array.Tasks.Ahead(array.Request.Array.Position(t.Index))
 	array.Tasks = &counts
 	j.Task, j.Principal, j.Request.Array = t, array.Principal, array.Request.Array
@@ -100,38 +99,38 @@ func (c *Core) rejoin(j *job.Job, now time.Time) {
 // outdate ends the attempt that is on record of a job which has a unit of a later one: an
 // older copy of the state file was put back. The job waits, for reclaim.
 func (c *Core) outdate(found *job.Job, now time.Time) {
-	l := c.jobs.active(found.ID)
-	if l == nil || l.action != noAction || l.job.Attempt.Number >= found.Attempt.Number ||
-		l.job.Owner.UID != found.Owner.UID || l.job.Stop == job.StopCancel {
+	l := c.jobs.Active(found.ID)
+	if l == nil || l.Action != tracked.NoAction || l.Attempt.Number >= found.Attempt.Number ||
+		l.Owner.UID != found.Owner.UID || l.Stop == job.StopCancel {
 		return
 	}
-	l.job.StopOrder = job.StopOrder{}
-	l.unasked = true // what it left on its GPUs was awaited before the later one
+	l.StopOrder = job.StopOrder{}
+	l.Unasked = true // what it left on its GPUs was awaited before the later one
 	taken := job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: job.Say("detail/removed")}
 	c.edit(l, func(a *job.Attempt) { a.Result = &taken })
-	if l.job.State != job.Ending {
+	if l.State != job.Ending {
 		c.move(l, job.Ending, now)
 	}
 	c.ended(l, now)
 	c.keepLast(l, now)
-	l.job.GPUError, l.job.Left = nil, ""
+	l.GPUError, l.Left = nil, ""
 }
 
 // reclaim notes that a job which is on record as waiting has a unit of a later
 // attempt than any on record: an older copy of the state file was put back. The
 // unit has the GPUs that it has, wherever the job would be placed now.
-func (c *Core) reclaim(l *trackedJob, found *job.Job, units map[job.ID]Unit, now time.Time) {
-	j := l.job
+func (c *Core) reclaim(l *tracked.Job, found *job.Job, units map[job.ID]Unit, now time.Time) {
+	j := l.Job
 	known := j.Attempt != nil && j.Attempt.Number >= found.Attempt.Number
 	if known || j.State != job.Queued || j.Tasks != nil || j.Owner.UID != found.Owner.UID {
 		return
 	}
-	j.Attempt, l.unasked = c.untaken(found, units, now), false
+	j.Attempt, l.Unasked = c.untaken(found, units, now), false
 	j.Held, j.HeldOver, j.Heir = "", false, nil
 	j.Request.GPUMilli, j.Request.TimeLimit = found.Request.GPUMilli, found.Request.TimeLimit
 	j.Suspension = found.Suspension
 	j.Shared = 0
-	j.Charge = c.largestShare(j)
+	j.Charge = c.accounts.LargestShare(j)
 	c.move(l, job.Starting, now)
 	c.charge(l, now)
 }
@@ -146,7 +145,7 @@ func (c *Core) untaken(j *job.Job, units map[job.ID]Unit, now time.Time) *job.At
 		}
 	}
 	a.GPUs = slices.DeleteFunc(slices.Clone(a.GPUs), func(r job.Allocation) bool {
-		taken := c.jobs.shareHeld(r.UUID)+r.Share() > job.WholeGPU
+		taken := c.jobs.ShareHeld(r.UUID)+r.Share() > job.WholeGPU
 		if taken {
 			j.Request.GPUMilli -= r.Share()
 		}
@@ -159,25 +158,25 @@ func (c *Core) untaken(j *job.Job, units map[job.ID]Unit, now time.Time) *job.At
 // of it with which a unit runs, and of which no command runs: the records are an older
 // copy, since that unit was given its part after they had gone.
 func (c *Core) endGone(part *job.Allocation, units map[job.ID]Unit, now time.Time) {
-	if c.jobs.shareHeld(part.UUID)+part.Share() <= job.WholeGPU {
+	if c.jobs.ShareHeld(part.UUID)+part.Share() <= job.WholeGPU {
 		return
 	}
-	for _, id := range slices.Clone(c.jobs.activeIDs()) {
+	for _, id := range slices.Clone(c.jobs.ActiveIDs()) {
 		u := units[id]
-		if !c.jobs.holds(id, part.UUID) || u.Phase != Absent && u.Phase != Exited {
+		if !c.jobs.Holds(id, part.UUID) || u.Phase != Absent && u.Phase != Exited {
 			continue
 		}
-		l := c.jobs.active(id)
-		a := l.job.Attempt
+		l := c.jobs.Active(id)
+		a := l.Attempt
 		switch ours := a.InvocationID == "" || a.InvocationID == u.Invocation; {
 		case a.Result != nil:
 		case u.Phase == Exited && ours:
-			l.life().saw(&u, now)
+			sawUnit(l, &u, now)
 			c.recordExit(l, u)
 		default:
 			c.edit(l, func(a *job.Attempt) { a.Result = vanished(l) })
 		}
-		if l.job.State != job.Ending {
+		if l.State != job.Ending {
 			c.move(l, job.Ending, now)
 		}
 		c.ended(l, now)
@@ -189,8 +188,8 @@ func (c *Core) endGone(part *job.Allocation, units map[job.ID]Unit, now time.Tim
 func (c *Core) Unknown(units []Unit) []job.ID {
 	var unknown []job.ID
 	for _, u := range units {
-		l := c.jobs.active(u.Job)
-		if l == nil || !c.systemd.listed() && l.job.Attempt.InvocationID != u.Invocation {
+		l := c.jobs.Active(u.Job)
+		if l == nil || !c.systemd.listed() && l.Attempt.InvocationID != u.Invocation {
 			unknown = append(unknown, u.Job)
 		}
 	}

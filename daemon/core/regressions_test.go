@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/words"
 	"github.com/gpusched/gpusched/gpu"
@@ -139,7 +140,7 @@ func TestClockIsSetBackInABackoff(t *testing.T) {
 		ID: 1, Owner: job.Owner{UID: 1001, User: "alice"}, Request: job.Request{GPUMilli: job.WholeGPU, Retries: 3, Backoff: job.Span(time.Minute)},
 		SubmittedAt: now, ChangedAt: now, State: job.Queued, Life: job.Life{Failures: 1, QueuedAt: now, NotBefore: now.Add(30*time.Hour + time.Minute)},
 	}
-	c := core.New(core.Policy{}, "boot1", job.Restored{NextID: 2, Jobs: []job.Job{ahead}})
+	c := core.New(site.Policy{}, "boot1", job.Restored{NextID: 2, Jobs: []job.Job{ahead}})
 	c.Step(core.Listed{Boot: "boot1"}, now.Add(30*time.Hour))
 	effects := c.Step(core.Tick{Clock: -30 * time.Hour}, now)
 	want := now.Add(time.Minute)

@@ -17,7 +17,7 @@ func (c *Core) reserve(e Command, now time.Time) *job.Refusal {
 	r.GPUs = slices.Clone(r.GPUs)
 	for i := range r.GPUs {
 		index := r.GPUs[i].Index
-		if r.GPUs[i] = c.gpus.ref(index); r.GPUs[i].UUID == "" {
+		if r.GPUs[i] = c.gpus.Ref(index); r.GPUs[i].UUID == "" {
 			return job.Refuse("not-found/gpu", index)
 		}
 	}
@@ -27,11 +27,11 @@ func (c *Core) reserve(e Command, now time.Time) *job.Refusal {
 	case !r.To.After(r.From) || !r.To.After(now):
 		return job.Refuse("usage/reservation-over")
 	}
-	if old := c.reservations.overlapping(&r); old != nil {
+	if old := c.gpus.Reservations.Overlapping(&r); old != nil {
 		return job.Refuse("conflict/reserved", old.ID, old.For(), old.From, old.To)
 	}
 	r.By, r.At = e.Who.User, now
-	c.reservations.add(&r)
+	c.gpus.Reservations.Add(&r)
 	c.step.record(job.Record{Reservation: &r})
 	c.step.replan()
 	return nil
@@ -42,7 +42,7 @@ func (c *Core) unreserve(e Command) *job.Refusal {
 	if e.What.Reservation != nil {
 		id = e.What.Reservation.ID
 	}
-	if !c.reservations.remove(id) {
+	if !c.gpus.Reservations.Remove(id) {
 		return job.Refuse("not-found/reservation", id)
 	}
 	c.step.record(job.Record{Unreserve: id})
@@ -54,16 +54,16 @@ func (c *Core) unreserve(e Command) *job.Refusal {
 // are the users who were in it when they last submitted a job.
 func (c *Core) reserved() []sched.AdvanceReservation {
 	var list []sched.AdvanceReservation
-	for _, r := range c.reservations.all() {
-		v := sched.AdvanceReservation{GPUs: c.gpus.among(r.GPUs), From: sched.At(r.From), To: sched.At(r.To)}
+	for _, r := range c.gpus.Reservations.All() {
+		v := sched.AdvanceReservation{GPUs: c.gpus.Among(r.GPUs), From: sched.At(r.From), To: sched.At(r.To)}
 		for _, u := range r.Users {
 			who := job.Owner{UID: u.UID, User: u.User}
-			if a := c.accounts.user(u.UID); a == nil || who.Is(a.UID, a.Name) { // else another has its number
+			if a := c.accounts.User(u.UID); a == nil || who.Is(a.UID, a.Name) { // else another has its number
 				v.UIDs = append(v.UIDs, u.UID)
 			}
 		}
 		for _, g := range r.Groups {
-			v.UIDs = append(v.UIDs, c.accounts.members(g.GID)...)
+			v.UIDs = append(v.UIDs, c.accounts.Members(g.GID)...)
 		}
 		v.Detail = job.Say("detail/reservation", r.For(), r.From, r.To)
 		list = append(list, v)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/words"
 )
@@ -13,7 +14,7 @@ import (
 var noon = time.Date(2026, 1, 4, 12, 0, 0, 0, time.UTC)
 
 // started is a core that knows of no unit.
-func started(p Policy, r job.Restored) *Core {
+func started(p site.Policy, r job.Restored) *Core {
 	c := New(p, "boot1", r)
 	c.Step(Listed{Boot: "boot1"}, noon)
 	return c
@@ -37,23 +38,23 @@ func TestSiteRules(t *testing.T) {
 	}
 	low := job.Priority{Class: job.Low}
 	for name, c := range map[string]struct {
-		policy         Policy
+		policy         site.Policy
 		within, beyond job.Submission
 		want           string
 	}{
-		"time":    {Policy{MaxTime: 2 * time.Hour}, asks(hours(2)), asks(hours(3)), "the time limit 3h is above this site's longest, 2h"},
-		"grace":   {Policy{MaxGrace: time.Minute}, grace(time.Minute), grace(time.Minute + time.Second), "the grace time 1m1s is above"},
-		"retries": {Policy{MaxRetries: 2}, asks(func(r *job.Request) { r.Retries = 2 }), asks(func(r *job.Request) { r.Retries = 3 }), "--retries 3 is more"},
-		"memory": {Policy{MaxMemBytes: 8}, asks(func(r *job.Request) { r.MemBytes = 8 }), asks(func(r *job.Request) { r.MemBytes = 9 }),
+		"time":    {site.Policy{MaxTime: 2 * time.Hour}, asks(hours(2)), asks(hours(3)), "the time limit 3h is above this site's longest, 2h"},
+		"grace":   {site.Policy{MaxGrace: time.Minute}, grace(time.Minute), grace(time.Minute + time.Second), "the grace time 1m1s is above"},
+		"retries": {site.Policy{MaxRetries: 2}, asks(func(r *job.Request) { r.Retries = 2 }), asks(func(r *job.Request) { r.Retries = 3 }), "--retries 3 is more"},
+		"memory": {site.Policy{MaxMemBytes: 8}, asks(func(r *job.Request) { r.MemBytes = 8 }), asks(func(r *job.Request) { r.MemBytes = 9 }),
 			"above this site's most for a job"},
 		"time of a class": {
-			Policy{ClassMaxTime: map[job.Class]time.Duration{job.Low: time.Hour}},
+			site.Policy{ClassMaxTime: map[job.Class]time.Duration{job.Low: time.Hour}},
 			asks(func(r *job.Request) { r.Priority, r.TimeLimit = low, job.Span(time.Hour) }),
 			asks(func(r *job.Request) { r.Priority, r.TimeLimit = low, 2*job.Span(time.Hour) }),
 			"the time limit 2h is above the longest of class low, 1h",
 		},
 		"time of another class": {
-			Policy{ClassMaxTime: map[job.Class]time.Duration{job.Low: time.Hour}, MaxTime: 3 * time.Hour},
+			site.Policy{ClassMaxTime: map[job.Class]time.Duration{job.Low: time.Hour}, MaxTime: 3 * time.Hour},
 			asks(hours(2)), asks(hours(4)), "above this site's longest",
 		},
 	} {
@@ -71,7 +72,7 @@ func TestSiteRules(t *testing.T) {
 func TestDefaultRetries(t *testing.T) {
 	for asked, want := range map[int]int{0: 2, job.NoRetries: 0, 1: 1, 3: 3} {
 		s := asks(func(r *job.Request) { r.Retries = asked })
-		started(Policy{MaxRetries: 10, DefaultRetries: 2, DefaultBackoff: time.Minute}, job.Restored{}).applyDefaults(&s)
+		started(site.Policy{MaxRetries: 10, DefaultRetries: 2, DefaultBackoff: time.Minute}, job.Restored{}).applyDefaults(&s)
 		if r := s.Request; r.Retries != want || (r.Backoff > 0) != (want > 0) {
 			t.Errorf("%d asked: %d, back-off %s, want %d", asked, r.Retries, r.Backoff, want)
 		}
@@ -82,23 +83,23 @@ func TestDefaultRetries(t *testing.T) {
 func TestDefaultsKeepToTheRules(t *testing.T) {
 	perGPU := func(milli, gpus int) int64 { return int64(milli / job.WholeGPU * 10) }
 	for name, c := range map[string]struct {
-		policy Policy
+		policy site.Policy
 		class  job.Class
 		time   time.Duration
 		mem    int64
 	}{
-		"nothing":             {Policy{}, job.Normal, 0, 0},
-		"default":             {Policy{DefaultTime: time.Hour, MaxTime: 2 * time.Hour}, job.Normal, time.Hour, 0},
-		"most":                {Policy{MaxTime: 2 * time.Hour}, job.Normal, 2 * time.Hour, 0},
-		"most of the class":   {Policy{DefaultTime: 2 * time.Hour, ClassMaxTime: map[job.Class]time.Duration{job.Low: time.Hour}}, job.Low, time.Hour, 0},
-		"less than the class": {Policy{DefaultTime: time.Hour, ClassMaxTime: map[job.Class]time.Duration{job.Low: 2 * time.Hour}}, job.Low, time.Hour, 0},
-		"of the class alone":  {Policy{ClassMaxTime: map[job.Class]time.Duration{job.Low: 2 * time.Hour}}, job.Low, 2 * time.Hour, 0},
-		"of no class":         {Policy{ClassMaxTime: map[job.Class]time.Duration{job.Low: 2 * time.Hour}}, job.Normal, 0, 0},
-		"memory":              {Policy{DefaultMem: perGPU}, job.Normal, 0, 20},
-		"most memory":         {Policy{DefaultMem: perGPU, MaxMemBytes: 15}, job.Normal, 0, 15},
-		"less than the most":  {Policy{DefaultMem: perGPU, MaxMemBytes: 30}, job.Normal, 0, 20},
-		"instead of no bound": {Policy{MaxMemBytes: 15}, job.Normal, 0, 15},
-		"of the machine":      {Policy{DefaultMem: perGPU, HostMemBytes: 12}, job.Normal, 0, 12},
+		"nothing":             {site.Policy{}, job.Normal, 0, 0},
+		"default":             {site.Policy{DefaultTime: time.Hour, MaxTime: 2 * time.Hour}, job.Normal, time.Hour, 0},
+		"most":                {site.Policy{MaxTime: 2 * time.Hour}, job.Normal, 2 * time.Hour, 0},
+		"most of the class":   {site.Policy{DefaultTime: 2 * time.Hour, ClassMaxTime: map[job.Class]time.Duration{job.Low: time.Hour}}, job.Low, time.Hour, 0},
+		"less than the class": {site.Policy{DefaultTime: time.Hour, ClassMaxTime: map[job.Class]time.Duration{job.Low: 2 * time.Hour}}, job.Low, time.Hour, 0},
+		"of the class alone":  {site.Policy{ClassMaxTime: map[job.Class]time.Duration{job.Low: 2 * time.Hour}}, job.Low, 2 * time.Hour, 0},
+		"of no class":         {site.Policy{ClassMaxTime: map[job.Class]time.Duration{job.Low: 2 * time.Hour}}, job.Normal, 0, 0},
+		"memory":              {site.Policy{DefaultMem: perGPU}, job.Normal, 0, 20},
+		"most memory":         {site.Policy{DefaultMem: perGPU, MaxMemBytes: 15}, job.Normal, 0, 15},
+		"less than the most":  {site.Policy{DefaultMem: perGPU, MaxMemBytes: 30}, job.Normal, 0, 20},
+		"instead of no bound": {site.Policy{MaxMemBytes: 15}, job.Normal, 0, 15},
+		"of the machine":      {site.Policy{DefaultMem: perGPU, HostMemBytes: 12}, job.Normal, 0, 12},
 	} {
 		s := asks(func(r *job.Request) { r.GPUMilli, r.Priority.Class = 2000, c.class })
 		started(c.policy, job.Restored{}).applyDefaults(&s)
@@ -116,15 +117,15 @@ func TestFullQueues(t *testing.T) {
 	}
 	waiting := []job.Job{held(1, 1001, "alice", "lab"), held(2, 1002, "bob", "lab"), held(3, 1003, "carol")}
 	for name, c := range map[string]struct {
-		policy Policy
+		policy site.Policy
 		want   string
 	}{
-		"room for one more":          {Policy{MaxQueued: 4}, ""},
-		"full":                       {Policy{MaxQueued: 3}, "the queue is full, with 3 jobs"},
-		"room for one of alice":      {Policy{Quotas: job.Quotas{Default: job.Quota{Queued: 2}}}, ""},
-		"no room for one of alice":   {Policy{Quotas: job.Quotas{Default: job.Quota{Queued: 1}}}, "you have 1 job waiting"},
-		"room for one of the lab":    {Policy{Quotas: job.Quotas{Groups: map[string]job.Quota{"lab": {Queued: 3}}}}, ""},
-		"no room for one of the lab": {Policy{Quotas: job.Quotas{Groups: map[string]job.Quota{"lab": {Queued: 2}}}}, "group lab has 2 jobs waiting"},
+		"room for one more":          {site.Policy{MaxQueued: 4}, ""},
+		"full":                       {site.Policy{MaxQueued: 3}, "the queue is full, with 3 jobs"},
+		"room for one of alice":      {site.Policy{Quotas: job.Quotas{Default: job.Quota{Queued: 2}}}, ""},
+		"no room for one of alice":   {site.Policy{Quotas: job.Quotas{Default: job.Quota{Queued: 1}}}, "you have 1 job waiting"},
+		"room for one of the lab":    {site.Policy{Quotas: job.Quotas{Groups: map[string]job.Quota{"lab": {Queued: 3}}}}, ""},
+		"no room for one of the lab": {site.Policy{Quotas: job.Quotas{Groups: map[string]job.Quota{"lab": {Queued: 2}}}}, "group lab has 2 jobs waiting"},
 	} {
 		core := started(c.policy, job.Restored{NextID: 4, Jobs: waiting})
 		s := asks(func(*job.Request) {})
@@ -139,7 +140,7 @@ func TestFullQueues(t *testing.T) {
 // A dry run starts or waits as the job would, and refuses what that would not wait for.
 func TestTryTellsWhatWouldBe(t *testing.T) {
 	past := job.Job{ID: 1, Owner: job.Owner{UID: 1001, User: "alice"}, State: job.Queued, SubmittedAt: noon, ChangedAt: noon, Life: job.Life{Held: "root"}}
-	c := started(Policy{}, job.Restored{NextID: 2, Jobs: []job.Job{past}})
+	c := started(site.Policy{}, job.Restored{NextID: 2, Jobs: []job.Job{past}})
 	if v, _, refusal := c.Try(asks(func(*job.Request) {}), noon); refusal != nil || v.Attempt == nil || v.Attempt.Number != 1 || v.State != job.Starting {
 		t.Errorf("a job that could start: %+v, %v", v, refusal)
 	}
@@ -152,7 +153,7 @@ func TestTryTellsWhatWouldBe(t *testing.T) {
 	if _, _, refusal := c.Try(asks(func(r *job.Request) { r.After = []job.Dependency{{Kind: job.AfterAny, Job: 9}} }), noon); refusal == nil {
 		t.Error("a job behind one that nobody knows")
 	}
-	c.deps.edges[1001] = job.MaxOpenDependencies
+	c.deps.Edges[1001] = job.MaxOpenDependencies
 	if _, _, refusal := c.Try(after(1), noon); refusal == nil {
 		t.Error("a dependency beyond the most that a person may have")
 	}
@@ -168,9 +169,9 @@ func TestDependenciesOfAPerson(t *testing.T) {
 		has, open, had int
 		refused        bool
 	}{{most - 1, 1, 0, false}, {most, 1, 0, true}, {most, 1, 1, false}, {most, 3, 2, true}, {most + 5, 0, 0, false}} {
-		core := started(Policy{}, job.Restored{})
-		core.deps.edges[1001] = c.has
-		if refusal := core.deps.edgesQuota(&job.Job{Owner: job.Owner{UID: 1001}}, c.open, c.had); (refusal != nil) != c.refused {
+		core := started(site.Policy{}, job.Restored{})
+		core.deps.Edges[1001] = c.has
+		if refusal := core.deps.EdgesQuota(&job.Job{Owner: job.Owner{UID: 1001}}, c.open, c.had); (refusal != nil) != c.refused {
 			t.Errorf("%+v: %v", c, refusal)
 		}
 	}
@@ -192,8 +193,8 @@ func TestBytesOfAPerson(t *testing.T) {
 		{weight, 3 * weight, weight, false}, // as heavy as before
 		{weight, 3 * weight, weight + 1, false},
 	} {
-		core := started(Policy{MaxBytes: c.most}, job.Restored{})
-		core.jobs.bytes[1001] = c.have
+		core := started(site.Policy{MaxBytes: c.most}, job.Restored{})
+		core.jobs.Bytes[1001] = c.have
 		if refusal := core.bytesQuota(&j, c.before); (refusal != nil) != c.refused {
 			t.Errorf("%+v: %v", c, refusal)
 		} else if add := "would add " + job.FormatSize(weight-c.before); refusal != nil && !strings.Contains(words.Error(refusal), add) {

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/gpus"
+	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
 )
@@ -255,8 +257,8 @@ var verbs = map[string]func(*script){
 	},
 	// watch memory=warn|stop tolerance= patience= idle=warn|stop after= idle-patience=; down: from the next start on
 	"watch": func(s *script) {
-		words := map[string]core.Response{"": core.Ignore, "warn": core.Warn, "stop": core.WarnAndStop}
-		s.w.policy.Usage = core.UsagePolicy{
+		words := map[string]site.Response{"": site.Ignore, "warn": site.Warn, "stop": site.WarnAndStop}
+		s.w.policy.Usage = site.UsagePolicy{
 			Memory: words[s.text("memory")], Tolerance: s.size("tolerance"), MemoryGrace: s.duration("patience"),
 			Idle: words[s.text("idle")], IdleAfter: s.duration("after"), IdleGrace: s.duration("idle-patience"),
 		}
@@ -367,7 +369,7 @@ var verbs = map[string]func(*script){
 	},
 	// strays are=end|keep|tell: what is done about them from now on.
 	"strays": func(s *script) {
-		s.w.policy.Strays = map[string]core.Strays{"end": core.EndStrays, "keep": core.KeepStrays, "tell": core.TellStrays}[s.text("are")]
+		s.w.policy.Strays = map[string]site.Strays{"end": site.EndStrays, "keep": site.KeepStrays, "tell": site.TellStrays}[s.text("are")]
 		s.feed(core.Configured{Policy: s.w.policy})
 	},
 	// troubles: what keeps jobs from being started.
@@ -379,7 +381,7 @@ var verbs = map[string]func(*script){
 	// person uid=N of=N: from now on that is whose it is; unsure: as far as is known.
 	"person": func(s *script) {
 		unsure := s.has("unsure")
-		s.w.persons[s.num("uid", 0)] = core.Person{UID: s.num("of", 0), Unsure: unsure}
+		s.w.persons[s.num("uid", 0)] = gpus.Person{UID: s.num("of", 0), Unsure: unsure}
 	},
 	// whose gpu=N: of which jobs the processes on it are.
 	"whose": func(s *script) {

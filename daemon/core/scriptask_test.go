@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/accounts"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/contract"
 )
@@ -68,7 +69,7 @@ func (s *script) group() {
 	for text := range strings.SplitSeq(s.text("uids"), ",") {
 		uid := must(s, strconv.Atoi, text)
 		s.w.groups[uid] = append(s.w.groups[uid], s.text("name"))
-		found.Members = append(found.Members, core.Member{UID: uid, Groups: s.w.groups[uid]})
+		found.Members = append(found.Members, accounts.Member{UID: uid, Groups: s.w.groups[uid]})
 	}
 	if told := s.has("told"); told {
 		s.feed(found)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/contract"
 )
@@ -63,7 +64,7 @@ func TestSoonerEndsNoRun(t *testing.T) {
 		"a gap longer than a long run": {[]past{{"real", 1, time.Hour}, {"real", 20, 2 * time.Minute}}, 3 * time.Hour, 2 * time.Hour, "--time 1h59m +0s of 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := newAsker(t, 1, func(p *core.Policy) { p.Predict = nil })
+			a := newAsker(t, 1, func(p *site.Policy) { p.Predict = nil })
 			for _, p := range c.past {
 				a.ran(p.command, p.times, p.length, 0)
 			}
@@ -80,7 +81,7 @@ func TestSoonerEndsNoRun(t *testing.T) {
 
 // TestSoonerEndsNoRunThatGoesOn: what a run of the command has lasted until now counts, too.
 func TestSoonerEndsNoRunThatGoesOn(t *testing.T) {
-	a := newAsker(t, 2, func(p *core.Policy) { p.Predict = nil })
+	a := newAsker(t, 2, func(p *site.Policy) { p.Predict = nil })
 	a.submit("bob", job.Request{GPUMilli: job.WholeGPU, GPUIDs: []int{1}, Derived: real})
 	a.later(time.Hour)
 	a.reserved(30 * time.Minute)
@@ -101,7 +102,7 @@ func TestSoonerWithProvenMemory(t *testing.T) {
 		"six runs":    {2, []int64{gib, gib, gib}, "--mem 2G +0s of 3"},
 		"one was big": {4, []int64{gib, 20 * gib, gib}, " of 3"},
 	} {
-		a := newAsker(t, 2, func(p *core.Policy) { p.Predict, p.HostMemBytes = nil, all })
+		a := newAsker(t, 2, func(p *site.Policy) { p.Predict, p.HostMemBytes = nil, all })
 		for range c.times {
 			for _, mem := range c.took {
 				a.ran("real", 1, 10*time.Minute, mem)

@@ -1,11 +1,14 @@
 package core
 
-import "github.com/gpusched/gpusched/daemon/job"
+import (
+	"github.com/gpusched/gpusched/daemon/core/tracked"
+	"github.com/gpusched/gpusched/daemon/job"
+)
 
 // stepBuffer collects what one step wants done.
 type stepBuffer struct {
 	out          Effects
-	dirty        []*trackedJob          // jobs to record, in the order in which they changed first
+	dirty        []*tracked.Job         // jobs to record, in the order in which they changed first
 	unlogged     map[job.ID]bool        // of these, those that are recorded but not logged
 	updated      map[job.ID]*job.Update // of these, those that ask something else, or are called otherwise
 	payload      map[job.ID]*job.Payload
@@ -43,30 +46,30 @@ func (s *stepBuffer) takeReplan() bool {
 func (s *stepBuffer) fresh() bool { return s.sampled }
 
 // markDirty has the job recorded at the end of the step.
-func (s *stepBuffer) markDirty(l *trackedJob) {
-	if !l.dirty { // a step may touch every job
-		l.dirty = true
+func (s *stepBuffer) markDirty(l *tracked.Job) {
+	if !l.Dirty { // a step may touch every job
+		l.Dirty = true
 		s.dirty = append(s.dirty, l)
 	}
-	delete(s.unlogged, l.id)
+	delete(s.unlogged, l.ID)
 }
 
 // markUpdated is markDirty for a job that somebody changed, and that asked something else before.
-func (s *stepBuffer) markUpdated(l *trackedJob, by job.Actor, before []job.Ask) {
+func (s *stepBuffer) markUpdated(l *tracked.Job, by job.Actor, before []job.Ask) {
 	s.markDirty(l)
-	now := job.Asked(&l.job.Label, &l.job.Request)
-	s.updated[l.job.ID] = &job.Update{By: by.User, Edits: job.Edits(before, now)}
+	now := job.Asked(&l.Label, &l.Request)
+	s.updated[l.ID] = &job.Update{By: by.User, Edits: job.Edits(before, now)}
 }
 
 // announce has something announced that no record has.
 func (s *stepBuffer) announce(e job.Event) { s.out.News = append(s.out.News, e) }
 
 // markDirtyQuietly is markDirty for what is not to be logged.
-func (s *stepBuffer) markDirtyQuietly(l *trackedJob) {
-	if !l.dirty {
-		l.dirty = true
+func (s *stepBuffer) markDirtyQuietly(l *tracked.Job) {
+	if !l.Dirty {
+		l.Dirty = true
 		s.dirty = append(s.dirty, l)
-		s.unlogged[l.id] = true
+		s.unlogged[l.ID] = true
 	}
 }
 
@@ -75,30 +78,30 @@ func (s *stepBuffer) store(id job.ID, p *job.Payload) { s.payload[id] = p }
 
 // notifyOwner has the job's owner find a sentence in the job's journal, together with
 // what else this step has to say.
-func (s *stepBuffer) notifyOwner(l *trackedJob, say job.Message) {
+func (s *stepBuffer) notifyOwner(l *tracked.Job, say job.Message) {
 	s.markDirtyQuietly(l)
-	if l.job.IsSuspended() { // nothing runs in its unit
+	if l.IsSuspended() { // nothing runs in its unit
 		return
 	}
 	for i, a := range s.out.Actions {
-		if t, ok := a.(NotifyOwner); ok && t.Job == l.job.ID {
+		if t, ok := a.(NotifyOwner); ok && t.Job == l.ID {
 			t.Say = append(t.Say, say)
 			s.out.Actions[i] = t
 			return
 		}
 	}
-	s.act(NotifyOwner{Job: l.job.ID, UID: l.job.Owner.UID, Say: []job.Message{say}})
+	s.act(NotifyOwner{Job: l.ID, UID: l.Owner.UID, Say: []job.Message{say}})
 }
 
 // end turns what the step touched into records. It returns the effects and the jobs that
 // have ended.
-func (s *stepBuffer) end() (out Effects, over []*trackedJob) {
+func (s *stepBuffer) end() (out Effects, over []*tracked.Job) {
 	for _, l := range s.dirty {
-		l.dirty = false
-		l.keepUse()
-		j := *l.job
+		l.Dirty = false
+		l.KeepUse()
+		j := *l.Job
 		s.record(job.Record{
-			Job: &j, Payload: s.payload[j.ID], Quiet: s.unlogged[j.ID], Updated: s.updated[j.ID], Ended: l.ends,
+			Job: &j, Payload: s.payload[j.ID], Quiet: s.unlogged[j.ID], Updated: s.updated[j.ID], Ended: l.Ends,
 		})
 		delete(s.payload, j.ID)
 		if j.State.Terminal() {

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
 )
@@ -79,7 +80,7 @@ func (w *world) look(s gpu.Snapshot) {
 
 func (w *world) noBreach(j *job.Job) string {
 	at := slices.IndexFunc(j.Attempt.GPUs, func(r job.Allocation) bool { return r.Index == j.Breach.GPU })
-	if w.policy.Usage.Memory != core.WarnAndStop || at < 0 {
+	if w.policy.Usage.Memory != site.WarnAndStop || at < 0 {
 		return "nobody wants that"
 	}
 	ref := &j.Attempt.GPUs[at]
@@ -122,7 +123,7 @@ func (w *world) owed(d *gpu.Device) (owed int64) {
 
 func (w *world) notIdle(j *job.Job) string {
 	p := w.policy.Usage
-	if p.Idle != core.WarnAndStop {
+	if p.Idle != site.WarnAndStop {
 		return "nobody wants that"
 	}
 	for _, r := range j.Attempt.GPUs {
@@ -169,7 +170,7 @@ func TestJustice(t *testing.T) {
 	stops := map[job.StopCause]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		c := newChaos(t, rapid.IntRange(1, 2).Draw(t, "machine"))
-		c.policy.Usage = core.UsagePolicy{Memory: core.WarnAndStop, Tolerance: gib, MemoryGrace: 5 * time.Second, Idle: core.WarnAndStop, IdleAfter: 15 * time.Second, IdleGrace: 5 * time.Second}
+		c.policy.Usage = site.UsagePolicy{Memory: site.WarnAndStop, Tolerance: gib, MemoryGrace: 5 * time.Second, Idle: site.WarnAndStop, IdleAfter: 15 * time.Second, IdleGrace: 5 * time.Second}
 		c.policy.Quotas = job.Quotas{}
 		c.restart()
 		for i := range rapid.IntRange(2, 5).Draw(t, "jobs") {

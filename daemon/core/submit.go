@@ -2,16 +2,17 @@ package core
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/foresight"
+	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
 func (c *Core) submit(e Submit, now time.Time) Reply {
 	s, r := e.Submission, Reply{Token: e.Token, brief: e.Submission.Brief}
-	if r.ID, r.Known = c.requests.find(s.Owner.UID, s.Key); r.Known {
+	if r.ID, r.Known = c.requests.Find(s.Owner.UID, s.Key); r.Known {
 		if c.isOthers(r.ID, &s.Owner) {
 			return Reply{Token: e.Token, Refusal: job.Refuse("conflict/key", r.ID)}
 		}
@@ -22,18 +23,18 @@ func (c *Core) submit(e Submit, now time.Time) Reply {
 		r.Refusal = refusal
 		return r
 	}
-	if id, ok := c.requests.duplicateOf(&s); ok && id != e.Forgotten && !c.isOthers(id, &s.Owner) {
+	if id, ok := c.requests.DuplicateOf(&s); ok && id != e.Forgotten && !c.isOthers(id, &s.Owner) {
 		r.ID, r.Known = id, true
 		return r
 	}
 	if r.Refusal = c.findPending(&j, &s); r.Refusal != nil {
 		return r
 	}
-	j.ID = c.jobs.next()
+	j.ID = c.jobs.Next()
 	l := c.adopt(&j)
-	c.jobs.claim(j.ID)
-	c.deps.follow(l)
-	c.requests.remember(s.Owner.UID, s.Key, s.Request.Dedup, j.ID)
+	c.jobs.Claim(j.ID)
+	c.deps.Follow(l)
+	c.requests.Remember(s.Owner.UID, s.Key, s.Request.Dedup, j.ID)
 	c.step.store(j.ID, &s.Payload)
 	c.enqueue(l, now)
 	c.step.markDirty(l)
@@ -44,8 +45,8 @@ func (c *Core) submit(e Submit, now time.Time) Reply {
 
 // isOthers reports whether a live job is another account's, which had the number before.
 func (c *Core) isOthers(id job.ID, o *job.Owner) bool {
-	l := c.jobs.get(id)
-	return l != nil && !l.job.Owner.Is(o.UID, o.User)
+	l := c.jobs.Get(id)
+	return l != nil && !l.Owner.Is(o.UID, o.User)
 }
 
 // findPending fills in which jobs a new one waits for.
@@ -53,7 +54,7 @@ func (c *Core) findPending(j *job.Job, s *job.Submission) (refusal *job.Refusal)
 	if j.Pending, refusal = c.pending(s.Request.After, s.Ended); refusal != nil {
 		return refusal
 	}
-	return c.deps.edgesQuota(j, len(j.Pending), 0)
+	return c.deps.EdgesQuota(j, len(j.Pending), 0)
 }
 
 // newJob makes the job of a submission, without a number and without what it waits for.
@@ -75,7 +76,7 @@ func newJob(s *job.Submission, now time.Time) job.Job {
 // Try says what would become of a submission: the job as it would be queued,
 // with the reasons for which it would wait (none: it would start) and what foretells
 // until when, or the refusal. Nothing changes.
-func (c *Core) Try(s job.Submission, now time.Time) (job.JobView, *Foresight, *job.Refusal) {
+func (c *Core) Try(s job.Submission, now time.Time) (job.JobView, *foresight.Foresight, *job.Refusal) {
 	j, refusal := c.admit(&s, now)
 	if refusal == nil {
 		refusal = c.findPending(&j, &s)
@@ -83,20 +84,20 @@ func (c *Core) Try(s job.Submission, now time.Time) (job.JobView, *Foresight, *j
 	if refusal != nil {
 		return job.JobView{}, nil, refusal
 	}
-	l := &trackedJob{id: j.ID, job: &j, account: c.accounts.of(s.Owner, s.Principal)}
-	c.accounts.join(s.Owner.UID, s.GIDs)
+	l := &tracked.Job{Job: &j, Account: c.accounts.Of(s.Owner, s.Principal)}
+	c.accounts.Join(s.Owner.UID, s.GIDs)
 	c.enqueue(l, now)
 	defer c.dequeue(l, now)
-	v := job.JobView{Job: *l.job, MemKnown: c.planning.memory(l.kind())}
+	v := job.JobView{Job: *l.Job, MemKnown: c.estimates.Memory(l.Kind())}
 	for _, p := range c.placements(now) {
-		if p.Job == 0 && c.gpus.closed(now) == nil {
+		if p.Job == 0 && c.gpus.Closed(now) == nil {
 			v.State = job.Starting // of one that is queued no GPUs are shown
-			v.Attempt = &job.Attempt{Number: 1, GPUs: c.gpus.refs(p.Grants)}
+			v.Attempt = &job.Attempt{Number: 1, GPUs: c.gpus.Refs(p.Grants)}
 			return v, nil, nil
 		}
 	}
 	v.Reasons = c.explain(l)
-	if c.gpus.closed(now) != nil {
+	if c.gpus.Closed(now) != nil {
 		return v, nil, nil
 	}
 	return v, c.foreseeAlone(now, l), nil
@@ -104,17 +105,17 @@ func (c *Core) Try(s job.Submission, now time.Time) (job.JobView, *Foresight, *j
 
 // admit fills in the site's defaults, and makes the job if it may be queued.
 func (c *Core) admit(s *job.Submission, now time.Time) (j job.Job, refusal *job.Refusal) {
-	c.enroll(s.Owner, s.Principal, now)
+	c.accounts.Enroll(s.Owner, s.Principal, now)
 	c.fillGPUMem(s, now)
 	c.applyDefaults(s)
 	if refusal := c.allowed(s, false); refusal != nil {
 		return j, refusal
 	}
-	if p := &c.policy; p.MaxQueued > 0 && c.jobs.queuedCount() >= p.MaxQueued {
-		return j, job.Refuse("policy/queue", c.jobs.queuedCount())
+	if p := &c.policy; p.MaxQueued > 0 && c.jobs.QueuedCount() >= p.MaxQueued {
+		return j, job.Refuse("policy/queue", c.jobs.QueuedCount())
 	}
 	j = newJob(s, now)
-	if refusal := c.queueQuota(&j); refusal != nil {
+	if refusal := c.accounts.QueueQuota(&j); refusal != nil {
 		return j, refusal
 	}
 	if refusal := c.bytesQuota(&j, 0); refusal != nil {
@@ -122,7 +123,7 @@ func (c *Core) admit(s *job.Submission, now time.Time) (j job.Job, refusal *job.
 	}
 	machine := c.snapshot(now)
 	j.Request.MemMilli = sched.MemoryPart(machine, &j.Request)
-	return j, sched.Infeasible(machine, c.accounts.of(s.Owner, s.Principal), &j.Request)
+	return j, sched.Infeasible(machine, c.accounts.Of(s.Owner, s.Principal), &j.Request)
 }
 
 // allowed holds a request against the site's rules. MayRaise is for one whose
@@ -180,27 +181,6 @@ func memLimit(n int64) job.Message {
 	return job.Say("detail/memory", job.Size(n))
 }
 
-// queueQuota refuses a job for whose owner enough are waiting already.
-func (c *Core) queueQuota(j *job.Job) *job.Refusal {
-	a := c.accounts.of(j.Owner, j.Principal)
-	waiting := c.jobs.queuedOf(j.Person().UID)
-	if q := c.accounts.quota(a).Queued; q > 0 && waiting >= q {
-		return job.Refuse("policy/user-queue", waiting)
-	}
-	for _, g := range a.Groups {
-		q, n := c.accounts.quota(g).Queued, 0
-		for uid, waiting := range c.jobs.queuedByPerson() {
-			if u := c.accounts.user(uid); q > 0 && u != nil && slices.Contains(u.Groups, g) {
-				n += waiting
-			}
-		}
-		if q > 0 && n >= q {
-			return job.Refuse("policy/group-queue", g.Name, n)
-		}
-	}
-	return nil
-}
-
 // applyDefaults fills in what the submitter left to the site.
 func (c *Core) applyDefaults(s *job.Submission) {
 	p, r := &c.policy, &s.Request
@@ -229,7 +209,7 @@ func (c *Core) applyDefaults(s *job.Submission) {
 func (c *Core) applyDerivedDefaults(s *job.Submission) {
 	p, r := &c.policy, &s.Request
 	if r.MemBytes == 0 {
-		r.MemBytes = c.defaultMem(r.GPUMilli, c.accounts.of(s.Owner, s.Principal))
+		r.MemBytes = c.defaultMem(r.GPUMilli, c.accounts.Of(s.Owner, s.Principal))
 		r.DefaultedMem = r.MemBytes > 0
 	}
 	if r.Retries > 0 && r.Backoff == 0 {
@@ -247,7 +227,7 @@ func (c *Core) applyDerivedDefaults(s *job.Submission) {
 func (c *Core) defaultMem(gpuMilli int, a *sched.Account) int64 {
 	p, n := &c.policy, int64(0)
 	if p.DefaultMem != nil {
-		n = p.DefaultMem(gpuMilli, c.gpus.count())
+		n = p.DefaultMem(gpuMilli, c.gpus.Count())
 	}
 	if p.MaxMemBytes > 0 && (n == 0 || n > p.MaxMemBytes) {
 		n = p.MaxMemBytes
@@ -261,4 +241,15 @@ func (c *Core) defaultMem(gpuMilli int, a *sched.Account) int64 {
 		}
 	}
 	return n
+}
+
+// bytesQuota refuses a job, or a change of one that weighed before, with which
+// its person's jobs would take too much of the state file and of memory. A
+// change that makes a job lighter is never refused.
+func (c *Core) bytesQuota(j *job.Job, before int64) *job.Refusal {
+	most, have, weight := c.policy.MaxBytes, c.jobs.BytesOf(j.Person().UID), j.Weight()
+	if most == 0 || weight <= before || have-before+weight <= most {
+		return nil
+	}
+	return job.Refuse("policy/bytes", job.Size(have), job.Size(weight-before), job.Size(most))
 }

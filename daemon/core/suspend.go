@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/gpus"
+	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
 )
@@ -11,8 +13,8 @@ import (
 // suspend halts a running job, or lets it go on. It keeps what it has, and the time
 // does not count against its limit. What an administrator suspended only
 // administrators let go on; what its owner did goes on by itself after a time.
-func (c *Core) suspend(l *trackedJob, e Command, now time.Time) *job.Refusal {
-	j := l.job
+func (c *Core) suspend(l *tracked.Job, e Command, now time.Time) *job.Refusal {
+	j := l.Job
 	on := e.What.Kind == job.CommandSuspend
 	switch {
 	case j.Tasks != nil:
@@ -22,7 +24,7 @@ func (c *Core) suspend(l *trackedJob, e Command, now time.Time) *job.Refusal {
 	case !on && !j.IsSuspended():
 		return job.Refuse("conflict/not-suspended", j.Called())
 	case j.State != job.Running || j.Stop != "":
-		return job.Refuse("conflict/no-suspend", j.Called(), l.shown())
+		return job.Refuse("conflict/no-suspend", j.Called(), l.Shown())
 	case !on && j.Over && !e.Who.Admin:
 		return job.Refuse("forbidden/suspended", j.Called(), j.SuspendedBy)
 	case !on:
@@ -33,7 +35,7 @@ func (c *Core) suspend(l *trackedJob, e Command, now time.Time) *job.Refusal {
 			return refusal
 		}
 	}
-	l.suspended = demand{}
+	l.Suspended = tracked.Demand{}
 	j.SuspendedAt, j.SuspendedBy, j.Endless = now, e.Who.User, e.Who.Admin
 	j.Over, j.Freezes = !e.Who.Is(j.Owner), true
 	c.step.markDirty(l)
@@ -44,18 +46,18 @@ func (c *Core) suspend(l *trackedJob, e Command, now time.Time) *job.Refusal {
 }
 
 // goOn lets a suspended job go on.
-func (c *Core) goOn(l *trackedJob, now time.Time) {
-	l.job.GoOn(now)
+func (c *Core) goOn(l *tracked.Job, now time.Time) {
+	l.GoOn(now)
 	c.step.markDirty(l)
 	c.keep(l)
-	c.step.act(Freeze{Job: l.job.ID, Attempt: l.job.Attempt.Number, Thaw: true})
+	c.step.act(Freeze{Job: l.ID, Attempt: l.Attempt.Number, Thaw: true})
 	c.step.replan()
 }
 
 // maySuspend refuses its owner a suspension that would be over at once, or put off what
 // others are to have of the job.
-func (c *Core) maySuspend(l *trackedJob, now time.Time) *job.Refusal {
-	halted := *l.job
+func (c *Core) maySuspend(l *tracked.Job, now time.Time) *job.Refusal {
+	halted := *l.Job
 	halted.SuspendedAt = now
 	most, end := c.policy.MaxSuspend, c.latestEnd(l, now)
 	until, ahead := c.restsUntil(&halted)
@@ -70,15 +72,9 @@ func (c *Core) maySuspend(l *trackedJob, now time.Time) *job.Refusal {
 		return job.Refuse("conflict/suspend-over", halted.Called(), halted.Rested.Truncate(time.Second), most)
 	}
 	if w, found := c.putsOff(l, end, late, now); found {
-		return job.Refuse("conflict/suspend-waits", halted.Called(), c.jobs.called(w.Job), w.At.Time())
+		return job.Refuse("conflict/suspend-waits", halted.Called(), c.jobs.Called(w.Job), w.At.Time())
 	}
 	return nil
-}
-
-// demand is what others want of what a suspended job holds. After a restart it is looked for anew.
-type demand struct {
-	since  time.Time // since when somebody waits longer for it than if the job went on; zero: nobody does
-	looked time.Time // when that was looked at; zero: never
 }
 
 const (
@@ -87,12 +83,12 @@ const (
 )
 
 // goesOnAt returns when a suspended job goes on by itself; zero: it does not.
-func (c *Core) goesOnAt(l *trackedJob) time.Time {
-	if !rests(l.job) {
+func (c *Core) goesOnAt(l *tracked.Job) time.Time {
+	if !rests(l.Job) {
 		return time.Time{}
 	}
-	until, _ := c.restsUntil(l.job)
-	if since := l.suspended.since; !since.IsZero() {
+	until, _ := c.restsUntil(l.Job)
+	if since := l.Suspended.Since; !since.IsZero() {
 		if at := since.Add(demandGrace); until.IsZero() || at.Before(until) {
 			return at
 		}
@@ -106,28 +102,28 @@ func rests(j *job.Job) bool {
 }
 
 // demandAt returns when it is to be looked at whether others wait for a suspended job, or still do; zero: not.
-func (c *Core) demandAt(l *trackedJob) time.Time {
-	if !rests(l.job) || c.planning.Len() == 0 && l.suspended.since.IsZero() {
+func (c *Core) demandAt(l *tracked.Job) time.Time {
+	if !rests(l.Job) || c.planning.Len() == 0 && l.Suspended.Since.IsZero() {
 		return time.Time{}
 	}
-	if l.suspended.looked.IsZero() {
-		return l.job.SuspendedAt
+	if l.Suspended.Looked.IsZero() {
+		return l.SuspendedAt
 	}
-	return l.suspended.looked.Add(demandEvery)
+	return l.Suspended.Looked.Add(demandEvery)
 }
 
 // lookForDemand notes whether others wait longer for a suspended job than if it went on.
-func (c *Core) lookForDemand(l *trackedJob, now time.Time) {
+func (c *Core) lookForDemand(l *tracked.Job, now time.Time) {
 	late, end := sched.Never, c.latestEnd(l, now)
-	if until, _ := c.restsUntil(l.job); !until.IsZero() {
+	if until, _ := c.restsUntil(l.Job); !until.IsZero() {
 		late = end.Add(until.Sub(now))
 	}
 	_, found := c.putsOff(l, end, late, now)
-	switch l.suspended.looked = now; {
+	switch l.Suspended.Looked = now; {
 	case !found:
-		l.suspended.since = time.Time{}
-	case l.suspended.since.IsZero():
-		l.suspended.since = now
+		l.Suspended.Since = time.Time{}
+	case l.Suspended.Since.IsZero():
+		l.Suspended.Since = now
 		c.step.replan() // it goes on sooner than was planned
 	}
 }
@@ -140,7 +136,7 @@ func (c *Core) restsUntil(j *job.Job) (until time.Time, ahead *job.Reservation) 
 	if most := c.policy.MaxSuspend; most > 0 {
 		until = j.SuspendedAt.Add(max(0, most-j.Rested))
 	}
-	left := sched.Remaining(j.Expected, j.Served+ranFor(j, j.SuspendedAt))
+	left := sched.Remaining(j.Expected, j.Served+tracked.RanFor(j, j.SuspendedAt))
 	if limit := j.Request.TimeLimit.Duration(); limit > 0 {
 		left = max(0, limit-c.ranSoFar(j, j.SuspendedAt))
 	}
@@ -153,24 +149,15 @@ func (c *Core) restsUntil(j *job.Job) (until time.Time, ahead *job.Reservation) 
 }
 
 // keep has what its unit does not report of a running job outlive the state file.
-func (c *Core) keep(l *trackedJob) {
-	k := job.Kept{TimeLimit: l.job.Request.TimeLimit, Suspension: l.job.Suspension}
-	c.step.act(Keep{Job: l.job.ID, Attempt: l.job.Attempt.Number, What: k})
-}
-
-// refreeze has a unit be as its job is, where a freeze or a thaw of ours was lost. One
-// that somebody else froze stays so.
-func (c *Core) refreeze(l *trackedJob, u Unit) {
-	j := l.job
-	if j.State == job.Running && j.Freezes && u.Frozen != j.IsSuspended() {
-		c.step.act(Freeze{Job: j.ID, Attempt: j.Attempt.Number, Thaw: !j.IsSuspended()})
-	}
+func (c *Core) keep(l *tracked.Job) {
+	k := job.Kept{TimeLimit: l.Request.TimeLimit, Suspension: l.Suspension}
+	c.step.act(Keep{Job: l.ID, Attempt: l.Attempt.Number, What: k})
 }
 
 // limit changes the time limit of a job that has a unit, and nothing else of it.
 // An ordinary user stays within the site's bounds.
-func (c *Core) limit(l *trackedJob, e Command, now time.Time) *job.Refusal {
-	j, ch := l.job, e.What.Change
+func (c *Core) limit(l *tracked.Job, e Command, now time.Time) *job.Refusal {
+	j, ch := l.Job, e.What.Change
 	if ch == nil {
 		return job.Refuse("usage/no-change")
 	}
@@ -228,8 +215,8 @@ func (c *Core) ranSoFar(j *job.Job, now time.Time) time.Duration {
 
 // mayProlong refuses its owner another time limit of a running job with which it would
 // put off what others are to have of it.
-func (c *Core) mayProlong(l *trackedJob, r *job.Request, now time.Time) *job.Refusal {
-	j, end := l.job, sched.Never
+func (c *Core) mayProlong(l *tracked.Job, r *job.Request, now time.Time) *job.Refusal {
+	j, end := l.Job, sched.Never
 	if r.TimeLimit > 0 {
 		end = sched.At(now.Add(r.TimeLimit.Duration() - c.ranSoFar(j, now)))
 	}
@@ -237,7 +224,7 @@ func (c *Core) mayProlong(l *trackedJob, r *job.Request, now time.Time) *job.Ref
 		return job.Refuse("conflict/limit-reserved", j.Called(), v.ID, v.For(), v.From)
 	}
 	if w, found := c.putsOff(l, c.latestEnd(l, now), end, now); found {
-		return job.Refuse("conflict/limit-waits", j.Called(), c.jobs.called(w.Job), w.At.Time())
+		return job.Refuse("conflict/limit-waits", j.Called(), c.jobs.Called(w.Job), w.At.Time())
 	}
 	return nil
 }
@@ -245,11 +232,11 @@ func (c *Core) mayProlong(l *trackedJob, r *job.Request, now time.Time) *job.Ref
 // firstReserved is the first reservation for others of a GPU of the job that begins after
 // a moment; nil: there is none. One that has begun keeps no job that runs.
 func (c *Core) firstReserved(j *job.Job, after time.Time) (first *job.Reservation) {
-	list, of := c.reservations.all(), c.reserved()
+	list, of := c.gpus.Reservations.All(), c.reserved()
 	for i := range list {
 		v := &list[i]
 		sooner := v.From.After(after) && (first == nil || v.From.Before(first.From))
-		taken := slices.ContainsFunc(j.Attempt.GPUs, func(g job.Allocation) bool { return reserves(v, g.UUID) })
+		taken := slices.ContainsFunc(j.Attempt.GPUs, func(g job.Allocation) bool { return gpus.Reserves(v, g.UUID) })
 		if sooner && taken && !slices.Contains(of[i].UIDs, j.Person().UID) {
 			first = v
 		}

@@ -11,8 +11,6 @@ import (
 
 // systemd is what is known of systemd and of the boot that it runs in.
 type systemd struct {
-	troubleBook
-
 	boot      string             // of the kernel
 	run       string             // of systemd in that boot
 	stopping  bool               // it stops everything
@@ -23,15 +21,14 @@ type systemd struct {
 }
 
 func newSystemd(boot string, seen time.Time) systemd {
-	return systemd{troubleBook: newTroubleBook(), boot: boot, seen: seen, warnings: map[job.ID]warning{}}
+	return systemd{boot: boot, seen: seen, warnings: map[job.ID]warning{}}
 }
 
 // shift moves its times with a clock that was set.
 func (s *systemd) shift(by time.Duration, now time.Time) {
-	s.troubleBook.shift(by, now)
-	s.seen = moved(s.seen, by, now)
+	job.Shift(by, now, &s.seen)
 	for id, w := range s.warnings {
-		s.warnings[id] = warning{moved(w.again, by, now), moved(w.since, by, now)}
+		s.warnings[id] = warning{job.Shifted(w.again, by, now), job.Shifted(w.since, by, now)}
 	}
 }
 

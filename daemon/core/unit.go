@@ -4,14 +4,16 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/starts"
+	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // attempt finds the live job whose current attempt an answer speaks of. A late
 // answer about an earlier attempt finds nothing.
-func (c *Core) attempt(id job.ID, number int) *trackedJob {
-	l := c.jobs.active(id)
-	if l == nil || l.job.Attempt.Number != number {
+func (c *Core) attempt(id job.ID, number int) *tracked.Job {
+	l := c.jobs.Active(id)
+	if l == nil || l.Attempt.Number != number {
 		return nil
 	}
 	return l
@@ -19,38 +21,38 @@ func (c *Core) attempt(id job.ID, number int) *trackedJob {
 
 func (c *Core) started(e Started, now time.Time) {
 	l := c.attempt(e.Job, e.Attempt)
-	if l == nil || l.action != starting {
+	if l == nil || l.Action != tracked.Starting {
 		return // an inspection has told it already
 	}
 	c.begun(l, e.Unit, now)
 }
 
 // begun notes that the unit of an attempt was made.
-func (c *Core) begun(l *trackedJob, u Unit, now time.Time) {
-	l.action = noAction
-	c.startOver(l.id, now)
-	l.life().saw(&u, now)
+func (c *Core) begun(l *tracked.Job, u Unit, now time.Time) {
+	l.Action = tracked.NoAction
+	c.startOver(l.ID, now)
+	sawUnit(l, &u, now)
 	c.applyUnitState(l, u, true, now)
 	c.reinspect(l)
 }
 
 // reinspect inspects a unit that changed while we were at it: the answer may be
 // older than the change.
-func (c *Core) reinspect(l *trackedJob) {
-	if l.recheck && l.action == noAction && !l.job.State.Terminal() {
-		l.recheck = false
+func (c *Core) reinspect(l *tracked.Job) {
+	if l.Recheck && l.Action == tracked.NoAction && !l.State.Terminal() {
+		l.Recheck = false
 		c.inspect(l)
 	}
 }
 
 func (c *Core) startFailed(e StartFailed, now time.Time) {
 	l := c.attempt(e.Job, e.Attempt)
-	if l == nil || l.action != starting {
+	if l == nil || l.Action != tracked.Starting {
 		return
 	}
-	l.action = noAction
-	start := c.startOver(l.id, now)
-	r := job.Result{Outcome: job.Lost, Launch: e.Launch, Detail: job.Text(e.Detail), Tries: l.job.Tries + 1}
+	l.Action = tracked.NoAction
+	start := c.startOver(l.ID, now)
+	r := job.Result{Outcome: job.Lost, Launch: e.Launch, Detail: job.Text(e.Detail), Tries: l.Tries + 1}
 	switch e.How {
 	case StartUnsure: // the next listing or retry says whether the unit exists
 		return
@@ -63,21 +65,21 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 	case StartRefused:
 		r.Outcome, r.Tries = job.Failed, 0
 	case StartLater:
-		if start != nil && start.slow { // that holds back its own person's, see barSlow
-			r.Launch, r.Detail = "", job.Text(cmp.Or(start.why, e.Detail))
+		if start != nil && start.Slow { // that holds back its own person's, see barSlow
+			r.Launch, r.Detail = "", job.Text(cmp.Or(start.Why, e.Detail))
 		}
 	case StartNamed:
 		c.accountNamed(e.Heir)
 	case StartGone:
 		r.Detail = c.accountGone(l, e.Heir, now)
 	case StartBarred:
-		c.systemd.bar(l.account, e.Detail, now.Add(barredFor))
+		c.troubles.Bar(l.Account, e.Detail, now.Add(starts.BarredFor))
 	}
 	c.endAttempt(l, r, now)
 }
 
 // giveWay ends an attempt in whose place the unit of another job is: that one is left alone.
-func (c *Core) giveWay(l *trackedJob, r job.Result, now time.Time) {
+func (c *Core) giveWay(l *tracked.Job, r job.Result, now time.Time) {
 	c.edit(l, func(a *job.Attempt) { a.Result = &r })
 	c.move(l, job.Ending, now)
 	c.ended(l, now)
@@ -85,18 +87,18 @@ func (c *Core) giveWay(l *trackedJob, r job.Result, now time.Time) {
 
 // teardown brings a job to its end: every process of its unit stopped, the unit
 // collected.
-func (c *Core) teardown(l *trackedJob, now time.Time) {
-	if l.job.State != job.Ending {
+func (c *Core) teardown(l *tracked.Job, now time.Time) {
+	if l.State != job.Ending {
 		c.move(l, job.Ending, now)
 	}
-	if l.action == inLine {
-		c.starts.leave(l)
+	if l.Action == tracked.InLine {
+		c.starts.Leave(l)
 	}
-	if l.action == noAction || l.action == inspecting || l.action == checking {
-		l.action = stopping
+	if l.Action == tracked.NoAction || l.Action == tracked.Inspecting || l.Action == tracked.Checking {
+		l.Action = tracked.Stopping
 		c.step.act(Stop{
-			Job: l.job.ID, Attempt: l.job.Attempt.Number, Whose: whose(l.job), Grace: l.job.Request.GraceTime().Duration(),
-			Look: l.job.Attempt.Result == nil, Thaw: l.job.Freezes, Notice: c.stopNotice(l.job),
+			Job: l.ID, Attempt: l.Attempt.Number, Whose: whose(l.Job), Grace: l.Request.GraceTime().Duration(),
+			Look: l.Attempt.Result == nil, Thaw: l.Freezes, Notice: c.stopNotice(l.Job),
 		})
 	}
 }
@@ -112,20 +114,20 @@ func (c *Core) stopNotice(j *job.Job) NotifyOwner {
 
 func (c *Core) stopped(e Stopped, now time.Time) {
 	l := c.attempt(e.Job, e.Attempt)
-	if l == nil || l.job.State != job.Ending {
+	if l == nil || l.State != job.Ending {
 		return
 	}
-	l.action = noAction
-	l.life().saw(&e.Before, now)
-	l.life().left = max(l.life().left, e.Running)
+	l.Action = tracked.NoAction
+	sawUnit(l, &e.Before, now)
+	l.Lifetime().Left = max(l.Lifetime().Left, e.Running)
 	if e.OK && e.Before.Phase == Active { // and ended when its stop did
-		l.life().sawProcess(now)
+		l.Lifetime().SawProcess(now)
 	}
-	unknown := l.job.Attempt.Result == nil
+	unknown := l.Attempt.Result == nil
 	if unknown && e.Before.Phase == Exited {
 		c.recordExit(l, e.Before)
 	}
-	if unknown && e.OK && e.Before.Phase == Absent && !l.stopSent {
+	if unknown && e.OK && e.Before.Phase == Absent && !l.StopSent {
 		foundGone(l)
 	}
 	switch {
@@ -134,7 +136,7 @@ func (c *Core) stopped(e Stopped, now time.Time) {
 	case unknown && e.Before.Phase == Exited: // its end is on record before the unit that tells it goes
 		c.teardown(l, now)
 	default:
-		l.stopSent = l.stopSent || e.Before.Phase != Absent
+		l.StopSent = l.StopSent || e.Before.Phase != Absent
 		c.recordSurvivors(l, e.Left, now)
 	}
 }
@@ -143,23 +145,23 @@ func (c *Core) stopped(e Stopped, now time.Time) {
 // under way may have read the unit before that, so another look follows it; a
 // stop reads it at its end.
 func (c *Core) changed(e Changed, now time.Time) {
-	l := c.jobs.active(e.Job)
+	l := c.jobs.Active(e.Job)
 	switch {
-	case l == nil || l.job.State == job.Ending:
+	case l == nil || l.State == job.Ending:
 		return
 	case !c.systemd.listed():
-		l.recheck = true // the first listing is under way
+		l.Recheck = true // the first listing is under way
 		return
 	}
-	l.recheck = l.action == inspecting || l.action == starting
+	l.Recheck = l.Action == tracked.Inspecting || l.Action == tracked.Starting
 	c.inspect(l)
 	c.lookEarly(l, now)
 }
 
-func (c *Core) inspect(l *trackedJob) {
-	if l.action == noAction {
-		l.action = inspecting
-		c.step.act(Inspect{Job: l.job.ID, Attempt: l.job.Attempt.Number, Whose: whose(l.job)})
+func (c *Core) inspect(l *tracked.Job) {
+	if l.Action == tracked.NoAction {
+		l.Action = tracked.Inspecting
+		c.step.act(Inspect{Job: l.ID, Attempt: l.Attempt.Number, Whose: whose(l.Job)})
 	}
 }
 
@@ -170,12 +172,14 @@ func (c *Core) inspected(e Inspected, now time.Time) {
 	}
 	switch {
 	case e.Early:
-		c.sawEarly(l, e, now)
+		if l.Action == tracked.Starting && e.OK && (e.Unit.Phase == Active || e.Unit.Phase == Exited) { // it was made
+			c.begun(l, e.Unit, now)
+		}
 		return
-	case l.action != inspecting:
+	case l.Action != tracked.Inspecting:
 		return // a stop was decided meanwhile
 	}
-	l.action = noAction
+	l.Action = tracked.NoAction
 	if e.OK {
 		c.reconcileUnit(l, e.Unit, true, now)
 	}
@@ -196,21 +200,21 @@ func (c *Core) list(e Listed, now time.Time) {
 	c.recoverAll(&e, now)
 	c.systemd.setListed()
 	for _, t := range e.Taken {
-		l := c.jobs.active(t.Job)
-		if l == nil || l.job.State != job.Starting || l.job.Attempt.InvocationID != "" || l.action != noAction {
+		l := c.jobs.Active(t.Job)
+		if l == nil || l.State != job.Starting || l.Attempt.InvocationID != "" || l.Action != tracked.NoAction {
 			continue
 		}
 		c.giveWay(l, job.Result{
-			Outcome: job.Lost, Detail: job.Text(t.By), Tries: l.job.Tries + 1,
+			Outcome: job.Lost, Detail: job.Text(t.By), Tries: l.Tries + 1,
 		}, now)
 	}
 	units, orphans := map[job.ID]Unit{}, []Unit(nil)
 	for _, u := range e.Units {
 		units[u.Job] = u
-		if c.jobs.active(u.Job) != nil {
+		if c.jobs.Active(u.Job) != nil {
 			continue
 		}
-		c.jobs.claim(u.Job)
+		c.jobs.Claim(u.Job)
 		orphans = append(orphans, u)
 	}
 	for u, listings := range c.systemd.orphaned(orphans) {
@@ -220,9 +224,9 @@ func (c *Core) list(e Listed, now time.Time) {
 			c.step.act(Orphan{Job: u.Job})
 		}
 	}
-	for _, id := range c.jobs.activeIDs() {
-		l := c.jobs.active(id)
-		if l.action == noAction {
+	for _, id := range c.jobs.ActiveIDs() {
+		l := c.jobs.Active(id)
+		if l.Action == tracked.NoAction {
 			u := units[id]
 			u.Job = id
 			c.reconcileUnit(l, u, false, now)
@@ -231,7 +235,7 @@ func (c *Core) list(e Listed, now time.Time) {
 		c.lookEarly(l, now)
 	}
 	if first {
-		c.startCharging(now)
+		c.accounts.StartCharging(now)
 	}
 	c.noteAlive(now)
 }
@@ -239,26 +243,26 @@ func (c *Core) list(e Listed, now time.Time) {
 // reconcileUnit applies what systemd says of a job's unit while no action of ours is
 // under way. Only a fresh look, asked for after the job was last touched, is
 // believed when it says that there is no unit.
-func (c *Core) reconcileUnit(l *trackedJob, u Unit, fresh bool, now time.Time) {
-	a := l.job.Attempt
+func (c *Core) reconcileUnit(l *tracked.Job, u Unit, fresh bool, now time.Time) {
+	a := l.Attempt
 	if u.Phase != Absent && a.InvocationID != "" && u.Invocation != a.InvocationID {
 		u = Unit{Job: u.Job, Phase: Absent}
 	}
-	l.life().saw(&u, now)
+	sawUnit(l, &u, now)
 	if u.Phase != Absent {
 		c.applyUnitState(l, u, fresh, now)
 		return
 	}
 	switch {
-	case l.job.State == job.Ending:
+	case l.State == job.Ending:
 		c.teardown(l, now)
 	case c.systemd.rebooted(a):
 		c.endAttempt(l, job.Result{Outcome: job.Lost, Detail: job.Say("detail/restarted")}, now)
 	case !fresh:
 		c.inspect(l)
-	case l.job.State == job.Starting && l.job.Stop != "":
+	case l.State == job.Starting && l.Stop != "":
 		c.teardown(l, now)
-	case l.job.State == job.Starting:
+	case l.State == job.Starting:
 		c.launch(l, now)
 	default:
 		c.endAttempt(l, *vanished(l), now)
@@ -266,9 +270,9 @@ func (c *Core) reconcileUnit(l *trackedJob, u Unit, fresh bool, now time.Time) {
 }
 
 // launch starts the current attempt, if need be after a look at its GPUs.
-func (c *Core) launch(l *trackedJob, now time.Time) {
-	if c.needsFreshSample(l) {
-		c.awaitSample(l)
+func (c *Core) launch(l *tracked.Job, now time.Time) {
+	if !c.step.fresh() && c.needsSample(l) {
+		l.Action, l.Awaits = tracked.Checking, c.requestSample()
 	} else {
 		c.start(l, now)
 	}
@@ -276,28 +280,28 @@ func (c *Core) launch(l *trackedJob, now time.Time) {
 
 // applyUnitState applies the state of a unit that exists. Into one that was not looked at for
 // this something may have come since.
-func (c *Core) applyUnitState(l *trackedJob, u Unit, fresh bool, now time.Time) {
+func (c *Core) applyUnitState(l *tracked.Job, u Unit, fresh bool, now time.Time) {
 	if u.Phase == Absent {
 		return
 	}
 	if u.Phase == Activating { // by no start of ours, or by one that is over
-		if isToStop(l.job, now) {
+		if isToStop(l.Job, now) {
 			c.teardown(l, now)
 		}
 		return
 	}
-	if l.job.State == job.Starting {
+	if l.State == job.Starting {
 		// Where the machine kept the command from beginning it is tried again. What is the job's own fault was begun.
 		if failed := (job.Result{Launch: u.Exit.Launch, Errno: u.Exit.Errno}); !failed.OfMachine() {
 			c.began(l, now)
 			c.move(l, job.Running, now)
 		}
-		if c.systemd.tried(l) {
+		if c.troubles.Tried(l) {
 			c.step.replan()
 		}
 		c.edit(l, func(a *job.Attempt) {
 			a.StartedAt, a.InvocationID = now, u.Invocation
-			if u.Age > startSlack { // no daemon was here to see it, which says nothing about the clock
+			if u.Age > tracked.StartSlack { // no daemon was here to see it, which says nothing about the clock
 				a.StartedAt = now.Add(-u.Age)
 			}
 			if a.PlacedAt.After(a.StartedAt) {
@@ -307,41 +311,41 @@ func (c *Core) applyUnitState(l *trackedJob, u Unit, fresh bool, now time.Time) 
 	}
 	c.correctStart(l, u.Age, now)
 	switch {
-	case l.job.State == job.Ending:
+	case l.State == job.Ending:
 		c.teardown(l, now)
 	case u.Phase == Exited:
 		c.recordExit(l, u)
 		c.release(l, fresh && u.Spent, now)
-	case isToStop(l.job, now):
+	case isToStop(l.Job, now):
 		c.teardown(l, now)
-	default:
-		c.refreeze(l, u)
+	case l.State == job.Running && l.Freezes && u.Frozen != l.IsSuspended(): // a freeze or thaw of ours was lost
+		c.step.act(Freeze{Job: l.ID, Attempt: l.Attempt.Number, Thaw: !l.IsSuspended()})
 	}
 }
 
 // release brings a job to its end whose command has ended. Where nothing is left in its
 // unit, and no other attempt is to have one of that name, the job ends at once, and its
 // unit is collected beside what comes next on its GPUs.
-func (c *Core) release(l *trackedJob, spent bool, now time.Time) {
-	r := c.result(l.job)
-	if !spent || l.job.Stop != "" || c.nextPlace(l, &r, now) != nowhere {
+func (c *Core) release(l *tracked.Job, spent bool, now time.Time) {
+	r := c.result(l.Job)
+	if !spent || l.Stop != "" || c.nextPlace(l, &r, now) != nowhere {
 		c.teardown(l, now)
 		return
 	}
 	c.move(l, job.Ending, now)
 	c.ended(l, now)
-	c.step.act(Collect{Job: l.job.ID})
+	c.step.act(Collect{Job: l.ID})
 }
 
 // measured keeps the peaks of running jobs, to be recorded with their result.
 func (c *Core) measured(e Measured) {
 	for _, u := range e.Usage {
-		l := c.jobs.active(u.Job)
+		l := c.jobs.Active(u.Job)
 		if l == nil {
 			continue
 		}
-		a := *l.job.Attempt
+		a := *l.Attempt
 		a.HostUse = a.Max(u.HostUse)
-		l.job.Attempt = &a
+		l.Attempt = &a
 	}
 }

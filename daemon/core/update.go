@@ -4,18 +4,19 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
 // hold keeps a queued job from starting, or lets it go. What an administrator
 // holds only administrators release, also where its owner holds it as well.
-func (c *Core) hold(l *trackedJob, e Command, now time.Time) *job.Refusal {
-	if l.action == inLine && e.What.Kind == job.CommandRelease {
+func (c *Core) hold(l *tracked.Job, e Command, now time.Time) *job.Refusal {
+	if l.Action == tracked.InLine && e.What.Kind == job.CommandRelease {
 		return nil // nobody holds it
 	}
 	c.backInQueue(l, now)
-	j := l.job
+	j := l.Job
 	others := j.HeldOver && !e.Who.Admin
 	switch {
 	case e.What.Kind == job.CommandRelease && others:
@@ -24,7 +25,11 @@ func (c *Core) hold(l *trackedJob, e Command, now time.Time) *job.Refusal {
 		if !c.handOver(j, now) {
 			j.Held, j.HeldOver = "", false
 		}
-		forgiveFailures(j)
+		if j.Tasks != nil && j.Tasks.Failures > 0 { // as many more tasks of it may fail as might
+			counts := *j.Tasks
+			counts.Failures = 0
+			j.Tasks = &counts
+		}
 	case !others:
 		j.Held, j.HeldOver = e.Who.User, !e.Who.Is(j.Owner)
 		j.Owed = false
@@ -36,39 +41,30 @@ func (c *Core) hold(l *trackedJob, e Command, now time.Time) *job.Refusal {
 
 // canHold reports whether a command holds a job that waits for its turn to be started, or lets go one that was held
 // there. It goes back to the queue held, also where its unit is stopped first, which may take a while.
-func (l *trackedJob) canHold(e *Command) bool {
+func canHold(l *tracked.Job, e *Command) bool {
 	switch e.What.Kind {
 	case job.CommandHold:
-		return l.action == inLine
+		return l.Action == tracked.InLine
 	case job.CommandRelease:
-		return l.job.State == job.Ending && l.job.Held != "" && l.job.Stop != job.StopCancel
+		return l.State == job.Ending && l.Held != "" && l.Stop != job.StopCancel
 	}
 	return false
 }
 
 // backInQueue has a job that waits for its turn to be started, and is shown as queued, be so.
-func (c *Core) backInQueue(l *trackedJob, now time.Time) {
-	if l.action == inLine {
+func (c *Core) backInQueue(l *tracked.Job, now time.Time) {
+	if l.Action == tracked.InLine {
 		c.standBack(l, job.Say("detail/changed"), now)
 	}
 }
 
-// forgiveFailures lets as many more tasks of an array fail as may.
-func forgiveFailures(j *job.Job) {
-	if j.Tasks != nil && j.Tasks.Failures > 0 {
-		counts := *j.Tasks
-		counts.Failures = 0
-		j.Tasks = &counts
-	}
-}
-
 // requeue stops a running job and sends it to the end of the queue.
-func (c *Core) requeue(l *trackedJob, by string, now time.Time) *job.Refusal {
-	if l.job.State != job.Running || l.job.Stop != "" {
-		return job.Refuse("conflict/no-requeue", l.job.Called(), l.shown())
+func (c *Core) requeue(l *tracked.Job, by string, now time.Time) *job.Refusal {
+	if l.State != job.Running || l.Stop != "" {
+		return job.Refuse("conflict/no-requeue", l.Called(), l.Shown())
 	}
-	if l.job.Recovered {
-		return job.Refuse("conflict/recovered", l.job.Called())
+	if l.Recovered {
+		return job.Refuse("conflict/recovered", l.Called())
 	}
 	c.requestStop(l, job.StopRequeue, by, now)
 	return nil
@@ -76,7 +72,7 @@ func (c *Core) requeue(l *trackedJob, by string, now time.Time) *job.Refusal {
 
 // changed is a job with what it is to ask, which is allowed.
 type changed struct {
-	l    *trackedJob
+	l    *tracked.Job
 	asks job.Submission
 	open []job.Dependency // that it is to wait for
 	more bool             // than another label
@@ -84,7 +80,7 @@ type changed struct {
 
 // update changes queued jobs, of which there are several where they are an array and tasks of it, the array last:
 // all of them, or none where the change of one is refused.
-func (c *Core) update(list []*trackedJob, e Command, now time.Time) *job.Refusal {
+func (c *Core) update(list []*tracked.Job, e Command, now time.Time) *job.Refusal {
 	if e.What.Change == nil {
 		return job.Refuse("usage/no-change")
 	}
@@ -93,28 +89,28 @@ func (c *Core) update(list []*trackedJob, e Command, now time.Time) *job.Refusal
 	for i, l := range list {
 		to, refusal := c.changedAs(l, &e, machine, now)
 		if refusal == nil {
-			refusal = c.deps.edgesQuota(l.job, len(to.open), len(l.job.Pending)-edges)
+			refusal = c.deps.EdgesQuota(l.Job, len(to.open), len(l.Pending)-edges)
 		}
-		after := *l.job
+		after := *l.Job
 		after.Label, after.Request = to.asks.Label, to.asks.Request
 		if refusal == nil {
-			refusal = c.bytesQuota(&after, l.weight-bytes)
+			refusal = c.bytesQuota(&after, l.Weighed-bytes)
 		}
 		if refusal != nil {
 			return refusal
 		}
-		all[i], edges, bytes = to, edges+len(to.open)-len(l.job.Pending), bytes+after.Weight()-l.weight
+		all[i], edges, bytes = to, edges+len(to.open)-len(l.Pending), bytes+after.Weight()-l.Weighed
 	}
 	for i := range all {
 		l := all[i].l
-		before := job.Asked(&l.job.Label, &l.job.Request)
-		l.job.Label = all[i].asks.Label
+		before := job.Asked(&l.Label, &l.Request)
+		l.Label = all[i].asks.Label
 		if all[i].more { // else it keeps its turn, and what it counts for
 			c.backInQueue(l, now)
 			c.change(&all[i], now)
 		}
-		c.jobs.removeBytes(l)
-		c.jobs.addBytes(l)
+		c.jobs.RemoveBytes(l)
+		c.jobs.AddBytes(l)
 		c.step.markUpdated(l, e.Who, before)
 	}
 	return nil
@@ -122,23 +118,25 @@ func (c *Core) update(list []*trackedJob, e Command, now time.Time) *job.Refusal
 
 // changedAs is a job as a change would have it, if it may be so.
 func (c *Core) changedAs(
-	l *trackedJob, e *Command, machine *sched.Snapshot, now time.Time,
+	l *tracked.Job, e *Command, machine *sched.Snapshot, now time.Time,
 ) (out changed, refusal *job.Refusal) {
 	ch := e.What.Change
 	out = changed{l: l, asks: job.Submission{
-		Owner: l.job.Owner, Principal: l.job.Principal, Admin: e.Who.Admin, Label: l.job.Label, Request: l.job.Request,
-	}, open: l.job.Pending}
+		Owner: l.Owner, Principal: l.Principal, Admin: e.Who.Admin, Label: l.Label, Request: l.Request,
+	}, open: l.Pending}
 	s := &out.asks
 	raised := s.Request.Priority.Raised()
 	switch {
-	case l.job.Tasks != nil:
-		s.Request.Array = cloneArray(s.Request.Array)
-	case e.What.Job != l.job.ID: // its array is changed
+	case l.Tasks != nil:
+		own := *s.Request.Array
+		own.Ranges, own.Params = slices.Clone(own.Ranges), slices.Clone(own.Params)
+		s.Request.Array = &own
+	case e.What.Job != l.ID: // its array is changed
 		own := *ch
 		own.ArrayLimit, own.MaxFailures = nil, nil
 		ch = &own
 	case ch.ArrayLimit != nil || ch.MaxFailures != nil:
-		return out, job.Refuse("usage/no-array", l.job.Called())
+		return out, job.Refuse("usage/no-array", l.Called())
 	}
 	ch.Apply(s)
 	if out.more = len(ch.Others("Name", "Comment")) > 0; !out.more {
@@ -152,17 +150,17 @@ func (c *Core) changedAs(
 		s.Request.MemBytes = 0 // the site's default depends on it
 	}
 	c.applyDerivedDefaults(s)
-	if ch.After != nil && l.shown() == job.Queued { // an array whose tasks are all jobs waits for none
+	if ch.After != nil && l.Shown() == job.Queued { // an array whose tasks are all jobs waits for none
 		if out.open, refusal = c.pending(*ch.After, e.What.Ended); refusal != nil {
 			return out, refusal
 		}
-		if c.isCycle(l.job.ID, out.open) {
-			return out, job.Refuse("usage/circle", l.job.Called())
+		if c.isCycle(l.ID, out.open) {
+			return out, job.Refuse("usage/circle", l.Called())
 		}
 	}
 	mayRaise := raised && ch.Priority == nil
-	if mayRaise && !c.mayRaise(s) && larger(&l.job.Request, &s.Request) {
-		return out, job.Refuse("forbidden/raised", l.job.Called())
+	if mayRaise && !c.mayRaise(s) && larger(&l.Request, &s.Request) {
+		return out, job.Refuse("forbidden/raised", l.Called())
 	}
 	return out, c.admitChange(s, mayRaise, machine)
 }
@@ -191,56 +189,50 @@ func (c *Core) admitChange(s *job.Submission, mayRaise bool, machine *sched.Snap
 		return refusal
 	}
 	s.Request.MemMilli = sched.MemoryPart(machine, &s.Request)
-	return sched.Infeasible(machine, c.accounts.of(s.Owner, s.Principal), &s.Request)
+	return sched.Infeasible(machine, c.accounts.Of(s.Owner, s.Principal), &s.Request)
 }
 
 // change puts the changed request in the old one's place. A job that asks something else is owed nothing any
 // more. An array whose tasks are all jobs is in no queue.
 func (c *Core) change(to *changed, now time.Time) {
 	l, s := to.l, &to.asks
-	waits := l.job.State == job.Queued
+	waits := l.State == job.Queued
 	if waits {
-		c.deps.unfollow(l)
+		c.deps.Unfollow(l)
 		c.settleCapped(l, now)
-		if larger(&l.job.Request, &s.Request) { // else whoever comes early with little would go first with much
-			l.job.QueuedAt = now
-			l.job.AwayAt = time.Time{}
+		if larger(&l.Request, &s.Request) { // else whoever comes early with little would go first with much
+			l.QueuedAt = now
+			l.AwayAt = time.Time{}
 		}
-		c.jobs.changeClass(l, s.Request.Priority.Class)
+		c.jobs.ChangeClass(l, s.Request.Priority.Class)
 	}
-	l.job.Owed = false
-	l.job.Request = s.Request
-	l.job.Expected = 0
-	if l.job.Tasks != nil {
+	l.Owed = false
+	l.Request = s.Request
+	l.Expected = 0
+	if l.Tasks != nil {
 		c.resetThrottle(l)
 	}
 	if waits {
 		c.markCapped(l, now)
-		l.job.Pending = to.open
-		c.deps.follow(l)
+		l.Pending = to.open
+		c.deps.Follow(l)
 		c.consider(l, now)
 	}
 }
 
 // resetThrottle applies another limit of an array for it and its tasks.
-func (c *Core) resetThrottle(l *trackedJob) {
-	id, limit := l.job.ID, l.job.Request.Array.Limit
-	c.jobs.dropThrottle(id)
-	l.throttle = c.jobs.throttle(id, limit)
-	for _, t := range c.jobs.tasks(id) {
-		t.job.Request.Array = l.job.Request.Array
-		if t.throttle = l.throttle; t.throttle != nil && t.job.State.Live() {
-			t.throttle.Left--
+func (c *Core) resetThrottle(l *tracked.Job) {
+	id, limit := l.ID, l.Request.Array.Limit
+	c.jobs.DropThrottle(id)
+	l.Throttle = c.jobs.Throttle(id, limit)
+	for _, t := range c.jobs.Tasks(id) {
+		t.Request.Array = l.Request.Array
+		if t.Throttle = l.Throttle; t.Throttle != nil && t.State.Live() {
+			t.Throttle.Left--
 		}
-		if t.job.State == job.Queued && c.planning.Has(t.job.ID) {
-			c.planning.Remove(t.job.ID)
+		if t.State == job.Queued && c.planning.Has(t.ID) {
+			c.planning.Remove(t.ID)
 			c.planning.Push(c.waiting(t))
 		}
 	}
-}
-
-func cloneArray(a *job.Array) *job.Array {
-	b := *a
-	b.Ranges, b.Params = slices.Clone(a.Ranges), slices.Clone(a.Params)
-	return &b
 }

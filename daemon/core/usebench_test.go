@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
 )
@@ -30,7 +31,7 @@ func BenchmarkSample(b *testing.B) {
 
 func sharedMachine(b *testing.B, processes int) *world {
 	w := newWorld(8, func(string, ...any) {})
-	w.policy.Usage = core.UsagePolicy{Memory: core.WarnAndStop, Tolerance: gib, MemoryGrace: time.Minute, Idle: core.WarnAndStop, IdleAfter: time.Hour, IdleGrace: time.Hour}
+	w.policy.Usage = site.UsagePolicy{Memory: site.WarnAndStop, Tolerance: gib, MemoryGrace: time.Minute, Idle: site.WarnAndStop, IdleAfter: time.Hour, IdleGrace: time.Hour}
 	w.revive()
 	w.step(w.listed(), -1)
 	w.step(w.sample(0), -1)

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/foresight"
+	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -23,37 +25,37 @@ func (c *Core) View(q job.Query, now time.Time) job.View {
 
 // Look is View without expected starts, and what foretells them; nil where they were not
 // asked for.
-func (c *Core) Look(q job.Query, now time.Time) (job.View, *Foresight) {
-	v := job.View{Counts: c.Counts(), Reservations: slices.Clone(c.reservations.all())}
-	c.gpus.show(&v, &c.reservations, now)
-	v.Host, v.Drained = c.hostView(), c.gpus.closed(now)
+func (c *Core) Look(q job.Query, now time.Time) (job.View, *foresight.Foresight) {
+	v := job.View{Counts: c.Counts(), Reservations: slices.Clone(c.gpus.Reservations.All())}
+	c.gpus.Show(&v, now)
+	v.Host, v.Drained = c.hostView(), c.gpus.Closed(now)
 	list, beyond := c.selected(&q, now)
 	v.Omitted = beyond
 	if q.Totals {
-		v.Totals = c.jobs.totals()
+		v.Totals = c.jobs.Totals()
 	}
-	var ahead *Foresight
-	if q.Reasons && slices.ContainsFunc(list, func(l *trackedJob) bool { return c.waiter(l) != nil }) {
+	var ahead *foresight.Foresight
+	if q.Reasons && slices.ContainsFunc(list, func(l *tracked.Job) bool { return c.waiter(l) != nil }) {
 		ahead = c.Foresee(now)
 		c.placements(now)
 	}
 	v.Jobs = make([]job.JobView, 0, len(list)) // rows are big, and may be a hundred thousand
 	inQueue := 0
 	for _, l := range list {
-		jv, has, w := c.show(l, now), c.planning.Has(l.id), c.waiter(l)
+		jv, has, w := c.show(l, now), c.planning.Has(l.ID), c.waiter(l)
 		again := w != nil && w != l // a task, whose reasons its array has
 		if has || again {
 			inQueue++
 		}
 		switch {
 		case has:
-			jv.Expected = c.planning.Expected(l.id) // another look at each of many is dear
-		case l.job.State == job.Queued:
-			jv.Expected = c.expectedRun(l)
+			jv.Expected = c.planning.Expected(l.ID) // another look at each of many is dear
+		case l.State == job.Queued:
+			jv.Expected = c.estimates.ExpectedRun(l)
 		}
 		if q.IDs != nil {
-			jv.MemKnown = c.planning.memory(l.kind())
-			if !c.estimate(l).Known {
+			jv.MemKnown = c.estimates.Memory(l.Kind())
+			if !c.estimates.Of(l).Known {
 				jv.Expected = 0 // what the planner takes for want of better
 			}
 		}
@@ -69,24 +71,24 @@ func (c *Core) Look(q job.Query, now time.Time) (job.View, *Foresight) {
 func (c *Core) Names(q job.Query, now time.Time) []job.Name {
 	list, _ := c.selected(&q, now)
 	if q.For != "" {
-		list = slices.DeleteFunc(list, func(l *trackedJob) bool { return !q.For.Takes(l.seen()) })
+		list = slices.DeleteFunc(list, func(l *tracked.Job) bool { return !q.For.Takes(l.Seen()) })
 	}
 	if q.For == job.CommandCancel { // the last in the queue first, so that none starts because another was ended
 		slices.Reverse(list)
-		slices.SortStableFunc(list, func(x, y *trackedJob) int { return y.job.State.ListRank() - x.job.State.ListRank() })
+		slices.SortStableFunc(list, func(x, y *tracked.Job) int { return y.State.ListRank() - x.State.ListRank() })
 	}
 	names := make([]job.Name, len(list))
 	for i, l := range list {
-		names[i] = job.Name{ID: l.id, UID: l.job.Owner.UID, Task: l.job.Task}
+		names[i] = job.Name{ID: l.ID, UID: l.Owner.UID, Task: l.Task}
 	}
 	return names
 }
 
 // show is a job without why it waits.
-func (c *Core) show(l *trackedJob, now time.Time) job.JobView {
-	v := job.JobView{Job: *l.seen(), EndsAt: c.endsAt(l, now), GoesOnAt: c.goesOnAt(l), Uses: l.usesNow()}
-	if t := l.job.Tasks; t != nil && t.Live > 0 {
-		v.LiveTasks = c.jobs.standing(l.id)
+func (c *Core) show(l *tracked.Job, now time.Time) job.JobView {
+	v := job.JobView{Job: *l.Seen(), EndsAt: c.endsAt(l, now), GoesOnAt: c.goesOnAt(l), Uses: l.UsesNow()}
+	if t := l.Tasks; t != nil && t.Live > 0 {
+		v.LiveTasks = c.jobs.Standing(l.ID)
 	}
 	return v
 }
@@ -94,9 +96,9 @@ func (c *Core) show(l *trackedJob, now time.Time) job.JobView {
 // hostView is what jobs have of the machine besides GPUs.
 func (c *Core) hostView() job.HostView {
 	p := &c.policy
-	h := job.HostView{MemBytes: p.HostMemBytes, CPUs: p.HostCPUs, Places: p.MaxRunning, Taken: c.jobs.activeCount()}
-	for _, id := range c.jobs.activeIDs() {
-		j := c.jobs.active(id).job
+	h := job.HostView{MemBytes: p.HostMemBytes, CPUs: p.HostCPUs, Places: p.MaxRunning, Taken: c.jobs.ActiveCount()}
+	for _, id := range c.jobs.ActiveIDs() {
+		j := c.jobs.Active(id).Job
 		h.PromisedMem += j.Request.MemBytes
 		h.PromisedCPUs += j.CPUs()
 	}
@@ -107,7 +109,7 @@ func (c *Core) hostView() job.HostView {
 // those that wait for something else than room, by id. A query for a few jobs
 // gets these alone; one for the first that wait is not given the others, but their
 // number.
-func (c *Core) selected(q *job.Query, now time.Time) (list []*trackedJob, beyond int) {
+func (c *Core) selected(q *job.Query, now time.Time) (list []*tracked.Job, beyond int) {
 	lives := func(s job.State) bool { return !s.Terminal() }
 	if q.IDs == nil && len(q.States) > 0 && !slices.ContainsFunc(q.States, lives) {
 		return nil, 0 // what has ended is not here, and the queue need not be ordered for that
@@ -116,7 +118,7 @@ func (c *Core) selected(q *job.Query, now time.Time) (list []*trackedJob, beyond
 	switch {
 	case q.IDs != nil:
 		ids = slices.Compact(slices.Sorted(slices.Values(q.IDs)))
-		ids = slices.DeleteFunc(ids, func(id job.ID) bool { return c.jobs.get(id) == nil })
+		ids = slices.DeleteFunc(ids, func(id job.ID) bool { return c.jobs.Get(id) == nil })
 		if slices.ContainsFunc(ids, c.planning.Has) {
 			queue = c.planning.Arrange(c.snapshot(now), c.planning.Queue, ids)
 		}
@@ -128,25 +130,25 @@ func (c *Core) selected(q *job.Query, now time.Time) (list []*trackedJob, beyond
 		ids = c.outside()
 		queue = c.planning.Ordered(c.snapshot(now), c.planning.Queue, c.planning.Len())
 	}
-	waiting := make([]*trackedJob, 0, len(queue))
-	var running, rest []*trackedJob
+	waiting := make([]*tracked.Job, 0, len(queue))
+	var running, rest []*tracked.Job
 	for _, id := range queue {
-		waiting = append(waiting, c.jobs.get(id))
+		waiting = append(waiting, c.jobs.Get(id))
 	}
 	for _, id := range ids {
-		switch l := c.jobs.get(id); {
-		case l.job.State.Live():
+		switch l := c.jobs.Get(id); {
+		case l.State.Live():
 			running = append(running, l)
 		case !c.planning.Has(id):
 			rest = append(rest, l)
 		}
 	}
 	queued, every := 0, q.MatchesAll()
-	list = slices.DeleteFunc(slices.Concat(running, waiting, rest), func(l *trackedJob) bool {
+	list = slices.DeleteFunc(slices.Concat(running, waiting, rest), func(l *tracked.Job) bool {
 		switch {
-		case !every && !q.Matches(l.seen()):
+		case !every && !q.Matches(l.Seen()):
 			return true
-		case l.job.State != job.Queued || q.Waiting == 0:
+		case l.State != job.Queued || q.Waiting == 0:
 			return false
 		}
 		if queued++; queued > q.Waiting {
@@ -159,12 +161,12 @@ func (c *Core) selected(q *job.Query, now time.Time) (list []*trackedJob, beyond
 
 // outside returns the ids of the jobs that are not in the queue, in order.
 func (c *Core) outside() []job.ID {
-	ids := slices.Clone(c.jobs.activeIDs())
-	if len(ids)+c.planning.Len() == c.jobs.count() {
+	ids := slices.Clone(c.jobs.ActiveIDs())
+	if len(ids)+c.planning.Len() == c.jobs.Count() {
 		return ids // no job is in neither of the two, and none in both
 	}
 	ids = ids[:0]
-	for id := range c.jobs.all() {
+	for id := range c.jobs.All() {
 		if !c.planning.Has(id) {
 			ids = append(ids, id)
 		}
@@ -174,16 +176,16 @@ func (c *Core) outside() []job.ID {
 }
 
 // explain says why a queued job waits, as of the planner's last plan.
-func (c *Core) explain(l *trackedJob) []job.Reason {
+func (c *Core) explain(l *tracked.Job) []job.Reason {
 	if !c.systemd.listed() {
 		return []job.Reason{{Code: job.ReasonNoSample, GPU: job.NoGPU}}
 	}
-	j := l.job
+	j := l.Job
 	alone := func(code job.ReasonCode, detail job.Message) []job.Reason {
 		return []job.Reason{{Code: code, GPU: job.NoGPU, Detail: detail}}
 	}
 	switch {
-	case l.action == inLine:
+	case l.Action == tracked.InLine:
 		return alone(job.ReasonTurn, job.Message{})
 	case j.Heir != nil:
 		return alone(job.ReasonGone, whyGone(j))
@@ -193,22 +195,27 @@ func (c *Core) explain(l *trackedJob) []job.Reason {
 		return []job.Reason{{Code: job.ReasonFailures, GPU: job.NoGPU,
 			Need: int64(j.Request.MaxFailures), Have: int64(j.Tasks.Failures)}}
 	case len(j.Pending) > 0:
-		return c.nameJobs(dependencyReasons(j.Pending))
-	case c.jobs.hasTimer(j.ID) && j.NotBefore.After(j.Request.Begin):
-		if tries := triesOf(j); tries > 0 {
+		var why []job.Reason
+		for _, d := range j.Pending {
+			what := job.Say(toDo[d.Kind])
+			why = append(why, job.Reason{Code: job.ReasonDependency, GPU: job.NoGPU, Job: d.Job, Detail: what})
+		}
+		return c.nameJobs(why)
+	case c.jobs.HasTimer(j.ID) && j.NotBefore.After(j.Request.Begin):
+		if tries := tracked.TriesOf(j); tries > 0 {
 			why := job.Say("detail/at-since", j.NotBefore, j.Attempt.Result.Detail)
 			return []job.Reason{{Code: job.ReasonBackoff, GPU: job.NoGPU, Need: int64(tries), Detail: why}}
 		}
 		return alone(job.ReasonBackoff, job.Say("detail/at", j.NotBefore))
-	case c.jobs.hasTimer(j.ID):
+	case c.jobs.HasTimer(j.ID):
 		return alone(job.ReasonBegin, job.Say("detail/at", j.Request.Begin))
-	case l.throttle != nil && l.throttle.Left <= 0:
-		return []job.Reason{{Code: job.ReasonArrayLimit, GPU: job.NoGPU, Need: int64(c.tasksAtOnce(j))}}
+	case l.Throttle != nil && l.Throttle.Left <= 0:
+		return []job.Reason{{Code: job.ReasonArrayLimit, GPU: job.NoGPU, Need: int64(j.Request.Array.Limit)}}
 	}
-	if why := c.drainedFor(); why != nil {
-		return why
+	if g := c.gpus.Closed(time.Time{}); g != nil { // its end has a tick of its own
+		return alone(job.ReasonDrained, g.Say())
 	}
-	if why := c.startsHeld(l); why != nil {
+	if why := c.troubles.StartsHeld(l); why != nil {
 		return why
 	}
 	if c.planning.Placed(j.ID) {
@@ -216,7 +223,7 @@ func (c *Core) explain(l *trackedJob) []job.Reason {
 	}
 	w := c.waiting(l)
 	if why := c.planning.Explain(&w); len(why) > 0 {
-		return c.nameJobs(c.gpus.nameForeign(c.tellEndless(c.tellLeaving(why))))
+		return c.nameJobs(c.gpus.NameForeign(c.tellEndless(c.tellLeaving(why))))
 	}
 	return []job.Reason{{Code: job.ReasonChecking, GPU: job.NoGPU}}
 }
@@ -231,7 +238,7 @@ func (c *Core) nameJobs(why []job.Reason) []job.Reason {
 		}
 		var names []string
 		for _, id := range append([]job.ID{r.Job}, r.Others...) {
-			name := c.jobs.called(id)
+			name := c.jobs.Called(id)
 			names, tasks = append(names, name), tasks || name != id.String()
 		}
 		if tasks {
@@ -245,9 +252,9 @@ func (c *Core) nameJobs(why []job.Reason) []job.Reason {
 // to make room until when it may take.
 func (c *Core) tellLeaving(why []job.Reason) []job.Reason {
 	for i := range why {
-		l := c.jobs.active(why[i].Job)
-		if why[i].Code == job.ReasonGPUBusy && l != nil && !stopAt(l.job).IsZero() {
-			why[i].Detail = job.Say("detail/makes-room", l.job.StopAt.Add(l.job.Request.GraceTime().Duration()))
+		l := c.jobs.Active(why[i].Job)
+		if why[i].Code == job.ReasonGPUBusy && l != nil && !stopAt(l.Job).IsZero() {
+			why[i].Detail = job.Say("detail/makes-room", l.StopAt.Add(l.Request.GraceTime().Duration()))
 		}
 	}
 	return why
@@ -257,25 +264,17 @@ func (c *Core) tellLeaving(why []job.Reason) []job.Reason {
 func (c *Core) tellEndless(why []job.Reason) []job.Reason {
 	for i := range why {
 		for _, id := range append([]job.ID{why[i].Job}, why[i].Others...) {
-			l := c.jobs.active(id)
+			l := c.jobs.Active(id)
 			switch {
 			case l == nil || !why[i].Endless.IsZero():
-			case l.job.IsSuspended():
-				why[i].Endless = job.Say("detail/endless-suspended", c.jobs.called(id), l.job.Owner.User)
-			case l.job.Request.TimeLimit == 0 && l.job.Expected == 0:
-				why[i].Endless = job.Say("detail/endless-new", c.jobs.called(id), l.job.Owner.User)
+			case l.IsSuspended():
+				why[i].Endless = job.Say("detail/endless-suspended", c.jobs.Called(id), l.Owner.User)
+			case l.Request.TimeLimit == 0 && l.Expected == 0:
+				why[i].Endless = job.Say("detail/endless-new", c.jobs.Called(id), l.Owner.User)
 			}
 		}
 	}
 	return why
-}
-
-// tasksAtOnce is the present limit of an array, asked by it or a task of it.
-func (c *Core) tasksAtOnce(j *job.Job) int {
-	if j.Task != nil && c.jobs.get(j.Task.Array) != nil {
-		j = c.jobs.get(j.Task.Array).job
-	}
-	return j.Request.Array.Limit
 }
 
 // toDo is what the other job of a dependency has to do.
@@ -284,43 +283,51 @@ var toDo = map[job.DependencyKind]job.Code{
 	job.AfterFail: "detail/has-failed", job.AfterAny: "detail/has-ended",
 }
 
-func dependencyReasons(list []job.Dependency) []job.Reason {
-	why := make([]job.Reason, 0, len(list))
-	for _, d := range list {
-		why = append(why, job.Reason{Code: job.ReasonDependency, GPU: job.NoGPU, Job: d.Job, Detail: job.Say(toDo[d.Kind])})
-	}
-	return why
-}
-
 // endsAt is when a running job is expected to end. Where nothing like it has ended nothing is expected
 // but that it keeps to its limit; without one the time is zero.
-func (c *Core) endsAt(l *trackedJob, now time.Time) time.Time {
-	limit := l.job.Request.TimeLimit.Duration()
+func (c *Core) endsAt(l *tracked.Job, now time.Time) time.Time {
+	limit := l.Request.TimeLimit.Duration()
 	switch {
-	case l.job.State != job.Running || l.job.IsSuspended():
+	case l.State != job.Running || l.IsSuspended():
 		return time.Time{}
-	case c.estimate(l).Known:
-		return c.expectedEnd(l, now)
+	case c.estimates.Of(l).Known:
+		return c.estimates.ExpectedEnd(l, now)
 	case limit == 0:
 		return time.Time{}
 	}
-	return now.Add(max(0, limit-ranFor(l.job, now)))
+	return now.Add(max(0, limit-tracked.RanFor(l.Job, now)))
 }
 
 // OutOfService are the GPUs that a fault keeps from jobs: the index of each, by
 // its UUID. While nothing is known of any, none is.
 func (c *Core) OutOfService(now time.Time) map[string]int {
-	return c.gpus.outOfService(now)
+	return c.gpus.OutOfService(now)
 }
 
 // Active returns the jobs that have a unit or may have one, by id.
 func (c *Core) Active() []job.Job {
-	jobs := make([]job.Job, 0, c.jobs.activeCount())
-	for _, id := range c.jobs.activeIDs() {
-		jobs = append(jobs, *c.jobs.active(id).job)
+	jobs := make([]job.Job, 0, c.jobs.ActiveCount())
+	for _, id := range c.jobs.ActiveIDs() {
+		jobs = append(jobs, *c.jobs.Active(id).Job)
 	}
 	return jobs
 }
 
 // Counts returns how many jobs are in each state that is not an end.
-func (c *Core) Counts() map[job.State]int { return c.jobs.counts() }
+func (c *Core) Counts() map[job.State]int { return c.jobs.Counts() }
+
+// Uses returns what is known of the use of their GPUs by the jobs that hold some.
+func (c *Core) Uses() map[job.ID][]job.GPUNow {
+	all := map[job.ID][]job.GPUNow{}
+	for _, id := range c.jobs.ActiveIDs() {
+		if uses := c.jobs.Active(id).UsesNow(); uses != nil {
+			all[id] = uses
+		}
+	}
+	return all
+}
+
+// Entitlement is where a user stands.
+func (c *Core) Entitlement(uid int, now time.Time) job.Entitlement {
+	return c.accounts.Entitlement(uid, now)
+}

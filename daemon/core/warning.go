@@ -1,8 +1,10 @@
 package core
 
 import (
+	"cmp"
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -44,7 +46,7 @@ func (s *systemd) forgetWarning(id job.ID) { delete(s.warnings, id) }
 
 // nextWarning returns when a warning that is due at a moment is sent next.
 func (s *systemd) nextWarning(id job.ID, due time.Time) time.Time {
-	return later(due, s.warnings[id].again)
+	return job.Later(due, s.warnings[id].again)
 }
 
 // warnedSince is the moment before which a job has not had its warning; zero: it was sent none.
@@ -52,7 +54,7 @@ func (s *systemd) warnedSince(j *job.Job) time.Time {
 	if j.WarnsAt.IsZero() || j.Warned {
 		return j.WarnsAt
 	}
-	return later(j.WarnsAt, s.warnings[j.ID].since)
+	return job.Later(j.WarnsAt, s.warnings[j.ID].since)
 }
 
 // warnAt is when a running job is sent its warning signal, for the first time or again; zero:
@@ -73,15 +75,15 @@ func (c *Core) warnAt(j *job.Job) time.Time {
 }
 
 // warn sends a job its warning signal, until it is known to have it.
-func (c *Core) warn(l *trackedJob, now time.Time) {
-	if l.job.WarnsAt.IsZero() {
-		l.job.WarnsAt = now
+func (c *Core) warn(l *tracked.Job, now time.Time) {
+	if l.WarnsAt.IsZero() {
+		l.WarnsAt = now
 		c.step.markDirty(l)
 	}
-	c.systemd.sends(l.id, l.job.WarnsAt.Equal(now), now)
+	c.systemd.sends(l.ID, l.WarnsAt.Equal(now), now)
 	c.step.act(Signal{
-		Job: l.job.ID, Attempt: l.job.Attempt.Number, Signal: l.job.Request.WarnSignal, Main: l.job.Request.WarnsMain(),
-		Whose: whose(l.job),
+		Job: l.ID, Attempt: l.Attempt.Number, Signal: l.Request.WarnSignal, Main: l.Request.WarnsMain(),
+		Whose: whose(l.Job),
 	})
 }
 
@@ -99,8 +101,8 @@ func isToStop(j *job.Job, now time.Time) bool {
 
 // killSooner has what is left of a job that is being cancelled killed then, unless that is
 // due before.
-func (c *Core) killSooner(l *trackedJob, at time.Time) {
-	j := l.job
+func (c *Core) killSooner(l *tracked.Job, at time.Time) {
+	j := l.Job
 	if !j.State.Live() || j.Stop != job.StopCancel || !j.KillAt.IsZero() && !at.Before(j.KillAt) {
 		return
 	}
@@ -118,21 +120,15 @@ func (c *Core) killAt(j *job.Job) time.Time {
 	return c.systemd.nextWarning(j.ID, j.KillAt)
 }
 
-// kill sends it, beside the stop of the unit that is under way.
-func (c *Core) kill(l *trackedJob, now time.Time) {
-	c.systemd.warnAgain(l.job.ID, now.Add(warnUnheard))
-	c.step.act(Signal{Job: l.job.ID, Attempt: l.job.Attempt.Number, Signal: sigkill, Whose: whose(l.job)})
-}
-
 // signalled notes that a job has its warning, or that it is to be sent again. One that makes
 // room has its whole notice from then on. One that can't be warned is stopped when it would be.
 func (c *Core) signalled(e Signalled, now time.Time) {
 	l := c.attempt(e.Job, e.Attempt)
 	switch {
-	case l != nil && l.job.State == job.Ending && !l.job.KillAt.IsZero() && !e.OK:
+	case l != nil && l.State == job.Ending && !l.KillAt.IsZero() && !e.OK:
 		c.systemd.warnAgain(e.Job, now.Add(warnAgain))
 		return
-	case l == nil || l.job.State != job.Running || l.job.Warned || l.job.WarnsAt.IsZero():
+	case l == nil || l.State != job.Running || l.Warned || l.WarnsAt.IsZero():
 		return
 	case !e.OK:
 		if again := now.Add(warnAgain); e.Unsent {
@@ -146,7 +142,7 @@ func (c *Core) signalled(e Signalled, now time.Time) {
 		return
 	}
 	c.systemd.forgetWarning(e.Job)
-	j := l.job
+	j := l.Job
 	if late := now.Sub(j.WarnsAt); j.Stop == job.StopPreempt && late > warnAgain {
 		j.StopAt = j.StopAt.Add(late)
 	}
@@ -176,8 +172,8 @@ func heeded(j *job.Job, since time.Time, r job.Result, u *Unit) job.Result {
 // warnFirst warns a job that is to make room for another, if it asked for a
 // warning and has not had it, and leaves it its notice. A suspended one goes on for
 // that: halted, it could not use it.
-func (c *Core) warnFirst(l *trackedJob, now time.Time) bool {
-	j := l.job
+func (c *Core) warnFirst(l *tracked.Job, now time.Time) bool {
+	j := l.Job
 	if j.Stop != job.StopPreempt || j.Request.WarnSignal == 0 || j.Warned {
 		return false
 	}
@@ -189,21 +185,11 @@ func (c *Core) warnFirst(l *trackedJob, now time.Time) bool {
 	return true
 }
 
-// notice is how long before its stop a job is told that it is to make room: the
-// time that it asked for, within what the site allows, as another waits.
+// notice is how long before its stop a job is told that it is to make room: the time that it asked for, but as
+// another waits no longer than a grace may be, or, where the site has no bound on that, than a slice.
 func (c *Core) notice(j *job.Job) time.Duration {
 	if j.Request.WarnSignal == 0 || j.Warned {
 		return 0
 	}
-	return min(j.Request.WarnBefore.Duration(), c.longestWarning())
-}
-
-// longestWarning is how long the job that another makes room for waits at most
-// before the grace of that one begins: as long as a grace may be, or, where the
-// site has no bound on that, as a slice.
-func (c *Core) longestWarning() time.Duration {
-	if most := c.policy.MaxGrace; most > 0 {
-		return most
-	}
-	return c.policy.Sched.Slice
+	return min(j.Request.WarnBefore.Duration(), cmp.Or(c.policy.MaxGrace, c.policy.Sched.Slice))
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/gpus"
+	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
 	"github.com/gpusched/gpusched/gpu"
@@ -25,7 +27,7 @@ type world struct {
 	alive  time.Time     // as on record
 	ends   []job.Attempt // that are recorded as over
 	core   *core.Core
-	policy core.Policy
+	policy site.Policy
 	now    time.Time
 	set    time.Duration // how far the clock that people see has been set
 	boot   int
@@ -45,7 +47,7 @@ type world struct {
 	gpus    []gpu.Device
 	pulled  []gpu.Device // what gpus was before one went
 	problem gpu.Problem
-	persons map[int]core.Person
+	persons map[int]gpus.Person
 	pending []core.Action // begun and not answered
 	sending []core.Deliver
 	token   core.Token
@@ -69,15 +71,15 @@ type world struct {
 	faults []string // breaches of what must hold
 }
 
-func newWorld(gpus int, log func(string, ...any)) *world {
+func newWorld(n int, log func(string, ...any)) *world {
 	w := &world{
 		now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), boot: 1,
 		jobs: map[job.ID]job.Job{}, payloads: map[job.ID]bool{}, controls: map[string]job.GPUControl{},
 		stuck: map[job.ID]bool{}, expired: map[int]bool{}, heirs: map[int]string{}, groups: map[int][]string{}, usage: map[string]job.Usage{}, reserved: map[int64]job.Reservation{},
 		units: map[job.ID]*unit{}, runs: map[string]int{}, replies: map[core.Token]core.Reply{}, acked: map[job.ID]bool{},
-		persons: map[int]core.Person{165700: {UID: 1001}, 265700: {UID: 1002}},
+		persons: map[int]gpus.Person{165700: {UID: 1001}, 265700: {UID: 1002}},
 		log:     log, overs: map[string]int{}, shorts: map[string]int{},
-		policy: core.Policy{
+		policy: site.Policy{
 			DefaultGrace: 30 * time.Second, DefaultRequeue: true, MaxRetries: 10, DefaultBackoff: 5 * time.Second,
 			Sched:           sched.Policy{HalfLife: 7 * 24 * time.Hour, GuardAfter: 7 * 24 * time.Hour, GuardPercent: 50, ReservationDepth: 1, Patience: sched.DefaultPatience, Slice: 30 * time.Minute},
 			CleaningTimeout: 30 * time.Second, MemSlackBytes: gib / 2, StaleAfter: time.Minute, FreshFor: time.Second,
@@ -85,7 +87,7 @@ func newWorld(gpus int, log func(string, ...any)) *world {
 			Xids:            gpu.DefaultXids(), DrainPending: true, LostAfter: 10 * time.Second,
 		},
 	}
-	for i := range gpus {
+	for i := range n {
 		w.gpus = append(w.gpus, gpu.Device{
 			Index: i, Minor: i, PCI: fmt.Sprintf("00000000:%02X:00.0", i+10), UUID: fmt.Sprintf("GPU-%d", i), Name: "NVIDIA A100-SXM4-80GB", Health: gpu.HealthOK,
 			MemTotalBytes: 80 * gib,

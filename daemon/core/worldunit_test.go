@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/accounts"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
 	"github.com/gpusched/gpusched/units/contract"
@@ -138,7 +139,7 @@ func (w *world) answer(i int) core.Event {
 			return failed
 		}
 		if !isIn(w.groups[a.Job.Owner.UID], a.Job.Owner.Groups) {
-			w.step(core.Enrolled{Members: []core.Member{{UID: a.Job.Owner.UID, Groups: w.groups[a.Job.Owner.UID]}}}, -1)
+			w.step(core.Enrolled{Members: []accounts.Member{{UID: a.Job.Owner.UID, Groups: w.groups[a.Job.Owner.UID]}}}, -1)
 			return core.StartFailed{Job: a.Job.ID, Attempt: a.Job.Attempt.Number, How: core.StartJoined, Detail: "groups"}
 		}
 		if w.launch(&a.Job) != nil {

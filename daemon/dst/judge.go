@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/words"
 	"github.com/gpusched/gpusched/gpu"
@@ -33,7 +33,7 @@ type judge struct {
 	states   map[job.ID]job.State // in the core's book, which the disk follows
 	attempts map[job.ID]int
 	controls map[string]job.GPUControl
-	policy   core.Policy
+	policy   site.Policy
 	uses     uses
 	books    books
 	mirror   *disk // the disk when all that the core decided is on it

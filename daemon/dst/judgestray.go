@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
 )
@@ -68,7 +69,7 @@ func (w *World) haunted(g *card) string {
 	j := w.tracked
 	for _, p := range g.processes {
 		s := w.strays[p.PID]
-		if s == nil || s.run == nil || !s.told || j.policy.Strays == core.TellStrays || s.run.ended < j.excused[g.UUID] {
+		if s == nil || s.run == nil || !s.told || j.policy.Strays == site.TellStrays || s.run.ended < j.excused[g.UUID] {
 			continue
 		}
 		if known := j.truth[attemptKey(s.run.job, s.run.attempt)] == s.run; known && !j.states[s.run.job].Live() {
@@ -105,7 +106,7 @@ func (w *World) judgeEndProcess(a core.EndProcess, s *stray) {
 	if s == nil {
 		return // it has ended meanwhile
 	}
-	if w.tracked.policy.Strays != core.EndStrays {
+	if w.tracked.policy.Strays != site.EndStrays {
 		w.breach(14, "process %d is told to end, and the site does not want that", a.PID)
 	}
 	for _, g := range w.gpus {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
 )
@@ -111,10 +112,10 @@ func (w *World) judgeStopFor(n *job.Job) {
 func (w *World) steady() bool { return w.counts[string(clock)]+w.counts[string(reboot)] == 0 }
 
 // unwarned says that an attempt may not be stopped yet, or not at all; "" where it may.
-func (w *World) unwarned(key string, site core.Response, warned map[string]time.Duration, grace time.Duration) string {
+func (w *World) unwarned(key string, does site.Response, warned map[string]time.Duration, grace time.Duration) string {
 	told, yes := warned[key]
 	switch {
-	case site != core.WarnAndStop:
+	case does != site.WarnAndStop:
 		return "the site does not want that"
 	case !yes:
 		return "it was not warned"

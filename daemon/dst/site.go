@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon"
-	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
 	"github.com/gpusched/gpusched/gpu"
@@ -23,7 +23,7 @@ const slack = gib / 2
 func (w *World) settings() daemon.Settings {
 	d := w.roll("site")
 	s := daemon.Settings{
-		Policy: core.Policy{
+		Policy: site.Policy{
 			StartsInFlight: 4, HostMemBytes: hostMem, HostCPUs: hostCPUs, GPUCPUs: 12,
 			DefaultGrace: 30 * time.Second, DefaultRequeue: true, MaxRetries: 10, DefaultBackoff: 5 * time.Second,
 			Sched: sched.Policy{HalfLife: 7 * 24 * time.Hour, GuardAfter: 7 * 24 * time.Hour, GuardPercent: 50,
@@ -35,7 +35,7 @@ func (w *World) settings() daemon.Settings {
 		SampleInterval: 15 * time.Second, TasksMax: 1000,
 	}
 	s.Policy.MaxSuspend = pick(d, 0, 10*time.Minute, time.Hour)
-	s.Policy.Strays = pick(d, core.EndStrays, core.EndStrays, core.KeepStrays, core.TellStrays)
+	s.Policy.Strays = pick(d, site.EndStrays, site.EndStrays, site.KeepStrays, site.TellStrays)
 	s.Policy.MaxForeignBytes = pick[int64](d, 0, 2*gib, 2*gib)
 	if w.crowded() {
 		s.Policy.StartsInFlight = 1
@@ -50,11 +50,11 @@ func (w *World) settings() daemon.Settings {
 // crowded reports whether units are started one after the other, so that others wait for their turn.
 func (w *World) crowded() bool { return w.roll("crowded").percent(25) }
 
-func drawWatch(d *dice) core.UsagePolicy {
-	return core.UsagePolicy{
-		Memory: pick(d, core.Ignore, core.Warn, core.WarnAndStop, core.WarnAndStop), Tolerance: int64(d.n(3)) * gib,
+func drawWatch(d *dice) site.UsagePolicy {
+	return site.UsagePolicy{
+		Memory: pick(d, site.Ignore, site.Warn, site.WarnAndStop, site.WarnAndStop), Tolerance: int64(d.n(3)) * gib,
 		MemoryGrace: d.between(0, 20*time.Second),
-		Idle:        pick(d, core.Ignore, core.Ignore, core.Warn, core.WarnAndStop),
+		Idle:        pick(d, site.Ignore, site.Ignore, site.Warn, site.WarnAndStop),
 		IdleAfter:   d.between(10*time.Second, time.Minute), IdleGrace: d.between(0, time.Minute),
 	}
 }

@@ -8,6 +8,12 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
+// The signals of a stop, on Linux.
+const (
+	SIGKILL = 9
+	SIGTERM = 15
+)
+
 // signalNames are Linux's standard signals by number.
 var signalNames = [...]string{
 	1: "HUP", 2: "INT", 3: "QUIT", 4: "ILL", 5: "TRAP", 6: "ABRT", 7: "BUS", 8: "FPE", 9: "KILL", 10: "USR1",

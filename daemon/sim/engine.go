@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/words"
 )
@@ -105,7 +106,7 @@ func (e *engine) date() time.Time { return e.start.Add(e.now) }
 
 // begin starts the daemon: no unit, all GPUs idle.
 func (e *engine) begin() error {
-	p := core.Policy{
+	p := site.Policy{
 		Sched: e.opt.Policy.Sched, DefaultGrace: 30 * time.Second, DefaultRequeue: true,
 		CleaningTimeout: 30 * time.Second, FreshFor: time.Second, Quotas: e.shares.quotas(),
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/config"
-	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/host"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/store"
@@ -42,7 +42,7 @@ type instance struct {
 
 	// Of the settings in force:
 	cpus    int              // of the machine
-	ofSlurm core.GPUsOfSlurm // no job gets
+	ofSlurm site.GPUsOfSlurm // no job gets
 }
 
 // newInstance opens everything. What was opened is closed again on an error.

@@ -6,7 +6,7 @@ import (
 	"github.com/gpusched/gpusched/cgroup"
 	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/config"
-	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/host"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
@@ -35,11 +35,11 @@ func settingsOf(cfg config.Config, cpus int) (daemon.Settings, error) {
 
 // policy says the configuration in the words of the scheduler, for a machine
 // with ram bytes of memory and so many CPUs.
-func policy(cfg config.Config, ram int64, cpus int) core.Policy {
+func policy(cfg config.Config, ram int64, cpus int) site.Policy {
 	j, g := cfg.Jobs, cfg.GPUs
 	hostCPUs, hostMem := j.CPUs.Of(int64(cpus)), ram-cfg.Daemon.HostMemReserve.Of(ram)
 	userMem := cfg.Quotas.Default.Mem.Of(hostMem)
-	return core.Policy{
+	return site.Policy{
 		HostMemBytes: hostMem,
 		HostCPUs:     int(hostCPUs), GPUCPUs: int(min(j.DefaultCPUs.Of(hostCPUs), hostCPUs)),
 		DefaultMem:  func(milli, gpus int) int64 { return j.DefaultMem.For(milli, ram, userMem, gpus) },
@@ -63,14 +63,14 @@ func policy(cfg config.Config, ram int64, cpus int) core.Policy {
 }
 
 // strays is what is done about processes that leave their jobs.
-var strays = map[config.StrayAction]core.Strays{
-	config.StrayEnd: core.EndStrays, config.StrayKeep: core.KeepStrays, config.StrayTell: core.TellStrays,
+var strays = map[config.StrayAction]site.Strays{
+	config.StrayEnd: site.EndStrays, config.StrayKeep: site.KeepStrays, config.StrayTell: site.TellStrays,
 }
 
 // usage is what is done about jobs that overuse or do not use their GPUs.
-func usage(cfg config.Config) core.UsagePolicy {
+func usage(cfg config.Config) site.UsagePolicy {
 	m, i := cfg.GPUMemory, cfg.Idle
-	return core.UsagePolicy{
+	return site.UsagePolicy{
 		Memory:    responses[string(m.Policy)],
 		Tolerance: m.Tolerance, MemoryGrace: m.Grace,
 		Idle:      responses[string(i.Action)],
@@ -79,8 +79,8 @@ func usage(cfg config.Config) core.UsagePolicy {
 }
 
 // responses are what the policies' words mean; any other is to do nothing.
-var responses = map[string]core.Response{
-	"warn": core.Warn, "enforce": core.WarnAndStop, "stop": core.WarnAndStop,
+var responses = map[string]site.Response{
+	"warn": site.Warn, "enforce": site.WarnAndStop, "stop": site.WarnAndStop,
 }
 
 func order(cfg config.Config) sched.Policy {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/config"
-	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/sched"
 )
@@ -95,7 +95,7 @@ func TestPolicy(t *testing.T) {
 	if p.MaxSuspend != 20*time.Minute || p.MaxRetries != 3 || p.DefaultBackoff != 7*time.Second || p.DefaultOnTimeout != job.TimeoutRequeue || p.CPUAffinity {
 		t.Errorf("got %+v", p)
 	}
-	if want := (core.UsagePolicy{Memory: core.WarnAndStop, Tolerance: 1 << 30, MemoryGrace: 2 * time.Minute, Idle: core.WarnAndStop, IdleAfter: time.Hour, IdleGrace: 5 * time.Minute}); p.Usage != want {
+	if want := (site.UsagePolicy{Memory: site.WarnAndStop, Tolerance: 1 << 30, MemoryGrace: 2 * time.Minute, Idle: site.WarnAndStop, IdleAfter: time.Hour, IdleGrace: 5 * time.Minute}); p.Usage != want {
 		t.Errorf("got %+v", p.Usage)
 	}
 	if p.MaxMemBytes != 9<<30 || !slices.Equal(cfg.Jobs.AllowedPaths, []string{"/srv"}) || cfg.Limits != config.Default().Limits {
@@ -145,7 +145,7 @@ func TestPolicyDefault(t *testing.T) {
 		MaxLoadPercent: 100, MaxUsedPercent: 100}); p.Sched != want {
 		t.Errorf("got %+v, want %+v", p.Sched, want)
 	}
-	if p.Usage.Memory != core.Warn || p.Usage.Idle != core.Warn || p.Usage.IdleAfter != 30*time.Minute {
+	if p.Usage.Memory != site.Warn || p.Usage.Idle != site.Warn || p.Usage.IdleAfter != 30*time.Minute {
 		t.Errorf("got %+v", p.Usage)
 	}
 	if p.MaxSuspend != time.Hour || p.MaxRetries != 10 || p.DefaultBackoff != 5*time.Second || p.DefaultOnTimeout != job.TimeoutKill || !p.CPUAffinity || p.HostCPUs != 16 || p.GPUCPUs != 12 || len(p.Quotas.Users)+len(p.Quotas.Groups)+len(p.ClassMaxTime) > 0 {

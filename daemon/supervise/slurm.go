@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gpusched/gpusched/daemon/config"
-	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/gres"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -27,12 +27,12 @@ func (s *slurm) look() {
 }
 
 // gpus are those that no job gets by the settings.
-func (s *slurm) gpus(cfg *config.Config) core.GPUsOfSlurm {
+func (s *slurm) gpus(cfg *config.Config) site.GPUsOfSlurm {
 	f := s.found.Load()
 	if f == nil || cfg.GPUs.Slurm == config.SlurmAllow {
-		return core.GPUsOfSlurm{}
+		return site.GPUsOfSlurm{}
 	}
-	return core.GPUsOfSlurm{Every: f.Every, Minors: f.Minors}
+	return site.GPUsOfSlurm{Every: f.Every, Minors: f.Minors}
 }
 
 // check reports which GPUs are Slurm's.

@@ -1,0 +1,256 @@
+package accounts
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core/gpus"
+	"github.com/gpusched/gpusched/daemon/core/site"
+	"github.com/gpusched/gpusched/daemon/core/tracked"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+)
+
+// Book has the accounts of users and groups, and charges them for what their jobs have.
+type Book struct {
+	policy *site.Policy
+	jobs   *tracked.Book
+	gpus   *gpus.Book
+	shell  Shell
+
+	users  map[int]*sched.Account
+	groups map[string]*sched.Account
+	past   map[string]job.Usage // of accounts not asked for yet
+	gids   map[int]job.GIDs     // of users, as of the last job of each
+	lane   lane
+
+	machine  int       // how many GPUs jobs were last charged by
+	sharesAt time.Time // when it was last looked at who shares GPUs that others want whole
+	wanted   []bool    // memory that is used again for that
+}
+
+// Shell is what charging needs of the life cycle.
+type Shell struct {
+	Listed   func() bool                                   // the units have been: for how long jobs have run is known
+	RanUntil func(l *tracked.Job, now time.Time) time.Time // until when an attempt ran that has no end yet
+	Record   func(job.Record)                              // puts on record
+	Mark     func(l *tracked.Job)                          // has a job recorded, and not logged
+}
+
+func NewBook(p *site.Policy, jobs *tracked.Book, gpus *gpus.Book, shell Shell, past []job.Usage) Book {
+	b := Book{
+		policy: p, jobs: jobs, gpus: gpus, shell: shell,
+		users: map[int]*sched.Account{}, groups: map[string]*sched.Account{},
+		past: map[string]job.Usage{}, gids: map[int]job.GIDs{},
+	}
+	for _, u := range past {
+		b.past[u.Account] = u
+	}
+	return b
+}
+
+// keyOf names an account in the state file.
+func keyOf(a *sched.Account) string {
+	if a.UID < 0 {
+		return "g" + a.Name
+	}
+	return "u" + strconv.Itoa(a.UID)
+}
+
+// Of returns the account that an owner's jobs count for: the principal's, if
+// there is one.
+func (b *Book) Of(o job.Owner, principal *job.Account) *sched.Account {
+	if principal != nil {
+		o.UID, o.User = principal.UID, principal.User
+	}
+	a := b.users[o.UID]
+	if a == nil {
+		a = b.restored(&sched.Account{UID: o.UID, Name: o.User})
+		b.users[o.UID] = a
+	} else if job.Nameless(a.UID, a.Name) && !job.Nameless(o.UID, o.User) {
+		b.Rename(a, o.User)
+	}
+	return a
+}
+
+// Rename gives an account the name whose quota it has from now on.
+func (b *Book) Rename(a *sched.Account, name string) {
+	a.Name = name
+	b.apply(a)
+}
+
+// User returns a user's account; nil: it was not asked for yet.
+func (b *Book) User(uid int) *sched.Account { return b.users[uid] }
+
+// Join notes which groups a user is in. Equal lists share their memory.
+func (b *Book) Join(uid int, gids job.GIDs) job.GIDs {
+	if gids != nil && !slices.Equal(b.gids[uid], gids) {
+		b.gids[uid] = gids
+	}
+	if gids == nil {
+		return nil
+	}
+	return b.gids[uid]
+}
+
+// Members returns the users who are in the group, ascending.
+func (b *Book) Members(gid int) []int {
+	var uids []int
+	for uid, gids := range b.gids {
+		if slices.Contains(gids, gid) {
+			uids = append(uids, uid)
+		}
+	}
+	slices.Sort(uids)
+	return uids
+}
+
+func (b *Book) group(name string) *sched.Account {
+	g := b.groups[name]
+	if g == nil {
+		g = b.restored(&sched.Account{UID: -1, Name: name})
+		b.groups[name] = g
+	}
+	return g
+}
+
+// restored gives a new account its bounds and what is on record of its use.
+func (b *Book) restored(a *sched.Account) *sched.Account {
+	key := keyOf(a)
+	if u, ok := b.past[key]; ok {
+		a.Restore(time.Duration(u.Micro)*time.Microsecond, sched.At(u.At))
+		a.RestoreUsed(time.Duration(u.Counts.Charge) * time.Microsecond)
+		a.RestoreCapped(u.Counts.Capped, u.Counts.Sizes, sched.At(u.At))
+		delete(b.past, key)
+	}
+	b.apply(a)
+	return a
+}
+
+// open lets the accounts count from now on.
+func (b *Book) open(now time.Time, half time.Duration) {
+	for _, a := range b.all() {
+		a.Open(sched.At(now), half)
+	}
+	for key, u := range b.past {
+		if u.At.After(now) {
+			u.At = now
+			b.past[key] = u
+		}
+	}
+}
+
+// Shift moves the time of all accounts with a clock that was set.
+func (b *Book) Shift(by time.Duration, now time.Time) {
+	job.Shift(by, now, &b.lane.at)
+	for _, a := range b.all() {
+		a.Shift(by)
+	}
+	for key, u := range b.past {
+		u.At = u.At.Add(by)
+		b.past[key] = u
+	}
+}
+
+// all returns the accounts in no order.
+func (b *Book) all() []*sched.Account {
+	return slices.AppendSeq(slices.Collect(maps.Values(b.users)), maps.Values(b.groups))
+}
+
+// quota is what bounds an account.
+func (b *Book) quota(a *sched.Account) job.Quota {
+	if a.UID < 0 {
+		return b.policy.Quotas.Groups[a.Name]
+	}
+	if q, ok := b.policy.Quotas.Users[a.Name]; ok {
+		return q
+	}
+	return b.policy.Quotas.Default
+}
+
+// apply gives an account its bounds.
+func (b *Book) apply(a *sched.Account) {
+	q := b.quota(a)
+	a.MaxMilli, a.MaxJobs, a.Share = q.GPUMilli, q.Running, q.Share
+	a.MaxMem, a.MaxCPUs = q.Mem.Of(b.policy.HostMemBytes), int(q.CPUs.Of(int64(b.policy.HostCPUs)))
+	a.MaxUsage = time.Duration(q.GPUHours) * time.Hour
+}
+
+// Configured applies new quotas.
+func (b *Book) Configured() {
+	for _, a := range b.all() {
+		b.apply(a)
+	}
+}
+
+// Enroll counts an owner's account for the groups that it is in. An account goes by the name under
+// which it submitted last.
+func (b *Book) Enroll(o job.Owner, principal *job.Account, now time.Time) {
+	a, name := b.Of(o, principal), o.User
+	if principal != nil {
+		name = principal.User
+	}
+	if a.Name != name && !job.Nameless(a.UID, name) {
+		b.Rename(a, name)
+	}
+	b.AddGroups(a, o.Groups, now)
+}
+
+// Member is an account with the groups that have a quota and that it is in.
+type Member struct {
+	UID    int
+	GIDs   job.GIDs // of its last job, as submitted
+	Groups []string
+}
+
+// Enrollment returns all accounts that have submitted jobs, by uid, with the groups that they count for.
+func (b *Book) Enrollment() (list []Member) {
+	for _, uid := range slices.Sorted(maps.Keys(b.users)) {
+		m := Member{UID: uid, GIDs: b.gids[uid]}
+		for _, g := range b.users[uid].Groups {
+			m.Groups = append(m.Groups, g.Name)
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// AddGroups counts an account, and so what it runs by now, for groups. It never takes a group off:
+// whoever has a user namespace can leave groups out of what the kernel says of a process.
+func (b *Book) AddGroups(a *sched.Account, names []string, now time.Time) {
+	for _, name := range names {
+		g := b.group(name)
+		if slices.Contains(a.Groups, g) {
+			continue
+		}
+		a.Groups = append(a.Groups, g)
+		for _, id := range b.jobs.ActiveIDs() {
+			if l := b.jobs.Active(id); l.Account == a {
+				b.count(l, g, now)
+			}
+		}
+	}
+}
+
+// QueueQuota refuses a job for whose owner enough are waiting already.
+func (b *Book) QueueQuota(j *job.Job) *job.Refusal {
+	a := b.Of(j.Owner, j.Principal)
+	waiting := b.jobs.QueuedOf(j.Person().UID)
+	if q := b.quota(a).Queued; q > 0 && waiting >= q {
+		return job.Refuse("policy/user-queue", waiting)
+	}
+	for _, g := range a.Groups {
+		q, n := b.quota(g).Queued, 0
+		for uid, waiting := range b.jobs.QueuedByPerson() {
+			if u := b.User(uid); q > 0 && u != nil && slices.Contains(u.Groups, g) {
+				n += waiting
+			}
+		}
+		if q > 0 && n >= q {
+			return job.Refuse("policy/group-queue", g.Name, n)
+		}
+	}
+	return nil
+}

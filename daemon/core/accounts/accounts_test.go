@@ -1,0 +1,123 @@
+package accounts
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core/gpus"
+	"github.com/gpusched/gpusched/daemon/core/site"
+	"github.com/gpusched/gpusched/daemon/core/tracked"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+var sunday = time.Date(2026, 1, 4, 12, 0, 0, 0, time.UTC)
+
+// bookWith is a book of accounts of which nothing is on record, on a machine with so many GPUs.
+func bookWith(p site.Policy, n int) *Book {
+	jobs, sample := tracked.NewBook(1), gpus.Sample{Number: 1}
+	for i := range n {
+		sample.Snap.Devices = append(sample.Snap.Devices, gpu.Device{Index: i, UUID: string(rune('a' + i)), Health: gpu.HealthOK})
+	}
+	devices := gpus.NewBook(&p, &jobs, func() string { return "boot1" })
+	devices.Sampled(&sample, sunday)
+	b := NewBook(&p, &jobs, &devices, Shell{
+		Listed: func() bool { return true }, Record: func(job.Record) {}, Mark: func(*tracked.Job) {},
+		RanUntil: func(_ *tracked.Job, now time.Time) time.Time { return now },
+	}, []job.Usage{{Account: "u0", Micro: time.Hour.Microseconds(), At: sunday}})
+	return &b
+}
+
+// Root is a user like others, and no group has its account.
+func TestAccountsOfUsersAndGroups(t *testing.T) {
+	q := job.Quotas{Default: job.Quota{GPUHours: 2}, Groups: map[string]job.Quota{"root": {Running: 1}}}
+	l := bookWith(site.Policy{Quotas: q}, 0)
+	root, group := l.Of(job.Owner{User: "root"}, nil), l.group("root")
+	if keyOf(root) != "u0" || keyOf(group) != "groot" {
+		t.Errorf("they are recorded as %s and %s", keyOf(root), keyOf(group))
+	}
+	if root.MaxJobs != 0 || root.MaxUsage != 2*time.Hour || group.MaxJobs != 1 || group.MaxUsage != 0 {
+		t.Errorf("their quotas are %+v and %+v", root, group)
+	}
+	if used := root.Used(sched.At(sunday), 0); used != time.Hour {
+		t.Errorf("root has used %s", used)
+	}
+	gids := job.GIDs{5, 7}
+	if got := l.Join(1001, gids); !slices.Equal(got, gids) || l.Join(1001, nil) != nil || !slices.Equal(l.Members(7), []int{1001}) {
+		t.Errorf("%v, and then the members are %v", got, l.Members(7))
+	}
+}
+
+// The lane earns its part of the machine and pays for what guarded jobs hold.
+func TestLaneEarnsAndPays(t *testing.T) {
+	for name, c := range map[string]struct {
+		gpus, milli  int
+		credit, pass time.Duration
+		want         time.Duration
+	}{
+		"nothing held":       {4, 0, -3 * time.Hour, time.Hour, -time.Hour},
+		"no more than owed":  {4, 0, -time.Hour, time.Hour, 0},
+		"less than its part": {4, 1000, -3 * time.Hour, time.Hour, -2 * time.Hour},
+		"its part":           {4, 2000, -time.Hour, time.Hour, -time.Hour},
+		"more than its part": {4, 3500, 0, 2 * time.Hour, -3 * time.Hour},
+		"clock set back":     {4, 3500, -time.Hour, -time.Hour, -time.Hour},
+		"no GPU known":       {0, 3500, -time.Hour, time.Hour, -time.Hour},
+	} {
+		l := lane{credit: c.credit, at: sunday, milli: c.milli}
+		l.advance(c.gpus, &sched.Policy{GuardPercent: 50}, sunday.Add(c.pass))
+		if l.credit != c.want || !l.at.Equal(sunday.Add(max(0, c.pass))) {
+			t.Errorf("%s: it owes %s, want %s, up to %s", name, -l.credit, -c.want, l.at)
+		}
+	}
+}
+
+// A guarded job that ends holds nothing of the lane any more.
+func TestLaneIsGivenBack(t *testing.T) {
+	b := bookWith(site.Policy{}, 0)
+	l := &tracked.Job{Job: &job.Job{Request: job.Request{GPUMilli: 2000}, Life: job.Life{Guarded: true}, Attempt: &job.Attempt{}}, Account: &sched.Account{}}
+	b.Charge(l, sunday)
+	held := b.lane.milli
+	b.Settle(l, sunday)
+	if held != 2000 || b.lane.milli != 0 {
+		t.Errorf("%d milli, at the end %d", held, b.lane.milli)
+	}
+}
+
+// A job is charged for the largest of its shares of GPUs, CPUs and host memory: who has
+// all of one of them keeps all GPUs from others.
+func TestChargeIsTheLargestShare(t *testing.T) {
+	whole := func(n int) []job.Allocation { return make([]job.Allocation, n) }
+	part := []job.Allocation{{GPU: contract.GPU{Milli: 250}, ChargeMilli: 600}}
+	for name, w := range map[string]struct {
+		devices int
+		r       job.Request
+		gpus    []job.Allocation
+		want    int
+	}{
+		"GPUs":                     {8, job.Request{MemBytes: 125, CPUs: 8}, whole(2), 2000},
+		"memory of a GPU":          {8, job.Request{}, part, 600},
+		"all memory, no GPU":       {8, job.Request{MemBytes: 1000}, nil, 8000},
+		"all CPUs, no GPU":         {8, job.Request{CPUs: 64}, nil, 8000},
+		"more CPUs than there are": {8, job.Request{CPUs: 999}, nil, 8000},
+		"a GPU and half the CPUs":  {8, job.Request{CPUs: 32, MemBytes: 100}, whole(1), 4000},
+		"a little, rounded up":     {8, job.Request{MemBytes: 1}, nil, 8},
+		"no GPU in the machine":    {0, job.Request{MemBytes: 500, CPUs: 16}, nil, 500},
+		"nothing":                  {8, job.Request{}, nil, 0},
+	} {
+		b := bookWith(site.Policy{HostMemBytes: 1000, HostCPUs: 64}, w.devices)
+		if got := b.LargestShare(&job.Job{Request: w.r, Attempt: &job.Attempt{GPUs: w.gpus}}); got != w.want {
+			t.Errorf("%s: %d, want %d", name, got, w.want)
+		}
+		b.policy.HostMemBytes, b.policy.HostCPUs = 0, 0
+		if got := b.LargestShare(&job.Job{Request: w.r, Attempt: &job.Attempt{GPUs: w.gpus}}); got != gpuRate(w.gpus) {
+			t.Errorf("%s, with a host that is not counted: %d", name, got)
+		}
+	}
+	old := job.Job{Attempt: &job.Attempt{GPUs: part}}
+	if got := RateOf(&old); got != (sched.Rate{GPU: 600, Charge: 600}) {
+		t.Errorf("what is on record without a charge counts %v", got)
+	}
+}

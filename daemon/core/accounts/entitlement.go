@@ -1,0 +1,90 @@
+package accounts
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+)
+
+// Entitlement is where a user stands.
+func (b *Book) Entitlement(uid int, now time.Time) job.Entitlement {
+	half := b.policy.Sched.HalfLife
+	a := b.User(uid)
+	if a == nil { // one that was never asked for gets no place in the book by being looked at
+		a = b.unknown(uid)
+	}
+	s := job.Entitlement{User: a.Name, HalfLife: half, Used: a.Used(sched.At(now), half), Share: weight(a)}
+	s.Waits = b.jobs.QueuedOf(uid)
+	s.Everyone, s.Shares = s.Used, s.Share
+	for _, other := range b.all() { // in no order: these are sums
+		if other.UID >= 0 && other.UID != uid && (other.Jobs > 0 || b.jobs.QueuedOf(other.UID) > 0) {
+			s.Everyone += other.Used(sched.At(now), half)
+			s.Shares += weight(other)
+		}
+	}
+	for _, q := range b.policy.Quotas.Groups {
+		s.Grouped = s.Grouped || q.Share > 0
+	}
+	s.Quotas = b.quotasOf(a, "", s.Waits, now)
+	for _, g := range a.Groups {
+		s.Quotas = append(s.Quotas, b.quotasOf(g, g.Name, -1, now)...)
+	}
+	s.Limits = b.classLimits()
+	return s
+}
+
+// weight is what a user counts for in fair share.
+func weight(a *sched.Account) int { return cmp.Or(a.Share, 1) }
+
+// unknown is the account of a user whom no job has named since the daemon began, with what is
+// on record of it. It is in no book.
+func (b *Book) unknown(uid int) *sched.Account {
+	a := &sched.Account{UID: uid}
+	if u, ok := b.past[keyOf(a)]; ok {
+		a.Restore(time.Duration(u.Micro)*time.Microsecond, sched.At(u.At))
+		a.RestoreUsed(time.Duration(u.Counts.Charge) * time.Microsecond)
+	}
+	b.apply(a)
+	return a
+}
+
+// quotasOf lists the quotas of a user or group, and what its running jobs have of each;
+// waits below 0 is of a group, whose waiting jobs are not counted here.
+func (b *Book) quotasOf(a *sched.Account, group string, waits int, now time.Time) (list []job.QuotaUse) {
+	mem, cpus := int64(0), int64(0)
+	for _, id := range b.jobs.ActiveIDs() {
+		if l := b.jobs.Active(id); slices.Contains(l.Accounts(), a) {
+			mem, cpus = mem+l.Request.MemBytes, cpus+int64(l.CPUs())
+		}
+	}
+	add := func(what job.QuotaKind, has, most int64) {
+		if most > 0 || group == "" {
+			list = append(list, job.QuotaUse{Group: group, What: what, Has: has, Most: most})
+		}
+	}
+	add(job.QuotaGPUs, int64(a.Milli), int64(a.MaxMilli))
+	add(job.QuotaRunning, int64(a.Jobs), int64(a.MaxJobs))
+	add(job.QuotaMem, mem, a.MaxMem)
+	add(job.QuotaCPUs, cpus, int64(a.MaxCPUs))
+	if waits >= 0 {
+		add(job.QuotaQueued, int64(waits), int64(b.quota(a).Queued))
+	}
+	used := a.GPUTime(sched.At(now), b.policy.Sched.HalfLife)
+	add(job.QuotaUsage, int64(used/time.Second), int64(a.MaxUsage/time.Second))
+	return list
+}
+
+// classLimits is the longest time limit of each class, the highest class first.
+func (b *Book) classLimits() (list []job.ClassLimit) {
+	for class := job.Interactive; class >= job.Scavenger; class-- {
+		most := b.policy.MaxTime
+		if m := b.policy.ClassMaxTime[class]; m > 0 && (most == 0 || m < most) {
+			most = m
+		}
+		list = append(list, job.ClassLimit{Class: class, Most: job.Span(most)})
+	}
+	return list
+}

@@ -1,0 +1,170 @@
+package core
+
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core/tracked"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// began notes that the job's command runs, and that its array has started with
+// its first. An attempt alone says nothing of that: systemd may have been unable to
+// start it.
+func (c *Core) began(l *tracked.Job, now time.Time) {
+	if !l.Began {
+		c.oweMessages(l, job.NotifyStart, now)
+	}
+	l.Began = true
+	if l.Task == nil {
+		return
+	}
+	if array := c.jobs.Get(l.Task.Array); array != nil && !array.Began {
+		c.oweMessages(array, job.NotifyStart, now)
+		array.Began = true
+		c.step.markDirtyQuietly(array)
+		c.tellFollowers(array, now)
+	}
+}
+
+// oweMessages puts on record what the job's owner is to be told now.
+func (c *Core) oweMessages(l *tracked.Job, event job.NotifyEvent, now time.Time) {
+	for _, n := range c.messages.Owe(l.Job, event, c.policy.WebhookPace, now) {
+		c.step.record(job.Record{Notification: &n})
+	}
+}
+
+// findEnd returns where the job of a dependency stands.
+func (c *Core) findEnd(id job.ID, known map[job.ID]job.End) (job.End, bool) {
+	if l := c.jobs.Get(id); l != nil {
+		return job.End{State: l.State, Started: l.Began}, true
+	}
+	if end, ok := c.deps.EndOf(id); ok {
+		return end, true
+	}
+	end, ok := known[id]
+	return end, ok
+}
+
+// pending returns the dependencies that are not met yet.
+func (c *Core) pending(list []job.Dependency, known map[job.ID]job.End) ([]job.Dependency, *job.Refusal) {
+	var open []job.Dependency
+	for _, d := range list {
+		end, ok := c.findEnd(d.Job, known)
+		if !ok {
+			return nil, job.Refuse("not-found/awaited", d.Job, d.Kind, d.Job)
+		}
+		switch d.Judge(end.State, end.Started) {
+		case job.Unmet:
+			open = append(open, d)
+		case job.Impossible:
+			return nil, job.Refuse("never/dependency", c.jobs.Called(d.Job), end.State, d.Kind, d.Job)
+		}
+	}
+	return open, nil
+}
+
+// stillOpen returns what a job that is on record as waiting still waits for. What is
+// met is not written with each of those who waited: it follows from where the
+// other job stands. One that has ended has met it, since a job that can't get what
+// it waits for ends in the same step.
+func (c *Core) stillOpen(list []job.Dependency) []job.Dependency {
+	var open []job.Dependency
+	for _, d := range list {
+		l := c.jobs.Get(d.Job)
+		if l != nil && d.Judge(l.State, l.Began) == job.Unmet {
+			open = append(open, d)
+		}
+	}
+	return open
+}
+
+// tellFollowers lets the jobs that wait for this one know where it stands.
+func (c *Core) tellFollowers(l *tracked.Job, now time.Time) {
+	j := l.Job
+	end := job.End{State: j.State, Started: j.Began}
+	if j.State.Terminal() {
+		c.deps.Remember(j.ID, end)
+	}
+	for _, id := range c.deps.FollowersOf(j.ID) {
+		c.updateFollower(c.jobs.Get(id), j.ID, end, now)
+	}
+}
+
+// updateFollower strikes out what is met of a follower's dependencies on a job, or ends
+// the follower where one can't be met any more.
+func (c *Core) updateFollower(f *tracked.Job, on job.ID, end job.End, now time.Time) {
+	if f == nil || f.State != job.Queued {
+		return // it has ended for another that ended in this step
+	}
+	var open []job.Dependency
+	waits := false
+	for _, d := range f.Pending {
+		if d.Job != on {
+			open = append(open, d)
+			continue
+		}
+		switch d.Judge(end.State, end.Started) {
+		case job.Unmet:
+			open, waits = append(open, d), true
+		case job.Impossible:
+			c.endUnmet(f, job.Say("detail/unmet", c.jobs.Called(on), end.State, d.Kind, d.Job), now)
+			return
+		}
+	}
+	if len(open) == len(f.Pending) {
+		return
+	}
+	c.deps.CountEdges(f, len(open)-len(f.Pending))
+	f.Pending = open
+	if !waits {
+		c.deps.RemoveFollower(on, f.ID)
+	}
+	if len(open) == 0 {
+		c.step.markDirtyQuietly(f) // the others' rows are as they were, see stillOpen
+		c.consider(f, now)
+	}
+}
+
+// endUnmet ends a job that waits for what can't come. An array with tasks that
+// have not ended starts no more, and ends after them: they need it.
+func (c *Core) endUnmet(l *tracked.Job, why job.Message, now time.Time) {
+	j := l.Job
+	if j.Tasks == nil || j.Tasks.Live == 0 {
+		j.Result = &job.Result{Outcome: job.Cancelled, Detail: why}
+		c.move(l, job.Cancelled, now)
+		return
+	}
+	j.Stop, j.StopWhy = job.StopCancel, why
+	c.move(l, job.Spawned, now)
+}
+
+// isCycle reports whether a job would wait for itself if it waited for these. An
+// array waits for its tasks, whatever they wait for.
+func (c *Core) isCycle(id job.ID, list []job.Dependency) bool {
+	seen := map[job.ID]bool{}
+	var todo []*tracked.Job
+	meet := func(l *tracked.Job) {
+		if l != nil && !seen[l.ID] {
+			seen[l.ID] = true
+			todo = append(todo, l)
+		}
+	}
+	for _, d := range list {
+		meet(c.jobs.Get(d.Job))
+	}
+	for ; len(todo) > 0; todo = todo[1:] {
+		j := todo[0].Job
+		if j.ID == id || j.Task != nil && j.Task.Array == id {
+			return true
+		}
+		for _, d := range j.Pending {
+			meet(c.jobs.Get(d.Job))
+		}
+		for t := range c.jobs.LiveTasks(j.ID) {
+			if len(t.Pending) > 0 || t.ID == id {
+				meet(t)
+			}
+		}
+	}
+	return false
+}

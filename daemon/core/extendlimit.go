@@ -1,0 +1,77 @@
+package core
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core/tracked"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+)
+
+// Others are planned around a running job by when it ends: jobs behind one that does not
+// fit start only since they are to be gone by then. So its owner does not put that off
+// while somebody else has a planned start that would come later by it.
+
+// latestEnd is when a running job ends by its time limit, if it goes on now, or by what is
+// expected of it where it has none.
+func (c *Core) latestEnd(l *tracked.Job, now time.Time) sched.Instant {
+	limit := l.Request.TimeLimit
+	if limit == 0 {
+		return sched.At(c.estimates.ExpectedEnd(l, now))
+	}
+	return sched.At(now).Add(max(0, limit.Duration()-c.ranSoFar(l.Job, now)))
+}
+
+// putsOff finds a waiting job of somebody else whose planned start would come later if the
+// running job ended at `to` instead of `from`.
+func (c *Core) putsOff(l *tracked.Job, from, to sched.Instant, now time.Time) (sched.BackfillReservation, bool) {
+	if to <= from || c.planning.Len() == 0 {
+		return sched.BackfillReservation{}, false
+	}
+	before := slices.Clone(c.plannedStarts(l, from, now))
+	after := c.plannedStarts(l, to, now)
+	for _, w := range before {
+		was := lastOf(before, w.Job)
+		if c.jobs.Get(w.Job).Account != l.Account && was != sched.Never && lastOf(after, w.Job) > was {
+			return sched.BackfillReservation{Job: w.Job, At: was}, true
+		}
+	}
+	return sched.BackfillReservation{}, false
+}
+
+// planWork is what planning an empty queue takes, in jobs that could be looked at meanwhile.
+const planWork = 5000
+
+// plannedStarts are the starts that are planned if a running job ends then, and the others as
+// expected, no later, and suspended ones so long after they go on: valid until the planner's next pass.
+func (c *Core) plannedStarts(l *tracked.Job, end sched.Instant, now time.Time) []sched.BackfillReservation {
+	s := c.snapshot(now)
+	for i := range s.Running {
+		r := &s.Running[i]
+		switch r.Late = 0; {
+		case r.ID == l.ID:
+			r.End = end
+		case r.Still == sched.Never:
+			r.End = sched.Never
+		case r.Still > s.Now:
+			r.End = r.End.Add(time.Duration(r.Still - s.Now))
+		}
+	}
+	c.jobs.Walk(c.planning.Len() + planWork)
+	return c.planning.PlannedStarts(s, c.planning.Queue, l.Account.Groups)
+}
+
+// lastOf is the last of the planned starts of a job, sched.Never where there is none.
+func lastOf(list []sched.BackfillReservation, id job.ID) sched.Instant {
+	last := sched.Instant(0)
+	for _, r := range list {
+		if r.Job == id {
+			last = max(last, r.At)
+		}
+	}
+	if last == 0 {
+		return sched.Never
+	}
+	return last
+}

@@ -1,0 +1,132 @@
+package foresight
+
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+)
+
+// Runs is what is known of how a job and others with its command run.
+type Runs struct {
+	Most     sched.Most    // that any took
+	Enough   bool          // so many have ended that they tell what the job needs
+	Expected time.Duration // that the job runs
+}
+
+// changes are what may have a waiting job start sooner, those first with which its owner gives
+// least up. Nothing of a job that may be stopped is raised, and each asks less than the job does.
+func changes(r *job.Request, runs Runs) (list []tried) {
+	add := func(more ...job.Sooner) {
+		for i := range more {
+			list = append(list, tried{sooner: more[i]})
+		}
+	}
+	add(choices(r)...)
+	if runs.Enough {
+		add(memoryChanges(r, runs.Most)...)
+	}
+	list = append(list, timeChanges(r, runs)...)
+	for _, milli := range fewerGPUs(r) {
+		add(job.Sooner{Change: job.Change{GPUMilli: &milli}})
+	}
+	if n := r.CPUs / 2; n > 0 {
+		add(job.Sooner{Change: job.Change{CPUs: &n}})
+	}
+	if r.GPUMilli > 0 && !r.Preemptible {
+		yes := true
+		add(job.Sooner{Change: job.Change{Preemptible: &yes}})
+	}
+	return list
+}
+
+// choices leave to the scheduler which GPUs it is.
+func choices(r *job.Request) (list []job.Sooner) {
+	ask := job.AnyOf{
+		GPUs: len(r.GPUIDs)+len(r.GPUsFrom)+len(r.ExcludeGPUs) > 0, Type: r.GPUType != "",
+		Load: r.MaxLoadPercent+r.MaxUsedPercent > 0,
+	}
+	for _, one := range []job.AnyOf{{GPUs: ask.GPUs}, {Type: ask.Type}, {Load: ask.Load}} {
+		if one != (job.AnyOf{}) {
+			list = append(list, job.Sooner{Any: one})
+		}
+	}
+	if ask.GPUs && ask.Type {
+		list = append(list, job.Sooner{Any: job.AnyOf{GPUs: true, Type: true}})
+	}
+	return list
+}
+
+// memoryChanges ask no more memory than earlier runs of the command took, and a tenth: of the GPU, so
+// that it need not be free of others, and of the machine. What they did not show to be enough is not
+// asked: a job that gets too little fails.
+func memoryChanges(r *job.Request, most sched.Most) (list []job.Sooner) {
+	known := enough(most.GPUMem)
+	if r.GPUMilli > 0 && known > 0 && (r.GPUMemBytes == 0 && r.Alone() || known < r.GPUMemBytes) {
+		list = append(list, job.Sooner{Change: job.Change{GPUMemBytes: &known}})
+	}
+	if n := enough(most.HostMem); n > 0 && n < r.MemBytes {
+		list = append(list, job.Sooner{Change: job.Change{MemBytes: &n}})
+	}
+	return list
+}
+
+// enough is an amount of memory and a tenth, rounded up to whole GiB where there is that much.
+func enough(most int64) int64 {
+	const unit = 1 << 30
+	n := most + most/10
+	if n < unit {
+		return n
+	}
+	return (n + unit - 1) / unit * unit
+}
+
+// leastGap is the shortest time limit about which the owner of a job is asked where too few runs of
+// its command have ended to tell how long it needs.
+const leastGap = 5 * time.Minute
+
+// timeChanges ask a shorter time limit, and always a longer one than any run of the command lasted:
+// the longest with which the job starts at once, and, where enough is known of its runs, twice what
+// the job is expected to run.
+func timeChanges(r *job.Request, runs Runs) (list []tried) {
+	longest, limit := runs.Most.Run, r.TimeLimit.Duration()
+	least := longest.Truncate(time.Minute) + time.Minute
+	if !runs.Enough {
+		least = max(least, leastGap)
+	}
+	learned := roundUp(max(2*runs.Expected, longest+longest/10))
+	add := func(d time.Duration, gap bool) {
+		if limit == 0 || d < limit {
+			span := job.Span(d)
+			list = append(list, tried{sooner: job.Sooner{Change: job.Change{TimeLimit: &span}}, gap: gap})
+		}
+	}
+	if add(least, true); runs.Enough {
+		add(learned, false)
+	}
+	return list
+}
+
+// roundUp is a time as people would write it.
+func roundUp(d time.Duration) time.Duration {
+	for _, unit := range []time.Duration{24 * time.Hour, time.Hour, 10 * time.Minute} {
+		if d >= 3*unit {
+			return (d + unit - 1) / unit * unit
+		}
+	}
+	return (d + time.Minute - 1) / time.Minute * time.Minute
+}
+
+// fewerGPUs are half of the GPUs, a quarter and so on down to one, and half of one.
+func fewerGPUs(r *job.Request) (list []int) {
+	if r.Part() > 0 && r.Whole() > 0 {
+		list = append(list, r.Whole()*job.WholeGPU)
+	}
+	for n := r.Whole() / 2; n > 0 && len(r.GPUIDs) == 0; n /= 2 {
+		list = append(list, n*job.WholeGPU)
+	}
+	if r.GPUMilli == job.WholeGPU {
+		list = append(list, job.WholeGPU/2)
+	}
+	return list
+}

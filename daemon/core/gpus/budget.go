@@ -1,0 +1,142 @@
+package gpus
+
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core/site"
+	"github.com/gpusched/gpusched/daemon/core/tracked"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// tellAgain is how long a job that goes over its budget again and again is left
+// without another warning.
+const tellAgain = time.Hour
+
+// keepBudgets looks at who uses more of a GPU's memory than its budget.
+func (b *Book) keepBudgets(d *device, parts []gpuUse, now time.Time) {
+	for i := range parts {
+		b.countOver(&parts[i], now)
+	}
+	if b.policy.Usage.Memory == site.WarnAndStop {
+		b.enforceBudgets(d, parts)
+	}
+}
+
+// bounded reports whether the job can be stopped now for exceeding this budget. A suspended job can't be warned, so it
+// counts only if it was warned before.
+func (p *gpuUse) bounded() bool {
+	j := p.l.Job
+	runs := j.State == job.Running && j.Stop == "" && !(j.IsSuspended() && p.use.OverTold.IsZero())
+	return !p.over && runs && p.ref.Budget() > 0 && p.use.UsedBytes >= 0
+}
+
+// countOver notes how long a job is over its budget, and warns it once. It is
+// over when it is so by more than the tolerance, and until it is within again.
+func (b *Book) countOver(p *gpuUse, now time.Time) {
+	u, w := p.use, &b.policy.Usage
+	over, anew := !u.OverSince.IsZero(), !u.OverTold.IsZero() && w.Memory.Breaks(u.OverGrace, w.MemoryGrace)
+	switch {
+	case w.Memory == site.Ignore || p.bounded() && u.UsedBytes <= p.ref.Budget():
+		u.OverSince, u.Over = time.Time{}, 0
+	case !p.bounded():
+	case over && !anew:
+		if p.told {
+			u.Over += p.span
+		}
+	case over || u.UsedBytes > p.ref.Budget()+w.Tolerance:
+		u.OverSince, u.Over = now, 0
+		if since := now.Sub(u.OverTold); anew || u.OverTold.IsZero() || since < 0 || since >= tellAgain {
+			u.OverTold, u.OverGrace = now, w.Memory.Grace(w.MemoryGrace)
+			b.addFinding(NoticeFound{p.l, job.OverWarning(p.ref.Index, u.UsedBytes, p.ref.Budget(), u.OverGrace)})
+		}
+	}
+}
+
+// enforceBudgets finds jobs to stop that are over their budgets, the worst first, until what
+// the others were promised and do not use yet is free. It takes two samples to
+// say that it is not: the driver does not tell at one moment what is free and
+// what each process has, so that one which takes or gives back memory just then
+// would look as if it were short.
+func (b *Book) enforceBudgets(d *device, parts []gpuUse) {
+	for _, p := range d.Processes {
+		if p.Dead {
+			d.short = false // whose memory that is, is unknown
+			return
+		}
+	}
+	was := d.short
+	victim := shortestJob(d, parts)
+	for d.short = victim != 0; was && victim != 0; victim = shortestJob(d, parts) {
+		worst := b.worstOffender(parts)
+		if worst == nil {
+			return
+		}
+		worst.over = true
+		breach := &job.Breach{GPU: worst.ref.Index, UsedBytes: worst.use.UsedBytes, BudgetBytes: worst.ref.Budget()}
+		b.addFinding(StopFound{Job: worst.l.ID, Cause: job.StopGPUMem, Breach: breach, Victim: victim})
+	}
+}
+
+// shortestJob returns the job that lacks most of what it was promised, 0 where there
+// is enough for all. What jobs use that are being stopped will be free.
+func shortestJob(d *device, parts []gpuUse) job.ID {
+	free, owed, most, victim := int64(d.MemFreeBytes), int64(0), int64(0), job.ID(0)
+	for i := range parts {
+		p := &parts[i]
+		if p.over || p.l.Stop != "" || p.l.State == job.Ending {
+			free += max(0, p.use.UsedBytes)
+			continue
+		}
+		if p.use.UsedBytes < 0 {
+			continue // unknown is no reason
+		}
+		lacks := p.ref.Budget() - p.use.UsedBytes
+		if lacks <= 0 {
+			continue
+		}
+		if owed += lacks; lacks > most {
+			most, victim = lacks, p.l.ID
+		}
+	}
+	if owed <= free {
+		return 0
+	}
+	return victim
+}
+
+// worstOffender returns the part that is furthest over its budget of those that have
+// been warned and given their time; nil where there is none.
+func (b *Book) worstOffender(parts []gpuUse) *gpuUse {
+	var worst *gpuUse
+	most := int64(0)
+	for i := range parts {
+		p := &parts[i]
+		u := p.use
+		if !p.bounded() || u.OverSince.IsZero() || u.OverTold.IsZero() || u.Over < b.policy.Usage.MemoryGrace {
+			continue
+		}
+		if over := u.UsedBytes - p.ref.Budget(); over > most {
+			most, worst = over, p
+		}
+	}
+	return worst
+}
+
+// Beyond returns by how much the part of a GPU's memory that the job uses is more than what it
+// counts for by its request. While the use is unknown it is as it was.
+func (b *Book) Beyond(l *tracked.Job) (more int) {
+	r, uses := &l.Request, l.CurrentUses()
+	for i := range uses {
+		ref, u := &l.Attempt.GPUs[i], &uses[i]
+		at := b.Position(ref)
+		switch {
+		case u.OverSince.IsZero() || ref.Share() == job.WholeGPU:
+		case at < 0 || u.UsedBytes < 0 || b.devices[at].MemTotalBytes == 0:
+			return l.Beyond
+		default:
+			used := int(min(1, float64(u.UsedBytes)/float64(b.devices[at].MemTotalBytes)) * job.WholeGPU)
+			more = max(more, r.GPUMilli-r.Part()+used-r.QuotaMilli())
+		}
+	}
+	return more
+}

@@ -1,0 +1,319 @@
+package gpus
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core/tracked"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+	"github.com/gpusched/gpusched/units/contract"
+	"github.com/gpusched/gpusched/units/retry"
+)
+
+// A GPU on which jobs of several users fail at once, one after the other, while some jobs do well
+// on others, is suspect: it takes no new job for a rest, after which one is tried. Users whose
+// jobs lately failed at once on other GPUs, too, do not count, since then the jobs are at fault,
+// unless they do well on more of the other GPUs. Jobs of one user can be made to fail there, and
+// may fail for what they have in common: they count where more of them do, with unlike commands,
+// while jobs which that user began since do well on other GPUs, and make one GPU suspect at a
+// time. A job of several GPUs that fails speaks against each of them, and one that does well for
+// each: the GPU against which most speaks is suspect. Where as much speaks against others of
+// them, that takes as many times more jobs. Nothing of that is on record.
+const (
+	failsAtOnce = 30 * time.Second // a job does that runs no longer
+	didWell     = 10 * time.Minute // a job did that ran for longer, however it ended; between the two nothing is known
+	doesWell    = 3 * time.Second  // one elsewhere does that has run for longer, and timesLonger than those
+	timesLonger = 4
+	didOften    = 3           // jobs that did well elsewhere, however soon, say as much as one that ran for longer
+	lately      = time.Minute // before the first one failed, and since
+	failsInARow = 3
+	failsOfOne  = 6 // user
+	firstRest   = 10 * time.Minute
+	lastRest    = 2 * time.Hour
+
+	// pause is the time between two jobs on a GPU that becomes suspect if the jobs that have just begun on other GPUs do
+	// well. Without it the GPU would fail every waiting job before that is known.
+	pause = time.Second
+)
+
+// failing is the jobs that failed at once on a GPU since one did well there.
+type failing struct {
+	jobs  int
+	well  int // jobs that did well on other GPUs since the first failed
+	of    []failer
+	since time.Time     // of the first
+	ran   time.Duration // the longest
+	rests int
+	until time.Time      // the end of the rest that goes on; zero: none does
+	next  time.Time      // no new job before; zero: at any time. See pause
+	last  job.ID         // the job after which that is so
+	alone *sched.Account // whose jobs alone made it rest; nil: those of several did
+}
+
+// failer is an account of whose jobs some failed at once on a GPU.
+type failer struct {
+	account *sched.Account
+	jobs    int
+	shape   string // of the first
+	unlike  bool   // another had another command
+}
+
+// failure is of a job that failed at once on the GPUs that it had.
+type failure struct {
+	at  time.Time
+	had []*device
+}
+
+// with is failing with one job more.
+func (f failing) with(l *tracked.Job, now time.Time) failing {
+	if f.jobs == 0 {
+		f.since, f.well = now, 0
+	}
+	f.jobs, f.ran = f.jobs+1, max(f.ran, now.Sub(l.Attempt.StartedAt))
+	f.of = slices.Clone(f.of) // there may be another with of the same
+	at := slices.IndexFunc(f.of, func(o failer) bool { return o.account == l.Account })
+	if at < 0 {
+		at, f.of = len(f.of), append(f.of, failer{account: l.Account, shape: l.Request.Shape})
+	}
+	f.of[at].jobs++
+	f.of[at].unlike = f.of[at].unlike || l.Request.Shape != f.of[at].shape
+	return f
+}
+
+// had returns the GPUs of a job whose command began; none: one of them is not known any more.
+func (b *Book) had(j *job.Job) (list []*device) {
+	if j.Attempt.StartedAt.IsZero() {
+		return nil
+	}
+	for i := range j.Attempt.GPUs {
+		at := b.Position(&j.Attempt.GPUs[i])
+		if at < 0 {
+			return nil
+		}
+		list = append(list, b.devices[at])
+	}
+	return list
+}
+
+// failedAtOnce reports whether a job did, or its set-up, for which a GPU of it may be at fault. Who chose the GPU
+// may have chosen one to have it fail there.
+func failedAtOnce(j *job.Job, r *job.Result, now time.Time) bool {
+	q := &j.Request
+	return now.Sub(j.Attempt.StartedAt) <= failsAtOnce && len(q.GPUIDs)+len(q.GPUsFrom)+len(q.ExcludeGPUs) == 0 &&
+		(r.Launch == contract.StepFilter ||
+			r.Outcome == job.Failed && (r.Launch == "" || r.Launch == contract.StepSetup) && r.Cause == "")
+}
+
+// Ended counts how a job did on the GPUs that it had.
+func (b *Book) Ended(l *tracked.Job, r *job.Result, now time.Time) {
+	had := b.had(l.Job)
+	switch {
+	case len(had) == 0:
+	case r.Outcome == job.Completed || now.Sub(l.Attempt.StartedAt) > didWell:
+		b.well(had, l, now)
+	case failedAtOnce(l.Job, r, now):
+		culprit, f := b.judge(l, r, now, b.doWell)
+		perhaps, _ := b.judge(l, r, now, b.mayDoWell)
+		for _, d := range had {
+			d.failing = d.failing.with(l, now)
+			if d.failed == nil {
+				d.failed = map[*sched.Account]failure{}
+			}
+			d.failed[l.Account] = failure{now, had}
+		}
+		switch {
+		case culprit != nil && f.until.IsZero():
+			f.rests++
+			f.until = now.Add(retry.After(f.rests, firstRest, lastRest))
+			culprit.failing = f
+		case culprit == nil && perhaps != nil:
+			perhaps.failing.last, perhaps.failing.next = l.ID, now.Add(pause)
+		}
+	}
+}
+
+// well notes that a job did well on its GPUs.
+func (b *Book) well(had []*device, l *tracked.Job, now time.Time) {
+	began := l.Attempt.StartedAt
+	for _, other := range b.devices {
+		f := &other.failing
+		if f.well++; now.Sub(began) > f.long() {
+			f.well = max(f.well, didOften)
+		}
+	}
+	for _, d := range had {
+		d.failing = failing{}
+		if d.began == nil {
+			d.began = map[*sched.Account]time.Time{}
+		}
+		d.began[l.Account] = began
+	}
+}
+
+// long is how long a job has to run on another GPU to count as doing well there.
+func (f *failing) long() time.Duration { return min(failsAtOnce, max(doesWell, timesLonger*f.ran)) }
+
+// Culprit is the index of the GPU that is at fault for a job that failed at once: it is, or becomes, suspect; -1: none.
+func (b *Book) Culprit(l *tracked.Job, r *job.Result, now time.Time) int {
+	if d, _ := b.judge(l, r, now, b.doWell); d != nil {
+		return d.Index
+	}
+	return -1
+}
+
+// judge returns the culprit, if jobs on other GPUs do well, and what failed on it with that job; nil: there is none.
+func (b *Book) judge(l *tracked.Job, r *job.Result, now time.Time, doWell wellElsewhere) (*device, failing) {
+	var had []*device
+	if failedAtOnce(l.Job, r, now) {
+		had = b.had(l.Job)
+	}
+	if len(had) == 0 {
+		return nil, failing{}
+	}
+	worst := slices.MaxFunc(had, func(a, b *device) int {
+		return cmp.Or(a.failing.rests-b.failing.rests, a.failing.jobs-b.failing.jobs)
+	})
+	alike := 0
+	for _, d := range had {
+		if d.failing.jobs >= worst.failing.jobs {
+			alike++
+		}
+	}
+	f := worst.failing.with(l, now)
+	if !f.until.IsZero() || b.suspects(worst, &f, alike, now, doWell) {
+		return worst, f
+	}
+	return nil, failing{}
+}
+
+// wellElsewhere reports how jobs do on other GPUs than one: those of an account, or all.
+type wellElsewhere func(than *device, a *sched.Account, f *failing, now time.Time) bool
+
+// suspects reports whether what failed on a GPU is enough to rest it, where as much did on so many GPUs, with this one.
+// The one that is tried after a rest is.
+func (b *Book) suspects(d *device, f *failing, alike int, now time.Time, doWell wellElsewhere) bool {
+	counts := f.of
+	if f.rests == 0 {
+		counts = b.failOnlyOn(d, f, now)
+	}
+	if f.alone = nil; len(counts) > 1 && (f.jobs >= failsInARow*alike || f.rests > 0) && doWell(d, nil, f, now) {
+		return true
+	}
+	for _, o := range counts {
+		often := o.jobs >= failsOfOne*alike || f.rests > 0
+		if o.unlike && often && !b.restsFor(o.account) && doWell(d, o.account, f, now) {
+			f.alone = o.account
+			return true
+		}
+	}
+	return false
+}
+
+// doubtful says of a GPU that is not suspect that so many jobs in a row failed there at once as would make it so, were
+// their commands not alike: a sweep of one user may be at fault, or the GPU.
+func (b *Book) doubtful(d *device, now time.Time) job.Message {
+	f := &d.failing
+	if f.jobs < failsOfOne || !f.until.IsZero() {
+		return job.Message{}
+	}
+	for _, o := range b.failOnlyOn(d, f, now) {
+		if o.jobs >= failsOfOne && b.doWell(d, o.account, f, now) {
+			return job.Say("detail/doubtful", o.jobs, o.account.Name)
+		}
+	}
+	return job.Message{}
+}
+
+// failOnlyOn returns the accounts whose jobs failed on a GPU, and lately on no other, or do well on more of the others.
+func (b *Book) failOnlyOn(gpu *device, f *failing, now time.Time) (list []failer) {
+	for _, o := range f.of {
+		failed := func(d *device) bool {
+			last := d.failed[o.account]
+			return last.at.After(f.since.Add(-lately)) && !slices.Contains(last.had, gpu)
+		}
+		bad, well := 0, 0
+		if slices.ContainsFunc(b.devices, failed) {
+			for _, d := range b.devices {
+				if b.wellOn(d, gpu, o.account, job.Later(f.since, d.failed[o.account].at), f.long(), now) {
+					well++
+				} else if failed(d) {
+					bad++
+				}
+			}
+		}
+		if bad == 0 || well > bad {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// restsFor reports whether a GPU rests since jobs of an account alone failed on it.
+func (b *Book) restsFor(a *sched.Account) bool {
+	for _, d := range b.devices {
+		if f := &d.failing; f.alone == a && !f.until.IsZero() {
+			return true
+		}
+	}
+	return false
+}
+
+// doWell reports whether jobs have done well on other GPUs since the first failed, or one does; of
+// an account only those that began since. A few that were soon over may do so by chance.
+func (b *Book) doWell(than *device, a *sched.Account, f *failing, now time.Time) bool {
+	return a == nil && f.well >= didOften || slices.ContainsFunc(b.devices, func(d *device) bool {
+		return b.wellOn(d, than, a, f.since, f.long(), now)
+	})
+}
+
+// mayDoWell reports whether a job runs on another GPU that may be seen to do well there.
+func (b *Book) mayDoWell(than *device, a *sched.Account, f *failing, now time.Time) bool {
+	return slices.ContainsFunc(b.devices, func(d *device) bool { return b.wellOn(d, than, a, f.since, 0, now) })
+}
+
+// wellOn reports whether a job of an account that began since a moment has done well on a GPU, or runs there for
+// long and not on the other GPU. Without an account any job counts that runs so.
+func (b *Book) wellOn(d, than *device, a *sched.Account, since time.Time, long time.Duration, now time.Time) bool {
+	if d == than || d.began[a].After(since) {
+		return d != than
+	}
+	for id, l := range b.jobs.AllActive() {
+		began := l.Attempt.StartedAt
+		if b.jobs.Holds(id, d.UUID) && !b.jobs.Holds(id, than.UUID) && l.State == job.Running &&
+			now.Sub(began) > long && (a == nil || l.Account == a && began.After(since)) {
+			return true
+		}
+	}
+	return false
+}
+
+// EndRests ends the rests and pauses that are over, and reports whether there were any: these GPUs take jobs again.
+func (b *Book) EndRests(now time.Time) (any bool) {
+	for _, d := range b.devices {
+		for _, at := range []*time.Time{&d.failing.until, &d.failing.next} {
+			if !at.IsZero() && !now.Before(*at) {
+				*at, any = time.Time{}, true
+			}
+		}
+	}
+	return any
+}
+
+// Shift moves its times with a clock that was set.
+func (b *Book) Shift(by time.Duration, now time.Time) {
+	for _, d := range b.devices {
+		for a, at := range d.began {
+			d.began[a] = job.Shifted(at, by, now)
+		}
+		for a, last := range d.failed {
+			d.failed[a] = failure{job.Shifted(last.at, by, now), last.had}
+		}
+		job.Shift(by, now, &d.failing.since, &d.failing.until, &d.failing.next)
+		for dep := d.cleanup; dep != nil; dep = dep.earlier {
+			job.Shift(by, now, &dep.since, &dep.next, &dep.began)
+			job.Shift(by, now, &dep.ended.From, &dep.ended.To)
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package gpus
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core/tracked"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// maxPendingFaults bounds the error reports kept until the GPUs are known: of each GPU
+// the last of each kind.
+const maxPendingFaults = 1024
+
+// Faulted takes an error report of the driver: it is written down with the
+// job that it hit, and the GPU takes no job where it needs something first. A
+// report that was counted before comes again after every start.
+func (b *Book) Faulted(e ErrorReport) {
+	if b.lastGoodSample.IsZero() {
+		same := func(o ErrorReport) bool { return o.Xid.PCI == e.Xid.PCI && o.Xid.Code == e.Xid.Code }
+		if b.pendingFaults = slices.DeleteFunc(b.pendingFaults, same); len(b.pendingFaults) < maxPendingFaults {
+			b.pendingFaults = append(b.pendingFaults, e)
+		}
+		return
+	}
+	at := slices.IndexFunc(b.devices, func(d *device) bool { return d.UUID != "" && d.At(e.Xid.PCI) })
+	if at < 0 {
+		return
+	}
+	d := b.devices[at]
+	b.kernelSeq = max(b.kernelSeq, e.Seq)
+	l := b.affectedJob(d, e)
+	if l != nil && e.Xid.Code != gpu.XidRecovery {
+		what := job.GPUError{GPU: d.Index, Xid: e.Xid.Code, What: job.Text(gpu.XidName(e.Xid.Code)), At: e.At}
+		b.addFinding(ErrorFound{l.ID, what})
+	}
+	g := b.controls[d.UUID]
+	if g.Fault.Boot != e.Boot {
+		g.Fault = g.Fault.Anew()
+	} else if e.Seq <= g.Fault.Seq {
+		return
+	}
+	needs, before := b.policy.Xids.Of(e.Xid), gpu.Recovery(g.Fault.Recovery)
+	if needs.Sick() {
+		d.revoked = revocation{}
+	}
+	switch {
+	case needs.Sick() && heavier(needs, before):
+		g.Fault = g.Fault.With(job.GPUFault{Recovery: string(needs), What: xidMessage(e.Xid.Code), At: e.At})
+		if l != nil {
+			g.Fault.Job = l.ID
+		}
+	case e.Xid.Code == gpu.XidRecovery && needs == gpu.RecoverNothing && before.Sick():
+		d.revoked = revocation{seq: e.Seq, number: b.NextSample()}
+		b.addFinding(SampleWanted{d.revoked.number})
+		return
+	default:
+		return
+	}
+	g.UUID, g.Fault.Boot, g.Fault.Seq = d.UUID, e.Boot, e.Seq
+	b.control(g)
+}
+
+// revocation is a line by which the driver takes back what it said a GPU needs.
+// A line alone puts no GPU back into service: a sample has to say so too, which
+// began after it.
+type revocation struct {
+	seq    uint64 // of the line; 0: none
+	number uint64 // of the sample, or a later one
+}
+
+// confirmRecovery puts those GPUs back into service that the driver calls well by both
+// of its ways. The others stay out until an administrator says otherwise.
+func (b *Book) confirmRecovery(number uint64) {
+	for _, d := range b.devices {
+		if d.revoked.seq == 0 || number < d.revoked.number || !d.present || d.Health != gpu.HealthOK || !d.Well {
+			continue
+		}
+		g := b.controls[d.UUID]
+		g.Fault = g.Fault.With(job.GPUFault{Boot: b.boot(), Seq: max(d.revoked.seq, g.Fault.Seq)})
+		d.revoked = revocation{}
+		b.control(g)
+	}
+}
+
+// control records what holds for a GPU from now on.
+func (b *Book) control(g job.GPUControl) {
+	b.controls[g.UUID] = g
+	b.addFinding(g)
+}
+
+// xidMessage is an Xid with what it means, where that is known.
+func xidMessage(code int) job.Message {
+	if name := gpu.XidName(code); name != "" {
+		return job.Say("detail/xid", code, name)
+	}
+	return job.Say("detail/xid-unnamed", code)
+}
+
+func heavier(a, b gpu.Recovery) bool {
+	order := gpu.Recoveries()
+	return slices.Index(order, a) > slices.Index(order, b)
+}
+
+// affectedJob finds the job that an error hit: the one whose process the driver
+// names, or, where that says nothing, the only one that had the GPU.
+func (b *Book) affectedJob(d *device, e ErrorReport) *tracked.Job {
+	id := e.Job
+	if id == 0 {
+		id = d.jobs[e.Xid.PID]
+	}
+	if id == 0 && len(d.foreigners()) > 0 {
+		return nil
+	}
+	var only *tracked.Job
+	for _, at := range b.jobs.ActiveIDs() {
+		l := b.jobs.Active(at)
+		if !b.jobs.Holds(at, d.UUID) || e.At.Before(l.Attempt.PlacedAt) {
+			continue
+		}
+		if at == id {
+			return l
+		}
+		if only != nil {
+			return nil
+		}
+		only = l
+	}
+	if id != 0 {
+		return nil
+	}
+	return only
+}
+
+// needs is what a GPU needs before it takes jobs again, and why, for people.
+// A bad row of its memory is as the last sample has it. That one could not be
+// replaced never ends, so an administrator may accept it.
+func (b *Book) needs(d *device) (gpu.Recovery, job.Message) {
+	needs, why := gpu.RecoverNothing, job.Message{}
+	if f := b.controls[d.UUID].Fault; f.Boot == b.boot() && gpu.Recovery(f.Recovery).Sick() {
+		needs, why = gpu.Recovery(f.Recovery), f.What
+		if f.Job != 0 {
+			why = job.Say("detail/in-job", why, f.Job)
+		}
+	}
+	if b.policy.DrainPending && d.RowsPending && heavier(gpu.RecoverReset, needs) {
+		needs, why = gpu.RecoverReset, job.Say("detail/row-pending")
+	}
+	if b.policy.DrainFailed && d.RowsFailed && !b.controls[d.UUID].Fault.RowsAccepted && heavier(gpu.RecoverDrain, needs) {
+		needs, why = gpu.RecoverDrain, job.Say("detail/row-failed")
+	}
+	if left, what := b.leakRecovery(d); heavier(left, needs) {
+		needs, why = left, what
+	}
+	if !why.IsZero() {
+		why = job.Say("detail/needs", why, needs.Needs())
+	}
+	return needs, why
+}
+
+// wasReset ends what a reset cures.
+func (b *Book) wasReset(d *device) {
+	g := b.controls[d.UUID]
+	if g.Fault.Boot == b.boot() && gpu.Recovery(g.Fault.Recovery).Sick() && g.Fault.Recovery != string(gpu.RecoverReboot) {
+		g.Fault = g.Fault.With(job.GPUFault{Boot: b.boot(), Seq: max(b.kernelSeq, g.Fault.Seq)})
+		b.control(g)
+	}
+}
+
+// findLost finds the jobs of GPUs that the driver has called lost for a while.
+func (b *Book) findLost(now time.Time) {
+	for _, d := range b.devices {
+		if (d.present && d.Health != gpu.HealthLost) || !b.offered(d) {
+			d.lostSince = time.Time{}
+			continue
+		}
+		if d.lostSince.IsZero() {
+			d.lostSince = now
+		}
+		if b.policy.LostAfter == 0 || now.Sub(d.lostSince) < b.policy.LostAfter {
+			continue
+		}
+		_, why := b.state(d, now)
+		for _, id := range b.jobs.ActiveIDs() {
+			if b.jobs.Holds(id, d.UUID) {
+				b.addFinding(StopFound{Job: id, Cause: job.StopGPULost, Fault: &job.GPUError{GPU: d.Index, What: why, At: now}})
+			}
+		}
+	}
+}
+
+// offered reports whether jobs may have the GPU by the site's choice.
+func (b *Book) offered(d *device) bool {
+	return len(b.policy.OnlyGPUs) == 0 || slices.Contains(b.policy.OnlyGPUs, d.Index)
+}

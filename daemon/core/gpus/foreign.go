@@ -1,0 +1,97 @@
+package gpus
+
+import (
+	"slices"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// foreignUse fills in what processes of no job do on a GPU.
+func (b *Book) foreignUse(d *device, g *sched.GPU) {
+	for i := range d.Processes {
+		p := &d.Processes[i]
+		if d.jobs[p.PID] != 0 {
+			continue
+		}
+		g.Foreign = true
+		g.ForeignBytes += max(0, p.UsedBytes)
+		g.ForeignComputes = g.ForeignComputes || p.Computes()
+		g.Occupied = g.Occupied || b.occupies(p)
+	}
+	if b.unlisted(d) > 0 {
+		g.Foreign, g.Occupied = true, true
+	}
+}
+
+// unlisted is the memory of a GPU that processes use which the driver does not
+// list, where it is more than one of no job may have; else 0. While a job has the
+// GPU, or its leaving is being looked at, that is not more than what was in use
+// before: the rest may be the job's.
+func (b *Book) unlisted(d *device) int64 {
+	most := b.policy.MaxForeignBytes
+	rest := b.unaccounted(d)
+	if rest > most && (d.cleanup != nil || b.jobs.Held(d.UUID)) {
+		rest = min(rest, d.baselineBytes)
+	}
+	if most == 0 || rest <= most {
+		return 0
+	}
+	return rest
+}
+
+// occupies reports whether a process of no job has the GPU, by the site's word.
+func (b *Book) occupies(p *gpu.Process) bool {
+	return b.policy.MaxForeignBytes > 0 && p.Occupies(b.policy.MaxForeignBytes)
+}
+
+// NameForeign adds to the reasons that lie with what is used of a GPU who uses
+// it without a job.
+func (b *Book) NameForeign(why []job.Reason) []job.Reason {
+	for i := range why {
+		switch why[i].Code {
+		case job.ReasonGPUMemory, job.ReasonGPUUsed, job.ReasonGPULoad:
+			if d := b.byIndex(why[i].GPU); d != nil {
+				why[i].Foreign = d.foreigners()
+				if why[i].Code == job.ReasonGPUMemory && d.untold() {
+					why[i].Detail = job.Say("detail/use-unknown")
+				}
+			}
+		case job.ReasonGPUForeign:
+			if d := b.byIndex(why[i].GPU); d != nil {
+				why[i].Foreign, why[i].Have = d.without(b.occupies), b.unlisted(d)
+			}
+		}
+	}
+	return why
+}
+
+// untold reports whether the driver does not say how much memory a job on the GPU
+// uses. Nothing of what the job was promised is known to be in use then.
+func (d *device) untold() bool {
+	return slices.ContainsFunc(d.Processes, func(p gpu.Process) bool { return d.jobs[p.PID] != 0 && p.UsedBytes < 0 })
+}
+
+// foreigners are the processes of no job on the GPU, those with the most memory.
+// They are looked for once in each sample; callers must not change them.
+func (d *device) foreigners() []job.Foreign {
+	if d.outside != nil {
+		return d.outside
+	}
+	d.outside = d.without(func(*gpu.Process) bool { return true })
+	return d.outside
+}
+
+// without lists the processes on the GPU that are of no job, those with the most
+// memory, as far as they are meant.
+func (d *device) without(meant func(*gpu.Process) bool) []job.Foreign {
+	list := []job.Foreign{}
+	for i := range d.Processes {
+		if p := &d.Processes[i]; d.jobs[p.PID] == 0 && meant(p) {
+			list = append(list, job.Foreign{PID: p.PID, UID: p.UID, Bytes: p.UsedBytes})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b job.Foreign) int { return int(max(-1, min(1, b.Bytes-a.Bytes))) })
+	return list[:min(len(list), job.MaxForeign)]
+}

@@ -1,0 +1,102 @@
+package gpus
+
+import (
+	"slices"
+
+	"github.com/gpusched/gpusched/daemon/core/tracked"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// What a job may leave behind: memory of a GPU that no process uses and that only a
+// reset gives back (a ghost), or processes that the kernel does not let go of
+// (the job is then stuck, and keeps what it holds). Both end by themselves when
+// the driver or the kernel comes to it.
+
+// residue says what keeps a GPU from being clean, and whether it is a ghost
+// rather than a process.
+func (b *Book) residue(d *device) (what job.Message, ghost bool) {
+	for _, p := range d.Processes {
+		if p.Dead {
+			return job.Say("detail/dead-process"), true
+		}
+		switch id := d.jobs[p.PID]; {
+		case id == 0 || b.jobs.Holds(id, d.UUID):
+		case b.jobs.Active(id) != nil: // somebody gave it a descriptor, or it has left its unit
+			return job.Say("detail/descriptor", p.PID, b.jobs.Called(id), b.jobs.Active(id).Owner.User), false
+		case b.members[process{p.PID, p.Start}].unsure:
+			return job.Say("detail/maybe-old", p.PID, id), false
+		default:
+			return job.Say("detail/old-process", p.PID, id), false
+		}
+	}
+	return job.Say("detail/ghost", job.Size(b.unaccounted(d)-max(0, d.baselineBytes))), true
+}
+
+// recordLeak takes note, once, that what a job left on a GPU does not go away: it is
+// out of service from now on, and the job's result tells.
+func (b *Book) recordLeak(d *device) {
+	what, ghost := b.residue(d)
+	g := b.controls[d.UUID]
+	if !ghost || (g.Fault.Boot == b.boot() && !g.Fault.Left.What.IsZero()) {
+		return
+	}
+	dep := d.cleanup
+	b.faultOfThisBoot(&g, d)
+	g.Fault.Left = job.GPULeft{Job: dep.job, What: what, BaseBytes: d.baselineBytes, At: dep.since}
+	b.control(g)
+	b.leftBehind(dep, job.Say("detail/out-of-service", d.Index, what))
+}
+
+// faultOfThisBoot has what is on record of a GPU be of this boot, so that something can
+// be added.
+func (b *Book) faultOfThisBoot(g *job.GPUControl, d *device) {
+	g.UUID = d.UUID
+	if g.Fault.Boot != b.boot() {
+		g.Fault = g.Fault.Anew()
+		g.Fault.Boot, g.Fault.Seq = b.boot(), b.kernelSeq
+	}
+}
+
+// restoreLeak goes on looking at a GPU on which something was left before we were
+// started.
+func (b *Book) restoreLeak(d *device) {
+	if f := b.controls[d.UUID].Fault; f.Boot == b.boot() && !f.Left.What.IsZero() {
+		d.cleanup, d.baselineBytes = &cleanup{job: f.Left.Job, since: f.Left.At}, f.Left.BaseBytes
+	}
+}
+
+func (b *Book) RecordUnkillable(l *tracked.Job) {
+	if l.Left == "" || l.State != job.Ending {
+		return
+	}
+	for _, ref := range l.Attempt.GPUs {
+		if on := b.unkillableOn[ref.UUID]; !slices.Contains(on, l.ID) {
+			b.unkillableOn[ref.UUID] = append(on, l.ID)
+		}
+	}
+}
+
+// unkillableJob returns a job that holds the GPU and can't be ended, 0 where there is
+// none.
+func (b *Book) unkillableJob(d *device) job.ID {
+	for _, id := range b.unkillableOn[d.UUID] {
+		return id
+	}
+	return 0
+}
+
+// leakRecovery is what a GPU needs for what was left on it, and why.
+func (b *Book) leakRecovery(d *device) (gpu.Recovery, job.Message) {
+	if id := b.unkillableJob(d); id != 0 {
+		return gpu.RecoverReboot, job.Say("detail/endless", b.jobs.Called(id))
+	}
+	f := b.controls[d.UUID].Fault
+	switch {
+	case f.Boot != b.boot() || f.Left.What.IsZero():
+		return gpu.RecoverNothing, job.Message{}
+	case f.Left.Job == 0: // it was there when we were started
+		return gpu.RecoverReset, f.Left.What
+	}
+	return gpu.RecoverReset, job.Say("detail/since", f.Left.What, f.Left.Job)
+}

@@ -1,0 +1,85 @@
+package gpus
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// reservations has the reservations that are not over, by id.
+type reservations struct {
+	list []job.Reservation
+	last int64 // the last id
+}
+
+func NewReservations(list []job.Reservation, next int64) reservations {
+	return reservations{list: list, last: max(next-1, 0)}
+}
+
+// All returns them; callers must not change them.
+func (r *reservations) All() []job.Reservation { return r.list }
+
+// Add adds a new one and gives it its id.
+func (r *reservations) Add(n *job.Reservation) {
+	r.last++
+	n.ID = r.last
+	r.list = append(r.list, *n)
+}
+
+// Remove ends one, and reports whether there was one with that id.
+func (r *reservations) Remove(id int64) bool {
+	n := len(r.list)
+	r.list = slices.DeleteFunc(r.list, func(v job.Reservation) bool { return v.ID == id })
+	return len(r.list) < n
+}
+
+// Expire ends those whose time is over, and returns their ids.
+func (r *reservations) Expire(now time.Time) []int64 {
+	var over []int64
+	r.list = slices.DeleteFunc(r.list, func(v job.Reservation) bool {
+		if now.Before(v.To) {
+			return false
+		}
+		over = append(over, v.ID)
+		return true
+	})
+	return over
+}
+
+// Overlapping returns one that keeps some of the same GPUs at the same time; nil: none
+// does.
+func (r *reservations) Overlapping(n *job.Reservation) *job.Reservation {
+	for i := range r.list {
+		old := &r.list[i]
+		same := slices.ContainsFunc(n.GPUs, func(g job.Allocation) bool { return Reserves(old, g.UUID) })
+		if same && old.From.Before(n.To) && n.From.Before(old.To) {
+			return old
+		}
+	}
+	return nil
+}
+
+// Reserves reports whether a reservation keeps a GPU.
+func Reserves(r *job.Reservation, uuid string) bool {
+	return slices.ContainsFunc(r.GPUs, func(g job.Allocation) bool { return g.UUID == uuid })
+}
+
+// on says for whom a GPU is reserved at the moment or, where so much of it is free, until when; nothing
+// where it is for all.
+func (r *reservations) on(uuid string, free int, now time.Time) job.Message {
+	var first *job.Reservation
+	for i := range r.list {
+		if v := &r.list[i]; Reserves(v, uuid) && now.Before(v.To) && (first == nil || v.From.Before(first.From)) {
+			first = v
+		}
+	}
+	switch {
+	case first == nil:
+	case !now.Before(first.From):
+		return job.Say("detail/reserved-for", first.For())
+	case free > 0 && first.From.Sub(now) < job.Horizon:
+		return job.Say("detail/reserved-then", first.From, first.For())
+	}
+	return job.Message{}
+}

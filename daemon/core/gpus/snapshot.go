@@ -1,0 +1,155 @@
+package gpus
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/units/contract"
+)
+
+// Fill puts the GPUs into a snapshot.
+func (b *Book) Fill(s *sched.Snapshot, now time.Time) {
+	s.Machine, s.Host.GPUsSeen = b.inventoryVersion, b.seen && b.problem == ""
+	switch b.problem {
+	case gpu.ProblemLibraryMissing, gpu.ProblemDriverMissing, gpu.ProblemUnsupported:
+		s.Host.NoGPUs = b.problem.Sentence()
+	}
+	for _, d := range b.devices {
+		g := b.schedGPU(d, now)
+		if n := len(s.GPUs); n < cap(s.GPUs) {
+			g.Held = s.GPUs[:n+1][n].Held[:0] // memory of an earlier pass
+		}
+		s.GPUs = append(s.GPUs, g)
+	}
+	b.fillLinks(s)
+}
+
+func (b *Book) schedGPU(d *device, now time.Time) sched.GPU {
+	g := sched.GPU{
+		Index: d.Index, Model: d.Name, LoadPercent: d.load(),
+		MemTotalBytes: d.total(), MemFreeBytes: int64(d.MemFreeBytes),
+		UsableBytes: d.total() - max(0, b.unaccounted(d)), SlackBytes: b.policy.MemSlackBytes,
+		WholeOnly: len(b.policy.PartsOn) > 0 && !slices.Contains(b.policy.PartsOn, d.Index),
+	}
+	b.foreignUse(d, &g)
+	g.State, g.Detail = b.state(d, now)
+	if g.CleaningAfter = d.failing.last; d.cleanup != nil {
+		g.CleaningAfter = d.cleanup.job
+	}
+	switch g.State {
+	case sched.Cleaning:
+		g.ReadyAt = sched.At(now.Add(time.Second))
+	case sched.Suspect:
+		if !d.failing.until.IsZero() {
+			g.ReadyAt = sched.At(d.failing.until)
+		}
+	case sched.Paused, sched.Drained:
+		if until := b.controls[d.UUID].Until; !until.IsZero() {
+			g.ReadyAt = sched.At(until)
+		}
+	}
+	return g
+}
+
+// total is the memory that jobs could have on an idle GPU: the driver's figure
+// less what it keeps for itself, which version 2 of its answer counts neither as
+// used nor as free (0.3 to 2.3 GiB, by model and driver).
+func (d *device) total() int64 { return int64(d.MemTotalBytes) - int64(d.MemReservedBytes) }
+
+// SeenBytes is the memory that a job was last seen to use on a GPU.
+func (b *Book) SeenBytes(at int, id job.ID) int64 {
+	d, sum := b.devices[at], int64(0)
+	for _, p := range d.Processes {
+		if d.jobs[p.PID] == id {
+			sum += max(0, p.UsedBytes)
+		}
+	}
+	return sum
+}
+
+// fillLinks fills in the links between the GPUs.
+func (b *Book) fillLinks(s *sched.Snapshot) {
+	s.Links = s.Links[:0]
+	if len(b.links) == 0 {
+		return
+	}
+	n := len(b.devices)
+	s.Links = append(s.Links, make([]int32, n*n)...)
+	for _, link := range b.links {
+		i, j := slices.Index(b.devices, b.byIndex(link.A)), slices.Index(b.devices, b.byIndex(link.B))
+		if i >= 0 && j >= 0 {
+			s.Links[i*n+j], s.Links[j*n+i] = int32(link.Weight()), int32(link.Weight())
+		}
+	}
+}
+
+// RecordBaseline notes what is in use of GPUs before the first job comes.
+func (b *Book) RecordBaseline(grants []sched.Grant) {
+	for _, g := range grants {
+		if d := b.devices[g.GPU]; !b.jobs.Held(d.UUID) {
+			d.baselineBytes = b.unaccounted(d)
+		}
+	}
+}
+
+// Refs names the GPUs of grants, which are in order.
+func (b *Book) Refs(grants []sched.Grant) []job.Allocation {
+	refs := make([]job.Allocation, 0, len(grants))
+	for _, g := range grants {
+		d := b.devices[g.GPU]
+		ref := job.Allocation{GPU: contract.GPU{UUID: d.UUID, Index: d.Index, Minor: d.Minor, PromiseBytes: g.Bytes}}
+		if g.Milli != job.WholeGPU {
+			ref.Milli = g.Milli
+			if total := int64(d.MemTotalBytes); total > 0 {
+				ref.ChargeMilli = max(g.Milli, int(g.Bytes*job.WholeGPU/total))
+			}
+		}
+		if b.policy.CPUAffinity {
+			ref.CPUs = d.CPUs
+		}
+		refs = append(refs, ref)
+	}
+	return refs
+}
+
+// Position finds a GPU among the devices, as a rule where it was; -1 where it
+// is gone.
+func (b *Book) Position(ref *job.Allocation) int {
+	if i := ref.Index; i >= 0 && i < len(b.devices) && b.devices[i].UUID == ref.UUID {
+		return i
+	}
+	return slices.IndexFunc(b.devices, func(d *device) bool { return d.UUID == ref.UUID })
+}
+
+// byIndex finds the GPU that has the index now; nil: none.
+func (b *Book) byIndex(index int) *device {
+	for _, d := range b.devices {
+		if d.Index == index {
+			return d
+		}
+	}
+	return nil
+}
+
+// Ref names the GPU that has the index now, without a UUID where there is none.
+func (b *Book) Ref(index int) (r job.Allocation) {
+	if d := b.byIndex(index); d != nil {
+		r = job.Allocation{GPU: contract.GPU{UUID: d.UUID, Index: d.Index, Minor: d.Minor}}
+	}
+	return r
+}
+
+// Count is how many GPUs there are.
+func (b *Book) Count() int { return len(b.devices) }
+
+// Among reports of each GPU whether it is one of these.
+func (b *Book) Among(refs []job.Allocation) []bool {
+	list := make([]bool, len(b.devices))
+	for i, d := range b.devices {
+		list[i] = slices.ContainsFunc(refs, func(r job.Allocation) bool { return r.UUID == d.UUID })
+	}
+	return list
+}

@@ -1,0 +1,98 @@
+package gpus
+
+import (
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+)
+
+func (b *Book) OutOfService(now time.Time) map[string]int {
+	out := map[string]int{}
+	for _, d := range b.devices {
+		switch state, _ := b.state(d, now); state {
+		case sched.Lost, sched.Sick, sched.Suspect:
+			out[d.UUID] = d.Index
+		}
+	}
+	return out
+}
+
+// Show fills in what a view has of the GPUs.
+func (b *Book) Show(v *job.View, now time.Time) {
+	v.Driver, v.CUDA, v.SampledAt = b.driver, b.cuda, b.lastGoodSample
+	v.GPUs = b.GpuViews(now)
+	for _, l := range b.links {
+		v.Links = append(v.Links, job.GPULink{A: l.A, B: l.B, Kind: string(l.Kind), Lanes: l.Lanes})
+	}
+	if v.Problem = string(b.problem); b.problem != "" {
+		v.ProblemDetail, v.ProblemCause = b.problem.Sentence(), b.detail
+	}
+}
+
+func (b *Book) GpuViews(now time.Time) []job.GPUView {
+	views, shares := make([]job.GPUView, 0, len(b.devices)), b.sharesByGPU()
+	for _, d := range b.devices {
+		v := job.GPUView{
+			GPU: job.GPU{
+				Index: d.Index, UUID: d.UUID, Minor: d.Minor, Name: d.Name, PCI: d.PCI,
+				MemTotalBytes: d.MemTotalBytes, MemUsedBytes: d.MemUsedBytes, MemFreeBytes: d.MemFreeBytes,
+				UtilPercent: d.UtilGPUPercent, TempC: d.TempC, PowerMilliW: d.PowerMilliW,
+			}, Control: b.controls[d.UUID],
+		}
+		v.NUMANode, v.CPUs, v.FreeMilli = d.NUMANode, d.CPUs, job.WholeGPU
+		v.Shares = shares[d.UUID]
+		for _, s := range v.Shares {
+			v.Jobs = append(v.Jobs, s.Job)
+			v.FreeMilli -= s.Milli
+		}
+		state, detail := b.state(d, now)
+		if state == sched.OK && detail.IsZero() {
+			detail = b.Reservations.on(d.UUID, v.FreeMilli, now)
+		}
+		v.State, v.StateDetail = gpuWord(state, v.FreeMilli), detail
+		v.EnergyMilliJ, v.Doubt = d.energy, b.doubtful(d, now)
+		needs, _ := b.needs(d)
+		v.ComputeMode, v.UnlistedBytes = d.ComputeMode, b.unlisted(d)
+		v.RowsPending, v.RowsFailed = d.RowsPending, d.RowsFailed
+		v.Needs, v.Stuck = string(needs), b.unkillableJob(d)
+		for _, p := range d.Processes {
+			v.Processes = append(v.Processes, job.GPUProcess{
+				PID: p.PID, UID: p.UID, Comm: p.Comm, UsedBytes: p.UsedBytes, Job: d.jobs[p.PID], Stray: d.strays[p.PID],
+			})
+		}
+		views = append(views, v)
+	}
+	return views
+}
+
+// sharesByGPU are the jobs on each GPU, by UUID: of each GPU those with the lowest ids first.
+func (b *Book) sharesByGPU() map[string][]job.GPUShare {
+	on := make(map[string][]job.GPUShare, len(b.devices))
+	for _, id := range b.jobs.ActiveIDs() {
+		l := b.jobs.Active(id)
+		uses, called := l.UsesNow(), l.Called()
+		for i, ref := range l.Attempt.GPUs {
+			on[ref.UUID] = append(on[ref.UUID], job.GPUShare{
+				Job: id, Called: called, Milli: ref.Share(), PromiseBytes: ref.PromiseBytes,
+				UsedBytes: uses[i].UsedBytes, PeakBytes: uses[i].PeakBytes,
+			})
+		}
+	}
+	return on
+}
+
+// gpuWord is the state of a GPU for people.
+func gpuWord(state sched.GPUState, free int) job.GPUState {
+	switch {
+	case state == sched.Drained && free < job.WholeGPU:
+		return job.GPUDraining
+	case state != sched.OK:
+		return job.GPUState(state)
+	case free == job.WholeGPU:
+		return job.GPUFree
+	case free > 0:
+		return job.GPUShared
+	}
+	return job.GPUBusy
+}

@@ -1,0 +1,218 @@
+package starts
+
+import (
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core/tracked"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+)
+
+// Few units are started at once, in places, since systemd forks one after the other. People take turns at
+// them. A start that takes long leaves its place: it costs systemd nothing, and holds up its own person alone.
+
+const (
+	SlowStart     = 2 * time.Second  // a start that takes longer is slow
+	MaxSlowStarts = 2                // of one person: with so many under way no other is begun
+	LongStart     = 10 * time.Second // a start that takes longer is reported
+)
+
+// Places lists the starts that wait for a place and those under way, each list in order.
+type Places struct {
+	waiting []waitingStart
+	begun   []*BegunStart
+	placed  int // of begun, those in a place
+	people  map[*sched.Account]*Starter
+	turns   uint64
+}
+
+type waitingStart struct {
+	L      *tracked.Job
+	by     *Starter
+	Looked time.Time // at its GPUs; zero: it rests on no look
+}
+
+type BegunStart struct {
+	L     *tracked.Job
+	By    *Starter
+	Since time.Time
+	Slow  bool   // it has left its place
+	Why   string // "": not known
+}
+
+// Starter is a person whose jobs are started.
+type Starter struct {
+	Account      *sched.Account
+	placed, Slow int
+	turn         uint64 // when a start was begun last
+	wary         bool   // the last start was slow: one at a time is begun until one is not
+	Bar          string // why the account is barred for slow starts; "": it is not
+}
+
+func NewPlaces() Places { return Places{people: map[*sched.Account]*Starter{}} }
+
+// may reports whether another start of the person may begin, of so many places; 0: any. A quarter of them is
+// for others, so that they need not wait until it shows that starts are slow.
+func (p *Starter) may(places int) bool {
+	switch {
+	case p.Slow >= MaxSlowStarts:
+		return false
+	case p.wary:
+		return p.placed == 0
+	}
+	return places == 0 || p.placed < max(1, places*3/4)
+}
+
+// Add puts a start in line.
+func (b *Places) Add(l *tracked.Job, looked time.Time) *Starter {
+	p := b.people[l.Account]
+	if p == nil {
+		p = &Starter{Account: l.Account}
+		b.people[l.Account] = p
+	}
+	l.Action = tracked.InLine
+	b.waiting = append(b.waiting, waitingStart{l, p, looked})
+	return p
+}
+
+// Begin begins the next start, of which so many have a place; false: none is to begin now.
+func (b *Places) Begin(places int, now time.Time) (w waitingStart, ok bool) {
+	if places > 0 && b.placed >= places {
+		return w, false
+	}
+	at := -1
+	for i, w := range b.waiting {
+		if (at < 0 || w.by.turn < b.waiting[at].by.turn) && w.by.may(places) {
+			at = i
+		}
+	}
+	if at < 0 {
+		return w, false
+	}
+	w = b.waiting[at]
+	b.waiting = slices.Delete(b.waiting, at, at+1)
+	b.begun = append(b.begun, &BegunStart{L: w.L, By: w.by, Since: now})
+	b.turns++
+	b.placed++
+	w.by.placed++
+	w.by.turn = b.turns
+	return w, true
+}
+
+// End ends the start of a job; nil: none was under way.
+func (b *Places) End(id job.ID) *BegunStart {
+	s := b.Find(id)
+	if s == nil {
+		return nil
+	}
+	b.begun = slices.DeleteFunc(b.begun, func(o *BegunStart) bool { return o == s })
+	if s.By.wary = s.Slow; s.Slow {
+		s.By.Slow--
+	} else {
+		s.By.placed--
+		b.placed--
+	}
+	return s
+}
+
+// Slowed frees the place of a slow start.
+func (b *Places) Slowed(s *BegunStart) {
+	s.Slow, s.By.wary = true, true
+	s.By.Slow++
+	s.By.placed--
+	b.placed--
+}
+
+// Leave takes a job out of line.
+func (b *Places) Leave(l *tracked.Job) {
+	b.waiting = slices.DeleteFunc(b.waiting, func(w waitingStart) bool { return w.L == l })
+	l.Action = tracked.NoAction
+}
+
+// WaitingOf returns the jobs of a person that are in line.
+func (b *Places) WaitingOf(p *Starter) (list []*tracked.Job) {
+	for _, w := range b.waiting {
+		if w.by == p {
+			list = append(list, w.L)
+		}
+	}
+	return list
+}
+
+// SlowOf returns the starts of a person that take long.
+func (b *Places) SlowOf(p *Starter) (list []*BegunStart) {
+	for _, s := range b.begun {
+		if s.By == p && s.Slow {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// Find returns the start of a job that is under way; nil: none is.
+func (b *Places) Find(id job.ID) *BegunStart {
+	for _, s := range b.begun {
+		if s.L.ID == id {
+			return s
+		}
+	}
+	return nil
+}
+
+// Since returns those that began then or before, the first first.
+func (b *Places) Since(at time.Time) (list []*BegunStart) {
+	for _, s := range b.begun {
+		if !s.Since.After(at) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// Deadlines are when starts become slow.
+func (b *Places) Deadlines(of func(time.Time)) {
+	for _, s := range b.begun {
+		if !s.Slow {
+			of(s.Since.Add(SlowStart))
+		}
+	}
+}
+
+// Shift moves its times with a clock that was set.
+func (b *Places) Shift(by time.Duration, now time.Time) {
+	for i := range b.waiting {
+		job.Shift(by, now, &b.waiting[i].Looked)
+	}
+	for _, s := range b.begun {
+		job.Shift(by, now, &s.Since)
+	}
+}
+
+// Check verifies that the jobs that are started, or wait for that, are those that are noted as such, and
+// counts them anew.
+func (b *Places) Check(jobs *tracked.Book, breach tracked.Breach) {
+	placed, noted := 0, map[job.ID]tracked.PendingAction{}
+	for _, w := range b.waiting {
+		noted[w.L.ID] = tracked.InLine
+	}
+	for _, s := range b.begun {
+		noted[s.L.ID] = tracked.Starting
+		if !s.Slow {
+			placed++
+		}
+	}
+	for id, l := range jobs.All() {
+		is := tracked.NoAction
+		if l.Action == tracked.InLine || l.Action == tracked.Starting {
+			is = l.Action
+		}
+		if noted[id] != is {
+			breach(11, "job %d is noted with start %d, and has action %d", id, noted[id], l.Action)
+		}
+		delete(noted, id)
+	}
+	if len(noted) > 0 || placed != b.placed {
+		breach(11, "%d places are taken, counted are %d, of jobs that have ended %v", placed, b.placed, noted)
+	}
+}

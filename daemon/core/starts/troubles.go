@@ -1,0 +1,388 @@
+package starts
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core/tracked"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+	"github.com/gpusched/gpusched/units/retry"
+)
+
+// Where a job could not be started for a reason that is not its own, it goes back to the
+// queue and is tried again after startAgain, and after twice as long each time in a row, up
+// to lastStartAgain.
+const (
+	StartAgain     = 5 * time.Second
+	LastStartAgain = 5 * time.Minute
+)
+
+// Where that happens to several jobs of a user in a row, no job of that user is started. One
+// is tried after firstTrial, and after twice as long each time in a row, up to lastTrial.
+//
+// Where it happens to jobs of several users in a row, one job is started at a time, and each
+// user to whom it happened waits as above. So who is not at fault has a turn, whatever others
+// do: a job may well say that it failed for a reason of the machine when it did not.
+const (
+	firstTrial = 5 * time.Second
+	lastTrial  = time.Minute
+)
+
+// trialTime is how long others wait for a trial that has neither begun nor failed.
+const trialTime = 10 * time.Second
+
+// startWorks is how long a job runs until its start counts as one that worked: the launcher
+// is past all that may fail for a reason of the machine.
+const startWorks = time.Second
+
+// startsFail is why an account is barred that has trouble; startsHeld has the words for people.
+const startsFail = "its jobs could not be started"
+
+// BarredFor is how long a user who may run nothing is not asked about again.
+const BarredFor = 10 * time.Minute
+
+// trouble is the starts of all jobs, or of one account's, that failed in a row since one
+// worked. The zero one is none.
+type trouble struct {
+	account *sched.Account // of the first one
+	job     job.ID         // the first one
+	starts  int
+	several bool // accounts, or of one account's trouble: jobs
+	since   time.Time
+	last    time.Time
+	why     job.Message // of the last one
+	trial   job.ID      // the job that is tried; 0: none
+	room    job.ID      // the job for which others were stopped so that it may be tried; 0: none
+	roomAt  time.Time   // when they were
+
+	// Of an account's trouble alone:
+	trials int       // that failed
+	until  time.Time // no trial before
+}
+
+// add counts a start that failed.
+func (t *trouble) add(several bool, why job.Message, now time.Time) {
+	t.starts, t.last, t.why = t.starts+1, now, why
+	t.several = t.several || several
+}
+
+// shift moves its times with a clock that was set.
+func (t *trouble) shift(by time.Duration, now time.Time) {
+	job.Shift(by, now, &t.since, &t.last, &t.until, &t.roomAt)
+}
+
+// Troubles counts how starts go.
+type Troubles struct {
+	every    trouble
+	troubles map[*sched.Account]*trouble
+	barred   map[*sched.Account]time.Time // whose users may run nothing: until when that is believed
+
+	jobs   *tracked.Book
+	tryNow func(a *sched.Account, now time.Time)
+}
+
+// NewTroubles makes a book that has the jobs that could not be started tried again at once, of
+// one account or of all, where a start worked.
+func NewTroubles(jobs *tracked.Book, tryNow func(a *sched.Account, now time.Time)) Troubles {
+	return Troubles{
+		troubles: map[*sched.Account]*trouble{}, barred: map[*sched.Account]time.Time{}, jobs: jobs, tryNow: tryNow,
+	}
+}
+
+// held reports whether jobs are held back by a trouble, that of all or an account's; nil is none.
+func (s *Troubles) held(t *trouble) bool {
+	return t != nil && t.starts > 0 && (t.several || s.every.several)
+}
+
+// OfSeveral reports whether starts of several users failed in a row: one is tried at a time.
+func (s *Troubles) OfSeveral() bool { return s.every.several }
+
+// holding are the troubles that hold back a job.
+func (s *Troubles) holding(l *tracked.Job) (list []*trouble) {
+	for _, t := range []*trouble{&s.every, s.troubles[l.Account]} {
+		if s.held(t) {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// failed counts a start of an account's job that failed.
+func (s *Troubles) failed(a *sched.Account, id job.ID, why job.Message, now time.Time) {
+	own := s.troubles[a]
+	if own == nil {
+		own = &trouble{account: a, job: id, since: now}
+		s.troubles[a] = own
+	}
+	if s.every.starts == 0 {
+		s.every = trouble{account: a, job: id, since: now}
+	}
+	s.every.add(a != s.every.account, why, now)
+	own.add(id != own.job, why, now)
+	if s.held(own) && !now.Before(own.until) { // else it was under way when the last was put off, and no trial
+		own.trials++
+		own.until = now.Add(retry.After(own.trials, firstTrial, lastTrial))
+	}
+}
+
+// endTrouble ends the trouble of an account, or of all: nil. Whom it held back goes on.
+func (s *Troubles) endTrouble(a *sched.Account) {
+	if a == nil {
+		s.every = trouble{}
+		return
+	}
+	delete(s.troubles, a)
+	if a.Barred == startsFail {
+		a.Barred = ""
+	}
+}
+
+// nextTrial is when a job is tried of those that are held back.
+func (s *Troubles) nextTrial() (at time.Time) {
+	for _, t := range s.troubles {
+		at = job.Earlier(at, t.until)
+	}
+	return at
+}
+
+// IsBarred reports whether an account's user may run nothing.
+func (s *Troubles) IsBarred(a *sched.Account) bool { return !s.barred[a].IsZero() }
+
+// Shift moves its times with a clock that was set.
+func (s *Troubles) Shift(by time.Duration, now time.Time) {
+	s.every.shift(by, now)
+	for _, t := range s.troubles {
+		t.shift(by, now)
+	}
+	for a, until := range s.barred {
+		s.barred[a] = job.Shifted(until, by, now)
+	}
+}
+
+// StartFailed counts a start of a job that failed for a reason of the machine. What began before is over.
+func (s *Troubles) StartFailed(l *tracked.Job, why job.Message, now time.Time) {
+	for _, a := range []*sched.Account{nil, l.Account} {
+		if w := s.worked(a, now); w != nil {
+			s.StartWorked(w, now)
+		}
+	}
+	s.failed(l.Account, l.ID, why, now)
+}
+
+// worked returns a job that has begun since the last start that failed, of one account's
+// jobs or of all, and that runs; nil: there is none.
+func (s *Troubles) worked(a *sched.Account, now time.Time) *tracked.Job {
+	t := &s.every
+	if a != nil {
+		t = s.troubles[a]
+	}
+	if t == nil || t.starts == 0 {
+		return nil
+	}
+	var first *tracked.Job
+	for id, l := range s.jobs.AllActive() {
+		if (a == nil || l.Account == a) && l.State == job.Running && t.before(l) &&
+			now.Sub(l.Attempt.StartedAt) >= startWorks && (first == nil || id < first.ID) {
+			first = l
+		}
+	}
+	return first
+}
+
+// before reports whether a job began after the last start that failed.
+func (t *trouble) before(l *tracked.Job) bool { return l.Attempt.StartedAt.After(t.last) }
+
+// StartWorked ends the troubles that were there when a job began. What they held back goes
+// on at once.
+func (s *Troubles) StartWorked(l *tracked.Job, now time.Time) {
+	if t := s.troubles[l.Account]; t != nil && t.before(l) {
+		held := s.held(t)
+		if s.endTrouble(l.Account); held {
+			s.tryNow(l.Account, now)
+		}
+	}
+	if t := &s.every; t.starts > 0 && t.before(l) {
+		held := t.several
+		if s.endTrouble(nil); held {
+			s.tryNow(nil, now)
+		}
+	}
+}
+
+// holds reports whether no job that a trouble holds back is placed now, and when that is to
+// be looked at again; zero: something happens first. Else one of them may be.
+func (s *Troubles) holds(t *trouble, now time.Time) (holds bool, at time.Time) {
+	if !s.held(t) {
+		return false, at
+	}
+	if l := s.jobs.Active(t.trial); l != nil {
+		began := l.State == job.Running
+		if at = l.Attempt.PlacedAt.Add(trialTime); began {
+			at = l.Attempt.StartedAt.Add(startWorks)
+		}
+		if now.Before(at) {
+			return true, at
+		}
+		if began && t.before(l) {
+			s.StartWorked(l, now)
+			return false, time.Time{}
+		}
+	}
+	t.trial = 0
+	return now.Before(t.until), t.until
+}
+
+// HoldBack holds back the jobs that a trouble concerns: all, or those of accounts. It returns
+// when that is to be looked at again; zero: something happens first.
+func (s *Troubles) HoldBack(now time.Time) (all bool, next time.Time) {
+	if s.every.several && !s.jobs.AnyUnstarted() { // they were cancelled
+		s.endTrouble(nil)
+	}
+	all, next = s.holds(&s.every, now)
+	return all, job.Earlier(next, s.holdAccounts(now))
+}
+
+// holdAccounts holds back the jobs of the accounts that have trouble, and returns when that
+// is to be looked at again; zero: something happens first.
+func (s *Troubles) holdAccounts(now time.Time) (next time.Time) {
+	byUID := func(a, b *sched.Account) int { return cmp.Compare(a.UID, b.UID) }
+	for _, a := range slices.SortedFunc(maps.Keys(s.troubles), byUID) {
+		if s.IsBarred(a) {
+			continue
+		}
+		holds, at := s.holds(s.troubles[a], now)
+		switch {
+		case holds && a.Barred == "":
+			a.Barred = startsFail
+		case !holds && a.Barred == startsFail:
+			a.Barred = ""
+		}
+		if holds {
+			next = job.Earlier(next, at)
+		}
+	}
+	return next
+}
+
+// MayTry reports whether a job that is placed may start: of those that a trouble holds
+// back one is tried at a time.
+func (s *Troubles) MayTry(l *tracked.Job) bool {
+	return !slices.ContainsFunc(s.holding(l), func(t *trouble) bool { return t.trial != 0 })
+}
+
+// MakesRoom reports whether others may be stopped for a job now, or else when. Of those that a trouble holds back
+// that is one at a time, and not soon after a start failed: it would most likely be in vain.
+func (s *Troubles) MakesRoom(l *tracked.Job, now time.Time) (makes bool, at time.Time) {
+	list := s.holding(l)
+	for _, t := range list {
+		if t.room != l.ID || !t.roomAt.After(t.last) {
+			at = job.Later(at, job.Later(t.last, t.roomAt).Add(LastStartAgain))
+		}
+	}
+	if now.Before(at) {
+		return false, at
+	}
+	for _, t := range list {
+		t.room, t.roomAt = l.ID, now
+	}
+	return true, at
+}
+
+// Tries notes that a job is placed, where that is a trial.
+func (s *Troubles) Tries(l *tracked.Job) {
+	for _, t := range s.holding(l) {
+		t.trial = l.ID
+	}
+}
+
+// Tried reports whether a job is one that is tried.
+func (s *Troubles) Tried(l *tracked.Job) bool {
+	return slices.ContainsFunc(s.holding(l), func(t *trouble) bool { return t.trial == l.ID })
+}
+
+// words says what the trouble is.
+func (t *trouble) words(next time.Time) job.Message {
+	return job.Say("detail/starts-failed", t.starts, t.why, next)
+}
+
+// StartsHeld says of a waiting job that it waits since others can't be started.
+func (s *Troubles) StartsHeld(l *tracked.Job) []job.Reason {
+	if t := &s.every; t.several {
+		return []job.Reason{{Code: job.ReasonStarts, GPU: job.NoGPU, Detail: t.words(s.nextTrial())}}
+	}
+	if t := s.troubles[l.Account]; s.held(t) {
+		return []job.Reason{{Code: job.ReasonAccount, GPU: job.NoGPU, Detail: t.words(t.until)}}
+	}
+	return nil
+}
+
+// Bar keeps all jobs of an account in the queue for a while: its user may run
+// nothing, which only a start finds out.
+func (s *Troubles) Bar(a *sched.Account, why string, until time.Time) {
+	a.Barred = why
+	s.barred[a] = until
+}
+
+// Unbar lets accounts try again whose time is over, and returns when the next one's
+// is; zero: there is none.
+func (s *Troubles) Unbar(now time.Time) (next time.Time) {
+	for a, until := range s.barred {
+		if now.Before(until) {
+			next = job.Earlier(next, until)
+			continue
+		}
+		a.Barred = ""
+		delete(s.barred, a)
+	}
+	return next
+}
+
+// UnbarAll has all try again at once, as after a reload.
+func (s *Troubles) UnbarAll() {
+	for a := range s.barred {
+		a.Barred = ""
+	}
+	clear(s.barred)
+}
+
+// Trouble is starts in a row that failed for no fault of their jobs.
+type Trouble struct {
+	User   string // whose; "": of several users
+	All    bool   // nobody's job has been started since
+	Starts int
+	Since  time.Time
+	Why    job.Message // of the last one
+	Next   time.Time   // when one job is tried; zero: no job is held back
+}
+
+// NoStarts reports whether several jobs could not be started, none of anybody has been since,
+// and some wait for that. Where all are one user's that counts when it lasts: where others have jobs, one
+// of theirs is started meanwhile.
+func (s *Troubles) NoStarts(now time.Time) bool {
+	t := &s.every
+	own := s.troubles[t.account]
+	several := t.several || s.held(own) && !own.since.Before(t.since) && now.Sub(own.since) >= LastStartAgain
+	return several && s.worked(nil, now) == nil && s.jobs.AnyUnstarted()
+}
+
+// List returns those that there are: that of all users, or else of each.
+func (s *Troubles) List(now time.Time) (List []Trouble) {
+	all := s.NoStarts(now)
+	if t := &s.every; all && t.several {
+		return []Trouble{{"", all, t.starts, t.since, t.why, s.nextTrial()}}
+	}
+	waits := map[*sched.Account]bool{} // once through all jobs, of which there may be many, and not for each account
+	for l := range s.jobs.Unstarted() {
+		waits[l.Account] = true
+	}
+	for a := range waits {
+		if t := s.troubles[a]; t != nil && s.worked(a, now) == nil {
+			List = append(List, Trouble{a.Name, all, t.starts, t.since, t.why, t.until})
+		}
+	}
+	slices.SortFunc(List, func(a, b Trouble) int { return cmp.Compare(a.User, b.User) })
+	return List
+}

@@ -1,0 +1,326 @@
+package tracked
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
+)
+
+// Book has the jobs that have not ended, and counts them.
+type Book struct {
+	byID      map[job.ID]*Job
+	placed    map[job.ID]*Job   // those that have a unit or may have one
+	ids       []job.ID          // scratch
+	ofArray   map[job.ID][]*Job // the live tasks of each
+	walked    int               // how many jobs have been looked at, see commands
+	nextID    job.ID
+	timed     timers // queued ones that wait for a time
+	queued    int
+	perUser   map[int]int                // queued jobs by person
+	perClass  map[job.Class]int          // queued jobs by class
+	Bytes     map[int]int64              // what the jobs of a person weigh
+	throttles map[job.ID]*sched.Throttle // of arrays with a limit
+	ended     map[job.State]int          // how many have, since the daemon's start
+}
+
+func NewBook(next job.ID) Book {
+	return Book{
+		byID:   map[job.ID]*Job{},
+		placed: map[job.ID]*Job{}, nextID: max(next, 1), timed: newTimers(),
+		perUser: map[int]int{}, perClass: map[job.Class]int{}, Bytes: map[int]int64{}, ended: map[job.State]int{},
+		throttles: map[job.ID]*sched.Throttle{},
+		ofArray:   map[job.ID][]*Job{},
+	}
+}
+
+// Get returns a job that has not ended; nil: there is none.
+func (b *Book) Get(id job.ID) *Job {
+	b.walked++
+	return b.byID[id]
+}
+
+// All yields the jobs in no order.
+func (b *Book) All() iter.Seq2[job.ID, *Job] {
+	b.walked += len(b.byID)
+	return maps.All(b.byID)
+}
+
+// Sorted returns the jobs for which may is true, by id.
+func (b *Book) Sorted(may func(*Job) bool) (list []*Job) {
+	for _, l := range b.byID {
+		if may(l) {
+			list = append(list, l)
+		}
+	}
+	slices.SortFunc(list, func(x, y *Job) int { return cmp.Compare(x.ID, y.ID) })
+	return list
+}
+
+// AnyJob is for sorted.
+func AnyJob(*Job) bool { return true }
+
+// Active returns a job that has a unit or may have one; nil: there is none.
+func (b *Book) Active(id job.ID) *Job { return b.placed[id] }
+
+func (b *Book) AllActive() iter.Seq2[job.ID, *Job] { return maps.All(b.placed) }
+
+// Next is the id of the next new job, until it is claimed.
+func (b *Book) Next() job.ID { return b.nextID }
+
+// Claim keeps new jobs from having an id or a lower one.
+func (b *Book) Claim(id job.ID) { b.nextID = max(b.nextID, id+1) }
+
+// Add makes a job known.
+func (b *Book) Add(l *Job) {
+	b.byID[l.ID] = l
+	if t := l.Task; t != nil {
+		b.ofArray[t.Array] = append(b.ofArray[t.Array], l)
+	}
+	b.AddBytes(l)
+}
+
+// Remove forgets a job that has ended.
+func (b *Book) Remove(l *Job) {
+	b.RemoveBytes(l)
+	delete(b.byID, l.ID)
+	if t := l.Task; t != nil {
+		left := slices.DeleteFunc(b.ofArray[t.Array], func(o *Job) bool { return o == l })
+		if b.ofArray[t.Array] = left; len(left) == 0 {
+			delete(b.ofArray, t.Array)
+		}
+	}
+}
+
+// Sort puts a job among those that have a unit, or takes it from them, by its state.
+func (b *Book) Sort(l *Job) {
+	if l.State.Live() {
+		b.placed[l.ID] = l
+	} else {
+		delete(b.placed, l.ID)
+	}
+}
+
+// ActiveIDs returns the ids of the jobs that have a unit or may have one, in
+// order, valid until the next call.
+func (b *Book) ActiveIDs() []job.ID {
+	b.ids = b.ids[:0]
+	for id := range b.placed {
+		b.ids = append(b.ids, id)
+	}
+	slices.Sort(b.ids)
+	return b.ids
+}
+
+// Count is how many jobs have not ended.
+func (b *Book) Count() int { return len(b.byID) }
+
+// ActiveCount is how many jobs have a unit or may have one.
+func (b *Book) ActiveCount() int { return len(b.placed) }
+
+// Counts returns how many jobs are in each state that is not an end.
+func (b *Book) Counts() map[job.State]int {
+	counts := map[job.State]int{}
+	if b.queued > 0 {
+		counts[job.Queued] = b.queued
+	}
+	if n := len(b.byID) - b.queued - len(b.placed); n > 0 {
+		counts[job.Spawned] = n
+	}
+	for _, l := range b.placed {
+		counts[l.Seen().State]++
+	}
+	return counts
+}
+
+// CountEnd counts a job that has ended.
+func (b *Book) CountEnd(how job.State) { b.ended[how]++ }
+
+// Totals sum up what there was and is.
+func (b *Book) Totals() *job.Totals {
+	t := &job.Totals{Submitted: int(b.nextID - 1), Ended: maps.Clone(b.ended)}
+	t.Queued, t.Active = maps.Clone(b.perClass), map[job.Class]int{}
+	for _, l := range b.placed {
+		t.Active[l.Request.Priority.Class]++
+	}
+	return t
+}
+
+// Called is what people call a job, by its id where it has ended.
+func (b *Book) Called(id job.ID) string {
+	if l := b.byID[id]; l != nil {
+		return l.Called()
+	}
+	return id.String()
+}
+
+// Tasks returns the live tasks of an array, by id.
+func (b *Book) Tasks(array job.ID) []*Job {
+	list := slices.Clone(b.ofArray[array])
+	slices.SortFunc(list, func(x, y *Job) int { return cmp.Compare(x.ID, y.ID) })
+	return list
+}
+
+// Walk counts jobs that are looked at, hasWalked is how many there were.
+func (b *Book) Walk(n int)     { b.walked += n }
+func (b *Book) HasWalked() int { return b.walked }
+
+// LiveTasks yields the live tasks of an array in no order.
+func (b *Book) LiveTasks(array job.ID) iter.Seq[*Job] {
+	list := b.ofArray[array]
+	b.walked += len(list)
+	return slices.Values(list)
+}
+
+// Throttle returns what bounds the tasks of an array that run; nil where nothing does.
+func (b *Book) Throttle(array job.ID, limit int) *sched.Throttle {
+	if limit <= 0 {
+		return nil
+	}
+	if b.throttles[array] == nil {
+		b.throttles[array] = &sched.Throttle{Left: limit}
+	}
+	return b.throttles[array]
+}
+
+func (b *Book) DropThrottle(array job.ID) { delete(b.throttles, array) }
+
+// EnterQueue counts a job among the queued ones.
+func (b *Book) EnterQueue(l *Job) {
+	b.queued++
+	b.perUser[l.Person().UID]++
+	b.perClass[l.Request.Priority.Class]++
+}
+
+// LeaveQueue undoes enterQueue.
+func (b *Book) LeaveQueue(l *Job) {
+	b.timed.remove(l.ID)
+	b.queued--
+	uid := l.Person().UID
+	if b.perUser[uid]--; b.perUser[uid] == 0 {
+		delete(b.perUser, uid)
+	}
+	b.leaveClass(l.Request.Priority.Class)
+}
+
+func (b *Book) leaveClass(class job.Class) {
+	if b.perClass[class]--; b.perClass[class] == 0 {
+		delete(b.perClass, class)
+	}
+}
+
+// ChangeClass counts a queued job, which enterQueue counted, in another class.
+func (b *Book) ChangeClass(l *Job, class job.Class) {
+	b.leaveClass(l.Request.Priority.Class)
+	b.perClass[class]++
+}
+
+// QueuedCount is how many jobs are queued, queuedOf how many of a person are.
+func (b *Book) QueuedCount() int                    { return b.queued }
+func (b *Book) QueuedOf(uid int) int                { return b.perUser[uid] }
+func (b *Book) QueuedByPerson() iter.Seq2[int, int] { return maps.All(b.perUser) }
+
+// The timers of queued jobs that wait for a time.
+func (b *Book) SetTimer(id job.ID, at time.Time) { b.timed.set(id, at) }
+func (b *Book) StopTimer(id job.ID)              { b.timed.remove(id) }
+func (b *Book) HasTimer(id job.ID) bool          { return b.timed.has(id) }
+func (b *Book) NextTimer() timer                 { return b.timed.first() }
+func (b *Book) ClearTimers()                     { b.timed = newTimers() }
+
+// Holds reports whether the job holds a part of the GPU.
+func (b *Book) Holds(id job.ID, uuid string) bool {
+	l := b.placed[id]
+	return l != nil && slices.ContainsFunc(l.Attempt.GPUs, func(r job.Allocation) bool { return r.UUID == uuid })
+}
+
+// Held reports whether any job holds a part of the GPU.
+func (b *Book) Held(uuid string) bool {
+	for id := range b.placed {
+		if b.Holds(id, uuid) {
+			return true
+		}
+	}
+	return false
+}
+
+// ShareHeld is how much of the GPU jobs hold.
+func (b *Book) ShareHeld(uuid string) (milli int) {
+	for _, l := range b.placed {
+		for _, r := range l.Attempt.GPUs {
+			if r.UUID == uuid {
+				milli += r.Share()
+			}
+		}
+	}
+	return milli
+}
+
+// AddBytes counts what a job weighs among its person's bytes until removeBytes.
+func (b *Book) AddBytes(l *Job) {
+	l.Weighed = l.Weight()
+	b.Bytes[l.Person().UID] += l.Weighed
+}
+
+// RemoveBytes undoes addBytes.
+func (b *Book) RemoveBytes(l *Job) {
+	uid := l.Person().UID
+	if b.Bytes[uid] -= l.Weighed; b.Bytes[uid] == 0 {
+		delete(b.Bytes, uid)
+	}
+}
+
+// BytesOf is what the jobs of a person weigh.
+func (b *Book) BytesOf(uid int) int64 { return b.Bytes[uid] }
+
+// Standing is how the tasks of an array that have become jobs, and not ended, stand.
+func (b *Book) Standing(array job.ID) (s job.LiveTasks) {
+	for _, t := range b.Tasks(array) {
+		switch index := t.Task.Index; {
+		case t.Shown() != job.Queued:
+			s.Running = append(s.Running, index)
+		default:
+			s.Waiting = append(s.Waiting, index)
+			if t.Held != "" {
+				s.Held++
+			}
+		}
+	}
+	return s
+}
+
+// Unstarted yields the jobs that wait and could not be started, in no order.
+func (b *Book) Unstarted() iter.Seq[*Job] {
+	return func(yield func(*Job) bool) {
+		for _, l := range b.byID {
+			j := l.Job // of one that rests nothing was ever started
+			if j != nil && (j.State == job.Queued && TriesOf(j) > 0 || j.State == job.Starting && j.Tries > 0) && !yield(l) {
+				return
+			}
+		}
+	}
+}
+
+// AnyUnstarted reports whether there is one.
+func (b *Book) AnyUnstarted() bool {
+	for range b.Unstarted() {
+		return true
+	}
+	return false
+}
+
+// ChargedOfParts sums up, by UUID, what is counted of the GPUs that are shared.
+func (b *Book) ChargedOfParts() map[string]int {
+	sums := map[string]int{}
+	for _, l := range b.placed {
+		for _, g := range l.Attempt.GPUs {
+			if g.Milli > 0 {
+				sums[g.UUID] += max(g.ChargeMilli, g.Share())
+			}
+		}
+	}
+	return sums
+}

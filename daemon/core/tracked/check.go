@@ -1,0 +1,83 @@
+package tracked
+
+import (
+	"maps"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Breach notes that an invariant of the package, by its number, does not hold.
+type Breach func(invariant int, format string, args ...any)
+
+// CheckCounts counts the queued jobs and what jobs weigh anew, by person.
+func (b *Book) CheckCounts(breach Breach) {
+	queued, bytes, perUser, perClass := 0, map[int]int64{}, map[int]int{}, map[job.Class]int{}
+	for _, l := range b.All() {
+		j := l.Job
+		bytes[j.Person().UID] += j.Weight()
+		if j.State == job.Queued {
+			queued++
+			perUser[j.Person().UID]++
+			perClass[j.Request.Priority.Class]++
+		}
+	}
+	if !maps.Equal(perClass, b.perClass) {
+		breach(11, "%v jobs are counted as queued in each class, and %v are", b.perClass, perClass)
+	}
+	if queued != b.queued || !maps.Equal(perUser, b.perUser) {
+		breach(11, "%d jobs are counted as queued, by user %v, and %d are, %v", b.queued, b.perUser, queued, perUser)
+	}
+	if !maps.Equal(bytes, b.Bytes) {
+		breach(11, "the jobs of each person weigh %v, counted are %v", bytes, b.Bytes)
+	}
+}
+
+// CheckThrottles counts anew how many more tasks of each array may run.
+func (b *Book) CheckThrottles(breach Breach) {
+	left := map[job.ID]int{}
+	for _, l := range b.All() {
+		j, id := l.Job, l.ID
+		if j.Task != nil {
+			id = j.Task.Array
+		}
+		switch {
+		case l.Throttle != b.throttles[id]:
+			breach(11, "job %d is held back by another limit than array %d", j.ID, id)
+		case j.Tasks != nil && j.Request.Array.Limit > 0:
+			left[id] += j.Request.Array.Limit
+		case j.Task != nil && j.State.Live() && l.Throttle != nil:
+			left[id]--
+		}
+	}
+	is := map[job.ID]int{}
+	for id, g := range b.throttles {
+		is[id] = g.Left
+	}
+	if !maps.Equal(is, left) {
+		breach(11, "so many more tasks of arrays may run: %v, counted are %v", left, is)
+	}
+}
+
+// CheckPlaces verifies that whatever lists jobs lists those that belong there.
+func (b *Book) CheckPlaces(breach Breach) {
+	timed, active := 0, 0
+	for id, l := range b.All() {
+		j := l.Job
+		if at, yes := b.timed.at[id]; yes {
+			timed++
+			if when := b.timed.heap[at]; when.Id != id || !when.At.Equal(NotBefore(j)) {
+				breach(11, "job %d waits for %v, and its timer is that of job %d at %v", id, NotBefore(j), when.Id, when.At)
+			}
+		}
+		if j.State.Live() != (b.placed[id] == l) {
+			breach(11, "job %d is %s, and among those with a unit: %t", id, j.State, b.placed[id] != nil)
+		}
+		if j.State.Live() {
+			active++
+		}
+	}
+	if timed != len(b.timed.at) || timed != len(b.timed.heap) || active != len(b.placed) {
+		breach(11, "of the timers, %d and %d, %d are of jobs that are known, of the %d jobs with a unit %d",
+			len(b.timed.heap), len(b.timed.at), timed, len(b.placed), active)
+	}
+}

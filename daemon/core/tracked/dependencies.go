@@ -1,0 +1,107 @@
+package tracked
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// Dependencies has which queued jobs wait for which others.
+type Dependencies struct {
+	followers map[job.ID][]job.ID        // who waits for a job, by id
+	Edges     map[int]int                // dependencies that are not met, by person
+	recent    recentSet[job.ID, job.End] // how the last jobs ended
+}
+
+func NewDependencies() Dependencies {
+	return Dependencies{
+		followers: map[job.ID][]job.ID{}, Edges: map[int]int{}, recent: newRecentSet[job.ID, job.End](endsSize),
+	}
+}
+
+// endsSize is how many jobs are remembered after their end: a submission may
+// name one that ended after the daemon looked it up, milliseconds ago.
+const endsSize = 10_000
+
+// Remember notes how a job ended.
+func (d *Dependencies) Remember(id job.ID, end job.End) { d.recent.add(id, end) }
+
+// EndOf returns how a job ended, if it is one of the last.
+func (d *Dependencies) EndOf(id job.ID) (job.End, bool) { return d.recent.get(id) }
+
+// FollowersOf returns a copy of who waits for a job, by id.
+func (d *Dependencies) FollowersOf(id job.ID) []job.ID { return slices.Clone(d.followers[id]) }
+
+// Follow has a queued job told about what it waits for.
+func (d *Dependencies) Follow(l *Job) {
+	for _, on := range l.Pending {
+		list := d.followers[on.Job]
+		if at, known := slices.BinarySearch(list, l.ID); !known {
+			d.followers[on.Job] = slices.Insert(list, at, l.ID)
+		}
+	}
+	d.CountEdges(l, len(l.Pending))
+}
+
+// Unfollow ends that, for a job that waits for nothing any more or for others.
+func (d *Dependencies) Unfollow(l *Job) {
+	for _, on := range l.Pending {
+		d.RemoveFollower(on.Job, l.ID)
+	}
+	d.CountEdges(l, -len(l.Pending))
+}
+
+func (d *Dependencies) RemoveFollower(of, id job.ID) {
+	list := d.followers[of]
+	if at, known := slices.BinarySearch(list, id); known {
+		list = slices.Delete(list, at, at+1)
+		d.followers[of] = list
+	}
+	if len(list) == 0 {
+		delete(d.followers, of)
+	}
+}
+
+// CountEdges counts dependencies that are not met, by person.
+func (d *Dependencies) CountEdges(l *Job, n int) {
+	uid := l.Person().UID
+	if d.Edges[uid] += n; d.Edges[uid] == 0 {
+		delete(d.Edges, uid)
+	}
+}
+
+// EdgesQuota refuses a job with dependencies where its person's jobs wait for so
+// many others already that each end would cost everybody. Had is how many of them
+// are the job's own.
+func (d *Dependencies) EdgesQuota(j *job.Job, open, had int) *job.Refusal {
+	n := d.Edges[j.Person().UID] - had
+	if open == 0 || n+open <= job.MaxOpenDependencies {
+		return nil
+	}
+	return job.Refuse("policy/dependencies", n, job.MaxOpenDependencies)
+}
+
+// Check verifies that jobs are told about what they wait for, and about nothing
+// else.
+func (d *Dependencies) Check(jobs *Book, breach Breach) {
+	wait, edges := map[job.ID][]job.ID{}, map[int]int{}
+	for _, l := range jobs.Sorted(AnyJob) {
+		id, j := l.ID, l.Job
+		for _, on := range j.Pending {
+			if list := wait[on.Job]; len(list) == 0 || list[len(list)-1] != id {
+				wait[on.Job] = append(list, id)
+			}
+			if jobs.Get(on.Job) == nil {
+				breach(11, "job %d waits for job %d, and there is no such job", id, on.Job)
+			}
+			edges[j.Person().UID]++
+		}
+	}
+	if !maps.EqualFunc(wait, d.followers, slices.Equal) {
+		breach(11, "jobs wait for others as %v, and are told as %v", wait, d.followers)
+	}
+	if !maps.Equal(edges, d.Edges) {
+		breach(11, "the jobs of each person wait for %v, counted are %v", edges, d.Edges)
+	}
+}

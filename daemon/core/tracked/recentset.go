@@ -1,0 +1,48 @@
+package tracked
+
+// recentSet remembers the last so many values by their keys.
+type recentSet[K comparable, V any] struct {
+	size  int
+	of    map[K]slot[V]
+	order []K // as they came; the oldest is at next once it is full; one that was removed is still there
+	next  int
+}
+
+// slot is a value and its place in the order.
+type slot[V any] struct {
+	value V
+	at    int
+}
+
+func newRecentSet[K comparable, V any](size int) recentSet[K, V] {
+	return recentSet[K, V]{size: size, of: map[K]slot[V]{}}
+}
+
+func (r *recentSet[K, V]) get(key K) (V, bool) {
+	s, known := r.of[key]
+	return s.value, known
+}
+
+// add remembers a value, and forgets the oldest where there are too many. A key
+// that is known keeps its place.
+func (r *recentSet[K, V]) add(key K, value V) {
+	if s, known := r.of[key]; known {
+		r.of[key] = slot[V]{value, s.at}
+		return
+	}
+	at := len(r.order)
+	if at < r.size {
+		r.order = append(r.order, key)
+	} else {
+		at = r.next
+		if old := r.order[at]; r.of[old].at == at { // else it was removed, and came again since
+			delete(r.of, old)
+		}
+		r.order[at] = key
+		r.next = (at + 1) % r.size
+	}
+	r.of[key] = slot[V]{value, at}
+}
+
+// remove forgets a key, which takes a place in the order until its turn comes.
+func (r *recentSet[K, V]) remove(key K) { delete(r.of, key) }

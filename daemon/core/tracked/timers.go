@@ -1,0 +1,83 @@
+package tracked
+
+import (
+	"container/heap"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// timer is the moment that a job waits for.
+type timer struct {
+	At time.Time
+	Id job.ID
+}
+
+// timers are jobs that wait for a time, the next one first: a heap, and where
+// each job is in it.
+type timers struct {
+	heap []timer
+	at   map[job.ID]int
+}
+
+func newTimers() timers { return timers{at: map[job.ID]int{}} }
+
+func (t *timers) has(id job.ID) bool {
+	_, ok := t.at[id]
+	return ok
+}
+
+// first returns the next timer; zero where there is none.
+func (t *timers) first() timer {
+	if len(t.heap) == 0 {
+		return timer{}
+	}
+	return t.heap[0]
+}
+
+// set has a job wait for a time.
+func (t *timers) set(id job.ID, at time.Time) {
+	t.remove(id)
+	heap.Push(t, timer{at, id})
+}
+
+// remove forgets a job; one that does not wait changes nothing.
+func (t *timers) remove(id job.ID) {
+	if i, ok := t.at[id]; ok {
+		heap.Remove(t, i)
+	}
+}
+
+// Len, Less, Swap, Push and Pop are for package heap.
+func (t *timers) Len() int { return len(t.heap) }
+
+// Less compares by the wall clock alone: a time that was read from the steady
+// one, too, would come before some others by the one and after them by the other.
+func (t *timers) Less(i, k int) bool {
+	a, b := t.heap[i], t.heap[k]
+	if by := a.At.Round(0).Compare(b.At.Round(0)); by != 0 {
+		return by < 0
+	}
+	return a.Id < b.Id
+}
+
+// Swap exchanges two timers.
+func (t *timers) Swap(i, k int) {
+	t.heap[i], t.heap[k] = t.heap[k], t.heap[i]
+	t.at[t.heap[i].Id], t.at[t.heap[k].Id] = i, k
+}
+
+// Push adds a timer at the end.
+func (t *timers) Push(x any) {
+	added := x.(timer)
+	t.at[added.Id] = len(t.heap)
+	t.heap = append(t.heap, added)
+}
+
+// Pop takes the timer at the end off.
+func (t *timers) Pop() any {
+	last := t.heap[len(t.heap)-1]
+	t.heap = t.heap[:len(t.heap)-1]
+	delete(t.at, last.Id)
+	return last
+}

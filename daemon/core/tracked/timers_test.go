@@ -1,0 +1,37 @@
+package tracked
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// The first timer is the earliest of those that are set, of equal ones that of
+// the lowest id, whatever was set, moved and removed before.
+func TestTimersComeInOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, model := newTimers(), map[job.ID]timer{}
+		for range rapid.IntRange(0, 60).Draw(t, "steps") {
+			id := job.ID(rapid.IntRange(1, 12).Draw(t, "job"))
+			if rapid.Bool().Draw(t, "set") {
+				model[id] = timer{time.Unix(int64(rapid.IntRange(0, 5).Draw(t, "at")), 0), id}
+				a.set(id, model[id].At)
+			} else {
+				delete(model, id)
+				a.remove(id)
+			}
+			want := timer{}
+			for _, m := range model {
+				if earlier := m.At.Compare(want.At); want.Id == 0 || earlier < 0 || earlier == 0 && m.Id < want.Id {
+					want = m
+				}
+			}
+			if got := a.first(); got != want || len(a.heap) != len(model) || len(a.at) != len(model) || a.has(id) != (model[id].Id != 0) {
+				t.Fatalf("the first is %v, want %v, of %v", got, want, model)
+			}
+		}
+	})
+}
