@@ -41,6 +41,17 @@ func (f *foretelling) foretellAll(ctx context.Context, ahead *foresight.Foresigh
 	if ahead == nil {
 		return
 	}
+	f.use(ctx, ahead, func(best *foresight.Foresight) {
+		for i := range list {
+			if !best.ForetellWhile(func() bool { return ctx.Err() == nil }, &list[i]) {
+				return
+			}
+		}
+	})
+}
+
+// use has somebody use a forecast or one that is no older, when it is their turn, unless they leave before.
+func (f *foretelling) use(ctx context.Context, ahead *foresight.Foresight, with func(best *foresight.Foresight)) {
 	f.see(ahead)
 	select {
 	case f.turn <- struct{}{}:
@@ -48,12 +59,7 @@ func (f *foretelling) foretellAll(ctx context.Context, ahead *foresight.Foresigh
 		return
 	}
 	defer func() { <-f.turn }()
-	ahead = f.best(ahead)
-	for i := range list {
-		if !ahead.ForetellWhile(func() bool { return ctx.Err() == nil }, &list[i]) {
-			return
-		}
-	}
+	with(f.best(ahead))
 }
 
 // Course says what becomes of the GPUs. It shares the turn of those who ask when jobs start, as
@@ -63,15 +69,10 @@ func (d *Daemon) Course(ctx context.Context) (job.Course, error) {
 	if err := d.ask(ctx, func(c *core.Core, now time.Time) { ahead = c.Prospect(now) }); err != nil {
 		return job.Course{}, err
 	}
-	f := &d.courses
-	f.see(ahead)
-	select {
-	case f.turn <- struct{}{}:
-	case <-ctx.Done():
-		return job.Course{}, ctx.Err()
-	}
-	defer func() { <-f.turn }()
-	told := f.best(ahead).CourseWhile(func() bool { return ctx.Err() == nil })
+	var told *job.Course
+	d.courses.use(ctx, ahead, func(best *foresight.Foresight) {
+		told = best.CourseWhile(func() bool { return ctx.Err() == nil })
+	})
 	if told == nil {
 		return job.Course{}, ctx.Err()
 	}

@@ -60,12 +60,9 @@ func (d *Daemon) Explain(ctx context.Context, id job.ID, person int, tries bool)
 
 // begin finds out when the job of a trial starts as it is.
 func (f *foretelling) begin(ctx context.Context, t *foresight.Trial) bool {
-	f.see(t.Ahead)
-	select {
-	case f.turn <- struct{}{}:
-	case <-ctx.Done():
-		return false
-	}
-	defer func() { <-f.turn }()
-	return t.BeginWhile(func() bool { return ctx.Err() == nil }, f.best(t.Ahead))
+	began := false
+	f.use(ctx, t.Ahead, func(best *foresight.Foresight) {
+		began = t.BeginWhile(func() bool { return ctx.Err() == nil }, best)
+	})
+	return began
 }

@@ -12,7 +12,7 @@ import (
 // placed.
 func (c *Core) spawn(array *tracked.Job, now time.Time) *tracked.Job {
 	a := array.Job
-	waits := c.since(a).Add(array.Account.Capped(a.Request.QuotaMilli(), sched.At(now)) - a.Capped)
+	waits := c.queue.since(a).Add(array.Account.Capped(a.Request.QuotaMilli(), sched.At(now)) - a.Capped)
 	t := job.Job{
 		ID: c.jobs.Next(), Owner: a.Owner, Label: a.Label, Request: a.Request,
 		SubmittedAt: a.SubmittedAt, State: job.Queued, ChangedAt: now,
@@ -24,13 +24,13 @@ func (c *Core) spawn(array *tracked.Job, now time.Time) *tracked.Job {
 	c.jobs.Claim(t.ID)
 	counts := a.Tasks.Pass()
 	a.Tasks = &counts
-	c.planning.Take(a.ID)
-	c.turn(array, now)
+	c.queue.Take(a.ID)
+	c.queue.turn(array, now)
 	if counts.Next == a.Request.Array.Size() {
 		c.move(array, job.Spawned, now)
 	}
 	l := c.adopt(&t)
-	c.markCapped(l, now)
+	c.queue.markCapped(l, now)
 	c.jobs.EnterQueue(l)
 	return l
 }
@@ -53,7 +53,7 @@ func (c *Core) settle(l *tracked.Job, now time.Time) {
 	}
 	if l.Throttle.Left++; l.Throttle.Left == 1 {
 		if array := c.jobs.Get(l.Task.Array); array != nil && array.State == job.Queued {
-			c.turn(array, now)
+			c.queue.turn(array, now)
 		}
 	}
 }
@@ -77,7 +77,7 @@ func (c *Core) taskEnded(l *tracked.Job, now time.Time) {
 	c.step.markDirtyQuietly(array)
 	if started && array.TooManyFailed() {
 		c.step.markDirty(array) // which is logged
-		c.consider(array, now)
+		c.queue.consider(array, now)
 	}
 	c.endArray(array, now)
 }
@@ -135,7 +135,7 @@ func (c *Core) cancelTask(array *tracked.Job, index int, by string, now time.Tim
 	}
 	j.Tasks = &counts
 	c.step.markDirty(array)
-	c.planning.Take(j.ID)
+	c.queue.Take(j.ID)
 	if counts.Next == j.Request.Array.Size() {
 		c.move(array, job.Spawned, now)
 		c.endArray(array, now)

@@ -61,7 +61,7 @@ func (c *Core) eachOf(list []*tracked.Job, e Command, now time.Time) (first *job
 
 // waiter is the job whose reasons to wait a job has: itself, or, of an array whose tasks are all jobs, the first of
 // those that wait again and nobody holds, or else the first; nil where it does not wait.
-func (c *Core) waiter(l *tracked.Job) *tracked.Job {
+func (c *state) waiter(l *tracked.Job) *tracked.Job {
 	if l.State != job.Spawned {
 		if l.State == job.Queued || l.Action == tracked.InLine {
 			return l

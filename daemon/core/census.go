@@ -3,55 +3,42 @@ package core
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // Census counts the jobs that have not ended, and what so many users have: the others'
 // is added up. With none no user is named.
-func (c *Core) Census(users int) job.Census {
+func (c *state) Census(users int) job.Census {
 	n := job.Census{Jobs: map[job.Standing]int{}}
 	of := map[string]job.UserCensus{}
 	for id, l := range c.jobs.All() {
-		j := l.Job
-		n.Jobs[job.Standing{State: j.State, Class: j.Request.Priority.Class}]++
-		if j.State == job.Queued {
-			n.Oldest, n.Held = c.countQueued(id, j, &n)
+		n.Jobs[job.Standing{State: l.State, Class: l.Request.Priority.Class}]++
+		switch {
+		case l.State != job.Queued:
+		case c.queue.Has(id):
+			n.Oldest = job.Earlier(n.Oldest, l.QueuedAt)
+		default:
+			n.Held++
 		}
-		if users > 0 {
-			name := j.Person().User
-			of[name] = countFor(of[name], name, j)
+		if users == 0 {
+			continue
 		}
+		name := l.Person().User
+		u := of[name]
+		switch u.Name = name; {
+		case l.State == job.Queued:
+			u.Queued++
+		case l.State.Live():
+			u.Active++
+			for _, g := range l.Attempt.GPUs {
+				u.Milli += g.Share()
+			}
+		}
+		of[name] = u
 	}
 	n.Users = mostFirst(of, users)
 	return n
-}
-
-// countQueued returns the census's Oldest and Held with one more queued job.
-func (c *Core) countQueued(id job.ID, j *job.Job, n *job.Census) (oldest time.Time, held int) {
-	switch {
-	case !c.planning.Has(id):
-		return n.Oldest, n.Held + 1
-	case n.Oldest.IsZero() || j.QueuedAt.Before(n.Oldest):
-		return j.QueuedAt, n.Held
-	}
-	return n.Oldest, n.Held
-}
-
-// countFor returns what a user has with one more job.
-func countFor(u job.UserCensus, name string, j *job.Job) job.UserCensus {
-	u.Name = name
-	switch {
-	case j.State == job.Queued:
-		u.Queued++
-	case j.State.Live():
-		u.Active++
-		for _, g := range j.Attempt.GPUs {
-			u.Milli += g.Share()
-		}
-	}
-	return u
 }
 
 // mostFirst lists so many users, those with the most first, and the others as one.

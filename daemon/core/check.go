@@ -9,7 +9,7 @@ import (
 
 // Check verifies invariants 1 to 4 and 11 of the package and returns every breach
 // with the number. Tests call it after each step.
-func (c *Core) Check() error {
+func (c *state) Check() error {
 	var p job.Problems
 	breach := func(invariant int, format string, args ...any) {
 		p = append(p, job.Text(fmt.Sprintf("invariant %d: ", invariant)+fmt.Sprintf(format, args...)))
@@ -17,7 +17,7 @@ func (c *Core) Check() error {
 	for id, l := range c.jobs.All() {
 		c.checkJob(id, l, breach)
 	}
-	c.checkHeld(breach)
+	c.jobs.CheckHeld(breach)
 	c.starts.Check(&c.jobs, breach)
 	c.jobs.CheckCounts(breach)
 	c.jobs.CheckThrottles(breach)
@@ -30,7 +30,7 @@ func (c *Core) Check() error {
 }
 
 // checkJob verifies that what is known of one job goes together.
-func (c *Core) checkJob(id job.ID, l *tracked.Job, breach tracked.Breach) {
+func (c *state) checkJob(id job.ID, l *tracked.Job, breach tracked.Breach) {
 	j := l.Job
 	if j.ID != id || !j.State.Valid() || j.State.Terminal() {
 		breach(1, "job %d is kept as %d in state %s", id, j.ID, j.State)
@@ -45,8 +45,8 @@ func (c *Core) checkJob(id job.ID, l *tracked.Job, breach tracked.Breach) {
 	switch {
 	case j.State == job.Spawned:
 	case j.State == job.Queued:
-		if free := mayStart(j); c.planning.Has(id) != (free && !c.jobs.HasTimer(id)) {
-			breach(1, "job %d is in the queue: %t; held %q, too many failed: %t, waits for %d jobs, for a time %t", id, c.planning.Has(id), j.Held, j.TooManyFailed(), len(j.Pending), c.jobs.HasTimer(id))
+		if free := mayStart(j); c.queue.Has(id) != (free && !c.jobs.HasTimer(id)) {
+			breach(1, "job %d is in the queue: %t; held %q, too many failed: %t, waits for %d jobs, for a time %t", id, c.queue.Has(id), j.Held, j.TooManyFailed(), len(j.Pending), c.jobs.HasTimer(id))
 		}
 		if l.Action != tracked.NoAction {
 			breach(3, "job %d is queued with an action under way", id)
@@ -59,41 +59,21 @@ func (c *Core) checkJob(id job.ID, l *tracked.Job, breach tracked.Breach) {
 	}
 }
 
-// checkHeld verifies that jobs hold what they asked, and no GPU is given out twice.
-func (c *Core) checkHeld(breach tracked.Breach) {
-	shares := map[string]int{}
-	for id, l := range c.jobs.AllActive() {
-		j, sum := l.Job, 0
-		if j.Attempt == nil {
-			continue // which checkJob tells
-		}
-		for _, r := range j.Attempt.GPUs {
-			sum += r.Share()
-			if shares[r.UUID] += r.Share(); shares[r.UUID] > job.WholeGPU {
-				breach(2, "GPU %s is given out to %d milli, with job %d", r.UUID, shares[r.UUID], id)
-			}
-		}
-		if sum != j.Request.GPUMilli || len(j.Attempt.GPUs) != j.Request.Devices() {
-			breach(2, "job %d holds %d milli on %d GPUs and asked %d", id, sum, len(j.Attempt.GPUs), j.Request.GPUMilli)
-		}
-	}
-}
-
 // checkQueue verifies that the queue has no job but those that are known.
-func (c *Core) checkQueue(breach tracked.Breach) {
+func (c *state) checkQueue(breach tracked.Breach) {
 	queue := 0
 	for id := range c.jobs.All() {
-		if c.planning.Has(id) {
+		if c.queue.Has(id) {
 			queue++
 		}
 	}
-	if queue != c.planning.Len() {
-		breach(11, "the queue has %d jobs of which %d are known", c.planning.Len(), queue)
+	if queue != c.queue.Len() {
+		breach(11, "the queue has %d jobs of which %d are known", c.queue.Len(), queue)
 	}
 }
 
 // checkArray verifies the counts of an array.
-func (c *Core) checkArray(j *job.Job, breach tracked.Breach) {
+func (c *state) checkArray(j *job.Job, breach tracked.Breach) {
 	if live := len(c.jobs.Tasks(j.ID)); live != j.Tasks.Live {
 		breach(11, "array %d counts %d tasks and has %d", j.ID, j.Tasks.Live, live)
 	}

@@ -12,7 +12,7 @@ import (
 // What Check finds has the number of the invariant that does not hold.
 func TestCheckNamesTheInvariant(t *testing.T) {
 	for number, damage := range map[string]func(c *Core, l *tracked.Job){
-		"1": func(c *Core, l *tracked.Job) { c.planning.Remove(l.ID) },
+		"1": func(c *Core, l *tracked.Job) { c.queue.Remove(l.ID) },
 		"2": func(c *Core, l *tracked.Job) {
 			l.State, l.Attempt = job.Running, &job.Attempt{Number: 1}
 			c.jobs.Sort(l)

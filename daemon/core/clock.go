@@ -44,7 +44,7 @@ func (c *Core) clockSet(by time.Duration, now time.Time) {
 		}
 		c.step.markDirtyQuietly(l)
 		if l.State == job.Queued {
-			c.consider(l, now)
+			c.queue.consider(l, now)
 		}
 	}
 	c.step.replan()

@@ -137,22 +137,12 @@ func (c *Core) requestStop(l *tracked.Job, cause job.StopCause, by string, now t
 }
 
 // signal reports whether a signal may be sent to a job now.
-func (c *Core) signal(l *tracked.Job, who job.Actor) *job.Refusal {
+func (c *state) signal(l *tracked.Job, who job.Actor) *job.Refusal {
 	switch {
-	case len(c.reached(l, who)) > 0:
+	case len(c.jobs.Reached(l, who)) > 0:
 		return nil
 	case l.Tasks != nil:
 		return job.Refuse("conflict/no-task-runs", l.Called())
 	}
 	return job.Refuse("conflict/no-signal", l.Called(), l.Shown())
-}
-
-// reached returns the jobs that get a signal for a job: the job itself, or the tasks of an array that run.
-func (c *Core) reached(l *tracked.Job, who job.Actor) (ids []job.ID) {
-	for _, r := range append(c.jobs.Tasks(l.ID), l) {
-		if r.State == job.Running && who.MayControl(r.Job) { // the owner's number may be another's by now
-			ids = append(ids, r.ID)
-		}
-	}
-	return ids
 }

@@ -26,32 +26,8 @@ func (c *Core) commands(e Commands, now time.Time) Reply {
 		}
 		r.Each[i].Refusal = c.command(Command{Who: e.Who, What: what}, now)
 		if what.Kind == job.CommandSignal && r.Each[i].Refusal == nil {
-			r.Each[i].Reached = c.reached(c.jobs.Get(what.Job), e.Who)
+			r.Each[i].Reached = c.jobs.Reached(c.jobs.Get(what.Job), e.Who)
 		}
 	}
 	return r
-}
-
-// answerEach fills in what a reply shows of the jobs that something was done to, as they are after the
-// step. Of those that wait the first are told why, as in a listing.
-func (c *Core) answerEach(r *Reply, now time.Time) {
-	views, explained := make([]job.JobView, len(r.Each)), 0
-	for i := range r.Each {
-		l := c.jobs.Get(r.of[i])
-		if l == nil || r.Each[i].Refusal != nil {
-			continue
-		}
-		views[i] = c.show(l, now)
-		r.Each[i].Job = &views[i]
-		w := c.waiter(l)
-		if w == nil {
-			continue
-		}
-		if explained == 0 {
-			c.placements(now)
-		}
-		if explained++; explained <= maxExplained {
-			views[i].Reasons = c.explain(w)
-		}
-	}
 }

@@ -11,33 +11,39 @@ import (
 	"github.com/gpusched/gpusched/daemon/core/starts"
 	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
 )
 
 // Core is the state of the scheduler. It must be used by one goroutine.
 type Core struct {
+	state
+	step stepBuffer
+}
+
+// state is the books of the scheduler. Its methods tell what is in them and what they allow; what a step changes
+// is recorded by Core's alone.
+type state struct {
 	policy    site.Policy
 	systemd   systemd
 	jobs      tracked.Book
-	planning  planning
-	estimates estimates.Book
-	requests  tracked.Requests
 	deps      tracked.Dependencies
+	requests  tracked.Requests
+	queue     queue
+	estimates estimates.Book
 	gpus      gpus.Book
 	starts    starts.Places
 	troubles  starts.Troubles
 	accounts  accounts.Book
 	messages  outbox.Book
-	step      stepBuffer
 }
 
 // New makes a core from what is on record. It places nothing until it has been
 // told by Listed which units exist. Boot is the id of the running boot.
 func New(p site.Policy, boot string, r job.Restored) *Core {
-	c := &Core{
-		policy: p, systemd: newSystemd(boot, r.Alive), step: newStepBuffer(), starts: starts.NewPlaces(),
-		jobs: tracked.NewBook(r.NextID), deps: tracked.NewDependencies(), planning: newPlanning(),
-		requests: tracked.NewRequests(r.Done),
-	}
+	c := &Core{step: newStepBuffer(), state: state{
+		policy: p, systemd: newSystemd(boot, r.Alive), starts: starts.NewPlaces(), jobs: tracked.NewBook(r.NextID),
+		deps: tracked.NewDependencies(), requests: tracked.NewRequests(r.Done), messages: outbox.NewBook(r.Owed),
+	}}
 	c.estimates = estimates.NewBook(&c.policy, &c.jobs, c.step.record, c.step.markDirtyQuietly, r.Predictions)
 	c.gpus = gpus.NewBook(&c.policy, &c.jobs, c.systemd.bootID)
 	c.gpus.Reservations = gpus.NewReservations(r.Reservations, r.NextReservation)
@@ -46,11 +52,14 @@ func New(p site.Policy, boot string, r job.Restored) *Core {
 		Listed: c.systemd.listed, RanUntil: c.ranUntil, Record: c.step.record, Mark: c.step.markDirtyQuietly,
 	}
 	c.accounts = accounts.NewBook(&c.policy, &c.jobs, &c.gpus, shell, r.Usage)
+	c.queue = queue{
+		Queue: sched.NewQueue(), Planner: sched.NewPlanner(), policy: &c.policy, systemd: &c.systemd, step: &c.step,
+		jobs: &c.jobs, gpus: &c.gpus, accounts: &c.accounts, estimates: &c.estimates,
+	}
 	c.restoreAll(&r)
 	for _, g := range r.GPUs {
 		c.gpus.Restore(g)
 	}
-	c.messages = outbox.NewBook(r.Owed)
 	return c
 }
 
@@ -66,14 +75,14 @@ func (c *Core) restoreAll(r *job.Restored) {
 		case len(j.Pending) > 0:
 			pending = append(pending, j.ID)
 		default:
-			c.enqueue(l, time.Time{})
+			c.queue.enqueue(l, time.Time{})
 		}
 	}
 	for _, id := range pending {
 		l := c.jobs.Get(id)
 		l.Pending = c.stillOpen(l.Pending)
 		c.deps.Follow(l)
-		c.enqueue(l, time.Time{})
+		c.queue.enqueue(l, time.Time{})
 	}
 }
 
@@ -132,12 +141,12 @@ func (c *Core) Step(ev Event, now time.Time) Effects {
 	c.step.begin(ev)
 	c.apply(ev, now)
 	for c.step.takeReplan() { // a pass may be news itself, for who waits for a job's start
-		c.planning.changed()
+		c.queue.changed()
 		c.schedule(now)
-		c.accounts.CountCapped(c.planning.Accounts(), now)
+		c.accounts.CountCapped(c.queue.Accounts(), now)
 		c.accounts.ChargeMachine(now)
-		wanted := func(memory []bool) []bool { return c.planning.Wanted(c.snapshot(now), memory) }
-		c.planning.replanBy(c.accounts.ChargeSharers(wanted, now))
+		wanted := func(memory []bool) []bool { return c.queue.Wanted(c.queue.snapshot(now), memory) }
+		c.queue.replanBy(c.accounts.ChargeSharers(wanted, now))
 	}
 	if !c.systemd.leaving() { // else what is owed waits on record
 		for _, n := range c.messages.Send(now) {
@@ -205,7 +214,7 @@ func (c *Core) apply(ev Event, now time.Time) {
 func (c *Core) finish(now time.Time) Effects {
 	out, over := c.step.end()
 	if len(out.Records) > 0 {
-		c.planning.changed()
+		c.queue.changed()
 	}
 	for i := range out.Replies {
 		c.answer(&out.Replies[i], now)
@@ -216,20 +225,31 @@ func (c *Core) finish(now time.Time) Effects {
 	return out
 }
 
-// answer fills in what a reply shows of a job; nothing where it has ended before the step.
+// answer fills in what a reply shows of the jobs that something was done to, as they are after the step; nothing
+// of one that ended before it. Of those that wait the first are told why, as in a listing.
 func (c *Core) answer(r *Reply, now time.Time) {
-	if r.Each != nil {
-		c.answerEach(r, now)
-		return
+	explained := 0
+	show := func(id job.ID) *job.JobView {
+		l := c.jobs.Get(id)
+		if l == nil {
+			return nil
+		}
+		v := c.show(l, now)
+		if w := c.waiter(l); w != nil && !r.brief && explained < maxExplained {
+			if explained++; explained == 1 {
+				c.queue.placements(now)
+			}
+			v.Reasons = c.explain(w)
+		}
+		return &v
 	}
-	l := c.jobs.Get(r.ID)
-	if l == nil {
-		return
+	if r.Each == nil {
+		r.Job = show(r.ID)
 	}
-	r.Job = new(c.show(l, now))
-	if w := c.waiter(l); w != nil && !r.brief {
-		c.placements(now)
-		r.Job.Reasons = c.explain(w)
+	for i := range r.Each {
+		if r.Each[i].Refusal == nil {
+			r.Each[i].Job = show(r.of[i])
+		}
 	}
 }
 
@@ -240,13 +260,13 @@ func (c *Core) move(l *tracked.Job, to job.State, now time.Time) {
 		panic("core: job " + l.ID.String() + " can't go from " + string(l.State) + " to " + string(to))
 	}
 	if l.State == job.Queued {
-		c.dequeue(l, now)
+		c.queue.dequeue(l, now)
 		c.deps.Unfollow(l)
 		l.Pending = nil
 	}
 	l.State, l.ChangedAt = to, now
 	if to == job.Queued {
-		c.enqueue(l, now)
+		c.queue.enqueue(l, now)
 	}
 	c.jobs.Sort(l)
 	c.step.markDirty(l)

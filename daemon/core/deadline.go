@@ -14,12 +14,12 @@ func (c *Core) tick(e Tick, now time.Time) {
 	if e.Clock != 0 {
 		c.clockSet(e.Clock, now)
 	}
-	c.due(now)
+	c.queue.due(now)
 	c.expire(now)
 	for _, s := range c.starts.Since(now.Add(-starts.SlowStart)) {
 		c.slowed(s, "", now)
 	}
-	if !c.planning.replanAt().IsZero() && !now.Before(c.planning.replanAt()) {
+	if !c.queue.replanAt().IsZero() && !now.Before(c.queue.replanAt()) {
 		c.step.replan()
 	}
 	if c.systemd.listed() { // else a unit may still tell how long it has really run
@@ -35,19 +35,19 @@ func (c *Core) tick(e Tick, now time.Time) {
 func (c *Core) tickActive(retry bool, now time.Time) {
 	for _, id := range slices.Clone(c.jobs.ActiveIDs()) {
 		l := c.jobs.Get(id)
-		if due := c.demandAt(l); !due.IsZero() && !now.Before(due) {
+		if due := c.queue.demandAt(l); !due.IsZero() && !now.Before(due) {
 			c.lookForDemand(l, now)
 		}
-		if due := c.goesOnAt(l); !due.IsZero() && !now.Before(due) {
+		if due := c.queue.goesOnAt(l); !due.IsZero() && !now.Before(due) {
 			c.goOn(l, now)
 		}
-		if due := c.warnAt(l.Job); !due.IsZero() && !now.Before(due) {
+		if due := c.systemd.warnAt(l.Job); !due.IsZero() && !now.Before(due) {
 			c.warn(l, now)
 		}
 		if !awaitsWarning(l.Job) {
 			c.stopDue(l, now)
 		}
-		if due := c.killAt(l.Job); !due.IsZero() && !now.Before(due) {
+		if due := c.systemd.killAt(l.Job); !due.IsZero() && !now.Before(due) {
 			c.systemd.warnAgain(id, now.Add(warnUnheard))
 			c.step.act(Signal{Job: id, Attempt: l.Attempt.Number, Signal: job.SIGKILL, Whose: whose(l.Job)})
 		}
@@ -104,19 +104,19 @@ func (c *Core) expire(now time.Time) {
 
 // Deadline is when the next Tick is needed; zero: not before something else
 // happens.
-func (c *Core) Deadline() time.Time {
+func (c *state) Deadline() time.Time {
 	var first time.Time
 	sooner := func(t time.Time) { first = job.Earlier(first, t) }
 	if c.systemd.listed() { // as in tick
 		for _, l := range c.jobs.AllActive() {
-			sooner(c.warnAt(l.Job))
+			sooner(c.systemd.warnAt(l.Job))
 			if !awaitsWarning(l.Job) {
 				sooner(limitAt(l.Job))
 				sooner(stopAt(l.Job))
 			}
-			sooner(c.killAt(l.Job))
-			sooner(c.goesOnAt(l))
-			sooner(c.demandAt(l))
+			sooner(c.systemd.killAt(l.Job))
+			sooner(c.queue.goesOnAt(l))
+			sooner(c.queue.demandAt(l))
 		}
 	}
 	c.starts.Deadlines(sooner)
@@ -127,7 +127,7 @@ func (c *Core) Deadline() time.Time {
 	if !c.systemd.leaving() { // as in Step
 		sooner(c.messages.Due())
 	}
-	sooner(c.planning.replanAt())
+	sooner(c.queue.replanAt())
 	c.gpus.Deadlines(sooner)
 	return first
 }

@@ -34,7 +34,7 @@ func (c *Core) oweMessages(l *tracked.Job, event job.NotifyEvent, now time.Time)
 }
 
 // findEnd returns where the job of a dependency stands.
-func (c *Core) findEnd(id job.ID, known map[job.ID]job.End) (job.End, bool) {
+func (c *state) findEnd(id job.ID, known map[job.ID]job.End) (job.End, bool) {
 	if l := c.jobs.Get(id); l != nil {
 		return job.End{State: l.State, Started: l.Began}, true
 	}
@@ -46,7 +46,7 @@ func (c *Core) findEnd(id job.ID, known map[job.ID]job.End) (job.End, bool) {
 }
 
 // pending returns the dependencies that are not met yet.
-func (c *Core) pending(list []job.Dependency, known map[job.ID]job.End) ([]job.Dependency, *job.Refusal) {
+func (c *state) pending(list []job.Dependency, known map[job.ID]job.End) ([]job.Dependency, *job.Refusal) {
 	var open []job.Dependency
 	for _, d := range list {
 		end, ok := c.findEnd(d.Job, known)
@@ -67,7 +67,7 @@ func (c *Core) pending(list []job.Dependency, known map[job.ID]job.End) ([]job.D
 // met is not written with each of those who waited: it follows from where the
 // other job stands. One that has ended has met it, since a job that can't get what
 // it waits for ends in the same step.
-func (c *Core) stillOpen(list []job.Dependency) []job.Dependency {
+func (c *state) stillOpen(list []job.Dependency) []job.Dependency {
 	var open []job.Dependency
 	for _, d := range list {
 		l := c.jobs.Get(d.Job)
@@ -121,7 +121,7 @@ func (c *Core) updateFollower(f *tracked.Job, on job.ID, end job.End, now time.T
 	}
 	if len(open) == 0 {
 		c.step.markDirtyQuietly(f) // the others' rows are as they were, see stillOpen
-		c.consider(f, now)
+		c.queue.consider(f, now)
 	}
 }
 
@@ -140,7 +140,7 @@ func (c *Core) endUnmet(l *tracked.Job, why job.Message, now time.Time) {
 
 // isCycle reports whether a job would wait for itself if it waited for these. An
 // array waits for its tasks, whatever they wait for.
-func (c *Core) isCycle(id job.ID, list []job.Dependency) bool {
+func (c *state) isCycle(id job.ID, list []job.Dependency) bool {
 	seen := map[job.ID]bool{}
 	var todo []*tracked.Job
 	meet := func(l *tracked.Job) {

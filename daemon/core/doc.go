@@ -10,6 +10,12 @@
 // The core never reads a clock, never does I/O, starts no goroutine and holds
 // no lock: one goroutine owns it.
 //
+// What it knows is in books, whose fields their own methods alone touch: of jobs
+// (tracked), GPUs (gpus), accounts, estimates, starts and messages (outbox), each a
+// package below, and of the queue and systemd here. Methods of state only tell what is
+// in them and what they allow. What changes a record, or wants something done, is a
+// method of Core.
+//
 // Invariants (Check verifies 1 to 4 and 11, and names the number):
 //
 //  1. Every job that is known and has not ended is in exactly one state; the

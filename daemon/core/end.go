@@ -133,7 +133,7 @@ func leftRunning(n int) job.Message {
 // nextPlace is where the job returns to the queue if it is to have another attempt: it made
 // room for another, its owner said so, its time was up, the machine took it or its GPU is
 // at fault, or it failed and may try again.
-func (c *Core) nextPlace(l *tracked.Job, r *job.Result, now time.Time) requeueAt {
+func (c *state) nextPlace(l *tracked.Job, r *job.Result, now time.Time) requeueAt {
 	j := l.Job
 	switch {
 	case j.Stop == job.StopCancel:
@@ -173,7 +173,7 @@ func (c *Core) backOff(l *tracked.Job, r *job.Result, place requeueAt, now time.
 }
 
 // result is finalResult with the name of the job that has a part in it.
-func (c *Core) result(j *job.Job) job.Result {
+func (c *state) result(j *job.Job) job.Result {
 	r := finalResult(j)
 	if name := c.jobs.Called(r.For); r.For != 0 && name != r.For.String() {
 		r.ForName = name

@@ -12,13 +12,13 @@ import (
 const maxAhead = 10
 
 // Explained lists what goes before a waiting job. It reports false where the job is not in the queue.
-func (c *Core) Explained(id job.ID, now time.Time) (out job.Explained, waits bool) {
-	if !c.planning.Has(id) || !c.systemd.listed() {
+func (c *state) Explained(id job.ID, now time.Time) (out job.Explained, waits bool) {
+	if !c.queue.Has(id) || !c.systemd.listed() {
 		return out, false
 	}
-	c.placements(now) // other views of the queue forget for which jobs GPUs are kept
-	kept := c.planning.Kept()
-	list, all := c.planning.Ahead(c.snapshot(now), c.planning.Queue, id, maxAhead)
+	c.queue.placements(now) // other views of the queue forget for which jobs GPUs are kept
+	kept := c.queue.Kept()
+	list, all := c.queue.Ahead(c.queue.snapshot(now), c.queue.Queue, id, maxAhead)
 	out.More = all - len(list)
 	for _, a := range list {
 		j := c.jobs.Get(a.ID).Job
@@ -31,9 +31,9 @@ func (c *Core) Explained(id job.ID, now time.Time) (out job.Explained, waits boo
 }
 
 // Trial returns the changes to try of a job that waits for room; nil where there are none.
-func (c *Core) Trial(id job.ID, now time.Time) *foresight.Trial {
+func (c *state) Trial(id job.ID, now time.Time) *foresight.Trial {
 	l := c.jobs.Get(id)
-	if l == nil || !c.planning.Has(id) || !c.systemd.listed() {
+	if l == nil || !c.queue.Has(id) || !c.systemd.listed() {
 		return nil
 	}
 	free := l.Request
@@ -51,7 +51,7 @@ func (c *Core) Trial(id job.ID, now time.Time) *foresight.Trial {
 }
 
 // changedTo is what a job would ask after a change, if it may.
-func (c *Core) changedTo(j *job.Job, w *job.Sooner, now time.Time) (job.Request, bool) {
+func (c *state) changedTo(j *job.Job, w *job.Sooner, now time.Time) (job.Request, bool) {
 	s := job.Submission{Owner: j.Owner, Principal: j.Principal, Label: j.Label, Request: j.Request}
 	w.Change.Apply(&s)
 	if s.Request.DefaultedMem && w.Change.GPUMilli != nil {
@@ -67,5 +67,5 @@ func (c *Core) changedTo(j *job.Job, w *job.Sooner, now time.Time) (job.Request,
 	if w.Any.Load {
 		s.Request.MaxLoadPercent, s.Request.MaxUsedPercent = 0, 0
 	}
-	return s.Request, c.admitChange(&s, true, c.snapshot(now)) == nil
+	return s.Request, c.admitChange(&s, true, c.queue.snapshot(now)) == nil
 }

@@ -15,25 +15,25 @@ import (
 
 // latestEnd is when a running job ends by its time limit, if it goes on now, or by what is
 // expected of it where it has none.
-func (c *Core) latestEnd(l *tracked.Job, now time.Time) sched.Instant {
+func (q *queue) latestEnd(l *tracked.Job, now time.Time) sched.Instant {
 	limit := l.Request.TimeLimit
 	if limit == 0 {
-		return sched.At(c.estimates.ExpectedEnd(l, now))
+		return sched.At(q.estimates.ExpectedEnd(l, now))
 	}
-	return sched.At(now).Add(max(0, limit.Duration()-c.ranSoFar(l.Job, now)))
+	return sched.At(now).Add(max(0, limit.Duration()-ranSoFar(l.Job, now)))
 }
 
 // putsOff finds a waiting job of somebody else whose planned start would come later if the
 // running job ended at `to` instead of `from`.
-func (c *Core) putsOff(l *tracked.Job, from, to sched.Instant, now time.Time) (sched.BackfillReservation, bool) {
-	if to <= from || c.planning.Len() == 0 {
+func (q *queue) putsOff(l *tracked.Job, from, to sched.Instant, now time.Time) (sched.BackfillReservation, bool) {
+	if to <= from || q.Len() == 0 {
 		return sched.BackfillReservation{}, false
 	}
-	before := slices.Clone(c.plannedStarts(l, from, now))
-	after := c.plannedStarts(l, to, now)
+	before := slices.Clone(q.plannedStarts(l, from, now))
+	after := q.plannedStarts(l, to, now)
 	for _, w := range before {
 		was := lastOf(before, w.Job)
-		if c.jobs.Get(w.Job).Account != l.Account && was != sched.Never && lastOf(after, w.Job) > was {
+		if q.jobs.Get(w.Job).Account != l.Account && was != sched.Never && lastOf(after, w.Job) > was {
 			return sched.BackfillReservation{Job: w.Job, At: was}, true
 		}
 	}
@@ -45,8 +45,8 @@ const planWork = 5000
 
 // plannedStarts are the starts that are planned if a running job ends then, and the others as
 // expected, no later, and suspended ones so long after they go on: valid until the planner's next pass.
-func (c *Core) plannedStarts(l *tracked.Job, end sched.Instant, now time.Time) []sched.BackfillReservation {
-	s := c.snapshot(now)
+func (q *queue) plannedStarts(l *tracked.Job, end sched.Instant, now time.Time) []sched.BackfillReservation {
+	s := q.snapshot(now)
 	for i := range s.Running {
 		r := &s.Running[i]
 		switch r.Late = 0; {
@@ -58,8 +58,8 @@ func (c *Core) plannedStarts(l *tracked.Job, end sched.Instant, now time.Time) [
 			r.End = r.End.Add(time.Duration(r.Still - s.Now))
 		}
 	}
-	c.jobs.Walk(c.planning.Len() + planWork)
-	return c.planning.PlannedStarts(s, c.planning.Queue, l.Account.Groups)
+	q.jobs.Walk(q.Len() + planWork)
+	return q.PlannedStarts(s, q.Queue, l.Account.Groups)
 }
 
 // lastOf is the last of the planned starts of a job, sched.Never where there is none.

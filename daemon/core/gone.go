@@ -30,7 +30,7 @@ func (c *Core) holdGone(gone string, heir job.Account, now time.Time) {
 	for _, o := range c.jobs.Sorted(waits) {
 		if name := o.NameOf(heir.UID); o.Heir == nil && name != nil && *name == gone {
 			c.keepFrom(o, heir)
-			c.consider(o, now)
+			c.queue.consider(o, now)
 		}
 	}
 }
@@ -46,7 +46,7 @@ func (c *Core) keepFrom(l *tracked.Job, heir job.Account) {
 
 // WaitingAccounts returns the accounts as which jobs of a query wait, as the first job of each number has them on
 // record: one that was renamed since has its old name there.
-func (c *Core) WaitingAccounts(q job.Query, now time.Time) (list []job.Account) {
+func (c *state) WaitingAccounts(q job.Query, now time.Time) (list []job.Account) {
 	first := map[int]*tracked.Job{}
 	selected, _ := c.selected(&q, now)
 	for _, l := range selected {

@@ -19,22 +19,22 @@ const (
 
 // fillGPUMem puts in the amount where a submission leaves it to earlier runs: 0 where none is
 // known.
-func (c *Core) fillGPUMem(s *job.Submission, now time.Time) {
+func (q *queue) fillGPUMem(s *job.Submission, now time.Time) {
 	r := &s.Request
 	if r.GPUMemBytes != job.AutoGPUMem {
 		return
 	}
 	r.AutoMem, r.GPUMemBytes = true, 0
-	if peak := c.estimates.Memory(sched.KindOf(c.accounts.Of(s.Owner, s.Principal).UID, r)); peak > 0 {
-		r.GPUMemBytes = c.withMargin(peak, autoMarginPercent, r, now)
+	if peak := q.estimates.Memory(sched.KindOf(q.accounts.Of(s.Owner, s.Principal).UID, r)); peak > 0 {
+		r.GPUMemBytes = q.withMargin(peak, autoMarginPercent, r, now)
 	}
 }
 
 // withMargin is so much more in whole steps, and no more than a GPU of those that the
 // request allows has for jobs.
-func (c *Core) withMargin(peak, percent int64, r *job.Request, now time.Time) int64 {
+func (q *queue) withMargin(peak, percent int64, r *job.Request, now time.Time) int64 {
 	amount := (peak + peak/100*percent + autoStep - 1) / autoStep * autoStep
-	s := c.snapshot(now)
+	s := q.snapshot(now)
 	if len(s.GPUs) == 0 {
 		return amount
 	}
@@ -43,21 +43,21 @@ func (c *Core) withMargin(peak, percent int64, r *job.Request, now time.Time) in
 
 // settleMemory notes for which part of a GPU's memory a job counts that was submitted before
 // the GPUs had been read. It reports whether that was known only now.
-func (c *Core) settleMemory(l *tracked.Job, now time.Time) bool {
+func (q *queue) settleMemory(l *tracked.Job, now time.Time) bool {
 	r := &l.Request
 	if r.MemMilli > 0 || r.Part() == 0 || r.GPUMemBytes <= 0 {
 		return false
 	}
-	part := sched.MemoryPart(c.snapshot(now), r)
+	part := sched.MemoryPart(q.snapshot(now), r)
 	if part == 0 {
 		return false
 	}
-	c.settleCapped(l, now)
+	q.settleCapped(l, now)
 	r.MemMilli = part
-	c.markCapped(l, now)
-	c.step.markDirtyQuietly(l)
-	c.planning.Remove(l.ID)
-	c.planning.Push(c.waiting(l))
+	q.markCapped(l, now)
+	q.step.markDirtyQuietly(l)
+	q.Remove(l.ID)
+	q.Push(q.waiting(l))
 	return true
 }
 
@@ -66,7 +66,7 @@ func (c *Core) settleMemory(l *tracked.Job, now time.Time) bool {
 func (c *Core) learnMemory(l *tracked.Job, r *job.Result, again bool, now time.Time) {
 	j, peak := l.Job, c.estimates.LearnMemory(l, r.Outcome == job.Completed, now)
 	if again && j.Request.AutoMem && r.Outcome == job.GPUOutOfMemory {
-		j.Request.GPUMemBytes = max(j.Request.GPUMemBytes, c.withMargin(peak, overMarginPercent, &j.Request, now))
-		j.Request.MemMilli = sched.MemoryPart(c.snapshot(now), &j.Request)
+		j.Request.GPUMemBytes = max(j.Request.GPUMemBytes, c.queue.withMargin(peak, overMarginPercent, &j.Request, now))
+		j.Request.MemMilli = sched.MemoryPart(c.queue.snapshot(now), &j.Request)
 	}
 }

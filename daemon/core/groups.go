@@ -9,7 +9,7 @@ import (
 )
 
 // Members returns all accounts that have submitted jobs, by uid, with the groups that they count for.
-func (c *Core) Members() []accounts.Member { return c.accounts.Enrollment() }
+func (c *state) Members() []accounts.Member { return c.accounts.Enrollment() }
 
 // enrolled counts accounts for the groups that they turned out to be in, and puts these on record
 // with all of their jobs.

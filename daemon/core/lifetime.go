@@ -49,7 +49,7 @@ func (c *Core) noteAlive(now time.Time) {
 // ranUntil returns the time until which an attempt ran that has no EndedAt yet: now, or when its command ended
 // if nothing of it was left then. One that a reboot took ran until the machine was last known to be on, and so did one
 // whose unit went while no daemon was there.
-func (c *Core) ranUntil(l *tracked.Job, now time.Time) time.Time {
+func (c *state) ranUntil(l *tracked.Job, now time.Time) time.Time {
 	at := now
 	switch {
 	case c.systemd.wasOff(l.Attempt), l.Lifetime().Gone && l.Lifetime().Alive.IsZero():

@@ -33,7 +33,7 @@ func TestStartBySteadyClock(t *testing.T) {
 // A job that fits, and that no plan has looked at, is being checked.
 func TestReasonOfAJobThatFits(t *testing.T) {
 	c := started(site.Policy{}, job.Restored{})
-	c.plan(noon)
+	c.queue.plan(noon)
 	l := &tracked.Job{Job: &job.Job{ID: 1, State: job.Queued}, Account: c.accounts.Of(job.Owner{UID: 1001}, nil)}
 	if why := c.explain(l); len(why) != 1 || why[0].Code != job.ReasonChecking {
 		t.Errorf("%+v", why)

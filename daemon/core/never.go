@@ -19,9 +19,9 @@ type Hopeless struct {
 
 // Hopeless sums up the jobs in the queue that ask for more than the machine has, and those that ask for more
 // than a quota allows.
-func (c *Core) Hopeless(now time.Time) (machine, quota Hopeless) {
-	have, seen := c.snapshot(now), 0
-	for id, n := range c.planning.Kinds() {
+func (c *state) Hopeless(now time.Time) (machine, quota Hopeless) {
+	have, seen := c.queue.snapshot(now), 0
+	for id, n := range c.queue.Kinds() {
 		if seen++; seen > maxKinds {
 			break
 		}

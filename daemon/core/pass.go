@@ -11,45 +11,45 @@ import (
 
 // snapshotWithEfforts is a snapshot for those to whom it matters which jobs make room for
 // others: efforts are dear.
-func (c *Core) snapshotWithEfforts(now time.Time) *sched.Snapshot {
-	s := c.snapshot(now)
+func (q *queue) snapshotWithEfforts(now time.Time) *sched.Snapshot {
+	s := q.snapshot(now)
 	for i := range s.Running {
 		if r := &s.Running[i]; r.Preemptible {
-			l := c.jobs.Active(r.ID)
-			r.Effort, r.Program, r.Untried = c.estimates.Effort(l, l.Served+tracked.RanFor(l.Job, now))
+			l := q.jobs.Active(r.ID)
+			r.Effort, r.Program, r.Untried = q.estimates.Effort(l, l.Served+tracked.RanFor(l.Job, now))
 		}
 	}
 	return s
 }
 
 // snapshot is the core as placement sees it, valid until the next call.
-func (c *Core) snapshot(now time.Time) *sched.Snapshot {
-	s := c.planning.blank()
-	s.Now, s.Policy = sched.At(now), c.policy.Sched
-	s.Reserved = c.reserved()
-	s.Host = sched.Host{MemBytes: c.policy.HostMemBytes, MaxRunning: c.policy.MaxRunning, Running: c.jobs.ActiveCount()}
-	s.Host.CPUs, s.Host.GPUCPUs = c.policy.HostCPUs, c.policy.GPUCPUs
-	if share := c.policy.NoGPUShare; c.gpus.MayHaveSome() && share > 0 && share < 100 {
+func (q *queue) snapshot(now time.Time) *sched.Snapshot {
+	s := q.blank()
+	s.Now, s.Policy = sched.At(now), q.policy.Sched
+	s.Reserved = q.reserved()
+	s.Host = sched.Host{MemBytes: q.policy.HostMemBytes, MaxRunning: q.policy.MaxRunning, Running: q.jobs.ActiveCount()}
+	s.Host.CPUs, s.Host.GPUCPUs = q.policy.HostCPUs, q.policy.GPUCPUs
+	if share := q.policy.NoGPUShare; q.gpus.MayHaveSome() && share > 0 && share < 100 {
 		s.Host.NoGPUSlots = (s.Host.MaxRunning*share + 99) / 100
 		s.Host.NoGPUMem = s.Host.MemBytes * int64(share) / 100
 		s.Host.NoGPUCPUs = (s.Host.CPUs*share + 99) / 100
 	}
-	c.gpus.Fill(s, now)
-	for _, id := range c.jobs.ActiveIDs() {
-		l := c.jobs.Active(id)
+	q.gpus.Fill(s, now)
+	for _, id := range q.jobs.ActiveIDs() {
+		l := q.jobs.Active(id)
 		s.Host.PromisedMem += l.Request.MemBytes
 		s.Host.PromisedCPUs += l.CPUs()
-		s.Running = append(s.Running, c.running(l, s, now))
-		if r := &s.Running[len(s.Running)-1]; c.policy.Sched.Patience > 0 && !r.Stopping {
-			r.Late = sched.At(c.estimates.LateEnd(l, now))
+		s.Running = append(s.Running, q.running(l, s, now))
+		if r := &s.Running[len(s.Running)-1]; q.policy.Sched.Patience > 0 && !r.Stopping {
+			r.Late = sched.At(q.estimates.LateEnd(l, now))
 		}
 	}
-	s.GuardOpen = c.accounts.LaneOpen(now)
+	s.GuardOpen = q.accounts.LaneOpen(now)
 	return s
 }
 
 // running is an active job as placement sees it; its parts are put on the GPUs.
-func (c *Core) running(l *tracked.Job, s *sched.Snapshot, now time.Time) sched.Running {
+func (q *queue) running(l *tracked.Job, s *sched.Snapshot, now time.Time) sched.Running {
 	j := l.Job
 	since := j.Attempt.PlacedAt
 	r := sched.Running{
@@ -61,7 +61,7 @@ func (c *Core) running(l *tracked.Job, s *sched.Snapshot, now time.Time) sched.R
 	}
 	if j.IsSuspended() && !r.Stopping {
 		r.Still = sched.Never
-		if at := c.goesOnAt(l); !at.IsZero() {
+		if at := q.goesOnAt(l); !at.IsZero() {
 			r.Still = sched.At(at)
 		}
 	}
@@ -75,18 +75,18 @@ func (c *Core) running(l *tracked.Job, s *sched.Snapshot, now time.Time) sched.R
 		}
 		r.Notice, r.End = stop.Sub(now), sched.At(stop.Add(j.Request.GraceTime().Duration()))
 	} else {
-		r.Notice, r.End = c.notice(j), sched.At(c.estimates.ExpectedEnd(l, now))
+		r.Notice, r.End = q.notice(j), sched.At(q.estimates.ExpectedEnd(l, now))
 	}
-	r.Expected = c.estimates.Of(l).Total(j.Served + tracked.RanFor(j, now))
+	r.Expected = q.estimates.Of(l).Total(j.Served + tracked.RanFor(j, now))
 	if n := len(s.Running); n < cap(s.Running) {
 		r.Grants = s.Running[:n+1][n].Grants[:0] // memory of an earlier pass
 	}
 	for _, ref := range j.Attempt.GPUs {
-		at := c.gpus.Position(&ref)
+		at := q.gpus.Position(&ref)
 		if at < 0 {
 			continue
 		}
-		h := sched.Hold{Job: j.ID, Milli: ref.Share(), PromiseBytes: ref.PromiseBytes, SeenBytes: c.gpus.SeenBytes(at, j.ID)}
+		h := sched.Hold{Job: j.ID, Milli: ref.Share(), PromiseBytes: ref.PromiseBytes, SeenBytes: q.gpus.SeenBytes(at, j.ID)}
 		s.GPUs[at].Held = append(s.GPUs[at].Held, h)
 		r.Grants = append(r.Grants, sched.Grant{GPU: at, Milli: h.Milli, Bytes: max(h.PromiseBytes, h.SeenBytes)})
 	}
@@ -94,39 +94,39 @@ func (c *Core) running(l *tracked.Job, s *sched.Snapshot, now time.Time) sched.R
 }
 
 // plan decides without doing anything.
-func (c *Core) plan(now time.Time) *sched.Plan {
-	return c.planning.Plan(c.snapshotWithEfforts(now), c.planning.Queue)
+func (q *queue) plan(now time.Time) *sched.Plan {
+	return q.Plan(q.snapshotWithEfforts(now), q.Queue)
 }
 
 // placements decides which jobs start, and not which make room. That is enough to say why
 // the others wait.
-func (c *Core) placements(now time.Time) []sched.Placement {
-	return c.planning.Placements(c.snapshot(now), c.planning.Queue)
+func (q *queue) placements(now time.Time) []sched.Placement {
+	return q.Placements(q.snapshot(now), q.Queue)
 }
 
 // schedule plans and carries out the plan. A placement that rests on free GPU
 // memory waits for a fresh look at it, and so does everything behind it.
 func (c *Core) schedule(now time.Time) {
-	c.planning.setReplanAt(time.Time{})
+	c.queue.setReplanAt(time.Time{})
 	if !c.systemd.listed() || c.systemd.leaving() {
 		return
 	}
-	c.planning.replanBy(c.troubles.Unbar(now))
+	c.queue.replanBy(c.troubles.Unbar(now))
 	held, at := c.troubles.HoldBack(now)
-	c.planning.replanBy(at)
-	if held || c.planning.Len() == 0 || c.gpus.Closed(now) != nil {
+	c.queue.replanBy(at)
+	if held || c.queue.Len() == 0 || c.gpus.Closed(now) != nil {
 		return
 	}
 	c.estimates.LearnBounds(now)
-	c.reestimate()
-	p := c.plan(now)
-	c.planning.countPass()
+	c.queue.reestimate()
+	p := c.queue.plan(now)
+	c.queue.countPass()
 	if p.Wake != sched.Never {
-		c.planning.replanBy(p.Wake.Time())
+		c.queue.replanBy(p.Wake.Time())
 	}
 	defer func() { // a job may be tried now
 		_, at := c.troubles.HoldBack(now)
-		c.planning.replanBy(at)
+		c.queue.replanBy(at)
 	}()
 	for i := range p.Place {
 		l := c.jobs.Get(p.Place[i].Job)
@@ -137,7 +137,7 @@ func (c *Core) schedule(now time.Time) {
 			c.requestSample()
 			return
 		}
-		if c.settleMemory(l, now) { // it may count for more than the plan went by
+		if c.queue.settleMemory(l, now) { // it may count for more than the plan went by
 			c.step.replan()
 			return
 		}
@@ -146,27 +146,27 @@ func (c *Core) schedule(now time.Time) {
 	for _, v := range p.Preempt {
 		waits := c.jobs.Get(v.For)
 		if makes, at := c.troubles.MakesRoom(waits, now); !makes {
-			c.planning.replanBy(at)
+			c.queue.replanBy(at)
 			continue
 		}
 		l := c.jobs.Get(v.Victim)
 		l.StopFor = v.For
 		c.requestStop(l, job.StopPreempt, "", now)
-		c.owe(waits)
+		c.queue.owe(waits)
 	}
 }
 
 // owe has a job for which others stop go before all of its class and number until it
 // starts: what they give up is for it. An array is owed nothing, or all of its tasks
 // would be.
-func (c *Core) owe(l *tracked.Job) {
+func (q *queue) owe(l *tracked.Job) {
 	if l.Owed || l.Tasks != nil {
 		return
 	}
 	l.Owed = true
-	c.step.markDirtyQuietly(l)
-	c.planning.Remove(l.ID)
-	c.planning.Push(c.waiting(l))
+	q.step.markDirtyQuietly(l)
+	q.Remove(l.ID)
+	q.Push(q.waiting(l))
 }
 
 func (c *Core) place(l *tracked.Job, p *sched.Placement, now time.Time) {
@@ -227,15 +227,15 @@ const reestimatedAtOnce = 256
 
 // reestimate puts some waiting jobs where they belong by what is expected of them now, those
 // that were looked at longest ago.
-func (c *Core) reestimate() {
-	for _, id := range c.planning.nextStale(reestimatedAtOnce, c.estimates.Generation()) {
-		if !c.planning.Has(id) {
+func (q *queue) reestimate() {
+	for _, id := range q.nextStale(reestimatedAtOnce, q.estimates.Generation()) {
+		if !q.Has(id) {
 			continue
 		}
-		l := c.jobs.Get(id)
-		if w := c.waiting(l); c.planning.Moves(w) {
-			c.planning.Remove(id)
-			c.planning.Push(w)
+		l := q.jobs.Get(id)
+		if w := q.waiting(l); q.Moves(w) {
+			q.Remove(id)
+			q.Push(w)
 		}
 	}
 }

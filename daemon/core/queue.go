@@ -3,6 +3,10 @@ package core
 import (
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/accounts"
+	"github.com/gpusched/gpusched/daemon/core/estimates"
+	"github.com/gpusched/gpusched/daemon/core/gpus"
+	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/core/starts"
 	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -10,46 +14,98 @@ import (
 	"github.com/gpusched/gpusched/units/retry"
 )
 
-// enqueue counts a job among the queued ones and considers it.
-func (c *Core) enqueue(l *tracked.Job, now time.Time) {
-	c.jobs.EnterQueue(l)
-	c.markCapped(l, now)
-	c.consider(l, now)
+// queue has the jobs that may start as soon as they fit, and what decides in which order and where they do.
+type queue struct {
+	*sched.Queue
+	*sched.Planner
+	policy    *site.Policy
+	systemd   *systemd
+	step      *stepBuffer
+	jobs      *tracked.Book
+	gpus      *gpus.Book
+	accounts  *accounts.Book
+	estimates *estimates.Book
+
+	stale      []job.ID // waiting jobs of which is to be looked at what is expected of them now, the last first
+	staleFor   uint64   // the generation of the estimates that they are looked at for
+	ahead      foresights
+	snap       sched.Snapshot // of the last pass; its memory is used again
+	replanTime time.Time      // when to plan again though nothing happens
+	passes     uint64         // made so far
 }
 
-func (c *Core) dequeue(l *tracked.Job, now time.Time) {
-	c.planning.Remove(l.ID)
+// blank is a snapshot to fill in, with the memory of the last one.
+func (q *queue) blank() *sched.Snapshot {
+	q.snap.GPUs, q.snap.Running = q.snap.GPUs[:0], q.snap.Running[:0]
+	return &q.snap
+}
+
+// Passes is how often the queue has been planned.
+func (c *state) Passes() uint64 { return c.queue.passesMade() }
+
+func (q *queue) countPass()         { q.passes++ }
+func (q *queue) passesMade() uint64 { return q.passes }
+
+// replanAt is when to plan again though nothing happens; zero: not.
+func (q *queue) replanAt() time.Time { return q.replanTime }
+
+func (q *queue) setReplanAt(at time.Time) { q.replanTime = at }
+
+// replanBy has it be planned again by then at the latest; zero: not for that.
+func (q *queue) replanBy(at time.Time) { q.replanTime = job.Earlier(q.replanTime, at) }
+
+// nextStale returns up to so many of the waiting jobs to look at again, which all are when something
+// is learned of run times.
+func (q *queue) nextStale(most int, generation uint64) []job.ID {
+	if len(q.stale) == 0 && q.staleFor != generation {
+		q.stale, q.staleFor = q.IDs(q.stale), generation
+	}
+	rest := max(0, len(q.stale)-most)
+	list := q.stale[rest:]
+	q.stale = q.stale[:rest]
+	return list
+}
+
+// enqueue counts a job among the queued ones and considers it.
+func (q *queue) enqueue(l *tracked.Job, now time.Time) {
+	q.jobs.EnterQueue(l)
+	q.markCapped(l, now)
+	q.consider(l, now)
+}
+
+func (q *queue) dequeue(l *tracked.Job, now time.Time) {
+	q.Remove(l.ID)
 	l.Owed = false
-	c.settleCapped(l, now)
-	c.jobs.LeaveQueue(l)
+	q.settleCapped(l, now)
+	q.jobs.LeaveQueue(l)
 	l.AwayAt = time.Time{}
 }
 
 // consider puts a queued job where it belongs: to those that may start as soon
 // as they fit, to those that wait for a time, or to neither while it is held
 // back or waits for another. A zero now believes in no time's having come.
-func (c *Core) consider(l *tracked.Job, now time.Time) {
+func (q *queue) consider(l *tracked.Job, now time.Time) {
 	j := l.Job
-	c.planning.Remove(j.ID)
-	c.jobs.StopTimer(j.ID)
+	q.Remove(j.ID)
+	q.jobs.StopTimer(j.ID)
 	if j.State != job.Queued {
 		return
 	}
 	at := tracked.NotBefore(j)
 	free := mayStart(j)
-	c.countWait(l, free && !at.After(now), now)
+	q.countWait(l, free && !at.After(now), now)
 	switch {
 	case !free:
 		return
 	case at.After(now):
-		c.jobs.SetTimer(j.ID, at)
+		q.jobs.SetTimer(j.ID, at)
 		return
 	}
 	if j.Expected == 0 {
-		j.Expected = c.estimates.ExpectedRun(l)
+		j.Expected = q.estimates.ExpectedRun(l)
 	}
-	c.planning.Push(c.waiting(l))
-	c.step.replan()
+	q.Push(q.waiting(l))
+	q.step.replan()
 }
 
 // mayStart reports whether a queued job waits for no person and no other job.
@@ -57,23 +113,23 @@ func mayStart(j *job.Job) bool { return j.Held == "" && len(j.Pending) == 0 && !
 
 // countWait lets a queued job's wait count only while it could be placed. A zero
 // now changes nothing.
-func (c *Core) countWait(l *tracked.Job, could bool, now time.Time) {
+func (q *queue) countWait(l *tracked.Job, could bool, now time.Time) {
 	j := l.Job
 	switch {
 	case now.IsZero():
 	case !could && j.AwayAt.IsZero():
-		c.settleCapped(l, now)
+		q.settleCapped(l, now)
 		j.AwayAt = now
 	case could && !j.AwayAt.IsZero():
 		waitLess(j, max(0, now.Sub(j.AwayAt)), now)
 		j.AwayAt = time.Time{}
-		c.markCapped(l, now)
+		q.markCapped(l, now)
 	}
 }
 
 // markCapped notes what the account's clock of time at quotas shows as a queued job
 // begins to wait.
-func (c *Core) markCapped(l *tracked.Job, now time.Time) {
+func (q *queue) markCapped(l *tracked.Job, now time.Time) {
 	if !now.IsZero() {
 		l.Capped = l.Account.Capped(l.Request.QuotaMilli(), sched.At(now))
 	}
@@ -81,10 +137,10 @@ func (c *Core) markCapped(l *tracked.Job, now time.Time) {
 
 // settleCapped moves the begin of a queued job's wait by the time at quotas since
 // then.
-func (c *Core) settleCapped(l *tracked.Job, now time.Time) {
+func (q *queue) settleCapped(l *tracked.Job, now time.Time) {
 	if j := l.Job; j.AwayAt.IsZero() && !now.IsZero() {
 		was := j.Capped
-		c.markCapped(l, now)
+		q.markCapped(l, now)
 		waitLess(j, j.Capped-was, now)
 	}
 }
@@ -106,37 +162,37 @@ func waitLess(j *job.Job, by time.Duration, now time.Time) {
 // since is from when the wait of a job, or of the next task of an array, counts.
 // A task waits from when the one before it started, so that an array does not go
 // before all others for as long as it has tasks; in strict order it does.
-func (c *Core) since(j *job.Job) time.Time {
-	if j.Tasks != nil && j.Tasks.TurnAt.After(j.QueuedAt) && !c.policy.Sched.FIFO {
+func (q *queue) since(j *job.Job) time.Time {
+	if j.Tasks != nil && j.Tasks.TurnAt.After(j.QueuedAt) && !q.policy.Sched.FIFO {
 		return j.Tasks.TurnAt
 	}
 	return j.QueuedAt
 }
 
 // turn lets the next task of an array wait from now on.
-func (c *Core) turn(array *tracked.Job, now time.Time) {
+func (q *queue) turn(array *tracked.Job, now time.Time) {
 	j := array.Job
-	c.settleCapped(array, now)
+	q.settleCapped(array, now)
 	counts := *j.Tasks
 	counts.TurnAt = now
 	j.Tasks = &counts
-	c.step.markDirtyQuietly(array)
-	if c.planning.Has(j.ID) {
-		c.planning.Remove(j.ID)
-		c.planning.Push(c.waiting(array))
+	q.step.markDirtyQuietly(array)
+	if q.Has(j.ID) {
+		q.Remove(j.ID)
+		q.Push(q.waiting(array))
 	}
 }
 
 // waiting is the job as the queue takes it.
-func (c *Core) waiting(l *tracked.Job) sched.Waiting {
+func (q *queue) waiting(l *tracked.Job) sched.Waiting {
 	j := l.Job
 	w := sched.Waiting{
-		ID: j.ID, Request: &j.Request, Account: l.Account, Since: sched.At(c.since(j)),
-		Capped: j.Capped, Expected: c.estimates.ExpectedRun(l), Late: c.estimates.LateRun(l), Served: j.Served,
+		ID: j.ID, Request: &j.Request, Account: l.Account, Since: sched.At(q.since(j)),
+		Capped: j.Capped, Expected: q.estimates.ExpectedRun(l), Late: q.estimates.LateRun(l), Served: j.Served,
 		Throttle: l.Throttle, Count: 1, Batch: batchOf(j), Owed: j.Owed,
 	}
 	if j.Request.Preemptible {
-		w.Effort, w.Program, w.Untried = c.estimates.Effort(l, j.Served)
+		w.Effort, w.Program, w.Untried = q.estimates.Effort(l, j.Served)
 	}
 	if j.Tasks != nil {
 		w.Count = j.Tasks.Left(j.Request.Array.Size())
@@ -159,11 +215,11 @@ func batchOf(j *job.Job) string {
 }
 
 // due considers the jobs whose time has come.
-func (c *Core) due(now time.Time) {
-	for a := c.jobs.NextTimer(); a.Id != 0 && !a.At.After(now); a = c.jobs.NextTimer() {
-		l := c.jobs.Get(a.Id)
-		c.consider(l, now)
-		c.step.markDirtyQuietly(l)
+func (q *queue) due(now time.Time) {
+	for a := q.jobs.NextTimer(); a.Id != 0 && !a.At.After(now); a = q.jobs.NextTimer() {
+		l := q.jobs.Get(a.Id)
+		q.consider(l, now)
+		q.step.markDirtyQuietly(l)
 	}
 }
 
@@ -199,21 +255,21 @@ func (c *Core) requeueAfter(l *tracked.Job, how requeueAt, now time.Time) {
 
 // clampBackoffs ends back-offs that would last longer than they were meant to, since the
 // clock was set back while we were away, and lets no job wait from a moment to come.
-func (c *Core) clampBackoffs(now time.Time) {
+func (q *queue) clampBackoffs(now time.Time) {
 	queued := func(l *tracked.Job) bool { return l.State == job.Queued }
-	for _, l := range c.jobs.Sorted(queued) {
+	for _, l := range q.jobs.Sorted(queued) {
 		late := l.QueuedAt.After(now)
 		lost := l.Capped > l.Account.Capped(l.Request.QuotaMilli(), sched.At(now)) // of what the clock showed
 		if late {
 			l.QueuedAt = now
 		}
 		if late || lost {
-			c.markCapped(l, now)
-			c.step.markDirtyQuietly(l)
-			c.consider(l, now)
+			q.markCapped(l, now)
+			q.step.markDirtyQuietly(l)
+			q.consider(l, now)
 		}
 		if t := l.Tasks; t != nil && t.TurnAt.After(now) {
-			c.turn(l, now)
+			q.turn(l, now)
 		}
 		longest := time.Duration(0)
 		switch tries := tracked.TriesOf(l.Job); {
@@ -226,8 +282,8 @@ func (c *Core) clampBackoffs(now time.Time) {
 		}
 		if latest := now.Add(longest); l.NotBefore.After(latest) {
 			l.NotBefore = latest
-			c.step.markDirty(l)
-			c.consider(l, now)
+			q.step.markDirty(l)
+			q.consider(l, now)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 // a sample has just brought needs no other.
 
 // needsSample reports whether the start of a job rests on a look at its GPUs.
-func (c *Core) needsSample(l *tracked.Job) bool {
+func (c *state) needsSample(l *tracked.Job) bool {
 	return c.policy.MaxForeignBytes > 0 && l.Request.Alone()
 }
 

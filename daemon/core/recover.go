@@ -91,7 +91,7 @@ func (c *Core) rejoin(j *job.Job, now time.Time) {
 	if counts.Next == array.Request.Array.Size() {
 		c.move(l, job.Spawned, now)
 	} else {
-		c.consider(l, now)
+		c.queue.consider(l, now)
 		c.tellFollowers(l, now)
 	}
 }
@@ -185,7 +185,7 @@ func (c *Core) endGone(part *job.Allocation, units map[job.ID]Unit, now time.Tim
 
 // Unknown returns the jobs of those units that are no unit on record: of jobs that have
 // none, and at first of those that have another invocation.
-func (c *Core) Unknown(units []Unit) []job.ID {
+func (c *state) Unknown(units []Unit) []job.ID {
 	var unknown []job.ID
 	for _, u := range units {
 		l := c.jobs.Active(u.Job)

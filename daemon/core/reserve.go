@@ -52,18 +52,18 @@ func (c *Core) unreserve(e Command) *job.Refusal {
 
 // reserved is the reservations as placement sees them: the members of a group
 // are the users who were in it when they last submitted a job.
-func (c *Core) reserved() []sched.AdvanceReservation {
+func (q *queue) reserved() []sched.AdvanceReservation {
 	var list []sched.AdvanceReservation
-	for _, r := range c.gpus.Reservations.All() {
-		v := sched.AdvanceReservation{GPUs: c.gpus.Among(r.GPUs), From: sched.At(r.From), To: sched.At(r.To)}
+	for _, r := range q.gpus.Reservations.All() {
+		v := sched.AdvanceReservation{GPUs: q.gpus.Among(r.GPUs), From: sched.At(r.From), To: sched.At(r.To)}
 		for _, u := range r.Users {
 			who := job.Owner{UID: u.UID, User: u.User}
-			if a := c.accounts.User(u.UID); a == nil || who.Is(a.UID, a.Name) { // else another has its number
+			if a := q.accounts.User(u.UID); a == nil || who.Is(a.UID, a.Name) { // else another has its number
 				v.UIDs = append(v.UIDs, u.UID)
 			}
 		}
 		for _, g := range r.Groups {
-			v.UIDs = append(v.UIDs, c.accounts.Members(g.GID)...)
+			v.UIDs = append(v.UIDs, q.accounts.Members(g.GID)...)
 		}
 		v.Detail = job.Say("detail/reservation", r.For(), r.From, r.To)
 		list = append(list, v)

@@ -153,53 +153,12 @@ func TestTryTellsWhatWouldBe(t *testing.T) {
 	if _, _, refusal := c.Try(asks(func(r *job.Request) { r.After = []job.Dependency{{Kind: job.AfterAny, Job: 9}} }), noon); refusal == nil {
 		t.Error("a job behind one that nobody knows")
 	}
-	c.deps.Edges[1001] = job.MaxOpenDependencies
+	c.deps.CountEdges(c.jobs.Get(1), job.MaxOpenDependencies)
 	if _, _, refusal := c.Try(after(1), noon); refusal == nil {
 		t.Error("a dependency beyond the most that a person may have")
 	}
 	if v, _, refusal := c.Try(asks(func(*job.Request) {}), noon); refusal != nil || v.Attempt == nil {
 		t.Errorf("after those, a job that could start: %+v, %v", v, refusal)
-	}
-}
-
-// A change may have the dependencies that the job had already.
-func TestDependenciesOfAPerson(t *testing.T) {
-	const most = job.MaxOpenDependencies
-	for _, c := range []struct {
-		has, open, had int
-		refused        bool
-	}{{most - 1, 1, 0, false}, {most, 1, 0, true}, {most, 1, 1, false}, {most, 3, 2, true}, {most + 5, 0, 0, false}} {
-		core := started(site.Policy{}, job.Restored{})
-		core.deps.Edges[1001] = c.has
-		if refusal := core.deps.EdgesQuota(&job.Job{Owner: job.Owner{UID: 1001}}, c.open, c.had); (refusal != nil) != c.refused {
-			t.Errorf("%+v: %v", c, refusal)
-		}
-	}
-}
-
-// What a person's jobs may weigh: a job that is made lighter may stay.
-func TestBytesOfAPerson(t *testing.T) {
-	j := job.Job{Owner: job.Owner{UID: 1001}, Life: job.Life{Bytes: 1 << 20}}
-	weight := j.Weight()
-	for _, c := range []struct {
-		most, have, before int64
-		refused            bool
-	}{
-		{0, 100 * weight, 0, false},
-		{3 * weight, 2 * weight, 0, false},
-		{3*weight - 1, 2 * weight, 0, true},
-		{2*weight - 10, 2*weight - 10, weight - 10, true}, // heavier by 10
-		{2 * weight, 2*weight - 10, weight - 10, false},
-		{weight, 3 * weight, weight, false}, // as heavy as before
-		{weight, 3 * weight, weight + 1, false},
-	} {
-		core := started(site.Policy{MaxBytes: c.most}, job.Restored{})
-		core.jobs.Bytes[1001] = c.have
-		if refusal := core.bytesQuota(&j, c.before); (refusal != nil) != c.refused {
-			t.Errorf("%+v: %v", c, refusal)
-		} else if add := "would add " + job.FormatSize(weight-c.before); refusal != nil && !strings.Contains(words.Error(refusal), add) {
-			t.Errorf("%+v: %v does not say that it %s", c, refusal, add)
-		}
 	}
 }
 

@@ -30,13 +30,13 @@ func (c *Core) tryNow(a *sched.Account, now time.Time) {
 	for _, l := range c.jobs.Sorted(failed) {
 		l.NotBefore = time.Time{}
 		c.step.markDirtyQuietly(l)
-		c.consider(l, now)
+		c.queue.consider(l, now)
 	}
 }
 
 // NoStarts reports whether several jobs could not be started, none of anybody has been since, and
 // some wait for that.
-func (c *Core) NoStarts(now time.Time) bool { return c.troubles.NoStarts(now) }
+func (c *state) NoStarts(now time.Time) bool { return c.troubles.NoStarts(now) }
 
 // StartTroubles are those that there are.
-func (c *Core) StartTroubles(now time.Time) []starts.Trouble { return c.troubles.List(now) }
+func (c *state) StartTroubles(now time.Time) []starts.Trouble { return c.troubles.List(now) }

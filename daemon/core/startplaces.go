@@ -101,7 +101,7 @@ func (c *Core) leave(down bool, now time.Time) {
 }
 
 // tellSlow says why no other start of a person begins.
-func (c *Core) tellSlow(p *starts.Starter) string {
+func (c *state) tellSlow(p *starts.Starter) string {
 	var names []string
 	why := ""
 	for _, s := range c.starts.SlowOf(p) {
@@ -122,7 +122,7 @@ type SlowStart struct {
 }
 
 // SlowStart returns the one that has been under way for longest; nil: none takes long.
-func (c *Core) SlowStart(now time.Time) *SlowStart {
+func (c *state) SlowStart(now time.Time) *SlowStart {
 	for _, s := range c.starts.Since(now.Add(-starts.LongStart)) {
 		return &SlowStart{Job: *s.L.Job, Since: s.Since, Why: s.Why}
 	}

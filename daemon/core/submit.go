@@ -13,7 +13,7 @@ import (
 func (c *Core) submit(e Submit, now time.Time) Reply {
 	s, r := e.Submission, Reply{Token: e.Token, brief: e.Submission.Brief}
 	if r.ID, r.Known = c.requests.Find(s.Owner.UID, s.Key); r.Known {
-		if c.isOthers(r.ID, &s.Owner) {
+		if c.jobs.IsOthers(r.ID, &s.Owner) {
 			return Reply{Token: e.Token, Refusal: job.Refuse("conflict/key", r.ID)}
 		}
 		return r
@@ -23,7 +23,7 @@ func (c *Core) submit(e Submit, now time.Time) Reply {
 		r.Refusal = refusal
 		return r
 	}
-	if id, ok := c.requests.DuplicateOf(&s); ok && id != e.Forgotten && !c.isOthers(id, &s.Owner) {
+	if id, ok := c.requests.DuplicateOf(&s); ok && id != e.Forgotten && !c.jobs.IsOthers(id, &s.Owner) {
 		r.ID, r.Known = id, true
 		return r
 	}
@@ -36,21 +36,15 @@ func (c *Core) submit(e Submit, now time.Time) Reply {
 	c.deps.Follow(l)
 	c.requests.Remember(s.Owner.UID, s.Key, s.Request.Dedup, j.ID)
 	c.step.store(j.ID, &s.Payload)
-	c.enqueue(l, now)
+	c.queue.enqueue(l, now)
 	c.step.markDirty(l)
 	c.step.replan()
 	r.ID = j.ID
 	return r
 }
 
-// isOthers reports whether a live job is another account's, which had the number before.
-func (c *Core) isOthers(id job.ID, o *job.Owner) bool {
-	l := c.jobs.Get(id)
-	return l != nil && !l.Owner.Is(o.UID, o.User)
-}
-
 // findPending fills in which jobs a new one waits for.
-func (c *Core) findPending(j *job.Job, s *job.Submission) (refusal *job.Refusal) {
+func (c *state) findPending(j *job.Job, s *job.Submission) (refusal *job.Refusal) {
 	if j.Pending, refusal = c.pending(s.Request.After, s.Ended); refusal != nil {
 		return refusal
 	}
@@ -76,7 +70,7 @@ func newJob(s *job.Submission, now time.Time) job.Job {
 // Try says what would become of a submission: the job as it would be queued,
 // with the reasons for which it would wait (none: it would start) and what foretells
 // until when, or the refusal. Nothing changes.
-func (c *Core) Try(s job.Submission, now time.Time) (job.JobView, *foresight.Foresight, *job.Refusal) {
+func (c *state) Try(s job.Submission, now time.Time) (job.JobView, *foresight.Foresight, *job.Refusal) {
 	j, refusal := c.admit(&s, now)
 	if refusal == nil {
 		refusal = c.findPending(&j, &s)
@@ -86,10 +80,10 @@ func (c *Core) Try(s job.Submission, now time.Time) (job.JobView, *foresight.For
 	}
 	l := &tracked.Job{Job: &j, Account: c.accounts.Of(s.Owner, s.Principal)}
 	c.accounts.Join(s.Owner.UID, s.GIDs)
-	c.enqueue(l, now)
-	defer c.dequeue(l, now)
+	c.queue.enqueue(l, now)
+	defer c.queue.dequeue(l, now)
 	v := job.JobView{Job: *l.Job, MemKnown: c.estimates.Memory(l.Kind())}
-	for _, p := range c.placements(now) {
+	for _, p := range c.queue.placements(now) {
 		if p.Job == 0 && c.gpus.Closed(now) == nil {
 			v.State = job.Starting // of one that is queued no GPUs are shown
 			v.Attempt = &job.Attempt{Number: 1, GPUs: c.gpus.Refs(p.Grants)}
@@ -100,13 +94,13 @@ func (c *Core) Try(s job.Submission, now time.Time) (job.JobView, *foresight.For
 	if c.gpus.Closed(now) != nil {
 		return v, nil, nil
 	}
-	return v, c.foreseeAlone(now, l), nil
+	return v, c.queue.foreseeAlone(now, l), nil
 }
 
 // admit fills in the site's defaults, and makes the job if it may be queued.
-func (c *Core) admit(s *job.Submission, now time.Time) (j job.Job, refusal *job.Refusal) {
+func (c *state) admit(s *job.Submission, now time.Time) (j job.Job, refusal *job.Refusal) {
 	c.accounts.Enroll(s.Owner, s.Principal, now)
-	c.fillGPUMem(s, now)
+	c.queue.fillGPUMem(s, now)
 	c.applyDefaults(s)
 	if refusal := c.allowed(s, false); refusal != nil {
 		return j, refusal
@@ -118,17 +112,17 @@ func (c *Core) admit(s *job.Submission, now time.Time) (j job.Job, refusal *job.
 	if refusal := c.accounts.QueueQuota(&j); refusal != nil {
 		return j, refusal
 	}
-	if refusal := c.bytesQuota(&j, 0); refusal != nil {
+	if refusal := c.jobs.BytesQuota(&j, 0, c.policy.MaxBytes); refusal != nil {
 		return j, refusal
 	}
-	machine := c.snapshot(now)
+	machine := c.queue.snapshot(now)
 	j.Request.MemMilli = sched.MemoryPart(machine, &j.Request)
 	return j, sched.Infeasible(machine, c.accounts.Of(s.Owner, s.Principal), &j.Request)
 }
 
 // allowed holds a request against the site's rules. MayRaise is for one whose
 // priority an administrator raised before.
-func (c *Core) allowed(s *job.Submission, mayRaise bool) *job.Refusal {
+func (c *state) allowed(s *job.Submission, mayRaise bool) *job.Refusal {
 	p, r := &c.policy, &s.Request
 	if r.Priority.Raised() && !c.mayRaise(s) && !mayRaise {
 		return job.Refuse("forbidden/priority")
@@ -152,7 +146,7 @@ func (c *Core) allowed(s *job.Submission, mayRaise bool) *job.Refusal {
 }
 
 // timeAllowed holds a time limit against the site's.
-func (c *Core) timeAllowed(r *job.Request) *job.Refusal {
+func (c *state) timeAllowed(r *job.Request) *job.Refusal {
 	p := &c.policy
 	limit, most := r.TimeLimit.Duration(), p.ClassMaxTime[r.Priority.Class]
 	switch {
@@ -165,7 +159,7 @@ func (c *Core) timeAllowed(r *job.Request) *job.Refusal {
 }
 
 // mayRaise reports whether who submits or changes a job may raise its priority.
-func (c *Core) mayRaise(s *job.Submission) bool { return s.Admin || c.policy.AllowRaised }
+func (c *state) mayRaise(s *job.Submission) bool { return s.Admin || c.policy.AllowRaised }
 
 func timeLimit(d time.Duration) job.Message {
 	if d == 0 {
@@ -182,7 +176,7 @@ func memLimit(n int64) job.Message {
 }
 
 // applyDefaults fills in what the submitter left to the site.
-func (c *Core) applyDefaults(s *job.Submission) {
+func (c *state) applyDefaults(s *job.Submission) {
 	p, r := &c.policy, &s.Request
 	if r.TimeLimit == 0 {
 		limit := cmp.Or(p.DefaultTime, p.MaxTime)
@@ -206,7 +200,7 @@ func (c *Core) applyDefaults(s *job.Submission) {
 }
 
 // applyDerivedDefaults fills in what follows from the rest of a request, a changed one too.
-func (c *Core) applyDerivedDefaults(s *job.Submission) {
+func (c *state) applyDerivedDefaults(s *job.Submission) {
 	p, r := &c.policy, &s.Request
 	if r.MemBytes == 0 {
 		r.MemBytes = c.defaultMem(r.GPUMilli, c.accounts.Of(s.Owner, s.Principal))
@@ -224,7 +218,7 @@ func (c *Core) applyDerivedDefaults(s *job.Submission) {
 
 // defaultMem is the host memory of a job of the account that names none; 0 means no
 // limit. It is never refused as more than can be had.
-func (c *Core) defaultMem(gpuMilli int, a *sched.Account) int64 {
+func (c *state) defaultMem(gpuMilli int, a *sched.Account) int64 {
 	p, n := &c.policy, int64(0)
 	if p.DefaultMem != nil {
 		n = p.DefaultMem(gpuMilli, c.gpus.Count())
@@ -241,15 +235,4 @@ func (c *Core) defaultMem(gpuMilli int, a *sched.Account) int64 {
 		}
 	}
 	return n
-}
-
-// bytesQuota refuses a job, or a change of one that weighed before, with which
-// its person's jobs would take too much of the state file and of memory. A
-// change that makes a job lighter is never refused.
-func (c *Core) bytesQuota(j *job.Job, before int64) *job.Refusal {
-	most, have, weight := c.policy.MaxBytes, c.jobs.BytesOf(j.Person().UID), j.Weight()
-	if most == 0 || weight <= before || have-before+weight <= most {
-		return nil
-	}
-	return job.Refuse("policy/bytes", job.Size(have), job.Size(weight-before), job.Size(most))
 }

@@ -56,11 +56,11 @@ func (c *Core) goOn(l *tracked.Job, now time.Time) {
 
 // maySuspend refuses its owner a suspension that would be over at once, or put off what
 // others are to have of the job.
-func (c *Core) maySuspend(l *tracked.Job, now time.Time) *job.Refusal {
+func (c *state) maySuspend(l *tracked.Job, now time.Time) *job.Refusal {
 	halted := *l.Job
 	halted.SuspendedAt = now
-	most, end := c.policy.MaxSuspend, c.latestEnd(l, now)
-	until, ahead := c.restsUntil(&halted)
+	most, end := c.policy.MaxSuspend, c.queue.latestEnd(l, now)
+	until, ahead := c.queue.restsUntil(&halted)
 	late := sched.Never
 	if !until.IsZero() {
 		late = end.Add(until.Sub(now))
@@ -71,7 +71,7 @@ func (c *Core) maySuspend(l *tracked.Job, now time.Time) *job.Refusal {
 	case !until.IsZero() && !until.After(now):
 		return job.Refuse("conflict/suspend-over", halted.Called(), halted.Rested.Truncate(time.Second), most)
 	}
-	if w, found := c.putsOff(l, end, late, now); found {
+	if w, found := c.queue.putsOff(l, end, late, now); found {
 		return job.Refuse("conflict/suspend-waits", halted.Called(), c.jobs.Called(w.Job), w.At.Time())
 	}
 	return nil
@@ -83,15 +83,13 @@ const (
 )
 
 // goesOnAt returns when a suspended job goes on by itself; zero: it does not.
-func (c *Core) goesOnAt(l *tracked.Job) time.Time {
+func (q *queue) goesOnAt(l *tracked.Job) time.Time {
 	if !rests(l.Job) {
 		return time.Time{}
 	}
-	until, _ := c.restsUntil(l.Job)
+	until, _ := q.restsUntil(l.Job)
 	if since := l.Suspended.Since; !since.IsZero() {
-		if at := since.Add(demandGrace); until.IsZero() || at.Before(until) {
-			return at
-		}
+		return job.Earlier(until, since.Add(demandGrace))
 	}
 	return until
 }
@@ -102,8 +100,8 @@ func rests(j *job.Job) bool {
 }
 
 // demandAt returns when it is to be looked at whether others wait for a suspended job, or still do; zero: not.
-func (c *Core) demandAt(l *tracked.Job) time.Time {
-	if !rests(l.Job) || c.planning.Len() == 0 && l.Suspended.Since.IsZero() {
+func (q *queue) demandAt(l *tracked.Job) time.Time {
+	if !rests(l.Job) || q.Len() == 0 && l.Suspended.Since.IsZero() {
 		return time.Time{}
 	}
 	if l.Suspended.Looked.IsZero() {
@@ -114,11 +112,11 @@ func (c *Core) demandAt(l *tracked.Job) time.Time {
 
 // lookForDemand notes whether others wait longer for a suspended job than if it went on.
 func (c *Core) lookForDemand(l *tracked.Job, now time.Time) {
-	late, end := sched.Never, c.latestEnd(l, now)
-	if until, _ := c.restsUntil(l.Job); !until.IsZero() {
+	late, end := sched.Never, c.queue.latestEnd(l, now)
+	if until, _ := c.queue.restsUntil(l.Job); !until.IsZero() {
 		late = end.Add(until.Sub(now))
 	}
-	_, found := c.putsOff(l, end, late, now)
+	_, found := c.queue.putsOff(l, end, late, now)
 	switch l.Suspended.Looked = now; {
 	case !found:
 		l.Suspended.Since = time.Time{}
@@ -132,15 +130,15 @@ func (c *Core) lookForDemand(l *tracked.Job, now time.Time) {
 // allows of an attempt, and so that the job can end by its time limit, or is expected
 // to, before a reservation of its GPUs for others, which is given where it comes first.
 // Zero: for ever.
-func (c *Core) restsUntil(j *job.Job) (until time.Time, ahead *job.Reservation) {
-	if most := c.policy.MaxSuspend; most > 0 {
+func (q *queue) restsUntil(j *job.Job) (until time.Time, ahead *job.Reservation) {
+	if most := q.policy.MaxSuspend; most > 0 {
 		until = j.SuspendedAt.Add(max(0, most-j.Rested))
 	}
 	left := sched.Remaining(j.Expected, j.Served+tracked.RanFor(j, j.SuspendedAt))
 	if limit := j.Request.TimeLimit.Duration(); limit > 0 {
-		left = max(0, limit-c.ranSoFar(j, j.SuspendedAt))
+		left = max(0, limit-ranSoFar(j, j.SuspendedAt))
 	}
-	if r := c.firstReserved(j, j.SuspendedAt); r != nil {
+	if r := q.firstReserved(j, j.SuspendedAt); r != nil {
 		if at := r.From.Add(-left); until.IsZero() || at.Before(until) {
 			return at, r
 		}
@@ -173,7 +171,7 @@ func (c *Core) limit(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	s := job.Submission{Owner: j.Owner, Principal: j.Principal, Admin: e.Who.Admin, Label: j.Label, Request: j.Request}
 	s.Request.TimeLimit = *ch.TimeLimit
 	longer := larger(&j.Request, &s.Request)
-	switch ran := c.ranSoFar(j, now); {
+	switch ran := ranSoFar(j, now); {
 	case s.Request.TimeLimit > 0 && s.Request.TimeLimit.Duration() <= ran:
 		return job.Refuse("conflict/limit-over", j.Called(), s.Request.TimeLimit, ran.Truncate(time.Second))
 	case longer && j.Request.Priority.Raised() && !c.mayRaise(&s):
@@ -194,7 +192,7 @@ func (c *Core) limit(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	}
 	before := job.Asked(&j.Label, &j.Request)
 	j.Request.TimeLimit = s.Request.TimeLimit
-	left := s.Request.TimeLimit.Duration() - c.ranSoFar(j, now)
+	left := s.Request.TimeLimit.Duration() - ranSoFar(j, now)
 	if s.Request.TimeLimit == 0 || left > j.Request.WarnBefore.Duration() {
 		j.Warned, j.WarnsAt = false, time.Time{} // it is warned anew, ahead of the new end
 		c.systemd.forgetWarning(j.ID)
@@ -206,7 +204,7 @@ func (c *Core) limit(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 }
 
 // ranSoFar is how much of its time limit a job has had.
-func (c *Core) ranSoFar(j *job.Job, now time.Time) time.Duration {
+func ranSoFar(j *job.Job, now time.Time) time.Duration {
 	if j.Attempt == nil || j.Attempt.StartedAt.IsZero() {
 		return 0
 	}
@@ -215,15 +213,15 @@ func (c *Core) ranSoFar(j *job.Job, now time.Time) time.Duration {
 
 // mayProlong refuses its owner another time limit of a running job with which it would
 // put off what others are to have of it.
-func (c *Core) mayProlong(l *tracked.Job, r *job.Request, now time.Time) *job.Refusal {
+func (c *state) mayProlong(l *tracked.Job, r *job.Request, now time.Time) *job.Refusal {
 	j, end := l.Job, sched.Never
 	if r.TimeLimit > 0 {
-		end = sched.At(now.Add(r.TimeLimit.Duration() - c.ranSoFar(j, now)))
+		end = sched.At(now.Add(r.TimeLimit.Duration() - ranSoFar(j, now)))
 	}
-	if v := c.firstReserved(j, now); v != nil && sched.At(v.From) < end {
+	if v := c.queue.firstReserved(j, now); v != nil && sched.At(v.From) < end {
 		return job.Refuse("conflict/limit-reserved", j.Called(), v.ID, v.For(), v.From)
 	}
-	if w, found := c.putsOff(l, c.latestEnd(l, now), end, now); found {
+	if w, found := c.queue.putsOff(l, c.queue.latestEnd(l, now), end, now); found {
 		return job.Refuse("conflict/limit-waits", j.Called(), c.jobs.Called(w.Job), w.At.Time())
 	}
 	return nil
@@ -231,8 +229,8 @@ func (c *Core) mayProlong(l *tracked.Job, r *job.Request, now time.Time) *job.Re
 
 // firstReserved is the first reservation for others of a GPU of the job that begins after
 // a moment; nil: there is none. One that has begun keeps no job that runs.
-func (c *Core) firstReserved(j *job.Job, after time.Time) (first *job.Reservation) {
-	list, of := c.gpus.Reservations.All(), c.reserved()
+func (q *queue) firstReserved(j *job.Job, after time.Time) (first *job.Reservation) {
+	list, of := q.gpus.Reservations.All(), q.reserved()
 	for i := range list {
 		v := &list[i]
 		sooner := v.From.After(after) && (first == nil || v.From.Before(first.From))

@@ -9,18 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// attempt finds the live job whose current attempt an answer speaks of. A late
-// answer about an earlier attempt finds nothing.
-func (c *Core) attempt(id job.ID, number int) *tracked.Job {
-	l := c.jobs.Active(id)
-	if l == nil || l.Attempt.Number != number {
-		return nil
-	}
-	return l
-}
-
 func (c *Core) started(e Started, now time.Time) {
-	l := c.attempt(e.Job, e.Attempt)
+	l := c.jobs.Attempt(e.Job, e.Attempt)
 	if l == nil || l.Action != tracked.Starting {
 		return // an inspection has told it already
 	}
@@ -46,7 +36,7 @@ func (c *Core) reinspect(l *tracked.Job) {
 }
 
 func (c *Core) startFailed(e StartFailed, now time.Time) {
-	l := c.attempt(e.Job, e.Attempt)
+	l := c.jobs.Attempt(e.Job, e.Attempt)
 	if l == nil || l.Action != tracked.Starting {
 		return
 	}
@@ -104,7 +94,7 @@ func (c *Core) teardown(l *tracked.Job, now time.Time) {
 }
 
 // stopNotice is why a job is stopped whose owner had no part in that.
-func (c *Core) stopNotice(j *job.Job) NotifyOwner {
+func (c *state) stopNotice(j *job.Job) NotifyOwner {
 	t := NotifyOwner{Job: j.ID, UID: j.Owner.UID}
 	if j.Attempt.Result == nil && (j.Stop == job.StopGPUMem || j.Stop == job.StopIdle || j.Stop == job.StopTrespass) {
 		t.Say = []job.Message{job.Say("notice/result", c.result(j))}
@@ -113,7 +103,7 @@ func (c *Core) stopNotice(j *job.Job) NotifyOwner {
 }
 
 func (c *Core) stopped(e Stopped, now time.Time) {
-	l := c.attempt(e.Job, e.Attempt)
+	l := c.jobs.Attempt(e.Job, e.Attempt)
 	if l == nil || l.State != job.Ending {
 		return
 	}
@@ -166,7 +156,7 @@ func (c *Core) inspect(l *tracked.Job) {
 }
 
 func (c *Core) inspected(e Inspected, now time.Time) {
-	l := c.attempt(e.Job, e.Attempt)
+	l := c.jobs.Attempt(e.Job, e.Attempt)
 	if l == nil {
 		return
 	}
@@ -193,7 +183,7 @@ func (c *Core) list(e Listed, now time.Time) {
 	}
 	first := !c.systemd.listed()
 	if first {
-		c.clampBackoffs(now)
+		c.queue.clampBackoffs(now)
 	}
 	c.systemd.runs(e.Boot, e.Run)
 	c.step.replan()

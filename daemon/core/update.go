@@ -35,7 +35,7 @@ func (c *Core) hold(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 		j.Owed = false
 	}
 	c.step.markDirty(l)
-	c.consider(l, now)
+	c.queue.consider(l, now)
 	return nil
 }
 
@@ -84,7 +84,7 @@ func (c *Core) update(list []*tracked.Job, e Command, now time.Time) *job.Refusa
 	if e.What.Change == nil {
 		return job.Refuse("usage/no-change")
 	}
-	machine := c.snapshot(now)                                   // the same for all of what may be an array of thousands
+	machine := c.queue.snapshot(now)                             // the same for all of what may be an array of thousands
 	all, edges, bytes := make([]changed, len(list)), 0, int64(0) // those of the ones before count
 	for i, l := range list {
 		to, refusal := c.changedAs(l, &e, machine, now)
@@ -94,7 +94,7 @@ func (c *Core) update(list []*tracked.Job, e Command, now time.Time) *job.Refusa
 		after := *l.Job
 		after.Label, after.Request = to.asks.Label, to.asks.Request
 		if refusal == nil {
-			refusal = c.bytesQuota(&after, l.Weighed-bytes)
+			refusal = c.jobs.BytesQuota(&after, l.Weighed-bytes, c.policy.MaxBytes)
 		}
 		if refusal != nil {
 			return refusal
@@ -117,7 +117,7 @@ func (c *Core) update(list []*tracked.Job, e Command, now time.Time) *job.Refusa
 }
 
 // changedAs is a job as a change would have it, if it may be so.
-func (c *Core) changedAs(
+func (c *state) changedAs(
 	l *tracked.Job, e *Command, machine *sched.Snapshot, now time.Time,
 ) (out changed, refusal *job.Refusal) {
 	ch := e.What.Change
@@ -144,7 +144,7 @@ func (c *Core) changedAs(
 	}
 	if ch.GPUMemBytes != nil {
 		s.Request.AutoMem = false
-		c.fillGPUMem(s, now)
+		c.queue.fillGPUMem(s, now)
 	}
 	if s.Request.DefaultedMem && ch.GPUMilli != nil {
 		s.Request.MemBytes = 0 // the site's default depends on it
@@ -181,7 +181,7 @@ func larger(old, now *job.Request) bool {
 
 // admitChange is admit without the bounds on how many jobs wait. A priority
 // that was raised before and is not touched may stay.
-func (c *Core) admitChange(s *job.Submission, mayRaise bool, machine *sched.Snapshot) *job.Refusal {
+func (c *state) admitChange(s *job.Submission, mayRaise bool, machine *sched.Snapshot) *job.Refusal {
 	if err := s.Request.Err(); err != nil {
 		return job.Refuse("usage/form", err)
 	}
@@ -199,7 +199,7 @@ func (c *Core) change(to *changed, now time.Time) {
 	waits := l.State == job.Queued
 	if waits {
 		c.deps.Unfollow(l)
-		c.settleCapped(l, now)
+		c.queue.settleCapped(l, now)
 		if larger(&l.Request, &s.Request) { // else whoever comes early with little would go first with much
 			l.QueuedAt = now
 			l.AwayAt = time.Time{}
@@ -213,10 +213,10 @@ func (c *Core) change(to *changed, now time.Time) {
 		c.resetThrottle(l)
 	}
 	if waits {
-		c.markCapped(l, now)
+		c.queue.markCapped(l, now)
 		l.Pending = to.open
 		c.deps.Follow(l)
-		c.consider(l, now)
+		c.queue.consider(l, now)
 	}
 }
 
@@ -230,9 +230,9 @@ func (c *Core) resetThrottle(l *tracked.Job) {
 		if t.Throttle = l.Throttle; t.Throttle != nil && t.State.Live() {
 			t.Throttle.Left--
 		}
-		if t.State == job.Queued && c.planning.Has(t.ID) {
-			c.planning.Remove(t.ID)
-			c.planning.Push(c.waiting(t))
+		if t.State == job.Queued && c.queue.Has(t.ID) {
+			c.queue.Remove(t.ID)
+			c.queue.Push(c.queue.waiting(t))
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 const maxExplained = 1000
 
 // View shows the jobs that have not ended, as the query asks, and the GPUs.
-func (c *Core) View(q job.Query, now time.Time) job.View {
+func (c *state) View(q job.Query, now time.Time) job.View {
 	v, ahead := c.Look(q, now)
 	for i := range v.Jobs {
 		ahead.Foretell(&v.Jobs[i])
@@ -25,7 +25,7 @@ func (c *Core) View(q job.Query, now time.Time) job.View {
 
 // Look is View without expected starts, and what foretells them; nil where they were not
 // asked for.
-func (c *Core) Look(q job.Query, now time.Time) (job.View, *foresight.Foresight) {
+func (c *state) Look(q job.Query, now time.Time) (job.View, *foresight.Foresight) {
 	v := job.View{Counts: c.Counts(), Reservations: slices.Clone(c.gpus.Reservations.All())}
 	c.gpus.Show(&v, now)
 	v.Host, v.Drained = c.hostView(), c.gpus.Closed(now)
@@ -37,19 +37,19 @@ func (c *Core) Look(q job.Query, now time.Time) (job.View, *foresight.Foresight)
 	var ahead *foresight.Foresight
 	if q.Reasons && slices.ContainsFunc(list, func(l *tracked.Job) bool { return c.waiter(l) != nil }) {
 		ahead = c.Foresee(now)
-		c.placements(now)
+		c.queue.placements(now)
 	}
 	v.Jobs = make([]job.JobView, 0, len(list)) // rows are big, and may be a hundred thousand
 	inQueue := 0
 	for _, l := range list {
-		jv, has, w := c.show(l, now), c.planning.Has(l.ID), c.waiter(l)
+		jv, has, w := c.show(l, now), c.queue.Has(l.ID), c.waiter(l)
 		again := w != nil && w != l // a task, whose reasons its array has
 		if has || again {
 			inQueue++
 		}
 		switch {
 		case has:
-			jv.Expected = c.planning.Expected(l.ID) // another look at each of many is dear
+			jv.Expected = c.queue.Expected(l.ID) // another look at each of many is dear
 		case l.State == job.Queued:
 			jv.Expected = c.estimates.ExpectedRun(l)
 		}
@@ -68,7 +68,7 @@ func (c *Core) Look(q job.Query, now time.Time) (job.View, *foresight.Foresight)
 }
 
 // Names are the names of the jobs that View shows, without all that it shows of them.
-func (c *Core) Names(q job.Query, now time.Time) []job.Name {
+func (c *state) Names(q job.Query, now time.Time) []job.Name {
 	list, _ := c.selected(&q, now)
 	if q.For != "" {
 		list = slices.DeleteFunc(list, func(l *tracked.Job) bool { return !q.For.Takes(l.Seen()) })
@@ -85,8 +85,8 @@ func (c *Core) Names(q job.Query, now time.Time) []job.Name {
 }
 
 // show is a job without why it waits.
-func (c *Core) show(l *tracked.Job, now time.Time) job.JobView {
-	v := job.JobView{Job: *l.Seen(), EndsAt: c.endsAt(l, now), GoesOnAt: c.goesOnAt(l), Uses: l.UsesNow()}
+func (c *state) show(l *tracked.Job, now time.Time) job.JobView {
+	v := job.JobView{Job: *l.Seen(), EndsAt: c.endsAt(l, now), GoesOnAt: c.queue.goesOnAt(l), Uses: l.UsesNow()}
 	if t := l.Tasks; t != nil && t.Live > 0 {
 		v.LiveTasks = c.jobs.Standing(l.ID)
 	}
@@ -94,7 +94,7 @@ func (c *Core) show(l *tracked.Job, now time.Time) job.JobView {
 }
 
 // hostView is what jobs have of the machine besides GPUs.
-func (c *Core) hostView() job.HostView {
+func (c *state) hostView() job.HostView {
 	p := &c.policy
 	h := job.HostView{MemBytes: p.HostMemBytes, CPUs: p.HostCPUs, Places: p.MaxRunning, Taken: c.jobs.ActiveCount()}
 	for _, id := range c.jobs.ActiveIDs() {
@@ -109,7 +109,7 @@ func (c *Core) hostView() job.HostView {
 // those that wait for something else than room, by id. A query for a few jobs
 // gets these alone; one for the first that wait is not given the others, but their
 // number.
-func (c *Core) selected(q *job.Query, now time.Time) (list []*tracked.Job, beyond int) {
+func (c *state) selected(q *job.Query, now time.Time) (list []*tracked.Job, beyond int) {
 	lives := func(s job.State) bool { return !s.Terminal() }
 	if q.IDs == nil && len(q.States) > 0 && !slices.ContainsFunc(q.States, lives) {
 		return nil, 0 // what has ended is not here, and the queue need not be ordered for that
@@ -119,16 +119,16 @@ func (c *Core) selected(q *job.Query, now time.Time) (list []*tracked.Job, beyon
 	case q.IDs != nil:
 		ids = slices.Compact(slices.Sorted(slices.Values(q.IDs)))
 		ids = slices.DeleteFunc(ids, func(id job.ID) bool { return c.jobs.Get(id) == nil })
-		if slices.ContainsFunc(ids, c.planning.Has) {
-			queue = c.planning.Arrange(c.snapshot(now), c.planning.Queue, ids)
+		if slices.ContainsFunc(ids, c.queue.Has) {
+			queue = c.queue.Arrange(c.queue.snapshot(now), c.queue.Queue, ids)
 		}
 	case q.Waiting > 0 && q.MatchesAll():
 		ids = c.outside()
-		queue = c.planning.Ordered(c.snapshot(now), c.planning.Queue, q.Waiting)
-		beyond = c.planning.Len() - len(queue)
+		queue = c.queue.Ordered(c.queue.snapshot(now), c.queue.Queue, q.Waiting)
+		beyond = c.queue.Len() - len(queue)
 	default:
 		ids = c.outside()
-		queue = c.planning.Ordered(c.snapshot(now), c.planning.Queue, c.planning.Len())
+		queue = c.queue.Ordered(c.queue.snapshot(now), c.queue.Queue, c.queue.Len())
 	}
 	waiting := make([]*tracked.Job, 0, len(queue))
 	var running, rest []*tracked.Job
@@ -139,7 +139,7 @@ func (c *Core) selected(q *job.Query, now time.Time) (list []*tracked.Job, beyon
 		switch l := c.jobs.Get(id); {
 		case l.State.Live():
 			running = append(running, l)
-		case !c.planning.Has(id):
+		case !c.queue.Has(id):
 			rest = append(rest, l)
 		}
 	}
@@ -160,14 +160,14 @@ func (c *Core) selected(q *job.Query, now time.Time) (list []*tracked.Job, beyon
 }
 
 // outside returns the ids of the jobs that are not in the queue, in order.
-func (c *Core) outside() []job.ID {
+func (c *state) outside() []job.ID {
 	ids := slices.Clone(c.jobs.ActiveIDs())
-	if len(ids)+c.planning.Len() == c.jobs.Count() {
+	if len(ids)+c.queue.Len() == c.jobs.Count() {
 		return ids // no job is in neither of the two, and none in both
 	}
 	ids = ids[:0]
 	for id := range c.jobs.All() {
-		if !c.planning.Has(id) {
+		if !c.queue.Has(id) {
 			ids = append(ids, id)
 		}
 	}
@@ -176,7 +176,7 @@ func (c *Core) outside() []job.ID {
 }
 
 // explain says why a queued job waits, as of the planner's last plan.
-func (c *Core) explain(l *tracked.Job) []job.Reason {
+func (c *state) explain(l *tracked.Job) []job.Reason {
 	if !c.systemd.listed() {
 		return []job.Reason{{Code: job.ReasonNoSample, GPU: job.NoGPU}}
 	}
@@ -200,7 +200,7 @@ func (c *Core) explain(l *tracked.Job) []job.Reason {
 			what := job.Say(toDo[d.Kind])
 			why = append(why, job.Reason{Code: job.ReasonDependency, GPU: job.NoGPU, Job: d.Job, Detail: what})
 		}
-		return c.nameJobs(why)
+		return c.jobs.NameReasons(why)
 	case c.jobs.HasTimer(j.ID) && j.NotBefore.After(j.Request.Begin):
 		if tries := tracked.TriesOf(j); tries > 0 {
 			why := job.Say("detail/at-since", j.NotBefore, j.Attempt.Result.Detail)
@@ -218,39 +218,19 @@ func (c *Core) explain(l *tracked.Job) []job.Reason {
 	if why := c.troubles.StartsHeld(l); why != nil {
 		return why
 	}
-	if c.planning.Placed(j.ID) {
+	if c.queue.Placed(j.ID) {
 		return alone(job.ReasonChecking, job.Message{})
 	}
-	w := c.waiting(l)
-	if why := c.planning.Explain(&w); len(why) > 0 {
-		return c.nameJobs(c.gpus.NameForeign(c.tellEndless(c.tellLeaving(why))))
+	w := c.queue.waiting(l)
+	if why := c.queue.Explain(&w); len(why) > 0 {
+		return c.jobs.NameReasons(c.gpus.NameForeign(c.tellEndless(c.tellLeaving(why))))
 	}
 	return []job.Reason{{Code: job.ReasonChecking, GPU: job.NoGPU}}
 }
 
-// nameJobs adds to the reasons that lie with jobs what people call these, where
-// one of them is a task of an array.
-func (c *Core) nameJobs(why []job.Reason) []job.Reason {
-	for i := range why {
-		r, tasks := &why[i], false
-		if r.Job == 0 {
-			continue
-		}
-		var names []string
-		for _, id := range append([]job.ID{r.Job}, r.Others...) {
-			name := c.jobs.Called(id)
-			names, tasks = append(names, name), tasks || name != id.String()
-		}
-		if tasks {
-			r.Names = names
-		}
-	}
-	return why
-}
-
 // tellLeaving adds to the reasons that lie with a job which has been warned and is
 // to make room until when it may take.
-func (c *Core) tellLeaving(why []job.Reason) []job.Reason {
+func (c *state) tellLeaving(why []job.Reason) []job.Reason {
 	for i := range why {
 		l := c.jobs.Active(why[i].Job)
 		if why[i].Code == job.ReasonGPUBusy && l != nil && !stopAt(l.Job).IsZero() {
@@ -261,7 +241,7 @@ func (c *Core) tellLeaving(why []job.Reason) []job.Reason {
 }
 
 // tellEndless adds to the reasons that lie with a job of which nobody can tell when it ends why that is.
-func (c *Core) tellEndless(why []job.Reason) []job.Reason {
+func (c *state) tellEndless(why []job.Reason) []job.Reason {
 	for i := range why {
 		for _, id := range append([]job.ID{why[i].Job}, why[i].Others...) {
 			l := c.jobs.Active(id)
@@ -285,7 +265,7 @@ var toDo = map[job.DependencyKind]job.Code{
 
 // endsAt is when a running job is expected to end. Where nothing like it has ended nothing is expected
 // but that it keeps to its limit; without one the time is zero.
-func (c *Core) endsAt(l *tracked.Job, now time.Time) time.Time {
+func (c *state) endsAt(l *tracked.Job, now time.Time) time.Time {
 	limit := l.Request.TimeLimit.Duration()
 	switch {
 	case l.State != job.Running || l.IsSuspended():
@@ -300,12 +280,12 @@ func (c *Core) endsAt(l *tracked.Job, now time.Time) time.Time {
 
 // OutOfService are the GPUs that a fault keeps from jobs: the index of each, by
 // its UUID. While nothing is known of any, none is.
-func (c *Core) OutOfService(now time.Time) map[string]int {
+func (c *state) OutOfService(now time.Time) map[string]int {
 	return c.gpus.OutOfService(now)
 }
 
 // Active returns the jobs that have a unit or may have one, by id.
-func (c *Core) Active() []job.Job {
+func (c *state) Active() []job.Job {
 	jobs := make([]job.Job, 0, c.jobs.ActiveCount())
 	for _, id := range c.jobs.ActiveIDs() {
 		jobs = append(jobs, *c.jobs.Active(id).Job)
@@ -314,10 +294,10 @@ func (c *Core) Active() []job.Job {
 }
 
 // Counts returns how many jobs are in each state that is not an end.
-func (c *Core) Counts() map[job.State]int { return c.jobs.Counts() }
+func (c *state) Counts() map[job.State]int { return c.jobs.Counts() }
 
 // Uses returns what is known of the use of their GPUs by the jobs that hold some.
-func (c *Core) Uses() map[job.ID][]job.GPUNow {
+func (c *state) Uses() map[job.ID][]job.GPUNow {
 	all := map[job.ID][]job.GPUNow{}
 	for _, id := range c.jobs.ActiveIDs() {
 		if uses := c.jobs.Active(id).UsesNow(); uses != nil {
@@ -328,6 +308,6 @@ func (c *Core) Uses() map[job.ID][]job.GPUNow {
 }
 
 // Entitlement is where a user stands.
-func (c *Core) Entitlement(uid int, now time.Time) job.Entitlement {
+func (c *state) Entitlement(uid int, now time.Time) job.Entitlement {
 	return c.accounts.Entitlement(uid, now)
 }

@@ -59,7 +59,7 @@ func (s *systemd) warnedSince(j *job.Job) time.Time {
 
 // warnAt is when a running job is sent its warning signal, for the first time or again; zero:
 // it is not.
-func (c *Core) warnAt(j *job.Job) time.Time {
+func (s *systemd) warnAt(j *job.Job) time.Time {
 	if j.State != job.Running || j.Request.WarnSignal == 0 || j.Warned {
 		return time.Time{}
 	}
@@ -71,7 +71,7 @@ func (c *Core) warnAt(j *job.Job) time.Time {
 		}
 		at = limit.Add(-j.Request.WarnBefore.Duration())
 	}
-	return c.systemd.nextWarning(j.ID, at)
+	return s.nextWarning(j.ID, at)
 }
 
 // warn sends a job its warning signal, until it is known to have it.
@@ -113,17 +113,17 @@ func (c *Core) killSooner(l *tracked.Job, at time.Time) {
 
 // killAt is when what is left of a job gets SIGKILL, for the first time or again; zero: by
 // systemd alone, when its grace is over.
-func (c *Core) killAt(j *job.Job) time.Time {
+func (s *systemd) killAt(j *job.Job) time.Time {
 	if j.State != job.Ending || j.KillAt.IsZero() {
 		return time.Time{}
 	}
-	return c.systemd.nextWarning(j.ID, j.KillAt)
+	return s.nextWarning(j.ID, j.KillAt)
 }
 
 // signalled notes that a job has its warning, or that it is to be sent again. One that makes
 // room has its whole notice from then on. One that can't be warned is stopped when it would be.
 func (c *Core) signalled(e Signalled, now time.Time) {
-	l := c.attempt(e.Job, e.Attempt)
+	l := c.jobs.Attempt(e.Job, e.Attempt)
 	switch {
 	case l != nil && l.State == job.Ending && !l.KillAt.IsZero() && !e.OK:
 		c.systemd.warnAgain(e.Job, now.Add(warnAgain))
@@ -180,16 +180,16 @@ func (c *Core) warnFirst(l *tracked.Job, now time.Time) bool {
 	if j.IsSuspended() {
 		c.goOn(l, now)
 	}
-	j.WarnsAt, j.StopAt = now, now.Add(c.notice(j))
+	j.WarnsAt, j.StopAt = now, now.Add(c.queue.notice(j))
 	c.warn(l, now)
 	return true
 }
 
 // notice is how long before its stop a job is told that it is to make room: the time that it asked for, but as
 // another waits no longer than a grace may be, or, where the site has no bound on that, than a slice.
-func (c *Core) notice(j *job.Job) time.Duration {
+func (q *queue) notice(j *job.Job) time.Duration {
 	if j.Request.WarnSignal == 0 || j.Warned {
 		return 0
 	}
-	return min(j.Request.WarnBefore.Duration(), cmp.Or(c.policy.MaxGrace, c.policy.Sched.Slice))
+	return min(j.Request.WarnBefore.Duration(), cmp.Or(q.policy.MaxGrace, q.policy.Sched.Slice))
 }

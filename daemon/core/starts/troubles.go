@@ -13,8 +13,8 @@ import (
 )
 
 // Where a job could not be started for a reason that is not its own, it goes back to the
-// queue and is tried again after startAgain, and after twice as long each time in a row, up
-// to lastStartAgain.
+// queue and is tried again after StartAgain, and after twice as long each time in a row, up
+// to LastStartAgain.
 const (
 	StartAgain     = 5 * time.Second
 	LastStartAgain = 5 * time.Minute

@@ -23,7 +23,7 @@ type Book struct {
 	queued    int
 	perUser   map[int]int                // queued jobs by person
 	perClass  map[job.Class]int          // queued jobs by class
-	Bytes     map[int]int64              // what the jobs of a person weigh
+	bytes     map[int]int64              // what the jobs of a person weigh
 	throttles map[job.ID]*sched.Throttle // of arrays with a limit
 	ended     map[job.State]int          // how many have, since the daemon's start
 }
@@ -32,7 +32,7 @@ func NewBook(next job.ID) Book {
 	return Book{
 		byID:   map[job.ID]*Job{},
 		placed: map[job.ID]*Job{}, nextID: max(next, 1), timed: newTimers(),
-		perUser: map[int]int{}, perClass: map[job.Class]int{}, Bytes: map[int]int64{}, ended: map[job.State]int{},
+		perUser: map[int]int{}, perClass: map[job.Class]int{}, bytes: map[int]int64{}, ended: map[job.State]int{},
 		throttles: map[job.ID]*sched.Throttle{},
 		ofArray:   map[job.ID][]*Job{},
 	}
@@ -262,19 +262,16 @@ func (b *Book) ShareHeld(uuid string) (milli int) {
 // AddBytes counts what a job weighs among its person's bytes until removeBytes.
 func (b *Book) AddBytes(l *Job) {
 	l.Weighed = l.Weight()
-	b.Bytes[l.Person().UID] += l.Weighed
+	b.bytes[l.Person().UID] += l.Weighed
 }
 
 // RemoveBytes undoes addBytes.
 func (b *Book) RemoveBytes(l *Job) {
 	uid := l.Person().UID
-	if b.Bytes[uid] -= l.Weighed; b.Bytes[uid] == 0 {
-		delete(b.Bytes, uid)
+	if b.bytes[uid] -= l.Weighed; b.bytes[uid] == 0 {
+		delete(b.bytes, uid)
 	}
 }
-
-// BytesOf is what the jobs of a person weigh.
-func (b *Book) BytesOf(uid int) int64 { return b.Bytes[uid] }
 
 // Standing is how the tasks of an array that have become jobs, and not ended, stand.
 func (b *Book) Standing(array job.ID) (s job.LiveTasks) {
@@ -323,4 +320,61 @@ func (b *Book) ChargedOfParts() map[string]int {
 		}
 	}
 	return sums
+}
+
+// NameReasons adds to the reasons that lie with jobs what people call these, where
+// one of them is a task of an array.
+func (b *Book) NameReasons(why []job.Reason) []job.Reason {
+	for i := range why {
+		r, tasks := &why[i], false
+		if r.Job == 0 {
+			continue
+		}
+		var names []string
+		for _, id := range append([]job.ID{r.Job}, r.Others...) {
+			name := b.Called(id)
+			names, tasks = append(names, name), tasks || name != id.String()
+		}
+		if tasks {
+			r.Names = names
+		}
+	}
+	return why
+}
+
+// BytesQuota refuses a job, or a change of one that weighed before, with which
+// its person's jobs would take too much of the state file and of memory. A
+// change that makes a job lighter is never refused.
+func (b *Book) BytesQuota(j *job.Job, before, most int64) *job.Refusal {
+	have, weight := b.bytes[j.Person().UID], j.Weight()
+	if most == 0 || weight <= before || have-before+weight <= most {
+		return nil
+	}
+	return job.Refuse("policy/bytes", job.Size(have), job.Size(weight-before), job.Size(most))
+}
+
+// Attempt finds the live job whose current attempt an answer speaks of. A late
+// answer about an earlier attempt finds nothing.
+func (b *Book) Attempt(id job.ID, number int) *Job {
+	l := b.Active(id)
+	if l == nil || l.Attempt.Number != number {
+		return nil
+	}
+	return l
+}
+
+// Reached returns the jobs that get a signal for a job: the job itself, or the tasks of an array that run.
+func (b *Book) Reached(l *Job, who job.Actor) (ids []job.ID) {
+	for _, r := range append(b.Tasks(l.ID), l) {
+		if r.State == job.Running && who.MayControl(r.Job) { // the owner's number may be another's by now
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
+}
+
+// IsOthers reports whether a live job is another account's, which had the number before.
+func (b *Book) IsOthers(id job.ID, o *job.Owner) bool {
+	l := b.Get(id)
+	return l != nil && !l.Owner.Is(o.UID, o.User)
 }

@@ -27,8 +27,8 @@ func (b *Book) CheckCounts(breach Breach) {
 	if queued != b.queued || !maps.Equal(perUser, b.perUser) {
 		breach(11, "%d jobs are counted as queued, by user %v, and %d are, %v", b.queued, b.perUser, queued, perUser)
 	}
-	if !maps.Equal(bytes, b.Bytes) {
-		breach(11, "the jobs of each person weigh %v, counted are %v", bytes, b.Bytes)
+	if !maps.Equal(bytes, b.bytes) {
+		breach(11, "the jobs of each person weigh %v, counted are %v", bytes, b.bytes)
 	}
 }
 
@@ -79,5 +79,25 @@ func (b *Book) CheckPlaces(breach Breach) {
 	if timed != len(b.timed.at) || timed != len(b.timed.heap) || active != len(b.placed) {
 		breach(11, "of the timers, %d and %d, %d are of jobs that are known, of the %d jobs with a unit %d",
 			len(b.timed.heap), len(b.timed.at), timed, len(b.placed), active)
+	}
+}
+
+// CheckHeld verifies that jobs hold what they asked, and no GPU is given out twice.
+func (b *Book) CheckHeld(breach Breach) {
+	shares := map[string]int{}
+	for id, l := range b.AllActive() {
+		j, sum := l.Job, 0
+		if j.Attempt == nil {
+			continue // which checkJob tells
+		}
+		for _, r := range j.Attempt.GPUs {
+			sum += r.Share()
+			if shares[r.UUID] += r.Share(); shares[r.UUID] > job.WholeGPU {
+				breach(2, "GPU %s is given out to %d milli, with job %d", r.UUID, shares[r.UUID], id)
+			}
+		}
+		if sum != j.Request.GPUMilli || len(j.Attempt.GPUs) != j.Request.Devices() {
+			breach(2, "job %d holds %d milli on %d GPUs and asked %d", id, sum, len(j.Attempt.GPUs), j.Request.GPUMilli)
+		}
 	}
 }

@@ -10,13 +10,13 @@ import (
 // Dependencies has which queued jobs wait for which others.
 type Dependencies struct {
 	followers map[job.ID][]job.ID        // who waits for a job, by id
-	Edges     map[int]int                // dependencies that are not met, by person
+	edges     map[int]int                // dependencies that are not met, by person
 	recent    recentSet[job.ID, job.End] // how the last jobs ended
 }
 
 func NewDependencies() Dependencies {
 	return Dependencies{
-		followers: map[job.ID][]job.ID{}, Edges: map[int]int{}, recent: newRecentSet[job.ID, job.End](endsSize),
+		followers: map[job.ID][]job.ID{}, edges: map[int]int{}, recent: newRecentSet[job.ID, job.End](endsSize),
 	}
 }
 
@@ -66,8 +66,8 @@ func (d *Dependencies) RemoveFollower(of, id job.ID) {
 // CountEdges counts dependencies that are not met, by person.
 func (d *Dependencies) CountEdges(l *Job, n int) {
 	uid := l.Person().UID
-	if d.Edges[uid] += n; d.Edges[uid] == 0 {
-		delete(d.Edges, uid)
+	if d.edges[uid] += n; d.edges[uid] == 0 {
+		delete(d.edges, uid)
 	}
 }
 
@@ -75,7 +75,7 @@ func (d *Dependencies) CountEdges(l *Job, n int) {
 // many others already that each end would cost everybody. Had is how many of them
 // are the job's own.
 func (d *Dependencies) EdgesQuota(j *job.Job, open, had int) *job.Refusal {
-	n := d.Edges[j.Person().UID] - had
+	n := d.edges[j.Person().UID] - had
 	if open == 0 || n+open <= job.MaxOpenDependencies {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (d *Dependencies) Check(jobs *Book, breach Breach) {
 	if !maps.EqualFunc(wait, d.followers, slices.Equal) {
 		breach(11, "jobs wait for others as %v, and are told as %v", wait, d.followers)
 	}
-	if !maps.Equal(edges, d.Edges) {
-		breach(11, "the jobs of each person wait for %v, counted are %v", edges, d.Edges)
+	if !maps.Equal(edges, d.edges) {
+		breach(11, "the jobs of each person wait for %v, counted are %v", edges, d.edges)
 	}
 }
