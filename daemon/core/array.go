@@ -10,7 +10,7 @@ import (
 
 // spawn makes the next task of an array a job of its own, which is about to be
 // placed.
-func (c *Core) spawn(array *tracked.Job, now time.Time) *tracked.Job {
+func (c *lifecycle) spawn(array *tracked.Job, now time.Time) *tracked.Job {
 	a := array.Job
 	waits := c.queue.since(a).Add(array.Account.Capped(a.Request.QuotaMilli(), sched.At(now)) - a.Capped)
 	t := job.Job{
@@ -37,7 +37,7 @@ func (c *Core) spawn(array *tracked.Job, now time.Time) *tracked.Job {
 
 // charge counts a job that holds what it asked for since its placement, for its accounts and the
 // limit of its array.
-func (c *Core) charge(l *tracked.Job, now time.Time) {
+func (c *lifecycle) charge(l *tracked.Job, now time.Time) {
 	c.accounts.Charge(l, now)
 	if l.Throttle != nil {
 		l.Throttle.Left--
@@ -46,7 +46,7 @@ func (c *Core) charge(l *tracked.Job, now time.Time) {
 
 // settle undoes charge at the end of an attempt. The next task of an array that was at its limit
 // waits from now on.
-func (c *Core) settle(l *tracked.Job, now time.Time) {
+func (c *lifecycle) settle(l *tracked.Job, now time.Time) {
 	c.accounts.Settle(l, now)
 	if l.Throttle == nil {
 		return
@@ -59,7 +59,7 @@ func (c *Core) settle(l *tracked.Job, now time.Time) {
 }
 
 // taskEnded counts the end of a task, and ends the array with its last one.
-func (c *Core) taskEnded(l *tracked.Job, now time.Time) {
+func (c *lifecycle) taskEnded(l *tracked.Job, now time.Time) {
 	array := c.jobs.Get(l.Task.Array)
 	if array == nil {
 		return
@@ -83,7 +83,7 @@ func (c *Core) taskEnded(l *tracked.Job, now time.Time) {
 }
 
 // endArray ends an array none of whose tasks is left.
-func (c *Core) endArray(array *tracked.Job, now time.Time) {
+func (c *lifecycle) endArray(array *tracked.Job, now time.Time) {
 	j := array.Job
 	if j.State != job.Spawned || j.Tasks.Live > 0 {
 		return

@@ -40,7 +40,7 @@ func TestBooksAreClosed(t *testing.T) {
 				for _, f := range body.Fields.List {
 					for _, name := range f.Names {
 						fields[s.Name.Name] = append(fields[s.Name.Name], name.Name)
-						if of, ok := f.Type.(*ast.Ident); ok && (s.Name.Name == "Core" || s.Name.Name == "state") {
+						if of, ok := f.Type.(*ast.Ident); ok && (s.Name.Name == "lifecycle" || s.Name.Name == "state") {
 							books[name.Name] = of.Name
 						}
 					}
@@ -51,6 +51,20 @@ func TestBooksAreClosed(t *testing.T) {
 	})
 	if n := len(fields["state"]); n > 12 {
 		t.Errorf("state has %d fields", n)
+	}
+	methods := map[string]int{}
+	inspect(func(n ast.Node) bool {
+		if f, ok := n.(*ast.FuncDecl); ok && f.Recv != nil {
+			if of, ok := f.Recv.List[0].Type.(*ast.StarExpr); ok {
+				methods[of.X.(*ast.Ident).Name]++
+			}
+		}
+		return true
+	})
+	for name, n := range methods {
+		if n > 60 {
+			t.Errorf("%s has %d methods", name, n)
+		}
 	}
 	if len(books) < 3 {
 		t.Errorf("the books of this package are not found: %v", books)

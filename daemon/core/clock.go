@@ -58,7 +58,7 @@ const clockSlack = time.Minute
 // that was set: a time limit is a time that passes, not a moment, and so
 // are a slice, an expected run time, what is charged for GPUs, the notice before a
 // stop and the wait before the start.
-func (c *Core) correctStart(l *tracked.Job, age time.Duration, now time.Time) {
+func (c *lifecycle) correctStart(l *tracked.Job, age time.Duration, now time.Time) {
 	if age == 0 || l.State != job.Running || l.Attempt.StartedAt.IsZero() {
 		return
 	}

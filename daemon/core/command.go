@@ -117,7 +117,7 @@ func (c *Core) cancelJob(l *tracked.Job, by string, now time.Time) {
 // one after which the job would run again, and keeps one that has ended by itself
 // from another attempt. A start that is under way is let finish, so that its unit
 // is known.
-func (c *Core) requestStop(l *tracked.Job, cause job.StopCause, by string, now time.Time) {
+func (c *lifecycle) requestStop(l *tracked.Job, cause job.StopCause, by string, now time.Time) {
 	if l.Stop == job.StopCancel || cause != job.StopCancel && (l.Stop != "" || l.State == job.Ending) {
 		return
 	}

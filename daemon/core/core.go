@@ -15,13 +15,17 @@ import (
 )
 
 // Core is the state of the scheduler. It must be used by one goroutine.
-type Core struct {
+type Core struct{ lifecycle }
+
+// lifecycle is what becomes of a job: its methods take it from one state to the next, have done what that takes,
+// and record it. Those of Core take the events and commands that are the reason.
+type lifecycle struct {
 	state
 	step stepBuffer
 }
 
 // state is the books of the scheduler. Its methods tell what is in them and what they allow; what a step changes
-// is recorded by Core's alone.
+// is recorded by those of lifecycle and Core alone.
 type state struct {
 	policy    site.Policy
 	systemd   systemd
@@ -40,10 +44,10 @@ type state struct {
 // New makes a core from what is on record. It places nothing until it has been
 // told by Listed which units exist. Boot is the id of the running boot.
 func New(p site.Policy, boot string, r job.Restored) *Core {
-	c := &Core{step: newStepBuffer(), state: state{
+	c := &Core{lifecycle{step: newStepBuffer(), state: state{
 		policy: p, systemd: newSystemd(boot, r.Alive), starts: starts.NewPlaces(), jobs: tracked.NewBook(r.NextID),
 		deps: tracked.NewDependencies(), requests: tracked.NewRequests(r.Done), messages: outbox.NewBook(r.Owed),
-	}}
+	}}}
 	c.estimates = estimates.NewBook(&c.policy, &c.jobs, c.step.record, c.step.markDirtyQuietly, r.Predictions)
 	c.gpus = gpus.NewBook(&c.policy, &c.jobs, c.systemd.bootID)
 	c.gpus.Reservations = gpus.NewReservations(r.Reservations, r.NextReservation)
@@ -122,7 +126,7 @@ func (c *Core) restore(j *job.Job) *tracked.Job {
 }
 
 // adopt makes a job known.
-func (c *Core) adopt(j *job.Job) *tracked.Job {
+func (c *lifecycle) adopt(j *job.Job) *tracked.Job {
 	l := &tracked.Job{Job: j, Account: c.accounts.Of(j.Owner, j.Principal)}
 	l.GIDs = c.accounts.Join(j.Owner.UID, j.GIDs)
 	c.jobs.Add(l)
@@ -255,7 +259,7 @@ func (c *Core) answer(r *Reply, now time.Time) {
 
 // move takes the job to another state of the transition table. A move that the
 // table does not allow is a fault of the program, found by the tests.
-func (c *Core) move(l *tracked.Job, to job.State, now time.Time) {
+func (c *lifecycle) move(l *tracked.Job, to job.State, now time.Time) {
 	if !l.State.Next(to) {
 		panic("core: job " + l.ID.String() + " can't go from " + string(l.State) + " to " + string(to))
 	}
@@ -289,7 +293,7 @@ func (c *Core) move(l *tracked.Job, to job.State, now time.Time) {
 
 // edit changes the current attempt. Attempts are never changed in place, since
 // records and views share them.
-func (c *Core) edit(l *tracked.Job, change func(*job.Attempt)) {
+func (c *lifecycle) edit(l *tracked.Job, change func(*job.Attempt)) {
 	l.KeepUse()
 	a := *l.Attempt
 	change(&a)

@@ -62,7 +62,7 @@ func (c *Core) tickActive(retry bool, now time.Time) {
 }
 
 // stopDue stops a running job whose notice or time limit is over.
-func (c *Core) stopDue(l *tracked.Job, now time.Time) {
+func (c *lifecycle) stopDue(l *tracked.Job, now time.Time) {
 	if due := stopAt(l.Job); !due.IsZero() && !now.Before(due) {
 		c.teardown(l, now)
 	}

@@ -10,7 +10,7 @@ import (
 // began notes that the job's command runs, and that its array has started with
 // its first. An attempt alone says nothing of that: systemd may have been unable to
 // start it.
-func (c *Core) began(l *tracked.Job, now time.Time) {
+func (c *lifecycle) began(l *tracked.Job, now time.Time) {
 	if !l.Began {
 		c.oweMessages(l, job.NotifyStart, now)
 	}
@@ -27,7 +27,7 @@ func (c *Core) began(l *tracked.Job, now time.Time) {
 }
 
 // oweMessages puts on record what the job's owner is to be told now.
-func (c *Core) oweMessages(l *tracked.Job, event job.NotifyEvent, now time.Time) {
+func (c *lifecycle) oweMessages(l *tracked.Job, event job.NotifyEvent, now time.Time) {
 	for _, n := range c.messages.Owe(l.Job, event, c.policy.WebhookPace, now) {
 		c.step.record(job.Record{Notification: &n})
 	}
@@ -79,7 +79,7 @@ func (c *state) stillOpen(list []job.Dependency) []job.Dependency {
 }
 
 // tellFollowers lets the jobs that wait for this one know where it stands.
-func (c *Core) tellFollowers(l *tracked.Job, now time.Time) {
+func (c *lifecycle) tellFollowers(l *tracked.Job, now time.Time) {
 	j := l.Job
 	end := job.End{State: j.State, Started: j.Began}
 	if j.State.Terminal() {
@@ -92,7 +92,7 @@ func (c *Core) tellFollowers(l *tracked.Job, now time.Time) {
 
 // updateFollower strikes out what is met of a follower's dependencies on a job, or ends
 // the follower where one can't be met any more.
-func (c *Core) updateFollower(f *tracked.Job, on job.ID, end job.End, now time.Time) {
+func (c *lifecycle) updateFollower(f *tracked.Job, on job.ID, end job.End, now time.Time) {
 	if f == nil || f.State != job.Queued {
 		return // it has ended for another that ended in this step
 	}
@@ -127,7 +127,7 @@ func (c *Core) updateFollower(f *tracked.Job, on job.ID, end job.End, now time.T
 
 // endUnmet ends a job that waits for what can't come. An array with tasks that
 // have not ended starts no more, and ends after them: they need it.
-func (c *Core) endUnmet(l *tracked.Job, why job.Message, now time.Time) {
+func (c *lifecycle) endUnmet(l *tracked.Job, why job.Message, now time.Time) {
 	j := l.Job
 	if j.Tasks == nil || j.Tasks.Live == 0 {
 		j.Result = &job.Result{Outcome: job.Cancelled, Detail: why}

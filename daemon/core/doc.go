@@ -14,7 +14,8 @@
 // (tracked), GPUs (gpus), accounts, estimates, starts and messages (outbox), each a
 // package below, and of the queue and systemd here. Methods of state only tell what is
 // in them and what they allow. What changes a record, or wants something done, is a
-// method of Core.
+// method of lifecycle, where it is about what becomes of one job, or of Core, where it
+// takes an event or a command.
 //
 // Invariants (Check verifies 1 to 4 and 11, and names the number):
 //

@@ -11,7 +11,7 @@ import (
 )
 
 // endAttempt records how an attempt ended and tears its unit down.
-func (c *Core) endAttempt(l *tracked.Job, r job.Result, now time.Time) {
+func (c *lifecycle) endAttempt(l *tracked.Job, r job.Result, now time.Time) {
 	c.edit(l, func(a *job.Attempt) { a.Result = &r })
 	c.teardown(l, now)
 }
@@ -38,7 +38,7 @@ func vanished(l *tracked.Job) *job.Result {
 }
 
 // recordExit keeps how the command ended.
-func (c *Core) recordExit(l *tracked.Job, u Unit) {
+func (c *lifecycle) recordExit(l *tracked.Job, u Unit) {
 	c.edit(l, func(a *job.Attempt) {
 		r := heeded(l.Job, c.systemd.warnedSince(l.Job), resultOf(u.Exit, l.Job, l.Tries), &u)
 		r.Unfiltered = u.Unfiltered
@@ -80,7 +80,7 @@ func resultOf(e contract.Exit, j *job.Job, tries int) job.Result {
 
 // ended closes the attempt: no process of the unit is left. The job has its
 // result, or goes back to the queue.
-func (c *Core) ended(l *tracked.Job, now time.Time) {
+func (c *lifecycle) ended(l *tracked.Job, now time.Time) {
 	over := c.ranUntil(l, now)
 	l.GoOn(over)
 	c.systemd.forgetWarning(l.ID)
@@ -161,7 +161,7 @@ func (c *state) nextPlace(l *tracked.Job, r *job.Result, now time.Time) requeueA
 }
 
 // backOff has a job that failed, or could not be started, wait before its next attempt.
-func (c *Core) backOff(l *tracked.Job, r *job.Result, place requeueAt, now time.Time) {
+func (c *lifecycle) backOff(l *tracked.Job, r *job.Result, place requeueAt, now time.Time) {
 	j := l.Job
 	switch {
 	case r.Tries > 0 && r.Cause == "" && !c.troubles.IsBarred(l.Account) && j.Heir == nil:

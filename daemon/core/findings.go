@@ -75,14 +75,14 @@ func (c *Core) sampled(e *gpus.Sample, now time.Time) {
 }
 
 // requestSample asks for a sample and returns its number.
-func (c *Core) requestSample() uint64 {
+func (c *lifecycle) requestSample() uint64 {
 	number := c.gpus.NextSample()
 	c.step.act(Sample{Number: number})
 	return number
 }
 
 // recordGPUError notes the first error of a job's attempt, also for its owner.
-func (c *Core) recordGPUError(l *tracked.Job, e job.GPUError) {
+func (c *lifecycle) recordGPUError(l *tracked.Job, e job.GPUError) {
 	if was := l.GPUError; was != nil && (was.Xid != xidRemoved || e.Xid == xidRemoved) {
 		return
 	}
@@ -95,7 +95,7 @@ func (c *Core) recordGPUError(l *tracked.Job, e job.GPUError) {
 const xidRemoved = 45
 
 // leftBehind adds to the result of an attempt that has ended.
-func (c *Core) leftBehind(f job.Leftover) {
+func (c *lifecycle) leftBehind(f job.Leftover) {
 	if l := c.jobs.Get(f.Job); l != nil && l.Attempt != nil && l.Attempt.Number == f.Attempt {
 		c.edit(l, func(a *job.Attempt) {
 			r := *a.Result
@@ -111,7 +111,7 @@ func (c *Core) leftBehind(f job.Leftover) {
 
 // recordSurvivors takes note of processes of an ending job that outlive SIGKILL. The result
 // tells: a unit that is stopping takes no note for its journal.
-func (c *Core) recordSurvivors(l *tracked.Job, left string, now time.Time) {
+func (c *lifecycle) recordSurvivors(l *tracked.Job, left string, now time.Time) {
 	if left == "" || left == l.Left || now.Sub(l.ChangedAt) <= c.policy.CleaningTimeout {
 		return
 	}

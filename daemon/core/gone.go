@@ -36,7 +36,7 @@ func (c *Core) holdGone(gone string, heir job.Account, now time.Time) {
 }
 
 // keepFrom holds a job that would run as another account now. Who holds it already goes on to.
-func (c *Core) keepFrom(l *tracked.Job, heir job.Account) {
+func (c *lifecycle) keepFrom(l *tracked.Job, heir job.Account) {
 	if l.Heir = &heir; l.Held == "" {
 		l.Held, l.HeldOver = heldByScheduler, true
 	}
@@ -83,7 +83,7 @@ func (c *Core) accountNamed(named job.Account) {
 
 // handOver gives a job that an administrator releases to the account that has the number, whose
 // quota it counts for from then on. It reports whether somebody else holds the job besides.
-func (c *Core) handOver(j *job.Job, now time.Time) (held bool) {
+func (c *lifecycle) handOver(j *job.Job, now time.Time) (held bool) {
 	if j.Heir == nil {
 		return false
 	}

@@ -63,7 +63,7 @@ func (q *queue) settleMemory(l *tracked.Job, now time.Time) bool {
 
 // learnMemory learns from an attempt that is over how much GPU memory its command takes. Where
 // it took too much, another attempt is to have more.
-func (c *Core) learnMemory(l *tracked.Job, r *job.Result, again bool, now time.Time) {
+func (c *lifecycle) learnMemory(l *tracked.Job, r *job.Result, again bool, now time.Time) {
 	j, peak := l.Job, c.estimates.LearnMemory(l, r.Outcome == job.Completed, now)
 	if again && j.Request.AutoMem && r.Outcome == job.GPUOutOfMemory {
 		j.Request.GPUMemBytes = max(j.Request.GPUMemBytes, c.queue.withMargin(peak, overMarginPercent, &j.Request, now))

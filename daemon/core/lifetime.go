@@ -25,7 +25,7 @@ func sawUnit(l *tracked.Job, u *Unit, now time.Time) {
 const startPatience = time.Second
 
 // lookEarly looks at the unit of a start that has not been answered for long.
-func (c *Core) lookEarly(l *tracked.Job, now time.Time) {
+func (c *lifecycle) lookEarly(l *tracked.Job, now time.Time) {
 	if l.Action == tracked.Starting && now.Sub(l.Lifetime().Asked) > startPatience {
 		w := whose(l.Job)
 		w.Attempt = l.Attempt.Number
@@ -35,7 +35,7 @@ func (c *Core) lookEarly(l *tracked.Job, now time.Time) {
 
 // noteAlive puts on record that the machine is on, so that what a reboot or a power cut takes is
 // known to have run up to now. What is on record stays while it is needed.
-func (c *Core) noteAlive(now time.Time) {
+func (c *lifecycle) noteAlive(now time.Time) {
 	for _, l := range c.jobs.AllActive() {
 		if c.systemd.wasOff(l.Attempt) {
 			return

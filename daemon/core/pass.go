@@ -169,7 +169,7 @@ func (q *queue) owe(l *tracked.Job) {
 	q.Push(q.waiting(l))
 }
 
-func (c *Core) place(l *tracked.Job, p *sched.Placement, now time.Time) {
+func (c *lifecycle) place(l *tracked.Job, p *sched.Placement, now time.Time) {
 	if l.Tasks != nil {
 		l = c.spawn(l, now)
 	}
@@ -215,7 +215,7 @@ func eligibleAt(j *job.Job, now time.Time) time.Time {
 
 // keepLast records the end of an attempt that the next one follows in the same
 // step.
-func (c *Core) keepLast(l *tracked.Job, now time.Time) {
+func (c *lifecycle) keepLast(l *tracked.Job, now time.Time) {
 	if l.ChangedAt.Equal(now) && l.Dirty { // the attempt may have ended before, with the machine
 		j := *l.Job
 		c.step.record(job.Record{Job: &j})

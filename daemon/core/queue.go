@@ -234,7 +234,7 @@ const (
 )
 
 // requeueAfter returns a job to the queue after an attempt. One that never began does not count as a requeue.
-func (c *Core) requeueAfter(l *tracked.Job, how requeueAt, now time.Time) {
+func (c *lifecycle) requeueAfter(l *tracked.Job, how requeueAt, now time.Time) {
 	j := l.Job
 	ran := tracked.RanFor(j, j.Attempt.EndedAt)
 	if !j.Attempt.StartedAt.IsZero() && tracked.TriesOf(j) == 0 {

@@ -20,7 +20,7 @@ func (c *state) needsSample(l *tracked.Job) bool {
 }
 
 // checked starts the jobs whose GPUs have been looked at, or takes them back.
-func (c *Core) checked(number uint64, now time.Time) {
+func (c *lifecycle) checked(number uint64, now time.Time) {
 	for _, id := range slices.Clone(c.jobs.ActiveIDs()) {
 		l := c.jobs.Active(id)
 		if l.Action != tracked.Checking || number < l.Awaits {

@@ -10,7 +10,7 @@ import (
 )
 
 // startEnded counts how the start of an attempt went that has ended.
-func (c *Core) startEnded(l *tracked.Job, r *job.Result, now time.Time) {
+func (c *lifecycle) startEnded(l *tracked.Job, r *job.Result, now time.Time) {
 	switch {
 	case c.systemd.leaving():
 	case r.Tries == 0 && r.Launch == "" && r.Outcome != job.Lost && !l.Attempt.StartedAt.IsZero():

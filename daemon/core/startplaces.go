@@ -13,7 +13,7 @@ import (
 
 // start has the unit of the current attempt started, which is on record or in this step's records, as soon as
 // there is a place.
-func (c *Core) start(l *tracked.Job, now time.Time) {
+func (c *lifecycle) start(l *tracked.Job, now time.Time) {
 	var looked time.Time
 	if c.needsSample(l) {
 		looked = now
@@ -24,7 +24,7 @@ func (c *Core) start(l *tracked.Job, now time.Time) {
 }
 
 // beginStarts begins the starts for which there is a place.
-func (c *Core) beginStarts(now time.Time) {
+func (c *lifecycle) beginStarts(now time.Time) {
 	for w, ok := c.starts.Begin(c.policy.StartsInFlight, now); ok; w, ok = c.starts.Begin(c.policy.StartsInFlight, now) {
 		w.L.Action, w.L.Unasked = tracked.Starting, false
 		w.L.Lifetime().Asked = now
@@ -33,7 +33,7 @@ func (c *Core) beginStarts(now time.Time) {
 }
 
 // startOver notes that a start is over, whatever came of it, which gives its place to the next.
-func (c *Core) startOver(id job.ID, now time.Time) (s *starts.BegunStart) {
+func (c *lifecycle) startOver(id job.ID, now time.Time) (s *starts.BegunStart) {
 	if s = c.starts.End(id); s == nil {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (c *Core) startOver(id job.ID, now time.Time) (s *starts.BegunStart) {
 }
 
 // slowed frees the place of a slow start, unless it was freed before. Why is "" if nothing is known.
-func (c *Core) slowed(s *starts.BegunStart, why string, now time.Time) {
+func (c *lifecycle) slowed(s *starts.BegunStart, why string, now time.Time) {
 	s.Why = cmp.Or(s.Why, why)
 	if !s.Slow {
 		c.starts.Slowed(s)
@@ -61,7 +61,7 @@ func (c *Core) slowed(s *starts.BegunStart, why string, now time.Time) {
 
 // barSlow keeps the other jobs of a person who has slow starts enough in the queue: what they were
 // placed on is of use to others meanwhile.
-func (c *Core) barSlow(p *starts.Starter, now time.Time) {
+func (c *lifecycle) barSlow(p *starts.Starter, now time.Time) {
 	if p.Slow < starts.MaxSlowStarts {
 		return
 	}
@@ -75,7 +75,7 @@ func (c *Core) barSlow(p *starts.Starter, now time.Time) {
 }
 
 // standBack has a job of which nothing has begun go back to the queue.
-func (c *Core) standBack(l *tracked.Job, why job.Message, now time.Time) {
+func (c *lifecycle) standBack(l *tracked.Job, why job.Message, now time.Time) {
 	c.starts.Leave(l)
 	r := job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: why}
 	if l.Unasked {

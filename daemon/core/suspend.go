@@ -46,7 +46,7 @@ func (c *Core) suspend(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 }
 
 // goOn lets a suspended job go on.
-func (c *Core) goOn(l *tracked.Job, now time.Time) {
+func (c *lifecycle) goOn(l *tracked.Job, now time.Time) {
 	l.GoOn(now)
 	c.step.markDirty(l)
 	c.keep(l)
@@ -111,7 +111,7 @@ func (q *queue) demandAt(l *tracked.Job) time.Time {
 }
 
 // lookForDemand notes whether others wait longer for a suspended job than if it went on.
-func (c *Core) lookForDemand(l *tracked.Job, now time.Time) {
+func (c *lifecycle) lookForDemand(l *tracked.Job, now time.Time) {
 	late, end := sched.Never, c.queue.latestEnd(l, now)
 	if until, _ := c.queue.restsUntil(l.Job); !until.IsZero() {
 		late = end.Add(until.Sub(now))
@@ -147,7 +147,7 @@ func (q *queue) restsUntil(j *job.Job) (until time.Time, ahead *job.Reservation)
 }
 
 // keep has what its unit does not report of a running job outlive the state file.
-func (c *Core) keep(l *tracked.Job) {
+func (c *lifecycle) keep(l *tracked.Job) {
 	k := job.Kept{TimeLimit: l.Request.TimeLimit, Suspension: l.Suspension}
 	c.step.act(Keep{Job: l.ID, Attempt: l.Attempt.Number, What: k})
 }

@@ -18,7 +18,7 @@ func (c *Core) started(e Started, now time.Time) {
 }
 
 // begun notes that the unit of an attempt was made.
-func (c *Core) begun(l *tracked.Job, u Unit, now time.Time) {
+func (c *lifecycle) begun(l *tracked.Job, u Unit, now time.Time) {
 	l.Action = tracked.NoAction
 	c.startOver(l.ID, now)
 	sawUnit(l, &u, now)
@@ -28,7 +28,7 @@ func (c *Core) begun(l *tracked.Job, u Unit, now time.Time) {
 
 // reinspect inspects a unit that changed while we were at it: the answer may be
 // older than the change.
-func (c *Core) reinspect(l *tracked.Job) {
+func (c *lifecycle) reinspect(l *tracked.Job) {
 	if l.Recheck && l.Action == tracked.NoAction && !l.State.Terminal() {
 		l.Recheck = false
 		c.inspect(l)
@@ -69,7 +69,7 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 }
 
 // giveWay ends an attempt in whose place the unit of another job is: that one is left alone.
-func (c *Core) giveWay(l *tracked.Job, r job.Result, now time.Time) {
+func (c *lifecycle) giveWay(l *tracked.Job, r job.Result, now time.Time) {
 	c.edit(l, func(a *job.Attempt) { a.Result = &r })
 	c.move(l, job.Ending, now)
 	c.ended(l, now)
@@ -77,7 +77,7 @@ func (c *Core) giveWay(l *tracked.Job, r job.Result, now time.Time) {
 
 // teardown brings a job to its end: every process of its unit stopped, the unit
 // collected.
-func (c *Core) teardown(l *tracked.Job, now time.Time) {
+func (c *lifecycle) teardown(l *tracked.Job, now time.Time) {
 	if l.State != job.Ending {
 		c.move(l, job.Ending, now)
 	}
@@ -148,7 +148,7 @@ func (c *Core) changed(e Changed, now time.Time) {
 	c.lookEarly(l, now)
 }
 
-func (c *Core) inspect(l *tracked.Job) {
+func (c *lifecycle) inspect(l *tracked.Job) {
 	if l.Action == tracked.NoAction {
 		l.Action = tracked.Inspecting
 		c.step.act(Inspect{Job: l.ID, Attempt: l.Attempt.Number, Whose: whose(l.Job)})
@@ -233,7 +233,7 @@ func (c *Core) list(e Listed, now time.Time) {
 // reconcileUnit applies what systemd says of a job's unit while no action of ours is
 // under way. Only a fresh look, asked for after the job was last touched, is
 // believed when it says that there is no unit.
-func (c *Core) reconcileUnit(l *tracked.Job, u Unit, fresh bool, now time.Time) {
+func (c *lifecycle) reconcileUnit(l *tracked.Job, u Unit, fresh bool, now time.Time) {
 	a := l.Attempt
 	if u.Phase != Absent && a.InvocationID != "" && u.Invocation != a.InvocationID {
 		u = Unit{Job: u.Job, Phase: Absent}
@@ -260,7 +260,7 @@ func (c *Core) reconcileUnit(l *tracked.Job, u Unit, fresh bool, now time.Time) 
 }
 
 // launch starts the current attempt, if need be after a look at its GPUs.
-func (c *Core) launch(l *tracked.Job, now time.Time) {
+func (c *lifecycle) launch(l *tracked.Job, now time.Time) {
 	if !c.step.fresh() && c.needsSample(l) {
 		l.Action, l.Awaits = tracked.Checking, c.requestSample()
 	} else {
@@ -270,7 +270,7 @@ func (c *Core) launch(l *tracked.Job, now time.Time) {
 
 // applyUnitState applies the state of a unit that exists. Into one that was not looked at for
 // this something may have come since.
-func (c *Core) applyUnitState(l *tracked.Job, u Unit, fresh bool, now time.Time) {
+func (c *lifecycle) applyUnitState(l *tracked.Job, u Unit, fresh bool, now time.Time) {
 	if u.Phase == Absent {
 		return
 	}
@@ -316,7 +316,7 @@ func (c *Core) applyUnitState(l *tracked.Job, u Unit, fresh bool, now time.Time)
 // release brings a job to its end whose command has ended. Where nothing is left in its
 // unit, and no other attempt is to have one of that name, the job ends at once, and its
 // unit is collected beside what comes next on its GPUs.
-func (c *Core) release(l *tracked.Job, spent bool, now time.Time) {
+func (c *lifecycle) release(l *tracked.Job, spent bool, now time.Time) {
 	r := c.result(l.Job)
 	if !spent || l.Stop != "" || c.nextPlace(l, &r, now) != nowhere {
 		c.teardown(l, now)
@@ -328,7 +328,7 @@ func (c *Core) release(l *tracked.Job, spent bool, now time.Time) {
 }
 
 // measured keeps the peaks of running jobs, to be recorded with their result.
-func (c *Core) measured(e Measured) {
+func (c *lifecycle) measured(e Measured) {
 	for _, u := range e.Usage {
 		l := c.jobs.Active(u.Job)
 		if l == nil {

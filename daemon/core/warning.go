@@ -75,7 +75,7 @@ func (s *systemd) warnAt(j *job.Job) time.Time {
 }
 
 // warn sends a job its warning signal, until it is known to have it.
-func (c *Core) warn(l *tracked.Job, now time.Time) {
+func (c *lifecycle) warn(l *tracked.Job, now time.Time) {
 	if l.WarnsAt.IsZero() {
 		l.WarnsAt = now
 		c.step.markDirty(l)
@@ -101,7 +101,7 @@ func isToStop(j *job.Job, now time.Time) bool {
 
 // killSooner has what is left of a job that is being cancelled killed then, unless that is
 // due before.
-func (c *Core) killSooner(l *tracked.Job, at time.Time) {
+func (c *lifecycle) killSooner(l *tracked.Job, at time.Time) {
 	j := l.Job
 	if !j.State.Live() || j.Stop != job.StopCancel || !j.KillAt.IsZero() && !at.Before(j.KillAt) {
 		return
@@ -172,7 +172,7 @@ func heeded(j *job.Job, since time.Time, r job.Result, u *Unit) job.Result {
 // warnFirst warns a job that is to make room for another, if it asked for a
 // warning and has not had it, and leaves it its notice. A suspended one goes on for
 // that: halted, it could not use it.
-func (c *Core) warnFirst(l *tracked.Job, now time.Time) bool {
+func (c *lifecycle) warnFirst(l *tracked.Job, now time.Time) bool {
 	j := l.Job
 	if j.Stop != job.StopPreempt || j.Request.WarnSignal == 0 || j.Warned {
 		return false
