@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/gpusched/gpusched/daemon/api"
 )
 
 // What is answered is what the published schema says, and has no field that it does not know.
@@ -28,26 +32,35 @@ func TestAnswersFitTheSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := testServer(queue(), new(bytes.Buffer))
-	for path, name := range map[string]string{
-		"/v1/jobs?ended=10&reasons=1&recent=1": "ListReply", "/v1/jobs?reasons=brief": "ListReply", "/v1/status": "StatusReply", "/v1/gpus": "GPUsReply", "/v1/health": "HealthReply",
-		"/v1/jobs/1": "JobReply", "/v1/jobs/2?results=1": "JobReply", "/v1/reservations": "ReservationsReply", "/v1/version": "VersionReply",
-	} {
-		one, err := c.Compile("urn:strict#/$defs/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		status, body := ask(s, root, "GET", path, "")
-		answer, err := jsonschema.UnmarshalJSON(bytes.NewReader([]byte(body)))
-		if err != nil || status != 200 {
-			t.Errorf("%s: %d %s, %v", path, status, body, err)
+	also := map[*api.Route]string{api.RouteList: "?ended=10&reasons=1&recent=1 ?reasons=brief", api.RouteShow: "?results=1"}
+	for _, r := range api.Routes() {
+		if r.Method != "GET" || r.Reply == nil || r == api.RouteWait {
 			continue
 		}
-		if err := one.Validate(answer); err != nil {
-			t.Errorf("%s: %v", path, err)
+		for _, query := range append(strings.Fields(also[r]), "") {
+			for _, id := range []string{"1", "2"} {
+				fits(t, s, c, strings.Replace(r.Path, "{id}", id, 1)+query, reflect.TypeOf(r.Reply).Name())
+			}
 		}
-		delete(answer.(map[string]any), "schema")
-		if one.Validate(answer) == nil {
-			t.Errorf("%s fits without its schema's name", path)
-		}
+	}
+}
+
+func fits(t *testing.T, s *Server, c *jsonschema.Compiler, path, name string) {
+	one, err := c.Compile("urn:strict#/$defs/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, body := ask(s, root, "GET", path, "")
+	answer, err := jsonschema.UnmarshalJSON(bytes.NewReader([]byte(body)))
+	if err != nil || status != 200 {
+		t.Errorf("%s: %d %s, %v", path, status, body, err)
+		return
+	}
+	if err := one.Validate(answer); err != nil {
+		t.Errorf("%s: %v", path, err)
+	}
+	delete(answer.(map[string]any), "schema")
+	if one.Validate(answer) == nil {
+		t.Errorf("%s fits without its schema's name", path)
 	}
 }

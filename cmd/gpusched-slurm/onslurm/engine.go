@@ -129,8 +129,5 @@ func (e *Engine) doOne(ctx context.Context, m api.ManyRequest, ids []string) (pa
 
 // lacks refuses what Slurm does not have.
 func (e *Engine) lacks(r *api.Route) error {
-	if refusal := e.Refusal(r.Name); refusal != nil {
-		return refusal
-	}
 	return engines.Refuse(api.CodeUsage, "'--on local' asks the scheduler of this machine", "Slurm has no %s", r.Name)
 }
