@@ -23,9 +23,9 @@ func (q *queue) latestEnd(l *tracked.Job, now time.Time) sched.Instant {
 	return sched.At(now).Add(max(0, limit.Duration()-ranSoFar(l.Job, now)))
 }
 
-// putsOff finds a waiting job of somebody else whose planned start would come later if the
+// putsOthersOff finds a waiting job of somebody else whose planned start would come later if the
 // running job ended at `to` instead of `from`.
-func (q *queue) putsOff(l *tracked.Job, from, to sched.Instant, now time.Time) (sched.BackfillReservation, bool) {
+func (q *queue) putsOthersOff(l *tracked.Job, from, to sched.Instant, now time.Time) (sched.BackfillReservation, bool) {
 	if to <= from || q.Len() == 0 {
 		return sched.BackfillReservation{}, false
 	}

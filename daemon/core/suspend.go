@@ -71,7 +71,7 @@ func (c *state) maySuspend(l *tracked.Job, now time.Time) *job.Refusal {
 	case !until.IsZero() && !until.After(now):
 		return job.Refuse("conflict/suspend-over", halted.Called(), halted.Rested.Truncate(time.Second), most)
 	}
-	if w, found := c.queue.putsOff(l, end, late, now); found {
+	if w, found := c.queue.putsOthersOff(l, end, late, now); found {
 		return job.Refuse("conflict/suspend-waits", halted.Called(), c.jobs.Called(w.Job), w.At.Time())
 	}
 	return nil
@@ -116,7 +116,7 @@ func (c *lifecycle) lookForDemand(l *tracked.Job, now time.Time) {
 	if until, _ := c.queue.restsUntil(l.Job); !until.IsZero() {
 		late = end.Add(until.Sub(now))
 	}
-	_, found := c.queue.putsOff(l, end, late, now)
+	_, found := c.queue.putsOthersOff(l, end, late, now)
 	switch l.Suspended.Looked = now; {
 	case !found:
 		l.Suspended.Since = time.Time{}
@@ -221,7 +221,7 @@ func (c *state) mayProlong(l *tracked.Job, r *job.Request, now time.Time) *job.R
 	if v := c.queue.firstReserved(j, now); v != nil && sched.At(v.From) < end {
 		return job.Refuse("conflict/limit-reserved", j.Called(), v.ID, v.For(), v.From)
 	}
-	if w, found := c.queue.putsOff(l, c.queue.latestEnd(l, now), end, now); found {
+	if w, found := c.queue.putsOthersOff(l, c.queue.latestEnd(l, now), end, now); found {
 		return job.Refuse("conflict/limit-waits", j.Called(), c.jobs.Called(w.Job), w.At.Time())
 	}
 	return nil
