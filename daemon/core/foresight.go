@@ -79,7 +79,7 @@ func (c *state) Prospect(now time.Time) *foresight.Foresight {
 }
 
 func (q *queue) newScene(of *sched.Forecast, now time.Time) *foresight.Scene {
-	views, all := q.gpus.GpuViews(now), q.gpus.Closed(now)
+	views, all := q.gpus.Views(now), q.gpus.Closed(now)
 	s := &foresight.Scene{Jobs: map[job.ID]job.Stay{}}
 	s.Course = job.Course{At: now, Waiting: q.Len(), Closed: all != nil}
 	for _, id := range slices.Concat(q.jobs.ActiveIDs(), of.Waiting()) {

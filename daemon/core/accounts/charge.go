@@ -31,7 +31,7 @@ func gpuRate(gpus []job.Allocation) (milli int) {
 // GPUs, CPUs and host memory, in thousandths of a GPU (dominant resource: Ghodsi et
 // al., NSDI 2011): who holds all of the memory keeps all GPUs from others. A machine
 // without GPUs counts as one, and so does one of which they are not known yet: see
-// chargeMachine.
+// ChargeMachine.
 func (b *Book) LargestShare(j *job.Job) int {
 	p, all := b.policy, max(1, b.gpus.Count())*job.WholeGPU
 	mem, cpus := partOf(all, j.Request.MemBytes, p.HostMemBytes), partOf(all, int64(j.CPUs()), int64(p.HostCPUs))
@@ -47,7 +47,7 @@ func partOf(all int, n, most int64) int {
 }
 
 // count puts a running job on an account. Before the first listing it is not known
-// for how long it has run: see startCharging.
+// for how long it has run: see StartCharging.
 func (b *Book) count(l *tracked.Job, a *sched.Account, now time.Time) {
 	if milli, rate := l.QuotaMilli(), RateOf(l.Job); b.shell.Listed() {
 		a.Start(milli, rate, sched.At(now), b.policy.Sched.HalfLife)

@@ -106,7 +106,7 @@ func shortestJob(d *device, parts []gpuUse) job.ID {
 
 // worstOffender returns the part that is furthest over its budget of those that have
 // been warned and given their time; nil where there is none.
-func (b *Book) worstOffender(parts []gpuUse) *gpuUse {
+func (b *inventory) worstOffender(parts []gpuUse) *gpuUse {
 	var worst *gpuUse
 	most := int64(0)
 	for i := range parts {
@@ -124,7 +124,7 @@ func (b *Book) worstOffender(parts []gpuUse) *gpuUse {
 
 // Beyond returns by how much the part of a GPU's memory that the job uses is more than what it
 // counts for by its request. While the use is unknown it is as it was.
-func (b *Book) Beyond(l *tracked.Job) (more int) {
+func (b *inventory) Beyond(l *tracked.Job) (more int) {
 	r, uses := &l.Request, l.CurrentUses()
 	for i := range uses {
 		ref, u := &l.Attempt.GPUs[i], &uses[i]

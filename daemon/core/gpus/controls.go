@@ -54,7 +54,7 @@ func (b *Book) DrainAll(by string, what *job.Command, now time.Time) {
 }
 
 // Closed is the order by which no job starts at the moment; nil: there is none.
-func (b *Book) Closed(now time.Time) *job.GPUControl {
+func (b *inventory) Closed(now time.Time) *job.GPUControl {
 	g, ok := b.controls[job.EveryGPU]
 	if !ok || !g.Paused || !g.Until.IsZero() && !now.Before(g.Until) {
 		return nil

@@ -31,7 +31,7 @@ func (b *Book) Expire(now time.Time) {
 }
 
 // Deadlines are when something of a GPU comes due.
-func (b *Book) Deadlines(of func(time.Time)) {
+func (b *inventory) Deadlines(of func(time.Time)) {
 	if g := b.controls[job.EveryGPU]; g.Paused {
 		of(g.Until)
 	}

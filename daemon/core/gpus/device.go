@@ -61,7 +61,7 @@ const (
 // -1 when it does not say how much its processes use, or the kernel uses some,
 // too. Where it does not say who they are, what is in use while no job has the GPU
 // belongs to no process.
-func (b *Book) unaccounted(d *device) int64 {
+func (b *inventory) unaccounted(d *device) int64 {
 	if d.MemIsNode || d.ProcessesUnknown && b.jobs.Held(d.UUID) {
 		return -1
 	}
@@ -78,16 +78,16 @@ func (b *Book) unaccounted(d *device) int64 {
 // Sampled takes a sample. What it shows of a GPU or its processes becomes
 // findings.
 func (b *Book) Sampled(e *Sample, now time.Time) {
-	b.seen, b.problem, b.detail = true, e.Snap.Problem, e.Snap.Detail
+	b.seen, b.last.problem, b.last.detail = true, e.Snap.Problem, e.Snap.Detail
 	b.persons = e.Persons
 	for _, d := range b.devices {
 		d.present = false
 	}
-	if b.problem != "" {
+	if b.last.problem != "" {
 		return
 	}
 	b.lastGoodSample, b.links = now, e.Snap.Links
-	b.driver, b.cuda = e.Snap.Driver, e.Snap.CUDAVersion
+	b.last.driver, b.last.cuda = e.Snap.Driver, e.Snap.CUDAVersion
 	for _, g := range e.Snap.Devices {
 		if b.offered(&device{Device: g}) || b.find(g) != nil { // which may have had another number
 			b.merge(g, e, now)
@@ -200,7 +200,7 @@ func (b *Book) arrange() {
 }
 
 // find returns the device that a sample speaks of, nil for a new one.
-func (b *Book) find(g gpu.Device) *device {
+func (b *inventory) find(g gpu.Device) *device {
 	for _, d := range b.devices {
 		nameless := g.UUID == "" || d.UUID == ""
 		if (!nameless && d.UUID == g.UUID) || (nameless && d.Index == g.Index) {
@@ -236,7 +236,7 @@ func (b *Book) checkCleanup(d *device, e *Sample, now time.Time) {
 // clean reports whether nothing of an earlier job is on the GPU: no process of a
 // job that does not hold it, no process that is dead, no memory that no process
 // accounts for beyond what was there before.
-func (b *Book) clean(d *device) bool {
+func (b *inventory) clean(d *device) bool {
 	for _, p := range d.Processes {
 		if id := d.jobs[p.PID]; p.Dead || (id != 0 && !b.jobs.Holds(id, d.UUID)) {
 			return false
@@ -271,15 +271,17 @@ func (b *Book) NextSample() uint64 {
 }
 
 // IsFresh reports whether the last sample is good for a memory promise.
-func (b *Book) IsFresh(now time.Time) bool { return now.Sub(b.lastGoodSample) <= b.policy.FreshFor }
+func (b *inventory) IsFresh(now time.Time) bool {
+	return now.Sub(b.lastGoodSample) <= b.policy.FreshFor
+}
 
 // state is what placement may do with the GPU, with a word of explanation.
-func (b *Book) state(d *device, now time.Time) (sched.GPUState, job.Message) {
+func (b *inventory) state(d *device, now time.Time) (sched.GPUState, job.Message) {
 	control := b.controls[d.UUID]
 	_, fault := b.needs(d)
 	switch {
-	case b.problem != "":
-		return sched.Unknown, job.Text(b.problem.Short())
+	case b.last.problem != "":
+		return sched.Unknown, job.Text(b.last.problem.Short())
 	case !b.offered(d):
 		return sched.Drained, job.Say("detail/not-offered")
 	case b.policy.SlurmGPUs.Has(d.Minor):

@@ -83,7 +83,7 @@ func (f failing) with(l *tracked.Job, now time.Time) failing {
 }
 
 // had returns the GPUs of a job whose command began; none: one of them is not known any more.
-func (b *Book) had(j *job.Job) (list []*device) {
+func (b *inventory) had(j *job.Job) (list []*device) {
 	if j.Attempt.StartedAt.IsZero() {
 		return nil
 	}
@@ -156,7 +156,7 @@ func (b *Book) well(had []*device, l *tracked.Job, now time.Time) {
 func (f *failing) long() time.Duration { return min(failsAtOnce, max(doesWell, timesLonger*f.ran)) }
 
 // Culprit is the index of the GPU that is at fault for a job that failed at once: it is, or becomes, suspect; -1: none.
-func (b *Book) Culprit(l *tracked.Job, r *job.Result, now time.Time) int {
+func (b *inventory) Culprit(l *tracked.Job, r *job.Result, now time.Time) int {
 	if d, _ := b.judge(l, r, now, b.doWell); d != nil {
 		return d.Index
 	}
@@ -164,7 +164,7 @@ func (b *Book) Culprit(l *tracked.Job, r *job.Result, now time.Time) int {
 }
 
 // judge returns the culprit, if jobs on other GPUs do well, and what failed on it with that job; nil: there is none.
-func (b *Book) judge(l *tracked.Job, r *job.Result, now time.Time, doWell wellElsewhere) (*device, failing) {
+func (b *inventory) judge(l *tracked.Job, r *job.Result, now time.Time, doWell wellElsewhere) (*device, failing) {
 	var had []*device
 	if failedAtOnce(l.Job, r, now) {
 		had = b.had(l.Job)
@@ -193,7 +193,7 @@ type wellElsewhere func(than *device, a *sched.Account, f *failing, now time.Tim
 
 // suspects reports whether what failed on a GPU is enough to rest it, where as much did on so many GPUs, with this one.
 // The one that is tried after a rest is.
-func (b *Book) suspects(d *device, f *failing, alike int, now time.Time, doWell wellElsewhere) bool {
+func (b *inventory) suspects(d *device, f *failing, alike int, now time.Time, doWell wellElsewhere) bool {
 	counts := f.of
 	if f.rests == 0 {
 		counts = b.failOnlyOn(d, f, now)
@@ -213,7 +213,7 @@ func (b *Book) suspects(d *device, f *failing, alike int, now time.Time, doWell 
 
 // doubtful says of a GPU that is not suspect that so many jobs in a row failed there at once as would make it so, were
 // their commands not alike: a sweep of one user may be at fault, or the GPU.
-func (b *Book) doubtful(d *device, now time.Time) job.Message {
+func (b *inventory) doubtful(d *device, now time.Time) job.Message {
 	f := &d.failing
 	if f.jobs < failsOfOne || !f.until.IsZero() {
 		return job.Message{}
@@ -227,7 +227,7 @@ func (b *Book) doubtful(d *device, now time.Time) job.Message {
 }
 
 // failOnlyOn returns the accounts whose jobs failed on a GPU, and lately on no other, or do well on more of the others.
-func (b *Book) failOnlyOn(gpu *device, f *failing, now time.Time) (list []failer) {
+func (b *inventory) failOnlyOn(gpu *device, f *failing, now time.Time) (list []failer) {
 	for _, o := range f.of {
 		failed := func(d *device) bool {
 			last := d.failed[o.account]
@@ -251,7 +251,7 @@ func (b *Book) failOnlyOn(gpu *device, f *failing, now time.Time) (list []failer
 }
 
 // restsFor reports whether a GPU rests since jobs of an account alone failed on it.
-func (b *Book) restsFor(a *sched.Account) bool {
+func (b *inventory) restsFor(a *sched.Account) bool {
 	for _, d := range b.devices {
 		if f := &d.failing; f.alone == a && !f.until.IsZero() {
 			return true
@@ -262,20 +262,20 @@ func (b *Book) restsFor(a *sched.Account) bool {
 
 // doWell reports whether jobs have done well on other GPUs since the first failed, or one does; of
 // an account only those that began since. A few that were soon over may do so by chance.
-func (b *Book) doWell(than *device, a *sched.Account, f *failing, now time.Time) bool {
+func (b *inventory) doWell(than *device, a *sched.Account, f *failing, now time.Time) bool {
 	return a == nil && f.well >= didOften || slices.ContainsFunc(b.devices, func(d *device) bool {
 		return b.wellOn(d, than, a, f.since, f.long(), now)
 	})
 }
 
 // mayDoWell reports whether a job runs on another GPU that may be seen to do well there.
-func (b *Book) mayDoWell(than *device, a *sched.Account, f *failing, now time.Time) bool {
+func (b *inventory) mayDoWell(than *device, a *sched.Account, f *failing, now time.Time) bool {
 	return slices.ContainsFunc(b.devices, func(d *device) bool { return b.wellOn(d, than, a, f.since, 0, now) })
 }
 
 // wellOn reports whether a job of an account that began since a moment has done well on a GPU, or runs there for
 // long and not on the other GPU. Without an account any job counts that runs so.
-func (b *Book) wellOn(d, than *device, a *sched.Account, since time.Time, long time.Duration, now time.Time) bool {
+func (b *inventory) wellOn(d, than *device, a *sched.Account, since time.Time, long time.Duration, now time.Time) bool {
 	if d == than || d.began[a].After(since) {
 		return d != than
 	}

@@ -105,7 +105,7 @@ func heavier(a, b gpu.Recovery) bool {
 
 // affectedJob finds the job that an error hit: the one whose process the driver
 // names, or, where that says nothing, the only one that had the GPU.
-func (b *Book) affectedJob(d *device, e ErrorReport) *tracked.Job {
+func (b *inventory) affectedJob(d *device, e ErrorReport) *tracked.Job {
 	id := e.Job
 	if id == 0 {
 		id = d.jobs[e.Xid.PID]
@@ -136,7 +136,7 @@ func (b *Book) affectedJob(d *device, e ErrorReport) *tracked.Job {
 // needs is what a GPU needs before it takes jobs again, and why, for people.
 // A bad row of its memory is as the last sample has it. That one could not be
 // replaced never ends, so an administrator may accept it.
-func (b *Book) needs(d *device) (gpu.Recovery, job.Message) {
+func (b *inventory) needs(d *device) (gpu.Recovery, job.Message) {
 	needs, why := gpu.RecoverNothing, job.Message{}
 	if f := b.controls[d.UUID].Fault; f.Boot == b.boot() && gpu.Recovery(f.Recovery).Sick() {
 		needs, why = gpu.Recovery(f.Recovery), f.What
@@ -191,6 +191,6 @@ func (b *Book) findLost(now time.Time) {
 }
 
 // offered reports whether jobs may have the GPU by the site's choice.
-func (b *Book) offered(d *device) bool {
+func (b *inventory) offered(d *device) bool {
 	return len(b.policy.OnlyGPUs) == 0 || slices.Contains(b.policy.OnlyGPUs, d.Index)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // foreignUse fills in what processes of no job do on a GPU.
-func (b *Book) foreignUse(d *device, g *sched.GPU) {
+func (b *inventory) foreignUse(d *device, g *sched.GPU) {
 	for i := range d.Processes {
 		p := &d.Processes[i]
 		if d.jobs[p.PID] != 0 {
@@ -29,7 +29,7 @@ func (b *Book) foreignUse(d *device, g *sched.GPU) {
 // list, where it is more than one of no job may have; else 0. While a job has the
 // GPU, or its leaving is being looked at, that is not more than what was in use
 // before: the rest may be the job's.
-func (b *Book) unlisted(d *device) int64 {
+func (b *inventory) unlisted(d *device) int64 {
 	most := b.policy.MaxForeignBytes
 	rest := b.unaccounted(d)
 	if rest > most && (d.cleanup != nil || b.jobs.Held(d.UUID)) {
@@ -42,13 +42,13 @@ func (b *Book) unlisted(d *device) int64 {
 }
 
 // occupies reports whether a process of no job has the GPU, by the site's word.
-func (b *Book) occupies(p *gpu.Process) bool {
+func (b *inventory) occupies(p *gpu.Process) bool {
 	return b.policy.MaxForeignBytes > 0 && p.Occupies(b.policy.MaxForeignBytes)
 }
 
 // NameForeign adds to the reasons that lie with what is used of a GPU who uses
 // it without a job.
-func (b *Book) NameForeign(why []job.Reason) []job.Reason {
+func (b *inventory) NameForeign(why []job.Reason) []job.Reason {
 	for i := range why {
 		switch why[i].Code {
 		case job.ReasonGPUMemory, job.ReasonGPUUsed, job.ReasonGPULoad:

@@ -14,43 +14,55 @@ import (
 // Book has what is known of the GPUs, and counts what jobs use of them. Of jobs
 // it changes nothing else: Core.applyFindings acts on what it finds.
 type Book struct {
-	policy *site.Policy
-	jobs   *tracked.Book // who holds which GPUs; nothing of it is changed
-	boot   func() string // the id of the running one
-
-	Reservations     reservations
-	devices          []*device           // by index
-	cleanups         map[string]*cleanup // from GPUs that are not among them
-	controls         map[string]job.GPUControl
-	inventoryVersion uint64 // changes with the set of GPUs
-	links            []gpu.Link
-	problem          gpu.Problem // of the last sample
-	detail           string
-	driver           string
-	cuda             string
-	seen             bool                   // any sample has arrived
-	lastGoodSample   time.Time              // when the last good sample was taken, by the core's clock
-	pendingFaults    []ErrorReport          // until then
-	unkillableOn     map[string][]job.ID    // by GPU: the jobs that hold it and can't be ended
-	members          map[process]membership // of the processes on GPUs, those that are known to be of a job
-	kernelSeq        uint64                 // the last line of the kernel's log
-	persons          map[int]Person         // whose the uids of containers are, of the last sample
-	sampleSeq        uint64                 // the number of the last Sample action
+	inventory
+	cleanups         map[string]*cleanup // from GPUs that are not among the devices
+	inventoryVersion uint64              // changes with the set of GPUs
+	pendingFaults    []ErrorReport       // until there is a good sample
+	sampleSeq        uint64              // the number of the last Sample action
 	uses             useBuffer
 	found            []any // findings that are not applied yet
 	announced        map[string]job.GPUNews
 }
 
+// inventory is the GPUs as they are known. Its methods tell; those of Book take something in.
+type inventory struct {
+	policy *site.Policy
+	jobs   *tracked.Book // who holds which GPUs; nothing of it is changed
+	boot   func() string // the id of the running one
+
+	Reservations   reservations
+	devices        []*device // by index
+	controls       map[string]job.GPUControl
+	links          []gpu.Link
+	last           sampleFacts
+	seen           bool                   // any sample has arrived
+	lastGoodSample time.Time              // when the last good sample was taken, by the core's clock
+	unkillableOn   map[string][]job.ID    // by GPU: the jobs that hold it and can't be ended
+	members        map[process]membership // of the processes on GPUs, those that are known to be of a job
+	kernelSeq      uint64                 // the last line of the kernel's log
+	persons        map[int]Person         // whose the uids of containers are, of the last sample
+}
+
+// sampleFacts is what the last sample said of no GPU: driver and cuda as of the last good one.
+type sampleFacts struct {
+	problem gpu.Problem
+	detail  string
+	driver  string
+	cuda    string
+}
+
 func NewBook(p *site.Policy, jobs *tracked.Book, boot func() string) Book {
 	return Book{
-		policy: p, jobs: jobs, boot: boot,
-		cleanups: map[string]*cleanup{}, controls: map[string]job.GPUControl{},
-		unkillableOn: map[string][]job.ID{}, members: map[process]membership{}, announced: map[string]job.GPUNews{},
+		inventory: inventory{
+			policy: p, jobs: jobs, boot: boot, controls: map[string]job.GPUControl{},
+			unkillableOn: map[string][]job.ID{}, members: map[process]membership{},
+		},
+		cleanups: map[string]*cleanup{}, announced: map[string]job.GPUNews{},
 	}
 }
 
 // MayHaveSome reports whether there are GPUs, or that is not known yet.
-func (b *Book) MayHaveSome() bool { return len(b.devices) > 0 || !b.seen }
+func (b *inventory) MayHaveSome() bool { return len(b.devices) > 0 || !b.seen }
 
 // addFinding keeps a finding: one of the types below, what holds for a GPU from now on
 // (job.GPUControl), or what a job left (job.Leftover).
@@ -126,7 +138,7 @@ func (b *Book) withdraw() {
 }
 
 // CheckUnkillable verifies that only jobs that do not end are noted as such.
-func (b *Book) CheckUnkillable(breach tracked.Breach) {
+func (b *inventory) CheckUnkillable(breach tracked.Breach) {
 	for uuid, ids := range b.unkillableOn {
 		for _, id := range ids {
 			if l := b.jobs.Active(id); l == nil || l.State != job.Ending || l.Left == "" {

@@ -57,7 +57,7 @@ func TestWorstOverItsBudget(t *testing.T) {
 		use := &job.GPUNow{UsedBytes: uses, GPUUse: job.GPUUse{OverSince: midday, OverTold: midday, Over: time.Minute}}
 		return gpuUse{l: &tracked.Job{Job: &job.Job{ID: id, State: job.Running}}, ref: &job.Allocation{GPU: contract.GPU{Milli: 500, PromiseBytes: promise}}, use: use}
 	}
-	b := &Book{policy: &site.Policy{Usage: site.UsagePolicy{Memory: site.WarnAndStop, MemoryGrace: time.Minute}}}
+	b := &Book{inventory: inventory{policy: &site.Policy{Usage: site.UsagePolicy{Memory: site.WarnAndStop, MemoryGrace: time.Minute}}}}
 	for name, w := range map[string]struct {
 		parts []gpuUse
 		want  job.ID
@@ -103,7 +103,7 @@ func TestSpanOfTwoSamples(t *testing.T) {
 		{time.Minute, 30 * time.Second, 30 * time.Second}, {time.Minute, time.Minute, time.Minute},
 		{time.Minute, time.Minute + 1, 0}, {time.Minute, -time.Second, 0}, {0, time.Hour, time.Hour},
 	} {
-		b := &Book{policy: &site.Policy{StaleAfter: c.stale}}
+		b := &Book{inventory: inventory{policy: &site.Policy{StaleAfter: c.stale}}}
 		if got := b.span(midday, midday.Add(c.passed)); got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}
@@ -135,7 +135,7 @@ func TestLinksBetweenGPUs(t *testing.T) {
 
 // A GPU is found by what it is, wherever it is now.
 func TestPositionOfAGPU(t *testing.T) {
-	b := &Book{devices: []*device{{Device: gpu.Device{UUID: "a"}}, {Device: gpu.Device{UUID: "b"}}}}
+	b := &Book{inventory: inventory{devices: []*device{{Device: gpu.Device{UUID: "a"}}, {Device: gpu.Device{UUID: "b"}}}}}
 	for _, w := range []struct {
 		ref  job.Allocation
 		want int
@@ -179,10 +179,10 @@ func TestEarlyReports(t *testing.T) {
 // unless there are too many.
 func TestForgottenMembers(t *testing.T) {
 	on, off := process{1, 1}, process{2, 1}
-	b := &Book{
+	b := &Book{inventory: inventory{
 		devices: []*device{{Device: gpu.Device{Processes: []gpu.Process{{PID: 1, Start: 1}}}}},
 		members: map[process]membership{on: {job: 9}, off: {job: 9}},
-	}
+	}}
 	b.forgetMembers()
 	if len(b.members) != 2 || b.members[on].job != 9 || b.members[off].job != 9 {
 		t.Errorf("remembered are %v", b.members)
@@ -325,7 +325,7 @@ func TestUntoldUse(t *testing.T) {
 // What fair share counts of a part is its share, or the part of the memory where
 // that is more.
 func TestChargeOfAPart(t *testing.T) {
-	b := &Book{policy: &site.Policy{}, devices: []*device{{Device: gpu.Device{MemTotalBytes: 1000}}}}
+	b := &Book{inventory: inventory{policy: &site.Policy{}, devices: []*device{{Device: gpu.Device{MemTotalBytes: 1000}}}}}
 	for _, w := range []struct {
 		grant         sched.Grant
 		milli, charge int

@@ -51,7 +51,7 @@ func (b *Book) FindIdle(now time.Time) {
 
 // idleFor is how long a job has used none of its GPUs, and which of them it used
 // last; -1 where it may still go on, or where that is not known of all of them.
-func (b *Book) idleFor(l *tracked.Job, now time.Time) (idle time.Duration, last int) {
+func (b *inventory) idleFor(l *tracked.Job, now time.Time) (idle time.Duration, last int) {
 	uses := l.CurrentUses()
 	for i := range uses {
 		at, u := b.Position(&l.Attempt.GPUs[i]), &uses[i]

@@ -15,7 +15,7 @@ import (
 
 // residue says what keeps a GPU from being clean, and whether it is a ghost
 // rather than a process.
-func (b *Book) residue(d *device) (what job.Message, ghost bool) {
+func (b *inventory) residue(d *device) (what job.Message, ghost bool) {
 	for _, p := range d.Processes {
 		if p.Dead {
 			return job.Say("detail/dead-process"), true
@@ -79,7 +79,7 @@ func (b *Book) RecordUnkillable(l *tracked.Job) {
 
 // unkillableJob returns a job that holds the GPU and can't be ended, 0 where there is
 // none.
-func (b *Book) unkillableJob(d *device) job.ID {
+func (b *inventory) unkillableJob(d *device) job.ID {
 	for _, id := range b.unkillableOn[d.UUID] {
 		return id
 	}
@@ -87,7 +87,7 @@ func (b *Book) unkillableJob(d *device) job.ID {
 }
 
 // leakRecovery is what a GPU needs for what was left on it, and why.
-func (b *Book) leakRecovery(d *device) (gpu.Recovery, job.Message) {
+func (b *inventory) leakRecovery(d *device) (gpu.Recovery, job.Message) {
 	if id := b.unkillableJob(d); id != 0 {
 		return gpu.RecoverReboot, job.Say("detail/endless", b.jobs.Called(id))
 	}

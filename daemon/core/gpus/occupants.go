@@ -8,7 +8,7 @@ import (
 )
 
 // Denied says why a job can't have the GPUs alone that it was given; nothing if it can.
-func (b *Book) Denied(refs []job.Allocation, now time.Time) job.Message {
+func (b *inventory) Denied(refs []job.Allocation, now time.Time) job.Message {
 	for i := range refs {
 		ref := &refs[i]
 		at := b.Position(ref)
@@ -29,7 +29,7 @@ func (b *Book) Denied(refs []job.Allocation, now time.Time) job.Message {
 }
 
 // occupants are those who have a GPU on which nothing of a job has begun yet.
-func (b *Book) occupants(d *device) job.Reason {
+func (b *inventory) occupants(d *device) job.Reason {
 	r := job.Reason{Code: job.ReasonGPUForeign, GPU: d.Index, Foreign: d.without(b.occupies)}
 	if rest := b.unaccounted(d); rest > b.policy.MaxForeignBytes {
 		r.Have = rest
@@ -38,7 +38,7 @@ func (b *Book) occupants(d *device) job.Reason {
 }
 
 // TakenOutside reports whether a process from outside has an otherwise free GPU.
-func (b *Book) TakenOutside(at int, now time.Time) bool {
+func (b *inventory) TakenOutside(at int, now time.Time) bool {
 	g := b.schedGPU(b.devices[at], now)
 	return g.Occupied && !b.jobs.Held(b.devices[at].UUID)
 }

@@ -12,10 +12,10 @@ import (
 
 // Fill puts the GPUs into a snapshot.
 func (b *Book) Fill(s *sched.Snapshot, now time.Time) {
-	s.Machine, s.Host.GPUsSeen = b.inventoryVersion, b.seen && b.problem == ""
-	switch b.problem {
+	s.Machine, s.Host.GPUsSeen = b.inventoryVersion, b.seen && b.last.problem == ""
+	switch b.last.problem {
 	case gpu.ProblemLibraryMissing, gpu.ProblemDriverMissing, gpu.ProblemUnsupported:
-		s.Host.NoGPUs = b.problem.Sentence()
+		s.Host.NoGPUs = b.last.problem.Sentence()
 	}
 	for _, d := range b.devices {
 		g := b.schedGPU(d, now)
@@ -27,7 +27,7 @@ func (b *Book) Fill(s *sched.Snapshot, now time.Time) {
 	b.fillLinks(s)
 }
 
-func (b *Book) schedGPU(d *device, now time.Time) sched.GPU {
+func (b *inventory) schedGPU(d *device, now time.Time) sched.GPU {
 	g := sched.GPU{
 		Index: d.Index, Model: d.Name, LoadPercent: d.load(),
 		MemTotalBytes: d.total(), MemFreeBytes: int64(d.MemFreeBytes),
@@ -60,7 +60,7 @@ func (b *Book) schedGPU(d *device, now time.Time) sched.GPU {
 func (d *device) total() int64 { return int64(d.MemTotalBytes) - int64(d.MemReservedBytes) }
 
 // SeenBytes is the memory that a job was last seen to use on a GPU.
-func (b *Book) SeenBytes(at int, id job.ID) int64 {
+func (b *inventory) SeenBytes(at int, id job.ID) int64 {
 	d, sum := b.devices[at], int64(0)
 	for _, p := range d.Processes {
 		if d.jobs[p.PID] == id {
@@ -71,7 +71,7 @@ func (b *Book) SeenBytes(at int, id job.ID) int64 {
 }
 
 // fillLinks fills in the links between the GPUs.
-func (b *Book) fillLinks(s *sched.Snapshot) {
+func (b *inventory) fillLinks(s *sched.Snapshot) {
 	s.Links = s.Links[:0]
 	if len(b.links) == 0 {
 		return
@@ -96,7 +96,7 @@ func (b *Book) RecordBaseline(grants []sched.Grant) {
 }
 
 // Refs names the GPUs of grants, which are in order.
-func (b *Book) Refs(grants []sched.Grant) []job.Allocation {
+func (b *inventory) Refs(grants []sched.Grant) []job.Allocation {
 	refs := make([]job.Allocation, 0, len(grants))
 	for _, g := range grants {
 		d := b.devices[g.GPU]
@@ -117,7 +117,7 @@ func (b *Book) Refs(grants []sched.Grant) []job.Allocation {
 
 // Position finds a GPU among the devices, as a rule where it was; -1 where it
 // is gone.
-func (b *Book) Position(ref *job.Allocation) int {
+func (b *inventory) Position(ref *job.Allocation) int {
 	if i := ref.Index; i >= 0 && i < len(b.devices) && b.devices[i].UUID == ref.UUID {
 		return i
 	}
@@ -125,7 +125,7 @@ func (b *Book) Position(ref *job.Allocation) int {
 }
 
 // byIndex finds the GPU that has the index now; nil: none.
-func (b *Book) byIndex(index int) *device {
+func (b *inventory) byIndex(index int) *device {
 	for _, d := range b.devices {
 		if d.Index == index {
 			return d
@@ -135,7 +135,7 @@ func (b *Book) byIndex(index int) *device {
 }
 
 // Ref names the GPU that has the index now, without a UUID where there is none.
-func (b *Book) Ref(index int) (r job.Allocation) {
+func (b *inventory) Ref(index int) (r job.Allocation) {
 	if d := b.byIndex(index); d != nil {
 		r = job.Allocation{GPU: contract.GPU{UUID: d.UUID, Index: d.Index, Minor: d.Minor}}
 	}
@@ -143,10 +143,10 @@ func (b *Book) Ref(index int) (r job.Allocation) {
 }
 
 // Count is how many GPUs there are.
-func (b *Book) Count() int { return len(b.devices) }
+func (b *inventory) Count() int { return len(b.devices) }
 
 // Among reports of each GPU whether it is one of these.
-func (b *Book) Among(refs []job.Allocation) []bool {
+func (b *inventory) Among(refs []job.Allocation) []bool {
 	list := make([]bool, len(b.devices))
 	for i, d := range b.devices {
 		list[i] = slices.ContainsFunc(refs, func(r job.Allocation) bool { return r.UUID == d.UUID })

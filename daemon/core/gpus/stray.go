@@ -95,7 +95,7 @@ func (dep *cleanup) firstNoted(pid int) bool {
 }
 
 // personOf returns whose a process is, also where it runs as a uid of a container.
-func (b *Book) personOf(p *gpu.Process) Person {
+func (b *inventory) personOf(p *gpu.Process) Person {
 	if person, ok := b.persons[p.UID]; ok {
 		return person
 	}
@@ -109,7 +109,7 @@ func (b *Book) personOf(p *gpu.Process) Person {
 // job, unsurely. A program that only draws is a user's desktop, and what root runs is the machine's.
 // What counted as a job's before stays of it where it surely began before that ended, unsurely where
 // another job of the user ran then, too.
-func (b *Book) jobOfStray(d *device, p *gpu.Process, began tracked.Span, before job.ID) membership {
+func (b *inventory) jobOfStray(d *device, p *gpu.Process, began tracked.Span, before job.ID) membership {
 	if p.UID <= 0 || p.Age == 0 || p.Kind == gpu.KindGraphics {
 		return membership{}
 	}
@@ -181,7 +181,7 @@ func (b *Book) NoteStrays() {
 }
 
 // listStrays returns the strays that the last sample shows.
-func (b *Book) listStrays(d *device) (list []job.Stray) {
+func (b *inventory) listStrays(d *device) (list []job.Stray) {
 	for i := range d.Processes {
 		if p := &d.Processes[i]; d.strays[p.PID] && len(list) < maxStrays {
 			of := b.members[process{p.PID, p.Start}]

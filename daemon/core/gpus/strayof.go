@@ -20,7 +20,7 @@ func (dep *cleanup) strayOf(uid int, began tracked.Span) membership {
 
 // holderOf is the job of a user that has the GPU and during which a process began, and
 // whether it is known to have run then; nil: there is none. A job has no process before its unit was asked for.
-func (b *Book) holderOf(uuid string, uid int, began tracked.Span) (last *tracked.Job, sure bool) {
+func (b *inventory) holderOf(uuid string, uid int, began tracked.Span) (last *tracked.Job, sure bool) {
 	for _, id := range b.jobs.ActiveIDs() {
 		l := b.jobs.Active(id)
 		if l.Unasked || l.Person().UID != uid || !b.jobs.Holds(id, uuid) || began.From.Before(l.Beginning()) {
@@ -38,7 +38,7 @@ func (b *Book) holderOf(uuid string, uid int, began tracked.Span) (last *tracked
 
 // remembers reports whether it is known when a job ran that has the GPU, or has left it
 // since it was clean.
-func (b *Book) remembers(d *device, id job.ID) bool {
+func (b *inventory) remembers(d *device, id job.ID) bool {
 	for dep := d.cleanup; dep != nil; dep = dep.earlier {
 		if dep.job == id && dep.attempt != 0 {
 			return true

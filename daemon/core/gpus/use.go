@@ -68,7 +68,7 @@ func (b *Book) RecordUses(at int, now time.Time) {
 
 // span is the time that two good samples of a GPU vouch for: none where a clock
 // jumped, or where they are too far apart to tell what was in between.
-func (b *Book) span(last, now time.Time) time.Duration {
+func (b *inventory) span(last, now time.Time) time.Duration {
 	span := now.Sub(last)
 	if last.IsZero() || span < 0 || b.policy.StaleAfter > 0 && span > b.policy.StaleAfter {
 		return 0

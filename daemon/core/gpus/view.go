@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-func (b *Book) OutOfService(now time.Time) map[string]int {
+func (b *inventory) OutOfService(now time.Time) map[string]int {
 	out := map[string]int{}
 	for _, d := range b.devices {
 		switch state, _ := b.state(d, now); state {
@@ -19,18 +19,18 @@ func (b *Book) OutOfService(now time.Time) map[string]int {
 }
 
 // Show fills in what a view has of the GPUs.
-func (b *Book) Show(v *job.View, now time.Time) {
-	v.Driver, v.CUDA, v.SampledAt = b.driver, b.cuda, b.lastGoodSample
-	v.GPUs = b.GpuViews(now)
+func (b *inventory) Show(v *job.View, now time.Time) {
+	v.Driver, v.CUDA, v.SampledAt = b.last.driver, b.last.cuda, b.lastGoodSample
+	v.GPUs = b.Views(now)
 	for _, l := range b.links {
 		v.Links = append(v.Links, job.GPULink{A: l.A, B: l.B, Kind: string(l.Kind), Lanes: l.Lanes})
 	}
-	if v.Problem = string(b.problem); b.problem != "" {
-		v.ProblemDetail, v.ProblemCause = b.problem.Sentence(), b.detail
+	if v.Problem = string(b.last.problem); b.last.problem != "" {
+		v.ProblemDetail, v.ProblemCause = b.last.problem.Sentence(), b.last.detail
 	}
 }
 
-func (b *Book) GpuViews(now time.Time) []job.GPUView {
+func (b *inventory) Views(now time.Time) []job.GPUView {
 	views, shares := make([]job.GPUView, 0, len(b.devices)), b.sharesByGPU()
 	for _, d := range b.devices {
 		v := job.GPUView{
@@ -67,7 +67,7 @@ func (b *Book) GpuViews(now time.Time) []job.GPUView {
 }
 
 // sharesByGPU are the jobs on each GPU, by UUID: of each GPU those with the lowest ids first.
-func (b *Book) sharesByGPU() map[string][]job.GPUShare {
+func (b *inventory) sharesByGPU() map[string][]job.GPUShare {
 	on := make(map[string][]job.GPUShare, len(b.devices))
 	for _, id := range b.jobs.ActiveIDs() {
 		l := b.jobs.Active(id)

@@ -38,7 +38,7 @@ const trialTime = 10 * time.Second
 // is past all that may fail for a reason of the machine.
 const startWorks = time.Second
 
-// startsFail is why an account is barred that has trouble; startsHeld has the words for people.
+// startsFail is why an account is barred that has trouble; StartsHeld has the words for people.
 const startsFail = "its jobs could not be started"
 
 // BarredFor is how long a user who may run nothing is not asked about again.

@@ -165,7 +165,7 @@ func (b *Book) Tasks(array job.ID) []*Job {
 	return list
 }
 
-// Walk counts jobs that are looked at, hasWalked is how many there were.
+// Walk counts jobs that are looked at, HasWalked is how many there were.
 func (b *Book) Walk(n int)     { b.walked += n }
 func (b *Book) HasWalked() int { return b.walked }
 
@@ -196,7 +196,7 @@ func (b *Book) EnterQueue(l *Job) {
 	b.perClass[l.Request.Priority.Class]++
 }
 
-// LeaveQueue undoes enterQueue.
+// LeaveQueue undoes EnterQueue.
 func (b *Book) LeaveQueue(l *Job) {
 	b.timed.remove(l.ID)
 	b.queued--
@@ -213,13 +213,13 @@ func (b *Book) leaveClass(class job.Class) {
 	}
 }
 
-// ChangeClass counts a queued job, which enterQueue counted, in another class.
+// ChangeClass counts a queued job, which EnterQueue counted, in another class.
 func (b *Book) ChangeClass(l *Job, class job.Class) {
 	b.leaveClass(l.Request.Priority.Class)
 	b.perClass[class]++
 }
 
-// QueuedCount is how many jobs are queued, queuedOf how many of a person are.
+// QueuedCount is how many jobs are queued, QueuedOf how many of a person are.
 func (b *Book) QueuedCount() int                    { return b.queued }
 func (b *Book) QueuedOf(uid int) int                { return b.perUser[uid] }
 func (b *Book) QueuedByPerson() iter.Seq2[int, int] { return maps.All(b.perUser) }
@@ -259,13 +259,13 @@ func (b *Book) ShareHeld(uuid string) (milli int) {
 	return milli
 }
 
-// AddBytes counts what a job weighs among its person's bytes until removeBytes.
+// AddBytes counts what a job weighs among its person's bytes until RemoveBytes.
 func (b *Book) AddBytes(l *Job) {
 	l.Weighed = l.Weight()
 	b.bytes[l.Person().UID] += l.Weighed
 }
 
-// RemoveBytes undoes addBytes.
+// RemoveBytes undoes AddBytes.
 func (b *Book) RemoveBytes(l *Job) {
 	uid := l.Person().UID
 	if b.bytes[uid] -= l.Weighed; b.bytes[uid] == 0 {

@@ -41,7 +41,7 @@ type Job struct {
 	Account  *sched.Account
 	Throttle *sched.Throttle // of its array; nil: none
 	Weighed  int64           // as counted in bytes
-	Beyond   int             // what it counts for in quotas of GPUs besides what it asked for, see countBeyond
+	Beyond   int             // what it counts for in quotas of GPUs besides what it asked for, see CountBeyond
 }
 
 // Demand is what others want of what a suspended job holds. After a restart it is looked for anew.
