@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core/tracked"
@@ -123,8 +124,14 @@ func (c *Core) cancelTask(array *tracked.Job, index int, by string, now time.Tim
 	if who, yes := j.Tasks.DroppedBy(at); yes {
 		return job.Refuse("conflict/task-cancelled", name, who)
 	}
-	if j.Tasks.Passed(at) {
-		return c.cancelStarted(name, by, now)
+	if j.Tasks.Passed(at) { // it became a job, perhaps while it was being cancelled
+		for _, l := range c.jobs.Tasks(j.ID) {
+			if l.Task.Index == index {
+				c.cancelJob(l, by, now)
+				return nil
+			}
+		}
+		return job.Refuse("conflict/task-ended", name)
 	}
 	if j.Stop != "" {
 		return job.Refuse("conflict/task-of-array", name)
@@ -143,17 +150,6 @@ func (c *Core) cancelTask(array *tracked.Job, index int, by string, now time.Tim
 	return nil
 }
 
-// cancelStarted ends a task that became a job while it was being cancelled.
-func (c *Core) cancelStarted(name job.Task, by string, now time.Time) *job.Refusal {
-	for _, l := range c.jobs.Tasks(name.Array) {
-		if l.Task.Index == name.Index {
-			c.cancelJob(l, by, now)
-			return nil
-		}
-	}
-	return job.Refuse("conflict/task-ended", name)
-}
-
 // cancelArray starts no more tasks and ends those there are.
 func (c *Core) cancelArray(array *tracked.Job, by string, now time.Time) {
 	j := array.Job
@@ -166,4 +162,69 @@ func (c *Core) cancelArray(array *tracked.Job, by string, now time.Time) {
 		c.cancelJob(l, by, now)
 	}
 	c.endArray(array, now)
+}
+
+// arrayCommand does what is asked of an array to those of its tasks that it can be done to, and to the array
+// itself for the tasks that are still to become jobs. The other tasks stay as they are; show names them.
+func (c *Core) arrayCommand(array *tracked.Job, e Command, now time.Time) *job.Refusal {
+	state, none := job.Queued, job.Refuse("conflict/no-task-waits", array.Called())
+	if e.What.Kind == job.CommandRequeue {
+		state, none = job.Running, job.Refuse("conflict/no-task-runs", array.Called())
+	}
+	var list []*tracked.Job
+	waits := array.State == state
+	some := waits || e.What.Kind == job.CommandRelease && array.Heir != nil
+	for _, t := range c.jobs.Tasks(array.ID) {
+		if t.Shown() != state && !canHold(t, &e) || !e.Who.MayControl(t.Job) { // its owner's number may be another's by now
+			continue
+		}
+		some = true
+		if e.What.Kind != job.CommandRelease || t.Held != "" {
+			list = append(list, t)
+		}
+	}
+	if !some {
+		return none
+	}
+	if ch := e.What.Change; e.What.Kind == job.CommandUpdate {
+		if ch != nil && len(ch.Others("ArrayLimit", "MaxFailures")) == 0 { // which are the array's alone
+			list = nil
+		}
+		return c.update(append(list, array), e, now)
+	}
+	if waits {
+		list = append(list, array)
+	}
+	done, refusal := false, (*job.Refusal)(nil)
+	for _, l := range list {
+		no := c.oneCommand(l, e, now)
+		done, refusal = done || no == nil, cmp.Or(refusal, no)
+	}
+	if done { // to one of them
+		refusal = nil
+	}
+	if refusal == nil && e.What.Kind == job.CommandRelease && array.Heir != nil { // its tasks have been handed over
+		c.hold(array, e, now)
+	}
+	return refusal
+}
+
+// waiter is the job whose reasons to wait a job has: itself, or, of an array whose tasks are all jobs, the first of
+// those that wait again and nobody holds, or else the first; nil where it does not wait.
+func (c *state) waiter(l *tracked.Job) *tracked.Job {
+	if l.State != job.Spawned {
+		if l.State == job.Queued || l.Action == tracked.InLine {
+			return l
+		}
+		return nil
+	}
+	var first *tracked.Job
+	for t := range c.jobs.LiveTasks(l.ID) {
+		better := first == nil || t.Held == "" && first.Held != "" ||
+			(t.Held == "") == (first.Held == "") && t.ID < first.ID
+		if t.Shown() == job.Queued && better {
+			first = t
+		}
+	}
+	return first
 }

@@ -178,7 +178,7 @@ func (c *Core) apply(ev Event, now time.Time) {
 	case AccountGone:
 		c.holdGone(e.Was, e.Heir, now)
 	case StartSlow:
-		if s := c.starts.Find(e.Job); s != nil && s.L.Attempt.Number == e.Attempt {
+		if s := c.starts.Find(e.Job); s != nil && s.Of.Attempt.Number == e.Attempt {
 			c.slowed(s, e.Why, now)
 		}
 	case Stopped:

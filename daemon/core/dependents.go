@@ -33,23 +33,16 @@ func (c *lifecycle) oweMessages(l *tracked.Job, event job.NotifyEvent, now time.
 	}
 }
 
-// findEnd returns where the job of a dependency stands.
-func (c *state) findEnd(id job.ID, known map[job.ID]job.End) (job.End, bool) {
-	if l := c.jobs.Get(id); l != nil {
-		return job.End{State: l.State, Started: l.Began}, true
-	}
-	if end, ok := c.deps.EndOf(id); ok {
-		return end, true
-	}
-	end, ok := known[id]
-	return end, ok
-}
-
 // pending returns the dependencies that are not met yet.
 func (c *state) pending(list []job.Dependency, known map[job.ID]job.End) ([]job.Dependency, *job.Refusal) {
 	var open []job.Dependency
 	for _, d := range list {
-		end, ok := c.findEnd(d.Job, known)
+		end, ok := known[d.Job]
+		if l := c.jobs.Get(d.Job); l != nil {
+			end, ok = job.End{State: l.State, Started: l.Began}, true
+		} else if recent, is := c.deps.EndOf(d.Job); is {
+			end, ok = recent, true
+		}
 		if !ok {
 			return nil, job.Refuse("not-found/awaited", d.Job, d.Kind, d.Job)
 		}

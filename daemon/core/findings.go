@@ -26,9 +26,9 @@ func (c *Core) applyFindings(now time.Time) {
 				c.recordGPUError(l, f.What)
 			}
 		case gpus.NoticeFound:
-			c.step.notifyOwner(f.L, f.Say)
+			c.step.notifyOwner(f.Of, f.Say)
 		case gpus.UseFound:
-			c.step.markDirtyQuietly(f.L)
+			c.step.markDirtyQuietly(f.Of)
 		case gpus.StopFound:
 			c.stopFor(&f, now)
 		}
@@ -119,4 +119,17 @@ func (c *lifecycle) recordSurvivors(l *tracked.Job, left string, now time.Time) 
 	c.gpus.RecordUnkillable(l)
 	c.step.markDirty(l)
 	c.step.replan()
+}
+
+// announceGPUs announces which GPUs have come into service or gone out of it. That jobs
+// take them and leave them is announced with the jobs.
+func (c *Core) announceGPUs(ev Event, now time.Time) {
+	switch ev.(type) {
+	case Sampled, Faulted, Command, Configured, Tick:
+	default:
+		return
+	}
+	for _, n := range c.gpus.News(now) {
+		c.step.announce(n)
+	}
 }

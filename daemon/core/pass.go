@@ -24,7 +24,8 @@ func (q *queue) snapshotWithEfforts(now time.Time) *sched.Snapshot {
 
 // snapshot is the core as placement sees it, valid until the next call.
 func (q *queue) snapshot(now time.Time) *sched.Snapshot {
-	s := q.blank()
+	q.snap.GPUs, q.snap.Running = q.snap.GPUs[:0], q.snap.Running[:0] // whose memory is used again
+	s := &q.snap
 	s.Now, s.Policy = sched.At(now), q.policy.Sched
 	s.Reserved = q.reserved()
 	s.Host = sched.Host{MemBytes: q.policy.HostMemBytes, MaxRunning: q.policy.MaxRunning, Running: q.jobs.ActiveCount()}
@@ -228,7 +229,13 @@ const reestimatedAtOnce = 256
 // reestimate puts some waiting jobs where they belong by what is expected of them now, those
 // that were looked at longest ago.
 func (q *queue) reestimate() {
-	for _, id := range q.nextStale(reestimatedAtOnce, q.estimates.Generation()) {
+	if g := q.estimates.Generation(); len(q.stale) == 0 && q.staleFor != g { // something was learned of run times
+		q.stale, q.staleFor = q.IDs(q.stale), g
+	}
+	rest := max(0, len(q.stale)-reestimatedAtOnce)
+	list := q.stale[rest:]
+	q.stale = q.stale[:rest]
+	for _, id := range list {
 		if !q.Has(id) {
 			continue
 		}

@@ -34,12 +34,6 @@ type queue struct {
 	passes     uint64         // made so far
 }
 
-// blank is a snapshot to fill in, with the memory of the last one.
-func (q *queue) blank() *sched.Snapshot {
-	q.snap.GPUs, q.snap.Running = q.snap.GPUs[:0], q.snap.Running[:0]
-	return &q.snap
-}
-
 // Passes is how often the queue has been planned.
 func (c *state) Passes() uint64 { return c.queue.passesMade() }
 
@@ -53,18 +47,6 @@ func (q *queue) setReplanAt(at time.Time) { q.replanTime = at }
 
 // replanBy has it be planned again by then at the latest; zero: not for that.
 func (q *queue) replanBy(at time.Time) { q.replanTime = job.Earlier(q.replanTime, at) }
-
-// nextStale returns up to so many of the waiting jobs to look at again, which all are when something
-// is learned of run times.
-func (q *queue) nextStale(most int, generation uint64) []job.ID {
-	if len(q.stale) == 0 && q.staleFor != generation {
-		q.stale, q.staleFor = q.IDs(q.stale), generation
-	}
-	rest := max(0, len(q.stale)-most)
-	list := q.stale[rest:]
-	q.stale = q.stale[:rest]
-	return list
-}
 
 // enqueue counts a job among the queued ones and considers it.
 func (q *queue) enqueue(l *tracked.Job, now time.Time) {

@@ -28,7 +28,13 @@ func (c *state) View(q job.Query, now time.Time) job.View {
 func (c *state) Look(q job.Query, now time.Time) (job.View, *foresight.Foresight) {
 	v := job.View{Counts: c.Counts(), Reservations: slices.Clone(c.gpus.Reservations.All())}
 	c.gpus.Show(&v, now)
-	v.Host, v.Drained = c.hostView(), c.gpus.Closed(now)
+	v.Drained, v.Host = c.gpus.Closed(now), job.HostView{
+		MemBytes: c.policy.HostMemBytes, CPUs: c.policy.HostCPUs, Places: c.policy.MaxRunning, Taken: c.jobs.ActiveCount(),
+	}
+	for _, l := range c.jobs.AllActive() {
+		v.Host.PromisedMem += l.Request.MemBytes
+		v.Host.PromisedCPUs += l.CPUs()
+	}
 	list, beyond := c.selected(&q, now)
 	v.Omitted = beyond
 	if q.Totals {
@@ -91,18 +97,6 @@ func (c *state) show(l *tracked.Job, now time.Time) job.JobView {
 		v.LiveTasks = c.jobs.Standing(l.ID)
 	}
 	return v
-}
-
-// hostView is what jobs have of the machine besides GPUs.
-func (c *state) hostView() job.HostView {
-	p := &c.policy
-	h := job.HostView{MemBytes: p.HostMemBytes, CPUs: p.HostCPUs, Places: p.MaxRunning, Taken: c.jobs.ActiveCount()}
-	for _, id := range c.jobs.ActiveIDs() {
-		j := c.jobs.Active(id).Job
-		h.PromisedMem += j.Request.MemBytes
-		h.PromisedCPUs += j.CPUs()
-	}
-	return h
 }
 
 // selected lists the jobs with a unit by id, then the queue in its order, then
@@ -223,26 +217,19 @@ func (c *state) explain(l *tracked.Job) []job.Reason {
 	}
 	w := c.queue.waiting(l)
 	if why := c.queue.Explain(&w); len(why) > 0 {
-		return c.jobs.NameReasons(c.gpus.NameForeign(c.tellEndless(c.tellLeaving(why))))
+		return c.jobs.NameReasons(c.gpus.NameForeign(c.tellOfHolders(why)))
 	}
 	return []job.Reason{{Code: job.ReasonChecking, GPU: job.NoGPU}}
 }
 
-// tellLeaving adds to the reasons that lie with a job which has been warned and is
-// to make room until when it may take.
-func (c *state) tellLeaving(why []job.Reason) []job.Reason {
+// tellOfHolders adds to the reasons that lie with a job until when it may take to make room, where it has been
+// warned for that, and else why nobody can tell when it ends.
+func (c *state) tellOfHolders(why []job.Reason) []job.Reason {
 	for i := range why {
-		l := c.jobs.Active(why[i].Job)
-		if why[i].Code == job.ReasonGPUBusy && l != nil && !stopAt(l.Job).IsZero() {
-			why[i].Detail = job.Say("detail/makes-room", l.StopAt.Add(l.Request.GraceTime().Duration()))
+		by := c.jobs.Active(why[i].Job)
+		if why[i].Code == job.ReasonGPUBusy && by != nil && !stopAt(by.Job).IsZero() {
+			why[i].Detail = job.Say("detail/makes-room", by.StopAt.Add(by.Request.GraceTime().Duration()))
 		}
-	}
-	return why
-}
-
-// tellEndless adds to the reasons that lie with a job of which nobody can tell when it ends why that is.
-func (c *state) tellEndless(why []job.Reason) []job.Reason {
-	for i := range why {
 		for _, id := range append([]job.ID{why[i].Job}, why[i].Others...) {
 			l := c.jobs.Active(id)
 			switch {

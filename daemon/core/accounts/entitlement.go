@@ -32,7 +32,13 @@ func (b *Book) Entitlement(uid int, now time.Time) job.Entitlement {
 	for _, g := range a.Groups {
 		s.Quotas = append(s.Quotas, b.quotasOf(g, g.Name, -1, now)...)
 	}
-	s.Limits = b.classLimits()
+	for class := job.Interactive; class >= job.Scavenger; class-- {
+		most := b.policy.MaxTime
+		if m := b.policy.ClassMaxTime[class]; m > 0 && (most == 0 || m < most) {
+			most = m
+		}
+		s.Limits = append(s.Limits, job.ClassLimit{Class: class, Most: job.Span(most)})
+	}
 	return s
 }
 
@@ -74,17 +80,5 @@ func (b *Book) quotasOf(a *sched.Account, group string, waits int, now time.Time
 	}
 	used := a.GPUTime(sched.At(now), b.policy.Sched.HalfLife)
 	add(job.QuotaUsage, int64(used/time.Second), int64(a.MaxUsage/time.Second))
-	return list
-}
-
-// classLimits is the longest time limit of each class, the highest class first.
-func (b *Book) classLimits() (list []job.ClassLimit) {
-	for class := job.Interactive; class >= job.Scavenger; class-- {
-		most := b.policy.MaxTime
-		if m := b.policy.ClassMaxTime[class]; m > 0 && (most == 0 || m < most) {
-			most = m
-		}
-		list = append(list, job.ClassLimit{Class: class, Most: job.Span(most)})
-	}
 	return list
 }

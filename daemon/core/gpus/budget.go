@@ -12,16 +12,6 @@ import (
 // without another warning.
 const tellAgain = time.Hour
 
-// keepBudgets looks at who uses more of a GPU's memory than its budget.
-func (b *Book) keepBudgets(d *device, parts []gpuUse, now time.Time) {
-	for i := range parts {
-		b.countOver(&parts[i], now)
-	}
-	if b.policy.Usage.Memory == site.WarnAndStop {
-		b.enforceBudgets(d, parts)
-	}
-}
-
 // bounded reports whether the job can be stopped now for exceeding this budget. A suspended job can't be warned, so it
 // counts only if it was warned before.
 func (p *gpuUse) bounded() bool {

@@ -203,7 +203,10 @@ func (b *inventory) suspects(d *device, f *failing, alike int, now time.Time, do
 	}
 	for _, o := range counts {
 		often := o.jobs >= failsOfOne*alike || f.rests > 0
-		if o.unlike && often && !b.restsFor(o.account) && doWell(d, o.account, f, now) {
+		rests := slices.ContainsFunc(b.devices, func(d *device) bool { // since jobs of the account alone failed on it
+			return d.failing.alone == o.account && !d.failing.until.IsZero()
+		})
+		if o.unlike && often && !rests && doWell(d, o.account, f, now) {
 			f.alone = o.account
 			return true
 		}
@@ -248,16 +251,6 @@ func (b *inventory) failOnlyOn(gpu *device, f *failing, now time.Time) (list []f
 		}
 	}
 	return list
-}
-
-// restsFor reports whether a GPU rests since jobs of an account alone failed on it.
-func (b *inventory) restsFor(a *sched.Account) bool {
-	for _, d := range b.devices {
-		if f := &d.failing; f.alone == a && !f.until.IsZero() {
-			return true
-		}
-	}
-	return false
 }
 
 // doWell reports whether jobs have done well on other GPUs since the first failed, or one does; of

@@ -99,12 +99,12 @@ type ErrorFound struct {
 
 // NoticeFound is what a job's owner is to find in its journal.
 type NoticeFound struct {
-	L   *tracked.Job
+	Of  *tracked.Job
 	Say job.Message
 }
 
 // UseFound is a job of whose use of GPUs something is to be recorded.
-type UseFound struct{ L *tracked.Job }
+type UseFound struct{ Of *tracked.Job }
 
 // StopFound is why a job is to be stopped.
 type StopFound struct {

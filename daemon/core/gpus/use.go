@@ -2,8 +2,11 @@ package gpus
 
 import (
 	"cmp"
+	"math"
+	"slices"
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/gpu"
@@ -63,7 +66,12 @@ func (b *Book) RecordUses(at int, now time.Time) {
 	for i := range parts {
 		b.recordUse(&parts[i], d, span)
 	}
-	b.keepBudgets(d, parts, now)
+	for i := range parts {
+		b.countOver(&parts[i], now)
+	}
+	if b.policy.Usage.Memory == site.WarnAndStop {
+		b.enforceBudgets(d, parts)
+	}
 }
 
 // span is the time that two good samples of a GPU vouch for: none where a clock
@@ -132,4 +140,161 @@ func (b *Book) recordUse(p *gpuUse, d *device, span time.Duration) {
 	moved := u.UsedBytes != before && before >= 0
 	u.Computing = there && (d.UtilGPUPercent != 0 || u.UsedBytes < 0 || moved)
 	b.countIdle(p)
+}
+
+// loadAt is how busy a sample showed a GPU, in percent; -1: unknown.
+type loadAt struct {
+	at      time.Time
+	percent int
+}
+
+// maxLoads bounds how many samples of a GPU are kept.
+const maxLoads = 1000
+
+// noteLoad keeps what the last sample showed, and forgets what is out of the window. After
+// a clock was set back it begins anew.
+func (d *device) noteLoad(window time.Duration, now time.Time) {
+	if n := len(d.loads); n > 0 && now.Before(d.loads[n-1].at) {
+		d.loads = nil
+	}
+	first := slices.IndexFunc(d.loads, func(l loadAt) bool { return now.Sub(l.at) < window })
+	if first < 0 {
+		first = len(d.loads)
+	}
+	first = max(first, len(d.loads)-maxLoads+1)
+	d.loads = append(slices.Delete(d.loads, 0, first), loadAt{now, d.UtilGPUPercent})
+}
+
+// load is how busy a GPU is, by the mean of the samples that count; -1: none of them knows.
+func (d *device) load() int {
+	sum, known := 0, 0
+	for _, l := range d.loads {
+		if l.percent >= 0 {
+			sum, known = sum+l.percent, known+1
+		}
+	}
+	if known == 0 {
+		return d.UtilGPUPercent
+	}
+	return (sum + known/2) / known
+}
+
+// countIdle notes how long a job has not used one of its GPUs: no process of it
+// is there, or those that are neither compute nor take or give back memory. A
+// notebook or a debugger that stands still holds its memory and counts as idle;
+// on a GPU that several jobs have, none does while it computes for any.
+func (b *Book) countIdle(p *gpuUse) {
+	u, w := p.use, &b.policy.Usage
+	if u.Computing || p.l.IsSuspended() {
+		if u.IdleTold != 0 { // or a restart would find it idle still, and warned
+			b.addFinding(UseFound{p.l})
+		}
+		u.Idle, u.IdleTold = 0, 0
+		return
+	}
+	u.Idle += p.span
+	if w.Idle == site.Ignore || w.Idle.Breaks(u.IdleGrace, w.IdleGrace) {
+		u.IdleTold = 0 // as if it had not been said
+	}
+	if w.Idle != site.Ignore && u.IdleTold == 0 && u.Idle >= w.IdleAfter && p.l.Stop == "" {
+		u.IdleTold, u.IdleGrace = u.Idle, w.Idle.Grace(w.IdleGrace)
+		b.addFinding(NoticeFound{p.l, job.IdleWarning(p.l.ID, p.ref.Index, u.Idle, u.IdleGrace)})
+	}
+}
+
+// FindIdle finds the jobs that have used none of their GPUs for too long. All of
+// these have to be in the sample that came just now.
+func (b *Book) FindIdle(now time.Time) {
+	if b.policy.Usage.Idle != site.WarnAndStop {
+		return
+	}
+	for _, id := range b.jobs.ActiveIDs() {
+		l := b.jobs.Active(id)
+		if l.State != job.Running || l.Stop != "" || l.IsSuspended() || len(l.Attempt.GPUs) == 0 {
+			continue
+		}
+		if idle, at := b.idleFor(l, now); at >= 0 {
+			breach := &job.Breach{GPU: l.Attempt.GPUs[at].Index, Idle: idle}
+			b.addFinding(StopFound{Job: id, Cause: job.StopIdle, Breach: breach})
+		}
+	}
+}
+
+// idleFor is how long a job has used none of its GPUs, and which of them it used
+// last; -1 where it may still go on, or where that is not known of all of them.
+func (b *inventory) idleFor(l *tracked.Job, now time.Time) (idle time.Duration, last int) {
+	uses := l.CurrentUses()
+	for i := range uses {
+		at, u := b.Position(&l.Attempt.GPUs[i]), &uses[i]
+		if at < 0 || !b.devices[at].watched.Equal(now) || u.IdleTold == 0 || u.Idle < u.IdleTold+b.policy.Usage.IdleGrace {
+			return 0, -1
+		}
+		if i == 0 || u.Idle < idle {
+			idle, last = u.Idle, i
+		}
+	}
+	return idle, last
+}
+
+// meter is what is known of the energy of a GPU as of its last good sample. What jobs use is
+// reckoned from the power at first. Most samples are looks, which tell nothing else; when one
+// tells the driver's own count, what was reckoned since the last is scaled to that.
+type meter struct {
+	power    int64   // milliwatts; -1 unknown
+	counter  uint64  // millijoules since the driver was loaded, as last told; 0 unknown
+	reckoned int64   // millijoules since then, by the power
+	spent    int64   // of these, in the time before the sample that it vouches for; -1 unknown
+	scale    float64 // from what was reckoned of a job's part to what it was; 0: not told yet
+}
+
+// read takes a good sample that vouches for a span. Where the driver counts no energy, began
+// to count anew, or did not tell the power meanwhile, what was reckoned stands.
+func (m *meter) read(d *device, span time.Duration) {
+	before := *m
+	*m = meter{power: d.PowerMilliW, counter: d.EnergyMilliJ, spent: -1}
+	if span > 0 && before.power >= 0 && m.power >= 0 {
+		m.spent = max(1, (before.power+m.power)/2*span.Milliseconds()/1000)
+	}
+	reckoned := before.reckoned + max(0, m.spent)
+	switch {
+	case m.spent < 0 || before.counter == 0: // what is not reckoned must not be put down to the rest
+		m.scale = 1
+	case m.counter == 0:
+		m.counter, m.reckoned = before.counter, reckoned
+	case m.counter < before.counter:
+		m.scale = 1
+	default:
+		m.scale = float64(m.counter-before.counter) / float64(reckoned)
+	}
+}
+
+// settle scales what was reckoned of a job's part of a GPU.
+func (m *meter) settle(u *job.GPUNow) {
+	if m.scale > 0 {
+		u.MilliJ += int64(math.Round(float64(u.Reckoned) * (m.scale - 1)))
+		u.Reckoned = 0
+	}
+}
+
+// countUse adds what a running job used in the time that a sample vouches for: before is
+// what it held of the GPU's memory at the sample before that.
+func (p *gpuUse) countUse(d *device, before int64) {
+	u := p.use
+	if d.UtilGPUPercent >= 0 {
+		busy := min(d.UtilGPUPercent, 100)
+		u.Seen += p.span
+		u.Busy += p.span * time.Duration(busy) / 100
+		if p.span > 0 {
+			u.PeakBusy = max(u.PeakBusy, busy)
+		}
+	}
+	if p.told {
+		u.MemSeen += p.span
+		u.MemMiBMS += (before + u.UsedBytes) / 2 >> 20 * p.span.Milliseconds()
+	}
+	if d.meter.spent >= 0 && p.span > 0 {
+		part := d.meter.spent * int64(p.ref.Share()) / job.WholeGPU
+		u.Metered += p.span
+		u.MilliJ, u.Reckoned = u.MilliJ+part, u.Reckoned+part
+	}
 }

@@ -28,13 +28,13 @@ type Places struct {
 }
 
 type waitingStart struct {
-	L      *tracked.Job
+	Of     *tracked.Job
 	by     *Starter
 	Looked time.Time // at its GPUs; zero: it rests on no look
 }
 
 type BegunStart struct {
-	L     *tracked.Job
+	Of    *tracked.Job
 	By    *Starter
 	Since time.Time
 	Slow  bool   // it has left its place
@@ -92,7 +92,7 @@ func (b *Places) Begin(places int, now time.Time) (w waitingStart, ok bool) {
 	}
 	w = b.waiting[at]
 	b.waiting = slices.Delete(b.waiting, at, at+1)
-	b.begun = append(b.begun, &BegunStart{L: w.L, By: w.by, Since: now})
+	b.begun = append(b.begun, &BegunStart{Of: w.Of, By: w.by, Since: now})
 	b.turns++
 	b.placed++
 	w.by.placed++
@@ -126,7 +126,7 @@ func (b *Places) Slowed(s *BegunStart) {
 
 // Leave takes a job out of line.
 func (b *Places) Leave(l *tracked.Job) {
-	b.waiting = slices.DeleteFunc(b.waiting, func(w waitingStart) bool { return w.L == l })
+	b.waiting = slices.DeleteFunc(b.waiting, func(w waitingStart) bool { return w.Of == l })
 	l.Action = tracked.NoAction
 }
 
@@ -134,7 +134,7 @@ func (b *Places) Leave(l *tracked.Job) {
 func (b *Places) WaitingOf(p *Starter) (list []*tracked.Job) {
 	for _, w := range b.waiting {
 		if w.by == p {
-			list = append(list, w.L)
+			list = append(list, w.Of)
 		}
 	}
 	return list
@@ -153,7 +153,7 @@ func (b *Places) SlowOf(p *Starter) (list []*BegunStart) {
 // Find returns the start of a job that is under way; nil: none is.
 func (b *Places) Find(id job.ID) *BegunStart {
 	for _, s := range b.begun {
-		if s.L.ID == id {
+		if s.Of.ID == id {
 			return s
 		}
 	}
@@ -194,10 +194,10 @@ func (b *Places) Shift(by time.Duration, now time.Time) {
 func (b *Places) Check(jobs *tracked.Book, breach tracked.Breach) {
 	placed, noted := 0, map[job.ID]tracked.PendingAction{}
 	for _, w := range b.waiting {
-		noted[w.L.ID] = tracked.InLine
+		noted[w.Of.ID] = tracked.InLine
 	}
 	for _, s := range b.begun {
-		noted[s.L.ID] = tracked.Starting
+		noted[s.Of.ID] = tracked.Starting
 		if !s.Slow {
 			placed++
 		}

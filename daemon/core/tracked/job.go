@@ -145,3 +145,100 @@ func RanFor(j *job.Job, now time.Time) time.Duration {
 	}
 	return max(0, now.Sub(j.Attempt.PlacedAt)-j.Rest(now))
 }
+
+// Unsampled is the use of a GPU that no sample showed since the attempt began, or
+// since the daemon did.
+const Unsampled = -2
+
+// CurrentUses returns what is known of the use of the GPUs of the current attempt.
+func (l *Job) CurrentUses() []job.GPUNow {
+	a := l.Attempt
+	if l.usesOf == a.Number && len(l.uses) == len(a.GPUs) {
+		return l.uses
+	}
+	l.usesOf, l.uses = a.Number, make([]job.GPUNow, len(a.GPUs))
+	for i := range a.GPUs {
+		l.uses[i] = job.GPUNow{GPUUse: a.GPUs[i].Use, UsedBytes: Unsampled}
+	}
+	return l.uses
+}
+
+// KeepUse puts what is known of the use of its GPUs into the job's attempt, for
+// a record.
+func (l *Job) KeepUse() {
+	a := l.Attempt
+	if a == nil || l.usesOf != a.Number || len(l.uses) != len(a.GPUs) {
+		return
+	}
+	refs := slices.Clone(a.GPUs)
+	for i := range refs {
+		refs[i].Use = l.uses[i].GPUUse
+	}
+	if slices.Equal(refs, a.GPUs) {
+		return
+	}
+	changed := *a
+	changed.GPUs = refs
+	l.Attempt = &changed
+}
+
+// UsesNow are what views show; nil where the job has no GPU now.
+func (l *Job) UsesNow() []job.GPUNow {
+	if !l.State.Live() || len(l.Attempt.GPUs) == 0 {
+		return nil
+	}
+	uses := slices.Clone(l.CurrentUses())
+	for i := range uses {
+		uses[i].UsedBytes = max(uses[i].UsedBytes, -1)
+	}
+	return uses
+}
+
+// Lifetime is what is known of how long the unit of an attempt has run.
+type Lifetime struct {
+	Asked time.Time // when its start was asked for; zero: not by this daemon
+	Alive time.Time // the last moment at which something of it was seen to run; zero: none
+	Ended time.Time // when its command did, as its unit tells; zero: it has not told
+	Spent bool      // nothing was left in the unit then
+	Left  int       // how many processes its command left running
+	Gone  bool      // the unit is not there any more, so nobody knows when it did
+}
+
+// Lifetime is the lifetime of the current attempt.
+func (l *Job) Lifetime() *Lifetime {
+	if l.lifetime == nil {
+		l.lifetime = new(Lifetime)
+	}
+	return l.lifetime
+}
+
+// SawProcess notes that something of it was there.
+func (t *Lifetime) SawProcess(at time.Time) {
+	if at.After(t.Alive) {
+		t.Alive = at
+	}
+}
+
+// Known is up to when it is known to have run. What a GPU shows of it after nothing was left has ended, too.
+func (t *Lifetime) Known() time.Time {
+	if t.Spent {
+		return t.Ended
+	}
+	return job.Later(t.Alive, t.Ended)
+}
+
+// End is between which moments the last process of an attempt ended that is over now.
+func (t *Lifetime) End(now time.Time) Span {
+	if t.Spent {
+		return Span{t.Ended, t.Ended}
+	}
+	return Span{t.Known(), now}
+}
+
+// Shift moves its times with a clock that was set.
+func (t *Lifetime) Shift(by time.Duration, now time.Time) {
+	job.Shift(by, now, &t.Asked, &t.Alive, &t.Ended)
+}
+
+// Span is between which moments something happened, by the core's clock.
+type Span struct{ From, To time.Time }

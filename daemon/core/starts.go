@@ -9,6 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/core/starts"
 	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/sched"
 )
 
 // start has the unit of the current attempt started, which is on record or in this step's records, as soon as
@@ -26,9 +27,9 @@ func (c *lifecycle) start(l *tracked.Job, now time.Time) {
 // beginStarts begins the starts for which there is a place.
 func (c *lifecycle) beginStarts(now time.Time) {
 	for w, ok := c.starts.Begin(c.policy.StartsInFlight, now); ok; w, ok = c.starts.Begin(c.policy.StartsInFlight, now) {
-		w.L.Action, w.L.Unasked = tracked.Starting, false
-		w.L.Lifetime().Asked = now
-		c.step.act(Start{Job: *w.L.Job, Looked: w.Looked})
+		w.Of.Action, w.Of.Unasked = tracked.Starting, false
+		w.Of.Lifetime().Asked = now
+		c.step.act(Start{Job: *w.Of.Job, Looked: w.Looked})
 	}
 }
 
@@ -53,7 +54,7 @@ func (c *lifecycle) slowed(s *starts.BegunStart, why string, now time.Time) {
 	s.Why = cmp.Or(s.Why, why)
 	if !s.Slow {
 		c.starts.Slowed(s)
-		c.step.act(Hasten{Job: *s.L.Job})
+		c.step.act(Hasten{Job: *s.Of.Job})
 		c.beginStarts(now)
 	}
 	c.barSlow(s.By, now)
@@ -105,7 +106,7 @@ func (c *state) tellSlow(p *starts.Starter) string {
 	var names []string
 	why := ""
 	for _, s := range c.starts.SlowOf(p) {
-		names, why = append(names, c.jobs.Called(s.L.ID)), cmp.Or(why, s.Why)
+		names, why = append(names, c.jobs.Called(s.Of.ID)), cmp.Or(why, s.Why)
 	}
 	text := "jobs " + strings.Join(names, ", ") + " of this user take long to start; no other begins before one of them is over"
 	if why != "" {
@@ -124,7 +125,39 @@ type SlowStart struct {
 // SlowStart returns the one that has been under way for longest; nil: none takes long.
 func (c *state) SlowStart(now time.Time) *SlowStart {
 	for _, s := range c.starts.Since(now.Add(-starts.LongStart)) {
-		return &SlowStart{Job: *s.L.Job, Since: s.Since, Why: s.Why}
+		return &SlowStart{Job: *s.Of.Job, Since: s.Since, Why: s.Why}
 	}
 	return nil
 }
+
+// startEnded counts how the start of an attempt went that has ended.
+func (c *lifecycle) startEnded(l *tracked.Job, r *job.Result, now time.Time) {
+	switch {
+	case c.systemd.leaving():
+	case r.Tries == 0 && r.Launch == "" && r.Outcome != job.Lost && !l.Attempt.StartedAt.IsZero():
+		c.troubles.StartWorked(l, now)
+	case r.Tries > 0 && r.Launch != "": // else its user may run nothing
+		c.troubles.StartFailed(l, r.Detail, now)
+		c.step.replan()
+	}
+}
+
+// tryNow ends the back-off of the jobs that could not be started, of one account or of all.
+func (c *Core) tryNow(a *sched.Account, now time.Time) {
+	c.step.replan()
+	failed := func(l *tracked.Job) bool {
+		return l.State == job.Queued && tracked.TriesOf(l.Job) > 0 && (a == nil || l.Account == a)
+	}
+	for _, l := range c.jobs.Sorted(failed) {
+		l.NotBefore = time.Time{}
+		c.step.markDirtyQuietly(l)
+		c.queue.consider(l, now)
+	}
+}
+
+// NoStarts reports whether several jobs could not be started, none of anybody has been since, and
+// some wait for that.
+func (c *state) NoStarts(now time.Time) bool { return c.troubles.NoStarts(now) }
+
+// StartTroubles are those that there are.
+func (c *state) StartTroubles(now time.Time) []starts.Trouble { return c.troubles.List(now) }
