@@ -14,11 +14,6 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/vm"
 )
 
-func TestMain(m *testing.M) {
-	vm.Main()
-	os.Exit(m.Run())
-}
-
 // TestLifeOfThePackage takes the deb through everything that happens to a
 // package on a real machine, with a job that runs from the first minute to the
 // last and must not notice. An upgrade keeps the queue and the history.

@@ -18,8 +18,7 @@ var waiting = []string{"packaging", "contrib", "gpu/fakenvml"}
 // unbounded are the functions that wait without one, with the reason.
 var unbounded = map[string]string{
 	"packaging/test/vm/box.go spawn":             "the container lives as long as its machine, and is ended by its handle",
-	"packaging/test/vm/agent.go startAgent":      "the agent lives as long as its box, and is ended by its handle",
-	"packaging/test/vm/box.go command":           "who has it from Command or Terminal talks to it",
+	"packaging/test/vm/box.go command":           "Run bounds it; who has it from Command or Terminal talks to it",
 	"packaging/test/vm/close_test.go startOwner": "a process that its test kills",
 	"packaging/test/vm/emulated.go spawn":        "QEMU lives as long as its machine, and is ended by its handle",
 	"packaging/test/vm/ssh.go connect":           "the connection lives as long as its machine; the log-in has the context's limit",

@@ -27,7 +27,6 @@ const (
 )
 
 func main() {
-	vm.Main()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	code, err := run(ctx, os.Args[1:])
 	interrupted := ctx.Err() != nil

@@ -52,7 +52,6 @@ type machine struct {
 }
 
 func TestMain(m *testing.M) {
-	vm.Main()
 	flag.Parse()
 	os.Exit(run(m))
 }

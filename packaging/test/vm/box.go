@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -33,9 +32,6 @@ type box struct {
 	leader int      // the container's systemd, as the host numbers it
 	runs   *os.File // the control group, inside the container's, that commands run in
 	gpus   []string // switches of systemd-nspawn's for the host's GPUs, if it has them
-
-	calling sync.Mutex // guards agent
-	agent   *agent     // nil: none was needed since the boot
 }
 
 // newBox makes the box's disk: an overlay on the image, or a copy of it where the host cannot do overlays there.
@@ -186,11 +182,9 @@ func (b *box) command(ctx context.Context, argv []string, tty bool) *exec.Cmd {
 
 // halt ends the container at once. Safe on a box that never booted.
 func (b *box) halt() error {
-	b.calling.Lock()
-	err := b.endAgent()
-	b.calling.Unlock()
+	var err error
 	if b.first != nil {
-		err = errors.Join(err, b.first.kill())
+		err = b.first.kill()
 	}
 	if b.runs != nil {
 		b.runs.Close()

@@ -14,10 +14,8 @@
 // Both are of Debian 12 unless Options.Suite says otherwise; images of several suites lie in the cache side by side.
 // That of sid stays what sid was when it was built: remove its directory, which the build names, to get a newer one.
 //
-// A test starts one and talks to it. The first call of main or TestMain is Main, as a box runs its commands by this
-// same program:
+// A test starts one and talks to it:
 //
-//	vm.Main()
 //	m, err := vm.Start(ctx, vm.Box, vm.Options{})
 //	if err != nil { … }
 //	defer m.Close()

@@ -55,11 +55,10 @@ func (e *endMark) result() (stderr string, code int, ok bool) {
 // errNoEnd is a session that ended without telling how its command did.
 var errNoEnd = errors.New("the connection ended before the command did")
 
-func (e *emulated) run(ctx context.Context, user string, argv []string, stdin io.Reader, stdout io.Writer) (Result,
-	error) {
+func (e *emulated) run(ctx context.Context, argv []string, stdin io.Reader, stdout io.Writer) (Result, error) {
 	ended := make(chan struct{})
 	mark := newEndMark(func() { close(ended) })
-	cmd := e.session(ctx, quote(asUser(user, argv))+"; "+mark.line(), false)
+	cmd := e.session(ctx, quote(argv)+"; "+mark.line(), false)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, mark
 	cmd.WaitDelay = outputLimit
 	if err := cmd.Start(); err != nil {

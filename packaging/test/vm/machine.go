@@ -51,7 +51,7 @@ type guest interface {
 	reboot(ctx context.Context) error
 	// halt ends it at once. Safe on one that never booted.
 	halt() error
-	run(ctx context.Context, user string, argv []string, stdin io.Reader, stdout io.Writer) (Result, error)
+	run(ctx context.Context, argv []string, stdin io.Reader, stdout io.Writer) (Result, error)
 	command(ctx context.Context, argv []string, tty bool) *exec.Cmd
 }
 

@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"regexp"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -54,7 +51,7 @@ func (m *Machine) run(ctx context.Context, user string, stdin io.Reader, stdout 
 	error) {
 	ctx, stop := await.For(ctx, "the end of "+strings.Join(argv, " "), runLimit)
 	defer stop()
-	r, err := m.guest.run(ctx, cmp.Or(user, "root"), argv, stdin, stdout)
+	r, err := m.guest.run(ctx, asUser(user, argv), stdin, stdout)
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -64,75 +61,45 @@ func (m *Machine) run(ctx context.Context, user string, stdin io.Reader, stdout 
 	return r, nil
 }
 
-func (b *box) run(ctx context.Context, user string, argv []string, stdin io.Reader, stdout io.Writer) (Result, error) {
-	in, err := source(stdin)
-	if err != nil {
-		return Result{}, err
-	}
-	defer in.Close()
+func (b *box) run(ctx context.Context, argv []string, stdin io.Reader, stdout io.Writer) (Result, error) {
+	cmd := b.command(ctx, argv, false)
 	var stderr bytes.Buffer
-	var drained sync.WaitGroup
-	out, fromOut, err := drain(&drained, stdout)
-	if err != nil {
-		return Result{}, err
-	}
-	defer fromOut.Close()
-	defer out.Close()
-	errs, fromErrs, err := drain(&drained, &stderr)
-	if err != nil {
-		return Result{}, err
-	}
-	defer fromErrs.Close()
-	defer errs.Close()
-	reply, err := b.call(call{user, argv}, in, out, errs)
-	if err != nil {
-		return Result{}, err
-	}
-	defer reply.Close()
-	for _, f := range []*os.File{in, out, errs} {
-		f.Close()
-	}
-	stop := context.AfterFunc(ctx, func() { reply.Close() })
-	defer stop()
-	var a answer
-	err = json.NewDecoder(reply).Decode(&a)
-	late := time.AfterFunc(outputLimit, func() {
-		fromOut.Close()
-		fromErrs.Close()
-	})
-	drained.Wait()
-	late.Stop()
-	r := Result{Stderr: stderr.String() + a.Err, Code: a.Code}
-	if err != nil && !b.first.ended() {
-		r.Code, err = 128+int(syscall.SIGKILL), nil // the agent was killed, as all of the box is by a soft reboot
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, &stderr
+	cmd.WaitDelay = outputLimit
+	err := runAwake(cmd)
+	r := Result{Stderr: stderr.String()}
+	var exit *exec.ExitError
+	switch {
+	case errors.Is(err, exec.ErrWaitDelay):
+		return r, nil
+	case errors.As(err, &exit) && !b.first.ended():
+		r.Code = exitCode(exit)
+		return r, nil
 	}
 	return r, err
 }
 
-// source is a file that reads as r does, for another program; nil is empty.
-func source(r io.Reader) (*os.File, error) {
-	if r == nil {
-		return os.Open(os.DevNull)
+// runAwake runs a command of nsenter, which stops itself when the program inside is stopped. A soft reboot stops all
+// programs for a moment, and nobody else wakes nsenter then.
+func runAwake(cmd *exec.Cmd) error {
+	if err := cmd.Start(); err != nil {
+		return err
 	}
-	theirs, ours, err := os.Pipe()
-	if err != nil {
-		return nil, fmt.Errorf("standard input: %w", err)
-	}
+	over := make(chan struct{})
+	defer close(over)
 	go func() {
-		io.Copy(ours, r) // ends when they close theirs
-		ours.Close()
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-over:
+				return
+			case <-tick.C:
+				_ = cmd.Process.Signal(syscall.SIGCONT) // one that runs takes no notice
+			}
+		}
 	}()
-	return theirs, nil
-}
-
-// drain copies what another program writes to theirs to w, until nobody has that open or ours is closed.
-func drain(drained *sync.WaitGroup, w io.Writer) (theirs, ours *os.File, err error) {
-	ours, theirs, err = os.Pipe()
-	if err != nil {
-		return nil, nil, fmt.Errorf("output: %w", err)
-	}
-	drained.Go(func() { io.Copy(w, ours) })
-	return theirs, ours, nil
+	return cmd.Wait()
 }
 
 // exitCode is the code as a shell would give it.
@@ -143,15 +110,8 @@ func exitCode(exit *exec.ExitError) int {
 	return exit.ExitCode()
 }
 
-// plain is a script that calls one program with words that mean nothing to a shell.
-var plain = regexp.MustCompile(`^(gpusched|systemctl|journalctl)( [A-Za-z0-9_./:=@%+,-]+)*$`)
-
-// Sh runs a script by bash in the machine; otherwise as Run. Where bash would only start a program it is left out:
-// most of what tests do is to look at something again and again.
+// Sh runs a script by bash in the machine; otherwise as Run.
 func (m *Machine) Sh(ctx context.Context, user, script string) (Result, error) {
-	if plain.MatchString(script) {
-		return m.Run(ctx, user, nil, strings.Split(script, " ")...)
-	}
 	return m.Run(ctx, user, nil, "bash", "-c", script)
 }
 
@@ -168,10 +128,7 @@ func (m *Machine) Terminal(ctx context.Context, user string, argv ...string) *ex
 
 // asUser is the command that runs argv as user; image/customise.sh has the program.
 func asUser(user string, argv []string) []string {
-	if user == "" {
-		user = "root"
-	}
-	return append([]string{"/usr/local/libexec/vm-as", user}, argv...)
+	return append([]string{"/usr/local/libexec/vm-as", cmp.Or(user, "root")}, argv...)
 }
 
 // Journal runs journalctl as root with args and returns what it printed.

@@ -15,7 +15,6 @@ import (
 const ownerVariable = "GPUSCHED_VM_TEST_OWNER"
 
 func TestMain(m *testing.M) {
-	Main()
 	if kind := os.Getenv(ownerVariable); kind != "" {
 		ownAMachine(Kind(kind))
 	}
@@ -77,21 +76,6 @@ func TestBox(t *testing.T) {
 	t.Run("common", func(t *testing.T) { testCommon(t, m) })
 	t.Run("network", func(t *testing.T) {
 		want(t, "network devices", sh(t, m, "", "ls /sys/class/net"), "lo")
-	})
-	t.Run("agent", func(t *testing.T) {
-		r, err := m.Sh(t.Context(), "", "kill -9 $PPID; sleep 1000")
-		if err != nil || r.Code != 137 {
-			t.Errorf("a command that kills the agent: %+v, %v", r, err)
-		}
-		want(t, "the next command", sh(t, m, "alice", "echo goes on"), "goes on")
-	})
-	t.Run("agent of a box that is gone", func(t *testing.T) {
-		const nobody = 1 << 30 // more than there may be processes
-		begun := time.Now()
-		_, err := (&box{leader: nobody, runs: m.guest.(*box).runs}).startAgent()
-		if took := time.Since(begun); err == nil || took > boxBootLimit/2 {
-			t.Errorf("it is given up after %s: %v", took, err)
-		}
 	})
 	t.Run("power cut", func(t *testing.T) {
 		sh(t, m, "", "echo kept >/var/lib/kept; systemd-run -q --unit=endless sleep infinity")
