@@ -133,8 +133,8 @@ func (l *life) sh(script string) string {
 		err = r.Err()
 	}
 	if err != nil {
-		journal, _ := l.m.Journal(l.ctx, "-n", "40", "--no-pager")
-		l.t.Fatalf("%s: %v\n%s%s\njournal:\n%s", script, err, r.Stdout, r.Stderr, journal)
+		journal, _ := l.m.Run(l.ctx, "", nil, "journalctl", "-n", "40", "--no-pager")
+		l.t.Fatalf("%s: %v\n%s%s\njournal:\n%s", script, err, r.Stdout, r.Stderr, journal.Stdout)
 	}
 	return strings.TrimSpace(string(r.Stdout))
 }

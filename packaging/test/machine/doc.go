@@ -1,7 +1,7 @@
 // Command machine boots a throw-away test machine (package vm), runs a command or a root shell in it, and removes it.
 //
-//	go run ./packaging/test/machine [-deb FILE | -tree FILE] [-fake-gpus[=islands] | -host-gpus] [-include PACKAGE]
-//		[-slurm] [-kvm] [-copy HOST:GUEST] [-fetch GUEST:HOST] box|emulated [-- CMD…]
+//	go run ./packaging/test/machine [-deb FILE | -tree FILE] [-fake-gpus[=islands] | -host-gpus]
+//		[-slurm] [-copy HOST:GUEST] box|emulated [-- CMD…]
 //	go run ./packaging/test/machine -deb FILE | -tree FILE demo [box|emulated]
 //	go run ./packaging/test/machine image [box|emulated]
 //

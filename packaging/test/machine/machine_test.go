@@ -53,18 +53,6 @@ func TestExitCodeIsTheCommands(t *testing.T) {
 	}
 }
 
-// What a command that succeeds has written can be had; after one that fails nothing is copied.
-func TestFetch(t *testing.T) {
-	program, file := build(t), filepath.Join(t.TempDir(), "made")
-	for script, want := range map[string]string{"echo here >/var/tmp/made": "here\n", "echo no >/var/tmp/made; exit 3": ""} {
-		os.Remove(file)
-		out, err := exec.CommandContext(t.Context(), program, "-fetch", "/var/tmp/made:"+file, "box", "--", "sh", "-c", script).CombinedOutput()
-		if got, _ := os.ReadFile(file); string(got) != want {
-			t.Errorf("%s: fetched %q, want %q (%v)\n%s", script, got, want, err, out)
-		}
-	}
-}
-
 // Invariant 1.
 func TestInterruptRemovesTheMachine(t *testing.T) {
 	program := build(t)

@@ -117,11 +117,7 @@ func serve(ctx context.Context, m *vm.Machine, req request, parts vm.ProvisionOp
 	if req.demo {
 		return demo(ctx, m)
 	}
-	code, err := talk(ctx, m, req.argv)
-	if err == nil && code == 0 {
-		err = fetch(ctx, m, req.fetches)
-	}
-	return code, err
+	return talk(ctx, m, req.argv)
 }
 
 // phase does one part of the work and logs how long it took; what "" names is not logged.
@@ -163,17 +159,6 @@ func copyIn(ctx context.Context, m *vm.Machine, files []string) error {
 	for _, f := range files {
 		host, guest, _ := strings.Cut(f, ":")
 		if err := m.CopyIn(ctx, host, guest, 0o755); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// fetch copies files out.
-func fetch(ctx context.Context, m *vm.Machine, files []string) error {
-	for _, f := range files {
-		guest, host, _ := strings.Cut(f, ":")
-		if err := m.CopyOut(ctx, guest, host); err != nil {
 			return err
 		}
 	}

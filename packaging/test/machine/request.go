@@ -33,7 +33,6 @@ type request struct {
 	fakeGPUs bool
 	gpus     []string // nil: the fake library's default ones
 	copies   []string // HOST:GUEST
-	fetches  []string // GUEST:HOST
 	argv     []string // nil: a shell
 	demo     bool     // play the demo instead of argv
 	image    bool     // only build the image
@@ -47,7 +46,6 @@ func parse(args []string) (request, error) {
 		fmt.Fprint(os.Stderr, usage)
 		flags.PrintDefaults()
 	}
-	flags.BoolVar(&r.opts.TryKVM, "kvm", false, "let the emulated machine use hardware virtualisation if that works here")
 	flags.Func("suite", fmt.Sprintf("the `SUITE` of Debian, of %q (default %s)", vm.Suites(), vm.Bookworm),
 		func(s string) error {
 			r.opts.Suite = vm.Suite(s)
@@ -56,16 +54,10 @@ func parse(args []string) (request, error) {
 			}
 			return nil
 		})
-	flags.Func("include", "a Debian `PACKAGE` that the machine's image has besides; may be repeated", func(s string) error {
-		r.opts.Packages = append(r.opts.Packages, s)
+	flags.BoolFunc("slurm", "the machine's image has the packages of the suite's box with Slurm besides", func(string) error {
+		r.opts.Packages = vm.SlurmPackages()
 		return nil
 	})
-	flags.BoolFunc("slurm", "as -include of every package that the suite's box with Slurm has", func(string) error {
-		r.opts.Packages = append(r.opts.Packages, vm.SlurmPackages()...)
-		return nil
-	})
-	flags.IntVar(&r.opts.MemMiB, "mem", 4096, "`MiB` of memory of the emulated machine")
-	flags.IntVar(&r.opts.CPUs, "cpus", 2, "processors of the emulated machine")
 	flags.StringVar(&r.deb, "deb", "", "install this package `FILE` first")
 	flags.StringVar(&r.tree, "tree", "", "unpack this tar `FILE` of what 'make install' installs first, and start the scheduler")
 	flags.BoolFunc("fake-gpus",
@@ -81,8 +73,13 @@ func parse(args []string) (request, error) {
 			return nil
 		})
 	flags.BoolVar(&r.opts.HostGPUs, "host-gpus", false, "give the box the host's own GPUs and driver")
-	flags.Func("copy", "copy a `HOST:GUEST` file in first, executable by all; may be repeated", pairs(&r.copies))
-	flags.Func("fetch", "copy a `GUEST:HOST` file out when CMD has succeeded; may be repeated", pairs(&r.fetches))
+	flags.Func("copy", "copy a `HOST:GUEST` file in first, executable by all; may be repeated", func(s string) error {
+		if from, into, _ := strings.Cut(s, ":"); from == "" || into == "" {
+			return errors.New("not two paths with a colon between them")
+		}
+		r.copies = append(r.copies, s)
+		return nil
+	})
 	if err := flags.Parse(args); err != nil {
 		return r, err
 	}
@@ -141,15 +138,4 @@ func (r request) checkFile() error {
 		return fmt.Errorf("what is to be installed ('make package' or 'make demo-tree' builds it): %w", err)
 	}
 	return nil
-}
-
-// pairs takes two paths with a colon between them.
-func pairs(to *[]string) func(string) error {
-	return func(s string) error {
-		if from, into, ok := strings.Cut(s, ":"); !ok || from == "" || into == "" {
-			return errors.New("not two paths with a colon between them")
-		}
-		*to = append(*to, s)
-		return nil
-	}
 }

@@ -3,7 +3,6 @@ package vm
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -44,19 +43,6 @@ func (m *Machine) writeFile(ctx context.Context, content io.Reader, guestPath st
 	r, err := m.Run(ctx, "", content, "sh", "-c", writeScript, "sh", guestPath, fmt.Sprintf("%o", mode.Perm()))
 	if err = cmp.Or(err, r.Err()); err != nil {
 		return fmt.Errorf("copy in to %s: %w", guestPath, err)
-	}
-	return nil
-}
-
-// CopyOut copies a file out of the machine; the new file on the host has permissions 0644.
-func (m *Machine) CopyOut(ctx context.Context, guestPath, hostPath string) error {
-	f, err := os.Create(hostPath)
-	if err != nil {
-		return fmt.Errorf("copy %s out: %w", guestPath, err)
-	}
-	r, err := m.run(ctx, "", nil, f, []string{"cat", guestPath})
-	if err := errors.Join(err, r.Err(), f.Close()); err != nil {
-		return fmt.Errorf("copy %s out: %w", guestPath, err)
 	}
 	return nil
 }

@@ -29,11 +29,10 @@
 // those of the product in packaging/test/suite, have the build tag "machine": go test -tags machine
 // ./packaging/test/vm.
 //
-// An emulated machine emulates its processors unless Options.TryKVM: a /dev/kvm that exists and opens says little
-// inside another virtual machine, where it was seen to hang and to abort QEMU. With TryKVM a guest must boot within
-// seconds, or it is ended and emulated. A box's device nodes, journal and units are its own, and so is its boot id (a
-// new one at each boot), but the kernel is the host's: there is no /dev/kmsg, and a power cut loses processes and not
-// what the page cache holds.
+// An emulated machine emulates its processors, too: a /dev/kvm that exists and opens says little inside another virtual
+// machine, where it was seen to hang and to abort QEMU. A box's device nodes, journal and units are its own, and so is
+// its boot id (a new one at each boot), but the kernel is the host's: there is no /dev/kmsg, and a power cut loses
+// processes and not what the page cache holds.
 //
 // With Options.HostGPUs a box has the host's own GPUs, to test on a machine with some: their device nodes, and of the
 // driver what computing needs, read-only where programs look for it. Whoever uses the GPUs on the host meanwhile is

@@ -2,14 +2,12 @@ package vm
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -19,12 +17,8 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/disk"
 )
 
-const (
-	// emulatedBootLimit is for a host under heavy load; a boot takes about 15 seconds.
-	emulatedBootLimit = 8 * time.Minute
-	// kvmBootLimit is what a guest gets to prove that hardware virtualisation works; with it a boot takes 3 seconds.
-	kvmBootLimit = 12 * time.Second
-)
+// emulatedBootLimit is for a host under heavy load; a boot takes about 15 seconds.
+const emulatedBootLimit = 8 * time.Minute
 
 // errPortTaken is QEMU not getting the port that was free a moment before.
 var errPortTaken = errors.New("the port for ssh was taken meanwhile: try again")
@@ -34,8 +28,6 @@ type emulated struct {
 	image  image
 	dir    *runDir
 	group  scope
-	opts   Options
-	kvm    bool         // still worth a try
 	listen net.Listener // where QEMU connects the guest's second serial line to
 	boots  chan string  // the boot ids that came over that line
 	qemu   *child       // nil before the first boot
@@ -47,8 +39,7 @@ type emulated struct {
 }
 
 // newEmulated makes the machine's disk, a copy of the image's.
-func newEmulated(ctx context.Context, img image, dir *runDir, group scope, opts Options) (guest, error) {
-	opts.MemMiB, opts.CPUs = cmp.Or(opts.MemMiB, 4096), cmp.Or(opts.CPUs, 2)
+func newEmulated(ctx context.Context, img image, dir *runDir, group scope, _ Options) (guest, error) {
 	if err := disk.Copy(ctx, img.disk(), dir.file("disk")); err != nil {
 		return nil, err
 	}
@@ -61,7 +52,7 @@ func newEmulated(ctx context.Context, img image, dir *runDir, group scope, opts 
 		file.Close()
 		return nil, fmt.Errorf("ready line: %w", err)
 	}
-	e := &emulated{image: img, dir: dir, group: group, opts: opts, kvm: opts.TryKVM, listen: listen, disk: file}
+	e := &emulated{image: img, dir: dir, group: group, listen: listen, disk: file}
 	e.boots = make(chan string, 16)
 	go hearBoots(listen, e.boots)
 	return e, nil
@@ -89,23 +80,9 @@ func hearBoots(listen net.Listener, boots chan<- string) {
 func (e *emulated) boot(ctx context.Context) error {
 	ctx, cancel := await.For(ctx, "the guest to finish booting", emulatedBootLimit)
 	defer cancel()
-	if e.kvm {
-		err := e.bootWith(ctx, "kvm", kvmBootLimit)
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
-		e.kvm = false
-		fmt.Fprintf(e.opts.log(), "machine: hardware virtualisation does not work here, emulating: %v\n", err)
-	}
-	return e.bootWith(ctx, "tcg,thread=multi", emulatedBootLimit)
-}
-
-func (e *emulated) bootWith(ctx context.Context, accel string, limit time.Duration) error {
-	ctx, cancel := await.For(ctx, "the guest to finish booting with "+accel, limit)
-	defer cancel()
 	var err error
 	for range 3 {
-		if err = e.spawn(accel); err != nil {
+		if err = e.spawn(); err != nil {
 			return err
 		}
 		if err = e.awaitBoot(ctx); !errors.Is(err, errPortTaken) {
@@ -123,7 +100,7 @@ func (e *emulated) bootWith(ctx context.Context, accel string, limit time.Durati
 }
 
 // spawn starts QEMU. The network lets nothing out; the only way in is ssh, from this host.
-func (e *emulated) spawn(accel string) error {
+func (e *emulated) spawn() error {
 	port, err := freePort()
 	if err != nil {
 		return err
@@ -137,8 +114,7 @@ func (e *emulated) spawn(accel string) error {
 		return fmt.Errorf("emulator: %w", err)
 	}
 	defer log.Close()
-	cmd := exec.Command("qemu-system-x86_64", "-accel", accel, "-cpu", "max",
-		"-m", strconv.Itoa(e.opts.MemMiB), "-smp", strconv.Itoa(e.opts.CPUs),
+	cmd := exec.Command("qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-m", "4096", "-smp", "2",
 		"-nodefaults", "-no-user-config", "-display", "none",
 		"-kernel", e.image.file("vmlinuz"), "-initrd", e.image.file("initrd.img"),
 		"-append", "console=ttyS0 root=/dev/vda rw quiet net.ifnames=0",

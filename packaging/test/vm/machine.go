@@ -27,11 +27,8 @@ type Options struct {
 	Suite    Suite     // of Debian; "" is Bookworm
 	Packages []string  // of the suite's that the image has besides; each list has an image of its own
 	CacheDir string    // where images are kept; "" is DefaultCacheDir
-	MemMiB   int       // memory of an emulated machine in MiB; 0 is 4096
-	CPUs     int       // processors of an emulated machine; 0 is 2
-	TryKVM   bool      // let an emulated machine boot with hardware virtualisation if that works within seconds
 	HostGPUs bool      // a box has the host's NVIDIA GPUs and driver, and no fake nodes
-	Log      io.Writer // hears of image builds and of hardware virtualisation given up; nil is nobody
+	Log      io.Writer // hears of image builds; nil is nobody
 }
 
 func (o Options) log() io.Writer {

@@ -40,18 +40,11 @@ func (r Result) Err() error {
 // the command's fate is unknown. What a command leaves running in the background lives on, its output is lost two
 // seconds after the command's end.
 func (m *Machine) Run(ctx context.Context, user string, stdin io.Reader, argv ...string) (Result, error) {
-	var stdout bytes.Buffer
-	r, err := m.run(ctx, user, stdin, &stdout, argv)
-	r.Stdout = stdout.String()
-	return r, err
-}
-
-// run is Run with the output going to a writer instead of the result.
-func (m *Machine) run(ctx context.Context, user string, stdin io.Reader, stdout io.Writer, argv []string) (Result,
-	error) {
 	ctx, stop := await.For(ctx, "the end of "+strings.Join(argv, " "), runLimit)
 	defer stop()
-	r, err := m.guest.run(ctx, asUser(user, argv), stdin, stdout)
+	var stdout bytes.Buffer
+	r, err := m.guest.run(ctx, asUser(user, argv), stdin, &stdout)
+	r.Stdout = stdout.String()
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -129,15 +122,6 @@ func (m *Machine) Terminal(ctx context.Context, user string, argv ...string) *ex
 // asUser is the command that runs argv as user; image/customise.sh has the program.
 func asUser(user string, argv []string) []string {
 	return append([]string{"/usr/local/libexec/vm-as", cmp.Or(user, "root")}, argv...)
-}
-
-// Journal runs journalctl as root with args and returns what it printed.
-func (m *Machine) Journal(ctx context.Context, args ...string) (string, error) {
-	out, err := m.output(ctx, append([]string{"journalctl", "--no-pager"}, args...)...)
-	if err != nil {
-		return "", fmt.Errorf("journal: %w", err)
-	}
-	return out, nil
 }
 
 // output is what a command of root's prints, which must succeed.
