@@ -12,9 +12,10 @@ import (
 func removed(t *testing.T, names ...string) {
 	t.Helper()
 	t.Cleanup(func() {
-		for _, name := range names {
-			try(t, "", "userdel -f -r "+name)
-		}
+		all := strings.Join(names, " ")
+		// The group and the subordinate ids of an account that was renamed have the name before.
+		try(t, "", "for name in "+all+"; do userdel -f -r $name; done; for name in "+all+
+			"; do groupdel $name; sed -i /^$name:/d /etc/subuid /etc/subgid; done")
 	})
 }
 

@@ -119,11 +119,11 @@ func TestAttackerManager(t *testing.T) {
 // nothing by it, is seen on the GPU, and once the job has ended the GPU is not
 // given to anybody else before the receiver is gone.
 func TestAttackerDescriptor(t *testing.T) {
+	begin(t)
 	settings(t, "[gpus]\nextra_devices = [\"/dev/standin\"]\ncleaning_timeout = \"2s\"\nsample_interval = \"1s\"\nstrays = \"keep\"")
 	// A node that can be opened without a driver stands in for a GPU's.
 	sh(t, "", "rm -f /dev/standin; mknod -m 666 /dev/standin c 1 11; systemctl restart gpusched")
 	t.Cleanup(func() { try(t, "", "rm -f /dev/standin") })
-	begin(t)
 	installProgram(t, "../attacker", attackerPath)
 	giver := submit(t, "alice", "--gpu-ids 1 -- "+attackerPath+" give /dev/standin /tmp/giver")
 	printed(t, giver, "give: listening")

@@ -15,25 +15,6 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// begin registers the clean-up that every test needs: live jobs cancelled, the
-// GPUs as they were, the daemon running; and the journal of a failure.
-func begin(t *testing.T) {
-	t.Helper()
-	// Jobs of many tests wait for ~/go or ~/end, which another test may have left.
-	since := sh(t, "", "rm -f /home/*/go /home/*/end; date +'%Y-%m-%d %H:%M:%S'")
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("journal since the test began:\n%s", try(t, "", "journalctl --no-pager -o short-precise --since '"+since+"' | tail -150").Stdout)
-		}
-		sh(t, "", `systemctl reset-failed gpusched.service 2>/dev/null; systemctl start gpusched.socket gpusched.service
-ids=$(gpusched list -o ids); if [ -n "$ids" ]; then gpusched cancel $ids; gpusched wait $ids; fi >/dev/null 2>&1
-for r in $(gpusched reserve list -o ids); do gpusched reserve cancel $r; done >/dev/null
-rm -rf /run/fakenvml/gpus /run/fakenvml/claims/*
-# A daemon that has just begun knows no GPU yet.
-for n in $(seq 50); do gpusched gpu resume 0-3 && ! gpusched gpus | grep -Eq 'paused|drained' && break; sleep 0.1; done >/dev/null 2>&1; true`)
-	})
-}
-
 // settings makes the daemon take on lines of TOML until the test ends, in the
 // place of those of an earlier call.
 func settings(t *testing.T, lines string) {

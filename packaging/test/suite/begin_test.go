@@ -1,0 +1,54 @@
+//go:build machine
+
+package suite
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// begin registers the clean-up that every test needs: no live job, the GPUs as they were, the daemon running; and the
+// journal of a failure. A test that leaves anything else fails by its own name, and not the one after it.
+func begin(t *testing.T) {
+	t.Helper()
+	// Jobs of many tests wait for ~/go or ~/end, which another test may have left.
+	since, was, _ := strings.Cut(sh(t, "", "rm -f /home/*/go /home/*/end; date +'%Y-%m-%d %H:%M:%S'"+setUp), "\n")
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("journal since the test began:\n%s", try(t, "", "journalctl --no-pager -o short-precise --since '"+since+"' | tail -150").Stdout)
+		}
+		is := strings.Split(sh(t, "", putBack+setUp), "\n")
+		for line := range strings.SplitSeq(was, "\n") {
+			if !slices.Contains(is, line) {
+				t.Errorf("the test changed or took away %s", line)
+			}
+		}
+		for _, line := range is {
+			if !slices.Contains(strings.Split(was, "\n"), line) {
+				t.Errorf("the test left %s", line)
+			}
+		}
+	})
+}
+
+// setUp prints what tests set up and have to take down again themselves: the settings, units and drop-ins, accounts,
+// mounts of the site's, and for whom the user manager lingers.
+const setUp = `
+cd /
+find etc/gpusched etc/systemd run/systemd/system var/lib/systemd/linger -type f -exec md5sum {} + 2>/dev/null | sort
+for f in passwd group shadow subuid nsswitch.conf; do echo $(tr , '\n' <etc/$f | tr : '\n' | sort | md5sum) $f; done # in any order
+awk '$2 !~ "^/(proc|sys|dev|run/(user|credentials|lock))(/|$)" {print "mount", $2}' /proc/mounts | sort`
+
+// putBack ends all jobs and reservations, gives back all GPUs, and starts the daemon. It prints what it can't put back.
+// A daemon that has just begun knows no GPU yet.
+const putBack = `
+systemctl reset-failed gpusched.service 2>/dev/null; systemctl start gpusched.socket gpusched.service
+ids=$(gpusched list -o ids); if [ -n "$ids" ]; then gpusched cancel $ids; gpusched wait $ids; fi >/dev/null 2>&1
+for r in $(gpusched reserve list -o ids); do gpusched reserve cancel $r; done >/dev/null
+rm -rf /run/fakenvml/gpus /run/fakenvml/claims/*; gpusched daemon resume >/dev/null
+for n in $(seq 300); do
+	gpus=$(gpusched gpus -o ids 2>/dev/null); [ -n "$gpus" ] && gpusched gpu resume $gpus >/dev/null 2>&1
+	out=$(gpusched gpus 2>&1 | grep -E 'paused|drained'); [ -n "$gpus" ] && [ -z "$out" ] && break; sleep 0.1
+done
+gpusched list -o ids | sed 's/^/job /'; gpusched reserve list -o ids | sed 's/^/reservation /'; [ -z "$out" ] || echo "$out"`
