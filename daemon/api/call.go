@@ -18,13 +18,9 @@ import (
 // jobs is about 60 MB.
 const maxReply = 512 << 20
 
-// call makes a request and reads its answer into out. A daemon that has no
+// call makes a request, with a header where it is not nil, and reads its answer into out. A daemon that has no
 // place for it is asked again.
-func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
-	return c.callWith(ctx, nil, method, path, in, out)
-}
-
-func (c *Client) callWith(ctx context.Context, header http.Header, method, path string, in, out any) error {
+func (c *Client) call(ctx context.Context, header http.Header, method, path string, in, out any) error {
 	body, err := encodeBody(in)
 	if err != nil {
 		return err

@@ -74,7 +74,7 @@ func knock(ctx context.Context, connect func() (net.Conn, error)) (net.Conn, err
 // it is not, and the caller cannot know whether the job was queued. The job of a
 // brief answer has its number alone.
 func (c *Client) Submit(ctx context.Context, r SubmitRequest) (out SubmitReply, err error) {
-	ask := func() error { return c.call(ctx, http.MethodPost, RouteSubmit.Path, r, &out) }
+	ask := func() error { return c.call(ctx, nil, http.MethodPost, RouteSubmit.Path, r, &out) }
 	var number struct { // what is read of a brief answer: to read all of it takes a short command long
 		Job struct {
 			ID job.ID `json:"id"`
@@ -83,7 +83,7 @@ func (c *Client) Submit(ctx context.Context, r SubmitRequest) (out SubmitReply, 
 	brief := r.Brief && !r.DryRun
 	if brief {
 		header := http.Header{PreferHeader: {PreferBrief}}
-		ask = func() error { return c.callWith(ctx, header, http.MethodPost, RouteSubmit.Path, r, &number) }
+		ask = func() error { return c.call(ctx, header, http.MethodPost, RouteSubmit.Path, r, &number) }
 	}
 	if r.Key == "" {
 		err = ask()
@@ -98,12 +98,12 @@ func (c *Client) Submit(ctx context.Context, r SubmitRequest) (out SubmitReply, 
 
 // Do carries out a command. One that was cut off after it was sent is not asked again.
 func (c *Client) Do(ctx context.Context, r *Route, on string, body, out any) error {
-	return c.call(ctx, r.Method, r.at(on, nil), body, out)
+	return c.call(ctx, nil, r.Method, r.at(on, nil), body, out)
 }
 
 // Get asks a question. That a job has ended is waited for over restarts of the daemon.
 func (c *Client) Get(ctx context.Context, r *Route, on string, query, out any) error {
-	ask := func() error { return c.call(ctx, r.Method, r.at(on, query), nil, out) }
+	ask := func() error { return c.call(ctx, nil, r.Method, r.at(on, query), nil, out) }
 	if r == RouteWait {
 		return askUntilEnded(ctx, ask)
 	}

@@ -152,7 +152,7 @@ func TestSeveralAskAtOnce(t *testing.T) {
 		all.Go(func() {
 			for range 20 {
 				var out VersionReply
-				if err := client.call(t.Context(), http.MethodGet, fmt.Sprintf("/x?n=%d", n), nil, &out); err != nil || out.Version != fmt.Sprint(n) {
+				if err := client.call(t.Context(), nil, http.MethodGet, fmt.Sprintf("/x?n=%d", n), nil, &out); err != nil || out.Version != fmt.Sprint(n) {
 					t.Errorf("%q, %v, want %d", out.Version, err, n)
 				}
 			}

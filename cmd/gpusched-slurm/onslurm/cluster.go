@@ -33,9 +33,8 @@ func (e *Engine) thisCluster(ctx context.Context) error {
 	if value == name {
 		return nil
 	}
-	return &api.Error{Code: api.CodeUsage,
-		Message: fmt.Sprintf("%s is about other clusters, and gpusched asks one: that of slurm.conf, %q", where, name),
-		Hint:    "leave it out; SLURM_CONF with the path of its slurm.conf leads to another cluster"}
+	return engines.Refuse(api.CodeUsage, "leave it out; SLURM_CONF with the path of its slurm.conf leads to another cluster",
+		"%s is about other clusters, and gpusched asks one: that of slurm.conf, %q", where, name)
 }
 
 // isCluster reports whether a word is the option of sbatch for another cluster.
@@ -64,9 +63,8 @@ func (e *Engine) answered(ctx context.Context, said string) (job.ID, error) {
 			return 0, err
 		}
 		if name != cluster {
-			return 0, &api.Error{Code: api.CodeConflict,
-				Message: fmt.Sprintf("sbatch has queued it as job %s of %s, which is another cluster than the one that gpusched asks", number, cluster),
-				Hint:    fmt.Sprintf("see 'squeue --clusters=%s --jobs=%s'", cluster, number)}
+			return 0, engines.Refuse(api.CodeConflict, fmt.Sprintf("see 'squeue --clusters=%s --jobs=%s'", cluster, number),
+				"sbatch has queued it as job %s of %s, which is another cluster than the one that gpusched asks", number, cluster)
 		}
 	}
 	id, err := job.ParseID(number)

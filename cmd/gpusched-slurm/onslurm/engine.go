@@ -43,7 +43,7 @@ func (e *Engine) Get(ctx context.Context, r *api.Route, on string, query, out an
 		name := strings.TrimPrefix(strings.TrimSpace(string(said)), "slurm-wlm ")
 		*out.(*api.VersionReply) = api.VersionReply{Schema: api.Schema, Version: name}
 	default:
-		err = e.lacks(r)
+		err = lacks(r)
 	}
 	return err
 }
@@ -79,7 +79,7 @@ func (e *Engine) Do(ctx context.Context, r *api.Route, on string, body, out any)
 		pause, stops := body.(api.PauseRequest)
 		*out.(*api.GPUsReply), err = e.controlGPU(ctx, index, stops, pause)
 	default:
-		err = e.lacks(r)
+		err = lacks(r)
 	}
 	return err
 }
@@ -89,7 +89,7 @@ func (e *Engine) Stream(ctx context.Context, r *api.Route, asked any) iter.Seq2[
 	return func(yield func([]byte, error) bool) {
 		m, ok := asked.(api.ManyRequest)
 		if !ok {
-			yield(nil, e.lacks(r))
+			yield(nil, lacks(r))
 			return
 		}
 		tell := func(part api.ManyPart) bool {
@@ -127,7 +127,8 @@ func (e *Engine) doOne(ctx context.Context, m api.ManyRequest, ids []string) (pa
 	return part, err
 }
 
-// lacks refuses what Slurm does not have.
-func (e *Engine) lacks(r *api.Route) error {
+// lacks refuses what Slurm does not have. The command line has not asked for it: each command says whether it is for
+// Slurm.
+func lacks(r *api.Route) error {
 	return engines.Refuse(api.CodeUsage, "'--on local' asks the scheduler of this machine", "Slurm has no %s", r.Name)
 }

@@ -1,6 +1,7 @@
 package onslurm
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/gpusched/gpusched/cmd/gpusched-slurm/sbatch"
@@ -32,19 +33,17 @@ func OptionGaps() (list []engines.Gap) {
 	return append(list, options...)
 }
 
-// optionRefusal is that of an option that has a row of its own here; nil: it has none.
-func optionRefusal(option string) *api.Error {
+// Refusal says why an option can't be asked of Slurm, as in "logs --attempt", and what can be done instead; nil: it
+// can.
+func (e *Engine) Refusal(option string) *api.Error {
 	for _, g := range options {
 		if g.What == option {
 			name := option[strings.LastIndexByte(option, ' ')+1:]
-			return &api.Error{Code: api.CodeUsage, Message: g.Why + " (" + name + ")", Hint: g.Next}
+			return engines.Refuse(api.CodeUsage, g.Next, "%s (%s)", g.Why, name)
 		}
 	}
 	return nil
 }
-
-// Refusal says why an option can't be asked of Slurm, as in "logs --attempt", and what can be done instead.
-func (e *Engine) Refusal(option string) *api.Error { return optionRefusal(option) }
 
 // Manual is what the manual says of a Slurm: the options that it has no place for, and the reasons that only its
 // jobs wait for.
@@ -52,8 +51,5 @@ func Manual() (options, reasons []manual.Entry) {
 	for _, g := range OptionGaps() {
 		options = append(options, manual.Entry{Word: g.What, Text: g.Text()})
 	}
-	for _, c := range Codes() {
-		reasons = append(reasons, manual.Entry{Word: string(c.Code), Text: c.Text})
-	}
-	return options, reasons
+	return options, slices.Clone(ownReasons)
 }

@@ -255,7 +255,7 @@ func (r *row) waits(j *api.Job) {
 	case "JobHeldAdmin":
 		j.HeldBy = "an administrator of Slurm's"
 	}
-	if isHold(reason) && j.HeldBy == "" {
+	if codeFor(reason) == job.ReasonHeld && j.HeldBy == "" {
 		j.HeldBy = "Slurm"
 	}
 	sentence := explain(reason)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/engines"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -268,7 +269,7 @@ func (e *Engine) controlGPU(ctx context.Context, index int, stops bool, r api.Pa
 		verb, args = "pause", []string{"State=DRAIN", "Reason=" + cmp.Or(r.Reason, "paused by gpusched")}
 	}
 	if !r.Until.IsZero() {
-		return api.GPUsReply{}, optionRefusal("gpu pause --until")
+		return api.GPUsReply{}, e.Refusal("gpu pause --until")
 	}
 	list, err := e.nodes(ctx)
 	if err != nil {
@@ -319,9 +320,8 @@ func wholeNodes(list []node, meant []int, verb string) error {
 		}
 		if some >= 0 && !all {
 			span := fmt.Sprintf("%d-%d", first, first+len(n.gpus)-1)
-			return &api.Error{Code: api.CodeNever,
-				Message: fmt.Sprintf("Slurm can't %s GPU %d alone: it drains whole nodes, and %s has GPUs %s", verb, some, n.name, span),
-				Hint:    fmt.Sprintf("'gpusched gpu %s %s' is the whole node", verb, span)}
+			return engines.Refuse(api.CodeNever, fmt.Sprintf("'gpusched gpu %s %s' is the whole node", verb, span),
+				"Slurm can't %s GPU %d alone: it drains whole nodes, and %s has GPUs %s", verb, some, n.name, span)
 		}
 		first += len(n.gpus)
 	}

@@ -130,7 +130,7 @@ func localTime(t time.Time) string { return t.Local().Format("2006-01-02T15:04:0
 func (e *Engine) history(ctx context.Context, q api.HistoryQuery) (api.HistoryReply, error) {
 	reply := api.HistoryReply{Schema: api.Schema, Jobs: []api.PastJob{}}
 	if q.Attempts {
-		return reply, optionRefusal("history --attempts")
+		return reply, e.Refusal("history --attempts")
 	}
 	list := api.ListQuery{IDs: q.IDs, Array: q.Array, Ended: math.MaxInt, User: q.User, UID: q.UID, States: q.States}
 	list.Name, list.Since = q.Name, q.Since

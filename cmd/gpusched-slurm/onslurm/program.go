@@ -128,10 +128,8 @@ func (e *Engine) find(name string) (string, error) {
 		}
 		return path, nil
 	}
-	return "", &api.Error{
-		Code: api.CodeUnreachable, Message: fmt.Sprintf("%s, a program of Slurm, is not in PATH", name),
-		Hint: "install slurm-client, or ask the scheduler of this machine with --on local",
-	}
+	return "", engines.Refuse(api.CodeUnreachable, "install slurm-client, or ask the scheduler of this machine with --on local",
+		"%s, a program of Slurm, is not in PATH", name)
 }
 
 // ours reports whether a path leads to gpusched.
@@ -215,9 +213,8 @@ func (e *Engine) stream(
 	err = cmd.Run()
 	switch {
 	case to.full():
-		return "", &api.Error{Code: api.CodeUnavailable,
-			Message: fmt.Sprintf("Slurm's %s printed more than %s, which is too much to read", name, job.FormatSize(mostAnswer)),
-			Hint:    "ask for less, such as one user's jobs or a later --since"}
+		return "", engines.Refuse(api.CodeUnavailable, "ask for less, such as one user's jobs or a later --since",
+			"Slurm's %s printed more than %s, which is too much to read", name, job.FormatSize(mostAnswer))
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case limited.Err() != nil:

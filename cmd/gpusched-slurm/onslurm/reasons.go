@@ -3,6 +3,7 @@ package onslurm
 import (
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -14,20 +15,12 @@ const (
 	reasonOther      job.ReasonCode = "other"
 )
 
-// Code is what a code of a reason means, as a sentence.
-type Code struct {
-	Code job.ReasonCode
-	Text string
-}
-
-// Codes are those that only Slurm's jobs have.
-func Codes() []Code {
-	return []Code{
-		{reasonNever, "On Slurm: no node has what the job asks, or it asks more than its partition allows: it will never start."},
-		{reasonNotAllowed, "On Slurm: the account or the quality of service (QOS) of the job is not valid, or not for its partition."},
-		{reasonNode, "On Slurm: a node that the job needs is down, drained, or kept for other jobs."},
-		{reasonOther, "On Slurm: a reason that has no equal here; the sentence has it."},
-	}
+// ownReasons are those codes in a sentence each.
+var ownReasons = []manual.Entry{
+	{Word: string(reasonNever), Text: "On Slurm: no node has what the job asks, or it asks more than its partition allows: it will never start."},
+	{Word: string(reasonNotAllowed), Text: "On Slurm: the account or the quality of service (QOS) of the job is not valid, or not for its partition."},
+	{Word: string(reasonNode), Text: "On Slurm: a node that the job needs is down, drained, or kept for other jobs."},
+	{Word: string(reasonOther), Text: "On Slurm: a reason that has no equal here; the sentence has it."},
 }
 
 // reasons are Slurm's words for why a job waits (squeue(1), JOB REASON CODES) in ours. Those that name a
@@ -135,10 +128,6 @@ func limitOf(word string) string {
 		}
 	}
 	return whose + " is reached"
-}
-
-func isHold(word string) bool {
-	return codeFor(word) == job.ReasonHeld
 }
 
 // codeFor is our code of a reason.

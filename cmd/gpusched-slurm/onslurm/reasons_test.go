@@ -11,11 +11,11 @@ import (
 // Each reason of Slurm's has a code that the manual explains, and means that.
 func TestCodesOfReasons(t *testing.T) {
 	known := words.ReasonCodes()
-	for _, c := range Codes() {
-		if slices.Contains(known, c.Code) {
-			t.Errorf("%s is a code of the scheduler, too", c.Code)
+	for _, c := range ownReasons {
+		if slices.Contains(known, job.ReasonCode(c.Word)) {
+			t.Errorf("%s is a code of the scheduler, too", c.Word)
 		}
-		known = append(known, c.Code)
+		known = append(known, job.ReasonCode(c.Word))
 	}
 	for _, r := range reasons {
 		if !slices.Contains(known, r.code) {
