@@ -25,48 +25,31 @@ func (s *Server) gpus(r *request) (any, error) {
 	return reply, nil
 }
 
-// withhold keeps new jobs off a GPU.
-func withhold(kind job.CommandKind) func(*Server, *request) (any, error) {
+// control keeps jobs off a GPU, or from starting at all, or lets them back, and answers as show does.
+func control(kind job.CommandKind, show func(*Server, *request) (any, error)) func(*Server, *request) (any, error) {
 	return func(s *Server, r *request) (any, error) {
-		c, err := pauseCommand(r, kind)
-		if err != nil {
+		c := job.Command{Kind: kind}
+		if in, keeps := r.body.(*api.PauseRequest); keeps {
+			if !fitsComment(in.Reason) {
+				return nil, usagef("%s", reasonProblem())
+			}
+			if now := time.Now(); !in.Until.IsZero() && (!in.Until.After(now) || in.Until.After(now.Add(job.MaxDuration))) {
+				return nil, usagef("%s has passed or is too far away: name a time within 10 years (--until)", in.Until.Format(time.RFC3339))
+			}
+			c.Reason, c.Until = in.Reason, moment(in.Until)
+		}
+		if text := r.PathValue("index"); text != "" {
+			index, err := strconv.ParseUint(text, 10, 16)
+			if err != nil || index >= job.MaxGPUs {
+				return nil, usagef("%q is not a GPU index (see 'gpusched gpus')", text)
+			}
+			c.GPU = int(index)
+		}
+		if err := s.backend(r.Context()).Do(r.Context(), r.who, c); err != nil {
 			return nil, err
 		}
-		return s.gpuCommand(r, c)
+		return show(s, r)
 	}
-}
-
-// pauseCommand says why jobs are to be kept away and until when.
-func pauseCommand(r *request, kind job.CommandKind) (job.Command, error) {
-	in := r.body.(*api.PauseRequest)
-	if !fitsComment(in.Reason) {
-		return job.Command{}, usagef("%s", reasonProblem())
-	}
-	if now := time.Now(); !in.Until.IsZero() && (!in.Until.After(now) || in.Until.After(now.Add(job.MaxDuration))) {
-		return job.Command{}, usagef("%s has passed or is too far away: name a time within 10 years (--until)", in.Until.Format(time.RFC3339))
-	}
-	return job.Command{Kind: kind, Reason: in.Reason, Until: moment(in.Until)}, nil
-}
-
-// drainAll keeps all jobs from starting.
-func (s *Server) drainAll(r *request) (any, error) {
-	c, err := pauseCommand(r, job.CommandDrain)
-	if err != nil {
-		return nil, err
-	}
-	return s.drainCommand(r, c)
-}
-
-// undrainAll lets them start again.
-func (s *Server) undrainAll(r *request) (any, error) {
-	return s.drainCommand(r, job.Command{Kind: job.CommandUndrain})
-}
-
-func (s *Server) drainCommand(r *request, c job.Command) (any, error) {
-	if err := s.backend(r.Context()).Do(r.Context(), r.who, c); err != nil {
-		return nil, err
-	}
-	return s.status(r)
 }
 
 // renderDrain is the order by which no job starts; nil: there is none.
@@ -84,23 +67,6 @@ func fitsComment(text string) bool { return len(text) <= job.MaxCommentBytes && 
 
 func reasonProblem() string {
 	return fmt.Sprintf("the reason must be printable and at most %d bytes (--reason)", job.MaxCommentBytes)
-}
-
-// resume undoes a pause or a drain.
-func (s *Server) resume(r *request) (any, error) {
-	return s.gpuCommand(r, job.Command{Kind: job.CommandResumeGPU})
-}
-
-func (s *Server) gpuCommand(r *request, c job.Command) (any, error) {
-	index, err := strconv.ParseUint(r.PathValue("index"), 10, 16)
-	if err != nil || index >= job.MaxGPUs {
-		return nil, usagef("%q is not a GPU index (see 'gpusched gpus')", r.PathValue("index"))
-	}
-	c.GPU = int(index)
-	if err := s.backend(r.Context()).Do(r.Context(), r.who, c); err != nil {
-		return nil, err
-	}
-	return s.gpus(r)
 }
 
 // renderGPUs makes the GPUs fit for one reader, who sees the names of processes
