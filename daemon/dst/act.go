@@ -88,7 +88,7 @@ func (w *World) change(c *job.Command, d *dice) {
 		case 7:
 			c.Change.GPUMemBytes = new(int64(d.n(3)) * 20 * gib)
 		case 8:
-			c.Change.Begin = new(genesis.Add(w.elapsed).Add(d.between(-time.Minute, time.Minute)))
+			c.Change.Begin = new(genesis.Add(w.Elapsed).Add(d.between(-time.Minute, time.Minute)))
 		}
 	}
 }
@@ -170,7 +170,7 @@ func (w *World) reload(e *Entry) {
 func (w *World) fault(e *Entry) {
 	d := w.roll("fault", e.Pick)
 	if e.For > 0 {
-		w.until[e.Kind] = max(w.until[e.Kind], w.elapsed+e.For)
+		w.until[e.Kind] = max(w.until[e.Kind], w.Elapsed+e.For)
 	}
 	switch e.Kind {
 	case crash:
@@ -207,7 +207,7 @@ func (w *World) fault(e *Entry) {
 			}
 		})
 	case pid1Hangs:
-		w.bus.busy = max(w.bus.busy, w.elapsed+e.For)
+		w.bus.busy = max(w.bus.busy, w.Elapsed+e.For)
 	case daemonReload:
 		for _, name := range w.bus.sys.Names() {
 			w.bus.sys.Signal(name)
@@ -368,7 +368,7 @@ func (w *World) reboot(d *dice) {
 
 // userspace is what all reboots have in common.
 func (w *World) userspace() {
-	w.tracked.books.goOff(w.elapsed)
+	w.tracked.books.goOff(w.Elapsed)
 	for _, name := range slices.Sorted(maps.Keys(w.runs)) {
 		w.runs[name].touched = "reboot"
 		w.vanished(name, "the reboot")

@@ -47,7 +47,7 @@ func call[T any](b *bus, ctx context.Context, op unittest.Op, name string, do fu
 	w, l := b.w, b.w.current.life
 	w.boundary(l)
 	b.calls++
-	d := w.roll("call "+string(op)+name, uint64(w.elapsed))
+	d := w.roll("call "+string(op)+name, uint64(w.Elapsed))
 	var none T
 	lost := fmt.Errorf("%s unit %q: %w", op, name, units.ErrBus)
 	if w.on(busGone) || ctx.Err() != nil {
@@ -91,7 +91,7 @@ func call[T any](b *bus, ctx context.Context, op unittest.Op, name string, do fu
 // arrive has systemd do something in its turn.
 func (b *bus) arrive(l *life, what string, d *dice, do func()) {
 	w := b.w
-	at := max(w.elapsed+d.soon(200*time.Microsecond), b.busy, l.last)
+	at := max(w.Elapsed+d.soon(200*time.Microsecond), b.busy, l.last)
 	if w.doom > 0 && d.percent(50) { // so that some outlive who made them
 		at += d.between(0, 20*time.Millisecond)
 	}
@@ -209,9 +209,9 @@ func (b *bus) List(ctx context.Context) ([]units.Status, error) {
 // told adds what only the world knows: how long a command has run.
 func (b *bus) told(st units.Status, err error) (units.Status, error) {
 	if r := b.w.runs[st.Name]; r != nil && r.began != 0 {
-		st.Started, st.Age = uint64(b.w.wall().Add(r.began-b.w.elapsed).UnixMicro()), b.w.elapsed-r.began
+		st.Started, st.Age = uint64(b.w.wall().Add(r.began-b.w.Elapsed).UnixMicro()), b.w.Elapsed-r.began
 		if r.ended != 0 {
-			st.EndAge = max(1, b.w.elapsed-r.ended)
+			st.EndAge = max(1, b.w.Elapsed-r.ended)
 		}
 	}
 	return st, err
@@ -403,5 +403,5 @@ func (b *bus) cut() {
 
 // resync is what the manager says when the bus is back or systemd reloaded.
 func (b *bus) resync() {
-	b.send(units.Change{Resync: true}, b.w.roll("resync", b.w.steps))
+	b.send(units.Change{Resync: true}, b.w.roll("resync", b.w.Steps))
 }

@@ -108,7 +108,7 @@ func (w *World) ornament(r *job.Request, d *dice, e *Entry) {
 	case 2:
 		r.OnTimeout = job.TimeoutRequeue
 	case 3:
-		r.Begin = genesis.Add(w.elapsed).Add(d.between(0, 5*time.Minute))
+		r.Begin = genesis.Add(w.Elapsed).Add(d.between(0, 5*time.Minute))
 	case 4:
 		r.Hold = true
 	case 5:
@@ -185,7 +185,7 @@ func (w *World) changeInLine(id job.ID) {
 	if !w.crowded() || j.State != job.Starting {
 		return
 	}
-	d, e := w.roll("in line", uint64(id), uint64(w.elapsed)), &Entry{Kind: update, For: time.Minute}
+	d, e := w.roll("in line", uint64(id), uint64(w.Elapsed)), &Entry{Kind: update, For: time.Minute}
 	who, what := job.Actor{UID: j.Owner.UID, User: j.Owner.User}, job.Command{Kind: job.CommandUpdate, Job: id}
 	if j.Task != nil && d.percent(50) {
 		what.Job = j.Task.Array

@@ -28,7 +28,7 @@ func drawDemand(d *dice, lasts time.Duration) demand {
 
 // computes reports whether a run keeps its GPUs busy now.
 func (w *World) computes(r *run) bool {
-	ran, m := w.elapsed-r.began, &r.demand
+	ran, m := w.Elapsed-r.began, &r.demand
 	return r.alive && (ran < m.rests || (ran-m.rests)%(m.pause+m.work) >= m.pause)
 }
 

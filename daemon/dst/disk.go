@@ -74,7 +74,7 @@ func (s *disk) Commit(ctx context.Context, records []job.Record) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	d := w.roll("commit", uint64(w.elapsed))
+	d := w.roll("commit", uint64(w.Elapsed))
 	took := d.soon(2 * time.Millisecond)
 	if w.on(diskSlow) {
 		w.count("slow disk")
@@ -125,7 +125,7 @@ func (s *disk) note(records []job.Record) {
 		case r.Job != nil:
 			s.w.tracked.books.keep(r.Job)
 		case !r.Alive.IsZero():
-			s.w.tracked.books.alive = s.w.elapsed - s.w.wall().Sub(r.Alive)
+			s.w.tracked.books.alive = s.w.Elapsed - s.w.wall().Sub(r.Alive)
 		}
 	}
 }
@@ -243,7 +243,7 @@ func sorted[K string | int64, V any](m map[K]V) (list []V) {
 // open is what a starting daemon does with its state file.
 func (s *disk) open() (job.Restored, error) {
 	s.doubt, s.there = nil, false // who was to try again has died
-	if s.w.on(diskFull) && s.w.roll("open", uint64(s.w.elapsed)).percent(30) {
+	if s.w.on(diskFull) && s.w.roll("open", uint64(s.w.Elapsed)).percent(30) {
 		return job.Restored{}, errFull
 	}
 	if s.file != nil {
@@ -256,7 +256,7 @@ func (s *disk) open() (job.Restored, error) {
 func (s *disk) read(ctx context.Context, what string) error {
 	w, l := s.w, s.w.current.life
 	w.boundary(l)
-	d := w.roll("read "+what, uint64(w.elapsed))
+	d := w.roll("read "+what, uint64(w.Elapsed))
 	if err := w.sleep(ctx, d.soon(100*time.Microsecond)); err != nil {
 		return err
 	}

@@ -226,12 +226,12 @@ func TestStartsThatAreNeverOver(t *testing.T) {
 			w.agenda.add(p.Entries[i].At, func() { w.act(&p.Entries[i]) })
 		}
 		w.agenda.add(0, w.start)
-		for w.elapsed < 2*p.Chaos && len(w.breaches) == 0 {
+		for w.Elapsed < 2*p.Chaos && len(w.Breaches) == 0 {
 			w.step()
 		}
 		w.end()
-		if beside += w.counts["start beside starts that are never over"]; len(w.breaches) > 0 {
-			t.Errorf("seed %d: %s", seed, w.breaches[0])
+		if beside += w.Counts["start beside starts that are never over"]; len(w.Breaches) > 0 {
+			t.Errorf("seed %d: %s", seed, w.Breaches[0])
 		}
 	}
 	if beside == 0 {

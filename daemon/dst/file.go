@@ -55,7 +55,7 @@ func (f *file) die() {
 	if under := f.w.disk.under; under != nil {
 		f.commit(under)
 		after := f.image()
-		d := f.w.roll("torn", uint64(f.w.elapsed))
+		d := f.w.roll("torn", uint64(f.w.Elapsed))
 		for i := range left {
 			left[i] = torn(left[i], after[i], d)
 		}

@@ -259,12 +259,12 @@ func (w *World) look() {
 // sleep lets the running activity wait for d, or until ctx is done.
 func (w *World) sleep(ctx context.Context, d time.Duration) error {
 	l := w.current.life
-	until, b := w.elapsed+d, w.bell(l)
-	for w.elapsed < until {
+	until, b := w.Elapsed+d, w.bell(l)
+	for w.Elapsed < until {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		b.Wait(w.now(l).Add(until-w.elapsed), ctx.Done())
+		b.Wait(w.now(l).Add(until-w.Elapsed), ctx.Done())
 	}
 	return ctx.Err()
 }
@@ -275,13 +275,13 @@ func (w *World) now(l *life) time.Time {
 	if l != nil {
 		born = l.born
 	}
-	return stamp(w.wall(), w.elapsed-born+time.Second)
+	return stamp(w.wall(), w.Elapsed-born+time.Second)
 }
 
 // wall is the time of the wall clock.
-func (w *World) wall() time.Time { return genesis.Add(w.elapsed + w.skew) }
+func (w *World) wall() time.Time { return genesis.Add(w.Elapsed + w.skew) }
 
 // genesis is far ahead, so that nothing in a real store is old.
 var genesis = time.Date(2040, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func (w *World) after(d time.Duration, do func()) { w.agenda.add(w.elapsed+max(d, 0), do) }
+func (w *World) after(d time.Duration, do func()) { w.agenda.add(w.Elapsed+max(d, 0), do) }

@@ -224,7 +224,7 @@ func (w *World) unfit(ref job.Allocation) string {
 	switch {
 	case j.told == nil || j.told.Problem != "":
 		return "nothing is known of the GPUs"
-	case w.elapsed-j.toldAt > j.policy.StaleAfter:
+	case w.Elapsed-j.toldAt > j.policy.StaleAfter:
 		return "what is known is too old"
 	case len(j.policy.OnlyGPUs) > 0 && !slices.Contains(j.policy.OnlyGPUs, ref.Index):
 		return "the site keeps it back"
@@ -396,7 +396,7 @@ func (w *World) judgeRecord(r *job.Record) {
 		return
 	}
 	n := r.Job
-	w.hash = mix(w.hash ^ uint64(n.ID)<<32 ^ uint64(len(n.State)))
+	w.Hash = mix(w.Hash ^ uint64(n.ID)<<32 ^ uint64(len(n.State)))
 	old, known := w.disk.jobs[n.ID]
 	switch {
 	case !known && r.Payload == nil && n.Task == nil:

@@ -101,16 +101,16 @@ func (w *World) enter(n *job.Job) {
 	again := h != nil && w.tracked.lost && !h.open() && n.Attempt.EndedAt.IsZero()
 	if h == nil || !h.of(n) || again { // where the state file was lost, a number may be given anew
 		h = &tenure{
-			uid: n.Owner.UID, refs: n.Attempt.GPUs, decided: map[*job.Job]int{}, from: w.elapsed, to: -1,
+			uid: n.Owner.UID, refs: n.Attempt.GPUs, decided: map[*job.Job]int{}, from: w.Elapsed, to: -1,
 		}
 		b.holds[key] = h
 	}
 	if h.open() {
-		h.count(n, w.elapsed)
+		h.count(n, w.Elapsed)
 	}
 	if h.open() && !n.Attempt.EndedAt.IsZero() {
-		h.to = w.elapsed
-		h.ended = min(max(w.elapsed-w.wall().Sub(n.Attempt.EndedAt), h.from), w.elapsed)
+		h.to = w.Elapsed
+		h.ended = min(max(w.Elapsed-w.wall().Sub(n.Attempt.EndedAt), h.from), w.Elapsed)
 	}
 }
 
@@ -141,7 +141,7 @@ func (w *World) reopen(r *job.Restored) {
 			}
 		}
 	}
-	b.cutShort(open, w.elapsed)
+	b.cutShort(open, w.Elapsed)
 	for key, h := range b.holds {
 		switch {
 		case open[key]:
@@ -174,7 +174,7 @@ func (b *books) cutShort(open map[string]bool, now time.Duration) {
 func (w *World) ranFor(key string, h *tenure) time.Duration {
 	until := h.ended
 	if h.open() {
-		until = w.elapsed
+		until = w.Elapsed
 	}
 	if h.cut > 0 {
 		until = min(until, h.sure)
@@ -191,7 +191,7 @@ func (w *World) ranFor(key string, h *tenure) time.Duration {
 
 // used is the GPU time of a user, decayed, or what fair share counts: at most, or at least.
 func (w *World) used(uid int, charged, most bool, half time.Duration) time.Duration {
-	now := w.elapsed
+	now := w.Elapsed
 	sum := 0.0
 	for key, h := range w.tracked.books.holds {
 		to := h.to
@@ -235,7 +235,7 @@ func (w *World) used(uid int, charged, most bool, half time.Duration) time.Durat
 // exact reports whether the daemon can know how long jobs have had their GPUs: where
 // a clock jumps and a process ends, some of it is lost.
 func (w *World) exact() bool {
-	return !w.tracked.lost && (w.steady() || w.counts[string(reboot)] == 0 && w.tracked.books.lives == 1)
+	return !w.tracked.lost && (w.steady() || w.Counts[string(reboot)] == 0 && w.tracked.books.lives == 1)
 }
 
 // inexact is by how much what is charged for each GPU of a job may be wrong: two steps

@@ -132,14 +132,14 @@ func (w *World) findings(n *job.Job, ran *run) []finding {
 			{n.Request.TimeLimit == 0, "it has no time limit"},
 			// It was stopped, as far as a daemon knows that was not there when its stop was decided.
 			{missed || r.by == givenUp || r.touched == "swept" || r.touched == "reboot", ""},
-			{r.behaviour.Stopping && w.elapsed-r.began >= limit, ""}, // it ended before, which only its unit could have told
-			{r.first != 0 && w.elapsed-r.first >= limit, ""},         // its limit counts from before its unit was begun anew
+			{r.behaviour.Stopping && w.Elapsed-r.began >= limit, ""}, // it ended before, which only its unit could have told
+			{r.first != 0 && w.Elapsed-r.first >= limit, ""},         // its limit counts from before its unit was begun anew
 			{n.Recovered, ""}, // its limit counts from its recovery at the latest
 			{r.began == 0, "its command never began"},
 			{r.by == "" && !w.overtaken(r) || lasted < limit, "it ran for " + lasted.String() + ", ended by " + r.by},
 		}
 	case job.Failed:
-		lost := w.counts[string(gpuLost)]+w.counts[string(gpuMissing)] > 0
+		lost := w.Counts[string(gpuLost)]+w.Counts[string(gpuMissing)] > 0
 		launch, own := res.Launch != "", n.Stop == "" && !n.Recovered
 		ofMachine := res.OfMachine() && res.Detail.Text != job.ErrNoPayload.Error()
 		began := r.behaviour.Launch == "" && r.behaviour.NotStart == 0 && !r.refused

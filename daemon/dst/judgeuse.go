@@ -43,7 +43,7 @@ func (u *uses) take(w *World, s *gpu.Snapshot) {
 			key := attemptKey(r.job, r.attempt)
 			at := useKey{key, d.UUID}
 			if was, seen := u.bytes[at]; r.has(d.UUID) && (d.UtilGPUPercent != 0 || seen && was != p.UsedBytes) {
-				u.busy[key] = w.elapsed
+				u.busy[key] = w.Elapsed
 			}
 			u.bytes[at], u.alive[at], shown[at] = p.UsedBytes, true, true
 		}
@@ -73,10 +73,10 @@ func (u *uses) say(w *World, t core.NotifyOwner) {
 	for _, m := range t.Say {
 		switch m.Code {
 		case "notice/over-budget", "notice/over-budget-stop":
-			u.warned[key] = w.elapsed
+			u.warned[key] = w.Elapsed
 			w.count("warned of memory")
 		case "notice/idle", "notice/idle-stop":
-			u.prompt[key] = w.elapsed
+			u.prompt[key] = w.Elapsed
 			w.count("warned of idleness")
 		}
 	}
@@ -109,7 +109,7 @@ func (w *World) judgeStopFor(n *job.Job) {
 
 // steady reports whether no clock jumped: where one does, a short jump passes for
 // time that went by.
-func (w *World) steady() bool { return w.counts[string(clock)]+w.counts[string(reboot)] == 0 }
+func (w *World) steady() bool { return w.Counts[string(clock)]+w.Counts[string(reboot)] == 0 }
 
 // unwarned says that an attempt may not be stopped yet, or not at all; "" where it may.
 func (w *World) unwarned(key string, does site.Response, warned map[string]time.Duration, grace time.Duration) string {
@@ -119,8 +119,8 @@ func (w *World) unwarned(key string, does site.Response, warned map[string]time.
 		return "the site does not want that"
 	case !yes:
 		return "it was not warned"
-	case w.steady() && w.elapsed-told < grace:
-		return "it was warned " + (w.elapsed - told).String() + " ago"
+	case w.steady() && w.Elapsed-told < grace:
+		return "it was warned " + (w.Elapsed - told).String() + " ago"
 	}
 	return ""
 }

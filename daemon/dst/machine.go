@@ -85,7 +85,7 @@ var errChild = errors.New("the child has ended")
 func (s source) Sample(ctx context.Context) (gpu.Snapshot, error) {
 	w, l := s.w, s.w.current.life
 	w.boundary(l)
-	d := w.roll("sample", uint64(w.elapsed))
+	d := w.roll("sample", uint64(w.Elapsed))
 	took := d.soon(5 * time.Millisecond)
 	if w.on(sourceSlow) {
 		took = d.between(0, 12*time.Second)
@@ -148,7 +148,7 @@ func (w *World) told(g *card) gpu.Device {
 	for i := range d.Processes {
 		p := &d.Processes[i]
 		used += max(0, p.UsedBytes)
-		p.Age = w.elapsed - ticked(p.Start)
+		p.Age = w.Elapsed - ticked(p.Start)
 		if w.unified || w.untold {
 			p.UsedBytes = -1
 		}

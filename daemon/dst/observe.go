@@ -34,7 +34,7 @@ func (w *World) hear(ev core.Event, eff *core.Effects) {
 	j := w.tracked
 	switch e := ev.(type) {
 	case core.Sampled:
-		j.told, j.toldAt = &e.Snap, w.elapsed
+		j.told, j.toldAt = &e.Snap, w.Elapsed
 		j.uses.take(w, &e.Snap)
 		w.seeStrays(&e.Snap)
 	case core.Configured:
@@ -47,7 +47,7 @@ func (w *World) hear(ev core.Event, eff *core.Effects) {
 	case core.Command:
 		for _, r := range eff.Records {
 			if r.GPU != nil && e.What.Kind == job.CommandResumeGPU {
-				j.excused[r.GPU.UUID] = w.elapsed
+				j.excused[r.GPU.UUID] = w.Elapsed
 			}
 		}
 		w.judgeUpdate(&e, eff)
@@ -107,7 +107,7 @@ func (w *World) noteActions(eff *core.Effects) {
 			j.uses.say(w, a)
 		case core.Stop:
 			if key := attemptKey(a.Job, a.Attempt); a.Look && j.stops[key] == 0 {
-				j.stops[key] = w.elapsed
+				j.stops[key] = w.Elapsed
 			}
 		}
 	}

@@ -63,7 +63,7 @@ func (w *World) deliver(ctx context.Context, n job.Notification, _ *job.Job, _ s
 	if x == nil || x.over { // else it is still on its way, from an earlier process
 		x = w.write(key)
 	}
-	_ = w.sleep(ctx, max(0, x.until-w.elapsed))
+	_ = w.sleep(ctx, max(0, x.until-w.Elapsed))
 	p.flying[n.UID]--
 	w.boundary(l)
 	if !x.over {
@@ -77,7 +77,7 @@ func (w *World) deliver(ctx context.Context, n job.Notification, _ *job.Job, _ s
 
 // write begins a try, which fails in one way or another until the faults end.
 func (w *World) write(key messageKey) *letter {
-	d := w.roll("message", uint64(key.job), uint64(key.which), uint64(len(key.event)), uint64(w.elapsed))
+	d := w.roll("message", uint64(key.job), uint64(key.which), uint64(len(key.event)), uint64(w.Elapsed))
 	x, took := &letter{reaches: true}, d.soon(20*time.Millisecond)
 	if fault := d.n(8); !w.healed {
 		switch fault {
@@ -99,7 +99,7 @@ func (w *World) write(key messageKey) *letter {
 	if w.planted.lyingPost && x.why.IsZero() {
 		x.reaches = false
 	}
-	x.until = w.elapsed + took
+	x.until = w.Elapsed + took
 	w.post.letters[key] = x
 	w.after(took, func() {
 		if !x.over && x.reaches {

@@ -143,7 +143,7 @@ func (w *World) began(name string, r *run) {
 	if r.began != 0 || err != nil || st.Load != units.LoadLoaded || r.gone {
 		return
 	}
-	r.began, r.invocation = w.elapsed, st.InvocationID
+	r.began, r.invocation = w.Elapsed, st.InvocationID
 	if r.behaviour.Stopping && r.touched == "" {
 		r.touched = "says that it stops"
 	}
@@ -151,7 +151,7 @@ func (w *World) began(name string, r *run) {
 		w.judgeBegin(r)
 	}
 	if !w.bus.sys.Running(name) {
-		r.ended = w.elapsed
+		r.ended = w.Elapsed
 		return
 	}
 	r.alive = true
@@ -168,7 +168,7 @@ func (w *World) finish(name string, r *run) {
 	if !r.alive || r.stopping || w.runs[name] != r {
 		return
 	}
-	r.alive, r.ended = false, w.elapsed
+	r.alive, r.ended = false, w.Elapsed
 	w.tell("%v ends: code %d, signal %d, oom %t", r, r.code, r.signal, r.oom)
 	switch {
 	case r.oom:
@@ -209,7 +209,7 @@ func (w *World) notice(name, by string) {
 // ended notes who ended a command, where it was alive.
 func (w *World) ended(r *run, by string) {
 	if r.alive {
-		r.alive, r.ended, r.by = false, w.elapsed, by
+		r.alive, r.ended, r.by = false, w.Elapsed, by
 		w.tell("%v is ended by %s", r, by)
 	}
 }
@@ -260,7 +260,7 @@ func (w *World) clear(name string, r *run) {
 		}
 	}
 	pid := r.pid
-	r.pid, r.over = 0, w.elapsed
+	r.pid, r.over = 0, w.Elapsed
 	off := func() {
 		for _, g := range w.gpus {
 			g.leave(pid)

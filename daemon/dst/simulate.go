@@ -59,14 +59,14 @@ func simulate(p Plan, story bool, planted bug, dir string) Result {
 	w.agenda.add(p.Chaos, w.heal)
 	w.agenda.add(p.Chaos, w.watch)
 	over := p.Chaos + drainTime
-	for len(w.breaches) == 0 && !w.settled && w.elapsed < over && w.steps < maxSteps {
+	for len(w.Breaches) == 0 && !w.settled && w.Elapsed < over && w.Steps < maxSteps {
 		w.step()
 	}
-	if len(w.breaches) == 0 && !w.settled {
-		w.breach(9, "after %v and %d steps %s%s", w.elapsed, w.steps, w.remains(), w.why())
+	if len(w.Breaches) == 0 && !w.settled {
+		w.breach(9, "after %v and %d steps %s%s", w.Elapsed, w.Steps, w.remains(), w.why())
 	}
 	w.end()
-	return Result{Breaches: w.breaches, Steps: w.steps, Hash: w.hash, Elapsed: w.elapsed, Counts: w.counts, Trail: w.trail}
+	return w.Result
 }
 
 // end leaves no coroutine behind.
@@ -116,7 +116,7 @@ func (w *World) remains() string {
 	if m := w.owedStill(); m != "" {
 		return m + " is neither sent nor given up"
 	}
-	if w.elapsed > w.plan.Chaos+drainTime {
+	if w.Elapsed > w.plan.Chaos+drainTime {
 		return w.notFree
 	}
 	return ""
@@ -137,7 +137,7 @@ func (w *World) why() string {
 			}
 		}
 	}, func() {})
-	for until := w.elapsed + time.Minute; w.elapsed < until; {
+	for until := w.Elapsed + time.Minute; w.Elapsed < until; {
 		w.step()
 	}
 	return text

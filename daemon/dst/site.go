@@ -63,7 +63,7 @@ func drawWatch(d *dice) site.UsagePolicy {
 func (w *World) groupsOf(uid int, _ job.GIDs, _ bool) (in []string) {
 	for _, name := range []string{"class", "lab"} {
 		d := w.roll("member of "+name, uint64(uid))
-		if d.percent(20) && w.elapsed > d.between(0, 10*time.Minute) {
+		if d.percent(20) && w.Elapsed > d.between(0, 10*time.Minute) {
 			in = append(in, name)
 		}
 	}

@@ -43,9 +43,9 @@ func (w *World) person(uid int) (whose int, certain bool) {
 	}
 	asked, ever := w.asked[uid]
 	if !ever {
-		asked, w.asked[uid] = w.elapsed, w.elapsed
+		asked, w.asked[uid] = w.Elapsed, w.Elapsed
 	}
-	if w.elapsed < asked+answersAfter {
+	if w.Elapsed < asked+answersAfter {
 		return uid % subordinates, false
 	}
 	return person(uid), true
@@ -53,7 +53,7 @@ func (w *World) person(uid int) (whose int, certain bool) {
 
 // ticks is the time since the boot in which the kernel writes down the start of a
 // process.
-func (w *World) ticks() uint64 { return uint64(w.elapsed/tick) + 1 }
+func (w *World) ticks() uint64 { return uint64(w.Elapsed/tick) + 1 }
 
 const tick = 10 * time.Millisecond
 
@@ -66,7 +66,7 @@ const firstStray = 900_000
 // put begins a process outside of all units.
 func (w *World) put(s *stray, lasts time.Duration, on ...*card) {
 	w.pids++
-	s.PID, s.Start, s.began = firstStray+w.pids, w.ticks(), w.elapsed
+	s.PID, s.Start, s.began = firstStray+w.pids, w.ticks(), w.Elapsed
 	w.strays[s.PID] = s
 	for _, g := range on {
 		p := s.Process

@@ -21,11 +21,9 @@ type World struct {
 	seed    uint64
 	plan    Plan
 	planted bug
-	elapsed time.Duration
+	Result                // so far
 	skew    time.Duration // by which the wall clock is wrong
 	agenda  agenda
-	steps   uint64
-	hash    uint64
 
 	life       *life
 	daemon     *daemon.Daemon
@@ -66,16 +64,13 @@ type World struct {
 	post     post
 	follower follower
 
-	counts   map[string]int
-	breaches []string
-	tracing  bool
-	trail    []string
+	tracing bool
 }
 
 func newWorld(p Plan) *World {
 	w := &World{
 		seed: p.Seed, plan: p, until: map[Kind]time.Duration{}, runs: map[string]*run{}, subs: map[int]*submission{},
-		counts: map[string]int{}, post: newPost(), diedAt: -1,
+		Result: Result{Counts: map[string]int{}}, post: newPost(), diedAt: -1,
 		boot: 1, strays: map[int]*stray{}, asked: map[int]time.Duration{}, problem: gpu.ProblemStale,
 		specs: &specs{got: map[specKey]bool{}, kept: map[specKey][]byte{}},
 	}
@@ -95,21 +90,21 @@ func (w *World) bootID() string { return fmt.Sprintf("boot%d", w.boot) }
 func (w *World) runID() string { return fmt.Sprintf("%s.%d", w.bootID(), w.reboots) }
 
 // on reports whether a fault that lasts is under way.
-func (w *World) on(k Kind) bool { return w.elapsed < w.until[k] }
+func (w *World) on(k Kind) bool { return w.Elapsed < w.until[k] }
 
-func (w *World) count(what string) { w.counts[what]++ }
+func (w *World) count(what string) { w.Counts[what]++ }
 
 // tell writes the story, for those who read it.
 func (w *World) tell(format string, args ...any) {
 	if w.tracing {
-		w.trail = append(w.trail, fmt.Sprintf("%12.6f ", w.elapsed.Seconds())+fmt.Sprintf(format, args...))
+		w.Trail = append(w.Trail, fmt.Sprintf("%12.6f ", w.Elapsed.Seconds())+fmt.Sprintf(format, args...))
 	}
 }
 
 // breach notes that an invariant does not hold.
 func (w *World) breach(invariant int, format string, args ...any) {
 	text := fmt.Sprintf("invariant %d: ", invariant) + fmt.Sprintf(format, args...)
-	w.breaches = append(w.breaches, text)
+	w.Breaches = append(w.Breaches, text)
 	w.tell("BREACH %s", text)
 }
 
@@ -118,7 +113,7 @@ func (w *World) start() {
 	if w.life != nil || w.leaving {
 		return
 	}
-	l := &life{w: w, born: w.elapsed}
+	l := &life{w: w, born: w.Elapsed}
 	w.life = l
 	w.tracked.restart()
 	w.tell("the daemon starts")
@@ -160,7 +155,7 @@ func (w *World) died() {
 	if w.disk.file != nil {
 		w.disk.file.die()
 	}
-	w.life, w.daemon, w.diedAt = nil, nil, w.elapsed
+	w.life, w.daemon, w.diedAt = nil, nil, w.Elapsed
 	w.stopDaemon, w.stopping, w.doom = nil, false, 0
 	w.bus.hints, w.kernel.log.bell = feed[units.Change]{}, nil
 	w.waiting = slices.DeleteFunc(w.waiting, func(a *activity) bool { return a.life != nil })
@@ -172,12 +167,12 @@ func (w *World) died() {
 			c.lost()
 		}
 	}
-	w.after(w.roll("restart", uint64(w.elapsed)).between(50*time.Millisecond, 5*time.Second), w.start)
+	w.after(w.roll("restart", uint64(w.Elapsed)).between(50*time.Millisecond, 5*time.Second), w.start)
 }
 
 // note is daemon.Tell: a sentence for a job's journal.
 func (w *World) note(ctx context.Context, _ job.ID, _ int, _ string) error {
-	d := w.roll("note", uint64(w.elapsed))
+	d := w.roll("note", uint64(w.Elapsed))
 	if w.on(lostCalls) && d.percent(50) {
 		return errNote
 	}
@@ -197,8 +192,8 @@ func (silent) Status(string) {}
 // step lets the next thing happen.
 func (w *World) step() {
 	e := w.agenda.pop()
-	w.elapsed = e.at
+	w.Elapsed = e.at
 	e.do()
-	w.steps++
-	w.hash = mix(w.hash ^ uint64(w.elapsed) ^ w.activities<<40)
+	w.Steps++
+	w.Hash = mix(w.Hash ^ uint64(w.Elapsed) ^ w.activities<<40)
 }
