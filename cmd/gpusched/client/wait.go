@@ -45,7 +45,8 @@ func (c *waitCmd) Run(ctx context.Context, a *app) error {
 	}
 	wait := a.waitAll
 	if c.Any {
-		if wait = a.waitAny; len(ids) > maxAny {
+		wait = a.waitAny
+		if len(ids) > maxAny {
 			return usagef("--any can watch %d jobs, not %d", maxAny, len(ids))
 		}
 	}
