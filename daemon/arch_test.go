@@ -102,7 +102,22 @@ var rooms = map[string]room{
 	"cmd/gpusched-slurm":           {internal: []string{"cmd/gpusched-slurm/export", "cmd/gpusched-slurm/migrate", "cmd/gpusched-slurm/onslurm", "cmd/gpusched/client", "cmd/gpusched/engines"}, why: "a main: it puts a Slurm behind the command line"},
 	"cmd/gpusched-slurm/export":    {internal: []string{"cmd/gpusched-slurm/slurmsite", "cmd/gpusched/engines", "cmd/gpusched/remote", "cmd/gpusched/term", "daemon/api", "daemon/config", "daemon/directory", "daemon/directory/getent", "daemon/job"}, banned: []string{"net", "net/http"}, why: "it reads this machine and asks others by ssh, as the user"},
 	"cmd/gpusched-slurm/migrate":   {internal: []string{"cmd/gpusched-slurm/onslurm", "cmd/gpusched/engines", "daemon/api", "daemon/job"}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec", "net", "net/http"}, why: "from one queue into another; the programs are run by onslurm"},
-	"cmd/gpusched/client":          {internal: []string{"cmd/gpusched/alias", "cmd/gpusched/doctor/bugreport", "cmd/gpusched/doctor/installation", "cmd/gpusched/engines", "cmd/gpusched/gantt", "cmd/gpusched/jobsfile", "cmd/gpusched/manual", "cmd/gpusched/oldconfig", "cmd/gpusched/remote", "cmd/gpusched/slurm", "cmd/gpusched/term", "cmd/gpusched/doctor/trial", "cmd/progress", "daemon/api", "daemon/job", "daemon/report", "daemon/report/chart", "daemon/metrics", "daemon/words", "daemon/config", "daemon/directory", "daemon/directory/getent", "daemon/gres", "units/contract", "units/terminal"}, external: []string{"github.com/alecthomas/kong", "github.com/fsnotify/fsnotify", "github.com/pelletier/go-toml/v2", "golang.org/x/sys/unix", "golang.org/x/term"}},
+	"cmd/gpusched/cli":             {internal: []string{"cmd/gpusched/engines", "cmd/gpusched/manual", "cmd/gpusched/remote", "cmd/gpusched/term", "cmd/progress", "daemon/api", "daemon/job", "daemon/words", "units/contract"}, external: []string{"github.com/pelletier/go-toml/v2"}, why: "what all commands share, and no command: every room stands on it"},
+	"cmd/gpusched/parse":           {internal: []string{"cmd/gpusched/cli", "cmd/gpusched/manual", "daemon/api", "daemon/job"}, external: []string{"github.com/alecthomas/kong"}, banned: []string{"net", "net/http", "os/exec"}, why: "a grammar is given to it; it knows no command"},
+	"cmd/gpusched/afar":            {internal: []string{"cmd/gpusched/cli", "cmd/gpusched/remote", "daemon/api", "daemon/job", "units/contract"}, why: "it has other machines answer; what they say is shown by others"},
+	"cmd/gpusched/look":            {internal: []string{"cmd/gpusched/afar", "cmd/gpusched/cli", "cmd/gpusched/doctor/installation", "cmd/gpusched/gantt", "cmd/gpusched/manual", "cmd/gpusched/remote", "cmd/gpusched/term", "daemon/api", "daemon/job", "daemon/words", "units/contract"}, banned: []string{"net", "os/exec"}, why: "what is there now; it changes nothing"},
+	"cmd/gpusched/past":            {internal: []string{"cmd/gpusched/afar", "cmd/gpusched/cli", "cmd/gpusched/manual", "cmd/gpusched/term", "daemon/api", "daemon/job", "daemon/report", "daemon/report/chart", "daemon/words"}, banned: []string{"net", "os/exec"}, why: "what was; it changes nothing"},
+	"cmd/gpusched/logs":            {internal: []string{"cmd/gpusched/afar", "cmd/gpusched/cli", "cmd/gpusched/manual", "cmd/gpusched/remote", "cmd/gpusched/term", "daemon/api", "daemon/job", "units/contract"}, why: "what jobs printed"},
+	"cmd/gpusched/act":             {internal: []string{"cmd/gpusched/afar", "cmd/gpusched/alias", "cmd/gpusched/cli", "cmd/gpusched/look", "cmd/gpusched/manual", "cmd/gpusched/term", "daemon/api", "daemon/job"}, why: "what is done to jobs and GPUs; it shows what became of them as look does"},
+	"cmd/gpusched/attach":          {internal: []string{"cmd/gpusched/act", "cmd/gpusched/afar", "cmd/gpusched/cli", "cmd/gpusched/logs", "cmd/gpusched/remote", "cmd/gpusched/term", "daemon/api", "daemon/job", "units/contract", "units/terminal"}, external: []string{"golang.org/x/term"}, why: "who stays with a job acts on it and reads its log"},
+	"cmd/gpusched/jobenv":          {internal: []string{"cmd/gpusched/cli", "cmd/gpusched/slurm", "daemon/api", "daemon/job", "units/contract"}, banned: []string{"net", "net/http"}, why: "what lies around a job; of requests it knows nothing"},
+	"cmd/gpusched/estimate":        {internal: []string{"cmd/gpusched/cli", "cmd/gpusched/jobenv", "cmd/gpusched/manual", "cmd/gpusched/term", "daemon/api", "daemon/job"}, external: []string{"github.com/pelletier/go-toml/v2"}, banned: []string{"net", "net/http", "os/exec"}, why: "it reads what is there of a model, and asks nobody"},
+	"cmd/gpusched/submit":          {internal: []string{"cmd/gpusched/act", "cmd/gpusched/afar", "cmd/gpusched/alias", "cmd/gpusched/attach", "cmd/gpusched/cli", "cmd/gpusched/estimate", "cmd/gpusched/jobenv", "cmd/gpusched/logs", "cmd/gpusched/look", "cmd/gpusched/manual", "cmd/gpusched/parse", "cmd/gpusched/remote", "cmd/gpusched/slurm", "cmd/gpusched/term", "daemon/api", "daemon/job", "daemon/words", "units/contract"}, external: []string{"github.com/alecthomas/kong"}, why: "requests; who stays with the job attaches"},
+	"cmd/gpusched/site":            {internal: []string{"cmd/gpusched/afar", "cmd/gpusched/cli", "cmd/gpusched/engines", "cmd/gpusched/jobenv", "cmd/gpusched/term", "daemon/api", "daemon/config", "daemon/directory", "daemon/directory/getent", "daemon/gres", "daemon/job", "daemon/metrics", "units/contract"}, why: "the installation; of jobs it knows nothing"},
+	"cmd/gpusched/feed":            {internal: []string{"cmd/gpusched/act", "cmd/gpusched/cli", "cmd/gpusched/engines", "cmd/gpusched/estimate", "cmd/gpusched/jobenv", "cmd/gpusched/jobsfile", "cmd/gpusched/logs", "cmd/gpusched/oldconfig", "cmd/gpusched/parse", "cmd/gpusched/site", "cmd/gpusched/submit", "cmd/gpusched/term", "daemon/api", "daemon/config", "daemon/job", "daemon/words"}, external: []string{"github.com/alecthomas/kong", "github.com/fsnotify/fsnotify"}, why: "entries to submissions"},
+	"cmd/gpusched/tools":           {internal: []string{"cmd/gpusched/alias", "cmd/gpusched/cli", "cmd/gpusched/engines", "cmd/gpusched/estimate", "cmd/gpusched/jobenv", "cmd/gpusched/oldconfig", "cmd/gpusched/submit", "cmd/gpusched/term", "daemon/api", "daemon/job"}, why: "other tools' words to ours, with what lies around the tool"},
+	"cmd/gpusched/doctor":          {internal: []string{"cmd/gpusched/cli", "cmd/gpusched/doctor/bugreport", "cmd/gpusched/doctor/installation", "cmd/gpusched/doctor/trial", "cmd/gpusched/logs", "cmd/gpusched/look", "cmd/gpusched/site", "cmd/gpusched/term", "daemon/api", "daemon/config", "daemon/job", "units/contract"}, external: []string{"golang.org/x/sys/unix"}, why: "it looks at everything, and changes nothing but by jobs of its own"},
+	"cmd/gpusched/client":          {internal: []string{"cmd/gpusched/act", "cmd/gpusched/afar", "cmd/gpusched/alias", "cmd/gpusched/attach", "cmd/gpusched/cli", "cmd/gpusched/doctor", "cmd/gpusched/engines", "cmd/gpusched/estimate", "cmd/gpusched/feed", "cmd/gpusched/jobenv", "cmd/gpusched/logs", "cmd/gpusched/look", "cmd/gpusched/manual", "cmd/gpusched/parse", "cmd/gpusched/past", "cmd/gpusched/remote", "cmd/gpusched/site", "cmd/gpusched/submit", "cmd/gpusched/term", "cmd/gpusched/tools", "daemon/api", "daemon/job"}, external: []string{"github.com/alecthomas/kong"}, why: "the top: the grammar has every command"},
 	"cmd/gpusched/gantt":           {internal: []string{"cmd/gpusched/term", "daemon/api", "daemon/job"}, banned: []string{"os", "os/exec", "net", "net/http", "context"}, why: "a picture of a plan that others have asked for"},
 	"cmd/gpusched/term":            {internal: []string{"daemon/words"}, external: []string{"golang.org/x/term"}, banned: []string{"os/exec", "net", "context"}, why: "text, times and tables; of the daemon it knows what a reader of its sentences is"},
 	"cmd/gpusched/jobsfile":        {banned: impure, why: "a grammar: text to entries, without the file"},
@@ -140,6 +155,46 @@ var rooms = map[string]room{
 	"cmd/gpuschedd": {internal: []string{
 		"cmd/progress", "daemon/config", "daemon/host", "daemon/journal", "daemon/sim/cli", "daemon/supervise", "units/systemd",
 	}, banned: []string{"os/exec"}, why: "a main parses, wires and exits: it opens the socket and the log, and what runs is below"},
+}
+
+// widest is how many lines a package may have, without tests, and widestOfCmd one of cmd: so much is read in an hour or
+// two.
+const (
+	widest      = 6000
+	widestOfCmd = 3500
+)
+
+// wider are packages that may have more, up to so many lines, with the reason.
+var wider = map[string]struct {
+	lines int
+	why   string
+}{
+	"cmd/gpusched-slurm/onslurm": {3900, "it is one engine: what it reads of Slurm and what it does there share the same rows"},
+	"daemon/sched":               {6200, "placement is one plan; what explains it reads all of it"},
+}
+
+// TestPackagesAreSmall: nobody has to read more than that to know a room.
+func TestPackagesAreSmall(t *testing.T) {
+	for _, p := range list(t, "./...") {
+		name, lines, most := strings.TrimPrefix(p.ImportPath, module), 0, widest
+		if strings.HasPrefix(name, "cmd/") {
+			most = widestOfCmd
+		}
+		for _, file := range slices.Concat(p.GoFiles, p.CgoFiles) {
+			text, err := os.ReadFile(filepath.Join(p.Dir, file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines += bytes.Count(text, []byte("\n"))
+		}
+		w, listed := wider[name]
+		switch {
+		case listed && lines <= most:
+			t.Errorf("%s has %d lines and needs no place in the list of wider packages", name, lines)
+		case lines > max(most, w.lines):
+			t.Errorf("%s has %d lines, over %d: divide it (%s)", name, lines, max(most, w.lines), w.why)
+		}
+	}
 }
 
 // noCgo are the programs that must not need cgo.

@@ -5,7 +5,22 @@
 // # The map of the tree
 //
 //	cmd/gpusched              the command line
-//	cmd/gpusched/client       its commands: words to requests, answers to text
+//	cmd/gpusched/client       the command line as a whole: its grammar, and where a command is carried out
+//	cmd/gpusched/cli          what its commands share: a run, output, words for jobs, tables, errors
+//	cmd/gpusched/parse        reads command lines, and says what is wrong with them
+//	cmd/gpusched/afar         has the gpusched of other machines answer
+//	cmd/gpusched/look         list, show, status, gpus, why, events, health
+//	cmd/gpusched/past         history, report, usage
+//	cmd/gpusched/logs         what jobs printed
+//	cmd/gpusched/act          cancel, hold, update and the like; GPUs, reservations, the daemon
+//	cmd/gpusched/attach       attach, exec, wait
+//	cmd/gpusched/jobenv       what lies around a job where it is submitted
+//	cmd/gpusched/estimate     how much memory a model takes
+//	cmd/gpusched/submit       submit, run, shell, resubmit, screens
+//	cmd/gpusched/site         config, version, metrics, mcp, top
+//	cmd/gpusched/feed         import, watch, add, migrate, export
+//	cmd/gpusched/tools        other tools' names for commands
+//	cmd/gpusched/doctor       the command doctor
 //	cmd/gpusched/alias        other tools' command lines as ours
 //	cmd/gpusched/doctor/bugreport    takes out of text what a bug report must not have
 //	cmd/gpusched/doctor/installation  checks an installation from its user's side

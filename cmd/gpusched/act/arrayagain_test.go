@@ -1,12 +1,9 @@
-package client
+package act
 
 import (
-	"bufio"
-	"bytes"
-	"strings"
 	"testing"
 
-	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -29,7 +26,7 @@ func TestArrayWhoseTasksWaitAgain(t *testing.T) {
 		{held, "2 held, 1 running, 1 of 4 ended", "spawned (held)", "; task 7_3 runs on"},
 		{starts, "2 running, all started", "spawned", "; tasks 7_[0-1] run on"},
 	} {
-		if got := stateCell(c.j); got != c.cell {
+		if got := cli.StateCell(c.j); got != c.cell {
 			t.Errorf("list says %q, want %q", got, c.cell)
 		}
 		if got := c.j.StateWord(); got != c.state {
@@ -38,30 +35,5 @@ func TestArrayWhoseTasksWaitAgain(t *testing.T) {
 		if got := othersRun(c.j); got != c.others {
 			t.Errorf("who holds it is told %q, want %q", got, c.others)
 		}
-	}
-}
-
-// What an array waits for is what the first of its tasks that wait again waits for.
-func TestWhyOfAnArrayWhoseTasksWaitAgain(t *testing.T) {
-	reasons := []api.Reason{{Reason: job.Reason{Code: "gpu-paused", GPU: 0}, Said: job.Text("paused by root")}}
-	say := func(j api.Job) string {
-		var text bytes.Buffer
-		a := &app{startedWith: startedWith{out: &term.Terminal{W: bufio.NewWriter(&text)}}}
-		a.writeWhy(j)
-		a.out.W.Flush()
-		return text.String()
-	}
-	array := &api.Array{Spec: "0-1", Size: 2, Next: 2, Live: 2, Waiting: 2, WaitingTasks: "0-1"}
-	got := say(api.Job{ID: 7, State: job.Spawned, Reasons: reasons, Array: array})
-	if !strings.Contains(got, "job 7: 2 waiting again. The first of tasks 0-1 waits for this:\n  GPU 0    paused by root") {
-		t.Errorf("why says:\n%s", got)
-	}
-	one := &api.Array{Spec: "0-1", Size: 2, Next: 2, Live: 2, Waiting: 1, WaitingTasks: "1", RunningTasks: "0"}
-	got = say(api.Job{ID: 7, State: job.Spawned, Reasons: reasons, Array: one})
-	if !strings.Contains(got, "job 7: 1 waiting again, 1 running. Task 1 waits for this:\n") {
-		t.Errorf("why says of one:\n%s", got)
-	}
-	if got := say(api.Job{ID: 7, State: job.Queued, Reasons: reasons, Array: array}); !strings.Contains(got, "'gpusched why 7_N'") {
-		t.Errorf("of an array that waits itself, why says:\n%s", got)
 	}
 }

@@ -1,4 +1,4 @@
-package client
+package act
 
 import (
 	"cmp"
@@ -7,35 +7,37 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/alias"
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// cancelCmd ends jobs.
-type cancelCmd struct {
-	Signal aimed     `name:"signal" type:"signal" xor:"how" placeholder:"SIG"`
+// CancelCmd ends jobs.
+type CancelCmd struct {
+	Signal cli.Aimed `name:"signal" type:"signal" xor:"how" placeholder:"SIG"`
 	Grace  *job.Span `name:"grace" type:"span" xor:"how" placeholder:"TIME"`
 	Now    bool      `name:"now" xor:"how"`
 	whoseFlags
-	outputFlags
+	cli.OutputFlags
 
 	IDs []string `arg:"" optional:"" name:"id" help:"The jobs."`
 }
 
-func (*cancelCmd) About() About {
-	about := acting(isLive)
+func (*CancelCmd) About() cli.About {
+	about := cli.Acting(cli.IsLive)
 	about.Usual, about.Habits = true, manual.OptionsOfCancel
 	return about
 }
 
 // Run ends the jobs, also those after one that could not be ended; the exit
 // status is then that of the first problem.
-func (c *cancelCmd) Run(ctx context.Context, a *app) error {
+func (c *CancelCmd) Run(ctx context.Context, a *cli.App) error {
 	if c.Now {
 		c.Grace = new(job.Span)
 	}
-	return a.acted(ctx, c.outputFlags, func(j api.Job) string { return c.said(a, j) }, func() ([]api.Job, error) {
+	return acted(ctx, a, c.OutputFlags, func(j api.Job) string { return c.Said(a, j) }, func() ([]api.Job, error) {
 		ids, err := c.targets(ctx, a)
 		if err != nil {
 			return nil, err
@@ -45,38 +47,38 @@ func (c *cancelCmd) Run(ctx context.Context, a *app) error {
 }
 
 // end ends these jobs.
-func (c *cancelCmd) end(ctx context.Context, a *app, ids []string) ([]api.Job, error) {
+func (c *CancelCmd) end(ctx context.Context, a *cli.App, ids []string) ([]api.Job, error) {
 	r := api.ManyRequest{
-		Command: job.CommandCancel, Signal: c.Signal.signal, Main: c.Signal.main, Grace: c.Grace, Brief: c.isBrief(),
+		Command: job.CommandCancel, Signal: c.Signal.Signal, Main: c.Signal.Main, Grace: c.Grace, Brief: c.IsBrief(),
 	}
-	if c.Signal.signal != 0 {
+	if c.Signal.Signal != 0 {
 		r.Command = job.CommandSignal
 	}
-	return a.actOnMany(ctx, ids, r)
+	return actOnMany(ctx, a, ids, r)
 }
 
-// said is what happened to a job.
-func (c *cancelCmd) said(a *app, j api.Job) string {
+// Said is what happened to a job.
+func (c *CancelCmd) Said(a *cli.App, j api.Job) string {
 	switch {
-	case c.Signal.signal != 0 && j.Array != nil:
-		return "passed signal " + c.Signal.name() + " on to its running tasks"
-	case c.Signal.main:
-		return "got signal " + c.Signal.name() + " in its main process only"
-	case c.Signal.signal != 0:
-		return "got signal " + c.Signal.name()
+	case c.Signal.Signal != 0 && j.Array != nil:
+		return "passed signal " + c.Signal.Name() + " on to its running tasks"
+	case c.Signal.Main:
+		return "got signal " + c.Signal.Name() + " in its main process only"
+	case c.Signal.Signal != 0:
+		return "got signal " + c.Signal.Name()
 	case j.State.Terminal():
-		return a.resultOf(j)
+		return a.ResultOf(j)
 	case c.Now:
 		return "is being ended: SIGKILL now"
 	case c.Grace != nil || j.GraceTime() > 0:
-		return fmt.Sprintf("is being ended: SIGTERM now, SIGKILL in %ds", wholeSeconds(*cmp.Or(c.Grace, j.Grace)))
+		return fmt.Sprintf("is being ended: SIGTERM now, SIGKILL in %ds", cli.WholeSeconds(*cmp.Or(c.Grace, j.Grace)))
 	}
 	return "is being ended"
 }
 
 // targets finds the jobs, and asks where whole queues are meant.
-func (c *cancelCmd) targets(ctx context.Context, a *app) ([]string, error) {
-	if a.as.only != nil {
+func (c *CancelCmd) targets(ctx context.Context, a *cli.App) ([]string, error) {
+	if a.As.Only != nil {
 		ids, err := c.narrowed(ctx, a)
 		tasksLastFirst(ids)
 		return ids, err
@@ -86,13 +88,13 @@ func (c *cancelCmd) targets(ctx context.Context, a *app) ([]string, error) {
 		return nil, err
 	}
 	if !whole {
-		ids, err := a.resolve(ctx, c.IDs)
-		if c.Signal.signal == 0 {
+		ids, err := a.Resolve(ctx, c.IDs)
+		if c.Signal.Signal == 0 {
 			tasksLastFirst(ids)
 		}
 		return ids, err
 	}
-	if c.Signal.signal != 0 {
+	if c.Signal.Signal != 0 {
 		return c.jobs(ctx, a, kindOfJobs{"signal", "runs", job.CommandSignal})
 	}
 	// An array ends with all its tasks.
@@ -111,4 +113,67 @@ func tasksLastFirst(ids []string) {
 		slices.Reverse(ids[from:to])
 		from = to
 	}
+}
+
+// narrowed are the jobs that filters leave: of those that are named, or of all that may be meant. That
+// none is left is not an error, as with scancel.
+func (c *CancelCmd) narrowed(ctx context.Context, a *cli.App) (names []string, err error) {
+	ids, err := a.Resolve(ctx, c.IDs)
+	if err != nil {
+		return nil, err
+	}
+	q := api.ListQuery{User: c.User, IDs: strings.Join(ids, ",")}
+	if c.Mine || c.User == "" && len(ids) == 0 && !a.As.All {
+		q.UID = &a.UID
+	}
+	jobs, err := api.List(ctx, a.Client, q)
+	if err != nil {
+		return nil, err
+	}
+	list := jobs.Jobs
+	for _, j := range jobs.Jobs {
+		if len(ids) > 0 && j.Array != nil && !j.State.Terminal() && len(a.As.States) > 0 {
+			tasks, err := api.List(ctx, a.Client, api.ListQuery{Array: j.ID})
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, tasks.Jobs...)
+		}
+	}
+	whole := map[job.ID]bool{}
+	for _, j := range list {
+		switch {
+		case j.State.Terminal() || !a.As.Only(j):
+		case j.Array != nil && len(a.As.States) == 0:
+			whole[j.ID] = true
+			names = append(names, cli.NameOfJob(j))
+		case j.Array != nil:
+			some, err := waitingTasks(a, j)
+			if err != nil {
+				return nil, err
+			}
+			names = append(names, some...)
+		case j.Task != nil && whole[j.Task.Array]:
+		case alias.In(a.As.States, j) && (c.Signal.Signal == 0 || j.State == job.Running):
+			names = append(names, cli.NameOfJob(j))
+		}
+	}
+	return names, nil
+}
+
+// waitingTasks are those of an array that have not become jobs, where such are meant. The others are
+// jobs, and have states of their own.
+func waitingTasks(a *cli.App, j api.Job) (names []string, err error) {
+	if !alias.Pending(a.As.States) || j.State != job.Queued {
+		return nil, nil
+	}
+	tasks, err := alias.Unbegun(j)
+	if err != nil {
+		return nil, cli.Refuse(api.CodeUsage, "name the tasks, such as "+cli.NumberOfJob(j)+"_[20-90]",
+			"which tasks of array %s wait can't be told from the others, as it has so many parts", cli.NumberOfJob(j))
+	}
+	for at := range tasks.Size() {
+		names = append(names, job.Task{Array: j.ID, Index: tasks.At(at)}.String())
+	}
+	return names, nil
 }

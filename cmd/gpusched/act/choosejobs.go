@@ -1,9 +1,10 @@
-package client
+package act
 
 import (
 	"context"
 	"fmt"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -22,9 +23,9 @@ func (w *whoseFlags) choose(ids []string, suchAs string) (bool, error) {
 	whole := w.All || w.Mine || w.User != ""
 	switch {
 	case whole && len(ids) > 0:
-		return false, usagef("name jobs, or use --all, --mine or --user, not both")
+		return false, cli.Usagef("name jobs, or use --all, --mine or --user, not both")
 	case !whole && len(ids) == 0:
-		return false, refuse(api.CodeUsage, "such as: "+suchAs, "no job is named")
+		return false, cli.Refuse(api.CodeUsage, "such as: "+suchAs, "no job is named")
 	}
 	return whole, nil
 }
@@ -37,21 +38,21 @@ type kindOfJobs struct {
 
 // jobs are those of them that an action can be done to, once the user has
 // confirmed. That there is none is said.
-func (w *whoseFlags) jobs(ctx context.Context, a *app, k kindOfJobs) ([]string, error) {
+func (w *whoseFlags) jobs(ctx context.Context, a *cli.App, k kindOfJobs) ([]string, error) {
 	q := api.ListQuery{User: w.User}
 	whose := "there is no"
 	switch {
 	case w.Mine:
-		q.UID, whose = &a.uid, "you have no"
+		q.UID, whose = &a.UID, "you have no"
 	case w.User != "":
 		whose = w.User + " has no"
 	}
-	ids, users, err := api.Takes(ctx, a.client, q, k.command)
+	ids, users, err := api.Takes(ctx, a.Client, q, k.command)
 	if err != nil {
 		return nil, err
 	}
 	if len(ids) == 0 {
-		a.note("%s job that %s", whose, k.which)
+		a.Note("%s job that %s", whose, k.which)
 		return nil, nil
 	}
 	of := ""
@@ -61,24 +62,24 @@ func (w *whoseFlags) jobs(ctx context.Context, a *app, k kindOfJobs) ([]string, 
 	case w.User != "":
 		of = " of " + w.User
 	case users > 1:
-		of = " of " + count(users, "user")
+		of = " of " + cli.Count(users, "user")
 	}
-	return ids, a.confirm(k.verb, count(len(ids), "job")+of, w.Yes)
+	return ids, confirm(a, k.verb, cli.Count(len(ids), "job")+of, w.Yes)
 }
 
 // confirm asks whether something is to be done to jobs.
-func (a *app) confirm(verb, jobs string, yes bool) error {
+func confirm(a *cli.App, verb, jobs string, yes bool) error {
 	question := verb + " " + jobs + "?"
 	switch {
 	case yes:
 		return nil
-	case !a.interactive:
-		return refuse(api.CodeUsage, "confirm with -y", "%s there is no terminal to ask on", question)
+	case !a.Interactive:
+		return cli.Refuse(api.CodeUsage, "confirm with -y", "%s there is no terminal to ask on", question)
 	}
-	a.err.Printf("%s [y/N] ", question)
-	a.err.W.Flush()
-	if said := a.answer(); said != "y" && said != "yes" {
-		return refuse(api.CodeInternal, "", "nothing was done")
+	a.Err.Printf("%s [y/N] ", question)
+	a.Err.W.Flush()
+	if said := a.Answer(); said != "y" && said != "yes" {
+		return cli.Refuse(api.CodeInternal, "", "nothing was done")
 	}
 	return nil
 }
@@ -87,14 +88,14 @@ func (a *app) confirm(verb, jobs string, yes bool) error {
 // they are.
 type manyFlags struct {
 	whoseFlags
-	outputFlags
+	cli.OutputFlags
 
 	IDs []string `arg:"" optional:"" name:"id" help:"The jobs."`
 }
 
 // act does it to all of them that it can be done to, and says what became of each.
-func (c *manyFlags) act(ctx context.Context, a *app, k kindOfJobs, said func(api.Job) string) error {
-	named := jobsFlags{outputFlags: c.outputFlags, IDs: c.IDs}
+func (c *manyFlags) act(ctx context.Context, a *cli.App, k kindOfJobs, said func(api.Job) string) error {
+	named := jobsFlags{OutputFlags: c.OutputFlags, IDs: c.IDs}
 	whole, err := c.choose(c.IDs, fmt.Sprintf("gpusched %s 42, or gpusched %s --mine", k.verb, k.verb))
 	if err != nil {
 		return err
@@ -103,23 +104,15 @@ func (c *manyFlags) act(ctx context.Context, a *app, k kindOfJobs, said func(api
 		if named.IDs, err = c.jobs(ctx, a, k); err != nil {
 			return err
 		}
-		brief := k.command == job.CommandHold && c.isBrief()
-		return a.acted(ctx, c.outputFlags, said, func() ([]api.Job, error) {
-			return a.actOnMany(ctx, named.IDs, api.ManyRequest{Command: k.command, Brief: brief})
+		brief := k.command == job.CommandHold && c.IsBrief()
+		return acted(ctx, a, c.OutputFlags, said, func() ([]api.Job, error) {
+			return actOnMany(ctx, a, named.IDs, api.ManyRequest{Command: k.command, Brief: brief})
 		})
 	}
 	return named.act(ctx, a, api.ManyRequest{Command: k.command}, said)
 }
 
-// owns reports whether a job is one's own: another account may have had the number when it was submitted.
-func (a *app) owns(j *api.Job) bool { return j.UID == a.uid && j.UIDNow == "" }
-
 // What can be done to which jobs.
 func isWaiting(j api.Job) bool { return j.State == job.Queued && j.HeldBy == "" }
-
-// waitsAgain reports whether it is an array whose tasks have all started, and of which some wait again.
-func waitsAgain(j api.Job) bool {
-	return j.State == job.Spawned && j.Array != nil && j.Array.Waiting > 0
-}
 
 func runs(j api.Job) bool { return j.State == job.Running && j.SuspendedAt.IsZero() }

@@ -1,25 +1,25 @@
-package client
+package act
 
 import (
 	"context"
 	"time"
 
-	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// daemonCmd acts on the scheduler as a whole.
-type daemonCmd struct {
+// DaemonCmd acts on the scheduler as a whole.
+type DaemonCmd struct {
 	Drain  daemonDrainCmd  `cmd:"" usage:"[--reason TEXT] [--until WHEN]" help:"Start no new jobs, with or without GPUs."`
 	Resume daemonResumeCmd `cmd:"" usage:"" help:"Start jobs again."`
 
 	LogLevel daemonLogLevelCmd `cmd:"" name:"log-level" usage:"[LEVEL]" help:"Show how much the daemon logs, or change it until it restarts."`
 }
 
-func (*daemonCmd) About() About {
-	return About{
-		Host: RunThere, Hosts: OneAtATime,
-		Slurm: NotForSlurm("Slurm has daemons of its own",
+func (*DaemonCmd) About() cli.About {
+	return cli.About{
+		Host: cli.RunThere, Hosts: cli.OneAtATime,
+		Slurm: cli.NotForSlurm("Slurm has daemons of its own",
 			"a Slurm administrator uses 'scontrol update PartitionName=… State=DOWN' to let no job start"),
 	}
 }
@@ -30,18 +30,18 @@ type daemonDrainCmd struct {
 	Until  *time.Time `name:"until" type:"moment" placeholder:"WHEN"`
 }
 
-func (c *daemonDrainCmd) Run(ctx context.Context, a *app) error {
+func (c *daemonDrainCmd) Run(ctx context.Context, a *cli.App) error {
 	req, until := api.PauseRequest{Reason: c.Reason}, "'gpusched daemon resume'"
 	if c.Until != nil {
 		if c.Until.IsZero() {
-			return usagef("--until now would end it before it begins")
+			return cli.Usagef("--until now would end it before it begins")
 		}
-		req.Until, until = *c.Until, a.out.Clock(*c.Until)
+		req.Until, until = *c.Until, a.Out.Clock(*c.Until)
 	}
 	var reply api.StatusReply
-	err := a.client.Do(ctx, api.RouteDrain, "", req, &reply)
+	err := a.Client.Do(ctx, api.RouteDrain, "", req, &reply)
 	if err == nil {
-		a.out.Printf("no new job starts until %s; %s\n", until, stillRun(reply))
+		a.Out.Printf("no new job starts until %s; %s\n", until, stillRun(reply))
 	}
 	return err
 }
@@ -49,10 +49,10 @@ func (c *daemonDrainCmd) Run(ctx context.Context, a *app) error {
 // daemonResumeCmd undoes that.
 type daemonResumeCmd struct{}
 
-func (c *daemonResumeCmd) Run(ctx context.Context, a *app) error {
-	err := a.client.Do(ctx, api.RouteUndrain, "", nil, new(api.StatusReply))
+func (c *daemonResumeCmd) Run(ctx context.Context, a *cli.App) error {
+	err := a.Client.Do(ctx, api.RouteUndrain, "", nil, new(api.StatusReply))
 	if err == nil {
-		a.out.Printf("jobs may start again\n")
+		a.Out.Printf("jobs may start again\n")
 	}
 	return err
 }
@@ -62,38 +62,31 @@ type daemonLogLevelCmd struct {
 	Level string `arg:"" optional:"" placeholder:"LEVEL" enum:",debug,info,warn,error,default" default:"" help:"debug, info, warn or error: the least urgent entries that reach the journal. default: what the settings say (daemon.log_level)."`
 }
 
-func (c *daemonLogLevelCmd) Run(ctx context.Context, a *app) error {
+func (c *daemonLogLevelCmd) Run(ctx context.Context, a *cli.App) error {
 	var reply api.LogLevelReply
 	var err error
 	switch c.Level {
 	case "":
-		err = a.client.Get(ctx, api.RouteLogLevel, "", nil, &reply)
+		err = a.Client.Get(ctx, api.RouteLogLevel, "", nil, &reply)
 	case "default":
-		err = a.client.Do(ctx, api.RouteSetLogLevel, "", api.LogLevelRequest{}, &reply)
+		err = a.Client.Do(ctx, api.RouteSetLogLevel, "", api.LogLevelRequest{}, &reply)
 	default:
-		err = a.client.Do(ctx, api.RouteSetLogLevel, "", api.LogLevelRequest{Level: c.Level}, &reply)
+		err = a.Client.Do(ctx, api.RouteSetLogLevel, "", api.LogLevelRequest{Level: c.Level}, &reply)
 	}
 	if err != nil {
 		return err
 	}
 	if reply.Level == reply.Settings {
-		a.out.Printf("%s, as the settings say\n", reply.Level)
+		a.Out.Printf("%s, as the settings say\n", reply.Level)
 	} else {
-		a.out.Printf("%s until the daemon restarts (the settings say %s)\n", reply.Level, reply.Settings)
+		a.Out.Printf("%s until the daemon restarts (the settings say %s)\n", reply.Level, reply.Settings)
 	}
 	return nil
 }
 
 func stillRun(s api.StatusReply) string {
 	if n := len(s.Running); n > 0 {
-		return count(n, "job") + " still to end"
+		return cli.Count(n, "job") + " still to end"
 	}
 	return "none runs"
-}
-
-// writeDrain says above a table that no job starts.
-func (a *app) writeDrain(d *api.Drain) {
-	if d != nil {
-		a.out.Printf("%s\n", a.out.Paint(term.Yellow, term.Clean(d.Text(a.out.Reader()))))
-	}
 }

@@ -1,23 +1,27 @@
-package client
+package act
 
 import (
 	"context"
 	"slices"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/look"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// gpuCmd acts on GPUs.
-type gpuCmd struct {
+// GPUCmd acts on GPUs.
+type GPUCmd struct {
 	Pause   gpuPauseCmd   `cmd:"" usage:"[--reason TEXT] [--until WHEN] INDEX..." help:"Start no new jobs on GPUs."`
 	Resume  gpuResumeCmd  `cmd:"" usage:"INDEX..." help:"Let jobs back on GPUs."`
 	Drain   gpuDrainCmd   `cmd:"" usage:"[--reason TEXT] [--until WHEN] INDEX..." help:"Take GPUs out of service when their jobs have ended."`
 	Undrain gpuUndrainCmd `cmd:"" usage:"INDEX..." help:"Put GPUs back into service."`
 }
 
-func (*gpuCmd) About() About { return About{Host: RunThere, Hosts: OneAtATime, Slurm: ForSlurm} }
+func (*GPUCmd) About() cli.About {
+	return cli.About{Host: cli.RunThere, Hosts: cli.OneAtATime, Slurm: cli.ForSlurm}
+}
 
 // indexes is a list of GPU indexes.
 type indexes []int
@@ -31,32 +35,32 @@ func (v *indexes) UnmarshalText(text []byte) error {
 
 // gpuFlags are what all of them have in common.
 type gpuFlags struct {
-	outputFlags
+	cli.OutputFlags
 
 	GPUs []indexes `arg:"" sep:"none" name:"index" help:"The GPUs, such as 0,2-3."`
 }
 
 // each does something to each GPU and shows them as they then are.
-func (c *gpuFlags) each(ctx context.Context, a *app, done func(api.GPU) string, r *api.Route, body any) error {
+func (c *gpuFlags) each(ctx context.Context, a *cli.App, done func(api.GPU) string, r *api.Route, body any) error {
 	var last api.GPUsReply
 	all := slices.Concat(c.GPUs...)
-	if e := a.other(); e != nil {
+	if e := a.Other(); e != nil {
 		e.Meant(all)
 	}
 	for _, index := range all {
-		reply, err := api.ActOnGPU(ctx, a.client, r, index, body)
+		reply, err := api.ActOnGPU(ctx, a.Client, r, index, body)
 		if err != nil {
 			return err
 		}
 		last = reply
-		if c.form() == "table" {
-			a.out.Printf("GPU %d %s\n", index, done(gpuOf(reply.GPUs, index)))
+		if c.Form() == "table" {
+			a.Out.Printf("GPU %d %s\n", index, done(look.GPUOf(reply.GPUs, index)))
 		}
 	}
-	if c.form() == "table" {
+	if c.Form() == "table" {
 		return nil
 	}
-	return a.showGPUs(c.outputFlags, last)
+	return look.ShowGPUs(a, c.OutputFlags, last)
 }
 
 // controlFlags are what a pause and a drain have in common.
@@ -67,13 +71,13 @@ type controlFlags struct {
 }
 
 // control does it to each GPU.
-func (c *controlFlags) control(ctx context.Context, a *app, done func(api.GPU) string, r *api.Route) error {
+func (c *controlFlags) control(ctx context.Context, a *cli.App, done func(api.GPU) string, r *api.Route) error {
 	req, until := api.PauseRequest{Reason: c.Reason}, ""
 	if c.Until != nil {
 		if c.Until.IsZero() {
-			return usagef("--until now would end it before it begins")
+			return cli.Usagef("--until now would end it before it begins")
 		}
-		req.Until, until = *c.Until, " until "+a.out.Clock(*c.Until)
+		req.Until, until = *c.Until, " until "+a.Out.Clock(*c.Until)
 	}
 	return c.each(ctx, a, func(g api.GPU) string { return done(g) + until }, r, req)
 }
@@ -83,7 +87,7 @@ type gpuPauseCmd struct {
 	controlFlags
 }
 
-func (c *gpuPauseCmd) Run(ctx context.Context, a *app) error {
+func (c *gpuPauseCmd) Run(ctx context.Context, a *cli.App) error {
 	return c.control(ctx, a, func(api.GPU) string { return "paused" }, api.RoutePauseGPU)
 }
 
@@ -92,7 +96,7 @@ type gpuDrainCmd struct {
 	controlFlags
 }
 
-func (c *gpuDrainCmd) Run(ctx context.Context, a *app) error {
+func (c *gpuDrainCmd) Run(ctx context.Context, a *cli.App) error {
 	return c.control(ctx, a, drained, api.RouteDrainGPU)
 }
 
@@ -125,7 +129,7 @@ type gpuResumeCmd struct {
 	gpuFlags
 }
 
-func (c *gpuResumeCmd) Run(ctx context.Context, a *app) error {
+func (c *gpuResumeCmd) Run(ctx context.Context, a *cli.App) error {
 	return c.each(ctx, a, func(g api.GPU) string { return "resumed" + stillOut(g) }, api.RouteResumeGPU, nil)
 }
 
@@ -134,6 +138,6 @@ type gpuUndrainCmd struct {
 	gpuFlags
 }
 
-func (c *gpuUndrainCmd) Run(ctx context.Context, a *app) error {
+func (c *gpuUndrainCmd) Run(ctx context.Context, a *cli.App) error {
 	return c.each(ctx, a, undrained, api.RouteUndrainGPU, nil)
 }

@@ -1,4 +1,4 @@
-package client
+package act
 
 import (
 	"testing"

@@ -1,23 +1,24 @@
-package client
+package act
 
 import (
 	"context"
 	"errors"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// submitCapped queues a job with the priority that it asks, or with the lower one where the user may not have that.
-func (a *app) submitCapped(
-	ctx context.Context, by api.Engine, req api.SubmitRequest, low job.Priority,
+// SubmitCapped queues a job with the priority that it asks, or with the lower one where the user may not have that.
+func SubmitCapped(
+	ctx context.Context, a *cli.App, by api.Engine, req api.SubmitRequest, low job.Priority,
 ) (api.SubmitReply, error) {
 	reply, err := by.Submit(ctx, req)
 	var refused *api.Error
 	if !req.Priority.Raised() || !errors.As(err, &refused) || refused.Code != api.CodeForbidden {
 		return reply, err
 	}
-	a.noteOnce("only an administrator may raise a priority above normal, so " + req.Priority.String() + " counts as " + low.String())
+	a.NoteOnce("only an administrator may raise a priority above normal, so " + req.Priority.String() + " counts as " + low.String())
 	req.Priority = low
 	return by.Submit(ctx, req)
 }

@@ -1,4 +1,4 @@
-package client
+package afar
 
 import (
 	"cmp"
@@ -11,157 +11,158 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/remote"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// askHost has the gpusched of a machine answer a command line, one of so many machines that are asked at once.
-func (a *app) askHost(ctx context.Context, host string, t remote.Typed, among int) (remote.Answer, error) {
-	t.Called, t.Plain = host, t.Plain || host == a.plainHost()
+// AskHost has the gpusched of a machine answer a command line, one of so many machines that are asked at once.
+func AskHost(ctx context.Context, a *cli.App, host string, t remote.Typed, among int) (remote.Answer, error) {
+	t.Called, t.Plain = host, t.Plain || host == PlainHost(a)
 	if host != remote.Here {
 		return remote.Ask(ctx, host, t, among)
 	}
-	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: append(append([]string{"gpusched"}, a.asking()...), remote.DocCommand)}
+	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: append(append([]string{"gpusched"}, Asking(a)...), remote.DocCommand)}
 	return remote.AskBy(ctx, cmd, host, t, among)
 }
 
-// plainHost is the machine that has the jobs whose ids name none.
-func (a *app) plainHost() string {
-	if len(a.hosts) == 1 {
-		return a.hosts[0]
+// PlainHost is the machine that has the jobs whose ids name none.
+func PlainHost(a *cli.App) string {
+	if len(a.Hosts) == 1 {
+		return a.Hosts[0]
 	}
 	return remote.Here
 }
 
-// typed is the command line as another machine is to answer it.
-func (a *app) typed() remote.Typed { return remote.Typed{Words: a.words} }
+// Typed is the command line as another machine is to answer it.
+func Typed(a *cli.App) remote.Typed { return remote.Typed{Words: a.Words} }
 
-// asking are the words before a command that say which scheduler of this machine it asks.
-func (a *app) asking() []string {
+// Asking are the words before a command that say which scheduler of this machine it asks.
+func Asking(a *cli.App) []string {
 	switch {
-	case a.own:
-		return []string{ownFlag}
-	case a.other() != nil:
-		return []string{onFlag, engineSlurm}
-	case a.on != "":
-		return []string{onFlag, a.on}
+	case a.Own:
+		return []string{cli.OwnFlag}
+	case a.Other() != nil:
+		return []string{cli.OnFlag, cli.EngineSlurm}
+	case a.On != "":
+		return []string{cli.OnFlag, a.On}
 	}
 	return nil
 }
 
-// fetch asks the scheduler here, unless it is another machine that answers: then that has its gpusched answer the same
+// Fetch asks the scheduler here, unless it is another machine that answers: then that has its gpusched answer the same
 // command line.
-func fetch[T any](ctx context.Context, a *app, ask func() (T, error)) (T, error) {
-	if a.host == "" {
+func Fetch[T any](ctx context.Context, a *cli.App, ask func() (T, error)) (T, error) {
+	if a.Host == "" {
 		return ask()
 	}
-	one := fetchAll[T](ctx, a, []string{a.host}, a.typed())[0]
-	return one.doc, one.err
+	one := FetchAll[T](ctx, a, []string{a.Host}, Typed(a))[0]
+	return one.Doc, one.Err
 }
 
-// fetched is the document of a machine, or why there is none.
-type fetched[T any] struct {
-	doc T
-	err error
+// Fetched is the document of a machine, or why there is none.
+type Fetched[T any] struct {
+	Doc T
+	Err error
 }
 
-// fetchAll has several machines answer a command line at once, each within its time.
-func fetchAll[T any](ctx context.Context, a *app, hosts []string, t remote.Typed) []fetched[T] {
+// FetchAll has several machines answer a command line at once, each within its time.
+func FetchAll[T any](ctx context.Context, a *cli.App, hosts []string, t remote.Typed) []Fetched[T] {
 	limited, cancel := context.WithTimeout(ctx, remote.Patience)
 	defer cancel()
-	list, notes := make([]fetched[T], len(hosts)), make([]string, len(hosts))
+	list, notes := make([]Fetched[T], len(hosts)), make([]string, len(hosts))
 	var all sync.WaitGroup
 	for i, host := range hosts {
 		all.Go(func() {
 			var ans remote.Answer
-			if ans, list[i].err = a.askHost(limited, host, t, len(hosts)); list[i].err == nil {
-				list[i].err = readDocument(host, ans, &list[i].doc)
+			if ans, list[i].Err = AskHost(limited, a, host, t, len(hosts)); list[i].Err == nil {
+				list[i].Err = ReadDocument(host, ans, &list[i].Doc)
 			}
-			if list[i].err == nil {
+			if list[i].Err == nil {
 				notes[i] = ans.Said
 			}
 		})
 	}
 	all.Wait()
 	for i, host := range hosts {
-		a.passOn(host, notes[i])
+		PassOn(a, host, notes[i])
 		if ctx.Err() != nil {
-			list[i].err = ctx.Err()
+			list[i].Err = ctx.Err()
 		}
 	}
 	return list
 }
 
-// passOn prints what the gpusched of a machine said, each line under its name: no machine can speak for another.
-func (a *app) passOn(host, said string) {
+// PassOn prints what the gpusched of a machine said, each line under its name: no machine can speak for another.
+func PassOn(a *cli.App, host, said string) {
 	for line := range strings.Lines(said) {
-		a.say("gpusched: %s: %s\n", host, strings.TrimSuffix(line, "\n"))
+		a.Say("gpusched: %s: %s\n", host, strings.TrimSuffix(line, "\n"))
 	}
 }
 
-// readDocument reads the document of an answer, whose jobs and GPUs get the name of the machine. What is no document
+// ReadDocument reads the document of an answer, whose jobs and GPUs get the name of the machine. What is no document
 // is the machine's refusal.
-func readDocument(host string, ans remote.Answer, doc any) error {
+func ReadDocument(host string, ans remote.Answer, doc any) error {
 	if ans.Status != 0 {
 		return &api.Error{Code: api.CodeOf(ans.Status), Message: cmp.Or(ans.Said, fmt.Sprintf("gpusched there has ended with status %d", ans.Status))}
 	}
 	if err := json.Unmarshal(ans.Doc, doc); err != nil {
-		return refuse(api.CodeUnreachable, "see 'ssh "+host+" gpusched version'", "what it answers is not the document that is expected: %v", err)
+		return cli.Refuse(api.CodeUnreachable, "see 'ssh "+host+" gpusched version'", "what it answers is not the document that is expected: %v", err)
 	}
-	nameDocument(host, doc)
+	NameDocument(host, doc)
 	return nil
 }
 
 // named is a document of a command whose jobs and GPUs get the name of the machine that they are of.
-type named interface{ nameAll(host string) }
+type named interface{ NameAll(host string) }
 
-// nameDocument writes the name of a machine on the jobs and GPUs of its document.
-func nameDocument(host string, doc any) {
+// NameDocument writes the name of a machine on the jobs and GPUs of its document.
+func NameDocument(host string, doc any) {
 	switch d := doc.(type) {
 	case named:
-		d.nameAll(host)
+		d.NameAll(host)
 	case *api.StatusReply:
-		nameJobs(host, d.Running)
-		nameJobs(host, d.Waiting)
-		nameGPUs(host, d.GPUs)
+		NameJobs(host, d.Running)
+		NameJobs(host, d.Waiting)
+		NameGPUs(host, d.GPUs)
 	case *api.GPUsReply:
-		nameGPUs(host, d.GPUs)
+		NameGPUs(host, d.GPUs)
 	case *api.JobReply:
-		nameReply(host, d)
+		NameReply(host, d)
 	case *api.SubmitReply:
-		nameJob(host, &d.Job)
+		NameJob(host, &d.Job)
 	}
 }
 
-func nameReply(host string, d *api.JobReply) {
-	nameJob(host, &d.Job)
+func NameReply(host string, d *api.JobReply) {
+	NameJob(host, &d.Job)
 	if d.Queue == nil {
 		return
 	}
 	for i := range d.Queue.Ahead {
-		d.Queue.Ahead[i].Called = nameAt(host, nameOnly(d.Queue.Ahead[i].Called, 0))
+		d.Queue.Ahead[i].Called = cli.NameAt(host, nameOnly(d.Queue.Ahead[i].Called, 0))
 	}
 }
 
-func nameJobs(host string, jobs []api.Job) {
+func NameJobs(host string, jobs []api.Job) {
 	for i := range jobs {
-		nameJob(host, &jobs[i])
+		NameJob(host, &jobs[i])
 	}
 }
 
-func nameGPUs(host string, gpus []api.GPU) {
+func NameGPUs(host string, gpus []api.GPU) {
 	for i := range gpus {
 		gpus[i].Host = host
 		for s := range gpus[i].Shares {
-			gpus[i].Shares[s].Called = nameAt(host, nameOnly(gpus[i].Shares[s].Called, gpus[i].Shares[s].Job))
+			gpus[i].Shares[s].Called = cli.NameAt(host, nameOnly(gpus[i].Shares[s].Called, gpus[i].Shares[s].Job))
 		}
 	}
 }
 
-// nameJob makes the name of a job: whoever cancels what a list of several machines prints must not be given a job of
+// NameJob makes the name of a job: whoever cancels what a list of several machines prints must not be given a job of
 // one by another.
-func nameJob(host string, j *api.Job) {
+func NameJob(host string, j *api.Job) {
 	j.Host, j.Engine = host, ""
 	if j.Task != nil {
 		j.Task.Name = j.Task.Task.String()
@@ -176,17 +177,17 @@ func nameOnly(called string, id job.ID) string {
 	return called
 }
 
-// actFar has each machine do what was typed to those of the jobs that are its own, one after the other. One that can't
+// ActFar has each machine do what was typed to those of the jobs that are its own, one after the other. One that can't
 // costs its own jobs.
-func (a *app) actFar(ctx context.Context) (jobs []api.Job, first error) {
-	for _, host := range a.far {
-		limited, cancel := context.WithTimeout(ctx, actTime)
-		ans, err := a.askHost(limited, host, a.typed(), 1)
+func ActFar(ctx context.Context, a *cli.App) (jobs []api.Job, first error) {
+	for _, host := range a.Far {
+		limited, cancel := context.WithTimeout(ctx, ActTime)
+		ans, err := AskHost(limited, a, host, Typed(a), 1)
 		cancel()
 		if ctx.Err() != nil {
 			return jobs, ctx.Err()
 		}
-		some, err := a.jobsOf(host, ans, err)
+		some, err := ActedOn(a, host, ans, err)
 		jobs = append(jobs, some...)
 		if first == nil {
 			first = err
@@ -195,104 +196,66 @@ func (a *app) actFar(ctx context.Context) (jobs []api.Job, first error) {
 	return jobs, first
 }
 
-// jobsOf are the jobs to which a machine did something. What it said is passed on, and the error is its exit status.
-func (a *app) jobsOf(host string, ans remote.Answer, err error) ([]api.Job, error) {
-	var doc actedReply
+// ActedOn are the jobs to which a machine did something. What it said is passed on, and the error is its exit status.
+func ActedOn(a *cli.App, host string, ans remote.Answer, err error) ([]api.Job, error) {
+	var doc ActedReply
 	if err == nil && ans.Doc != nil {
-		err = readDocument(host, remote.Answer{Doc: ans.Doc}, &doc)
+		err = ReadDocument(host, remote.Answer{Doc: ans.Doc}, &doc)
 	}
 	if err == nil {
-		a.passOn(host, ans.Said)
+		PassOn(a, host, ans.Said)
 		if ans.Status != 0 {
-			err = exitStatus(ans.Status)
+			err = cli.ExitStatus(ans.Status)
 		}
 		return doc.Jobs, err
 	}
 	var e *api.Error
 	if cut := new(remote.CutError); errors.As(err, &cut) && errors.As(err, &e) {
-		err = refuse(e.Code, "what it was to do it may have done: see 'gpusched "+hostsFlag+" "+host+" list'", "%s", e.Message)
+		err = cli.Refuse(e.Code, "what it was to do it may have done: see 'gpusched "+cli.HostsFlag+" "+host+" list'", "%s", e.Message)
 	}
-	return nil, a.complainOf(host, err)
+	return nil, ComplainOf(a, host, err)
 }
 
-// complainOf says what is wrong with a machine, and returns the exit status for that.
-func (a *app) complainOf(host string, err error) error {
+// ComplainOf says what is wrong with a machine, and returns the exit status for that.
+func ComplainOf(a *cli.App, host string, err error) error {
 	there := *a
-	there.host = host
-	if code := there.finish(err); code != 0 {
-		return exitStatus(code)
+	there.Host = host
+	if code := there.Finish(err); code != 0 {
+		return cli.ExitStatus(code)
 	}
 	return nil
 }
 
 var (
-	// actTime is how long a machine that has begun may take to do what it is asked, such as to queue a job.
-	actTime = time.Minute
-	// lostTime is how long a machine that was lost over a wait or a submission is asked again.
-	lostTime = 20 * time.Second
+	// ActTime is how long a machine that has begun may take to do what it is asked, such as to queue a job.
+	ActTime = time.Minute
+	// LostTime is how long a machine that was lost over a wait or a submission is asked again.
+	LostTime = 20 * time.Second
 )
 
-// untilAnswered asks a machine again while its answers are cut off: what is asked twice is done once. Once one was,
+// UntilAnswered asks a machine again while its answers are cut off: what is asked twice is done once. Once one was,
 // that its scheduler does not answer is no answer either. cut: nobody knows what became of it.
-func untilAnswered(ctx context.Context, ask func() (remote.Answer, error)) (ans remote.Answer, cut bool, err error) {
+func UntilAnswered(ctx context.Context, ask func() (remote.Answer, error)) (ans remote.Answer, cut bool, err error) {
 	var lost time.Time // since when
 	for {
 		began := time.Now()
 		ans, err = ask()
-		if errors.As(err, new(*remote.CutError)) && (!cut || time.Since(began) > lostTime) {
+		if errors.As(err, new(*remote.CutError)) && (!cut || time.Since(began) > LostTime) {
 			cut, lost = true, time.Now()
 		}
 		var e *api.Error
 		gone := errors.As(err, &e) && e.Code == api.CodeUnreachable ||
 			err == nil && ans.Doc == nil && ans.Status == api.CodeUnreachable.ExitStatus()
-		if !cut || !gone || time.Since(lost) > lostTime || api.Pause(ctx, time.Second) != nil {
+		if !cut || !gone || time.Since(lost) > LostTime || api.Pause(ctx, time.Second) != nil {
 			return ans, cut && (err != nil || ans.Status != 0), err
 		}
 	}
 }
 
-// waitFar has each machine wait for its own jobs, all at once.
-func (c *waitCmd) waitFar(ctx context.Context, a *app) error {
-	type ended struct {
-		at  int
-		ans remote.Answer
-		err error
-	}
-	waiting, enough := context.WithCancel(ctx)
-	defer enough()
-	came := make(chan ended, len(a.far))
-	for i, host := range a.far {
-		go func() {
-			ans, _, err := untilAnswered(waiting, func() (remote.Answer, error) {
-				return a.askHost(waiting, host, a.typed(), len(a.far))
-			})
-			came <- ended{i, ans, err}
-		}()
-	}
-	list := make([][]api.Job, len(a.far))
-	var first error
-	for range a.far {
-		e := <-came
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		jobs, err := a.jobsOf(a.far[e.at], e.ans, e.err)
-		if list[e.at] = jobs; err != nil && len(jobs) == 0 && first == nil {
-			first = err
-		}
-		if c.Any && len(jobs) > 0 {
-			break
-		}
-	}
-	enough()
-	var jobs []api.Job
-	for _, some := range list {
-		jobs = append(jobs, some...)
-	}
-	if !c.Quiet {
-		if err := a.showActed(c.outputFlags, jobs, a.resultOf); err != nil {
-			return err
-		}
-	}
-	return cmp.Or(first, statusOf(jobs))
+// ActedReply is the document of what was done to jobs.
+type ActedReply struct {
+	Schema string    `json:"schema"`
+	Jobs   []api.Job `json:"jobs"`
 }
+
+func (all *ActedReply) NameAll(host string) { NameJobs(host, all.Jobs) }

@@ -1,30 +1,32 @@
-package client
+package afar
 
 import (
 	"context"
 	"errors"
 	"os"
 	"os/exec"
+	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/remote"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// overSSH has the gpusched of another machine carry out a command, with our terminal where there is one,
+// OverSSH has the gpusched of another machine carry out a command, with our terminal where there is one,
 // and ends as it does.
-func (a *app) overSSH(ctx context.Context, host string, words []string, ownInput bool) error {
-	tty := a.onTerminal()
+func OverSSH(ctx context.Context, a *cli.App, host string, words []string, ownInput bool) error {
+	tty := a.OnTerminal()
 	cmd, err := remote.Command(host, tty, append([]string{remote.HereCommand, host}, words...)...)
 	if err != nil {
-		return asUsage(err)
+		return AsUsage(err)
 	}
-	if words[0] != attendCommand { // its machine has just answered
-		if err := a.answersAt(ctx, host); err != nil {
+	if words[0] != AttendCommand { // its machine has just answered
+		if err := AnswersAt(ctx, a, host); err != nil {
 			return err
 		}
 	}
-	a.out.W.Flush()
-	a.err.W.Flush()
+	a.Out.W.Flush()
+	a.Err.W.Flush()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if !tty && !ownInput {
 		leash, held, err := os.Pipe()
@@ -35,28 +37,28 @@ func (a *app) overSSH(ctx context.Context, host string, words []string, ownInput
 		defer leash.Close()
 		cmd.Stdin = leash
 	}
-	return a.sshEnded(ctx, host, remote.Run(ctx, cmd))
+	return SSHEnded(ctx, a, host, remote.Run(ctx, cmd))
 }
 
-// asUsage is an error about a command line.
-func asUsage(err error) error {
+// AsUsage is an error about a command line.
+func AsUsage(err error) error {
 	var e *api.Error
 	if errors.As(err, &e) {
 		return e
 	}
-	return usagef("%v", err)
+	return cli.Usagef("%v", err)
 }
 
-// answersAt is nil once gpusched on the machine has answered: of one that hangs, or that ssh can't reach, that is said
+// AnswersAt is nil once gpusched on the machine has answered: of one that hangs, or that ssh can't reach, that is said
 // as by any command. That its scheduler is not there is for the command to tell.
-func (a *app) answersAt(ctx context.Context, host string) error {
+func AnswersAt(ctx context.Context, a *cli.App, host string) error {
 	limited, cancel := context.WithTimeout(ctx, remote.Patience)
 	defer cancel()
-	_, err := a.askHost(limited, host, remote.Typed{Words: api.Words{"version"}}, 1)
+	_, err := AskHost(limited, a, host, remote.Typed{Words: api.Words{"version"}}, 1)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return of(host, err)
+	return ErrorOf(host, err)
 }
 
 // How ssh, and a shell there, say that the command was not run.
@@ -65,8 +67,8 @@ const (
 	commandNotFound = 127
 )
 
-// sshEnded is the exit status of a command that ssh has run.
-func (a *app) sshEnded(ctx context.Context, host string, err error) error {
+// SSHEnded is the exit status of a command that ssh has run.
+func SSHEnded(ctx context.Context, a *cli.App, host string, err error) error {
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
@@ -74,14 +76,27 @@ func (a *app) sshEnded(ctx context.Context, host string, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case !errors.As(err, &exit):
-		return refuse(api.CodeUnreachable, "", "%s: start ssh: %v", host, err)
+		return cli.Refuse(api.CodeUnreachable, "", "%s: start ssh: %v", host, err)
 	}
 	code := exit.ExitCode()
 	if code == sshFailed || code == commandNotFound {
-		a.note("ssh has ended with %d: where that was not the command's own, 'ssh %s gpusched version' has to work first", code, host)
+		a.Note("ssh has ended with %d: where that was not the command's own, 'ssh %s gpusched version' has to work first", code, host)
 	}
 	if code < 0 {
-		code = statusInterrupted
+		code = cli.StatusInterrupted
 	}
-	return exitStatus(code)
+	return cli.ExitStatus(code)
+}
+
+// AttendCommand is the hidden command with which 'run --host' stays with its job, on the job's machine.
+const AttendCommand = "stay-with"
+
+// ErrorOf says whose an error is, on each of its lines: no line is another's.
+func ErrorOf(host string, err error) error {
+	var e *api.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	its := func(text string) string { return strings.ReplaceAll(text, "\n", "\n"+host+": ") }
+	return &api.Error{Code: e.Code, Message: host + ": " + its(e.Message), Hint: its(e.Hint)}
 }

@@ -1,4 +1,4 @@
-package client
+package attach
 
 import (
 	"context"
@@ -6,49 +6,51 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/logs"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
-// attachCmd attaches to the terminal of a job.
-type attachCmd struct {
+// Cmd attaches to the terminal of a job.
+type Cmd struct {
 	Raw bool `name:"raw"`
 
 	ID string `arg:"" name:"id" help:"The job."`
 }
 
-func (*attachCmd) About() About {
-	return About{
-		Host: RunThere, Hosts: OneAtATime, Jobs: OneAtATime, Slurm: ForSlurm, Usual: true,
-		Offers: Offers{Fits: isOn, Own: true},
+func (*Cmd) About() cli.About {
+	return cli.About{
+		Host: cli.RunThere, Hosts: cli.OneAtATime, Jobs: cli.OneAtATime, Slurm: cli.ForSlurm, Usual: true,
+		Offers: cli.Offers{Fits: cli.IsOn, Own: true},
 	}
 }
 
-func (c *attachCmd) Run(ctx context.Context, a *app) error {
-	reply, err := a.job(ctx, c.ID)
+func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
+	reply, err := a.Job(ctx, c.ID)
 	if err != nil {
 		return err
 	}
 	j := reply.Job
-	if done, err := a.enterElsewhere(j, nil); done {
+	if done, err := enterElsewhere(a, j, nil); done {
 		return err
 	}
 	if p := j.Private; p != nil && !p.TTY && !j.Screen && !j.State.Terminal() {
-		name := nameOfJob(j)
-		a.note("job %s has no terminal: this is what it prints, as 'gpusched logs -f %s' shows it; "+
+		name := cli.NameOfJob(j)
+		a.Note("job %s has no terminal: this is what it prints, as 'gpusched logs -f %s' shows it; "+
 			"'gpusched exec %s -- bash' is a shell beside it", name, name, name)
-		a.err.W.Flush()
-		return (&logsCmd{IDs: []string{name}, Follow: true, Lines: screenLines}).Run(ctx, a)
+		a.Err.W.Flush()
+		return (&logs.Cmd{IDs: []string{name}, Follow: true, Lines: screenLines}).Run(ctx, a)
 	}
-	if !a.onTerminal() {
-		return errNoTerminal()
+	if !a.OnTerminal() {
+		return cli.ErrNoTerminal()
 	}
-	s, err := a.reach(ctx, j, visit{raw: c.Raw})
+	s, err := reach(ctx, a, j, visit{raw: c.Raw})
 	if err != nil {
 		return err
 	}
-	at := &attendance{a: a, job: j, tty: true, raw: c.Raw, line: &liveLine{t: a.err, typed: a.asTyped}}
+	at := &attendance{a: a, job: j, tty: true, raw: c.Raw, line: &liveLine{t: a.Err, typed: a.AsTyped}}
 	return at.inTerminal(ctx, s)
 }
 
@@ -56,41 +58,35 @@ func (c *attachCmd) Run(ctx context.Context, a *app) error {
 // attaches.
 const screenLines = 50
 
-// errNoTerminal is for what needs one on this side.
-func errNoTerminal() error {
-	return refuse(api.CodeUsage, "without a terminal there are 'gpusched run' and 'gpusched logs -f'",
-		"there is no terminal here: input and output must both be one")
-}
-
 // reach connects with the holder of a job's terminal, or for a command with what runs
 // those in its unit, or says why not.
-func (a *app) reach(ctx context.Context, j api.Job, v visit) (*session, error) {
-	name := nameOfJob(j)
+func reach(ctx context.Context, a *cli.App, j api.Job, v visit) (*session, error) {
+	name := cli.NameOfJob(j)
 	switch {
-	case !a.owns(&j) && a.uid != 0:
-		return nil, refuse(api.CodeForbidden, "root can do so too", "job %s is for %s to work in", name, j.User)
+	case !a.Owns(&j) && a.UID != 0:
+		return nil, cli.Refuse(api.CodeForbidden, "root can do so too", "job %s is for %s to work in", name, j.User)
 	case j.State.Terminal():
-		return nil, refuse(api.CodeConflict, "see 'gpusched logs "+name+"'", "job %s has ended: %s", name, a.resultOf(j))
+		return nil, cli.Refuse(api.CodeConflict, "see 'gpusched logs "+name+"'", "job %s has ended: %s", name, a.ResultOf(j))
 	case j.State == job.Queued:
-		return nil, refuse(api.CodeConflict, "see 'gpusched why "+name+"'", "job %s is queued%s", name, a.because(j))
+		return nil, cli.Refuse(api.CodeConflict, "see 'gpusched why "+name+"'", "job %s is queued%s", name, a.Because(j))
 	case j.Suspended():
-		return nil, refuse(api.CodeConflict, "'gpusched resume "+name+"' lets it go on",
+		return nil, cli.Refuse(api.CodeConflict, "'gpusched resume "+name+"' lets it go on",
 			"job %s is suspended by %s, and its terminal with it", name, j.SuspendedBy)
 	}
-	s, err := a.greet(j, v)
+	s, err := greet(a, j, v)
 	if errors.Is(err, terminal.ErrNone) && len(v.argv) > 0 {
-		if _, err := api.ActOnJob(ctx, a.client, api.RouteOpen, name, nil); err != nil {
+		if _, err := api.ActOnJob(ctx, a.Client, api.RouteOpen, name, nil); err != nil {
 			return nil, err
 		}
-		s, err = a.greet(j, v)
+		s, err = greet(a, j, v)
 	}
 	var seen *terminal.UnreachedError
 	if errors.As(err, &seen) {
-		return nil, refuse(api.CodeConflict, "try again; what it prints is in 'gpusched logs -f "+name+"'",
+		return nil, cli.Refuse(api.CodeConflict, "try again; what it prints is in 'gpusched logs -f "+name+"'",
 			"job %s can't be reached: %v", name, seen)
 	}
 	if errors.Is(err, terminal.ErrNone) {
-		return nil, refuse(api.CodeConflict, "see it from the machine itself, not from a container or another network namespace; "+
+		return nil, cli.Refuse(api.CodeConflict, "see it from the machine itself, not from a container or another network namespace; "+
 			"what it prints is in 'gpusched logs -f "+name+"'", "job %s can't be reached", name)
 	}
 	return s, err
@@ -109,7 +105,7 @@ func (at *attendance) inTerminal(ctx context.Context, s *session) error {
 			if at.seen > 0 {
 				again = " again"
 			}
-			at.line.note("job %s runs%s; Ctrl-P Ctrl-Q leaves it", nameOfJob(at.job), again)
+			at.line.note("job %s runs%s; Ctrl-P Ctrl-Q leaves it", cli.NameOfJob(at.job), again)
 		}
 		again, err := at.inSession(ctx, s)
 		if !again {
@@ -123,25 +119,26 @@ func (at *attendance) inTerminal(ctx context.Context, s *session) error {
 // is to start again.
 func (at *attendance) inSession(ctx context.Context, s *session) (again bool, err error) {
 	status, err := s.run(ctx)
-	a, name := at.a, nameOfJob(at.job)
+	a, name := at.a, cli.NameOfJob(at.job)
 	var refused *api.Error
 	switch {
 	case errors.Is(err, errDetached):
-		a.err.Printf("\n") // from the middle of a line, it may be
-		a.note("job %s goes on: 'gpusched attach %s' comes back, 'gpusched cancel %s' ends it", name, name, name)
+		a.Err.Printf("\n") // from the middle of a line, it may be
+		a.Note("job %s goes on: 'gpusched attach %s' comes back, 'gpusched cancel %s' ends it", name, name, name)
 		return false, nil
 	case ctx.Err() != nil:
-		a.note("job %s goes on: 'gpusched attach %s' comes back, 'gpusched cancel %s' ends it", name, name, name)
-		return false, exitStatus(statusInterrupted)
+		a.Note("job %s goes on: 'gpusched attach %s' comes back, 'gpusched cancel %s' ends it", name, name, name)
+		return false, cli.ExitStatus(cli.StatusInterrupted)
 	case errors.As(err, &refused):
 		return false, refused
 	case err == nil:
 		return at.sessionOver(ctx, status)
 	}
 	if reply, asked := at.untilOver(ctx, cutTime); asked == nil && at.runs(reply.Job) {
-		return false, &failure{refuse(api.CodeInternal, "'gpusched attach "+name+"' comes back", "%s; job %s goes on", errCut, name)}
+		return false, &cli.Failure{Cause: cli.Refuse(api.CodeInternal, "'gpusched attach "+name+"' comes back",
+			"%s; job %s goes on", errCut, name)}
 	}
-	return at.sessionOver(ctx, statusFailure)
+	return at.sessionOver(ctx, cli.StatusFailure)
 }
 
 // sessionOver ends as the job did; of one that goes back to the queue that is said, and
@@ -149,22 +146,22 @@ func (at *attendance) inSession(ctx context.Context, s *session) (again bool, er
 // serves without it.
 func (at *attendance) sessionOver(ctx context.Context, status int) (again bool, err error) {
 	reply, err := at.untilOver(ctx, overTime)
-	name := nameOfJob(at.job)
+	name := cli.NameOfJob(at.job)
 	switch {
 	case err != nil:
 		at.line.note("job %s: its command has ended with %d; %v", name, status, err)
-		return false, exitStatus(status)
+		return false, cli.ExitStatus(status)
 	case reply.Job.State.Terminal():
-		at.line.note("job %s %s", name, at.a.resultOf(reply.Job))
-		return false, statusOf([]api.Job{reply.Job})
+		at.line.note("job %s %s", name, at.a.ResultOf(reply.Job))
+		return false, cli.StatusOf([]api.Job{reply.Job})
 	case at.runs(reply.Job):
 		at.line.note("job %s: its command has ended with %d; the scheduler has not taken note yet", name, status)
-		return false, exitStatus(status)
+		return false, cli.ExitStatus(status)
 	}
 	how := "has been stopped"
 	if i := slices.IndexFunc(reply.Attempts, func(b api.Attempt) bool { return b.Number == at.job.Attempt }); i >= 0 {
 		if r := reply.Attempts[i].Result; r != nil {
-			how += ": " + at.a.err.Reader().Shown(r)
+			how += ": " + at.a.Err.Reader().Shown(r)
 		}
 	}
 	at.line.note("job %s %s; it starts again, and you will be in its terminal then (Ctrl-C leaves it)", name, how)
@@ -188,7 +185,7 @@ func (at *attendance) untilOver(ctx context.Context, most time.Duration) (reply 
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	for pause := firstLook; ; pause = min(2*pause, waitLook) {
-		now, asked := api.Show(ctx, at.a.client, at.job.ID.String(), api.JobQuery{})
+		now, asked := api.Show(ctx, at.a.Client, at.job.ID.String(), api.JobQuery{})
 		if asked == nil || reply.Job.ID == 0 {
 			reply, err = now, asked
 		}
@@ -202,6 +199,3 @@ func (at *attendance) untilOver(ctx context.Context, most time.Duration) (reply 
 		}
 	}
 }
-
-// onTerminal reports whether a person can work in a session here.
-func (a *app) onTerminal() bool { return a.interactive && a.out.TTY }

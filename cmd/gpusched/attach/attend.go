@@ -1,4 +1,4 @@
-package client
+package attach
 
 import (
 	"cmp"
@@ -10,6 +10,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/act"
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/logs"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -27,20 +30,20 @@ const secondThought = 2 * time.Second
 
 // attendance is one stay with a job until its end.
 type attendance struct {
-	a    *app
+	a    *cli.App
 	job  api.Job
 	tty  bool // the job has a terminal
 	raw  bool // that of another user's job may do with ours what it likes
 	seen int  // the last start in whose terminal we were
 	line *liveLine
-	pipe *watchedWriter // where the output goes
+	pipe *logs.WatchedWriter // where the output goes
 }
 
-// attend stays with a job: it says why the job waits, prints what it prints, and ends
+// Attend stays with a job: it says why the job waits, prints what it prints, and ends
 // as it does. Ctrl-C leaves the job alone, and once more cancels it.
-func (a *app) attend(ctx context.Context, j api.Job, quiet bool) error {
-	quiet = quiet || a.as.strict
-	at := &attendance{a: a, job: j, line: &liveLine{t: a.err, typed: a.asTyped, quiet: quiet}}
+func Attend(ctx context.Context, a *cli.App, j api.Job, quiet bool) error {
+	quiet = quiet || a.As.Strict
+	at := &attendance{a: a, job: j, line: &liveLine{t: a.Err, typed: a.AsTyped, quiet: quiet}}
 	at.pipe = at.output()
 	at.line.show(j, nil)
 	signals := make(chan os.Signal, 2)
@@ -56,24 +59,24 @@ func (a *app) attend(ctx context.Context, j api.Job, quiet bool) error {
 		return at.leave(ctx, err, signals)
 	}
 	shown(&reply.Job)
-	a.out.W.Flush()
+	a.Out.W.Flush()
 	if !quiet {
-		at.line.note("job %s %s", nameOfJob(j), a.resultOf(reply.Job))
+		at.line.note("job %s %s", cli.NameOfJob(j), a.ResultOf(reply.Job))
 	}
-	return statusOf([]api.Job{reply.Job})
+	return cli.StatusOf([]api.Job{reply.Job})
 }
 
 // output is where what the job prints goes.
-func (at *attendance) output() *watchedWriter {
-	return &watchedWriter{w: at.line.over(at.a.out.W), last: time.Now()}
+func (at *attendance) output() *logs.WatchedWriter {
+	return &logs.WatchedWriter{W: at.line.over(at.a.Out.W), Last: time.Now()}
 }
 
 // show prints the output from here on, until what it returns is called: with the job where that has ended, when
 // the last of it has come.
 func (at *attendance) show(ctx context.Context) (end func(ended *api.Job)) {
 	reading, stop := context.WithCancel(ctx)
-	at.job = at.a.withLog(ctx, at.job)
-	byLog := at.a.logServes(at.job)
+	at.job = logs.WithLog(ctx, at.a, at.job)
+	byLog := logs.LogServes(at.a, at.job)
 	read, over := make(chan error, 1), make(chan struct{})
 	go func() { read <- at.readOutput(reading, byLog, over) }()
 	return func(ended *api.Job) {
@@ -81,10 +84,10 @@ func (at *attendance) show(ctx context.Context) (end func(ended *api.Job)) {
 		case ended == nil:
 			stop()
 		case at.job.Engine != "":
-			at.pipe.settle(ctx)
+			at.pipe.Settle(ctx)
 			stop()
 		case byLog: // which is read to its end
-			defer time.AfterFunc(settleMax, stop).Stop()
+			defer time.AfterFunc(logs.SettleMax, stop).Stop()
 		default:
 			close(over)
 		}
@@ -96,26 +99,26 @@ func (at *attendance) show(ctx context.Context) (end func(ended *api.Job)) {
 
 // sayUnseen says why the output is not shown, or may not be.
 func (at *attendance) sayUnseen(ctx context.Context, err error, ended *api.Job) {
-	if errors.Is(err, errBehind) {
-		at.line.note("%s", maybeMore(at.job))
+	if errors.Is(err, logs.ErrBehind) {
+		at.line.note("%s", logs.MaybeMore(at.job))
 		return
 	}
 	begun := ended != nil && ended.Attempt > 0
-	if begun && !at.pipe.some && ended.Engine == "" {
-		if text := at.a.unseen(at.a.withLog(ctx, *ended)); text != "" {
+	if begun && !at.pipe.Some && ended.Engine == "" {
+		if text := logs.Unseen(at.a, logs.WithLog(ctx, at.a, *ended)); text != "" {
 			at.line.note("%s", text)
 			return
 		}
 	}
 	if err != nil && !errors.Is(err, context.Canceled) && (begun || ended == nil) {
-		at.line.note("the output of job %s is not shown: %s", nameOfJob(at.job), err)
+		at.line.note("the output of job %s is not shown: %s", cli.NameOfJob(at.job), err)
 	}
 }
 
 // readOutput prints the output of every start of the job until ctx is done, or over is closed and all of it is here;
 // from its log until it has ended.
 func (at *attendance) readOutput(ctx context.Context, byLog bool, over <-chan struct{}) error {
-	if done, err := at.a.outputElsewhere(ctx, at.job, at.pipe); done {
+	if done, err := logs.OutputElsewhere(ctx, at.a, at.job, at.pipe); done {
 		return err
 	}
 	path, err := exec.LookPath("journalctl")
@@ -123,7 +126,7 @@ func (at *attendance) readOutput(ctx context.Context, byLog bool, over <-chan st
 	case byLog && err == nil:
 		return at.readLog(ctx, path)
 	case !byLog:
-		err = cmp.Or(at.a.journalReadable(at.job), err)
+		err = cmp.Or(logs.JournalReadable(at.a, at.job), err)
 	}
 	if err != nil {
 		return err
@@ -133,22 +136,22 @@ func (at *attendance) readOutput(ctx context.Context, byLog bool, over <-chan st
 
 // readJournal prints the output of every start of the job until ctx is done, or over is closed and all of it is here.
 func (at *attendance) readJournal(ctx context.Context, path string, over <-chan struct{}) error {
-	lines := &lineJoiner{w: at.pipe}
-	starts := &ownStarts{jobs: at.a.client, job: at.job, known: map[string]bool{}}
-	tail := journalTail{job: at.job, path: path, out: at.pipe, each: func(e entry) error {
+	lines := &logs.LineJoiner{W: at.pipe}
+	starts := &ownStarts{jobs: at.a.Client, job: at.job, known: map[string]bool{}}
+	tail := logs.JournalTail{Job: at.job, Path: path, Out: at.pipe, Each: func(e logs.Entry) error {
 		if !starts.has(ctx, e) {
-			at.pipe.skip()
+			at.pipe.Skip()
 			return nil
 		}
-		return lines.write(e)
+		return lines.Write(e)
 	}}
-	tail.which = append([]string{"--output-fields=" + placedField + "," + invocationField}, allLines(at.job)...)
-	err := at.a.tailJournal(ctx, tail, over)
-	if at.a.out.TTY {
-		lines.end()
+	tail.Which = append([]string{"--output-fields=" + logs.PlacedField + "," + logs.InvocationField}, cli.AllLines(at.job)...)
+	err := logs.TailJournal(ctx, at.a, tail, over)
+	if at.a.Out.TTY {
+		lines.End()
 	}
-	if lines.byName {
-		at.line.note(byNameHint)
+	if lines.ByName {
+		at.line.note(logs.ByNameHint)
 	}
 	return err
 }
@@ -167,7 +170,7 @@ func (at *attendance) untilEnd(ctx context.Context, signals <-chan os.Signal) (a
 	}
 	ended := make(chan end, 1)
 	go func() {
-		reply, err := api.Wait(ctx, at.a.client, at.job.ID.String(), 0)
+		reply, err := api.Wait(ctx, at.a.Client, at.job.ID.String(), 0)
 		ended <- end{reply, err}
 	}()
 	for pause := firstLook; ; {
@@ -185,12 +188,12 @@ func (at *attendance) untilEnd(ctx context.Context, signals <-chan os.Signal) (a
 
 // look says how the job is, and when to look again.
 func (at *attendance) look(ctx context.Context, last time.Duration) time.Duration {
-	now, err := api.Show(ctx, at.a.client, at.job.ID.String(), api.JobQuery{})
+	now, err := api.Show(ctx, at.a.Client, at.job.ID.String(), api.JobQuery{})
 	if err != nil {
 		return waitLook // who waits for the end says what is wrong
 	}
 	j := now.Job
-	at.line.show(j, at.a.ahead(ctx, j))
+	at.line.show(j, ahead(ctx, at.a, j))
 	if j.StartedAt.IsZero() {
 		return min(2*last, waitLook)
 	}
@@ -202,31 +205,31 @@ func (at *attendance) leave(ctx context.Context, err error, signals <-chan os.Si
 	var by interrupted
 	if !errors.As(err, &by) {
 		at.line.note("%s", at.comeBack())
-		return waitError(ctx, err)
+		return cli.WaitError(ctx, err)
 	}
 	if by.Signal != os.Interrupt {
 		at.line.note("%s", at.comeBack())
-		return exitStatus(statusInterrupted)
+		return cli.ExitStatus(cli.StatusInterrupted)
 	}
 	at.line.note("%s; Ctrl-C once more cancels it now", at.comeBack())
 	select {
 	case <-time.After(secondThought):
-		return exitStatus(statusInterrupted)
+		return cli.ExitStatus(cli.StatusInterrupted)
 	case <-signals:
 	}
-	reply, err := api.ActOnJob(ctx, at.a.client, api.RouteCancel, at.job.ID.String(), api.CancelRequest{})
+	reply, err := api.ActOnJob(ctx, at.a.Client, api.RouteCancel, at.job.ID.String(), api.CancelRequest{})
 	if err != nil {
-		return waitError(ctx, err)
+		return cli.WaitError(ctx, err)
 	}
-	at.line.note("job %s %s", nameOfJob(at.job), (&cancelCmd{}).said(at.a, reply.Job))
-	return exitStatus(statusInterrupted)
+	at.line.note("job %s %s", cli.NameOfJob(at.job), (&act.CancelCmd{}).Said(at.a, reply.Job))
+	return cli.ExitStatus(cli.StatusInterrupted)
 }
 
 // ahead are the first jobs of the queue, where the job is in it.
-func (a *app) ahead(ctx context.Context, j api.Job) []api.Job {
+func ahead(ctx context.Context, a *cli.App, j api.Job) []api.Job {
 	if j.State != job.Queued {
 		return nil
 	}
-	status, _ := api.Status(ctx, a.client) // that is an extra; the answer stands without it
+	status, _ := api.Status(ctx, a.Client) // that is an extra; the answer stands without it
 	return status.Waiting
 }

@@ -1,4 +1,4 @@
-package client
+package attach
 
 import (
 	"bufio"
@@ -6,16 +6,18 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/logs"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
 // readLog prints the output of every start of the job from its log, and returns when the job has ended.
 func (at *attendance) readLog(ctx context.Context, journalctl string) error {
-	a, out, said := *at.a, *at.a.out, *at.a.err
-	out.W, said.W = bufio.NewWriter(at.pipe), bufio.NewWriter(at.line.over(at.a.err.W))
-	a.out, a.err = &out, &said
-	p := &logPrinter{logsCmd: &logsCmd{}, app: &a, path: journalctl, attended: true}
-	return p.follow(ctx, []api.Job{at.job})
+	a, out, said := *at.a, *at.a.Out, *at.a.Err
+	out.W, said.W = bufio.NewWriter(at.pipe), bufio.NewWriter(at.line.over(at.a.Err.W))
+	a.Out, a.Err = &out, &said
+	p := &logs.Printer{Cmd: &logs.Cmd{}, App: &a, Path: journalctl, Attended: true}
+	return p.FollowJobs(ctx, []api.Job{at.job})
 }
 
 // ownStarts picks the lines of the journal that are of one of the job's starts. An earlier job of the same number may
@@ -26,27 +28,21 @@ type ownStarts struct {
 	known map[string]bool // by what names a start in the journal
 }
 
-// The fields of the journal that name a start. A line has the second one only if its process was still there when
-// journald looked; after the clock was set, the scheduler has another time for the first one.
-const (
-	placedField     = "GPUSCHED_PLACED"
-	invocationField = "_SYSTEMD_INVOCATION_ID"
-)
-
 // has reports whether an entry is the job's. It asks the scheduler only about a start that seems to be older than the
 // job: the clock may have been set back since the submission.
-func (s *ownStarts) has(ctx context.Context, e entry) bool {
-	placed, err := strconv.ParseInt(e.placed, 10, 64)
+func (s *ownStarts) has(ctx context.Context, e logs.Entry) bool {
+	placed, err := strconv.ParseInt(e.Placed, 10, 64)
 	if err != nil || placed >= s.job.SubmittedAt.UnixMicro() || s.job.Manager == api.UserManager {
 		return true
 	}
-	name := e.placed + " " + e.invocation
+	name := e.Placed + " " + e.Invocation
 	if ours, known := s.known[name]; known {
 		return ours
 	}
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), settleMax) // the job may end meanwhile
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), logs.SettleMax) // the job may end meanwhile
 	defer stop()
 	reply, err := api.Show(ctx, s.jobs, s.job.ID.String(), api.JobQuery{})
-	s.known[name] = err == nil && slices.ContainsFunc(everyPlaced(reply), func(at api.Attempt) bool { return e.isOf(at) })
+	s.known[name] = err == nil && slices.ContainsFunc(cli.EveryPlaced(reply),
+		func(at api.Attempt) bool { return e.IsOf(at) })
 	return s.known[name]
 }

@@ -1,4 +1,4 @@
-package client
+package attach
 
 import (
 	"bufio"
@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/logs"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -32,27 +34,27 @@ func TestLinesOfAnEarlierJob(t *testing.T) {
 		}, nil
 	}}}
 	for _, c := range []struct {
-		e     entry
+		e     logs.Entry
 		ours  bool
 		asked int
 	}{
-		{entry{placed: "7000"}, true, 1}, {entry{placed: "7000"}, true, 1},
-		{entry{placed: "3600007000", invocation: "cd"}, true, 2},
-		{entry{placed: "9000", invocation: "ab"}, true, 3}, // the clock was set after that start
-		{entry{placed: "9000", invocation: "ef"}, false, 4}, {entry{placed: "9000", invocation: "ef"}, false, 4},
-		{entry{}, true, 4},
+		{logs.Entry{Placed: "7000"}, true, 1}, {logs.Entry{Placed: "7000"}, true, 1},
+		{logs.Entry{Placed: "3600007000", Invocation: "cd"}, true, 2},
+		{logs.Entry{Placed: "9000", Invocation: "ab"}, true, 3}, // the clock was set after that start
+		{logs.Entry{Placed: "9000", Invocation: "ef"}, false, 4}, {logs.Entry{Placed: "9000", Invocation: "ef"}, false, 4},
+		{logs.Entry{}, true, 4},
 	} {
 		if ours := r.has(t.Context(), c.e); ours != c.ours || asked != c.asked {
 			t.Errorf("%+v: %v after %d questions", c.e, ours, asked)
 		}
 	}
-	if !r.has(t.Context(), entry{placed: "86400007000"}) || asked != 4 {
+	if !r.has(t.Context(), logs.Entry{Placed: "86400007000"}) || asked != 4 {
 		t.Error("what is younger than the job is not the job's, or is asked about")
 	}
-	if down = true; r.has(t.Context(), entry{placed: "1"}) {
+	if down = true; r.has(t.Context(), logs.Entry{Placed: "1"}) {
 		t.Error("what is older and can't be asked about is the job's")
 	}
-	if down, r.job.Manager = false, api.UserManager; !r.has(t.Context(), entry{invocation: "of user@7.service"}) {
+	if down, r.job.Manager = false, api.UserManager; !r.has(t.Context(), logs.Entry{Invocation: "of user@7.service"}) {
 		t.Error("a line of the user's own systemd is not the job's")
 	}
 }
@@ -89,10 +91,10 @@ func TestAttendReadsTheLog(t *testing.T) {
 		return api.JobReply{Job: j}, nil
 	}
 	var out, said bytes.Buffer
-	a := &app{
-		startedWith: startedWith{
-			uid: 62000, journalDirs: []string{dir}, getenv: func(string) string { return "" }, err: &term.Terminal{W: bufio.NewWriter(&said)},
-			out: &term.Terminal{W: bufio.NewWriter(writerFunc(func(b []byte) (int, error) {
+	a := &cli.App{
+		Env: cli.Env{
+			UID: 62000, JournalDirs: []string{dir}, Getenv: func(string) string { return "" }, Err: &term.Terminal{W: bufio.NewWriter(&said)},
+			Out: &term.Terminal{W: bufio.NewWriter(writerFunc(func(b []byte) (int, error) {
 				if out.Write(b); out.String() == "hello\n" {
 					write("last word")
 					end()
@@ -100,12 +102,12 @@ func TestAttendReadsTheLog(t *testing.T) {
 				return len(b), nil
 			}))},
 		},
-		whomAsked: whomAsked{client: answering{job: state, ended: ended}},
+		Session: cli.Session{Client: answering{job: state, ended: ended}},
 	}
 	write("of an earlier job\n" + contract.AttemptLine("5", "1") + "hello\n")
 	submitted := j
 	submitted.Private = nil // as the scheduler answers
-	err := a.attend(t.Context(), submitted, false)
+	err := Attend(t.Context(), a, submitted, false)
 	if err != nil || out.String() != "hello\nlast word" {
 		t.Errorf("%v, %q", err, out.String())
 	}
@@ -145,15 +147,15 @@ func TestAttendReadsTheLogOfEveryStart(t *testing.T) {
 	ended := make(chan struct{})
 	close(ended)
 	var out, said bytes.Buffer
-	a := &app{
-		startedWith: startedWith{
-			uid: 62000, journalDirs: []string{dir}, getenv: func(string) string { return "" },
-			err: &term.Terminal{W: bufio.NewWriter(&said)}, out: &term.Terminal{W: bufio.NewWriter(&out)},
+	a := &cli.App{
+		Env: cli.Env{
+			UID: 62000, JournalDirs: []string{dir}, Getenv: func(string) string { return "" },
+			Err: &term.Terminal{W: bufio.NewWriter(&said)}, Out: &term.Terminal{W: bufio.NewWriter(&out)},
 		},
-		whomAsked: whomAsked{client: answering{job: func() (api.JobReply, error) { return reply, nil }, ended: ended}},
+		Session: cli.Session{Client: answering{job: func() (api.JobReply, error) { return reply, nil }, ended: ended}},
 	}
-	err := a.attend(t.Context(), reply.Job, true)
-	a.out.W.Flush()
+	err := Attend(t.Context(), a, reply.Job, true)
+	a.Out.W.Flush()
 	if err != nil || out.String() != "one\ntwo\nfour\n" {
 		t.Errorf("%v, %q, it says %q", err, out.String(), said.String())
 	}

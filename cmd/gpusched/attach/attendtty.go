@@ -1,4 +1,4 @@
-package client
+package attach
 
 import (
 	"context"
@@ -8,15 +8,16 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
-// attendTerminal waits for a job to start and is then in its terminal. While it waits
+// AttendTerminal waits for a job to start and is then in its terminal. While it waits
 // Ctrl-C leaves the job alone, and once more cancels it.
-func (a *app) attendTerminal(ctx context.Context, j api.Job, quiet bool) error {
-	at := &attendance{a: a, job: j, tty: true, line: &liveLine{t: a.err, typed: a.asTyped, quiet: quiet}}
+func AttendTerminal(ctx context.Context, a *cli.App, j api.Job, quiet bool) error {
+	at := &attendance{a: a, job: j, tty: true, line: &liveLine{t: a.Err, typed: a.AsTyped, quiet: quiet}}
 	return at.inTerminal(ctx, nil)
 }
 
@@ -28,7 +29,7 @@ func (at *attendance) untilTerminal(ctx context.Context) (*session, error) {
 	defer signal.Stop(signals)
 	began, begun := time.Now(), new(absence)
 	for pause := firstLook; ; {
-		reply, err := api.Show(ctx, at.a.client, at.job.ID.String(), api.JobQuery{})
+		reply, err := api.Show(ctx, at.a.Client, at.job.ID.String(), api.JobQuery{})
 		var e *api.Error
 		switch {
 		case errors.As(err, &e) && (e.Code == api.CodeUnreachable || e.Code == api.CodeUnavailable):
@@ -36,18 +37,18 @@ func (at *attendance) untilTerminal(ctx context.Context) (*session, error) {
 			return nil, at.leave(ctx, err, signals)
 		case reply.Job.State.Terminal():
 			at.showMissed(ctx, reply.Job)
-			at.line.note("job %s %s", nameOfJob(reply.Job), at.a.resultOf(reply.Job))
-			return nil, statusOf([]api.Job{reply.Job})
+			at.line.note("job %s %s", cli.NameOfJob(reply.Job), at.a.ResultOf(reply.Job))
+			return nil, cli.StatusOf([]api.Job{reply.Job})
 		case reply.Job.State != job.Queued && reply.Job.Attempt > at.seen:
 			at.job = reply.Job
-			s, err := at.a.greet(at.job, visit{raw: at.raw})
+			s, err := greet(at.a, at.job, visit{raw: at.raw})
 			if !errors.Is(err, terminal.ErrNone) {
 				return s, err
 			}
 			begun.again(at, time.Now())
 		default:
 			begun = new(absence)
-			at.line.show(reply.Job, at.a.ahead(ctx, reply.Job))
+			at.line.show(reply.Job, ahead(ctx, at.a, reply.Job))
 		}
 		pause = min(2*pause, waitLook)
 		if begun.isNew(time.Now()) || time.Since(began) < quickStart {
@@ -68,7 +69,7 @@ func (at *attendance) showMissed(ctx context.Context, j api.Job) {
 	}
 	at.job, at.pipe = j, at.output()
 	at.show(ctx)(&j)
-	at.a.out.W.Flush()
+	at.a.Out.W.Flush()
 }
 
 const (
@@ -99,7 +100,7 @@ func (n *absence) again(at *attendance, now time.Time) {
 		return
 	}
 	n.said = true
-	name := nameOfJob(at.job)
+	name := cli.NameOfJob(at.job)
 	at.line.note("job %s has started, but its terminal is not there: a set-up comes first, and from a container or another "+
 		"network namespace it can't be reached; 'gpusched logs -f %s' shows what the job prints", name, name)
 }

@@ -1,57 +1,58 @@
-package client
+package attach
 
 import (
 	"context"
 	"errors"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// execCmd runs a command beside a job's.
-type execCmd struct {
+// ExecCmd runs a command beside a job's.
+type ExecCmd struct {
 	Raw bool `name:"raw"`
 
 	ID      string   `arg:"" name:"id" help:"The job, which must run."`
 	Command []string `arg:"" optional:"" name:"command" passthrough:"partial" help:"The command and its arguments. Everything from its first word on is the command's."`
 }
 
-func (*execCmd) About() About {
-	return About{
-		Host: RunThere, Hosts: OneAtATime, Jobs: OneAtATime, Slurm: ForSlurm, OwnInput: true,
-		Offers: Offers{Fits: isOn, Own: true},
+func (*ExecCmd) About() cli.About {
+	return cli.About{
+		Host: cli.RunThere, Hosts: cli.OneAtATime, Jobs: cli.OneAtATime, Slurm: cli.ForSlurm, OwnInput: true,
+		Offers: cli.Offers{Fits: cli.IsOn, Own: true},
 	}
 }
 
-// command are the words that are not the parser's.
-func (c *execCmd) command() []string { return c.Command }
+// JobCommand are the words that are not the parser's.
+func (c *ExecCmd) JobCommand() []string { return c.Command }
 
-func (c *execCmd) Run(ctx context.Context, a *app) error {
-	argv := a.words[len(a.words)-len(c.Command):]
+func (c *ExecCmd) Run(ctx context.Context, a *cli.App) error {
+	argv := a.Words[len(a.Words)-len(c.Command):]
 	if len(argv) > 0 && argv[0] == "--" {
 		argv = argv[1:]
 	}
 	if len(argv) == 0 {
-		return refuse(api.CodeUsage, "such as: gpusched exec "+c.ID+" -- nvidia-smi", "there is no command to run")
+		return cli.Refuse(api.CodeUsage, "such as: gpusched exec "+c.ID+" -- nvidia-smi", "there is no command to run")
 	}
-	reply, err := a.job(ctx, c.ID)
+	reply, err := a.Job(ctx, c.ID)
 	if err != nil {
 		return err
 	}
-	if done, err := a.enterElsewhere(reply.Job, argv); done {
+	if done, err := enterElsewhere(a, reply.Job, argv); done {
 		return err
 	}
-	s, err := a.reach(ctx, reply.Job, visit{argv: argv, raw: c.Raw})
+	s, err := reach(ctx, a, reply.Job, visit{argv: argv, raw: c.Raw})
 	if err != nil {
 		return err
 	}
 	status, err := s.run(ctx)
 	switch {
 	case ctx.Err() != nil:
-		return exitStatus(statusInterrupted)
+		return cli.ExitStatus(cli.StatusInterrupted)
 	case errors.Is(err, errDetached), errors.Is(err, errCut):
-		return &failure{refuse(api.CodeInternal, "", "%s; the command was hung up on", errCut)}
+		return &cli.Failure{Cause: cli.Refuse(api.CodeInternal, "", "%s; the command was hung up on", errCut)}
 	case err != nil || status == 0:
 		return err
 	}
-	return exitStatus(status)
+	return cli.ExitStatus(status)
 }

@@ -1,4 +1,4 @@
-package client
+package attach
 
 import (
 	"bufio"
@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -49,11 +50,11 @@ func (l *liveLine) show(j api.Job, first []api.Job) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.t.Now = time.Now()
-	about := strconv.FormatBool(j.State == job.Queued) + gpuIndexes(j.GPUs)
+	about := strconv.FormatBool(j.State == job.Queued) + cli.GPUIndexes(j.GPUs)
 	for _, r := range j.Reasons {
 		about += " " + string(r.Code)
 	}
-	text := term.Clean("gpusched: " + l.asTyped("job "+nameOfJob(j)+" "+progressOf(l.t, j, first)))
+	text := term.Clean("gpusched: " + l.asTyped("job "+cli.NameOfJob(j)+" "+progressOf(l.t, j, first)))
 	switch {
 	case l.quiet || j.State.Terminal():
 	case j.State == job.Queued && l.t.TTY:
@@ -72,11 +73,11 @@ func (l *liveLine) show(j api.Job, first []api.Job) {
 func progressOf(t *term.Terminal, j api.Job, first []api.Job) string {
 	switch {
 	case j.State != job.Queued && len(j.GPUs) > 0:
-		return "starts on " + gpuNames(j.GPUs)
+		return "starts on " + cli.GPUNames(j.GPUs)
 	case j.State != job.Queued:
 		return "starts"
 	}
-	return "queued" + place(j, first) + waiting(t, j)
+	return "queued" + place(j, first) + cli.Waiting(t, j)
 }
 
 // place is the job's place in the queue, as far as the first jobs of it tell.
@@ -121,7 +122,7 @@ func (o *overwriter) Write(text []byte) (int, error) {
 
 // comeBack says how to return to a job that is left alone.
 func (at *attendance) comeBack() string {
-	name := nameOfJob(at.job)
+	name := cli.NameOfJob(at.job)
 	if at.tty {
 		return strings.ReplaceAll("job % goes on: 'gpusched attach %' is in its terminal once it has started, "+
 			"'gpusched cancel %' ends it", "%", name)

@@ -1,4 +1,4 @@
-package client
+package attach
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	xterm "golang.org/x/term"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/units/contract"
@@ -45,23 +46,23 @@ type visit struct {
 
 // greet connects with the holder of a job's terminal and says what is wanted. The size
 // of a terminal is the owner's to choose.
-func (a *app) greet(j api.Job, v visit) (*session, error) {
-	conn, err := terminal.Dial(terminalOf(j), j.UID)
+func greet(a *cli.App, j api.Job, v visit) (*session, error) {
+	conn, err := terminal.Dial(cli.TerminalOf(j), j.UID)
 	if err != nil {
 		return nil, err
 	}
 	s := &session{
 		conn: conn, tty: term.IsTerminal(os.Stdin) && term.IsTerminal(os.Stdout),
-		harmless: !a.owns(&j) && !v.raw, detached: make(chan struct{}),
+		harmless: !a.Owns(&j) && !v.raw, detached: make(chan struct{}),
 	}
-	hello := terminal.Greeting{Argv: each(v.argv, func(s string) []byte { return []byte(s) })}
+	hello := terminal.Greeting{Argv: cli.Each(v.argv, func(s string) []byte { return []byte(s) })}
 	if s.tty && (!s.harmless || len(v.argv) > 0) {
 		hello.Cols, hello.Rows = terminalSize()
-		hello.Term = a.getenv("TERM")
+		hello.Term = a.Getenv("TERM")
 	}
 	content, err := json.Marshal(hello)
 	if err == nil && len(content) > 60_000 {
-		err = usagef("the command has more bytes than can be sent: put it in a script")
+		err = cli.Usagef("the command has more bytes than can be sent: put it in a script")
 	}
 	if err == nil {
 		err = s.send(terminal.Hello, content)
@@ -268,9 +269,9 @@ func (s *session) show(out, errors io.Writer) (status int, err error) {
 		case kind == terminal.Ended && len(content) == 1:
 			return int(content[0]), nil
 		case kind == terminal.Barred:
-			return 0, refuse(api.CodeForbidden, contract.SandboxHint, "the job refuses: %s", term.Clean(string(content)))
+			return 0, cli.Refuse(api.CodeForbidden, contract.SandboxHint, "the job refuses: %s", term.Clean(string(content)))
 		case kind == terminal.Refused:
-			return 0, usagef("the job refuses: %s", term.Clean(string(content)))
+			return 0, cli.Usagef("the job refuses: %s", term.Clean(string(content)))
 		}
 		if err != nil {
 			return 0, err

@@ -1,10 +1,6 @@
-package client
+package cli
 
 import (
-	"reflect"
-
-	"github.com/alecthomas/kong"
-
 	"github.com/gpusched/gpusched/cmd/gpusched/engines"
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/daemon/api"
@@ -26,7 +22,7 @@ type About struct {
 	Habits   *manual.Habits // what other tools call its options
 
 	Offers  Offers                // the jobs that completion offers
-	Columns func(a *app) []string // the columns that completion offers for -o cols=
+	Columns func(a *App) []string // the columns that completion offers for -o cols=
 }
 
 // Host is how a command is carried out on another machine.
@@ -55,8 +51,8 @@ var ForSlurm = &engines.Gap{}
 // NotForSlurm says why a command can't be carried out on Slurm, without a full stop, and what to do instead.
 func NotForSlurm(why, next string) *engines.Gap { return &engines.Gap{Why: why, Next: next} }
 
-// refusal is why a command can't be carried out on Slurm; nil: it can.
-func (about About) refusal() *engines.Gap {
+// Refusal is why a command can't be carried out on Slurm; nil: it can.
+func (about About) Refusal() *engines.Gap {
 	if about.Slurm == ForSlurm {
 		return nil
 	}
@@ -70,30 +66,7 @@ type Offers struct {
 	Own   bool // the caller's only
 }
 
-// acting is what a command says that does something to jobs.
-func acting(fits func(api.Job) bool) About {
+// Acting is what a command says that does something to jobs.
+func Acting(fits func(api.Job) bool) About {
 	return About{Host: RunThere, Hosts: OneAtATime, Jobs: Divided, Slurm: ForSlurm, Offers: Offers{Fits: fits, Own: true}}
-}
-
-// command is what has an About.
-type command interface{ About() About }
-
-// aboutNode is what the command of a node says about itself, or else the group that it is in.
-func aboutNode(n *kong.Node) (about About) {
-	for ; n != nil; n = n.Parent {
-		if c, ok := n.Target.Addr().Interface().(command); ok {
-			return c.About()
-		}
-	}
-	return about
-}
-
-// aboutWord is what the command of a word says about itself; of a word that is no command it is empty.
-func aboutWord(word string) (about About) {
-	if f, known := commandField(word); known {
-		if c, ok := reflect.New(f.Type).Interface().(command); ok {
-			return c.About()
-		}
-	}
-	return about
 }

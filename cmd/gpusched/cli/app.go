@@ -1,10 +1,14 @@
-package client
+package cli
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,88 +18,88 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// app is one run of the program.
-type app struct {
-	startedWith
-	whomAsked
+// App is one run of the program.
+type App struct {
+	Env
+	Session
 
-	words []string        // the command line, byte for byte
-	noted map[string]bool // what noteOnce has said
-	as    manner          // of the tool by whose name it was called
-	busy  *busy.Line      // about what takes long; nil: nothing, or nobody sees it
+	Words []string        // the command line, byte for byte
+	Noted map[string]bool // what NoteOnce has said
+	As    Manner          // of the tool by whose name it was called
+	Busy  *busy.Line      // about what takes long; nil: nothing, or nobody sees it
 }
 
-// startedWith is what the program was started with.
-type startedWith struct {
-	out, err    *term.Terminal
-	environ     []string
-	getenv      func(string) string
-	getwd       func() (string, error)
-	umask       int
-	uid         int
-	interactive bool          // there is a terminal to ask on
-	answer      func() string // what they say
-	// restoreLimits makes our resource limits the user's again, for the daemon
+// Env is what the program was started with.
+type Env struct {
+	Out, Err    *term.Terminal
+	Environ     []string
+	Getenv      func(string) string
+	Getwd       func() (string, error)
+	Umask       int
+	UID         int
+	Interactive bool          // there is a terminal to ask on
+	Answer      func() string // what they say
+	// RestoreLimits makes our resource limits the user's again, for the daemon
 	// to read.
-	restoreLimits func()
-	root          string   // of the file system that doctor looks at; "" but in tests
-	journalDirs   []string // where journald keeps its files, the one on disk first
+	RestoreLimits func()
+	Root          string   // of the file system that doctor looks at; "" but in tests
+	JournalDirs   []string // where journald keeps its files, the one on disk first
 }
 
-// whomAsked is whom the program asks.
-type whomAsked struct {
-	client     api.Engine
-	slurm      *engines.Slurm // nil: this is gpusched, which becomes gpusched-slurm where one is asked
-	own        bool           // the user's own scheduler was asked for by name
-	on         string         // the engine that the command line names; "": it names none
-	chosen     *chosen        // what the files of settings say of whom to ask; nil: they have not been read
-	hosts      []string       // the machines that are asked, "." for this one; none: this one alone
-	hostsGiven bool           // by the command line, not the environment
-	host       string         // the machine that answers in place of this one's scheduler; "": none does
-	far        []string       // the machines whose jobs are named, and that do what is asked
-	asked      *fromAfar      // by another gpusched, for its user; nil: this was typed here
+// Session is whom the program asks.
+type Session struct {
+	Client     api.Engine
+	Slurm      *engines.Slurm // nil: this is gpusched, which becomes gpusched-slurm where one is asked
+	Own        bool           // the user's own scheduler was asked for by name
+	On         string         // the engine that the command line names; "": it names none
+	Chosen     *Chosen        // what the files of settings say of whom to ask; nil: they have not been read
+	Hosts      []string       // the machines that are asked, "." for this one; none: this one alone
+	HostsGiven bool           // by the command line, not the environment
+	Host       string         // the machine that answers in place of this one's scheduler; "": none does
+	Far        []string       // the machines whose jobs are named, and that do what is asked
+	Asked      *FromAfar      // by another gpusched, for its user; nil: this was typed here
 }
 
-// manner is how another tool does what was asked; the zero value is how gpusched does.
-type manner struct {
-	submitted string // what is printed of a job that was queued, with %d for its number
-	silent    bool   // nothing is printed of it
-	other     bool   // the words are another tool's
-	noGPU     bool   // a job that names no GPU gets none
-	caps      bool   // a priority that may not be raised counts as normal
-	// table makes the lines for jobs.
-	table func(jobs []api.Job, now time.Time) []string
-	check func(jobs []api.Job, now time.Time) error // refuses jobs; nil refuses none
-	// strict is that nothing is said but what that tool would say: a program reads it.
-	strict bool
-	// only are the jobs that its filters leave, besides states; nil is all.
-	only   func(api.Job) bool
-	states []string
-	all    bool  // only chooses among the jobs of all users
-	keeps  bool  // the job has a copy of its script
-	turns  turns // of the queue that a job is put in; nil is none
+// Manner is how another tool does what was asked; the zero value is how gpusched does.
+type Manner struct {
+	Submitted string // what is printed of a job that was queued, with %d for its number
+	Silent    bool   // nothing is printed of it
+	Other     bool   // the words are another tool's
+	NoGPU     bool   // a job that names no GPU gets none
+	Caps      bool   // a priority that may not be raised counts as normal
+	// Table makes the lines for jobs.
+	Table func(jobs []api.Job, now time.Time) []string
+	Check func(jobs []api.Job, now time.Time) error // refuses jobs; nil refuses none
+	// Strict is that nothing is said but what that tool would say: a program reads it.
+	Strict bool
+	// Only are the jobs that its filters leave, besides states; nil is all.
+	Only   func(api.Job) bool
+	States []string
+	All    bool  // only chooses among the jobs of all users
+	Keeps  bool  // the job has a copy of its script
+	Turns  turns // of the queue that a job is put in; nil is none
 }
 
 // turns is a queue of another tool's, in which a new job waits for its turn.
 type turns interface {
-	enter(ctx context.Context, a *app, req *api.SubmitRequest) error // makes the job wait; nobody else enters until leave
-	leave()
+	Enter(ctx context.Context, a *App, req *api.SubmitRequest) error // makes the job wait; nobody else enters until leave
+	Leave()
 }
 
-// exitStatus ends the program with a status about which everything has been
+// ExitStatus ends the program with a status about which everything has been
 // said, such as that of a job.
-type exitStatus int
+type ExitStatus int
 
 // Error is for logs of tests; people never see it.
-func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+func (e ExitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// statusInterrupted is what a shell gives for SIGINT.
-const statusInterrupted = 130
+// StatusInterrupted is what a shell gives for SIGINT.
+const StatusInterrupted = 130
 
-// finish says what went wrong, and gives the exit status for it (invariant 2).
-func (a *app) finish(err error) int {
-	var status exitStatus
-	var own *failure
+// Finish says what went wrong, and gives the exit status for it (invariant 2).
+func (a *App) Finish(err error) int {
+	var status ExitStatus
+	var own *Failure
 	var e *api.Error
 	switch {
 	case err == nil:
@@ -103,77 +107,118 @@ func (a *app) finish(err error) int {
 	case errors.As(err, &status):
 		return int(status)
 	case errors.Is(err, context.Canceled):
-		return statusInterrupted
+		return StatusInterrupted
 	case errors.As(err, &own):
-		a.complain(own.cause.Text(a.err.Reader()))
-		return statusFailure
+		a.Complain(own.Cause.Text(a.Err.Reader()))
+		return StatusFailure
 	case errors.As(err, &e):
-		a.complain(e.Text(a.err.Reader()))
+		a.Complain(e.Text(a.Err.Reader()))
 		return e.Code.ExitStatus()
 	}
-	a.complain(err.Error())
+	a.Complain(err.Error())
 	return 1
 }
 
-// complain prints an error, each line under the program's name.
-func (a *app) complain(text string) {
+// Complain prints an error, each line under the program's name.
+func (a *App) Complain(text string) {
 	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
-		text := term.Clean(a.from() + a.asTyped(strings.TrimRight(line, "\n")))
-		a.say("%s %s\n", a.err.Paint(term.Red, "gpusched:"), text)
+		text := term.Clean(a.from() + a.AsTyped(strings.TrimRight(line, "\n")))
+		a.Say("%s %s\n", a.Err.Paint(term.Red, "gpusched:"), text)
 	}
 }
 
 // from says whose error it is, where another machine's scheduler is asked.
-func (a *app) from() string {
+func (a *App) from() string {
 	switch {
-	case a.host != "":
-		return a.host + ": "
-	case a.asked != nil && a.asked.labelled:
-		return a.asked.called + ": "
+	case a.Host != "":
+		return a.Host + ": "
+	case a.Asked != nil && a.Asked.Labelled:
+		return a.Asked.Called + ": "
 	}
 	return ""
 }
 
-// note says something that is not an error.
-func (a *app) note(format string, args ...any) {
-	if a.as.strict {
+// Note says something that is not an error.
+func (a *App) Note(format string, args ...any) {
+	if a.As.Strict {
 		return
 	}
-	a.say("gpusched: %s\n", term.Clean(a.asTyped(fmt.Sprintf(format, args...))))
+	a.Say("gpusched: %s\n", term.Clean(a.AsTyped(fmt.Sprintf(format, args...))))
 }
 
-// say prints a line that stays.
-func (a *app) say(format string, args ...any) {
-	if a.busy == nil {
-		a.err.Printf(format, args...)
+// Say prints a line that stays.
+func (a *App) Say(format string, args ...any) {
+	if a.Busy == nil {
+		a.Err.Printf(format, args...)
 		return
 	}
-	a.busy.Aside(func() {
-		a.err.Printf(format, args...)
-		a.err.W.Flush()
+	a.Busy.Aside(func() {
+		a.Err.Printf(format, args...)
+		a.Err.W.Flush()
 	})
 }
 
-// begin says what takes long, to somebody who waits at a terminal, until end.
-func (a *app) begin(format string, args ...any) (end func()) {
-	a.err.W.Flush()
-	a.busy = busy.Begin(os.Stderr, a.getenv, "gpusched: "+format, args...)
+// Begin says what takes long, to somebody who waits at a terminal, until end.
+func (a *App) Begin(format string, args ...any) (end func()) {
+	a.Err.W.Flush()
+	a.Busy = busy.Begin(os.Stderr, a.Getenv, "gpusched: "+format, args...)
 	return func() {
-		a.busy.End()
-		a.busy = nil
+		a.Busy.End()
+		a.Busy = nil
 	}
 }
 
-// refuse is an error with what to do next.
-func refuse(code api.Code, hint, format string, args ...any) *api.Error {
+// Refuse is an error with what to do next.
+func Refuse(code api.Code, hint, format string, args ...any) *api.Error {
 	return &api.Error{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-func usagef(format string, args ...any) *api.Error {
-	return refuse(api.CodeUsage, "", format, args...)
+func Usagef(format string, args ...any) *api.Error {
+	return Refuse(api.CodeUsage, "", format, args...)
 }
 
-// notFoundf is for jobs that a name or @ does not find.
-func notFoundf(format string, args ...any) *api.Error {
-	return refuse(api.CodeNotFound, "see 'gpusched list -a'", format, args...)
+// NotFoundf is for jobs that a name or @ does not find.
+func NotFoundf(format string, args ...any) *api.Error {
+	return Refuse(api.CodeNotFound, "see 'gpusched list -a'", format, args...)
+}
+
+// What the program was linked with.
+var Version, Commit string
+
+// Getenv is os.Getenv with a HOME that is always absolute: without one, the account's home, else "/". What this program
+// reads and keeps in the home must not be taken from the current directory, which can be another user's.
+func Getenv(name string) string {
+	value := os.Getenv(name)
+	if name != "HOME" || filepath.IsAbs(value) {
+		return value
+	}
+	if u, err := user.LookupId(strconv.Itoa(os.Getuid())); err == nil && filepath.IsAbs(u.HomeDir) {
+		return u.HomeDir
+	}
+	return "/"
+}
+
+// CallerName is the name of the account that called.
+func (a *App) CallerName() string {
+	if u, err := user.LookupId(strconv.Itoa(a.UID)); err == nil {
+		return u.Username
+	}
+	return a.Getenv("USER")
+}
+
+// WithCommand puts in the command that is meant where none is named: status,
+// also before its options.
+func WithCommand(args []string) []string {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") && !slices.Contains([]string{"-h", "--help", "--help-all"}, args[0]) {
+		return append([]string{"status"}, args...)
+	}
+	return args
+}
+
+// NoteOnce says something once, however many jobs it is about.
+func (a *App) NoteOnce(text string) {
+	if !a.Noted[text] {
+		a.Noted[text] = true
+		a.Note("%s", text)
+	}
 }

@@ -1,4 +1,4 @@
-package client
+package cli
 
 import (
 	"fmt"
@@ -8,14 +8,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// pastWindow chooses a time that is over.
-type pastWindow struct {
+// PastWindow chooses a time that is over.
+type PastWindow struct {
 	Since string `name:"since" short:"S" placeholder:"WHEN"`
 	Until string `name:"until" short:"E" placeholder:"WHEN"`
 }
 
-// window is the time that was chosen; zero is no bound.
-func (w *pastWindow) window(now time.Time) (from, to time.Time, err error) {
+// Window is the time that was chosen; zero is no bound.
+func (w *PastWindow) Window(now time.Time) (from, to time.Time, err error) {
 	if w.Since != "" {
 		from, err = parsePast(w.Since, now)
 	}
@@ -23,7 +23,7 @@ func (w *pastWindow) window(now time.Time) (from, to time.Time, err error) {
 		to, err = parsePast(w.Until, now)
 	}
 	if err == nil && !from.IsZero() && !to.IsZero() && !from.Before(to) {
-		err = usagef("nothing is between %s and %s (--since, --until)", w.Since, w.Until)
+		err = Usagef("nothing is between %s and %s (--since, --until)", w.Since, w.Until)
 	}
 	return from, to, err
 }
@@ -63,22 +63,22 @@ func parsePast(text string, now time.Time) (time.Time, error) {
 	if at, ok := dateOf(strings.TrimSpace(text), now); ok {
 		return at, nil
 	}
-	return time.Time{}, usagef("%q is not a time: use 7d, 12h, today, yesterday, monday, week, month, "+
+	return time.Time{}, Usagef("%q is not a time: use 7d, 12h, today, yesterday, monday, week, month, "+
 		"2026-11-22 or '2026-11-22 08:00'", text)
 }
 
 // weekday counts the days since Monday.
 func weekday(at time.Time) int { return (int(at.Weekday()) + 6) % 7 }
 
-// percentOf prints what may be unknown.
-func percentOf(p *float64) string {
+// PercentOf prints what may be unknown.
+func PercentOf(p *float64) string {
 	if p == nil {
 		return ""
 	}
 	return fmt.Sprintf("%.0f%%", *p)
 }
 
-func orDash(s string) string {
+func OrDash(s string) string {
 	if s == "" {
 		return "-"
 	}

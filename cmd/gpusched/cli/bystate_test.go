@@ -1,4 +1,4 @@
-package client
+package cli
 
 import (
 	"fmt"
@@ -60,7 +60,7 @@ func TestRowsByState(t *testing.T) {
 	} {
 		var rows []string
 		for _, j := range api.ByState(c.jobs, c.asked) {
-			rows = append(rows, strings.Join(strings.Fields(fmt.Sprintf("%s '%s' %s %s %s", j.WithTasks(), stateCell(j), gpusOf(j), ranText(j, noon), j.Note(words.Reader{}))), " "))
+			rows = append(rows, strings.Join(strings.Fields(fmt.Sprintf("%s '%s' %s %s %s", j.WithTasks(), StateCell(j), GPUsOf(j), RanText(j, noon), j.Note(words.Reader{}))), " "))
 		}
 		if name == "ended hours apart" && api.ByState(c.jobs, c.asked)[0].EndedAt.Before(noon) {
 			t.Errorf("%s: the row ended at %v", name, api.ByState(c.jobs, c.asked)[0].EndedAt)
@@ -82,12 +82,12 @@ func TestManyTasksAreOneRow(t *testing.T) {
 		t.Fatalf("%d rows, the first %q", len(rows), rows[0].WithTasks())
 	}
 	out, b := screen(80, false)
-	term.WriteTable(out, (&app{startedWith: startedWith{out: out}}).jobColumns(), rows, false)
+	term.WriteTable(out, (&App{Env: Env{Out: out}}).JobColumns(), rows, false)
 	if strings.Contains(b.String(), "_[…]") {
 		t.Errorf("an id that can't be typed:\n%s", b)
 	}
 	for word, want := range map[string]int{"7_[0-999]": 1000, "7_[0-99%4]": 100, "7_[0-8:4]": 3, "7_[2,9-11]": 4} {
-		if ids, err := (&app{}).resolve(t.Context(), []string{word}); err != nil || len(ids) != want {
+		if ids, err := (&App{}).Resolve(t.Context(), []string{word}); err != nil || len(ids) != want {
 			t.Errorf("%s is %d jobs, not %d: %v", word, len(ids), want, err)
 		}
 	}
@@ -98,7 +98,7 @@ func TestOrderOfOneSecond(t *testing.T) {
 	over := api.Job{ID: 7, State: job.Failed, EndedAt: noon.Add(time.Millisecond), Array: &api.Array{}}
 	jobs := []api.Job{{ID: 9, State: job.Queued}, sweep(12, job.Failed, nil), over, sweep(1, job.Failed, nil), {ID: 3, State: job.Failed, EndedAt: noon.Add(time.Minute)}}
 	api.InEndOrder(jobs)
-	if got := joined(jobs, " ", nameOfJob); got != "9 3 7 7_1 7_12" {
+	if got := Joined(jobs, " ", NameOfJob); got != "9 3 7 7_1 7_12" {
 		t.Error(got)
 	}
 }

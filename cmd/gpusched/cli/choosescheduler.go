@@ -1,4 +1,4 @@
-package client
+package cli
 
 import (
 	"bytes"
@@ -17,166 +17,166 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// onFlag chooses the engine. It stands before the command or among its options.
-const onFlag = "--on"
+// OnFlag chooses the engine. It stands before the command or among its options.
+const OnFlag = "--on"
 
 // The engines: the daemon of this machine, and Slurm.
 const (
-	engineLocal = "local"
-	engineSlurm = "slurm"
+	EngineLocal = "local"
+	EngineSlurm = "slurm"
 )
 
-// engineVariable names the engine in the environment.
-const engineVariable = "GPUSCHED_ENGINE"
+// EngineVariable names the engine in the environment.
+const EngineVariable = "GPUSCHED_ENGINE"
 
-// slurmPrefix is before the number of a job of Slurm's where the engine is to be told from it.
-const slurmPrefix = engineSlurm + ":"
+// SlurmPrefix is before the number of a job of Slurm's where the engine is to be told from it.
+const SlurmPrefix = EngineSlurm + ":"
 
 // cutOn takes the choice of an engine from the front of a command line.
-func (a *app) cutOn(args []string) ([]string, error) {
+func (a *App) cutOn(args []string) ([]string, error) {
 	name, value, has := strings.Cut(args[0], "=")
 	switch {
-	case name != onFlag:
+	case name != OnFlag:
 		return args, nil
 	case has:
 		args = args[1:]
 	case len(args) < 2:
-		return nil, usagef("%s needs an engine: %s or %s", onFlag, engineLocal, engineSlurm)
+		return nil, Usagef("%s needs an engine: %s or %s", OnFlag, EngineLocal, EngineSlurm)
 	default:
 		value, args = args[1], args[2:]
 	}
-	a.on = value
-	_, err := a.whichEngine()
+	a.On = value
+	_, err := a.WhichEngine()
 	return args, err
 }
 
-// saysOn reports whether a word is the option that chooses an engine.
-func saysOn(word string) bool { return word == onFlag || strings.HasPrefix(word, onFlag+"=") }
+// SaysOn reports whether a word is the option that chooses an engine.
+func SaysOn(word string) bool { return word == OnFlag || strings.HasPrefix(word, OnFlag+"=") }
 
-// notOn refuses the choice of an engine behind a flag that has chosen whom to ask.
-func notOn(flag string, rest []string) error {
-	if len(rest) > 0 && saysOn(rest[0]) {
-		return usagef("%s and %s both say who is asked: use one of them", flag, onFlag)
+// NotOn refuses the choice of an engine behind a flag that has chosen whom to ask.
+func NotOn(flag string, rest []string) error {
+	if len(rest) > 0 && SaysOn(rest[0]) {
+		return Usagef("%s and %s both say who is asked: use one of them", flag, OnFlag)
 	}
 	return nil
 }
 
-// whichEngine is the engine that is meant: by the command line, else by the environment, else by the
+// WhichEngine is the engine that is meant: by the command line, else by the environment, else by the
 // user's settings, else by those of the site. Who names a scheduler's socket means that one.
-func (a *app) whichEngine() (string, error) {
+func (a *App) WhichEngine() (string, error) {
 	switch {
-	case a.on != "":
-		return knownEngine(a.on, onFlag)
-	case a.own || a.asked != nil:
-		return engineLocal, nil
-	case a.getenv(engineVariable) != "":
-		return knownEngine(a.getenv(engineVariable), engineVariable)
-	case a.getenv(contract.SocketVariable) != "":
-		return engineLocal, nil
+	case a.On != "":
+		return knownEngine(a.On, OnFlag)
+	case a.Own || a.Asked != nil:
+		return EngineLocal, nil
+	case a.Getenv(EngineVariable) != "":
+		return knownEngine(a.Getenv(EngineVariable), EngineVariable)
+	case a.Getenv(contract.SocketVariable) != "":
+		return EngineLocal, nil
 	}
-	s, err := a.settings()
+	s, err := a.Settings()
 	if err != nil {
 		return "", err
 	}
-	return cmp.Or(s.engine, engineLocal), nil
+	return cmp.Or(s.engine, EngineLocal), nil
 }
 
 func knownEngine(name, where string) (string, error) {
-	if name != engineLocal && name != engineSlurm {
-		return "", refuse(api.CodeUsage, "use "+engineLocal+" or "+engineSlurm, "%s: there is no engine %q", where, name)
+	if name != EngineLocal && name != EngineSlurm {
+		return "", Refuse(api.CodeUsage, "use "+EngineLocal+" or "+EngineSlurm, "%s: there is no engine %q", where, name)
 	}
 	return name, nil
 }
 
-// clientSettings is the file of what the command line goes by, in the directory of the site's
-// settings and in that of the user's. mostSettings bounds what is read of it.
+// ClientSettings is the file of what the command line goes by, in the directory of the site's
+// settings and in that of the user's. MostSettings bounds what is read of it.
 const (
-	clientSettings = "client.toml"
-	mostSettings   = 64 << 10
+	ClientSettings = "client.toml"
+	MostSettings   = 64 << 10
 )
 
-// chosen is what files of settings say of whom to ask.
-type chosen struct {
+// Chosen is what files of settings say of whom to ask.
+type Chosen struct {
 	engine string   // "": they say nothing of it
-	hosts  []string // nil: they say nothing of them; empty: this machine alone
-	path   string   // of the file that was read, of all that of the hosts; "": none
+	Hosts  []string // nil: they say nothing of them; empty: this machine alone
+	Path   string   // of the file that was read, of all that of the hosts; "": none
 }
 
-// settings are those of the user and, for what these leave open, of the site. They are read once.
-func (a *app) settings() (chosen, error) {
-	if a.chosen != nil {
-		return *a.chosen, nil
+// Settings are those of the user and, for what these leave open, of the site. They are read once.
+func (a *App) Settings() (Chosen, error) {
+	if a.Chosen != nil {
+		return *a.Chosen, nil
 	}
-	var all chosen
-	for _, path := range a.settingsFiles() {
-		if all.engine != "" && all.hosts != nil {
+	var all Chosen
+	for _, path := range a.SettingsFiles() {
+		if all.engine != "" && all.Hosts != nil {
 			break // nothing is left open
 		}
-		s, err := a.settingsIn(path)
+		s, err := a.SettingsIn(path)
 		if err != nil {
 			return all, err
 		}
 		if all.engine == "" {
 			all.engine = s.engine
 		}
-		if all.hosts == nil {
-			all.hosts, all.path = s.hosts, s.path
+		if all.Hosts == nil {
+			all.Hosts, all.Path = s.Hosts, s.Path
 		}
 	}
-	a.chosen = &all
+	a.Chosen = &all
 	return all, nil
 }
 
-// settingsFiles are the paths of the user's settings, where there is a home, and of the site's.
-func (a *app) settingsFiles() (paths []string) {
-	for _, dir := range []string{a.ownConfigDir(), filepath.Join("/", a.root, "etc/gpusched")} {
-		if path := filepath.Join(dir, clientSettings); filepath.IsAbs(path) {
+// SettingsFiles are the paths of the user's settings, where there is a home, and of the site's.
+func (a *App) SettingsFiles() (paths []string) {
+	for _, dir := range []string{a.OwnConfigDir(), filepath.Join("/", a.Root, "etc/gpusched")} {
+		if path := filepath.Join(dir, ClientSettings); filepath.IsAbs(path) {
 			paths = append(paths, path)
 		}
 	}
 	return paths
 }
 
-// settingsIn reads a file, which may not be there. What another user has put there is passed over, a link too: in
+// SettingsIn reads a file, which may not be there. What another user has put there is passed over, a link too: in
 // an environment that is another user's it would choose, or have something else opened with the caller's rights.
 // For root all of the path has to be root's.
-func (a *app) settingsIn(path string) (s chosen, err error) {
+func (a *App) SettingsIn(path string) (s Chosen, err error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, fs.ErrPermission) {
 		return s, nil
 	}
 	if err != nil {
-		return s, usagef("%v", err)
+		return s, Usagef("%v", err)
 	}
 	real, err := filepath.EvalSymlinks(path)
-	if err != nil || !a.trusts(info) || a.uid == 0 && !(rootsOwn(path) && rootsOwn(real)) {
+	if err != nil || !a.Trusts(info) || a.UID == 0 && !(rootsOwn(path) && rootsOwn(real)) {
 		return s, nil
 	}
 	if info, err = os.Lstat(real); err != nil || !info.Mode().IsRegular() {
-		return s, usagef("%s is not a file of settings", path)
+		return s, Usagef("%s is not a file of settings", path)
 	}
 	f, err := os.OpenFile(real, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return s, nil
 	}
 	if err != nil {
-		return s, usagef("%v", err)
+		return s, Usagef("%v", err)
 	}
 	defer f.Close()
-	if info, err = f.Stat(); err != nil || !info.Mode().IsRegular() || !a.trusts(info) {
+	if info, err = f.Stat(); err != nil || !info.Mode().IsRegular() || !a.Trusts(info) {
 		return s, nil
 	}
-	text, err := io.ReadAll(io.LimitReader(f, mostSettings))
+	text, err := io.ReadAll(io.LimitReader(f, MostSettings))
 	if err != nil {
-		return s, usagef("%v", err)
+		return s, Usagef("%v", err)
 	}
-	return settingsOf(text, path)
+	return SettingsOf(text, path)
 }
 
-// trusts reports whether a file, directory or link is root's or the caller's own.
-func (a *app) trusts(info fs.FileInfo) bool {
+// Trusts reports whether a file, directory or link is root's or the caller's own.
+func (a *App) Trusts(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && (st.Uid == 0 || int(st.Uid) == a.uid)
+	return ok && (st.Uid == 0 || int(st.Uid) == a.UID)
 }
 
 // rootsOwn reports whether nobody but root can have put there what a path leads to: all of it, links as well,
@@ -198,8 +198,8 @@ func rootsOwn(path string) bool {
 	}
 }
 
-// settingsOf reads the text of a file of settings.
-func settingsOf(text []byte, path string) (chosen, error) {
+// SettingsOf reads the text of a file of settings.
+func SettingsOf(text []byte, path string) (Chosen, error) {
 	var is struct {
 		Engine *string  `toml:"engine"`
 		Hosts  []string `toml:"hosts"`
@@ -214,10 +214,10 @@ func settingsOf(text []byte, path string) (chosen, error) {
 		case errors.As(err, &unknown):
 			line, _ = unknown.Errors[0].Position()
 		}
-		return chosen{}, refuse(api.CodeUsage, `the settings are engine = "slurm", or "local", and hosts = ["a", "b"]`,
+		return Chosen{}, Refuse(api.CodeUsage, `the settings are engine = "slurm", or "local", and hosts = ["a", "b"]`,
 			"%s: line %d is not a setting", path, line)
 	}
-	s := chosen{hosts: is.Hosts, path: path}
+	s := Chosen{Hosts: is.Hosts, Path: path}
 	if is.Engine == nil {
 		return s, nil
 	}
@@ -228,6 +228,6 @@ func settingsOf(text []byte, path string) (chosen, error) {
 
 // namesSlurm reports whether one of a list of jobs is Slurm's, by its prefix. In the name of a job that is text.
 func namesSlurm(word string) bool {
-	listed := strings.Contains(word, ","+slurmPrefix) && !strings.HasPrefix(word, "name:")
-	return listed || strings.HasPrefix(word, slurmPrefix)
+	listed := strings.Contains(word, ","+SlurmPrefix) && !strings.HasPrefix(word, "name:")
+	return listed || strings.HasPrefix(word, SlurmPrefix)
 }

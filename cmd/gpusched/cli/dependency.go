@@ -1,4 +1,4 @@
-package client
+package cli
 
 import (
 	"context"
@@ -9,15 +9,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// dependencies are what --after, --after-ok, --after-fail and --after-any ask
+// Dependencies are what --after, --after-ok, --after-fail and --after-any ask
 // for, in this order.
-func (a *app) dependencies(ctx context.Context, after, ok, fail, any []string) ([]job.Dependency, error) {
+func (a *App) Dependencies(ctx context.Context, after, ok, fail, any []string) ([]job.Dependency, error) {
 	var list []job.Dependency
 	for _, d := range []struct {
 		kind  job.DependencyKind
 		words []string
 	}{{job.AfterStart, after}, {job.AfterOK, ok}, {job.AfterFail, fail}, {job.AfterAny, any}} {
-		names, err := a.resolve(ctx, d.words)
+		names, err := a.Resolve(ctx, d.words)
 		if err != nil {
 			return nil, err
 		}
@@ -32,9 +32,9 @@ func (a *app) dependencies(ctx context.Context, after, ok, fail, any []string) (
 	return list, nil
 }
 
-// afterNamesakes makes a job depend on all jobs of the caller that have the same name and have not ended.
-func (a *app) afterNamesakes(ctx context.Context, req *api.SubmitRequest) error {
-	jobs, err := a.mine(ctx, api.ListQuery{Name: req.Name})
+// AfterNamesakes makes a job depend on all jobs of the caller that have the same name and have not ended.
+func (a *App) AfterNamesakes(ctx context.Context, req *api.SubmitRequest) error {
+	jobs, err := a.Mine(ctx, api.ListQuery{Name: req.Name})
 	for _, id := range submissions(jobs) {
 		req.After = append(req.After, job.Dependency{Kind: job.AfterAny, Job: id})
 	}
@@ -42,23 +42,23 @@ func (a *app) afterNamesakes(ctx context.Context, req *api.SubmitRequest) error 
 }
 
 // numberOf is the number of a job, or of a task that has become one.
-func (a *app) numberOf(ctx context.Context, name string) (job.ID, error) {
+func (a *App) numberOf(ctx context.Context, name string) (job.ID, error) {
 	if id, err := strconv.ParseInt(name, 10, 64); err == nil {
 		return job.ID(id), nil
 	}
-	reply, err := api.Show(ctx, a.client, name, api.JobQuery{})
+	reply, err := api.Show(ctx, a.Client, name, api.JobQuery{})
 	if err == nil && reply.Job.ID == 0 {
 		why := "has not started yet, and only then can a job wait for it"
 		if reply.Job.State.Terminal() {
 			why = "was cancelled before it started"
 		}
 		hint := fmt.Sprintf("wait for the whole array: %d", reply.Job.Task.Array)
-		err = refuse(api.CodeConflict, hint, "task %s %s", name, why)
+		err = Refuse(api.CodeConflict, hint, "task %s %s", name, why)
 	}
 	return reply.Job.ID, err
 }
 
-// dependencyLine is a list of dependencies for people.
-func dependencyLine(list []job.Dependency) string {
-	return joined(list, ", ", func(d job.Dependency) string { return fmt.Sprintf("--%s %d", d.Kind, d.Job) })
+// DependencyLine is a list of dependencies for people.
+func DependencyLine(list []job.Dependency) string {
+	return Joined(list, ", ", func(d job.Dependency) string { return fmt.Sprintf("--%s %d", d.Kind, d.Job) })
 }

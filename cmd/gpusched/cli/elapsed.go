@@ -1,4 +1,4 @@
-package client
+package cli
 
 import (
 	"time"
@@ -15,8 +15,8 @@ func remaining(j api.Job, now time.Time) (left time.Duration, limited bool) {
 	return max(0, j.TimeLimit.Duration()-j.Elapsed(now)), true
 }
 
-// ranText is Elapsed for people; "" for what has not run.
-func ranText(j api.Job, now time.Time) string {
+// RanText is Elapsed for people; "" for what has not run.
+func RanText(j api.Job, now time.Time) string {
 	if j.StartedAt.IsZero() {
 		return ""
 	}
@@ -28,7 +28,7 @@ func rawElapsed(j api.Job, now time.Time) string {
 	if j.StartedAt.IsZero() {
 		return ""
 	}
-	return number(int64(j.Elapsed(now) / time.Second))
+	return Number(int64(j.Elapsed(now) / time.Second))
 }
 
 // leftText is remaining for people.
@@ -46,7 +46,7 @@ func rawLeft(j api.Job, now time.Time) string {
 	if !limited {
 		return ""
 	}
-	return number(int64(left / time.Second))
+	return Number(int64(left / time.Second))
 }
 
 // limitText is the time limit of a job that has one.
@@ -54,5 +54,5 @@ func limitText(j api.Job) string {
 	if j.TimeLimit == 0 {
 		return ""
 	}
-	return limitOf(j)
+	return LimitOf(j)
 }

@@ -1,4 +1,4 @@
-package client
+package cli
 
 import (
 	"testing"
@@ -30,7 +30,7 @@ func TestElapsedAndRemaining(t *testing.T) {
 		},
 	} {
 		left, limited := remaining(c.j, noon)
-		if ran := ranText(c.j, noon); ran != c.ran || left != c.left || limited != c.limited {
+		if ran := RanText(c.j, noon); ran != c.ran || left != c.left || limited != c.limited {
 			t.Errorf("%s: ran %q, %s left (%v), want %q, %s (%v)", name, ran, left, limited, c.ran, c.left, c.limited)
 		}
 		if got := c.j.Elapsed(noon); got != c.wantElapsed {

@@ -1,4 +1,4 @@
-package client
+package cli
 
 import (
 	"cmp"
@@ -9,14 +9,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// unknownStart is said of a job of which nobody can tell when it starts: what it waits for goes on for ever, as far
+// UnknownStart is said of a job of which nobody can tell when it starts: what it waits for goes on for ever, as far
 // as is known.
-func unknownStart(j api.Job) string {
+func UnknownStart(j api.Job) string {
 	return "start unknown: " + cmp.Or(j.StartUnknownWhy, "nobody can tell when the jobs before it end")
 }
 
-// startText says when a waiting job is expected to start, and between what moments it probably does.
-func startText(t *term.Terminal, j api.Job) string {
+// StartText says when a waiting job is expected to start, and between what moments it probably does.
+func StartText(t *term.Terminal, j api.Job) string {
 	text, from, by := t.About(j.ExpectedStart), j.ExpectedStartFrom, j.ExpectedStartBy
 	soon := t.TTY && j.ExpectedStart.Sub(t.Now) < time.Minute
 	switch {

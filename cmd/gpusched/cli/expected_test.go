@@ -1,4 +1,4 @@
-package client
+package cli
 
 import (
 	"testing"
@@ -43,7 +43,7 @@ func TestExpectedStart(t *testing.T) {
 		"no span": {api.Job{ExpectedStart: in(140)}, "about 14:20 (in 2h20m)", "14:20"},
 		"unknown": {api.Job{StartUnknown: true}, "", "unknown"},
 	} {
-		if text := startText(out, c.j); c.text != "" && text != c.text {
+		if text := StartText(out, c.j); c.text != "" && text != c.text {
 			t.Errorf("%s: %q, want %q", name, text, c.text)
 		}
 		if cell := startCell(out, c.j); cell != c.cell {

@@ -1,4 +1,4 @@
-package client
+package cli
 
 import (
 	"cmp"
@@ -12,10 +12,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// gpuColumns are the columns of a table of GPUs.
-func gpuColumns(t *term.Terminal) []term.Column[api.GPU] {
+// GPUColumns are the columns of a table of GPUs.
+func GPUColumns(t *term.Terminal) []term.Column[api.GPU] {
 	return []term.Column[api.GPU]{
-		{Title: "GPU", Key: "index", Right: true, Cell: gpuName, Raw: func(g api.GPU) string { return strconv.Itoa(g.Index) }},
+		{Title: "GPU", Key: "index", Right: true, Cell: GPUName, Raw: func(g api.GPU) string { return strconv.Itoa(g.Index) }},
 		{Title: "MODEL", Key: "name", Least: 8, Cell: func(g api.GPU) string { return g.Name }},
 		{Title: "STATE", Key: "state", Least: 7, Cell: func(g api.GPU) string { return gpuState(t, g) }, Raw: func(g api.GPU) string { return string(g.State) }, Style: func(g api.GPU) term.Style { return gpuStyle(job.GPUState(gpuWord(g))) }},
 		{Title: "ALLOC", Name: "allocated", Right: true, Cell: allocatedOf},
@@ -37,9 +37,9 @@ func gpuColumns(t *term.Terminal) []term.Column[api.GPU] {
 			}
 			return job.FormatSize(int64(g.MemFreeBytes))
 		}, Raw: func(g api.GPU) string { return strconv.FormatUint(g.MemFreeBytes, 10) }},
-		{Title: "UTIL", Key: "util_percent", Right: true, Cell: func(g api.GPU) string { return known(g.UtilPercent, "%") }, Raw: func(g api.GPU) string { return known(g.UtilPercent, "") }},
-		{Title: "TEMP", Key: "temp_c", Right: true, Cell: func(g api.GPU) string { return known(g.TempC, "C") }, Raw: func(g api.GPU) string { return known(g.TempC, "") }},
-		{Title: "POWER", Key: "power_milli_w", Extra: true, Right: true, Cell: powerOf, Raw: func(g api.GPU) string { return known(int(g.PowerMilliW), "") }},
+		{Title: "UTIL", Key: "util_percent", Right: true, Cell: func(g api.GPU) string { return Known(g.UtilPercent, "%") }, Raw: func(g api.GPU) string { return Known(g.UtilPercent, "") }},
+		{Title: "TEMP", Key: "temp_c", Right: true, Cell: func(g api.GPU) string { return Known(g.TempC, "C") }, Raw: func(g api.GPU) string { return Known(g.TempC, "") }},
+		{Title: "POWER", Key: "power_milli_w", Extra: true, Right: true, Cell: powerOf, Raw: func(g api.GPU) string { return Known(int(g.PowerMilliW), "") }},
 		{Title: "JOBS", Key: "jobs", Cell: sharesOf, Raw: func(g api.GPU) string { return idList(g.Jobs) }},
 		{Title: "MEM OF JOBS", Extra: true, Maybe: true, Cell: memoryOfJobs},
 		{Title: "OUTSIDE JOBS", Maybe: true, Cell: foreignOf, Style: func(api.GPU) term.Style { return term.Yellow }},
@@ -51,8 +51,8 @@ func gpuColumns(t *term.Terminal) []term.Column[api.GPU] {
 // untold reports whether the GPU is one of a Slurm, which does not report memory.
 func untold(g api.GPU) bool { return g.MemTotalBytes == 0 && strings.Contains(g.UUID, "/") }
 
-// gpuName is the number of a GPU, of another machine "a:0".
-func gpuName(g api.GPU) string { return nameAt(g.Host, strconv.Itoa(g.Index)) }
+// GPUName is the number of a GPU, of another machine "a:0".
+func GPUName(g api.GPU) string { return NameAt(g.Host, strconv.Itoa(g.Index)) }
 
 // allocatedOf is how much of a GPU jobs have.
 func allocatedOf(g api.GPU) string {
@@ -104,9 +104,9 @@ func controlWord(g api.GPU) string {
 // sharesOf are the jobs on a GPU, with the shares of those that have a part.
 func sharesOf(g api.GPU) string {
 	if len(g.Shares) == 0 {
-		return dash(joined(g.Jobs, ",", func(id job.ID) string { return wordOf(g, job.GPUShare{Job: id}) }))
+		return Dash(Joined(g.Jobs, ",", func(id job.ID) string { return wordOf(g, job.GPUShare{Job: id}) }))
 	}
-	return joined(g.Shares, ",", func(s job.GPUShare) string {
+	return Joined(g.Shares, ",", func(s job.GPUShare) string {
 		if s.Milli < job.WholeGPU {
 			return wordOf(g, s) + ":" + job.FormatGPUs(s.Milli)
 		}
@@ -118,9 +118,9 @@ func sharesOf(g api.GPU) string {
 // machines are asked, or its engine.
 func wordOf(g api.GPU, s job.GPUShare) string {
 	if s.Called == "" {
-		return nameAt(cmp.Or(g.Host, g.Engine), number(s.Job))
+		return NameAt(cmp.Or(g.Host, g.Engine), Number(s.Job))
 	}
-	return nameAt(g.Engine, term.Clean(s.Called))
+	return NameAt(g.Engine, term.Clean(s.Called))
 }
 
 // memoryOfJobs is what the jobs on a GPU use of its memory, and what of it was
@@ -129,7 +129,7 @@ func memoryOfJobs(g api.GPU) string {
 	if untold(g) {
 		return ""
 	}
-	return joined(g.Shares, ",", func(s job.GPUShare) string {
+	return Joined(g.Shares, ",", func(s job.GPUShare) string {
 		used := "?"
 		if s.UsedBytes >= 0 {
 			used = job.FormatSize(s.UsedBytes)
@@ -179,9 +179,9 @@ func powerOf(g api.GPU) string {
 	return strconv.FormatInt(g.PowerMilliW/1000, 10) + "W"
 }
 
-// known prints a measured number; -1 is unknown: a dash for people, nothing for
+// Known prints a measured number; -1 is unknown: a dash for people, nothing for
 // machines.
-func known(n int, unit string) string {
+func Known(n int, unit string) string {
 	switch {
 	case n >= 0:
 		return strconv.Itoa(n) + unit
@@ -191,42 +191,42 @@ func known(n int, unit string) string {
 	return "-"
 }
 
-func dash(s string) string { return cmp.Or(s, "-") }
+func Dash(s string) string { return cmp.Or(s, "-") }
 
-// writeGPUs prints the GPUs. A model that all are of is named once.
-func (a *app) writeGPUs(gpus []api.GPU, wide bool) {
+// WriteGPUs prints the GPUs. A model that all are of is named once.
+func (a *App) WriteGPUs(gpus []api.GPU, wide bool) {
 	alike := !wide && len(gpus) > 0 && !slices.ContainsFunc(gpus, func(g api.GPU) bool { return g.Name != gpus[0].Name })
 	if alike {
-		a.out.Printf("%d x %s\n", len(gpus), term.Clean(gpus[0].Name))
+		a.Out.Printf("%d x %s\n", len(gpus), term.Clean(gpus[0].Name))
 	}
-	cols := slices.DeleteFunc(gpuColumns(a.out), func(c term.Column[api.GPU]) bool { return c.Key == "name" && alike })
-	term.WriteTable(a.out, cols, gpus, wide)
+	cols := slices.DeleteFunc(GPUColumns(a.Out), func(c term.Column[api.GPU]) bool { return c.Key == "name" && alike })
+	term.WriteTable(a.Out, cols, gpus, wide)
 }
 
-// gpuProcess is a process with the GPU it is on.
-type gpuProcess struct {
-	gpu api.GPU
+// GPUProcess is a process with the GPU it is on.
+type GPUProcess struct {
+	GPU api.GPU
 	job.GPUProcess
 }
 
-// processColumns are the columns of the processes below the GPUs.
-func processColumns() []term.Column[gpuProcess] {
-	return []term.Column[gpuProcess]{
-		{Title: "GPU", Right: true, Cell: func(p gpuProcess) string { return gpuName(p.gpu) }},
-		{Title: "PID", Right: true, Cell: func(p gpuProcess) string { return strconv.Itoa(p.PID) }},
-		{Title: "USER", Cell: func(p gpuProcess) string { return dash(p.User) }},
-		{Title: "MEMORY", Right: true, Cell: func(p gpuProcess) string {
+// ProcessColumns are the columns of the processes below the GPUs.
+func ProcessColumns() []term.Column[GPUProcess] {
+	return []term.Column[GPUProcess]{
+		{Title: "GPU", Right: true, Cell: func(p GPUProcess) string { return GPUName(p.GPU) }},
+		{Title: "PID", Right: true, Cell: func(p GPUProcess) string { return strconv.Itoa(p.PID) }},
+		{Title: "USER", Cell: func(p GPUProcess) string { return Dash(p.User) }},
+		{Title: "MEMORY", Right: true, Cell: func(p GPUProcess) string {
 			if p.UsedBytes < 0 {
 				return "-"
 			}
 			return job.FormatSize(p.UsedBytes)
 		}},
-		{Title: "JOB", Cell: func(p gpuProcess) string {
+		{Title: "JOB", Cell: func(p GPUProcess) string {
 			if p.Job == 0 {
 				return "none"
 			}
-			return nameAt(p.gpu.Host, number(p.Job))
+			return NameAt(p.GPU.Host, Number(p.Job))
 		}},
-		{Title: "PROGRAM", Least: 8, Cell: func(p gpuProcess) string { return strings.TrimSpace(p.Comm) }},
+		{Title: "PROGRAM", Least: 8, Cell: func(p GPUProcess) string { return strings.TrimSpace(p.Comm) }},
 	}
 }

@@ -1,4 +1,4 @@
-package client
+package cli
 
 import (
 	"fmt"
@@ -12,15 +12,15 @@ import (
 // leastIdle is the shortest idle time that is worth showing.
 const leastIdle = job.Span(time.Minute)
 
-// useLine is what a job uses of a GPU, or used of it; named says which.
-func useLine(g api.Allocation, named bool) string {
-	var parts phrases
-	parts.add(g.UsedBytes > 0, "%s now", job.FormatSize(g.UsedBytes))
-	parts.add(g.UsedBytes < 0, "use now unknown: the driver does not say")
-	parts.add(g.PeakBytes > 0, "%s at its peak", job.FormatSize(g.PeakBytes))
+// UseLine is what a job uses of a GPU, or used of it; named says which.
+func UseLine(g api.Allocation, named bool) string {
+	var parts Phrases
+	parts.Add(g.UsedBytes > 0, "%s now", job.FormatSize(g.UsedBytes))
+	parts.Add(g.UsedBytes < 0, "use now unknown: the driver does not say")
+	parts.Add(g.PeakBytes > 0, "%s at its peak", job.FormatSize(g.PeakBytes))
 	busy := job.GPUUse{Seen: g.Seen.Duration(), Busy: g.Busy.Duration()}.BusyPercent()
-	parts.add(busy >= 0, "busy %d %% of the time", busy)
-	parts.add(g.Idle >= leastIdle, "not used for %s", g.Idle)
+	parts.Add(busy >= 0, "busy %d %% of the time", busy)
+	parts.Add(g.Idle >= leastIdle, "not used for %s", g.Idle)
 	if len(parts) == 0 {
 		return ""
 	}
@@ -65,9 +65,9 @@ func sizeOrNothing(n int64) string {
 	return job.FormatSize(n)
 }
 
-func rawSize(n int64) string {
+func RawSize(n int64) string {
 	if n <= 0 {
 		return ""
 	}
-	return number(n)
+	return Number(n)
 }

@@ -1,4 +1,4 @@
-package client
+package cli
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// resolve turns the words for jobs into the names that the daemon knows, "12"
+// Resolve turns the words for jobs into the names that the daemon knows, "12"
 // or "7_3", in the order given, each once.
-func (a *app) resolve(ctx context.Context, words []string) ([]string, error) {
+func (a *App) Resolve(ctx context.Context, words []string) ([]string, error) {
 	var ids []string
 	seen := map[string]bool{}
 	for _, word := range words {
@@ -29,40 +29,40 @@ func (a *app) resolve(ctx context.Context, words []string) ([]string, error) {
 	return ids, nil
 }
 
-// job finds the one job of a command; of several of one name it is the newest.
-func (a *app) job(ctx context.Context, word string) (api.JobReply, error) {
-	return a.ask(ctx, word, api.JobQuery{})
+// Job finds the one job of a command; of several of one name it is the newest.
+func (a *App) Job(ctx context.Context, word string) (api.JobReply, error) {
+	return a.Ask(ctx, word, api.JobQuery{})
 }
 
-// show asks for one job after the other.
-func (a *app) show(ctx context.Context) func(id string) (api.JobReply, error) {
-	return func(id string) (api.JobReply, error) { return api.Show(ctx, a.client, id, api.JobQuery{}) }
+// Show asks for one job after the other.
+func (a *App) Show(ctx context.Context) func(id string) (api.JobReply, error) {
+	return func(id string) (api.JobReply, error) { return api.Show(ctx, a.Client, id, api.JobQuery{}) }
 }
 
-// ask is job with another question.
-func (a *app) ask(ctx context.Context, word string, q api.JobQuery) (api.JobReply, error) {
+// Ask is job with another question.
+func (a *App) Ask(ctx context.Context, word string, q api.JobQuery) (api.JobReply, error) {
 	ids, err := a.resolveWord(ctx, word)
 	if err != nil {
 		return api.JobReply{}, err
 	}
 	if word = a.bare(word); len(ids) > 1 && !strings.HasPrefix(word, "name:") {
-		return api.JobReply{}, usagef("%q is several jobs, and this is about one", word)
+		return api.JobReply{}, Usagef("%q is several jobs, and this is about one", word)
 	}
-	return api.Show(ctx, a.client, ids[len(ids)-1], q)
+	return api.Show(ctx, a.Client, ids[len(ids)-1], q)
 }
 
-func (a *app) resolveWord(ctx context.Context, word string) ([]string, error) {
+func (a *App) resolveWord(ctx context.Context, word string) ([]string, error) {
 	if namesSlurm(word) {
-		if err := a.checkSlurms(word); err != nil {
+		if err := a.CheckSlurms(word); err != nil {
 			return nil, err
 		}
-		if word = strings.TrimPrefix(word, slurmPrefix); !strings.HasPrefix(word, "name:") {
-			word = strings.ReplaceAll(word, ","+slurmPrefix, ",")
+		if word = strings.TrimPrefix(word, SlurmPrefix); !strings.HasPrefix(word, "name:") {
+			word = strings.ReplaceAll(word, ","+SlurmPrefix, ",")
 		}
 	}
 	word = a.bare(word)
-	if host, _, named := hostOf(word); named {
-		return nil, refuse(api.CodeUsage, "no queue is shared: submit what needs it there, with --host "+host,
+	if host, _, named := HostOf(word); named {
+		return nil, Refuse(api.CodeUsage, "no queue is shared: submit what needs it there, with --host "+host,
 			"%q is on another machine, and jobs of this one know nothing of it", word)
 	}
 	if name, ok := strings.CutPrefix(word, "name:"); ok {
@@ -83,15 +83,15 @@ func (a *app) resolveWord(ctx context.Context, word string) ([]string, error) {
 	return ids, nil
 }
 
-// checkSlurms refuses a word that names jobs of Slurm's where they are not what is asked for.
-func (a *app) checkSlurms(word string) error {
+// CheckSlurms refuses a word that names jobs of Slurm's where they are not what is asked for.
+func (a *App) CheckSlurms(word string) error {
 	switch {
 	case !namesSlurm(word):
 		return nil
 	case a.asksSchedulers():
 		return a.notSlurms(word)
 	case namesMachine(word):
-		return refuse(api.CodeUsage, "use a command of its own for each", "%q names jobs of Slurm's and of another machine", word)
+		return Refuse(api.CodeUsage, "use a command of its own for each", "%q names jobs of Slurm's and of another machine", word)
 	}
 	return nil
 }
@@ -99,10 +99,10 @@ func (a *app) checkSlurms(word string) error {
 // namesMachine reports whether one of a list of jobs is another machine's.
 func namesMachine(list string) bool {
 	for part := range strings.SplitSeq(list, ",") {
-		if strings.HasPrefix(strings.TrimPrefix(part, slurmPrefix), "name:") {
+		if strings.HasPrefix(strings.TrimPrefix(part, SlurmPrefix), "name:") {
 			return false // what follows is text
 		}
-		if _, _, named := hostOf(part); named {
+		if _, _, named := HostOf(part); named {
 			return true
 		}
 	}
@@ -110,24 +110,24 @@ func namesMachine(list string) bool {
 }
 
 // asksSchedulers reports whether a number without a machine is a job of a scheduler's, not of Slurm's.
-func (a *app) asksSchedulers() bool {
-	_, is := a.client.(*api.Client)
+func (a *App) asksSchedulers() bool {
+	_, is := a.Client.(*api.Client)
 	return is
 }
 
 // notSlurms refuses a job of Slurm's where a scheduler is asked: by an option, or because a script or a line of a
 // file names it, which choose no engine.
-func (a *app) notSlurms(word string) error {
-	hint := "to ask Slurm type the command as: gpusched " + onFlag + " " + engineSlurm + " …"
+func (a *App) notSlurms(word string) error {
+	hint := "to ask Slurm type the command as: gpusched " + OnFlag + " " + EngineSlurm + " …"
 	switch {
-	case a.asked != nil:
+	case a.Asked != nil:
 		hint = "no Slurm is asked by way of another machine"
-	case a.on == engineLocal:
-		hint = "name it without " + onFlag + " " + engineLocal
-	case a.own:
-		hint = "name it without " + ownFlag
+	case a.On == EngineLocal:
+		hint = "name it without " + OnFlag + " " + EngineLocal
+	case a.Own:
+		hint = "name it without " + OwnFlag
 	}
-	return refuse(api.CodeUsage, hint, "%q is a job of Slurm's", word)
+	return Refuse(api.CodeUsage, hint, "%q is a job of Slurm's", word)
 }
 
 // splitTasks divides a list of jobs at its commas. The numbers after a task, and those in
@@ -138,7 +138,7 @@ func splitTasks(word string) (parts []string, err error) {
 		name, tasks, isTask := strings.Cut(part, "_")
 		switch {
 		case isTask && inside:
-			return nil, usagef("%q: a bracket is open before %q", word, part)
+			return nil, Usagef("%q: a bracket is open before %q", word, part)
 		case isTask:
 			array = name
 			tasks, inside = strings.CutPrefix(tasks, "[")
@@ -149,7 +149,7 @@ func splitTasks(word string) (parts []string, err error) {
 		}
 		closed := false
 		if tasks, closed = strings.CutSuffix(tasks, "]"); closed && !inside {
-			return nil, usagef("%q: no bracket is open before %q (such as 7_[3,5-9])", word, part)
+			return nil, Usagef("%q: no bracket is open before %q (such as 7_[3,5-9])", word, part)
 		}
 		if inside {
 			tasks, _, _ = strings.Cut(tasks, "%") // 7_[0-9%4], as a table has an array
@@ -164,12 +164,12 @@ func splitTasks(word string) (parts []string, err error) {
 		}
 	}
 	if inside {
-		return nil, usagef("%q: the bracket is not closed (such as 7_[3,5-9])", word)
+		return nil, Usagef("%q: the bracket is not closed (such as 7_[3,5-9])", word)
 	}
 	return parts, nil
 }
 
-func (a *app) resolvePart(ctx context.Context, part string) ([]string, error) {
+func (a *App) resolvePart(ctx context.Context, part string) ([]string, error) {
 	if back, ok := strings.CutPrefix(part, "@"); ok {
 		back, tasks, isTask := strings.Cut(back, "_")
 		id, err := a.resolveLast(ctx, back)
@@ -182,17 +182,17 @@ func (a *app) resolvePart(ctx context.Context, part string) ([]string, error) {
 		return tasksOf(array, tasks)
 	}
 	if part == "" {
-		return nil, usagef("an id is missing beside a comma: write 12,14-16")
+		return nil, Usagef("an id is missing beside a comma: write 12,14-16")
 	}
 	list, err := job.ParseIDs(part)
 	if err != nil && strings.Trim(part, "0123456789-") != "" {
-		return nil, refuse(api.CodeUsage, "see 'gpusched list'",
+		return nil, Refuse(api.CodeUsage, "see 'gpusched list'",
 			"%q is not a job: use its number (42), 7_3 for a task, @ for your last, or name:%s", part, part)
 	}
 	if err != nil {
-		return nil, usagef("%s", err)
+		return nil, Usagef("%s", err)
 	}
-	return each(list, job.ID.String), nil
+	return Each(list, job.ID.String), nil
 }
 
 // maxTaskRange bounds what 7_0-999999 may expand to.
@@ -215,9 +215,9 @@ func tasksOf(array, tasks string) ([]string, error) {
 	last, errLast := strconv.ParseUint(hi, 10, 31)
 	switch {
 	case err != nil || errFirst != nil || errLast != nil || last > job.MaxTaskIndex:
-		return nil, usagef("%q is not a task of an array: use 7_3, or 7_3-5 for several", array+"_"+tasks)
+		return nil, Usagef("%q is not a task of an array: use 7_3, or 7_3-5 for several", array+"_"+tasks)
 	case last < first || last-first >= maxTaskRange:
-		return nil, usagef("range %q is empty or too long (it names at most %d tasks)", array+"_"+tasks, maxTaskRange)
+		return nil, Usagef("range %q is empty or too long (it names at most %d tasks)", array+"_"+tasks, maxTaskRange)
 	}
 	var ids []string
 	for n := first; n <= last; n += step {
@@ -236,13 +236,13 @@ const (
 
 // resolveLast finds the job submitted last (back is empty) or, with ~N, the one
 // N before it. The tasks of an array count as the array.
-func (a *app) resolveLast(ctx context.Context, back string) (job.ID, error) {
+func (a *App) resolveLast(ctx context.Context, back string) (job.ID, error) {
 	n := 0
 	if back != "" {
 		digits, ok := strings.CutPrefix(back, "~")
 		var err error
 		if n, err = strconv.Atoi(digits); !ok || err != nil || n < 0 || n > 1000 {
-			return 0, usagef("%q is not a job: use @ for your last job, @~1 for the one before it", "@"+back)
+			return 0, Usagef("%q is not a job: use @ for your last job, @~1 for the one before it", "@"+back)
 		}
 	}
 	ids, all, err := a.recent(ctx, n+recentMargin)
@@ -253,15 +253,15 @@ func (a *app) resolveLast(ctx context.Context, back string) (job.ID, error) {
 		return 0, err
 	}
 	if len(ids) <= n {
-		return 0, notFoundf("you have submitted %s", atMost(len(ids)))
+		return 0, NotFoundf("you have submitted %s", atMost(len(ids)))
 	}
 	return ids[len(ids)-1-n], nil
 }
 
 // recent are the caller's submissions by number, as far as so many ended jobs
 // go, and whether these are all.
-func (a *app) recent(ctx context.Context, ended int) (ids []job.ID, all bool, err error) {
-	jobs, err := a.mine(ctx, api.ListQuery{Ended: ended})
+func (a *App) recent(ctx context.Context, ended int) (ids []job.ID, all bool, err error) {
+	jobs, err := a.Mine(ctx, api.ListQuery{Ended: ended})
 	return submissions(jobs), len(jobs) < ended, err
 }
 
@@ -282,15 +282,15 @@ func atMost(n int) string {
 	if n == 0 {
 		return "no job yet"
 	}
-	return "only " + count(n, "job")
+	return "only " + Count(n, "job")
 }
 
-func (a *app) resolveName(ctx context.Context, name string) ([]string, error) {
+func (a *App) resolveName(ctx context.Context, name string) ([]string, error) {
 	q := api.ListQuery{Name: name, Ended: 1}
 	if isPattern(name) {
 		q = api.ListQuery{Like: name, Ended: 1}
 	}
-	jobs, err := a.mine(ctx, q)
+	jobs, err := a.Mine(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -300,17 +300,36 @@ func (a *app) resolveName(ctx context.Context, name string) ([]string, error) {
 		ids = submissions(jobs[:1])
 	}
 	if len(ids) == 0 {
-		return nil, notFoundf("you have no job named %q", name)
+		return nil, NotFoundf("you have no job named %q", name)
 	}
-	return each(ids, number), nil
+	return Each(ids, Number), nil
 }
 
-// mine lists the caller's own jobs.
-func (a *app) mine(ctx context.Context, q api.ListQuery) ([]api.Job, error) {
-	q.UID = &a.uid
-	reply, err := api.List(ctx, a.client, q)
+// Mine lists the caller's own jobs.
+func (a *App) Mine(ctx context.Context, q api.ListQuery) ([]api.Job, error) {
+	q.UID = &a.UID
+	reply, err := api.List(ctx, a.Client, q)
 	return reply.Jobs, err
 }
 
 // idList joins ids for a query.
-func idList(ids []job.ID) string { return joined(ids, ",", job.ID.String) }
+func idList(ids []job.ID) string { return Joined(ids, ",", job.ID.String) }
+
+func IsLive(j api.Job) bool { return !j.State.Terminal() }
+
+func IsOn(j api.Job) bool { return j.State == job.Running }
+
+// NameOfJob is what people call the job: its number, or as a task "7_3"; of another machine "a:7_3", of another engine
+// "slurm:7_3".
+func NameOfJob(j api.Job) string { return j.Called() }
+
+// NumberOfJob is the same without the number of a task.
+func NumberOfJob(j api.Job) string { return NameAt(j.Queue(), j.ID.String()) }
+
+// Owns reports whether a job is one's own: another account may have had the number when it was submitted.
+func (a *App) Owns(j *api.Job) bool { return j.UID == a.UID && j.UIDNow == "" }
+
+// WaitsAgain reports whether it is an array whose tasks have all started, and of which some wait again.
+func WaitsAgain(j api.Job) bool {
+	return j.State == job.Spawned && j.Array != nil && j.Array.Waiting > 0
+}

@@ -1,4 +1,4 @@
-package client
+package cli
 
 import (
 	"bytes"
@@ -17,37 +17,37 @@ import (
 
 // The columns that are looked up where they are asked for by name.
 const (
-	commandColumn = "command"
+	CommandColumn = "command"
 	pidColumn     = "pid"
 )
 
 // mostLookedUp bounds the jobs whose commands are asked for, one by one.
 const mostLookedUp = 1000
 
-// addLookedUp fills in the columns that no listing has: the commands of the caller's jobs, of everybody's for root,
+// AddLookedUp fills in the columns that no listing has: the commands of the caller's jobs, of everybody's for root,
 // and the processes of jobs that run. A listing is of use without them.
-func (a *app) addLookedUp(ctx context.Context, columns []string, jobs []api.Job) {
-	if slices.Contains(columns, commandColumn) {
+func (a *App) AddLookedUp(ctx context.Context, columns []string, jobs []api.Job) {
+	if slices.Contains(columns, CommandColumn) {
 		a.addCommands(ctx, jobs)
 	}
 	if slices.Contains(columns, pidColumn) {
-		if err := a.addPIDs(ctx, jobs); err != nil {
-			a.note("processes of jobs are missing: %v", err)
+		if err := a.AddPIDs(ctx, jobs); err != nil {
+			a.Note("processes of jobs are missing: %v", err)
 		}
 	}
 }
 
-func (a *app) addCommands(ctx context.Context, jobs []api.Job) {
+func (a *App) addCommands(ctx context.Context, jobs []api.Job) {
 	for i := range jobs[:min(len(jobs), mostLookedUp)] {
-		if a.uid != 0 && jobs[i].UID != a.uid || jobs[i].ID == 0 {
+		if a.UID != 0 && jobs[i].UID != a.UID || jobs[i].ID == 0 {
 			continue
 		}
-		reply, err := api.Show(ctx, a.client, nameOfJob(jobs[i]), api.JobQuery{})
+		reply, err := api.Show(ctx, a.Client, NameOfJob(jobs[i]), api.JobQuery{})
 		var refused *api.Error
 		switch {
 		case errors.As(err, &refused) && refused.Code == api.CodeNotFound: // it has been forgotten meanwhile
 		case err != nil:
-			a.note("commands of jobs are missing: %v", err)
+			a.Note("commands of jobs are missing: %v", err)
 			return
 		case reply.Job.Private != nil:
 			jobs[i].Command = reply.Job.Private.Command
@@ -58,8 +58,8 @@ func (a *app) addCommands(ctx context.Context, jobs []api.Job) {
 // systemctlLimit bounds the wait for systemd.
 const systemctlLimit = 10 * time.Second
 
-// addPIDs asks systemd for the main processes of the jobs that run.
-func (a *app) addPIDs(ctx context.Context, jobs []api.Job) error {
+// AddPIDs asks systemd for the main processes of the jobs that run.
+func (a *App) AddPIDs(ctx context.Context, jobs []api.Job) error {
 	for _, manager := range []string{"", api.UserManager} {
 		var units []string
 		for _, j := range jobs {

@@ -1,4 +1,4 @@
-package client
+package cli
 
 import (
 	"fmt"
@@ -13,44 +13,44 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// jobColumns are the columns of a table of jobs.
-func (a *app) jobColumns() []term.Column[api.Job] {
-	t := a.out
+// JobColumns are the columns of a table of jobs.
+func (a *App) JobColumns() []term.Column[api.Job] {
+	t := a.Out
 	return []term.Column[api.Job]{
-		{Title: "ID", Key: "id", Right: true, Least: 6, Cell: func(j api.Job) string { return j.WithTasks() }, Short: func(j api.Job, _ int) string { return j.Called() }, Raw: func(j api.Job) string { return number(j.ID) }},
+		{Title: "ID", Key: "id", Right: true, Least: 6, Cell: func(j api.Job) string { return j.WithTasks() }, Short: func(j api.Job, _ int) string { return j.Called() }, Raw: func(j api.Job) string { return Number(j.ID) }},
 		{Title: "JOB", Name: "job", Extra: true, Right: true, Maybe: true, Cell: numberOfTask},
-		{Key: "task", Cell: taskOf},
+		{Key: "task", Cell: TaskOf},
 		{Title: "USER", Key: "user", Least: 6, Cell: func(j api.Job) string { return j.User }},
 		{Title: "NAME", Key: "name", Least: 8, Cell: func(j api.Job) string { return j.Name }},
-		{Title: "STATE", Key: "state", Least: 12, Cell: stateCell, Short: shortState, Raw: func(j api.Job) string { return string(j.State) },
-			Style: func(j api.Job) term.Style { return stateStyle(j.State) }},
-		{Title: "GPUS", Key: "gpus", Least: 6, Cell: gpusOf, Raw: func(j api.Job) string { return job.FormatGPUs(j.GPUMilli) }},
-		{Key: "gpu_ids", Cell: func(j api.Job) string { return gpuIndexes(j.GPUs) }},
+		{Title: "STATE", Key: "state", Least: 12, Cell: StateCell, Short: shortState, Raw: func(j api.Job) string { return string(j.State) },
+			Style: func(j api.Job) term.Style { return StateStyle(j.State) }},
+		{Title: "GPUS", Key: "gpus", Least: 6, Cell: GPUsOf, Raw: func(j api.Job) string { return job.FormatGPUs(j.GPUMilli) }},
+		{Key: "gpu_ids", Cell: func(j api.Job) string { return GPUIndexes(j.GPUs) }},
 		{Title: "PRIORITY", Key: "priority", Extra: true, Cell: func(j api.Job) string { return j.Priority.String() }},
-		{Title: "MEM", Key: "mem_bytes", Name: "mem", Extra: true, Cell: func(j api.Job) string { return sizeOrDash(j.MemBytes) }, Raw: func(j api.Job) string { return number(j.MemBytes) }},
-		{Title: "GPU-MEM", Key: "gpu_mem_bytes", Name: "gpu_mem", Extra: true, Cell: func(j api.Job) string { return sizeOrDash(j.GPUMemBytes) }, Raw: func(j api.Job) string { return number(j.GPUMemBytes) }},
-		{Title: "GPU-USED", Key: "gpu_used_bytes", Name: "gpu_used", Extra: true, Maybe: true, Cell: gpuUsedOf, Raw: func(j api.Job) string { return rawSize(gpuUsed(j.GPUs)) }},
-		{Title: "GPU-PEAK", Key: "gpu_peak_bytes", Name: "gpu_peak", Extra: true, Maybe: true, Cell: func(j api.Job) string { return sizeOrNothing(peakOf(j.GPUs)) }, Raw: func(j api.Job) string { return rawSize(peakOf(j.GPUs)) }},
-		{Title: "CPUS", Key: "cpus", Extra: true, Cell: func(j api.Job) string { return numberOrDash(max(j.CPUs, j.PromisedCPUs)) }, Raw: func(j api.Job) string { return strconv.Itoa(j.CPUs) }},
-		{Title: "ELAPSED", Key: "elapsed_seconds", Name: "elapsed", Late: true, Right: true, Maybe: true, Cell: func(j api.Job) string { return ranText(j, t.Now) }, Raw: func(j api.Job) string { return rawElapsed(j, t.Now) }},
+		{Title: "MEM", Key: "mem_bytes", Name: "mem", Extra: true, Cell: func(j api.Job) string { return SizeOrDash(j.MemBytes) }, Raw: func(j api.Job) string { return Number(j.MemBytes) }},
+		{Title: "GPU-MEM", Key: "gpu_mem_bytes", Name: "gpu_mem", Extra: true, Cell: func(j api.Job) string { return SizeOrDash(j.GPUMemBytes) }, Raw: func(j api.Job) string { return Number(j.GPUMemBytes) }},
+		{Title: "GPU-USED", Key: "gpu_used_bytes", Name: "gpu_used", Extra: true, Maybe: true, Cell: gpuUsedOf, Raw: func(j api.Job) string { return RawSize(gpuUsed(j.GPUs)) }},
+		{Title: "GPU-PEAK", Key: "gpu_peak_bytes", Name: "gpu_peak", Extra: true, Maybe: true, Cell: func(j api.Job) string { return sizeOrNothing(peakOf(j.GPUs)) }, Raw: func(j api.Job) string { return RawSize(peakOf(j.GPUs)) }},
+		{Title: "CPUS", Key: "cpus", Extra: true, Cell: func(j api.Job) string { return NumberOrDash(max(j.CPUs, j.PromisedCPUs)) }, Raw: func(j api.Job) string { return strconv.Itoa(j.CPUs) }},
+		{Title: "ELAPSED", Key: "elapsed_seconds", Name: "elapsed", Late: true, Right: true, Maybe: true, Cell: func(j api.Job) string { return RanText(j, t.Now) }, Raw: func(j api.Job) string { return rawElapsed(j, t.Now) }},
 		{Title: "LEFT", Key: "left_seconds", Name: "left", Late: true, Right: true, Maybe: true, Drop: 1, Cell: func(j api.Job) string { return leftText(j, t.Now) }, Raw: func(j api.Job) string { return rawLeft(j, t.Now) }},
-		{Title: "LIMIT", Key: "time_limit_seconds", Name: "limit", Right: true, Maybe: true, Drop: 3, Cell: limitText, Raw: func(j api.Job) string { return number(wholeSeconds(j.TimeLimit)) }},
-		{Title: "SUBMITTED", Key: "submitted_at", Name: "submitted", Extra: true, Cell: func(j api.Job) string { return t.Clock(j.SubmittedAt) }, Raw: func(j api.Job) string { return stamp(j.SubmittedAt) }},
-		{Title: "START", Key: "expected_start", Name: "start", Maybe: true, Drop: 2, Cell: func(j api.Job) string { return startCell(t, j) }, Raw: func(j api.Job) string { return stamp(j.ExpectedStart) }},
-		{Title: "END", Key: "expected_end", Name: "end", Extra: true, Maybe: true, Cell: func(j api.Job) string { return t.Expected(j.ExpectedEnd) }, Raw: func(j api.Job) string { return stamp(j.ExpectedEnd) }},
-		{Key: "started_at", Name: "started", Cell: func(j api.Job) string { return t.Clock(j.StartedAt) }, Raw: func(j api.Job) string { return stamp(j.StartedAt) }},
-		{Title: "ENDED", Key: "ended_at", Name: "ended", Maybe: true, Drop: 2, Cell: func(j api.Job) string { return t.Clock(j.EndedAt) }, Raw: func(j api.Job) string { return stamp(j.EndedAt) }},
-		{Key: "exit_code", Cell: exitCodeOf},
+		{Title: "LIMIT", Key: "time_limit_seconds", Name: "limit", Right: true, Maybe: true, Drop: 3, Cell: limitText, Raw: func(j api.Job) string { return Number(WholeSeconds(j.TimeLimit)) }},
+		{Title: "SUBMITTED", Key: "submitted_at", Name: "submitted", Extra: true, Cell: func(j api.Job) string { return t.Clock(j.SubmittedAt) }, Raw: func(j api.Job) string { return Stamp(j.SubmittedAt) }},
+		{Title: "START", Key: "expected_start", Name: "start", Maybe: true, Drop: 2, Cell: func(j api.Job) string { return startCell(t, j) }, Raw: func(j api.Job) string { return Stamp(j.ExpectedStart) }},
+		{Title: "END", Key: "expected_end", Name: "end", Extra: true, Maybe: true, Cell: func(j api.Job) string { return t.Expected(j.ExpectedEnd) }, Raw: func(j api.Job) string { return Stamp(j.ExpectedEnd) }},
+		{Key: "started_at", Name: "started", Cell: func(j api.Job) string { return t.Clock(j.StartedAt) }, Raw: func(j api.Job) string { return Stamp(j.StartedAt) }},
+		{Title: "ENDED", Key: "ended_at", Name: "ended", Maybe: true, Drop: 2, Cell: func(j api.Job) string { return t.Clock(j.EndedAt) }, Raw: func(j api.Job) string { return Stamp(j.EndedAt) }},
+		{Key: "exit_code", Cell: ExitCodeOf},
 		{Title: "PID", Name: pidColumn, Extra: true, Right: true, Maybe: true, Cell: pidOf},
-		{Title: "COMMAND", Name: commandColumn, Extra: true, Maybe: true, Least: 12, Cell: func(j api.Job) string { return j.Command }},
+		{Title: "COMMAND", Name: CommandColumn, Extra: true, Maybe: true, Least: 12, Cell: func(j api.Job) string { return j.Command }},
 		{Title: "WHY", Key: "why", Least: 12, Cell: func(j api.Job) string { return j.Note(t.Reader()) }, Short: func(j api.Job, width int) string { return shortWhy(j, t.Reader(), width) }, Raw: func(j api.Job) string { return j.Cause(words.Reader{}) }},
-		{Key: "tags", Late: true, Cell: func(j api.Job) string { return tagLine(j.Tags) }},
+		{Key: "tags", Late: true, Cell: func(j api.Job) string { return TagLine(j.Tags) }},
 	}
 }
 
-func jobColumnNames(a *app) []string { return term.Names(a.jobColumns()) }
+func JobColumnNames(a *App) []string { return term.Names(a.JobColumns()) }
 
-func taskOf(j api.Job) string {
+func TaskOf(j api.Job) string {
 	if j.Task == nil {
 		return ""
 	}
@@ -62,12 +62,12 @@ func numberOfTask(j api.Job) string {
 	if j.Task == nil || j.ID == 0 {
 		return ""
 	}
-	return number(j.ID)
+	return Number(j.ID)
 }
 
-// stateCell is StateWord in a table; of an array that has begun how far it is.
-func stateCell(j api.Job) string {
-	if text := progress(j); text != "" && j.Together == "" && !j.State.Terminal() {
+// StateCell is StateWord in a table; of an array that has begun how far it is.
+func StateCell(j api.Job) string {
+	if text := Progress(j); text != "" && j.Together == "" && !j.State.Terminal() {
 		return text
 	}
 	return j.Several() + j.StateWord()
@@ -76,7 +76,7 @@ func stateCell(j api.Job) string {
 // shortState is the same in few columns: its last parts are left out, so that no number of it is ever cut. Of one job
 // it is what is being done about it.
 func shortState(j api.Job, width int) string {
-	text := stateCell(j)
+	text := StateCell(j)
 	if j.State.Terminal() {
 		return text
 	}
@@ -92,9 +92,9 @@ func shortState(j api.Job, width int) string {
 	return text
 }
 
-// progress is how far an array is, once one of its tasks has become a job:
+// Progress is how far an array is, once one of its tasks has become a job:
 // "474 queued, 4 running, 22 of 500 ended (2 failed)". What waits comes first: tasks that run have rows of their own.
-func progress(j api.Job) string {
+func Progress(j api.Job) string {
 	a := j.Array
 	if a == nil || a.Next+a.Cancelled == 0 {
 		return ""
@@ -107,17 +107,17 @@ func progress(j api.Job) string {
 			again = "held"
 		}
 	}
-	var parts phrases
-	parts.add(unbegun > 0, "%d %s", unbegun, waits)
-	parts.add(a.Waiting > 0, "%d %s", a.Waiting, again)
-	parts.add(a.Live > a.Waiting, "%d running", a.Live-a.Waiting)
-	parts.add(unbegun == 0 && ended == 0 && a.Waiting == 0, "all started")
+	var parts Phrases
+	parts.Add(unbegun > 0, "%d %s", unbegun, waits)
+	parts.Add(a.Waiting > 0, "%d %s", a.Waiting, again)
+	parts.Add(a.Live > a.Waiting, "%d running", a.Live-a.Waiting)
+	parts.Add(unbegun == 0 && ended == 0 && a.Waiting == 0, "all started")
 	if ended == 0 {
 		return strings.Join(parts, ", ")
 	}
-	var of phrases
-	of.add(a.Failed > 0, "%d failed", a.Failed)
-	of.add(a.Cancelled > 0, "%d cancelled", a.Cancelled)
+	var of Phrases
+	of.Add(a.Failed > 0, "%d failed", a.Failed)
+	of.Add(a.Cancelled > 0, "%d cancelled", a.Cancelled)
 	text := fmt.Sprintf("%d of %d ended", ended, a.Size)
 	if len(of) > 0 {
 		text += " (" + strings.Join(of, ", ") + ")"
@@ -125,7 +125,7 @@ func progress(j api.Job) string {
 	return strings.Join(append(parts, text), ", ")
 }
 
-func stateStyle(state job.State) term.Style {
+func StateStyle(state job.State) term.Style {
 	switch state {
 	case job.Running:
 		return term.Green
@@ -139,16 +139,16 @@ func stateStyle(state job.State) term.Style {
 	return term.Red
 }
 
-// gpusOf is which GPUs a job has, in brackets how many it asks. 2:0.5 is half
+// GPUsOf is which GPUs a job has, in brackets how many it asks. 2:0.5 is half
 // of GPU 2.
-func gpusOf(j api.Job) string {
+func GPUsOf(j api.Job) string {
 	switch {
 	case len(j.GPUs) == 0 && j.GPUMilli == 0:
 		return "-"
 	case len(j.GPUs) == 0:
 		return "(" + job.FormatGPUs(j.GPUMilli) + ")"
 	}
-	return joined(j.GPUs, ",", func(g api.Allocation) string {
+	return Joined(j.GPUs, ",", func(g api.Allocation) string {
 		if partial(g) {
 			return strconv.Itoa(g.Index) + ":" + job.FormatGPUs(g.Milli)
 		}
@@ -159,12 +159,12 @@ func gpusOf(j api.Job) string {
 // partial reports whether the job has a part of the GPU only.
 func partial(g api.Allocation) bool { return g.Milli > 0 && g.Milli < job.WholeGPU }
 
-func gpuIndexes(list []api.Allocation) string {
-	return joined(list, ",", func(g api.Allocation) string { return strconv.Itoa(g.Index) })
+func GPUIndexes(list []api.Allocation) string {
+	return Joined(list, ",", func(g api.Allocation) string { return strconv.Itoa(g.Index) })
 }
 
-// changedAt is since when the job is in its state.
-func changedAt(j api.Job) time.Time {
+// ChangedAt is since when the job is in its state.
+func ChangedAt(j api.Job) time.Time {
 	switch state := j.State; {
 	case state == job.Queued && !j.QueuedAt.IsZero():
 		return j.QueuedAt
@@ -226,7 +226,7 @@ func inWords(code job.ReasonCode) string {
 func jobsOf(list []api.Reason, code job.ReasonCode) string {
 	var ids []string
 	for _, r := range list {
-		name := number(r.Job)
+		name := Number(r.Job)
 		if len(r.Names) > 0 {
 			name = r.Names[0]
 		}
@@ -240,39 +240,52 @@ func jobsOf(list []api.Reason, code job.ReasonCode) string {
 	return " (" + strings.Join(ids, ",") + ")"
 }
 
-func exitCodeOf(j api.Job) string {
+func ExitCodeOf(j api.Job) string {
 	if j.Result == nil {
 		return ""
 	}
 	return strconv.Itoa(j.Result.Code)
 }
 
-func limitOf(j api.Job) string {
+func LimitOf(j api.Job) string {
 	if j.TimeLimit == 0 {
 		return "-"
 	}
 	return term.Age(j.TimeLimit.Duration())
 }
 
-func stamp(at time.Time) string {
+func Stamp(at time.Time) string {
 	if at.IsZero() {
 		return ""
 	}
 	return at.UTC().Format(time.RFC3339)
 }
 
-func number[T ~int64](n T) string { return strconv.FormatInt(int64(n), 10) }
+func Number[T ~int64](n T) string { return strconv.FormatInt(int64(n), 10) }
 
-func numberOrDash(n int) string {
+func NumberOrDash(n int) string {
 	if n == 0 {
 		return "-"
 	}
 	return strconv.Itoa(n)
 }
 
-func sizeOrDash(n int64) string {
+func SizeOrDash(n int64) string {
 	if n == 0 {
 		return "-"
 	}
 	return job.FormatSize(n)
+}
+
+func (a *App) AttemptLine(at api.Attempt) string {
+	var parts Phrases
+	parts.Add(len(at.GPUs) > 0, "on %s", GPUNames(at.GPUs))
+	parts.Add(!at.StartedAt.IsZero(), "started %s", a.Out.Moment(at.StartedAt))
+	parts.Add(!at.EndedAt.IsZero(), "ended %s", a.Out.Moment(at.EndedAt))
+	peak := peakOf(at.GPUs)
+	parts.Add(peak > 0, "%s GPU memory at its peak", job.FormatSize(peak))
+	if at.Result != nil {
+		parts = append(parts, a.Out.Reader().Shown(at.Result))
+	}
+	return strings.Join(parts, ", ")
 }

@@ -1,8 +1,9 @@
-package client
+package cli
 
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -67,8 +68,8 @@ func TestATableFitsItsTerminal(t *testing.T) {
 `,
 	} {
 		out, b := screen(width, false)
-		a := &app{startedWith: startedWith{out: out}}
-		term.WriteTable(out, a.jobColumns(), queue(), false)
+		a := &App{Env: Env{Out: out}}
+		term.WriteTable(out, a.JobColumns(), queue(), false)
 		out.W.Flush()
 		if got := "\n" + b.String(); got != want {
 			t.Errorf("width %d:\n%s\nwant\n%s", width, got, want)
@@ -85,8 +86,8 @@ func TestColourNeverMovesAColumn(t *testing.T) {
 	plainTerm, plainText := screen(100, false)
 	colourTerm, colourText := screen(100, true)
 	for _, out := range []*term.Terminal{plainTerm, colourTerm} {
-		a := &app{startedWith: startedWith{out: out}}
-		term.WriteTable(out, a.jobColumns(), queue(), false)
+		a := &App{Env: Env{Out: out}}
+		term.WriteTable(out, a.JobColumns(), queue(), false)
 		out.W.Flush()
 	}
 	if !strings.Contains(colourText.String(), "\x1b[32mrunning") {
@@ -104,37 +105,41 @@ func TestColourNeverMovesAColumn(t *testing.T) {
 	}
 }
 
-// Invariant 4.
-func TestNothingReachesTheTerminalUnsanitised(t *testing.T) {
-	evil := "\x1b]0;owned\x07\x1b[2J\n\u202eab\u200b"
-	j := api.Job{ID: 1, Label: job.Label{Name: evil, Comment: evil, Tags: map[string]string{evil: evil}}, User: evil, State: "queued", Why: evil,
-		Result: &api.Result{Said: job.Text(evil)}, Private: &api.Private{Command: evil, Params: []job.Param{{Name: evil, Values: []string{evil}}}, Program: api.Program{Dir: api.Bytes(evil)}}, Unit: evil,
-		Request: job.Request{GPUType: evil}, HeldBy: evil, Array: &api.Array{Spec: evil}, Task: &api.Task{Name: evil}, After: []job.Dependency{{Kind: job.DependencyKind(evil)}}, GPUs: []api.Allocation{{GPU: contract.GPU{UUID: evil}}}, Reasons: []api.Reason{{Said: job.Text(evil)}}}
-	g := api.GPU{StateDetail: evil, GPU: job.GPU{Name: evil, State: job.GPUState(evil), UUID: evil, PCI: evil, Processes: []job.GPUProcess{{Comm: evil, User: evil}}}}
-	out, b := screen(80, false)
-	a := &app{startedWith: startedWith{out: out, err: out, getenv: func(string) string { return "" }}}
-	term.WriteTable(out, a.jobColumns(), []api.Job{j}, true)
-	a.writeJob(j, []api.Attempt{{Result: j.Result}, {Result: j.Result}}, nil)
-	a.writeWhy(j)
-	a.writeWhy(api.Job{ID: 2, State: "queued", Reasons: j.Reasons})
-	a.writeQueue(j, &api.Queue{Ahead: []api.Ahead{{Ahead: job.Ahead{Called: evil, User: evil, Name: evil}, Sentence: evil}}})
-	a.writePlan(&api.PlanReply{Course: job.Course{At: out.Now.Add(-2 * time.Hour), Until: out.Now, GPUs: []job.GPUCourse{{Stays: []job.Stay{
-		{Job: 1, Called: evil, User: evil, Name: evil, Sentence: evil, From: out.Now.Add(-time.Hour)},
-	}}}}}, j, time.Hour, true)
-	a.writeTopology(api.GPUsReply{GPUs: []api.GPU{g, {GPU: job.GPU{Index: 1, CPUs: evil}}}, Links: []job.GPULink{{B: 1, Kind: evil}}}, true)
-	a.writeDriver(api.GPUsReply{GPUSource: job.GPUSource{Driver: evil, CUDA: evil, Problem: evil, ProblemDetail: evil}, GPUs: []api.GPU{g},
-		Reservations: []api.Reservation{{Users: []string{evil}, Groups: []string{evil}, Reservation: job.Reservation{By: evil, Reason: evil}}}}, true)
-	a.writeHealth(api.HealthReply{Health: "FAILING", Checks: []job.Check{{Name: evil, Detail: evil, Next: evil}}}, true)
-	a.writeStatus(api.StatusReply{Version: evil, Health: "DEGRADED", Problem: &job.Check{Name: evil, Detail: evil}}, []api.Job{j}, true, true)
-	a.complain(evil)
-	a.note("%s", evil)
-	if err := a.writeEnv(api.Job{Private: &api.Private{Program: api.Program{Env: api.Words{"A=" + evil}}}}); err != nil {
-		t.Fatal(err)
-	}
-	out.W.Flush()
-	for i, line := range strings.Split(b.String(), "\n") {
-		if !job.Printable(line) {
-			t.Errorf("line %d is not printable: %q", i, line)
+// What the table of 300 jobs costs, of which most wait: to read the answer, and to write it for people.
+func BenchmarkTable(b *testing.B) {
+	reply := api.ListReply{Schema: api.Schema}
+	for i := range 300 {
+		j := api.Job{ID: job.ID(i + 1), User: "alice", UID: 1001, Label: job.Label{Name: "train"}, State: job.Running, SubmittedAt: noon,
+			StartedAt: noon, Request: job.Request{GPUMilli: 1000, MemBytes: 8 << 30, Grace: new(job.Span(30 * time.Second))}}
+		if i >= 8 {
+			j.State, j.StartedAt = job.Queued, time.Time{}
+			j.QueuedAt, j.ExpectedStart = noon, noon.Add(time.Hour)
+			j.Why = "needs 1 GPU, 0 available now; GPUs 0-7 are held by jobs 1,2,3,…"
+			for gpu := range 8 {
+				j.Reasons = append(j.Reasons, api.Reason{Reason: job.Reason{Code: "gpu-busy", GPU: gpu, Job: job.ID(gpu + 1)}})
+			}
 		}
+		reply.Jobs = append(reply.Jobs, j)
 	}
+	text, err := json.Marshal(reply)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("read", func(b *testing.B) {
+		b.ReportAllocs()
+		b.SetBytes(int64(len(text)))
+		for b.Loop() {
+			var reply api.ListReply
+			if err := json.Unmarshal(text, &reply); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("write", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			out, _ := screen(120, false)
+			term.WriteTable(out, (&App{Env: Env{Out: out}}).JobColumns(), api.ByState(reply.Jobs, 0), false)
+		}
+	})
 }

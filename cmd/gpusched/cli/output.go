@@ -1,4 +1,4 @@
-package client
+package cli
 
 import (
 	"bytes"
@@ -16,35 +16,35 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// outputFlags choose the form of what a command found.
-type outputFlags struct {
+// OutputFlags choose the form of what a command found.
+type OutputFlags struct {
 	Output string `short:"o" group:"output" placeholder:"FORMAT" type:"form" default:"table"`
 	JSON   bool   `name:"json" group:"output"`
 }
 
-// noForm follows what was taken for one.
-const noForm = " is no form of output"
+// NoForm follows what was taken for one.
+const NoForm = " is no form of output"
 
-// forms are those that need no names.
-var forms = []string{"table", "wide", "json", "jsonl", "csv", "ids"}
+// Forms are those that need no names.
+var Forms = []string{"table", "wide", "json", "jsonl", "csv", "ids"}
 
 // parseForm reads a form of output, with names or without.
 func parseForm(word string) (string, error) {
 	form, names, named := strings.Cut(word, "=")
 	switch {
-	case !named && slices.Contains(forms, form):
+	case !named && slices.Contains(Forms, form):
 		return word, nil
-	case named && names != "" && (form == formColumns || form == "csv"):
+	case named && names != "" && (form == FormColumns || form == "csv"):
 		return word, nil
 	}
-	return "", fmt.Errorf("%q"+noForm+": use table, wide, json, jsonl, csv, ids, cols=NAME,… or csv=NAME,…", word)
+	return "", fmt.Errorf("%q"+NoForm+": use table, wide, json, jsonl, csv, ids, cols=NAME,… or csv=NAME,…", word)
 }
 
-// formColumns is a table of the columns that are named.
-const formColumns = "cols"
+// FormColumns is a table of the columns that are named.
+const FormColumns = "cols"
 
-// form is the form that was asked for.
-func (o outputFlags) form() string {
+// Form is the form that was asked for.
+func (o OutputFlags) Form() string {
 	if o.JSON {
 		return "json"
 	}
@@ -52,8 +52,8 @@ func (o outputFlags) form() string {
 	return form
 }
 
-// columns are the names of the columns that were asked for; none: it was not said.
-func (o outputFlags) columns() []string {
+// Columns are the names of the columns that were asked for; none: it was not said.
+func (o OutputFlags) Columns() []string {
 	_, names, named := strings.Cut(o.Output, "=")
 	if !named || o.JSON {
 		return nil
@@ -61,64 +61,64 @@ func (o outputFlags) columns() []string {
 	return strings.Split(names, ",")
 }
 
-// isTable reports whether it is for people.
-func (o outputFlags) isTable() bool {
-	return slices.Contains([]string{"table", "wide", formColumns}, o.form())
+// IsTable reports whether it is for people.
+func (o OutputFlags) IsTable() bool {
+	return slices.Contains([]string{"table", "wide", FormColumns}, o.Form())
 }
 
-// isBrief reports whether what became of a job is told by its name and result alone.
-func (o outputFlags) isBrief() bool { return o.form() == "table" || o.form() == "ids" }
+// IsBrief reports whether what became of a job is told by its name and result alone.
+func (o OutputFlags) IsBrief() bool { return o.Form() == "table" || o.Form() == "ids" }
 
-// report is what a command found, in every form that can be asked for.
-type report[T any] struct {
-	doc   any              // json
-	whole bool             // jsonl is the document, too, on one line
-	rows  []T              // jsonl, and the rows of csv
-	cols  []term.Column[T] // csv
-	ids   []string         // ids
-	text  func(wide bool)  // table and wide
+// Report is what a command found, in every form that can be asked for.
+type Report[T any] struct {
+	Doc   any              // json
+	Whole bool             // jsonl is the document, too, on one line
+	Rows  []T              // jsonl, and the rows of csv
+	Cols  []term.Column[T] // csv
+	IDs   []string         // ids
+	Text  func(wide bool)  // table and wide
 }
 
-// show prints the report in the form that was asked for (invariant 1).
-func (r report[T]) show(a *app, o outputFlags) error {
-	w := a.out.W
-	if a.documents() {
-		return writeJSON(w, r.doc, "")
+// Show prints the report in the form that was asked for (invariant 1).
+func (r Report[T]) Show(a *App, o OutputFlags) error {
+	w := a.Out.W
+	if a.Documents() {
+		return WriteJSON(w, r.Doc, "")
 	}
-	if names := o.columns(); names != nil {
-		cols, err := term.Choose(r.cols, names)
+	if names := o.Columns(); names != nil {
+		cols, err := term.Choose(r.Cols, names)
 		if err != nil {
-			return refuse(api.CodeUsage, "", "--output: %s", err)
+			return Refuse(api.CodeUsage, "", "--output: %s", err)
 		}
-		r.cols = cols
+		r.Cols = cols
 	}
-	switch o.form() {
-	case formColumns:
-		term.WriteTable(a.out, r.cols, r.rows, false)
+	switch o.Form() {
+	case FormColumns:
+		term.WriteTable(a.Out, r.Cols, r.Rows, false)
 	case "json":
-		return writeJSON(w, r.doc, "  ")
+		return WriteJSON(w, r.Doc, "  ")
 	case "jsonl":
-		return r.lines(w)
+		return r.Lines(w)
 	case "csv":
-		return term.WriteCSV(w, r.cols, r.rows)
+		return term.WriteCSV(w, r.Cols, r.Rows)
 	case "ids":
-		for _, id := range r.ids {
+		for _, id := range r.IDs {
 			fmt.Fprintln(w, id)
 		}
 	default:
-		r.text(o.form() == "wide")
+		r.Text(o.Form() == "wide")
 	}
 	return nil
 }
 
-// lines prints each row on a line of its own, which names its schema.
-func (r report[T]) lines(w io.Writer) error {
-	if r.whole {
-		return writeJSON(w, r.doc, "")
+// Lines prints each row on a line of its own, which names its schema.
+func (r Report[T]) Lines(w io.Writer) error {
+	if r.Whole {
+		return WriteJSON(w, r.Doc, "")
 	}
-	for _, row := range r.rows {
+	for _, row := range r.Rows {
 		var line bytes.Buffer
-		if err := writeJSON(&line, row, ""); err != nil {
+		if err := WriteJSON(&line, row, ""); err != nil {
 			return err
 		}
 		fmt.Fprintf(w, `{"schema":%q,%s`, api.Schema, line.Bytes()[1:])
@@ -126,7 +126,7 @@ func (r report[T]) lines(w io.Writer) error {
 	return nil
 }
 
-func writeJSON(w io.Writer, v any, indent string) error {
+func WriteJSON(w io.Writer, v any, indent string) error {
 	enc := json.NewEncoder(inert{w})
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", indent)
@@ -163,13 +163,13 @@ func (i inert) Write(text []byte) (int, error) {
 	return len(text), err
 }
 
-// jobReport is a report of jobs.
-func (a *app) jobReport(doc any, jobs []api.Job, text func(wide bool)) report[api.Job] {
-	return report[api.Job]{doc: doc, rows: jobs, cols: a.jobColumns(), ids: each(jobs, nameOfJob), text: text}
+// JobReport is a report of jobs.
+func (a *App) JobReport(doc any, jobs []api.Job, text func(wide bool)) Report[api.Job] {
+	return Report[api.Job]{Doc: doc, Rows: jobs, Cols: a.JobColumns(), IDs: Each(jobs, NameOfJob), Text: text}
 }
 
-// each returns what f makes of each of a list.
-func each[T, U any](list []T, f func(T) U) []U {
+// Each returns what f makes of each of a list.
+func Each[T, U any](list []T, f func(T) U) []U {
 	out := make([]U, len(list))
 	for i, x := range list {
 		out[i] = f(x)
@@ -177,12 +177,12 @@ func each[T, U any](list []T, f func(T) U) []U {
 	return out
 }
 
-// count is a number of things: "1 task", "2 tasks".
-func count(n int, thing string) string {
+// Count is a number of things: "1 task", "2 tasks".
+func Count(n int, thing string) string {
 	return job.Count(int64(n), thing)
 }
 
-// joined is each with the texts joined.
-func joined[T any](list []T, sep string, f func(T) string) string {
-	return strings.Join(each(list, f), sep)
+// Joined is each with the texts joined.
+func Joined[T any](list []T, sep string, f func(T) string) string {
+	return strings.Join(Each(list, f), sep)
 }

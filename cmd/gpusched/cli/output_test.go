@@ -1,4 +1,4 @@
-package client
+package cli
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ func TestInertJSON(t *testing.T) {
 		"\u202eabc": `"\u202eabc"`, "\U000e0001": `"\udb40\udc01"`, "\x1b[0m": `"\u001b[0m"`, "": `""`,
 	} {
 		var b strings.Builder
-		if err := writeJSON(&b, text, ""); err != nil {
+		if err := WriteJSON(&b, text, ""); err != nil {
 			t.Fatal(err)
 		}
 		var back string

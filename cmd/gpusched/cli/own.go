@@ -1,4 +1,4 @@
-package client
+package cli
 
 import (
 	"cmp"
@@ -14,8 +14,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// ownFlag, before the command, asks the user's own scheduler (gpuschedd --user).
-const ownFlag = "--user"
+// OwnFlag, before the command, asks the user's own scheduler (gpuschedd --user).
+const OwnFlag = "--user"
 
 // ownSocket is where a user's own scheduler listens.
 func ownSocket(getenv func(string) string, uid int) string {
@@ -23,16 +23,16 @@ func ownSocket(getenv func(string) string, uid int) string {
 	return filepath.Join(runtime, "gpusched", "gpusched.sock")
 }
 
-// enabledSocket is there where systemd is to open the socket of the machine's scheduler,
+// EnabledSocket is there where systemd is to open the socket of the machine's scheduler,
 // also while an administrator has stopped it.
-const enabledSocket = "/etc/systemd/system/sockets.target.wants/gpusched.socket"
+const EnabledSocket = "/etc/systemd/system/sockets.target.wants/gpusched.socket"
 
-// clientFor asks the scheduler that the environment names, or else that of the machine.
+// ClientFor asks the scheduler that the environment names, or else that of the machine.
 // Where there is none, as none of these paths is there, and the user has one, that is the only
 // one that can be meant.
-func clientFor(getenv func(string) string, uid int, machine ...string) *api.Client {
+func ClientFor(getenv func(string) string, uid int, machine ...string) *api.Client {
 	own, socket := ownSocket(getenv, uid), getenv(contract.SocketVariable)
-	if socket == "" && !slices.ContainsFunc(machine, present) && ownerOf(own) == uid {
+	if socket == "" && !slices.ContainsFunc(machine, Exists) && ownerOf(own) == uid {
 		socket = own
 	}
 	return &api.Client{Socket: socket, Own: socket == own}
@@ -52,38 +52,38 @@ func ownerOf(path string) int {
 	return int(st.Uid)
 }
 
-// cutOwn takes from the front of a command line what says which scheduler is asked.
-func (a *app) cutOwn(args []string) ([]string, error) {
+// CutOwn takes from the front of a command line what says which scheduler is asked.
+func (a *App) CutOwn(args []string) ([]string, error) {
 	if len(args) == 0 {
 		return args, nil
 	}
-	if args[0] != ownFlag {
+	if args[0] != OwnFlag {
 		return a.cutOn(args)
 	}
-	socket := ownSocket(a.getenv, a.uid)
-	if owner := ownerOf(socket); owner >= 0 && owner != a.uid {
-		return nil, usagef("%s belongs to uid %d, not to you: nothing was sent there (XDG_RUNTIME_DIR is another user's)", socket, owner)
+	socket := ownSocket(a.Getenv, a.UID)
+	if owner := ownerOf(socket); owner >= 0 && owner != a.UID {
+		return nil, Usagef("%s belongs to uid %d, not to you: nothing was sent there (XDG_RUNTIME_DIR is another user's)", socket, owner)
 	}
-	a.own = true
-	a.client = &api.Client{Socket: socket, Own: true}
-	return args[1:], notOn(ownFlag, args[1:])
+	a.Own = true
+	a.Client = &api.Client{Socket: socket, Own: true}
+	return args[1:], NotOn(OwnFlag, args[1:])
 }
 
-// asTyped has the commands that a text proposes ask the same scheduler.
-func (a *app) asTyped(text string) string {
+// AsTyped has the commands that a text proposes ask the same scheduler.
+func (a *App) AsTyped(text string) string {
 	flag := ""
 	switch {
-	case a.called() != "":
-		flag = hostsFlag + " " + a.called()
-	case a.on != "":
-		flag = onFlag + " " + a.on
-	case a.own:
-		flag = ownFlag
+	case a.Called() != "":
+		flag = HostsFlag + " " + a.Called()
+	case a.On != "":
+		flag = OnFlag + " " + a.On
+	case a.Own:
+		flag = OwnFlag
 	default:
 		return text
 	}
 	text = flagged(text, flag)
-	for _, named := range []string{flag + " " + flag, flag + " " + onFlag + " "} { // what is named wins
+	for _, named := range []string{flag + " " + flag, flag + " " + OnFlag + " "} { // what is named wins
 		text = strings.ReplaceAll(text, named, strings.TrimPrefix(named, flag+" "))
 	}
 	return text
@@ -94,20 +94,20 @@ func flagged(text, flag string) string {
 	const begins = "'gpusched "
 	parts := strings.Split(text, begins)
 	for i, part := range parts[1:] {
-		if command, _, _ := strings.Cut(part, "'"); !strings.Contains(command, " "+slurmPrefix) {
+		if command, _, _ := strings.Cut(part, "'"); !strings.Contains(command, " "+SlurmPrefix) {
 			parts[i+1] = flag + " " + part
 		}
 	}
 	return strings.Join(parts, begins)
 }
 
-// ownConfigDir is where a user's own scheduler has its settings.
-func (a *app) ownConfigDir() string {
-	return filepath.Join(cmp.Or(a.getenv("XDG_CONFIG_HOME"), filepath.Join(a.getenv("HOME"), ".config")), "gpusched")
+// OwnConfigDir is where a user's own scheduler has its settings.
+func (a *App) OwnConfigDir() string {
+	return filepath.Join(cmp.Or(a.Getenv("XDG_CONFIG_HOME"), filepath.Join(a.Getenv("HOME"), ".config")), "gpusched")
 }
 
-// notEnforced says what nothing holds a job of a user's own scheduler to.
-func notEnforced(j api.Job) string {
+// NotEnforced says what nothing holds a job of a user's own scheduler to.
+func NotEnforced(j api.Job) string {
 	var parts []string
 	for _, what := range j.NotEnforced {
 		if text := unenforced[what]; text != "" {
@@ -131,7 +131,7 @@ var unenforced = map[string]string{
 func ownLines(j api.Job, since, until time.Time) []string {
 	argv := sinceArgs(since)
 	if !until.IsZero() {
-		argv = append(argv, "--until="+instant(until))
+		argv = append(argv, "--until="+Instant(until))
 	}
 	uid := fmt.Sprintf("_UID=%d", j.UID)
 	return append(argv, "SYSLOG_IDENTIFIER="+contract.UserIdentifier(j.ID.String()), uid, "+", "_SYSTEMD_USER_UNIT="+j.Unit, uid)
@@ -142,11 +142,11 @@ func sinceArgs(t time.Time) []string {
 	if t.IsZero() {
 		return nil
 	}
-	return []string{"--since=" + instant(t)}
+	return []string{"--since=" + Instant(t)}
 }
 
-// instant is a time as journalctl reads it.
-func instant(t time.Time) string {
+// Instant is a time as journalctl reads it.
+func Instant(t time.Time) string {
 	return fmt.Sprintf("@%d.%06d", t.Unix(), t.Nanosecond()/int(time.Microsecond))
 }
 
@@ -154,8 +154,8 @@ func instant(t time.Time) string {
 // begins later.
 const lagging = 500 * time.Millisecond
 
-// attemptLines selects those of one run.
-func attemptLines(j api.Job, at api.Attempt) []string {
+// AttemptLines selects those of one run.
+func AttemptLines(j api.Job, at api.Attempt) []string {
 	since, until := at.PlacedAt, time.Time{}
 	if at.Number != j.Attempt && !at.EndedAt.IsZero() {
 		until = at.EndedAt.Add(lagging)
@@ -169,9 +169,9 @@ func attemptLines(j api.Job, at api.Attempt) []string {
 // setBack bounds how far the clock can be set back after a submission without lines of the job being missed.
 const setBack = 24 * time.Hour
 
-// allLines selects those of all runs of a job. Among them can be some of an earlier job of the same number, which
+// AllLines selects those of all runs of a job. Among them can be some of an earlier job of the same number, which
 // ownStarts tells.
-func allLines(j api.Job) []string {
+func AllLines(j api.Job) []string {
 	if j.Manager == api.UserManager {
 		return ownLines(j, j.SubmittedAt, time.Time{})
 	}
@@ -182,18 +182,23 @@ func allLines(j api.Job) []string {
 	return append(sinceArgs(since), "_SYSTEMD_UNIT="+j.ID.Unit())
 }
 
-// unitLine names the unit of a job, and the systemd that has it.
-func unitLine(j api.Job) string {
+// UnitLine names the unit of a job, and the systemd that has it.
+func UnitLine(j api.Job) string {
 	if j.Unit != "" && j.Manager == api.UserManager {
 		return j.Unit + " (systemctl --user)"
 	}
 	return j.Unit
 }
 
-// terminalOf names the terminal of a job.
-func terminalOf(j api.Job) string {
+// TerminalOf names the terminal of a job.
+func TerminalOf(j api.Job) string {
 	if j.Manager == api.UserManager {
 		return contract.UserTerminal(j.ID.String())
 	}
 	return j.ID.String()
+}
+
+func Exists(pattern string) bool {
+	found, _ := filepath.Glob(pattern)
+	return len(found) > 0
 }

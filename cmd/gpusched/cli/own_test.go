@@ -1,4 +1,4 @@
-package client
+package cli
 
 import (
 	"os"
@@ -23,7 +23,7 @@ func TestWhichScheduler(t *testing.T) {
 	}
 	check := func(when, want string, isOwn bool) {
 		t.Helper()
-		if c := clientFor(getenv, uid, machine, enabled); c.Socket != want || c.Own != isOwn {
+		if c := ClientFor(getenv, uid, machine, enabled); c.Socket != want || c.Own != isOwn {
 			t.Errorf("%s: %q, own %v", when, c.Socket, c.Own)
 		}
 	}
@@ -39,7 +39,7 @@ func TestWhichScheduler(t *testing.T) {
 			check("the user's alone", own, true)
 			uid++
 			check("another's", "", false)
-			if _, err := (&app{startedWith: startedWith{getenv: getenv, uid: uid}}).cutOwn([]string{"--user"}); err == nil || !strings.Contains(err.Error(), "not to you") {
+			if _, err := (&App{Env: Env{Getenv: getenv, UID: uid}}).CutOwn([]string{"--user"}); err == nil || !strings.Contains(err.Error(), "not to you") {
 				t.Errorf("another's, by name: %v", err)
 			}
 			uid--
@@ -55,12 +55,12 @@ func TestWhichScheduler(t *testing.T) {
 	socket = "/elsewhere"
 	check("another is named", "/elsewhere", false)
 
-	a := &app{startedWith: startedWith{getenv: getenv, uid: uid}}
-	if rest, err := a.cutOwn([]string{"--user", "list", "--user", "alice"}); err != nil || !slices.Equal(rest, []string{"list", "--user", "alice"}) ||
-		a.daemon().Socket != own || !a.daemon().Own {
-		t.Errorf("%q, %+v", rest, a.client)
+	a := &App{Env: Env{Getenv: getenv, UID: uid}}
+	if rest, err := a.CutOwn([]string{"--user", "list", "--user", "alice"}); err != nil || !slices.Equal(rest, []string{"list", "--user", "alice"}) ||
+		a.Daemon().Socket != own || !a.Daemon().Own {
+		t.Errorf("%q, %+v", rest, a.Client)
 	}
-	if got := a.asTyped("see 'gpusched list -a' and 'gpusched --user health'"); got != "see 'gpusched --user list -a' and 'gpusched --user health'" {
+	if got := a.AsTyped("see 'gpusched list -a' and 'gpusched --user health'"); got != "see 'gpusched --user list -a' and 'gpusched --user health'" {
 		t.Error(got)
 	}
 	if got := ownSocket(func(string) string { return "" }, 7); got != "/run/user/7/gpusched/gpusched.sock" {
@@ -79,19 +79,19 @@ func TestOwnLines(t *testing.T) {
 		got  []string
 		want []string
 	}{
-		"an earlier one":   {attemptLines(j, first), []string{"--since=@100.000005", "--until=@160.500005"}},
-		"the last one":     {attemptLines(j, second), []string{"--since=@220.000005"}},
-		"all of the job's": {allLines(api.Job{ID: 3, UID: 7, Unit: j.Unit, Manager: j.Manager, SubmittedAt: at}), []string{"--since=@100.000005"}},
+		"an earlier one":   {AttemptLines(j, first), []string{"--since=@100.000005", "--until=@160.500005"}},
+		"the last one":     {AttemptLines(j, second), []string{"--since=@220.000005"}},
+		"all of the job's": {AllLines(api.Job{ID: 3, UID: 7, Unit: j.Unit, Manager: j.Manager, SubmittedAt: at}), []string{"--since=@100.000005"}},
 	} {
 		if want := append(c.want, match...); !slices.Equal(c.got, want) {
 			t.Errorf("%s: %q, want %q", name, c.got, want)
 		}
 	}
-	if got := allLines(api.Job{ID: 3}); !slices.Equal(got, []string{"_SYSTEMD_UNIT=gpujob-3.service"}) {
+	if got := AllLines(api.Job{ID: 3}); !slices.Equal(got, []string{"_SYSTEMD_UNIT=gpujob-3.service"}) {
 		t.Errorf("of the machine's: %q", got)
 	}
 	want := []string{"--since=@13600.000005", "_SYSTEMD_UNIT=gpujob-3.service"}
-	if got := allLines(api.Job{ID: 3, SubmittedAt: at.Add(setBack + 13500*time.Second)}); !slices.Equal(got, want) {
+	if got := AllLines(api.Job{ID: 3, SubmittedAt: at.Add(setBack + 13500*time.Second)}); !slices.Equal(got, want) {
 		t.Errorf("of the machine's, not what is much older: %q, want %q", got, want)
 	}
 }
@@ -99,10 +99,10 @@ func TestOwnLines(t *testing.T) {
 // show says of such a job where its unit is, and what nothing holds it to.
 func TestNotEnforced(t *testing.T) {
 	j := api.Job{Unit: "gpujob-3.service", Manager: api.UserManager, NotEnforced: []string{"devices", "mem", "cpus", "tasks", "of a later release"}}
-	if got := notEnforced(j); len(got) < 100 || notEnforced(api.Job{}) != "" {
+	if got := NotEnforced(j); len(got) < 100 || NotEnforced(api.Job{}) != "" {
 		t.Error(got)
 	}
-	if got := unitLine(j); got != "gpujob-3.service (systemctl --user)" || unitLine(api.Job{Unit: "x"}) != "x" {
+	if got := UnitLine(j); got != "gpujob-3.service (systemctl --user)" || UnitLine(api.Job{Unit: "x"}) != "x" {
 		t.Error(got)
 	}
 }

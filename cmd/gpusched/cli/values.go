@@ -1,23 +1,25 @@
-package client
+package cli
 
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // spelling is how people write a value.
 type spelling struct {
-	put    func(target reflect.Value, word string) error
-	dashed bool // it may begin with a dash, in which a parser sees an option
+	Put    func(target reflect.Value, word string) error
+	Dashed bool // it may begin with a dash, in which a parser sees an option
 }
 
-// spellings are how the values of options are written, by the tag type. A zero value is "not asked".
-var spellings = map[string]spelling{
+// Spellings are how the values of options are written, by the tag type. A zero value is "not asked".
+var Spellings = map[string]spelling{
 	"gpus":           spelled(job.ParseGPUs),
 	"gpu-list":       spelled(job.ParseGPUList),
 	"size":           spelled(job.ParseSize),
@@ -40,12 +42,12 @@ var spellings = map[string]spelling{
 }
 
 func spelled[T any](parse func(string) (T, error)) spelling {
-	return spelling{put: func(target reflect.Value, word string) error { return put(target, word, parse) }}
+	return spelling{Put: func(target reflect.Value, word string) error { return put(target, word, parse) }}
 }
 
 func dashed[T any](parse func(string) (T, error)) spelling {
 	s := spelled(parse)
-	s.dashed = true
+	s.Dashed = true
 	return s
 }
 
@@ -148,52 +150,78 @@ func parseSpanOrNone(s string) (time.Duration, error) {
 	return job.ParseDuration(s)
 }
 
-// wholeSeconds rounds up.
-func wholeSeconds(s job.Span) int64 { return int64((s.Duration() + time.Second - 1) / time.Second) }
+// WholeSeconds rounds up.
+func WholeSeconds(s job.Span) int64 { return int64((s.Duration() + time.Second - 1) / time.Second) }
 
-// parseTags reads tags, each given with a --tag of its own.
-func parseTags(list []string) (map[string]string, error) {
+// ParseTags reads tags, each given with a --tag of its own.
+func ParseTags(list []string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, item := range list {
 		key, value, ok := strings.Cut(item, "=")
 		if !ok || key == "" {
-			return nil, usagef("%q is not a tag: use --tag KEY=VALUE", item)
+			return nil, Usagef("%q is not a tag: use --tag KEY=VALUE", item)
 		}
 		out[key] = value
 	}
 	return out, nil
 }
 
-// aimed is a signal, and whether it is for the main process of a job alone.
-type aimed struct {
-	signal int
-	main   bool
+// Aimed is a signal, and whether it is for the main process of a job alone.
+type Aimed struct {
+	Signal int
+	Main   bool
 }
 
-func (s aimed) name() string { return job.SignalName(s.signal) }
+func (s Aimed) Name() string { return job.SignalName(s.Signal) }
 
 // parseAimed reads USR1 and main:USR1.
-func parseAimed(s string) (a aimed, err error) {
-	a.signal, a.main, err = job.ParseAimed(s)
+func parseAimed(s string) (a Aimed, err error) {
+	a.Signal, a.Main, err = job.ParseAimed(s)
 	return a, err
 }
 
-// warning is a signal and how long before the time limit it is sent.
-type warning struct {
-	aimed
-	before time.Duration
+// Warning is a signal and how long before the time limit it is sent.
+type Warning struct {
+	Aimed
+	Before time.Duration
 }
 
 // parseWarning reads USR1@60s and main:USR1@60s.
-func parseWarning(s string) (warning, error) {
+func parseWarning(s string) (Warning, error) {
 	name, before, ok := strings.Cut(s, "@")
 	if !ok {
-		return warning{}, fmt.Errorf("%q does not say how long before the time limit: use %s@60s", s, s)
+		return Warning{}, fmt.Errorf("%q does not say how long before the time limit: use %s@60s", s, s)
 	}
 	a, err := parseAimed(name)
 	if err != nil {
-		return warning{}, err
+		return Warning{}, err
 	}
 	d, err := job.ParseDuration(before)
-	return warning{a, d}, err
+	return Warning{a, d}, err
+}
+
+// WhichAttempt is the number of a start of a job, or one of these.
+type WhichAttempt int
+
+const EveryAttempt WhichAttempt = -1
+
+func parseAttempt(s string) (WhichAttempt, error) {
+	if s == "all" {
+		return EveryAttempt, nil
+	}
+	n, err := strconv.ParseUint(s, 10, 31)
+	if err != nil || n == 0 {
+		return 0, fmt.Errorf("%q is not an attempt: use 1 for the first start of the job, or all", s)
+	}
+	return WhichAttempt(n), nil
+}
+
+// EveryPlaced are all attempts, in order; the last one can be there twice.
+func EveryPlaced(reply api.JobReply) []api.Attempt {
+	j := reply.Job
+	current := api.Attempt{GPUs: j.GPUs, Result: j.Result, Attempt: job.Attempt{
+		Number: j.Attempt, InvocationID: j.InvocationID,
+		PlacedAt: j.PlacedAt, StartedAt: j.StartedAt, EndedAt: j.EndedAt,
+	}}
+	return append(slices.Clone(reply.Attempts), current)
 }

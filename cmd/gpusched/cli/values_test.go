@@ -1,4 +1,4 @@
-package client
+package cli
 
 import (
 	"strings"
@@ -28,11 +28,11 @@ func TestValues(t *testing.T) {
 		{as(parsePercent), "1.5", nil, "not a threshold"},
 		{as(parsePercent), "0.8%", nil, "not a threshold"},
 		{as(parsePercent), "", nil, "not a threshold"},
-		{as(parseWarning), "USR1@60s", warning{aimed{10, false}, time.Minute}, ""},
-		{as(parseWarning), "main:USR1@60s", warning{aimed{10, true}, time.Minute}, ""},
+		{as(parseWarning), "USR1@60s", Warning{Aimed{10, false}, time.Minute}, ""},
+		{as(parseWarning), "main:USR1@60s", Warning{Aimed{10, true}, time.Minute}, ""},
 		{as(parseWarning), "main:@60s", nil, "not a signal"},
-		{as(parseAimed), "main:SIGTERM", aimed{15, true}, ""},
-		{as(parseWarning), "sigterm@2m", warning{aimed{15, false}, 2 * time.Minute}, ""},
+		{as(parseAimed), "main:SIGTERM", Aimed{15, true}, ""},
+		{as(parseWarning), "sigterm@2m", Warning{Aimed{15, false}, 2 * time.Minute}, ""},
 		{as(parseWarning), "USR1", nil, "use USR1@60s"},
 		{as(parseWarning), "NOPE@60s", nil, "not a signal"},
 		{as(parseWarning), "USR1@", nil, "not a duration"},

@@ -1,4 +1,4 @@
-package client
+package cli
 
 import (
 	"bufio"
@@ -14,8 +14,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// againFlags show a screen again and again.
-type againFlags struct {
+// AgainFlags show a screen again and again.
+type AgainFlags struct {
 	Watch    bool          `name:"watch" group:"output"`
 	Interval time.Duration `name:"interval" group:"output" placeholder:"TIME" type:"span"`
 }
@@ -23,19 +23,19 @@ type againFlags struct {
 // lookEvery is how long between two looks where it is not said.
 const lookEvery = 2 * time.Second
 
-// again shows once, or until the user has seen enough.
-func (f againFlags) again(ctx context.Context, a *app, o outputFlags, show func() error) error {
+// Again shows once, or until the user has seen enough.
+func (f AgainFlags) Again(ctx context.Context, a *App, o OutputFlags, show func() error) error {
 	switch {
-	case a.documents():
+	case a.Documents():
 		return show()
 	case !f.Watch && f.Interval > 0:
-		return usagef("--interval is the time between two updates of --watch: add --watch")
+		return Usagef("--interval is the time between two updates of --watch: add --watch")
 	case !f.Watch:
 		return show()
-	case !o.isTable():
-		return usagef("--watch is for people: leave out -o %s", o.form())
-	case !a.out.TTY:
-		return refuse(api.CodeUsage, "", "--watch needs a terminal to draw on")
+	case !o.IsTable():
+		return Usagef("--watch is for people: leave out -o %s", o.Form())
+	case !a.Out.TTY:
+		return Refuse(api.CodeUsage, "", "--watch needs a terminal to draw on")
 	}
 	if f.Interval == 0 {
 		f.Interval = lookEvery
@@ -45,13 +45,13 @@ func (f againFlags) again(ctx context.Context, a *app, o outputFlags, show func(
 
 // watch draws what show prints until ctx is done, which is how it is meant to end. The
 // terminal is left as it was.
-func (a *app) watch(ctx context.Context, every time.Duration, show func() error) error {
+func (a *App) watch(ctx context.Context, every time.Duration, show func() error) error {
 	resized := make(chan os.Signal, 1)
 	signal.Notify(resized, syscall.SIGWINCH)
 	defer signal.Stop(resized)
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	w := repeater{screen: term.NewScreen(a.out.W), every: every}
+	w := repeater{screen: term.NewScreen(a.Out.W), every: every}
 	defer w.screen.Close()
 	for ctx.Err() == nil { // a tick may be there as well, and select takes either
 		if err := w.look(ctx, a, show); err != nil {
@@ -76,10 +76,10 @@ type repeater struct {
 
 // look draws once. While the scheduler is away what was shown last stays, and the first line
 // says so.
-func (w *repeater) look(ctx context.Context, a *app, show func() error) error {
-	a.out.Measure()
-	a.out.Now = time.Now()
-	a.err.Now = a.out.Now
+func (w *repeater) look(ctx context.Context, a *App, show func() error) error {
+	a.Out.Measure()
+	a.Out.Now = time.Now()
+	a.Err.Now = a.Out.Now
 	text, err := a.capture(show)
 	var e *api.Error
 	switch {
@@ -89,31 +89,31 @@ func (w *repeater) look(ctx context.Context, a *app, show func() error) error {
 		w.last, w.away = text, time.Time{}
 	case errors.As(err, &e) && (e.Code == api.CodeUnreachable || e.Code == api.CodeUnavailable):
 		if w.away.IsZero() {
-			w.away = a.out.Now
+			w.away = a.Out.Now
 		}
 	default:
 		return err
 	}
-	w.screen.Draw(w.title(a)+"\n"+w.last, a.out.Width, a.out.Height)
+	w.screen.Draw(w.title(a)+"\n"+w.last, a.Out.Width, a.Out.Height)
 	return nil
 }
 
 // title is the first line.
-func (w *repeater) title(a *app) string {
+func (w *repeater) title(a *App) string {
 	if w.away.IsZero() {
-		return a.out.Paint(term.Dim, a.out.Now.Format(time.TimeOnly)+", every "+term.Age(w.every)+", Ctrl-C ends it")
+		return a.Out.Paint(term.Dim, a.Out.Now.Format(time.TimeOnly)+", every "+term.Age(w.every)+", Ctrl-C ends it")
 	}
-	return a.out.Paint(term.Red, "the scheduler has been away since "+w.away.Format(time.TimeOnly)+"; it is asked again every "+term.Age(w.every))
+	return a.Out.Paint(term.Red, "the scheduler has been away since "+w.away.Format(time.TimeOnly)+"; it is asked again every "+term.Age(w.every))
 }
 
 // capture returns what show prints, also to the other output: that would spoil the screen.
-func (a *app) capture(show func() error) (string, error) {
+func (a *App) capture(show func() error) (string, error) {
 	var text bytes.Buffer
-	out, err := a.out.W, a.err.W
-	a.out.W = bufio.NewWriter(&text)
-	a.err.W = a.out.W
-	defer func() { a.out.W, a.err.W = out, err }()
+	out, err := a.Out.W, a.Err.W
+	a.Out.W = bufio.NewWriter(&text)
+	a.Err.W = a.Out.W
+	defer func() { a.Out.W, a.Err.W = out, err }()
 	problem := show()
-	_ = a.out.W.Flush() // into memory
+	_ = a.Out.W.Flush() // into memory
 	return text.String(), problem
 }

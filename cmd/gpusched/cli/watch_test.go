@@ -1,4 +1,4 @@
-package client
+package cli
 
 import (
 	"context"
@@ -16,10 +16,10 @@ func TestWatchingAScreen(t *testing.T) {
 	out, text := screen(80, false)
 	modes := &term.Modes{W: text}
 	out.W.Reset(modes)
-	a := &app{startedWith: startedWith{out: out, err: out}}
+	a := &App{Env: Env{Out: out, Err: out}}
 	ctx, cancel := context.WithCancel(t.Context())
 	looks := 0
-	err := againFlags{Watch: true, Interval: time.Millisecond}.again(ctx, a, outputFlags{Output: "table"}, func() error {
+	err := AgainFlags{Watch: true, Interval: time.Millisecond}.Again(ctx, a, OutputFlags{Output: "table"}, func() error {
 		looks++
 		switch looks {
 		case 2:
@@ -28,8 +28,8 @@ func TestWatchingAScreen(t *testing.T) {
 			cancel()
 			return ctx.Err()
 		}
-		a.out.Printf("look %d\n", looks)
-		a.note("a word")
+		a.Out.Printf("look %d\n", looks)
+		a.Note("a word")
 		return nil
 	})
 	if err != nil || looks != 4 {
@@ -49,7 +49,7 @@ func TestWatchingAScreen(t *testing.T) {
 		t.Errorf("%q is left on", left)
 	}
 	refused := &api.Error{Code: api.CodeNotFound}
-	err = againFlags{Watch: true}.again(t.Context(), a, outputFlags{Output: "wide"}, func() error { return refused })
+	err = AgainFlags{Watch: true}.Again(t.Context(), a, OutputFlags{Output: "wide"}, func() error { return refused })
 	if err != refused || modes.Reset() != "" {
 		t.Errorf("%v", err)
 	}

@@ -1,20 +1,27 @@
-package client
+package cli
 
 import (
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 var errUnclosed = errors.New("a quotation mark is not closed")
 
-// splitWords reads a line as a shell does that expands nothing: words with blanks
+// SplitWords reads a line as a shell does that expands nothing: words with blanks
 // between them, '…' and "…" around what has blanks, \ before a single character. From
 // a word that begins with # on it is a comment.
-func splitWords(line string) (list []string, err error) { return splitEscaped(line, "\"\\$`") }
+func SplitWords(line string) (list []string, err error) { return SplitEscaped(line, "\"\\$`") }
 
-// splitEscaped is the same, with the characters that a backslash stands before in double quotes; "" is all, as Slurm
+// SplitEscaped is the same, with the characters that a backslash stands before in double quotes; "" is all, as Slurm
 // has it.
-func splitEscaped(line, escaped string) (list []string, err error) {
+func SplitEscaped(line, escaped string) (list []string, err error) {
 	escapes := func(c byte) bool { return escaped == "" || strings.IndexByte(escaped, c) >= 0 }
 	var word []byte
 	inWord, quote := false, byte(0)
@@ -46,4 +53,75 @@ func splitEscaped(line, escaped string) (list []string, err error) {
 		list = append(list, string(word))
 	}
 	return list, nil
+}
+
+// OneLine is an error on one line.
+func OneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
+// ShellWord is a word as it is typed to a shell.
+func ShellWord(s string) string { return api.Quote(s) }
+
+// Begun are the attempts that started, in order.
+func Begun(reply api.JobReply) (list []api.Attempt) {
+	for _, at := range EveryPlaced(reply) {
+		known := slices.ContainsFunc(list, func(b api.Attempt) bool { return b.Number == at.Number })
+		if at.InvocationID != "" && !known {
+			list = append(list, at)
+		}
+	}
+	return list
+}
+
+// Because is why a job waits, to follow its state.
+func (a *App) Because(j api.Job) string { return Colon(j.Because(a.Err.Reader())) }
+
+func Colon(s string) string {
+	if s == "" {
+		return ""
+	}
+	return ": " + s
+}
+
+// PrintableName makes a valid job name of anything.
+func PrintableName(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r == utf8.RuneError || !job.Printable(string(r)) {
+			r = '?'
+		}
+		if b.Len()+utf8.RuneLen(r) > job.MaxNameBytes {
+			break
+		}
+		b.WriteRune(r)
+	}
+	if strings.TrimSpace(b.String()) == "" {
+		return "job"
+	}
+	return b.String()
+}
+
+func TagLine(list map[string]string) string {
+	parts := Each(slices.Collect(maps.Keys(list)), func(k string) string { return k + "=" + list[k] })
+	slices.Sort(parts)
+	return strings.Join(parts, " ")
+}
+
+// Phrases are said with commas between them.
+type Phrases []string
+
+func (p *Phrases) Add(yes bool, format string, args ...any) {
+	if yes {
+		*p = append(*p, fmt.Sprintf(format, args...))
+	}
+}
+
+// GPUWish is how many GPUs a job asks.
+func GPUWish(milli int) string {
+	switch milli {
+	case 0:
+		return "no GPU"
+	case job.WholeGPU:
+		return "1 GPU"
+	}
+	return job.FormatGPUs(milli) + " GPUs"
 }

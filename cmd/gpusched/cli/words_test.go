@@ -1,4 +1,4 @@
-package client
+package cli
 
 import (
 	"slices"
@@ -20,15 +20,15 @@ func TestSplitWords(t *testing.T) {
 		`a\ #b \"#c "#d" ''#e`:    {"a #b", `"#c`, "#d", "#e"},
 		`--param lr=1,2 \#`:       {"--param", "lr=1,2", "#"},
 	} {
-		if got, err := splitWords(line); err != nil || !slices.Equal(got, want) {
+		if got, err := SplitWords(line); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s is %q, %v, want %q", line, got, err, want)
 		}
 	}
-	if got, err := splitEscaped(`-o "a\ b" '\ '`, ""); err != nil || !slices.Equal(got, []string{"-o", "a b", `\ `}) {
+	if got, err := SplitEscaped(`-o "a\ b" '\ '`, ""); err != nil || !slices.Equal(got, []string{"-o", "a b", `\ `}) {
 		t.Errorf("as Slurm: %q, %v", got, err)
 	}
 	for _, line := range []string{`'`, `a "b`, `"\"`} {
-		if got, err := splitWords(line); err == nil {
+		if got, err := SplitWords(line); err == nil {
 			t.Errorf("%s is %q", line, got)
 		}
 	}
@@ -39,10 +39,10 @@ func FuzzSplitWords(f *testing.F) {
 	f.Add("a b", "'\\\"#")
 	f.Fuzz(func(t *testing.T, a, b string) {
 		quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
-		got, err := splitWords(quote(a) + " " + quote(b) + " # c")
+		got, err := SplitWords(quote(a) + " " + quote(b) + " # c")
 		if err != nil || !slices.Equal(got, []string{a, b}) {
 			t.Errorf("%q and %q are %q, %v", a, b, got, err)
 		}
-		splitWords(a)
+		SplitWords(a)
 	})
 }

@@ -8,7 +8,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
+	"github.com/gpusched/gpusched/cmd/gpusched/parse"
 )
 
 // onOneScreen holds a help to a terminal of 24 lines, of which the prompt has one, and 80 columns.
@@ -28,15 +30,15 @@ func onOneScreen(t *testing.T, command, text string) {
 func TestHelpIsOneScreen(t *testing.T) {
 	m := model(t)
 	var b bytes.Buffer
-	writeBriefProgram(&b, m.Node)
+	parse.WriteBriefProgram(&b, m.Node)
 	onOneScreen(t, "gpusched", b.String())
 	for _, n := range slices.Concat(m.Leaves(true), m.Children) {
 		path := manual.CommandPath(n)
 		b.Reset()
-		writeBrief(&b, n)
+		parse.WriteBrief(&b, n)
 		onOneScreen(t, path, b.String())
-		for o := range strings.FieldsSeq(aboutNode(n).Options) {
-			if flagNamed(n, "--"+o) == nil {
+		for o := range strings.FieldsSeq(parse.AboutNode(n).Options) {
+			if parse.FlagNamed(n, "--"+o) == nil {
 				t.Errorf("%s has no --%s", path, o)
 			}
 		}
@@ -88,11 +90,11 @@ func TestWordsForOptionsAreWhole(t *testing.T) {
 // --output offers the forms that the command takes, and no other.
 func TestHelpOffersTheFormsThatACommandTakes(t *testing.T) {
 	for _, n := range model(t).Leaves(true) {
-		f := flagNamed(n, "--output")
+		f := parse.FlagNamed(n, "--output")
 		if f == nil {
 			continue
 		}
-		takes := forms
+		takes := cli.Forms
 		if f.Enum != "" {
 			takes = strings.Split(strings.TrimPrefix(f.Enum, ","), ",")
 		}
@@ -107,7 +109,7 @@ func TestHelpOffersTheFormsThatACommandTakes(t *testing.T) {
 // What people ask for most when they submit is on the one screen.
 func TestSubmitHelpHasWhatPeopleUse(t *testing.T) {
 	var b bytes.Buffer
-	writeBrief(&b, childNamed(model(t).Node, "submit"))
+	parse.WriteBrief(&b, parse.ChildNamed(model(t).Node, "submit"))
 	for _, name := range strings.Fields("gpus mem time name log begin notify set-env retries after-ok array wait") {
 		if !strings.Contains(b.String(), " --"+name+"=") && !strings.Contains(b.String(), " --"+name+" ") {
 			t.Errorf("gpusched submit --help lacks --%s:\n%s", name, b.String())

@@ -9,45 +9,50 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
+	"github.com/gpusched/gpusched/cmd/gpusched/look"
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
+	"github.com/gpusched/gpusched/cmd/gpusched/parse"
+	"github.com/gpusched/gpusched/cmd/gpusched/submit"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // values are the candidates for the value of a flag.
-func (a *app) values(ctx context.Context, n *kong.Node, f *kong.Flag, current string) (list []candidate) {
+func values(ctx context.Context, a *cli.App, n *kong.Node, f *kong.Flag, current string) (list []candidate) {
 	if f == nil {
 		return nil
 	}
 	if f.Enum != "" {
-		return each(f.EnumSlice(), func(v string) candidate { return candidate{v, ""} })
+		return cli.Each(f.EnumSlice(), func(v string) candidate { return candidate{v, ""} })
 	}
 	recent := api.ListQuery{Ended: 100}
 	if f.Tag.Type == "gpu-list" {
-		return a.gpuWords(ctx, current)
+		return gpuWords(ctx, a, current)
 	}
 	switch f.Name {
 	case "after", "after-ok", "after-fail", "after-any":
-		return a.idWords(ctx, n, current)
+		return completeIDs(ctx, a, n, current)
 	case "host":
-		return append(a.hostWords(""), candidate{bestHost, "where the job starts first, of --hosts or GPUSCHED_HOSTS"})
+		return append(hostWords(a, ""), candidate{submit.BestHost, "where the job starts first, of --hosts or GPUSCHED_HOSTS"})
 	case "on":
-		return []candidate{{engineLocal, "the scheduler of this machine"}, {engineSlurm, "a cluster that Slurm runs"}}
+		return []candidate{{cli.EngineLocal, "the scheduler of this machine"}, {cli.EngineSlurm, "a cluster that Slurm runs"}}
 	case "on-timeout":
 		return []candidate{{string(job.TimeoutKill), ""}, {string(job.TimeoutRequeue), "back to the end of the queue"}}
 	case "objective":
 		return []candidate{{string(job.Makespan), "all done soonest"}}
 	case "output":
-		return a.formWords(n, current)
+		return formWords(a, n, current)
 	case "sort":
-		return each(jobColumnNames(a), func(name string) candidate { return candidate{name, ""} })
+		return cli.Each(cli.JobColumnNames(a), func(name string) candidate { return candidate{name, ""} })
 	case "state":
-		return each(manual.States(), func(s manual.Entry) candidate { return candidate{s.Word, s.Text} })
+		return cli.Each(manual.States(), func(s manual.Entry) candidate { return candidate{s.Word, s.Text} })
 	case "gpu-type":
-		return a.typeWords(ctx)
+		return typeWords(ctx, a)
 	case "conda":
-		envs := surroundings{getenv: a.getenv}.condaEnvs()
-		return each(envs, func(e condaEnv) candidate { return candidate{e.name, e.prefix} })
+		envs := jobenv.Surroundings{Getenv: a.Getenv}.CondaEnvs()
+		return cli.Each(envs, func(e jobenv.CondaEnv) candidate { return candidate{e.Name, e.Prefix} })
 	case "priority":
 		for c := job.Scavenger; c <= job.Interactive; c++ {
 			list = append(list, candidate{c.String(), ""})
@@ -64,36 +69,33 @@ func (a *app) values(ctx context.Context, n *kong.Node, f *kong.Flag, current st
 			list = append(list, candidate{to + job.SignalName(sig) + end, ""})
 		}
 	case "user":
-		return a.jobWords(ctx, recent, func(j api.Job) candidate { return candidate{j.User, ""} })
+		return completeJobs(ctx, a, recent, func(j api.Job) candidate { return candidate{j.User, ""} })
 	case "name":
-		if aboutNode(n).Hosts != OnOne { // whose jobs have names of their own
-			return a.jobWords(ctx, recent, func(j api.Job) candidate { return candidate{j.Name, ""} })
+		if parse.AboutNode(n).Hosts != cli.OnOne { // whose jobs have names of their own
+			return completeJobs(ctx, a, recent, func(j api.Job) candidate { return candidate{j.Name, ""} })
 		}
 	}
 	return list
 }
 
 // arguments are the candidates for what is not an option.
-func (a *app) arguments(ctx context.Context, n *kong.Node, current string) []candidate {
+func arguments(ctx context.Context, a *cli.App, n *kong.Node, current string) []candidate {
 	if len(n.Positional) == 0 {
 		return nil
 	}
 	switch n.Positional[0].Name {
 	case "user":
-		return a.jobWords(ctx, api.ListQuery{Ended: 100}, func(j api.Job) candidate { return candidate{j.User, ""} })
+		return completeJobs(ctx, a, api.ListQuery{Ended: 100}, func(j api.Job) candidate { return candidate{j.User, ""} })
 	case "index":
-		return a.gpuWords(ctx, current)
+		return gpuWords(ctx, a, current)
 	case "id":
-		return a.idWords(ctx, n, current)
+		return completeIDs(ctx, a, n, current)
 	case "reservation":
-		reply, _ := api.Reservations(ctx, a.client)
-		return each(reply.Reservations, reservationWord)
+		reply, _ := api.Reservations(ctx, a.Client)
+		return cli.Each(reply.Reservations, reservationWord)
 	}
 	return nil
 }
-
-func isLive(j api.Job) bool { return !j.State.Terminal() }
-func isOn(j api.Job) bool   { return j.State == job.Running }
 
 // Of long queues so many jobs are offered.
 const (
@@ -101,32 +103,32 @@ const (
 	offeredEnded   = 50
 )
 
-// idWords are the jobs that a command can be about.
-func (a *app) idWords(ctx context.Context, n *kong.Node, current string) []candidate {
+// completeIDs are the jobs that a command can be about.
+func completeIDs(ctx context.Context, a *cli.App, n *kong.Node, current string) []candidate {
 	if strings.HasPrefix(current, "name:") {
-		q := api.ListQuery{Ended: 100, UID: &a.uid}
-		return a.jobWords(ctx, q, func(j api.Job) candidate { return candidate{"name:" + j.Name, ""} })
+		q := api.ListQuery{Ended: 100, UID: &a.UID}
+		return completeJobs(ctx, a, q, func(j api.Job) candidate { return candidate{"name:" + j.Name, ""} })
 	}
 	q := api.ListQuery{Waiting: offeredWaiting}
-	of := aboutNode(n).Offers
+	of := parse.AboutNode(n).Offers
 	if of.Ended || of.Fits == nil {
 		q.Ended = offeredEnded
 	}
-	if of.Own && a.uid != 0 {
-		q.UID = &a.uid
+	if of.Own && a.UID != 0 {
+		q.UID = &a.UID
 	}
-	reply, _ := api.List(ctx, a.client, q)
+	reply, _ := api.List(ctx, a.Client, q)
 	var list []candidate
 	for _, j := range reply.Jobs {
 		if of.Fits == nil || of.Fits(j) {
-			list = append(list, candidate{nameOfJob(j), j.Name + ", " + j.User + ", " + stateCell(j)})
+			list = append(list, candidate{cli.NameOfJob(j), j.Name + ", " + j.User + ", " + cli.StateCell(j)})
 		}
 	}
 	return withPrefix(listPrefix(current), list)
 }
 
-func (a *app) jobWords(ctx context.Context, q api.ListQuery, word func(api.Job) candidate) (list []candidate) {
-	reply, _ := api.List(ctx, a.client, q)
+func completeJobs(ctx context.Context, a *cli.App, q api.ListQuery, word func(api.Job) candidate) (list []candidate) {
+	reply, _ := api.List(ctx, a.Client, q)
 	for _, j := range reply.Jobs {
 		if c := word(j); !slices.Contains(list, c) {
 			list = append(list, c)
@@ -135,16 +137,16 @@ func (a *app) jobWords(ctx context.Context, q api.ListQuery, word func(api.Job) 
 	return list
 }
 
-func (a *app) gpuWords(ctx context.Context, current string) []candidate {
-	reply, _ := api.GPUs(ctx, a.client)
-	return withPrefix(listPrefix(current), each(reply.GPUs, func(g api.GPU) candidate {
+func gpuWords(ctx context.Context, a *cli.App, current string) []candidate {
+	reply, _ := api.GPUs(ctx, a.Client)
+	return withPrefix(listPrefix(current), cli.Each(reply.GPUs, func(g api.GPU) candidate {
 		return candidate{strconv.Itoa(g.Index), g.Name + ", " + string(g.State)}
 	}))
 }
 
 // typeWords are the models of the GPUs as --gpu-type has them.
-func (a *app) typeWords(ctx context.Context) (list []candidate) {
-	reply, _ := api.GPUs(ctx, a.client)
+func typeWords(ctx context.Context, a *cli.App) (list []candidate) {
+	reply, _ := api.GPUs(ctx, a.Client)
 	for _, g := range reply.GPUs {
 		word := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(g.Name, "NVIDIA ")), " ", "-")
 		if c := (candidate{word, g.Name}); !slices.Contains(list, c) {
@@ -155,19 +157,19 @@ func (a *app) typeWords(ctx context.Context) (list []candidate) {
 }
 
 // formWords are the forms of output, and behind cols= and csv= the columns.
-func (a *app) formWords(n *kong.Node, current string) []candidate {
+func formWords(a *cli.App, n *kong.Node, current string) []candidate {
 	form, names, named := strings.Cut(current, "=")
-	columns := aboutNode(n).Columns
+	columns := parse.AboutNode(n).Columns
 	if named && columns != nil {
-		list := each(columns(a), func(name string) candidate { return candidate{name, ""} })
+		list := cli.Each(columns(a), func(name string) candidate { return candidate{name, ""} })
 		return withPrefix(form+"="+listPrefix(names), list)
 	}
 	if named {
 		return nil
 	}
-	list := each(forms, func(f string) candidate { return candidate{f, ""} })
+	list := cli.Each(cli.Forms, func(f string) candidate { return candidate{f, ""} })
 	if columns != nil {
-		list = append(list, candidate{formColumns + "=", "columns by name"}, candidate{"csv=", "csv of columns by name"})
+		list = append(list, candidate{cli.FormColumns + "=", "columns by name"}, candidate{"csv=", "csv of columns by name"})
 	}
 	return list
 }
@@ -184,6 +186,6 @@ func withPrefix(prefix string, list []candidate) []candidate {
 
 // reservationWord is a reservation for completion.
 func reservationWord(r api.Reservation) candidate {
-	gpus := job.FormatGPUList(each(r.GPUs, func(g api.Allocation) int { return g.Index }))
-	return candidate{number(r.ID), fmt.Sprintf("GPUs %s for %s", gpus, reservedFor(r))}
+	gpus := job.FormatGPUList(cli.Each(r.GPUs, func(g api.Allocation) int { return g.Index }))
+	return candidate{cli.Number(r.ID), fmt.Sprintf("GPUs %s for %s", gpus, look.ReservedFor(r))}
 }

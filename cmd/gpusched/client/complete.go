@@ -5,13 +5,14 @@ import (
 	"context"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
+	"github.com/gpusched/gpusched/cmd/gpusched/parse"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 )
@@ -26,41 +27,41 @@ type candidate struct{ word, about string }
 // word could go on, a line each, after a tab what it is. It prints nothing
 // where the shell knows better, as with names of files; where the word belongs
 // to a job's command, a tab and "command N": that begins with word N. It never fails.
-func complete(ctx context.Context, a *app, args []string) error {
+func complete(ctx context.Context, a *cli.App, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
 	typed := len(args)
 	if typed > 1 {
 		var err error
-		if args, err = a.cutOwn(args); err != nil {
+		if args, err = a.CutOwn(args); err != nil {
 			return nil
 		}
 	}
-	if strings.HasPrefix(args[0], hostsFlag) {
-		a.completeHosts(args)
+	if strings.HasPrefix(args[0], cli.HostsFlag) {
+		completeHosts(a, args)
 		if args = withoutHosts(args); len(args) == 0 {
 			return nil
 		}
-		a.client = &api.Client{Socket: os.DevNull} // a press of Tab starts no ssh
+		a.Client = &api.Client{Socket: os.DevNull} // a press of Tab starts no ssh
 	}
 	words, current := args[:len(args)-1], args[len(args)-1]
 	var g any = &grammar{}
 	if len(words) > 0 {
 		g = grammarFor(words)
 	}
-	parser, err := newParser(g, io.Discard, func(int) {})
+	parser, err := parse.New(g, io.Discard, func(int) {})
 	if err != nil {
 		return nil
 	}
 	at := walk(parser.Model.Node, words)
 	if at.command > 0 || at.beginsCommand(current) {
-		a.out.Printf("\tcommand %d\n", cmp.Or(at.command, len(words))+typed-len(args))
+		a.Out.Printf("\tcommand %d\n", cmp.Or(at.command, len(words))+typed-len(args))
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, completeTime)
 	defer cancel()
-	list := a.candidates(ctx, at, current)
+	list := candidates(ctx, a, at, current)
 	if len(words) == 1 && words[0] == "help" {
 		list = append(list, topicWords()...)
 	}
@@ -68,7 +69,7 @@ func complete(ctx context.Context, a *app, args []string) error {
 	for _, c := range list {
 		if strings.HasPrefix(c.word, current) && !said[c.word] {
 			said[c.word] = true
-			a.out.Printf("%s\t%s\n", term.Clean(c.word), term.Clean(c.about))
+			a.Out.Printf("%s\t%s\n", term.Clean(c.word), term.Clean(c.about))
 		}
 	}
 	return nil
@@ -88,13 +89,13 @@ func walk(node *kong.Node, words []string) spot {
 	p := spot{node: node}
 	for i := 0; i < len(words); i++ {
 		word := words[i]
-		switch child := childNamed(p.node, word); {
+		switch child := parse.ChildNamed(p.node, word); {
 		case p.onlyArgs:
 			p.args++
 		case word == "--":
 			p.onlyArgs = true
 		case strings.HasPrefix(word, "-"):
-			flag := flagNamed(p.node, word)
+			flag := parse.FlagNamed(p.node, word)
 			if flag == nil || flag.IsBool() || word != "--"+flag.Name && word != "-"+string(flag.Short) {
 				continue
 			}
@@ -132,12 +133,12 @@ func argsBeforeCommand(n *kong.Node) (int, bool) {
 }
 
 // candidates are the ways to go on at a spot.
-func (a *app) candidates(ctx context.Context, at spot, current string) []candidate {
+func candidates(ctx context.Context, a *cli.App, at spot, current string) []candidate {
 	if at.flag != nil {
-		return a.values(ctx, at.node, at.flag, current)
+		return values(ctx, a, at.node, at.flag, current)
 	}
 	if name, value, ok := strings.Cut(current, "="); ok && !at.onlyArgs && strings.HasPrefix(current, "--") {
-		return withPrefix(name+"=", a.values(ctx, at.node, flagNamed(at.node, name), value))
+		return withPrefix(name+"=", values(ctx, a, at.node, parse.FlagNamed(at.node, name), value))
 	}
 	if strings.HasPrefix(current, "-") && !at.onlyArgs {
 		return flagWords(at.node)
@@ -145,33 +146,11 @@ func (a *app) candidates(ctx context.Context, at spot, current string) []candida
 	if len(at.node.Children) > 0 {
 		return commandWords(at.node)
 	}
-	return a.arguments(ctx, at.node, current)
-}
-
-func childNamed(n *kong.Node, word string) *kong.Node {
-	for _, c := range n.Children {
-		if c.Name == word || slices.Contains(c.Aliases, word) {
-			return c
-		}
-	}
-	return nil
-}
-
-func flagNamed(n *kong.Node, word string) *kong.Flag {
-	name, _, _ := strings.Cut(word, "=")
-	for _, f := range n.Flags {
-		if name == "--"+f.Name || f.Short != 0 && strings.HasPrefix(name, "-"+string(f.Short)) {
-			return f
-		}
-	}
-	if n.Parent != nil { // those of the program can be anywhere
-		return flagNamed(n.Parent, word)
-	}
-	return nil
+	return arguments(ctx, a, at.node, current)
 }
 
 func commandWords(n *kong.Node) []candidate {
-	list := each(n.Children, func(c *kong.Node) candidate { return candidate{c.Name, c.Help} })
+	list := cli.Each(n.Children, func(c *kong.Node) candidate { return candidate{c.Name, c.Help} })
 	if n.Parent == nil {
 		list = append(list, candidate{"help", "Explain a command, or a subject of the manual."})
 	}
@@ -197,6 +176,6 @@ func flagWords(n *kong.Node) (list []candidate) {
 			list = append(list, candidate{"--no-" + f.Name, about})
 		}
 	}
-	list = append(list, candidate{onFlag, "What runs the jobs: local or slurm."})
+	list = append(list, candidate{cli.OnFlag, "What runs the jobs: local or slurm."})
 	return append(list, candidate{"--help", "Show the options people use."}, candidate{"--help-all", "Show all options, explained."})
 }

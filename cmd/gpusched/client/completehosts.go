@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 	"github.com/gpusched/gpusched/cmd/gpusched/remote"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 )
@@ -11,39 +13,39 @@ import (
 // withoutHosts takes the option with the names of machines from the front of a command line. Nothing is left
 // while its value is typed.
 func withoutHosts(args []string) []string {
-	if args[0] != hostsFlag {
+	if args[0] != cli.HostsFlag {
 		return args[1:]
 	}
 	return args[min(2, len(args)):]
 }
 
 // completeHosts prints how the names of machines could go on, where they are what is typed.
-func (a *app) completeHosts(args []string) {
+func completeHosts(a *cli.App, args []string) {
 	before, current := "", args[len(args)-1]
 	switch {
-	case len(args) == 2 && args[0] == hostsFlag:
+	case len(args) == 2 && args[0] == cli.HostsFlag:
 	case len(args) == 1:
 		var has bool
-		if current, has = strings.CutPrefix(current, hostsFlag+"="); !has {
+		if current, has = strings.CutPrefix(current, cli.HostsFlag+"="); !has {
 			return
 		}
-		before = hostsFlag + "="
+		before = cli.HostsFlag + "="
 	default:
 		return
 	}
 	if i := strings.LastIndexByte(current, ','); i >= 0 {
 		before, current = before+current[:i+1], current[i+1:]
 	}
-	for _, c := range a.hostWords(before) {
+	for _, c := range hostWords(a, before) {
 		if strings.HasPrefix(c.word, before+current) {
-			a.out.Printf("%s\t%s\n", term.Clean(c.word), term.Clean(c.about))
+			a.Out.Printf("%s\t%s\n", term.Clean(c.word), term.Clean(c.about))
 		}
 	}
 }
 
 // hostWords are the machines that the user's settings of ssh name.
-func (a *app) hostWords(before string) (list []candidate) {
-	text, _ := readAtMost(filepath.Join(a.getenv("HOME"), ".ssh/config"), 1<<20)
+func hostWords(a *cli.App, before string) (list []candidate) {
+	text, _ := jobenv.ReadAtMost(filepath.Join(a.Getenv("HOME"), ".ssh/config"), 1<<20)
 	for line := range strings.Lines(string(text)) {
 		words := strings.Fields(line)
 		if len(words) < 2 || !strings.EqualFold(words[0], "Host") {

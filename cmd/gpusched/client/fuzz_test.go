@@ -12,9 +12,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
+	"github.com/gpusched/gpusched/cmd/gpusched/parse"
+	"github.com/gpusched/gpusched/cmd/gpusched/submit"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -27,7 +29,7 @@ import (
 var turnedDown = job.Refuse("never/no-gpus", "well formed")
 
 // fuzzApp is a run of the program against a daemon that turns everything down.
-func fuzzApp(f *testing.F) func() (*app, *bytes.Buffer) {
+func fuzzApp(f *testing.F) func() (*cli.App, *bytes.Buffer) {
 	socket := filepath.Join(f.TempDir(), "s")
 	l, err := net.Listen("unix", socket)
 	if err != nil {
@@ -40,14 +42,14 @@ func fuzzApp(f *testing.F) func() (*app, *bytes.Buffer) {
 	go func() { done <- s.Serve(ctx, l) }()
 	f.Cleanup(func() { cancel(); <-done })
 	client := &api.Client{Socket: socket}
-	return func() (*app, *bytes.Buffer) {
+	return func() (*cli.App, *bytes.Buffer) {
 		var said bytes.Buffer
-		return &app{
-			startedWith: startedWith{
-				out: &term.Terminal{W: bufio.NewWriter(io.Discard)}, err: &term.Terminal{W: bufio.NewWriter(&said)},
-				environ: []string{"PATH=/bin", "B=\xff"}, getenv: func(string) string { return "" }, getwd: func() (string, error) { return "/", nil },
+		return &cli.App{
+			Env: cli.Env{
+				Out: &term.Terminal{W: bufio.NewWriter(io.Discard)}, Err: &term.Terminal{W: bufio.NewWriter(&said)},
+				Environ: []string{"PATH=/bin", "B=\xff"}, Getenv: func(string) string { return "" }, Getwd: func() (string, error) { return "/", nil },
 			},
-			whomAsked: whomAsked{client: client},
+			Session: cli.Session{Client: client},
 		}, &said
 	}
 }
@@ -69,25 +71,25 @@ func FuzzCommandLine(f *testing.F) {
 	start := fuzzApp(f)
 	f.Fuzz(func(t *testing.T, line string) {
 		a, said := start()
-		a.words = withCommand(strings.Split(line, "\n"))
+		a.Words = cli.WithCommand(strings.Split(line, "\n"))
 		helped := false
-		parser, err := newParser(grammarFor(a.words), io.Discard, func(int) { helped = true })
+		parser, err := parse.New(grammarFor(a.Words), io.Discard, func(int) { helped = true })
 		if err != nil {
 			t.Fatal(err)
 		}
-		kctx, err := parser.Parse(a.words)
+		kctx, err := parser.Parse(a.Words)
 		switch {
 		case helped:
 			return
 		case err != nil:
-			err = misused(err)
-		case legible(kctx, a.words) != nil:
-			err = legible(kctx, a.words)
+			err = parse.Misused(err)
+		case parse.Legible(kctx, a.Words) != nil:
+			err = parse.Legible(kctx, a.Words)
 		case kctx.Selected() != nil && manual.CommandPath(kctx.Selected()) == "gpusched submit":
-			err = submitted(t, a, kctx.Selected().Target.Addr().Interface().(*submitCmd))
+			err = submitted(t, a, kctx.Selected().Target.Addr().Interface().(*submit.Cmd))
 		}
-		status := a.finish(err)
-		a.err.W.Flush()
+		status := a.Finish(err)
+		a.Err.W.Flush()
 		for text := range strings.Lines(said.String()) {
 			if !job.Printable(strings.TrimSuffix(text, "\n")) {
 				t.Fatalf("%q is answered with %q", line, said)
@@ -101,23 +103,23 @@ func FuzzCommandLine(f *testing.F) {
 
 // submitted sends what was typed, and returns what the daemon finds wrong with
 // it, nil where that is nothing.
-func submitted(t *testing.T, a *app, c *submitCmd) error {
-	req, err := c.request(t.Context(), a)
+func submitted(t *testing.T, a *cli.App, c *submit.Cmd) error {
+	req, err := c.MakeRequest(t.Context(), a)
 	if err != nil {
 		return err
 	}
 	for i, arg := range req.Argv {
-		if typed := a.words[len(a.words)-len(req.Argv)+i]; arg != typed {
+		if typed := a.Words[len(a.Words)-len(req.Argv)+i]; arg != typed {
 			t.Fatalf("%q was typed and %q is sent", typed, arg)
 		}
 	}
 	for _, e := range c.SetEnv {
 		typed := func(w string) bool { return strings.HasSuffix(w, e) }
-		if name, _, ok := strings.Cut(e, "="); ok && !slices.ContainsFunc(a.words, typed) {
+		if name, _, ok := strings.Cut(e, "="); ok && !slices.ContainsFunc(a.Words, typed) {
 			t.Fatalf("variable %q is sent as %q", name, e)
 		}
 	}
-	_, err = a.client.Submit(t.Context(), req)
+	_, err = a.Client.Submit(t.Context(), req)
 	var e *api.Error
 	if !errors.As(err, &e) || e.Code != api.CodeUsage && e.Code != api.CodeNever {
 		t.Fatalf("%+v: %v", req, err)
@@ -129,63 +131,4 @@ func submitted(t *testing.T, a *app, c *submitCmd) error {
 		return nil
 	}
 	return err
-}
-
-func FuzzMoment(f *testing.F) {
-	for _, seed := range []string{
-		"now", "22:00", "22:00:30", "tomorrow", "tomorrow 8:00", "today 23:59", "+2h", "2026-11-22", "2026-11-22T08:00", "2026-11-22 08:00:00",
-		"2026-11-22T08:00:00+14:00", "9999-12-31T23:59:59-12:00", "+-1h", "24:00", " 9:00 ", "",
-	} {
-		f.Add(seed, int64(1_790_000_000))
-	}
-	f.Fuzz(func(t *testing.T, text string, unix int64) {
-		now := time.Unix(unix%(1<<35), 0).UTC()
-		at, err := parseMoment(text, now)
-		if err != nil || text == "now" {
-			return
-		}
-		if at.Before(now) || at.After(now.Add(job.MaxDuration)) {
-			t.Fatalf("%q at %s is %s", text, now, at)
-		}
-		if year := at.UTC().Year(); year < 1970 || year > 2999 {
-			return
-		}
-		if err := (&job.Change{Begin: &at}).Err(); err != nil {
-			t.Fatalf("%q is taken here and refused there: %v", text, err)
-		}
-	})
-}
-
-// FuzzValues reads the values of options that no other package reads.
-func FuzzValues(f *testing.F) {
-	for _, seed := range []string{"1", "1%", "100%", "0.8", "1.0", "101", "0.005", "USR1@60s", "9@1", "KILL@", "@5", "none", "2h", "k=v", "=v", "kill"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		if p, err := parsePercent(text); err == nil && (p < 1 || p > 100) {
-			t.Errorf("%q is %d%%", text, p)
-		}
-		if w, err := parseWarning(text); err == nil && (w.signal < 1 || w.signal > 64 || w.before <= 0) {
-			t.Errorf("%q is %+v", text, w)
-		}
-		if s, err := parseSpanOrNone(text); err == nil && (s == 0) != (text == "none") {
-			t.Errorf("%q is %d", text, s)
-		}
-		if list, err := tasksOf("7", text); err == nil && (len(list) < 1 || len(list) > maxTaskRange) {
-			t.Errorf("%q is %d tasks", text, len(list))
-		}
-		name := printableName(text)
-		named := job.Submission{Label: job.Label{Name: name}}
-		if named.Validate() == nil || !job.Printable(name) || name == "" || len(name) > job.MaxNameBytes {
-			t.Errorf("%q is called %q", text, name)
-		}
-		if !job.Printable(term.Clean(strings.Map(func(r rune) rune {
-			if job.Printable(string(r)) || r < ' ' {
-				return r
-			}
-			return -1
-		}, text))) {
-			t.Errorf("%q is shown as %q", text, term.Clean(text))
-		}
-	})
 }

@@ -13,14 +13,16 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/cmd/gpusched/options"
+	"github.com/gpusched/gpusched/cmd/gpusched/parse"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 )
 
 func model(t *testing.T) *kong.Application {
 	t.Helper()
-	k, err := newParser(&grammar{}, io.Discard, func(int) {})
+	k, err := parse.New(&grammar{}, io.Discard, func(int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +95,7 @@ func TestAPartOfTheGrammarIsTheCommand(t *testing.T) {
 				t.Errorf("the whole grammar is built for %s", word)
 				continue
 			}
-			k, err := newParser(part, io.Discard, func(int) {})
+			k, err := parse.New(part, io.Discard, func(int) {})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -111,7 +113,7 @@ func pagesOf(t *testing.T, epoch string) map[string]string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "new")
 	var b bytes.Buffer
-	a := &app{startedWith: startedWith{out: &term.Terminal{W: bufio.NewWriter(&b)}, getenv: func(string) string { return epoch }}, whomAsked: whomAsked{slurm: withSlurm}}
+	a := &cli.App{Env: cli.Env{Out: &term.Terminal{W: bufio.NewWriter(&b)}, Getenv: func(string) string { return epoch }}, Session: cli.Session{Slurm: withSlurm}}
 	if err := writeManual(t.Context(), a, []string{dir}); err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +153,7 @@ func TestTheManualIsWholeAndReproducible(t *testing.T) {
 			t.Errorf("gpusched(1) does not point to %s", name)
 		}
 	}
-	for _, text := range []string{`gpusched\-policy (7)`, "gpusched (7)", aboutProgram[:20], "ID is a number", "A moment is a time of day"} {
+	for _, text := range []string{`gpusched\-policy (7)`, "gpusched (7)", parse.AboutProgram[:20], "ID is a number", "A moment is a time of day"} {
 		if !strings.Contains(main, text) {
 			t.Errorf("gpusched(1) lacks %q", text)
 		}
@@ -178,7 +180,7 @@ func TestWithCommand(t *testing.T) {
 	for in, want := range map[string]string{
 		"": "status", "--json": "status --json", "-o ids": "status -o ids", "--help": "--help", "-h": "-h", "list -a": "list -a",
 	} {
-		if got := strings.Join(withCommand(strings.Fields(in)), " "); got != want {
+		if got := strings.Join(cli.WithCommand(strings.Fields(in)), " "); got != want {
 			t.Errorf("%q becomes %q, want %q", in, got, want)
 		}
 	}
@@ -189,17 +191,17 @@ func TestHabitsLeadToCommands(t *testing.T) {
 	root := model(t).Node
 	for _, habit := range manual.OtherCommands {
 		for _, word := range habit.Words {
-			if childNamed(root, word) != nil {
+			if parse.ChildNamed(root, word) != nil {
 				t.Errorf("%s is a command", word)
 			}
 		}
 		node := root
 		for part := range strings.FieldsSeq(habit.Ours) {
 			if strings.HasPrefix(part, "-") {
-				if flagNamed(node, part) == nil {
+				if parse.FlagNamed(node, part) == nil {
 					t.Errorf("%v leads to %s, which has no %s", habit.Words, habit.Ours, part)
 				}
-			} else if node = childNamed(node, part); node == nil {
+			} else if node = parse.ChildNamed(node, part); node == nil {
 				t.Errorf("%v leads to %s, which is no command", habit.Words, habit.Ours)
 				break
 			}
@@ -209,15 +211,15 @@ func TestHabitsLeadToCommands(t *testing.T) {
 
 // The same of what is past; report has the flags that history has not.
 func TestHabitsOfWhatIsPast(t *testing.T) {
-	history, report := childNamed(model(t).Node, "history"), childNamed(model(t).Node, "report")
+	history, report := parse.ChildNamed(model(t).Node, "history"), parse.ChildNamed(model(t).Node, "report")
 	for _, habit := range manual.OptionsOfPast.List {
 		for _, word := range habit.Words {
-			if flagNamed(history, word) != nil || flagNamed(report, word) != nil {
+			if parse.FlagNamed(history, word) != nil || parse.FlagNamed(report, word) != nil {
 				t.Errorf("%s is an option", word)
 			}
 		}
 		for part := range strings.FieldsSeq(habit.Ours) {
-			if strings.HasPrefix(part, "-") && (flagNamed(history, part) == nil || flagNamed(report, part) == nil) {
+			if strings.HasPrefix(part, "-") && (parse.FlagNamed(history, part) == nil || parse.FlagNamed(report, part) == nil) {
 				t.Errorf("%v leads to %s, which is no option of both", habit.Words, part)
 			}
 		}
@@ -227,7 +229,7 @@ func TestHabitsOfWhatIsPast(t *testing.T) {
 // What another tool's option leads to is one of the command's, and no word is one itself.
 func TestHabitsLeadToOptions(t *testing.T) {
 	for _, n := range model(t).Children {
-		of := aboutNode(n).Habits
+		of := parse.AboutNode(n).Habits
 		if of != nil && !slices.Contains(manual.OtherOptions, of) {
 			t.Errorf("the manual does not have what other tools call the options of %s", n.Name)
 		}
@@ -242,13 +244,13 @@ func leadToOptions(t *testing.T, command *kong.Node, of *manual.Habits) {
 	seen := map[string]bool{}
 	for _, habit := range of.List {
 		for _, word := range habit.Words {
-			if flagNamed(command, word) != nil || seen[word] {
+			if parse.FlagNamed(command, word) != nil || seen[word] {
 				t.Errorf("%s is an option of %s, or is there twice", word, command.Name)
 			}
 			seen[word] = true
 		}
 		for part := range strings.FieldsSeq(habit.Ours) {
-			if strings.HasPrefix(part, "-") && flagNamed(command, part) == nil {
+			if strings.HasPrefix(part, "-") && parse.FlagNamed(command, part) == nil {
 				t.Errorf("%v leads to %s, which %s does not have", habit.Words, part, command.Name)
 			}
 		}

@@ -4,15 +4,17 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/engines"
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
+	"github.com/gpusched/gpusched/cmd/gpusched/site"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
 // helpTopic is 'gpusched help WORD...' where the word is no command: the sections of the
 // manual whose titles have the words. It reports whether it was for it to answer.
-func (a *app) helpTopic(args []string) (bool, error) {
+func helpTopic(a *cli.App, args []string) (bool, error) {
 	if len(args) < 2 || args[0] != "help" || strings.HasPrefix(args[1], "-") {
 		return false, nil
 	}
@@ -23,52 +25,52 @@ func (a *app) helpTopic(args []string) (bool, error) {
 	if _, other := manual.Find(manual.OtherCommands, words[0]); other {
 		return false, nil
 	}
-	if a.slurm == nil && a.besides(engines.SlurmProgram) != "" { // which has sections of its own
-		return true, a.becomeSlurm()
+	if a.Slurm == nil && site.Besides(a, engines.SlurmProgram) != "" { // which has sections of its own
+		return true, site.BecomeSlurm(a)
 	}
-	found := manual.About(words, a.onSlurm()...)
+	found := manual.About(words, onSlurm(a)...)
 	switch {
 	case words[0] == "topics":
-		a.writeTitles(manual.Topics(a.onSlurm()...))
+		writeTitles(a, manual.Topics(onSlurm(a)...))
 	case words[0] == "tour":
 		for _, t := range manual.Tour() {
-			a.writeTopic(t)
+			writeTopic(a, t)
 		}
 	case len(found) == 0:
-		return true, refuse(api.CodeUsage, "see 'gpusched help topics' and 'gpusched --help-all'",
+		return true, cli.Refuse(api.CodeUsage, "see 'gpusched help topics' and 'gpusched --help-all'",
 			"there is neither a command nor a section of the manual about %q", strings.Join(words, " "))
 	case len(found) > 1:
-		a.out.Printf("Several sections have that in their title. Name one by more of its words:\n\n")
-		a.writeTitles(found)
+		a.Out.Printf("Several sections have that in their title. Name one by more of its words:\n\n")
+		writeTitles(a, found)
 	default:
-		a.writeTopic(found[0])
-		a.out.Printf("%s\n", a.out.Paint(term.Dim, "From "+found[0].Page+". Other sections: gpusched help topics"))
+		writeTopic(a, found[0])
+		a.Out.Printf("%s\n", a.Out.Paint(term.Dim, "From "+found[0].Page+". Other sections: gpusched help topics"))
 	}
 	return true, nil
 }
 
-func (a *app) writeTitles(list []manual.Topic) {
+func writeTitles(a *cli.App, list []manual.Topic) {
 	wide := 0
 	for _, t := range list {
 		wide = max(wide, term.Columns(t.Title))
 	}
 	for _, t := range list {
-		a.out.Printf("  %s  %s\n", term.Pad(t.Title, wide, false), t.Page)
+		a.Out.Printf("  %s  %s\n", term.Pad(t.Title, wide, false), t.Page)
 	}
 }
 
 // proseColumns is how wide a paragraph is at most.
 const proseColumns = 100
 
-func (a *app) writeTopic(t manual.Topic) {
-	a.out.Printf("%s\n", a.out.Paint(term.Bold, t.Title))
-	folded := *a.out
-	folded.Width = min(cmp.Or(a.out.Width, 80), proseColumns)
+func writeTopic(a *cli.App, t manual.Topic) {
+	a.Out.Printf("%s\n", a.Out.Paint(term.Bold, t.Title))
+	folded := *a.Out
+	folded.Width = min(cmp.Or(a.Out.Width, 80), proseColumns)
 	for block := range strings.SplitSeq(t.Text, "\n\n") {
 		if !strings.HasPrefix(block, "    ") {
 			block = folded.Wrap(block, "")
 		}
-		a.out.Printf("\n%s\n", block)
+		a.Out.Printf("\n%s\n", block)
 	}
-	a.out.Printf("\n")
+	a.Out.Printf("\n")
 }

@@ -16,7 +16,7 @@ func TestHomeIsAbsolute(t *testing.T) {
 	}
 	for home, want := range map[string]string{"": own, ".": own, "a/b": own, "/srv/a": "/srv/a"} {
 		t.Setenv("HOME", home)
-		if got := hostApp().getenv("HOME"); got != want {
+		if got := hostApp().Getenv("HOME"); got != want {
 			t.Errorf("HOME=%q is taken for %q, want %q", home, got, want)
 		}
 	}

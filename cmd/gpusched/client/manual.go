@@ -11,29 +11,32 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
+	"github.com/gpusched/gpusched/cmd/gpusched/parse"
+	"github.com/gpusched/gpusched/cmd/gpusched/site"
 )
 
 // writeManual is "gpusched __man DIR": it writes the manual pages. They differ
 // only where the grammar or SOURCE_DATE_EPOCH does (invariant 6).
-func writeManual(_ context.Context, a *app, args []string) error {
+func writeManual(_ context.Context, a *cli.App, args []string) error {
 	if len(args) != 1 {
-		return usagef("usage: gpusched __man DIR")
+		return cli.Usagef("usage: gpusched __man DIR")
 	}
-	parser, err := newParser(&grammar{}, io.Discard, func(int) {})
+	parser, err := parse.New(&grammar{}, io.Discard, func(int) {})
 	if err != nil {
 		return err
 	}
-	if a.slurm == nil {
-		return a.becomeSlurm()
+	if a.Slurm == nil {
+		return site.BecomeSlurm(a)
 	}
 	manual.Describe(parser.Model.Node)
-	source := manual.Source{Grammar: parser.Model, Version: version, OnSlurm: a.onSlurm()}
-	_, source.ReasonsOnSlurm = a.slurm.Manual()
-	if epoch := a.getenv("SOURCE_DATE_EPOCH"); epoch != "" {
+	source := manual.Source{Grammar: parser.Model, Version: cli.Version, OnSlurm: onSlurm(a)}
+	_, source.ReasonsOnSlurm = a.Slurm.Manual()
+	if epoch := a.Getenv("SOURCE_DATE_EPOCH"); epoch != "" {
 		seconds, err := strconv.ParseInt(epoch, 10, 64)
 		if err != nil {
-			return usagef("SOURCE_DATE_EPOCH is %q, not a number of seconds", epoch)
+			return cli.Usagef("SOURCE_DATE_EPOCH is %q, not a number of seconds", epoch)
 		}
 		source.Date = time.Unix(seconds, 0).UTC().Format(time.DateOnly)
 	}
@@ -49,19 +52,19 @@ func writeManual(_ context.Context, a *app, args []string) error {
 }
 
 // onSlurm are the sections about what Slurm has no place for.
-func (a *app) onSlurm() []manual.Section {
-	if a.slurm == nil {
+func onSlurm(a *cli.App) []manual.Section {
+	if a.Slurm == nil {
 		return nil
 	}
 	var commands []manual.Entry
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[grammar]()) {
 		word := commandNames(f)[0]
-		if gap := aboutWord(word).refusal(); gap != nil {
+		if gap := aboutWord(word).Refusal(); gap != nil {
 			commands = append(commands, manual.Entry{Word: word, Text: gap.Text()})
 		}
 	}
 	slices.SortFunc(commands, func(x, y manual.Entry) int { return strings.Compare(x.Word, y.Word) })
-	options, _ := a.slurm.Manual()
+	options, _ := a.Slurm.Manual()
 	return []manual.Section{
 		{Title: "COMMANDS THAT ARE NOT FOR SLURM", Entries: commands},
 		{Title: "OPTIONS ON SLURM", Entries: options},

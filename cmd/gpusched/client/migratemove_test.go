@@ -16,7 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/engines"
+	"github.com/gpusched/gpusched/cmd/gpusched/feed"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -102,15 +104,15 @@ func (r *moveRig) run(ctx context.Context, ids ...string) (string, error) {
 	getenv := func(name string) string {
 		return map[string]string{"XDG_STATE_HOME": r.state, "HOME": engines.Variable(r.environ, "HOME")}[name]
 	}
-	a := &app{
-		startedWith: startedWith{out: term.New(os.Stdout, getenv, time.Now()), err: term.New(os.Stderr, getenv, time.Now()), getenv: getenv, environ: r.environ, uid: os.Getuid(), restoreLimits: func() {}},
-		whomAsked:   whomAsked{client: &api.Client{Socket: r.socket}, slurm: withSlurm},
-		noted:       map[string]bool{},
+	a := &cli.App{
+		Env:     cli.Env{Out: term.New(os.Stdout, getenv, time.Now()), Err: term.New(os.Stderr, getenv, time.Now()), Getenv: getenv, Environ: r.environ, UID: os.Getuid(), RestoreLimits: func() {}},
+		Session: cli.Session{Client: &api.Client{Socket: r.socket}, Slurm: withSlurm},
+		Noted:   map[string]bool{},
 	}
-	a.out.W = bufio.NewWriter(&said)
-	a.err.W = a.out.W
-	err := (&migrateCmd{engines.Move{To: "slurm", IDs: ids}}).Run(ctx, a)
-	a.out.W.Flush()
+	a.Out.W = bufio.NewWriter(&said)
+	a.Err.W = a.Out.W
+	err := (&feed.MigrateCmd{Move: engines.Move{To: "slurm", IDs: ids}}).Run(ctx, a)
+	a.Out.W.Flush()
 	r.t.Log(said.String())
 	return said.String(), err
 }

@@ -10,20 +10,21 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
+	"github.com/gpusched/gpusched/cmd/gpusched/parse"
 )
 
 // refusal is what people read of a command line that the parser does not take; "": it takes it.
 func refusal(t *testing.T, k *kong.Kong, args ...string) string {
 	t.Helper()
 	if _, err := k.Parse(args); err != nil {
-		return misused(err).Error()
+		return parse.Misused(err).Error()
 	}
 	return ""
 }
 
 func wholeParser(t *testing.T) *kong.Kong {
 	t.Helper()
-	k, err := newParser(&grammar{}, io.Discard, func(int) {})
+	k, err := parse.New(&grammar{}, io.Discard, func(int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func TestHabitsLeadToSubcommands(t *testing.T) {
 			n := root
 			for word := range strings.FieldsSeq(path) {
 				if n != nil {
-					n = childNamed(n, word)
+					n = parse.ChildNamed(n, word)
 				}
 			}
 			if there := n != nil; there != (i == len(habit.Words)) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/contrib/pictures"
 	"github.com/gpusched/gpusched/daemon/api"
@@ -77,13 +78,13 @@ func TestPicture(t *testing.T) {
 	go func() { _ = s.Serve(t.Context(), l) }()
 	const width = 118
 	var out bytes.Buffer
-	a := &app{
-		startedWith: startedWith{
-			out:    &term.Terminal{W: bufio.NewWriter(&out), TTY: true, Colour: true, Width: width, Now: labTime},
-			err:    &term.Terminal{W: bufio.NewWriter(&out), Now: labTime},
-			getenv: func(string) string { return "" }, uid: 1001,
+	a := &cli.App{
+		Env: cli.Env{
+			Out:    &term.Terminal{W: bufio.NewWriter(&out), TTY: true, Colour: true, Width: width, Now: labTime},
+			Err:    &term.Terminal{W: bufio.NewWriter(&out), Now: labTime},
+			Getenv: func(string) string { return "" }, UID: 1001,
 		},
-		whomAsked: whomAsked{client: &api.Client{Socket: socket}},
+		Session: cli.Session{Client: &api.Client{Socket: socket}},
 	}
 	if code := run(t.Context(), a, []string{"list"}); code != 0 {
 		t.Fatalf("list exits %d: %s", code, out.String())

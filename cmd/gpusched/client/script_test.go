@@ -23,6 +23,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched-slurm/migrate"
 	"github.com/gpusched/gpusched/cmd/gpusched-slurm/onslurm"
 	"github.com/gpusched/gpusched/cmd/gpusched/alias"
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/engines"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -41,19 +42,19 @@ func TestMain(m *testing.M) {
 		os.Exit(fakeSlurm(name, os.Args[1:]))
 	}
 	program := func() {
-		version, commit = "1.2.3", "abc1234"
+		cli.Version, cli.Commit = "1.2.3", "abc1234"
 		a := hostApp()
 		if self, err := os.Executable(); err == nil && filepath.Base(self) == engines.SlurmProgram {
-			a.slurm = withSlurm
+			a.Slurm = withSlurm
 		}
 		if dirs := os.Getenv("TEST_JOURNAL_DIRS"); dirs != "" {
-			a.journalDirs = filepath.SplitList(dirs)
+			a.JournalDirs = filepath.SplitList(dirs)
 		}
 		if now, err := time.Parse(time.RFC3339, os.Getenv("TEST_NOW")); err == nil {
-			a.out.Now, a.err.Now = now, now
+			a.Out.Now, a.Err.Now = now, now
 		}
 		if uid := os.Getenv("TEST_UID"); uid != "" {
-			a.uid, _ = strconv.Atoi(uid)
+			a.UID, _ = strconv.Atoi(uid)
 		}
 		os.Exit(runUntilSignal(a))
 	}

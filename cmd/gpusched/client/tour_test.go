@@ -10,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
+	"github.com/gpusched/gpusched/cmd/gpusched/parse"
 )
 
 // typed has a shell read a script, and returns the words of each gpusched in it. Nothing
@@ -39,18 +41,18 @@ func typed(t *testing.T, script string) (calls [][]string) {
 // parses holds a command line to the grammar.
 func parses(t *testing.T, where string, args []string) {
 	t.Helper()
-	args, err := habitual(args)
+	args, err := parse.Habitual(args)
 	if err != nil {
 		t.Errorf("%s: gpusched %q: %v", where, args, err)
 		return
 	}
-	args = withCommand(args)
-	parser, err := newParser(grammarFor(args), io.Discard, func(int) {})
+	args = cli.WithCommand(args)
+	parser, err := parse.New(grammarFor(args), io.Discard, func(int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := parser.Parse(args); err != nil {
-		t.Errorf("%s: gpusched %q: %v", where, args, misused(err))
+		t.Errorf("%s: gpusched %q: %v", where, args, parse.Misused(err))
 	}
 }
 

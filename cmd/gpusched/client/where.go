@@ -9,7 +9,13 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/afar"
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/logs"
+	"github.com/gpusched/gpusched/cmd/gpusched/look"
 	"github.com/gpusched/gpusched/cmd/gpusched/remote"
+	"github.com/gpusched/gpusched/cmd/gpusched/site"
+	"github.com/gpusched/gpusched/cmd/gpusched/submit"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 )
@@ -17,49 +23,49 @@ import (
 // call is a command line that has been read.
 type call struct {
 	selected any // the command's struct
-	about    About
+	about    cli.About
 	ids      idWords
 	path     string // its words: "gpusched gpu pause"
-	run      func(*app) error
+	run      func(*cli.App) error
 }
 
 // wherever carries out a command on the machines that its options and ids name.
-func (a *app) wherever(ctx context.Context, c call) error {
+func wherever(ctx context.Context, a *cli.App, c call) error {
 	words := c.ids.words()
-	if a.asked != nil {
+	if a.Asked != nil {
 		if len(words) > 0 {
-			c.ids.set(a.asked.ownWords(words))
+			c.ids.set(a.Asked.OwnWords(words))
 		}
 		return c.run(a)
 	}
-	hosts := placesOf(words)
-	if len(a.hosts) == 1 && len(words) > 0 {
-		hosts = placesOf(each(words, func(w string) string { return withHost(a.hosts[0], w) }))
+	hosts := afar.HostsNamed(words)
+	if len(a.Hosts) == 1 && len(words) > 0 {
+		hosts = afar.HostsNamed(cli.Each(words, func(w string) string { return withHost(a.Hosts[0], w) }))
 	}
 	switch {
 	case len(hosts) > 1 || len(hosts) == 1 && hosts[0] != "":
-		return a.byIDs(ctx, c, words, hosts)
-	case len(hosts) == 1 && a.hostsGiven: // the only one is this machine, of which nothing is said
-		return refuse(api.CodeUsage, fmt.Sprintf("such as %s:%s", a.hosts[0], words[0]),
+		return byIDs(ctx, a, c, words, hosts)
+	case len(hosts) == 1 && a.HostsGiven: // the only one is this machine, of which nothing is said
+		return cli.Refuse(api.CodeUsage, fmt.Sprintf("such as %s:%s", a.Hosts[0], words[0]),
 			"say which machine's job %s is", words[0])
-	case len(hosts) == 1 || len(a.hosts) == 0:
+	case len(hosts) == 1 || len(a.Hosts) == 0:
 		return c.run(a)
 	}
-	if j, ok := c.selected.(newJob); ok {
-		return a.newJobOn(c, j)
+	if j, ok := c.selected.(submit.NewJob); ok {
+		return newJobOn(a, c, j)
 	}
-	if len(a.hosts) == 1 {
-		return a.onHost(ctx, c, a.hosts[0])
+	if len(a.Hosts) == 1 {
+		return onHost(ctx, a, c, a.Hosts[0])
 	}
-	return a.onHosts(ctx, c)
+	return onHosts(ctx, a, c)
 }
 
 // newJobOn is for a new job: of several machines which one is to be said, and --host wins.
-func (a *app) newJobOn(c call, j newJob) error {
-	if o := j.options(); o.Host == "" && len(a.hosts) == 1 {
-		o.Host = a.hosts[0]
+func newJobOn(a *cli.App, c call, j submit.NewJob) error {
+	if o := j.Options(); o.Host == "" && len(a.Hosts) == 1 {
+		o.Host = a.Hosts[0]
 	} else if o.Host == "" {
-		return refuse(api.CodeUsage, "--host best takes the one where the job starts first", "say which machine is to have the job")
+		return cli.Refuse(api.CodeUsage, "--host best takes the one where the job starts first", "say which machine is to have the job")
 	}
 	return c.run(a)
 }
@@ -67,93 +73,93 @@ func (a *app) newJobOn(c call, j newJob) error {
 // shownHere reports whether what another machine says is shown by this gpusched, from the document of the command: its
 // jobs and GPUs are named with their machine. Any other command is carried out there as it is typed.
 func (c call) shownHere() bool {
-	return c.about.Host == ShownHere || c.about.Jobs == Divided && len(c.ids.words()) > 0
+	return c.about.Host == cli.ShownHere || c.about.Jobs == cli.Divided && len(c.ids.words()) > 0
 }
 
 // onHost carries out a command on one machine, which has all jobs that it names.
-func (a *app) onHost(ctx context.Context, c call, host string) error {
+func onHost(ctx context.Context, a *cli.App, c call, host string) error {
 	switch {
 	case c.shownHere():
 		there := *a
-		there.host, there.own = host, a.own && host == remote.Here
-		if c.about.Jobs == Divided {
-			there.far = []string{host}
+		there.Host, there.Own = host, a.Own && host == remote.Here
+		if c.about.Jobs == cli.Divided {
+			there.Far = []string{host}
 		}
-		return a.complainOf(host, c.run(&there))
+		return afar.ComplainOf(a, host, c.run(&there))
 	case host == remote.Here:
 		if words := c.ids.words(); len(words) > 0 {
-			c.ids.set((&fromAfar{called: host, plain: true}).ownWords(words))
+			c.ids.set((&cli.FromAfar{Called: host, Plain: true}).OwnWords(words))
 		}
 		return c.run(a)
-	case c.about.Host == OnlyHere:
-		return refuse(api.CodeUsage, fmt.Sprintf("log in there: ssh %s", host), "'%s' is about the machine on which it is typed", c.path)
+	case c.about.Host == cli.OnlyHere:
+		return cli.Refuse(api.CodeUsage, fmt.Sprintf("log in there: ssh %s", host), "'%s' is about the machine on which it is typed", c.path)
 	}
-	return a.overSSH(ctx, host, a.words, c.about.OwnInput)
+	return afar.OverSSH(ctx, a, host, a.Words, c.about.OwnInput)
 }
 
 // onHosts carries out a command that names no job on several machines.
-func (a *app) onHosts(ctx context.Context, c call) error {
+func onHosts(ctx context.Context, a *cli.App, c call) error {
 	switch {
-	case c.about.Hosts == Together:
+	case c.about.Hosts == cli.Together:
 		return c.together()(ctx, a)
-	case c.about.Hosts != InTurn:
-		return refuse(api.CodeUsage, fmt.Sprintf("such as: gpusched %s %s %s", hostsFlag, a.hosts[0], strings.TrimPrefix(c.path, "gpusched ")),
+	case c.about.Hosts != cli.InTurn:
+		return cli.Refuse(api.CodeUsage, fmt.Sprintf("such as: gpusched %s %s %s", cli.HostsFlag, a.Hosts[0], strings.TrimPrefix(c.path, "gpusched ")),
 			"'%s' is for one machine at a time", c.path)
 	case !isText(c.selected):
-		return refuse(api.CodeUsage, "ask for one at a time", "'%s' has one document for each machine", c.path)
+		return cli.Refuse(api.CodeUsage, "ask for one at a time", "'%s' has one document for each machine", c.path)
 	}
-	return a.oneByOne(ctx, c, a.hosts, true)
+	return oneByOne(ctx, a, c, a.Hosts, true)
 }
 
 // together shows several machines, or jobs of several, in one picture; nil: nobody has drawn one.
-func (c call) together() func(ctx context.Context, a *app) error {
+func (c call) together() func(ctx context.Context, a *cli.App) error {
 	switch cmd := c.selected.(type) {
-	case *statusCmd:
-		return func(ctx context.Context, a *app) error { return a.statusOfHosts(ctx, cmd) }
-	case *listCmd:
-		return func(ctx context.Context, a *app) error { return a.listOfHosts(ctx, cmd) }
-	case *gpusCmd:
-		return func(ctx context.Context, a *app) error { return a.gpusOfHosts(ctx, cmd) }
-	case *topCmd:
-		return func(ctx context.Context, a *app) error { return a.topOfHosts(ctx, cmd) }
-	case *whyCmd:
-		return func(ctx context.Context, a *app) error { return a.whyOfHosts(ctx, c) }
-	case *logsCmd:
-		return func(ctx context.Context, a *app) error { return a.logsOf(ctx, cmd, c.ids.words(), a.far) }
+	case *look.StatusCmd:
+		return func(ctx context.Context, a *cli.App) error { return look.StatusOfHosts(ctx, a, cmd) }
+	case *look.ListCmd:
+		return func(ctx context.Context, a *cli.App) error { return look.ListOfHosts(ctx, a, cmd) }
+	case *look.GPUsCmd:
+		return func(ctx context.Context, a *cli.App) error { return look.GPUsOfHosts(ctx, a, cmd) }
+	case *site.TopCmd:
+		return func(ctx context.Context, a *cli.App) error { return topOfHosts(ctx, a, cmd) }
+	case *look.WhyCmd:
+		return func(ctx context.Context, a *cli.App) error { return whyOfHosts(ctx, a, c) }
+	case *logs.Cmd:
+		return func(ctx context.Context, a *cli.App) error { return logs.OfHosts(ctx, a, cmd, c.ids.words(), a.Far) }
 	}
 	return nil
 }
 
 // isText reports whether a command prints for people.
 func isText(cmd any) bool {
-	o, has := cmd.(interface{ isTable() bool })
-	return !has || o.isTable()
+	o, has := cmd.(interface{ IsTable() bool })
+	return !has || o.IsTable()
 }
 
 // oneByOne carries out a command on one machine after the other, or for the job of each, where each answer has it.
-func (a *app) oneByOne(ctx context.Context, c call, hosts []string, headed bool) (first error) {
+func oneByOne(ctx context.Context, a *cli.App, c call, hosts []string, headed bool) (first error) {
 	for i, host := range hosts {
 		if i > 0 {
-			a.out.Printf("\n")
+			a.Out.Printf("\n")
 		}
 		if headed {
-			a.out.Printf("%s\n", a.out.Paint(term.Bold, host+":"))
+			a.Out.Printf("%s\n", a.Out.Paint(term.Bold, host+":"))
 		}
-		code := a.finish(a.onHost(ctx, c, host))
+		code := a.Finish(onHost(ctx, a, c, host))
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if code != 0 && first == nil {
-			first = exitStatus(code)
+			first = cli.ExitStatus(code)
 		}
 	}
 	return first
 }
 
 // byIDs carries out a command on the machines whose jobs it names.
-func (a *app) byIDs(ctx context.Context, c call, words, hosts []string) error {
+func byIDs(ctx context.Context, a *cli.App, c call, words, hosts []string) error {
 	for _, w := range words {
-		if err := a.checkSlurms(w); err != nil {
+		if err := a.CheckSlurms(w); err != nil {
 			return err
 		}
 	}
@@ -161,45 +167,37 @@ func (a *app) byIDs(ctx context.Context, c call, words, hosts []string) error {
 		if h == "" {
 			continue
 		}
-		if _, err := hostList(h); err != nil {
+		if _, err := afar.HostList(h); err != nil {
 			return err
 		}
-		its := (&fromAfar{called: h}).ownWords(words)
+		its := (&cli.FromAfar{Called: h}).OwnWords(words)
 		if slices.ContainsFunc(its, func(w string) bool { return strings.Trim(w, ",") == "" }) {
-			return usagef("an id is missing behind %s:", h)
+			return cli.Usagef("an id is missing behind %s:", h)
 		}
 	}
-	if hosts = machinesOf(hosts); len(hosts) == 1 {
-		return a.onHost(ctx, c, hosts[0])
+	if hosts = afar.MachinesOf(hosts); len(hosts) == 1 {
+		return onHost(ctx, a, c, hosts[0])
 	}
 	there := *a
-	there.far = hosts
+	there.Far = hosts
 	switch c.about.Jobs {
-	case Together:
+	case cli.Together:
 		return c.together()(ctx, &there)
-	case Divided:
+	case cli.Divided:
 		return c.run(&there)
-	case InTurn:
+	case cli.InTurn:
 		if !isText(c.selected) {
-			return usagef("'%s' has one document for each job: ask for one at a time", c.path)
+			return cli.Usagef("'%s' has one document for each job: ask for one at a time", c.path)
 		}
-		return a.oneByOne(ctx, c, hosts, false)
+		return oneByOne(ctx, a, c, hosts, false)
 	}
-	return refuse(api.CodeUsage, "ask for one after the other", "'%s' is about jobs of one machine at a time, and these are of %s",
-		c.path, strings.Join(each(hosts, hostName), ", "))
-}
-
-// hostName is a machine in a sentence.
-func hostName(host string) string {
-	if host == "" || host == "." {
-		return "this one"
-	}
-	return host
+	return cli.Refuse(api.CodeUsage, "ask for one after the other", "'%s' is about jobs of one machine at a time, and these are of %s",
+		c.path, strings.Join(cli.Each(hosts, cli.HostName), ", "))
 }
 
 // withHost puts a machine before a word that names none.
 func withHost(host, word string) string {
-	if parts := placedWords(word); parts[0].host == "" {
+	if parts := cli.PlacedWords(word); parts[0].Host == "" {
 		return host + ":" + word
 	}
 	return word

@@ -1,61 +1,63 @@
-package client
+package doctor
 
 import (
 	"context"
 	"os"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/doctor/installation"
 	"github.com/gpusched/gpusched/cmd/gpusched/doctor/trial"
+	"github.com/gpusched/gpusched/cmd/gpusched/look"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// doctorCmd checks an installation from the outside as well.
-type doctorCmd struct {
+// Cmd checks an installation from the outside as well.
+type Cmd struct {
 	Test    bool          `name:"test" xor:"what"`
 	GPUIDs  []int         `name:"gpu-ids" type:"gpu-list" placeholder:"LIST"`
 	Timeout time.Duration `name:"timeout" type:"span" placeholder:"TIME" default:"2m"`
 	Report  bool          `name:"report" xor:"what"`
 	Probe   bool          `name:"probe" xor:"what" hidden:""`
-	quietHealth
-	outputFlags
+	look.QuietHealth
+	cli.OutputFlags
 
 	File string `arg:"" optional:"" name:"file" help:"The file of --report. It must not exist."`
 }
 
-func (*doctorCmd) About() About {
-	return About{
-		Host: RunThere, Hosts: OneAtATime, Usual: true,
-		Slurm:    NotForSlurm("it checks the scheduler of this machine", "'gpusched health' checks Slurm from here"),
+func (*Cmd) About() cli.About {
+	return cli.About{
+		Host: cli.RunThere, Hosts: cli.OneAtATime, Usual: true,
+		Slurm:    cli.NotForSlurm("it checks the scheduler of this machine", "'gpusched health' checks Slurm from here"),
 		Options:  "test gpu-ids timeout report quiet output json",
 		Examples: []string{"gpusched doctor --test", "gpusched doctor --report report.txt"},
 	}
 }
 
-func (c *doctorCmd) Run(ctx context.Context, a *app) error {
+func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
 	if c.File != "" && !c.Report {
-		return usagef("'gpusched doctor' writes a file with --report only")
+		return cli.Usagef("'gpusched doctor' writes a file with --report only")
 	}
 	switch {
 	case c.Probe:
-		return a.probe(ctx)
+		return probe(ctx, a)
 	case c.Test:
 		return c.testGPUs(ctx, a)
 	case c.Report:
-		return a.report(ctx, c.File)
+		return report(ctx, a, c.File)
 	}
-	checks := installation.Check(ctx, a.daemon(), version, a.root)
+	checks := installation.Check(ctx, a.Daemon(), cli.Version, a.Root)
 	reply := api.HealthReply{Schema: api.Schema, Health: job.Worst(checks), Checks: checks}
-	return a.showHealth(c.outputFlags, c.Quiet, "doctor", reply)
+	return look.ShowHealth(a, c.OutputFlags, c.Quiet, "doctor", reply)
 }
 
 // probe is what a job of doctor --test runs.
-func (a *app) probe(ctx context.Context) error {
+func probe(ctx context.Context, a *cli.App) error {
 	line, err := trial.Inside(os.Getenv).Probe(ctx).Line()
 	if err != nil {
 		return err
 	}
-	_, err = a.out.W.Write(line)
+	_, err = a.Out.W.Write(line)
 	return err
 }

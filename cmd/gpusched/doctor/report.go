@@ -1,4 +1,4 @@
-package client
+package doctor
 
 import (
 	"bytes"
@@ -16,8 +16,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/doctor/bugreport"
 	"github.com/gpusched/gpusched/cmd/gpusched/doctor/installation"
+	"github.com/gpusched/gpusched/cmd/gpusched/logs"
+	"github.com/gpusched/gpusched/cmd/gpusched/look"
+	"github.com/gpusched/gpusched/cmd/gpusched/site"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/config"
@@ -29,22 +33,22 @@ const logLines = 200
 
 // bugReport is a report while it is written.
 type bugReport struct {
-	a    *app
+	a    *cli.App
 	mask *bugreport.Masker
 	text bytes.Buffer
 }
 
 // report writes what a bug report needs to the output, or into a new file that nobody
 // else can read.
-func (a *app) report(ctx context.Context, file string) error {
-	text := a.bugReport(ctx)
+func report(ctx context.Context, a *cli.App, file string) error {
+	text := newBugReport(ctx, a)
 	if file == "" {
-		_, err := a.out.W.Write(text)
+		_, err := a.Out.W.Write(text)
 		return err
 	}
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return refuse(api.CodeUsage, "name another file", "%q is there already, and a report overwrites nothing", file)
+		return cli.Refuse(api.CodeUsage, "name another file", "%q is there already, and a report overwrites nothing", file)
 	}
 	if err != nil {
 		return fmt.Errorf("write the report: %w", err)
@@ -53,19 +57,19 @@ func (a *app) report(ctx context.Context, file string) error {
 	if err := cmp.Or(err, f.Close()); err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
-	a.out.Printf("%s: read it before you send it; names and paths of people are masked\n", term.Clean(file))
+	a.Out.Printf("%s: read it before you send it; names and paths of people are masked\n", term.Clean(file))
 	return nil
 }
 
-func (a *app) bugReport(ctx context.Context) []byte {
+func newBugReport(ctx context.Context, a *cli.App) []byte {
 	host, _ := os.Hostname()
-	r := &bugReport{a: a, mask: bugreport.New(host, a.account(a.uid))}
-	jobs, err := api.List(ctx, a.client, api.ListQuery{Ended: mostEnded})
-	gpus, _ := api.GPUs(ctx, a.client)
+	r := &bugReport{a: a, mask: bugreport.New(host, account(a, a.UID))}
+	jobs, err := api.List(ctx, a.Client, api.ListQuery{Ended: cli.MostEnded})
+	gpus, _ := api.GPUs(ctx, a.Client)
 	r.learn(jobs, gpus)
 	r.versions(ctx)
 	r.settings()
-	checks := worstFirst(installation.Check(ctx, a.daemon(), version, a.root))
+	checks := look.WorstFirst(installation.Check(ctx, a.Daemon(), cli.Version, a.Root))
 	r.checks(checks)
 	r.gpus(gpus)
 	r.jobs(jobs, err)
@@ -86,7 +90,7 @@ func (r *bugReport) learn(jobs api.ListReply, gpus api.GPUsReply) {
 			r.mask.User(p.User)
 		}
 	}
-	for name := range people(r.a.root) {
+	for name := range people(r.a.Root) {
 		r.mask.User(name)
 	}
 	for _, r2 := range gpus.Reservations {
@@ -100,8 +104,8 @@ func (r *bugReport) learn(jobs api.ListReply, gpus api.GPUsReply) {
 }
 
 // account is the name of a uid in /etc/passwd, "" where it has none there.
-func (a *app) account(uid int) string {
-	for name, n := range passwd(a.root) {
+func account(a *cli.App, uid int) string {
+	for name, n := range passwd(a.Root) {
 		if n == uid {
 			return name
 		}
@@ -112,7 +116,7 @@ func (a *app) account(uid int) string {
 // people are the accounts of /etc/passwd that are not the system's.
 func people(root string) map[string]int {
 	list := passwd(root)
-	maps.DeleteFunc(list, func(_ string, uid int) bool { return uid <= lastSystemUID })
+	maps.DeleteFunc(list, func(_ string, uid int) bool { return uid <= logs.LastSystemUID })
 	return list
 }
 
@@ -142,22 +146,22 @@ func (r *bugReport) line(format string, args ...any) {
 func (r *bugReport) versions(ctx context.Context) {
 	r.text.WriteString("# gpusched: report of 'gpusched doctor --report'\n")
 	r.title("Versions")
-	r.line("client: %s", programText(api.VersionReply{Version: version, Commit: commit, Go: runtime.Version()}))
-	if v, err := api.Version(ctx, r.a.client); err != nil {
+	r.line("client: %s", programText(api.VersionReply{Version: cli.Version, Commit: cli.Commit, Go: runtime.Version()}))
+	if v, err := api.Version(ctx, r.a.Client); err != nil {
 		r.line("scheduler: no answer: %v", err)
 	} else {
 		r.line("scheduler: %s", programText(v))
 	}
-	if r.a.daemon().Own {
+	if r.a.Daemon().Own {
 		r.line("it is a scheduler of the user's own")
 	}
 	var u unix.Utsname
 	if unix.Uname(&u) == nil {
 		r.line("kernel: %s %s", unix.ByteSliceToString(u.Release[:]), unix.ByteSliceToString(u.Machine[:]))
 	}
-	r.line("distribution: %s", distribution(r.a.root))
-	if st, err := api.Status(ctx, r.a.client); err == nil {
-		r.line("started: %s; jobs: %s", r.a.out.Clock(st.StartedAt), countLine(st.Counts))
+	r.line("distribution: %s", distribution(r.a.Root))
+	if st, err := api.Status(ctx, r.a.Client); err == nil {
+		r.line("started: %s; jobs: %s", r.a.Out.Clock(st.StartedAt), look.CountLine(st.Counts))
 	}
 }
 
@@ -178,7 +182,7 @@ func distribution(root string) string {
 
 func (r *bugReport) settings() {
 	r.title("Settings that are not the default")
-	cfg, origins, _, err := configFiles{}.read(r.a)
+	cfg, origins, _, err := site.ConfigFiles{}.Read(r.a)
 	if err != nil {
 		r.line("can't be read: %v", err)
 		return
@@ -206,9 +210,9 @@ func (r *bugReport) gpus(reply api.GPUsReply) {
 		if g.Paused {
 			paused = ", paused"
 		}
-		r.line("%d: %s, %s%s%s, minor %d, %s of %s in use, %d %% busy, %s, %s", g.Index, g.Name, g.State, colon(g.StateDetail), paused,
+		r.line("%d: %s, %s%s%s, minor %d, %s of %s in use, %d %% busy, %s, %s", g.Index, g.Name, g.State, cli.Colon(g.StateDetail), paused,
 			g.Minor, job.FormatSize(int64(g.MemUsedBytes)), job.FormatSize(int64(g.MemTotalBytes)), g.UtilPercent,
-			count(len(g.Jobs), "job"), count(len(g.Processes), "process"))
+			cli.Count(len(g.Jobs), "job"), cli.Count(len(g.Processes), "process"))
 	}
 }
 
@@ -225,7 +229,7 @@ func (r *bugReport) jobs(reply api.ListReply, err error) {
 	for _, state := range slices.Sorted(maps.Keys(states)) {
 		r.line("%s: %d", state, states[state])
 	}
-	r.line("(of those that have ended the last %d at most)", mostEnded)
+	r.line("(of those that have ended the last %d at most)", cli.MostEnded)
 }
 
 // log is the end of the daemon's log, as far as this user may read it.
@@ -233,7 +237,7 @@ func (r *bugReport) log(ctx context.Context) {
 	r.title(fmt.Sprintf("The scheduler's log, its last %d lines at most", logLines))
 	args := []string{"--no-pager", "--quiet", "--no-hostname", "--output=short-iso", "--lines=" + strconv.Itoa(logLines)}
 	unit := []string{"--unit=gpusched.service"}
-	if r.a.daemon().Own {
+	if r.a.Daemon().Own {
 		unit = []string{"--user", "--user-unit=gpusched.service"}
 	}
 	out, err := exec.CommandContext(ctx, "journalctl", append(args, unit...)...).Output()

@@ -1,4 +1,4 @@
-package client
+package doctor
 
 import (
 	"bytes"
@@ -14,7 +14,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/doctor/trial"
+	"github.com/gpusched/gpusched/cmd/gpusched/logs"
+	"github.com/gpusched/gpusched/cmd/gpusched/look"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -49,20 +52,20 @@ type trialReply struct {
 }
 
 // testGPUs submits all jobs at once, waits for them and shows what they found.
-func (c *doctorCmd) testGPUs(ctx context.Context, a *app) error {
+func (c *Cmd) testGPUs(ctx context.Context, a *cli.App) error {
 	trials, err := c.trials(ctx, a)
 	if err != nil {
 		return err
 	}
 	limited, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	a.restoreLimits()
+	a.RestoreLimits()
 	for _, t := range trials {
 		if t.submit(limited, a); t.Job != 0 && t.why != "" {
-			a.note("job %d for GPU %d waits: %s", t.Job, t.Index, t.why)
+			a.Note("job %d for GPU %d waits: %s", t.Job, t.Index, t.why)
 		}
 	}
-	a.err.W.Flush()
+	a.Err.W.Flush()
 	var all sync.WaitGroup
 	for _, t := range trials {
 		all.Go(func() { t.finish(limited, a) })
@@ -75,13 +78,13 @@ func (c *doctorCmd) testGPUs(ctx context.Context, a *app) error {
 	for _, t := range trials {
 		t.Health = job.Worst(t.Checks)
 	}
-	reply.Health = job.Worst(each(trials, func(t *gpuTrial) job.Check { return job.Check{Health: t.Health} }))
+	reply.Health = job.Worst(cli.Each(trials, func(t *gpuTrial) job.Check { return job.Check{Health: t.Health} }))
 	return c.showTrials(a, reply)
 }
 
 // trials are the GPUs to test. One that takes no job is told about at once.
-func (c *doctorCmd) trials(ctx context.Context, a *app) (list []*gpuTrial, err error) {
-	reply, err := api.GPUs(ctx, a.client)
+func (c *Cmd) trials(ctx context.Context, a *cli.App) (list []*gpuTrial, err error) {
+	reply, err := api.GPUs(ctx, a.Client)
 	if err != nil {
 		return nil, err
 	}
@@ -90,18 +93,18 @@ func (c *doctorCmd) trials(ctx context.Context, a *app) (list []*gpuTrial, err e
 			continue
 		}
 		t := &gpuTrial{Index: g.Index, UUID: g.UUID, given: trial.Given{
-			Index: g.Index, Minor: g.Minor, UUID: g.UUID, MemBytes: trialMem, Filtered: !a.daemon().Own,
+			Index: g.Index, Minor: g.Minor, UUID: g.UUID, MemBytes: trialMem, Filtered: !a.Daemon().Own,
 		}}
 		switch {
 		case g.Paused:
 			t.untested("it is paused by "+g.PausedBy, fmt.Sprintf("'gpusched gpu resume %d', or 'undrain' after a drain", g.Index))
 		case g.State.Broken():
-			t.untested(fmt.Sprintf("it is %s: %s", g.State, g.Detail(a.err.Reader())), "see 'gpusched health'")
+			t.untested(fmt.Sprintf("it is %s: %s", g.State, g.Detail(a.Err.Reader())), "see 'gpusched health'")
 		}
 		list = append(list, t)
 	}
 	if len(list) == 0 {
-		return nil, refuse(api.CodeNotFound, "see 'gpusched gpus'", "there is no GPU to test")
+		return nil, cli.Refuse(api.CodeNotFound, "see 'gpusched gpus'", "there is no GPU to test")
 	}
 	return list, nil
 }
@@ -111,7 +114,7 @@ func (t *gpuTrial) untested(why, next string) {
 }
 
 // submit queues the job.
-func (t *gpuTrial) submit(ctx context.Context, a *app) {
+func (t *gpuTrial) submit(ctx context.Context, a *cli.App) {
 	if len(t.Checks) > 0 {
 		return
 	}
@@ -121,10 +124,10 @@ func (t *gpuTrial) submit(ctx context.Context, a *app) {
 		return
 	}
 	no, log := false, contract.Log{Path: "none"}
-	if a.journalHides(api.Job{UID: a.uid}) {
+	if logs.JournalHides(a, api.Job{UID: a.UID}) {
 		log = contract.Log{} // the site's, if it gives jobs one
 	}
-	reply, err := a.client.Submit(ctx, api.SubmitRequest{
+	reply, err := a.Client.Submit(ctx, api.SubmitRequest{
 		Key: api.NewKey(), Label: job.Label{Name: "doctor-test"},
 		Request: job.Request{
 			GPUMilli: job.WholeGPU, GPUIDs: []int{t.Index}, MemBytes: trialMem, TimeLimit: job.Span(trialTime),
@@ -139,13 +142,13 @@ func (t *gpuTrial) submit(ctx context.Context, a *app) {
 		return
 	}
 	if t.Job = reply.Job.ID; reply.Job.State == job.Queued {
-		t.why = reply.Job.Because(a.err.Reader())
+		t.why = reply.Job.Because(a.Err.Reader())
 	}
 }
 
 // finish waits for the job's end and judges what it found. A job that does not end in time is
 // cancelled, also where the user has enough.
-func (t *gpuTrial) finish(ctx context.Context, a *app) {
+func (t *gpuTrial) finish(ctx context.Context, a *cli.App) {
 	if t.Job == 0 {
 		return
 	}
@@ -154,7 +157,7 @@ func (t *gpuTrial) finish(ctx context.Context, a *app) {
 		t.late(context.WithoutCancel(ctx), a, err)
 		return
 	}
-	reply.Job = a.withLog(context.WithoutCancel(ctx), reply.Job)
+	reply.Job = logs.WithLog(context.WithoutCancel(ctx), a, reply.Job)
 	j := reply.Job
 	if j.State == job.Queued {
 		j.Result = reply.Attempts[len(reply.Attempts)-1].Result
@@ -163,7 +166,7 @@ func (t *gpuTrial) finish(ctx context.Context, a *app) {
 	t.Waited = max(0, j.StartedAt.Sub(j.SubmittedAt).Seconds())
 	output, unread := t.output(context.WithoutCancel(ctx), a, reply)
 	if j.State != job.Completed {
-		text := "the job " + a.resultOf(j)
+		text := "the job " + a.ResultOf(j)
 		if last := lastLine(output); last != "" {
 			text += "; it said: " + last
 		}
@@ -179,8 +182,8 @@ func (t *gpuTrial) finish(ctx context.Context, a *app) {
 		t.Checks = append(t.Checks, trial.Wrong(job.Failing, trial.Journal, "the journal does not have what the job printed", "see 'gpusched health'"))
 	default:
 		text := "it has what the job printed"
-		if a.logServes(j) {
-			text = "the job's log has what it printed: " + logOf(j)
+		if logs.LogServes(a, j) {
+			text = "the job's log has what it printed: " + logs.LogOf(j)
 		}
 		t.Checks = append(t.Checks, trial.Well(trial.Journal, text))
 		t.Checks = append(t.Checks, trial.Judge(t.given, finding)...)
@@ -199,13 +202,13 @@ func couldNotStart(attempts []api.Attempt) bool {
 }
 
 // wait waits until the job has ended, or could not be started.
-func (t *gpuTrial) wait(ctx context.Context, a *app) (api.JobReply, error) {
+func (t *gpuTrial) wait(ctx context.Context, a *cli.App) (api.JobReply, error) {
 	for {
-		reply, err := api.Wait(ctx, a.client, t.Job.String(), trialLook)
+		reply, err := api.Wait(ctx, a.Client, t.Job.String(), trialLook)
 		if e := (*api.Error)(nil); !errors.As(err, &e) || e.Code != api.CodeWaitTimeout {
 			return reply, err
 		}
-		reply, err = api.Show(ctx, a.client, t.Job.String(), api.JobQuery{})
+		reply, err = api.Show(ctx, a.Client, t.Job.String(), api.JobQuery{})
 		if err != nil || reply.Job.State == job.Queued && couldNotStart(reply.Attempts) {
 			return reply, err
 		}
@@ -213,10 +216,10 @@ func (t *gpuTrial) wait(ctx context.Context, a *app) (api.JobReply, error) {
 }
 
 // takeBack cancels the job.
-func (t *gpuTrial) takeBack(ctx context.Context, a *app) {
+func (t *gpuTrial) takeBack(ctx context.Context, a *cli.App) {
 	ctx, cancel := context.WithTimeout(ctx, cancelTime)
 	defer cancel()
-	if _, err := api.ActOnJob(ctx, a.client, api.RouteCancel, t.Job.String(), api.CancelRequest{}); err != nil {
+	if _, err := api.ActOnJob(ctx, a.Client, api.RouteCancel, t.Job.String(), api.CancelRequest{}); err != nil {
 		t.Checks = append(t.Checks, trial.Wrong(job.Degraded, "clean-up", "job "+t.Job.String()+" could not be cancelled: "+err.Error(), ""))
 	}
 }
@@ -225,16 +228,16 @@ func (t *gpuTrial) takeBack(ctx context.Context, a *app) {
 const cancelTime = 10 * time.Second
 
 // late takes a job back that has not ended, and says what it waited for.
-func (t *gpuTrial) late(ctx context.Context, a *app, waiting error) {
+func (t *gpuTrial) late(ctx context.Context, a *cli.App, waiting error) {
 	asking, cancel := context.WithTimeout(ctx, cancelTime)
 	defer cancel()
-	now, err := api.Show(asking, a.client, t.Job.String(), api.JobQuery{})
+	now, err := api.Show(asking, a.Client, t.Job.String(), api.JobQuery{})
 	t.takeBack(ctx, a)
 	switch {
 	case !errors.Is(waiting, context.DeadlineExceeded) && !errors.Is(waiting, context.Canceled) || err != nil:
 		t.untested(errors.Join(waiting, err).Error(), "see 'gpusched health'")
 	case now.Job.State == job.Queued:
-		t.untested("its job still waited"+a.because(now.Job), "try again later, or wait longer with --timeout")
+		t.untested("its job still waited"+a.Because(now.Job), "try again later, or wait longer with --timeout")
 	default:
 		t.Checks = append(t.Checks, trial.Wrong(job.Failing, trial.Start, "the job did not end: it was "+string(now.Job.State),
 			"see 'gpusched show "+t.Job.String()+"'"))
@@ -242,40 +245,40 @@ func (t *gpuTrial) late(ctx context.Context, a *app, waiting error) {
 }
 
 // output is what the job printed, or why it is not known.
-func (t *gpuTrial) output(ctx context.Context, a *app, reply api.JobReply) ([]byte, error) {
-	if err := a.journalReadable(reply.Job); err != nil && !a.logServes(reply.Job) {
+func (t *gpuTrial) output(ctx context.Context, a *cli.App, reply api.JobReply) ([]byte, error) {
+	if err := logs.JournalReadable(a, reply.Job); err != nil && !logs.LogServes(a, reply.Job) {
 		return nil, err
 	}
 	path, err := exec.LookPath("journalctl")
 	if err != nil {
 		return nil, err
 	}
-	p, list := &logPrinter{logsCmd: &logsCmd{}, app: a}, begun(reply)
-	whole := a.printed(ctx, reply.Job)
+	p, list := &logs.Printer{Cmd: &logs.Cmd{}, App: a}, cli.Begun(reply)
+	whole := logs.Printed(ctx, a, reply.Job)
 	var text bytes.Buffer
 	for len(list) > 0 {
 		text.Reset()
 		last := list[len(list)-1]
-		if file, err := p.openLog(reply.Job, last); err == nil {
+		if file, err := p.OpenLog(reply.Job, last); err == nil {
 			_, _ = io.Copy(&text, file)
 			file.Close()
-		} else if a.hasJournal() {
-			which, lines := journalArgs(reply.Job, last), &lineJoiner{w: &text}
-			if err := runJournal(ctx, path, which, lines.write); err != nil && !a.outOfReach() {
+		} else if logs.HasJournal(a) {
+			which, lines := logs.JournalArgs(reply.Job, last), &logs.LineJoiner{W: &text}
+			if err := logs.RunJournal(ctx, path, which, lines.Write); err != nil && !logs.OutOfReach(a) {
 				return nil, err
 			}
 		}
-		if _, found := trial.Read(text.Bytes()); found || time.Since(reply.Job.EndedAt) > lateMax || ctx.Err() != nil {
+		if _, found := trial.Read(text.Bytes()); found || time.Since(reply.Job.EndedAt) > logs.LateMax || ctx.Err() != nil {
 			break
 		}
-		pause(ctx, journalPoll)
+		logs.Pause(ctx, logs.JournalPoll)
 	}
 	if _, found := trial.Read(text.Bytes()); !found {
-		if hidden := a.unseen(reply.Job); hidden != "" {
+		if hidden := logs.Unseen(a, reply.Job); hidden != "" {
 			return text.Bytes(), errors.New(hidden)
 		}
 		if !whole && reply.Job.Manager == "" {
-			return text.Bytes(), errors.New(maybeMore(reply.Job))
+			return text.Bytes(), errors.New(logs.MaybeMore(reply.Job))
 		}
 	}
 	return text.Bytes(), nil
@@ -288,27 +291,27 @@ func lastLine(text []byte) string {
 }
 
 // showTrials prints a table of the GPUs, then what is not well in full.
-func (c *doctorCmd) showTrials(a *app, reply trialReply) error {
+func (c *Cmd) showTrials(a *cli.App, reply trialReply) error {
 	rows := reply.GPUs
 	if c.Quiet {
 		rows = slices.DeleteFunc(slices.Clone(rows), func(t *gpuTrial) bool { return t.Health == job.Healthy })
 	}
-	bad := each(slices.DeleteFunc(slices.Clone(reply.GPUs), func(t *gpuTrial) bool { return t.Health == job.Healthy }),
+	bad := cli.Each(slices.DeleteFunc(slices.Clone(reply.GPUs), func(t *gpuTrial) bool { return t.Health == job.Healthy }),
 		func(t *gpuTrial) string { return strconv.Itoa(t.Index) })
 	checks := troubles(reply.GPUs)
-	err := report[*gpuTrial]{doc: reply, rows: rows, cols: trialColumns(), ids: bad, text: func(wide bool) {
+	err := cli.Report[*gpuTrial]{Doc: reply, Rows: rows, Cols: trialColumns(), IDs: bad, Text: func(wide bool) {
 		if len(rows) > 0 {
-			term.WriteTable(a.out, trialColumns(), rows, wide)
+			term.WriteTable(a.Out, trialColumns(), rows, wide)
 		}
 		if len(checks) > 0 && len(rows) > 0 {
-			a.out.Printf("\n")
+			a.Out.Printf("\n")
 		}
-		a.writeProblems(worstFirst(checks))
-	}}.show(a, c.outputFlags)
+		look.WriteProblems(a, look.WorstFirst(checks))
+	}}.Show(a, c.OutputFlags)
 	if err != nil {
 		return err
 	}
-	return healthStatus(reply.Health)
+	return look.HealthStatus(reply.Health)
 }
 
 // troubles are the checks that did not go well, each once with the GPUs that it is about.
@@ -335,7 +338,7 @@ func trialColumns() []term.Column[*gpuTrial] {
 	cols := []term.Column[*gpuTrial]{
 		{Title: "GPU", Key: "gpu", Right: true, Cell: func(t *gpuTrial) string { return strconv.Itoa(t.Index) }},
 		{Title: "JOB", Key: "job", Right: true, Cell: func(t *gpuTrial) string { return jobCell(t.Job) }},
-		{Title: "HEALTH", Key: "health", Cell: func(t *gpuTrial) string { return string(t.Health) }, Style: func(t *gpuTrial) term.Style { return healthStyle(t.Health) }},
+		{Title: "HEALTH", Key: "health", Cell: func(t *gpuTrial) string { return string(t.Health) }, Style: func(t *gpuTrial) term.Style { return look.HealthStyle(t.Health) }},
 		{Key: "uuid", Cell: func(t *gpuTrial) string { return t.UUID }},
 		{Title: "WAITED", Key: "waited_seconds", Right: true, Cell: func(t *gpuTrial) string { return fmt.Sprintf("%.1fs", t.Waited) }, Raw: func(t *gpuTrial) string { return fmt.Sprintf("%.3f", t.Waited) }},
 	}

@@ -1,4 +1,4 @@
-package client
+package estimate
 
 import (
 	"cmp"
@@ -9,24 +9,26 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// estimateCmd says how much GPU memory a model takes.
-type estimateCmd struct {
+// Cmd says how much GPU memory a model takes.
+type Cmd struct {
 	Context int64 `name:"context" placeholder:"N" default:"4096"`
 	Batch   int64 `name:"batch" placeholder:"N" default:"1"`
 	Train   bool  `name:"train"`
-	outputFlags
+	cli.OutputFlags
 
 	Model string `arg:"" name:"model" help:"The model: its directory, or its name in your cache of downloaded ones, such as Qwen/Qwen2.5-7B-Instruct."`
 }
 
-func (*estimateCmd) About() About {
-	return About{Host: OnlyHere, Hosts: OneAtATime, Slurm: ForSlurm, Habits: manual.OptionsOfEstimate}
+func (*Cmd) About() cli.About {
+	return cli.About{Host: cli.OnlyHere, Hosts: cli.OneAtATime, Slurm: cli.ForSlurm, Habits: manual.OptionsOfEstimate}
 }
 
 // estimateDoc is the document of the command.
@@ -46,29 +48,29 @@ type estimateTerm struct {
 	How   string `json:"how"`
 }
 
-func (c *estimateCmd) Run(ctx context.Context, a *app) error {
+func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
 	if c.Context < 1 || c.Context > 1<<30 || c.Batch < 1 || c.Batch > 1<<20 {
-		return usagef("--context and --batch are numbers from 1 on")
+		return cli.Usagef("--context and --batch are numbers from 1 on")
 	}
-	dir, err := (surroundings{dir: ".", getenv: a.getenv}).model(c.Model)
+	dir, err := model(jobenv.Surroundings{Dir: ".", Getenv: a.Getenv}, c.Model)
 	if err != nil {
 		return err
 	}
 	doc, err := c.estimate(dir)
 	if err != nil {
-		return refuse(api.CodeUsage, "a model is a directory with config.json and safetensors files, or their index", "%v", err)
+		return cli.Refuse(api.CodeUsage, "a model is a directory with config.json and safetensors files, or their index", "%v", err)
 	}
 	var size int64
-	if reply, err := api.GPUs(ctx, a.client); err == nil {
+	if reply, err := api.GPUs(ctx, a.Client); err == nil {
 		for _, g := range reply.GPUs {
 			size = max(size, int64(g.MemTotalBytes))
 		}
 	}
 	doc.Flags = flagsFor(doc.Bytes, size)
-	return report[estimateTerm]{
-		doc: doc, whole: true, rows: doc.Terms, cols: estimateColumns, ids: []string{fmt.Sprint(doc.Bytes)},
-		text: func(bool) { writeEstimate(a.out, doc) },
-	}.show(a, c.outputFlags)
+	return cli.Report[estimateTerm]{
+		Doc: doc, Whole: true, Rows: doc.Terms, Cols: estimateColumns, IDs: []string{fmt.Sprint(doc.Bytes)},
+		Text: func(bool) { writeEstimate(a.Out, doc) },
+	}.Show(a, c.OutputFlags)
 }
 
 var estimateColumns = []term.Column[estimateTerm]{
@@ -131,7 +133,7 @@ type modelConfig struct {
 }
 
 // estimate adds up the parts. They are what frameworks commonly take; none is measured.
-func (c *estimateCmd) estimate(dir string) (doc estimateDoc, err error) {
+func (c *Cmd) estimate(dir string) (doc estimateDoc, err error) {
 	var m modelConfig
 	if err := readJSON(filepath.Join(dir, "config.json"), &m); err != nil {
 		return doc, fmt.Errorf("%q: %w", filepath.Join(dir, "config.json"), err)
@@ -181,13 +183,13 @@ func (c *estimateCmd) estimate(dir string) (doc estimateDoc, err error) {
 
 // model is the directory of a model: one that is named, or the snapshot in the user's
 // cache of what they have downloaded.
-func (at surroundings) model(name string) (string, error) {
-	if isThere(name, "config.json") {
+func model(at jobenv.Surroundings, name string) (string, error) {
+	if jobenv.IsThere(name, "config.json") {
 		return name, nil
 	}
-	cache := at.getenv("HF_HUB_CACHE")
+	cache := at.Getenv("HF_HUB_CACHE")
 	if cache == "" {
-		home := cmp.Or(at.getenv("HF_HOME"), filepath.Join(at.getenv("HOME"), ".cache/huggingface"))
+		home := cmp.Or(at.Getenv("HF_HOME"), filepath.Join(at.Getenv("HOME"), ".cache/huggingface"))
 		cache = filepath.Join(home, "hub")
 	}
 	entries, _ := os.ReadDir(cache)
@@ -199,19 +201,19 @@ func (at surroundings) model(name string) (string, error) {
 	}
 	root := filepath.Join(cache, "models--"+strings.ReplaceAll(name, "/", "--"))
 	if !strings.Contains(name, "..") {
-		ref, _ := readAtMost(filepath.Join(root, "refs/main"), 256)
+		ref, _ := jobenv.ReadAtMost(filepath.Join(root, "refs/main"), 256)
 		dirs, _ := filepath.Glob(filepath.Join(root, "snapshots/*"))
 		for _, dir := range append([]string{filepath.Join(root, "snapshots", filepath.Base(strings.TrimSpace(string(ref))))}, dirs...) {
-			if isThere(dir, "config.json") {
+			if jobenv.IsThere(dir, "config.json") {
 				return dir, nil
 			}
 		}
 	}
-	hint := "in " + cache + " there is " + listOf(known)
+	hint := "in " + cache + " there is " + jobenv.ListOf(known)
 	if len(known) == 0 {
 		hint = "there is none in " + cache + "; name its directory"
 	} else if near := job.Nearest(name, known); near != "" {
 		hint = "did you mean " + near + "?"
 	}
-	return "", refuse(api.CodeNotFound, hint, "there is no model %q, neither as a directory with config.json nor in your cache", name)
+	return "", cli.Refuse(api.CodeNotFound, hint, "there is no model %q, neither as a directory with config.json nor in your cache", name)
 }

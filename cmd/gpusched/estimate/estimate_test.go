@@ -1,4 +1,4 @@
-package client
+package estimate
 
 import (
 	"encoding/binary"
@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 )
 
 // modelDir makes a model of 7 billion parameters in 16 bits, whose only file is a header
@@ -31,7 +33,7 @@ const (
 // with the index alone.
 func TestEstimate(t *testing.T) {
 	dir := modelDir(t, smallConfig, smallHeader)
-	check := func(c estimateCmd, dir string, want map[string]int64) {
+	check := func(c Cmd, dir string, want map[string]int64) {
 		t.Helper()
 		doc, err := c.estimate(dir)
 		if err != nil || doc.Params != 7e9 || len(doc.Terms) == 0 {
@@ -44,16 +46,16 @@ func TestEstimate(t *testing.T) {
 		}
 	}
 	inference := map[string]int64{"weights": 14e9, "KV cache": 2 * 4096 * 32 * 2 * 8 * 128 * 2}
-	check(estimateCmd{Context: 4096, Batch: 2}, dir, inference)
-	check(estimateCmd{Context: 4096, Batch: 2, Train: true}, dir, map[string]int64{
+	check(Cmd{Context: 4096, Batch: 2}, dir, inference)
+	check(Cmd{Context: 4096, Batch: 2, Train: true}, dir, map[string]int64{
 		"weights": 14e9, "gradients": 14e9, "optimizer": 84e9, "activations": 2 * 4096 * (2*4096*32 + 6*32000),
 	})
 	index := `{"metadata": {"total_size": 14000000000}, "weight_map": {"w": "model-1.safetensors", "v": "model-2.safetensors"}}`
 	if err := os.WriteFile(filepath.Join(dir, "model.safetensors.index.json"), []byte(index), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	check(estimateCmd{Context: 4096, Batch: 2}, dir, inference)
-	check(estimateCmd{Context: 4096, Batch: 2}, modelDir(t, `{"text_config": `+smallConfig+`}`, smallHeader), inference)
+	check(Cmd{Context: 4096, Batch: 2}, dir, inference)
+	check(Cmd{Context: 4096, Batch: 2}, modelDir(t, `{"text_config": `+smallConfig+`}`, smallHeader), inference)
 }
 
 // What is damaged or hostile is an error that says so.
@@ -73,7 +75,7 @@ func TestEstimateRefuses(t *testing.T) {
 		if want == "it is not a safetensors file," {
 			os.WriteFile(filepath.Join(dir, "model.safetensors"), []byte("\xff\xff\xff\xff\xff\xff\xff\x7f"), 0o644)
 		}
-		c := estimateCmd{Context: 4096, Batch: 1}
+		c := Cmd{Context: 4096, Batch: 1}
 		if doc, err := c.estimate(dir); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %+v, %v", want, doc, err)
 		}
@@ -103,14 +105,14 @@ func TestModelInTheCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	os.WriteFile(filepath.Join(snapshot, "config.json"), []byte("{}"), 0o644)
-	at := surroundings{dir: ".", getenv: func(name string) string { return map[string]string{"HF_HOME": home}[name] }}
-	if dir, err := at.model("Qwen/Q-7B"); err != nil || dir != snapshot {
+	at := jobenv.Surroundings{Dir: ".", Getenv: func(name string) string { return map[string]string{"HF_HOME": home}[name] }}
+	if dir, err := model(at, "Qwen/Q-7B"); err != nil || dir != snapshot {
 		t.Errorf("%q, %v", dir, err)
 	}
-	if _, err := at.model("Qwen/Q-8B"); err == nil || !strings.Contains(err.Error(), "did you mean Qwen/Q-7B?") {
+	if _, err := model(at, "Qwen/Q-8B"); err == nil || !strings.Contains(err.Error(), "did you mean Qwen/Q-7B?") {
 		t.Error(err)
 	}
-	if _, err := at.model("../../etc"); err == nil {
+	if _, err := model(at, "../../etc"); err == nil {
 		t.Error("found")
 	}
 }

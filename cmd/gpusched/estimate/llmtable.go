@@ -1,4 +1,4 @@
-package client
+package estimate
 
 import (
 	"encoding/json"
@@ -11,6 +11,8 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -30,14 +32,14 @@ type modelNeed struct {
 }
 
 // lookUp is apply for a model that is named.
-func (o *modelOptions) lookUp(a *app, argv []string, r *job.Request) error {
+func (o *ModelOptions) lookUp(a *cli.App, argv []string, r *job.Request) error {
 	name := o.LLM
 	if name == "auto" {
-		if name = argumentOf(argv, "--llm"); name == "" {
-			return refuse(api.CodeUsage, "name the model: --llm NAME", "the command has no --llm NAME from which to take the model")
+		if name = ArgumentOf(argv, "--llm"); name == "" {
+			return cli.Refuse(api.CodeUsage, "name the model: --llm NAME", "the command has no --llm NAME from which to take the model")
 		}
 	}
-	tables, err := o.tables(a.getenv)
+	tables, err := o.Tables(a.Getenv)
 	if err != nil {
 		return err
 	}
@@ -51,19 +53,19 @@ func (o *modelOptions) lookUp(a *app, argv []string, r *job.Request) error {
 	if r.GPUMemBytes == 0 && r.GPUMilli != 0 {
 		r.GPUMemBytes = need.mem
 	}
-	a.noteOnce(path + ": " + need.say(name))
+	a.NoteOnce(path + ": " + need.say(name))
 	return nil
 }
 
 func (n modelNeed) say(name string) string {
-	var parts phrases
-	parts.add(n.milli >= 0, "%s", wish(n.milli))
-	parts.add(n.mem > 0, "%s of GPU memory", job.FormatSize(n.mem))
+	var parts cli.Phrases
+	parts.Add(n.milli >= 0, "%s", cli.GPUWish(n.milli))
+	parts.Add(n.mem > 0, "%s of GPU memory", job.FormatSize(n.mem))
 	return name + " needs " + strings.Join(parts, ", ")
 }
 
-// argumentOf is the value of an option of a command, "" where it has none.
-func argumentOf(argv []string, flag string) string {
+// ArgumentOf is the value of an option of a command, "" where it has none.
+func ArgumentOf(argv []string, flag string) string {
 	for i, arg := range argv {
 		if value, ok := strings.CutPrefix(arg, flag+"="); ok {
 			return value
@@ -75,11 +77,11 @@ func argumentOf(argv []string, flag string) string {
 	return ""
 }
 
-// maxTable bounds a table of models.
-const maxTable = 4 << 20
+// MaxTable bounds a table of models.
+const MaxTable = 4 << 20
 
-// tables reads the table that was named, or those that are there, the user's first.
-func (o *modelOptions) tables(getenv func(string) string) ([]modelTable, error) {
+// Tables reads the table that was named, or those that are there, the user's first.
+func (o *ModelOptions) Tables(getenv func(string) string) ([]modelTable, error) {
 	paths, named := []string{o.LLMConfig}, o.LLMConfig != ""
 	if !named {
 		own := getenv("XDG_CONFIG_HOME")
@@ -93,27 +95,27 @@ func (o *modelOptions) tables(getenv func(string) string) ([]modelTable, error) 
 	}
 	var list []modelTable
 	for _, path := range paths {
-		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() > maxTable {
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() > MaxTable {
 			if named {
-				return nil, refuse(api.CodeUsage, "", "%q is no file of models that can be read", o.LLMConfig)
+				return nil, cli.Refuse(api.CodeUsage, "", "%q is no file of models that can be read", o.LLMConfig)
 			}
 			continue
 		}
 		t, err := readTable(path)
 		if err != nil {
-			return nil, refuse(api.CodeUsage, `such as: models = { "qwen2.5-7b-inst" = 0.5 }, see gpusched-submit(1)`, "%s: %v", path, err)
+			return nil, cli.Refuse(api.CodeUsage, `such as: models = { "qwen2.5-7b-inst" = 0.5 }, see gpusched-submit(1)`, "%s: %v", path, err)
 		}
 		list = append(list, t)
 	}
 	if len(list) == 0 {
-		return nil, refuse(api.CodeUsage, "name one with --llm-config FILE", "there is no table of models: neither in ~/.config/gpusched nor in /etc/gpusched")
+		return nil, cli.Refuse(api.CodeUsage, "name one with --llm-config FILE", "there is no table of models: neither in ~/.config/gpusched nor in /etc/gpusched")
 	}
 	return list, nil
 }
 
 func readTable(path string) (modelTable, error) {
 	t := modelTable{path: path}
-	text, err := readAtMost(path, maxTable)
+	text, err := jobenv.ReadAtMost(path, MaxTable)
 	if err != nil {
 		return t, err
 	}
@@ -132,7 +134,7 @@ func needOf(tables []modelTable, name string) (modelNeed, string, error) {
 		if v, ok := t.Models[name]; ok {
 			need, err := parseNeed(v)
 			if err != nil {
-				return need, "", refuse(api.CodeUsage, "", "%s: model %q: %v", t.path, name, err)
+				return need, "", cli.Refuse(api.CodeUsage, "", "%s: model %q: %v", t.path, name, err)
 			}
 			return need, t.path, nil
 		}
@@ -142,16 +144,16 @@ func needOf(tables []modelTable, name string) (modelNeed, string, error) {
 		if t.Default != nil {
 			need, err := parseNeed(t.Default)
 			if err != nil {
-				return need, "", refuse(api.CodeUsage, "", "%s: default_requirement: %v", t.path, err)
+				return need, "", cli.Refuse(api.CodeUsage, "", "%s: default_requirement: %v", t.path, err)
 			}
 			return need, t.path + " (default_requirement)", nil
 		}
 	}
-	hint := "there is " + listOf(known)
+	hint := "there is " + jobenv.ListOf(known)
 	if near := job.Nearest(name, known); near != "" {
 		hint = "did you mean " + near + "? " + hint
 	}
-	return modelNeed{}, "", refuse(api.CodeUsage, hint, "the table of models has no %q", name)
+	return modelNeed{}, "", cli.Refuse(api.CodeUsage, hint, "the table of models has no %q", name)
 }
 
 // parseNeed reads 0.5, or a table with gpus and gpu_mem.
@@ -173,14 +175,14 @@ func parseNeed(v any) (n modelNeed, err error) {
 			case key == "gpu_mem" && isText:
 				n.mem, err = job.ParseSize(text)
 			default:
-				err = usagef("%q is neither gpus, a number, nor gpu_mem, such as \"20G\"", key)
+				err = cli.Usagef("%q is neither gpus, a number, nor gpu_mem, such as \"20G\"", key)
 			}
 			if err != nil {
 				return n, err
 			}
 		}
 	default:
-		err = usagef("it is neither a number of GPUs nor a table with gpus and gpu_mem")
+		err = cli.Usagef("it is neither a number of GPUs nor a table with gpus and gpu_mem")
 	}
 	return n, err
 }

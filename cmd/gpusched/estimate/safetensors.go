@@ -1,4 +1,4 @@
-package client
+package estimate
 
 import (
 	"encoding/binary"
@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 )
 
 // Bounds of what is read of a model: nothing that is real comes near.
@@ -72,7 +74,7 @@ func readJSON(path string, to any) error {
 	} else if !info.Mode().IsRegular() || info.Size() > maxHeader {
 		return fmt.Errorf("it is no file of JSON that can be read")
 	}
-	text, err := readAtMost(path, maxHeader)
+	text, err := jobenv.ReadAtMost(path, maxHeader)
 	if err != nil {
 		return err
 	}

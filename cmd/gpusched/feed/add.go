@@ -1,4 +1,4 @@
-package client
+package feed
 
 import (
 	"context"
@@ -9,14 +9,16 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 	"github.com/gpusched/gpusched/cmd/gpusched/jobsfile"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// addCmd appends a line to a file of jobs.
-type addCmd struct {
+// AddCmd appends a line to a file of jobs.
+type AddCmd struct {
 	Conda    string `name:"conda" placeholder:"ENV" group:"needs"`
 	Args     string `name:"args" placeholder:"WORDS" group:"needs"`
 	Priority int    `name:"priority" placeholder:"N" group:"needs"`
@@ -26,36 +28,38 @@ type addCmd struct {
 	Script   string `arg:"" name:"script" help:"The script."`
 }
 
-func (*addCmd) About() About { return About{Host: OnlyHere, Hosts: OneAtATime, Slurm: ForSlurm} }
+func (*AddCmd) About() cli.About {
+	return cli.About{Host: cli.OnlyHere, Hosts: cli.OneAtATime, Slurm: cli.ForSlurm}
+}
 
-func (c *addCmd) Run(ctx context.Context, a *app) error {
-	script, err := a.workDir(c.Script)
+func (c *AddCmd) Run(ctx context.Context, a *cli.App) error {
+	script, err := jobenv.WorkDir(a, c.Script)
 	if err != nil {
 		return err
 	}
 	if _, err := os.Stat(script); err != nil && !c.Force {
-		return refuse(api.CodeUsage, a.didYouMean(c.Script, script), "there is no file %q", c.Script)
+		return cli.Refuse(api.CodeUsage, jobenv.DidYouMean(a, c.Script, script), "there is no file %q", c.Script)
 	}
 	if _, err := job.ParseGPUList(c.GPUs); err != nil {
-		return usagef("--gpus: %v", err)
+		return cli.Usagef("--gpus: %v", err)
 	}
-	if _, err := splitWords(c.Args); err != nil {
-		return usagef("--args: %v", err)
+	if _, err := cli.SplitWords(c.Args); err != nil {
+		return cli.Usagef("--args: %v", err)
 	}
 	e := jobsfile.Entry{Script: script, Args: c.Args, Conda: c.Conda, From: c.GPUs}
 	e.Priority, e.HasPriority = c.Priority, true
 	line := jobsfile.Column(e)
 	back := jobsfile.Parse(jobsfile.Columns, line+"\n")
 	if strings.ContainsAny(line, "\n\r") || len(back) != 1 || back[0].Err != nil || back[0].Identity() != e.Identity() {
-		return usagef("%q can't stand in a line of such a file", line)
+		return cli.Usagef("%q can't stand in a line of such a file", line)
 	}
 	number, err := appendLine(c.File, line)
 	if err != nil {
-		return usagef("%v", err)
+		return cli.Usagef("%v", err)
 	}
-	a.out.Printf("line %d of %s: %s\n", number, term.Clean(c.File), term.Clean(line))
-	if path, err := a.absolute(c.File); err == nil && !a.isRead(path) {
-		a.note("nobody reads %s now: 'gpusched watch %s' does until it is stopped, 'gpusched import %s' once", c.File, c.File, c.File)
+	a.Out.Printf("line %d of %s: %s\n", number, term.Clean(c.File), term.Clean(line))
+	if path, err := absolute(a, c.File); err == nil && !isRead(a, path) {
+		a.Note("nobody reads %s now: 'gpusched watch %s' does until it is stopped, 'gpusched import %s' once", c.File, c.File, c.File)
 	}
 	return nil
 }

@@ -1,9 +1,8 @@
-package client
+package feed
 
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,7 +12,12 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/estimate"
+	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 	"github.com/gpusched/gpusched/cmd/gpusched/jobsfile"
+	"github.com/gpusched/gpusched/cmd/gpusched/parse"
+	"github.com/gpusched/gpusched/cmd/gpusched/submit"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/words"
@@ -30,7 +34,7 @@ type fileEntry struct {
 // fileReader turns entries into the words of gpusched submit, and these into
 // requests.
 type fileReader struct {
-	a       *app
+	a       *cli.App
 	parser  *kong.Kong
 	name    string   // of the file, for people
 	options []string // for every line
@@ -40,21 +44,21 @@ type fileReader struct {
 }
 
 // newFileReader checks the options that are for every line.
-func (a *app) newFileReader(name string, format jobsfile.Format, options []string) (*fileReader, error) {
-	p, err := newSubmitParser()
+func newFileReader(a *cli.App, name string, format jobsfile.Format, options []string) (*fileReader, error) {
+	p, err := submit.NewSubmitParser()
 	if err != nil {
 		return nil, err
 	}
-	common, err := parseOwn(p, options)
+	common, err := submit.ParseOwn(p, options)
 	if err == nil {
-		err = common.queuedHere()
+		err = queuedHere(&common.JobOptions)
 	}
 	if err != nil {
 		return nil, err
 	}
 	r := &fileReader{a: a, parser: p, name: name, format: format, options: options}
 	own := func(word string) bool { return strings.HasPrefix(word, "--llm-config") }
-	_, err = (&modelOptions{}).tables(a.getenv)
+	_, err = (&estimate.ModelOptions{}).Tables(a.Getenv)
 	r.models = err == nil || slices.ContainsFunc(options, own)
 	return r, nil
 }
@@ -129,40 +133,40 @@ func (r *fileReader) submitWords(e *fileEntry, top int) ([]string, error) {
 	if e.From != "" {
 		own = append(own, "--gpus-from="+e.From)
 	}
-	return slices.Concat([]string{"submit", "--comment=" + printableName(note)}, r.options, own, []string{"--"}, argv), nil
+	return slices.Concat([]string{"submit", "--comment=" + cli.PrintableName(note)}, r.options, own, []string{"--"}, argv), nil
 }
 
 // command is what the entry runs, and the options that belong to it.
 func (r *fileReader) command(e jobsfile.Entry) (options, argv []string, err error) {
 	if e.Script == "" {
-		argv, err = splitWords(e.Command)
+		argv, err = cli.SplitWords(e.Command)
 		if len(argv) > 0 && strings.HasPrefix(argv[0], "-") {
-			return nil, nil, refuse(api.CodeUsage, "options for every line come after the file, as in: gpusched import "+shellWord(r.name)+
-				" -- -g 2; lines with options of their own are for 'gpusched submit --file "+shellWord(r.name)+"'",
+			return nil, nil, cli.Refuse(api.CodeUsage, "options for every line come after the file, as in: gpusched import "+cli.ShellWord(r.name)+
+				" -- -g 2; lines with options of their own are for 'gpusched submit --file "+cli.ShellWord(r.name)+"'",
 				"a line of a file of commands has no options, and %q is an option", argv[0])
 		}
 		if err != nil || len(argv) > 0 && !forShell().MatchString(e.Command) {
 			return nil, argv, err
 		}
-		return []string{"--name=" + nameOf(strings.Fields(e.Command))}, r.shell(e.Command), nil
+		return []string{"--name=" + submit.DefaultName(strings.Fields(e.Command))}, r.shell(e.Command), nil
 	}
-	args, err := splitWords(e.Args)
+	args, err := cli.SplitWords(e.Args)
 	if err != nil {
 		return nil, nil, err
 	}
 	argv = append(r.interpreter(e), append([]string{e.Script}, args...)...)
-	if r.a.other() == nil && !r.again { // of a Slurm the ledger alone knows what was queued
+	if r.a.Other() == nil && !r.again { // of a Slurm the ledger alone knows what was queued
 		options = append(options, "--dedup")
 	}
-	switch model := argumentOf(argv, "--llm"); {
+	switch model := estimate.ArgumentOf(argv, "--llm"); {
 	case model == "":
 	case r.models:
 		options = append(options, "--llm=auto")
 	default:
-		r.a.noteOnce(r.name + " names models (--llm " + model + "), and there is no table of them, so each job gets a whole GPU: " +
+		r.a.NoteOnce(r.name + " names models (--llm " + model + "), and there is no table of them, so each job gets a whole GPU: " +
 			"name one with -- --llm-config FILE")
 	}
-	if r.a.other() == nil && argumentOf(argv, "--cuda") != "" { // its numbers are not what the job sees
+	if r.a.Other() == nil && estimate.ArgumentOf(argv, "--cuda") != "" { // its numbers are not what the job sees
 		options = append(options, "--cuda-arg")
 	}
 	if e.Conda != "" {
@@ -173,7 +177,7 @@ func (r *fileReader) command(e jobsfile.Entry) (options, argv []string, err erro
 
 // shell runs a line as one types it. What fails before a pipe fails the job, where there is a shell for that.
 func (r *fileReader) shell(line string) []string {
-	if pipes().MatchString(line) && r.a.inPath("bash", r.a.environ) {
+	if pipes().MatchString(line) && jobenv.InPath(r.a, "bash", r.a.Environ) {
 		return piped(line)
 	}
 	return []string{"sh", "-c", line}
@@ -206,7 +210,7 @@ func (r *fileReader) interpreter(e jobsfile.Entry) []string {
 	if ext := filepath.Ext(e.Script); ext != ".py" && ext != "" {
 		return nil
 	}
-	if e.Conda == "" && !r.a.inPath("python", r.a.environ) {
+	if e.Conda == "" && !jobenv.InPath(r.a, "python", r.a.Environ) {
 		return []string{"python3"}
 	}
 	return []string{"python"}
@@ -215,47 +219,47 @@ func (r *fileReader) interpreter(e jobsfile.Entry) []string {
 // request makes the request for an entry that is new, and says who is asked.
 func (r *fileReader) request(ctx context.Context, e *fileEntry) (req api.SubmitRequest, by api.Engine, err error) {
 	this := *r.a
-	this.words = e.words
+	this.Words = e.words
 	k, err := r.parser.Parse(e.words)
 	if err != nil {
-		return req, nil, misused(err)
+		return req, nil, parse.Misused(err)
 	}
-	typed := *k.Selected().Target.Addr().Interface().(*submitCmd)
-	if err := legible(k, e.words); err != nil {
+	typed := *k.Selected().Target.Addr().Interface().(*submit.Cmd)
+	if err := parse.Legible(k, e.words); err != nil {
 		return req, nil, err
 	}
-	c, mine, err := typed.withScript(&this)
+	c, mine, err := typed.WithScript(&this)
 	if err != nil {
 		return req, nil, err
 	}
-	if err := c.queuedHere(); err != nil {
+	if err := queuedHere(&c.JobOptions); err != nil {
 		return req, nil, err
 	}
-	if req, err = c.request(ctx, mine); err != nil {
+	if req, err = c.MakeRequest(ctx, mine); err != nil {
 		return req, nil, err
 	}
-	if err := c.checkProgram(mine, &req); err != nil {
+	if err := c.CheckProgram(mine, &req); err != nil {
 		return req, nil, err
 	}
 	if err := req.Request.Err(); err != nil {
-		return req, nil, usagef("%s", words.Error(err))
+		return req, nil, cli.Usagef("%s", words.Error(err))
 	}
 	req.Key = e.key
-	return req, mine.client, nil
+	return req, mine.Client, nil
 }
 
 // queuedHere refuses a job for another machine: a ledger has the numbers of one scheduler.
-func (c *jobOptions) queuedHere() error {
+func queuedHere(c *submit.JobOptions) error {
 	if c.Host == "" {
 		return nil
 	}
-	return refuse(api.CodeUsage, "leave it out, or use submit --file, whose lines may have it, or log in there by ssh",
+	return cli.Refuse(api.CodeUsage, "leave it out, or use submit --file, whose lines may have it, or log in there by ssh",
 		"--host %s: import and watch queue on one machine, the one where they are typed", c.Host)
 }
 
 // absolute is the path by which a file of jobs is known, whatever the directory.
-func (a *app) absolute(name string) (string, error) {
-	path, err := a.workDir(name)
+func absolute(a *cli.App, name string) (string, error) {
+	path, err := jobenv.WorkDir(a, name)
 	if err != nil {
 		return "", err
 	}
@@ -263,11 +267,4 @@ func (a *app) absolute(name string) (string, error) {
 		path = filepath.Join(dir, filepath.Base(path))
 	}
 	return path, nil
-}
-
-// isRegular reports whether there is a file of lines under a name, neither a pipe nor
-// a directory.
-func isRegular(name string) bool {
-	info, err := os.Stat(name)
-	return err == nil && info.Mode().IsRegular()
 }

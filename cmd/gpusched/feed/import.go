@@ -1,4 +1,4 @@
-package client
+package feed
 
 import (
 	"cmp"
@@ -11,33 +11,38 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/act"
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/jobsfile"
 	"github.com/gpusched/gpusched/cmd/gpusched/oldconfig"
+	"github.com/gpusched/gpusched/cmd/gpusched/submit"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// importCmd makes jobs of the lines of another scheduler's file, and settings of its
+// ImportCmd makes jobs of the lines of another scheduler's file, and settings of its
 // settings.
-type importCmd struct {
+type ImportCmd struct {
 	Format string   `name:"format" placeholder:"FORMAT" enum:"auto,commands,columns,spec,settings" default:"auto" group:"self"`
 	DryRun bool     `name:"dry-run" group:"self"`
 	Shared bool     `name:"shared" group:"self"`
 	Again  bool     `name:"again" group:"self"`
 	File   string   `arg:"" name:"file" help:"The file, - for the input. 'slurm': the accounts and QOS of a Slurm, which sacctmgr is asked for, or which are in the file named after it."`
 	Option []string `arg:"" optional:"" name:"option" help:"Options of submit for every line, after --."`
-	outputFlags
+	cli.OutputFlags
 }
 
-func (*importCmd) About() About { return About{Host: OnlyHere, Hosts: OneAtATime, Slurm: ForSlurm} }
+func (*ImportCmd) About() cli.About {
+	return cli.About{Host: cli.OnlyHere, Hosts: cli.OneAtATime, Slurm: cli.ForSlurm}
+}
 
-func (c *importCmd) Run(ctx context.Context, a *app) error {
-	if c.File == "slurm" && !isRegular(c.File) {
+func (c *ImportCmd) Run(ctx context.Context, a *cli.App) error {
+	if c.File == "slurm" && !submit.IsRegular(c.File) {
 		return c.accounts(ctx, a)
 	}
 	var file os.FileInfo // nil: the input
-	text, err := fileText(ctx, c.File, func(info os.FileInfo) error { file = info; return nil })
+	text, err := submit.FileText(ctx, c.File, func(info os.FileInfo) error { file = info; return nil })
 	if err != nil {
 		return err
 	}
@@ -48,18 +53,18 @@ func (c *importCmd) Run(ctx context.Context, a *app) error {
 	if c.Format == "settings" || c.Format == "auto" && !spec && oldconfig.Is(c.File, text) {
 		return c.settings(a, text)
 	}
-	r, err := a.newFileReader(filepath.Base(c.File), jobsfile.Format(c.Format), c.Option)
+	r, err := newFileReader(a, filepath.Base(c.File), jobsfile.Format(c.Format), c.Option)
 	if err != nil {
 		return err
 	}
 	r.again = c.Again
 	l := &ledger{head: ledgerHead{Run: api.NewKey()}, jobs: map[string]job.ID{}}
-	if isRegular(c.File) && c.File != "-" {
-		path, err := a.absolute(c.File)
+	if submit.IsRegular(c.File) && c.File != "-" {
+		path, err := absolute(a, c.File)
 		if err != nil {
 			return err
 		}
-		if l, err = a.openLedger(path, c.Again && !c.DryRun); err != nil {
+		if l, err = openLedger(a, path, c.Again && !c.DryRun); err != nil {
 			return err
 		}
 		defer l.close()
@@ -75,46 +80,38 @@ func (c *importCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	if len(list) == 0 {
-		return refuse(api.CodeUsage, "see 'gpusched import --help'", "there is no job in %q", c.File)
+		return cli.Refuse(api.CodeUsage, "see 'gpusched import --help'", "there is no job in %q", c.File)
 	}
 	if c.DryRun {
 		return r.plan(list)
 	}
 	if file != nil && !c.Shared {
-		if err := a.refuseShared(c.File, file); err != nil {
+		if err := submit.RefuseShared(a, c.File, file); err != nil {
 			return err
 		}
 	}
-	a.restoreLimits()
+	a.RestoreLimits()
 	return c.queue(ctx, r, list, l)
 }
 
-// refuseShared refuses a file of jobs that is not the caller's alone.
-func (a *app) refuseShared(name string, info os.FileInfo) error {
-	if who := a.strangersIn(name, info); who != "" {
-		return refuse(api.CodeUsage, "--shared reads it all the same", "%q %s, and its lines would run as you", name, who)
-	}
-	return nil
-}
-
 // settings prints our settings for those of another scheduler, and what became of each.
-func (c *importCmd) settings(a *app, text string) error {
+func (c *ImportCmd) settings(a *cli.App, text string) error {
 	r, err := oldconfig.Convert(c.File, text)
 	if err != nil {
-		return refuse(api.CodeUsage, "see 'gpusched import --help'", "%q: %v", c.File, err)
+		return cli.Refuse(api.CodeUsage, "see 'gpusched import --help'", "%q: %v", c.File, err)
 	}
-	a.out.Printf("# From %s's %s, for a file such as /etc/gpusched/conf.d/50-%s.toml.\n%s",
+	a.Out.Printf("# From %s's %s, for a file such as /etc/gpusched/conf.d/50-%s.toml.\n%s",
 		r.Kind, term.Clean(filepath.Base(c.File)), strings.Trim(term.Clean(nameStem(c.File)), "."), r.TOML)
 	for _, line := range r.Report {
-		a.note("%s", line)
+		a.Note("%s", line)
 	}
 	return nil
 }
 
 // accounts asks a Slurm, or reads the file that is named.
-func (c *importCmd) accounts(ctx context.Context, a *app) error {
+func (c *ImportCmd) accounts(ctx context.Context, a *cli.App) error {
 	if len(c.Option) > 1 {
-		return usagef("'gpusched import slurm' takes one file, or none")
+		return cli.Usagef("'gpusched import slurm' takes one file, or none")
 	}
 	if len(c.Option) == 0 {
 		text, err := sacctmgr(ctx)
@@ -123,7 +120,7 @@ func (c *importCmd) accounts(ctx context.Context, a *app) error {
 		}
 		return c.quotas(a, text)
 	}
-	text, err := fileText(ctx, c.Option[0], func(os.FileInfo) error { return nil }) // nothing of it runs
+	text, err := submit.FileText(ctx, c.Option[0], func(os.FileInfo) error { return nil }) // nothing of it runs
 	if err != nil {
 		return err
 	}
@@ -131,14 +128,14 @@ func (c *importCmd) accounts(ctx context.Context, a *app) error {
 }
 
 // quotas prints our settings for the accounts of a Slurm.
-func (c *importCmd) quotas(a *app, text string) error {
+func (c *ImportCmd) quotas(a *cli.App, text string) error {
 	r, err := oldconfig.ConvertAccounts(text)
 	if err != nil {
-		return refuse(api.CodeUsage, "see 'gpusched import --help'", "%v", err)
+		return cli.Refuse(api.CodeUsage, "see 'gpusched import --help'", "%v", err)
 	}
-	a.out.Printf("# From the accounts of a Slurm, for a file such as /etc/gpusched/conf.d/50-slurm.toml.\n%s", r.TOML)
+	a.Out.Printf("# From the accounts of a Slurm, for a file such as /etc/gpusched/conf.d/50-slurm.toml.\n%s", r.TOML)
 	for _, line := range r.Report {
-		a.note("%s", term.Clean(line))
+		a.Note("%s", term.Clean(line))
 	}
 	return nil
 }
@@ -162,7 +159,7 @@ func sacctmgr(ctx context.Context) (string, error) {
 		cmd.Stderr = os.Stderr
 		out, err := cmd.Output()
 		if err != nil {
-			return "", refuse(api.CodeUnavailable, "run it where Slurm is installed, or put what 'sacctmgr -P show assoc' and '… show qos' print "+
+			return "", cli.Refuse(api.CodeUnavailable, "run it where Slurm is installed, or put what 'sacctmgr -P show assoc' and '… show qos' print "+
 				"into a file and name that: gpusched import slurm FILE", "sacctmgr -P show %s: %v", what[0], err)
 		}
 		all.Write(out)
@@ -177,20 +174,20 @@ func nameStem(path string) string {
 }
 
 // queue queues all that is new and says what became of it.
-func (c *importCmd) queue(ctx context.Context, r *fileReader, list []fileEntry, l *ledger) error {
+func (c *ImportCmd) queue(ctx context.Context, r *fileReader, list []fileEntry, l *ledger) error {
 	q := fileQueue{fileReader: r, ledger: l, list: list}
 	failed := q.run(ctx)
 	a := r.a
-	if c.form() == "table" {
+	if c.Form() == "table" {
 		for _, j := range q.shown() {
-			a.out.Printf("job %s queued: %s\n", numberOfJob(j), term.Clean(j.Comment))
+			a.Out.Printf("job %s queued: %s\n", cli.NumberOfJob(j), term.Clean(j.Comment))
 		}
 		q.sayKnown(ctx)
-		a.out.Printf("%s\n", q.summary())
+		a.Out.Printf("%s\n", q.summary())
 		return failed
 	}
 	state := func(j api.Job) string { return string(j.State) }
-	return cmp.Or(a.showActed(c.outputFlags, q.jobs, state), failed)
+	return cmp.Or(act.ShowActed(a, c.OutputFlags, q.jobs, state), failed)
 }
 
 // plan prints what one would type for each entry.
@@ -204,11 +201,11 @@ func (r *fileReader) plan(list []fileEntry) (failed error) {
 		switch {
 		case err != nil:
 			r.complain(e, err)
-			failed = exitStatus(api.CodeUsage.ExitStatus())
+			failed = cli.ExitStatus(api.CodeUsage.ExitStatus())
 		case e.known != 0:
-			r.a.out.Printf("line %d: is job %s\n", e.Number, nameAt(r.a.namesEngine(), e.known.String()))
+			r.a.Out.Printf("line %d: is job %s\n", e.Number, cli.NameAt(r.a.NamesEngine(), e.known.String()))
 		default:
-			r.a.out.Printf("line %d: gpusched %s\n", e.Number, term.Clean(joined(e.words, " ", shellWord)))
+			r.a.Out.Printf("line %d: gpusched %s\n", e.Number, term.Clean(cli.Joined(e.words, " ", cli.ShellWord)))
 		}
 	}
 	return failed
@@ -217,11 +214,8 @@ func (r *fileReader) plan(list []fileEntry) (failed error) {
 // complain says what is wrong with an entry.
 func (r *fileReader) complain(e *fileEntry, err error) {
 	text := err.Error()
-	r.a.complain(fmt.Sprintf("%s line %d: %s", r.name, e.Number, text))
+	r.a.Complain(fmt.Sprintf("%s line %d: %s", r.name, e.Number, text))
 }
-
-// shellWord is a word as it is typed to a shell.
-func shellWord(s string) string { return api.Quote(s) }
 
 // fileQueue queues the entries of a file, one after the other.
 type fileQueue struct {
@@ -239,7 +233,7 @@ type fileQueue struct {
 // run queues what is new. One that is wrong does not keep the others from it; a daemon
 // that is not there does, and one that refuses one after the other.
 func (q *fileQueue) run(ctx context.Context) (failed error) {
-	defer q.a.begin("%s", q.name)()
+	defer q.a.Begin("%s", q.name)()
 	q.began = time.Now()
 	inRow := 0
 	found, err := q.before(ctx)
@@ -248,7 +242,7 @@ func (q *fileQueue) run(ctx context.Context) (failed error) {
 	}
 	for i := range q.list {
 		e := &q.list[i]
-		q.a.busy.Say("gpusched: %s: %d of %d lines read, %s queued", q.name, i, len(q.list), count(len(q.jobs), "job"))
+		q.a.Busy.Say("gpusched: %s: %d of %d lines read, %s queued", q.name, i, len(q.list), cli.Count(len(q.jobs), "job"))
 		if e.known != 0 {
 			q.known = append(q.known, knownLine{e.Number, "is", api.Job{ID: e.known}})
 			continue
@@ -270,29 +264,29 @@ func (q *fileQueue) run(ctx context.Context) (failed error) {
 			inRow = 0
 			continue
 		case code == api.CodeUnreachable || code == api.CodeInternal:
-			q.a.note("%s: %s queued; it ended at line %d: the same command goes on there, and queues nothing twice",
-				q.name, count(len(q.jobs), "job"), e.Number)
+			q.a.Note("%s: %s queued; it ended at line %d: the same command goes on there, and queues nothing twice",
+				q.name, cli.Count(len(q.jobs), "job"), e.Number)
 			return err
 		case code == api.CodePolicy || code == api.CodeUnavailable:
 			inRow++
 		}
-		failed = cmp.Or(failed, error(exitStatus(code.ExitStatus())))
+		failed = cmp.Or(failed, error(cli.ExitStatus(code.ExitStatus())))
 		q.refused(e, err)
-		if inRow == maxWrong {
+		if inRow == submit.MaxWrong {
 			q.retry = true
-			q.a.note("%s: %s in a row refused: from line %d on nothing is tried", q.name, count(inRow, "line"), e.Number+1)
+			q.a.Note("%s: %s in a row refused: from line %d on nothing is tried", q.name, cli.Count(inRow, "line"), e.Number+1)
 			break
 		}
 	}
-	if more := q.wrong - maxWrong; more > 0 && q.told == nil {
-		q.a.note("%s: %s more are refused", q.name, count(more, "line"))
+	if more := q.wrong - submit.MaxWrong; more > 0 && q.told == nil {
+		q.a.Note("%s: %s more are refused", q.name, cli.Count(more, "line"))
 	}
 	return failed
 }
 
 // before finds the jobs of an earlier run that were not noted, where such a run was and its engine needs that.
 func (q *fileQueue) before(ctx context.Context) (func(key string) job.ID, error) {
-	if e := q.a.other(); e != nil && q.ledger.again {
+	if e := q.a.Other(); e != nil && q.ledger.again {
 		return e.Submitted(ctx)
 	}
 	return func(string) job.ID { return 0 }, nil
@@ -302,7 +296,7 @@ func (q *fileQueue) before(ctx context.Context) (func(key string) job.ID, error)
 func (q *fileQueue) refused(e *fileEntry, err error) {
 	q.wrong++
 	q.retry = q.retry || e.Err == nil
-	if q.told == nil && q.wrong <= maxWrong || q.told != nil && q.told(e, err) {
+	if q.told == nil && q.wrong <= submit.MaxWrong || q.told != nil && q.told(e, err) {
 		q.complain(e, err)
 	}
 }
@@ -314,13 +308,13 @@ func (q *fileQueue) one(ctx context.Context, e *fileEntry) error {
 		err = fmt.Errorf("a command has at most %d bytes, and this one %d", job.MaxPayloadBytes, n)
 	}
 	if err != nil {
-		return usagef("%v", err)
+		return cli.Usagef("%v", err)
 	}
 	req, by, err := q.request(ctx, e)
 	if err != nil {
 		return err
 	}
-	reply, err := q.a.submitCapped(ctx, by, req, job.Priority{Number: e.capped(q.ledger.head.Top)})
+	reply, err := act.SubmitCapped(ctx, q.a, by, req, job.Priority{Number: e.capped(q.ledger.head.Top)})
 	if err != nil {
 		if reply.Job.ID != 0 { // it was interrupted, and queued
 			q.jobs = append(q.jobs, reply.Job)
@@ -348,7 +342,7 @@ type knownLine struct {
 }
 
 func (k *knownLine) String() string {
-	text := fmt.Sprintf("line %d %s job %s", k.number, k.how, numberOfJob(k.job))
+	text := fmt.Sprintf("line %d %s job %s", k.number, k.how, cli.NumberOfJob(k.job))
 	if k.job.State != "" {
 		text += ", " + string(k.job.State)
 	}
@@ -368,7 +362,7 @@ func (q *fileQueue) sayKnown(ctx context.Context) {
 	}
 	now := map[job.ID]api.Job{}
 	if len(ids) > 0 {
-		reply, _ := api.List(ctx, q.a.client, api.ListQuery{IDs: strings.Join(ids, ",")}) // without, the numbers have to do
+		reply, _ := api.List(ctx, q.a.Client, api.ListQuery{IDs: strings.Join(ids, ",")}) // without, the numbers have to do
 		for _, j := range reply.Jobs {
 			now[j.ID] = j
 		}
@@ -377,8 +371,8 @@ func (q *fileQueue) sayKnown(ctx context.Context) {
 		if j, ok := now[k.job.ID]; ok {
 			k.job = j
 		}
-		k.job.Engine = q.a.namesEngine()
-		q.a.out.Printf("%s\n", term.Clean(k.String()))
+		k.job.Engine = q.a.NamesEngine()
+		q.a.Out.Printf("%s\n", term.Clean(k.String()))
 	}
 }
 
@@ -394,15 +388,15 @@ func (q *fileQueue) shown() []api.Job {
 
 // summary says what became of the file.
 func (q *fileQueue) summary() string {
-	text := count(len(q.jobs), "job") + " queued"
+	text := cli.Count(len(q.jobs), "job") + " queued"
 	if n := len(q.jobs); n > 1 {
-		text += fmt.Sprintf(" (%s to %s)", numberOfJob(q.jobs[0]), numberOfJob(q.jobs[n-1]))
+		text += fmt.Sprintf(" (%s to %s)", cli.NumberOfJob(q.jobs[0]), cli.NumberOfJob(q.jobs[n-1]))
 	}
 	if n := len(q.known); n > 0 {
-		text += fmt.Sprintf(", %s known already (--again queues them anew)", count(n, "line"))
+		text += fmt.Sprintf(", %s known already (--again queues them anew)", cli.Count(n, "line"))
 	}
 	if q.wrong > 0 {
-		text += fmt.Sprintf(", %s refused", count(q.wrong, "line"))
+		text += fmt.Sprintf(", %s refused", cli.Count(q.wrong, "line"))
 	}
 	return text
 }

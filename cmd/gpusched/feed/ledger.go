@@ -1,4 +1,4 @@
-package client
+package feed
 
 import (
 	"bufio"
@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -51,42 +52,42 @@ const ledgerSchema = "gpusched.file.v1"
 
 // queueAsked is what a ledger is known by besides its file: a line that is a job of one queue is none of
 // another. The queue is a Slurm's, or that of a scheduler of this machine, as the home can be shared with others.
-func (a *app) queueAsked() string {
-	if name, err := a.whichEngine(); err == nil && name == engineSlurm {
-		return engineSlurm + "\x00" + a.getenv("SLURM_CONF") + "\x00"
+func queueAsked(a *cli.App) string {
+	if name, err := a.WhichEngine(); err == nil && name == cli.EngineSlurm {
+		return cli.EngineSlurm + "\x00" + a.Getenv("SLURM_CONF") + "\x00"
 	}
-	machine, _ := os.ReadFile(filepath.Join(a.root, "/etc/machine-id"))
+	machine, _ := os.ReadFile(filepath.Join(a.Root, "/etc/machine-id"))
 	socket := api.SocketPath
-	if c, ok := a.client.(*api.Client); ok && c.Socket != "" {
+	if c, ok := a.Client.(*api.Client); ok && c.Socket != "" {
 		socket = c.Socket
 	}
 	return string(machine) + "\x00" + socket + "\x00"
 }
 
 // ledgerPath is where the ledger of a file and a queue is.
-func (a *app) ledgerPath(path string) string {
-	dir := a.getenv("XDG_STATE_HOME")
+func ledgerPath(a *cli.App, path string) string {
+	dir := a.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(a.getenv("HOME"), ".local", "state")
+		dir = filepath.Join(a.Getenv("HOME"), ".local", "state")
 	}
-	sum := sha256.Sum256([]byte(a.queueAsked() + path))
+	sum := sha256.Sum256([]byte(queueAsked(a) + path))
 	return filepath.Join(dir, "gpusched", "files", hex.EncodeToString(sum[:])[:16]+".jsonl")
 }
 
 // openLedger opens that of a file and a queue, by its absolute path, and locks it. It is new
 // where there is none, and with again.
-func (a *app) openLedger(path string, again bool) (*ledger, error) {
-	name := a.ledgerPath(path)
+func openLedger(a *cli.App, path string, again bool) (*ledger, error) {
+	name := ledgerPath(a, path)
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return nil, refuse(api.CodeInternal, "which lines have become jobs is noted there", "%v", err)
+		return nil, cli.Refuse(api.CodeInternal, "which lines have become jobs is noted there", "%v", err)
 	}
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
-		return nil, refuse(api.CodeInternal, "which lines have become jobs is noted there", "%v", err)
+		return nil, cli.Refuse(api.CodeInternal, "which lines have become jobs is noted there", "%v", err)
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()
-		return nil, refuse(api.CodeConflict, "one 'gpusched watch' or 'import' at a time is for a file", "another gpusched has %q", path)
+		return nil, cli.Refuse(api.CodeConflict, "one 'gpusched watch' or 'import' at a time is for a file", "another gpusched has %q", path)
 	}
 	l := &ledger{file: f, jobs: map[string]job.ID{}}
 	err = l.read()
@@ -104,8 +105,8 @@ func (a *app) openLedger(path string, again bool) (*ledger, error) {
 }
 
 // isRead reports whether a watch or an import has a file of jobs open now.
-func (a *app) isRead(path string) bool {
-	f, err := os.OpenFile(a.ledgerPath(path), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+func isRead(a *cli.App, path string) bool {
+	f, err := os.OpenFile(ledgerPath(a, path), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return false
 	}
@@ -127,11 +128,11 @@ func (l *ledger) renew() error {
 // check renews a ledger whose jobs the scheduler does not have, since its state was made anew: it has another
 // job under the last number that is noted, or has not come to that number yet. One that it had and has forgotten
 // since counts.
-func (l *ledger) check(ctx context.Context, a *app) error {
-	if l.last.Job == 0 || a.other() != nil {
+func (l *ledger) check(ctx context.Context, a *cli.App) error {
+	if l.last.Job == 0 || a.Other() != nil {
 		return nil
 	}
-	reply, err := api.List(ctx, a.client, api.ListQuery{IDs: l.last.Job.String()})
+	reply, err := api.List(ctx, a.Client, api.ListQuery{IDs: l.last.Job.String()})
 	if err != nil {
 		return err
 	}
@@ -139,10 +140,10 @@ func (l *ledger) check(ctx context.Context, a *app) error {
 		if at := reply.Jobs[0].SubmittedAt; at.Truncate(time.Second).Equal(l.last.At.Truncate(time.Second)) {
 			return nil
 		}
-	} else if s, err := api.Status(ctx, a.client); err != nil || s.Totals == nil || s.Totals.Submitted >= int(l.last.Job) {
+	} else if s, err := api.Status(ctx, a.Client); err != nil || s.Totals == nil || s.Totals.Submitted >= int(l.last.Job) {
 		return err
 	}
-	a.note("%s: its lines were jobs up to %s of a scheduler that has begun anew since, so all of them are new",
+	a.Note("%s: its lines were jobs up to %s of a scheduler that has begun anew since, so all of them are new",
 		filepath.Base(l.head.Path), l.last.Job)
 	return l.renew()
 }

@@ -1,109 +1,112 @@
-package client
+package feed
 
 import (
 	"context"
 	"fmt"
 	"slices"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/engines"
+	"github.com/gpusched/gpusched/cmd/gpusched/site"
+	"github.com/gpusched/gpusched/cmd/gpusched/submit"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// migrateCmd moves waiting jobs to another engine.
-type migrateCmd struct{ engines.Move }
+// MigrateCmd moves waiting jobs to another engine.
+type MigrateCmd struct{ engines.Move }
 
-func (*migrateCmd) About() About {
-	return About{
-		Host: RunThere, Hosts: OneAtATime, Jobs: OneAtATime,
-		Slurm: NotForSlurm("it moves jobs from this machine's queue", "'gpusched --on local migrate --to slurm ID...'"),
+func (*MigrateCmd) About() cli.About {
+	return cli.About{
+		Host: cli.RunThere, Hosts: cli.OneAtATime, Jobs: cli.OneAtATime,
+		Slurm: cli.NotForSlurm("it moves jobs from this machine's queue", "'gpusched --on local migrate --to slurm ID...'"),
 	}
 }
 
-func (c *migrateCmd) Run(ctx context.Context, a *app) error {
+func (c *MigrateCmd) Run(ctx context.Context, a *cli.App) error {
 	switch {
 	case c.Mine == (len(c.IDs) > 0):
-		return usagef("name the jobs, or --mine for all of yours: gpusched migrate --to slurm --mine")
-	case a.slurm == nil:
-		return a.becomeSlurm()
+		return cli.Usagef("name the jobs, or --mine for all of yours: gpusched migrate --to slurm --mine")
+	case a.Slurm == nil:
+		return site.BecomeSlurm(a)
 	}
-	a.restoreLimits()
-	stays, err := a.slurm.Migrate(ctx, a.shell(), c.Move)
+	a.RestoreLimits()
+	stays, err := a.Slurm.Migrate(ctx, shell(a), c.Move)
 	if err == nil && stays != "" {
-		err = exitStatus(stays.ExitStatus())
+		err = cli.ExitStatus(stays.ExitStatus())
 	}
 	return err
 }
 
-// exportCmd writes this machine down for another scheduler.
-type exportCmd struct {
+// ExportCmd writes this machine down for another scheduler.
+type ExportCmd struct {
 	Slurm exportSlurmCmd `cmd:"" usage:"[options]" help:"Write slurm.conf and the files that go with it."`
 }
 
-func (*exportCmd) About() About {
-	return About{
-		Host: OnlyHere, Hosts: OneAtATime,
-		Slurm: NotForSlurm("it writes down the settings of this machine", "'gpusched --on local export slurm'"),
+func (*ExportCmd) About() cli.About {
+	return cli.About{
+		Host: cli.OnlyHere, Hosts: cli.OneAtATime,
+		Slurm: cli.NotForSlurm("it writes down the settings of this machine", "'gpusched --on local export slurm'"),
 	}
 }
 
 // exportSlurmCmd writes the files of a Slurm that is as this machine.
 type exportSlurmCmd struct{ engines.Export }
 
-func (c *exportSlurmCmd) Run(ctx context.Context, a *app) error {
-	if a.slurm == nil {
-		return a.becomeSlurm()
+func (c *exportSlurmCmd) Run(ctx context.Context, a *cli.App) error {
+	if a.Slurm == nil {
+		return site.BecomeSlurm(a)
 	}
-	return a.slurm.Export(ctx, a.shell(), c.Export)
+	return a.Slurm.Export(ctx, shell(a), c.Export)
 }
 
 // shell is what commands that gpusched-slurm alone has do their work with.
-func (a *app) shell() engines.Shell {
+func shell(a *cli.App) engines.Shell {
 	return engines.Shell{
-		Environ: a.environ, Home: a.getenv("HOME"), UID: a.uid, Root: a.root, Here: a.daemon(),
-		Resolve: a.resolve, Request: a.onceMore,
-		Printf: func(format string, args ...any) { a.out.Printf(format, args...) },
-		Note:   a.note, NoteOnce: a.noteOnce,
-		Complain: func(format string, args ...any) { a.complain(term.Clean(fmt.Sprintf(format, args...))) },
+		Environ: a.Environ, Home: a.Getenv("HOME"), UID: a.UID, Root: a.Root, Here: a.Daemon(),
+		Resolve: a.Resolve, Request: func(of api.JobReply) (api.SubmitRequest, error) { return onceMore(a, of) },
+		Printf: func(format string, args ...any) { a.Out.Printf(format, args...) },
+		Note:   a.Note, NoteOnce: a.NoteOnce,
+		Complain: func(format string, args ...any) { a.Complain(term.Clean(fmt.Sprintf(format, args...))) },
 		Settings: func() (config.Config, config.Origins, error) {
-			settings, origins, _, err := configFiles{}.read(a)
+			settings, origins, _, err := site.ConfigFiles{}.Read(a)
 			return settings, origins, err
 		},
 	}
 }
 
 // onceMore asks for a job once more, of an array for all its tasks.
-func (a *app) onceMore(of api.JobReply) (api.SubmitRequest, error) {
-	r := &again{of: of.Job, results: of.Results}
+func onceMore(a *cli.App, of api.JobReply) (api.SubmitRequest, error) {
+	r := &submit.Again{Of: of.Job, Results: of.Results}
 	if of.Job.Array != nil {
-		if err := r.all(); err != nil {
+		if err := all(r); err != nil {
 			return api.SubmitRequest{}, err
 		}
 	}
-	return (&resubmitCmd{}).request(a, r)
+	return (&submit.ResubmitCmd{}).Request(a, r)
 }
 
 // all has every task of an array, none of which may have started.
-func (r *again) all() error {
-	for _, g := range append(r.results.Tasks, api.TaskGroup{Tasks: r.results.ForgottenTasks, State: job.Completed}) {
+func all(r *submit.Again) error {
+	for _, g := range append(r.Results.Tasks, api.TaskGroup{Tasks: r.Results.ForgottenTasks, State: job.Completed}) {
 		list, err := job.ParseTasks(g.Tasks)
 		if err != nil && g.Tasks != "" {
 			return err
 		}
 		if g.State != "" && g.State != job.Queued && len(list) > 0 {
-			return refuse(api.CodeConflict, "what is left of it can be moved when they have ended: 'gpusched cancel' it, then 'gpusched resubmit' tasks on Slurm",
-				"%s of the array have started", count(len(list), "task"))
+			return cli.Refuse(api.CodeConflict, "what is left of it can be moved when they have ended: 'gpusched cancel' it, then 'gpusched resubmit' tasks on Slurm",
+				"%s of the array have started", cli.Count(len(list), "task"))
 		}
-		r.tasks = append(r.tasks, list...)
+		r.Tasks = append(r.Tasks, list...)
 	}
-	slices.Sort(r.tasks)
-	r.tasks = slices.Compact(r.tasks)
-	runs := job.TaskRuns(r.tasks)
+	slices.Sort(r.Tasks)
+	r.Tasks = slices.Compact(r.Tasks)
+	runs := job.TaskRuns(r.Tasks)
 	if len(runs) > job.MaxRanges {
-		return refuse(api.CodeUsage, "submit it there in parts", "its numbers have more than %d gaps", job.MaxRanges)
+		return cli.Refuse(api.CodeUsage, "submit it there in parts", "its numbers have more than %d gaps", job.MaxRanges)
 	}
-	r.runs = runs
+	r.Runs = runs
 	return nil
 }

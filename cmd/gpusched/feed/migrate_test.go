@@ -1,10 +1,11 @@
-package client
+package feed
 
 import (
 	"errors"
 	"path/filepath"
 	"testing"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -13,13 +14,13 @@ import (
 func TestArraysMoveWhole(t *testing.T) {
 	j := api.Job{ID: 9, UID: 1001, State: job.Queued, Array: &api.Array{Spec: "0-3,7%2", Size: 5, Limit: 2}, Private: &api.Private{}}
 	j.Private.Argv = api.Words{"true"}
-	a := &app{startedWith: startedWith{uid: 1001}}
-	req, err := a.onceMore(api.JobReply{Job: j, Results: &api.Results{Tasks: []api.TaskGroup{{Tasks: "0-3,7"}}}})
+	a := &cli.App{Env: cli.Env{UID: 1001}}
+	req, err := onceMore(a, api.JobReply{Job: j, Results: &api.Results{Tasks: []api.TaskGroup{{Tasks: "0-3,7"}}}})
 	if err != nil || req.Array == nil || req.Array.Written != "0-3,7%2" {
 		t.Errorf("%v %+v", err, req)
 	}
 	var e *api.Error
-	_, err = a.onceMore(api.JobReply{Job: j, Results: &api.Results{Tasks: []api.TaskGroup{{Tasks: "0", State: job.Completed}, {Tasks: "1-3,7"}}}})
+	_, err = onceMore(a, api.JobReply{Job: j, Results: &api.Results{Tasks: []api.TaskGroup{{Tasks: "0", State: job.Completed}, {Tasks: "1-3,7"}}}})
 	if !errors.As(err, &e) || e.Code != api.CodeConflict {
 		t.Errorf("one that has begun: %v", err)
 	}
@@ -28,7 +29,7 @@ func TestArraysMoveWhole(t *testing.T) {
 // Where the environment names no home, as in a unit of systemd, it is the account's.
 func TestCommandsAboutSlurmHaveAHome(t *testing.T) {
 	t.Setenv("HOME", "")
-	if home := (&app{startedWith: startedWith{getenv: getenv}}).shell().Home; !filepath.IsAbs(home) {
+	if home := shell(&cli.App{Env: cli.Env{Getenv: cli.Getenv}}).Home; !filepath.IsAbs(home) {
 		t.Errorf("%q", home)
 	}
 }

@@ -1,4 +1,4 @@
-package client
+package feed
 
 import (
 	"context"
@@ -9,14 +9,17 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 	"github.com/gpusched/gpusched/cmd/gpusched/jobsfile"
+	"github.com/gpusched/gpusched/cmd/gpusched/submit"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// watchCmd makes jobs of the lines of a file, also of those that are written later.
-type watchCmd struct {
+// WatchCmd makes jobs of the lines of a file, also of those that are written later.
+type WatchCmd struct {
 	Format   string   `name:"format" placeholder:"FORMAT" enum:"auto,commands,columns,spec" default:"auto" group:"self"`
 	Interval job.Span `name:"interval" type:"span" placeholder:"TIME" default:"30s" group:"self"`
 	Follow   bool     `name:"follow" short:"f" group:"self"`
@@ -25,10 +28,10 @@ type watchCmd struct {
 	Option   []string `arg:"" optional:"" name:"option" help:"Options of submit for every line, after --."`
 }
 
-func (*watchCmd) About() About {
-	return About{
-		Host: OnlyHere, Hosts: OneAtATime,
-		Slurm: NotForSlurm("it keeps its place by the request keys of this machine's queue",
+func (*WatchCmd) About() cli.About {
+	return cli.About{
+		Host: cli.OnlyHere, Hosts: cli.OneAtATime,
+		Slurm: cli.NotForSlurm("it keeps its place by the request keys of this machine's queue",
 			"'gpusched submit --file' queues the lines of a file once"),
 	}
 }
@@ -40,35 +43,35 @@ const (
 	openTime = 2 * time.Second
 )
 
-func (c *watchCmd) Run(ctx context.Context, a *app) error {
+func (c *WatchCmd) Run(ctx context.Context, a *cli.App) error {
 	if info, err := os.Stat(c.File); err == nil && !info.Mode().IsRegular() {
-		return refuse(api.CodeUsage, "'gpusched import' reads it once", "%q is not a file that can be watched", c.File)
+		return cli.Refuse(api.CodeUsage, "'gpusched import' reads it once", "%q is not a file that can be watched", c.File)
 	}
-	path, err := a.absolute(c.File)
+	path, err := absolute(a, c.File)
 	if err != nil {
 		return err
 	}
-	r, err := a.newFileReader(filepath.Base(path), jobsfile.Format(c.Format), c.Option)
+	r, err := newFileReader(a, filepath.Base(path), jobsfile.Format(c.Format), c.Option)
 	if err != nil {
 		return err
 	}
-	l, err := a.openLedger(path, false)
+	l, err := openLedger(a, path, false)
 	if err != nil {
 		return err
 	}
 	defer l.close()
 	changes, err := fsnotify.NewBufferedWatcher(64)
 	if err != nil {
-		return refuse(api.CodeInternal, "see fs.inotify.max_user_instances in sysctl(8)", "watch %q: %v", c.File, err)
+		return cli.Refuse(api.CodeInternal, "see fs.inotify.max_user_instances in sysctl(8)", "watch %q: %v", c.File, err)
 	}
 	defer changes.Close()
 	if err := changes.Add(filepath.Dir(path)); err != nil {
-		return refuse(api.CodeUsage, "", "watch the directory of %q: %v", c.File, err)
+		return cli.Refuse(api.CodeUsage, "", "watch the directory of %q: %v", c.File, err)
 	}
-	a.restoreLimits()
+	a.RestoreLimits()
 	w := watcher{fileReader: r, ledger: l, path: path, said: map[string]string{}, shared: c.Shared}
 	if c.Follow {
-		if w.output, err = a.newOutput(); err != nil {
+		if w.output, err = newOutput(a); err != nil {
 			return err
 		}
 		var stop context.CancelFunc
@@ -76,7 +79,7 @@ func (c *watchCmd) Run(ctx context.Context, a *app) error {
 		defer w.output.all.Wait()
 		defer stop()
 	}
-	a.note("watching %q: %s of it known already", c.File, count(len(l.jobs), "line"))
+	a.Note("watching %q: %s of it known already", c.File, cli.Count(len(l.jobs), "line"))
 	if err := w.loop(ctx, changes, c.Interval.Duration()); !errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -117,8 +120,8 @@ func (w *watcher) loop(ctx context.Context, changes *fsnotify.Watcher, interval 
 			if err != nil {
 				return err
 			}
-			w.a.out.W.Flush()
-			w.a.err.W.Flush()
+			w.a.Out.W.Flush()
+			w.a.Err.W.Flush()
 			if wait == 0 || wait > interval {
 				wait = interval
 			}
@@ -131,7 +134,7 @@ func (w *watcher) loop(ctx context.Context, changes *fsnotify.Watcher, interval 
 // returns after what time there is more to do, 0 where only a change brings more. An
 // error is one that ends the watch.
 func (w *watcher) look(ctx context.Context, now time.Time) (time.Duration, error) {
-	f, info := openRegular(w.path)
+	f, info := jobenv.OpenRegular(w.path)
 	if f == nil {
 		w.sayOnce("", w.absence())
 		w.last = nil
@@ -139,7 +142,7 @@ func (w *watcher) look(ctx context.Context, now time.Time) (time.Duration, error
 	}
 	defer f.Close()
 	if !w.shared {
-		if err := w.a.refuseShared(w.path, info); err != nil {
+		if err := submit.RefuseShared(w.a, w.path, info); err != nil {
 			w.sayOnce("", err.Error())
 			w.last = nil
 			return 0, nil
@@ -148,7 +151,7 @@ func (w *watcher) look(ctx context.Context, now time.Time) (time.Duration, error
 	if w.last != nil && sameContent(w.last, info) && !w.again {
 		return 0, nil
 	}
-	text, err := readFileOfJobs(f, w.name)
+	text, err := submit.ReadFileOfJobs(f, w.name)
 	if err != nil {
 		w.sayOnce("", err.Error())
 		w.last = info
@@ -178,19 +181,19 @@ func (w *watcher) queue(ctx context.Context, list []fileEntry) error {
 	q := fileQueue{fileReader: w.fileReader, ledger: w.ledger, list: list, told: w.tell}
 	err := q.run(ctx)
 	for _, j := range q.jobs {
-		w.a.out.Printf("job %s queued: %s\n", numberOfJob(j), term.Clean(j.Comment))
+		w.a.Out.Printf("job %s queued: %s\n", cli.NumberOfJob(j), term.Clean(j.Comment))
 	}
 	if w.output != nil && len(q.jobs) > 0 {
-		w.a.out.W.Flush()
+		w.a.Out.W.Flush()
 		w.output.show(ctx, q.jobs)
 	}
 	for _, k := range q.known {
 		if k.job.State != "" { // it was not known before
-			w.a.out.Printf("%s %s\n", term.Clean(w.name), &k)
+			w.a.Out.Printf("%s %s\n", term.Clean(w.name), &k)
 		}
 	}
 	w.again = q.retry
-	if status := exitStatus(0); err == nil || errors.As(err, &status) {
+	if status := cli.ExitStatus(0); err == nil || errors.As(err, &status) {
 		delete(w.said, "")
 		return nil
 	}
@@ -222,7 +225,7 @@ func (w *watcher) tell(e *fileEntry, err error) bool {
 func (w *watcher) sayOnce(about, text string) {
 	if w.said[about] != text {
 		w.said[about] = text
-		w.a.note("%s", text)
+		w.a.Note("%s", text)
 	}
 }
 

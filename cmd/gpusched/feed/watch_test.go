@@ -1,4 +1,4 @@
-package client
+package feed
 
 import (
 	"cmp"
@@ -18,6 +18,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -120,18 +121,18 @@ func newWatching(t *testing.T) *watching {
 	return w
 }
 
-func (w *watching) app() *app {
+func (w *watching) app() *cli.App {
 	getenv := func(name string) string {
 		return map[string]string{"XDG_STATE_HOME": filepath.Join(w.dir, "state")}[name]
 	}
-	return &app{
-		startedWith: startedWith{
-			uid: os.Getuid(), root: w.root,
-			out: term.New(w.told, getenv, time.Now()), err: term.New(w.told, getenv, time.Now()), getenv: getenv, environ: []string{"PATH=/usr/bin:/bin"},
-			getwd: func() (string, error) { return w.dir, nil }, restoreLimits: func() {},
+	return &cli.App{
+		Env: cli.Env{
+			UID: os.Getuid(), Root: w.root,
+			Out: term.New(w.told, getenv, time.Now()), Err: term.New(w.told, getenv, time.Now()), Getenv: getenv, Environ: []string{"PATH=/usr/bin:/bin"},
+			Getwd: func() (string, error) { return w.dir, nil }, RestoreLimits: func() {},
 		},
-		whomAsked: whomAsked{client: &api.Client{Socket: filepath.Join(w.dir, cmp.Or(w.socket, "s"))}},
-		noted:     map[string]bool{},
+		Session: cli.Session{Client: &api.Client{Socket: filepath.Join(w.dir, cmp.Or(w.socket, "s"))}},
+		Noted:   map[string]bool{},
 	}
 }
 
@@ -151,11 +152,11 @@ func (w *watching) write(text string, hours int) {
 func (w *watching) start() *watcher {
 	w.t.Helper()
 	a := w.app()
-	r, err := a.newFileReader("jobs", "auto", nil)
+	r, err := newFileReader(a, "jobs", "auto", nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	l, err := a.openLedger(w.path, false)
+	l, err := openLedger(a, w.path, false)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -168,8 +169,8 @@ func (w *watching) look(x *watcher) string {
 	if _, err := x.look(w.t.Context(), time.Now()); err != nil {
 		w.t.Fatal(err)
 	}
-	x.a.out.W.Flush()
-	x.a.err.W.Flush()
+	x.a.Out.W.Flush()
+	x.a.Err.W.Flush()
 	return w.queued()
 }
 
@@ -248,7 +249,7 @@ func TestWatcherDies(t *testing.T) {
 	if w.look(x); len(w.names) != 3 || len(x.ledger.jobs) != 3 {
 		t.Errorf("%v, %v", w.names, x.ledger.jobs)
 	}
-	if _, err := w.app().openLedger(w.path, false); err == nil || !strings.Contains(err.Error(), "another gpusched has") {
+	if _, err := openLedger(w.app(), w.path, false); err == nil || !strings.Contains(err.Error(), "another gpusched has") {
 		t.Errorf("two watchers of one file: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package client
+package feed
 
 import (
 	"bufio"
@@ -7,39 +7,41 @@ import (
 	"os/exec"
 	"sync"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/logs"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
 // watchedOutput shows what the jobs of a watched file print.
 type watchedOutput struct {
-	printer *logPrinter
+	printer *logs.Printer
 	all     sync.WaitGroup // one for the jobs of each look
 }
 
 // newOutput prints by buffers of its own, as jobs print while the watcher speaks.
-func (a *app) newOutput() (*watchedOutput, error) {
+func newOutput(a *cli.App) (*watchedOutput, error) {
 	own := *a
-	out, told := *a.out, *a.err
+	out, told := *a.Out, *a.Err
 	out.W, told.W = bufio.NewWriter(os.Stdout), bufio.NewWriter(os.Stderr)
-	own.out, own.err = &out, &told
-	p := &logPrinter{logsCmd: &logsCmd{Follow: true, Attempt: lastAttempt}, app: &own, many: true}
-	if a.other() != nil {
+	own.Out, own.Err = &out, &told
+	p := &logs.Printer{Cmd: &logs.Cmd{Follow: true, Attempt: logs.LastAttempt}, App: &own, Many: true}
+	if a.Other() != nil {
 		return &watchedOutput{printer: p}, nil
 	}
 	var err error
-	p.path, err = exec.LookPath("journalctl")
+	p.Path, err = exec.LookPath("journalctl")
 	return &watchedOutput{printer: p}, err
 }
 
 // show prints what the jobs print, until they have ended.
 func (w *watchedOutput) show(ctx context.Context, jobs []api.Job) {
 	w.all.Go(func() {
-		follow := w.printer.follow
-		if w.printer.other() != nil {
-			follow = w.printer.printFiles
+		follow := w.printer.FollowJobs
+		if w.printer.Other() != nil {
+			follow = w.printer.PrintFiles
 		}
 		if err := follow(ctx, jobs); err != nil && ctx.Err() == nil {
-			w.printer.say("%s", err)
+			w.printer.Say("%s", err)
 		}
 	})
 }

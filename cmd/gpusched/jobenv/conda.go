@@ -1,4 +1,4 @@
-package client
+package jobenv
 
 import (
 	"encoding/json"
@@ -7,16 +7,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // conda is the prefix of an environment, by its name or path. An empty name is base.
-func (at surroundings) conda(typed string) (string, error) {
+func (at Surroundings) conda(typed string) (string, error) {
 	if strings.Contains(typed, "/") {
 		prefix := at.absolute(typed)
 		if fault := condaFault(prefix); fault != "" && !at.force {
-			return "", refuse(api.CodeUsage, at.otherEnvs(""), "the conda environment %q %s", typed, fault)
+			return "", cli.Refuse(api.CodeUsage, at.otherEnvs(""), "the conda environment %q %s", typed, fault)
 		}
 		return prefix, nil
 	}
@@ -24,79 +25,79 @@ func (at surroundings) conda(typed string) (string, error) {
 	if name == "" {
 		name = "base"
 	}
-	envs := at.condaEnvs()
+	envs := at.CondaEnvs()
 	if len(envs) == 0 {
-		return "", refuse(api.CodeUsage, "name the environment's directory: --conda PATH",
+		return "", cli.Refuse(api.CodeUsage, "name the environment's directory: --conda PATH",
 			"no conda installation was found by CONDA_EXE, PATH, ~/.conda/environments.txt or in the usual places")
 	}
 	for _, e := range envs {
-		if e.name == name {
-			if fault := condaFault(e.prefix); fault != "" {
-				return "", refuse(api.CodeUsage, at.otherEnvs(e.prefix), "the conda environment %q (%s) %s", name, e.prefix, fault)
+		if e.Name == name {
+			if fault := condaFault(e.Prefix); fault != "" {
+				return "", cli.Refuse(api.CodeUsage, at.otherEnvs(e.Prefix), "the conda environment %q (%s) %s", name, e.Prefix, fault)
 			}
-			return e.prefix, nil
+			return e.Prefix, nil
 		}
 	}
 	hint := at.otherEnvs("")
-	if near := job.Nearest(name, each(envs, func(e condaEnv) string { return e.name })); near != "" {
+	if near := job.Nearest(name, cli.Each(envs, func(e CondaEnv) string { return e.Name })); near != "" {
 		hint = "did you mean " + near + "? " + hint
 	}
-	return "", refuse(api.CodeUsage, hint, "there is no conda environment %q", name)
+	return "", cli.Refuse(api.CodeUsage, hint, "there is no conda environment %q", name)
 }
 
 // condaFault says why a directory is no conda environment that can be used, in words
 // that follow its name.
 func condaFault(prefix string) string {
-	if fault := isDir(prefix); fault != "" {
+	if fault := IsDir(prefix); fault != "" {
 		return fault
 	}
 	switch {
-	case isThere(prefix, "conda-meta"):
+	case IsThere(prefix, "conda-meta"):
 		return ""
-	case isThere(prefix, "pyvenv.cfg"):
+	case IsThere(prefix, "pyvenv.cfg"):
 		return "is a virtual environment of Python: use --venv"
 	}
 	return "is a directory without conda-meta, so it is not one of conda's"
 }
 
-// condaEnv is an environment and what conda calls it.
-type condaEnv struct{ name, prefix string }
+// CondaEnv is an environment and what conda calls it.
+type CondaEnv struct{ Name, Prefix string }
 
 // otherEnvs says which environments there are besides one.
-func (at surroundings) otherEnvs(but string) string {
+func (at Surroundings) otherEnvs(but string) string {
 	var names []string
-	for _, e := range at.condaEnvs() {
-		if e.prefix != but && condaFault(e.prefix) == "" && !slices.Contains(names, e.name) {
-			names = append(names, e.name)
+	for _, e := range at.CondaEnvs() {
+		if e.Prefix != but && condaFault(e.Prefix) == "" && !slices.Contains(names, e.Name) {
+			names = append(names, e.Name)
 		}
 	}
 	if len(names) == 0 {
 		return "no other was found"
 	}
-	return "there is " + listOf(names)
+	return "there is " + ListOf(names)
 }
 
-// condaEnvs lists the environments in the order in which conda looks for a name.
-func (at surroundings) condaEnvs() []condaEnv {
-	var list []condaEnv
+// CondaEnvs lists the environments in the order in which conda looks for a name.
+func (at Surroundings) CondaEnvs() []CondaEnv {
+	var list []CondaEnv
 	add := func(name, prefix string) {
-		if !slices.ContainsFunc(list, func(e condaEnv) bool { return e.prefix == prefix }) {
-			list = append(list, condaEnv{name, prefix})
+		if !slices.ContainsFunc(list, func(e CondaEnv) bool { return e.Prefix == prefix }) {
+			list = append(list, CondaEnv{name, prefix})
 		}
 	}
 	roots := at.condaRoots()
 	for _, root := range roots {
 		add("base", root)
 	}
-	dirs := filepath.SplitList(at.getenv("CONDA_ENVS_PATH"))
-	dirs = append(dirs, filepath.SplitList(at.getenv("CONDA_ENVS_DIRS"))...)
+	dirs := filepath.SplitList(at.Getenv("CONDA_ENVS_PATH"))
+	dirs = append(dirs, filepath.SplitList(at.Getenv("CONDA_ENVS_DIRS"))...)
 	for _, root := range roots {
 		dirs = append(dirs, filepath.Join(root, "envs"))
 	}
-	for _, dir := range append(dirs, filepath.Join(at.getenv("HOME"), ".conda/envs")) {
+	for _, dir := range append(dirs, filepath.Join(at.Getenv("HOME"), ".conda/envs")) {
 		entries, _ := os.ReadDir(dir)
 		for _, e := range entries {
-			if prefix := filepath.Join(dir, e.Name()); !strings.HasPrefix(e.Name(), ".") && isThere(prefix, "conda-meta") {
+			if prefix := filepath.Join(dir, e.Name()); !strings.HasPrefix(e.Name(), ".") && IsThere(prefix, "conda-meta") {
 				add(e.Name(), prefix)
 			}
 		}
@@ -108,14 +109,14 @@ func (at surroundings) condaEnvs() []condaEnv {
 }
 
 // condaRoots are the installations of conda, the one that the user uses first.
-func (at surroundings) condaRoots() []string {
+func (at Surroundings) condaRoots() []string {
 	var list []string
 	add := func(root string) {
-		if filepath.IsAbs(root) && !slices.Contains(list, root) && isThere(root, "conda-meta") {
+		if filepath.IsAbs(root) && !slices.Contains(list, root) && IsThere(root, "conda-meta") {
 			list = append(list, root)
 		}
 	}
-	for _, exe := range []string{at.getenv("CONDA_EXE"), at.inPath("conda"), at.inPath("mamba")} {
+	for _, exe := range []string{at.Getenv("CONDA_EXE"), at.inPath("conda"), at.inPath("mamba")} {
 		if exe == "" {
 			continue
 		}
@@ -124,16 +125,16 @@ func (at surroundings) condaRoots() []string {
 			add(filepath.Dir(filepath.Dir(real)))
 		}
 	}
-	add(at.getenv("MAMBA_ROOT_PREFIX"))
+	add(at.Getenv("MAMBA_ROOT_PREFIX"))
 	for _, prefix := range at.knownToConda() {
 		if parent := filepath.Dir(prefix); filepath.Base(parent) == "envs" {
 			add(filepath.Dir(parent))
-		} else if isThere(prefix, "condabin") {
+		} else if IsThere(prefix, "condabin") {
 			add(prefix)
 		}
 	}
 	for _, name := range []string{"miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba"} {
-		add(filepath.Join(at.getenv("HOME"), name))
+		add(filepath.Join(at.Getenv("HOME"), name))
 	}
 	for _, root := range []string{"/opt/conda", "/opt/miniconda3", "/opt/anaconda3", "/opt/miniforge3"} {
 		add(root)
@@ -142,11 +143,11 @@ func (at surroundings) condaRoots() []string {
 }
 
 // knownToConda is conda's own list of the user's environments.
-func (at surroundings) knownToConda() []string {
-	text, _ := readAtMost(filepath.Join(at.getenv("HOME"), ".conda/environments.txt"), 1<<20)
+func (at Surroundings) knownToConda() []string {
+	text, _ := ReadAtMost(filepath.Join(at.Getenv("HOME"), ".conda/environments.txt"), 1<<20)
 	var list []string
 	for line := range strings.Lines(string(text)) {
-		if prefix := filepath.Clean(strings.TrimSpace(line)); filepath.IsAbs(prefix) && isThere(prefix, "conda-meta") {
+		if prefix := filepath.Clean(strings.TrimSpace(line)); filepath.IsAbs(prefix) && IsThere(prefix, "conda-meta") {
 			list = append(list, prefix)
 		}
 	}
@@ -154,9 +155,9 @@ func (at surroundings) knownToConda() []string {
 }
 
 // inPath looks a program up in the user's own PATH.
-func (at surroundings) inPath(program string) string {
-	for _, dir := range filepath.SplitList(at.getenv("PATH")) {
-		if path := filepath.Join(dir, program); filepath.IsAbs(dir) && runnable(path) {
+func (at Surroundings) inPath(program string) string {
+	for _, dir := range filepath.SplitList(at.Getenv("PATH")) {
+		if path := filepath.Join(dir, program); filepath.IsAbs(dir) && Runnable(path) {
 			return path
 		}
 	}
@@ -172,13 +173,13 @@ func condaVars(prefix string) []string {
 	vars := map[string]string{}
 	files, _ := filepath.Glob(filepath.Join(prefix, "etc/conda/env_vars.d/*.json"))
 	for _, file := range files {
-		text, _ := readAtMost(file, 1<<20)
+		text, _ := ReadAtMost(file, 1<<20)
 		_ = json.Unmarshal(text, &vars) // a package's file that is damaged is conda's to report
 	}
 	var state struct {
 		Vars map[string]string `json:"env_vars"`
 	}
-	text, _ := readAtMost(filepath.Join(prefix, "conda-meta/state"), 1<<20)
+	text, _ := ReadAtMost(filepath.Join(prefix, "conda-meta/state"), 1<<20)
 	_ = json.Unmarshal(text, &state)
 	for name, value := range state.Vars {
 		vars[strings.ToUpper(name)] = value

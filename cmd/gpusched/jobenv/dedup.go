@@ -1,4 +1,4 @@
-package client
+package jobenv
 
 import (
 	"crypto/sha256"
@@ -10,11 +10,11 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// contentHash is the same for submissions that do the same: by the command, the
+// ContentHash is the same for submissions that do the same: by the command, the
 // directory, the mode of the environment, the variables set with --set-env,
 // in any order, and the set-up. What the environment inherits beyond that does not count: it
 // differs from shell to shell in ways that do not matter.
-func contentHash(argv []string, dir, mode string, set []string, setup ...string) string {
+func ContentHash(argv []string, dir, mode string, set []string, setup ...string) string {
 	set = slices.Sorted(slices.Values(set))
 	h := sha256.New()
 	lists := [][]string{argv, {dir, mode}, set}
@@ -30,8 +30,8 @@ func contentHash(argv []string, dir, mode string, set []string, setup ...string)
 	return hex.EncodeToString(h.Sum(nil))[:32]
 }
 
-// setupWords are a set-up as words, none where nothing is to be done.
-func setupWords(s contract.Setup) []string {
+// SetupWords are a set-up as words, none where nothing is to be done.
+func SetupWords(s contract.Setup) []string {
 	if s.IsZero() {
 		return nil
 	}

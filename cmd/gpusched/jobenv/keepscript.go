@@ -1,4 +1,4 @@
-package client
+package jobenv
 
 import (
 	"bytes"
@@ -9,8 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
@@ -20,39 +22,23 @@ const (
 	keptFor       = 90 * 24 * time.Hour
 )
 
-// keep has the job run a copy of its script, as sbatch does: people edit it for the next job, and programs
-// delete it, before the job starts.
-func (a *app) keep(s *scriptFile) error {
-	f, _ := openRegular(s.path)
-	if f == nil {
-		return usagef("%q can't be read", s.name)
-	}
-	defer f.Close()
-	text, err := readKept(f)
-	if err != nil {
-		return err
-	}
-	s.kept, err = a.keepText(filepath.Base(s.path), text)
-	return err
-}
-
-func readKept(from io.Reader) ([]byte, error) {
+func ReadKept(from io.Reader) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(from, maxKeptScript+1))
 	if err == nil && len(text) > maxKeptScript {
-		err = usagef("the script is larger than %d MiB", maxKeptScript>>20)
+		err = cli.Usagef("the script is larger than %d MiB", maxKeptScript>>20)
 	}
 	return text, err
 }
 
-// keepText writes a script where only its user reads it, and returns the path. Scripts with the same
+// KeepText writes a script where only its user reads it, and returns the path. Scripts with the same
 // text and name are one file.
-func (a *app) keepText(name string, text []byte) (string, error) {
+func KeepText(a *cli.App, name string, text []byte) (string, error) {
 	sum := sha256.Sum256(append([]byte(name+"\x00"), text...))
 	id := hex.EncodeToString(sum[:16])
-	shelf := filepath.Join(a.stateDir(), "scripts", id[:2])
+	shelf := filepath.Join(StateDir(a), "scripts", id[:2])
 	dir := filepath.Join(shelf, id[2:])
 	path := filepath.Join(dir, name)
-	now := a.out.Now
+	now := a.Out.Now
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, text) {
 		return path, os.Chtimes(dir, now, now)
 	}
@@ -62,7 +48,7 @@ func (a *app) keepText(name string, text []byte) (string, error) {
 		err = writeWhole(dir, path, text)
 	}
 	if err != nil {
-		return "", refuse(api.CodeInternal, "the job's copy of its script is kept there", "%v", err)
+		return "", cli.Refuse(api.CodeInternal, "the job's copy of its script is kept there", "%v", err)
 	}
 	return path, nil
 }
@@ -92,11 +78,25 @@ func clearShelf(shelf string, now time.Time) {
 	}
 }
 
-// stateDir is where this program keeps what it has to remember of a user's.
-func (a *app) stateDir() string {
-	dir := a.getenv("XDG_STATE_HOME")
+// StateDir is where this program keeps what it has to remember of a user's.
+func StateDir(a *cli.App) string {
+	dir := a.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(a.getenv("HOME"), ".local", "state")
+		dir = filepath.Join(a.Getenv("HOME"), ".local", "state")
 	}
 	return filepath.Join(dir, "gpusched")
+}
+
+// OpenRegular opens a file that is one, and waits for nothing; nil is that it can't.
+func OpenRegular(path string) (*os.File, os.FileInfo) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil
+	}
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, nil
+	}
+	return f, info
 }

@@ -1,4 +1,4 @@
-package client
+package jobenv
 
 import (
 	"fmt"
@@ -8,65 +8,33 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/units/contract"
 )
 
-// forceHint is for what may be there when the job starts. Another tool has no such option.
-func (a *app) forceHint() string {
-	if a.as.other {
+// ForceHint is for what may be there when the job starts. Another tool has no such option.
+func ForceHint(a *cli.App) string {
+	if a.As.Other {
 		return ""
 	}
 	return "--force queues the job all the same"
 }
 
-// checkProgram refuses a command whose program or script is not there, or whose
-// directory is not, unless the submitter forces it. What only the job's own unit knows
-// is not looked for: the PATH of an environment that is not inherited.
-func (c *jobOptions) checkProgram(a *app, req *api.SubmitRequest) error {
-	if c.Force {
-		return nil
-	}
-	dir, program := string(req.Dir), req.Argv[0]
-	hint := a.forceHint()
-	if a.asked != nil {
-		hint = "a job runs in the same path there: make it, choose another with --chdir, or queue it all the same with --force"
-	}
-	if err := checkDirectory(dir, hint); err != nil {
-		return err
-	}
-	if req.Setup.Command != "" {
-		dir = "" // it may go elsewhere
-	}
-	switch {
-	case slices.Contains(ofShells, program):
-		return ofShell(req.Argv)
-	case strings.Contains(program, "/"):
-		if path := inDir(dir, program); path != "" {
-			return a.checkFile(program, path)
-		}
-	case req.EnvMode != contract.EnvInherit:
-	case !a.inPath(program, searched(*req)):
-		return a.notInPath(dir, program, req.Argv[1:], searched(*req))
-	}
-	return a.checkScriptArgument(dir, req.Argv)
-}
-
-// checkDirectory refuses a directory that is not there; "" is one that is not known here.
-func checkDirectory(dir, hint string) error {
+// CheckDirectory refuses a directory that is not there; "" is one that is not known here.
+func CheckDirectory(dir, hint string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case dir != "" && os.IsNotExist(err):
-		return refuse(api.CodeUsage, hint, "there is no directory %q", dir)
+		return cli.Refuse(api.CodeUsage, hint, "there is no directory %q", dir)
 	case err == nil && !info.IsDir():
-		return refuse(api.CodeUsage, hint, "%q is not a directory", dir)
+		return cli.Refuse(api.CodeUsage, hint, "%q is not a directory", dir)
 	}
 	return nil
 }
 
-// ofShells are words that only a shell understands, or that would change nothing but their own process.
-var ofShells = strings.Fields(". source cd pushd popd export declare local readonly alias unalias set unset shopt ulimit umask eval exec trap " +
+// OfShells are words that only a shell understands, or that would change nothing but their own process.
+var OfShells = strings.Fields(". source cd pushd popd export declare local readonly alias unalias set unset shopt ulimit umask eval exec trap " +
 	"if for while until case [[")
 
 // instead are the options that do what some of these words are for.
@@ -75,13 +43,13 @@ var instead = map[string]string{
 	"source": "use --venv DIR for an environment of Python, or --setup 'source FILE'",
 }
 
-// ofShell refuses a word of a shell as a program.
-func ofShell(argv []string) error {
-	line := joined(argv, " ", shellWord)
+// RefuseShellWord refuses a word of a shell as a program.
+func RefuseShellWord(argv []string) error {
+	line := cli.Joined(argv, " ", cli.ShellWord)
 	if !slices.Contains([]string{"if", "for", "while", "until", "case", "[["}, argv[0]) {
 		line += " && COMMAND"
 	}
-	hint := "have a shell run the line, as in: gpusched submit -- bash -c " + shellWord(line)
+	hint := "have a shell run the line, as in: gpusched submit -- bash -c " + cli.ShellWord(line)
 	option := instead[argv[0]]
 	if argv[0] == "." {
 		option = instead["source"]
@@ -89,11 +57,11 @@ func ofShell(argv []string) error {
 	if option != "" {
 		hint = option + ", or " + hint
 	}
-	return refuse(api.CodeUsage, hint, "%q is a word of the shell, not a program", argv[0])
+	return cli.Refuse(api.CodeUsage, hint, "%q is a word of the shell, not a program", argv[0])
 }
 
-// inDir is the path of a file seen from a directory, "" where that is not known.
-func inDir(dir, name string) string {
+// InDir is the path of a file seen from a directory, "" where that is not known.
+func InDir(dir, name string) string {
 	switch {
 	case filepath.IsAbs(name):
 		return name
@@ -103,42 +71,42 @@ func inDir(dir, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// checkFile says why a file that was named is not a program, or not a script for sbatch, which needs no permission.
-func (a *app) checkFile(name, path string) error {
+// CheckFile says why a file that was named is not a program, or not a script for sbatch, which needs no permission.
+func CheckFile(a *cli.App, name, path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case os.IsNotExist(err):
-		return refuse(api.CodeUsage, a.didYouMean(name, path), "there is no file %q", name)
+		return cli.Refuse(api.CodeUsage, DidYouMean(a, name, path), "there is no file %q", name)
 	case err != nil:
-		return refuse(api.CodeUsage, a.forceHint(), "%q can't be run: %v", name, err)
+		return cli.Refuse(api.CodeUsage, ForceHint(a), "%q can't be run: %v", name, err)
 	case info.IsDir():
-		return refuse(api.CodeUsage, "name a program in it", "%q is a directory", name)
-	case !runnable(path) && a.as.keeps:
-		return refuse(api.CodeUsage, "such as #!/bin/bash", "%q does not begin with #! and an interpreter", name)
-	case !runnable(path):
-		return refuse(api.CodeUsage, fmt.Sprintf("name its interpreter, such as %s %s, or chmod +x %s", interpreterFor(name), name, name),
+		return cli.Refuse(api.CodeUsage, "name a program in it", "%q is a directory", name)
+	case !Runnable(path) && a.As.Keeps:
+		return cli.Refuse(api.CodeUsage, "such as #!/bin/bash", "%q does not begin with #! and an interpreter", name)
+	case !Runnable(path):
+		return cli.Refuse(api.CodeUsage, fmt.Sprintf("name its interpreter, such as %s %s, or chmod +x %s", interpreterFor(name), name, name),
 			"%q is not executable", name)
 	}
 	return nil
 }
 
-// notInPath says what was probably meant by a program that PATH does not have.
-func (a *app) notInPath(dir, program string, args, env []string) error {
+// NotInPath says what was probably meant by a program that PATH does not have.
+func NotInPath(a *cli.App, dir, program string, args, env []string) error {
 	no := func(hint string) error {
-		return refuse(api.CodeUsage, hint, "there is no program %q in your PATH", program)
+		return cli.Refuse(api.CodeUsage, hint, "there is no program %q in your PATH", program)
 	}
 	switch {
 	case program == "module" || program == "time":
-		return ofShell(append([]string{program}, args...))
+		return RefuseShellWord(append([]string{program}, args...))
 	case strings.HasPrefix(program, "-"):
-		return refuse(api.CodeUsage, "options of gpusched come before the command and the --, as in: gpusched submit -g 1 -- COMMAND",
+		return cli.Refuse(api.CodeUsage, "options of gpusched come before the command and the --, as in: gpusched submit -g 1 -- COMMAND",
 			"%q is an option, not a program", program)
 	}
 	if words := strings.Fields(program); len(words) > 1 {
 		text := strings.TrimPrefix(program, "cmd=")
-		asShell := "have a shell read it: gpusched submit -- sh -c " + shellWord(text)
+		asShell := "have a shell read it: gpusched submit -- sh -c " + cli.ShellWord(text)
 		// without the quotation marks one's own shell would read it
-		if joined(words, " ", shellWord) != strings.Join(words, " ") {
+		if cli.Joined(words, " ", cli.ShellWord) != strings.Join(words, " ") {
 			return no("it is one word: " + asShell)
 		}
 		return no("it is one word: leave the quotation marks out, as in: gpusched submit -- " + text + "; or " + asShell)
@@ -146,12 +114,12 @@ func (a *app) notInPath(dir, program string, args, env []string) error {
 	if name, _, ok := strings.Cut(program, "="); ok && name != "" {
 		return no(fmt.Sprintf("a variable is set with -e %s", program))
 	}
-	if path := inDir(dir, program); path != "" {
+	if path := InDir(dir, program); path != "" {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			if who := a.strangersIn(path, info); who != "" {
+			if who := StrangersIn(a, path, info); who != "" {
 				return no("there is ./" + program + ", which " + who + ": type ./" + program + " if you mean that one")
 			}
-			if runnable(path) {
+			if Runnable(path) {
 				return no("did you mean ./" + program + "?")
 			}
 			return no(fmt.Sprintf("did you mean %s ./%s?", interpreterFor(program), program))
@@ -161,11 +129,11 @@ func (a *app) notInPath(dir, program string, args, env []string) error {
 		}
 	}
 	for _, other := range others[program] {
-		if a.inPath(other, env) {
+		if InPath(a, other, env) {
 			return no("did you mean " + strings.Join(append([]string{other}, args...), " ") + "?")
 		}
 	}
-	return no(a.forceHint())
+	return no(ForceHint(a))
 }
 
 // others are programs that stand for each other where one is missing.
@@ -184,12 +152,12 @@ func interpreterFor(name string) string {
 	return "bash"
 }
 
-func (a *app) didYouMean(name, path string) string {
+func DidYouMean(a *cli.App, name, path string) string {
 	if near := nearFile(path); near != "" {
 		dir, _ := filepath.Split(name)
 		return "did you mean " + dir + near + "?"
 	}
-	return a.forceHint()
+	return ForceHint(a)
 }
 
 // nearFile is a file of the same directory with nearly the same name, "" if there is
@@ -212,22 +180,22 @@ func nearFile(path string) string {
 // interpreters run the first of their arguments that is no option.
 var interpreters = strings.Fields("python pypy bash sh dash zsh ksh perl ruby node julia Rscript lua")
 
-// checkScriptArgument refuses an interpreter whose script is not there.
-func (a *app) checkScriptArgument(dir string, argv []string) error {
-	arg := scriptOf(argv)
-	path := inDir(dir, arg)
+// CheckScriptArgument refuses an interpreter whose script is not there.
+func CheckScriptArgument(a *cli.App, dir string, argv []string) error {
+	arg := ScriptOf(argv)
+	path := InDir(dir, arg)
 	if arg == "" || path == "" {
 		return nil
 	}
 	if _, err := os.Stat(path); os.IsNotExist(err) {
-		return refuse(api.CodeUsage, a.didYouMean(arg, path), "there is no file %q for %s to run", arg, argv[0])
+		return cli.Refuse(api.CodeUsage, DidYouMean(a, arg, path), "there is no file %q for %s to run", arg, argv[0])
 	}
 	return nil
 }
 
-// scriptOf is the script that an interpreter is to run, "" where none is known. Of options it knows only which it can
+// ScriptOf is the script that an interpreter is to run, "" where none is known. Of options it knows only which it can
 // pass over: those of one letter without a value.
-func scriptOf(argv []string) string {
+func ScriptOf(argv []string) string {
 	if !slices.Contains(interpreters, strings.TrimRight(filepath.Base(argv[0]), "0123456789.")) {
 		return ""
 	}
@@ -243,7 +211,7 @@ func scriptOf(argv []string) string {
 	return ""
 }
 
-func readAtMost(name string, most int64) ([]byte, error) {
+func ReadAtMost(name string, most int64) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err

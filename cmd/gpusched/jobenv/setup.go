@@ -1,4 +1,4 @@
-package client
+package jobenv
 
 import (
 	"fmt"
@@ -8,12 +8,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// setupOptions are what is to be done in the job's unit before its command.
-type setupOptions struct {
+// SetupOptions are what is to be done in the job's unit before its command.
+type SetupOptions struct {
 	Conda   *string  `name:"conda" placeholder:"ENV" group:"around"`
 	Venv    *string  `name:"venv" placeholder:"DIR" group:"around"`
 	Modules []string `name:"modules" placeholder:"NAMES" group:"around"`
@@ -22,18 +23,18 @@ type setupOptions struct {
 	Compat  string   `name:"compat" placeholder:"WHOSE" enum:",slurm" default:"" group:"around"`
 }
 
-// surroundings are where a set-up is looked for: the job's directory and what the
+// Surroundings are where a set-up is looked for: the job's directory and what the
 // user has around them. What is there makes no difference where the user forces it.
-type surroundings struct {
-	dir    string
-	getenv func(string) string
+type Surroundings struct {
+	Dir    string
+	Getenv func(string) string
 	force  bool
 }
 
-// setup finds what the options name. What is not there is refused with what is.
+// SetUp finds what the options name. What is not there is refused with what is.
 // Vars are variables that belong to the conda environment.
-func (o *setupOptions) setup(a *app, dir string, force bool) (s contract.Setup, vars []string, err error) {
-	at := surroundings{dir, a.getenv, force}
+func (o *SetupOptions) SetUp(a *cli.App, dir string, force bool) (s contract.Setup, vars []string, err error) {
+	at := Surroundings{dir, a.Getenv, force}
 	s = contract.Setup{Modules: o.Modules, Command: o.Setup, CUDAArg: o.CUDAArg, Compat: o.Compat}
 	if o.Conda != nil {
 		if s.Conda, err = at.conda(*o.Conda); err != nil {
@@ -54,36 +55,36 @@ func (o *setupOptions) setup(a *app, dir string, force bool) (s contract.Setup, 
 	s.Command = at.withConda(s.Command)
 	for _, path := range []string{s.Conda, s.Venv} {
 		if !utf8.ValidString(path) || strings.Contains(path, ":") {
-			return s, nil, refuse(api.CodeUsage, "move it, or make a link to it", "%q can't be in PATH: it has a colon in it, or is not text in UTF-8", path)
+			return s, nil, cli.Refuse(api.CodeUsage, "move it, or make a link to it", "%q can't be in PATH: it has a colon in it, or is not text in UTF-8", path)
 		}
 	}
 	return s, vars, nil
 }
 
-// withVars puts variables that belong to the set-up before those that were set with
+// WithVars puts variables that belong to the set-up before those that were set with
 // --set-env, which win.
-func withVars(vars, set []string) []string {
+func WithVars(vars, set []string) []string {
 	own := slices.DeleteFunc(slices.Clone(vars), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
-		return isSet(set, name)
+		return IsSet(set, name)
 	})
 	return append(own, set...)
 }
 
 // absolute is a path as it was typed, seen from the job's directory; ~/ is the home
 // directory also where no shell has seen to it.
-func (at surroundings) absolute(path string) string {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok && at.getenv("HOME") != "" {
-		return filepath.Join(at.getenv("HOME"), rest)
+func (at Surroundings) absolute(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok && at.Getenv("HOME") != "" {
+		return filepath.Join(at.Getenv("HOME"), rest)
 	}
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
 	}
-	return filepath.Join(at.dir, path)
+	return filepath.Join(at.Dir, path)
 }
 
-// isDir says why there is no directory, in words that follow its name.
-func isDir(path string) (fault string) {
+// IsDir says why there is no directory, in words that follow its name.
+func IsDir(path string) (fault string) {
 	info, err := os.Stat(path)
 	switch {
 	case os.IsNotExist(err):
@@ -102,15 +103,15 @@ func isDir(path string) (fault string) {
 	return ""
 }
 
-func isThere(parts ...string) bool {
+func IsThere(parts ...string) bool {
 	_, err := os.Stat(filepath.Join(parts...))
 	return err == nil
 }
 
 // venv is the directory of a virtual environment that can be used.
-func (at surroundings) venv(typed string) (string, error) {
+func (at Surroundings) venv(typed string) (string, error) {
 	no := func(format string, args ...any) (string, error) {
-		return "", refuse(api.CodeUsage, at.otherVenvs(), "the virtual environment %q "+format, append([]any{typed}, args...)...)
+		return "", cli.Refuse(api.CodeUsage, at.otherVenvs(), "the virtual environment %q "+format, append([]any{typed}, args...)...)
 	}
 	if typed == "" {
 		return no("has no name")
@@ -119,19 +120,19 @@ func (at surroundings) venv(typed string) (string, error) {
 	if at.force {
 		return dir, nil
 	}
-	if fault := isDir(dir); fault != "" {
-		if up := filepath.Dir(filepath.Dir(dir)); filepath.Base(filepath.Dir(dir)) == "bin" && isThere(up, "pyvenv.cfg") {
+	if fault := IsDir(dir); fault != "" {
+		if up := filepath.Dir(filepath.Dir(dir)); filepath.Base(filepath.Dir(dir)) == "bin" && IsThere(up, "pyvenv.cfg") {
 			return no("is a file of one: name its directory, %q", up)
 		}
 		return no("%s", fault)
 	}
 	python := filepath.Join(dir, "bin/python")
 	switch {
-	case isThere(dir, "conda-meta"):
+	case IsThere(dir, "conda-meta"):
 		return no("is one of conda's: use --conda %s", dir)
-	case !isThere(dir, "pyvenv.cfg") && !isThere(dir, "bin/activate"):
+	case !IsThere(dir, "pyvenv.cfg") && !IsThere(dir, "bin/activate"):
 		return no("is a directory, but not one that 'python3 -m venv' or the like has made")
-	case runnable(python):
+	case Runnable(python):
 		return dir, nil
 	}
 	if target, err := os.Readlink(python); err == nil {
@@ -144,16 +145,16 @@ func (at surroundings) venv(typed string) (string, error) {
 const maxListed = 12
 
 // otherVenvs says which virtual environments lie around.
-func (at surroundings) otherVenvs() string {
-	home := at.getenv("HOME")
+func (at Surroundings) otherVenvs() string {
+	home := at.Getenv("HOME")
 	var found []string
 	for _, pattern := range []string{
-		at.dir + "/pyvenv.cfg", at.dir + "/*/pyvenv.cfg", at.dir + "/.*/pyvenv.cfg", filepath.Dir(at.dir) + "/*/pyvenv.cfg",
-		at.getenv("WORKON_HOME") + "/*/pyvenv.cfg", home + "/.virtualenvs/*/pyvenv.cfg", home + "/.venvs/*/pyvenv.cfg", home + "/*/pyvenv.cfg",
+		at.Dir + "/pyvenv.cfg", at.Dir + "/*/pyvenv.cfg", at.Dir + "/.*/pyvenv.cfg", filepath.Dir(at.Dir) + "/*/pyvenv.cfg",
+		at.Getenv("WORKON_HOME") + "/*/pyvenv.cfg", home + "/.virtualenvs/*/pyvenv.cfg", home + "/.venvs/*/pyvenv.cfg", home + "/*/pyvenv.cfg",
 	} {
 		list, _ := filepath.Glob(pattern)
 		for _, file := range list {
-			if dir := filepath.Dir(file); !slices.Contains(found, dir) && runnable(dir+"/bin/python") {
+			if dir := filepath.Dir(file); !slices.Contains(found, dir) && Runnable(dir+"/bin/python") {
 				found = append(found, dir)
 			}
 		}
@@ -161,11 +162,11 @@ func (at surroundings) otherVenvs() string {
 	if len(found) == 0 {
 		return "python3 -m venv DIR makes one"
 	}
-	return "there is " + listOf(found)
+	return "there is " + ListOf(found)
 }
 
-// listOf names the first of what there is.
-func listOf(list []string) string {
+// ListOf names the first of what there is.
+func ListOf(list []string) string {
 	more := ""
 	if n := len(list) - maxListed; n > 0 {
 		list, more = list[:maxListed], fmt.Sprintf(" and %d more", n)
@@ -175,17 +176,17 @@ func listOf(list []string) string {
 
 // checkModules refuses modules where there are none, and warns of one that is not
 // among the files: which modules there are may depend on those loaded before.
-func (at surroundings) checkModules(a *app, names []string) error {
-	inits := contract.ModuleInits(at.getenv("MODULESHOME"), "bash")
-	if !slices.ContainsFunc(inits, func(file string) bool { return isThere(file) }) {
-		return refuse(api.CodeUsage, "leave --modules out, or load what is needed with --setup",
+func (at Surroundings) checkModules(a *cli.App, names []string) error {
+	inits := contract.ModuleInits(at.Getenv("MODULESHOME"), "bash")
+	if !slices.ContainsFunc(inits, func(file string) bool { return IsThere(file) }) {
+		return cli.Refuse(api.CodeUsage, "leave --modules out, or load what is needed with --setup",
 			"neither Environment Modules nor Lmod is installed on this machine")
 	}
-	path := at.getenv("MODULEPATH")
+	path := at.Getenv("MODULEPATH")
 	if first := names[0]; path != "" && !slices.ContainsFunc(filepath.SplitList(path), func(dir string) bool {
-		return isThere(dir, first) || isThere(dir, first+".lua")
+		return IsThere(dir, first) || IsThere(dir, first+".lua")
 	}) && !strings.Contains(first, "/") {
-		a.note("warning: MODULEPATH has no module %q (see 'module avail')", first)
+		a.Note("warning: MODULEPATH has no module %q (see 'module avail')", first)
 	}
 	return nil
 }
@@ -220,13 +221,13 @@ func wordRune(r rune) bool {
 
 // withConda puts what makes 'conda activate' work in front of a set-up that has it:
 // the job's shell is none that 'conda init' has prepared.
-func (at surroundings) withConda(command string) string {
+func (at Surroundings) withConda(command string) string {
 	program := condaShell(command)
 	if program == "" {
 		return command
 	}
 	for _, root := range at.condaRoots() {
-		if file := filepath.Join(root, "etc/profile.d", program+".sh"); isThere(file) && utf8.ValidString(file) {
+		if file := filepath.Join(root, "etc/profile.d", program+".sh"); IsThere(file) && utf8.ValidString(file) {
 			return ". " + api.Quote(file) + " && " + command
 		}
 	}

@@ -1,4 +1,4 @@
-package client
+package jobenv
 
 import (
 	"io/fs"
@@ -7,19 +7,21 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 )
 
-// strangersIn says who but the caller and root may have written a file or may put another
+// StrangersIn says who but the caller and root may have written a file or may put another
 // one in its place; "" is nobody. What stands in such a file runs as the caller only where
 // the caller means that. Info is that of the open file.
-func (a *app) strangersIn(path string, info fs.FileInfo) string {
-	if link, err := os.Lstat(path); err == nil && link.Mode()&fs.ModeSymlink != 0 && !a.trusts(link) {
+func StrangersIn(a *cli.App, path string, info fs.FileInfo) string {
+	if link, err := os.Lstat(path); err == nil && link.Mode()&fs.ModeSymlink != 0 && !a.Trusts(link) {
 		return "is a link that belongs to " + accountOf(link)
 	}
-	if !a.trusts(info) {
+	if !a.Trusts(info) {
 		return "belongs to " + accountOf(info)
 	}
-	if a.othersWrite(path, info) {
+	if OthersWrite(a, path, info) {
 		return "can be written by others"
 	}
 	dirs := []string{filepath.Dir(path)}
@@ -31,18 +33,18 @@ func (a *app) strangersIn(path string, info fs.FileInfo) string {
 		switch {
 		case err != nil:
 			return "is in a directory that can't be looked at"
-		case !a.trusts(info):
+		case !a.Trusts(info):
 			return "is in a directory that belongs to " + accountOf(info)
-		case info.Mode()&fs.ModeSticky == 0 && a.othersWrite(dir, info):
+		case info.Mode()&fs.ModeSticky == 0 && OthersWrite(a, dir, info):
 			return "is in a directory that others can write"
 		}
 	}
 	return ""
 }
 
-// othersWrite reports whether others than its owner and the caller may write a file or
+// OthersWrite reports whether others than its owner and the caller may write a file or
 // directory. Of its group that counts only where there is somebody else in it.
-func (a *app) othersWrite(path string, info fs.FileInfo) bool {
+func OthersWrite(a *cli.App, path string, info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	switch mode := info.Mode(); {
 	case !ok || mode&0o002 != 0:
@@ -56,7 +58,7 @@ func (a *app) othersWrite(path string, info fs.FileInfo) bool {
 	users, _ := os.ReadFile("/etc/passwd")
 	groups, _ := os.ReadFile("/etc/group")
 	own := func(uid int) bool { return ownGroup(string(users), string(groups), uid, int(st.Gid)) }
-	return !own(int(st.Uid)) && !own(a.uid)
+	return !own(int(st.Uid)) && !own(a.UID)
 }
 
 // ownGroup reports whether nobody but a user and root is in a group: it has the user's name

@@ -1,73 +1,12 @@
-package client
+package jobenv
 
 import (
-	"cmp"
-	"errors"
 	"os"
-	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
-)
 
-// TestStrangersIn: what somebody else can have written, or can put in a file's place, is
-// not the caller's; what lies in a directory such as /tmp can be.
-func TestStrangersIn(t *testing.T) {
-	own := &app{startedWith: startedWith{uid: os.Getuid(), environ: []string{"PATH=/usr/bin:/bin"}}}
-	other := &app{startedWith: startedWith{uid: os.Getuid() + 1, environ: own.environ}}
-	if os.Getuid() == 0 { // whom all trust: the files are another's
-		other.uid = 4711
-	}
-	for name, c := range map[string]struct {
-		file, dir os.FileMode
-		a         *app
-		want      string // "": the caller's
-	}{
-		"own":                      {0o644, 0o755, own, ""},
-		"all write":                {0o646, 0o755, own, "can be written by others"},
-		"all write the directory":  {0o644, 0o757, own, "directory that others can write"},
-		"a directory such as /tmp": {0o644, 0o777 | os.ModeSticky, own, ""},
-		"another's":                {0o644, 0o755, other, "belongs to "},
-		"another's in /tmp":        {0o755, 0o777 | os.ModeSticky, other, "belongs to "},
-	} {
-		dir := filepath.Join(t.TempDir(), "dir")
-		path, link := filepath.Join(dir, "pyhton"), filepath.Join(filepath.Dir(dir), "link")
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte("#!/bin/sh\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if os.Getuid() == 0 && c.a == other {
-			_ = os.Chown(path, 4712, 4712)
-		}
-		if err := os.Symlink(path, link); err != nil {
-			t.Fatal(err)
-		}
-		for at, mode := range map[string]os.FileMode{path: c.file, dir: c.dir} {
-			if err := os.Chmod(at, mode); err != nil {
-				t.Fatal(err)
-			}
-		}
-		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, at := range []string{path, link} {
-			got := c.a.strangersIn(at, info)
-			if c.want == "" && got != "" || !strings.Contains(got, c.want) && !strings.Contains(got, "belongs to ") {
-				t.Errorf("%s, as %s: %q, not %q", name, filepath.Base(at), got, c.want)
-			}
-		}
-		s, err := c.a.scriptOf(dir, "pyhton")
-		if err != nil || (s != nil) != (c.want == "") {
-			t.Errorf("%s: as a program %v, %v", name, s, err)
-		}
-		if s, err := c.a.scriptOf(dir, "./pyhton"); s == nil || err != nil {
-			t.Errorf("%s: with a path %v, %v", name, s, err)
-		}
-	}
-}
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+)
 
 // A user's own group has its name and nobody else in it, neither as a member nor as the
 // first group of another account. Which of a directory are whose is not known.
@@ -101,51 +40,9 @@ func (m madeFor) Sys() any        { return &syscall.Stat_t{Gid: m.gid} }
 // group, and others' where it is another's. Account 1 of a system has such a group.
 func TestCallersGroupWrites(t *testing.T) {
 	for uid, others := range map[int]bool{1: false, 2: true} {
-		a := &app{startedWith: startedWith{uid: uid}}
-		if got := a.othersWrite(t.TempDir(), madeFor{gid: 1}); got != others {
+		a := &cli.App{Env: cli.Env{UID: uid}}
+		if got := OthersWrite(a, t.TempDir(), madeFor{gid: 1}); got != others {
 			t.Errorf("account %d: others write it: %t", uid, got)
-		}
-	}
-}
-
-// TestBesides: a program that others could have put there is not the package's; one of whoever could have changed
-// gpusched itself is.
-func TestBesides(t *testing.T) {
-	me := os.Getuid()
-	for name, c := range map[string]struct {
-		bin, file  os.FileMode
-		owner, uid int // owner counts for root alone: a plain user can give nothing away
-		self       string
-		want       bool
-	}{
-		"own":                             {0o755, 0o755, me, me, "/bin/sh", true},
-		"all write the file":              {0o755, 0o757, me, me, "/bin/sh", false},
-		"all write the directory":         {0o757, 0o755, me, me, "/bin/sh", false},
-		"own, in a directory such as tmp": {0o777 | os.ModeSticky, 0o755, me, me, "/bin/sh", true},
-		"another's, in such a directory":  {0o777 | os.ModeSticky, 0o755, 4712, 4711, "/bin/sh", false},
-		"another's":                       {0o755, 0o755, 4712, 4711, "/bin/sh", false},
-		"of gpusched's owner":             {0o755, 0o755, 4712, 4711, "", true},
-	} {
-		below := t.TempDir()
-		bin := filepath.Join(below, "bin")
-		path := filepath.Join(bin, "gpusched-slurm")
-		if err := os.Mkdir(bin, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if me == 0 {
-			_ = os.Chown(path, c.owner, c.owner)
-			if c.self == "" {
-				_ = os.Chown(bin, c.owner, c.owner)
-			}
-		}
-		if err := errors.Join(os.Chmod(path, c.file), os.Chmod(bin, c.bin)); err != nil {
-			t.Fatal(err)
-		}
-		if got := (&app{startedWith: startedWith{uid: c.uid}}).comesWith(cmp.Or(c.self, path), path, below); got != c.want {
-			t.Errorf("%s: %t", name, got)
 		}
 	}
 }

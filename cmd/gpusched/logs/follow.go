@@ -1,4 +1,4 @@
-package client
+package logs
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -24,7 +25,7 @@ const (
 
 // following is the output of jobs that is followed.
 type following struct {
-	*logPrinter
+	*Printer
 	named []api.Job
 	slots chan struct{} // one for each process
 
@@ -35,14 +36,14 @@ type following struct {
 	failed  error         // the first
 }
 
-// follow prints the output of the jobs until all have ended.
-func (p *logPrinter) follow(ctx context.Context, named []api.Job) error {
-	f := &following{logPrinter: p, named: named, slots: make(chan struct{}, followedAtOnce),
+// FollowJobs prints the output of the jobs until all have ended.
+func (p *Printer) FollowJobs(ctx context.Context, named []api.Job) error {
+	f := &following{Printer: p, named: named, slots: make(chan struct{}, followedAtOnce),
 		jobs: map[string]api.Job{}, changed: make(chan struct{})}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var all sync.WaitGroup
-	first, ended := true, mostEnded // of arrays, tasks that have ended: first all
+	first, ended := true, cli.MostEnded // of arrays, tasks that have ended: first all
 	for {
 		list, live, err := f.look(ctx, ended)
 		if err != nil {
@@ -58,11 +59,11 @@ func (p *logPrinter) follow(ctx context.Context, named []api.Job) error {
 			all.Go(func() { f.fail(f.followJob(ctx, j), stop) })
 		}
 		first = false
-		if ctx.Err() != nil || !live && ended == mostEnded {
+		if ctx.Err() != nil || !live && ended == cli.MostEnded {
 			break
 		}
 		if ended = fewTasks; !live {
-			ended = mostEnded // and once more at the end
+			ended = cli.MostEnded // and once more at the end
 			continue
 		}
 		f.pause(ctx)
@@ -76,16 +77,16 @@ func (p *logPrinter) follow(ctx context.Context, named []api.Job) error {
 // pause returns when it is time to look again.
 func (f *following) pause(ctx context.Context) {
 	if j := f.named[0]; len(f.named) == 1 && j.Array == nil {
-		_, _ = api.Wait(ctx, f.client, nameOfJob(j), followWait) // the next look meets an error, too
+		_, _ = api.Wait(ctx, f.Client, cli.NameOfJob(j), followWait) // the next look meets an error, too
 		return
 	}
-	pause(ctx, followPoll)
+	Pause(ctx, followPoll)
 }
 
 // look asks for the jobs, and for those of the arrays. live is whether one has not ended.
 func (f *following) look(ctx context.Context, ended int) (list []api.Job, live bool, err error) {
-	ids := joined(f.named, ",", nameOfJob)
-	reply, err := api.List(ctx, f.client, api.ListQuery{IDs: ids, Reasons: api.WithReasons})
+	ids := cli.Joined(f.named, ",", cli.NameOfJob)
+	reply, err := api.List(ctx, f.Client, api.ListQuery{IDs: ids, Reasons: api.WithReasons})
 	for _, j := range reply.Jobs {
 		live = live || !atRest(j)
 		if j.Array == nil {
@@ -114,7 +115,7 @@ func atRest(j api.Job) bool {
 func (f *following) orGoesOn(ctx context.Context, err error) error {
 	var e *api.Error
 	if ctx.Err() == nil && errors.As(err, &e) && (e.Code == api.CodeUnreachable || e.Code == api.CodeUnavailable) {
-		pause(ctx, followPoll)
+		Pause(ctx, followPoll)
 		return nil
 	}
 	return cmp.Or(ctx.Err(), err)
@@ -125,10 +126,10 @@ func (f *following) post(list []api.Job) (fresh []api.Job) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, j := range list {
-		if _, known := f.jobs[nameOfJob(j)]; !known {
+		if _, known := f.jobs[cli.NameOfJob(j)]; !known {
 			fresh = append(fresh, j)
 		}
-		f.jobs[nameOfJob(j)] = j
+		f.jobs[cli.NameOfJob(j)] = j
 	}
 	close(f.changed)
 	f.changed = make(chan struct{})
@@ -157,12 +158,12 @@ func (f *following) fail(err error, stop func()) {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return
 	}
-	if !f.many {
+	if !f.Many {
 		stop()
 	} else {
-		f.logPrinter.mu.Lock()
-		err = exitStatus(f.finish(err))
-		f.logPrinter.mu.Unlock()
+		f.Printer.mu.Lock()
+		err = cli.ExitStatus(f.Finish(err))
+		f.Printer.mu.Unlock()
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -175,7 +176,7 @@ func (f *following) followJob(ctx context.Context, j api.Job) error {
 	if err := f.unreadable(ctx, j); err != nil {
 		return err
 	}
-	name, live := nameOfJob(j), !j.State.Terminal()
+	name, live := cli.NameOfJob(j), !j.State.Terminal()
 	some, done := false, 0
 	for over := false; !over; over = f.over(j, done) {
 		if err := f.started(ctx, name, done); err != nil {
@@ -188,8 +189,8 @@ func (f *following) followJob(ctx context.Context, j api.Job) error {
 		some, done = some || printed, last
 		j = f.jobNow(name)
 	}
-	if live && f.Attempt <= 0 && !f.attended {
-		f.say("job %s %s%s", name, f.resultOf(j), f.unlessPrinted(ctx, j, some))
+	if live && f.Attempt <= 0 && !f.Attended {
+		f.Say("job %s %s%s", name, f.ResultOf(j), f.unlessPrinted(ctx, j, some))
 	}
 	return nil
 }
@@ -200,7 +201,7 @@ func (f *following) followFrom(ctx context.Context, name string, done int) (some
 		return false, done, err
 	}
 	defer func() { <-f.slots }()
-	reply, err := api.Show(ctx, f.client, name, api.JobQuery{})
+	reply, err := api.Show(ctx, f.Client, name, api.JobQuery{})
 	if err != nil {
 		return false, done, err
 	}
@@ -212,7 +213,7 @@ func (f *following) followFrom(ctx context.Context, name string, done int) (some
 		last = max(done, reply.Job.Attempt)
 	}
 	for _, at := range list {
-		if done > 0 && !f.attended || f.Attempt == everyAttempt {
+		if done > 0 && !f.Attended || f.Attempt == cli.EveryAttempt {
 			f.heading(reply.Job, at)
 		}
 		printed, err := f.followOne(ctx, reply.Job, at)
@@ -229,7 +230,7 @@ func (f *following) unlessPrinted(ctx context.Context, j api.Job, some bool) str
 	if some {
 		return ""
 	}
-	if reply, err := api.Show(ctx, f.client, nameOfJob(j), api.JobQuery{}); err == nil {
+	if reply, err := api.Show(ctx, f.Client, cli.NameOfJob(j), api.JobQuery{}); err == nil {
 		j = reply.Job // with its log
 	}
 	last := api.Attempt{Attempt: job.Attempt{Number: j.Attempt, PlacedAt: j.PlacedAt, EndedAt: j.EndedAt}}
@@ -249,8 +250,8 @@ func (f *following) over(j api.Job, done int) bool {
 
 // next are the attempts after done that are to be printed.
 func (f *following) next(reply api.JobReply, done int) ([]api.Attempt, error) {
-	if done > 0 || f.attended { // who stays with a job has seen none of it, and sees all
-		return slices.DeleteFunc(begun(reply), func(at api.Attempt) bool { return at.Number <= done }), nil
+	if done > 0 || f.Attended { // who stays with a job has seen none of it, and sees all
+		return slices.DeleteFunc(cli.Begun(reply), func(at api.Attempt) bool { return at.Number <= done }), nil
 	}
 	return f.attempts(reply)
 }
@@ -262,11 +263,11 @@ func (f *following) started(ctx context.Context, name string, done int) error {
 	}
 	if j := f.jobNow(name); !ready(j) && done == 0 {
 		// One that waits for its next attempt has the output of earlier ones.
-		if reply, err := api.Show(ctx, f.client, name, api.JobQuery{}); err != nil || len(begun(reply)) > 0 {
+		if reply, err := api.Show(ctx, f.Client, name, api.JobQuery{}); err != nil || len(cli.Begun(reply)) > 0 {
 			return err
 		}
-		if j.State == job.Queued && !f.many && !f.attended {
-			f.say("job %s is %s%s", name, j.State, f.because(j))
+		if j.State == job.Queued && !f.Many && !f.Attended {
+			f.Say("job %s is %s%s", name, j.State, f.Because(j))
 		}
 	}
 	_, err := f.await(ctx, name, ready)
@@ -299,7 +300,7 @@ func (f *following) followOne(ctx context.Context, j api.Job, at api.Attempt) (s
 	waiting, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() {
-		if _, err := f.await(waiting, nameOfJob(j), past); err == nil {
+		if _, err := f.await(waiting, cli.NameOfJob(j), past); err == nil {
 			close(over)
 		}
 	}()
@@ -307,12 +308,12 @@ func (f *following) followOne(ctx context.Context, j api.Job, at api.Attempt) (s
 		return f.followLog(ctx, j, at, file, over)
 	}
 	some, err = f.followAttempt(ctx, j, at, over)
-	behind := errors.Is(err, errBehind)
+	behind := errors.Is(err, ErrBehind)
 	switch {
-	case (err == nil || behind) && !some && f.logServes(j): // it came late
+	case (err == nil || behind) && !some && LogServes(f.Printer.App, j): // it came late
 		return f.copyLog(j, at)
 	case behind:
-		f.say("%s", maybeMore(j))
+		f.Say("%s", MaybeMore(j))
 		return true, nil
 	}
 	return some, err
@@ -325,6 +326,6 @@ func (f *following) sayLate() {
 	f.late = true
 	f.mu.Unlock()
 	if !said {
-		f.say("%d jobs are followed at once; the output of the others comes when one of these has ended", followedAtOnce)
+		f.Say("%d jobs are followed at once; the output of the others comes when one of these has ended", followedAtOnce)
 	}
 }

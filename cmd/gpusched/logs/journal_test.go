@@ -1,4 +1,4 @@
-package client
+package logs
 
 import (
 	"bufio"
@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -28,7 +29,7 @@ func TestOthersOutputIsOnlyText(t *testing.T) {
 			tty  bool
 			want string
 		}{{2, true, want}, {1, true, text}, {2, false, text}} {
-			if got := streamed(t, text, size, api.Job{UID: test.uid}, &logPrinter{}, test.tty); got != test.want {
+			if got := streamed(t, text, size, api.Job{UID: test.uid}, &Printer{}, test.tty); got != test.want {
 				t.Errorf("in pieces of %d, %+v: %q", size, test, got)
 			}
 		}
@@ -40,7 +41,7 @@ func TestLinesAreLedByTheirJob(t *testing.T) {
 	const text = "one\n\ntwo \xff\r50%\r100%\n"
 	const want = "7: one\n7: \n7: two \xff\r50%\r100%\n"
 	for size := 1; size < len(text); size++ {
-		if got := streamed(t, text, size, api.Job{ID: 7, UID: 1}, &logPrinter{many: true}, false); got != want {
+		if got := streamed(t, text, size, api.Job{ID: 7, UID: 1}, &Printer{Many: true}, false); got != want {
 			t.Errorf("in pieces of %d: %q", size, got)
 		}
 	}
@@ -75,13 +76,13 @@ func TestOutOfReach(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(bin, "journalctl"), []byte(version), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		a := &app{startedWith: startedWith{uid: c.uid, journalDirs: []string{journal}}}
-		if out, hidden := a.outOfReach(), a.hiddenOutput() != nil; out != c.out || hidden != c.hidden {
+		a := &cli.App{Env: cli.Env{UID: c.uid, JournalDirs: []string{journal}}}
+		if out, hidden := OutOfReach(a), HiddenOutput(a) != nil; out != c.out || hidden != c.hidden {
 			t.Errorf("%+v: %v, %v", c, out, hidden)
 		}
 		want := map[bool]string{true: "is not shown: systemd puts", false: "printed nothing, or its output is in the system's journal"}[c.hidden]
 		for _, log := range []string{"", "/none/5.log"} {
-			text := a.unseen(api.Job{ID: 5, UID: c.uid, Private: &api.Private{Program: api.Program{Log: contract.Log{Path: log}}}})
+			text := Unseen(a, api.Job{ID: 5, UID: c.uid, Private: &api.Private{Program: api.Program{Log: contract.Log{Path: log}}}})
 			if c.out != strings.Contains(text, want) || (text != "") != c.out || c.out != strings.HasSuffix(text, "its log is "+log) && log != "" {
 				t.Errorf("%+v, log %q: %q", c, log, text)
 			}
@@ -100,7 +101,7 @@ func TestNothingPrinted(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(units, 0o755), os.Symlink("ab12", filepath.Join(units, "invocation:systemd-journald.service"))); err != nil {
 		t.Fatal(err)
 	}
-	p := &logPrinter{logsCmd: &logsCmd{}, app: &app{startedWith: startedWith{root: root}}, path: journalctl}
+	p := &Printer{Cmd: &Cmd{}, App: &cli.App{Env: cli.Env{Root: root}}, Path: journalctl}
 	for _, c := range []struct {
 		placed time.Duration // after journald was started
 		whole  bool
@@ -118,10 +119,10 @@ func TestNothingPrinted(t *testing.T) {
 }
 
 // streamed is what comes out of what a job printed.
-func streamed(t *testing.T, text string, size int, j api.Job, p *logPrinter, tty bool) string {
+func streamed(t *testing.T, text string, size int, j api.Job, p *Printer, tty bool) string {
 	t.Helper()
 	var b bytes.Buffer
-	p.app = &app{startedWith: startedWith{out: &term.Terminal{W: bufio.NewWriter(&b), TTY: tty}, uid: 1}}
+	p.App = &cli.App{Env: cli.Env{Out: &term.Terminal{W: bufio.NewWriter(&b), TTY: tty}, UID: 1}}
 	out := p.stream(j)
 	for rest := text; rest != ""; rest = rest[min(size, len(rest)):] {
 		if n, err := out.Write([]byte(rest[:min(size, len(rest))])); err != nil || n != min(size, len(rest)) {

@@ -1,4 +1,4 @@
-package client
+package logs
 
 import (
 	"bufio"
@@ -19,28 +19,28 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// entry is one of the journal.
-type entry struct {
+// Entry is one of the journal.
+type Entry struct {
 	text   []byte
 	ending string // why journald took a line to end here, if not for its newline
 	stream string // whose output it is a piece of; "" for a message
 	cursor string
 	at     time.Time
 
-	placed, invocation string // which start of a job it is of: GPUSCHED_PLACED, and systemd's name for it
+	Placed, Invocation string // which start of a job it is of: GPUSCHED_PLACED, and systemd's name for it
 }
 
 // endsLine reports whether the line ends with the entry. It goes on in the next one of the
 // stream where it is longer than journald's bound, where another process wrote the rest, and
 // after a NUL.
-func (e entry) endsLine() bool {
+func (e Entry) endsLine() bool {
 	return e.ending != "line-max" && e.ending != "pid-change" && e.ending != "nul"
 }
 
-// isOf reports whether the entry is of an attempt of a job whose unit it is of.
-func (e entry) isOf(at api.Attempt) bool {
+// IsOf reports whether the entry is of an attempt of a job whose unit it is of.
+func (e Entry) IsOf(at api.Attempt) bool {
 	placed := strconv.FormatInt(at.PlacedAt.UnixMicro(), 10)
-	return e.placed == placed || e.invocation != "" && e.invocation == at.InvocationID
+	return e.Placed == placed || e.Invocation != "" && e.Invocation == at.InvocationID
 }
 
 // exported are the arguments by which journalctl prints entries as readEntries wants them.
@@ -51,9 +51,9 @@ func exported() []string {
 // readEntries reads the journal's export format: lines FIELD=VALUE or, where the value is not
 // plain text, FIELD, then the value's length in 8 bytes and the value; an empty line ends an
 // entry. What breaks off before that is no entry.
-func readEntries(r io.Reader, each func(entry) error) error {
+func readEntries(r io.Reader, each func(Entry) error) error {
 	in := bufio.NewReaderSize(r, 64<<10)
-	var e entry
+	var e Entry
 	for {
 		line, err := in.ReadBytes('\n')
 		if err == io.EOF {
@@ -67,7 +67,7 @@ func readEntries(r io.Reader, each func(entry) error) error {
 			if err := each(e); err != nil {
 				return err
 			}
-			e = entry{}
+			e = Entry{}
 			continue
 		}
 		field, value, plain := bytes.Cut(line, []byte("="))
@@ -97,7 +97,7 @@ func readBinary(in *bufio.Reader) ([]byte, error) {
 	return value.Bytes(), err
 }
 
-func (e *entry) set(field string, value []byte) {
+func (e *Entry) set(field string, value []byte) {
 	switch field {
 	case "MESSAGE":
 		e.text = value
@@ -105,10 +105,10 @@ func (e *entry) set(field string, value []byte) {
 		e.ending = string(value)
 	case "_STREAM_ID":
 		e.stream = string(value)
-	case placedField:
-		e.placed = string(value)
-	case invocationField:
-		e.invocation = string(value)
+	case PlacedField:
+		e.Placed = string(value)
+	case InvocationField:
+		e.Invocation = string(value)
 	case "__CURSOR":
 		e.cursor = string(value)
 	case "__REALTIME_TIMESTAMP":
@@ -118,12 +118,12 @@ func (e *entry) set(field string, value []byte) {
 	}
 }
 
-// errEnough ends runJournal without an error.
+// errEnough ends RunJournal without an error.
 var errEnough = errors.New("enough")
 
-// runJournal runs journalctl with what selects the entries, to its end, until ctx is done, or
+// RunJournal runs journalctl with what selects the entries, to its end, until ctx is done, or
 // until each returns an error.
-func runJournal(ctx context.Context, path string, which []string, each func(entry) error) error {
+func RunJournal(ctx context.Context, path string, which []string, each func(Entry) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	cmd := exec.CommandContext(ctx, path, append(exported(), which...)...)
@@ -155,9 +155,9 @@ const maxLine = 16 << 20
 
 // lastEntries are those that make up the last n lines of what is selected, in order. Of a line that is longer
 // than maxLine they are its end.
-func lastEntries(ctx context.Context, path string, which []string, n int) (list []entry, err error) {
+func lastEntries(ctx context.Context, path string, which []string, n int) (list []Entry, err error) {
 	begun, size := 0, 0
-	err = runJournal(ctx, path, append([]string{"--reverse"}, which...), func(e entry) error {
+	err = RunJournal(ctx, path, append([]string{"--reverse"}, which...), func(e Entry) error {
 		if e.endsLine() || begun == 0 {
 			if begun == n {
 				return errEnough
@@ -175,18 +175,18 @@ func lastEntries(ctx context.Context, path string, which []string, n int) (list 
 	return list, err
 }
 
-// lineJoiner writes entries as what was printed: lines that journald divided are whole again,
+// LineJoiner writes entries as what was printed: lines that journald divided are whole again,
 // and a line without an end has none, unless something else follows.
-type lineJoiner struct {
-	w     io.Writer
+type LineJoiner struct {
+	W     io.Writer
 	times bool   // before each line
 	open  string // the stream whose line has not ended
 
-	byName bool // a program could not open its output by name
+	ByName bool // a program could not open its output by name
 }
 
-// byNameHint follows the output of a job in which that happened.
-const byNameHint = "a job's output is a socket of the journal, which no program can open as /dev/stdout or /dev/stderr: " +
+// ByNameHint follows the output of a job in which that happened.
+const ByNameHint = "a job's output is a socket of the journal, which no program can open as /dev/stdout or /dev/stderr: " +
 	"write '>&2' instead of '>/dev/stderr', or submit with --log FILE, which makes it a pipe"
 
 // openedByName reports whether a line says that a program could not open its own output.
@@ -197,7 +197,7 @@ func openedByName(line []byte) bool {
 		})
 }
 
-func (l *lineJoiner) write(e entry) error {
+func (l *LineJoiner) Write(e Entry) error {
 	var b []byte
 	if l.open != "" && l.open != e.stream {
 		b, l.open = append(b, '\n'), ""
@@ -206,7 +206,7 @@ func (l *lineJoiner) write(e entry) error {
 		b = e.at.AppendFormat(b, "2006-01-02T15:04:05.000000-0700 ")
 	}
 	l.open = ""
-	l.byName = l.byName || openedByName(e.text)
+	l.ByName = l.ByName || openedByName(e.text)
 	b = append(b, e.text...)
 	if e.ending == "nul" {
 		b = append(b, 0)
@@ -216,14 +216,18 @@ func (l *lineJoiner) write(e entry) error {
 	} else {
 		l.open = cmp.Or(e.stream, "?")
 	}
-	_, err := l.w.Write(b)
+	_, err := l.W.Write(b)
 	return err
 }
 
-// end ends a line that has no end.
-func (l *lineJoiner) end() {
+// End ends a line that has no end.
+func (l *LineJoiner) End() {
 	if l.open != "" {
-		_, _ = l.w.Write([]byte("\n"))
+		_, _ = l.W.Write([]byte("\n"))
 	}
 	l.open = ""
 }
+
+const PlacedField = "GPUSCHED_PLACED"
+
+const InvocationField = "_SYSTEMD_INVOCATION_ID"

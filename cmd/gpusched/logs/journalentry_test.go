@@ -1,4 +1,4 @@
-package client
+package logs
 
 import (
 	"bytes"
@@ -29,19 +29,19 @@ func TestLinesAreJoined(t *testing.T) {
 		"a piece is not printed": {"MESSAGE=a\n\nMESSAGE=brok", "a\n"},
 	} {
 		var out bytes.Buffer
-		lines := &lineJoiner{w: &out}
-		if err := readEntries(strings.NewReader(c.journal), lines.write); err != nil || out.String() != c.want {
+		lines := &LineJoiner{W: &out}
+		if err := readEntries(strings.NewReader(c.journal), lines.Write); err != nil || out.String() != c.want {
 			t.Errorf("%s: %.60q, %v", name, out.String(), err)
 		}
 	}
 	var out bytes.Buffer
-	lines := &lineJoiner{w: &out, times: true}
+	lines := &LineJoiner{W: &out, times: true}
 	at := time.Unix(0, 0)
-	for _, e := range []entry{
+	for _, e := range []Entry{
 		{text: []byte("n"), ending: "nul", stream: "s", at: at},
 		{text: []byte("a"), ending: "line-max", stream: "s", at: at}, {text: []byte("b"), stream: "s", at: at},
 	} {
-		if err := lines.write(e); err != nil {
+		if err := lines.Write(e); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -60,9 +60,9 @@ func TestOpenedByName(t *testing.T) {
 		"bash: line 1: /tmp/fifo: No such device or address":              false,
 		"cat: /dev/stdin: No such file or directory":                      false,
 	} {
-		lines := &lineJoiner{w: io.Discard}
-		if err := lines.write(entry{text: []byte(line)}); err != nil || lines.byName != want {
-			t.Errorf("%q: %v, %v", line, lines.byName, err)
+		lines := &LineJoiner{W: io.Discard}
+		if err := lines.Write(Entry{text: []byte(line)}); err != nil || lines.ByName != want {
+			t.Errorf("%q: %v, %v", line, lines.ByName, err)
 		}
 	}
 }
@@ -70,12 +70,12 @@ func TestOpenedByName(t *testing.T) {
 // A damaged export is an error, whatever length it names.
 func TestDamagedEntries(t *testing.T) {
 	for _, text := range []string{"MESSAGE\n", "MESSAGE\n\xff\xff\xff\xff\xff\xff\xff\xffx", "MESSAGE\n\xff\xff\xff\xff\xff\xff\xff\x7fx"} {
-		if err := readEntries(strings.NewReader(text), func(entry) error { return nil }); err == nil {
+		if err := readEntries(strings.NewReader(text), func(Entry) error { return nil }); err == nil {
 			t.Errorf("%q is taken", text)
 		}
 	}
 	stopped := errors.New("stopped")
-	if err := readEntries(strings.NewReader("MESSAGE=a\n\n"), func(entry) error { return stopped }); err != stopped {
+	if err := readEntries(strings.NewReader("MESSAGE=a\n\n"), func(Entry) error { return stopped }); err != stopped {
 		t.Error(err)
 	}
 }

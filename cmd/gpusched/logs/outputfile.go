@@ -1,4 +1,4 @@
-package client
+package logs
 
 import (
 	"cmp"
@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -26,51 +27,51 @@ const (
 )
 
 // byEngine prints the output of jobs of an engine that has it in files.
-func (c *logsCmd) byEngine(ctx context.Context, a *app) (done bool, err error) {
-	if a.other() == nil {
+func (c *Cmd) byEngine(ctx context.Context, a *cli.App) (done bool, err error) {
+	if a.Other() == nil {
 		return false, nil
 	}
 	switch {
 	case c.Times:
-		return true, a.other().Refusal("logs --timestamps")
+		return true, a.Other().Refusal("logs --timestamps")
 	case c.Attempt > 0:
-		return true, a.other().Refusal("logs --attempt")
+		return true, a.Other().Refusal("logs --attempt")
 	}
-	ids, err := a.resolve(ctx, orLast(c.IDs))
+	ids, err := a.Resolve(ctx, OrLast(c.IDs))
 	if err != nil {
 		return true, err
 	}
-	named, failed := a.actOn(ids, 1, a.show(ctx))
-	p := &logPrinter{logsCmd: c, app: a}
+	named, failed := a.ActOn(ids, 1, a.Show(ctx))
+	p := &Printer{Cmd: c, App: a}
 	list, err := p.inFiles(ctx, named)
 	if err != nil {
 		return true, err
 	}
-	p.many = len(list) > 1 || len(named) > 0 && named[0].Array != nil
-	return true, cmp.Or(p.printFiles(ctx, list), failed)
+	p.Many = len(list) > 1 || len(named) > 0 && named[0].Array != nil
+	return true, cmp.Or(p.PrintFiles(ctx, list), failed)
 }
 
 // inFiles are the jobs whose files are printed: of an array its tasks that have started.
-func (p *logPrinter) inFiles(ctx context.Context, named []api.Job) (list []api.Job, err error) {
+func (p *Printer) inFiles(ctx context.Context, named []api.Job) (list []api.Job, err error) {
 	for _, j := range named {
 		if j.Array == nil {
 			list = append(list, j)
 			continue
 		}
-		tasks, err := api.List(ctx, p.client, api.ListQuery{Array: j.ID, Ended: mostEnded})
+		tasks, err := api.List(ctx, p.Client, api.ListQuery{Array: j.ID, Ended: cli.MostEnded})
 		if err != nil {
 			return nil, err
 		}
 		slices.SortFunc(tasks.Jobs, func(x, y api.Job) int { return cmp.Compare(x.Task.Index, y.Task.Index) })
 		for _, t := range tasks.Jobs {
-			reply, err := api.Show(ctx, p.client, nameOfJob(t), api.JobQuery{})
+			reply, err := api.Show(ctx, p.Client, cli.NameOfJob(t), api.JobQuery{})
 			if err != nil {
 				return nil, err
 			}
 			list = append(list, reply.Job)
 		}
 		if len(tasks.Jobs) == 0 {
-			return nil, refuse(api.CodeConflict, "", "%s has no output yet: no task has started%s", nameAll([]api.Job{j}), p.because(j))
+			return nil, cli.Refuse(api.CodeConflict, "", "%s has no output yet: no task has started%s", nameAll([]api.Job{j}), p.Because(j))
 		}
 	}
 	if !p.Failed {
@@ -78,18 +79,18 @@ func (p *logPrinter) inFiles(ctx context.Context, named []api.Job) (list []api.J
 	}
 	list = slices.DeleteFunc(list, func(j api.Job) bool { return !j.State.Terminal() || j.State == job.Completed })
 	if len(list) == 0 {
-		p.note("nothing has failed in %s", nameAll(named))
+		p.Note("nothing has failed in %s", nameAll(named))
 	}
 	return list, nil
 }
 
-// printFiles prints them one after the other, or as they come where they are followed.
-func (p *logPrinter) printFiles(ctx context.Context, list []api.Job) (first error) {
+// PrintFiles prints them one after the other, or as they come where they are followed.
+func (p *Printer) PrintFiles(ctx context.Context, list []api.Job) (first error) {
 	if !p.Follow {
 		for _, j := range list {
 			err := p.copyFile(j)
-			if err != nil && p.many {
-				err = exitStatus(p.finish(err))
+			if err != nil && p.Many {
+				err = cli.ExitStatus(p.Finish(err))
 			}
 			first = cmp.Or(first, err)
 		}
@@ -113,57 +114,58 @@ func (p *logPrinter) printFiles(ctx context.Context, list []api.Job) (first erro
 
 // mayRead refuses the output of another user's job, also to root: Slurm's job says which file that is, and to
 // open what somebody else has named is theirs to do, with their own rights.
-func (a *app) mayRead(j api.Job) error {
-	if j.UID == a.uid {
+func mayRead(a *cli.App, j api.Job) error {
+	if j.UID == a.UID {
 		return nil
 	}
 	who, hint := cmp.Or(j.User, strconv.Itoa(j.UID)), ""
-	if a.uid == 0 {
-		hint = fmt.Sprintf("sudo -u %s gpusched logs %s", cmp.Or(j.User, "'#"+strconv.Itoa(j.UID)+"'"), slurmPrefix+plainName(j))
+	if a.UID == 0 {
+		hint = fmt.Sprintf("sudo -u %s gpusched logs %s", cmp.Or(j.User, "'#"+strconv.Itoa(j.UID)+"'"), cli.SlurmPrefix+plainName(j))
 	}
-	return refuse(api.CodeForbidden, hint, "the output of job %s is for %s to read", nameOfJob(j), who)
+	return cli.Refuse(api.CodeForbidden, hint, "the output of job %s is for %s to read", cli.NameOfJob(j), who)
 }
 
 // plainName is what Slurm itself calls a job.
 func plainName(j api.Job) string {
 	j.Engine = ""
-	return nameOfJob(j)
+	return cli.NameOfJob(j)
 }
 
 // outputFile opens the file of a job's output.
-func (a *app) outputFile(j api.Job) (*os.File, error) {
-	if err := a.mayRead(j); err != nil {
+func outputFile(a *cli.App, j api.Job) (*os.File, error) {
+	if err := mayRead(a, j); err != nil {
 		return nil, err
 	}
-	name, path := nameOfJob(j), a.other().OutputFile(j)
+	name, path := cli.NameOfJob(j), a.Other().OutputFile(j)
 	switch {
 	case path == "" && j.State.Terminal():
-		return nil, refuse(api.CodeNotFound, "unless --log was given it is slurm-"+plainName(j)+".out in the job's directory",
+		return nil, cli.Refuse(api.CodeNotFound, "unless --log was given it is slurm-"+plainName(j)+".out in the job's directory",
 			"Slurm does not know any more where the output of job %s is", name)
 	case path == "":
-		return nil, refuse(api.CodeConflict, "see 'gpusched why "+name+"'", "job %s has no output yet: it is %s%s", name, j.State, a.because(j))
+		return nil, cli.Refuse(api.CodeConflict, "see 'gpusched why "+name+"'", "job %s has no output yet: it is %s%s", name, j.State, a.Because(j))
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) && j.StartedAt.IsZero() {
-		return nil, refuse(api.CodeConflict, "wait for it with 'gpusched logs -f "+name+"'", "job %s has no output yet: it is %s%s", name, j.State, a.because(j))
+		return nil, cli.Refuse(api.CodeConflict, "wait for it with 'gpusched logs -f "+name+"'",
+			"job %s has no output yet: it is %s%s", name, j.State, a.Because(j))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, refuse(api.CodeNotFound, "it may be on the job's machine alone: submit with --log in a directory that all machines share",
+		return nil, cli.Refuse(api.CodeNotFound, "it may be on the job's machine alone: submit with --log in a directory that all machines share",
 			"there is no file %s here, in which the output of job %s should be", path, name)
 	}
 	if err != nil {
-		return nil, refuse(api.CodeForbidden, "", "%v", err)
+		return nil, cli.Refuse(api.CodeForbidden, "", "%v", err)
 	}
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		f.Close()
-		return nil, refuse(api.CodeConflict, "", "the output of job %s goes to %s, which is not a file", name, path)
+		return nil, cli.Refuse(api.CodeConflict, "", "the output of job %s goes to %s, which is not a file", name, path)
 	}
 	return f, nil
 }
 
 // copyFile prints what there is of a job's output.
-func (p *logPrinter) copyFile(j api.Job) error {
-	f, err := p.outputFile(j)
+func (p *Printer) copyFile(j api.Job) error {
+	f, err := outputFile(p.App, j)
 	if err != nil {
 		return err
 	}
@@ -172,14 +174,14 @@ func (p *logPrinter) copyFile(j api.Job) error {
 	if err := p.toLastLines(f); err != nil {
 		return err
 	}
-	if _, err = io.Copy(out, f); err == nil && !out.some {
-		p.say("job %s %s", nameOfJob(j), nothingInFile(j.EndedAt))
+	if _, err = io.Copy(out, f); err == nil && !out.Some {
+		p.Say("job %s %s", cli.NameOfJob(j), nothingInFile(j.EndedAt))
 	}
 	return err
 }
 
 // toLastLines goes to where the lines begin that -n asks for.
-func (p *logPrinter) toLastLines(f *os.File) error {
+func (p *Printer) toLastLines(f *os.File) error {
 	info, err := f.Stat()
 	if p.Lines <= 0 || err != nil {
 		return err
@@ -195,20 +197,20 @@ func (p *logPrinter) toLastLines(f *os.File) error {
 }
 
 // followFile prints the output of a job to its end, which it says.
-func (p *logPrinter) followFile(ctx context.Context, j api.Job) error {
-	name := nameOfJob(j)
-	if err := p.mayRead(j); err != nil {
+func (p *Printer) followFile(ctx context.Context, j api.Job) error {
+	name := cli.NameOfJob(j)
+	if err := mayRead(p.App, j); err != nil {
 		return err
 	}
-	if j.State == job.Queued && !p.many {
-		p.say("job %s is %s%s", name, j.State, p.because(j))
+	if j.State == job.Queued && !p.Many {
+		p.Say("job %s is %s%s", name, j.State, p.Because(j))
 	}
 	if j.State.Terminal() {
 		return p.copyFile(j)
 	}
 	ended, over := api.Job{}, make(chan error, 1)
 	go func() {
-		reply, err := api.Wait(ctx, p.client, name, 0)
+		reply, err := api.Wait(ctx, p.Client, name, 0)
 		ended = reply.Job
 		over <- err
 	}()
@@ -217,20 +219,20 @@ func (p *logPrinter) followFile(ctx context.Context, j api.Job) error {
 		return err
 	}
 	some := ""
-	if !out.some {
+	if !out.Some {
 		some = ", and printed nothing"
 	}
-	p.say("job %s %s%s", name, p.resultOf(ended), some)
+	p.Say("job %s %s%s", name, p.ResultOf(ended), some)
 	return nil
 }
 
 // copyUntil prints a job's output from its file on, as it comes, until over says that the job has ended.
-func (p *logPrinter) copyUntil(ctx context.Context, j api.Job, out io.Writer, over <-chan error) error {
+func (p *Printer) copyUntil(ctx context.Context, j api.Job, out io.Writer, over <-chan error) error {
 	var f *os.File
 	var last time.Time
 	for {
 		if f == nil {
-			if f, _ = p.outputFile(j); f != nil {
+			if f, _ = outputFile(p.App, j); f != nil {
 				defer f.Close()
 				if err := p.toLastLines(f); err != nil {
 					return err
@@ -257,15 +259,15 @@ func (p *logPrinter) copyUntil(ctx context.Context, j api.Job, out io.Writer, ov
 	}
 }
 
-// outputElsewhere prints the output of a job that somebody stays with, until the context ends.
-func (a *app) outputElsewhere(ctx context.Context, j api.Job, out io.Writer) (done bool, err error) {
-	if a.other() == nil {
+// OutputElsewhere prints the output of a job that somebody stays with, until the context ends.
+func OutputElsewhere(ctx context.Context, a *cli.App, j api.Job, out io.Writer) (done bool, err error) {
+	if a.Other() == nil {
 		return false, nil
 	}
-	reply, err := api.Show(ctx, a.client, nameOfJob(j), api.JobQuery{})
+	reply, err := api.Show(ctx, a.Client, cli.NameOfJob(j), api.JobQuery{})
 	if err != nil {
 		return true, err
 	}
-	p := &logPrinter{logsCmd: &logsCmd{}, app: a}
+	p := &Printer{Cmd: &Cmd{}, App: a}
 	return true, p.copyUntil(ctx, reply.Job, out, nil)
 }

@@ -1,4 +1,4 @@
-package client
+package logs
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gpusched/gpusched/cmd/gpusched-slurm/onslurm"
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
@@ -21,19 +22,19 @@ func TestOutputOfAnotherUser(t *testing.T) {
 	j := api.Job{ID: 13, User: "alice", UID: 1001, Private: &api.Private{}}
 	j.Private.Log.Path = path
 	for uid, hint := range map[int]string{0: "sudo -u alice gpusched logs slurm:13", 1002: ""} {
-		a := &app{startedWith: startedWith{uid: uid}, whomAsked: whomAsked{client: onslurm.New(nil, uid, nil)}}
-		f, err := a.outputFile(j)
+		a := &cli.App{Env: cli.Env{UID: uid}, Session: cli.Session{Client: onslurm.New(nil, uid, nil)}}
+		f, err := outputFile(a, j)
 		var told *api.Error
 		if f != nil || !errors.As(err, &told) || told.Code != api.CodeForbidden || told.Hint != hint || !strings.Contains(told.Message, "for alice to read") {
 			t.Errorf("uid %d: %v", uid, err)
 		}
-		p := &logPrinter{logsCmd: &logsCmd{}, app: a}
+		p := &Printer{Cmd: &Cmd{}, App: a}
 		if err := p.followFile(t.Context(), j); !errors.As(err, &told) || told.Code != api.CodeForbidden {
 			t.Errorf("uid %d follows: %v", uid, err)
 		}
 	}
-	a := &app{startedWith: startedWith{uid: 1001}, whomAsked: whomAsked{client: onslurm.New(nil, 1001, nil)}}
-	if f, err := a.outputFile(j); err != nil || f.Close() != nil {
+	a := &cli.App{Env: cli.Env{UID: 1001}, Session: cli.Session{Client: onslurm.New(nil, 1001, nil)}}
+	if f, err := outputFile(a, j); err != nil || f.Close() != nil {
 		t.Error(err)
 	}
 }

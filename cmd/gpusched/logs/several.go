@@ -1,4 +1,4 @@
-package client
+package logs
 
 import (
 	"bytes"
@@ -10,18 +10,20 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/afar"
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/remote"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 )
 
-// logsOf prints what jobs of several machines printed, each line under its job: what there is machine by machine,
+// OfHosts prints what jobs of several machines printed, each line under its job: what there is machine by machine,
 // and what is followed of all at once.
-func (a *app) logsOf(ctx context.Context, c *logsCmd, words, hosts []string) error {
+func OfHosts(ctx context.Context, a *cli.App, c *Cmd, words, hosts []string) error {
 	var turn sync.Mutex
 	errs := make([]error, len(hosts))
 	ask := func(i int) {
-		its := fromAfar{called: hosts[i], plain: hosts[i] == a.plainHost()}
-		errs[i] = a.outputOf(ctx, hosts[i], c.line(its.ownWords(words)), &turn)
+		its := cli.FromAfar{Called: hosts[i], Plain: hosts[i] == afar.PlainHost(a)}
+		errs[i] = outputOf(ctx, a, hosts[i], c.line(its.OwnWords(words)), &turn)
 	}
 	var all sync.WaitGroup
 	for i := range hosts {
@@ -37,43 +39,43 @@ func (a *app) logsOf(ctx context.Context, c *logsCmd, words, hosts []string) err
 	}
 	var first error
 	for _, err := range errs {
-		if code := a.finish(err); code != 0 && first == nil {
-			first = exitStatus(code)
+		if code := a.Finish(err); code != 0 && first == nil {
+			first = cli.ExitStatus(code)
 		}
 	}
 	return first
 }
 
 // outputOf has the gpusched of a machine print what jobs printed, by lines of which each says whose it is.
-func (a *app) outputOf(ctx context.Context, host string, line []string, turn *sync.Mutex) error {
+func outputOf(ctx context.Context, a *cli.App, host string, line []string, turn *sync.Mutex) error {
 	if host != remote.Here {
-		if err := a.answersAt(ctx, host); err != nil {
+		if err := afar.AnswersAt(ctx, a, host); err != nil {
 			return err
 		}
 	}
-	cmd, err := a.commandAt(host, append([]string{remote.LabelledCommand, host}, line...))
+	cmd, err := commandAt(a, host, append([]string{remote.LabelledCommand, host}, line...))
 	if err != nil {
-		return asUsage(err)
+		return afar.AsUsage(err)
 	}
 	leash, err := cmd.StdinPipe()
 	if err != nil {
 		return err
 	}
 	defer leash.Close()
-	out, said := &lineWriter{turn: turn, to: a.out}, &lineWriter{turn: turn, to: a.err}
+	out, said := &lineWriter{turn: turn, to: a.Out}, &lineWriter{turn: turn, to: a.Err}
 	cmd.Stdout, cmd.Stderr = out, said
 	err = remote.Run(ctx, cmd)
 	out.end()
 	said.end()
-	return a.sshEnded(ctx, hostName(host), err)
+	return afar.SSHEnded(ctx, a, cli.HostName(host), err)
 }
 
 // commandAt is a command line for the gpusched of a machine, or for that of this one as a process of its own.
-func (a *app) commandAt(host string, words []string) (*exec.Cmd, error) {
+func commandAt(a *cli.App, host string, words []string) (*exec.Cmd, error) {
 	if host != remote.Here {
 		return remote.Command(host, false, words...)
 	}
-	return &exec.Cmd{Path: "/proc/self/exe", Args: slices.Concat([]string{"gpusched"}, a.asking(), words)}, nil
+	return &exec.Cmd{Path: "/proc/self/exe", Args: slices.Concat([]string{"gpusched"}, afar.Asking(a), words)}, nil
 }
 
 // lineWriter writes whole lines, so that those of several machines do not mix within one. On a terminal they are text
@@ -116,14 +118,14 @@ func (l *lineWriter) end() {
 }
 
 // line is the command line of it, for other jobs.
-func (c *logsCmd) line(ids []string) []string {
+func (c *Cmd) line(ids []string) []string {
 	words := []string{"logs"}
 	for _, o := range []struct {
 		word  string
 		given bool
 	}{
 		{"--follow", c.Follow}, {fmt.Sprintf("--lines=%d", c.Lines), c.Lines != 0}, {"--failed", c.Failed}, {"--timestamps", c.Times},
-		{"--attempt=all", c.Attempt == everyAttempt}, {fmt.Sprintf("--attempt=%d", c.Attempt), c.Attempt > 0},
+		{"--attempt=all", c.Attempt == cli.EveryAttempt}, {fmt.Sprintf("--attempt=%d", c.Attempt), c.Attempt > 0},
 	} {
 		if o.given {
 			words = append(words, o.word)

@@ -1,4 +1,4 @@
-package client
+package logs
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/units/contract"
 )
@@ -26,41 +27,41 @@ const logDue = 3 * time.Second
 // where the journal has to serve. Unlike the journal it has what a program prints before
 // the line ends, such as a progress bar.
 func (f *following) ownLog(ctx context.Context, j api.Job, at api.Attempt) *os.File {
-	if j.UID != f.uid || logOf(j) == "" || (f.many || f.Times) && !f.logServes(j) {
+	if j.UID != f.UID || LogOf(j) == "" || (f.Many || f.Times) && !LogServes(f.Printer.App, j) {
 		return nil
 	}
 	for {
-		file, err := f.openLog(j, at)
+		file, err := f.OpenLog(j, at)
 		since := time.Since(at.PlacedAt)
 		if !errors.Is(err, os.ErrNotExist) || since < 0 || since > logDue || ctx.Err() != nil {
 			return file
 		}
-		pause(ctx, journalPoll)
+		Pause(ctx, JournalPoll)
 	}
 }
 
-// logOf is the path of a job's log, "" where it has none that may be told.
-func logOf(j api.Job) string {
+// LogOf is the path of a job's log, "" where it has none that may be told.
+func LogOf(j api.Job) string {
 	if j.Private == nil {
 		return ""
 	}
 	return j.Private.Log.Path
 }
 
-// openLog is one try of ownLog. An attempt that is not in the log is like a log that is not there.
-func (p *logPrinter) openLog(j api.Job, at api.Attempt) (*os.File, error) {
-	path := logOf(j)
-	if j.UID != p.uid || path == "" {
+// OpenLog is one try of ownLog. An attempt that is not in the log is like a log that is not there.
+func (p *Printer) OpenLog(j api.Job, at api.Attempt) (*os.File, error) {
+	path := LogOf(j)
+	if j.UID != p.UID || path == "" {
 		return nil, os.ErrNotExist
 	}
 	if rest, ofHome := strings.CutPrefix(path, "~"+j.User+"/"); ofHome {
-		path = filepath.Join("/", p.getenv("HOME"), rest)
+		path = filepath.Join("/", p.Getenv("HOME"), rest)
 	}
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
-	if !seekAttempt(file, nameOfJob(j), at, p.Lines) {
+	if !seekAttempt(file, cli.NameOfJob(j), at, p.Lines) {
 		file.Close()
 		return nil, os.ErrNotExist
 	}
@@ -68,8 +69,8 @@ func (p *logPrinter) openLog(j api.Job, at api.Attempt) (*os.File, error) {
 }
 
 // inLog reports whether the attempt is in its job's log, with all that it prints.
-func (a *app) inLog(j api.Job, at api.Attempt) bool {
-	file, err := (&logPrinter{logsCmd: &logsCmd{}, app: a}).openLog(j, at)
+func inLog(a *cli.App, j api.Job, at api.Attempt) bool {
+	file, err := (&Printer{Cmd: &Cmd{}, App: a}).OpenLog(j, at)
 	file.Close() // nil does no harm
 	return err == nil
 }
@@ -135,15 +136,15 @@ func lastLines(text []byte, begin, n int) int {
 }
 
 // copyLog prints what a log has of an attempt.
-func (p *logPrinter) copyLog(j api.Job, at api.Attempt) (some bool, err error) {
-	file, err := p.openLog(j, at)
+func (p *Printer) copyLog(j api.Job, at api.Attempt) (some bool, err error) {
+	file, err := p.OpenLog(j, at)
 	if err != nil {
 		return false, nil
 	}
 	defer file.Close()
 	text := &lastByte{w: p.stream(j), b: '\n'}
-	n, _, err := copyNew(text, file, nameOfJob(j), at.Number)
-	if p.many || p.out.TTY {
+	n, _, err := copyNew(text, file, cli.NameOfJob(j), at.Number)
+	if p.Many || p.Out.TTY {
 		text.endLine()
 	}
 	return n > 0, err
@@ -158,26 +159,26 @@ func (f *following) followLog(
 	defer file.Close()
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
-	told := &watchedWriter{w: &noticesOnly{w: f.stream(j)}, last: time.Now()}
+	told := &WatchedWriter{W: &noticesOnly{w: f.stream(j)}, Last: time.Now()}
 	exited := make(chan struct{})
 	go func() {
 		defer close(exited)
-		if f.awaitJournal(reading) == nil {
-			tail := journalTail{which: journalArgs(j, at)}
-			if last, _ := lastEntries(reading, f.path, tail.which, 1); len(last) > 0 {
+		if awaitJournal(reading, f.Printer.App) == nil {
+			tail := JournalTail{Which: JournalArgs(j, at)}
+			if last, _ := lastEntries(reading, f.Path, tail.Which, 1); len(last) > 0 {
 				tail.cursor = last[len(last)-1].cursor
 			}
-			_ = runJournal(reading, f.path, tail.following(), f.joiner(told).write)
+			_ = RunJournal(reading, f.Path, tail.following(), f.joiner(told).Write)
 		}
 	}()
 	out := &lastByte{w: f.stream(j), b: '\n'}
 	some := false
 	for last := false; ; {
-		n, again, err := copyNew(out, file, nameOfJob(j), at.Number)
+		n, again, err := copyNew(out, file, cli.NameOfJob(j), at.Number)
 		if some = some || n > 0; err != nil || last && n < maxTail || again {
 			stop()
 			<-exited
-			if f.many || f.out.TTY || !f.attended {
+			if f.Many || f.Out.TTY || !f.Attended {
 				out.endLine()
 			}
 			return some, err
@@ -187,7 +188,7 @@ func (f *following) followLog(
 			return some, ctx.Err()
 		case <-over:
 			last = true
-		case <-time.After(journalPoll):
+		case <-time.After(JournalPoll):
 		}
 	}
 }

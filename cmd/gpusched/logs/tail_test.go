@@ -1,4 +1,4 @@
-package client
+package logs
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/contract"
@@ -53,7 +54,7 @@ func TestSeekAttempt(t *testing.T) {
 func TestOwnLogIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "log")
-		f := &following{logPrinter: &logPrinter{logsCmd: &logsCmd{}, app: &app{startedWith: startedWith{uid: 7}}}}
+		f := &following{Printer: &Printer{Cmd: &Cmd{}, App: &cli.App{Env: cli.Env{UID: 7}}}}
 		j := api.Job{ID: 5, UID: 7, Private: &api.Private{Program: api.Program{Log: contract.Log{Path: path}}}}
 		at := api.Attempt{Attempt: job.Attempt{Number: 1, PlacedAt: time.Now()}}
 		time.AfterFunc(time.Second, func() { _ = os.WriteFile(path, []byte("10%\r"), 0o600) })
@@ -66,7 +67,7 @@ func TestOwnLogIsWaitedFor(t *testing.T) {
 		if begin := time.Now(); f.ownLog(t.Context(), j, at) != nil || time.Since(begin) > logDue {
 			t.Errorf("an attempt that is not in the log was waited for %s", time.Since(begin))
 		}
-		if begin := time.Now(); f.ownLog(t.Context(), j, at) != nil || time.Since(begin) > journalPoll {
+		if begin := time.Now(); f.ownLog(t.Context(), j, at) != nil || time.Since(begin) > JournalPoll {
 			t.Errorf("of a job that began before, it was waited for %s", time.Since(begin))
 		}
 	})
@@ -80,11 +81,11 @@ func TestOwnLogOfThisStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for uid, want := range map[int]bool{1001: false, 62000: true, 998: true} {
-		a := &app{startedWith: startedWith{uid: uid, journalDirs: []string{t.TempDir()}}}
-		if err := os.Mkdir(filepath.Join(a.journalDirs[0], "0123"), 0o700); err != nil {
+		a := &cli.App{Env: cli.Env{UID: uid, JournalDirs: []string{t.TempDir()}}}
+		if err := os.Mkdir(filepath.Join(a.JournalDirs[0], "0123"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		f := &following{logPrinter: &logPrinter{logsCmd: &logsCmd{}, app: a, many: true}}
+		f := &following{Printer: &Printer{Cmd: &Cmd{}, App: a, Many: true}}
 		j := api.Job{ID: 5, UID: uid, Private: &api.Private{Program: api.Program{Log: contract.Log{Path: path}}}}
 		file := f.ownLog(t.Context(), j, api.Attempt{Attempt: job.Attempt{Number: 1}})
 		if (file != nil) != want {

@@ -1,4 +1,4 @@
-package client
+package look
 
 import (
 	"context"
@@ -6,13 +6,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// eventsCmd prints changes.
-type eventsCmd struct {
+// EventsCmd prints changes.
+type EventsCmd struct {
 	Follow bool     `name:"follow" short:"f"`
 	Since  *int64   `name:"since" placeholder:"NUMBER"`
 	User   string   `name:"user" short:"u" placeholder:"USER" xor:"who"`
@@ -22,15 +23,15 @@ type eventsCmd struct {
 	JSON   bool     `name:"json" group:"output"`
 }
 
-func (*eventsCmd) About() About {
-	return About{
-		Host: RunThere, Hosts: OneAtATime,
-		Slurm: NotForSlurm("Slurm does not tell others what changes",
+func (*EventsCmd) About() cli.About {
+	return cli.About{
+		Host: cli.RunThere, Hosts: cli.OneAtATime,
+		Slurm: cli.NotForSlurm("Slurm does not tell others what changes",
 			"'gpusched list --watch' looks again and again; sbatch's --mail-type sends mail"),
 	}
 }
 
-func (c *eventsCmd) Run(ctx context.Context, a *app) error {
+func (c *EventsCmd) Run(ctx context.Context, a *cli.App) error {
 	form, err := c.form()
 	if err != nil {
 		return err
@@ -38,7 +39,7 @@ func (c *eventsCmd) Run(ctx context.Context, a *app) error {
 	since := int64(0)
 	if c.Since != nil {
 		if since = *c.Since; since < 0 {
-			return usagef("--since names the number of an event: 0 is all that are kept")
+			return cli.Usagef("--since names the number of an event: 0 is all that are kept")
 		}
 	}
 	if c.Follow {
@@ -47,7 +48,7 @@ func (c *eventsCmd) Run(ctx context.Context, a *app) error {
 		}
 		return c.follow(ctx, a, since, form)
 	}
-	all, err := api.PastEvents(ctx, a.client, since)
+	all, err := api.PastEvents(ctx, a.Client, since)
 	if err != nil {
 		return err
 	}
@@ -58,13 +59,13 @@ func (c *eventsCmd) Run(ctx context.Context, a *app) error {
 		}
 	}
 	if form == "json" {
-		return writeJSON(a.out.W, eventsDoc{api.Schema, list}, "  ")
+		return cli.WriteJSON(a.Out.W, eventsDoc{api.Schema, list}, "  ")
 	}
 	if len(list) == 0 && form == "table" {
-		a.note("no such event is kept; -f waits for new ones")
+		a.Note("no such event is kept; -f waits for new ones")
 	}
 	for i := range list {
-		if err := a.writeEvent(&list[i], form); err != nil {
+		if err := writeEvent(a, &list[i], form); err != nil {
 			return err
 		}
 	}
@@ -77,14 +78,14 @@ type eventsDoc struct {
 	Events []api.Event `json:"events"`
 }
 
-func (c *eventsCmd) form() (string, error) {
+func (c *EventsCmd) form() (string, error) {
 	switch {
 	case c.JSON && c.Follow:
 		return "jsonl", nil
 	case c.JSON:
 		return "json", nil
 	case c.Output == "json" && c.Follow:
-		return "", usagef("what never ends is no document: use -o jsonl with -f")
+		return "", cli.Usagef("what never ends is no document: use -o jsonl with -f")
 	case c.Output == "":
 		return "table", nil
 	}
@@ -92,30 +93,30 @@ func (c *eventsCmd) form() (string, error) {
 }
 
 // follow prints what changes, each event as it comes.
-func (c *eventsCmd) follow(ctx context.Context, a *app, since int64, form string) error {
-	for e, err := range api.Events(ctx, a.client, since) {
+func (c *EventsCmd) follow(ctx context.Context, a *cli.App, since int64, form string) error {
+	for e, err := range api.Events(ctx, a.Client, since) {
 		if err != nil {
 			return err
 		}
 		if form == "table" && e.Kind == job.EventPosition || !c.wants(a, &e) {
 			continue
 		}
-		a.out.Now = time.Now() // it may be tomorrow by now
-		if err := a.writeEvent(&e, form); err != nil {
+		a.Out.Now = time.Now() // it may be tomorrow by now
+		if err := writeEvent(a, &e, form); err != nil {
 			return err
 		}
-		a.out.W.Flush()
+		a.Out.W.Flush()
 	}
 	return nil
 }
 
 // wants reports whether an event is one of those that were asked for. That some are gone
 // concerns everybody.
-func (c *eventsCmd) wants(a *app, e *api.Event) bool {
+func (c *EventsCmd) wants(a *cli.App, e *api.Event) bool {
 	if e.Kind == job.EventGap || e.Kind == job.EventPosition {
 		return true
 	}
-	if c.Mine && (e.UID == nil || *e.UID != a.uid) || c.User != "" && e.User != c.User {
+	if c.Mine && (e.UID == nil || *e.UID != a.UID) || c.User != "" && e.User != c.User {
 		return false
 	}
 	return len(c.Job) == 0 || slices.ContainsFunc(c.Job, func(id string) bool { return isOf(e, id) })
@@ -127,16 +128,16 @@ func isOf(e *api.Event, id string) bool {
 	return e.Called == id || task && array == id || e.Job != 0 && e.Job.String() == id
 }
 
-func (a *app) writeEvent(e *api.Event, form string) error {
+func writeEvent(a *cli.App, e *api.Event, form string) error {
 	if form != "table" {
-		return writeJSON(a.out.W, e, "")
+		return cli.WriteJSON(a.Out.W, e, "")
 	}
-	local := e.At.In(a.out.Now.Location())
+	local := e.At.In(a.Out.Now.Location())
 	at := local.Format(time.DateTime)
-	if a.out.TTY && local.Format(time.DateOnly) == a.out.Now.Format(time.DateOnly) {
+	if a.Out.TTY && local.Format(time.DateOnly) == a.Out.Now.Format(time.DateOnly) {
 		at = local.Format(time.TimeOnly)
 	}
-	a.out.Printf("%s  %s\n", at, a.out.Paint(eventStyle(e), term.Clean(a.out.Reader().Event(&e.Event))))
+	a.Out.Printf("%s  %s\n", at, a.Out.Paint(eventStyle(e), term.Clean(a.Out.Reader().Event(&e.Event))))
 	return nil
 }
 

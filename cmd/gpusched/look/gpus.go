@@ -1,51 +1,53 @@
-package client
+package look
 
 import (
 	"context"
 	"slices"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/afar"
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// gpusCmd lists the GPUs.
-type gpusCmd struct {
+// GPUsCmd lists the GPUs.
+type GPUsCmd struct {
 	Topology bool `name:"topology"`
 	Wide     bool `name:"wide" short:"w"`
-	outputFlags
-	againFlags
+	cli.OutputFlags
+	cli.AgainFlags
 }
 
-func (*gpusCmd) About() About {
-	return About{
-		Host: ShownHere, Hosts: Together, Slurm: ForSlurm, Usual: true, Habits: manual.OptionsOfGPUs,
-		Columns: func(a *app) []string { return term.Names(gpuColumns(a.out)) },
+func (*GPUsCmd) About() cli.About {
+	return cli.About{
+		Host: cli.ShownHere, Hosts: cli.Together, Slurm: cli.ForSlurm, Usual: true, Habits: manual.OptionsOfGPUs,
+		Columns: func(a *cli.App) []string { return term.Names(cli.GPUColumns(a.Out)) },
 	}
 }
 
-func (c *gpusCmd) Run(ctx context.Context, a *app) error {
-	if c.Wide && c.form() == "table" {
+func (c *GPUsCmd) Run(ctx context.Context, a *cli.App) error {
+	if c.Wide && c.Form() == "table" {
 		c.Output = "wide"
 	}
-	return c.again(ctx, a, c.outputFlags, func() error { return c.show(ctx, a) })
+	return c.Again(ctx, a, c.OutputFlags, func() error { return c.show(ctx, a) })
 }
 
-func (c *gpusCmd) show(ctx context.Context, a *app) error {
-	reply, err := fetch(ctx, a, func() (gpusAnswer, error) { return c.ask(ctx, a) })
+func (c *GPUsCmd) show(ctx context.Context, a *cli.App) error {
+	reply, err := afar.Fetch(ctx, a, func() (gpusAnswer, error) { return c.ask(ctx, a) })
 	if err != nil {
 		return err
 	}
 	switch {
-	case a.documents():
-		return writeJSON(a.out.W, reply, "")
-	case c.Topology && c.form() == "table":
-		a.writeTopology(reply.GPUsReply, false)
+	case a.Documents():
+		return cli.WriteJSON(a.Out.W, reply, "")
+	case c.Topology && c.Form() == "table":
+		writeTopology(a, reply.GPUsReply, false)
 		return nil
 	}
-	err = a.showGPUs(c.outputFlags, reply.GPUsReply)
-	if err == nil && (c.form() == "table" || c.form() == "wide") {
-		a.writeSitters(reply.Reservations, reply.Jobs)
+	err = ShowGPUs(a, c.OutputFlags, reply.GPUsReply)
+	if err == nil && (c.Form() == "table" || c.Form() == "wide") {
+		WriteSitters(a, reply.Reservations, reply.Jobs)
 	}
 	return err
 }
@@ -56,35 +58,35 @@ type gpusAnswer struct {
 	Jobs []api.Job `json:"jobs,omitempty"`
 }
 
-func (all *gpusAnswer) nameAll(host string) {
-	nameJobs(host, all.Jobs)
-	nameGPUs(host, all.GPUs)
+func (all *gpusAnswer) NameAll(host string) {
+	afar.NameJobs(host, all.Jobs)
+	afar.NameGPUs(host, all.GPUs)
 }
 
-func (c *gpusCmd) ask(ctx context.Context, a *app) (all gpusAnswer, err error) {
-	if all.GPUsReply, err = api.GPUs(ctx, a.client); err == nil && !c.Topology {
-		all.Jobs, err = a.sitters(ctx, all.Reservations)
+func (c *GPUsCmd) ask(ctx context.Context, a *cli.App) (all gpusAnswer, err error) {
+	if all.GPUsReply, err = api.GPUs(ctx, a.Client); err == nil && !c.Topology {
+		all.Jobs, err = Sitters(ctx, a, all.Reservations)
 	}
 	return all, err
 }
 
-func (a *app) showGPUs(o outputFlags, reply api.GPUsReply) error {
-	return a.gpuReport(reply, func(wide bool) { a.writeDriver(reply, wide) }).show(a, o)
+func ShowGPUs(a *cli.App, o cli.OutputFlags, reply api.GPUsReply) error {
+	return gpuReport(a, reply, func(wide bool) { writeDriver(a, reply, wide) }).Show(a, o)
 }
 
 // gpuReport is a report of GPUs.
-func (a *app) gpuReport(reply api.GPUsReply, text func(wide bool)) report[api.GPU] {
-	ids := each(reply.GPUs, gpuName)
-	return report[api.GPU]{doc: reply, rows: reply.GPUs, cols: gpuColumns(a.out), ids: ids, text: text}
+func gpuReport(a *cli.App, reply api.GPUsReply, text func(wide bool)) cli.Report[api.GPU] {
+	ids := cli.Each(reply.GPUs, cli.GPUName)
+	return cli.Report[api.GPU]{Doc: reply, Rows: reply.GPUs, Cols: cli.GPUColumns(a.Out), IDs: ids, Text: text}
 }
 
-func (a *app) writeDriver(reply api.GPUsReply, wide bool) {
-	t := a.out
+func writeDriver(a *cli.App, reply api.GPUsReply, wide bool) {
+	t := a.Out
 	if reply.Problem != "" {
 		t.Printf("%s\n", t.Paint(term.Red, term.Clean(reply.ProblemDetail)))
 	}
 	if reply.Driver != "" {
-		cuda, seen := term.Clean(dash(reply.CUDA)), dash(t.Moment(reply.SampledAt))
+		cuda, seen := term.Clean(cli.Dash(reply.CUDA)), cli.Dash(t.Moment(reply.SampledAt))
 		t.Printf("driver %s, CUDA %s, seen %s\n", term.Clean(reply.Driver), cuda, seen)
 	}
 	if len(reply.GPUs) == 0 {
@@ -94,33 +96,33 @@ func (a *app) writeDriver(reply api.GPUsReply, wide bool) {
 	if reply.Problem != "" || reply.Driver != "" {
 		t.Printf("\n")
 	}
-	a.writeGPUs(reply.GPUs, wide)
+	a.WriteGPUs(reply.GPUs, wide)
 	if list := processesOf(reply.GPUs); len(list) > 0 {
 		t.Printf("\n")
-		term.WriteTable(t, processColumns(), list, wide)
+		term.WriteTable(t, cli.ProcessColumns(), list, wide)
 	}
 	if len(reply.Reservations) > 0 {
 		t.Printf("\n")
-		term.WriteTable(t, a.reservationColumns(), reply.Reservations, wide)
+		term.WriteTable(t, ReservationColumns(a), reply.Reservations, wide)
 	}
 	if wide && len(reply.Links) > 0 {
 		t.Printf("\n")
-		a.writeTopology(reply, wide)
+		writeTopology(a, reply, wide)
 	}
 }
 
 // processesOf are the processes on GPUs.
-func processesOf(gpus []api.GPU) (list []gpuProcess) {
+func processesOf(gpus []api.GPU) (list []cli.GPUProcess) {
 	for _, g := range gpus {
 		for _, p := range g.Processes {
-			list = append(list, gpuProcess{g, p})
+			list = append(list, cli.GPUProcess{GPU: g, GPUProcess: p})
 		}
 	}
 	return list
 }
 
-// gpuOf returns the GPU of an index, an empty one where there is none.
-func gpuOf(gpus []api.GPU, index int) api.GPU {
+// GPUOf returns the GPU of an index, an empty one where there is none.
+func GPUOf(gpus []api.GPU, index int) api.GPU {
 	if i := slices.IndexFunc(gpus, func(g api.GPU) bool { return g.Index == index }); i >= 0 {
 		return gpus[i]
 	}

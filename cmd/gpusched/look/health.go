@@ -1,4 +1,4 @@
-package client
+package look
 
 import (
 	"cmp"
@@ -6,39 +6,42 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/doctor/installation"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// healthCmd checks the scheduler.
-type healthCmd struct {
-	quietHealth
-	outputFlags
+// HealthCmd checks the scheduler.
+type HealthCmd struct {
+	QuietHealth
+	cli.OutputFlags
 }
 
-func (*healthCmd) About() About { return About{Host: RunThere, Hosts: InTurn, Slurm: ForSlurm} }
+func (*HealthCmd) About() cli.About {
+	return cli.About{Host: cli.RunThere, Hosts: cli.InTurn, Slurm: cli.ForSlurm}
+}
 
-// quietHealth leaves out what is well.
-type quietHealth struct {
+// QuietHealth leaves out what is well.
+type QuietHealth struct {
 	Quiet bool `name:"quiet" short:"q"`
 }
 
-func (c *healthCmd) Run(ctx context.Context, a *app) error {
-	reply, err := api.Health(ctx, a.client)
+func (c *HealthCmd) Run(ctx context.Context, a *cli.App) error {
+	reply, err := api.Health(ctx, a.Client)
 	if err != nil {
 		return err
 	}
-	return a.showHealth(c.outputFlags, c.Quiet, "health", reply)
+	return ShowHealth(a, c.OutputFlags, c.Quiet, "health", reply)
 }
 
 // statusDegraded is the exit status where everything works, and not all as it
 // should.
 const statusDegraded = 9
 
-// showHealth prints checks, for people the worst first, and gives the exit status that they mean.
-func (a *app) showHealth(f outputFlags, quiet bool, command string, reply api.HealthReply) error {
+// ShowHealth prints checks, for people the worst first, and gives the exit status that they mean.
+func ShowHealth(a *cli.App, f cli.OutputFlags, quiet bool, command string, reply api.HealthReply) error {
 	if quiet {
 		reply.Checks = slices.DeleteFunc(slices.Clone(reply.Checks), works)
 	}
@@ -48,33 +51,33 @@ func (a *app) showHealth(f outputFlags, quiet bool, command string, reply api.He
 			bad = append(bad, check.Name)
 		}
 	}
-	err := report[job.Check]{
-		doc: reply, rows: reply.Checks, cols: healthColumns(a.out), ids: bad,
-		text: func(wide bool) {
-			reply.Checks = worstFirst(reply.Checks)
+	err := cli.Report[job.Check]{
+		Doc: reply, Rows: reply.Checks, Cols: healthColumns(a.Out), IDs: bad,
+		Text: func(wide bool) {
+			reply.Checks = WorstFirst(reply.Checks)
 			switch {
 			case quiet:
-				a.writeProblems(reply.Checks)
-			case wide || !a.out.TTY:
-				a.writeHealth(reply, wide)
+				WriteProblems(a, reply.Checks)
+			case wide || !a.Out.TTY:
+				writeHealth(a, reply, wide)
 			default:
-				a.writeBriefHealth(reply, command)
+				writeBriefHealth(a, reply, command)
 			}
 		},
-	}.show(a, f)
+	}.Show(a, f)
 	if err != nil {
 		return err
 	}
-	return healthStatus(reply.Health)
+	return HealthStatus(reply.Health)
 }
 
-// healthStatus is the exit status for a health.
-func healthStatus(h job.Health) error {
+// HealthStatus is the exit status for a health.
+func HealthStatus(h job.Health) error {
 	switch h {
 	case job.Failing:
-		return exitStatus(1)
+		return cli.ExitStatus(1)
 	case job.Degraded:
-		return exitStatus(statusDegraded)
+		return cli.ExitStatus(statusDegraded)
 	}
 	return nil
 }
@@ -84,8 +87,8 @@ func isWell(c job.Check) bool { return c.Health == job.Healthy }
 // works reports whether nothing needs to be done about a part.
 func works(c job.Check) bool { return isWell(c) || c.Health == job.Limited }
 
-// worstFirst are the checks with those first that somebody has to do something about.
-func worstFirst(checks []job.Check) []job.Check {
+// WorstFirst are the checks with those first that somebody has to do something about.
+func WorstFirst(checks []job.Check) []job.Check {
 	list := slices.Clone(checks)
 	slices.SortStableFunc(list, func(x, y job.Check) int { return cmp.Compare(rankOf(x.Health), rankOf(y.Health)) })
 	return list
@@ -106,7 +109,7 @@ func rankOf(h job.Health) int {
 }
 
 // writeBriefHealth is for a terminal: problems in full, of the rest the names.
-func (a *app) writeBriefHealth(reply api.HealthReply, command string) {
+func writeBriefHealth(a *cli.App, reply api.HealthReply, command string) {
 	bad := slices.IndexFunc(reply.Checks, isWell)
 	if bad < 0 {
 		bad = len(reply.Checks)
@@ -118,44 +121,44 @@ func (a *app) writeBriefHealth(reply api.HealthReply, command string) {
 			limited++
 		}
 	}
-	text := fmt.Sprintf(", all of %s", count(len(well), "part"))
+	text := fmt.Sprintf(", all of %s", cli.Count(len(well), "part"))
 	switch broken := bad - limited; {
 	case broken > 0 && limited > 0:
-		text = fmt.Sprintf(", %d of %s not healthy, %d limited", broken, count(len(reply.Checks), "part"), limited)
+		text = fmt.Sprintf(", %d of %s not healthy, %d limited", broken, cli.Count(len(reply.Checks), "part"), limited)
 	case broken > 0:
-		text = fmt.Sprintf(", %d of %s not healthy", broken, count(len(reply.Checks), "part"))
+		text = fmt.Sprintf(", %d of %s not healthy", broken, cli.Count(len(reply.Checks), "part"))
 	case limited > 0:
-		text = fmt.Sprintf(", %d of %s limited", limited, count(len(reply.Checks), "part"))
+		text = fmt.Sprintf(", %d of %s limited", limited, cli.Count(len(reply.Checks), "part"))
 	}
-	a.out.Printf("%s%s\n", a.out.Paint(healthStyle(reply.Health), string(reply.Health)), text)
-	if a.writeProblems(problems); len(well) > 0 {
-		a.out.Printf("%s\n", a.out.Wrap("healthy: "+joined(well, ", ", func(c job.Check) string { return c.Name }), "         "))
+	a.Out.Printf("%s%s\n", a.Out.Paint(HealthStyle(reply.Health), string(reply.Health)), text)
+	if WriteProblems(a, problems); len(well) > 0 {
+		a.Out.Printf("%s\n", a.Out.Wrap("healthy: "+cli.Joined(well, ", ", func(c job.Check) string { return c.Name }), "         "))
 	}
-	a.out.Printf("All parts in full, and hints: gpusched %s -o wide\n", command)
+	a.Out.Printf("All parts in full, and hints: gpusched %s -o wide\n", command)
 }
 
-// writeProblems says of each what is wrong and what to do.
-func (a *app) writeProblems(checks []job.Check) {
+// WriteProblems says of each what is wrong and what to do.
+func WriteProblems(a *cli.App, checks []job.Check) {
 	for i, c := range checks {
 		health := term.Pad(string(c.Health), 8, false)
-		text := a.out.Wrap(fmt.Sprintf("%s  %s: %s", health, term.Clean(c.Name), term.Clean(a.out.Reader().Check(c))), "          ")
-		a.out.Printf("%s%s\n", a.out.Paint(healthStyle(c.Health), health), text[len(health):])
+		text := a.Out.Wrap(fmt.Sprintf("%s  %s: %s", health, term.Clean(c.Name), term.Clean(a.Out.Reader().Check(c))), "          ")
+		a.Out.Printf("%s%s\n", a.Out.Paint(HealthStyle(c.Health), health), text[len(health):])
 		same := slices.IndexFunc(checks[:i], func(b job.Check) bool { return b.Next == c.Next })
 		switch {
 		case c.Next == "":
 		case same >= 0:
-			a.out.Printf("          → as for %s\n", term.Clean(checks[same].Name))
+			a.Out.Printf("          → as for %s\n", term.Clean(checks[same].Name))
 		default:
-			a.out.Printf("%s\n", a.out.Wrap("          → "+term.Clean(c.Next), "            "))
+			a.Out.Printf("%s\n", a.Out.Wrap("          → "+term.Clean(c.Next), "            "))
 		}
 	}
 }
 
-func (a *app) writeHealth(reply api.HealthReply, wide bool) {
-	a.out.Printf("%s\n\n", a.out.Paint(healthStyle(reply.Health), string(reply.Health)))
-	term.WriteTable(a.out, healthColumns(a.out), reply.Checks, wide)
-	writeNext(a.out, "what to do", reply.Checks, func(c job.Check) bool { return !works(c) })
-	writeNext(a.out, "what you may want", reply.Checks, works)
+func writeHealth(a *cli.App, reply api.HealthReply, wide bool) {
+	a.Out.Printf("%s\n\n", a.Out.Paint(HealthStyle(reply.Health), string(reply.Health)))
+	term.WriteTable(a.Out, healthColumns(a.Out), reply.Checks, wide)
+	writeNext(a.Out, "what to do", reply.Checks, func(c job.Check) bool { return !works(c) })
+	writeNext(a.Out, "what you may want", reply.Checks, works)
 }
 
 // writeNext prints under a title what those checks say comes next, the same advice once.
@@ -170,21 +173,21 @@ func writeNext(t *term.Terminal, title string, checks []job.Check, these func(jo
 			continue
 		}
 		of := slices.DeleteFunc(slices.Clone(checks[i:]), func(other job.Check) bool { return !same(other) })
-		t.Printf("  %s: %s\n", joined(of, ", ", func(c job.Check) string { return term.Clean(c.Name) }), term.Clean(c.Next))
+		t.Printf("  %s: %s\n", cli.Joined(of, ", ", func(c job.Check) string { return term.Clean(c.Name) }), term.Clean(c.Next))
 	}
 }
 
 func healthColumns(t *term.Terminal) []term.Column[job.Check] {
 	return []term.Column[job.Check]{
 		{Title: "PART", Key: "name", Cell: func(c job.Check) string { return c.Name }},
-		{Title: "HEALTH", Key: "health", Cell: func(c job.Check) string { return string(c.Health) }, Style: func(c job.Check) term.Style { return healthStyle(c.Health) }},
+		{Title: "HEALTH", Key: "health", Cell: func(c job.Check) string { return string(c.Health) }, Style: func(c job.Check) term.Style { return HealthStyle(c.Health) }},
 		{Title: "DETAIL", Key: "detail", Least: 20, Cell: t.Reader().Check, Raw: func(c job.Check) string { return c.Detail }},
 		{Key: "next", Cell: func(c job.Check) string { return c.Next }},
 	}
 }
 
-// healthStyle is styleOf with what a user may not look at.
-func healthStyle(health job.Health) term.Style {
+// HealthStyle is styleOf with what a user may not look at.
+func HealthStyle(health job.Health) term.Style {
 	if health == installation.Unseen || health == job.Limited {
 		return term.Plain
 	}

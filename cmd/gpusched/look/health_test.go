@@ -1,10 +1,11 @@
-package client
+package look
 
 import (
 	"bufio"
 	"strings"
 	"testing"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -20,8 +21,8 @@ func TestHealthThatIsLimited(t *testing.T) {
 	show := func(checks []job.Check, tty, quiet bool) (string, error) {
 		var out strings.Builder
 		w := bufio.NewWriter(&out)
-		a := &app{startedWith: startedWith{out: &term.Terminal{W: w, TTY: tty, Width: 100}}}
-		err := a.showHealth(outputFlags{}, quiet, "health", api.HealthReply{Health: job.Worst(checks), Checks: checks})
+		a := &cli.App{Env: cli.Env{Out: &term.Terminal{W: w, TTY: tty, Width: 100}}}
+		err := ShowHealth(a, cli.OutputFlags{}, quiet, "health", api.HealthReply{Health: job.Worst(checks), Checks: checks})
 		w.Flush()
 		return out.String(), err
 	}
@@ -44,7 +45,7 @@ func TestHealthThatIsLimited(t *testing.T) {
 
 // A bug report has the counts of jobs in words.
 func TestReportCountsJobs(t *testing.T) {
-	if got := countLine(map[string]int{"queued": 5, "running": 4}); got != "4 running, 5 queued" {
+	if got := CountLine(map[string]int{"queued": 5, "running": 4}); got != "4 running, 5 queued" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -1,4 +1,4 @@
-package client
+package look
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/gantt"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
@@ -19,100 +20,100 @@ import (
 const farPlan = 7 * 24 * time.Hour
 
 // plan draws what becomes of the GPUs.
-func (c *whyCmd) plan(ctx context.Context, a *app) error {
-	if e := a.other(); e != nil {
+func (c *WhyCmd) plan(ctx context.Context, a *cli.App) error {
+	if e := a.Other(); e != nil {
 		return e.Refusal("why --plan")
 	}
 	var j api.Job
 	if c.ID != "" {
-		reply, err := a.job(ctx, c.ID)
+		reply, err := a.Job(ctx, c.ID)
 		if err != nil {
 			return err
 		}
 		j = reply.Job
 	}
-	reply, err := api.Plan(ctx, a.client, cmp.Or(c.Within, farPlan))
+	reply, err := api.Plan(ctx, a.Client, cmp.Or(c.Within, farPlan))
 	if err != nil {
 		return err
 	}
 	rows := planRows(&reply)
-	return report[planRow]{
-		doc: reply, rows: rows, cols: planColumns(a.out), ids: nil,
-		text: func(wide bool) { a.writePlan(&reply, j, c.Within, wide) },
-	}.show(a, c.outputFlags)
+	return cli.Report[planRow]{
+		Doc: reply, Rows: rows, Cols: planColumns(a.Out), IDs: nil,
+		Text: func(wide bool) { writePlan(a, &reply, j, c.Within, wide) },
+	}.Show(a, c.OutputFlags)
 }
 
 // picture is how a plan is drawn on this terminal, until then.
-func (a *app) picture(p *api.PlanReply, of job.ID, until time.Time) gantt.Picture {
+func picture(a *cli.App, p *api.PlanReply, of job.ID, until time.Time) gantt.Picture {
 	return gantt.Picture{
-		Width: cmp.Or(a.out.Width, 80), ASCII: a.asciiOnly(), Paint: a.out.Paint, Job: of,
-		From: p.At.In(a.out.Now.Location()), Until: until,
+		Width: cmp.Or(a.Out.Width, 80), ASCII: asciiOnly(a), Paint: a.Out.Paint, Job: of,
+		From: p.At.In(a.Out.Now.Location()), Until: until,
 	}
 }
 
 // asciiOnly reports whether the terminal is not said to show more.
-func (a *app) asciiOnly() bool {
-	locale := strings.ToUpper(cmp.Or(a.getenv("LC_ALL"), a.getenv("LC_CTYPE"), a.getenv("LANG")))
-	return a.getenv("TERM") == "dumb" || !strings.Contains(locale, "UTF-8") && !strings.Contains(locale, "UTF8")
+func asciiOnly(a *cli.App) bool {
+	locale := strings.ToUpper(cmp.Or(a.Getenv("LC_ALL"), a.Getenv("LC_CTYPE"), a.Getenv("LANG")))
+	return a.Getenv("TERM") == "dumb" || !strings.Contains(locale, "UTF-8") && !strings.Contains(locale, "UTF8")
 }
 
-func (a *app) writePlan(p *api.PlanReply, j api.Job, within time.Duration, wide bool) {
+func writePlan(a *cli.App, p *api.PlanReply, j api.Job, within time.Duration, wide bool) {
 	if len(p.GPUs) == 0 {
-		a.out.Printf("this machine has no GPU to plan\n")
+		a.Out.Printf("this machine has no GPU to plan\n")
 		return
 	}
 	until := p.Until
 	if within == 0 {
 		until = gantt.Window(p, 0)
 	}
-	pic := a.picture(p, j.ID, until)
+	pic := picture(a, p, j.ID, until)
 	zone, _ := pic.From.Zone()
-	a.out.Printf("%s to %s (%s), if nothing new comes and all runs as expected\n",
+	a.Out.Printf("%s to %s (%s), if nothing new comes and all runs as expected\n",
 		pic.From.Format("Mon 15:04"), until.In(pic.From.Location()).Format("Mon 15:04"), zone)
 	drawn := pic.Draw(p.GPUs)
 	for _, line := range append(drawn, pic.Key(drawn)) {
-		a.out.Printf("%s\n", line)
+		a.Out.Printf("%s\n", line)
 	}
-	a.out.Printf("\n")
+	a.Out.Printf("\n")
 	rows := slices.DeleteFunc(planRows(p), func(r planRow) bool { return !r.From.Before(until) })
 	first := rows[:min(len(rows), maxPlanRows)]
 	if wide {
 		first = rows
 	}
 	if len(first) > 0 {
-		term.WriteTable(a.out, planColumns(a.out), first, wide)
+		term.WriteTable(a.Out, planColumns(a.Out), first, wide)
 	}
-	a.writePlanNotes(p, j, len(rows)-len(first))
+	writePlanNotes(a, p, j, len(rows)-len(first))
 }
 
 // maxPlanRows is how many rows the legend has where it is not asked for all.
 const maxPlanRows = 30
 
 // writePlanNotes says what is not in the picture.
-func (a *app) writePlanNotes(p *api.PlanReply, j api.Job, more int) {
+func writePlanNotes(a *cli.App, p *api.PlanReply, j api.Job, more int) {
 	if more > 0 {
-		a.out.Printf("and %d more (-o wide shows all)\n", more)
+		a.Out.Printf("and %d more (-o wide shows all)\n", more)
 	}
 	switch late := p.Waiting - p.Planned; {
 	case p.Closed:
-		a.out.Printf("no new job starts until an administrator lets them: %s waiting\n", count(p.Waiting, "job"))
+		a.Out.Printf("no new job starts until an administrator lets them: %s waiting\n", cli.Count(p.Waiting, "job"))
 	case late > 0:
-		a.out.Printf("%s not drawn: %s, on no GPU, or nobody can say when\n", amount(late), later(late))
+		a.Out.Printf("%s not drawn: %s, on no GPU, or nobody can say when\n", amount(late), later(late))
 	}
 	if j.ID == 0 {
 		return
 	}
-	name, text := term.Clean(nameOfJob(j)), ""
+	name, text := term.Clean(cli.NameOfJob(j)), ""
 	switch {
 	case j.State != job.Queued:
 		text = fmt.Sprintf("job %s is not waiting: it is %s", name, term.Clean(string(j.State)))
 	case !j.ExpectedStart.IsZero():
-		text = fmt.Sprintf("job %s is expected to start %s", name, startText(a.out, j))
+		text = fmt.Sprintf("job %s is expected to start %s", name, cli.StartText(a.Out, j))
 	case j.StartUnknown:
-		text = fmt.Sprintf("job %s: %s", name, unknownStart(j))
+		text = fmt.Sprintf("job %s: %s", name, cli.UnknownStart(j))
 	}
 	if text != "" {
-		a.out.Printf("%s\n", a.out.Wrap(text, "    "))
+		a.Out.Printf("%s\n", a.Out.Wrap(text, "    "))
 	}
 }
 
@@ -134,21 +135,21 @@ func later(n int) string {
 const maxSmallPlan = 8
 
 // writeSmallPlan draws the plan below what was said of a job, on a terminal that has room for it.
-func (a *app) writeSmallPlan(p *api.PlanReply, j api.Job, lines int) {
-	if !a.out.TTY || p == nil {
+func writeSmallPlan(a *cli.App, p *api.PlanReply, j api.Job, lines int) {
+	if !a.Out.TTY || p == nil {
 		return
 	}
 	p.GPUs = slices.DeleteFunc(p.GPUs, func(g job.GPUCourse) bool {
 		return !slices.ContainsFunc(g.Stays, func(s job.Stay) bool { return s.Job == j.ID })
 	})
-	pic := a.picture(p, j.ID, gantt.Window(p, j.ID))
+	pic := picture(a, p, j.ID, gantt.Window(p, j.ID))
 	drawn := pic.Draw(p.GPUs)
-	if len(p.GPUs) == 0 || len(drawn) > maxSmallPlan+1 || lines+len(drawn)+2 > a.out.Height {
+	if len(p.GPUs) == 0 || len(drawn) > maxSmallPlan+1 || lines+len(drawn)+2 > a.Out.Height {
 		return
 	}
-	a.out.Printf("\n")
+	a.Out.Printf("\n")
 	for _, line := range drawn {
-		a.out.Printf("%s\n", line)
+		a.Out.Printf("%s\n", line)
 	}
 }
 

@@ -1,10 +1,11 @@
-package client
+package look
 
 import (
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -16,11 +17,11 @@ const shownGroups = 8
 
 // writeResults prints what became of the tasks of an array, one line for each kind of
 // result with the tasks' numbers.
-func (a *app) writeResults(j api.Job, r *api.Results, wide bool) {
+func writeResults(a *cli.App, j api.Job, r *api.Results, wide bool) {
 	if r == nil {
 		return
 	}
-	t, list := a.out, r.Tasks
+	t, list := a.Out, r.Tasks
 	t.Printf("%s %s\n", t.Paint(term.Bold, "tasks"), resultsLine(j, r))
 	beyond := 0
 	if !wide && len(list) > shownGroups {
@@ -32,15 +33,15 @@ func (a *app) writeResults(j api.Job, r *api.Results, wide bool) {
 		if t.Width > 0 && !wide {
 			tasks = term.Cut(tasks, max(20, t.Width-len(line)-4))
 		}
-		t.Printf("  %s  %s\n", t.Paint(stateStyle(g.State), line), tasks)
+		t.Printf("  %s  %s\n", t.Paint(cli.StateStyle(g.State), line), tasks)
 	}
 	if beyond > 0 {
-		t.Printf("  %6s  %s ('gpusched show -o wide %s')\n", "…", count(beyond, "other result"), nameOfJob(j))
+		t.Printf("  %6s  %s ('gpusched show -o wide %s')\n", "…", cli.Count(beyond, "other result"), cli.NameOfJob(j))
 	}
 	if r.Forgotten > 0 {
 		t.Printf("  %6d  %s  %s\n", r.Forgotten, term.Pad("no longer on record", 18, false), term.Cut(r.ForgottenTasks, 40))
 	}
-	if line := a.runTimesLine(r); line != "" {
+	if line := runTimesLine(a, r); line != "" {
 		t.Printf("%s %s\n", t.Paint(term.Bold, "times"), line)
 	}
 }
@@ -63,13 +64,13 @@ func resultsLine(j api.Job, r *api.Results) string {
 		}
 	}
 	ended = completed + failed + cancelled + r.Forgotten
-	var parts phrases
-	parts.add(true, "%d of %d have ended", ended, j.Array.Size)
-	parts.add(completed > 0, "%d completed", completed)
-	parts.add(failed > 0, "%d failed", failed)
-	parts.add(cancelled > 0, "%d cancelled", cancelled)
-	parts.add(live > 0, "%d run", live)
-	parts.add(waiting > 0, "%d wait", waiting)
+	var parts cli.Phrases
+	parts.Add(true, "%d of %d have ended", ended, j.Array.Size)
+	parts.Add(completed > 0, "%d completed", completed)
+	parts.Add(failed > 0, "%d failed", failed)
+	parts.Add(cancelled > 0, "%d cancelled", cancelled)
+	parts.Add(live > 0, "%d run", live)
+	parts.Add(waiting > 0, "%d wait", waiting)
 	return strings.Join(parts, ", ")
 }
 
@@ -94,14 +95,14 @@ func groupName(g api.TaskGroup) string {
 
 // runTimesLine says how long tasks took that completed, and when all are expected to have
 // ended.
-func (a *app) runTimesLine(r *api.Results) string {
-	var parts phrases
+func runTimesLine(a *cli.App, r *api.Results) string {
+	var parts cli.Phrases
 	if m := r.Runs; m != nil {
-		parts.add(true, "%s the median of %d that completed", seconds(m.Median), m.Of)
-		parts.add(m.Of > 1, "%s to %s", seconds(m.Shortest), seconds(m.Longest))
+		parts.Add(true, "%s the median of %d that completed", seconds(m.Median), m.Of)
+		parts.Add(m.Of > 1, "%s to %s", seconds(m.Shortest), seconds(m.Longest))
 	}
 	if at := r.ExpectedEnd; !at.IsZero() {
-		parts.add(true, "all are expected to have ended %s", a.out.About(at))
+		parts.Add(true, "all are expected to have ended %s", a.Out.About(at))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -1,31 +1,31 @@
-package client
+package look
 
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strconv"
-	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/afar"
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/remote"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// statusOfHosts shows several machines at a glance.
-func (a *app) statusOfHosts(ctx context.Context, c *statusCmd) error {
-	return c.again(ctx, a, c.outputFlags, func() error { return a.showStatusOf(ctx, c) })
+// StatusOfHosts shows several machines at a glance.
+func StatusOfHosts(ctx context.Context, a *cli.App, c *StatusCmd) error {
+	return c.Again(ctx, a, c.OutputFlags, func() error { return showStatusOf(ctx, a, c) })
 }
 
-func (a *app) showStatusOf(ctx context.Context, c *statusCmd) error {
-	hosts := a.machines()
-	answers := fetchAll[api.StatusReply](ctx, a, hosts, remote.Typed{Words: []string{"status"}})
-	all := api.StatusReply{Schema: api.Schema, Counts: map[string]int{}, Hosts: hostAnswers(hosts, answers)}
+func showStatusOf(ctx context.Context, a *cli.App, c *StatusCmd) error {
+	hosts := machines(a)
+	answers := afar.FetchAll[api.StatusReply](ctx, a, hosts, remote.Typed{Words: []string{"status"}})
+	all := api.StatusReply{Schema: api.Schema, Counts: map[string]int{}, Hosts: afar.HostAnswers(hosts, answers)}
 	all.GPUs, all.Running, all.Waiting = []api.GPU{}, []api.Job{}, []api.Job{}
 	for i := range answers {
-		r, h := &answers[i].doc, &all.Hosts[i]
+		r, h := &answers[i].Doc, &all.Hosts[i]
 		if h.Error != nil {
 			continue
 		}
@@ -39,18 +39,18 @@ func (a *app) showStatusOf(ctx context.Context, c *statusCmd) error {
 		all.Waiting = append(all.Waiting, r.Waiting...)
 	}
 	jobs := slices.Concat(all.Running, all.Waiting)
-	table := a.jobReport(all, jobs, func(wide bool) { a.writeHosts(all, jobs, wide, c.Detailed) })
-	table.cols = withHostColumn(table.cols, func(j api.Job) string { return j.Host })
-	return shown(a, c.Watch, answers, table.show(a, c.outputFlags))
+	table := a.JobReport(all, jobs, func(wide bool) { writeHosts(a, all, jobs, wide, c.Detailed) })
+	table.Cols = withHostColumn(table.Cols, func(j api.Job) string { return j.Host })
+	return shown(a, c.Watch, answers, table.Show(a, c.OutputFlags))
 }
 
 // shown is the error of a view: its own, or that of machines that are missing in it, which are named. While
 // it is kept up to date nothing ends it.
-func shown[T any](a *app, watched bool, answers []fetched[T], err error) error {
-	a.out.W.Flush()
+func shown[T any](a *cli.App, watched bool, answers []afar.Fetched[T], err error) error {
+	a.Out.W.Flush()
 	var missing error
-	for i, host := range a.machines() {
-		if e := a.complainOf(host, answers[i].err); e != nil && missing == nil {
+	for i, host := range machines(a) {
+		if e := afar.ComplainOf(a, host, answers[i].Err); e != nil && missing == nil {
 			missing = e
 		}
 	}
@@ -61,11 +61,11 @@ func shown[T any](a *app, watched bool, answers []fetched[T], err error) error {
 }
 
 // machines are they of which a view is: those whose jobs are named, or all that are asked.
-func (a *app) machines() []string {
-	if len(a.far) > 0 {
-		return a.far
+func machines(a *cli.App) []string {
+	if len(a.Far) > 0 {
+		return a.Far
 	}
-	return a.hosts
+	return a.Hosts
 }
 
 // worse is the worse of two healths; "" is none.
@@ -77,8 +77,8 @@ func worse(x, y job.Health) job.Health {
 	return x
 }
 
-func (a *app) writeHosts(all api.StatusReply, jobs []api.Job, wide, detailed bool) {
-	t := a.out
+func writeHosts(a *cli.App, all api.StatusReply, jobs []api.Job, wide, detailed bool) {
+	t := a.Out
 	free := map[string]int{}
 	gpus := map[string]int{}
 	for _, g := range all.GPUs {
@@ -121,7 +121,7 @@ func (a *app) writeHosts(all api.StatusReply, jobs []api.Job, wide, detailed boo
 	}, all.Hosts, wide)
 	if len(all.GPUs) > 0 {
 		t.Printf("\n")
-		a.writeGPUs(all.GPUs, wide)
+		a.WriteGPUs(all.GPUs, wide)
 	}
 	shown := jobs
 	if !wide && !detailed {
@@ -134,7 +134,7 @@ func (a *app) writeHosts(all api.StatusReply, jobs []api.Job, wide, detailed boo
 	}
 	if len(shown) > 0 {
 		t.Printf("\n")
-		term.WriteTable(t, a.jobColumns(), shown, wide)
+		term.WriteTable(t, a.JobColumns(), shown, wide)
 	}
 	if hidden > 0 {
 		t.Printf("… and %d more\n", hidden)
@@ -159,54 +159,54 @@ func withHostColumn[T any](cols []term.Column[T], host func(T) string) []term.Co
 	return append([]term.Column[T]{{Key: "host", Cell: host}}, cols...)
 }
 
-// listOfHosts lists the GPUs and jobs of several machines, or their jobs that are named.
-func (a *app) listOfHosts(ctx context.Context, c *listCmd) error {
-	return c.again(ctx, a, c.outputFlags, func() error { return a.showListOf(ctx, c) })
+// ListOfHosts lists the GPUs and jobs of several machines, or their jobs that are named.
+func ListOfHosts(ctx context.Context, a *cli.App, c *ListCmd) error {
+	return c.Again(ctx, a, c.OutputFlags, func() error { return showListOf(ctx, a, c) })
 }
 
-func (a *app) showListOf(ctx context.Context, c *listCmd) error {
-	if c.Wide && c.form() == "table" {
+func showListOf(ctx context.Context, a *cli.App, c *ListCmd) error {
+	if c.Wide && c.Form() == "table" {
 		c.Output = "wide"
 	}
 	if c.GPUsOnly {
-		return a.showGPUsOf(ctx, c.outputFlags, c.Watch)
+		return showGPUsOf(ctx, a, c.OutputFlags, c.Watch)
 	}
-	hosts := a.machines()
-	answers := fetchAll[listAnswer](ctx, a, hosts, a.typed())
+	hosts := machines(a)
+	answers := afar.FetchAll[listAnswer](ctx, a, hosts, afar.Typed(a))
 	var all listAnswer
-	all.Schema, all.Hosts = api.Schema, hostAnswers(hosts, answers)
+	all.Schema, all.Hosts = api.Schema, afar.HostAnswers(hosts, answers)
 	all.Jobs, all.GPUs = []api.Job{}, []api.GPU{} // in a document [], not null
 	silent := true
 	for i := range answers {
-		r := &answers[i].doc
+		r := &answers[i].Doc
 		all.Hosts[i].Omitted, all.Hosts[i].Drain = r.Omitted, r.Drain
 		all.Jobs, all.GPUs, all.Omitted = append(all.Jobs, r.Jobs...), append(all.GPUs, r.GPUs...), all.Omitted+r.Omitted
 		all.Recent = bothRecent(all.Recent, r.Recent)
-		all.Left = leftOut{all.Left.Tasks + r.Left.Tasks, all.Left.Ended || r.Left.Ended}
+		all.Left = cli.LeftOut{Tasks: all.Left.Tasks + r.Left.Tasks, Ended: all.Left.Ended || r.Left.Ended}
 		for _, name := range r.Params {
 			if !slices.Contains(all.Params, name) {
 				all.Params = append(all.Params, name)
 			}
 		}
-		silent = silent && answers[i].err != nil
+		silent = silent && answers[i].Err != nil
 	}
 	api.InListOrder(all.Jobs, nil)
 	if err := c.sort(a, &all.ListReply, all.Params); err != nil {
 		return err
 	}
-	table := a.jobReport(all.ListReply, all.Jobs, func(wide bool) {
+	table := a.JobReport(all.ListReply, all.Jobs, func(wide bool) {
 		for _, h := range all.Hosts {
 			if h.Drain != nil {
-				a.out.Printf("%s: ", term.Clean(h.Host))
-				a.writeDrain(h.Drain)
+				a.Out.Printf("%s: ", term.Clean(h.Host))
+				writeDrain(a, h.Drain)
 			}
 		}
 		if !silent { // else that no job waits is not known
 			c.write(a, all.ListReply, all.Params, wide, all.Left)
 		}
 	})
-	table.cols = withHostColumn(a.columnsWith(all.Params, true), func(j api.Job) string { return j.Host })
-	return shown(a, c.Watch, answers, table.show(a, c.outputFlags))
+	table.Cols = withHostColumn(columnsWith(a, all.Params, true), func(j api.Job) string { return j.Host })
+	return shown(a, c.Watch, answers, table.Show(a, c.OutputFlags))
 }
 
 func bothRecent(x, y *api.Recent) *api.Recent {
@@ -220,40 +220,40 @@ func bothRecent(x, y *api.Recent) *api.Recent {
 	return &api.Recent{Since: since, Ended: x.Ended + y.Ended, Failed: x.Failed + y.Failed}
 }
 
-// gpusOfHosts lists the GPUs of several machines.
-func (a *app) gpusOfHosts(ctx context.Context, c *gpusCmd) error {
+// GPUsOfHosts lists the GPUs of several machines.
+func GPUsOfHosts(ctx context.Context, a *cli.App, c *GPUsCmd) error {
 	if c.Topology {
-		return refuse(api.CodeUsage, "ask for one at a time", "--topology is about one machine")
+		return cli.Refuse(api.CodeUsage, "ask for one at a time", "--topology is about one machine")
 	}
-	if c.Wide && c.form() == "table" {
+	if c.Wide && c.Form() == "table" {
 		c.Output = "wide"
 	}
-	return c.again(ctx, a, c.outputFlags, func() error { return a.showGPUsOf(ctx, c.outputFlags, c.Watch) })
+	return c.Again(ctx, a, c.OutputFlags, func() error { return showGPUsOf(ctx, a, c.OutputFlags, c.Watch) })
 }
 
-func (a *app) showGPUsOf(ctx context.Context, o outputFlags, watched bool) error {
-	hosts := a.machines()
-	answers := fetchAll[gpusAnswer](ctx, a, hosts, remote.Typed{Words: []string{"gpus"}})
-	all := api.GPUsReply{Schema: api.Schema, Hosts: hostAnswers(hosts, answers), GPUs: []api.GPU{}}
+func showGPUsOf(ctx context.Context, a *cli.App, o cli.OutputFlags, watched bool) error {
+	hosts := machines(a)
+	answers := afar.FetchAll[gpusAnswer](ctx, a, hosts, remote.Typed{Words: []string{"gpus"}})
+	all := api.GPUsReply{Schema: api.Schema, Hosts: afar.HostAnswers(hosts, answers), GPUs: []api.GPU{}}
 	for i := range answers {
-		r := &answers[i].doc.GPUsReply
+		r := &answers[i].Doc.GPUsReply
 		all.Hosts[i].OfGPUs(r)
 		all.GPUs = append(all.GPUs, r.GPUs...)
 	}
-	table := a.gpuReport(all, func(wide bool) { a.writeGPUsOf(all, wide) })
-	table.cols = withHostColumn(table.cols, func(g api.GPU) string { return g.Host })
-	return shown(a, watched, answers, table.show(a, o))
+	table := gpuReport(a, all, func(wide bool) { writeGPUsOf(a, all, wide) })
+	table.Cols = withHostColumn(table.Cols, func(g api.GPU) string { return g.Host })
+	return shown(a, watched, answers, table.Show(a, o))
 }
 
-func (a *app) writeGPUsOf(all api.GPUsReply, wide bool) {
-	t := a.out
+func writeGPUsOf(a *cli.App, all api.GPUsReply, wide bool) {
+	t := a.Out
 	for _, h := range all.Hosts {
 		if h.Error != nil {
 			continue
 		}
 		text := "no driver"
 		if h.Driver != "" {
-			text = "driver " + h.Driver + ", CUDA " + dash(h.CUDA) + ", seen " + dash(t.Moment(h.SampledAt))
+			text = "driver " + h.Driver + ", CUDA " + cli.Dash(h.CUDA) + ", seen " + cli.Dash(t.Moment(h.SampledAt))
 		}
 		if h.GPUProblem != "" {
 			text = h.ProblemDetail
@@ -267,51 +267,9 @@ func (a *app) writeGPUsOf(all api.GPUsReply, wide bool) {
 		return
 	}
 	t.Printf("\n")
-	a.writeGPUs(all.GPUs, wide)
+	a.WriteGPUs(all.GPUs, wide)
 	if list := processesOf(all.GPUs); len(list) > 0 {
 		t.Printf("\n")
-		term.WriteTable(t, processColumns(), list, wide)
+		term.WriteTable(t, cli.ProcessColumns(), list, wide)
 	}
-}
-
-// topOfHosts keeps the status of several machines up to date on the whole terminal. The screen that one machine has
-// is about one scheduler.
-func (a *app) topOfHosts(ctx context.Context, c *topCmd) error {
-	if !a.onTerminal() {
-		return refuse(api.CodeUsage, "'gpusched status' and 'gpusched list' print the same once", "top needs a terminal")
-	}
-	there := *a
-	if c.Mine {
-		there.words = []string{"list", "--mine"}
-		l := &listCmd{outputFlags: outputFlags{Output: "table"}}
-		l.Mine, l.Watch = true, true
-		return there.listOfHosts(ctx, l)
-	}
-	return there.statusOfHosts(ctx, &statusCmd{againFlags: againFlags{Watch: true}, outputFlags: outputFlags{Output: "table"}})
-}
-
-// whyOfHosts is about the job that the user has submitted last, on whichever of the machines.
-func (a *app) whyOfHosts(ctx context.Context, c call) error {
-	answers := fetchAll[api.JobReply](ctx, a, a.hosts, remote.Typed{Words: []string{"show"}, Plain: true})
-	var last api.Job
-	var missing error
-	for i, host := range a.hosts {
-		var e *api.Error
-		switch err := answers[i].err; {
-		case err == nil && (last.ID == 0 || answers[i].doc.Job.SubmittedAt.After(last.SubmittedAt)):
-			last = answers[i].doc.Job
-		case errors.As(err, &e) && e.Code == api.CodeNotFound: // none there
-		default:
-			if err = a.complainOf(host, err); missing == nil {
-				missing = err
-			}
-		}
-	}
-	switch {
-	case last.ID == 0 && missing != nil:
-		return missing
-	case last.ID == 0:
-		return notFoundf("you have submitted no job on %s", strings.Join(a.hosts, ", "))
-	}
-	return cmp.Or(a.onHost(ctx, c, last.Host), missing)
 }

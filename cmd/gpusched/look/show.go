@@ -1,12 +1,12 @@
-package client
+package look
 
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/afar"
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -14,118 +14,119 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// showCmd shows one job.
-type showCmd struct {
+// ShowCmd shows one job.
+type ShowCmd struct {
 	Env bool `name:"env"`
-	outputFlags
+	cli.OutputFlags
 
 	ID string `arg:"" optional:"" default:"@" name:"id" help:"The job. Default: the one you submitted last."`
 }
 
-func (*showCmd) About() About {
-	return About{Host: ShownHere, Hosts: OneAtATime, Jobs: InTurn, Slurm: ForSlurm, Usual: true, Columns: jobColumnNames}
+func (*ShowCmd) About() cli.About {
+	return cli.About{Host: cli.ShownHere, Hosts: cli.OneAtATime, Jobs: cli.InTurn, Slurm: cli.ForSlurm, Usual: true,
+		Columns: cli.JobColumnNames}
 }
 
-func (c *showCmd) Run(ctx context.Context, a *app) error {
-	reply, err := fetch(ctx, a, func() (api.JobReply, error) { return c.ask(ctx, a) })
+func (c *ShowCmd) Run(ctx context.Context, a *cli.App) error {
+	reply, err := afar.Fetch(ctx, a, func() (api.JobReply, error) { return c.ask(ctx, a) })
 	if err != nil {
 		return err
 	}
 	j := reply.Job
-	if c.Env && !a.documents() {
-		return a.writeEnv(j)
+	if c.Env && !a.Documents() {
+		return writeEnv(a, j)
 	}
 	if reply.Results != nil {
-		reply.Results.ExpectedEnd = expectedEnd(j, reply.Results, a.out.Now)
+		reply.Results.ExpectedEnd = expectedEnd(j, reply.Results, a.Out.Now)
 	}
-	return report[api.Job]{
-		doc: reply, whole: true, rows: []api.Job{j}, cols: a.jobColumns(), ids: []string{numberOfJob(j)},
-		text: func(wide bool) {
-			a.writeJob(j, reply.Attempts, reply.Messages)
-			a.writeResults(j, reply.Results, wide)
+	return cli.Report[api.Job]{
+		Doc: reply, Whole: true, Rows: []api.Job{j}, Cols: a.JobColumns(), IDs: []string{cli.NumberOfJob(j)},
+		Text: func(wide bool) {
+			writeJob(a, j, reply.Attempts, reply.Messages)
+			writeResults(a, j, reply.Results, wide)
 		},
-	}.show(a, c.outputFlags)
+	}.Show(a, c.OutputFlags)
 }
 
-func (c *showCmd) ask(ctx context.Context, a *app) (api.JobReply, error) {
-	reply, err := a.job(ctx, c.ID)
+func (c *ShowCmd) ask(ctx context.Context, a *cli.App) (api.JobReply, error) {
+	reply, err := a.Job(ctx, c.ID)
 	if err == nil && reply.Job.Array != nil && !c.Env {
-		reply, err = api.Show(ctx, a.client, nameOfJob(reply.Job), api.JobQuery{Results: true})
+		reply, err = api.Show(ctx, a.Client, cli.NameOfJob(reply.Job), api.JobQuery{Results: true})
 	}
-	if err == nil && !c.Env && strings.HasPrefix(c.form(), "json") {
+	if err == nil && !c.Env && strings.HasPrefix(c.Form(), "json") {
 		one := []api.Job{reply.Job}
-		_ = a.addPIDs(ctx, one) // without, the rest is of use
+		_ = a.AddPIDs(ctx, one) // without, the rest is of use
 		reply.Job = one[0]
 	}
 	return reply, err
 }
 
-func (a *app) writeEnv(j api.Job) error {
+func writeEnv(a *cli.App, j api.Job) error {
 	if j.Private == nil {
-		return refuse(api.CodeForbidden, "",
-			"the environment of job %s is for %s and administrators only", nameOfJob(j), j.User)
+		return cli.Refuse(api.CodeForbidden, "",
+			"the environment of job %s is for %s and administrators only", cli.NameOfJob(j), j.User)
 	}
 	if j.State.Terminal() && len(j.Private.Env) == 0 {
-		a.note("the environment of job %s was deleted with the job's end", nameOfJob(j))
+		a.Note("the environment of job %s was deleted with the job's end", cli.NameOfJob(j))
 	}
 	for _, entry := range j.Private.Env {
-		if a.out.TTY {
+		if a.Out.TTY {
 			entry = term.Clean(entry)
 		}
-		a.out.Printf("%s\n", entry)
+		a.Out.Printf("%s\n", entry)
 	}
 	return nil
 }
 
 // writeJob prints a job, a fact a line.
-func (a *app) writeJob(j api.Job, attempts []api.Attempt, messages []api.Message) {
-	t := a.out
+func writeJob(a *cli.App, j api.Job, attempts []api.Attempt, messages []api.Message) {
+	t := a.Out
 	fact := func(name, value string) {
 		if value != "" {
 			t.Printf("  %s %s\n", t.Paint(term.Dim, term.Pad(name, 11, false)), term.Clean(value))
 		}
 	}
-	t.Printf("%s %s\n", t.Paint(term.Bold, "job "+term.Clean(nameOfJob(j))), term.Clean(j.Name))
+	t.Printf("%s %s\n", t.Paint(term.Bold, "job "+term.Clean(cli.NameOfJob(j))), term.Clean(j.Name))
 	fact("task", taskLine(j))
 	fact("array", arrayLine(j))
 	fact("state", stateLine(j, true))
 	fact("why", j.Because(t.Reader()))
-	fact("expected", a.expectedLine(j))
+	fact("expected", expectedLine(a, j))
 	fact("result", resultLine(j, t.Reader()))
 	fact("user", userLine(j))
-	fact("asks", asks(j))
-	fact("waits for", dependencyLine(j.After))
-	fact("begin", a.beginLine(j))
+	fact("asks", Asks(j))
+	fact("waits for", cli.DependencyLine(j.After))
+	fact("begin", beginLine(a, j))
 	fact("submitted", t.Moment(j.SubmittedAt))
-	fact("queued", a.queuedLine(j))
-	fact("started", a.startedLine(j))
-	fact("suspended", a.suspendedLine(j))
+	fact("queued", queuedLine(a, j))
+	fact("started", startedLine(a, j))
+	fact("suspended", suspendedLine(a, j))
 	if j.StartedAt.IsZero() {
 		fact("ended", t.Moment(j.EndedAt))
 	}
 	fact("used", used(j))
 	fact("gpu memory", promiseLine(j.GPUs))
 	for _, g := range j.GPUs {
-		fact("gpu use", useLine(g, len(j.GPUs) > 1))
+		fact("gpu use", cli.UseLine(g, len(j.GPUs) > 1))
 	}
 	for _, w := range j.Warnings {
 		fact("warning", "it "+w.Sentence)
 	}
-	fact("tags", tagLine(j.Tags))
+	fact("tags", cli.TagLine(j.Tags))
 	fact("comment", j.Comment)
 	fact("notify", notifyLine(j.Notify, j.Private))
 	for _, m := range messages {
-		fact("message", a.messageLine(m))
+		fact("message", messageLine(a, m))
 	}
-	fact("unit", unitLine(j))
-	fact("not enforced", notEnforced(j))
+	fact("unit", cli.UnitLine(j))
+	fact("not enforced", cli.NotEnforced(j))
 	if p := j.Private; p != nil {
 		fact("command", p.Command)
 		fact("parameters", parameterLine(p.Params))
 		fact("directory", string(p.Dir))
 		fact("log", logLine(p.Log))
 		fact("screen", screenLine(j))
-		if j.Manager != engineSlurm { // Slurm tells neither this nor the umask
+		if j.Manager != cli.EngineSlurm { // Slurm tells neither this nor the umask
 			fact("environment", environmentLine(p, j.State.Terminal()))
 		}
 		fact("modules", strings.Join(p.Setup.Modules, ", "))
@@ -133,13 +134,13 @@ func (a *app) writeJob(j api.Job, attempts []api.Attempt, messages []api.Message
 		fact("venv", p.Setup.Venv)
 		fact("set-up", p.Setup.Command)
 		fact("with", withLine(p))
-		if j.Manager != engineSlurm {
+		if j.Manager != cli.EngineSlurm {
 			fact("umask", fmt.Sprintf("%04o", p.Umask))
 		}
 	}
 	for _, at := range attempts {
 		if len(attempts) > 1 || j.State == job.Queued {
-			fact(fmt.Sprintf("attempt %d", at.Number), a.attemptLine(at))
+			fact(fmt.Sprintf("attempt %d", at.Number), a.AttemptLine(at))
 		}
 	}
 }
@@ -162,10 +163,10 @@ func stateLine(j api.Job, uuids bool) string {
 		if text += " on "; j.State.Terminal() {
 			text = j.StateWord() + ", ran on "
 		}
-		text += gpuNames(j.GPUs)
+		text += cli.GPUNames(j.GPUs)
 	}
 	if len(j.GPUs) > 0 && uuids {
-		text += " (" + joined(j.GPUs, ", ", func(g api.Allocation) string { return g.UUID }) + ")"
+		text += " (" + cli.Joined(j.GPUs, ", ", func(g api.Allocation) string { return g.UUID }) + ")"
 		text = strings.Replace(text, ") (", "; ", 1) // the share and the UUID in one pair of brackets
 	}
 	if j.StopFor != 0 && !j.State.Terminal() {
@@ -174,39 +175,39 @@ func stateLine(j api.Job, uuids bool) string {
 	return text
 }
 
-// asks says what a job asked for.
-func asks(j api.Job) string {
-	var parts phrases
+// Asks says what a job asked for.
+func Asks(j api.Job) string {
+	var parts cli.Phrases
 	switch {
 	case j.GPUMilli == 0:
-		parts.add(true, "no GPU")
+		parts.Add(true, "no GPU")
 	case j.GPUMilli == job.WholeGPU:
-		parts.add(true, "1 GPU")
+		parts.Add(true, "1 GPU")
 	case j.GPUMilli < job.WholeGPU:
-		parts.add(true, "%s of a GPU", job.FormatGPUs(j.GPUMilli))
+		parts.Add(true, "%s of a GPU", job.FormatGPUs(j.GPUMilli))
 	default:
-		parts.add(true, "%s GPUs", job.FormatGPUs(j.GPUMilli))
+		parts.Add(true, "%s GPUs", job.FormatGPUs(j.GPUMilli))
 	}
-	parts.add(j.GPUType != "", "of type %s", j.GPUType)
-	parts.add(len(j.GPUIDs) > 0, "exactly %s", job.FormatGPUList(j.GPUIDs))
-	parts.add(j.Spread, "on the emptiest that fits")
-	parts.add(j.MaxLoadPercent > 0, "at most %d %% busy", j.MaxLoadPercent)
-	parts.add(j.MaxUsedPercent > 0, "at most %d %% of its memory in use", j.MaxUsedPercent)
-	parts.add(len(j.GPUsFrom) > 0, "from %s", job.FormatGPUList(j.GPUsFrom))
-	parts.add(len(j.ExcludeGPUs) > 0, "not on %s", job.FormatGPUList(j.ExcludeGPUs))
-	parts.add(j.GPUMemBytes > 0, "%s of GPU memory free%s", job.FormatSize(j.GPUMemBytes), autoNote(j))
+	parts.Add(j.GPUType != "", "of type %s", j.GPUType)
+	parts.Add(len(j.GPUIDs) > 0, "exactly %s", job.FormatGPUList(j.GPUIDs))
+	parts.Add(j.Spread, "on the emptiest that fits")
+	parts.Add(j.MaxLoadPercent > 0, "at most %d %% busy", j.MaxLoadPercent)
+	parts.Add(j.MaxUsedPercent > 0, "at most %d %% of its memory in use", j.MaxUsedPercent)
+	parts.Add(len(j.GPUsFrom) > 0, "from %s", job.FormatGPUList(j.GPUsFrom))
+	parts.Add(len(j.ExcludeGPUs) > 0, "not on %s", job.FormatGPUList(j.ExcludeGPUs))
+	parts.Add(j.GPUMemBytes > 0, "%s of GPU memory free%s", job.FormatSize(j.GPUMemBytes), autoNote(j))
 	if j.MemDefaulted {
-		parts.add(j.MemBytes > 0, "%s host memory (the site's default)", job.FormatSize(j.MemBytes))
+		parts.Add(j.MemBytes > 0, "%s host memory (the site's default)", job.FormatSize(j.MemBytes))
 	} else {
-		parts.add(j.MemBytes > 0, "%s host memory", job.FormatSize(j.MemBytes))
+		parts.Add(j.MemBytes > 0, "%s host memory", job.FormatSize(j.MemBytes))
 	}
-	parts.add(j.GPUMemAuto && j.GPUMemBytes == 0, "GPU memory as earlier runs took (none is known)")
-	parts.add(j.CPUs > 0, "%v", job.CPUs(j.CPUs))
-	parts.add(j.CPUs == 0 && j.PromisedCPUs > 0, "%v for its GPUs (no limit)", job.CPUs(j.PromisedCPUs))
-	parts.add(j.TimeLimit > 0, "%s at most", limitOf(j))
-	parts.add(j.GraceTime() > 0, "%s grace", term.Age(j.GraceTime().Duration()))
-	parts.add(true, "priority %s", j.Priority)
-	parts.add(j.MayRequeue(), "started again after a reboot")
+	parts.Add(j.GPUMemAuto && j.GPUMemBytes == 0, "GPU memory as earlier runs took (none is known)")
+	parts.Add(j.CPUs > 0, "%v", job.CPUs(j.CPUs))
+	parts.Add(j.CPUs == 0 && j.PromisedCPUs > 0, "%v for its GPUs (no limit)", job.CPUs(j.PromisedCPUs))
+	parts.Add(j.TimeLimit > 0, "%s at most", cli.LimitOf(j))
+	parts.Add(j.GraceTime() > 0, "%s grace", term.Age(j.GraceTime().Duration()))
+	parts.Add(true, "priority %s", j.Priority)
+	parts.Add(j.MayRequeue(), "started again after a reboot")
 	parts = append(parts, lifecycle(j)...)
 	return strings.Join(parts, ", ")
 }
@@ -221,16 +222,10 @@ func autoNote(j api.Job) string {
 
 // used says what a job has used.
 func used(j api.Job) string {
-	var parts phrases
-	parts.add(j.PeakMemBytes > 0, "%s host memory at its peak", job.FormatSize(j.PeakMemBytes))
-	parts.add(j.CPUSeconds >= 0.05, "%.1fs CPU time", j.CPUSeconds)
+	var parts cli.Phrases
+	parts.Add(j.PeakMemBytes > 0, "%s host memory at its peak", job.FormatSize(j.PeakMemBytes))
+	parts.Add(j.CPUSeconds >= 0.05, "%.1fs CPU time", j.CPUSeconds)
 	return strings.Join(parts, ", ")
-}
-
-func tagLine(list map[string]string) string {
-	parts := each(slices.Collect(maps.Keys(list)), func(k string) string { return k + "=" + list[k] })
-	slices.Sort(parts)
-	return strings.Join(parts, " ")
 }
 
 // logLine says where the output is besides the journal.
@@ -252,34 +247,21 @@ func environmentLine(p *api.Private, ended bool) string {
 	case ended && n == 0:
 		return mode + ", deleted with the job's end"
 	case mode == "inherited":
-		return fmt.Sprintf("inherited, %s (print them with --env)", count(n, "variable"))
+		return fmt.Sprintf("inherited, %s (print them with --env)", cli.Count(n, "variable"))
 	case n == 0:
 		return mode
 	default:
-		return fmt.Sprintf("%s, and %s (print them with --env)", mode, count(n, "variable"))
+		return fmt.Sprintf("%s, and %s (print them with --env)", mode, cli.Count(n, "variable"))
 	}
-}
-
-func (a *app) attemptLine(at api.Attempt) string {
-	var parts phrases
-	parts.add(len(at.GPUs) > 0, "on %s", gpuNames(at.GPUs))
-	parts.add(!at.StartedAt.IsZero(), "started %s", a.out.Moment(at.StartedAt))
-	parts.add(!at.EndedAt.IsZero(), "ended %s", a.out.Moment(at.EndedAt))
-	peak := peakOf(at.GPUs)
-	parts.add(peak > 0, "%s GPU memory at its peak", job.FormatSize(peak))
-	if at.Result != nil {
-		parts = append(parts, a.out.Reader().Shown(at.Result))
-	}
-	return strings.Join(parts, ", ")
 }
 
 // withLine says what else was asked for around the command.
 func withLine(p *api.Private) string {
-	var parts phrases
+	var parts cli.Phrases
 	s := p.Setup
-	parts.add(p.TTY, "a terminal")
-	parts.add(s.CUDAArg, "--cuda and its GPUs in the command")
-	parts.add(s.Compat != "", "the variables of %s", s.Compat)
+	parts.Add(p.TTY, "a terminal")
+	parts.Add(s.CUDAArg, "--cuda and its GPUs in the command")
+	parts.Add(s.Compat != "", "the variables of %s", s.Compat)
 	return strings.Join(parts, ", ")
 }
 
@@ -289,4 +271,46 @@ func userLine(j api.Job) string {
 		return fmt.Sprintf("%s (%d, which is %s's now)", j.User, j.UID, j.UIDNow)
 	}
 	return fmt.Sprintf("%s (%d)", j.User, j.UID)
+}
+
+// notifyLine says who gets which messages about a job.
+func notifyLine(list []job.Notify, p *api.Private) string {
+	var parts []string
+	for i, n := range list {
+		text := cli.Joined(n.On, ",", func(e job.NotifyEvent) string { return string(e) }) + " by " + string(n.Way)
+		to := n.Webhook
+		if p != nil && i < len(p.NotifyTo) && p.NotifyTo[i] != "" {
+			to = p.NotifyTo[i]
+		}
+		if to != "" {
+			text += " to " + to
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// messageLine says what became of a message.
+func messageLine(a *cli.App, m api.Message) string {
+	text := fmt.Sprintf("%s by %s: ", m.Event, m.Way)
+	switch {
+	case m.Sent:
+		return text + "sent " + a.Out.Moment(m.Closed)
+	case !m.Closed.IsZero():
+		return text + "not sent: " + m.Sentence
+	case m.Tries > 0:
+		return text + fmt.Sprintf("not sent so far, again %s: %s", a.Out.Clock(m.Next), m.Sentence)
+	}
+	return text + "to be sent"
+}
+
+// screenLine is how to attach to a job that runs in a session.
+func screenLine(j api.Job) string {
+	switch {
+	case !j.Screen:
+		return ""
+	case j.State == job.Running && j.Private.Screen != "":
+		return j.Private.Screen + " ('screen -r " + j.Private.Screen + "' attaches)"
+	}
+	return "in a session while it runs"
 }

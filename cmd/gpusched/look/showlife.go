@@ -1,9 +1,10 @@
-package client
+package look
 
 import (
 	"fmt"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -12,26 +13,17 @@ import (
 // The lines of 'gpusched show' about a job's life. Each is empty where there is
 // nothing to say.
 
-// phrases are said with commas between them.
-type phrases []string
-
-func (p *phrases) add(yes bool, format string, args ...any) {
-	if yes {
-		*p = append(*p, fmt.Sprintf(format, args...))
-	}
-}
-
 // lifecycle says what a job asks of its life beyond the usual.
-func lifecycle(j api.Job) (parts phrases) {
-	parts.add(j.OnTimeout == job.TimeoutRequeue, "back to the queue at its time limit")
-	parts.add(j.WarnSignal > 0, "%s %s before its time limit", job.AimedSignal(j.WarnSignal, j.WarnsMain()), j.WarnBefore)
-	parts.add(j.SignalTo == job.SignalMain, "SIGTERM to its main process alone")
-	parts.add(j.Preemptible, "preemptible")
-	parts.add(j.Retries > 0, "up to %s", count(j.Retries, "retry"))
-	parts.add(j.Retries > 0 && j.Backoff > 0, "the first after %s", j.Backoff)
-	parts.add(j.MaxFailures > 0, "at most %s", count(j.MaxFailures, "failed task"))
-	parts.add(j.Objective == job.Makespan && j.Batch == "", "longest and widest task first")
-	parts.add(j.Objective == job.Makespan && j.Batch != "", "longest and widest of batch %q first", j.Batch)
+func lifecycle(j api.Job) (parts cli.Phrases) {
+	parts.Add(j.OnTimeout == job.TimeoutRequeue, "back to the queue at its time limit")
+	parts.Add(j.WarnSignal > 0, "%s %s before its time limit", job.AimedSignal(j.WarnSignal, j.WarnsMain()), j.WarnBefore)
+	parts.Add(j.SignalTo == job.SignalMain, "SIGTERM to its main process alone")
+	parts.Add(j.Preemptible, "preemptible")
+	parts.Add(j.Retries > 0, "up to %s", cli.Count(j.Retries, "retry"))
+	parts.Add(j.Retries > 0 && j.Backoff > 0, "the first after %s", j.Backoff)
+	parts.Add(j.MaxFailures > 0, "at most %s", cli.Count(j.MaxFailures, "failed task"))
+	parts.Add(j.Objective == job.Makespan && j.Batch == "", "longest and widest task first")
+	parts.Add(j.Objective == job.Makespan && j.Batch != "", "longest and widest of batch %q first", j.Batch)
 	return parts
 }
 
@@ -58,9 +50,9 @@ func arrayLine(j api.Job) string {
 	if a.Waiting > 0 {
 		again = fmt.Sprintf("%d waiting again, ", a.Waiting)
 	}
-	text := fmt.Sprintf("%s: %s; %d waiting, %s%d running, %d ended", a.Spec, tasks(a), left, again, a.Live-a.Waiting, a.Next-a.Live)
+	text := fmt.Sprintf("%s: %s; %d waiting, %s%d running, %d ended", a.Spec, cli.Tasks(a), left, again, a.Live-a.Waiting, a.Next-a.Live)
 	if over {
-		text = fmt.Sprintf("%s: %s; %d have run", a.Spec, tasks(a), a.Next)
+		text = fmt.Sprintf("%s: %s; %d have run", a.Spec, cli.Tasks(a), a.Next)
 	}
 	if a.Failed > 0 {
 		text += fmt.Sprintf(", %d of these not completed", a.Failed)
@@ -74,52 +66,52 @@ func arrayLine(j api.Job) string {
 	return text
 }
 
-func (a *app) expectedLine(j api.Job) string {
+func expectedLine(a *cli.App, j api.Job) string {
 	switch {
 	case !j.ExpectedStart.IsZero():
-		return "to start " + startText(a.out, j)
+		return "to start " + cli.StartText(a.Out, j)
 	case j.StartUnknown:
-		return unknownStart(j)
+		return cli.UnknownStart(j)
 	case !j.ExpectedEnd.IsZero():
-		return "to end " + a.out.About(j.ExpectedEnd)
+		return "to end " + a.Out.About(j.ExpectedEnd)
 	}
 	return ""
 }
 
 // startedLine is when a job started and, where it has ended, for how long it ran.
-func (a *app) startedLine(j api.Job) string {
+func startedLine(a *cli.App, j api.Job) string {
 	if j.StartedAt.IsZero() || j.EndedAt.IsZero() {
-		return a.out.Moment(j.StartedAt)
+		return a.Out.Moment(j.StartedAt)
 	}
-	return a.out.Moment(j.StartedAt) + ", ran " + ranText(j, a.out.Now)
+	return a.Out.Moment(j.StartedAt) + ", ran " + cli.RanText(j, a.Out.Now)
 }
 
 // beginLine is before when the job does not start.
-func (a *app) beginLine(j api.Job) string {
-	var parts phrases
+func beginLine(a *cli.App, j api.Job) string {
+	var parts cli.Phrases
 	retried := !j.NotBefore.IsZero() && j.State == job.Queued
-	parts.add(!j.Begin.IsZero(), "not before %s", a.out.Clock(j.Begin))
-	parts.add(retried, "after a failure not before %s", a.out.Clock(j.NotBefore))
-	parts.add(j.HeldBy != "", "held by %s", j.HeldBy)
+	parts.Add(!j.Begin.IsZero(), "not before %s", a.Out.Clock(j.Begin))
+	parts.Add(retried, "after a failure not before %s", a.Out.Clock(j.NotBefore))
+	parts.Add(j.HeldBy != "", "held by %s", j.HeldBy)
 	return strings.Join(parts, ", ")
 }
 
 // suspendedLine says that a job is halted, and for how long it has been.
-func (a *app) suspendedLine(j api.Job) string {
-	var parts phrases
-	parts.add(j.Suspended(), "by %s since %s", j.SuspendedBy, a.out.Moment(j.SuspendedAt))
-	parts.add(!j.SuspendedUntil.IsZero(), "until %s at the latest", a.out.Clock(j.SuspendedUntil))
-	parts.add(j.Suspended(), "its time limit stands still")
-	parts.add(j.Rested > 0, "%s before, which do not count", term.Age(j.Rested.Duration()))
+func suspendedLine(a *cli.App, j api.Job) string {
+	var parts cli.Phrases
+	parts.Add(j.Suspended(), "by %s since %s", j.SuspendedBy, a.Out.Moment(j.SuspendedAt))
+	parts.Add(!j.SuspendedUntil.IsZero(), "until %s at the latest", a.Out.Clock(j.SuspendedUntil))
+	parts.Add(j.Suspended(), "its time limit stands still")
+	parts.Add(j.Rested > 0, "%s before, which do not count", term.Age(j.Rested.Duration()))
 	return strings.Join(parts, ", ")
 }
 
 // queuedLine says how often the job went back to the queue.
-func (a *app) queuedLine(j api.Job) string {
-	var parts phrases
-	parts.add(!j.QueuedAt.IsZero() && !j.QueuedAt.Equal(j.SubmittedAt), "%s", a.out.Moment(j.QueuedAt))
-	parts.add(j.Requeues > 0, "back in the queue %s", times(j.Requeues))
-	parts.add(j.Failures > 0, "failed %s", times(j.Failures))
+func queuedLine(a *cli.App, j api.Job) string {
+	var parts cli.Phrases
+	parts.Add(!j.QueuedAt.IsZero() && !j.QueuedAt.Equal(j.SubmittedAt), "%s", a.Out.Moment(j.QueuedAt))
+	parts.Add(j.Requeues > 0, "back in the queue %s", times(j.Requeues))
+	parts.Add(j.Failures > 0, "failed %s", times(j.Failures))
 	return strings.Join(parts, ", ")
 }
 
@@ -132,13 +124,13 @@ func times(n int) string {
 
 // promiseLine is the GPU memory that is kept for the job.
 func promiseLine(list []api.Allocation) string {
-	var parts phrases
+	var parts cli.Phrases
 	for _, g := range list {
-		parts.add(g.PromiseBytes > 0, "%s kept on GPU %d", job.FormatSize(g.PromiseBytes), g.Index)
+		parts.Add(g.PromiseBytes > 0, "%s kept on GPU %d", job.FormatSize(g.PromiseBytes), g.Index)
 	}
 	return strings.Join(parts, ", ")
 }
 
 func parameterLine(list []job.Param) string {
-	return joined(list, " ", func(p job.Param) string { return p.Name + "=" + strings.Join(p.Values, ",") })
+	return cli.Joined(list, " ", func(p job.Param) string { return p.Name + "=" + strings.Join(p.Values, ",") })
 }

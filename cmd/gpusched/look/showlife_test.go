@@ -1,4 +1,4 @@
-package client
+package look
 
 import (
 	"bufio"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -28,20 +29,12 @@ func TestArrayLine(t *testing.T) {
 	}
 }
 
-// All tasks of an array can have started at once.
-func TestFateOfAnArrayThatStarts(t *testing.T) {
-	reply := api.SubmitReply{Job: api.Job{ID: 7, State: "spawned", Array: &api.Array{Size: 4, Next: 4, Live: 4}}}
-	if got := (&submitCmd{}).outcome(&term.Terminal{}, reply); got != "queued: 4 tasks, starting now" {
-		t.Errorf("submit says %q", got)
-	}
-}
-
 // A job that is back in the queue says how its only start ended.
 func TestShowOfAJobThatIsBack(t *testing.T) {
 	var text bytes.Buffer
-	a := &app{startedWith: startedWith{out: &term.Terminal{W: bufio.NewWriter(&text)}}}
-	a.writeJob(api.Job{ID: 7, State: "queued"}, []api.Attempt{{Attempt: job.Attempt{Number: 1}, Result: &api.Result{Said: job.Text("stopped for job 9")}}}, nil)
-	a.out.W.Flush()
+	a := &cli.App{Env: cli.Env{Out: &term.Terminal{W: bufio.NewWriter(&text)}}}
+	writeJob(a, api.Job{ID: 7, State: "queued"}, []api.Attempt{{Attempt: job.Attempt{Number: 1}, Result: &api.Result{Said: job.Text("stopped for job 9")}}}, nil)
+	a.Out.W.Flush()
 	if !strings.Contains(text.String(), "attempt 1   stopped for job 9") {
 		t.Errorf("show says:\n%s", text.String())
 	}
@@ -54,7 +47,7 @@ func TestAskedCPUs(t *testing.T) {
 		"1 GPU, 1 CPU, priority normal":                          {Request: job.Request{GPUMilli: 1000, CPUs: 1}, PromisedCPUs: 1},
 		"1 GPU, priority normal":                                 {Request: job.Request{GPUMilli: 1000}},
 	} {
-		if got := asks(j); got != want {
+		if got := Asks(j); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

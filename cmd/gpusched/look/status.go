@@ -1,53 +1,55 @@
-package client
+package look
 
 import (
 	"context"
 	"fmt"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/afar"
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// statusCmd shows the scheduler at a glance.
-type statusCmd struct {
+// StatusCmd shows the scheduler at a glance.
+type StatusCmd struct {
 	Detailed bool `name:"detailed"`
-	outputFlags
-	againFlags
+	cli.OutputFlags
+	cli.AgainFlags
 }
 
-func (*statusCmd) About() About {
-	return About{Host: ShownHere, Hosts: Together, Slurm: ForSlurm, Usual: true}
+func (*StatusCmd) About() cli.About {
+	return cli.About{Host: cli.ShownHere, Hosts: cli.Together, Slurm: cli.ForSlurm, Usual: true}
 }
 
-func (c *statusCmd) Run(ctx context.Context, a *app) error {
-	return c.again(ctx, a, c.outputFlags, func() error {
-		reply, err := fetch(ctx, a, func() (api.StatusReply, error) { return api.Status(ctx, a.client) })
+func (c *StatusCmd) Run(ctx context.Context, a *cli.App) error {
+	return c.Again(ctx, a, c.OutputFlags, func() error {
+		reply, err := afar.Fetch(ctx, a, func() (api.StatusReply, error) { return api.Status(ctx, a.Client) })
 		if err != nil {
 			return err
 		}
 		jobs := append(append([]api.Job{}, reply.Running...), reply.Waiting...)
-		text := func(wide bool) { a.writeStatus(reply, jobs, wide, c.Detailed) }
-		return a.jobReport(reply, jobs, text).show(a, c.outputFlags)
+		text := func(wide bool) { writeStatus(a, reply, jobs, wide, c.Detailed) }
+		return a.JobReport(reply, jobs, text).Show(a, c.OutputFlags)
 	})
 }
 
-func (a *app) writeStatus(s api.StatusReply, jobs []api.Job, wide, detailed bool) {
-	t := a.out
+func writeStatus(a *cli.App, s api.StatusReply, jobs []api.Job, wide, detailed bool) {
+	t := a.Out
 	t.Printf("gpusched %s, up since %s\n", term.Clean(s.Version), t.Moment(s.StartedAt))
-	t.Printf("health    %s\n", a.healthLine(s))
-	t.Printf("jobs      %s\n", countLine(s.Counts)+classLine(s.Totals))
+	t.Printf("health    %s\n", healthLine(a, s))
+	t.Printf("jobs      %s\n", CountLine(s.Counts)+classLine(s.Totals))
 	if line := endedLine(s.Totals, detailed); line != "" {
 		t.Printf("ended     %s\n", line)
 	}
 	if line := promisedLine(&s.Host); line != "" {
 		t.Printf("allocated %s\n", line)
 	}
-	a.writeDrain(s.Drain)
+	writeDrain(a, s.Drain)
 	if len(s.GPUs) > 0 {
 		t.Printf("\n")
-		a.writeGPUs(s.GPUs, wide)
+		a.WriteGPUs(s.GPUs, wide)
 	}
 	shown := jobs
 	if !wide && !detailed {
@@ -60,7 +62,7 @@ func (a *app) writeStatus(s api.StatusReply, jobs []api.Job, wide, detailed bool
 	}
 	if len(shown) > 0 {
 		t.Printf("\n")
-		term.WriteTable(t, a.jobColumns(), shown, wide)
+		term.WriteTable(t, a.JobColumns(), shown, wide)
 	}
 	if hidden > 0 {
 		t.Printf("… and %d more ('gpusched list' shows them)\n", hidden)
@@ -75,34 +77,34 @@ const (
 )
 
 // healthLine says how the scheduler is, and the worst of what is wrong.
-func (a *app) healthLine(s api.StatusReply) string {
+func healthLine(a *cli.App, s api.StatusReply) string {
 	text := string(s.Health)
 	if s.Health == job.Healthy {
-		return a.out.Paint(styleOf(s.Health), text)
+		return a.Out.Paint(styleOf(s.Health), text)
 	}
 	hint := " ('gpusched health')"
 	if s.Problem != nil {
-		text += ": " + term.Clean(s.Problem.Name+": "+a.out.Reader().Check(*s.Problem))
+		text += ": " + term.Clean(s.Problem.Name+": "+a.Out.Reader().Check(*s.Problem))
 	}
-	if room := a.out.Width - len("health    ") - len(hint); a.out.Width > 0 {
+	if room := a.Out.Width - len("health    ") - len(hint); a.Out.Width > 0 {
 		text = term.Cut(text, max(room, 10))
 	}
 	word, rest, _ := strings.Cut(text, ":")
 	if rest != "" {
 		rest = ":" + rest
 	}
-	return a.out.Paint(styleOf(s.Health), word) + rest + hint
+	return a.Out.Paint(styleOf(s.Health), word) + rest + hint
 }
 
 // classLine counts the jobs that have not ended by class, where there is another than normal.
 func classLine(t *api.Totals) string {
-	var parts phrases
+	var parts cli.Phrases
 	if t == nil || len(t.Classes) == 1 && t.Classes[job.Normal.String()] != (api.ClassTotals{}) {
 		return ""
 	}
 	for class := job.Interactive; class >= job.Scavenger; class-- {
 		n := t.Classes[class.String()]
-		parts.add(n.Queued+n.Active > 0, "%d %s", n.Queued+n.Active, class)
+		parts.Add(n.Queued+n.Active > 0, "%d %s", n.Queued+n.Active, class)
 	}
 	if len(parts) == 0 {
 		return ""
@@ -116,13 +118,13 @@ func endedLine(t *api.Totals, detailed bool) string {
 		return ""
 	}
 	ended, bad := 0, 0
-	var each phrases
+	var each cli.Phrases
 	for _, state := range job.EndStates() {
 		n := t.Ended[string(state)]
 		if ended += n; state != job.Completed && state != job.Cancelled {
 			bad += n
 		}
-		each.add(n > 0, "%d %s", n, state)
+		each.Add(n > 0, "%d %s", n, state)
 	}
 	text := fmt.Sprintf("%d since the scheduler started", ended)
 	switch {
@@ -136,15 +138,15 @@ func endedLine(t *api.Totals, detailed bool) string {
 
 // promisedLine says what jobs have of what is counted besides GPUs.
 func promisedLine(h *job.HostView) string {
-	var parts phrases
-	parts.add(h.MemBytes > 0, "memory %s of %s", job.FormatSize(h.PromisedMem), job.FormatSize(h.MemBytes))
-	parts.add(h.CPUs > 0, "CPUs %d of %d", h.PromisedCPUs, h.CPUs)
-	parts.add(h.Places > 0, "jobs %d of %d", h.Taken, h.Places)
+	var parts cli.Phrases
+	parts.Add(h.MemBytes > 0, "memory %s of %s", job.FormatSize(h.PromisedMem), job.FormatSize(h.MemBytes))
+	parts.Add(h.CPUs > 0, "CPUs %d of %d", h.PromisedCPUs, h.CPUs)
+	parts.Add(h.Places > 0, "jobs %d of %d", h.Taken, h.Places)
 	return strings.Join(parts, ", ")
 }
 
-// countLine counts the live jobs by state.
-func countLine(counts map[string]int) string {
+// CountLine counts the live jobs by state.
+func CountLine(counts map[string]int) string {
 	var parts []string
 	for _, s := range []job.State{job.Running, job.Starting, job.Ending, job.Queued, job.Spawned} {
 		if n := counts[string(s)]; n > 0 {

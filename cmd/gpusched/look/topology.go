@@ -1,17 +1,18 @@
-package client
+package look
 
 import (
 	"strconv"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // writeTopology prints how the GPUs are connected, a row and a column for each.
-func (a *app) writeTopology(reply api.GPUsReply, wide bool) {
+func writeTopology(a *cli.App, reply api.GPUsReply, wide bool) {
 	if len(reply.Links) == 0 {
-		a.out.Printf("how the GPUs are connected is not known\n")
+		a.Out.Printf("how the GPUs are connected is not known\n")
 		return
 	}
 	best := map[[2]int]string{}
@@ -33,9 +34,9 @@ func (a *app) writeTopology(reply api.GPUsReply, wide bool) {
 		}})
 	}
 	cols = append(cols,
-		term.Column[api.GPU]{Title: "NUMA", Right: true, Cell: func(g api.GPU) string { return known(g.NUMANode, " ") }},
-		term.Column[api.GPU]{Title: "CPUS", Cell: func(g api.GPU) string { return dash(g.CPUs) }})
-	term.WriteTable(a.out, cols, reply.GPUs, wide)
+		term.Column[api.GPU]{Title: "NUMA", Right: true, Cell: func(g api.GPU) string { return cli.Known(g.NUMANode, " ") }},
+		term.Column[api.GPU]{Title: "CPUS", Cell: func(g api.GPU) string { return cli.Dash(g.CPUs) }})
+	term.WriteTable(a.Out, cols, reply.GPUs, wide)
 }
 
 // linkWord is the way between two GPUs in a word: NV4 is four lanes of NVLink.

@@ -1,8 +1,9 @@
-package client
+package parse
 
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -14,8 +15,8 @@ import (
 // use; --help-all has everything, as the manual page does.
 const briefLines = 23 // the shell's prompt is the last one
 
-// usedOptions are the options of a new job that people use.
-const usedOptions = "gpus gpu-mem mem time name conda set-env log begin after-ok notify retries "
+// UsedOptions are the options of a new job that people use.
+const UsedOptions = "gpus gpu-mem mem time name conda set-env log begin after-ok notify retries "
 
 // helpAll is the option --help-all.
 type helpAll bool
@@ -41,10 +42,10 @@ func (helpAll) BeforeReset(ctx *kong.Context) error {
 // printHelp prints the short help.
 func printHelp(_ kong.HelpOptions, ctx *kong.Context) error {
 	if n := ctx.Selected(); n != nil {
-		writeBrief(ctx.Stdout, n)
+		WriteBrief(ctx.Stdout, n)
 		return nil
 	}
-	writeBriefProgram(ctx.Stdout, ctx.Model.Node)
+	WriteBriefProgram(ctx.Stdout, ctx.Model.Node)
 	return nil
 }
 
@@ -56,12 +57,12 @@ func usageLine(n *kong.Node) string {
 	return strings.TrimSpace(manual.CommandPath(n) + " " + n.Tag.Get("usage"))
 }
 
-func writeBriefProgram(w io.Writer, root *kong.Node) {
+func WriteBriefProgram(w io.Writer, root *kong.Node) {
 	fmt.Fprintf(w, "Usage: %s\n\n%s\n\n", usageLine(nil), briefAbout)
 	var rows []row
 	for _, group := range groups {
 		for _, n := range root.Children {
-			if n.Group.Key == group.Key && aboutNode(n).Usual {
+			if n.Group.Key == group.Key && AboutNode(n).Usual {
 				rows = append(rows, row{n.Name, n.Help})
 			}
 		}
@@ -72,9 +73,9 @@ func writeBriefProgram(w io.Writer, root *kong.Node) {
 
 const briefAbout = "Run jobs on the GPUs of this machine, as in: gpusched submit -- python train.py"
 
-func writeBrief(w io.Writer, n *kong.Node) {
+func WriteBrief(w io.Writer, n *kong.Node) {
 	path := manual.CommandPath(n)
-	about := aboutNode(n)
+	about := AboutNode(n)
 	fmt.Fprintf(w, "Usage: %s\n\n%s\n", usageLine(n), n.Help)
 	left := briefLines - 6
 	if len(about.Examples) > 0 {
@@ -104,7 +105,7 @@ func briefRows(n *kong.Node, options string) (rows []row) {
 		rows = append(rows, row{c.Name, c.Help})
 	}
 	for name := range strings.FieldsSeq(options) {
-		if f := flagNamed(n, "--"+name); f != nil {
+		if f := FlagNamed(n, "--"+name); f != nil {
 			rows = append(rows, row{optionTerm(f), manual.OfOption(n, f).Brief})
 		}
 	}
@@ -153,4 +154,26 @@ func writeRows(w io.Writer, rows []row, most int) {
 	if beyond > 0 {
 		fmt.Fprintf(w, "  … and %d more\n", beyond+1)
 	}
+}
+
+func ChildNamed(n *kong.Node, word string) *kong.Node {
+	for _, c := range n.Children {
+		if c.Name == word || slices.Contains(c.Aliases, word) {
+			return c
+		}
+	}
+	return nil
+}
+
+func FlagNamed(n *kong.Node, word string) *kong.Flag {
+	name, _, _ := strings.Cut(word, "=")
+	for _, f := range n.Flags {
+		if name == "--"+f.Name || f.Short != 0 && strings.HasPrefix(name, "-"+string(f.Short)) {
+			return f
+		}
+	}
+	if n.Parent != nil { // those of the program can be anywhere
+		return FlagNamed(n.Parent, word)
+	}
+	return nil
 }

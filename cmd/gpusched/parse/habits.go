@@ -1,4 +1,4 @@
-package client
+package parse
 
 import (
 	"strconv"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/daemon/api"
 )
@@ -13,12 +14,12 @@ import (
 // habitualOption says what an unknown option of another tool is called here; "" where
 // nobody knows it.
 func habitualOption(n *kong.Node, parsers string) string {
-	about := aboutNode(n)
+	about := AboutNode(n)
 	if about.Habits == nil {
 		return ""
 	}
-	if text, ok := strings.CutPrefix(parsers, "--output: "); ok && about.Hosts == OnOne && strings.Contains(text, noForm) {
-		quoted, _, _ := strings.Cut(text, noForm)
+	if text, ok := strings.CutPrefix(parsers, "--output: "); ok && about.Hosts == cli.OnOne && strings.Contains(text, cli.NoForm) {
+		quoted, _, _ := strings.Cut(text, cli.NoForm)
 		name, _ := strconv.Unquote(quoted)
 		return "-o is the form of the answer, not a file: for the job's output in a file, use --log " + name
 	}
@@ -33,9 +34,9 @@ func habitualOption(n *kong.Node, parsers string) string {
 	return ""
 }
 
-// habitual puts our words for what every program understands, and refuses with our
+// Habitual puts our words for what every program understands, and refuses with our
 // command what another program calls otherwise.
-func habitual(args []string) ([]string, error) {
+func Habitual(args []string) ([]string, error) {
 	if len(args) == 0 {
 		return args, nil
 	}
@@ -45,12 +46,12 @@ func habitual(args []string) ([]string, error) {
 	case first == "help" && len(args) > 1 && (args[len(args)-1] == "--all" || args[len(args)-1] == "-a"):
 		return append(args[1:len(args)-1:len(args)-1], "--help-all"), nil
 	case first == "help":
-		return habitual(append(args[1:len(args):len(args)], "--help"))
+		return Habitual(append(args[1:len(args):len(args)], "--help"))
 	}
 	if habit, ok := manual.Find(manual.OtherCommands, args[0]); ok {
 		own := "gpusched " + habit.Ours
 		command, _, _ := strings.Cut(own, " -")
-		return nil, refuse(api.CodeUsage, "see '"+command+" --help'",
+		return nil, cli.Refuse(api.CodeUsage, "see '"+command+" --help'",
 			"there is no command %q, did you mean '%s'?", args[0], own)
 	}
 	return args, nil

@@ -1,4 +1,4 @@
-package client
+package parse
 
 import (
 	"errors"
@@ -6,24 +6,26 @@ import (
 	"reflect"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 )
 
 // mappers are the spellings for the parser.
 func mappers() (list []kong.Option) {
-	for kind, s := range spellings {
+	for kind, s := range cli.Spellings {
 		list = append(list, kong.NamedMapper(kind, kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
-			if s.dashed {
+			if s.Dashed {
 				token := ctx.Scan.Pop()
 				if token.IsEOL() {
 					return errors.New("missing value")
 				}
-				return s.put(target, fmt.Sprint(token.Value))
+				return s.Put(target, fmt.Sprint(token.Value))
 			}
 			var word string
 			if err := ctx.Scan.PopValueInto("value", &word); err != nil {
 				return err
 			}
-			return s.put(target, word)
+			return s.Put(target, word)
 		})))
 	}
 	return list

@@ -1,4 +1,4 @@
-package client
+package parse
 
 import (
 	"cmp"
@@ -10,12 +10,13 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// misused turns what the parser says into an error with a next step.
-func misused(err error) error {
+// Misused turns what the parser says into an error with a next step.
+func Misused(err error) error {
 	var node *kong.Node
 	var parse *kong.ParseError
 	if errors.As(err, &parse) {
@@ -23,7 +24,7 @@ func misused(err error) error {
 	}
 	said := err.Error()
 	text := cmp.Or(habitualOption(node, said), misplaced(node, said), noValue(said), reworded(said))
-	e := usagef("%s", text)
+	e := cli.Usagef("%s", text)
 	if strings.HasSuffix(e.Message, "')") && strings.Contains(e.Message, " (see '") {
 		return e // the next step is there
 	}
@@ -48,7 +49,7 @@ func misplaced(n *kong.Node, said string) string {
 			strings.ToUpper(n.Positional[0].Name), word)
 	case n != nil && len(n.Children) > 0 && strings.HasPrefix(said, "expected "):
 		return fmt.Sprintf("'%s' needs to know what to do: %s", manual.CommandPath(n),
-			oneOf(each(n.Children, func(c *kong.Node) string { return c.Name })))
+			oneOf(cli.Each(n.Children, func(c *kong.Node) string { return c.Name })))
 	}
 	if m := parts(notNamed, said); m != nil {
 		return strings.ToUpper(m[1]) + " is missing"
@@ -82,7 +83,7 @@ func didYouMeanOne(word string, near []string) string {
 	further := func(s string) int { return max(len(s)-len(word), len(word)-len(s)) }
 	slices.SortStableFunc(near, func(x, y string) int { return further(x) - further(y) })
 	bare := func(s string) string { return strings.TrimPrefix(s, "--") }
-	if best := slices.Index(each(near, bare), job.Nearest(bare(word), each(near, bare))); best >= 0 {
+	if best := slices.Index(cli.Each(near, bare), job.Nearest(bare(word), cli.Each(near, bare))); best >= 0 {
 		return fmt.Sprintf(", did you mean %q?", near[best])
 	}
 	return ""

@@ -1,4 +1,4 @@
-package client
+package past
 
 import (
 	"context"
@@ -6,15 +6,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/afar"
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// historyCmd lists jobs that have ended.
-type historyCmd struct {
-	pastWindow
+// HistoryCmd lists jobs that have ended.
+type HistoryCmd struct {
+	cli.PastWindow
 	User     string   `name:"user" short:"u" placeholder:"USER" xor:"who"`
 	Mine     bool     `name:"mine" xor:"who"`
 	State    []string `name:"state" short:"s" placeholder:"STATE"`
@@ -23,16 +25,17 @@ type historyCmd struct {
 	Last     *int     `name:"last" short:"n" placeholder:"COUNT"`
 	Attempts bool     `name:"attempts"`
 	Wide     bool     `name:"wide" short:"w"`
-	outputFlags
+	cli.OutputFlags
 
 	IDs []string `arg:"" optional:"" name:"id" help:"Only these jobs; of an array, its tasks."`
 }
 
-func (*historyCmd) About() About {
-	return About{
-		Host: ShownHere, Hosts: InTurn, Jobs: OneAtATime, Slurm: ForSlurm, Usual: true, Habits: manual.OptionsOfPast,
-		Offers:  Offers{Fits: func(j api.Job) bool { return j.State.Terminal() }, Ended: true},
-		Columns: func(a *app) []string { return term.Names(a.pastColumns()) },
+func (*HistoryCmd) About() cli.About {
+	return cli.About{
+		Host: cli.ShownHere, Hosts: cli.InTurn, Jobs: cli.OneAtATime, Slurm: cli.ForSlurm, Usual: true,
+		Habits:  manual.OptionsOfPast,
+		Offers:  cli.Offers{Fits: func(j api.Job) bool { return j.State.Terminal() }, Ended: true},
+		Columns: func(a *cli.App) []string { return term.Names(pastColumns(a)) },
 	}
 }
 
@@ -51,26 +54,26 @@ type historyAnswer struct {
 	More bool `json:"more,omitempty"` // earlier ones were left out
 }
 
-func (all *historyAnswer) nameAll(host string) {
+func (all *historyAnswer) NameAll(host string) {
 	for i := range all.Jobs {
-		nameJob(host, &all.Jobs[i].Job)
+		afar.NameJob(host, &all.Jobs[i].Job)
 	}
 }
 
-func (c *historyCmd) ask(ctx context.Context, a *app, q api.HistoryQuery, last int) (historyAnswer, error) {
+func (c *HistoryCmd) ask(ctx context.Context, a *cli.App, q api.HistoryQuery, last int) (historyAnswer, error) {
 	rows, more, err := c.collect(ctx, a, q, last)
 	return historyAnswer{historyReply{api.Schema, rows}, more}, err
 }
 
-func (c *historyCmd) Run(ctx context.Context, a *app) error {
+func (c *HistoryCmd) Run(ctx context.Context, a *cli.App) error {
 	q, err := c.query(ctx, a)
 	if err != nil {
 		return err
 	}
-	if c.Wide && c.form() == "table" {
+	if c.Wide && c.Form() == "table" {
 		c.Output = "wide"
 	}
-	table := c.isTable()
+	table := c.IsTable()
 	last := 0
 	switch {
 	case c.Last != nil:
@@ -78,24 +81,24 @@ func (c *historyCmd) Run(ctx context.Context, a *app) error {
 	case table && !c.choosesTime():
 		last = fewPast
 	}
-	if last == 0 && !table && a.as.table == nil && a.host == "" && !a.documents() {
+	if last == 0 && !table && a.As.Table == nil && a.Host == "" && !a.Documents() {
 		return c.stream(ctx, a, q)
 	}
-	end := a.begin("reading what has ended")
+	end := a.Begin("reading what has ended")
 	defer end()
-	all, err := fetch(ctx, a, func() (historyAnswer, error) { return c.ask(ctx, a, q, last) })
+	all, err := afar.Fetch(ctx, a, func() (historyAnswer, error) { return c.ask(ctx, a, q, last) })
 	end()
 	if err != nil {
 		return err
 	}
 	rows, more := all.Jobs, all.More
-	if a.documents() {
-		return writeJSON(a.out.W, all, "")
+	if a.Documents() {
+		return cli.WriteJSON(a.Out.W, all, "")
 	}
-	if a.as.table != nil {
-		jobs := each(rows, func(p api.PastJob) api.Job { return p.Job })
-		for _, line := range a.as.table(jobs, a.out.Now) {
-			a.out.Printf("%s\n", term.Clean(line))
+	if a.As.Table != nil {
+		jobs := cli.Each(rows, func(p api.PastJob) api.Job { return p.Job })
+		for _, line := range a.As.Table(jobs, a.Out.Now) {
+			a.Out.Printf("%s\n", term.Clean(line))
 		}
 		return nil
 	}
@@ -103,28 +106,28 @@ func (c *historyCmd) Run(ctx context.Context, a *app) error {
 		slices.Reverse(rows)
 		slices.SortStableFunc(rows, func(a, b api.PastJob) int { return api.NewestFirst(&a.Job, &b.Job) })
 	}
-	return report[api.PastJob]{
-		doc: historyReply{api.Schema, rows}, rows: rows, cols: a.pastColumns(), ids: each(rows, nameOfPast),
-		text: func(wide bool) {
+	return cli.Report[api.PastJob]{
+		Doc: historyReply{api.Schema, rows}, Rows: rows, Cols: pastColumns(a), IDs: cli.Each(rows, nameOfPast),
+		Text: func(wide bool) {
 			if len(rows) == 0 && c.meansAll() {
-				a.out.Printf("no job has ended yet\n")
+				a.Out.Printf("no job has ended yet\n")
 				return
 			}
-			a.writePast(rows, wide, more, c.Attempts)
+			writePast(a, rows, wide, more, c.Attempts)
 		},
-	}.show(a, c.outputFlags)
+	}.Show(a, c.OutputFlags)
 }
 
 // choosesTime reports whether the command line says which jobs are meant by more than whose
 // they are and how they ended.
-func (c *historyCmd) choosesTime() bool { return c.Since != "" || c.Until != "" || len(c.IDs) > 0 }
+func (c *HistoryCmd) choosesTime() bool { return c.Since != "" || c.Until != "" || len(c.IDs) > 0 }
 
 // meansAll reports whether the command line leaves out no job.
-func (c *historyCmd) meansAll() bool {
+func (c *HistoryCmd) meansAll() bool {
 	return c.User+c.Name+c.Tag == "" && !c.Mine && len(c.State) == 0 && !c.choosesTime()
 }
 
-func (c *historyCmd) query(ctx context.Context, a *app) (q api.HistoryQuery, err error) {
+func (c *HistoryCmd) query(ctx context.Context, a *cli.App) (q api.HistoryQuery, err error) {
 	q = api.HistoryQuery{User: c.User, Name: c.Name, Tag: c.Tag, Attempts: c.Attempts}
 	for _, s := range c.State {
 		for word := range strings.SplitSeq(s, ",") {
@@ -132,23 +135,23 @@ func (c *historyCmd) query(ctx context.Context, a *app) (q api.HistoryQuery, err
 		}
 	}
 	if c.Last != nil && *c.Last < 0 {
-		return q, usagef("%d is not a number of jobs: use 0 for all of them (--last)", *c.Last)
+		return q, cli.Usagef("%d is not a number of jobs: use 0 for all of them (--last)", *c.Last)
 	}
 	if c.Mine {
-		q.UID = &a.uid
+		q.UID = &a.UID
 	}
-	if q.Since, q.Until, err = c.window(a.out.Now); err != nil || len(c.IDs) == 0 {
+	if q.Since, q.Until, err = c.Window(a.Out.Now); err != nil || len(c.IDs) == 0 {
 		return q, err
 	}
-	ids, err := a.resolve(ctx, c.IDs)
+	ids, err := a.Resolve(ctx, c.IDs)
 	q.IDs = strings.Join(ids, ",")
 	return q, err
 }
 
 // each calls f for all jobs that match, and for the tasks of arrays that were named.
-func (c *historyCmd) each(ctx context.Context, a *app, q api.HistoryQuery, f func(api.PastJob) error) error {
+func (c *HistoryCmd) each(ctx context.Context, a *cli.App, q api.HistoryQuery, f func(api.PastJob) error) error {
 	var arrays []job.ID
-	err := api.EachPast(ctx, a.client, q, func(p api.PastJob) error {
+	err := api.EachPast(ctx, a.Client, q, func(p api.PastJob) error {
 		if p.Array != nil && p.Array.Next > 0 {
 			arrays = append(arrays, p.ID)
 			return nil
@@ -164,14 +167,16 @@ func (c *historyCmd) each(ctx context.Context, a *app, q api.HistoryQuery, f fun
 		}
 		tasks := q
 		tasks.IDs, tasks.Array = "", id
-		err = api.EachPast(ctx, a.client, tasks, f)
+		err = api.EachPast(ctx, a.Client, tasks, f)
 	}
 	return err
 }
 
 // liveArrays adds the arrays that were named and go on: tasks of them may have ended.
-func (c *historyCmd) liveArrays(ctx context.Context, a *app, q api.HistoryQuery, arrays []job.ID) ([]job.ID, error) {
-	live, err := api.List(ctx, a.client, api.ListQuery{IDs: q.IDs})
+func (c *HistoryCmd) liveArrays(
+	ctx context.Context, a *cli.App, q api.HistoryQuery, arrays []job.ID,
+) ([]job.ID, error) {
+	live, err := api.List(ctx, a.Client, api.ListQuery{IDs: q.IDs})
 	for _, j := range live.Jobs {
 		if j.Array != nil && !j.State.Terminal() {
 			arrays = append(arrays, j.ID)
@@ -182,12 +187,14 @@ func (c *historyCmd) liveArrays(ctx context.Context, a *app, q api.HistoryQuery,
 
 // collect returns the last so many of the jobs that match, 0: all, the newest last, and
 // whether there are more.
-func (c *historyCmd) collect(ctx context.Context, a *app, q api.HistoryQuery, last int) ([]api.PastJob, bool, error) {
+func (c *HistoryCmd) collect(
+	ctx context.Context, a *cli.App, q api.HistoryQuery, last int,
+) ([]api.PastJob, bool, error) {
 	rows := []api.PastJob{}
 	if last == 0 || len(c.IDs) > 0 {
 		err := c.each(ctx, a, q, func(p api.PastJob) error {
 			rows = append(rows, p)
-			a.busy.Say("gpusched: %s read", count(len(rows), "job"))
+			a.Busy.Say("gpusched: %s read", cli.Count(len(rows), "job"))
 			return nil
 		})
 		slices.SortStableFunc(rows, func(x, y api.PastJob) int { return x.EndedAt.Compare(y.EndedAt) })
@@ -198,7 +205,7 @@ func (c *historyCmd) collect(ctx context.Context, a *app, q api.HistoryQuery, la
 	}
 	q.Order, q.Limit = "newest", min(last+1, job.MaxPast)
 	for len(rows) <= last {
-		page, err := api.History(ctx, a.client, q)
+		page, err := api.History(ctx, a.Client, q)
 		if err != nil {
 			return nil, false, err
 		}
@@ -214,12 +221,12 @@ func (c *historyCmd) collect(ctx context.Context, a *app, q api.HistoryQuery, la
 }
 
 // stream prints jobs as they come: there may be more than fit into memory.
-func (c *historyCmd) stream(ctx context.Context, a *app, q api.HistoryQuery) error {
-	w := a.out.W
+func (c *HistoryCmd) stream(ctx context.Context, a *cli.App, q api.HistoryQuery) error {
+	w := a.Out.W
 	first := true
 	var begin, end string
-	write := func(p api.PastJob) error { return report[api.PastJob]{rows: []api.PastJob{p}}.lines(w) }
-	switch cols := a.pastColumns(); c.form() {
+	write := func(p api.PastJob) error { return cli.Report[api.PastJob]{Rows: []api.PastJob{p}}.Lines(w) }
+	switch cols := pastColumns(a); c.Form() {
 	case "json":
 		begin, end = fmt.Sprintf("{\n  \"schema\": %q,\n  \"jobs\": [", api.Schema), "]\n}\n"
 		write = func(p api.PastJob) error {
@@ -228,7 +235,7 @@ func (c *historyCmd) stream(ctx context.Context, a *app, q api.HistoryQuery) err
 			}
 			first = false
 			w.WriteString("\n")
-			return writeJSON(w, p, "  ")
+			return cli.WriteJSON(w, p, "  ")
 		}
 	case "csv":
 		if err := term.WriteCSV(w, cols, nil); err != nil {
@@ -239,13 +246,13 @@ func (c *historyCmd) stream(ctx context.Context, a *app, q api.HistoryQuery) err
 		write = func(p api.PastJob) error { _, err := fmt.Fprintln(w, nameOfPast(p)); return err }
 	}
 	w.WriteString(begin)
-	if !a.out.TTY {
-		defer a.begin("reading what has ended")()
+	if !a.Out.TTY {
+		defer a.Begin("reading what has ended")()
 	}
 	n := 0
 	err := c.each(ctx, a, q, func(p api.PastJob) error {
 		n++
-		a.busy.Say("gpusched: %s read", count(n, "job"))
+		a.Busy.Say("gpusched: %s read", cli.Count(n, "job"))
 		return write(p)
 	})
 	if err == nil {
@@ -254,4 +261,4 @@ func (c *historyCmd) stream(ctx context.Context, a *app, q api.HistoryQuery) err
 	return err
 }
 
-func nameOfPast(p api.PastJob) string { return nameOfJob(p.Job) }
+func nameOfPast(p api.PastJob) string { return cli.NameOfJob(p.Job) }

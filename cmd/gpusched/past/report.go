@@ -1,4 +1,4 @@
-package client
+package past
 
 import (
 	"context"
@@ -10,66 +10,67 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	counting "github.com/gpusched/gpusched/daemon/report"
 )
 
-// reportCmd says what jobs took of the machine.
-type reportCmd struct {
-	pastWindow
+// ReportCmd says what jobs took of the machine.
+type ReportCmd struct {
+	cli.PastWindow
 	By   string `name:"by" placeholder:"WHAT" default:"user"`
 	User string `name:"user" short:"u" placeholder:"USER" xor:"who"`
 	Mine bool   `name:"mine" xor:"who"`
 	HTML string `name:"html" placeholder:"FILE"`
 	Wide bool   `name:"wide" short:"w"`
-	outputFlags
+	cli.OutputFlags
 }
 
-func (*reportCmd) About() About {
-	return About{
-		Host: RunThere, Hosts: InTurn, Habits: manual.OptionsOfPast,
-		Slurm: NotForSlurm("Slurm's accounting has the sums", "'sreport cluster AccountUtilizationByUser -T gres/gpu'"),
+func (*ReportCmd) About() cli.About {
+	return cli.About{
+		Host: cli.RunThere, Hosts: cli.InTurn, Habits: manual.OptionsOfPast,
+		Slurm: cli.NotForSlurm("Slurm's accounting has the sums", "'sreport cluster AccountUtilizationByUser -T gres/gpu'"),
 	}
 }
 
 // defaultReport is how many days a report is about that names no time.
 const defaultReport = 30
 
-func (c *reportCmd) Run(ctx context.Context, a *app) error {
+func (c *ReportCmd) Run(ctx context.Context, a *cli.App) error {
 	q, err := c.query(a)
 	if err != nil {
 		return err
 	}
-	if c.Wide && c.form() == "table" {
+	if c.Wide && c.Form() == "table" {
 		c.Output = "wide"
 	}
-	end := a.begin("counting what ran")
+	end := a.Begin("counting what ran")
 	defer end()
 	if c.HTML != "" {
 		return c.writeHTML(ctx, a, q)
 	}
-	reply, err := api.Report(ctx, a.client, q)
+	reply, err := api.Report(ctx, a.Client, q)
 	end()
 	if err != nil {
 		return err
 	}
 	nameKeys(&reply)
 	name := func(r api.ReportRow) string { return strings.Join(r.Keys, ",") }
-	return report[api.ReportRow]{
-		doc: reply, rows: reply.Rows, cols: reportColumns(reply.By, false), ids: each(reply.Rows, name),
-		text: func(wide bool) { a.writeReport(reply, wide) },
-	}.show(a, c.outputFlags)
+	return cli.Report[api.ReportRow]{
+		Doc: reply, Rows: reply.Rows, Cols: reportColumns(reply.By, false), IDs: cli.Each(reply.Rows, name),
+		Text: func(wide bool) { writeReport(a, reply, wide) },
+	}.Show(a, c.OutputFlags)
 }
 
-func (c *reportCmd) query(a *app) (q api.ReportQuery, err error) {
-	now := a.out.Now
+func (c *ReportCmd) query(a *cli.App) (q api.ReportQuery, err error) {
+	now := a.Out.Now
 	q = api.ReportQuery{By: c.By, User: c.User}
 	if c.Mine {
-		q.UID = &a.uid
+		q.UID = &a.UID
 	}
-	if q.Since, q.Until, err = c.window(now); err != nil {
+	if q.Since, q.Until, err = c.Window(now); err != nil {
 		return q, err
 	}
 	if c.Since == "" {
@@ -81,7 +82,7 @@ func (c *reportCmd) query(a *app) (q api.ReportQuery, err error) {
 		q.Since = time.Date(y, m, d-defaultReport, 0, 0, 0, 0, now.Location())
 	}
 	if _, err := counting.ParseDims(q.By); err != nil {
-		return q, usagef("%s (--by)", err)
+		return q, cli.Usagef("%s (--by)", err)
 	}
 	q.Zone = counting.ZoneOf(now.Location(), q.Since, now).String()
 	return q, nil
@@ -107,8 +108,8 @@ func nameKeys(reply *api.ReportReply) {
 const leastHours = 0.005
 
 // writeReport prints the rows, and what they come to.
-func (a *app) writeReport(reply api.ReportReply, wide bool) {
-	t := a.out
+func writeReport(a *cli.App, reply api.ReportReply, wide bool) {
+	t := a.Out
 	until := t.Clock(reply.Until)
 	if t.TTY && t.Now.Sub(reply.Until) < time.Minute {
 		until = "now"
@@ -137,8 +138,8 @@ func (a *app) writeReport(reply api.ReportReply, wide bool) {
 }
 
 // writeHTML writes the page into a file that was not there, or is one of ours to replace.
-func (c *reportCmd) writeHTML(ctx context.Context, a *app, q api.ReportQuery) error {
-	main, err := api.Report(ctx, a.client, q)
+func (c *ReportCmd) writeHTML(ctx context.Context, a *cli.App, q api.ReportQuery) error {
+	main, err := api.Report(ctx, a.Client, q)
 	if err != nil {
 		return err
 	}
@@ -149,7 +150,7 @@ func (c *reportCmd) writeHTML(ctx context.Context, a *app, q api.ReportQuery) er
 		}
 		more := q
 		more.By = by
-		reply, err := api.Report(ctx, a.client, more)
+		reply, err := api.Report(ctx, a.Client, more)
 		if err != nil {
 			return err
 		}
@@ -159,9 +160,9 @@ func (c *reportCmd) writeHTML(ctx context.Context, a *app, q api.ReportQuery) er
 		nameKeys(&pages[i])
 	}
 	host, _ := os.Hostname()
-	text := reportPage(host, a.out.Now, pages)
+	text := reportPage(host, a.Out.Now, pages)
 	if c.HTML == "-" {
-		a.out.Printf("%s", text)
+		a.Out.Printf("%s", text)
 		return nil
 	}
 	if err := os.WriteFile(c.HTML, []byte(text), 0o644); err != nil {
@@ -169,9 +170,9 @@ func (c *reportCmd) writeHTML(ctx context.Context, a *app, q api.ReportQuery) er
 		if errors.As(err, &path) {
 			err = path.Err
 		}
-		return refuse(api.CodeInternal, "", "write %q: %v", c.HTML, err)
+		return cli.Refuse(api.CodeInternal, "", "write %q: %v", c.HTML, err)
 	}
-	a.note("the report is in %s", c.HTML)
+	a.Note("the report is in %s", c.HTML)
 	return nil
 }
 

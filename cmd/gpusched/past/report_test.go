@@ -1,10 +1,11 @@
-package client
+package past
 
 import (
 	"bufio"
 	"strings"
 	"testing"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 )
@@ -20,9 +21,9 @@ func TestReportLeavesOutNothing(t *testing.T) {
 	} {
 		var out strings.Builder
 		w := bufio.NewWriter(&out)
-		a := &app{startedWith: startedWith{out: &term.Terminal{W: w, Width: 100}}}
+		a := &cli.App{Env: cli.Env{Out: &term.Terminal{W: w, Width: 100}}}
 		joules := 1.0
-		a.writeReport(api.ReportReply{Total: api.ReportRow{Jobs: 1, GPUHours: c.hours, EnergyHours: c.known, EnergyJoules: &joules}}, false)
+		writeReport(a, api.ReportReply{Total: api.ReportRow{Jobs: 1, GPUHours: c.hours, EnergyHours: c.known, EnergyJoules: &joules}}, false)
 		w.Flush()
 		if text := out.String(); strings.Contains(text, "leaves out") != (c.want != "") || !strings.Contains(text, c.want) {
 			t.Errorf("%v of %v: %s", c.known, c.hours, text)

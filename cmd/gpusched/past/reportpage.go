@@ -1,4 +1,4 @@
-package client
+package past
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/report/chart"
@@ -65,7 +66,7 @@ func (p *page) summary(total *api.ReportRow) {
 	p.write("<dl>")
 	for _, fact := range [][2]string{
 		{"GPU-hours", term.Hours(total.GPUHours)}, {"jobs", fmt.Sprint(total.Jobs)}, {"failed", fmt.Sprint(total.Failures())},
-		{"energy", energyCell(total.EnergyJoules)}, {"GPUs computed", orDash(percentOf(total.Efficiency.GPU))},
+		{"energy", energyCell(total.EnergyJoules)}, {"GPUs computed", cli.OrDash(cli.PercentOf(total.Efficiency.GPU))},
 		{"waited, median", secondsCell(timesOf(total.Wait, median))}, {"waited, 95 %", secondsCell(timesOf(total.Wait, p95))},
 		{"ran, median", secondsCell(timesOf(total.Run, median))},
 	} {
@@ -125,7 +126,7 @@ func (p *page) columns(r *api.ReportReply) {
 	slots := chart.Periods(r.By[0], r.Rows[0].Keys[0], r.Rows[len(r.Rows)-1].Keys[0])
 	c := chart.Columns{
 		Label: "GPU-hours by " + r.By[0], Width: 1000, Slots: slots, Figure: func(h float64) string { return term.Hours(h) + " h" },
-		Series: []chart.Series{{Class: "bar", Values: each(slots, func(slot string) float64 { return of[slot] })}},
+		Series: []chart.Series{{Class: "bar", Values: cli.Each(slots, func(slot string) float64 { return of[slot] })}},
 	}
 	p.WriteString(c.SVG())
 }

@@ -1,4 +1,4 @@
-package client
+package past
 
 import (
 	"context"
@@ -6,43 +6,44 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	counting "github.com/gpusched/gpusched/daemon/report"
 )
 
-// usageCmd says where a user stands.
-type usageCmd struct {
+// UsageCmd says where a user stands.
+type UsageCmd struct {
 	User string `arg:"" optional:"" name:"user" help:"An account. Default: your own."`
-	outputFlags
+	cli.OutputFlags
 }
 
-func (*usageCmd) About() About {
-	return About{
-		Host: RunThere, Hosts: InTurn,
-		Slurm: NotForSlurm("what is used of quotas is for Slurm's accounting to say", "'sshare', and 'sacctmgr show assoc' for the limits"),
+func (*UsageCmd) About() cli.About {
+	return cli.About{
+		Host: cli.RunThere, Hosts: cli.InTurn,
+		Slurm: cli.NotForSlurm("what is used of quotas is for Slurm's accounting to say", "'sshare', and 'sacctmgr show assoc' for the limits"),
 	}
 }
 
 // oldestPeriod is longer than the longest of the periods that usage counts.
 const oldestPeriod = 40 * 24 * time.Hour
 
-func (c *usageCmd) Run(ctx context.Context, a *app) error {
-	now := a.out.Now
+func (c *UsageCmd) Run(ctx context.Context, a *cli.App) error {
+	now := a.Out.Now
 	zone := counting.ZoneOf(now.Location(), now.Add(-oldestPeriod), now).String()
-	reply, err := api.Usage(ctx, a.client, api.UsageQuery{User: c.User, Zone: zone})
+	reply, err := api.Usage(ctx, a.Client, api.UsageQuery{User: c.User, Zone: zone})
 	if err != nil {
 		return err
 	}
-	return report[job.QuotaUse]{
-		doc: reply, whole: true, rows: reply.Quotas, cols: quotaColumns(), ids: []string{reply.User},
-		text: func(wide bool) { a.writeUsage(reply, wide) },
-	}.show(a, c.outputFlags)
+	return cli.Report[job.QuotaUse]{
+		Doc: reply, Whole: true, Rows: reply.Quotas, Cols: quotaColumns(), IDs: []string{reply.User},
+		Text: func(wide bool) { writeUsage(a, reply, wide) },
+	}.Show(a, c.OutputFlags)
 }
 
-func (a *app) writeUsage(u api.UsageReply, wide bool) {
-	t := a.out
+func writeUsage(a *cli.App, u api.UsageReply, wide bool) {
+	t := a.Out
 	type line struct {
 		name string
 		row  api.ReportRow
@@ -53,7 +54,7 @@ func (a *app) writeUsage(u api.UsageReply, wide bool) {
 		{Title: "GPU-HOURS", Right: true, Cell: func(l line) string { return term.Hours(l.row.GPUHours) }},
 		{Title: "JOBS", Right: true, Cell: func(l line) string { return fmt.Sprint(l.row.Jobs) }},
 		{Title: "FAILED", Right: true, Cell: func(l line) string { return fmt.Sprint(l.row.Failures()) }},
-		{Title: "GPU%", Right: true, Cell: func(l line) string { return orDash(percentOf(l.row.Efficiency.GPU)) }},
+		{Title: "GPU%", Right: true, Cell: func(l line) string { return cli.OrDash(cli.PercentOf(l.row.Efficiency.GPU)) }},
 		{Title: "ENERGY", Right: true, Cell: func(l line) string { return energyCell(l.row.EnergyJoules) }},
 		{Title: "WAITED", Right: true, Cell: func(l line) string { return secondsCell(timesOf(l.row.Wait, median)) }},
 	}, []line{{"today", u.Today}, {"this week", u.Week}, {"this month", u.Month}}, wide)
@@ -126,7 +127,7 @@ func quotaColumns() []term.Column[job.QuotaUse] {
 		case job.QuotaUsage:
 			return term.Hours(float64(n) / 3600)
 		}
-		return number(n)
+		return cli.Number(n)
 	}
 	return []term.Column[job.QuotaUse]{
 		{Title: "QUOTA", Key: "what", Cell: func(q job.QuotaUse) string {
@@ -136,13 +137,13 @@ func quotaColumns() []term.Column[job.QuotaUse] {
 			return quotaNames[q.What]
 		}, Raw: func(q job.QuotaUse) string { return string(q.What) }},
 		{Key: "group", Cell: func(q job.QuotaUse) string { return q.Group }},
-		{Title: "USED", Key: "has", Right: true, Cell: func(q job.QuotaUse) string { return amount(q, q.Has) }, Raw: func(q job.QuotaUse) string { return number(q.Has) }},
+		{Title: "USED", Key: "has", Right: true, Cell: func(q job.QuotaUse) string { return amount(q, q.Has) }, Raw: func(q job.QuotaUse) string { return cli.Number(q.Has) }},
 		{Title: "LIMIT", Key: "most", Right: true, Cell: func(q job.QuotaUse) string {
 			if q.Most == 0 {
 				return "none"
 			}
 			return amount(q, q.Most)
-		}, Raw: func(q job.QuotaUse) string { return rawSize(q.Most) }},
+		}, Raw: func(q job.QuotaUse) string { return cli.RawSize(q.Most) }},
 		{Title: "LEFT", Key: "left", Right: true, Cell: func(q job.QuotaUse) string {
 			if q.Most == 0 {
 				return "-"
@@ -152,7 +153,7 @@ func quotaColumns() []term.Column[job.QuotaUse] {
 			if q.Most == 0 {
 				return ""
 			}
-			return number(max(0, q.Most-q.Has))
+			return cli.Number(max(0, q.Most-q.Has))
 		}},
 	}
 }

@@ -1,4 +1,4 @@
-package client
+package site
 
 import (
 	"context"
@@ -14,6 +14,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/afar"
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/config"
@@ -23,36 +26,36 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// configCmd is about the settings.
-type configCmd struct {
+// ConfigCmd is about the settings.
+type ConfigCmd struct {
 	Check  configCheckCmd  `cmd:"" usage:"[FILE...]" help:"Look for mistakes."`
 	Show   configShowCmd   `cmd:"" usage:"[--origin] [FILE...]" help:"Print the settings as the files have them, with all defaults."`
 	Schema configSchemaCmd `cmd:"" help:"Print a JSON Schema of the file, for editors."`
 	Sample configSampleCmd `cmd:"" help:"Print a file with every setting, its default and what it is for."`
 }
 
-func (*configCmd) About() About {
-	return About{
-		Host: RunThere, Hosts: OneAtATime,
-		Slurm: NotForSlurm("these are the settings of the scheduler of this machine",
+func (*ConfigCmd) About() cli.About {
+	return cli.About{
+		Host: cli.RunThere, Hosts: cli.OneAtATime,
+		Slurm: cli.NotForSlurm("these are the settings of the scheduler of this machine",
 			"Slurm's are in slurm.conf: 'scontrol show config'"),
 	}
 }
 
-// configFiles are the files a command reads.
-type configFiles struct {
+// ConfigFiles are the files a command reads.
+type ConfigFiles struct {
 	Files []string `arg:"" optional:"" name:"file" help:"Files in the order in which they are read. Default: /etc/gpusched/gpusched.toml and /etc/gpusched/conf.d/*.toml, of your own scheduler those in ~/.config/gpusched."`
 }
 
-// read reads the files named, or those of the machine.
-func (c configFiles) read(a *app) (config.Config, config.Origins, []string, error) {
+// Read reads the files named, or those of the machine.
+func (c ConfigFiles) Read(a *cli.App) (config.Config, config.Origins, []string, error) {
 	for _, name := range c.Files {
 		if strings.Contains(name, "/") || filepath.Ext(name) == ".toml" {
 			continue
 		}
 		if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
 			key := name[strings.LastIndex(name, ".")+1:]
-			return config.Config{}, nil, nil, refuse(api.CodeUsage, "see a setting with 'gpusched config show | grep "+shellWord(key)+"'",
+			return config.Config{}, nil, nil, cli.Refuse(api.CodeUsage, "see a setting with 'gpusched config show | grep "+cli.ShellWord(key)+"'",
 				"there is no file %q", name)
 		}
 	}
@@ -61,9 +64,9 @@ func (c configFiles) read(a *app) (config.Config, config.Origins, []string, erro
 		return cfg, origins, c.Files, err
 	}
 	main, dropIns, owner := config.MainFile, config.DropInDir, config.OwnerCheck(config.RootOnly)
-	if a.own {
-		main, dropIns = filepath.Join(a.ownConfigDir(), "gpusched.toml"), filepath.Join(a.ownConfigDir(), "conf.d")
-		owner = config.OwnedBy(a.uid)
+	if a.Own {
+		main, dropIns = filepath.Join(a.OwnConfigDir(), "gpusched.toml"), filepath.Join(a.OwnConfigDir(), "conf.d")
+		owner = config.OwnedBy(a.UID)
 	}
 	paths, err := config.Files(main, dropIns)
 	if err != nil {
@@ -76,30 +79,30 @@ func (c configFiles) read(a *app) (config.Config, config.Origins, []string, erro
 // configCheckCmd looks for mistakes.
 type configCheckCmd struct {
 	InForce bool `name:"in-force" hidden:""` // for ExecReload=
-	configFiles
+	ConfigFiles
 }
 
-func (c *configCheckCmd) Run(ctx context.Context, a *app) error {
+func (c *configCheckCmd) Run(ctx context.Context, a *cli.App) error {
 	named := len(c.Files) > 0
 	checked, wrong := c.checkClient(a)
 	if named && len(c.Files) == 0 {
 		return wrong
 	}
-	cfg, _, paths, err := c.read(a)
+	cfg, _, paths, err := c.Read(a)
 	if err != nil {
 		return errors.Join(err, wrong)
 	}
-	a.warnUnknown(ctx, &cfg)
-	a.warnAbsent(ctx, cfg.GPUs.Only)
-	a.warnSlurm(&cfg)
+	warnUnknown(ctx, a, &cfg)
+	warnAbsent(ctx, a, cfg.GPUs.Only)
+	warnSlurm(a, &cfg)
 	for _, path := range paths {
-		a.out.Printf("%s: ok\n", term.Clean(path))
+		a.Out.Printf("%s: ok\n", term.Clean(path))
 	}
 	if len(paths) == 0 && checked == 0 {
-		a.out.Printf("there are no settings files: everything has its default\n")
+		a.Out.Printf("there are no settings files: everything has its default\n")
 	}
 	if c.InForce {
-		return a.awaitSettings(ctx)
+		return awaitSettings(ctx, a)
 	}
 	return wrong
 }
@@ -113,12 +116,12 @@ const (
 
 // awaitSettings returns when the scheduler has taken the settings that are on disk. The signal of a reload tells
 // nobody what became of it; health does. What else may keep it from working is not the reload's.
-func (a *app) awaitSettings(ctx context.Context) error {
+func awaitSettings(ctx context.Context, a *cli.App) error {
 	ctx, cancel := context.WithTimeout(ctx, inForceTime)
 	defer cancel()
 	for {
 		asked, stop := context.WithTimeout(ctx, silentTime)
-		reply, err := api.Health(asked, a.client)
+		reply, err := api.Health(asked, a.Client)
 		silent := asked.Err() != nil
 		stop()
 		wrong := slices.IndexFunc(reply.Checks, func(c job.Check) bool {
@@ -134,35 +137,35 @@ func (a *app) awaitSettings(ctx context.Context) error {
 			return fmt.Errorf("the scheduler does not say whether it has read the settings: %w", err)
 		}
 		c := reply.Checks[wrong]
-		return refuse(api.CodeUnavailable, c.Next, "the scheduler does not work with these settings: %s: %s", c.Name, c.Detail)
+		return cli.Refuse(api.CodeUnavailable, c.Next, "the scheduler does not work with these settings: %s: %s", c.Name, c.Detail)
 	}
 }
 
 // checkClient checks the files of whom to ask, those that are named or all that there are, and leaves the others.
 // Where the caller says who is asked they count for nothing: the scheduler's reload is not refused for them.
-func (c *configCheckCmd) checkClient(a *app) (checked int, err error) {
+func (c *configCheckCmd) checkClient(a *cli.App) (checked int, err error) {
 	paths, rest := []string(nil), []string(nil)
 	for _, path := range c.Files {
-		if filepath.Base(path) == clientSettings {
+		if filepath.Base(path) == cli.ClientSettings {
 			paths = append(paths, path)
 		} else {
 			rest = append(rest, path)
 		}
 	}
 	named := len(c.Files) > 0
-	if c.Files = rest; !named && a.on == "" && !a.own {
-		paths = a.settingsFiles()
+	if c.Files = rest; !named && a.On == "" && !a.Own {
+		paths = a.SettingsFiles()
 	}
 	for _, path := range paths {
-		s, err := a.clientFile(path, named)
+		s, err := clientFile(a, path, named)
 		if err == nil {
-			err = checkHosts(s)
+			err = afar.CheckHosts(s)
 		}
 		if err != nil {
 			return checked, err
 		}
-		if s.path != "" {
-			a.out.Printf("%s: ok\n", term.Clean(path))
+		if s.Path != "" {
+			a.Out.Printf("%s: ok\n", term.Clean(path))
 			checked++
 		}
 	}
@@ -171,19 +174,19 @@ func (c *configCheckCmd) checkClient(a *app) (checked int, err error) {
 
 // clientFile reads a file of whom to ask. One that nobody named is read as any command reads it: what is not there
 // has no path, and neither has another user's, which is said.
-func (a *app) clientFile(path string, named bool) (chosen, error) {
+func clientFile(a *cli.App, path string, named bool) (cli.Chosen, error) {
 	if !named {
-		s, err := a.settingsIn(path)
-		if _, there := os.Lstat(path); err == nil && s.path == "" && there == nil {
-			a.err.Printf("%s is passed over: it, or a directory on its path, is another user's\n", term.Clean(path))
+		s, err := a.SettingsIn(path)
+		if _, there := os.Lstat(path); err == nil && s.Path == "" && there == nil {
+			a.Err.Printf("%s is passed over: it, or a directory on its path, is another user's\n", term.Clean(path))
 		}
 		return s, err
 	}
-	text, err := readAtMost(path, mostSettings)
+	text, err := jobenv.ReadAtMost(path, cli.MostSettings)
 	if err != nil {
-		return chosen{}, usagef("%v", err)
+		return cli.Chosen{}, cli.Usagef("%v", err)
 	}
-	return settingsOf(text, path)
+	return cli.SettingsOf(text, path)
 }
 
 // askTime is how long a check of settings waits for the scheduler.
@@ -191,63 +194,63 @@ const askTime = 2 * time.Second
 
 // warnAbsent names GPUs of gpus.only that the scheduler, where it runs, does not
 // see. They are no mistake: they may come later.
-func (a *app) warnAbsent(ctx context.Context, only []int) {
+func warnAbsent(ctx context.Context, a *cli.App, only []int) {
 	if len(only) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	reply, err := api.GPUs(ctx, a.client)
+	reply, err := api.GPUs(ctx, a.Client)
 	if err != nil {
 		return
 	}
 	for _, index := range only {
 		if !slices.ContainsFunc(reply.GPUs, func(g api.GPU) bool { return g.Index == index }) {
-			a.note("warning: gpus.only names GPU %d, which is not there (see 'gpusched gpus')", index)
+			a.Note("warning: gpus.only names GPU %d, which is not there (see 'gpusched gpus')", index)
 		}
 	}
 }
 
 // warnSlurm warns of GPUs that the Slurm of this machine gives away.
-func (a *app) warnSlurm(cfg *config.Config) {
+func warnSlurm(a *cli.App, cfg *config.Config) {
 	host, err := os.Hostname()
 	if err != nil {
 		return
 	}
-	found := (&gres.Reader{Root: a.root, Host: host}).Look()
+	found := (&gres.Reader{Root: a.Root, Host: host}).Look()
 	switch {
 	case found.Assumed:
-		a.note("warning: %v; %s", found.Error, found.Says(cfg.GPUs.Slurm == config.SlurmAllow))
+		a.Note("warning: %v; %s", found.Error, found.Says(cfg.GPUs.Slurm == config.SlurmAllow))
 	case found.Error != nil:
-		a.note("warning: which GPUs slurmd gives away here can't be read: %v", found.Error)
+		a.Note("warning: which GPUs slurmd gives away here can't be read: %v", found.Error)
 	case !found.None():
-		a.note("warning: %s", found.Says(cfg.GPUs.Slurm == config.SlurmAllow))
+		a.Note("warning: %s", found.Says(cfg.GPUs.Slurm == config.SlurmAllow))
 	}
 }
 
 // warnUnknown names the accounts and groups that are not known, and accounts that are called something else. They
 // are no mistake: they may be made later, and a directory may answer later; like the scheduler, it waits for
 // none for long.
-func (a *app) warnUnknown(ctx context.Context, cfg *config.Config) {
+func warnUnknown(ctx context.Context, a *cli.App, cfg *config.Config) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	for _, name := range slices.Sorted(maps.Keys(cfg.Quotas.Users)) {
 		said := unknown(ctx, directory.Query{Kind: directory.UserByName, Key: name})
 		if said != "" && strings.Trim(name, "0123456789") != "" {
-			a.note("warning: %s: a quota counts for the name in /etc/passwd or the directory, or else for the number", said)
+			a.Note("warning: %s: a quota counts for the name in /etc/passwd or the directory, or else for the number", said)
 		}
 		if uid, called := calledElse(ctx, getent.Resolver{Program: getent.Program}, name); called != "" {
-			a.note("warning: the quota of user %q applies to nobody: uid %d is called %q here, so write that name", name, uid, called)
+			a.Note("warning: the quota of user %q applies to nobody: uid %d is called %q here, so write that name", name, uid, called)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Quotas.Groups)) {
 		if said := unknown(ctx, directory.Query{Kind: directory.GroupByName, Key: name}); said != "" {
-			a.note("warning: %s: its quota applies to nobody until it is known", said)
+			a.Note("warning: %s: its quota applies to nobody until it is known", said)
 		}
 	}
 	if name := cfg.Daemon.AdminGroup; name != "" {
 		if said := unknown(ctx, directory.Query{Kind: directory.GroupByName, Key: name}); said != "" {
-			a.note("warning: %s (daemon.admin_group): root alone is an administrator until it is known", said)
+			a.Note("warning: %s (daemon.admin_group): root alone is an administrator until it is known", said)
 		}
 	}
 }
@@ -291,33 +294,33 @@ func calledElse(ctx context.Context, r getent.Resolver, name string) (uid int, c
 // configShowCmd prints settings.
 type configShowCmd struct {
 	Origin bool `name:"origin"`
-	configFiles
+	ConfigFiles
 }
 
-func (c *configShowCmd) Run(a *app) error {
-	cfg, origins, _, err := c.read(a)
+func (c *configShowCmd) Run(a *cli.App) error {
+	cfg, origins, _, err := c.Read(a)
 	if err != nil {
 		return err
 	}
 	if !c.Origin {
 		origins = nil
 	}
-	a.out.Printf("%s", config.Show(cfg, origins))
+	a.Out.Printf("%s", config.Show(cfg, origins))
 	return nil
 }
 
 // configSchemaCmd prints the schema.
 type configSchemaCmd struct{}
 
-func (configSchemaCmd) Run(a *app) error {
-	_, err := a.out.W.Write(config.Schema())
+func (configSchemaCmd) Run(a *cli.App) error {
+	_, err := a.Out.W.Write(config.Schema())
 	return err
 }
 
 // configSampleCmd prints the sample.
 type configSampleCmd struct{}
 
-func (configSampleCmd) Run(a *app) error {
-	_, err := a.out.W.WriteString(config.Sample())
+func (configSampleCmd) Run(a *cli.App) error {
+	_, err := a.Out.W.WriteString(config.Sample())
 	return err
 }

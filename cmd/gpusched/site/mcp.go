@@ -1,23 +1,27 @@
-package client
+package site
 
-import "context"
+import (
+	"context"
 
-// mcpCmd becomes gpusched-mcp, which speaks to an agent.
-type mcpCmd struct {
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+)
+
+// MCPCmd becomes gpusched-mcp, which speaks to an agent.
+type MCPCmd struct {
 	Write  bool `name:"write"`
 	Others bool `name:"others"`
 }
 
-func (*mcpCmd) About() About {
-	return About{
-		Host: OnlyHere, Hosts: OneAtATime,
-		Slurm: NotForSlurm("it asks the scheduler of this machine",
+func (*MCPCmd) About() cli.About {
+	return cli.About{
+		Host: cli.OnlyHere, Hosts: cli.OneAtATime,
+		Slurm: cli.NotForSlurm("it asks the scheduler of this machine",
 			"'gpusched list --json' and the other commands can be run by an agent"),
 	}
 }
 
-func (c *mcpCmd) Run(_ context.Context, a *app) error {
-	args, err := a.oursArgs()
+func (c *MCPCmd) Run(_ context.Context, a *cli.App) error {
+	args, err := oursArgs(a)
 	if err != nil {
 		return err
 	}
@@ -27,5 +31,5 @@ func (c *mcpCmd) Run(_ context.Context, a *app) error {
 	if c.Others {
 		args = append(args, "--others")
 	}
-	return a.becomeOurs("gpusched-mcp", args)
+	return becomeOurs(a, "gpusched-mcp", args)
 }

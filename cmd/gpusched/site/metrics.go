@@ -1,4 +1,4 @@
-package client
+package site
 
 import (
 	"cmp"
@@ -7,37 +7,38 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/metrics"
 )
 
-// metricsCmd prints what is measured.
-type metricsCmd struct {
+// MetricsCmd prints what is measured.
+type MetricsCmd struct {
 	Format   string `name:"format" enum:",openmetrics,prometheus" default:"" placeholder:"FORMAT"`
 	Textfile string `name:"textfile" placeholder:"FILE"`
 }
 
-func (*metricsCmd) About() About {
-	return About{
-		Host: RunThere, Hosts: OneAtATime,
-		Slurm: NotForSlurm("Slurm is measured by exporters of its own",
+func (*MetricsCmd) About() cli.About {
+	return cli.About{
+		Host: cli.RunThere, Hosts: cli.OneAtATime,
+		Slurm: cli.NotForSlurm("Slurm is measured by exporters of its own",
 			"for example prometheus-slurm-exporter; 'gpusched status --json' has counts"),
 	}
 }
 
-func (c *metricsCmd) Run(ctx context.Context, a *app) error {
+func (c *MetricsCmd) Run(ctx context.Context, a *cli.App) error {
 	format := metrics.Format(cmp.Or(c.Format, string(metrics.OpenMetrics)))
 	if c.Textfile == "" {
-		page, err := api.Metrics(ctx, a.client, string(format))
+		page, err := api.Metrics(ctx, a.Client, string(format))
 		if err == nil {
-			a.out.Printf("%s", page)
+			a.Out.Printf("%s", page)
 		}
 		return err
 	}
 	if format = metrics.Prometheus; c.Format == string(metrics.OpenMetrics) {
-		return usagef("node_exporter does not read OpenMetrics from files (--textfile)")
+		return cli.Usagef("node_exporter does not read OpenMetrics from files (--textfile)")
 	}
-	page, err := api.Metrics(ctx, a.client, string(format))
+	page, err := api.Metrics(ctx, a.Client, string(format))
 	if err != nil { // or the figures of before would stay
 		page = metrics.Down(format)
 	}

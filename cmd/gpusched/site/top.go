@@ -1,4 +1,4 @@
-package client
+package site
 
 import (
 	"context"
@@ -7,82 +7,76 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/engines"
+	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// topCmd becomes gpusched-top, which has the whole screen.
-type topCmd struct {
+// TopCmd becomes gpusched-top, which has the whole screen.
+type TopCmd struct {
 	Mine bool `name:"mine"`
 }
 
-func (*topCmd) About() About {
-	return About{
-		Host: RunThere, Hosts: Together, Usual: true,
-		Slurm: NotForSlurm("it asks the scheduler of this machine",
+func (*TopCmd) About() cli.About {
+	return cli.About{
+		Host: cli.RunThere, Hosts: cli.Together, Usual: true,
+		Slurm: cli.NotForSlurm("it asks the scheduler of this machine",
 			"'gpusched status --watch', and 'gpusched exec ID -- nvidia-smi' for what a job's GPUs do"),
 	}
 }
 
-func (c *topCmd) Run(_ context.Context, a *app) error {
-	if !a.out.TTY || !a.interactive {
-		return refuse(api.CodeUsage, "'gpusched status' and 'gpusched list' print the same once", "top needs a terminal")
+func (c *TopCmd) Run(_ context.Context, a *cli.App) error {
+	if !a.Out.TTY || !a.Interactive {
+		return cli.Refuse(api.CodeUsage, "'gpusched status' and 'gpusched list' print the same once", "top needs a terminal")
 	}
-	args, err := a.oursArgs()
+	args, err := oursArgs(a)
 	if err != nil {
 		return err
 	}
 	if c.Mine {
 		args = append(args, "--mine")
 	}
-	return a.becomeOurs("gpusched-top", args)
+	return becomeOurs(a, "gpusched-top", args)
 }
 
 // oursArgs tells a program of the package which gpusched has started it, and whose scheduler it asks.
-func (a *app) oursArgs() ([]string, error) {
+func oursArgs(a *cli.App) ([]string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	args := []string{"--gpusched", self}
-	if a.own {
+	if a.Own {
 		args = append(args, "--own")
 	}
 	return args, nil
 }
 
 // becomeOurs runs a program of the package instead of this one. It asks the same scheduler.
-func (a *app) becomeOurs(name string, args []string) error {
-	environ := a.environ
-	if a.daemon().Socket != "" {
-		environ = append(environ[:len(environ):len(environ)], contract.SocketVariable+"="+a.daemon().Socket)
+func becomeOurs(a *cli.App, name string, args []string) error {
+	environ := a.Environ
+	if a.Daemon().Socket != "" {
+		environ = append(environ[:len(environ):len(environ)], contract.SocketVariable+"="+a.Daemon().Socket)
 	}
-	return a.become(name, append([]string{name}, args...), environ)
+	return become(a, name, append([]string{name}, args...), environ)
 }
 
-// becomeSlurm goes on as the same command line with a Slurm behind it.
-func (a *app) becomeSlurm() error { return a.become(engines.SlurmProgram, os.Args, a.environ) }
+// BecomeSlurm goes on as the same command line with a Slurm behind it.
+func BecomeSlurm(a *cli.App) error { return become(a, engines.SlurmProgram, os.Args, a.Environ) }
 
-func (a *app) become(name string, argv, environ []string) error {
-	path := a.besides(name)
+func become(a *cli.App, name string, argv, environ []string) error {
+	path := Besides(a, name)
 	if path == "" {
-		return refuse(api.CodeInternal, "it comes with gpusched, in /usr/libexec/gpusched, and is found beside gpusched, too, where only you or root can write", "%s is not installed", name)
+		return cli.Refuse(api.CodeInternal, "it comes with gpusched, in /usr/libexec/gpusched, and is found beside gpusched, too, where only you or root can write", "%s is not installed", name)
 	}
-	return a.exec(path, argv, environ)
+	return a.Exec(path, argv, environ)
 }
 
-// exec goes on as another program. It returns where that can't be started.
-func (a *app) exec(path string, argv, environ []string) error {
-	a.out.W.Flush()
-	a.err.W.Flush()
-	a.restoreLimits()
-	return syscall.Exec(path, argv, environ)
-}
-
-// besides finds a program of the package by where this one is: in the same directory where a
+// Besides finds a program of the package by where this one is: in the same directory where a
 // user has installed it or built it, or else in the package's. "" is none.
-func (a *app) besides(name string) string {
+func Besides(a *cli.App, name string) string {
 	self, err := os.Executable()
 	if err != nil {
 		return ""
@@ -92,7 +86,7 @@ func (a *app) besides(name string) string {
 	}
 	dir := filepath.Dir(self)
 	for _, place := range []string{dir, filepath.Join(filepath.Dir(dir), "libexec", "gpusched")} {
-		if path := filepath.Join(place, name); runnable(path) && a.comesWith(self, path, filepath.Dir(dir)) {
+		if path := filepath.Join(place, name); jobenv.Runnable(path) && comesWith(a, self, path, filepath.Dir(dir)) {
 			return path
 		}
 	}
@@ -101,7 +95,7 @@ func (a *app) besides(name string) string {
 
 // comesWith reports whether nobody could have put a program where it is, below a directory that both have above
 // them, but root, the caller and the owner of this program, who could have changed it, too.
-func (a *app) comesWith(self, path, below string) bool {
+func comesWith(a *cli.App, self, path, below string) bool {
 	info, err := os.Stat(self)
 	if err != nil {
 		return false
@@ -114,7 +108,7 @@ func (a *app) comesWith(self, path, below string) bool {
 		}
 		st, _ := info.Sys().(*syscall.Stat_t)
 		alone := info.Mode()&fs.ModeSymlink != 0 || info.IsDir() && info.Mode()&fs.ModeSticky != 0
-		if !a.trusts(info) && st.Uid != owner.Uid || !alone && a.othersWrite(at, info) {
+		if !a.Trusts(info) && st.Uid != owner.Uid || !alone && jobenv.OthersWrite(a, at, info) {
 			return false
 		}
 	}

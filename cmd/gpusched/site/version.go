@@ -1,21 +1,24 @@
-package client
+package site
 
 import (
 	"context"
 	"fmt"
 	"runtime"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// versionCmd shows versions.
-type versionCmd struct {
+// VersionCmd shows versions.
+type VersionCmd struct {
 	Client bool `name:"client"`
-	outputFlags
+	cli.OutputFlags
 }
 
-func (*versionCmd) About() About { return About{Host: RunThere, Hosts: InTurn, Slurm: ForSlurm} }
+func (*VersionCmd) About() cli.About {
+	return cli.About{Host: cli.RunThere, Hosts: cli.InTurn, Slurm: cli.ForSlurm}
+}
 
 // versionsDoc is the document of this command. Daemon is absent where it was
 // not asked or did not answer.
@@ -25,38 +28,35 @@ type versionsDoc struct {
 	Daemon *api.VersionReply `json:"daemon,omitempty"`
 }
 
-// daemonName is what answers, where no other engine does.
-const daemonName = "gpuschedd"
-
 // program is one program and its version.
 type program struct {
 	name string
 	api.VersionReply
 }
 
-func (c *versionCmd) Run(ctx context.Context, a *app) error {
-	own := api.VersionReply{Schema: api.Schema, Version: version, Commit: commit, Go: runtime.Version()}
+func (c *VersionCmd) Run(ctx context.Context, a *cli.App) error {
+	own := api.VersionReply{Schema: api.Schema, Version: cli.Version, Commit: cli.Commit, Go: runtime.Version()}
 	doc := versionsDoc{Schema: api.Schema, Client: own}
 	list := []program{{"gpusched", own}}
 	var unreachable error
 	if !c.Client {
-		reply, err := api.Version(ctx, a.client)
+		reply, err := api.Version(ctx, a.Client)
 		if unreachable = err; err == nil {
 			doc.Daemon = &reply
-			list = append(list, program{a.answers(), reply})
+			list = append(list, program{a.Answers(), reply})
 		}
 	}
-	err := report[program]{
-		doc: doc, whole: true, rows: list, cols: versionColumns,
-		ids: each(list, func(p program) string { return p.Version }),
-		text: func(bool) {
+	err := cli.Report[program]{
+		Doc: doc, Whole: true, Rows: list, Cols: versionColumns,
+		IDs: cli.Each(list, func(p program) string { return p.Version }),
+		Text: func(bool) {
 			for _, p := range list {
-				a.out.Printf("%s %s%s\n", p.name, term.Clean(p.Version), inBrackets(term.Clean(p.Commit)))
+				a.Out.Printf("%s %s%s\n", p.name, term.Clean(p.Version), inBrackets(term.Clean(p.Commit)))
 			}
 		},
-	}.show(a, c.outputFlags)
-	if err == nil && doc.Daemon != nil && a.answers() == daemonName && doc.Daemon.Version != version {
-		a.note("the scheduler runs another version than this program: " +
+	}.Show(a, c.OutputFlags)
+	if err == nil && doc.Daemon != nil && a.Answers() == cli.DaemonName && doc.Daemon.Version != cli.Version {
+		a.Note("the scheduler runs another version than this program: " +
 			"it was probably not restarted after an upgrade (systemctl restart gpusched; jobs go on)")
 	}
 	if err != nil {

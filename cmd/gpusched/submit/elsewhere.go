@@ -1,4 +1,4 @@
-package client
+package submit
 
 import (
 	"cmp"
@@ -9,13 +9,17 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/afar"
+	"github.com/gpusched/gpusched/cmd/gpusched/attach"
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 	"github.com/gpusched/gpusched/cmd/gpusched/remote"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// bestHost is the word for the machine on which a job starts first.
-const bestHost = "best"
+// BestHost is the word for the machine on which a job starts first.
+const BestHost = "best"
 
 // fleet is what the jobs of a command that queues on other machines have in common.
 type fleet struct {
@@ -27,8 +31,8 @@ func newFleet() *fleet { return &fleet{given: map[string]int{}, lost: map[string
 
 // newElsewhere is a job for another machine.
 type newElsewhere struct {
-	a       *app
-	c       *jobOptions
+	a       *cli.App
+	c       *JobOptions
 	words   []string // its command line
 	fleet   *fleet
 	hosts   []string         // on which it may be
@@ -40,51 +44,51 @@ type newElsewhere struct {
 
 // elsewhere is the job of a command line for another machine. Its words are as they were typed: the gpusched that
 // queues the job makes of them, and of a script that they name, what it would if they were typed there.
-func (c *jobOptions) elsewhere(a *app, f *fleet) (*newElsewhere, error) {
-	if a.other() != nil {
-		return nil, refuse(api.CodeUsage,
-			fmt.Sprintf("leave it out, or type 'gpusched %s %s %s --host %s …'", onFlag, engineLocal, a.words[0], c.Host),
+func (c *JobOptions) elsewhere(a *cli.App, f *fleet) (*newElsewhere, error) {
+	if a.Other() != nil {
+		return nil, cli.Refuse(api.CodeUsage,
+			fmt.Sprintf("leave it out, or type 'gpusched %s %s %s --host %s …'", cli.OnFlag, cli.EngineLocal, a.Words[0], c.Host),
 			"--host asks gpusched on a machine, and Slurm is the engine here")
 	}
-	n := &newElsewhere{a: a, c: c, words: a.words, fleet: f, hosts: []string{c.Host}, lacks: map[string]error{}}
-	if c.Host != bestHost {
-		_, err := hostList(c.Host)
+	n := &newElsewhere{a: a, c: c, words: a.Words, fleet: f, hosts: []string{c.Host}, lacks: map[string]error{}}
+	if c.Host != BestHost {
+		_, err := afar.HostList(c.Host)
 		return n, err
 	}
 	if len(c.AfterStart)+len(c.AfterOK)+len(c.AfterFail)+len(c.AfterAny) > 0 {
-		return nil, refuse(api.CodeUsage, "name the machine that has them: --host NAME", "a job can wait for jobs of its own machine only")
+		return nil, cli.Refuse(api.CodeUsage, "name the machine that has them: --host NAME", "a job can wait for jobs of its own machine only")
 	}
-	if n.hosts = a.hosts; len(n.hosts) > 0 {
+	if n.hosts = a.Hosts; len(n.hosts) > 0 {
 		return n, nil
 	}
-	list, err := a.goodHosts()
+	list, err := afar.CheckedHosts(a)
 	if err == nil && list == "" {
-		err = refuse(api.CodeUsage, "such as: gpusched --hosts a,b,c submit --host best -- python train.py, or set GPUSCHED_HOSTS",
+		err = cli.Refuse(api.CodeUsage, "such as: gpusched --hosts a,b,c submit --host best -- python train.py, or set GPUSCHED_HOSTS",
 			"--host best needs the names of the machines")
 	}
 	if err == nil {
-		n.hosts, err = hostList(list)
+		n.hosts, err = afar.HostList(list)
 	}
 	return n, err
 }
 
 // ask has a machine queue the job, or say what it would do with it.
 func (n *newElsewhere) ask(ctx context.Context, host string, dryRun bool, key string) (remote.Answer, error) {
-	dir, err := n.a.workDir("")
+	dir, err := jobenv.WorkDir(n.a, "")
 	if err != nil {
 		return remote.Answer{}, err
 	}
-	j := &remote.NewJob{Dir: api.Bytes(dir), Umask: n.a.umask, Key: key, DryRun: dryRun}
+	j := &remote.NewJob{Dir: api.Bytes(dir), Umask: n.a.Umask, Key: key, DryRun: dryRun}
 	words := n.words
 	if host != remote.Here {
-		j.Environ = environFor(n.a.environ, n.c.SetEnv, dryRun)
+		j.Environ = environFor(n.a.Environ, n.c.SetEnv, dryRun)
 		if dryRun {
 			words = withoutValues(words, n.c.SetEnv)
 		}
 	}
 	one := *n.a
-	one.hosts = []string{host} // ids that name no machine are of this one
-	return one.askHost(ctx, host, remote.Typed{Words: words, Job: j}, len(n.hosts))
+	one.Hosts = []string{host} // ids that name no machine are of this one
+	return afar.AskHost(ctx, &one, host, remote.Typed{Words: words, Job: j}, len(n.hosts))
 }
 
 // offerOf asks a machine by a dry run.
@@ -97,7 +101,7 @@ func (n *newElsewhere) offerOf(ctx context.Context, host string) (o offer) {
 	defer cancel()
 	var ans remote.Answer
 	if ans, o.err = n.ask(limited, host, true, ""); o.err == nil {
-		o.err = readDocument(host, ans, &o.reply)
+		o.err = afar.ReadDocument(host, ans, &o.reply)
 		o.said = ans.Said
 	}
 	return o
@@ -128,15 +132,15 @@ func (o *offer) wait() (wait time.Duration, unknown bool) {
 func (n *newElsewhere) offered(o *offer) string {
 	j := o.reply.Job
 	if o.err != nil {
-		return oneLine(o.err)
+		return cli.OneLine(o.err)
 	}
 	switch wait, unknown := o.wait(); {
 	case unknown:
-		return "would wait, nobody can say how long" + n.a.because(j)
+		return "would wait, nobody can say how long" + n.a.Because(j)
 	case !j.ExpectedStart.IsZero():
-		return "starts in about " + spell(wait) + n.a.because(j)
+		return "starts in about " + spell(wait) + n.a.Because(j)
 	case len(j.GPUs) > 0:
-		return "starts now, on " + gpuNames(j.GPUs)
+		return "starts now, on " + cli.GPUNames(j.GPUs)
 	}
 	return "starts now"
 }
@@ -190,7 +194,7 @@ func sooner(x, y *offer) bool {
 func (n *newElsewhere) submit(ctx context.Context) (reply api.SubmitReply, host string, err error) {
 	list := []offer{{host: n.hosts[0], err: cmp.Or(n.lacks[n.hosts[0]], n.fleet.lost[n.hosts[0]])}}
 	switch {
-	case n.c.Host == bestHost:
+	case n.c.Host == BestHost:
 		list = n.offers(ctx)
 	case n.dryRun:
 		list[0] = n.offerOf(ctx, n.hosts[0])
@@ -199,11 +203,11 @@ func (n *newElsewhere) submit(ctx context.Context) (reply api.SubmitReply, host 
 	if best == nil {
 		return reply, "", cmp.Or(ctx.Err(), n.refusedByAll(list))
 	}
-	if n.c.Host == bestHost {
+	if n.c.Host == BestHost {
 		n.tell(list)
 	}
 	if n.dryRun {
-		n.a.passOn(best.host, best.said)
+		afar.PassOn(n.a, best.host, best.said)
 		return best.reply, best.host, nil
 	}
 	reply, err = n.queue(ctx, best.host)
@@ -214,65 +218,52 @@ func (n *newElsewhere) submit(ctx context.Context) (reply api.SubmitReply, host 
 // job.
 func (n *newElsewhere) queue(ctx context.Context, host string) (reply api.SubmitReply, err error) {
 	key := api.NewKey()
-	whole, cancel := context.WithTimeout(ctx, actTime+lostTime)
+	whole, cancel := context.WithTimeout(ctx, afar.ActTime+afar.LostTime)
 	defer cancel()
 	told := false
-	ans, cut, err := untilAnswered(whole, func() (remote.Answer, error) {
-		limited, cancel := context.WithTimeout(whole, actTime)
+	ans, cut, err := afar.UntilAnswered(whole, func() (remote.Answer, error) {
+		limited, cancel := context.WithTimeout(whole, afar.ActTime)
 		defer cancel()
 		ans, err := n.ask(limited, host, false, key)
 		if errors.As(err, new(*remote.CutError)) && !told {
 			told = true
-			n.a.note("%s: %s; it is asked again, which queues no second job", host, oneLine(err))
+			n.a.Note("%s: %s; it is asked again, which queues no second job", host, cli.OneLine(err))
 		}
 		return ans, err
 	})
 	if err == nil {
-		err = readDocument(host, ans, &reply)
+		err = afar.ReadDocument(host, ans, &reply)
 	}
 	if err == nil {
 		n.fleet.given[host]++
-		n.a.passOn(host, ans.Said)
+		afar.PassOn(n.a, host, ans.Said)
 		return reply, nil
 	}
 	var e *api.Error
 	if !cut || !errors.As(err, &e) {
-		return reply, cmp.Or(ctx.Err(), of(host, err))
+		return reply, cmp.Or(ctx.Err(), afar.ErrorOf(host, err))
 	}
-	return reply, refuse(e.Code, fmt.Sprintf("see 'gpusched %s %s list --mine -a' when it answers again, before you submit it anew", hostsFlag, host),
+	return reply, cli.Refuse(e.Code, fmt.Sprintf("see 'gpusched %s %s list --mine -a' when it answers again, before you submit it anew", cli.HostsFlag, host),
 		"%s: %s; nobody can say whether %s has queued the job, and no other machine was asked to", host, e.Message, host)
 }
-
-// of says whose an error is, on each of its lines: no line is another's.
-func of(host string, err error) error {
-	var e *api.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	its := func(text string) string { return strings.ReplaceAll(text, "\n", "\n"+host+": ") }
-	return &api.Error{Code: e.Code, Message: host + ": " + its(e.Message), Hint: its(e.Hint)}
-}
-
-// oneLine is an error on one line.
-func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 // tell says what each machine offers. One that has not answered is not asked again for the other jobs of a file.
 func (n *newElsewhere) tell(list []offer) {
 	for _, o := range list {
 		if n.verbose {
-			n.a.note("%s: %s", o.host, n.offered(&o))
+			n.a.Note("%s: %s", o.host, n.offered(&o))
 		}
-		if n.ofFile && o.err != nil && wireError(o.err).Code == api.CodeUnreachable {
-			n.a.lose(n.fleet, o.host, o.err)
+		if n.ofFile && o.err != nil && afar.WireError(o.err).Code == api.CodeUnreachable {
+			lose(n.a, n.fleet, o.host, o.err)
 		}
 	}
 }
 
 // lose makes a machine one that is not asked any more, which is said once.
-func (a *app) lose(f *fleet, host string, err error) {
+func lose(a *cli.App, f *fleet, host string, err error) {
 	if f.lost[host] == nil {
 		f.lost[host] = err
-		a.note("%s: %s; no more is asked of it", host, oneLine(err))
+		a.Note("%s: %s; no more is asked of it", host, cli.OneLine(err))
 	}
 }
 
@@ -280,7 +271,7 @@ func (a *app) lose(f *fleet, host string, err error) {
 func (n *newElsewhere) refusedByAll(list []offer) error {
 	all := &api.Error{}
 	for _, o := range list {
-		e := wireError(of(o.host, o.err))
+		e := afar.WireError(afar.ErrorOf(o.host, o.err))
 		all.Code = cmp.Or(all.Code, e.Code)
 		all.Message += "\n" + e.Error()
 	}
@@ -289,7 +280,7 @@ func (n *newElsewhere) refusedByAll(list []offer) error {
 }
 
 // submitElsewhere queues the job on another machine.
-func (c *submitCmd) submitElsewhere(ctx context.Context, a *app) error {
+func (c *Cmd) submitElsewhere(ctx context.Context, a *cli.App) error {
 	n, err := c.elsewhere(a, newFleet())
 	if err != nil {
 		return err
@@ -300,24 +291,24 @@ func (c *submitCmd) submitElsewhere(ctx context.Context, a *app) error {
 		return err
 	}
 	there := *a
-	there.host = host
-	if c.DryRun && c.form() == "table" && !c.Quiet {
-		a.out.Printf("on %s:\n", host)
+	there.Host = host
+	if c.DryRun && c.Form() == "table" && !c.Quiet {
+		a.Out.Printf("on %s:\n", host)
 	}
 	if err := c.report(ctx, &there, reply); err != nil || !c.Wait || c.DryRun {
 		return err
 	}
-	a.out.W.Flush()
-	if c.Quiet || c.form() != "table" || reply.Job.Array != nil {
-		there.words, there.far = []string{"wait", reply.Job.ID.String()}, []string{host}
-		there.hosts, there.host = there.far, ""
-		return (&waitCmd{Quiet: c.Quiet || c.form() != "table"}).waitFar(ctx, &there)
+	a.Out.W.Flush()
+	if c.Quiet || c.Form() != "table" || reply.Job.Array != nil {
+		there.Words, there.Far = []string{"wait", reply.Job.ID.String()}, []string{host}
+		there.Hosts, there.Host = there.Far, ""
+		return (&attach.WaitCmd{Quiet: c.Quiet || c.Form() != "table"}).WaitFar(ctx, &there)
 	}
-	return there.stayWith(ctx, reply.Job, false, false)
+	return stayWith(ctx, &there, reply.Job, false, false)
 }
 
 // runElsewhere queues the job on another machine and stands for it.
-func (c *runCmd) runElsewhere(ctx context.Context, a *app) error {
+func (c *RunCmd) runElsewhere(ctx context.Context, a *cli.App) error {
 	n, err := c.elsewhere(a, newFleet())
 	if err != nil {
 		return err
@@ -325,31 +316,31 @@ func (c *runCmd) runElsewhere(ctx context.Context, a *app) error {
 	n.verbose = !c.Quiet
 	reply, host, err := n.submit(ctx)
 	if err != nil {
-		return waitError(ctx, err)
+		return cli.WaitError(ctx, err)
 	}
 	if !c.Quiet {
-		a.note("job %s is on %s", nameOfJob(reply.Job), host)
+		a.Note("job %s is on %s", cli.NameOfJob(reply.Job), host)
 	}
 	there := *a
-	there.host = host
-	return there.stayWith(ctx, reply.Job, c.TTY, c.Quiet)
+	there.Host = host
+	return stayWith(ctx, &there, reply.Job, c.TTY, c.Quiet)
 }
 
 // stayWith shows what a job of another machine prints, or its terminal, and ends as it does.
-func (a *app) stayWith(ctx context.Context, j api.Job, tty, quiet bool) error {
-	if a.host == remote.Here {
-		a.host, j.Host = "", ""
+func stayWith(ctx context.Context, a *cli.App, j api.Job, tty, quiet bool) error {
+	if a.Host == remote.Here {
+		a.Host, j.Host = "", ""
 		if tty {
-			return a.attendTerminal(ctx, j, quiet)
+			return attach.AttendTerminal(ctx, a, j, quiet)
 		}
-		return a.attend(ctx, j, quiet)
+		return attach.Attend(ctx, a, j, quiet)
 	}
-	words := []string{attendCommand, "output", "loud", j.ID.String()}
+	words := []string{afar.AttendCommand, "output", "loud", j.ID.String()}
 	if tty {
 		words[1] = "tty"
 	}
 	if quiet {
 		words[2] = "quiet"
 	}
-	return a.overSSH(ctx, a.host, words, false)
+	return afar.OverSSH(ctx, a, a.Host, words, false)
 }

@@ -1,4 +1,4 @@
-package client
+package submit
 
 import (
 	"bufio"
@@ -6,46 +6,22 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
-	"reflect"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/afar"
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 	"github.com/gpusched/gpusched/cmd/gpusched/remote"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
-
-func TestWordsAreDividedAtTheirMachines(t *testing.T) {
-	for word, want := range map[string][]placed{
-		"12":                {{"", "12"}},
-		"12,14-16":          {{"", "12,14-16"}},
-		"a:12":              {{"a", "12"}},
-		"a:7_3,5,b:1":       {{"a", "7_3,5"}, {"b", "1"}},
-		"1,a:2":             {{"", "1"}, {"a", "2"}},
-		"ann@b.c:@~1":       {{"ann@b.c", "@~1"}},
-		".:12":              {{".", "12"}},
-		"name:a:b,c":        {{"", "name:a:b,c"}},
-		"a:name:x,y:z":      {{"a", "name:x,y:z"}},
-		"slurm:12":          {{"", "slurm:12"}},
-		"a:":                {{"a", ""}},
-		":12":               {{"", ":12"}},
-		"a b:12":            {{"", "a b:12"}},
-		"7_[1,2],a:7_[3,4]": {{"", "7_[1,2]"}, {"a", "7_[3,4]"}},
-	} {
-		if got := placedWords(word); !slices.Equal(got, want) {
-			t.Errorf("%q is %q, want %q", word, got, want)
-		}
-	}
-}
 
 func TestTheFirstToStartIsTheBest(t *testing.T) {
 	now := time.Now()
@@ -83,63 +59,6 @@ func TestTheFirstToStartIsTheBest(t *testing.T) {
 	}
 }
 
-// An event is of a job by its name, its number or that of its array.
-func TestAnEventIsOfTheJobThatIsNamed(t *testing.T) {
-	of := api.Event{Event: job.Event{Job: 9, Called: "7_3"}}
-	for id, want := range map[string]bool{"7_3": true, "7": true, "9": true, "8": false, "7_4": false} {
-		if got := isOf(&of, id); got != want {
-			t.Errorf("%q: %v", id, got)
-		}
-	}
-}
-
-// What another machine is asked for is what was typed here.
-func TestLogsAreAskedForAsTyped(t *testing.T) {
-	for _, c := range []logsCmd{
-		{}, {Follow: true}, {Lines: 5, Times: true}, {Attempt: everyAttempt}, {Attempt: 2, Failed: true},
-	} {
-		c.IDs = []string{"7", "@~1"}
-		parser, err := newParser(&struct {
-			Logs logsCmd `cmd:""`
-		}{}, io.Discard, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		k, err := parser.Parse(c.line(c.IDs))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, _ := k.Selected().Target.Addr().Interface().(*logsCmd)
-		if !reflect.DeepEqual(got, &c) {
-			t.Errorf("%q: %+v", c.line(c.IDs), got)
-		}
-	}
-}
-
-func TestLinesOfSeveralMachinesDoNotMix(t *testing.T) {
-	var text bytes.Buffer
-	var turn sync.Mutex
-	to := &term.Terminal{W: bufio.NewWriter(&text)}
-	x, y := &lineWriter{turn: &turn, to: to}, &lineWriter{turn: &turn, to: to}
-	for _, step := range []struct {
-		w    *lineWriter
-		text string
-	}{{x, "a:1: hel"}, {y, "b:1: hi\nb:1: th"}, {x, "lo\n"}, {y, "ere"}} {
-		if n, err := step.w.Write([]byte(step.text)); n != len(step.text) || err != nil {
-			t.Errorf("%q: %d, %v", step.text, n, err)
-		}
-	}
-	x.end()
-	y.end()
-	if want := "b:1: hi\na:1: hello\nb:1: there\n"; text.String() != want {
-		t.Errorf("%q, want %q", text.String(), want)
-	}
-	to.TTY = true
-	if _, err := x.Write([]byte("\x1b[2Jhi\x1b]0;x\a\n")); err != nil || strings.ContainsAny(text.String(), "\x1b\a") {
-		t.Errorf("%q, %v", text.String(), err)
-	}
-}
-
 // A new job takes along what is true there, and what only asks takes no secret.
 func TestTheEnvironmentOfAnotherMachine(t *testing.T) {
 	environ := []string{"PATH=/bin", "HOME=/home/me", "USER=me", "SSH_AUTH_SOCK=/tmp/x", "XDG_RUNTIME_DIR=/run/user/1", "SHELL=/bin/me", "DISPLAY=:7", "A=", "TOKEN=hunter2"}
@@ -153,14 +72,14 @@ func TestTheEnvironmentOfAnotherMachine(t *testing.T) {
 	if got := text(true); got != "PATH=/bin SHELL= DISPLAY=" {
 		t.Error(got)
 	}
-	a := &app{startedWith: startedWith{environ: []string{"HOME=/srv/you", "USER=you", "SHELL=/bin/you", "SSH_TTY=/dev/pts/1"}}}
+	a := &cli.App{Env: cli.Env{Environ: []string{"HOME=/srv/you", "USER=you", "SHELL=/bin/you", "SSH_TTY=/dev/pts/1"}}}
 	t.Chdir(t.TempDir())
-	a.surround(&remote.NewJob{Environ: environFor(environ, set, false), Dir: "/no/such", Umask: 0o27})
-	if dir, err := a.workDir(""); dir != "/no/such" || err != nil || a.umask != 0o27 {
-		t.Errorf("%q, %v, %o", dir, err, a.umask)
+	Surround(a, &remote.NewJob{Environ: environFor(environ, set, false), Dir: "/no/such", Umask: 0o27})
+	if dir, err := jobenv.WorkDir(a, ""); dir != "/no/such" || err != nil || a.Umask != 0o27 {
+		t.Errorf("%q, %v, %o", dir, err, a.Umask)
 	}
 	for name, want := range map[string]string{"HOME": "/srv/you", "USER": "you", "SHELL": "/bin/me", "DISPLAY": ":7", "SSH_TTY": "", "TOKEN": "hunter2"} {
-		if got := a.getenv(name); got != want {
+		if got := a.Getenv(name); got != want {
 			t.Errorf("%s is %q", name, got)
 		}
 	}
@@ -179,16 +98,16 @@ func TestAMachineThatIsOnlyAskedGetsNoValues(t *testing.T) {
 		{"submit --set-env=" + secret + " true", "submit --set-env=TOKEN= true"},
 		{"submit -e NAME -e E= -e PATH=/opt/bin --tag a=1 -e a=1 -- true", "submit -e NAME -e E= -e PATH=/opt/bin --tag a=1 -e a= -- true"},
 	} {
-		a.words = strings.Fields(c.typed)
-		parser, err := newSubmitParser()
+		a.Words = strings.Fields(c.typed)
+		parser, err := NewSubmitParser()
 		if err != nil {
 			t.Fatal(err)
 		}
-		k, err := parser.Parse(a.words)
+		k, err := parser.Parse(a.Words)
 		if err != nil {
 			t.Fatalf("%s: %v", c.typed, err)
 		}
-		o := k.Selected().Target.Addr().Interface().(newJob).options()
+		o := k.Selected().Target.Addr().Interface().(NewJob).Options()
 		o.Host = "b"
 		n, err := o.elsewhere(a, newFleet())
 		if err != nil {
@@ -210,30 +129,8 @@ func TestAMachineThatIsOnlyAskedGetsNoValues(t *testing.T) {
 	}
 }
 
-// Of ids of several machines each takes its own.
-func TestAMachineTakesItsOwnJobs(t *testing.T) {
-	typed := []string{"a:12,14,b:3", "5", "b:7_[1,2]", "name:x,y", "a:name:b:1,2"}
-	for _, c := range []struct {
-		q    fromAfar
-		want string
-	}{
-		{fromAfar{called: "a"}, "12,14 name:b:1,2"}, {fromAfar{called: "b"}, "3 7_[1,2]"}, {fromAfar{called: ".", plain: true}, "5 name:x,y"},
-		{fromAfar{called: "c"}, ""},
-	} {
-		if got := strings.Join(c.q.ownWords(typed), " "); got != c.want {
-			t.Errorf("%+v: %q", c.q, got)
-		}
-	}
-	a := &app{whomAsked: whomAsked{asked: &fromAfar{called: "a"}}}
-	for word, want := range map[string]string{"a:12": "12", "a:1,2,a:3": "1,2,3", "12": "12", "b:1": "b:1", "a:1,b:2": "a:1,b:2", "name:a:1": "name:a:1"} {
-		if got := a.bare(word); got != want {
-			t.Errorf("%q: %q, want %q", word, got, want)
-		}
-	}
-}
-
 // fakeSSH puts a script in the place of ssh.
-func fakeSSH(t *testing.T, script string) (dir string, a *app, said *bytes.Buffer) {
+func fakeSSH(t *testing.T, script string) (dir string, a *cli.App, said *bytes.Buffer) {
 	t.Helper()
 	dir = t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "ssh"), []byte("#!/bin/sh\ncd "+dir+"\n"+script), 0o755); err != nil {
@@ -242,7 +139,7 @@ func fakeSSH(t *testing.T, script string) (dir string, a *app, said *bytes.Buffe
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	said = new(bytes.Buffer)
 	w := bufio.NewWriter(said)
-	return dir, &app{startedWith: startedWith{out: &term.Terminal{W: w}, err: &term.Terminal{W: w}, getenv: os.Getenv, getwd: os.Getwd}}, said
+	return dir, &cli.App{Env: cli.Env{Out: &term.Terminal{W: w}, Err: &term.Terminal{W: w}, Getenv: os.Getenv, Getwd: os.Getwd}}, said
 }
 
 // Whoever is told to end tells the command on the other machine, and does not wait for it.
@@ -255,7 +152,7 @@ func TestSSHIsToldToEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	done := make(chan error, 1)
-	go func() { done <- a.overSSH(ctx, "a", []string{attendCommand, "output", "loud", "1"}, false) }()
+	go func() { done <- afar.OverSSH(ctx, a, "a", []string{afar.AttendCommand, "output", "loud", "1"}, false) }()
 	if _, err := os.ReadFile(began); err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +170,7 @@ func TestSSHIsToldToEnd(t *testing.T) {
 // A machine on which gpusched can't be asked is told before a command is run there, without ssh's own end.
 func TestAMachineAnswersBeforeACommandIsRunThere(t *testing.T) {
 	dir, a, _ := fakeSSH(t, "echo >>calls\necho 'no route' >&2\nexit 255\n")
-	err := a.overSSH(t.Context(), "a", []string{"logs", "1"}, false)
+	err := afar.OverSSH(t.Context(), a, "a", []string{"logs", "1"}, false)
 	calls, _ := os.ReadFile(filepath.Join(dir, "calls"))
 	var e *api.Error
 	if !errors.As(err, &e) || e.Code != api.CodeUnreachable || !strings.HasPrefix(e.Message, "a: ssh says: no route") || string(calls) != "\n" {
@@ -297,8 +194,8 @@ echo "{\"job\":{\"id\":$n,\"state\":\"queued\"}}"
 // A submission that was cut off is asked for again, with the same key: the machine queues one job.
 func TestASubmissionThatIsCutOffIsAskedForAgain(t *testing.T) {
 	dir, a, _ := fakeSSH(t, "most=5\n"+queues)
-	a.words = []string{"submit", "--", "true"}
-	c := &jobOptions{Host: "b"}
+	a.Words = []string{"submit", "--", "true"}
+	c := &JobOptions{Host: "b"}
 	n, err := c.elsewhere(a, newFleet())
 	if err != nil {
 		t.Fatal(err)
@@ -328,16 +225,16 @@ func TestASubmissionThatIsCutOffIsAskedForAgain(t *testing.T) {
 
 // short makes the times short that a machine has for a submission.
 func short(t *testing.T, act, lost time.Duration) {
-	wasAct, wasLost := actTime, lostTime
-	t.Cleanup(func() { actTime, lostTime = wasAct, wasLost })
-	actTime, lostTime = act, lost
+	wasAct, wasLost := afar.ActTime, afar.LostTime
+	t.Cleanup(func() { afar.ActTime, afar.LostTime = wasAct, wasLost })
+	afar.ActTime, afar.LostTime = act, lost
 }
 
 // submitTo submits a job to machine b, and says what came of it.
-func submitTo(t *testing.T, a *app) (text string) {
+func submitTo(t *testing.T, a *cli.App) (text string) {
 	t.Helper()
-	a.words = []string{"submit", "--", "true"}
-	n, err := (&jobOptions{Host: "b"}).elsewhere(a, newFleet())
+	a.Words = []string{"submit", "--", "true"}
+	n, err := (&JobOptions{Host: "b"}).elsewhere(a, newFleet())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -347,7 +244,7 @@ func submitTo(t *testing.T, a *app) (text string) {
 	if ctx.Err() != nil {
 		t.Fatal(ctx.Err())
 	}
-	a.err.W.Flush()
+	a.Err.W.Flush()
 	if err != nil {
 		return err.Error()
 	}
@@ -394,11 +291,11 @@ func TestARefusalAfterACutIsNotTheWholeTruth(t *testing.T) {
 func TestAFileOfJobsThatIsCutOff(t *testing.T) {
 	short(t, time.Minute, time.Second)
 	_, a, said := fakeSSH(t, "most=1000\n"+queues)
-	a.words, a.hosts = []string{"submit"}, []string{"b"}
+	a.Words, a.Hosts = []string{"submit"}, []string{"b"}
 	var list []lineJob
 	for i := range 6 {
-		cmd := submitCmd{outputFlags: outputFlags{Output: "table"}}
-		cmd.Host = bestHost
+		cmd := Cmd{OutputFlags: cli.OutputFlags{Output: "table"}}
+		cmd.Host = BestHost
 		l := lineJob{number: i + 1, cmd: cmd}
 		var err error
 		if l.away, err = cmd.elsewhere(a, newFleet()); err != nil {
@@ -407,9 +304,9 @@ func TestAFileOfJobsThatIsCutOff(t *testing.T) {
 		list = append(list, l)
 	}
 	jobs, err := (&list[0].cmd).submitLines(t.Context(), a, list)
-	a.finish(err)
-	a.out.W.Flush()
-	if names := joined(jobs, " ", nameOfJob); names != "b:0 b:1 b:2" {
+	a.Finish(err)
+	a.Out.W.Flush()
+	if names := cli.Joined(jobs, " ", cli.NameOfJob); names != "b:0 b:1 b:2" {
 		t.Errorf("queued %q", names)
 	}
 	for _, want := range []string{
@@ -425,31 +322,12 @@ func TestAFileOfJobsThatIsCutOff(t *testing.T) {
 // Of what a machine says each line is under its name: it can't speak for another.
 func TestAMachineSpeaksForItself(t *testing.T) {
 	_, a, said := fakeSSH(t, `echo "gpusched begins"; printf 'gpusched: no\nb: gone\ngpusched: b: trust me\033[31m\n' >&2; exit 3`)
-	_, err := fetch(t.Context(), &app{startedWith: startedWith{out: a.out, err: a.err, getenv: a.getenv}, whomAsked: whomAsked{host: "a"}, words: []string{"list"}}, func() (api.ListReply, error) { return api.ListReply{}, nil })
-	if code := a.complainOf("a", err); code != error(exitStatus(3)) {
+	_, err := afar.Fetch(t.Context(), &cli.App{Env: cli.Env{Out: a.Out, Err: a.Err, Getenv: a.Getenv}, Session: cli.Session{Host: "a"}, Words: []string{"list"}}, func() (api.ListReply, error) { return api.ListReply{}, nil })
+	if code := afar.ComplainOf(a, "a", err); code != error(cli.ExitStatus(3)) {
 		t.Errorf("%v", code)
 	}
-	a.err.W.Flush()
+	a.Err.W.Flush()
 	if got, want := said.String(), "gpusched: a: no\ngpusched: a: b: gone\ngpusched: a: b: trust me?[31m\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-// No machine gives a job the name of another's.
-func TestDocumentsAreNamedByWhoReadsThem(t *testing.T) {
-	task := &api.Task{Task: job.Task{Array: 7, Index: 3}, Name: "b:1"}
-	doc := listAnswer{ListReply: api.ListReply{
-		Jobs: []api.Job{{ID: 8, Host: "b", Task: task}, {ID: 9, Engine: "b"}},
-		GPUs: []api.GPU{{Host: "b", GPU: job.GPU{Shares: []job.GPUShare{{Called: "7_3"}, {Called: "b:1", Job: 4}}}}},
-	}}
-	nameDocument("a", &doc)
-	got := []string{doc.Jobs[0].Called(), doc.Jobs[1].Called(), gpuName(doc.GPUs[0]), doc.GPUs[0].Shares[0].Called, doc.GPUs[0].Shares[1].Called}
-	if want := []string{"a:7_3", "a:9", "a:0", "a:7_3", "a:4"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-	reply := whyAnswer{JobReply: api.JobReply{Job: api.Job{ID: 1}, Queue: &api.Queue{Ahead: []api.Ahead{{Ahead: job.Ahead{Called: "2"}}, {Ahead: job.Ahead{Called: "x\x1b"}}}}}}
-	nameDocument("a", &reply)
-	if q := reply.Queue.Ahead; reply.Job.Called() != "a:1" || q[0].Called != "a:2" || q[1].Called != "a:0" {
-		t.Errorf("%+v", reply)
 	}
 }

@@ -1,4 +1,4 @@
-package client
+package submit
 
 import (
 	"context"
@@ -8,17 +8,20 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/afar"
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
 // elsewhere is the job of a line for another machine.
-func (in *fileOfJobs) elsewhere(a *app, l *lineJob) (err error) {
+func (in *fileOfJobs) elsewhere(a *cli.App, l *lineJob) (err error) {
 	if l.away, err = l.cmd.elsewhere(a, in.fleet); err != nil {
 		return err
 	}
 	l.away.ofFile = true
 	if l.cmd.Request.Batch == in.batch { // which nobody typed
-		l.away.words = slices.Concat(a.words[:1], []string{"--batch=" + in.batch}, a.words[1:])
+		l.away.words = slices.Concat(a.Words[:1], []string{"--batch=" + in.batch}, a.Words[1:])
 	}
 	l.req.TimeLimit, l.req.GPUMilli = l.cmd.Request.TimeLimit, l.cmd.gpuMilli()
 	return nil
@@ -85,7 +88,7 @@ func lackedBy(ctx context.Context, host string, byNeed map[string]*newElsewhere)
 		for i, need := range some {
 			lacks[need] = offers[i].err
 		}
-		if err := offers[0].err; err != nil && wireError(err).Code == api.CodeUnreachable {
+		if err := offers[0].err; err != nil && afar.WireError(err).Code == api.CodeUnreachable {
 			return func(string) error { return err }
 		}
 	}
@@ -100,7 +103,7 @@ func (n *newElsewhere) needs() string {
 	}
 	c := n.c
 	// Of text alone, this can't fail.
-	text, _ := json.Marshal([]any{c.Chdir, argv[0], scriptOf(argv), c.Env, c.setupOptions, c.Force})
+	text, _ := json.Marshal([]any{c.Chdir, argv[0], jobenv.ScriptOf(argv), c.Env, c.SetupOptions, c.Force})
 	return string(text)
 }
 
@@ -118,9 +121,9 @@ func (in *fileOfJobs) lacking(list []lineJob) (wrong []string, err error) {
 			for _, host := range l.away.hosts {
 				offers = append(offers, offer{host: host, err: l.away.lacks[host]})
 			}
-			e := wireError(l.away.refusedByAll(offers))
+			e := afar.WireError(l.away.refusedByAll(offers))
 			if e.Code == api.CodeUnreachable {
-				return nil, refuse(e.Code, "no job is queued", "line %d: %s", l.number, e.Message)
+				return nil, cli.Refuse(e.Code, "no job is queued", "line %d: %s", l.number, e.Message)
 			}
 			wrong = append(wrong, fmt.Sprintf("line %d: %s", l.number, e))
 			continue
@@ -150,17 +153,17 @@ type outLines struct {
 // tell says why a machine is not asked for lines, or for any.
 func (o *outLines) tell(in *fileOfJobs, host string) {
 	switch {
-	case wireError(o.err).Code == api.CodeUnreachable:
-		in.a.lose(in.fleet, host, o.err)
+	case afar.WireError(o.err).Code == api.CodeUnreachable:
+		lose(in.a, in.fleet, host, o.err)
 	case o.more == 0:
-		in.a.note("line %d is not for %s: %s", o.first, host, oneLine(o.err))
+		in.a.Note("line %d is not for %s: %s", o.first, host, cli.OneLine(o.err))
 	default:
-		in.a.note("line %d and %d more are not for %s: %s", o.first, o.more, host, oneLine(o.err))
+		in.a.Note("line %d and %d more are not for %s: %s", o.first, o.more, host, cli.OneLine(o.err))
 	}
 }
 
 // submit queues the job of a line. asked is the machine that has been asked to, of this one ""; none: nobody has.
-func (l *lineJob) submit(ctx context.Context, a *app) (reply api.SubmitReply, asked *string, err error) {
+func (l *lineJob) submit(ctx context.Context, a *cli.App) (reply api.SubmitReply, asked *string, err error) {
 	if l.away == nil {
 		reply, err = l.engine.Submit(ctx, l.req)
 		return reply, new(string), err
@@ -173,15 +176,15 @@ func (l *lineJob) submit(ctx context.Context, a *app) (reply api.SubmitReply, as
 }
 
 // stopped says what is known of a file whose line at this place was cut off.
-func (l *lineJob) stopped(a *app, done, of, at int, asked *string) {
-	queued := fmt.Sprintf("%d of %s queued", done, count(of, "job"))
+func (l *lineJob) stopped(a *cli.App, done, of, at int, asked *string) {
+	queued := fmt.Sprintf("%d of %s queued", done, cli.Count(of, "job"))
 	if asked == nil {
-		a.note("%s; those of line %d and the other %d are not", queued, l.number, of-at-1)
+		a.Note("%s; those of line %d and the other %d are not", queued, l.number, of-at-1)
 		return
 	}
 	see := "gpusched list"
 	if *asked != "" {
-		see = "gpusched " + hostsFlag + " " + *asked + " list --mine -a"
+		see = "gpusched " + cli.HostsFlag + " " + *asked + " list --mine -a"
 	}
-	a.note("%s; line %d may be as well (see '%s'), and the other %d are not", queued, l.number, see, of-at-1)
+	a.Note("%s; line %d may be as well (see '%s'), and the other %d are not", queued, l.number, see, of-at-1)
 }

@@ -1,4 +1,4 @@
-package client
+package submit
 
 import (
 	"io"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/contract"
@@ -22,26 +23,26 @@ func unexpanded(option, path string) error {
 	user, _, _ := strings.Cut(strings.TrimPrefix(path, "~"), "/")
 	switch {
 	case variable().MatchString(path):
-		return refuse(api.CodeUsage, hint, "%s: %q has a variable in it, and none is replaced there", option, path)
+		return cli.Refuse(api.CodeUsage, hint, "%s: %q has a variable in it, and none is replaced there", option, path)
 	case user != "" && path[0] == '~':
-		return refuse(api.CodeUsage, "write the whole path; ~/ is your home directory, and ./~ begins the name of a file",
+		return cli.Refuse(api.CodeUsage, "write the whole path; ~/ is your home directory, and ./~ begins the name of a file",
 			"%s: %q begins as another user's home does in a shell, and that is not replaced there", option, path)
 	}
 	return nil
 }
 
 // hintIgnored says what of the caller's surroundings a user may count on, and makes no difference to the job.
-func (a *app) hintIgnored(req api.SubmitRequest) {
-	if a.getenv("GPUSCHED_JOB_ID") == "" && req.EnvMode == contract.EnvInherit {
-		a.hintDevices(req)
+func hintIgnored(a *cli.App, req api.SubmitRequest) {
+	if a.Getenv("GPUSCHED_JOB_ID") == "" && req.EnvMode == contract.EnvInherit {
+		hintDevices(a, req)
 	}
 	if readsInput(req.Argv) && inputWaits(os.Stdin) {
-		a.note("warning: the input of this command is not read: a job's input is empty (gpusched run --tty has a terminal)")
+		a.Note("warning: the input of this command is not read: a job's input is empty (gpusched run --tty has a terminal)")
 	}
 }
 
 // hintDevices warns of GPUs that are chosen in the ways of CUDA, which are not those that the job gets.
-func (a *app) hintDevices(req api.SubmitRequest) {
+func hintDevices(a *cli.App, req api.SubmitRequest) {
 	const devices = "CUDA_VISIBLE_DEVICES="
 	chosen := ""
 	for _, v := range req.Env {
@@ -53,19 +54,19 @@ func (a *app) hintDevices(req api.SubmitRequest) {
 	switch {
 	case req.GPUMilli == 0 || len(req.GPUIDs) > 0:
 	case chosen != "" && err == nil && len(list) > 0:
-		a.note("warning: CUDA_VISIBLE_DEVICES=%s makes no difference: the job sees the GPUs that it gets (--gpu-ids %s for these)", chosen, chosen)
+		a.Note("warning: CUDA_VISIBLE_DEVICES=%s makes no difference: the job sees the GPUs that it gets (--gpu-ids %s for these)", chosen, chosen)
 	default:
 		for _, arg := range req.Argv {
 			_, n, found := strings.Cut(arg, "cuda:")
 			ids, err := job.ParseGPUList(n)
 			one := found && err == nil && len(ids) == 1
 			if one && ids[0]*job.WholeGPU >= max(req.GPUMilli, job.WholeGPU) {
-				a.note("warning: a job's GPUs are cuda:0 and following, so there is no cuda:%s in it (--gpu-ids %s for that GPU, and cuda:0)", n, n)
+				a.Note("warning: a job's GPUs are cuda:0 and following, so there is no cuda:%s in it (--gpu-ids %s for that GPU, and cuda:0)", n, n)
 			}
 			if n, is := strings.CutPrefix(arg, devices); is {
 				ids, err := job.ParseGPUList(n)
 				if err == nil && len(ids) > 0 && slices.Max(ids)*job.WholeGPU >= max(req.GPUMilli, job.WholeGPU) {
-					a.note("warning: a job's GPUs are 0 and following for CUDA, so %s leaves some out, or all (--gpu-ids %s for these, without the variable)", arg, n)
+					a.Note("warning: a job's GPUs are 0 and following for CUDA, so %s leaves some out, or all (--gpu-ids %s for these, without the variable)", arg, n)
 				}
 			}
 		}

@@ -1,4 +1,4 @@
-package client
+package submit
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -19,7 +21,7 @@ const (
 
 // checkLog refuses a log that could not be written to, as far as that can be told now.
 // What stands for the job can't be: of a path with it, that is the directory before it.
-func (c *jobOptions) checkLog(a *app, dir string) error {
+func (c *JobOptions) checkLog(a *cli.App, dir string) error {
 	if c.Log == "" || c.Log == job.NoLog || c.Force || len(c.Log) > job.MaxLogBytes {
 		return nil
 	}
@@ -28,7 +30,7 @@ func (c *jobOptions) checkLog(a *app, dir string) error {
 	}
 	path := c.Log
 	if rest, ofHome := job.InHome(path); ofHome {
-		path = filepath.Join("/", a.getenv("HOME"), rest)
+		path = filepath.Join("/", a.Getenv("HOME"), rest)
 	} else if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
@@ -42,7 +44,7 @@ func (c *jobOptions) checkLog(a *app, dir string) error {
 	case err != nil:
 		return c.noLog(a, err.Error())
 	case path == os.DevNull:
-		return refuse(api.CodeUsage, "--log none is no file, also where the site has one for all jobs", "the output can't go to %q", path)
+		return cli.Refuse(api.CodeUsage, "--log none is no file, also where the site has one for all jobs", "the output can't go to %q", path)
 	case !info.Mode().IsRegular():
 		return c.noLog(a, "it is there and not a regular file")
 	case syscall.Access(path, writable) != nil:
@@ -53,7 +55,7 @@ func (c *jobOptions) checkLog(a *app, dir string) error {
 
 // checkLogDir looks at the directory, or at the nearest above it that is there: what is
 // missing is made when the job starts.
-func (c *jobOptions) checkLogDir(a *app, dir string) error {
+func (c *JobOptions) checkLogDir(a *cli.App, dir string) error {
 	for dir != filepath.Dir(dir) {
 		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 			break
@@ -72,6 +74,6 @@ func (c *jobOptions) checkLogDir(a *app, dir string) error {
 	return nil
 }
 
-func (c *jobOptions) noLog(a *app, why string) error {
-	return refuse(api.CodeUsage, a.forceHint(), "the output can't go to %q: %s", c.Log, why)
+func (c *JobOptions) noLog(a *cli.App, why string) error {
+	return cli.Refuse(api.CodeUsage, jobenv.ForceHint(a), "the output can't go to %q: %s", c.Log, why)
 }

@@ -1,22 +1,22 @@
-package client
+package submit
 
 import (
 	"path/filepath"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// nameOf finds a name for a job: its program, or the script or module that an
+// DefaultName finds a name for a job: its program, or the script or module that an
 // interpreter or launcher runs.
-func nameOf(argv []string) string {
+func DefaultName(argv []string) string {
 	program := filepath.Base(argv[0])
 	name := program
 	if job.IsWrapper(program) {
 		name = wrapped(argv[1:], program)
 	}
-	return printableName(name)
+	return cli.PrintableName(name)
 }
 
 func wrapped(args []string, program string) string {
@@ -37,22 +37,4 @@ func wrapped(args []string, program string) string {
 		}
 	}
 	return program
-}
-
-// printableName makes a valid job name of anything.
-func printableName(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if r == utf8.RuneError || !job.Printable(string(r)) {
-			r = '?'
-		}
-		if b.Len()+utf8.RuneLen(r) > job.MaxNameBytes {
-			break
-		}
-		b.WriteRune(r)
-	}
-	if strings.TrimSpace(b.String()) == "" {
-		return "job"
-	}
-	return b.String()
 }

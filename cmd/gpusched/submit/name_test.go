@@ -1,4 +1,4 @@
-package client
+package submit
 
 import (
 	"strings"
@@ -26,7 +26,7 @@ func TestAJobIsNamedAfterWhatItRuns(t *testing.T) {
 		"uv run train.py":                                     "train.py",
 		"nvidia-smi":                                          "nvidia-smi",
 	} {
-		if got := nameOf(strings.Fields(command)); got != want {
+		if got := DefaultName(strings.Fields(command)); got != want {
 			t.Errorf("%s is named %q, want %q", command, got, want)
 		}
 	}
@@ -38,7 +38,7 @@ func FuzzName(f *testing.F) {
 	f.Add("\u202e")
 	f.Fuzz(func(t *testing.T, s string) {
 		argv := strings.Split(s, "\x00")
-		name := nameOf(argv)
+		name := DefaultName(argv)
 		if name == "" || len(name) > job.MaxNameBytes || !job.Printable(name) {
 			t.Errorf("%q is named %q, which the daemon refuses", argv, name)
 		}

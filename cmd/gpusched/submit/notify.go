@@ -1,4 +1,4 @@
-package client
+package submit
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -19,7 +19,7 @@ type notifyOptions struct {
 // notifications are the wishes that the options mean.
 func (o *notifyOptions) notifications() ([]job.Notify, error) {
 	if len(o.Tell) == 0 && len(o.TellTo) > 0 {
-		return nil, usagef("--notify-to says where to, and nothing says when: add --notify end, or start, or fail")
+		return nil, cli.Usagef("--notify-to says where to, and nothing says when: add --notify end, or start, or fail")
 	}
 	if len(o.Tell) == 1 && o.Tell[0] == "none" && len(o.TellTo) == 0 {
 		return nil, nil
@@ -49,13 +49,13 @@ func (o *notifyOptions) notifications() ([]job.Notify, error) {
 		}
 		switch {
 		case !found && way == job.NotifyWebhook:
-			return nil, usagef("--notify %s does not say which webhook: add --notify-to with the name of one of the site's, or a URL", text)
+			return nil, cli.Usagef("--notify %s does not say which webhook: add --notify-to with the name of one of the site's, or a URL", text)
 		case !found:
 			list = append(list, job.Notify{Way: way, On: on})
 		}
 	}
 	if i := slices.Index(used, false); i >= 0 {
-		return nil, usagef("--notify-to %s is for %s, and no --notify is", o.TellTo[i], places[i].Way)
+		return nil, cli.Usagef("--notify-to %s is for %s, and no --notify is", o.TellTo[i], places[i].Way)
 	}
 	return list, nil
 }
@@ -73,7 +73,7 @@ func parseNotify(text string) (way job.NotifyWay, on []job.NotifyEvent, err erro
 		event := job.NotifyEvent(word)
 		if !slices.Contains(job.NotifyEvents(), event) {
 			if !found && slices.Contains(job.NotifyWays(), job.NotifyWay(word)) {
-				return "", nil, usagef("--notify %s says how and not when: use %s:end", word, word)
+				return "", nil, cli.Usagef("--notify %s says how and not when: use %s:end", word, word)
 			}
 			return "", nil, unknownNotify("moment", word, job.NotifyEvents())
 		}
@@ -85,12 +85,12 @@ func parseNotify(text string) (way job.NotifyWay, on []job.NotifyEvent, err erro
 }
 
 func unknownNotify[T ~string](what, word string, known []T) error {
-	names := each(known, func(w T) string { return string(w) })
+	names := cli.Each(known, func(w T) string { return string(w) })
 	text := fmt.Sprintf("%q is not a %s to notify: use %s", word, what, strings.Join(names, ", "))
 	if near := job.Nearest(word, names); near != "" {
 		text += fmt.Sprintf("; did you mean %q?", near)
 	}
-	return usagef("%s", text)
+	return cli.Usagef("%s", text)
 }
 
 // placeOf tells an address, a URL and a name apart.
@@ -98,58 +98,27 @@ func placeOf(to string) (job.Notify, error) {
 	switch {
 	case strings.Contains(to, "://"):
 		if !job.IsWebURL(to) {
-			return job.Notify{}, usagef("--notify-to: that is no URL of at most %d bytes that begins with http:// or https://", job.MaxNotifyToBytes)
+			return job.Notify{}, cli.Usagef("--notify-to: that is no URL of at most %d bytes that begins with http:// or https://", job.MaxNotifyToBytes)
 		}
 		return job.Notify{Way: job.NotifyWebhook, To: to}, nil
 	case strings.Contains(to, "@"):
 		if !job.IsAddress(to) {
-			return job.Notify{}, usagef("--notify-to: %q is no plain mail address such as alice@example.org", to)
+			return job.Notify{}, cli.Usagef("--notify-to: %q is no plain mail address such as alice@example.org", to)
 		}
 		return job.Notify{Way: job.NotifyMail, To: to}, nil
 	case to == "":
-		return job.Notify{}, usagef("--notify-to needs an address, the name of a webhook, or a URL")
+		return job.Notify{}, cli.Usagef("--notify-to needs an address, the name of a webhook, or a URL")
 	}
 	return job.Notify{Way: job.NotifyWebhook, Webhook: to}, nil
-}
-
-// notifyLine says who gets which messages about a job.
-func notifyLine(list []job.Notify, p *api.Private) string {
-	var parts []string
-	for i, n := range list {
-		text := joined(n.On, ",", func(e job.NotifyEvent) string { return string(e) }) + " by " + string(n.Way)
-		to := n.Webhook
-		if p != nil && i < len(p.NotifyTo) && p.NotifyTo[i] != "" {
-			to = p.NotifyTo[i]
-		}
-		if to != "" {
-			text += " to " + to
-		}
-		parts = append(parts, text)
-	}
-	return strings.Join(parts, "; ")
-}
-
-// messageLine says what became of a message.
-func (a *app) messageLine(m api.Message) string {
-	text := fmt.Sprintf("%s by %s: ", m.Event, m.Way)
-	switch {
-	case m.Sent:
-		return text + "sent " + a.out.Moment(m.Closed)
-	case !m.Closed.IsZero():
-		return text + "not sent: " + m.Sentence
-	case m.Tries > 0:
-		return text + fmt.Sprintf("not sent so far, again %s: %s", a.out.Clock(m.Next), m.Sentence)
-	}
-	return text + "to be sent"
 }
 
 // mailProgram is where every mail system of Linux has a program of this name.
 const mailProgram = "/usr/sbin/sendmail"
 
-// withoutMail takes out of the options of a script for another tool what asks for mail to
+// WithoutMail takes out of the options of a script for another tool what asks for mail to
 // an address, on a machine that sends none: there it was said for another machine, and is
 // no reason to run nothing.
-func withoutMail(words []string) (kept []string, note string) {
+func WithoutMail(words []string) (kept []string, note string) {
 	if _, err := os.Stat(mailProgram); err == nil {
 		return words, ""
 	}

@@ -1,60 +1,64 @@
-package client
+package submit
 
 import (
 	"context"
 	"fmt"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/logs"
+	"github.com/gpusched/gpusched/cmd/gpusched/look"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // report says what became of the submission.
-func (c *submitCmd) report(ctx context.Context, a *app, reply api.SubmitReply) error {
+func (c *Cmd) report(ctx context.Context, a *cli.App, reply api.SubmitReply) error {
 	j := reply.Job
-	if a.as.submitted != "" && !c.DryRun {
-		if !a.as.silent {
-			a.out.Printf("%s", strings.Replace(a.as.submitted, "%d", j.ID.String(), 1))
+	if a.As.Submitted != "" && !c.DryRun {
+		if !a.As.Silent {
+			a.Out.Printf("%s", strings.Replace(a.As.Submitted, "%d", j.ID.String(), 1))
 		}
 		return nil
 	}
-	if c.Quiet && c.form() == "table" && !a.documents() {
+	if c.Quiet && c.Form() == "table" && !a.Documents() {
 		if !c.DryRun {
-			a.out.Printf("%s\n", numberOfJob(j))
+			a.Out.Printf("%s\n", cli.NumberOfJob(j))
 		}
 		return nil
 	}
-	if !c.DryRun && j.Engine == "" && a.host == "" && a.asked == nil && a.outOfReach() && logOf(a.withLog(ctx, j)) == "" {
-		if hidden := a.hiddenOutput(); hidden != nil {
-			a.noteOnce("you will not see what the job prints: " + hidden.Error())
+	if !c.DryRun && j.Engine == "" && a.Host == "" && a.Asked == nil && logs.OutOfReach(a) &&
+		logs.LogOf(logs.WithLog(ctx, a, j)) == "" {
+		if hidden := logs.HiddenOutput(a); hidden != nil {
+			a.NoteOnce("you will not see what the job prints: " + hidden.Error())
 		} else {
-			a.noteOnce("what the job prints may go to the system's journal, which you can't read (" + inFile + ")")
+			a.NoteOnce("what the job prints may go to the system's journal, which you can't read (" + logs.InFile + ")")
 		}
 	}
-	if c.staysWith(reply) && !a.documents() {
+	if c.staysWith(reply) && !a.Documents() {
 		return nil
 	}
-	said := c.planned(a.out, reply)
+	said := c.planned(a.Out, reply)
 	if reply.Sentence = said; !c.DryRun {
-		outcome := c.outcome(a.out, reply)
-		said, reply.Sentence = fmt.Sprintf("job %s %s", numberOfJob(j), outcome), fmt.Sprintf("job %s %s", j.ID, outcome)
+		outcome := c.outcome(a.Out, reply)
+		said, reply.Sentence = fmt.Sprintf("job %s %s", cli.NumberOfJob(j), outcome), fmt.Sprintf("job %s %s", j.ID, outcome)
 	}
-	return a.jobReport(reply, []api.Job{j}, func(bool) {
-		a.out.Printf("%s\n", term.Clean(said))
+	return a.JobReport(reply, []api.Job{j}, func(bool) {
+		a.Out.Printf("%s\n", term.Clean(said))
 		if c.DryRun {
-			c.writePlan(a.out, reply)
+			c.writePlan(a.Out, reply)
 		}
-	}).show(a, c.outputFlags)
+	}).Show(a, c.OutputFlags)
 }
 
 // staysWith reports whether what becomes of the job is said, on standard error, by who stays with it until its end.
-func (c *submitCmd) staysWith(reply api.SubmitReply) bool {
-	return c.Wait && !c.DryRun && c.form() == "table" && reply.Job.Array == nil && !reply.Known
+func (c *Cmd) staysWith(reply api.SubmitReply) bool {
+	return c.Wait && !c.DryRun && c.Form() == "table" && reply.Job.Array == nil && !reply.Known
 }
 
 // outcome says in a few words what became of a job just submitted.
-func (c *submitCmd) outcome(t *term.Terminal, reply api.SubmitReply) string {
+func (c *Cmd) outcome(t *term.Terminal, reply api.SubmitReply) string {
 	j := reply.Job
 	switch {
 	case reply.Known && c.Once && j.State == job.Completed:
@@ -62,15 +66,15 @@ func (c *submitCmd) outcome(t *term.Terminal, reply api.SubmitReply) string {
 	case reply.Known && c.Once:
 		return fmt.Sprintf("is the same and is %s: nothing queued (--dedup)", j.State)
 	case j.State == job.Queued && j.Array != nil && j.Array.Live > 0 && !reply.Known:
-		return "queued: " + tasks(j.Array) + "; " + atOnce(t, j)
+		return "queued: " + cli.Tasks(j.Array) + "; " + atOnce(t, j)
 	case j.State == job.Queued:
-		return "queued" + waiting(t, j)
+		return "queued" + cli.Waiting(t, j)
 	case reply.Known:
 		return string(j.State)
 	case len(j.GPUs) > 0:
-		return "queued, starts on " + gpuNames(j.GPUs)
+		return "queued, starts on " + cli.GPUNames(j.GPUs)
 	case j.Array != nil: // all of its tasks have become jobs
-		return "queued: " + tasks(j.Array) + ", starting now"
+		return "queued: " + cli.Tasks(j.Array) + ", starting now"
 	}
 	return "queued, starts now"
 }
@@ -85,72 +89,27 @@ func atOnce(t *term.Terminal, j api.Job) string {
 		return text
 	}
 	j.Array = nil
-	if rest := waiting(t, j); rest != "" {
+	if rest := cli.Waiting(t, j); rest != "" {
 		text += ", the next waits" + rest
 	}
 	return text
 }
 
-// waiting says of a job in the queue what it waits for and for how long: ": …",
-// or nothing.
-func waiting(t *term.Terminal, j api.Job) string {
-	var parts []string
-	if j.Array != nil {
-		parts = append(parts, tasks(j.Array))
-	}
-	if why := j.Because(t.Reader()); why != "" {
-		parts = append(parts, why)
-	}
-	switch {
-	case !j.ExpectedStart.IsZero():
-		parts = append(parts, "expected to start "+startText(t, j))
-	case j.StartUnknown:
-		parts = append(parts, unknownStart(j))
-	}
-	return colon(strings.Join(parts, "; "))
-}
-
-// tasks says how many tasks an array has.
-func tasks(a *api.Array) string {
-	text := count(a.Size, "task")
-	if a.Limit > 0 {
-		text += fmt.Sprintf(", %d at a time", a.Limit)
-	}
-	return text
-}
-
-// gpuNames is "GPU 0", "GPUs 0,2" or "GPU 2 (0.5 of it)".
-func gpuNames(list []api.Allocation) string {
-	names := gpuIndexes(list)
-	if len(list) == 1 {
-		if partial(list[0]) {
-			names += " (" + job.FormatGPUs(list[0].Milli) + " of it)"
-		}
-		return "GPU " + names
-	}
-	for _, g := range list {
-		if partial(g) {
-			names += fmt.Sprintf(" (%s of GPU %d)", job.FormatGPUs(g.Milli), g.Index)
-		}
-	}
-	return "GPUs " + names
-}
-
 // planned says where the job of a dry run would go.
-func (c *submitCmd) planned(t *term.Terminal, reply api.SubmitReply) string {
+func (c *Cmd) planned(t *term.Terminal, reply api.SubmitReply) string {
 	j := reply.Job
 	switch {
-	case j.State == job.Queued && waiting(t, j) != "":
-		return "the job would wait" + waiting(t, j)
+	case j.State == job.Queued && cli.Waiting(t, j) != "":
+		return "the job would wait" + cli.Waiting(t, j)
 	case len(j.GPUs) > 0:
-		return "the job would start now on " + gpuNames(j.GPUs)
+		return "the job would start now on " + cli.GPUNames(j.GPUs)
 	}
 	return "the job would start now"
 }
 
 // writePlan shows the rest of a dry run: what the job asks, and how to see more.
-func (c *submitCmd) writePlan(t *term.Terminal, reply api.SubmitReply) {
-	t.Printf("it asks for %s\n", term.Clean(asks(reply.Job)))
+func (c *Cmd) writePlan(t *term.Terminal, reply api.SubmitReply) {
+	t.Printf("it asks for %s\n", term.Clean(look.Asks(reply.Job)))
 	if len(reply.Unit) == 0 {
 		t.Printf("nothing is queued\n")
 		return

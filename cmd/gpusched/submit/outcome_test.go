@@ -1,4 +1,4 @@
-package client
+package submit
 
 import (
 	"bufio"
@@ -13,7 +13,7 @@ import (
 
 // A new array says which of its tasks start at once, besides what the others wait for.
 func TestOutcomeOfAnArray(t *testing.T) {
-	c, out := &submitCmd{}, &term.Terminal{}
+	c, out := &Cmd{}, &term.Terminal{}
 	for _, x := range []struct {
 		live int
 		why  string
@@ -36,11 +36,19 @@ func TestADryRunIsSanitised(t *testing.T) {
 	var b bytes.Buffer
 	out := &term.Terminal{W: bufio.NewWriter(&b)}
 	j := api.Job{ID: 1, Label: job.Label{Name: evil, Comment: evil, Tags: map[string]string{evil: evil}}, User: evil, State: "queued", Why: evil}
-	(&submitCmd{Verbose: true}).writePlan(out, api.SubmitReply{Job: j, Unit: []job.Property{{Name: evil, Value: evil}}})
+	(&Cmd{Verbose: true}).writePlan(out, api.SubmitReply{Job: j, Unit: []job.Property{{Name: evil, Value: evil}}})
 	out.W.Flush()
 	for i, line := range strings.Split(b.String(), "\n") {
 		if !job.Printable(line) {
 			t.Errorf("line %d is not printable: %q", i, line)
 		}
+	}
+}
+
+// All tasks of an array can have started at once.
+func TestFateOfAnArrayThatStarts(t *testing.T) {
+	reply := api.SubmitReply{Job: api.Job{ID: 7, State: "spawned", Array: &api.Array{Size: 4, Next: 4, Live: 4}}}
+	if got := (&Cmd{}).outcome(&term.Terminal{}, reply); got != "queued: 4 tasks, starting now" {
+		t.Errorf("submit says %q", got)
 	}
 }

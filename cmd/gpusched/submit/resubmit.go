@@ -1,4 +1,4 @@
-package client
+package submit
 
 import (
 	"cmp"
@@ -9,88 +9,92 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/act"
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// resubmitCmd queues again what has ended.
-type resubmitCmd struct {
+// ResubmitCmd queues again what has ended.
+type ResubmitCmd struct {
 	Failed bool       `name:"failed" group:"self"`
 	Change job.Change `embed:""`
 	notifyOptions
-	outputFlags
+	cli.OutputFlags
 
 	IDs []string `arg:"" name:"id" help:"The jobs."`
 }
 
-func (*resubmitCmd) About() About {
-	return About{
-		Host: RunThere, Hosts: OneAtATime, Jobs: OneAtATime, Usual: true,
-		Slurm: NotForSlurm("Slurm does not keep the environment that a job was submitted with",
+func (*ResubmitCmd) About() cli.About {
+	return cli.About{
+		Host: cli.RunThere, Hosts: cli.OneAtATime, Jobs: cli.OneAtATime, Usual: true,
+		Slurm: cli.NotForSlurm("Slurm does not keep the environment that a job was submitted with",
 			"submit it again, or 'gpusched requeue' for the same job once more"),
-		Offers: Offers{Fits: func(j api.Job) bool { return j.State.Terminal() || j.Array != nil }, Ended: true, Own: true},
+		Offers: cli.Offers{Fits: func(j api.Job) bool { return j.State.Terminal() || j.Array != nil }, Ended: true,
+			Own: true},
 	}
 }
 
-// again is what is to be queued as one job: a job, an array, or tasks of one.
-type again struct {
-	of      api.Job
-	results *api.Results // of an array
+// Again is what is to be queued as one job: a job, an array, or tasks of one.
+type Again struct {
+	Of      api.Job
+	Results *api.Results // of an array
 	some    bool         // tasks are named
-	tasks   []int        // of an array
-	runs    []string     // the same as people write them
+	Tasks   []int        // of an array
+	Runs    []string     // the same as people write them
 }
 
-func (c *resubmitCmd) Run(ctx context.Context, a *app) error {
+func (c *ResubmitCmd) Run(ctx context.Context, a *cli.App) error {
 	list, err := c.collect(ctx, a)
 	if err != nil {
 		return err
 	}
 	if len(list) == 0 {
-		a.note("none of them has failed: nothing is queued")
+		a.Note("none of them has failed: nothing is queued")
 	}
 	var jobs []api.Job
 	var failed error
 	from := map[job.ID]string{}
 	for _, r := range list {
-		req, err := c.request(a, r)
+		req, err := c.Request(a, r)
 		if err != nil {
 			failed = err
 			break
 		}
-		a.restoreLimits()
-		reply, err := a.client.Submit(ctx, req)
+		a.RestoreLimits()
+		reply, err := a.Client.Submit(ctx, req)
 		if err != nil {
 			failed = err
 			break
 		}
 		jobs = append(jobs, reply.Job)
-		from[reply.Job.ID] = nameOfJob(r.of)
+		from[reply.Job.ID] = cli.NameOfJob(r.Of)
 	}
 	if failed != nil && len(jobs) == 0 {
 		return failed
 	}
-	err = a.showActed(c.outputFlags, jobs, func(j api.Job) string {
-		return "queued, as job " + term.Clean(from[j.ID]) + " again" + a.queuePosition(j)
+	err = act.ShowActed(a, c.OutputFlags, jobs, func(j api.Job) string {
+		return "queued, as job " + term.Clean(from[j.ID]) + " again" + act.QueuePosition(a, j)
 	})
 	return cmp.Or(failed, err) // what is queued has been said
 }
 
 // collect finds what is to be queued again: the tasks of one array together.
-func (c *resubmitCmd) collect(ctx context.Context, a *app) ([]*again, error) {
-	ids, err := a.resolve(ctx, c.IDs)
+func (c *ResubmitCmd) collect(ctx context.Context, a *cli.App) ([]*Again, error) {
+	ids, err := a.Resolve(ctx, c.IDs)
 	if err != nil {
 		return nil, err
 	}
-	var list []*again
+	var list []*Again
 	named := map[string][]int{} // tasks by their array
 	for _, id := range ids {
 		array, task, isTask := strings.Cut(id, "_")
 		if isTask {
 			index, err := strconv.Atoi(task)
 			if err != nil {
-				return nil, usagef("%q is not a task", id)
+				return nil, cli.Usagef("%q is not a task", id)
 			}
 			if id = array; named[array] != nil {
 				named[array] = append(named[array], index)
@@ -98,16 +102,16 @@ func (c *resubmitCmd) collect(ctx context.Context, a *app) ([]*again, error) {
 			}
 			named[array] = []int{index}
 		}
-		reply, err := api.Show(ctx, a.client, id, api.JobQuery{Results: true})
+		reply, err := api.Show(ctx, a.Client, id, api.JobQuery{Results: true})
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, &again{of: reply.Job, results: reply.Results, some: isTask})
+		list = append(list, &Again{Of: reply.Job, Results: reply.Results, some: isTask})
 	}
-	var chosen []*again
+	var chosen []*Again
 	for _, r := range list {
 		if r.some {
-			r.tasks = named[r.of.ID.String()]
+			r.Tasks = named[r.Of.ID.String()]
 		}
 		wanted, err := c.choose(a, r)
 		if err != nil {
@@ -123,16 +127,16 @@ func (c *resubmitCmd) collect(ctx context.Context, a *app) ([]*again, error) {
 // choose reports whether anything of it is to be queued again, and of an array finds what.
 // It refuses what has not ended, and what is somebody else's: a job runs as whoever
 // submits it.
-func (c *resubmitCmd) choose(a *app, r *again) (bool, error) {
-	j := r.of
+func (c *ResubmitCmd) choose(a *cli.App, r *Again) (bool, error) {
+	j := r.Of
 	switch {
-	case !a.owns(&j):
-		return false, refuse(api.CodeForbidden, "a job runs as who submits it: let them do it",
-			"job %s is of %s", nameOfJob(j), j.User)
+	case !a.Owns(&j):
+		return false, cli.Refuse(api.CodeForbidden, "a job runs as who submits it: let them do it",
+			"job %s is of %s", cli.NameOfJob(j), j.User)
 	case j.Array == nil && r.some:
-		return false, notFoundf("job %s is no array, so it has no task %d", nameOfJob(j), r.tasks[0])
+		return false, cli.NotFoundf("job %s is no array, so it has no task %d", cli.NameOfJob(j), r.Tasks[0])
 	case !j.State.Terminal() && (j.Array == nil || !c.Failed && !r.some):
-		return false, notEnded("job "+nameOfJob(j), j.State)
+		return false, notEnded("job "+cli.NameOfJob(j), j.State)
 	case j.Array == nil:
 		return !c.Failed || isFailed(j.State), nil
 	}
@@ -140,9 +144,9 @@ func (c *resubmitCmd) choose(a *app, r *again) (bool, error) {
 }
 
 // chooseTasks finds the tasks of an array.
-func (c *resubmitCmd) chooseTasks(a *app, r *again) (bool, error) {
+func (c *ResubmitCmd) chooseTasks(a *cli.App, r *Again) (bool, error) {
 	states := map[int]job.State{}
-	for _, g := range append(r.results.Tasks, api.TaskGroup{Tasks: r.results.ForgottenTasks}) {
+	for _, g := range append(r.Results.Tasks, api.TaskGroup{Tasks: r.Results.ForgottenTasks}) {
 		list, err := job.ParseTasks(g.Tasks)
 		if err != nil {
 			return false, err
@@ -151,33 +155,33 @@ func (c *resubmitCmd) chooseTasks(a *app, r *again) (bool, error) {
 			states[index] = g.State
 		}
 	}
-	if c.Failed && r.results.Forgotten > 0 {
-		a.note("how %s of array %d ended is not on record any more; name those that are to run again, without --failed",
-			count(r.results.Forgotten, "task"), r.of.ID)
+	if c.Failed && r.Results.Forgotten > 0 {
+		a.Note("how %s of array %d ended is not on record any more; name those that are to run again, without --failed",
+			cli.Count(r.Results.Forgotten, "task"), r.Of.ID)
 	}
-	chosen := r.tasks
+	chosen := r.Tasks
 	if !r.some {
 		chosen = slices.Sorted(maps.Keys(states))
 	}
-	r.tasks = nil
+	r.Tasks = nil
 	for _, index := range chosen {
-		name := job.Task{Array: r.of.ID, Index: index}
+		name := job.Task{Array: r.Of.ID, Index: index}
 		switch state, known := states[index]; {
 		case !known:
-			return false, notFoundf("there is no task %v: array %d is %s", name, r.of.ID, r.of.Array.Spec)
+			return false, cli.NotFoundf("there is no task %v: array %d is %s", name, r.Of.ID, r.Of.Array.Spec)
 		case state == "" && !c.Failed, state.Terminal() && (!c.Failed || isFailed(state)):
-			r.tasks = append(r.tasks, index)
+			r.Tasks = append(r.Tasks, index)
 		case r.some && state != "" && !state.Terminal():
 			return false, notEnded("task "+name.String(), state)
 		}
 	}
-	slices.Sort(r.tasks)
-	r.tasks = slices.Compact(r.tasks)
-	return len(r.tasks) > 0, nil
+	slices.Sort(r.Tasks)
+	r.Tasks = slices.Compact(r.Tasks)
+	return len(r.Tasks) > 0, nil
 }
 
 func notEnded(what string, state job.State) error {
-	return refuse(api.CodeConflict, "'gpusched requeue' stops a running job and queues it again",
+	return cli.Refuse(api.CodeConflict, "'gpusched requeue' stops a running job and queues it again",
 		"%s has not ended: it is %s", what, state)
 }
 
@@ -188,12 +192,12 @@ func isFailed(state job.State) bool {
 
 // divided is what is to be queued, as arrays of no more separate runs of numbers than one
 // may have.
-func (r *again) divided() (list []*again) {
-	if r.of.Array == nil {
-		return []*again{r}
+func (r *Again) divided() (list []*Again) {
+	if r.Of.Array == nil {
+		return []*Again{r}
 	}
-	for runs := range slices.Chunk(job.TaskRuns(r.tasks), job.MaxRanges) {
-		list = append(list, &again{of: r.of, runs: runs})
+	for runs := range slices.Chunk(job.TaskRuns(r.Tasks), job.MaxRanges) {
+		list = append(list, &Again{Of: r.Of, Runs: runs})
 	}
 	return list
 }
@@ -207,24 +211,24 @@ func isCut(argv []string) bool {
 	return len(argv) == 0 || len(whole) >= keptCommand && strings.HasSuffix(whole, "…")
 }
 
-// request asks for the same command in the same directory, with the options that
+// Request asks for the same command in the same directory, with the options that
 // are to be others. The environment of what has ended is that of now: the scheduler
 // forgets it with the end.
-func (c *resubmitCmd) request(a *app, r *again) (api.SubmitRequest, error) {
-	j, p := r.of, r.of.Private
+func (c *ResubmitCmd) Request(a *cli.App, r *Again) (api.SubmitRequest, error) {
+	j, p := r.Of, r.Of.Private
 	if p == nil {
-		return api.SubmitRequest{}, refuse(api.CodeConflict, "submit it anew",
-			"the command of job %s can't be read any more", nameOfJob(j))
+		return api.SubmitRequest{}, cli.Refuse(api.CodeConflict, "submit it anew",
+			"the command of job %s can't be read any more", cli.NameOfJob(j))
 	}
 	if p.SetupCut {
-		return api.SubmitRequest{}, refuse(api.CodeConflict,
+		return api.SubmitRequest{}, cli.Refuse(api.CodeConflict,
 			"submit it anew; a long set-up is not kept when its job has ended",
-			"what job %s did before its command has not been kept", nameOfJob(j))
+			"what job %s did before its command has not been kept", cli.NameOfJob(j))
 	}
 	if j.State.Terminal() && isCut(p.Argv) {
-		return api.SubmitRequest{}, refuse(api.CodeConflict,
+		return api.SubmitRequest{}, cli.Refuse(api.CodeConflict,
 			"submit it anew; of a long command the beginning is kept when its job has ended",
-			"the command of job %s has not been kept whole", nameOfJob(j))
+			"the command of job %s has not been kept whole", cli.NameOfJob(j))
 	}
 	s := job.Submission{Label: j.Label, Request: j.Request}
 	s.Request.Grace = new(j.GraceTime()) // also where it is none, and not the site's default
@@ -244,7 +248,7 @@ func (c *resubmitCmd) request(a *app, r *again) (api.SubmitRequest, error) {
 	}
 	program := p.Program
 	if j.State.Terminal() {
-		program.Env = jobEnv(p.EnvMode, nil, a.environ)
+		program.Env = jobenv.Environ(p.EnvMode, nil, a.Environ)
 	}
 	program.Log.Path = cmp.Or(p.LogPattern, p.Log.Path, job.NoLog)
 	s.Request.Array = r.array(&c.Change)
@@ -255,7 +259,7 @@ func (c *resubmitCmd) request(a *app, r *again) (api.SubmitRequest, error) {
 }
 
 // notify has the messages that the options ask for, or else those of the job.
-func (c *resubmitCmd) notify(r *job.Request, p *api.Private) (err error) {
+func (c *ResubmitCmd) notify(r *job.Request, p *api.Private) (err error) {
 	if len(c.Tell)+len(c.TellTo) > 0 {
 		r.Notify, err = c.notifications()
 		return err
@@ -269,17 +273,17 @@ func (c *resubmitCmd) notify(r *job.Request, p *api.Private) (err error) {
 }
 
 // array are the tasks, under their own numbers, so that each has its parameters.
-func (r *again) array(ch *job.Change) *job.Array {
-	a := r.of.Array
+func (r *Again) array(ch *job.Change) *job.Array {
+	a := r.Of.Array
 	if a == nil {
 		return nil
 	}
-	spec, limit := strings.Join(r.runs, ","), a.Limit
+	spec, limit := strings.Join(r.Runs, ","), a.Limit
 	if ch.ArrayLimit != nil {
 		limit = *ch.ArrayLimit
 	}
 	if limit > 0 {
 		spec += "%" + strconv.Itoa(limit)
 	}
-	return &job.Array{Written: spec, Params: r.of.Private.Params}
+	return &job.Array{Written: spec, Params: r.Of.Private.Params}
 }

@@ -1,4 +1,4 @@
-package client
+package submit
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -14,28 +15,28 @@ import (
 
 // inScreen refuses a session of GNU screen where there is none to be had, and has it in
 // the directory where the submitter's own are.
-func (c *jobOptions) inScreen(a *app, req *api.SubmitRequest) error {
+func (c *JobOptions) inScreen(a *cli.App, req *api.SubmitRequest) error {
 	if req.Screen = c.Screen; !c.Screen {
 		return nil
 	}
 	there := func(path string) bool { _, err := os.Stat(path); return err == nil }
 	if !c.Force && !slices.ContainsFunc(contract.ScreenPrograms(), there) {
-		return refuse(api.CodeUsage, "ask for it: 'apt install screen', or 'dnf install screen' from EPEL; "+
+		return cli.Refuse(api.CodeUsage, "ask for it: 'apt install screen', or 'dnf install screen' from EPEL; "+
 			"'gpusched run --tty' and 'gpusched attach' do without", "GNU screen is not installed on this machine (--screen)")
 	}
-	if dir := a.getenv(contract.ScreenDirVariable); dir != "" && req.EnvMode != contract.EnvInherit {
+	if dir := a.Getenv(contract.ScreenDirVariable); dir != "" && req.EnvMode != contract.EnvInherit {
 		req.Env = slices.Insert(req.Env, 0, contract.ScreenDirVariable+"="+dir)
 	}
 	return nil
 }
 
-// screensCmd lists one's own sessions of GNU screen.
-type screensCmd struct{ outputFlags }
+// ScreensCmd lists one's own sessions of GNU screen.
+type ScreensCmd struct{ cli.OutputFlags }
 
-func (*screensCmd) About() About {
-	return About{
-		Host: RunThere, Hosts: OneAtATime,
-		Slurm: NotForSlurm("a session of GNU screen would be on another machine", "'gpusched attach' is a shell in the job"),
+func (*ScreensCmd) About() cli.About {
+	return cli.About{
+		Host: cli.RunThere, Hosts: cli.OneAtATime,
+		Slurm: cli.NotForSlurm("a session of GNU screen would be on another machine", "'gpusched attach' is a shell in the job"),
 	}
 }
 
@@ -52,8 +53,8 @@ type aScreen struct {
 	api.Job
 }
 
-func (c *screensCmd) Run(ctx context.Context, a *app) error {
-	list, err := api.List(ctx, a.client, api.ListQuery{UID: &a.uid})
+func (c *ScreensCmd) Run(ctx context.Context, a *cli.App) error {
+	list, err := api.List(ctx, a.Client, api.ListQuery{UID: &a.UID})
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func (c *screensCmd) Run(ctx context.Context, a *app) error {
 		if !j.Screen || j.State != job.Running {
 			continue
 		}
-		whole, err := api.Show(ctx, a.client, j.ID.String(), api.JobQuery{})
+		whole, err := api.Show(ctx, a.Client, j.ID.String(), api.JobQuery{})
 		if err != nil {
 			return err
 		}
@@ -70,22 +71,11 @@ func (c *screensCmd) Run(ctx context.Context, a *app) error {
 			reply.Screens = append(reply.Screens, aScreen{p.Screen, screenDirOf(p), j})
 		}
 	}
-	return report[aScreen]{
-		doc: reply, rows: reply.Screens, cols: a.screenColumns(),
-		ids:  each(reply.Screens, func(s aScreen) string { return nameOfJob(s.Job) }),
-		text: func(wide bool) { a.writeScreens(reply.Screens, wide) },
-	}.show(a, c.outputFlags)
-}
-
-// screenLine is how to attach to a job that runs in a session.
-func screenLine(j api.Job) string {
-	switch {
-	case !j.Screen:
-		return ""
-	case j.State == job.Running && j.Private.Screen != "":
-		return j.Private.Screen + " ('screen -r " + j.Private.Screen + "' attaches)"
-	}
-	return "in a session while it runs"
+	return cli.Report[aScreen]{
+		Doc: reply, Rows: reply.Screens, Cols: screenColumns(a),
+		IDs:  cli.Each(reply.Screens, func(s aScreen) string { return cli.NameOfJob(s.Job) }),
+		Text: func(wide bool) { writeScreens(a, reply.Screens, wide) },
+	}.Show(a, c.OutputFlags)
 }
 
 func screenDirOf(p *api.Private) string {
@@ -98,22 +88,22 @@ func screenDirOf(p *api.Private) string {
 	return dir
 }
 
-func (a *app) screenColumns() []term.Column[aScreen] {
+func screenColumns(a *cli.App) []term.Column[aScreen] {
 	return []term.Column[aScreen]{
 		{Title: "SCREEN", Key: "session", Least: 30, Cell: func(s aScreen) string { return s.Session }},
-		{Title: "ID", Key: "id", Right: true, Cell: func(s aScreen) string { return nameOfJob(s.Job) }},
+		{Title: "ID", Key: "id", Right: true, Cell: func(s aScreen) string { return cli.NameOfJob(s.Job) }},
 		{Title: "NAME", Key: "name", Least: 8, Cell: func(s aScreen) string { return s.Name }},
-		{Title: "SINCE", Cell: func(s aScreen) string { return a.out.Moment(s.StartedAt) }},
+		{Title: "SINCE", Cell: func(s aScreen) string { return a.Out.Moment(s.StartedAt) }},
 		{Title: "DIRECTORY", Key: "directory", Maybe: true, Cell: func(s aScreen) string { return s.Directory }},
-		{Key: "started_at", Cell: func(s aScreen) string { return stamp(s.StartedAt) }},
+		{Key: "started_at", Cell: func(s aScreen) string { return cli.Stamp(s.StartedAt) }},
 	}
 }
 
-func (a *app) writeScreens(list []aScreen, wide bool) {
+func writeScreens(a *cli.App, list []aScreen, wide bool) {
 	if len(list) == 0 {
-		a.out.Printf("no job of yours runs in a session of GNU screen ('gpusched submit --screen' starts one)\n")
+		a.Out.Printf("no job of yours runs in a session of GNU screen ('gpusched submit --screen' starts one)\n")
 		return
 	}
-	term.WriteTable(a.out, a.screenColumns(), list, wide)
-	a.out.Printf("\n'screen -r SCREEN' attaches, Ctrl-A D leaves\n")
+	term.WriteTable(a.Out, screenColumns(a), list, wide)
+	a.Out.Printf("\n'screen -r SCREEN' attaches, Ctrl-A D leaves\n")
 }

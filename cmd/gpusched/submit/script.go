@@ -1,14 +1,19 @@
-package client
+package submit
 
-// withScript returns the submission with the options that stand in its script, and
+import (
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
+)
+
+// WithScript returns the submission with the options that stand in its script, and
 // the words that belong to it. The options of the command line win.
-func (c *submitCmd) withScript(a *app) (*submitCmd, *app, error) {
+func (c *Cmd) WithScript(a *cli.App) (*Cmd, *cli.App, error) {
 	whole, this, err := c.scripted(a)
 	if whole == nil {
 		return c, a, err
 	}
-	with := *whole.(*submitCmd)
-	with.prefer(&c.jobOptions)
+	with := *whole.(*Cmd)
+	with.prefer(&c.JobOptions)
 	if c.Tasks != "" || len(c.Param) > 0 {
 		with.Tasks, with.Param = c.Tasks, c.Param
 	}
@@ -16,51 +21,51 @@ func (c *submitCmd) withScript(a *app) (*submitCmd, *app, error) {
 }
 
 // withScript is the same for a job that somebody stays with.
-func (c *runCmd) withScript(a *app) (*runCmd, *app, error) {
+func (c *RunCmd) withScript(a *cli.App) (*RunCmd, *cli.App, error) {
 	whole, this, err := c.scripted(a)
 	if whole == nil {
 		return c, a, err
 	}
 	with := *c
-	with.jobOptions = *whole.options()
-	with.prefer(&c.jobOptions)
+	with.JobOptions = *whole.Options()
+	with.prefer(&c.JobOptions)
 	return &with, this, nil
 }
 
-// newJob is a command for a new job.
-type newJob interface{ options() *jobOptions }
+// NewJob is a command for a new job.
+type NewJob interface{ Options() *JobOptions }
 
 // scripted is the command with the options that stand in its script. It returns nil where
 // none do.
-func (c *jobOptions) scripted(a *app) (newJob, *app, error) {
+func (c *JobOptions) scripted(a *cli.App) (NewJob, *cli.App, error) {
 	argv, err := c.argv(a)
 	if err != nil {
 		return nil, a, err
 	}
-	dir, err := a.workDir(c.Chdir)
+	dir, err := jobenv.WorkDir(a, c.Chdir)
 	if err != nil {
 		return nil, a, err
 	}
-	s, err := a.scriptOf(dir, argv[0])
+	s, err := scriptOf(a, dir, argv[0])
 	if err == nil && s != nil && !c.Force {
 		err = s.runs(a)
 	}
-	if s == nil || err != nil || len(s.lines) == 0 && s.itself() && !a.as.keeps {
+	if s == nil || err != nil || len(s.lines) == 0 && s.itself() && !a.As.Keeps {
 		return nil, a, err
 	}
-	if a.as.keeps && c.Host == "" && a.other() == nil {
-		if err := a.keep(s); err != nil {
+	if a.As.Keeps && c.Host == "" && a.Other() == nil {
+		if err := keep(a, s); err != nil {
 			return nil, a, err
 		}
 	}
 	return c.withLines(a, s, argv)
 }
 
-func (c *jobOptions) options() *jobOptions { return c }
+func (c *JobOptions) Options() *JobOptions { return c }
 
 // prefer puts in what the command line says instead of the script, where adding one
 // to the other would not do.
-func (c *jobOptions) prefer(typed *jobOptions) {
+func (c *JobOptions) prefer(typed *JobOptions) {
 	if len(typed.AfterStart)+len(typed.AfterOK)+len(typed.AfterFail)+len(typed.AfterAny) > 0 {
 		c.AfterStart, c.AfterOK = typed.AfterStart, typed.AfterOK
 		c.AfterFail, c.AfterAny = typed.AfterFail, typed.AfterAny
@@ -76,13 +81,5 @@ func (c *jobOptions) prefer(typed *jobOptions) {
 		mine.GPUIDs = nil
 	case len(its.GPUIDs) > 0 && its.GPUMilli < 0:
 		mine.GPUMilli = -1
-	}
-}
-
-// noteOnce says something once, however many jobs it is about.
-func (a *app) noteOnce(text string) {
-	if !a.noted[text] {
-		a.noted[text] = true
-		a.note("%s", text)
 	}
 }

@@ -1,15 +1,15 @@
-package client
+package submit
 
 import (
 	"bufio"
 	"errors"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
@@ -33,29 +33,29 @@ type scriptLine struct {
 // marks begin the lines with options: ours and sbatch's.
 var marks = []string{"#GPUSCHED", "#SBATCH"}
 
-// maxScriptHead bounds the comments above the first command of a script.
-const maxScriptHead = 1 << 20
+// MaxScriptHead bounds the comments above the first command of a script.
+const MaxScriptHead = 1 << 20
 
 // scriptOf returns the script that a program is, seen from a directory, nil where it
 // is something else. Without a slash it is one only if PATH has no such program, as
 // people who come from sbatch type it, and if nobody else can have put it there: a name
 // that was mistyped would run what lies in wait in a directory of all.
-func (a *app) scriptOf(dir, program string) (*scriptFile, error) {
+func scriptOf(a *cli.App, dir, program string) (*scriptFile, error) {
 	path := program
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
 	bare := !strings.Contains(program, "/")
-	if bare && a.inPath(program, a.environ) {
+	if bare && jobenv.InPath(a, program, a.Environ) {
 		return nil, nil
 	}
-	f, info := openRegular(path)
+	f, info := jobenv.OpenRegular(path)
 	if f == nil {
 		return nil, nil
 	}
 	defer f.Close()
-	if bare && a.strangersIn(path, info) != "" {
-		return nil, nil // notInPath tells
+	if bare && jobenv.StrangersIn(a, path, info) != "" {
+		return nil, nil // NotInPath tells
 	}
 	s := &scriptFile{name: program, path: path, runnable: info.Mode().Perm()&0o111 != 0}
 	is, err := s.read(f)
@@ -65,27 +65,13 @@ func (a *app) scriptOf(dir, program string) (*scriptFile, error) {
 	return s, nil
 }
 
-// openRegular opens a file that is one, and waits for nothing; nil is that it can't.
-func openRegular(path string) (*os.File, os.FileInfo) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, nil
-	}
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		f.Close()
-		return nil, nil
-	}
-	return f, info
-}
-
 // read reads the first line, and the comments up to the first command. It reports
 // whether it is a script.
 func (s *scriptFile) read(file io.Reader) (bool, error) {
-	in := bufio.NewReader(io.LimitReader(file, maxScriptHead))
+	in := bufio.NewReader(io.LimitReader(file, MaxScriptHead))
 	head, _ := in.Peek(5)
 	if string(head) == "\xef\xbb\xbf#!" {
-		return true, refuse(api.CodeUsage, "take it out, with: sed -i '1s/^\\xEF\\xBB\\xBF//' "+s.name,
+		return true, cli.Refuse(api.CodeUsage, "take it out, with: sed -i '1s/^\\xEF\\xBB\\xBF//' "+s.name,
 			"%q begins with a byte order mark, so nothing reads its first line and its options", s.name)
 	}
 	if !strings.HasPrefix(string(head), "#!") {
@@ -97,7 +83,7 @@ func (s *scriptFile) read(file io.Reader) (bool, error) {
 			return true, nil
 		}
 		if errors.Is(err, io.EOF) && number > 1 && s.cut(file) {
-			return true, usagef("%q has more than %d KiB of comments before its first command", s.name, maxScriptHead>>10)
+			return true, cli.Usagef("%q has more than %d KiB of comments before its first command", s.name, MaxScriptHead>>10)
 		}
 		text := strings.TrimSuffix(string(line), "\n")
 		switch {
@@ -142,18 +128,18 @@ func (s *scriptFile) readInterpreter(line string) {
 }
 
 // runs refuses a script whose interpreter is not there.
-func (s *scriptFile) runs(a *app) error {
+func (s *scriptFile) runs(a *cli.App) error {
 	program, last := s.interpreter[0], s.interpreter[len(s.interpreter)-1]
 	if strings.HasSuffix(last, "\r") {
-		return refuse(api.CodeUsage, "convert it, such as with: sed -i 's/\\r$//' "+s.name,
+		return cli.Refuse(api.CodeUsage, "convert it, such as with: sed -i 's/\\r$//' "+s.name,
 			"%q has the line ends of Windows, so its interpreter would be %q, which is not there", s.name, last)
 	}
-	missing := !runnable(program)
+	missing := !jobenv.Runnable(program)
 	if !missing && filepath.Base(program) == "env" && len(s.interpreter) > 1 && !strings.ContainsAny(last, " \t=-/") {
-		program, missing = last, !a.inPath(last, a.environ)
+		program, missing = last, !jobenv.InPath(a, last, a.Environ)
 	}
 	if missing {
-		return refuse(api.CodeUsage, a.forceHint(), "the interpreter of %q, %q, is not there", s.name, program)
+		return cli.Refuse(api.CodeUsage, jobenv.ForceHint(a), "the interpreter of %q, %q, is not there", s.name, program)
 	}
 	return nil
 }
@@ -177,4 +163,20 @@ func (s *scriptFile) command(args []string, elsewhere bool) []string {
 		return argv
 	}
 	return slices.Concat(s.interpreter, argv)
+}
+
+// keep has the job run a copy of its script, as sbatch does: people edit it for the next job, and programs
+// delete it, before the job starts.
+func keep(a *cli.App, s *scriptFile) error {
+	f, _ := jobenv.OpenRegular(s.path)
+	if f == nil {
+		return cli.Usagef("%q can't be read", s.name)
+	}
+	defer f.Close()
+	text, err := jobenv.ReadKept(f)
+	if err != nil {
+		return err
+	}
+	s.kept, err = jobenv.KeepText(a, filepath.Base(s.path), text)
+	return err
 }

@@ -1,4 +1,4 @@
-package client
+package submit
 
 import (
 	"os"
@@ -6,13 +6,16 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 )
 
 // TestHostileScripts: whatever a file is, looking for options in it ends at once and
 // says what is wrong.
 func TestHostileScripts(t *testing.T) {
 	dir := t.TempDir()
-	a := &app{startedWith: startedWith{environ: []string{"PATH=/usr/bin:/bin"}}}
+	a := &cli.App{Env: cli.Env{Environ: []string{"PATH=/usr/bin:/bin"}}}
 	write := func(name, text string) string {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
 			t.Fatal(err)
@@ -34,7 +37,7 @@ func TestHostileScripts(t *testing.T) {
 		write("binary", "\x7fELF\x00"):  "no script",
 		write("text", "#GPUSCHED -g 2"): "no script",
 		huge:                            "comments before its first command",
-		write("comments", "#!/bin/sh\n"+strings.Repeat("# a comment\n", maxScriptHead/10)): "comments before its first command",
+		write("comments", "#!/bin/sh\n"+strings.Repeat("# a comment\n", MaxScriptHead/10)): "comments before its first command",
 		write("long", "#!/bin/sh\n#GPUSCHED -n "+strings.Repeat("x", 1<<20)):               "comments before its first command",
 		write("nul", "#!/bin/sh\n#GPUSCHED -n a\x00b"):                                     "line 2: there is a NUL byte in it",
 		write("utf8", "#!/bin/sh\n\n#GPUSCHED -n \xff"):                                    "line 3: \"\\xff\" is not text in UTF-8",
@@ -43,9 +46,9 @@ func TestHostileScripts(t *testing.T) {
 		write("plain", "#!/bin/sh\nls"):                                                    "",
 		write("noend", "#!/bin/sh"):                                                        "",
 	} {
-		s, err := a.scriptOf(dir, "./"+name)
+		s, err := scriptOf(a, dir, "./"+name)
 		if err == nil && s != nil {
-			p, failed := newSubmitParser()
+			p, failed := NewSubmitParser()
 			if failed != nil {
 				t.Fatal(failed)
 			}
@@ -83,7 +86,7 @@ func FuzzScript(f *testing.F) {
 	for _, text := range []string{"#!/bin/sh\n#SBATCH -t 5 --gres=gpu:2\n#GPUSCHED -n x\nls", "#!x\n#GPUSCHED '", "#!/bin/sh\r\n#SBATCH -H\r\n", "#!\n\n#GPUSCHED"} {
 		f.Add(text)
 	}
-	p, err := newSubmitParser()
+	p, err := NewSubmitParser()
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -102,4 +105,63 @@ func FuzzScript(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestStrangersIn: what somebody else can have written, or can put in a file's place, is
+// not the caller's; what lies in a directory such as /tmp can be.
+func TestStrangersIn(t *testing.T) {
+	own := &cli.App{Env: cli.Env{UID: os.Getuid(), Environ: []string{"PATH=/usr/bin:/bin"}}}
+	other := &cli.App{Env: cli.Env{UID: os.Getuid() + 1, Environ: own.Environ}}
+	if os.Getuid() == 0 { // whom all trust: the files are another's
+		other.UID = 4711
+	}
+	for name, c := range map[string]struct {
+		file, dir os.FileMode
+		a         *cli.App
+		want      string // "": the caller's
+	}{
+		"own":                      {0o644, 0o755, own, ""},
+		"all write":                {0o646, 0o755, own, "can be written by others"},
+		"all write the directory":  {0o644, 0o757, own, "directory that others can write"},
+		"a directory such as /tmp": {0o644, 0o777 | os.ModeSticky, own, ""},
+		"another's":                {0o644, 0o755, other, "belongs to "},
+		"another's in /tmp":        {0o755, 0o777 | os.ModeSticky, other, "belongs to "},
+	} {
+		dir := filepath.Join(t.TempDir(), "dir")
+		path, link := filepath.Join(dir, "pyhton"), filepath.Join(filepath.Dir(dir), "link")
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if os.Getuid() == 0 && c.a == other {
+			_ = os.Chown(path, 4712, 4712)
+		}
+		if err := os.Symlink(path, link); err != nil {
+			t.Fatal(err)
+		}
+		for at, mode := range map[string]os.FileMode{path: c.file, dir: c.dir} {
+			if err := os.Chmod(at, mode); err != nil {
+				t.Fatal(err)
+			}
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range []string{path, link} {
+			got := jobenv.StrangersIn(c.a, at, info)
+			if c.want == "" && got != "" || !strings.Contains(got, c.want) && !strings.Contains(got, "belongs to ") {
+				t.Errorf("%s, as %s: %q, not %q", name, filepath.Base(at), got, c.want)
+			}
+		}
+		s, err := scriptOf(c.a, dir, "pyhton")
+		if err != nil || (s != nil) != (c.want == "") {
+			t.Errorf("%s: as a program %v, %v", name, s, err)
+		}
+		if s, err := scriptOf(c.a, dir, "./pyhton"); s == nil || err != nil {
+			t.Errorf("%s: with a path %v, %v", name, s, err)
+		}
+	}
 }

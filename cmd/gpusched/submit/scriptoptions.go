@@ -1,4 +1,4 @@
-package client
+package submit
 
 import (
 	"cmp"
@@ -10,45 +10,47 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/parse"
 	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // withLines parses the command line with the options that stand in a script.
-func (c *jobOptions) withLines(a *app, s *scriptFile, argv []string) (newJob, *app, error) {
-	p, err := newParser(&struct {
-		Submit submitCmd `cmd:""`
-		Run    runCmd    `cmd:""`
-		Shell  shellCmd  `cmd:""`
+func (c *JobOptions) withLines(a *cli.App, s *scriptFile, argv []string) (NewJob, *cli.App, error) {
+	p, err := parse.New(&struct {
+		Submit Cmd      `cmd:""`
+		Run    RunCmd   `cmd:""`
+		Shell  ShellCmd `cmd:""`
 	}{}, io.Discard, func(int) {})
 	if err != nil {
 		return nil, a, err
 	}
-	o, err := s.options(p, a.other() != nil)
+	o, err := s.options(p, a.Other() != nil)
 	if err != nil {
 		return nil, a, err
 	}
 	moves := func(w string) bool { return strings.HasPrefix(w, "--chdir") || strings.HasPrefix(w, "-C") }
 	elsewhere := c.Chdir == "" && slices.ContainsFunc(o.words, moves)
 	this := *a
-	typed := a.words[1 : len(a.words)-len(c.Command)]
-	this.words = slices.Concat(a.words[:1], o.words, typed, []string{"--"}, s.command(argv[1:], elsewhere))
-	k, err := p.Parse(this.words)
+	typed := a.Words[1 : len(a.Words)-len(c.Command)]
+	this.Words = slices.Concat(a.Words[:1], o.words, typed, []string{"--"}, s.command(argv[1:], elsewhere))
+	k, err := p.Parse(this.Words)
 	if err != nil {
-		return nil, a, s.wrong("", misused(err))
+		return nil, a, s.wrong("", parse.Misused(err))
 	}
-	whole := k.Selected().Target.Addr().Interface().(newJob)
-	asks := &whole.options().Request
+	whole := k.Selected().Target.Addr().Interface().(NewJob)
+	asks := &whole.Options().Request
 	if o.noGPU && asks.GPUMilli < 0 && len(asks.GPUIDs) == 0 {
 		asks.GPUMilli = 0
 		o.notes = append(o.notes, "its #SBATCH lines ask for no GPU, so it gets none (-g 1 asks for one)")
 	}
 	for _, text := range o.notes {
-		a.noteOnce(s.name + ": " + text)
+		a.NoteOnce(s.name + ": " + text)
 	}
-	if e := a.other(); e != nil {
-		this.client = e.With(o.nativeFor(asks)...)
+	if e := a.Other(); e != nil {
+		this.Client = e.With(o.nativeFor(asks)...)
 	}
 	return whole, &this, nil
 }
@@ -94,7 +96,7 @@ func (s *scriptFile) options(p *kong.Kong, forSlurm bool) (o scriptOptions, err 
 	lost := ""
 	if o.words, err = batch.Words(); err == nil {
 		if !forSlurm { // which sends the mail itself
-			o.words, lost = withoutMail(o.words)
+			o.words, lost = WithoutMail(o.words)
 		}
 		err = checkOwn(p, o.words)
 	}
@@ -116,52 +118,52 @@ func (s *scriptFile) options(p *kong.Kong, forSlurm bool) (o scriptOptions, err 
 func (l *scriptLine) words() ([]string, error) {
 	switch {
 	case strings.IndexByte(l.text, 0) >= 0:
-		return nil, usagef("there is a NUL byte in it")
+		return nil, cli.Usagef("there is a NUL byte in it")
 	case strings.HasSuffix(l.text, "\r"):
-		return nil, usagef("it has the line end of Windows: convert the file, with sed -i 's/\\r$//' and the like")
+		return nil, cli.Usagef("it has the line end of Windows: convert the file, with sed -i 's/\\r$//' and the like")
 	}
 	if l.mark == "#SBATCH" {
-		return splitEscaped(l.text, "")
+		return cli.SplitEscaped(l.text, "")
 	}
-	return splitWords(l.text)
+	return cli.SplitWords(l.text)
 }
 
-// newSubmitParser reads words as those of submit.
-func newSubmitParser() (*kong.Kong, error) {
-	return newParser(&struct {
-		Submit submitCmd `cmd:""`
+// NewSubmitParser reads words as those of submit.
+func NewSubmitParser() (*kong.Kong, error) {
+	return parse.New(&struct {
+		Submit Cmd `cmd:""`
 	}{}, io.Discard, func(int) {})
 }
 
 // checkOwn parses options by themselves, so that an error has its place.
 func checkOwn(p *kong.Kong, words []string) error {
-	_, err := parseOwn(p, words)
+	_, err := ParseOwn(p, words)
 	return err
 }
 
-// parseOwn is checkOwn that returns what the options say.
-func parseOwn(p *kong.Kong, words []string) (*submitCmd, error) {
+// ParseOwn is checkOwn that returns what the options say.
+func ParseOwn(p *kong.Kong, words []string) (*Cmd, error) {
 	k, err := p.Parse(append([]string{"submit"}, words...))
 	if err != nil {
-		return nil, misused(err)
+		return nil, parse.Misused(err)
 	}
-	if err := legible(k, words); err != nil {
+	if err := parse.Legible(k, words); err != nil {
 		return nil, err
 	}
-	c := k.Selected().Target.Addr().Interface().(*submitCmd)
+	c := k.Selected().Target.Addr().Interface().(*Cmd)
 	if len(c.Command) > 0 {
-		return nil, usagef("%q is not an option: the command is the script itself", c.Command[0])
+		return nil, cli.Usagef("%q is not an option: the command is the script itself", c.Command[0])
 	}
 	for _, at := range k.Path {
 		f := at.Flag
-		if f != nil && "--"+f.Name == onFlag {
+		if f != nil && "--"+f.Name == cli.OnFlag {
 			return nil, onIsTyped("submit ./script")
 		}
 		if f == nil || f.Name == "force" || f.Group == nil {
 			continue
 		}
 		if f.Name == "file" || f.Group.Key == "self" || f.Group.Key == "output" {
-			return nil, usagef("--%s is for the command line", f.Name)
+			return nil, cli.Usagef("--%s is for the command line", f.Name)
 		}
 	}
 	return c, nil
@@ -169,14 +171,14 @@ func parseOwn(p *kong.Kong, words []string) (*submitCmd, error) {
 
 // onIsTyped refuses the choice of an engine elsewhere than in a command line such as this one.
 func onIsTyped(suchAs string) error {
-	return refuse(api.CodeUsage, "such as 'gpusched "+onFlag+" "+engineSlurm+" "+suchAs+"'", "%s is for the command line", onFlag)
+	return cli.Refuse(api.CodeUsage, "such as 'gpusched "+cli.OnFlag+" "+cli.EngineSlurm+" "+suchAs+"'", "%s is for the command line", cli.OnFlag)
 }
 
 // wrong is an error with the place in the script.
 func (s *scriptFile) wrong(place string, err error) error {
 	var e *api.Error
 	if errors.As(err, &e) {
-		return refuse(api.CodeUsage, e.Hint, "%s%s: %s", s.name, place, e.Message)
+		return cli.Refuse(api.CodeUsage, e.Hint, "%s%s: %s", s.name, place, e.Message)
 	}
-	return usagef("%s%s: %v", s.name, place, err)
+	return cli.Usagef("%s%s: %v", s.name, place, err)
 }

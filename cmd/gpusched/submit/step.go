@@ -1,4 +1,4 @@
-package client
+package submit
 
 import (
 	"cmp"
@@ -16,13 +16,16 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/alias"
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
+	"github.com/gpusched/gpusched/cmd/gpusched/logs"
 	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// step goes on as the command of srun within a job: with the GPUs that it asks of those of the job, and its
+// Step goes on as the command of srun within a job: with the GPUs that it asks of those of the job, and its
 // output in the file that it names.
-func (a *app) step(ctx context.Context, call *alias.Call) error {
+func Step(ctx context.Context, a *cli.App, call *alias.Call) error {
 	if call.StepDir != "" {
 		if err := os.Chdir(call.StepDir); err != nil {
 			return err
@@ -32,24 +35,24 @@ func (a *app) step(ctx context.Context, call *alias.Call) error {
 	if err != nil {
 		return err
 	}
-	set, err := settings(call.StepSet, a.environ, true)
+	set, err := jobenv.SetVariables(call.StepSet, a.Environ, true)
 	if err != nil {
 		return err
 	}
-	a.environ = withVars(a.environ, set)
+	a.Environ = jobenv.WithVars(a.Environ, set)
 	tasks := call.StepTasks
 	if tasks == 0 {
-		tasks, _ = strconv.Atoi(a.getenv("SLURM_NTASKS"))
+		tasks, _ = strconv.Atoi(a.Getenv("SLURM_NTASKS"))
 	}
 	tasks = max(tasks, 1)
-	environs, err := a.boundGPUs(ctx, call, tasks)
+	environs, err := boundGPUs(ctx, a, call, tasks)
 	if err != nil {
 		return err
 	}
 	if tasks > 1 {
-		return a.stepTasks(call, path, environs)
+		return stepTasks(a, call, path, environs)
 	}
-	out, errs, err := a.stepFiles(call, "0", os.Stdout, os.Stderr)
+	out, errs, err := stepFiles(a, call, "0", os.Stdout, os.Stderr)
 	if err != nil {
 		return err
 	}
@@ -72,10 +75,10 @@ var passedOn = []os.Signal{
 
 // boundGPUs returns the environment of each task of a step, in which it sees the GPUs that --gpu-bind gives it of
 // those that the step asks. What neither says of them is as the job's script had it.
-func (a *app) boundGPUs(ctx context.Context, call *alias.Call, tasks int) (environs [][]string, err error) {
-	perTask, text := call.StepPerTask, cmp.Or(call.StepBind, a.getenv(slurm.BindVariable))
+func boundGPUs(ctx context.Context, a *cli.App, call *alias.Call, tasks int) (environs [][]string, err error) {
+	perTask, text := call.StepPerTask, cmp.Or(call.StepBind, a.Getenv(slurm.BindVariable))
 	if perTask == 0 && call.StepGPUs == "" {
-		perTask, _ = strconv.Atoi(a.getenv(slurm.PerTaskVariable))
+		perTask, _ = strconv.Atoi(a.Getenv(slurm.PerTaskVariable))
 	}
 	if perTask > 0 {
 		call.StepGPUs, text = strconv.Itoa(perTask*tasks), cmp.Or(text, "per_task:"+strconv.Itoa(perTask))
@@ -84,14 +87,14 @@ func (a *app) boundGPUs(ctx context.Context, call *alias.Call, tasks int) (envir
 	if err != nil {
 		return nil, fmt.Errorf("--gpu-bind: %w", err)
 	}
-	if n := min(bind.Needs(tasks), len(visible(a.environ))); n > 0 && call.StepGPUs == "" {
+	if n := min(bind.Needs(tasks), len(visible(a.Environ))); n > 0 && call.StepGPUs == "" {
 		call.StepGPUs = strconv.Itoa(n) // others are left to the steps beside it
 	}
-	environ, err := a.stepGPUs(ctx, call.StepGPUs, call.StepOverlaps)
+	environ, err := stepGPUs(ctx, a, call.StepGPUs, call.StepOverlaps)
 	for i := 0; i < tasks && err == nil; i++ {
 		var own []string
 		if own, err = bind.Of(i, visible(environ)); len(own) > 0 {
-			environs = append(environs, withVars(environ, []string{visibleVariable + "=" + strings.Join(own, ",")}))
+			environs = append(environs, jobenv.WithVars(environ, []string{visibleVariable + "=" + strings.Join(own, ",")}))
 		} else {
 			environs = append(environs, environ)
 		}
@@ -101,7 +104,7 @@ func (a *app) boundGPUs(ctx context.Context, call *alias.Call, tasks int) (envir
 
 // stepTasks runs the command as a task for each environment, all at once, and ends as the worst of them does. It
 // passes signals on.
-func (a *app) stepTasks(call *alias.Call, path string, environs [][]string) error {
+func stepTasks(a *cli.App, call *alias.Call, path string, environs [][]string) error {
 	signals := make(chan os.Signal, len(passedOn))
 	for _, s := range passedOn {
 		if !signal.Ignored(s) { // as nohup has it
@@ -119,9 +122,9 @@ func (a *app) stepTasks(call *alias.Call, path string, environs [][]string) erro
 	for i, environ := range environs {
 		rank, count := strconv.Itoa(i), strconv.Itoa(len(environs))
 		if failed == nil {
-			out, errs, failed = a.stepFiles(call, rank, out, errs)
+			out, errs, failed = stepFiles(a, call, rank, out, errs)
 		}
-		cmd := &exec.Cmd{Path: path, Args: call.Step, Stdout: out, Stderr: errs, Env: withVars(environ, []string{
+		cmd := &exec.Cmd{Path: path, Args: call.Step, Stdout: out, Stderr: errs, Env: jobenv.WithVars(environ, []string{
 			"SLURM_PROCID=" + rank, "SLURM_LOCALID=" + rank, "SLURM_NTASKS=" + count, "SLURM_STEP_NUM_TASKS=" + count})}
 		if i == 0 {
 			cmd.Stdin = os.Stdin
@@ -156,7 +159,7 @@ func (a *app) stepTasks(call *alias.Call, path string, environs [][]string) erro
 	if failed != nil {
 		return failed
 	}
-	return exitStatus(worst)
+	return cli.ExitStatus(worst)
 }
 
 // passOn passes on the signals that this process alone was sent, until there are no more. One to the whole job, or
@@ -206,27 +209,27 @@ func visible(environ []string) (gpus []string) {
 
 // stepGPUs is the environment with so many of the job's GPUs, which no other step has that asked for some, unless
 // they may be shared. It waits until they are free. Asked is "" where the step has all of them.
-func (a *app) stepGPUs(ctx context.Context, asked string, shared bool) ([]string, error) {
-	have := visible(a.environ)
+func stepGPUs(ctx context.Context, a *cli.App, asked string, shared bool) ([]string, error) {
+	have := visible(a.Environ)
 	n, err := strconv.Atoi(asked)
 	switch {
 	case asked == "":
-		return a.environ, nil
+		return a.Environ, nil
 	case err != nil || n > len(have):
-		return nil, fmt.Errorf("the step asks for %s, and the job has %d", count(n, "GPU"), len(have))
+		return nil, fmt.Errorf("the step asks for %s, and the job has %d", cli.Count(n, "GPU"), len(have))
 	}
 	list := have[:min(n, len(have))]
-	if a.getenv("SLURM_STEP_GPUS") == "" && !shared { // else they are those of the step around it
-		list, err = a.takeGPUs(ctx, have, n)
+	if a.Getenv("SLURM_STEP_GPUS") == "" && !shared { // else they are those of the step around it
+		list, err = takeGPUs(ctx, a, have, n)
 	}
 	text := strings.Join(list, ",")
-	return withVars(a.environ, []string{visibleVariable + "=" + text, "SLURM_STEP_GPUS=" + text}), err
+	return jobenv.WithVars(a.Environ, []string{visibleVariable + "=" + text, "SLURM_STEP_GPUS=" + text}), err
 }
 
 // takeGPUs locks so many GPUs as long as the processes of the step live, which inherit the files.
-func (a *app) takeGPUs(ctx context.Context, have []string, n int) ([]string, error) {
+func takeGPUs(ctx context.Context, a *cli.App, have []string, n int) ([]string, error) {
 	machine, _ := os.Hostname() // several may share the directory
-	dir := filepath.Join(a.stateDir(), "steps", machine+"-"+filepath.Base(a.getenv("GPUSCHED_JOB_ID")))
+	dir := filepath.Join(jobenv.StateDir(a), "steps", machine+"-"+filepath.Base(a.Getenv("GPUSCHED_JOB_ID")))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("which GPUs of the job other steps have is noted in %s: %w", dir, err)
 	}
@@ -267,14 +270,14 @@ func untilFree(ctx context.Context, name string) error {
 		return err
 	}
 	defer f.Close()
-	return lockFile(ctx, int(f.Fd()))
+	return LockFile(ctx, int(f.Fd()))
 }
 
 // stepFiles are the files of --output and --error for a task, after those of the task before it. A file that both
 // name, or several tasks, is one.
-func (a *app) stepFiles(call *alias.Call, rank string, out, errs *os.File) (*os.File, *os.File, error) {
+func stepFiles(a *cli.App, call *alias.Call, rank string, out, errs *os.File) (*os.File, *os.File, error) {
 	open := func(pattern string, same ...*os.File) (*os.File, error) {
-		name := a.stepLog(pattern, rank)
+		name := stepLog(a, pattern, rank)
 		for _, f := range same {
 			if pattern == "" || f.Name() == name {
 				return f, nil
@@ -297,9 +300,9 @@ func (a *app) stepFiles(call *alias.Call, rank string, out, errs *os.File) (*os.
 }
 
 // stepLog is the name of the file of --output or --error for a task.
-func (a *app) stepLog(pattern, rank string) string {
-	id, task := a.getenv("GPUSCHED_JOB_ID"), a.getenv("GPUSCHED_ARRAY_TASK")
-	array := a.getenv("GPUSCHED_ARRAY_JOB")
+func stepLog(a *cli.App, pattern, rank string) string {
+	id, task := a.Getenv("GPUSCHED_JOB_ID"), a.Getenv("GPUSCHED_ARRAY_TASK")
+	array := a.Getenv("GPUSCHED_ARRAY_JOB")
 	called := id
 	if array != "" {
 		called = array + "_" + task
@@ -307,5 +310,18 @@ func (a *app) stepLog(pattern, rank string) string {
 		array = id
 	}
 	return job.FillLog(pattern, map[byte]string{'%': "%", 'j': called, 'A': array, 'a': task, 't': rank,
-		'n': a.getenv("SLURM_JOB_NAME"), 'u': a.callerName()})
+		'n': a.Getenv("SLURM_JOB_NAME"), 'u': a.CallerName()})
+}
+
+// LockFile waits until nobody else has a file.
+func LockFile(ctx context.Context, fd int) error {
+	for {
+		err := syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB)
+		if err != syscall.EWOULDBLOCK && err != syscall.EINTR {
+			return err
+		}
+		if logs.Pause(ctx, logs.JournalPoll); ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
 }

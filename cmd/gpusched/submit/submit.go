@@ -1,20 +1,30 @@
-package client
+package submit
 
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"os"
 	"slices"
+	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/act"
+	"github.com/gpusched/gpusched/cmd/gpusched/attach"
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/estimate"
+	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
+	"github.com/gpusched/gpusched/cmd/gpusched/look"
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
+	"github.com/gpusched/gpusched/cmd/gpusched/parse"
 	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// submitCmd queues a job.
-type submitCmd struct {
-	jobOptions
+// Cmd queues a job.
+type Cmd struct {
+	JobOptions
 
 	Tasks string   `name:"array" placeholder:"TASKS" group:"queue"`
 	Param []string `name:"param" sep:"none" placeholder:"NAME=V,V" group:"queue"`
@@ -24,24 +34,24 @@ type submitCmd struct {
 	Verbose bool `name:"verbose" short:"v" group:"self"`
 	Wait    bool `name:"wait" group:"self"`
 	Quiet   bool `name:"quiet" short:"q" group:"self"`
-	outputFlags
+	cli.OutputFlags
 }
 
-func (*submitCmd) About() About {
-	return About{
-		Host: ShownHere, Hosts: OnOne, Slurm: ForSlurm, Usual: true, Habits: manual.OptionsOfNewJobs,
-		Options:  usedOptions + "array wait dry-run",
+func (*Cmd) About() cli.About {
+	return cli.About{
+		Host: cli.ShownHere, Hosts: cli.OnOne, Slurm: cli.ForSlurm, Usual: true, Habits: manual.OptionsOfNewJobs,
+		Options:  parse.UsedOptions + "array wait dry-run",
 		Examples: []string{"gpusched submit -g 2 -t 12h -n big -- torchrun --standalone train.py"},
 	}
 }
 
-// jobOptions is what submit and run say of a job, and its command.
-type jobOptions struct {
+// JobOptions is what submit and run say of a job, and its command.
+type JobOptions struct {
 	Request job.Request `embed:""`
 	Label   job.Label   `embed:""`
 
-	Signal     warning `name:"signal" type:"warning" placeholder:"SIG@TIME" group:"life"`
-	MayRequeue *bool   `name:"requeue" negatable:"" group:"life"`
+	Signal     cli.Warning `name:"signal" type:"warning" placeholder:"SIG@TIME" group:"life"`
+	MayRequeue *bool       `name:"requeue" negatable:"" group:"life"`
 
 	AfterStart []string `name:"after" sep:"none" placeholder:"ID" group:"queue"`
 	AfterOK    []string `name:"after-ok" sep:"none" placeholder:"ID" group:"queue"`
@@ -55,8 +65,8 @@ type jobOptions struct {
 	Chdir  string   `name:"chdir" short:"C" placeholder:"DIR" group:"around"`
 	Env    string   `name:"env" placeholder:"MODE" enum:"inherit,clean,login" default:"inherit" group:"around"`
 	SetEnv []string `name:"set-env" short:"e" sep:"none" placeholder:"K=V" group:"around"`
-	setupOptions
-	modelOptions
+	jobenv.SetupOptions
+	estimate.ModelOptions
 	notifyOptions
 
 	Log         string `name:"log" placeholder:"FILE" group:"around"`
@@ -69,56 +79,56 @@ type jobOptions struct {
 	Command []string `arg:"" optional:"" name:"command" passthrough:"partial" help:"The command and its arguments. Everything from its first word on is the command's."`
 }
 
-func (c *submitCmd) Run(ctx context.Context, a *app) error {
-	if c.File != "" && !a.documents() { // else this is one of its lines
+func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
+	if c.File != "" && !a.Documents() { // else this is one of its lines
 		return c.submitFile(ctx, a)
 	}
 	typed := a
-	c, a, err := c.withScript(a)
+	c, a, err := c.WithScript(a)
 	if err != nil {
 		return err
 	}
-	if c.Host != "" && a.asked == nil {
+	if c.Host != "" && a.Asked == nil {
 		return c.submitElsewhere(ctx, typed)
 	}
-	req, err := c.request(ctx, a)
+	req, err := c.MakeRequest(ctx, a)
 	if err != nil {
 		return err
 	}
-	if err := c.checkProgram(a, &req); err != nil {
+	if err := c.CheckProgram(a, &req); err != nil {
 		return err
 	}
-	a.hint(req)
-	a.hintIgnored(req)
+	hint(a, req)
+	hintIgnored(a, req)
 	c.hintMisplaced(a)
-	a.restoreLimits()
-	reply, err := a.submit(ctx, req)
+	a.RestoreLimits()
+	reply, err := submit(ctx, a, req)
 	if err != nil {
 		return err
 	}
-	a.hintQueued(&c.jobOptions, reply.Job)
-	if c.form() == "table" && !c.Quiet && a.as.submitted == "" {
-		a.hintMemory(reply.Job)
+	hintQueued(a, &c.JobOptions, reply.Job)
+	if c.Form() == "table" && !c.Quiet && a.As.Submitted == "" {
+		jobenv.HintMemory(a, reply.Job)
 	}
-	if err := c.report(ctx, a, reply); err != nil || !c.Wait || c.DryRun || a.documents() {
+	if err := c.report(ctx, a, reply); err != nil || !c.Wait || c.DryRun || a.Documents() {
 		return err
 	}
-	a.out.W.Flush()
-	if c.Quiet || a.as.submitted != "" || c.form() != "table" || reply.Job.Array != nil {
-		return a.follow(ctx, reply.Job.ID, c.Quiet || a.as.submitted != "" || c.form() != "table")
+	a.Out.W.Flush()
+	if c.Quiet || a.As.Submitted != "" || c.Form() != "table" || reply.Job.Array != nil {
+		return attach.Follow(ctx, a, reply.Job.ID, c.Quiet || a.As.Submitted != "" || c.Form() != "table")
 	}
-	return a.attend(ctx, reply.Job, false)
+	return attach.Attend(ctx, a, reply.Job, false)
 }
 
 // BeforeApply tells an amount of GPUs that was asked from none that was.
-func (c *jobOptions) BeforeApply() error {
+func (c *JobOptions) BeforeApply() error {
 	c.Request.GPUMilli = -1
 	return nil
 }
 
-// request is that of the job, with what only submit can ask for.
-func (c *submitCmd) request(ctx context.Context, a *app) (api.SubmitRequest, error) {
-	req, err := c.jobOptions.request(ctx, a)
+// MakeRequest is that of the job, with what only submit can ask for.
+func (c *Cmd) MakeRequest(ctx context.Context, a *cli.App) (api.SubmitRequest, error) {
+	req, err := c.JobOptions.request(ctx, a)
 	if err != nil {
 		return req, err
 	}
@@ -129,45 +139,45 @@ func (c *submitCmd) request(ctx context.Context, a *app) (api.SubmitRequest, err
 
 // numberOnly reports whether nothing is told about the job but its number, and hintQueued has
 // nothing to say that needs the job.
-func (c *submitCmd) numberOnly(a *app) bool {
-	number := (a.as.submitted != "" || c.Quiet && c.form() == "table") && !c.DryRun
-	return number && !a.documents() && c.Signal.signal == 0 && c.Request.OnTimeout == ""
+func (c *Cmd) numberOnly(a *cli.App) bool {
+	number := (a.As.Submitted != "" || c.Quiet && c.Form() == "table") && !c.DryRun
+	return number && !a.Documents() && c.Signal.Signal == 0 && c.Request.OnTimeout == ""
 }
 
 // request makes the request from the options and the environment.
-func (c *jobOptions) request(ctx context.Context, a *app) (api.SubmitRequest, error) {
+func (c *JobOptions) request(ctx context.Context, a *cli.App) (api.SubmitRequest, error) {
 	argv, err := c.argv(a)
 	if err != nil {
 		return api.SubmitRequest{}, err
 	}
-	if err := c.modelOptions.apply(a, argv, &c.Request); err != nil {
+	if err := c.ModelOptions.Apply(a, argv, &c.Request); err != nil {
 		return api.SubmitRequest{}, err
 	}
 	req := api.SubmitRequest{
 		Key: api.NewKey(), Label: c.Label, Request: c.Request,
-		Program: api.Program{Argv: argv, EnvMode: contract.EnvMode(c.Env), Umask: a.umask},
+		Program: api.Program{Argv: argv, EnvMode: contract.EnvMode(c.Env), Umask: a.Umask},
 	}
-	if a.asked != nil && a.asked.job != nil {
-		req.Key, req.DryRun = a.asked.job.Key, a.asked.job.DryRun
+	if a.Asked != nil && a.Asked.Job != nil {
+		req.Key, req.DryRun = a.Asked.Job.Key, a.Asked.Job.DryRun
 	}
 	req.GPUMilli, req.Requeue = c.gpuMilli(), c.MayRequeue
 	if c.asksNoGPU(a) {
 		req.GPUMilli = 0
 	}
-	req.Name = cmp.Or(c.Label.Name, nameOf(argv))
+	req.Name = cmp.Or(c.Label.Name, DefaultName(argv))
 	if c.Request.GPUVisible == "index" {
 		req.GPUVisible = ""
 	}
 	if c.Request.SignalTo == "all" {
 		req.SignalTo = ""
 	}
-	if req.Tags, err = parseTags(c.Tag); err != nil {
+	if req.Tags, err = cli.ParseTags(c.Tag); err != nil {
 		return req, err
 	}
 	if req.Notify, err = c.notifications(); err != nil {
 		return req, err
 	}
-	req.WarnSignal, req.WarnMain, req.WarnBefore = c.Signal.signal, c.Signal.main, job.Span(c.Signal.before)
+	req.WarnSignal, req.WarnMain, req.WarnBefore = c.Signal.Signal, c.Signal.Main, job.Span(c.Signal.Before)
 	if err := c.setEnvironment(a, argv, &req); err != nil {
 		return req, err
 	}
@@ -175,65 +185,65 @@ func (c *jobOptions) request(ctx context.Context, a *app) (api.SubmitRequest, er
 		return req, err
 	}
 	others := slices.DeleteFunc(slices.Clone(c.AfterAny), func(id string) bool { return id == slurm.Singleton })
-	if req.After, err = a.dependencies(ctx, c.AfterStart, c.AfterOK, c.AfterFail, others); err != nil {
+	if req.After, err = a.Dependencies(ctx, c.AfterStart, c.AfterOK, c.AfterFail, others); err != nil {
 		return req, err
 	}
 	if len(others) < len(c.AfterAny) {
-		if err := a.afterNamesakes(ctx, &req); err != nil {
+		if err := a.AfterNamesakes(ctx, &req); err != nil {
 			return req, err
 		}
 	}
-	if a.as.turns != nil {
-		err = a.as.turns.enter(ctx, a, &req)
+	if a.As.Turns != nil {
+		err = a.As.Turns.Enter(ctx, a, &req)
 	}
 	return req, err
 }
 
 // argv is the command as it was typed: the parser takes the words through
 // JSON, which only text survives, so they are the last of the command line.
-func (c *jobOptions) argv(a *app) ([]string, error) {
-	argv := a.words[len(a.words)-len(c.Command):]
+func (c *JobOptions) argv(a *cli.App) ([]string, error) {
+	argv := a.Words[len(a.Words)-len(c.Command):]
 	if len(argv) > 0 && argv[0] == "--" {
 		argv = argv[1:]
 	}
 	if len(argv) == 0 {
-		return nil, refuse(api.CodeUsage, "such as: gpusched submit -- python train.py", "there is no command to run")
+		return nil, cli.Refuse(api.CodeUsage, "such as: gpusched submit -- python train.py", "there is no command to run")
 	}
 	return argv, nil
 }
 
 // setEnvironment fills in the directory and the environment, and the hash of the
 // content, to which they belong.
-func (c *jobOptions) setEnvironment(a *app, argv []string, req *api.SubmitRequest) error {
-	dir, err := a.workDir(c.Chdir)
-	if err == nil && isDir(dir) != "" && !c.Force {
+func (c *JobOptions) setEnvironment(a *cli.App, argv []string, req *api.SubmitRequest) error {
+	dir, err := jobenv.WorkDir(a, c.Chdir)
+	if err == nil && jobenv.IsDir(dir) != "" && !c.Force {
 		err = unexpanded("--chdir", c.Chdir)
 	}
 	if err != nil {
 		return err
 	}
-	set, err := settings(c.SetEnv, a.environ, c.Compat == string(contract.CompatSlurm))
+	set, err := jobenv.SetVariables(c.SetEnv, a.Environ, c.Compat == string(contract.CompatSlurm))
 	if err != nil {
 		return err
 	}
-	setup, vars, err := c.setup(a, dir, c.Force)
+	setup, vars, err := c.SetUp(a, dir, c.Force)
 	if err != nil {
 		return err
 	}
-	req.Dir, req.Env, req.Setup = api.Bytes(dir), jobEnv(req.EnvMode, withVars(vars, set), a.environ), setup
+	req.Dir, req.Env, req.Setup = api.Bytes(dir), jobenv.Environ(req.EnvMode, jobenv.WithVars(vars, set), a.Environ), setup
 	req.Log = contract.Log{Path: c.Log, Truncate: c.LogTruncate}
 	if err := c.checkLog(a, dir); err != nil {
 		return err
 	}
 	if c.Once {
-		req.Dedup = contentHash(argv, dir, c.Env, set, setupWords(setup)...)
+		req.Dedup = jobenv.ContentHash(argv, dir, c.Env, set, jobenv.SetupWords(setup)...)
 	}
 	return nil
 }
 
 // gpuMilli is what was asked, or what follows from the rest: as many GPUs as
 // are named, else one.
-func (c *jobOptions) gpuMilli() int {
+func (c *JobOptions) gpuMilli() int {
 	switch {
 	case c.Request.GPUMilli >= 0:
 		return c.Request.GPUMilli
@@ -243,5 +253,127 @@ func (c *jobOptions) gpuMilli() int {
 	return job.WholeGPU
 }
 
-// command are the words that are not the parser's.
-func (c *jobOptions) command() []string { return c.Command }
+// JobCommand are the words that are not the parser's.
+func (c *JobOptions) JobCommand() []string { return c.Command }
+
+// hint warns about what will probably not work. The job is queued all the same:
+// it may be made to work until it starts.
+func hint(a *cli.App, req api.SubmitRequest) {
+	if req.Array != nil {
+		hintParams(a, req)
+	}
+	dir := string(req.Dir)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		a.Note("warning: there is no directory %q yet", dir)
+	}
+}
+
+// hintParams warns of parameters that the command does not use.
+func hintParams(a *cli.App, req api.SubmitRequest) {
+	for _, name := range look.UnusedParams(req.Array.Params, req.Argv) {
+		a.Note("warning: the command does not say {%s}, so its values make no difference", name)
+	}
+}
+
+// hintMisplaced warns of a number of GPUs behind the program, which is the program's, where
+// no option stands before it and the job gets one GPU.
+func (c *Cmd) hintMisplaced(a *cli.App) {
+	if len(c.Command) < 2 || c.Command[0] == "--" || len(a.Words) > len(c.Command)+1 {
+		return
+	}
+	for i, word := range c.Command[1:] {
+		name, value, ok := strings.Cut(word, "=")
+		if !ok && i+2 < len(c.Command) {
+			value = c.Command[i+2]
+		}
+		n, err := job.ParseGPUs(value)
+		if (name == "-g" || name == "--gpus") && err == nil && n != job.WholeGPU {
+			a.Note("warning: %s %s is for %s, and the job asks for 1 GPU: options of gpusched come before the command", name, value, c.Command[0])
+			return
+		}
+	}
+}
+
+// asksNoGPU reports whether the job has no GPU because no option asks for one, as under other tools' names.
+func (c *JobOptions) asksNoGPU(a *cli.App) bool {
+	return a.As.NoGPU && c.Request.GPUMilli < 0 && len(c.Request.GPUIDs) == 0
+}
+
+// hintQueued says of a job that is queued what its user may not expect: that it has no GPU, and what only a time limit
+// would bring about, where it has none, neither its own nor the site's. A preemptible job gets its signal also before
+// it makes room for another.
+func hintQueued(a *cli.App, c *JobOptions, j api.Job) {
+	if c.asksNoGPU(a) {
+		a.NoteOnce("no GPU is asked for, so the job gets none (--gpus=1 asks for one)")
+	}
+	if j.TimeLimit > 0 {
+		return
+	}
+	if c.Signal.Signal > 0 && !j.Preemptible {
+		a.Note("warning: the job has no time limit, so --signal sends nothing (give it a --time)")
+	}
+	if c.Request.OnTimeout == job.TimeoutRequeue {
+		a.Note("warning: the job has no time limit, so --on-timeout makes no difference (give it a --time)")
+	}
+}
+
+// capTime shortens a time limit to the site's longest, as those tools do. Where that is not known, the scheduler
+// refuses it.
+func capTime(ctx context.Context, a *cli.App, req *api.SubmitRequest) {
+	usage, err := api.Usage(ctx, a.Client, api.UsageQuery{})
+	if err != nil {
+		return
+	}
+	for _, l := range usage.Limits {
+		if l.Class == req.Priority.Class && l.Most > 0 && req.TimeLimit > l.Most {
+			a.NoteOnce(fmt.Sprintf("the site's longest time limit is %v, so %v counts as that", l.Most, req.TimeLimit))
+			req.TimeLimit = l.Most
+		}
+	}
+}
+
+// submit queues a job. For a tool whose users raise priorities, one that may not be raised counts as normal.
+func submit(ctx context.Context, a *cli.App, req api.SubmitRequest) (api.SubmitReply, error) {
+	if a.As.Turns != nil {
+		defer a.As.Turns.Leave()
+	}
+	if !a.As.Caps {
+		return a.Client.Submit(ctx, req)
+	}
+	if req.TimeLimit > 0 && a.Other() == nil {
+		capTime(ctx, a, &req)
+	}
+	return act.SubmitCapped(ctx, a, a.Client, req, job.Priority{})
+}
+
+// CheckProgram refuses a command whose program or script is not there, or whose
+// directory is not, unless the submitter forces it. What only the job's own unit knows
+// is not looked for: the PATH of an environment that is not inherited.
+func (c *JobOptions) CheckProgram(a *cli.App, req *api.SubmitRequest) error {
+	if c.Force {
+		return nil
+	}
+	dir, program := string(req.Dir), req.Argv[0]
+	hint := jobenv.ForceHint(a)
+	if a.Asked != nil {
+		hint = "a job runs in the same path there: make it, choose another with --chdir, or queue it all the same with --force"
+	}
+	if err := jobenv.CheckDirectory(dir, hint); err != nil {
+		return err
+	}
+	if req.Setup.Command != "" {
+		dir = "" // it may go elsewhere
+	}
+	switch {
+	case slices.Contains(jobenv.OfShells, program):
+		return jobenv.RefuseShellWord(req.Argv)
+	case strings.Contains(program, "/"):
+		if path := jobenv.InDir(dir, program); path != "" {
+			return jobenv.CheckFile(a, program, path)
+		}
+	case req.EnvMode != contract.EnvInherit:
+	case !jobenv.InPath(a, program, jobenv.SearchPath(*req)):
+		return jobenv.NotInPath(a, dir, program, req.Argv[1:], jobenv.SearchPath(*req))
+	}
+	return jobenv.CheckScriptArgument(a, dir, req.Argv)
+}

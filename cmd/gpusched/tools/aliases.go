@@ -1,4 +1,4 @@
-package client
+package tools
 
 import (
 	"errors"
@@ -10,34 +10,39 @@ import (
 	"strings"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/alias"
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/engines"
+	"github.com/gpusched/gpusched/cmd/gpusched/estimate"
+	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// aliasesCmd is about the links under which the program is another tool.
-type aliasesCmd struct {
+// AliasesCmd is about the links under which the program is another tool.
+type AliasesCmd struct {
 	List    aliasesListCmd    `cmd:"" default:"1" usage:"" help:"List the names, what each leads to, and where it is installed."`
 	Install aliasesInstallCmd `cmd:"" usage:"--user | --dir DIR [NAME...]" help:"Link names to this program; a name in .py becomes a file."`
 	Remove  aliasesRemoveCmd  `cmd:"" usage:"--user | --dir DIR [NAME...]" help:"Remove names that were linked to this program."`
 }
 
-func (*aliasesCmd) About() About { return About{Host: OnlyHere, Hosts: OneAtATime, Slurm: ForSlurm} }
+func (*AliasesCmd) About() cli.About {
+	return cli.About{Host: cli.OnlyHere, Hosts: cli.OneAtATime, Slurm: cli.ForSlurm}
+}
 
 type aliasesListCmd struct{}
 
-func (aliasesListCmd) Run(a *app) error {
-	term.WriteTable(a.out, []term.Column[[2]string]{
+func (aliasesListCmd) Run(a *cli.App) error {
+	term.WriteTable(a.Out, []term.Column[[2]string]{
 		{Title: "NAME", Cell: func(n [2]string) string { return n[0] }},
 		{Title: "IS", Cell: func(n [2]string) string { return n[1] }},
-		{Title: "INSTALLED", Cell: func(n [2]string) string { return a.installed(n[0]) }},
+		{Title: "INSTALLED", Cell: func(n [2]string) string { return installed(a, n[0]) }},
 	}, alias.Names(), false)
 	return nil
 }
 
 // installed is where a name is a link to this program, in PATH or ~/.local/bin.
-func (a *app) installed(name string) string {
-	dirs := append(filepath.SplitList(a.getenv("PATH")), filepath.Join(a.getenv("HOME"), ".local/bin"))
+func installed(a *cli.App, name string) string {
+	dirs := append(filepath.SplitList(a.Getenv("PATH")), filepath.Join(a.Getenv("HOME"), ".local/bin"))
 	for _, dir := range dirs {
 		if path := filepath.Join(dir, name); filepath.IsAbs(dir) && ours(path) {
 			return path
@@ -51,7 +56,7 @@ func ours(path string) bool {
 	if to, err := os.Readlink(path); err == nil {
 		return filepath.Base(to) == "gpusched"
 	}
-	text, err := readAtMost(path, maxTable)
+	text, err := jobenv.ReadAtMost(path, estimate.MaxTable)
 	return err == nil && strings.HasPrefix(string(text), pythonHead)
 }
 
@@ -72,22 +77,22 @@ type linksOptions struct {
 }
 
 // where is the directory, and the names that are meant.
-func (o *linksOptions) where(a *app) (dir string, names []string, err error) {
+func (o *linksOptions) where(a *cli.App) (dir string, names []string, err error) {
 	switch {
 	case o.Dir != "":
 		dir, err = filepath.Abs(o.Dir)
 	case !o.User:
-		err = refuse(api.CodeUsage, "such as: gpusched aliases install --user squeue", "say --user for ~/.local/bin, or --dir DIR")
+		err = cli.Refuse(api.CodeUsage, "such as: gpusched aliases install --user squeue", "say --user for ~/.local/bin, or --dir DIR")
 	default:
-		dir = filepath.Join(a.getenv("HOME"), ".local/bin")
+		dir = filepath.Join(a.Getenv("HOME"), ".local/bin")
 	}
 	for _, n := range o.Names {
 		if !alias.Known(n) {
-			return "", nil, refuse(api.CodeUsage, "see 'gpusched aliases'", "%q is not one of the names", n)
+			return "", nil, cli.Refuse(api.CodeUsage, "see 'gpusched aliases'", "%q is not one of the names", n)
 		}
 	}
 	if names = o.Names; len(names) == 0 {
-		names = each(alias.Names(), func(n [2]string) string { return n[0] })
+		names = cli.Each(alias.Names(), func(n [2]string) string { return n[0] })
 	}
 	return dir, names, err
 }
@@ -95,7 +100,7 @@ func (o *linksOptions) where(a *app) (dir string, names []string, err error) {
 type aliasesInstallCmd struct{ linksOptions }
 
 // Run links the names. One that stands for another program is left alone.
-func (c *aliasesInstallCmd) Run(a *app) error {
+func (c *aliasesInstallCmd) Run(a *cli.App) error {
 	dir, names, err := c.where(a)
 	if err != nil {
 		return err
@@ -105,32 +110,32 @@ func (c *aliasesInstallCmd) Run(a *app) error {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return usagef("%v", err)
+		return cli.Usagef("%v", err)
 	}
 	var first error
 	for _, name := range names {
-		if other := a.elsewhere(name, dir); other != "" && len(c.Names) == 0 {
-			a.note("%s is left out, as there is %s: name it to link it all the same", name, other)
+		if other := elsewhere(a, name, dir); other != "" && len(c.Names) == 0 {
+			a.Note("%s is left out, as there is %s: name it to link it all the same", name, other)
 			continue
 		}
 		if err := link(program, filepath.Join(dir, name)); err != nil {
-			a.complain(err.Error())
-			first = exitStatus(api.CodeUsage.ExitStatus())
+			a.Complain(err.Error())
+			first = cli.ExitStatus(api.CodeUsage.ExitStatus())
 			continue
 		}
-		a.out.Printf("%s\n", term.Clean(filepath.Join(dir, name)))
+		a.Out.Printf("%s\n", term.Clean(filepath.Join(dir, name)))
 	}
-	if !slices.Contains(filepath.SplitList(a.getenv("PATH")), dir) {
-		a.note("%s is not in your PATH", dir)
+	if !slices.Contains(filepath.SplitList(a.Getenv("PATH")), dir) {
+		a.Note("%s is not in your PATH", dir)
 	}
 	return first
 }
 
 // elsewhere is another program of this name in PATH, "" where there is none.
-func (a *app) elsewhere(name, dir string) string {
-	for _, d := range filepath.SplitList(a.getenv("PATH")) {
+func elsewhere(a *cli.App, name, dir string) string {
+	for _, d := range filepath.SplitList(a.Getenv("PATH")) {
 		path := filepath.Join(d, name)
-		if filepath.IsAbs(d) && d != dir && runnable(path) && !ours(path) {
+		if filepath.IsAbs(d) && d != dir && jobenv.Runnable(path) && !ours(path) {
 			return path
 		}
 	}
@@ -145,15 +150,15 @@ func link(program, path string) error {
 	}
 	if ours(path) {
 		if err := os.Remove(path); err != nil {
-			return usagef("%v", err)
+			return cli.Usagef("%v", err)
 		}
 	}
 	err := make(program, path)
 	if errors.Is(err, fs.ErrExist) {
-		return usagef("%s is there, and is not a link to gpusched: it is left alone", path)
+		return cli.Usagef("%s is there, and is not a link to gpusched: it is left alone", path)
 	}
 	if err != nil {
-		return usagef("%v", err)
+		return cli.Usagef("%v", err)
 	}
 	return nil
 }
@@ -171,7 +176,7 @@ func writePython(program, path string) error {
 type aliasesRemoveCmd struct{ linksOptions }
 
 // Run takes the links away. A name that is something else is left alone.
-func (c *aliasesRemoveCmd) Run(a *app) error {
+func (c *aliasesRemoveCmd) Run(a *cli.App) error {
 	dir, names, err := c.where(a)
 	if err != nil {
 		return err
@@ -182,17 +187,17 @@ func (c *aliasesRemoveCmd) Run(a *app) error {
 		switch {
 		case ours(path):
 			if err := os.Remove(path); err != nil {
-				return usagef("%v", err)
+				return cli.Usagef("%v", err)
 			}
 			gone = append(gone, path)
 		case len(c.Names) > 0:
-			return usagef("%s is not a link to gpusched", path)
+			return cli.Usagef("%s is not a link to gpusched", path)
 		}
 	}
 	if len(gone) == 0 {
-		a.note("there is no such link in %s", dir)
+		a.Note("there is no such link in %s", dir)
 		return nil
 	}
-	a.out.Printf("removed %s\n", term.Clean(strings.Join(gone, ", ")))
+	a.Out.Printf("removed %s\n", term.Clean(strings.Join(gone, ", ")))
 	return nil
 }

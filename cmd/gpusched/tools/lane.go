@@ -1,4 +1,4 @@
-package client
+package tools
 
 import (
 	"context"
@@ -12,6 +12,9 @@ import (
 	"syscall"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/alias"
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
+	"github.com/gpusched/gpusched/cmd/gpusched/submit"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -30,23 +33,23 @@ const laneDepth = 20
 
 // openLane waits for the file of the caller's lane. Each TS_SOCKET is one of its own, as there.
 // With the error there is a lane without a file, which has its slots all the same.
-func (a *app) openLane(ctx context.Context) (*lane, error) {
-	l := &lane{tag: "tsp", slots: slotsOf(a.getenv("TS_SLOTS"))}
-	if socket := a.getenv("TS_SOCKET"); socket != "" {
+func openLane(ctx context.Context, a *cli.App) (*lane, error) {
+	l := &lane{tag: "tsp", slots: slotsOf(a.Getenv("TS_SLOTS"))}
+	if socket := a.Getenv("TS_SOCKET"); socket != "" {
 		sum := sha256.Sum256([]byte(socket))
 		l.tag += "-" + hex.EncodeToString(sum[:])[:8]
 	}
-	dir := filepath.Join(a.stateDir(), "lanes")
+	dir := filepath.Join(jobenv.StateDir(a), "lanes")
 	err := os.MkdirAll(dir, 0o700)
 	if err == nil {
 		name := filepath.Join(dir, l.tag)
 		l.file, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	}
 	if err == nil {
-		err = lockFile(ctx, int(l.file.Fd()))
+		err = submit.LockFile(ctx, int(l.file.Fd()))
 	}
 	if err != nil {
-		return l, refuse(api.CodeInternal, "how many slots the queue has is noted there", "%v", err)
+		return l, cli.Refuse(api.CodeInternal, "how many slots the queue has is noted there", "%v", err)
 	}
 	text := make([]byte, 16)
 	if n, _ := l.file.ReadAt(text, 0); n > 0 {
@@ -55,62 +58,49 @@ func (a *app) openLane(ctx context.Context) (*lane, error) {
 	return l, nil
 }
 
-// lockFile waits until nobody else has a file.
-func lockFile(ctx context.Context, fd int) error {
-	for {
-		err := syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB)
-		if err != syscall.EWOULDBLOCK && err != syscall.EINTR {
-			return err
-		}
-		if pause(ctx, journalPoll); ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
-}
-
 // slotsOf is a number of slots, 1 where it is none.
 func slotsOf(text string) int {
 	n, _ := strconv.Atoi(text)
 	return max(n, 1)
 }
 
-// laneSlots says how many slots the lane has, or sets it.
-func (a *app) laneSlots(ctx context.Context, to int) error {
-	l, err := a.openLane(ctx)
+// LaneSlots says how many slots the lane has, or sets it.
+func LaneSlots(ctx context.Context, a *cli.App, to int) error {
+	l, err := openLane(ctx, a)
 	if err != nil {
 		return err
 	}
 	defer l.file.Close()
 	if to == 0 {
-		a.out.Printf("%d\n", l.slots)
+		a.Out.Printf("%d\n", l.slots)
 		return nil
 	}
 	if err := l.file.Truncate(0); err != nil {
 		return err
 	}
 	if _, err = l.file.WriteAt([]byte(strconv.Itoa(to)+"\n"), 0); err == nil {
-		a.note("this counts for jobs that are queued from now on")
+		a.Note("this counts for jobs that are queued from now on")
 	}
 	return err
 }
 
-// heldLane is a lane of which a job is to be a part, and its file while that is submitted.
-type heldLane struct {
+// HeldLane is a lane of which a job is to be a part, and its file while that is submitted.
+type HeldLane struct {
 	alias.Lane
 	held *os.File
 }
 
-// enter adds the dependencies that make the job wait for its turn. It holds the lane's lock until leave.
-func (h *heldLane) enter(ctx context.Context, a *app, req *api.SubmitRequest) error {
-	l, err := a.openLane(ctx)
+// Enter adds the dependencies that make the job wait for its turn. It holds the lane's lock until leave.
+func (h *HeldLane) Enter(ctx context.Context, a *cli.App, req *api.SubmitRequest) error {
+	l, err := openLane(ctx, a)
 	if err != nil {
-		a.note("two that are submitted at the same moment may run at the same time: %v", err)
+		a.Note("two that are submitted at the same moment may run at the same time: %v", err)
 	}
 	h.held = l.file
 	if h.Take > l.slots {
-		return usagef("%d slots are asked, and the queue has %d (tsp -S N)", h.Take, l.slots)
+		return cli.Usagef("%d slots are asked, and the queue has %d (tsp -S N)", h.Take, l.slots)
 	}
-	jobs, err := a.mine(ctx, api.ListQuery{})
+	jobs, err := a.Mine(ctx, api.ListQuery{})
 	if err != nil {
 		return err
 	}
@@ -131,7 +121,7 @@ func (h *heldLane) enter(ctx context.Context, a *app, req *api.SubmitRequest) er
 	if req.Tags == nil {
 		req.Tags = map[string]string{}
 	}
-	req.Tags[l.tag] = joined(mine, ".", strconv.Itoa)
+	req.Tags[l.tag] = cli.Joined(mine, ".", strconv.Itoa)
 	for _, slot := range mine {
 		for _, id := range before(taken[slot]) {
 			d := job.Dependency{Kind: job.AfterAny, Job: id}
@@ -157,8 +147,8 @@ func before(jobs []api.Job) (ids []job.ID) {
 	return append(ids, waiting[max(0, len(waiting)-laneDepth):]...)
 }
 
-// leave lets the next one in.
-func (h *heldLane) leave() {
+// Leave lets the next one in.
+func (h *HeldLane) Leave() {
 	if h.held != nil {
 		h.held.Close()
 	}

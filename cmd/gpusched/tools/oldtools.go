@@ -1,25 +1,25 @@
-package client
+package tools
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/alias"
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/engines"
+	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 	"github.com/gpusched/gpusched/cmd/gpusched/oldconfig"
-	"github.com/gpusched/gpusched/daemon/api"
-	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/cmd/gpusched/submit"
 )
 
-// translate reads the words of another tool as ours: as package alias does, which opens no file, with what lies
+// Translate reads the words of another tool as ours: as package alias does, which opens no file, with what lies
 // around the tool there: its settings, its table of models and its home.
-func (a *app) translate(name string, args []string) (*alias.Call, error) {
-	args, options, err := a.withSettings(name, slices.Clone(args))
+func Translate(a *cli.App, name string, args []string) (*alias.Call, error) {
+	args, options, err := withSettings(a, name, slices.Clone(args))
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (a *app) translate(name string, args []string) (*alias.Call, error) {
 	}
 	background := verb == "start" && isScheduler(name) && slices.Contains(args, "--daemon")
 	args = slices.DeleteFunc(args, func(w string) bool { return background && w == "--daemon" })
-	call, err := alias.Translate(name, args, a.getenv("GPUSCHED_JOB_ID"))
+	call, err := alias.Translate(name, args, a.Getenv("GPUSCHED_JOB_ID"))
 	if err != nil || len(call.Words) == 0 {
 		return call, err
 	}
@@ -42,7 +42,7 @@ func (a *app) translate(name string, args []string) (*alias.Call, error) {
 			options = append(options, "--cuda-arg")
 		}
 		given := func(w string) bool { return strings.HasPrefix(w, "--llm-config") }
-		if !slices.ContainsFunc(slices.Concat(options, call.Words), given) && isRegular(defaultModels) {
+		if !slices.ContainsFunc(slices.Concat(options, call.Words), given) && submit.IsRegular(defaultModels) {
 			options = append(options, "--llm-config="+defaultModels)
 		}
 		if !slices.Contains(call.Words, "--screen") { // whose sessions have the output
@@ -51,7 +51,7 @@ func (a *app) translate(name string, args []string) (*alias.Call, error) {
 	case verb == "status" && strings.HasPrefix(name, "cudaq"):
 		call.Words = append(call.Words, "-o", "cols=state,gpus,pid,command")
 	case name == "mgpu_srun":
-		a.likeMgpu(call)
+		likeMgpu(a, call)
 	case name == "tgpu" && verb == "submit":
 		nameBySh(call.Words)
 	}
@@ -59,13 +59,13 @@ func (a *app) translate(name string, args []string) (*alias.Call, error) {
 		call.Words = withOptions(call.Words, options)
 	}
 	if background {
-		return call, a.inBackground(call)
+		return call, inBackground(a, call)
 	}
 	return call, nil
 }
 
 // inBackground makes a call a service of the user's own, which goes on when the terminal is closed.
-func (a *app) inBackground(call *alias.Call) error {
+func inBackground(a *cli.App, call *alias.Call) error {
 	program, err := engines.Gpusched()
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func withOptions(words, options []string) []string {
 
 // withSettings reads the file of --config: the file of jobs that it names is put in its place, and what it says of
 // each job is returned as options.
-func (a *app) withSettings(name string, args []string) (words, options []string, err error) {
+func withSettings(a *cli.App, name string, args []string) (words, options []string, err error) {
 	file, jobs := "", "--jobs-file"
 	switch {
 	case len(args) == 0:
@@ -118,13 +118,14 @@ func (a *app) withSettings(name string, args []string) (words, options []string,
 	if file == "" {
 		return args, nil, nil
 	}
-	text, err := fileText(context.Background(), file, func(info os.FileInfo) error { return a.refuseShared(file, info) })
+	text, err := submit.FileText(context.Background(), file,
+		func(info os.FileInfo) error { return submit.RefuseShared(a, file, info) })
 	if err != nil {
 		return nil, nil, err
 	}
 	said, err := oldconfig.Jobs(file, text)
 	if err != nil {
-		return nil, nil, usagef("%s: %v", file, err)
+		return nil, nil, cli.Usagef("%s: %v", file, err)
 	}
 	typed := func(option string) bool {
 		return slices.ContainsFunc(args, func(w string) bool { return w == option || strings.HasPrefix(w, option+"=") })
@@ -136,24 +137,24 @@ func (a *app) withSettings(name string, args []string) (words, options []string,
 		return nil, nil, errors.New(file + " names no commands_file: say --commands-file FILE")
 	}
 	for _, o := range said.Options {
-		if table, ok := strings.CutPrefix(o, "--llm-config="); !ok || isRegular(table) {
+		if table, ok := strings.CutPrefix(o, "--llm-config="); !ok || submit.IsRegular(table) {
 			options = append(options, o)
 		}
 	}
-	a.note("%s: of it the file of jobs and what each of them asks count; the rest is the scheduler's, for its administrator: "+
+	a.Note("%s: of it the file of jobs and what each of them asks count; the rest is the scheduler's, for its administrator: "+
 		"'gpusched import %s'", filepath.Base(file), file)
 	return args, options, nil
 }
 
 // likeMgpu is what mgpu_srun does besides: the command runs in the home directory, and goes to the end of the queue
 // at its time limit.
-func (a *app) likeMgpu(call *alias.Call) {
+func likeMgpu(a *cli.App, call *alias.Call) {
 	var more []string
 	end := slices.Index(call.Words, "--")
 	if slices.ContainsFunc(call.Words[:end], func(w string) bool { return strings.HasPrefix(w, "--time=") }) {
 		more = append(more, "--on-timeout=requeue")
 	}
-	if home := a.getenv("HOME"); filepath.IsAbs(home) && !sameDir(home, ".") {
+	if home := a.Getenv("HOME"); filepath.IsAbs(home) && !jobenv.SameDir(home, ".") {
 		more = append(more, "--chdir="+home)
 		call.Notes = append(call.Notes, "the job runs in your home directory, as there; 'gpusched submit' runs it in this one")
 	}
@@ -164,39 +165,10 @@ func (a *app) likeMgpu(call *alias.Call) {
 func nameBySh(words []string) {
 	if i := slices.Index(words, "--name=cmd"); i >= 0 {
 		if typed := strings.Fields(words[len(words)-1]); len(typed) > 0 {
-			words[i] = "--name=" + nameOf(typed)
+			words[i] = "--name=" + submit.DefaultName(typed)
 		}
 	}
 }
 
-// capsPriority reports whether a tool's users raise priorities as they like. Here only administrators do.
-func capsPriority(tool string) bool { return tool == "mgpu_srun" || tool == "tgpu" }
-
-// capTime shortens a time limit to the site's longest, as those tools do. Where that is not known, the scheduler
-// refuses it.
-func (a *app) capTime(ctx context.Context, req *api.SubmitRequest) {
-	usage, err := api.Usage(ctx, a.client, api.UsageQuery{})
-	if err != nil {
-		return
-	}
-	for _, l := range usage.Limits {
-		if l.Class == req.Priority.Class && l.Most > 0 && req.TimeLimit > l.Most {
-			a.noteOnce(fmt.Sprintf("the site's longest time limit is %v, so %v counts as that", l.Most, req.TimeLimit))
-			req.TimeLimit = l.Most
-		}
-	}
-}
-
-// submit queues a job. For a tool whose users raise priorities, one that may not be raised counts as normal.
-func (a *app) submit(ctx context.Context, req api.SubmitRequest) (api.SubmitReply, error) {
-	if a.as.turns != nil {
-		defer a.as.turns.leave()
-	}
-	if !a.as.caps {
-		return a.client.Submit(ctx, req)
-	}
-	if req.TimeLimit > 0 && a.other() == nil {
-		a.capTime(ctx, &req)
-	}
-	return a.submitCapped(ctx, a.client, req, job.Priority{})
-}
+// CapsPriority reports whether a tool's users raise priorities as they like. Here only administrators do.
+func CapsPriority(tool string) bool { return tool == "mgpu_srun" || tool == "tgpu" }

@@ -1,4 +1,4 @@
-package client
+package tools
 
 import (
 	"bufio"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/jobsfile"
 	"github.com/gpusched/gpusched/cmd/gpusched/oldconfig"
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
@@ -26,11 +27,11 @@ func TestSchedulerStart(t *testing.T) {
 	write("config.json", `{"files": {"jobs_file": "my.txt", "llm_config_file": "table.json", "state_file": "s"},
 		"scheduler": {"job_timeout_s": 3600.0, "num_gpus": 8}, "gpu": {"memory_threshold": 0.8, "load_threshold": 0.7}}`)
 	said := &term.Terminal{W: bufio.NewWriter(io.Discard)}
-	a := &app{startedWith: startedWith{out: said, err: said, getenv: func(string) string { return "" }, uid: os.Getuid()}}
+	a := &cli.App{Env: cli.Env{Out: said, Err: said, Getenv: func(string) string { return "" }, UID: os.Getuid()}}
 	check := func(line, want string) {
 		t.Helper()
 		words := strings.Fields(line)
-		call, err := a.translate(words[0], words[1:])
+		call, err := Translate(a, words[0], words[1:])
 		if err != nil {
 			t.Errorf("%s: %v", line, err)
 		} else if got := strings.Join(call.Words, " "); got != want {

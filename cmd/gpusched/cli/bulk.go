@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// ActOn does something to every job, to so many at once, also to those after one
+// that it could not be done to. That is said, and the error is the exit status of
+// the first. Nothing more is done when the scheduler can't be reached.
+func (a *App) ActOn(ids []string, atOnce int, do func(id string) (api.JobReply, error)) (jobs []api.Job, first error) {
+	for some := range slices.Chunk(ids, atOnce) {
+		replies, errs := make([]api.JobReply, len(some)), make([]error, len(some))
+		var all sync.WaitGroup
+		for i, id := range some {
+			all.Go(func() { replies[i], errs[i] = do(id) })
+		}
+		all.Wait()
+		for i, err := range errs {
+			var e *api.Error
+			switch {
+			case err == nil:
+				jobs = append(jobs, replies[i].Job)
+			case !errors.As(err, &e) || e.Code == api.CodeUnreachable:
+				return jobs, err
+			default:
+				a.Complain(e.Text(a.Err.Reader()))
+				if first == nil {
+					first = ExitStatus(e.Code.ExitStatus())
+				}
+			}
+		}
+	}
+	return jobs, first
+}

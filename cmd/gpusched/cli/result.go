@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// WaitError tells a timeout, Ctrl-C and errors about the jobs named from
+// failures of gpusched itself, which have a status that is no job's (125).
+func WaitError(ctx context.Context, err error) error {
+	var e *api.Error
+	if errors.As(context.Cause(ctx), &e) {
+		return e
+	}
+	if errors.As(err, &e) && e.Code != api.CodeNotFound && e.Code != api.CodeUsage {
+		return &Failure{e}
+	}
+	return err
+}
+
+// Failure is an error of gpusched itself while it stands for a job.
+type Failure struct{ Cause *api.Error }
+
+// Error is that of the cause.
+func (f *Failure) Error() string { return f.Cause.Error() }
+
+// StatusFailure is the status of a failure.
+const StatusFailure = 125
+
+func (a *App) ResultOf(j api.Job) string {
+	if j.Result != nil {
+		return j.Cause(a.Out.Reader())
+	}
+	if j.State == job.Queued {
+		return "does not go on" + a.Because(j)
+	}
+	return string(j.State)
+}
+
+// StatusOf is the first status that is not 0.
+func StatusOf(jobs []api.Job) error {
+	for _, j := range jobs {
+		if j.Result != nil && j.Result.Code != 0 {
+			return ExitStatus(j.Result.Code)
+		}
+		if j.Result == nil && j.State == job.Queued {
+			return ExitStatus(1) // no more of it starts, as too many tasks have failed
+		}
+		if j.Result == nil && j.State != job.Completed {
+			return ExitStatus(StatusFailure)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package client
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/afar"
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/parse"
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// aboutWord is what the command of a word says about itself; of a word that is no command it is empty.
+func aboutWord(word string) (about cli.About) {
+	if f, known := commandField(word); known {
+		if c, ok := reflect.New(f.Type).Interface().(parse.Command); ok {
+			return c.About()
+		}
+	}
+	return about
+}
+
+// manyHosts reports whether a command line asks several machines, or another one: by the option in front
+// or, for what shows something, by the environment or the settings. A mistake in these is for cutHosts to tell.
+func manyHosts(a *cli.App, args []string) bool {
+	if a.Asked != nil {
+		return false
+	}
+	if len(args) > 0 && (args[0] == cli.HostsFlag || strings.HasPrefix(args[0], cli.HostsFlag+"=")) {
+		return true
+	}
+	ours := a.As.Table == nil && a.As.Submitted == "" // other tools' names know one scheduler
+	said := a.Own || a.On != "" || slices.ContainsFunc(args, cli.SaysOn)
+	if !ours || said || aboutWord(cli.WithCommand(args)[0]).Hosts != cli.Together {
+		return false
+	}
+	list, err := afar.UsualHosts(a)
+	return list != "" || err != nil
+}
+
+// cutHosts takes the option with the names of machines from the front of a command line, or has them from
+// the environment where the command is one that shows several.
+func cutHosts(a *cli.App, args []string) ([]string, error) {
+	if !manyHosts(a, args) {
+		return args, nil
+	}
+	list, err := afar.CheckedHosts(a)
+	rest := args
+	given := len(args) > 0 && strings.HasPrefix(args[0], cli.HostsFlag)
+	if given {
+		value, has := strings.CutPrefix(args[0], cli.HostsFlag+"=")
+		rest = args[1:]
+		switch {
+		case has:
+			list = value
+		case len(rest) == 0 || strings.HasPrefix(rest[0], "-"):
+			return nil, cli.Refuse(api.CodeUsage, "such as: gpusched --hosts a,b,c list", "%s needs the names of machines", cli.HostsFlag)
+		default:
+			list, rest = rest[0], rest[1:]
+		}
+	}
+	if err != nil && !given {
+		return nil, err
+	}
+	if a.Own {
+		return nil, cli.Usagef("%s asks your own scheduler of this machine, and %s those of others: use one of them", cli.OwnFlag, cli.HostsFlag)
+	}
+	hosts, err := afar.HostList(list)
+	if err != nil {
+		return nil, err
+	}
+	a.Hosts, a.HostsGiven = hosts, given
+	return rest, cli.NotOn(cli.HostsFlag, rest)
+}

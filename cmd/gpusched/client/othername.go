@@ -1,0 +1,164 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/alias"
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
+	"github.com/gpusched/gpusched/cmd/gpusched/site"
+	"github.com/gpusched/gpusched/cmd/gpusched/submit"
+	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/cmd/gpusched/tools"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// runAs is run under the name that the program was called by: another tool's words are
+// read as ours.
+func runAs(ctx context.Context, a *cli.App, name string, args []string) int {
+	if !alias.Known(name) {
+		return run(ctx, a, args)
+	}
+	// before a script is read from the input
+	if engine, _ := a.WhichEngine(); engine == cli.EngineSlurm && a.Slurm == nil {
+		return a.Finish(site.BecomeSlurm(a))
+	}
+	call, err := tools.Translate(a, name, args)
+	if err == nil && call.FromInput != nil {
+		err = scriptFromInput(a, call)
+	}
+	if err == nil {
+		err = readScript(a, call)
+	}
+	if call != nil {
+		a.As.Strict = call.Strict && !a.Err.TTY
+	}
+	if err == nil && len(call.Step) > 0 {
+		tellNotes(a, name, call)
+		a.Err.W.Flush()
+		err = submit.Step(ctx, a, call)
+	}
+	var status cli.ExitStatus
+	if err != nil && !errors.As(err, &status) {
+		text := err.Error()
+		if !strings.HasPrefix(text, name+" ") {
+			text = name + ": " + text
+		}
+		err = cli.Refuse(api.CodeUsage, "see '"+name+" --help'", "%s", text)
+	}
+	if err == nil {
+		a.Out.Printf("%s", call.Help)
+		a.As = cli.Manner{
+			Other: true, Submitted: call.Submitted, Silent: call.Silent, NoGPU: call.NoGPU, Table: call.Table, Check: call.Check,
+			Caps:   tools.CapsPriority(name),
+			Strict: a.As.Strict, Only: call.Only, States: call.States, All: call.Everybodys, Keeps: call.Keeps,
+		}
+		tellNotes(a, name, call)
+		if call.Lane != nil && call.Lane.Take == 0 {
+			err = tools.LaneSlots(ctx, a, call.Lane.Slots)
+		} else if call.Lane != nil {
+			a.As.Turns = &tools.HeldLane{Lane: *call.Lane}
+		}
+	}
+	if err == nil && call.Site != nil {
+		err = tellSite(ctx, a, call.Site)
+	}
+	if err == nil && call.Account != nil {
+		a.Out.Printf("%s\n", term.Clean(call.Account(a.CallerName())))
+	}
+	if err == nil && len(call.Words) > 0 {
+		return run(ctx, a, call.Words)
+	}
+	code := a.Finish(err)
+	if err := errors.Join(a.Out.W.Flush(), a.Err.W.Flush()); err != nil && code == 0 {
+		return 1
+	}
+	return code
+}
+
+// tellSite prints what sinfo says of the machine.
+func tellSite(ctx context.Context, a *cli.App, lines func(alias.Machine) []string) error {
+	reply, err := api.GPUs(ctx, a.Client)
+	if err != nil {
+		return err
+	}
+	live, err := api.List(ctx, a.Client, api.ListQuery{States: []job.State{job.Starting, job.Running, job.Ending}})
+	if err != nil {
+		return err
+	}
+	busy := map[int]bool{}
+	for _, j := range live.Jobs {
+		for _, g := range j.GPUs {
+			busy[g.Index] = true
+		}
+	}
+	m := alias.Machine{CPUs: runtime.NumCPU(), GPUs: len(reply.GPUs), Busy: len(busy)}
+	for _, line := range lines(m) {
+		a.Out.Printf("%s\n", term.Clean(line))
+	}
+	return nil
+}
+
+// tellNotes says what is to be known of the words before they are carried out.
+func tellNotes(a *cli.App, name string, call *alias.Call) {
+	lost := ""
+	if engine, _ := a.WhichEngine(); engine != cli.EngineSlurm { // which sends the mail itself
+		call.Words, lost = submit.WithoutMail(call.Words)
+	}
+	if lost != "" {
+		call.Notes = append(call.Notes, lost)
+	}
+	for _, text := range call.Notes {
+		a.Note("%s: %s", name, text)
+	}
+}
+
+// scriptFromInput keeps the script that stands in the standard input, and has it run.
+func scriptFromInput(a *cli.App, call *alias.Call) error {
+	if a.Interactive {
+		return errNoScript
+	}
+	text, err := jobenv.ReadKept(os.Stdin)
+	if err != nil {
+		return err
+	}
+	if !bytes.HasPrefix(text, []byte("#!")) {
+		return errNoScript
+	}
+	path, err := jobenv.KeepText(a, "sbatch", text)
+	if err != nil {
+		return err
+	}
+	return call.FromInput(path)
+}
+
+var errNoScript = errors.New("there is no script: name a file, put one that begins with #! into the input, " +
+	"or use --wrap COMMAND")
+
+// readScript tells a call what is in the script that it runs.
+func readScript(a *cli.App, call *alias.Call) error {
+	if call.Script == nil {
+		return nil
+	}
+	dir, err := a.Getwd()
+	if err != nil {
+		return err
+	}
+	f, _ := jobenv.OpenRegular(jobenv.InDir(dir, call.Script.File))
+	if f == nil {
+		return nil
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, submit.MaxScriptHead))
+	if err != nil || !strings.HasPrefix(string(text), "#!") {
+		return nil // the command says what is wrong with it
+	}
+	return call.Script.Read(string(text))
+}

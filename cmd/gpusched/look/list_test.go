@@ -1,0 +1,22 @@
+package look
+
+import (
+	"testing"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// A list says that more have ended than it shows, and shows as many as it says.
+func TestMoreHaveEnded(t *testing.T) {
+	for n, want := range map[int]bool{0: false, fewEnded: false, fewEnded + 1: true} {
+		reply := api.ListReply{Jobs: []api.Job{{ID: 1, State: "running"}}}
+		for range n {
+			reply.Jobs = append(reply.Jobs, api.Job{ID: 2, State: "failed"})
+		}
+		c := &ListCmd{OutputFlags: cli.OutputFlags{Output: "table"}}
+		if got := c.cutEnded(api.ListQuery{Ended: fewEnded + 1}, &reply, n); got != want || len(reply.Jobs) != 1+min(n, fewEnded) {
+			t.Errorf("%d ended: %v, %d shown", n, got, len(reply.Jobs))
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package parse
+
+import (
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/daemon/api"
+)
+
+// AboutProgram is the first thing that help says.
+const AboutProgram = "Run jobs on the GPUs of this machine. 'gpusched submit -- python train.py' queues a command; " +
+	"it starts as you, in the environment you submitted it from, when it is its turn and its GPUs are free. " +
+	"Without a command it shows the status."
+
+// groups are the headings of the commands, and of the options of long ones.
+var groups = []kong.Group{
+	{Key: "jobs", Title: "Jobs:"},
+	{Key: "machine", Title: "GPUs and scheduler:"},
+	{Key: "needs", Title: "What the job needs:"},
+	{Key: "life", Title: "How it runs and ends:"},
+	{Key: "queue", Title: "When it starts, and how often:"},
+	{Key: "label", Title: "Name and tags:"},
+	{Key: "around", Title: "Environment:"},
+	{Key: "self", Title: "What this command does:"},
+	{Key: "output", Title: "Output:"},
+}
+
+// New builds the parser over a grammar. done is called when help was
+// printed.
+func New(g any, out io.Writer, done func(int)) (*kong.Kong, error) {
+	k, err := kong.New(g, append(mappers(),
+		kong.Name("gpusched"),
+		kong.Description(AboutProgram),
+		kong.Exit(done),
+		kong.Writers(out, out),
+		kong.Help(printHelp),
+		kong.Embed(&struct {
+			HelpAll helpAll
+			On      string `placeholder:"ENGINE"`
+		}{}),
+		kong.ExplicitGroups(groups),
+	)...)
+	if err != nil {
+		return nil, fmt.Errorf("build the command line: %w", err)
+	}
+	return k, nil
+}
+
+// OwnWords are those of a command line that are not of a job's command.
+func OwnWords(k *kong.Context, args []string) []string {
+	if c, ok := k.Selected().Target.Addr().Interface().(interface{ JobCommand() []string }); ok {
+		return args[:len(args)-len(c.JobCommand())]
+	}
+	return args
+}
+
+// Legible refuses own words that are not text: the parser would change their
+// bytes. The words of a job's command are not the parser's.
+func Legible(k *kong.Context, args []string) error {
+	for _, arg := range OwnWords(k, args) {
+		if !utf8.ValidString(arg) {
+			return cli.Refuse(api.CodeUsage, "any bytes can be in the command itself, in the current directory, "+
+				"and in a variable that is set before and passed with -e NAME",
+				"%q is not text in UTF-8, as options must be", arg)
+		}
+	}
+	return nil
+}

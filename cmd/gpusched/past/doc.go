@@ -1,0 +1,2 @@
+// Package past has the commands about what was: history, report and usage.
+package past

@@ -1,0 +1,37 @@
+package submit
+
+import (
+	"strings"
+
+	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/look"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// arraySpec is what --array and --param ask for; nil means no array. With
+// parameters the tasks follow from these, and --array gives the limit alone.
+func arraySpec(text string, params []string) (*job.Array, error) {
+	spec := &job.Array{Written: text}
+	switch {
+	case len(params) == 0 && text == "":
+		return nil, nil
+	case len(params) == 0:
+		return spec, look.UsageOf(job.ParseArray(text))
+	case text != "" && !strings.HasPrefix(text, "%"):
+		return nil, cli.Refuse(api.CodeUsage, "such as --array %4", "with --param there is one task "+
+			"for each combination of the values, so --array only says how many run at once")
+	case text != "":
+		if err := look.UsageOf(job.ParseArray("0" + text)); err != nil {
+			return nil, cli.Usagef("%q is not a limit: use --array %%4 for four tasks at a time", text)
+		}
+	}
+	for _, word := range params {
+		p, err := job.ParseParam(word)
+		if err != nil {
+			return nil, cli.Usagef("%s", err)
+		}
+		spec.Params = append(spec.Params, p)
+	}
+	return spec, look.UsageOf(job.SweepArray(spec.Params, 0))
+}
