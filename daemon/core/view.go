@@ -116,13 +116,14 @@ func (c *state) selected(q *job.Query, now time.Time) (list []*tracked.Job, beyo
 		if slices.ContainsFunc(ids, c.queue.Has) {
 			queue = c.queue.Arrange(c.queue.snapshot(now), c.queue.Queue, ids)
 		}
-	case q.Waiting > 0 && q.MatchesAll():
-		ids = c.outside()
-		queue = c.queue.Ordered(c.queue.snapshot(now), c.queue.Queue, q.Waiting)
-		beyond = c.queue.Len() - len(queue)
 	default:
+		most := c.queue.Len()
+		if q.Waiting > 0 && q.MatchesAll() {
+			most = q.Waiting
+		}
 		ids = c.outside()
-		queue = c.queue.Ordered(c.queue.snapshot(now), c.queue.Queue, c.queue.Len())
+		queue = c.queue.Ordered(c.queue.snapshot(now), c.queue.Queue, most)
+		beyond = c.queue.Len() - len(queue)
 	}
 	waiting := make([]*tracked.Job, 0, len(queue))
 	var running, rest []*tracked.Job
