@@ -1,7 +1,6 @@
 package core
 
 import (
-	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core/starts"
@@ -33,8 +32,7 @@ func (c *Core) tick(e Tick, now time.Time) {
 // tickActive does what has come due of the jobs with a unit, and what is to be
 // tried again.
 func (c *Core) tickActive(retry bool, now time.Time) {
-	for _, id := range slices.Clone(c.jobs.ActiveIDs()) {
-		l := c.jobs.Get(id)
+	for l := range c.jobs.Live() {
 		if due := c.queue.demandAt(l); !due.IsZero() && !now.Before(due) {
 			c.lookForDemand(l, now)
 		}
@@ -48,8 +46,8 @@ func (c *Core) tickActive(retry bool, now time.Time) {
 			c.stopDue(l, now)
 		}
 		if due := c.systemd.killAt(l.Job); !due.IsZero() && !now.Before(due) {
-			c.systemd.warnAgain(id, now.Add(warnUnheard))
-			c.step.act(Signal{Job: id, Attempt: l.Attempt.Number, Signal: job.SIGKILL, Whose: whose(l.Job)})
+			c.systemd.warnAgain(l.ID, now.Add(warnUnheard))
+			c.step.act(Signal{Job: l.ID, Attempt: l.Attempt.Number, Signal: job.SIGKILL, Whose: whose(l.Job)})
 		}
 		switch {
 		case !retry || l.Action != tracked.NoAction:
@@ -108,7 +106,7 @@ func (c *state) Deadline() time.Time {
 	var first time.Time
 	sooner := func(t time.Time) { first = job.Earlier(first, t) }
 	if c.systemd.listed() { // as in tick
-		for _, l := range c.jobs.AllActive() {
+		for l := range c.jobs.Live() {
 			sooner(c.systemd.warnAt(l.Job))
 			if !awaitsWarning(l.Job) {
 				sooner(limitAt(l.Job))

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core/foresight"
@@ -82,9 +81,15 @@ func (q *queue) newScene(of *sched.Forecast, now time.Time) *foresight.Scene {
 	views, all := q.gpus.Views(now), q.gpus.Closed(now)
 	s := &foresight.Scene{Jobs: map[job.ID]job.Stay{}}
 	s.Course = job.Course{At: now, Waiting: q.Len(), Closed: all != nil}
-	for _, id := range slices.Concat(q.jobs.ActiveIDs(), of.Waiting()) {
+	add := func(l *tracked.Job) {
+		s.Jobs[l.ID] = job.Stay{Job: l.ID, Called: l.Called(), User: l.Owner.User, Name: l.Label.Name}
+	}
+	for l := range q.jobs.Live() {
+		add(l)
+	}
+	for _, id := range of.Waiting() {
 		if l := q.jobs.Get(id); l != nil {
-			s.Jobs[id] = job.Stay{Job: id, Called: l.Called(), User: l.Owner.User, Name: l.Label.Name}
+			add(l)
 		}
 	}
 	for i := range views {

@@ -36,8 +36,7 @@ func (q *queue) snapshot(now time.Time) *sched.Snapshot {
 		s.Host.NoGPUCPUs = (s.Host.CPUs*share + 99) / 100
 	}
 	q.gpus.Fill(s, now)
-	for _, id := range q.jobs.ActiveIDs() {
-		l := q.jobs.Active(id)
+	for l := range q.jobs.Live() {
 		s.Host.PromisedMem += l.Request.MemBytes
 		s.Host.PromisedCPUs += l.CPUs()
 		s.Running = append(s.Running, q.running(l, s, now))

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"slices"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core/tracked"
@@ -21,8 +20,7 @@ func (c *state) needsSample(l *tracked.Job) bool {
 
 // checked starts the jobs whose GPUs have been looked at, or takes them back.
 func (c *lifecycle) checked(number uint64, now time.Time) {
-	for _, id := range slices.Clone(c.jobs.ActiveIDs()) {
-		l := c.jobs.Active(id)
+	for l := range c.jobs.Live() {
 		if l.Action != tracked.Checking || number < l.Awaits {
 			continue
 		}

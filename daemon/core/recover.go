@@ -39,9 +39,8 @@ func (c *Core) recoverAll(e *Listed, now time.Time) {
 // unplace puts the jobs back in the queue that were placed and have no unit: the records are an
 // older copy, and their GPUs, CPUs and memory may have been given to others since.
 func (c *Core) unplace(units map[job.ID]Unit, now time.Time) {
-	for _, id := range slices.Clone(c.jobs.ActiveIDs()) {
-		l := c.jobs.Active(id)
-		if l.State == job.Starting && l.Action == tracked.NoAction && units[id].Phase == Absent {
+	for l := range c.jobs.Live() {
+		if l.State == job.Starting && l.Action == tracked.NoAction && units[l.ID].Phase == Absent {
 			c.giveWay(l, job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: job.Say("detail/removed")}, now)
 		}
 	}
@@ -161,12 +160,11 @@ func (c *Core) endGone(part *job.Allocation, units map[job.ID]Unit, now time.Tim
 	if c.jobs.ShareHeld(part.UUID)+part.Share() <= job.WholeGPU {
 		return
 	}
-	for _, id := range slices.Clone(c.jobs.ActiveIDs()) {
-		u := units[id]
-		if !c.jobs.Holds(id, part.UUID) || u.Phase != Absent && u.Phase != Exited {
+	for l := range c.jobs.Live() {
+		u := units[l.ID]
+		if !c.jobs.Holds(l.ID, part.UUID) || u.Phase != Absent && u.Phase != Exited {
 			continue
 		}
-		l := c.jobs.Active(id)
 		a := l.Attempt
 		switch ours := a.InvocationID == "" || a.InvocationID == u.Invocation; {
 		case a.Result != nil:

@@ -2,7 +2,6 @@ package core
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 	"time"
 
@@ -94,8 +93,8 @@ func (c *Core) leave(down bool, now time.Time) {
 	if !down {
 		return
 	}
-	for _, id := range slices.Clone(c.jobs.ActiveIDs()) {
-		if l := c.jobs.Active(id); l != nil && (l.Action == tracked.InLine || l.Action == tracked.Checking) {
+	for l := range c.jobs.Live() {
+		if l.Action == tracked.InLine || l.Action == tracked.Checking {
 			c.standBack(l, job.Say("detail/going-down"), now)
 		}
 	}

@@ -214,11 +214,10 @@ func (c *Core) list(e Listed, now time.Time) {
 			c.step.act(Orphan{Job: u.Job})
 		}
 	}
-	for _, id := range c.jobs.ActiveIDs() {
-		l := c.jobs.Active(id)
+	for l := range c.jobs.Live() {
 		if l.Action == tracked.NoAction {
-			u := units[id]
-			u.Job = id
+			u := units[l.ID]
+			u.Job = l.ID
 			c.reconcileUnit(l, u, false, now)
 			c.reinspect(l)
 		}
@@ -369,7 +368,7 @@ func (c *lifecycle) lookEarly(l *tracked.Job, now time.Time) {
 // noteAlive puts on record that the machine is on, so that what a reboot or a power cut takes is
 // known to have run up to now. What is on record stays while it is needed.
 func (c *lifecycle) noteAlive(now time.Time) {
-	for _, l := range c.jobs.AllActive() {
+	for l := range c.jobs.Live() {
 		if c.systemd.wasOff(l.Attempt) {
 			return
 		}

@@ -31,7 +31,7 @@ func (c *state) Look(q job.Query, now time.Time) (job.View, *foresight.Foresight
 	v.Drained, v.Host = c.gpus.Closed(now), job.HostView{
 		MemBytes: c.policy.HostMemBytes, CPUs: c.policy.HostCPUs, Places: c.policy.MaxRunning, Taken: c.jobs.ActiveCount(),
 	}
-	for _, l := range c.jobs.AllActive() {
+	for l := range c.jobs.Live() {
 		v.Host.PromisedMem += l.Request.MemBytes
 		v.Host.PromisedCPUs += l.CPUs()
 	}
@@ -156,11 +156,13 @@ func (c *state) selected(q *job.Query, now time.Time) (list []*tracked.Job, beyo
 
 // outside returns the ids of the jobs that are not in the queue, in order.
 func (c *state) outside() []job.ID {
-	ids := slices.Clone(c.jobs.ActiveIDs())
-	if len(ids)+c.queue.Len() == c.jobs.Count() {
-		return ids // no job is in neither of the two, and none in both
+	var ids []job.ID
+	if c.jobs.ActiveCount()+c.queue.Len() == c.jobs.Count() { // no job is in neither of the two, and none in both
+		for l := range c.jobs.Live() {
+			ids = append(ids, l.ID)
+		}
+		return ids
 	}
-	ids = ids[:0]
 	for id := range c.jobs.All() {
 		if !c.queue.Has(id) {
 			ids = append(ids, id)
@@ -275,8 +277,8 @@ func (c *state) OutOfService(now time.Time) map[string]int {
 // Active returns the jobs that have a unit or may have one, by id.
 func (c *state) Active() []job.Job {
 	jobs := make([]job.Job, 0, c.jobs.ActiveCount())
-	for _, id := range c.jobs.ActiveIDs() {
-		jobs = append(jobs, *c.jobs.Active(id).Job)
+	for l := range c.jobs.Live() {
+		jobs = append(jobs, *l.Job)
 	}
 	return jobs
 }
@@ -287,9 +289,9 @@ func (c *state) Counts() map[job.State]int { return c.jobs.Counts() }
 // Uses returns what is known of the use of their GPUs by the jobs that hold some.
 func (c *state) Uses() map[job.ID][]job.GPUNow {
 	all := map[job.ID][]job.GPUNow{}
-	for _, id := range c.jobs.ActiveIDs() {
-		if uses := c.jobs.Active(id).UsesNow(); uses != nil {
-			all[id] = uses
+	for l := range c.jobs.Live() {
+		if uses := l.UsesNow(); uses != nil {
+			all[l.ID] = uses
 		}
 	}
 	return all

@@ -226,8 +226,8 @@ func (b *Book) AddGroups(a *sched.Account, names []string, now time.Time) {
 			continue
 		}
 		a.Groups = append(a.Groups, g)
-		for _, id := range b.jobs.ActiveIDs() {
-			if l := b.jobs.Active(id); l.Account == a {
+		for l := range b.jobs.Live() {
+			if l.Account == a {
 				b.count(l, g, now)
 			}
 		}
@@ -269,7 +269,7 @@ func (b *Book) Check(breach tracked.Breach) {
 		rate              sched.Rate
 	}
 	want, guarded := map[*sched.Account]runs{}, 0
-	for _, l := range b.jobs.AllActive() {
+	for l := range b.jobs.Live() {
 		if l.Guarded {
 			guarded += l.Request.GPUMilli
 		}

@@ -73,8 +73,8 @@ func (b *Book) Charge(l *tracked.Job, now time.Time) {
 func (b *Book) StartCharging(now time.Time) {
 	b.lane.at = now
 	b.open(now, b.policy.Sched.HalfLife)
-	for _, id := range b.jobs.ActiveIDs() {
-		b.chargePast(b.jobs.Active(id), now)
+	for l := range b.jobs.Live() {
+		b.chargePast(l, now)
 	}
 }
 
@@ -94,8 +94,8 @@ func (b *Book) chargeSincePlacement(acc *sched.Account, l *tracked.Job, now time
 // open: what is recorded of an account is of those that run, too.
 func (b *Book) startChargingEarly(acc *sched.Account, now time.Time) {
 	acc.Open(sched.At(now), b.policy.Sched.HalfLife)
-	for _, id := range b.jobs.ActiveIDs() {
-		if l := b.jobs.Active(id); slices.Contains(l.Accounts(), acc) {
+	for l := range b.jobs.Live() {
+		if slices.Contains(l.Accounts(), acc) {
 			b.chargeSincePlacement(acc, l, now)
 		}
 	}
@@ -132,8 +132,7 @@ func (b *Book) recordUsage(a *sched.Account, now time.Time) {
 // over until they are within again: a part whose memory is all of a GPU's keeps everybody
 // from that GPU, whatever it asked for.
 func (b *Book) CountBeyond() {
-	for _, id := range b.jobs.ActiveIDs() {
-		l := b.jobs.Active(id)
+	for l := range b.jobs.Live() {
 		more := b.gpus.Beyond(l)
 		if more == l.Beyond {
 			continue
@@ -218,8 +217,7 @@ func (b *Book) ChargeMachine(now time.Time) {
 // they share, and puts the accounts on record for which that makes a difference.
 func (b *Book) recharge(rates func(j *job.Job) (charge, shared int), now time.Time) {
 	var changed []*sched.Account
-	for _, id := range b.jobs.ActiveIDs() {
-		l := b.jobs.Active(id)
+	for l := range b.jobs.Live() {
 		was := RateOf(l.Job)
 		charge, shared := rates(l.Job)
 		if charge == l.Charge && shared == l.Shared {

@@ -61,8 +61,8 @@ func (b *Book) unknown(uid int) *sched.Account {
 // waits below 0 is of a group, whose waiting jobs are not counted here.
 func (b *Book) quotasOf(a *sched.Account, group string, waits int, now time.Time) (list []job.QuotaUse) {
 	mem, cpus := int64(0), int64(0)
-	for _, id := range b.jobs.ActiveIDs() {
-		if l := b.jobs.Active(id); slices.Contains(l.Accounts(), a) {
+	for l := range b.jobs.Live() {
+		if slices.Contains(l.Accounts(), a) {
 			mem, cpus = mem+l.Request.MemBytes, cpus+int64(l.CPUs())
 		}
 	}

@@ -170,8 +170,8 @@ func (b *Book) LearnBounds(now time.Time) {
 	if b.policy.Predict != nil {
 		return
 	}
-	for _, id := range b.jobs.ActiveIDs() {
-		if l := b.jobs.Active(id); l.State == job.Running {
+	for l := range b.jobs.Live() {
+		if l.State == job.Running {
 			b.learnBound(l, now)
 		}
 	}
@@ -235,8 +235,7 @@ func (b *Book) took(l *tracked.Job, now time.Time) sched.Most {
 func (b *Book) Most(l *tracked.Job, now time.Time) sched.Most {
 	kind := l.Kind()
 	m := b.predictor.Most(kind).Max(sched.Most{Run: l.Served})
-	for _, id := range b.jobs.ActiveIDs() {
-		o := b.jobs.Active(id)
+	for o := range b.jobs.Live() {
 		if k := o.Kind(); k.UID == kind.UID && k.Shape == kind.Shape && k.Shape != "" {
 			m = m.Max(b.took(o, now))
 		}

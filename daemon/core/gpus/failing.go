@@ -272,9 +272,9 @@ func (b *inventory) wellOn(d, than *device, a *sched.Account, since time.Time, l
 	if d == than || d.began[a].After(since) {
 		return d != than
 	}
-	for id, l := range b.jobs.AllActive() {
+	for l := range b.jobs.Live() {
 		began := l.Attempt.StartedAt
-		if b.jobs.Holds(id, d.UUID) && !b.jobs.Holds(id, than.UUID) && l.State == job.Running &&
+		if b.jobs.Holds(l.ID, d.UUID) && !b.jobs.Holds(l.ID, than.UUID) && l.State == job.Running &&
 			now.Sub(began) > long && (a == nil || l.Account == a && began.After(since)) {
 			return true
 		}

@@ -114,12 +114,11 @@ func (b *inventory) affectedJob(d *device, e ErrorReport) *tracked.Job {
 		return nil
 	}
 	var only *tracked.Job
-	for _, at := range b.jobs.ActiveIDs() {
-		l := b.jobs.Active(at)
-		if !b.jobs.Holds(at, d.UUID) || e.At.Before(l.Attempt.PlacedAt) {
+	for l := range b.jobs.Live() {
+		if !b.jobs.Holds(l.ID, d.UUID) || e.At.Before(l.Attempt.PlacedAt) {
 			continue
 		}
-		if at == id {
+		if l.ID == id {
 			return l
 		}
 		if only != nil {
@@ -182,9 +181,9 @@ func (b *Book) findLost(now time.Time) {
 			continue
 		}
 		_, why := b.state(d, now)
-		for _, id := range b.jobs.ActiveIDs() {
-			if b.jobs.Holds(id, d.UUID) {
-				b.addFinding(StopFound{Job: id, Cause: job.StopGPULost, Fault: &job.GPUError{GPU: d.Index, What: why, At: now}})
+		for l := range b.jobs.Live() {
+			if b.jobs.Holds(l.ID, d.UUID) {
+				b.addFinding(StopFound{Job: l.ID, Cause: job.StopGPULost, Fault: &job.GPUError{GPU: d.Index, What: why, At: now}})
 			}
 		}
 	}

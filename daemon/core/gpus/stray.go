@@ -263,9 +263,8 @@ func (dep *cleanup) strayOf(uid int, began tracked.Span) membership {
 // holderOf is the job of a user that has the GPU and during which a process began, and
 // whether it is known to have run then; nil: there is none. A job has no process before its unit was asked for.
 func (b *inventory) holderOf(uuid string, uid int, began tracked.Span) (last *tracked.Job, sure bool) {
-	for _, id := range b.jobs.ActiveIDs() {
-		l := b.jobs.Active(id)
-		if l.Unasked || l.Person().UID != uid || !b.jobs.Holds(id, uuid) || began.From.Before(l.Beginning()) {
+	for l := range b.jobs.Live() {
+		if l.Unasked || l.Person().UID != uid || !b.jobs.Holds(l.ID, uuid) || began.From.Before(l.Beginning()) {
 			continue
 		}
 		known := !began.To.After(l.Lifetime().Known())

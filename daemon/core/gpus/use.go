@@ -96,8 +96,7 @@ func (b *Book) GatherUses() {
 	for i := range w.parts {
 		w.parts[i] = w.parts[i][:0]
 	}
-	for _, id := range b.jobs.ActiveIDs() {
-		l := b.jobs.Active(id)
+	for l := range b.jobs.Live() {
 		uses := l.CurrentUses()
 		for i := range l.Attempt.GPUs {
 			ref := &l.Attempt.GPUs[i]
@@ -208,14 +207,13 @@ func (b *Book) FindIdle(now time.Time) {
 	if b.policy.Usage.Idle != site.WarnAndStop {
 		return
 	}
-	for _, id := range b.jobs.ActiveIDs() {
-		l := b.jobs.Active(id)
+	for l := range b.jobs.Live() {
 		if l.State != job.Running || l.Stop != "" || l.IsSuspended() || len(l.Attempt.GPUs) == 0 {
 			continue
 		}
 		if idle, at := b.idleFor(l, now); at >= 0 {
 			breach := &job.Breach{GPU: l.Attempt.GPUs[at].Index, Idle: idle}
-			b.addFinding(StopFound{Job: id, Cause: job.StopIdle, Breach: breach})
+			b.addFinding(StopFound{Job: l.ID, Cause: job.StopIdle, Breach: breach})
 		}
 	}
 }

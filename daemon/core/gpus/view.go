@@ -69,12 +69,11 @@ func (b *inventory) Views(now time.Time) []job.GPUView {
 // sharesByGPU are the jobs on each GPU, by UUID: of each GPU those with the lowest ids first.
 func (b *inventory) sharesByGPU() map[string][]job.GPUShare {
 	on := make(map[string][]job.GPUShare, len(b.devices))
-	for _, id := range b.jobs.ActiveIDs() {
-		l := b.jobs.Active(id)
+	for l := range b.jobs.Live() {
 		uses, called := l.UsesNow(), l.Called()
 		for i, ref := range l.Attempt.GPUs {
 			on[ref.UUID] = append(on[ref.UUID], job.GPUShare{
-				Job: id, Called: called, Milli: ref.Share(), PromiseBytes: ref.PromiseBytes,
+				Job: l.ID, Called: called, Milli: ref.Share(), PromiseBytes: ref.PromiseBytes,
 				UsedBytes: uses[i].UsedBytes, PeakBytes: uses[i].PeakBytes,
 			})
 		}

@@ -182,14 +182,13 @@ func (s *Troubles) worked(a *sched.Account, now time.Time) *tracked.Job {
 	if t == nil || t.starts == 0 {
 		return nil
 	}
-	var first *tracked.Job
-	for id, l := range s.jobs.AllActive() {
+	for l := range s.jobs.Live() {
 		if (a == nil || l.Account == a) && l.State == job.Running && t.before(l) &&
-			now.Sub(l.Attempt.StartedAt) >= startWorks && (first == nil || id < first.ID) {
-			first = l
+			now.Sub(l.Attempt.StartedAt) >= startWorks {
+			return l
 		}
 	}
-	return first
+	return nil
 }
 
 // before reports whether a job began after the last start that failed.

@@ -15,7 +15,6 @@ import (
 type Book struct {
 	byID      map[job.ID]*Job
 	placed    map[job.ID]*Job   // those that have a unit or may have one
-	ids       []job.ID          // scratch
 	ofArray   map[job.ID][]*Job // the live tasks of each
 	walked    int               // how many jobs have been looked at, see commands
 	nextID    job.ID
@@ -67,8 +66,6 @@ func AnyJob(*Job) bool { return true }
 // Active returns a job that has a unit or may have one; nil: there is none.
 func (b *Book) Active(id job.ID) *Job { return b.placed[id] }
 
-func (b *Book) AllActive() iter.Seq2[job.ID, *Job] { return maps.All(b.placed) }
-
 // Next is the id of the next new job, until it is claimed.
 func (b *Book) Next() job.ID { return b.nextID }
 
@@ -105,15 +102,15 @@ func (b *Book) Sort(l *Job) {
 	}
 }
 
-// ActiveIDs returns the ids of the jobs that have a unit or may have one, in
-// order, valid until the next call.
-func (b *Book) ActiveIDs() []job.ID {
-	b.ids = b.ids[:0]
-	for id := range b.placed {
-		b.ids = append(b.ids, id)
+// Live yields the jobs that have a unit or may have one, by id; not those that have lost it meanwhile.
+func (b *Book) Live() iter.Seq[*Job] {
+	return func(yield func(*Job) bool) {
+		for _, id := range slices.Sorted(maps.Keys(b.placed)) {
+			if l := b.placed[id]; l != nil && !yield(l) {
+				return
+			}
+		}
 	}
-	slices.Sort(b.ids)
-	return b.ids
 }
 
 // Count is how many jobs have not ended.

@@ -85,7 +85,7 @@ func (b *Book) CheckPlaces(breach Breach) {
 // CheckHeld verifies that jobs hold what they asked, and no GPU is given out twice.
 func (b *Book) CheckHeld(breach Breach) {
 	shares := map[string]int{}
-	for id, l := range b.AllActive() {
+	for l := range b.Live() {
 		j, sum := l.Job, 0
 		if j.Attempt == nil {
 			continue // which checkJob tells
@@ -93,11 +93,11 @@ func (b *Book) CheckHeld(breach Breach) {
 		for _, r := range j.Attempt.GPUs {
 			sum += r.Share()
 			if shares[r.UUID] += r.Share(); shares[r.UUID] > job.WholeGPU {
-				breach(2, "GPU %s is given out to %d milli, with job %d", r.UUID, shares[r.UUID], id)
+				breach(2, "GPU %s is given out to %d milli, with job %d", r.UUID, shares[r.UUID], l.ID)
 			}
 		}
 		if sum != j.Request.GPUMilli || len(j.Attempt.GPUs) != j.Request.Devices() {
-			breach(2, "job %d holds %d milli on %d GPUs and asked %d", id, sum, len(j.Attempt.GPUs), j.Request.GPUMilli)
+			breach(2, "job %d holds %d milli on %d GPUs and asked %d", l.ID, sum, len(j.Attempt.GPUs), j.Request.GPUMilli)
 		}
 	}
 }
