@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -66,4 +67,61 @@ func TestTheCoreNamesNoOption(t *testing.T) {
 			t.Errorf("%s needs no excuse any more", name)
 		}
 	}
+}
+
+// forPeople are the fields that are for people.
+var forPeople = map[string]bool{"Sentence": true, "Hint": true, "Message": true, "Detail": true, "Next": true, "Said": true}
+
+// readers has the functions that may look into one all the same, each with what it reads.
+var readers = map[string]string{
+	"Misused": "what the parser of the command line says, which has no codes",
+	"planned": "whether the words for a span begin with its kind",
+	"unsure":  "what Slurm's programs print, which has no codes",
+	"Refused": "what Slurm's programs print, which has no codes",
+	"Health":  "the health of a user's own scheduler, whose remedies name other commands",
+}
+
+// TestNoProgramReadsASentence holds that what is to be told apart, or told otherwise to some readers, is a code with
+// arguments: a text is made where it is shown, and nothing looks into it.
+func TestNoProgramReadsASentence(t *testing.T) {
+	excused := map[string]bool{}
+	goFiles(t, func(path string, _ []byte, set *token.FileSet, file *ast.File) {
+		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "units/") {
+			return
+		}
+		for _, d := range file.Decls {
+			f, isFunc := d.(*ast.FuncDecl)
+			ast.Inspect(d, func(n ast.Node) bool {
+				call, is := n.(*ast.CallExpr)
+				if !is || !isFunc || !looksInto(call) {
+					return true
+				}
+				if readers[f.Name.Name] == "" {
+					t.Errorf("%s: %s looks into a sentence: have a code or a field say that", set.Position(n.Pos()), f.Name.Name)
+				}
+				excused[f.Name.Name] = true
+				return true
+			})
+		}
+	})
+	for name := range readers {
+		if !excused[name] {
+			t.Errorf("%s looks into no sentence any more", name)
+		}
+	}
+}
+
+// looksInto reports whether a call searches or edits a field that is for people.
+func looksInto(call *ast.CallExpr) bool {
+	fun, is := call.Fun.(*ast.SelectorExpr)
+	if !is {
+		return false
+	}
+	pkg, _ := fun.X.(*ast.Ident)
+	edits := pkg != nil && (pkg.Name == "strings" || pkg.Name == "regexp") && fun.Sel.Name != "Join" && fun.Sel.Name != "ToLower" ||
+		strings.HasPrefix(fun.Sel.Name, "Replace") || strings.HasPrefix(fun.Sel.Name, "Find") || fun.Sel.Name == "MatchString"
+	return edits && slices.ContainsFunc(call.Args, func(a ast.Expr) bool {
+		s, is := a.(*ast.SelectorExpr)
+		return is && forPeople[s.Sel.Name]
+	})
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
@@ -213,23 +212,18 @@ func (s spanView) Baseline() float64 { return tenth(s.Y + min(s.Height-3, 18)) }
 // sitters says which jobs may still run on a GPU when others get it by a reservation.
 func sitters(gpu int, jobs, others []job.Stay) (list []string) {
 	for _, r := range others {
-		if r.Kind != job.StayReserved || strings.Contains(r.Sentence, "group ") {
+		if r.For == nil || len(r.For.Groups) > 0 {
 			continue // who is in a group only the scheduler knows
 		}
 		for _, s := range jobs {
 			open := s.Until.IsZero() || later(s.Until, s.Late).After(r.From)
-			if s.Kind == job.StayRunning && open && !slices.Contains(reservedFor(r), s.User) {
+			if s.Kind == job.StayRunning && open && !slices.Contains(r.For.Users, s.User) {
 				list = append(list, term.Clean(fmt.Sprintf("Job %s of %s may still run on GPU %d when it is %s; it is not stopped.",
 					s.Called, s.User, gpu, r.Sentence)))
 			}
 		}
 	}
 	return list
-}
-
-// reservedFor is the words of which one may be a user for whom a GPU is reserved.
-func reservedFor(s job.Stay) []string {
-	return strings.FieldsFunc(s.Sentence, func(r rune) bool { return r == ' ' || r == ',' })
 }
 
 // labelOf is what has room within a rectangle.

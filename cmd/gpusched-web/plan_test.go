@@ -69,7 +69,7 @@ func TestNoTextOverText(t *testing.T) {
 		}
 		return s
 	}
-	kept := job.Stay{Kind: "reserved", Milli: 1000, From: at(1), Until: at(3), Sentence: "reserved for alice"}
+	kept := job.Stay{Kind: "reserved", Milli: 1000, From: at(1), Until: at(3), Sentence: "reserved for alice", For: &job.People{Users: []string{"alice"}}}
 	for name, spans := range map[string][]job.Stay{
 		"half of a GPU that is draining":    {run("57", "alice", 500, -1, 4), {Kind: "drained", Milli: 1000, From: at(0)}},
 		"a reservation over a running job":  {run("57", "bob", 1000, -1, 8), kept},

@@ -121,8 +121,9 @@ func (q *queue) asides(at int, v *job.GPUView, all *job.GPUControl, now time.Tim
 	}
 	for _, r := range q.gpus.Reservations.All() {
 		if gpus.Reserves(&r, v.UUID) {
-			detail := job.Say("detail/reserved-for", r.For())
-			add(job.Stay{Kind: job.StayReserved, From: r.From, Until: r.To, Late: r.To, Detail: detail})
+			who := r.For()
+			detail := job.Say("detail/reserved-for", who)
+			add(job.Stay{Kind: job.StayReserved, From: r.From, Until: r.To, Late: r.To, For: &who, Detail: detail})
 		}
 	}
 	return list

@@ -66,7 +66,10 @@ type Account struct {
 }
 
 // People are users and groups, for messages.
-type People struct{ Users, Groups []string }
+type People struct {
+	Users  []string `json:"users,omitempty"`
+	Groups []string `json:"groups,omitempty"`
+}
 
 // String names users and groups.
 func (p People) String() string {

@@ -47,6 +47,8 @@ type Stay struct {
 	Until time.Time `json:"until,omitzero"`      // zero: nobody can say
 	Late  time.Time `json:"late_until,omitzero"` // over by then in four cases of five, or where Until is zero at the latest; zero: nobody can say
 
+	For *People `json:"for,omitempty"` // whom it is reserved for
+
 	Detail   Message `json:"-"`                // of what is no job's
 	Sentence string  `json:"detail,omitempty"` // Detail in words, which the server finds
 }

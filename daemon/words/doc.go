@@ -2,6 +2,10 @@
 // job waits, how it ended, and what its owner is told. The terminal, the API and
 // the journal have the same ones.
 //
+// Whoever shows a sentence to a person has it made there, for a Reader: with times in the reader's zone, and with the
+// machine at the names of jobs where several were asked. The daemon makes the same in UTC, for scripts. No program
+// reads one: what programs need is a code, an argument or a field of its own.
+//
 // It owns every sentence of the scheduler that names an option or a command,
 // so that daemon/core, daemon/sched and daemon/job know none. It decides nothing.
 //

@@ -22,7 +22,7 @@ func Check(ctx context.Context, client *api.Client, version, root string) []job.
 	h := host{root: root}
 	ofHost := h.checks()
 	if client.Own {
-		ofHost = forOwn(checks, ofHost)
+		ofHost = forOwn(ofHost)
 	}
 	checks = append(checks, ofHost...)
 	if reached {
@@ -31,14 +31,8 @@ func Check(ctx context.Context, client *api.Client, version, root string) []job.
 	return checks
 }
 
-// forOwn leaves out what concerns the machine's scheduler alone, and has what a user's own
-// says of itself name the user's units.
-func forOwn(ofScheduler, ofHost []job.Check) []job.Check {
-	words := strings.NewReplacer("systemctl status gpusched", "systemctl --user status gpusched",
-		"systemctl restart gpusched", "systemctl --user restart gpusched", "journalctl -u gpusched", "journalctl --user -u gpusched")
-	for i := range ofScheduler {
-		ofScheduler[i].Next = words.Replace(ofScheduler[i].Next)
-	}
+// forOwn leaves out what concerns the machine's scheduler alone.
+func forOwn(ofHost []job.Check) []job.Check {
 	return slices.DeleteFunc(ofHost, func(c job.Check) bool {
 		return slices.Contains([]string{"device filter", "settings on disk", "drop-ins", "sessions"}, c.Name)
 	})
@@ -47,31 +41,35 @@ func forOwn(ofScheduler, ofHost []job.Check) []job.Check {
 // askScheduler is what the scheduler says of itself, and whether it can be asked.
 func askScheduler(ctx context.Context, client *api.Client, version string) ([]job.Check, bool) {
 	c := job.Check{Name: "socket", Health: job.Healthy, Detail: "the scheduler answers"}
+	systemctl, journalctl := "systemctl", "journalctl"
+	if client.Own {
+		systemctl, journalctl = "systemctl --user", "journalctl --user"
+	}
 	v, err := api.Version(ctx, client)
 	if err != nil {
 		c.Health, c.Detail = job.Failing, err.Error()
-		c.Next = "systemctl status gpusched.socket gpusched.service; journalctl -u gpusched -n 50"
+		c.Next = systemctl + " status gpusched.socket gpusched.service; " + journalctl + " -u gpusched -n 50"
 		var e *api.Error
 		if errors.As(err, &e) {
 			c.Detail = e.Message
 		}
 		return []job.Check{c}, false
 	}
-	checks := []job.Check{c, checkVersions(v, version)}
+	checks := []job.Check{c, checkVersions(v, version, systemctl)}
 	reply, err := api.Health(ctx, client)
 	if err != nil {
-		c = job.Check{Name: "health", Health: job.Failing, Detail: err.Error(), Next: "journalctl -u gpusched -n 50"}
+		c = job.Check{Name: "health", Health: job.Failing, Detail: err.Error(), Next: journalctl + " -u gpusched -n 50"}
 		return append(checks, c), true
 	}
 	return append(checks, reply.Checks...), true
 }
 
-func checkVersions(v api.VersionReply, version string) job.Check {
+func checkVersions(v api.VersionReply, version, systemctl string) job.Check {
 	if v.Version == version {
 		return healthy("version", "gpusched and the scheduler are "+version)
 	}
 	return degraded("version", fmt.Sprintf("gpusched is %s, the scheduler that runs is %s", version, v.Version),
-		"systemctl restart gpusched, if it was upgraded; jobs go on")
+		systemctl+" restart gpusched, if it was upgraded; jobs go on")
 }
 
 // checkUse reports GPUs that are in use outside gpusched.
