@@ -37,7 +37,7 @@ func (d *Daemon) Health(ctx context.Context) []job.Check {
 	} else {
 		checks = append(checks, job.Check{
 			Name: "scheduler", Health: job.Failing, Detail: "its loop has not answered: " + err.Error(),
-			Next: "systemd's watchdog restarts it within a minute; report it with 'journalctl -u gpusched'. Running jobs are not affected",
+			Next: "systemd's watchdog restarts it within a minute; report it with 'journalctl" + d.opt.Scope.Flag() + " -u gpusched'. Running jobs are not affected",
 		})
 	}
 	alerts := d.alerts.check(d.settings.Load().AlertUnit)
@@ -60,7 +60,7 @@ func (d *Daemon) checkStarts(slow *core.SlowStart, troubles []starts.Trouble) jo
 	switch {
 	case len(troubles) > 0:
 		var said []string
-		c.Health, c.Next = job.Degraded, "fix what it names ('journalctl -u gpusched' lists every start); the waiting jobs then start by themselves"
+		c.Health, c.Next = job.Degraded, "fix what it names ('journalctl"+d.opt.Scope.Flag()+" -u gpusched' lists every start); the waiting jobs then start by themselves"
 		for _, t := range troubles {
 			if t.All {
 				c.Health = job.Failing

@@ -78,7 +78,6 @@ var readers = map[string]string{
 	"planned": "whether the words for a span begin with its kind",
 	"unsure":  "what Slurm's programs print, which has no codes",
 	"Refused": "what Slurm's programs print, which has no codes",
-	"Health":  "the health of a user's own scheduler, whose remedies name other commands",
 }
 
 // TestNoProgramReadsASentence holds that what is to be told apart, or told otherwise to some readers, is a code with

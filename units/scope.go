@@ -13,6 +13,14 @@ type Scope struct {
 	Root string // with User: the control group of that systemd, below which all of its units are
 }
 
+// Flag is the option with which systemctl and journalctl are about that systemd, with a space before it.
+func (s Scope) Flag() string {
+	if s.User {
+		return " --user"
+	}
+	return ""
+}
+
 // jobsSlice has all jobs of a scheduler.
 const jobsSlice = "gpujobs.slice"
 

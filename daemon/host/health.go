@@ -16,17 +16,21 @@ import (
 )
 
 // CheckSystemd reports whether systemd answers, and whether its version will do.
-func CheckSystemd(ctx context.Context, m *systemd.Manager) job.Check {
+func CheckSystemd(ctx context.Context, m *systemd.Manager, user bool) job.Check {
 	c := job.Check{Name: "systemd"}
-	const next = "systemctl status dbus; running jobs are not affected, and the daemon goes on by itself"
+	see, answers := "systemctl status dbus", "over the system bus"
+	if user {
+		see, answers = "systemctl --user status", "to its user"
+	}
+	next := see + "; running jobs are not affected, and the daemon goes on by itself"
 	if ok, since, err := m.Connected(); !ok {
 		return c.Degrade(fmt.Sprintf("no connection since %s: %v", since.Format("15:04:05"), err), next)
 	}
 	version, err := m.Version(ctx)
 	if err != nil {
-		return c.Degrade("it does not answer over the system bus: "+err.Error(), next)
+		return c.Degrade("it does not answer "+answers+": "+err.Error(), next)
 	}
-	return judgeSystemd(version, m.Degraded())
+	return judgeSystemd(version, answers, m.Degraded())
 }
 
 // leastSystemd is the oldest version that was seen to keep the device filter of
@@ -35,8 +39,8 @@ func CheckSystemd(ctx context.Context, m *systemd.Manager) job.Check {
 const leastSystemd = 252
 
 // judgeSystemd reports what a version means, and properties that it does not know.
-func judgeSystemd(version string, missing []string) job.Check {
-	c := job.Check{Name: "systemd", Health: job.Healthy, Detail: "version " + version + " answers over the system bus"}
+func judgeSystemd(version, answers string, missing []string) job.Check {
+	c := job.Check{Name: "systemd", Health: job.Healthy, Detail: "version " + version + " answers " + answers}
 	if len(missing) > 0 {
 		c = c.Degrade("version "+version+" does not know: "+strings.Join(missing, ", "),
 			fmt.Sprintf("jobs run without these; systemd %d or newer knows more of them", leastSystemd))
@@ -51,11 +55,11 @@ func judgeSystemd(version string, missing []string) job.Check {
 }
 
 // CheckNotifier reports whether systemd hears that the daemon is alive.
-func CheckNotifier(n *systemd.Notifier) job.Check {
+func CheckNotifier(n *systemd.Notifier, flag string) job.Check {
 	c := job.Check{Name: "watchdog", Health: job.Healthy, Detail: "systemd hears that the scheduler is alive"}
 	if err := n.Err(); err != nil {
 		return c.Degrade("systemd was not told how the daemon is: "+err.Error(),
-			"where systemd hangs, only a reboot helps, and jobs go on until then; else 'systemctl restart gpusched'")
+			"where systemd hangs, only a reboot helps, and jobs go on until then; else 'systemctl"+flag+" restart gpusched'")
 	}
 	return c
 }

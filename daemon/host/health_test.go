@@ -28,7 +28,7 @@ func TestVersionsOfSystemd(t *testing.T) {
 		"252.39-1~deb12u2": job.Healthy, "252-46.el9_5.3": job.Healthy, "257.13-1~deb13u1": job.Healthy, "262~rc1": job.Healthy,
 		"": job.Healthy, "v999": job.Healthy,
 	} {
-		c := judgeSystemd(version, nil)
+		c := judgeSystemd(version, "over the system bus", nil)
 		if c.Health != want || !strings.Contains(c.Detail, version) || (c.Next != "") != (want == job.Degraded) {
 			t.Errorf("%q: %+v, want %s", version, c, want)
 		}
@@ -36,7 +36,7 @@ func TestVersionsOfSystemd(t *testing.T) {
 			t.Errorf("%q: %+v does not say why, and what to do", version, c)
 		}
 	}
-	if c := judgeSystemd("252", []string{"OOMPolicy"}); c.Health != job.Degraded || !strings.Contains(c.Detail, "OOMPolicy") {
+	if c := judgeSystemd("252", "over the system bus", []string{"OOMPolicy"}); c.Health != job.Degraded || !strings.Contains(c.Detail, "OOMPolicy") {
 		t.Errorf("%+v", c)
 	}
 }

@@ -20,7 +20,7 @@ func (d disk) takeLock(path string) (*os.File, error) {
 	if err := d.lock(f); err != nil {
 		f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("%w: %q (see 'systemctl status gpusched')", ErrLocked, path)
+			return nil, fmt.Errorf("%w: %q", ErrLocked, path)
 		}
 		return nil, fmt.Errorf("lock %q: %w", path, err)
 	}

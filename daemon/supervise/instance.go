@@ -218,8 +218,8 @@ func (s *instance) checks() []daemon.Check {
 	list := []daemon.Check{
 		{Name: "state file", Look: here(func() job.Check { return checkDamage(s.store.Damage(), s.state.check()) })},
 		{Name: "state disk", Look: here(func() job.Check { return host.CheckSpace(s.opt.State) })},
-		{Name: "systemd", Look: func(ctx context.Context) job.Check { return host.CheckSystemd(ctx, s.units) }},
-		{Name: "watchdog", Look: here(func() job.Check { return host.CheckNotifier(s.notify) })},
+		{Name: "systemd", Look: func(ctx context.Context) job.Check { return host.CheckSystemd(ctx, s.units, s.opt.Own != nil) }},
+		{Name: "watchdog", Look: here(func() job.Check { return host.CheckNotifier(s.notify, s.opt.Own.flag()) })},
 		{Name: "journal", Look: func(ctx context.Context) job.Check {
 			version, _ := s.units.Version(ctx) // its own line says where it does not answer
 			return host.CheckDirectoryUIDs(host.CheckJournal(), version)

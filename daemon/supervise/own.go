@@ -12,7 +12,6 @@ import (
 	"github.com/gpusched/gpusched/daemon/directory"
 	"github.com/gpusched/gpusched/daemon/host"
 	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/daemon/server"
 	"github.com/gpusched/gpusched/units"
 	"github.com/gpusched/gpusched/units/systemd"
 )
@@ -118,37 +117,20 @@ func (o *Own) unlimited() []string {
 	return missing
 }
 
-// behind is a backend whose health is told in the words of a user.
-func (o *Own) behind(b server.Backend) server.Backend {
+// flag is the option with which systemctl, journalctl and gpusched are about this scheduler, with a space before it.
+func (o *Own) flag() string { return units.Scope{User: o != nil}.Flag() }
+
+// thenReload says what to do about mistakes in the settings.
+func (o *Own) thenReload() string {
+	return "('gpusched" + o.flag() + " config check' shows every mistake), then 'systemctl" + o.flag() + " reload gpusched'"
+}
+
+// runDir is where it keeps what lasts until the machine is restarted.
+func (o *Own) runDir() string {
 	if o == nil {
-		return b
+		return "/run/gpusched (which root can read)"
 	}
-	return ownBackend{b, strings.NewReplacer(
-		"systemctl status dbus", "systemctl --user status",
-		"over the system bus", "to its user",
-		"systemctl status gpusched", "systemctl --user status gpusched",
-		"systemctl reload gpusched", "systemctl --user reload gpusched",
-		"systemctl restart gpusched", "systemctl --user restart gpusched",
-		"journalctl -u gpusched", "journalctl --user -u gpusched",
-		"gpusched config check", "gpusched --user config check",
-		"/run/gpusched (which root can read)", filepath.Dir(o.Socket),
-		"/run/gpusched", filepath.Dir(o.Socket),
-	)}
-}
-
-// ownBackend is a backend of a scheduler that the reader of its health has started.
-type ownBackend struct {
-	server.Backend
-	words *strings.Replacer
-}
-
-// Health is that of the backend.
-func (b ownBackend) Health(ctx context.Context) []job.Check {
-	list := b.Backend.Health(ctx)
-	for i := range list {
-		list[i].Detail, list[i].Next = b.words.Replace(list[i].Detail), b.words.Replace(list[i].Next)
-	}
-	return list
+	return filepath.Dir(o.Socket)
 }
 
 // checks adds what is not enforced to the lines of health. What no user can have is no

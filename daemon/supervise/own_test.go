@@ -2,12 +2,15 @@ package supervise
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/gpusched/gpusched/daemon"
 	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/store"
+	"github.com/gpusched/gpusched/units"
 )
 
 // The scheduler of the machine is as it is where there is nothing of one user's.
@@ -19,9 +22,6 @@ func TestNobodysOwn(t *testing.T) {
 	}
 	if cfg := o.settings(config.Default()); cfg.Daemon.AdminGroup == "" || cfg.GPUs.DeviceFilter != config.FilterRequire {
 		t.Errorf("%+v", cfg.Daemon)
-	}
-	if b := (unavailable{}); o.behind(b).(unavailable).err != nil {
-		t.Error("the backend is another")
 	}
 }
 
@@ -54,11 +54,19 @@ func TestOwnHealth(t *testing.T) {
 	if o.root.Store(&absent); o.checkLimits().Health != job.Degraded || len(o.unlimited()) != 3 {
 		t.Errorf("%+v without %v", o.checkLimits(), o.unlimited())
 	}
-	said := o.behind(unavailable{checks: func(context.Context) []job.Check {
-		return []job.Check{{Next: "see 'systemctl status gpusched' and crash.last in /run/gpusched (which root can read)"}}
-	}}).Health(t.Context())
-	if want := "see 'systemctl --user status gpusched' and crash.last in /run/user/7/gpusched"; said[0].Next != want {
-		t.Errorf("%q, want %q", said[0].Next, want)
+	own, machine := &Supervisor{opt: Options{Own: o}}, &Supervisor{}
+	for want, got := range map[string]string{
+		"report it, with crash.last in /run/user/7/gpusched; 'systemctl --user reload gpusched' has it begin at once":         own.remedy(errCrashing, ""),
+		"report it, with crash.last in /run/gpusched (which root can read); 'systemctl reload gpusched' has it begin at once": machine.remedy(errCrashing, ""),
+		"correct the settings ('gpusched --user config check' shows every mistake), then 'systemctl --user reload gpusched'":  own.remedy(settingsError{errCrashing}, ""),
+		"correct the settings ('gpusched config check' shows every mistake), then 'systemctl reload gpusched'":                machine.remedy(settingsError{errCrashing}, ""),
+		"end the other gpuschedd, see 'systemctl --user status gpusched' and 'pgrep -a gpuschedd'":                            own.remedy(store.ErrLocked, ""),
+		"systemctl --user status": own.remedy(units.ErrBus, ""), "systemctl status dbus": machine.remedy(units.ErrBus, ""),
+		"see 'journalctl --user -u gpusched' and that d can be written": own.remedy(errors.New("?"), "d"),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 	names := o.files()
 	if uid, ok := names.UserID("carol"); names.UserName(7) != "carol" || uid != 7 || !ok {

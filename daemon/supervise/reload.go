@@ -164,15 +164,15 @@ func (s *Supervisor) checkSettings() job.Check {
 	c := job.Check{Name: job.SettingsPart, Health: job.Healthy, Detail: "as they were read at " + r.At.Format(time.DateTime)}
 	now, err := config.TakeSnapshot(s.opt.Config, s.opt.DropIns)
 	if err != nil {
-		return c.Degrade(err.Error(), "gpusched config check")
+		return c.Degrade(err.Error(), "gpusched"+s.opt.Own.flag()+" config check")
 	}
 	if changed := r.Changes(now); len(changed) > 0 {
 		c.Health, c.Unread = job.Degraded, true
 		c.Detail = fmt.Sprintf("not those that were read at %s: %s", r.At.Format(time.DateTime), strings.Join(changed, ", "))
-		c.Next = "systemctl reload gpusched"
+		c.Next = "systemctl" + s.opt.Own.flag() + " reload gpusched"
 		if _, _, err := s.load(); err != nil {
 			c.Detail += "; a reload refuses them: " + strings.ReplaceAll(err.Error(), "\n", "; ")
-			c.Next = "correct them ('gpusched config check' shows every mistake), then 'systemctl reload gpusched'"
+			c.Next = "correct them " + s.opt.Own.thenReload()
 		}
 		return c
 	}

@@ -198,7 +198,7 @@ func (s *Supervisor) try(ctx context.Context, hup <-chan os.Signal, works *atomi
 	}
 	began := time.Now()
 	works.Store(true)
-	s.front.put(s.opt.Own.behind(one.daemon))
+	s.front.put(one.daemon)
 	s.answer(nil)
 	err = one.run(ctx, hup)
 	s.front.put(nil)
@@ -268,12 +268,12 @@ func (s *Supervisor) fail(err error, wait time.Duration) {
 	s.notify.Status("can't work, trying again: " + err.Error())
 	s.notify.Ready() // it answers
 	scheduler := job.Check{
-		Name: job.SchedulerPart, Health: job.Failing, Next: remedy(err, filepath.Dir(s.state.path)),
+		Name: job.SchedulerPart, Health: job.Failing, Next: s.remedy(err, filepath.Dir(s.state.path)),
 		Unread: errors.As(err, new(settingsError)),
 		Detail: fmt.Sprintf("it can't work, jobs that run go on (last tried at %s, tries again every %s): %s",
 			time.Now().Format("15:04:05"), lastTry, strings.ReplaceAll(err.Error(), "\n", "; ")),
 	}
-	s.front.put(s.opt.Own.behind(unavailable{
+	s.front.put(unavailable{
 		err: job.Refuse("unavailable/broken", err),
 		checks: func(context.Context) []job.Check {
 			now := time.Now()
@@ -282,7 +282,7 @@ func (s *Supervisor) fail(err error, wait time.Duration) {
 				s.checkLog(), s.opt.Own.checkLimits(),
 			}
 		},
-	}))
+	})
 }
 
 // settingsError is that of settings that can't be used.
@@ -308,31 +308,35 @@ func (s *Supervisor) refuse(dir string, now time.Time) error {
 		return nil
 	}
 	s.notify.Status("the settings can't be used: " + err.Error())
-	return settingsError{fmt.Errorf("%w; %s", err, remedy(settingsError{err}, ""))}
+	return settingsError{fmt.Errorf("%w; %s", err, s.remedy(settingsError{err}, ""))}
 }
 
 // remedy says what to do about a scheduler that can't be started.
-func remedy(err error, state string) string {
+func (s *Supervisor) remedy(err error, state string) string {
+	own := s.opt.Own
+	flag := own.flag()
 	var settings settingsError
 	switch {
 	case errors.As(err, &settings):
-		return "correct the settings ('gpusched config check' shows every mistake), then 'systemctl reload gpusched'"
+		return "correct the settings " + own.thenReload()
 	case errors.Is(err, errCrashing):
-		return "report it, with crash.last in /run/gpusched (which root can read); 'systemctl reload gpusched' has it begin at once"
+		return "report it, with crash.last in " + own.runDir() + "; 'systemctl" + flag + " reload gpusched' has it begin at once"
 	case errors.Is(err, store.ErrNewer):
 		return "install the newer release again, or put back the copy that it made: see A DAMAGED STATE FILE in gpusched-admin(7)"
 	case errors.Is(err, store.ErrLocked):
-		return "end the other gpuschedd, see 'systemctl status gpusched' and 'pgrep -a gpuschedd'"
+		return "end the other gpuschedd, see 'systemctl" + flag + " status gpusched' and 'pgrep -a gpuschedd'"
 	case errors.Is(err, errDamagedAgain):
 		return "check the disk of " + state + " (journalctl -k, smartctl); the daemon begins an empty file again in an hour"
 	case errors.Is(err, job.ErrDamaged):
 		return "nothing: the daemon begins a new file by itself"
 	case errors.Is(err, job.ErrInvalid):
-		return "report it with 'journalctl -u gpusched': the daemon begins anew by itself, from the last that it could write"
+		return "report it with 'journalctl" + flag + " -u gpusched': the daemon begins anew by itself, from the last that it could write"
+	case errors.Is(err, units.ErrBus) && own != nil:
+		return "systemctl --user status"
 	case errors.Is(err, units.ErrBus):
 		return "systemctl status dbus"
 	case store.Retryable(err):
 		return "free space on the disk of " + state + ", or repair it"
 	}
-	return "see 'journalctl -u gpusched' and that " + state + " can be written"
+	return "see 'journalctl" + flag + " -u gpusched' and that " + state + " can be written"
 }
