@@ -77,10 +77,3 @@ func PercentOf(p *float64) string {
 	}
 	return fmt.Sprintf("%.0f%%", *p)
 }
-
-func OrDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}

@@ -37,9 +37,9 @@ func GPUColumns(t *term.Terminal) []term.Column[api.GPU] {
 			}
 			return job.FormatSize(int64(g.MemFreeBytes))
 		}, Raw: func(g api.GPU) string { return strconv.FormatUint(g.MemFreeBytes, 10) }},
-		{Title: "UTIL", Key: "util_percent", Right: true, Cell: func(g api.GPU) string { return Known(g.UtilPercent, "%") }, Raw: func(g api.GPU) string { return Known(g.UtilPercent, "") }},
-		{Title: "TEMP", Key: "temp_c", Right: true, Cell: func(g api.GPU) string { return Known(g.TempC, "C") }, Raw: func(g api.GPU) string { return Known(g.TempC, "") }},
-		{Title: "POWER", Key: "power_milli_w", Extra: true, Right: true, Cell: powerOf, Raw: func(g api.GPU) string { return Known(int(g.PowerMilliW), "") }},
+		{Title: "UTIL", Key: "util_percent", Right: true, Cell: func(g api.GPU) string { return Measured(g.UtilPercent, "%") }, Raw: func(g api.GPU) string { return Measured(g.UtilPercent, "") }},
+		{Title: "TEMP", Key: "temp_c", Right: true, Cell: func(g api.GPU) string { return Measured(g.TempC, "C") }, Raw: func(g api.GPU) string { return Measured(g.TempC, "") }},
+		{Title: "POWER", Key: "power_milli_w", Extra: true, Right: true, Cell: powerOf, Raw: func(g api.GPU) string { return Measured(int(g.PowerMilliW), "") }},
 		{Title: "JOBS", Key: "jobs", Cell: sharesOf, Raw: func(g api.GPU) string { return idList(g.Jobs) }},
 		{Title: "MEM OF JOBS", Extra: true, Maybe: true, Cell: memoryOfJobs},
 		{Title: "OUTSIDE JOBS", Maybe: true, Cell: foreignOf, Style: func(api.GPU) term.Style { return term.Yellow }},
@@ -179,9 +179,9 @@ func powerOf(g api.GPU) string {
 	return strconv.FormatInt(g.PowerMilliW/1000, 10) + "W"
 }
 
-// Known prints a measured number; -1 is unknown: a dash for people, nothing for
+// Measured prints a measured number; -1 is unknown: a dash for people, nothing for
 // machines.
-func Known(n int, unit string) string {
+func Measured(n int, unit string) string {
 	switch {
 	case n >= 0:
 		return strconv.Itoa(n) + unit

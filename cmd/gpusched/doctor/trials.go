@@ -183,7 +183,7 @@ func (t *gpuTrial) finish(ctx context.Context, a *cli.App) {
 	default:
 		text := "it has what the job printed"
 		if logs.LogServes(a, j) {
-			text = "the job's log has what it printed: " + logs.LogOf(j)
+			text = "the job's log has what it printed: " + logs.PathOf(j)
 		}
 		t.Checks = append(t.Checks, trial.Well(trial.Journal, text))
 		t.Checks = append(t.Checks, trial.Judge(t.given, finding)...)

@@ -209,7 +209,7 @@ func model(at jobenv.Surroundings, name string) (string, error) {
 			}
 		}
 	}
-	hint := "in " + cache + " there is " + jobenv.ListOf(known)
+	hint := "in " + cache + " there is " + jobenv.FirstOf(known)
 	if len(known) == 0 {
 		hint = "there is none in " + cache + "; name its directory"
 	} else if near := job.Nearest(name, known); near != "" {

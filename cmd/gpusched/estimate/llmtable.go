@@ -149,7 +149,7 @@ func needOf(tables []modelTable, name string) (modelNeed, string, error) {
 			return need, t.path + " (default_requirement)", nil
 		}
 	}
-	hint := "there is " + jobenv.ListOf(known)
+	hint := "there is " + jobenv.FirstOf(known)
 	if near := job.Nearest(name, known); near != "" {
 		hint = "did you mean " + near + "? " + hint
 	}

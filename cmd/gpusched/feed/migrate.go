@@ -79,17 +79,17 @@ func shell(a *cli.App) engines.Shell {
 
 // onceMore asks for a job once more, of an array for all its tasks.
 func onceMore(a *cli.App, of api.JobReply) (api.SubmitRequest, error) {
-	r := &submit.Again{Of: of.Job, Results: of.Results}
+	r := &submit.Resubmission{Of: of.Job, Results: of.Results}
 	if of.Job.Array != nil {
-		if err := all(r); err != nil {
+		if err := wholeArray(r); err != nil {
 			return api.SubmitRequest{}, err
 		}
 	}
 	return (&submit.ResubmitCmd{}).Request(a, r)
 }
 
-// all has every task of an array, none of which may have started.
-func all(r *submit.Again) error {
+// wholeArray has every task of an array, none of which may have started.
+func wholeArray(r *submit.Resubmission) error {
 	for _, g := range append(r.Results.Tasks, api.TaskGroup{Tasks: r.Results.ForgottenTasks, State: job.Completed}) {
 		list, err := job.ParseTasks(g.Tasks)
 		if err != nil && g.Tasks != "" {

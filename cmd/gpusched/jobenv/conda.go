@@ -48,7 +48,7 @@ func (at Surroundings) conda(typed string) (string, error) {
 // condaFault says why a directory is no conda environment that can be used, in words
 // that follow its name.
 func condaFault(prefix string) string {
-	if fault := IsDir(prefix); fault != "" {
+	if fault := NotDir(prefix); fault != "" {
 		return fault
 	}
 	switch {
@@ -74,7 +74,7 @@ func (at Surroundings) otherEnvs(but string) string {
 	if len(names) == 0 {
 		return "no other was found"
 	}
-	return "there is " + ListOf(names)
+	return "there is " + FirstOf(names)
 }
 
 // CondaEnvs lists the environments in the order in which conda looks for a name.

@@ -83,8 +83,8 @@ func (at Surroundings) absolute(path string) string {
 	return filepath.Join(at.Dir, path)
 }
 
-// IsDir says why there is no directory, in words that follow its name.
-func IsDir(path string) (fault string) {
+// NotDir says why there is no directory, in words that follow its name.
+func NotDir(path string) (fault string) {
 	info, err := os.Stat(path)
 	switch {
 	case os.IsNotExist(err):
@@ -120,7 +120,7 @@ func (at Surroundings) venv(typed string) (string, error) {
 	if at.force {
 		return dir, nil
 	}
-	if fault := IsDir(dir); fault != "" {
+	if fault := NotDir(dir); fault != "" {
 		if up := filepath.Dir(filepath.Dir(dir)); filepath.Base(filepath.Dir(dir)) == "bin" && IsThere(up, "pyvenv.cfg") {
 			return no("is a file of one: name its directory, %q", up)
 		}
@@ -162,11 +162,11 @@ func (at Surroundings) otherVenvs() string {
 	if len(found) == 0 {
 		return "python3 -m venv DIR makes one"
 	}
-	return "there is " + ListOf(found)
+	return "there is " + FirstOf(found)
 }
 
-// ListOf names the first of what there is.
-func ListOf(list []string) string {
+// FirstOf names the first of what there is.
+func FirstOf(list []string) string {
 	more := ""
 	if n := len(list) - maxListed; n > 0 {
 		list, more = list[:maxListed], fmt.Sprintf(" and %d more", n)

@@ -205,7 +205,7 @@ const InFile = "give jobs a file for it with --log FILE, or have an administrato
 // LogServes reports whether the job's output is read from its log, since the journal keeps it from
 // this user, or may do so.
 func LogServes(a *cli.App, j api.Job) bool {
-	return j.UID == a.UID && j.Engine == "" && LogOf(j) != "" && JournalHides(a, j)
+	return j.UID == a.UID && j.Engine == "" && PathOf(j) != "" && JournalHides(a, j)
 }
 
 // JournalHides reports whether this user can't, or perhaps can't, read in the journal what the job prints.
@@ -248,8 +248,8 @@ func Unseen(a *cli.App, j api.Job) string {
 	case OutOfReach(a):
 		text = fmt.Sprintf("job %s printed nothing, or %s (%s)", cli.NameOfJob(j), maybeHidden, InFile)
 	}
-	if text != "" && LogOf(j) != "" {
-		text += "; its log is " + LogOf(j)
+	if text != "" && PathOf(j) != "" {
+		text += "; its log is " + PathOf(j)
 	}
 	return text
 }
@@ -275,7 +275,7 @@ func (p *Printer) nothingPrinted(ctx context.Context, j api.Job, at api.Attempt,
 	case journalSince(p.App, at.PlacedAt) || !p.reachesBack(ctx, j.UID, at.PlacedAt):
 		text += ", or the journal no longer has it"
 	}
-	if path := LogOf(j); path != "" {
+	if path := PathOf(j); path != "" {
 		text += "; its log is " + path
 	}
 	return text

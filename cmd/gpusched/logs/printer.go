@@ -133,7 +133,7 @@ func (p *Printer) copyAttempt(ctx context.Context, j api.Job, at api.Attempt) er
 	if some, err := p.copyLog(j, at); some || err != nil { // it has what the journal has not, or no longer
 		return err
 	}
-	if hidden := HiddenOutput(p.App); hidden != nil && !at.EndedAt.IsZero() && LogOf(j) == "" {
+	if hidden := HiddenOutput(p.App); hidden != nil && !at.EndedAt.IsZero() && PathOf(j) == "" {
 		return hidden
 	}
 	if !p.Attended {

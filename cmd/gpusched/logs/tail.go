@@ -27,7 +27,7 @@ const logDue = 3 * time.Second
 // where the journal has to serve. Unlike the journal it has what a program prints before
 // the line ends, such as a progress bar.
 func (f *following) ownLog(ctx context.Context, j api.Job, at api.Attempt) *os.File {
-	if j.UID != f.UID || LogOf(j) == "" || (f.Many || f.Times) && !LogServes(f.Printer.App, j) {
+	if j.UID != f.UID || PathOf(j) == "" || (f.Many || f.Times) && !LogServes(f.Printer.App, j) {
 		return nil
 	}
 	for {
@@ -40,8 +40,8 @@ func (f *following) ownLog(ctx context.Context, j api.Job, at api.Attempt) *os.F
 	}
 }
 
-// LogOf is the path of a job's log, "" where it has none that may be told.
-func LogOf(j api.Job) string {
+// PathOf is the path of a job's log, "" where it has none that may be told.
+func PathOf(j api.Job) string {
 	if j.Private == nil {
 		return ""
 	}
@@ -50,7 +50,7 @@ func LogOf(j api.Job) string {
 
 // OpenLog is one try of ownLog. An attempt that is not in the log is like a log that is not there.
 func (p *Printer) OpenLog(j api.Job, at api.Attempt) (*os.File, error) {
-	path := LogOf(j)
+	path := PathOf(j)
 	if j.UID != p.UID || path == "" {
 		return nil, os.ErrNotExist
 	}

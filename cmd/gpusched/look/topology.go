@@ -34,7 +34,7 @@ func writeTopology(a *cli.App, reply api.GPUsReply, wide bool) {
 		}})
 	}
 	cols = append(cols,
-		term.Column[api.GPU]{Title: "NUMA", Right: true, Cell: func(g api.GPU) string { return cli.Known(g.NUMANode, " ") }},
+		term.Column[api.GPU]{Title: "NUMA", Right: true, Cell: func(g api.GPU) string { return cli.Measured(g.NUMANode, " ") }},
 		term.Column[api.GPU]{Title: "CPUS", Cell: func(g api.GPU) string { return cli.Dash(g.CPUs) }})
 	term.WriteTable(a.Out, cols, reply.GPUs, wide)
 }

@@ -66,7 +66,7 @@ func (p *page) summary(total *api.ReportRow) {
 	p.write("<dl>")
 	for _, fact := range [][2]string{
 		{"GPU-hours", term.Hours(total.GPUHours)}, {"jobs", fmt.Sprint(total.Jobs)}, {"failed", fmt.Sprint(total.Failures())},
-		{"energy", energyCell(total.EnergyJoules)}, {"GPUs computed", cli.OrDash(cli.PercentOf(total.Efficiency.GPU))},
+		{"energy", energyCell(total.EnergyJoules)}, {"GPUs computed", cli.Dash(cli.PercentOf(total.Efficiency.GPU))},
 		{"waited, median", secondsCell(timesOf(total.Wait, median))}, {"waited, 95 %", secondsCell(timesOf(total.Wait, p95))},
 		{"ran, median", secondsCell(timesOf(total.Run, median))},
 	} {

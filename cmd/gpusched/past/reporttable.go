@@ -27,7 +27,7 @@ func reportColumns(by []string, narrow bool) (cols []reportColumn) {
 		cols = append(cols, reportColumn{Title: title, Key: key, Extra: extra, Right: true, Cell: cell, Raw: raw})
 	}
 	percent := func(title, key string, extra bool, of func(row) *float64) {
-		right(title, key, extra, func(r row) string { return cli.OrDash(cli.PercentOf(of(r))) }, rawFloat(of))
+		right(title, key, extra, func(r row) string { return cli.Dash(cli.PercentOf(of(r))) }, rawFloat(of))
 	}
 	number := func(title, key string, extra bool, of func(row) float64, cell func(float64) string) {
 		right(title, key, extra, func(r row) string { return cell(of(r)) }, func(r row) string { return trimFloat(of(r)) })

@@ -33,18 +33,18 @@ func pastColumns(a *cli.App) []term.Column[api.PastJob] {
 		{Title: "RAN", Key: "elapsed_seconds", Right: true, Cell: func(p api.PastJob) string { return secondsCell(p.ElapsedSeconds) }, Raw: rawFloat(func(p api.PastJob) *float64 { return p.ElapsedSeconds })},
 		{Title: "WAITED", Key: "wait_seconds", Right: true, Cell: func(p api.PastJob) string { return secondsCell(p.WaitSeconds) }, Raw: rawFloat(func(p api.PastJob) *float64 { return p.WaitSeconds })},
 		{Title: "LIMIT", Key: "time_limit_seconds", Extra: true, Right: true, Cell: func(p api.PastJob) string { return cli.LimitOf(p.Job) }, Raw: func(p api.PastJob) string { return cli.Number(cli.WholeSeconds(p.TimeLimit)) }},
-		{Title: "GPU%", Key: "gpu_percent", Right: true, Cell: func(p api.PastJob) string { return cli.OrDash(cli.PercentOf(p.Efficiency.GPU)) }, Raw: rawFloat(func(p api.PastJob) *float64 { return p.Efficiency.GPU })},
+		{Title: "GPU%", Key: "gpu_percent", Right: true, Cell: func(p api.PastJob) string { return cli.Dash(cli.PercentOf(p.Efficiency.GPU)) }, Raw: rawFloat(func(p api.PastJob) *float64 { return p.Efficiency.GPU })},
 		{Title: "GPU-MEM", Key: "gpu_peak_bytes", Right: true, Cell: func(p api.PastJob) string { return sizeCell(p.GPUPeakBytes) }, Raw: rawSizeOf(func(p api.PastJob) *int64 { return p.GPUPeakBytes })},
 		{Key: "gpu_mean_bytes", Cell: rawSizeOf(func(p api.PastJob) *int64 { return p.GPUMeanBytes })},
 		{Title: "MEM", Key: "peak_mem_bytes", Extra: true, Right: true, Cell: func(p api.PastJob) string { return cli.SizeOrDash(p.PeakMemBytes) }, Raw: func(p api.PastJob) string { return cli.RawSize(p.PeakMemBytes) }},
-		{Title: "MEM%", Key: "mem_percent", Extra: true, Right: true, Cell: func(p api.PastJob) string { return cli.OrDash(cli.PercentOf(p.Efficiency.Mem)) }, Raw: rawFloat(func(p api.PastJob) *float64 { return p.Efficiency.Mem })},
+		{Title: "MEM%", Key: "mem_percent", Extra: true, Right: true, Cell: func(p api.PastJob) string { return cli.Dash(cli.PercentOf(p.Efficiency.Mem)) }, Raw: rawFloat(func(p api.PastJob) *float64 { return p.Efficiency.Mem })},
 		{Key: "gpu_mem_percent", Cell: rawFloat(func(p api.PastJob) *float64 { return p.Efficiency.GPUMem })},
-		{Title: "CPU%", Key: "cpu_percent", Extra: true, Right: true, Cell: func(p api.PastJob) string { return cli.OrDash(cli.PercentOf(p.Efficiency.CPU)) }, Raw: rawFloat(func(p api.PastJob) *float64 { return p.Efficiency.CPU })},
-		{Title: "TIME%", Key: "time_percent", Extra: true, Right: true, Cell: func(p api.PastJob) string { return cli.OrDash(cli.PercentOf(p.Efficiency.Time)) }, Raw: rawFloat(func(p api.PastJob) *float64 { return p.Efficiency.Time })},
+		{Title: "CPU%", Key: "cpu_percent", Extra: true, Right: true, Cell: func(p api.PastJob) string { return cli.Dash(cli.PercentOf(p.Efficiency.CPU)) }, Raw: rawFloat(func(p api.PastJob) *float64 { return p.Efficiency.CPU })},
+		{Title: "TIME%", Key: "time_percent", Extra: true, Right: true, Cell: func(p api.PastJob) string { return cli.Dash(cli.PercentOf(p.Efficiency.Time)) }, Raw: rawFloat(func(p api.PastJob) *float64 { return p.Efficiency.Time })},
 		{Title: "ENERGY", Key: "energy_joules", Extra: true, Right: true, Cell: func(p api.PastJob) string { return energyCell(p.EnergyJoules) }, Raw: rawFloat(func(p api.PastJob) *float64 { return p.EnergyJoules })},
 		{Key: "gpu_seconds", Cell: func(p api.PastJob) string { return trimFloat(p.GPUSeconds) }},
 		{Key: "cpu_seconds", Cell: func(p api.PastJob) string { return unlessZero(trimFloat(p.CPUSeconds)) }},
-		{Title: "HOW", Key: "result", Extra: true, Cell: func(p api.PastJob) string { return cli.OrDash(howCell(p.Job, t.Reader())) }, Raw: func(p api.PastJob) string { return p.Job.Cause(words.Reader{}) }},
+		{Title: "HOW", Key: "result", Extra: true, Cell: func(p api.PastJob) string { return cli.Dash(howCell(p.Job, t.Reader())) }, Raw: func(p api.PastJob) string { return p.Job.Cause(words.Reader{}) }},
 	}
 }
 

@@ -54,7 +54,7 @@ func writeUsage(a *cli.App, u api.UsageReply, wide bool) {
 		{Title: "GPU-HOURS", Right: true, Cell: func(l line) string { return term.Hours(l.row.GPUHours) }},
 		{Title: "JOBS", Right: true, Cell: func(l line) string { return fmt.Sprint(l.row.Jobs) }},
 		{Title: "FAILED", Right: true, Cell: func(l line) string { return fmt.Sprint(l.row.Failures()) }},
-		{Title: "GPU%", Right: true, Cell: func(l line) string { return cli.OrDash(cli.PercentOf(l.row.Efficiency.GPU)) }},
+		{Title: "GPU%", Right: true, Cell: func(l line) string { return cli.Dash(cli.PercentOf(l.row.Efficiency.GPU)) }},
 		{Title: "ENERGY", Right: true, Cell: func(l line) string { return energyCell(l.row.EnergyJoules) }},
 		{Title: "WAITED", Right: true, Cell: func(l line) string { return secondsCell(timesOf(l.row.Wait, median)) }},
 	}, []line{{"today", u.Today}, {"this week", u.Week}, {"this month", u.Month}}, wide)

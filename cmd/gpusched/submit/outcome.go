@@ -29,7 +29,7 @@ func (c *Cmd) report(ctx context.Context, a *cli.App, reply api.SubmitReply) err
 		return nil
 	}
 	if !c.DryRun && j.Engine == "" && a.Host == "" && a.Asked == nil && logs.OutOfReach(a) &&
-		logs.LogOf(logs.WithLog(ctx, a, j)) == "" {
+		logs.PathOf(logs.WithLog(ctx, a, j)) == "" {
 		if hidden := logs.HiddenOutput(a); hidden != nil {
 			a.NoteOnce("you will not see what the job prints: " + hidden.Error())
 		} else {

@@ -37,8 +37,8 @@ func (*ResubmitCmd) About() cli.About {
 	}
 }
 
-// Again is what is to be queued as one job: a job, an array, or tasks of one.
-type Again struct {
+// Resubmission is what is to be queued as one job: a job, an array, or tasks of one.
+type Resubmission struct {
 	Of      api.Job
 	Results *api.Results // of an array
 	some    bool         // tasks are named
@@ -82,12 +82,12 @@ func (c *ResubmitCmd) Run(ctx context.Context, a *cli.App) error {
 }
 
 // collect finds what is to be queued again: the tasks of one array together.
-func (c *ResubmitCmd) collect(ctx context.Context, a *cli.App) ([]*Again, error) {
+func (c *ResubmitCmd) collect(ctx context.Context, a *cli.App) ([]*Resubmission, error) {
 	ids, err := a.Resolve(ctx, c.IDs)
 	if err != nil {
 		return nil, err
 	}
-	var list []*Again
+	var list []*Resubmission
 	named := map[string][]int{} // tasks by their array
 	for _, id := range ids {
 		array, task, isTask := strings.Cut(id, "_")
@@ -106,9 +106,9 @@ func (c *ResubmitCmd) collect(ctx context.Context, a *cli.App) ([]*Again, error)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, &Again{Of: reply.Job, Results: reply.Results, some: isTask})
+		list = append(list, &Resubmission{Of: reply.Job, Results: reply.Results, some: isTask})
 	}
-	var chosen []*Again
+	var chosen []*Resubmission
 	for _, r := range list {
 		if r.some {
 			r.Tasks = named[r.Of.ID.String()]
@@ -127,7 +127,7 @@ func (c *ResubmitCmd) collect(ctx context.Context, a *cli.App) ([]*Again, error)
 // choose reports whether anything of it is to be queued again, and of an array finds what.
 // It refuses what has not ended, and what is somebody else's: a job runs as whoever
 // submits it.
-func (c *ResubmitCmd) choose(a *cli.App, r *Again) (bool, error) {
+func (c *ResubmitCmd) choose(a *cli.App, r *Resubmission) (bool, error) {
 	j := r.Of
 	switch {
 	case !a.Owns(&j):
@@ -144,7 +144,7 @@ func (c *ResubmitCmd) choose(a *cli.App, r *Again) (bool, error) {
 }
 
 // chooseTasks finds the tasks of an array.
-func (c *ResubmitCmd) chooseTasks(a *cli.App, r *Again) (bool, error) {
+func (c *ResubmitCmd) chooseTasks(a *cli.App, r *Resubmission) (bool, error) {
 	states := map[int]job.State{}
 	for _, g := range append(r.Results.Tasks, api.TaskGroup{Tasks: r.Results.ForgottenTasks}) {
 		list, err := job.ParseTasks(g.Tasks)
@@ -192,12 +192,12 @@ func isFailed(state job.State) bool {
 
 // divided is what is to be queued, as arrays of no more separate runs of numbers than one
 // may have.
-func (r *Again) divided() (list []*Again) {
+func (r *Resubmission) divided() (list []*Resubmission) {
 	if r.Of.Array == nil {
-		return []*Again{r}
+		return []*Resubmission{r}
 	}
 	for runs := range slices.Chunk(job.TaskRuns(r.Tasks), job.MaxRanges) {
-		list = append(list, &Again{Of: r.Of, Runs: runs})
+		list = append(list, &Resubmission{Of: r.Of, Runs: runs})
 	}
 	return list
 }
@@ -214,7 +214,7 @@ func isCut(argv []string) bool {
 // Request asks for the same command in the same directory, with the options that
 // are to be others. The environment of what has ended is that of now: the scheduler
 // forgets it with the end.
-func (c *ResubmitCmd) Request(a *cli.App, r *Again) (api.SubmitRequest, error) {
+func (c *ResubmitCmd) Request(a *cli.App, r *Resubmission) (api.SubmitRequest, error) {
 	j, p := r.Of, r.Of.Private
 	if p == nil {
 		return api.SubmitRequest{}, cli.Refuse(api.CodeConflict, "submit it anew",
@@ -273,7 +273,7 @@ func (c *ResubmitCmd) notify(r *job.Request, p *api.Private) (err error) {
 }
 
 // array are the tasks, under their own numbers, so that each has its parameters.
-func (r *Again) array(ch *job.Change) *job.Array {
+func (r *Resubmission) array(ch *job.Change) *job.Array {
 	a := r.Of.Array
 	if a == nil {
 		return nil

@@ -216,7 +216,7 @@ func (c *JobOptions) argv(a *cli.App) ([]string, error) {
 // content, to which they belong.
 func (c *JobOptions) setEnvironment(a *cli.App, argv []string, req *api.SubmitRequest) error {
 	dir, err := jobenv.WorkDir(a, c.Chdir)
-	if err == nil && jobenv.IsDir(dir) != "" && !c.Force {
+	if err == nil && jobenv.NotDir(dir) != "" && !c.Force {
 		err = unexpanded("--chdir", c.Chdir)
 	}
 	if err != nil {
