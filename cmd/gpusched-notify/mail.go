@@ -27,11 +27,6 @@ const (
 	exConfig      = 78 // the last
 )
 
-// permanent reports whether a status of the mail program is one that stays.
-func permanent(code int) bool {
-	return code >= exUsage && code <= exConfig && code != exUnavailable && code != exTempFail
-}
-
 // send hands the message to the machine's mail program, which takes the address from the
 // header, since everybody can read arguments. Every field is one line, and the address has
 // been looked at, so that nothing in the letter can name another.
@@ -59,7 +54,7 @@ func send(ctx context.Context, program string, m *contract.Message, now time.Tim
 	if what := oneLine(string(said.kept)); what != "" {
 		text += ": " + what
 	}
-	if permanent(exit.ExitCode()) {
+	if c := exit.ExitCode(); c >= exUsage && c <= exConfig && c != exUnavailable && c != exTempFail { // the status stays
 		return refused("%s", text)
 	}
 	return errors.New(text)

@@ -42,10 +42,6 @@ type archive struct {
 	kept   map[int]past // whoever has the turn reads and writes it
 }
 
-func newArchive(c *api.Client) *archive {
-	return &archive{client: c, turn: make(chan struct{}, 1), kept: map[int]past{}}
-}
-
 // of returns the last days up to now, or up to a minute ago.
 func (a *archive) of(ctx context.Context, days int) (past, error) {
 	select {

@@ -55,7 +55,8 @@ type site struct {
 
 func newSite(w *watcher, c *api.Client, host string) *site {
 	s := &site{
-		watcher: w, client: c, archive: newArchive(c), host: host, begun: time.Now(), streams: streams{most: maxStreams},
+		watcher: w, client: c, host: host, begun: time.Now(), streams: streams{most: maxStreams},
+		archive: &archive{client: c, turn: make(chan struct{}, 1), kept: map[int]past{}},
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.front)

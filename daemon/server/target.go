@@ -58,19 +58,10 @@ func (s *Server) view(ctx context.Context, t target, want job.Query) (job.JobVie
 	if err != nil {
 		return job.JobView{}, err
 	}
-	if !passed(array, *t.task) {
-		return futureTask(array, *t.task), nil
+	if n, a := array.Tasks, array.Request.Array; n != nil && a != nil && n.Passed(a.Position(t.task.Index)) {
+		return s.pastTask(ctx, *t.task, want)
 	}
-	return s.pastTask(ctx, *t.task, want)
-}
-
-// passed reports whether a task of an array has become a job.
-func passed(array job.JobView, t job.Task) bool {
-	n, a := array.Tasks, array.Request.Array
-	if n == nil || a == nil {
-		return false
-	}
-	return n.Passed(a.Position(t.Index))
+	return futureTask(array, *t.task), nil
 }
 
 // pastTask shows a task that had no job when it was looked up, and one by the

@@ -77,16 +77,12 @@ type jobText struct {
 	attempt int64
 }
 
-// scan reads a row of jobQuery, what is plain into j and the rest into t.
-func (t *jobText) scan(rows *sql.Rows, j *job.Job) error {
-	return rows.Scan(&j.ID, &j.Key, &j.Owner.UID, &j.Owner.GID, &j.Owner.User, &t.groups, &j.Label.Name, &j.State,
-		&t.submitted, &t.changed, &t.stop, &t.stopBy, &t.attempt, &t.label, &t.request, &t.life, &t.result)
-}
-
 // scanJob reads one row of jobQuery. The attempt has only its number.
 func scanJob(rows *sql.Rows) (j job.Job, err error) {
 	var t jobText
-	if err := t.scan(rows, &j); err != nil {
+	err = rows.Scan(&j.ID, &j.Key, &j.Owner.UID, &j.Owner.GID, &j.Owner.User, &t.groups, &j.Label.Name, &j.State,
+		&t.submitted, &t.changed, &t.stop, &t.stopBy, &t.attempt, &t.label, &t.request, &t.life, &t.result)
+	if err != nil {
 		return j, err
 	}
 	return j, t.decode(&j)

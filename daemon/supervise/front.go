@@ -19,9 +19,6 @@ type front struct {
 	changed chan struct{}  // closed with the next change
 }
 
-// newFront makes one behind which the scheduler is being started.
-func newFront() *front { return &front{changed: make(chan struct{})} }
-
 // put lets b answer from now on; nil has everybody wait.
 func (f *front) put(b server.Backend) {
 	f.mu.Lock()

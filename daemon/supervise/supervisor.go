@@ -79,7 +79,7 @@ type Supervisor struct {
 func New(o Options) *Supervisor {
 	began := time.Now()
 	s := &Supervisor{
-		opt: o, log: o.Log, notify: systemd.NewNotifier(), front: newFront(),
+		opt: o, log: o.Log, notify: systemd.NewNotifier(), front: &front{changed: make(chan struct{})},
 		names: directory.New(o.Own.files(), directory.Socket(o.Accounts)),
 		state: &stateFile{path: filepath.Join(o.State, "state.db"), lastIDs: o.Cache, log: o.Log}, tally: metrics.NewTally(),
 		verbose: server.NewVerbosity(o.Level),

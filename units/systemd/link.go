@@ -209,5 +209,3 @@ func (l *link) properties(ctx context.Context, path dbus.ObjectPath, iface strin
 }
 
 func (l *link) closed() <-chan struct{} { return l.conn.Context().Done() }
-
-func (l *link) close() { l.conn.Close() }

@@ -68,7 +68,8 @@ type Manager struct {
 func Connect(ctx context.Context, o Options) (*Manager, error) {
 	m := &Manager{
 		address: cmp.Or(o.Address, DefaultAddress), user: o.User, last: o.Last, dialBus: o.dial,
-		changes: newChanges(), waiters: newWaiters(), compat: &compat{}, tidy: newTidy(), since: time.Now(),
+		changes: newChanges(), waiters: &waiters{unit: map[string]map[*waiter]struct{}{}}, compat: &compat{},
+		tidy: &tidy{dir: fieldsDir, since: map[string]time.Time{}}, since: time.Now(),
 	}
 	if m.dialBus == nil {
 		m.dialBus = dialSocket

@@ -42,7 +42,7 @@ func (m *Manager) keepConnected(ctx context.Context, up chan<- struct{}) {
 		case <-ctx.Done():
 		}
 		m.setLink(nil, errLost)
-		l.close()
+		l.conn.Close()
 		m.seen.Clear()
 		m.exited.Clear()
 		m.groups.Clear()

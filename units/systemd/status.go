@@ -130,7 +130,9 @@ func (p properties) status(name string) units.Status {
 		Age:          age(get[uint64](p, "ActiveEnterTimestampMonotonic")),
 	}
 	ended := get[uint64](p, "ExecMainExitTimestampMonotonic")
-	s.EndAge, s.Stopped = age(ended), stoppedFirst(get[uint64](p, "ActiveExitTimestampMonotonic"), ended)
+	// By itself a unit leaves the state active only after its main process has ended; a stop moves it first.
+	left := get[uint64](p, "ActiveExitTimestampMonotonic")
+	s.EndAge, s.Stopped = age(ended), left != 0 && left < ended
 	s.Spent, s.PostFailed = p.spent(&s), p.postFailed(&s, ended)
 	s.CheckCode, s.CheckStatus = p.checkEnded()
 	return s
@@ -170,10 +172,6 @@ func (p properties) postFailed(s *units.Status, ended uint64) bool {
 		return at != 0 && !well && (at <= ended || late)
 	})
 }
-
-// stoppedFirst reports whether a unit left the state active before its main process ended.
-// By itself a unit leaves it only after that; a stop moves it first, then sends the signal.
-func stoppedFirst(left, ended uint64) bool { return left != 0 && left < ended }
 
 // spent reports whether nothing of an ended unit is left but its result. One that has
 // failed has been stopped. Into one that is delegated its user may move a process still.

@@ -49,8 +49,6 @@ type tidy struct {
 	since map[string]time.Time // when the unit was first seen to be gone
 }
 
-func newTidy() *tidy { return &tidy{dir: fieldsDir, since: map[string]time.Time{}} }
-
 // Tidy removes the files that systemd leaves behind of units of jobs that have
 // been gone for five minutes. It is for the one daemon of the machine, to be
 // called every minute or so; only names of jobs' units are touched, whichever

@@ -27,8 +27,6 @@ type waiter struct {
 	last    *told // what was
 }
 
-func newWaiters() *waiters { return &waiters{unit: map[string]map[*waiter]struct{}{}} }
-
 // enter adds a caller; starts is that it starts the unit.
 func (w *waiters) enter(unit string, starts bool) *waiter {
 	one := &waiter{woken: make(chan struct{}, 1), results: map[dbus.ObjectPath]string{}, starts: starts}
