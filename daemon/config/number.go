@@ -102,22 +102,26 @@ func percent(to *int) value {
 	return setting[int]{to, read, func(n int) error { return wrong(int64(n)) }, strconv.Itoa, form}
 }
 
+// spelledNumber is a number of a file as people write it.
+func spelledNumber(raw any) (string, bool) {
+	switch raw := raw.(type) {
+	case int64:
+		return strconv.FormatInt(raw, 10), true
+	case float64:
+		return strconv.FormatFloat(raw, 'f', -1, 64), true
+	}
+	return "", false
+}
+
 // gpusOrNone is an amount of GPUs in thousandths; 0 is spelled none.
 func gpusOrNone(to *int) value {
 	read := func(raw any) (int, error) {
-		spelled := ""
-		switch raw := raw.(type) {
-		case int64:
-			spelled = strconv.FormatInt(raw, 10)
-		case float64:
-			spelled = strconv.FormatFloat(raw, 'f', -1, 64)
-		case string:
-			if raw == "none" {
-				return 0, nil
-			}
+		spelled, ok := spelledNumber(raw)
+		switch {
+		case raw == "none":
+			return 0, nil
+		case !ok:
 			return 0, wrongType(`a number such as 1.5 without quotes, or "none"`, raw)
-		default:
-			return 0, wrongType(`a number such as 1.5, or "none"`, raw)
 		}
 		milli, err := job.ParseGPUs(spelled)
 		if err != nil || milli == 0 {
@@ -139,13 +143,8 @@ func gpusOrNone(to *int) value {
 // partOfGPU is an amount of GPUs in thousandths, of at most one.
 func partOfGPU(to *int) value {
 	read := func(raw any) (int, error) {
-		spelled := ""
-		switch raw := raw.(type) {
-		case int64:
-			spelled = strconv.FormatInt(raw, 10)
-		case float64:
-			spelled = strconv.FormatFloat(raw, 'f', -1, 64)
-		default:
+		spelled, ok := spelledNumber(raw)
+		if !ok {
 			return 0, wrongType("a number such as 0.25 without quotes", raw)
 		}
 		milli, err := job.ParseGPUs(spelled)
