@@ -191,7 +191,7 @@ quota.default.gpus: 5 thousandths of a GPU are not an amount: use 0 to 1024000 i
 quota.user.alice.share: 0 is out of range: use 1 to 1000
 gpus.only: GPU 1 is not in ascending order
 gpus.device_filter: "" is not a mode: use require or prefer
-gpus.memory_slack: -1 is out of range: use 0 to 1024T
+gpus.memory_slack: -1B is out of range: use 0B to 1024T
 gpus.max_load: 0 is out of range: use 1 to 100
 daemon.log_level: it is none of debug, info, warn and error
 daemon.host_mem_reserve: use either 0% to 90% or a size

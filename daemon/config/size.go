@@ -8,12 +8,22 @@ import (
 )
 
 // size is a number of bytes, 0 included.
-func size(to *int64) value { return sizeValue(to, "0") }
+func size(to *int64) value {
+	return sizeValue(to, 0, job.MaxSize, "0", shape{Form: "a size, or 0", Pattern: `^(0|[0-9.]+ ?[A-Za-z]+)$`})
+}
 
 // sizeOrNone is one whose 0 is spelled none.
-func sizeOrNone(to *int64) value { return sizeValue(to, "none") }
+func sizeOrNone(to *int64) value {
+	return sizeValue(to, 0, job.MaxSize, "none", shape{Form: "a size, or none", Pattern: `^(none|[0-9.]+ ?[A-Za-z]+)$`})
+}
 
-func sizeValue(to *int64, zero string) value {
+// sizeBetween is a number of bytes with bounds.
+func sizeBetween(to *int64, lo, hi int64) value {
+	form := "a size from " + spellSize(lo) + " to " + spellSize(hi)
+	return sizeValue(to, lo, hi, "0", shape{Form: form, Pattern: `^[0-9.]+ ?[A-Za-z]+$`})
+}
+
+func sizeValue(to *int64, lo, hi int64, zero string, form shape) value {
 	read := func(s string) (int64, error) {
 		if s == zero {
 			return 0, nil
@@ -25,8 +35,8 @@ func sizeValue(to *int64, zero string) value {
 		return n, err
 	}
 	wrong := func(n int64) error {
-		if n < 0 || n > job.MaxSize {
-			return fmt.Errorf("%d is out of range: use 0 to 1024T", n)
+		if n < lo || n > hi {
+			return fmt.Errorf("%s is out of range: use %s to %s", spellSize(n), spellSize(lo), spellSize(hi))
 		}
 		return nil
 	}
@@ -36,27 +46,8 @@ func sizeValue(to *int64, zero string) value {
 		}
 		return spellSize(n)
 	}
-	form := shape{Type: "string", Form: "a size, or " + zero, Pattern: "^(" + zero + `|[0-9.]+ ?[A-Za-z]+)$`}
+	form.Type = "string"
 	return setting[int64]{to, fromText(`"512M"`, read), wrong, quoted(write), form}
-}
-
-// sizeBetween is a number of bytes with bounds.
-func sizeBetween(to *int64, lo, hi int64) value {
-	bounds := spellSize(lo) + " to " + spellSize(hi)
-	wrong := func(n int64) error {
-		if n < lo || n > hi {
-			return fmt.Errorf("%s is out of range: use %s", spellSize(n), bounds)
-		}
-		return nil
-	}
-	read := func(s string) (int64, error) {
-		if s == "0" {
-			return 0, nil
-		}
-		return job.ParseSize(s)
-	}
-	form := shape{Type: "string", Form: "a size from " + bounds, Pattern: `^[0-9.]+ ?[A-Za-z]+$`}
-	return setting[int64]{to, fromText(`"512M"`, read), wrong, quoted(spellSize), form}
 }
 
 // defaultMem is auto, none or a size.
