@@ -96,7 +96,7 @@ func TestTwoBoxes(t *testing.T) {
 	}
 	says(0, "gpusched wait "+best, "job "+best+" completed")
 	waits := says(0, "gpusched submit -q --host a -g 1 -- true")
-	says(0, "gpusched --hosts a,b why", "job "+waits+" has waited", "job "+strings.TrimPrefix(four, "a:"))
+	says(0, "gpusched --hosts a,b why", "job "+waits+" has waited", "held by job "+four)
 	says(0, "gpusched --hosts a,b list", one+" ", four+" ", waits+" ")
 	says(0, types("gpusched --hosts a,b top", shows("b:7 ", " "+four), `\003`), "b:7 ", "a:3 ", " "+four)
 	says(0, "gpusched cancel "+waits+" "+four, "job "+four+" is being ended")
