@@ -75,7 +75,7 @@ func TestCommandsShownHereHaveADocument(t *testing.T) {
 
 // A word by which a command is known stands in front of a command line only.
 func TestAboutWord(t *testing.T) {
-	for word, want := range map[string]cli.Hosts{"list": cli.Together, "queue": cli.Together, "top": cli.Together, "logs": cli.OneAtATime, "report": cli.InTurn, "hello": 0, "": cli.OnOne} {
+	for word, want := range map[string]cli.Hosts{"list": cli.Together, "queue": cli.Together, "top": cli.Together, "logs": cli.OneAtATime, "report": cli.InTurn, "nosuch": 0, "": cli.OnOne} {
 		if got := aboutWord(word).Hosts; got != want {
 			t.Errorf("%q: %v, want %v", word, got, want)
 		}
