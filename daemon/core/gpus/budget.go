@@ -50,13 +50,13 @@ func (b *Book) countOver(p *gpuUse, now time.Time) {
 func (b *Book) enforceBudgets(d *device, parts []gpuUse) {
 	for _, p := range d.Processes {
 		if p.Dead {
-			d.short = false // whose memory that is, is unknown
+			d.use.short = false // whose memory that is, is unknown
 			return
 		}
 	}
-	was := d.short
+	was := d.use.short
 	victim := shortestJob(d, parts)
-	for d.short = victim != 0; was && victim != 0; victim = shortestJob(d, parts) {
+	for d.use.short = victim != 0; was && victim != 0; victim = shortestJob(d, parts) {
 		worst := b.worstOffender(parts)
 		if worst == nil {
 			return

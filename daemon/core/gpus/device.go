@@ -27,11 +27,8 @@ type device struct {
 	failed    map[*sched.Account]failure   // of each account: of the last job that failed at once on it
 	lostSince time.Time                    // zero: it is not
 	outside   []job.Foreign                // of the last sample; nil: not looked for yet
-	loads     []loadAt                     // of the last samples, the oldest first, as far as they count
-	watched   time.Time                    // when the use of it was last taken in; zero: the last sample did not show it
-	meter     meter
-	energy    uint64 // millijoules since the driver was loaded, by the last whole sample; 0 unknown
-	short     bool   // by the last sample less was free of it than jobs on it lacked
+	energy    uint64                       // millijoules since the driver was loaded, by the last whole sample; 0 unknown
+	use       deviceUse
 }
 
 // cleanup is a job that left a GPU which is not known to be clean yet.

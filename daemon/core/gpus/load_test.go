@@ -40,12 +40,12 @@ func TestLoadIsBounded(t *testing.T) {
 		d.UtilGPUPercent = 100
 		d.noteLoad(time.Hour, now)
 	}
-	if len(d.loads) != maxLoads || cap(d.loads) > 4*maxLoads {
-		t.Errorf("%d are kept in room for %d", len(d.loads), cap(d.loads))
+	if len(d.use.loads) != maxLoads || cap(d.use.loads) > 4*maxLoads {
+		t.Errorf("%d are kept in room for %d", len(d.use.loads), cap(d.use.loads))
 	}
 	d.UtilGPUPercent = 10
 	d.noteLoad(time.Hour, now.Add(-time.Minute))
-	if got := d.load(); got != 10 || len(d.loads) != 1 {
-		t.Errorf("after the clock was set back: %d of %d samples", got, len(d.loads))
+	if got := d.load(); got != 10 || len(d.use.loads) != 1 {
+		t.Errorf("after the clock was set back: %d of %d samples", got, len(d.use.loads))
 	}
 }

@@ -12,6 +12,14 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
+// deviceUse is what is known of the use of a GPU.
+type deviceUse struct {
+	loads   []loadAt  // of the last samples, the oldest first, as far as they count
+	watched time.Time // when it was last taken in; zero: the last sample did not show it
+	meter   meter
+	short   bool // by the last sample less was free of the GPU than jobs on it lacked
+}
+
 // gpuUse is a job's part of a GPU, as the last sample shows it.
 type gpuUse struct {
 	l    *tracked.Job
@@ -47,12 +55,12 @@ const unknownTotal = 64 << 30
 func (b *Book) RecordUses(at int, now time.Time) {
 	d, parts := b.devices[at], b.uses.parts[at]
 	if !d.present || d.Health != gpu.HealthOK || d.MIG || d.ProcessesUnknown {
-		d.watched, d.short = time.Time{}, false
+		d.use.watched, d.use.short = time.Time{}, false
 		return
 	}
-	span := b.span(d.watched, now)
-	d.watched = now
-	d.meter.read(d, span)
+	span := b.span(d.use.watched, now)
+	d.use.watched = now
+	d.use.meter.read(d, span)
 	clear(b.uses.tallies)
 	for i := range d.Processes {
 		p := &d.Processes[i]
@@ -129,7 +137,7 @@ func (b *Book) recordUse(p *gpuUse, d *device, span time.Duration) {
 	if running {
 		p.countUse(d, before)
 	}
-	if d.meter.settle(u); !running {
+	if d.use.meter.settle(u); !running {
 		return
 	}
 	if was := &p.ref.Use; max(u.Metered-was.Metered, u.MemSeen-was.MemSeen) > recordEvery {
@@ -153,21 +161,21 @@ const maxLoads = 1000
 // noteLoad keeps what the last sample showed, and forgets what is out of the window. After
 // a clock was set back it begins anew.
 func (d *device) noteLoad(window time.Duration, now time.Time) {
-	if n := len(d.loads); n > 0 && now.Before(d.loads[n-1].at) {
-		d.loads = nil
+	if n := len(d.use.loads); n > 0 && now.Before(d.use.loads[n-1].at) {
+		d.use.loads = nil
 	}
-	first := slices.IndexFunc(d.loads, func(l loadAt) bool { return now.Sub(l.at) < window })
+	first := slices.IndexFunc(d.use.loads, func(l loadAt) bool { return now.Sub(l.at) < window })
 	if first < 0 {
-		first = len(d.loads)
+		first = len(d.use.loads)
 	}
-	first = max(first, len(d.loads)-maxLoads+1)
-	d.loads = append(slices.Delete(d.loads, 0, first), loadAt{now, d.UtilGPUPercent})
+	first = max(first, len(d.use.loads)-maxLoads+1)
+	d.use.loads = append(slices.Delete(d.use.loads, 0, first), loadAt{now, d.UtilGPUPercent})
 }
 
 // load is how busy a GPU is, by the mean of the samples that count; -1: none of them knows.
 func (d *device) load() int {
 	sum, known := 0, 0
-	for _, l := range d.loads {
+	for _, l := range d.use.loads {
 		if l.percent >= 0 {
 			sum, known = sum+l.percent, known+1
 		}
@@ -224,7 +232,8 @@ func (b *inventory) idleFor(l *tracked.Job, now time.Time) (idle time.Duration, 
 	uses := l.CurrentUses()
 	for i := range uses {
 		at, u := b.Position(&l.Attempt.GPUs[i]), &uses[i]
-		if at < 0 || !b.devices[at].watched.Equal(now) || u.IdleTold == 0 || u.Idle < u.IdleTold+b.policy.Usage.IdleGrace {
+		if at < 0 || !b.devices[at].use.watched.Equal(now) ||
+			u.IdleTold == 0 || u.Idle < u.IdleTold+b.policy.Usage.IdleGrace {
 			return 0, -1
 		}
 		if i == 0 || u.Idle < idle {
@@ -290,8 +299,8 @@ func (p *gpuUse) countUse(d *device, before int64) {
 		u.MemSeen += p.span
 		u.MemMiBMS += (before + u.UsedBytes) / 2 >> 20 * p.span.Milliseconds()
 	}
-	if d.meter.spent >= 0 && p.span > 0 {
-		part := d.meter.spent * int64(p.ref.Share()) / job.WholeGPU
+	if d.use.meter.spent >= 0 && p.span > 0 {
+		part := d.use.meter.spent * int64(p.ref.Share()) / job.WholeGPU
 		u.Metered += p.span
 		u.MilliJ, u.Reckoned = u.MilliJ+part, u.Reckoned+part
 	}
