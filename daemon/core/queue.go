@@ -198,8 +198,8 @@ func batchOf(j *job.Job) string {
 
 // due considers the jobs whose time has come.
 func (q *queue) due(now time.Time) {
-	for a := q.jobs.NextTimer(); a.Id != 0 && !a.At.After(now); a = q.jobs.NextTimer() {
-		l := q.jobs.Get(a.Id)
+	for a := q.jobs.NextTimer(); a.ID != 0 && !a.At.After(now); a = q.jobs.NextTimer() {
+		l := q.jobs.Get(a.ID)
 		q.consider(l, now)
 		q.step.markDirtyQuietly(l)
 	}

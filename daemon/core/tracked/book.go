@@ -15,6 +15,7 @@ import (
 type Book struct {
 	byID      map[job.ID]*Job
 	placed    map[job.ID]*Job   // those that have a unit or may have one
+	live      []*Job            // the same by id, in a slice that is never changed
 	ofArray   map[job.ID][]*Job // the live tasks of each
 	walked    int               // how many jobs have been looked at, see commands
 	nextID    job.ID
@@ -95,18 +96,26 @@ func (b *Book) Remove(l *Job) {
 
 // Sort puts a job among those that have a unit, or takes it from them, by its state.
 func (b *Book) Sort(l *Job) {
-	if l.State.Live() {
-		b.placed[l.ID] = l
-	} else {
+	byID := func(o *Job, id job.ID) int { return cmp.Compare(o.ID, id) }
+	at, is := slices.BinarySearchFunc(b.live, l.ID, byID)
+	switch {
+	case !l.State.Live():
 		delete(b.placed, l.ID)
+		if is {
+			b.live = slices.Delete(slices.Clone(b.live), at, at+1)
+		}
+	case !is:
+		b.live = slices.Insert(slices.Clone(b.live), at, l)
+		b.placed[l.ID] = l
 	}
 }
 
 // Live yields the jobs that have a unit or may have one, by id; not those that have lost it meanwhile.
 func (b *Book) Live() iter.Seq[*Job] {
+	list := b.live
 	return func(yield func(*Job) bool) {
-		for _, id := range slices.Sorted(maps.Keys(b.placed)) {
-			if l := b.placed[id]; l != nil && !yield(l) {
+		for _, l := range list {
+			if b.placed[l.ID] == l && !yield(l) {
 				return
 			}
 		}

@@ -65,8 +65,8 @@ func (b *Book) CheckPlaces(breach Breach) {
 		j := l.Job
 		if at, yes := b.timed.at[id]; yes {
 			timed++
-			if when := b.timed.heap[at]; when.Id != id || !when.At.Equal(NotBefore(j)) {
-				breach(11, "job %d waits for %v, and its timer is that of job %d at %v", id, NotBefore(j), when.Id, when.At)
+			if when := b.timed.heap[at]; when.ID != id || !when.At.Equal(NotBefore(j)) {
+				breach(11, "job %d waits for %v, and its timer is that of job %d at %v", id, NotBefore(j), when.ID, when.At)
 			}
 		}
 		if j.State.Live() != (b.placed[id] == l) {
@@ -76,7 +76,7 @@ func (b *Book) CheckPlaces(breach Breach) {
 			active++
 		}
 	}
-	if timed != len(b.timed.at) || timed != len(b.timed.heap) || active != len(b.placed) {
+	if timed != len(b.timed.at) || timed != len(b.timed.heap) || active != len(b.placed) || active != len(b.live) {
 		breach(11, "of the timers, %d and %d, %d are of jobs that are known, of the %d jobs with a unit %d",
 			len(b.timed.heap), len(b.timed.at), timed, len(b.placed), active)
 	}

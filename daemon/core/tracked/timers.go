@@ -10,7 +10,7 @@ import (
 // timer is the moment that a job waits for.
 type timer struct {
 	At time.Time
-	Id job.ID
+	ID job.ID
 }
 
 // timers are jobs that wait for a time, the next one first: a heap, and where
@@ -58,19 +58,19 @@ func (t *timers) Less(i, k int) bool {
 	if by := a.At.Round(0).Compare(b.At.Round(0)); by != 0 {
 		return by < 0
 	}
-	return a.Id < b.Id
+	return a.ID < b.ID
 }
 
 // Swap exchanges two timers.
 func (t *timers) Swap(i, k int) {
 	t.heap[i], t.heap[k] = t.heap[k], t.heap[i]
-	t.at[t.heap[i].Id], t.at[t.heap[k].Id] = i, k
+	t.at[t.heap[i].ID], t.at[t.heap[k].ID] = i, k
 }
 
 // Push adds a timer at the end.
 func (t *timers) Push(x any) {
 	added := x.(timer)
-	t.at[added.Id] = len(t.heap)
+	t.at[added.ID] = len(t.heap)
 	t.heap = append(t.heap, added)
 }
 
@@ -78,6 +78,6 @@ func (t *timers) Push(x any) {
 func (t *timers) Pop() any {
 	last := t.heap[len(t.heap)-1]
 	t.heap = t.heap[:len(t.heap)-1]
-	delete(t.at, last.Id)
+	delete(t.at, last.ID)
 	return last
 }

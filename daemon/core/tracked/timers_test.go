@@ -25,11 +25,11 @@ func TestTimersComeInOrder(t *testing.T) {
 			}
 			want := timer{}
 			for _, m := range model {
-				if earlier := m.At.Compare(want.At); want.Id == 0 || earlier < 0 || earlier == 0 && m.Id < want.Id {
+				if earlier := m.At.Compare(want.At); want.ID == 0 || earlier < 0 || earlier == 0 && m.ID < want.ID {
 					want = m
 				}
 			}
-			if got := a.first(); got != want || len(a.heap) != len(model) || len(a.at) != len(model) || a.has(id) != (model[id].Id != 0) {
+			if got := a.first(); got != want || len(a.heap) != len(model) || len(a.at) != len(model) || a.has(id) != (model[id].ID != 0) {
 				t.Fatalf("the first is %v, want %v, of %v", got, want, model)
 			}
 		}
