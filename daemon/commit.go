@@ -257,7 +257,6 @@ func gather(batches []batch) []job.Record {
 				continue
 			}
 			records[i].Job, records[i].Quiet = r.Job, records[i].Quiet && r.Quiet
-			records[i].Ended = records[i].Ended && r.Ended
 		}
 	}
 	return records

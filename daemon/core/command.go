@@ -103,11 +103,8 @@ func (c *Core) cancelJob(l *tracked.Job, by string, now time.Time) {
 	case l.Tasks != nil:
 		c.cancelArray(l, by, now)
 	case l.State == job.Queued:
-		plain := !l.Dirty && l.Attempt == nil && l.AwayAt.IsZero() && l.Pending == nil && !l.Owed
-		waits := l.QueuedAt
 		l.Result = &job.Result{Outcome: job.Cancelled, By: by}
 		c.move(l, job.Cancelled, now)
-		l.Ends = plain && l.QueuedAt.Equal(waits)
 	default:
 		c.requestStop(l, job.StopCancel, by, now)
 	}

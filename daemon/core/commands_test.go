@@ -2,7 +2,6 @@ package core_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -87,55 +86,5 @@ func TestDearCommandsAreCutShort(t *testing.T) {
 	}
 	if err := w.core.Check(); err != nil {
 		t.Error(err)
-	}
-}
-
-// A record says of a job that waits and is cancelled that nothing else is new of it, and not where it is: the
-// store would leave what was on record.
-func TestRecordOfNothingButAnEnd(t *testing.T) {
-	w := running(t, 1, nil)
-	cancel := func(id job.ID) job.Command { return job.Command{Kind: job.CommandCancel, Job: id} }
-	name := "other"
-	for what, c := range map[string]struct {
-		change func(*job.Request)
-		first  []job.Command // in the step before
-		same   []job.Command // in the same step
-		only   bool
-	}{
-		"waits":      {only: true},
-		"held":       {change: func(r *job.Request) { r.Hold = true }},
-		"of another": {change: func(r *job.Request) { r.After = []job.Dependency{{Kind: job.AfterAny, Job: 1}} }},
-		"held later": {first: []job.Command{{Kind: job.CommandHold}}},
-		"renamed":    {same: []job.Command{{Kind: job.CommandUpdate, Change: &job.Change{Name: &name}}}, only: false},
-		"so before":  {first: []job.Command{{Kind: job.CommandUpdate, Change: &job.Change{Name: &name}}}, only: true},
-	} {
-		w.queue(c.change)
-		id := w.replies[w.token].ID
-		of := func(list []job.Command) []job.Command {
-			for i := range list {
-				list[i].Job = id
-			}
-			return list
-		}
-		w.now = w.now.Add(time.Minute)
-		if c.first != nil {
-			w.step(core.Commands{Who: alice, List: of(c.first)}, -1)
-		}
-		w.now = w.now.Add(time.Minute)
-		var only []bool
-		eff := w.core.Step(core.Commands{Who: alice, List: append(of(c.same), cancel(id))}, w.now)
-		for _, r := range eff.Records {
-			if r.Job != nil && r.Job.ID == id {
-				if only = append(only, r.Ended); r.Ended {
-					w.judgeEnd(&r)
-				}
-			}
-		}
-		if len(only) != 1 || only[0] != c.only {
-			t.Errorf("one that %s: nothing but its end is new: %v", what, only)
-		}
-	}
-	if len(w.faults) > 0 {
-		t.Error(w.faults)
 	}
 }

@@ -100,9 +100,7 @@ func (s *stepBuffer) end() (out Effects, over []*tracked.Job) {
 		l.Dirty = false
 		l.KeepUse()
 		j := *l.Job
-		s.record(job.Record{
-			Job: &j, Payload: s.payload[j.ID], Quiet: s.unlogged[j.ID], Updated: s.updated[j.ID], Ended: l.Ends,
-		})
+		s.record(job.Record{Job: &j, Payload: s.payload[j.ID], Quiet: s.unlogged[j.ID], Updated: s.updated[j.ID]})
 		delete(s.payload, j.ID)
 		if j.State.Terminal() {
 			over = append(over, l)

@@ -159,9 +159,6 @@ func (w *world) step(ev core.Event, death int) (alive bool) {
 		return false
 	}
 	for _, r := range eff.Records {
-		if r.Ended {
-			w.judgeEnd(&r)
-		}
 		w.record(r)
 	}
 	done := 1
@@ -181,17 +178,6 @@ func (w *world) step(ev core.Event, death int) (alive bool) {
 		w.reply(r)
 	}
 	return true
-}
-
-// judgeEnd judges a record that says that nothing but the end is new: the store leaves the rest as it is. What
-// was expected of a job that has ended, and what a clock showed for it, counts no more.
-func (w *world) judgeEnd(r *job.Record) {
-	j, last := *r.Job, w.jobs[r.Job.ID]
-	j.State, j.ChangedAt, j.Result = last.State, last.ChangedAt, last.Result
-	j.Expected, j.Capped = last.Expected, last.Capped
-	if r.Payload != nil || r.Job.Attempt != nil || !r.Job.State.Terminal() || !reflect.DeepEqual(j, last) {
-		w.fault("job %d is recorded as ended and no more, but was %+v and is %+v", j.ID, last, j)
-	}
 }
 
 func (w *world) fault(format string, args ...any) {

@@ -162,11 +162,6 @@ func (s *disk) putJob(r *job.Record) {
 		j.Key, j.Owner = old.Key, old.Owner
 		j.Task, j.SubmittedAt = old.Task, old.SubmittedAt
 	}
-	if known && r.Ended { // nothing else of it is written
-		end := j
-		j = old
-		j.State, j.ChangedAt, j.Result = end.State, end.ChangedAt, end.Result
-	}
 	if j.Tasks != nil {
 		j.Tasks = new(written(*j.Tasks))
 	}

@@ -47,9 +47,6 @@ type Record struct {
 	// Updated says what somebody changed of what the job asks or is called; the store does
 	// not care.
 	Updated *Update
-	// Ended says that Job, which no attempt was made of, differs from its last record by its end alone: its
-	// state, since when, and its result. The store leaves the rest as it is.
-	Ended bool
 	// Events is the number that was given to an event last; 0 leaves what is stored.
 	Events int64
 }

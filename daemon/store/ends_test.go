@@ -15,7 +15,7 @@ func endRecords() (before, after []job.Record) {
 	end := func(j *job.Job, by string) job.Record {
 		e := *j
 		e.State, e.ChangedAt, e.Result = job.Cancelled, epoch.Add(time.Hour), &job.Result{Outcome: job.Cancelled, By: by}
-		return job.Record{Job: &e, Ended: true}
+		return job.Record{Job: &e}
 	}
 	for id := job.ID(1); id <= 30; id++ {
 		j := queued(id)
@@ -54,17 +54,18 @@ func TestEndsAtOnce(t *testing.T) {
 			}
 		}
 		commit(t, s, after...)
+		want := map[job.ID]job.Job{}
+		for _, r := range after {
+			if r.Job != nil {
+				want[r.Job.ID] = *r.Job
+			}
+		}
 		if lost == 0 {
 			mustCheck(t, s)
 		}
 		for id := job.ID(1); id <= 32; id++ {
 			j, err := s.Job(ctx, id)
-			if err != nil {
-				t.Fatal(id, err)
-			}
-			if j.State != job.Cancelled {
-				t.Errorf("job %d is %s", id, j.State)
-			}
+			requireEqual(t, err, j, want[id])
 			p, err := s.Payload(ctx, id)
 			if err == nil && (len(p.Env) > 0 || len(p.Limits) > 0) {
 				t.Errorf("the environment of job %d is still there", id)

@@ -28,7 +28,6 @@ type Job struct {
 	Action   PendingAction
 	Recheck  bool // the unit changed while it was being started or inspected
 	Dirty    bool // in this step
-	Ends     bool // in this step, in which nothing else was changed of it that counts
 	Unasked  bool // no daemon has asked for the attempt's unit yet
 	StopSent bool // a stop of ours may have reached it already
 
