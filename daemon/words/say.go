@@ -55,7 +55,7 @@ func split(m job.Message) (text, hint string) {
 		return m.String(), ""
 	}
 	args := m.Args
-	if m.Code == "detail/unmet" || m.Code == "never/dependency" {
+	if (m.Code == "detail/unmet" || m.Code == "never/dependency") && len(args) > 1 {
 		args = slices.Clone(args)
 		args[1] = ended(fmt.Sprint(args[1]))
 	}

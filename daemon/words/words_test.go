@@ -106,6 +106,17 @@ func TestEachCodeHasASentence(t *testing.T) {
 	}
 }
 
+// Clients read messages of other machines.
+func TestAMessageWithoutItsArgumentsIsSaid(t *testing.T) {
+	for code := range sentences {
+		for _, args := range [][]any{nil, {"x"}} {
+			if got := Say(job.Say(code, args...)); got == "" {
+				t.Errorf("%s with %d arguments says nothing", code, len(args))
+			}
+		}
+	}
+}
+
 // TestOne: what is counted is one thing where it is one.
 func TestOne(t *testing.T) {
 	for want, m := range map[string]job.Message{
