@@ -7,3 +7,14 @@ type Event struct {
 	Schema string `json:"schema"`
 	job.Event
 }
+
+// whole reports whether it has what its kind is about.
+func (e *Event) whole() bool {
+	switch e.Kind {
+	case job.EventGPU, job.EventFault:
+		return e.GPU != nil
+	case job.EventDrain, job.EventReservation:
+		return e.On != nil
+	}
+	return true
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"time"
 
@@ -91,6 +92,9 @@ func (f *follower) follow(ctx context.Context, on bool) error {
 		var e Event
 		if err := json.Unmarshal(line, &e); err != nil {
 			return notExpected(err)
+		}
+		if !e.whole() {
+			return notExpected(fmt.Errorf("the event %s lacks what it is about", e.Kind))
 		}
 		if !f.take(e) {
 			f.done = true

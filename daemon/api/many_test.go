@@ -110,6 +110,19 @@ func TestManyThatAreRefused(t *testing.T) {
 	}
 }
 
+// An event that lacks what it is about ends its reader, and not the program.
+func TestAnEventIsWhole(t *testing.T) {
+	for _, kind := range []job.EventKind{job.EventGPU, job.EventFault, job.EventDrain, job.EventReservation} {
+		client := daemon(t, func(w http.ResponseWriter, r *http.Request) {
+			io.WriteString(w, `{"event":"`+string(kind)+`","number":4}`+"\n")
+		})
+		var err *Error
+		if list, failed := PastEvents(t.Context(), client, 0); len(list) > 0 || !errors.As(failed, &err) || err.Code != CodeInternal {
+			t.Errorf("%s: %+v, %v", kind, list, failed)
+		}
+	}
+}
+
 // Half a line is no event: it comes again, whole.
 func TestAnEventThatWasCutComesAgain(t *testing.T) {
 	var asked []string
