@@ -133,7 +133,7 @@ func writeQueue(a *cli.App, j api.Job, q *api.Queue) (lines int) {
 	case !j.ExpectedStart.IsZero():
 		say("job %s is expected to start %s", name, cli.StartText(a.Out, j))
 	case j.StartUnknown:
-		say("%s", cli.UnknownStart(j))
+		say("%s", term.Clean(cli.UnknownStart(j)))
 	}
 	if q == nil { // Slurm does not tell what is before a job
 		return lines

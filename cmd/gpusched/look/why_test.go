@@ -22,6 +22,16 @@ func TestWhyWithoutAQueue(t *testing.T) {
 	}
 }
 
+// Why nobody knows when a job starts is what its machine says.
+func TestWhyIsHarmlessOnATerminal(t *testing.T) {
+	out, b := screen(80, false)
+	writeQueue(&cli.App{Env: cli.Env{Out: out}}, api.Job{ID: 7, State: job.Queued, StartUnknown: true, StartUnknownWhy: "\x1b]0;title\a"}, nil)
+	out.W.Flush()
+	if got := b.String(); strings.ContainsAny(got, "\x1b\a") || !strings.Contains(got, "title") {
+		t.Errorf("%q", got)
+	}
+}
+
 // What an array waits for is what the first of its tasks that wait again waits for.
 func TestWhyOfAnArrayWhoseTasksWaitAgain(t *testing.T) {
 	reasons := []api.Reason{{Reason: job.Reason{Code: "gpu-paused", GPU: 0}, Said: job.Text("paused by root")}}
