@@ -1,0 +1,260 @@
+package daemon_test
+
+import (
+	"go/ast"
+	"go/token"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// What a type may have at most, so that a reader can keep it in mind.
+const (
+	mostFields  = 15
+	mostMethods = 60
+)
+
+// wideTypes are those that have more, by the reason.
+var wideTypes = map[string][]string{
+	"each field is one thing that a request, an answer or a record says, and stands for itself": {
+		"daemon/api.HostAnswer",
+		"daemon/api.Job",
+		"daemon/api.ListQuery",
+		"daemon/job.Event",
+		"daemon/job.GPU",
+		"daemon/job.Life",
+		"daemon/job.Request",
+		"daemon/job.Result",
+		"daemon/report.Row",
+		"gpu.Device",
+		"units.Spec",
+		"units.Status",
+		"units/launch.Spec",
+	},
+	"each field is a setting, or an option that is typed": {
+		"cmd/gpusched/alias.Call",
+		"cmd/gpusched/client.grammar",
+		"cmd/gpusched/slurm.Batch",
+		"cmd/gpusched/submit.JobOptions",
+		"daemon/config.GPUs",
+		"daemon/config.Jobs",
+		"daemon/core/site.Policy",
+		"daemon/sim/cli.options",
+	},
+	"each field is something outside that is handed in": {
+		"daemon.Options",
+		"daemon/server.Options",
+	},
+	"each field is a figure or a part of what is shown": {
+		"cmd/gpusched-web.jobView",
+		"cmd/gpusched-web.pageView",
+		"daemon/sim.Metrics",
+	},
+	"it is the state of one thing, all of which each event may change": {
+		"cmd/gpusched-top/screen.Model",
+		"daemon/sim.engine",
+		"units/terminal/hold.holder",
+	},
+	"placement is one plan, whose parts are read together": {
+		"daemon/sched.Account",
+		"daemon/sched.GPU",
+		"daemon/sched.Planner",
+		"daemon/sched.Running",
+		"daemon/sched.future",
+	},
+	"it carries out the effects of the core, a method for each, and owns what they share": {
+		"daemon.Daemon",
+	},
+	"it has a method for each route, or for each thing that is kept or asked": {
+		"cmd/gpusched-slurm/onslurm.Engine",
+		"daemon/server.Server",
+		"daemon/store.Store",
+		"units/systemd.Manager",
+	},
+	"it is a world, or a part of one, for tests alone": {
+		"daemon/dst.World",
+		"daemon/dst.disk",
+		"daemon/dst.judge",
+		"daemon/dst.run",
+		"daemon/server/servertest.Backend",
+	},
+}
+
+// shadows are what embeds a type and has something of its own by the same name, by the reason.
+var shadows = map[string][]string{
+	"the wire has more of it, or in another form, under the same key": {
+		"cmd/gpusched-mcp.listOut.GPUs",
+		"daemon/api.Attempt.GPUs",
+		"daemon/api.Attempt.Result",
+		"daemon/api.Job.After",
+		"daemon/api.Job.Array",
+		"daemon/api.Reason.Detail",
+		"daemon/api.Reservation.GPUs",
+		"daemon/api.Reservation.Groups",
+		"daemon/api.Reservation.Users",
+		"daemon/job.ShownResult.Code",
+	},
+	"it does the same for itself with what it embeds": {
+		"cmd/gpusched/alias.ledgerView.reader",
+		"cmd/gpusched/logs.Printer.Say",
+		"daemon/config.Problem.String",
+		"daemon/job.Options.IsZero",
+		"daemon/sched.hostCapacity.clampTo",
+	},
+	"it is another command with the same options": {
+		"cmd/gpusched/submit.ShellCmd.About",
+		"cmd/gpusched/submit.ShellCmd.Run",
+	},
+	"a unit may be stopped whichever attempt of the job it is of": {
+		"daemon/core.Stop.Attempt",
+	},
+}
+
+// typeOf is what a type has.
+type typeOf struct {
+	fields, methods []string
+	embedded        []string // types, as "daemon/job.Job"
+}
+
+// TestTypesAreSmall: no type has more fields or methods than a reader can keep in mind, and none hides what it embeds.
+func TestTypesAreSmall(t *testing.T) {
+	types, mayBeWide, mayHide := declaredTypes(t), slices.Concat(slices.Collect(maps.Values(wideTypes))...), slices.Concat(slices.Collect(maps.Values(shadows))...)
+	wide, hidden := map[string]bool{}, map[string]bool{}
+	for name, typ := range types {
+		if f, m := len(typ.fields), len(typ.methods); f > mostFields || m > mostMethods {
+			wide[name] = true
+			if !slices.Contains(mayBeWide, name) {
+				t.Errorf("%s has %d fields and %d methods, over %d and %d: divide it, or say in wideTypes why not",
+					name, f, m, mostFields, mostMethods)
+			}
+		}
+		for _, own := range slices.Concat(typ.methods, typ.fields) {
+			for _, e := range typ.embedded {
+				if !ast.IsExported(own) && packageOf(e) != packageOf(name) || !has(types, e, own) {
+					continue
+				}
+				hidden[name+"."+own] = true
+				if !slices.Contains(mayHide, name+"."+own) {
+					t.Errorf("%s.%s hides that of %s, which it embeds: rename one, embed nothing, or say in shadows why not", name, own, e)
+				}
+			}
+		}
+	}
+	for _, name := range mayBeWide {
+		if !wide[name] {
+			t.Errorf("%s is in wideTypes and not wide", name)
+		}
+	}
+	for _, name := range mayHide {
+		if !hidden[name] {
+			t.Errorf("%s is in shadows and hides nothing", name)
+		}
+	}
+}
+
+// has reports whether a type has a field or a method, its own or of what it embeds.
+func has(types map[string]*typeOf, name, member string) bool {
+	typ := types[name]
+	if typ == nil {
+		return false // of another module
+	}
+	return slices.Contains(typ.methods, member) || slices.Contains(typ.fields, member) ||
+		slices.ContainsFunc(typ.embedded, func(e string) bool { return has(types, e, member) })
+}
+
+// declaredTypes are the types of the tree, tests' aside, by directory and name.
+func declaredTypes(t *testing.T) map[string]*typeOf {
+	t.Helper()
+	all := map[string]*typeOf{}
+	at := func(dir, name string) *typeOf {
+		key := dir + "." + name
+		if all[key] == nil {
+			all[key] = &typeOf{}
+		}
+		return all[key]
+	}
+	goFiles(t, func(file string, _ []byte, _ *token.FileSet, f *ast.File) {
+		if strings.HasSuffix(file, "_test.go") {
+			return
+		}
+		dir, imports := path.Dir(file), importsOf(f)
+		for _, decl := range f.Decls {
+			switch d := decl.(type) {
+			case *ast.FuncDecl:
+				if d.Recv != nil {
+					typ := at(dir, receiver(d.Recv.List[0].Type))
+					typ.methods = append(typ.methods, d.Name.Name)
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					if ts, ok := spec.(*ast.TypeSpec); ok {
+						if s, ok := ts.Type.(*ast.StructType); ok {
+							at(dir, ts.Name.Name).addFields(dir, imports, s)
+						}
+					}
+				}
+			}
+		}
+	})
+	return all
+}
+
+func (typ *typeOf) addFields(dir string, imports map[string]string, s *ast.StructType) {
+	for _, field := range s.Fields.List {
+		for _, name := range field.Names {
+			typ.fields = append(typ.fields, name.Name)
+		}
+		if len(field.Names) > 0 {
+			continue
+		}
+		switch e := bare(field.Type).(type) {
+		case *ast.Ident:
+			typ.fields, typ.embedded = append(typ.fields, e.Name), append(typ.embedded, dir+"."+e.Name)
+		case *ast.SelectorExpr:
+			typ.fields = append(typ.fields, e.Sel.Name)
+			if from := imports[e.X.(*ast.Ident).Name]; from != "" {
+				typ.embedded = append(typ.embedded, from+"."+e.Sel.Name)
+			}
+		}
+	}
+}
+
+// importsOf are the directories of the packages of the tree that a file imports, by the names that it has for them.
+func importsOf(f *ast.File) map[string]string {
+	all := map[string]string{}
+	for _, i := range f.Imports {
+		p, _ := strconv.Unquote(i.Path.Value)
+		dir, ours := strings.CutPrefix(p, "github.com/gpusched/gpusched/")
+		if name := path.Base(p); ours {
+			if i.Name != nil {
+				name = i.Name.Name
+			}
+			all[name] = dir
+		}
+	}
+	return all
+}
+
+// bare is a type without what makes it a pointer, or an instance of a generic one.
+func bare(e ast.Expr) ast.Expr {
+	switch x := e.(type) {
+	case *ast.StarExpr:
+		return bare(x.X)
+	case *ast.IndexExpr:
+		return bare(x.X)
+	case *ast.IndexListExpr:
+		return bare(x.X)
+	}
+	return e
+}
+
+// packageOf is the directory of a type's package.
+func packageOf(name string) string { return name[:strings.LastIndexByte(name, '.')] }
+
+func receiver(e ast.Expr) string {
+	name, _ := bare(e).(*ast.Ident)
+	return name.Name
+}
