@@ -29,14 +29,14 @@ const connectTime = 30 * time.Second
 // or can't go on.
 type instance struct {
 	*Supervisor
-	cfg    config.Config // that it was started with
-	store  *store.Store
-	units  *systemd.Manager
-	source *source.Source
-	kernel *kernellog.Reader // nil: errors of GPUs are not looked for
-	daemon *daemon.Daemon
-	scope  units.Scope
-	slurm  slurm
+	startedWith config.Config
+	store       *store.Store
+	units       *systemd.Manager
+	source      *source.Source
+	kernel      *kernellog.Reader // nil: errors of GPUs are not looked for
+	daemon      *daemon.Daemon
+	scope       units.Scope
+	slurm       slurm
 
 	countCPUs func() (int, error) // those that are online
 
@@ -52,7 +52,7 @@ func newInstance(ctx context.Context, s *Supervisor) (*instance, error) {
 		return nil, settingsError{err}
 	}
 	s.use(cfg, from)
-	in := &instance{Supervisor: s, cfg: cfg, countCPUs: host.CPUs}
+	in := &instance{Supervisor: s, startedWith: cfg, countCPUs: host.CPUs}
 	if err := in.open(ctx); err != nil {
 		in.close()
 		return nil, err
@@ -74,30 +74,30 @@ func (s *instance) open(ctx context.Context) error {
 	if s.scope, err = s.opt.Own.scope(connect, s.units); err != nil {
 		return err
 	}
-	settings, err := s.settings(s.cfg)
+	settings, err := s.settings(s.startedWith)
 	if err != nil {
 		return err
 	}
 	var args []string
-	if lib := s.cfg.GPUs.NVMLLibrary; lib != "" {
+	if lib := s.startedWith.GPUs.NVMLLibrary; lib != "" {
 		args = []string{"--library", lib}
 	}
 	if s.scope.User {
 		args = append(args, "--below", s.scope.Root)
 	}
 	s.source = source.New(source.Options{
-		Path: s.opt.NVML, Args: args, Env: s.childEnv(), Timeout: s.cfg.GPUs.SampleTimeout, Log: s.log,
+		Path: s.opt.NVML, Args: args, Env: s.childEnv(), Timeout: s.startedWith.GPUs.SampleTimeout, Log: s.log,
 	})
 	var kernel daemon.Kernel
-	if path := s.cfg.GPUs.KernelLog; path != "" {
+	if path := s.startedWith.GPUs.KernelLog; path != "" {
 		s.kernel = kernellog.New(path)
 		kernel = s.kernel
 	}
 	messages := &sender{
 		Dir: s.opt.Specs, Program: filepath.Join(filepath.Dir(s.opt.Launcher), "gpusched-notify"), Host: hostname(),
 		Units: s.units, Scope: s.scope, Render: s.server.Describe,
-		Bars:    func(m *job.Notify) job.Message { return s.Supervisor.cfg.Load().Notify.Bars(m) },
-		Webhook: func(name string) string { return s.Supervisor.cfg.Load().Notify.Webhooks[name] },
+		Bars:    func(m *job.Notify) job.Message { return s.cfg.Load().Notify.Bars(m) },
+		Webhook: func(name string) string { return s.cfg.Load().Notify.Webhooks[name] },
 	}
 	toJobs := newNoteWriter(s.opt.Specs, s.units, s.scope)
 	s.daemon, err = daemon.New(daemon.Options{
@@ -156,7 +156,7 @@ func (s *instance) boundMemory(ctx context.Context) {
 
 // forget removes ended jobs as the settings in force say.
 func (s *instance) forget(ctx context.Context) (int, error) {
-	l := s.Supervisor.cfg.Load().Limits
+	l := s.cfg.Load().Limits
 	return s.store.Forget(ctx, store.History{UserBytes: l.UserHistory, Age: l.HistoryAge}, time.Now())
 }
 
@@ -226,12 +226,12 @@ func (s *instance) checks() []daemon.Check {
 		}},
 		{Name: "log", Look: here(s.checkLog)},
 		{Name: "crashes", Look: here(func() job.Check { return s.crashes.check(time.Now()) })},
-		{Name: "kernel log", Look: here(func() job.Check { return host.CheckKernelLog(s.kernel, s.cfg.GPUs.KernelLog) })},
+		{Name: "kernel log", Look: here(func() job.Check { return host.CheckKernelLog(s.kernel, s.startedWith.GPUs.KernelLog) })},
 		{Name: "limits", Look: here(s.opt.Own.checkLimits)},
 		{Name: "shared memory", Look: here(host.CheckSharedMemory)},
 		{Name: "accounts", Look: here(func() job.Check { return s.names.Check() })},
 		{Name: "settings", Look: here(s.checkSettings)},
-		{Name: "slurm", Look: here(func() job.Check { return s.slurm.check(s.Supervisor.cfg.Load()) })},
+		{Name: "slurm", Look: here(func() job.Check { return s.slurm.check(s.cfg.Load()) })},
 	}
 	return s.opt.Own.checks(list)
 }

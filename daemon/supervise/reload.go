@@ -63,7 +63,7 @@ func (s *instance) settings(cfg config.Config) (daemon.Settings, error) {
 // or other GPUs are Slurm's: jobs that run go on, whatever they were promised.
 func (s *instance) recount(put func(daemon.Settings)) {
 	s.slurm.look()
-	cfg := s.Supervisor.cfg.Load()
+	cfg := s.cfg.Load()
 	was, ofSlurm := s.cpus, s.slurm.gpus(cfg)
 	sameGPUs := ofSlurm.Equal(s.ofSlurm)
 	now, err := s.countCPUs()
@@ -134,10 +134,10 @@ func (s *instance) reload() bool {
 		s.log.Error("reloading the configuration: the old one stays", "err", err)
 		return false
 	}
-	if late := needRestart(s.cfg, cfg); len(late) > 0 {
+	if late := needRestart(s.startedWith, cfg); len(late) > 0 {
 		s.log.Warn("some changed settings are taken on at the next restart only", "keys", strings.Join(late, ", "))
 	}
-	for _, c := range config.Changes(*s.Supervisor.cfg.Load(), cfg) {
+	for _, c := range config.Changes(*s.cfg.Load(), cfg) {
 		s.log.Info("a setting has changed", "setting", c.Key, "value", cmp.Or(c.Now, "none"), "value-before", cmp.Or(c.Before, "none"))
 	}
 	s.use(cfg, from)

@@ -42,7 +42,7 @@ func TestSlurmTakesGPUs(t *testing.T) {
 		t.Helper()
 		put := 0
 		s.recount(func(now daemon.Settings) { settings = now; put++ })
-		c := s.slurm.check(s.Supervisor.cfg.Load())
+		c := s.slurm.check(s.cfg.Load())
 		if got := job.FormatGPUList(settings.Policy.SlurmGPUs.Minors); put != changes || got != minors || c.Health != health {
 			t.Errorf("%s: put in force %d times, minors %q, %+v", what, put, got, c)
 		}

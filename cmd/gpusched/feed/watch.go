@@ -89,15 +89,15 @@ func (c *WatchCmd) Run(ctx context.Context, a *cli.App) error {
 // watcher is a file that is watched.
 type watcher struct {
 	*fileReader
-	ledger *ledger
-	path   string
-	shared bool              // whoever writes it is meant to
-	said   map[string]string // what was said of an entry, and of the file, so that it is said once
-	last   os.FileInfo       // the file as it was read; nil: read it again
-	seen   os.FileInfo       // the file as it was when it last changed
-	seenAt time.Time
-	again  bool // something was refused and may be taken another time
-	output *watchedOutput
+	ledger  *ledger
+	path    string
+	shared  bool              // whoever writes it is meant to
+	said    map[string]string // what was said of an entry, and of the file, so that it is said once
+	last    os.FileInfo       // the file as it was read; nil: read it again
+	seen    os.FileInfo       // the file as it was when it last changed
+	seenAt  time.Time
+	refused bool // something was refused and may be taken another time
+	output  *watchedOutput
 }
 
 // loop reads the file when something changed, and at least after each interval.
@@ -148,7 +148,7 @@ func (w *watcher) look(ctx context.Context, now time.Time) (time.Duration, error
 			return 0, nil
 		}
 	}
-	if w.last != nil && sameContent(w.last, info) && !w.again {
+	if w.last != nil && sameContent(w.last, info) && !w.refused {
 		return 0, nil
 	}
 	text, err := submit.ReadFileOfJobs(f, w.name)
@@ -168,7 +168,7 @@ func (w *watcher) look(ctx context.Context, now time.Time) (time.Duration, error
 	if err != nil {
 		return 0, err
 	}
-	w.last, w.again = info, false
+	w.last, w.refused = info, false
 	wait := time.Duration(0)
 	if n := len(list); n > 0 && list[n-1].Open && list[n-1].known == 0 && !whole {
 		list, w.last, wait = list[:n-1], nil, openTime
@@ -192,7 +192,7 @@ func (w *watcher) queue(ctx context.Context, list []fileEntry) error {
 			w.a.Out.Printf("%s %s\n", term.Clean(w.name), &k)
 		}
 	}
-	w.again = q.retry
+	w.refused = q.retry
 	if status := cli.ExitStatus(0); err == nil || errors.As(err, &status) {
 		delete(w.said, "")
 		return nil
@@ -206,7 +206,7 @@ func (w *watcher) away(err error) error {
 	if !errors.As(err, &refused) {
 		return err
 	}
-	w.again = true
+	w.refused = true
 	w.sayOnce("", refused.Error())
 	return nil
 }

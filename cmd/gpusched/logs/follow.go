@@ -29,7 +29,7 @@ type following struct {
 	named []api.Job
 	slots chan struct{} // one for each process
 
-	mu      sync.Mutex // guards the rest
+	jobsMu  sync.Mutex // guards the rest
 	jobs    map[string]api.Job
 	changed chan struct{} // closed when jobs has changed
 	late    bool          // it was said that some wait for a slot
@@ -69,8 +69,8 @@ func (p *Printer) FollowJobs(ctx context.Context, named []api.Job) error {
 		f.pause(ctx)
 	}
 	all.Wait()
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.jobsMu.Lock()
+	defer f.jobsMu.Unlock()
 	return cmp.Or(f.failed, ctx.Err())
 }
 
@@ -123,8 +123,8 @@ func (f *following) orGoesOn(ctx context.Context, err error) error {
 
 // post makes known how the jobs are, and returns those that are new.
 func (f *following) post(list []api.Job) (fresh []api.Job) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.jobsMu.Lock()
+	defer f.jobsMu.Unlock()
 	for _, j := range list {
 		if _, known := f.jobs[cli.NameOfJob(j)]; !known {
 			fresh = append(fresh, j)
@@ -139,9 +139,9 @@ func (f *following) post(list []api.Job) (fresh []api.Job) {
 // await returns the job when ok says so.
 func (f *following) await(ctx context.Context, name string, ok func(api.Job) bool) (api.Job, error) {
 	for {
-		f.mu.Lock()
+		f.jobsMu.Lock()
 		j, changed := f.jobs[name], f.changed
-		f.mu.Unlock()
+		f.jobsMu.Unlock()
 		if ok(j) {
 			return j, nil
 		}
@@ -161,12 +161,12 @@ func (f *following) fail(err error, stop func()) {
 	if !f.Many {
 		stop()
 	} else {
-		f.Printer.mu.Lock()
+		f.mu.Lock()
 		err = cli.ExitStatus(f.Finish(err))
-		f.Printer.mu.Unlock()
+		f.mu.Unlock()
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.jobsMu.Lock()
+	defer f.jobsMu.Unlock()
 	f.failed = cmp.Or(f.failed, err)
 }
 
@@ -238,8 +238,8 @@ func (f *following) unlessPrinted(ctx context.Context, j api.Job, some bool) str
 }
 
 func (f *following) jobNow(name string) api.Job {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.jobsMu.Lock()
+	defer f.jobsMu.Unlock()
 	return f.jobs[name]
 }
 
@@ -321,10 +321,10 @@ func (f *following) followOne(ctx context.Context, j api.Job, at api.Attempt) (s
 
 // sayLate says once that not all jobs are followed at the same time.
 func (f *following) sayLate() {
-	f.mu.Lock()
+	f.jobsMu.Lock()
 	said := f.late
 	f.late = true
-	f.mu.Unlock()
+	f.jobsMu.Unlock()
 	if !said {
 		f.Say("%d jobs are followed at once; the output of the others comes when one of these has ended", followedAtOnce)
 	}
