@@ -34,9 +34,10 @@ const (
 	garbageMin  = 25
 )
 
-// BoundGarbage has garbage collected the sooner the more is in use now.
-func BoundGarbage() {
-	if in, known := heapBytes("/gc/heap/live:bytes"); known {
+// BoundGarbage has garbage collected the sooner the more is in use now, unless who runs the daemon says
+// otherwise: goGC is the environment's GOGC.
+func BoundGarbage(goGC string) {
+	if in, known := heapBytes("/gc/heap/live:bytes"); known && goGC == "" {
 		debug.SetGCPercent(garbagePercent(in[0]))
 	}
 }

@@ -135,18 +135,21 @@ func (s *instance) run(ctx context.Context, hup <-chan os.Signal) error {
 // boundEvery is how often it is looked at how much memory is needed.
 const boundEvery = 10 * time.Second
 
-// boundMemory bounds the garbage, until ctx is done, unless who runs the daemon does (GOGC), and gives back what was
-// needed for a while, first to read the state.
+// boundMemory bounds the garbage, until ctx is done, and gives back what was needed for a while, first to read the
+// state.
 func (s *instance) boundMemory(ctx context.Context) {
-	theirs := slices.ContainsFunc(s.opt.Environ, func(kv string) bool { return strings.HasPrefix(kv, "GOGC=") })
+	goGC := ""
+	for _, kv := range s.opt.Environ {
+		if value, is := strings.CutPrefix(kv, "GOGC="); is {
+			goGC = value
+		}
+	}
 	every := time.NewTicker(boundEvery)
 	defer every.Stop()
 	for {
 		select {
 		case <-every.C:
-			if !theirs {
-				host.BoundGarbage()
-			}
+			host.BoundGarbage(goGC)
 			host.ReturnMemory()
 		case <-ctx.Done():
 			return

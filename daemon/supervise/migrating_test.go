@@ -20,6 +20,9 @@ func TestTheManagerWaitsForAMigration(t *testing.T) {
 	if asked < time.Hour || asked > 24*time.Hour {
 		t.Errorf("it waits for %s", asked)
 	}
+	if newDesk(t).s.state.extend == nil {
+		t.Error("nobody asks it")
+	}
 	if log := told.String(); strings.Count(log, "\n") != 1 || !strings.Contains(log, "/state.db.schema-8.bak") || !strings.Contains(log, "to=10") {
 		t.Errorf("the journal has\n%s", log)
 	}

@@ -61,7 +61,7 @@ func (b *Book) Sorted(may func(*Job) bool) (list []*Job) {
 	return list
 }
 
-// AnyJob is for sorted.
+// AnyJob is for Sorted.
 func AnyJob(*Job) bool { return true }
 
 // Active returns a job that has a unit or may have one; nil: there is none.
@@ -299,8 +299,8 @@ func (b *Book) Standing(array job.ID) (s job.LiveTasks) {
 func (b *Book) Unstarted() iter.Seq[*Job] {
 	return func(yield func(*Job) bool) {
 		for _, l := range b.byID {
-			j := l.Job // of one that rests nothing was ever started
-			if j != nil && (j.State == job.Queued && TriesOf(j) > 0 || j.State == job.Starting && j.Tries > 0) && !yield(l) {
+			failed := l.State == job.Queued && TriesOf(l.Job) > 0 || l.State == job.Starting && l.Tries > 0
+			if failed && !yield(l) {
 				return
 			}
 		}
