@@ -19,7 +19,9 @@ func (x *Reason) Text(r words.Reader) string {
 // coded is the reason before it was in words.
 func (x *Reason) coded() job.Reason {
 	out := x.Reason
-	out.Detail = x.Why
+	if out.Detail = x.Why; x.Why.IsZero() { // of another machine, whose gpusched is older
+		out.Detail = job.Text(x.Detail)
+	}
 	return out
 }
 
