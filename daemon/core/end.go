@@ -194,7 +194,7 @@ func finalResult(j *job.Job) job.Result {
 	case job.StopCancel:
 		return job.Result{Outcome: job.Cancelled, By: j.StopBy, MemBytes: r.MemBytes}
 	case job.StopTime:
-		return job.Result{Outcome: job.TimedOut, Limit: j.Request.TimeLimit.Duration()}
+		return job.Result{Outcome: job.TimedOut, Limit: j.Request.TimeLimit}
 	case job.StopGPUMem:
 		return job.Result{Outcome: job.GPUOutOfMemory, Cause: j.Stop, For: j.StopFor, Breach: j.Breach}
 	case job.StopIdle, job.StopTrespass:

@@ -164,7 +164,7 @@ func heeded(j *job.Job, since time.Time, r job.Result, u *Unit) job.Result {
 	case j.Stop == job.StopPreempt && !j.StopAt.IsZero():
 		return job.Result{Outcome: job.Lost, Detail: job.Say("detail/removed"), MemBytes: r.MemBytes} // finalResult says why
 	case j.Request.OnTimeout == job.TimeoutRequeue && r.Outcome == job.Failed && r.Launch == "":
-		r.Cause, r.Limit = job.StopTime, j.Request.TimeLimit.Duration()
+		r.Cause, r.Limit = job.StopTime, j.Request.TimeLimit
 	}
 	return r
 }

@@ -82,10 +82,10 @@ func (g Allocation) Budget() int64 {
 // Breach is what a job did with a GPU for which it was stopped: it used more
 // memory than its budget, or nothing of it for so long.
 type Breach struct {
-	GPU         int           `json:"gpu"` // physical index
-	UsedBytes   int64         `json:"used_bytes,omitempty"`
-	BudgetBytes int64         `json:"budget_bytes,omitempty"`
-	Idle        time.Duration `json:"idle,omitempty"`
+	GPU         int   `json:"gpu"` // physical index
+	UsedBytes   int64 `json:"used_bytes,omitempty"`
+	BudgetBytes int64 `json:"budget_bytes,omitempty"`
+	Idle        Span  `json:"idle_seconds,omitempty"`
 }
 
 // The codes of warnings.

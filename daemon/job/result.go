@@ -2,7 +2,6 @@ package job
 
 import (
 	"syscall"
-	"time"
 
 	"github.com/gpusched/gpusched/units/contract"
 )
@@ -22,19 +21,19 @@ type Result struct {
 	Signal     int           `json:"signal,omitempty"`
 	Launch     contract.Step `json:"launch,omitempty"`
 	Errno      int           `json:"errno,omitempty"`
-	Detail     Message       `json:"detail,omitzero"`      // printable, nothing private
-	By         string        `json:"by,omitempty"`         // who cancelled it
-	Cause      StopCause     `json:"cause,omitempty"`      // why an attempt was stopped, but by a cancel or its limit; that: it left when warned
-	For        ID            `json:"for,omitempty"`        // the job it made room for, or whose promised memory it used
-	ForName    string        `json:"for_name,omitempty"`   // what people call For, where that is not its id
-	Limit      time.Duration `json:"limit,omitempty"`      // the time limit it met
-	MemBytes   int64         `json:"mem_bytes,omitempty"`  // its memory limit, where it was killed for memory, maybe while it was being stopped
-	PeakBytes  int64         `json:"peak_bytes,omitempty"` // its highest use then; 0: unknown
-	GPUError   *GPUError     `json:"gpu_error,omitempty"`  // a GPU of it reported this meanwhile
-	Left       Message       `json:"left,omitzero"`        // what it left behind, for people
-	Breach     *Breach       `json:"breach,omitempty"`     // for which it was stopped
-	Tries      int           `json:"tries,omitempty"`      // it never began, for a reason that passes, so many times in a row
-	Unfiltered bool          `json:"unfiltered,omitempty"` // it ran without the device filter, as the site allows
+	Detail     Message       `json:"detail,omitzero"`         // printable, nothing private
+	By         string        `json:"by,omitempty"`            // who cancelled it
+	Cause      StopCause     `json:"cause,omitempty"`         // why an attempt was stopped, but by a cancel or its limit; that: warned, it left
+	For        ID            `json:"for,omitempty"`           // the job it made room for, or whose promised memory it used
+	ForName    string        `json:"for_name,omitempty"`      // what people call For, where that is not its id
+	Limit      Span          `json:"limit_seconds,omitempty"` // the time limit it met
+	MemBytes   int64         `json:"mem_bytes,omitempty"`     // its memory limit, where it was killed for memory, maybe while it was being stopped
+	PeakBytes  int64         `json:"peak_bytes,omitempty"`    // its highest use then; 0: unknown
+	GPUError   *GPUError     `json:"gpu_error,omitempty"`     // a GPU of it reported this meanwhile
+	Left       Message       `json:"left,omitzero"`           // what it left behind, for people
+	Breach     *Breach       `json:"breach,omitempty"`        // for which it was stopped
+	Tries      int           `json:"tries,omitempty"`         // it never began, for a reason that passes, so many times in a row
+	Unfiltered bool          `json:"unfiltered,omitempty"`    // it ran without the device filter, as the site allows
 }
 
 // reached is the part of its limit that a job which the kernel killed for that limit has

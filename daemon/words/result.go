@@ -57,7 +57,7 @@ func outcome(r *job.Result) (state, rest string) {
 		}
 		return state, rest
 	case job.TimedOut:
-		return "", fmt.Sprintf("stopped at its time limit of %s (ask for more with --time)", job.FormatDuration(r.Limit))
+		return "", fmt.Sprintf("stopped at its time limit of %s (ask for more with --time)", job.FormatDuration(r.Limit.Duration()))
 	case job.OutOfMemory:
 		return "", outOfMemory(r)
 	case job.GPUOutOfMemory:
@@ -120,7 +120,7 @@ func cancelled(r *job.Result) (state, rest string) {
 	case r.Cause == job.StopIdle && r.Breach == nil:
 		rest = " by the site: it did not use its GPUs"
 	case r.Cause == job.StopIdle:
-		rest = " by the site: it had not used its GPUs for " + job.FormatDuration(r.Breach.Idle.Round(time.Second))
+		rest = " by the site: it had not used its GPUs for " + job.FormatDuration(r.Breach.Idle.Duration().Round(time.Second))
 	case r.Cause == job.StopTrespass && r.Breach == nil: // no job can open one, so somebody passed it an open device
 		rest = " by the site: it used a GPU that it does not have"
 	case r.Cause == job.StopTrespass:
@@ -160,7 +160,7 @@ func failure(r *job.Result) (state, rest string) {
 		step.Detail = job.Message{}
 		return "", "could not start: " + Say(step.StartFailure()) + inBrackets(Say(r.Detail))
 	case r.Cause == job.StopTime:
-		return "", fmt.Sprintf("left after the warning before its time limit of %s: %s", job.FormatDuration(r.Limit), leaving(r))
+		return "", fmt.Sprintf("left after the warning before its time limit of %s: %s", job.FormatDuration(r.Limit.Duration()), leaving(r))
 	case !r.Detail.IsZero() && r.Cause != job.StopGPULost:
 		return "failed", ": " + Say(r.Detail)
 	case r.Signal != 0:

@@ -166,7 +166,7 @@ func (r *row) result(j *api.Job) *api.Result {
 		status = c<<8 | n&0x7f
 	}
 	res := job.Result{Outcome: j.State, ExitCode: int(status >> 8 & 0xff), Signal: int(status & 0x7f)}
-	res.Limit = j.TimeLimit.Duration()
+	res.Limit = j.TimeLimit
 	if j.State == job.OutOfMemory && !strings.ContainsAny(r[colNodeList], ",[") { // what is known is the sum of all nodes
 		res.MemBytes, res.PeakBytes = j.MemBytes, j.MemBytes
 	}

@@ -220,7 +220,7 @@ func (b *Book) FindIdle(now time.Time) {
 			continue
 		}
 		if idle, at := b.idleFor(l, now); at >= 0 {
-			breach := &job.Breach{GPU: l.Attempt.GPUs[at].Index, Idle: idle}
+			breach := &job.Breach{GPU: l.Attempt.GPUs[at].Index, Idle: job.Span(idle)}
 			b.addFinding(StopFound{Job: l.ID, Cause: job.StopIdle, Breach: breach})
 		}
 	}
