@@ -170,16 +170,20 @@ func renderEnd(j *job.Job) *api.Result {
 	return out
 }
 
+// renderResult is of a result what its sentence says to everybody; what is not named here stays private.
 func renderResult(r *job.Result) *api.Result {
 	if r == nil {
 		return nil
 	}
-	out := &api.Result{Result: *r, Code: r.Code(), Sentence: words.Result(r)}
-	out.Unfiltered = false
-	if e := r.GPUError; e != nil {
-		out.GPUError = &job.GPUError{GPU: e.GPU, Xid: e.Xid, What: e.What}
+	public := job.Result{
+		Outcome: r.Outcome, ExitCode: r.ExitCode, Signal: r.Signal, Launch: r.Launch, Errno: r.Errno, Detail: r.Detail,
+		By: r.By, Cause: r.Cause, For: r.For, ForName: r.ForName, Limit: r.Limit, MemBytes: r.MemBytes,
+		PeakBytes: r.PeakBytes, Left: r.Left, Breach: r.Breach, Tries: r.Tries,
 	}
-	return out
+	if e := r.GPUError; e != nil {
+		public.GPUError = &job.GPUError{GPU: e.GPU, Xid: e.Xid, What: e.What}
+	}
+	return &api.Result{Result: public, Code: r.Code(), Sentence: words.Result(r)}
 }
 
 func renderAttempts(list []job.Attempt) []api.Attempt {

@@ -57,7 +57,7 @@ func outcome(r *job.Result) (state, rest string) {
 		}
 		return state, rest
 	case job.TimedOut:
-		return "", fmt.Sprintf("stopped at its time limit of %s (ask for more with --time)", job.FormatDuration(r.Limit.Duration()))
+		return "", fmt.Sprintf("stopped at its time limit of %s (ask for more with --time)", r.Limit)
 	case job.OutOfMemory:
 		return "", outOfMemory(r)
 	case job.GPUOutOfMemory:
@@ -160,7 +160,7 @@ func failure(r *job.Result) (state, rest string) {
 		step.Detail = job.Message{}
 		return "", "could not start: " + Say(step.StartFailure()) + inBrackets(Say(r.Detail))
 	case r.Cause == job.StopTime:
-		return "", fmt.Sprintf("left after the warning before its time limit of %s: %s", job.FormatDuration(r.Limit.Duration()), leaving(r))
+		return "", fmt.Sprintf("left after the warning before its time limit of %s: %s", r.Limit, leaving(r))
 	case !r.Detail.IsZero() && r.Cause != job.StopGPULost:
 		return "failed", ": " + Say(r.Detail)
 	case r.Signal != 0:
