@@ -15,31 +15,38 @@ var hidden = map[string]string{
 	"Shape": "a hash of the command", "Script": "a hash of the command", "AutoMem": "the job says so", "MemMilli": "it follows from others",
 }
 
-// Invariant 3: each field of a request is shown to strangers or listed above, so that a new
+// Invariant 3: each field of a request, and of a result, is shown to strangers or listed as hidden, so that a new
 // one is private until somebody decides that.
 func TestWhatStrangersSeeIsAList(t *testing.T) {
-	known := map[string]bool{}
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[job.Request]()) {
+	checkShown(t, publicPart, hidden)
+	checkShown(t, func(r job.Result) job.Result { return renderResult(&r).Result },
+		map[string]string{"Unfiltered": "the site knows, and nobody else needs it"})
+	who := []job.Notify{{Way: job.NotifyMail, To: "alice@example.org"}}
+	if got := publicPart(job.Request{Notify: who}).Notify; len(got) != 1 || got[0].To != "" {
+		t.Errorf("strangers see the address of %+v", got)
+	}
+}
+
+// checkShown holds what public shows of each field of a T against those that are hidden, each with the reason.
+func checkShown[T any](t *testing.T, public func(T) T, hidden map[string]string) {
+	t.Helper()
+	known, typ := map[string]bool{}, reflect.TypeFor[T]()
+	for _, f := range reflect.VisibleFields(typ) {
 		if f.Anonymous {
 			continue
 		}
 		known[f.Name] = true
-		var r job.Request
-		give(t, f.Name, reflect.ValueOf(&r).Elem().FieldByIndex(f.Index))
-		public := publicPart(r)
-		shown := !reflect.ValueOf(public).FieldByIndex(f.Index).IsZero()
+		var v T
+		give(t, f.Name, reflect.ValueOf(&v).Elem().FieldByIndex(f.Index))
+		shown := !reflect.ValueOf(public(v)).FieldByIndex(f.Index).IsZero()
 		if _, listed := hidden[f.Name]; shown == listed {
-			t.Errorf("strangers see %s: %t; listed as hidden: %t", f.Name, shown, listed)
+			t.Errorf("strangers see %s of a %s: %t; listed as hidden: %t", f.Name, typ, shown, listed)
 		}
 	}
 	for name := range hidden {
 		if !known[name] {
-			t.Errorf("a request has no field %s", name)
+			t.Errorf("a %s has no field %s", typ, name)
 		}
-	}
-	who := []job.Notify{{Way: job.NotifyMail, To: "alice@example.org"}}
-	if got := publicPart(job.Request{Notify: who}).Notify; len(got) != 1 || got[0].To != "" {
-		t.Errorf("strangers see the address of %+v", got)
 	}
 }
 
