@@ -265,8 +265,7 @@ func (s *Supervisor) fail(err error, wait time.Duration) {
 	if wait == 0 {
 		return // tried again at once
 	}
-	s.notify.Status("can't work, trying again: " + err.Error())
-	s.notify.Ready() // it answers
+	s.notify.ReadyBut("can't work, trying again: " + err.Error())
 	scheduler := job.Check{
 		Name: job.SchedulerPart, Health: job.Failing, Next: s.remedy(err, filepath.Dir(s.state.path)),
 		Unread: errors.As(err, new(settingsError)),

@@ -46,6 +46,11 @@ func (n *Notifier) WatchdogInterval() time.Duration { return n.interval }
 // Reloading.
 func (n *Notifier) Ready() { n.send(daemon.SdNotifyReady, notifyTime) }
 
+// ReadyBut is Ready of a daemon that answers, and says why it can do no more.
+func (n *Notifier) ReadyBut(why string) {
+	n.send(daemon.SdNotifyReady+"\nSTATUS="+oneLine(why), notifyTime)
+}
+
 // Reloading says that the configuration is being read again.
 func (n *Notifier) Reloading() {
 	n.send(daemon.SdNotifyReloading+"\n"+daemon.SdNotifyMonotonicUsec(), notifyTime)

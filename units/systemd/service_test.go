@@ -85,11 +85,12 @@ func TestNotifierUnread(t *testing.T) {
 			case err != nil || text == "END":
 				read <- told
 				return
-			case text == "STOPPING=1":
+			case text == "STOPPING=1", text == "READY=1\nSTATUS=can't work":
 				told++
 			}
 		}
 	}()
+	n.ReadyBut("can't work")
 	n.Stopping()
 	end, err := net.Dial("unixgram", socket)
 	if err != nil {
@@ -99,7 +100,7 @@ func TestNotifierUnread(t *testing.T) {
 	if _, err := end.Write([]byte("END")); err != nil {
 		t.Fatal(err)
 	}
-	if <-read != 1 {
+	if <-read != 2 {
 		t.Error("what must arrive did not, though the manager reads again")
 	}
 	deaf.Close()
