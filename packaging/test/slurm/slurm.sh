@@ -196,7 +196,7 @@ down() {
 remove() {
 	scancel -u alice,bob 2>/dev/null || true
 	down
-	systemctl stop slurmd slurmctld slurmdbd
+	systemctl stop slurmd slurmctld slurmdbd '*slurmstepd.scope'
 	[ ! -d /var/lib/mysql/slurm_acct_db ] || mariadb -e "drop database slurm_acct_db" </dev/null
 	systemctl stop munge mariadb
 	rm -rf /etc/slurm/* /var/lib/slurm/slurm*/* "$state" "$log"/* /dev/slurm-gpu?
