@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/units/retry"
 )
 
-// queue has the jobs that may start as soon as they fit, and what decides in which order and where they do.
+// queue holds the jobs that may start as soon as they fit, and decides in which order and where they start.
 type queue struct {
 	*sched.Queue
 	*sched.Planner
@@ -45,7 +45,7 @@ func (q *queue) replanAt() time.Time { return q.replanTime }
 
 func (q *queue) setReplanAt(at time.Time) { q.replanTime = at }
 
-// replanBy has it be planned again by then at the latest; zero: not for that.
+// replanBy makes the next pass happen at that time or before; the zero time changes nothing.
 func (q *queue) replanBy(at time.Time) { q.replanTime = job.Earlier(q.replanTime, at) }
 
 // enqueue counts a job among the queued ones and considers it.

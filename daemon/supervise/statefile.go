@@ -19,7 +19,7 @@ type stateFile struct {
 	lastIDs string // see store.Options
 	log     *slog.Logger
 
-	extend func(by time.Duration, text string) // has the service manager wait longer for the daemon's start
+	extend func(by time.Duration, text string) // asks the service manager to wait longer for the daemon's start
 
 	suspected time.Time // when writing last said that the file is damaged
 }

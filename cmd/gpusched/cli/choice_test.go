@@ -6,7 +6,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// What has ended of one's own is told with how to see it, and silence where nothing has.
+// A list says how many of the reader's jobs have ended and how to see them, and nothing where none has.
 func TestRecent(t *testing.T) {
 	for want, r := range map[string]*api.Recent{
 		"": nil,

@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// ErrNoTerminal is for what needs one on this side.
+// ErrNoTerminal refuses a command that needs a terminal on this side.
 func ErrNoTerminal() error {
 	return Refuse(api.CodeUsage, "without a terminal there are 'gpusched run' and 'gpusched logs -f'",
 		"there is no terminal here: input and output must both be one")

@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// ForceHint is for what may be there when the job starts. Another tool has no such option.
+// ForceHint proposes --force where a file may be there once the job starts. Another tool has no such option.
 func ForceHint(a *cli.App) string {
 	if a.As.Other {
 		return ""

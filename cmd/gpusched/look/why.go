@@ -121,7 +121,7 @@ func writeReasons(a *cli.App, j api.Job) {
 }
 
 // writeQueue says when a job is expected to start, what is before it in the queue, and what would
-// have it start sooner. It returns in how many lines.
+// let it start sooner. It returns how many lines that took.
 func writeQueue(a *cli.App, j api.Job, q *api.Queue) (lines int) {
 	say := func(format string, args ...any) {
 		text := a.Out.Wrap(fmt.Sprintf(format, args...), "    ")

@@ -107,7 +107,7 @@ func (b *Book) ExpectedEnd(l *tracked.Job, now time.Time) time.Time {
 	return b.endAfter(l, b.Of(l).Total, now)
 }
 
-// LateEnd is by when it will have ended in four cases of five.
+// LateEnd is the moment before which four of five such jobs have ended.
 func (b *Book) LateEnd(l *tracked.Job, now time.Time) time.Time {
 	return b.endAfter(l, b.Of(l).Late, now)
 }

@@ -63,8 +63,8 @@ func (t *Trial) BeginWhile(asked func() bool, in *Foresight) bool {
 	return true
 }
 
-// TriedWhile says which of the changes have the job start sooner, the soonest first, while that is
-// asked for, and how many were tried.
+// TriedWhile tries changes for as long as somebody asks. It returns those that let the job start sooner, the soonest
+// first, and how many it tried.
 func (t *Trial) TriedWhile(asked func() bool) (list []job.Sooner, n int) {
 	now, as := t.Ahead.Forecast.Now(), t.now
 	until := now.Add(job.Horizon)
