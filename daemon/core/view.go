@@ -108,35 +108,37 @@ func (c *state) selected(q *job.Query, now time.Time) (list []*tracked.Job, beyo
 	if q.IDs == nil && len(q.States) > 0 && !slices.ContainsFunc(q.States, lives) {
 		return nil, 0 // what has ended is not here, and the queue need not be ordered for that
 	}
-	var ids, queue []job.ID
+	var queue []job.ID
+	var running, rest []*tracked.Job
 	switch {
 	case q.IDs != nil:
-		ids = slices.Compact(slices.Sorted(slices.Values(q.IDs)))
-		ids = slices.DeleteFunc(ids, func(id job.ID) bool { return c.jobs.Get(id) == nil })
-		if slices.ContainsFunc(ids, c.queue.Has) {
-			queue = c.queue.Arrange(c.queue.snapshot(now), c.queue.Queue, ids)
+		for _, id := range slices.Compact(slices.Sorted(slices.Values(q.IDs))) {
+			switch l := c.jobs.Get(id); {
+			case l == nil:
+			case l.State.Live():
+				running = append(running, l)
+			case c.queue.Has(id):
+				queue = append(queue, id)
+			default:
+				rest = append(rest, l)
+			}
+		}
+		if queue != nil {
+			queue = c.queue.Arrange(c.queue.snapshot(now), c.queue.Queue, queue)
 		}
 	default:
-		most := c.queue.Len()
+		most := c.jobs.Count()
 		if q.Waiting > 0 && q.MatchesAll() {
 			most = q.Waiting
 		}
-		ids = c.outside()
-		queue = c.queue.Ordered(c.queue.snapshot(now), c.queue.Queue, most)
-		beyond = c.queue.Len() - len(queue)
+		running = slices.Collect(c.jobs.Live())
+		queue = c.queue.Ordered(c.queue.snapshot(now), c.queue.Queue, min(most, c.queue.Len()))
+		rest, beyond = c.outside(most)
+		beyond += c.queue.Len() - len(queue)
 	}
 	waiting := make([]*tracked.Job, 0, len(queue))
-	var running, rest []*tracked.Job
 	for _, id := range queue {
 		waiting = append(waiting, c.jobs.Get(id))
-	}
-	for _, id := range ids {
-		switch l := c.jobs.Get(id); {
-		case l.State.Live():
-			running = append(running, l)
-		case !c.queue.Has(id):
-			rest = append(rest, l)
-		}
 	}
 	queued, every := 0, q.MatchesAll()
 	list = slices.DeleteFunc(slices.Concat(running, waiting, rest), func(l *tracked.Job) bool {
@@ -154,22 +156,27 @@ func (c *state) selected(q *job.Query, now time.Time) (list []*tracked.Job, beyo
 	return list, beyond
 }
 
-// outside returns the ids of the jobs that are not in the queue, in order.
-func (c *state) outside() []job.ID {
-	var ids []job.ID
+// outside returns the jobs that have no unit and are not in the queue, by id: of the queued ones, which
+// are held or wait for something else than room, the first, and how many others there are.
+func (c *state) outside(most int) (list []*tracked.Job, beyond int) {
 	if c.jobs.ActiveCount()+c.queue.Len() == c.jobs.Count() { // no job is in neither of the two, and none in both
-		for l := range c.jobs.Live() {
-			ids = append(ids, l.ID)
-		}
-		return ids
+		return nil, 0
 	}
-	for id := range c.jobs.All() {
-		if !c.queue.Has(id) {
-			ids = append(ids, id)
+	var queued, spawned []job.ID
+	for id, l := range c.jobs.All() {
+		switch {
+		case l.State == job.Spawned:
+			spawned = append(spawned, id)
+		case !l.State.Live() && !c.queue.Has(id):
+			queued = append(queued, id)
 		}
 	}
-	slices.Sort(ids)
-	return ids
+	slices.Sort(queued)
+	first := min(most, len(queued))
+	for _, id := range slices.Sorted(slices.Values(slices.Concat(queued[:first], spawned))) {
+		list = append(list, c.jobs.Get(id))
+	}
+	return list, len(queued) - first
 }
 
 // explain says why a queued job waits, as of the planner's last plan.

@@ -35,7 +35,7 @@ func TestLimitsOfThisProcess(t *testing.T) {
 		"SIGPENDING": unix.RLIMIT_SIGPENDING, "MSGQUEUE": unix.RLIMIT_MSGQUEUE, "NICE": unix.RLIMIT_NICE,
 		"RTPRIO": unix.RLIMIT_RTPRIO, "RTTIME": unix.RLIMIT_RTTIME,
 	}
-	p, err := processOf(thisPeer())
+	p, err := newProcessOf()(thisPeer())
 	if err != nil {
 		t.Fatal(err)
 	}

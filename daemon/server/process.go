@@ -1,6 +1,8 @@
 package server
 
 import (
+	"sync/atomic"
+
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/units/contract"
 	"github.com/gpusched/gpusched/units/sandbox"
@@ -13,11 +15,22 @@ type process struct {
 	sandbox string // sandbox.Process.Restricted
 }
 
-// processOf looks at the process at the other end, and compares it with the first one
-// here: the daemon has a sandbox of its own.
-func processOf(p peer) (process, error) {
-	found, err := sandbox.Look(sandbox.Peer{PID: p.pid, UID: p.uid, Seen: p.seen}, 1)
-	return process{parseLimits(found.Limits), found.Restricted}, err
+// newProcessOf returns a function that compares the process at the other end with the first process of
+// the machine: the daemon itself runs in a sandbox. What the first process may do stays, so it is read
+// once.
+func newProcessOf() func(peer) (process, error) {
+	var first atomic.Pointer[sandbox.Reference]
+	return func(p peer) (process, error) {
+		if first.Load() == nil {
+			read, err := sandbox.ReferenceTo(1)
+			if err != nil {
+				return process{}, err
+			}
+			first.Store(&read)
+		}
+		found, err := sandbox.Look(sandbox.Peer{PID: p.pid, UID: p.uid, Seen: p.seen}, *first.Load())
+		return process{parseLimits(found.Limits), found.Restricted}, err
+	}
 }
 
 // takeOver returns the limits that the job of a submitting process keeps to, or

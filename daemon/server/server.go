@@ -135,7 +135,7 @@ func New(o Options) *Server {
 	}
 	s := &Server{
 		opt: o, backend: o.Backend, log: o.Log, mux: http.NewServeMux(),
-		lines: newLimitedLog(o.Log), peerOf: peerOf, processOf: processOf,
+		lines: newLimitedLog(o.Log), peerOf: peerOf, processOf: newProcessOf(),
 	}
 	s.conns = newConnLimiter(func() (int, int) { l := s.opt.Config().Limits; return l.Connections, l.UserConns })
 	s.polls = newConnLimiter(func() (int, int) { l := s.opt.Config().Limits; return l.Connections, l.UserWaits })

@@ -43,7 +43,7 @@ func TestASubmissionIsTheRequestWithTheKernelsIdentity(t *testing.T) {
 	}
 	me := peer{uid: os.Getuid(), gid: 1001, pid: os.Getpid(), seen: sandbox.SinceBoot()}
 	s := testServer(b, nil)
-	s.processOf = processOf
+	s.processOf = newProcessOf()
 	status, reply := ask(s, me, "POST", "/v1/jobs", string(body))
 	if status != 200 || len(b.Submissions()) != 1 {
 		t.Fatalf("%d %s", status, reply)
@@ -91,7 +91,7 @@ func TestNobodyElseDerives(t *testing.T) {
 	s := testServer(b, nil)
 	body := `{"name":"n","gpu_milli":1000,"argv":["dHJ1ZQ=="],"dir":"Lw==","derived":{"defaulted_mem":true,"implied_stop":true,"shape":"x","script":"x"}}`
 	me := peer{uid: os.Getuid(), pid: os.Getpid(), seen: sandbox.SinceBoot()}
-	s.processOf = processOf
+	s.processOf = newProcessOf()
 	if status, reply := ask(s, me, "POST", "/v1/jobs", body); status != 200 {
 		t.Fatalf("%d %s", status, reply)
 	}
@@ -185,7 +185,7 @@ func TestLogOfTheSite(t *testing.T) {
 			t.Fatal(err)
 		}
 		me := peer{uid: os.Getuid(), gid: 1001, pid: os.Getpid(), seen: sandbox.SinceBoot()}
-		s.processOf = processOf
+		s.processOf = newProcessOf()
 		if status, reply := ask(s, me, "POST", "/v1/jobs", string(body)); status != 200 {
 			t.Fatalf("%d %s", status, reply)
 		}

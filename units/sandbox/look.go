@@ -74,10 +74,30 @@ func openDir(pid int) (procDir, error) {
 	return procDir{root}, err
 }
 
-// Look compares a process with the process first, and its namespaces of users and pids with those
-// of this one, which are those of the machine, or container, that it serves. It reads /proc, as
+// A Reference is a process that others are compared with.
+type Reference struct{ status }
+
+// ReferenceTo reads what a process may do from /proc. It holds for as long as the process runs, unless
+// the process restricts itself meanwhile.
+func ReferenceTo(pid int) (Reference, error) {
+	dir, err := openDir(pid)
+	if err != nil {
+		return Reference{}, err
+	}
+	defer dir.Close()
+	text, err := dir.ReadFile("status")
+	if err != nil {
+		return Reference{}, err
+	}
+	st := parseStatus(string(text))
+	st.label, st.net, st.root = labelOf(dir), dir.Inode(netOf), rootOf(dir)
+	return Reference{st}, nil
+}
+
+// Look compares a process with the reference, and its user and pid namespaces with those of this
+// process, which are those of the machine, or container, that it serves. It reads /proc, since
 // prlimit(2) would need CAP_SYS_RESOURCE.
-func Look(p Peer, first int) (Process, error) {
+func Look(p Peer, first Reference) (Process, error) {
 	if p.PID <= 0 {
 		return Process{}, errors.New("it is in a pid namespace that the scheduler does not see")
 	}
@@ -91,18 +111,7 @@ func Look(p Peer, first int) (Process, error) {
 		return Process{}, err
 	}
 	defer self.Close()
-	other, err := openDir(first)
-	if err != nil {
-		return Process{}, err
-	}
-	defer other.Close()
-	text, err := other.ReadFile("status")
-	if err != nil {
-		return Process{}, err
-	}
-	as := parseStatus(string(text))
-	as.label, as.net, as.root = labelOf(other), other.Inode(netOf), rootOf(other)
-	return look(dir, self, as, p)
+	return look(dir, self, first.status, p)
 }
 
 // look fails where what it reads can't be told to be the peer's: the process has ended, its
@@ -160,6 +169,9 @@ func rootOf(dir processDir) (root string) {
 	const device, within, at = 2, 3, 4 // as proc_pid_mountinfo(5) counts, from 0
 	text, _ := dir.ReadFile("mountinfo")
 	for line := range strings.Lines(string(text)) {
+		if !strings.Contains(line, " / ") {
+			continue // most lines, of which there may be hundreds
+		}
 		if f := strings.Fields(line); len(f) > at && f[at] == "/" {
 			root = f[device] + " " + f[within] // the last one is on top
 		}

@@ -104,7 +104,7 @@ func TestProcessIsTheSubmitters(t *testing.T) {
 		}
 	}
 	for _, pid := range []int{0, -1} {
-		if _, err := Look(Peer{PID: pid, UID: os.Getuid(), Seen: SinceBoot()}, os.Getpid()); err == nil {
+		if _, err := Look(Peer{PID: pid, UID: os.Getuid(), Seen: SinceBoot()}, ownReference(t)); err == nil {
 			t.Error("a process without a number has limits")
 		}
 	}
@@ -243,6 +243,15 @@ func TestNetworkAndRoot(t *testing.T) {
 	}
 }
 
+// ownReference compares with this process.
+func ownReference(t *testing.T) Reference {
+	r, err := ReferenceTo(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // A process that has ended has no limits to give, and one that began later is
 // not the one that connected.
 func TestProcessThatIsGone(t *testing.T) {
@@ -252,17 +261,17 @@ func TestProcessThatIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := Peer{PID: cmd.Process.Pid, UID: os.Getuid(), Seen: SinceBoot()}
-	if got, err := Look(p, os.Getpid()); err != nil || got.Limits == "" {
+	if got, err := Look(p, ownReference(t)); err != nil || got.Limits == "" {
 		t.Errorf("a process that lives: %+v, %v", got, err)
 	}
 	p.Seen = before
-	if _, err := Look(p, os.Getpid()); err != ErrAnother {
+	if _, err := Look(p, ownReference(t)); err != ErrAnother {
 		t.Errorf("a process that began after the connection: %v", err)
 	}
 	cmd.Process.Kill()
 	cmd.Wait()
 	p.Seen = SinceBoot()
-	if _, err := Look(p, os.Getpid()); err != ErrGone {
+	if _, err := Look(p, ownReference(t)); err != ErrGone {
 		t.Errorf("a process that is gone: %v", err)
 	}
 }

@@ -65,7 +65,11 @@ func (h *holder) bars(peer sandbox.Peer) string {
 	if h.sandboxed {
 		return ""
 	}
-	found, err := sandbox.Look(peer, os.Getpid())
+	own, err := sandbox.ReferenceTo(os.Getpid())
+	if err != nil {
+		return "its own restrictions can't be read: " + err.Error()
+	}
+	found, err := sandbox.Look(peer, own)
 	switch {
 	case err != nil:
 		return "it can't be told whether the process that asks is in a sandbox: " + err.Error()
