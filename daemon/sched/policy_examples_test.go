@@ -260,8 +260,8 @@ func TestExampleOfClasses(t *testing.T) {
 	if got := sc.p.Ordered(&sc.s, sc.q, -1); !slices.Equal(got, []job.ID{3, 2, 1}) {
 		t.Errorf("the order is %v", got)
 	}
-	page.says("A job of class high that came just now goes before one of class normal with --priority 1, " +
-		"and this one before one with --priority 0 that has waited for five days.")
+	page.says("A job of class high that has just come goes before one of class normal with --priority 1, " +
+		"and that one goes before one with --priority 0 that has waited for five days.")
 }
 
 func TestExampleOfTheGuard(t *testing.T) {
