@@ -21,15 +21,15 @@ func aWeek() past {
 	day := func(n int) string { return noon.AddDate(0, 0, n-6).Format(time.DateOnly) }
 	row := func(hours float64, keys ...string) api.ReportRow { return api.ReportRow{Keys: keys, GPUHours: hours} }
 	full := row(80, day(0))
-	full.Jobs, full.Ended = 12, map[string]int{"completed": 9, "failed": 2, "cancelled": 1}
+	full.Jobs, full.Ended = 12, map[job.State]int{"completed": 9, "failed": 2, "cancelled": 1}
 	full.Wait, full.Efficiency.GPU = &job.Times{Of: 12, Mean: 400, Median: 90, P95: 5000}, new(62.5)
 	late := row(24, day(6))
-	late.Ended = map[string]int{"completed": 1, "gpu-out-of-memory": 3}
+	late.Ended = map[job.State]int{"completed": 1, "gpu-out-of-memory": 3}
 	p := past{length: 7, gpus: 4, at: noon, asked: noon}
 	p.days = api.ReportReply{
 		Since: noon.AddDate(0, 0, -6).Truncate(24 * time.Hour), Until: noon, By: []string{"day"},
 		Rows:  []api.ReportRow{full, row(48, day(1)), row(10, day(4)), row(2, day(5)), late},
-		Total: api.ReportRow{Jobs: 20, GPUHours: 164, Ended: map[string]int{"completed": 10, "failed": 2, "gpu-out-of-memory": 3}, Wait: full.Wait},
+		Total: api.ReportRow{Jobs: 20, GPUHours: 164, Ended: map[job.State]int{"completed": 10, "failed": 2, "gpu-out-of-memory": 3}, Wait: full.Wait},
 	}
 	p.users.Rows = []api.ReportRow{row(50, "alice", day(0)), row(30, hostile, day(0)), row(48, hostile, day(1)), row(10, "alice", day(4)), row(2, "bob", day(5)), row(24, "bob", day(6))}
 	return p

@@ -234,7 +234,7 @@ func (d *dayRows) ends() *chartView {
 		}
 		s := chart.Series{Name: string(state), Class: endClasses[state]}
 		for i := range d.rows {
-			s.Values = append(s.Values, float64(d.rows[i].Ended[string(state)]))
+			s.Values = append(s.Values, float64(d.rows[i].Ended[state]))
 		}
 		if sum(s.Values) > 0 {
 			list = append(list, s)

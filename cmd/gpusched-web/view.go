@@ -111,9 +111,9 @@ func viewOf(s state) pageView {
 	return v
 }
 
-func countsOf(counts map[string]int) (list []countView) {
+func countsOf(counts map[job.State]int) (list []countView) {
 	for _, state := range []job.State{job.Running, job.Starting, job.Ending, job.Queued, job.Spawned} {
-		if n := counts[string(state)]; n > 0 {
+		if n := counts[state]; n > 0 {
 			list = append(list, countView{n, string(state)})
 		}
 	}

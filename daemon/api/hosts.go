@@ -13,12 +13,12 @@ type HostAnswer struct {
 	Error *Error `json:"error,omitempty"` // why there is nothing of it in the answer
 
 	// Of a status.
-	Version   string         `json:"version,omitempty"`
-	StartedAt time.Time      `json:"started_at,omitzero"`
-	Health    job.Health     `json:"health,omitempty"`
-	Counts    map[string]int `json:"counts,omitempty"` // jobs by state, live ones
-	View      *job.HostView  `json:"view,omitempty"`
-	Problem   *job.Check     `json:"problem,omitempty"`
+	Version   string            `json:"version,omitempty"`
+	StartedAt time.Time         `json:"started_at,omitzero"`
+	Health    job.Health        `json:"health,omitempty"`
+	Counts    map[job.State]int `json:"counts,omitempty"` // jobs by state, live ones
+	View      *job.HostView     `json:"view,omitempty"`
+	Problem   *job.Check        `json:"problem,omitempty"`
 
 	// Of a list: waiting jobs that match and were left out.
 	Omitted int `json:"omitted,omitempty"`

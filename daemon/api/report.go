@@ -31,9 +31,9 @@ type ReportReply struct {
 
 // ReportRow is one row. What is absent is unknown.
 type ReportRow struct {
-	Keys  []string       `json:"keys,omitempty"`  // as By; of a group that has no quota "gid" and its number
-	Jobs  int            `json:"jobs"`            // that held something in the time, or ended in it
-	Ended map[string]int `json:"ended,omitempty"` // of these, by how they ended in it
+	Keys  []string          `json:"keys,omitempty"`  // as By; of a group that has no quota "gid" and its number
+	Jobs  int               `json:"jobs"`            // that held something in the time, or ended in it
+	Ended map[job.State]int `json:"ended,omitempty"` // of these, by how they ended in it
 
 	GPUHours       float64  `json:"gpu_hours"`                   // for which they held GPUs, times their parts
 	GPUMemGiBHours *float64 `json:"gpu_mem_gib_hours,omitempty"` // GPU memory of their processes
@@ -53,7 +53,7 @@ type ReportRow struct {
 // Failures are the jobs that neither completed nor were cancelled.
 func (r *ReportRow) Failures() (n int) {
 	for state, count := range r.Ended {
-		if s := job.State(state); s != job.Completed && s != job.Cancelled {
+		if state != job.Completed && state != job.Cancelled {
 			n += count
 		}
 	}

@@ -263,3 +263,14 @@ func (j *Job) Elapsed(now time.Time) time.Duration {
 	}
 	return max(0, end.Sub(j.StartedAt)-j.Rested.Duration())
 }
+
+// CountLine counts the jobs that have not ended by state, such as "2 running, 1 queued"; "": there are none.
+func CountLine(counts map[job.State]int) string {
+	var parts []string
+	for _, s := range []job.State{job.Running, job.Starting, job.Ending, job.Queued, job.Spawned} {
+		if n := counts[s]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, s))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

@@ -360,35 +360,21 @@ type LogLevelReply struct {
 
 // StatusReply is the daemon at a glance.
 type StatusReply struct {
-	Schema    string         `json:"schema"`
-	Version   string         `json:"version"`
-	StartedAt time.Time      `json:"started_at"`
-	Health    job.Health     `json:"health"`          // HEALTHY, DEGRADED, FAILING
-	Counts    map[string]int `json:"counts"`          // jobs by state, live ones
-	Drain     *Drain         `json:"drain,omitempty"` // no job starts; absent: they do
-	Host      job.HostView   `json:"host"`
-	GPUs      []GPU          `json:"gpus"`
-	Running   []Job          `json:"running"`
-	Waiting   []Job          `json:"waiting"` // the first few
+	Schema    string            `json:"schema"`
+	Version   string            `json:"version"`
+	StartedAt time.Time         `json:"started_at"`
+	Health    job.Health        `json:"health"`          // HEALTHY, DEGRADED, FAILING
+	Counts    map[job.State]int `json:"counts"`          // jobs by state, live ones
+	Drain     *Drain            `json:"drain,omitempty"` // no job starts; absent: they do
+	Host      job.HostView      `json:"host"`
+	GPUs      []GPU             `json:"gpus"`
+	Running   []Job             `json:"running"`
+	Waiting   []Job             `json:"waiting"` // the first few
 
-	Totals  *Totals    `json:"totals,omitempty"`
-	Problem *job.Check `json:"problem,omitempty"` // the first of the worst that health has to tell
+	Totals  *job.Totals `json:"totals,omitempty"`
+	Problem *job.Check  `json:"problem,omitempty"` // the first of the worst that health has to tell
 
 	Hosts []HostAnswer `json:"hosts,omitempty"` // where several machines were asked
-}
-
-// Totals sum up what there was and what there is to do. An array is one job until its tasks
-// have become jobs.
-type Totals struct {
-	Submitted int                    `json:"submitted"` // ever
-	Ended     map[string]int         `json:"ended"`     // by state, since the daemon's start
-	Classes   map[string]ClassTotals `json:"classes"`   // of jobs that have not ended, by class
-}
-
-// ClassTotals are how many jobs of a class there are.
-type ClassTotals struct {
-	Queued int `json:"queued"`
-	Active int `json:"active"` // starting, running, ending
 }
 
 // HealthReply lists what was checked.

@@ -263,10 +263,15 @@ type View struct {
 // Totals sum up what there was and what there is to do. An array is one job until its tasks
 // have become jobs.
 type Totals struct {
-	Submitted int           // ever, as far as numbers were given out
-	Ended     map[State]int // since the daemon's start
-	Queued    map[Class]int
-	Active    map[Class]int // that have a unit or may have one
+	Submitted int                   `json:"submitted"` // ever, as far as numbers were given out
+	Ended     map[State]int         `json:"ended"`     // since the daemon's start
+	Classes   map[Class]ClassTotals `json:"classes"`   // of jobs that have not ended
+}
+
+// ClassTotals are how many jobs of a class there are.
+type ClassTotals struct {
+	Queued int `json:"queued"`
+	Active int `json:"active"` // that have a unit or may have one
 }
 
 // HostView is how much jobs may have of the machine besides GPUs, and have. What is not

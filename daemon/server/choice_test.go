@@ -81,7 +81,7 @@ func TestRecentlyEnded(t *testing.T) {
 
 func TestTotals(t *testing.T) {
 	b := queue()
-	b.View.Totals = &job.Totals{Submitted: 9, Ended: map[job.State]int{job.Failed: 2}, Queued: map[job.Class]int{job.High: 1}, Active: map[job.Class]int{job.Normal: 3}}
+	b.View.Totals = &job.Totals{Submitted: 9, Ended: map[job.State]int{job.Failed: 2}, Classes: map[job.Class]job.ClassTotals{job.High: {Queued: 1}, job.Normal: {Active: 3}}}
 	b.Checks = []job.Check{{Name: "a", Health: job.Degraded}, {Name: "b", Health: job.Failing}, {Name: "c", Health: job.Failing}}
 	_, body := ask(testServer(b, nil), bob, "GET", "/v1/status", "")
 	for _, want := range []string{

@@ -135,15 +135,10 @@ func parseReport(in *api.ReportQuery) (q report.Query, err error) {
 
 func renderRow(w *report.Row) api.ReportRow {
 	out := api.ReportRow{
-		Keys: w.Keys, Jobs: w.Jobs, GPUHours: w.GPUSeconds / 3600, MemGiBHours: w.MemSeconds / 3600 / (1 << 30),
+		Keys: w.Keys, Jobs: w.Jobs, Ended: w.Ended, GPUHours: w.GPUSeconds / 3600,
+		MemGiBHours: w.MemSeconds / 3600 / (1 << 30),
 		EnergyHours: w.JoulesKnown / 3600, Wait: report.TimesOf(w.Waits), Run: report.TimesOf(w.Runs),
 		Efficiency: renderEfficiency(w.Efficiency),
-	}
-	for state, n := range w.Ended {
-		if out.Ended == nil {
-			out.Ended = map[string]int{}
-		}
-		out.Ended[string(state)] = n
 	}
 	if w.GPUMemKnown > 0 {
 		out.GPUMemGiBHours = known(w.GPUMemSeconds / 3600 / (1 << 30))

@@ -24,12 +24,9 @@ func (s *Server) status(r *request) (any, error) {
 	checks := s.backend(r.Context()).Health(r.Context())
 	reply := api.StatusReply{
 		Schema: api.Schema, Version: s.opt.Version, StartedAt: v.StartedAt.UTC(),
-		Health: job.Worst(checks), Problem: problem(checks), Counts: map[string]int{}, Totals: renderTotals(v.Totals),
+		Health: job.Worst(checks), Problem: problem(checks), Counts: v.Counts, Totals: v.Totals,
 		Drain: renderDrain(v.Drained), Host: v.Host,
 		GPUs: s.renderGPUs(v.GPUs, r.who), Running: []api.Job{}, Waiting: []api.Job{},
-	}
-	for state, n := range v.Counts {
-		reply.Counts[string(state)] = n
 	}
 	names := s.namer()
 	for i := range v.Jobs {
@@ -51,22 +48,6 @@ func problem(checks []job.Check) *job.Check {
 		return nil
 	}
 	return &checks[i]
-}
-
-func renderTotals(t *job.Totals) *api.Totals {
-	if t == nil {
-		return nil
-	}
-	out := &api.Totals{Submitted: t.Submitted, Ended: map[string]int{}, Classes: map[string]api.ClassTotals{}}
-	for state, n := range t.Ended {
-		out.Ended[string(state)] = n
-	}
-	for class := job.Scavenger; class <= job.Interactive; class++ {
-		if n := (api.ClassTotals{Queued: t.Queued[class], Active: t.Active[class]}); n != (api.ClassTotals{}) {
-			out.Classes[class.String()] = n
-		}
-	}
-	return out
 }
 
 // health answers with every check.

@@ -28,11 +28,11 @@ func (e *Engine) status(ctx context.Context) (api.StatusReply, error) {
 		return api.StatusReply{}, err
 	}
 	api.InListOrder(list, byStart)
-	s := api.StatusReply{Schema: api.Schema, Version: "on Slurm " + config["SLURM_VERSION"], Counts: map[string]int{},
+	s := api.StatusReply{Schema: api.Schema, Version: "on Slurm " + config["SLURM_VERSION"], Counts: map[job.State]int{},
 		GPUs: e.placed(ctx, list, 0), Running: []api.Job{}, Waiting: []api.Job{}}
 	s.StartedAt = momentOf(config["BOOT_TIME"])
 	for _, j := range list {
-		s.Counts[string(j.State)]++
+		s.Counts[j.State]++
 		switch {
 		case j.State.Live():
 			s.Running = append(s.Running, j)

@@ -1,10 +1,12 @@
 package screen
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
+	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -95,7 +97,7 @@ func (m *Model) drawHead(lines int) Frame {
 		first.put(plain, "asks the scheduler …")
 	case status != nil:
 		first.put(healthStyle(status.Health), string(status.Health))
-		first.put(plain, "  "+counts(status.Counts))
+		first.put(plain, "  "+cmp.Or(api.CountLine(status.Counts), "no jobs"))
 	}
 	if lines < 3 && len(m.picture.GPUs.GPUs) > 0 {
 		first.put(plain, "; GPUs: "+gpuCounts(m.picture.GPUs.GPUs))
@@ -171,20 +173,6 @@ func healthStyle(h job.Health) term.Style {
 		return term.Yellow
 	}
 	return term.Red
-}
-
-// counts are the live jobs by state.
-func counts(n map[string]int) string {
-	var parts []string
-	for _, s := range []job.State{job.Running, job.Starting, job.Ending, job.Queued, job.Spawned} {
-		if n[string(s)] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n[string(s)], s))
-		}
-	}
-	if len(parts) == 0 {
-		return "no jobs"
-	}
-	return strings.Join(parts, ", ")
 }
 
 // promised is what jobs have besides GPUs.

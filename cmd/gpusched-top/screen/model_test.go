@@ -77,7 +77,7 @@ func TestHowOftenItAsks(t *testing.T) {
 
 // queue is a picture of so many waiting jobs as far as they were asked for.
 func queue(f Fetch, total int) Picture {
-	p := Picture{Asked: f, At: at, List: &api.ListReply{}, Status: &api.StatusReply{Counts: map[string]int{"queued": total}}}
+	p := Picture{Asked: f, At: at, List: &api.ListReply{}, Status: &api.StatusReply{Counts: map[job.State]int{"queued": total}}}
 	n := total
 	if f.Waiting > 0 {
 		n = min(f.Waiting, total)

@@ -86,7 +86,7 @@ func lab() Picture {
 		foreign, paused, gpu(6, 1, job.GPUBusy, part(45, 1000, 0)), sick,
 	}
 	status := api.StatusReply{
-		Health: job.Degraded, Counts: map[string]int{"running": 5, "queued": 3}, Running: jobs[:5],
+		Health: job.Degraded, Counts: map[job.State]int{"running": 5, "queued": 3}, Running: jobs[:5],
 		Host: job.HostView{MemBytes: 503 * gib, PromisedMem: 120 * gib, CPUs: 64, PromisedCPUs: 24},
 	}
 	return Picture{

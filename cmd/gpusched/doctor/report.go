@@ -161,7 +161,7 @@ func (r *bugReport) versions(ctx context.Context) {
 	}
 	r.line("distribution: %s", distribution(r.a.Root))
 	if st, err := api.Status(ctx, r.a.Client); err == nil {
-		r.line("started: %s; jobs: %s", r.a.Out.Clock(st.StartedAt), look.CountLine(st.Counts))
+		r.line("started: %s; jobs: %s", r.a.Out.Clock(st.StartedAt), cmp.Or(api.CountLine(st.Counts), "none"))
 	}
 }
 

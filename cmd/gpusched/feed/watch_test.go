@@ -78,7 +78,7 @@ func (d *keyed) answer(w http.ResponseWriter, r *http.Request) {
 	d.Lock()
 	defer d.Unlock()
 	if strings.HasSuffix(r.URL.Path, "/status") {
-		json.NewEncoder(w).Encode(api.StatusReply{Totals: &api.Totals{Submitted: len(d.jobs)}})
+		json.NewEncoder(w).Encode(api.StatusReply{Totals: &job.Totals{Submitted: len(d.jobs)}})
 		return
 	}
 	var reply api.ListReply

@@ -45,7 +45,7 @@ func TestHealthThatIsLimited(t *testing.T) {
 
 // A bug report has the counts of jobs in words.
 func TestReportCountsJobs(t *testing.T) {
-	if got := CountLine(map[string]int{"queued": 5, "running": 4}); got != "4 running, 5 queued" {
+	if got := api.CountLine(map[job.State]int{"queued": 5, "running": 4}); got != "4 running, 5 queued" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -22,7 +22,7 @@ func StatusOfHosts(ctx context.Context, a *cli.App, c *StatusCmd) error {
 func showStatusOf(ctx context.Context, a *cli.App, c *StatusCmd) error {
 	hosts := machines(a)
 	answers := afar.FetchAll[api.StatusReply](ctx, a, hosts, remote.Typed{Words: []string{"status"}})
-	all := api.StatusReply{Schema: api.Schema, Counts: map[string]int{}, Hosts: afar.HostAnswers(hosts, answers)}
+	all := api.StatusReply{Schema: api.Schema, Counts: map[job.State]int{}, Hosts: afar.HostAnswers(hosts, answers)}
 	all.GPUs, all.Running, all.Waiting = []api.GPU{}, []api.Job{}, []api.Job{}
 	for i := range answers {
 		r, h := &answers[i].Doc, &all.Hosts[i]
@@ -113,8 +113,8 @@ func writeHosts(a *cli.App, all api.StatusReply, jobs []api.Job, wide, detailed 
 		}},
 		{Title: "GPUS", Right: true, Cell: number(func(h api.HostAnswer) int { return gpus[h.Host] })},
 		{Title: "FREE", Right: true, Cell: number(func(h api.HostAnswer) int { return free[h.Host] })},
-		{Title: "RUNNING", Right: true, Cell: number(func(h api.HostAnswer) int { return h.Counts[string(job.Running)] })},
-		{Title: "QUEUED", Right: true, Cell: number(func(h api.HostAnswer) int { return h.Counts[string(job.Queued)] })},
+		{Title: "RUNNING", Right: true, Cell: number(func(h api.HostAnswer) int { return h.Counts[job.Running] })},
+		{Title: "QUEUED", Right: true, Cell: number(func(h api.HostAnswer) int { return h.Counts[job.Queued] })},
 		{Title: "UP SINCE", Maybe: true, Cell: answered(func(h api.HostAnswer) string { return t.Clock(h.StartedAt) })},
 		{Title: "VERSION", Extra: true, Cell: answered(func(h api.HostAnswer) string { return h.Version })},
 		{Title: "PROBLEM", Maybe: true, Least: 12, Cell: func(h api.HostAnswer) string { return hostProblem(t, h) }},
@@ -127,7 +127,7 @@ func writeHosts(a *cli.App, all api.StatusReply, jobs []api.Job, wide, detailed 
 	if !wide && !detailed {
 		shown = api.ByState(shown, 0)
 	}
-	hidden := all.Counts[string(job.Queued)] - len(all.Waiting)
+	hidden := all.Counts[job.Queued] - len(all.Waiting)
 	if t.Height > 0 && !wide && !detailed {
 		some, rest := fit(shown, max(t.Height-statusLines-len(all.GPUs)-len(all.Hosts), leastShown))
 		shown, hidden = some, hidden+rest

@@ -1,6 +1,7 @@
 package look
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -39,7 +40,7 @@ func writeStatus(a *cli.App, s api.StatusReply, jobs []api.Job, wide, detailed b
 	t := a.Out
 	t.Printf("gpusched %s, up since %s\n", term.Clean(s.Version), t.Moment(s.StartedAt))
 	t.Printf("health    %s\n", healthLine(a, s))
-	t.Printf("jobs      %s\n", CountLine(s.Counts)+classLine(s.Totals))
+	t.Printf("jobs      %s\n", cmp.Or(api.CountLine(s.Counts), "none")+classLine(s.Totals))
 	if line := endedLine(s.Totals, detailed); line != "" {
 		t.Printf("ended     %s\n", line)
 	}
@@ -55,7 +56,7 @@ func writeStatus(a *cli.App, s api.StatusReply, jobs []api.Job, wide, detailed b
 	if !wide && !detailed {
 		shown = api.ByState(shown, 0)
 	}
-	hidden := s.Counts[string(job.Queued)] - len(s.Waiting)
+	hidden := s.Counts[job.Queued] - len(s.Waiting)
 	if t.Height > 0 && !wide && !detailed {
 		some, rest := fit(shown, max(t.Height-statusLines-len(s.GPUs), leastShown))
 		shown, hidden = some, hidden+rest
@@ -97,13 +98,13 @@ func healthLine(a *cli.App, s api.StatusReply) string {
 }
 
 // classLine counts the jobs that have not ended by class, where there is another than normal.
-func classLine(t *api.Totals) string {
+func classLine(t *job.Totals) string {
 	var parts cli.Phrases
-	if t == nil || len(t.Classes) == 1 && t.Classes[job.Normal.String()] != (api.ClassTotals{}) {
+	if t == nil || len(t.Classes) == 1 && t.Classes[job.Normal] != (job.ClassTotals{}) {
 		return ""
 	}
 	for class := job.Interactive; class >= job.Scavenger; class-- {
-		n := t.Classes[class.String()]
+		n := t.Classes[class]
 		parts.Add(n.Queued+n.Active > 0, "%d %s", n.Queued+n.Active, class)
 	}
 	if len(parts) == 0 {
@@ -113,14 +114,14 @@ func classLine(t *api.Totals) string {
 }
 
 // endedLine says what has been done.
-func endedLine(t *api.Totals, detailed bool) string {
+func endedLine(t *job.Totals, detailed bool) string {
 	if t == nil {
 		return ""
 	}
 	ended, bad := 0, 0
 	var each cli.Phrases
 	for _, state := range job.EndStates() {
-		n := t.Ended[string(state)]
+		n := t.Ended[state]
 		if ended += n; state != job.Completed && state != job.Cancelled {
 			bad += n
 		}
@@ -142,20 +143,6 @@ func promisedLine(h *job.HostView) string {
 	parts.Add(h.MemBytes > 0, "memory %s of %s", job.FormatSize(h.PromisedMem), job.FormatSize(h.MemBytes))
 	parts.Add(h.CPUs > 0, "CPUs %d of %d", h.PromisedCPUs, h.CPUs)
 	parts.Add(h.Places > 0, "jobs %d of %d", h.Taken, h.Places)
-	return strings.Join(parts, ", ")
-}
-
-// CountLine counts the live jobs by state.
-func CountLine(counts map[string]int) string {
-	var parts []string
-	for _, s := range []job.State{job.Running, job.Starting, job.Ending, job.Queued, job.Spawned} {
-		if n := counts[string(s)]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, s))
-		}
-	}
-	if len(parts) == 0 {
-		return "none"
-	}
 	return strings.Join(parts, ", ")
 }
 

@@ -59,7 +59,7 @@ func reportColumns(by []string, narrow bool) (cols []reportColumn) {
 	time("MEAN", "run_mean_seconds", true, func(r row) *float64 { return timesOf(r.Run, mean) })
 	for _, s := range job.States() {
 		if s.Terminal() {
-			ended := func(r row) string { return strconv.Itoa(r.Ended[string(s)]) }
+			ended := func(r row) string { return strconv.Itoa(r.Ended[s]) }
 			cols = append(cols, reportColumn{Key: strings.ReplaceAll(string(s), "-", "_"), Cell: ended})
 		}
 	}

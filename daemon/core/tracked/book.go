@@ -148,10 +148,16 @@ func (b *Book) CountEnd(how job.State) { b.ended[how]++ }
 
 // Totals sum up what there was and is.
 func (b *Book) Totals() *job.Totals {
-	t := &job.Totals{Submitted: int(b.nextID - 1), Ended: maps.Clone(b.ended)}
-	t.Queued, t.Active = maps.Clone(b.perClass), map[job.Class]int{}
+	t := &job.Totals{Submitted: int(b.nextID - 1), Ended: maps.Clone(b.ended), Classes: map[job.Class]job.ClassTotals{}}
+	for class, n := range b.perClass {
+		if n > 0 {
+			t.Classes[class] = job.ClassTotals{Queued: n}
+		}
+	}
 	for _, l := range b.placed {
-		t.Active[l.Request.Priority.Class]++
+		n := t.Classes[l.Request.Priority.Class]
+		n.Active++
+		t.Classes[l.Request.Priority.Class] = n
 	}
 	return t
 }
