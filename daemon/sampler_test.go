@@ -50,7 +50,7 @@ func TestMeasuresBesideManyLooks(t *testing.T) {
 			d := &Daemon{
 				host: machine{}, inbox: newInbox(machine{}), done: make(chan struct{}), core: core.New(site.Policy{}, "boot", job.Restored{Jobs: []job.Job{running}}),
 				opt: Options{Source: blind{}, Tally: metrics.NewTally(), Meter: func(string) (job.HostUse, bool) {
-					return job.HostUse{PeakMemBytes: 1 << 20, CPUTime: time.Second}, true
+					return job.HostUse{PeakMemBytes: 1 << 20, CPUTime: job.Span(time.Second)}, true
 				}},
 			}
 			d.settings.Store(&Settings{SampleInterval: 5 * time.Second})

@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"syscall"
-	"time"
 
 	"github.com/gpusched/gpusched/cgroup"
 	"github.com/gpusched/gpusched/cgroup/cpuset"
@@ -166,7 +165,7 @@ func unitOf(st units.Status) core.Unit {
 	}
 	u.Phase, u.Exit, u.Spent = core.Exited, e, st.Spent
 	if st.CPUNSec != units.Infinity {
-		u.Used.CPUTime = time.Duration(st.CPUNSec)
+		u.Used.CPUTime = job.Span(st.CPUNSec)
 	}
 	if st.MemoryPeak != units.Infinity {
 		u.Used.PeakMemBytes = int64(st.MemoryPeak)

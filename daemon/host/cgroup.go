@@ -11,7 +11,7 @@ func Meter(controlGroup string) (job.HostUse, bool) {
 	if err != nil {
 		return job.HostUse{}, false
 	}
-	return job.HostUse{PeakMemBytes: s.PeakOrNow(), CPUTime: s.CPU}, true
+	return job.HostUse{PeakMemBytes: s.PeakOrNow(), CPUTime: job.Span(s.CPU)}, true
 }
 
 // Processes lists what runs in a control group; what can't be read is not there.

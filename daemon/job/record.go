@@ -62,8 +62,8 @@ func (j *Job) CPUs() int {
 
 // HostUse is what an attempt used of the host so far, as the kernel counts it.
 type HostUse struct {
-	PeakMemBytes int64         `json:"peak_mem_bytes,omitempty"` // highest host memory seen by a sample
-	CPUTime      time.Duration `json:"cpu_time,omitempty"`
+	PeakMemBytes int64 `json:"peak_mem_bytes,omitempty"` // highest host memory seen by a sample
+	CPUTime      Span  `json:"cpu_seconds,omitempty"`
 }
 
 // Max returns the more of each.

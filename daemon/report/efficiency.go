@@ -62,7 +62,7 @@ func (e *Efficiency) addHost(r *job.Run, ran time.Duration, part, seconds float6
 		e.Mem.add(float64(a.PeakMemBytes), float64(r.Mem), seconds)
 	}
 	if a.CPUTime > 0 {
-		e.CPU.add(a.CPUTime.Seconds(), float64(cpusOf(r))*ran.Seconds(), part)
+		e.CPU.add(a.CPUTime.Duration().Seconds(), float64(cpusOf(r))*ran.Seconds(), part)
 	}
 	if !a.EndedAt.IsZero() && !a.StartedAt.IsZero() {
 		e.Time.add(ran.Seconds(), r.Limit.Seconds(), part)
