@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Usage is what an account has used, for quotas: micro-GPU-
-// seconds decayed to a moment, of attempts that have ended or still run.
+// Usage is the GPU time that an account's attempts have used, both ended and running ones, in
+// micro-GPU-seconds decayed to the moment At. Quotas read it.
 type Usage struct {
 	Account string    `json:"account"` // "u1001" for a user by number, "gNAME" for a group
 	Micro   int64     `json:"micro"`
@@ -17,49 +17,49 @@ type Usage struct {
 	Counts UsageCounts `json:"counts,omitzero"`
 }
 
-// UsageCounts is what is counted of an account besides its GPU time, as of then.
+// UsageCounts is what else is counted for an account, at the same moment.
 type UsageCounts struct {
 	Charge int64           `json:"charge,omitempty"` // of all resources, for fair share
-	Capped []time.Duration `json:"capped,omitempty"` // for how long jobs of each size could not start for its quotas
-	Sizes  int             `json:"sizes,omitempty"`  // so many, the largest, could not then
+	Capped []time.Duration `json:"capped,omitempty"` // how long quotas kept jobs of each size from starting
+	Sizes  int             `json:"sizes,omitempty"`  // how many sizes, the largest, were held back then
 }
 
-// Prediction is how long jobs of one kind run.
+// Prediction is the run time expected of one kind of job.
 type Prediction struct {
-	Key     string        `json:"key"`     // made by the scheduler; it begins with the number of the user, and a space
+	Key     string        `json:"key"`     // chosen by the scheduler; it begins with the user's number and a space
 	Typical time.Duration `json:"typical"` // the geometric mean, in which later runs weigh more
 	Spread  float64       `json:"spread"`  // standard deviation of the natural logarithms
-	Weight  float64       `json:"weight"`  // for how many runs these two stand
+	Weight  float64       `json:"weight"`  // the number of runs that Typical and Spread stand for
 	Runs    int           `json:"runs"`    // that have ended
-	Lengths []LengthShare `json:"lengths"` // how the last of them spread, by bins of the scheduler's
+	Lengths []LengthShare `json:"lengths"` // the distribution of the latest run times, by the scheduler's bins
 	At      time.Time     `json:"at"`
 
-	// PeakBytes is the most memory that its runs took; the key says which. A record has either that
-	// or run times, or with it in Typical the longest run.
+	// PeakBytes is the most memory that the runs took; the key says whose memory. A record has
+	// either PeakBytes or run times; one with PeakBytes may have the longest run in Typical.
 	PeakBytes int64 `json:"peak_bytes,omitempty"`
 }
 
-// LengthShare is what part of runs is about so long.
+// LengthShare is the share of runs whose length falls into a bin.
 type LengthShare struct {
 	Bin  int     `json:"b"`
 	Part float64 `json:"p"`
 }
 
-// Reservation keeps GPUs for some users over a time. Jobs of others are not
-// started on them if they could still run when it begins.
+// Reservation keeps GPUs for some users over a time. Jobs of other users do not start on these GPUs
+// if they could still run when it begins.
 type Reservation struct {
 	ID     int64        `json:"id"`
 	GPUs   []Allocation `json:"gpus"`
 	From   time.Time    `json:"from"`
 	To     time.Time    `json:"to"`
-	Users  []Account    `json:"users,omitempty"`  // who may use them
-	Groups []Group      `json:"groups,omitempty"` // of which groups' members too
+	Users  []Account    `json:"users,omitempty"`  // who may use the GPUs
+	Groups []Group      `json:"groups,omitempty"` // whose members may use them as well
 	Reason string       `json:"reason,omitempty"`
 	By     string       `json:"by"`
 	At     time.Time    `json:"at"`
 }
 
-// Account names a user by number, with the name for people.
+// Account is a user's number, with the name for people.
 type Account struct {
 	UID  int    `json:"uid"`
 	User string `json:"user"`
@@ -71,7 +71,7 @@ type People struct {
 	Groups []string `json:"groups,omitempty"`
 }
 
-// String names users and groups.
+// String lists the users, then the groups.
 func (p People) String() string {
 	who := slices.Clone(p.Users)
 	for _, g := range p.Groups {
@@ -80,7 +80,7 @@ func (p People) String() string {
 	return cmp.Or(strings.Join(who, ", "), "nobody")
 }
 
-// For names those for whom the reservation is.
+// For returns the users and groups that may use the reserved GPUs.
 func (r *Reservation) For() (p People) {
 	for _, u := range r.Users {
 		p.Users = append(p.Users, u.User)

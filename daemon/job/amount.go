@@ -10,8 +10,8 @@ import (
 // WholeGPU is one GPU in milli-GPUs.
 const WholeGPU = 1000
 
-// MaxGPUs is the largest number of GPUs a request may name; it bounds what a
-// hostile request can make the daemon work on.
+// MaxGPUs is the largest number of GPUs a request may name. It bounds the work that a hostile
+// request can cause.
 const MaxGPUs = 1024
 
 // ParseGPUs reads an amount of GPUs: 0, 0.01 to 0.99 in steps of one
@@ -76,8 +76,7 @@ func ParseGPUList(s string) ([]int, error) {
 	return list, nil
 }
 
-// FormatGPUList prints indexes as "0,2,3"; the empty list is "-", which
-// ParseGPUList does not read.
+// FormatGPUList prints indexes as "0,2,3". The empty list is "-", which ParseGPUList does not read.
 func FormatGPUList(list []int) string {
 	if len(list) == 0 {
 		return "-"
@@ -92,13 +91,12 @@ func FormatGPUList(list []int) string {
 // GPUs is an amount of GPUs, in milli-GPUs, that prints itself, for messages.
 type GPUs int
 
-// String is FormatGPUs.
 func (n GPUs) String() string { return FormatGPUs(int(n)) }
 
 // CPUs is a number of CPUs that prints itself, for messages.
 type CPUs int
 
-// String is such as "1 CPU".
+// String returns text such as "1 CPU".
 func (n CPUs) String() string {
 	if n == 1 {
 		return "1 CPU"
@@ -106,18 +104,18 @@ func (n CPUs) String() string {
 	return strconv.Itoa(int(n)) + " CPUs"
 }
 
-// MarshalText has it print the same where it was written down.
+// MarshalText keeps the printed form in a stored Message.
 func (n CPUs) MarshalText() ([]byte, error) { return []byte(n.String()), nil }
 
-// Wish is what GPUs a request asks for, for messages.
+// Wish is the GPUs that a request asks for, for messages.
 type Wish struct {
 	GPUs        GPUs
 	Type        string
-	From, Other []int // indexes: among these, other than those
+	From, Other []int // indexes: only these GPUs; not these
 	Memory      Size  // of each
 }
 
-// String says what GPUs are asked, such as "4 GPUs of type a100 with 80G of memory".
+// String describes the GPUs, such as "4 GPUs of type a100 with 80G of memory".
 func (w Wish) String() string {
 	text := w.GPUs.String() + " GPUs"
 	switch {

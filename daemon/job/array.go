@@ -9,43 +9,43 @@ import (
 	"unicode/utf8"
 )
 
-// Array asks for many tasks that differ in a number or in parameters. It waits
-// as one entry of the queue; each task becomes a job of its own when it starts.
+// Array asks for many tasks that differ in a number or in parameters. Its waiting tasks share one
+// entry of the queue; each becomes a job of its own when it starts.
 type Array struct {
-	// Written is how a submission names the tasks: "0-9", "1,4,8-20:4", "0-9%2". With Params,
-	// of which the tasks are the combinations, it may be "" or the limit alone, "%2". The server
-	// reads it, and nobody keeps it.
+	// Written names the tasks in a submission: "0-9", "1,4,8-20:4", "0-9%2". With Params, whose
+	// combinations are the tasks, it may be "" or the limit alone, "%2". The server parses it into
+	// the other fields; it is not stored.
 	Written string `json:"spec,omitempty"`
 
-	Ranges []Range `json:"ranges,omitempty"` // the tasks' numbers, ascending and apart
+	Ranges []Range `json:"ranges,omitempty"` // the tasks' numbers: ascending, and not overlapping
 	Limit  int     `json:"limit,omitempty"`  // tasks running at once; 0: no limit
 	Params []Param `json:"params,omitempty"` // every combination is a task, the last parameter changing fastest
 }
 
-// Range is the numbers First, First+Step, … up to Last at most.
+// Range is the numbers First, First+Step, … that do not exceed Last.
 type Range struct {
 	First int `json:"first"`
 	Last  int `json:"last"`
 	Step  int `json:"step"`
 }
 
-// Param is a parameter of a sweep: "{name}" in the command becomes one of the
-// values.
+// Param is a parameter of a sweep: each task's command has one of the values in the place of
+// "{name}".
 type Param struct {
 	Name   string   `json:"name"`
 	Values []string `json:"values"`
 }
 
-// Task says which part of an array a job is.
+// Task is a job's place in an array.
 type Task struct {
 	Array ID  `json:"array"`
 	Index int `json:"index"`
 }
 
-// String is the task's name, such as "7_3".
+// String returns the task's name, such as "7_3".
 func (t Task) String() string { return t.Array.String() + "_" + strconv.Itoa(t.Index) }
 
-// Called is what people call the job: by its id, and a task as 7_3.
+// Called returns the job's name for people: its id, or a task's name such as 7_3.
 func (j *Job) Called() string {
 	if j.Task != nil {
 		return j.Task.String()
@@ -53,12 +53,11 @@ func (j *Job) Called() string {
 	return j.ID.String()
 }
 
-// MaxTasks bounds the tasks of one array, MaxTaskIndex their numbers, and MaxRanges their
-// separate runs.
+// Bounds of one array.
 const (
 	MaxTasks     = 100_000
 	MaxTaskIndex = 1_000_000
-	MaxRanges    = 1000 // separate runs of numbers, which are recorded with each change of it
+	MaxRanges    = 1000 // each change of the array records all ranges
 )
 
 // Size returns the number of tasks.
@@ -72,7 +71,7 @@ func (a *Array) Size() int {
 
 func (r Range) size() int { return (r.Last-r.First)/r.Step + 1 }
 
-// At returns the number of the task at a position, from 0.
+// At returns the number of the task at a position, which counts from 0.
 func (a *Array) At(position int) int {
 	for _, r := range a.Ranges {
 		if position < r.size() {
@@ -83,7 +82,7 @@ func (a *Array) At(position int) int {
 	return -1
 }
 
-// From returns the array of the tasks from a position on, without what else an array has.
+// From returns an array of the tasks from a position on, with the limit and nothing else.
 func (a *Array) From(position int) *Array {
 	rest := &Array{Limit: a.Limit}
 	for _, r := range a.Ranges {
@@ -96,8 +95,8 @@ func (a *Array) From(position int) *Array {
 	return rest
 }
 
-// Position returns the position, from 0, of the task with a number; -1 where
-// there is none.
+// Position returns the position, from 0, of the task with a number, or -1 if the array has no such
+// task.
 func (a *Array) Position(index int) int {
 	before := 0
 	for _, r := range a.Ranges {
@@ -109,10 +108,10 @@ func (a *Array) Position(index int) int {
 	return -1
 }
 
-// Has reports whether the array has a task of this number.
+// Has reports whether the array has a task with this number.
 func (a *Array) Has(index int) bool { return a.Position(index) >= 0 }
 
-// ParamValues returns the values of the parameters, in their order, for a task.
+// ParamValues returns a task's value of each parameter, in the order of Params.
 func (a *Array) ParamValues(index int) []string {
 	values := make([]string, len(a.Params))
 	for i := len(a.Params) - 1; i >= 0; i-- {
@@ -123,8 +122,7 @@ func (a *Array) ParamValues(index int) []string {
 	return values
 }
 
-// Expand replaces each {name} of a parameter in the arguments by its value for
-// the task.
+// Expand returns the arguments with each {name} replaced by the task's value of that parameter.
 func (a *Array) Expand(argv []string, index int) []string {
 	if len(a.Params) == 0 {
 		return argv
@@ -141,9 +139,9 @@ func (a *Array) Expand(argv []string, index int) []string {
 	return out
 }
 
-// checkExpansion sees to it that no task's command, with its parameters in it,
-// is larger than any other job's may be. It takes the longest value of each
-// parameter, and no longer than reading the command.
+// checkExpansion reports a command that a task's parameters would make larger than any other job's
+// may be. It assumes the longest value of each parameter, and takes no longer than reading the
+// command.
 func (a *Array) checkExpansion(argv []string, p *Problems) {
 	longest := map[string]int{}
 	for _, param := range a.Params {
@@ -219,7 +217,7 @@ func parseRange(s string) (Range, bool) {
 	return Range{int(f), int(l), int(n)}, err1 == nil && err2 == nil && err3 == nil && n > 0 && l >= f
 }
 
-// SweepArray makes the array of every combination of the parameters.
+// SweepArray returns the array of all combinations of the parameters.
 func SweepArray(params []Param, limit int) (*Array, error) {
 	n := 1
 	for _, p := range params {
@@ -242,9 +240,10 @@ func ParseParam(s string) (Param, error) {
 	return Param{Name: name, Values: splitValues(values)}, nil
 }
 
-// splitValues cuts a list at its commas, but not within brackets or quotation marks, as in [64,64],"a, b", nor behind a
-// backslash, which is taken away there. Quotation marks around a whole value are taken away, too. Brackets and marks
-// that are not closed are characters like others, as are marks behind a letter or a digit: don't, 5".
+// splitValues cuts a list at its commas, except within brackets or quotation marks, as in
+// [64,64],"a, b", and after a backslash, which it removes. It also removes quotation marks around a
+// whole value. Unclosed brackets and marks, and marks after a letter or a digit (don't, 5"), are
+// ordinary characters.
 func splitValues(list string) (values []string) {
 	for more := true; more; {
 		value, rest, found := cutValue(list)
@@ -253,7 +252,7 @@ func splitValues(list string) (values []string) {
 	return values
 }
 
-// cutValue returns the first value of a list, and what is behind its comma.
+// cutValue returns the first value of a list and the text after its comma.
 func cutValue(list string) (value, rest string, more bool) {
 	var b strings.Builder
 	for i := 0; i < len(list); i++ {
@@ -282,8 +281,8 @@ func cutValue(list string) (value, rest string, more bool) {
 
 const marks = `"'`
 
-// begins reports whether a quotation or a bracket can begin at a place of a text: a mark behind a letter or a digit is
-// an apostrophe or a unit of length.
+// begins reports whether a quotation or a bracket can begin at an offset of s: a mark after a
+// letter or a digit is an apostrophe or a unit of length.
 func begins(s string, at int) bool {
 	if at == 0 || strings.IndexByte(marks, s[at]) < 0 {
 		return true
@@ -292,8 +291,8 @@ func begins(s string, at int) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r)
 }
 
-// closing returns where the bracket or quotation mark is closed that a text begins with, 0 where it begins with none or
-// that is open.
+// closing returns the offset at which the bracket or quotation mark that s begins with is closed.
+// It returns 0 if s begins with neither, or if it stays open.
 func closing(s string) int {
 	if strings.IndexByte(marks, s[0]) >= 0 {
 		return strings.IndexByte(s[1:], s[0]) + 1
@@ -369,13 +368,13 @@ func (a *Array) checkParams(size int, p *Problems) {
 	}
 }
 
-// maxSpecRanges bounds how much of an array's numbers a line for people has.
+// maxSpecRanges bounds the ranges that a line for people shows of an array.
 const maxSpecRanges = 32
 
-// Spec is the array's numbers and limit as ParseArray reads them.
+// Spec returns the array's numbers and limit in the form that ParseArray reads.
 func (a *Array) Spec() string { return a.spec(len(a.Ranges)) }
 
-// ShortSpec is the same as far as the numbers are not too many.
+// ShortSpec is Spec, cut after maxSpecRanges ranges.
 func (a *Array) ShortSpec() string { return a.spec(maxSpecRanges) }
 
 func (a *Array) spec(most int) string {

@@ -41,7 +41,7 @@ func TestParseArray(t *testing.T) {
 	}
 }
 
-// TestParamValues: commas within brackets and quotation marks, and behind a backslash, are a value's own.
+// Commas within brackets and quotation marks, and after a backslash, belong to the value.
 func TestParamValues(t *testing.T) {
 	for text, want := range map[string][]string{
 		"1,2":                    {"1", "2"},
@@ -104,8 +104,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// An array at each of its limits, and one beyond.
-// TestArrayFrom: what is left of an array when its first tasks are taken away.
+// From returns what is left of an array without its first tasks.
 func TestArrayFrom(t *testing.T) {
 	for position, want := range []string{"0-6:3,9-10%2", "3-6:3,9-10%2", "6,9-10%2", "9-10%2", "10%2", "%2"} {
 		a, err := ParseArray("0-6:3,9-10%2")
@@ -118,6 +117,7 @@ func TestArrayFrom(t *testing.T) {
 	}
 }
 
+// Arrays at each limit are valid, and beyond it they are not.
 func TestArrayLimits(t *testing.T) {
 	apart := make([]Range, MaxRanges)
 	for i := range apart {
@@ -151,7 +151,7 @@ func TestArrayLimits(t *testing.T) {
 	}
 }
 
-// A command with the longest values in it is as large as one without parameters may be.
+// With the longest values filled in, a command may be as large as one without parameters.
 func TestExpansionLimits(t *testing.T) {
 	a := &Array{Ranges: []Range{{0, 0, 1}}, Params: []Param{{"a", []string{strings.Repeat("v", MaxArgBytes-1)}}}}
 	most := make([]string, MaxPayloadBytes/(MaxArgBytes+1))
@@ -189,8 +189,8 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
-// A small command with large parameters, or the other way round, must not
-// become more than the kernel takes: the scheduler would have to hold it.
+// A small command with large parameters, or a large one with small parameters, must not exceed the
+// kernel's limit: the scheduler would have to hold it.
 func TestParametersCannotSwellACommand(t *testing.T) {
 	sweep := func(argv ...string) error {
 		a, err := SweepArray([]Param{{Name: "a", Values: []string{"", strings.Repeat("x", 100_000)}}, {Name: "b", Values: []string{"1"}}}, 0)

@@ -25,7 +25,7 @@ func FuzzParseArray(f *testing.F) {
 	})
 }
 
-// checkArray holds for every array that is accepted.
+// checkArray checks what holds for every accepted array.
 func checkArray(t *testing.T, a *Array) {
 	t.Helper()
 	if err := (&Request{Array: a}).Err(); err != nil {
@@ -50,8 +50,8 @@ func checkArray(t *testing.T, a *Array) {
 	}
 }
 
-// What --param makes of a command is never larger than a command may be, and
-// differs from the command only where it names a parameter.
+// The command that --param produces is never larger than a command may be, and differs from the
+// given one only where that names a parameter.
 func FuzzSweep(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"lr=1e-3,1e-4\nseed=1,2,3", "train\n--lr={lr}\n{seed}{other}"}, {"a=", "x"}, {"a=1\na=2", "{a}"}, {"=1", "{}"}, {"{=1", "{{}"},
@@ -83,7 +83,7 @@ func FuzzSweep(f *testing.F) {
 	})
 }
 
-// jsonKeeps reports whether the text is one that arrives unchanged.
+// jsonKeeps reports whether JSON transmits the text unchanged.
 func jsonKeeps(text string) bool { return strings.ToValidUTF8(text, "") == text }
 
 func checkExpanded(t *testing.T, a *Array, argv []string, index int) {

@@ -1,7 +1,7 @@
 package job
 
-// ascii reports whether s has no byte outside ASCII. Upper and lower case are
-// trusted only there: a dotless i is an I in upper case.
+// ascii reports whether s is pure ASCII. Comparing case is safe only then: the upper case of a
+// dotless i is I.
 func ascii(s string) bool {
 	for i := range len(s) {
 		if s[i] >= 0x80 {

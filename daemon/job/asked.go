@@ -10,12 +10,11 @@ import (
 	"time"
 )
 
-// Ask is one thing that a job is called or asks: the name of the option, and the value as
-// people write it.
+// Ask is one option of a job: its name, and the value as people write it.
 type Ask struct{ Name, Value string }
 
-// Asked lists what everybody may know of what a job is called and asks, in the order of
-// the fields. How many GPUs and the priority are always among it.
+// Asked lists the options of a job that everybody may know, in the order of the fields. It always
+// includes the number of GPUs and the priority.
 func Asked(l *Label, r *Request) []Ask {
 	list := asksIn(nil, reflect.ValueOf(l).Elem())
 	list = asksIn(list, reflect.ValueOf(r).Elem())
@@ -39,7 +38,7 @@ func Asked(l *Label, r *Request) []Ask {
 	return list
 }
 
-// Asked lists what a change asks for. What it takes away is "none".
+// Asked lists the options that a change sets. An option that it removes is "none".
 func (c *Change) Asked() (list []Ask) {
 	v := reflect.ValueOf(c).Elem()
 	for i := range v.NumField() {
@@ -65,7 +64,7 @@ func (c *Change) Asked() (list []Ask) {
 	return list
 }
 
-// afters lists what a job waits for, by kind.
+// afters lists a job's dependencies by kind.
 func afters(after []Dependency) (list []Ask) {
 	for _, kind := range dependencyKinds {
 		var ids []string
@@ -81,7 +80,7 @@ func afters(after []Dependency) (list []Ask) {
 	return list
 }
 
-// asksIn appends those fields that are options.
+// asksIn appends the fields of v that are options and are set.
 func asksIn(list []Ask, v reflect.Value) []Ask {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
@@ -96,7 +95,7 @@ func asksIn(list []Ask, v reflect.Value) []Ask {
 	return list
 }
 
-// spellAsk is a value as people write it.
+// spellAsk returns a value as people write it.
 func spellAsk(f reflect.StructField, v any) string {
 	switch v := v.(type) {
 	case int64:
@@ -119,16 +118,16 @@ func spellAsk(f reflect.StructField, v any) string {
 	return fmt.Sprint(v)
 }
 
-// Update says what somebody changed of what a job asks or is called.
+// Update says who changed which options of a job.
 type Update struct {
 	By    string
 	Edits []Edit
 }
 
-// Edit is one thing that is asked otherwise now. An empty value is none.
+// Edit is one changed option. An empty value means that the option is not set.
 type Edit struct{ Name, Before, Now string }
 
-// Edits are the differences between what was asked before and what is asked now.
+// Edits returns the options whose values differ.
 func Edits(before, now []Ask) (list []Edit) {
 	find := func(in []Ask, name string) string {
 		if i := slices.IndexFunc(in, func(w Ask) bool { return w.Name == name }); i >= 0 {

@@ -1,11 +1,11 @@
 package job
 
-// Takes reports whether a command that is for many jobs means a live one: that it can be done to it, and
-// is not done to it by being done to its array.
+// Takes reports whether a command for many jobs applies to a live job: the job's state allows it,
+// and the command does not already reach the job through its array.
 func (k CommandKind) Takes(j *Job) bool {
 	switch k {
 	case CommandCancel:
-		return j.Task == nil // an array ends with all its tasks
+		return j.Task == nil // cancelling the array ends all its tasks
 	case CommandHold:
 		return j.State == Queued && j.Held == ""
 	case CommandRelease:
@@ -20,8 +20,8 @@ func (k CommandKind) Takes(j *Job) bool {
 	return false
 }
 
-// Dear reports whether a command may have to look at all jobs: what a job waits for, or what others
-// would wait for by it, is found out.
+// Dear reports whether a command is expensive: it may have to search all jobs for those that the
+// job waits for, or that would come to wait for it.
 func (c *Command) Dear() bool {
 	return c.Kind == CommandSuspend || c.Change != nil && (c.Change.After != nil || c.Change.TimeLimit != nil)
 }
@@ -36,9 +36,9 @@ func (k CommandKind) ForMany() bool {
 	return false
 }
 
-// Outcome is what became of a command about a job.
+// Outcome is the result of a command for one job.
 type Outcome struct {
 	Refusal *Refusal
-	Job     *JobView // as it is then; nil where it is not live
-	Reached []ID     // the jobs that are to get the signal of the command
+	Job     *JobView // after the command; nil if the job is not live
+	Reached []ID     // the jobs that will get the command's signal
 }

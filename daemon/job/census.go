@@ -2,28 +2,28 @@ package job
 
 import "time"
 
-// Census counts the jobs that have not ended. A task of an array counts from its start,
-// before that its array does.
+// Census counts the jobs that have not ended. An array counts as one job until its tasks start;
+// each task counts from its start.
 type Census struct {
 	Jobs   map[Standing]int
-	Held   int          // queued ones that may not start whatever is free
-	Oldest time.Time    // since when the one of the others has waited that has longest; zero: none waits
-	Users  []UserCensus // where they were asked for: the first with the most GPUs, then the others as one
+	Held   int          // queued jobs that may not start even if GPUs are free
+	Oldest time.Time    // when the longest waiting of the other jobs began to wait; zero: none waits
+	Users  []UserCensus // if asked for: the users with the most GPUs, then all others as one
 }
 
-// Standing is what a census counts jobs by.
+// Standing is the state and class by which a census counts jobs.
 type Standing struct {
 	State State
 	Class Class
 }
 
-// UserCensus is what one user has.
+// UserCensus is one user's part of a census.
 type UserCensus struct {
 	Name           string
 	Queued, Active int // jobs
-	Milli          int // of GPUs, whatever their models
+	Milli          int // GPUs of all models
 }
 
-// OtherUsers is the name under which a census counts those together that it does not name.
-// No account is called so by the rules of useradd(8), but by others it might.
+// OtherUsers is the name under which a census sums up the users that it does not name. useradd(8)
+// creates no account of this name; other tools could.
 const OtherUsers = "(other)"

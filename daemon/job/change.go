@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Change is what an update changes of a queued job; nil fields stay. Each field
-// is named after the field of Label, Request or Request.Array that it sets.
-// A zero Begin is at once, and an empty After none, where nil would read as absent.
+// Change is an update of a queued job. Nil fields stay as they are. Each field is named after the
+// field of Label, Request or Request.Array that it sets. A zero Begin means at once; an empty After
+// removes all dependencies.
 type Change struct {
 	GPUMilli    *int   `json:"gpu_milli,omitempty" name:"gpus" type:"gpus" short:"g" placeholder:"N" group:"needs"`
 	GPUMemBytes *int64 `json:"gpu_mem_bytes,omitempty" name:"gpu-mem" type:"gpu-mem" placeholder:"SIZE" group:"needs"`
@@ -32,8 +32,8 @@ type Change struct {
 	Comment *string `json:"comment,omitempty" name:"comment" placeholder:"TEXT" group:"label"`
 }
 
-// Err reports everything that is wrong with the form of a change. Whether
-// the changed job can still run is the scheduler's question.
+// Err reports everything that is wrong with the form of a change. The scheduler decides whether the
+// changed job can still run.
 func (c *Change) Err() error {
 	var p Problems
 	s := Submission{Label: Label{Name: "x"}, Request: Request{GPUMilli: WholeGPU}}
@@ -52,7 +52,8 @@ func (c *Change) Err() error {
 	return p.Err()
 }
 
-// Others names the options that a change has besides some fields, as people give them.
+// Others returns the options that a change sets besides the given fields, by their command-line
+// names.
 func (c *Change) Others(fields ...string) (options []string) {
 	change := reflect.ValueOf(c).Elem()
 	for i := range change.NumField() {
@@ -64,7 +65,7 @@ func (c *Change) Others(fields ...string) (options []string) {
 	return options
 }
 
-// Apply puts the changes into a submission.
+// Apply sets the changed fields of a submission.
 func (c *Change) Apply(s *Submission) {
 	r := &s.Request
 	label, request := reflect.ValueOf(&s.Label).Elem(), reflect.ValueOf(r).Elem()

@@ -14,9 +14,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// constants reads the source of this package and of contract: the values of every
-// constant of each type, by the type's name. Constants counted with iota have their name
-// for a value.
+// constants parses this package and contract and returns the values of all constants by the name of
+// their type. Constants that use iota have their name as value.
 func constants(t *testing.T) map[string][]string {
 	t.Helper()
 	own, err := filepath.Glob("*.go")
@@ -47,7 +46,7 @@ func collect(t *testing.T, g *ast.GenDecl, found map[string][]string) {
 	kind := ""
 	for _, s := range g.Specs {
 		spec := s.(*ast.ValueSpec)
-		if len(spec.Values) > 0 { // else the type is the one above
+		if len(spec.Values) > 0 { // otherwise the type is the previous one
 			kind = ""
 			if id, ok := spec.Type.(*ast.Ident); ok {
 				kind = id.Name
@@ -71,7 +70,7 @@ func collect(t *testing.T, g *ast.GenDecl, found map[string][]string) {
 	}
 }
 
-// words turns a closed list into what constants gives for its type.
+// words converts a closed list to strings, as in the result of constants.
 func words[T ~string](list []T) []string {
 	out := make([]string, len(list))
 	for i, w := range list {
@@ -80,8 +79,7 @@ func words[T ~string](list []T) []string {
 	return out
 }
 
-// A constant that is not in its closed list is one that a switch, a manual
-// page or a filter does not know.
+// A constant that its closed list lacks is unknown to a switch, a manual page or a filter.
 func TestClosedListsAreComplete(t *testing.T) {
 	found := constants(t)
 	classes := make([]string, 0, len(classNames))
@@ -105,8 +103,7 @@ func TestClosedListsAreComplete(t *testing.T) {
 	}
 }
 
-// No two constants of a type share a value, and every one of them can be
-// shown and typed.
+// No two constants of a type have the same value, and all of them can be shown and typed.
 func TestClosedWordsAreDistinct(t *testing.T) {
 	found := constants(t)
 	for _, kind := range []string{"State", "ReasonCode", "GPUState", "Step", "RefusalKind", "EnvMode", "StopCause", "CommandKind", "Health"} {
@@ -123,7 +120,7 @@ func TestClosedWordsAreDistinct(t *testing.T) {
 	}
 }
 
-// Validate knows every declared mode of the environment.
+// Validate accepts every declared mode of the environment.
 func TestEveryEnvModeIsValid(t *testing.T) {
 	for _, mode := range constants(t)["EnvMode"] {
 		s := plain()

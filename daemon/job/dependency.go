@@ -1,6 +1,6 @@
 package job
 
-// DependencyKind is what a dependency waits for.
+// DependencyKind is the event of another job that a dependency waits for.
 type DependencyKind string
 
 // The kinds, named after the options.
@@ -11,16 +11,15 @@ const (
 	AfterAny   DependencyKind = "after-any"  // it has ended
 )
 
-// dependencyKinds is the closed list.
 var dependencyKinds = []DependencyKind{AfterStart, AfterOK, AfterFail, AfterAny}
 
-// Dependency keeps a job waiting for another.
+// Dependency makes a job wait for another.
 type Dependency struct {
 	Kind DependencyKind `json:"kind"`
 	Job  ID             `json:"job"`
 }
 
-// Verdict is what the state of the other job means for a dependency.
+// Verdict is the meaning of the other job's state for a dependency.
 type Verdict int
 
 // The verdicts.
@@ -30,9 +29,8 @@ const (
 	Impossible // it can't be met any more
 )
 
-// Judge says what the other job's state means. Started reports whether that job
-// has run at all, which a state alone does not say of a job that is queued
-// again.
+// Judge returns the verdict for the other job's state. Started says whether that job has ever run,
+// which the state of a requeued job does not show.
 func (d Dependency) Judge(state State, started bool) Verdict {
 	switch {
 	case d.Kind == AfterStart && (started || state == Running):
@@ -48,8 +46,8 @@ func (d Dependency) Judge(state State, started bool) Verdict {
 // MaxDependencies bounds the dependencies of one job.
 const MaxDependencies = 1000
 
-// MaxOpenDependencies bounds those that are not met of all waiting jobs of one
-// person: the end of a job looks through those of everybody who waits for it.
+// MaxOpenDependencies bounds the unmet dependencies of all waiting jobs of one person: when a job
+// ends, all dependencies on it are searched.
 const MaxOpenDependencies = 100_000
 
 func checkDependencies(list []Dependency, p *Problems) {

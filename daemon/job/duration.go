@@ -10,7 +10,7 @@ import (
 // MaxDuration is the longest time that can be asked for: 10 years.
 const MaxDuration = 10 * 365 * 24 * time.Hour
 
-// unitWords are the units as systemd writes them, too, the longest first.
+// unitWords shortens the unit names that systemd accepts, the longest first.
 var unitWords = strings.NewReplacer("seconds", "s", "second", "s", "sec", "s",
 	"minutes", "m", "minute", "m", "mins", "m", "min", "m", "hours", "h", "hour", "h", "hr", "h", "days", "d", "day", "d")
 
@@ -31,8 +31,8 @@ func ParseDuration(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// FormatDuration prints a duration in units that are not zero, such as "1h",
-// "2h30m" or "1d2h". Above a second it leaves out what is not a whole second.
+// FormatDuration prints a duration without zero units, such as "1h", "2h30m" or "1d2h". From one
+// second on it drops fractions of a second.
 func FormatDuration(d time.Duration) string {
 	if d < time.Second {
 		return d.String()

@@ -29,7 +29,7 @@ func TestParseDuration(t *testing.T) {
 			t.Errorf("%q: %s, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"1", "10", "59", "010"} { // which elsewhere are minutes
+	for _, text := range []string{"1", "10", "59", "010"} { // other tools read these as minutes
 		want := text + " is " + text + " seconds; write " + text + "s or " + text + "m"
 		if got, err := ParseDuration(text); got != 0 || err == nil || err.Error() != want {
 			t.Errorf("%q: %s, %v", text, got, err)

@@ -2,52 +2,50 @@ package job
 
 import "time"
 
-// GPUFault is what a GPU needs after an error before it takes jobs again. It
-// holds for one boot of the machine: a reboot resets the GPU, and what is wrong
-// after it the driver says anew.
+// GPUFault is what a GPU needs after an error before it takes jobs again. It holds for one boot of
+// the machine: a reboot resets the GPU, and the driver reports anew what is still wrong after it.
 type GPUFault struct {
 	Recovery string    `json:"recovery,omitempty"` // a Recovery of package gpu; "" nothing
 	What     Message   `json:"what,omitzero"`      // the error, for people
 	Job      ID        `json:"job,omitempty"`      // whose process it hit; 0 unknown
 	At       time.Time `json:"at,omitzero"`
 	Boot     string    `json:"boot,omitempty"`
-	Seq      uint64    `json:"seq,omitempty"` // the line of the kernel's log up to which this is known
+	Seq      uint64    `json:"seq,omitempty"` // the last line of the kernel's log that was taken into account
 
-	RowsAccepted bool `json:"rows_accepted,omitempty"` // an administrator lets it work with a row that can't be replaced; outlives boots
+	RowsAccepted bool `json:"rows_accepted,omitempty"` // a bad memory row was accepted; outlives boots
 
-	Left   GPULeft `json:"left,omitzero"`    // what a job left on it, which is not an error of the driver's
-	Strays []Stray `json:"strays,omitempty"` // those on it by the last sample, ascending by pid
+	Left   GPULeft `json:"left,omitzero"`    // what a job left on it; not an error of the driver
+	Strays []Stray `json:"strays,omitempty"` // the stray processes of the last sample, by ascending pid
 }
 
-// With returns f in place of what errors told before; what a job left and what an
-// administrator accepted stay.
+// With returns f, with g's leftovers and what an administrator accepted in g.
 func (g GPUFault) With(f GPUFault) GPUFault {
 	f.Left, f.Strays, f.RowsAccepted = g.Left, g.Strays, g.RowsAccepted
 	return f
 }
 
-// Anew returns what of g outlives the boot that it holds for.
+// Anew returns the part of g that outlives a boot.
 func (g GPUFault) Anew() GPUFault { return GPUFault{RowsAccepted: g.RowsAccepted} }
 
-// GPULeft is what stays on a GPU of a job that has ended: its memory is in use
-// and nobody uses it. It holds until the memory is back.
+// GPULeft is GPU memory that stayed in use, without a process, after a job had ended. It holds
+// until the memory is free again.
 type GPULeft struct {
 	Job       ID        `json:"job,omitempty"`
 	What      Message   `json:"what,omitzero"`        // for people; "" nothing
-	BaseBytes int64     `json:"base_bytes,omitempty"` // so much was in use by nobody before the job came
+	BaseBytes int64     `json:"base_bytes,omitempty"` // memory in use without a process before the job came
 	At        time.Time `json:"at,omitzero"`          // when the job ended
 }
 
-// Stray is a process of a job on a GPU that is outside of the unit of its job.
+// Stray is a process of a job that is on a GPU and outside its job's unit.
 type Stray struct {
 	Job   ID     `json:"job"`
 	PID   int    `json:"pid"`
 	Start uint64 `json:"start"` // in clock ticks since the boot
 
-	Unsure bool `json:"unsure,omitempty"` // it may be older than the job, and is not ended
+	Unsure bool `json:"unsure,omitempty"` // it may be older than the job, so it is not killed
 }
 
-// Leftover says of an attempt that has ended what it left behind.
+// Leftover is what an ended attempt left behind.
 type Leftover struct {
 	Job     ID
 	Attempt int
@@ -57,7 +55,7 @@ type Leftover struct {
 // GPUError is an error that a GPU reported while a job had it.
 type GPUError struct {
 	GPU  int       `json:"gpu"`           // physical index
-	Xid  int       `json:"xid,omitempty"` // the driver's number for it; 0: the GPU was lost without one
+	Xid  int       `json:"xid,omitempty"` // the driver's number of the error; 0: the GPU was lost without one
 	What Message   `json:"what,omitzero"`
 	At   time.Time `json:"at,omitzero"`
 }

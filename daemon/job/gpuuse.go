@@ -5,47 +5,47 @@ import (
 	"time"
 )
 
-// GPUUse is what a job used of one of its GPUs in an attempt, as far as samples
-// saw it. What is counted in time is time between good samples: a driver that
-// did not answer, or a clock that jumped, adds nothing.
+// GPUUse is a job's use of one of its GPUs in an attempt, as the samples saw it. Durations count
+// only time between good samples: a driver that did not answer, or a clock that jumped, adds
+// nothing.
 type GPUUse struct {
 	PeakBytes int64         `json:"peak_bytes,omitempty"` // the most memory of its processes at one time
-	Seen      time.Duration `json:"seen,omitempty"`       // how long it was watched
-	Busy      time.Duration `json:"busy,omitempty"`       // of Seen, how long the GPU computed, for whichever job on it
+	Seen      time.Duration `json:"seen,omitempty"`       // how long it was observed
+	Busy      time.Duration `json:"busy,omitempty"`       // of Seen, the time in which the GPU computed, for any job
 
-	PeakBusy int           `json:"peak_busy,omitempty"`  // the most that it computed in a sample, in percent: see PeakPercent
-	MemSeen  time.Duration `json:"mem_seen,omitempty"`   // of how long the memory of its processes is known
+	PeakBusy int           `json:"peak_busy,omitempty"`  // the highest utilization of a sample, in percent
+	MemSeen  time.Duration `json:"mem_seen,omitempty"`   // the time for which the memory of its processes is known
 	MemMiBMS int64         `json:"mem_mib_ms,omitempty"` // that memory over that time, in MiB times milliseconds
-	Metered  time.Duration `json:"metered,omitempty"`    // of how long the energy is known
-	MilliJ   int64         `json:"milli_j,omitempty"`    // its part of the energy of the GPU in that time, in millijoules
+	Metered  time.Duration `json:"metered,omitempty"`    // the time for which the energy is known
+	MilliJ   int64         `json:"milli_j,omitempty"`    // its share of the GPU's energy in that time, in millijoules
 
-	OverSince time.Time     `json:"over_since,omitzero"`  // when it went over its budget; zero: it is within
-	Over      time.Duration `json:"over,omitempty"`       // seen over it since then
-	OverTold  time.Time     `json:"over_told,omitzero"`   // the last warning for it
-	OverGrace time.Duration `json:"over_grace,omitempty"` // what that said of a stop: not before so long; negative: none
-	Idle      time.Duration `json:"idle,omitempty"`       // up to now in a row, seen not to be used
-	IdleTold  time.Duration `json:"idle_told,omitempty"`  // how much of Idle there was at the warning for it; 0: none yet
-	IdleGrace time.Duration `json:"idle_grace,omitempty"` // what that said of a stop: not before so long; negative: none
+	OverSince time.Time     `json:"over_since,omitzero"`  // when it exceeded its budget; zero: it is within
+	Over      time.Duration `json:"over,omitempty"`       // the observed time over budget since then
+	OverTold  time.Time     `json:"over_told,omitzero"`   // the last warning about it
+	OverGrace time.Duration `json:"over_grace,omitempty"` // the time until a stop, as warned; negative: no stop
+	Idle      time.Duration `json:"idle,omitempty"`       // how long it has not used the GPU, up to now without a break
+	IdleTold  time.Duration `json:"idle_told,omitempty"`  // Idle at the time of the warning; 0: no warning yet
+	IdleGrace time.Duration `json:"idle_grace,omitempty"` // the time until a stop, as warned; negative: no stop
 }
 
-// GPUNow is what a job uses of one of its GPUs: with what the last sample shows.
+// GPUNow is a job's use of one of its GPUs, with the values of the last sample.
 type GPUNow struct {
 	GPUUse
 	UsedBytes int64 // -1 unknown
-	Computing bool  // it uses the GPU, or nobody can say that it does not
-	Reckoned  int64 // of MilliJ, what goes by the power until the driver tells its count
+	Computing bool  // it uses the GPU, or that is unknown
+	Reckoned  int64 // the part of MilliJ estimated from the power, until the driver's counter shows it
 }
 
-// BusyPercent is the part of the time that the GPU computed; -1 unknown.
+// BusyPercent returns the part of the time in which the GPU computed; -1 unknown.
 func (u GPUUse) BusyPercent() int {
 	if u.Seen <= 0 {
 		return -1
 	}
-	return int(math.Round(float64(u.Busy) * 100 / float64(u.Seen))) // Busy*100 is too much for a Duration after 2.9 years
+	return int(math.Round(float64(u.Busy) * 100 / float64(u.Seen))) // Busy*100 overflows a Duration after 2.9 years
 }
 
-// PeakPercent is the most that the GPU computed in a sample; -1 unknown. Records from
-// before it was kept have none, but tell that the GPU computed.
+// PeakPercent returns the highest utilization of a sample; -1 unknown. Old records lack it, but
+// show that the GPU computed.
 func (u GPUUse) PeakPercent() int {
 	if u.Seen <= 0 || u.PeakBusy == 0 && u.Busy > 0 {
 		return -1
@@ -53,7 +53,7 @@ func (u GPUUse) PeakPercent() int {
 	return u.PeakBusy
 }
 
-// MeanBytes is the memory of its processes over time; -1 unknown.
+// MeanBytes returns the mean memory of its processes; -1 unknown.
 func (u GPUUse) MeanBytes() int64 {
 	if ms := u.MemSeen.Milliseconds(); ms > 0 {
 		return int64(float64(u.MemMiBMS) / float64(ms) * (1 << 20))
@@ -61,8 +61,8 @@ func (u GPUUse) MeanBytes() int64 {
 	return -1
 }
 
-// Joules is what the job's part of the GPU took in the time in which that was known;
-// -1 unknown.
+// Joules returns the job's share of the GPU's energy, for the time in which it was known; -1
+// unknown.
 func (u GPUUse) Joules() float64 {
 	if u.Metered <= 0 {
 		return -1
@@ -70,8 +70,8 @@ func (u GPUUse) Joules() float64 {
 	return float64(u.MilliJ) / 1000
 }
 
-// Budget is how much of the GPU's memory the job may use; 0 is all of it, which
-// goes with the whole GPU.
+// Budget returns the GPU memory that the job may use. 0 means all of it, for a job that has the
+// whole GPU.
 func (g Allocation) Budget() int64 {
 	if g.Milli == 0 {
 		return 0
@@ -79,8 +79,8 @@ func (g Allocation) Budget() int64 {
 	return g.PromiseBytes
 }
 
-// Breach is what a job did with a GPU for which it was stopped: it used more
-// memory than its budget, or nothing of it for so long.
+// Breach is the reason why a job was stopped for its use of a GPU: it used more memory than its
+// budget, or was idle for too long.
 type Breach struct {
 	GPU         int   `json:"gpu"` // physical index
 	UsedBytes   int64 `json:"used_bytes,omitempty"`
@@ -90,25 +90,25 @@ type Breach struct {
 
 // The codes of warnings.
 const (
-	WarningMemory WarningCode = "gpu-memory" // more GPU memory than it was promised
-	WarningIdle   WarningCode = "gpu-idle"   // a GPU that it does not use
+	WarningMemory WarningCode = "gpu-memory" // it uses more GPU memory than it was promised
+	WarningIdle   WarningCode = "gpu-idle"   // it does not use a GPU
 )
 
 // WarningCode is one kind of warning.
 type WarningCode string
 
-// Warning is what is not as it should be with a running job.
+// Warning is something wrong with a running job that its owner was warned of.
 type Warning struct {
 	Code     WarningCode `json:"code"`
 	GPU      int         `json:"gpu"`
-	Since    time.Time   `json:"since,omitzero"` // zero where only Idle says how long
+	Since    time.Time   `json:"since,omitzero"` // zero: see Idle
 	Idle     Span        `json:"seconds,omitempty"`
-	Used     Size        `json:"-"`        // of the GPU's memory, and
-	Promised Size        `json:"-"`        // what it was promised
-	Sentence string      `json:"sentence"` // to follow "the job", which the server finds
+	Used     Size        `json:"-"`        // of the GPU's memory
+	Promised Size        `json:"-"`        // of the GPU's memory
+	Sentence string      `json:"sentence"` // to follow "the job"; the server sets it
 }
 
-// Warnings lists what a job was warned of that is so still.
+// Warnings lists the warnings about a job that still hold.
 func (v *JobView) Warnings() []Warning {
 	var list []Warning
 	for i, u := range v.Uses {
@@ -125,9 +125,8 @@ func (v *JobView) Warnings() []Warning {
 	return list
 }
 
-// OverWarning tells a job's owner that it uses more than its budget. Patience
-// is how long it may go on until it is stopped where others need the memory; a
-// negative one: it is not stopped.
+// OverWarning tells a job's owner that it exceeds its budget. Patience is the time until it may be
+// stopped if others need the memory; negative: it is not stopped.
 func OverWarning(gpu int, used, budget int64, patience time.Duration) Message {
 	if patience < 0 {
 		return Say("notice/over-budget", Size(used), gpu, Size(used-budget), Size(budget))
@@ -135,8 +134,8 @@ func OverWarning(gpu int, used, budget int64, patience time.Duration) Message {
 	return Say("notice/over-budget-stop", Size(used), gpu, Size(used-budget), Size(budget), patience)
 }
 
-// IdleWarning tells a job's owner that it does not use a GPU. Patience is how
-// long it may go on until it is stopped; a negative one: it is not stopped.
+// IdleWarning tells a job's owner that it does not use a GPU. Patience is the time until it is
+// stopped; negative: it is not stopped.
 func IdleWarning(id ID, gpu int, idle, patience time.Duration) Message {
 	idle = idle.Round(time.Second)
 	if patience < 0 {

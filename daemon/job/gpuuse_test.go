@@ -26,7 +26,7 @@ func TestBusyPercent(t *testing.T) {
 	}
 }
 
-// A warning is for use of more than was promised, or for none that was told.
+// A warning is about use beyond the promise, or about a GPU that is not used.
 func TestWarnings(t *testing.T) {
 	const gib = int64(1) << 30
 	since := time.Unix(1_700_000_000, 0)
@@ -39,9 +39,9 @@ func TestWarnings(t *testing.T) {
 	}{
 		{part, GPUNow{}, Warning{}},
 		{part, GPUNow{UsedBytes: 12 * gib, GPUUse: GPUUse{OverSince: since}}, over},
-		{part, GPUNow{UsedBytes: 10 * gib, GPUUse: GPUUse{OverSince: since}}, Warning{}}, // again within
+		{part, GPUNow{UsedBytes: 10 * gib, GPUUse: GPUUse{OverSince: since}}, Warning{}}, // within its budget again
 		{Allocation{GPU: contract.GPU{Milli: 500}}, GPUNow{UsedBytes: 12 * gib, GPUUse: GPUUse{OverSince: since}}, Warning{}},
-		{Allocation{GPU: contract.GPU{PromiseBytes: 10 * gib}}, GPUNow{UsedBytes: 12 * gib, GPUUse: GPUUse{OverSince: since}}, Warning{}}, // all of it is its own
+		{Allocation{GPU: contract.GPU{PromiseBytes: 10 * gib}}, GPUNow{UsedBytes: 12 * gib, GPUUse: GPUUse{OverSince: since}}, Warning{}}, // the whole memory is its own
 		{part, GPUNow{GPUUse: GPUUse{Idle: time.Hour, IdleTold: time.Minute}}, Warning{Code: WarningIdle, GPU: 3, Idle: Span(time.Hour)}},
 		{part, GPUNow{GPUUse: GPUUse{Idle: time.Hour}}, Warning{}},
 	} {

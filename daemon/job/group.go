@@ -6,19 +6,18 @@ import (
 	"strings"
 )
 
-// Group names a group by number, with the name for people. Its text is
-// "lab:2001".
+// Group is a group's number, with the name for people. Its text form is "lab:2001".
 type Group struct {
 	Name string
 	GID  int // -1: unknown, no user is a member
 }
 
-// MarshalText writes "lab:2001".
+// MarshalText returns text such as "lab:2001".
 func (g Group) MarshalText() ([]byte, error) {
 	return strconv.AppendInt([]byte(g.Name+":"), int64(g.GID), 10), nil
 }
 
-// UnmarshalText reads what MarshalText writes, and a name alone.
+// UnmarshalText reads the text of MarshalText, or a name alone.
 func (g *Group) UnmarshalText(text []byte) (err error) {
 	name, number, ok := strings.Cut(string(text), ":")
 	g.Name, g.GID = name, -1
@@ -28,13 +27,13 @@ func (g *Group) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// GIDs are the numbers of the groups somebody is in, ascending. Their text is
-// "100,2001": a long queue is read faster so.
+// GIDs are the numbers of a user's groups, ascending. Their text form, "100,2001", parses faster
+// than a JSON list, which matters for a long queue.
 type GIDs []int
 
 var errGIDs = errors.New("not a list of group numbers")
 
-// MarshalText writes "100,2001".
+// MarshalText returns text such as "100,2001".
 func (l GIDs) MarshalText() ([]byte, error) {
 	var b []byte
 	for i, gid := range l {
@@ -46,7 +45,7 @@ func (l GIDs) MarshalText() ([]byte, error) {
 	return b, nil
 }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText reads the text of MarshalText.
 func (l *GIDs) UnmarshalText(text []byte) error {
 	*l = nil
 	if len(text) == 0 {

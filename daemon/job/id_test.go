@@ -43,7 +43,7 @@ func TestParseIDs(t *testing.T) {
 	}
 }
 
-// A list costs what it asks for, however often it asks for the same.
+// The cost of a list is bounded, even if it repeats the same ids.
 func TestParseIDsIsBounded(t *testing.T) {
 	for _, c := range []struct {
 		text string

@@ -7,15 +7,15 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// away are the errors of a file system that is not there for the moment.
+// away lists the errors of a file system that is temporarily unavailable.
 var away = []syscall.Errno{
 	syscall.EIO, syscall.ESTALE, syscall.ENOTCONN, syscall.ETIMEDOUT, syscall.EHOSTDOWN, syscall.EHOSTUNREACH,
 	syscall.ENETUNREACH, syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EREMOTEIO, syscall.ENODEV, syscall.ENXIO,
 	syscall.ENFILE, syscall.EKEYEXPIRED, syscall.ENOKEY,
 }
 
-// OfMachine reports whether the launch failed at what is no choice of the job's, so that
-// another try may do better.
+// OfMachine reports whether the launch failed for a cause that the job did not choose, so that
+// another try may succeed.
 func (r *Result) OfMachine() bool {
 	switch r.Launch {
 	case contract.StepSpec, contract.StepFilter, contract.StepLimits, contract.StepAway, contract.StepUnit:
@@ -26,14 +26,14 @@ func (r *Result) OfMachine() bool {
 	return false
 }
 
-// launchCodes say at which step a launch failed.
+// launchCodes maps the step at which a launch failed to its message.
 var launchCodes = map[contract.Step]Code{
 	contract.StepSpec: "detail/launch-spec", contract.StepChdir: "detail/launch-chdir", contract.StepExec: "detail/launch-exec",
 	contract.StepFilter: "detail/launch-filter", contract.StepLimits: "detail/launch-limits", contract.StepSetup: "detail/launch-setup",
 	contract.StepShell: "detail/launch-shell", contract.StepAway: "detail/launch-away", contract.StepUnit: "detail/launch-unit",
 }
 
-// StartFailure says why the launch failed.
+// StartFailure returns the reason why the launch failed.
 func (r *Result) StartFailure() Message {
 	what := Say(launchCodes[r.Launch])
 	switch {

@@ -7,34 +7,33 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Options is what a payload has besides what every job has.
+// Options are the parts of a payload that not every job has.
 type Options struct {
 	contract.Setup
 	Log      contract.Log `json:"log,omitzero"`
 	TTY      bool         `json:"tty,omitempty"`
-	Cut      bool         `json:"cut,omitempty"` // there was more than is kept of a job that has ended
+	Cut      bool         `json:"cut,omitempty"` // parts of an ended job's options were too long to keep
 	NotifyTo []string     `json:"notify_to,omitempty"`
 }
 
-// Options returns those of the payload.
+// Options returns the payload's options.
 func (y *Payload) Options() Options { return Options{y.Setup, y.Log, y.TTY, y.SetupCut, y.NotifyTo} }
 
-// IsZero reports whether nothing is asked.
+// IsZero reports whether no option is set.
 func (o Options) IsZero() bool {
 	return o.Setup.IsZero() && o.Log == (contract.Log{}) && !o.TTY && !o.Cut && len(o.NotifyTo) == 0
 }
 
-// NoLog is the path of the log of a job that has none, whatever the site has for others. A
-// file of that name is ./none.
+// NoLog, as the path of a log, asks for no log, whatever the site's default is. A file of that name
+// is ./none.
 const NoLog = "none"
 
 // MaxLogBytes bounds the path of a log, as the kernel does.
 const MaxLogBytes = 4095
 
-// LogPath replaces the sequences in the path of a job's log: %j is what people call the
-// job, 42 or 7_3, %A the number of the array or of the job, %a that of the task, %n the
-// job's name, %u its user, %h the home of that one, %% a percent sign. %3a is the number with
-// at least three digits.
+// LogPath replaces the sequences in the path of a job's log: %j is the job's name for people, 42 or
+// 7_3, %A the number of the array or job, %a the number of the task, %n the job's name, %u its
+// user, %h the user's home, %% a percent sign. %3a is the number with at least three digits.
 func (j *Job) LogPath(pattern string) string {
 	array, task := j.ID.String(), ""
 	if j.Task != nil {
@@ -44,12 +43,12 @@ func (j *Job) LogPath(pattern string) string {
 		'u': fileName(j.Owner.User), 'h': "~"})
 }
 
-// maxLogDigits is the largest number of digits that a sequence in the path of a log asks for.
+// maxLogDigits is the largest number of digits that a sequence can ask for.
 const maxLogDigits = 10
 
-// FillLog replaces each sequence in the path of a log by the value of its letter. A number between the
-// percent sign and the letter is the least number of digits that a numeric value has. A letter without a value
-// stays as it is.
+// FillLog replaces each sequence in the path of a log by the value of its letter. A number between
+// the percent sign and the letter is the minimum number of digits of a numeric value. A letter
+// without a value stays as it is.
 func FillLog(pattern string, values map[byte]string) string {
 	var b strings.Builder
 	for {
@@ -70,7 +69,7 @@ func FillLog(pattern string, values map[byte]string) string {
 	}
 }
 
-// logDigits reads the number before the letter of a sequence; 0 is none.
+// logDigits reads the number before the letter of a sequence; 0 if there is none.
 func logDigits(rest string) (digits int, after string) {
 	for after = rest; after != "" && after[0] >= '0' && after[0] <= '9'; after = after[1:] {
 		digits = min(digits*10+int(after[0]-'0'), maxLogDigits)
@@ -78,7 +77,7 @@ func logDigits(rest string) (digits int, after string) {
 	return digits, after
 }
 
-// fileName makes a name one that a file can have in every directory.
+// fileName turns a name into one that is valid for a file in any directory.
 func fileName(name string) string {
 	name = strings.ReplaceAll(name, "/", "_")
 	if strings.Trim(name, ".") == "" {
@@ -87,7 +86,7 @@ func fileName(name string) string {
 	return name
 }
 
-// InHome returns what follows the sign for the home of the job's user.
+// InHome returns the part of a path below the user's home, if the path begins with a sign for it.
 func InHome(path string) (rest string, ok bool) {
 	if rest, ok = strings.CutPrefix(path, "~/"); !ok {
 		rest, ok = strings.CutPrefix(path, "%h/")
@@ -95,8 +94,8 @@ func InHome(path string) (rest string, ok bool) {
 	return rest, ok
 }
 
-// CheckLogPath reports what is wrong with the pattern of a log, for jobs or for tasks of
-// an array.
+// CheckLogPath reports what is wrong with the pattern of a log, for jobs or for the tasks of an
+// array.
 func CheckLogPath(pattern string, ofTasks bool) error {
 	var p Problems
 	checkLogPath(pattern, ofTasks, &p)
@@ -113,7 +112,7 @@ func checkLogPath(pattern string, ofTasks bool, p *Problems) {
 		_, after := logDigits(sequence)
 		letters := "%jAanu"
 		if after != sequence {
-			letters = "jAa" // which are numbers
+			letters = "jAa" // sequences that are numbers
 		}
 		switch {
 		case !found:
@@ -129,8 +128,8 @@ func checkLogPath(pattern string, ofTasks bool, p *Problems) {
 	}
 }
 
-// checkLog looks at the form of a log. Whether the file can be written is found out by
-// the job's user, in the job's unit.
+// checkLog checks the form of a log. Only the job's unit, as the job's user, finds out whether the
+// file can be written.
 func checkLog(l *contract.Log, a *Array, p *Problems) {
 	if l.Path == "" {
 		if l.Truncate {

@@ -10,32 +10,32 @@ import (
 	"time"
 )
 
-// Code names a sentence, or a part of one: its kind and, after a slash, which
-// one it is. Package words has them all.
+// Code names a sentence or a part of one: its kind, a slash, and which one of that kind. Package
+// words has them all.
 type Code string
 
-// Message is a sentence, or a part of one, before it is in words: its code and
-// what it speaks of. Where it has a Text, that says it: somebody else's words,
-// a person's, the kernel's or the driver's. The zero Message says nothing.
+// Message is a sentence, or a part of one, before it is put into words: its code and the values it
+// mentions. If Text is set, it is the wording: it comes from a person, the kernel or the driver.
+// The zero Message says nothing.
 //
-// In JSON it is a text, or an object with the code and the arguments: times as
-// {"at": TIME}, messages and reasons as objects, and others as what they print.
+// In JSON it is a text, or an object with the code and the arguments. Times are {"at": TIME},
+// messages and reasons are objects, and other arguments are as they print.
 type Message struct {
 	Code Code
 	Text string
 	Args []any
 }
 
-// Say makes a Message of a code and what the sentence speaks of, in its order.
+// Say returns a Message with a code and its arguments, in the order of the sentence.
 func Say(code Code, args ...any) Message { return Message{Code: code, Args: args} }
 
-// Text makes a Message of somebody else's words.
+// Text returns a Message in somebody else's words.
 func Text(s string) Message { return Message{Text: s} }
 
-// IsZero reports whether it says nothing.
+// IsZero reports whether the message says nothing.
 func (m Message) IsZero() bool { return m.Code == "" && m.Text == "" }
 
-// String returns the text, or the code and its arguments, for logs of tests.
+// String returns the text, or the code and its arguments, for the logs of tests.
 func (m Message) String() string {
 	if m.Text != "" {
 		return m.Text
@@ -53,7 +53,7 @@ func (m Message) String() string {
 			}
 		case Message:
 			a = "(" + v.String() + ")"
-		case Result, GPUError, Reason: // which have pointers
+		case Result, GPUError, Reason: // these have pointers
 			text, _ := json.Marshal(v)
 			a = string(text)
 		}
@@ -62,19 +62,19 @@ func (m Message) String() string {
 	return strings.Join(parts, " ")
 }
 
-// coded is the form in JSON of a Message with a code.
+// coded is the JSON form of a Message with a code.
 type coded struct {
 	Say  Code `json:"say"`
 	Args any  `json:"args,omitempty"`
 }
 
-// argument is the form in JSON of a time among the arguments, and of what tells a message from a reason.
+// argument is the JSON form of a time among the arguments. Its Say tells a message from a reason.
 type argument struct {
 	At  *time.Time `json:"at,omitempty"`
 	Say *Code      `json:"say,omitempty"`
 }
 
-// MarshalJSON writes a text or a code with its arguments.
+// MarshalJSON returns the text, or the code with its arguments.
 func (m Message) MarshalJSON() ([]byte, error) {
 	if m.Code == "" {
 		return json.Marshal(m.Text)
@@ -94,8 +94,8 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	return json.Marshal(coded{m.Code, args})
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. An argument is then a time, a
-// Message, a Reason, a number or a text, and prints as before.
+// UnmarshalJSON reads what MarshalJSON wrote. Each argument is then a time, a Message, a Reason, a
+// number or a text, and prints as before.
 func (m *Message) UnmarshalJSON(b []byte) error {
 	*m = Message{}
 	if len(b) > 0 && b[0] != '{' {

@@ -2,12 +2,12 @@ package job
 
 import "time"
 
-// Horizon is how far ahead people are told what becomes of a GPU: where it is asked for less, the
-// rest serves the next who asks.
+// Horizon is how far ahead the scheduler foretells the use of GPUs. A request for less gets a part
+// of that; the rest serves the next request.
 const Horizon = 7 * 24 * time.Hour
 
-// Shifted is a moment by a clock that was set by so much. One that was read from the steady
-// clock, too, is where that says.
+// Shifted returns a moment of a clock that was set by some amount. A moment that also has a
+// monotonic reading keeps its distance from now.
 func Shifted(at time.Time, by time.Duration, now time.Time) time.Time {
 	switch {
 	case at.IsZero():
@@ -18,14 +18,14 @@ func Shifted(at time.Time, by time.Duration, now time.Time) time.Time {
 	return at.Add(by)
 }
 
-// Shift moves moments by a clock that was set by so much, see Shifted.
+// Shift shifts moments as Shifted does.
 func Shift(by time.Duration, now time.Time, moments ...*time.Time) {
 	for _, at := range moments {
 		*at = Shifted(*at, by, now)
 	}
 }
 
-// Earlier returns the first of two times of which a zero one is never.
+// Earlier returns the earlier of two times; a zero time is never.
 func Earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -33,7 +33,7 @@ func Earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// Later returns whichever of two times is later.
+// Later returns the later of two times.
 func Later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b

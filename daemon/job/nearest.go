@@ -2,9 +2,9 @@ package job
 
 import "strings"
 
-// Nearest returns the known word that another is or was probably meant to be, ""
-// when none is close: up to three letters differ, a third of them at the most, or
-// one is the beginning of the other. The first of equally close words wins.
+// Nearest returns the known word that a word is or was probably meant to be, or "" if none is
+// close: at most three letters and a third of them may differ, or one may be the beginning of the
+// other. The first of equally close words wins.
 func Nearest(word string, known []string) string {
 	best, limit := "", max(1, min(len(word)/3, 3))+1
 	for _, k := range known {
@@ -13,7 +13,7 @@ func Nearest(word string, known []string) string {
 		case word == k:
 			return k
 		case len(word) >= 3 && (strings.HasPrefix(k, word) || strings.HasPrefix(word, k)):
-			d = 1 // an abbreviation or an ending too many
+			d = 1 // an abbreviation, or an ending too many
 		case len(word)-len(k) < limit && len(k)-len(word) < limit:
 			d = distance(strings.ToLower(word), strings.ToLower(k))
 		}
@@ -24,7 +24,8 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// distance is the least number of letters to insert, drop or change, or of neighbours to exchange.
+// distance returns the least number of insertions, deletions, changes and swaps of neighbours that
+// turn a into b.
 func distance(a, b string) int {
 	before, row := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {

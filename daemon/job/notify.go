@@ -7,20 +7,19 @@ import (
 	"time"
 )
 
-// NotifyEvent is what of a job somebody wants to be told.
+// NotifyEvent is an event of a job that its owner wants to hear of.
 type NotifyEvent string
 
-// The events. A job that is queued again has not ended, and starts once only.
+// The events. A requeued job has not ended, and counts as started only once.
 const (
-	NotifyStart NotifyEvent = "start" // its command runs, for the first time; of an array: that of a task
-	NotifyEnd   NotifyEvent = "end"   // it has ended, in whatever way; of an array: all of it
-	NotifyFail  NotifyEvent = "fail"  // it has ended, but not well, and its owner did not cancel it
+	NotifyStart NotifyEvent = "start" // its command runs for the first time; of an array: that of its first task
+	NotifyEnd   NotifyEvent = "end"   // it has ended, in any way; of an array: all its tasks have
+	NotifyFail  NotifyEvent = "fail"  // it has ended, but neither completed nor was cancelled by its owner
 )
 
-// NotifyEvents lists them all.
 func NotifyEvents() []NotifyEvent { return []NotifyEvent{NotifyStart, NotifyEnd, NotifyFail} }
 
-// NotifyWay is how a message reaches somebody.
+// NotifyWay is how a message is sent.
 type NotifyWay string
 
 // The ways.
@@ -30,60 +29,58 @@ const (
 	NotifyTerminal NotifyWay = "terminal" // on the terminals where the job's user is logged in
 )
 
-// NotifyWays lists them all.
 func NotifyWays() []NotifyWay { return []NotifyWay{NotifyMail, NotifyWebhook, NotifyTerminal} }
 
-// Notify is one wish to be told about a job.
+// Notify asks for messages about a job.
 type Notify struct {
 	On []NotifyEvent `json:"on"`
 
-	// Way is how; "" in a submission is the site's choice.
+	// Way is the way of the message; "" in a submission means the site's choice.
 	Way NotifyWay `json:"way,omitempty"`
 
-	// Webhook is the name of one of the site's.
+	// Webhook names one of the site's webhooks.
 	Webhook string `json:"webhook,omitempty"`
 
-	// To is an address for mail, "" for the owner's account on this machine, or a URL of the
-	// owner's. In a submission alone: it belongs to the payload (Payload.NotifyTo).
+	// To is a mail address, "" for the owner's account on this machine, or the owner's own URL.
+	// Only a submission has it: the daemon keeps it in the payload (Payload.NotifyTo).
 	To string `json:"to,omitempty"`
 }
 
-// Bounds of what one job may ask.
 const (
-	MaxNotify        = 4   // wishes of one job
+	MaxNotify        = 4   // requests for messages of one job
 	MaxNotifyToBytes = 512 // of an address or URL
 )
 
-// wants reports whether the event is one of the wish's.
+// wants reports whether n asks for one of the events.
 func (n *Notify) wants(events ...NotifyEvent) bool {
 	return slices.ContainsFunc(events, func(e NotifyEvent) bool { return slices.Contains(n.On, e) })
 }
 
-// Notification is one message about a job, on record from when it is owed until long
-// after it was sent. Its job, event and number name it.
+// Notification is one message about a job. It is stored from the moment it is owed until long after
+// it was sent. Its job, event and number identify it.
 type Notification struct {
 	Job   ID          `json:"job"`
 	Event NotifyEvent `json:"event"` // start or end
-	Which int         `json:"which"` // of Request.Notify
+	Which int         `json:"which"` // index in Request.Notify
 	UID   int         `json:"uid"`   // of the job's person (Job.Person)
 	Way   NotifyWay   `json:"way"`
 	At    time.Time   `json:"at"` // when it became owed
 
-	LeftOut int `json:"left_out,omitempty"` // of the user's before it that were too many for a webhook of the site's
+	LeftOut int `json:"left_out,omitempty"` // the user's earlier messages that exceeded the rate of a site's webhook
 
 	Tries  int       `json:"tries,omitempty"`
-	Next   time.Time `json:"next,omitzero"`   // not before then, after a try that failed
+	Next   time.Time `json:"next,omitzero"`   // not to be sent before, after a failed try
 	Closed time.Time `json:"closed,omitzero"` // when it was sent or given up; zero: it is owed
-	Why    Message   `json:"why,omitzero"`    // of the last try, where it failed; of one that is closed: why it was given up
+	Why    Message   `json:"why,omitzero"`    // why the last try failed; once closed: why it was given up
 }
 
-// Sent reports whether it has been sent.
+// Sent reports whether the message has been sent.
 func (n *Notification) Sent() bool { return !n.Closed.IsZero() && n.Why.IsZero() }
 
-// Messages returns the messages that the start or end of a job calls for.
+// Messages returns the messages that are owed for the start or end of a job.
 func (j *Job) Messages(event NotifyEvent, at time.Time) []Notification {
 	if j.Task != nil {
-		return nil // its array tells
+		return nil // the array sends the messages
 	}
 	events := []NotifyEvent{event}
 	if event == NotifyEnd && j.wentWrong() {
@@ -98,8 +95,7 @@ func (j *Job) Messages(event NotifyEvent, at time.Time) []Notification {
 	return list
 }
 
-// wentWrong reports whether a job has not completed, and not because its owner
-// cancelled it.
+// wentWrong reports whether a job ended without completing, other than by its owner's cancel.
 func (j *Job) wentWrong() bool {
 	r := j.Result
 	if r == nil || r.Outcome == Completed {
@@ -108,7 +104,7 @@ func (j *Job) wentWrong() bool {
 	return r.Outcome != Cancelled || r.Cause != "" || r.By != j.Owner.User
 }
 
-// checkNotify looks at the form of what a submission wants to be told, and where.
+// checkNotify checks the form of a submission's requests for messages.
 func (s *Submission) checkNotify(p *Problems) {
 	list, to := s.Request.Notify, s.Payload.NotifyTo
 	if len(list) > MaxNotify || len(to) > len(list) {
@@ -144,15 +140,15 @@ func (n *Notify) check(p *Problems) {
 	}
 }
 
-// Letters of addresses: what every mail program takes as they are, without quotes.
+// Letters of addresses that every mail program accepts without quotes.
 const (
 	alnum       = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 	localChars  = alnum + "._%+=-"
 	domainChars = alnum + ".-"
 )
 
-// IsAddress reports whether s is a mail address such as alice@example.org, of plain
-// letters alone: nothing in it can be an option, a header or a second address.
+// IsAddress reports whether s is a mail address such as alice@example.org, of plain letters alone:
+// no part of it can be an option, a header or a second address.
 func IsAddress(s string) bool {
 	local, domain, ok := strings.Cut(s, "@")
 	plain := func(part, chars string, most int) bool {
@@ -166,8 +162,7 @@ func onlyOf(s, chars string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return !strings.ContainsRune(chars, r) })
 }
 
-// IsWebURL reports whether s is a URL that a message can be posted to: http or https
-// and a host.
+// IsWebURL reports whether s is a URL to which a message can be posted: http or https, with a host.
 func IsWebURL(s string) bool {
 	if len(s) > MaxNotifyToBytes || !Printable(s) || strings.ContainsAny(s, " \"<>\\^`{|}") {
 		return false

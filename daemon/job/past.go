@@ -6,14 +6,13 @@ import (
 	"time"
 )
 
-// MaxPast is how many ended jobs one answer about them holds; the rest follows from its
-// cursor.
+// MaxPast is the largest number of ended jobs in one answer; a cursor leads to the rest.
 const MaxPast = 1000
 
-// PastQuery selects jobs that have ended. Zero fields select all of them.
+// PastQuery selects jobs that have ended. A zero field does not restrict the selection.
 type PastQuery struct {
-	From, To time.Time // that ended from then, and before then
-	IDs      []ID      // of these; nil: of all
+	From, To time.Time // ended at From or later, and before To
+	IDs      []ID      // among these; nil: all
 	Array    ID        // tasks of this array
 	UID      *int      // of this user
 	User     string    // as Query.User
@@ -21,13 +20,13 @@ type PastQuery struct {
 	Name     string // with exactly this name
 	Tag      Tag    // with this tag
 
-	Newest   bool   // the newest end first; else the oldest
-	After    Cursor // what comes after it in that order
-	Limit    int    // at most so many, which is at most MaxPast
-	Attempts bool   // with all attempts of each
+	Newest   bool   // latest end first; otherwise the earliest first
+	After    Cursor // only what follows it in that order
+	Limit    int    // the most jobs to return; at most MaxPast
+	Attempts bool   // with all attempts of each job
 }
 
-// Tag is one tag of a job; an empty Value with Any is any value of it.
+// Tag is a tag of a job; if Any is set, its value does not matter.
 type Tag struct {
 	Key, Value string
 	Any        bool
@@ -42,7 +41,7 @@ func ParseTag(s string) (Tag, error) {
 	return Tag{Key: key, Value: value, Any: !whole}, nil
 }
 
-// String is what ParseTag reads.
+// String returns the form that ParseTag reads.
 func (t Tag) String() string {
 	if t.Any || t.Key == "" {
 		return t.Key
@@ -50,23 +49,23 @@ func (t Tag) String() string {
 	return t.Key + "=" + t.Value
 }
 
-// Past is a part of the jobs that have ended.
+// Past is a page of the jobs that have ended.
 type Past struct {
 	Jobs     []Job
-	Attempts map[ID][]Attempt // where they were asked for: all, in order
-	Next     Cursor           // from where it goes on; zero: that is all
+	Attempts map[ID][]Attempt // if asked for: all attempts, in order
+	Next     Cursor           // where the next page begins; zero: this was the last
 }
 
-// Cursor is a place among the jobs that have ended, by their ends.
+// Cursor is a position among the ended jobs, ordered by their ends.
 type Cursor struct {
 	At time.Time
 	ID ID
 }
 
-// IsZero reports whether it is the beginning.
+// IsZero reports whether c is the beginning.
 func (c Cursor) IsZero() bool { return c.ID == 0 }
 
-// String is the cursor in a request; "" is the beginning.
+// String returns the cursor's form in a request; "" is the beginning.
 func (c Cursor) String() string {
 	if c.IsZero() {
 		return ""

@@ -5,11 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// Printable reports whether s can be shown on anybody's terminal as it is: valid
-// UTF-8 of graphic characters and plain spaces, no control or format codes
-// (which could move the cursor, change colours or reverse the text) and no
-// letter without a shape, such as the Hangul filler (which could imitate another
-// text, or none).
+// Printable reports whether s can be shown on any terminal as it is: it is valid UTF-8 of graphic
+// characters and plain spaces, without control or format codes (which could move the cursor, change
+// colours or reverse the text) and without invisible letters, such as the Hangul filler (which
+// could make it look like another text).
 func Printable(s string) bool {
 	if !utf8.ValidString(s) {
 		return false

@@ -33,7 +33,7 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-// A text is printable when each of its letters is.
+// A text is printable if each of its letters is.
 func TestPrintableIsPerLetter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.StringOfN(rapid.RuneFrom(nil, unicode.L, unicode.Cf, unicode.Z), 0, 4, -1)).Draw(t, "text")

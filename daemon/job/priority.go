@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Class is the coarse part of a job's place in the queue; a higher class goes
-// first whatever the numbers inside it are.
+// Class is the coarse part of a job's priority; a higher class goes first, whatever the numbers
+// within the classes are.
 type Class int
 
 // The classes, lowest first.
@@ -29,7 +29,7 @@ func Classes() []Class { return []Class{Scavenger, Low, Normal, High, Interactiv
 // String returns the class as people type it.
 func (c Class) String() string { return classNames[c] }
 
-// MarshalText writes what String prints.
+// MarshalText returns what String prints.
 func (c Class) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
 // UnmarshalText reads what MarshalText writes.
@@ -43,18 +43,18 @@ func (c *Class) UnmarshalText(text []byte) error {
 	return fmt.Errorf("%q is not a class", text)
 }
 
-// Priority is a job's place in the queue: the class first, then the number,
-// both higher-first.
+// Priority is a job's place in the queue: the class decides first, then the number; higher goes
+// first.
 type Priority struct {
 	Class  Class
 	Number int
 }
 
-// maxPriority bounds the number, in either direction.
+// maxPriority bounds the number in both directions.
 const maxPriority = 1_000_000
 
-// ParsePriority reads a number (class normal) or the name of a class. A plus
-// sign is refused: it would read as a change of the priority there is.
+// ParsePriority reads a number (in class normal) or the name of a class. It refuses a plus sign,
+// which would look like a change of the current priority.
 func ParsePriority(s string) (Priority, error) {
 	var p Priority
 	if p.Class.UnmarshalText([]byte(s)) == nil {
@@ -67,8 +67,8 @@ func ParsePriority(s string) (Priority, error) {
 	return Priority{Number: n}, nil
 }
 
-// String prints the priority the way ParsePriority reads it: the number of the
-// class normal, the name of any other.
+// String prints the priority as ParsePriority reads it: the number in class normal, the class's
+// name otherwise.
 func (p Priority) String() string {
 	if p.Class == Normal && p.Number != 0 {
 		return strconv.Itoa(p.Number)
@@ -76,8 +76,8 @@ func (p Priority) String() string {
 	return p.Class.String()
 }
 
-// MarshalText writes what String prints; beside a class other than normal, the
-// number follows after a colon, unless it is 0.
+// MarshalText returns what String prints. In a class other than normal, a number other than 0
+// follows after a colon.
 func (p Priority) MarshalText() ([]byte, error) {
 	if p.Class != Normal && p.Number != 0 {
 		return fmt.Appendf(nil, "%s:%d", p.Class, p.Number), nil
@@ -85,7 +85,7 @@ func (p Priority) MarshalText() ([]byte, error) {
 	return []byte(p.String()), nil
 }
 
-// UnmarshalText reads what MarshalText writes; nothing is normal.
+// UnmarshalText reads what MarshalText writes; empty text is normal.
 func (p *Priority) UnmarshalText(text []byte) (err error) {
 	class, number, both := strings.Cut(string(text), ":")
 	if class == "" && !both {
@@ -106,5 +106,5 @@ func (p Priority) Before(q Priority) bool {
 	return p.Number > q.Number
 }
 
-// Raised reports whether p is above normal, all that anyone may ask for oneself.
+// Raised reports whether p is above normal, the highest that users may choose for themselves.
 func (p Priority) Raised() bool { return p.Class > Normal || p.Number > 0 }

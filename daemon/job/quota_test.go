@@ -2,7 +2,7 @@ package job
 
 import "testing"
 
-// A part is never nothing, and never more than all by its percentage.
+// A part is at least 1, and a percentage never exceeds the total.
 func TestPartOf(t *testing.T) {
 	for _, c := range []struct {
 		part      Part

@@ -2,7 +2,7 @@ package job
 
 import "testing"
 
-// A part that chooses its GPU counts as a whole one in quotas, and nothing else does.
+// Only a part that chooses its GPU counts as a whole GPU in quotas.
 func TestPartsThatChooseCountWhole(t *testing.T) {
 	for name, choose := range map[string]func(*Request){
 		"spread": func(r *Request) { r.Spread = true }, "ids": func(r *Request) { r.GPUIDs = []int{0} },
@@ -21,7 +21,7 @@ func TestPartsThatChooseCountWhole(t *testing.T) {
 	}
 }
 
-// A part counts for its memory's part of the GPU where that is more, beside whole ones too.
+// A part counts for its part of the GPU's memory if that is more, also next to whole GPUs.
 func TestMemoryCountsInQuotas(t *testing.T) {
 	for _, c := range []struct{ milli, mem, want int }{
 		{50, 990, 990}, {50, 20, 50}, {1500, 990, 1990}, {1500, 100, 1500}, {2000, 990, 2000}, {50, 5000, 1000},

@@ -2,7 +2,7 @@ package job
 
 import "strings"
 
-// RefusalKind says in which way a wish was refused: the API's code of the error.
+// RefusalKind is the kind of a refusal, and the API's code of the error.
 type RefusalKind string
 
 // The kinds.
@@ -10,32 +10,31 @@ const (
 	RefusedUsage       RefusalKind = "usage"       // malformed
 	RefusedNotFound    RefusalKind = "not-found"   // no such job or GPU
 	RefusedForbidden   RefusalKind = "forbidden"   // not permitted
-	RefusedNever       RefusalKind = "never"       // this machine can never meet it
+	RefusedNever       RefusalKind = "never"       // this machine can never do it
 	RefusedPolicy      RefusalKind = "policy"      // against the site's rules
-	RefusedConflict    RefusalKind = "conflict"    // not in this state
-	RefusedUnavailable RefusalKind = "unavailable" // not for the moment
+	RefusedConflict    RefusalKind = "conflict"    // not possible in the job's or GPU's state
+	RefusedUnavailable RefusalKind = "unavailable" // not possible at the moment
 )
 
-// Refusal is an error meant for the person who asked. Its code begins with its
-// kind.
+// Refusal is an error for the person who asked. Its code begins with its kind.
 type Refusal struct{ Message }
 
-// Refuse makes a Refusal of a code and what the sentence speaks of.
+// Refuse returns a Refusal with a code and its arguments.
 func Refuse(code Code, args ...any) *Refusal { return &Refusal{Say(code, args...)} }
 
-// Kind returns the code's kind.
+// Kind returns the kind, the first part of the code.
 func (r *Refusal) Kind() RefusalKind {
 	kind, _, _ := strings.Cut(string(r.Code), "/")
 	return RefusalKind(kind)
 }
 
-// Error returns the code; package words has the sentence.
+// Error returns the code and its arguments; package words has the sentence.
 func (r *Refusal) Error() string { return r.String() }
 
-// Problems is every fault found in one submission or configuration.
+// Problems are all faults found in one submission or configuration.
 type Problems []Message
 
-// Error joins the codes, one a line.
+// Error joins the codes, one per line.
 func (p Problems) Error() string {
 	list := make([]string, len(p))
 	for i, m := range p {

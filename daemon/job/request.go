@@ -8,30 +8,29 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Owner is the account a job belongs to, as the kernel reported it for the
-// connection that submitted the job.
+// Owner is the account that a job belongs to, as the kernel reported it for the connection that
+// submitted the job.
 type Owner struct {
 	UID  int    `json:"uid"`
 	GID  int    `json:"gid"`
-	User string `json:"user"` // the name for people; the number in digits where the host has no name
+	User string `json:"user"` // the name for people; the number in digits if the host has no name for it
 
-	// Groups are the names of those groups with a quota that the owner was in
-	// at submit, sorted. The server fills them in, never the client.
+	// Groups are the owner's groups with a quota, at submission, sorted by name. The server fills
+	// them in, never the client.
 	Groups []string `json:"groups,omitempty"`
 }
 
-// Is reports whether the account of a number and a name is the owner. A number can be given
-// to another account, a name to another number; where one of the two names is not known the
-// number decides.
+// Is reports whether an account, by number and name, is the owner. Numbers and names can be
+// reassigned, so both must match; if one of the names is unknown, the number decides.
 func (o *Owner) Is(uid int, name string) bool {
 	return o.UID == uid && (o.User == name || Nameless(uid, name) || Nameless(uid, o.User))
 }
 
-// Nameless reports whether the name of an account is not known: it is empty, or the number.
+// Nameless reports whether the name of an account is unknown: it is empty, or the number.
 func Nameless(uid int, name string) bool { return name == "" || name == strconv.Itoa(uid) }
 
-// belongsTo reports whether a query for jobs of a number, of a name or of both means the
-// owner's; nil and "" are any.
+// belongsTo reports whether the owner is the account that a query names by number, by name or by
+// both; nil and "" match any.
 func (o *Owner) belongsTo(uid *int, name string) bool {
 	if uid == nil {
 		return name == "" || o.User == name
@@ -39,12 +38,11 @@ func (o *Owner) belongsTo(uid *int, name string) bool {
 	return o.UID == *uid && (name == "" || o.Is(*uid, name))
 }
 
-// Request is what a job asks of the machine: the one description of it from the
-// command line to the unit. The command line reads its options by the tags name,
-// type, help and group, the wire and the state file have it as JSON, and
-// placement reads nothing else. Zero values mean "not asked": the scheduler puts
-// the site's Grace and Requeue in the place of nil. Flags stand together to save
-// room: a hundred thousand requests may wait.
+// Request is what a job asks of the machine: its only description, from the command line to the
+// unit. The command line reads its options by the tags name, type, help and group, the wire and the
+// state file have it as JSON, and placement reads nothing else. Zero values mean "not asked": the
+// scheduler replaces a nil Grace or Requeue by the site's. The flags are grouped to save memory: a
+// hundred thousand requests may wait.
 type Request struct {
 	GPUMilli    int      `json:"gpu_milli" name:"gpus" type:"gpus" short:"g" placeholder:"N" group:"needs"`
 	GPUMemBytes int64    `json:"gpu_mem_bytes,omitempty" name:"gpu-mem" type:"gpu-mem" placeholder:"SIZE" group:"needs"`
@@ -65,12 +63,12 @@ type Request struct {
 	Preemptible    bool  `json:"preemptible,omitempty" name:"preemptible" group:"life"`
 	Screen         bool  `json:"screen,omitempty" kong:"-"` // in a session of GNU screen
 	Hold           bool  `json:"hold,omitempty" name:"hold" group:"queue"`
-	Requeue        *bool `json:"requeue" kong:"-"` // start again when a reboot took the job, or its GPU is at fault; nil as Grace
+	Requeue        *bool `json:"requeue" kong:"-"` // start again after a reboot or a fault of its GPU; nil as for Grace
 
 	OnTimeout  TimeoutAction `json:"on_timeout,omitempty" name:"on-timeout" type:"timeout-action" placeholder:"WHAT" group:"life"`
-	WarnSignal int           `json:"warn_signal,omitempty" kong:"-"` // sent WarnBefore ahead of the limit, or of the stop for a job that goes first; 0: none
+	WarnSignal int           `json:"warn_signal,omitempty" kong:"-"` // sent WarnBefore ahead of its limit or preemption
 	WarnBefore Span          `json:"warn_before_seconds,omitempty" kong:"-"`
-	WarnMain   bool          `json:"warn_main,omitempty" kong:"-"` // the warning is for the main process alone
+	WarnMain   bool          `json:"warn_main,omitempty" kong:"-"` // the warning goes to the main process alone
 	SignalTo   string        `json:"signal_to,omitempty" name:"signal-to" placeholder:"WHOM" enum:"all,main" default:"all" group:"life"`
 	Retries    int           `json:"retries,omitempty" name:"retries" type:"retries" placeholder:"N" group:"life"`
 	Backoff    Span          `json:"backoff_seconds,omitempty" name:"backoff" type:"span" placeholder:"TIME" group:"life"`
@@ -86,33 +84,32 @@ type Request struct {
 
 	Dedup string `json:"dedup,omitempty" kong:"-"` // content hash; "" is none
 
-	Notify []Notify `json:"notify,omitempty" kong:"-"` // who gets messages at its start and end, without addresses
+	Notify []Notify `json:"notify,omitempty" kong:"-"` // messages at its start and end, without addresses
 
 	Derived `json:"derived,omitzero" kong:"-"`
 }
 
-// Derived is what the daemon adds to a request; what a client says of it is
-// ignored.
+// Derived is what the daemon adds to a request; the server ignores what a client says of it.
 type Derived struct {
 	DefaultedMem bool   `json:"defaulted_mem,omitempty"` // MemBytes is the site's default, not the submitter's choice
-	ImpliedStop  bool   `json:"implied_stop,omitempty"`  // Preemptible follows from the class, not from the submitter's choice
+	ImpliedStop  bool   `json:"implied_stop,omitempty"`  // Preemptible follows from the class, nobody chose it
 	Shape        string `json:"shape,omitempty"`         // hash of the command without its numbers, for predictions
 	Script       string `json:"script,omitempty"`        // hash of the program or script, for predictions
 	AutoMem      bool   `json:"auto_mem,omitempty"`      // GPUMemBytes is from earlier runs, as AutoGPUMem asks
-	MemMilli     int    `json:"mem_milli,omitempty"`     // the part of a GPU that GPUMemBytes is, of a request for a part
+	MemMilli     int    `json:"mem_milli,omitempty"`     // of a part: the share of a GPU that GPUMemBytes is
 }
 
-// AutoGPUMem, as the GPU memory of a request, leaves it to what earlier runs of the command
-// took. The daemon puts the amount in its place, 0 where it knows of no run.
+// AutoGPUMem, as the GPU memory of a request, asks for what earlier runs of the command took. The
+// daemon replaces it by that amount, or by 0 if it knows of no run.
 const AutoGPUMem = -1
 
 // NoRetries, as the retries of a request, asks for none, whatever the site's default is.
 const NoRetries = -1
 
-// SignalMain, as Request.SignalTo, has SIGTERM and the warning sent to the main process alone.
+// SignalMain, as Request.SignalTo, sends SIGTERM and the warning to the main process alone.
 const SignalMain = "main"
 
-// GraceTime is the time from SIGTERM to SIGKILL.
+// GraceTime returns the time from SIGTERM to SIGKILL.
 func (r *Request) GraceTime() Span {
 	if r.Grace == nil {
 		return 0
@@ -120,39 +117,38 @@ func (r *Request) GraceTime() Span {
 	return *r.Grace
 }
 
-// MayRequeue reports whether the job starts again when a reboot took it.
+// MayRequeue reports whether the job starts again if a reboot took it.
 func (r *Request) MayRequeue() bool { return r.Requeue != nil && *r.Requeue }
 
-// WarnsMain reports whether the warning is for the main process alone.
+// WarnsMain reports whether the warning goes to the main process alone.
 func (r *Request) WarnsMain() bool { return r.WarnMain || r.SignalTo == SignalMain }
 
-// TimeoutAction is what becomes of a job that meets its time limit.
+// TimeoutAction is what happens to a job at its time limit.
 type TimeoutAction string
 
 // The actions. The empty one is kill.
 const (
 	TimeoutKill    TimeoutAction = "kill"
-	TimeoutRequeue TimeoutAction = "requeue" // stopped, and to the end of the queue
+	TimeoutRequeue TimeoutAction = "requeue" // stopped, and moved to the end of the queue
 )
 
-// Objective is what the jobs of an array or a batch are to reach together, beside
-// what the site's order gives each.
+// Objective is a common goal of the jobs of an array or a batch, in addition to the site's order.
 type Objective string
 
-// Makespan is that the last of them ends soon: the longest and widest goes first.
+// Makespan asks that the last job ends as soon as possible: the longest and widest goes first.
 const Makespan Objective = "makespan"
 
-// Whole returns how many whole GPUs are asked.
+// Whole returns the number of whole GPUs asked for.
 func (r *Request) Whole() int { return r.GPUMilli / WholeGPU }
 
-// Alone reports whether the job is to have its whole GPUs free of processes of no
-// job: it asks some and does not say how much memory it needs beside others.
+// Alone reports whether the job's whole GPUs must be free of processes without a job: it asks for
+// whole GPUs and does not say how much memory it needs beside others.
 func (r *Request) Alone() bool { return r.Whole() > 0 && r.GPUMemBytes == 0 && r.MaxUsedPercent == 0 }
 
-// Part returns the share of one further GPU that is asked, in milli-GPUs.
+// Part returns the share asked of one further GPU, in milli-GPUs.
 func (r *Request) Part() int { return r.GPUMilli % WholeGPU }
 
-// Devices returns on how many GPUs the job runs.
+// Devices returns the number of GPUs that the job runs on.
 func (r *Request) Devices() int {
 	if r.Part() > 0 {
 		return r.Whole() + 1
@@ -160,7 +156,7 @@ func (r *Request) Devices() int {
 	return r.Whole()
 }
 
-// Label is what the submitter says about the job for people to read.
+// Label is the submitter's description of the job for people.
 type Label struct {
 	Name    string            `json:"name" name:"name" short:"n" placeholder:"NAME" group:"label"`
 	Comment string            `json:"comment,omitempty" name:"comment" placeholder:"TEXT" group:"label"`
@@ -170,55 +166,53 @@ type Label struct {
 // ErrNoPayload says that a job's private part can never be read again.
 var ErrNoPayload = errors.New("what the job runs can't be read from the state file any more")
 
-// Payload is the private part of a job: only its owner and admins may read it.
-// It travels from the submitter to the store and from there to the launcher,
-// byte for byte, and is never kept in the scheduler's memory.
+// Payload is the private part of a job: only its owner and administrators may read it. It travels
+// from the submitter to the store and from there to the launcher, byte for byte, and is never kept
+// in the scheduler's memory.
 type Payload struct {
 	contract.Program
-	SetupCut bool `json:"-"` // the job has ended, and its set-up was too long to be kept
+	SetupCut bool `json:"-"` // the job has ended, and its set-up was too long to keep
 
-	Limits []contract.Limit `json:"limits,omitempty"` // filled in by the server from the kernel, never from the client
+	Limits []contract.Limit `json:"limits,omitempty"` // the server sets them, from the kernel's
 
 	// NotifyTo are the addresses and URLs of Request.Notify, in its order; "" is none.
 	NotifyTo []string `json:"notify_to,omitempty"`
 }
 
-// Submission is a request to queue a job, after the server has put in the
-// identity of the connection.
+// Submission is a request to queue a job, with the identity of the connection that the server adds.
 type Submission struct {
-	Key     string // request key: the same owner and key is the same job
+	Key     string // request key: a second submission with the same owner and key is the same job
 	Owner   Owner
 	Admin   bool // the submitter may raise priorities
 	Label   Label
 	Request Request
 	Payload Payload
 
-	// Principal is whose limits the job counts for, where that is not its owner:
-	// the user whose subordinate uid the owner is. The server fills it in.
+	// Principal is the account whose limits the job counts for, if that is not its owner: the user
+	// whose subordinate uid the owner is. The server fills it in.
 	Principal *Account `json:"-"`
 
 	// GIDs are all groups of the owner, ascending. The server fills them in.
 	GIDs GIDs `json:"-"`
 
-	// Brief: nobody reads why the job waits, or when it is expected to start.
+	// Brief skips the reasons for waiting and the expected start: nobody reads them.
 	Brief bool `json:"-"`
 
-	// Ended says how jobs that Request.After names have ended, of those that
-	// had when the submission came.
+	// Ended says how jobs that Request.After names have ended, if they had when the submission
+	// came.
 	Ended map[ID]End
 }
 
 // End is how a job ended.
 type End struct {
 	State   State
-	Started bool // it ran at all
+	Started bool // its command ran in some attempt
 }
 
-// QuotaMilli is what the request counts for in quotas of GPUs. A part that chooses its
-// GPU counts as a whole one: the scheduler puts parts together, and one that stays away
-// from the others keeps all of its GPU from whole ones. Any other counts for its part of
-// the GPU or of the GPU's memory, whichever is larger: what has no memory left is of no
-// use to others.
+// QuotaMilli returns what the request counts for in quotas of GPUs. A part that chooses its GPU
+// counts as a whole GPU: the scheduler packs parts together, and one that keeps away from the
+// others blocks its GPU for whole requests. Any other part counts for its share of the GPU or of
+// the GPU's memory, whichever is larger: a GPU without free memory is of no use to others.
 func (r *Request) QuotaMilli() int {
 	part := r.Part()
 	chooses := r.Spread || len(r.GPUIDs)+len(r.GPUsFrom)+len(r.ExcludeGPUs) > 0 || r.MaxLoadPercent+r.MaxUsedPercent > 0

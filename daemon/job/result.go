@@ -9,7 +9,7 @@ import (
 // ShownResult is a result with what the server adds for clients.
 type ShownResult struct {
 	Result
-	Code     int     `json:"code"` // the exit status that 'gpusched wait' gives
+	Code     int     `json:"code"` // the exit status of 'gpusched wait'
 	Sentence string  `json:"sentence"`
 	Said     Message `json:"said,omitzero"` // in another scheduler's words
 }
@@ -23,30 +23,30 @@ type Result struct {
 	Errno      int           `json:"errno,omitempty"`
 	Detail     Message       `json:"detail,omitzero"`         // printable, nothing private
 	By         string        `json:"by,omitempty"`            // who cancelled it
-	Cause      StopCause     `json:"cause,omitempty"`         // why an attempt was stopped, but by a cancel or its limit; that: warned, it left
-	For        ID            `json:"for,omitempty"`           // the job it made room for, or whose promised memory it used
-	ForName    string        `json:"for_name,omitempty"`      // what people call For, where that is not its id
+	Cause      StopCause     `json:"cause,omitempty"`         // of a stop other than by cancel or limit; or of a warning
+	For        ID            `json:"for,omitempty"`           // the job that preempted it, or whose memory it used
+	ForName    string        `json:"for_name,omitempty"`      // the name of For for people, unless it is the id
 	Limit      Span          `json:"limit_seconds,omitempty"` // the time limit it met
-	MemBytes   int64         `json:"mem_bytes,omitempty"`     // its memory limit, where it was killed for memory, maybe while it was being stopped
+	MemBytes   int64         `json:"mem_bytes,omitempty"`     // its memory limit, if it was killed for memory
 	PeakBytes  int64         `json:"peak_bytes,omitempty"`    // its highest use then; 0: unknown
-	GPUError   *GPUError     `json:"gpu_error,omitempty"`     // a GPU of it reported this meanwhile
+	GPUError   *GPUError     `json:"gpu_error,omitempty"`     // an error of one of its GPUs meanwhile
 	Left       Message       `json:"left,omitzero"`           // what it left behind, for people
-	Breach     *Breach       `json:"breach,omitempty"`        // for which it was stopped
-	Tries      int           `json:"tries,omitempty"`         // it never began, for a reason that passes, so many times in a row
+	Breach     *Breach       `json:"breach,omitempty"`        // of its use of a GPU, for which it was stopped
+	Tries      int           `json:"tries,omitempty"`         // failed starts in a row, after which it was given up
 	Unfiltered bool          `json:"unfiltered,omitempty"`    // it ran without the device filter, as the site allows
 }
 
-// reached is the part of its limit that a job which the kernel killed for that limit has
-// certainly used: the kernel charges memory in batches, the last of which is refused.
+// reached is the part of its limit that a job has certainly used when the kernel kills it for that
+// limit: the kernel charges memory in batches, and refuses the last one.
 const reached = 15. / 16
 
-// MemoryReached reports whether a use of memory is what a limit ends.
+// MemoryReached reports whether a use of memory is high enough for the limit to have ended the job.
 func MemoryReached(used, limit int64) bool {
 	return limit > 0 && float64(used) >= reached*float64(limit)
 }
 
-// Code is the exit status of a job that has ended: that of its result, but 125 where it was cancelled before it began.
-// An array begins with its first task.
+// Code returns the exit status of a job that has ended: that of its result, or 125 if it was
+// cancelled before it began. An array begins with its first task.
 func (j *Job) Code() int {
 	began := j.Attempt != nil && !j.Attempt.StartedAt.IsZero()
 	if j.Request.Array != nil && j.Task == nil {
@@ -58,10 +58,10 @@ func (j *Job) Code() int {
 	return j.Result.Code()
 }
 
-// Code is the exit status that 'gpusched wait' and 'run' give for the result:
-// the command's own, 128+N for a signal, 124 for the time limit, 125 where the
-// command never began (as of a shell 127 where it was not there, 126 where it could
-// not be run), 137 where it was ended for memory of the host or a GPU.
+// Code returns the exit status of 'gpusched wait' and 'run' for the result: the command's own,
+// 128+N for a signal, 124 for the time limit, 125 if the command never began (but as in a shell 127
+// if it was not found, 126 if it could not be run), 137 if it was killed for memory of the host or
+// a GPU.
 func (r Result) Code() int {
 	switch {
 	case r.Outcome == TimedOut:

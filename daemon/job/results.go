@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// Results are what the tasks of an array that have ended, and are still on record, came to.
+// Results sum up the ended tasks of an array that are still on record.
 type Results struct {
-	Ends []TaskEnd       // each kind of end once, in the order in which the tasks' numbers meet them
-	Runs []time.Duration // how long those ran that completed
+	Ends []TaskEnd       // each kind of end once, in the order of its first task
+	Runs []time.Duration // run times of the completed tasks
 }
 
-// TaskEnd is one kind of end and the tasks that came to it, ascending.
+// TaskEnd is one kind of end with its tasks, ascending.
 type TaskEnd struct {
-	Result Result // of the first of them
+	Result Result // of the first task
 	Tasks  []int
 }
 
-// Add counts the end of a task, which ran so long; the tasks come in ascending order.
+// Add counts the end of a task that ran for some time; tasks come in ascending order.
 func (r *Results) Add(index int, end *Result, ran time.Duration) {
 	if end.Outcome == Completed {
 		r.Runs = append(r.Runs, ran)
@@ -33,7 +33,7 @@ func (r *Results) Add(index int, end *Result, ran time.Duration) {
 	r.Ends = append(r.Ends, TaskEnd{Result: *end, Tasks: []int{index}})
 }
 
-// alike reports whether two ends are of one kind. What exits with 137 was not killed.
+// alike reports whether two results are of one kind. Exit status 137 differs from a kill.
 func (r *Result) alike(s *Result) bool {
 	if r.Outcome == Failed && r.Signal != s.Signal {
 		return false
@@ -41,10 +41,10 @@ func (r *Result) alike(s *Result) bool {
 	return r.Outcome == s.Outcome && r.Code() == s.Code() && r.Launch == s.Launch && r.Cause == s.Cause
 }
 
-// FormatTasks writes ascending numbers as ParseArray reads them: "0-2,7,10-20:5".
+// FormatTasks returns ascending numbers as ParseArray reads them: "0-2,7,10-20:5".
 func FormatTasks(list []int) string { return strings.Join(TaskRuns(list), ",") }
 
-// ShortTasks is FormatTasks as far as the runs are not too many.
+// ShortTasks is FormatTasks, cut after maxSpecRanges runs.
 func ShortTasks(list []int) string {
 	runs := TaskRuns(list)
 	if len(runs) > maxSpecRanges {
@@ -53,7 +53,7 @@ func ShortTasks(list []int) string {
 	return strings.Join(runs, ",")
 }
 
-// ParseTasks reads what FormatTasks writes.
+// ParseTasks reads the form of FormatTasks.
 func ParseTasks(s string) (list []int, err error) {
 	if s == "" {
 		return nil, nil
@@ -70,7 +70,7 @@ func ParseTasks(s string) (list []int, err error) {
 	return list, nil
 }
 
-// TaskRuns are the runs of ascending numbers, such as 0-2, 7 and 10-20:5.
+// TaskRuns returns the runs of ascending numbers, such as 0-2, 7 and 10-20:5.
 func TaskRuns(list []int) (runs []string) {
 	for len(list) > 0 {
 		n, step := 1, 1

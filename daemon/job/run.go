@@ -2,24 +2,24 @@ package job
 
 import "time"
 
-// Run is one attempt of a job with what of the job is worth counting. A job that ended
-// without one has a Run whose Attempt has the Number 0 and the end alone.
+// Run is one attempt of a job, with the parts of the job that reports count. A job that ended
+// without an attempt has a Run whose Attempt has the Number 0 and only an end.
 type Run struct {
 	Job    ID
 	Owner  Owner
 	Name   string
 	Tags   map[string]string
 	Class  Class
-	Mem    int64 // of the host, as it was asked
-	GPUMem int64 // of each GPU, the same
-	CPUs   int   // the same
+	Mem    int64 // host memory asked for
+	GPUMem int64 // memory asked for of each GPU
+	CPUs   int   // asked for
 	Limit  time.Duration
-	End    State // how the job ended, where it has and this was its last attempt
+	End    State // how the job ended, if it has and this was its last attempt
 
 	Attempt Attempt
 }
 
-// RunOf is an attempt of a job; nil is none.
+// RunOf returns the Run of an attempt of a job, or of no attempt if a is nil.
 func RunOf(j *Job, a *Attempt) Run {
 	r := Run{Job: j.ID, Owner: j.Owner, Name: j.Label.Name, Tags: j.Label.Tags, Class: j.Request.Priority.Class}
 	r.Mem, r.GPUMem, r.CPUs = j.Request.MemBytes, j.Request.GPUMemBytes, j.Request.CPUs
@@ -36,7 +36,7 @@ func RunOf(j *Job, a *Attempt) Run {
 	return r
 }
 
-// Until is when the attempt ended, or now.
+// Until returns the end of the attempt, or now if it has not ended.
 func (a *Attempt) Until(now time.Time) time.Time {
 	if a.EndedAt.IsZero() {
 		return now
@@ -44,8 +44,8 @@ func (a *Attempt) Until(now time.Time) time.Time {
 	return a.EndedAt
 }
 
-// Ran is for how long the command has run; 0 for one that never began, or that ended
-// before it began by a clock that was set.
+// Ran returns the run time of the command so far. It is 0 if the command never began, or if a
+// change of the clock put its end before its start.
 func (a *Attempt) Ran(now time.Time) time.Duration {
 	if a.StartedAt.IsZero() {
 		return 0
@@ -53,7 +53,7 @@ func (a *Attempt) Ran(now time.Time) time.Duration {
 	return max(0, a.Until(now).Sub(a.StartedAt))
 }
 
-// Waited is how long its job could have started before it did; false: unknown.
+// Waited returns how long the job could have started before it did; false: unknown.
 func (a *Attempt) Waited() (time.Duration, bool) {
 	if a.EligibleAt.IsZero() || a.PlacedAt.IsZero() {
 		return 0, false
@@ -61,7 +61,7 @@ func (a *Attempt) Waited() (time.Duration, bool) {
 	return max(0, a.PlacedAt.Sub(a.EligibleAt)), true
 }
 
-// Milli is the share of all its GPUs together, in thousandths of a GPU.
+// Milli returns the sum of its shares, in thousandths of a GPU.
 func (a *Attempt) Milli() (sum int) {
 	for i := range a.GPUs {
 		sum += a.GPUs[i].Share()
@@ -71,7 +71,7 @@ func (a *Attempt) Milli() (sum int) {
 
 // RunQuery selects runs.
 type RunQuery struct {
-	From time.Time // that were under way then or later; zero: all on record
+	From time.Time // that ran then or later; zero: all on record
 	UID  *int      // of this user
 	User string    // as Query.User
 	Tags bool      // with their tags
@@ -80,10 +80,10 @@ type RunQuery struct {
 // Wants reports whether the query selects the runs of an owner.
 func (q *RunQuery) Wants(o *Owner) bool { return o.belongsTo(q.UID, q.User) }
 
-// Times sum up how long things took, in seconds.
+// Times sum up durations, in seconds.
 type Times struct {
 	Of     int     `json:"of"`
 	Mean   float64 `json:"mean_seconds"`
 	Median float64 `json:"median_seconds"`
-	P95    float64 `json:"p95_seconds"` // one of twenty takes longer
+	P95    float64 `json:"p95_seconds"` // 5% take longer
 }

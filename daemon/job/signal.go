@@ -22,8 +22,8 @@ var signalNames = [...]string{
 	29: "IO", 30: "PWR", 31: "SYS",
 }
 
-// SignalName returns the name without SIG, or "RT" and the number. The kernel's
-// number is meant: RT34 is what the shell calls RTMIN.
+// SignalName returns the name without SIG, or "RT" and the kernel's number: RT34 is what the shell
+// calls RTMIN.
 func SignalName(n int) string {
 	if n > 0 && n < len(signalNames) {
 		return signalNames[n]
@@ -31,10 +31,10 @@ func SignalName(n int) string {
 	return "RT" + strconv.Itoa(n)
 }
 
-// aimed is before the name of a signal that is for the main process of a job alone.
+// aimed is the prefix of a signal for the main process alone.
 const aimed = SignalMain + ":"
 
-// AimedSignal is SignalName, or "main:USR1" of a signal for the main process alone.
+// AimedSignal returns SignalName, or "main:USR1" for a signal to the main process alone.
 func AimedSignal(n int, main bool) string {
 	if main {
 		return aimed + SignalName(n)
@@ -42,7 +42,7 @@ func AimedSignal(n int, main bool) string {
 	return SignalName(n)
 }
 
-// ParseAimed reads what AimedSignal prints, with a signal as ParseSignal reads it.
+// ParseAimed reads the form of AimedSignal, with a signal as ParseSignal reads it.
 func ParseAimed(s string) (n int, main bool, err error) {
 	name, main := strings.CutPrefix(s, aimed)
 	n, err = ParseSignal(name)

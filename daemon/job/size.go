@@ -20,10 +20,10 @@ var sizeUnits = map[string]float64{
 // MaxSize is the largest size that can be asked for: 1 PiB.
 const MaxSize = int64(1) << 50
 
-// ParseSize reads a size such as 20G, "20 GiB", 512m, 1.5T or 4096B and returns
-// bytes, above 0 and at most MaxSize. A number without a unit is refused: who
-// writes 64 has seldom bytes in mind, and other tools take it for MiB. A part of a
-// byte is rounded up, so that FormatSize prints 1.1G as it was asked.
+// ParseSize reads a size such as 20G, "20 GiB", 512m, 1.5T or 4096B and returns bytes, above 0 and
+// at most MaxSize. It refuses a number without a unit: people who write 64 seldom mean bytes, and
+// other tools take it for MiB. It rounds fractions of a byte up, so that FormatSize prints 1.1G as
+// it was asked.
 func ParseSize(s string) (int64, error) {
 	i := strings.IndexFunc(s, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
 	num, unit := s, ""
@@ -46,7 +46,7 @@ func ParseSize(s string) (int64, error) {
 	return int64(math.Ceil(bytes)), nil
 }
 
-// bareSize is the error for a number without a unit.
+// bareSize returns the error for a number without a unit.
 func bareSize(s string, v float64) error {
 	switch {
 	case v == 0:
@@ -57,8 +57,8 @@ func bareSize(s string, v float64) error {
 	return fmt.Errorf("%s has no unit; write %sB, or use K, M, G or T", s, s)
 }
 
-// FormatSize prints bytes with one decimal at most, such as "20G" or "1.5G",
-// and rounds down: what is left is never made to look like more.
+// FormatSize prints bytes with at most one decimal, such as "20G" or "1.5G". It rounds down, so
+// that free memory never looks like more.
 func FormatSize(n int64) string {
 	units := []struct {
 		name string
@@ -76,11 +76,10 @@ func FormatSize(n int64) string {
 	return strconv.FormatInt(n, 10) + "B"
 }
 
-// Size is bytes that print themselves, for messages.
+// Size is an amount of bytes that prints itself, for messages.
 type Size int64
 
-// String is FormatSize.
 func (n Size) String() string { return FormatSize(int64(n)) }
 
-// MarshalText has a Size print the same where it was written down.
+// MarshalText keeps the printed form in a stored Message.
 func (n Size) MarshalText() ([]byte, error) { return []byte(n.String()), nil }

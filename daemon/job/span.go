@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// Span is a length of time. JSON documents give it in seconds.
+// Span is a duration. In JSON it is a number of seconds.
 type Span time.Duration
 
-// Duration returns the span as the standard library has it.
+// Duration returns the span as a time.Duration.
 func (s Span) Duration() time.Duration { return time.Duration(s) }
 
-// String prints the span the way ParseDuration reads it.
+// String prints the span as ParseDuration reads it.
 func (s Span) String() string { return FormatDuration(time.Duration(s)) }
 
-// Ceil returns the span in whole seconds, rounded up: one below a second is not none.
-// What is out of range stays out of range.
+// Ceil returns the span rounded up to whole seconds, so that less than a second does not become 0.
+// A span out of range stays out of range.
 func (s Span) Ceil() Span {
 	if rest := s % Span(time.Second); rest > 0 && s < Span(MaxDuration) {
 		return s - rest + Span(time.Second)
@@ -27,10 +27,10 @@ func (s Span) Ceil() Span {
 	return s
 }
 
-// Floor returns the span in whole seconds, rounded down.
+// Floor returns the span rounded down to whole seconds.
 func (s Span) Floor() Span { return s - s%Span(time.Second) }
 
-// MarshalJSON writes seconds, with decimals only where there is part of one.
+// MarshalJSON returns seconds, with decimals only for a fraction.
 func (s Span) MarshalJSON() ([]byte, error) {
 	whole, rest := int64(s)/int64(time.Second), int64(s)%int64(time.Second)
 	if rest == 0 {
@@ -43,7 +43,7 @@ func (s Span) MarshalJSON() ([]byte, error) {
 	return []byte(sign + strings.TrimRight(fmt.Sprintf("%d.%09d", whole, rest), "0")), nil
 }
 
-// UnmarshalJSON reads seconds. What is out of range stays out of range.
+// UnmarshalJSON reads seconds. A value out of range stays out of range.
 func (s *Span) UnmarshalJSON(text []byte) error {
 	if string(text) == "null" {
 		return nil

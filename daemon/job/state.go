@@ -2,11 +2,10 @@ package job
 
 import "slices"
 
-// State is where a job is in its life.
+// State is a job's place in its life cycle.
 type State string
 
-// The states. Ending covers the time between the command's end and the moment
-// when everything it started is gone.
+// The states. Ending covers the time from the command's end until all its processes are gone.
 const (
 	Queued         State = "queued"
 	Spawned        State = "spawned" // an array: every task has become a job, and not all have ended
@@ -22,7 +21,6 @@ const (
 	Lost           State = "lost"              // its unit is gone and nobody can say how it ended
 )
 
-// states lists all states in the order of a job's life.
 var states = []State{
 	Queued, Spawned, Starting, Running, Ending, Completed, Failed, Cancelled, TimedOut, OutOfMemory, GPUOutOfMemory, Lost,
 }
@@ -35,8 +33,8 @@ func EndStates() []State {
 	return slices.DeleteFunc(States(), func(s State) bool { return !s.Terminal() })
 }
 
-// transitions is the whole life cycle. Starting may be entered again from
-// ending or starting only through queued.
+// transitions is the whole life cycle. A job that is ending or starting can start again only
+// through queued.
 var transitions = map[State][]State{
 	Queued:   {Starting, Spawned, Cancelled},
 	Spawned:  {Completed, Failed, Cancelled},
@@ -48,15 +46,15 @@ var transitions = map[State][]State{
 // Next reports whether a job may go from s to t in one step.
 func (s State) Next(t State) bool { return slices.Contains(transitions[s], t) }
 
-// Terminal reports whether a job in s has ended for good. A word that is no state
-// is neither terminal nor live.
+// Terminal reports whether a job in s has ended for good. An invalid state is neither terminal nor
+// live.
 func (s State) Terminal() bool { return s.Valid() && len(transitions[s]) == 0 }
 
 // Live reports whether a job in s has, or may have, a unit.
 func (s State) Live() bool { return s == Starting || s == Running || s == Ending }
 
-// ListRank orders the jobs of a listing: 0 for those that have a unit or are in no queue any more, 1 for those that
-// wait, 2 for those that have ended.
+// ListRank orders the jobs of a listing: 0 for jobs that have a unit or have left the queue, 1 for
+// waiting jobs, 2 for jobs that have ended.
 func (s State) ListRank() int {
 	switch {
 	case s.Terminal():

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Invariant 1, as a table of every pair.
+// Invariant 1, as a table of all pairs.
 func TestTransitions(t *testing.T) {
 	want := map[State][]State{
 		Queued:   {Spawned, Starting, Cancelled},
@@ -40,7 +40,7 @@ func TestEveryStateIsReachable(t *testing.T) {
 	}
 }
 
-// Every state waits, has a unit, or has ended: exactly one of these.
+// A job in any state either waits, or has a unit, or has ended.
 func TestStatesPartition(t *testing.T) {
 	live := []State{Starting, Running, Ending}
 	terminal := []State{Completed, Failed, Cancelled, TimedOut, OutOfMemory, GPUOutOfMemory, Lost}
@@ -65,7 +65,7 @@ func TestStatesPartition(t *testing.T) {
 	}
 }
 
-// What a caller does to a list is not seen by the next.
+// A caller that modifies a list does not change it for others.
 func TestClosedListsAreCopies(t *testing.T) {
 	States()[0] = "changed"
 	if States()[0] != Queued {

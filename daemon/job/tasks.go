@@ -7,16 +7,16 @@ import (
 
 // Tasks counts the tasks of an array.
 type Tasks struct {
-	Next    int    `json:"next"`              // position of the next to become a job: those before have, or were dropped
-	Live    int    `json:"live"`              // jobs that have not ended
-	Failed  int    `json:"failed"`            // jobs that ended and did not complete
-	Dropped []Drop `json:"dropped,omitempty"` // ascending and apart; by "": became jobs ahead of Next
+	Next    int    `json:"next"`              // position of the next to become a job; all before did, or were dropped
+	Live    int    `json:"live"`              // tasks that are jobs and have not ended
+	Failed  int    `json:"failed"`            // tasks that ended without completing
+	Dropped []Drop `json:"dropped,omitempty"` // ascending and separate; with an empty By: became jobs ahead of Next
 
-	// Of the failed ones, those that count for Request.MaxFailures: that were not cancelled,
-	// and ended since the array was submitted or last released.
+	// Failures are the failed tasks that count for Request.MaxFailures: those that were not
+	// cancelled, and that ended since the array was submitted or last released.
 	Failures int `json:"failures,omitempty"`
 
-	TurnAt time.Time `json:"turn_at,omitzero"` // from when the next one waits: the last start, or when the limit let it through
+	TurnAt time.Time `json:"turn_at,omitzero"` // when the next task began to wait: after a start, or at the limit's end
 }
 
 // Drop is a run of tasks, by position, that were cancelled before they started.
@@ -26,16 +26,15 @@ type Drop struct {
 	By    string `json:"by"`
 }
 
-// MaxDrops bounds the runs of tasks dropped from one array, which are recorded
-// with each change of it.
+// MaxDrops bounds the runs of dropped tasks in one array, which every change of the array records.
 const MaxDrops = 1000
 
-// Drop returns the counts without the task at a position that has not become a
-// job. What n shares with records stays as it is.
+// Drop returns the counts without the task at a position, which has not become a job. It does not
+// modify the list that n shares with records.
 func (n Tasks) Drop(position int, by string) Tasks {
 	at, _ := slices.BinarySearchFunc(n.Dropped, position, func(d Drop, p int) int { return d.First - p })
 	list := slices.Insert(slices.Clone(n.Dropped), at, Drop{position, position, by})
-	for _, i := range []int{at + 1, at} { // the later pair first: the index of the other stays
+	for _, i := range []int{at + 1, at} { // the later pair first: the index of the other stays valid
 		if i > 0 && i < len(list) && list[i-1].Last+1 == list[i].First && list[i-1].By == list[i].By {
 			list[i-1].Last = list[i].Last
 			list = slices.Delete(list, i, i+1)
@@ -59,7 +58,7 @@ func (n Tasks) Ahead(position int) Tasks {
 	return n
 }
 
-// skip moves Next past what was dropped.
+// skip moves Next past the dropped tasks.
 func (n Tasks) skip() Tasks {
 	for _, d := range n.Dropped {
 		if d.First <= n.Next && n.Next <= d.Last {
@@ -69,7 +68,7 @@ func (n Tasks) skip() Tasks {
 	return n
 }
 
-// DroppedBy tells who cancelled the task at a position before it started.
+// DroppedBy returns who cancelled the task at a position before it started, if anyone did.
 func (n Tasks) DroppedBy(position int) (by string, dropped bool) {
 	by, _ = n.skips(position)
 	return by, by != ""
@@ -91,8 +90,7 @@ func (n Tasks) skips(position int) (by string, skipped bool) {
 	return "", false
 }
 
-// MayStart reports whether the task with a number of the array j may still become a
-// job.
+// MayStart reports whether the task with a number may still become a job; j is the array.
 func (j *Job) MayStart(index int) bool {
 	n, a := j.Tasks, j.Request.Array
 	if n == nil || a == nil || j.State != Queued {
@@ -103,15 +101,14 @@ func (j *Job) MayStart(index int) bool {
 	return at >= n.Next && !skipped
 }
 
-// TooManyFailed reports whether no more tasks of an array start since as many have
-// failed as may.
+// TooManyFailed reports whether an array starts no more tasks because as many have failed as may.
 func (j *Job) TooManyFailed() bool {
 	n, most := j.Tasks, j.Request.MaxFailures
 	return n != nil && most > 0 && n.Failures >= most && j.State == Queued
 }
 
-// AtRest reports whether who waits for a job's end is told: it has ended, or it is an array
-// of which nothing runs and nothing starts by itself, as too many tasks have failed.
+// AtRest reports whether clients that wait for the job's end are told: it has ended, or it is an
+// array without running tasks that starts no more, since too many have failed.
 func (j *Job) AtRest() bool { return j.State.Terminal() || j.TooManyFailed() && j.Tasks.Live == 0 }
 
 // Left returns how many tasks of an array of a size are still to become jobs.
@@ -130,8 +127,7 @@ func (n Tasks) Cancelled() (sum int) {
 	return sum
 }
 
-// dropped counts the dropped tasks from a position on, which is not inside a
-// run.
+// dropped counts the dropped tasks from a position on that is not inside a run.
 func (n Tasks) dropped(from int) (sum int) {
 	for _, d := range n.Dropped {
 		if d.First >= from {

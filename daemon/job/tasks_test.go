@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Dropping and starting tasks in any order counts as a plain list of tasks does,
-// and runs of neighbours stay one entry.
+// Dropping and starting tasks in any order gives the same counts as a plain list of tasks, and
+// adjacent drops stay one entry.
 func TestTasksAreCounted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(1, 12).Draw(t, "size")
@@ -78,8 +78,8 @@ func TestPositionOfATask(t *testing.T) {
 	}
 }
 
-// Too many have failed of an array that waits, by its own limit; nothing runs of it, or
-// something does.
+// An array has too many failures only while it waits and has a limit. It is at rest once none of
+// its tasks runs.
 func TestTooManyFailed(t *testing.T) {
 	for _, c := range []struct {
 		most            int

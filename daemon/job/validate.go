@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Sizes a submission may have. The kernel's own bounds are the model: one
-// argument is at most 128 KiB, all of argv and environment at most 2 MiB.
+// Bounds of a submission. They follow the kernel's: one argument is at most 128 KiB, argv and
+// environment together at most 2 MiB.
 const (
 	MaxArgBytes     = 128<<10 - 1
 	MaxPayloadBytes = 2 << 20
@@ -22,12 +22,12 @@ const (
 	MaxBackoff      = time.Hour // also the longest that doubling leads to
 )
 
-// The years, in UTC, of moments that people name. JSON has none after 9999,
-// and a moment that can't be written would stop the scheduler.
+// The years, in UTC, of moments that people name. JSON has none after 9999, and a moment that can't
+// be encoded would stop the scheduler.
 const minYear, maxYear = 1970, 2999
 
-// Validate reports everything that is wrong with the form of a submission, each
-// kind of fault once. Whether this machine can ever run it is the scheduler's question.
+// Validate reports all faults in the form of a submission, each kind once. The scheduler decides
+// whether this machine can ever run it.
 func (s *Submission) Validate() error {
 	var p Problems
 	if len(s.Key) > MaxKeyBytes || !Printable(s.Key) {
@@ -41,7 +41,7 @@ func (s *Submission) Validate() error {
 	}
 	checkLog(&s.Payload.Log, s.Request.Array, &p)
 	if s.Request.SignalTo == SignalMain && s.Payload.Log.Path != "" {
-		p.add("usage/signal-to-log") // systemd ends what copies the output together with the main process
+		p.add("usage/signal-to-log") // systemd ends the process that copies the output together with the main process
 	}
 	s.checkNotify(&p)
 	if s.Request.Array != nil && len(p) == 0 {
@@ -50,8 +50,8 @@ func (s *Submission) Validate() error {
 	return p.Err()
 }
 
-// Err reports everything that is wrong with the form of a request. (It is not called
-// Validate, which the parser of the command line would call on half a request.)
+// Err reports all faults in the form of a request. (It is not called Validate, which the parser of
+// the command line would call on half a request.)
 func (r *Request) Err() error {
 	var p Problems
 	r.check(&p)
@@ -128,7 +128,7 @@ func (r *Request) check(p *Problems) {
 	}
 }
 
-// checkLife looks at what concerns the job's life rather than its place.
+// checkLife checks the options about the job's life, not its place.
 func (r *Request) checkLife(p *Problems) {
 	if r.OnTimeout != "" && r.OnTimeout != TimeoutKill && r.OnTimeout != TimeoutRequeue {
 		p.add("usage/on-timeout", r.OnTimeout)
@@ -172,7 +172,7 @@ func (r *Request) checkLife(p *Problems) {
 	}
 }
 
-// checkBatch looks at what concerns the job's place among others of its owner.
+// checkBatch checks the options about the job's place among its owner's jobs.
 func (r *Request) checkBatch(p *Problems) {
 	switch {
 	case r.Objective != "" && r.Objective != Makespan:
@@ -221,14 +221,14 @@ func (y *Payload) check(p *Problems) {
 	checkSetup(&y.Setup, p)
 }
 
-// Bounds of a set-up. The command goes through a variable of the environment.
+// Bounds of a set-up. The command is passed in an environment variable.
 const (
 	maxSetupBytes = 120 << 10
 	maxModules    = 64
 )
 
-// checkSetup looks at the form of what a job does before its command. Whether the
-// environments are there only their user can tell.
+// checkSetup checks the form of what a job does before its command. Only the job's user can tell
+// whether the environments exist.
 func checkSetup(s *contract.Setup, p *Problems) {
 	if len(s.Command) > maxSetupBytes || strings.IndexByte(s.Command, 0) >= 0 {
 		p.add("usage/setup", maxSetupBytes)
@@ -250,8 +250,7 @@ func checkSetup(s *contract.Setup, p *Problems) {
 	}
 }
 
-// checkBytes reports each kind of fault once: a hostile submission has room for
-// a million of them.
+// checkBytes reports each kind of fault once: a hostile submission could have a million of them.
 func (y *Payload) checkBytes(p *Problems) {
 	total, longest, nul := 0, 0, false
 	for _, list := range [][]string{y.Argv, y.Env} {

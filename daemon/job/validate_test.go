@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// plain is a submission without a fault.
+// plain returns a submission without faults.
 func plain() Submission {
 	return Submission{
 		Label:   Label{Name: "train"},
@@ -32,7 +32,7 @@ func manyDependencies(n int) []Dependency { return slices.Repeat([]Dependency{{A
 
 func spanTo(d time.Duration) *Span { return new(Span(d)) }
 
-// Each limit, at its edge.
+// Values at each limit are valid.
 func TestValidateTakes(t *testing.T) {
 	for name, change := range map[string]func(s *Submission){
 		"nothing more":    func(*Submission) {},
@@ -95,7 +95,7 @@ func TestValidateTakes(t *testing.T) {
 	}
 }
 
-// fill makes arguments of n bytes with their ends.
+// fill returns arguments of n bytes together, terminators included.
 func fill(n int) []string {
 	var list []string
 	for n > 0 {
@@ -106,7 +106,7 @@ func fill(n int) []string {
 	return list
 }
 
-// Each limit, one beyond: exactly one problem.
+// A value just beyond a limit causes exactly one problem.
 func TestValidateRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name, want string
@@ -264,7 +264,7 @@ func TestValidateSaysEachKindOnce(t *testing.T) {
 	}
 }
 
-// A moment that JSON can't write would keep the scheduler from writing anything.
+// A time that JSON can't encode would keep the scheduler from writing anything.
 func TestMomentsThatCannotBeWritten(t *testing.T) {
 	for text, good := range map[string]bool{
 		"2026-11-22T08:00:00Z": true, "1970-01-01T00:00:00Z": true, "2999-12-31T23:59:59Z": true, "2999-12-31T23:59:59-01:00": false,

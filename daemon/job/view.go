@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// Actor is who asks for something, as the kernel reported the connection.
+// Actor is the account that asks for something, as the kernel reported the connection.
 type Actor struct {
 	UID    int
 	GID    int
 	User   string
-	Person Account // whose subordinate UID is, or the account itself; without a name: that is not known
+	Person Account // the user whose subordinate uid UID is, or the account itself; without a name: unknown
 	Admin  bool    // root or a member of the admin group
 }
 
-// MayControl reports whether the actor may act on a job of the owner and read
-// its private part: the account that submitted the job, and not one that was given its number since.
+// MayControl reports whether the actor may act on a job and read its private part: it is the
+// account that submitted the job, not one that was given its number since.
 func (a Actor) MayControl(j *Job) bool {
 	return a.Admin || a.Is(j.Owner) && a.hasPersonOf(j) &&
 		(j.Heir == nil || a.User == j.Owner.User && !Nameless(a.UID, a.User))
 }
 
-// hasPersonOf reports whether a number is still the same person's to use as when it submitted a
-// job. Those of containers have no name to tell them by, and ranges of them are given to others;
-// where one of the two persons is not known the number decides.
+// hasPersonOf reports whether a subordinate uid still belongs to the person it belonged to when the
+// job was submitted. The uids of containers have no name of their own, and their ranges are
+// reassigned; if one of the two persons is unknown, the number decides.
 func (a Actor) hasPersonOf(j *Job) bool {
 	p := j.Principal
 	return p == nil || Nameless(p.UID, p.User) || Nameless(a.Person.UID, a.Person.User) || a.Person == *p
@@ -33,38 +33,38 @@ func (a Actor) hasPersonOf(j *Job) bool {
 // Is reports whether the actor is the owner.
 func (a Actor) Is(o Owner) bool { return o.Is(a.UID, a.User) }
 
-// Query selects jobs. Zero fields select everything live.
+// Query selects jobs. The zero Query selects all live jobs.
 type Query struct {
-	IDs     []ID   // of these, live or ended; nil: of all that live
-	Ended   int    // also this many ended jobs, newest first
+	IDs     []ID   // among these, live or ended; nil: all live jobs
+	Ended   int    // the number of ended jobs to add, newest first
 	UID     *int   // of this user
-	User    string // of the account recorded by this name; with UID also of that number where no name was known
+	User    string // of the account recorded by this name; with UID also of that number if no name was known
 	Array   ID     // tasks of this array that have become jobs
-	Waiting int    // at most so many waiting jobs, the first in the queue; 0: all
+	Waiting int    // the number of waiting jobs, the first in the queue; 0: all
 
 	Reasons  bool // fill in why each waiting job waits
 	Attempts bool // of a query by id: fill in all attempts
 	Totals   bool // fill in View.Totals
 
-	For CommandKind // of names: those that this can be done to, in the order in which it is best done; "": all
+	For CommandKind // of names: only jobs this applies to, in the best order for it; "": all
 	Choice
 }
 
-// Choice is what a job of a listing has to be like; what is zero chooses all.
+// Choice is a condition on the jobs of a listing; a zero field matches all.
 type Choice struct {
-	States []State           // in one of these (an ended state searches the ended ones)
+	States []State           // in one of these (an ended state searches the ended jobs)
 	Name   string            // with exactly this name
-	Like   string            // with a name that this pattern matches: * is any text, ? any character
+	Like   string            // with a name that matches this pattern: * is any text, ? any character
 	Tags   map[string]string // with all of these
 	Since  time.Time         // if it has ended, not before then
 }
 
-// IsAll reports whether it chooses every job.
+// IsAll reports whether c matches every job.
 func (c *Choice) IsAll() bool {
 	return len(c.States) == 0 && c.Name == "" && c.Like == "" && len(c.Tags) == 0 && c.Since.IsZero()
 }
 
-// has reports whether the job is chosen.
+// has reports whether c matches the job.
 func (c *Choice) has(j *Job) bool {
 	for key, value := range c.Tags {
 		if got, ok := j.Label.Tags[key]; !ok || got != value {
@@ -80,8 +80,8 @@ func (c *Choice) has(j *Job) bool {
 	return c.Since.IsZero() || !j.State.Terminal() || !j.ChangedAt.Before(c.Since)
 }
 
-// like reports whether a name matches a pattern. What stands for any text is tried for
-// the shortest first, and the last of them alone is tried again: that is enough.
+// like reports whether a name matches a pattern. A * first matches as little as possible; only the
+// last one is extended on a mismatch, which is enough.
 func like(pattern, name string) bool {
 	p, n := []rune(pattern), []rune(name)
 	at, star, from := 0, -1, 0
@@ -105,8 +105,7 @@ func like(pattern, name string) bool {
 	return at == len(p)
 }
 
-// Matches reports whether a job is one of those that the query's fields select,
-// IDs aside.
+// Matches reports whether the query's fields other than IDs select the job.
 func (q *Query) Matches(j *Job) bool {
 	switch {
 	case !j.Owner.belongsTo(q.UID, q.User):
@@ -117,19 +116,19 @@ func (q *Query) Matches(j *Job) bool {
 	return q.Choice.has(j)
 }
 
-// MatchesAll reports whether every job is one of those.
+// MatchesAll reports whether the query's fields other than IDs select every job.
 func (q *Query) MatchesAll() bool {
 	return q.UID == nil && q.User == "" && q.Array == 0 && q.Choice.IsAll()
 }
 
-// Name is what people call a job: its number, or as a task "7_3".
+// Name identifies a job for people: its number, or as a task "7_3".
 type Name struct {
 	ID   ID
-	Task *Task // nil: it is no task
+	Task *Task // nil: not a task
 	UID  int   // of its owner
 }
 
-// Append adds the name to a text.
+// Append appends the name to a text.
 func (n Name) Append(text []byte) []byte {
 	if n.Task != nil {
 		return append(text, n.Task.String()...)
@@ -137,66 +136,66 @@ func (n Name) Append(text []byte) []byte {
 	return strconv.AppendInt(text, int64(n.ID), 10)
 }
 
-// JobView is one job with the reasons for which it waits.
+// JobView is a job with the scheduler's view of it.
 type JobView struct {
 	Job
 	Reasons   []Reason
 	Start     ExpectedStart  // of a queued job
-	EndsAt    time.Time      // when a running job is expected to end; zero: nobody can say
-	GoesOnAt  time.Time      // when a suspended one goes on by itself; zero: it does not
-	Attempts  []Attempt      // where they were asked for: earlier ones and the current
-	MemKnown  int64          // the most GPU memory, of one GPU, that earlier runs of its command took; 0: none is known
-	Uses      []GPUNow       // of one that holds GPUs, as Attempt.GPUs, up to the last sample; nil: as on record
-	Notified  []Notification // where Attempts were asked for: messages about it, owed, sent or given up
+	EndsAt    time.Time      // when a running job is expected to end; zero: unknown
+	GoesOnAt  time.Time      // when a suspended job resumes by itself; zero: never
+	Attempts  []Attempt      // if asked for: earlier attempts and the current one
+	MemKnown  int64          // the most memory of one GPU that earlier runs of its command took; 0: unknown
+	Uses      []GPUNow       // of a job that holds GPUs, as Attempt.GPUs, up to the last sample; nil: as on record
+	Notified  []Notification // if Attempts were asked for: messages about it, owed, sent or given up
 	LiveTasks LiveTasks      // of an array that has not ended
 }
 
-// LiveTasks is how the tasks of an array that have become jobs, and not ended, stand: their numbers.
+// LiveTasks are the numbers of an array's tasks that became jobs and have not ended.
 type LiveTasks struct {
 	Waiting []int // in the queue again, after an attempt
 	Held    int   // how many of those are held
 	Running []int // with a unit
 }
 
-// ExpectedStart is when a job is expected to start by predictions; zero: nobody can say. With a
-// chance of about four in five it is between From and By, which is zero where nobody can say.
+// ExpectedStart is the predicted start of a job; zero: unknown. With a chance of about 80% it lies
+// between From and By; a zero By is unknown.
 //
 // By without From is the latest moment; the start may be any time before.
 type ExpectedStart struct {
 	At, From, By time.Time
-	Unknown      bool // nothing is known of how long others run
+	Unknown      bool // the run time of other jobs is unknown
 }
 
-// GPUProcess is one process that the driver reports on a GPU.
+// GPUProcess is a process that the driver reports on a GPU.
 type GPUProcess struct {
 	PID       int    `json:"pid"`
 	UID       int    `json:"uid"`            // -1: unknown
-	User      string `json:"user,omitempty"` // the name of UID, which the server knows
+	User      string `json:"user,omitempty"` // the name of UID; the server sets it
 	Comm      string `json:"comm,omitempty"`
 	UsedBytes int64  `json:"used_bytes"`      // -1: unknown
-	Job       ID     `json:"job,omitempty"`   // 0: from outside
-	Stray     bool   `json:"stray,omitempty"` // it is outside of the unit of its job
+	Job       ID     `json:"job,omitempty"`   // 0: foreign
+	Stray     bool   `json:"stray,omitempty"` // it is outside its job's unit
 }
 
 // GPUShare is a job's part of a GPU, seen from the GPU.
 type GPUShare struct {
 	Job          ID     `json:"job"`
-	Called       string `json:"called,omitempty"`        // what people call the job: "12", or "7_3" for a task
+	Called       string `json:"called,omitempty"`        // the job's name for people: "12", or "7_3" for a task
 	Milli        int    `json:"milli"`                   // WholeGPU is all of it
 	PromiseBytes int64  `json:"promise_bytes,omitempty"` // GPU memory kept for the job; 0: none
 	UsedBytes    int64  `json:"used_bytes"`              // by the last sample; -1: unknown
-	PeakBytes    int64  `json:"peak_bytes,omitempty"`    // the most that a sample saw
+	PeakBytes    int64  `json:"peak_bytes,omitempty"`    // the highest of all samples
 }
 
-// GPULink is the best way between two GPUs, named by their indexes, A < B.
+// GPULink is the best connection between two GPUs, named by their indexes, A < B.
 type GPULink struct {
-	A     int    `json:"a"` // below B
+	A     int    `json:"a"`
 	B     int    `json:"b"`
 	Kind  string `json:"kind"`            // of package gpu: nvlink, switch, bridge, node, cross
 	Lanes int    `json:"lanes,omitempty"` // of nvlink
 }
 
-// GPU is one GPU with what the driver says of it and what it is promised to.
+// GPU is one GPU, with the driver's readings and the jobs on it.
 type GPU struct {
 	Index         int          `json:"index"`
 	UUID          string       `json:"uuid"`
@@ -208,7 +207,7 @@ type GPU struct {
 	FreeMilli     int          `json:"free_milli"`       // of its share, whatever its state
 	Shares        []GPUShare   `json:"shares,omitempty"` // of the jobs on it
 	NUMANode      int          `json:"numa_node"`        // -1: unknown
-	CPUs          string       `json:"cpus,omitempty"`   // those near it as the kernel lists them, "0-15,32-47"; "" unknown
+	CPUs          string       `json:"cpus,omitempty"`   // near the GPU, as "0-15,32-47"; "" unknown
 	MemTotalBytes uint64       `json:"mem_total_bytes"`
 	MemUsedBytes  uint64       `json:"mem_used_bytes"`
 	MemFreeBytes  uint64       `json:"mem_free_bytes"`
@@ -216,25 +215,25 @@ type GPU struct {
 	TempC         int          `json:"temp_c"`        // -1: unknown
 	PowerMilliW   int64        `json:"power_milli_w"` // -1: unknown
 	Processes     []GPUProcess `json:"processes,omitempty"`
-	UnlistedBytes int64        `json:"unlisted_bytes,omitempty"` // of processes that the driver does not list, where they keep jobs that ask it whole away
+	UnlistedBytes int64        `json:"unlisted_bytes,omitempty"` // used by unlisted processes, if it keeps whole-GPU jobs off
 }
 
-// GPUView is one GPU as the scheduler sees it: with what its health is told by.
+// GPUView is one GPU with the scheduler's details of its health.
 type GPUView struct {
 	GPU
 	StateDetail Message
 	ComputeMode string  // of the driver: default, exclusive-process, prohibited; "" unknown
 	RowsPending bool    // a bad row of its memory waits for a reset to be replaced
-	RowsFailed  bool    // a bad row of its memory could not be replaced once
-	Doubt       Message // it may be at fault: the last jobs there, all of one user's, failed at once; zero: it isn't
-	Stuck       ID      // the job on it that can't be ended, 0: none
-	Needs       string  // what a sick one does: a Recovery of package gpu
+	RowsFailed  bool    // a bad row of its memory could not be replaced
+	Doubt       Message // it may be at fault: its last jobs, all of one user, failed at once; zero: it isn't
+	Stuck       ID      // the job on it whose processes can't be killed; 0: none
+	Needs       string  // what a faulted GPU needs: a Recovery of package gpu
 	Control     GPUControl
 
-	EnergyMilliJ uint64 // used since the driver was loaded, by its count; 0: unknown
+	EnergyMilliJ uint64 // used since the driver was loaded, by its counter; 0: unknown
 }
 
-// GPUSource is what the driver says of itself, and when it was asked last.
+// GPUSource describes the driver and its last answer.
 type GPUSource struct {
 	Driver        string    `json:"driver,omitempty"`
 	CUDA          string    `json:"cuda,omitempty"`
@@ -243,38 +242,36 @@ type GPUSource struct {
 	SampledAt     time.Time `json:"sampled_at,omitzero"`
 }
 
-// View answers a Query: jobs live first in queue order, then ended ones,
-// newest first; and the GPUs.
+// View answers a Query: the live jobs in queue order, then ended ones, newest first; and the GPUs.
 type View struct {
 	Jobs         []JobView
 	GPUs         []GPUView
-	Drained      *GPUControl   // the order by which no job starts; nil: there is none
-	Links        []GPULink     // a pair that is not there is unknown
+	Drained      *GPUControl   // the order that stops all starts; nil: none
+	Links        []GPULink     // a missing pair is unknown
 	Reservations []Reservation // that have not ended, by start
 	GPUSource
-	ProblemCause string // what the library, or the program that asks it, said itself
+	ProblemCause string // the words of the driver's library, or of the program that asks it
 	Host         HostView
 	Counts       map[State]int // all live jobs, whatever was asked
-	Omitted      int           // waiting jobs that match, beyond Query.Waiting
+	Omitted      int           // matching waiting jobs beyond Query.Waiting
 	StartedAt    time.Time     // of the daemon
-	Totals       *Totals       // where they were asked for
+	Totals       *Totals       // if asked for
 }
 
-// Totals sum up what there was and what there is to do. An array is one job until its tasks
-// have become jobs.
+// Totals sum up past and present jobs. An array is one job until its tasks have become jobs.
 type Totals struct {
-	Submitted int                   `json:"submitted"` // ever, as far as numbers were given out
+	Submitted int                   `json:"submitted"` // ever, by the numbers given out
 	Ended     map[State]int         `json:"ended"`     // since the daemon's start
 	Classes   map[Class]ClassTotals `json:"classes"`   // of jobs that have not ended
 }
 
-// ClassTotals are how many jobs of a class there are.
+// ClassTotals count the jobs of a class.
 type ClassTotals struct {
 	Queued int `json:"queued"`
 	Active int `json:"active"` // that have a unit or may have one
 }
 
-// HostView is how much jobs may have of the machine besides GPUs, and have. What is not
+// HostView is the machine's capacity for jobs besides GPUs, and the part of it in use. What is not
 // counted is 0.
 type HostView struct {
 	MemBytes    int64 `json:"mem_bytes,omitempty"`
@@ -286,11 +283,11 @@ type HostView struct {
 	Taken        int `json:"places_taken"`
 }
 
-// Health is how well a part works.
+// Health is the condition of a part of the system.
 type Health string
 
-// The healths, best first. What is Limited works as somebody wants it, or as well as it can here: it is told, and is no
-// fault of the whole.
+// The healths, best first. A Limited part works as configured, or as well as it can on this
+// machine: it is reported, and does not worsen the whole.
 const (
 	Healthy  Health = "HEALTHY"
 	Limited  Health = "LIMITED"
@@ -298,29 +295,28 @@ const (
 	Failing  Health = "FAILING"
 )
 
-// Check is one part of the system and how it is.
+// Check is the health of one part of the system.
 type Check struct {
 	Name   string `json:"name"`
 	Health Health `json:"health"`
 	Detail string `json:"detail"`
-	Next   string `json:"next,omitempty"` // what to do when it is not healthy
+	Next   string `json:"next,omitempty"` // what to do if it is not healthy
 
-	Said   *Message `json:"said,omitempty"`            // Detail before it is in words, where it has times
+	Said   *Message `json:"said,omitempty"`            // Detail before it is in words, if it mentions times
 	Unread bool     `json:"unread_settings,omitempty"` // the settings on disk are not in force
 }
 
-// Parts of Health.
 const (
 	SettingsPart  = "settings"
-	SchedulerPart = "scheduler" // only there where nothing can be scheduled
+	SchedulerPart = "scheduler" // only present if nothing can be scheduled
 )
 
-// Degrade returns the part with what is wrong with it and what to do about that.
+// Degrade returns the part as degraded, with the fault and what to do about it.
 func (c Check) Degrade(detail, next string) Check {
 	return Check{Name: c.Name, Health: Degraded, Detail: detail, Next: next}
 }
 
-// Worst returns the health of the whole: that of its worst part, which is not worse for being limited.
+// Worst returns the health of the whole: that of its worst part, where Limited counts as Healthy.
 func Worst(checks []Check) Health {
 	worst := Healthy
 	for _, c := range checks {
@@ -331,41 +327,41 @@ func Worst(checks []Check) Health {
 	return worst
 }
 
-// CommandKind is what an actor wants done.
+// CommandKind is the kind of a command.
 type CommandKind string
 
 // The commands.
 const (
 	CommandCancel    CommandKind = "cancel"     // end the job
 	CommandSignal    CommandKind = "signal"     // send Signal to the job's processes
-	CommandPauseGPU  CommandKind = "pause-gpu"  // nothing new on GPU
+	CommandPauseGPU  CommandKind = "pause-gpu"  // start nothing new on GPU
 	CommandResumeGPU CommandKind = "resume-gpu" // undo the pause or drain
-	CommandDrainGPU  CommandKind = "drain-gpu"  // nothing new on GPU, it is to be taken out of service
+	CommandDrainGPU  CommandKind = "drain-gpu"  // start nothing new on GPU, which is to be taken out of service
 	CommandHold      CommandKind = "hold"       // keep a queued job from starting
 	CommandRelease   CommandKind = "release"    // undo the hold
-	CommandRequeue   CommandKind = "requeue"    // stop a running job and queue it again, at the end
-	CommandUpdate    CommandKind = "update"     // change a queued job as Change says, or the time limit of a running one
-	CommandSuspend   CommandKind = "suspend"    // halt a running job
-	CommandResume    CommandKind = "resume"     // let a suspended job go on
+	CommandRequeue   CommandKind = "requeue"    // stop a running job and move it to the end of the queue
+	CommandUpdate    CommandKind = "update"     // change a queued job by Change, or the time limit of a running one
+	CommandSuspend   CommandKind = "suspend"    // suspend a running job
+	CommandResume    CommandKind = "resume"     // resume a suspended job
 	CommandOpen      CommandKind = "open"       // let the owner run commands in a running job's unit
 	CommandDrain     CommandKind = "drain"      // start no job at all
-	CommandUndrain   CommandKind = "undrain"    // undo that
+	CommandUndrain   CommandKind = "undrain"    // undo the drain
 	CommandReserve   CommandKind = "reserve"    // make Reservation
 	CommandUnreserve CommandKind = "unreserve"  // end the reservation with Reservation.ID
 )
 
-// Command is one wish of an actor about a job or a GPU.
+// Command is an actor's request about a job or a GPU.
 type Command struct {
 	Kind   CommandKind
 	Job    ID
 	GPU    int  // physical index
-	Task   *int // of the array Job, this task (cancel: also one that has not started)
+	Task   *int // of the array Job, this task (cancel: even before it has started)
 	Signal int
 	Main   bool // signal: to the main process alone
 	Reason string
 
 	Unawaited bool  // cancel: only if no job waits for it
-	Grace     *Span // cancel: from SIGTERM to SIGKILL, at most the job's own; nil: that
+	Grace     *Span // cancel: from SIGTERM to SIGKILL, at most the job's own; nil: the job's own
 
 	Until time.Time // pause and drain: when it ends by itself; zero: never
 
@@ -374,7 +370,7 @@ type Command struct {
 	Reservation *Reservation // the GPUs by index alone
 }
 
-// Property is one unit property rendered for reading.
+// Property is one unit property, formatted for people.
 type Property struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`

@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// A query finds what has everything it asks for.
+// A job matches a query if it meets all its conditions.
 func TestQueryMatches(t *testing.T) {
 	alice, bob := 1001, 1002
 	task := &Job{ID: 9, Owner: Owner{UID: alice}, State: Running, Label: Label{Name: "train"}, Life: Life{Task: &Task{Array: 7, Index: 2}}}
@@ -35,8 +35,8 @@ func TestQueryMatches(t *testing.T) {
 	}
 }
 
-// People control their own jobs, administrators all.
-func TestWhoMayControl(t *testing.T) {
+// Users control their own jobs, administrators all jobs.
+func TestOwnersAndAdminsMayControl(t *testing.T) {
 	j := Job{Owner: Owner{UID: 1, User: "alice"}}
 	if got := j.Person(); got != (Account{UID: 1, User: "alice"}) {
 		t.Errorf("an own job is %+v's", got)
@@ -60,7 +60,7 @@ func TestWhoMayControl(t *testing.T) {
 			t.Errorf("%+v: %t of kate's job, and after she is gone", a, got)
 		}
 	}
-	// A container's number has no name to tell whose it is now.
+	// A container's uid has no name that tells whose it is now.
 	in := Job{Owner: Owner{UID: 100_005, User: "100005"}, Life: Life{Principal: &Account{UID: 1, User: "kate"}}}
 	for heir, want := range map[*Account]bool{nil: true, {UID: 1, User: "liam"}: false, {UID: 100_005, User: "liam"}: false} {
 		in.Heir = heir
@@ -78,7 +78,7 @@ func TestWhoMayControl(t *testing.T) {
 	}
 }
 
-// A task is named after its array, whose private part is its own.
+// A task is named after its array and uses the array's private part.
 func TestTaskOfAnArray(t *testing.T) {
 	plain, task := &Job{ID: 9}, &Job{ID: 9, Life: Life{Task: &Task{Array: 7, Index: 2}}}
 	if plain.Called() != "9" || task.Called() != "7_2" {
@@ -89,7 +89,7 @@ func TestTaskOfAnArray(t *testing.T) {
 	}
 }
 
-// What a job asks and what it has are counted in one unit.
+// The request and the allocation of a GPU share use the same unit.
 func TestSharesOfGPUs(t *testing.T) {
 	for milli, want := range map[int]int{0: 0, 250: 1, 1000: 1, 1500: 2, 3000: 3} {
 		if got := (&Request{GPUMilli: milli}).Devices(); got != want {
@@ -110,7 +110,7 @@ func TestSharesOfGPUs(t *testing.T) {
 	}
 }
 
-// Names are matched by * and ?, tags all together, and an end not before a moment.
+// A name pattern may use * and ?, all tags must match, and the end must not be before Since.
 func TestChoice(t *testing.T) {
 	for pattern, names := range map[string]map[string]bool{
 		"foo*":  {"foo": true, "foobar": true, "fo": false, "afoo": false},

@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// What a job weighs grows with each thing that a submission can bring, by more
-// than its bytes: people's share of the state file is counted with it.
+// Everything that a submission can bring adds to the job's weight, by more than its bytes: the
+// weight stands for the user's share of the state file.
 func TestWeightGrowsWithWhatIsBrought(t *testing.T) {
 	none := (&Job{}).Weight()
 	if none < 1000 {
@@ -40,7 +40,7 @@ func TestWeightGrowsWithWhatIsBrought(t *testing.T) {
 	}
 }
 
-// The size of a payload is at least that of its text with the ends.
+// The size of a payload is at least that of its texts with terminators.
 func TestSizeOfAPayload(t *testing.T) {
 	empty := (&Payload{}).Size()
 	for name, c := range map[string]struct {
