@@ -9,8 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// spawn makes the next task of an array a job of its own, which is about to be
-// placed.
+// spawn makes the next task of an array a job of its own, which is about to be placed.
 func (c *lifecycle) spawn(array *tracked.Job, now time.Time) *tracked.Job {
 	a := array.Job
 	waits := c.queue.since(a).Add(array.Account.Capped(a.Request.QuotaMilli(), sched.At(now)) - a.Capped)
@@ -36,8 +35,7 @@ func (c *lifecycle) spawn(array *tracked.Job, now time.Time) *tracked.Job {
 	return l
 }
 
-// charge counts a job that holds what it asked for since its placement, for its accounts and the
-// limit of its array.
+// charge counts a placed job's resources for its accounts and for the limit of its array.
 func (c *lifecycle) charge(l *tracked.Job, now time.Time) {
 	c.accounts.Charge(l, now)
 	if l.Throttle != nil {
@@ -77,13 +75,13 @@ func (c *lifecycle) taskEnded(l *tracked.Job, now time.Time) {
 	array.Tasks = &counts
 	c.step.markDirtyQuietly(array)
 	if started && array.TooManyFailed() {
-		c.step.markDirty(array) // which is logged
+		c.step.markDirty(array) // and log it
 		c.queue.consider(array, now)
 	}
 	c.endArray(array, now)
 }
 
-// endArray ends an array none of whose tasks is left.
+// endArray ends an array that has no tasks left.
 func (c *lifecycle) endArray(array *tracked.Job, now time.Time) {
 	j := array.Job
 	if j.State != job.Spawned || j.Tasks.Live > 0 {
@@ -94,8 +92,8 @@ func (c *lifecycle) endArray(array *tracked.Job, now time.Time) {
 	c.move(array, r.Outcome, now)
 }
 
-// arrayResult sums up how the tasks ended. One that was cancelled, before or
-// after its start, did not complete.
+// arrayResult sums up how the tasks ended. A task that was cancelled, before or after its start,
+// did not complete.
 func arrayResult(j *job.Job) job.Result {
 	size := j.Request.Array.Size()
 	bad := j.Tasks.Failed + j.Tasks.Cancelled()
@@ -110,8 +108,7 @@ func arrayResult(j *job.Job) job.Result {
 	return job.Result{Outcome: job.Completed}
 }
 
-// cancelTask ends one task of an array: the job that it has become, or, where it
-// has become none, the claim to become one.
+// cancelTask cancels one task of an array, whether it has become a job or not.
 func (c *Core) cancelTask(array *tracked.Job, index int, by string, now time.Time) *job.Refusal {
 	j, at := array.Job, -1
 	if j.Tasks != nil {
@@ -124,7 +121,7 @@ func (c *Core) cancelTask(array *tracked.Job, index int, by string, now time.Tim
 	if who, yes := j.Tasks.DroppedBy(at); yes {
 		return job.Refuse("conflict/task-cancelled", name, who)
 	}
-	if j.Tasks.Passed(at) { // it became a job, perhaps while it was being cancelled
+	if j.Tasks.Passed(at) { // it became a job, perhaps while the command was on its way
 		for _, l := range c.jobs.Tasks(j.ID) {
 			if l.Task.Index == index {
 				c.cancelJob(l, by, now)
@@ -150,7 +147,7 @@ func (c *Core) cancelTask(array *tracked.Job, index int, by string, now time.Tim
 	return nil
 }
 
-// cancelArray starts no more tasks and ends those there are.
+// cancelArray starts no more tasks and ends those that run.
 func (c *Core) cancelArray(array *tracked.Job, by string, now time.Time) {
 	j := array.Job
 	j.Stop, j.StopBy, j.StopWhy = job.StopCancel, by, job.Message{}
@@ -164,8 +161,8 @@ func (c *Core) cancelArray(array *tracked.Job, by string, now time.Time) {
 	c.endArray(array, now)
 }
 
-// arrayCommand does what is asked of an array to those of its tasks that it can be done to, and to the array
-// itself for the tasks that are still to become jobs. The other tasks stay as they are; show names them.
+// arrayCommand applies a command to those tasks of an array that it fits, and to the array itself
+// for the tasks that have not become jobs. The other tasks stay as they are; show lists them.
 func (c *Core) arrayCommand(array *tracked.Job, e Command, now time.Time) *job.Refusal {
 	state, none := job.Queued, job.Refuse("conflict/no-task-waits", array.Called())
 	if e.What.Kind == job.CommandRequeue {
@@ -187,7 +184,7 @@ func (c *Core) arrayCommand(array *tracked.Job, e Command, now time.Time) *job.R
 		return none
 	}
 	if ch := e.What.Change; e.What.Kind == job.CommandUpdate {
-		if ch != nil && len(ch.Others("ArrayLimit", "MaxFailures")) == 0 { // which are the array's alone
+		if ch != nil && len(ch.Others("ArrayLimit", "MaxFailures")) == 0 { // only the array has these options
 			list = nil
 		}
 		return c.update(append(list, array), e, now)
@@ -200,7 +197,7 @@ func (c *Core) arrayCommand(array *tracked.Job, e Command, now time.Time) *job.R
 		no := c.oneCommand(l, e, now)
 		done, refusal = done || no == nil, cmp.Or(refusal, no)
 	}
-	if done { // to one of them
+	if done { // at least one was changed
 		refusal = nil
 	}
 	if refusal == nil && e.What.Kind == job.CommandRelease && array.Heir != nil { // its tasks have been handed over
@@ -209,8 +206,9 @@ func (c *Core) arrayCommand(array *tracked.Job, e Command, now time.Time) *job.R
 	return refusal
 }
 
-// waiter is the job whose reasons to wait a job has: itself, or, of an array whose tasks are all jobs, the first of
-// those that wait again and nobody holds, or else the first; nil where it does not wait.
+// waiter returns the job whose reasons explain why a job waits, or nil if it does not wait. For a
+// job that is the job itself. For an array whose tasks are all jobs it is the first requeued task
+// that nobody holds, or else the first one.
 func (c *state) waiter(l *tracked.Job) *tracked.Job {
 	if l.State != job.Spawned {
 		if l.State == job.Queued || l.Action == tracked.InLine {

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Census counts the jobs that have not ended, and what so many users have: the others'
-// is added up. With none no user is named.
+// Census counts the jobs that have not ended, and names that many users with what they have; the
+// others are added up. With 0 it counts no users.
 func (c *state) Census(users int) job.Census {
 	n := job.Census{Jobs: map[job.Standing]int{}}
 	of := map[string]job.UserCensus{}
@@ -42,7 +42,7 @@ func (c *state) Census(users int) job.Census {
 	return n
 }
 
-// mostFirst lists so many users, those with the most first, and the others as one.
+// mostFirst lists that many users, those with the most first, and the others as one.
 func mostFirst(of map[string]job.UserCensus, users int) []job.UserCensus {
 	list := make([]job.UserCensus, 0, len(of))
 	for _, u := range of {
@@ -61,19 +61,19 @@ func mostFirst(of map[string]job.UserCensus, users int) []job.UserCensus {
 	return append(list[:users], rest)
 }
 
-// maxKinds bounds how many kinds of jobs Hopeless looks at: it takes some milliseconds.
+// maxKinds bounds the kinds of jobs that Hopeless checks: they take some milliseconds.
 const maxKinds = 5000
 
-// Hopeless are the jobs in the queue that can't start as things are.
+// Hopeless are queued jobs that can't start as things are.
 type Hopeless struct {
 	Jobs  int
-	First string // what people call the first of them
+	First string // the name of the first of them for people
 	Why   job.Message
 	id    job.ID
 }
 
-// Hopeless sums up the jobs in the queue that ask for more than the machine has, and those that ask for more
-// than a quota allows.
+// Hopeless returns the queued jobs that ask for more than the machine has, and those that ask for
+// more than a quota allows.
 func (c *state) Hopeless(now time.Time) (machine, quota Hopeless) {
 	have, seen := c.queue.snapshot(now), 0
 	for id, n := range c.queue.Kinds() {

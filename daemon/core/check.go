@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Check verifies invariants 1 to 4 and 11 of the package and returns every breach
-// with the number. Tests call it after each step.
+// Check verifies invariants 1 to 4 and 11 of the package and returns all breaches with their
+// numbers. Tests call it after each step.
 func (c *state) Check() error {
 	var p job.Problems
 	breach := func(invariant int, format string, args ...any) {
@@ -29,7 +29,7 @@ func (c *state) Check() error {
 	return p.Err()
 }
 
-// checkJob verifies that what is known of one job goes together.
+// checkJob verifies that the data about one job agrees.
 func (c *state) checkJob(id job.ID, l *tracked.Job, breach tracked.Breach) {
 	j := l.Job
 	if j.ID != id || !j.State.Valid() || j.State.Terminal() {
@@ -59,7 +59,7 @@ func (c *state) checkJob(id job.ID, l *tracked.Job, breach tracked.Breach) {
 	}
 }
 
-// checkQueue verifies that the queue has no job but those that are known.
+// checkQueue verifies that the queue contains only known jobs.
 func (c *state) checkQueue(breach tracked.Breach) {
 	queue := 0
 	for id := range c.jobs.All() {

@@ -7,12 +7,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// What lies in the past lies as long ago after the clock was set as it
-// did before: waits, run times, back-offs and the use of GPUs. Begin times,
-// reservations and the ends of pauses are moments by the clock and stay.
+// When the clock is set, past times move with it, so that they stay as long ago as before: waits,
+// run times, back-offs and the use of GPUs. Begin times, reservations and the ends of pauses are
+// times of the clock and stay.
 
-// clockSet notes that the clock was set by so much. Small corrections are not worth a
-// record, but nobody is charged for them.
+// clockSet notes that the clock was set by some amount. Small corrections are not worth a record,
+// but nobody is charged for them.
 func (c *Core) clockSet(by time.Duration, now time.Time) {
 	c.accounts.Shift(by, now)
 	if by.Abs() < clockSlack {
@@ -23,7 +23,7 @@ func (c *Core) clockSet(by time.Duration, now time.Time) {
 	c.gpus.Shift(by, now)
 	c.messages.Shift(by, now)
 	c.starts.Shift(by, now)
-	c.jobs.ClearTimers() // its order was by the other clock
+	c.jobs.ClearTimers() // they are ordered by the old clock
 	for _, l := range c.jobs.Sorted(tracked.AnyJob) {
 		j := l.Job
 		job.Shift(by, now, &j.QueuedAt, &j.AwayAt, &j.NotBefore)
@@ -50,14 +50,13 @@ func (c *Core) clockSet(by time.Duration, now time.Time) {
 	c.step.replan()
 }
 
-// clockSlack is how far a clock may be set before what is on record of a start is
-// no longer believed.
+// clockSlack is how far the clock may be set before the recorded time of a start is no longer
+// believed.
 const clockSlack = time.Minute
 
-// correctStart puts the start of a running job where it was by the present clock, after
-// that was set: a time limit is a time that passes, not a moment, and so
-// are a slice, an expected run time, what is charged for GPUs, the notice before a
-// stop and the wait before the start.
+// correctStart moves the recorded start of a running job to the present clock, if that was set
+// since: a time limit is a duration, not a moment, and so are a time slice, an expected run time,
+// the charge for GPUs, the notice before a stop and the wait before the start.
 func (c *lifecycle) correctStart(l *tracked.Job, age time.Duration, now time.Time) {
 	if age == 0 || l.State != job.Running || l.Attempt.StartedAt.IsZero() {
 		return
@@ -77,7 +76,7 @@ func (c *lifecycle) correctStart(l *tracked.Job, age time.Duration, now time.Tim
 			l.SuspendedAt = l.SuspendedAt.Add(off)
 			c.keep(l)
 		}
-	case was == was.Round(0) && now != now.Round(0): // what was read from disk has no steady clock, as now has
+	case was == was.Round(0) && now != now.Round(0): // a time from disk lacks the monotonic reading that now has
 		a := *l.Attempt
 		a.StartedAt, a.PlacedAt = began, began.Add(a.PlacedAt.Sub(was))
 		l.Attempt = &a

@@ -27,16 +27,16 @@ func (c *Core) command(e Command, now time.Time) *job.Refusal {
 	return job.Refuse("usage/command", e.What.Kind)
 }
 
-// jobCommand does what is asked of a live job by who has the right to.
+// jobCommand executes a command about a live job.
 func (c *Core) jobCommand(e Command, now time.Time) *job.Refusal {
 	l := c.jobs.Get(e.What.Job)
-	if l == nil || l.State.Terminal() { // it may have ended by an earlier one of several commands
+	if l == nil || l.State.Terminal() { // an earlier one of several commands may have ended it
 		return job.Refuse("not-found/live-job", e.What.Job)
 	}
 	if !e.Who.MayControl(l.Job) {
 		return job.Refuse("forbidden/owner", l.Called(), l.Owner.User)
 	}
-	if e.Who.Is(l.Owner) { // names of accounts change, and what is held knows by whom
+	if e.Who.Is(l.Owner) { // accounts are renamed, and Held has the old name
 		e.Who.User = l.Owner.User
 	}
 	switch e.What.Kind {
@@ -56,7 +56,7 @@ func (c *Core) jobCommand(e Command, now time.Time) *job.Refusal {
 	return c.oneCommand(l, e, now)
 }
 
-// oneCommand does what is asked of a job that is no array.
+// oneCommand executes a command about a job that is not an array.
 func (c *Core) oneCommand(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	switch state := l.Shown(); {
 	case e.What.Kind == job.CommandRequeue:
@@ -88,7 +88,7 @@ func (c *Core) cancel(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	for _, r := range append(c.jobs.Tasks(l.ID), l) {
 		if task == nil || r.Task != nil && r.Task.Index == *task {
 			after := grace.Duration()
-			if r.Request.Screen { // SIGKILL also ends what removes a session of GNU screen after its last process
+			if r.Request.Screen { // SIGKILL also ends the process that removes a session of GNU screen after its last process
 				after = max(after, time.Second)
 			}
 			c.killSooner(r, now.Add(after))
@@ -97,7 +97,7 @@ func (c *Core) cancel(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	return nil
 }
 
-// cancelJob cancels a job, wherever it is.
+// cancelJob cancels a job in any state.
 func (c *Core) cancelJob(l *tracked.Job, by string, now time.Time) {
 	switch {
 	case l.Tasks != nil:
@@ -110,10 +110,9 @@ func (c *Core) cancelJob(l *tracked.Job, by string, now time.Time) {
 	}
 }
 
-// requestStop tells a live job to stop. The first cause stays, but a cancel goes over
-// one after which the job would run again, and keeps one that has ended by itself
-// from another attempt. A start that is under way is let finish, so that its unit
-// is known.
+// requestStop tells a live job to stop. The first cause stays; but a cancel replaces a cause after
+// which the job would run again, and keeps a job that has ended by itself from another attempt. A
+// start under way may finish, so that its unit is known.
 func (c *lifecycle) requestStop(l *tracked.Job, cause job.StopCause, by string, now time.Time) {
 	if l.Stop == job.StopCancel || cause != job.StopCancel && (l.Stop != "" || l.State == job.Ending) {
 		return
@@ -129,11 +128,11 @@ func (c *lifecycle) requestStop(l *tracked.Job, cause job.StopCause, by string, 
 	case start != nil && start.Slow: // its user may have sent it SIGSTOP again
 		c.step.act(Hasten{Job: *l.Job, Again: true})
 	case l.State == job.Starting && c.systemd.listed():
-		c.inspect(l) // where no start is under way nothing else would come
+		c.inspect(l) // if no start is under way, nothing else would come
 	}
 }
 
-// signal reports whether a signal may be sent to a job now.
+// signal refuses a signal that can't be sent to a job now.
 func (c *state) signal(l *tracked.Job, who job.Actor) *job.Refusal {
 	switch {
 	case len(c.jobs.Reached(l, who)) > 0:
@@ -144,11 +143,12 @@ func (c *state) signal(l *tracked.Job, who job.Actor) *job.Refusal {
 	return job.Refuse("conflict/no-signal", l.Called(), l.Shown())
 }
 
-// maxWalked bounds how many jobs one step looks at for commands that are dear: it takes a fraction of a second.
+// maxWalked bounds the jobs that one step searches for expensive commands: they take a fraction of
+// a second.
 const maxWalked = 200_000
 
-// commands does what is asked of several jobs. What is refused of one leaves the others as they are.
-// Commands that are dear end with the one in which they become too much for a step.
+// commands executes commands about several jobs. A refused command does not affect the others. The
+// list ends early with the expensive command that exceeds what one step may search.
 func (c *Core) commands(e Commands, now time.Time) Reply {
 	r := Reply{Token: e.Token, Each: make([]job.Outcome, len(e.List)), of: make([]job.ID, len(e.List))}
 	before := c.jobs.HasWalked()

@@ -17,15 +17,16 @@ import (
 // Core is the state of the scheduler. It must be used by one goroutine.
 type Core struct{ lifecycle }
 
-// lifecycle is what becomes of a job: its methods take it from one state to the next, have done what that takes,
-// and record it. Those of Core take the events and commands that are the reason.
+// lifecycle carries jobs from state to state: its methods change a job's state, ask for the actions
+// that this takes, and record it. The methods of Core handle the events and commands that cause
+// this.
 type lifecycle struct {
 	state
 	step stepBuffer
 }
 
-// state is the books of the scheduler. Its methods tell what is in them and what they allow; what a step changes
-// is recorded by those of lifecycle and Core alone.
+// state is the scheduler's books. Its methods report what is in them and what they allow; only
+// methods of lifecycle and Core record what a step changes.
 type state struct {
 	policy    site.Policy
 	systemd   systemd
@@ -41,8 +42,8 @@ type state struct {
 	messages  outbox.Book
 }
 
-// New makes a core from what is on record. It places nothing until it has been
-// told by Listed which units exist. Boot is the id of the running boot.
+// New makes a core from the stored state. It places nothing until a Listed event has told it which
+// units exist. Boot is the id of the running boot.
 func New(p site.Policy, boot string, r job.Restored) *Core {
 	c := &Core{lifecycle{step: newStepBuffer(), state: state{
 		policy: p, systemd: newSystemd(boot, r.Alive), starts: starts.NewPlaces(), jobs: tracked.NewBook(r.NextID),
@@ -67,12 +68,11 @@ func New(p site.Policy, boot string, r job.Restored) *Core {
 	return c
 }
 
-// restoreAll adds the jobs that are on record. Whether one has what it waits for shows when
-// all are known.
+// restoreAll adds the jobs on record. It resolves dependencies last, when all jobs are known.
 func (c *Core) restoreAll(r *job.Restored) {
 	var pending []job.ID
 	for i := range r.Jobs {
-		j := r.Jobs[i] // the list need not be kept for one that waits long
+		j := r.Jobs[i] // a copy, so that a long waiting job does not keep the list
 		l := c.restore(&j)
 		switch {
 		case j.State != job.Queued:
@@ -90,18 +90,18 @@ func (c *Core) restoreAll(r *job.Restored) {
 	}
 }
 
-// restore adds a job that is on record.
+// restore adds a job on record.
 func (c *Core) restore(j *job.Job) *tracked.Job {
 	if j.QueuedAt.IsZero() {
 		j.QueuedAt = j.SubmittedAt
 	}
 	if j.Task != nil {
 		if array := c.jobs.Get(j.Task.Array); array != nil {
-			j.Request.Array = array.Request.Array // not stored with each task, and changed with the array alone
+			j.Request.Array = array.Request.Array // not stored with each task; only the array changes it
 		}
 	}
 	as := j
-	if j.Heir != nil { // the account goes by the name of who has its number now
+	if j.Heir != nil { // the account has the name of the user who has its number now
 		own := *j
 		as = &own
 		setName(as, *j.Heir)
@@ -113,7 +113,7 @@ func (c *Core) restore(j *job.Job) *tracked.Job {
 	if j.Task == nil { // a task has its array's request
 		key := j.Key
 		if c.jobs.Next()-j.ID > tracked.KeysSize {
-			key = "" // those of later ones would take its place, and the store finds it
+			key = "" // the keys of later jobs would be dropped for it, and the store finds it
 		}
 		c.requests.Remember(j.Owner.UID, key, j.Request.Dedup, j.ID)
 	}
@@ -125,7 +125,7 @@ func (c *Core) restore(j *job.Job) *tracked.Job {
 	return l
 }
 
-// adopt makes a job known.
+// adopt adds a job to the books.
 func (c *lifecycle) adopt(j *job.Job) *tracked.Job {
 	l := &tracked.Job{Job: j, Account: c.accounts.Of(j.Owner, j.Principal)}
 	l.GIDs = c.accounts.Join(j.Owner.UID, j.GIDs)
@@ -140,11 +140,11 @@ func (c *lifecycle) adopt(j *job.Job) *tracked.Job {
 	return l
 }
 
-// Step consumes one event. The effects belong to the caller.
+// Step consumes one event and returns its effects, which belong to the caller.
 func (c *Core) Step(ev Event, now time.Time) Effects {
 	c.step.begin(ev)
 	c.apply(ev, now)
-	for c.step.takeReplan() { // a pass may be news itself, for who waits for a job's start
+	for c.step.takeReplan() { // a pass may start jobs that others wait for, so that another is needed
 		c.queue.changed()
 		c.schedule(now)
 		c.accounts.CountCapped(c.queue.Accounts(), now)
@@ -152,7 +152,7 @@ func (c *Core) Step(ev Event, now time.Time) Effects {
 		wanted := func(memory []bool) []bool { return c.queue.Wanted(c.queue.snapshot(now), memory) }
 		c.queue.replanBy(c.accounts.ChargeSharers(wanted, now))
 	}
-	if !c.systemd.leaving() { // else what is owed waits on record
+	if !c.systemd.leaving() { // otherwise messages owed wait on record
 		for _, n := range c.messages.Send(now) {
 			c.step.act(Deliver{n})
 		}
@@ -214,7 +214,7 @@ func (c *Core) apply(ev Event, now time.Time) {
 	}
 }
 
-// finish ends the step.
+// finish ends the step: it collects the effects, fills in the replies and drops ended jobs.
 func (c *Core) finish(now time.Time) Effects {
 	out, over := c.step.end()
 	if len(out.Records) > 0 {
@@ -229,8 +229,8 @@ func (c *Core) finish(now time.Time) Effects {
 	return out
 }
 
-// answer fills in what a reply shows of the jobs that something was done to, as they are after the step; nothing
-// of one that ended before it. Of those that wait the first are told why, as in a listing.
+// answer fills in the jobs of a reply, as they are after the step; a job that has ended is left
+// out. It explains the first waiting jobs only, as listings do.
 func (c *Core) answer(r *Reply, now time.Time) {
 	explained := 0
 	show := func(id job.ID) *job.JobView {
@@ -257,8 +257,8 @@ func (c *Core) answer(r *Reply, now time.Time) {
 	}
 }
 
-// move takes the job to another state of the transition table. A move that the
-// table does not allow is a fault of the program, found by the tests.
+// move changes the job's state. A transition that the table does not allow is a bug, which the
+// tests find.
 func (c *lifecycle) move(l *tracked.Job, to job.State, now time.Time) {
 	if !l.State.Next(to) {
 		panic("core: job " + l.ID.String() + " can't go from " + string(l.State) + " to " + string(to))
@@ -291,8 +291,8 @@ func (c *lifecycle) move(l *tracked.Job, to job.State, now time.Time) {
 	}
 }
 
-// edit changes the current attempt. Attempts are never changed in place, since
-// records and views share them.
+// edit changes the current attempt. It replaces the attempt, since records and views share the old
+// one.
 func (c *lifecycle) edit(l *tracked.Job, change func(*job.Attempt)) {
 	l.KeepUse()
 	a := *l.Attempt

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// tick does what has come due.
+// tick does what is due.
 func (c *Core) tick(e Tick, now time.Time) {
 	if e.Clock != 0 {
 		c.clockSet(e.Clock, now)
@@ -21,7 +21,7 @@ func (c *Core) tick(e Tick, now time.Time) {
 	if !c.queue.replanAt().IsZero() && !now.Before(c.queue.replanAt()) {
 		c.step.replan()
 	}
-	if c.systemd.listed() { // else a unit may still tell how long it has really run
+	if c.systemd.listed() { // otherwise a unit may still tell how long it has really run
 		c.tickActive(e.Retry, now)
 	}
 	if c.gpus.DueAgain(now) {
@@ -29,8 +29,7 @@ func (c *Core) tick(e Tick, now time.Time) {
 	}
 }
 
-// tickActive does what has come due of the jobs with a unit, and what is to be
-// tried again.
+// tickActive does what is due for jobs with a unit, and retries failed actions.
 func (c *Core) tickActive(retry bool, now time.Time) {
 	for l := range c.jobs.Live() {
 		if due := c.queue.demandAt(l); !due.IsZero() && !now.Before(due) {
@@ -69,8 +68,8 @@ func (c *lifecycle) stopDue(l *tracked.Job, now time.Time) {
 	}
 }
 
-// limitAt is when a running job meets its time limit; zero: never, or not while it
-// is suspended.
+// limitAt returns when a running job reaches its time limit; zero: never, or not while it is
+// suspended.
 func limitAt(j *job.Job) time.Time {
 	if j.State != job.Running || j.Request.TimeLimit == 0 || j.Stop != "" || j.IsSuspended() {
 		return time.Time{}
@@ -78,8 +77,8 @@ func limitAt(j *job.Job) time.Time {
 	return j.Attempt.StartedAt.Add(j.Request.TimeLimit.Duration() + j.Rested)
 }
 
-// stopAt is when a running job that has been warned is stopped; zero: it is not
-// to be stopped, or has been.
+// stopAt returns when a running job that was warned is to be stopped; zero: it is not to be
+// stopped, or has been.
 func stopAt(j *job.Job) time.Time {
 	if j.State != job.Running || j.Stop == "" {
 		return time.Time{}
@@ -100,8 +99,7 @@ func (c *Core) expire(now time.Time) {
 	}
 }
 
-// Deadline is when the next Tick is needed; zero: not before something else
-// happens.
+// Deadline returns when the next Tick is needed; zero: not before something else happens.
 func (c *state) Deadline() time.Time {
 	var first time.Time
 	sooner := func(t time.Time) { first = job.Earlier(first, t) }

@@ -7,9 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// began notes that the job's command runs, and that its array has started with
-// its first. An attempt alone says nothing of that: systemd may have been unable to
-// start it.
+// began notes that the job's command runs, and that its array has started with its first task. An
+// attempt does not show that: systemd may have been unable to start the command.
 func (c *lifecycle) began(l *tracked.Job, now time.Time) {
 	if !l.Began {
 		c.oweMessages(l, job.NotifyStart, now)
@@ -26,7 +25,7 @@ func (c *lifecycle) began(l *tracked.Job, now time.Time) {
 	}
 }
 
-// oweMessages puts on record what the job's owner is to be told now.
+// oweMessages records the messages that the job's owner is to get now.
 func (c *lifecycle) oweMessages(l *tracked.Job, event job.NotifyEvent, now time.Time) {
 	for _, n := range c.messages.Owe(l.Job, event, c.policy.WebhookPace, now) {
 		c.step.record(job.Record{Notification: &n})
@@ -56,10 +55,9 @@ func (c *state) pending(list []job.Dependency, known map[job.ID]job.End) ([]job.
 	return open, nil
 }
 
-// stillOpen returns what a job that is on record as waiting still waits for. What is
-// met is not written with each of those who waited: it follows from where the
-// other job stands. One that has ended has met it, since a job that can't get what
-// it waits for ends in the same step.
+// stillOpen returns the unmet dependencies of a waiting job on record. Met dependencies are not
+// recorded with each dependent job: they follow from the other job's state. A job that is no longer
+// known has met them, since a job whose dependency can't be met ends in the same step.
 func (c *state) stillOpen(list []job.Dependency) []job.Dependency {
 	var open []job.Dependency
 	for _, d := range list {
@@ -71,7 +69,7 @@ func (c *state) stillOpen(list []job.Dependency) []job.Dependency {
 	return open
 }
 
-// tellFollowers lets the jobs that wait for this one know where it stands.
+// tellFollowers tells the jobs that wait for this one its state.
 func (c *lifecycle) tellFollowers(l *tracked.Job, now time.Time) {
 	j := l.Job
 	end := job.End{State: j.State, Started: j.Began}
@@ -83,11 +81,11 @@ func (c *lifecycle) tellFollowers(l *tracked.Job, now time.Time) {
 	}
 }
 
-// updateFollower strikes out what is met of a follower's dependencies on a job, or ends
-// the follower where one can't be met any more.
+// updateFollower removes a follower's met dependencies on a job, or ends the follower if one can't
+// be met any more.
 func (c *lifecycle) updateFollower(f *tracked.Job, on job.ID, end job.End, now time.Time) {
 	if f == nil || f.State != job.Queued {
-		return // it has ended for another that ended in this step
+		return // another job's end in this step has ended it
 	}
 	var open []job.Dependency
 	waits := false
@@ -113,13 +111,13 @@ func (c *lifecycle) updateFollower(f *tracked.Job, on job.ID, end job.End, now t
 		c.deps.RemoveFollower(on, f.ID)
 	}
 	if len(open) == 0 {
-		c.step.markDirtyQuietly(f) // the others' rows are as they were, see stillOpen
+		c.step.markDirtyQuietly(f) // the rows of the others stay as they are, see stillOpen
 		c.queue.consider(f, now)
 	}
 }
 
-// endUnmet ends a job that waits for what can't come. An array with tasks that
-// have not ended starts no more, and ends after them: they need it.
+// endUnmet ends a job whose dependency can't be met. An array with tasks that have not ended starts
+// no more tasks, and ends after these: they need it.
 func (c *lifecycle) endUnmet(l *tracked.Job, why job.Message, now time.Time) {
 	j := l.Job
 	if j.Tasks == nil || j.Tasks.Live == 0 {
@@ -131,8 +129,8 @@ func (c *lifecycle) endUnmet(l *tracked.Job, why job.Message, now time.Time) {
 	c.move(l, job.Spawned, now)
 }
 
-// isCycle reports whether a job would wait for itself if it waited for these. An
-// array waits for its tasks, whatever they wait for.
+// isCycle reports whether a job would wait for itself if it had these dependencies. An array waits
+// for its tasks, whatever they wait for.
 func (c *state) isCycle(id job.ID, list []job.Dependency) bool {
 	seen := map[job.ID]bool{}
 	var todo []*tracked.Job

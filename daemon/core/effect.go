@@ -7,58 +7,57 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Effects is what one Step wants done, in this order: Records durable in one
-// transaction, then Actions begun, then Replies sent. News are announced with the records.
+// Effects are the results of one Step, in this order: store Records in one transaction, start
+// Actions, send Replies. News are announced with the records.
 type Effects struct {
 	Records []job.Record
 	Actions []Action
 	Replies []Reply
-	News    []job.Event // that no record has, without a number or a time
+	News    []job.Event // events that no record implies, without number and time
 }
 
-// Action is something to do outside, which is answered by an event.
+// Action is something to do outside the core; an event answers it.
 type Action interface{ action() }
 
-// Start starts the unit of the job's current attempt; answered by Started or
-// StartFailed. Looked is when the look at the GPUs ended on which the start rests; zero
-// where it rests on none.
+// Start starts the unit of the job's current attempt; answered by Started or StartFailed. Looked is
+// when the sample ended that the start relies on; zero if it relies on none.
 type Start struct {
 	Job    job.Job
 	Looked time.Time
 }
 
-// Hasten finds out why a start takes long, when it becomes slow and again when its job is to be stopped, and undoes
-// what its user may have done to it; answered by StartSlow where it finds out why.
+// Hasten finds out why a start takes long, once when it becomes slow and again when its job is to
+// be stopped, and undoes what its user may have done to delay it. It is answered by StartSlow if it
+// finds the cause.
 type Hasten struct {
 	Job   job.Job
 	Again bool
 }
 
-// Whose tells the unit of a job from another's that has its name.
+// Whose identifies a job's unit, as opposed to another unit with its name.
 type Whose struct {
-	UID        int    // the owner of the job
+	UID        int    // the job's owner
 	Invocation string // of the unit; "": not known yet
-	Attempt    int    // one of an earlier attempt is not it; 0: that does not matter
+	Attempt    int    // a unit of an earlier attempt does not match; 0: any attempt
 }
 
 func whose(j *job.Job) Whose { return Whose{UID: j.Owner.UID, Invocation: j.Attempt.InvocationID} }
 
-// Stop ends every process of the job's unit and collects it; answered by
-// Stopped. Look asks to read the unit first, since nothing is known of its end
-// yet, and to leave it alone if it has ended by itself. Another's unit of that name is
-// none of the job's, and left alone.
+// Stop ends every process of the job's unit and collects it; answered by Stopped. Look asks to read
+// the unit first, since its end is not known yet, and to leave it alone if it has ended by itself.
+// A unit of that name that is not the job's is left alone.
 type Stop struct {
 	Job     job.ID
 	Attempt int
 	Whose
-	Grace  time.Duration // that its unit leaves the processes
+	Grace  time.Duration // as set in its unit
 	Look   bool
-	Thaw   bool        // it may be frozen: first of all its processes are to go on
-	Notice NotifyOwner // before it; where it says something
+	Thaw   bool        // it may be frozen: thaw its processes first
+	Notice NotifyOwner // sent before the stop, if it says anything
 }
 
-// Inspect asks systemd about one unit; answered by Inspected. Another's unit of that name
-// counts as none. Early: while its start is not answered.
+// Inspect asks systemd about one unit; answered by Inspected. A unit of that name that is not the
+// job's counts as absent. Early: the unit's start has not been answered.
 type Inspect struct {
 	Job     job.ID
 	Attempt int
@@ -66,8 +65,8 @@ type Inspect struct {
 	Early   bool
 }
 
-// Signal sends the processes of a job the warning that it asked for, or SIGKILL; answered by Signalled. Another's unit
-// of that name gets none.
+// Signal sends a job's processes its warning signal, or SIGKILL; answered by Signalled. A unit of
+// that name that is not the job's gets none.
 type Signal struct {
 	Job     job.ID
 	Attempt int
@@ -76,58 +75,56 @@ type Signal struct {
 	Whose   Whose
 }
 
-// Freeze halts all processes of a job's unit, or lets them go on; not answered. A look
-// at the unit shows where it was lost.
+// Freeze freezes or thaws a job's unit; not answered. A later inspection shows whether it got lost.
 type Freeze struct {
 	Job     job.ID
 	Attempt int
 	Thaw    bool
 }
 
-// Keep has what was decided of a running job outlive the state file; not answered.
+// Keep stores what was decided about a running job outside the state file; not answered.
 type Keep struct {
 	Job     job.ID
 	Attempt int
 	What    job.Kept
 }
 
-// NotifyOwner has a running job's owner find some sentences, a line each, in the job's
-// journal; not answered. It may be lost, and says nothing that views do not show.
+// NotifyOwner writes sentences into a running job's journal for its owner, one per line; not
+// answered. It may get lost, and says nothing that views do not show.
 type NotifyOwner struct {
 	Job job.ID
 	UID int // the owner
 	Say []job.Message
 }
 
-// Deliver sends a message to whom the job's owner chose; answered by Delivered.
+// Deliver sends a message to the recipient that the job's owner chose; answered by Delivered.
 type Deliver struct{ job.Notification }
 
-// Sample asks for a look at the GPUs that begins from now on, whatever is on
-// record by then; answered by Sampled with this number or a higher one.
+// Sample asks for a sample of the GPUs that begins from now on, even before the records are stored;
+// answered by Sampled with this number or a higher one.
 type Sample struct{ Number uint64 }
 
-// Forget removes what was prepared for a job that needs it no more; not
-// answered.
+// Forget removes what was prepared for a job that no longer needs it; not answered.
 type Forget struct {
 	Job     job.ID
 	Attempt int
 }
 
-// Collect has systemd forget the unit of a job that has ended; not answered: the next
-// listing shows a unit that stays. Listings is in how many in a row one that has ended was
-// without a job that has not: it goes, with what is in it, where the end of its job is on
-// record. 0: its job has just ended, with nothing left in its unit.
+// Collect makes systemd forget the unit of a job that has ended; not answered: the next listing
+// shows whether it stays. Listings is the number of consecutive listings in which an ended unit
+// belonged to no live job: it is collected with its result, if the end of its job is on record. 0:
+// its job has just ended, and its unit holds nothing.
 type Collect struct {
 	Job      job.ID
 	Listings int
 }
 
-// EndProcess sends a signal to one process that is not in its job's unit; not answered: the
-// next sample shows whether it is there.
+// EndProcess signals one process outside its job's unit; not answered: the next sample shows
+// whether it is still there.
 type EndProcess gpus.StrayEnd
 
-// Orphan reports a unit that has a job's name but belongs to no job on record, and goes on;
-// not answered.
+// Orphan reports a unit that has a job's name but belongs to no job on record; the unit is left
+// running. It is not answered.
 type Orphan struct{ Job job.ID }
 
 func (Start) action()       {}
@@ -146,16 +143,16 @@ func (Collect) action()     {}
 
 func (EndProcess) action() {}
 
-// Reply answers the event with the same token: a refusal, or the job after the
-// step (nil for commands about a GPU).
+// Reply answers the event with the same token: a refusal, or the job after the step (nil for
+// commands about a GPU).
 type Reply struct {
 	Token   Token
 	Refusal *job.Refusal
 	ID      job.ID
-	Job     *job.JobView // nil where the job has ended already, or there is none
-	Known   bool         // a submit whose request key was known
-	brief   bool         // why it waits is left out
+	Job     *job.JobView // nil if the job has ended already, or there is none
+	Known   bool         // a submission whose request key was known
+	brief   bool         // do not fill in why the job waits
 
-	Each []job.Outcome // of Commands, in their order; fewer than those: the rest was left alone
-	of   []job.ID      // the same, until the end of the step
+	Each []job.Outcome // of Commands, in order; if shorter, the remaining commands were not executed
+	of   []job.ID      // the job of each, until the end of the step
 }

@@ -16,9 +16,9 @@ func (c *lifecycle) endAttempt(l *tracked.Job, r job.Result, now time.Time) {
 	c.teardown(l, now)
 }
 
-// foundGone forgets why a job was to be stopped that turned out to have no unit before
-// any stop was sent: what it was to be stopped for it can't have met. What somebody
-// asked for still happens.
+// foundGone drops the reason for stopping a job that turned out to have no unit before any stop was
+// sent: it can't have done what it was to be stopped for. A stop that somebody asked for still
+// happens.
 func foundGone(l *tracked.Job) {
 	switch j := l.Job; j.Stop {
 	case job.StopTime, job.StopGPUMem, job.StopIdle, job.StopTrespass:
@@ -30,21 +30,21 @@ func foundGone(l *tracked.Job) {
 	}
 }
 
-// vanished is the result of a job whose unit is gone, and with it how it ended: it was stopped, or it had ended, well
-// or badly, and somebody cleared that.
+// vanished is the result of a job whose unit is gone, so that its end is unknown: it was stopped,
+// or it had ended, well or badly, and somebody cleared that.
 func vanished(l *tracked.Job) *job.Result {
 	l.Lifetime().Gone = true
 	return &job.Result{Outcome: job.Lost, Detail: job.Say("detail/vanished")}
 }
 
-// recordExit keeps how the command ended.
+// recordExit records how the command ended.
 func (c *lifecycle) recordExit(l *tracked.Job, u Unit) {
 	c.edit(l, func(a *job.Attempt) {
 		r := heeded(l.Job, c.systemd.warnedSince(l.Job), resultOf(u.Exit, l.Job, l.Tries), &u)
 		r.Unfiltered = u.Unfiltered
 		a.HostUse = a.Max(u.Used)
 		if r.Outcome == job.OutOfMemory {
-			r.PeakBytes = u.Used.PeakMemBytes // 0: not known; of what samples saw, only that it was the limit
+			r.PeakBytes = u.Used.PeakMemBytes // 0: unknown; samples only show that it reached the limit
 			if r.PeakBytes == 0 && job.MemoryReached(a.PeakMemBytes, r.MemBytes) {
 				r.PeakBytes = a.PeakMemBytes
 			}
@@ -53,11 +53,11 @@ func (c *lifecycle) recordExit(l *tracked.Job, u Unit) {
 	})
 }
 
-// resultOf translates the end of a unit's command. Where nothing was executed for a reason
-// of the machine the job is tried again, if it is known what it runs. A command that ended
-// while its unit was being stopped answered that stop, whatever its exit status: finalResult
-// knows whether the stop was ours. That holds for one that ran out of memory, too, as it may while
-// it saves its work; but not at its time limit, or where nobody here stopped it.
+// resultOf translates the end of a unit's command. If the machine kept the command from being
+// executed, the job is retried, provided its command is known. A command that ended while its unit
+// was being stopped responded to that stop, whatever its exit status: finalResult knows whether the
+// stop was the scheduler's. The same holds for a job that ran out of memory during the stop,
+// perhaps while it saved its work, but not for a stop at its time limit, or by others.
 func resultOf(e contract.Exit, j *job.Job, tries int) job.Result {
 	r := job.Result{ExitCode: e.Code, Signal: e.Signal, Launch: e.Launch, Errno: e.Errno, Detail: job.Text(e.Detail)}
 	switch {
@@ -78,8 +78,8 @@ func resultOf(e contract.Exit, j *job.Job, tries int) job.Result {
 	return r
 }
 
-// ended closes the attempt: no process of the unit is left. The job has its
-// result, or goes back to the queue.
+// ended closes the attempt, whose unit has no processes left. The job gets its result or goes back
+// to the queue.
 func (c *lifecycle) ended(l *tracked.Job, now time.Time) {
 	over := c.ranUntil(l, now)
 	l.GoOn(over)
@@ -87,14 +87,14 @@ func (c *lifecycle) ended(l *tracked.Job, now time.Time) {
 	r := c.result(l.Job)
 	r.GPUError, r.Left = l.GPUError, job.Text(l.Left)
 	taken := r.Cause == job.StopTaken || r.Cause == job.StopPreempt || r.Cause == job.StopRequeue
-	if taken && l.Attempt.StartedAt.IsZero() { // its start neither worked nor failed: those before it still count
+	if taken && l.Attempt.StartedAt.IsZero() { // this start neither worked nor failed: those before it still count
 		r.Tries = max(r.Tries, l.Tries)
 	}
 	place := c.nextPlace(l, &r, now)
 	if place == samePlace && r.Outcome == job.Failed && r.Cause == "" {
 		r.Detail = job.Say("detail/blamed", c.gpus.Culprit(l, &r, now))
 	}
-	if r.Outcome == job.Completed && r.Left.IsZero() { // with one that failed systemd ends what is left at once
+	if r.Outcome == job.Completed && r.Left.IsZero() { // if it failed, systemd kills the rest at once
 		r.Left = leftRunning(l.Lifetime().Left)
 	}
 	c.edit(l, func(a *job.Attempt) { a.EndedAt, a.Result = over, &r })
@@ -130,9 +130,9 @@ func leftRunning(n int) job.Message {
 	return job.Say("detail/left-running", n)
 }
 
-// nextPlace is where the job returns to the queue if it is to have another attempt: it made
-// room for another, its owner said so, its time was up, the machine took it or its GPU is
-// at fault, or it failed and may try again.
+// nextPlace returns the place in the queue for another attempt, or nowhere. A job has another
+// attempt if it was preempted, its owner requeued it, its time was up and it asked for that, the
+// machine took it, its GPU is at fault, or it failed and has retries left.
 func (c *state) nextPlace(l *tracked.Job, r *job.Result, now time.Time) requeueAt {
 	j := l.Job
 	switch {
@@ -152,7 +152,7 @@ func (c *state) nextPlace(l *tracked.Job, r *job.Result, now time.Time) requeueA
 		return samePlace
 	}
 	switch r.Outcome {
-	case job.Failed, job.OutOfMemory, job.GPUOutOfMemory, job.Lost: // another try may mend it
+	case job.Failed, job.OutOfMemory, job.GPUOutOfMemory, job.Lost: // another attempt may succeed
 		if j.Failures < j.Request.Retries {
 			return fresh
 		}
@@ -160,7 +160,7 @@ func (c *state) nextPlace(l *tracked.Job, r *job.Result, now time.Time) requeueA
 	return nowhere
 }
 
-// backOff has a job that failed, or could not be started, wait before its next attempt.
+// backOff makes a job that failed, or could not be started, wait before its next attempt.
 func (c *lifecycle) backOff(l *tracked.Job, r *job.Result, place requeueAt, now time.Time) {
 	j := l.Job
 	switch {
@@ -172,7 +172,7 @@ func (c *lifecycle) backOff(l *tracked.Job, r *job.Result, place requeueAt, now 
 	}
 }
 
-// result is finalResult with the name of the job that has a part in it.
+// result is finalResult with the name of the other job involved.
 func (c *state) result(j *job.Job) job.Result {
 	r := finalResult(j)
 	if name := c.jobs.Called(r.For); r.For != 0 && name != r.For.String() {
@@ -181,7 +181,7 @@ func (c *state) result(j *job.Job) job.Result {
 	return r
 }
 
-// finalResult puts together how the command ended and why it was told to.
+// finalResult combines how the command ended with why it was told to.
 func finalResult(j *job.Job) job.Result {
 	r := job.Result{Outcome: job.Lost, Detail: job.Say("detail/unknown-end")}
 	if j.Attempt.Result != nil {

@@ -14,36 +14,36 @@ import (
 // Event is something that happened outside the core.
 type Event interface{ event() }
 
-// Token names the one who waits for a reply; the core only hands it back.
+// Token identifies the request that a reply answers; the core only passes it on.
 type Token uint64
 
 // Submit asks to queue a job. The submission has passed Validate.
 type Submit struct {
 	Token      Token
 	Submission job.Submission
-	Forgotten  job.ID // the completed job that --dedup found before, which is not on record any more; 0: none
+	Forgotten  job.ID // the completed job that --dedup found before and that is no longer on record; 0: none
 }
 
-// Command asks for something about a job or a GPU.
+// Command is a request about a job or a GPU.
 type Command struct {
 	Token Token
 	Who   job.Actor
 	What  job.Command
 }
 
-// Commands asks for something about several jobs, in this order and in one step: nothing is planned, and
-// so no job starts, between two of them. The reply has the outcome of each, or, where some are dear, of the
-// first ones: nothing was done about the rest.
+// Commands is a list of requests about several jobs, executed in order and in one step: no job
+// starts between two of them, since nothing is planned. The reply has the outcome of each, or, if
+// some are expensive, of the first ones: the rest was not executed.
 type Commands struct {
 	Token Token
 	Who   job.Actor
 	List  []job.Command
 }
 
-// Sampled brings a sample, which began after the Sample action with its number.
+// Sampled is a sample that began after the Sample action with its number.
 type Sampled gpus.Sample
 
-// Phase is where a unit is.
+// Phase is the state of a unit.
 type Phase int
 
 // The phases of a unit.
@@ -54,43 +54,42 @@ const (
 	Exited // the command ended, successfully or not; the unit still exists
 )
 
-// Unit is what systemd says of a job's unit.
+// Unit is the state of a job's unit, as systemd reports it.
 type Unit struct {
 	Job        job.ID
 	Phase      Phase
 	Invocation string
-	Frozen     bool          // all its processes are halted
-	Spent      bool          // in phase Exited: no process is left in it, and its stop runs nothing
-	Unfiltered bool          // the launcher said that the device filter is not active
+	Frozen     bool          // all its processes are frozen
+	Spent      bool          // in phase Exited: it has no processes left, and stopping it runs nothing
+	Unfiltered bool          // the launcher reported that the device filter is not active
 	Age        time.Duration // since it became active, by a clock that can't be set; 0: unknown
 	EndAge     time.Duration // since its main process ended, by the same clock; 0: unknown
-	Old        time.Duration // since systemd said all this
+	Old        time.Duration // the age of this report
 	Exit       contract.Exit // in phase Exited, with what it used up to then
 	Used       job.HostUse
 }
 
-// Started answers a Start action: the unit was started and is as Unit says.
+// Started answers a Start action: the unit was started and is in the state Unit.
 type Started struct {
 	Job     job.ID
 	Attempt int
 	Unit    Unit
 }
 
-// StartFailure says how a Start action failed.
+// StartFailure is the way in which a Start action failed.
 type StartFailure int
 
-// The ways in which a start fails.
 const (
 	StartUnsure  StartFailure = iota // the bus broke; the unit may exist or not
 	StartExists                      // a unit of that name exists already
 	StartTaken                       // a unit of that name exists and is not the job's; Detail says whose
-	StartRefused                     // systemd will not run it; Detail says why
-	StartLater                       // it did not begin, for a reason that passes; Detail says which
-	StartBarred                      // its user may run nothing; Detail says why
-	StartGone                        // another account has the number of its owner, or its person: Heir
-	StartNamed                       // Heir is the owner, or its person, whose name was not known at the submission
-	StartJoined                      // its person is in groups with a quota that are not on its record: see Enrolled
-	StartStale                       // systemd was not asked: the look at the GPUs is too old by now
+	StartRefused                     // systemd refuses to run it; Detail says why
+	StartLater                       // it did not begin, for a temporary cause; Detail says which
+	StartBarred                      // its user can't run anything; Detail says why
+	StartGone                        // another account, Heir, has the number of its owner or its person
+	StartNamed                       // Heir is the owner or its person, whose name was unknown at the submission
+	StartJoined                      // its person is in groups with a quota that its record lacks: see Enrolled
+	StartStale                       // systemd was not asked: the sample of the GPUs is too old by now
 )
 
 // StartFailed answers a Start action that failed.
@@ -103,25 +102,25 @@ type StartFailed struct {
 	Heir    job.Account
 }
 
-// AccountGone says that another account has the number of one whose jobs wait: Heir has that of Was.
+// AccountGone says that another account has taken over the number of an account whose jobs wait:
+// Heir has Was's.
 type AccountGone struct {
 	Was  string
 	Heir job.Account
 }
 
-// StartSlow says that a Start action that is not answered yet takes long, and what is known of why.
+// StartSlow says that a Start action has not been answered for long, and why if that is known.
 type StartSlow struct {
 	Job     job.ID
 	Attempt int
 	Why     string
 }
 
-// Stopped answers a Stop action: no process of the unit is left and the unit
-// is collected, or, if not OK, that is not certain. Before is the unit as it
-// was before the stop, where the action asked to look: one that had ended by
-// itself is still there. Running is the number of processes that the job's command
-// had left running, where its end was known. Left says for people which processes
-// outlived SIGKILL; "" is nothing known.
+// Stopped answers a Stop action. If OK, the unit has no processes left and is collected; otherwise
+// that is uncertain. Before is the unit before the stop, if the action asked to look: a unit that
+// had ended by itself still exists. Running is the number of processes that the job's command had
+// left running, if its end was known. Left names, for people, the processes that outlived SIGKILL;
+// "" if none are known.
 type Stopped struct {
 	Job     job.ID
 	Attempt int
@@ -131,8 +130,8 @@ type Stopped struct {
 	Left    string
 }
 
-// Inspected answers an Inspect action. OK is false when systemd could not be
-// asked. Early is as in the action.
+// Inspected answers an Inspect action. OK is false if systemd could not be asked. Early is as in
+// the action.
 type Inspected struct {
 	Job     job.ID
 	Attempt int
@@ -144,9 +143,9 @@ type Inspected struct {
 // Changed says that something happened to a unit.
 type Changed struct{ Job job.ID }
 
-// Signalled answers a Signal action. Where it is not OK it is not known whether the job got
-// the signal, or, if Refused, systemd answered that it did not, or, if Unsent, nothing was sent, as systemd did not
-// say whose the unit is.
+// Signalled answers a Signal action. If it is not OK, it is unknown whether the job got the signal;
+// but if Refused, systemd answered that it did not, and if Unsent, nothing was sent, since systemd
+// did not say whose the unit is.
 type Signalled struct {
 	Job     job.ID
 	Attempt int
@@ -155,15 +154,14 @@ type Signalled struct {
 	Unsent  bool
 }
 
-// Listed brings all job units there are, at start and now and then. Recovered
-// are jobs that only their units know of: nothing was ever recorded of them, or
-// what was is lost.
+// Listed is the list of all job units, at start and from time to time. Recovered are jobs known
+// from their units alone: they were never recorded, or the record is lost.
 //
 // Taken are the jobs on record whose unit is another job's.
 //
-// Boot is the kernel's boot, by which errors of GPUs are told apart, and Run the
-// run of systemd that the units are of: a soft reboot and the restart of a container
-// begin another one in the same boot. "" is that of Boot.
+// Boot is the kernel's boot, which tells the errors of GPUs apart. Run is the run of systemd that
+// the units belong to: a soft reboot or the restart of a container begins another run in the same
+// boot. An empty Run means that Boot names it.
 type Listed struct {
 	Boot      string
 	Run       string
@@ -172,20 +170,20 @@ type Listed struct {
 	Taken     []Taken
 }
 
-// Taken says that a unit with the name of a job is another's, and whose.
+// Taken says that the unit with a job's name belongs to somebody else, and to whom.
 type Taken struct {
 	Job job.ID
 	By  string
 }
 
-// Closing says that this daemon ends. Jobs go on.
+// Closing says that this daemon exits. Jobs go on.
 type Closing struct{}
 
-// Leaving says that systemd stops everything, for a shutdown or a reboot of any
-// kind, or, with Not, that it does so no longer.
+// Leaving says that systemd stops everything, for a shutdown or a reboot of any kind, or, with Not,
+// that it no longer does.
 type Leaving struct{ Not bool }
 
-// Measured brings what running jobs have used so far.
+// Measured is what running jobs have used so far.
 type Measured struct {
 	Usage []Usage
 }
@@ -196,23 +194,22 @@ type Usage struct {
 	job.HostUse
 }
 
-// Faulted brings an error report of the driver.
+// Faulted is an error report of the driver.
 type Faulted gpus.ErrorReport
 
-// Tick says that a deadline may have come, or that pending actions which
-// failed should be tried again.
+// Tick says that a deadline may have passed, or that failed actions should be retried.
 type Tick struct {
 	Retry bool
-	Clock time.Duration // by how much the wall clock was set; 0: it was not
+	Clock time.Duration // how far the wall clock was set; 0: it was not
 }
 
 // Delivered answers Deliver.
 type Delivered outbox.Report
 
-// Configured brings a new policy.
+// Configured is a new policy.
 type Configured struct{ Policy site.Policy }
 
-// Enrolled says in which groups with a quota accounts turned out to be, in addition to those that are known.
+// Enrolled lists groups with a quota that accounts turned out to be in, besides the known ones.
 type Enrolled struct{ Members []accounts.Member }
 
 func (Submit) event()      {}

@@ -8,10 +8,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// maxAhead is how many of the jobs that go before another are named.
+// maxAhead is the largest number of jobs named as going before another.
 const maxAhead = 10
 
-// Explained lists what goes before a waiting job. It reports false where the job is not in the queue.
+// Explained lists what goes before a waiting job. It reports false if the job is not in the queue.
 func (c *state) Explained(id job.ID, now time.Time) (out job.Explained, waits bool) {
 	if !c.queue.Has(id) || !c.systemd.listed() {
 		return out, false
@@ -30,7 +30,7 @@ func (c *state) Explained(id job.ID, now time.Time) (out job.Explained, waits bo
 	return out, true
 }
 
-// Trial returns the changes to try of a job that waits for room; nil where there are none.
+// Trial returns the changes to try for a job that waits for room, or nil if there are none.
 func (c *state) Trial(id job.ID, now time.Time) *foresight.Trial {
 	l := c.jobs.Get(id)
 	if l == nil || !c.queue.Has(id) || !c.systemd.listed() {
@@ -50,7 +50,7 @@ func (c *state) Trial(id job.ID, now time.Time) *foresight.Trial {
 	return foresight.NewTrial(c.Foresee(now), l.Job, c.estimates.ExpectedRun(l.Asking(free)), runs, takes)
 }
 
-// changedTo is what a job would ask after a change, if it may.
+// changedTo returns the request of a job after a change, if that is allowed.
 func (c *state) changedTo(j *job.Job, w *job.Sooner, now time.Time) (job.Request, bool) {
 	s := job.Submission{Owner: j.Owner, Principal: j.Principal, Label: j.Label, Request: j.Request}
 	w.Change.Apply(&s)

@@ -9,12 +9,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// Others are planned around a running job by when it ends: jobs behind one that does not
-// fit start only since they are to be gone by then. So its owner does not put that off
-// while somebody else has a planned start that would come later by it.
+// Other jobs are planned around a running job's end: some start early only because they will be
+// gone by then. So its owner may not put the end off while that would delay the planned start of
+// another user's job.
 
-// latestEnd is when a running job ends by its time limit, if it goes on now, or by what is
-// expected of it where it has none.
+// latestEnd returns when a running job ends by its time limit, if it runs from now on, or when it
+// is expected to end if it has none.
 func (q *queue) latestEnd(l *tracked.Job, now time.Time) sched.Instant {
 	limit := l.Request.TimeLimit
 	if limit == 0 {
@@ -23,7 +23,7 @@ func (q *queue) latestEnd(l *tracked.Job, now time.Time) sched.Instant {
 	return sched.At(now).Add(max(0, limit.Duration()-ranSoFar(l.Job, now)))
 }
 
-// putsOthersOff finds a waiting job of somebody else whose planned start would come later if the
+// putsOthersOff returns a waiting job of another user whose planned start would be later if the
 // running job ended at `to` instead of `from`.
 func (q *queue) putsOthersOff(l *tracked.Job, from, to sched.Instant, now time.Time) (sched.BackfillReservation, bool) {
 	if to <= from || q.Len() == 0 {
@@ -40,11 +40,12 @@ func (q *queue) putsOthersOff(l *tracked.Job, from, to sched.Instant, now time.T
 	return sched.BackfillReservation{}, false
 }
 
-// planWork is what planning an empty queue takes, in jobs that could be looked at meanwhile.
+// planWork is the cost of planning an empty queue, in jobs that could be searched meanwhile.
 const planWork = 5000
 
-// plannedStarts are the starts that are planned if a running job ends then, and the others as
-// expected, no later, and suspended ones so long after they go on: valid until the planner's next pass.
+// plannedStarts returns the planned starts if a running job ends at some time, all others end as
+// expected, and suspended ones that much after they resume. The list is valid until the planner's
+// next pass.
 func (q *queue) plannedStarts(l *tracked.Job, end sched.Instant, now time.Time) []sched.BackfillReservation {
 	s := q.snapshot(now)
 	for i := range s.Running {
@@ -62,7 +63,7 @@ func (q *queue) plannedStarts(l *tracked.Job, end sched.Instant, now time.Time) 
 	return q.PlannedStarts(s, q.Queue, l.Account.Groups)
 }
 
-// lastOf is the last of the planned starts of a job, sched.Never where there is none.
+// lastOf returns the last planned start of a job, or sched.Never if it has none.
 func lastOf(list []sched.BackfillReservation, id job.ID) sched.Instant {
 	last := sched.Instant(0)
 	for _, r := range list {

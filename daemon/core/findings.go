@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// applyFindings acts on what the book of GPUs has found, in the order in which it did.
+// applyFindings acts on the findings of the GPU book, in their order.
 func (c *Core) applyFindings(now time.Time) {
 	for _, f := range c.gpus.Findings() {
 		switch f := f.(type) {
@@ -35,8 +35,8 @@ func (c *Core) applyFindings(now time.Time) {
 	}
 }
 
-// stopFor stops a job for what was found, unless it is being stopped already. One of which nothing has begun
-// is not at fault for a GPU that was lost: it waits for another.
+// stopFor stops a job because of a finding, unless it is being stopped already. A job that has not
+// begun to start is not at fault for a lost GPU: it returns to the queue.
 func (c *Core) stopFor(f *gpus.StopFound, now time.Time) {
 	l := c.jobs.Active(f.Job)
 	if l == nil || l.Stop != "" || l.State == job.Ending {
@@ -55,8 +55,8 @@ func (c *Core) stopFor(f *gpus.StopFound, now time.Time) {
 	c.requestStop(l, f.Cause, "", now)
 }
 
-// sampled takes a sample of the GPUs. What it shows of one is decided before what
-// it shows of the next.
+// sampled handles a sample of the GPUs. The findings about one GPU are applied before the next GPU
+// is looked at.
 func (c *Core) sampled(e *gpus.Sample, now time.Time) {
 	c.step.replan()
 	c.gpus.Sampled(e, now)
@@ -81,7 +81,7 @@ func (c *lifecycle) requestSample() uint64 {
 	return number
 }
 
-// recordGPUError notes the first error of a job's attempt, also for its owner.
+// recordGPUError records the first error of a job's attempt, and tells its owner.
 func (c *lifecycle) recordGPUError(l *tracked.Job, e job.GPUError) {
 	if was := l.GPUError; was != nil && (was.Xid != xidRemoved || e.Xid == xidRemoved) {
 		return
@@ -94,7 +94,7 @@ func (c *lifecycle) recordGPUError(l *tracked.Job, e job.GPUError) {
 // xidRemoved follows another error and says less.
 const xidRemoved = 45
 
-// leftBehind adds to the result of an attempt that has ended.
+// leftBehind adds what an ended attempt left behind to its result.
 func (c *lifecycle) leftBehind(f job.Leftover) {
 	if l := c.jobs.Get(f.Job); l != nil && l.Attempt != nil && l.Attempt.Number == f.Attempt {
 		c.edit(l, func(a *job.Attempt) {
@@ -109,8 +109,8 @@ func (c *lifecycle) leftBehind(f job.Leftover) {
 	}
 }
 
-// recordSurvivors takes note of processes of an ending job that outlive SIGKILL. The result
-// tells: a unit that is stopping takes no note for its journal.
+// recordSurvivors records the processes of an ending job that outlive SIGKILL. Only the result
+// reports them: a unit that is stopping takes no note in its journal.
 func (c *lifecycle) recordSurvivors(l *tracked.Job, left string, now time.Time) {
 	if left == "" || left == l.Left || now.Sub(l.ChangedAt) <= c.policy.CleaningTimeout {
 		return
@@ -121,8 +121,8 @@ func (c *lifecycle) recordSurvivors(l *tracked.Job, left string, now time.Time) 
 	c.step.replan()
 }
 
-// announceGPUs announces which GPUs have come into service or gone out of it. That jobs
-// take them and leave them is announced with the jobs.
+// announceGPUs announces which GPUs have come into service or gone out of it. The events of jobs
+// tell which of them take and leave GPUs.
 func (c *Core) announceGPUs(ev Event, now time.Time) {
 	switch ev.(type) {
 	case Sampled, Faulted, Command, Configured, Tick:

@@ -10,19 +10,18 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// foresightFor is for how long a forecast is as good as a new one where nothing has
-// changed but the time.
+// foresightFor is how long a forecast may be reused if nothing but the time has changed.
 const foresightFor = time.Second
 
-// foresights is the last forecast, for the next who asks.
+// foresights caches the last forecast.
 type foresights struct {
 	last    *foresight.Foresight
-	of      uint64 // the number of changes when it was made
+	of      uint64 // the value of changes when it was made
 	made    time.Time
 	changes uint64
 }
 
-// Foresee returns the forecast as of now; nil while no job starts.
+// Foresee returns the forecast as of now, or nil while no job starts.
 func (c *state) Foresee(now time.Time) *foresight.Foresight {
 	if c.gpus.Closed(now) != nil || c.troubles.OfSeveral() {
 		return nil
@@ -30,7 +29,7 @@ func (c *state) Foresee(now time.Time) *foresight.Foresight {
 	return c.queue.foresee(func() *foresight.Foresight { return c.queue.foreseeAlone(now, nil) }, now)
 }
 
-// foresee returns the last forecast, or another where that is not good any more.
+// foresee returns the last forecast, or a new one if that is outdated.
 func (q *queue) foresee(anew func() *foresight.Foresight, now time.Time) *foresight.Foresight {
 	k := &q.ahead
 	if k.last != nil && k.of == k.changes && !now.Before(k.made) && now.Sub(k.made) < foresightFor {
@@ -44,13 +43,13 @@ func (q *queue) foresee(anew func() *foresight.Foresight, now time.Time) *foresi
 	return f
 }
 
-// foreseeAlone makes a forecast for one who asks, with a job that is only tried, if any.
+// foreseeAlone makes a forecast for one request, with a job that is only tried, if any.
 func (q *queue) foreseeAlone(now time.Time, tried *tracked.Job) *foresight.Foresight {
 	made := q.Forecast(q.snapshotWithEfforts(now), q.Queue, q.estimateOf(tried))
 	return &foresight.Foresight{Forecast: made}
 }
 
-// estimateOf says what is expected of run times, also that of a job that is only tried, if any.
+// estimateOf returns the estimates of run times, including a job that is only tried, if any.
 func (q *queue) estimateOf(tried *tracked.Job) func(job.ID) *sched.Estimate {
 	return func(id job.ID) *sched.Estimate {
 		if tried != nil && id == tried.ID {
@@ -60,12 +59,11 @@ func (q *queue) estimateOf(tried *tracked.Job) func(job.ID) *sched.Estimate {
 	}
 }
 
-// changed notes that a forecast may come out otherwise: a step has planned anew, or there
-// is something to record of it.
+// changed notes that the next forecast may differ: a step has planned, or changed a record.
 func (q *queue) changed() { q.ahead.changes++ }
 
-// Prospect is Foresee for who asks what becomes of the GPUs. While no job starts, only that is told
-// which is known of those that run.
+// Prospect is Foresee with the course of the GPUs. While no job starts, it covers only the jobs
+// that run.
 func (c *state) Prospect(now time.Time) *foresight.Foresight {
 	f := c.Foresee(now)
 	if f == nil {
@@ -100,7 +98,7 @@ func (q *queue) newScene(of *sched.Forecast, now time.Time) *foresight.Scene {
 	return s
 }
 
-// asides is what a GPU is for besides jobs.
+// asides returns the spans in which a GPU is not for ordinary jobs.
 func (q *queue) asides(at int, v *job.GPUView, all *job.GPUControl, now time.Time) (list []job.Stay) {
 	add := func(s job.Stay) {
 		s.Milli = job.WholeGPU

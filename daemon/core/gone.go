@@ -7,11 +7,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// heldByScheduler is the name in Held of a job that waits because its account is gone.
+// heldByScheduler is the name in Held of a job whose account is gone.
 const heldByScheduler = "the scheduler"
 
-// accountGone holds a job whose start found out that another account has its owner's number, or
-// its person's, now, and with it all jobs of the account that is gone. It returns why.
+// accountGone holds a job whose start found that another account now has the number of its owner or
+// its person, and with it all jobs of the lost account. It returns the reason.
 func (c *Core) accountGone(l *tracked.Job, heir job.Account, now time.Time) (why job.Message) {
 	was := l.NameOf(heir.UID)
 	if was == nil || job.Nameless(heir.UID, heir.User) {
@@ -22,9 +22,9 @@ func (c *Core) accountGone(l *tracked.Job, heir job.Account, now time.Time) (why
 	return whyGone(l.Job)
 }
 
-// holdGone holds the jobs of an account that is gone which wait, or whose tasks do. Nobody can tell
-// an account that was renamed from one that was removed, but an administrator, who releases what
-// is to run as the other one.
+// holdGone holds the waiting jobs of a lost account, and arrays with waiting tasks. Only an
+// administrator can tell a renamed account from a removed one, and releases what may run as the new
+// one.
 func (c *Core) holdGone(gone string, heir job.Account, now time.Time) {
 	waits := func(o *tracked.Job) bool { return o.State == job.Queued || o.State == job.Spawned }
 	for _, o := range c.jobs.Sorted(waits) {
@@ -35,7 +35,8 @@ func (c *Core) holdGone(gone string, heir job.Account, now time.Time) {
 	}
 }
 
-// keepFrom holds a job that would run as another account now. Who holds it already goes on to.
+// keepFrom holds a job that would now run as another account. Anyone who holds it already still
+// does.
 func (c *lifecycle) keepFrom(l *tracked.Job, heir job.Account) {
 	if l.Heir = &heir; l.Held == "" {
 		l.Held, l.HeldOver = heldByScheduler, true
@@ -44,8 +45,8 @@ func (c *lifecycle) keepFrom(l *tracked.Job, heir job.Account) {
 	c.step.markDirty(l)
 }
 
-// WaitingAccounts returns the accounts as which jobs of a query wait, as the first job of each number has them on
-// record: one that was renamed since has its old name there.
+// WaitingAccounts returns the accounts whose jobs among those of a query wait, each under the name
+// on record in its first job: an account that was renamed since has its old name there.
 func (c *state) WaitingAccounts(q job.Query, now time.Time) (list []job.Account) {
 	first := map[int]*tracked.Job{}
 	selected, _ := c.selected(&q, now)
@@ -56,7 +57,7 @@ func (c *state) WaitingAccounts(q job.Query, now time.Time) (list []job.Account)
 		}
 	}
 	for _, l := range first {
-		if l.Heir == nil { // else it is known
+		if l.Heir == nil { // otherwise the change is known
 			list = append(list, job.Account{UID: l.Owner.UID, User: l.Owner.User})
 		}
 		if l.Heir == nil && l.Principal != nil {
@@ -66,8 +67,8 @@ func (c *state) WaitingAccounts(q job.Query, now time.Time) (list []job.Account)
 	return list
 }
 
-// accountNamed gives all jobs of a number, which were submitted while the directory did not answer,
-// the name of their account.
+// accountNamed sets the name of an account in all jobs of its number that were submitted while the
+// directory did not answer.
 func (c *Core) accountNamed(named job.Account) {
 	for _, o := range c.jobs.Sorted(tracked.AnyJob) {
 		if name := o.NameOf(named.UID); name != nil && job.Nameless(named.UID, *name) && !o.IsSubordinate(named.UID) {
@@ -81,8 +82,8 @@ func (c *Core) accountNamed(named job.Account) {
 	}
 }
 
-// handOver gives a job that an administrator releases to the account that has the number, whose
-// quota it counts for from then on. It reports whether somebody else holds the job besides.
+// handOver gives a job that an administrator releases to the account that has the number now; from
+// then on it counts for that account's quota. It reports whether somebody else holds the job.
 func (c *lifecycle) handOver(j *job.Job, now time.Time) (held bool) {
 	if j.Heir == nil {
 		return false
@@ -93,9 +94,9 @@ func (c *lifecycle) handOver(j *job.Job, now time.Time) (held bool) {
 	return j.Held != heldByScheduler
 }
 
-// setName sets the name that a job has on record of an account.
+// setName sets the name that a job has on record for an account.
 func setName(j *job.Job, a job.Account) {
-	if j.Principal != nil { // others may have the same one
+	if j.Principal != nil { // other jobs may share it
 		own := *j.Principal
 		j.Principal = &own
 	}
@@ -106,7 +107,7 @@ func setName(j *job.Job, a job.Account) {
 	*name = a.User
 }
 
-// whyGone says whose number an account's is now.
+// whyGone says which account has the number of the job's account now.
 func whyGone(j *job.Job) job.Message {
 	return job.Say("detail/heir", *j.NameOf(j.Heir.UID), j.Heir.UID, j.Heir.User)
 }

@@ -8,17 +8,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// What is asked for a command of which it is known how much GPU memory it takes: so
-// much more, in whole steps. A job that was stopped for going over its promise was not yet
-// at its peak, so its next attempt asks for that much more.
+// A command whose GPU memory is known from earlier runs gets that amount and a margin, in whole
+// steps. A job that was stopped for exceeding its promise had not reached its peak, so its next
+// attempt gets the larger margin.
 const (
 	autoMarginPercent = 15
 	autoStep          = 256 << 20
 	overMarginPercent = 50
 )
 
-// fillGPUMem puts in the amount where a submission leaves it to earlier runs: 0 where none is
-// known.
+// fillGPUMem sets the amount if a submission leaves it to earlier runs: 0 if no run is known.
 func (q *queue) fillGPUMem(s *job.Submission, now time.Time) {
 	r := &s.Request
 	if r.GPUMemBytes != job.AutoGPUMem {
@@ -30,8 +29,8 @@ func (q *queue) fillGPUMem(s *job.Submission, now time.Time) {
 	}
 }
 
-// withMargin is so much more in whole steps, and no more than a GPU of those that the
-// request allows has for jobs.
+// withMargin returns a peak with a margin, in whole steps, but no more than the largest memory for
+// jobs of the GPUs that the request allows.
 func (q *queue) withMargin(peak, percent int64, r *job.Request, now time.Time) int64 {
 	amount := (peak + peak/100*percent + autoStep - 1) / autoStep * autoStep
 	s := q.snapshot(now)
@@ -41,8 +40,8 @@ func (q *queue) withMargin(peak, percent int64, r *job.Request, now time.Time) i
 	return min(amount, max(0, sched.MostUsable(s, r)/autoStep*autoStep))
 }
 
-// settleMemory notes for which part of a GPU's memory a job counts that was submitted before
-// the GPUs had been read. It reports whether that was known only now.
+// settleMemory sets the part of a GPU's memory that a job counts for, if it was submitted before
+// the GPUs had been read. It reports whether it set it now.
 func (q *queue) settleMemory(l *tracked.Job, now time.Time) bool {
 	r := &l.Request
 	if r.MemMilli > 0 || r.Part() == 0 || r.GPUMemBytes <= 0 {
@@ -61,8 +60,8 @@ func (q *queue) settleMemory(l *tracked.Job, now time.Time) bool {
 	return true
 }
 
-// learnMemory learns from an attempt that is over how much GPU memory its command takes. Where
-// it took too much, another attempt is to have more.
+// learnMemory learns from an ended attempt how much GPU memory its command takes. If it exceeded
+// its promise, the next attempt gets more.
 func (c *lifecycle) learnMemory(l *tracked.Job, r *job.Result, again bool, now time.Time) {
 	j, peak := l.Job, c.estimates.LearnMemory(l, r.Outcome == job.Completed, now)
 	if again && j.Request.AutoMem && r.Outcome == job.GPUOutOfMemory {

@@ -8,11 +8,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// Members returns all accounts that have submitted jobs, by uid, with the groups that they count for.
+// Members returns all accounts that have submitted jobs, by uid, with the groups that they count
+// for.
 func (c *state) Members() []accounts.Member { return c.accounts.Enrollment() }
 
-// enrolled counts accounts for the groups that they turned out to be in, and puts these on record
-// with all of their jobs.
+// enrolled adds groups that accounts turned out to be in, and records these with all their jobs.
 func (c *Core) enrolled(e Enrolled, now time.Time) {
 	found := map[*sched.Account]bool{}
 	for _, m := range e.Members {

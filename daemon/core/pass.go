@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// snapshotWithEfforts is a snapshot for those to whom it matters which jobs make room for
-// others: efforts are dear.
+// snapshotWithEfforts is a snapshot with the jobs' efforts, which only preemption needs: they are
+// expensive to compute.
 func (q *queue) snapshotWithEfforts(now time.Time) *sched.Snapshot {
 	s := q.snapshot(now)
 	for i := range s.Running {
@@ -22,9 +22,9 @@ func (q *queue) snapshotWithEfforts(now time.Time) *sched.Snapshot {
 	return s
 }
 
-// snapshot is the core as placement sees it, valid until the next call.
+// snapshot returns the core's state for placement, valid until the next call.
 func (q *queue) snapshot(now time.Time) *sched.Snapshot {
-	q.snap.GPUs, q.snap.Running = q.snap.GPUs[:0], q.snap.Running[:0] // whose memory is used again
+	q.snap.GPUs, q.snap.Running = q.snap.GPUs[:0], q.snap.Running[:0] // keep their memory
 	s := &q.snap
 	s.Now, s.Policy = sched.At(now), q.policy.Sched
 	s.Reserved = q.reserved()
@@ -48,7 +48,7 @@ func (q *queue) snapshot(now time.Time) *sched.Snapshot {
 	return s
 }
 
-// running is an active job as placement sees it; its parts are put on the GPUs.
+// running returns an active job for placement, and adds its parts to the GPUs.
 func (q *queue) running(l *tracked.Job, s *sched.Snapshot, now time.Time) sched.Running {
 	j := l.Job
 	since := j.Attempt.PlacedAt
@@ -93,19 +93,19 @@ func (q *queue) running(l *tracked.Job, s *sched.Snapshot, now time.Time) sched.
 	return r
 }
 
-// plan decides without doing anything.
+// plan decides which jobs start and which are preempted; it changes nothing.
 func (q *queue) plan(now time.Time) *sched.Plan {
 	return q.Plan(q.snapshotWithEfforts(now), q.Queue)
 }
 
-// placements decides which jobs start, and not which make room. That is enough to say why
-// the others wait.
+// placements decides which jobs start, but not which are preempted. That is enough to say why the
+// others wait.
 func (q *queue) placements(now time.Time) []sched.Placement {
 	return q.Placements(q.snapshot(now), q.Queue)
 }
 
-// schedule plans and carries out the plan. A placement that rests on free GPU
-// memory waits for a fresh look at it, and so does everything behind it.
+// schedule plans and carries out the plan. A placement that relies on free GPU memory waits for a
+// fresh sample, and so does everything behind it.
 func (c *Core) schedule(now time.Time) {
 	c.queue.setReplanAt(time.Time{})
 	if !c.systemd.listed() || c.systemd.leaving() {
@@ -137,7 +137,7 @@ func (c *Core) schedule(now time.Time) {
 			c.requestSample()
 			return
 		}
-		if c.queue.settleMemory(l, now) { // it may count for more than the plan went by
+		if c.queue.settleMemory(l, now) { // it may count for more than the plan assumed
 			c.step.replan()
 			return
 		}
@@ -156,9 +156,8 @@ func (c *Core) schedule(now time.Time) {
 	}
 }
 
-// owe has a job for which others stop go before all of its class and number until it
-// starts: what they give up is for it. An array is owed nothing, or all of its tasks
-// would be.
+// owe makes a job that others are stopped for go before all jobs of its class and number until it
+// starts: what they give up is meant for it. An array is never owed: all of its tasks would be.
 func (q *queue) owe(l *tracked.Job) {
 	if l.Owed || l.Tasks != nil {
 		return
@@ -180,7 +179,7 @@ func (c *lifecycle) place(l *tracked.Job, p *sched.Placement, now time.Time) {
 	}
 	c.gpus.RecordBaseline(p.Grants)
 	refs := c.gpus.Refs(p.Grants)
-	for i := range refs { // the CPUs that the job counts for are spread over its GPUs
+	for i := range refs { // spread the job's CPUs over its GPUs
 		refs[i].PromisedCPUs = p.CPUs*(i+1)/len(refs) - p.CPUs*i/len(refs)
 	}
 	l.Expected = c.estimates.ExpectedRun(l)
@@ -190,7 +189,7 @@ func (c *lifecycle) place(l *tracked.Job, p *sched.Placement, now time.Time) {
 	l.Charge = c.accounts.LargestShare(l.Job)
 	l.StopOrder, l.Suspension = job.StopOrder{}, job.Suspension{}
 	l.GPUError, l.Left = nil, ""
-	l.NotBefore = time.Time{} // or a clock that is set back would bring a back-off again that is over
+	l.NotBefore = time.Time{} // otherwise setting the clock back could revive a back-off that is over
 	l.Guarded = p.Guarded
 	l.Unasked = true
 	l.RecordGroups()
@@ -200,11 +199,11 @@ func (c *lifecycle) place(l *tracked.Job, p *sched.Placement, now time.Time) {
 	c.launch(l, now)
 }
 
-// eligibleAt is from when a job that is placed has waited for it: not while its last
-// attempt ran, and not from a time to come by a clock that was set back.
+// eligibleAt returns the time at which a job began to wait for its current placement: not before
+// its last attempt ended, and not in the future of a clock that was set back.
 func eligibleAt(j *job.Job, now time.Time) time.Time {
 	since := j.QueuedAt
-	if j.Attempt != nil && j.ChangedAt.After(since) { // when it came back; the machine may have been off since its end
+	if j.Attempt != nil && j.ChangedAt.After(since) { // when it was requeued: the machine may have been off since
 		since = j.ChangedAt
 	}
 	if since.After(now) {
@@ -213,22 +212,21 @@ func eligibleAt(j *job.Job, now time.Time) time.Time {
 	return since
 }
 
-// keepLast records the end of an attempt that the next one follows in the same
-// step.
+// keepLast records the end of an attempt that is followed by the next one in the same step.
 func (c *lifecycle) keepLast(l *tracked.Job, now time.Time) {
-	if l.ChangedAt.Equal(now) && l.Dirty { // the attempt may have ended before, with the machine
+	if l.ChangedAt.Equal(now) && l.Dirty { // the attempt may have ended earlier, with the machine
 		j := *l.Job
 		c.step.record(job.Record{Job: &j})
 	}
 }
 
-// reestimatedAtOnce is how many waiting jobs a pass puts where they belong by what is expected of them now.
+// reestimatedAtOnce is the number of waiting jobs whose expected run time one pass renews.
 const reestimatedAtOnce = 256
 
-// reestimate puts some waiting jobs where they belong by what is expected of them now, those
-// that were looked at longest ago.
+// reestimate renews the expected run times of some waiting jobs, longest unrenewed first, and moves
+// them in the queue.
 func (q *queue) reestimate() {
-	if g := q.estimates.Generation(); len(q.stale) == 0 && q.staleFor != g { // something was learned of run times
+	if g := q.estimates.Generation(); len(q.stale) == 0 && q.staleFor != g { // run times were learned
 		q.stale, q.staleFor = q.IDs(q.stale), g
 	}
 	rest := max(0, len(q.stale)-reestimatedAtOnce)

@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/units/retry"
 )
 
-// queue holds the jobs that may start as soon as they fit, and decides in which order and where they start.
+// queue holds the jobs that may start as soon as they fit, and decides when and where they start.
 type queue struct {
 	*sched.Queue
 	*sched.Planner
@@ -26,29 +26,29 @@ type queue struct {
 	accounts  *accounts.Book
 	estimates *estimates.Book
 
-	stale      []job.ID // waiting jobs of which is to be looked at what is expected of them now, the last first
-	staleFor   uint64   // the generation of the estimates that they are looked at for
+	stale      []job.ID // waiting jobs whose expected run time is to be renewed, the last first
+	staleFor   uint64   // the generation of the estimates that they are renewed for
 	ahead      foresights
-	snap       sched.Snapshot // of the last pass; its memory is used again
-	replanTime time.Time      // when to plan again though nothing happens
-	passes     uint64         // made so far
+	snap       sched.Snapshot // of the last pass; its memory is reused
+	replanTime time.Time      // when to plan again even if nothing happens
+	passes     uint64         // number of passes so far
 }
 
-// Passes is how often the queue has been planned.
+// Passes returns how often the queue has been planned.
 func (c *state) Passes() uint64 { return c.queue.passesMade() }
 
 func (q *queue) countPass()         { q.passes++ }
 func (q *queue) passesMade() uint64 { return q.passes }
 
-// replanAt is when to plan again though nothing happens; zero: not.
+// replanAt returns when to plan again even if nothing happens; zero: never.
 func (q *queue) replanAt() time.Time { return q.replanTime }
 
 func (q *queue) setReplanAt(at time.Time) { q.replanTime = at }
 
-// replanBy makes the next pass happen at that time or before; the zero time changes nothing.
+// replanBy makes the next pass happen no later than a time; the zero time changes nothing.
 func (q *queue) replanBy(at time.Time) { q.replanTime = job.Earlier(q.replanTime, at) }
 
-// enqueue counts a job among the queued ones and considers it.
+// enqueue counts a job as queued and considers it.
 func (q *queue) enqueue(l *tracked.Job, now time.Time) {
 	q.jobs.EnterQueue(l)
 	q.markCapped(l, now)
@@ -63,9 +63,9 @@ func (q *queue) dequeue(l *tracked.Job, now time.Time) {
 	l.AwayAt = time.Time{}
 }
 
-// consider puts a queued job where it belongs: to those that may start as soon
-// as they fit, to those that wait for a time, or to neither while it is held
-// back or waits for another. A zero now believes in no time's having come.
+// consider puts a queued job where it belongs: into the queue if it may start as soon as it fits,
+// among the timers if it waits for a time, and nowhere while it is held or waits for another job.
+// With a zero now, no time counts as passed.
 func (q *queue) consider(l *tracked.Job, now time.Time) {
 	j := l.Job
 	q.Remove(j.ID)
@@ -93,8 +93,7 @@ func (q *queue) consider(l *tracked.Job, now time.Time) {
 // mayStart reports whether a queued job waits for no person and no other job.
 func mayStart(j *job.Job) bool { return j.Held == "" && len(j.Pending) == 0 && !j.TooManyFailed() }
 
-// countWait lets a queued job's wait count only while it could be placed. A zero
-// now changes nothing.
+// countWait counts a queued job's wait only while it could be placed. A zero now changes nothing.
 func (q *queue) countWait(l *tracked.Job, could bool, now time.Time) {
 	j := l.Job
 	switch {
@@ -109,16 +108,15 @@ func (q *queue) countWait(l *tracked.Job, could bool, now time.Time) {
 	}
 }
 
-// markCapped notes what the account's clock of time at quotas shows as a queued job
-// begins to wait.
+// markCapped notes the reading of the account's clock of time at quotas when a queued job begins to
+// wait.
 func (q *queue) markCapped(l *tracked.Job, now time.Time) {
 	if !now.IsZero() {
 		l.Capped = l.Account.Capped(l.Request.QuotaMilli(), sched.At(now))
 	}
 }
 
-// settleCapped moves the begin of a queued job's wait by the time at quotas since
-// then.
+// settleCapped moves the start of a queued job's wait by the time at quotas since markCapped.
 func (q *queue) settleCapped(l *tracked.Job, now time.Time) {
 	if j := l.Job; j.AwayAt.IsZero() && !now.IsZero() {
 		was := j.Capped
@@ -127,8 +125,8 @@ func (q *queue) settleCapped(l *tracked.Job, now time.Time) {
 	}
 }
 
-// waitLess has the job, and the next task of an array, wait from so much later. A turn
-// that came meanwhile comes now.
+// waitLess moves the start of the wait of a job, and of an array's next task, to a later time, but
+// not into the future.
 func waitLess(j *job.Job, by time.Duration, now time.Time) {
 	j.QueuedAt = j.QueuedAt.Add(by)
 	if j.Tasks == nil || j.Tasks.TurnAt.IsZero() {
@@ -141,9 +139,9 @@ func waitLess(j *job.Job, by time.Duration, now time.Time) {
 	j.Tasks = &counts
 }
 
-// since is from when the wait of a job, or of the next task of an array, counts.
-// A task waits from when the one before it started, so that an array does not go
-// before all others for as long as it has tasks; in strict order it does.
+// since returns the start of the counted wait of a job, or of an array's next task. A task's wait
+// begins when the task before it starts; otherwise an array would go before all other jobs as long
+// as it has tasks. In strict order it does.
 func (q *queue) since(j *job.Job) time.Time {
 	if j.Tasks != nil && j.Tasks.TurnAt.After(j.QueuedAt) && !q.policy.Sched.FIFO {
 		return j.Tasks.TurnAt
@@ -151,7 +149,7 @@ func (q *queue) since(j *job.Job) time.Time {
 	return j.QueuedAt
 }
 
-// turn lets the next task of an array wait from now on.
+// turn makes the next task of an array wait from now on.
 func (q *queue) turn(array *tracked.Job, now time.Time) {
 	j := array.Job
 	q.settleCapped(array, now)
@@ -165,7 +163,7 @@ func (q *queue) turn(array *tracked.Job, now time.Time) {
 	}
 }
 
-// waiting is the job as the queue takes it.
+// waiting returns the job in the form that the queue takes.
 func (q *queue) waiting(l *tracked.Job) sched.Waiting {
 	j := l.Job
 	w := sched.Waiting{
@@ -182,8 +180,8 @@ func (q *queue) waiting(l *tracked.Job) sched.Waiting {
 	return w
 }
 
-// batchOf names the batch that a job is of, "" for none. An array without a name is
-// one with those of its tasks that wait again; no name that a user gives has a NUL.
+// batchOf returns the name of a job's batch, "" for none. An array without a name is a batch of its
+// own, with its requeued tasks; no name that users give contains NUL.
 func batchOf(j *job.Job) string {
 	switch {
 	case j.Request.Objective != job.Makespan:
@@ -205,17 +203,18 @@ func (q *queue) due(now time.Time) {
 	}
 }
 
-// How a job returns to the queue after an attempt.
+// requeueAt is the place to which a job returns in the queue after an attempt.
 type requeueAt int
 
 const (
 	nowhere   requeueAt = iota // it has ended
 	samePlace                  // it keeps the time that it has waited
 	tail                       // it waits from now on
-	fresh                      // the same, and nothing of what it did counts
+	fresh                      // as tail, and its run time so far does not count
 )
 
-// requeueAfter returns a job to the queue after an attempt. One that never began does not count as a requeue.
+// requeueAfter returns a job to the queue after an attempt. An attempt that never began does not
+// count as a requeue.
 func (c *lifecycle) requeueAfter(l *tracked.Job, how requeueAt, now time.Time) {
 	j := l.Job
 	ran := tracked.RanFor(j, j.Attempt.EndedAt)
@@ -225,7 +224,7 @@ func (c *lifecycle) requeueAfter(l *tracked.Job, how requeueAt, now time.Time) {
 	}
 	j.Expected = 0
 	j.QueuedAt = j.QueuedAt.Add(ran + j.Rest(now))
-	if how != samePlace || j.QueuedAt.After(now) { // the clock was set back while we were away
+	if how != samePlace || j.QueuedAt.After(now) { // the clock was set back while no daemon ran
 		j.QueuedAt = now
 	}
 	if how == fresh {
@@ -235,13 +234,13 @@ func (c *lifecycle) requeueAfter(l *tracked.Job, how requeueAt, now time.Time) {
 	c.move(l, job.Queued, now)
 }
 
-// clampBackoffs ends back-offs that would last longer than they were meant to, since the
-// clock was set back while we were away, and lets no job wait from a moment to come.
+// clampBackoffs ends back-offs that would last longer than intended because the clock was set back
+// while no daemon ran, and makes no job wait from a future time.
 func (q *queue) clampBackoffs(now time.Time) {
 	queued := func(l *tracked.Job) bool { return l.State == job.Queued }
 	for _, l := range q.jobs.Sorted(queued) {
 		late := l.QueuedAt.After(now)
-		lost := l.Capped > l.Account.Capped(l.Request.QuotaMilli(), sched.At(now)) // of what the clock showed
+		lost := l.Capped > l.Account.Capped(l.Request.QuotaMilli(), sched.At(now)) // the clock of time at quotas was reset
 		if late {
 			l.QueuedAt = now
 		}

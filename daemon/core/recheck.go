@@ -7,18 +7,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A sample may be seconds old, and a GPU may be in use by others since. A
-// job that is to have whole GPUs alone is therefore placed, which keeps them for
-// it, and its unit is started only when a sample that was asked for afterwards
-// shows them free; else it goes back to the queue and nothing of it has run. What
-// a sample has just brought needs no other.
+// A sample may be seconds old, and others may use a GPU by now. A job that needs whole GPUs without
+// foreign processes is therefore placed, which reserves them, and its unit starts only when a
+// sample requested afterwards shows them free. Otherwise it returns to the queue without having
+// run. If a sample has just arrived, no other is needed.
 
-// needsSample reports whether the start of a job rests on a look at its GPUs.
+// needsSample reports whether a job's start relies on a sample of its GPUs.
 func (c *state) needsSample(l *tracked.Job) bool {
 	return c.policy.MaxForeignBytes > 0 && l.Request.Alone()
 }
 
-// checked starts the jobs whose GPUs have been looked at, or takes them back.
+// checked starts the jobs whose GPUs have been sampled, or returns them to the queue.
 func (c *lifecycle) checked(number uint64, now time.Time) {
 	for l := range c.jobs.Live() {
 		if l.Action != tracked.Checking || number < l.Awaits {

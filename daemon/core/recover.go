@@ -9,9 +9,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// recoverAll adds the jobs that only their units know of. Those that run go
-// first: the unit of one that has ended may still be there, with GPUs that were
-// given on.
+// recoverAll adds the jobs known from their units alone. Running jobs go first: the unit of an
+// ended job may still exist, with GPUs that were reassigned.
 func (c *Core) recoverAll(e *Listed, now time.Time) {
 	units := map[job.ID]Unit{}
 	for _, u := range e.Units {
@@ -20,7 +19,7 @@ func (c *Core) recoverAll(e *Listed, now time.Time) {
 	for i := range e.Recovered {
 		c.outdate(&e.Recovered[i], now)
 	}
-	unrecorded := func(found job.Job) bool { // nothing is on record of the attempt that a unit reports
+	unrecorded := func(found job.Job) bool { // the attempt that a unit reports is not on record
 		l := c.jobs.Get(found.ID)
 		return l == nil || l.Attempt == nil || l.Attempt.Number < found.Attempt.Number
 	}
@@ -36,8 +35,8 @@ func (c *Core) recoverAll(e *Listed, now time.Time) {
 	}
 }
 
-// unplace puts the jobs back in the queue that were placed and have no unit: the records are an
-// older copy, and their GPUs, CPUs and memory may have been given to others since.
+// unplace requeues the placed jobs that have no unit: the records are an older copy, and other jobs
+// may have been given their GPUs, CPUs and memory since.
 func (c *Core) unplace(units map[job.ID]Unit, now time.Time) {
 	for l := range c.jobs.Live() {
 		if l.State == job.Starting && l.Action == tracked.NoAction && units[l.ID].Phase == Absent {
@@ -46,9 +45,8 @@ func (c *Core) unplace(units map[job.ID]Unit, now time.Time) {
 	}
 }
 
-// recover adds a running job that only its unit knows of. It holds its GPUs
-// like any other and has its end, but never another start: what its command was
-// is not known any more.
+// recover adds a running job that only its unit knows of. It holds its GPUs like any other job and
+// can end, but never starts again: its command is unknown.
 func (c *Core) recover(j job.Job, units map[job.ID]Unit, now time.Time) {
 	if l := c.jobs.Get(j.ID); l != nil {
 		c.reclaim(l, &j, units, now)
@@ -70,8 +68,8 @@ func (c *Core) recover(j job.Job, units map[job.ID]Unit, now time.Time) {
 	c.step.markDirty(l)
 }
 
-// rejoin counts a recovered task among those of its array, which by an older copy of the state file is still to make it
-// a job. A task whose array is not there, or has passed it, is a job by itself.
+// rejoin counts a recovered task as one of its array, which in an older copy of the state file has
+// not made it a job yet. A task whose array is missing, or has passed it, becomes a job by itself.
 func (c *Core) rejoin(j *job.Job, now time.Time) {
 	t := j.Task
 	j.Task = nil
@@ -95,8 +93,8 @@ func (c *Core) rejoin(j *job.Job, now time.Time) {
 	}
 }
 
-// outdate ends the attempt that is on record of a job which has a unit of a later one: an
-// older copy of the state file was put back. The job waits, for reclaim.
+// outdate ends the recorded attempt of a job that has a unit of a later one: an older copy of the
+// state file was put back. The job then waits for reclaim.
 func (c *Core) outdate(found *job.Job, now time.Time) {
 	l := c.jobs.Active(found.ID)
 	if l == nil || l.Action != tracked.NoAction || l.Attempt.Number >= found.Attempt.Number ||
@@ -115,9 +113,9 @@ func (c *Core) outdate(found *job.Job, now time.Time) {
 	l.GPUError, l.Left = nil, ""
 }
 
-// reclaim notes that a job which is on record as waiting has a unit of a later
-// attempt than any on record: an older copy of the state file was put back. The
-// unit has the GPUs that it has, wherever the job would be placed now.
+// reclaim handles a job that is on record as waiting and has a unit of a later attempt than any on
+// record: an older copy of the state file was put back. The job runs on the GPUs that its unit has,
+// wherever it would be placed now.
 func (c *Core) reclaim(l *tracked.Job, found *job.Job, units map[job.ID]Unit, now time.Time) {
 	j := l.Job
 	known := j.Attempt != nil && j.Attempt.Number >= found.Attempt.Number
@@ -134,8 +132,8 @@ func (c *Core) reclaim(l *tracked.Job, found *job.Job, units map[job.ID]Unit, no
 	c.charge(l, now)
 }
 
-// untaken is the attempt that a unit reports, without the GPUs that other jobs
-// hold, which its job does not ask for then.
+// untaken returns the attempt that a unit reports, without the GPUs that other jobs hold; the job
+// then no longer asks for these.
 func (c *Core) untaken(j *job.Job, units map[job.ID]Unit, now time.Time) *job.Attempt {
 	a := *j.Attempt
 	if phase := units[j.ID].Phase; !c.systemd.listed() && (phase == Active || phase == Activating) {
@@ -153,9 +151,9 @@ func (c *Core) untaken(j *job.Job, units map[job.ID]Unit, now time.Time) *job.At
 	return &a
 }
 
-// endGone ends the jobs that by the records hold more of a GPU than is left beside a part
-// of it with which a unit runs, and of which no command runs: the records are an older
-// copy, since that unit was given its part after they had gone.
+// endGone ends jobs that are in the way of a running unit: by the records they hold more of a GPU
+// than is left beside the unit's part, and their commands no longer run. The records are an older
+// copy, since the unit got its part after these jobs had gone.
 func (c *Core) endGone(part *job.Allocation, units map[job.ID]Unit, now time.Time) {
 	if c.jobs.ShareHeld(part.UUID)+part.Share() <= job.WholeGPU {
 		return
@@ -181,8 +179,8 @@ func (c *Core) endGone(part *job.Allocation, units map[job.ID]Unit, now time.Tim
 	}
 }
 
-// Unknown returns the jobs of those units that are no unit on record: of jobs that have
-// none, and at first of those that have another invocation.
+// Unknown returns the jobs of the units that are not on record: units of jobs without one, and,
+// before the first listing, units with another invocation than recorded.
 func (c *state) Unknown(units []Unit) []job.ID {
 	var unknown []job.ID
 	for _, u := range units {

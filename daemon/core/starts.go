@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// start has the unit of the current attempt started, which is on record or in this step's records, as soon as
-// there is a place.
+// start starts the unit of the current attempt as soon as there is a place. The attempt is on
+// record, or in this step's records.
 func (c *lifecycle) start(l *tracked.Job, now time.Time) {
 	var looked time.Time
 	if c.needsSample(l) {
@@ -23,7 +23,7 @@ func (c *lifecycle) start(l *tracked.Job, now time.Time) {
 	c.barSlow(p, now)
 }
 
-// beginStarts begins the starts for which there is a place.
+// beginStarts begins as many starts as there are places.
 func (c *lifecycle) beginStarts(now time.Time) {
 	for w, ok := c.starts.Begin(c.policy.StartsInFlight, now); ok; w, ok = c.starts.Begin(c.policy.StartsInFlight, now) {
 		w.Of.Action, w.Of.Unasked = tracked.Starting, false
@@ -32,7 +32,7 @@ func (c *lifecycle) beginStarts(now time.Time) {
 	}
 }
 
-// startOver notes that a start is over, whatever came of it, which gives its place to the next.
+// startOver notes that a start has finished, in whatever way, and gives its place to the next.
 func (c *lifecycle) startOver(id job.ID, now time.Time) (s *starts.BegunStart) {
 	if s = c.starts.End(id); s == nil {
 		return nil
@@ -48,7 +48,8 @@ func (c *lifecycle) startOver(id job.ID, now time.Time) (s *starts.BegunStart) {
 	return s
 }
 
-// slowed frees the place of a slow start, unless it was freed before. Why is "" if nothing is known.
+// slowed frees the place of a slow start, unless it was freed before. Why is "" if nothing is
+// known.
 func (c *lifecycle) slowed(s *starts.BegunStart, why string, now time.Time) {
 	s.Why = cmp.Or(s.Why, why)
 	if !s.Slow {
@@ -59,8 +60,8 @@ func (c *lifecycle) slowed(s *starts.BegunStart, why string, now time.Time) {
 	c.barSlow(s.By, now)
 }
 
-// barSlow keeps the other jobs of a person who has slow starts enough in the queue: what they were
-// placed on is of use to others meanwhile.
+// barSlow keeps a person's other jobs in the queue while too many of the person's starts are slow:
+// others can use their GPUs meanwhile.
 func (c *lifecycle) barSlow(p *starts.Starter, now time.Time) {
 	if p.Slow < starts.MaxSlowStarts {
 		return
@@ -74,19 +75,19 @@ func (c *lifecycle) barSlow(p *starts.Starter, now time.Time) {
 	}
 }
 
-// standBack has a job of which nothing has begun go back to the queue.
+// standBack returns a job that has not begun to start to the queue.
 func (c *lifecycle) standBack(l *tracked.Job, why job.Message, now time.Time) {
 	c.starts.Leave(l)
 	r := job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: why}
 	if l.Unasked {
 		c.giveWay(l, r, now)
-	} else { // a call of a daemon that died may still make its unit
+	} else { // a call of an earlier daemon may still make its unit
 		c.endAttempt(l, r, now)
 	}
 }
 
-// leave notes whether systemd stops everything. A job of which nothing has begun goes back to the queue before the
-// machine is down: on record it would be a start like any other, which a reboot takes.
+// leave notes whether systemd stops everything. A job that has not begun to start returns to the
+// queue before the machine is down: on record it would look like a start that the reboot took.
 func (c *Core) leave(down bool, now time.Time) {
 	c.systemd.setLeaving(down)
 	c.step.replan()
@@ -118,10 +119,10 @@ func (c *state) tellSlow(p *starts.Starter) string {
 type SlowStart struct {
 	Job   job.Job
 	Since time.Time
-	Why   string // "": not known
+	Why   string // "": unknown
 }
 
-// SlowStart returns the one that has been under way for longest; nil: none takes long.
+// SlowStart returns the start that has been under way longest, or nil if none takes long.
 func (c *state) SlowStart(now time.Time) *SlowStart {
 	for _, s := range c.starts.Since(now.Add(-starts.LongStart)) {
 		return &SlowStart{Job: *s.Of.Job, Since: s.Since, Why: s.Why}
@@ -129,19 +130,19 @@ func (c *state) SlowStart(now time.Time) *SlowStart {
 	return nil
 }
 
-// startEnded counts how the start of an attempt went that has ended.
+// startEnded counts an attempt that has ended as a start that worked or failed.
 func (c *lifecycle) startEnded(l *tracked.Job, r *job.Result, now time.Time) {
 	switch {
 	case c.systemd.leaving():
 	case r.Tries == 0 && r.Launch == "" && r.Outcome != job.Lost && !l.Attempt.StartedAt.IsZero():
 		c.troubles.StartWorked(l, now)
-	case r.Tries > 0 && r.Launch != "": // else its user may run nothing
+	case r.Tries > 0 && r.Launch != "": // otherwise its user can't run anything
 		c.troubles.StartFailed(l, r.Detail, now)
 		c.step.replan()
 	}
 }
 
-// tryNow ends the back-off of the jobs that could not be started, of one account or of all.
+// tryNow ends the back-off of all jobs that could not be started, of one account or of all.
 func (c *Core) tryNow(a *sched.Account, now time.Time) {
 	c.step.replan()
 	failed := func(l *tracked.Job) bool {
@@ -154,9 +155,9 @@ func (c *Core) tryNow(a *sched.Account, now time.Time) {
 	}
 }
 
-// NoStarts reports whether several jobs could not be started, none of anybody has been since, and
-// some wait for that.
+// NoStarts reports whether several jobs could not be started, nobody's has been since, and some
+// wait for that.
 func (c *state) NoStarts(now time.Time) bool { return c.troubles.NoStarts(now) }
 
-// StartTroubles are those that there are.
+// StartTroubles returns the present troubles with starts.
 func (c *state) StartTroubles(now time.Time) []starts.Trouble { return c.troubles.List(now) }

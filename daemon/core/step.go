@@ -5,22 +5,22 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// stepBuffer collects what one step wants done.
+// stepBuffer collects the effects of one step.
 type stepBuffer struct {
 	out          Effects
-	dirty        []*tracked.Job         // jobs to record, in the order in which they changed first
-	unlogged     map[job.ID]bool        // of these, those that are recorded but not logged
-	updated      map[job.ID]*job.Update // of these, those that ask something else, or are called otherwise
+	dirty        []*tracked.Job         // jobs to record, in the order of their first change
+	unlogged     map[job.ID]bool        // of these, the jobs whose change is not logged
+	updated      map[job.ID]*job.Update // of these, the jobs whose options or label changed
 	payload      map[job.ID]*job.Payload
 	replanNeeded bool // the plan is out of date; only takeReplan clears it
-	sampled      bool // this step has brought a sample
+	sampled      bool // this step's event is a sample
 }
 
 func newStepBuffer() stepBuffer {
 	return stepBuffer{unlogged: map[job.ID]bool{}, updated: map[job.ID]*job.Update{}, payload: map[job.ID]*job.Payload{}}
 }
 
-// begin forgets what the last step wanted, but not that the plan is out of date.
+// begin clears what the last step collected, except that the plan is out of date.
 func (s *stepBuffer) begin(ev Event) {
 	s.out, s.dirty = Effects{}, nil
 	_, s.sampled = ev.(Sampled)
@@ -29,23 +29,23 @@ func (s *stepBuffer) begin(ev Event) {
 func (s *stepBuffer) act(a Action)        { s.out.Actions = append(s.out.Actions, a) }
 func (s *stepBuffer) record(r job.Record) { s.out.Records = append(s.out.Records, r) }
 
-// reply answers who waits; the job with the id is read at the end of the step.
+// reply answers a request; finish fills in the job with the reply's id.
 func (s *stepBuffer) reply(r Reply) { s.out.Replies = append(s.out.Replies, r) }
 
-// replan has the step plan once more before it ends.
+// replan asks for another pass of the planner before the step ends.
 func (s *stepBuffer) replan() { s.replanNeeded = true }
 
-// takeReplan reports whether to plan again, and counts that as done.
+// takeReplan reports whether another pass is needed, and clears the request.
 func (s *stepBuffer) takeReplan() bool {
 	needed := s.replanNeeded
 	s.replanNeeded = false
 	return needed
 }
 
-// fresh reports whether this step has brought a sample.
+// fresh reports whether this step's event is a sample.
 func (s *stepBuffer) fresh() bool { return s.sampled }
 
-// markDirty has the job recorded at the end of the step.
+// markDirty records the job at the end of the step.
 func (s *stepBuffer) markDirty(l *tracked.Job) {
 	if !l.Dirty { // a step may touch every job
 		l.Dirty = true
@@ -54,17 +54,17 @@ func (s *stepBuffer) markDirty(l *tracked.Job) {
 	delete(s.unlogged, l.ID)
 }
 
-// markUpdated is markDirty for a job that somebody changed, and that asked something else before.
+// markUpdated is markDirty for a job whose options somebody changed; before are the old ones.
 func (s *stepBuffer) markUpdated(l *tracked.Job, by job.Actor, before []job.Ask) {
 	s.markDirty(l)
 	now := job.Asked(&l.Label, &l.Request)
 	s.updated[l.ID] = &job.Update{By: by.User, Edits: job.Edits(before, now)}
 }
 
-// announce has something announced that no record has.
+// announce adds an event that no record implies.
 func (s *stepBuffer) announce(e job.Event) { s.out.News = append(s.out.News, e) }
 
-// markDirtyQuietly is markDirty for what is not to be logged.
+// markDirtyQuietly is markDirty without logging the change.
 func (s *stepBuffer) markDirtyQuietly(l *tracked.Job) {
 	if !l.Dirty {
 		l.Dirty = true
@@ -73,11 +73,11 @@ func (s *stepBuffer) markDirtyQuietly(l *tracked.Job) {
 	}
 }
 
-// store has the payload of a new job recorded with it.
+// store records the payload of a new job together with the job.
 func (s *stepBuffer) store(id job.ID, p *job.Payload) { s.payload[id] = p }
 
-// notifyOwner has the job's owner find a sentence in the job's journal, together with
-// what else this step has to say.
+// notifyOwner puts a sentence into the job's journal for its owner, together with the other
+// sentences of this step.
 func (s *stepBuffer) notifyOwner(l *tracked.Job, say job.Message) {
 	s.markDirtyQuietly(l)
 	if l.IsSuspended() { // nothing runs in its unit
@@ -93,8 +93,7 @@ func (s *stepBuffer) notifyOwner(l *tracked.Job, say job.Message) {
 	s.act(NotifyOwner{Job: l.ID, UID: l.Owner.UID, Say: []job.Message{say}})
 }
 
-// end turns what the step touched into records. It returns the effects and the jobs that
-// have ended.
+// end turns the changed jobs into records. It returns the effects and the jobs that have ended.
 func (s *stepBuffer) end() (out Effects, over []*tracked.Job) {
 	for _, l := range s.dirty {
 		l.Dirty = false

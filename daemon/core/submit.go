@@ -43,7 +43,7 @@ func (c *Core) submit(e Submit, now time.Time) Reply {
 	return r
 }
 
-// findPending fills in which jobs a new one waits for.
+// findPending fills in the jobs that a new job waits for.
 func (c *state) findPending(j *job.Job, s *job.Submission) (refusal *job.Refusal) {
 	if j.Pending, refusal = c.pending(s.Request.After, s.Ended); refusal != nil {
 		return refusal
@@ -51,7 +51,7 @@ func (c *state) findPending(j *job.Job, s *job.Submission) (refusal *job.Refusal
 	return c.deps.EdgesQuota(j, len(j.Pending), 0)
 }
 
-// newJob makes the job of a submission, without a number and without what it waits for.
+// newJob returns the job of a submission, without a number and dependencies.
 func newJob(s *job.Submission, now time.Time) job.Job {
 	j := job.Job{
 		Key: s.Key, Owner: s.Owner, Label: s.Label, Request: s.Request,
@@ -67,9 +67,8 @@ func newJob(s *job.Submission, now time.Time) job.Job {
 	return j
 }
 
-// Try says what would become of a submission: the job as it would be queued,
-// with the reasons for which it would wait (none: it would start) and what foretells
-// until when, or the refusal. Nothing changes.
+// Try returns what a submission would lead to: the job as it would be queued, the reasons for which
+// it would wait (none: it would start) with a forecast, or the refusal. It changes nothing.
 func (c *state) Try(s job.Submission, now time.Time) (job.JobView, *foresight.Foresight, *job.Refusal) {
 	j, refusal := c.admit(&s, now)
 	if refusal == nil {
@@ -85,7 +84,7 @@ func (c *state) Try(s job.Submission, now time.Time) (job.JobView, *foresight.Fo
 	v := job.JobView{Job: *l.Job, MemKnown: c.estimates.Memory(l.Kind())}
 	for _, p := range c.queue.placements(now) {
 		if p.Job == 0 && c.gpus.Closed(now) == nil {
-			v.State = job.Starting // of one that is queued no GPUs are shown
+			v.State = job.Starting // a view of a queued job shows no GPUs
 			v.Attempt = &job.Attempt{Number: 1, GPUs: c.gpus.Refs(p.Grants)}
 			return v, nil, nil
 		}
@@ -120,8 +119,8 @@ func (c *state) admit(s *job.Submission, now time.Time) (j job.Job, refusal *job
 	return j, sched.Infeasible(machine, c.accounts.Of(s.Owner, s.Principal), &j.Request)
 }
 
-// allowed holds a request against the site's rules. MayRaise is for one whose
-// priority an administrator raised before.
+// allowed checks a request against the site's rules. MayRaise is set for a job whose priority an
+// administrator raised before.
 func (c *state) allowed(s *job.Submission, mayRaise bool) *job.Refusal {
 	p, r := &c.policy, &s.Request
 	if r.Priority.Raised() && !c.mayRaise(s) && !mayRaise {
@@ -145,7 +144,7 @@ func (c *state) allowed(s *job.Submission, mayRaise bool) *job.Refusal {
 	return nil
 }
 
-// timeAllowed holds a time limit against the site's.
+// timeAllowed checks a time limit against the site's.
 func (c *state) timeAllowed(r *job.Request) *job.Refusal {
 	p := &c.policy
 	limit, most := r.TimeLimit.Duration(), p.ClassMaxTime[r.Priority.Class]
@@ -158,7 +157,7 @@ func (c *state) timeAllowed(r *job.Request) *job.Refusal {
 	return nil
 }
 
-// mayRaise reports whether who submits or changes a job may raise its priority.
+// mayRaise reports whether the user who submits or changes a job may raise its priority.
 func (c *state) mayRaise(s *job.Submission) bool { return s.Admin || c.policy.AllowRaised }
 
 func timeLimit(d time.Duration) job.Message {
@@ -199,7 +198,7 @@ func (c *state) applyDefaults(s *job.Submission) {
 	r.Requeue = cmp.Or(r.Requeue, new(p.DefaultRequeue))
 }
 
-// applyDerivedDefaults fills in what follows from the rest of a request, a changed one too.
+// applyDerivedDefaults fills in what follows from the rest of a new or changed request.
 func (c *state) applyDerivedDefaults(s *job.Submission) {
 	p, r := &c.policy, &s.Request
 	if r.MemBytes == 0 {
@@ -216,8 +215,8 @@ func (c *state) applyDerivedDefaults(s *job.Submission) {
 	r.Preemptible = r.Preemptible || r.ImpliedStop
 }
 
-// defaultMem is the host memory of a job of the account that names none; 0 means no
-// limit. It is never refused as more than can be had.
+// defaultMem returns the host memory of an account's job that names none; 0 means no limit. It
+// never exceeds what the job can get.
 func (c *state) defaultMem(gpuMilli int, a *sched.Account) int64 {
 	p, n := &c.policy, int64(0)
 	if p.DefaultMem != nil {

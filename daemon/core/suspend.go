@@ -10,9 +10,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// suspend halts a running job, or lets it go on. It keeps what it has, and the time
-// does not count against its limit. What an administrator suspended only
-// administrators let go on; what its owner did goes on by itself after a time.
+// suspend suspends or resumes a running job. The job keeps what it has, and the time does not count
+// against its limit. Only administrators resume what an administrator suspended; a job that its
+// owner suspended resumes by itself after some time.
 func (c *Core) suspend(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	j := l.Job
 	on := e.What.Kind == job.CommandSuspend
@@ -45,7 +45,7 @@ func (c *Core) suspend(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	return nil
 }
 
-// goOn lets a suspended job go on.
+// goOn resumes a suspended job.
 func (c *lifecycle) goOn(l *tracked.Job, now time.Time) {
 	l.GoOn(now)
 	c.step.markDirty(l)
@@ -54,8 +54,8 @@ func (c *lifecycle) goOn(l *tracked.Job, now time.Time) {
 	c.step.replan()
 }
 
-// maySuspend refuses its owner a suspension that would be over at once, or put off what
-// others are to have of the job.
+// maySuspend refuses the owner a suspension that would end at once, or that would delay others who
+// are to get the job's GPUs.
 func (c *state) maySuspend(l *tracked.Job, now time.Time) *job.Refusal {
 	halted := *l.Job
 	halted.SuspendedAt = now
@@ -79,10 +79,10 @@ func (c *state) maySuspend(l *tracked.Job, now time.Time) *job.Refusal {
 
 const (
 	demandGrace = 5 * time.Minute // how long others wait for a job that its owner suspended
-	demandEvery = time.Minute     // how often that is looked at, while anybody waits
+	demandEvery = time.Minute     // how often that is checked while others wait
 )
 
-// goesOnAt returns when a suspended job goes on by itself; zero: it does not.
+// goesOnAt returns when a suspended job resumes by itself; zero: never.
 func (q *queue) goesOnAt(l *tracked.Job) time.Time {
 	if !rests(l.Job) {
 		return time.Time{}
@@ -94,12 +94,12 @@ func (q *queue) goesOnAt(l *tracked.Job) time.Time {
 	return until
 }
 
-// rests reports whether a job is suspended and goes on by itself.
+// rests reports whether a job is suspended and will resume by itself.
 func rests(j *job.Job) bool {
 	return j.State == job.Running && j.Stop == "" && j.IsSuspended() && !j.Endless
 }
 
-// demandAt returns when it is to be looked at whether others wait for a suspended job, or still do; zero: not.
+// demandAt returns when to check whether others wait for a suspended job; zero: not at all.
 func (q *queue) demandAt(l *tracked.Job) time.Time {
 	if !rests(l.Job) || q.Len() == 0 && l.Suspended.Since.IsZero() {
 		return time.Time{}
@@ -110,7 +110,7 @@ func (q *queue) demandAt(l *tracked.Job) time.Time {
 	return l.Suspended.Looked.Add(demandEvery)
 }
 
-// lookForDemand notes whether others wait longer for a suspended job than if it went on.
+// lookForDemand notes whether others wait longer for a suspended job than if it resumed.
 func (c *lifecycle) lookForDemand(l *tracked.Job, now time.Time) {
 	late, end := sched.Never, c.queue.latestEnd(l, now)
 	if until, _ := c.queue.restsUntil(l.Job); !until.IsZero() {
@@ -122,14 +122,14 @@ func (c *lifecycle) lookForDemand(l *tracked.Job, now time.Time) {
 		l.Suspended.Since = time.Time{}
 	case l.Suspended.Since.IsZero():
 		l.Suspended.Since = now
-		c.step.replan() // it goes on sooner than was planned
+		c.step.replan() // it resumes sooner than planned
 	}
 }
 
-// restsUntil is until when its owner may leave a job suspended: for as long as the site
-// allows of an attempt, and so that the job can end by its time limit, or is expected
-// to, before a reservation of its GPUs for others, which is given where it comes first.
-// Zero: for ever.
+// restsUntil returns the time until which the owner may leave a job suspended; zero: for ever. The
+// site bounds the suspended time of an attempt. The job must also be able to end, by its time limit
+// or as expected, before its GPUs are reserved for others; that reservation is returned if it
+// decides.
 func (q *queue) restsUntil(j *job.Job) (until time.Time, ahead *job.Reservation) {
 	if most := q.policy.MaxSuspend; most > 0 {
 		until = j.SuspendedAt.Add(max(0, most-j.Rested))
@@ -146,14 +146,14 @@ func (q *queue) restsUntil(j *job.Job) (until time.Time, ahead *job.Reservation)
 	return until, nil
 }
 
-// keep has what its unit does not report of a running job outlive the state file.
+// keep stores outside the state file what a running job's unit does not report.
 func (c *lifecycle) keep(l *tracked.Job) {
 	k := job.Kept{TimeLimit: l.Request.TimeLimit, Suspension: l.Suspension}
 	c.step.act(Keep{Job: l.ID, Attempt: l.Attempt.Number, What: k})
 }
 
-// limit changes the time limit of a job that has a unit, and nothing else of it.
-// An ordinary user stays within the site's bounds.
+// limit changes the time limit of a job that has a unit, and nothing else. Ordinary users must stay
+// within the site's bounds.
 func (c *Core) limit(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	j, ch := l.Job, e.What.Change
 	if ch == nil {
@@ -185,7 +185,7 @@ func (c *Core) limit(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 			return refusal
 		}
 	}
-	if !e.Who.Admin && longer { // a first limit puts nobody off, however long
+	if !e.Who.Admin && longer { // a first limit delays nobody, however long
 		if refusal := c.mayProlong(l, &s.Request, now); refusal != nil {
 			return refusal
 		}
@@ -194,7 +194,7 @@ func (c *Core) limit(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	j.Request.TimeLimit = s.Request.TimeLimit
 	left := s.Request.TimeLimit.Duration() - ranSoFar(j, now)
 	if s.Request.TimeLimit == 0 || left > j.Request.WarnBefore.Duration() {
-		j.Warned, j.WarnsAt = false, time.Time{} // it is warned anew, ahead of the new end
+		j.Warned, j.WarnsAt = false, time.Time{} // warn again, ahead of the new end
 		c.systemd.forgetWarning(j.ID)
 	}
 	c.keep(l)
@@ -203,7 +203,7 @@ func (c *Core) limit(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	return nil
 }
 
-// ranSoFar is how much of its time limit a job has had.
+// ranSoFar returns how much of its time limit a job has used.
 func ranSoFar(j *job.Job, now time.Time) time.Duration {
 	if j.Attempt == nil || j.Attempt.StartedAt.IsZero() {
 		return 0
@@ -211,8 +211,8 @@ func ranSoFar(j *job.Job, now time.Time) time.Duration {
 	return max(0, now.Sub(j.Attempt.StartedAt)-j.Rest(now))
 }
 
-// mayProlong refuses its owner another time limit of a running job with which it would
-// put off what others are to have of it.
+// mayProlong refuses the owner a time limit of a running job that would delay others who are to get
+// its GPUs.
 func (c *state) mayProlong(l *tracked.Job, r *job.Request, now time.Time) *job.Refusal {
 	j, end := l.Job, sched.Never
 	if r.TimeLimit > 0 {
@@ -227,8 +227,8 @@ func (c *state) mayProlong(l *tracked.Job, r *job.Request, now time.Time) *job.R
 	return nil
 }
 
-// firstReserved is the first reservation for others of a GPU of the job that begins after
-// a moment; nil: there is none. One that has begun keeps no job that runs.
+// firstReserved returns the first reservation of one of the job's GPUs for others that begins after
+// a time, or nil. A reservation that has begun does not affect running jobs.
 func (q *queue) firstReserved(j *job.Job, after time.Time) (first *job.Reservation) {
 	list, of := q.gpus.Reservations.All(), q.reserved()
 	for i := range list {

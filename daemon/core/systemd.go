@@ -9,15 +9,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// systemd is what is known of systemd and of the boot that it runs in.
+// systemd is what is known of systemd and of its boot.
 type systemd struct {
 	boot      string             // of the kernel
 	run       string             // of systemd in that boot
 	stopping  bool               // it stops everything
 	wasListed bool               // its units have been listed since New
-	seen      time.Time          // the last moment at which a daemon before this one saw it run; zero: unknown
-	orphans   map[job.ID]int     // units without a job: in how many listings in a row
-	warnings  map[job.ID]warning // that it is not known to have taken
+	seen      time.Time          // when an earlier daemon last saw the machine on; zero: unknown
+	orphans   map[job.ID]int     // units without a job, with the number of consecutive listings that had them
+	warnings  map[job.ID]warning // warnings whose arrival is not known
 }
 
 func newSystemd(boot string, seen time.Time) systemd {
@@ -40,14 +40,14 @@ func (s *systemd) listed() bool         { return s.wasListed }
 func (s *systemd) setLeaving(down bool) { s.stopping = down }
 func (s *systemd) setListed()           { s.wasListed = true }
 
-// runs records which boot and which run of systemd the units are of.
+// runs records the boot and the run of systemd that the units belong to.
 func (s *systemd) runs(boot, run string) { s.boot, s.run = boot, cmp.Or(run, boot) }
 
 // rebooted reports whether a reboot of any kind has taken the unit of an attempt.
 func (s *systemd) rebooted(a *job.Attempt) bool { return a.BootID != s.run }
 
-// wasOff is rebooted, but false for attempts of this boot before the first listing, when a soft reboot can't be
-// told yet.
+// wasOff is rebooted, but false for attempts of this boot before the first listing, when a soft
+// reboot can't be detected yet.
 func (s *systemd) wasOff(a *job.Attempt) bool {
 	if boot, _, _ := strings.Cut(a.BootID, "."); s.run == "" {
 		return boot != s.boot
@@ -55,12 +55,12 @@ func (s *systemd) wasOff(a *job.Attempt) bool {
 	return s.rebooted(a)
 }
 
-// ReportedAt is in which listing in a row a unit without a job is reported: not one that
-// is just being collected.
+// ReportedAt is the number of the consecutive listing at which a unit without a job is reported; a
+// unit that is just being collected is gone by then.
 const ReportedAt = 2
 
-// orphaned records the units of a listing that have no job, and goes through them with in
-// how many listings in a row each was.
+// orphaned records the units of a listing that have no job, and yields each with the number of
+// consecutive listings that had it.
 func (s *systemd) orphaned(units []Unit) iter.Seq2[Unit, int] {
 	before := s.orphans
 	s.orphans = map[job.ID]int{}

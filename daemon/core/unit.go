@@ -12,12 +12,12 @@ import (
 func (c *Core) started(e Started, now time.Time) {
 	l := c.jobs.Attempt(e.Job, e.Attempt)
 	if l == nil || l.Action != tracked.Starting {
-		return // an inspection has told it already
+		return // an inspection has shown it already
 	}
 	c.begun(l, e.Unit, now)
 }
 
-// begun notes that the unit of an attempt was made.
+// begun notes that the unit of an attempt exists.
 func (c *lifecycle) begun(l *tracked.Job, u Unit, now time.Time) {
 	l.Action = tracked.NoAction
 	c.startOver(l.ID, now)
@@ -26,8 +26,8 @@ func (c *lifecycle) begun(l *tracked.Job, u Unit, now time.Time) {
 	c.reinspect(l)
 }
 
-// reinspect inspects a unit that changed while we were at it: the answer may be
-// older than the change.
+// reinspect inspects a unit that changed during another action, whose answer may be older than the
+// change.
 func (c *lifecycle) reinspect(l *tracked.Job) {
 	if l.Recheck && l.Action == tracked.NoAction && !l.State.Terminal() {
 		l.Recheck = false
@@ -44,9 +44,9 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 	start := c.startOver(l.ID, now)
 	r := job.Result{Outcome: job.Lost, Launch: e.Launch, Detail: job.Text(e.Detail), Tries: l.Tries + 1}
 	switch e.How {
-	case StartUnsure: // the next listing or retry says whether the unit exists
+	case StartUnsure: // the next listing or retry shows whether the unit exists
 		return
-	case StartExists, StartStale: // where there is none, it is tried again
+	case StartExists, StartStale: // if there is no unit, it is tried again
 		c.inspect(l)
 		return
 	case StartTaken:
@@ -55,7 +55,7 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 	case StartRefused:
 		r.Outcome, r.Tries = job.Failed, 0
 	case StartLater:
-		if start != nil && start.Slow { // that holds back its own person's, see barSlow
+		if start != nil && start.Slow { // it only delays its own person's starts, see barSlow
 			r.Launch, r.Detail = "", job.Text(cmp.Or(start.Why, e.Detail))
 		}
 	case StartNamed:
@@ -68,15 +68,15 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 	c.endAttempt(l, r, now)
 }
 
-// giveWay ends an attempt in whose place the unit of another job is: that one is left alone.
+// giveWay ends an attempt that has no unit, or another job's unit in its place, which is left
+// alone.
 func (c *lifecycle) giveWay(l *tracked.Job, r job.Result, now time.Time) {
 	c.edit(l, func(a *job.Attempt) { a.Result = &r })
 	c.move(l, job.Ending, now)
 	c.ended(l, now)
 }
 
-// teardown brings a job to its end: every process of its unit stopped, the unit
-// collected.
+// teardown brings a job to its end: it stops every process of its unit and collects the unit.
 func (c *lifecycle) teardown(l *tracked.Job, now time.Time) {
 	if l.State != job.Ending {
 		c.move(l, job.Ending, now)
@@ -93,7 +93,7 @@ func (c *lifecycle) teardown(l *tracked.Job, now time.Time) {
 	}
 }
 
-// stopNotice is why a job is stopped whose owner had no part in that.
+// stopNotice says why a job is stopped, if its owner did not ask for it.
 func (c *state) stopNotice(j *job.Job) NotifyOwner {
 	t := NotifyOwner{Job: j.ID, UID: j.Owner.UID}
 	if j.Attempt.Result == nil && (j.Stop == job.StopGPUMem || j.Stop == job.StopIdle || j.Stop == job.StopTrespass) {
@@ -110,7 +110,7 @@ func (c *Core) stopped(e Stopped, now time.Time) {
 	l.Action = tracked.NoAction
 	sawUnit(l, &e.Before, now)
 	l.Lifetime().Left = max(l.Lifetime().Left, e.Running)
-	if e.OK && e.Before.Phase == Active { // and ended when its stop did
+	if e.OK && e.Before.Phase == Active { // it ended when the stop did
 		l.Lifetime().SawProcess(now)
 	}
 	unknown := l.Attempt.Result == nil
@@ -123,7 +123,7 @@ func (c *Core) stopped(e Stopped, now time.Time) {
 	switch {
 	case e.OK:
 		c.ended(l, now)
-	case unknown && e.Before.Phase == Exited: // its end is on record before the unit that tells it goes
+	case unknown && e.Before.Phase == Exited: // its end is on record before the unit that reports it goes
 		c.teardown(l, now)
 	default:
 		l.StopSent = l.StopSent || e.Before.Phase != Absent
@@ -131,9 +131,9 @@ func (c *Core) stopped(e Stopped, now time.Time) {
 	}
 }
 
-// changed takes the hint that something happened to a unit. A start or a look
-// under way may have read the unit before that, so another look follows it; a
-// stop reads it at its end.
+// changed handles the hint that something happened to a unit. A start or an inspection under way
+// may have read the unit earlier, so another inspection follows it; a stop reads the unit at its
+// end.
 func (c *Core) changed(e Changed, now time.Time) {
 	l := c.jobs.Active(e.Job)
 	switch {
@@ -162,7 +162,7 @@ func (c *Core) inspected(e Inspected, now time.Time) {
 	}
 	switch {
 	case e.Early:
-		if l.Action == tracked.Starting && e.OK && (e.Unit.Phase == Active || e.Unit.Phase == Exited) { // it was made
+		if l.Action == tracked.Starting && e.OK && (e.Unit.Phase == Active || e.Unit.Phase == Exited) { // the unit exists
 			c.begun(l, e.Unit, now)
 		}
 		return
@@ -229,9 +229,9 @@ func (c *Core) list(e Listed, now time.Time) {
 	c.noteAlive(now)
 }
 
-// reconcileUnit applies what systemd says of a job's unit while no action of ours is
-// under way. Only a fresh look, asked for after the job was last touched, is
-// believed when it says that there is no unit.
+// reconcileUnit applies what systemd says of a job's unit while no action of the core is under way.
+// It believes that there is no unit only if the answer is fresh, that is, asked for after the job
+// was last touched.
 func (c *lifecycle) reconcileUnit(l *tracked.Job, u Unit, fresh bool, now time.Time) {
 	a := l.Attempt
 	if u.Phase != Absent && a.InvocationID != "" && u.Invocation != a.InvocationID {
@@ -258,7 +258,7 @@ func (c *lifecycle) reconcileUnit(l *tracked.Job, u Unit, fresh bool, now time.T
 	}
 }
 
-// launch starts the current attempt, if need be after a look at its GPUs.
+// launch starts the current attempt, after a sample of its GPUs if it needs one.
 func (c *lifecycle) launch(l *tracked.Job, now time.Time) {
 	if !c.step.fresh() && c.needsSample(l) {
 		l.Action, l.Awaits = tracked.Checking, c.requestSample()
@@ -267,20 +267,21 @@ func (c *lifecycle) launch(l *tracked.Job, now time.Time) {
 	}
 }
 
-// applyUnitState applies the state of a unit that exists. Into one that was not looked at for
-// this something may have come since.
+// applyUnitState applies the state of a unit that exists. If the state is not fresh, processes may
+// have appeared in the unit since.
 func (c *lifecycle) applyUnitState(l *tracked.Job, u Unit, fresh bool, now time.Time) {
 	if u.Phase == Absent {
 		return
 	}
-	if u.Phase == Activating { // by no start of ours, or by one that is over
+	if u.Phase == Activating { // started by somebody else, or by a start that is over
 		if isToStop(l.Job, now) {
 			c.teardown(l, now)
 		}
 		return
 	}
 	if l.State == job.Starting {
-		// Where the machine kept the command from beginning it is tried again. What is the job's own fault was begun.
+		// A launch that failed because of the machine is retried. A failure of the job itself
+		// counts as begun.
 		if failed := (job.Result{Launch: u.Exit.Launch, Errno: u.Exit.Errno}); !failed.OfMachine() {
 			c.began(l, now)
 			c.move(l, job.Running, now)
@@ -290,7 +291,7 @@ func (c *lifecycle) applyUnitState(l *tracked.Job, u Unit, fresh bool, now time.
 		}
 		c.edit(l, func(a *job.Attempt) {
 			a.StartedAt, a.InvocationID = now, u.Invocation
-			if u.Age > tracked.StartSlack { // no daemon was here to see it, which says nothing about the clock
+			if u.Age > tracked.StartSlack { // no daemon saw the start, which says nothing about the clock
 				a.StartedAt = now.Add(-u.Age)
 			}
 			if a.PlacedAt.After(a.StartedAt) {
@@ -307,14 +308,14 @@ func (c *lifecycle) applyUnitState(l *tracked.Job, u Unit, fresh bool, now time.
 		c.release(l, fresh && u.Spent, now)
 	case isToStop(l.Job, now):
 		c.teardown(l, now)
-	case l.State == job.Running && l.Freezes && u.Frozen != l.IsSuspended(): // a freeze or thaw of ours was lost
+	case l.State == job.Running && l.Freezes && u.Frozen != l.IsSuspended(): // a freeze or thaw was lost
 		c.step.act(Freeze{Job: l.ID, Attempt: l.Attempt.Number, Thaw: !l.IsSuspended()})
 	}
 }
 
-// release brings a job to its end whose command has ended. Where nothing is left in its
-// unit, and no other attempt is to have one of that name, the job ends at once, and its
-// unit is collected beside what comes next on its GPUs.
+// release ends a job whose command has ended. If its unit has no processes left, and no other
+// attempt needs a unit of that name, the job ends at once, and its unit is collected while its GPUs
+// go to the next job.
 func (c *lifecycle) release(l *tracked.Job, spent bool, now time.Time) {
 	r := c.result(l.Job)
 	if !spent || l.Stop != "" || c.nextPlace(l, &r, now) != nowhere {
@@ -339,10 +340,10 @@ func (c *lifecycle) measured(e Measured) {
 	}
 }
 
-// Whoever has a process on a GPU began it while their job ran, or after that: systemd
-// knows when a command ended, and the scheduler learns of it later, sometimes much.
+// A process on a GPU began during its job or after it: systemd knows when a command ended, and the
+// scheduler learns of it later, sometimes much later.
 
-// sawUnit takes in what a unit says of when its command ran.
+// sawUnit notes what a unit tells about the time in which its command ran.
 func sawUnit(l *tracked.Job, u *Unit, now time.Time) {
 	switch t, read := l.Lifetime(), now.Add(-u.Old); {
 	case u.Phase == Active:
@@ -352,11 +353,11 @@ func sawUnit(l *tracked.Job, u *Unit, now time.Time) {
 	}
 }
 
-// startPatience is how long a start may go unanswered before its unit is looked at where
-// something happens to it, and at each listing: the answer may be lost.
+// startPatience is how long a start may stay unanswered before its unit is inspected when something
+// happens to it, and at each listing: the answer may be lost.
 const startPatience = time.Second
 
-// lookEarly looks at the unit of a start that has not been answered for long.
+// lookEarly inspects the unit of a start that has been unanswered for long.
 func (c *lifecycle) lookEarly(l *tracked.Job, now time.Time) {
 	if l.Action == tracked.Starting && now.Sub(l.Lifetime().Asked) > startPatience {
 		w := whose(l.Job)
@@ -365,8 +366,8 @@ func (c *lifecycle) lookEarly(l *tracked.Job, now time.Time) {
 	}
 }
 
-// noteAlive puts on record that the machine is on, so that what a reboot or a power cut takes is
-// known to have run up to now. What is on record stays while it is needed.
+// noteAlive records that the machine is on, so that jobs which a reboot or a power cut takes are
+// known to have run until now. It keeps the last record as long as that is needed.
 func (c *lifecycle) noteAlive(now time.Time) {
 	for l := range c.jobs.Live() {
 		if c.systemd.wasOff(l.Attempt) {
@@ -378,9 +379,9 @@ func (c *lifecycle) noteAlive(now time.Time) {
 	}
 }
 
-// ranUntil returns the time until which an attempt ran that has no EndedAt yet: now, or when its command ended
-// if nothing of it was left then. One that a reboot took ran until the machine was last known to be on, and so did one
-// whose unit went while no daemon was there.
+// ranUntil returns the time until which an attempt without EndedAt ran: now, or the end of its
+// command if nothing of it was left then. An attempt that a reboot took ran until the machine was
+// last known to be on, as did one whose unit vanished while no daemon ran.
 func (c *state) ranUntil(l *tracked.Job, now time.Time) time.Time {
 	at := now
 	switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// hold keeps a queued job from starting, or lets it go. What an administrator
-// holds only administrators release, also where its owner holds it as well.
+// hold holds or releases a queued job. Only administrators release what an administrator holds,
+// even if its owner holds it as well.
 func (c *Core) hold(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	if l.Action == tracked.InLine && e.What.Kind == job.CommandRelease {
 		return nil // nobody holds it
@@ -25,7 +25,7 @@ func (c *Core) hold(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 		if !c.handOver(j, now) {
 			j.Held, j.HeldOver = "", false
 		}
-		if j.Tasks != nil && j.Tasks.Failures > 0 { // as many more tasks of it may fail as might
+		if j.Tasks != nil && j.Tasks.Failures > 0 { // a release allows as many failures again
 			counts := *j.Tasks
 			counts.Failures = 0
 			j.Tasks = &counts
@@ -39,8 +39,9 @@ func (c *Core) hold(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	return nil
 }
 
-// canHold reports whether a command holds a job that waits for its turn to be started, or lets go one that was held
-// there. It goes back to the queue held, also where its unit is stopped first, which may take a while.
+// canHold reports whether a command holds a job that waits for its turn to be started, or releases
+// one that was held there. Such a job returns to the queue held, even if its unit is stopped first,
+// which may take a while.
 func canHold(l *tracked.Job, e *Command) bool {
 	switch e.What.Kind {
 	case job.CommandHold:
@@ -51,7 +52,8 @@ func canHold(l *tracked.Job, e *Command) bool {
 	return false
 }
 
-// backInQueue has a job that waits for its turn to be started, and is shown as queued, be so.
+// backInQueue returns a job that waits for its turn to be started, and that views show as queued,
+// to the queue.
 func (c *Core) backInQueue(l *tracked.Job, now time.Time) {
 	if l.Action == tracked.InLine {
 		c.standBack(l, job.Say("detail/changed"), now)
@@ -70,22 +72,22 @@ func (c *Core) requeue(l *tracked.Job, by string, now time.Time) *job.Refusal {
 	return nil
 }
 
-// changed is a job with what it is to ask, which is allowed.
+// changed is a job with the options that it is to have, which are allowed.
 type changed struct {
 	l    *tracked.Job
 	asks job.Submission
-	open []job.Dependency // that it is to wait for
-	more bool             // than another label
+	open []job.Dependency // unmet dependencies
+	more bool             // more than the label changes
 }
 
-// update changes queued jobs, of which there are several where they are an array and tasks of it, the array last:
-// all of them, or none where the change of one is refused.
+// update changes queued jobs: one job, or tasks of an array and then the array. It changes all of
+// them, or none if one change is refused.
 func (c *Core) update(list []*tracked.Job, e Command, now time.Time) *job.Refusal {
 	if e.What.Change == nil {
 		return job.Refuse("usage/no-change")
 	}
-	machine := c.queue.snapshot(now)                             // the same for all of what may be an array of thousands
-	all, edges, bytes := make([]changed, len(list)), 0, int64(0) // those of the ones before count
+	machine := c.queue.snapshot(now)                             // shared: there may be thousands of tasks
+	all, edges, bytes := make([]changed, len(list)), 0, int64(0) // sums over the jobs before
 	for i, l := range list {
 		to, refusal := c.changedAs(l, &e, machine, now)
 		if refusal == nil {
@@ -105,7 +107,7 @@ func (c *Core) update(list []*tracked.Job, e Command, now time.Time) *job.Refusa
 		l := all[i].l
 		before := job.Asked(&l.Label, &l.Request)
 		l.Label = all[i].asks.Label
-		if all[i].more { // else it keeps its turn, and what it counts for
+		if all[i].more { // otherwise it keeps its place and its charge
 			c.backInQueue(l, now)
 			c.change(&all[i], now)
 		}
@@ -116,7 +118,7 @@ func (c *Core) update(list []*tracked.Job, e Command, now time.Time) *job.Refusa
 	return nil
 }
 
-// changedAs is a job as a change would have it, if it may be so.
+// changedAs returns a job with a change applied, if that is allowed.
 func (c *state) changedAs(
 	l *tracked.Job, e *Command, machine *sched.Snapshot, now time.Time,
 ) (out changed, refusal *job.Refusal) {
@@ -131,7 +133,7 @@ func (c *state) changedAs(
 		own := *s.Request.Array
 		own.Ranges, own.Params = slices.Clone(own.Ranges), slices.Clone(own.Params)
 		s.Request.Array = &own
-	case e.What.Job != l.ID: // its array is changed
+	case e.What.Job != l.ID: // the change is for its array
 		own := *ch
 		own.ArrayLimit, own.MaxFailures = nil, nil
 		ch = &own
@@ -165,7 +167,7 @@ func (c *state) changedAs(
 	return out, c.admitChange(s, mayRaise, machine)
 }
 
-// larger reports whether a changed request asks more of the machine than before.
+// larger reports whether a changed request asks for more than the old one.
 func larger(old, now *job.Request) bool {
 	limit := func(r *job.Request) int {
 		if r.Array == nil || r.Array.Limit == 0 {
@@ -179,8 +181,8 @@ func larger(old, now *job.Request) bool {
 		more(int64(old.TimeLimit), int64(now.TimeLimit))
 }
 
-// admitChange is admit without the bounds on how many jobs wait. A priority
-// that was raised before and is not touched may stay.
+// admitChange is admit without the bounds on waiting jobs. A raised priority that the change does
+// not touch may stay.
 func (c *state) admitChange(s *job.Submission, mayRaise bool, machine *sched.Snapshot) *job.Refusal {
 	if err := s.Request.Err(); err != nil {
 		return job.Refuse("usage/form", err)
@@ -192,15 +194,15 @@ func (c *state) admitChange(s *job.Submission, mayRaise bool, machine *sched.Sna
 	return sched.Infeasible(machine, c.accounts.Of(s.Owner, s.Principal), &s.Request)
 }
 
-// change puts the changed request in the old one's place. A job that asks something else is owed nothing any
-// more. An array whose tasks are all jobs is in no queue.
+// change replaces a job's request. The job is no longer owed anything. An array whose tasks are all
+// jobs is in no queue.
 func (c *Core) change(to *changed, now time.Time) {
 	l, s := to.l, &to.asks
 	waits := l.State == job.Queued
 	if waits {
 		c.deps.Unfollow(l)
 		c.queue.settleCapped(l, now)
-		if larger(&l.Request, &s.Request) { // else whoever comes early with little would go first with much
+		if larger(&l.Request, &s.Request) { // otherwise a small request made early could place a large one first
 			l.QueuedAt = now
 			l.AwayAt = time.Time{}
 		}
@@ -220,7 +222,7 @@ func (c *Core) change(to *changed, now time.Time) {
 	}
 }
 
-// resetThrottle applies another limit of an array for it and its tasks.
+// resetThrottle applies an array's new limit to the array and its tasks.
 func (c *Core) resetThrottle(l *tracked.Job) {
 	id, limit := l.ID, l.Request.Array.Limit
 	c.jobs.DropThrottle(id)

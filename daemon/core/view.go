@@ -9,12 +9,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// maxExplained is how many jobs of the queue one listing explains, the first, so
-// that a listing of a hundred thousand delays no other. Why a job waits for
-// something else than room costs nothing to tell.
+// maxExplained is the number of queued jobs, from the first, whose reasons one listing explains, so
+// that listing a hundred thousand jobs delays nobody. Reasons other than lack of room are cheap and
+// always explained.
 const maxExplained = 1000
 
-// View shows the jobs that have not ended, as the query asks, and the GPUs.
+// View returns the jobs selected by the query that have not ended, and the GPUs.
 func (c *state) View(q job.Query, now time.Time) job.View {
 	v, ahead := c.Look(q, now)
 	for i := range v.Jobs {
@@ -23,8 +23,8 @@ func (c *state) View(q job.Query, now time.Time) job.View {
 	return v
 }
 
-// Look is View without expected starts, and what foretells them; nil where they were not
-// asked for.
+// Look is View without expected starts; it also returns the forecast that foretells them, or nil if
+// they were not asked for.
 func (c *state) Look(q job.Query, now time.Time) (job.View, *foresight.Foresight) {
 	v := job.View{Counts: c.Counts(), Reservations: slices.Clone(c.gpus.Reservations.All())}
 	c.gpus.Show(&v, now)
@@ -45,7 +45,7 @@ func (c *state) Look(q job.Query, now time.Time) (job.View, *foresight.Foresight
 		ahead = c.Foresee(now)
 		c.queue.placements(now)
 	}
-	v.Jobs = make([]job.JobView, 0, len(list)) // rows are big, and may be a hundred thousand
+	v.Jobs = make([]job.JobView, 0, len(list)) // rows are large, and there may be a hundred thousand
 	inQueue := 0
 	for _, l := range list {
 		jv, has, w := c.show(l, now), c.queue.Has(l.ID), c.waiter(l)
@@ -55,14 +55,14 @@ func (c *state) Look(q job.Query, now time.Time) (job.View, *foresight.Foresight
 		}
 		switch {
 		case has:
-			jv.Expected = c.queue.Expected(l.ID) // another look at each of many is dear
+			jv.Expected = c.queue.Expected(l.ID) // computing it again for many jobs is expensive
 		case l.State == job.Queued:
 			jv.Expected = c.estimates.ExpectedRun(l)
 		}
 		if q.IDs != nil {
 			jv.MemKnown = c.estimates.Memory(l.Kind())
 			if !c.estimates.Of(l).Known {
-				jv.Expected = 0 // what the planner takes for want of better
+				jv.Expected = 0 // it is only the planner's default
 			}
 		}
 		if q.Reasons && w != nil && (inQueue <= maxExplained || !has && !again) {
@@ -73,13 +73,13 @@ func (c *state) Look(q job.Query, now time.Time) (job.View, *foresight.Foresight
 	return v, ahead
 }
 
-// Names are the names of the jobs that View shows, without all that it shows of them.
+// Names returns only the names of the jobs that View shows.
 func (c *state) Names(q job.Query, now time.Time) []job.Name {
 	list, _ := c.selected(&q, now)
 	if q.For != "" {
 		list = slices.DeleteFunc(list, func(l *tracked.Job) bool { return !q.For.Takes(l.Seen()) })
 	}
-	if q.For == job.CommandCancel { // the last in the queue first, so that none starts because another was ended
+	if q.For == job.CommandCancel { // the last in the queue first, so that no job starts because another was cancelled
 		slices.Reverse(list)
 		slices.SortStableFunc(list, func(x, y *tracked.Job) int { return y.State.ListRank() - x.State.ListRank() })
 	}
@@ -90,7 +90,7 @@ func (c *state) Names(q job.Query, now time.Time) []job.Name {
 	return names
 }
 
-// show is a job without why it waits.
+// show returns the view of a job, without its reasons.
 func (c *state) show(l *tracked.Job, now time.Time) job.JobView {
 	v := job.JobView{Job: *l.Seen(), EndsAt: c.endsAt(l, now), GoesOnAt: c.queue.goesOnAt(l), Uses: l.UsesNow()}
 	if t := l.Tasks; t != nil && t.Live > 0 {
@@ -99,14 +99,13 @@ func (c *state) show(l *tracked.Job, now time.Time) job.JobView {
 	return v
 }
 
-// selected lists the jobs with a unit by id, then the queue in its order, then
-// those that wait for something else than room, by id. A query for a few jobs
-// gets these alone; one for the first that wait is not given the others, but their
-// number.
+// selected returns the jobs with a unit by id, then the queue in its order, then the jobs that wait
+// for something other than room, by id. A query by ids returns only these jobs; a query for the
+// first waiting jobs returns the number of the others.
 func (c *state) selected(q *job.Query, now time.Time) (list []*tracked.Job, beyond int) {
 	lives := func(s job.State) bool { return !s.Terminal() }
 	if q.IDs == nil && len(q.States) > 0 && !slices.ContainsFunc(q.States, lives) {
-		return nil, 0 // what has ended is not here, and the queue need not be ordered for that
+		return nil, 0 // ended jobs are not here, so the queue need not be ordered
 	}
 	var queue []job.ID
 	var running, rest []*tracked.Job
@@ -156,10 +155,10 @@ func (c *state) selected(q *job.Query, now time.Time) (list []*tracked.Job, beyo
 	return list, beyond
 }
 
-// outside returns the jobs that have no unit and are not in the queue, by id: of the queued ones, which
-// are held or wait for something else than room, the first, and how many others there are.
+// outside returns the jobs that have no unit and are not in the queue, by id. Of those that are held or wait for
+// something other than room, it returns the first ones and the number of the others.
 func (c *state) outside(most int) (list []*tracked.Job, beyond int) {
-	if c.jobs.ActiveCount()+c.queue.Len() == c.jobs.Count() { // no job is in neither of the two, and none in both
+	if c.jobs.ActiveCount()+c.queue.Len() == c.jobs.Count() { // every job is either active or in the queue
 		return nil, 0
 	}
 	var queued, spawned []job.ID
@@ -179,7 +178,7 @@ func (c *state) outside(most int) (list []*tracked.Job, beyond int) {
 	return list, len(queued) - first
 }
 
-// explain says why a queued job waits, as of the planner's last plan.
+// explain returns the reasons why a queued job waits, by the planner's last plan.
 func (c *state) explain(l *tracked.Job) []job.Reason {
 	if !c.systemd.listed() {
 		return []job.Reason{{Code: job.ReasonNoSample, GPU: job.NoGPU}}
@@ -216,7 +215,7 @@ func (c *state) explain(l *tracked.Job) []job.Reason {
 	case l.Throttle != nil && l.Throttle.Left <= 0:
 		return []job.Reason{{Code: job.ReasonArrayLimit, GPU: job.NoGPU, Need: int64(j.Request.Array.Limit)}}
 	}
-	if g := c.gpus.Closed(time.Time{}); g != nil { // its end has a tick of its own
+	if g := c.gpus.Closed(time.Time{}); g != nil { // the end of a drain has a tick of its own
 		return alone(job.ReasonDrained, g.Say())
 	}
 	if why := c.troubles.StartsHeld(l); why != nil {
@@ -232,8 +231,8 @@ func (c *state) explain(l *tracked.Job) []job.Reason {
 	return []job.Reason{{Code: job.ReasonChecking, GPU: job.NoGPU}}
 }
 
-// tellOfHolders adds to the reasons that lie with a job until when it may take to make room, where it has been
-// warned for that, and else why nobody can tell when it ends.
+// tellOfHolders completes reasons about GPUs that jobs hold: by when a warned job has to make room,
+// and otherwise why nobody can tell when it ends.
 func (c *state) tellOfHolders(why []job.Reason) []job.Reason {
 	for i := range why {
 		by := c.jobs.Active(why[i].Job)
@@ -260,8 +259,8 @@ var toDo = map[job.DependencyKind]job.Code{
 	job.AfterFail: "detail/has-failed", job.AfterAny: "detail/has-ended",
 }
 
-// endsAt is when a running job is expected to end. Where nothing like it has ended nothing is expected
-// but that it keeps to its limit; without one the time is zero.
+// endsAt returns when a running job is expected to end. If nothing like it has ended, that is its
+// time limit; the time is zero if it has none.
 func (c *state) endsAt(l *tracked.Job, now time.Time) time.Time {
 	limit := l.Request.TimeLimit.Duration()
 	switch {
@@ -275,8 +274,8 @@ func (c *state) endsAt(l *tracked.Job, now time.Time) time.Time {
 	return now.Add(max(0, limit-tracked.RanFor(l.Job, now)))
 }
 
-// OutOfService are the GPUs that a fault keeps from jobs: the index of each, by
-// its UUID. While nothing is known of any, none is.
+// OutOfService returns the index, by UUID, of each GPU that a fault keeps from jobs. While the
+// state of the GPUs is unknown, it is empty.
 func (c *state) OutOfService(now time.Time) map[string]int {
 	return c.gpus.OutOfService(now)
 }
@@ -290,10 +289,10 @@ func (c *state) Active() []job.Job {
 	return jobs
 }
 
-// Counts returns how many jobs are in each state that is not an end.
+// Counts returns the number of jobs in each state that is not final.
 func (c *state) Counts() map[job.State]int { return c.jobs.Counts() }
 
-// Uses returns what is known of the use of their GPUs by the jobs that hold some.
+// Uses returns the GPU use of all jobs that hold GPUs, as far as it is known.
 func (c *state) Uses() map[job.ID][]job.GPUNow {
 	all := map[job.ID][]job.GPUNow{}
 	for l := range c.jobs.Live() {
@@ -304,7 +303,7 @@ func (c *state) Uses() map[job.ID][]job.GPUNow {
 	return all
 }
 
-// Entitlement is where a user stands.
+// Entitlement returns a user's standing.
 func (c *state) Entitlement(uid int, now time.Time) job.Entitlement {
 	return c.accounts.Entitlement(uid, now)
 }

@@ -8,23 +8,24 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// How long after a try a warning is sent again: after one that failed, and after one that
-// nothing was heard of.
+// The time after which a warning is sent again: after a failed try, and after one without an
+// answer.
 const (
 	warnAgain   = time.Second
 	warnUnheard = 30 * time.Second
 )
 
-// warning is one that a job is not known to have.
+// warning is a warning that is not known to have reached its job.
 type warning struct {
-	again time.Time // when it is sent again, unless it is heard of before
-	since time.Time // before this moment it was not sent, however often that was tried; zero: that is not known
+	again time.Time // when it is sent again, unless it is answered before
+	since time.Time // it was not sent before, however often that was tried; zero: unknown
 }
 
-// warnAgain notes that a signal may have been sent, and when it is sent again, unless it is heard of before.
+// warnAgain notes that a signal may have been sent, and when to send it again unless it is
+// answered.
 func (s *systemd) warnAgain(id job.ID, at time.Time) { s.warnings[id] = warning{again: at} }
 
-// sends notes that a warning is sent, for the first time or again.
+// sends notes that a warning is being sent, for the first time or again.
 func (s *systemd) sends(id job.ID, first bool, now time.Time) {
 	w := warning{again: now.Add(warnUnheard)}
 	if first || !s.warnings[id].since.IsZero() {
@@ -33,7 +34,7 @@ func (s *systemd) sends(id job.ID, first bool, now time.Time) {
 	s.warnings[id] = w
 }
 
-// notSent notes that a warning was not sent, nor will be before the next try.
+// notSent notes that a warning was not sent, and will not be before the next try.
 func (s *systemd) notSent(id job.ID, at time.Time) {
 	w := warning{again: at}
 	if !s.warnings[id].since.IsZero() {
@@ -44,12 +45,12 @@ func (s *systemd) notSent(id job.ID, at time.Time) {
 
 func (s *systemd) forgetWarning(id job.ID) { delete(s.warnings, id) }
 
-// nextWarning returns when a warning that is due at a moment is sent next.
+// nextWarning returns when a warning that is due at some time is sent next.
 func (s *systemd) nextWarning(id job.ID, due time.Time) time.Time {
 	return job.Later(due, s.warnings[id].again)
 }
 
-// warnedSince is the moment before which a job has not had its warning; zero: it was sent none.
+// warnedSince returns the time before which a job did not get its warning; zero: none was sent.
 func (s *systemd) warnedSince(j *job.Job) time.Time {
 	if j.WarnsAt.IsZero() || j.Warned {
 		return j.WarnsAt
@@ -57,13 +58,13 @@ func (s *systemd) warnedSince(j *job.Job) time.Time {
 	return job.Later(j.WarnsAt, s.warnings[j.ID].since)
 }
 
-// warnAt is when a running job is sent its warning signal, for the first time or again; zero:
-// it is not.
+// warnAt returns when a running job is to be sent its warning signal, for the first time or again;
+// zero: never.
 func (s *systemd) warnAt(j *job.Job) time.Time {
 	if j.State != job.Running || j.Request.WarnSignal == 0 || j.Warned {
 		return time.Time{}
 	}
-	at := j.WarnsAt // it makes room
+	at := j.WarnsAt // it is to be preempted
 	if j.Stop != job.StopPreempt {
 		limit := limitAt(j)
 		if limit.IsZero() {
@@ -74,7 +75,7 @@ func (s *systemd) warnAt(j *job.Job) time.Time {
 	return s.nextWarning(j.ID, at)
 }
 
-// warn sends a job its warning signal, until it is known to have it.
+// warn sends a job its warning signal, until the job is known to have got it.
 func (c *lifecycle) warn(l *tracked.Job, now time.Time) {
 	if l.WarnsAt.IsZero() {
 		l.WarnsAt = now
@@ -87,8 +88,8 @@ func (c *lifecycle) warn(l *tracked.Job, now time.Time) {
 	})
 }
 
-// awaitsWarning reports whether a running job is to be stopped only once its warning has arrived: the
-// warning was sent, and systemd has not answered. A stop would not reach the job either.
+// awaitsWarning reports whether a running job's stop must wait for its warning: the warning was
+// sent, and systemd has not answered. A stop would not reach the job either.
 func awaitsWarning(j *job.Job) bool {
 	return j.State == job.Running && (j.Stop == "" || j.Stop == job.StopPreempt) &&
 		j.Request.WarnSignal != 0 && !j.Warned && !j.WarnsAt.IsZero()
@@ -99,8 +100,7 @@ func isToStop(j *job.Job, now time.Time) bool {
 	return j.Stop != "" && !now.Before(j.StopAt) && !awaitsWarning(j)
 }
 
-// killSooner has what is left of a job that is being cancelled killed then, unless that is
-// due before.
+// killSooner kills what is left of a cancelled job at a time, unless an earlier one is set.
 func (c *lifecycle) killSooner(l *tracked.Job, at time.Time) {
 	j := l.Job
 	if !j.State.Live() || j.Stop != job.StopCancel || !j.KillAt.IsZero() && !at.Before(j.KillAt) {
@@ -111,8 +111,8 @@ func (c *lifecycle) killSooner(l *tracked.Job, at time.Time) {
 	c.step.markDirtyQuietly(l)
 }
 
-// killAt is when what is left of a job gets SIGKILL, for the first time or again; zero: by
-// systemd alone, when its grace is over.
+// killAt returns when what is left of a job is to get SIGKILL, for the first time or again; zero:
+// systemd sends it when the grace is over.
 func (s *systemd) killAt(j *job.Job) time.Time {
 	if j.State != job.Ending || j.KillAt.IsZero() {
 		return time.Time{}
@@ -120,8 +120,8 @@ func (s *systemd) killAt(j *job.Job) time.Time {
 	return s.nextWarning(j.ID, j.KillAt)
 }
 
-// signalled notes that a job has its warning, or that it is to be sent again. One that makes
-// room has its whole notice from then on. One that can't be warned is stopped when it would be.
+// signalled notes that a job got its warning, or when to send it again. A preempted job has its
+// whole notice from then on. A job that can't be warned is stopped when its notice would be over.
 func (c *Core) signalled(e Signalled, now time.Time) {
 	l := c.jobs.Attempt(e.Job, e.Attempt)
 	switch {
@@ -151,14 +151,15 @@ func (c *Core) signalled(e Signalled, now time.Time) {
 	c.stopDue(l, now)
 }
 
-// heeded returns how a job ended whose command exited after a warning. The warning was sent at since or later; zero:
-// it was not sent. A job that was to make room has done so, whatever its exit status. A job that is to run again after
-// its time limit does, unless it exited with 0, which says that it is done.
+// heeded adjusts the result of a command that exited after a warning. The warning was sent at since
+// or later; zero: it was not sent. A preempted job has made room, whatever its exit status. A job
+// that asked to run again after its time limit does so, unless it exited with 0, which says that it
+// is done.
 func heeded(j *job.Job, since time.Time, r job.Result, u *Unit) job.Result {
 	if since.IsZero() {
 		return r
 	}
-	ran, known := u.Age-u.EndAge, u.Age != 0 && u.EndAge != 0 // whatever became of the clock
+	ran, known := u.Age-u.EndAge, u.Age != 0 && u.EndAge != 0 // by a clock that can't be set
 	switch {
 	case known && ran < since.Sub(j.Attempt.StartedAt):
 	case j.Stop == job.StopPreempt && !j.StopAt.IsZero():
@@ -169,9 +170,8 @@ func heeded(j *job.Job, since time.Time, r job.Result, u *Unit) job.Result {
 	return r
 }
 
-// warnFirst warns a job that is to make room for another, if it asked for a
-// warning and has not had it, and leaves it its notice. A suspended one goes on for
-// that: halted, it could not use it.
+// warnFirst warns a job that is to be preempted, if it asked for a warning and has not had it, and
+// gives it its notice. It resumes a suspended job, which could not use the notice otherwise.
 func (c *lifecycle) warnFirst(l *tracked.Job, now time.Time) bool {
 	j := l.Job
 	if j.Stop != job.StopPreempt || j.Request.WarnSignal == 0 || j.Warned {
@@ -185,8 +185,8 @@ func (c *lifecycle) warnFirst(l *tracked.Job, now time.Time) bool {
 	return true
 }
 
-// notice is how long before its stop a job is told that it is to make room: the time that it asked for, but as
-// another waits no longer than a grace may be, or, where the site has no bound on that, than a slice.
+// notice returns how long before its stop a job is told that it is to be preempted: the time that
+// it asked for, but at most the site's longest grace, or one time slice if the site has no bound.
 func (q *queue) notice(j *job.Job) time.Duration {
 	if j.Request.WarnSignal == 0 || j.Warned {
 		return 0
