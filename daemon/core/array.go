@@ -25,7 +25,7 @@ func (c *lifecycle) spawn(array *tracked.Job, now time.Time) *tracked.Job {
 	counts := a.Tasks.Pass()
 	a.Tasks = &counts
 	c.queue.Take(a.ID)
-	c.queue.turn(array, now)
+	c.queue.restartWait(array, now)
 	if counts.Next == a.Request.Array.Size() {
 		c.move(array, job.Spawned, now)
 	}
@@ -52,7 +52,7 @@ func (c *lifecycle) settle(l *tracked.Job, now time.Time) {
 	}
 	if l.Throttle.Left++; l.Throttle.Left == 1 {
 		if array := c.jobs.Get(l.Task.Array); array != nil && array.State == job.Queued {
-			c.queue.turn(array, now)
+			c.queue.restartWait(array, now)
 		}
 	}
 }

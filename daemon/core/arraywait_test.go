@@ -38,7 +38,7 @@ func TestArrayGainsNoWaitByBeingHeld(t *testing.T) {
 		}
 		away(1, true)
 		core.queue.Queue = sched.NewQueue()
-		core.queue.turn(l, hour(c.turn))
+		core.queue.restartWait(l, hour(c.turn))
 		if c.capped {
 			l.Account.Milli = 1000
 			l.Account.CountCapped(sched.At(hour(c.turn)), false)

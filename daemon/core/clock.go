@@ -39,7 +39,7 @@ func (c *Core) clockSet(by time.Duration, now time.Time) {
 			})
 			job.Shift(by, now, &l.StopAt, &l.SuspendedAt, &l.WarnsAt, &l.KillAt)
 			if l.Suspended = (tracked.Demand{}); l.IsSuspended() {
-				c.keep(l)
+				c.storeKept(l)
 			}
 		}
 		c.step.markDirtyQuietly(l)
@@ -74,7 +74,7 @@ func (c *lifecycle) correctStart(l *tracked.Job, age time.Duration, now time.Tim
 		}
 		if l.IsSuspended() {
 			l.SuspendedAt = l.SuspendedAt.Add(off)
-			c.keep(l)
+			c.storeKept(l)
 		}
 	case was == was.Round(0) && now != now.Round(0): // a time from disk lacks the monotonic reading that now has
 		a := *l.Attempt

@@ -277,7 +277,7 @@ func (c *lifecycle) move(l *tracked.Job, to job.State, now time.Time) {
 	if to != job.Starting && to != job.Running { // a start frees nothing
 		c.step.replan()
 	}
-	c.tellFollowers(l, now)
+	c.updateFollowers(l, now)
 	if to.Terminal() {
 		c.jobs.DropThrottle(l.ID)
 		c.oweMessages(l, job.NotifyEnd, now)

@@ -32,11 +32,11 @@ func (c *Core) tick(e Tick, now time.Time) {
 // tickActive does what is due for jobs with a unit, and retries failed actions.
 func (c *Core) tickActive(retry bool, now time.Time) {
 	for l := range c.jobs.Live() {
-		if due := c.queue.demandAt(l); !due.IsZero() && !now.Before(due) {
-			c.lookForDemand(l, now)
+		if due := c.queue.demandCheckAt(l); !due.IsZero() && !now.Before(due) {
+			c.checkDemand(l, now)
 		}
-		if due := c.queue.goesOnAt(l); !due.IsZero() && !now.Before(due) {
-			c.goOn(l, now)
+		if due := c.queue.resumesAt(l); !due.IsZero() && !now.Before(due) {
+			c.resumeJob(l, now)
 		}
 		if due := c.systemd.warnAt(l.Job); !due.IsZero() && !now.Before(due) {
 			c.warn(l, now)
@@ -111,8 +111,8 @@ func (c *state) Deadline() time.Time {
 				sooner(stopAt(l.Job))
 			}
 			sooner(c.systemd.killAt(l.Job))
-			sooner(c.queue.goesOnAt(l))
-			sooner(c.queue.demandAt(l))
+			sooner(c.queue.resumesAt(l))
+			sooner(c.queue.demandCheckAt(l))
 		}
 	}
 	c.starts.Deadlines(sooner)

@@ -21,7 +21,7 @@ func (c *lifecycle) began(l *tracked.Job, now time.Time) {
 		c.oweMessages(array, job.NotifyStart, now)
 		array.Began = true
 		c.step.markDirtyQuietly(array)
-		c.tellFollowers(array, now)
+		c.updateFollowers(array, now)
 	}
 }
 
@@ -69,8 +69,8 @@ func (c *state) stillOpen(list []job.Dependency) []job.Dependency {
 	return open
 }
 
-// tellFollowers tells the jobs that wait for this one its state.
-func (c *lifecycle) tellFollowers(l *tracked.Job, now time.Time) {
+// updateFollowers tells the jobs that wait for this one its state.
+func (c *lifecycle) updateFollowers(l *tracked.Job, now time.Time) {
 	j := l.Job
 	end := job.End{State: j.State, Started: j.Began}
 	if j.State.Terminal() {

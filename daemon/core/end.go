@@ -40,7 +40,7 @@ func vanished(l *tracked.Job) *job.Result {
 // recordExit records how the command ended.
 func (c *lifecycle) recordExit(l *tracked.Job, u Unit) {
 	c.edit(l, func(a *job.Attempt) {
-		r := heeded(l.Job, c.systemd.warnedSince(l.Job), resultOf(u.Exit, l.Job, l.Tries), &u)
+		r := afterWarning(l.Job, c.systemd.warnedSince(l.Job), resultOf(u.Exit, l.Job, l.Tries), &u)
 		r.Unfiltered = u.Unfiltered
 		a.HostUse = a.Max(u.Used)
 		if r.Outcome == job.OutOfMemory {

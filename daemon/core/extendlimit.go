@@ -23,9 +23,9 @@ func (q *queue) latestEnd(l *tracked.Job, now time.Time) sched.Instant {
 	return sched.At(now).Add(max(0, limit.Duration()-ranSoFar(l.Job, now)))
 }
 
-// putsOthersOff returns a waiting job of another user whose planned start would be later if the
+// delaysOthers returns a waiting job of another user whose planned start would be later if the
 // running job ended at `to` instead of `from`.
-func (q *queue) putsOthersOff(l *tracked.Job, from, to sched.Instant, now time.Time) (sched.BackfillReservation, bool) {
+func (q *queue) delaysOthers(l *tracked.Job, from, to sched.Instant, now time.Time) (sched.BackfillReservation, bool) {
 	if to <= from || q.Len() == 0 {
 		return sched.BackfillReservation{}, false
 	}

@@ -20,7 +20,7 @@ func (c *Core) applyFindings(now time.Time) {
 			c.step.record(job.Record{GPU: &f})
 			c.step.replan()
 		case job.Leftover:
-			c.leftBehind(f)
+			c.addLeftover(f)
 		case gpus.ErrorFound:
 			if l := c.jobs.Active(f.Job); l != nil {
 				c.recordGPUError(l, f.What)
@@ -43,7 +43,7 @@ func (c *Core) stopFor(f *gpus.StopFound, now time.Time) {
 		return
 	}
 	if f.Fault != nil && (l.Action == tracked.InLine || l.Action == tracked.Checking) {
-		c.standBack(l, job.Say("detail/gpu-gone", f.Fault.GPU), now)
+		c.returnUnstarted(l, job.Say("detail/gpu-gone", f.Fault.GPU), now)
 		return
 	}
 	if was := l.GPUError; f.Fault != nil && (was == nil || was.GPU != f.Fault.GPU) {
@@ -94,8 +94,8 @@ func (c *lifecycle) recordGPUError(l *tracked.Job, e job.GPUError) {
 // xidRemoved follows another error and says less.
 const xidRemoved = 45
 
-// leftBehind adds what an ended attempt left behind to its result.
-func (c *lifecycle) leftBehind(f job.Leftover) {
+// addLeftover adds what an ended attempt left behind to its result.
+func (c *lifecycle) addLeftover(f job.Leftover) {
 	if l := c.jobs.Get(f.Job); l != nil && l.Attempt != nil && l.Attempt.Number == f.Attempt {
 		c.edit(l, func(a *job.Attempt) {
 			r := *a.Result

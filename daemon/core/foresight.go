@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// foresightFor is how long a forecast may be reused if nothing but the time has changed.
-const foresightFor = time.Second
+// forecastMaxAge is how long a forecast may be reused if nothing but the time has changed.
+const forecastMaxAge = time.Second
 
 // foresights caches the last forecast.
 type foresights struct {
@@ -32,7 +32,7 @@ func (c *state) Foresee(now time.Time) *foresight.Foresight {
 // foresee returns the last forecast, or a new one if that is outdated.
 func (q *queue) foresee(anew func() *foresight.Foresight, now time.Time) *foresight.Foresight {
 	k := &q.ahead
-	if k.last != nil && k.of == k.changes && !now.Before(k.made) && now.Sub(k.made) < foresightFor {
+	if k.last != nil && k.of == k.changes && !now.Before(k.made) && now.Sub(k.made) < forecastMaxAge {
 		return k.last
 	}
 	f := anew()
@@ -92,14 +92,14 @@ func (q *queue) newScene(of *sched.Forecast, now time.Time) *foresight.Scene {
 	}
 	for i := range views {
 		g := job.GPUCourse{Index: views[i].Index, UUID: views[i].UUID, Name: views[i].Name, State: views[i].State}
-		g.Stays = q.asides(i, &views[i], all, now)
+		g.Stays = q.otherStays(i, &views[i], all, now)
 		s.Course.GPUs = append(s.Course.GPUs, g)
 	}
 	return s
 }
 
-// asides returns the spans in which a GPU is not for ordinary jobs.
-func (q *queue) asides(at int, v *job.GPUView, all *job.GPUControl, now time.Time) (list []job.Stay) {
+// otherStays returns the spans in which a GPU is not for ordinary jobs.
+func (q *queue) otherStays(at int, v *job.GPUView, all *job.GPUControl, now time.Time) (list []job.Stay) {
 	add := func(s job.Stay) {
 		s.Milli = job.WholeGPU
 		list = append(list, s)

@@ -61,7 +61,7 @@ func (q *queue) running(l *tracked.Job, s *sched.Snapshot, now time.Time) sched.
 	}
 	if j.IsSuspended() && !r.Stopping {
 		r.Still = sched.Never
-		if at := q.goesOnAt(l); !at.IsZero() {
+		if at := q.resumesAt(l); !at.IsZero() {
 			r.Still = sched.At(at)
 		}
 	}
@@ -175,7 +175,7 @@ func (c *lifecycle) place(l *tracked.Job, p *sched.Placement, now time.Time) {
 	number, eligible := 1, eligibleAt(l.Job, now)
 	if l.Tries = tracked.TriesOf(l.Job); l.Attempt != nil {
 		number = l.Attempt.Number + 1
-		c.keepLast(l, now)
+		c.recordLast(l, now)
 	}
 	c.gpus.RecordBaseline(p.Grants)
 	refs := c.gpus.Refs(p.Grants)
@@ -212,8 +212,8 @@ func eligibleAt(j *job.Job, now time.Time) time.Time {
 	return since
 }
 
-// keepLast records the end of an attempt that is followed by the next one in the same step.
-func (c *lifecycle) keepLast(l *tracked.Job, now time.Time) {
+// recordLast records the end of an attempt that is followed by the next one in the same step.
+func (c *lifecycle) recordLast(l *tracked.Job, now time.Time) {
 	if l.ChangedAt.Equal(now) && l.Dirty { // the attempt may have ended earlier, with the machine
 		j := *l.Job
 		c.step.record(job.Record{Job: &j})

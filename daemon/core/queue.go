@@ -102,7 +102,7 @@ func (q *queue) countWait(l *tracked.Job, could bool, now time.Time) {
 		q.settleCapped(l, now)
 		j.AwayAt = now
 	case could && !j.AwayAt.IsZero():
-		waitLess(j, max(0, now.Sub(j.AwayAt)), now)
+		shortenWait(j, max(0, now.Sub(j.AwayAt)), now)
 		j.AwayAt = time.Time{}
 		q.markCapped(l, now)
 	}
@@ -121,13 +121,13 @@ func (q *queue) settleCapped(l *tracked.Job, now time.Time) {
 	if j := l.Job; j.AwayAt.IsZero() && !now.IsZero() {
 		was := j.Capped
 		q.markCapped(l, now)
-		waitLess(j, j.Capped-was, now)
+		shortenWait(j, j.Capped-was, now)
 	}
 }
 
-// waitLess moves the start of the wait of a job, and of an array's next task, to a later time, but
+// shortenWait moves the start of the wait of a job, and of an array's next task, to a later time, but
 // not into the future.
-func waitLess(j *job.Job, by time.Duration, now time.Time) {
+func shortenWait(j *job.Job, by time.Duration, now time.Time) {
 	j.QueuedAt = j.QueuedAt.Add(by)
 	if j.Tasks == nil || j.Tasks.TurnAt.IsZero() {
 		return
@@ -149,8 +149,8 @@ func (q *queue) since(j *job.Job) time.Time {
 	return j.QueuedAt
 }
 
-// turn makes the next task of an array wait from now on.
-func (q *queue) turn(array *tracked.Job, now time.Time) {
+// restartWait makes the next task of an array wait from now on.
+func (q *queue) restartWait(array *tracked.Job, now time.Time) {
 	j := array.Job
 	q.settleCapped(array, now)
 	counts := *j.Tasks
@@ -250,7 +250,7 @@ func (q *queue) clampBackoffs(now time.Time) {
 			q.consider(l, now)
 		}
 		if t := l.Tasks; t != nil && t.TurnAt.After(now) {
-			q.turn(l, now)
+			q.restartWait(l, now)
 		}
 		longest := time.Duration(0)
 		switch tries := tracked.TriesOf(l.Job); {

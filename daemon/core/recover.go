@@ -40,7 +40,7 @@ func (c *Core) recoverAll(e *Listed, now time.Time) {
 func (c *Core) unplace(units map[job.ID]Unit, now time.Time) {
 	for l := range c.jobs.Live() {
 		if l.State == job.Starting && l.Action == tracked.NoAction && units[l.ID].Phase == Absent {
-			c.giveWay(l, job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: job.Say("detail/removed")}, now)
+			c.abandonAttempt(l, job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: job.Say("detail/removed")}, now)
 		}
 	}
 }
@@ -53,7 +53,7 @@ func (c *Core) recover(j job.Job, units map[job.ID]Unit, now time.Time) {
 		return
 	}
 	j.Recovered, j.Began = true, true
-	j.Attempt = c.untaken(&j, units, now)
+	j.Attempt = c.withoutTaken(&j, units, now)
 	j.Charge = c.accounts.LargestShare(&j)
 	c.rejoin(&j, now)
 	c.accounts.Enroll(j.Owner, j.Principal, now)
@@ -89,7 +89,7 @@ func (c *Core) rejoin(j *job.Job, now time.Time) {
 		c.move(l, job.Spawned, now)
 	} else {
 		c.queue.consider(l, now)
-		c.tellFollowers(l, now)
+		c.updateFollowers(l, now)
 	}
 }
 
@@ -109,7 +109,7 @@ func (c *Core) outdate(found *job.Job, now time.Time) {
 		c.move(l, job.Ending, now)
 	}
 	c.ended(l, now)
-	c.keepLast(l, now)
+	c.recordLast(l, now)
 	l.GPUError, l.Left = nil, ""
 }
 
@@ -122,7 +122,7 @@ func (c *Core) reclaim(l *tracked.Job, found *job.Job, units map[job.ID]Unit, no
 	if known || j.State != job.Queued || j.Tasks != nil || j.Owner.UID != found.Owner.UID {
 		return
 	}
-	j.Attempt, l.Unasked = c.untaken(found, units, now), false
+	j.Attempt, l.Unasked = c.withoutTaken(found, units, now), false
 	j.Held, j.HeldOver, j.Heir = "", false, nil
 	j.Request.GPUMilli, j.Request.TimeLimit = found.Request.GPUMilli, found.Request.TimeLimit
 	j.Suspension = found.Suspension
@@ -132,9 +132,9 @@ func (c *Core) reclaim(l *tracked.Job, found *job.Job, units map[job.ID]Unit, no
 	c.charge(l, now)
 }
 
-// untaken returns the attempt that a unit reports, without the GPUs that other jobs hold; the job
+// withoutTaken returns the attempt that a unit reports, without the GPUs that other jobs hold; the job
 // then no longer asks for these.
-func (c *Core) untaken(j *job.Job, units map[job.ID]Unit, now time.Time) *job.Attempt {
+func (c *Core) withoutTaken(j *job.Job, units map[job.ID]Unit, now time.Time) *job.Attempt {
 	a := *j.Attempt
 	if phase := units[j.ID].Phase; !c.systemd.listed() && (phase == Active || phase == Activating) {
 		for i := range a.GPUs {
@@ -167,7 +167,7 @@ func (c *Core) endGone(part *job.Allocation, units map[job.ID]Unit, now time.Tim
 		switch ours := a.InvocationID == "" || a.InvocationID == u.Invocation; {
 		case a.Result != nil:
 		case u.Phase == Exited && ours:
-			sawUnit(l, &u, now)
+			observeUnit(l, &u, now)
 			c.recordExit(l, u)
 		default:
 			c.edit(l, func(a *job.Attempt) { a.Result = vanished(l) })

@@ -32,8 +32,8 @@ func (c *lifecycle) beginStarts(now time.Time) {
 	}
 }
 
-// startOver notes that a start has finished, in whatever way, and gives its place to the next.
-func (c *lifecycle) startOver(id job.ID, now time.Time) (s *starts.BegunStart) {
+// startFinished notes that a start has finished, in whatever way, and gives its place to the next.
+func (c *lifecycle) startFinished(id job.ID, now time.Time) (s *starts.BegunStart) {
 	if s = c.starts.End(id); s == nil {
 		return nil
 	}
@@ -67,20 +67,20 @@ func (c *lifecycle) barSlow(p *starts.Starter, now time.Time) {
 		return
 	}
 	if p.Account.Barred == "" || p.Account.Barred == p.Bar {
-		p.Bar = c.tellSlow(p)
+		p.Bar = c.slowMessage(p)
 		p.Account.Barred = p.Bar
 	}
 	for _, l := range c.starts.WaitingOf(p) {
-		c.standBack(l, job.Text(p.Account.Barred), now)
+		c.returnUnstarted(l, job.Text(p.Account.Barred), now)
 	}
 }
 
-// standBack returns a job that has not begun to start to the queue.
-func (c *lifecycle) standBack(l *tracked.Job, why job.Message, now time.Time) {
+// returnUnstarted returns a job that has not begun to start to the queue.
+func (c *lifecycle) returnUnstarted(l *tracked.Job, why job.Message, now time.Time) {
 	c.starts.Leave(l)
 	r := job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: why}
 	if l.Unasked {
-		c.giveWay(l, r, now)
+		c.abandonAttempt(l, r, now)
 	} else { // a call of an earlier daemon may still make its unit
 		c.endAttempt(l, r, now)
 	}
@@ -96,13 +96,13 @@ func (c *Core) leave(down bool, now time.Time) {
 	}
 	for l := range c.jobs.Live() {
 		if l.Action == tracked.InLine || l.Action == tracked.Checking {
-			c.standBack(l, job.Say("detail/going-down"), now)
+			c.returnUnstarted(l, job.Say("detail/going-down"), now)
 		}
 	}
 }
 
-// tellSlow says why no other start of a person begins.
-func (c *state) tellSlow(p *starts.Starter) string {
+// slowMessage says why no other start of a person begins.
+func (c *state) slowMessage(p *starts.Starter) string {
 	var names []string
 	why := ""
 	for _, s := range c.starts.SlowOf(p) {

@@ -28,7 +28,7 @@ func (c *Core) suspend(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	case !on && j.Over && !e.Who.Admin:
 		return job.Refuse("forbidden/suspended", j.Called(), j.SuspendedBy)
 	case !on:
-		c.goOn(l, now)
+		c.resumeJob(l, now)
 		return nil
 	case !e.Who.Admin:
 		if refusal := c.maySuspend(l, now); refusal != nil {
@@ -39,17 +39,17 @@ func (c *Core) suspend(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	j.SuspendedAt, j.SuspendedBy, j.Endless = now, e.Who.User, e.Who.Admin
 	j.Over, j.Freezes = !e.Who.Is(j.Owner), true
 	c.step.markDirty(l)
-	c.keep(l)
+	c.storeKept(l)
 	c.step.act(Freeze{Job: j.ID, Attempt: j.Attempt.Number})
 	c.step.replan()
 	return nil
 }
 
-// goOn resumes a suspended job.
-func (c *lifecycle) goOn(l *tracked.Job, now time.Time) {
+// resumeJob resumes a suspended job.
+func (c *lifecycle) resumeJob(l *tracked.Job, now time.Time) {
 	l.GoOn(now)
 	c.step.markDirty(l)
-	c.keep(l)
+	c.storeKept(l)
 	c.step.act(Freeze{Job: l.ID, Attempt: l.Attempt.Number, Thaw: true})
 	c.step.replan()
 }
@@ -60,7 +60,7 @@ func (c *state) maySuspend(l *tracked.Job, now time.Time) *job.Refusal {
 	halted := *l.Job
 	halted.SuspendedAt = now
 	most, end := c.policy.MaxSuspend, c.queue.latestEnd(l, now)
-	until, ahead := c.queue.restsUntil(&halted)
+	until, ahead := c.queue.suspendedUntil(&halted)
 	late := sched.Never
 	if !until.IsZero() {
 		late = end.Add(until.Sub(now))
@@ -71,7 +71,7 @@ func (c *state) maySuspend(l *tracked.Job, now time.Time) *job.Refusal {
 	case !until.IsZero() && !until.After(now):
 		return job.Refuse("conflict/suspend-over", halted.Called(), halted.Rested.Truncate(time.Second), most)
 	}
-	if w, found := c.queue.putsOthersOff(l, end, late, now); found {
+	if w, found := c.queue.delaysOthers(l, end, late, now); found {
 		return job.Refuse("conflict/suspend-waits", halted.Called(), c.jobs.Called(w.Job), w.At.Time())
 	}
 	return nil
@@ -82,26 +82,26 @@ const (
 	demandEvery = time.Minute     // how often that is checked while others wait
 )
 
-// goesOnAt returns when a suspended job resumes by itself; zero: never.
-func (q *queue) goesOnAt(l *tracked.Job) time.Time {
-	if !rests(l.Job) {
+// resumesAt returns when a suspended job resumes by itself; zero: never.
+func (q *queue) resumesAt(l *tracked.Job) time.Time {
+	if !resumesByItself(l.Job) {
 		return time.Time{}
 	}
-	until, _ := q.restsUntil(l.Job)
+	until, _ := q.suspendedUntil(l.Job)
 	if since := l.Suspended.Since; !since.IsZero() {
 		return job.Earlier(until, since.Add(demandGrace))
 	}
 	return until
 }
 
-// rests reports whether a job is suspended and will resume by itself.
-func rests(j *job.Job) bool {
+// resumesByItself reports whether a job is suspended and will resume by itself.
+func resumesByItself(j *job.Job) bool {
 	return j.State == job.Running && j.Stop == "" && j.IsSuspended() && !j.Endless
 }
 
-// demandAt returns when to check whether others wait for a suspended job; zero: not at all.
-func (q *queue) demandAt(l *tracked.Job) time.Time {
-	if !rests(l.Job) || q.Len() == 0 && l.Suspended.Since.IsZero() {
+// demandCheckAt returns when to check whether others wait for a suspended job; zero: not at all.
+func (q *queue) demandCheckAt(l *tracked.Job) time.Time {
+	if !resumesByItself(l.Job) || q.Len() == 0 && l.Suspended.Since.IsZero() {
 		return time.Time{}
 	}
 	if l.Suspended.Looked.IsZero() {
@@ -110,13 +110,13 @@ func (q *queue) demandAt(l *tracked.Job) time.Time {
 	return l.Suspended.Looked.Add(demandEvery)
 }
 
-// lookForDemand notes whether others wait longer for a suspended job than if it resumed.
-func (c *lifecycle) lookForDemand(l *tracked.Job, now time.Time) {
+// checkDemand notes whether others wait longer for a suspended job than if it resumed.
+func (c *lifecycle) checkDemand(l *tracked.Job, now time.Time) {
 	late, end := sched.Never, c.queue.latestEnd(l, now)
-	if until, _ := c.queue.restsUntil(l.Job); !until.IsZero() {
+	if until, _ := c.queue.suspendedUntil(l.Job); !until.IsZero() {
 		late = end.Add(until.Sub(now))
 	}
-	_, found := c.queue.putsOthersOff(l, end, late, now)
+	_, found := c.queue.delaysOthers(l, end, late, now)
 	switch l.Suspended.Looked = now; {
 	case !found:
 		l.Suspended.Since = time.Time{}
@@ -126,11 +126,11 @@ func (c *lifecycle) lookForDemand(l *tracked.Job, now time.Time) {
 	}
 }
 
-// restsUntil returns the time until which the owner may leave a job suspended; zero: for ever. The
+// suspendedUntil returns the time until which the owner may leave a job suspended; zero: for ever. The
 // site bounds the suspended time of an attempt. The job must also be able to end, by its time limit
 // or as expected, before its GPUs are reserved for others; that reservation is returned if it
 // decides.
-func (q *queue) restsUntil(j *job.Job) (until time.Time, ahead *job.Reservation) {
+func (q *queue) suspendedUntil(j *job.Job) (until time.Time, ahead *job.Reservation) {
 	if most := q.policy.MaxSuspend; most > 0 {
 		until = j.SuspendedAt.Add(max(0, most-j.Rested))
 	}
@@ -146,8 +146,8 @@ func (q *queue) restsUntil(j *job.Job) (until time.Time, ahead *job.Reservation)
 	return until, nil
 }
 
-// keep stores outside the state file what a running job's unit does not report.
-func (c *lifecycle) keep(l *tracked.Job) {
+// storeKept stores outside the state file what a running job's unit does not report.
+func (c *lifecycle) storeKept(l *tracked.Job) {
 	k := job.Kept{TimeLimit: l.Request.TimeLimit, Suspension: l.Suspension}
 	c.step.act(Keep{Job: l.ID, Attempt: l.Attempt.Number, What: k})
 }
@@ -197,7 +197,7 @@ func (c *Core) limit(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 		j.Warned, j.WarnsAt = false, time.Time{} // warn again, ahead of the new end
 		c.systemd.forgetWarning(j.ID)
 	}
-	c.keep(l)
+	c.storeKept(l)
 	c.step.markUpdated(l, e.Who, before)
 	c.step.replan()
 	return nil
@@ -221,7 +221,7 @@ func (c *state) mayProlong(l *tracked.Job, r *job.Request, now time.Time) *job.R
 	if v := c.queue.firstReserved(j, now); v != nil && sched.At(v.From) < end {
 		return job.Refuse("conflict/limit-reserved", j.Called(), v.ID, v.For(), v.From)
 	}
-	if w, found := c.queue.putsOthersOff(l, c.queue.latestEnd(l, now), end, now); found {
+	if w, found := c.queue.delaysOthers(l, c.queue.latestEnd(l, now), end, now); found {
 		return job.Refuse("conflict/limit-waits", j.Called(), c.jobs.Called(w.Job), w.At.Time())
 	}
 	return nil

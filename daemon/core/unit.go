@@ -20,8 +20,8 @@ func (c *Core) started(e Started, now time.Time) {
 // begun notes that the unit of an attempt exists.
 func (c *lifecycle) begun(l *tracked.Job, u Unit, now time.Time) {
 	l.Action = tracked.NoAction
-	c.startOver(l.ID, now)
-	sawUnit(l, &u, now)
+	c.startFinished(l.ID, now)
+	observeUnit(l, &u, now)
 	c.applyUnitState(l, u, true, now)
 	c.reinspect(l)
 }
@@ -41,7 +41,7 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 		return
 	}
 	l.Action = tracked.NoAction
-	start := c.startOver(l.ID, now)
+	start := c.startFinished(l.ID, now)
 	r := job.Result{Outcome: job.Lost, Launch: e.Launch, Detail: job.Text(e.Detail), Tries: l.Tries + 1}
 	switch e.How {
 	case StartUnsure: // the next listing or retry shows whether the unit exists
@@ -50,7 +50,7 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 		c.inspect(l)
 		return
 	case StartTaken:
-		c.giveWay(l, r, now)
+		c.abandonAttempt(l, r, now)
 		return
 	case StartRefused:
 		r.Outcome, r.Tries = job.Failed, 0
@@ -68,9 +68,9 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 	c.endAttempt(l, r, now)
 }
 
-// giveWay ends an attempt that has no unit, or another job's unit in its place, which is left
+// abandonAttempt ends an attempt that has no unit, or another job's unit in its place, which is left
 // alone.
-func (c *lifecycle) giveWay(l *tracked.Job, r job.Result, now time.Time) {
+func (c *lifecycle) abandonAttempt(l *tracked.Job, r job.Result, now time.Time) {
 	c.edit(l, func(a *job.Attempt) { a.Result = &r })
 	c.move(l, job.Ending, now)
 	c.ended(l, now)
@@ -108,7 +108,7 @@ func (c *Core) stopped(e Stopped, now time.Time) {
 		return
 	}
 	l.Action = tracked.NoAction
-	sawUnit(l, &e.Before, now)
+	observeUnit(l, &e.Before, now)
 	l.Lifetime().Left = max(l.Lifetime().Left, e.Running)
 	if e.OK && e.Before.Phase == Active { // it ended when the stop did
 		l.Lifetime().SawProcess(now)
@@ -145,7 +145,7 @@ func (c *Core) changed(e Changed, now time.Time) {
 	}
 	l.Recheck = l.Action == tracked.Inspecting || l.Action == tracked.Starting
 	c.inspect(l)
-	c.lookEarly(l, now)
+	c.inspectEarly(l, now)
 }
 
 func (c *lifecycle) inspect(l *tracked.Job) {
@@ -194,7 +194,7 @@ func (c *Core) list(e Listed, now time.Time) {
 		if l == nil || l.State != job.Starting || l.Attempt.InvocationID != "" || l.Action != tracked.NoAction {
 			continue
 		}
-		c.giveWay(l, job.Result{
+		c.abandonAttempt(l, job.Result{
 			Outcome: job.Lost, Detail: job.Text(t.By), Tries: l.Tries + 1,
 		}, now)
 	}
@@ -221,7 +221,7 @@ func (c *Core) list(e Listed, now time.Time) {
 			c.reconcileUnit(l, u, false, now)
 			c.reinspect(l)
 		}
-		c.lookEarly(l, now)
+		c.inspectEarly(l, now)
 	}
 	if first {
 		c.accounts.StartCharging(now)
@@ -237,7 +237,7 @@ func (c *lifecycle) reconcileUnit(l *tracked.Job, u Unit, fresh bool, now time.T
 	if u.Phase != Absent && a.InvocationID != "" && u.Invocation != a.InvocationID {
 		u = Unit{Job: u.Job, Phase: Absent}
 	}
-	sawUnit(l, &u, now)
+	observeUnit(l, &u, now)
 	if u.Phase != Absent {
 		c.applyUnitState(l, u, fresh, now)
 		return
@@ -343,8 +343,8 @@ func (c *lifecycle) measured(e Measured) {
 // A process on a GPU began during its job or after it: systemd knows when a command ended, and the
 // scheduler learns of it later, sometimes much later.
 
-// sawUnit notes what a unit tells about the time in which its command ran.
-func sawUnit(l *tracked.Job, u *Unit, now time.Time) {
+// observeUnit notes what a unit tells about the time in which its command ran.
+func observeUnit(l *tracked.Job, u *Unit, now time.Time) {
 	switch t, read := l.Lifetime(), now.Add(-u.Old); {
 	case u.Phase == Active:
 		t.SawProcess(read)
@@ -357,8 +357,8 @@ func sawUnit(l *tracked.Job, u *Unit, now time.Time) {
 // happens to it, and at each listing: the answer may be lost.
 const startPatience = time.Second
 
-// lookEarly inspects the unit of a start that has been unanswered for long.
-func (c *lifecycle) lookEarly(l *tracked.Job, now time.Time) {
+// inspectEarly inspects the unit of a start that has been unanswered for long.
+func (c *lifecycle) inspectEarly(l *tracked.Job, now time.Time) {
 	if l.Action == tracked.Starting && now.Sub(l.Lifetime().Asked) > startPatience {
 		w := whose(l.Job)
 		w.Attempt = l.Attempt.Number

@@ -56,7 +56,7 @@ func canHold(l *tracked.Job, e *Command) bool {
 // to the queue.
 func (c *Core) backInQueue(l *tracked.Job, now time.Time) {
 	if l.Action == tracked.InLine {
-		c.standBack(l, job.Say("detail/changed"), now)
+		c.returnUnstarted(l, job.Say("detail/changed"), now)
 	}
 }
 

@@ -92,7 +92,7 @@ func (c *state) Names(q job.Query, now time.Time) []job.Name {
 
 // show returns the view of a job, without its reasons.
 func (c *state) show(l *tracked.Job, now time.Time) job.JobView {
-	v := job.JobView{Job: *l.Seen(), EndsAt: c.endsAt(l, now), GoesOnAt: c.queue.goesOnAt(l), Uses: l.UsesNow()}
+	v := job.JobView{Job: *l.Seen(), EndsAt: c.endsAt(l, now), GoesOnAt: c.queue.resumesAt(l), Uses: l.UsesNow()}
 	if t := l.Tasks; t != nil && t.Live > 0 {
 		v.LiveTasks = c.jobs.Standing(l.ID)
 	}
@@ -226,14 +226,14 @@ func (c *state) explain(l *tracked.Job) []job.Reason {
 	}
 	w := c.queue.waiting(l)
 	if why := c.queue.Explain(&w); len(why) > 0 {
-		return c.jobs.NameReasons(c.gpus.NameForeign(c.tellOfHolders(why)))
+		return c.jobs.NameReasons(c.gpus.NameForeign(c.explainHolders(why)))
 	}
 	return []job.Reason{{Code: job.ReasonChecking, GPU: job.NoGPU}}
 }
 
-// tellOfHolders completes reasons about GPUs that jobs hold: by when a warned job has to make room,
+// explainHolders completes reasons about GPUs that jobs hold: by when a warned job has to make room,
 // and otherwise why nobody can tell when it ends.
-func (c *state) tellOfHolders(why []job.Reason) []job.Reason {
+func (c *state) explainHolders(why []job.Reason) []job.Reason {
 	for i := range why {
 		by := c.jobs.Active(why[i].Job)
 		if why[i].Code == job.ReasonGPUBusy && by != nil && !stopAt(by.Job).IsZero() {

@@ -151,11 +151,11 @@ func (c *Core) signalled(e Signalled, now time.Time) {
 	c.stopDue(l, now)
 }
 
-// heeded adjusts the result of a command that exited after a warning. The warning was sent at since
+// afterWarning adjusts the result of a command that exited after a warning. The warning was sent at since
 // or later; zero: it was not sent. A preempted job has made room, whatever its exit status. A job
 // that asked to run again after its time limit does so, unless it exited with 0, which says that it
 // is done.
-func heeded(j *job.Job, since time.Time, r job.Result, u *Unit) job.Result {
+func afterWarning(j *job.Job, since time.Time, r job.Result, u *Unit) job.Result {
 	if since.IsZero() {
 		return r
 	}
@@ -178,7 +178,7 @@ func (c *lifecycle) warnFirst(l *tracked.Job, now time.Time) bool {
 		return false
 	}
 	if j.IsSuspended() {
-		c.goOn(l, now)
+		c.resumeJob(l, now)
 	}
 	j.WarnsAt, j.StopAt = now, now.Add(c.queue.notice(j))
 	c.warn(l, now)
