@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// withGPUs is a core that knows of no unit, on a machine with so many GPUs.
+// withGPUs returns a core without units, on a machine with that many GPUs.
 func withGPUs(p site.Policy, n int) *Core {
 	c, snap := started(p, job.Restored{}), gpu.Snapshot{}
 	for i := range n {
@@ -22,9 +22,9 @@ func withGPUs(p site.Policy, n int) *Core {
 	return c
 }
 
-// A job keeps its place, or goes to the end, or begins anew. What it ran counts as
-// served, and not as waited for.
-func TestSentBack(t *testing.T) {
+// A requeued job keeps its place, or goes to the end, or starts afresh. Its run time counts as
+// served, not as waited.
+func TestRequeuedJobsKeepOrLoseTheirPlace(t *testing.T) {
 	for how, want := range map[requeueAt]struct {
 		since  time.Time
 		served time.Duration
@@ -73,8 +73,8 @@ func TestExpectedEnd(t *testing.T) {
 	}
 }
 
-// TestUnknownEnd: of a job like which none has ended only the limit is known.
-func TestUnknownEnd(t *testing.T) {
+// If no job like it has ended, only a job's limit is known.
+func TestEndWithoutEstimateIsTheLimit(t *testing.T) {
 	core := New(site.Policy{}, "boot1", job.Restored{NextID: 2})
 	for limit, want := range map[time.Duration]time.Time{0: {}, time.Hour / 2: noon.Add(time.Hour / 2), 50 * time.Hour: noon.Add(50 * time.Hour)} {
 		r := job.Request{GPUMilli: 1000, TimeLimit: job.Span(limit)}
@@ -85,7 +85,7 @@ func TestUnknownEnd(t *testing.T) {
 	}
 }
 
-// A job that nobody knows is measured in vain; of others the peaks are kept.
+// Peaks are kept for known jobs, and measurements of unknown jobs are ignored.
 func TestMeasuredPeaks(t *testing.T) {
 	j := job.Job{ID: 1, Owner: job.Owner{UID: 1001, User: "alice"}, State: job.Running, Attempt: &job.Attempt{Number: 1, BootID: "boot1", InvocationID: "a"}}
 	c := New(site.Policy{}, "boot1", job.Restored{NextID: 2, Jobs: []job.Job{j}})
@@ -102,8 +102,8 @@ func TestMeasuredPeaks(t *testing.T) {
 	}
 }
 
-// Ids go on behind the highest that is on record.
-func TestIDsGoOn(t *testing.T) {
+// New ids follow the highest id on record.
+func TestIDsFollowTheHighestOnRecord(t *testing.T) {
 	j := job.Job{ID: 5, Owner: job.Owner{UID: 1001, User: "alice"}, State: job.Queued, Life: job.Life{Held: "root"}}
 	for next, want := range map[job.ID]job.ID{0: 6, 3: 6, 9: 9} {
 		if c := New(site.Policy{}, "boot1", job.Restored{NextID: next, Jobs: []job.Job{j}}); c.jobs.Next() != want {
@@ -112,8 +112,8 @@ func TestIDsGoOn(t *testing.T) {
 	}
 }
 
-// A moment is moved with the clock, unless the steady clock says where it is.
-func TestMovedMoments(t *testing.T) {
+// A time moves with the clock, unless it has a monotonic reading.
+func TestTimesMoveWithTheClock(t *testing.T) {
 	steady := time.Now()
 	for name, c := range map[string]struct {
 		at, now, want time.Time
@@ -129,7 +129,7 @@ func TestMovedMoments(t *testing.T) {
 	}
 }
 
-// A task is bounded by what its array says now, not by what it said at the task's start.
+// A task is bounded by its array's present limit, not by the limit at the task's start.
 func TestRestoredTasksHaveTheLimitOfTheirArray(t *testing.T) {
 	asks := func(limit int) job.Request {
 		return job.Request{Array: &job.Array{Ranges: []job.Range{{First: 0, Last: 3, Step: 1}}, Limit: limit}}
@@ -145,8 +145,9 @@ func TestRestoredTasksHaveTheLimitOfTheirArray(t *testing.T) {
 	}
 }
 
-// A job that waited from a moment to come, since the clock was set back while the daemon was away, waits from now on.
-func TestNoWaitFromATimeToCome(t *testing.T) {
+// If the clock was set back while no daemon ran, a job that waited from a future time waits from
+// now on.
+func TestNoWaitFromTheFuture(t *testing.T) {
 	now := time.Now()
 	at := now.Add(time.Hour)
 	j := job.Job{ID: 1, State: job.Queued, SubmittedAt: at, ChangedAt: at, Life: job.Life{QueuedAt: at}}

@@ -10,14 +10,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// TestArrayGainsNoWaitByBeingHeld: the next task of an array waits neither while the
-// array is held nor while a quota keeps it back, also where it is held meanwhile.
+// The next task of an array does not wait while the array is held or a quota keeps it back, even if
+// it is held meanwhile.
 func TestArrayGainsNoWaitByBeingHeld(t *testing.T) {
 	hour := func(n float64) time.Time { return noon.Add(time.Duration(n * float64(time.Hour))) }
 	for name, c := range map[string]struct {
 		turn   float64 // when the task before it started
 		capped bool    // since then, until 3
-		held   float64 // until 4; 0: not
+		held   float64 // until 4; 0: never
 		want   float64 // when its wait begins
 	}{
 		"it waits":                    {1, false, 0, 1},

@@ -8,8 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestChargedFromPlacement: a job whose start nobody saw, since the daemon was away,
-// is charged for the time since its placement once.
+// A job that started while no daemon ran is charged once for the time since its placement.
 func TestChargedFromPlacement(t *testing.T) {
 	for _, away := range []time.Duration{10 * time.Minute, 50 * time.Second} {
 		t.Run(away.String(), func(t *testing.T) { chargedAfter(t, away) })
@@ -21,8 +20,8 @@ func chargedAfter(t *testing.T, away time.Duration) {
 	w.step(w.listed(), -1)
 	w.step(w.sample(0), -1)
 	w.queue(func(r *job.Request) { r.GPUMilli = job.WholeGPU })
-	w.step(w.answer(0), -1) // the look at the GPU
-	w.answer(0)             // which reaches systemd, and nobody hears of it
+	w.step(w.answer(0), -1) // the sample of the GPU
+	w.answer(0)             // it reaches systemd, and its answer is lost
 	w.now = w.now.Add(away)
 	w.revive()
 	w.step(w.listed(), -1)
@@ -40,9 +39,8 @@ func chargedAfter(t *testing.T, away time.Duration) {
 	}
 }
 
-// TestStartAgainAfterClock: a job that systemd could not start for the moment is
-// tried again soon also where the clock is set back by a day while the daemon is
-// away.
+// A job that systemd could not start for a while is soon tried again, even if the clock is set back
+// by a day while no daemon runs.
 func TestStartAgainAfterClock(t *testing.T) {
 	w := newWorld(1, t.Logf)
 	w.step(w.listed(), -1)
@@ -67,8 +65,8 @@ func TestStartAgainAfterClock(t *testing.T) {
 	}
 }
 
-// TestChargedBeforeListing: a job that is cancelled before the units are listed is
-// charged for its own time, and not for that since its owner's last job ended.
+// A job that is cancelled before the units are listed is charged for its own time, not for the time
+// since its owner's last job ended.
 func TestChargedBeforeListing(t *testing.T) {
 	w := running(t, 1, nil)
 	w.units[1].Phase = core.Exited
@@ -88,9 +86,8 @@ func TestChargedBeforeListing(t *testing.T) {
 	}
 }
 
-// TestOthersAreChargedBeforeListing: what is on record when a job is cancelled before
-// the units are listed counts its owner's other jobs too, once, also where the daemon
-// ends right after it.
+// The use recorded when a job is cancelled before the units are listed also counts its owner's
+// other jobs, once, even if the daemon ends right after it.
 func TestOthersAreChargedBeforeListing(t *testing.T) {
 	for name, dies := range map[string]bool{"and goes on": false, "and dies": true} {
 		t.Run(name, func(t *testing.T) {
@@ -116,7 +113,7 @@ func TestOthersAreChargedBeforeListing(t *testing.T) {
 	}
 }
 
-// charged holds what is on record of the only user, up to a second.
+// charged checks the recorded use of the only user, to a second.
 func charged(t *testing.T, w *world, want time.Duration) {
 	t.Helper()
 	if used := time.Duration(w.usage["u1001"].Micro) * time.Microsecond; used < want-time.Second || used > want+time.Second {

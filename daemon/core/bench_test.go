@@ -15,7 +15,7 @@ import (
 
 var sizes = []int{1_000, 10_000, 100_000}
 
-// nth is the submission of one of 50 users, in five sizes and eleven kinds.
+// nth returns a submission by one of 50 users, in one of five sizes and eleven kinds.
 func nth(i int) job.Submission {
 	uid := 1001 + i%50
 	return job.Submission{
@@ -29,7 +29,7 @@ func nth(i int) job.Submission {
 	}
 }
 
-// full is a machine of eight GPUs that are all held, with so many jobs waiting.
+// full returns a machine of eight busy GPUs with that many jobs waiting.
 func full(b *testing.B, waiting int) *world {
 	w := newWorld(8, func(string, ...any) {})
 	w.step(w.listed(), -1)
@@ -57,7 +57,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// BenchmarkMemory reports what a waiting job takes of the daemon's memory.
+// BenchmarkMemory reports the memory that a waiting job takes in the daemon.
 func BenchmarkMemory(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {
@@ -71,7 +71,7 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// BenchmarkSubmit is a submission to a queue of a length, and its cancel.
+// BenchmarkSubmit is a submission to a queue of some length, and its cancel.
 func BenchmarkSubmit(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {
@@ -86,8 +86,8 @@ func BenchmarkSubmit(b *testing.B) {
 	}
 }
 
-// BenchmarkSubmitDistinct is the same where no two of 20 000 jobs ask the same, and as many
-// GPUs as there are, of which one is out of service; and a listing and a sample then.
+// BenchmarkSubmitDistinct is BenchmarkSubmit with 20 000 jobs that all ask for something different,
+// on the largest number of GPUs, one of them out of service; and then a listing and a sample.
 func BenchmarkSubmitDistinct(b *testing.B) {
 	w := full(b, 0)
 	admin := job.Actor{Admin: true}
@@ -118,8 +118,7 @@ func BenchmarkSubmitDistinct(b *testing.B) {
 	})
 }
 
-// run answers everything that follows from an event, without the checks of a
-// world's step.
+// run answers all actions that follow from an event, without the checks of a world's step.
 func (w *world) run(ev core.Event) {
 	for _, a := range w.core.Step(ev, w.now).Actions {
 		switch a := a.(type) {
@@ -137,8 +136,7 @@ func (w *world) run(ev core.Event) {
 	}
 }
 
-// BenchmarkFinish is a submission, the end of a job, and the start of the next one and
-// of as many others as find room.
+// BenchmarkFinish is a submission, the end of a job, and the start of the next jobs that fit.
 func BenchmarkFinish(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {
@@ -147,7 +145,7 @@ func BenchmarkFinish(b *testing.B) {
 				w.gpus[i].Processes = nil
 			}
 			for i := 10_000_000; b.Loop(); i++ {
-				w.core.Step(core.Submit{Token: 1, Submission: nth(i)}, w.now) // so that the queue stays as long
+				w.core.Step(core.Submit{Token: 1, Submission: nth(i)}, w.now) // keeps the length of the queue
 				id := slices.Min(slices.Collect(maps.Keys(w.units)))
 				w.units[id].Phase = core.Exited
 				w.run(core.Changed{Job: id})
@@ -159,7 +157,7 @@ func BenchmarkFinish(b *testing.B) {
 	}
 }
 
-// BenchmarkShow is a look at one job, as 'gpusched show' asks for it.
+// BenchmarkShow is a view of one job, as 'gpusched show' asks for it.
 func BenchmarkShow(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {
@@ -173,7 +171,7 @@ func BenchmarkShow(b *testing.B) {
 	}
 }
 
-// BenchmarkDeadline is a deadline and a tick while so many jobs wait for a time.
+// BenchmarkDeadline is a deadline and a tick while that many jobs wait for a time.
 func BenchmarkDeadline(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Core is a few books, and a book's fields are touched by its own methods alone. Those of other packages
-// are closed anyway.
+// Core is a few books, and only a book's own methods touch its fields. Books in other packages have
+// private fields anyway.
 func TestBooksAreClosed(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {

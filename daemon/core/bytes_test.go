@@ -9,10 +9,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// A user's jobs take only so much of the state until they end, what stays in
-// memory counts eightfold, and the bytes come back with the jobs' end; a restart
-// counts the same. Another user, and a change that makes a job lighter, are not
-// in the way.
+// A user's jobs may take only so many bytes of the state until they end. Bytes in memory count
+// eightfold, ended jobs give theirs back, and a restart counts the same. Another user, and a change
+// that makes a job smaller, are not affected.
 func TestBytesOfAUserAreBounded(t *testing.T) {
 	w := newWorld(1, func(string, ...any) {})
 	policy := w.policy
@@ -68,7 +67,7 @@ func TestBytesOfAUserAreBounded(t *testing.T) {
 		return r
 	}
 	long, short := strings.Repeat("c", 1024), "s"
-	for range 16 { // until nothing is left of the bound
+	for range 16 { // until the bound is used up
 		try(1001, func(s *job.Submission) { s.Label.Comment = strings.Repeat("c", 1024) })
 		try(1001, func(*job.Submission) {})
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A census counts by state and class, knows since when the queue waits, and names so
-// many users and no more.
+// A census counts by state and class, knows when the longest waiting job began to wait, and names
+// only the given number of users.
 func TestCensus(t *testing.T) {
 	w := newWorld(2, func(string, ...any) {})
 	submit := func(uid int, user string, r job.Request) {

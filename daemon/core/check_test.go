@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// What Check finds has the number of the invariant that does not hold.
+// Each breach that Check finds has the number of its invariant.
 func TestCheckNamesTheInvariant(t *testing.T) {
 	for number, damage := range map[string]func(c *Core, l *tracked.Job){
 		"1": func(c *Core, l *tracked.Job) { c.queue.Remove(l.ID) },

@@ -9,7 +9,7 @@ import (
 
 var alice = job.Actor{UID: 1001, User: "alice"}
 
-// queue has so many jobs of one person wait, and then an array of theirs.
+// queue makes that many jobs of one person wait, and an array behind them.
 func queue(t *testing.T, n int) (w *world, ids []job.ID, array job.ID) {
 	t.Helper()
 	w = newWorld(1, t.Logf)
@@ -37,8 +37,8 @@ func (w *world) many(ids []job.ID, c job.Change) []job.Outcome {
 	return w.core.Step(core.Commands{Token: 2, Who: alice, List: list}, w.now).Replies[0].Each
 }
 
-// That a job is to wait for an array is looked up without the other jobs, or a few of
-// many such commands would be all that a step can take.
+// Making a job wait for an array does not search the other jobs: otherwise a few such commands
+// would use up a step.
 func TestWaitingForAnArrayLooksAtNoOtherJob(t *testing.T) {
 	w, ids, array := queue(t, 2500)
 	after := []job.Dependency{{Kind: job.AfterAny, Job: array}}
@@ -56,8 +56,8 @@ func TestWaitingForAnArrayLooksAtNoOtherJob(t *testing.T) {
 	}
 }
 
-// A step does only so many commands that each look at many jobs: here each job is to wait
-// for the last of a chain. What only changes a name is not cut short.
+// A step executes only so many commands that each search many jobs; here each job is to wait for
+// the last job of a chain. Commands that only change a name are not cut short.
 func TestDearCommandsAreCutShort(t *testing.T) {
 	w, ids, _ := queue(t, 2000)
 	chain := ids[1000:]

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// course says what becomes of the GPUs, each as "0 running 1 alice 0..60m/60m" from now, "?" for
-// what nobody can say.
+// course describes the expected use of the GPUs, such as "0 running 1 alice 0..60m/60m" from now,
+// with "?" for unknown times.
 func (w *world) course() string {
 	f := w.core.Prospect(w.now)
 	if other := w.core.Prospect(w.now); !w.closed() && other != f {
@@ -38,7 +38,7 @@ func (w *world) course() string {
 
 func (w *world) closed() bool { return w.core.Foresee(w.now) == nil }
 
-// TestCourse: jobs by the names that people call them by, with what else the GPUs are for.
+// The course names jobs as people do, and shows what else the GPUs are reserved for.
 func TestCourse(t *testing.T) {
 	w := newWorld(2, func(string, ...any) {})
 	w.policy.Predict = func(job.ID) time.Duration { return 30 * time.Minute }
@@ -73,7 +73,7 @@ func TestCourse(t *testing.T) {
 	res := job.Reservation{GPUs: []job.Allocation{{}}, From: w.now.Add(2 * time.Hour), To: w.now.Add(3 * time.Hour), Users: []job.Account{{UID: 9, User: "dora"}}}
 	do(job.Command{Kind: job.CommandReserve, Reservation: &res})
 	do(job.Command{Kind: job.CommandPauseGPU, GPU: 1, Until: w.now.Add(45 * time.Minute)})
-	// Nobody's jobs have a limit, so none is begun before a reservation of its GPU.
+	// No job has a limit, so none starts before a reservation of its GPU.
 	expect("an administrator's wishes", "0 running 1 alice 0s..30m0s/30m0s, 0 reserved   2h0m0s..3h0m0s/3h0m0s, 0 planned 4 carol 3h0m0s..3h30m0s/3h30m0s, "+
 		"1 drained   0s..45m0s/45m0s, 1 running 2_3 bob 0s..30m0s/30m0s, 1 planned 2 bob 45m0s..1h15m0s/1h15m0s, 1 planned 2 bob 1h15m0s..1h45m0s/1h45m0s, 1 planned 4 carol 3h0m0s..3h30m0s/3h30m0s; 2 wait")
 	do(job.Command{Kind: job.CommandDrain})

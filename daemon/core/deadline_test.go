@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// The next tick comes with the first of all that is to happen at a time.
+// The next tick is due when the first timed event is.
 func TestNextTick(t *testing.T) {
 	in := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
 	runs := func(j job.Job) func(*Core) {

@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The dependencies of one person's jobs are bounded together, those of others
-// beside them, and what is met makes room.
+// All dependencies of one person's jobs are bounded together, and other persons' do not count. Met
+// dependencies no longer count.
 func TestOpenDependenciesAreBounded(t *testing.T) {
 	w := newWorld(1, func(string, ...any) {})
 	w.step(w.listed(), -1)

@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestEndsBeforeItsStartIsKnown: a short command ends, and its signal comes,
-// before the answer to its start, which was read earlier.
+// A short command ends, and the signal of its end arrives, before the answer to its start, which
+// was read earlier.
 func TestEndsBeforeItsStartIsKnown(t *testing.T) {
 	w := newWorld(1, t.Logf)
 	w.revive()

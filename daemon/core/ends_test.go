@@ -13,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// A command that ended while systemd was stopping its unit answered the stop, whatever its
-// exit status. Any other end is its own, also after a stop that may have been sent.
+// A command that ended while systemd was stopping its unit responded to the stop, whatever its exit
+// status. Any other end is the command's own, even after a stop that may have been sent.
 func TestEndAfterAStopThatFailed(t *testing.T) {
 	for name, c := range map[string]struct {
 		exit contract.Exit
@@ -46,7 +46,7 @@ func TestEndAfterAStopThatFailed(t *testing.T) {
 	}
 }
 
-// A job that has completed says how many processes its command left running, which end with its unit.
+// A completed job says how many processes its command left running, which end with its unit.
 func TestLeftRunning(t *testing.T) {
 	for name, c := range map[string]struct {
 		left, code int
@@ -74,7 +74,7 @@ func TestLeftRunning(t *testing.T) {
 	}
 }
 
-// A SIGKILL that was asked with a cancel may reach the job before the stop does: it is cancelled all the same.
+// The SIGKILL of a cancel may reach the job before the stop does: the job is still cancelled.
 func TestKilledBeforeItsStop(t *testing.T) {
 	w := running(t, 1, func(*job.Request) {})
 	at := job.Span(0)
@@ -90,8 +90,8 @@ func TestKilledBeforeItsStop(t *testing.T) {
 	}
 }
 
-// A daemon that starts again while a job answers a stop judges the end by what was asked
-// of the job, whatever its exit status: it has what it would have had without the restart.
+// A daemon that restarts while a job responds to a stop judges the end by the stop, whatever the
+// exit status: the result is the same as without the restart.
 func TestEndFoundAfterARestart(t *testing.T) {
 	stop := func(kind job.CommandKind) func(*world) {
 		return func(w *world) {
@@ -106,7 +106,7 @@ func TestEndFoundAfterARestart(t *testing.T) {
 		ask  func(*world)
 		then job.TimeoutAction
 		want job.State
-		next int // the attempt after it
+		next int // the next attempt
 	}{
 		"cancel":                 {stop(job.CommandCancel), "", job.Cancelled, 1},
 		"requeue":                {stop(job.CommandRequeue), "", job.Running, 2},
@@ -131,8 +131,8 @@ func TestEndFoundAfterARestart(t *testing.T) {
 	}
 }
 
-// A job that runs out of memory while it saves its work has answered its stop: it is cancelled, or goes back to the
-// queue, as it would have without that. At its time limit, or where nobody here stopped it, its memory was too little.
+// A job that runs out of memory while it saves its work has responded to its stop: it is cancelled
+// or requeued as if it had not. At its time limit, or if others stopped it, it is out of memory.
 func TestOutOfMemoryInTheGrace(t *testing.T) {
 	for name, c := range map[string]struct {
 		ask  func(*world)
@@ -172,8 +172,8 @@ func TestOutOfMemoryInTheGrace(t *testing.T) {
 	}
 }
 
-// What a job is to be stopped for it has not met where its unit was gone before any stop
-// was sent. What somebody asked for happens all the same.
+// If a job's unit was gone before any stop was sent, the job did not do what it was to be stopped
+// for. A stop that somebody asked for still happens.
 func TestGoneBeforeItsStop(t *testing.T) {
 	for name, c := range map[string]struct {
 		ask  func(*world)
@@ -186,7 +186,7 @@ func TestGoneBeforeItsStop(t *testing.T) {
 		w := running(t, 1, func(r *job.Request) { r.TimeLimit = job.Span(time.Minute) })
 		w.sweep(1)
 		w.revive()
-		w.step(w.listed(), -1) // the look that would find it is under way
+		w.step(w.listed(), -1) // the inspection that would find it is under way
 		c.ask(w)
 		w.settle()
 		w.step(w.sample(0), -1)
@@ -197,7 +197,7 @@ func TestGoneBeforeItsStop(t *testing.T) {
 	}
 }
 
-// The same holds in a later attempt, whatever became of the stop of the one before.
+// The same holds in a later attempt, whatever became of the stop of the earlier one.
 func TestGoneBeforeItsStopInALaterAttempt(t *testing.T) {
 	for _, away := range []bool{false, true} {
 		w := running(t, 1, func(r *job.Request) { r.TimeLimit = job.Span(time.Hour) })
@@ -226,7 +226,7 @@ func TestGoneBeforeItsStopInALaterAttempt(t *testing.T) {
 	}
 }
 
-// A unit of the job's name that was made anew is not the job's: that one is lost.
+// A new unit of the job's name is not the job's: the job is lost.
 func TestUnitMadeByAnother(t *testing.T) {
 	w := running(t, 1, nil)
 	w.units[1].Invocation = "another"
@@ -237,9 +237,9 @@ func TestUnitMadeByAnother(t *testing.T) {
 	}
 }
 
-// Run times are learned of what ended by itself or at its limit, in all attempts
-// whose work counts; not of a launch that failed, or a run of a second.
-func TestWhatIsLearned(t *testing.T) {
+// Run times are learned from attempts that ended by themselves or at their limit, over all attempts
+// whose work counts, but not from failed launches or a run of a second.
+func TestRunTimesAreLearned(t *testing.T) {
 	for name, c := range map[string]struct {
 		after time.Duration // between the ends; 0: 10 minutes
 		ends  []func(*world)
@@ -292,7 +292,7 @@ func exits(e contract.Exit) func(*world) {
 	}
 }
 
-// stops has an administrator act on job 1.
+// stops sends an administrator's command about job 1.
 func stops(kind job.CommandKind) func(*world) {
 	return func(w *world) {
 		c := job.Command{Kind: kind, Job: 1}
@@ -300,8 +300,8 @@ func stops(kind job.CommandKind) func(*world) {
 	}
 }
 
-// An attempt that was stopped three hours beyond what was expected of it is not how long such jobs
-// run, but they run for longer than that. One that was stopped before says nothing.
+// An attempt stopped three hours after its expected end teaches that such jobs run longer than
+// that, but not how long. An attempt stopped earlier teaches nothing.
 func TestStopsTeachALowerBound(t *testing.T) {
 	for name, stop := range map[string]func(*world){
 		"cancelled": stops(job.CommandCancel),

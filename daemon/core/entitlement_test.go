@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Where a user stands: what was used, against all who have jobs, and what is left of quotas.
-// Who has no job, and asks, is in no book after that.
+// An entitlement shows what a user has used, compared with all who have jobs, and what is left of
+// the quotas. Asking for a user without jobs adds the user to no book.
 func TestEntitlement(t *testing.T) {
 	w := running(t, 2, func(r *job.Request) { r.GPUMilli, r.CPUs = 1500, 3 })
 	w.policy.Quotas.Default = job.Quota{GPUMilli: 4000, Queued: 5}

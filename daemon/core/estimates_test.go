@@ -16,7 +16,7 @@ func (w *world) exit(code int) {
 	w.settle()
 }
 
-// lastLesson is what was recorded last of the user's jobs.
+// lastLesson returns the prediction that was recorded last for the user.
 func (w *world) lastLesson() (last job.Prediction) {
 	for _, p := range w.learned {
 		if p.Key == "1001" {
@@ -26,8 +26,8 @@ func (w *world) lastLesson() (last job.Prediction) {
 	return last
 }
 
-// A failure that is retried is not the end of the job: one at once says nothing, and one
-// after hours that such jobs run for longer. What the next attempt runs counts anew.
+// A retried failure is not the end of the job: an early one teaches nothing, and one after hours
+// that such jobs run longer. The next attempt's run time counts afresh.
 func TestRetriedFailure(t *testing.T) {
 	w := running(t, 1, func(r *job.Request) { r.Retries, r.Backoff = 2, job.Span(time.Second) })
 	after := func(d time.Duration) {
@@ -56,8 +56,8 @@ func TestRetriedFailure(t *testing.T) {
 	}
 }
 
-// A job that goes on after its time was up has run at least so long.
-func TestTimeUpThatGoesOn(t *testing.T) {
+// A job that goes on after its time limit has run at least that long.
+func TestJobThatGoesOnAfterItsLimit(t *testing.T) {
 	w := running(t, 1, func(r *job.Request) { r.TimeLimit, r.OnTimeout = job.Span(3*time.Hour), job.TimeoutRequeue })
 	w.after(3 * time.Hour)
 	if p := w.lastLesson(); w.jobs[1].Served < 3*time.Hour || p.Runs != 0 || p.Typical <= 3*time.Hour {
@@ -65,8 +65,8 @@ func TestTimeUpThatGoesOn(t *testing.T) {
 	}
 }
 
-// A job that outlasts what was expected teaches it once for each doubling, however
-// often the daemon starts again meanwhile.
+// A job that outlasts its expected run time teaches that once for each doubling, however often the
+// daemon restarts meanwhile.
 func TestRestartTeachesNothingTwice(t *testing.T) {
 	w := running(t, 1, nil)
 	w.queue(nil)

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// expectedAfter is what is expected of a job that waits, after 25 of 3 s and one of so long that ended so, where
-// others' jobs take what is expected of them.
+// expectedAfter returns the expected run time of a waiting job after 25 jobs of 3 s and one of the
+// given length with the given end, while other users' jobs run as long as expected.
 func expectedAfter(t *testing.T, long time.Duration, end func(*world, job.ID)) time.Duration {
 	w := newWorld(1, t.Logf)
 	w.step(w.listed(), -1)
@@ -64,7 +64,7 @@ func commanded(kind job.CommandKind, by job.Actor) func(*world, job.ID) {
 	}
 }
 
-// looksUnlaunched ends a command as a launch does that failed at a step.
+// looksUnlaunched ends a command in the way of a launch that failed at a step.
 func looksUnlaunched(step contract.Step, errno syscall.Errno) func(*world, job.ID) {
 	return func(w *world, id job.ID) {
 		u := w.units[id]
@@ -79,9 +79,10 @@ func looksUnlaunched(step contract.Step, errno syscall.Errno) func(*world, job.I
 	}
 }
 
-// What its owner ends teaches what an end by itself does, where it ran for longer than was expected: else many
-// runs of seconds would buy that a long one goes first. An administrator's cancel is no word of the owner's.
-func TestWhatItsOwnerEndsTeaches(t *testing.T) {
+// A job that its owner ends after its expected run time teaches as much as one that ends by itself:
+// otherwise many short runs would let a long job go first. An administrator's cancel does not teach
+// that.
+func TestOwnersCancelTeachesRunTimes(t *testing.T) {
 	owner, admin := job.Actor{UID: 1001, User: "alice"}, job.Actor{User: "root", Admin: true}
 	const long = 10 * time.Hour
 	honest, before := expectedAfter(t, long, nil), expectedAfter(t, 3*time.Second, nil)

@@ -13,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// asker is a machine on which jobs run for an hour, or as their limits say, and one who asks why
-// they wait.
+// asker is a machine on which jobs run for an hour, or as their limits say, and a client that asks
+// why they wait.
 type asker struct {
 	*testing.T
 	*world
@@ -49,14 +49,14 @@ func (a *asker) submit(user string, r job.Request, change ...func(*job.Submissio
 	return reply.ID
 }
 
-// later lets time pass, after which the GPUs are looked at.
+// later lets time pass and then samples the GPUs.
 func (a *asker) later(d time.Duration) {
 	a.now = a.now.Add(d)
 	a.step(a.sample(0), -1)
 	a.settle()
 }
 
-// ahead is what goes before a job, in words.
+// ahead describes what goes before a job.
 func (a *asker) ahead(id job.ID) string {
 	e, _ := a.core.Explained(id, a.now)
 	var list []string
@@ -69,7 +69,7 @@ func (a *asker) ahead(id job.ID) string {
 	return strings.Join(list, ", ")
 }
 
-// sooner is what would have a job start sooner, with by when.
+// sooner describes the changes that would make a job start sooner, and when.
 func (a *asker) sooner(id job.ID) string {
 	trial := a.core.Trial(id, a.now)
 	if trial == nil {
@@ -104,9 +104,9 @@ func (a *asker) want(what, got, want string) {
 	}
 }
 
-// TestNobodyIsAheadWhoIsNot: held jobs, those to begin later, those after others, those at a bound
-// of their own and those that want other GPUs are before nobody.
-func TestNobodyIsAheadWhoIsNot(t *testing.T) {
+// Jobs that are held, begin later, wait for others, are at a bound of their own or want other GPUs
+// are not ahead of anybody.
+func TestJobsThatCannotStartAreNotAhead(t *testing.T) {
 	a := newAsker(t, 2, func(p *site.Policy) { p.Quotas.Default = job.Quota{Running: 1} })
 	first := a.submit("ann", whole(1))
 	a.submit("bob", job.Request{GPUMilli: 1000, GPUIDs: []int{1}})
@@ -128,7 +128,7 @@ func TestNobodyIsAheadWhoIsNot(t *testing.T) {
 	}
 }
 
-// TestAheadByTheOrder: by class, number, share, wait and length, in the planner's order.
+// The causes are class, number, share, wait and length, in the planner's order.
 func TestAheadByTheOrder(t *testing.T) {
 	a := newAsker(t, 1, func(p *site.Policy) {
 		p.Predict = func(id job.ID) time.Duration { return time.Duration(id) * time.Hour }
@@ -154,7 +154,7 @@ func TestAheadByTheOrder(t *testing.T) {
 	}
 }
 
-// TestSooner: changes that gain, and only these, by the planner's own forecast.
+// Sooner has exactly the changes that gain, by the planner's own forecast.
 func TestSooner(t *testing.T) {
 	a := newAsker(t, 4, nil)
 	limit := func(d time.Duration) func(*job.Submission) {
@@ -168,7 +168,7 @@ func TestSooner(t *testing.T) {
 	a.submit("ann", whole(2)) // after 2 h
 	wide := a.submit("bob", whole(4))
 	a.want("a wide job", a.sooner(wide), "--gpus 1 +0s, --gpus 2 +57m0s of 4")
-	// What would run behind the one for which GPUs are kept has to end before that starts.
+	// A job behind the one with the backfill reservation must end before that starts.
 	long := a.submit("cat", whole(1), limit(12*time.Hour))
 	a.want("behind one for which GPUs are kept", a.sooner(long), "--time 1h57m +0s, --preemptible +0s of 3")
 	b := newAsker(t, 2, nil)
@@ -178,7 +178,7 @@ func TestSooner(t *testing.T) {
 	b.want("one that runs", b.sooner(runs), "nothing to try")
 }
 
-// TestSoonerIsAllowed: what a quota, or a rule of the site, refuses is not offered.
+// A change that a quota or a rule of the site refuses is not offered.
 func TestSoonerIsAllowed(t *testing.T) {
 	for want, least := range map[string]int{"--gpus 0.5 +0s of 3": 1, " of 2": 501} {
 		a := newAsker(t, 1, nil)
@@ -188,14 +188,14 @@ func TestSoonerIsAllowed(t *testing.T) {
 		id := a.submit("bob", job.Request{GPUMilli: 1000, GPUMemBytes: 8 * gib, MemBytes: 2 * gib})
 		a.want("a whole GPU beside a part", a.sooner(id), want)
 	}
-	// Half of a GPU with all of its memory counts as a whole one in quotas.
+	// Half of a GPU with all of its memory counts as a whole GPU in quotas.
 	a := newAsker(t, 2, func(p *site.Policy) { p.Quotas.Default = job.Quota{GPUMilli: 1000} })
 	a.submit("ann", whole(1))
 	id := a.submit("ann", whole(1))
 	a.want("at a quota", a.sooner(id), " of 3")
 }
 
-// TestSoonerThanReserved: who says how long it takes is let in before a reservation.
+// A job that states how long it takes can start before a reservation.
 func TestSoonerThanReserved(t *testing.T) {
 	a := newAsker(t, 1, nil)
 	res := job.Reservation{GPUs: []job.Allocation{{}}, From: a.now.Add(3 * time.Hour), To: a.now.Add(9 * time.Hour), Users: []job.Account{{UID: 9, User: "dora"}}}
@@ -204,7 +204,7 @@ func TestSoonerThanReserved(t *testing.T) {
 	a.want("without a limit", a.sooner(id), "--time 2h59m +0s of 3")
 }
 
-// TestSoonerOfArrays: an array is tried as a whole.
+// An array is tried as a whole.
 func TestSoonerOfArrays(t *testing.T) {
 	a := newAsker(t, 2, nil)
 	a.submit("ann", whole(1))

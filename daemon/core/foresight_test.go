@@ -10,11 +10,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// asked is who asks why a job waits.
+// asked is a query for why a job waits.
 func asked(id job.ID) job.Query { return job.Query{IDs: []job.ID{id}, Reasons: true} }
 
-// TestForesight: all who ask share one forecast until something changes or a second
-// has passed.
+// All clients share one forecast until something changes or a second has passed.
 func TestForesight(t *testing.T) {
 	w := newWorld(1, func(string, ...any) {})
 	w.step(w.listed(), -1)
@@ -67,8 +66,8 @@ func crowd(b *testing.B) *world {
 	return w
 }
 
-// BenchmarkAsk is what the loop has of each of 96 clients who ask at once why a job waits,
-// and what all of them have to wait for together.
+// BenchmarkAsk is the loop's part of answering 96 clients that ask at once why a job waits, and the
+// part that they all wait for together.
 func BenchmarkAsk(b *testing.B) {
 	w := crowd(b)
 	const clients = 96

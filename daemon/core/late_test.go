@@ -8,9 +8,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// A unit that systemd was too long in starting, found by a daemon that was started
-// anew meanwhile, has executed nothing: its job is tried again, and its own limit of
-// time has nothing to do with it.
+// If systemd took too long to start a unit, and a restarted daemon finds that, nothing was
+// executed: the job is tried again, and its time limit plays no part.
 func TestStartTimeoutIsTriedAgain(t *testing.T) {
 	j := &job.Job{Request: job.Request{TimeLimit: job.Span(time.Hour)}}
 	if r := resultOf(contract.Exit{Signal: 15, Launch: contract.StepUnit}, j, 2); r.Outcome != job.Lost || r.Tries != 3 || r.Limit != 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// outside puts a process of alice's on GPU 0 that is in no job's unit and began so long ago.
+// outside puts a process of alice's on GPU 0 that is in no job's unit and has that age.
 func (w *world) outside(pid int, age time.Duration) {
 	g := &w.gpus[0]
 	g.Processes = append(g.Processes, gpu.Process{PID: pid, UID: 1001, Start: uint64(pid), Age: age, Kind: gpu.KindCompute})
@@ -21,10 +21,10 @@ func (w *world) on(pid int) bool {
 	return slices.ContainsFunc(w.gpus[0].Processes, func(p gpu.Process) bool { return p.PID == pid })
 }
 
-// state is that of GPU 0, as it is reported.
+// state returns the reported state of GPU 0.
 func (w *world) state() string { return string(w.core.View(job.Query{}, w.now).GPUs[0].State) }
 
-// looks lets a time pass in which processes grow older, and then looks at the GPUs.
+// looks lets time pass, in which processes grow older, and then samples the GPUs.
 func (w *world) looks(after time.Duration) {
 	w.now = w.now.Add(after)
 	for i := range w.gpus[0].Processes {
@@ -36,7 +36,7 @@ func (w *world) looks(after time.Duration) {
 	w.settle()
 }
 
-// unanswered starts a job and holds back the answer, which it returns.
+// unanswered starts a job and returns the answer without giving it to the core.
 func (w *world) unanswered() core.Event {
 	for {
 		if _, is := w.pending[0].(core.Start); is {
@@ -46,18 +46,18 @@ func (w *world) unanswered() core.Event {
 	}
 }
 
-// A process is a job's stray where it began before the job ended, and nobody's where it began
-// after that, whenever the scheduler learns of the end. Where it is not known when that was, the
-// process keeps the GPU back and is not signalled.
-func TestWhatBeginsAfterTheEnd(t *testing.T) {
+// A process that began before the job ended is the job's stray, and a later one is not, whenever
+// the scheduler learns of the end. If the time of the end is unknown, the process keeps the GPU
+// back and is not signalled.
+func TestStraysAreDatedByTheEnd(t *testing.T) {
 	const during, after = 7, 8
 	for _, c := range []struct {
 		name        string
-		away, spent bool // the daemon was, at the end; nothing was left in the unit then
-		gone        bool // the unit is, when it is looked for
+		away, spent bool // no daemon ran at the end; the unit had no processes then
+		gone        bool // the unit is gone when it is looked for
 		dated       bool // the unit knows when its command ended
-		during      bool // what began before the end is signalled
-		free        bool // the GPU is free for others with what began after it on it
+		during      bool // a process that began before the end is signalled
+		free        bool // a process that began after the end does not keep the GPU from others
 	}{
 		{name: "a hint is lost", spent: true, dated: true, during: true, free: true},
 		{name: "away", away: true, spent: true, dated: true, during: true, free: true},
@@ -86,7 +86,7 @@ func TestWhatBeginsAfterTheEnd(t *testing.T) {
 		w.now = w.now.Add(time.Minute)
 		w.outside(during, 90*time.Second)
 		w.outside(after, 30*time.Second)
-		if !c.away { // the daemon sees them while it believes the job to run
+		if !c.away { // the daemon sees them while it believes that the job runs
 			w.looks(0)
 		}
 		w.step(w.listed(), -1)
@@ -114,8 +114,9 @@ func TestWhatBeginsAfterTheEnd(t *testing.T) {
 	}
 }
 
-// A job that is stopped runs until its stop has ended: what it begins in its grace is its own.
-func TestWhatBeginsInTheGrace(t *testing.T) {
+// A job that is stopped runs until its stop has ended: a process that begins in its grace is its
+// own.
+func TestProcessesOfTheGraceAreTheJobs(t *testing.T) {
 	w := running(t, 1, nil)
 	w.now = w.now.Add(time.Hour)
 	w.step(core.Command{Who: job.Actor{UID: 1001, User: "alice"}, What: job.Command{Kind: job.CommandCancel, Job: 1}}, -1)
@@ -126,7 +127,7 @@ func TestWhatBeginsInTheGrace(t *testing.T) {
 	if !is || !ok {
 		t.Fatal("it is not stopped")
 	}
-	stopped.Before.Old = 20 * time.Second // it was looked at before the grace
+	stopped.Before.Old = 20 * time.Second // read before the grace
 	w.step(stopped, -1)
 	for range 6 {
 		w.looks(time.Second)
@@ -136,8 +137,8 @@ func TestWhatBeginsInTheGrace(t *testing.T) {
 	}
 }
 
-// The unit of a start that is not answered is looked at when something happens to it, or all
-// units are listed: its job has begun, and maybe ended. The answer may still come.
+// The unit of an unanswered start is inspected when something happens to it, or when all units are
+// listed: its job has begun, and may have ended. The answer may still arrive.
 func TestStartIsNotAnswered(t *testing.T) {
 	for _, listed := range []bool{false, true} {
 		w := newWorld(1, t.Logf)
@@ -160,7 +161,7 @@ func TestStartIsNotAnswered(t *testing.T) {
 		if !early.Early || early.Whose.Attempt != 1 {
 			t.Errorf("the look is %+v", early)
 		}
-		stale := core.Inspected{Job: 1, Attempt: 1, Early: true, OK: true} // from before the unit was made
+		stale := core.Inspected{Job: 1, Attempt: 1, Early: true, OK: true} // from before the unit existed
 		w.step(stale, -1)
 		w.pending = append(w.pending, early)
 		w.settle()
@@ -174,16 +175,16 @@ func TestStartIsNotAnswered(t *testing.T) {
 	}
 }
 
-// Two jobs of a user share a GPU, and both starts are not answered. One has ended, and what the
-// other left is not taken for its own.
-func TestStrayOfASharerThatIsNotHeardOf(t *testing.T) {
+// Two jobs of a user share a GPU, and both starts are unanswered. When one has ended, the other's
+// processes are not taken for its strays.
+func TestUnansweredSharerIsNotAStray(t *testing.T) {
 	half := func(r *job.Request) { r.GPUMilli = 500 }
 	w := running(t, 1, half)
 	w.queue(half)
 	late := w.unanswered()
 	w.now = w.now.Add(10 * time.Second)
 	w.clear(w.units[2])
-	delete(w.units, 2) // nobody hears of its end
+	delete(w.units, 2) // its end goes unnoticed
 	w.now = w.now.Add(10 * time.Second)
 	w.outside(7, 5*time.Second)
 	leaves(w, contract.Exit{})

@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// BenchmarkLook is what the loop, and those who ask, do for a listing, each time after something has changed.
+// BenchmarkLook is the work of the loop, and of its clients, for a listing after each change.
 func BenchmarkLook(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {
 		w := full(b, n)

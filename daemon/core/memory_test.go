@@ -10,14 +10,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The bounds are what was measured and a fifth.
+// The bounds are measured values plus a fifth.
 const (
 	bytesPerJob  = 2160
 	allocsPerJob = 7
 )
 
-// TestWaitingJobsAreSmall: what a job of a long queue takes of the daemon's memory, and how often
-// memory is asked for to have it again at a start.
+// A job in a long queue takes little of the daemon's memory, and few allocations at its start.
 func TestWaitingJobsAreSmall(t *testing.T) {
 	const n = 10_000
 	r := job.Restored{NextID: n + 1}

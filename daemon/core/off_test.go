@@ -9,10 +9,10 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// What a power cut or a shutdown takes ended when the machine was seen to be on last, and nobody
-// is charged for the time in which it was off, in whatever state the job was, and also where the
-// daemon that finds that out dies of it.
-func TestTimeWithTheMachineOffIsNobodys(t *testing.T) {
+// A job that a power cut or a shutdown takes ended when the machine was last seen on. Nobody is
+// charged for the time in which it was off, in whatever state the job was, even if the daemon that
+// finds this out dies of it.
+func TestTimeWithTheMachineOffIsNotCharged(t *testing.T) {
 	const weekend = 60 * time.Hour
 	for name, c := range map[string]struct {
 		last core.Event    // of the machine
@@ -45,7 +45,7 @@ func TestTimeWithTheMachineOffIsNobodys(t *testing.T) {
 		w.now = w.now.Add(weekend)
 		w.reboot()
 		w.now = w.now.Add(time.Hour)
-		w.revive() // the daemon died before it had done anything about that
+		w.revive() // the daemon died before it had acted on that
 		w.step(w.listed(), -1)
 		w.settle()
 		w.step(w.sample(0), -1)
@@ -65,9 +65,9 @@ func TestTimeWithTheMachineOffIsNobodys(t *testing.T) {
 	}
 }
 
-// Of a job whose unit was stopped, or reset after its end, while no daemon was there, nobody knows how it ended, and
-// when: it is lost, tried again as any such job is, and ran as long as it was known to.
-func TestUnitGoneWhileNobodyLooked(t *testing.T) {
+// If a job's unit was stopped, or reset after its end, while no daemon ran, nobody knows how and
+// when it ended: it is lost, retried as any lost job is, and ran as long as it was known to.
+func TestUnitGoneWhileNoDaemonRan(t *testing.T) {
 	for _, stop := range []job.Request{{}, {TimeLimit: job.Span(time.Hour)}, {Retries: 1}} {
 		w := running(t, 1, func(r *job.Request) { r.TimeLimit, r.Retries = stop.TimeLimit, stop.Retries })
 		began := w.now
@@ -94,9 +94,9 @@ func TestUnitGoneWhileNobodyLooked(t *testing.T) {
 	}
 }
 
-// A job that ended while no daemon could see it ended then: the time until that is noticed is not
-// learned as a run time, and nobody is charged for it where the daemon was away.
-func TestEndWhileNobodyLooked(t *testing.T) {
+// A job that ended unseen ended at that time: the time until it is noticed is not learned as run
+// time, and nobody is charged for it if no daemon ran.
+func TestEndWhileNoDaemonRan(t *testing.T) {
 	const weekend = 60 * time.Hour
 	outOfBus := func(w *world) { w.busDown = true }
 	for name, c := range map[string]struct {

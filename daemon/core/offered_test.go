@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestOfferedByNumber: a job whose GPU gets a number that the site does not offer
-// goes on, and others get what has the number that it offers.
+// A job whose GPU gets an index that the site does not offer goes on, and other jobs get the GPU
+// with an offered index.
 func TestOfferedByNumber(t *testing.T) {
 	w := newWorld(2, t.Logf)
 	w.policy.OnlyGPUs = []int{0}

@@ -31,7 +31,7 @@ func (w *world) keepMessage(n job.Notification) {
 	w.messages = append(slices.DeleteFunc(w.messages, same), n)
 }
 
-// send takes a message on its way. One of a user's goes at a time, and eight of all.
+// send puts a message on its way. Each user has one on its way at a time, and all users eight.
 func (w *world) send(a core.Deliver) {
 	w.log("send message %s", messageName(&a.Notification))
 	owed := func(m job.Notification) bool {
@@ -58,7 +58,7 @@ type postOffice struct {
 	*world
 	t    *testing.T
 	next job.ID
-	wish []job.Notify // what the next ask; nil: mail at the end
+	wish []job.Notify // the requests of the next jobs; nil: mail at the end
 }
 
 func newPostOffice(t *testing.T) *postOffice {
@@ -68,7 +68,7 @@ func newPostOffice(t *testing.T) *postOffice {
 	return &postOffice{world: w, t: t, next: 1}
 }
 
-// owe has jobs of a user end, and returns their ids.
+// owe lets jobs of a user end, and returns their ids.
 func (p *postOffice) owe(uid, jobs int) (list []job.ID) {
 	for range jobs {
 		p.token++
@@ -91,7 +91,7 @@ func (p *postOffice) wishes() []job.Notify {
 	return notifyOf("end")
 }
 
-// answerAll ends everything that is on its way, and tells whose it was.
+// answerAll answers all messages on their way, and returns their users.
 func (p *postOffice) answerAll(sent bool) (uids []int) {
 	for _, a := range slices.Clone(p.sending) {
 		uids = append(uids, a.UID)
@@ -115,8 +115,9 @@ func (p *postOffice) done() {
 	}
 }
 
-// The messages of one user to webhooks of the site's, which others read, have a pace, and the next one says how
-// many were too many. Those of others go on, and so do the user's own by other ways.
+// One user's messages to the site's webhooks, which others read, are limited in rate, and the next
+// message says how many were left out. Other users' messages go on, and so do the user's own by
+// other ways.
 func TestPaceOfSiteWebhooks(t *testing.T) {
 	p := newPostOffice(t)
 	p.policy.WebhookPace = 30 * time.Second
@@ -148,14 +149,14 @@ func TestPaceOfSiteWebhooks(t *testing.T) {
 	check("by mail", p.owe(1002, 5), 0, 0)
 }
 
-// Users whose tries take long have half of what goes at once, however many they are: a
-// message of anybody else goes at once. Before that is known of them they have one try each.
+// Users with slow deliveries get half of the places, however many they are: any other user's
+// message goes at once. Until deliveries are known to be slow, such users have one try each.
 func TestTarpitsDelayNobodyElse(t *testing.T) {
 	p := newPostOffice(t)
 	for uid := range 12 {
 		p.owe(2000+uid, 20)
 	}
-	for i := range 8 { // what is slow is known of all of them, though each second try is fast
+	for i := range 8 { // all of them are known to be slow, though each second try is fast
 		p.now = p.now.Add([]time.Duration{time.Second, 30 * time.Second}[i%2])
 		p.answerAll(true)
 	}
@@ -178,8 +179,8 @@ func TestTarpitsDelayNobodyElse(t *testing.T) {
 	p.done()
 }
 
-// Users take turns, however many messages of each wait and however old they are, also after
-// a restart.
+// Users take turns, however many messages of each wait and however old they are, even after a
+// restart.
 func TestUsersTakeTurns(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		p := newPostOffice(t)
@@ -208,9 +209,10 @@ func TestUsersTakeTurns(t *testing.T) {
 	}
 }
 
-// A user keeps a hundred messages waiting, and all together two thousand: then who has the
-// most gives up the newest, and who has few loses none. Each is on record with its reason.
-func TestMessagesThatThereIsNoRoomFor(t *testing.T) {
+// Each user may have a hundred waiting messages, and all together two thousand: beyond that the
+// user with the most loses the newest, and users with few lose none. Each loss is on record with
+// its reason.
+func TestMessagesBeyondTheBoundAreGivenUp(t *testing.T) {
 	p := newPostOffice(t)
 	closed := func(code job.Code) (uids map[int]int) {
 		uids = map[int]int{}
@@ -257,8 +259,8 @@ func TestMessagesThatThereIsNoRoomFor(t *testing.T) {
 	p.done()
 }
 
-// Messages hold up no job: with every bound reached and nothing being sent, jobs start.
-func TestMessagesAreInNobodysWay(t *testing.T) {
+// Messages delay no job: with every bound reached and nothing being sent, jobs start.
+func TestMessagesDelayNoJob(t *testing.T) {
 	p := newPostOffice(t)
 	for uid := range 21 {
 		p.owe(2000+uid, 100)

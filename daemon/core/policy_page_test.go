@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The example of what a job is charged for in gpusched-policy(7).
+// The example of a charge in gpusched-policy(7) is right.
 func TestThePolicyPageOnCharges(t *testing.T) {
 	page, err := os.ReadFile("../../cmd/gpusched/manual/text/policy.txt")
 	if err != nil {

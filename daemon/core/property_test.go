@@ -17,13 +17,13 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// chaos drives a world with drawn commands and faults. Every step may be the
-// daemon's last, between any two of its effects.
+// chaos drives a world with random commands and faults. Every step may be the daemon's last,
+// between any two of its effects.
 type chaos struct {
 	*world
 	t     *rapid.T
 	trail []string
-	old   core.Event // a listing on its way, of an earlier moment
+	old   core.Event // a listing on its way, from an earlier time
 }
 
 func newChaos(t *rapid.T, gpus int) *chaos {
@@ -48,7 +48,7 @@ func newChaos(t *rapid.T, gpus int) *chaos {
 	return c
 }
 
-// restart is the daemon starting again after it died.
+// restart is the daemon's restart after it died.
 func (c *chaos) restart() {
 	c.trail = append(c.trail, "restart")
 	c.old = nil
@@ -60,8 +60,8 @@ func (c *chaos) restart() {
 	c.feed(c.sample(0))
 }
 
-// feed gives an event to the core; with a small chance the daemon dies at a
-// drawn point of the effects.
+// feed gives an event to the core; with a small chance the daemon dies at a random point of the
+// effects.
 func (c *chaos) feed(ev core.Event) {
 	death := -1
 	if rapid.IntRange(0, 9).Draw(c.t, "dies") == 0 {
@@ -75,8 +75,7 @@ func (c *chaos) feed(ev core.Event) {
 	c.sameAfterReplay()
 }
 
-// sameAfterReplay holds invariant 9: a core made from the records shows the
-// same jobs.
+// sameAfterReplay checks invariant 9: a core made from the records shows the same jobs.
 func (c *chaos) sameAfterReplay() {
 	replayed := core.New(c.policy, c.bootID(), c.disk()).View(job.Query{}, c.now)
 	live := c.core.View(job.Query{}, c.now)
@@ -88,11 +87,11 @@ func (c *chaos) sameAfterReplay() {
 	slices.SortFunc(live.Jobs, byID)
 	slices.SortFunc(replayed.Jobs, byID)
 	for i := range live.Jobs {
-		if live.Jobs[i].State == job.Queued { // what is learned reaches the queue bit by bit
+		if live.Jobs[i].State == job.Queued { // new estimates reach the queue bit by bit
 			replayed.Jobs[i].Expected = live.Jobs[i].Expected
 		}
 		if r := &replayed.Jobs[i]; r.State == job.Starting && live.Jobs[i].State == job.Queued {
-			r.State = job.Queued // it waits for its place, which a replay knows nothing of
+			r.State = job.Queued // it waits for its place, which a replay does not know
 		}
 		if !reflect.DeepEqual(live.Jobs[i].Job, replayed.Jobs[i].Job) {
 			c.fault("job %d differs after replay: %+v, %+v", live.Jobs[i].ID, live.Jobs[i].Job, replayed.Jobs[i].Job)
@@ -102,8 +101,8 @@ func (c *chaos) sameAfterReplay() {
 
 func (c *chaos) draw(name string, lo, hi int) int { return rapid.IntRange(lo, hi).Draw(c.t, name) }
 
-// owner draws a user. Of which groups with a quota the kernel says that they are
-// in may change from job to job.
+// owner draws a user. The user's groups with a quota, as the kernel reports them, may change from
+// job to job.
 func (c *chaos) owner() job.Owner {
 	return job.Owner{
 		UID: c.draw("uid", 1001, 1002), User: "u",
@@ -133,7 +132,7 @@ func (c *chaos) submit() {
 	c.feed(core.Submit{Token: c.token, Submission: s})
 }
 
-// ornament draws what concerns a job's life.
+// ornament draws the options about a job's life.
 func (c *chaos) ornament(r *job.Request) {
 	switch c.draw("life", 0, 10) {
 	case 0:
@@ -158,8 +157,7 @@ func (c *chaos) ornament(r *job.Request) {
 	}
 }
 
-// exit ends the command of a drawn running unit, with or without systemd's
-// signal arriving.
+// exit ends the command of a random running unit, with or without systemd's signal arriving.
 func (c *chaos) exit() {
 	ids := slices.Sorted(maps.Keys(c.units))
 	if len(ids) == 0 {
@@ -218,7 +216,7 @@ func (c *chaos) control() {
 	c.feed(core.Command{Token: c.token, What: job.Command{Kind: kind, GPU: c.draw("gpu", 0, len(c.gpus)-1)}})
 }
 
-// driver changes what the GPUs say.
+// driver changes what the driver reports of the GPUs.
 func (c *chaos) driver() {
 	c.problem = rapid.SampledFrom([]gpu.Problem{"", "", gpu.ProblemStale}).Draw(c.t, "problem")
 	if len(c.gpus) > 0 {
@@ -230,7 +228,7 @@ func (c *chaos) driver() {
 	c.feed(c.sample(0))
 }
 
-// report has the driver write an error to the kernel's log.
+// report makes the driver write an error to the kernel's log.
 func (c *chaos) report() {
 	if len(c.gpus) == 0 {
 		return
@@ -303,8 +301,7 @@ func (c *chaos) act() {
 	}
 }
 
-// list feeds a listing: of now, or one that was taken a while ago and comes
-// late.
+// list feeds a listing: a new one, or one that was made a while ago and arrives late.
 func (c *chaos) list() {
 	if c.old != nil {
 		c.feed(c.old)
@@ -327,7 +324,7 @@ func (c *chaos) recover() {
 		c.leaving = false
 		c.step(core.Leaving{Not: true}, -1)
 	}
-	const ahead = 30 * 24 * time.Hour // of every begin time by a clock that was wrong
+	const ahead = 30 * 24 * time.Hour // beyond every begin time, by a clock that was wrong
 	c.now, c.set = c.now.Add(ahead), c.set+ahead
 	c.step(core.Tick{Clock: ahead}, -1)
 	c.tidy()
@@ -370,10 +367,9 @@ func (c *chaos) check() {
 	}
 }
 
-// TestChaos holds invariants 1 to 9: capacity and gangs (Check, launch),
-// exactly once (launch), durable before acted on and acknowledged (launch,
-// reply), replay, and that everything acknowledged reaches one end when the
-// faults stop.
+// TestChaos checks invariants 1 to 9: capacity and gangs (Check, launch), exactly one start
+// (launch), records on disk before actions and replies (launch, reply), replay, and that everything
+// acknowledged reaches one end once the faults stop.
 func TestChaos(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newChaos(t, rapid.IntRange(0, 4).Draw(t, "machine"))
@@ -394,7 +390,7 @@ func TestChaos(t *testing.T) {
 	})
 }
 
-// TestDeterminism holds that the same events give the same effects.
+// The same events give the same effects.
 func TestDeterminism(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var events []core.Event

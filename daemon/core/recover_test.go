@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// lostFile is a world with a job that runs on one of two GPUs and whose record
-// is lost: the disk is empty, and its unit reports it.
+// lostFile returns a world in which a job runs on one of two GPUs and its record is lost: the disk
+// is empty, and its unit reports it.
 func lostFile(t *testing.T) (*world, job.Job) {
 	w := newWorld(2, t.Logf)
 	w.revive()
@@ -33,7 +33,7 @@ func lostFile(t *testing.T) (*world, job.Job) {
 	return w, ran
 }
 
-// recovered lists the units, of which one reports a job that is not on record.
+// recovered lists the units, including one that reports a job that is not on record.
 func recovered(w *world, j job.Job) {
 	ev := w.listed().(core.Listed)
 	ev.Recovered = []job.Job{j}
@@ -43,8 +43,8 @@ func recovered(w *world, j job.Job) {
 	w.settle()
 }
 
-// A job that only its unit knows of is on record again, holds its GPU, has its
-// end, and its id is given out once.
+// A job known from its unit alone is recorded again, holds its GPU and can end, and its id is not
+// used again.
 func TestRecoveredJobGoesOn(t *testing.T) {
 	w, ran := lostFile(t)
 	recovered(w, ran)
@@ -72,8 +72,7 @@ func TestRecoveredJobGoesOn(t *testing.T) {
 	}
 }
 
-// The same listing again, and a death at any point of taking it in, change
-// nothing of that.
+// Listing it again, and dying at any point of handling that, changes nothing.
 func TestRecoveryIsRepeated(t *testing.T) {
 	for death := range 4 {
 		w, ran := lostFile(t)
@@ -93,7 +92,7 @@ func TestRecoveryIsRepeated(t *testing.T) {
 	}
 }
 
-// Without its command it can't be sent back to the queue.
+// Without its command it can't be requeued.
 func TestRecoveredJobDoesNotStartAgain(t *testing.T) {
 	w, ran := lostFile(t)
 	recovered(w, ran)
@@ -107,8 +106,8 @@ func TestRecoveredJobDoesNotStartAgain(t *testing.T) {
 	}
 }
 
-// The unit of a job that has ended may outlive the record of it, and another job
-// runs on its GPU by then: that one has it.
+// The unit of an ended job may outlive its record while another job runs on its GPU: the GPU is the
+// other job's.
 func TestRecoveredEndHasNoGPUOfAnother(t *testing.T) {
 	w, ran := lostFile(t)
 	ended := ran
@@ -131,9 +130,9 @@ func TestRecoveredEndHasNoGPUOfAnother(t *testing.T) {
 	}
 }
 
-// An older copy of the state file was put back: it has the job as waiting, and the
-// job's unit is of a later attempt. The job goes on as that unit has it. What has a
-// unit of an attempt that was on record, or one of another's job, waits on.
+// An older copy of the state file has a job as waiting, and its unit belongs to a later attempt:
+// the job goes on as its unit has it. A job whose unit belongs to a recorded attempt, or to another
+// job, still waits.
 func TestUnitOfAWaitingJob(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(onRecord, found *job.Job)
@@ -179,8 +178,8 @@ func TestUnitOfAWaitingJob(t *testing.T) {
 	}
 }
 
-// later is the job that came to run on the GPU of the first after that had ended, which
-// only its unit knows of.
+// later returns the job that came to run on the first job's GPU after that had ended, and that only
+// its unit knows of.
 func later(w *world, ran job.Job) job.Job {
 	ran.ID, ran.Attempt = 2, new(*ran.Attempt)
 	ran.Attempt.InvocationID = "inv2"
@@ -188,11 +187,11 @@ func later(w *world, ran job.Job) job.Job {
 	return ran
 }
 
-// An older copy of the state file was put back, by which a job holds a GPU that ended since;
-// what runs there by now keeps it, alone.
+// By an older copy of the state file, a job that has ended since holds a GPU; the job that runs
+// there by now keeps it, alone.
 func TestOldHolderTakesNoGPUOfARunningJob(t *testing.T) {
 	for _, state := range []job.State{job.Starting, job.Running, job.Ending} {
-		for _, left := range []bool{false, true} { // the unit of the one that ended
+		for _, left := range []bool{false, true} { // the unit of the ended job
 			w, ran := lostFile(t)
 			old := ran
 			old.State, old.Attempt = state, new(*ran.Attempt)
@@ -232,8 +231,8 @@ func TestOldHolderTakesNoGPUOfARunningJob(t *testing.T) {
 	}
 }
 
-// A job that an older copy of the state file shows as placed, and that has no unit, goes back to the queue if other jobs
-// run that the copy does not know: they may have been given its CPUs.
+// A job that an older copy of the state file has as placed, and that has no unit, is requeued if
+// jobs run that the copy does not know: they may have been given its CPUs.
 func TestOldPlaceIsNotBelieved(t *testing.T) {
 	w, ran := lostFile(t)
 	old := ran
@@ -280,8 +279,8 @@ func TestRobbedJobIsNotStopped(t *testing.T) {
 	}
 }
 
-// An older copy of the state file was put back, and a job runs in a later attempt than the
-// copy has, maybe on another GPU: it goes on there and ends as that attempt does.
+// A job runs in a later attempt than an older copy of the state file has, maybe on another GPU: it
+// goes on there and ends as that attempt does.
 func TestOldCopyOfARunningJob(t *testing.T) {
 	for _, state := range []job.State{job.Starting, job.Running, job.Ending} {
 		for at := range 2 {
@@ -328,8 +327,8 @@ func TestOldCopyOfARunningJob(t *testing.T) {
 	}
 }
 
-// Two that have changed places since have their own.
-func TestOldCopyOfTwoThatChangedPlaces(t *testing.T) {
+// Two jobs that have swapped GPUs since keep the GPUs they run on.
+func TestOldCopyOfTwoJobsThatSwappedGPUs(t *testing.T) {
 	w, ran := lostFile(t)
 	ev := core.Listed{}
 	for id := job.ID(1); id <= 2; id++ {
@@ -369,8 +368,8 @@ func TestOldCopyOfTwoThatChangedPlaces(t *testing.T) {
 	}
 }
 
-// An array on an older copy of the state file makes no second job of a task that runs, and counts those that do. What
-// has ended since the copy was made waits again.
+// An array in an older copy of the state file makes no second job of a running task, and counts the
+// tasks that run. Tasks that have ended since the copy was made wait again.
 func TestRecoveredTasksAreOfTheirArray(t *testing.T) {
 	for name, over := range map[string]bool{"all run": false, "the first is over": true} {
 		t.Run(name, func(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// What daemon/dst found, each as short as it goes.
+// Bugs that daemon/dst found, each as short as possible.
 
-// running is a world in which one job runs, which asks as change says.
+// running returns a world in which one job runs, with a request as change makes it.
 func running(t *testing.T, gpus int, change func(*job.Request)) *world {
 	w := newWorld(gpus, t.Logf)
 	w.step(w.listed(), -1)
@@ -36,7 +36,7 @@ func (w *world) queue(change func(*job.Request)) {
 	w.step(core.Submit{Token: w.token, Submission: s}, -1)
 }
 
-// next is the pending action of a kind, which is taken off.
+// next removes and returns the pending action of a type.
 func next[A core.Action](t *testing.T, w *world) A {
 	t.Helper()
 	for i, a := range w.pending {
@@ -50,8 +50,8 @@ func next[A core.Action](t *testing.T, w *world) A {
 	return none
 }
 
-// A job leaves its GPU before the first sample after a restart has shown that
-// GPU, and a dead process stays on it.
+// A job leaves its GPU before the first sample after a restart has shown that GPU, and a dead
+// process stays on it.
 func TestGPUIsCleanedThatNoSampleHasShown(t *testing.T) {
 	for name, leave := range map[string]func(*world){
 		"after the restart":  func(w *world) { w.revive() },
@@ -77,8 +77,8 @@ func TestGPUIsCleanedThatNoSampleHasShown(t *testing.T) {
 	}
 }
 
-// The machine was off for longer than a running job's limit: the machine took the
-// job, not its limit.
+// The machine was off for longer than a running job's limit: the shutdown ended the job, not its
+// limit.
 func TestLimitBeforeTheUnitsAreListed(t *testing.T) {
 	w := running(t, 1, func(r *job.Request) { r.TimeLimit = job.Span(time.Minute) })
 	w.now = w.now.Add(time.Hour)
@@ -95,8 +95,7 @@ func TestLimitBeforeTheUnitsAreListed(t *testing.T) {
 	}
 }
 
-// A cancel that is confirmed while a job that failed is swept keeps it from
-// another try.
+// A cancel acknowledged while a failed job's unit is being stopped prevents another attempt.
 func TestCancelOfAnEndingJob(t *testing.T) {
 	w := running(t, 1, func(r *job.Request) { r.Retries = 2 })
 	w.units[1].Phase, w.units[1].Exit.Code = core.Exited, 3
@@ -112,8 +111,8 @@ func TestCancelOfAnEndingJob(t *testing.T) {
 	}
 }
 
-// A job that ended by itself when its stop was decided has its end on record
-// before its unit is collected.
+// The end of a job that had ended by itself when its stop was decided is on record before its unit
+// is collected.
 func TestEndIsOnRecordBeforeItsUnitGoes(t *testing.T) {
 	w := running(t, 1, nil)
 	w.step(core.Command{Who: job.Actor{UID: 1001, User: "alice"}, What: job.Command{Kind: job.CommandCancel, Job: 1}}, -1)
@@ -132,8 +131,8 @@ func TestEndIsOnRecordBeforeItsUnitGoes(t *testing.T) {
 	}
 }
 
-// A back-off that began while the clock was wrong ends in its time when the clock
-// is set back, also where the daemon was started in between.
+// A back-off that began while the clock was wrong ends in time when the clock is set back, even if
+// the daemon was restarted in between.
 func TestClockIsSetBackInABackoff(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	ahead := job.Job{
@@ -149,8 +148,7 @@ func TestClockIsSetBackInABackoff(t *testing.T) {
 	}
 }
 
-// A GPU that is taken from the offer while a job has a part of it gives away
-// nothing more.
+// If the site withdraws a GPU while a job has a part of it, the rest is no longer assigned.
 func TestSharedGPUIsWithdrawn(t *testing.T) {
 	half := func(r *job.Request) { r.GPUMilli = job.WholeGPU / 2 }
 	w := running(t, 2, half)
@@ -171,8 +169,8 @@ func TestSharedGPUIsWithdrawn(t *testing.T) {
 	}
 }
 
-// A GPU that is not clean is withdrawn and offered again: it is still not clean,
-// also where only memory was left that no process has.
+// A GPU that is withdrawn and offered again while it is not clean is still not clean, even if only
+// memory without a process is left.
 func TestGPUIsWithdrawnBeforeItIsClean(t *testing.T) {
 	w := running(t, 2, nil)
 	at := w.jobs[1].Attempt.GPUs[0].Index
@@ -201,9 +199,9 @@ func TestGPUIsWithdrawnBeforeItIsClean(t *testing.T) {
 	}
 }
 
-// A dead process of nobody knows whom is on a GPU when the daemon starts. It is
-// not held against a GPU whose job goes on and has all of it, and no job is made
-// up for it; of one that is shared, nothing more is given away.
+// A dead process of an unknown job is on a GPU when the daemon starts. It does not count against a
+// GPU whose job goes on and has all of it, and no job is made up for it; of a shared GPU nothing
+// more is assigned.
 func TestDeadProcessAtTheStart(t *testing.T) {
 	t.Run("whole", func(t *testing.T) { deadAtTheStart(t, nil, "busy") })
 	t.Run("shared", func(t *testing.T) {
@@ -233,10 +231,9 @@ func deadAtTheStart(t *testing.T, change func(*job.Request), state job.GPUState)
 	}
 }
 
-// A job is taken back before its unit began, and of an older unit of its name
-// something outlives the stop for a while: its GPU is in service again once that
-// is gone.
-func TestTakenBackWithSurvivors(t *testing.T) {
+// A job returns to the queue before its unit began, and processes of an older unit of its name
+// outlive the stop for a while: its GPU is in service again once they are gone.
+func TestReturnedJobWithSurvivors(t *testing.T) {
 	w := newWorld(1, t.Logf)
 	w.policy.MaxForeignBytes = gib
 	w.revive()
@@ -263,8 +260,8 @@ func TestTakenBackWithSurvivors(t *testing.T) {
 	}
 }
 
-// Each is charged for the time that passed, by whatever the clock was set meanwhile. A
-// small step, as of a correction, is not worth a record of every job.
+// Jobs are charged for the time that passed, however the clock is set meanwhile. A small step, as
+// of a correction, is not worth a record of every job.
 func TestClockThatIsSetChargesNobody(t *testing.T) {
 	for _, by := range []time.Duration{-30 * time.Hour, -40 * time.Second, 40 * time.Second, 30 * time.Hour} {
 		w := running(t, 1, nil)
@@ -285,9 +282,9 @@ func TestClockThatIsSetChargesNobody(t *testing.T) {
 	}
 }
 
-// A start whose look at the GPUs is too old by now is made after another, and is not
-// worth a record; what has come to the GPU meanwhile has the job go back.
-func TestStaleStartLooksAgain(t *testing.T) {
+// If the sample of a start is too old by now, the start waits for another, which is not worth a
+// record. If the GPU is in use by then, the job returns to the queue.
+func TestStaleStartSamplesAgain(t *testing.T) {
 	for _, taken := range []bool{false, true} {
 		w := newWorld(1, t.Logf)
 		w.step(w.listed(), -1)

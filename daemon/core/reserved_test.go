@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// TestFreeUntilReserved: a GPU that is free until a reservation begins is shown as that, and one that a job
-// has is not.
+// A GPU that is free until a reservation begins is shown as free until then, and one that a job
+// holds is not.
 func TestFreeUntilReserved(t *testing.T) {
 	a := newAsker(t, 1, nil)
 	from := a.now.Add(3 * time.Hour)
@@ -30,7 +30,7 @@ func TestFreeUntilReserved(t *testing.T) {
 	}
 }
 
-// reasons are why a job waits.
+// reasons returns why a job waits.
 func (a *asker) reasons(id job.ID) []job.Reason {
 	for _, v := range a.core.View(job.Query{Reasons: true}, a.now).Jobs {
 		if v.ID == id {

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/metrics"
 )
 
-// BenchmarkScrape is what monitoring asks of a machine with 64 GPUs on which a thousand
-// jobs run: the part for which the loop is held up, and the page that is made of it.
+// BenchmarkScrape is what monitoring asks of a machine with 64 GPUs on which a thousand jobs run:
+// the part that occupies the loop, and the page that is made of it.
 func BenchmarkScrape(b *testing.B) {
 	w := newWorld(64, func(string, ...any) {})
 	w.step(w.listed(), -1)

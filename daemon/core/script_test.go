@@ -18,9 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write what the scripts print into testdata; read the difference before committing it")
 
-// TestScripts runs testdata/*.txt: blocks of commands, a line "----", and
-// everything that follows from them. Actions are answered at once unless the
-// command says otherwise.
+// TestScripts runs testdata/*.txt: blocks of commands, a line "----", and everything that follows
+// from them. Actions are answered at once unless the command says otherwise.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -74,7 +73,7 @@ type script struct {
 	read map[string]bool // the words of the line that its verb has read
 }
 
-// judge fails for what did not hold of the machine so far.
+// judge fails the script for breaches that the world has seen so far.
 func (s *script) judge() {
 	if s.w == nil {
 		return
@@ -87,7 +86,7 @@ func (s *script) judge() {
 
 func (s *script) log(format string, args ...any) { fmt.Fprintf(&s.out, format+"\n", args...) }
 
-// defaultMem reads default-mem=SIZE for each GPU.
+// defaultMem reads default-mem=SIZE, for each GPU.
 func (s *script) defaultMem() {
 	if per := s.size("default-mem"); per > 0 {
 		s.w.policy.DefaultMem = func(milli, _ int) int64 { return per * int64(milli) / job.WholeGPU }
@@ -116,8 +115,8 @@ func (s *script) run(line string) {
 	}
 }
 
-// feed gives an event to the core and, unless told not to, answers everything
-// that follows from it.
+// feed gives an event to the core and, unless told otherwise, answers all actions that follow from
+// it.
 func (s *script) feed(ev core.Event) {
 	s.w.step(ev, s.num("die", -1))
 	if !s.has("hold") {
@@ -126,8 +125,8 @@ func (s *script) feed(ev core.Event) {
 }
 
 var verbs = map[string]func(*script){
-	// machine gpus=N: a machine that has been listed and sampled; without max-foreign=SIZE
-	// jobs start beside processes of no job, and at once.
+	// machine gpus=N: a machine that has been listed and sampled. Without max-foreign=SIZE, jobs
+	// start beside foreign processes, and at once.
 	"machine": func(s *script) {
 		s.judge()
 		s.w = newWorld(s.num("gpus", 1), func(string, ...any) {})
@@ -172,7 +171,7 @@ var verbs = map[string]func(*script){
 		s.w.log = s.log
 	},
 	"submit": (*script).submit,
-	// cancel job=N task=INDEX: of the array N, this task; unawaited: only if no job waits for it.
+	// cancel job=N task=INDEX: this task of the array N; unawaited: only if no job waits for it.
 	"cancel": func(s *script) {
 		what := job.Command{Kind: job.CommandCancel, Job: s.id()}
 		if s.has("task") {
@@ -210,15 +209,15 @@ var verbs = map[string]func(*script){
 	"unreserve": func(s *script) {
 		s.command(job.Command{Kind: job.CommandUnreserve, Reservation: &job.Reservation{ID: int64(s.num("id", 1))}})
 	},
-	// exit job=N code= signal= oom stopped launch= peak=: the command ends, stopped: as its unit was being stopped; spent: with nothing left; quiet: no signal of systemd
-	// arrives.
+	// exit job=N code= signal= oom stopped launch= peak=: the command ends; stopped: while its unit
+	// was being stopped; spent: it leaves no process; quiet: systemd's signal does not arrive.
 	"exit": (*script).exit,
-	// vanish job=N: somebody stopped the unit behind our back.
+	// vanish job=N: somebody else stopped the unit.
 	"vanish": func(s *script) {
 		s.w.sweep(s.id())
 		s.feed(core.Changed{Job: s.id()})
 	},
-	// stuck job=N: its processes outlive SIGKILL from now on; no: no longer.
+	// stuck job=N: from now on its processes outlive SIGKILL; no: no longer.
 	"stuck": func(s *script) {
 		no := s.has("no")
 		s.w.stuck[s.id()] = !no
@@ -232,8 +231,9 @@ var verbs = map[string]func(*script){
 			s.w.units[s.id()].Phase, s.w.units[s.id()].Spent = core.Exited, true
 		}
 	},
-	// uses job=N gpu=N mem=SIZE: what the job's process has of the GPU (pid=N: one from outside; dead: it ended), of a user, begun some time ago at
-	// the tick start=N; mem=unknown; mem=none: it has gone.
+	// uses job=N gpu=N mem=SIZE: the GPU memory of the job's process (pid=N: of a foreign process;
+	// dead: it has ended), its user, and start=N, the tick at which it began; mem=unknown;
+	// mem=none: it is gone.
 	"uses": func(s *script) {
 		pid, unit := 1000+int(s.id()), fmt.Sprintf("gpujob-%d.service", s.id())
 		if s.has("pid") {
@@ -248,14 +248,15 @@ var verbs = map[string]func(*script){
 		}
 	},
 	"computes": func(s *script) { s.w.gpus[s.num("gpu", 0)].UtilGPUPercent = s.num("util", 0) },
-	// samples n=N every=TIME: so many looks, as the daemon takes them.
+	// samples n=N every=TIME: that many samples, as the daemon takes them.
 	"samples": func(s *script) {
 		for range s.num("n", 1) {
 			s.w.now = s.w.now.Add(s.duration("every"))
 			s.feed(s.w.sample(0))
 		}
 	},
-	// watch memory=warn|stop tolerance= patience= idle=warn|stop after= idle-patience=; down: from the next start on
+	// watch memory=warn|stop tolerance= patience= idle=warn|stop after= idle-patience=; down: from
+	// the next start on.
 	"watch": func(s *script) {
 		words := map[string]site.Response{"": site.Ignore, "warn": site.Warn, "stop": site.WarnAndStop}
 		s.w.policy.Usage = site.UsagePolicy{
@@ -266,7 +267,7 @@ var verbs = map[string]func(*script){
 			s.feed(core.Configured{Policy: s.w.policy})
 		}
 	},
-	// use job=N: what it used.
+	// use job=N: its recorded use.
 	"gpumem": func(s *script) {
 		for _, v := range s.w.core.View(job.Query{IDs: []job.ID{s.id()}}, s.w.now).Jobs {
 			s.log("job %d asks %s of GPU memory, %s is known", v.ID, job.FormatSize(v.Request.GPUMemBytes), job.FormatSize(v.MemKnown))
@@ -278,7 +279,8 @@ var verbs = map[string]func(*script){
 				job.FormatSize(u.PeakBytes), u.BusyPercent(), job.FormatDuration(u.Over), job.FormatDuration(u.Idle), job.FormatSize(s.w.jobs[s.id()].Attempt.GPUs[i].Use.PeakBytes))
 		}
 	},
-	// sent job=N event=start|end which=N: the message is; why=WORD: it is not; again: another try may do better.
+	// sent job=N event=start|end which=N: the message was sent; why=WORD: it was not; again: it may
+	// be retried.
 	"sent": func(s *script) {
 		e := core.Delivered{Job: s.id(), Event: job.NotifyEnd, Which: s.num("which", 0), Sent: s.text("why") == "", Why: job.Text(s.text("why"))}
 		if s.has("event") {
@@ -288,7 +290,7 @@ var verbs = map[string]func(*script){
 		s.w.over(e)
 		s.feed(e)
 	},
-	// answer job=N: the first action that is pending is answered, or the start of this job.
+	// answer job=N: answers the first pending action, or the start of this job.
 	"answer": func(s *script) {
 		at := slices.IndexFunc(s.w.pending, func(a core.Action) bool {
 			start, is := a.(core.Start)
@@ -296,14 +298,14 @@ var verbs = map[string]func(*script){
 		})
 		s.feed(s.w.answer(at))
 	},
-	// slow job=N why=WORD: why its start takes long.
+	// slow job=N why=WORD: the cause of its slow start.
 	"slow": func(s *script) {
 		s.feed(core.StartSlow{Job: s.id(), Attempt: s.w.jobs[s.id()].Attempt.Number, Why: s.text("why")})
 		if slow := s.w.core.SlowStart(s.w.now); slow != nil {
 			s.log("the start of job %d is long: %s", slow.Job.ID, slow.Why)
 		}
 	},
-	// sample late=TIME: a look at the GPUs that was read so long ago.
+	// sample late=TIME: a sample that was read that long ago.
 	"sample": func(s *script) {
 		ev := s.w.sample(^uint64(0)).(core.Sampled)
 		if late := s.duration("late"); late > 0 {
@@ -317,7 +319,7 @@ var verbs = map[string]func(*script){
 		s.w.now = s.w.now.Add(s.duration("for"))
 		s.feed(core.Tick{})
 	},
-	// clock by=TIME: somebody sets the clock, forward or back; down: while there is no daemon.
+	// clock by=TIME: somebody sets the clock, forward or back; down: while no daemon runs.
 	"clock": func(s *script) {
 		s.w.now, s.w.set = s.w.now.Add(s.duration("by")), s.w.set+s.duration("by")
 		if !s.has("down") {
@@ -332,7 +334,7 @@ var verbs = map[string]func(*script){
 	"bus":    func(s *script) { s.w.busDown = s.text("is") == "down" },
 	"driver": func(s *script) { s.w.problem = gpu.Problem(s.text("problem")); s.feed(s.w.sample(0)) },
 	"gpu":    (*script).gpu,
-	// pull gpu=N: it goes, and those behind it get other numbers; push: it is there again.
+	// pull gpu=N: it disappears, and the GPUs behind it get other indexes; push: it is back.
 	"pull": func(s *script) {
 		s.w.gpus, s.w.pulled = slices.Delete(slices.Clone(s.w.gpus), s.num("gpu", 0), s.num("gpu", 0)+1), s.w.gpus
 		s.w.renumber()
@@ -343,7 +345,8 @@ var verbs = map[string]func(*script){
 		s.w.renumber()
 		s.feed(s.w.sample(0))
 	},
-	// silent name=WORD, answers: a GPU that the driver lists and can't read, or not beyond its name, and then can.
+	// silent name=WORD, answers: a GPU that the driver lists but can't read, or can't read beyond
+	// its name; later it can.
 	"silent": func(s *script) {
 		g := gpu.Device{Index: s.num("gpu", 0), Minor: -1, Health: gpu.HealthLost, HealthDetail: "it does not answer"}
 		if g.Name = s.text("name"); g.Name != "" {
@@ -352,7 +355,8 @@ var verbs = map[string]func(*script){
 		s.w.gpus = []gpu.Device{g}
 	},
 	"answers": func(s *script) { s.w.gpus = newWorld(s.num("gpu", 0)+1, s.w.log).gpus },
-	// xid gpu=N code=N pid=N text=WORD: the driver reports an error; job=N: of that job's control group.
+	// xid gpu=N code=N pid=N text=WORD: the driver reports an error; job=N: of that job's control
+	// group.
 	"xid": func(s *script) {
 		rest := s.text("code")
 		if pid, ok := s.word("pid"); ok {
@@ -362,12 +366,12 @@ var verbs = map[string]func(*script){
 		ev.Job = s.id()
 		s.feed(ev)
 	},
-	// plug cpus=N: so many CPUs are left for jobs from now on.
+	// plug cpus=N: from now on that many CPUs are left for jobs.
 	"plug": func(s *script) {
 		s.w.policy.HostCPUs = s.num("cpus", 0)
 		s.feed(core.Configured{Policy: s.w.policy})
 	},
-	// strays are=end|keep|tell: what is done about them from now on.
+	// strays are=end|keep|tell: what happens to them from now on.
 	"strays": func(s *script) {
 		s.w.policy.Strays = map[string]site.Strays{"end": site.EndStrays, "keep": site.KeepStrays, "tell": site.TellStrays}[s.text("are")]
 		s.feed(core.Configured{Policy: s.w.policy})
@@ -378,18 +382,18 @@ var verbs = map[string]func(*script){
 			s.log("%d starts of %q failed: %v, next %s, nobody's since: %t", t.Starts, t.User, t.Why, t.Next.Format("15:04:05"), t.All)
 		}
 	},
-	// person uid=N of=N: from now on that is whose it is; unsure: as far as is known.
+	// person uid=N of=N: from now on uid is this person's; unsure: as far as is known.
 	"person": func(s *script) {
 		unsure := s.has("unsure")
 		s.w.persons[s.num("uid", 0)] = gpus.Person{UID: s.num("of", 0), Unsure: unsure}
 	},
-	// whose gpu=N: of which jobs the processes on it are.
+	// whose gpu=N: the jobs of the processes on it.
 	"whose": func(s *script) {
 		for _, p := range s.w.core.View(job.Query{}, s.w.now).GPUs[s.num("gpu", 0)].Processes {
 			s.log("process %d: job %d, stray %t", p.PID, p.Job, p.Stray)
 		}
 	},
-	// die after=TIME: the daemon is killed, and started again so much later.
+	// die after=TIME: the daemon is killed, and restarted that much later.
 	"die": func(s *script) {
 		s.w.now = s.w.now.Add(s.duration("after"))
 		s.w.revive()
@@ -414,7 +418,7 @@ var verbs = map[string]func(*script){
 		s.feed(s.w.listed())
 		s.feed(s.w.sample(0))
 	},
-	// soft-reboot: the same kernel goes on with another run of systemd.
+	// soft-reboot: another run of systemd under the same kernel.
 	"soft-reboot": func(s *script) {
 		s.w.soft++
 		s.w.userspace()
@@ -425,7 +429,7 @@ var verbs = map[string]func(*script){
 		s.feed(s.w.listed())
 		s.feed(s.w.sample(0))
 	},
-	// leaving: systemd stops everything from now on; no: it goes on after all.
+	// leaving: systemd stops everything from now on; no: it no longer does.
 	"leaving": func(s *script) {
 		no := s.has("no")
 		s.w.leaving = !no
@@ -436,14 +440,16 @@ var verbs = map[string]func(*script){
 		no := s.has("no")
 		s.w.unable = !no
 	},
-	// expired uid=N: the account may run nothing; no: it may again.
+	// expired uid=N: the account can't run anything; no: it can again.
 	"expired": func(s *script) {
 		no := s.has("no")
 		s.w.expired[s.num("uid", 1001)] = !no
 	},
-	// heir uid=N user=NAME: another account has the number now; ?: nobody can say which; none: the one on record.
+	// heir uid=N user=NAME: another account has the number now; ?: unknown which; none: the one on
+	// record.
 	"heir": func(s *script) { s.w.heirs[s.num("uid", 1001)] = s.text("user") },
-	// find-renamed: somebody releases jobs, so that it is looked whether accounts as which jobs wait have other names now.
+	// find-renamed: a release of jobs makes the daemon look up whether the accounts of waiting jobs
+	// have other names now.
 	"find-renamed": func(s *script) {
 		for _, a := range s.w.core.WaitingAccounts(job.Query{}, s.w.now) {
 			if name := s.w.heirs[a.UID]; name != "" && name != a.User {
@@ -452,13 +458,14 @@ var verbs = map[string]func(*script){
 		}
 	},
 	"group": (*script).group,
-	// slurm minors=LIST: the settings are read again, and these GPUs are Slurm's; every: all of them.
+	// slurm minors=LIST: the settings are reloaded, and these GPUs are Slurm's; every: all of them.
 	"slurm": func(s *script) {
 		s.w.policy.SlurmGPUs.Every = s.has("every")
 		s.w.policy.SlurmGPUs.Minors = must(s, job.ParseGPUList, s.text("minors"))
 		s.feed(core.Configured{Policy: s.w.policy})
 	},
-	// reload default-mem=SIZE: the settings are read again, and each GPU comes with so much host memory from now on.
+	// reload default-mem=SIZE: the settings are reloaded, and each GPU comes with that much host
+	// memory from now on.
 	"reload": func(s *script) {
 		s.defaultMem()
 		s.feed(core.Configured{Policy: s.w.policy})
@@ -471,12 +478,12 @@ var verbs = map[string]func(*script){
 		}
 		s.log("job %d %s%s%s", s.id(), v.Jobs[0].State, reasonText(v.Jobs[0].Reasons), start)
 	},
-	// asks job=N: what follows from the rest of its request.
+	// asks job=N: the derived parts of its request.
 	"asks": func(s *script) {
 		r := s.w.core.View(job.Query{IDs: []job.ID{s.id()}}, s.w.now).Jobs[0].Request
 		s.log("job %d asks %s of host memory, preemptible %t, the first retry after %s", s.id(), job.FormatSize(r.MemBytes), r.Preemptible, r.Backoff)
 	},
-	// count job=N: for how much of the machine it counts.
+	// count job=N: the part of the machine that it counts for.
 	"count": func(s *script) {
 		j := s.w.core.View(job.Query{IDs: []job.ID{s.id()}}, s.w.now).Jobs[0].Job
 		s.log("job %d counts for %s", s.id(), job.CPUs(j.CPUs()))

@@ -2,7 +2,7 @@ package core_test
 
 import "github.com/gpusched/gpusched/daemon/job"
 
-// stand job=N: how the tasks of an array stand that have become jobs.
+// stand job=N: the states of an array's tasks that are jobs.
 func (s *script) stand() {
 	v := s.w.core.View(job.Query{IDs: []job.ID{s.id()}}, s.w.now).Jobs[0].LiveTasks
 	s.log("array %d: %v wait again, %d of them held, %v run", s.id(), v.Waiting, v.Held, v.Running)

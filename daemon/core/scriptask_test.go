@@ -58,8 +58,8 @@ func (s *script) submit() {
 	s.feed(core.Submit{Token: s.w.token, Submission: sub})
 }
 
-// group makes accounts of a group: uids=1001,1002 name=lab; told: the daemon looked it up, as at a reload;
-// quota=N: it may have so many GPUs from now on.
+// group puts accounts into a group: uids=1001,1002 name=lab; told: the daemon looks it up, as at a
+// reload; quota=N: the group may have that many GPUs from now on.
 func (s *script) group() {
 	if s.has("quota") {
 		s.w.policy.Quotas.Groups = map[string]job.Quota{s.text("name"): {GPUMilli: s.num("quota", 0) * job.WholeGPU}}
@@ -76,7 +76,7 @@ func (s *script) group() {
 	}
 }
 
-// until is the end of a pause, so much later.
+// until returns the end of a pause of a given length.
 func (s *script) until() time.Time {
 	if d := s.duration("until"); d > 0 {
 		return s.w.now.Add(d)
@@ -93,9 +93,9 @@ func (s *script) milli() int {
 	return milli
 }
 
-// life reads what concerns a job's life: preemptible spread hold retries=
-// notify=start,end/fail backoff= on-timeout=requeue warn=SIGNAL@TIME begin=IN after-ok=JOB array=
-// max-failures= dedup=HASH batch=NAME shape=COMMAND script=PROGRAM.
+// life reads the options about a job's life: preemptible spread hold retries= notify=start,end/fail
+// backoff= on-timeout=requeue warn=SIGNAL@TIME begin=IN after-ok=JOB array= max-failures=
+// dedup=HASH batch=NAME shape=COMMAND script=PROGRAM.
 func (s *script) life(r *job.Request) {
 	r.Preemptible = s.has("preemptible")
 	r.Spread = s.has("spread")
@@ -124,7 +124,7 @@ func (s *script) life(r *job.Request) {
 	}
 }
 
-// notifyOf reads wishes such as start,end/fail: by mail, with a slash between.
+// notifyOf reads requests for mail such as start,end/fail, with a slash between them.
 func notifyOf(text string) (list []job.Notify) {
 	for wish := range strings.SplitSeq(text, "/") {
 		n := job.Notify{Way: job.NotifyMail}
@@ -190,7 +190,7 @@ func (s *script) update() {
 	s.command(job.Command{Kind: job.CommandUpdate, Job: s.id(), Change: ch})
 }
 
-// reserve keeps GPUs for a user, or a group: gpus=0,1 in=TIME for=TIME uid= gid=.
+// reserve reserves GPUs for a user or a group: gpus=0,1 in=TIME for=TIME uid= gid=.
 func (s *script) reserve() {
 	list := must(s, job.ParseGPUList, s.text("gpus"))
 	from := s.w.now.Add(s.duration("in"))
@@ -213,7 +213,7 @@ func (s *script) command(c job.Command) {
 	if who.UID == 0 {
 		who.User, who.Admin = "root", true
 	}
-	if name, ok := s.word("as"); ok { // an account's name of now; admin: one of the admin group's
+	if name, ok := s.word("as"); ok { // the present name of the account; admin: in the admin group
 		who.User = name
 	}
 	if s.has("admin") {

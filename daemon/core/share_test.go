@@ -8,9 +8,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestSharesFit: shares that make up a whole GPU fit on one that is idle, however
-// much of it the driver keeps for itself, whether it reports that or counts it
-// as used, and whatever those that came before use of their own.
+// Shares that make up a whole GPU fit on an idle one, however much memory the driver keeps for
+// itself, whether it reports that or counts it as used, and whatever the earlier shares use of
+// their own.
 func TestSharesFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(1, func(string, ...any) {})

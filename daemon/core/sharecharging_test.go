@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// after lets time pass, and then the scheduler look.
+// after lets time pass and then samples the GPUs.
 func (w *world) after(d time.Duration) {
 	w.now = w.now.Add(d)
 	w.step(core.Tick{}, -1)
@@ -16,12 +16,12 @@ func (w *world) after(d time.Duration) {
 	w.settle()
 }
 
-// on asks a part of a GPU.
+// on asks for a part of a GPU.
 func on(milli, gpu int) func(*job.Request) {
 	return func(r *job.Request) { r.GPUMilli, r.GPUIDs = milli, []int{gpu} }
 }
 
-// counted holds what is on record of the only user.
+// counted checks the recorded use of the only user.
 func counted(t *testing.T, w *world, gpus, charge time.Duration) {
 	t.Helper()
 	u := w.usage["u1001"]
@@ -41,9 +41,8 @@ func (w *world) cancel(id job.ID) {
 	w.settle()
 }
 
-// TestSharersPayForTheWholeGPU: a hundredth on each GPU keeps whole ones from others, and
-// costs as much as all of them while somebody waits for a whole one, also where the
-// daemon is started again meanwhile (invariant 12).
+// A hundredth of each GPU keeps whole GPUs from others, and is charged as all of them while
+// somebody waits for a whole one, even if the daemon restarts meanwhile (invariant 12).
 func TestSharersPayForTheWholeGPU(t *testing.T) {
 	for name, dies := range map[string]bool{"and goes on": false, "and dies": true} {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +77,7 @@ func TestSharersPayForTheWholeGPU(t *testing.T) {
 	}
 }
 
-// TestSharersDivideTheGPU: together they pay for one GPU, in proportion to their parts.
+// Jobs on a shared GPU together pay for one GPU, in proportion to their parts.
 func TestSharersDivideTheGPU(t *testing.T) {
 	w := running(t, 1, on(100, 0))
 	w.queue(on(300, 0))
@@ -96,8 +95,8 @@ func TestSharersDivideTheGPU(t *testing.T) {
 	}
 }
 
-// TestSharersPayNothingForWhomAQuotaKeeps: who could not start anyway waits for no GPU.
-func TestSharersPayNothingForWhomAQuotaKeeps(t *testing.T) {
+// Jobs that a quota keeps from starting do not count as waiting for a whole GPU.
+func TestSharersPayNothingForJobsUnderQuota(t *testing.T) {
 	for name, change := range map[string]func(*world){
 		"a quota":      func(w *world) { w.policy.Quotas.Default.GPUMilli = job.WholeGPU },
 		"another GPU":  func(*world) {},

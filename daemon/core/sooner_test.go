@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// ran has a command run so often, so long and with so much memory, to its end.
+// ran runs a command several times to its end, with that length and memory.
 func (a *asker) ran(command string, times int, d time.Duration, mem int64) {
 	a.Helper()
 	for range times {
@@ -30,15 +30,15 @@ func (a *asker) ran(command string, times int, d time.Duration, mem int64) {
 
 var real = job.Derived{Shape: "real"}
 
-// reserved keeps all GPUs for somebody else from then on.
+// reserved reserves all GPUs for somebody else from some time on.
 func (a *asker) reserved(in time.Duration) {
 	res := job.Reservation{GPUs: []job.Allocation{{}}, From: a.now.Add(in), To: a.now.Add(in + 9*time.Hour), Users: []job.Account{{UID: 9, User: "dora"}}}
 	a.token++
 	a.step(core.Command{Token: a.token, Who: job.Actor{Admin: true}, What: job.Command{Kind: job.CommandReserve, Reservation: &res}}, -1)
 }
 
-// TestSoonerEndsNoRun: no limit is named that a run of the same command has exceeded, none by what other
-// commands ran for, and, where it is not known how long the command runs, the longest that starts now.
+// A suggested limit never lies below a run of the same command, and does not rely on other
+// commands' runs. If the command's run time is unknown, it is the longest limit that starts now.
 func TestSoonerEndsNoRun(t *testing.T) {
 	type past struct {
 		command string
@@ -79,7 +79,7 @@ func TestSoonerEndsNoRun(t *testing.T) {
 	}
 }
 
-// TestSoonerEndsNoRunThatGoesOn: what a run of the command has lasted until now counts, too.
+// The time that a run of the command has lasted until now counts, too.
 func TestSoonerEndsNoRunThatGoesOn(t *testing.T) {
 	a := newAsker(t, 2, func(p *site.Policy) { p.Predict = nil })
 	a.submit("bob", job.Request{GPUMilli: job.WholeGPU, GPUIDs: []int{1}, Derived: real})
@@ -89,7 +89,7 @@ func TestSoonerEndsNoRunThatGoesOn(t *testing.T) {
 	a.want("beside one that runs", a.sooner(id), " of 3")
 }
 
-// TestSoonerWithProvenMemory: less memory is named where five runs of the command took no more.
+// Less memory is suggested if five runs of the command took no more.
 func TestSoonerWithProvenMemory(t *testing.T) {
 	const all = 64 * gib
 	for name, c := range map[string]struct {

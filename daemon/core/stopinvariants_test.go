@@ -14,9 +14,8 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// justified holds invariant 10: a job is stopped for what it does with its GPUs
-// by what the last sample shows, after a warning, and for GPU memory only where
-// another one is short of what it was promised.
+// justified checks invariant 10: a job is stopped for its use of GPUs on the evidence of the last
+// sample, after a warning, and for GPU memory only if another job lacks what it was promised.
 func (w *world) justified(j *job.Job) {
 	switch j.Stop {
 	case job.StopGPUMem:
@@ -38,7 +37,7 @@ func (w *world) shown(uuid string) *gpu.Device {
 	return &w.sampled.Devices[i]
 }
 
-// has is what a job uses of a GPU by the last sample; -1 unknown.
+// has returns a job's use of a GPU in the last sample; -1 unknown.
 func has(d *gpu.Device, id job.ID) (bytes int64, processes int) {
 	for _, p := range d.Processes {
 		if p.Unit == fmt.Sprintf("gpujob-%d.service", id) {
@@ -106,7 +105,7 @@ func (w *world) noBreach(j *job.Job) string {
 	return ""
 }
 
-// owed is what jobs on a GPU were promised and do not use.
+// owed returns the promised memory that jobs on a GPU do not use.
 func (w *world) owed(d *gpu.Device) (owed int64) {
 	for id, j := range w.jobs {
 		if !j.State.Live() {
@@ -141,10 +140,10 @@ func (w *world) notIdle(j *job.Job) string {
 	return ""
 }
 
-// jumps are by how much the clock moves between two samples.
+// jumps are the steps of the clock between two samples.
 var jumps = []time.Duration{5 * time.Second, 5 * time.Second, 5 * time.Second, 15 * time.Second, 0, 10 * time.Minute, -30 * time.Second}
 
-// occupy has a job, or somebody else, take memory of a GPU or compute on it.
+// occupy lets a job, or somebody else, take memory of a GPU or compute on it.
 func (c *chaos) occupy() {
 	if len(c.gpus) == 0 {
 		return
@@ -164,9 +163,9 @@ func (c *chaos) occupy() {
 	}
 }
 
-// TestJustice draws what jobs that share GPUs and others take of them, with
-// faults in between; justified looks at each stop.
-func TestJustice(t *testing.T) {
+// TestStopsAreJustified lets jobs that share GPUs, and others, use random amounts of them, with faults in
+// between; justified checks each stop.
+func TestStopsAreJustified(t *testing.T) {
 	stops := map[job.StopCause]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		c := newChaos(t, rapid.IntRange(1, 2).Draw(t, "machine"))
@@ -193,7 +192,7 @@ func TestJustice(t *testing.T) {
 	}
 }
 
-// misuse is one step of TestJustice.
+// misuse is one step of TestStopsAreJustified.
 func (c *chaos) misuse() {
 	switch c.draw("step", 0, 12) {
 	case 0:

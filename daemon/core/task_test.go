@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The record of an array stays small: only so many separate runs of tasks can
-// be cancelled alone, but neighbours of these and the whole array still can.
+// The record of an array stays small: the separate runs of tasks that can be cancelled alone are
+// bounded, but their neighbours and the whole array can still be cancelled.
 func TestCancelledTasksAreBounded(t *testing.T) {
 	w := newWorld(1, func(string, ...any) {})
 	s := job.Submission{
@@ -36,8 +36,7 @@ func TestCancelledTasksAreBounded(t *testing.T) {
 	}
 }
 
-// A task's record has nothing of what it shares with its array; after a restart
-// it has it again.
+// A task's record lacks the parts that it shares with its array; a restart restores them.
 func TestTaskGetsItsArrayBack(t *testing.T) {
 	a := &job.Array{Ranges: []job.Range{{First: 0, Last: 3, Step: 1}}, Limit: 1, Params: []job.Param{{Name: "p", Values: []string{"a", "b", "c", "d"}}}}
 	owner := job.Owner{UID: 1001, User: "alice"}

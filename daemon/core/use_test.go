@@ -9,8 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// What a job used is on record when it has ended, and is not forgotten by the next
-// daemon; a job without GPUs uses none.
+// A job's use is on record when it has ended, and survives a restart; a job without GPUs uses none.
 func TestUseIsOnRecord(t *testing.T) {
 	for milli, want := range map[int]map[string]int64{1500: {"u1001": (90 * time.Minute).Microseconds()}, 0: {}} {
 		w := running(t, 2, func(r *job.Request) { r.GPUMilli = milli })
@@ -31,9 +30,8 @@ func TestUseIsOnRecord(t *testing.T) {
 	}
 }
 
-// The energy of a job is its part of what the driver counts, or of power times time where the
-// driver counts none; time that no sample vouches for, or of which the power is not known, adds
-// nothing.
+// The energy of a job is its part of the driver's count, or of power times time if the driver has
+// no counter. Time without good samples, or without a known power, adds nothing.
 func TestEnergyIsOnRecord(t *testing.T) {
 	for name, c := range map[string]struct {
 		milli   int
@@ -69,8 +67,8 @@ func TestEnergyIsOnRecord(t *testing.T) {
 	}
 }
 
-// A job that comes after another on a GPU has its own energy only, whenever the driver tells
-// its count: what the other used is none of it.
+// A job that follows another on a GPU is counted only its own energy, whenever the driver updates
+// its counter.
 func TestEnergyOfAHandOver(t *testing.T) {
 	w := running(t, 1, nil)
 	look := func(after time.Duration, counter uint64, milliW int64) {
@@ -98,7 +96,7 @@ func TestEnergyOfAHandOver(t *testing.T) {
 		t.Fatalf("the second is %s", j.State)
 	}
 	look(time.Millisecond, 0, 100_000)
-	look(90*time.Millisecond, 1_000_000+3_600_000, 100_000) // it counted more than was reckoned
+	look(90*time.Millisecond, 1_000_000+3_600_000, 100_000) // it counted more than was estimated
 	if got := joules(2); got < 9 || got > 10 {
 		t.Errorf("the second used %g J in 90 ms at 100 W", got)
 	}
@@ -106,12 +104,11 @@ func TestEnergyOfAHandOver(t *testing.T) {
 		if v := w.core.View(job.Query{}, w.now).GPUs[0]; v.EnergyMilliJ != 4_600_000 {
 			t.Errorf("the GPU used %d mJ", v.EnergyMilliJ)
 		}
-		look(time.Second, 0, 100_000) // which changes nothing of that
+		look(time.Second, 0, 100_000) // it changes nothing of that
 	}
 }
 
-// Each job that has not ended is counted once, an array whose tasks have all become
-// jobs among them.
+// Each job that has not ended is counted once, including an array whose tasks have all become jobs.
 func TestCountsOfJobs(t *testing.T) {
 	w := running(t, 3, nil)
 	w.queue(func(r *job.Request) { r.Array = &job.Array{Ranges: []job.Range{{First: 0, Last: 1, Step: 1}}} })

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A listing of a long queue can be cut, and says what was left out.
-func TestViewOfTheFirstThatWait(t *testing.T) {
+// A listing of a long queue can be cut, and says how many jobs it left out.
+func TestViewOfTheFirstWaitingJobs(t *testing.T) {
 	w := newWorld(1, func(string, ...any) {})
 	for range 5 {
 		s := job.Submission{Owner: job.Owner{UID: 1001, User: "alice"}, Label: job.Label{Name: "j"}, Request: job.Request{GPUMilli: 1000}}
@@ -35,9 +35,8 @@ func TestViewOfTheFirstThatWait(t *testing.T) {
 	}
 }
 
-// A listing of a very long queue explains the first ones only, so that it holds
-// nobody up.
-func TestViewExplainsSoMany(t *testing.T) {
+// A listing of a very long queue explains only the first jobs, so that it delays nobody.
+func TestViewExplainsOnlyTheFirstJobs(t *testing.T) {
 	w := newWorld(1, func(string, ...any) {})
 	for range 1200 {
 		s := job.Submission{Owner: job.Owner{UID: 1001, User: "alice"}, Label: job.Label{Name: "j"}, Request: job.Request{GPUMilli: 1000}}
@@ -58,8 +57,8 @@ func TestViewExplainsSoMany(t *testing.T) {
 	}
 }
 
-// That a job is held costs nothing to tell, however many wait before it.
-func TestViewExplainsWhatIsNotInTheQueue(t *testing.T) {
+// A held job is explained however many jobs wait before it, since that is cheap.
+func TestViewExplainsHeldJobs(t *testing.T) {
 	w := newWorld(1, func(string, ...any) {})
 	w.step(w.listed(), -1)
 	for i := range 1003 {
@@ -77,8 +76,8 @@ func TestViewExplainsWhatIsNotInTheQueue(t *testing.T) {
 	}
 }
 
-// Names are those of the jobs that View shows, in its order, whatever of them is outside of the queue.
-func TestNamesAreThoseOfTheView(t *testing.T) {
+// Names returns the jobs that View shows, in its order, inside and outside of the queue.
+func TestNamesMatchTheView(t *testing.T) {
 	w := newWorld(2, func(string, ...any) {})
 	w.step(w.listed(), -1)
 	w.step(w.sample(0), -1)

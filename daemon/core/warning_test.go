@@ -14,10 +14,9 @@ func leaves(w *world, e contract.Exit) {
 	w.units[1].Phase, w.units[1].Exit, w.units[1].ended = core.Exited, e, w.now.Add(-w.set)
 }
 
-// Whoever leaves when it is warned that it is to make room has made room, whatever its exit
-// status, and also where the daemon was away. One that had ended before the warning has its
-// own end.
-func TestLeavesToMakeRoom(t *testing.T) {
+// A job that exits after the warning of its preemption has made room, whatever its exit status,
+// even if no daemon ran. A job that had ended before the warning has its own end.
+func TestExitAfterPreemptionWarning(t *testing.T) {
 	for _, exit := range []contract.Exit{{}, {Code: 1}, {Code: 75}, {Signal: 10}, {Signal: 15}, {Signal: 9, OOM: true}} {
 		for _, away := range []bool{false, true} {
 			w := running(t, 1, func(r *job.Request) {
@@ -54,7 +53,7 @@ func TestLeavesToMakeRoom(t *testing.T) {
 	leaves(w, contract.Exit{})
 	w.now = w.now.Add(time.Second)
 	w.step(w.sample(0), -1)
-	w.queue(nil) // before anything is known of the end
+	w.queue(nil) // before the end is known
 	w.step(core.Changed{Job: 1}, -1)
 	w.settle()
 	if j := w.jobs[1]; j.State != job.Completed {
@@ -62,9 +61,9 @@ func TestLeavesToMakeRoom(t *testing.T) {
 	}
 }
 
-// Of a warning before the time limit the exit status says what it comes to: 0 that the job is
-// done, another one that it goes on later where it asked for that.
-func TestLeavesBeforeItsLimit(t *testing.T) {
+// After a warning before the time limit, exit status 0 says that the job is done; any other status
+// requeues the job if it asked for that.
+func TestExitAfterLimitWarning(t *testing.T) {
 	for _, c := range []struct {
 		then job.TimeoutAction
 		exit contract.Exit
@@ -105,13 +104,13 @@ func TestLeavesBeforeItsLimit(t *testing.T) {
 	}
 }
 
-// A job that ends by itself while its warning can't be sent has its own end, and does not run again. Where a try may have
-// reached it, it counts as warned.
+// A job that ends by itself while its warning can't be sent has its own end, and does not run
+// again. If a try may have reached it, it counts as warned.
 func TestEndsBeforeItsWarningIsSent(t *testing.T) {
 	for _, preempts := range []bool{false, true} {
 		for _, c := range []struct {
 			tries  []core.Signalled
-			answer bool // to the last try there is one before the end
+			answer bool // the last try is answered before the end
 			own    bool
 		}{
 			{[]core.Signalled{{Unsent: true}}, true, true},
@@ -160,8 +159,8 @@ func TestEndsBeforeItsWarningIsSent(t *testing.T) {
 	}
 }
 
-// A warning that systemd did not take is sent again until it does, also by another daemon, and
-// not after that. A job that is to make room has its whole notice from then on.
+// A warning that systemd did not take is sent again until it does, also by a restarted daemon, and
+// not after that. A job that is preempted has its whole notice from then on.
 func TestWarningIsSentUntilItArrives(t *testing.T) {
 	limit := func(r *job.Request) { r.TimeLimit = job.Span(time.Hour) }
 	scavenger := func(r *job.Request) { r.Priority.Class = job.Scavenger }
@@ -211,9 +210,9 @@ func TestWarningIsSentUntilItArrives(t *testing.T) {
 	}
 }
 
-// A job that has not got its warning is not stopped, however long systemd gives no answer: it would not get the stop
-// either. Then one that makes room has its whole notice, and one that is past its time limit is stopped. One that
-// can't be warned is stopped, as is one that somebody cancels.
+// A job without its warning is not stopped while systemd gives no answer: the stop would not reach
+// it either. Then a preempted job has its whole notice, and a job past its time limit is stopped. A
+// job that can't be warned, or that somebody cancels, is stopped.
 func TestNoStopBeforeTheWarning(t *testing.T) {
 	for _, preempts := range []bool{false, true} {
 		for _, away := range []time.Duration{30 * time.Second, 90 * time.Second, 5 * time.Minute} {

@@ -18,18 +18,18 @@ import (
 
 const gib = 1 << 30
 
-// reservedMiB is what the driver keeps of each GPU, as of an H200.
+// reservedMiB is the memory that the driver keeps of each GPU, as on an H200.
 const reservedMiB = 700
 
-// world is everything around the core: the disk, systemd, the GPUs and a
-// clock. It carries out effects, and can die between any two of them.
+// world is everything around the core: the disk, systemd, the GPUs and a clock. It executes
+// effects, and can die between any two of them.
 type world struct {
 	alive  time.Time     // as on record
-	ends   []job.Attempt // that are recorded as over
+	ends   []job.Attempt // recorded as over
 	core   *core.Core
 	policy site.Policy
 	now    time.Time
-	set    time.Duration // how far the clock that people see has been set
+	set    time.Duration // how far the wall clock has been set
 	boot   int
 
 	jobs     map[job.ID]job.Job // the disk
@@ -45,7 +45,7 @@ type world struct {
 	runs    map[string]int // how often the command of "job/attempt" began
 	invoked int
 	gpus    []gpu.Device
-	pulled  []gpu.Device // what gpus was before one went
+	pulled  []gpu.Device // gpus before one disappeared
 	problem gpu.Problem
 	persons map[int]gpus.Person
 	pending []core.Action // begun and not answered
@@ -55,17 +55,17 @@ type world struct {
 	acked   map[job.ID]bool
 	busDown bool
 	unable  bool             // systemd can't start anything for the moment
-	expired map[int]bool     // accounts that may run nothing
-	heirs   map[int]string   // which account has a number now, where that is not the one that submitted
-	groups  map[int][]string // of accounts, as the directory has them, where starts look
+	expired map[int]bool     // accounts that can't run anything
+	heirs   map[int]string   // the account that has a number now, if not the one that submitted
+	groups  map[int][]string // of accounts, in the directory, where starts look
 	leaving bool             // systemd stops everything
 	soft    int              // soft reboots of this boot
 	kernel  []core.Faulted   // the log of this boot
-	stuck   map[job.ID]bool  // whose processes outlive SIGKILL
-	linger  bool             // what a unit had on its GPUs outlives it
-	sampled gpu.Snapshot     // the last one that the core saw
-	shorts  map[string]int   // good samples in a row that showed jobs short of their promised memory, by GPU
-	overs   map[string]int   // good samples in a row that showed a job over its budget, by job and GPU
+	stuck   map[job.ID]bool  // jobs whose processes outlive SIGKILL
+	linger  bool             // a unit's memory on its GPUs outlives it
+	sampled gpu.Snapshot     // the last sample that the core saw
+	shorts  map[string]int   // consecutive good samples that showed jobs short of their promised memory, by GPU
+	overs   map[string]int   // consecutive good samples that showed a job over its budget, by job and GPU
 
 	log    func(format string, args ...any)
 	faults []string // breaches of what must hold
@@ -98,7 +98,7 @@ func newWorld(n int, log func(string, ...any)) *world {
 	return w
 }
 
-// keeps makes the driver keep so much of each GPU, which is idle, for itself.
+// keeps makes the driver keep that much of each idle GPU for itself.
 func (w *world) keeps(mib uint64) {
 	for i := range w.gpus {
 		g := &w.gpus[i]
@@ -115,7 +115,7 @@ func (w *world) revive() {
 	w.pending, w.sending = nil, nil
 }
 
-// disk is what a core starts from.
+// disk returns the state that a core starts from.
 func (w *world) disk() (r job.Restored) {
 	for _, id := range slices.Sorted(maps.Keys(w.jobs)) {
 		r.NextID = id + 1
@@ -144,9 +144,8 @@ func (w *world) disk() (r job.Restored) {
 	return r
 }
 
-// step feeds one event and carries the effects out up to the point of death:
-// 0 before the records are durable, 1 after them, then one more per action and
-// reply. A negative number survives.
+// step feeds one event and executes the effects up to the point of death: 0 before the records are
+// on disk, 1 after them, then one more per action and reply. A negative number survives.
 func (w *world) step(ev core.Event, death int) (alive bool) {
 	if e, ok := ev.(core.Sampled); ok {
 		w.look(e.Snap)
@@ -245,7 +244,7 @@ func (w *world) record(r job.Record) {
 	w.log("%s", text)
 }
 
-// keep is record for what concerns no single job.
+// keep stores the records that are not about a single job.
 func (w *world) keep(r job.Record) {
 	switch {
 	case !r.Alive.IsZero():
@@ -288,7 +287,7 @@ func reasonText(reasons []job.Reason) string {
 	return text
 }
 
-// fields are the parts of a value that are not zero.
+// fields returns the parts of a value that are not zero.
 func fields(of any) string {
 	var parts []string
 	v := reflect.ValueOf(of)

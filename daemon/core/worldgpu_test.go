@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// handOver holds invariant 8 for the GPUs that a job is given: nothing is on
-// them of a job that left them, and they need nothing after an error. One that is ending still has its part.
+// handOver checks invariant 8 for the GPUs that a job gets: nothing of a job that left them is on
+// them, and they need nothing after an error. A job that is ending still has its part.
 func (w *world) handOver(j *job.Job) {
 	for _, ref := range j.Attempt.GPUs {
 		if f := w.controls[ref.UUID].Fault; (gpu.Recovery(f.Recovery).Sick() || !f.Left.What.IsZero()) && f.Boot == w.bootID() {
@@ -24,7 +24,7 @@ func (w *world) handOver(j *job.Job) {
 	}
 }
 
-// shareOf is what a job holds of a GPU.
+// shareOf returns what a job holds of a GPU.
 func shareOf(j *job.Job, index int) int {
 	for _, ref := range j.Attempt.GPUs {
 		if ref.Index == index {
@@ -37,7 +37,7 @@ func shareOf(j *job.Job, index int) int {
 // orphanPID is a process that ends and leaves its memory in use.
 const orphanPID = 76
 
-// hold has a process use so much of a GPU's memory; -1 is unknown, less: it goes.
+// hold makes a process use that much of a GPU's memory; -1 is unknown, and less removes it.
 func (w *world) hold(index, pid int, unit string, bytes int64) {
 	w.drop(index, func(p gpu.Process) bool { return p.PID == pid })
 	if bytes < -1 {
@@ -54,7 +54,7 @@ func (w *world) hold(index, pid int, unit string, bytes int64) {
 	}
 }
 
-// drop ends processes on a GPU. Those that hold put there give their memory back.
+// drop ends processes on a GPU. Those that hold put there free their memory.
 func (w *world) drop(index int, gone func(gpu.Process) bool) {
 	g := &w.gpus[index]
 	var stay []gpu.Process
@@ -73,7 +73,7 @@ func (w *world) drop(index int, gone func(gpu.Process) bool) {
 	g.Processes = stay
 }
 
-// tidy takes away what lingers of units that are gone.
+// tidy removes what lingers of units that are gone.
 func (w *world) tidy() {
 	for i := range w.gpus {
 		w.drop(i, func(p gpu.Process) bool {
@@ -98,14 +98,14 @@ func (w *world) sample(number uint64) core.Event {
 	return ev
 }
 
-// renumber gives the GPUs the numbers that the driver has for them.
+// renumber gives the GPUs the driver's indexes.
 func (w *world) renumber() {
 	for i := range w.gpus {
 		w.gpus[i].Index = i
 	}
 }
 
-// xid has the driver write a line about a GPU.
+// xid makes the driver write a line about a GPU.
 func (w *world) xid(index int, rest string) core.Faulted {
 	x, ok := gpu.ParseXid(fmt.Sprintf("NVRM: Xid (PCI:0000:%02x:00): %s", index+10, rest))
 	if !ok {

@@ -19,19 +19,17 @@ type unit struct {
 	attempt int
 	gpus    []int
 	left    int       // processes that its command left running
-	began   time.Time // by the world's steady clock
-	ended   time.Time // the same; zero: that is not known
+	began   time.Time // by the world's monotonic clock
+	ended   time.Time // the same; zero: unknown
 }
 
-// runsNow reports whether the unit of the job's current attempt is there and its
-// command runs.
+// runsNow reports whether the unit of the job's current attempt exists and its command runs.
 func (w *world) runsNow(j *job.Job) bool {
 	u := w.units[j.ID]
 	return u != nil && u.attempt == j.Attempt.Number && u.Phase == core.Active
 }
 
-// begin takes an action on. What it does to the world happens at once; the
-// answer comes with answer.
+// begin starts an action. Its effect on the world happens at once; answer gives the answer.
 func (w *world) begin(a core.Action) {
 	switch a := a.(type) {
 	case core.Start:
@@ -114,7 +112,7 @@ func (w *world) launch(j *job.Job) error {
 	return nil
 }
 
-// answer carries out the pending action at position i and returns its event.
+// answer executes the pending action at position i and returns its event.
 func (w *world) answer(i int) core.Event {
 	a := w.pending[i]
 	w.pending = slices.Delete(w.pending, i, i+1)
@@ -179,8 +177,8 @@ func (w *world) answer(i int) core.Event {
 	panic("no answer to this action")
 }
 
-// sweep ends a unit with everything of it. What it had on the GPUs may stay a
-// while, as memory does that the driver gives back late.
+// sweep ends a unit with all its processes. Its GPU memory may stay for a while, like memory that
+// the driver frees late.
 func (w *world) sweep(id job.ID) {
 	if u := w.units[id]; u != nil && !w.linger {
 		w.clear(u)
@@ -188,7 +186,7 @@ func (w *world) sweep(id job.ID) {
 	delete(w.units, id)
 }
 
-// collect takes away the unit of a job that has ended, as the daemon does it.
+// collect removes the unit of a job that has ended, as the daemon does.
 func (w *world) collect(a core.Collect) {
 	w.log("collect job %d", a.Job)
 	u, j := w.units[a.Job], w.jobs[a.Job]
@@ -216,7 +214,7 @@ func colon(list []job.Message) string {
 	return text
 }
 
-// aged is what systemd says of a unit now: its age is by the clock that nobody sets.
+// aged returns what systemd says of a unit now: its age is by the clock that nobody sets.
 func (w *world) aged(u *unit) core.Unit {
 	out := u.Unit
 	out.Age = max(1, w.now.Add(-w.set).Sub(u.began))
@@ -233,8 +231,8 @@ func (w *world) status(id job.ID) core.Unit {
 	return core.Unit{Job: id}
 }
 
-// swept reports whether a unit's state may be the work of a systemd that stops
-// everything, of which the daemon tells nothing.
+// swept reports whether a unit's state may be due to a systemd that stops everything; the daemon
+// does not report such units.
 func (w *world) swept(id job.ID) bool { return w.leaving && w.status(id).Phase != core.Active }
 
 func unitJob(name string) (job.ID, bool) {
@@ -258,14 +256,14 @@ func (w *world) settle() {
 	}
 }
 
-// reboot takes all units away and starts a new core from the disk.
+// reboot removes all units and starts a new core from the disk.
 func (w *world) reboot() {
 	w.boot++
 	w.kernel = nil
 	w.userspace()
 }
 
-// userspace is what all reboots have in common.
+// userspace is the common part of all reboots.
 func (w *world) userspace() {
 	w.leaving = false
 	for id := range w.units {
