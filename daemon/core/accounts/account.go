@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// Book has the accounts of users and groups, and charges them for what their jobs have.
+// Book holds the accounts of users and groups, and charges them for their jobs' resources.
 type Book struct {
 	policy *site.Policy
 	jobs   *tracked.Book
@@ -22,21 +22,21 @@ type Book struct {
 
 	users  map[int]*sched.Account
 	groups map[string]*sched.Account
-	past   map[string]job.Usage // of accounts not asked for yet
-	gids   map[int]job.GIDs     // of users, as of the last job of each
+	past   map[string]job.Usage // of accounts not used yet
+	gids   map[int]job.GIDs     // of users, by the last job of each
 	lane   lane
 
-	machine  int       // how many GPUs jobs were last charged by
-	sharesAt time.Time // when it was last looked at who shares GPUs that others want whole
-	wanted   []bool    // memory that is used again for that
+	machine  int       // the number of GPUs by which jobs were last charged
+	sharesAt time.Time // when ChargeSharers last did its work
+	wanted   []bool    // memory for ChargeSharers
 }
 
-// Shell is what charging needs of the life cycle.
+// Shell is the part of the life cycle that charging needs.
 type Shell struct {
-	Listed   func() bool                                   // the units have been: for how long jobs have run is known
-	RanUntil func(l *tracked.Job, now time.Time) time.Time // until when an attempt ran that has no end yet
-	Record   func(job.Record)                              // puts on record
-	Mark     func(l *tracked.Job)                          // has a job recorded, and not logged
+	Listed   func() bool                                   // the units were listed, so that run times are known
+	RanUntil func(l *tracked.Job, now time.Time) time.Time // the time until which an attempt without an end ran
+	Record   func(job.Record)                              // stores a record
+	Mark     func(l *tracked.Job)                          // records a job at the end of the step, without logging it
 }
 
 func NewBook(p *site.Policy, jobs *tracked.Book, gpus *gpus.Book, shell Shell, past []job.Usage) Book {
@@ -51,7 +51,7 @@ func NewBook(p *site.Policy, jobs *tracked.Book, gpus *gpus.Book, shell Shell, p
 	return b
 }
 
-// keyOf names an account in the state file.
+// keyOf returns an account's name in the state file.
 func keyOf(a *sched.Account) string {
 	if a.UID < 0 {
 		return "g" + a.Name
@@ -59,8 +59,7 @@ func keyOf(a *sched.Account) string {
 	return "u" + strconv.Itoa(a.UID)
 }
 
-// Of returns the account that an owner's jobs count for: the principal's, if
-// there is one.
+// Of returns the account that an owner's jobs count for: the principal's, if there is one.
 func (b *Book) Of(o job.Owner, principal *job.Account) *sched.Account {
 	if principal != nil {
 		o.UID, o.User = principal.UID, principal.User
@@ -75,16 +74,16 @@ func (b *Book) Of(o job.Owner, principal *job.Account) *sched.Account {
 	return a
 }
 
-// Rename gives an account the name whose quota it has from now on.
+// Rename gives an account another name, and with it that name's quota.
 func (b *Book) Rename(a *sched.Account, name string) {
 	a.Name = name
 	b.apply(a)
 }
 
-// User returns a user's account; nil: it was not asked for yet.
+// User returns a user's account; nil if it was not used yet.
 func (b *Book) User(uid int) *sched.Account { return b.users[uid] }
 
-// Join notes which groups a user is in. Equal lists share their memory.
+// Join notes a user's groups. It returns a list that equal ones share.
 func (b *Book) Join(uid int, gids job.GIDs) job.GIDs {
 	if gids != nil && !slices.Equal(b.gids[uid], gids) {
 		b.gids[uid] = gids
@@ -95,7 +94,7 @@ func (b *Book) Join(uid int, gids job.GIDs) job.GIDs {
 	return b.gids[uid]
 }
 
-// Members returns the users who are in the group, ascending.
+// Members returns the users in the group, ascending.
 func (b *Book) Members(gid int) []int {
 	var uids []int
 	for uid, gids := range b.gids {
@@ -116,7 +115,7 @@ func (b *Book) group(name string) *sched.Account {
 	return g
 }
 
-// restored gives a new account its bounds and what is on record of its use.
+// restored sets a new account's bounds and its recorded use.
 func (b *Book) restored(a *sched.Account) *sched.Account {
 	key := keyOf(a)
 	if u, ok := b.past[key]; ok {
@@ -129,7 +128,7 @@ func (b *Book) restored(a *sched.Account) *sched.Account {
 	return a
 }
 
-// open lets the accounts count from now on.
+// open starts the accounts' counting.
 func (b *Book) open(now time.Time, half time.Duration) {
 	for _, a := range b.all() {
 		a.Open(sched.At(now), half)
@@ -142,7 +141,7 @@ func (b *Book) open(now time.Time, half time.Duration) {
 	}
 }
 
-// Shift moves the time of all accounts with a clock that was set.
+// Shift moves the times of all accounts with a clock that was set.
 func (b *Book) Shift(by time.Duration, now time.Time) {
 	job.Shift(by, now, &b.lane.at)
 	for _, a := range b.all() {
@@ -159,7 +158,7 @@ func (b *Book) all() []*sched.Account {
 	return slices.AppendSeq(slices.Collect(maps.Values(b.users)), maps.Values(b.groups))
 }
 
-// quota is what bounds an account.
+// quota returns the bounds of an account.
 func (b *Book) quota(a *sched.Account) job.Quota {
 	if a.UID < 0 {
 		return b.policy.Quotas.Groups[a.Name]
@@ -170,7 +169,7 @@ func (b *Book) quota(a *sched.Account) job.Quota {
 	return b.policy.Quotas.Default
 }
 
-// apply gives an account its bounds.
+// apply sets an account's bounds.
 func (b *Book) apply(a *sched.Account) {
 	q := b.quota(a)
 	a.MaxMilli, a.MaxJobs, a.Share = q.GPUMilli, q.Running, q.Share
@@ -185,8 +184,8 @@ func (b *Book) Configured() {
 	}
 }
 
-// Enroll counts an owner's account for the groups that it is in. An account goes by the name under
-// which it submitted last.
+// Enroll adds an owner's groups to its account. An account has the name under which it submitted
+// last.
 func (b *Book) Enroll(o job.Owner, principal *job.Account, now time.Time) {
 	a, name := b.Of(o, principal), o.User
 	if principal != nil {
@@ -198,14 +197,15 @@ func (b *Book) Enroll(o job.Owner, principal *job.Account, now time.Time) {
 	b.AddGroups(a, o.Groups, now)
 }
 
-// Member is an account with the groups that have a quota and that it is in.
+// Member is an account with those of its groups that have a quota.
 type Member struct {
 	UID    int
 	GIDs   job.GIDs // of its last job, as submitted
 	Groups []string
 }
 
-// Enrollment returns all accounts that have submitted jobs, by uid, with the groups that they count for.
+// Enrollment returns all accounts that have submitted jobs, by uid, with the groups that they count
+// for.
 func (b *Book) Enrollment() (list []Member) {
 	for _, uid := range slices.Sorted(maps.Keys(b.users)) {
 		m := Member{UID: uid, GIDs: b.gids[uid]}
@@ -217,8 +217,8 @@ func (b *Book) Enrollment() (list []Member) {
 	return list
 }
 
-// AddGroups counts an account, and so what it runs by now, for groups. It never takes a group off:
-// whoever has a user namespace can leave groups out of what the kernel says of a process.
+// AddGroups makes an account, and the jobs that it runs, count for groups. It never removes a
+// group: a user with a user namespace can hide groups from what the kernel says of a process.
 func (b *Book) AddGroups(a *sched.Account, names []string, now time.Time) {
 	for _, name := range names {
 		g := b.group(name)
@@ -234,7 +234,7 @@ func (b *Book) AddGroups(a *sched.Account, names []string, now time.Time) {
 	}
 }
 
-// QueueQuota refuses a job for whose owner enough are waiting already.
+// QueueQuota refuses a job if enough jobs of its owner, or of the owner's groups, wait already.
 func (b *Book) QueueQuota(j *job.Job) *job.Refusal {
 	a := b.Of(j.Owner, j.Principal)
 	waiting := b.jobs.QueuedOf(j.Person().UID)
@@ -255,7 +255,7 @@ func (b *Book) QueueQuota(j *job.Job) *job.Refusal {
 	return nil
 }
 
-// Check verifies for whom jobs count, and counts what each account runs anew.
+// Check verifies the accounts that jobs count for, and recounts what each account runs.
 func (b *Book) Check(breach tracked.Breach) {
 	for id, l := range b.jobs.All() {
 		j := l.Job

@@ -16,7 +16,7 @@ import (
 
 var sunday = time.Date(2026, 1, 4, 12, 0, 0, 0, time.UTC)
 
-// bookWith is a book of accounts of which nothing is on record, on a machine with so many GPUs.
+// bookWith returns a book of accounts without records, on a machine with that many GPUs.
 func bookWith(p site.Policy, n int) *Book {
 	jobs, sample := tracked.NewBook(1), gpus.Sample{Number: 1}
 	for i := range n {
@@ -74,7 +74,7 @@ func TestLaneEarnsAndPays(t *testing.T) {
 	}
 }
 
-// A guarded job that ends holds nothing of the lane any more.
+// A guarded job that ends no longer counts in the lane.
 func TestLaneIsGivenBack(t *testing.T) {
 	b := bookWith(site.Policy{}, 0)
 	l := &tracked.Job{Job: &job.Job{Request: job.Request{GPUMilli: 2000}, Life: job.Life{Guarded: true}, Attempt: &job.Attempt{}}, Account: &sched.Account{}}
@@ -86,8 +86,8 @@ func TestLaneIsGivenBack(t *testing.T) {
 	}
 }
 
-// A job is charged for the largest of its shares of GPUs, CPUs and host memory: who has
-// all of one of them keeps all GPUs from others.
+// A job is charged for the largest of its shares of GPUs, CPUs and host memory: whoever has all of
+// one of them keeps others from all GPUs.
 func TestChargeIsTheLargestShare(t *testing.T) {
 	whole := func(n int) []job.Allocation { return make([]job.Allocation, n) }
 	part := []job.Allocation{{GPU: contract.GPU{Milli: 250}, ChargeMilli: 600}}

@@ -12,14 +12,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// RateOf is what the current attempt counts for. One on record without a charge is
-// charged for its GPUs.
+// RateOf returns the rate at which the current attempt is charged. An attempt recorded without a
+// charge is charged for its GPUs.
 func RateOf(j *job.Job) sched.Rate {
 	gpu := gpuRate(j.Attempt.GPUs)
 	return sched.Rate{GPU: gpu, Charge: max(gpu, j.Charge, j.Shared)}
 }
 
-// gpuRate is what counts of GPUs that a job holds.
+// gpuRate returns the charge for a job's GPUs.
 func gpuRate(gpus []job.Allocation) (milli int) {
 	for _, g := range gpus {
 		milli += max(g.ChargeMilli, g.Share())
@@ -27,18 +27,17 @@ func gpuRate(gpus []job.Allocation) (milli int) {
 	return milli
 }
 
-// LargestShare is the largest of the parts of the machine that a job asks to have, its
-// GPUs, CPUs and host memory, in thousandths of a GPU (dominant resource: Ghodsi et
-// al., NSDI 2011): who holds all of the memory keeps all GPUs from others. A machine
-// without GPUs counts as one, and so does one of which they are not known yet: see
-// ChargeMachine.
+// LargestShare returns the largest of a job's shares of the machine's GPUs, CPUs and host memory,
+// in thousandths of a GPU (dominant resource: Ghodsi et al., NSDI 2011): a job that holds all of
+// the memory keeps others from all GPUs. A machine without GPUs counts as one GPU, and so does a
+// machine whose GPUs are not known yet: see ChargeMachine.
 func (b *Book) LargestShare(j *job.Job) int {
 	p, all := b.policy, max(1, b.gpus.Count())*job.WholeGPU
 	mem, cpus := partOf(all, j.Request.MemBytes, p.HostMemBytes), partOf(all, int64(j.CPUs()), int64(p.HostCPUs))
 	return max(gpuRate(j.Attempt.GPUs), mem, cpus)
 }
 
-// partOf is as much of all as n is of most, rounded up; all for more than that.
+// partOf returns the part of all that n is of most, rounded up, and at most all.
 func partOf(all int, n, most int64) int {
 	if most <= 0 || n <= 0 {
 		return 0
@@ -46,8 +45,8 @@ func partOf(all int, n, most int64) int {
 	return int(math.Ceil(float64(all) * min(1, float64(n)/float64(most))))
 }
 
-// count puts a running job on an account. Before the first listing it is not known
-// for how long it has run: see StartCharging.
+// count adds a running job to an account. Before the first listing its run time is unknown: see
+// StartCharging.
 func (b *Book) count(l *tracked.Job, a *sched.Account, now time.Time) {
 	if milli, rate := l.QuotaMilli(), RateOf(l.Job); b.shell.Listed() {
 		a.Start(milli, rate, sched.At(now), b.policy.Sched.HalfLife)
@@ -57,7 +56,7 @@ func (b *Book) count(l *tracked.Job, a *sched.Account, now time.Time) {
 	a.Promise(l.Request.MemBytes, l.CPUs())
 }
 
-// Charge counts a job that holds what it asked for since its placement.
+// Charge counts a job's resources since its placement.
 func (b *Book) Charge(l *tracked.Job, now time.Time) {
 	for _, acc := range l.Accounts() {
 		b.count(l, acc, now)
@@ -68,8 +67,8 @@ func (b *Book) Charge(l *tracked.Job, now time.Time) {
 	b.countGuarded(l, 1, now)
 }
 
-// StartCharging begins to count use: what jobs on record have used since then is charged
-// by how long their units have run.
+// StartCharging begins to count use. Jobs on record are charged for their use so far by the run
+// times of their units.
 func (b *Book) StartCharging(now time.Time) {
 	b.lane.at = now
 	b.open(now, b.policy.Sched.HalfLife)
@@ -90,8 +89,8 @@ func (b *Book) chargeSincePlacement(acc *sched.Account, l *tracked.Job, now time
 	acc.Charge(RateOf(l.Job), until.Sub(l.Attempt.PlacedAt), now.Sub(until), sched.At(now), b.policy.Sched.HalfLife)
 }
 
-// startChargingEarly charges all jobs of an account up to now, where one of them ends before
-// open: what is recorded of an account is of those that run, too.
+// startChargingEarly charges all jobs of an account up to now, because one of them ends before
+// open: an account's record must include its running jobs, too.
 func (b *Book) startChargingEarly(acc *sched.Account, now time.Time) {
 	acc.Open(sched.At(now), b.policy.Sched.HalfLife)
 	for l := range b.jobs.Live() {
@@ -102,7 +101,7 @@ func (b *Book) startChargingEarly(acc *sched.Account, now time.Time) {
 	acc.Counted(sched.At(now))
 }
 
-// Settle undoes charge at the end of an attempt and records the use.
+// Settle undoes Charge at the end of an attempt and records the use.
 func (b *Book) Settle(l *tracked.Job, now time.Time) {
 	b.countGuarded(l, -1, now)
 	half := b.policy.Sched.HalfLife
@@ -119,7 +118,7 @@ func (b *Book) Settle(l *tracked.Job, now time.Time) {
 	l.Beyond = 0
 }
 
-// recordUsage puts on record what is counted of an account up to now.
+// recordUsage records an account's use up to now.
 func (b *Book) recordUsage(a *sched.Account, now time.Time) {
 	at, half := sched.At(now), b.policy.Sched.HalfLife
 	u := &job.Usage{Account: keyOf(a), Micro: a.GPUTime(at, half).Microseconds(), At: now}
@@ -128,9 +127,8 @@ func (b *Book) recordUsage(a *sched.Account, now time.Time) {
 	b.shell.Record(job.Record{Usage: u})
 }
 
-// CountBeyond counts what jobs use above their budgets in quotas of GPUs, from when they are
-// over until they are within again: a part whose memory is all of a GPU's keeps everybody
-// from that GPU, whatever it asked for.
+// CountBeyond counts memory above the jobs' budgets in quotas of GPUs, as long as they exceed them:
+// a part that uses all of a GPU's memory keeps everybody from that GPU, whatever it asked for.
 func (b *Book) CountBeyond() {
 	for l := range b.jobs.Live() {
 		more := b.gpus.Beyond(l)
@@ -144,7 +142,7 @@ func (b *Book) CountBeyond() {
 	}
 }
 
-// CountCapped notes after a pass which jobs wait for their own account, of those that wait.
+// CountCapped notes, after a pass, which accounts' waiting jobs wait for their own quotas.
 func (b *Book) CountCapped(waiting iter.Seq[*sched.Account], now time.Time) {
 	if !b.shell.Listed() {
 		return
@@ -161,23 +159,22 @@ func (b *Book) CountCapped(waiting iter.Seq[*sched.Account], now time.Time) {
 	}
 }
 
-// Of a GPU of which a part is given out no job gets the whole. While a job waits that
-// asks whole GPUs and could have it, fair share therefore counts all of the GPU for
-// those who share it, in proportion to their parts. What is counted is on record with
-// each job, and so is, whenever it changes, what its accounts have used up to then: a
-// restart changes nothing.
+// No job gets a whole GPU while others share it. While a job waits that asks for whole GPUs and
+// could have this one, fair share therefore charges all of the GPU to the jobs that share it, in
+// proportion to their parts. The charge is recorded with each job, and whenever it changes, so is
+// its accounts' use up to then: a restart changes nothing.
 
-// rechargeEvery is how often what is counted of shared GPUs may change: each change is written.
+// rechargeEvery is how often the charge for shared GPUs may change: each change is stored.
 const rechargeEvery = time.Minute
 
-// ChargeSharers has fair share count what the GPUs that jobs share cost the others now, by which
-// of them waiting jobs want whole. It returns when that may change again; zero: whenever.
+// ChargeSharers charges jobs on shared GPUs for what these cost others now: wanted reports the GPUs
+// that waiting jobs want whole. It returns when the charge may change again; zero: any time.
 func (b *Book) ChargeSharers(wanted func(memory []bool) []bool, now time.Time) (next time.Time) {
 	sums := b.jobs.ChargedOfParts()
 	if !b.shell.Listed() || b.gpus.Count() == 0 || len(sums) == 0 {
 		return time.Time{}
 	}
-	if at := b.sharesAt.Add(rechargeEvery); at.After(now) && !now.Before(b.sharesAt) { // else the clock was set back
+	if at := b.sharesAt.Add(rechargeEvery); at.After(now) && !now.Before(b.sharesAt) { // otherwise the clock was set back
 		return at
 	}
 	b.sharesAt, b.wanted = now, wanted(slices.Grow(b.wanted[:0], 16))
@@ -185,8 +182,8 @@ func (b *Book) ChargeSharers(wanted func(memory []bool) []bool, now time.Time) (
 	return time.Time{}
 }
 
-// sharedRate is what the GPUs of a job count with its part of what is left of those
-// that others want whole; 0 where that is what they count anyway.
+// sharedRate returns a job's charge if it also pays its part of the rest of each GPU that others
+// want whole; 0 if that is its charge anyway.
 func (b *Book) sharedRate(j *job.Job, sums map[string]int, wanted []bool) int {
 	rate := 0
 	for _, g := range j.Attempt.GPUs {
@@ -203,9 +200,9 @@ func (b *Book) sharedRate(j *job.Job, sums map[string]int, wanted []bool) int {
 	return rate
 }
 
-// ChargeMachine has fair share count what running jobs have of the machine by the GPUs that
-// there are now. Jobs that start before the first sample after a start of the daemon are
-// charged as on a machine without GPUs, and would be until they end.
+// ChargeMachine recomputes the charges of running jobs by the present number of GPUs. Jobs that
+// start before the daemon's first sample are charged as on a machine without GPUs, and would be
+// until they end.
 func (b *Book) ChargeMachine(now time.Time) {
 	if n := b.gpus.Count(); b.shell.Listed() && n != 0 && n != b.machine {
 		b.machine = n
@@ -213,8 +210,7 @@ func (b *Book) ChargeMachine(now time.Time) {
 	}
 }
 
-// recharge counts other rates of running jobs from now on, of the machine and of the GPUs that
-// they share, and puts the accounts on record for which that makes a difference.
+// recharge sets new rates of running jobs from now on, and records the accounts that this changes.
 func (b *Book) recharge(rates func(j *job.Job) (charge, shared int), now time.Time) {
 	var changed []*sched.Account
 	for l := range b.jobs.Live() {
@@ -241,21 +237,21 @@ func (b *Book) recharge(rates func(j *job.Job) (charge, shared int), now time.Ti
 	}
 }
 
-// lane is the account of jobs that go first since they have waited long
-// (Policy.GuardAfter). It earns a part of the machine's time and pays for what
-// such jobs hold. While it owes nothing they go first and make no room for
-// others. A daemon that starts again forgets the debt.
+// lane is the account of guarded jobs, which go first because they have waited long
+// (Policy.GuardAfter). It earns a part of the machine's time and pays for what guarded jobs hold.
+// While it owes nothing, such jobs go first and are not preempted. A restart of the daemon forgets
+// the debt.
 type lane struct {
 	credit time.Duration // GPU time, at most 0
 	at     time.Time     // up to which it has earned and paid
-	milli  int           // that such jobs hold
+	milli  int           // that guarded jobs hold
 }
 
 // advance earns and pays up to now.
 func (l *lane) advance(gpus int, p *sched.Policy, now time.Time) {
 	passed := now.Sub(l.at)
 	if passed <= 0 {
-		return // a clock that went back changes nothing
+		return // the clock went back: change nothing
 	}
 	if gpus == 0 {
 		l.at = now // no sample yet, so what it earns is unknown
@@ -266,7 +262,7 @@ func (l *lane) advance(gpus int, p *sched.Policy, now time.Time) {
 	l.at = now
 }
 
-// countGuarded counts what a job that went first comes to hold, or no longer does.
+// countGuarded counts what a guarded job comes to hold, or no longer holds.
 func (b *Book) countGuarded(l *tracked.Job, sign int, now time.Time) {
 	if !l.Guarded {
 		return
@@ -277,7 +273,7 @@ func (b *Book) countGuarded(l *tracked.Job, sign int, now time.Time) {
 	b.lane.milli += sign * l.Request.GPUMilli
 }
 
-// LaneOpen reports whether the lane owes nothing by now.
+// LaneOpen reports whether the lane owes nothing now.
 func (b *Book) LaneOpen(now time.Time) bool {
 	b.lane.advance(b.gpus.Count(), &b.policy.Sched, now)
 	return b.lane.credit >= 0

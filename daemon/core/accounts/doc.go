@@ -1,3 +1,3 @@
-// Package accounts has the accounts of users and groups: their quotas, what fair share counts of them, and the lane
-// of those that have waited long.
+// Package accounts has the accounts of users and groups: their quotas, their use as fair share
+// counts it, and the lane of jobs that have waited long.
 package accounts

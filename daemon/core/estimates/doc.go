@@ -1,2 +1,3 @@
-// Package estimates learns how long jobs run and what they take, and says what is to be expected of one.
+// Package estimates learns how long jobs run and how much memory they take, and estimates both for
+// a job.
 package estimates

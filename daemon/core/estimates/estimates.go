@@ -9,20 +9,20 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// Book is what has been learned of run times and memory. Of runs it asks the predictor, unless the site's
-// policy foretells them, and of a user whose jobs outrun what is expected it expects more.
+// Book holds what was learned of run times and memory. It asks the predictor, unless the site's
+// policy predicts the run times, and expects more of users whose jobs outrun their estimates.
 type Book struct {
 	policy *site.Policy
 	jobs   *tracked.Book
 	record func(job.Record)
-	mark   func(l *tracked.Job) // has a job recorded, and not logged
+	mark   func(l *tracked.Job) // records a job at the end of the step, without logging it
 
 	predictor *sched.Predictor
 	users     map[int]*optimism // by uid
 	everybody optimism
 
 	memo   map[sched.Kind]*sched.Estimate
-	memoOf uint64 // the generation of the predictor that they are of
+	memoOf uint64 // the predictor's generation that memo belongs to
 }
 
 func NewBook(
@@ -34,10 +34,10 @@ func NewBook(
 	}
 }
 
-// maxMemo is how many estimates are kept for the next who asks.
+// maxMemo is the largest number of estimates that are kept for later requests.
 const maxMemo = 1024
 
-// Of is what is expected of a job's run time.
+// Of returns the estimate of a job's run time.
 func (b *Book) Of(l *tracked.Job) *sched.Estimate {
 	if b.policy.Predict != nil {
 		return &sched.Estimate{Median: b.policy.Predict(l.ID), Ended: TriedRuns, Known: true}
@@ -54,26 +54,26 @@ func (b *Book) Of(l *tracked.Job) *sched.Estimate {
 	return e
 }
 
-// Memory is how much GPU memory runs of a kind are known to take, 0: nothing is known.
+// Memory returns the GPU memory that runs of a kind are known to take; 0: unknown.
 func (b *Book) Memory(k sched.Kind) int64 { return b.predictor.Memory(k) }
 
-// Generation changes whenever something is learned of run times.
+// Generation changes whenever a run time is learned.
 func (b *Book) Generation() uint64 { return b.predictor.Generation() }
 
-// TriedRuns is how many jobs of a kind must have ended before one makes room for others
-// like it: until then none would end, and nothing would be learned of them.
+// TriedRuns is how many jobs of a kind must have ended before one is preempted for others of its
+// kind: otherwise none would end, and nothing would be learned of them.
 const TriedRuns = 5
 
-// ShortestLesson is how long a run must have taken to teach anything: what ends sooner
-// has not done what it was made for, or was made to teach what is not so.
+// ShortestLesson is the shortest run that teaches anything: a shorter one has not done what it was
+// made for, or was meant to teach something false.
 const ShortestLesson = 2 * time.Second
 
-// ExpectedRun is how long a queued job is expected to run, with what it has run before.
+// ExpectedRun returns the expected run time of a queued job, including what it has run before.
 func (b *Book) ExpectedRun(l *tracked.Job) time.Duration {
 	return b.runOf(l, b.Of(l).Total)
 }
 
-// LateRun is what one in five jobs like it exceeds; 0 where that is not asked.
+// LateRun returns the run time that one in five such jobs exceeds; 0 if the policy does not use it.
 func (b *Book) LateRun(l *tracked.Job) time.Duration {
 	if b.policy.Sched.Patience == 0 {
 		return 0
@@ -93,21 +93,21 @@ func (b *Book) runOf(l *tracked.Job, total func(ran time.Duration) time.Duration
 	return run
 }
 
-// Effort is what a job that may be stopped for others is ranked by, see Estimate.Effort, its kind whatever the
-// command, and whether too few of its kind have ended.
+// Effort returns the value that ranks a job for preemption (see Estimate.Effort), its kind
+// regardless of the command, and whether too few jobs of its kind have ended.
 func (b *Book) Effort(l *tracked.Job, ran time.Duration) (time.Duration, sched.Kind, bool) {
 	e, program := b.Of(l), l.Kind()
 	program.Shape = ""
 	return e.Effort(ran, b.policy.Sched.Slice), program, e.Ended < TriedRuns
 }
 
-// ExpectedEnd is when the current attempt of a job will end, at its limit at
-// the latest.
+// ExpectedEnd returns when the current attempt of a job is expected to end, at its limit at the
+// latest.
 func (b *Book) ExpectedEnd(l *tracked.Job, now time.Time) time.Time {
 	return b.endAfter(l, b.Of(l).Total, now)
 }
 
-// LateEnd is the moment before which four of five such jobs have ended.
+// LateEnd returns the time by which four of five such jobs have ended.
 func (b *Book) LateEnd(l *tracked.Job, now time.Time) time.Time {
 	return b.endAfter(l, b.Of(l).Late, now)
 }
@@ -121,16 +121,15 @@ func (b *Book) endAfter(l *tracked.Job, total func(ran time.Duration) time.Durat
 	return now.Add(left)
 }
 
-// Learn notes how long a job ran, where it came to its end by itself, or else that it runs
-// at least so long: a job that is to have another attempt has not come to its end,
-// whatever ended this one. So an attempt that failed after hours and is retried says that
-// such jobs run for hours, and one that failed at once says nothing. Nor does a launch
-// that failed, or a GPU that was lost: that was not the job's doing. A time limit
-// is an end, as of jobs that always run to it nothing else would ever be known. So is
-// whatever else the job or its owner brought about, once it has run for longer than expected:
-// else a long run would look short that its owner cancels as its work is done. What is
-// cancelled early was given up. A launch that took so long counts, too: a set-up can do the
-// work, or the command end as a launch does that failed.
+// Learn learns a job's run time if the job came to its end by itself, and otherwise that it runs at
+// least that long. A job that gets another attempt has not come to its end, whatever ended this
+// one: an attempt that failed after hours and is retried says that such jobs run for hours, and one
+// that failed at once says nothing. A failed launch or a lost GPU says nothing either, since the
+// job did not cause it. A time limit counts as an end: nothing else would ever be known of jobs
+// that always reach it. So does anything else that the job or its owner caused, once the job has
+// run longer than expected; otherwise a long run would look short if its owner cancels it when its
+// work is done. A job cancelled early was given up. A failed launch that took longer than expected
+// counts as a run: a set-up can do the work, or a command can end in the way of a failed launch.
 func (b *Book) Learn(l *tracked.Job, r *job.Result, last bool, now time.Time) {
 	ran, expected := b.ran(l, now), b.Of(l).Median
 	if r.Launch != "" && ran <= expected || r.Cause == job.StopGPULost {
@@ -138,7 +137,7 @@ func (b *Book) Learn(l *tracked.Job, r *job.Result, last bool, now time.Time) {
 	}
 	stopped := r.Outcome == job.Cancelled && (r.Cause == "" || r.Cause == job.StopRequeue)
 	others := stopped && r.By != l.Owner.User && r.By != l.Person().User
-	if run := ran - l.Served; run > 0 && !others { // what it had run before was taken in then
+	if run := ran - l.Served; run > 0 && !others { // the earlier attempts were counted at their ends
 		b.count(run, max(0, expected-l.Served), l)
 	}
 	own := stopped && !others || last && (r.Outcome == job.OutOfMemory || r.Breach != nil || r.Launch != "")
@@ -150,7 +149,7 @@ func (b *Book) Learn(l *tracked.Job, r *job.Result, last bool, now time.Time) {
 	}
 }
 
-// count notes by how much an attempt that is over outran what was expected of it.
+// count notes how far an ended attempt outran its estimate.
 func (b *Book) count(run, expected time.Duration, l *tracked.Job) {
 	milli := l.Request.GPUMilli
 	if milli == 0 {
@@ -165,7 +164,7 @@ func (b *Book) count(run, expected time.Duration, l *tracked.Job) {
 	b.everybody.observe(run, expected, milli)
 }
 
-// LearnBounds notes which running jobs outlast what was expected.
+// LearnBounds notes which running jobs outlast their estimates.
 func (b *Book) LearnBounds(now time.Time) {
 	if b.policy.Predict != nil {
 		return
@@ -177,8 +176,8 @@ func (b *Book) LearnBounds(now time.Time) {
 	}
 }
 
-// learnBound notes that a job outlasts what was expected, and again whenever it has run
-// twice as long. That is on record, so that a restart teaches nothing twice.
+// learnBound notes that a job outlasts its estimate, and again whenever its run time has doubled.
+// That is recorded, so that a restart teaches nothing twice.
 func (b *Book) learnBound(l *tracked.Job, now time.Time) {
 	ran, taught := b.ran(l, now), l.Taught
 	if ran < ShortestLesson || ran < 2*taught || taught == 0 && ran <= b.Of(l).Median {
@@ -189,7 +188,7 @@ func (b *Book) learnBound(l *tracked.Job, now time.Time) {
 	b.observe(l, false, now)
 }
 
-// ran is how long the job has run in all; 0: its command has not begun.
+// ran returns the job's run time over all attempts; 0 if its command has not begun.
 func (b *Book) ran(l *tracked.Job, now time.Time) time.Duration {
 	if l.Attempt == nil || l.Attempt.StartedAt.IsZero() {
 		return 0
@@ -207,7 +206,7 @@ func (b *Book) observe(l *tracked.Job, ended bool, now time.Time) {
 	}
 }
 
-// LearnMost notes what an attempt took that is over, however it ended.
+// LearnMost notes what an ended attempt took, however it ended.
 func (b *Book) LearnMost(l *tracked.Job, now time.Time) {
 	took := b.took(l, now)
 	if took.Run < ShortestLesson || b.policy.Predict != nil {
@@ -218,7 +217,7 @@ func (b *Book) LearnMost(l *tracked.Job, now time.Time) {
 	}
 }
 
-// took is what a job has taken until now, in its current attempt or the last.
+// took returns what a job has taken until now, in its current or last attempt.
 func (b *Book) took(l *tracked.Job, now time.Time) sched.Most {
 	m := sched.Most{Run: b.ran(l, now)}
 	for _, u := range l.CurrentUses() {
@@ -230,8 +229,8 @@ func (b *Book) took(l *tracked.Job, now time.Time) sched.Most {
 	return m
 }
 
-// Most is the most that runs of a job's command took, those that go on and its own earlier
-// attempts among them.
+// Most returns the most that runs of a job's command took, including running ones and the job's own
+// earlier attempts.
 func (b *Book) Most(l *tracked.Job, now time.Time) sched.Most {
 	kind := l.Kind()
 	m := b.predictor.Most(kind).Max(sched.Most{Run: l.Served})
@@ -243,13 +242,13 @@ func (b *Book) Most(l *tracked.Job, now time.Time) sched.Most {
 	return m
 }
 
-// KnowsRuns reports whether so many runs of a job's command have ended that they tell what it needs.
+// KnowsRuns reports whether enough runs of a job's command have ended to show what it needs.
 func (b *Book) KnowsRuns(l *tracked.Job) bool {
 	return b.policy.Predict != nil || l.Kind().Shape != "" && b.Of(l).Ended >= TriedRuns
 }
 
-// LearnMemory learns from an attempt that is over how much GPU memory its command takes, and
-// returns the most that it took.
+// LearnMemory learns from an ended attempt how much GPU memory its command takes, and returns its
+// peak.
 func (b *Book) LearnMemory(l *tracked.Job, ended bool, now time.Time) (peak int64) {
 	for _, u := range l.CurrentUses() {
 		peak = max(peak, u.PeakBytes)

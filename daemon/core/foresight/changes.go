@@ -7,15 +7,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// Runs is what is known of how a job and others with its command run.
+// Runs is what is known of the runs of a job and of others with its command.
 type Runs struct {
-	Most     sched.Most    // that any took
-	Enough   bool          // so many have ended that they tell what the job needs
-	Expected time.Duration // that the job runs
+	Most     sched.Most    // the most that any took
+	Enough   bool          // enough have ended to show what the job needs
+	Expected time.Duration // the job's expected run time
 }
 
-// changes are what may have a waiting job start sooner, those first with which its owner gives
-// least up. Nothing of a job that may be stopped is raised, and each asks less than the job does.
+// changes returns the changes that may make a waiting job start sooner, least painful for its owner
+// first. Each asks for less than the job does, except that a job may become preemptible.
 func changes(r *job.Request, runs Runs) (list []tried) {
 	add := func(more ...job.Sooner) {
 		for i := range more {
@@ -40,7 +40,7 @@ func changes(r *job.Request, runs Runs) (list []tried) {
 	return list
 }
 
-// choices leave to the scheduler which GPUs it is.
+// choices returns the changes that leave the choice of GPUs to the scheduler.
 func choices(r *job.Request) (list []job.Sooner) {
 	ask := job.AnyOf{
 		GPUs: len(r.GPUIDs)+len(r.GPUsFrom)+len(r.ExcludeGPUs) > 0, Type: r.GPUType != "",
@@ -57,9 +57,9 @@ func choices(r *job.Request) (list []job.Sooner) {
 	return list
 }
 
-// memoryChanges ask no more memory than earlier runs of the command took, and a tenth: of the GPU, so
-// that it need not be free of others, and of the machine. What they did not show to be enough is not
-// asked: a job that gets too little fails.
+// memoryChanges ask for no more memory than earlier runs of the command took, plus a tenth: GPU
+// memory, so that the GPU may be shared with foreign processes, and host memory. They never ask for
+// less than earlier runs took: a job that gets too little fails.
 func memoryChanges(r *job.Request, most sched.Most) (list []job.Sooner) {
 	known := enough(most.GPUMem)
 	if r.GPUMilli > 0 && known > 0 && (r.GPUMemBytes == 0 && r.Alone() || known < r.GPUMemBytes) {
@@ -71,7 +71,7 @@ func memoryChanges(r *job.Request, most sched.Most) (list []job.Sooner) {
 	return list
 }
 
-// enough is an amount of memory and a tenth, rounded up to whole GiB where there is that much.
+// enough returns an amount of memory plus a tenth, rounded up to whole GiB from one GiB on.
 func enough(most int64) int64 {
 	const unit = 1 << 30
 	n := most + most/10
@@ -81,13 +81,13 @@ func enough(most int64) int64 {
 	return (n + unit - 1) / unit * unit
 }
 
-// leastGap is the shortest time limit about which the owner of a job is asked where too few runs of
-// its command have ended to tell how long it needs.
+// leastGap is the shortest time limit that is suggested if too few runs of the command have ended
+// to show how long it needs.
 const leastGap = 5 * time.Minute
 
-// timeChanges ask a shorter time limit, and always a longer one than any run of the command lasted:
-// the longest with which the job starts at once, and, where enough is known of its runs, twice what
-// the job is expected to run.
+// timeChanges ask for a shorter time limit, but a longer one than any run of the command lasted:
+// the longest with which the job starts at once and, if enough runs are known, twice the job's
+// expected run time.
 func timeChanges(r *job.Request, runs Runs) (list []tried) {
 	longest, limit := runs.Most.Run, r.TimeLimit.Duration()
 	least := longest.Truncate(time.Minute) + time.Minute
@@ -107,7 +107,7 @@ func timeChanges(r *job.Request, runs Runs) (list []tried) {
 	return list
 }
 
-// roundUp is a time as people would write it.
+// roundUp rounds a time up to a value that people would write.
 func roundUp(d time.Duration) time.Duration {
 	for _, unit := range []time.Duration{24 * time.Hour, time.Hour, 10 * time.Minute} {
 		if d >= 3*unit {
@@ -117,7 +117,7 @@ func roundUp(d time.Duration) time.Duration {
 	return (d + time.Minute - 1) / time.Minute * time.Minute
 }
 
-// fewerGPUs are half of the GPUs, a quarter and so on down to one, and half of one.
+// fewerGPUs returns half of the GPUs, a quarter and so on down to one, and half a GPU.
 func fewerGPUs(r *job.Request) (list []int) {
 	if r.Part() > 0 && r.Whole() > 0 {
 		list = append(list, r.Whole()*job.WholeGPU)

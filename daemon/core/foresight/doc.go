@@ -1,3 +1,4 @@
-// Package foresight is forecasts for readers: when a job starts, what becomes of the GPUs, and which changes of a
-// job would start it sooner. daemon/core makes them, and whoever asks carries them out, outside of its goroutine.
+// Package foresight makes forecasts for readers: when a job starts, how the GPUs will be used, and
+// which changes of a job would start it sooner. daemon/core prepares them, and the readers compute
+// them, outside of the core's goroutine.
 package foresight

@@ -9,14 +9,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// Foresight is a forecast as of the moment of a question. All share it who ask until
-// something changes, or for foresightFor, and it is carried out by those who ask and as far
-// as they ask: the core only makes the copies that it needs. It is not the core's any
-// more, and must be used by one goroutine at a time.
+// Foresight is a forecast as of one moment. All readers share it until something changes, or for a
+// second. The readers compute it, as far as they need it: the core only copies its data into it. A
+// Foresight no longer belongs to the core, and must be used by one goroutine at a time.
 type Foresight struct {
-	Number   uint64 // that of one made later is higher; 0: it is of what was only tried, and of use to nobody else
+	Number   uint64 // increases with each forecast; 0: of a job that is only tried, so that it can't be shared
 	Forecast *sched.Forecast
-	Scene    *Scene // what a course is told with; nil: none was asked for
+	Scene    *Scene // data for a course; nil: none was asked for
 }
 
 // Foretell fills in when the job is expected to start, if it waits.
@@ -24,8 +23,8 @@ func (f *Foresight) Foretell(v *job.JobView) {
 	f.ForetellWhile(func() bool { return true }, v)
 }
 
-// ForetellWhile does so while it is asked for, which it returns. What it has found out by then
-// is not lost.
+// ForetellWhile does the same while asked returns true, and returns false if that stopped it. What
+// it has computed by then is kept.
 func (f *Foresight) ForetellWhile(asked func() bool, v *job.JobView) bool {
 	never := slices.ContainsFunc(v.Reasons, func(r job.Reason) bool { return r.Code == job.ReasonTooMuch })
 	if f == nil || v.State != job.Queued || never {
@@ -52,14 +51,15 @@ func startOf(r sched.Range) job.ExpectedStart {
 	return s
 }
 
-// Scene is what a course is told with besides the forecast.
+// Scene is the data of a course besides the forecast.
 type Scene struct {
-	Course job.Course          // until it is told, without the stays of jobs
-	Jobs   map[job.ID]job.Stay // what people call those of each
+	Course job.Course          // until told, without the stays of jobs
+	Jobs   map[job.ID]job.Stay // the names for people of each job's stays
 	told   bool
 }
 
-// CourseWhile says what becomes of the GPUs while it is asked for; nil: it is not any more.
+// CourseWhile returns the expected use of the GPUs, or nil if asked returned false before that was
+// computed.
 func (f *Foresight) CourseWhile(asked func() bool) *job.Course {
 	s := f.Scene
 	if s.told {
@@ -86,7 +86,7 @@ func (f *Foresight) CourseWhile(asked func() bool) *job.Course {
 	return out
 }
 
-// stay is one of a job, with what people call that.
+// stay returns a job's stay with its names for people.
 func (s *Scene) stay(of *sched.Stay, milli int) job.Stay {
 	out := s.Jobs[of.Job]
 	out.Kind, out.Milli = job.StayPlanned, milli
@@ -100,7 +100,7 @@ func (s *Scene) stay(of *sched.Stay, milli int) job.Stay {
 	return out
 }
 
-// timeOf is zero for what never comes.
+// timeOf returns an instant as a time; Never is the zero time.
 func timeOf(at sched.Instant) time.Time {
 	if at == sched.Never {
 		return time.Time{}

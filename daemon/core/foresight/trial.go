@@ -8,30 +8,30 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// Trial is the changes of a waiting job to try, in the forecast that they are tried in.
+// Trial is a list of changes of a waiting job to try, and the forecast to try them in.
 type Trial struct {
 	Ahead *Foresight
 	id    job.ID
 	list  []tried
-	now   sched.Range // as the job is
+	now   sched.Range // the start of the unchanged job
 
-	limit, served, run time.Duration // its time limit, run time so far, and what is expected without a limit
+	limit, served, run time.Duration // its time limit, its run time so far, and the expected run time without a limit
 }
 
-// tried is one change, and what the job would ask and be expected to run for with it.
+// tried is one change, with the request and expected run time that result from it.
 type tried struct {
 	sooner   job.Sooner
 	request  job.Request
 	expected time.Duration
-	gap      bool // its time limit is the shortest that would do: the longest is asked that starts at once
+	gap      bool // its time limit is the shortest that helps: find the longest that starts at once
 }
 
-// maxTried is how many changes of one job are tried.
+// maxTried is the largest number of changes tried for one job.
 const maxTried = 12
 
-// NewTrial makes the trial of a job that waits for room; nil where there is none. Run is what is expected of it
-// without a time limit. Takes says what the job would ask with a change and how long it would be expected to run,
-// unless the site's rules or the owner's quotas refuse that.
+// NewTrial returns the trial of a job that waits for room, or nil if it does not. Run is its
+// expected run time without a time limit. Takes returns the job's request and expected run time
+// with a change, or false if the site's rules or the owner's quotas refuse the change.
 func NewTrial(
 	ahead *Foresight, j *job.Job, run time.Duration, runs Runs,
 	takes func(*job.Sooner) (r job.Request, expected time.Duration, ok bool),
@@ -52,8 +52,9 @@ func NewTrial(
 	return t
 }
 
-// BeginWhile finds out when the job starts as it is, in a forecast that is no older than its own, while that
-// is asked for, which it returns. It uses the forecast, which is shared; what follows does not.
+// BeginWhile finds out when the unchanged job starts, in a forecast no older than its own. It
+// returns false if asked returned false first. It uses the shared forecast; the steps after it do
+// not.
 func (t *Trial) BeginWhile(asked func() bool, in *Foresight) bool {
 	t.Ahead = in
 	if !in.Forecast.GoOn(asked, t.id) {
@@ -63,8 +64,8 @@ func (t *Trial) BeginWhile(asked func() bool, in *Foresight) bool {
 	return true
 }
 
-// TriedWhile tries changes for as long as somebody asks. It returns those that let the job start sooner, the soonest
-// first, and how many it tried.
+// TriedWhile tries changes while asked returns true. It returns the changes that let the job start
+// sooner, soonest first, and the number of changes tried.
 func (t *Trial) TriedWhile(asked func() bool) (list []job.Sooner, n int) {
 	now, as := t.Ahead.Forecast.Now(), t.now
 	until := now.Add(job.Horizon)
@@ -97,11 +98,11 @@ func (t *Trial) TriedWhile(asked func() bool) (list []job.Sooner, n int) {
 	return list, n
 }
 
-// longestGap is the longest time limit that is tried of a job that has none.
+// longestGap is the longest time limit that is tried for a job that has none.
 const longestGap = 30 * 24 * time.Hour
 
-// widen finds the longest time limit with which the job starts at once, in whole minutes, and reports
-// whether there is one that is no shorter than that of the change.
+// widen finds the longest time limit with which the job starts at once, in whole minutes. It
+// reports whether there is one no shorter than the change's.
 func (t *Trial) widen(w *tried, asked func() bool) bool {
 	starts := func(d time.Duration) bool {
 		span := job.Span(d)
@@ -119,7 +120,7 @@ func (t *Trial) widen(w *tried, asked func() bool) bool {
 	}
 	for below-least > time.Minute {
 		half := least + ((below - least) / 2).Round(time.Minute)
-		if half >= below { // as of a limit that is no whole minutes
+		if half >= below { // the limit is not a whole number of minutes
 			break
 		}
 		if starts(half) {
@@ -131,8 +132,8 @@ func (t *Trial) widen(w *tried, asked func() bool) bool {
 	return starts(least)
 }
 
-// leastGain is what a change has to gain so that it is worth to be named: a part of the wait, and no
-// less than a minute.
+// leastGain is the part of the wait that a change must save to be suggested, as a divisor; it must
+// also save a minute.
 const leastGain = 10
 
 func gains(wait, before time.Duration) bool {

@@ -8,9 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// tellAgain is how long a job that goes over its budget again and again is left
-// without another warning.
-const tellAgain = time.Hour
+// warnAgainAfter is the time until a job that keeps exceeding its budget is warned again.
+const warnAgainAfter = time.Hour
 
 // bounded reports whether the job can be stopped now for exceeding this budget. A suspended job can't be warned, so it
 // counts only if it was warned before.
@@ -20,8 +19,8 @@ func (p *gpuUse) bounded() bool {
 	return !p.over && runs && p.ref.Budget() > 0 && p.use.UsedBytes >= 0
 }
 
-// countOver notes how long a job is over its budget, and warns it once. It is
-// over when it is so by more than the tolerance, and until it is within again.
+// countOver notes how long a job has exceeded its budget, and warns it once. The excess begins when
+// it is more than the tolerance, and ends when the job is within its budget.
 func (b *Book) countOver(p *gpuUse, now time.Time) {
 	u, w := p.use, &b.policy.Usage
 	over, anew := !u.OverSince.IsZero(), !u.OverTold.IsZero() && w.Memory.Breaks(u.OverGrace, w.MemoryGrace)
@@ -30,27 +29,26 @@ func (b *Book) countOver(p *gpuUse, now time.Time) {
 		u.OverSince, u.Over = time.Time{}, 0
 	case !p.bounded():
 	case over && !anew:
-		if p.told {
+		if p.memKnown {
 			u.Over += p.span
 		}
 	case over || u.UsedBytes > p.ref.Budget()+w.Tolerance:
 		u.OverSince, u.Over = now, 0
-		if since := now.Sub(u.OverTold); anew || u.OverTold.IsZero() || since < 0 || since >= tellAgain {
+		if since := now.Sub(u.OverTold); anew || u.OverTold.IsZero() || since < 0 || since >= warnAgainAfter {
 			u.OverTold, u.OverGrace = now, w.Memory.Grace(w.MemoryGrace)
 			b.addFinding(NoticeFound{p.l, job.OverWarning(p.ref.Index, u.UsedBytes, p.ref.Budget(), u.OverGrace)})
 		}
 	}
 }
 
-// enforceBudgets finds jobs to stop that are over their budgets, the worst first, until what
-// the others were promised and do not use yet is free. It takes two samples to
-// say that it is not: the driver does not tell at one moment what is free and
-// what each process has, so that one which takes or gives back memory just then
-// would look as if it were short.
+// enforceBudgets finds jobs to stop that exceed their budgets, the worst first, until the memory
+// that other jobs were promised and do not use yet is free. Two samples must show that it is not:
+// the driver does not report free memory and the memory of each process at the same moment, so that
+// a process that takes or frees memory just then would look like a shortage.
 func (b *Book) enforceBudgets(d *device, parts []gpuUse) {
 	for _, p := range d.Processes {
 		if p.Dead {
-			d.use.short = false // whose memory that is, is unknown
+			d.use.short = false // it is unknown whose memory that is
 			return
 		}
 	}
@@ -67,8 +65,8 @@ func (b *Book) enforceBudgets(d *device, parts []gpuUse) {
 	}
 }
 
-// shortestJob returns the job that lacks most of what it was promised, 0 where there
-// is enough for all. What jobs use that are being stopped will be free.
+// shortestJob returns the job that lacks most of its promised memory, or 0 if all jobs can have
+// theirs. Memory of jobs that are being stopped counts as free.
 func shortestJob(d *device, parts []gpuUse) job.ID {
 	free, owed, most, victim := int64(d.MemFreeBytes), int64(0), int64(0), job.ID(0)
 	for i := range parts {
@@ -78,7 +76,7 @@ func shortestJob(d *device, parts []gpuUse) job.ID {
 			continue
 		}
 		if p.use.UsedBytes < 0 {
-			continue // unknown is no reason
+			continue // unknown use is no evidence
 		}
 		lacks := p.ref.Budget() - p.use.UsedBytes
 		if lacks <= 0 {
@@ -94,8 +92,8 @@ func shortestJob(d *device, parts []gpuUse) job.ID {
 	return victim
 }
 
-// worstOffender returns the part that is furthest over its budget of those that have
-// been warned and given their time; nil where there is none.
+// worstOffender returns the part that exceeds its budget most, of those whose jobs were warned and
+// had their time, or nil.
 func (b *inventory) worstOffender(parts []gpuUse) *gpuUse {
 	var worst *gpuUse
 	most := int64(0)
@@ -112,8 +110,8 @@ func (b *inventory) worstOffender(parts []gpuUse) *gpuUse {
 	return worst
 }
 
-// Beyond returns by how much the part of a GPU's memory that the job uses is more than what it
-// counts for by its request. While the use is unknown it is as it was.
+// Beyond returns how far the job's part of a GPU's memory exceeds what its request counts for in
+// quotas. While the use is unknown it stays the same.
 func (b *inventory) Beyond(l *tracked.Job) (more int) {
 	r, uses := &l.Request, l.CurrentUses()
 	for i := range uses {

@@ -6,8 +6,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// An administrator may keep new jobs off a GPU, or have the scheduler start no job at all, those
-// without a GPU included. On record that is the control of every GPU.
+// An administrator may keep new jobs off a GPU, or stop all starts, including those of jobs without
+// a GPU. The record of the latter is the control of every GPU.
 
 func (b *Book) Pause(by string, what *job.Command, now time.Time) *job.Refusal {
 	d := b.byIndex(what.GPU)
@@ -31,12 +31,12 @@ func (b *Book) Pause(by string, what *job.Command, now time.Time) *job.Refusal {
 	return nil
 }
 
-// acceptFault takes an administrator's word for it that the GPU is well.
+// acceptFault clears a GPU's fault on an administrator's word.
 func (b *Book) acceptFault(g *job.GPUControl, d *device) {
 	fault := g.Fault.Anew()
 	if g.Fault.Boot == b.boot() {
 		fault.Boot, fault.Seq, fault.Strays = b.boot(), max(b.kernelSeq, g.Fault.Seq), g.Fault.Strays
-		if !g.Fault.Left.What.IsZero() { // somebody looked at it instead of us
+		if !g.Fault.Left.What.IsZero() { // an administrator looked at it instead
 			d.cleanup = nil
 		}
 	}
@@ -44,7 +44,7 @@ func (b *Book) acceptFault(g *job.GPUControl, d *device) {
 	g.Fault = fault
 }
 
-// DrainAll begins or ends that no job starts.
+// DrainAll stops all starts, or allows them again.
 func (b *Book) DrainAll(by string, what *job.Command, now time.Time) {
 	g := job.GPUControl{UUID: job.EveryGPU, At: now, By: by, Paused: what.Kind == job.CommandDrain}
 	if g.Paused {
@@ -53,7 +53,7 @@ func (b *Book) DrainAll(by string, what *job.Command, now time.Time) {
 	b.control(g)
 }
 
-// Closed is the order by which no job starts at the moment; nil: there is none.
+// Closed returns the order that stops all starts at the moment, or nil.
 func (b *inventory) Closed(now time.Time) *job.GPUControl {
 	g, ok := b.controls[job.EveryGPU]
 	if !ok || !g.Paused || !g.Until.IsZero() && !now.Before(g.Until) {
@@ -62,7 +62,7 @@ func (b *inventory) Closed(now time.Time) *job.GPUControl {
 	return &g
 }
 
-// DueAgain reports whether a GPU is due to be looked at again.
+// DueAgain reports whether a GPU is due for another sample.
 func (b *Book) DueAgain(now time.Time) (due bool) {
 	for _, d := range b.devices {
 		if d.cleanup != nil && !d.cleanup.next.IsZero() && !now.Before(d.cleanup.next) {
@@ -86,7 +86,7 @@ func (b *Book) Expire(now time.Time) {
 	}
 }
 
-// Deadlines are when something of a GPU comes due.
+// Deadlines yields the times at which something about a GPU is due.
 func (b *inventory) Deadlines(of func(time.Time)) {
 	if g := b.controls[job.EveryGPU]; g.Paused {
 		of(g.Until)

@@ -11,23 +11,22 @@ import (
 	"github.com/gpusched/gpusched/units/retry"
 )
 
-// device is one GPU over time. Nothing of it is durable: after a restart the
-// first sample tells.
+// device is one GPU over time. Nothing of it is stored: after a restart the first sample shows it.
 type device struct {
 	gpu.Device
 	present       bool           // in the last sample
-	jobs          map[int]job.ID // pid → job, of its processes
-	strays        map[int]bool   // those of these that are outside the unit of their job
+	jobs          map[int]job.ID // by pid: the job of each of its processes
+	strays        map[int]bool   // the processes that are outside their job's unit
 	cleanup       *cleanup       // the job that left it, until it is clean
 	baselineBytes int64          // memory that no process accounted for when the last job came; -1 unknown
 
 	revoked   revocation
 	failing   failing
-	began     map[*sched.Account]time.Time // of each account: when the last job did that did well on it
-	failed    map[*sched.Account]failure   // of each account: of the last job that failed at once on it
-	lostSince time.Time                    // zero: it is not
-	outside   []job.Foreign                // of the last sample; nil: not looked for yet
-	energy    uint64                       // millijoules since the driver was loaded, by the last whole sample; 0 unknown
+	began     map[*sched.Account]time.Time // by account: the start of the last job that did well on it
+	failed    map[*sched.Account]failure   // by account: the last job that failed at once on it
+	lostSince time.Time                    // zero: it is not lost
+	outside   []job.Foreign                // from the last sample; nil: not searched yet
+	energy    uint64                       // millijoules since the driver was loaded, by the last full sample; 0 unknown
 	use       deviceUse
 }
 
@@ -36,28 +35,27 @@ type cleanup struct {
 	job           job.ID // 0 unknown
 	attempt       int    // 0 unknown
 	since         time.Time
-	sampleSeq     uint64 // a sample of this number or later counts
-	looks         int    // that showed it not clean
+	sampleSeq     uint64 // a sample with this number or a higher one counts
+	looks         int    // samples that showed it not clean
 	next          time.Time
-	baselineBytes int64        // of a GPU that is not among the devices meanwhile; -1 unknown
+	baselineBytes int64        // of a GPU that is not among the devices at present; -1 unknown
 	uid           int          // of the job's person
-	began         time.Time    // when the attempt of the job did
-	ended         tracked.Span // when it did
-	earlier       *cleanup     // of a job that left it before, since it was clean last; nil: there is none
-	unsure        bool         // when that was: the clock was set back while no daemon was there
-	noted         []int        // processes outside of their unit that were reported
+	began         time.Time    // when the job's attempt began
+	ended         tracked.Span // when it ended
+	earlier       *cleanup     // the job that left it before, since it was last clean; nil: none
+	unsure        bool         // began is wrong: the clock was set back while no daemon ran
+	noted         []int        // processes outside their unit that were reported
 }
 
-// The times between looks at a GPU that is not clean.
+// The times between samples of a GPU that is not clean.
 const (
 	firstRetry = 100 * time.Millisecond
 	lastRetry  = 5 * time.Second
 )
 
-// unaccounted is the memory in use that the driver assigns to no process, or
-// -1 when it does not say how much its processes use, or the kernel uses some,
-// too. Where it does not say who they are, what is in use while no job has the GPU
-// belongs to no process.
+// unaccounted returns the memory in use that the driver assigns to no process, or -1 if the driver
+// does not report what the processes use, or the kernel uses some as well. If it does not list the
+// processes, memory in use while no job has the GPU counts as belonging to no process.
 func (b *inventory) unaccounted(d *device) int64 {
 	if d.MemIsNode || d.ProcessesUnknown && b.jobs.Held(d.UUID) {
 		return -1
@@ -72,8 +70,7 @@ func (b *inventory) unaccounted(d *device) int64 {
 	return max(0, rest)
 }
 
-// Sampled takes a sample. What it shows of a GPU or its processes becomes
-// findings.
+// Sampled handles a sample. The consequences for GPUs and their processes become findings.
 func (b *Book) Sampled(e *Sample, now time.Time) {
 	b.seen, b.last.problem, b.last.detail = true, e.Snap.Problem, e.Snap.Detail
 	b.persons = e.Persons
@@ -86,7 +83,7 @@ func (b *Book) Sampled(e *Sample, now time.Time) {
 	b.lastGoodSample, b.links = now, e.Snap.Links
 	b.last.driver, b.last.cuda = e.Snap.Driver, e.Snap.CUDAVersion
 	for _, g := range e.Snap.Devices {
-		if b.offered(&device{Device: g}) || b.find(g) != nil { // which may have had another number
+		if b.offered(&device{Device: g}) || b.find(g) != nil { // it may have had another index
 			b.merge(g, e, now)
 		}
 	}
@@ -108,9 +105,8 @@ func (b *Book) Sampled(e *Sample, now time.Time) {
 	}
 }
 
-// merge adds one device of a sample. A GPU that answers with an error
-// keeps the figures it had; one that was never read has no UUID and is known
-// by its index until it says who it is.
+// merge updates one device by a sample. A GPU that answers with an error keeps its last readings. A
+// GPU that was never read has no UUID and is known by its index until it has.
 func (b *Book) merge(g gpu.Device, e *Sample, now time.Time) {
 	d := b.find(g)
 	if d == nil {
@@ -118,7 +114,7 @@ func (b *Book) merge(g gpu.Device, e *Sample, now time.Time) {
 		b.devices = append(b.devices, d)
 		b.inventoryVersion++
 	}
-	if d.Index != g.Index { // the driver counts only those that are there
+	if d.Index != g.Index { // the driver counts only the GPUs that are present
 		d.Index = g.Index
 		b.inventoryVersion++
 	}
@@ -130,7 +126,7 @@ func (b *Book) merge(g gpu.Device, e *Sample, now time.Time) {
 	if d.Name != g.Name || d.total() != (&device{Device: g}).total() || d.UUID != g.UUID {
 		b.inventoryVersion++
 	}
-	if d.RowsPending && !g.RowsPending { // which nothing but a reset does
+	if d.RowsPending && !g.RowsPending { // only a reset does that
 		b.wasReset(d)
 	}
 	first, before := d.jobs == nil, d.jobs
@@ -157,14 +153,14 @@ func (b *Book) merge(g gpu.Device, e *Sample, now time.Time) {
 		if ok {
 			d.jobs[p.PID] = id
 		}
-		away := first && p.Dead && b.jobs.ShareHeld(d.UUID) < job.WholeGPU // it was left while we were
+		away := first && p.Dead && b.jobs.ShareHeld(d.UUID) < job.WholeGPU // a process was left there while no daemon ran
 		if d.cleanup == nil && (away || ok && !b.jobs.Holds(id, d.UUID)) {
 			d.cleanup = &cleanup{job: id, since: now}
 		}
 	}
 }
 
-// restoreCleanup has a GPU be cleaned that a job left while no sample showed it.
+// restoreCleanup resumes the cleanup of a GPU that a job left while no sample showed it.
 func (b *Book) restoreCleanup(d *device) {
 	left := b.cleanups[d.UUID]
 	if left == nil {
@@ -177,9 +173,8 @@ func (b *Book) restoreCleanup(d *device) {
 	delete(b.cleanups, d.UUID)
 }
 
-// arrange puts the devices in the order of their indexes. One that has gone keeps
-// the index it had, which the driver may have given to another: what is there
-// comes first, and is what people mean by the number.
+// arrange sorts the devices by index. A GPU that is gone keeps its index, which the driver may have
+// given to another: the present GPU comes first, and is the one that people mean by the index.
 func (b *Book) arrange() {
 	byIndex := func(a, b *device) int {
 		if a.Index == b.Index && a.present != b.present {
@@ -196,7 +191,7 @@ func (b *Book) arrange() {
 	}
 }
 
-// find returns the device that a sample speaks of, nil for a new one.
+// find returns the device that a sample describes, or nil for a new one.
 func (b *inventory) find(g gpu.Device) *device {
 	for _, d := range b.devices {
 		nameless := g.UUID == "" || d.UUID == ""
@@ -207,8 +202,8 @@ func (b *inventory) find(g gpu.Device) *device {
 	return nil
 }
 
-// checkCleanup gives a GPU free again when a sample taken after the job
-// left shows it clean, or plans the next look.
+// checkCleanup frees a GPU if a sample taken after the job left shows it clean, and otherwise plans
+// the next sample.
 func (b *Book) checkCleanup(d *device, e *Sample, now time.Time) {
 	dep := d.cleanup
 	if dep == nil || e.Number < dep.sampleSeq || !d.present || d.Health != gpu.HealthOK {
@@ -230,9 +225,8 @@ func (b *Book) checkCleanup(d *device, e *Sample, now time.Time) {
 	dep.next = now.Add(retry.After(dep.looks, firstRetry, lastRetry))
 }
 
-// clean reports whether nothing of an earlier job is on the GPU: no process of a
-// job that does not hold it, no process that is dead, no memory that no process
-// accounts for beyond what was there before.
+// clean reports whether nothing of an earlier job is on the GPU: no process of a job that does not
+// hold it, no dead process, and no more memory without a process than before the job came.
 func (b *inventory) clean(d *device) bool {
 	for _, p := range d.Processes {
 		if id := d.jobs[p.PID]; p.Dead || (id != 0 && !b.jobs.Holds(id, d.UUID)) {
@@ -243,7 +237,7 @@ func (b *inventory) clean(d *device) bool {
 	return rest < 0 || d.baselineBytes < 0 || rest <= d.baselineBytes+b.policy.MemSlackBytes
 }
 
-// Leave marks the GPUs of a job that ended, until the sample with the number.
+// Leave marks the GPUs of a job that ended as not clean, until the sample with the number.
 func (b *Book) Leave(l *tracked.Job, number uint64, now time.Time) {
 	for _, r := range l.Attempt.GPUs {
 		b.unkillableOn[r.UUID] = slices.DeleteFunc(b.unkillableOn[r.UUID], func(id job.ID) bool { return id == l.ID })
@@ -261,18 +255,18 @@ func (b *Book) Leave(l *tracked.Job, number uint64, now time.Time) {
 	}
 }
 
-// NextSample returns the number of a new look at the GPUs, which the caller asks for.
+// NextSample returns the number of a new sample, which the caller asks for.
 func (b *Book) NextSample() uint64 {
 	b.sampleSeq++
 	return b.sampleSeq
 }
 
-// IsFresh reports whether the last sample is good for a memory promise.
+// IsFresh reports whether the last sample is fresh enough to promise memory.
 func (b *inventory) IsFresh(now time.Time) bool {
 	return now.Sub(b.lastGoodSample) <= b.policy.FreshFor
 }
 
-// state is what placement may do with the GPU, with a word of explanation.
+// state returns the state of the GPU for placement, with the reason for people.
 func (b *inventory) state(d *device, now time.Time) (sched.GPUState, job.Message) {
 	control := b.controls[d.UUID]
 	_, fault := b.needs(d)

@@ -12,67 +12,68 @@ import (
 	"github.com/gpusched/gpusched/units/retry"
 )
 
-// A GPU on which jobs of several users fail at once, one after the other, while some jobs do well
-// on others, is suspect: it takes no new job for a rest, after which one is tried. Users whose
-// jobs lately failed at once on other GPUs, too, do not count, since then the jobs are at fault,
-// unless they do well on more of the other GPUs. Jobs of one user can be made to fail there, and
-// may fail for what they have in common: they count where more of them do, with unlike commands,
-// while jobs which that user began since do well on other GPUs, and make one GPU suspect at a
-// time. A job of several GPUs that fails speaks against each of them, and one that does well for
-// each: the GPU against which most speaks is suspect. Where as much speaks against others of
-// them, that takes as many times more jobs. Nothing of that is on record.
+// A GPU on which jobs of several users fail at once, one after the other, while jobs do well on
+// other GPUs, is suspect: it takes no new job for a rest, after which one job is tried. Users whose
+// jobs lately failed at once on other GPUs as well do not count, since then the jobs are at fault,
+// unless they do well on more of the other GPUs. One user's jobs can be made to fail there, and may
+// fail for a common cause: they count only if there are more of them, with different commands,
+// while jobs that the user began since do well on other GPUs, and they make one GPU suspect at a
+// time. A job on several GPUs that fails speaks against each of them, and one that does well speaks
+// for each: the GPU with the most against it is suspect. If several have as much against them, that
+// many times more jobs are needed. None of this is stored.
 const (
-	failsAtOnce = 30 * time.Second // a job does that runs no longer
-	didWell     = 10 * time.Minute // a job did that ran for longer, however it ended; between the two nothing is known
-	doesWell    = 3 * time.Second  // one elsewhere does that has run for longer, and timesLonger than those
+	failsAtOnce = 30 * time.Second // a job that runs no longer fails at once
+	didWell     = 10 * time.Minute // a job that ran longer did well, however it ended; between the two nothing is known
+	doesWell    = 3 * time.Second  // a job elsewhere that has run longer does well, if it is timesLonger than those
 	timesLonger = 4
-	didOften    = 3           // jobs that did well elsewhere, however soon, say as much as one that ran for longer
-	lately      = time.Minute // before the first one failed, and since
+	didOften    = 3           // as many jobs that did well elsewhere, however short, count as one long job
+	lately      = time.Minute // before the first failure, and since
 	failsInARow = 3
-	failsOfOne  = 6 // user
+	failsOfOne  = 6 // jobs of one user
 	firstRest   = 10 * time.Minute
 	lastRest    = 2 * time.Hour
 
-	// pause is the time between two jobs on a GPU that becomes suspect if the jobs that have just begun on other GPUs do
-	// well. Without it the GPU would fail every waiting job before that is known.
+	// pause is the time between two jobs on a GPU that becomes suspect if the jobs that have just
+	// begun on other GPUs do well. Without it the GPU would fail every waiting job before that is
+	// known.
 	pause = time.Second
 )
 
-// failing is the jobs that failed at once on a GPU since one did well there.
+// failing is the jobs that failed at once on a GPU since a job last did well there.
 type failing struct {
 	jobs  int
-	well  int // jobs that did well on other GPUs since the first failed
+	well  int // jobs that did well on other GPUs since the first failure
 	of    []failer
-	since time.Time     // of the first
-	ran   time.Duration // the longest
+	since time.Time     // of the first failure
+	ran   time.Duration // the longest run
 	rests int
-	until time.Time      // the end of the rest that goes on; zero: none does
+	until time.Time      // the end of the present rest; zero: none
 	next  time.Time      // no new job before; zero: at any time. See pause
-	last  job.ID         // the job after which that is so
-	alone *sched.Account // whose jobs alone made it rest; nil: those of several did
+	last  job.ID         // the job that caused the pause
+	alone *sched.Account // the account whose jobs alone caused the rest; nil: several did
 }
 
-// failer is an account of whose jobs some failed at once on a GPU.
+// failer is an account with jobs that failed at once on a GPU.
 type failer struct {
 	account *sched.Account
 	jobs    int
-	shape   string // of the first
-	unlike  bool   // another had another command
+	shape   string // of the first job
+	unlike  bool   // another job had another command
 }
 
-// failure is of a job that failed at once on the GPUs that it had.
+// failure is a job that failed at once, with its GPUs.
 type failure struct {
 	at  time.Time
 	had []*device
 }
 
-// with is failing with one job more.
+// with returns f with one more job.
 func (f failing) with(l *tracked.Job, now time.Time) failing {
 	if f.jobs == 0 {
 		f.since, f.well = now, 0
 	}
 	f.jobs, f.ran = f.jobs+1, max(f.ran, now.Sub(l.Attempt.StartedAt))
-	f.of = slices.Clone(f.of) // there may be another with of the same
+	f.of = slices.Clone(f.of) // another with may share the list
 	at := slices.IndexFunc(f.of, func(o failer) bool { return o.account == l.Account })
 	if at < 0 {
 		at, f.of = len(f.of), append(f.of, failer{account: l.Account, shape: l.Request.Shape})
@@ -82,8 +83,8 @@ func (f failing) with(l *tracked.Job, now time.Time) failing {
 	return f
 }
 
-// had returns the GPUs of a job whose command began; none: one of them is not known any more.
-func (b *inventory) had(j *job.Job) (list []*device) {
+// gpusOf returns the GPUs of a job whose command began, or none if one of them is no longer known.
+func (b *inventory) gpusOf(j *job.Job) (list []*device) {
 	if j.Attempt.StartedAt.IsZero() {
 		return nil
 	}
@@ -97,8 +98,9 @@ func (b *inventory) had(j *job.Job) (list []*device) {
 	return list
 }
 
-// failedAtOnce reports whether a job did, or its set-up, for which a GPU of it may be at fault. Who chose the GPU
-// may have chosen one to have it fail there.
+// failedAtOnce reports whether a job, or its set-up, failed at once in a way for which one of its
+// GPUs may be at fault. A job that chose its GPU does not count: somebody may have made it fail
+// there on purpose.
 func failedAtOnce(j *job.Job, r *job.Result, now time.Time) bool {
 	q := &j.Request
 	return now.Sub(j.Attempt.StartedAt) <= failsAtOnce && len(q.GPUIDs)+len(q.GPUsFrom)+len(q.ExcludeGPUs) == 0 &&
@@ -106,9 +108,9 @@ func failedAtOnce(j *job.Job, r *job.Result, now time.Time) bool {
 			r.Outcome == job.Failed && (r.Launch == "" || r.Launch == contract.StepSetup) && r.Cause == "")
 }
 
-// Ended counts how a job did on the GPUs that it had.
+// Ended counts how a job did on its GPUs.
 func (b *Book) Ended(l *tracked.Job, r *job.Result, now time.Time) {
-	had := b.had(l.Job)
+	had := b.gpusOf(l.Job)
 	switch {
 	case len(had) == 0:
 	case r.Outcome == job.Completed || now.Sub(l.Attempt.StartedAt) > didWell:
@@ -152,10 +154,11 @@ func (b *Book) well(had []*device, l *tracked.Job, now time.Time) {
 	}
 }
 
-// long is how long a job has to run on another GPU to count as doing well there.
+// long returns how long a job must run on another GPU to count as doing well there.
 func (f *failing) long() time.Duration { return min(failsAtOnce, max(doesWell, timesLonger*f.ran)) }
 
-// Culprit is the index of the GPU that is at fault for a job that failed at once: it is, or becomes, suspect; -1: none.
+// Culprit returns the index of the GPU at fault for a job that failed at once, which is, or
+// becomes, suspect; -1: none.
 func (b *inventory) Culprit(l *tracked.Job, r *job.Result, now time.Time) int {
 	if d, _ := b.judge(l, r, now, b.doWell); d != nil {
 		return d.Index
@@ -163,11 +166,12 @@ func (b *inventory) Culprit(l *tracked.Job, r *job.Result, now time.Time) int {
 	return -1
 }
 
-// judge returns the culprit, if jobs on other GPUs do well, and what failed on it with that job; nil: there is none.
+// judge returns the GPU at fault, if jobs do well on other GPUs, and its failures including this
+// job; nil: none.
 func (b *inventory) judge(l *tracked.Job, r *job.Result, now time.Time, doWell wellElsewhere) (*device, failing) {
 	var had []*device
 	if failedAtOnce(l.Job, r, now) {
-		had = b.had(l.Job)
+		had = b.gpusOf(l.Job)
 	}
 	if len(had) == 0 {
 		return nil, failing{}
@@ -188,11 +192,12 @@ func (b *inventory) judge(l *tracked.Job, r *job.Result, now time.Time, doWell w
 	return nil, failing{}
 }
 
-// wellElsewhere reports how jobs do on other GPUs than one: those of an account, or all.
+// wellElsewhere reports whether jobs do well on GPUs other than one: those of an account, or all
+// (nil).
 type wellElsewhere func(than *device, a *sched.Account, f *failing, now time.Time) bool
 
-// suspects reports whether what failed on a GPU is enough to rest it, where as much did on so many GPUs, with this one.
-// The one that is tried after a rest is.
+// suspects reports whether the failures on a GPU are enough to rest it, if as many happened on a
+// number of GPUs, this one included. For the job that is tried after a rest they are.
 func (b *inventory) suspects(d *device, f *failing, alike int, now time.Time, doWell wellElsewhere) bool {
 	counts := f.of
 	if f.rests == 0 {
@@ -214,8 +219,8 @@ func (b *inventory) suspects(d *device, f *failing, alike int, now time.Time, do
 	return false
 }
 
-// doubtful says of a GPU that is not suspect that so many jobs in a row failed there at once as would make it so, were
-// their commands not alike: a sweep of one user may be at fault, or the GPU.
+// doubtful returns a remark on a GPU that would be suspect if the jobs that failed on it did not
+// have the same command: a user's sweep may be at fault, or the GPU.
 func (b *inventory) doubtful(d *device, now time.Time) job.Message {
 	f := &d.failing
 	if f.jobs < failsOfOne || !f.until.IsZero() {
@@ -229,7 +234,8 @@ func (b *inventory) doubtful(d *device, now time.Time) job.Message {
 	return job.Message{}
 }
 
-// failOnlyOn returns the accounts whose jobs failed on a GPU, and lately on no other, or do well on more of the others.
+// failOnlyOn returns the accounts whose jobs failed on a GPU and lately on no other, or do well on
+// more of the others.
 func (b *inventory) failOnlyOn(gpu *device, f *failing, now time.Time) (list []failer) {
 	for _, o := range f.of {
 		failed := func(d *device) bool {
@@ -253,21 +259,22 @@ func (b *inventory) failOnlyOn(gpu *device, f *failing, now time.Time) (list []f
 	return list
 }
 
-// doWell reports whether jobs have done well on other GPUs since the first failed, or one does; of
-// an account only those that began since. A few that were soon over may do so by chance.
+// doWell reports whether a job does well on another GPU, or several have since the first failure;
+// for an account only jobs that began since then count. A few short jobs may do well by chance.
 func (b *inventory) doWell(than *device, a *sched.Account, f *failing, now time.Time) bool {
 	return a == nil && f.well >= didOften || slices.ContainsFunc(b.devices, func(d *device) bool {
 		return b.wellOn(d, than, a, f.since, f.long(), now)
 	})
 }
 
-// mayDoWell reports whether a job runs on another GPU that may be seen to do well there.
+// mayDoWell reports whether a job runs on another GPU that may turn out to do well there.
 func (b *inventory) mayDoWell(than *device, a *sched.Account, f *failing, now time.Time) bool {
 	return slices.ContainsFunc(b.devices, func(d *device) bool { return b.wellOn(d, than, a, f.since, 0, now) })
 }
 
-// wellOn reports whether a job of an account that began since a moment has done well on a GPU, or runs there for
-// long and not on the other GPU. Without an account any job counts that runs so.
+// wellOn reports whether a job of an account that began after some time has done well on a GPU, or
+// has run there for long and not on the other GPU. Without an account, any job that has run for
+// long counts.
 func (b *inventory) wellOn(d, than *device, a *sched.Account, since time.Time, long time.Duration, now time.Time) bool {
 	if d == than || d.began[a].After(since) {
 		return d != than
@@ -282,7 +289,8 @@ func (b *inventory) wellOn(d, than *device, a *sched.Account, since time.Time, l
 	return false
 }
 
-// EndRests ends the rests and pauses that are over, and reports whether there were any: these GPUs take jobs again.
+// EndRests ends the rests and pauses that are over, and reports whether there were any: these GPUs
+// take jobs again.
 func (b *Book) EndRests(now time.Time) (any bool) {
 	for _, d := range b.devices {
 		for _, at := range []*time.Time{&d.failing.until, &d.failing.next} {

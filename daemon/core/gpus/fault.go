@@ -9,13 +9,13 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// maxPendingFaults bounds the error reports kept until the GPUs are known: of each GPU
-// the last of each kind.
+// maxPendingFaults bounds the error reports kept until the GPUs are known: the last of each kind
+// for each GPU.
 const maxPendingFaults = 1024
 
-// Faulted takes an error report of the driver: it is written down with the
-// job that it hit, and the GPU takes no job where it needs something first. A
-// report that was counted before comes again after every start.
+// Faulted handles an error report of the driver: it records the error with the job that it hit, and
+// keeps jobs off the GPU if that needs something first. Reports that were counted before come again
+// after every restart.
 func (b *Book) Faulted(e ErrorReport) {
 	if b.lastGoodSample.IsZero() {
 		same := func(o ErrorReport) bool { return o.Xid.PCI == e.Xid.PCI && o.Xid.Code == e.Xid.Code }
@@ -62,16 +62,15 @@ func (b *Book) Faulted(e ErrorReport) {
 	b.control(g)
 }
 
-// revocation is a line by which the driver takes back what it said a GPU needs.
-// A line alone puts no GPU back into service: a sample has to say so too, which
-// began after it.
+// revocation is a line of the kernel's log by which the driver revokes what it said a GPU needs. A
+// line alone puts no GPU back into service: a sample that began after it must agree.
 type revocation struct {
 	seq    uint64 // of the line; 0: none
-	number uint64 // of the sample, or a later one
+	number uint64 // of the first sample that counts
 }
 
-// confirmRecovery puts those GPUs back into service that the driver calls well by both
-// of its ways. The others stay out until an administrator says otherwise.
+// confirmRecovery puts GPUs back into service that the driver calls well in both of its ways. The
+// others stay out until an administrator says otherwise.
 func (b *Book) confirmRecovery(number uint64) {
 	for _, d := range b.devices {
 		if d.revoked.seq == 0 || number < d.revoked.number || !d.present || d.Health != gpu.HealthOK || !d.Well {
@@ -84,13 +83,13 @@ func (b *Book) confirmRecovery(number uint64) {
 	}
 }
 
-// control records what holds for a GPU from now on.
+// control records the new control of a GPU.
 func (b *Book) control(g job.GPUControl) {
 	b.controls[g.UUID] = g
 	b.addFinding(g)
 }
 
-// xidMessage is an Xid with what it means, where that is known.
+// xidMessage returns an Xid with its meaning, if that is known.
 func xidMessage(code int) job.Message {
 	if name := gpu.XidName(code); name != "" {
 		return job.Say("detail/xid", code, name)
@@ -103,8 +102,8 @@ func heavier(a, b gpu.Recovery) bool {
 	return slices.Index(order, a) > slices.Index(order, b)
 }
 
-// affectedJob finds the job that an error hit: the one whose process the driver
-// names, or, where that says nothing, the only one that had the GPU.
+// affectedJob returns the job that an error hit: the job whose process the driver names or, if it
+// names none, the only job that had the GPU.
 func (b *inventory) affectedJob(d *device, e ErrorReport) *tracked.Job {
 	id := e.Job
 	if id == 0 {
@@ -132,9 +131,9 @@ func (b *inventory) affectedJob(d *device, e ErrorReport) *tracked.Job {
 	return only
 }
 
-// needs is what a GPU needs before it takes jobs again, and why, for people.
-// A bad row of its memory is as the last sample has it. That one could not be
-// replaced never ends, so an administrator may accept it.
+// needs returns what a GPU needs before it takes jobs again, and why, for people. The state of its
+// memory rows is that of the last sample. A row that could not be replaced stays so for ever, so an
+// administrator may accept it.
 func (b *inventory) needs(d *device) (gpu.Recovery, job.Message) {
 	needs, why := gpu.RecoverNothing, job.Message{}
 	if f := b.controls[d.UUID].Fault; f.Boot == b.boot() && gpu.Recovery(f.Recovery).Sick() {
@@ -158,7 +157,7 @@ func (b *inventory) needs(d *device) (gpu.Recovery, job.Message) {
 	return needs, why
 }
 
-// wasReset ends what a reset cures.
+// wasReset clears the faults that a reset cures.
 func (b *Book) wasReset(d *device) {
 	g := b.controls[d.UUID]
 	if g.Fault.Boot == b.boot() && gpu.Recovery(g.Fault.Recovery).Sick() && g.Fault.Recovery != string(gpu.RecoverReboot) {
@@ -167,7 +166,7 @@ func (b *Book) wasReset(d *device) {
 	}
 }
 
-// findLost finds the jobs of GPUs that the driver has called lost for a while.
+// findLost finds the jobs on GPUs that the driver has called lost for a while.
 func (b *Book) findLost(now time.Time) {
 	for _, d := range b.devices {
 		if (d.present && d.Health != gpu.HealthLost) || !b.offered(d) {
@@ -189,7 +188,7 @@ func (b *Book) findLost(now time.Time) {
 	}
 }
 
-// offered reports whether jobs may have the GPU by the site's choice.
+// offered reports whether the site offers the GPU to jobs.
 func (b *inventory) offered(d *device) bool {
 	return len(b.policy.OnlyGPUs) == 0 || slices.Contains(b.policy.OnlyGPUs, d.Index)
 }

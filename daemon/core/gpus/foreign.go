@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// foreignUse fills in what processes of no job do on a GPU.
+// foreignUse fills in the use of a GPU by foreign processes.
 func (b *inventory) foreignUse(d *device, g *sched.GPU) {
 	for i := range d.Processes {
 		p := &d.Processes[i]
@@ -26,10 +26,9 @@ func (b *inventory) foreignUse(d *device, g *sched.GPU) {
 	}
 }
 
-// unlisted is the memory of a GPU that processes use which the driver does not
-// list, where it is more than one of no job may have; else 0. While a job has the
-// GPU, or its leaving is being looked at, that is not more than what was in use
-// before: the rest may be the job's.
+// unlisted returns the memory of a GPU that is used by processes the driver does not list, if that
+// is more than a foreign process may use; otherwise 0. While a job has the GPU, or its cleanup goes
+// on, only memory that was in use before the job counts: the rest may be the job's.
 func (b *inventory) unlisted(d *device) int64 {
 	most := b.policy.MaxForeignBytes
 	rest := b.unaccounted(d)
@@ -42,51 +41,50 @@ func (b *inventory) unlisted(d *device) int64 {
 	return rest
 }
 
-// occupies reports whether a process of no job has the GPU, by the site's word.
+// occupies reports whether a foreign process uses enough of a GPU to keep jobs for a whole one
+// away.
 func (b *inventory) occupies(p *gpu.Process) bool {
 	return b.policy.MaxForeignBytes > 0 && p.Occupies(b.policy.MaxForeignBytes)
 }
 
-// NameForeign adds to the reasons that lie with what is used of a GPU who uses
-// it without a job.
+// NameForeign adds the foreign processes to reasons that lie with the use of a GPU.
 func (b *inventory) NameForeign(why []job.Reason) []job.Reason {
 	for i := range why {
 		switch why[i].Code {
 		case job.ReasonGPUMemory, job.ReasonGPUUsed, job.ReasonGPULoad:
 			if d := b.byIndex(why[i].GPU); d != nil {
 				why[i].Foreign = d.foreigners()
-				if why[i].Code == job.ReasonGPUMemory && d.untold() {
+				if why[i].Code == job.ReasonGPUMemory && d.useUnknown() {
 					why[i].Detail = job.Say("detail/use-unknown")
 				}
 			}
 		case job.ReasonGPUForeign:
 			if d := b.byIndex(why[i].GPU); d != nil {
-				why[i].Foreign, why[i].Have = d.without(b.occupies), b.unlisted(d)
+				why[i].Foreign, why[i].Have = d.foreignProcesses(b.occupies), b.unlisted(d)
 			}
 		}
 	}
 	return why
 }
 
-// untold reports whether the driver does not say how much memory a job on the GPU
-// uses. Nothing of what the job was promised is known to be in use then.
-func (d *device) untold() bool {
+// useUnknown reports whether the driver does not say how much memory a job on the GPU uses. Then none
+// of its promised memory is known to be in use.
+func (d *device) useUnknown() bool {
 	return slices.ContainsFunc(d.Processes, func(p gpu.Process) bool { return d.jobs[p.PID] != 0 && p.UsedBytes < 0 })
 }
 
-// foreigners are the processes of no job on the GPU, those with the most memory.
-// They are looked for once in each sample; callers must not change them.
+// foreigners returns the foreign processes on the GPU with the most memory. They are searched once
+// per sample; callers must not change the list.
 func (d *device) foreigners() []job.Foreign {
 	if d.outside != nil {
 		return d.outside
 	}
-	d.outside = d.without(func(*gpu.Process) bool { return true })
+	d.outside = d.foreignProcesses(func(*gpu.Process) bool { return true })
 	return d.outside
 }
 
-// without lists the processes on the GPU that are of no job, those with the most
-// memory, as far as they are meant.
-func (d *device) without(meant func(*gpu.Process) bool) []job.Foreign {
+// foreignProcesses returns the foreign processes on the GPU with the most memory that meet a condition.
+func (d *device) foreignProcesses(meant func(*gpu.Process) bool) []job.Foreign {
 	list := []job.Foreign{}
 	for i := range d.Processes {
 		if p := &d.Processes[i]; d.jobs[p.PID] == 0 && meant(p) {
@@ -97,7 +95,8 @@ func (d *device) without(meant func(*gpu.Process) bool) []job.Foreign {
 	return list[:min(len(list), job.MaxForeign)]
 }
 
-// Denied says why a job can't have the GPUs alone that it was given; nothing if it can.
+// Denied returns the reason why a job can't have its GPUs without foreign processes; zero if it
+// can.
 func (b *inventory) Denied(refs []job.Allocation, now time.Time) job.Message {
 	for i := range refs {
 		ref := &refs[i]
@@ -118,16 +117,16 @@ func (b *inventory) Denied(refs []job.Allocation, now time.Time) job.Message {
 	return job.Message{}
 }
 
-// occupants are those who have a GPU on which nothing of a job has begun yet.
+// occupants returns the users of a GPU on which its job has not begun yet.
 func (b *inventory) occupants(d *device) job.Reason {
-	r := job.Reason{Code: job.ReasonGPUForeign, GPU: d.Index, Foreign: d.without(b.occupies)}
+	r := job.Reason{Code: job.ReasonGPUForeign, GPU: d.Index, Foreign: d.foreignProcesses(b.occupies)}
 	if rest := b.unaccounted(d); rest > b.policy.MaxForeignBytes {
 		r.Have = rest
 	}
 	return r
 }
 
-// TakenOutside reports whether a process from outside has an otherwise free GPU.
+// TakenOutside reports whether a foreign process occupies an otherwise free GPU.
 func (b *inventory) TakenOutside(at int, now time.Time) bool {
 	g := b.schedGPU(b.devices[at], now)
 	return g.Occupied && !b.jobs.Held(b.devices[at].UUID)

@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// Book has what is known of the GPUs, and counts what jobs use of them. Of jobs
-// it changes nothing else: Core.applyFindings acts on what it finds.
+// Book holds what is known of the GPUs, and counts the jobs' use of them. It changes nothing else
+// about jobs: Core.applyFindings acts on its findings.
 type Book struct {
 	inventory
 	cleanups         map[string]*cleanup // from GPUs that are not among the devices
@@ -24,11 +24,11 @@ type Book struct {
 	announced        map[string]job.GPUNews
 }
 
-// inventory is the GPUs as they are known. Its methods tell; those of Book take something in.
+// inventory is the known GPUs. Its methods only read; those of Book change it.
 type inventory struct {
 	policy *site.Policy
-	jobs   *tracked.Book // who holds which GPUs; nothing of it is changed
-	boot   func() string // the id of the running one
+	jobs   *tracked.Book // which jobs hold which GPUs; read only
+	boot   func() string // returns the id of the running boot
 
 	Reservations   reservations
 	devices        []*device // by index
@@ -37,13 +37,14 @@ type inventory struct {
 	last           sampleFacts
 	seen           bool                   // any sample has arrived
 	lastGoodSample time.Time              // when the last good sample was taken, by the core's clock
-	unkillableOn   map[string][]job.ID    // by GPU: the jobs that hold it and can't be ended
-	members        map[process]membership // of the processes on GPUs, those that are known to be of a job
+	unkillableOn   map[string][]job.ID    // by GPU: the jobs that hold it and whose processes outlive SIGKILL
+	members        map[process]membership // the processes on GPUs that are known to belong to a job
 	kernelSeq      uint64                 // the last line of the kernel's log
-	persons        map[int]Person         // whose the uids of containers are, of the last sample
+	persons        map[int]Person         // the persons of container uids, from the last sample
 }
 
-// sampleFacts is what the last sample said of no GPU: driver and cuda as of the last good one.
+// sampleFacts are the parts of the last sample that are not about a GPU; driver and cuda are those
+// of the last good one.
 type sampleFacts struct {
 	problem gpu.Problem
 	detail  string
@@ -61,30 +62,30 @@ func NewBook(p *site.Policy, jobs *tracked.Book, boot func() string) Book {
 	}
 }
 
-// MayHaveSome reports whether there are GPUs, or that is not known yet.
+// MayHaveSome reports whether there are GPUs, or that is unknown yet.
 func (b *inventory) MayHaveSome() bool { return len(b.devices) > 0 || !b.seen }
 
-// addFinding keeps a finding: one of the types below, what holds for a GPU from now on
-// (job.GPUControl), or what a job left (job.Leftover).
+// addFinding keeps a finding: one of the types below, the new control of a GPU (job.GPUControl), or
+// a leftover of a job (job.Leftover).
 func (b *Book) addFinding(f any) { b.found = append(b.found, f) }
 
-// leftBehind notes what is to be added to the result of an attempt that has ended.
-func (b *Book) leftBehind(dep *cleanup, what job.Message) {
+// addLeftover finds something to add to the result of an attempt that has ended.
+func (b *Book) addLeftover(dep *cleanup, what job.Message) {
 	b.addFinding(job.Leftover{Job: dep.job, Attempt: dep.attempt, What: what})
 }
 
-// Findings returns what has been found since the last time.
+// Findings returns the findings since the last call.
 func (b *Book) Findings() []any {
 	found := b.found
 	b.found = nil
 	return found
 }
 
-// SampleWanted asks for a look at the GPUs that begins from now on.
+// SampleWanted asks for a sample that begins from now on.
 type SampleWanted struct{ Number uint64 }
 
-// StrayEnd is a signal for one process that is not in its job's unit, if it is still the one
-// of this uid that began then.
+// StrayEnd is a signal to a process outside its job's unit, provided that it is still the process
+// of this uid with this start time.
 type StrayEnd struct {
 	job.Stray
 	UID    int
@@ -97,22 +98,22 @@ type ErrorFound struct {
 	What job.GPUError
 }
 
-// NoticeFound is what a job's owner is to find in its journal.
+// NoticeFound is a message for a job's owner, in the job's journal.
 type NoticeFound struct {
 	Of  *tracked.Job
 	Say job.Message
 }
 
-// UseFound is a job of whose use of GPUs something is to be recorded.
+// UseFound is a job whose use of GPUs is to be recorded.
 type UseFound struct{ Of *tracked.Job }
 
-// StopFound is why a job is to be stopped.
+// StopFound is a job to stop, with the cause.
 type StopFound struct {
 	Job    job.ID
 	Cause  job.StopCause
 	Breach *job.Breach
-	Fault  *job.GPUError // the GPU is lost
-	Victim job.ID        // that is short of memory
+	Fault  *job.GPUError // if the GPU is lost
+	Victim job.ID        // the job that lacks memory
 }
 
 // Configured applies a new policy.
@@ -121,8 +122,8 @@ func (b *Book) Configured() {
 	b.withdraw()
 }
 
-// withdraw forgets the GPUs that are no longer on offer, unless a job holds them,
-// but not that a job left one.
+// withdraw removes the GPUs that are no longer on offer and that no job holds. It remembers which
+// job left each of them.
 func (b *Book) withdraw() {
 	b.devices = slices.DeleteFunc(b.devices, func(d *device) bool {
 		if b.offered(d) || b.jobs.Held(d.UUID) {
@@ -137,7 +138,7 @@ func (b *Book) withdraw() {
 	})
 }
 
-// CheckUnkillable verifies that only jobs that do not end are noted as such.
+// CheckUnkillable verifies that only jobs that are ending are noted as unkillable.
 func (b *inventory) CheckUnkillable(breach tracked.Breach) {
 	for uuid, ids := range b.unkillableOn {
 		for _, id := range ids {
@@ -148,7 +149,7 @@ func (b *inventory) CheckUnkillable(breach tracked.Breach) {
 	}
 }
 
-// News are the GPUs that have come into service or gone out of it since the last time.
+// News returns the GPUs that have come into service or gone out of it since the last call.
 func (b *Book) News(now time.Time) (list []job.Event) {
 	for _, d := range b.devices {
 		state, why := b.state(d, now)

@@ -15,15 +15,15 @@ import (
 
 var midday = time.Date(2026, 1, 4, 12, 0, 0, 0, time.UTC)
 
-// bookOf is a book of GPUs of which no sample has come.
+// bookOf returns a book of GPUs without a sample.
 func bookOf(p site.Policy) *Book {
 	jobs := tracked.NewBook(1)
 	b := NewBook(&p, &jobs, func() string { return "boot1" })
 	return &b
 }
 
-// What a job lacks of its promise counts against what is free, and the one that
-// lacks most is short of it.
+// What jobs lack of their promises counts against the free memory, and the job that lacks most is
+// short of it.
 func TestShortOfPromisedMemory(t *testing.T) {
 	has := func(id job.ID, promise, uses int64, stop job.StopCause) gpuUse {
 		l := &tracked.Job{Job: &job.Job{ID: id, State: job.Running}}
@@ -51,7 +51,7 @@ func TestShortOfPromisedMemory(t *testing.T) {
 	}
 }
 
-// The worst is furthest over its own budget, whoever uses most.
+// The worst job is the one furthest over its own budget, whoever uses most.
 func TestWorstOverItsBudget(t *testing.T) {
 	over := func(id job.ID, promise, uses int64) gpuUse {
 		use := &job.GPUNow{UsedBytes: uses, GPUUse: job.GPUUse{OverSince: midday, OverTold: midday, Over: time.Minute}}
@@ -79,7 +79,7 @@ func TestWorstOverItsBudget(t *testing.T) {
 	}
 }
 
-// A warning said enough if it told about a stop that comes now or later.
+// A warning suffices if it announced a stop at this time or earlier.
 func TestWarningsSaidEnough(t *testing.T) {
 	for _, c := range []struct {
 		r       site.Response
@@ -95,7 +95,7 @@ func TestWarningsSaidEnough(t *testing.T) {
 	}
 }
 
-// The time between two samples counts where it is known what was in between.
+// The time between two samples counts if it is known what was in between.
 func TestSpanOfTwoSamples(t *testing.T) {
 	for _, c := range []struct {
 		stale, passed, want time.Duration
@@ -113,7 +113,7 @@ func TestSpanOfTwoSamples(t *testing.T) {
 	}
 }
 
-// The links are by position, both ways, and one to a GPU that is gone is left out.
+// Links are by position, in both directions, and a link to a GPU that is gone is left out.
 func TestLinksBetweenGPUs(t *testing.T) {
 	b := bookOf(site.Policy{})
 	for _, index := range []int{0, 2, 5} {
@@ -133,7 +133,7 @@ func TestLinksBetweenGPUs(t *testing.T) {
 	}
 }
 
-// A GPU is found by what it is, wherever it is now.
+// A GPU is found by its UUID, wherever it is now.
 func TestPositionOfAGPU(t *testing.T) {
 	b := &Book{inventory: inventory{devices: []*device{{Device: gpu.Device{UUID: "a"}}, {Device: gpu.Device{UUID: "b"}}}}}
 	for _, w := range []struct {
@@ -149,8 +149,8 @@ func TestPositionOfAGPU(t *testing.T) {
 	}
 }
 
-// Of the reports that come before the GPUs are known the last of each kind on
-// each GPU is kept, and no more than so many.
+// Of the reports that come before the GPUs are known, the last of each kind for each GPU is kept,
+// up to a bound.
 func TestEarlyReports(t *testing.T) {
 	b := bookOf(site.Policy{})
 	report := func(pci string, code int, seq uint64) {
@@ -175,8 +175,8 @@ func TestEarlyReports(t *testing.T) {
 	}
 }
 
-// Processes that are on no GPU are remembered, also those of jobs that have ended,
-// unless there are too many.
+// Processes that are on no GPU are remembered, including those of ended jobs, unless there are too
+// many.
 func TestForgottenMembers(t *testing.T) {
 	on, off := process{1, 1}, process{2, 1}
 	b := &Book{inventory: inventory{
@@ -199,7 +199,7 @@ func TestForgottenMembers(t *testing.T) {
 	}
 }
 
-// What root runs is the machine's, also where root's job left the GPU last.
+// Root's processes are the machine's, even if root's job left the GPU last.
 func TestProcessesOfRootAreNoStrays(t *testing.T) {
 	b := bookOf(site.Policy{})
 	for uid, want := range map[int]job.ID{0: 0, 1001: 7, 1002: 0} {
@@ -215,8 +215,8 @@ func TestProcessesOfRootAreNoStrays(t *testing.T) {
 	}
 }
 
-// Where the clock was set back while no daemon was there, a job that left a GPU seems to have begun later. What
-// its user has there then keeps the GPU back, and nothing is ended of which nobody knows when it began.
+// If the clock was set back while no daemon ran, a job that left a GPU seems to have begun later.
+// Its user's processes there then keep the GPU back, and none is killed whose beginning is unknown.
 func TestStraysOfAnUnknownBeginning(t *testing.T) {
 	gpuA := []job.Allocation{{GPU: contract.GPU{UUID: "a"}}}
 	tracked := func(id job.ID, began time.Time) *tracked.Job {
@@ -251,7 +251,7 @@ func TestStraysOfAnUnknownBeginning(t *testing.T) {
 		b.merge(gpu.Device{UUID: "a", Health: gpu.HealthOK}, &Sample{}, midday)
 		b.Leave(tracked(7, midday.Add(c.began)), 1, midday)
 		if c.job == 0 {
-			b.devices[0].cleanup = nil // as a look without the process gives the GPU on
+			b.devices[0].cleanup = nil // a sample without the process frees the GPU
 		}
 		look("at first")
 		if c.job != 0 {
@@ -267,7 +267,7 @@ func TestStraysOfAnUnknownBeginning(t *testing.T) {
 	}
 }
 
-// What decides which GPUs serve a request makes another machine, nothing else does.
+// The machine's version changes exactly with what decides which GPUs suit a request.
 func TestAnotherMachine(t *testing.T) {
 	seen := gpu.Device{Index: 1, UUID: "a", Name: "A100", MemTotalBytes: 80, Health: gpu.HealthOK}
 	for name, w := range map[string]struct {
@@ -292,8 +292,8 @@ func TestAnotherMachine(t *testing.T) {
 	}
 }
 
-// What is in use by no process is held against a job that left where it is more than
-// before, by more than a little. What nobody can tell is not.
+// Memory in use by no process counts against a job that left if it is more than before, by more
+// than the slack. Unknown use does not.
 func TestCleanGPU(t *testing.T) {
 	b := bookOf(site.Policy{MemSlackBytes: 5})
 	for _, w := range []struct {
@@ -308,7 +308,7 @@ func TestCleanGPU(t *testing.T) {
 	}
 }
 
-// A job of which the driver says that it uses nothing has told what it uses.
+// If the driver says that a job uses nothing, the use is known.
 func TestUntoldUse(t *testing.T) {
 	for _, c := range []struct {
 		of   job.ID
@@ -316,14 +316,13 @@ func TestUntoldUse(t *testing.T) {
 		want bool
 	}{{7, -1, true}, {7, 0, false}, {7, 5, false}, {0, -1, false}} {
 		d := &device{Device: gpu.Device{Processes: []gpu.Process{{PID: 3, UsedBytes: c.used}}}, jobs: map[int]job.ID{3: c.of}}
-		if got := d.untold(); got != c.want {
+		if got := d.useUnknown(); got != c.want {
 			t.Errorf("%+v: %t", c, got)
 		}
 	}
 }
 
-// What fair share counts of a part is its share, or the part of the memory where
-// that is more.
+// Fair share charges a part for its share, or for its part of the memory if that is more.
 func TestChargeOfAPart(t *testing.T) {
 	b := &Book{inventory: inventory{policy: &site.Policy{}, devices: []*device{{Device: gpu.Device{MemTotalBytes: 1000}}}}}
 	for _, w := range []struct {
@@ -339,7 +338,7 @@ func TestChargeOfAPart(t *testing.T) {
 	}
 }
 
-// The next look at a GPU, and the end of a pause, have their time.
+// The next sample of a GPU and the end of a pause have deadlines.
 func TestDeadlinesOfGPUs(t *testing.T) {
 	in := func(n int) time.Time { return midday.Add(time.Duration(n) * time.Minute) }
 	b := bookOf(site.Policy{})

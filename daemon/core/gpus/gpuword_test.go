@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// People know a word for whatever placement has to say of a GPU, and every word is used.
+// Each state of placement has a word for people, and every word is used.
 func TestGPUStatesOfPeople(t *testing.T) {
 	said := map[job.GPUState]bool{}
 	for _, state := range []sched.GPUState{

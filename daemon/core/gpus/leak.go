@@ -8,14 +8,13 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// What a job may leave behind: memory of a GPU that no process uses and that only a
-// reset gives back (a ghost), or processes that the kernel does not let go of
-// (the job is then stuck, and keeps what it holds). Both end by themselves when
-// the driver or the kernel comes to it.
+// A job may leave behind memory of a GPU that no process uses and that only a reset frees (a leak),
+// or processes that the kernel does not end (the job is then unkillable, and keeps what it holds).
+// Both end by themselves when the driver or the kernel gets to them.
 
-// residue says what keeps a GPU from being clean, and whether it is a ghost
-// rather than a process.
-func (b *inventory) residue(d *device) (what job.Message, ghost bool) {
+// residue returns what keeps a GPU from being clean, and whether it is a leak rather than a
+// process.
+func (b *inventory) residue(d *device) (what job.Message, leak bool) {
 	for _, p := range d.Processes {
 		if p.Dead {
 			return job.Say("detail/dead-process"), true
@@ -33,22 +32,22 @@ func (b *inventory) residue(d *device) (what job.Message, ghost bool) {
 	return job.Say("detail/ghost", job.Size(b.unaccounted(d)-max(0, d.baselineBytes))), true
 }
 
-// recordLeak takes note, once, that what a job left on a GPU does not go away: it is
-// out of service from now on, and the job's result tells.
+// recordLeak records, once, that memory that a job left on a GPU is not freed: the GPU is out of
+// service from now on, and the job's result says so.
 func (b *Book) recordLeak(d *device) {
-	what, ghost := b.residue(d)
+	what, leak := b.residue(d)
 	g := b.controls[d.UUID]
-	if !ghost || (g.Fault.Boot == b.boot() && !g.Fault.Left.What.IsZero()) {
+	if !leak || (g.Fault.Boot == b.boot() && !g.Fault.Left.What.IsZero()) {
 		return
 	}
 	dep := d.cleanup
 	b.faultOfThisBoot(&g, d)
 	g.Fault.Left = job.GPULeft{Job: dep.job, What: what, BaseBytes: d.baselineBytes, At: dep.since}
 	b.control(g)
-	b.leftBehind(dep, job.Say("detail/out-of-service", d.Index, what))
+	b.addLeftover(dep, job.Say("detail/out-of-service", d.Index, what))
 }
 
-// faultOfThisBoot has what is on record of a GPU be of this boot, so that something can
+// faultOfThisBoot drops a GPU's recorded fault if it is of an earlier boot, so that something can
 // be added.
 func (b *Book) faultOfThisBoot(g *job.GPUControl, d *device) {
 	g.UUID = d.UUID
@@ -58,8 +57,7 @@ func (b *Book) faultOfThisBoot(g *job.GPUControl, d *device) {
 	}
 }
 
-// restoreLeak goes on looking at a GPU on which something was left before we were
-// started.
+// restoreLeak resumes the cleanup of a GPU with a leak that was recorded before the daemon started.
 func (b *Book) restoreLeak(d *device) {
 	if f := b.controls[d.UUID].Fault; f.Boot == b.boot() && !f.Left.What.IsZero() {
 		d.cleanup, d.baselineBytes = &cleanup{job: f.Left.Job, since: f.Left.At}, f.Left.BaseBytes
@@ -77,8 +75,7 @@ func (b *Book) RecordUnkillable(l *tracked.Job) {
 	}
 }
 
-// unkillableJob returns a job that holds the GPU and can't be ended, 0 where there is
-// none.
+// unkillableJob returns a job that holds the GPU and whose processes outlive SIGKILL, or 0.
 func (b *inventory) unkillableJob(d *device) job.ID {
 	for _, id := range b.unkillableOn[d.UUID] {
 		return id
@@ -86,7 +83,7 @@ func (b *inventory) unkillableJob(d *device) job.ID {
 	return 0
 }
 
-// leakRecovery is what a GPU needs for what was left on it, and why.
+// leakRecovery returns what a GPU needs because of a leak, and why.
 func (b *inventory) leakRecovery(d *device) (gpu.Recovery, job.Message) {
 	if id := b.unkillableJob(d); id != 0 {
 		return gpu.RecoverReboot, job.Say("detail/endless", b.jobs.Called(id))
@@ -95,7 +92,7 @@ func (b *inventory) leakRecovery(d *device) (gpu.Recovery, job.Message) {
 	switch {
 	case f.Boot != b.boot() || f.Left.What.IsZero():
 		return gpu.RecoverNothing, job.Message{}
-	case f.Left.Job == 0: // it was there when we were started
+	case f.Left.Job == 0: // it was there when the daemon started
 		return gpu.RecoverReset, f.Left.What
 	}
 	return gpu.RecoverReset, job.Say("detail/since", f.Left.What, f.Left.Job)

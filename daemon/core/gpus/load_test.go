@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The mean of a window counts, the last sample where there is none, and what is unknown
-// counts as nothing.
+// The mean of a window counts, or the last sample if the window has none; unknown values do not
+// count.
 func TestLoad(t *testing.T) {
 	for name, c := range map[string]struct {
 		window time.Duration
@@ -32,7 +32,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// A clock that is set back, and a window that is longer than what is kept, do no harm.
+// A clock that is set back, or a window longer than the kept samples, does no harm.
 func TestLoadIsBounded(t *testing.T) {
 	d, now := &device{}, time.Unix(1e9, 0)
 	for range 3 * maxLoads {

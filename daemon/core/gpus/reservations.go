@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// reservations has the reservations that are not over, by id.
+// reservations holds the reservations that are not over, by id.
 type reservations struct {
 	list []job.Reservation
 	last int64 // the last id
@@ -17,24 +17,24 @@ func NewReservations(list []job.Reservation, next int64) reservations {
 	return reservations{list: list, last: max(next-1, 0)}
 }
 
-// All returns them; callers must not change them.
+// All returns the reservations; callers must not change the list.
 func (r *reservations) All() []job.Reservation { return r.list }
 
-// Add adds a new one and gives it its id.
+// Add adds a reservation and gives it an id.
 func (r *reservations) Add(n *job.Reservation) {
 	r.last++
 	n.ID = r.last
 	r.list = append(r.list, *n)
 }
 
-// Remove ends one, and reports whether there was one with that id.
+// Remove removes a reservation, and reports whether there was one with that id.
 func (r *reservations) Remove(id int64) bool {
 	n := len(r.list)
 	r.list = slices.DeleteFunc(r.list, func(v job.Reservation) bool { return v.ID == id })
 	return len(r.list) < n
 }
 
-// Expire ends those whose time is over, and returns their ids.
+// Expire removes the reservations whose time is over, and returns their ids.
 func (r *reservations) Expire(now time.Time) []int64 {
 	var over []int64
 	r.list = slices.DeleteFunc(r.list, func(v job.Reservation) bool {
@@ -47,8 +47,7 @@ func (r *reservations) Expire(now time.Time) []int64 {
 	return over
 }
 
-// Overlapping returns one that keeps some of the same GPUs at the same time; nil: none
-// does.
+// Overlapping returns a reservation of some of the same GPUs at the same time, or nil.
 func (r *reservations) Overlapping(n *job.Reservation) *job.Reservation {
 	for i := range r.list {
 		old := &r.list[i]
@@ -60,13 +59,13 @@ func (r *reservations) Overlapping(n *job.Reservation) *job.Reservation {
 	return nil
 }
 
-// Reserves reports whether a reservation keeps a GPU.
+// Reserves reports whether a reservation has a GPU.
 func Reserves(r *job.Reservation, uuid string) bool {
 	return slices.ContainsFunc(r.GPUs, func(g job.Allocation) bool { return g.UUID == uuid })
 }
 
-// on says for whom a GPU is reserved at the moment or, where so much of it is free, until when; nothing
-// where it is for all.
+// on says whom a GPU is reserved for now or, if part of it is free, until when it is free; zero if
+// it is not reserved.
 func (r *reservations) on(uuid string, free int, now time.Time) job.Message {
 	var first *job.Reservation
 	for i := range r.list {

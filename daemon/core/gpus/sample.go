@@ -8,9 +8,8 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// Sample is a look at the GPUs, with a number by which it is asked for. Jobs says which job
-// a process id belongs to, Persons whose the uids of processes are that containers run as. A
-// snapshot with a Problem means that nothing is known.
+// Sample is a numbered sample of the GPUs. Jobs maps process ids to their jobs, Persons the uids of
+// containers to the persons they belong to. A snapshot with a Problem means that nothing is known.
 type Sample struct {
 	Number  uint64
 	Snap    gpu.Snapshot
@@ -18,35 +17,38 @@ type Sample struct {
 	Persons map[int]Person
 }
 
-// Person is whose a uid is. Unsure: the uid may be another account's, that is not known yet.
+// Person is the user that a uid belongs to. Unsure: the uid may be another account's, which is
+// unknown yet.
 type Person struct {
 	UID    int
 	Unsure bool
 }
 
-// ErrorReport is one of the driver. Reports of a boot come in order, and all of them again after
-// each start.
+// ErrorReport is an error report of the driver. The reports of a boot come in order, and all of
+// them again after each restart.
 type ErrorReport struct {
 	Xid  gpu.Xid
-	Job  job.ID // whose process it hit, by its control group; 0: not known
+	Job  job.ID // whose process it hit, by its control group; 0: unknown
 	Boot string
 	Seq  uint64    // of the line in the kernel's log
 	At   time.Time // when it was written
 }
 
-// clockTick is the unit in which the kernel counts when a process began: it may have begun that much later.
+// clockTick is the resolution of the kernel's start times: a process may have begun that much
+// later.
 const clockTick = 10 * time.Millisecond
 
-// quickLook is how long a look takes as a rule, so that much earlier than it did a process may seem to have begun.
+// quickLook is the usual duration of a sample: a process may seem to have begun that much too
+// early.
 const quickLook = 100 * time.Millisecond
 
-// began is when a process of the sample began: a look at the GPUs can take seconds,
-// and it is not known when within them the age was read.
+// began returns the span in which a process of the sample began: a sample can take seconds, and it
+// is not known when within them the age was read.
 func (e *Sample) began(p *gpu.Process, now time.Time) tracked.Span {
 	return tracked.Span{From: e.taken(now).Add(-p.Age), To: now.Add(-p.Age + clockTick)}
 }
 
-// taken is when the look at the GPUs was begun, by the core's clock.
+// taken returns when the sample began, by the core's clock.
 func (e *Sample) taken(now time.Time) time.Time {
 	if e.Snap.TakenUnixNano == 0 {
 		return now

@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Fill puts the GPUs into a snapshot.
+// Fill adds the GPUs to a snapshot.
 func (b *Book) Fill(s *sched.Snapshot, now time.Time) {
 	s.Machine, s.Host.GPUsSeen = b.inventoryVersion, b.seen && b.last.problem == ""
 	switch b.last.problem {
@@ -54,12 +54,12 @@ func (b *inventory) schedGPU(d *device, now time.Time) sched.GPU {
 	return g
 }
 
-// total is the memory that jobs could have on an idle GPU: the driver's figure
-// less what it keeps for itself, which version 2 of its answer counts neither as
-// used nor as free (0.3 to 2.3 GiB, by model and driver).
+// total returns the memory that jobs could have on an idle GPU: the driver's figure less what it
+// keeps for itself, which version 2 of its answer counts neither as used nor as free (0.3 to 2.3
+// GiB, by model and driver).
 func (d *device) total() int64 { return int64(d.MemTotalBytes) - int64(d.MemReservedBytes) }
 
-// SeenBytes is the memory that a job was last seen to use on a GPU.
+// SeenBytes returns a job's memory on a GPU in the last sample.
 func (b *inventory) SeenBytes(at int, id job.ID) int64 {
 	d, sum := b.devices[at], int64(0)
 	for _, p := range d.Processes {
@@ -70,7 +70,7 @@ func (b *inventory) SeenBytes(at int, id job.ID) int64 {
 	return sum
 }
 
-// fillLinks fills in the links between the GPUs.
+// fillLinks adds the links between the GPUs.
 func (b *inventory) fillLinks(s *sched.Snapshot) {
 	s.Links = s.Links[:0]
 	if len(b.links) == 0 {
@@ -86,7 +86,7 @@ func (b *inventory) fillLinks(s *sched.Snapshot) {
 	}
 }
 
-// RecordBaseline notes what is in use of GPUs before the first job comes.
+// RecordBaseline notes the memory in use on GPUs before their first job comes.
 func (b *Book) RecordBaseline(grants []sched.Grant) {
 	for _, g := range grants {
 		if d := b.devices[g.GPU]; !b.jobs.Held(d.UUID) {
@@ -95,7 +95,7 @@ func (b *Book) RecordBaseline(grants []sched.Grant) {
 	}
 }
 
-// Refs names the GPUs of grants, which are in order.
+// Refs returns the allocations for grants, in their order.
 func (b *inventory) Refs(grants []sched.Grant) []job.Allocation {
 	refs := make([]job.Allocation, 0, len(grants))
 	for _, g := range grants {
@@ -115,8 +115,7 @@ func (b *inventory) Refs(grants []sched.Grant) []job.Allocation {
 	return refs
 }
 
-// Position finds a GPU among the devices, as a rule where it was; -1 where it
-// is gone.
+// Position returns the position of a GPU among the devices, or -1 if it is gone.
 func (b *inventory) Position(ref *job.Allocation) int {
 	if i := ref.Index; i >= 0 && i < len(b.devices) && b.devices[i].UUID == ref.UUID {
 		return i
@@ -124,7 +123,7 @@ func (b *inventory) Position(ref *job.Allocation) int {
 	return slices.IndexFunc(b.devices, func(d *device) bool { return d.UUID == ref.UUID })
 }
 
-// byIndex finds the GPU that has the index now; nil: none.
+// byIndex returns the GPU that has the index now, or nil.
 func (b *inventory) byIndex(index int) *device {
 	for _, d := range b.devices {
 		if d.Index == index {
@@ -134,7 +133,7 @@ func (b *inventory) byIndex(index int) *device {
 	return nil
 }
 
-// Ref names the GPU that has the index now, without a UUID where there is none.
+// Ref returns the GPU that has the index now; without a UUID if there is none.
 func (b *inventory) Ref(index int) (r job.Allocation) {
 	if d := b.byIndex(index); d != nil {
 		r = job.Allocation{GPU: contract.GPU{UUID: d.UUID, Index: d.Index, Minor: d.Minor}}
@@ -142,10 +141,10 @@ func (b *inventory) Ref(index int) (r job.Allocation) {
 	return r
 }
 
-// Count is how many GPUs there are.
+// Count returns the number of GPUs.
 func (b *inventory) Count() int { return len(b.devices) }
 
-// Among reports of each GPU whether it is one of these.
+// Among returns, for each GPU, whether it is one of refs.
 func (b *inventory) Among(refs []job.Allocation) []bool {
 	list := make([]bool, len(b.devices))
 	for i, d := range b.devices {

@@ -12,31 +12,30 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// Whoever was of a job stays of it. A process can leave the unit of its job (a
-// user manager takes it over, which systemd lets every user ask for) or be begun
-// outside of it for its user (ssh, cron): the unit's filter, limits and end do not
-// reach it there. It is a stray: its memory counts to the job, what the driver
-// reports of it hits the job, and the GPU is not clean while it is there.
+// A process that was of a job stays of that job. It can leave the job's unit (a user manager takes
+// it over, which systemd lets every user ask for) or be started outside the unit for the same user
+// (ssh, cron): the unit's filter, limits and end do not reach it there. It is then a stray: its
+// memory counts as the job's, the driver's errors about it hit the job, and the GPU is not clean
+// while it is there.
 
-// process is one process over its life.
+// process identifies a process for its whole life.
 type process struct {
 	pid   int
 	start uint64
 }
 
-// maxMembers bounds the processes that are remembered, beyond those that are on
-// GPUs now.
+// maxMembers bounds the remembered processes, apart from those that are on GPUs now.
 const maxMembers = 1 << 14
 
-// membership is of which job a process is.
+// membership is the job that a process belongs to, and how certain that is.
 type membership struct {
 	job    job.ID
-	person int  // of whom it was then said to be; 0: that does not matter
-	unsure bool // it may be older than the job, or another's: it keeps the GPU back, and is not ended
+	person int  // the person it was said to belong to then; 0: does not matter
+	unsure bool // it may be older than the job, or another's: it keeps the GPU back, and is not killed
 	byTime bool // it began while the job is known to have run, and was never seen in its unit
 }
 
-// join notes of which job a process in a job's unit is.
+// join notes the job of a process in a job's unit.
 func (b *Book) join(p *gpu.Process, id job.ID) { b.note(p, membership{job: id}) }
 
 func (b *Book) note(p *gpu.Process, of membership) {
@@ -49,8 +48,8 @@ func (b *Book) note(p *gpu.Process, of membership) {
 	}
 }
 
-// stray finds the job of a process that is in no job's unit. What is dead stays
-// of the job that it was of when it was last seen on the GPU.
+// stray returns the job of a process that is in no job's unit. A dead process belongs to the job
+// that it belonged to when it was last seen on the GPU.
 func (b *Book) stray(d *device, p *gpu.Process, before job.ID, began tracked.Span) (job.ID, bool) {
 	id := job.ID(0)
 	switch {
@@ -67,15 +66,15 @@ func (b *Book) stray(d *device, p *gpu.Process, before job.ID, began tracked.Spa
 	}
 	if id != 0 && b.policy.Strays == site.TellStrays && !p.Dead && !b.jobs.Holds(id, d.UUID) {
 		if dep := d.cleanup; dep != nil && dep.job == id && dep.firstNoted(p.PID) {
-			b.leftBehind(dep, job.Say("detail/stray", p.PID, d.Index))
+			b.addLeftover(dep, job.Say("detail/stray", p.PID, d.Index))
 		}
 		return 0, false
 	}
 	return id, id != 0
 }
 
-// doubt makes it open again whether processes are a job's that were counted as such only because they began while it
-// ran: it may have ended earlier than was known.
+// doubt makes the membership of processes uncertain that were counted as a job's only because they
+// began while it ran: it may have ended earlier than was known.
 func (b *Book) doubt(id job.ID) {
 	for p, of := range b.members {
 		if of.job == id && of.byTime {
@@ -85,7 +84,7 @@ func (b *Book) doubt(id job.ID) {
 	}
 }
 
-// firstNoted reports whether this is the first time that it is asked for a process.
+// firstNoted reports whether it is called for the first time for a process.
 func (dep *cleanup) firstNoted(pid int) bool {
 	if slices.Contains(dep.noted, pid) {
 		return false
@@ -94,7 +93,7 @@ func (dep *cleanup) firstNoted(pid int) bool {
 	return true
 }
 
-// personOf returns whose a process is, also where it runs as a uid of a container.
+// personOf returns the person that a process belongs to, even if it runs as a container's uid.
 func (b *inventory) personOf(p *gpu.Process) Person {
 	if person, ok := b.persons[p.UID]; ok {
 		return person
@@ -102,13 +101,13 @@ func (b *inventory) personOf(p *gpu.Process) Person {
 	return Person{UID: p.UID}
 }
 
-// jobOfStray is the job of the process's person that has the GPU, or left it since it was
-// clean, and during which the process began; 0: none. A job runs until its unit says that
-// it has ended, whenever that is learned. Where it is not known whether the process began
-// before that, when a job that has left began, or whose process it is, it counts as of the
-// job, unsurely. A program that only draws is a user's desktop, and what root runs is the machine's.
-// What counted as a job's before stays of it where it surely began before that ended, unsurely where
-// another job of the user ran then, too.
+// jobOfStray returns the job that a stray process belongs to; none: job 0. It is a job of the
+// process's person that has the GPU, or has left it since it was clean, and during which the
+// process began. A job runs until its unit says that it has ended, whenever that is learned. The
+// result is unsure if it is unknown whether the process began before that, when the job began, or
+// whose process it is. Programs that only draw are a user's desktop, and root's processes are the
+// machine's. A process that counted as a job's before stays the job's if it surely began before the
+// job ended, but unsurely if another job of the user ran then.
 func (b *inventory) jobOfStray(d *device, p *gpu.Process, began tracked.Span, before job.ID) membership {
 	if p.UID <= 0 || p.Age == 0 || p.Kind == gpu.KindGraphics {
 		return membership{}
@@ -137,9 +136,9 @@ func (b *inventory) jobOfStray(d *device, p *gpu.Process, began tracked.Span, be
 	return membership{}
 }
 
-// forgetMembers forgets, where there are too many, the processes that are on no
-// GPU. It does so no sooner: a sample can leave out a process that is there, and
-// no other ever has its pid and start.
+// forgetMembers forgets the processes that are on no GPU, once there are too many. It keeps them
+// until then: a sample can miss a process that exists, and no other process ever has its pid and
+// start.
 func (b *Book) forgetMembers() {
 	if len(b.members) <= maxMembers {
 		return
@@ -157,12 +156,12 @@ func (b *Book) forgetMembers() {
 	}
 }
 
-// maxStrays is how many strays are written down of each GPU. Each has hundreds of
-// MiB of its memory, by its context alone.
+// maxStrays bounds the strays recorded for each GPU. Each has hundreds of MiB of its memory for its
+// context alone.
 const maxStrays = 256
 
-// NoteStrays writes down which strays are on the GPUs, where that is news: only who
-// saw a process in its unit knows of which job it is.
+// NoteStrays records the strays on the GPUs if they have changed: only a daemon that saw a process
+// in its unit knows its job.
 func (b *Book) NoteStrays() {
 	for _, d := range b.devices {
 		if !d.present || d.Health != gpu.HealthOK || d.ProcessesUnknown {
@@ -180,7 +179,7 @@ func (b *Book) NoteStrays() {
 	}
 }
 
-// listStrays returns the strays that the last sample shows.
+// listStrays returns the strays in the last sample.
 func (b *inventory) listStrays(d *device) (list []job.Stray) {
 	for i := range d.Processes {
 		if p := &d.Processes[i]; d.strays[p.PID] && len(list) < maxStrays {
@@ -192,23 +191,23 @@ func (b *inventory) listStrays(d *device) (list []job.Stray) {
 	return list
 }
 
-// Restore adds what is on record of a GPU, and of the strays on it.
+// Restore adds the record of a GPU and of the strays on it.
 func (b *Book) Restore(g job.GPUControl) {
 	b.controls[g.UUID] = g
 	if g.Fault.Boot != b.boot() {
-		return // what has these pids now is another process
+		return // these pids belong to other processes now
 	}
 	for _, s := range g.Fault.Strays {
 		b.members[process{s.PID, s.Start}] = membership{job: s.Job, unsure: s.Unsure}
 	}
 }
 
-// strayGrace is how long a stray has between SIGTERM and SIGKILL.
+// strayGrace is the time from SIGTERM to SIGKILL for a stray.
 const strayGrace = 2 * time.Second
 
-// endStrays ends, where the site wants that, what runs on a GPU of a job that
-// does not have it: at once what is outside of its job's unit, and after a while
-// the running job in whose unit it is, which was given an open device.
+// endStrays kills, if the site wants that, processes of a job on a GPU that it does not hold: at
+// once those outside the job's unit. If they are in its unit, the job was given an open device; it
+// is stopped after a while.
 func (b *Book) endStrays(d *device, e *Sample, now time.Time) {
 	if b.policy.Strays != site.EndStrays {
 		return
@@ -243,12 +242,12 @@ func (b *Book) endStrays(d *device, e *Sample, now time.Time) {
 		}
 	}
 	if len(pids) > 0 {
-		b.leftBehind(dep, job.Say("detail/strays-ended", strings.Join(pids, ", "), d.Index))
+		b.addLeftover(dep, job.Say("detail/strays-ended", strings.Join(pids, ", "), d.Index))
 	}
 }
 
-// strayOf says whether a process is a stray of the job that left the GPU; no job: it is not.
-// One that may have begun before the job or after its end counts as one, unsurely, until another look.
+// strayOf returns the membership of a process as a stray of the job that left the GPU; job 0: it is
+// not one. It is unsure if the process may have begun before the job or after its end.
 func (dep *cleanup) strayOf(uid int, began tracked.Span) membership {
 	switch {
 	case dep.attempt == 0 || dep.uid != uid || began.From.After(dep.ended.To):
@@ -260,8 +259,8 @@ func (dep *cleanup) strayOf(uid int, began tracked.Span) membership {
 	return membership{job: dep.job, unsure: dep.unsure || older || newer}
 }
 
-// holderOf is the job of a user that has the GPU and during which a process began, and
-// whether it is known to have run then; nil: there is none. A job has no process before its unit was asked for.
+// holderOf returns the job of a user that has the GPU and during which a process began, and whether
+// the job is known to have run then; nil: none. A job has no process before its unit was asked for.
 func (b *inventory) holderOf(uuid string, uid int, began tracked.Span) (last *tracked.Job, sure bool) {
 	for l := range b.jobs.Live() {
 		if l.Unasked || l.Person().UID != uid || !b.jobs.Holds(l.ID, uuid) || began.From.Before(l.Beginning()) {
@@ -277,8 +276,8 @@ func (b *inventory) holderOf(uuid string, uid int, began tracked.Span) (last *tr
 	return last, sure
 }
 
-// remembers reports whether it is known when a job ran that has the GPU, or has left it
-// since it was clean.
+// remembers reports whether the run time of a job is known that has the GPU, or has left it since
+// it was clean.
 func (b *inventory) remembers(d *device, id job.ID) bool {
 	for dep := d.cleanup; dep != nil; dep = dep.earlier {
 		if dep.job == id && dep.attempt != 0 {

@@ -14,20 +14,20 @@ import (
 
 // deviceUse is what is known of the use of a GPU.
 type deviceUse struct {
-	loads   []loadAt  // of the last samples, the oldest first, as far as they count
-	watched time.Time // when it was last taken in; zero: the last sample did not show it
+	loads   []loadAt  // of the last samples that count, the oldest first
+	watched time.Time // when it was last read; zero: the last sample did not show it
 	meter   meter
-	short   bool // by the last sample less was free of the GPU than jobs on it lacked
+	short   bool // by the last sample, the GPU has less free memory than its jobs lack
 }
 
-// gpuUse is a job's part of a GPU, as the last sample shows it.
+// gpuUse is a job's use of one GPU in the last sample.
 type gpuUse struct {
-	l    *tracked.Job
-	ref  *job.Allocation
-	use  *job.GPUNow
-	span time.Duration // for which the sample vouches
-	told bool          // it and the one before tell how much memory the job uses
-	over bool          // its job is to be stopped for what it uses
+	l        *tracked.Job
+	ref      *job.Allocation
+	use      *job.GPUNow
+	span     time.Duration // the time that the sample covers
+	memKnown bool          // this sample and the one before show the job's memory
+	over     bool          // its job is to be stopped for its use
 }
 
 // usageSum is what the processes of one job use of one GPU.
@@ -36,22 +36,22 @@ type usageSum struct {
 	unknown bool // of some of them
 }
 
-// useBuffer is what the looks at the GPUs need and need not remember.
+// useBuffer is working memory for samples that need not be kept.
 type useBuffer struct {
-	parts   [][]gpuUse // by the place of the GPU among the devices
+	parts   [][]gpuUse // by the GPU's position among the devices
 	tallies map[job.ID]usageSum
 }
 
-// peakStep is the part of a GPU's memory by which a peak has to grow before it
-// is a reason to write: a daemon that is killed forgets no more than that, and
-// an attempt is written at most so often for it.
+// peakStep is the part of a GPU's memory by which a peak must grow to be recorded, as a divisor: a
+// daemon that is killed forgets no more than that, and an attempt is recorded at most that many
+// times for it.
 const peakStep = 10
 
-// unknownTotal stands for the memory of a GPU that has none but the host's.
+// unknownTotal is assumed as the memory of a GPU that only has the host's.
 const unknownTotal = 64 << 30
 
-// RecordUses records what the jobs use of a GPU. Only what a good sample shows counts,
-// and only the time between two of them: never what no sample saw.
+// RecordUses records the jobs' use of a GPU. It counts only what good samples show, and only the
+// time between two of them.
 func (b *Book) RecordUses(at int, now time.Time) {
 	d, parts := b.devices[at], b.uses.parts[at]
 	if !d.present || d.Health != gpu.HealthOK || d.MIG || d.ProcessesUnknown {
@@ -82,8 +82,8 @@ func (b *Book) RecordUses(at int, now time.Time) {
 	}
 }
 
-// span is the time that two good samples of a GPU vouch for: none where a clock
-// jumped, or where they are too far apart to tell what was in between.
+// span returns the time that two good samples of a GPU cover: 0 if a clock jumped, or if they are
+// too far apart to say what was in between.
 func (b *inventory) span(last, now time.Time) time.Duration {
 	span := now.Sub(last)
 	if last.IsZero() || span < 0 || b.policy.StaleAfter > 0 && span > b.policy.StaleAfter {
@@ -92,7 +92,7 @@ func (b *inventory) span(last, now time.Time) time.Duration {
 	return span
 }
 
-// GatherUses sorts the parts of all jobs by GPU.
+// GatherUses lists the jobs' parts of each GPU.
 func (b *Book) GatherUses() {
 	w := &b.uses
 	if w.tallies == nil {
@@ -115,10 +115,10 @@ func (b *Book) GatherUses() {
 	}
 }
 
-// recordEvery is how much of what a job took over time a crash may lose.
+// recordEvery is how much of a job's use over time a crash may lose.
 const recordEvery = 10 * time.Minute
 
-// recordUse notes what a job uses of a GPU.
+// recordUse updates a job's use of a GPU.
 func (b *Book) recordUse(p *gpuUse, d *device, span time.Duration) {
 	u, before := p.use, p.use.UsedBytes
 	if before != tracked.Unsampled {
@@ -128,7 +128,7 @@ func (b *Book) recordUse(p *gpuUse, d *device, span time.Duration) {
 	if u.UsedBytes = t.bytes; t.unknown {
 		u.UsedBytes = -1
 	}
-	p.told = before >= 0 && u.UsedBytes >= 0
+	p.memKnown = before >= 0 && u.UsedBytes >= 0
 	u.PeakBytes = max(u.PeakBytes, u.UsedBytes)
 	if grown := u.PeakBytes - p.ref.Use.PeakBytes; grown > int64(cmp.Or(d.MemTotalBytes, unknownTotal)/peakStep) {
 		b.addFinding(UseFound{p.l})
@@ -143,23 +143,23 @@ func (b *Book) recordUse(p *gpuUse, d *device, span time.Duration) {
 	if was := &p.ref.Use; max(u.Metered-was.Metered, u.MemSeen-was.MemSeen) > recordEvery {
 		b.addFinding(UseFound{p.l})
 	}
-	// Nobody can say for whom a GPU computes that several jobs have.
+	// If several jobs share a GPU, nobody can say for which it computes.
 	moved := u.UsedBytes != before && before >= 0
 	u.Computing = there && (d.UtilGPUPercent != 0 || u.UsedBytes < 0 || moved)
 	b.countIdle(p)
 }
 
-// loadAt is how busy a sample showed a GPU, in percent; -1: unknown.
+// loadAt is the utilization of a GPU in a sample, in percent; -1: unknown.
 type loadAt struct {
 	at      time.Time
 	percent int
 }
 
-// maxLoads bounds how many samples of a GPU are kept.
+// maxLoads bounds the samples of a GPU that are kept.
 const maxLoads = 1000
 
-// noteLoad keeps what the last sample showed, and forgets what is out of the window. After
-// a clock was set back it begins anew.
+// noteLoad keeps the utilization of the last sample, and drops those outside the window. If the
+// clock was set back, it begins anew.
 func (d *device) noteLoad(window time.Duration, now time.Time) {
 	if n := len(d.use.loads); n > 0 && now.Before(d.use.loads[n-1].at) {
 		d.use.loads = nil
@@ -172,7 +172,8 @@ func (d *device) noteLoad(window time.Duration, now time.Time) {
 	d.use.loads = append(slices.Delete(d.use.loads, 0, first), loadAt{now, d.UtilGPUPercent})
 }
 
-// load is how busy a GPU is, by the mean of the samples that count; -1: none of them knows.
+// load returns the mean utilization of a GPU over the samples that count; -1: unknown in all of
+// them.
 func (d *device) load() int {
 	sum, known := 0, 0
 	for _, l := range d.use.loads {
@@ -186,14 +187,14 @@ func (d *device) load() int {
 	return (sum + known/2) / known
 }
 
-// countIdle notes how long a job has not used one of its GPUs: no process of it
-// is there, or those that are neither compute nor take or give back memory. A
-// notebook or a debugger that stands still holds its memory and counts as idle;
-// on a GPU that several jobs have, none does while it computes for any.
+// countIdle notes how long a job has not used one of its GPUs: it has no process there, or its
+// processes neither compute nor change their memory. A notebook or a debugger that does nothing
+// holds its memory and counts as idle. On a shared GPU no job counts as idle while the GPU computes
+// for any.
 func (b *Book) countIdle(p *gpuUse) {
 	u, w := p.use, &b.policy.Usage
 	if u.Computing || p.l.IsSuspended() {
-		if u.IdleTold != 0 { // or a restart would find it idle still, and warned
+		if u.IdleTold != 0 { // otherwise a restart would find it still idle, and warned
 			b.addFinding(UseFound{p.l})
 		}
 		u.Idle, u.IdleTold = 0, 0
@@ -201,7 +202,7 @@ func (b *Book) countIdle(p *gpuUse) {
 	}
 	u.Idle += p.span
 	if w.Idle == site.Ignore || w.Idle.Breaks(u.IdleGrace, w.IdleGrace) {
-		u.IdleTold = 0 // as if it had not been said
+		u.IdleTold = 0 // as if it had not been warned
 	}
 	if w.Idle != site.Ignore && u.IdleTold == 0 && u.Idle >= w.IdleAfter && p.l.Stop == "" {
 		u.IdleTold, u.IdleGrace = u.Idle, w.Idle.Grace(w.IdleGrace)
@@ -209,8 +210,8 @@ func (b *Book) countIdle(p *gpuUse) {
 	}
 }
 
-// FindIdle finds the jobs that have used none of their GPUs for too long. All of
-// these have to be in the sample that came just now.
+// FindIdle finds the jobs that have used none of their GPUs for too long. All of these GPUs must be
+// in the present sample.
 func (b *Book) FindIdle(now time.Time) {
 	if b.policy.Usage.Idle != site.WarnAndStop {
 		return
@@ -226,8 +227,8 @@ func (b *Book) FindIdle(now time.Time) {
 	}
 }
 
-// idleFor is how long a job has used none of its GPUs, and which of them it used
-// last; -1 where it may still go on, or where that is not known of all of them.
+// idleFor returns how long a job has used none of its GPUs, and which of them it used last; -1 if
+// its time is not over, or if that is not known of all of them.
 func (b *inventory) idleFor(l *tracked.Job, now time.Time) (idle time.Duration, last int) {
 	uses := l.CurrentUses()
 	for i := range uses {
@@ -243,19 +244,19 @@ func (b *inventory) idleFor(l *tracked.Job, now time.Time) (idle time.Duration, 
 	return idle, last
 }
 
-// meter is what is known of the energy of a GPU as of its last good sample. What jobs use is
-// reckoned from the power at first. Most samples are looks, which tell nothing else; when one
-// tells the driver's own count, what was reckoned since the last is scaled to that.
+// meter measures the energy of a GPU up to its last good sample. At first the jobs' part is
+// estimated from the power: most samples are short and report nothing else. When a full sample
+// reports the driver's counter, the estimates since the last report are scaled to it.
 type meter struct {
 	power    int64   // milliwatts; -1 unknown
-	counter  uint64  // millijoules since the driver was loaded, as last told; 0 unknown
-	reckoned int64   // millijoules since then, by the power
-	spent    int64   // of these, in the time before the sample that it vouches for; -1 unknown
-	scale    float64 // from what was reckoned of a job's part to what it was; 0: not told yet
+	counter  uint64  // millijoules since the driver was loaded, as last reported; 0 unknown
+	reckoned int64   // millijoules since then, estimated from the power
+	spent    int64   // of these, in the time that the present sample covers; -1 unknown
+	scale    float64 // factor from the estimate of a job's part to the truth; 0: not known yet
 }
 
-// read takes a good sample that vouches for a span. Where the driver counts no energy, began
-// to count anew, or did not tell the power meanwhile, what was reckoned stands.
+// read handles a good sample that covers a span. The estimates stand if the driver has no counter,
+// its counter began anew, or it did not report the power meanwhile.
 func (m *meter) read(d *device, span time.Duration) {
 	before := *m
 	*m = meter{power: d.PowerMilliW, counter: d.EnergyMilliJ, spent: -1}
@@ -264,7 +265,7 @@ func (m *meter) read(d *device, span time.Duration) {
 	}
 	reckoned := before.reckoned + max(0, m.spent)
 	switch {
-	case m.spent < 0 || before.counter == 0: // what is not reckoned must not be put down to the rest
+	case m.spent < 0 || before.counter == 0: // the unestimated energy must not be charged to the rest
 		m.scale = 1
 	case m.counter == 0:
 		m.counter, m.reckoned = before.counter, reckoned
@@ -275,7 +276,7 @@ func (m *meter) read(d *device, span time.Duration) {
 	}
 }
 
-// settle scales what was reckoned of a job's part of a GPU.
+// settle scales the estimate of a job's part of a GPU.
 func (m *meter) settle(u *job.GPUNow) {
 	if m.scale > 0 {
 		u.MilliJ += int64(math.Round(float64(u.Reckoned) * (m.scale - 1)))
@@ -283,8 +284,8 @@ func (m *meter) settle(u *job.GPUNow) {
 	}
 }
 
-// countUse adds what a running job used in the time that a sample vouches for: before is
-// what it held of the GPU's memory at the sample before that.
+// countUse adds a running job's use in the time that a sample covers; before is the GPU memory that
+// it held at the sample before.
 func (p *gpuUse) countUse(d *device, before int64) {
 	u := p.use
 	if d.UtilGPUPercent >= 0 {
@@ -295,7 +296,7 @@ func (p *gpuUse) countUse(d *device, before int64) {
 			u.PeakBusy = max(u.PeakBusy, busy)
 		}
 	}
-	if p.told {
+	if p.memKnown {
 		u.MemSeen += p.span
 		u.MemMiBMS += (before + u.UsedBytes) / 2 >> 20 * p.span.Milliseconds()
 	}

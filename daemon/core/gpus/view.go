@@ -18,7 +18,7 @@ func (b *inventory) OutOfService(now time.Time) map[string]int {
 	return out
 }
 
-// Show fills in what a view has of the GPUs.
+// Show fills in the parts of a view that are about GPUs.
 func (b *inventory) Show(v *job.View, now time.Time) {
 	v.Driver, v.CUDA, v.SampledAt = b.last.driver, b.last.cuda, b.lastGoodSample
 	v.GPUs = b.Views(now)
@@ -66,7 +66,7 @@ func (b *inventory) Views(now time.Time) []job.GPUView {
 	return views
 }
 
-// sharesByGPU are the jobs on each GPU, by UUID: of each GPU those with the lowest ids first.
+// sharesByGPU returns the jobs on each GPU, by UUID, with the lowest ids first.
 func (b *inventory) sharesByGPU() map[string][]job.GPUShare {
 	on := make(map[string][]job.GPUShare, len(b.devices))
 	for l := range b.jobs.Live() {
@@ -81,7 +81,7 @@ func (b *inventory) sharesByGPU() map[string][]job.GPUShare {
 	return on
 }
 
-// gpuWord is the state of a GPU for people.
+// gpuWord returns the state of a GPU for people.
 func gpuWord(state sched.GPUState, free int) job.GPUState {
 	switch {
 	case state == sched.Drained && free < job.WholeGPU:

@@ -1,4 +1,5 @@
-// Package outbox has the messages that users are owed and that are neither sent nor given up.
+// Package outbox holds the messages owed to users that are neither sent nor given up.
 //
-// Users take turns; how many of each and of all wait, and how many are on their way, is bounded.
+// Users take turns. The waiting messages of each user and of all users, and the messages on their
+// way, are bounded.
 package outbox

@@ -8,32 +8,32 @@ import (
 	"github.com/gpusched/gpusched/units/retry"
 )
 
-// Bounds of what messages may cost. Each user has one on its way at most.
+// Bounds of the cost of messages. Each user has at most one on its way.
 const (
-	maxOwedOfUser  = 100  // what comes on top is given up at once
-	maxOwed        = 2000 // of all users; then who has the most gives up the newest
+	maxOwedOfUser  = 100  // any more are given up at once
+	maxOwed        = 2000 // of all users; beyond that the user with the most loses the newest
 	sendingAtOnce  = 8
-	slowAtOnce     = 4               // of these, of users whose tries take long: others find room
-	slowTry        = 5 * time.Second // takes long
+	slowAtOnce     = 4               // of these, for users with slow tries, so that others find room
+	slowTry        = 5 * time.Second // a longer try is slow
 	deliveryTries  = 6
 	deliveryAgain  = 30 * time.Second // after the first try; doubles
 	lastDeliveryIn = 10 * time.Minute
-	postsAtOnce    = 20 // of a user to webhooks of the site's; then it is one every Policy.WebhookPace
+	postsAtOnce    = 20 // of a user to site webhooks; after that, one every Policy.WebhookPace
 )
 
-// box has the messages that are owed to one user, in the order in which they became so.
-// Jobs that they are about may have ended long ago.
+// box holds the messages owed to one user, oldest first. The jobs that they are about may have
+// ended long ago.
 type box struct {
 	uid     int
 	owed    []*job.Notification
-	sending *job.Notification // of these; nil: none is on its way
-	since   time.Time         // when that was begun
-	took    time.Duration     // each of the last tries, on average
-	posted  time.Time         // when the posts up to now would be over, one every WebhookPace
-	leftOut int               // posts since the last one that were too many
+	sending *job.Notification // one of owed; nil: none is on its way
+	since   time.Time         // when its sending began
+	took    time.Duration     // the mean duration of the last tries
+	posted  time.Time         // when the posts so far would be over at one every WebhookPace
+	leftOut int               // posts left out since the last one
 }
 
-// mayPost reports whether the user may post to a webhook of the site's now, which others read.
+// mayPost reports whether the user may now post to a site webhook, which others read.
 func (o *box) mayPost(pace time.Duration, now time.Time) bool {
 	if o.posted.Before(now) {
 		o.posted = now
@@ -46,12 +46,11 @@ func (o *box) mayPost(pace time.Duration, now time.Time) bool {
 	return true
 }
 
-// slow reports whether tries take long on average, so that a short one now and then changes
-// nothing.
+// slow reports whether tries take long on average; a fast one now and then does not change that.
 func (o *box) slow() bool { return o.took > slowTry }
 
-// ready returns the message that may go now, nil for none, and else when one may. What is
-// to wait longer than any does was put off by a clock that was wrong.
+// ready returns a message that may be sent now, or nil and the time when one may. It ignores a
+// delay longer than any retry has: a wrong clock caused it.
 func (o *box) ready(now time.Time) (m *job.Notification, next time.Time) {
 	if o.sending != nil {
 		return nil, next
@@ -65,7 +64,7 @@ func (o *box) ready(now time.Time) (m *job.Notification, next time.Time) {
 	return nil, next
 }
 
-// spare returns the newest message that is not on its way, nil for none.
+// spare returns the newest message that is not on its way, or nil.
 func (o *box) spare() *job.Notification {
 	for _, m := range slices.Backward(o.owed) {
 		if m != o.sending {
@@ -79,12 +78,12 @@ func (o *box) remove(m *job.Notification) {
 	o.owed = slices.DeleteFunc(o.owed, func(other *job.Notification) bool { return other == m })
 }
 
-// Book has the messages that are neither sent nor given up. Users take turns: whose
-// was sent last is the last of them, however many are owed to each and however old.
+// Book holds the messages that are neither sent nor given up. Users take turns: the user whose
+// message was sent last comes last, however many each is owed and however old they are.
 type Book struct {
-	boxes   []*box    // of each user to whom one was ever owed, whose turn it is first
-	changed bool      // since the last look
-	next    time.Time // when the first of those that wait for a time may go; zero: none does
+	boxes   []*box    // of each user who was ever owed a message, in order of their turns
+	changed bool      // since the last Send
+	next    time.Time // when the first delayed message may be sent; zero: none is delayed
 }
 
 func NewBook(owed []job.Notification) Book {
@@ -108,7 +107,7 @@ func (b *Book) of(uid int) *box {
 	return b.boxes[at]
 }
 
-// count is how many are owed to all, and who of them has the most.
+// count returns the number of messages owed to all users, and the user with the most.
 func (b *Book) count() (n int, most *box) {
 	for _, o := range b.boxes {
 		n += len(o.owed)
@@ -119,8 +118,8 @@ func (b *Book) count() (n int, most *box) {
 	return n, most
 }
 
-// add takes a message, and returns what is to be put on record: it, and what there is no
-// room for any more. A user with many never costs one with few a message.
+// add adds a message and returns the notifications to record: the message, and any that is given up
+// for lack of room. A user with many messages never costs one with few a message.
 func (b *Book) add(n job.Notification, now time.Time) []job.Notification {
 	own := b.of(n.UID)
 	if len(own.owed) >= maxOwedOfUser {
@@ -141,14 +140,14 @@ func (b *Book) add(n job.Notification, now time.Time) []job.Notification {
 	return []job.Notification{n, dropped(*victim, full, now)}
 }
 
-// dropped is a message that is given up for want of room.
+// dropped returns a message as given up for lack of room.
 func dropped(n job.Notification, why job.Message, now time.Time) job.Notification {
 	n.Closed, n.Next, n.Why = now, time.Time{}, why
 	return n
 }
 
-// Owe takes what a job's owner is to be told now, and returns what is to be put on record. Pace is
-// the time between messages of one user to webhooks of the site's.
+// Owe adds the messages owed for an event of a job, and returns the notifications to record. Pace
+// is the time between messages of one user to site webhooks.
 func (b *Book) Owe(
 	j *job.Job, event job.NotifyEvent, pace time.Duration, now time.Time,
 ) (list []job.Notification) {
@@ -166,10 +165,10 @@ func (b *Book) Owe(
 	return list
 }
 
-// Due is when a message is to be tried again; zero: none.
+// Due returns when a message is to be tried again; zero: never.
 func (b *Book) Due() time.Time { return b.next }
 
-// Send returns the messages that go now, and counts them as on their way.
+// Send returns the messages to send now, and counts them as on their way.
 func (b *Book) Send(now time.Time) (list []job.Notification) {
 	if !b.changed && (b.next.IsZero() || now.Before(b.next)) {
 		return nil
@@ -196,7 +195,7 @@ func (b *Book) Send(now time.Time) (list []job.Notification) {
 	return list
 }
 
-// underWay counts what is being sent, and what of it for users whose tries take long.
+// underWay counts the messages on their way, and those of users with slow tries.
 func (b *Book) underWay() (all, slow int) {
 	for _, o := range b.boxes {
 		if o.sending != nil {
@@ -209,18 +208,18 @@ func (b *Book) underWay() (all, slow int) {
 	return all, slow
 }
 
-// Report says how a try went.
+// Report is the outcome of a try.
 type Report struct {
 	Job   job.ID
 	Event job.NotifyEvent
 	Which int
 
 	Sent  bool
-	Again bool        // where it was not sent: another try may do better
-	Why   job.Message // where it was not sent
+	Again bool        // if not sent: another try may succeed
+	Why   job.Message // if not sent: the cause
 }
 
-// Tried notes how a try went; false where the message was not on its way.
+// Tried notes the outcome of a try. It returns false if the message was not on its way.
 func (b *Book) Tried(e *Report, now time.Time) (n job.Notification, known bool) {
 	at := slices.IndexFunc(b.boxes, func(o *box) bool {
 		m := o.sending
@@ -244,7 +243,7 @@ func (b *Book) Tried(e *Report, now time.Time) (n job.Notification, known bool) 
 	return *m, true
 }
 
-// Shift moves when messages are tried again with a clock that was set.
+// Shift moves the times of retries with a clock that was set.
 func (b *Book) Shift(by time.Duration, now time.Time) {
 	for _, o := range b.boxes {
 		job.Shift(by, now, &o.since, &o.posted)

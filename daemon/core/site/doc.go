@@ -1,4 +1,5 @@
-// Package site is what a site decided, and what its machine is, as the scheduler needs to know it.
+// Package site is the site's policy and the facts about its machine that the scheduler needs.
 //
-// It is values alone: daemon/supervise makes a Policy of the settings, and what is below daemon/core reads it.
+// It holds values only: daemon/supervise makes a Policy of the settings, and daemon/core and the
+// packages below it read the Policy.
 package site

@@ -9,21 +9,21 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// Policy is what the site decided, and what the machine is.
+// Policy is the site's decisions, with the facts about its machine.
 type Policy struct {
-	HostMemBytes   int64         // that jobs may be promised together; 0: not counted
-	HostCPUs       int           // that jobs may be promised together; 0: not counted
-	GPUCPUs        int           // of these, for which jobs that have all GPUs and name no CPUs count together
+	HostMemBytes   int64         // for all jobs together; 0: not counted
+	HostCPUs       int           // for all jobs together; 0: not counted
+	GPUCPUs        int           // the part of HostCPUs that jobs on all GPUs count for if they name no CPUs
 	DefaultTime    time.Duration // 0: no limit
-	MaxTime        time.Duration // 0: none
+	MaxTime        time.Duration // 0: no limit
 	DefaultGrace   time.Duration
-	MaxGrace       time.Duration // 0: none
-	MaxMemBytes    int64         // of one job; 0: none
+	MaxGrace       time.Duration // 0: no limit
+	MaxMemBytes    int64         // of one job; 0: no limit
 	DefaultRequeue bool
 
-	WebhookPace      time.Duration     // between messages of one user to webhooks of the site's, but a few; 0: none
-	MaxSuspend       time.Duration     // that an owner may have one attempt suspended; 0: no bound
-	MaxRetries       int               // that a job may ask for
+	WebhookPace      time.Duration     // the time between a user's messages to site webhooks, after a few; 0: none
+	MaxSuspend       time.Duration     // how long an owner may suspend an attempt; 0: no limit
+	MaxRetries       int               // the most that a job may ask for
 	DefaultRetries   int               // of a job that names none
 	DefaultBackoff   time.Duration     // before the first retry of a job that names none
 	DefaultOnTimeout job.TimeoutAction // of a job that names none
@@ -31,102 +31,101 @@ type Policy struct {
 	CPUAffinity bool // jobs with GPUs run on the CPUs near them
 	AllowRaised bool // anyone may raise a priority
 
-	// DefaultMem gives the host memory of a job that names none, by what it
-	// asks and how many GPUs there are; 0 means no limit. It must be a function
-	// of its arguments alone. Nil means no limit for anybody.
+	// DefaultMem returns the host memory of a job that names none, by its request and the number of
+	// GPUs; 0 means no limit. It must depend on its arguments alone. If it is nil, nobody has a
+	// limit.
 	DefaultMem func(gpuMilli, gpus int) int64
 
 	ClassMaxTime map[job.Class]time.Duration // in addition to MaxTime
 
-	// Predict replaces the run times learned, in simulations; nil does not.
+	// Predict replaces the learned run times in simulations, unless it is nil.
 	Predict func(job.ID) time.Duration
 
-	Sched  sched.Policy // in which order and where
+	Sched  sched.Policy // order and placement
 	Quotas job.Quotas
 
 	MaxRunning int // 0: no limit
-	NoGPUShare int // percent of MaxRunning, HostMemBytes and HostCPUs for jobs without a GPU, where there are GPUs; 0: all
+	NoGPUShare int // the percentage of MaxRunning, HostMemBytes and HostCPUs for jobs without a GPU; 0: all
 	MaxQueued  int
-	MaxBytes   int64 // that the jobs of one user may weigh (job.Job.Weight) until they end; 0: no limit
+	MaxBytes   int64 // the most that a user's jobs may weigh (job.Job.Weight) until they end; 0: no limit
 
 	StartsInFlight int // units being started at once; 0: any number
 
-	Xids gpu.XidClasses // what a GPU needs after which error
+	Xids gpu.XidClasses // what a GPU needs after each error
 
-	DrainPending bool // a GPU with a bad row of memory that waits to be replaced takes no job
-	DrainFailed  bool // nor one with a row that could not be, until an administrator says otherwise
+	DrainPending bool // a GPU with a bad memory row that waits to be replaced takes no job
+	DrainFailed  bool // nor does one with a row that could not be replaced, until an administrator allows it
 
-	LoadWindow time.Duration // of which the mean load of a GPU counts; 0: that of the last sample
+	LoadWindow time.Duration // a GPU's mean load over this time counts; 0: the last sample's
 
-	LostAfter time.Duration // a GPU lost for so long ends its jobs; 0: never
+	LostAfter time.Duration // a GPU that is lost for this long ends its jobs; 0: never
 
-	Usage UsagePolicy // what is done about jobs that overuse or do not use their GPUs
+	Usage UsagePolicy // about jobs that overuse their GPUs or do not use them
 
-	Strays Strays // what is done about processes that jobs leave behind outside of their units
+	Strays Strays // about processes that jobs leave behind outside their units
 
-	// MaxForeignBytes is what a process of no job may have of a GPU that is asked whole
-	// (gpu.Process.Occupies); 0: any, and it may compute.
+	// MaxForeignBytes is the memory that a foreign process may use on a GPU that a job asks for as
+	// a whole (gpu.Process.Occupies); 0: any, and it may compute.
 	MaxForeignBytes int64
 
-	SmallestPart int   // of a GPU that a job may ask, in thousandths; 0: any
-	PartsOn      []int // physical indexes of GPUs of which parts are given; empty: all
+	SmallestPart int   // the smallest part of a GPU that a job may ask for, in thousandths; 0: any
+	PartsOn      []int // physical indexes of the GPUs that may be shared; empty: all
 
 	OnlyGPUs        []int // physical indexes on offer; empty: all
 	SlurmGPUs       GPUsOfSlurm
 	CleaningTimeout time.Duration
-	MemSlackBytes   int64         // GPU memory that may stay used after a job without being held against it
+	MemSlackBytes   int64         // GPU memory that may stay in use after a job without consequences
 	StaleAfter      time.Duration // a sample older than this says nothing
-	FreshFor        time.Duration // a sample younger than this is good for a memory promise
+	FreshFor        time.Duration // a sample younger than this allows a promise of memory
 }
 
-// GPUsOfSlurm are those that a Slurm of this machine gives away: no job is placed on them.
+// GPUsOfSlurm are the GPUs that a Slurm on this machine assigns: no job is placed on them.
 type GPUsOfSlurm struct {
 	Every  bool
 	Minors []int // of /dev/nvidia<minor>
 }
 
-// Equal reports whether they are the same.
+// Equal reports whether both are the same GPUs.
 func (g GPUsOfSlurm) Equal(o GPUsOfSlurm) bool {
 	return g.Every == o.Every && slices.Equal(g.Minors, o.Minors)
 }
 
-// Has reports whether a GPU is among them.
+// Has reports whether the GPU is one of Slurm's.
 func (g *GPUsOfSlurm) Has(minor int) bool { return g.Every || slices.Contains(g.Minors, minor) }
 
-// Strays is what the site does about strays of a job that has ended.
+// Strays is what the site does about the stray processes of ended jobs.
 type Strays int
 
 // The choices.
 const (
-	EndStrays  Strays = iota // SIGTERM, and SIGKILL if that is not enough
+	EndStrays  Strays = iota // SIGTERM, then SIGKILL
 	KeepStrays               // they keep their GPU out of service
-	TellStrays               // they are users of the GPU without a job, as any other
+	TellStrays               // they count as foreign processes on the GPU
 )
 
-// Response is what the site does about a job that does not keep to something.
+// Response is what the site does about a job that breaks a rule.
 type Response int
 
-// The responses. StopIt warns first.
+// The responses. WarnAndStop warns first.
 const (
 	Ignore Response = iota
 	Warn
 	WarnAndStop
 )
 
-// UsagePolicy is what the site does about jobs that use more memory of a GPU than
-// they were promised, or nothing of a GPU that they hold.
+// UsagePolicy is what the site does about jobs that use more GPU memory than they were promised, or
+// do not use a GPU that they hold.
 type UsagePolicy struct {
 	Memory      Response
 	Tolerance   int64         // bytes above the budget that do not count
-	MemoryGrace time.Duration // seen over the budget for so long after the warning, before a stop
+	MemoryGrace time.Duration // observed time over budget from the warning to a stop
 
 	Idle      Response
-	IdleAfter time.Duration // seen unused for so long, before the warning
-	IdleGrace time.Duration // and for so long after it, before a stop
+	IdleAfter time.Duration // observed idle time up to the warning
+	IdleGrace time.Duration // further idle time up to a stop
 }
 
-// Grace is how long a warning says that a job has until a stop; negative: none
-// comes.
+// Grace returns the time until a stop that a warning names; negative: no stop.
 func (r Response) Grace(d time.Duration) time.Duration {
 	if r == WarnAndStop {
 		return d
@@ -134,8 +133,8 @@ func (r Response) Grace(d time.Duration) time.Duration {
 	return -1
 }
 
-// Breaks reports whether a stop would come that a warning did not report, or
-// sooner than it said: the settings are others now.
+// Breaks reports whether a stop would break what the warning said, because the settings have
+// changed since: it announced no stop, or a later one.
 func (r Response) Breaks(told, d time.Duration) bool {
 	return r == WarnAndStop && (told < 0 || told > d)
 }

@@ -1,3 +1,3 @@
-// Package starts knows how the starts of units go: who has a place to be started in (Places), and whose starts
-// fail (Troubles). It starts nothing; daemon/core does.
+// Package starts keeps track of the starts of units: which jobs have a place to start in (Places),
+// and whose starts fail (Troubles). It starts nothing itself; daemon/core does.
 package starts

@@ -9,20 +9,21 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// Few units are started at once, in places, since systemd forks one after the other. People take turns at
-// them. A start that takes long leaves its place: it costs systemd nothing, and holds up its own person alone.
+// Only a few units start at once, each in a place, since systemd forks one after the other. Users
+// take turns at the places. A slow start leaves its place: it costs systemd nothing, and delays
+// only its own user's starts.
 
 const (
 	SlowStart     = 2 * time.Second  // a start that takes longer is slow
-	MaxSlowStarts = 2                // of one person: with so many under way no other is begun
+	MaxSlowStarts = 2                // of one person: with this many under way, no other begins
 	LongStart     = 10 * time.Second // a start that takes longer is reported
 )
 
-// Places lists the starts that wait for a place and those under way, each list in order.
+// Places holds the starts that wait for a place and those under way, each list in order.
 type Places struct {
 	waiting []waitingStart
 	begun   []*BegunStart
-	placed  int // of begun, those in a place
+	placed  int // the starts in begun that have a place
 	people  map[*sched.Account]*Starter
 	turns   uint64
 }
@@ -30,7 +31,7 @@ type Places struct {
 type waitingStart struct {
 	Of     *tracked.Job
 	by     *Starter
-	Looked time.Time // at its GPUs; zero: it rests on no look
+	Looked time.Time // the time of the sample that the start relies on; zero: none
 }
 
 type BegunStart struct {
@@ -38,22 +39,23 @@ type BegunStart struct {
 	By    *Starter
 	Since time.Time
 	Slow  bool   // it has left its place
-	Why   string // "": not known
+	Why   string // "": unknown
 }
 
 // Starter is a person whose jobs are started.
 type Starter struct {
 	Account      *sched.Account
 	placed, Slow int
-	turn         uint64 // when a start was begun last
-	wary         bool   // the last start was slow: one at a time is begun until one is not
+	turn         uint64 // the number of the last turn
+	wary         bool   // the last start was slow: only one at a time begins until one is fast
 	Bar          string // why the account is barred for slow starts; "": it is not
 }
 
 func NewPlaces() Places { return Places{people: map[*sched.Account]*Starter{}} }
 
-// may reports whether another start of the person may begin, of so many places; 0: any. A quarter of them is
-// for others, so that they need not wait until it shows that starts are slow.
+// may reports whether another start of the person may begin, with a number of places; 0: any
+// number. A quarter of the places is kept for others, so that they need not wait until starts turn
+// out to be slow.
 func (p *Starter) may(places int) bool {
 	switch {
 	case p.Slow >= MaxSlowStarts:
@@ -76,7 +78,7 @@ func (b *Places) Add(l *tracked.Job, looked time.Time) *Starter {
 	return p
 }
 
-// Begin begins the next start, of which so many have a place; false: none is to begin now.
+// Begin begins the next start if a place is free; false: none may begin now.
 func (b *Places) Begin(places int, now time.Time) (w waitingStart, ok bool) {
 	if places > 0 && b.placed >= places {
 		return w, false
@@ -100,7 +102,7 @@ func (b *Places) Begin(places int, now time.Time) (w waitingStart, ok bool) {
 	return w, true
 }
 
-// End ends the start of a job; nil: none was under way.
+// End removes a job's start that was under way; nil if there was none.
 func (b *Places) End(id job.ID) *BegunStart {
 	s := b.Find(id)
 	if s == nil {
@@ -130,7 +132,7 @@ func (b *Places) Leave(l *tracked.Job) {
 	l.Action = tracked.NoAction
 }
 
-// WaitingOf returns the jobs of a person that are in line.
+// WaitingOf returns a person's jobs in line.
 func (b *Places) WaitingOf(p *Starter) (list []*tracked.Job) {
 	for _, w := range b.waiting {
 		if w.by == p {
@@ -140,7 +142,7 @@ func (b *Places) WaitingOf(p *Starter) (list []*tracked.Job) {
 	return list
 }
 
-// SlowOf returns the starts of a person that take long.
+// SlowOf returns a person's slow starts.
 func (b *Places) SlowOf(p *Starter) (list []*BegunStart) {
 	for _, s := range b.begun {
 		if s.By == p && s.Slow {
@@ -150,7 +152,7 @@ func (b *Places) SlowOf(p *Starter) (list []*BegunStart) {
 	return list
 }
 
-// Find returns the start of a job that is under way; nil: none is.
+// Find returns a job's start that is under way, or nil.
 func (b *Places) Find(id job.ID) *BegunStart {
 	for _, s := range b.begun {
 		if s.Of.ID == id {
@@ -160,7 +162,7 @@ func (b *Places) Find(id job.ID) *BegunStart {
 	return nil
 }
 
-// Since returns those that began then or before, the first first.
+// Since returns the starts that began at a time or before, earliest first.
 func (b *Places) Since(at time.Time) (list []*BegunStart) {
 	for _, s := range b.begun {
 		if !s.Since.After(at) {
@@ -170,7 +172,7 @@ func (b *Places) Since(at time.Time) (list []*BegunStart) {
 	return list
 }
 
-// Deadlines are when starts become slow.
+// Deadlines yields the times at which starts become slow.
 func (b *Places) Deadlines(of func(time.Time)) {
 	for _, s := range b.begun {
 		if !s.Slow {
@@ -189,8 +191,8 @@ func (b *Places) Shift(by time.Duration, now time.Time) {
 	}
 }
 
-// Check verifies that the jobs that are started, or wait for that, are those that are noted as such, and
-// counts them anew.
+// Check verifies that exactly the jobs that are being started, or wait for that, are listed, and
+// recounts the places.
 func (b *Places) Check(jobs *tracked.Book, breach tracked.Breach) {
 	placed, noted := 0, map[job.ID]tracked.PendingAction{}
 	for _, w := range b.waiting {

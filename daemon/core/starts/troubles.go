@@ -12,20 +12,19 @@ import (
 	"github.com/gpusched/gpusched/units/retry"
 )
 
-// Where a job could not be started for a reason that is not its own, it goes back to the
-// queue and is tried again after StartAgain, and after twice as long each time in a row, up
-// to LastStartAgain.
+// A job that could not be started for a cause other than its own returns to the queue. It is tried
+// again after StartAgain, and after twice as long each further time in a row, up to LastStartAgain.
 const (
 	StartAgain     = 5 * time.Second
 	LastStartAgain = 5 * time.Minute
 )
 
-// Where that happens to several jobs of a user in a row, no job of that user is started. One
-// is tried after firstTrial, and after twice as long each time in a row, up to lastTrial.
+// If that happens to several jobs of a user in a row, no job of that user is started. One is tried
+// after firstTrial, and after twice as long each further time in a row, up to lastTrial.
 //
-// Where it happens to jobs of several users in a row, one job is started at a time, and each
-// user to whom it happened waits as above. So who is not at fault has a turn, whatever others
-// do: a job may well say that it failed for a reason of the machine when it did not.
+// If it happens to jobs of several users in a row, one job is started at a time, and each of these
+// users waits as above. So a user who is not at fault has a turn, whatever others do: a job may
+// claim falsely that it failed because of the machine.
 const (
 	firstTrial = 5 * time.Second
 	lastTrial  = time.Minute
@@ -34,36 +33,37 @@ const (
 // trialTime is how long others wait for a trial that has neither begun nor failed.
 const trialTime = 10 * time.Second
 
-// startWorks is how long a job runs until its start counts as one that worked: the launcher
-// is past all that may fail for a reason of the machine.
+// startWorks is how long a job must run until its start counts as successful: by then the launcher
+// is past everything that may fail because of the machine.
 const startWorks = time.Second
 
-// startsFail is why an account is barred that has trouble; StartsHeld has the words for people.
+// startsFail is the reason why an account with trouble is barred; StartsHeld has the words for
+// people.
 const startsFail = "its jobs could not be started"
 
-// BarredFor is how long a user who may run nothing is not asked about again.
+// BarredFor is how long the scheduler waits before it tries a barred user again.
 const BarredFor = 10 * time.Minute
 
-// trouble is the starts of all jobs, or of one account's, that failed in a row since one
-// worked. The zero one is none.
+// trouble is a row of failed starts, of all jobs or of one account's, since the last successful
+// one. The zero trouble is none.
 type trouble struct {
 	account *sched.Account // of the first one
 	job     job.ID         // the first one
 	starts  int
-	several bool // accounts, or of one account's trouble: jobs
+	several bool // it concerns several accounts or, within one account, several jobs
 	since   time.Time
 	last    time.Time
 	why     job.Message // of the last one
 	trial   job.ID      // the job that is tried; 0: none
-	room    job.ID      // the job for which others were stopped so that it may be tried; 0: none
-	roomAt  time.Time   // when they were
+	room    job.ID      // the job for which others were stopped so that it could be tried; 0: none
+	roomAt  time.Time   // when they were stopped
 
 	// Of an account's trouble alone:
-	trials int       // that failed
+	trials int       // failed trials
 	until  time.Time // no trial before
 }
 
-// add counts a start that failed.
+// add counts a failed start.
 func (t *trouble) add(several bool, why job.Message, now time.Time) {
 	t.starts, t.last, t.why = t.starts+1, now, why
 	t.several = t.several || several
@@ -74,33 +74,34 @@ func (t *trouble) shift(by time.Duration, now time.Time) {
 	job.Shift(by, now, &t.since, &t.last, &t.until, &t.roomAt)
 }
 
-// Troubles counts how starts go.
+// Troubles counts failed starts and decides who may start.
 type Troubles struct {
 	every    trouble
 	troubles map[*sched.Account]*trouble
-	barred   map[*sched.Account]time.Time // whose users may run nothing: until when that is believed
+	barred   map[*sched.Account]time.Time // accounts whose users can't run anything: until when that is assumed
 
 	jobs   *tracked.Book
 	tryNow func(a *sched.Account, now time.Time)
 }
 
-// NewTroubles makes a book that has the jobs that could not be started tried again at once, of
-// one account or of all, where a start worked.
+// NewTroubles returns an empty book. When a start works, it calls tryNow for the account, or for
+// all accounts (nil), whose jobs could not be started before.
 func NewTroubles(jobs *tracked.Book, tryNow func(a *sched.Account, now time.Time)) Troubles {
 	return Troubles{
 		troubles: map[*sched.Account]*trouble{}, barred: map[*sched.Account]time.Time{}, jobs: jobs, tryNow: tryNow,
 	}
 }
 
-// held reports whether jobs are held back by a trouble, that of all or an account's; nil is none.
+// held reports whether a trouble holds back jobs; t is everybody's, an account's or nil.
 func (s *Troubles) held(t *trouble) bool {
 	return t != nil && t.starts > 0 && (t.several || s.every.several)
 }
 
-// OfSeveral reports whether starts of several users failed in a row: one is tried at a time.
+// OfSeveral reports whether starts of several users failed in a row, so that one is tried at a
+// time.
 func (s *Troubles) OfSeveral() bool { return s.every.several }
 
-// holding are the troubles that hold back a job.
+// holding returns the troubles that hold back a job.
 func (s *Troubles) holding(l *tracked.Job) (list []*trouble) {
 	for _, t := range []*trouble{&s.every, s.troubles[l.Account]} {
 		if s.held(t) {
@@ -110,7 +111,7 @@ func (s *Troubles) holding(l *tracked.Job) (list []*trouble) {
 	return list
 }
 
-// failed counts a start of an account's job that failed.
+// failed counts a failed start of an account's job.
 func (s *Troubles) failed(a *sched.Account, id job.ID, why job.Message, now time.Time) {
 	own := s.troubles[a]
 	if own == nil {
@@ -122,13 +123,14 @@ func (s *Troubles) failed(a *sched.Account, id job.ID, why job.Message, now time
 	}
 	s.every.add(a != s.every.account, why, now)
 	own.add(id != own.job, why, now)
-	if s.held(own) && !now.Before(own.until) { // else it was under way when the last was put off, and no trial
+	if s.held(own) && !now.Before(own.until) { // otherwise it began before the last trial was put off
 		own.trials++
 		own.until = now.Add(retry.After(own.trials, firstTrial, lastTrial))
 	}
 }
 
-// endTrouble ends the trouble of an account, or of all: nil. Whom it held back goes on.
+// endTrouble ends the trouble of an account, or everybody's (nil). The jobs that it held back go
+// on.
 func (s *Troubles) endTrouble(a *sched.Account) {
 	if a == nil {
 		s.every = trouble{}
@@ -140,7 +142,7 @@ func (s *Troubles) endTrouble(a *sched.Account) {
 	}
 }
 
-// nextTrial is when a job is tried of those that are held back.
+// nextTrial returns when one of the jobs held back is tried next.
 func (s *Troubles) nextTrial() (at time.Time) {
 	for _, t := range s.troubles {
 		at = job.Earlier(at, t.until)
@@ -148,7 +150,7 @@ func (s *Troubles) nextTrial() (at time.Time) {
 	return at
 }
 
-// IsBarred reports whether an account's user may run nothing.
+// IsBarred reports whether an account's user can't run anything.
 func (s *Troubles) IsBarred(a *sched.Account) bool { return !s.barred[a].IsZero() }
 
 // Shift moves its times with a clock that was set.
@@ -162,7 +164,8 @@ func (s *Troubles) Shift(by time.Duration, now time.Time) {
 	}
 }
 
-// StartFailed counts a start of a job that failed for a reason of the machine. What began before is over.
+// StartFailed counts a start that failed because of the machine. It first ends troubles that an
+// earlier start has disproved.
 func (s *Troubles) StartFailed(l *tracked.Job, why job.Message, now time.Time) {
 	for _, a := range []*sched.Account{nil, l.Account} {
 		if w := s.worked(a, now); w != nil {
@@ -172,8 +175,8 @@ func (s *Troubles) StartFailed(l *tracked.Job, why job.Message, now time.Time) {
 	s.failed(l.Account, l.ID, why, now)
 }
 
-// worked returns a job that has begun since the last start that failed, of one account's
-// jobs or of all, and that runs; nil: there is none.
+// worked returns a running job, of one account or of all (nil), that began after the last failed
+// start; nil if there is none.
 func (s *Troubles) worked(a *sched.Account, now time.Time) *tracked.Job {
 	t := &s.every
 	if a != nil {
@@ -191,10 +194,10 @@ func (s *Troubles) worked(a *sched.Account, now time.Time) *tracked.Job {
 	return nil
 }
 
-// before reports whether a job began after the last start that failed.
+// before reports whether a job began after the last failed start.
 func (t *trouble) before(l *tracked.Job) bool { return l.Attempt.StartedAt.After(t.last) }
 
-// StartWorked ends the troubles that were there when a job began. What they held back goes
+// StartWorked ends the troubles that were there when a job began. The jobs that they held back go
 // on at once.
 func (s *Troubles) StartWorked(l *tracked.Job, now time.Time) {
 	if t := s.troubles[l.Account]; t != nil && t.before(l) {
@@ -211,8 +214,8 @@ func (s *Troubles) StartWorked(l *tracked.Job, now time.Time) {
 	}
 }
 
-// holds reports whether no job that a trouble holds back is placed now, and when that is to
-// be looked at again; zero: something happens first. Else one of them may be.
+// holds reports whether no job that a trouble holds back may be placed now, and when to ask again;
+// zero: not before something happens. If it returns false, one of them may be placed.
 func (s *Troubles) holds(t *trouble, now time.Time) (holds bool, at time.Time) {
 	if !s.held(t) {
 		return false, at
@@ -234,8 +237,8 @@ func (s *Troubles) holds(t *trouble, now time.Time) (holds bool, at time.Time) {
 	return now.Before(t.until), t.until
 }
 
-// HoldBack holds back the jobs that a trouble concerns: all, or those of accounts. It returns
-// when that is to be looked at again; zero: something happens first.
+// HoldBack holds back the jobs that troubles concern: all jobs, or those of some accounts. It
+// returns when to ask again; zero: not before something happens.
 func (s *Troubles) HoldBack(now time.Time) (all bool, next time.Time) {
 	if s.every.several && !s.jobs.AnyUnstarted() { // they were cancelled
 		s.endTrouble(nil)
@@ -244,8 +247,8 @@ func (s *Troubles) HoldBack(now time.Time) (all bool, next time.Time) {
 	return all, job.Earlier(next, s.holdAccounts(now))
 }
 
-// holdAccounts holds back the jobs of the accounts that have trouble, and returns when that
-// is to be looked at again; zero: something happens first.
+// holdAccounts holds back the jobs of the accounts that have trouble, and returns when to ask
+// again; zero: not before something happens.
 func (s *Troubles) holdAccounts(now time.Time) (next time.Time) {
 	byUID := func(a, b *sched.Account) int { return cmp.Compare(a.UID, b.UID) }
 	for _, a := range slices.SortedFunc(maps.Keys(s.troubles), byUID) {
@@ -266,14 +269,15 @@ func (s *Troubles) holdAccounts(now time.Time) (next time.Time) {
 	return next
 }
 
-// MayTry reports whether a job that is placed may start: of those that a trouble holds
-// back one is tried at a time.
+// MayTry reports whether a placed job may start: of the jobs that a trouble holds back, one is
+// tried at a time.
 func (s *Troubles) MayTry(l *tracked.Job) bool {
 	return !slices.ContainsFunc(s.holding(l), func(t *trouble) bool { return t.trial != 0 })
 }
 
-// MakesRoom reports whether others may be stopped for a job now, or else when. Of those that a trouble holds back
-// that is one at a time, and not soon after a start failed: it would most likely be in vain.
+// MakesRoom reports whether others may be preempted for a job now, or else when. Of the jobs that a
+// trouble holds back only one may at a time, and not soon after a failed start, when it would most
+// likely be in vain.
 func (s *Troubles) MakesRoom(l *tracked.Job, now time.Time) (makes bool, at time.Time) {
 	list := s.holding(l)
 	for _, t := range list {
@@ -290,24 +294,24 @@ func (s *Troubles) MakesRoom(l *tracked.Job, now time.Time) (makes bool, at time
 	return true, at
 }
 
-// Tries notes that a job is placed, where that is a trial.
+// Tries notes that a job is placed, in case it is a trial.
 func (s *Troubles) Tries(l *tracked.Job) {
 	for _, t := range s.holding(l) {
 		t.trial = l.ID
 	}
 }
 
-// Tried reports whether a job is one that is tried.
+// Tried reports whether a job is on trial.
 func (s *Troubles) Tried(l *tracked.Job) bool {
 	return slices.ContainsFunc(s.holding(l), func(t *trouble) bool { return t.trial == l.ID })
 }
 
-// words says what the trouble is.
+// words returns the trouble in words.
 func (t *trouble) words(next time.Time) job.Message {
 	return job.Say("detail/starts-failed", t.starts, t.why, next)
 }
 
-// StartsHeld says of a waiting job that it waits since others can't be started.
+// StartsHeld returns the reason if a job waits because others can't be started.
 func (s *Troubles) StartsHeld(l *tracked.Job) []job.Reason {
 	if t := &s.every; t.several {
 		return []job.Reason{{Code: job.ReasonStarts, GPU: job.NoGPU, Detail: t.words(s.nextTrial())}}
@@ -318,15 +322,15 @@ func (s *Troubles) StartsHeld(l *tracked.Job) []job.Reason {
 	return nil
 }
 
-// Bar keeps all jobs of an account in the queue for a while: its user may run
-// nothing, which only a start finds out.
+// Bar keeps all jobs of an account in the queue for a while: its user can't run anything, which
+// only a start finds out.
 func (s *Troubles) Bar(a *sched.Account, why string, until time.Time) {
 	a.Barred = why
 	s.barred[a] = until
 }
 
-// Unbar lets accounts try again whose time is over, and returns when the next one's
-// is; zero: there is none.
+// Unbar lets accounts try again whose time is over, and returns when the next account's is; zero:
+// no account is barred.
 func (s *Troubles) Unbar(now time.Time) (next time.Time) {
 	for a, until := range s.barred {
 		if now.Before(until) {
@@ -339,7 +343,7 @@ func (s *Troubles) Unbar(now time.Time) (next time.Time) {
 	return next
 }
 
-// UnbarAll has all try again at once, as after a reload.
+// UnbarAll lets all accounts try again at once, as after a reload.
 func (s *Troubles) UnbarAll() {
 	for a := range s.barred {
 		a.Barred = ""
@@ -347,9 +351,9 @@ func (s *Troubles) UnbarAll() {
 	clear(s.barred)
 }
 
-// Trouble is starts in a row that failed for no fault of their jobs.
+// Trouble is a row of starts that failed through no fault of their jobs.
 type Trouble struct {
-	User   string // whose; "": of several users
+	User   string // whose starts; "": several users'
 	All    bool   // nobody's job has been started since
 	Starts int
 	Since  time.Time
@@ -357,9 +361,9 @@ type Trouble struct {
 	Next   time.Time   // when one job is tried; zero: no job is held back
 }
 
-// NoStarts reports whether several jobs could not be started, none of anybody has been since,
-// and some wait for that. Where all are one user's that counts when it lasts: where others have jobs, one
-// of theirs is started meanwhile.
+// NoStarts reports whether several jobs could not be started, nobody's has been since, and some
+// wait for that. If all are one user's, this counts only after a while: other users' jobs would
+// start meanwhile.
 func (s *Troubles) NoStarts(now time.Time) bool {
 	t := &s.every
 	own := s.troubles[t.account]
@@ -367,13 +371,13 @@ func (s *Troubles) NoStarts(now time.Time) bool {
 	return several && s.worked(nil, now) == nil && s.jobs.AnyUnstarted()
 }
 
-// List returns those that there are: that of all users, or else of each.
+// List returns the present troubles: that of all users, or else each user's.
 func (s *Troubles) List(now time.Time) (List []Trouble) {
 	all := s.NoStarts(now)
 	if t := &s.every; all && t.several {
 		return []Trouble{{"", all, t.starts, t.since, t.why, s.nextTrial()}}
 	}
-	waits := map[*sched.Account]bool{} // once through all jobs, of which there may be many, and not for each account
+	waits := map[*sched.Account]bool{} // one pass over all jobs, which may be many, instead of one per account
 	for l := range s.jobs.Unstarted() {
 		waits[l.Account] = true
 	}

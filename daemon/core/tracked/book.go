@@ -11,21 +11,21 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// Book has the jobs that have not ended, and counts them.
+// Book holds the jobs that have not ended, and counts them.
 type Book struct {
 	byID      map[job.ID]*Job
-	placed    map[job.ID]*Job   // those that have a unit or may have one
-	live      []*Job            // the same by id, in a slice that is never changed
-	ofArray   map[job.ID][]*Job // the live tasks of each
-	walked    int               // how many jobs have been looked at, see commands
+	placed    map[job.ID]*Job   // jobs that have a unit or may have one
+	live      []*Job            // the same by id, in a slice that is replaced and never changed
+	ofArray   map[job.ID][]*Job // the live tasks of each array
+	walked    int               // number of jobs looked at, see commands
 	nextID    job.ID
-	timed     timers // queued ones that wait for a time
+	timed     timers // queued jobs that wait for a time
 	queued    int
 	perUser   map[int]int                // queued jobs by person
 	perClass  map[job.Class]int          // queued jobs by class
-	bytes     map[int]int64              // what the jobs of a person weigh
+	bytes     map[int]int64              // the weight of each person's jobs
 	throttles map[job.ID]*sched.Throttle // of arrays with a limit
-	ended     map[job.State]int          // how many have, since the daemon's start
+	ended     map[job.State]int          // number of jobs that ended since the daemon's start
 }
 
 func NewBook(next job.ID) Book {
@@ -38,7 +38,7 @@ func NewBook(next job.ID) Book {
 	}
 }
 
-// Get returns a job that has not ended; nil: there is none.
+// Get returns a job that has not ended, or nil.
 func (b *Book) Get(id job.ID) *Job {
 	b.walked++
 	return b.byID[id]
@@ -61,19 +61,19 @@ func (b *Book) Sorted(may func(*Job) bool) (list []*Job) {
 	return list
 }
 
-// AnyJob is for Sorted.
+// AnyJob selects all jobs in Sorted.
 func AnyJob(*Job) bool { return true }
 
-// Active returns a job that has a unit or may have one; nil: there is none.
+// Active returns a job that has a unit or may have one, or nil.
 func (b *Book) Active(id job.ID) *Job { return b.placed[id] }
 
-// Next is the id of the next new job, until it is claimed.
+// Next returns the id of the next new job, until it is claimed.
 func (b *Book) Next() job.ID { return b.nextID }
 
-// Claim keeps new jobs from having an id or a lower one.
+// Claim makes new jobs get higher ids than this one.
 func (b *Book) Claim(id job.ID) { b.nextID = max(b.nextID, id+1) }
 
-// Add makes a job known.
+// Add adds a job.
 func (b *Book) Add(l *Job) {
 	b.byID[l.ID] = l
 	if t := l.Task; t != nil {
@@ -82,7 +82,7 @@ func (b *Book) Add(l *Job) {
 	b.AddBytes(l)
 }
 
-// Remove forgets a job that has ended.
+// Remove removes a job that has ended.
 func (b *Book) Remove(l *Job) {
 	b.RemoveBytes(l)
 	delete(b.byID, l.ID)
@@ -94,7 +94,7 @@ func (b *Book) Remove(l *Job) {
 	}
 }
 
-// Sort puts a job among those that have a unit, or takes it from them, by its state.
+// Sort adds a job to those that have a unit, or removes it from them, by its state.
 func (b *Book) Sort(l *Job) {
 	byID := func(o *Job, id job.ID) int { return cmp.Compare(o.ID, id) }
 	at, is := slices.BinarySearchFunc(b.live, l.ID, byID)
@@ -110,7 +110,8 @@ func (b *Book) Sort(l *Job) {
 	}
 }
 
-// Live yields the jobs that have a unit or may have one, by id; not those that have lost it meanwhile.
+// Live yields the jobs that have a unit or may have one, by id, except those that lose it
+// meanwhile.
 func (b *Book) Live() iter.Seq[*Job] {
 	list := b.live
 	return func(yield func(*Job) bool) {
@@ -122,13 +123,13 @@ func (b *Book) Live() iter.Seq[*Job] {
 	}
 }
 
-// Count is how many jobs have not ended.
+// Count returns the number of jobs that have not ended.
 func (b *Book) Count() int { return len(b.byID) }
 
-// ActiveCount is how many jobs have a unit or may have one.
+// ActiveCount returns the number of jobs that have a unit or may have one.
 func (b *Book) ActiveCount() int { return len(b.placed) }
 
-// Counts returns how many jobs are in each state that is not an end.
+// Counts returns the number of jobs in each state that is not final.
 func (b *Book) Counts() map[job.State]int {
 	counts := map[job.State]int{}
 	if b.queued > 0 {
@@ -146,7 +147,7 @@ func (b *Book) Counts() map[job.State]int {
 // CountEnd counts a job that has ended.
 func (b *Book) CountEnd(how job.State) { b.ended[how]++ }
 
-// Totals sum up what there was and is.
+// Totals returns the sums over past and present jobs.
 func (b *Book) Totals() *job.Totals {
 	t := &job.Totals{Submitted: int(b.nextID - 1), Ended: maps.Clone(b.ended), Classes: map[job.Class]job.ClassTotals{}}
 	for class, n := range b.perClass {
@@ -162,7 +163,7 @@ func (b *Book) Totals() *job.Totals {
 	return t
 }
 
-// Called is what people call a job, by its id where it has ended.
+// Called returns a job's name for people; its id if it has ended.
 func (b *Book) Called(id job.ID) string {
 	if l := b.byID[id]; l != nil {
 		return l.Called()
@@ -177,7 +178,7 @@ func (b *Book) Tasks(array job.ID) []*Job {
 	return list
 }
 
-// Walk counts jobs that are looked at, HasWalked is how many there were.
+// Walk counts jobs that are looked at; HasWalked returns their number.
 func (b *Book) Walk(n int)     { b.walked += n }
 func (b *Book) HasWalked() int { return b.walked }
 
@@ -188,7 +189,7 @@ func (b *Book) LiveTasks(array job.ID) iter.Seq[*Job] {
 	return slices.Values(list)
 }
 
-// Throttle returns what bounds the tasks of an array that run; nil where nothing does.
+// Throttle returns the bound of an array's running tasks, or nil if there is none.
 func (b *Book) Throttle(array job.ID, limit int) *sched.Throttle {
 	if limit <= 0 {
 		return nil
@@ -201,7 +202,7 @@ func (b *Book) Throttle(array job.ID, limit int) *sched.Throttle {
 
 func (b *Book) DropThrottle(array job.ID) { delete(b.throttles, array) }
 
-// EnterQueue counts a job among the queued ones.
+// EnterQueue counts a job as queued.
 func (b *Book) EnterQueue(l *Job) {
 	b.queued++
 	b.perUser[l.Person().UID]++
@@ -225,13 +226,13 @@ func (b *Book) leaveClass(class job.Class) {
 	}
 }
 
-// ChangeClass counts a queued job, which EnterQueue counted, in another class.
+// ChangeClass counts a queued job in another class.
 func (b *Book) ChangeClass(l *Job, class job.Class) {
 	b.leaveClass(l.Request.Priority.Class)
 	b.perClass[class]++
 }
 
-// QueuedCount is how many jobs are queued, QueuedOf how many of a person are.
+// QueuedCount returns the number of queued jobs, QueuedOf that of a person.
 func (b *Book) QueuedCount() int                    { return b.queued }
 func (b *Book) QueuedOf(uid int) int                { return b.perUser[uid] }
 func (b *Book) QueuedByPerson() iter.Seq2[int, int] { return maps.All(b.perUser) }
@@ -259,7 +260,7 @@ func (b *Book) Held(uuid string) bool {
 	return false
 }
 
-// ShareHeld is how much of the GPU jobs hold.
+// ShareHeld returns how much of the GPU jobs hold.
 func (b *Book) ShareHeld(uuid string) (milli int) {
 	for _, l := range b.placed {
 		for _, r := range l.Attempt.GPUs {
@@ -271,7 +272,7 @@ func (b *Book) ShareHeld(uuid string) (milli int) {
 	return milli
 }
 
-// AddBytes counts what a job weighs among its person's bytes until RemoveBytes.
+// AddBytes adds a job's weight to its person's bytes.
 func (b *Book) AddBytes(l *Job) {
 	l.Weighed = l.Weight()
 	b.bytes[l.Person().UID] += l.Weighed
@@ -285,7 +286,7 @@ func (b *Book) RemoveBytes(l *Job) {
 	}
 }
 
-// Standing is how the tasks of an array that have become jobs, and not ended, stand.
+// Standing returns the states of an array's tasks that are jobs and have not ended.
 func (b *Book) Standing(array job.ID) (s job.LiveTasks) {
 	for _, t := range b.Tasks(array) {
 		switch index := t.Task.Index; {
@@ -301,7 +302,7 @@ func (b *Book) Standing(array job.ID) (s job.LiveTasks) {
 	return s
 }
 
-// Unstarted yields the jobs that wait and could not be started, in no order.
+// Unstarted yields the waiting jobs that could not be started, in no order.
 func (b *Book) Unstarted() iter.Seq[*Job] {
 	return func(yield func(*Job) bool) {
 		for _, l := range b.byID {
@@ -313,7 +314,7 @@ func (b *Book) Unstarted() iter.Seq[*Job] {
 	}
 }
 
-// AnyUnstarted reports whether there is one.
+// AnyUnstarted reports whether Unstarted yields any job.
 func (b *Book) AnyUnstarted() bool {
 	for range b.Unstarted() {
 		return true
@@ -321,7 +322,7 @@ func (b *Book) AnyUnstarted() bool {
 	return false
 }
 
-// ChargedOfParts sums up, by UUID, what is counted of the GPUs that are shared.
+// ChargedOfParts returns, by UUID, the sum of the charges for each shared GPU.
 func (b *Book) ChargedOfParts() map[string]int {
 	sums := map[string]int{}
 	for _, l := range b.placed {
@@ -334,8 +335,8 @@ func (b *Book) ChargedOfParts() map[string]int {
 	return sums
 }
 
-// NameReasons adds to the reasons that lie with jobs what people call these, where
-// one of them is a task of an array.
+// NameReasons adds the names that people use to reasons that lie with jobs, if one of the jobs is a
+// task.
 func (b *Book) NameReasons(why []job.Reason) []job.Reason {
 	for i := range why {
 		r, tasks := &why[i], false
@@ -354,9 +355,9 @@ func (b *Book) NameReasons(why []job.Reason) []job.Reason {
 	return why
 }
 
-// BytesQuota refuses a job, or a change of one that weighed before, with which
-// its person's jobs would take too much of the state file and of memory. A
-// change that makes a job lighter is never refused.
+// BytesQuota refuses a new job, or a change of a job of an earlier weight, if its person's jobs
+// would take too much of the state file and of memory. It never refuses a change that makes a job
+// lighter.
 func (b *Book) BytesQuota(j *job.Job, before, most int64) *job.Refusal {
 	have, weight := b.bytes[j.Person().UID], j.Weight()
 	if most == 0 || weight <= before || have-before+weight <= most {
@@ -365,8 +366,8 @@ func (b *Book) BytesQuota(j *job.Job, before, most int64) *job.Refusal {
 	return job.Refuse("policy/bytes", job.Size(have), job.Size(weight-before), job.Size(most))
 }
 
-// Attempt finds the live job whose current attempt an answer speaks of. A late
-// answer about an earlier attempt finds nothing.
+// Attempt returns the live job whose current attempt an answer is about. A late answer about an
+// earlier attempt finds none.
 func (b *Book) Attempt(id job.ID, number int) *Job {
 	l := b.Active(id)
 	if l == nil || l.Attempt.Number != number {
@@ -375,7 +376,8 @@ func (b *Book) Attempt(id job.ID, number int) *Job {
 	return l
 }
 
-// Reached returns the jobs that get a signal for a job: the job itself, or the tasks of an array that run.
+// Reached returns the jobs that get a signal sent to a job: the job itself, or an array's running
+// tasks.
 func (b *Book) Reached(l *Job, who job.Actor) (ids []job.ID) {
 	for _, r := range append(b.Tasks(l.ID), l) {
 		if r.State == job.Running && who.MayControl(r.Job) { // the owner's number may be another's by now
@@ -385,7 +387,7 @@ func (b *Book) Reached(l *Job, who job.Actor) (ids []job.ID) {
 	return ids
 }
 
-// IsOthers reports whether a live job is another account's, which had the number before.
+// IsOthers reports whether a live job belongs to another account, which had the number before.
 func (b *Book) IsOthers(id job.ID, o *job.Owner) bool {
 	l := b.Get(id)
 	return l != nil && !l.Owner.Is(o.UID, o.User)

@@ -6,10 +6,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Breach notes that an invariant of the package, by its number, does not hold.
+// Breach reports that an invariant of package core, by its number, does not hold.
 type Breach func(invariant int, format string, args ...any)
 
-// CheckCounts counts the queued jobs and what jobs weigh anew, by person.
+// CheckCounts recounts the queued jobs and the weight of each person's jobs.
 func (b *Book) CheckCounts(breach Breach) {
 	queued, bytes, perUser, perClass := 0, map[int]int64{}, map[int]int{}, map[job.Class]int{}
 	for _, l := range b.All() {
@@ -32,7 +32,7 @@ func (b *Book) CheckCounts(breach Breach) {
 	}
 }
 
-// CheckThrottles counts anew how many more tasks of each array may run.
+// CheckThrottles recounts how many more tasks of each array may run.
 func (b *Book) CheckThrottles(breach Breach) {
 	left := map[job.ID]int{}
 	for _, l := range b.All() {
@@ -58,7 +58,7 @@ func (b *Book) CheckThrottles(breach Breach) {
 	}
 }
 
-// CheckPlaces verifies that whatever lists jobs lists those that belong there.
+// CheckPlaces verifies that every list of jobs has exactly the right ones.
 func (b *Book) CheckPlaces(breach Breach) {
 	timed, active := 0, 0
 	for id, l := range b.All() {
@@ -82,13 +82,13 @@ func (b *Book) CheckPlaces(breach Breach) {
 	}
 }
 
-// CheckHeld verifies that jobs hold what they asked, and no GPU is given out twice.
+// CheckHeld verifies that jobs hold what they asked for, and that no GPU is assigned twice.
 func (b *Book) CheckHeld(breach Breach) {
 	shares := map[string]int{}
 	for l := range b.Live() {
 		j, sum := l.Job, 0
 		if j.Attempt == nil {
-			continue // which checkJob tells
+			continue // checkJob reports it
 		}
 		for _, r := range j.Attempt.GPUs {
 			sum += r.Share()

@@ -7,10 +7,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Dependencies has which queued jobs wait for which others.
+// Dependencies records which queued jobs wait for which others.
 type Dependencies struct {
-	followers map[job.ID][]job.ID        // who waits for a job, by id
-	edges     map[int]int                // dependencies that are not met, by person
+	followers map[job.ID][]job.ID        // the jobs that wait for a job, by id
+	edges     map[int]int                // unmet dependencies, by person
 	recent    recentSet[job.ID, job.End] // how the last jobs ended
 }
 
@@ -20,8 +20,8 @@ func NewDependencies() Dependencies {
 	}
 }
 
-// endsSize is how many jobs are remembered after their end: a submission may
-// name one that ended after the daemon looked it up, milliseconds ago.
+// endsSize is how many jobs are remembered after their end: a submission may name a job that ended
+// a moment ago, after the daemon had looked it up.
 const endsSize = 10_000
 
 // Remember notes how a job ended.
@@ -30,10 +30,10 @@ func (d *Dependencies) Remember(id job.ID, end job.End) { d.recent.add(id, end) 
 // EndOf returns how a job ended, if it is one of the last.
 func (d *Dependencies) EndOf(id job.ID) (job.End, bool) { return d.recent.get(id) }
 
-// FollowersOf returns a copy of who waits for a job, by id.
+// FollowersOf returns a copy of the list of jobs that wait for a job, by id.
 func (d *Dependencies) FollowersOf(id job.ID) []job.ID { return slices.Clone(d.followers[id]) }
 
-// Follow has a queued job told about what it waits for.
+// Follow adds a queued job to the followers of the jobs it waits for.
 func (d *Dependencies) Follow(l *Job) {
 	for _, on := range l.Pending {
 		list := d.followers[on.Job]
@@ -44,7 +44,7 @@ func (d *Dependencies) Follow(l *Job) {
 	d.CountEdges(l, len(l.Pending))
 }
 
-// Unfollow ends that, for a job that waits for nothing any more or for others.
+// Unfollow undoes Follow, for a job that waits for nothing any more or for others.
 func (d *Dependencies) Unfollow(l *Job) {
 	for _, on := range l.Pending {
 		d.RemoveFollower(on.Job, l.ID)
@@ -63,7 +63,7 @@ func (d *Dependencies) RemoveFollower(of, id job.ID) {
 	}
 }
 
-// CountEdges counts dependencies that are not met, by person.
+// CountEdges counts unmet dependencies, by person.
 func (d *Dependencies) CountEdges(l *Job, n int) {
 	uid := l.Person().UID
 	if d.edges[uid] += n; d.edges[uid] == 0 {
@@ -71,9 +71,8 @@ func (d *Dependencies) CountEdges(l *Job, n int) {
 	}
 }
 
-// EdgesQuota refuses a job with dependencies where its person's jobs wait for so
-// many others already that each end would cost everybody. Had is how many of them
-// are the job's own.
+// EdgesQuota refuses a job with dependencies if its person's jobs already have so many that each
+// end of a job would delay everybody. Had is how many of these are the job's own.
 func (d *Dependencies) EdgesQuota(j *job.Job, open, had int) *job.Refusal {
 	n := d.edges[j.Person().UID] - had
 	if open == 0 || n+open <= job.MaxOpenDependencies {
@@ -82,8 +81,7 @@ func (d *Dependencies) EdgesQuota(j *job.Job, open, had int) *job.Refusal {
 	return job.Refuse("policy/dependencies", n, job.MaxOpenDependencies)
 }
 
-// Check verifies that jobs are told about what they wait for, and about nothing
-// else.
+// Check verifies that each job follows exactly the jobs it waits for.
 func (d *Dependencies) Check(jobs *Book, breach Breach) {
 	wait, edges := map[job.ID][]job.ID{}, map[int]int{}
 	for _, l := range jobs.Sorted(AnyJob) {

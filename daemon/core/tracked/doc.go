@@ -1,7 +1,7 @@
-// Package tracked has the jobs that have not ended: Job is one of them with what is known of it beside its
-// record, and Book lists and counts them.
+// Package tracked holds the jobs that have not ended: Job is one of them with the data that its
+// record lacks, and Book lists and counts them.
 //
-// Beside them are the books that know jobs by their ids alone: who waits for whom (Dependencies), and which
-// requests made which jobs (Requests). Nothing here decides; daemon/core does, and each book says with its check
-// methods whether it counts what the jobs themselves say.
+// Two more books know jobs by their ids alone: who waits for whom (Dependencies), and which
+// requests made which jobs (Requests). Nothing here decides; daemon/core does. Each book has
+// methods that check whether its counts agree with the jobs.
 package tracked

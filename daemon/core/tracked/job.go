@@ -17,39 +17,39 @@ const (
 	Stopping
 	Inspecting
 	Checking // the GPUs, before a start
-	InLine   // for a place to be started in
+	InLine   // waits for a place to start in
 )
 
-// Job is a job that has not ended. Only its record is durable. The order of the fields saves room.
+// Job is a job that has not ended. Only its record is stored. The order of the fields saves memory.
 type Job struct {
 	*job.Job
 	Awaits uint64 // while checking: the number of the sample that it waits for
 
 	Action   PendingAction
 	Recheck  bool // the unit changed while it was being started or inspected
-	Dirty    bool // in this step
+	Dirty    bool // to be recorded in this step
 	Unasked  bool // no daemon has asked for the attempt's unit yet
-	StopSent bool // a stop of ours may have reached it already
+	StopSent bool // a stop of this daemon may have reached it
 
 	Suspended Demand
 
-	uses   []job.GPUNow // of the GPUs of the attempt with the number tracked
+	uses   []job.GPUNow // of the GPUs of attempt usesOf
 	usesOf int
 
 	lifetime *Lifetime // of the attempt; nil: nothing is known
 	Account  *sched.Account
 	Throttle *sched.Throttle // of its array; nil: none
 	Weighed  int64           // as counted in bytes
-	Beyond   int             // what it counts for in quotas of GPUs besides what it asked for, see CountBeyond
+	Beyond   int             // what it counts for in quotas of GPUs beyond its request, see CountBeyond
 }
 
-// Demand is what others want of what a suspended job holds. After a restart it is looked for anew.
+// Demand is other jobs' interest in a suspended job's resources. A restart looks for it anew.
 type Demand struct {
-	Since  time.Time // since when somebody waits longer for it than if the job went on; zero: nobody does
-	Looked time.Time // when that was looked at; zero: never
+	Since  time.Time // since when a job waits longer than if this one resumed; zero: none does
+	Looked time.Time // when that was last checked; zero: never
 }
 
-// Accounts are all that a job counts for.
+// Accounts returns all accounts that a job counts for.
 func (l *Job) Accounts() []*sched.Account {
 	return append([]*sched.Account{l.Account}, l.Account.Groups...)
 }
@@ -58,11 +58,11 @@ func (l *Job) Kind() sched.Kind {
 	return sched.KindOf(l.Account.UID, &l.Request)
 }
 
-// QuotaMilli is what an active job counts for in quotas of GPUs.
+// QuotaMilli returns what an active job counts for in quotas of GPUs.
 func (l *Job) QuotaMilli() int { return l.Request.QuotaMilli() + l.Beyond }
 
-// RecordGroups has a job's record name the groups that its account counts for, and reports whether
-// it did not.
+// RecordGroups adds the groups that a job's account counts for to its record, and reports whether
+// any were missing.
 func (l *Job) RecordGroups() bool {
 	o := &l.Owner
 	names := slices.Clone(o.Groups) // other jobs share them
@@ -82,8 +82,8 @@ func (l *Job) RecordGroups() bool {
 // StartSlack is how long a process may have run before its job is known to.
 const StartSlack = time.Second
 
-// Beginning is the moment before which no process of the attempt began. The start of
-// a job is put right after the clock was set, its placement is not.
+// Beginning returns the earliest time at which a process of the attempt can have begun. A job's
+// start is corrected after the clock was set, its placement is not.
 func (l *Job) Beginning() time.Time {
 	placed, started := l.Attempt.PlacedAt, l.Attempt.StartedAt.Add(-StartSlack)
 	if started.After(placed) {
@@ -92,7 +92,7 @@ func (l *Job) Beginning() time.Time {
 	return placed
 }
 
-// Seen is a job as it is shown.
+// Seen returns the job as views show it.
 func (l *Job) Seen() *job.Job {
 	if !l.unbegun() {
 		return l.Job
@@ -102,7 +102,7 @@ func (l *Job) Seen() *job.Job {
 	return &j
 }
 
-// Shown is the state in which a job is shown: nothing has begun of one that waits to be started.
+// Shown returns the state that views show: a job that waits to be started counts as queued.
 func (l *Job) Shown() job.State {
 	if l.unbegun() {
 		return job.Queued
@@ -110,18 +110,19 @@ func (l *Job) Shown() job.State {
 	return l.State
 }
 
-// unbegun reports whether a job waits to be started and leaves the line at once for the queue. One whose start a daemon
-// that died may have asked for does not: its unit can still be made, and is stopped first.
+// unbegun reports whether a job waits to be started and can return to the queue at once. It can't
+// if an earlier daemon may have asked for its start: its unit can still appear, and is stopped
+// first.
 func (l *Job) unbegun() bool { return l.Action == InLine && l.Unasked }
 
-// Asking returns a copy of a job that asks something else.
+// Asking returns a copy of a job with another request.
 func (l *Job) Asking(r job.Request) *Job {
 	changed := *l.Job
 	changed.Request = r
 	return &Job{Job: &changed, Account: l.Account, Throttle: l.Throttle}
 }
 
-// NotBefore is when a queued job may start at the earliest; zero: at once.
+// NotBefore returns the earliest start of a queued job; zero: at once.
 func NotBefore(j *job.Job) time.Time {
 	if j.NotBefore.After(j.Request.Begin) {
 		return j.NotBefore
@@ -129,7 +130,7 @@ func NotBefore(j *job.Job) time.Time {
 	return j.Request.Begin
 }
 
-// TriesOf is how often in a row the job could not be started.
+// TriesOf returns how often in a row the job could not be started.
 func TriesOf(j *job.Job) int {
 	if j.Attempt == nil || j.Attempt.Result == nil {
 		return 0
@@ -137,7 +138,7 @@ func TriesOf(j *job.Job) int {
 	return j.Attempt.Result.Tries
 }
 
-// RanFor is how long the attempt of a job had its GPUs and was not suspended.
+// RanFor returns how long a job's attempt has had its GPUs without being suspended.
 func RanFor(j *job.Job, now time.Time) time.Duration {
 	if j.Attempt == nil {
 		return 0
@@ -145,11 +146,10 @@ func RanFor(j *job.Job, now time.Time) time.Duration {
 	return max(0, now.Sub(j.Attempt.PlacedAt)-j.Rest(now))
 }
 
-// Unsampled is the use of a GPU that no sample showed since the attempt began, or
-// since the daemon did.
+// Unsampled is the use of a GPU that no sample has shown since the attempt, or the daemon, began.
 const Unsampled = -2
 
-// CurrentUses returns what is known of the use of the GPUs of the current attempt.
+// CurrentUses returns what is known of the use of the current attempt's GPUs.
 func (l *Job) CurrentUses() []job.GPUNow {
 	a := l.Attempt
 	if l.usesOf == a.Number && len(l.uses) == len(a.GPUs) {
@@ -162,8 +162,7 @@ func (l *Job) CurrentUses() []job.GPUNow {
 	return l.uses
 }
 
-// KeepUse puts what is known of the use of its GPUs into the job's attempt, for
-// a record.
+// KeepUse copies what is known of the use of its GPUs into the job's attempt, for a record.
 func (l *Job) KeepUse() {
 	a := l.Attempt
 	if a == nil || l.usesOf != a.Number || len(l.uses) != len(a.GPUs) {
@@ -181,7 +180,7 @@ func (l *Job) KeepUse() {
 	l.Attempt = &changed
 }
 
-// UsesNow are what views show; nil where the job has no GPU now.
+// UsesNow returns the use that views show; nil if the job has no GPU now.
 func (l *Job) UsesNow() []job.GPUNow {
 	if !l.State.Live() || len(l.Attempt.GPUs) == 0 {
 		return nil
@@ -196,14 +195,14 @@ func (l *Job) UsesNow() []job.GPUNow {
 // Lifetime is what is known of how long the unit of an attempt has run.
 type Lifetime struct {
 	Asked time.Time // when its start was asked for; zero: not by this daemon
-	Alive time.Time // the last moment at which something of it was seen to run; zero: none
-	Ended time.Time // when its command did, as its unit tells; zero: it has not told
-	Spent bool      // nothing was left in the unit then
-	Left  int       // how many processes its command left running
-	Gone  bool      // the unit is not there any more, so nobody knows when it did
+	Alive time.Time // when it was last seen to run; zero: never
+	Ended time.Time // when its command ended, by its unit; zero: unknown
+	Spent bool      // the unit had no processes left then
+	Left  int       // number of processes that its command left running
+	Gone  bool      // the unit is gone, so that the time of its end stays unknown
 }
 
-// Lifetime is the lifetime of the current attempt.
+// Lifetime returns the lifetime of the current attempt.
 func (l *Job) Lifetime() *Lifetime {
 	if l.lifetime == nil {
 		l.lifetime = new(Lifetime)
@@ -211,14 +210,15 @@ func (l *Job) Lifetime() *Lifetime {
 	return l.lifetime
 }
 
-// SawProcess notes that something of it was there.
+// SawProcess notes that a process of it existed at a time.
 func (t *Lifetime) SawProcess(at time.Time) {
 	if at.After(t.Alive) {
 		t.Alive = at
 	}
 }
 
-// Known is up to when it is known to have run. What a GPU shows of it after nothing was left has ended, too.
+// Known returns the time until which it is known to have run. Processes that a GPU still shows
+// after the unit was empty have ended, too.
 func (t *Lifetime) Known() time.Time {
 	if t.Spent {
 		return t.Ended
@@ -226,7 +226,7 @@ func (t *Lifetime) Known() time.Time {
 	return job.Later(t.Alive, t.Ended)
 }
 
-// End is between which moments the last process of an attempt ended that is over now.
+// End returns the span in which the last process of an ended attempt ended.
 func (t *Lifetime) End(now time.Time) Span {
 	if t.Spent {
 		return Span{t.Ended, t.Ended}
@@ -239,5 +239,5 @@ func (t *Lifetime) Shift(by time.Duration, now time.Time) {
 	job.Shift(by, now, &t.Asked, &t.Alive, &t.Ended)
 }
 
-// Span is between which moments something happened, by the core's clock.
+// Span is a span of time in which something happened, by the core's clock.
 type Span struct{ From, To time.Time }

@@ -1,10 +1,10 @@
 package tracked
 
-// recentSet remembers the last so many values by their keys.
+// recentSet remembers the last values, up to a size, by their keys.
 type recentSet[K comparable, V any] struct {
 	size  int
 	of    map[K]slot[V]
-	order []K // as they came; the oldest is at next once it is full; one that was removed is still there
+	order []K // in order of arrival; the oldest is at next once it is full; removed keys stay in it
 	next  int
 }
 
@@ -23,8 +23,7 @@ func (r *recentSet[K, V]) get(key K) (V, bool) {
 	return s.value, known
 }
 
-// add remembers a value, and forgets the oldest where there are too many. A key
-// that is known keeps its place.
+// add remembers a value, and forgets the oldest if there are too many. A known key keeps its place.
 func (r *recentSet[K, V]) add(key K, value V) {
 	if s, known := r.of[key]; known {
 		r.of[key] = slot[V]{value, s.at}
@@ -35,7 +34,7 @@ func (r *recentSet[K, V]) add(key K, value V) {
 		r.order = append(r.order, key)
 	} else {
 		at = r.next
-		if old := r.order[at]; r.of[old].at == at { // else it was removed, and came again since
+		if old := r.order[at]; r.of[old].at == at { // otherwise it was removed and added again
 			delete(r.of, old)
 		}
 		r.order[at] = key
@@ -44,5 +43,5 @@ func (r *recentSet[K, V]) add(key K, value V) {
 	r.of[key] = slot[V]{value, at}
 }
 
-// remove forgets a key, which takes a place in the order until its turn comes.
+// remove forgets a key, which still takes a place in the order until it is the oldest.
 func (r *recentSet[K, V]) remove(key K) { delete(r.of, key) }

@@ -20,7 +20,7 @@ func TestARingForgetsTheOldest(t *testing.T) {
 	}
 }
 
-// A key that was removed and came again is as young as when it came again.
+// A key that was removed and added again has the age of its second addition.
 func TestARingForgetsWhatWasRemovedOnce(t *testing.T) {
 	r := newRecentSet[int, string](3)
 	r.add(1, "old")

@@ -7,14 +7,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// timer is the moment that a job waits for.
+// timer is the time that a job waits for.
 type timer struct {
 	At time.Time
 	ID job.ID
 }
 
-// timers are jobs that wait for a time, the next one first: a heap, and where
-// each job is in it.
+// timers are the jobs that wait for a time: a heap with the next one first, and the place of each
+// job in it.
 type timers struct {
 	heap []timer
 	at   map[job.ID]int
@@ -27,7 +27,7 @@ func (t *timers) has(id job.ID) bool {
 	return ok
 }
 
-// first returns the next timer; zero where there is none.
+// first returns the next timer, or the zero one if there is none.
 func (t *timers) first() timer {
 	if len(t.heap) == 0 {
 		return timer{}
@@ -35,24 +35,24 @@ func (t *timers) first() timer {
 	return t.heap[0]
 }
 
-// set has a job wait for a time.
+// set makes a job wait for a time.
 func (t *timers) set(id job.ID, at time.Time) {
 	t.remove(id)
 	heap.Push(t, timer{at, id})
 }
 
-// remove forgets a job; one that does not wait changes nothing.
+// remove removes a job's timer, if it has one.
 func (t *timers) remove(id job.ID) {
 	if i, ok := t.at[id]; ok {
 		heap.Remove(t, i)
 	}
 }
 
-// Len, Less, Swap, Push and Pop are for package heap.
+// Len, Less, Swap, Push and Pop implement heap.Interface.
 func (t *timers) Len() int { return len(t.heap) }
 
-// Less compares by the wall clock alone: a time that was read from the steady
-// one, too, would come before some others by the one and after them by the other.
+// Less compares by the wall clock alone: times with a monotonic reading would be ordered
+// differently among each other than with times that lack it.
 func (t *timers) Less(i, k int) bool {
 	a, b := t.heap[i], t.heap[k]
 	if by := a.At.Round(0).Compare(b.At.Round(0)); by != 0 {
@@ -61,20 +61,17 @@ func (t *timers) Less(i, k int) bool {
 	return a.ID < b.ID
 }
 
-// Swap exchanges two timers.
 func (t *timers) Swap(i, k int) {
 	t.heap[i], t.heap[k] = t.heap[k], t.heap[i]
 	t.at[t.heap[i].ID], t.at[t.heap[k].ID] = i, k
 }
 
-// Push adds a timer at the end.
 func (t *timers) Push(x any) {
 	added := x.(timer)
 	t.at[added.ID] = len(t.heap)
 	t.heap = append(t.heap, added)
 }
 
-// Pop takes the timer at the end off.
 func (t *timers) Pop() any {
 	last := t.heap[len(t.heap)-1]
 	t.heap = t.heap[:len(t.heap)-1]

@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The first timer is the earliest of those that are set, of equal ones that of
-// the lowest id, whatever was set, moved and removed before.
+// The first timer is the earliest, and of equal ones the one with the lowest id, whatever was set,
+// moved and removed before.
 func TestTimersComeInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, model := newTimers(), map[job.ID]timer{}
