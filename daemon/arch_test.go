@@ -124,7 +124,8 @@ var rooms = map[string]room{
 	"cmd/gpusched/oldconfig":       {internal: []string{"cmd/gpusched/slurm", "daemon/job"}, external: []string{"go.yaml.in/yaml/v3"}, banned: impure, why: "text to text: what a site had, without its files"},
 	"cmd/gpusched/remote":          {internal: []string{"cmd/gpusched/term", "daemon/api"}, why: "it starts ssh as the user; of jobs it knows nothing"},
 	"cmd/gpusched-slurm/sbatch":    {internal: []string{"cmd/gpusched/slurm", "daemon/api", "daemon/job", "daemon/words", "units/contract"}, banned: impure, why: "a request to words and a script: what is said to a Slurm, without one"},
-	"cmd/gpusched-slurm/onslurm":   {internal: []string{"cmd/gpusched/slurm", "cmd/gpusched-slurm/sbatch", "cmd/gpusched/engines", "cmd/gpusched/manual", "daemon/api", "daemon/job", "daemon/words", "units/contract"}, banned: []string{"net", "net/http"}, why: "it runs Slurm's programs as the user, and reads what they print"},
+	"cmd/gpusched-slurm/onslurm":   {internal: []string{"cmd/gpusched/slurm", "cmd/gpusched-slurm/sbatch", "cmd/gpusched-slurm/slurmexec", "cmd/gpusched/engines", "cmd/gpusched/manual", "daemon/api", "daemon/job", "daemon/words", "units/contract"}, banned: []string{"os/exec", "net", "net/http"}, why: "it asks Slurm's programs, and reads what they print"},
+	"cmd/gpusched-slurm/slurmexec": {internal: []string{"cmd/gpusched-slurm/sbatch", "cmd/gpusched/engines", "daemon/api", "daemon/job"}, banned: []string{"net", "net/http"}, why: "it runs Slurm's programs as the user"},
 	"cmd/gpusched/slurm":           {internal: []string{"daemon/job", "units/contract"}, banned: impure, why: "words to words: what a script says, without the script"},
 	"cmd/gpusched-slurm/slurmsite": {internal: []string{"cmd/gpusched/slurm", "cgroup/cpuset", "daemon/config", "daemon/job"}, banned: impureButSync, why: "a machine and its settings to the text of files, without the files"},
 	"cmd/gpusched-job":             {internal: []string{"units/contract", "units/launch", "units/terminal/hold"}},
@@ -169,8 +170,7 @@ var wider = map[string]struct {
 	lines int
 	why   string
 }{
-	"cmd/gpusched-slurm/onslurm": {3900, "it is one engine: what it reads of Slurm and what it does there share the same rows"},
-	"daemon/sched":               {6200, "placement is one plan; what explains it reads all of it"},
+	"daemon/sched": {6200, "placement is one plan; what explains it reads all of it"},
 }
 
 // TestPackagesAreSmall: nobody has to read more than that to know a room.

@@ -44,6 +44,7 @@
 //	cmd/gpusched-slurm/migrate  waiting jobs from here to a Slurm
 //	cmd/gpusched-slurm/onslurm  answers as the daemon does where Slurm runs the jobs
 //	cmd/gpusched-slurm/sbatch  our requests as calls of sbatch
+//	cmd/gpusched-slurm/slurmexec  runs Slurm's programs
 //	cmd/gpusched-slurm/slurmsite  the files of a Slurm that is as this machine
 //	cmd/gpusched-nvml         reads the GPUs
 //	cmd/gpusched-accounts     names of accounts that /etc/passwd does not have

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched-slurm/sbatch"
+	"github.com/gpusched/gpusched/cmd/gpusched-slurm/slurmexec"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -42,7 +43,7 @@ func (e *Engine) SubmitNoted(
 	reply := api.SubmitReply{Schema: api.Schema, Job: e.asked(r)}
 	if err != nil {
 		if len(out) > 0 {
-			reply.Job.ID, _ = e.answered(ctx, string(out))
+			reply.Job.ID, _ = e.slurm.SubmittedID(ctx, string(out))
 		}
 		return reply, err
 	}
@@ -50,7 +51,7 @@ func (e *Engine) SubmitNoted(
 		foretold(&reply.Job, string(out))
 		return reply, nil
 	}
-	reply.Job.ID, err = e.answered(ctx, string(out))
+	reply.Job.ID, err = e.slurm.SubmittedID(ctx, string(out))
 	return reply, err
 }
 
@@ -66,7 +67,7 @@ func (e *Engine) ready(ctx context.Context, r api.SubmitRequest) (sbatch.Submiss
 	for _, text := range s.Notes {
 		e.note(text)
 	}
-	_, err = e.find("sbatch")
+	_, err = e.slurm.Find("sbatch")
 	return s, err
 }
 
@@ -99,7 +100,7 @@ func foretold(j *api.Job, said string) {
 func (e *Engine) submission(
 	ctx context.Context, r api.SubmitRequest, words func(api.SubmitRequest, sbatch.Site) (sbatch.Submission, error),
 ) (sbatch.Submission, error) {
-	if err := e.thisCluster(ctx); err != nil {
+	if err := e.slurm.OneCluster(ctx); err != nil {
 		return sbatch.Submission{}, err
 	}
 	site, fresh, err := e.site(ctx, false)
@@ -118,7 +119,7 @@ func (e *Engine) submission(
 
 // asked is a job as it was asked for, which is queued, with what of that keeps it from starting.
 func (e *Engine) asked(r api.SubmitRequest) api.Job {
-	j := api.Job{Manager: Manager, Engine: e.Names, Label: r.Label, Request: r.Request, User: e.variable("USER"), UID: e.uid,
+	j := api.Job{Manager: Manager, Engine: e.Names, Label: r.Label, Request: r.Request, User: e.slurm.Variable("USER"), UID: e.uid,
 		State: job.Queued, After: r.Request.After, SubmittedAt: time.Now().UTC()}
 	j.QueuedAt = j.SubmittedAt
 	j.Request.Array, j.Grace, j.Requeue = nil, nil, new(bool) // Slurm decides of the last two
@@ -152,7 +153,7 @@ func (e *Engine) change(
 		return api.JobReply{}, &api.Error{Code: api.CodeConflict, Message: fmt.Sprintf("job %s can't be %s: it is %s", id, verb, j.State),
 			Hint: fmt.Sprintf("see 'gpusched show %s'", id)}
 	}
-	if _, err := e.ask(ctx, "scontrol", args...); err != nil {
+	if _, err := e.slurm.Ask(ctx, "scontrol", args...); err != nil {
 		return api.JobReply{}, err
 	}
 	now, err := e.one(ctx, id)
@@ -201,7 +202,7 @@ func (e *Engine) update(ctx context.Context, id string, c job.Change) (api.JobRe
 // qualities puts in the quality of service of a job, where it has one, and that of its user's jobs that ask none.
 func (e *Engine) qualities(ctx context.Context, id string, now *sbatch.Now) error {
 	format := "--Format=QOS:" + separator + ",UserName:" + separator + ",Account:" + separator
-	out, err := e.ask(ctx, "squeue", "--noheader", "--states=all", format, "--jobs="+id)
+	out, err := e.slurm.Ask(ctx, "squeue", "--noheader", "--states=all", format, "--jobs="+id)
 	if isCode(err, api.CodeNotFound) {
 		return nil
 	}
@@ -209,11 +210,11 @@ func (e *Engine) qualities(ctx context.Context, id string, now *sbatch.Now) erro
 	if err != nil || len(words) < 3 {
 		return err
 	}
-	now.QOS = known(strings.TrimSpace(words[0]))
+	now.QOS = slurmexec.Known(strings.TrimSpace(words[0]))
 	if now.QOS == "" {
 		return nil
 	}
-	out, err = e.ask(ctx, "sacctmgr", "--noheader", "--parsable2", "show", "assoc", "where",
+	out, err = e.slurm.Ask(ctx, "sacctmgr", "--noheader", "--parsable2", "show", "assoc", "where",
 		"user="+strings.TrimSpace(words[1]), "account="+strings.TrimSpace(words[2]), "format=DefaultQOS,QOS")
 	if err != nil {
 		return nil // there is no accounting, or it does not tell
@@ -242,7 +243,7 @@ func (e *Engine) cancel(ctx context.Context, id string, r api.CancelRequest) (ap
 		return api.JobReply{}, &api.Error{Code: api.CodeUsage, Message: "Slurm has one time between SIGTERM and SIGKILL for all jobs (KillWait)",
 			Hint: "leave --grace and --now out; 'gpusched cancel --signal KILL " + id + "' ends it at once"}
 	}
-	if _, err := e.ask(ctx, "scancel", cancelArgs(r, id)...); err != nil {
+	if _, err := e.slurm.Ask(ctx, "scancel", cancelArgs(r, id)...); err != nil {
 		return api.JobReply{}, err
 	}
 	if r.Signal == 0 {
@@ -301,7 +302,7 @@ func (e *Engine) cancelSome(ctx context.Context, _ api.ManyRequest, ids []string
 	if len(doomed) == 0 {
 		return part, nil
 	}
-	_, failed := e.ask(ctx, "scancel", cancelArgs(api.CancelRequest{}, doomed...)...)
+	_, failed := e.slurm.Ask(ctx, "scancel", cancelArgs(api.CancelRequest{}, doomed...)...)
 	after, err := e.lookUp(ctx, doomed)
 	if err != nil {
 		return part, err
@@ -309,7 +310,7 @@ func (e *Engine) cancelSome(ctx context.Context, _ api.ManyRequest, ids []string
 	for _, id := range doomed {
 		j, known := after[id]
 		if failed != nil && known && j.State == before[id].State && waits(&j) {
-			refuse(id, api.Error{Code: codeOf(failed.Error()), Message: "job " + id + ": " + failed.Error()})
+			refuse(id, api.Error{Code: slurmexec.CodeOf(failed.Error()), Message: "job " + id + ": " + failed.Error()})
 			continue
 		}
 		part.Jobs = append(part.Jobs, j)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gpusched/gpusched/cmd/gpusched-slurm/slurmexec"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/contract"
@@ -17,7 +18,7 @@ import (
 
 // details puts in what only 'scontrol show job' says. Without it the job is as squeue says.
 func (e *Engine) details(ctx context.Context, id string, j *api.Job) {
-	out, err := e.ask(ctx, "scontrol", "show", "job", "--oneliner", "--details", id)
+	out, err := e.slurm.Ask(ctx, "scontrol", "show", "job", "--oneliner", "--details", id)
 	if err != nil {
 		return
 	}
@@ -64,7 +65,7 @@ func factAt(line, name string, at int) string {
 	if end := names().FindStringIndex(value); end != nil {
 		value = value[:end[0]]
 	}
-	return known(strings.TrimSpace(value))
+	return slurmexec.Known(strings.TrimSpace(value))
 }
 
 // expand fills in the sequences of a path that Slurm has left in it (sbatch(1), FILENAME PATTERN).
@@ -124,7 +125,7 @@ func behindName(text string, j *api.Job) (rest string, ok bool) {
 	}
 	text = strings.TrimLeft(strings.TrimPrefix(text, "JobName="), " \t\n")
 	name := strings.TrimSpace(j.Name)
-	if word, after, _ := strings.Cut(text, " "); name == "" && known(word) == "" {
+	if word, after, _ := strings.Cut(text, " "); name == "" && slurmexec.Known(word) == "" {
 		text = after
 	} else if text, ok = strings.CutPrefix(text, name); !ok || name == "" {
 		return "", false

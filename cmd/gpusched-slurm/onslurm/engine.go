@@ -9,10 +9,45 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gpusched/gpusched/cmd/gpusched-slurm/slurmexec"
 	"github.com/gpusched/gpusched/cmd/gpusched/engines"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
+
+// Engine is Slurm as one user sees it. Make one with New. It may be used by several goroutines.
+type Engine struct {
+	slurm slurmexec.Runner
+	uid   int
+	note  func(string)
+
+	// Names is what the numbers of jobs are to stand behind, as in slurm:12 (api.Job.Engine); "" is nothing.
+	Names string
+
+	meant      []int    // the GPUs that an administrator acts on
+	controlled []string // the nodes of which that has been asked
+}
+
+// New returns the Slurm that an environment leads to, for the user uid. Note is told, in sentences, which wishes of
+// a request mean something else there.
+func New(environ []string, uid int, note func(string)) *Engine {
+	return &Engine{slurm: slurmexec.New(environ), uid: uid, note: note}
+}
+
+// Other is New for the command line; names are those of Engine.Names.
+func Other(environ []string, uid int, names string, note func(string)) engines.Other {
+	e := New(environ, uid, note)
+	e.Names = names
+	return e
+}
+
+// With is the engine for jobs that have further options, which only Slurm has a meaning for, as from the lines of
+// their script. The engine itself makes jobs without them.
+func (e *Engine) With(options ...string) engines.Other {
+	with := *e
+	with.slurm.Options = slices.Concat(e.slurm.Options, options)
+	return &with
+}
 
 // Get answers what Slurm can tell. Of a waiting job it does not tell what is before it.
 func (e *Engine) Get(ctx context.Context, r *api.Route, on string, query, out any) (err error) {
@@ -39,7 +74,7 @@ func (e *Engine) Get(ctx context.Context, r *api.Route, on string, query, out an
 		*out.(*api.HealthReply), err = e.health(ctx)
 	case api.RouteVersion:
 		var said []byte
-		said, err = e.ask(ctx, "squeue", "--version")
+		said, err = e.slurm.Ask(ctx, "squeue", "--version")
 		name := strings.TrimPrefix(strings.TrimSpace(string(said)), "slurm-wlm ")
 		*out.(*api.VersionReply) = api.VersionReply{Schema: api.Schema, Version: name}
 	default:

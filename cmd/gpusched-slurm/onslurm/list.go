@@ -44,7 +44,7 @@ func (e *Engine) eachRow(ctx context.Context, columns []column, args []string, t
 	between := parting()
 	how := []string{"--noheader", "--all", "--sort=-p,i", "--Format=" + format(columns, between)}
 	a := newAnswer(columns, between, take)
-	talk, err := e.read(ctx, readTime, nil, a, "squeue", append(how, args...)...)
+	talk, err := e.slurm.Read(ctx, a, "squeue", append(how, args...)...)
 	switch {
 	case a.rows == 0 && isCode(err, api.CodeNotFound):
 		return nil

@@ -54,7 +54,7 @@ func (e *Engine) Moved(ctx context.Context, tag, value string, since time.Time) 
 		return 0, kept, err
 	}
 	between := parting()
-	out, err := e.ask(ctx, "sacct", "--allocations", "--noheader", "--parsable2", "--delimiter="+between, user,
+	out, err := e.slurm.Ask(ctx, "sacct", "--allocations", "--noheader", "--parsable2", "--delimiter="+between, user,
 		"--starttime="+localTime(since.Add(-time.Hour)), "--format="+strings.Join(accountFields, ","))
 	if err != nil {
 		return 0, false, nil // there is no accounting
@@ -69,11 +69,11 @@ func (e *Engine) Moved(ctx context.Context, tag, value string, since time.Time) 
 
 // keeps reports whether the controller still has all that was submitted since then.
 func (e *Engine) keeps(ctx context.Context, since time.Time) (bool, error) {
-	config, err := e.ask(ctx, "scontrol", "show", "config")
+	config, err := e.slurm.Config(ctx)
 	if err != nil {
 		return false, err
 	}
-	text, _, _ := strings.Cut(settings(string(config))["MinJobAge"], " ")
+	text, _, _ := strings.Cut(config["MinJobAge"], " ")
 	age, err := strconv.Atoi(text)
 	ago := time.Since(since)
 	return err == nil && ago >= 0 && (age == 0 || ago < time.Duration(age)*time.Second), nil

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched-slurm/slurmexec"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -115,7 +116,7 @@ func TestRefused(t *testing.T) {
 		"sbatch: error: Batch job submission failed: Unexpected message received":                          false,
 		"": false,
 	} {
-		if got := Refused((&Engine{}).refusal("sbatch", text, errors.New("signal: killed"))); got != want {
+		if got := Refused(slurmexec.Refusal("sbatch", text, errors.New("signal: killed"))); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}

@@ -44,7 +44,7 @@ func (g gpuAt) String() string { return fmt.Sprintf("%s/gpu%d", g.node, g.gpu) }
 
 // nodes asks for all of them, by name.
 func (e *Engine) nodes(ctx context.Context) ([]node, error) {
-	out, err := e.ask(ctx, "scontrol", "show", "node", "--oneliner", "--details")
+	out, err := e.slurm.Ask(ctx, "scontrol", "show", "node", "--oneliner", "--details")
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func (e *Engine) placed(ctx context.Context, jobs []api.Job, more int) []api.GPU
 	}
 	found, number, alone := map[string][]string{}, numbering(nodes), 0
 	if !few {
-		out, err := e.ask(ctx, "scontrol", "show", "job", "--oneliner", "--details")
+		out, err := e.slurm.Ask(ctx, "scontrol", "show", "job", "--oneliner", "--details")
 		if err != nil {
 			return gpus
 		}
@@ -250,7 +250,7 @@ const mostAlone = 20
 
 // record asks for that of a job alone: it is at the beginning.
 func (e *Engine) record(ctx context.Context, j *api.Job) (string, bool) {
-	out, err := e.ask(ctx, "scontrol", "show", "job", "--oneliner", "--details", j.ID.String())
+	out, err := e.slurm.Ask(ctx, "scontrol", "show", "job", "--oneliner", "--details", j.ID.String())
 	if err != nil || !strings.HasPrefix(string(out), "JobId="+j.ID.String()+" ") {
 		return "", false
 	}
@@ -288,7 +288,7 @@ func (e *Engine) controlGPU(ctx context.Context, index int, stops bool, r api.Pa
 			continue
 		}
 		if !slices.Contains(e.controlled, n.name) {
-			if _, err := e.ask(ctx, "scontrol", append([]string{"update", "NodeName=" + n.name}, args...)...); err != nil {
+			if _, err := e.slurm.Ask(ctx, "scontrol", append([]string{"update", "NodeName=" + n.name}, args...)...); err != nil {
 				return api.GPUsReply{}, err
 			}
 			e.controlled = append(e.controlled, n.name)

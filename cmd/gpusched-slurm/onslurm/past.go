@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched-slurm/slurmexec"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -30,7 +31,7 @@ func (e *Engine) past(ctx context.Context, args ...string) ([]api.Job, error) {
 		names[i] = f.name
 	}
 	between := parting()
-	out, err := e.ask(ctx, "sacct", append([]string{
+	out, err := e.slurm.Ask(ctx, "sacct", append([]string{
 		"--allocations", "--noheader", "--parsable2", "--delimiter=" + between, "--allusers", "--duplicates",
 		"--format=" + strings.Join(names, ",")}, args...)...)
 	if err != nil {
@@ -70,7 +71,7 @@ func pastJobs(text []byte, parting string) (list []api.Job, err error) {
 	for _, values := range table {
 		var r row
 		for i, f := range pastFields {
-			r[f.column] = known(strings.TrimSpace(values[i]))
+			r[f.column] = slurmexec.Known(strings.TrimSpace(values[i]))
 		}
 		if !r.numbered() {
 			return nil, unreadable("sacct", values[0])

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched-slurm/slurmexec"
 	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
@@ -148,7 +149,7 @@ func TestRecordedNodes(t *testing.T) {
 	if gpus[3].UUID != nodes[0].name+"/gpu3" || gpus[0].State != job.GPUBusy {
 		t.Errorf("%+v", gpus)
 	}
-	site := siteOf(settings(recorded(t, "22.05", "config.txt")), nodes)
+	site := siteOf(slurmexec.Settings(recorded(t, "22.05", "config.txt")), nodes)
 	if site.Version.String() != "22.05" || site.MaxArraySize != 100001 || site.KillWait != 30*time.Second || site.Shards != 4 || len(site.GPUTypes) != 1 {
 		t.Errorf("%+v", site)
 	}
@@ -330,17 +331,6 @@ func TestExplain(t *testing.T) {
 	}
 	if codeFor("QOSMaxJobsPerUserLimit") != job.ReasonQuotaJobs || codeFor("AssocMaxMemPerJob") != job.ReasonQuotaMem {
 		t.Error("codes of limits")
-	}
-}
-
-func TestWhatShapesAnswersIsLeftOut(t *testing.T) {
-	e := New([]string{"PATH=/bin", "SQUEUE_FORMAT=x", "SLURM_TIME_FORMAT=relative", "SLURM_CONF=/c", "LANG=de_DE", "SBATCH_PARTITION=gpu", "SLURM_JOB_ID=7", "A=b"},
-		1000, nil)
-	if got := strings.Join(e.environ, " "); got != "PATH=/bin SLURM_CONF=/c A=b" {
-		t.Error(got)
-	}
-	if got := e.options; len(got) != 1 || got[0] != "--partition=gpu" {
-		t.Error(got)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched-slurm/slurmexec"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -29,7 +30,7 @@ func TestRecordedRefusals(t *testing.T) {
 			if strings.Contains(name, "sbatch") {
 				program = "sbatch"
 			}
-			err := (&Engine{}).refusal(program, said, errors.New("exit status 1"))
+			err := slurmexec.Refusal(program, said, errors.New("exit status 1"))
 			var told *api.Error
 			if !errors.As(err, &told) || told.Code != want || strings.Contains(told.Message, "\n") || strings.Contains(told.Message, "error: ") {
 				t.Errorf("%s %s: %+v, not %s", release, name, told, want)
@@ -154,7 +155,7 @@ func laterSite(t *testing.T, release string) {
 			t.Errorf("node %s (%s): %v", nodes[i].name, nodes[i].state, out)
 		}
 	}
-	site := siteOf(settings(recorded(t, release, "config.txt")), nodes)
+	site := siteOf(slurmexec.Settings(recorded(t, release, "config.txt")), nodes)
 	if site.Version.String() != release || site.Shards != 4 || len(site.GPUTypes) != 2 || site.KillWait != 5*time.Second {
 		t.Errorf("%+v", site)
 	}

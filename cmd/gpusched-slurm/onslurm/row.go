@@ -8,8 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpusched/gpusched/cmd/gpusched-slurm/slurmexec"
 	"github.com/gpusched/gpusched/daemon/api"
 )
+
+// separator is the unit separator of ASCII; see parting.
+const separator = "\x1f"
 
 // column is a field of squeue -O, or of sacct, that a job is read from.
 type column int
@@ -109,7 +113,6 @@ type answer struct {
 	at      int        // up to where it has been looked through
 	ends    []int      // of the fields in it
 	rows    int
-	size    int // of all of it
 	err     error
 }
 
@@ -117,12 +120,9 @@ func newAnswer(columns []column, parting string, take func(*row)) *answer {
 	return &answer{columns: columns, parting: []byte(parting), take: take, ends: make([]int, 0, len(columns))}
 }
 
-// full reports whether it was more than is read.
-func (a *answer) full() bool { return a.size > mostAnswer }
-
 // Write never fails: the program is to end by itself.
 func (a *answer) Write(text []byte) (int, error) {
-	if a.size += len(text); a.err != nil || a.full() {
+	if a.err != nil {
 		return len(text), nil
 	}
 	a.rest = append(a.rest, text...)
@@ -155,7 +155,7 @@ func (a *answer) row(begin int) {
 	from := 0
 	for i, c := range a.columns {
 		end := a.ends[i] - begin
-		r[c] = known(strings.TrimSpace(text[from:end]))
+		r[c] = slurmexec.Known(strings.TrimSpace(text[from:end]))
 		from = end + len(a.parting)
 	}
 	if !r.numbered() {
@@ -209,15 +209,6 @@ func failing(talk string) bool {
 // unreadable is the error of an answer that is not in its form.
 func unreadable(program, near string) error {
 	return &api.Error{Code: api.CodeInternal, Message: fmt.Sprintf("what Slurm's %s printed can't be read, near %.60q", program, near)}
-}
-
-// known is a value, "" where that is one of Slurm's words for none.
-func known(value string) string {
-	switch value {
-	case "(null)", "N/A", "n/a", "None", "NONE", "Unknown", "UNKNOWN", "NO_VAL":
-		return ""
-	}
-	return value
 }
 
 // number is a field as one, 0 where it is none.

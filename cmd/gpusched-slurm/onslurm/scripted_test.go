@@ -343,15 +343,6 @@ func TestAnswerWithoutEnd(t *testing.T) {
 	if _, err := e.queue(t.Context()); !isCode(err, api.CodeUnavailable) || !strings.Contains(err.Error(), "more than 256M") {
 		t.Error(err)
 	}
-	k := kept{most: 3}
-	for range 3 {
-		if n, err := k.Write([]byte("ab")); n != 2 || err != nil {
-			t.Error(n, err)
-		}
-	}
-	if k.text.String() != "aba" || !k.over {
-		t.Errorf("%q", k.text.String())
-	}
 }
 
 // The directory of a log is made, as Slurm makes none, and not for a job that is not queued.

@@ -22,8 +22,8 @@ func (e *Engine) Run(ctx context.Context, r api.SubmitRequest) (engines.Program,
 	if err != nil {
 		return engines.Program{}, err
 	}
-	p, err := e.program("srun", s.Args...)
-	p.Notes, p.Environ = s.Notes, sbatch.Environ(e.full)
+	p, err := e.slurm.Program("srun", s.Args...)
+	p.Notes, p.Environ = s.Notes, sbatch.Environ(p.Environ)
 	return p, err
 }
 
@@ -34,7 +34,7 @@ func (e *Engine) Within(j api.Job, tty bool, argv ...string) (engines.Program, e
 	if tty {
 		args = append(args, "--pty")
 	}
-	p, err := e.program("srun", append(args, sbatch.Inside(j.GPUMilli, argv...)...)...)
+	p, err := e.slurm.Program("srun", append(args, sbatch.Inside(j.GPUMilli, argv...)...)...)
 	p.Environ = append(slices.DeleteFunc(p.Environ, ofAnother),
 		"GPUSCHED_ENGINE=slurm", "GPUSCHED_JOB_ID="+j.ID.String(), "GPUSCHED_ATTEMPT="+strconv.Itoa(j.Attempt),
 		"GPUSCHED_GPU_SHARE="+job.FormatGPUs(j.GPUMilli), "CUDA_DEVICE_ORDER=PCI_BUS_ID")
@@ -52,9 +52,4 @@ func ofAnother(variable string) bool {
 	name, _, _ := strings.Cut(variable, "=")
 	others := []string{"CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "SLURM_JOB_GPUS", "SLURM_STEP_GPUS"}
 	return strings.HasPrefix(name, "GPUSCHED_") || slices.Contains(others, name)
-}
-
-func (e *Engine) program(name string, args ...string) (engines.Program, error) {
-	path, err := e.find(name)
-	return engines.Program{Path: path, Argv: append([]string{name}, args...), Environ: slices.Clone(e.full)}, err
 }

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched-slurm/sbatch"
-	"github.com/gpusched/gpusched/cmd/gpusched/engines"
 )
 
 // siteKept is for how long what is known of a site counts: asking for it takes longer than a submission.
@@ -25,19 +24,16 @@ const siteKept = 10 * time.Minute
 func (e *Engine) site(ctx context.Context, anew bool) (s sbatch.Site, fresh bool, err error) {
 	path := e.siteFile()
 	if !anew && readSite(path, e.uid, &s) {
-		s.Options = e.options
+		s.Options = e.slurm.Options
 		return s, false, nil
 	}
 	if s, err = e.askSite(ctx); err != nil {
 		return s, true, err
 	}
 	writeSite(path, &s)
-	s.Options = e.options
+	s.Options = e.slurm.Options
 	return s, true, nil
 }
-
-// variable is one of the environment.
-func (e *Engine) variable(name string) string { return engines.Variable(e.environ, name) }
 
 // siteFile is where that is kept, "" where there is no place: in the user's cache, by the cluster. Root has
 // none: its HOME may be that of the user who called sudo, and a link there leads anywhere.
@@ -45,15 +41,15 @@ func (e *Engine) siteFile() string {
 	if e.uid == 0 {
 		return ""
 	}
-	dir := e.variable("XDG_CACHE_HOME")
+	dir := e.slurm.Variable("XDG_CACHE_HOME")
 	if dir == "" {
-		dir = filepath.Join(e.variable("HOME"), ".cache")
+		dir = filepath.Join(e.slurm.Variable("HOME"), ".cache")
 	}
 	if !filepath.IsAbs(dir) {
 		return ""
 	}
 	h := fnv.New64a()
-	h.Write([]byte(e.variable("SLURM_CONF") + "\x00" + e.path))
+	h.Write([]byte(e.slurm.Variable("SLURM_CONF") + "\x00" + e.slurm.Variable("PATH")))
 	return filepath.Join(dir, "gpusched", fmt.Sprintf("slurm-%016x.json", h.Sum64()))
 }
 
@@ -94,7 +90,7 @@ func writeSite(path string, s *sbatch.Site) {
 
 // askSite asks Slurm. Of what its accounting knows nothing is needed.
 func (e *Engine) askSite(ctx context.Context) (sbatch.Site, error) {
-	config, err := e.ask(ctx, "scontrol", "show", "config")
+	config, err := e.slurm.Config(ctx)
 	if err != nil {
 		return sbatch.Site{}, err
 	}
@@ -102,10 +98,10 @@ func (e *Engine) askSite(ctx context.Context) (sbatch.Site, error) {
 	if err != nil {
 		return sbatch.Site{}, err
 	}
-	s := siteOf(settings(string(config)), nodes)
-	s.Home, s.Admin = e.variable("HOME"), e.uid == 0
-	if qos, err := e.ask(ctx, "sacctmgr", "--noheader", "--parsable2", "show", "assoc", "where",
-		"user="+e.variable("USER"), "format=QOS"); err == nil {
+	s := siteOf(config, nodes)
+	s.Home, s.Admin = e.slurm.Variable("HOME"), e.uid == 0
+	if qos, err := e.slurm.Ask(ctx, "sacctmgr", "--noheader", "--parsable2", "show", "assoc", "where",
+		"user="+e.slurm.Variable("USER"), "format=QOS"); err == nil {
 		for line := range strings.Lines(string(qos)) {
 			s.QOS = append(s.QOS, strings.Split(strings.TrimSpace(line), ",")...)
 		}
@@ -113,17 +109,6 @@ func (e *Engine) askSite(ctx context.Context) (sbatch.Site, error) {
 		s.QOS = slices.Compact(s.QOS)
 	}
 	return s, nil
-}
-
-// settings reads "Name = value" lines.
-func settings(text string) map[string]string {
-	found := map[string]string{}
-	for line := range strings.Lines(text) {
-		if key, value, ok := strings.Cut(line, "="); ok {
-			found[strings.TrimSpace(key)] = known(strings.TrimSpace(value))
-		}
-	}
-	return found
 }
 
 func siteOf(config map[string]string, nodes []node) (s sbatch.Site) {
@@ -203,11 +188,4 @@ func gresCount(gres, name string) (total int) {
 		}
 	}
 	return total
-}
-
-// wishes are the variables that say on whose account, and where, a user's jobs run: sbatch(1), INPUT
-// ENVIRONMENT VARIABLES. They become options, as the variables themselves would also change answers.
-var wishes = [][2]string{
-	{"SBATCH_PARTITION", "--partition"}, {"SBATCH_ACCOUNT", "--account"}, {"SBATCH_QOS", "--qos"},
-	{"SBATCH_RESERVATION", "--reservation"}, {"SBATCH_TIMELIMIT", "--time"}, {"SBATCH_CONSTRAINT", "--constraint"},
 }

@@ -15,7 +15,7 @@ const mostWaiting = 10
 
 // status returns the cluster at a glance.
 func (e *Engine) status(ctx context.Context) (api.StatusReply, error) {
-	config, err := e.config(ctx)
+	config, err := e.slurm.Config(ctx)
 	if err != nil {
 		return api.StatusReply{}, err
 	}
@@ -55,14 +55,9 @@ func (e *Engine) status(ctx context.Context) (api.StatusReply, error) {
 	return s, nil
 }
 
-func (e *Engine) config(ctx context.Context) (map[string]string, error) {
-	out, err := e.ask(ctx, "scontrol", "show", "config")
-	return settings(string(out)), err
-}
-
 // health returns whether the controllers answer, and how the nodes are.
 func (e *Engine) health(ctx context.Context) (api.HealthReply, error) {
-	out, err := e.ask(ctx, "scontrol", "ping")
+	out, err := e.slurm.Ask(ctx, "scontrol", "ping")
 	if err != nil && len(out) == 0 {
 		return api.HealthReply{}, err
 	}

@@ -46,7 +46,7 @@ func (e *Engine) Submitted(ctx context.Context) (func(key string) job.ID, error)
 func (e *Engine) askSbatch(ctx context.Context, s sbatch.Submission, mark string) ([]byte, error) {
 	inTime, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	out, err := e.run(inTime, submitTime, s.Script, "sbatch", s.Args...)
+	out, err := e.slurm.Sbatch(inTime, s.Script, s.Args...)
 	if err == nil || !unsure(err) {
 		return out, err
 	}

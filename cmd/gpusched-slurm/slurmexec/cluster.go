@@ -1,31 +1,38 @@
-package onslurm
+package slurmexec
 
 import (
 	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/engines"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
+// clusterName is that of the cluster, where it has been asked.
+type clusterName struct {
+	sync.Mutex
+	text string
+}
+
 // clusterVariables send some of Slurm's programs, and not all of them, to another cluster than that of its
 // slurm.conf. None of them is passed on.
 var clusterVariables = []string{"SBATCH_CLUSTERS", "SLURM_CLUSTERS"}
 
-// thisCluster refuses where the environment, or an option of a script, is for another cluster than the one
+// OneCluster refuses where the environment, or an option of a script, is for another cluster than the one
 // that is asked: a number there would be another job here.
-func (e *Engine) thisCluster(ctx context.Context) error {
-	where := e.otherCluster
-	if i := slices.IndexFunc(e.options, isCluster); i >= 0 {
-		where = e.options[i]
+func (r *Runner) OneCluster(ctx context.Context) error {
+	where := r.otherCluster
+	if i := slices.IndexFunc(r.Options, isCluster); i >= 0 {
+		where = r.Options[i]
 	}
 	if where == "" {
 		return nil
 	}
-	name, err := e.cluster(ctx)
+	name, err := r.cluster(ctx)
 	if err != nil {
 		return err
 	}
@@ -43,22 +50,22 @@ func isCluster(word string) bool {
 }
 
 // cluster is the name of the one that is asked.
-func (e *Engine) cluster(ctx context.Context) (string, error) {
-	e.name.Lock()
-	defer e.name.Unlock()
-	if e.name.text != "" {
-		return e.name.text, nil
+func (r *Runner) cluster(ctx context.Context) (string, error) {
+	r.name.Lock()
+	defer r.name.Unlock()
+	if r.name.text != "" {
+		return r.name.text, nil
 	}
-	out, err := e.execute(ctx, readTime, nil, "scontrol", "show", "config")
-	e.name.text = settings(string(out))["ClusterName"]
-	return e.name.text, err
+	out, err := r.output(ctx, askTime, nil, "scontrol", "show", "config")
+	r.name.text = Settings(string(out))["ClusterName"]
+	return r.name.text, err
 }
 
-// answered reads the number of a job in what sbatch --parsable prints, "ID" or "ID;CLUSTER".
-func (e *Engine) answered(ctx context.Context, said string) (job.ID, error) {
+// SubmittedID reads the number of a job in what sbatch --parsable prints, "ID" or "ID;CLUSTER".
+func (r *Runner) SubmittedID(ctx context.Context, said string) (job.ID, error) {
 	number, cluster, elsewhere := strings.Cut(strings.TrimSpace(said), ";")
 	if elsewhere {
-		name, err := e.cluster(ctx)
+		name, err := r.cluster(ctx)
 		if err != nil {
 			return 0, err
 		}
@@ -83,4 +90,24 @@ func clusterOf(environ []string) string {
 		}
 	}
 	return ""
+}
+
+// Settings reads "Name = value" lines.
+func Settings(text string) map[string]string {
+	found := map[string]string{}
+	for line := range strings.Lines(text) {
+		if key, value, ok := strings.Cut(line, "="); ok {
+			found[strings.TrimSpace(key)] = Known(strings.TrimSpace(value))
+		}
+	}
+	return found
+}
+
+// Known is a value, "" where that is one of Slurm's words for none.
+func Known(value string) string {
+	switch value {
+	case "(null)", "N/A", "n/a", "None", "NONE", "Unknown", "UNKNOWN", "NO_VAL":
+		return ""
+	}
+	return value
 }

@@ -1,0 +1,221 @@
+package slurmexec
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gpusched/gpusched/cmd/gpusched-slurm/sbatch"
+	"github.com/gpusched/gpusched/cmd/gpusched/engines"
+	"github.com/gpusched/gpusched/daemon/api"
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// The time limits of Slurm's programs: a question is answered quickly unless the controller is overloaded; a
+// submission waits for plugins of the site.
+const (
+	askTime    = 60 * time.Second
+	submitTime = 120 * time.Second
+)
+
+// A Runner runs Slurm's programs as the user, and asks one cluster alone. Make one with New. Several goroutines may
+// use it at once.
+type Runner struct {
+	// Options are those that every job gets: they begin with the ones that the environment has for sbatch.
+	Options []string
+
+	full         []string // the caller's environment
+	neutral      []string // full without the variables that change the form of an answer
+	otherCluster string   // the variable that names another cluster, as it stands in full
+	name         *clusterName
+}
+
+// New returns the Runner for an environment. It runs nothing and finds no fault: the first call that misses something
+// says so.
+func New(environ []string) Runner {
+	r := Runner{full: environ, otherCluster: clusterOf(environ), name: &clusterName{}}
+	for _, line := range environ {
+		name, value, _ := strings.Cut(line, "=")
+		if i := slices.IndexFunc(jobVariables, func(v [2]string) bool { return v[0] == name }); i >= 0 && value != "" {
+			r.Options = append(r.Options, jobVariables[i][1]+"="+value)
+		}
+		if !shapes(name) {
+			r.neutral = append(r.neutral, line)
+		}
+	}
+	return r
+}
+
+// jobVariables are the variables that say on whose account, and where, a user's jobs run: sbatch(1), INPUT
+// ENVIRONMENT VARIABLES. They become options, as the variables themselves would also change answers.
+var jobVariables = [][2]string{
+	{"SBATCH_PARTITION", "--partition"}, {"SBATCH_ACCOUNT", "--account"}, {"SBATCH_QOS", "--qos"},
+	{"SBATCH_RESERVATION", "--reservation"}, {"SBATCH_TIMELIMIT", "--time"}, {"SBATCH_CONSTRAINT", "--constraint"},
+}
+
+// Variable returns the value of an environment variable, "" where it is not set.
+func (r *Runner) Variable(name string) string { return engines.Variable(r.full, name) }
+
+// Program returns the program for the caller to become, with the caller's whole environment.
+func (r *Runner) Program(name string, args ...string) (engines.Program, error) {
+	path, err := r.Find(name)
+	return engines.Program{Path: path, Argv: append([]string{name}, args...), Environ: slices.Clone(r.full)}, err
+}
+
+// shapes reports whether a variable changes what Slurm's programs print or ask by default, or belongs to
+// the job that the caller is in.
+func shapes(name string) bool {
+	if name == "SLURM_CONF" || name == "SLURM_JWT" {
+		return false
+	}
+	for _, prefix := range []string{
+		"SLURM_", "SLURMD_", "SBATCH_", "SQUEUE_", "SINFO_", "SACCT_", "SCANCEL_", "SCONTROL_", "SRUN_", "SALLOC_", "SATTACH_",
+	} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return name == "LC_ALL" || name == "LANG" || name == "LC_TIME"
+}
+
+// Find returns the path of a program of Slurm's. One that is gpusched under another's name is passed over.
+func (r *Runner) Find(name string) (string, error) {
+	var mine []os.FileInfo // gpusched, and what it has become
+	program, _ := engines.Gpusched()
+	for _, path := range []string{"/proc/self/exe", program} {
+		if info, err := os.Stat(path); err == nil {
+			mine = append(mine, info)
+		}
+	}
+	for _, dir := range append(filepath.SplitList(r.Variable("PATH")), "/usr/bin", "/usr/local/bin", "/opt/slurm/bin") {
+		path := filepath.Join(dir, name)
+		if !filepath.IsAbs(path) {
+			continue
+		}
+		info, err := os.Stat(path)
+		if err != nil || info.IsDir() || info.Mode()&0o111 == 0 || ours(path) ||
+			slices.ContainsFunc(mine, func(of os.FileInfo) bool { return os.SameFile(of, info) }) {
+			continue
+		}
+		return path, nil
+	}
+	return "", engines.Refuse(api.CodeUnreachable, "install slurm-client, or ask the scheduler of this machine with --on local",
+		"%s, a program of Slurm, is not in PATH", name)
+}
+
+// ours reports whether a path leads to gpusched.
+func ours(path string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	return err == nil && strings.HasPrefix(filepath.Base(real), "gpusched")
+}
+
+// environFor returns the environment of a program. Nothing may be in that of sbatch that is not for the job; of
+// all others the answer is read.
+func (r *Runner) environFor(name string) []string {
+	if name == "sbatch" {
+		return sbatch.Environ(r.full)
+	}
+	return append(slices.Clip(r.neutral), "LC_ALL=C", "SLURM_TIME_FORMAT=%s")
+}
+
+// Ask runs a program and returns what it printed: its output, or its standard error where it has no output.
+func (r *Runner) Ask(ctx context.Context, name string, args ...string) ([]byte, error) {
+	if err := r.OneCluster(ctx); err != nil {
+		return nil, err
+	}
+	return r.output(ctx, askTime, nil, name, args...)
+}
+
+// Sbatch runs sbatch with a job script and returns what it printed.
+func (r *Runner) Sbatch(ctx context.Context, script []byte, args ...string) ([]byte, error) {
+	if err := r.OneCluster(ctx); err != nil {
+		return nil, err
+	}
+	return r.output(ctx, submitTime, script, "sbatch", args...)
+}
+
+// Read runs a program and writes its output to a writer while it prints. It returns its standard error.
+func (r *Runner) Read(ctx context.Context, to io.Writer, name string, args ...string) (talk string, err error) {
+	if err := r.OneCluster(ctx); err != nil {
+		return "", err
+	}
+	return r.stream(ctx, askTime, nil, to, name, args...)
+}
+
+// Config returns the cluster's settings, as "scontrol show config" prints them.
+func (r *Runner) Config(ctx context.Context) (map[string]string, error) {
+	out, err := r.Ask(ctx, "scontrol", "show", "config")
+	return Settings(string(out)), err
+}
+
+// output is Ask with a time limit and an input, and for whichever cluster answers.
+func (r *Runner) output(
+	ctx context.Context, limit time.Duration, stdin []byte, name string, args ...string,
+) ([]byte, error) {
+	var out bytes.Buffer
+	talk, err := r.stream(ctx, limit, stdin, &out, name, args...)
+	if out.Len() == 0 && err == nil {
+		return []byte(talk), nil
+	}
+	return out.Bytes(), err
+}
+
+// stream runs a program, and returns its standard error.
+func (r *Runner) stream(
+	ctx context.Context, limit time.Duration, stdin []byte, to io.Writer, name string, args ...string,
+) (talk string, err error) {
+	path, err := r.Find(name)
+	if err != nil {
+		return "", err
+	}
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	cmd := exec.CommandContext(limited, path, args...)
+	var stderr bytes.Buffer
+	answer := bounded{to: to, room: mostAnswer}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), &answer, &bounded{to: &stderr, room: mostTalk}
+	cmd.Env, cmd.WaitDelay = r.environFor(name), time.Second
+	err = cmd.Run()
+	switch {
+	case answer.over:
+		return "", engines.Refuse(api.CodeUnavailable, "ask for less, such as one user's jobs or a later --since",
+			"Slurm's %s printed more than %s, which is too much to read", name, job.FormatSize(mostAnswer))
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case limited.Err() != nil:
+		return "", &api.Error{Code: api.CodeUnreachable, Message: fmt.Sprintf("Slurm's %s has not answered for %s", name, limit),
+			Hint: "see 'scontrol ping'"}
+	case err != nil:
+		return stderr.String(), Refusal(name, stderr.String(), err)
+	}
+	return stderr.String(), refusedAll(name, stderr.String())
+}
+
+// The most that is read of a program: a longer answer is an error, of longer talk the beginning counts.
+const (
+	mostAnswer = 256 << 20
+	mostTalk   = 1 << 20
+)
+
+// bounded passes on what a program prints as far as there is room.
+type bounded struct {
+	to   io.Writer
+	room int  // bytes
+	over bool // there was more
+}
+
+// Write takes all of the text, so that the program ends by itself.
+func (b *bounded) Write(text []byte) (int, error) {
+	n := min(len(text), b.room)
+	b.room -= n
+	b.over = b.over || n < len(text)
+	_, err := b.to.Write(text[:n])
+	return len(text), err
+}
