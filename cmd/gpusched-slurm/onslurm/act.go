@@ -15,21 +15,22 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Submit queues one job by sbatch. On a dry run Slurm says when it would start, and nothing is queued. Slurm
-// knows no request key: a request that was cut off is not asked again, but looked for (askSbatch), and who asks
-// again later looks first (Submitted). An interruption has the number of a job that was made all the same.
+// Submit queues one job with sbatch. On a dry run it returns the start that Slurm expects, and
+// queues nothing. Slurm has no request keys: if the answer of sbatch gets lost, runSbatch searches
+// for the job, and callers that submit again search first (Submitted). The reply to an interrupted
+// submission has the id of the job if there is one.
 func (e *Engine) Submit(ctx context.Context, r api.SubmitRequest) (api.SubmitReply, error) {
 	return e.SubmitNoted(ctx, r, func() error { return nil })
 }
 
-// SubmitNoted is Submit for one who notes what is done: begins is called when all is ready, just before
-// sbatch runs. Before that nothing can have been queued; an error of begins is the answer, and nothing is.
-// What the answer of sbatch means is said by Refused.
+// SubmitNoted is Submit for callers that keep a record. It calls begins just before it runs sbatch:
+// until then nothing is queued, and if begins fails, nothing will be. Refused says what an error of
+// sbatch means.
 func (e *Engine) SubmitNoted(
 	ctx context.Context, r api.SubmitRequest, begins func() error,
 ) (api.SubmitReply, error) {
 	r.Key = markOf(r.Key)
-	s, err := e.ready(ctx, r)
+	s, err := e.prepare(ctx, r)
 	if err == nil {
 		err = begins()
 	}
@@ -39,8 +40,8 @@ func (e *Engine) SubmitNoted(
 	if s.LogDir != "" && !r.DryRun {
 		e.makeLogDir(s.LogDir)
 	}
-	out, err := e.askSbatch(ctx, s, r.Key)
-	reply := api.SubmitReply{Schema: api.Schema, Job: e.asked(r)}
+	out, err := e.runSbatch(ctx, s, r.Key)
+	reply := api.SubmitReply{Schema: api.Schema, Job: e.requested(r)}
 	if err != nil {
 		if len(out) > 0 {
 			reply.Job.ID, _ = e.slurm.SubmittedID(ctx, string(out))
@@ -48,18 +49,18 @@ func (e *Engine) SubmitNoted(
 		return reply, err
 	}
 	if r.DryRun {
-		foretold(&reply.Job, string(out))
+		setForecast(&reply.Job, string(out))
 		return reply, nil
 	}
 	reply.Job.ID, err = e.slurm.SubmittedID(ctx, string(out))
 	return reply, err
 }
 
-// ready is all that has to be known before sbatch is asked; what means something else there is told.
-func (e *Engine) ready(ctx context.Context, r api.SubmitRequest) (sbatch.Submission, error) {
+// prepare returns all that sbatch needs to be called, and notes what has another meaning on Slurm.
+func (e *Engine) prepare(ctx context.Context, r api.SubmitRequest) (sbatch.Submission, error) {
 	s, err := e.submission(ctx, r, sbatch.Command)
 	if err == nil {
-		err = e.there(ctx, r.After)
+		err = e.checkDependencies(ctx, r.After)
 	}
 	if err != nil {
 		return s, err
@@ -71,32 +72,32 @@ func (e *Engine) ready(ctx context.Context, r api.SubmitRequest) (sbatch.Submiss
 	return s, err
 }
 
-// makeLogDir makes the directory of a job's output, as Slurm, which makes none, would have the job fail. Where it
-// can't be made here, the nodes may have it.
+// makeLogDir makes the directory of a job's output. Slurm would not, and the job would fail. If it
+// can't be made here, it may still be there on the nodes.
 func (e *Engine) makeLogDir(dir string) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		e.note("the directory of --log can't be made here, and Slurm makes none: " + err.Error())
 	}
 }
 
-// foretold puts in when Slurm says that a job would start: "sbatch: Job 23 to start at 1795464491 using 1
+// setForecast sets the start that Slurm expects: "sbatch: Job 23 to start at 1795464491 using 1
 // processors on nodes n1 in partition all".
-func foretold(j *api.Job, said string) {
+func setForecast(j *api.Job, said string) {
 	_, rest, ok := strings.Cut(said, " to start at ")
 	when, _, _ := strings.Cut(rest, " using ")
-	at := momentOf(when)
+	at := parseTime(when)
 	switch {
 	case !ok || at.IsZero():
 		j.Why = "Slurm does not say when it would start"
 	case time.Until(at) > time.Minute:
-		j.ExpectedStart, j.Why = at, "what it asks is not free yet"
+		j.ExpectedStart, j.Why = at, "what it asks for is not free yet"
 	default:
 		j.State, j.StartedAt = job.Starting, at
 	}
 }
 
-// submission makes Slurm's words for a request. What is known of the site may be from earlier; where it is
-// and the request is refused, it is looked at anew.
+// submission translates a request into sbatch's options. If they are refused on cached knowledge of
+// the site, it asks Slurm again and retries.
 func (e *Engine) submission(
 	ctx context.Context, r api.SubmitRequest, words func(api.SubmitRequest, sbatch.Site) (sbatch.Submission, error),
 ) (sbatch.Submission, error) {
@@ -117,20 +118,20 @@ func (e *Engine) submission(
 	return words(r, site)
 }
 
-// asked is a job as it was asked for, which is queued, with what of that keeps it from starting.
-func (e *Engine) asked(r api.SubmitRequest) api.Job {
+// requested returns the queued job that a request makes, with the reason that it waits for.
+func (e *Engine) requested(r api.SubmitRequest) api.Job {
 	j := api.Job{Manager: Manager, Engine: e.Names, Label: r.Label, Request: r.Request, User: e.slurm.Variable("USER"), UID: e.uid,
 		State: job.Queued, After: r.Request.After, SubmittedAt: time.Now().UTC()}
 	j.QueuedAt = j.SubmittedAt
-	j.Request.Array, j.Grace, j.Requeue = nil, nil, new(bool) // Slurm decides of the last two
+	j.Request.Array, j.Grace, j.Requeue = nil, nil, new(bool) // the last two are up to Slurm
 	switch {
 	case r.Hold:
 		j.HeldBy = j.User
-		reasoned(&j, "JobHeldUser", explain("JobHeldUser"))
+		setReason(&j, "JobHeldUser", explain("JobHeldUser"))
 	case r.Begin.After(j.SubmittedAt):
-		reasoned(&j, "BeginTime", beginsAt(r.Begin))
+		setReason(&j, "BeginTime", beginsAt(r.Begin))
 	case len(j.After) > 0:
-		reasoned(&j, "Dependency", waitsFor(j.After))
+		setReason(&j, "Dependency", waitsFor(j.After))
 	}
 	if array, err := api.Tasks(r.Array); err == nil && array != nil {
 		j.Array = &api.Array{Spec: r.Array.Written, Size: array.Size(), Limit: array.Limit}
@@ -138,7 +139,7 @@ func (e *Engine) asked(r api.SubmitRequest) api.Job {
 	return j
 }
 
-// change does something to a job that is in such a state, and returns it as it is then.
+// change runs scontrol on a job whose state fits, and returns the job as it is afterwards.
 func (e *Engine) change(
 	ctx context.Context, id, verb string, fits func(*api.Job) bool, args ...string,
 ) (api.JobReply, error) {
@@ -147,7 +148,7 @@ func (e *Engine) change(
 		return api.JobReply{}, err
 	}
 	if j.State.Terminal() {
-		return api.JobReply{}, ended(&j, id)
+		return api.JobReply{}, alreadyEnded(&j, id)
 	}
 	if !fits(&j) {
 		return api.JobReply{}, &api.Error{Code: api.CodeConflict, Message: fmt.Sprintf("job %s can't be %s: it is %s", id, verb, j.State),
@@ -160,19 +161,19 @@ func (e *Engine) change(
 	return api.JobReply{Schema: api.Schema, Job: now}, err
 }
 
-// ended is the refusal of what can't be done to a job any more.
-func ended(j *api.Job, id string) *api.Error {
+// alreadyEnded returns the error for a command to a job that has ended.
+func alreadyEnded(j *api.Job, id string) *api.Error {
 	return &api.Error{Code: api.CodeConflict, Message: fmt.Sprintf("job %s has already ended: %s", id, j.State),
 		Hint: fmt.Sprintf("see 'gpusched show %s'", id)}
 }
 
-func waits(j *api.Job) bool { return j.State == job.Queued }
-func lives(j *api.Job) bool { return !j.State.Terminal() }
-func runs(j *api.Job) bool  { return j.State == job.Running }
+func isQueued(j *api.Job) bool  { return j.State == job.Queued }
+func isUnended(j *api.Job) bool { return !j.State.Terminal() }
+func isRunning(j *api.Job) bool { return j.State == job.Running }
 
 // update changes a waiting job, or the time limit of a running one, as far as Slurm lets its user.
 func (e *Engine) update(ctx context.Context, id string, c job.Change) (api.JobReply, error) {
-	rows, err := e.rowsOf(ctx, wholeJob, "--states=all", "--jobs="+id)
+	rows, err := e.rowsOf(ctx, jobColumns, "--states=all", "--jobs="+id)
 	if err != nil {
 		return api.JobReply{}, err
 	}
@@ -181,7 +182,7 @@ func (e *Engine) update(ctx context.Context, id string, c job.Change) (api.JobRe
 		now.Said, now.GPUType = sbatch.ParseSaid(rows[0][colComment]), rows[0].job().GPUType
 	}
 	if c.Priority != nil {
-		if err := e.qualities(ctx, id, &now); err != nil {
+		if err := e.readQOS(ctx, id, &now); err != nil {
 			return api.JobReply{}, err
 		}
 	}
@@ -191,16 +192,17 @@ func (e *Engine) update(ctx context.Context, id string, c job.Change) (api.JobRe
 	}
 	args, err := sbatch.Update(id, c, now, site)
 	if err == nil && c.After != nil {
-		err = e.there(ctx, *c.After)
+		err = e.checkDependencies(ctx, *c.After)
 	}
 	if err != nil {
 		return api.JobReply{}, err
 	}
-	return e.change(ctx, id, "changed", lives, args...)
+	return e.change(ctx, id, "changed", isUnended, args...)
 }
 
-// qualities puts in the quality of service of a job, where it has one, and that of its user's jobs that ask none.
-func (e *Engine) qualities(ctx context.Context, id string, now *sbatch.Now) error {
+// readQOS sets the job's quality of service, if it has one, and the one that its user's jobs have
+// by default.
+func (e *Engine) readQOS(ctx context.Context, id string, now *sbatch.Now) error {
 	format := "--Format=QOS:" + separator + ",UserName:" + separator + ",Account:" + separator
 	out, err := e.slurm.Ask(ctx, "squeue", "--noheader", "--states=all", format, "--jobs="+id)
 	if isCode(err, api.CodeNotFound) {
@@ -217,7 +219,7 @@ func (e *Engine) qualities(ctx context.Context, id string, now *sbatch.Now) erro
 	out, err = e.slurm.Ask(ctx, "sacctmgr", "--noheader", "--parsable2", "show", "assoc", "where",
 		"user="+strings.TrimSpace(words[1]), "account="+strings.TrimSpace(words[2]), "format=DefaultQOS,QOS")
 	if err != nil {
-		return nil // there is no accounting, or it does not tell
+		return nil // there is no accounting, or it does not say
 	}
 	line, _, _ := strings.Cut(string(out), "\n")
 	usual, all, _ := strings.Cut(line, "|")
@@ -227,10 +229,10 @@ func (e *Engine) qualities(ctx context.Context, id string, now *sbatch.Now) erro
 	return nil
 }
 
-// slurmQOS is the quality of service that Slurm gives a job where neither its user nor the cluster has another one.
+// slurmQOS is the quality of service of a job if neither its user nor the cluster has a default.
 const slurmQOS = "normal"
 
-// cancel ends a job, or with a signal only sends it.
+// cancel ends a job, or only sends it a signal.
 func (e *Engine) cancel(ctx context.Context, id string, r api.CancelRequest) (api.JobReply, error) {
 	j, err := e.one(ctx, id)
 	if err != nil {
@@ -254,11 +256,11 @@ func (e *Engine) cancel(ctx context.Context, id string, r api.CancelRequest) (ap
 	return api.JobReply{Schema: api.Schema, Job: j}, nil
 }
 
-// cannotCancel is why a job can't be ended or sent a signal, nil where it can.
+// cannotCancel returns the reason that a job can't be ended or sent a signal, or nil.
 func cannotCancel(j *api.Job, id string, signal int) *api.Error {
 	switch {
 	case j.State.Terminal():
-		return ended(j, id)
+		return alreadyEnded(j, id)
 	case signal != 0 && j.State == job.Queued && j.Array == nil:
 		return &api.Error{Code: api.CodeConflict, Message: fmt.Sprintf("job %s waits, so there is nothing to send a signal to", id),
 			Hint: "'gpusched cancel " + id + "' takes it out of the queue"}
@@ -269,7 +271,8 @@ func cannotCancel(j *api.Job, id string, signal int) *api.Error {
 	return nil
 }
 
-// cancelArgs has a signal reach the job's own process, alone or as well as its steps.
+// cancelArgs returns scancel's arguments. A signal goes to the batch script alone, or to the script
+// and all its steps.
 func cancelArgs(r api.CancelRequest, ids ...string) []string {
 	if r.Signal == 0 {
 		return ids
@@ -281,7 +284,7 @@ func cancelArgs(r api.CancelRequest, ids ...string) []string {
 	return append([]string{whom, "--signal=" + strconv.Itoa(r.Signal)}, ids...)
 }
 
-// cancelSome cancels jobs in one call.
+// cancelSome cancels several jobs with one call of scancel.
 func (e *Engine) cancelSome(ctx context.Context, _ api.ManyRequest, ids []string) (part api.ManyPart, err error) {
 	before, err := e.lookUp(ctx, ids)
 	if err != nil {
@@ -309,7 +312,7 @@ func (e *Engine) cancelSome(ctx context.Context, _ api.ManyRequest, ids []string
 	}
 	for _, id := range doomed {
 		j, known := after[id]
-		if failed != nil && known && j.State == before[id].State && waits(&j) {
+		if failed != nil && known && j.State == before[id].State && isQueued(&j) {
 			refuse(id, api.Error{Code: slurmexec.CodeOf(failed.Error()), Message: "job " + id + ": " + failed.Error()})
 			continue
 		}
@@ -318,17 +321,17 @@ func (e *Engine) cancelSome(ctx context.Context, _ api.ManyRequest, ids []string
 	return part, nil
 }
 
-// takes reports whether a command can be done to a job.
-func takes(j *api.Job, command job.CommandKind) bool {
+// accepts reports whether a job can take a command now.
+func accepts(j *api.Job, command job.CommandKind) bool {
 	switch command {
 	case job.CommandHold:
-		return waits(j) && j.HeldBy == ""
+		return isQueued(j) && j.HeldBy == ""
 	case job.CommandRelease:
-		return waits(j) && j.HeldBy != ""
+		return isQueued(j) && j.HeldBy != ""
 	case job.CommandSuspend, job.CommandSignal:
-		return runs(j) && j.SuspendedAt.IsZero()
+		return isRunning(j) && j.SuspendedAt.IsZero()
 	case job.CommandResume:
 		return !j.SuspendedAt.IsZero()
 	}
-	return lives(j)
+	return isUnended(j)
 }

@@ -16,15 +16,16 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// details puts in what only 'scontrol show job' says. Without it the job is as squeue says.
+// details adds what only 'scontrol show job' says. If that fails, the job stays as squeue described
+// it.
 func (e *Engine) details(ctx context.Context, id string, j *api.Job) {
 	out, err := e.slurm.Ask(ctx, "scontrol", "show", "job", "--oneliner", "--details", id)
 	if err != nil {
 		return
 	}
-	record, ok := behindName(string(out), j)
+	record, ok := afterName(string(out), j)
 	if !ok {
-		e.note(untold(j))
+		e.note(unclearGPUs(j))
 		return
 	}
 	if list := allocations(record, e.gpuNumbers(ctx)); len(list) > 0 && !j.StartedAt.IsZero() && j.State != job.Queued {
@@ -36,7 +37,7 @@ func (e *Engine) details(ctx context.Context, id string, j *api.Job) {
 	j.Requeue = new(fact(record, "Requeue") == "1")
 	path := fact(record, "StdOut")
 	if j.Array != nil {
-		path = "" // there is one for each task
+		path = "" // each task has a file of its own
 	}
 	j.Private = new(api.Private)
 	j.Private.Dir, j.Private.Log = api.Bytes(fact(record, "WorkDir")), contract.Log{Path: expand(path, j)}
@@ -45,14 +46,14 @@ func (e *Engine) details(ctx context.Context, id string, j *api.Job) {
 	}
 }
 
-// names are those of scontrol's facts behind which a value can end.
-var names = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` [A-Z][A-Za-z:/_]*=`) })
+// factName matches the name of the next fact in a line of scontrol's, where a value ends.
+var factName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` [A-Z][A-Za-z:/_]*=`) })
 
-// fact is a value in a line of scontrol's, up to the next name; "" where it is not there. Of a job's the last
-// one counts: texts of its user come before what is looked for here.
+// fact returns a value from a line of scontrol's, or "". Of several the last counts: in a job's
+// line, the texts of its user come before the facts that are read here.
 func fact(line, name string) string { return factAt(line, name, strings.LastIndex(line, " "+name+"=")) }
 
-// firstFact is fact of a line where texts come behind what is looked for, as of a node.
+// firstFact is fact for lines in which free texts come last, such as a node's.
 func firstFact(line, name string) string {
 	return factAt(line, name, strings.Index(line, " "+name+"="))
 }
@@ -62,13 +63,13 @@ func factAt(line, name string, at int) string {
 		return ""
 	}
 	value := line[at+len(name)+2:]
-	if end := names().FindStringIndex(value); end != nil {
+	if end := factName().FindStringIndex(value); end != nil {
 		value = value[:end[0]]
 	}
 	return slurmexec.Known(strings.TrimSpace(value))
 }
 
-// expand fills in the sequences of a path that Slurm has left in it (sbatch(1), FILENAME PATTERN).
+// expand fills in the patterns that Slurm has left in a path (sbatch(1), FILENAME PATTERN).
 func expand(path string, j *api.Job) string {
 	if !strings.Contains(path, "%") {
 		return path
@@ -81,17 +82,17 @@ func expand(path string, j *api.Job) string {
 		'u': j.User, 'x': j.Name, 'n': "0", 't': "0", 's': "batch"})
 }
 
-// indexes are the GPUs in a list of gres: their numbers, "gpu:a100:2(IDX:0-1,3)", or since 23.11 what is taken of
-// each one's parts, "shard:a100:3(3/8,0/8)".
-var indexes = sync.OnceValue(func() *regexp.Regexp {
+// gpuIndexes matches the GPUs in a gres list: as their numbers, "gpu:a100:2(IDX:0-1,3)", or since
+// 23.11 as the used parts of each GPU, "shard:a100:3(3/8,0/8)".
+var gpuIndexes = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:gpu|shard|mps)[^ (]*\((?:IDX:([0-9,-]+)|([0-9]+/[0-9]+(?:,[0-9]+/[0-9]+)*))\)`)
 })
 
-// taken are the numbers of the GPUs in a list of gres.
-func taken(gres string) (list []int) {
-	for _, m := range indexes().FindAllStringSubmatch(gres, -1) {
+// usedGPUs returns the numbers of the GPUs in a gres list.
+func usedGPUs(gres string) (list []int) {
+	for _, m := range gpuIndexes().FindAllStringSubmatch(gres, -1) {
 		if m[2] == "" {
-			list = append(list, numbers(m[1])...)
+			list = append(list, parseNumbers(m[1])...)
 			continue
 		}
 		for i, part := range strings.Split(m[2], ",") {
@@ -103,19 +104,19 @@ func taken(gres string) (list []int) {
 	return list
 }
 
-// nodesGres are the parts of a line that say what a job has on nodes.
+// nodesGres matches the parts of a line that list a job's resources on nodes.
 var nodesGres = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(` Nodes=([^ ]+) CPU_IDs=[^ ]* Mem=[^ ]* GRES=([^ ]*)`)
 })
 
-// untold is said of a job about which scontrol's words are not clear.
-func untold(j *api.Job) string {
-	return "what Slurm says about job " + called(j) + " can't be read: which GPUs it has is not told"
+// unclearGPUs is the note about a job whose record is ambiguous.
+func unclearGPUs(j *api.Job) string {
+	return "can't read what Slurm says about job " + displayName(j) + ", so its GPUs are not shown"
 }
 
-// behindName is what scontrol printed of a job from behind its name on. Squeue has said what the name is, and
-// whose the job is; a text that begins with other ones is not about this job.
-func behindName(text string, j *api.Job) (rest string, ok bool) {
+// afterName returns scontrol's text about a job from behind the job's name on. It fails unless the
+// text begins with the name and the user that squeue reported.
+func afterName(text string, j *api.Job) (rest string, ok bool) {
 	for !strings.HasPrefix(text, "JobName=") {
 		word, after, _ := strings.Cut(text, " ")
 		if !strings.Contains(word, "=") || strings.Contains(word, "\n") {
@@ -139,8 +140,9 @@ func behindName(text string, j *api.Job) (rest string, ok bool) {
 	return " " + text, ok
 }
 
-// records are where in an answer about many jobs one may begin, by its number.
-func records(text string) map[string][]string {
+// recordsByID returns the places in an answer about many jobs at which a job's record may begin, by
+// job id.
+func recordsByID(text string) map[string][]string {
 	found := map[string][]string{}
 	for from := 0; from < len(text); {
 		if rest, ok := strings.CutPrefix(text[from:], "JobId="); ok {
@@ -156,21 +158,21 @@ func records(text string) map[string][]string {
 	return found
 }
 
-// recordOf is the one of records that is about a job; false where it is not clear which one that is, as a name
-// or comment with a line that is like a record makes another.
+// recordOf returns the record of a job. It fails if several candidates fit: a name or a comment may
+// contain a line that looks like a record.
 func recordOf(found []string, j *api.Job) (record string, ok bool) {
 	n := 0
 	for _, text := range found {
-		if rest, fits := behindName(text, j); fits {
+		if rest, fits := afterName(text, j); fits {
 			record, n = rest, n+1
 		}
 	}
 	return record, n == 1
 }
 
-// allocations are the GPUs of a job by its record. They are before all that its user wrote besides the name.
-// number is that of a GPU of a node among those of the cluster.
-func allocations(record string, number map[gpuAt]int) (list []api.Allocation) {
+// allocations returns the GPUs in a job's record. They come before everything that its user wrote,
+// except for the name. number maps the GPUs of nodes to the GPUs of the cluster.
+func allocations(record string, number map[gpuOnNode]int) (list []api.Allocation) {
 	line, _, _ := strings.Cut(record, "\n")
 	line, _, _ = strings.Cut(line, " Command=")
 	line, _, _ = strings.Cut(line, " MinCPUsNode=")
@@ -180,8 +182,8 @@ func allocations(record string, number map[gpuAt]int) (list []api.Allocation) {
 	}
 	for _, on := range nodesGres().FindAllStringSubmatch(line, -1) {
 		for _, node := range expandNodes(on[1]) {
-			for _, i := range taken(on[2]) {
-				at := gpuAt{node, i}
+			for _, i := range usedGPUs(on[2]) {
+				at := gpuOnNode{node, i}
 				index, ok := number[at]
 				if !ok {
 					index = i
@@ -194,8 +196,8 @@ func allocations(record string, number map[gpuAt]int) (list []api.Allocation) {
 	return slices.CompactFunc(list, func(x, y api.Allocation) bool { return x.UUID == y.UUID })
 }
 
-// numbers reads "0-1,3".
-func numbers(text string) (list []int) {
+// parseNumbers parses "0-1,3".
+func parseNumbers(text string) (list []int) {
 	for part := range strings.SplitSeq(text, ",") {
 		lo, hi, isRange := strings.Cut(part, "-")
 		first, err := strconv.Atoi(lo)
@@ -203,17 +205,17 @@ func numbers(text string) (list []int) {
 		if isRange {
 			last, _ = strconv.Atoi(hi)
 		}
-		for i := first; err == nil && i <= min(last, first+mostOfNode); i++ {
+		for i := first; err == nil && i <= min(last, first+maxRange); i++ {
 			list = append(list, i)
 		}
 	}
 	return list
 }
 
-// mostOfNode bounds the GPUs, or nodes, of one range.
-const mostOfNode = 65536
+// maxRange is the most GPUs or nodes that one range stands for.
+const maxRange = 65536
 
-// expandNodes reads a list of nodes, "n1" or "n[1-3,07],m4".
+// expandNodes parses a list of nodes, "n1" or "n[1-3,07],m4".
 func expandNodes(text string) (list []string) {
 	for len(text) > 0 {
 		end, depth := len(text), 0
@@ -249,7 +251,7 @@ func expandNode(word string) (list []string) {
 		if err1 != nil || err2 != nil {
 			return []string{word}
 		}
-		for i := first; i <= min(last, first+mostOfNode); i++ {
+		for i := first; i <= min(last, first+maxRange); i++ {
 			digits := strconv.Itoa(i)
 			digits = strings.Repeat("0", max(0, len(lo)-len(digits))) + digits
 			list = append(list, head+digits+tail)
@@ -258,8 +260,8 @@ func expandNode(word string) (list []string) {
 	return list
 }
 
-// OutputFile is where a job's output goes, for who may read it: the file of the job itself, "" where Slurm
-// does not say. It may not be there yet, or be on another machine alone.
+// OutputFile returns the path of a job's output, or "" if Slurm does not say it or the caller may
+// not read it. The file need not exist yet, and may be on another machine.
 func (e *Engine) OutputFile(j api.Job) string {
 	if j.Private == nil || j.Private.Log.Path == "" {
 		return ""

@@ -1,14 +1,15 @@
-// Package onslurm answers what the command line asks of a scheduler where that is Slurm: by
-// Slurm's own programs (package slurmexec), and in the types of package api. It owns which of them is run for what, how what
-// they print is read, Slurm's words in ours, and the tables of what Slurm has no place for (Gaps,
-// OptionGaps).
+// Package onslurm answers the command line's requests from a Slurm. It asks Slurm's own programs
+// (package slurmexec) and answers in the types of package api. It owns which program is run for
+// which request, how its output is read, the translation of Slurm's words into ours, and the tables
+// of what Slurm has no place for (OptionGaps).
 //
 // # Invariants
 //
-//  1. What is read is text with a separator that is new and random for each call, so that no name or comment
-//     of a job makes a field or a row, the same since Slurm 20.11: the JSON of 22.05 ignores which job is
-//     asked for, has no path of the output, and takes five times as long. What cannot be read is an error,
-//     never guessed or left out. Of scontrol, which has no separator, a record counts where it begins with
-//     the name and user that squeue says.
-//  2. A command that Slurm can't carry out is refused by a row of Gaps before anything is done.
+//  1. Output is read as text with a separator that is random and new for each call, so that no
+//     job's name or comment can make a field or a row. This form is the same since Slurm 20.11; the
+//     JSON of 22.05 ignores which job is asked for, lacks the path of the output, and takes five
+//     times as long. Output that can't be read is an error, never guessed or skipped. scontrol has
+//     no separator: its record of a job counts only if it begins with the name and the user that
+//     squeue reported.
+//  2. What Slurm can't do is refused by a row of OptionGaps before anything is done.
 package onslurm

@@ -15,43 +15,43 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Engine is Slurm as one user sees it. Make one with New. It may be used by several goroutines.
+// An Engine is Slurm as one user sees it. New makes one. Several goroutines may use it at once.
 type Engine struct {
 	slurm slurmexec.Runner
 	uid   int
 	note  func(string)
 
-	// Names is what the numbers of jobs are to stand behind, as in slurm:12 (api.Job.Engine); "" is nothing.
+	// Names is put before the ids of jobs, as in slurm:12 (api.Job.Engine); "" puts nothing.
 	Names string
 
-	meant      []int    // the GPUs that an administrator acts on
-	controlled []string // the nodes of which that has been asked
+	meant      []int    // the GPUs of one command (Meant)
+	controlled []string // the nodes that the command has changed already
 }
 
-// New returns the Slurm that an environment leads to, for the user uid. Note is told, in sentences, which wishes of
-// a request mean something else there.
+// New returns the Slurm of an environment for the user uid. It calls note with a sentence for each
+// part of a request that has another meaning on Slurm.
 func New(environ []string, uid int, note func(string)) *Engine {
 	return &Engine{slurm: slurmexec.New(environ), uid: uid, note: note}
 }
 
-// Other is New for the command line; names are those of Engine.Names.
+// Other is New for the command line. names becomes Engine.Names.
 func Other(environ []string, uid int, names string, note func(string)) engines.Other {
 	e := New(environ, uid, note)
 	e.Names = names
 	return e
 }
 
-// With is the engine for jobs that have further options, which only Slurm has a meaning for, as from the lines of
-// their script. The engine itself makes jobs without them.
+// With returns an engine whose jobs have further sbatch options, such as those of a job script that
+// only Slurm understands. e itself stays as it is.
 func (e *Engine) With(options ...string) engines.Other {
 	with := *e
 	with.slurm.Options = slices.Concat(e.slurm.Options, options)
 	return &with
 }
 
-// Get answers what Slurm can tell. Of a waiting job it does not tell what is before it.
+// Get answers what Slurm can say. It can't say which jobs are ahead of a waiting job.
 func (e *Engine) Get(ctx context.Context, r *api.Route, on string, query, out any) (err error) {
-	id := plain(on)
+	id := trimManager(on)
 	switch r {
 	case api.RouteList:
 		q := query.(api.ListQuery)
@@ -78,33 +78,33 @@ func (e *Engine) Get(ctx context.Context, r *api.Route, on string, query, out an
 		name := strings.TrimPrefix(strings.TrimSpace(string(said)), "slurm-wlm ")
 		*out.(*api.VersionReply) = api.VersionReply{Schema: api.Schema, Version: name}
 	default:
-		err = lacks(r)
+		err = unsupported(r)
 	}
 	return err
 }
 
 // Do carries out what Slurm lets its users and administrators do.
 func (e *Engine) Do(ctx context.Context, r *api.Route, on string, body, out any) (err error) {
-	id := plain(on)
+	id := trimManager(on)
 	switch r {
 	case api.RouteCancel:
 		*out.(*api.JobReply), err = e.cancel(ctx, id, body.(api.CancelRequest))
 	case api.RouteUpdate:
 		*out.(*api.JobReply), err = e.update(ctx, id, body.(job.Change))
-	case api.RouteOpen: // commands are run in a job by srun (Within)
+	case api.RouteOpen: // srun runs commands in a job (Within)
 		*out.(*api.JobReply), err = e.show(ctx, id, false)
 	case api.RouteHold:
-		*out.(*api.JobReply), err = e.change(ctx, id, "held", waits, "uhold", id)
+		*out.(*api.JobReply), err = e.change(ctx, id, "held", isQueued, "uhold", id)
 	case api.RouteRelease:
-		*out.(*api.JobReply), err = e.change(ctx, id, "released", waits, "release", id)
-	case api.RouteRequeue: // Slurm would also start one anew that has ended: here that is a new job, as everywhere
-		started := func(j *api.Job) bool { return lives(j) && !waits(j) }
+		*out.(*api.JobReply), err = e.change(ctx, id, "released", isQueued, "release", id)
+	case api.RouteRequeue: // Slurm would also run an ended job again, which is a new job with every other engine
+		started := func(j *api.Job) bool { return isUnended(j) && !isQueued(j) }
 		*out.(*api.JobReply), err = e.change(ctx, id, "queued again", started, "requeue", id)
 	case api.RouteSuspend:
-		*out.(*api.JobReply), err = e.change(ctx, id, "suspended", runs, "suspend", id)
+		*out.(*api.JobReply), err = e.change(ctx, id, "suspended", isRunning, "suspend", id)
 		if isCode(err, api.CodeForbidden) {
 			err = engines.Refuse(api.CodeForbidden, "'gpusched requeue "+id+"' gives its GPUs back and starts it again later",
-				"only an operator or administrator of Slurm's may suspend job %s", id)
+				"only Slurm's operators and administrators may suspend job %s", id)
 		}
 	case api.RouteResume:
 		suspended := func(j *api.Job) bool { return !j.SuspendedAt.IsZero() }
@@ -114,17 +114,18 @@ func (e *Engine) Do(ctx context.Context, r *api.Route, on string, body, out any)
 		pause, stops := body.(api.PauseRequest)
 		*out.(*api.GPUsReply), err = e.controlGPU(ctx, index, stops, pause)
 	default:
-		err = lacks(r)
+		err = unsupported(r)
 	}
 	return err
 }
 
-// Stream does something to many jobs. They are cancelled many at once; all else is done to one after the other.
+// Stream does something to many jobs. It cancels them many at once, and does everything else to one
+// job after the other.
 func (e *Engine) Stream(ctx context.Context, r *api.Route, asked any) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		m, ok := asked.(api.ManyRequest)
 		if !ok {
-			yield(nil, lacks(r))
+			yield(nil, unsupported(r))
 			return
 		}
 		tell := func(part api.ManyPart) bool {
@@ -133,7 +134,7 @@ func (e *Engine) Stream(ctx context.Context, r *api.Route, asked any) iter.Seq2[
 		}
 		atOnce, do := 1, e.doOne
 		if m.Command == job.CommandCancel && m.Grace == nil {
-			atOnce, do = mostNamed, e.cancelSome
+			atOnce, do = maxIDsPerCall, e.cancelSome
 		}
 		for some := range slices.Chunk(m.Jobs, atOnce) {
 			part, err := do(ctx, m, some)
@@ -149,7 +150,8 @@ func (e *Engine) Stream(ctx context.Context, r *api.Route, asked any) iter.Seq2[
 	}
 }
 
-// doOne does something to the one job that is named. That Slurm can't be reached ends what is done.
+// doOne does something to the first of the jobs. It returns an error only if Slurm can't be
+// reached; a refusal is part of the answer.
 func (e *Engine) doOne(ctx context.Context, m api.ManyRequest, ids []string) (part api.ManyPart, err error) {
 	reply, err := api.One(ctx, e, ids[0], m)
 	var refusal *api.Error
@@ -162,8 +164,8 @@ func (e *Engine) doOne(ctx context.Context, m api.ManyRequest, ids []string) (pa
 	return part, err
 }
 
-// lacks refuses what Slurm does not have. The command line has not asked for it: each command says whether it is for
-// Slurm.
-func lacks(r *api.Route) error {
+// unsupported refuses a route that Slurm has nothing for. Commands that need it say so themselves
+// (About), so the command line does not get here.
+func unsupported(r *api.Route) error {
 	return engines.Refuse(api.CodeUsage, "'--on local' asks the scheduler of this machine", "Slurm has no %s", r.Name)
 }

@@ -15,11 +15,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// Manager is what api.Job says of who has the job's processes, where that is Slurm.
+// Manager is api.Job's word for Slurm as the manager of a job's processes.
 const Manager = "slurm"
 
-// states are Slurm's words for how a job is (squeue(1), JOB STATE CODES) as ours. One that is not here is
-// that of a later Slurm, and its job counts as running.
+// states translates Slurm's job states (squeue(1), JOB STATE CODES). A state that is missing here
+// is from a later Slurm, and counts as running.
 var states = map[string]job.State{
 	"PENDING": job.Queued, "REQUEUED": job.Queued, "REQUEUE_HOLD": job.Queued, "REQUEUE_FED": job.Queued,
 	"RESV_DEL_HOLD": job.Queued, "SPECIAL_EXIT": job.Queued,
@@ -32,7 +32,7 @@ var states = map[string]job.State{
 	"TIMEOUT": job.TimedOut, "OUT_OF_MEMORY": job.OutOfMemory, "NODE_FAIL": job.Lost,
 }
 
-// stateOf reads a state, of which sacct says more: "CANCELLED by 1000".
+// stateOf translates a state. sacct may add to it: "CANCELLED by 1000".
 func stateOf(word string) job.State {
 	word, _, _ = strings.Cut(strings.TrimSuffix(word, "+"), " ")
 	if s, ok := states[word]; ok {
@@ -41,38 +41,39 @@ func stateOf(word string) job.State {
 	return job.Running
 }
 
-// job is the row as the command line knows jobs.
+// job translates the row.
 func (r *row) job() api.Job {
 	id := job.ID(r.number(colJobID))
 	j := api.Job{
 		ID: id, Manager: Manager, Label: job.Label{Name: r[colName], Comment: r[colComment]},
 		User: r[colUserName], UID: int(r.number(colUserID)), State: stateOf(r[colState]),
-		SubmittedAt: r.moment(colSubmitTime), QueuedAt: r.moment(colSubmitTime),
+		SubmittedAt: r.time(colSubmitTime), QueuedAt: r.time(colSubmitTime),
 		Request: job.Request{Requeue: new(bool)}, Requeues: int(r.number(colRestartCnt)),
 		Attempt: int(r.number(colRestartCnt)) + 1,
 	}
-	r.wishes(&j)
-	r.times(&j)
-	r.partOfArray(&j)
+	r.setRequest(&j)
+	r.setTimes(&j)
+	r.setArray(&j)
 	switch {
 	case j.State.Terminal():
 		j.Result = r.result(&j)
 	case j.State == job.Queued:
 		j.Attempt--
-		r.waits(&j)
+		r.setWaiting(&j)
 	}
 	return j
 }
 
-// rejected reports a submission that sbatch refused, which Slurm keeps for a while as a job that failed.
-func (r *row) rejected() bool {
+// neverQueued reports whether sbatch refused the submission. Slurm keeps such a job for a while as
+// one that failed.
+func (r *row) neverQueued() bool {
 	return r[colState] == "FAILED" && r[colReason] == "BadConstraints" && r[colNodeList] == "" && r[colStartTime] == r[colSubmitTime]
 }
 
-// wishes are what the job asked for.
-func (r *row) wishes(j *api.Job) {
-	amounts, _ := tres(r[colTresAlloc])
-	j.MemBytes = size(amounts["mem"])
+// setRequest sets what the job asked for.
+func (r *row) setRequest(j *api.Job) {
+	amounts, _ := parseTRES(r[colTresAlloc])
+	j.MemBytes = parseSize(amounts["mem"])
 	if n, err := strconv.Atoi(amounts["cpu"]); err == nil {
 		j.CPUs = n
 	} else {
@@ -92,22 +93,22 @@ func (r *row) wishes(j *api.Job) {
 		{r[colTresPerNode], max(1, r.number(colNumNodes))},
 		{r[colTresPerTask], max(1, r.number(colNumTasks))},
 	} {
-		amounts, kind := tres(part.wish)
+		amounts, kind := parseTRES(part.wish)
 		if n, err := strconv.ParseInt(amounts["gpu"], 10, 64); err == nil {
 			j.GPUMilli, j.GPUType = int(n*part.times)*job.WholeGPU, kind
 		}
 		if n, err := strconv.ParseInt(amounts["mps"], 10, 64); err == nil {
-			j.GPUMilli = int(n*part.times) * job.WholeGPU / 100 // mps counts percent of a GPU
+			j.GPUMilli = int(n*part.times) * job.WholeGPU / 100 // an mps is a percent of a GPU
 		}
 	}
 	if n, err := strconv.Atoi(amounts["gpu"]); err == nil && j.GPUMilli == 0 {
 		j.GPUMilli = n * job.WholeGPU
 	}
-	r.said(j)
+	r.setFromComment(j)
 }
 
-// said puts in what the comment holds of the request.
-func (r *row) said(j *api.Job) {
+// setFromComment sets the parts of the request that only the comment has.
+func (r *row) setFromComment(j *api.Job) {
 	said := sbatch.ParseSaid(r[colComment])
 	j.Comment, j.Tags = said.Comment, said.Tags
 	j.GPUMemBytes, j.Retries = said.GPUMem, said.Retries
@@ -119,9 +120,9 @@ func (r *row) said(j *api.Job) {
 	}
 }
 
-// times are those that there are for the state: of a waiting job StartTime is Slurm's estimate.
-func (r *row) times(j *api.Job) {
-	start, end := r.moment(colStartTime), r.moment(colEndTime)
+// setTimes sets the times that the state has. For a waiting job, StartTime is Slurm's estimate.
+func (r *row) setTimes(j *api.Job) {
+	start, end := r.time(colStartTime), r.time(colEndTime)
 	switch {
 	case j.State == job.Queued && r[colReason] == "BeginTime":
 		j.Begin, j.ExpectedStart = start, start
@@ -129,7 +130,7 @@ func (r *row) times(j *api.Job) {
 		j.ExpectedStart = start
 	case j.State.Terminal():
 		j.EndedAt = end
-		if r[colNodeList] != "" { // one that never ran has its end as start
+		if r[colNodeList] != "" { // a job that never ran has its end as its start
 			j.PlacedAt, j.StartedAt = start, start
 		}
 	default:
@@ -140,8 +141,8 @@ func (r *row) times(j *api.Job) {
 	}
 }
 
-// partOfArray says that the job is a task, or what of an array has not started.
-func (r *row) partOfArray(j *api.Job) {
+// setArray marks the job as a task, or as the tasks of an array that have not started.
+func (r *row) setArray(j *api.Job) {
 	text, array := r[colArrayTaskID], job.ID(r.number(colArrayJobID))
 	if text == "" || array == 0 {
 		return
@@ -152,12 +153,12 @@ func (r *row) partOfArray(j *api.Job) {
 		return
 	}
 	spec, limit, _ := strings.Cut(text, "%")
-	a := &api.Array{Spec: text, Size: sizeOf(tasksIn(spec))}
+	a := &api.Array{Spec: text, Size: countTasks(parseTasks(spec))}
 	a.Limit, _ = strconv.Atoi(limit)
 	j.Array = a
 }
 
-// result is how a job ended. exit_code is a status as wait(2) has it.
+// result returns how a job ended. exit_code is a wait(2) status.
 func (r *row) result(j *api.Job) *api.Result {
 	status := r.number(colExitCode)
 	if code, signal, since24 := strings.Cut(r[colExitCode], ":"); since24 { // "3:0"
@@ -167,7 +168,8 @@ func (r *row) result(j *api.Job) *api.Result {
 	}
 	res := job.Result{Outcome: j.State, ExitCode: int(status >> 8 & 0xff), Signal: int(status & 0x7f)}
 	res.Limit = j.TimeLimit
-	if j.State == job.OutOfMemory && !strings.ContainsAny(r[colNodeList], ",[") { // what is known is the sum of all nodes
+	// On several nodes only the sum of their memory is known.
+	if j.State == job.OutOfMemory && !strings.ContainsAny(r[colNodeList], ",[") {
 		res.MemBytes, res.PeakBytes = j.MemBytes, j.MemBytes
 	}
 	state := r[colState]
@@ -177,7 +179,7 @@ func (r *row) result(j *api.Job) *api.Result {
 	return resultOf(res, state, r[colReason], r[colNodeList] != "")
 }
 
-// resultOf says a result for people. Began is whether the job ever ran.
+// resultOf translates a result. began reports whether the job ever ran.
 func resultOf(res job.Result, state, reason string, began bool) *api.Result {
 	if !began && res.Outcome == job.Failed {
 		res.ExitCode, res.Signal = 1, 0
@@ -210,16 +212,17 @@ func resultOf(res job.Result, state, reason string, began bool) *api.Result {
 	return withSentence(api.Result{Result: res, Code: code, Said: said})
 }
 
-// withSentence is a result with its sentence for scripts.
+// withSentence adds the sentence that scripts read.
 func withSentence(r api.Result) *api.Result {
 	r.Sentence = words.Reader{}.Shown(&r)
 	return &r
 }
 
-// signalNotEntered is the signal that Slurm reports where it could not make what the command starts in.
+// signalNotEntered is the signal that Slurm reports for a job whose directory or output file it
+// could not open.
 const signalNotEntered = 53
 
-// dependencies reads those of a waiting job, "afterok:10(unfulfilled),afterany:4_*".
+// dependencies parses what a job waits for, "afterok:10(unfulfilled),afterany:4_*".
 func dependencies(text string) (list []job.Dependency) {
 	for part := range strings.FieldsFuncSeq(text, func(c rune) bool { return c == ',' || c == '?' }) {
 		part, _, _ = strings.Cut(part, "(")
@@ -240,8 +243,8 @@ func dependencies(text string) (list []job.Dependency) {
 	return list
 }
 
-// waits says why the job waits.
-func (r *row) waits(j *api.Job) {
+// setWaiting sets the reason that the job waits for.
+func (r *row) setWaiting(j *api.Job) {
 	j.After = dependencies(r[colDependency])
 	reason := r[colReason]
 	if r[colState] == "REQUEUE_HOLD" || r[colState] == "SPECIAL_EXIT" {
@@ -253,7 +256,7 @@ func (r *row) waits(j *api.Job) {
 	case "JobHeldUser":
 		j.HeldBy = j.User
 	case "JobHeldAdmin":
-		j.HeldBy = "an administrator of Slurm's"
+		j.HeldBy = "a Slurm administrator"
 	}
 	if codeFor(reason) == job.ReasonHeld && j.HeldBy == "" {
 		j.HeldBy = "Slurm"
@@ -265,11 +268,11 @@ func (r *row) waits(j *api.Job) {
 	if reason == "BeginTime" && !j.Begin.IsZero() {
 		sentence = beginsAt(j.Begin)
 	}
-	reasoned(j, reason, sentence)
+	setReason(j, reason, sentence)
 }
 
-// reasoned puts in why a job waits: Slurm's word for it, and ours.
-func reasoned(j *api.Job, reason, sentence string) {
+// setReason sets a job's reason, given Slurm's word for it and our sentence.
+func setReason(j *api.Job, reason, sentence string) {
 	j.Reasons = []api.Reason{{
 		Reason: job.Reason{Code: codeFor(reason), GPU: job.NoGPU}, Detail: reason,
 		Sentence: sentence, Said: job.Text(sentence),
@@ -277,10 +280,9 @@ func reasoned(j *api.Job, reason, sentence string) {
 	j.Why = sentence
 }
 
-// beginsAt is why a job waits that has a time to begin.
 func beginsAt(at time.Time) string { return "not to begin before " + at.UTC().Format(time.RFC3339) }
 
-// waitsFor names what a job waits for.
+// waitsFor returns the sentence about a job's dependencies.
 func waitsFor(list []job.Dependency) string {
 	does := map[job.DependencyKind]string{
 		job.AfterStart: "starts", job.AfterOK: "completes", job.AfterFail: "ends in failure", job.AfterAny: "ends",

@@ -14,16 +14,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// queue asks squeue for jobs. That no job has a number is an empty answer.
+// queue asks squeue for jobs. If there are none with the ids in args, the answer is empty.
 func (e *Engine) queue(ctx context.Context, args ...string) (jobs []api.Job, err error) {
-	err = e.eachRow(ctx, wholeJob, args, func(r *row) { jobs = append(jobs, e.job(r)) })
+	err = e.eachRow(ctx, jobColumns, args, func(r *row) { jobs = append(jobs, e.job(r)) })
 	if err != nil {
 		return nil, err
 	}
 	return jobs, nil
 }
 
-// job is that of a row, as it is named here.
+// job translates a row and adds the engine's name.
 func (e *Engine) job(r *row) api.Job {
 	j := r.job()
 	j.Engine = e.Names
@@ -38,12 +38,12 @@ func (e *Engine) rowsOf(ctx context.Context, columns []column, args ...string) (
 	return list, nil
 }
 
-// eachRow tells the rows of squeue's answer while that is printed, each until the next one. An error says that they
-// are not all of them, or none.
+// eachRow calls take with each row of squeue's answer while squeue prints. A row is valid until the
+// next one. After an error, rows are missing.
 func (e *Engine) eachRow(ctx context.Context, columns []column, args []string, take func(*row)) error {
-	between := parting()
-	how := []string{"--noheader", "--all", "--sort=-p,i", "--Format=" + format(columns, between)}
-	a := newAnswer(columns, between, take)
+	sep := newSeparator()
+	how := []string{"--noheader", "--all", "--sort=-p,i", "--Format=" + format(columns, sep)}
+	a := newAnswer(columns, sep, take)
 	talk, err := e.slurm.Read(ctx, a, "squeue", append(how, args...)...)
 	switch {
 	case a.rows == 0 && isCode(err, api.CodeNotFound):
@@ -61,8 +61,8 @@ func isCode(err error, code api.Code) bool {
 	return errors.As(err, &e) && e.Code == code
 }
 
-// list returns the jobs that match, as the daemon would: those that run, those that wait in the order in
-// which Slurm ranks them, then ended ones, the newest first. Of an array what has not started is one entry.
+// list returns the jobs that match, in the daemon's order: running jobs, waiting jobs as Slurm
+// ranks them, then ended jobs, the newest first. The waiting tasks of an array share one entry.
 func (e *Engine) list(ctx context.Context, q api.ListQuery) (api.ListReply, error) {
 	reply := api.ListReply{Schema: api.Schema, Jobs: []api.Job{}, GPUs: []api.GPU{}}
 	all, omitted, err := e.selected(ctx, q)
@@ -93,18 +93,18 @@ func (e *Engine) list(ctx context.Context, q api.ListQuery) (api.ListReply, erro
 		kept++
 	}
 	if kept > 0 {
-		reply.Jobs = all[:kept] // in a document [], not null
+		reply.Jobs = all[:kept] // not nil, which JSON writes as null
 	}
 	if q.Reasons != "" {
-		shown := append(slices.Clip(reply.Jobs), e.besides(ctx, reply.Jobs, &q)...)
-		reply.GPUs = e.placed(ctx, shown, reply.Omitted)
+		shown := append(slices.Clip(reply.Jobs), e.othersOnGPUs(ctx, reply.Jobs, &q)...)
+		reply.GPUs = e.locate(ctx, shown, reply.Omitted)
 		copy(reply.Jobs, shown)
 	}
 	return reply, nil
 }
 
-// besides are the jobs that are on GPUs and that a query leaves out.
-func (e *Engine) besides(ctx context.Context, asked []api.Job, q *api.ListQuery) (others []api.Job) {
+// othersOnGPUs returns the jobs on GPUs that a query leaves out.
+func (e *Engine) othersOnGPUs(ctx context.Context, asked []api.Job, q *api.ListQuery) (others []api.Job) {
 	if q.UID == nil && q.User == "" && q.Name == "" && q.Like == "" && q.IDs == "" && q.Array == 0 &&
 		len(q.States) == 0 && len(q.Tags) == 0 {
 		return nil
@@ -115,19 +115,19 @@ func (e *Engine) besides(ctx context.Context, asked []api.Job, q *api.ListQuery)
 	}
 	live, err := e.queue(ctx, onGPUs)
 	if err != nil {
-		return nil // the jobs are what was wanted
+		return nil // the query has its jobs without them
 	}
 	return slices.DeleteFunc(live, func(j api.Job) bool { return has[j.ID] })
 }
 
-// onGPUs has squeue tell the jobs that have their GPUs.
+// onGPUs makes squeue list the jobs that hold their GPUs.
 const onGPUs = "--states=running,suspended,completing"
 
-// selected are the jobs of a query in their order, and perhaps others. Of jobs that wait behind as many as are asked
-// for it makes none, and counts them as omitted.
+// selected returns a query's jobs in order, and perhaps others, which matches drops. It only counts
+// the waiting jobs beyond q.Waiting, as omitted.
 func (e *Engine) selected(ctx context.Context, q api.ListQuery) (list []api.Job, omitted int, err error) {
 	if q.IDs != "" {
-		list, err = e.named(ctx, strings.Split(q.IDs, ","))
+		list, err = e.byNames(ctx, strings.Split(q.IDs, ","))
 		return list, 0, err
 	}
 	var args []string
@@ -142,9 +142,9 @@ func (e *Engine) selected(ctx context.Context, q api.ListQuery) (list []api.Job,
 	case q.User != "":
 		args = append(args, "--user="+q.User)
 	}
-	columns, waiting := wholeJob, 0
+	columns, waiting := jobColumns, 0
 	if q.Names {
-		columns = whichJob
+		columns = keyColumns
 	}
 	all := q.Name == "" && q.Like == "" && len(q.States) == 0 && len(q.Tags) == 0 && q.Array == 0
 	err = e.eachRow(ctx, columns, args, func(r *row) {
@@ -166,10 +166,10 @@ func (e *Engine) selected(ctx context.Context, q api.ListQuery) (list []api.Job,
 	return list, omitted, nil
 }
 
-// byStart is the order of jobs that run.
+// byStart orders running jobs by their start.
 func byStart(x, y *api.Job) int { return x.StartedAt.Compare(y.StartedAt) }
 
-// matches reports whether a job is one of those that a query asks for.
+// matches reports whether a job is among those that a query asks for.
 func matches(j *api.Job, q *api.ListQuery) bool {
 	switch {
 	case q.UID != nil && j.UID != *q.UID && j.User != "":
@@ -190,7 +190,8 @@ func matches(j *api.Job, q *api.ListQuery) bool {
 	return q.Like == "" || err == nil && like
 }
 
-// recent counts the caller's jobs that ended within the last hour, as far as Slurm's controller still has them.
+// recent counts the caller's jobs that ended within the last hour, as far as Slurm's controller
+// still has them.
 func (e *Engine) recent(list []api.Job) *api.Recent {
 	r := &api.Recent{Since: time.Now().Add(-time.Hour).UTC()}
 	for i := range list {
@@ -206,7 +207,8 @@ func (e *Engine) recent(list []api.Job) *api.Recent {
 	return r
 }
 
-// lines has what each job that matches is called, or that and its owner, those that wait before those that run.
+// lines returns a line for each job that matches: its name, or its name and owner with waiting jobs
+// before running ones.
 func (e *Engine) lines(ctx context.Context, q api.ListQuery) (lines []byte, err error) {
 	q.Names = true
 	reply, err := e.list(ctx, q)
@@ -216,12 +218,12 @@ func (e *Engine) lines(ctx context.Context, q api.ListQuery) (lines []byte, err 
 	}
 	for i := range reply.Jobs {
 		switch j := &reply.Jobs[i]; {
-		case owners && takes(j, q.For):
-			lines = fmt.Appendf(lines, "%s %d\n", called(j), j.UID)
+		case owners && accepts(j, q.For):
+			lines = fmt.Appendf(lines, "%s %d\n", displayName(j), j.UID)
 		case !owners && j.Engine != "":
-			lines = fmt.Appendf(lines, "%s:%s\n", j.Engine, called(j))
+			lines = fmt.Appendf(lines, "%s:%s\n", j.Engine, displayName(j))
 		case !owners:
-			lines = append(append(lines, called(j)...), '\n')
+			lines = append(append(lines, displayName(j)...), '\n')
 		}
 	}
 	return lines, err

@@ -14,8 +14,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Refused reports whether an error of SubmitNoted, from sbatch itself, says that nothing was queued: Slurm
-// has looked at the request and does not take it, or was not reached. After any other error it may have it.
+// Refused reports whether sbatch's error, as returned by SubmitNoted, means that nothing was
+// queued: Slurm declined the request or was not reached. After any other error the job may be
+// queued.
 func Refused(err error) bool {
 	var e *api.Error
 	if !errors.As(err, &e) {
@@ -30,45 +31,45 @@ func Refused(err error) bool {
 	return false
 }
 
-// late is how much later than another one a job has to be submitted for the accounting to have both: an
-// sbatch may take that long, and the clocks of the machines differ by a little.
-const late = 10 * time.Minute
+// minSubmitGap is the time between two submissions after which the accounting has the first if it
+// has the second. An sbatch may take that long, and the machines' clocks differ a little.
+const minSubmitGap = 10 * time.Minute
 
-// Moved finds the user's job that was submitted with a tag, not before a time; 0: there is none. It is
-// sure of that unless Slurm may have forgotten the job: what ended longer ago than MinJobAge only the
-// accounting has, where there is one, and that only when what was submitted later is there, too. The
-// value has letters, digits, dots and hyphens alone.
+// Moved finds the user's job that was submitted with a tag at or after since; id is 0 if there is
+// none. sure is false if Slurm may have forgotten the job: the controller forgets a job MinJobAge
+// after its end, and the accounting, if any, proves nothing unless it has a job that was submitted
+// later. value consists of letters, digits, dots and hyphens.
 func (e *Engine) Moved(ctx context.Context, tag, value string, since time.Time) (id job.ID, sure bool, err error) {
 	user := "--user=" + strconv.Itoa(e.uid)
-	list, err := e.rowsOf(ctx, whichJob, "--states=all", user)
+	list, err := e.rowsOf(ctx, keyColumns, "--states=all", user)
 	if err != nil {
 		return 0, false, err
 	}
 	for _, r := range list {
 		if sbatch.ParseSaid(r[colComment]).Tags[tag] == value {
-			return r.whole(), true, nil
+			return r.jobOrArray(), true, nil
 		}
 	}
-	kept, err := e.keeps(ctx, since)
+	kept, err := e.remembersSince(ctx, since)
 	if kept || err != nil {
 		return 0, kept, err
 	}
-	between := parting()
-	out, err := e.slurm.Ask(ctx, "sacct", "--allocations", "--noheader", "--parsable2", "--delimiter="+between, user,
-		"--starttime="+localTime(since.Add(-time.Hour)), "--format="+strings.Join(accountFields, ","))
+	sep := newSeparator()
+	out, err := e.slurm.Ask(ctx, "sacct", "--allocations", "--noheader", "--parsable2", "--delimiter="+sep, user,
+		"--starttime="+localTime(since.Add(-time.Hour)), "--format="+strings.Join(searchFields, ","))
 	if err != nil {
 		return 0, false, nil // there is no accounting
 	}
-	table, err := pastRows(string(out), between, len(accountFields))
+	table, err := pastRows(string(out), sep, len(searchFields))
 	if err != nil {
 		return 0, false, err
 	}
-	id, last := inAccounts(table, tag+"="+value)
-	return id, id != 0 || last.After(since.Add(late)), nil
+	id, last := findInAccounting(table, tag+"="+value)
+	return id, id != 0 || last.After(since.Add(minSubmitGap)), nil
 }
 
-// keeps reports whether the controller still has all that was submitted since then.
-func (e *Engine) keeps(ctx context.Context, since time.Time) (bool, error) {
+// remembersSince reports whether the controller still has every job that was submitted since then.
+func (e *Engine) remembersSince(ctx context.Context, since time.Time) (bool, error) {
 	config, err := e.slurm.Config(ctx)
 	if err != nil {
 		return false, err
@@ -79,34 +80,34 @@ func (e *Engine) keeps(ctx context.Context, since time.Time) (bool, error) {
 	return err == nil && ago >= 0 && (age == 0 || ago < time.Duration(age)*time.Second), nil
 }
 
-// whole is the number of a job, or of the array that a task is of.
-func (r *row) whole() job.ID { return job.ID(cmp.Or(r.number(colArrayJobID), r.number(colJobID))) }
+// jobOrArray returns the id of the job, or of its array if it is a task.
+func (r *row) jobOrArray() job.ID { return job.ID(cmp.Or(r.number(colArrayJobID), r.number(colJobID))) }
 
-// accountFields are those of sacct that a job is looked for in. The last is a number, behind which the row ends:
-// a command line may have ends of lines in it.
-var accountFields = strings.Fields("JobID Submit Comment SubmitLine%4096 UID")
+// searchFields are the sacct fields in which a job is searched. The last is a number, so that a
+// row's end is certain: a command line may contain newlines.
+var searchFields = strings.Fields("JobID Submit Comment SubmitLine%4096 UID")
 
-// inAccounts finds a mark in the comment or the command line of a row of sacct's, and when the last job there
-// was submitted.
-func inAccounts(table [][]string, mark string) (id job.ID, last time.Time) {
+// findInAccounting returns the job that has a mark in its comment or command line, and the time of
+// the last submission in the table.
+func findInAccounting(table [][]string, mark string) (id job.ID, last time.Time) {
 	for _, fields := range table {
 		name, _, _ := strings.Cut(fields[0], "_")
 		current, err := job.ParseID(name)
 		if err != nil {
 			continue
 		}
-		if at := momentOf(fields[1]); at.After(last) {
+		if at := parseTime(fields[1]); at.After(last) {
 			last = at
 		}
-		if id == 0 && (has(fields[2], mark) || has(fields[3], mark)) {
+		if id == 0 && (hasMark(fields[2], mark) || hasMark(fields[3], mark)) {
 			id = current
 		}
 	}
 	return id, last
 }
 
-// has reports whether a line has a mark that no further digit follows.
-func has(line, mark string) bool {
+// hasMark reports whether a line contains a mark that no digit follows.
+func hasMark(line, mark string) bool {
 	parts := strings.Split(line, mark)
 	return slices.ContainsFunc(parts[1:], func(rest string) bool {
 		return rest == "" || !strings.ContainsAny(rest[:1], "0123456789")

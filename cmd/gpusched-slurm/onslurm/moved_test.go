@@ -14,8 +14,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A job that only the accounting has is found by the tag in its comment, or in the command line with which it
-// was submitted, also behind an end of line; one whose tag begins alike is another.
+// A job that only the accounting has is found by the tag in its comment or in its command line,
+// even behind a newline. A longer tag that begins the same does not match.
 func TestMovedInAccounts(t *testing.T) {
 	at := func(n int64, fields ...string) string {
 		return strings.Join(append([]string{fields[0], fmt.Sprint(n)}, append(fields[1:], "1001")...), separator) + "\n"
@@ -23,20 +23,20 @@ func TestMovedInAccounts(t *testing.T) {
 	text := at(5, "11", "[moved=box.12.50]", "sbatch") + at(9, "12", "", "sbatch --comment=[moved=box.1.5] -n x") +
 		at(7, "13_[0-3]", "note [k=v&moved=box.2.5]", "sbatch") + at(8, "14", "", "sbatch --chdir=/a\nb --comment=[moved=box.4.5]") +
 		at(6, "x", "[moved=box.9.9]", "") + at(4, "15", "", "sbatch --job-name=a\n16\x1e7\x1e[moved=box.5.5]\x1e")
-	table, err := pastRows(text, separator, len(accountFields))
+	table, err := pastRows(text, separator, len(searchFields))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for mark, want := range map[string]job.ID{
 		"box.1.5": 12, "box.2.5": 13, "box.12.50": 11, "box.12.5": 0, "box.3.5": 0, "box.9.9": 0, "box.4.5": 14, "box.5.5": 15,
 	} {
-		if got, last := inAccounts(table, "moved="+mark); got != want || last.Unix() != 9 {
+		if got, last := findInAccounting(table, "moved="+mark); got != want || last.Unix() != 9 {
 			t.Errorf("%s is job %d, want %d; the last at %s", mark, got, want, last)
 		}
 	}
 }
 
-// saying is an engine whose programs print a text each; without one they fail.
+// saying returns an engine whose programs each print a text; a program without a text fails.
 func saying(t *testing.T, texts map[string]string) *Engine {
 	t.Helper()
 	dir := t.TempDir()
@@ -44,7 +44,7 @@ func saying(t *testing.T, texts map[string]string) *Engine {
 		text, known := texts[name]
 		script := "#!/bin/sh\nexit 1\n"
 		if known {
-			// Fields are parted by what is asked for.
+			// The call says what separates the fields.
 			script = `#!/bin/bash
 d=$(printf '%s\n' "$@" | sed -n 's/^--Format=JobID:\([^,]*\),.*/\1/p; s/^--delimiter=//p')
 sed "s/\x1f/${d:-\x1f}/g" '` + filepath.Join(dir, name+".txt") + "'\n"
@@ -59,13 +59,14 @@ sed "s/\x1f/${d:-\x1f}/g" '` + filepath.Join(dir, name+".txt") + "'\n"
 	return New([]string{"PATH=" + dir + ":/usr/bin:/bin"}, 1001, func(string) {})
 }
 
-// Moved is sure that there is no such job while the controller forgets nothing, or when the accounting has
-// a job that was submitted well after; that the accounting answers says nothing.
+// Moved is sure that a job does not exist while the controller forgets nothing, or once the
+// accounting has a job that was submitted well after it. An accounting that merely answers proves
+// nothing.
 func TestMovedIsSure(t *testing.T) {
 	now := time.Now()
 	config := "MinJobAge               = 300 sec\n"
-	values := make([]string, len(whichJob))
-	for i, c := range whichJob {
+	values := make([]string, len(keyColumns))
+	for i, c := range keyColumns {
 		values[i] = map[column]string{colJobID: "31", colArrayJobID: "31", colState: "PENDING", colComment: "[moved=box.1.5]"}[c]
 	}
 	row := strings.Join(values, separator) + separator + "\n"
@@ -74,7 +75,7 @@ func TestMovedIsSure(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		ago    time.Duration
-		sacct  string // "": there is none
+		sacct  string // "" means no accounting
 		squeue string
 		config string
 		id     job.ID
@@ -106,7 +107,6 @@ func TestMovedIsSure(t *testing.T) {
 	}
 }
 
-// After what sbatch answers it is known whether Slurm has the job, or not.
 func TestRefused(t *testing.T) {
 	for text, want := range map[string]bool{
 		"sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)": true,

@@ -13,17 +13,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// called is what people call a job.
-func called(j *api.Job) string {
+// displayName returns the id by which people know a job.
+func displayName(j *api.Job) string {
 	if j.Task != nil {
 		return j.Task.Name
 	}
 	return j.ID.String()
 }
 
-// named are jobs by their names, each once; an array is one that stands for its tasks. A range names those
-// of it that there are.
-func (e *Engine) named(ctx context.Context, words []string) ([]api.Job, error) {
+// byNames returns jobs by their ids, each once. An array stands for its tasks; ids within a range
+// that do not exist are skipped.
+func (e *Engine) byNames(ctx context.Context, words []string) ([]api.Job, error) {
 	var ids []string
 	for _, word := range words {
 		if strings.Contains(word, "_") {
@@ -39,7 +39,7 @@ func (e *Engine) named(ctx context.Context, words []string) ([]api.Job, error) {
 		}
 	}
 	found := map[string]api.Job{}
-	for some := range slices.Chunk(ids, mostNamed) {
+	for some := range slices.Chunk(ids, maxIDsPerCall) {
 		list, err := e.lookUp(ctx, some)
 		if err != nil {
 			return nil, err
@@ -58,17 +58,17 @@ func (e *Engine) named(ctx context.Context, words []string) ([]api.Job, error) {
 	return jobs, nil
 }
 
-// mostNamed is how many jobs one call names: what a command line has room for.
-const mostNamed = 1000
+// maxIDsPerCall is the number of job ids that fit on one command line.
+const maxIDsPerCall = 1000
 
-// lookUp finds jobs by their names, with those that the controller has forgotten, as far as the accounting
-// has them.
+// lookUp finds jobs by their ids. For jobs that the controller has forgotten it asks the
+// accounting.
 func (e *Engine) lookUp(ctx context.Context, ids []string) (map[string]api.Job, error) {
 	list, err := e.queue(ctx, "--states=all", "--jobs="+strings.Join(ids, ","))
 	if err != nil {
 		return nil, err
 	}
-	found := pick(list, ids)
+	found := indexByName(list, ids)
 	var missing []string
 	for _, id := range ids {
 		if _, ok := found[id]; !ok {
@@ -77,15 +77,15 @@ func (e *Engine) lookUp(ctx context.Context, ids []string) (map[string]api.Job, 
 	}
 	if len(missing) > 0 {
 		past, _ := e.past(ctx, "--jobs="+strings.Join(missing, ","), "--starttime=1970-01-02")
-		for name, j := range pick(past, missing) {
+		for name, j := range indexByName(past, missing) {
 			found[name] = j
 		}
 	}
 	return found, nil
 }
 
-// pick finds jobs by their names among those that squeue or sacct has for them: for an array, all its tasks.
-func pick(list []api.Job, ids []string) map[string]api.Job {
+// indexByName returns the jobs with these ids from a list that has all tasks of their arrays.
+func indexByName(list []api.Job, ids []string) map[string]api.Job {
 	found, tasks := map[string]api.Job{}, map[job.ID][]api.Job{}
 	for _, j := range list {
 		switch {
@@ -108,17 +108,17 @@ func pick(list []api.Job, ids []string) map[string]api.Job {
 		}
 		n, err1 := job.ParseID(array)
 		i, err2 := strconv.Atoi(index)
-		if whole, ok := waitingPart(tasks[n], i); ok && err1 == nil && err2 == nil {
+		if whole, ok := waitingTask(tasks[n], i); ok && err1 == nil && err2 == nil {
 			found[id] = whole
 		}
 	}
 	return found
 }
 
-// waitingPart is a task that has not started, as a job of its own.
-func waitingPart(parts []api.Job, index int) (api.Job, bool) {
+// waitingTask returns a task that has not started as a job of its own.
+func waitingTask(parts []api.Job, index int) (api.Job, bool) {
 	for _, j := range parts {
-		if j.Array == nil || !holds(j.Array.Spec, index) {
+		if j.Array == nil || !containsTask(j.Array.Spec, index) {
 			continue
 		}
 		t := job.Task{Array: j.ID, Index: index}
@@ -128,28 +128,27 @@ func waitingPart(parts []api.Job, index int) (api.Job, bool) {
 	return api.Job{}, false
 }
 
-// tasks are numbers of tasks: first, first+step and so on, up to last.
-type tasks struct{ first, last, step int }
+// A taskRange is the task numbers first, first+step and so on, up to last.
+type taskRange struct{ first, last, step int }
 
-// count is how many there are.
-func (t tasks) count() int { return (t.last-t.first)/t.step + 1 }
+func (t taskRange) count() int { return (t.last-t.first)/t.step + 1 }
 
-// holds reports whether a number is among tasks.
-func holds(spec string, index int) bool {
-	return slices.ContainsFunc(tasksIn(spec), func(t tasks) bool {
+// containsTask reports whether a list of tasks contains a number.
+func containsTask(spec string, index int) bool {
+	return slices.ContainsFunc(parseTasks(spec), func(t taskRange) bool {
 		return t.first <= index && index <= t.last && (index-t.first)%t.step == 0
 	})
 }
 
-// tasksIn are the numbers in "0-5%2", "1-9:2" or "1,3,5"; of a list that Slurm has cut, those that it shows.
-func tasksIn(spec string) (list []tasks) {
+// parseTasks parses "0-5%2", "1-9:2" or "1,3,5". Slurm may have cut the list off.
+func parseTasks(spec string) (list []taskRange) {
 	spec, _, _ = strings.Cut(spec, "%")
 	for part := range strings.SplitSeq(strings.Trim(spec, "[]"), ",") {
 		span, step, _ := strings.Cut(part, ":")
 		lo, hi, isRange := strings.Cut(span, "-")
 		first, err := strconv.Atoi(lo)
 		if err != nil {
-			continue // "..."
+			continue // "...", where Slurm has cut it off
 		}
 		last := first
 		if isRange {
@@ -157,24 +156,23 @@ func tasksIn(spec string) (list []tasks) {
 		}
 		by, _ := strconv.Atoi(step)
 		if last = min(last, job.MaxTaskIndex); first >= 0 && first <= last {
-			list = append(list, tasks{first, last, max(1, by)})
+			list = append(list, taskRange{first, last, max(1, by)})
 		}
 	}
 	return list
 }
 
-// sizeOf counts them.
-func sizeOf(list []tasks) (n int) {
+func countTasks(list []taskRange) (n int) {
 	for _, t := range list {
 		n += t.count()
 	}
 	return n
 }
 
-// spelled is a list of tasks with its limit, "0-2,5%2".
-func spelled(list []tasks, limit int) string {
+// formatTasks returns a list of tasks with its limit, "0-2,5%2".
+func formatTasks(list []taskRange, limit int) string {
 	slices.SortFunc(list, func(x, y tasks) int { return cmp.Compare(x.first, y.first) })
-	var merged []tasks
+	var merged []taskRange
 	for _, t := range list {
 		if t.count() == 1 {
 			t.last, t.step = t.first, 1
@@ -185,14 +183,14 @@ func spelled(list []tasks, limit int) string {
 		}
 		merged = append(merged, t)
 	}
-	text := joinTasks(merged)
+	text := joinRanges(merged)
 	if limit > 0 {
 		text += fmt.Sprintf("%%%d", limit)
 	}
 	return text
 }
 
-func joinTasks(list []tasks) string {
+func joinRanges(list []taskRange) string {
 	parts := make([]string, len(list))
 	for i, t := range list {
 		parts[i] = strconv.Itoa(t.first)
@@ -206,11 +204,11 @@ func joinTasks(list []tasks) string {
 	return strings.Join(parts, ",")
 }
 
-// arrayOf is an array by its parts: the tasks that Slurm has made jobs, and the rest.
+// arrayOf returns an array made of its parts: the tasks that Slurm has made jobs of, and the rest.
 func arrayOf(id job.ID, parts []api.Job) api.Job {
 	j := parts[0]
 	a := &api.Array{}
-	var indexes []tasks
+	var indexes []taskRange
 	var rest *api.Job
 	var last time.Time
 	j.Result, j.Task, j.GPUs = nil, nil, nil
@@ -223,12 +221,12 @@ func arrayOf(id job.ID, parts []api.Job) api.Job {
 			if rest == nil || !p.State.Terminal() {
 				rest = p
 			}
-			indexes = append(indexes, tasksIn(p.Array.Spec)...)
+			indexes = append(indexes, parseTasks(p.Array.Spec)...)
 			a.Size += p.Array.Size
 			continue
 		}
 		a.Size, a.Next = a.Size+1, a.Next+1
-		indexes = append(indexes, tasks{p.Task.Index, p.Task.Index, 1})
+		indexes = append(indexes, taskRange{p.Task.Index, p.Task.Index, 1})
 		switch {
 		case !p.State.Terminal():
 			a.Live++
@@ -242,10 +240,10 @@ func arrayOf(id job.ID, parts []api.Job) api.Job {
 			last = p.EndedAt
 		}
 	}
-	a.Spec = spelled(indexes, a.Limit)
+	a.Spec = formatTasks(indexes, a.Limit)
 	j.ID, j.Array, j.State = id, a, job.Spawned
 	switch {
-	case rest != nil && (a.Live == 0 || !rest.State.Terminal()): // where it was cancelled, tasks may run
+	case rest != nil && (a.Live == 0 || !rest.State.Terminal()): // tasks may run although the rest was cancelled
 		j = *rest
 		j.ID, j.Array = id, a
 	case a.Live == 0 && a.Failed == 0:

@@ -14,12 +14,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// node is a machine of the cluster as scontrol shows it.
+// A node is a machine of the cluster as scontrol shows it.
 type node struct {
 	name, state     string
-	reason, by      string    // why it is as it is, and who has said so
-	since           time.Time // when
-	gpus            []gpuOf   // by number
+	reason, by      string    // why the node is in its state, and who said so
+	since           time.Time // the time of reason
+	gpus            []nodeGPU // by number
 	cpus, cpusTaken int
 	mem, memTaken   int64 // bytes
 	features        []string
@@ -27,22 +27,21 @@ type node struct {
 	version         string
 }
 
-// gpuOf is a GPU of a node.
-type gpuOf struct {
-	kind  string
-	taken bool
+type nodeGPU struct {
+	kind string
+	used bool
 }
 
-// gpuAt is which GPU of which node it is.
-type gpuAt struct {
+// gpuOnNode names a GPU by its node and its number there.
+type gpuOnNode struct {
 	node string
 	gpu  int
 }
 
-// String is what stands for a UUID, which Slurm does not know: "n1/gpu0".
-func (g gpuAt) String() string { return fmt.Sprintf("%s/gpu%d", g.node, g.gpu) }
+// String returns the stand-in for a UUID, which Slurm does not know: "n1/gpu0".
+func (g gpuOnNode) String() string { return fmt.Sprintf("%s/gpu%d", g.node, g.gpu) }
 
-// nodes asks for all of them, by name.
+// nodes returns all nodes, by name.
 func (e *Engine) nodes(ctx context.Context) ([]node, error) {
 	out, err := e.slurm.Ask(ctx, "scontrol", "show", "node", "--oneliner", "--details")
 	if err != nil {
@@ -58,17 +57,17 @@ func readNodes(text string) (list []node) {
 		if n.name == "" {
 			continue
 		}
-		n.reason, n.by, n.since = blame(firstFact(line, "Reason"))
+		n.reason, n.by, n.since = splitReason(firstFact(line, "Reason"))
 		n.cpus, _ = strconv.Atoi(firstFact(line, "CPUTot"))
 		n.cpusTaken, _ = strconv.Atoi(firstFact(line, "CPUAlloc"))
-		n.mem, n.memTaken = size(firstFact(line, "RealMemory")), size(firstFact(line, "AllocMem"))
+		n.mem, n.memTaken = parseSize(firstFact(line, "RealMemory")), parseSize(firstFact(line, "AllocMem"))
 		if f := firstFact(line, "AvailableFeatures"); f != "" {
 			n.features = strings.Split(f, ",")
 		}
 		n.gpus = gpusOf(n.gres)
-		for _, i := range taken(firstFact(line, "GresUsed")) {
+		for _, i := range usedGPUs(firstFact(line, "GresUsed")) {
 			if i < len(n.gpus) {
-				n.gpus[i].taken = true
+				n.gpus[i].used = true
 			}
 		}
 		list = append(list, n)
@@ -77,13 +76,13 @@ func readNodes(text string) (list []node) {
 	return list
 }
 
-// gpusOf reads "gpu:a100:4,gpu:v100:2,shard:16".
-func gpusOf(gres string) (list []gpuOf) {
+// gpusOf parses "gpu:a100:4,gpu:v100:2,shard:16".
+func gpusOf(gres string) (list []nodeGPU) {
 	for part := range strings.SplitSeq(gres, ",") {
 		part, _, _ = strings.Cut(part, "(")
 		words := strings.Split(part, ":")
 		n, err := strconv.Atoi(words[len(words)-1])
-		if words[0] != "gpu" || err != nil || n > mostOfNode {
+		if words[0] != "gpu" || err != nil || n > maxRange {
 			continue
 		}
 		kind := ""
@@ -91,24 +90,24 @@ func gpusOf(gres string) (list []gpuOf) {
 			kind = words[1]
 		}
 		for range n {
-			list = append(list, gpuOf{kind: kind})
+			list = append(list, nodeGPU{kind: kind})
 		}
 	}
 	return list
 }
 
-// blame takes a reason apart: "fan [root@1700000000]", or with a date of the local time.
-func blame(text string) (reason, by string, since time.Time) {
+// splitReason splits "fan [root@1700000000]" into its parts. The time may also be a local date.
+func splitReason(text string) (reason, by string, since time.Time) {
 	i := strings.LastIndex(text, " [")
 	name, at, ok := strings.Cut(strings.TrimSuffix(text[max(i, 0):], "]"), "@")
-	if since = momentOf(at); i < 0 || !ok || since.IsZero() {
+	if since = parseTime(at); i < 0 || !ok || since.IsZero() {
 		return text, "", time.Time{}
 	}
 	return text[:i], strings.TrimPrefix(name, " ["), since
 }
 
-// out reports whether no job starts on the node, and whether that is an administrator's wish.
-func (n *node) out() (isOut, wished bool) {
+// unavailable reports whether no job starts on the node, and whether an administrator wants that.
+func (n *node) unavailable() (isOut, wished bool) {
 	state := strings.ToUpper(n.state)
 	wished = strings.Contains(state, "DRAIN") || strings.Contains(state, "MAINT") || strings.Contains(state, "RESERVED")
 	for _, word := range []string{"DOWN", "FAIL", "NOT_RESPONDING", "POWERING", "FUTURE", "UNKNOWN", "REBOOT"} {
@@ -117,8 +116,8 @@ func (n *node) out() (isOut, wished bool) {
 	return isOut || wished || strings.HasSuffix(n.state, "*"), wished
 }
 
-// words are a state for people: "down, not responding" of DOWN+NOT_RESPONDING, and of DOWN*.
-func (n *node) words() string {
+// stateText returns the state for people: "down, not responding" for DOWN+NOT_RESPONDING and DOWN*.
+func (n *node) stateText() string {
 	state := strings.TrimRight(n.state, "*~#!%$@^-+")
 	text := strings.NewReplacer("*", "", "+", ", ", "_", " ").Replace(strings.ToLower(state))
 	if strings.Contains(n.state, "*") {
@@ -127,54 +126,54 @@ func (n *node) words() string {
 	return text
 }
 
-// gpuNumbers numbers the GPUs of the cluster: node after node, by name.
-func (e *Engine) gpuNumbers(ctx context.Context) map[gpuAt]int {
+// gpuNumbers numbers the GPUs of the cluster, node after node by name.
+func (e *Engine) gpuNumbers(ctx context.Context) map[gpuOnNode]int {
 	list, _ := e.nodes(ctx)
-	return numbering(list)
+	return numberGPUs(list)
 }
 
-func numbering(list []node) map[gpuAt]int {
-	numbers := map[gpuAt]int{}
+func numberGPUs(list []node) map[gpuOnNode]int {
+	numbers := map[gpuOnNode]int{}
 	for _, n := range list {
 		for i := range n.gpus {
-			numbers[gpuAt{n.name, i}] = len(numbers)
+			numbers[gpuOnNode{n.name, i}] = len(numbers)
 		}
 	}
 	return numbers
 }
 
-// gpus lists those of all nodes, numbered node after node. What only the driver of each machine knows, such
-// as their memory, is not told.
+// gpus lists the GPUs of all nodes, numbered node after node. Memory and the like, which only each
+// machine's driver knows, are left out.
 func (e *Engine) gpus(ctx context.Context) (api.GPUsReply, error) {
 	live, err := e.queue(ctx, onGPUs)
 	if err != nil {
 		return api.GPUsReply{}, err
 	}
-	return api.GPUsReply{Schema: api.Schema, GPUs: e.placed(ctx, live, 0)}, nil
+	return api.GPUsReply{Schema: api.Schema, GPUs: e.locate(ctx, live, 0)}, nil
 }
 
 func gpuList(list []node) []api.GPU {
 	gpus := []api.GPU{}
 	for _, n := range list {
-		isOut, wished := n.out()
+		isOut, wished := n.unavailable()
 		for i, of := range n.gpus {
 			g := api.GPU{StateDetail: n.reason, GPU: job.GPU{
-				Index: len(gpus), UUID: gpuAt{n.name, i}.String(), Minor: i, Name: cmp.Or(of.kind, "GPU") + " on " + n.name,
+				Index: len(gpus), UUID: gpuOnNode{n.name, i}.String(), Minor: i, Name: cmp.Or(of.kind, "GPU") + " on " + n.name,
 				State: job.GPUFree, FreeMilli: job.WholeGPU, NUMANode: -1, UtilPercent: -1, TempC: -1, PowerMilliW: -1,
 			}}
-			if of.taken {
+			if of.used {
 				g.State, g.FreeMilli = job.GPUBusy, 0
 			}
 			if g.Drain, g.Paused = wished, wished; wished {
 				g.PausedBy, g.PausedAt = n.by, n.since
 			}
 			switch {
-			case wished && of.taken:
+			case wished && of.used:
 				g.State, g.PausedReason = job.GPUDraining, n.reason
 			case wished:
 				g.State, g.PausedReason = job.GPUDrained, n.reason
 			case isOut:
-				g.State, g.StateDetail = job.GPULost, "node "+n.name+" is "+n.words()
+				g.State, g.StateDetail = job.GPULost, "node "+n.name+" is "+n.stateText()
 			}
 			gpus = append(gpus, g)
 		}
@@ -182,15 +181,17 @@ func gpuList(list []node) []api.GPU {
 	return gpus
 }
 
-// mostPlaced is of how many jobs it is asked on which GPUs they are: Slurm answers for all of them at once.
-const mostPlaced = 5000
+// maxJobsLocated is the most jobs for which Slurm is asked where they run: it answers for all of
+// them at once.
+const maxJobsLocated = 5000
 
-// manyJobs are so many that the few that have GPUs, mostAlone of them at most, are asked one by one.
+// manyJobs is the number of jobs above which those with GPUs are asked for one by one, if there are
+// at most maxSingleQueries.
 const manyJobs = 500
 
-// placed puts into jobs, besides which there are more, which GPUs they have, and returns the GPUs with the jobs on
-// them. What cannot be asked is left out: the jobs are what was wanted.
-func (e *Engine) placed(ctx context.Context, jobs []api.Job, more int) []api.GPU {
+// locate sets which GPUs the jobs have, and returns all GPUs with their jobs. There are more jobs
+// than those given. A failed query leaves the GPUs out: callers want the jobs above all.
+func (e *Engine) locate(ctx context.Context, jobs []api.Job, more int) []api.GPU {
 	nodes, err := e.nodes(ctx)
 	if err != nil {
 		return []api.GPU{}
@@ -204,17 +205,17 @@ func (e *Engine) placed(ctx context.Context, jobs []api.Job, more int) []api.GPU
 			live++
 		}
 	}
-	few := live <= mostAlone && len(jobs)+more > manyJobs
-	if live == 0 || !few && len(jobs)+more > mostPlaced {
+	few := live <= maxSingleQueries && len(jobs)+more > manyJobs
+	if live == 0 || !few && len(jobs)+more > maxJobsLocated {
 		return gpus
 	}
-	found, number, alone := map[string][]string{}, numbering(nodes), 0
+	found, number, alone := map[string][]string{}, numberGPUs(nodes), 0
 	if !few {
 		out, err := e.slurm.Ask(ctx, "scontrol", "show", "job", "--oneliner", "--details")
 		if err != nil {
 			return gpus
 		}
-		found = records(string(out))
+		found = recordsByID(string(out))
 	}
 	for i := range jobs {
 		j := &jobs[i]
@@ -223,12 +224,12 @@ func (e *Engine) placed(ctx context.Context, jobs []api.Job, more int) []api.GPU
 			continue
 		}
 		record, ok := recordOf(said, j)
-		if !ok && alone < mostAlone {
+		if !ok && alone < maxSingleQueries {
 			alone++
 			record, ok = e.record(ctx, j)
 		}
 		if !ok && j.GPUMilli > 0 {
-			e.note(untold(j))
+			e.note(unclearGPUs(j))
 		}
 		if !ok {
 			continue
@@ -238,31 +239,32 @@ func (e *Engine) placed(ctx context.Context, jobs []api.Job, more int) []api.GPU
 			if at.Index < len(gpus) {
 				g := &gpus[at.Index]
 				g.Jobs = append(g.Jobs, j.ID)
-				g.Shares = append(g.Shares, job.GPUShare{Job: j.ID, Called: called(j), Milli: min(j.GPUMilli, job.WholeGPU)})
+				g.Shares = append(g.Shares, job.GPUShare{Job: j.ID, Called: displayName(j), Milli: min(j.GPUMilli, job.WholeGPU)})
 			}
 		}
 	}
 	return gpus
 }
 
-// mostAlone is of how many jobs, whose records are not clear among those of all, each one's own is asked.
-const mostAlone = 20
+// maxSingleQueries is the most jobs whose own record is asked for because it is ambiguous among
+// those of all jobs.
+const maxSingleQueries = 20
 
-// record asks for that of a job alone: it is at the beginning.
+// record asks for a job's own record, which is at the beginning of the answer.
 func (e *Engine) record(ctx context.Context, j *api.Job) (string, bool) {
 	out, err := e.slurm.Ask(ctx, "scontrol", "show", "job", "--oneliner", "--details", j.ID.String())
 	if err != nil || !strings.HasPrefix(string(out), "JobId="+j.ID.String()+" ") {
 		return "", false
 	}
-	return behindName(string(out), j)
+	return afterName(string(out), j)
 }
 
-// Meant says which GPUs the next calls of Do are about: Slurm takes whole nodes out of service, so all GPUs of a node
-// have to be meant.
+// Meant names the GPUs of the next calls of Do. Slurm takes whole nodes out of service, so a
+// command must name all GPUs of a node.
 func (e *Engine) Meant(indexes []int) { e.meant, e.controlled = indexes, nil }
 
-// controlGPU takes the node of a GPU out of service, or back, which is what Slurm can do, where all its GPUs are meant;
-// else it is refused with what does it. A node whose GPUs come one after the other is asked about once.
+// controlGPU drains or resumes the node of a GPU if the command names all the node's GPUs, and
+// refuses otherwise. A node is changed once, although the call comes for each of its GPUs.
 func (e *Engine) controlGPU(ctx context.Context, index int, stops bool, r api.PauseRequest) (api.GPUsReply, error) {
 	verb, args := "resume", []string{"State=RESUME"}
 	if stops {
@@ -305,8 +307,8 @@ func noGPU(index int) error {
 	return &api.Error{Code: api.CodeNotFound, Message: fmt.Sprintf("there is no GPU %d", index), Hint: "see 'gpusched gpus'"}
 }
 
-// wholeNodes refuses where only some of a node's GPUs are meant, or one that is not there: before anything is done to
-// another node.
+// wholeNodes returns an error if only some GPUs of a node are named, or one that does not exist. It
+// is called before any node is changed.
 func wholeNodes(list []node, meant []int, verb string) error {
 	first := 0
 	for _, n := range list {
@@ -331,23 +333,22 @@ func wholeNodes(list []node, meant []int, verb string) error {
 	return nil
 }
 
-// awaitNode waits for a node that has been put back: until it has answered the controller it counts as one that
-// does not respond.
+// awaitNode waits until a resumed node responds: before that it counts as down.
 func (e *Engine) awaitNode(ctx context.Context, name string) {
-	for range nodeLooks {
+	for range nodeTries {
 		list, err := e.nodes(ctx)
 		i := slices.IndexFunc(list, func(n node) bool { return n.name == name })
 		if err != nil || i < 0 {
 			return
 		}
-		if out, _ := list[i].out(); !out || api.Pause(ctx, nodePause) != nil {
+		if out, _ := list[i].unavailable(); !out || api.Pause(ctx, nodePause) != nil {
 			return
 		}
 	}
 }
 
-// How often, and how long after each other, awaitNode looks.
+// The number of awaitNode's tries, and the time between them.
 const (
-	nodeLooks = 20
+	nodeTries = 20
 	nodePause = 250 * time.Millisecond
 )

@@ -10,21 +10,21 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// one is a job by its name, and an error of api.CodeNotFound where there is none.
+// one returns a job by its id, or an error of api.CodeNotFound.
 func (e *Engine) one(ctx context.Context, id string) (api.Job, error) {
-	list, err := e.named(ctx, []string{id})
+	list, err := e.byNames(ctx, []string{id})
 	if err != nil {
 		return api.Job{}, err
 	}
 	if len(list) == 0 {
 		return api.Job{}, &api.Error{Code: api.CodeNotFound, Message: "Slurm has no job " + id,
-			Hint: "see 'gpusched list -a'; of jobs that ended long ago Slurm's accounting knows, where there is one"}
+			Hint: "see 'gpusched list -a'; jobs that ended long ago are in Slurm's accounting alone, if it has one"}
 	}
 	return list[0], nil
 }
 
-// show returns one job, with which GPUs it has and, for its owner, where its output goes; of an array also what became
-// of its tasks, where that is asked.
+// show returns one job with its GPUs and, for its owner, the path of its output. For an array it
+// adds the results of its tasks if asked to.
 func (e *Engine) show(ctx context.Context, id string, results bool) (api.JobReply, error) {
 	j, err := e.one(ctx, id)
 	if err != nil {
@@ -42,10 +42,10 @@ func (e *Engine) show(ctx context.Context, id string, results bool) (api.JobRepl
 	return reply, err
 }
 
-// plain is the name of a job without that of the engine, as which its caller may have it.
-func plain(id string) string { return strings.TrimPrefix(id, Manager+":") }
+// trimManager removes the engine's name from a job's id.
+func trimManager(id string) string { return strings.TrimPrefix(id, Manager+":") }
 
-// groups puts together the tasks that are in one state and ended in one way.
+// groups puts tasks in the same state and with the same result together.
 func groups(list []api.Job) (out []api.TaskGroup) {
 	for i := range list {
 		j := &list[i]
@@ -80,9 +80,9 @@ func sameGroup(list []api.TaskGroup, g api.TaskGroup) *api.TaskGroup {
 	return nil
 }
 
-// there refuses what a job can't wait for. Slurm would start it at once: it takes a job that it does not have,
-// or no longer has, for one that has ended as it should.
-func (e *Engine) there(ctx context.Context, after []job.Dependency) error {
+// checkDependencies returns an error if a job waits for something that can't happen. Slurm would
+// start it at once: to Slurm, a job that it does not have, or no longer has, has completed.
+func (e *Engine) checkDependencies(ctx context.Context, after []job.Dependency) error {
 	var ids []string
 	for _, d := range after {
 		ids = append(ids, d.Job.String())
@@ -108,18 +108,18 @@ func (e *Engine) there(ctx context.Context, after []job.Dependency) error {
 	return nil
 }
 
-// How often a job is looked at that is waited for. Each look is a question to the controller, which serves a
-// whole cluster.
+// The delays between two polls of a job that is waited for. They grow because each poll loads the
+// controller of a whole cluster.
 const (
-	firstLook = 250 * time.Millisecond
-	lastLook  = 5 * time.Second
+	firstPoll = 250 * time.Millisecond
+	lastPoll  = 5 * time.Second
 )
 
-// wait blocks until the job, or all of an array, has ended. Once the job has been seen a controller that is away, or
-// fails over to another, is waited for, whatever it says meanwhile.
+// wait blocks until the job, or all of an array, has ended. Once it has seen the job, it outlasts a
+// controller that is away or fails over, whatever that says meanwhile.
 func (e *Engine) wait(ctx context.Context, id string) (api.JobReply, error) {
 	var last *api.Job
-	for pause := firstLook; ; pause = min(pause*3/2, lastLook) {
+	for pause := firstPoll; ; pause = min(pause*3/2, lastPoll) {
 		j, err := e.one(ctx, id)
 		switch {
 		case err == nil && j.State.Terminal():
@@ -128,7 +128,7 @@ func (e *Engine) wait(ctx context.Context, id string) (api.JobReply, error) {
 			last = &j
 		case isCode(err, api.CodeNotFound) && last != nil:
 			return api.JobReply{Schema: api.Schema, Job: forgotten(*last)}, nil
-		case ctx.Err() != nil: // this ended the look
+		case ctx.Err() != nil: // the poll failed because the caller gave up
 		case last == nil || isCode(err, api.CodeForbidden) || isCode(err, api.CodeUsage):
 			return api.JobReply{}, err
 		}
@@ -138,7 +138,8 @@ func (e *Engine) wait(ctx context.Context, id string) (api.JobReply, error) {
 	}
 }
 
-// forgotten is a job that was there and is not any more: Slurm does not say how it ended.
+// forgotten returns a job that has vanished from Slurm, without the result that Slurm has
+// forgotten.
 func forgotten(j api.Job) api.Job {
 	j.State = job.Lost
 	res := job.Result{Outcome: job.Lost}

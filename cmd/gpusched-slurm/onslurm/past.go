@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// pastFields are those of sacct that a job is read from, and which columns they are.
+// pastFields are the sacct fields of a job, and their columns.
 var pastFields = []struct {
 	name string
 	column
@@ -24,20 +24,20 @@ var pastFields = []struct {
 	{"Partition", colUnused}, {"Reason", colReason}, {"Priority", colUnused},
 }
 
-// past asks the accounting for jobs. An error, also that there is no accounting, is returned as it is.
+// past asks the accounting for jobs. It fails if there is none.
 func (e *Engine) past(ctx context.Context, args ...string) ([]api.Job, error) {
 	names := make([]string, len(pastFields))
 	for i, f := range pastFields {
 		names[i] = f.name
 	}
-	between := parting()
+	sep := newSeparator()
 	out, err := e.slurm.Ask(ctx, "sacct", append([]string{
-		"--allocations", "--noheader", "--parsable2", "--delimiter=" + between, "--allusers", "--duplicates",
+		"--allocations", "--noheader", "--parsable2", "--delimiter=" + sep, "--allusers", "--duplicates",
 		"--format=" + strings.Join(names, ",")}, args...)...)
 	if err != nil {
 		return nil, err
 	}
-	list, err := pastJobs(out, between)
+	list, err := pastJobs(out, sep)
 	for i := range list {
 		list[i].Engine = e.Names
 	}
@@ -47,10 +47,10 @@ func (e *Engine) past(ctx context.Context, args ...string) ([]api.Job, error) {
 	return list, err
 }
 
-// pastRows cuts what sacct printed into the values of its rows. Behind the last one is the end of the line, and
-// neither that nor the first one of the next row is anybody's text.
-func pastRows(text, parting string, fields int) (list [][]string, err error) {
-	values := strings.Split(text, parting)
+// pastRows splits sacct's output into the values of its rows. A row's last value ends at a newline.
+// Neither that value nor the next row's first is a user's text, so the newline is certain.
+func pastRows(text, sep string, fields int) (list [][]string, err error) {
+	values := strings.Split(text, sep)
 	if len(values) == 1 && isTalk("sacct", values[0]) {
 		return nil, nil
 	}
@@ -66,8 +66,8 @@ func pastRows(text, parting string, fields int) (list [][]string, err error) {
 	return list, nil
 }
 
-func pastJobs(text []byte, parting string) (list []api.Job, err error) {
-	table, err := pastRows(string(text), parting, len(pastFields))
+func pastJobs(text []byte, sep string) (list []api.Job, err error) {
+	table, err := pastRows(string(text), sep, len(pastFields))
 	for _, values := range table {
 		var r row
 		for i, f := range pastFields {
@@ -89,11 +89,11 @@ func pastJobs(text []byte, parting string) (list []api.Job, err error) {
 	return list, err
 }
 
-// withPast adds jobs that the accounting has and the controller has forgotten.
+// withPast adds the jobs that the accounting has and the controller has forgotten.
 func (e *Engine) withPast(ctx context.Context, list []api.Job, q api.ListQuery) []api.Job {
 	since := q.Since
 	if since.IsZero() {
-		since = startOfPast()
+		since = defaultSince()
 	}
 	args := []string{"--starttime=" + localTime(since), "--state=" + strings.Join(endedStates, ",")}
 	if q.UID != nil {
@@ -104,7 +104,7 @@ func (e *Engine) withPast(ctx context.Context, list []api.Job, q api.ListQuery) 
 	}
 	past, err := e.past(ctx, args...)
 	if err != nil {
-		return list // there is none: what the controller has is all there is
+		return list // there is no accounting: the controller's jobs are all there is
 	}
 	have := map[job.ID]bool{}
 	for i := range list {
@@ -118,16 +118,16 @@ func (e *Engine) withPast(ctx context.Context, list []api.Job, q api.ListQuery) 
 	return list
 }
 
-// endedStates are those that sacct is asked for.
+// endedStates are the states that sacct is asked for.
 var endedStates = []string{
 	"BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "TIMEOUT",
 }
 
-// localTime is a time as Slurm's programs read it.
+// localTime formats a time for Slurm's programs.
 func localTime(t time.Time) string { return t.Local().Format("2006-01-02T15:04:05") }
 
-// history returns the jobs that have ended and match, all of them in one answer: from the accounting where
-// Slurm has one, else what its controller still knows.
+// history returns all ended jobs that match in one answer: from the accounting if there is one,
+// else those that the controller still has.
 func (e *Engine) history(ctx context.Context, q api.HistoryQuery) (api.HistoryReply, error) {
 	reply := api.HistoryReply{Schema: api.Schema, Jobs: []api.PastJob{}}
 	if q.Attempts {

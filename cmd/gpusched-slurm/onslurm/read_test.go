@@ -15,7 +15,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// recorded is what programs of a real Slurm printed, in a box of the suite of that release.
+// recorded returns the output of a real Slurm's program, recorded in a box of the suite with that
+// release.
 func recorded(t *testing.T, release, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", release, name))
@@ -33,7 +34,7 @@ func recordedJobs(t *testing.T, release string) map[string]api.Job {
 	return jobs
 }
 
-// recordedColumns are those of packaging/test/slurm/record.sh.
+// recordedColumns are the columns in packaging/test/slurm/record.sh.
 func recordedColumns() (list []column) {
 	for name := range strings.FieldsSeq(`JobID ArrayJobID ArrayTaskID Name UserName UserID State Reason SubmitTime EligibleTime
 		StartTime EndTime TimeLimit tres-alloc tres-per-node tres-per-job tres-per-task NumNodes NumTasks
@@ -66,7 +67,7 @@ func colonTask(j api.Job) string {
 	return fmt.Sprintf(":%d", j.Task.Index)
 }
 
-// sketch is what a test looks at of a job.
+// sketch returns the parts of a job that the tests compare.
 func sketch(j api.Job) string {
 	text := fmt.Sprintf("%s %s gpus %s %s mem %s cpus %d", j.User, j.State, job.FormatGPUs(j.GPUMilli), j.GPUType, job.FormatSize(j.MemBytes), j.CPUs)
 	if j.Result != nil {
@@ -88,7 +89,7 @@ func TestRecordedJobs(t *testing.T) {
 		"run1":      "bob running gpus 2 a100 mem 500M cpus 2",
 		"shard":     "bob running gpus 0.5  mem 10M cpus 1",
 		"run2":      "bob running gpus 1  mem 100M cpus 1",
-		"pend":      "bob queued gpus 3  mem 100M cpus 1 ∵ it is next: what it asks is not free yet (Slurm: Resources)",
+		"pend":      "bob queued gpus 3  mem 100M cpus 1 ∵ it is next: what it asks for is not free yet (Slurm: Resources)",
 		"held":      "bob queued gpus 1  mem 100M cpus 1 ∵ held by its user ('gpusched release' lets it go) (Slurm: JobHeldUser)",
 		"dep":       "bob queued gpus 0  mem 100M cpus 1 ∵ waits until job 10 completes and job 12 ends",
 		"never-dep": "bob queued gpus 0  mem 100M cpus 1 ∵ what it waits for can't happen any more: it will never start (cancel it) (Slurm: DependencyNeverSatisfied)",
@@ -119,7 +120,7 @@ func TestRecordedJobs(t *testing.T) {
 
 func TestAnArrayIsItsTasks(t *testing.T) {
 	all := recordedQueue(t, "22.05")
-	found := pick(all, []string{"4", "4_2"})
+	found := indexByName(all, []string{"4", "4_2"})
 	array := found["4"]
 	if array.Array == nil || array.Array.Spec != "0-5" || array.Array.Failed != 5 || array.State != job.Failed || array.Result.Code != 1 {
 		t.Errorf("%+v %+v", array.Array, array.Result)
@@ -130,11 +131,11 @@ func TestAnArrayIsItsTasks(t *testing.T) {
 	for _, id := range []string{"waits"} {
 		whole := recordedJobs(t, "22.05")[id]
 		name := fmt.Sprintf("%d_7", whole.ID)
-		if j := pick(all, []string{name})[name]; j.Task == nil || j.Task.Index != 7 || j.State != job.Queued || j.ID != 0 {
+		if j := indexByName(all, []string{name})[name]; j.Task == nil || j.Task.Index != 7 || j.State != job.Queued || j.ID != 0 {
 			t.Errorf("a task that has not started: %+v", j)
 		}
 		name = fmt.Sprintf("%d_8", whole.ID)
-		if j, ok := pick(all, []string{name})[name]; ok {
+		if j, ok := indexByName(all, []string{name})[name]; ok {
 			t.Errorf("a task that there is not: %+v", j)
 		}
 	}
@@ -155,10 +156,10 @@ func TestRecordedNodes(t *testing.T) {
 	}
 }
 
-// Which GPUs a job has is behind its name, and before everything else that its user wrote.
+// A job's GPUs are read from behind its name, before everything else that its user wrote.
 func TestRecordedAllocations(t *testing.T) {
-	number := numbering(readNodes(recorded(t, "22.05", "nodes.txt")))
-	found := records(recorded(t, "22.05", "jobs.txt"))
+	number := numberGPUs(readNodes(recorded(t, "22.05", "nodes.txt")))
+	found := recordsByID(recorded(t, "22.05", "jobs.txt"))
 	got := map[string]string{}
 	for _, j := range recordedQueue(t, "22.05") {
 		said := found[j.ID.String()]
@@ -177,9 +178,10 @@ func TestRecordedAllocations(t *testing.T) {
 	}
 }
 
-// The name or comment of a job makes no record: what it imitates is not told, or asked alone.
+// A job's name or comment can't pose as a record: the job that it imitates is asked for by itself,
+// or has no GPUs.
 func TestForgedRecords(t *testing.T) {
-	number := map[gpuAt]int{{"n", 0}: 0, {"n", 1}: 1, {"n", 2}: 2}
+	number := map[gpuOnNode]int{{"n", 0}: 0, {"n", 1}: 1, {"n", 2}: 2}
 	line := func(id int, name, user, gpus, comment string) string {
 		return fmt.Sprintf("JobId=%d JobName=%s UserId=%s GroupId=x JOB_GRES=gpu:1   Nodes=n CPU_IDs=0 Mem=0 GRES=gpu:1(IDX:%s) MinCPUsNode=1 Command=/x WorkDir=/y Comment=%s Power=\n",
 			id, name, user, gpus, comment)
@@ -205,7 +207,7 @@ func TestForgedRecords(t *testing.T) {
 		"the same, by its real name": {line(5, "x UserId=bob(7) JOB_GRES=gpu Nodes=n CPU_IDs=0 Mem=0 GRES=gpu:1(IDX:2) MinCPUsNode=1\nJobId=9 JobName=q", "bob(7)", "0", ""), bobs(5, "x UserId=bob(7) JOB_GRES=gpu Nodes=n CPU_IDs=0 Mem=0 GRES=gpu:1(IDX:2) MinCPUsNode=1\nJobId=9 JobName=q"), "[0]"},
 	} {
 		got := "unclear"
-		if record, ok := recordOf(records(c.text)[c.j.ID.String()], c.j); ok {
+		if record, ok := recordOf(recordsByID(c.text)[c.j.ID.String()], c.j); ok {
 			list := []int{}
 			for _, a := range allocations(record, number) {
 				list = append(list, a.Index)
@@ -226,7 +228,7 @@ func TestRecordedHealth(t *testing.T) {
 	if got := job.Worst(controllerChecks(recorded(t, "22.05", "ping-down.txt"))); got != job.Failing {
 		t.Error(got)
 	}
-	// scontrol(1), of a site with a backup.
+	// From scontrol(1), for a site with a backup.
 	text := "Slurmctld(primary) at n1 is DOWN\nSlurmctld(backup) at n2 is UP\n"
 	if got := job.Worst(controllerChecks(text)); got != job.Degraded {
 		t.Error(got)
@@ -238,12 +240,12 @@ func TestRecordedHealth(t *testing.T) {
 
 func TestTestOnlyIsForetold(t *testing.T) {
 	j := api.Job{State: job.Queued}
-	foretold(&j, fmt.Sprintf("sbatch: Job 23 to start at %d using 1 processors on nodes n1 in partition all\n", time.Now().Add(time.Hour).Unix()))
+	setForecast(&j, fmt.Sprintf("sbatch: Job 23 to start at %d using 1 processors on nodes n1 in partition all\n", time.Now().Add(time.Hour).Unix()))
 	if j.State != job.Queued || j.ExpectedStart.IsZero() {
 		t.Errorf("%+v", j)
 	}
 	j = api.Job{State: job.Queued}
-	foretold(&j, recorded(t, "22.05", "testonly.txt")) // in the year 4068: Slurm can't say
+	setForecast(&j, recorded(t, "22.05", "testonly.txt")) // in the year 4068, so Slurm does not know
 	if j.State != job.Queued || !j.ExpectedStart.IsZero() || j.Why == "" {
 		t.Errorf("%+v", j)
 	}
@@ -271,7 +273,7 @@ func TestTres(t *testing.T) {
 		"cpu=2,gres/gpu=4,gres/gpu:h100=4": "4 h100",
 		"gres:shard:4":                     " ",
 	} {
-		amounts, kind := tres(text)
+		amounts, kind := parseTRES(text)
 		if got := amounts["gpu"] + " " + kind; got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
@@ -295,12 +297,12 @@ func TestTasks(t *testing.T) {
 		"0-9999999": "1000001 0-1000000",
 		strings.Repeat("0-9999999,", 10000) + "1-3:2": "10000010002 0-1000000,1-3:2",
 	} {
-		list := tasksIn(spec)
-		if got := fmt.Sprintf("%d %s", sizeOf(list), spelled(list, 0)); got != want {
+		list := parseTasks(spec)
+		if got := fmt.Sprintf("%d %s", countTasks(list), formatTasks(list, 0)); got != want {
 			t.Errorf("%.40s: %s, want %s", spec, got, want)
 		}
 	}
-	if !holds("1-9:2", 9) || holds("1-9:2", 4) || holds("1-9:2", 11) || holds("", 0) {
+	if !containsTask("1-9:2", 9) || containsTask("1-9:2", 4) || containsTask("1-9:2", 11) || containsTask("", 0) {
 		t.Error("holds")
 	}
 }
@@ -355,7 +357,7 @@ func FuzzRows(f *testing.F) {
 		if got := pieces.end(); (got == nil) != (err == nil) {
 			t.Errorf("byte by byte: %v, and in one piece: %v", got, err)
 		}
-		pick(all, []string{"4", "4_2"})
+		indexByName(all, []string{"4", "4_2"})
 		groups(all)
 	})
 }

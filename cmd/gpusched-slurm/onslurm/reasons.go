@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The codes of reasons that the scheduler of a machine does not have.
+// The reason codes that a machine's own scheduler does not have.
 const (
 	reasonNever      job.ReasonCode = "never"
 	reasonNotAllowed job.ReasonCode = "not-allowed"
@@ -15,28 +15,28 @@ const (
 	reasonOther      job.ReasonCode = "other"
 )
 
-// ownReasons are those codes in a sentence each.
+// ownReasons are the manual's entries for these codes.
 var ownReasons = []manual.Entry{
-	{Word: string(reasonNever), Text: "On Slurm: no node has what the job asks, or it asks more than its partition allows: it will never start."},
+	{Word: string(reasonNever), Text: "On Slurm: no node has what the job asks for, or it asks for more than its partition allows: it will never start."},
 	{Word: string(reasonNotAllowed), Text: "On Slurm: the account or the quality of service (QOS) of the job is not valid, or not for its partition."},
 	{Word: string(reasonNode), Text: "On Slurm: a node that the job needs is down, drained, or kept for other jobs."},
-	{Word: string(reasonOther), Text: "On Slurm: a reason that has no equal here; the sentence has it."},
+	{Word: string(reasonOther), Text: "On Slurm: a reason that only Slurm has; the sentence names it."},
 }
 
-// reasons are Slurm's words for why a job waits (squeue(1), JOB REASON CODES) in ours. Those that name a
-// limit of an association or a QOS are taken apart by explain.
+// reasons translates Slurm's reasons (squeue(1), JOB REASON CODES). explain translates those that
+// name a limit of an association or a QOS.
 var reasons = []struct {
 	word string
 	code job.ReasonCode
 	text string
 }{
 	{"Priority", job.ReasonGPUKept, "jobs of a higher priority are before it"},
-	{"Resources", job.ReasonGPUCount, "it is next: what it asks is not free yet"},
+	{"Resources", job.ReasonGPUCount, "it is next: what it asks for is not free yet"},
 	{"Dependency", job.ReasonDependency, "waits until other jobs have ended"},
 	{"DependencyNeverSatisfied", job.ReasonDependency, "what it waits for can't happen any more: it will never start (cancel it)"},
 	{"BeginTime", job.ReasonBegin, "its time to begin has not come"},
 	{"JobHeldUser", job.ReasonHeld, "held by its user ('gpusched release' lets it go)"},
-	{"JobHeldAdmin", job.ReasonHeld, "held by an administrator of Slurm's"},
+	{"JobHeldAdmin", job.ReasonHeld, "held by a Slurm administrator"},
 	{"JobArrayTaskLimit", job.ReasonArrayLimit, "as many tasks of its array run as its limit allows"},
 	{"ReqNodeNotAvail", reasonNode, "a node that it needs is not available: down, drained or reserved"},
 	{"Reservation", job.ReasonGPUReserved, "waits for the reservation that it asked for"},
@@ -44,10 +44,10 @@ var reasons = []struct {
 	{"NodeDown", reasonNode, "a node that it needs is down"},
 	{"PartitionDown", job.ReasonDrained, "its partition is down"},
 	{"PartitionInactive", job.ReasonDrained, "its partition takes no jobs now"},
-	{"PartitionTimeLimit", reasonNever, "it asks more time than its partition allows: it will never start"},
-	{"PartitionNodeLimit", reasonNever, "it asks more nodes than its partition allows: it will never start"},
-	{"PartitionConfig", reasonNever, "its partition can't give what it asks"},
-	{"BadConstraints", reasonNever, "no node has what it asks: it will never start"},
+	{"PartitionTimeLimit", reasonNever, "it asks for more time than its partition allows: it will never start"},
+	{"PartitionNodeLimit", reasonNever, "it asks for more nodes than its partition allows: it will never start"},
+	{"PartitionConfig", reasonNever, "its partition can't give what it asks for"},
+	{"BadConstraints", reasonNever, "no node has what it asks for: it will never start"},
 	{"Licenses", reasonOther, "waits for a licence"},
 	{"InvalidAccount", reasonNotAllowed, "its account is not valid"},
 	{"InvalidQOS", reasonNotAllowed, "its quality of service (QOS) is not valid"},
@@ -55,7 +55,7 @@ var reasons = []struct {
 	{"QOSNotAllowed", reasonNotAllowed, "its quality of service (QOS) may not use its partition or account"},
 	{"NonZeroExitCode", job.ReasonBackoff, "its command ended with an error"},
 	{"JobLaunchFailure", job.ReasonBackoff, "its command could not be started, or was killed at once"},
-	{"TimeLimit", job.ReasonBackoff, "it met its time limit"},
+	{"TimeLimit", job.ReasonBackoff, "it reached its time limit"},
 	{"InactiveLimit", job.ReasonBackoff, "it was inactive for longer than the site allows"},
 	{"launch_failed_requeued_held", job.ReasonHeld, "it could not be started and is held ('gpusched release' tries again)"},
 	{"job_requeued_in_held_state", job.ReasonHeld, "queued again and held ('gpusched release' lets it go)"},
@@ -66,13 +66,14 @@ var reasons = []struct {
 	{"RaisedSignal", job.ReasonBackoff, "it was ended by a signal"},
 	{"SystemFailure", reasonNode, "Slurm or the machine failed"},
 	{"MaxRequeue", job.ReasonHeld, "held: it was queued again too often"},
-	{"MaxMemPerLimit", reasonNever, "it asks more memory than the site allows: it will never start"},
+	{"MaxMemPerLimit", reasonNever, "it asks for more memory than the site allows: it will never start"},
 	{"SchedDefer", job.ReasonChecking, "the scheduler has not looked at it yet"},
 	{"Deadline", job.ReasonBegin, "it can't end before its deadline"},
 }
 
-// wordOf is the word of a reason, which a sentence or details may stand for: "ReqNodeNotAvail, UnavailableNodes:n1",
-// "RaisedSignal:11(Segmentation_fault)", "Nodes required for job are DOWN, DRAINED or ...".
+// wordOf returns the reason's word, given also a sentence or details: "ReqNodeNotAvail,
+// UnavailableNodes:n1", "RaisedSignal:11(Segmentation_fault)", "Nodes required for job are DOWN,
+// DRAINED or ...".
 func wordOf(reason string) string {
 	word, _, _ := strings.Cut(strings.Trim(reason, "() "), ",")
 	word, _, _ = strings.Cut(word, ":")
@@ -82,7 +83,7 @@ func wordOf(reason string) string {
 	return strings.ReplaceAll(word, " ", "_")
 }
 
-// explain is a reason in words. What is unknown is in Slurm's own.
+// explain returns the sentence for a reason, in Slurm's own words if it is unknown.
 func explain(reason string) string {
 	word := wordOf(reason)
 	for _, r := range reasons {
@@ -110,7 +111,7 @@ func isLimit(word string) bool {
 	return false
 }
 
-// limitOf names what the limit is of.
+// limitOf returns the sentence for a limit.
 func limitOf(word string) string {
 	whose := "a limit of its account"
 	switch {
@@ -130,7 +131,7 @@ func limitOf(word string) string {
 	return whose + " is reached"
 }
 
-// codeFor is our code of a reason.
+// codeFor returns our code for a reason.
 func codeFor(word string) job.ReasonCode {
 	word = wordOf(word)
 	for _, r := range reasons {

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// Each reason of Slurm's has a code that the manual explains, and means that.
+// Each of Slurm's reasons has a code that the manual explains and that fits.
 func TestCodesOfReasons(t *testing.T) {
 	known := words.ReasonCodes()
 	for _, c := range ownReasons {

@@ -12,8 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestRecordedRefusals: what Slurm's programs say when they refuse is told with its kind,
-// in one line.
+// Each refusal of Slurm's programs becomes one line and an error of its kind.
 func TestRecordedRefusals(t *testing.T) {
 	kinds := map[string]api.Code{
 		"down-sbatch": api.CodeUnreachable, "down-squeue": api.CodeUnreachable,
@@ -39,7 +38,7 @@ func TestRecordedRefusals(t *testing.T) {
 	}
 }
 
-// TestRecordedPast: what Slurm's accounting has of jobs in every state.
+// The accounting's jobs are read in every state.
 func TestRecordedPast(t *testing.T) {
 	got := map[string]string{}
 	list, err := pastJobs([]byte(recorded(t, "22.05", "sacct.txt")), separator)
@@ -59,7 +58,7 @@ func TestRecordedPast(t *testing.T) {
 		"array:2":   "alice running gpus 0  mem 100M cpus 1",
 	} {
 		if name == "part" {
-			want = "alice running gpus 0  mem 100M cpus 1" // the accounting has the comment when the job has ended
+			want = "alice running gpus 0  mem 100M cpus 1" // the accounting has the comment once the job has ended
 		}
 		if got[name] != want {
 			t.Errorf("%s: %s, not %s", name, got[name], want)
@@ -67,8 +66,8 @@ func TestRecordedPast(t *testing.T) {
 	}
 }
 
-// TestLaterReleases: 23.11 and 24.11 write exit codes and GPUs in another way, and of parts of GPUs what is
-// taken of each one.
+// 23.11 and 24.11 are read too: they write exit codes and GPUs differently, and the used part of
+// each GPU.
 func TestLaterReleases(t *testing.T) {
 	for _, release := range []string{"23.11", "24.11"} {
 		t.Run(release, func(t *testing.T) {
@@ -91,10 +90,10 @@ func laterQueue(t *testing.T, release string) {
 		"part":       "alice running gpus 0.3  mem 100M cpus 1",
 		"array:1":    "alice running gpus 0  mem 100M cpus 1",
 		"asleep":     "alice running gpus 0  mem 100M cpus 1",
-		"resources":  "alice queued gpus 2 h100 mem 100M cpus 1 ∵ it is next: what it asks is not free yet (Slurm: Resources)",
+		"resources":  "alice queued gpus 2 h100 mem 100M cpus 1 ∵ it is next: what it asks for is not free yet (Slurm: Resources)",
 		"behind":     "alice queued gpus 2 a100 mem 100M cpus 1 ∵ jobs of a higher priority are before it (Slurm: Priority)",
 		"held":       "alice queued gpus 0  mem 100M cpus 1 ∵ held by its user ('gpusched release' lets it go) (Slurm: JobHeldUser)",
-		"held-admin": "alice queued gpus 0  mem 100M cpus 1 ∵ held by an administrator of Slurm's (Slurm: JobHeldAdmin)",
+		"held-admin": "alice queued gpus 0  mem 100M cpus 1 ∵ held by a Slurm administrator (Slurm: JobHeldAdmin)",
 		"never":      "alice queued gpus 0  mem 100M cpus 1 ∵ what it waits for can't happen any more: it will never start (cancel it) (Slurm: DependencyNeverSatisfied)",
 		"node-down":  "alice queued gpus 0  mem 100M cpus 1 ∵ a node that it needs is down, drained or kept for other jobs (Slurm: Nodes)",
 	} {
@@ -111,7 +110,7 @@ func laterQueue(t *testing.T, release string) {
 	if a := jobs["array"].Array; a == nil || a.Limit != 2 {
 		t.Errorf("array: %+v", a)
 	}
-	number, found := numbering(readNodes(recorded(t, release, "nodes.txt"))), records(recorded(t, release, "jobs.txt"))
+	number, found := numberGPUs(readNodes(recorded(t, release, "nodes.txt"))), recordsByID(recorded(t, release, "jobs.txt"))
 	for name, want := range map[string]string{"whole": "[n1/gpu0 n1/gpu1]", "part": "[n2/gpu0]", "resources": "[]", "asleep": "[]"} {
 		j := jobs[name]
 		record, ok := recordOf(found[j.ID.String()], &j)
@@ -139,15 +138,15 @@ func laterPast(t *testing.T, release string) {
 
 func laterSite(t *testing.T, release string) {
 	nodes := readNodes(recorded(t, release, "nodes.txt"))
-	var taken []string
+	var used []string
 	for i := range nodes {
 		for k, g := range nodes[i].gpus {
-			if g.taken {
-				taken = append(taken, gpuAt{nodes[i].name, k}.String())
+			if g.used {
+				used = append(used, gpuOnNode{nodes[i].name, k}.String())
 			}
 		}
 	}
-	if got := fmt.Sprint(taken); len(nodes) != 3 || got != "[n1/gpu0 n1/gpu1 n2/gpu0]" {
+	if got := fmt.Sprint(used); len(nodes) != 3 || got != "[n1/gpu0 n1/gpu1 n2/gpu0]" {
 		t.Errorf("taken are %s", got)
 	}
 	for i, want := range []bool{false, false, true} {
@@ -166,7 +165,7 @@ func laterSite(t *testing.T, release string) {
 		t.Error(got)
 	}
 	j := api.Job{State: job.Queued}
-	if foretold(&j, recorded(t, release, "testonly.txt")); j.ExpectedStart.IsZero() && j.StartedAt.IsZero() {
+	if setForecast(&j, recorded(t, release, "testonly.txt")); j.ExpectedStart.IsZero() && j.StartedAt.IsZero() {
 		t.Errorf("%+v", j)
 	}
 }

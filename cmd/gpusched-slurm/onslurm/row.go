@@ -12,10 +12,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// separator is the unit separator of ASCII; see parting.
+// separator is ASCII's unit separator; see newSeparator.
 const separator = "\x1f"
 
-// column is a field of squeue -O, or of sacct, that a job is read from.
+// A column is a field of squeue -O or of sacct.
 type column int
 
 const (
@@ -50,18 +50,17 @@ const (
 	countColumns
 )
 
-// columnNames are the names that squeue has for them.
+// columnNames are squeue's names of the columns.
 var columnNames = [countColumns]string{
 	"JobID", "ArrayJobID", "ArrayTaskID", "Name", "UserName", "UserID", "State", "Reason", "SubmitTime", "StartTime",
 	"EndTime", "TimeLimit", "tres-alloc", "tres-per-node", "tres-per-job", "tres-per-task", "NumNodes", "NumTasks", "NumCPUs", "NodeList",
 	"Dependency", "Comment", "Nice", "exit_code", "RestartCnt",
 }
 
-// Which of them squeue is asked for: all that a job is read from, and those by which one is known, chosen and
-// ranked.
+// The columns that squeue is asked for: all, or those that identify and rank jobs.
 var (
-	wholeJob = firstColumns(colCalled)
-	whichJob = []column{
+	jobColumns = firstColumns(colCalled)
+	keyColumns = []column{
 		colJobID, colArrayJobID, colArrayTaskID, colName, colUserName, colUserID, colState, colReason, colSubmitTime,
 		colStartTime, colEndTime, colNodeList, colComment,
 	}
@@ -74,28 +73,28 @@ func firstColumns(end column) (list []column) {
 	return list
 }
 
-// row is a job as squeue or sacct prints it. What was not asked is "".
+// A row is a job as squeue or sacct prints it. Fields that were not asked for are "".
 type row [countColumns]string
 
-// parting returns what stands between fields in one answer: nobody whose job is in it can know it, so that no
-// name or comment of a job makes a field or a row.
-func parting() string { return separator + rand.Text()[:16] + separator }
+// newSeparator returns the separator of the fields in one answer. Users can't know it, so no job's
+// name or comment makes a field or a row.
+func newSeparator() string { return separator + rand.Text()[:16] + separator }
 
-// format is what squeue is asked to print, each field whole and with parting behind it.
-func format(columns []column, parting string) string {
+// format returns squeue's --format, with each field in full and the separator behind it.
+func format(columns []column, sep string) string {
 	var b strings.Builder
 	for _, c := range columns {
 		if b.Len() > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteString(columnNames[c] + ":" + parting)
+		b.WriteString(columnNames[c] + ":" + sep)
 	}
 	return b.String()
 }
 
-// rows reads what squeue printed of such columns.
-func rows(text []byte, columns []column, parting string) (list []row, err error) {
-	a := newAnswer(columns, parting, func(r *row) { list = append(list, *r) })
+// rows reads squeue's output with these columns.
+func rows(text []byte, columns []column, sep string) (list []row, err error) {
+	a := newAnswer(columns, sep, func(r *row) { list = append(list, *r) })
 	_, _ = a.Write(text) // never fails
 	if err := a.end(); err != nil {
 		return nil, err
@@ -103,38 +102,39 @@ func rows(text []byte, columns []column, parting string) (list []row, err error)
 	return list, nil
 }
 
-// answer reads what squeue prints while it does: cut by what parts the fields and not by lines, which a name may
-// have. Anything else is an error: what can't be read is not left out.
+// An answer reads squeue's output while squeue prints. It splits at separators and not at lines,
+// since a name may contain a newline. Anything that does not fit is an error, and nothing is
+// skipped.
 type answer struct {
 	columns []column
-	parting []byte
-	take    func(*row) // is told each row, which is another one's after that
-	rest    []byte     // of a row that is not whole yet
-	at      int        // up to where it has been looked through
-	ends    []int      // of the fields in it
+	sep     []byte
+	take    func(*row) // called with each row; the row is valid until take returns
+	rest    []byte     // the output from the current row on
+	at      int        // how far rest was searched
+	ends    []int      // the ends of the current row's fields in rest
 	rows    int
 	err     error
 }
 
-func newAnswer(columns []column, parting string, take func(*row)) *answer {
-	return &answer{columns: columns, parting: []byte(parting), take: take, ends: make([]int, 0, len(columns))}
+func newAnswer(columns []column, sep string, take func(*row)) *answer {
+	return &answer{columns: columns, sep: []byte(sep), take: take, ends: make([]int, 0, len(columns))}
 }
 
-// Write never fails: the program is to end by itself.
+// Write never fails, so that the program ends by itself.
 func (a *answer) Write(text []byte) (int, error) {
 	if a.err != nil {
 		return len(text), nil
 	}
 	a.rest = append(a.rest, text...)
-	done := 0 // of rest
+	done := 0 // the bytes of rest that were read
 	for {
-		n := bytes.Index(a.rest[a.at:], a.parting)
+		n := bytes.Index(a.rest[a.at:], a.sep)
 		if n < 0 {
-			a.at = max(a.at, len(a.rest)-len(a.parting)+1)
+			a.at = max(a.at, len(a.rest)-len(a.sep)+1)
 			break
 		}
 		a.ends = append(a.ends, a.at+n)
-		a.at += n + len(a.parting)
+		a.at += n + len(a.sep)
 		if len(a.ends) == len(a.columns) {
 			a.row(done)
 			done, a.ends = a.at, a.ends[:0]
@@ -148,7 +148,7 @@ func (a *answer) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// row reads the row that begins at a place of rest.
+// row reads the row that begins at an offset of rest.
 func (a *answer) row(begin int) {
 	var r row
 	text := string(a.rest[begin:a.at])
@@ -156,17 +156,17 @@ func (a *answer) row(begin int) {
 	for i, c := range a.columns {
 		end := a.ends[i] - begin
 		r[c] = slurmexec.Known(strings.TrimSpace(text[from:end]))
-		from = end + len(a.parting)
+		from = end + len(a.sep)
 	}
 	if !r.numbered() {
 		a.err = unreadable("squeue", text)
 	}
-	if a.rows++; a.err == nil && !r.rejected() {
+	if a.rows++; a.err == nil && !r.neverQueued() {
 		a.take(&r)
 	}
 }
 
-// end is what was wrong with all of it.
+// end returns the error of the whole answer.
 func (a *answer) end() error {
 	switch rest := string(a.rest); {
 	case a.err != nil:
@@ -179,12 +179,12 @@ func (a *answer) end() error {
 	return nil
 }
 
-// numbered reports whether a row has the number of a job, as each has.
+// numbered reports whether a row has a job id, as every row must.
 func (r *row) numbered() bool {
 	return r[colJobID] != "" && r[colJobID][0] >= '0' && r[colJobID][0] <= '9'
 }
 
-// isTalk reports whether a program has printed nothing, or only said something, as "squeue: warning: …".
+// isTalk reports whether a program printed nothing but messages, such as "squeue: warning: …".
 func isTalk(name, text string) bool {
 	for line := range strings.Lines(text) {
 		if strings.TrimSpace(line) != "" && !strings.HasPrefix(line, name+": ") {
@@ -194,9 +194,9 @@ func isTalk(name, text string) bool {
 	return true
 }
 
-// failing reports whether a program that ended well speaks of a call to Slurm that failed, as in "slurm_load_jobs
-// error: …". What else is said is no matter: of a user whom it does not know ("squeue: error: Invalid user: 7"), by
-// the dynamic linker.
+// failing reports whether a program that exited with 0 reported a failed call, as in
+// "slurm_load_jobs error: …". Other messages are harmless: about an unknown user ("squeue: error:
+// Invalid user: 7"), or from the dynamic linker.
 func failing(talk string) bool {
 	for line := range strings.Lines(talk) {
 		if strings.HasPrefix(line, "slurm_") {
@@ -206,12 +206,12 @@ func failing(talk string) bool {
 	return false
 }
 
-// unreadable is the error of an answer that is not in its form.
+// unreadable returns the error for output that has not the expected form.
 func unreadable(program, near string) error {
-	return &api.Error{Code: api.CodeInternal, Message: fmt.Sprintf("what Slurm's %s printed can't be read, near %.60q", program, near)}
+	return &api.Error{Code: api.CodeInternal, Message: fmt.Sprintf("can't read what Slurm's %s printed, near %.60q", program, near)}
 }
 
-// number is a field as one, 0 where it is none.
+// number returns a field as a number, or 0.
 func (r *row) number(c column) int64 {
 	if r[c] == "" {
 		return 0
@@ -220,17 +220,16 @@ func (r *row) number(c column) int64 {
 	return n
 }
 
-// moment is a field as a time, as momentOf reads it.
-func (r *row) moment(c column) time.Time { return momentOf(r[c]) }
+func (r *row) time(c column) time.Time { return parseTime(r[c]) }
 
-// momentOf reads a time, zero where there is none. Slurm has times of the far future for those that it does not
-// know.
-func momentOf(text string) time.Time {
+// parseTime parses a time, and returns zero if there is none. For an unknown time Slurm prints one
+// in the far future.
+func parseTime(text string) time.Time {
 	if text == "" {
 		return time.Time{}
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil { // a Slurm that does not know SLURM_TIME_FORMAT=%s
+	if err != nil { // this Slurm does not know SLURM_TIME_FORMAT=%s
 		at, err := time.ParseInLocation("2006-01-02T15:04:05", text, time.Local)
 		if err != nil {
 			return time.Time{}
@@ -243,11 +242,11 @@ func momentOf(text string) time.Time {
 	return time.Unix(n, 0).UTC()
 }
 
-// farFuture is from when on a time is Slurm's word for never: the year 2500.
+// farFuture is the year 2500, from which on a time means "never" to Slurm.
 const farFuture = 16_725_225_600
 
-// size reads an amount of memory in bytes: a number of mebibytes, or with a unit.
-func size(text string) int64 {
+// parseSize returns an amount of memory in bytes. Without a unit it is in mebibytes.
+func parseSize(text string) int64 {
 	text = strings.TrimRight(text, "nc") // per node, per CPU
 	if text == "" {
 		return 0
@@ -265,9 +264,10 @@ func size(text string) int64 {
 	return int64(n * float64(int64(1)<<shift))
 }
 
-// tres reads a list of trackable resources, "cpu=2,mem=500M,gres/gpu=2", or of wishes, "gres:gpu:a100:2" or
-// "gres/gpu:2": the amount of each, by its name without its type, and the type of GPU.
-func tres(text string) (amounts map[string]string, gpuType string) {
+// parseTRES parses trackable resources, "cpu=2,mem=500M,gres/gpu=2", or those of a request,
+// "gres:gpu:a100:2" or "gres/gpu:2". It returns the amounts by name, without types, and the type of
+// the GPUs.
+func parseTRES(text string) (amounts map[string]string, gpuType string) {
 	if text == "" {
 		return nil, ""
 	}
@@ -287,7 +287,7 @@ func tres(text string) (amounts map[string]string, gpuType string) {
 			}
 		}
 		if name == "" || amounts[name] != "" && gpuType != "" {
-			continue // gres/gpu and gres/gpu:a100 are the same ones
+			continue // gres/gpu and gres/gpu:a100 are the same GPUs
 		}
 		if !has {
 			amount = "1"

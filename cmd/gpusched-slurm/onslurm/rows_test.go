@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// answerOf is what squeue prints of so many jobs that wait.
-func answerOf(n int, columns []column, parting string) []byte {
+// answerOf returns squeue's output for n waiting jobs.
+func answerOf(n int, columns []column, sep string) []byte {
 	values := map[column]string{
 		colArrayTaskID: "N/A", colName: "wrap", colUserName: "alice", colUserID: "1001", colState: "PENDING", colReason: "PartitionDown",
 		colSubmitTime: "1795000000", colStartTime: "N/A", colEndTime: "N/A", colTimeLimit: "UNLIMITED", colTresAlloc: "cpu=1,mem=1M,node=1,billing=1",
@@ -24,20 +24,20 @@ func answerOf(n int, columns []column, parting string) []byte {
 			if c == colJobID || c == colArrayJobID {
 				value = fmt.Sprint(i + 1)
 			}
-			b.WriteString(value + parting)
+			b.WriteString(value + sep)
 		}
 		b.WriteString("\n")
 	}
 	return []byte(b.String())
 }
 
-// However an answer is cut on its way, its rows are the same, and one that is cut short is an error.
+// An answer has the same rows whatever its pieces, and is an error if it is cut short.
 func TestAnswerInPieces(t *testing.T) {
-	between := parting()
-	text := answerOf(3, wholeJob, between)
+	sep := newSeparator()
+	text := answerOf(3, jobColumns, sep)
 	for size := 1; size <= len(text); size += 1 + size/7 {
 		var got []row
-		a := newAnswer(wholeJob, between, func(r *row) { got = append(got, *r) })
+		a := newAnswer(jobColumns, sep, func(r *row) { got = append(got, *r) })
 		for from := 0; from < len(text); from += size {
 			_, _ = a.Write(text[from:min(from+size, len(text))])
 		}
@@ -47,16 +47,16 @@ func TestAnswerInPieces(t *testing.T) {
 		}
 	}
 	for cut := 1; cut < len(text)-1; cut++ {
-		if list, err := rows(text[:cut], wholeJob, between); err == nil && len(list)*(len(text)/3) > cut+len(between) {
+		if list, err := rows(text[:cut], jobColumns, sep); err == nil && len(list)*(len(text)/3) > cut+len(sep) {
 			t.Fatalf("cut at %d: %d rows", cut, len(list))
 		}
 	}
-	if list, err := rows(text[:len(text)-2-len(between)], wholeJob, between); err == nil {
+	if list, err := rows(text[:len(text)-2-len(sep)], jobColumns, sep); err == nil {
 		t.Errorf("without its end: %q", list)
 	}
 }
 
-// A table of few of many jobs that wait counts the rest as it would if all of them were made, and is in order.
+// A list of the first waiting jobs is in order, and counts the others as omitted.
 func TestManyThatWait(t *testing.T) {
 	script := `for i in 1 2 3 4 5 6 7 8 9; do Fields JobID=$i UserID=1000 UserName=alice Name=x$((i % 2)) State=PENDING; done
 		Fields JobID=10 UserID=1000 UserName=alice Name=x0 State=RUNNING`
@@ -85,12 +85,12 @@ func TestManyThatWait(t *testing.T) {
 
 // BenchmarkRows reads 10 000 jobs as squeue prints them.
 func BenchmarkRows(b *testing.B) {
-	between := parting()
-	text := answerOf(10_000, wholeJob, between)
+	sep := newSeparator()
+	text := answerOf(10_000, jobColumns, sep)
 	b.ReportAllocs()
 	for b.Loop() {
 		n := 0
-		a := newAnswer(wholeJob, between, func(r *row) {
+		a := newAnswer(jobColumns, sep, func(r *row) {
 			j := r.job()
 			n += int(min(1, j.ID))
 		})
@@ -103,7 +103,7 @@ func BenchmarkRows(b *testing.B) {
 	}
 }
 
-// Only a call that failed makes an answer without jobs none.
+// An answer without jobs is an error only if a call failed.
 func TestWordsBesideAnEmptyAnswer(t *testing.T) {
 	for talk, want := range map[string]bool{
 		"": false, "squeue: error: Invalid user: 13346\n\n": false, "ERROR: ld.so: object 'x' cannot be preloaded: ignored.\n": false,

@@ -13,9 +13,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// scripted is an engine whose programs are scripts of sh, by their names. What each is called with is a line
-// of the file calls in its directory, which is $D for them. Fields prints a row for squeue, of NAME=VALUE
-// words.
+// scripted returns an engine whose programs are shell scripts. Each call is a line in the file
+// calls of the directory dir, which the scripts know as $D. Their function Fields prints a row of
+// squeue's from NAME=VALUE words.
 func scripted(t *testing.T, scripts map[string]string, environ ...string) (e *Engine, dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -39,7 +39,7 @@ func scripted(t *testing.T, scripts map[string]string, environ ...string) (e *En
 	return e, dir
 }
 
-// fieldsOfSh is the function Fields for the scripts: what is not named is N/A.
+// fieldsOfSh is the scripts' function Fields; a column that is not named is N/A.
 const fieldsOfSh = `format=$(printf '%s\n' "$@" | sed -n 's/^--Format=//p')
 Fields() {
 	local IFS=, part name word value
@@ -61,14 +61,14 @@ func calls(t *testing.T, dir string) string {
 	return string(text)
 }
 
-// simple is a request that every Slurm can do.
+// simple returns a request that every Slurm can do.
 func simple() api.SubmitRequest {
 	r := api.SubmitRequest{Label: job.Label{Name: "x"}, Program: api.Program{Argv: api.Words{"/bin/true"}, Dir: "/tmp"}}
 	r.EnvMode = "clean"
 	return r
 }
 
-// No number goes to one cluster while the job is on another.
+// Nothing is done to a job id if the environment or an option names another cluster.
 func TestOneCluster(t *testing.T) {
 	for variable, refused := range map[string]bool{
 		"SLURM_CLUSTERS=there": true, "SBATCH_CLUSTERS=there": true, "SLURM_CLUSTERS=here,there": true,
@@ -96,7 +96,7 @@ func TestOneCluster(t *testing.T) {
 	}
 }
 
-// A job that Slurm itself has put on another cluster is named with that, and has no number here.
+// A job that Slurm has put on another cluster is reported with that cluster, and has no id here.
 func TestAnswerOfAnotherCluster(t *testing.T) {
 	for answer, number := range map[string]job.ID{"9": 9, "9;here": 9, "9;there": 0} {
 		e, _ := scripted(t, map[string]string{"sbatch": "echo '" + answer + "'"})
@@ -107,7 +107,7 @@ func TestAnswerOfAnotherCluster(t *testing.T) {
 	}
 }
 
-// No option that the environment has for sbatch reaches it but those that are wishes.
+// sbatch gets no options from the environment except those that describe the user's jobs.
 func TestNoOptionFromTheEnvironment(t *testing.T) {
 	e, dir := scripted(t, map[string]string{"sbatch": "env >$D/env; echo 7"}, "SBATCH_WAIT=1", "SBATCH_ARRAY_INX=0-99", "SBATCH_ACCOUNT=lab")
 	if _, err := e.Submit(t.Context(), simple()); err != nil {
@@ -119,7 +119,8 @@ func TestNoOptionFromTheEnvironment(t *testing.T) {
 	}
 }
 
-// A submission whose answer was lost is looked for: its number is told, or that nobody knows.
+// If sbatch's answer is lost, the job is searched for: the user learns its id, or that it may be
+// queued.
 func TestLostAnswer(t *testing.T) {
 	const keep = `printf '%s\n' "$@" | sed -n 's/^--comment=//p' >$D/comment; `
 	const squeue = `[ ! -e $D/comment ] || Fields JobID=3 UserID=1000 State=PENDING Comment=other
@@ -147,7 +148,7 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// Who interrupts a submission is told its number.
+// Whoever interrupts a submission learns the job's id.
 func TestInterruptedSubmission(t *testing.T) {
 	e, _ := scripted(t, map[string]string{
 		"sbatch": `printf '%s\n' "$@" | sed -n 's/^--comment=//p' >$D/comment; kill -INT $PPID; exec sleep 60`,
@@ -162,7 +163,7 @@ func TestInterruptedSubmission(t *testing.T) {
 	}
 }
 
-// An array of which the waiting part was cancelled lives as long as one of its tasks runs.
+// An array whose waiting tasks were cancelled lives as long as one of its tasks runs.
 func TestArrayWithACancelledRest(t *testing.T) {
 	running := `Fields JobID=13 ArrayJobID=12 ArrayTaskID=0 UserID=1000 State=RUNNING NodeList=n1 StartTime=1795466354`
 	for rest, want := range map[string]job.State{
@@ -187,7 +188,7 @@ func TestArrayWithACancelledRest(t *testing.T) {
 	}
 }
 
-// Whatever a controller says while it fails over, a wait goes on.
+// A wait goes on whatever a controller says while it fails over.
 func TestWaitOutlastsAFailover(t *testing.T) {
 	e, dir := scripted(t, map[string]string{"squeue": `n=$(grep -c ^squeue $D/calls)
 		case $n in
@@ -207,9 +208,9 @@ func TestWaitOutlastsAFailover(t *testing.T) {
 	}
 }
 
-// No name or comment makes a row: not with the separator of every call, nor with lines.
+// Neither the usual separator nor newlines in a name or comment make a row.
 func TestForgedRows(t *testing.T) {
-	evil := strings.Repeat("\x1f", len(wholeJob)) + "\n12" + strings.Repeat("\x1fx", len(wholeJob)-1) + "\x1f\n"
+	evil := strings.Repeat("\x1f", len(jobColumns)) + "\n12" + strings.Repeat("\x1fx", len(jobColumns)-1) + "\x1f\n"
 	e, _ := scripted(t, map[string]string{
 		"squeue": "Fields JobID=12 UserID=1000 UserName=alice Name=good State=RUNNING\nFields JobID=13 UserID=1001 UserName=bob State=RUNNING " +
 			"$'Name=" + strings.NewReplacer("\n", `\n`, "\x1f", `\x1f`).Replace(evil) + "x'",
@@ -226,7 +227,7 @@ func TestForgedRows(t *testing.T) {
 	}
 }
 
-// What is not in the form that was asked for is an error.
+// Output that has not the expected form is an error.
 func TestUnreadableRows(t *testing.T) {
 	for _, squeue := range []string{"echo 12 RUNNING", "Fields JobID=x State=RUNNING", "Fields JobID=1 State=RUNNING; echo more", "Fields JobID=1 | cut -c1-90"} {
 		e, _ := scripted(t, map[string]string{"squeue": squeue})
@@ -242,8 +243,8 @@ func TestUnreadableRows(t *testing.T) {
 	}
 }
 
-// A change of the number of GPUs keeps their type, and one of the priority leaves the QOS of the class before for
-// that of the user's other jobs: from 24.11 on an empty one changes nothing.
+// A new number of GPUs keeps their type. A new priority replaces the QOS of the old class by the
+// one of the user's other jobs: since 24.11, an empty QOS changes nothing.
 func TestUpdateKeepsTheRest(t *testing.T) {
 	const squeue = "Fields JobID=12 UserID=1000 UserName=me Account=lab State=PENDING tres-per-node=gres:gpu:a100:1 QOS=high"
 	gpus, normal := 2000, job.Priority{}
@@ -265,7 +266,7 @@ func TestUpdateKeepsTheRest(t *testing.T) {
 	}
 }
 
-// A node is taken out of service once, and only where all its GPUs are meant.
+// A node is drained once, and only if all its GPUs are named.
 func TestWholeNodesArePaused(t *testing.T) {
 	const drain = "scontrol update NodeName=n1 State=DRAIN Reason=fan\n"
 	for meant, whole := range map[string]bool{"": false, "0-2": false, "0-3": true} {
@@ -283,9 +284,9 @@ func TestWholeNodesArePaused(t *testing.T) {
 	}
 }
 
-// Half of a second node is refused before the first is taken out of service.
+// Half of a second node is refused before the first node is drained.
 func TestHalfANodeIsRefusedFirst(t *testing.T) {
-	list := []node{{name: "n1", gpus: make([]gpuOf, 4)}, {name: "n2", gpus: make([]gpuOf, 2)}, {name: "n3"}}
+	list := []node{{name: "n1", gpus: make([]nodeGPU, 4)}, {name: "n2", gpus: make([]nodeGPU, 2)}, {name: "n3"}}
 	for text, want := range map[string]string{
 		"0-3": "", "0-5": "", "4-5": "", "9": "there is no GPU 9", "0-3,9": "there is no GPU 9",
 		"0-4": "GPU 4 alone: it drains whole nodes, and n2 has GPUs 4-5", "1": "n1 has GPUs 0-3", "3-5": "n1 has GPUs 0-3",
@@ -298,20 +299,19 @@ func TestHalfANodeIsRefusedFirst(t *testing.T) {
 	}
 }
 
-// Who has drained a node, and when, is no part of the reason.
 func TestBlame(t *testing.T) {
 	for text, want := range map[string]string{
 		"fan [root@1700000000]": "fan|root|1700000000", "a [b@c] d [eve@1700000000]": "a [b@c] d|eve|1700000000",
 		"": "||0", "fan": "fan||0", "fan [0]": "fan [0]||0", "fan [root@]": "fan [root@]||0",
 	} {
-		reason, by, since := blame(text)
+		reason, by, since := splitReason(text)
 		if got := fmt.Sprintf("%s|%s|%d", reason, by, max(0, since.Unix())); got != want {
 			t.Errorf("%q: %s", text, got)
 		}
 	}
 }
 
-// Where a job had all its memory on one node, its limit is told as what it went over.
+// A job that ran out of memory on one node is reported with its memory limit.
 func TestOutOfMemoryNamesTheLimit(t *testing.T) {
 	for nodes, want := range map[string]string{"n1": "memory limit of 100M", "n[1-2]": "ran out of memory"} {
 		row := "Fields JobID=12 UserID=1000 State=OUT_OF_MEMORY tres-alloc=mem=100M NodeList=" + nodes
@@ -323,7 +323,7 @@ func TestOutOfMemoryNamesTheLimit(t *testing.T) {
 	}
 }
 
-// Root keeps nothing in a HOME that may be another user's.
+// Root caches nothing in a HOME that may be another user's.
 func TestRootKeepsNoSite(t *testing.T) {
 	for uid, kept := range map[int]bool{0: false, os.Getuid() + 1000: true} {
 		e, dir := scripted(t, nil)
@@ -337,7 +337,7 @@ func TestRootKeepsNoSite(t *testing.T) {
 	}
 }
 
-// An answer without end is an error, and is not kept.
+// An endless answer is an error.
 func TestAnswerWithoutEnd(t *testing.T) {
 	e, _ := scripted(t, map[string]string{"squeue": "head -c 280000000 /dev/zero"})
 	if _, err := e.queue(t.Context()); !isCode(err, api.CodeUnavailable) || !strings.Contains(err.Error(), "more than 256M") {
@@ -345,7 +345,7 @@ func TestAnswerWithoutEnd(t *testing.T) {
 	}
 }
 
-// The directory of a log is made, as Slurm makes none, and not for a job that is not queued.
+// The directory of a job's log is made, since Slurm makes none, but not on a dry run.
 func TestDirectoryOfALog(t *testing.T) {
 	e, dir := scripted(t, nil)
 	r := simple()
@@ -361,7 +361,7 @@ func TestDirectoryOfALog(t *testing.T) {
 	}
 	var told []string
 	e.note = func(text string) { told = append(told, text) }
-	r.Log.Path = "calls/%j.txt" // that is a file
+	r.Log.Path = "calls/%j.txt" // a file
 	if _, err := e.Submit(t.Context(), r); err != nil || len(told) != 1 {
 		t.Errorf("%v, %q", err, told)
 	}

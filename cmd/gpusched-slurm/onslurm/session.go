@@ -12,12 +12,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Run is srun for a request: the job has the caller's input, output and, where the request asks one,
-// terminal, and its exit status is the job's.
+// Run returns the srun that runs a request in the foreground: the job has the caller's input,
+// output and, if asked for, terminal, and srun's exit status is the job's.
 func (e *Engine) Run(ctx context.Context, r api.SubmitRequest) (engines.Program, error) {
 	s, err := e.submission(ctx, r, sbatch.Run)
 	if err == nil {
-		err = e.there(ctx, r.After)
+		err = e.checkDependencies(ctx, r.After)
 	}
 	if err != nil {
 		return engines.Program{}, err
@@ -27,15 +27,15 @@ func (e *Engine) Run(ctx context.Context, r api.SubmitRequest) (engines.Program,
 	return p, err
 }
 
-// Within is srun for a command in a job that runs, beside what it does, with or without a terminal. What the job
-// is the command is told as the job is.
+// Within returns the srun that runs a command in a running job, with or without a terminal. The
+// command has the variables that describe the job.
 func (e *Engine) Within(j api.Job, tty bool, argv ...string) (engines.Program, error) {
 	args := []string{"--jobid=" + j.ID.String(), "--overlap", "--ntasks=1"}
 	if tty {
 		args = append(args, "--pty")
 	}
 	p, err := e.slurm.Program("srun", append(args, sbatch.Inside(j.GPUMilli, argv...)...)...)
-	p.Environ = append(slices.DeleteFunc(p.Environ, ofAnother),
+	p.Environ = append(slices.DeleteFunc(p.Environ, describesJob),
 		"GPUSCHED_ENGINE=slurm", "GPUSCHED_JOB_ID="+j.ID.String(), "GPUSCHED_ATTEMPT="+strconv.Itoa(j.Attempt),
 		"GPUSCHED_GPU_SHARE="+job.FormatGPUs(j.GPUMilli), "CUDA_DEVICE_ORDER=PCI_BUS_ID")
 	if mib := j.GPUMemBytes >> 20; mib > 0 {
@@ -47,8 +47,9 @@ func (e *Engine) Within(j api.Job, tty bool, argv ...string) (engines.Program, e
 	return p, err
 }
 
-// ofAnother reports whether a variable says what another job is, in which the caller may be.
-func ofAnother(variable string) bool {
+// describesJob reports whether a variable describes a job; the caller may itself run in another
+// one.
+func describesJob(variable string) bool {
 	name, _, _ := strings.Cut(variable, "=")
 	others := []string{"CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "SLURM_JOB_GPUS", "SLURM_STEP_GPUS"}
 	return strings.HasPrefix(name, "GPUSCHED_") || slices.Contains(others, name)

@@ -16,11 +16,12 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched-slurm/sbatch"
 )
 
-// siteKept is for how long what is known of a site counts: asking for it takes longer than a submission.
-const siteKept = 10 * time.Minute
+// siteMaxAge is the time for which the cached site is used: asking for it takes longer than a
+// submission.
+const siteMaxAge = 10 * time.Minute
 
-// site is what a request is said by: from the file of an earlier call, or else, or if it is to be fresh,
-// asked for.
+// site returns what is known of the Slurm: from the cache, or asked for if there is none or anew is
+// set. fresh reports that it was asked for.
 func (e *Engine) site(ctx context.Context, anew bool) (s sbatch.Site, fresh bool, err error) {
 	path := e.siteFile()
 	if !anew && readSite(path, e.uid, &s) {
@@ -35,8 +36,9 @@ func (e *Engine) site(ctx context.Context, anew bool) (s sbatch.Site, fresh bool
 	return s, true, nil
 }
 
-// siteFile is where that is kept, "" where there is no place: in the user's cache, by the cluster. Root has
-// none: its HOME may be that of the user who called sudo, and a link there leads anywhere.
+// siteFile returns the path of the cached site, or "": in the user's cache directory, one for each
+// cluster. Root has none, since its HOME may be that of the user who called sudo, where links may
+// lead anywhere.
 func (e *Engine) siteFile() string {
 	if e.uid == 0 {
 		return ""
@@ -53,7 +55,7 @@ func (e *Engine) siteFile() string {
 	return filepath.Join(dir, "gpusched", fmt.Sprintf("slurm-%016x.json", h.Sum64()))
 }
 
-// readSite reports whether a file of the user's own, and not an old one, had it.
+// readSite reports whether it read the site from a file that is the user's own and not too old.
 func readSite(path string, uid int, s *sbatch.Site) bool {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if path == "" || err != nil {
@@ -66,13 +68,13 @@ func readSite(path string, uid int, s *sbatch.Site) bool {
 	}
 	age := time.Since(info.ModTime())
 	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || int(st.Uid) != uid || age < 0 || age > siteKept {
+	if !ok || int(st.Uid) != uid || age < 0 || age > siteMaxAge {
 		return false
 	}
 	return json.NewDecoder(f).Decode(s) == nil
 }
 
-// writeSite keeps it for the next call. Where that fails, the next one asks again.
+// writeSite writes the cache. If that fails, the next call asks Slurm again.
 func writeSite(path string, s *sbatch.Site) {
 	if path == "" || os.MkdirAll(filepath.Dir(path), 0o700) != nil {
 		return
@@ -88,7 +90,7 @@ func writeSite(path string, s *sbatch.Site) {
 	}
 }
 
-// askSite asks Slurm. Of what its accounting knows nothing is needed.
+// askSite asks Slurm. It does without the accounting's part.
 func (e *Engine) askSite(ctx context.Context) (sbatch.Site, error) {
 	config, err := e.slurm.Config(ctx)
 	if err != nil {
@@ -125,7 +127,7 @@ func siteOf(config map[string]string, nodes []node) (s sbatch.Site) {
 		}
 		s.Features = append(s.Features, n.features...)
 		if len(n.gpus) > 0 {
-			s.MPS = least(s.MPS, gresCount(n.gres, "mps")/len(n.gpus))
+			s.MPS = minNonZero(s.MPS, gresCount(n.gres, "mps")/len(n.gpus))
 		}
 	}
 	s.Shards, s.MostShards, s.ShardBytes = shardsOf(nodes)
@@ -135,8 +137,8 @@ func siteOf(config map[string]string, nodes []node) (s sbatch.Site) {
 	return s
 }
 
-// shardsOf are how many shards a GPU has at least and at most, and what one of them is. Where nodes say both what a
-// shard and what a GPU has, not every GPU of theirs need have shards.
+// shardsOf returns the fewest and the most shards of a GPU, and the memory of a shard. If nodes say
+// the memory of both a shard and a GPU, not all their GPUs need to have shards.
 func shardsOf(nodes []node) (fewest, most int, bytes int64) {
 	known := true
 	for _, n := range nodes {
@@ -149,7 +151,7 @@ func shardsOf(nodes []node) (fewest, most int, bytes int64) {
 		if shard > 0 && gpu > 0 {
 			per = min(count, int(gpu/shard))
 		}
-		fewest, most = least(fewest, per), max(most, per)
+		fewest, most = minNonZero(fewest, per), max(most, per)
 		if known = known && shard > 0; known && (bytes == 0 || shard < bytes) {
 			bytes = shard
 		}
@@ -160,7 +162,7 @@ func shardsOf(nodes []node) (fewest, most int, bytes int64) {
 	return fewest, most, bytes
 }
 
-// memory is what the first feature of a node says that is about one, 0 where none is.
+// memory returns the memory that the first matching feature of the node says, or 0.
 func (n *node) memory(of func(feature string) (int64, bool)) int64 {
 	for _, f := range n.features {
 		if bytes, ok := of(f); ok {
@@ -170,8 +172,8 @@ func (n *node) memory(of func(feature string) (int64, bool)) int64 {
 	return 0
 }
 
-// least is the smaller one of two amounts, of which 0 is none.
-func least(a, b int) int {
+// minNonZero returns the smaller of two amounts, where 0 means none.
+func minNonZero(a, b int) int {
 	if a == 0 || b == 0 {
 		return max(a, b)
 	}

@@ -9,13 +9,14 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched-slurm/sbatch"
 )
 
-// What 'gpusched export slurm' writes of the memory of GPUs and of shards is read back, and jobs are asked by it.
+// The memory of GPUs and shards that 'gpusched export slurm' writes is read back, and jobs ask for
+// it.
 func TestExportedMemory(t *testing.T) {
 	text, err := os.ReadFile("../slurmsite/testdata/two/slurm.conf")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var shown strings.Builder // the nodes as scontrol shows those of the file
+	var shown strings.Builder // the file's nodes as scontrol shows them
 	for line := range strings.Lines(string(text)) {
 		if strings.HasPrefix(line, "NodeName=") {
 			shown.WriteString(strings.ReplaceAll(line, " Feature=", " AvailableFeatures="))
@@ -43,21 +44,21 @@ func TestExportedMemory(t *testing.T) {
 	}
 }
 
-// A shard is known where every node that has some says what one is: the smallest counts, and as many as the GPUs have.
+// The size of a shard is known if every node with shards says it. The smallest counts.
 func TestShards(t *testing.T) {
-	plain := node{gres: "gpu:a100:2,shard:8", gpus: make([]gpuOf, 2)}
+	plain := node{gres: "gpu:a100:2,shard:8", gpus: make([]nodeGPU, 2)}
 	said := plain
 	said.features = []string{"gpu_mem_40gb", "shard_10gb"}
-	large := node{gres: "gpu:h100:2,shard:8", gpus: make([]gpuOf, 2), features: []string{"x", "shard_20gb", "gpu_mem_80gb"}}
-	one := node{gres: "gpu:a100:2,shard:4", gpus: make([]gpuOf, 2), features: said.features} // of one of its two GPUs
+	large := node{gres: "gpu:h100:2,shard:8", gpus: make([]nodeGPU, 2), features: []string{"x", "shard_20gb", "gpu_mem_80gb"}}
+	one := node{gres: "gpu:a100:2,shard:4", gpus: make([]nodeGPU, 2), features: said.features} // on one of two GPUs
 	for _, x := range []struct {
 		nodes        []node
 		fewest, most int
 		bytes        int64
 	}{
-		{nil, 0, 0, 0}, {[]node{{gres: "gpu:2", gpus: make([]gpuOf, 2)}}, 0, 0, 0}, {[]node{plain}, 4, 4, 0}, {[]node{said}, 4, 4, 10 << 30},
+		{nil, 0, 0, 0}, {[]node{{gres: "gpu:2", gpus: make([]nodeGPU, 2)}}, 0, 0, 0}, {[]node{plain}, 4, 4, 0}, {[]node{said}, 4, 4, 10 << 30},
 		{[]node{said, large}, 4, 4, 10 << 30}, {[]node{large, plain}, 4, 4, 0}, {[]node{plain, large}, 4, 4, 0}, {[]node{one}, 4, 4, 10 << 30},
-		{[]node{said, {gres: "gpu:8,shard:64", gpus: make([]gpuOf, 8), features: []string{"shard_5gb"}}}, 4, 8, 5 << 30},
+		{[]node{said, {gres: "gpu:8,shard:64", gpus: make([]nodeGPU, 8), features: []string{"shard_5gb"}}}, 4, 8, 5 << 30},
 	} {
 		if fewest, most, bytes := shardsOf(x.nodes); fewest != x.fewest || most != x.most || bytes != x.bytes {
 			t.Errorf("%+v: %d, %d, %d", x.nodes, fewest, most, bytes)

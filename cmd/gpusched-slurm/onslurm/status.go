@@ -10,10 +10,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// mostWaiting is how many waiting jobs a status has.
+// mostWaiting is the number of waiting jobs in a status.
 const mostWaiting = 10
 
-// status returns the cluster at a glance.
+// status returns an overview of the cluster.
 func (e *Engine) status(ctx context.Context) (api.StatusReply, error) {
 	config, err := e.slurm.Config(ctx)
 	if err != nil {
@@ -29,8 +29,8 @@ func (e *Engine) status(ctx context.Context) (api.StatusReply, error) {
 	}
 	api.InListOrder(list, byStart)
 	s := api.StatusReply{Schema: api.Schema, Version: "on Slurm " + config["SLURM_VERSION"], Counts: map[job.State]int{},
-		GPUs: e.placed(ctx, list, 0), Running: []api.Job{}, Waiting: []api.Job{}}
-	s.StartedAt = momentOf(config["BOOT_TIME"])
+		GPUs: e.locate(ctx, list, 0), Running: []api.Job{}, Waiting: []api.Job{}}
+	s.StartedAt = parseTime(config["BOOT_TIME"])
 	for _, j := range list {
 		s.Counts[j.State]++
 		switch {
@@ -55,7 +55,7 @@ func (e *Engine) status(ctx context.Context) (api.StatusReply, error) {
 	return s, nil
 }
 
-// health returns whether the controllers answer, and how the nodes are.
+// health reports whether the controllers answer, and the state of the nodes.
 func (e *Engine) health(ctx context.Context) (api.HealthReply, error) {
 	out, err := e.slurm.Ask(ctx, "scontrol", "ping")
 	if err != nil && len(out) == 0 {
@@ -70,7 +70,7 @@ func (e *Engine) health(ctx context.Context) (api.HealthReply, error) {
 		checks = append(checks, nodeChecks(nodes)...)
 	}
 	if _, err := e.past(ctx, "--starttime=now"); err != nil {
-		checks = append(checks, job.Check{Name: "accounting", Health: job.Healthy, Detail: "none that answers: of jobs that ended some minutes ago nothing is known"})
+		checks = append(checks, job.Check{Name: "accounting", Health: job.Healthy, Detail: "none answers, so jobs that ended more than a few minutes ago are unknown"})
 	}
 	return api.HealthReply{Schema: api.Schema, Health: job.Worst(checks), Checks: checks}, nil
 }
@@ -85,7 +85,7 @@ func controllerChecks(text string) (checks []job.Check) {
 		}
 		c := job.Check{Name: "controller", Health: job.Healthy, Detail: who + " is " + strings.ToLower(how)}
 		if how != "UP" {
-			c.Health, c.Next = job.Degraded, "an administrator looks at it: systemctl status slurmctld, on that machine"
+			c.Health, c.Next = job.Degraded, "administrators see 'systemctl status slurmctld' on that machine"
 		}
 		up = up || how == "UP"
 		checks = append(checks, c)
@@ -102,12 +102,12 @@ func controllerChecks(text string) (checks []job.Check) {
 func nodeChecks(nodes []node) []job.Check {
 	good, reasons := 0, []string{}
 	for _, n := range nodes {
-		isOut, _ := n.out()
+		isOut, _ := n.unavailable()
 		if !isOut {
 			good++
 			continue
 		}
-		why := n.words()
+		why := n.stateText()
 		if n.reason != "" {
 			why += ": " + n.reason
 		}
@@ -124,5 +124,5 @@ func nodeChecks(nodes []node) []job.Check {
 	return []job.Check{c}
 }
 
-// startOfPast is from when on jobs that ended are looked for where it is not said.
-func startOfPast() time.Time { return time.Now().Add(-7 * 24 * time.Hour) }
+// defaultSince returns the time since which ended jobs are listed if the query names none.
+func defaultSince() time.Time { return time.Now().Add(-7 * 24 * time.Hour) }

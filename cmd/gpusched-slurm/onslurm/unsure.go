@@ -17,8 +17,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// markOf is what a submission is found by when its answer did not come: a word of the key of its request, or of
-// 80 random bits where that has none.
+// markOf returns the text in a job's comment by which a submission is found if its answer gets
+// lost: the beginning of the request's key, or 80 random bits if it has none.
 func markOf(key string) string {
 	if key == "" {
 		key = rand.Text()
@@ -26,24 +26,25 @@ func markOf(key string) string {
 	return key[:min(len(key), 16)]
 }
 
-// Submitted finds the user's jobs that Slurm knows by the keys of their requests; 0: it knows none of that.
+// Submitted returns a function that finds the user's jobs by the keys of their requests; it returns
+// 0 if Slurm has no such job.
 func (e *Engine) Submitted(ctx context.Context) (func(key string) job.ID, error) {
-	list, err := e.rowsOf(ctx, whichJob, "--states=all", "--user="+strconv.Itoa(e.uid))
+	list, err := e.rowsOf(ctx, keyColumns, "--states=all", "--user="+strconv.Itoa(e.uid))
 	if err != nil {
 		return nil, err
 	}
 	known := map[string]job.ID{}
 	for _, r := range list {
-		known[sbatch.ParseSaid(r[colComment]).Mark] = r.whole()
+		known[sbatch.ParseSaid(r[colComment]).Mark] = r.jobOrArray()
 	}
 	return func(key string) job.ID { return known[markOf(key)] }, nil
 }
 
-// askSbatch has a job made, the comment of which has the mark. Where the answer does not come, because
-// sbatch ended too late or was killed, or the caller was interrupted, it is looked whether there is such a
-// job: who submits again would have it run twice. A job that is there has its number in the answer, also beside
-// an interruption, which stays one and is told with the number.
-func (e *Engine) askSbatch(ctx context.Context, s sbatch.Submission, mark string) ([]byte, error) {
+// runSbatch submits a job whose comment has the mark. If the answer gets lost because sbatch took
+// too long or was killed, or if the caller is interrupted, it searches for the job: submitting
+// again would run it twice. If it finds the job, it returns the id, on an interruption together
+// with the error.
+func (e *Engine) runSbatch(ctx context.Context, s sbatch.Submission, mark string) ([]byte, error) {
 	inTime, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	out, err := e.slurm.Sbatch(inTime, s.Script, s.Args...)
@@ -52,7 +53,7 @@ func (e *Engine) askSbatch(ctx context.Context, s sbatch.Submission, mark string
 	}
 	interrupted := inTime.Err() != nil
 	stop() // a second signal ends the program
-	id := e.marked(context.WithoutCancel(ctx), mark)
+	id := e.findByMark(context.WithoutCancel(ctx), mark)
 	var told *api.Error
 	switch {
 	case interrupted && id != 0:
@@ -77,30 +78,30 @@ func (e *Engine) askSbatch(ctx context.Context, s sbatch.Submission, mark string
 
 const mayBeQueued = "it may be queued: see 'gpusched list' before you submit it again"
 
-// cutOff are parts of what is said where nobody knows whether sbatch's request has arrived.
-var cutOff = []string{"has not answered for", "signal: ", "Socket timed out", "Zero Bytes were transmitted"}
+// unsureTexts are parts of messages that leave open whether sbatch's request arrived.
+var unsureTexts = []string{"has not answered for", "signal: ", "Socket timed out", "Zero Bytes were transmitted"}
 
-// unsure reports whether an error leaves open whether there is a job.
+// unsure reports whether an error leaves open whether the job exists.
 func unsure(err error) bool {
 	var e *api.Error
 	if !errors.As(err, &e) {
 		return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 	}
-	return slices.ContainsFunc(cutOff, func(part string) bool { return strings.Contains(e.Message, part) })
+	return slices.ContainsFunc(unsureTexts, func(part string) bool { return strings.Contains(e.Message, part) })
 }
 
-// How long it is looked for a submission: a request may arrive after sbatch has given up.
+// The search for a submission: the request may arrive after sbatch has given up.
 const (
 	markTime  = 10 * time.Second
 	markPause = 500 * time.Millisecond
-	markLooks = 3
+	markTries = 3
 )
 
-// marked finds the user's job by its mark; 0: none was found in time.
-func (e *Engine) marked(ctx context.Context, mark string) job.ID {
+// findByMark returns the user's job that has the mark, or 0.
+func (e *Engine) findByMark(ctx context.Context, mark string) job.ID {
 	limited, cancel := context.WithTimeout(ctx, markTime)
 	defer cancel()
-	for range markLooks {
+	for range markTries {
 		if known, err := e.Submitted(limited); err == nil && known(mark) != 0 {
 			return known(mark)
 		}

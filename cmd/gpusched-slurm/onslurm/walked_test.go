@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A submission says whose the job is and what keeps it from starting, without another question to Slurm.
+// A submission reports the job's owner and why it waits without asking Slurm again.
 func TestSubmissionSaysWhatItWaitsFor(t *testing.T) {
 	for want, change := range map[string]func(*api.SubmitRequest){
 		"held by its user": func(r *api.SubmitRequest) { r.Hold = true },
@@ -34,7 +34,7 @@ func TestSubmissionSaysWhatItWaitsFor(t *testing.T) {
 	}
 }
 
-// Slurm starts at once what waits for a job that it does not have, so that is refused, and what can't happen too.
+// A dependency that can't be met is refused, since Slurm would start the job at once.
 func TestNothingToWaitFor(t *testing.T) {
 	for _, tt := range []struct {
 		squeue, sacct string
@@ -61,7 +61,7 @@ func TestNothingToWaitFor(t *testing.T) {
 	}
 }
 
-// A node is drained where all of its GPUs are named, once for all, and put back once.
+// A node is drained if all its GPUs are named, once for all of them, and resumed once.
 func TestWholeNodeIsDrained(t *testing.T) {
 	const nodes = `case "$*" in "show node"*)
 		state=IDLE; [ ! -e $D/drained ] || state=IDLE+DRAIN
@@ -109,7 +109,7 @@ func TestOthersAreOnTheGPUs(t *testing.T) {
 	}
 }
 
-// What Slurm says in numbers or in its own words is said for people.
+// Slurm's numbers and words are translated for people.
 func TestPlainWords(t *testing.T) {
 	r := row{}
 	for column, value := range map[column]string{colJobID: "7", colState: "FAILED", colExitCode: "0:53", colNodeList: "n1", colStartTime: "1795476994"} {
@@ -128,10 +128,10 @@ func TestPlainWords(t *testing.T) {
 		"squeue":   "Fields JobID=12 UserID=1000 State=RUNNING",
 		"scontrol": `case "$*" in suspend*) echo "Access/permission denied for job 12" >&2; exit 1;; *config) echo "ClusterName = here";; esac`,
 	})
-	if _, err := e.Submit(t.Context(), simple()); !isCode(err, api.CodeNever) || !strings.HasPrefix(err.Error(), "can never start: no node has what it asks") {
+	if _, err := e.Submit(t.Context(), simple()); !isCode(err, api.CodeNever) || !strings.HasPrefix(err.Error(), "can never start: no node has what it asks for") {
 		t.Error(err)
 	}
-	if _, err := api.ActOnJob(t.Context(), e, api.RouteSuspend, "12", nil); !isCode(err, api.CodeForbidden) || !strings.Contains(err.Error(), "administrator of Slurm's") {
+	if _, err := api.ActOnJob(t.Context(), e, api.RouteSuspend, "12", nil); !isCode(err, api.CodeForbidden) || !strings.Contains(err.Error(), "Slurm's operators and administrators") {
 		t.Error(err)
 	}
 	if groups := groups([]api.Job{{State: job.Queued, Array: &api.Array{Spec: "0-4%2", Size: 5}}}); groups[0].Tasks != "0-4" {
@@ -139,7 +139,7 @@ func TestPlainWords(t *testing.T) {
 	}
 }
 
-// A job is looked at by the name that is printed of it.
+// A job is found by the id that is printed for it.
 func TestPrintedNames(t *testing.T) {
 	e, dir := scripted(t, map[string]string{"squeue": "Fields JobID=12 UserID=1000 State=COMPLETED NodeList=n1 exit_code=0"})
 	e.Names = "slurm"
@@ -161,7 +161,7 @@ func TestPrintedNames(t *testing.T) {
 	}
 }
 
-// A command in a job knows what job that is.
+// A command in a job has the variables of that job, not of the caller's.
 func TestWithinKnowsItsJob(t *testing.T) {
 	e, _ := scripted(t, map[string]string{"srun": ""}, "GPUSCHED_JOB_ID=5", "A=b", "SLURM_JOB_GPUS=7", "CUDA_VISIBLE_DEVICES=7")
 	j := api.Job{ID: 12, Attempt: 2, Task: &api.Task{Task: job.Task{Array: 10, Index: 3}}, Request: job.Request{GPUMemBytes: 20 << 30}}

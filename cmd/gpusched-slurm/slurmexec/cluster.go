@@ -12,18 +12,18 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// clusterName is that of the cluster, where it has been asked.
+// clusterName caches the name of the cluster once it is known.
 type clusterName struct {
 	sync.Mutex
 	text string
 }
 
-// clusterVariables send some of Slurm's programs, and not all of them, to another cluster than that of its
-// slurm.conf. None of them is passed on.
+// clusterVariables send some of Slurm's programs, but not all, to another cluster than that of
+// slurm.conf. They are never passed on.
 var clusterVariables = []string{"SBATCH_CLUSTERS", "SLURM_CLUSTERS"}
 
-// OneCluster refuses where the environment, or an option of a script, is for another cluster than the one
-// that is asked: a number there would be another job here.
+// OneCluster returns an error if the environment or an option of a script names another cluster:
+// the job numbers of that cluster would be other jobs here.
 func (r *Runner) OneCluster(ctx context.Context) error {
 	where := r.otherCluster
 	if i := slices.IndexFunc(r.Options, isCluster); i >= 0 {
@@ -41,15 +41,15 @@ func (r *Runner) OneCluster(ctx context.Context) error {
 		return nil
 	}
 	return engines.Refuse(api.CodeUsage, "leave it out; SLURM_CONF with the path of its slurm.conf leads to another cluster",
-		"%s is about other clusters, and gpusched asks one: that of slurm.conf, %q", where, name)
+		"%s names another cluster, and gpusched asks only that of slurm.conf, %q", where, name)
 }
 
-// isCluster reports whether a word is the option of sbatch for another cluster.
+// isCluster reports whether a word is sbatch's option for another cluster.
 func isCluster(word string) bool {
 	return strings.HasPrefix(word, "-M") || strings.HasPrefix(word, "--cluster")
 }
 
-// cluster is the name of the one that is asked.
+// cluster returns the name of the cluster that slurm.conf leads to.
 func (r *Runner) cluster(ctx context.Context) (string, error) {
 	r.name.Lock()
 	defer r.name.Unlock()
@@ -61,7 +61,7 @@ func (r *Runner) cluster(ctx context.Context) (string, error) {
 	return r.name.text, err
 }
 
-// SubmittedID reads the number of a job in what sbatch --parsable prints, "ID" or "ID;CLUSTER".
+// SubmittedID returns the job id in the output of sbatch --parsable, "ID" or "ID;CLUSTER".
 func (r *Runner) SubmittedID(ctx context.Context, said string) (job.ID, error) {
 	number, cluster, elsewhere := strings.Cut(strings.TrimSpace(said), ";")
 	if elsewhere {
@@ -76,13 +76,13 @@ func (r *Runner) SubmittedID(ctx context.Context, said string) (job.ID, error) {
 	}
 	id, err := job.ParseID(number)
 	if err != nil {
-		return 0, &api.Error{Code: api.CodeInternal, Message: fmt.Sprintf("sbatch answered %q and no number of a job", said),
+		return 0, &api.Error{Code: api.CodeInternal, Message: fmt.Sprintf("sbatch answered %q instead of a job id", said),
 			Hint: "it may be queued: see 'gpusched list'"}
 	}
 	return id, nil
 }
 
-// clusterOf is the variable of an environment that names another cluster, as it stands there; "" is none.
+// clusterOf returns the environment variable that names another cluster, as NAME=VALUE, or "".
 func clusterOf(environ []string) string {
 	for _, name := range clusterVariables {
 		if value := engines.Variable(environ, name); value != "" {
@@ -92,7 +92,7 @@ func clusterOf(environ []string) string {
 	return ""
 }
 
-// Settings reads "Name = value" lines.
+// Settings parses "Name = value" lines.
 func Settings(text string) map[string]string {
 	found := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -103,7 +103,7 @@ func Settings(text string) map[string]string {
 	return found
 }
 
-// Known is a value, "" where that is one of Slurm's words for none.
+// Known returns the value, or "" if it is one of Slurm's words for "none".
 func Known(value string) string {
 	switch value {
 	case "(null)", "N/A", "n/a", "None", "NONE", "Unknown", "UNKNOWN", "NO_VAL":

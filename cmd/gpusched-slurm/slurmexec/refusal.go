@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// Refusal is what a program said when it failed.
+// Refusal returns the error for a program that failed and printed said to its standard error.
 func Refusal(name, said string, err error) error {
 	text := saidBy(name, said)
 	if text == "" {
@@ -21,14 +21,14 @@ func Refusal(name, said string, err error) error {
 	}
 	r := &api.Error{Code: CodeOf(text), Message: "Slurm's " + name + ": " + text}
 	if r.Code == api.CodeForbidden {
-		r.Hint = "operators and administrators of Slurm's may do it"
+		r.Hint = "only Slurm's operators and administrators may do that"
 	}
 	if r.Code == api.CodeNever {
-		r.Message = "can never start: no node has what it asks (Slurm's " + name + ": " + text + ")"
+		r.Message = "can never start: no node has what it asks for (Slurm's " + name + ": " + text + ")"
 		r.Hint = "see 'gpusched gpus', and 'sinfo -o \"%N %c %m %G %f\"' for what the nodes have"
 	}
 	if name == "sbatch" && r.Code == api.CodeNotFound {
-		r.Code = api.CodeUsage // of a job that another one names
+		r.Code = api.CodeUsage // the job that a dependency names
 	}
 	if r.Code == api.CodeUnreachable {
 		r.Hint = "see 'scontrol ping'; --on local asks the scheduler of this machine"
@@ -39,7 +39,7 @@ func Refusal(name, said string, err error) error {
 	return r
 }
 
-// refusedAll is an error of a program that says so and ends as if all were well, as scancel does.
+// refusedAll returns the error that scancel printed although it exited with 0.
 func refusedAll(name, said string) error {
 	if name != "scancel" || !strings.Contains(said, "error:") {
 		return nil
@@ -48,7 +48,7 @@ func refusedAll(name, said string) error {
 	return &api.Error{Code: CodeOf(text), Message: "Slurm's scancel: " + text}
 }
 
-// saidBy is the sentence of an error, without the program's name, its lines in one.
+// saidBy returns the messages of an error in one line, without the program's name.
 func saidBy(name, said string) string {
 	var parts []string
 	for line := range strings.Lines(said) {
@@ -56,7 +56,7 @@ func saidBy(name, said string) string {
 		line = strings.TrimPrefix(line, name+": ")
 		line = strings.TrimPrefix(line, "error: ")
 		line = strings.TrimPrefix(line, "Batch job submission failed: ")
-		if call, rest, ok := strings.Cut(line, " error: "); ok && !strings.Contains(call, " ") { // slurm_load_jobs error:
+		if call, rest, ok := strings.Cut(line, " error: "); ok && !strings.Contains(call, " ") { // "slurm_load_jobs error: …"
 			line = rest
 		}
 		said := func(part string) bool { return strings.HasPrefix(part, line) }
@@ -67,8 +67,8 @@ func saidBy(name, said string) string {
 	return strings.Join(parts, "; ")
 }
 
-// sentences are parts of what Slurm says (slurm_strerror), each with what kind of error it is. The first
-// that is found counts.
+// sentences are parts of Slurm's messages (slurm_strerror) and the kind of error of each. The first
+// match counts.
 var sentences = []struct {
 	text string
 	code api.Code
@@ -111,7 +111,7 @@ var sentences = []struct {
 	{"invalid", api.CodeUsage},
 }
 
-// CodeOf returns the code of the first sentence that a text of Slurm has.
+// CodeOf returns the kind of error of a message.
 func CodeOf(text string) api.Code {
 	for _, s := range sentences {
 		if strings.Contains(text, s.text) {

@@ -18,27 +18,27 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The time limits of Slurm's programs: a question is answered quickly unless the controller is overloaded; a
-// submission waits for plugins of the site.
+// The time limits of Slurm's programs. A question is answered quickly unless the controller is
+// overloaded; a submission waits for the site's plugins.
 const (
 	askTime    = 60 * time.Second
 	submitTime = 120 * time.Second
 )
 
-// A Runner runs Slurm's programs as the user, and asks one cluster alone. Make one with New. Several goroutines may
-// use it at once.
+// A Runner runs Slurm's programs as the user and asks one cluster. New makes one. Several
+// goroutines may use it at once.
 type Runner struct {
-	// Options are those that every job gets: they begin with the ones that the environment has for sbatch.
+	// Options are sbatch options for every job, beginning with those from the environment.
 	Options []string
 
 	full         []string // the caller's environment
-	neutral      []string // full without the variables that change the form of an answer
-	otherCluster string   // the variable that names another cluster, as it stands in full
+	neutral      []string // full, without the variables that change what the programs print
+	otherCluster string   // the variable that names another cluster, as NAME=VALUE
 	name         *clusterName
 }
 
-// New returns the Runner for an environment. It runs nothing and finds no fault: the first call that misses something
-// says so.
+// New returns a Runner for an environment. It runs nothing and returns no error: the first call
+// that misses something does.
 func New(environ []string) Runner {
 	r := Runner{full: environ, otherCluster: clusterOf(environ), name: &clusterName{}}
 	for _, line := range environ {
@@ -53,24 +53,25 @@ func New(environ []string) Runner {
 	return r
 }
 
-// jobVariables are the variables that say on whose account, and where, a user's jobs run: sbatch(1), INPUT
-// ENVIRONMENT VARIABLES. They become options, as the variables themselves would also change answers.
+// jobVariables are the environment variables for the account, the partition and the like of a
+// user's jobs (sbatch(1), INPUT ENVIRONMENT VARIABLES), and the options that they become. The
+// variables themselves are not passed on: some would also change what the programs print.
 var jobVariables = [][2]string{
 	{"SBATCH_PARTITION", "--partition"}, {"SBATCH_ACCOUNT", "--account"}, {"SBATCH_QOS", "--qos"},
 	{"SBATCH_RESERVATION", "--reservation"}, {"SBATCH_TIMELIMIT", "--time"}, {"SBATCH_CONSTRAINT", "--constraint"},
 }
 
-// Variable returns the value of an environment variable, "" where it is not set.
+// Variable returns the value of an environment variable, or "".
 func (r *Runner) Variable(name string) string { return engines.Variable(r.full, name) }
 
-// Program returns the program for the caller to become, with the caller's whole environment.
+// Program returns a program for the caller to exec, with the caller's whole environment.
 func (r *Runner) Program(name string, args ...string) (engines.Program, error) {
 	path, err := r.Find(name)
 	return engines.Program{Path: path, Argv: append([]string{name}, args...), Environ: slices.Clone(r.full)}, err
 }
 
-// shapes reports whether a variable changes what Slurm's programs print or ask by default, or belongs to
-// the job that the caller is in.
+// shapes reports whether a variable changes what Slurm's programs print or ask for by default, or
+// describes the job in which the caller runs.
 func shapes(name string) bool {
 	if name == "SLURM_CONF" || name == "SLURM_JWT" {
 		return false
@@ -85,9 +86,10 @@ func shapes(name string) bool {
 	return name == "LC_ALL" || name == "LANG" || name == "LC_TIME"
 }
 
-// Find returns the path of a program of Slurm's. One that is gpusched under another's name is passed over.
+// Find returns the path of one of Slurm's programs. It skips gpusched under the name of that
+// program.
 func (r *Runner) Find(name string) (string, error) {
-	var mine []os.FileInfo // gpusched, and what it has become
+	var mine []os.FileInfo // gpusched, and the program that it became
 	program, _ := engines.Gpusched()
 	for _, path := range []string{"/proc/self/exe", program} {
 		if info, err := os.Stat(path); err == nil {
@@ -107,7 +109,7 @@ func (r *Runner) Find(name string) (string, error) {
 		return path, nil
 	}
 	return "", engines.Refuse(api.CodeUnreachable, "install slurm-client, or ask the scheduler of this machine with --on local",
-		"%s, a program of Slurm, is not in PATH", name)
+		"Slurm's program %s is not in PATH", name)
 }
 
 // ours reports whether a path leads to gpusched.
@@ -116,8 +118,7 @@ func ours(path string) bool {
 	return err == nil && strings.HasPrefix(filepath.Base(real), "gpusched")
 }
 
-// environFor returns the environment of a program. Nothing may be in that of sbatch that is not for the job; of
-// all others the answer is read.
+// environFor returns the environment of a program. sbatch gets only what the job may see.
 func (r *Runner) environFor(name string) []string {
 	if name == "sbatch" {
 		return sbatch.Environ(r.full)
@@ -125,7 +126,7 @@ func (r *Runner) environFor(name string) []string {
 	return append(slices.Clip(r.neutral), "LC_ALL=C", "SLURM_TIME_FORMAT=%s")
 }
 
-// Ask runs a program and returns what it printed: its output, or its standard error where it has no output.
+// Ask runs a program and returns its output, or its standard error if it has no output.
 func (r *Runner) Ask(ctx context.Context, name string, args ...string) ([]byte, error) {
 	if err := r.OneCluster(ctx); err != nil {
 		return nil, err
@@ -133,7 +134,7 @@ func (r *Runner) Ask(ctx context.Context, name string, args ...string) ([]byte, 
 	return r.output(ctx, askTime, nil, name, args...)
 }
 
-// Sbatch runs sbatch with a job script and returns what it printed.
+// Sbatch runs sbatch with a job script and returns its output.
 func (r *Runner) Sbatch(ctx context.Context, script []byte, args ...string) ([]byte, error) {
 	if err := r.OneCluster(ctx); err != nil {
 		return nil, err
@@ -141,7 +142,8 @@ func (r *Runner) Sbatch(ctx context.Context, script []byte, args ...string) ([]b
 	return r.output(ctx, submitTime, script, "sbatch", args...)
 }
 
-// Read runs a program and writes its output to a writer while it prints. It returns its standard error.
+// Read runs a program, writes its output to a writer while the program prints, and returns its
+// standard error.
 func (r *Runner) Read(ctx context.Context, to io.Writer, name string, args ...string) (talk string, err error) {
 	if err := r.OneCluster(ctx); err != nil {
 		return "", err
@@ -149,13 +151,13 @@ func (r *Runner) Read(ctx context.Context, to io.Writer, name string, args ...st
 	return r.stream(ctx, askTime, nil, to, name, args...)
 }
 
-// Config returns the cluster's settings, as "scontrol show config" prints them.
+// Config returns the cluster's settings, as 'scontrol show config' prints them.
 func (r *Runner) Config(ctx context.Context) (map[string]string, error) {
 	out, err := r.Ask(ctx, "scontrol", "show", "config")
 	return Settings(string(out)), err
 }
 
-// output is Ask with a time limit and an input, and for whichever cluster answers.
+// output is Ask with a time limit and an input, whichever cluster answers.
 func (r *Runner) output(
 	ctx context.Context, limit time.Duration, stdin []byte, name string, args ...string,
 ) ([]byte, error) {
@@ -167,7 +169,7 @@ func (r *Runner) output(
 	return out.Bytes(), err
 }
 
-// stream runs a program, and returns its standard error.
+// stream runs a program and returns its standard error.
 func (r *Runner) stream(
 	ctx context.Context, limit time.Duration, stdin []byte, to io.Writer, name string, args ...string,
 ) (talk string, err error) {
@@ -198,20 +200,21 @@ func (r *Runner) stream(
 	return stderr.String(), refusedAll(name, stderr.String())
 }
 
-// The most that is read of a program: a longer answer is an error, of longer talk the beginning counts.
+// The most that is read of a program. A longer answer is an error; longer standard error is cut
+// off.
 const (
 	mostAnswer = 256 << 20
 	mostTalk   = 1 << 20
 )
 
-// bounded passes on what a program prints as far as there is room.
+// bounded passes on the first bytes that a program prints and drops the rest.
 type bounded struct {
 	to   io.Writer
-	room int  // bytes
-	over bool // there was more
+	room int  // bytes that it still passes on
+	over bool // it has dropped some
 }
 
-// Write takes all of the text, so that the program ends by itself.
+// Write always takes the whole text, so that the program ends by itself.
 func (b *bounded) Write(text []byte) (int, error) {
 	n := min(len(text), b.room)
 	b.room -= n

@@ -15,7 +15,6 @@ func TestWhatShapesAnswersIsLeftOut(t *testing.T) {
 	}
 }
 
-// Of a long answer the beginning is passed on, and the program is not told.
 func TestBounded(t *testing.T) {
 	var text strings.Builder
 	b := bounded{to: &text, room: 3}

@@ -76,7 +76,7 @@ var bothLines = []struct {
 	{"hold ENDED", 1, 1, "already ended: failed"},
 	{"hold HELD", 0, 0, "is held until"},
 	{"release ENDED", 1, 1, "already ended"},
-	{"suspend RUNS", 0, 4, "administrator of Slurm's"},
+	{"suspend RUNS", 0, 4, "Slurm's operators and administrators"},
 	{"resume HELD", 1, 1, ""},
 	{"requeue HELD", 1, 1, ""},
 	{"requeue ENDED", 1, 1, "already ended"},
