@@ -167,7 +167,7 @@ func waitingTasks(a *cli.App, j api.Job) (names []string, err error) {
 	if !alias.Pending(a.As.States) || j.State != job.Queued {
 		return nil, nil
 	}
-	tasks, err := alias.Unbegun(j)
+	tasks, err := alias.WaitingTasks(j)
 	if err != nil {
 		return nil, cli.Refuse(api.CodeUsage, "name the tasks, such as "+cli.NumberOfJob(j)+"_[20-90]",
 			"which tasks of array %s wait can't be told from the others, as it has so many parts", cli.NumberOfJob(j))

@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestTranslate: what each command line is here, or the beginning of what is said.
+// Each command line becomes these words, or a message that begins so.
 func TestTranslate(t *testing.T) {
 	for line, want := range map[string]string{
 		"sbatch -G 2 job.sh -x":     "submit --compat=slurm --gpus=2 -- ./job.sh -x",
@@ -58,8 +58,8 @@ func TestTranslate(t *testing.T) {
 		"tsp -fL a ls":              "run --name=a -- ls",
 		"tsp -t 7":                  "logs -f 7",
 		"tsp -c":                    "logs",
-		"tsp -k":                    "! say which job is to end: tsp -k ID (tsp -l lists them)",
-		"scancel --me --name=":      "! --name: it has no value, so no job is meant",
+		"tsp -k":                    "! say which job to cancel: tsp -k ID (tsp -l lists them)",
+		"scancel --me --name=":      "! --name: it has no value, so it matches no job",
 		"tsp -k -w 7":               "! -w: one thing at a time",
 		"tsp -S":                    "",
 		"tsp -S 0":                  "! -S: \"0\" is not a number of slots",
@@ -96,7 +96,7 @@ func TestTranslate(t *testing.T) {
 	}
 }
 
-// TestEveryOptionDoesSomething: none of a table is without a reader (invariant 2).
+// Every option of every table has a reader (invariant 2).
 func TestEveryOptionDoesSomething(t *testing.T) {
 	for _, tool := range tools {
 		for _, o := range tool.options {
@@ -115,7 +115,7 @@ func TestEveryOptionDoesSomething(t *testing.T) {
 	}
 }
 
-// TestNarrows: a job ends only if every filter fits it.
+// A job is cancelled only if every filter matches it.
 func TestNarrows(t *testing.T) {
 	j := api.Job{ID: 7, Label: job.Label{Name: "train"}, User: "me", State: job.Queued}
 	for line, want := range map[string]bool{
@@ -131,7 +131,7 @@ func TestNarrows(t *testing.T) {
 	}
 }
 
-// TestHelp: every option of a tool is in its help, and no letter stands alone.
+// Every option of a tool is in its help, and each option of tsp is explained.
 func TestHelp(t *testing.T) {
 	for _, tool := range tools {
 		text := tool.help()
@@ -152,7 +152,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestVersion: what wrappers look for is answered.
+// --version prints what wrappers look for.
 func TestVersion(t *testing.T) {
 	for _, tool := range tools {
 		c, err := Translate(tool.name, []string{"--version"}, "")
@@ -165,7 +165,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestCallers: the lines with which submitit, Snakemake, Nextflow, Cromwell, batchspawner and Buildkite call.
+// The calls of submitit, Snakemake, Nextflow, Cromwell, batchspawner and Buildkite are understood.
 func TestCallers(t *testing.T) {
 	for _, line := range []string{
 		"squeue --noheader -o %i|%t -t all -u me", "squeue -h -o %i|%t|%T -u me",
@@ -195,7 +195,7 @@ func TestCallers(t *testing.T) {
 	}
 }
 
-// TestArrayTasks: an array is what of it has not begun, and with -r a line for each task.
+// An array is listed with its waiting tasks, and with -r in one line for each.
 func TestArrayTasks(t *testing.T) {
 	now := time.Date(2026, 3, 3, 4, 5, 6, 0, time.UTC)
 	array := api.Job{ID: 7, State: job.Queued, Array: &api.Array{Spec: "0-6:3,9%2", Size: 4, Next: 1}}
@@ -203,7 +203,7 @@ func TestArrayTasks(t *testing.T) {
 	ended := api.Job{ID: 5, State: job.Completed, EndedAt: now.Add(-time.Minute)}
 	cancelled := api.Job{ID: 6, State: job.Cancelled, EndedAt: now, Array: &api.Array{Spec: "0-2", Size: 3, Next: 2}}
 	spawned := api.Job{ID: 3, State: job.Spawned, Array: &api.Array{Spec: "0-2", Size: 3, Next: 3}}
-	gone := api.Job{ID: 2, State: job.Queued, Array: &api.Array{Spec: "0-2", Size: 3, Next: 2, Live: 2, Cancelled: 1}} // its last was cancelled
+	gone := api.Job{ID: 2, State: job.Queued, Array: &api.Array{Spec: "0-2", Size: 3, Next: 2, Live: 2, Cancelled: 1}}
 	over := gone
 	over.State = job.Spawned
 	old := api.Job{ID: 4, State: job.Failed, EndedAt: now.Add(-time.Hour)}
@@ -241,7 +241,7 @@ func TestArrayTasks(t *testing.T) {
 	}
 }
 
-// TestFields: a job as squeue and sacct write it.
+// The fields of a job are those of squeue and sacct.
 func TestFields(t *testing.T) {
 	now := time.Date(2026, 3, 3, 4, 5, 6, 0, time.UTC)
 	j := api.Job{ID: 7, State: job.Running, User: "me", StartedAt: now.Add(-26 * time.Hour), Rested: job.Span(time.Minute), SuspendedAt: now.Add(-time.Hour)}
@@ -283,7 +283,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// FuzzTranslate: whatever is typed is words, help or an error.
+// FuzzTranslate: whatever is typed becomes words, help or an error.
 func FuzzTranslate(f *testing.F) {
 	for _, s := range []string{"squeue -o %.18i%", "sacct -S now-9 -o a%", "tsp -fk", "sbatch -Hv x", "scancel --me=", "tgpu submit --", "srun -=x y"} {
 		f.Add(s)

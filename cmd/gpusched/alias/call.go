@@ -11,92 +11,95 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// Call is what a command line of another tool is here.
+// A Call is another tool's command line, translated.
 type Call struct {
-	Words []string // of gpusched, its command first; none where all is said
-	Notes []string // what is to be said before
-	Help  string   // what was asked for instead of anything else
-	NoGPU bool     // a job that names no GPU gets none
+	Words []string // gpusched's command and arguments; none if nothing is left to run
+	Notes []string // printed first
+	Help  string   // printed instead of anything else
+	NoGPU bool     // a job that asks for no GPU gets none
 
-	Submitted string // what is printed of a job that was queued, with %d for its number; "" is as here
-	Silent    bool   // nothing is printed of it
-	// Table makes the lines for jobs, in the tool's form; nil is the form here.
+	Submitted string // printed for a queued job, with %d for its id; "" prints what gpusched prints
+	Silent    bool   // print nothing for a queued job
+	// Table formats jobs as the tool does; nil formats them as gpusched does.
 	Table func(jobs []api.Job, now time.Time) []string
-	// Check refuses jobs that the tool would not know any more; nil refuses none.
+	// Check returns an error if the tool would not know the jobs any more; nil checks nothing.
 	Check func(jobs []api.Job, now time.Time) error
-	// Only are the jobs that filters leave of those that are named, or of all; nil leaves all.
+	// Only reports whether the filters match a job, of those that are named or of all; nil matches
+	// all.
 	Only func(api.Job) bool
-	// Everybodys is that jobs of all users may be meant, as far as the caller may end them.
-	Everybodys bool
-	States     []string // of Slurm, that are meant; none: all
-	Lane       *Lane    // the queue that the job is put in; nil is none
-	Script     *Script  // the file that may be the command
-	Keeps      bool     // the job runs a copy of its script, as the file may change
-	// FromInput is told where the script is that stands in the standard input; nil: there is none.
+	// AllUsers includes other users' jobs, as far as the caller may cancel them.
+	AllUsers bool
+	States   []string // the job states in Slurm's words; none means all
+	Lane     *Lane    // the queue for the job; nil means none
+	Script   *Script  // the script that the command may be
+	Keeps    bool     // the job runs a copy of its script, since the file may change
+	// FromInput is called with the path to which the script on standard input was saved; nil if
+	// there is none.
 	FromInput func(path string) error
-	// Strict is that nothing is said that the tool would not say: programs read what it prints.
+	// Strict suppresses all messages that the tool would not print, since programs read its output.
 	Strict bool
-	// Step is a command of srun within a job: it is a part of that job.
+	// Step is the command that srun runs inside a job, as a part of that job.
 	Step     []string
-	StepGPUs string // how many of the GPUs of the job it asks; "": all
-	// StepPerTask is how many GPUs each of its tasks has to itself; 0: all have those of the step.
+	StepGPUs string // the number of the job's GPUs for the step; "" means all
+	// StepPerTask is the number of GPUs that each task of the step has to itself; 0 means that all
+	// share the step's.
 	StepPerTask int
-	StepBind    string // which of them each task sees, as --gpu-bind has it; "": not said
-	// StepOverlaps is that other steps may have the same GPUs.
+	StepBind    string // the GPUs that each task sees, as in --gpu-bind; "" if not given
+	// StepOverlaps allows other steps on the same GPUs.
 	StepOverlaps bool
-	StepLog      string // the file of its output, as --log has it; "": that of the job
-	StepErrors   string // the file of its standard error; "": where its output goes
-	// StepAppends is that the files are not emptied first.
+	StepLog      string // the file for its output, as in --log; "" means the job's
+	StepErrors   string // the file for its standard error; "" means that of its output
+	// StepAppends keeps what is in these files.
 	StepAppends bool
-	StepTasks   int                        // how many times the command runs at once; 0: as often as the job has tasks
-	StepDir     string                     // where; "": here
-	StepSet     []string                   // variables that it has, as --set-env has them
+	StepTasks   int                        // how many times the command runs at once; 0 means once for each task of the job
+	StepDir     string                     // the working directory; "" means the current one
+	StepSet     []string                   // variables for the step, as in --set-env
 	Site        func(Machine) []string     // lines about the machine
 	Account     func(caller string) string // a line about an account
 
-	nodes  string // those of the job in which it was called
-	within string // the number of that job
+	nodes  string // the nodes of the job in which the tool was called
+	within string // the id of that job
 
-	file    string   // of jobs, where it comes last
-	ofLines []string // options of submit for each of its lines
+	file       string   // the jobs file, which becomes the last argument
+	jobOptions []string // options of submit for each line of the file
 }
 
-// Script is a file that is read before a job is queued.
+// A Script is a file that is read before a job is queued.
 type Script struct {
 	File string
-	Read func(text string) error // is told what is in it, and completes the call
+	Read func(text string) error // completes the call from the file's text
 }
 
-// tool is one that is known by its name.
+// A tool is another program, whose name gpusched can be called by.
 type tool struct {
 	name, about string
 	options     []option
 	read        func(c *Call, t tool, args []string) error
-	version     string // what it answers to --version; "" where programs do not read what it prints
+	version     string // printed for --version; "" if no programs read the tool's output
 }
 
-// What wrappers look for: the versions whose options these tables have.
+// The versions that wrappers look for. Their options are in the tables here.
 const (
-	ofSlurm   = "slurm 24.05.0"
-	ofSpooler = "Task Spooler v1.0.3"
-	ofFlow    = "0.4.15"
+	slurmVersion   = "slurm 24.05.0"
+	spoolerVersion = "Task Spooler v1.0.3"
+	flowVersion    = "0.4.15"
 )
 
 // tools are the names that can be installed.
 var tools = []tool{
-	{"sbatch", "gpusched submit", sbatchOptions, readSbatch, ofSlurm},
-	{"srun", "gpusched run", srunOptions, readSrun, ofSlurm},
-	{"salloc", "gpusched shell", sallocOptions, readSalloc, ofSlurm},
-	{"squeue", "gpusched list", squeueOptions, readSqueue, ofSlurm},
-	{"scancel", "gpusched cancel", scancelOptions, readScancel, ofSlurm},
-	{"sacct", "gpusched list -a", sacctOptions, readSacct, ofSlurm},
-	{"sinfo", "gpusched gpus", sinfoOptions, readSinfo, ofSlurm},
-	{"sacctmgr", "which account somebody has", sacctmgrOptions, readSacctmgr, ofSlurm},
-	{"scontrol", "gpusched hold, release, suspend and resume", scontrolOptions, readScontrol, ofSlurm},
-	{"tsp", "gpusched submit, list, logs, wait and cancel", tspOptions, readTsp, ofSpooler},
-	{"gbatch", "gpusched submit", gbatchOptions, readGbatch, "gbatch " + ofFlow},
-	{"gqueue", "gpusched list", gqueueOptions, readPlain("list"), "gqueue " + ofFlow},
-	{"gcancel", "gpusched cancel", nil, readPlain("cancel"), "gcancel " + ofFlow},
+	{"sbatch", "gpusched submit", sbatchOptions, readSbatch, slurmVersion},
+	{"srun", "gpusched run", srunOptions, readSrun, slurmVersion},
+	{"salloc", "gpusched shell", sallocOptions, readSalloc, slurmVersion},
+	{"squeue", "gpusched list", squeueOptions, readSqueue, slurmVersion},
+	{"scancel", "gpusched cancel", scancelOptions, readScancel, slurmVersion},
+	{"sacct", "gpusched list -a", sacctOptions, readSacct, slurmVersion},
+	{"sinfo", "gpusched gpus", sinfoOptions, readSinfo, slurmVersion},
+	{"sacctmgr", "which account somebody has", sacctmgrOptions, readSacctmgr, slurmVersion},
+	{"scontrol", "gpusched hold, release, suspend and resume", scontrolOptions, readScontrol, slurmVersion},
+	{"tsp", "gpusched submit, list, logs, wait and cancel", tspOptions, readTsp, spoolerVersion},
+	{"gbatch", "gpusched submit", gbatchOptions, readGbatch, "gbatch " + flowVersion},
+	{"gqueue", "gpusched list", gqueueOptions, readPlain("list"), "gqueue " + flowVersion},
+	{"gcancel", "gpusched cancel", nil, readPlain("cancel"), "gcancel " + flowVersion},
 	{"mgpu_srun", "gpusched submit", mgpuOptions, readMgpu, ""},
 	{"mgpu_queue", "gpusched list", nil, readPlain("list"), ""},
 	{"mgpu_cancel", "gpusched cancel", nil, readPlain("cancel"), ""},
@@ -107,7 +110,7 @@ var tools = []tool{
 	{"scheduler_10x.py", "gpusched, as scheduler.py", nil, readVerbs, ""},
 }
 
-// Names are all names, and what each leads to.
+// Names returns each name and what it stands for here.
 func Names() (list [][2]string) {
 	for _, t := range tools {
 		list = append(list, [2]string{t.name, t.about})
@@ -115,17 +118,17 @@ func Names() (list [][2]string) {
 	return list
 }
 
-// Known reports whether a name is one of another tool.
+// Known reports whether a name is that of another tool.
 func Known(name string) bool {
 	return slices.ContainsFunc(tools, func(t tool) bool { return t.name == name })
 }
 
-// Translate reads the words after a tool's name. Within is the number of the job in
-// which it is called, "" outside of one.
+// Translate translates the arguments of a tool. within is the id of the job in which it was called,
+// or "".
 func Translate(name string, args []string, within string) (*Call, error) {
 	i := slices.IndexFunc(tools, func(t tool) bool { return t.name == name })
 	if i < 0 {
-		return nil, fmt.Errorf("%q is not the name of another tool that is known here", name)
+		return nil, fmt.Errorf("%q is not the name of a tool that gpusched knows", name)
 	}
 	t := tools[i]
 	c := &Call{Strict: t.version != "", nodes: "localhost", within: within}
@@ -159,7 +162,7 @@ func Translate(name string, args []string, within string) (*Call, error) {
 	return c, err
 }
 
-// help says what the name takes.
+// help returns the text for --help.
 func (t tool) help() string {
 	if v := verbsOf(t.name); v != nil {
 		return fmt.Sprintf("%s here is %s. It has: %s.\n", t.name, t.about, v.names())
@@ -189,7 +192,7 @@ func (c *Call) note(format string, args ...any) {
 	c.Notes = append(c.Notes, fmt.Sprintf(format, args...))
 }
 
-// command puts in the job's command.
+// command adds the job's command.
 func (c *Call) command(words []string) error {
 	if len(words) > 0 && words[0] == "--" {
 		words = words[1:]
@@ -202,7 +205,7 @@ func (c *Call) command(words []string) error {
 	return nil
 }
 
-// readPlain is a tool whose words are those of a command here.
+// readPlain returns a reader for a tool whose arguments are the same for a gpusched command.
 func readPlain(command string) func(*Call, tool, []string) error {
 	return func(c *Call, t tool, args []string) error {
 		c.add(command)
@@ -218,7 +221,7 @@ func readPlain(command string) func(*Call, tool, []string) error {
 	}
 }
 
-// list splits what has commas.
+// list splits text at commas.
 func list(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
 }

@@ -1,11 +1,9 @@
-// Package alias reads the command lines of other tools for queueing jobs, and says them
-// as command lines of gpusched; and it prints jobs as those tools do, where scripts read
-// that. It owns which names there are and which of their options mean something on one
-// machine. It only makes text: who runs it is the caller.
+// Package alias translates the command lines of other job queues into command lines of gpusched,
+// and formats jobs as those tools do where scripts read that. It owns the list of tools and the
+// meaning of their options on one machine. It only produces text: its caller runs it.
 //
 // Invariants:
 //
-//  1. An option that the table of a tool does not have is refused; its --help has those
-//     that there are.
-//  2. What an option asks and gpusched does not do is refused or named, never dropped.
+//  1. An option that a tool's table lacks is refused. The tool's --help lists all others.
+//  2. An option that gpusched can't carry out is refused or mentioned, never dropped silently.
 package alias

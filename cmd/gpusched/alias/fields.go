@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// state is one of Slurm's.
+// A state is one of Slurm's job states.
 type state struct{ short, long string }
 
 func (s state) in(list []string) bool {
@@ -40,7 +40,7 @@ func stateOf(j api.Job) state {
 	return slurmStates[j.State]
 }
 
-// checkStates refuses a state that no job can be in.
+// checkStates returns an error if a word is not a job state.
 func checkStates(words []string) error {
 	known := []string{"all", suspended.long}
 	for _, s := range job.States() {
@@ -54,56 +54,56 @@ func checkStates(words []string) error {
 	return nil
 }
 
-// field is one that squeue and sacct can show.
+// A field is a column of squeue or sacct.
 type field struct {
-	letter string // of squeue, "" where it has none
-	title  string // of squeue
-	name   string // of sacct, "" where it has none
+	letter string // for squeue; "" if it has none
+	title  string // for squeue
+	name   string // for sacct; "" if it has none
 	of     func(j api.Job, now time.Time) string
 }
 
-func plain(f func(api.Job) string) func(api.Job, time.Time) string {
+func withoutNow(f func(api.Job) string) func(api.Job, time.Time) string {
 	return func(j api.Job, _ time.Time) string { return f(j) }
 }
 
 var fields = []field{
-	{"i", "JOBID", "JobID", plain(idOf)},
-	{"A", "JOBID", "JobIDRaw", plain(func(j api.Job) string { return numberOf(j.ID) })},
-	{"F", "ARRAY_JOB_ID", "", plain(arrayOf)},
-	{"K", "ARRAY_TASK_ID", "", plain(taskOf)},
-	{"j", "NAME", "JobName", plain(func(j api.Job) string { return j.Name })},
-	{"P", "PARTITION", "Partition", plain(func(api.Job) string { return partition })},
-	{"a", "ACCOUNT", "Account", plain(func(j api.Job) string { return j.User })},
-	{"u", "USER", "User", plain(func(j api.Job) string { return j.User })},
-	{"U", "UID", "UID", plain(func(j api.Job) string { return strconv.Itoa(j.UID) })},
-	{"t", "ST", "", plain(func(j api.Job) string { return stateOf(j).short })},
-	{"T", "STATE", "State", plain(func(j api.Job) string { return stateOf(j).long })},
+	{"i", "JOBID", "JobID", withoutNow(idOf)},
+	{"A", "JOBID", "JobIDRaw", withoutNow(func(j api.Job) string { return numberOf(j.ID) })},
+	{"F", "ARRAY_JOB_ID", "", withoutNow(arrayOf)},
+	{"K", "ARRAY_TASK_ID", "", withoutNow(taskOf)},
+	{"j", "NAME", "JobName", withoutNow(func(j api.Job) string { return j.Name })},
+	{"P", "PARTITION", "Partition", withoutNow(func(api.Job) string { return partition })},
+	{"a", "ACCOUNT", "Account", withoutNow(func(j api.Job) string { return j.User })},
+	{"u", "USER", "User", withoutNow(func(j api.Job) string { return j.User })},
+	{"U", "UID", "UID", withoutNow(func(j api.Job) string { return strconv.Itoa(j.UID) })},
+	{"t", "ST", "", withoutNow(func(j api.Job) string { return stateOf(j).short })},
+	{"T", "STATE", "State", withoutNow(func(j api.Job) string { return stateOf(j).long })},
 	{"M", "TIME", "", func(j api.Job, now time.Time) string { return shortSpan(j.Elapsed(now)) }},
 	{"", "", "Elapsed", func(j api.Job, now time.Time) string { return longSpan(j.Elapsed(now)) }},
 	{"", "", "ElapsedRaw", func(j api.Job, now time.Time) string { return strconv.Itoa(int(j.Elapsed(now).Seconds())) }},
-	{"l", "TIME_LIMIT", "", plain(func(j api.Job) string { return limitOf(j, shortSpan) })},
-	{"", "", "Timelimit", plain(func(j api.Job) string { return limitOf(j, longSpan) })},
+	{"l", "TIME_LIMIT", "", withoutNow(func(j api.Job) string { return limitOf(j, shortSpan) })},
+	{"", "", "Timelimit", withoutNow(func(j api.Job) string { return limitOf(j, longSpan) })},
 	{"L", "TIME_LEFT", "", timeLeft},
-	{"D", "NODES", "NNodes", plain(func(api.Job) string { return "1" })},
-	{"N", "NODELIST", "NodeList", plain(nodeOf)},
-	{"B", "EXEC_HOST", "", plain(func(j api.Job) string { return cmp.Or(nodeOf(j), "n/a") })},
-	{"R", "NODELIST(REASON)", "", plain(placeOrReason)},
-	{"r", "REASON", "Reason", plain(reasonOf)},
-	{"C", "CPUS", "AllocCPUS", plain(func(j api.Job) string { return strconv.Itoa(max(j.CPUs, j.PromisedCPUs, 1)) })},
-	{"", "", "NCPUS", plain(func(j api.Job) string { return strconv.Itoa(max(j.CPUs, j.PromisedCPUs, 1)) })},
-	{"m", "MIN_MEMORY", "ReqMem", plain(func(j api.Job) string { return size(j.MemBytes) })},
-	{"", "", "MaxRSS", plain(func(j api.Job) string { return size(j.PeakMemBytes) })},
-	{"", "", "TotalCPU", plain(func(j api.Job) string { return longSpan(time.Duration(j.CPUSeconds * float64(time.Second))) })},
-	{"b", "TRES_PER_NODE", "AllocGRES", plain(gresOf)},
-	{"Q", "PRIORITY", "Priority", plain(func(j api.Job) string { return j.Priority.String() })},
-	{"V", "SUBMIT_TIME", "Submit", stampOf(func(j api.Job) time.Time { return j.SubmittedAt })},
-	{"S", "START_TIME", "Start", stampOf(startOf)},
-	{"e", "END_TIME", "End", stampOf(endOf)},
-	{"k", "COMMENT", "Comment", plain(func(j api.Job) string { return j.Comment })},
-	{"", "", "ExitCode", plain(exitOf)},
+	{"D", "NODES", "NNodes", withoutNow(func(api.Job) string { return "1" })},
+	{"N", "NODELIST", "NodeList", withoutNow(nodeOf)},
+	{"B", "EXEC_HOST", "", withoutNow(func(j api.Job) string { return cmp.Or(nodeOf(j), "n/a") })},
+	{"R", "NODELIST(REASON)", "", withoutNow(placeOrReason)},
+	{"r", "REASON", "Reason", withoutNow(reasonOf)},
+	{"C", "CPUS", "AllocCPUS", withoutNow(func(j api.Job) string { return strconv.Itoa(max(j.CPUs, j.PromisedCPUs, 1)) })},
+	{"", "", "NCPUS", withoutNow(func(j api.Job) string { return strconv.Itoa(max(j.CPUs, j.PromisedCPUs, 1)) })},
+	{"m", "MIN_MEMORY", "ReqMem", withoutNow(func(j api.Job) string { return size(j.MemBytes) })},
+	{"", "", "MaxRSS", withoutNow(func(j api.Job) string { return size(j.PeakMemBytes) })},
+	{"", "", "TotalCPU", withoutNow(func(j api.Job) string { return longSpan(time.Duration(j.CPUSeconds * float64(time.Second))) })},
+	{"b", "TRES_PER_NODE", "AllocGRES", withoutNow(gresOf)},
+	{"Q", "PRIORITY", "Priority", withoutNow(func(j api.Job) string { return j.Priority.String() })},
+	{"V", "SUBMIT_TIME", "Submit", timeField(func(j api.Job) time.Time { return j.SubmittedAt })},
+	{"S", "START_TIME", "Start", timeField(startOf)},
+	{"e", "END_TIME", "End", timeField(endOf)},
+	{"k", "COMMENT", "Comment", withoutNow(func(j api.Job) string { return j.Comment })},
+	{"", "", "ExitCode", withoutNow(exitOf)},
 }
 
-// partition is the only one.
+// partition is the name of the only partition.
 const partition = "gpu"
 
 func numberOf(id job.ID) string { return strconv.FormatInt(int64(id), 10) }
@@ -113,34 +113,35 @@ func idOf(j api.Job) string {
 	case j.Task != nil:
 		return j.Task.Name
 	case j.Array != nil:
-		return numberOf(j.ID) + "_[" + unbegun(j) + "]"
+		return numberOf(j.ID) + "_[" + waitingTasks(j) + "]"
 	}
 	return numberOf(j.ID)
 }
 
-// unbegun are the numbers of an array's tasks that have not become jobs, with their limit.
-func unbegun(j api.Job) string {
-	rest, err := Unbegun(j)
+// waitingTasks formats the tasks of an array that have not become jobs, and their limit.
+func waitingTasks(j api.Job) string {
+	rest, err := WaitingTasks(j)
 	if err != nil {
 		return j.Array.Spec
 	}
 	return rest.Spec()
 }
 
-// byTasks reports whether an array is shown by its tasks alone, as none of them waits to become a job.
-func byTasks(j api.Job) bool {
+// shownByTasks reports whether an array is shown only by its tasks, because all of them have become
+// jobs.
+func shownByTasks(j api.Job) bool {
 	switch {
 	case j.Array == nil:
 		return false
-	case j.State.Terminal(): // those that were cancelled before they became jobs are in its line
+	case j.State.Terminal(): // the array's own line has the tasks that were cancelled before they became jobs
 		return j.Array.Next >= j.Array.Size
 	}
 	return j.Array.Next+j.Array.Cancelled >= j.Array.Size
 }
 
-// Unbegun are the tasks of an array that have not become jobs. It fails where the array has so many
-// parts that its jobs do not name them all.
-func Unbegun(j api.Job) (*job.Array, error) {
+// WaitingTasks returns the tasks of an array that have not become jobs. It fails if the array has
+// so many parts that its text leaves some out.
+func WaitingTasks(j api.Job) (*job.Array, error) {
 	tasks, err := job.ParseArray(j.Array.Spec)
 	if err == nil && tasks.Size() != j.Array.Size {
 		err = errors.New("the array has too many parts to tell its tasks apart")
@@ -151,12 +152,12 @@ func Unbegun(j api.Job) (*job.Array, error) {
 	return tasks.From(j.Array.Next), nil
 }
 
-// expanded has a job in the place of each task of an array that waits.
-func expanded(jobs []api.Job) (list []api.Job) {
+// expandArrays replaces each waiting array by a job for each of its waiting tasks.
+func expandArrays(jobs []api.Job) (list []api.Job) {
 	for _, j := range jobs {
 		rest := (*job.Array)(nil)
-		if j.Array != nil && j.State == job.Queued && !byTasks(j) {
-			rest, _ = Unbegun(j)
+		if j.Array != nil && j.State == job.Queued && !shownByTasks(j) {
+			rest, _ = WaitingTasks(j)
 		}
 		if rest == nil {
 			list = append(list, j)
@@ -185,12 +186,12 @@ func taskOf(j api.Job) string {
 	case j.Task != nil:
 		return strconv.Itoa(j.Task.Index)
 	case j.Array != nil:
-		return unbegun(j)
+		return waitingTasks(j)
 	}
 	return "N/A"
 }
 
-// shortSpan is a time as squeue writes it: 0:07, 1:02:03, 1-02:03:04.
+// shortSpan formats a duration as squeue does: 0:07, 1:02:03, 1-02:03:04.
 func shortSpan(d time.Duration) string {
 	s := int64(d / time.Second)
 	switch day, hour, minute := s/86400, s/3600%24, s/60%60; {
@@ -203,7 +204,7 @@ func shortSpan(d time.Duration) string {
 	}
 }
 
-// longSpan is a time as sacct writes it: 00:00:07.
+// longSpan formats a duration as sacct does: 00:00:07.
 func longSpan(d time.Duration) string {
 	s := int64(d / time.Second)
 	text := fmt.Sprintf("%02d:%02d:%02d", s/3600%24, s/60%60, s%60)
@@ -227,7 +228,7 @@ func timeLeft(j api.Job, now time.Time) string {
 	return shortSpan(max(0, j.TimeLimit.Duration()-j.Elapsed(now)))
 }
 
-// nodeOf is the machine, which has no other name here.
+// nodeOf returns the node on which a job is placed; its name is always the same here.
 func nodeOf(j api.Job) string {
 	if j.PlacedAt.IsZero() || j.State == job.Queued {
 		return ""
@@ -242,7 +243,7 @@ func placeOrReason(j api.Job) string {
 	return nodeOf(j)
 }
 
-// slurmReasons are Slurm's words for why a job waits; Resources for all others.
+// slurmReasons translates reasons into Slurm's words. All others become Resources.
 var slurmReasons = map[job.ReasonCode]string{
 	job.ReasonHeld: "JobHeldUser", job.ReasonFailures: "JobHeldUser", job.ReasonDependency: "Dependency", job.ReasonBegin: "BeginTime",
 	job.ReasonArrayLimit: "JobArrayTaskLimit", job.ReasonGPUKept: "Priority",
@@ -266,7 +267,7 @@ func reasonOf(j api.Job) string {
 	return "Resources"
 }
 
-// size is an amount of memory in Slurm's units, rounded up.
+// size formats an amount of memory in Slurm's units, rounded up.
 func size(bytes int64) string {
 	const mega = 1 << 20
 	switch {
@@ -299,8 +300,8 @@ func endOf(j api.Job) time.Time {
 	return j.EndedAt
 }
 
-// stampOf is a moment as Slurm writes it, in local time.
-func stampOf(f func(api.Job) time.Time) func(api.Job, time.Time) string {
+// timeField formats a time in local time, as Slurm does.
+func timeField(f func(api.Job) time.Time) func(api.Job, time.Time) string {
 	return func(j api.Job, now time.Time) string {
 		at := f(j)
 		if at.IsZero() {
@@ -310,7 +311,7 @@ func stampOf(f func(api.Job) time.Time) func(api.Job, time.Time) string {
 	}
 }
 
-// exitOf is the exit status, and the signal that ended the job.
+// exitOf returns the exit status and the signal that ended the job.
 func exitOf(j api.Job) string {
 	if j.Result == nil {
 		return "0:0"

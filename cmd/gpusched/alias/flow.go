@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
 )
 
-// gbatchOptions are those of gflow 0.4.
+// gbatchOptions are gflow 0.4's.
 var gbatchOptions = []option{
 	{"--gpus --gres", true, as("gpus")},
 	{"--time --time-limit --timelimit", true, flowTime},
@@ -32,7 +32,7 @@ var gbatchOptions = []option{
 	{"--depends-on-any", true, refused("a job waits for all that it names: 'gpusched submit --after-any'")},
 }
 
-// flowTime reads a time of gflow: minutes alone, else as everywhere.
+// flowTime parses a duration of gflow: a bare number is in minutes.
 func flowTime(c *Call, text string) error {
 	d, err := slurm.Minutes(text)
 	if err == nil {
@@ -41,8 +41,8 @@ func flowTime(c *Call, text string) error {
 	return err
 }
 
-// flowParam reads NAME=V,V and the ranges of gflow, NAME=FROM:TO and NAME=FROM:TO:STEP,
-// which have their ends.
+// flowParam parses NAME=V,V and gflow's ranges NAME=FROM:TO and NAME=FROM:TO:STEP, which include
+// TO.
 func flowParam(c *Call, text string) error {
 	name, values, _ := strings.Cut(text, "=")
 	if n := strings.Count(values, ":"); n < 1 || n > 2 || strings.Contains(values, ",") {
@@ -55,10 +55,10 @@ func flowParam(c *Call, text string) error {
 	return as("param")(c, name+"="+strings.Join(list, ","))
 }
 
-// maxRange bounds the values of a range.
+// maxRange is the most values of one range.
 const maxRange = 100_000
 
-// flowRange are the values of a range, with as many decimals as its step has.
+// flowRange returns the values of a range, with as many decimals as its step has.
 func flowRange(parts []string) (list []string, err error) {
 	var n [3]float64
 	for i, p := range parts {
@@ -72,7 +72,7 @@ func flowRange(parts []string) (list []string, err error) {
 	}
 	count := (to-from)/step + 1e-9
 	if step == 0 || count < 0 || count >= maxRange {
-		return nil, errors.New("its step does not lead from the one to the other, or leads through too many")
+		return nil, errors.New("its step does not lead from the first to the last, or makes too many values")
 	}
 	_, decimals, _ := strings.Cut(strconv.FormatFloat(math.Abs(step), 'f', -1, 64), ".")
 	for i := range int(count) + 1 {
@@ -81,7 +81,7 @@ func flowRange(parts []string) (list []string, err error) {
 	return list, nil
 }
 
-// flowMark begins the lines of a script that have options of gbatch.
+// flowMark begins the lines of a script that hold options of gbatch.
 const flowMark = "# GFLOW"
 
 func readGbatch(c *Call, t tool, args []string) error {
@@ -102,7 +102,7 @@ func readGbatch(c *Call, t tool, args []string) error {
 	return c.flowCommand(rest, "")
 }
 
-// flowScript puts the options of a script's lines before those of the command line, which win.
+// flowScript puts the options in a script before those of the command line, which override them.
 func (c *Call) flowScript(t tool, text string, typed, rest []string) error {
 	var words []string
 	for line := range strings.Lines(text) {
@@ -133,11 +133,11 @@ func (c *Call) flowScript(t tool, text string, typed, rest []string) error {
 	return c.flowCommand(rest, by)
 }
 
-// flowVariable is the number of a task, 0 where the job is none.
+// flowVariable holds a task's number, and 0 in other jobs.
 const flowVariable = "GFLOW_ARRAY_TASK_ID"
 
-// flowCommand puts in the command, with the number of the task where it is mentioned: gflow has it
-// in a variable, and in the words of the command. Every other byte of it stays as it is. By is what runs a script.
+// flowCommand adds the command. gflow replaces the variable in its words by the task's number; all
+// other bytes stay as they are. by is the interpreter of a script.
 func (c *Call) flowCommand(rest []string, by string) error {
 	if strings.Count(strings.Join(c.Words, " "), "--array=") > 1 {
 		return errors.New("--max-concurrent is for --param: an array has its limit in it, --array 1-10%2")
@@ -171,7 +171,7 @@ func mentions(words []string, beginning string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, beginning) })
 }
 
-// quoted is a word for a shell.
+// quoted quotes a word for a shell.
 func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
 var gqueueOptions = []option{

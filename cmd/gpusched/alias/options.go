@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// option is one of a tool's.
+// An option is an option of another tool.
 type option struct {
-	names string // such as "-u --user"
-	value bool   // it has one
+	names string // for example "-u --user"
+	value bool   // whether it takes a value
 	do    func(c *Call, value string) error
 }
 
-// is reports whether the option is called so.
+// is reports whether the option has this name.
 func (o option) is(name string) bool {
 	for n := range strings.FieldsSeq(o.names) {
 		if n == name {
@@ -33,7 +33,7 @@ func (t tool) find(name string) *option {
 
 func (t tool) has(name string) bool { return t.find(name) != nil }
 
-// described are the options as they are typed, each with what it is here.
+// described returns each option as it is typed, a tab, and its meaning.
 func (t tool) described() (lines []string) {
 	for _, o := range t.options {
 		first, _, _ := strings.Cut(o.names, " ")
@@ -46,42 +46,42 @@ func (t tool) described() (lines []string) {
 	return lines
 }
 
-// optionWords say what options are whose letters do not.
+// optionWords explain the options whose names don't.
 var optionWords = map[string]map[string]string{
 	"tsp": {
 		"-l": "list the jobs",
 		"-c": "print what a job printed",
 		"-t": "print it while it runs",
-		"-w": "wait for a job, and exit as it did",
-		"-k": "end a job",
-		"-r": "end a job",
+		"-w": "wait for a job and exit with its status",
+		"-k": "cancel a job",
+		"-r": "cancel a waiting job",
 		"-i": "show a job",
 		"-s": "show the state of a job",
 		"-f": "stay until the job has ended",
 		"-L": "the job's name",
-		"-G": "GPUs; none without it",
+		"-G": "number of GPUs; none by default",
 		"-g": "these GPUs",
 		"-D": "start when these jobs have ended",
-		"-W": "start when these have completed",
-		"-d": "start when the last one has completed",
-		"-n": "left out: output is kept",
+		"-W": "start when these jobs have completed",
+		"-d": "start when the last job has completed",
+		"-n": "ignored: output is always kept",
 		"-B": "refused",
-		"-N": "slots that the job takes; 1 without it",
-		"-E": "left out: the two outputs are one",
+		"-N": "slots that the job takes; 1 by default",
+		"-E": "ignored: both outputs go to one log",
 		"-m": "mail at the end",
 		"-o": "refused", "-p": "refused", "-u": "refused", "-U": "refused", "-C": "refused", "-K": "refused",
-		"-S": "alone: jobs that run at once; the number without a value",
+		"-S": "alone: set how many jobs run at once; without a value, print it",
 	},
 	"sbatch": {
 		"--wrap":      "this command instead of a script",
-		"--parsable":  "print the number alone",
-		"-W":          "wait for the job, and exit as it did",
+		"--parsable":  "print only the number",
+		"-W":          "wait for the job and exit with its status",
 		"--test-only": "queue nothing; say where it would go", "-Q": "print nothing",
 	},
-	"srun": {"--pty": "give it a terminal", "-Q": "say nothing of the job"},
+	"srun": {"--pty": "give it a terminal", "-Q": "print nothing about the job"},
 }
 
-// unknown is the answer to an option that is not in the table (invariant 1).
+// unknown returns the error for an option that is not in the table (invariant 1).
 func (t tool) unknown(name string) error {
 	if len(t.options) == 0 {
 		return fmt.Errorf("%s has no option %s here: it takes none", t.name, name)
@@ -89,8 +89,8 @@ func (t tool) unknown(name string) error {
 	return fmt.Errorf("%s has no option %s here", t.name, name)
 }
 
-// parse reads options and returns the other words; with a command these begin at the
-// first of them.
+// parse reads the options and returns the other words. With command set, it stops at the first
+// other word.
 func (t tool) parse(c *Call, words []string, command bool) (rest []string, err error) {
 	for len(words) > 0 {
 		word := words[0]
@@ -104,15 +104,15 @@ func (t tool) parse(c *Call, words []string, command bool) (rest []string, err e
 			rest, words = append(rest, word), words[1:]
 			continue
 		}
-		if words, err = t.one(c, words); err != nil {
+		if words, err = t.parseOption(c, words); err != nil {
 			return nil, err
 		}
 	}
 	return rest, nil
 }
 
-// one reads the option that the words begin with, and returns what follows it.
-func (t tool) one(c *Call, words []string) ([]string, error) {
+// parseOption reads the first option and returns the words after it.
+func (t tool) parseOption(c *Call, words []string) ([]string, error) {
 	word, rest := words[0], words[1:]
 	name, value, given := strings.Cut(word, "=")
 	o := t.find(name)
@@ -141,7 +141,7 @@ func (t tool) one(c *Call, words []string) ([]string, error) {
 	return rest, nil
 }
 
-// as is an option that has another name here.
+// as returns the reader of an option that has another name here.
 func as(name string) func(*Call, string) error {
 	return func(c *Call, value string) error {
 		c.add("--" + name + "=" + value)
@@ -149,7 +149,7 @@ func as(name string) func(*Call, string) error {
 	}
 }
 
-// flagged is one without a value.
+// flagged returns the reader of an option without a value, which becomes these words.
 func flagged(words ...string) func(*Call, string) error {
 	return func(c *Call, _ string) error {
 		c.add(words...)
@@ -157,18 +157,18 @@ func flagged(words ...string) func(*Call, string) error {
 	}
 }
 
-// nothing is an option for what is so here without it.
-func nothing(*Call, string) error { return nil }
+// noop reads an option that changes nothing here.
+func noop(*Call, string) error { return nil }
 
-// left is one that means nothing here, and is named.
-func left(name, why string) func(*Call, string) error {
+// ignored returns the reader of an option that has no meaning here; a note says so.
+func ignored(name, why string) func(*Call, string) error {
 	return func(c *Call, _ string) error {
-		c.note("%s is left out: %s", name, why)
+		c.note("%s is ignored: %s", name, why)
 		return nil
 	}
 }
 
-// refused is one that would be a broken promise.
+// refused returns the reader of an option that gpusched can't fulfil.
 func refused(why string) func(*Call, string) error {
 	return func(*Call, string) error { return fmt.Errorf("%s", why) }
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// mgpuOptions are those of mgpu_srun.
+// mgpuOptions are mgpu_srun's.
 var mgpuOptions = []option{
 	{"--gpu-ids", true, as("gpu-ids")},
 	{"--mem", true, func(c *Call, mega string) error {

@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// ledgerFormat is sacct's own.
-const ledgerFormat = "JobID%12,JobName,Partition,Account,AllocCPUS,State,ExitCode%8"
+// sacctFormat is sacct's default format.
+const sacctFormat = "JobID%12,JobName,Partition,Account,AllocCPUS,State,ExitCode%8"
 
 var sacctOptions = []option{
 	{"-j --jobs", true, nil}, {"-u --user --uid", true, nil}, {"-a --allusers", false, nil}, {"-s --state", true, nil},
@@ -24,18 +24,18 @@ var sacctOptions = []option{
 	{"-N --nodelist", true, nil}, {"--units", true, nil}, {"--noconvert", false, nil},
 }
 
-// ledgerView is what sacct was asked.
-type ledgerView struct {
-	queueView
+// sacctView holds sacct's options.
+type sacctView struct {
+	squeueView
 	since string
 	until string
-	sep   string // between fields; "" makes columns
-	after string // at the end of a line
+	sep   string // between fields; "" aligns them in columns
+	after string // ends each line
 	every bool
 }
 
-func (v *ledgerView) reader() map[string]func(c *Call, value string) error {
-	do := v.queueView.reader()
+func (v *sacctView) reader() map[string]func(c *Call, value string) error {
+	do := v.squeueView.reader()
 	forms := func(sep, after string) func(*Call, string) error {
 		return func(*Call, string) error { v.sep, v.after = sep, after; return nil }
 	}
@@ -44,17 +44,17 @@ func (v *ledgerView) reader() map[string]func(c *Call, value string) error {
 		"-a": func(*Call, string) error { v.every = true; return nil },
 		"-S": func(_ *Call, text string) error { v.since = text; return nil },
 		"-b": func(*Call, string) error { v.format = "JobID%12,State,ExitCode%8"; return nil },
-		"-p": forms("|", "|"), "-P": forms("|", ""), "-X": nothing, "-D": nothing,
+		"-p": forms("|", "|"), "-P": forms("|", ""), "-X": noop, "-D": noop,
 		"-E": func(_ *Call, text string) error { v.until = text; return nil },
 		"-r": do["-p"], "-A": do["-A"], "-N": do["-w"],
-		"-M": nothing, "-L": nothing, "--noconvert": nothing,
-		"--units": left("--units", "each amount has the unit that fits"),
+		"-M": noop, "-L": noop, "--noconvert": noop,
+		"--units": ignored("--units", "gpusched chooses the unit of each amount"),
 	}
 }
 
 func readSacct(c *Call, t tool, args []string) error {
-	v := &ledgerView{queueView: queueView{format: ledgerFormat}}
-	t.options = bound(t.options, v.reader())
+	v := &sacctView{squeueView: squeueView{format: sacctFormat}}
+	t.options = withReaders(t.options, v.reader())
 	c.add("list", "--waiting=0", "--ended=10000")
 	rest, err := t.parse(c, args, false)
 	if err == nil && len(rest) > 0 {
@@ -69,7 +69,7 @@ func readSacct(c *Call, t tool, args []string) error {
 	}
 	for _, text := range []string{v.since, v.until} {
 		if err == nil && text != "" {
-			_, err = moment(text, time.Time{})
+			_, err = parseTime(text, time.Time{})
 		}
 	}
 	if err != nil {
@@ -80,8 +80,8 @@ func readSacct(c *Call, t tool, args []string) error {
 	return nil
 }
 
-// choose says which jobs are asked for: those that are named, or one's own.
-func (v *ledgerView) choose(c *Call) {
+// choose adds the arguments that select jobs: those that are named, or the caller's own.
+func (v *sacctView) choose(c *Call) {
 	switch {
 	case len(v.ids) > 0:
 		for _, id := range v.ids {
@@ -96,15 +96,15 @@ func (v *ledgerView) choose(c *Call) {
 	}
 }
 
-// columns are the fields of the format, each with its width: Name%20 or Name%-20.
-func (v *ledgerView) columns() (columns []queueColumn, err error) {
+// columns parses the format's fields with their widths: Name%20 or Name%-20.
+func (v *sacctView) columns() (columns []formatColumn, err error) {
 	for _, word := range list(v.format) {
 		name, width, given := strings.Cut(word, "%")
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name != "" && strings.EqualFold(f.name, name) })
 		if i < 0 {
 			return nil, fmt.Errorf("there is no field %q here: there are %s", name, names())
 		}
-		q := queueColumn{field: fields[i], width: 10, right: true}
+		q := formatColumn{field: fields[i], width: 10, right: true}
 		if given {
 			n, err := strconv.Atoi(width)
 			if err != nil || n == 0 || n > 9999 || n < -9999 {
@@ -130,42 +130,42 @@ func names() string {
 	return strings.Join(list, ",")
 }
 
-// lines are the table. A job that ended before the start is left out, as is an array,
-// which is its tasks.
-func (v *ledgerView) lines(columns []queueColumn, jobs []api.Job, now time.Time) (lines []string) {
+// lines formats the table. It leaves out jobs that ended before the start time, and arrays shown by
+// their tasks.
+func (v *sacctView) lines(columns []formatColumn, jobs []api.Job, now time.Time) (lines []string) {
 	if !v.bare {
-		lines = append(lines, v.line(columns, func(q queueColumn) string { return q.field.name }))
+		lines = append(lines, v.line(columns, func(q formatColumn) string { return q.field.name }))
 		if v.sep == "" {
-			lines = append(lines, v.line(columns, func(q queueColumn) string { return strings.Repeat("-", q.width) }))
+			lines = append(lines, v.line(columns, func(q formatColumn) string { return strings.Repeat("-", q.width) }))
 		}
 	}
 	since := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
 	if v.since != "" {
-		since, _ = moment(v.since, now)
+		since, _ = parseTime(v.since, now)
 	} else if len(v.ids) > 0 {
 		since = time.Time{}
 	}
 	until := now
 	if v.until != "" {
-		until, _ = moment(v.until, now)
+		until, _ = parseTime(v.until, now)
 	}
 	jobs = slices.Clone(jobs)
 	slices.SortStableFunc(jobs, func(x, y api.Job) int { return int(x.ID - y.ID) })
 	for _, j := range jobs {
-		if byTasks(j) || !j.EndedAt.IsZero() && j.EndedAt.Before(since) || j.SubmittedAt.After(until) || !v.in(j) ||
+		if shownByTasks(j) || !j.EndedAt.IsZero() && j.EndedAt.Before(since) || j.SubmittedAt.After(until) || !v.in(j) ||
 			len(v.states) > 0 && !stateOf(j).in(v.states) {
 			continue
 		}
-		lines = append(lines, v.line(columns, func(q queueColumn) string { return q.field.of(j, now) }))
+		lines = append(lines, v.line(columns, func(q formatColumn) string { return q.field.of(j, now) }))
 	}
 	return lines
 }
 
-func (v *ledgerView) line(columns []queueColumn, text func(queueColumn) string) string {
+func (v *sacctView) line(columns []formatColumn, text func(formatColumn) string) string {
 	var cells []string
 	for _, q := range columns {
 		if v.sep == "" {
-			cells = append(cells, fit(text(q), q.width, q.right))
+			cells = append(cells, pad(text(q), q.width, q.right))
 		} else {
 			cells = append(cells, strings.ReplaceAll(text(q), v.sep, " "))
 		}
@@ -176,13 +176,13 @@ func (v *ledgerView) line(columns []queueColumn, text func(queueColumn) string) 
 	return strings.Join(cells, v.sep) + v.after
 }
 
-// units are those of now-2days.
+// units are the units in now-2days.
 var units = map[string]time.Duration{
 	"second": time.Second, "minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour, "week": 7 * 24 * time.Hour, "": time.Second,
 }
 
-// moment reads a time as sacct takes it.
-func moment(text string, now time.Time) (time.Time, error) {
+// parseTime parses a time as sacct does.
+func parseTime(text string, now time.Time) (time.Time, error) {
 	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
 	switch text {
 	case "now":

@@ -10,25 +10,26 @@ import (
 
 const submittedBatch = "Submitted batch job %d\n"
 
-// sbatchOptions are those of the command line; the others are those of #SBATCH lines.
+// sbatchOptions are the options of the command line alone. Those that #SBATCH lines may have too
+// are in package slurm.
 var sbatchOptions = []option{
-	{"--wrap", true, nil}, // the command itself, see readSbatch
+	{"--wrap", true, nil}, // readSbatch reads it
 	{"--parsable", false, func(c *Call, _ string) error { c.Submitted = "%d\n"; return nil }},
 	{"-W --wait", false, flagged("--wait")},
 	{"--test-only", false, flagged("--dry-run")},
 	{"-Q --quiet", false, func(c *Call, _ string) error { c.Silent = true; return nil }},
 }
 
-// srunOptions are those that only srun has.
+// srunOptions are the options that only srun has.
 var srunOptions = []option{
 	{"--pty", false, flagged("--tty")},
-	{"-u --unbuffered", false, nothing},
-	{"-l --label", false, refused("lines have no label here, as a job is one task")},
-	{"-K --kill-on-bad-exit", false, nothing},
+	{"-u --unbuffered", false, noop},
+	{"-l --label", false, refused("lines have no label here, because a job is one task")},
+	{"-K --kill-on-bad-exit", false, noop},
 	{"-Q --quiet", false, flagged("--quiet")},
-	{"-W --wait", true, nothing}, // for other tasks, when one has ended
+	{"-W --wait", true, noop}, // for the other tasks once one has ended
 	{"--overlap", false, func(c *Call, _ string) error { c.StepOverlaps = true; return nil }},
-	{"--exact", false, nothing},
+	{"--exact", false, noop},
 	{"--jobid", true, func(c *Call, id string) error {
 		if id != c.within {
 			return fmt.Errorf("%q is not the job that this runs in: 'gpusched exec %s -- COMMAND' runs one there", id, id)
@@ -48,7 +49,7 @@ func readSbatch(c *Call, t tool, args []string) error {
 	case err != nil:
 		return err
 	case wrap != "" && len(rest) > 0:
-		return errors.New("there is a script, and --wrap: use one of them")
+		return errors.New("there is a script and --wrap: use only one")
 	case wrap != "":
 		c.Words = append([]string{"submit", "--name=wrap"}, c.Words[1:]...)
 		return c.command([]string{"/bin/sh", "-c", wrap})
@@ -76,7 +77,7 @@ func readSrun(c *Call, t tool, args []string) error {
 	return c.command(rest)
 }
 
-// sallocOptions are those that only salloc has.
+// sallocOptions are the options that only salloc has.
 var sallocOptions = []option{
 	{"-Q --quiet", false, flagged("--quiet")},
 	{"--no-shell", false, refused("there is no job without a command here")},
@@ -93,14 +94,14 @@ func readSalloc(c *Call, t tool, args []string) error {
 	return c.command(rest)
 }
 
-// readBatch reads the options of sbatch, and returns the words after them.
+// readBatch reads sbatch's options and returns the words after them.
 func readBatch(c *Call, t tool, args []string) ([]string, error) {
 	b := slurm.Batch{Step: t.name == "srun" && c.within != ""}
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && args[0] != "--" {
 		name, _, _ := strings.Cut(args[0], "=")
 		var err error
 		if t.has(name) || args[0][1] != '-' && t.has(args[0][:2]) {
-			args, err = t.one(c, args)
+			args, err = t.parseOption(c, args)
 		} else {
 			args, err = b.Next(args)
 		}

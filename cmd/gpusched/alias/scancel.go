@@ -14,21 +14,21 @@ var scancelOptions = []option{
 	{"-u --user", true, nil}, {"--me", false, nil}, {"-n --name --jobname", true, nil}, {"-t --state", true, nil},
 	{"-p --partition", true, nil}, {"-A --account", true, nil}, {"-w --nodelist", true, nil},
 	{"-s --signal", true, as("signal")},
-	{"-f --full", false, nothing},
+	{"-f --full", false, noop},
 	{"-b --batch", false, nil},
-	{"-H --hurry", false, nothing},
-	{"--ctld", false, nothing},
-	{"-M --clusters", true, nothing},
-	{"-Q --quiet", false, nothing},
-	{"-v --verbose", false, nothing},
-	{"-i --interactive", false, refused("it is not asked for each job here: name those that are to end")},
-	{"-q --qos", true, refused("no job has one here, so none would end")},
-	{"-R --reservation", true, refused("no job has one here, so none would end")},
-	{"--wckey", true, refused("no job has one here, so none would end")},
+	{"-H --hurry", false, noop},
+	{"--ctld", false, noop},
+	{"-M --clusters", true, noop},
+	{"-Q --quiet", false, noop},
+	{"-v --verbose", false, noop},
+	{"-i --interactive", false, refused("gpusched does not ask about each job: name those to cancel")},
+	{"-q --qos", true, refused("no job has one here, so none would be cancelled")},
+	{"-R --reservation", true, refused("no job has one here, so none would be cancelled")},
+	{"--wckey", true, refused("no job has one here, so none would be cancelled")},
 }
 
 func readScancel(c *Call, t tool, args []string) error {
-	v, mine, batch := &queueView{}, false, false
+	v, mine, batch := &squeueView{}, false, false
 	own := v.reader()
 	own["--me"] = func(c *Call, _ string) error { mine = true; c.add("--mine"); return nil }
 	own["-b"] = func(*Call, string) error { batch = true; return nil }
@@ -65,7 +65,7 @@ func readScancel(c *Call, t tool, args []string) error {
 	}
 	for _, j := range jobs {
 		if isStep(j) {
-			return fmt.Errorf("%q is a step, which is a part of its job and not apart here", j)
+			return fmt.Errorf("%q is a step, which can't be cancelled apart from its job here", j)
 		}
 		c.add(jobName(j))
 	}
@@ -73,38 +73,38 @@ func readScancel(c *Call, t tool, args []string) error {
 		c.add("--user=" + v.users[0])
 	}
 	if filtered || whole && len(jobs) > 0 || len(v.users) > 1 {
-		c.Only, c.States, c.Everybodys = v.in, v.states, len(v.users) > 1
+		c.Only, c.States, c.AllUsers = v.in, v.states, len(v.users) > 1
 	} else if whole {
 		c.add("--yes") // scancel does not ask
 	}
 	return nil
 }
 
-// filter refuses a filter without a value, such as an empty variable: it leaves no job, and is not as if it were left
-// out.
+// filter returns a reader that refuses an empty value, such as that of an unset variable: it must
+// not select all jobs.
 func filter(read func(*Call, string) error) func(*Call, string) error {
 	return func(c *Call, value string) error {
 		if len(list(value)) == 0 {
-			return errors.New("it has no value, so no job is meant")
+			return errors.New("it has no value, so it matches no job")
 		}
 		return read(c, value)
 	}
 }
 
-// isStep reports whether a name is that of a step which ends without its job, such as 7.1.
+// isStep reports whether a name is that of a step, such as 7.1, which can end without its job.
 func isStep(name string) bool {
 	_, step, is := strings.Cut(name, ".")
 	return is && step != "batch"
 }
 
-// In reports whether a job is in one of the states, by Slurm's words; none is all.
+// In reports whether a job is in one of Slurm's states; no states mean all.
 func In(states []string, j api.Job) bool { return len(states) == 0 || stateOf(j).in(states) }
 
-// Pending reports whether jobs that wait are among the states.
+// Pending reports whether the states include waiting jobs; no states mean all.
 func Pending(states []string) bool { return len(states) == 0 || slurmStates[job.Queued].in(states) }
 
-// jobName is a job as Slurm's tools name it: 7, 7_3, 7_[3-5], and 7.batch, which is a
-// part of it that is not apart here.
+// jobName converts a name that Slurm's tools accept, such as 7, 7_3, 7_[3-5] or 7.batch. 7.batch is
+// the job itself here.
 func jobName(name string) string {
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".batch"), ".0")
 	return strings.NewReplacer("[", "", "]", "").Replace(name)

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// verbs are the commands of a tool that has several.
+// verbs are a tool's subcommands.
 type verbs map[string]tool
 
-// read reads the verb and what follows it.
+// read reads a subcommand and its arguments.
 func (v verbs) read(c *Call, t tool, args []string) error {
 	if len(args) == 0 {
 		return fmt.Errorf("say what: %s", v.names())
@@ -32,7 +32,7 @@ func (v verbs) names() string {
 	return strings.Join(list, ", ")
 }
 
-// verbsOf are those of the tools that have some.
+// verbsOf returns a tool's subcommands, or nil.
 func verbsOf(tool string) verbs {
 	switch tool {
 	case "cudaq", "cudaq.py":
@@ -43,26 +43,25 @@ func verbsOf(tool string) verbs {
 	return nil
 }
 
-// readVerbs reads the words of a tool that has verbs.
+// readVerbs reads the arguments of a tool with subcommands.
 func readVerbs(c *Call, t tool, args []string) error { return verbsOf(t.name).read(c, t, args) }
 
-// verbOrder is the order in which verbs are named.
+// verbOrder is the order in which messages list subcommands.
 var verbOrder = []string{
 	"run", "start", "add", "status", "list-jobs", "cancel-job", "screens",
 	"pause", "resume", "pause-gpu", "resume-gpu", "health", "config-sample", "test",
 }
 
-// cudaqVerbs are those of cudaq.
 var cudaqVerbs = verbs{
 	"run": {options: []option{
 		{"--commands-file", true, fileOf("commands")},
 		{"--config", true, fileOf("settings")},
-		{"--min-free-mem-mb", true, eachLine("gpu-mem", "M")},
+		{"--min-free-mem-mb", true, jobOption("gpu-mem", "M")},
 	}, read: readCudaqRun},
 	"status": {read: readWords("list", "--all", "--mine")},
 }
 
-// fileOf is an option that names the file.
+// fileOf returns the reader of an option that names the file to import.
 func fileOf(format string) func(*Call, string) error {
 	return func(c *Call, file string) error {
 		if c.Words[len(c.Words)-1] != "import" {
@@ -73,10 +72,10 @@ func fileOf(format string) func(*Call, string) error {
 	}
 }
 
-// eachLine is an option of the jobs that become of a file.
-func eachLine(name, unit string) func(*Call, string) error {
+// jobOption returns the reader of an option for each job of a file.
+func jobOption(name, unit string) func(*Call, string) error {
 	return func(c *Call, value string) error {
-		c.ofLines = append(c.ofLines, "--"+name+"="+value+unit)
+		c.jobOptions = append(c.jobOptions, "--"+name+"="+value+unit)
 		return nil
 	}
 }
@@ -91,24 +90,23 @@ func readCudaqRun(c *Call, t tool, args []string) error {
 		return fmt.Errorf("%s takes no %q", t.name, rest[0])
 	case len(c.Words) == 1:
 		return errors.New("say --commands-file FILE")
-	case c.Words[1] == "--format=settings" && len(c.ofLines) > 0:
+	case c.Words[1] == "--format=settings" && len(c.jobOptions) > 0:
 		return errors.New("--min-free-mem-mb is for --commands-file: it becomes --gpu-mem of each job")
 	}
 	if c.Words[1] == "--format=settings" {
 		c.note("the settings are translated; its jobs are those of its commands file: 'cudaq run --commands-file FILE'")
 	}
-	c.addOfLines()
+	c.addJobOptions()
 	return nil
 }
 
-func (c *Call) addOfLines() {
-	if len(c.ofLines) > 0 {
+func (c *Call) addJobOptions() {
+	if len(c.jobOptions) > 0 {
 		c.add("--")
-		c.add(c.ofLines...)
+		c.add(c.jobOptions...)
 	}
 }
 
-// schedulerVerbs are those of scheduler.py and scheduler_10x.py.
 var schedulerVerbs = verbs{
 	"start":         {options: startOptions, read: readStart},
 	"add":           {options: addOptions, read: readAdd},
@@ -122,7 +120,7 @@ var schedulerVerbs = verbs{
 	"resume-gpu":    {read: readGPU("resume")},
 	"health":        {read: readWords("health")},
 	"config-sample": {read: readWords("config", "sample")},
-	"test":          {options: []option{{"--quick", false, nothing}}, read: readWords("doctor")},
+	"test":          {options: []option{{"--quick", false, noop}}, read: readWords("doctor")},
 }
 
 var statusOptions = []option{
@@ -136,26 +134,26 @@ var addOptions = []option{
 	{"--output-file", true, as("output-file")},
 }
 
-const ofService = "the scheduler is a service of the machine, which has its own settings"
+const serviceHint = "the scheduler is a service of the machine, which has its own settings"
 
 var startOptions = []option{
 	{"--jobs-file", true, func(c *Call, file string) error { c.file = file; return nil }},
-	{"--screen", false, func(c *Call, _ string) error { c.ofLines = append(c.ofLines, "--screen"); return nil }},
-	{"--llm-config", true, eachLine("llm-config", "")},
-	{"--mem-threshold", true, eachLine("max-used", "")},
-	{"--load-threshold", true, eachLine("max-load", "")},
+	{"--screen", false, func(c *Call, _ string) error { c.jobOptions = append(c.jobOptions, "--screen"); return nil }},
+	{"--llm-config", true, jobOption("llm-config", "")},
+	{"--mem-threshold", true, jobOption("max-used", "")},
+	{"--load-threshold", true, jobOption("max-load", "")},
 	{"--monitor-interval", true, func(c *Call, seconds string) error { c.add("--interval=" + seconds + "s"); return nil }},
-	{"--gpus", true, left("--gpus", ofService)},
-	{"--config", true, left("--config", ofService+": 'gpusched import FILE' translates these")},
-	{"--state-file", true, left("--state-file", ofService)},
-	{"--state-interval", true, left("--state-interval", ofService)},
-	{"--max-assign-attempts", true, left("--max-assign-attempts", "a job waits until it can start")},
-	{"--assign-retry-wait", true, left("--assign-retry-wait", "a job waits until it can start")},
-	{"--log-level", true, left("--log-level", ofService)},
-	{"--daemon", false, refused("this watches the jobs file: 'systemctl --user start gpusched-watch@FILE' does so in the background")},
+	{"--gpus", true, ignored("--gpus", serviceHint)},
+	{"--config", true, ignored("--config", serviceHint+": 'gpusched import FILE' translates these")},
+	{"--state-file", true, ignored("--state-file", serviceHint)},
+	{"--state-interval", true, ignored("--state-interval", serviceHint)},
+	{"--max-assign-attempts", true, ignored("--max-assign-attempts", "a job waits until it can start")},
+	{"--assign-retry-wait", true, ignored("--assign-retry-wait", "a job waits until it can start")},
+	{"--log-level", true, ignored("--log-level", serviceHint)},
+	{"--daemon", false, refused("use 'systemctl --user start gpusched-watch@FILE' to watch the jobs file in the background")},
 }
 
-// readStart is to watch the jobs file: the scheduler itself runs already.
+// readStart makes it watch the jobs file: the scheduler itself runs already.
 func readStart(c *Call, t tool, args []string) error {
 	c.add("watch", "--format=columns")
 	c.file = "jobs.txt"
@@ -164,7 +162,7 @@ func readStart(c *Call, t tool, args []string) error {
 		err = fmt.Errorf("%s takes no %q", t.name, rest[0])
 	}
 	c.add(c.file)
-	c.addOfLines()
+	c.addJobOptions()
 	return err
 }
 
@@ -175,7 +173,7 @@ func readAdd(c *Call, t tool, args []string) error {
 	return err
 }
 
-// readWords is a verb that is these words here, and takes nothing but its options.
+// readWords returns the reader of a subcommand that stands for these words and takes only options.
 func readWords(words ...string) func(*Call, tool, []string) error {
 	return func(c *Call, t tool, args []string) error {
 		c.add(words...)

@@ -13,14 +13,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Machine is what sinfo says of the machine.
+// A Machine is what sinfo shows of the machine.
 type Machine struct {
 	CPUs, GPUs, Busy int
 
-	none bool // the filters leave no node: the partition is shown without any
+	none bool // the filters match no node: the partition is shown without one
 }
 
-// sinfoFormat is sinfo's own.
+// sinfoFormat is sinfo's default format.
 const sinfoFormat = "%9P %.5a %.10l %.6D %.6t %N"
 
 var sinfoOptions = []option{
@@ -30,15 +30,15 @@ var sinfoOptions = []option{
 	{"-e --exact", false, nil}, {"-r --responding", false, nil},
 }
 
-// siteField is one that sinfo can show.
-type siteField struct {
+// A sinfoField is a column of sinfo.
+type sinfoField struct {
 	letter, title string
 	of            func(Machine) string
 }
 
 func fixed(text string) func(Machine) string { return func(Machine) string { return text } }
 
-// ofNode is what a field says of the machine, and what it says where the filters leave no node.
+// ofNode returns a field's text for the machine, and for the case that the filters match no node.
 func ofNode(text, none string) func(Machine) string {
 	return func(m Machine) string {
 		if m.none {
@@ -48,7 +48,7 @@ func ofNode(text, none string) func(Machine) string {
 	}
 }
 
-var siteFields = []siteField{
+var sinfoFields = []sinfoField{
 	{"P", "PARTITION", fixed(partition + "*")}, {"R", "PARTITION", fixed(partition)}, {"a", "AVAIL", fixed("up")},
 	{"l", "TIMELIMIT", fixed("infinite")}, {"L", "DEFAULTTIME", fixed("n/a")}, {"D", "NODES", ofNode("1", "0")},
 	{"t", "STATE", Machine.state}, {"T", "STATE", Machine.longState}, {"N", "NODELIST", ofNode("localhost", "")},
@@ -82,7 +82,7 @@ func (m Machine) longState() string {
 	return cmp.Or(long[m.state()], m.state())
 }
 
-// nodeStates are those of Slurm that sinfo can be asked for. The machine is idle, mixed or allocated.
+// nodeStates are the node states that sinfo accepts. The machine is idle, mixed or allocated.
 var nodeStates = strings.Fields(`all alloc allocated blocked comp completing down drain drained draining fail failing future
 	idle inval maint mix mixed no_respond npc perfctrs planned power_down powered_down powering_down power_up powering_up
 	reboot_issued reboot_requested resv reserved unk unknown`)
@@ -106,36 +106,36 @@ func readSinfo(c *Call, t tool, args []string) error {
 	do := map[string]func(*Call, string) error{
 		"-h": func(*Call, string) error { bare = true; return nil },
 		"-o": func(_ *Call, text string) error { format = text; return nil },
-		"-p": among(partition, &partitionMeant), "-n": among("localhost", &nodeMeant), "-M": nothing,
+		"-p": among(partition, &partitionMeant), "-n": among("localhost", &nodeMeant), "-M": noop,
 		"-t": func(_ *Call, value string) error {
 			states = append(states, list(value)...)
 			return checkNodeStates(states)
 		},
 		"-N": func(*Call, string) error { byNode = true; return nil },
-		"-l": nothing, "-a": nothing, "-s": nothing, "-e": nothing, "-r": nothing,
+		"-l": noop, "-a": noop, "-s": noop, "-e": noop, "-r": noop,
 	}
-	t.options = bound(t.options, do)
+	t.options = withReaders(t.options, do)
 	rest, err := t.parse(c, args, false)
 	if err == nil && len(rest) > 0 {
 		err = errors.New("one word too many: " + rest[0])
 	}
 	ofPartition := false
 	if err == nil {
-		_, err = siteLine(format, func(f siteField) string { ofPartition = ofPartition || f.title == "PARTITION"; return "" })
+		_, err = sinfoLine(format, func(f sinfoField) string { ofPartition = ofPartition || f.title == "PARTITION"; return "" })
 	}
 	if err != nil {
 		return err
 	}
 	c.Site = func(m Machine) (lines []string) {
 		if !bare {
-			line, _ := siteLine(format, func(f siteField) string { return f.title })
+			line, _ := sinfoLine(format, func(f sinfoField) string { return f.title })
 			lines = append(lines, line)
 		}
 		if is := (state{m.state(), m.longState()}); !nodeMeant || len(states) > 0 && !is.in(states) {
 			m = Machine{none: true}
 		}
-		if partitionMeant && (!m.none || ofPartition && !byNode) { // as Slurm shows partitions without a node
-			line, _ := siteLine(format, func(f siteField) string { return f.of(m) })
+		if partitionMeant && (!m.none || ofPartition && !byNode) { // Slurm, too, shows partitions without a node
+			line, _ := sinfoLine(format, func(f sinfoField) string { return f.of(m) })
 			lines = append(lines, line)
 		}
 		return lines
@@ -143,8 +143,8 @@ func readSinfo(c *Call, t tool, args []string) error {
 	return nil
 }
 
-// siteLine puts a format of sinfo into a line.
-func siteLine(format string, text func(siteField) string) (string, error) {
+// sinfoLine fills in one line of a sinfo format.
+func sinfoLine(format string, text func(sinfoField) string) (string, error) {
 	var b strings.Builder
 	for {
 		before, rest, ok := strings.Cut(format, "%")
@@ -159,16 +159,16 @@ func siteLine(format string, text func(siteField) string) (string, error) {
 		}
 		width, _ := strconv.Atoi("0" + rest[:digits])
 		letter := rest[digits : digits+1]
-		i := slices.IndexFunc(siteFields, func(f siteField) bool { return f.letter == letter })
+		i := slices.IndexFunc(sinfoFields, func(f sinfoField) bool { return f.letter == letter })
 		if i < 0 {
 			return "", fmt.Errorf("there is no %%%s here", letter)
 		}
-		b.WriteString(fit(text(siteFields[i]), width, right))
+		b.WriteString(pad(text(sinfoFields[i]), width, right))
 		format = rest[digits+1:]
 	}
 }
 
-// hostnames spells out a list of machines, such as a[1-3],b.
+// hostnames expands a list of machines, such as a[1-3],b.
 func hostnames(text string) (names []string, err error) {
 	for text != "" {
 		end := strings.IndexByte(text, ',')
@@ -185,17 +185,17 @@ func hostnames(text string) (names []string, err error) {
 		if text = ""; end >= 0 {
 			one, text = one[:end], one[end+1:]
 		}
-		more, err := spelledOut(one)
+		more, err := expandHostname(one)
 		if err != nil || len(names)+len(more) > 65536 {
-			return nil, errors.Join(err, errors.New("that is no list of machines"))
+			return nil, errors.Join(err, errors.New("that is not a list of machines"))
 		}
 		names = append(names, more...)
 	}
 	return names, nil
 }
 
-// spelledOut is one word of it.
-func spelledOut(word string) (names []string, err error) {
+// expandHostname expands one word of the list.
+func expandHostname(word string) (names []string, err error) {
 	before, rest, ok := strings.Cut(word, "[")
 	numbers, after, _ := strings.Cut(rest, "]")
 	if !ok {
@@ -209,7 +209,7 @@ func spelledOut(word string) (names []string, err error) {
 		from, err := strconv.ParseUint(first, 10, 32)
 		to, err2 := strconv.ParseUint(last, 10, 32)
 		if err = errors.Join(err, err2); err != nil || to < from || to-from > 65536 {
-			return nil, fmt.Errorf("%q is no range of machines", part)
+			return nil, fmt.Errorf("%q is not a range of machines", part)
 		}
 		for n := from; n <= to; n++ {
 			names = append(names, fmt.Sprintf("%s%0*d%s", before, len(first), n, after))
@@ -218,7 +218,7 @@ func spelledOut(word string) (names []string, err error) {
 	return names, nil
 }
 
-// readScontrol is what scripts ask of scontrol, in a job or about one. There is no control.
+// readScontrol answers the scontrol commands that scripts run in a job or about one.
 func readScontrol(c *Call, t tool, args []string) error {
 	oneLine := slices.Contains(args, "-o") || slices.Contains(args, "--oneliner")
 	words := slices.DeleteFunc(slices.Clone(args), func(w string) bool {
@@ -242,14 +242,14 @@ func readScontrol(c *Call, t tool, args []string) error {
 		c.add("list", "--ended=10000", jobName(rest[0]))
 		c.Table = func(jobs []api.Job, now time.Time) (lines []string) {
 			for _, j := range jobs {
-				lines = append(lines, described(j, now, oneLine)...)
+				lines = append(lines, details(j, now, oneLine)...)
 			}
 			return lines
 		}
 		return nil
 	case verb == "show config" && len(rest) == 0:
 		c.Help = fmt.Sprintf("MaxArraySize            = %d\nMinJobAge               = %d sec\nSLURM_VERSION           = %s\n",
-			job.MaxTasks, int(minJobAge.Seconds()), strings.TrimPrefix(ofSlurm, "slurm "))
+			job.MaxTasks, int(minJobAge.Seconds()), strings.TrimPrefix(slurmVersion, "slurm "))
 		return nil
 	}
 	return fmt.Errorf("%q is not known here: there are show hostnames LIST, show job ID, show config, "+
@@ -257,8 +257,8 @@ func readScontrol(c *Call, t tool, args []string) error {
 		strings.Join(args, " "))
 }
 
-// described is a job as scontrol shows it: what programs look for.
-func described(j api.Job, now time.Time, oneLine bool) (lines []string) {
+// details formats the parts of 'scontrol show job' that programs look for.
+func details(j api.Job, now time.Time, oneLine bool) (lines []string) {
 	of := func(name string) string {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == name || f.title == name })
 		return fields[i].of(j, now)
@@ -267,7 +267,7 @@ func described(j api.Job, now time.Time, oneLine bool) (lines []string) {
 	if j.Task != nil {
 		first += fmt.Sprintf(" ArrayJobId=%d ArrayTaskId=%d", j.Task.Array, j.Task.Index)
 	} else if j.Array != nil {
-		first += " ArrayJobId=" + numberOf(j.ID) + " ArrayTaskId=" + unbegun(j)
+		first += " ArrayJobId=" + numberOf(j.ID) + " ArrayTaskId=" + waitingTasks(j)
 	}
 	lines = []string{
 		first + " JobName=" + of("JobName"),
@@ -292,15 +292,15 @@ func described(j api.Job, now time.Time, oneLine bool) (lines []string) {
 var scontrolOptions []option
 
 var sacctmgrOptions = []option{
-	{"-n --noheader", false, nothing}, {"-p --parsable", false, nothing}, {"-P --parsable2", false, nothing},
-	{"-s --associations", false, nothing}, {"-i --immediate", false, nothing}, {"-r --readonly", false, nothing},
+	{"-n --noheader", false, noop}, {"-p --parsable", false, noop}, {"-P --parsable2", false, noop},
+	{"-s --associations", false, noop}, {"-i --immediate", false, noop}, {"-r --readonly", false, noop},
 }
 
-// readSacctmgr answers which account somebody has: here each person is their own. There is nothing to manage.
+// readSacctmgr answers which account somebody has: here, all users have their own.
 func readSacctmgr(c *Call, t tool, args []string) error {
 	sep, after := " ", ""
-	t.options = bound(t.options, map[string]func(*Call, string) error{
-		"-n": nothing, "-s": nothing, "-i": nothing, "-r": nothing,
+	t.options = withReaders(t.options, map[string]func(*Call, string) error{
+		"-n": noop, "-s": noop, "-i": noop, "-r": noop,
 		"-p": func(*Call, string) error { sep, after = "|", "|"; return nil },
 		"-P": func(*Call, string) error { sep = "|"; return nil },
 	})

@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// tspOptions are those of task-spooler, as ts(1) has them, and of its kin with GPUs.
+// tspOptions are task-spooler's, as in ts(1), and those of its fork for GPUs.
 var tspOptions = []option{
 	{"-l", false, action("list")}, {"-c", false, action("logs")}, {"-t", false, action("logs", "-f")},
 	{"-w", false, action("wait")}, {"-k", false, action("cancel")},
@@ -38,25 +38,25 @@ var tspOptions = []option{
 	{"-L", true, as("name")}, {"-G --gpus", true, as("gpus")}, {"-g --gpu_indices", true, as("gpu-ids")},
 	{"-D", true, as("after-any")}, {"-W", true, as("after-ok")},
 	{"-d", false, flagged("--after-ok=@")},
-	{"-n", false, left("-n", "output is kept in the journal")},
-	{"-B", false, refused("a queue that is full is an error here, which can be tried again")},
+	{"-n", false, ignored("-n", "output is kept in the journal")},
+	{"-B", false, refused("a full queue is an error here: try again later")},
 	{"-N", true, func(c *Call, n string) error { return c.Lane.take(n) }},
-	{"-E", false, left("-E", "the two outputs are kept as one")},
+	{"-E", false, ignored("-E", "the two outputs are kept as one")},
 	{"-m", false, func(c *Call, _ string) error {
 		c.add("--notify=mail:end")
 		c.note("-m: the mail says how the job ended, and not what it printed ('gpusched logs')")
 		return nil
 	}},
-	{"-o", false, refused("output is in the journal, not in a file: 'gpusched logs ID'")},
-	{"-p", false, refused("a job is a unit: 'systemctl status gpujob-ID.service' has its processes")},
-	{"-u", false, refused("the order is by priority: 'gpusched update --priority P ID'")},
-	{"-U", true, refused("the order is by priority: 'gpusched update --priority P ID'")},
-	{"-C", false, refused("what has ended is not in the list, and is kept for 'gpusched list -a'")},
+	{"-o", false, refused("output is in the journal, not in a file: see 'gpusched logs ID'")},
+	{"-p", false, refused("a job is a unit: 'systemctl status gpujob-ID.service' lists its processes")},
+	{"-u", false, refused("priority decides the order: 'gpusched update --priority P ID'")},
+	{"-U", true, refused("priority decides the order: 'gpusched update --priority P ID'")},
+	{"-C", false, refused("ended jobs are not in the list; 'gpusched list -a' has them")},
 	{"-K", false, refused("the scheduler is a service of the machine: 'gpusched cancel --mine' ends your jobs")},
-	{"-S", true, refused("it is for the queue, and stands alone: tsp -S N")},
+	{"-S", true, refused("it is for the whole queue: use it alone, tsp -S N")},
 }
 
-// spoolerState is the state of a job in the words of task-spooler.
+// spoolerState returns task-spooler's word for a job's state.
 func spoolerState(j api.Job) string {
 	switch {
 	case j.State == job.Cancelled && j.StartedAt.IsZero():
@@ -69,7 +69,7 @@ func spoolerState(j api.Job) string {
 	return "running"
 }
 
-// action is an option of tsp that is a command here.
+// action returns the reader of a tsp option that stands for a command.
 func action(words ...string) func(*Call, string) error {
 	return func(c *Call, _ string) error {
 		if len(c.Words) > 0 && !strings.HasPrefix(c.Words[0], "--") {
@@ -107,7 +107,7 @@ func readTsp(c *Call, t tool, args []string) error {
 		rest = []string{"@"}
 	case c.Words[0] != "cancel" || len(rest) > 0:
 	case c.Only == nil:
-		return errors.New("say which job is to end: tsp -k ID (tsp -l lists them)")
+		return errors.New("say which job to cancel: tsp -k ID (tsp -l lists them)")
 	default:
 		rest = []string{"@"}
 	}
@@ -120,15 +120,15 @@ func readTsp(c *Call, t tool, args []string) error {
 	return nil
 }
 
-// Lane is a queue whose jobs start in the order in which they were submitted, as many at
-// once as it has slots: one unless it is told otherwise.
+// A Lane is a queue whose jobs start in the order of their submission, as many at once as it has
+// slots: one, unless set otherwise.
 type Lane struct {
-	Take int // slots that the job takes; 0: there is no job, and the slots themselves are meant
+	Take int // slots that the job takes; 0 means no job: the call is about the slots
 
-	Slots int // how many it is to have from now on; 0: say how many it has
+	Slots int // the new number of slots; 0 prints the number
 }
 
-// maxSlots bounds the slots of a lane.
+// maxSlots is the most slots of a lane.
 const maxSlots = 1000
 
 func (l *Lane) take(text string) (err error) {
@@ -136,7 +136,7 @@ func (l *Lane) take(text string) (err error) {
 	return err
 }
 
-// readSlots is tsp -S, which asks for the number of slots or sets it.
+// readSlots reads tsp -S, which prints or sets the number of slots.
 func (c *Call) readSlots(text string) (err error) {
 	c.Lane = &Lane{}
 	if text != "" {

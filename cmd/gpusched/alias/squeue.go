@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// queueFormat is squeue's own.
-const queueFormat = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R"
+// squeueFormat is squeue's default format.
+const squeueFormat = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R"
 
 var squeueOptions = []option{
 	{"-u --user", true, nil}, {"--me", false, nil}, {"-j --jobs --job", true, nil}, {"-n --name", true, nil},
@@ -23,20 +23,20 @@ var squeueOptions = []option{
 	{"-A --account", true, nil}, {"-w --nodelist", true, nil}, {"--local", false, nil}, {"--federation", false, nil},
 }
 
-// queueView is what squeue was asked.
-type queueView struct {
+// squeueView holds squeue's options.
+type squeueView struct {
 	users, names, states   []string
 	parts, accounts, nodes []string
 	ids                    []string
 	format                 string
 	bare                   bool
-	each                   bool // a line for each task of an array that waits
+	each                   bool // a line for each waiting task of an array
 }
 
-// minJobAge is how long Slurm remembers a job that has ended.
+// minJobAge is the time for which Slurm remembers an ended job.
 const minJobAge = 5 * time.Minute
 
-func (v *queueView) reader() map[string]func(c *Call, value string) error {
+func (v *squeueView) reader() map[string]func(c *Call, value string) error {
 	into := func(to *[]string) func(*Call, string) error {
 		return func(_ *Call, value string) error { *to = append(*to, list(value)...); return nil }
 	}
@@ -49,7 +49,7 @@ func (v *queueView) reader() map[string]func(c *Call, value string) error {
 		"-o":      func(_ *Call, text string) error { v.format = text; return nil },
 		"--start": form("%.18i %.9P %.8j %.8u %.2t %.19S %.6D %R"),
 		"-l":      form("%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R"),
-		"-a":      nothing, "-r": func(*Call, string) error { v.each = true; return nil }, "-M": nothing, "--local": nothing, "--federation": nothing,
+		"-a":      noop, "-r": func(*Call, string) error { v.each = true; return nil }, "-M": noop, "--local": noop, "--federation": noop,
 		"-p": into(&v.parts), "-A": into(&v.accounts), "-w": into(&v.nodes),
 		"-i": refused("it is shown once here: watch -n 5 squeue"),
 		"-S": refused("the order here is that of the queue: squeue -h | sort"),
@@ -57,8 +57,8 @@ func (v *queueView) reader() map[string]func(c *Call, value string) error {
 }
 
 func readSqueue(c *Call, t tool, args []string) error {
-	v := &queueView{format: queueFormat}
-	t.options = bound(t.options, v.reader())
+	v := &squeueView{format: squeueFormat}
+	t.options = withReaders(t.options, v.reader())
 	c.add("list", "--waiting=0")
 	rest, err := t.parse(c, args, false)
 	if err == nil && len(rest) > 0 {
@@ -67,7 +67,7 @@ func readSqueue(c *Call, t tool, args []string) error {
 	if err != nil {
 		return err
 	}
-	columns, err := queueColumns(v.format)
+	columns, err := parseColumns(v.format)
 	if err != nil {
 		return err
 	}
@@ -86,21 +86,21 @@ func readSqueue(c *Call, t tool, args []string) error {
 	if len(v.ids) == 1 {
 		c.Check = func(jobs []api.Job, now time.Time) error {
 			if !slices.ContainsFunc(jobs, func(j api.Job) bool { return !forgotten(j, now) }) {
-				return fmt.Errorf("no job %s waits, runs or has ended within the last %.0f minutes", v.ids[0], minJobAge.Minutes())
+				return fmt.Errorf("no job %s waits, runs or ended within the last %.0f minutes", v.ids[0], minJobAge.Minutes())
 			}
 			return nil
 		}
 	}
 	c.Table = func(jobs []api.Job, now time.Time) (lines []string) {
 		if v.each {
-			jobs = expanded(jobs)
+			jobs = expandArrays(jobs)
 		}
 		if !v.bare {
-			lines = append(lines, row(columns, func(q queueColumn) string { return q.field.title }))
+			lines = append(lines, row(columns, func(q formatColumn) string { return q.field.title }))
 		}
 		for _, j := range jobs {
 			if v.has(j, now) {
-				lines = append(lines, row(columns, func(q queueColumn) string { return q.field.of(j, now) }))
+				lines = append(lines, row(columns, func(q formatColumn) string { return q.field.of(j, now) }))
 			}
 		}
 		return lines
@@ -108,8 +108,8 @@ func readSqueue(c *Call, t tool, args []string) error {
 	return nil
 }
 
-// bound gives each option of a table what it does.
-func bound(table []option, do map[string]func(*Call, string) error) []option {
+// withReaders sets the reader of each option in a table.
+func withReaders(table []option, do map[string]func(*Call, string) error) []option {
 	table = slices.Clone(table)
 	for i, o := range table {
 		first, _, _ := strings.Cut(o.names, " ")
@@ -118,41 +118,41 @@ func bound(table []option, do map[string]func(*Call, string) error) []option {
 	return table
 }
 
-// ended reports whether jobs that have ended are among those that are asked for.
-func (v *queueView) ended() bool {
+// ended reports whether ended jobs are asked for.
+func (v *squeueView) ended() bool {
 	return len(v.states) > 0 && slices.ContainsFunc(job.States(), func(s job.State) bool {
 		return s.Terminal() && slurmStates[s].in(v.states)
 	})
 }
 
-// has reports whether a job is shown: one that is chosen, and that Slurm would remember if it has ended.
-func (v *queueView) has(j api.Job, now time.Time) bool {
-	return !byTasks(j) && (!j.State.Terminal() || v.ended()) && !forgotten(j, now) && v.in(j) && In(v.states, j)
+// has reports whether a job is shown: the filters match it, and Slurm would not have forgotten it.
+func (v *squeueView) has(j api.Job, now time.Time) bool {
+	return !shownByTasks(j) && (!j.State.Terminal() || v.ended()) && !forgotten(j, now) && v.in(j) && In(v.states, j)
 }
 
-// forgotten reports whether a job ended so long ago that Slurm's controller has forgotten it.
+// forgotten reports whether Slurm's controller would have forgotten a job, as it ended so long ago.
 func forgotten(j api.Job, now time.Time) bool {
 	return j.State.Terminal() && now.Sub(j.EndedAt) > minJobAge
 }
 
-// in reports whether the filters leave a job, whatever its state.
-func (v *queueView) in(j api.Job) bool {
+// in reports whether the filters match a job, whatever its state.
+func (v *squeueView) in(j api.Job) bool {
 	in := func(list []string, word string) bool { return len(list) == 0 || slices.Contains(list, word) }
 	user := in(v.users, j.User) || slices.Contains(v.users, strconv.Itoa(j.UID))
 	return user && in(v.names, j.Name) && in(v.parts, partition) && in(v.accounts, j.User) &&
 		(len(v.nodes) == 0 || nodeOf(j) != "" && slices.Contains(v.nodes, nodeOf(j)))
 }
 
-// queueColumn is a part of a format: text, and a field with its width.
-type queueColumn struct {
+// A formatColumn is a part of a format: text, then a field with its width.
+type formatColumn struct {
 	before string
 	width  int
 	right  bool
 	field  field
 }
 
-// queueColumns reads a format of squeue, such as %.18i.
-func queueColumns(format string) (list []queueColumn, err error) {
+// parseColumns parses a squeue format, such as %.18i.
+func parseColumns(format string) (list []formatColumn, err error) {
 	before := ""
 	for format != "" {
 		text, rest, ok := strings.Cut(format, "%")
@@ -160,7 +160,7 @@ func queueColumns(format string) (list []queueColumn, err error) {
 		if !ok {
 			break
 		}
-		q := queueColumn{before: before}
+		q := formatColumn{before: before}
 		rest, q.right = strings.CutPrefix(rest, ".")
 		digits := 0
 		for digits < len(rest) && rest[digits] >= '0' && rest[digits] <= '9' {
@@ -178,7 +178,7 @@ func queueColumns(format string) (list []queueColumn, err error) {
 		q.field = fields[i]
 		list, before, format = append(list, q), "", rest[digits+1:]
 	}
-	return append(list, queueColumn{before: before, field: field{of: func(api.Job, time.Time) string { return "" }}}), nil
+	return append(list, formatColumn{before: before, field: field{of: func(api.Job, time.Time) string { return "" }}}), nil
 }
 
 func letters() string {
@@ -191,18 +191,18 @@ func letters() string {
 	return strings.Join(list, " ")
 }
 
-// row puts what the columns say into a line.
-func row(columns []queueColumn, text func(queueColumn) string) string {
+// row fills in one line of the table.
+func row(columns []formatColumn, text func(formatColumn) string) string {
 	var b strings.Builder
 	for _, q := range columns {
 		b.WriteString(q.before)
-		b.WriteString(fit(text(q), q.width, q.right))
+		b.WriteString(pad(text(q), q.width, q.right))
 	}
 	return strings.TrimRight(b.String(), " ")
 }
 
-// fit makes a text as wide as a column; 0 is as wide as the text.
-func fit(text string, width int, right bool) string {
+// pad pads or cuts text to a width; 0 leaves it as it is.
+func pad(text string, width int, right bool) string {
 	if width == 0 {
 		return text
 	}

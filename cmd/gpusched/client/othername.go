@@ -58,7 +58,7 @@ func runAs(ctx context.Context, a *cli.App, name string, args []string) int {
 		a.As = cli.Manner{
 			Other: true, Submitted: call.Submitted, Silent: call.Silent, NoGPU: call.NoGPU, Table: call.Table, Check: call.Check,
 			Caps:   tools.CapsPriority(name),
-			Strict: a.As.Strict, Only: call.Only, States: call.States, All: call.Everybodys, Keeps: call.Keeps,
+			Strict: a.As.Strict, Only: call.Only, States: call.States, All: call.AllUsers, Keeps: call.Keeps,
 		}
 		tellNotes(a, name, call)
 		if call.Lane != nil && call.Lane.Take == 0 {
