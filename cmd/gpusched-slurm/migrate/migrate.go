@@ -152,7 +152,7 @@ func (m *migration) prepare(reply api.JobReply) (*moving, error) {
 	_, tagged := j.Tags[movedTag]
 	switch {
 	case j.UID != m.s.UID || j.UIDNow != "":
-		return nil, engines.Refuse(api.CodeForbidden, "a job runs as who submits it: let them move it", "it is of %s", j.User)
+		return nil, engines.Refuse(api.CodeForbidden, "a job runs as the user who submits it: let them move it", "it is of %s", j.User)
 	case j.Task != nil:
 		return nil, engines.Refuse(api.CodeUsage, "name the array, "+j.Task.Array.String(), "a task moves with its array")
 	case j.State != job.Queued:

@@ -177,9 +177,9 @@ func (e *Engine) update(ctx context.Context, id string, c job.Change) (api.JobRe
 	if err != nil {
 		return api.JobReply{}, err
 	}
-	now := sbatch.Now{}
+	now := sbatch.Current{}
 	if len(rows) > 0 {
-		now.Said, now.GPUType = sbatch.ParseSaid(rows[0][colComment]), rows[0].job().GPUType
+		now.Comment, now.GPUType = sbatch.ParseComment(rows[0][colComment]), rows[0].job().GPUType
 	}
 	if c.Priority != nil {
 		if err := e.readQOS(ctx, id, &now); err != nil {
@@ -202,7 +202,7 @@ func (e *Engine) update(ctx context.Context, id string, c job.Change) (api.JobRe
 
 // readQOS sets the job's quality of service, if it has one, and the one that its user's jobs have
 // by default.
-func (e *Engine) readQOS(ctx context.Context, id string, now *sbatch.Now) error {
+func (e *Engine) readQOS(ctx context.Context, id string, now *sbatch.Current) error {
 	format := "--Format=QOS:" + separator + ",UserName:" + separator + ",Account:" + separator
 	out, err := e.slurm.Ask(ctx, "squeue", "--noheader", "--states=all", format, "--jobs="+id)
 	if isCode(err, api.CodeNotFound) {
@@ -223,8 +223,8 @@ func (e *Engine) readQOS(ctx context.Context, id string, now *sbatch.Now) error 
 	}
 	line, _, _ := strings.Cut(string(out), "\n")
 	usual, all, _ := strings.Cut(line, "|")
-	if now.Usual = usual; usual == "" && slices.Contains(strings.Split(all, ","), slurmQOS) {
-		now.Usual = slurmQOS
+	if now.DefaultQOS = usual; usual == "" && slices.Contains(strings.Split(all, ","), slurmQOS) {
+		now.DefaultQOS = slurmQOS
 	}
 	return nil
 }

@@ -109,7 +109,7 @@ func (r *row) setRequest(j *api.Job) {
 
 // setFromComment sets the parts of the request that only the comment has.
 func (r *row) setFromComment(j *api.Job) {
-	said := sbatch.ParseSaid(r[colComment])
+	said := sbatch.ParseComment(r[colComment])
 	j.Comment, j.Tags = said.Comment, said.Tags
 	j.GPUMemBytes, j.Retries = said.GPUMem, said.Retries
 	if said.GPUMilli > 0 {

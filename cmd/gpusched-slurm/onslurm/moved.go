@@ -46,7 +46,7 @@ func (e *Engine) Moved(ctx context.Context, tag, value string, since time.Time) 
 		return 0, false, err
 	}
 	for _, r := range list {
-		if sbatch.ParseSaid(r[colComment]).Tags[tag] == value {
+		if sbatch.ParseComment(r[colComment]).Tags[tag] == value {
 			return r.jobOrArray(), true, nil
 		}
 	}

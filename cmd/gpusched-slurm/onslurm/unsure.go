@@ -35,7 +35,7 @@ func (e *Engine) Submitted(ctx context.Context) (func(key string) job.ID, error)
 	}
 	known := map[string]job.ID{}
 	for _, r := range list {
-		known[sbatch.ParseSaid(r[colComment]).Mark] = r.jobOrArray()
+		known[sbatch.ParseComment(r[colComment]).Mark] = r.jobOrArray()
 	}
 	return func(key string) job.ID { return known[markOf(key)] }, nil
 }

@@ -10,19 +10,19 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Submission is one call of sbatch.
+// A Submission is one call of sbatch or srun.
 type Submission struct {
-	Args   []string // what follows "sbatch"; its answer is "ID" or "ID;CLUSTER"
-	Script []byte   // its standard input
-	LogDir string   // the directory of the output, as far as it is the same for all jobs; "" is the job's own
-	Notes  []string // sentences about wishes that mean something else there
+	Args   []string // the arguments; sbatch answers "ID" or "ID;CLUSTER"
+	Script []byte   // the standard input
+	LogDir string   // the output's directory, up to the part that depends on the job; "" means the job's own directory
+	Notes  []string // sentences about options that have another meaning on Slurm
 }
 
-// Command makes the call of sbatch for a request, which is checked as the daemon checks
-// one. Its key is kept in the comment (Said.Mark). Every fault and everything that this
-// Slurm can't do is in one error, an *api.Error.
+// Command returns the call of sbatch for a request, which it validates as the daemon would. The
+// request's key goes into the comment (CommentData.Mark). One error, an *api.Error, has all
+// mistakes and all that this Slurm can't do.
 func Command(r api.SubmitRequest, s Site) (Submission, error) {
-	m, err := mapped(r, s)
+	m, err := newMapping(r, s)
 	if err != nil {
 		return Submission{}, err
 	}
@@ -30,7 +30,7 @@ func Command(r api.SubmitRequest, s Site) (Submission, error) {
 		m.mark = ""
 	}
 	if m.p.TTY {
-		m.refuse("a terminal is for 'gpusched run --tty', which is srun there")
+		m.refuse("sbatch gives no terminal: use 'gpusched run --tty'")
 	}
 	m.add("parsable", "")
 	m.oneTask()
@@ -46,15 +46,15 @@ func Command(r api.SubmitRequest, s Site) (Submission, error) {
 	return Submission{Args: m.args, Script: m.script(), LogDir: m.logDir(), Notes: m.notes}, nil
 }
 
-// Run is the words that follow "srun" for a job that somebody stays with. It has a
-// terminal where the request asks one. An array can't be run so.
+// Run returns the call of srun for a job in the foreground, with a terminal if the request asks for
+// one. It refuses arrays.
 func Run(r api.SubmitRequest, s Site) (Submission, error) {
-	m, err := mapped(r, s)
+	m, err := newMapping(r, s)
 	if err != nil {
 		return Submission{}, err
 	}
 	if m.r.Array != nil || m.r.Retries > 0 {
-		m.refuse("srun stays with one job, which it starts once: use submit for an array, and for --retries")
+		m.refuse("srun starts one job, once: use submit for an array or --retries")
 	}
 	if m.p.EnvMode == contract.EnvLogin {
 		m.refuse("--env login needs a job of its own: use submit, or --env inherit")
@@ -72,13 +72,13 @@ func Run(r api.SubmitRequest, s Site) (Submission, error) {
 	return Submission{Args: args, Notes: m.notes}, nil
 }
 
-// oneTask is how many of each a job here is.
+// oneTask asks for one task on one node, as every job here is.
 func (m *mapping) oneTask() {
 	m.add("nodes", "1")
 	m.add("ntasks", "1")
 }
 
-// mapping is a request on its way into words for Slurm.
+// A mapping translates one request.
 type mapping struct {
 	site  Site
 	r     job.Request
@@ -91,8 +91,8 @@ type mapping struct {
 	notes   []string
 }
 
-// mapped checks the form of a request.
-func mapped(r api.SubmitRequest, s Site) (*mapping, error) {
+// newMapping validates a request.
+func newMapping(r api.SubmitRequest, s Site) (*mapping, error) {
 	m := &mapping{site: s, r: r.Request, label: r.Label, p: r.Program.Contract()}
 	var err error
 	if m.r.Array, err = api.Tasks(r.Array); err != nil {
@@ -115,7 +115,7 @@ func (m *mapping) note(format string, args ...any) {
 	m.notes = append(m.notes, fmt.Sprintf(format, args...))
 }
 
-// err is all that was refused.
+// err returns one error for everything that was refused.
 func (m *mapping) err() error {
 	if len(m.refused) == 0 {
 		return nil

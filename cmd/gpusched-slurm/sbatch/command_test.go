@@ -11,13 +11,13 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// site is one with most of what there can be.
+// site is a Slurm with most of what one can have.
 var site = Site{
 	Version: Version{22, 5}, GPUTypes: []string{"a100", "h100_80gb"}, Shards: 40, MaxArraySize: 1001, Home: "/home/alice",
 	Features: []string{"gpu_mem_40gb", "gpu_mem_80gb", "ib"}, KillWait: 30 * time.Second,
 }
 
-// request is one for one GPU in /work.
+// request returns a request for one GPU in /work.
 func request(argv ...string) api.SubmitRequest {
 	r := api.SubmitRequest{Label: job.Label{Name: "train"}, Program: api.Program{EnvMode: "clean", Dir: "/work", Umask: 0o22}}
 	r.GPUMilli = job.WholeGPU
@@ -27,14 +27,14 @@ func request(argv ...string) api.SubmitRequest {
 
 func yes(b bool) *bool { return &b }
 
-// TestOptions: what each wish is for sbatch, besides what every job has.
+// Each option becomes these arguments of sbatch, besides those that every job has.
 func TestOptions(t *testing.T) {
 	span := func(d time.Duration) *job.Span { s := job.Span(d); return &s }
 	always := "--parsable --job-name=train --nodes=1 --ntasks=1 --chdir=/work --export=ALL "
 	for _, tt := range []struct {
 		name string
 		ask  func(r *api.SubmitRequest, s *Site)
-		want string // of the options, or of the error
+		want string // in the arguments or the error
 	}{
 		{"a whole GPU", func(*api.SubmitRequest, *Site) {}, "--gres=gpu:1"},
 		{"no GPU", func(r *api.SubmitRequest, _ *Site) { r.GPUMilli = 0 }, ""},
@@ -141,8 +141,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestWrittenIsRead: what is said to sbatch means the same where its options are read, by the same table.
-func TestWrittenIsRead(t *testing.T) {
+// The arguments for sbatch mean the same when package slurm reads them, with the same table.
+func TestWhatIsWrittenIsRead(t *testing.T) {
 	r := request("ls")
 	r.Request = job.Request{GPUMilli: 2000, GPUType: "a100", MemBytes: 32<<30 + 1, CPUs: 8, TimeLimit: job.Span(26*time.Hour + 3*time.Second),
 		Priority: job.Priority{Number: -5}, Hold: true, WarnSignal: 10, WarnBefore: job.Span(90 * time.Second)}
@@ -167,7 +167,7 @@ func TestWrittenIsRead(t *testing.T) {
 	}
 }
 
-// TestNotes: what means something else there is said.
+// Options with another meaning on Slurm are mentioned.
 func TestNotes(t *testing.T) {
 	r := request("ls")
 	grace := job.Span(time.Minute)
@@ -180,16 +180,15 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestSaid: what is written into a comment is read from it again, and any other comment
-// is text.
-func TestSaid(t *testing.T) {
-	for _, s := range []Said{
+// What is written into a comment is read back, and any other comment is plain text.
+func TestComment(t *testing.T) {
+	for _, s := range []CommentData{
 		{}, {Comment: "x"}, {Comment: "x]"}, {Comment: "[a=b]"}, {Comment: "x [", Tags: map[string]string{"a": "[1]", "": "x"}},
 		{Tags: map[string]string{"a b": "c&d=e", ".log": "x", "..": ""}}, {Log: "/a b/%j", GPUMilli: 250, GPUMem: 20 << 30, Retries: 3},
 		{Comment: "ünï", Priority: job.Priority{Class: job.Low}}, {Priority: job.Priority{Number: -3}},
 	} {
 		delete(s.Tags, "")
-		got := ParseSaid(s.String())
+		got := ParseComment(s.String())
 		if got.String() != s.String() || got.Comment != s.Comment || got.Log != s.Log || got.GPUMem != s.GPUMem || len(got.Tags) != len(s.Tags) {
 			t.Errorf("%+v is %q is %+v", s, s.String(), got)
 		}
@@ -200,20 +199,20 @@ func TestSaid(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"fix [see #3]", "[x", "a]", "[.new=1]", "[b=1&a=2]", "x [a=%zz]", "[]"} {
-		if got := ParseSaid(text); got.Comment != text && got.String() != text {
+		if got := ParseComment(text); got.Comment != text && got.String() != text {
 			t.Errorf("%q is %+v", text, got)
 		}
 	}
 }
 
-// TestSaidOfScontrol: scontrol writes a space behind a comment.
-func TestSaidOfScontrol(t *testing.T) {
-	if got := ParseSaid("x [a=b] "); got.Comment != "x" || got.Tags["a"] != "b" {
+// scontrol prints a space behind a comment.
+func TestCommentOfScontrol(t *testing.T) {
+	if got := ParseComment("x [a=b] "); got.Comment != "x" || got.Tags["a"] != "b" {
 		t.Errorf("%+v", got)
 	}
 }
 
-// TestEnviron: of the caller's environment sbatch has what leads to Slurm, and nothing that is an option.
+// sbatch gets the variables that lead to Slurm, and none that is an option.
 func TestEnviron(t *testing.T) {
 	in := []string{"HOME=/h", "PATH=/p", "A=1", "SBATCH_ACCOUNT=lab", "SLURM_CONF=/c", "SLURM_JOB_ID=1", "LD_PRELOAD=x", "SRUN_X=1", "LC_ALL=C", "XHOME=/",
 		"SBATCH_WAIT=1", "SBATCH_ARRAY_INX=0-99", "SLURM_CLUSTERS=b", "SBATCH_CLUSTERS=b"}
@@ -226,21 +225,20 @@ func FuzzSaid(f *testing.F) {
 	f.Add("x [a=b&.log=%2Fx]", "k", "v")
 	f.Fuzz(func(t *testing.T, comment, key, value string) {
 		comment = strings.TrimRight(comment, " ")
-		s := ParseSaid(comment)
+		s := ParseComment(comment)
 		if s.Comment != comment && s.String() != comment {
 			t.Fatalf("%q is %+v", comment, s)
 		}
 		if key == "" {
 			return
 		}
-		s = Said{Comment: comment, Tags: map[string]string{key: value}}
-		if got := ParseSaid(s.String()); got.Comment != comment || got.Tags[key] != value || len(got.Tags) != 1 {
+		s = CommentData{Comment: comment, Tags: map[string]string{key: value}}
+		if got := ParseComment(s.String()); got.Comment != comment || got.Tags[key] != value || len(got.Tags) != 1 {
 			t.Fatalf("%+v is %q is %+v", s, s.String(), got)
 		}
 	})
 }
 
-// TestMemoryInNames: the names that sites use.
 func TestMemoryInNames(t *testing.T) {
 	for name, want := range map[string]int64{
 		"gpu_mem_80gb": 80, "GPU_MEM:80GB": 80, "vram48": 48, "gmem24g": 24, "gpu80": 80, "gpumem11": 11, "gpu80g": 80,
@@ -270,7 +268,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestUpdate: what each change is for scontrol.
+// Each change becomes these arguments of scontrol.
 func TestUpdate(t *testing.T) {
 	text, zero, n, limit := "new", time.Time{}, 3, job.Span(90*time.Minute)
 	gpus, mem, half, low := 2000, int64(1<<30), 500, job.Priority{Class: job.Low}
@@ -289,7 +287,7 @@ func TestUpdate(t *testing.T) {
 		{job.Change{Retries: &n}, "error: the script of a job"},
 		{job.Change{}, "error: "},
 	} {
-		words, err := Update("42", tt.c, Now{Said: Said{Comment: "old", Tags: map[string]string{"a": "b"}}}, site)
+		words, err := Update("42", tt.c, Current{Comment: CommentData{Comment: "old", Tags: map[string]string{"a": "b"}}}, site)
 		got := strings.TrimPrefix(strings.Join(words, " "), "update JobId=42 ")
 		if err != nil {
 			got = "error: " + strings.TrimPrefix(err.Error(), "on Slurm: ")
@@ -301,15 +299,15 @@ func TestUpdate(t *testing.T) {
 	normal, high, classes := job.Priority{}, job.Priority{Class: job.High}, Site{QOS: []string{"high"}}
 	for _, tt := range []struct {
 		c    job.Change
-		now  Now
+		now  Current
 		want string
 	}{
-		{job.Change{GPUMilli: &gpus}, Now{GPUType: "a100"}, "TresPerNode=gres:gpu:a100:2"},
-		{job.Change{Priority: &normal}, Now{QOS: "high"}, "QOS= Nice=0 Comment="},
-		{job.Change{Priority: &normal}, Now{QOS: "high", Usual: "long"}, "QOS=long Nice=0 Comment="},
-		{job.Change{Priority: &normal}, Now{QOS: "lab"}, "Nice=0 Comment="},
-		{job.Change{Priority: &low}, Now{QOS: "high"}, "QOS= Nice=10000 Comment=[.priority=low]"},
-		{job.Change{Priority: &high}, Now{Said: Said{Priority: low}}, "QOS=high Nice=0 Comment="},
+		{job.Change{GPUMilli: &gpus}, Current{GPUType: "a100"}, "TresPerNode=gres:gpu:a100:2"},
+		{job.Change{Priority: &normal}, Current{QOS: "high"}, "QOS= Nice=0 Comment="},
+		{job.Change{Priority: &normal}, Current{QOS: "high", DefaultQOS: "long"}, "QOS=long Nice=0 Comment="},
+		{job.Change{Priority: &normal}, Current{QOS: "lab"}, "Nice=0 Comment="},
+		{job.Change{Priority: &low}, Current{QOS: "high"}, "QOS= Nice=10000 Comment=[.priority=low]"},
+		{job.Change{Priority: &high}, Current{Comment: CommentData{Priority: low}}, "QOS=high Nice=0 Comment="},
 	} {
 		words, err := Update("42", tt.c, tt.now, classes)
 		if got := strings.TrimPrefix(strings.Join(words, " "), "update JobId=42 "); err != nil || got != tt.want {
@@ -317,12 +315,12 @@ func TestUpdate(t *testing.T) {
 		}
 	}
 	late := Site{Version: Version{24, 11}}
-	if words, err := Update("1", job.Change{GPUMilli: &gpus}, Now{}, late); err != nil || words[2] != "TresPerNode=gres/gpu:2" {
+	if words, err := Update("1", job.Change{GPUMilli: &gpus}, Current{}, late); err != nil || words[2] != "TresPerNode=gres/gpu:2" {
 		t.Errorf("%q %v", words, err)
 	}
 }
 
-// TestLogDir: of the path of a log that is known which no job changes.
+// The directory of a log ends before the first part that depends on the job.
 func TestLogDir(t *testing.T) {
 	for path, want := range map[string]string{
 		"": "", "none": "", "x.txt": "/work", "logs/%j.txt": "/work/logs", "a/b-%n/c-%j/x": "/work/a/b-train", "/a%%b/c.txt": "/a%b", "~/l/x": "/home/alice/l",

@@ -8,33 +8,31 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Said is what of a request Slurm has no field for. Its comment holds it: the text for
-// people, and then, where there is more, what 'gpusched list' and 'show' read back, as in
-// "second try [project=vision&.gpus=0.5]".
-type Said struct {
+// CommentData is what Slurm has no fields for. A job's comment holds it: the user's text, followed
+// by what 'gpusched list' and 'show' read back, as in "second try [project=vision&.gpus=0.5]".
+type CommentData struct {
 	Comment  string
 	Tags     map[string]string
-	Log      string       // the path of --log, with Slurm's own sequences; "" is Slurm's own file
-	GPUMilli int          // 0 where the GPUs are whole ones, which Slurm knows
+	Log      string       // the path of --log with Slurm's patterns; "" means Slurm's default file
+	GPUMilli int          // 0 for whole GPUs, which Slurm knows
 	GPUMem   int64        // bytes
-	Priority job.Priority // a class that is not Slurm's, or none
+	Priority job.Priority // only a class that Slurm has no QOS for
 	Retries  int
-	Mark     string // what the submission is found by where its answer was lost; it is for nobody to read
+	Mark     string // by which a submission is found if its answer was lost; not for people
 }
 
-// The names of what is no tag. A tag's name may begin with a dot, too: it is written with
-// another one before it.
+// The keys that are not tags. A tag that begins with a dot is written with two.
 const (
-	saidLog      = ".log"
-	saidGPUs     = ".gpus"
-	saidMem      = ".gpu-mem"
-	saidPriority = ".priority"
-	saidRetries  = ".retries"
-	saidMark     = ".mark"
+	keyLog      = ".log"
+	keyGPUs     = ".gpus"
+	keyMem      = ".gpu-mem"
+	keyPriority = ".priority"
+	keyRetries  = ".retries"
+	keyMark     = ".mark"
 )
 
-// String is the comment; "" is none.
-func (s Said) String() string {
+// String returns the comment, or "".
+func (s CommentData) String() string {
 	v := url.Values{}
 	put := func(name, value string) {
 		if value != "" {
@@ -47,19 +45,19 @@ func (s Said) String() string {
 		}
 		v.Set(k, value)
 	}
-	put(saidLog, s.Log)
-	put(saidMark, s.Mark)
+	put(keyLog, s.Log)
+	put(keyMark, s.Mark)
 	if s.GPUMilli > 0 {
-		put(saidGPUs, job.FormatGPUs(s.GPUMilli))
+		put(keyGPUs, job.FormatGPUs(s.GPUMilli))
 	}
 	if s.GPUMem > 0 {
-		put(saidMem, strconv.FormatInt(s.GPUMem, 10)+"B")
+		put(keyMem, strconv.FormatInt(s.GPUMem, 10)+"B")
 	}
 	if s.Priority != (job.Priority{}) {
-		put(saidPriority, s.Priority.String())
+		put(keyPriority, s.Priority.String())
 	}
 	if s.Retries > 0 {
-		put(saidRetries, strconv.Itoa(s.Retries))
+		put(keyRetries, strconv.Itoa(s.Retries))
 	}
 	if len(v) == 0 && !strings.HasSuffix(s.Comment, "]") {
 		return s.Comment
@@ -71,21 +69,21 @@ func (s Said) String() string {
 	return text
 }
 
-// ParseSaid reads a comment. One that is not as String writes it is text alone.
-// Scontrol writes a space behind it.
-func ParseSaid(comment string) Said {
+// ParseComment parses a comment. If it does not have the form of String, all of it is text.
+// scontrol adds a space to comments.
+func ParseComment(comment string) CommentData {
 	comment = strings.TrimSuffix(comment, " ")
 	at := strings.LastIndexByte(comment, '[')
 	if at < 0 || !strings.HasSuffix(comment, "]") {
-		return Said{Comment: comment}
+		return CommentData{Comment: comment}
 	}
-	s := Said{Comment: strings.TrimSuffix(comment[:at], " ")}
+	s := CommentData{Comment: strings.TrimSuffix(comment[:at], " ")}
 	for pair := range strings.SplitSeq(comment[at+1:len(comment)-1], "&") {
 		name, value, _ := strings.Cut(pair, "=")
-		s.take(unescape(name), unescape(value))
+		s.set(unescape(name), unescape(value))
 	}
 	if s.String() != comment {
-		return Said{Comment: comment}
+		return CommentData{Comment: comment}
 	}
 	return s
 }
@@ -95,21 +93,22 @@ func unescape(s string) string {
 	return text
 }
 
-// take puts one value in its place. What is none is found by what is made of it.
-func (s *Said) take(name, value string) {
+// set sets one field. Values that don't parse show when ParseComment compares the result with the
+// comment.
+func (s *CommentData) set(name, value string) {
 	switch name {
 	case "":
-	case saidLog:
+	case keyLog:
 		s.Log = value
-	case saidMark:
+	case keyMark:
 		s.Mark = value
-	case saidGPUs:
+	case keyGPUs:
 		s.GPUMilli, _ = job.ParseGPUs(value)
-	case saidMem:
+	case keyMem:
 		s.GPUMem, _ = job.ParseSize(value)
-	case saidPriority:
+	case keyPriority:
 		s.Priority, _ = job.ParsePriority(value)
-	case saidRetries:
+	case keyRetries:
 		s.Retries, _ = strconv.Atoi(value)
 	default:
 		if s.Tags == nil {
@@ -119,9 +118,9 @@ func (s *Said) take(name, value string) {
 	}
 }
 
-// said is what the comment of the request's job holds.
-func (m *mapping) said() Said {
-	s := Said{Comment: m.label.Comment, Tags: m.label.Tags, GPUMem: max(m.r.GPUMemBytes, 0), Retries: max(m.r.Retries, 0)}
+// commentData returns the contents of the request's comment.
+func (m *mapping) commentData() CommentData {
+	s := CommentData{Comment: m.label.Comment, Tags: m.label.Tags, GPUMem: max(m.r.GPUMemBytes, 0), Retries: max(m.r.Retries, 0)}
 	if m.r.Part() > 0 {
 		s.GPUMilli = m.r.GPUMilli
 	}

@@ -10,11 +10,10 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Environ is what of the caller's environment sbatch and srun are run with: where they
-// find things. All of it is the job's, too (--export=ALL): with anything less, Slurm 22.05
-// starts a login shell for each job and waits for it. The job's own variables are in the
-// script. No variable that is an option of sbatch's is passed: SBATCH_WAIT or
-// SBATCH_ARRAY_INX would make another request of it.
+// Environ returns the part of the caller's environment that sbatch and srun run with: what they
+// need to find things. The job gets all of it (--export=ALL): with less, Slurm 22.05 starts and
+// awaits a login shell for each job. The job's own variables are in the script. No variable that is
+// an option of sbatch is passed on: SBATCH_WAIT or SBATCH_ARRAY_INX would change the request.
 func Environ(environ []string) []string {
 	var list []string
 	for _, kv := range environ {
@@ -26,19 +25,18 @@ func Environ(environ []string) []string {
 	return list
 }
 
-// passed are the variables of Environ.
+// passed are the variables that Environ keeps.
 var passed = []string{"HOME", "USER", "LOGNAME", "SHELL", "PATH", "TZ", "SLURM_CONF"}
 
-// environment is what the job has besides what Slurm gives it.
+// An environment is the set of variables that the script adds to those from Slurm.
 type environment struct {
 	names  []string
 	values map[string]string
-	front  string   // of PATH, for a set-up with modules
-	late   []string // words that the script makes when it runs
+	front  string   // put in front of PATH after the modules are loaded
+	late   []string // shell words that the script expands when it runs
 }
 
-// environment is that of the request, in the conda and the virtual environment of its
-// set-up.
+// environment returns the request's variables, with its conda and virtual environments activated.
 func (m *mapping) environment() *environment {
 	e := &environment{values: map[string]string{}}
 	inherit := m.p.EnvMode == contract.EnvInherit
@@ -71,10 +69,10 @@ func (m *mapping) environment() *environment {
 	return e
 }
 
-// defaultPath is systemd's for services.
+// defaultPath is systemd's PATH for services.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// foreign reports whether a variable speaks of another job or session than this one.
+// foreign reports whether a variable describes another job or session.
 func foreign(name string, inherit bool) bool {
 	switch name {
 	case "CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "GPUSCHED_ENGINE",
@@ -110,7 +108,7 @@ func (e *environment) drop(name string) {
 	delete(e.values, name)
 }
 
-// words are those for env.
+// words returns the arguments for env.
 func (e *environment) words() []string {
 	var list []string
 	for _, name := range e.names {
@@ -119,8 +117,8 @@ func (e *environment) words() []string {
 	return append(list, e.late...)
 }
 
-// enter makes the environment that of a virtual environment and one of conda's, as their
-// own activate scripts would. After a login shell only the script knows PATH.
+// enter activates a virtual environment and a conda environment, as their activate scripts would.
+// After a login shell, only the script knows PATH.
 func (e *environment) enter(s *contract.Setup, login bool) {
 	if s.Conda == "" && s.Venv == "" {
 		return
@@ -145,8 +143,8 @@ func (e *environment) enter(s *contract.Setup, login bool) {
 	}
 }
 
-// leave takes the programs of an environment that is active out of PATH, and the
-// variables that speak of it, the first of which is its directory.
+// leave deactivates an environment: it removes its programs from PATH, and its variables. The first
+// variable is its directory.
 func (e *environment) leave(names ...string) {
 	if old := e.values[names[0]]; old != "" {
 		path := strings.Split(e.values["PATH"], ":")
@@ -157,8 +155,8 @@ func (e *environment) leave(names ...string) {
 	}
 }
 
-// conda sets the variables of conda's. What an environment is called depends on what is
-// there.
+// conda sets conda's variables. The name of an environment depends on files that only the script
+// can see.
 func (e *environment) conda(b *strings.Builder, prefix string) {
 	if prefix == "" {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// addGPUs asks for GPUs.
+// addGPUs adds the options for GPUs.
 func (m *mapping) addGPUs() {
 	if m.r.GPUMilli == 0 {
 		return
@@ -25,7 +25,7 @@ func (m *mapping) addGPUs() {
 			if f := m.featureNamed(kind); f != "" && feature == "" {
 				constraints = append(constraints, f)
 			} else if feature == "" && len(m.site.GPUTypes) > 1 {
-				m.refuse("a part of a GPU has no type there, and no feature of a node is called %s (--gpu-type)", kind)
+				m.refuse("a part of a GPU has no type there, and no node has the feature %s (--gpu-type)", kind)
 			}
 		}
 	} else {
@@ -39,7 +39,8 @@ func (m *mapping) addGPUs() {
 	}
 }
 
-// addWhole asks for whole GPUs: as many for each task where a script says so, as its tasks may be on several nodes.
+// addWhole asks for whole GPUs: for each task if the job script does, since its tasks may be on
+// several nodes.
 func (m *mapping) addWhole(kind string) {
 	for _, o := range m.site.Options {
 		if perTask, is := strings.CutPrefix(o, "--gpus-per-task="); is {
@@ -57,8 +58,7 @@ func typed(kind string) string {
 	return kind + ":"
 }
 
-// gpuType is the type of gres that is asked, or else the feature of a node that stands
-// for it.
+// gpuType returns the gres type that is asked for, or the node feature that stands for it.
 func (m *mapping) gpuType() (kind, feature string) {
 	asked := m.r.GPUType
 	if asked == "" {
@@ -101,7 +101,7 @@ func (m *mapping) featureNamed(name string) string {
 func (m *mapping) addPart(kind string) {
 	part := m.r.Part()
 	switch {
-	case m.r.Whole() > 0: // refuseForeign says so
+	case m.r.Whole() > 0: // refuseForeign refuses it
 	case m.site.Shards > 0:
 		n := (part*m.site.Shards + job.WholeGPU - 1) / job.WholeGPU
 		if b := m.site.ShardBytes; b > 0 && m.r.GPUMemBytes > 0 {
@@ -119,9 +119,9 @@ func (m *mapping) addPart(kind string) {
 	}
 }
 
-// memConstraint chooses nodes whose GPUs have the memory that is asked. A part of a GPU
-// has that part of its memory, unless its shards are memory: then there have to be as many
-// on one GPU, which Slurm does not see to.
+// memConstraint returns the constraint for nodes whose GPUs have enough memory. A part of a GPU
+// gets that part of its memory, unless shards stand for memory: then all the job's shards must be
+// on one GPU, which Slurm does not check.
 func (m *mapping) memConstraint(kind string) string {
 	need := m.r.GPUMemBytes
 	if need <= 0 {
@@ -156,8 +156,7 @@ func (m *mapping) memConstraint(kind string) string {
 	return ""
 }
 
-// constrained joins constraints of a request, and of the further options, so that all of
-// them hold.
+// constrained combines the constraints with the one in the site's options, so that all hold.
 func (m *mapping) constrained(list []string) string {
 	for i := len(m.site.Options) - 1; i >= 0; i-- {
 		if c, ok := strings.CutPrefix(m.site.Options[i], "--constraint="); ok {
@@ -176,12 +175,11 @@ func (m *mapping) constrained(list []string) string {
 	return strings.Join(list, "&")
 }
 
-// memSizes are the memories of GPUs in GB, for names in which nothing else says that a
-// number is one.
+// memSizes are the memory sizes of GPUs in GB. They decide whether a bare number in a name is one.
 var memSizes = []int64{16, 24, 32, 40, 48, 80, 94, 96, 141, 180, 192}
 
-// FeatureMem reads the GPU memory that a feature of a node stands for, by the names that
-// sites use: gpu_mem_80gb, GPU_MEM:80GB, vram80, gmem48g, gpu80.
+// FeatureMem returns the GPU memory that a node feature names, as sites write it: gpu_mem_80gb,
+// GPU_MEM:80GB, vram80, gmem48g, gpu80.
 func FeatureMem(name string) (bytes int64, ok bool) {
 	rest := strings.ToLower(name)
 	sure := false
@@ -201,14 +199,14 @@ func FeatureMem(name string) (bytes int64, ok bool) {
 	return n << 30, true
 }
 
-// ShardMem reads the GPU memory of one shard that a feature of a node stands for, as shard_1gb.
+// ShardMem returns the GPU memory of a shard that a node feature names, such as shard_1gb.
 func ShardMem(name string) (bytes int64, ok bool) {
 	size, ok := strings.CutPrefix(strings.ToLower(name), "shard_")
 	n, unit, is := gigabytes(size)
 	return n << 30, ok && is && unit
 }
 
-// TypeMem reads the memory that the name of a type of GPUs has in it, as a100_80gb.
+// TypeMem returns the memory that a GPU type names, such as a100_80gb.
 func TypeMem(name string) (bytes int64, ok bool) {
 	part := func(r rune) bool { return strings.ContainsRune("-_.:", r) }
 	for word := range strings.FieldsFuncSeq(strings.ToLower(name), part) {
@@ -219,7 +217,7 @@ func TypeMem(name string) (bytes int64, ok bool) {
 	return 0, false
 }
 
-// gigabytes reads 80, 80g, 80gb and 80gib, and whether there is a unit.
+// gigabytes parses 80, 80g, 80gb and 80gib, and reports whether there is a unit.
 func gigabytes(s string) (n int64, unit, ok bool) {
 	number := strings.TrimRight(s, "gib")
 	switch s[len(number):] {

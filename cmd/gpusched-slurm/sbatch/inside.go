@@ -1,7 +1,7 @@
 package sbatch
 
-// Inside is the words of a command in a job that runs, which is told as the job is which GPUs that has: what of the
-// environment only the node knows.
+// Inside returns the arguments that run a command in a running job. They set the variables about
+// the job's GPUs, which only the node knows.
 func Inside(gpuMilli int, argv ...string) []string {
 	text := noGPUText
 	if gpuMilli > 0 {

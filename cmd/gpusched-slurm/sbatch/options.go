@@ -8,16 +8,16 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
 )
 
-// add says an option.
+// add adds an option.
 func (m *mapping) add(name, value string) { m.args = append(m.args, slurm.Word(name, value)) }
 
-// addOptions says those that sbatch and srun share.
+// addOptions adds the options that sbatch and srun share.
 func (m *mapping) addOptions() {
 	m.refuseForeign()
 	m.add("job-name", m.label.Name)
 	m.add("chdir", m.p.Dir)
 	m.add("export", "ALL")
-	if text := m.said().String(); text != "" {
+	if text := m.commentData().String(); text != "" {
 		m.add("comment", text)
 	}
 	m.addGPUs()
@@ -45,12 +45,12 @@ func (m *mapping) addOptions() {
 	m.addWarning()
 }
 
-// addBatchOptions says those that sbatch alone has.
+// addBatchOptions adds the options that only sbatch has.
 func (m *mapping) addBatchOptions() {
 	m.addOutput()
 	if m.r.Array != nil {
 		if last := m.r.Array.At(m.r.Array.Size() - 1); m.site.MaxArraySize > 0 && last >= m.site.MaxArraySize {
-			m.refuse("a task has the number %d, and MaxArraySize in slurm.conf lets %d be the highest", last, m.site.MaxArraySize-1)
+			m.refuse("a task has the number %d, but MaxArraySize in slurm.conf lets %d be the highest", last, m.site.MaxArraySize-1)
 		}
 		m.add("array", m.r.Array.Spec())
 	}
@@ -67,11 +67,11 @@ func (m *mapping) addBatchOptions() {
 	}
 }
 
-// mostWarning is the longest time before the limit that Slurm's --signal takes, in seconds.
+// mostWarning is the longest time before the limit that Slurm's --signal accepts, in seconds.
 const mostWarning = 65535
 
-// addWarning says the signal before the time limit. It is for the command alone, which is what
-// the script becomes: without "B:" that is what Slurm leaves out.
+// addWarning adds the signal before the time limit. "B:" sends it to the batch script, which
+// becomes the command; without "B:", Slurm would spare just that.
 func (m *mapping) addWarning() {
 	if m.r.WarnSignal == 0 {
 		return
@@ -81,18 +81,18 @@ func (m *mapping) addWarning() {
 		m.refuse("--signal can be sent at most %d s before the limit", mostWarning)
 	}
 	if m.r.TimeLimit == 0 {
-		m.note("--signal is sent before the limit that the partition has, as the job has none of its own (--time)")
+		m.note("--signal is sent before the partition's limit, since the job has none of its own (--time)")
 	}
 	m.add("signal", fmt.Sprintf("B:%d@%d", m.r.WarnSignal, before))
 }
 
-// addMail says what of --notify Slurm can do.
+// addMail adds the part of --notify that Slurm can do.
 func (m *mapping) addMail() {
 	var on []string
 	to := ""
 	for _, n := range m.r.Notify {
 		switch {
-		case noMail(n): // refuseForeign says so
+		case notByMail(n): // refuseForeign refuses it
 			continue
 		case len(on) > 0 && n.To != to:
 			m.refuse("it sends mail about a job to one address only (--notify-to)")

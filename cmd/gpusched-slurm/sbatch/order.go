@@ -6,12 +6,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// niceOf is how much a class lowers a job where there is no quality of service of its
-// name. What the parts of a priority weigh is the site's, so these are well above what is
-// usual.
+// niceOf is the nice value of a class without a QOS of its name. The site decides what the parts of
+// a priority weigh, so the values are well above the usual ones.
 var niceOf = map[job.Class]int{job.Low: 10_000, job.Scavenger: 1_000_000}
 
-// addOrder says who goes first, and who makes room.
+// addOrder adds the job's priority, and whether other jobs may preempt it.
 func (m *mapping) addOrder() {
 	p := m.r.Priority
 	class := p.Class
@@ -19,7 +18,7 @@ func (m *mapping) addOrder() {
 		class = job.Scavenger
 	}
 	if m.r.Preemptible && class != job.Scavenger {
-		m.differs(otherPreemptible)
+		m.noteGap(otherPreemptible)
 	}
 	if class != job.Normal && m.site.has(class) {
 		m.add("qos", class.String())
@@ -34,14 +33,14 @@ func (m *mapping) addOrder() {
 	}
 }
 
-// Nice is a priority as Slurm's nice value, which lowers a job; refusal is why it can't
-// be had.
+// Nice returns a priority as Slurm's nice value, which lowers a job's rank, or the reason that it
+// is refused.
 func Nice(p job.Priority, s Site) (nice int, refusal string) {
 	switch {
 	case p.Class > job.Normal:
 		return 0, "the class " + p.Class.String() + " needs a quality of service (QOS) of that name, and you have none: see 'sacctmgr show qos'"
 	case p.Number > 0 && !s.Admin:
-		return 0, "only administrators of Slurm raise a priority above normal (a negative --nice)"
+		return 0, "only Slurm's administrators may raise a priority above normal (a negative --nice)"
 	}
 	return niceOf[p.Class] - p.Number, ""
 }

@@ -7,18 +7,18 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// addOutput says the file that the job's output goes to. There is no journal on Slurm, so one
-// without --log has Slurm's own: slurm-42.out in its directory.
+// addOutput adds the file for the job's output. Slurm has no journal: without --log, its default is
+// slurm-42.out in the job's directory.
 func (m *mapping) addOutput() {
 	path, refusal := m.logPath()
 	if refusal != "" {
 		m.refuse("%s", refusal)
 	}
-	mode := "append" // what an attempt before printed stays
+	mode := "append" // keeps the output of earlier attempts
 	if m.p.Log.Truncate && path != "" {
 		mode = "truncate"
 		if m.r.Retries > 0 || m.r.MayRequeue() {
-			m.differs(otherTruncate)
+			m.noteGap(otherTruncate)
 		}
 	}
 	m.add("open-mode", mode)
@@ -27,7 +27,7 @@ func (m *mapping) addOutput() {
 	}
 }
 
-// logPath is the path of --log in Slurm's words, absolute; "" is Slurm's own.
+// logPath returns the absolute path of --log with Slurm's patterns; "" means Slurm's default.
 func (m *mapping) logPath() (path, refusal string) {
 	pattern := m.p.Log.Path
 	if pattern == "" || pattern == job.NoLog {
@@ -51,7 +51,7 @@ func (m *mapping) logPath() (path, refusal string) {
 	path = strings.NewReplacer("%%", "%%", "%j", id, "%A", array, "%a", task, "%n", name).Replace(pattern)
 	switch {
 	case inHome && m.site.Home == "":
-		return "", "~ in the path of a log is not known there: write the directory out (--log)"
+		return "", "Slurm does not know ~ in the path of a log: write the directory out (--log)"
 	case inHome:
 		return filepath.Join(plain(m.site.Home), path), ""
 	case filepath.IsAbs(path):
@@ -60,7 +60,7 @@ func (m *mapping) logPath() (path, refusal string) {
 	return filepath.Join(plain(m.p.Dir), path), ""
 }
 
-// logDir is the directory of --log, "" where there is none, up to what Slurm puts in for a job.
+// logDir returns the directory of --log up to the first pattern that depends on the job, or "".
 func (m *mapping) logDir() string {
 	path, _ := m.logPath()
 	if path == "" {
@@ -81,5 +81,5 @@ func (m *mapping) logDir() string {
 	return filepath.Dir(known.String() + "x")
 }
 
-// plain is a directory in which Slurm is to see no sequences.
+// plain escapes a directory so that Slurm sees no patterns in it.
 func plain(dir string) string { return strings.ReplaceAll(dir, "%", "%%") }

@@ -6,17 +6,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Gap is an option that a Slurm has no place for, or which means something else there.
+// A Gap is an option that Slurm has no place for, or that has another meaning there.
 type Gap struct {
-	Option string // as it is typed, or several with commas
+	Option string // as it is typed; several are separated by commas
 	Why    string // a sentence without its full stop
-	Next   string // what to do instead; "": it is not refused
+	Next   string // an alternative; "" means that the option is not refused
 }
 
-// text is the refusal.
+// text returns the refusal.
 func (g Gap) text() string { return g.Why + ": " + g.Next + " (" + g.Option + ")" }
 
-// refusals are the options of a new job that only a scheduler of one machine can keep.
+// refusals are the options of a new job that only a scheduler of one machine can carry out.
 var refusals = []struct {
 	Gap
 	asked func(r *job.Request) bool
@@ -27,7 +27,7 @@ var refusals = []struct {
 		func(r *job.Request) bool { return r.Part() > 0 && r.Whole() > 0 }},
 	{Gap{"--max-load, --max-used", "Slurm does not look at what others run on a GPU", "leave them out"},
 		func(r *job.Request) bool { return r.MaxLoadPercent+r.MaxUsedPercent > 0 }},
-	{Gap{"--gpu-mem auto", "it goes by the runs of this machine's own queue", "say a size, such as --gpu-mem 20G"},
+	{Gap{"--gpu-mem auto", "it needs the earlier runs in this machine's own queue", "say a size, such as --gpu-mem 20G"},
 		func(r *job.Request) bool { return r.GPUMemBytes == job.AutoGPUMem }},
 	{Gap{"--dedup", "it works only on this machine's own queue", "leave it out, or use --on local"},
 		func(r *job.Request) bool { return r.Dedup != "" }},
@@ -44,13 +44,13 @@ var refusals = []struct {
 	{Gap{"--screen", "a session of GNU screen would be on another machine", "use 'gpusched run --tty'"},
 		func(r *job.Request) bool { return r.Screen }},
 	{Gap{"--notify webhook:end, --notify terminal:end", "Slurm sends mail only", "use --notify mail:end, or leave it out"},
-		func(r *job.Request) bool { return slices.ContainsFunc(r.Notify, noMail) }},
+		func(r *job.Request) bool { return slices.ContainsFunc(r.Notify, notByMail) }},
 }
 
-// noMail reports whether a message goes another way than by mail.
-func noMail(n job.Notify) bool { return n.Way != "" && n.Way != job.NotifyMail }
+// notByMail reports whether a notification is not sent by mail.
+func notByMail(n job.Notify) bool { return n.Way != "" && n.Way != job.NotifyMail }
 
-// The options that mean something else there.
+// The options that have another meaning on Slurm.
 var (
 	otherGrace       = Gap{Option: "--grace", Why: "it is the same for all jobs there (KillWait in slurm.conf)"}
 	otherSpread      = Gap{Option: "--spread", Why: "it has no effect: where parts of GPUs go is the site's choice"}
@@ -59,8 +59,8 @@ var (
 	otherTruncate = Gap{Option: "--log-truncate", Why: "it empties the file at each start of the job"}
 )
 
-// Gaps are the options of a new job that are refused, and those that mean something else. The slice is the
-// caller's.
+// Gaps returns the options of a new job that are refused, then those that have another meaning. The
+// caller owns the slice.
 func Gaps() (list []Gap) {
 	for _, r := range refusals {
 		list = append(list, r.Gap)
@@ -68,7 +68,7 @@ func Gaps() (list []Gap) {
 	return append(list, otherGrace, otherSpread, otherPreemptible, otherTruncate)
 }
 
-// refuseForeign refuses what only a scheduler of one machine can promise.
+// refuseForeign refuses what only a scheduler of one machine can do.
 func (m *mapping) refuseForeign() {
 	for _, r := range refusals {
 		if r.asked(&m.r) {
@@ -79,15 +79,15 @@ func (m *mapping) refuseForeign() {
 		m.refuse("--backoff needs --retries: give both, or neither")
 	}
 	if grace := m.r.GraceTime(); grace > 0 && job.Span(m.site.KillWait) != grace {
-		m.differs(otherGrace)
+		m.noteGap(otherGrace)
 		if m.site.KillWait > 0 {
 			m.notes[len(m.notes)-1] += ", which is " + job.Span(m.site.KillWait).String()
 		}
 	}
 	if m.r.Spread && m.r.Part() > 0 {
-		m.differs(otherSpread)
+		m.noteGap(otherSpread)
 	}
 }
 
-// differs says that an option means something else.
-func (m *mapping) differs(g Gap) { m.note("%s: %s", g.Option, g.Why) }
+// noteGap notes that an option has another meaning.
+func (m *mapping) noteGap(g Gap) { m.note("%s: %s", g.Option, g.Why) }

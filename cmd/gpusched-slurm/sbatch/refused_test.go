@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestEveryGap: each row of what is for new jobs is refused with its words, or said to mean something else.
+// Each gap of new jobs is refused in its words, or mentioned.
 func TestEveryGap(t *testing.T) {
 	minute := job.Span(time.Minute)
 	asks := map[string]func(r *api.SubmitRequest){
@@ -56,7 +56,7 @@ func TestEveryGap(t *testing.T) {
 	}
 }
 
-// TestEveryGapOfUpdates: the same of changes.
+// Each gap of update is refused in its words.
 func TestEveryGapOfUpdates(t *testing.T) {
 	half, bytes, n, yes := 500, int64(1<<30), 3, true
 	changes := map[string]job.Change{
@@ -67,7 +67,7 @@ func TestEveryGapOfUpdates(t *testing.T) {
 		t.Errorf("%d options are tried, and there are %d", len(changes), len(UpdateGaps()))
 	}
 	for _, g := range UpdateGaps() {
-		if _, err := Update("12", changes[g.Option], Now{}, site); err == nil || !strings.Contains(err.Error(), g.Why) || g.Next == "" {
+		if _, err := Update("12", changes[g.Option], Current{}, site); err == nil || !strings.Contains(err.Error(), g.Why) || g.Next == "" {
 			t.Errorf("%s: %v", g.Option, err)
 		}
 	}

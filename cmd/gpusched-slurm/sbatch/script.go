@@ -9,14 +9,14 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// script is what Slurm runs: it enters the directory, finds out which GPUs the job got,
-// and becomes the command.
+// script returns the script that Slurm runs. It enters the directory, finds out the job's GPUs, and
+// becomes the command.
 func (m *mapping) script() []byte {
 	var b strings.Builder
 	b.WriteString("#!/bin/sh\n")
 	fmt.Fprintf(&b, "umask %04o\n", m.p.Umask)
 	b.WriteString("# Made by gpusched. The command is in the last lines.\n")
-	b.WriteString(carriage + "=$(printf '\\r')\n")
+	b.WriteString(carriageReturn + "=$(printf '\\r')\n")
 	if m.p.EnvMode == contract.EnvLogin {
 		m.login(&b)
 	}
@@ -42,9 +42,9 @@ func (m *mapping) script() []byte {
 	return []byte(b.String())
 }
 
-// jobText finds out which job this is. A port below those that the kernel gives to
-// whoever asks is where the processes of the job can meet, as on a machine with gpusched:
-// which of the four that are the job's is free, the kernel's own table says.
+// jobText finds out the job's id, and a port for its processes to meet at, as gpusched on one
+// machine does. Four ports, below those that the kernel hands out, belong to the job; the kernel's
+// own table says which are in use.
 const jobText = `gs_id=$SLURM_JOB_ID
 gs_attempt=$((${SLURM_RESTART_COUNT:-0} + 1))
 gs_used=$(cat /proc/net/tcp /proc/net/tcp6 2>/dev/null)
@@ -57,8 +57,7 @@ for gs_port in 20000 22500 25000 27500; do
 done
 `
 
-// gpuText finds out which GPUs they are. Behind a device filter nvidia-smi shows the
-// job's alone.
+// gpuText finds out the job's GPUs. Behind a device filter, nvidia-smi shows no others.
 const gpuText = `gs_ids=${SLURM_JOB_GPUS-${SLURM_STEP_GPUS-}}
 gs_visible=${CUDA_VISIBLE_DEVICES-$gs_ids}
 gs_count=0 gs_uuids= gs_lines=0
@@ -77,11 +76,12 @@ fi
 gs_containers=${gs_uuids:-$gs_ids}
 `
 
-// noGPUText is for a job without: an empty list, as none would mean all.
+// noGPUText is for a job without GPUs. The lists must be set and empty, since an unset one means
+// all GPUs.
 const noGPUText = "gs_ids= gs_visible= gs_uuids= gs_containers=void\n"
 
-// login goes through the user's login shell, once. The path of the script is the one
-// word that has to be plain for every shell.
+// login runs the script again through the user's login shell. The script's path must mean the same
+// to every shell.
 func (m *mapping) login(b *strings.Builder) {
 	fmt.Fprintf(b, `if [ "${1-}" != --after-login ]; then
 	case $0 in *[!A-Za-z0-9_./+:@-]*) echo "gpusched: the script $0 can't go through a login shell" >&2; exit %d ;; esac
@@ -93,7 +93,7 @@ fi
 `, contract.StepSpec.ExitStatus())
 }
 
-// params are the values of an array's parameters for the task.
+// params sets the values of an array's parameters for the task.
 func (m *mapping) params(b *strings.Builder) {
 	if m.r.Array == nil || len(m.r.Array.Params) == 0 {
 		return
@@ -109,8 +109,8 @@ func (m *mapping) params(b *strings.Builder) {
 	}
 }
 
-// ours are the variables that say what the job is, which nothing else sets.
-func (m *mapping) ours() []string {
+// jobVariables returns the variables that describe the job; nothing else may set them.
+func (m *mapping) jobVariables() []string {
 	list := []string{
 		`GPUSCHED_ENGINE=slurm`, `GPUSCHED_JOB_ID="$gs_id"`, `GPUSCHED_ATTEMPT="$gs_attempt"`,
 		`CUDA_DEVICE_ORDER=PCI_BUS_ID`, `CUDA_VISIBLE_DEVICES="$gs_visible"`, `NVIDIA_VISIBLE_DEVICES="$gs_containers"`,
@@ -125,13 +125,13 @@ func (m *mapping) ours() []string {
 	return list
 }
 
-// share prints thousandths as 0, 0.25, 1 or 2.
+// share formats thousandths of a GPU as 0, 0.25, 1 or 2.
 func share(milli int) string { return strconv.FormatFloat(float64(milli)/1000, 'f', -1, 64) }
 
-// commandWords are the words of the last command of the script: env with all variables,
-// then the program; or, with a set-up, the shell that goes on to become that.
+// commandWords returns the script's last command: env with all variables and the program, or the
+// shell that runs the set-up and becomes that.
 func (m *mapping) commandWords(e *environment) string {
-	ours := strings.Join(m.ours(), " ")
+	ours := strings.Join(m.jobVariables(), " ")
 	program := m.program()
 	words := append([]string{"/usr/bin/env"}, e.words()...)
 	s := m.p.Setup
@@ -146,8 +146,8 @@ func (m *mapping) commandWords(e *environment) string {
 	return strings.Join(append(words, "/usr/bin/env", ours, program), " ")
 }
 
-// program is the job's command. To env a first word with "=" in it would be a variable:
-// nice, which changes nothing by 0, has no such rule.
+// program returns the job's command. env would take a first word with "=" for a variable; nice,
+// which changes nothing by 0, does not.
 func (m *mapping) program() string {
 	argv := m.p.Setup.WithCUDA(m.p.Argv, cudaMark)
 	words := make([]string, len(argv))
@@ -160,10 +160,10 @@ func (m *mapping) program() string {
 	return strings.Join(words, " ")
 }
 
-// cudaMark stands for the GPUs in an argument. A word of a command has no NUL.
+// cudaMark stands for the GPUs in an argument. Arguments contain no NUL.
 const cudaMark = "\x00"
 
-// expanded quotes an argument, in which {name} is the value of a parameter.
+// expanded quotes an argument and replaces {name} by the parameter's value.
 func (m *mapping) expanded(word string) string {
 	var b strings.Builder
 	for word != "" {
@@ -180,7 +180,7 @@ func (m *mapping) expanded(word string) string {
 	return b.String()
 }
 
-// nextMark finds the first part of a word that is replaced, as strings.Replacer would.
+// nextMark finds the first part of a word to replace, as strings.Replacer would.
 func (m *mapping) nextMark(word string) (at int, mark, value string) {
 	at = len(word)
 	if i := strings.Index(word, cudaMark); i >= 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// shells are those that may be /bin/sh of a node.
+// shells returns the shells that may be a node's /bin/sh.
 func shells(t testing.TB) []string {
 	list := []string{"/bin/sh"}
 	for _, sh := range []string{"/bin/dash", "/bin/bash"} {
@@ -28,13 +28,13 @@ func shells(t testing.TB) []string {
 	return list
 }
 
-// outcome is what a script came to.
+// An outcome is what a script printed and its exit status.
 type outcome struct {
 	stdout, stderr string
 	status         int
 }
 
-// runScript runs a script as Slurm would, with variables of its.
+// runScript runs a script as Slurm would, with some of Slurm's variables.
 func runScript(t testing.TB, shell string, script []byte, vars ...string) outcome {
 	t.Helper()
 	dir := t.TempDir()
@@ -53,7 +53,7 @@ func runScript(t testing.TB, shell string, script []byte, vars ...string) outcom
 	return outcome{out.String(), bad.String(), cmd.ProcessState.ExitCode()}
 }
 
-// environ is what "env -0" printed.
+// environ is the output of "env -0".
 type environ []string
 
 func (e environ) get(name string) string {
@@ -77,14 +77,14 @@ func scriptOf(t testing.TB, r api.SubmitRequest) []byte {
 	return sub.Script
 }
 
-// awkward are words and values on which quoting breaks where it can.
+// awkward words and values break wrong quoting.
 var awkward = []string{
 	"", " ", "a b", "'", `"`, `\`, "`id`", "$(id)", "$HOME", "${x}", "a'b\"c", "\n", "a\nb\n", "\r\n", "\r", "a\r\n#SBATCH --hold\n",
 	"#SBATCH -H", "*", "?", "[a]", "~", "~root", "-n", "--", "-", "=", "a=b", "!", "!!", ";", "&", "|", "<x", ">x", "(", ")", "{a,b}", "{x}",
 	"\x01", "\x7f", "\x80", "\x81\x82\x83\x84\x85\x86\x87\x88\x89", "\xff\xfe", "ü", "日本", "\t", "\v", "EOF", "\\\n", "%s", "%%", "a\\'b", "''", "if", "exec",
 }
 
-// TestWordsArrive: a command and an environment come byte for byte, in every shell.
+// A command and its environment arrive byte for byte in every shell.
 func TestWordsArrive(t *testing.T) {
 	env := []string{"UID=7", "EUID=8", "PPID=9", "IFS=x", "RANDOM=1", "SECONDS=2", "BASHOPTS=z", "SHELLOPTS=y", "PS4=+", "POSIXLY_CORRECT=1",
 		"BASH_FUNC_f%%=() { echo x; }", "a.b-c=1", "LC_ALL=ja_JP.SJIS", "_=x", "gs_id=x", "-u=x", "GPUSCHEDX=1", "ENV=/nothere", "PATH=/usr/bin:/bin"}
@@ -115,7 +115,7 @@ func TestWordsArrive(t *testing.T) {
 	}
 }
 
-// argvOf is what a command got that is a shell script of its own.
+// argvOf returns the arguments of a command that is a shell script.
 func argvOf(t testing.TB, sh string, script []byte, vars ...string) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -132,7 +132,7 @@ func argvOf(t testing.TB, sh string, script []byte, vars ...string) []string {
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 }
 
-// FuzzScript: whatever the arguments and values are, they arrive, in dash and in bash.
+// FuzzScript: arbitrary arguments and values arrive in dash and in bash.
 func FuzzScript(f *testing.F) {
 	for i := 0; i < len(awkward); i += 9 {
 		all := strings.Join(awkward[i:min(i+9, len(awkward))], "")
@@ -161,8 +161,7 @@ func FuzzScript(f *testing.F) {
 	})
 }
 
-// TestProgramsWithOddNames: the program itself may have a name that env or a shell would
-// read otherwise.
+// The program's name may be one that env or a shell would misread.
 func TestProgramsWithOddNames(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a=b", "-x", "if", "a b", "x'y", "{p}"} {
@@ -179,7 +178,7 @@ func TestProgramsWithOddNames(t *testing.T) {
 	}
 }
 
-// TestVariables: a job knows what it is, and what it asked and got.
+// A job has variables that describe it, its request and its GPUs.
 func TestVariables(t *testing.T) {
 	dir := t.TempDir()
 	smi := "#!/bin/sh\ncase $1 in -i) echo GPU-b; echo GPU-d ;; *) for i in a b c d; do echo GPU-$i; done ;; esac\n"
@@ -224,7 +223,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// TestParameters: each task of a sweep has its values in place, whatever they are.
+// Each task of a sweep gets its values, whatever they are.
 func TestParameters(t *testing.T) {
 	for i, want := range []string{"a-x y", "a-'$z", "b\n-x y", "b\n-'$z"} {
 		r := request("/usr/bin/printf", `%s\0`, "{p}-{q}", "{r}", "{p}{p}")
@@ -238,7 +237,7 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// TestCUDA: --cuda gets the job's GPUs.
+// --cuda adds the job's GPUs to the command.
 func TestCUDA(t *testing.T) {
 	r := request("/usr/bin/printf", `%s\0`, "--cuda", "7", "x")
 	r.Setup.CUDAArg = true
@@ -247,7 +246,7 @@ func TestCUDA(t *testing.T) {
 	}
 }
 
-// TestSetup: what is done before the command, and that it ends the job where it fails.
+// The set-up runs before the command, and ends the job if it fails.
 func TestSetup(t *testing.T) {
 	conda, venv := t.TempDir(), t.TempDir()
 	must := func(err error) {
@@ -297,8 +296,7 @@ func TestSetup(t *testing.T) {
 	}
 }
 
-// TestRetries: a command that fails has Slurm queue the job again, as long as tries are
-// left and nobody has ended it.
+// Slurm queues a failed job again as long as tries are left and nobody has cancelled it.
 func TestRetries(t *testing.T) {
 	dir := t.TempDir()
 	log := filepath.Join(dir, "log")
@@ -327,11 +325,11 @@ func TestRetries(t *testing.T) {
 		}
 		r.Argv[2] = "trap 'exit 0' USR1; kill -USR1 $PPID; while :; do sleep 0.01; done"
 		const pass = `kill -s "$1" "$gs_pid" 2>/dev/null;`
-		slow := bytes.Replace(scriptOf(t, r), []byte(pass), []byte(pass+" sleep 0.3;"), 1) // the command has ended before the wait for it does
+		slow := bytes.Replace(scriptOf(t, r), []byte(pass), []byte(pass+" sleep 0.3;"), 1)
 		if o := runScript(t, sh, slow, path); !bytes.Contains(slow, []byte("sleep 0.3")) || o.status != 0 {
 			t.Errorf("%s: it ends well as a signal is passed on: %+v", sh, o)
 		}
-		r.Argv[2] = "kill -KILL $$" // of which bash says something where it is /bin/sh, in its POSIX mode
+		r.Argv[2] = "kill -KILL $$" // bash reports that in its POSIX mode, as /bin/sh
 		if o := runScript(t, sh, scriptOf(t, r), path, "SLURM_RESTART_COUNT=2", "POSIXLY_CORRECT=1"); o.status != 137 || strings.Contains(o.stderr, "wait") {
 			t.Errorf("%s: killed: %+v", sh, o)
 		}
@@ -345,7 +343,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// TestRun: the words of srun have the same script.
+// srun gets the same script.
 func TestRun(t *testing.T) {
 	r := request("true")
 	r.TTY = true
@@ -359,7 +357,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestInside: a command in a job knows the GPUs as the job does, and its words are its own.
+// A command in a job has the job's GPU variables, and its own arguments.
 func TestInside(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "nvidia-smi"), []byte("#!/bin/sh\nprintf 'GPU-a\\nGPU-b\\n'\n"), 0o755); err != nil {

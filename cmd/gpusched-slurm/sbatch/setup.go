@@ -9,16 +9,15 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// setupVariable holds the user's command of a set-up until the shell has begun it.
+// setupVariable holds the user's set-up command until the shell runs it.
 const setupVariable = "GPUSCHED_SETUP"
 
-// shellWord is the better one of the shells that can do a set-up.
+// shellWord is the best shell for a set-up: bash, or else sh.
 const shellWord = `"$(command -v /bin/bash || command -v /usr/bin/bash || echo /bin/sh)"`
 
-// setupText is what that shell runs: the number of modules, what goes in front of PATH,
-// the conda environment, the modules and then the words of the job's own command are its
-// arguments. The user's command can't see those. The end of the shell before the last
-// line is a failure, whichever way it came about.
+// setupText is the script of that shell. Its arguments are the number of modules, the front of
+// PATH, the conda environment, the modules, and the job's command. The user's command does not see
+// them. Whenever the shell ends before the last line, the set-up has failed.
 var setupText = fmt.Sprintf(`gs_modules=$1 gs_front=$2 gs_conda=$3 gs_part="its modules could not be loaded"
 shift 3
 gs_command=$%[1]s
@@ -52,7 +51,7 @@ trap - EXIT
 exec "$@"
 `, setupVariable, contract.StepSetup.ExitStatus(), moduleInits())
 
-// moduleInits are the files that may define "module", as words of a shell.
+// moduleInits returns the files that may define "module", as shell words.
 func moduleInits() string {
 	const kind = `$gs_kind`
 	var words []string
@@ -62,9 +61,8 @@ func moduleInits() string {
 	return strings.Join(words, " ")
 }
 
-// retrying runs the command beside the shell, which has Slurm queue the job again when it
-// fails. What is sent to the shell is passed on. Whoever ends the job (TERM) wants no
-// other try.
+// retrying runs the command as a child of the shell, which requeues the job if the command fails.
+// The shell passes on its signals. After SIGTERM, which cancels the job, there is no other try.
 func (m *mapping) retrying(b *strings.Builder, command string) {
 	fmt.Fprintf(b, `gs_ended= gs_pid= gs_due=
 gs_pass() { if [ -n "$gs_pid" ]; then kill -s "$1" "$gs_pid" 2>/dev/null; else gs_due="$gs_due $1"; fi; }
@@ -97,8 +95,8 @@ exit "$gs_status"
 `, command, m.r.Retries+1, wholeSeconds(m.r.Backoff), leastBackoff, leastBackoff)
 }
 
-// leastBackoff is the shortest time in seconds before the next try. A begin that has come
-// when the job has left its node Slurm replaces by its own, two minutes later.
+// leastBackoff is the shortest time before the next try, in seconds. If it has passed before the
+// job has left its node, Slurm delays the job by two minutes instead.
 const leastBackoff = 5
 
 func wholeSeconds(s job.Span) int64 { return int64((s.Duration() + time.Second - 1) / time.Second) }

@@ -7,51 +7,50 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Site is what has to be known of a Slurm to say something to it. What is zero is not
-// there, or not known.
+// A Site is what is known of a Slurm. A zero field is unknown, or not there.
 type Site struct {
 	Version Version
 
-	// GPUTypes are the types that its gres "gpu" has, such as a100; none where it has none.
+	// GPUTypes are the types of its gres "gpu", such as a100.
 	GPUTypes []string
 
-	// Shards and MPS are how many of the gres "shard" and "mps" one GPU has at least; 0
-	// where they are not configured. MostShards is how many the largest one has.
+	// Shards and MPS are the fewest of the gres "shard" and "mps" that a GPU has; 0 if they are not
+	// configured. MostShards is the most shards of a GPU.
 	Shards, MostShards, MPS int
 
-	// ShardBytes is the GPU memory that one shard stands for, the least of all nodes, 0 where
-	// one of those that have shards does not say it (ShardMem).
+	// ShardBytes is the GPU memory of a shard, the least of all nodes; 0 if a node with shards does
+	// not say it (ShardMem).
 	ShardBytes int64
 
-	// Features are those of its nodes, as --constraint takes them.
+	// Features are the features of its nodes, for --constraint.
 	Features []string
 
 	// QOS are the qualities of service that the user may ask for.
 	QOS []string
 
-	// MaxArraySize is Slurm's setting, one more than the highest number of a task.
+	// MaxArraySize is Slurm's setting: the highest task number, plus one.
 	MaxArraySize int
 
-	// KillWait is the time between SIGTERM and SIGKILL, the same for all jobs.
+	// KillWait is the time between SIGTERM and SIGKILL for all jobs.
 	KillWait time.Duration
 
-	// Admin says that the user may raise priorities (an operator or administrator of Slurm's).
+	// Admin reports that the user may raise priorities, as Slurm's operators and administrators
+	// may.
 	Admin bool
 
-	// Home is the directory that ~ is in the path of a log.
+	// Home is what ~ stands for in the path of a log.
 	Home string
 
-	// Options are further ones of sbatch, each a word such as --partition=gpu: of the user's
-	// settings, and of a script for sbatch (slurm.Batch.Native). Those that a request has are
-	// put after them, and win. One task on one node, which a request does not ask, is before
-	// them.
+	// Options are further sbatch options, one word each such as --partition=gpu: from the user's
+	// environment and from a job script (slurm.Batch.Native). The request's own options follow and
+	// override them. One task on one node, which no request asks for, comes before them.
 	Options []string
 }
 
-// Version is a release of Slurm, such as 22.5 for 22.05.
+// A Version is a release of Slurm, such as {22, 5} for 22.05.
 type Version struct{ Major, Minor int }
 
-// ParseVersion reads "slurm 22.05.8", "22.05.8" and the like.
+// ParseVersion parses "slurm 22.05.8", "22.05.8" and the like.
 func ParseVersion(text string) (v Version, ok bool) {
 	for _, form := range []string{"slurm %d.%d", "slurm-wlm %d.%d", "%d.%d"} {
 		if n, _ := fmt.Sscanf(text, form, &v.Major, &v.Minor); n == 2 {
@@ -61,15 +60,15 @@ func ParseVersion(text string) (v Version, ok bool) {
 	return Version{}, false
 }
 
-// Since reports whether the release is the named one or a later one.
+// Since reports whether v is this release or a later one.
 func (v Version) Since(major, minor int) bool {
 	return v.Major > major || v.Major == major && v.Minor >= minor
 }
 
-// String returns it as Slurm writes it, such as 22.05.
+// String formats the version as Slurm does, such as 22.05.
 func (v Version) String() string { return fmt.Sprintf("%d.%02d", v.Major, v.Minor) }
 
-// has reports whether the user may have a quality of service of a class's name.
+// has reports whether the user may ask for a QOS with the class's name.
 func (s Site) has(c job.Class) bool {
 	for _, q := range s.QOS {
 		if q == c.String() {

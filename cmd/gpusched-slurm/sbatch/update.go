@@ -10,21 +10,21 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// Now is what a change of a job builds on.
-type Now struct {
-	Said    Said   // what its comment says (ParseSaid)
-	GPUType string // of the gres that it asks; "" is any
-	QOS     string // its quality of service
-	Usual   string // that of its user's jobs that ask none; "" is whatever Slurm takes then
+// Current is what an update needs to know of the job.
+type Current struct {
+	Comment    CommentData
+	GPUType    string // of the gres that it asked for; "" means any
+	QOS        string
+	DefaultQOS string // of the user's jobs; "" leaves the choice to Slurm
 }
 
-// Update is the words that follow "scontrol" for a change of a job that waits, which is as
-// now says. Slurm's own rules hold for it, such as that a user may not raise a time limit.
-func Update(id string, c job.Change, now Now, s Site) ([]string, error) {
+// Update returns scontrol's arguments for a change of a waiting job. Slurm's own rules apply as
+// well, such as that users can't raise a time limit.
+func Update(id string, c job.Change, now Current, s Site) ([]string, error) {
 	if err := c.Err(); err != nil {
 		return nil, usage(words.Error(err))
 	}
-	u := change{asked: c, words: []string{"update", "JobId=" + id}, now: now.Said, before: now, site: s}
+	u := change{asked: c, words: []string{"update", "JobId=" + id}, now: now.Comment, before: now, site: s}
 	for _, r := range fixed {
 		if r.asked(&u) {
 			u.refused = append(u.refused, r.Why+" ("+r.Option+")")
@@ -40,10 +40,10 @@ func Update(id string, c job.Change, now Now, s Site) ([]string, error) {
 	return u.words, nil
 }
 
-// submitAgain is what to do where a job can't be changed so.
+// submitAgain is the hint if a job can't be changed.
 const submitAgain = "cancel the job and submit it again"
 
-// fixed are the options that can't be changed of a job.
+// fixed are the options of a job that can't be changed.
 var fixed = []struct {
 	Gap
 	asked func(u *change) bool
@@ -53,13 +53,13 @@ var fixed = []struct {
 		func(u *change) bool { return u.asked.GPUMemBytes != nil }},
 	{Gap{"--preemptible", "the partition and the QOS decide which jobs are stopped for others", submitAgain},
 		func(u *change) bool { return u.asked.Preemptible != nil }},
-	{Gap{"--retries", "the script of a job does its retries and can't be changed", submitAgain},
+	{Gap{"--retries", "a job's script does its retries and can't be changed", submitAgain},
 		func(u *change) bool { return u.asked.Retries != nil }},
 	{Gap{"--max-failures", "Slurm does not stop an array after some failures", "cancel the array when that is enough"},
 		func(u *change) bool { return u.asked.MaxFailures != nil }},
 }
 
-// UpdateGaps are those. The slice is the caller's.
+// UpdateGaps returns these options. The caller owns the slice.
 func UpdateGaps() (list []Gap) {
 	for _, f := range fixed {
 		list = append(list, f.Gap)
@@ -67,12 +67,12 @@ func UpdateGaps() (list []Gap) {
 	return list
 }
 
-// change is an update on its way into words for scontrol.
+// A change translates one update.
 type change struct {
 	asked   job.Change
 	words   []string
-	now     Said
-	before  Now
+	now     CommentData
+	before  Current
 	site    Site
 	refused []string
 }
@@ -99,12 +99,12 @@ func (u *change) needs(c *job.Change) {
 	}
 }
 
-// ofPart reports whether the change is of or to a part of a GPU.
+// ofPart reports whether the job has, or is to have, a part of a GPU.
 func (u *change) ofPart() bool {
 	return u.asked.GPUMilli != nil && (*u.asked.GPUMilli%job.WholeGPU != 0 || u.now.GPUMilli > 0)
 }
 
-// gpus changes a number of whole GPUs. Releases since 23.11 write them with a slash.
+// gpus changes the number of whole GPUs. Since 23.11 Slurm writes gres with a slash.
 func (u *change) gpus(milli int) {
 	form := "gres:gpu:"
 	if u.site.Version.Since(23, 11) {
@@ -145,13 +145,13 @@ func (u *change) priority(p job.Priority) {
 		return
 	}
 	if p, err := job.ParsePriority(u.before.QOS); err == nil && p.Class != job.Normal {
-		u.set("QOS", u.before.Usual) // that of a class before; 24.11 takes no empty one
+		u.set("QOS", u.before.DefaultQOS) // replaces the old class; 24.11 ignores an empty QOS
 	}
 	u.set("Nice", strconv.Itoa(nice))
 	u.now.Priority = p
 }
 
-// label changes what is for people. The comment has the rest of what was said as well.
+// label changes the name and the comment, which also holds the rest of CommentData.
 func (u *change) label(c *job.Change) {
 	if c.Name != nil {
 		u.set("JobName", *c.Name)

@@ -11,33 +11,34 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Batch collects the options of one script. As with sbatch, a later one replaces an
-// earlier one of the same meaning.
+// A Batch collects the options of one script. As in sbatch, a later option replaces an earlier one
+// of the same meaning.
 type Batch struct {
-	// ForSlurm says that the job goes to a Slurm: what has no counterpart here is kept for
+	// ForSlurm says that the job goes to a Slurm. Options without a counterpart here are kept for
 	// it (Native) instead of being ignored or refused.
 	ForSlurm bool
-	// Step says that the options are of a step: %t in the name of its file stays, as each task has one.
+	// Step says that the options are a step's: %t in its file names stays, since each task has its
+	// own file.
 	Step bool
 
 	native  []string // for sbatch, one word each
 	words   []string // for gpusched submit, one word each: --name=value
-	ignored []string // the options without a meaning here, as they were written
+	ignored []string // options without a meaning here, as they were written
 	notes   []string
 
-	gpus, cpus              int // 0: not asked
+	gpus, cpus              int // 0 if not given
 	gpusSet                 bool
 	memPerGPU, memPerCPU    int64 // bytes
 	cpusPerGPU, gpusPerTask int
 	gpuType                 string
 	bind                    string         // --gpu-bind
-	tasks                   map[string]int // by the option that says how many
+	tasks                   map[string]int // by the option that gave the number
 	truncates               bool           // --open-mode=truncate
 	mailOn                  []string
 	mailTo                  string
 }
 
-// Add reads the words of a line that begins with #SBATCH.
+// Add reads the words of an #SBATCH line.
 func (b *Batch) Add(words []string) (err error) {
 	for len(words) > 0 && err == nil {
 		words, err = b.Next(words)
@@ -49,7 +50,7 @@ func (b *Batch) Add(words []string) (err error) {
 	return err
 }
 
-// Next reads the option that the words begin with, and returns those after it.
+// Next reads the first option and returns the words after it.
 func (b *Batch) Next(words []string) ([]string, error) {
 	word := words[0]
 	words = words[1:]
@@ -61,7 +62,7 @@ func (b *Batch) Next(words []string) ([]string, error) {
 	switch {
 	case o.value == none && given:
 		return nil, fmt.Errorf("%s takes no value", name)
-	case o.value == none && value != "": // letters together, as in -Hv
+	case o.value == none && value != "": // several letters together, as in -Hv
 		text, words = "", append([]string{"-" + value}, words...)
 	case o.value <= maybeEmpty && !given && value == "":
 		if len(words) == 0 {
@@ -80,8 +81,7 @@ func (b *Batch) Next(words []string) ([]string, error) {
 	return words, nil
 }
 
-// find returns the option that a word names, how it is called and the value in the
-// same word.
+// find returns the option that a word names, its name, and the value in the same word.
 func find(word string) (o option, name, value string, err error) {
 	if long, ok := strings.CutPrefix(word, "--"); ok {
 		long, value, _ = strings.Cut(long, "=")
@@ -99,7 +99,7 @@ func find(word string) (o option, name, value string, err error) {
 	return o, "", "", unknown(word[:2])
 }
 
-// longOption finds an option by its name or, as sbatch does, by the beginning of one.
+// longOption finds an option by its name or, as sbatch does, by the beginning of its name.
 func longOption(long string) (option, string, error) {
 	var near []string
 	var found option
@@ -122,7 +122,7 @@ func longOption(long string) (option, string, error) {
 	return found, "", unknown("--" + long)
 }
 
-// Unknown is an option that is not in the table.
+// Unknown is the error for an option that is not in the table.
 type Unknown string
 
 func (u Unknown) Error() string {
@@ -143,7 +143,7 @@ func (b *Batch) flag(name string) error {
 	return nil
 }
 
-// drop takes out what an earlier option of the same meaning said.
+// drop removes earlier options of the same meaning.
 func (b *Batch) drop(names ...string) {
 	b.words = slices.DeleteFunc(b.words, func(word string) bool {
 		name, _, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
@@ -159,14 +159,14 @@ func (b *Batch) note(format string, args ...any) {
 	b.notes = append(b.notes, fmt.Sprintf(format, args...))
 }
 
-// Ignored are the options that mean nothing on this machine, as they were written.
+// Ignored returns the options that mean nothing on this machine, as they were written.
 func (b *Batch) Ignored() []string { return b.ignored }
 
-// Notes is what is to be said of the others.
+// Notes returns sentences about options that have another meaning here.
 func (b *Batch) Notes() []string { return b.notes }
 
-// Native are the options that only a Slurm has a meaning for, each as one word for its
-// sbatch. Here they are ignored, or refused; see ForSlurm.
+// Native returns the options that only a Slurm understands, one word each for sbatch. Without
+// ForSlurm they are ignored or refused.
 func (b *Batch) Native() []string {
 	native := slices.Clone(b.native)
 	if b.ForSlurm && b.gpusPerTask > 0 {
@@ -187,7 +187,7 @@ func (b *Batch) Native() []string {
 	return native
 }
 
-// keep adds an option to those.
+// keep adds an option to them.
 func (b *Batch) keep(name, value string) {
 	switch {
 	case value == "":
@@ -199,8 +199,8 @@ func (b *Batch) keep(name, value string) {
 	b.native = append(b.native, name)
 }
 
-// Words are the options for gpusched submit. What is asked per GPU or per CPU is
-// multiplied here, when all of it is known.
+// Words returns the options for gpusched submit. It multiplies what is asked for per GPU or per
+// CPU.
 func (b *Batch) Words() ([]string, error) {
 	gpus, asked := b.gpuTotal()
 	tasks := b.Tasks()
@@ -217,7 +217,7 @@ func (b *Batch) Words() ([]string, error) {
 		words = append(words, b.bindWords(several)...)
 	}
 	switch {
-	case b.ForSlurm && b.cpus > 0: // which multiplies it
+	case b.ForSlurm && b.cpus > 0: // Slurm multiplies it
 		words = append(words, "--cpus="+strconv.Itoa(b.cpus))
 	case cpusAsked:
 		words = append(words, "--cpus="+strconv.Itoa(cpus))
@@ -243,10 +243,12 @@ func (b *Batch) Words() ([]string, error) {
 	return words, nil
 }
 
-// Tasks is how many tasks the job has, each with as many CPUs as --cpus-per-task says.
+// Tasks returns the number of the job's tasks, at least 1. Each has as many CPUs as --cpus-per-task
+// says.
 func (b *Batch) Tasks() int { return max(b.TasksAsked(), 1) }
 
-// TasksAsked is the same, 0 where it is not said. Of GPUs for each task, as many have all that are asked.
+// TasksAsked returns the number of tasks, or 0 if not given. From GPUs per task it follows from the
+// number of GPUs.
 func (b *Batch) TasksAsked() int {
 	n := cmp.Or(b.tasksSaid(), b.tasks["--ntasks-per-gpu"]*b.gpus)
 	if n == 0 && b.gpusPerTask > 0 {
@@ -255,12 +257,13 @@ func (b *Batch) TasksAsked() int {
 	return n
 }
 
-// GPUsPerTask is how many GPUs each task has to itself, 0 where it is not said.
+// GPUsPerTask returns the number of GPUs that each task has to itself, or 0 if not given.
 func (b *Batch) GPUsPerTask() int { return b.gpusPerTask }
 
 func (b *Batch) tasksSaid() int { return cmp.Or(b.tasks["--ntasks"], b.tasks["--ntasks-per-node"]) }
 
-// gpuTotal is how many GPUs the job has, and whether they are asked: in their number, or by that of the tasks.
+// gpuTotal returns the number of the job's GPUs, and whether it is asked for: directly, or by the
+// number of tasks.
 func (b *Batch) gpuTotal() (gpus int, asked bool) {
 	switch n, perGPU := b.tasksSaid(), b.tasks["--ntasks-per-gpu"]; {
 	case b.gpusSet:
@@ -273,7 +276,7 @@ func (b *Batch) gpuTotal() (gpus int, asked bool) {
 	return 0, false
 }
 
-// NoGPU reports whether the script asks for none, as is sbatch's default.
+// NoGPU reports whether the script asks for no GPU, as is sbatch's default.
 func (b *Batch) NoGPU() bool {
 	_, asked := b.gpuTotal()
 	return !asked

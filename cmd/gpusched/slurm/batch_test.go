@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// read adds lines as they stand after #SBATCH.
+// read reads the text of #SBATCH lines.
 func read(t *testing.T, lines ...string) *Batch {
 	t.Helper()
 	b := &Batch{}
@@ -19,7 +19,7 @@ func read(t *testing.T, lines ...string) *Batch {
 	return b
 }
 
-// TestOptions: what each option of sbatch is here. GPUs stand last.
+// Each option of sbatch becomes these words. GPUs come last.
 func TestOptions(t *testing.T) {
 	for line, want := range map[string]string{
 		"--job-name=train":             "--name=train",
@@ -71,7 +71,7 @@ func TestOptions(t *testing.T) {
 		"--nodes=1 -n 1 --ntasks-per-node 1": "",
 		"-Hv --job":                          "error",
 		"-Hv":                                "--hold",
-		"--job-n x":                          "--name=x", // the beginning of a name, as getopt has it
+		"--job-n x":                          "--name=x", // the beginning of a name, as with getopt
 		"--gpus-per x":                       "error",
 		"--nodes=2":                          "error",
 		"--ntasks=4":                         "--set-env=GPUSCHED_TASKS=4 --cpus=4",
@@ -132,7 +132,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestOutputFiles: a file of sbatch's is that of --log.
+// sbatch's output file becomes that of --log.
 func TestOutputFiles(t *testing.T) {
 	for line, want := range map[string]string{
 		"-o out-%j.txt":                      "--log=out-%j.txt",
@@ -160,7 +160,7 @@ func TestOutputFiles(t *testing.T) {
 	}
 }
 
-// TestMail: when is a message here, and where to, and what has no counterpart is said.
+// Mail events and addresses become --notify. Those without a counterpart are mentioned.
 func TestMail(t *testing.T) {
 	for line, want := range map[string]string{
 		"--mail-type=END --mail-user=a@b.org": "--notify=end --notify-to=a@b.org | 0",
@@ -183,7 +183,7 @@ func TestMail(t *testing.T) {
 	}
 }
 
-// TestIgnoredAreNamed: nothing is left out without a word.
+// No option is ignored without being mentioned.
 func TestIgnoredAreNamed(t *testing.T) {
 	b := read(t, "-p gpu --account=lab --qos high", "--output=x-%j.out", "--exclusive", "--mem=0")
 	if got := strings.Join(b.Ignored(), " "); got != "-p --account --qos" {
@@ -200,7 +200,7 @@ func TestIgnoredAreNamed(t *testing.T) {
 	}
 }
 
-// TestKeptForSlurm: where the job goes to a Slurm, that has what means nothing here.
+// A job for a Slurm keeps the options that mean nothing here.
 func TestKeptForSlurm(t *testing.T) {
 	b := &Batch{ForSlurm: true}
 	for _, line := range []string{
@@ -240,8 +240,7 @@ func TestKeptForSlurm(t *testing.T) {
 	}
 }
 
-// FuzzOptions: whatever a script says, it is options or an error, and a time is in
-// bounds.
+// FuzzOptions: whatever a script has becomes options or an error, and times are in bounds.
 func FuzzOptions(f *testing.F) {
 	for _, s := range []string{"--gres=gpu:2 -t 10", "-d afterok:1:2 --signal=B:USR1@9", "--mem-per-gpu 4G -G a100:2", "-Hv", "--=", "-"} {
 		f.Add(s)

@@ -7,23 +7,24 @@ import (
 	"strings"
 )
 
-// The variables by which a script's options of these names reach the steps of its job, as with sbatch.
+// The variables that pass a script's options of these names on to its steps, as sbatch does.
 const (
 	BindVariable    = "SLURM_GPU_BIND"
 	PerTaskVariable = "SLURM_GPUS_PER_TASK"
 )
 
-// maxBound is the largest number in a --gpu-bind, and of entries of its lists.
+// maxBound is the largest number in a --gpu-bind, and the most entries of its lists.
 const maxBound = 1024
 
-// Bind is which GPUs of its step each task sees.
+// A Bind says which of a step's GPUs each task sees.
 type Bind struct {
-	perTask     int     // that many, and no two tasks the same; 0: not said
-	tasksPerGPU int     // one, which so many tasks share; 0: not said
-	sets        [][]int // these, by their places in the step; used anew when there are more tasks
+	perTask     int     // that many, different ones for each task; 0 if not given
+	tasksPerGPU int     // one, which so many tasks share; 0 if not given
+	sets        [][]int // their places among the step's GPUs; repeated if there are more tasks
 }
 
-// ParseBind reads what --gpu-bind says. Tasks are not bound to CPUs here, so no GPU is closer to one of them.
+// ParseBind parses --gpu-bind. "closest" binds nothing: tasks are not bound to CPUs here, so no GPU
+// is closer than others.
 func ParseBind(text string) (b Bind, err error) {
 	wrong := fmt.Errorf("%q is not a way to bind tasks to GPUs: use single:1, per_task:2, map:0,1, mask:0x1,0x2, closest or none", text)
 	kind, value, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(text, "verbose,"), "v,"), ":")
@@ -71,7 +72,7 @@ func ParseBind(text string) (b Bind, err error) {
 	return b, err
 }
 
-// Needs is how many GPUs so many tasks see, 0 where that is all of the step's.
+// Needs returns the number of GPUs that the tasks see, or 0 if they see all of the step's.
 func (b Bind) Needs(tasks int) int {
 	if b.tasksPerGPU > 0 {
 		return (tasks + b.tasksPerGPU - 1) / b.tasksPerGPU
@@ -79,7 +80,7 @@ func (b Bind) Needs(tasks int) int {
 	return b.perTask * tasks
 }
 
-// Of returns the GPUs of a task, among those of its step: all of them where no binding is said.
+// Of returns the GPUs that a task sees among its step's: all of them without a binding.
 func (b Bind) Of(task int, gpus []string) (own []string, err error) {
 	var places []int
 	switch {
@@ -98,7 +99,7 @@ func (b Bind) Of(task int, gpus []string) (own []string, err error) {
 	}
 	for _, at := range places {
 		if at >= len(gpus) {
-			return nil, fmt.Errorf("--gpu-bind: task %d is to have GPU %d of the step, which has %d, counted from 0", task, at, len(gpus))
+			return nil, fmt.Errorf("--gpu-bind: task %d needs GPU %d of the step, which has %d, counted from 0", task, at, len(gpus))
 		}
 		own = append(own, gpus[at])
 	}
@@ -116,7 +117,8 @@ func (b *Batch) gpuBind(name, value string) error {
 	return err
 }
 
-// Bind is what binds tasks to GPUs, as --gpu-bind has it; "" where nothing is said of it. GPUsPerTask binds them, too.
+// Bind returns how tasks are bound to GPUs, as in --gpu-bind; "" if not given. GPUsPerTask binds
+// them, too.
 func (b *Batch) Bind() string {
 	switch n := b.tasks["--ntasks-per-gpu"]; {
 	case b.bind != "":
@@ -127,7 +129,7 @@ func (b *Batch) Bind() string {
 	return ""
 }
 
-// bindWords hand both on to the steps.
+// bindWords passes both on to the steps.
 func (b *Batch) bindWords(several bool) (words []string) {
 	if b.gpusPerTask > 0 && several {
 		words = append(words, "--set-env="+PerTaskVariable+"="+strconv.Itoa(b.gpusPerTask))

@@ -1,7 +1,6 @@
-// Package slurm reads the options of sbatch as they stand in the scripts of people
-// who come from Slurm, and says them as options of gpusched submit. It owns which of
-// them mean something on one machine, which mean nothing and are named, and which
-// would be broken promises and are refused. What is said to a Slurm is said by the
-// same table, in values beside those that are read (Word, Span, Dependencies). It only
-// makes text.
+// Package slurm translates the options of sbatch in people's scripts into options of gpusched
+// submit. It owns which of them mean something on one machine, which mean nothing and are
+// mentioned, and which can't be carried out and are refused. The same table, with writers of values
+// beside the readers (Word, Span, Dependencies), also serves for talking to a Slurm. The package
+// only produces text.
 package slurm

@@ -2,7 +2,8 @@ package slurm
 
 import "strings"
 
-// Help are the options that mean something here, a line each, and those that do not.
+// Help returns a line for each option that means something here, and the names of those that are
+// ignored.
 func Help() (lines []string, without string) {
 	var rest []string
 	for _, o := range options {

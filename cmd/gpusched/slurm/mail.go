@@ -8,12 +8,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// mailEvents are the events of --mail-type about which there is a message here.
+// mailEvents translates the events of --mail-type.
 var mailEvents = map[string][]string{
 	"BEGIN": {"start"}, "END": {"end"}, "FAIL": {"fail"}, "ALL": {"start", "end"}, "INVALID_DEPEND": {"fail"}, "TIME_LIMIT": {"fail"},
 }
 
-// MailEvent is the event of --mail-type about which there is such a message here.
+// MailEvent returns the event of --mail-type for one of ours.
 func MailEvent(e job.NotifyEvent) string {
 	for _, word := range []string{"BEGIN", "END", "FAIL"} {
 		if slices.Contains(mailEvents[word], string(e)) {
@@ -23,10 +23,10 @@ func MailEvent(e job.NotifyEvent) string {
 	return ""
 }
 
-// mailLost are those about which there is none.
-var mailLost = []string{"REQUEUE", "STAGE_OUT", "TIME_LIMIT_90", "TIME_LIMIT_80", "TIME_LIMIT_50"}
+// mailIgnored are events of --mail-type about which nothing is sent here.
+var mailIgnored = []string{"REQUEUE", "STAGE_OUT", "TIME_LIMIT_90", "TIME_LIMIT_80", "TIME_LIMIT_50"}
 
-// mailType reads when a message is sent.
+// mailType reads the events about which a message is sent.
 func (b *Batch) mailType(_, value string) error {
 	b.mailOn = nil
 	for word := range strings.SplitSeq(strings.ToUpper(value), ",") {
@@ -35,7 +35,7 @@ func (b *Batch) mailType(_, value string) error {
 		case word == "NONE":
 		case word == "ARRAY_TASKS":
 			b.note("--mail-type=ARRAY_TASKS: an array sends one message, at its own end")
-		case slices.Contains(mailLost, word):
+		case slices.Contains(mailIgnored, word):
 			b.note("--mail-type=%s: nothing is sent about that here", word)
 		case !known:
 			return fmt.Errorf("%q is not an event: use BEGIN, END, FAIL, ALL or NONE", word)
@@ -49,19 +49,19 @@ func (b *Batch) mailType(_, value string) error {
 	return nil
 }
 
-// mailUser reads where it goes. A name of no address is an account of this machine: the
-// submitter's own is the only one that mail goes to.
+// mailUser reads the recipient. A name without @ is an account of this machine, but mail only goes
+// to the submitter's own.
 func (b *Batch) mailUser(_, value string) error {
 	b.mailTo = ""
 	if !strings.Contains(value, "@") {
-		b.note("--mail-user=%s is no address: mail goes to your own account on this machine", value)
+		b.note("--mail-user=%s is not an address: mail goes to your own account on this machine", value)
 		return nil
 	}
 	b.mailTo = value
 	return nil
 }
 
-// mailWords are the options for both. Slurm sends nothing where no event is named.
+// mailWords returns the options for both. Slurm sends nothing unless an event is named.
 func (b *Batch) mailWords() []string {
 	if len(b.mailOn) == 0 {
 		return nil

@@ -6,29 +6,29 @@ import (
 	"strings"
 )
 
-// arity says whether an option has a value.
+// arity says whether an option takes a value.
 type arity int
 
 const (
 	required   arity = iota
-	maybeEmpty       // required; without a text it is as if it were not there
+	maybeEmpty       // like required, but an empty value means that the option is not there
 	none
 	optional // only in the same word, after =
 )
 
-// option is one of sbatch's.
+// An option is one of sbatch's.
 type option struct {
 	long  string // its names, the usual one first
 	short byte
 	value arity
 	read  func(b *Batch, name, value string) error
-	about string // what it asks here, "" where that is nothing
+	about string // its meaning here; "" if it has none
 }
 
 func (o option) names() []string { return strings.Fields(o.long) }
 
-// Word is an option as it is said to sbatch and srun, by its usual name. One that is not in the table is a mistake of
-// ours.
+// Word returns an option for sbatch or srun, under its usual name. It panics if the table has no
+// such option.
 func Word(name, value string) string {
 	for _, o := range options {
 		switch {
@@ -42,7 +42,7 @@ func Word(name, value string) string {
 	panic("sbatch has no option --" + name)
 }
 
-// options are those of sbatch(1), of Slurm 24.05, that scripts have.
+// options are those of sbatch(1) in Slurm 24.05 that scripts have.
 var options = []option{
 	{"job-name", 'J', required, as("name"), "the job's name"},
 	{"time", 't', required, (*Batch).time, "its time limit, in minutes or as 1-2:30:00"},
@@ -65,10 +65,10 @@ var options = []option{
 	{"signal", 0, required, (*Batch).signal, "a signal before the time limit: USR1@60"},
 	{"nice", 0, optional, (*Batch).nice, "a lower priority"},
 	{"comment", 0, required, as("comment"), "a comment"},
-	{"export", 0, required, (*Batch).export, "which variables it has"},
+	{"export", 0, required, (*Batch).export, "the variables it gets"},
 	{"exclusive", 0, optional, (*Batch).exclusive, "no sharing of GPUs"},
 	{"nodes", 'N', required, only("1", "1-1"), "1"},
-	{"ntasks", 'n', required, (*Batch).taskCount, "tasks: so many times the CPUs"},
+	{"ntasks", 'n', required, (*Batch).taskCount, "tasks, each with its own CPUs"},
 	{"ntasks-per-node tasks-per-node", 0, required, (*Batch).taskCount, "the same"},
 	{"gpu-bind", 0, required, (*Batch).gpuBind, "which GPUs each task sees: single:1, map:0,1, none"},
 	{"output", 'o', required, (*Batch).outputFile, "file for its output: out-%j.txt"},
@@ -130,15 +130,15 @@ var options = []option{
 	{"parsable", 0, optional, ignored, ""},
 
 	{"priority", 0, required, refused("has another scale there: use '#GPUSCHED -p N', where 0 is normal"), ""},
-	{"wrap", 0, required, never("is for the command line, as a script has its commands"), ""},
+	{"wrap", 0, required, never("is for the command line, since a script has its own commands"), ""},
 	{"wait", 'W', none, never("is for the command line: gpusched submit --wait"), ""},
 	{"deadline", 0, required, refused("is not known here: a job has a time limit (--time)"), ""},
 	{"time-min", 0, required, refused("is not known here: the limit is --time, and 'gpusched update --time' changes it"), ""},
-	{"uid", 0, required, never("is not known here: a job runs as who submits it"), ""},
-	{"gid", 0, required, never("is not known here: a job runs as who submits it"), ""},
+	{"uid", 0, required, never("is not known here: a job runs as the user who submits it"), ""},
+	{"gid", 0, required, never("is not known here: a job runs as the user who submits it"), ""},
 }
 
-// as reads an option that is called otherwise here.
+// as returns the reader of an option that has another name here.
 func as(name string) func(*Batch, string, string) error {
 	return func(b *Batch, _, value string) error { return b.set(name, value) }
 }
@@ -147,7 +147,7 @@ func flagged(name string) func(*Batch, string, string) error {
 	return func(b *Batch, _, _ string) error { return b.flag(name) }
 }
 
-// only accepts the values that ask nothing else than what a job here is.
+// only returns a reader that accepts the values that mean one task on one machine.
 func only(values ...string) func(*Batch, string, string) error {
 	return func(b *Batch, name, value string) error {
 		for _, v := range values {
@@ -173,7 +173,7 @@ func refused(why string) func(*Batch, string, string) error {
 	}
 }
 
-// never refuses an option wherever the job goes.
+// never returns a reader that refuses the option wherever the job goes.
 func never(why string) func(*Batch, string, string) error {
 	return func(*Batch, string, string) error { return errors.New(why) }
 }

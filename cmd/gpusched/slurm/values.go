@@ -13,12 +13,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// time reads Slurm's time limit, in which a number alone is minutes.
+// time reads Slurm's time limit. A bare number is in minutes.
 func (b *Batch) time(_, value string) error {
 	switch strings.ToLower(value) {
 	case "0", "unlimited", "infinite":
 		b.drop("time")
-		b.note("--time=%s is no limit: the site's holds", value)
+		b.note("--time=%s sets no limit: the site's limit holds", value)
 		return nil
 	}
 	d, err := Minutes(value)
@@ -28,10 +28,10 @@ func (b *Batch) time(_, value string) error {
 	return b.set("time", strconv.FormatInt(int64(d/time.Second), 10)+"s")
 }
 
-// Minutes reads minutes, minutes:seconds, hours:minutes:seconds, days-hours,
-// days-hours:minutes and days-hours:minutes:seconds.
+// Minutes parses minutes, minutes:seconds, hours:minutes:seconds, days-hours, days-hours:minutes
+// and days-hours:minutes:seconds.
 func Minutes(s string) (time.Duration, error) {
-	bad := fmt.Errorf("%q is not a time of Slurm's: it has minutes, hours:minutes:seconds or days-hours", s)
+	bad := fmt.Errorf("%q is not a time as Slurm writes it: use minutes, hours:minutes:seconds or days-hours", s)
 	days, clock, hasDays := strings.Cut(s, "-")
 	units := []time.Duration{time.Minute, time.Second}
 	total := time.Duration(0)
@@ -64,8 +64,8 @@ func Minutes(s string) (time.Duration, error) {
 	return total, nil
 }
 
-// Span writes a length of time as Slurm reads it, days-hours:minutes:seconds, rounded up
-// to seconds. Slurm itself goes on to minutes.
+// Span formats a duration for Slurm, days-hours:minutes:seconds, rounded up to seconds. Slurm
+// itself rounds it up to minutes.
 func Span(d time.Duration) string {
 	d = (d + time.Second - 1).Truncate(time.Second)
 	days := d / (24 * time.Hour)
@@ -73,10 +73,10 @@ func Span(d time.Duration) string {
 	return fmt.Sprintf("%d-%02d:%02d:%02d", days, d/time.Hour, d%time.Hour/time.Minute, d%time.Minute/time.Second)
 }
 
-// Moment writes a point in time as Slurm reads it in every time zone.
+// Moment formats a time in the form that Slurm reads alike in every time zone.
 func Moment(at time.Time) string { return "uts" + strconv.FormatInt(at.Unix(), 10) }
 
-// gres reads gpu, gpu:2 and gpu:a100:2. Other resources are refused.
+// gres reads gpu, gpu:2 and gpu:a100:2. It refuses other resources.
 func (b *Batch) gres(name, value string) error {
 	for item := range strings.SplitSeq(value, ",") {
 		rest, ok := strings.CutPrefix(strings.TrimPrefix(item, "gres:"), "gpu")
@@ -95,9 +95,9 @@ func (b *Batch) gres(name, value string) error {
 	return nil
 }
 
-// gpuCount reads 2, a100:2 and, of --gres, a type alone.
+// gpuCount reads 2, a100:2 and, for --gres, a bare type.
 func (b *Batch) gpuCount(name, value string) error {
-	value, _, _ = strings.Cut(value, "(") // the sockets, as in gpu:2(S:0)
+	value, _, _ = strings.Cut(value, "(") // cuts off the sockets, as in gpu:2(S:0)
 	kind, number, both := strings.Cut(value, ":")
 	if !both {
 		kind, number = "", value
@@ -113,7 +113,7 @@ func (b *Batch) gpuCount(name, value string) error {
 	return nil
 }
 
-// perTask is the number of GPUs of the one task.
+// perTask reads the number of GPUs of each task.
 func (b *Batch) perTask(name, value string) error {
 	old := *b
 	err := b.gpuCount(name, value)
@@ -123,7 +123,7 @@ func (b *Batch) perTask(name, value string) error {
 	return err
 }
 
-// mem reads Slurm's sizes, in which a number alone is MiB.
+// mem reads Slurm's sizes. A bare number is in MiB.
 func (b *Batch) mem(name, value string) error {
 	bytes, err := Mebibytes(value)
 	if err != nil {
@@ -139,16 +139,16 @@ func (b *Batch) mem(name, value string) error {
 	case bytes == 0 && b.ForSlurm:
 		b.keep(name, "0")
 	case bytes == 0:
-		b.note("--mem=0, all the memory of the machine, is not asked for: the site's default holds")
+		b.note("--mem=0 does not ask for all the machine's memory here: the site's default holds")
 	default:
 		b.words = append(b.words, memory(bytes))
 	}
 	return nil
 }
 
-// Mebibytes reads 8000, 8000M, 64G and the like, as bytes.
+// Mebibytes parses 8000, 8000M, 64G and the like, and returns bytes.
 func Mebibytes(s string) (int64, error) {
-	bad := fmt.Errorf("%q is not a size of Slurm's: it has a number of MB, or one with K, M, G or T", s)
+	bad := fmt.Errorf("%q is not a size as Slurm writes it: use a number of MB, or one with K, M, G or T", s)
 	number := strings.TrimSuffix(strings.TrimSuffix(s, "B"), "b")
 	scale := int64(1 << 20)
 	if i := len(number) - 1; i > 0 {
@@ -165,7 +165,7 @@ func Mebibytes(s string) (int64, error) {
 	return int64(n) * scale, nil
 }
 
-// Megabytes writes an amount of memory as Slurm counts it, rounded up.
+// Megabytes formats an amount of memory in Slurm's unit, rounded up.
 func Megabytes(bytes int64) string { return strconv.FormatInt((bytes+1<<20-1)>>20, 10) }
 
 func (b *Batch) cpuCount(name, value string) error {
@@ -181,7 +181,7 @@ func (b *Batch) cpuCount(name, value string) error {
 	return nil
 }
 
-// taskCount reads how many tasks there are, on one machine. Slurm starts one where it is not said.
+// taskCount reads the number of tasks, all on one machine. Slurm's default is one.
 func (b *Batch) taskCount(name, value string) error {
 	n, err := strconv.ParseUint(value, 10, 16)
 	if err != nil || n == 0 {
@@ -197,19 +197,18 @@ func (b *Batch) taskCount(name, value string) error {
 	return nil
 }
 
-// kinds are Slurm's dependencies that exist here. Ours are called as the options that ask them.
-var kinds = map[string]job.DependencyKind{
+// dependencyKinds translates Slurm's dependencies. Ours have the names of their options.
+var dependencyKinds = map[string]job.DependencyKind{
 	"after": job.AfterStart, "afterok": job.AfterOK, "afternotok": job.AfterFail, "afterany": job.AfterAny,
 }
 
-// DependencyKind is what a word such as afterok asks; "" is nothing that exists here.
-func DependencyKind(word string) job.DependencyKind { return kinds[word] }
+// DependencyKind translates a word such as afterok; "" means that there is no such dependency here.
+func DependencyKind(word string) job.DependencyKind { return dependencyKinds[word] }
 
-// Dependencies writes what a job waits for, all of it, as "afterok:7:8,afterany:9"; "" is
-// nothing.
+// Dependencies formats what a job waits for, "afterok:7:8,afterany:9".
 func Dependencies(list []job.Dependency) string {
 	words := map[job.DependencyKind]string{}
-	for word, kind := range kinds {
+	for word, kind := range dependencyKinds {
 		words[kind] = word
 	}
 	var b strings.Builder
@@ -236,7 +235,7 @@ func (b *Batch) dependency(_, value string) error {
 		return nil
 	}
 	if strings.Contains(value, "?") {
-		return errors.New(`"?", any one of several, is not known here: all of them have to be met`)
+		return errors.New(`"?" (any one of several) is not known here: a job waits for all its dependencies`)
 	}
 	for item := range strings.SplitSeq(value, ",") {
 		kind, ids, _ := strings.Cut(item, ":")
@@ -244,7 +243,7 @@ func (b *Batch) dependency(_, value string) error {
 			b.words = append(b.words, "--after-any="+Singleton)
 			continue
 		}
-		ours, known := kinds[kind]
+		ours, known := dependencyKinds[kind]
 		if !known || ids == "" {
 			return fmt.Errorf("%q is not known here: use after, afterok, afternotok or afterany with numbers, such as afterok:7:8", item)
 		}
@@ -256,24 +255,24 @@ func (b *Batch) dependency(_, value string) error {
 	return nil
 }
 
-// Singleton stands for all jobs of the same user and name, as a value of --after-any.
+// Singleton is the value of --after-any for all jobs of the same user and name.
 const Singleton = "singleton"
 
-// foreignDependency reports whether there is something in it that is not known here.
+// foreignDependency reports whether a part of the value has no counterpart here.
 func foreignDependency(value string) bool {
 	for item := range strings.SplitSeq(value, ",") {
 		kind, ids, _ := strings.Cut(item, ":")
-		if kinds[kind] == "" || strings.Trim(ids, ":0123456789") != "" {
+		if dependencyKinds[kind] == "" || strings.Trim(ids, ":0123456789") != "" {
 			return true
 		}
 	}
 	return false
 }
 
-// hours are Slurm's names of times of day.
-var hours = map[string]string{"midnight": "0:00", "noon": "12:00", "fika": "15:00", "teatime": "16:00"}
+// timesOfDay are Slurm's names for times of day.
+var timesOfDay = map[string]string{"midnight": "0:00", "noon": "12:00", "fika": "15:00", "teatime": "16:00"}
 
-// begin reads now+1hour, tomorrow, noon and what is written alike here.
+// begin reads now+1hour, tomorrow, noon, and the forms that gpusched has too.
 func (b *Batch) begin(_, value string) error {
 	at := strings.ToLower(value)
 	after, relative := strings.CutPrefix(at, "now+")
@@ -287,15 +286,15 @@ func (b *Batch) begin(_, value string) error {
 	case at == "now":
 		b.drop("begin")
 		return nil
-	case hours[at] != "":
-		return b.set("begin", hours[at])
+	case timesOfDay[at] != "":
+		return b.set("begin", timesOfDay[at])
 	case at == "today" || at == "tomorrow":
 		return b.set("begin", at)
 	}
 	return b.set("begin", value)
 }
 
-// span reads a number with minutes, hours, days or weeks; alone it is seconds.
+// span parses a number of minutes, hours, days or weeks. A bare number is in seconds.
 func span(s string) (time.Duration, error) {
 	number := s[:len(s)-len(strings.TrimLeft(s, "0123456789"))]
 	n, err := strconv.ParseUint(number, 10, 20)
@@ -315,14 +314,14 @@ func (b *Batch) requeue(name, _ string) error {
 	return nil
 }
 
-// signal reads B:USR1@120; without a time it is a minute.
+// signal reads B:USR1@120. Without a time it is 60 seconds.
 func (b *Batch) signal(_, value string) error {
 	to, rest, aimed := strings.Cut(value, ":")
 	if !aimed {
 		to, rest = "", value
 	}
 	sig, before, timed := strings.Cut(rest, "@")
-	if strings.ContainsAny(to, "Bb") { // to the shell alone; without it, it is to the steps, and here to all
+	if strings.ContainsAny(to, "Bb") { // to the shell alone; else to the steps, here to all
 		sig = "main:" + sig
 	}
 	if !timed {
@@ -334,7 +333,7 @@ func (b *Batch) signal(_, value string) error {
 	return b.set("signal", sig+"@"+before+"s")
 }
 
-// nice lowers the priority, by 100 where it does not say by how much.
+// nice reads by how much to lower the priority, by 100 without a value.
 func (b *Batch) nice(_, value string) error {
 	if value == "" {
 		value = "100"
@@ -346,7 +345,7 @@ func (b *Batch) nice(_, value string) error {
 	return b.set("priority", strconv.FormatInt(-n, 10))
 }
 
-// export reads ALL, NONE and the variables beside it.
+// export reads ALL, NONE and the variables beside them.
 func (b *Batch) export(_, value string) error {
 	b.drop("env", "set-env")
 	mode := "clean"
@@ -369,12 +368,12 @@ func (b *Batch) exclusive(name, value string) error {
 		b.keep(name, value)
 		return nil
 	}
-	b.note("--exclusive keeps no one else off the machine: whole GPUs are for the job alone here, CPUs and memory are as asked")
+	b.note("--exclusive keeps no one else off the machine: the job has its whole GPUs to itself, and the CPUs and memory that it asks for")
 	return nil
 }
 
-// outputFile has the output in a file beside the journal, which is emptied first
-// only where the script says so: the tasks of an array may share it.
+// outputFile sends the output to a file besides the journal. The file is only emptied first if the
+// script says so: an array's tasks may share it.
 func (b *Batch) outputFile(name, value string) error {
 	switch {
 	case name == "--open-mode":
@@ -384,7 +383,7 @@ func (b *Batch) outputFile(name, value string) error {
 		}
 		return nil
 	case value == "/dev/null" && !b.Step:
-		b.note("%s=/dev/null: the output is in the journal all the same", name)
+		b.note("%s=/dev/null: the output still goes to the journal", name)
 		return nil
 	}
 	file, err := b.pattern(value)
@@ -396,14 +395,14 @@ func (b *Batch) outputFile(name, value string) error {
 	}
 	if b.asks("log") && name != "--output" && name != "-o" {
 		if !slices.Contains(b.words, "--log="+file) {
-			b.note("%s: what goes to the standard error is in the file of --output", name)
+			b.note("%s: standard error goes to the file of --output", name)
 		}
 		return nil
 	}
 	return b.set("log", file)
 }
 
-// patterns are Slurm's parts of a file's name that are known here.
+// patterns translates the patterns in Slurm's file names.
 var patterns = map[byte]string{
 	'%': "%%", 'j': "%j", 'J': "%j", 'A': "%A", 'a': "%a", 'x': "%n", 'u': "%u", 'N': "localhost", 'n': "0", 't': "0", 's': "batch",
 }
@@ -427,9 +426,9 @@ func (b *Batch) pattern(s string) (string, error) {
 			ours = "%t"
 		case ours == "0":
 			digits, _ := strconv.Atoi(s[from:i])
-			ours = strings.Repeat(ours, min(max(digits, 1), 10)) // Slurm goes no further
+			ours = strings.Repeat(ours, min(max(digits, 1), 10)) // as Slurm does, at most 10
 		}
-		if strings.Contains("%j%A%a%t", ours) { // numbers, which may have a least number of digits
+		if strings.Contains("%j%A%a%t", ours) { // numbers, which may have a minimum number of digits
 			ours = "%" + s[from:i] + ours[1:]
 		}
 		out.WriteString(ours)
