@@ -6,23 +6,22 @@ import (
 	"strings"
 )
 
-// Claim is which GPUs of a machine its Slurm gives away.
+// A Claim is the set of a machine's GPUs that its Slurm manages.
 type Claim struct {
 	Every  bool  // all that the driver shows
-	Minors []int // of /dev/nvidia<Minor>, ascending
+	Minors []int // the N of /dev/nvidiaN, ascending
 }
 
-// None reports whether it is no GPU.
+// None reports whether the claim is empty.
 func (c Claim) None() bool { return !c.Every && len(c.Minors) == 0 }
 
-// Has reports whether a GPU of a minor number is among them. One whose number is not
-// known (-1) is not.
+// Has reports whether the claim includes the GPU with a minor number. An unknown number (-1) is
+// only included if every GPU is.
 func (c Claim) Has(minor int) bool { return c.Every || slices.Contains(c.Minors, minor) }
 
-// Equal reports whether they are the same.
 func (c Claim) Equal(o Claim) bool { return c.Every == o.Every && slices.Equal(c.Minors, o.Minors) }
 
-// String is how people read it.
+// String returns the claim for people.
 func (c Claim) String() string {
 	if c.Every {
 		return "every GPU"
@@ -34,18 +33,18 @@ func (c Claim) String() string {
 	return strings.Join(nodes, ", ")
 }
 
-// node is what slurm.conf says of this machine.
+// A node is what slurm.conf says about this machine.
 type node struct {
-	names     []string // under which it is known there
-	described bool     // whether there is a line of it
-	gpus      bool     // whether that has GPUs among its generic resources
+	names     []string // the machine's names there
+	described bool     // whether it has a line
+	gpus      bool     // whether its generic resources include GPUs
 }
 
-// thisNode reads slurm.conf for a host, by its name with and without its domain.
+// thisNode reads slurm.conf for a host, known by its name with and without the domain.
 func (b *budget) thisNode(slurmConf, host string) node {
 	short, _, _ := strings.Cut(host, ".")
 	n := node{names: []string{short, host}}
-	gpus := false // of NodeName=DEFAULT
+	gpus := false // from NodeName=DEFAULT
 	for l := range lines(slurmConf) {
 		expr, ok := l["nodename"]
 		if !ok {
@@ -65,12 +64,12 @@ func (b *budget) thisNode(slurmConf, host string) node {
 	return n
 }
 
-// aliases are the names of nodes of a line that are on this host, by its NodeHostname.
+// aliases returns the names of the nodes in a line whose NodeHostname is this host.
 func (b *budget) aliases(nodes, hosts string, mine []string) (list []string) {
 	if hosts == "" {
 		return nil
 	}
-	if !strings.ContainsAny(hosts, "[,") { // all on one
+	if !strings.ContainsAny(hosts, "[,") { // one host for all nodes
 		if !b.among(hosts, mine) {
 			return nil
 		}
@@ -90,7 +89,7 @@ func (b *budget) aliases(nodes, hosts string, mine []string) (list []string) {
 	return list
 }
 
-// hasGPU reports whether a list such as gpu:a100:4,shard:8 has GPUs or parts of them.
+// hasGPU reports whether a list such as gpu:a100:4,shard:8 includes GPUs or parts of them.
 func hasGPU(gres string) bool {
 	for item := range strings.SplitSeq(gres, ",") {
 		if name, _, _ := strings.Cut(strings.TrimSpace(item), ":"); isGPU(name) {
@@ -100,24 +99,24 @@ func hasGPU(gres string) bool {
 	return false
 }
 
-// isGPU reports whether a generic resource is GPUs, or parts of them.
+// isGPU reports whether a generic resource is a GPU or a part of one.
 func isGPU(name string) bool {
 	return slices.Contains([]string{"gpu", "mps", "shard"}, strings.ToLower(name))
 }
 
-// device is what the nodes of GPUs begin with.
+// device is the prefix of GPUs' device nodes.
 const device = "/dev/nvidia"
 
-// others are detections that find no GPU of NVIDIA's.
-var others = []string{"off", "rsmi", "oneapi", "nrt"}
+// notNVIDIA are the values of AutoDetect that find no NVIDIA GPU.
+var notNVIDIA = []string{"off", "rsmi", "oneapi", "nrt"}
 
 // parse reads both files for a host.
 func parse(slurmConf, gresConf, host string) (c Claim) {
 	left := budget(mostNames)
 	b := &left
 	n := b.thisNode(slurmConf, host)
-	var everywhere, here string // AutoDetect of all nodes and of this one
-	var listed, counted bool    // whether there are GPUs with and without a file
+	var everywhere, here string // AutoDetect of all nodes, and of this one
+	var listed, counted bool    // whether there are GPUs with a file, and without
 	for l := range lines(gresConf) {
 		expr, named := l["nodename"]
 		if named && !b.among(expr, n.names) {
@@ -140,9 +139,9 @@ func parse(slurmConf, gresConf, host string) (c Claim) {
 	if here == "" {
 		here = everywhere
 	}
-	found := here != "" && !slices.Contains(others, strings.ToLower(here)) || counted
-	if !listed && n.described && n.gpus && !slices.Contains(others[1:], strings.ToLower(here)) {
-		found = true // the GPUs of slurm.conf are some of these
+	found := here != "" && !slices.Contains(notNVIDIA, strings.ToLower(here)) || counted
+	if !listed && n.described && n.gpus && !slices.Contains(notNVIDIA[1:], strings.ToLower(here)) {
+		found = true // the GPUs in slurm.conf are some of this machine's
 	}
 	c.Every = found && (!n.described || n.gpus) || left < 0
 	slices.Sort(c.Minors)
@@ -153,10 +152,10 @@ func parse(slurmConf, gresConf, host string) (c Claim) {
 	return c
 }
 
-// mostMinors is more than one machine has.
+// mostMinors is more GPUs than a machine has.
 const mostMinors = 1024
 
-// add has a device file among the claim, if it is a GPU's.
+// add adds a device file to the claim if it is a GPU's.
 func (c *Claim) add(file string) {
 	number, ok := strings.CutPrefix(file, device)
 	if minor, err := strconv.Atoi(number); ok && err == nil && minor >= 0 && minor < mostMinors {

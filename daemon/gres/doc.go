@@ -1,16 +1,15 @@
-// Package gres finds out which GPUs of this machine a Slurm gives away: by its
-// gres.conf and slurm.conf, as far as slurmd is to run here. The scheduler leaves
-// these GPUs alone. It owns what the lines of these files mean; it never changes one,
-// runs nothing, and asks nobody.
+// Package gres finds out which GPUs of this machine a Slurm manages, from its gres.conf and
+// slurm.conf, if slurmd runs here or is enabled. The scheduler leaves these GPUs alone. The package
+// owns the meaning of these files' lines. It changes no file, runs nothing, and asks nobody.
 //
 // Invariants:
 //
-//  1. Read are regular files below /etc that root alone can change, and below it no
-//     link leads out of /etc, but Slurm's directory itself: over directories and links
-//     that root alone can change. What a file says is in no error, whatever file it is.
-//  2. In doubt a GPU is Slurm's: a kind of detection that is not known, GPUs that are
-//     counted without a device file, a node that slurm.conf does not describe, a slurmd
-//     that runs by settings which can't be read.
-//  3. What can't be read takes nothing back: the claim that was known stays.
-//  4. What a line names is bounded, however it is written.
+//  1. It only reads regular files below /etc that only root can change. Below /etc, no link may
+//     lead out of /etc, except for Slurm's directory itself, whose directories and links only root
+//     may be able to change. No error quotes a file's text.
+//  2. In doubt a GPU is Slurm's: for an unknown kind of AutoDetect, for GPUs that are counted
+//     without a device file, for a node that slurm.conf does not describe, and while slurmd runs
+//     with files that can't be read.
+//  3. Files that can't be read change nothing: the last known claim stays.
+//  4. The number of names that a line stands for is bounded.
 package gres

@@ -11,11 +11,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/config"
 )
 
-// mostLinks bounds how often follow begins anew.
+// mostLinks is the most links that follow resolves.
 const mostLinks = 8
 
-// follow is the directory below root to which a path leads. Each directory and link on the
-// way has to be root's alone, by own: nobody else can have it lead elsewhere.
+// follow returns the directory below root to which a path leads. own must accept each directory and
+// link on the way, so that nobody but root can redirect it.
 func follow(root, name string, own config.OwnerCheck) (string, error) {
 	at, rest, links := "/", strings.TrimPrefix(path.Clean(name), "/"), 0
 	for rest != "" {
@@ -23,7 +23,7 @@ func follow(root, name string, own config.OwnerCheck) (string, error) {
 		next := path.Join(at, word)
 		info, err := os.Lstat(path.Join(root, next))
 		if err != nil {
-			return "", fmt.Errorf("%s: %w", next, reason(err))
+			return "", fmt.Errorf("%s: %w", next, withoutPath(err))
 		}
 		link := info.Mode().Type() == fs.ModeSymlink
 		if link {
@@ -44,7 +44,7 @@ func follow(root, name string, own config.OwnerCheck) (string, error) {
 		}
 		to, err := os.Readlink(path.Join(root, next))
 		if err != nil {
-			return "", fmt.Errorf("%s: %w", next, reason(err))
+			return "", fmt.Errorf("%s: %w", next, withoutPath(err))
 		}
 		if !path.IsAbs(to) {
 			to = path.Join(at, to)
@@ -54,8 +54,8 @@ func follow(root, name string, own config.OwnerCheck) (string, error) {
 	return at, nil
 }
 
-// linkInfo is a link's, whose mode lets everybody write it and means nothing.
+// linkInfo is a link's FileInfo without its permissions, which are always 0777 and mean nothing.
 type linkInfo struct{ fs.FileInfo }
 
-// Mode is the type alone.
+// Mode returns only the type.
 func (l linkInfo) Mode() fs.FileMode { return l.FileInfo.Mode().Type() }

@@ -82,7 +82,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// root is a machine with some files; those whose names end with / are directories.
+// root makes a directory with the files of a machine. Names that end with / become directories.
 func root(t *testing.T, files map[string]string) string {
 	dir := t.TempDir()
 	for name, text := range files {
@@ -103,8 +103,9 @@ func write(t *testing.T, path, text string) {
 
 const enabled = "etc/systemd/system/multi-user.target.wants/slurmd.service"
 
-// Invariants 1 and 3: what can't be read or trusted takes nothing back, and is not quoted.
-func TestLook(t *testing.T) {
+// Invariants 1 and 3: files that can't be read or trusted leave the claim as it was, and are not
+// quoted.
+func TestRead(t *testing.T) {
 	dir := root(t, map[string]string{
 		enabled: "", "etc/slurm/slurm.conf": twoNodes + "Include nodes/*.conf\n",
 		"etc/slurm/gres.conf": "include gpus.conf\n", "etc/slurm/gpus.conf": "Name=gpu File=/dev/nvidia1\n", "secret": "Name=gpu File=/dev/nvidia0 hunter2\n",
@@ -113,7 +114,7 @@ func TestLook(t *testing.T) {
 	r := &Reader{Root: dir, Host: "gpu1", Own: config.AnyOwner}
 	look := func(what, want, wrong string) {
 		t.Helper()
-		f := r.Look()
+		f := r.Read()
 		said := ""
 		if f.Error != nil {
 			said = f.Error.Error()
@@ -166,38 +167,38 @@ func TestLook(t *testing.T) {
 	look("no slurmd", "", "")
 }
 
-// Where slurmd runs and its files are elsewhere, nobody knows what it has.
-func TestLookWithoutFiles(t *testing.T) {
+// If slurmd's files are elsewhere, a running slurmd claims every GPU.
+func TestReadWithoutFiles(t *testing.T) {
 	dir := root(t, map[string]string{"etc/passwd": "", "sys/fs/cgroup/system.slice/slurmd.service/cgroup.procs": "1"})
-	if f := (&Reader{Root: dir, Host: "x", Own: config.AnyOwner}).Look(); f.Error == nil || !f.Every || !f.Assumed || !f.Runs {
+	if f := (&Reader{Root: dir, Host: "x", Own: config.AnyOwner}).Read(); f.Error == nil || !f.Every || !f.Assumed || !f.Runs {
 		t.Errorf("%+v", f)
 	}
 	dir = root(t, map[string]string{enabled: "", "etc/slurm-llnl/readme": ""})
-	if f := (&Reader{Root: dir, Host: "x", Own: config.AnyOwner}).Look(); f.Error != nil || !f.None() || !f.Runs || f.Conf != "" {
+	if f := (&Reader{Root: dir, Host: "x", Own: config.AnyOwner}).Read(); f.Error != nil || !f.None() || !f.Runs || f.Conf != "" {
 		t.Errorf("enabled and never configured: %+v", f)
 	}
 	dir = root(t, map[string]string{enabled: "", "etc/slurm-llnl/gres.conf": "Name=gpu File=/dev/nvidia0"})
-	if f := (&Reader{Root: dir, Host: "x", Own: config.AnyOwner}).Look(); f.Error != nil || !f.Has(0) || f.Has(1) || f.Conf != "/etc/slurm-llnl/gres.conf" {
+	if f := (&Reader{Root: dir, Host: "x", Own: config.AnyOwner}).Read(); f.Error != nil || !f.Has(0) || f.Has(1) || f.Conf != "/etc/slurm-llnl/gres.conf" {
 		t.Errorf("Debian's old place: %+v", f)
 	}
-	if f := (&Reader{Root: dir, Host: "x", Own: func(fs.FileInfo) error { return fs.ErrPermission }}).Look(); f.Error == nil || !f.None() {
+	if f := (&Reader{Root: dir, Host: "x", Own: func(fs.FileInfo) error { return fs.ErrPermission }}).Read(); f.Error == nil || !f.None() {
 		t.Errorf("a file of who knows whom is believed: %+v", f)
 	}
 }
 
-// running is what the kernel shows of a slurmd that runs.
+// running is a file that exists while slurmd runs.
 const running = "sys/fs/cgroup/system.slice/slurmd.service/cgroup.procs"
 
-// Invariant 2: while slurmd runs by files that can't be read, every GPU may be its; and so it
-// is while that slurmd is only started again, until they are read.
-func TestASlurmdOfWhichNobodyKnows(t *testing.T) {
+// Invariant 2: a slurmd that runs with unreadable files claims every GPU. It still does while it is
+// restarted, until the files can be read.
+func TestUnreadableSlurmdClaimsEveryGPU(t *testing.T) {
 	dir := root(t, map[string]string{enabled: "", running: "1", "etc/slurm/gres.conf": "Name=gpu File=/dev/nvidia1\n"})
 	mine := func(fs.FileInfo) error { return nil }
 	r := &Reader{Root: dir, Host: "x", Own: func(fs.FileInfo) error { return fs.ErrPermission }}
 	look := func(what, want string, assumed bool) {
 		t.Helper()
-		if f := r.Look(); f.Claim.String() != want || f.Assumed != assumed || assumed && f.Error == nil || !strings.Contains(f.Says(false), cmp.Or(want, "no")) && !assumed {
-			t.Errorf("%s: %+v: %s", what, f, f.Says(false))
+		if f := r.Read(); f.Claim.String() != want || f.Assumed != assumed || assumed && f.Error == nil || !strings.Contains(f.Describe(false), cmp.Or(want, "no")) && !assumed {
+			t.Errorf("%s: %+v: %s", what, f, f.Describe(false))
 		}
 	}
 	look("whose file it is", "every GPU", true)
@@ -228,8 +229,8 @@ func TestASlurmdOfWhichNobodyKnows(t *testing.T) {
 	look("again, without a file", "every GPU", true)
 }
 
-// Invariant 1: /etc/slurm may be a link, over directories and links that are root's alone.
-func TestADirectoryThatIsALink(t *testing.T) {
+// Invariant 1: /etc/slurm may be a link if the directories and links on its way belong to root.
+func TestDirectoryMayBeALink(t *testing.T) {
 	dir := root(t, map[string]string{running: "1", "etc/passwd": "",
 		"shared/slurm/conf/gres.conf": "include gpus.conf\ninclude /etc/slurm/more.conf\n", "shared/slurm/conf/gpus.conf": "Name=gpu File=/dev/nvidia1\n",
 		"shared/slurm/conf/more.conf": "Name=gpu File=/dev/nvidia2\n", "secret": "Name=gpu File=/dev/nvidia3\n",
@@ -242,7 +243,7 @@ func TestADirectoryThatIsALink(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	others := "" // which name is somebody else's
+	others := "" // the name that is not root's
 	own := func(info fs.FileInfo) error {
 		if info.Name() == others {
 			return fs.ErrPermission
@@ -254,7 +255,7 @@ func TestADirectoryThatIsALink(t *testing.T) {
 	}
 	look := func(what, want, wrong string) {
 		t.Helper()
-		f := (&Reader{Root: dir, Host: "x", Own: own}).Look()
+		f := (&Reader{Root: dir, Host: "x", Own: own}).Read()
 		if f.Claim.String() != want || (wrong == "") != (f.Error == nil) || f.Error != nil && !strings.Contains(f.Error.Error(), wrong) {
 			t.Errorf("%s: %+v, want %q (%s)", what, f, want, wrong)
 		}
@@ -284,8 +285,8 @@ func TestADirectoryThatIsALink(t *testing.T) {
 	look("a way out", "every GPU", "escapes")
 }
 
-// A file server that does not answer holds nobody up, and is not asked by more than one.
-func TestFilesThatDoNotAnswer(t *testing.T) {
+// A hanging file server delays nobody for long, and only one goroutine waits for it.
+func TestHangingFileServer(t *testing.T) {
 	dir := root(t, map[string]string{running: "1", "etc/slurm/gres.conf": "Name=gpu File=/dev/nvidia1\n"})
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan bool)
@@ -296,18 +297,18 @@ func TestFilesThatDoNotAnswer(t *testing.T) {
 			return nil
 		}}
 		for range 2 {
-			if f := r.Look(); !f.Assumed || f.Error == nil || !strings.Contains(f.Error.Error(), "no answer within 2s") || asked.Load() != 1 {
+			if f := r.Read(); !f.Assumed || f.Error == nil || !strings.Contains(f.Error.Error(), "no answer within 2s") || asked.Load() != 1 {
 				t.Errorf("%+v, asked %d times", f, asked.Load())
 			}
 		}
 		close(answer)
-		if f := r.Look(); f.Error != nil || f.Assumed || f.Claim.String() != "/dev/nvidia1" {
+		if f := r.Read(); f.Error != nil || f.Assumed || f.Claim.String() != "/dev/nvidia1" {
 			t.Errorf("%+v", f)
 		}
 	})
 }
 
-// FuzzParse reads any files: it ends, and what is claimed can be.
+// FuzzParse: arbitrary files are parsed in finite time, and the claim is valid.
 func FuzzParse(f *testing.F) {
 	f.Add(twoNodes, "NodeName=gpu[1-2] Name=gpu File=/dev/nvidia[0-3] Cores=0-7\nAutoDetect=nvml\n", "gpu1")
 	f.Add("NodeName=n[1-2] NodeHostname=b[1-2]\\\n Gres=gpu:1", `Name="gpu" MultipleFiles=/dev/nvidia[0,1]`, "b2.x")

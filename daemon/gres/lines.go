@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// line is one of a file of Slurm's: values by their keys, which are lower case.
+// A line is a line of Slurm's files: values by their lower-case keys.
 type line map[string]string
 
-// lines are those of a text that say something.
+// lines yields the lines that are not empty.
 func lines(text string) iter.Seq[line] {
 	return func(yield func(line) bool) {
 		text = strings.ReplaceAll(text, "\r\n", "\n")
@@ -20,7 +20,7 @@ func lines(text string) iter.Seq[line] {
 	}
 }
 
-// parseLine reads KEY=VALUE words; a value may be in quotes. "include FILE" is of the
+// parseLine parses KEY=VALUE words, with or without quotes around a value. "include FILE" has the
 // key include.
 func parseLine(raw string) line {
 	raw = strings.TrimSpace(uncommented(raw))
@@ -49,7 +49,7 @@ func parseLine(raw string) line {
 	return l
 }
 
-// uncommented is a line without what comes after a #, unless that has a \ before it.
+// uncommented cuts off everything after a # that has no \ before it.
 func uncommented(raw string) string {
 	for i := range len(raw) {
 		if raw[i] == '#' && (i == 0 || raw[i-1] != '\\') {

@@ -15,31 +15,31 @@ import (
 	"github.com/gpusched/gpusched/daemon/config"
 )
 
-// Found is what is known of the Slurm of a machine.
+// Found is what is known about a machine's Slurm.
 type Found struct {
 	Claim
-	Conf    string // such as /etc/slurm/gres.conf; "": it has no settings in /etc
+	Conf    string // for example /etc/slurm/gres.conf; "" if there are no files in /etc
 	Runs    bool   // slurmd is enabled or runs here
-	Error   error  // why the claim may be an older one, or none
-	Assumed bool   // slurmd runs, and nobody can say which GPUs it has: so every one
+	Error   error  // why the claim may be out of date or empty
+	Assumed bool   // slurmd runs and its GPUs are unknown, so the claim is every GPU
 }
 
-// Says tells people what becomes of the GPUs of the claim, where allowed is whether jobs
-// get them all the same.
-func (f Found) Says(allowed bool) string {
+// Describe returns sentences about the claimed GPUs. allowed is whether jobs of this scheduler may
+// use them, too.
+func (f Found) Describe(allowed bool) string {
 	switch {
 	case f.None():
-		return "slurmd is enabled or runs here, and gives away no GPU by " + f.conf()
+		return "slurmd is enabled or runs here, and manages no GPU by " + f.conf()
 	case f.Assumed && allowed:
-		return "slurmd runs here, which GPUs it gives away can't be read, and jobs of this scheduler get every one (gpus.slurm = \"allow\"): the two can meet there"
+		return "slurmd runs here, its GPUs can't be read, and jobs of this scheduler may use every GPU (gpus.slurm = \"allow\"): both may use the same one"
 	case f.Assumed:
-		return "slurmd runs here, and which GPUs it gives away can't be read, so that it may be every one: nothing is placed on any, and jobs that run there go on. " +
-			"Have its files read, or set gpus.slurm = \"allow\" (and, in gpus.only, the GPUs that are not Slurm's)"
+		return "slurmd runs here, and its GPUs can't be read, so every GPU may be its own: no job is placed on any, and running jobs go on. " +
+			"Make its files readable, or set gpus.slurm = \"allow\" (and, in gpus.only, the GPUs that are not Slurm's)"
 	case allowed:
-		return "Slurm has " + f.Claim.String() + " (" + f.conf() + "), and jobs of this scheduler get them as well (gpus.slurm = \"allow\"): the two can meet there"
+		return "Slurm has " + f.Claim.String() + " (" + f.conf() + "), and jobs of this scheduler may use them as well (gpus.slurm = \"allow\"): both may use the same one"
 	}
-	return "Slurm has " + f.Claim.String() + " (" + f.conf() + "): nothing is placed there, and jobs that run there go on. " +
-		"To have a GPU back, take it out of that file and restart slurmd; gpus.slurm = \"allow\" has both use it"
+	return "Slurm has " + f.Claim.String() + " (" + f.conf() + "): no job is placed there, and running jobs go on. " +
+		"To get a GPU back, take it out of that file and restart slurmd; gpus.slurm = \"allow\" lets both use it"
 }
 
 func (f Found) conf() string {
@@ -49,43 +49,43 @@ func (f Found) conf() string {
 	return f.Conf
 }
 
-// Reader looks at the files time and again. The zero value reads those of this
-// machine; it is used by one goroutine.
+// A Reader reads the files again and again. The zero value reads this machine's. One goroutine may
+// use it.
 type Reader struct {
-	Root    string            // below which the machine's files are; "": /
-	Host    string            // the name of the machine
-	Own     config.OwnerCheck // of each file, and of what a link leads over; nil: root's alone
-	last    reading           // what claim is from
+	Root    string            // the machine's root directory; "" means /
+	Host    string            // the machine's name
+	Own     config.OwnerCheck // checks files, and what a link leads over; nil accepts only root's
+	last    reading           // the texts from which claim is made
 	claim   Claim
-	known   bool         // by files that could all be read
-	assumed bool         // until then: slurmd ran when nothing was known
-	pending chan reading // of a look whose file server has not answered yet
+	known   bool         // all files could be read
+	assumed bool         // until then: slurmd ran while nothing was known
+	pending chan reading // from a file server that has not answered yet
 }
 
-// patience is how long files may take: a file server that does not answer holds nobody up.
-const patience = 2 * time.Second
+// readTimeout is how long reading may take: a hanging file server must not block the daemon.
+const readTimeout = 2 * time.Second
 
-// dirs are where packages of Slurm have its files, below /etc.
+// dirs are Slurm's directories below /etc, by package.
 var dirs = []string{"slurm", "slurm-llnl"}
 
-// Look reads what has changed. What can't be read is told, and the claim that was known
-// stays; where none was and slurmd runs, it is every GPU. Where slurmd is neither enabled
-// nor running, nothing is claimed.
-func (r *Reader) Look() Found {
-	running := r.any("sys/fs/cgroup/system.slice/slurmd*.service", "sys/fs/cgroup/system.slice/*slurmstepd.scope")
-	f := Found{Runs: running || r.any("etc/systemd/system/*.wants/slurmd*.service", "etc/systemd/system/*.requires/slurmd*.service")}
+// Read reads the files if they have changed. If they can't be read, Found.Error says so and the
+// last known claim stays; if there was none and slurmd runs, the claim is every GPU. If slurmd is
+// neither enabled nor running, the claim is empty.
+func (r *Reader) Read() Found {
+	running := r.exists("sys/fs/cgroup/system.slice/slurmd*.service", "sys/fs/cgroup/system.slice/*slurmstepd.scope")
+	f := Found{Runs: running || r.exists("etc/systemd/system/*.wants/slurmd*.service", "etc/systemd/system/*.requires/slurmd*.service")}
 	if !f.Runs {
 		*r = Reader{Root: r.Root, Host: r.Host, Own: r.Own, pending: r.pending}
 		return f
 	}
-	f.Conf, f.Error = r.bring(running)
+	f.Conf, f.Error = r.update(running)
 	switch {
 	case f.Error == nil:
 		r.known = f.Conf != ""
 	case f.Conf == "":
-		r.known = false // its settings have gone elsewhere
+		r.known = false // its files have moved elsewhere
 	}
-	// It stays so while slurmd is only started again.
+	// A restart of slurmd does not change assumed.
 	r.assumed = f.Error != nil && (running || r.assumed) && !r.known && r.claim.None()
 	if f.Claim = r.claim; r.assumed {
 		f.Claim, f.Assumed = Claim{Every: true}, true
@@ -93,21 +93,21 @@ func (r *Reader) Look() Found {
 	return f
 }
 
-// bring brings the claim up to date, and returns the file that it is from. Where slurmd runs
-// there has to be one.
-func (r *Reader) bring(running bool) (conf string, err error) {
+// update updates the claim, and returns the file that it is from. If slurmd runs, there must be
+// one.
+func (r *Reader) update(running bool) (conf string, err error) {
 	if r.pending == nil {
 		pending := make(chan reading, 1)
 		r.pending = pending
 		root, own := r.Root, r.Own
-		go func() { pending <- read(root, own) }() // one at a time, which ends when its files answer
+		go func() { pending <- read(root, own) }() // only one at a time, which ends when the files answer
 	}
 	var now reading
 	select {
 	case now = <-r.pending:
 		r.pending = nil
-	case <-time.After(patience):
-		return r.last.conf, fmt.Errorf("no answer within %s: see the file server that has them", patience)
+	case <-time.After(readTimeout):
+		return r.last.conf, fmt.Errorf("no answer within %s: see the file server that has them", readTimeout)
 	}
 	if now.err == nil && now.conf == "" && running {
 		return "", errors.New("slurmd runs, and its slurm.conf is not in /etc/slurm")
@@ -122,11 +122,11 @@ func (r *Reader) bring(running bool) (conf string, err error) {
 	return now.conf, now.err
 }
 
-// reading is what the files said.
+// A reading is the text of the files.
 type reading struct {
-	conf        string // "": there are none
+	conf        string // "" if there are no files
 	gres, slurm string
-	gresRead    bool // whatever became of slurm.conf
+	gresRead    bool // even if slurm.conf could not be read
 	err         error
 }
 
@@ -152,8 +152,8 @@ func read(root string, own config.OwnerCheck) (got reading) {
 	return got
 }
 
-// any reports whether there is a file by one of some patterns.
-func (r *Reader) any(patterns ...string) bool {
+// exists reports whether a file matches one of the patterns.
+func (r *Reader) exists(patterns ...string) bool {
 	for _, pattern := range patterns {
 		if list, err := filepath.Glob(path.Join("/", r.Root, pattern)); err == nil && len(list) > 0 {
 			return true
@@ -162,27 +162,27 @@ func (r *Reader) any(patterns ...string) bool {
 	return false
 }
 
-// The bounds of files that include others.
+// The bounds on files that include others.
 const (
 	mostDepth = 4
 	mostFiles = 32
 )
 
-// texts reads files of Slurm's.
+// texts reads Slurm's files.
 type texts struct {
 	etc   *os.Root
 	dir   string   // below etc
-	there *os.Root // to which dir leads, where that is a link
+	there *os.Root // the target of dir if that is a link
 	own   config.OwnerCheck
 	files int
-	err   error // the first; nothing is read any more
+	err   error // the first one; nothing is read after it
 }
 
-// open finds Slurm's directory below the files of a machine, and returns its gres.conf;
-// "" where there is no such directory.
+// open opens Slurm's directory below root, and returns the path of its gres.conf, or "" if there is
+// no such directory.
 func (t *texts) open(root string) (conf string, err error) {
 	if t.etc, err = os.OpenRoot(path.Join(root, "etc")); err != nil {
-		return "", reason(err)
+		return "", withoutPath(err)
 	}
 	for _, dir := range dirs {
 		info, err := t.etc.Lstat(dir)
@@ -198,7 +198,7 @@ func (t *texts) open(root string) (conf string, err error) {
 		}
 		if err != nil {
 			t.close()
-			return conf, fmt.Errorf("/etc/%s is a link: %w", dir, reason(err))
+			return conf, fmt.Errorf("/etc/%s is a link: %w", dir, withoutPath(err))
 		}
 		return conf, nil
 	}
@@ -213,7 +213,7 @@ func (t *texts) close() {
 	}
 }
 
-// place is where a file is; a name without a directory is in Slurm's.
+// place returns the root and the path below it of a file. A name without a directory is in Slurm's.
 func (t *texts) place(name string) (in *os.Root, below string, err error) {
 	if path.IsAbs(name) {
 		below, ok := strings.CutPrefix(path.Clean(name), "/etc/")
@@ -231,8 +231,8 @@ func (t *texts) place(name string) (in *os.Root, below string, err error) {
 	return t.etc, path.Join(t.dir, name), nil
 }
 
-// read is the text of a file with all that it includes; "" where there is none of that
-// name. A name without a directory is in Slurm's.
+// read returns the text of a file and of all that it includes, or "" if it does not exist. A name
+// without a directory is in Slurm's.
 func (t *texts) read(name string, depth int) string {
 	if t.files++; t.files > mostFiles || depth > mostDepth {
 		t.fail(name, errors.New("too many files include one another"))
@@ -268,21 +268,20 @@ func (t *texts) fail(name string, err error) {
 	}
 }
 
-// file reads one.
 func (t *texts) file(name string) (string, error) {
 	in, below, err := t.place(name)
 	if err != nil {
 		return "", err
 	}
-	// Without O_NONBLOCK a FIFO of that name would hold the daemon up for ever.
+	// Without O_NONBLOCK, opening a FIFO of that name would block the daemon forever.
 	f, err := in.OpenFile(below, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return "", reason(err)
+		return "", withoutPath(err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return "", reason(err)
+		return "", withoutPath(err)
 	}
 	switch err := t.own(info); {
 	case !info.Mode().IsRegular():
@@ -293,11 +292,11 @@ func (t *texts) file(name string) (string, error) {
 		return "", fmt.Errorf("it has more than %d bytes", config.MaxFileBytes)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, config.MaxFileBytes))
-	return string(data), reason(err)
+	return string(data), withoutPath(err)
 }
 
-// reason is an error without the path, which is said already.
-func reason(err error) error {
+// withoutPath removes the path from an error, since the caller adds it.
+func withoutPath(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		return p.Err

@@ -78,7 +78,7 @@ func (s *instance) recount(put func(daemon.Settings)) {
 		s.log.Warn("the number of CPUs has changed; running jobs go on", "cpus", s.cpus, "before", was)
 	}
 	if !sameGPUs {
-		s.log.Warn("other GPUs are Slurm's than before; running jobs go on", "now", s.slurm.found.Load().Says(cfg.GPUs.Slurm == config.SlurmAllow))
+		s.log.Warn("other GPUs are Slurm's than before; running jobs go on", "now", s.slurm.found.Load().Describe(cfg.GPUs.Slurm == config.SlurmAllow))
 	}
 	put(settings)
 }

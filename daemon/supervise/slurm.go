@@ -22,7 +22,7 @@ func (s *slurm) look() {
 	if host, err := os.Hostname(); err == nil {
 		s.reader.Host = host
 	}
-	found := s.reader.Look()
+	found := s.reader.Read()
 	s.found.Store(&found)
 }
 
@@ -43,7 +43,7 @@ func (s *slurm) check(cfg *config.Config) job.Check {
 		return c
 	}
 	allowed := cfg.GPUs.Slurm == config.SlurmAllow
-	c.Detail = f.Says(allowed)
+	c.Detail = f.Describe(allowed)
 	if f.Error == nil {
 		return c
 	}

@@ -1,3 +1,3 @@
-// Package export writes this machine, and others that it asks, down as the files of a Slurm: what hardware there is it
-// reads, and what is made of that is package slurmsite's.
+// Package export writes this machine, and others that it asks by ssh, as the files of a Slurm. It
+// reads the hardware; package slurmsite makes the files.
 package export

@@ -25,7 +25,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Run writes the files of a Slurm that is as this machine.
+// Run writes the files of a Slurm with this machine's hardware and rules.
 func Run(ctx context.Context, s engines.Shell, c engines.Export) error {
 	settings, origins, err := s.Settings()
 	if err != nil {
@@ -47,13 +47,13 @@ func Run(ctx context.Context, s engines.Shell, c engines.Export) error {
 		site.Nodes = append(site.Nodes, other)
 	}
 	site.Set = slices.Sorted(maps.Keys(origins))
-	site.Users = accountsKnown(ctx, &s)
+	site.Users = knownUsers(ctx, &s)
 	site.Members = membersOf(ctx, settings.QuotaGroups(), site.EveryUser())
 	files, notes, err := site.Files()
 	if err != nil {
 		return engines.Refuse(api.CodeUsage, "see 'gpusched export slurm --help'", "%v", err)
 	}
-	if err := put(&s, c.Dir, files); err != nil {
+	if err := writeFiles(&s, c.Dir, files); err != nil {
 		return err
 	}
 	for _, text := range notes {
@@ -62,8 +62,8 @@ func Run(ctx context.Context, s engines.Shell, c engines.Export) error {
 	return nil
 }
 
-// put writes the files, or prints them.
-func put(s *engines.Shell, dir string, files []slurmsite.File) error {
+// writeFiles writes the files, or prints them if there is no directory.
+func writeFiles(s *engines.Shell, dir string, files []slurmsite.File) error {
 	if dir == "" {
 		for _, f := range files {
 			s.Printf("#### %s\n%s\n", f.Name, f.Text)
@@ -104,7 +104,7 @@ func printNode(s *engines.Shell, n slurmsite.Node) error {
 	return nil
 }
 
-// thisNode is this machine, with the GPUs that its scheduler gives away.
+// thisNode returns this machine with the GPUs that its scheduler manages.
 func thisNode(ctx context.Context, s *engines.Shell, settings *config.Config) (slurmsite.Node, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -124,7 +124,7 @@ func thisNode(ctx context.Context, s *engines.Shell, settings *config.Config) (s
 	return node, nil
 }
 
-// slurmGPUs are those of the settings, by minor number.
+// slurmGPUs returns the GPUs that the settings include, by minor number.
 func slurmGPUs(root fs.FS, reply api.GPUsReply, settings config.GPUs) (list []slurmsite.GPU) {
 	known := slices.DeleteFunc(slices.Clone(reply.GPUs), func(g api.GPU) bool {
 		return g.Name == "" || len(settings.Only) > 0 && !slices.Contains(settings.Only, g.Index)
@@ -143,7 +143,7 @@ func slurmGPUs(root fs.FS, reply api.GPUsReply, settings config.GPUs) (list []sl
 	return list
 }
 
-// lanes are the NVLinks between two GPUs, -1 from one to itself.
+// lanes returns the number of NVLinks between two GPUs, or -1 from a GPU to itself.
 func lanes(links []job.GPULink, x, y int) int {
 	if x == y {
 		return -1
@@ -156,13 +156,13 @@ func lanes(links []job.GPULink, x, y int) int {
 	return 0
 }
 
-// nodeLimit is how long another machine may take to say what it has.
+// nodeLimit is the time in which another machine must answer.
 const nodeLimit = 30 * time.Second
 
-// askNode is what another machine runs, whichever engine is the one of its settings.
+// askNode is the command for other machines, independent of the engine in their settings.
 const askNode = "--on local export slurm --node"
 
-// nodeOver asks another machine by the user's own ssh, which asks nobody for a password.
+// nodeOver asks another machine by the user's ssh, without asking for a password.
 func nodeOver(ctx context.Context, host string) (n slurmsite.Node, err error) {
 	if err := remote.Check(host); err != nil || host == remote.Here {
 		return n, engines.Refuse(api.CodeUsage, "", "--add: %v", cmp.Or(err, errors.New("this machine is a node already")))
@@ -186,7 +186,7 @@ func nodeOver(ctx context.Context, host string) (n slurmsite.Node, err error) {
 	return n, nil
 }
 
-// nodeText is what another machine says of itself, up to a bound: a node has some kB.
+// nodeText collects another machine's answer, up to 1 MiB: a node takes a few kB.
 type nodeText struct {
 	text []byte
 	err  error
@@ -200,8 +200,8 @@ func (t *nodeText) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// accountsKnown are the users whose jobs are on record.
-func accountsKnown(ctx context.Context, s *engines.Shell) (names []string) {
+// knownUsers returns the users whose jobs are on record.
+func knownUsers(ctx context.Context, s *engines.Shell) (names []string) {
 	reply, err := api.Report(ctx, s.Here, api.ReportQuery{By: "user"})
 	if err != nil {
 		s.Note("the users of this machine are not known (%v): accounts.sh has only those with a quota of their own", err)
@@ -212,8 +212,8 @@ func accountsKnown(ctx context.Context, s *engines.Shell) (names []string) {
 	return names
 }
 
-// membersOf are which of some users are in some groups, as far as the name service says
-// in time.
+// membersOf returns which of the users are in which of the groups, as far as the name service
+// answers in time.
 func membersOf(ctx context.Context, groups, users []string) map[string][]string {
 	ctx, cancel := context.WithTimeout(ctx, nodeLimit)
 	defer cancel()

@@ -18,53 +18,54 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// moveLine is a line of the file in which a user's moves are noted: that a job is to be held,
-// that an sbatch begins for it, and which one it has become. What was noted last counts.
+// A moveLine is one record in the user's log of moves: that a job will be held, that an sbatch
+// starts for it, or which job it has become. The last record about a job counts.
 type moveLine struct {
-	Key    string    `json:"key"` // of the job: its machine, number and submission
+	Key    string    `json:"key"` // the job's machine, id and time of submission
 	Job    job.ID    `json:"job"`
 	Held   bool      `json:"held,omitempty"`   // whether its owner held it
-	At     time.Time `json:"at,omitzero"`      // when sbatch was about to run for it; zero: Slurm hasn't got it
-	Conf   string    `json:"conf,omitempty"`   // the cluster that it was for, by SLURM_CONF
-	Slurm  job.ID    `json:"slurm,omitempty"`  // 0: not known to be submitted
-	Closed bool      `json:"closed,omitempty"` // it was let go, and nothing that was noted before counts
+	At     time.Time `json:"at,omitzero"`      // when sbatch was about to run; zero if Slurm hasn't got the job
+	Conf   string    `json:"conf,omitempty"`   // SLURM_CONF, which chose the cluster
+	Slurm  job.ID    `json:"slurm,omitempty"`  // 0 if it is not known to be submitted
+	Closed bool      `json:"closed,omitempty"` // the move was undone: earlier records no longer count
 }
 
-// moveLog is that file, locked while it is open.
+// A moveLog is the user's log of moves. It is locked while it is open.
 type moveLog struct {
 	file  *os.File
-	lines map[string]moveLine // by key, those that count
+	lines map[string]moveLine // the last record about each job, by key
 }
 
-// openMoves opens the user's.
+// openMoves opens and locks the user's log.
 func openMoves(s *engines.Shell) (*moveLog, error) {
 	dir := engines.Variable(s.Environ, "XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(s.Home, ".local", "state")
 	}
 	if !filepath.IsAbs(dir) {
-		return nil, engines.Refuse(api.CodeUsage, "set HOME", "what has been moved is noted in the home directory, and HOME is not an absolute path")
+		return nil, engines.Refuse(api.CodeUsage, "set HOME", "moves are recorded in the home directory, and HOME is not an absolute path")
 	}
 	dir = filepath.Join(dir, "gpusched")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, engines.Refuse(api.CodeInternal, "what has been moved is noted there", "%v", err)
+		return nil, engines.Refuse(api.CodeInternal, "moves are recorded there", "%v", err)
 	}
 	f, err := os.OpenFile(filepath.Join(dir, "moved.jsonl"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
-		return nil, engines.Refuse(api.CodeInternal, "what has been moved is noted there", "%v", err)
+		return nil, engines.Refuse(api.CodeInternal, "moves are recorded there", "%v", err)
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()
-		return nil, engines.Refuse(api.CodeConflict, "wait until it is done", "another 'gpusched migrate' of yours is at work")
+		return nil, engines.Refuse(api.CodeConflict, "wait until it is done", "another 'gpusched migrate' of yours is running")
 	}
-	// An sbatch that outlives this process has the lock, too: what it submits is not known yet.
+	// An sbatch that outlives this process keeps the lock: until it ends, nobody knows whether it
+	// submits a job.
 	if _, err := unix.FcntlInt(f.Fd(), unix.F_SETFD, 0); err != nil {
 		f.Close()
 		return nil, err
 	}
 	l := &moveLog{file: f, lines: map[string]moveLine{}}
 	in := bufio.NewReader(f)
-	good := int64(0) // a line that a crash cut short is dropped
+	good := int64(0) // the offset behind the last whole line; a line that a crash cut short is dropped
 	for {
 		text, err := in.ReadBytes('\n')
 		if err != nil {
@@ -84,7 +85,7 @@ func openMoves(s *engines.Shell) (*moveLog, error) {
 	return l, err
 }
 
-// close lets others have the file, whoever has inherited the lock.
+// close closes the file, and unlocks it for other processes that inherited the lock.
 func (l *moveLog) close() {
 	_ = syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN)
 	l.file.Close()
@@ -98,8 +99,8 @@ func (l *moveLog) put(line moveLine) {
 	l.lines[line.Key] = line
 }
 
-// note has a line on disk when it returns without an error. One that is written in part is
-// taken out again, so that the next one is not lost behind it.
+// note appends a record and syncs it to disk. If the record is only written in part, note removes
+// it, so that the next one is not lost behind it.
 func (l *moveLog) note(line moveLine) error {
 	text, err := json.Marshal(line)
 	if err != nil {
@@ -110,10 +111,10 @@ func (l *moveLog) note(line moveLine) error {
 		return err
 	}
 	if _, err := l.file.Write(append(text, '\n')); err != nil {
-		return errors.Join(fmt.Errorf("note what is moved: %w", err), l.file.Truncate(end))
+		return errors.Join(fmt.Errorf("record the move: %w", err), l.file.Truncate(end))
 	}
 	if err := l.file.Sync(); err != nil {
-		return fmt.Errorf("note what is moved: %w", err)
+		return fmt.Errorf("record the move: %w", err)
 	}
 	l.put(line)
 	return nil

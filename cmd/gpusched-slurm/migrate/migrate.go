@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// migration is one run of it.
+// A migration is one run of the command.
 type migration struct {
 	s      engines.Shell
 	there  *onslurm.Engine
@@ -28,7 +28,7 @@ type migration struct {
 	stays  api.Code // of the first job that does not move
 }
 
-// moving is one job on its way.
+// A moving is a job that is being moved.
 type moving struct {
 	job  api.Job
 	key  string
@@ -36,18 +36,18 @@ type moving struct {
 	req  api.SubmitRequest
 }
 
-// movedTag is the tag by which a job of Slurm's is known to be one of ours.
+// movedTag is the tag of jobs in Slurm that were moved from here.
 const movedTag = "moved"
 
-// Run moves waiting jobs to Slurm. Each is held here, submitted there once, and cancelled here. It can be killed at
-// any point and run again: what is noted, here and in the tags of the jobs there, says how far each one was. It returns
-// the code of the first one that stays, which has been said.
+// Run moves waiting jobs to Slurm: it holds each here, submits it there once, and cancels it here.
+// It can be killed at any point and run again: its log here and the tags of the jobs there say how
+// far each job was. It reports each job that stays, and returns the code of the first.
 func Run(ctx context.Context, s engines.Shell, move engines.Move) (stays api.Code, err error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return "", err
 	}
-	m := &migration{s: s, there: onslurm.New(s.Environ, s.UID, s.NoteOnce), host: plainHost(host)}
+	m := &migration{s: s, there: onslurm.New(s.Environ, s.UID, s.NoteOnce), host: tagHost(host)}
 	m.conf, m.dryRun = engines.Variable(s.Environ, "SLURM_CONF"), move.DryRun
 	if m.log, err = openMoves(&s); err != nil {
 		return "", err
@@ -59,15 +59,15 @@ func Run(ctx context.Context, s engines.Shell, move engines.Move) (stays api.Cod
 	case move.Mine && len(list) == 0 && m.stays == "":
 		s.Note("you have no job that waits")
 	case move.DryRun:
-		m.rehearse(ctx, list)
+		m.dryRunAll(ctx, list)
 	default:
 		err = m.move(ctx, list)
 	}
 	return m.stays, err
 }
 
-// plainHost is a host's name as a tag may have it.
-func plainHost(host string) string {
+// tagHost returns the host's name in the characters that a tag may have.
+func tagHost(host string) string {
 	host, _, _ = strings.Cut(strings.ToLower(host), ".")
 	return strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
@@ -77,13 +77,13 @@ func plainHost(host string) string {
 	}, host)
 }
 
-// keyOf names a job for all time: numbers begin anew where a state file is lost.
+// keyOf returns a key that no other job ever has: ids start over if a state file is lost.
 func (m *migration) keyOf(j *api.Job) string {
 	return fmt.Sprintf("%s.%d.%d", m.host, j.ID, j.SubmittedAt.Unix())
 }
 
-// choose finds the jobs that are to be moved, in the order of their numbers, which is one
-// in which no job waits for a later one. Those that can't be are named.
+// choose returns the jobs to move by their ids, so that none waits for a later one. It reports
+// those that can't be moved.
 func (m *migration) choose(ctx context.Context, move engines.Move) (list []*moving, err error) {
 	ids := move.IDs
 	if move.Mine {
@@ -111,7 +111,7 @@ func (m *migration) choose(ctx context.Context, move engines.Move) (list []*movi
 		}
 		found = append(found, reply)
 	}
-	if m.live, err = m.look(ctx); err != nil {
+	if m.live, err = m.listLive(ctx); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(found, func(x, y api.JobReply) int { return cmp.Compare(x.Job.ID, y.Job.ID) })
@@ -123,15 +123,15 @@ func (m *migration) choose(ctx context.Context, move engines.Move) (list []*movi
 		}
 		list = append(list, mv)
 	}
-	return m.together(ctx, list), nil
+	return m.dropTied(ctx, list), nil
 }
 
-// refuse says why a job stays.
+// refuse reports why a job stays.
 func (m *migration) refuse(name string, err error) {
 	m.fail(err, "job %s stays here: %v", name, err)
 }
 
-// fail says what went wrong.
+// fail reports an error and remembers the first error's code.
 func (m *migration) fail(err error, format string, args ...any) {
 	code := api.CodeInternal
 	if e := (*api.Error)(nil); errors.As(err, &e) {
@@ -141,28 +141,28 @@ func (m *migration) fail(err error, format string, args ...any) {
 	m.s.Complain(format, args...)
 }
 
-// prepare makes the request for a job.
+// prepare makes the request for a job, or returns the reason that it can't be moved.
 func (m *migration) prepare(reply api.JobReply) (*moving, error) {
 	j := reply.Job
 	mv := &moving{job: j, key: m.keyOf(&j), held: j.HeldBy != ""}
 	line, known := m.log.lines[mv.key]
-	if known && mv.held { // by its owner, or by an earlier run
+	if known && mv.held { // an earlier run may have held it
 		mv.held = line.Held
 	}
 	_, tagged := j.Tags[movedTag]
 	switch {
 	case j.UID != m.s.UID || j.UIDNow != "":
-		return nil, engines.Refuse(api.CodeForbidden, "a job runs as the user who submits it: let them move it", "it is of %s", j.User)
+		return nil, engines.Refuse(api.CodeForbidden, "a job runs as the user who submits it: let them move it", "it belongs to %s", j.User)
 	case j.Task != nil:
 		return nil, engines.Refuse(api.CodeUsage, "name the array, "+j.Task.Array.String(), "a task moves with its array")
 	case j.State != job.Queued:
 		return nil, engines.Refuse(api.CodeConflict, "only what waits can be moved", "it is %s", j.State)
 	case j.Private == nil:
-		return nil, engines.Refuse(api.CodeConflict, "submit it there yourself", "its command can't be read any more")
+		return nil, engines.Refuse(api.CodeConflict, "submit it there yourself", "its command can no longer be read")
 	case j.Private.TTY:
 		return nil, engines.Refuse(api.CodeUsage, "end it, and use 'gpusched run --on slurm'", "a terminal here waits for it")
 	case tagged:
-		return nil, engines.Refuse(api.CodeUsage, "submit it there yourself, without that tag", "it has a tag %s, by which a job that was moved is known", movedTag)
+		return nil, engines.Refuse(api.CodeUsage, "submit it there yourself, without that tag", "it has a tag %s, which marks jobs that were moved", movedTag)
 	}
 	req, err := m.s.Request(reply)
 	if err != nil {
@@ -176,8 +176,8 @@ func (m *migration) prepare(reply api.JobReply) (*moving, error) {
 	return mv, nil
 }
 
-// rehearse asks Slurm about each job.
-func (m *migration) rehearse(ctx context.Context, list []*moving) {
+// dryRunAll asks Slurm whether it would accept each job.
+func (m *migration) dryRunAll(ctx context.Context, list []*moving) {
 	for _, mv := range list {
 		req := mv.req
 		req.DryRun = true

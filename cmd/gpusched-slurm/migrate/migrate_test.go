@@ -15,13 +15,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// movesOf is the log of a user whose state is in a directory.
+// movesOf opens the log of a user whose state directory is dir.
 func movesOf(t *testing.T, dir string) (*moveLog, error) {
 	t.Helper()
 	return openMoves(&engines.Shell{Environ: []string{"XDG_STATE_HOME=" + dir}})
 }
 
-// TestMovesAreNotNotedHere: without a home nothing is kept in the current directory, which can be another user's.
+// Without a home directory no log is kept in the current directory, which may be another user's.
 func TestMovesAreNotNotedHere(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if _, err := openMoves(&engines.Shell{Environ: []string{"HOME="}}); err == nil {
@@ -30,7 +30,7 @@ func TestMovesAreNotNotedHere(t *testing.T) {
 	if list, _ := os.ReadDir("."); len(list) > 0 {
 		t.Errorf("it is kept in %s here", list[0].Name())
 	}
-	home := t.TempDir() // the account's, where the environment has none, as in a unit of systemd
+	home := t.TempDir() // the account's, if the environment has none, as in a systemd unit
 	if _, err := openMoves(&engines.Shell{Home: home}); err != nil {
 		t.Error(err)
 	}
@@ -39,8 +39,8 @@ func TestMovesAreNotNotedHere(t *testing.T) {
 	}
 }
 
-// What has been noted is there again after a crash, the last line of a job counts, a line that was
-// cut short does not, and only one process at a time has the file.
+// The log survives a crash: the last record about a job counts, a line that was cut short does not.
+// Only one process at a time has the log.
 func TestMovesAreNoted(t *testing.T) {
 	dir := t.TempDir()
 	l, err := movesOf(t, dir)
@@ -94,7 +94,8 @@ func TestMovesAreNoted(t *testing.T) {
 	}
 }
 
-// While an sbatch runs whose gpusched was killed, no other one is at work: it would not find yet what that submits.
+// While an sbatch outlives a killed gpusched, no other one can start: it could not yet find the job
+// that sbatch submits.
 func TestMovesAreLockedWhileOneIsSubmitted(t *testing.T) {
 	dir := t.TempDir()
 	l, err := movesOf(t, dir)
@@ -109,7 +110,7 @@ func TestMovesAreLockedWhileOneIsSubmitted(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	l.file.Close() // as the kernel does for who is killed
+	l.file.Close() // as the kernel does for a killed process
 	if again, err := movesOf(t, dir); err == nil {
 		again.close()
 		t.Error("another one is at work")
@@ -125,7 +126,7 @@ func TestMovesAreLockedWhileOneIsSubmitted(t *testing.T) {
 	again.close()
 }
 
-// prepared is what becomes of a job that is to be moved with some others.
+// prepared prepares a job to be moved with some others.
 func prepared(t *testing.T, j api.Job, with ...job.ID) (*moving, api.Code) {
 	t.Helper()
 	l, err := movesOf(t, t.TempDir())
@@ -133,7 +134,7 @@ func prepared(t *testing.T, j api.Job, with ...job.ID) (*moving, api.Code) {
 		t.Fatal(err)
 	}
 	defer l.file.Close()
-	m := &migration{s: engines.Shell{UID: 1001, Request: once}, log: l, host: "box"}
+	m := &migration{s: engines.Shell{UID: 1001, Request: repeatRequest}, log: l, host: "box"}
 	m.live.keys = map[job.ID]string{3: "box.3.1", 2: "box.2.9"}
 	m.live.waiters = map[job.ID][]waiter{6: {{id: 8, uid: 1001}}}
 	for _, line := range []moveLine{{Key: "box.3.1", Job: 3, Slurm: 77}, {Key: "box.2.1", Job: 2, Slurm: 76}} {
@@ -147,7 +148,7 @@ func prepared(t *testing.T, j api.Job, with ...job.ID) (*moving, api.Code) {
 	}
 	mv, err := m.prepare(api.JobReply{Job: j})
 	if err == nil {
-		err = m.tied(&j, chosen)
+		err = m.checkTies(&j, chosen)
 	}
 	var e *api.Error
 	errors.As(err, &e)
@@ -157,8 +158,8 @@ func prepared(t *testing.T, j api.Job, with ...job.ID) (*moving, api.Code) {
 	return mv, e.Code
 }
 
-// Only what waits, is the caller's own and waits for nothing that stays is moved, and it keeps what it
-// asked.
+// Only the caller's own waiting jobs are moved, and only if they wait for nothing that stays. Each
+// keeps its request.
 func TestWhatCanBeMoved(t *testing.T) {
 	base := func() api.Job {
 		j := api.Job{ID: 9, UID: 1001, State: job.Queued, SubmittedAt: time.Unix(5, 0)}
@@ -203,15 +204,15 @@ func TestWhatCanBeMoved(t *testing.T) {
 	}
 }
 
-// One that is cut off for one cluster is not looked for in another.
+// A submission to one cluster that was cut off is not searched for in another cluster.
 func TestAnotherClusterIsNotAsked(t *testing.T) {
 	m := &migration{conf: "/b"}
-	if _, err := m.find(t.Context(), moveLine{At: time.Now(), Conf: "/a"}); err == nil || !strings.Contains(err.Error(), "SLURM_CONF=/a") {
+	if _, err := m.findEarlier(t.Context(), moveLine{At: time.Now(), Conf: "/a"}); err == nil || !strings.Contains(err.Error(), "SLURM_CONF=/a") {
 		t.Errorf("%v", err)
 	}
 }
 
-// A comment says where the job is. One that has no room is cut, at a character.
+// The comment says where the job is now. If it is too long, it is cut between characters.
 func TestMovedComment(t *testing.T) {
 	long := strings.Repeat("ü", job.MaxCommentBytes/2)
 	for was, want := range map[string]string{
@@ -227,8 +228,8 @@ func TestMovedComment(t *testing.T) {
 	}
 }
 
-// once asks for a job again as the command line does.
-func once(of api.JobReply) (r api.SubmitRequest, err error) {
+// repeatRequest returns a request for the same job, as the command line makes it.
+func repeatRequest(of api.JobReply) (r api.SubmitRequest, err error) {
 	r.Request, r.Label = of.Job.Request, of.Job.Label
 	r.Argv, r.Env = of.Job.Private.Argv, of.Job.Private.Env
 	return r, nil

@@ -16,23 +16,23 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// undoTime is for how long a run goes on that was ended by a signal, to let jobs go.
+// undoTime is how long a run that was interrupted may go on to release jobs.
 const undoTime = time.Minute
 
-// move holds all, submits each in order, and cancels here, the last one first: so none is
-// told that what it waited for is gone. Of a run that is ended, what Slurm hasn't got waits
-// here as before.
+// move holds all jobs, submits each in order, and cancels them here, the last one first, so that no
+// dependency of a job vanishes before the job. If it is interrupted, jobs that Slurm hasn't got
+// wait here as before.
 func (m *migration) move(ctx context.Context, list []*moving) error {
 	undo, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(undoTime, end) })
 	defer stop()
 	held := m.each(ctx, undo, list, m.hold)
-	m.leaveAll(undo, m.each(ctx, undo, m.together(undo, held), m.submit))
+	m.cancelAllHere(undo, m.each(ctx, undo, m.dropTied(undo, held), m.submit))
 	return ctx.Err()
 }
 
-// each does something to each, and returns those with which that went well.
+// each does something to each job, and returns the jobs for which it succeeded.
 func (m *migration) each(
 	ctx, undo context.Context, list []*moving, do func(context.Context, *moving) error,
 ) (done []*moving) {
@@ -50,7 +50,7 @@ func (m *migration) each(
 	return done
 }
 
-// hold notes that a job is to be moved, then holds it, so that it does not start here.
+// hold records that a job will be moved, then holds it so that it does not start here.
 func (m *migration) hold(ctx context.Context, mv *moving) error {
 	line, known := m.log.lines[mv.key]
 	if !known || line.Held != mv.held {
@@ -69,11 +69,12 @@ func (m *migration) hold(ctx context.Context, mv *moving) error {
 	return nil
 }
 
-// submit has the job in Slurm once: as an earlier run submitted it, or now.
+// submit makes sure that Slurm has the job exactly once, whether an earlier run submitted it or
+// not.
 func (m *migration) submit(ctx context.Context, mv *moving) error {
 	line := m.log.lines[mv.key]
 	if line.Slurm == 0 && !line.At.IsZero() {
-		id, err := m.find(ctx, line)
+		id, err := m.findEarlier(ctx, line)
 		if err != nil {
 			return err
 		}
@@ -91,23 +92,23 @@ func (m *migration) submit(ctx context.Context, mv *moving) error {
 	return nil
 }
 
-// find is for a job for which an earlier run has begun sbatch, and has not noted an answer. 0 is that
-// there is none in Slurm.
-func (m *migration) find(ctx context.Context, line moveLine) (job.ID, error) {
+// findEarlier returns the job in Slurm, or 0, for a record of an sbatch whose answer was not
+// recorded.
+func (m *migration) findEarlier(ctx context.Context, line moveLine) (job.ID, error) {
 	at := line.At.Local().Format(time.DateTime)
 	if line.Conf != m.conf {
-		return 0, engines.Refuse(api.CodeConflict, "run it with that again", "an earlier run was cut off at %s that was for another cluster (SLURM_CONF=%s)",
+		return 0, engines.Refuse(api.CodeConflict, "run it with that again", "an earlier run, cut off at %s, was for another cluster (SLURM_CONF=%s)",
 			at, line.Conf)
 	}
 	id, sure, err := m.there.Moved(ctx, movedTag, line.Key, line.At)
 	if err == nil && id == 0 && !sure {
 		return 0, engines.Refuse(api.CodeConflict, "see 'gpusched list --on slurm' and 'sacct'",
-			"an earlier run was cut off at %s, and whether it submitted this job Slurm does not know any more", at)
+			"an earlier run was cut off at %s, and Slurm no longer knows whether it submitted this job", at)
 	}
 	return id, err
 }
 
-// submitNew submits a job that Slurm hasn't got. An sbatch is noted before it begins.
+// submitNew submits a job that Slurm hasn't got, and records sbatch before it starts.
 func (m *migration) submitNew(ctx context.Context, mv *moving, line moveLine) error {
 	req := mv.req
 	req.Request.After = nil
@@ -137,14 +138,14 @@ func (m *migration) submitNew(ctx context.Context, mv *moving, line moveLine) er
 	return nil
 }
 
-// stay says why a job is still here. The job waits as before. Where Slurm has it, or may have it, it is held, so
-// that it does not run twice.
+// stay reports why a job is still here. It returns the job to the queue, unless Slurm has it or may
+// have it: then the job stays held, so that it does not run twice.
 func (m *migration) stay(ctx context.Context, j api.Job, why error) {
 	name := j.Called()
 	line, known := m.log.lines[m.keyOf(&j)]
 	ended := errors.Is(why, context.Canceled)
 	if ended {
-		why = engines.Refuse(api.CodeConflict, "", "the command was ended")
+		why = engines.Refuse(api.CodeConflict, "", "the command was interrupted")
 	}
 	switch {
 	case line.Slurm != 0 && j.State.Terminal():
@@ -158,7 +159,7 @@ func (m *migration) stay(ctx context.Context, j api.Job, why error) {
 			name, why, name)
 		return
 	case known && !m.dryRun:
-		if err := m.letGo(ctx, line); err != nil {
+		if err := m.rollback(ctx, line); err != nil {
 			m.fail(err, "job %s is HELD here: 'gpusched release %s' (%v)", name, name, err)
 		}
 	}
@@ -167,12 +168,12 @@ func (m *migration) stay(ctx context.Context, j api.Job, why error) {
 	}
 }
 
-// letGo undoes what was done to a job here, and forgets it.
-func (m *migration) letGo(ctx context.Context, line moveLine) error {
+// rollback releases a job here, and drops its record.
+func (m *migration) rollback(ctx context.Context, line moveLine) error {
 	if !line.Held {
 		_, err := api.ActOnJob(ctx, m.s.Here, api.RouteRelease, line.Job.String(), nil)
 		if e := (*api.Error)(nil); errors.As(err, &e) && (e.Code == api.CodeConflict || e.Code == api.CodeNotFound) {
-			err = nil // it does not wait
+			err = nil // it no longer waits
 		}
 		if err != nil {
 			return err
@@ -182,21 +183,22 @@ func (m *migration) letGo(ctx context.Context, line moveLine) error {
 	return m.log.note(line)
 }
 
-// leaveAll cancels here what Slurm has, the last one first. What is waited for by a job that stays, as
-// Slurm has refused that one or it came in the meantime, is not cancelled: that would end it, or start it.
-func (m *migration) leaveAll(ctx context.Context, done []*moving) {
+// cancelAllHere cancels here what Slurm has, the last job first. It keeps jobs for which another
+// one still waits, because Slurm has refused that one or because it is new: cancelling them would
+// end it, or start it.
+func (m *migration) cancelAllHere(ctx context.Context, done []*moving) {
 	if len(done) == 0 {
 		return
 	}
-	live, err := m.look(ctx)
+	live, err := m.listLive(ctx)
 	gone := map[job.ID]bool{}
 	for _, mv := range slices.Backward(done) {
 		problem := err
 		if problem == nil {
-			problem = live.awaited(mv.job.ID, gone, m.s.UID)
+			problem = live.checkWaiters(mv.job.ID, gone, m.s.UID)
 		}
 		if problem == nil {
-			problem = m.leave(ctx, mv)
+			problem = m.cancelHere(ctx, mv)
 		}
 		if problem != nil {
 			m.stay(ctx, mv.job, problem)
@@ -206,20 +208,19 @@ func (m *migration) leaveAll(ctx context.Context, done []*moving) {
 	}
 }
 
-// leave cancels a job here, with where it has gone in its comment.
-func (m *migration) leave(ctx context.Context, mv *moving) error {
+// cancelHere cancels a job here. Its comment then says where it has gone.
+func (m *migration) cancelHere(ctx context.Context, mv *moving) error {
 	id := mv.job.ID.String()
 	comment := movedComment(m.log.lines[mv.key].Slurm, mv.job.Comment)
 	if _, err := api.ActOnJob(ctx, m.s.Here, api.RouteUpdate, id, job.Change{Comment: &comment}); err != nil {
-		m.s.Note("the comment of job %s does not say where it is: %v", mv.job.Called(), err)
+		m.s.Note("the comment of job %s does not say where it went: %v", mv.job.Called(), err)
 	}
-	// A job may have come that waits for it.
+	// Unawaited, as a new job may wait for this one by now.
 	_, err := api.ActOnJob(ctx, m.s.Here, api.RouteCancel, id, api.CancelRequest{Unawaited: true})
 	return err
 }
 
-// movedComment says what a job has become before what its comment was, as much of that as a comment has
-// room for.
+// movedComment puts the job's new id in front of its comment, and cuts what is too long.
 func movedComment(to job.ID, was string) string {
 	comment := fmt.Sprintf("moved to slurm:%d", to)
 	if was == "" || was == comment || strings.HasPrefix(was, comment+"; ") {

@@ -11,22 +11,22 @@ import (
 
 const accountsHead = `#!/bin/sh
 # Made by 'gpusched export slurm': classes as QOS, and the shares and quotas of users and groups.
-# Run it as root once slurmdbd and slurmctld are up; it can be run again. Whoever is not in it
+# Run it as root once slurmdbd and slurmctld are up; it can be run again. Users who are not in it
 # may submit nothing: add them with 'sacctmgr add user NAME account=gpusched'.
 set -e
 exec </dev/null # sacctmgr may ask
 `
 
-// rootAccount is that of users whose group has none.
+// rootAccount is the account of users without a group that has one.
 const rootAccount = "gpusched"
 
-// script gathers calls of sacctmgr.
+// A script collects calls of sacctmgr.
 type script struct {
 	strings.Builder
 	notes []string
 }
 
-// put adds something; that it is there already is no mistake (sacctmgr says so with status 1).
+// put adds something. It ignores status 1, with which sacctmgr says that the thing exists already.
 func (w *script) put(format string, args ...any) {
 	fmt.Fprintf(w, "sacctmgr -i add "+format+" || true\n", args...)
 }
@@ -39,14 +39,14 @@ func (w *script) note(format string, args ...any) {
 	w.notes = append(w.notes, fmt.Sprintf(format, args...))
 }
 
-// accounts is the script that fills Slurm's database, and what it can't say.
+// accounts returns the script that fills Slurm's database, and notes about what it can't contain.
 func (s Site) accounts() (text string, notes []string) {
 	w := &script{}
 	w.WriteString(accountsHead)
 	s.classes(w)
 	w.put("account %s Description=gpusched Organization=gpusched", rootAccount)
 	w.change("account %s set QOS=%s DefaultQOS=normal", rootAccount, strings.Join(s.openClasses(), ","))
-	accounts := map[string][]string{} // of a user
+	accounts := map[string][]string{} // by user
 	made := map[string]bool{rootAccount: true}
 	for _, group := range slices.Sorted(maps.Keys(s.Settings.Quotas.Groups)) {
 		if account := strings.ToLower(group); !plainName().MatchString(group) || made[account] {
@@ -62,7 +62,7 @@ func (s Site) accounts() (text string, notes []string) {
 	return w.String(), w.notes
 }
 
-// classes are the QOS. Slurm scales their priorities by the highest.
+// classes adds a QOS for each class. Slurm scales their priorities by the highest.
 func (s Site) classes(w *script) {
 	w.put("qos scavenger")
 	for i, c := range job.Classes() {
@@ -80,7 +80,7 @@ func (s Site) classes(w *script) {
 	}
 }
 
-// openClasses are those that every user may ask for.
+// openClasses returns the classes that every user may ask for.
 func (s Site) openClasses() (names []string) {
 	for _, c := range job.Classes() {
 		if c <= job.Normal || s.Settings.Jobs.AllowRaisedPriority {
@@ -90,12 +90,12 @@ func (s Site) openClasses() (names []string) {
 	return names
 }
 
-// group makes a group with a quota an account, which its members are in.
+// group adds an account for a group with a quota, and puts the group's members into it.
 func (s Site) group(w *script, name, account string, accounts map[string][]string) {
 	q := s.Settings.Quotas.Groups[name]
 	w.put("account %s Description=gpusched Organization=gpusched Parent=%s", account, rootAccount)
 	limits := s.limits(w, "group "+name, q)
-	if q.Share == 0 { // its members count by themselves alone
+	if q.Share == 0 { // only its members' own shares count
 		limits[0] = "Fairshare=parent"
 	}
 	w.change("account %s set %s", account, strings.Join(limits, " "))
@@ -103,15 +103,15 @@ func (s Site) group(w *script, name, account string, accounts map[string][]strin
 		accounts[user] = append(accounts[user], account)
 	}
 	if len(s.Members[name]) == 0 {
-		w.note("group %s: its members are not known here; add each with 'sacctmgr add user NAME account=%s'", name, account)
+		w.note("group %s: its members are unknown here; add each with 'sacctmgr add user NAME account=%s'", name, account)
 	}
 }
 
-// EveryUser are all who get an association.
+// EveryUser returns all users who get an association.
 func (s Site) EveryUser() []string {
 	all := slices.Concat(s.Users, slices.Collect(maps.Keys(s.Settings.Quotas.Users)))
 	slices.Sort(all)
-	// Slurm has an account of its own for root.
+	// root has an account in Slurm already.
 	return slices.DeleteFunc(slices.Compact(all), func(name string) bool { return name == "root" })
 }
 
@@ -138,8 +138,8 @@ func (s Site) user(w *script, name string, accounts []string) {
 	}
 }
 
-// limits are a quota in Slurm's words. Everything is set, so that running the script
-// again takes back what a quota no longer has.
+// limits returns a quota in Slurm's terms. It sets every limit, so that running the script again
+// removes those that a quota no longer has.
 func (s Site) limits(w *script, whose string, q job.Quota) []string {
 	cpus, mem := int64(0), int64(0)
 	for _, n := range s.Nodes {
@@ -160,20 +160,20 @@ func (s Site) limits(w *script, whose string, q job.Quota) []string {
 	case q.Queued > 0 && q.Running > 0:
 		submit = int64(q.Queued + q.Running)
 	case q.Queued > 0:
-		w.note("%s: the bound on waiting jobs is left out; Slurm counts them with running ones, which have none", whose)
+		w.note("%s: the limit on waiting jobs is left out; Slurm counts them with running jobs, which have no limit", whose)
 	}
 	memMiB := q.Mem.Of(mem<<20) >> 20
 	return []string{
 		fmt.Sprintf("Fairshare=%d", max(1, q.Share)),
-		fmt.Sprintf("GrpTRES=cpu=%d,mem=%d,gres/gpu=%d", none(q.CPUs.Of(cpus)), none(memMiB), gpus),
-		fmt.Sprintf("GrpJobs=%d", none(int64(q.Running))),
+		fmt.Sprintf("GrpTRES=cpu=%d,mem=%d,gres/gpu=%d", orUnlimited(q.CPUs.Of(cpus)), orUnlimited(memMiB), gpus),
+		fmt.Sprintf("GrpJobs=%d", orUnlimited(int64(q.Running))),
 		fmt.Sprintf("GrpSubmitJobs=%d", submit),
-		fmt.Sprintf("GrpTRESMins=gres/gpu=%d", none(int64(q.GPUHours)*60)),
+		fmt.Sprintf("GrpTRESMins=gres/gpu=%d", orUnlimited(int64(q.GPUHours)*60)),
 	}
 }
 
-// none is Slurm's -1 where there is no bound.
-func none(n int64) int64 {
+// orUnlimited returns n, or Slurm's -1 if there is no bound.
+func orUnlimited(n int64) int64 {
 	if n == 0 {
 		return -1
 	}

@@ -10,19 +10,19 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// conf gathers the lines of slurm.conf.
+// conf collects the lines of slurm.conf.
 type conf struct{ strings.Builder }
 
 func (c *conf) set(key string, value any) { fmt.Fprintf(c, "%s=%v\n", key, value) }
 
-// about begins a group of settings by why they are so.
+// about starts a group of settings with a comment.
 func (c *conf) about(text string) { fmt.Fprintf(c, "\n# %s\n", strings.ReplaceAll(text, "\n", "\n# ")) }
 
-// slurmConf is the same on all nodes.
+// slurmConf returns slurm.conf, which is the same on all nodes.
 func (s Site) slurmConf() string {
 	c := &conf{}
-	c.WriteString("# Made by 'gpusched export slurm' of this machine's GPUs and settings. The same file belongs\n" +
-		"# on every node, with gres.conf, cgroup.conf and the same /etc/munge/munge.key.\n")
+	c.WriteString("# Made by 'gpusched export slurm' from this machine's GPUs and settings. Copy it to every node,\n" +
+		"# with gres.conf, cgroup.conf and the same /etc/munge/munge.key.\n")
 	c.set("ClusterName", s.Cluster)
 	c.set("SlurmctldHost", s.Nodes[0].Name)
 	c.set("SlurmUser", "slurm")
@@ -40,7 +40,7 @@ func (s Site) slurmConf() string {
 }
 
 func (s Site) isolation(c *conf) {
-	c.about("A job can use only its own GPUs, cores and memory (gpusched limits CPU time instead of cores); cgroup.conf has\nthe rest.")
+	c.about("A job can use only its own GPUs, cores and memory (gpusched limits CPU time instead of cores). See also\ncgroup.conf.")
 	c.set("ProctrackType", "proctrack/cgroup")
 	c.set("TaskPlugin", "task/affinity,task/cgroup")
 	c.set("JobAcctGatherType", "jobacct_gather/cgroup")
@@ -48,7 +48,7 @@ func (s Site) isolation(c *conf) {
 }
 
 func (s Site) placement(c *conf) {
-	c.about("GPUs, cores and memory are counted, and short jobs fill what is kept for wide ones.")
+	c.about("Slurm counts GPUs, cores and memory. Short jobs fill the gaps in front of wide ones (backfill).")
 	c.set("SelectType", "select/cons_tres")
 	c.set("SelectTypeParameters", "CR_Core_Memory")
 	if gpus := s.gpus(); len(gpus) > 0 {
@@ -63,22 +63,22 @@ func (s Site) placement(c *conf) {
 	c.set("SchedulerType", "sched/backfill")
 }
 
-// order is who goes first.
+// order adds the settings for priority and preemption.
 func (s Site) order(c *conf) {
 	o := s.Settings.Scheduling
 	if o.Policy == config.OrderFIFO {
-		c.about("Who goes first (scheduling.policy = \"fifo\"): the priority class, which is a QOS of accounts.sh, then who\n" +
-			"came first.")
+		c.about("The order of jobs (scheduling.policy = \"fifo\"): by priority class, which is a QOS in accounts.sh, then by\n" +
+			"submission.")
 		c.set("PriorityType", "priority/multifactor")
 		c.set("PriorityWeightQOS", 1_000_000)
 		c.set("PriorityWeightAge", 1000)
 	} else {
-		c.about("Who goes first (scheduling.policy = \"fair\"): the priority class, which is a QOS of accounts.sh, then who\n" +
-			"used little of late, then who waited long. Slurm does not know how long jobs like this one take.")
+		c.about("The order of jobs (scheduling.policy = \"fair\"): by priority class, which is a QOS in accounts.sh, then by\n" +
+			"recent use, then by waiting time. Slurm does not know how long such jobs usually take.")
 		c.set("PriorityType", "priority/multifactor")
 		c.set("PriorityWeightQOS", 1_000_000)
 		c.set("PriorityWeightAge", 10_000)
-		if o.HalfLife > 0 { // else use does not count
+		if o.HalfLife > 0 { // without it, past use does not count
 			c.set("PriorityWeightFairshare", 100_000)
 			c.set("PriorityDecayHalfLife", span(o.HalfLife))
 		}
@@ -86,14 +86,14 @@ func (s Site) order(c *conf) {
 	if o.GuardAfter > 0 {
 		c.set("PriorityMaxAge", span(o.GuardAfter))
 	}
-	c.about("What --preemptible is in gpusched is --qos=scavenger here: the job is stopped for others after PreemptExemptTime\nand queued again.")
+	c.about("gpusched's --preemptible is --qos=scavenger here: after PreemptExemptTime, other jobs may preempt the job, which is\nthen queued again.")
 	c.set("PreemptType", "preempt/qos")
 	c.set("PreemptMode", "REQUEUE")
 	if o.Slice > 0 {
 		c.set("PreemptExemptTime", span(o.Slice))
 	}
-	c.about("Accounts, shares and quotas are in slurmdbd's database; accounts.sh fills it. Without slurmdbd, take the lines up\n" +
-		"to the next comment out: then there are no shares, quotas and classes.")
+	c.about("Accounts, shares and quotas are in slurmdbd's database; accounts.sh fills it. Without slurmdbd, remove the lines\n" +
+		"up to the next comment: then there are no shares, quotas and classes.")
 	c.set("AccountingStorageType", "accounting_storage/slurmdbd")
 	c.set("AccountingStorageHost", s.Nodes[0].Name)
 	c.set("AccountingStorageEnforce", "associations,limits,qos")
@@ -118,17 +118,17 @@ func oneOrZero(b bool) int {
 	return 0
 }
 
-// machines are the nodes, and the one partition that has them all.
+// machines adds the nodes, and one partition with all of them.
 func (s Site) machines(c *conf) {
 	c.about("Machines. 'slurmd -C' on each prints what Slurm finds there. A node may be declared with less than that, never\n" +
-		"with more. By the features 'gpusched --on slurm' knows the memory of GPUs (--gpu-mem): gpu_mem_80gb is that of each GPU\n" +
-		"of the node, or of its smallest, and shard_1gb that of a shard.")
+		"with more. The features tell 'gpusched --on slurm' the memory of GPUs (--gpu-mem): gpu_mem_80gb is the memory of the\n" +
+		"node's smallest GPU, and shard_1gb that of a shard.")
 	types := s.types()
 	for _, n := range s.Nodes {
 		c.WriteString(n.line(types, s.Settings.Daemon.HostMemReserve) + "\n")
 	}
-	c.about("A job that asks no memory has DefMemPerGPU for each GPU, and one without whole GPUs DefMemPerCPU for each CPU, in\n" +
-		"MiB. Without these it would have all memory of its node.")
+	c.about("A job that asks for no memory gets DefMemPerGPU for each GPU, or without whole GPUs DefMemPerCPU for each CPU, in\n" +
+		"MiB. Otherwise it would get all its node's memory.")
 	j := s.Settings.Jobs
 	c.WriteString("PartitionName=gpu Nodes=ALL Default=YES State=UP")
 	fmt.Fprintf(c, " MaxTime=%s DefaultTime=%s", limit(j.MaxTime), limit(j.DefaultTime))
@@ -141,7 +141,7 @@ func (s Site) machines(c *conf) {
 	fmt.Fprintf(c, " DefMemPerCPU=%d\n", s.memPerCPU())
 }
 
-// line is a node of slurm.conf.
+// line returns the node's line in slurm.conf.
 func (n Node) line(types map[string]string, reserve config.Share) string {
 	l := n.Layout
 	text := fmt.Sprintf("NodeName=%s CPUs=%d", n.Name, l.CPUs)
@@ -159,7 +159,7 @@ func (n Node) line(types map[string]string, reserve config.Share) string {
 	return text + " State=UNKNOWN"
 }
 
-// cpusPerGPU is what a job has that asks none, the least of all nodes.
+// cpusPerGPU returns the default number of CPUs per GPU, the least of all nodes.
 func (s Site) cpusPerGPU() (least int64) {
 	j := s.Settings.Jobs
 	for _, n := range s.Nodes {
@@ -174,7 +174,7 @@ func (s Site) cpusPerGPU() (least int64) {
 	return least
 }
 
-// memPerGPU is the same in MiB.
+// memPerGPU returns the default memory per GPU in MiB, the least of all nodes.
 func (s Site) memPerGPU() (least int64) {
 	for _, n := range s.Nodes {
 		if len(n.GPUs) == 0 {
@@ -188,7 +188,7 @@ func (s Site) memPerGPU() (least int64) {
 	return least
 }
 
-// memPerCPU is what a job without a GPU has, the least of all nodes in MiB.
+// memPerCPU returns the default memory of a job without GPUs in MiB, the least of all nodes.
 func (s Site) memPerCPU() int64 {
 	of := func(n Node) int64 { return s.defaultMem().For(0, n.MemMiB<<20, 0, len(n.GPUs)) >> 20 }
 	least := of(s.Nodes[0])
@@ -198,7 +198,8 @@ func (s Site) memPerCPU() int64 {
 	return least
 }
 
-// defaultMem is that of the settings, but that no limit, which would be all of a node, is the automatic one.
+// defaultMem returns the default memory in the settings. It replaces "no limit", which would be all
+// of a node, by the automatic one.
 func (s Site) defaultMem() config.DefaultMem {
 	if mem := s.Settings.Jobs.DefaultMem; mem.Kind != config.MemNone {
 		return mem
@@ -206,7 +207,7 @@ func (s Site) defaultMem() config.DefaultMem {
 	return config.DefaultMem{Kind: config.MemAuto}
 }
 
-// limit is a time limit, which Slurm rounds up to minutes.
+// limit formats a time limit, which Slurm rounds up to minutes.
 func limit(d time.Duration) string {
 	if d <= 0 {
 		return "UNLIMITED"
@@ -214,7 +215,7 @@ func limit(d time.Duration) string {
 	return span(d)
 }
 
-// span is a duration as days-hours:minutes:seconds, 0 for none.
+// span formats a duration as days-hours:minutes:seconds, or 0.
 func span(d time.Duration) string {
 	if d <= 0 {
 		return "0"

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-const gresHead = `# GPUs by hand: Debian's and Ubuntu's Slurm is built without NVML (with it, AutoDetect=nvml
-# finds the same). File is what a job's cgroup is opened for; see cgroup.conf.
+const gresHead = `# The GPUs are listed, since Debian's and Ubuntu's Slurm is built without NVML (with it, AutoDetect=nvml
+# finds the same). A job's cgroup may open File; see cgroup.conf.
 `
 
-// shardHead explains the parts.
+// shardHead explains shards.
 const shardHead = `
 # Parts of GPUs: a shard is 1 GiB of a GPU's memory. Slurm counts them but does not enforce them.
 `
 
-// gresConf is what slurmd of each node has.
+// gresConf returns gres.conf, which is the same on all nodes.
 func (s Site) gresConf() string {
 	var b strings.Builder
 	b.WriteString(gresHead)
@@ -43,7 +43,7 @@ func (s Site) gresConf() string {
 	return b.String()
 }
 
-// shards are how many a GPU has.
+// shards returns the number of a GPU's shards.
 func (g GPU) shards() int64 {
 	if !g.Parts {
 		return 0
@@ -51,8 +51,8 @@ func (g GPU) shards() int64 {
 	return g.MemMiB >> 10
 }
 
-// features say how much memory the GPUs of a node have, where that is known of all of them, and a shard. Package
-// sbatch reads them.
+// features returns the node features for the memory of a GPU, if it is known of all GPUs, and of a
+// shard. Package sbatch reads them.
 func (n Node) features() (list []string) {
 	if len(n.GPUs) == 0 {
 		return nil
@@ -67,7 +67,7 @@ func (n Node) features() (list []string) {
 	return list
 }
 
-// gres is what a node has in slurm.conf: "gpu:a100:4,shard:160".
+// gres returns the node's Gres in slurm.conf: "gpu:a100:4,shard:160".
 func (n Node) gres(types map[string]string) string {
 	counts, shards := map[string]int{}, int64(0)
 	var names []string
@@ -88,7 +88,7 @@ func (n Node) gres(types map[string]string) string {
 	return strings.Join(words, ",")
 }
 
-// cores says which are near, as " Cores=0-7,16".
+// cores returns a GPU's nearest cores as " Cores=0-7,16".
 func cores(near string) string {
 	if near == "" {
 		return ""
@@ -96,7 +96,7 @@ func cores(near string) string {
 	return " Cores=" + near
 }
 
-// links says how many NVLinks lead to the others, as " Links=-1,4,4,4".
+// links returns the number of NVLinks to each other GPU as " Links=-1,4,4,4".
 func (n Node) links(i int) string {
 	g := n.GPUs[i]
 	if len(g.Links) != len(n.GPUs) || !slices.ContainsFunc(g.Links, func(l int) bool { return l > 0 }) {
@@ -109,8 +109,8 @@ func (n Node) links(i int) string {
 	return " Links=" + strings.Join(words, ",")
 }
 
-const cgroupConf = `# What keeps a job to its GPUs, cores and memory. Slurm 22.05 with cgroup v2 lets it use as much swap as
-# memory on top, whatever stands here (memory.swap.max of a job says so): swapoff keeps it from that.
+const cgroupConf = `# This keeps a job to its GPUs, cores and memory. Whatever is set here, Slurm 22.05 with cgroup v2 lets a job also
+# use as much swap as memory (see memory.swap.max of a job), unless swap is off (swapoff).
 ConstrainDevices=yes
 ConstrainCores=yes
 ConstrainRAMSpace=yes
@@ -118,8 +118,8 @@ ConstrainSwapSpace=yes
 AllowedSwapSpace=0
 `
 
-// slurmdbdConf has no password: the database knows the user by the socket.
-const slurmdbdConf = `# For slurmdbd, which keeps accounts in MariaDB. It has to belong to user slurm and have mode 600. Run once:
+// slurmdbdConf has no password: MariaDB identifies the user by the socket.
+const slurmdbdConf = `# For slurmdbd, which keeps accounts in MariaDB. It must belong to user slurm and have mode 600. Run once:
 #   mysql -e "create database slurm_acct_db"
 #   mysql -e "create user slurm@localhost identified via unix_socket; grant all on slurm_acct_db.* to slurm@localhost"
 DbdHost=localhost

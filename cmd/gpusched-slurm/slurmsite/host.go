@@ -12,10 +12,10 @@ import (
 	"github.com/gpusched/gpusched/cgroup/cpuset"
 )
 
-// cpuPlace is where a CPU lies: its socket and its core there.
+// A cpuPlace is a CPU's socket and its core there.
 type cpuPlace struct{ socket, core int }
 
-// Host reads how the CPUs and the memory of a machine are from its /proc and /sys.
+// Host reads the CPUs and the memory of a machine from its /proc and /sys.
 func Host(root fs.FS, name string) (Node, error) {
 	n := Node{Name: name}
 	text, err := fs.ReadFile(root, "proc/meminfo")
@@ -32,7 +32,7 @@ func Host(root fs.FS, name string) (Node, error) {
 	return n, err
 }
 
-// cpuPlaces are those of the CPUs that are on, by number.
+// cpuPlaces returns the places of the CPUs that are online, by number.
 func cpuPlaces(root fs.FS) (map[int]cpuPlace, error) {
 	const dir = "sys/devices/system/cpu"
 	online, err := fs.ReadFile(root, path.Join(dir, "online"))
@@ -49,13 +49,13 @@ func cpuPlaces(root fs.FS) (map[int]cpuPlace, error) {
 			continue
 		}
 		at := path.Join(dir, fmt.Sprintf("cpu%d/topology", cpu))
-		places[cpu] = cpuPlace{number(root, path.Join(at, "physical_package_id")), number(root, path.Join(at, "core_id"))}
+		places[cpu] = cpuPlace{readNumber(root, path.Join(at, "physical_package_id")), readNumber(root, path.Join(at, "core_id"))}
 	}
 	return places, nil
 }
 
-// number is that in a file, -1 where there is none.
-func number(root fs.FS, name string) int {
+// readNumber reads a number from a file, and returns -1 if it can't.
+func readNumber(root fs.FS, name string) int {
 	text, err := fs.ReadFile(root, name)
 	if err != nil {
 		return -1
@@ -67,8 +67,8 @@ func number(root fs.FS, name string) int {
 	return n
 }
 
-// layoutOf counts. Where sockets or cores are not all alike, as with big and small cores,
-// nothing but the number of CPUs is said: Slurm refuses a node that has less than was written.
+// layoutOf counts sockets, cores and threads. If sockets or cores differ, as with big and small
+// cores, it returns only the number of CPUs: Slurm refuses a node that has less than its line says.
 func layoutOf(places map[int]cpuPlace) Layout {
 	l := Layout{CPUs: len(places)}
 	threads, cores := map[cpuPlace]int{}, map[int]int{}
@@ -88,8 +88,8 @@ func layoutOf(places map[int]cpuPlace) Layout {
 	return l
 }
 
-// Near are the cores of some CPUs as Slurm counts them: over the sockets, each by its number
-// there, such as 0-7,16. "" where that is all of them, or where it is not known.
+// Near returns the cores of some CPUs by Slurm's numbers, which run over the sockets, such as
+// 0-7,16. It returns "" for all cores, and if they are unknown.
 func Near(root fs.FS, cpus string) string {
 	list, err := cpuset.Parse(cpus)
 	places, err2 := cpuPlaces(root)
@@ -116,7 +116,7 @@ func Near(root fs.FS, cpus string) string {
 	return near.String()
 }
 
-// coresOf are the cores of some CPUs.
+// coresOf returns the cores of some CPUs.
 func coresOf(places map[int]cpuPlace, has func(cpu int) bool) map[cpuPlace]bool {
 	set := map[cpuPlace]bool{}
 	for cpu, p := range places {

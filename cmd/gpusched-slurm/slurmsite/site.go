@@ -13,56 +13,56 @@ import (
 	"github.com/gpusched/gpusched/daemon/config"
 )
 
-// Site is what the files are made of.
+// A Site is what the files are made from.
 type Site struct {
 	Cluster  string
-	Nodes    []Node // the first one is where slurmctld runs
+	Nodes    []Node // slurmctld runs on the first one
 	Settings config.Config
 	Set      []string            // the keys of Settings that the site has set, sorted
-	Users    []string            // who may submit, besides those that have a quota of their own
-	Members  map[string][]string // of the groups with a quota, as far as they are known
+	Users    []string            // who may submit, besides those with a quota of their own
+	Members  map[string][]string // the known members of the groups with a quota
 }
 
-// Node is the hardware of one machine.
+// A Node is one machine's hardware.
 type Node struct {
-	Name   string `json:"name"` // the short name of the host
+	Name   string `json:"name"` // the host's short name
 	Layout Layout `json:"layout"`
 	MemMiB int64  `json:"mem_mib"`
 	GPUs   []GPU  `json:"gpus,omitempty"` // by minor number
 }
 
-// Layout is how the CPUs of a machine lie. Where its cores are not all alike, only CPUs is known.
+// A Layout is a machine's CPU topology. If the cores differ, only CPUs is known.
 type Layout struct {
 	CPUs    int `json:"cpus"`
 	Sockets int `json:"sockets,omitempty"`
-	Cores   int `json:"cores,omitempty"`   // of a socket
-	Threads int `json:"threads,omitempty"` // of a core
+	Cores   int `json:"cores,omitempty"`   // per socket
+	Threads int `json:"threads,omitempty"` // per core
 }
 
-// GPU is one that Slurm may give away.
+// A GPU is one that Slurm may assign.
 type GPU struct {
-	Minor  int    `json:"minor"` // of /dev/nvidia<Minor>
-	Model  string `json:"model"` // as the driver calls it
+	Minor  int    `json:"minor"` // the N of /dev/nvidiaN
+	Model  string `json:"model"` // the driver's name for it
 	MemMiB int64  `json:"mem_mib"`
-	Near   string `json:"near,omitempty"`  // cores next to it, counted over the sockets, 0-7,16; "": all, or unknown
-	Links  []int  `json:"links,omitempty"` // NVLinks to each GPU of the list, -1 for itself; none: unknown
-	Parts  bool   `json:"parts,omitempty"` // whether parts of it are given
+	Near   string `json:"near,omitempty"`  // nearest cores, counted over the sockets, 0-7,16; "" for all or unknown
+	Links  []int  `json:"links,omitempty"` // NVLinks to each GPU of the list, -1 for itself; empty if unknown
+	Parts  bool   `json:"parts,omitempty"` // whether jobs may have parts of it
 }
 
-// File is one that is to be written.
+// A File is a file to write.
 type File struct {
 	Name string
 	Text string
 }
 
-// Files are what a Slurm of this site reads, and what its administrator is told besides.
+// Files returns the files of a Slurm for this site, and notes for its administrator.
 func (s Site) Files() (files []File, notes []string, err error) {
 	if err := s.check(); err != nil {
 		return nil, nil, err
 	}
 	accounts, notes := s.accounts()
-	if lost := s.lost(); len(lost) > 0 {
-		notes = append(notes, "without an equal in Slurm, and left out: "+strings.Join(lost, ", "))
+	if lost := s.unexported(); len(lost) > 0 {
+		notes = append(notes, "without a counterpart in Slurm, and left out: "+strings.Join(lost, ", "))
 	}
 	return []File{
 		{"slurm.conf", s.slurmConf()}, {"gres.conf", s.gresConf()}, {"cgroup.conf", cgroupConf},
@@ -70,27 +70,26 @@ func (s Site) Files() (files []File, notes []string, err error) {
 	}, notes, nil
 }
 
-// carried are the settings, and with a dot at the end the sections, that the files say in Slurm's
-// words.
-var carried = strings.Fields(`quota. class. scheduling.policy scheduling.half_life scheduling.guard_after scheduling.slice
+// exported are the settings, and the sections if they end with a dot, that the files contain.
+var exported = strings.Fields(`quota. class. scheduling.policy scheduling.half_life scheduling.guard_after scheduling.slice
 	jobs.default_mem jobs.default_time jobs.max_time jobs.default_grace jobs.default_cpus jobs.max_running jobs.max_queued
 	jobs.requeue jobs.allow_raised_priority gpus.only gpus.smallest_part gpus.parts_on daemon.host_mem_reserve`)
 
-// lost are the settings of the site that are in none of the files.
-func (s Site) lost() (keys []string) {
+// unexported returns the settings of the site that are in none of the files.
+func (s Site) unexported() (keys []string) {
 	for _, key := range s.Set {
 		is := func(c string) bool { return key == c || strings.HasSuffix(c, ".") && strings.HasPrefix(key, c) }
-		if !slices.ContainsFunc(carried, is) {
+		if !slices.ContainsFunc(exported, is) {
 			keys = append(keys, key)
 		}
 	}
 	return keys
 }
 
-// plainName is what a name may be that gets into a file as it is.
+// plainName matches names that get into a file as they are.
 var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`) })
 
-// clusterName is what Slurm takes as the name of a cluster: its database makes tables of it.
+// clusterName matches names that Slurm accepts for a cluster: its database names tables after it.
 var clusterName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_]*$`) })
 
 func (s Site) check() error {
@@ -110,15 +109,15 @@ func (s Site) check() error {
 		case slices.ContainsFunc(n.GPUs, func(g GPU) bool { _, err := cpuset.Parse(g.Near); return err != nil }):
 			return fmt.Errorf("%s: the cores next to a GPU are not a list", n.Name)
 		case n.Layout.CPUs <= 0 || n.MemMiB <= 0:
-			return fmt.Errorf("%s: the number of its CPUs or its memory is not known", n.Name)
+			return fmt.Errorf("%s: the number of its CPUs or its memory is unknown", n.Name)
 		}
 		names = append(names, n.Name)
 	}
 	return nil
 }
 
-// types are the names of the site's kinds of GPU, by the driver's name. Two kinds that would be
-// called alike have their whole names.
+// types returns the type of each GPU model. If two models would share a type, each gets its whole
+// name.
 func (s Site) types() map[string]string {
 	models := map[string][]string{}
 	for _, g := range s.gpus() {
@@ -145,14 +144,14 @@ func (s Site) gpus() (list []GPU) {
 	return list
 }
 
-// shortType is what people call a model: "a100" for "NVIDIA A100-SXM4-80GB".
+// shortType returns the common name of a model: "a100" for "NVIDIA A100-SXM4-80GB".
 func shortType(model string) string {
 	var words []string
 	for word := range strings.FieldsFuncSeq(strings.ToLower(model), func(r rune) bool { return r == ' ' || r == '-' }) {
 		switch {
 		case len(words) == 0 && slices.Contains([]string{"nvidia", "tesla", "geforce", "quadro"}, word):
 			continue
-		case len(words) > 0 && isForm(word):
+		case len(words) > 0 && isVariant(word):
 			return slug(words)
 		}
 		words = append(words, word)
@@ -160,8 +159,8 @@ func shortType(model string) string {
 	return slug(words)
 }
 
-// isForm reports whether a word of a model's name tells its size or how it is plugged in.
-func isForm(word string) bool {
+// isVariant reports whether a word of a model's name is its memory size or its form factor.
+func isVariant(word string) bool {
 	if size, ok := strings.CutSuffix(word, "gb"); ok {
 		_, err := strconv.Atoi(size)
 		return err == nil
@@ -169,7 +168,7 @@ func isForm(word string) bool {
 	return strings.HasPrefix(word, "sxm") || strings.HasPrefix(word, "hbm") || word == "pcie" || word == "nvl"
 }
 
-// slug makes one word of some, of what Slurm allows in the name of a type.
+// slug joins words to a type name, in the characters that Slurm allows.
 func slug(words []string) string {
 	clean := func(r rune) rune {
 		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {

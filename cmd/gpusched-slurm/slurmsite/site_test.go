@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/golden"
 )
 
-// two is a site of two machines with all that can be said.
+// two returns a site of two machines that uses everything.
 func two() Site {
 	settings := config.Default()
 	settings.Classes = map[job.Class]config.Class{job.Interactive: {MaxTime: 8 * time.Hour}}
@@ -36,7 +36,7 @@ func two() Site {
 	}
 }
 
-// Invariant 3, and a look at every line that can be.
+// Invariant 3: the files are always the same, and have these lines.
 func TestFiles(t *testing.T) {
 	files, notes, err := two().Files()
 	if err != nil {
@@ -48,7 +48,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// Invariant 2: what is no plain name is in no file.
+// Invariant 2: no file contains a name that is not plain.
 func TestNamesAreNames(t *testing.T) {
 	files, notes, err := two().Files()
 	if err != nil {
@@ -80,7 +80,7 @@ func TestNamesAreNames(t *testing.T) {
 	}
 }
 
-// Whatever the settings say, no job has all memory of its node because it asks none.
+// Whatever the settings, a job that asks for no memory does not get all of its node's.
 func TestDefaultMemory(t *testing.T) {
 	for mem, want := range map[config.DefaultMem]string{
 		{Kind: config.MemAuto}:                   " DefMemPerGPU=24000 DefMemPerCPU=2000\n",
@@ -107,7 +107,8 @@ func TestShortType(t *testing.T) {
 	}
 }
 
-// machine has /sys of 2 sockets with 2 cores of 2 threads; core numbers have gaps as real ones do.
+// machine returns a /proc and /sys with 2 sockets of 2 cores of 2 threads. Core numbers have gaps,
+// as in reality.
 func machine() fstest.MapFS {
 	root := fstest.MapFS{
 		"proc/meminfo":                  {Data: []byte("MemTotal:       263856432 kB\nMemFree: 1 kB\n")},

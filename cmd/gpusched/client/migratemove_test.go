@@ -162,7 +162,7 @@ func TestWhatIsWaitedForStays(t *testing.T) {
 	r.add(21, me+1, 20)
 	r.add(30, me)
 	said, err := r.run(t.Context(), "12", "20", "30")
-	r.says(said, "job 12 stays here: job 14, which waits for it, stays (move that one, too", "it is of bob", "job 30 is slurm:1")
+	r.says(said, "job 12 stays here: job 14, which waits for it, stays (move that one, too", "it belongs to bob", "job 30 is slurm:1")
 	r.check(1, map[job.ID]string{12: "queued", 14: "queued", 20: "queued", 21: "queued", 30: "cancelled"})
 	if err == nil {
 		t.Error("it ends well")
@@ -281,7 +281,7 @@ func TestMigrateIsEnded(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || strings.Contains(said, "job 14") {
 		t.Error(err)
 	}
-	r.says(said, "job 12 is slurm:1\n", "job 13 is HELD here, as Slurm may have it: the command was ended")
+	r.says(said, "job 12 is slurm:1\n", "job 13 is HELD here, as Slurm may have it: the command was interrupted")
 	r.check(1, map[job.ID]string{12: "cancelled", 13: "held", 14: "queued"})
 }
 

@@ -217,14 +217,14 @@ func warnSlurm(a *cli.App, cfg *config.Config) {
 	if err != nil {
 		return
 	}
-	found := (&gres.Reader{Root: a.Root, Host: host}).Look()
+	found := (&gres.Reader{Root: a.Root, Host: host}).Read()
 	switch {
 	case found.Assumed:
-		a.Note("warning: %v; %s", found.Error, found.Says(cfg.GPUs.Slurm == config.SlurmAllow))
+		a.Note("warning: %v; %s", found.Error, found.Describe(cfg.GPUs.Slurm == config.SlurmAllow))
 	case found.Error != nil:
 		a.Note("warning: which GPUs slurmd gives away here can't be read: %v", found.Error)
 	case !found.None():
-		a.Note("warning: %s", found.Says(cfg.GPUs.Slurm == config.SlurmAllow))
+		a.Note("warning: %s", found.Describe(cfg.GPUs.Slurm == config.SlurmAllow))
 	}
 }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Made by 'gpusched export slurm': classes as QOS, and the shares and quotas of users and groups.
-# Run it as root once slurmdbd and slurmctld are up; it can be run again. Whoever is not in it
+# Run it as root once slurmdbd and slurmctld are up; it can be run again. Users who are not in it
 # may submit nothing: add them with 'sacctmgr add user NAME account=gpusched'.
 set -e
 exec </dev/null # sacctmgr may ask
