@@ -7,38 +7,38 @@ import (
 	"strings"
 )
 
-// Format is how a file has its jobs.
+// A Format is the way in which a file lists its jobs.
 type Format string
 
 // The formats.
 const (
-	Commands Format = "commands" // a command on each line
+	Commands Format = "commands" // a command per line
 	Columns  Format = "columns"  // priority,script,conda,arguments,allowed_gpus
-	Spec     Format = "spec"     // command:, num_gpus: and priority: below each other
+	Spec     Format = "spec"     // blocks of command:, num_gpus: and priority:
 )
 
-// Entry is a job of a file.
+// An Entry is a job in a file.
 type Entry struct {
-	Number  int    // the line where it begins, from 1
-	Command string // for a shell; "" where there is a script
+	Number  int    // the number of its first line, from 1
+	Command string // for a shell; "" if there is a script
 	Script  string
-	Args    string // words as for a shell
-	Conda   string // "": none is named
-	GPUs    string // how many; "": it does not say
-	From    string // which it may use; "": any
+	Args    string // quoted as for a shell
+	Conda   string // "" if none is named
+	GPUs    string // how many; "" if not given
+	From    string // the GPUs that it may use; "" means any
 
-	// Priority is the file's own; HasPriority is false where it has none. In Columns
-	// lower goes first, in Spec higher does.
+	// Priority is the file's own number, if HasPriority is set. Lower goes first in Columns, higher
+	// in Spec.
 	Priority    int
 	HasPriority bool
 
-	// Open is that the entry may go on in what is written next.
+	// Open says that the entry may continue in what is written next.
 	Open bool
-	Err  error // why it is no job
+	Err  error // why the entry is not a job
 }
 
-// Identity is what makes two entries the same: what is run, not when or where. An
-// edit of the rest makes no new job.
+// Identity is equal for entries that run the same thing. Editing the rest of an entry makes no new
+// job.
 func (e *Entry) Identity() string {
 	if e.Script != "" {
 		return strings.Join([]string{"script", e.Script, e.Conda, e.Args}, "\x00")
@@ -46,7 +46,7 @@ func (e *Entry) Identity() string {
 	return strings.Join([]string{"command", e.Command, e.GPUs}, "\x00")
 }
 
-// Rank is the priority with higher first.
+// Rank returns the priority so that higher goes first.
 func (e *Entry) Rank() int {
 	if e.Script != "" {
 		return -e.Priority
@@ -54,10 +54,10 @@ func (e *Entry) Rank() int {
 	return e.Priority
 }
 
-// specKeys are those of Spec.
+// specKeys are the keys of Spec.
 var specKeys = []string{"command", "num_gpus", "priority"}
 
-// Detect finds the format by the first line that says something.
+// Detect returns the format, judging by the first line that is not empty or a comment.
 func Detect(text string) Format {
 	for line := range strings.Lines(text) {
 		line = strings.TrimPrefix(strings.TrimSpace(line), "- ")
@@ -79,7 +79,7 @@ func Detect(text string) Format {
 	return Commands
 }
 
-// Parse returns the entries of a file in their order, also those that are wrong.
+// Parse returns the entries of a file in order, including the wrong ones.
 func Parse(format Format, text string) []Entry {
 	if format == Spec {
 		return parseSpec(text)
@@ -106,7 +106,7 @@ func Parse(format Format, text string) []Entry {
 	return list
 }
 
-var errNUL = errors.New("there is a NUL byte in it, which is in no text")
+var errNUL = errors.New("there is a NUL byte in it")
 
 // isHeader reports whether a line names the columns.
 func isHeader(line string) bool {
@@ -115,8 +115,8 @@ func isHeader(line string) bool {
 	return strings.EqualFold(strings.TrimSpace(first), "priority") && strings.HasPrefix(second, "script")
 }
 
-// parseColumns reads priority,script,conda,arguments,allowed_gpus. The last three may
-// be empty or left out, and the last keeps its commas.
+// parseColumns parses priority,script,conda,arguments,allowed_gpus. The last three may be empty or
+// missing, and the last may contain commas.
 func parseColumns(line string) (e Entry) {
 	fields, err := split(line, 5)
 	if err != nil {
@@ -135,29 +135,29 @@ func parseColumns(line string) (e Entry) {
 	return e
 }
 
-// maxPriority is that of a job.
+// maxPriority is the highest priority of a job.
 const maxPriority = 1_000_000
 
 func priority(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < -maxPriority || n > maxPriority {
-		return 0, fmt.Errorf("%q is not a priority: it is a number", s)
+		return 0, fmt.Errorf("%q is not a priority: use a number", s)
 	}
 	return n, nil
 }
 
-// split cuts a line at commas into so many fields at most. A comma within quotation
-// marks is none. A field that begins with one is quoted as in CSV, and the marks of
-// others belong to the words in them.
-func split(line string, most int) (fields []string, err error) {
-	for len(fields) < most {
+// split splits a line at commas into at most maxFields fields. Commas within quotation marks do not
+// count. A field that begins with a quotation mark is quoted as in CSV; other quotation marks
+// belong to the field's words.
+func split(line string, maxFields int) (fields []string, err error) {
+	for len(fields) < maxFields {
 		line = strings.TrimLeft(line, " \t")
 		var field, rest string
 		more := false
 		switch {
 		case strings.HasPrefix(line, `"`):
 			field, rest, more, err = quoted(line[1:])
-		case len(fields) == most-1:
+		case len(fields) == maxFields-1:
 			field = line
 		default:
 			field, rest, more, err = plain(line)
@@ -179,7 +179,7 @@ func split(line string, most int) (fields []string, err error) {
 
 var errQuote = errors.New("a quotation mark is not closed")
 
-// quoted reads what follows an opening mark up to the comma behind the closing one.
+// quoted reads a quoted field, from behind the opening mark up to the comma after the closing one.
 func quoted(s string) (field, rest string, more bool, err error) {
 	for i := 0; i < len(s); i++ {
 		if s[i] != '"' {
@@ -194,7 +194,7 @@ func quoted(s string) (field, rest string, more bool, err error) {
 			return field, "", false, nil
 		}
 		if rest[0] != ',' {
-			return "", "", false, fmt.Errorf("after a quoted column comes a comma, not %q", rest)
+			return "", "", false, fmt.Errorf("a quoted column must end with a comma, not with %q", rest)
 		}
 		return field, rest[1:], true, nil
 	}
@@ -219,8 +219,7 @@ func plain(s string) (field, rest string, more bool, err error) {
 	return s, "", false, nil
 }
 
-// parseSpec reads blocks of keys. A block ends at an empty line, at --- and where a
-// key comes again.
+// parseSpec reads blocks of keys. A block ends at an empty line, at ---, and where a key repeats.
 func parseSpec(text string) (list []Entry) {
 	var e Entry
 	seen := map[string]bool{}
@@ -255,7 +254,7 @@ func parseSpec(text string) (list []Entry) {
 			e.Number = number
 		}
 		seen[key] = true
-		if err := e.put(key, strings.TrimSpace(value), ok); err != nil && e.Err == nil {
+		if err := e.set(key, strings.TrimSpace(value), ok); err != nil && e.Err == nil {
 			e.Err = err
 		}
 	}
@@ -263,7 +262,7 @@ func parseSpec(text string) (list []Entry) {
 	return list
 }
 
-func (e *Entry) put(key, value string, ok bool) (err error) {
+func (e *Entry) set(key, value string, ok bool) (err error) {
 	for _, mark := range []string{`"`, "'"} {
 		inner, opened := strings.CutPrefix(value, mark)
 		inner, closed := strings.CutSuffix(inner, mark)
@@ -291,13 +290,13 @@ func (e *Entry) put(key, value string, ok bool) (err error) {
 	return err
 }
 
-// Column is an entry as a line of Columns, which Parse reads as the same entry.
+// Column formats an entry as a line of Columns, which Parse reads back.
 func Column(e Entry) string {
 	fields := []string{strconv.Itoa(e.Priority), cell(e.Script), cell(e.Conda), cell(e.Args), e.From}
 	return strings.Join(fields, ",")
 }
 
-// cell quotes what would not be read as it is.
+// cell quotes a field if it would otherwise be read differently.
 func cell(s string) string {
 	if !strings.ContainsAny(s, "\",'") && s == strings.TrimSpace(s) {
 		return s

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// said is an entry in short.
+// said returns an entry in short.
 func said(e Entry) string {
 	if e.Err != nil {
 		return fmt.Sprintf("%d! %v", e.Number, e.Err)
@@ -23,7 +23,7 @@ func said(e Entry) string {
 	return text
 }
 
-// TestFormats reads each format as the documents of the tools show it.
+// Each format is read as the tools' documents show it.
 func TestFormats(t *testing.T) {
 	for _, c := range []struct {
 		format Format
@@ -54,12 +54,12 @@ func TestFormats(t *testing.T) {
 			`5 p1 script[d.py] args[--name "a, b" --x 1] from[0,1]`, "6 p-5 script[e.py]",
 		}},
 		{Columns, "0,a.py\nx,b.py\n1\n1,\n1,c.py,\"x\n1,d.py,e,--x 'y\n1,e.py,\"x\"y\n99999999,f.py\n1,g\x00.py\n", []string{
-			"1 p0 script[a.py]", `2! "x" is not a priority: it is a number`,
+			"1 p0 script[a.py]", `2! "x" is not a priority: use a number`,
 			"3! it has no script: a line is priority,script,conda,arguments,allowed_gpus",
 			"4! it has no script: a line is priority,script,conda,arguments,allowed_gpus",
 			"5! a quotation mark is not closed", "6! a quotation mark is not closed",
-			`7! after a quoted column comes a comma, not "y"`, `8! "99999999" is not a priority: it is a number`,
-			"9! there is a NUL byte in it, which is in no text",
+			`7! a quoted column must end with a comma, not with "y"`, `8! "99999999" is not a priority: use a number`,
+			"9! there is a NUL byte in it",
 		}},
 		{Spec, "command: python train.py\nnum_gpus: 2\npriority: 5\n", []string{"1 p5 run[python train.py] gpus[2] open"}},
 		{Spec, "# two\n- command: \"python a.py\"\n  num_gpus: 1 # one\n- command: python -c 'x: 1'\n\n---\npriority: 1\ncommand: b\ncommand: c\n\n", []string{
@@ -67,7 +67,7 @@ func TestFormats(t *testing.T) {
 		}},
 		{Spec, "num_gpus: 1\n\ncommand: a\ngpus: 2\n\ncommand: b\npriority: high\n\nhello\n", []string{
 			"1! there is no command: here", `3! "gpus" is not known: there are command, num_gpus, priority`,
-			`6! "high" is not a priority: it is a number`, `9! "hello" is not KEY: VALUE`,
+			`6! "high" is not a priority: use a number`, `9! "hello" is not KEY: VALUE`,
 		}},
 	} {
 		if got := Detect(c.text); got != c.format {
@@ -86,7 +86,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestIdentity: what is run makes a job the same, not its place in the queue.
+// Entries that run the same thing are the same job, wherever they are in the queue.
 func TestIdentity(t *testing.T) {
 	one := func(line string) string {
 		list := Parse(Detect(line), line)
@@ -104,8 +104,8 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// FuzzParse reads any file: each entry is a job or says what is wrong, its line is in
-// the file, and a line that is written is read as it was.
+// FuzzParse: in an arbitrary file, each entry is a job or has an error, its line is in the file,
+// and a line that is written is read back.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{"0,a.py,e,--x \"1, 2\",0-3\n", "command: x\nnum_gpus: 2\n", "ls | wc\n# c\n", "1,\"a\"\"b\",,\n", "- command: 'x'\n---\n", "\xff\x00,", "0,a.py,,,\" 2\""} {
 		f.Add(text)

@@ -8,30 +8,30 @@ import (
 	"strings"
 )
 
-// association is what Slurm's database says of an account, or of a user in one.
+// An association is what Slurm's database says about an account, or about a user in an account.
 type association struct {
 	cluster, account, parent, user string
 	limits                         record
 }
 
-// record is a line of a table of sacctmgr's: values by the names of columns, in lower case
-// and without blanks. What is empty is left out.
+// A record is a row of sacctmgr's tables: values by column name, in lower case and without blanks.
+// Empty values are missing.
 type record map[string]string
 
-// place is what an association is of.
+// A place identifies an association.
 type place struct{ cluster, account, user string }
 
-// accounts are what is known of a Slurm's database.
+// accounts is what is known of a Slurm's database.
 type accounts struct {
 	associations []association
-	at           map[place]int // in these
+	at           map[place]int // indexes into associations
 	qos          []record
-	defaults     map[string]string // the default account of a user
+	defaults     map[string]string // the default account of each user
 	admins       []string
-	left         []string // what was not read, for people
+	skipped      []string // notes about what was not read
 }
 
-// columns have more than one name, by version and command.
+// columns maps other names of a column, from other versions and commands, to the one used here.
 var columns = map[string]string{
 	"share": "fairshare", "rawshares": "fairshare", "parname": "parent", "parentname": "parent", "grpsubmitjobs": "grpsubmit", "maxsubmitjobs": "maxsubmit",
 	"maxtresperjob": "maxtres", "maxwalldurationperjob": "maxwall", "maxwallduration": "maxwall", "maxwallperjob": "maxwall",
@@ -48,18 +48,18 @@ func column(name string) string {
 	return name
 }
 
-// IsAccounts reports whether a text is what 'sacctmgr -P show assoc' (or qos, or user) prints, or
-// what 'sacctmgr dump' writes.
+// IsAccounts reports whether a text is the output of 'sacctmgr -P show assoc' (or qos, or user) or
+// a file of 'sacctmgr dump'.
 func IsAccounts(text string) bool {
 	for line := range strings.Lines(text) {
-		if _, _, ok := dumped(strings.TrimSpace(line)); ok || tableOf(heading(line)) != "" {
+		if _, _, ok := splitDump(strings.TrimSpace(line)); ok || tableOf(heading(line)) != "" {
 			return true
 		}
 	}
 	return false
 }
 
-// heading are the columns of a line, if it is one of names.
+// heading returns the columns that a line names, if it may be a heading.
 func heading(line string) (names []string) {
 	if !strings.Contains(line, "|") {
 		return nil
@@ -70,7 +70,7 @@ func heading(line string) (names []string) {
 	return names
 }
 
-// tableOf is which table has some columns: assoc, qos, user or "".
+// tableOf returns the table that has these columns: assoc, qos, user or "".
 func tableOf(names []string) string {
 	has := func(all ...string) bool {
 		return !slices.ContainsFunc(all, func(name string) bool { return !slices.Contains(names, name) })
@@ -97,8 +97,8 @@ func readAccounts(text string) (*accounts, error) {
 			names = heads
 			continue
 		}
-		if what, rest, ok := dumped(strings.TrimSpace(line)); ok {
-			name, limits := dumpedLine(rest)
+		if what, rest, ok := splitDump(strings.TrimSpace(line)); ok {
+			name, limits := parseDump(rest)
 			switch what {
 			case "Cluster":
 				cluster = name
@@ -108,12 +108,12 @@ func readAccounts(text string) (*accounts, error) {
 				a.add(association{cluster: cluster, account: name, parent: parent, limits: limits})
 			case "User":
 				a.add(association{cluster: cluster, account: parent, user: name, limits: limits})
-				a.person(name, limits)
+				a.addUser(name, limits)
 			}
 			continue
 		}
 		if names != nil && strings.Contains(line, "|") {
-			a.row(names, strings.Split(line, "|"))
+			a.addRow(names, strings.Split(line, "|"))
 		}
 	}
 	if len(a.associations)+len(a.qos) == 0 {
@@ -122,8 +122,8 @@ func readAccounts(text string) (*accounts, error) {
 	return a, nil
 }
 
-// row takes in a line of a table.
-func (a *accounts) row(names, values []string) {
+// addRow adds a row of a table.
+func (a *accounts) addRow(names, values []string) {
 	r := record{}
 	for i, name := range names {
 		if i < len(values) && values[i] != "" {
@@ -134,17 +134,18 @@ func (a *accounts) row(names, values []string) {
 	case "qos":
 		a.qos = append(a.qos, r)
 	case "user":
-		a.person(r["user"], r)
+		a.addUser(r["user"], r)
 	default:
 		if r["partition"] != "" {
-			a.left = append(a.left, fmt.Sprintf("what user %s may on partition %s alone: there are no partitions here", r["user"], r["partition"]))
+			a.skipped = append(a.skipped, fmt.Sprintf("the limits of user %s on partition %s: there are no partitions here", r["user"], r["partition"]))
 			return
 		}
 		a.add(association{cluster: r["cluster"], account: r["account"], parent: r["parent"], user: r["user"], limits: r})
 	}
 }
 
-// add takes in an association; of one that another table has as well, what that leaves out.
+// add adds an association. If it is there already, from another table, add fills in what is
+// missing.
 func (a *accounts) add(x association) {
 	of := place{x.cluster, x.account, x.user}
 	i, known := a.at[of]
@@ -162,8 +163,8 @@ func (a *accounts) add(x association) {
 	}
 }
 
-// person takes in what is said of a user as such.
-func (a *accounts) person(name string, r record) {
+// addUser adds what is said about a user independently of accounts.
+func (a *accounts) addUser(name string, r record) {
 	if name == "" {
 		return
 	}
@@ -176,14 +177,14 @@ func (a *accounts) person(name string, r record) {
 	}
 }
 
-// dumped cuts a line such as User - 'alice':Fairshare=2.
-func dumped(line string) (what, rest string, ok bool) {
+// splitDump splits a line such as User - 'alice':Fairshare=2.
+func splitDump(line string) (what, rest string, ok bool) {
 	what, rest, ok = strings.Cut(line, " - ")
 	return what, rest, ok && slices.Contains([]string{"Cluster", "Parent", "Account", "User"}, what) && strings.HasPrefix(rest, "'")
 }
 
-// dumpedLine reads 'NAME':KEY=VALUE:KEY='VALUE'…
-func dumpedLine(text string) (name string, limits record) {
+// parseDump parses 'NAME':KEY=VALUE:KEY='VALUE'…
+func parseDump(text string) (name string, limits record) {
 	limits = record{}
 	for i, part := range unquotedSplit(text, ':') {
 		part = clean(strings.ReplaceAll(part, "'", ""))
@@ -196,7 +197,7 @@ func dumpedLine(text string) (name string, limits record) {
 	return name, limits
 }
 
-// unquotedSplit cuts a text at each sep that is in no quotes.
+// unquotedSplit splits a text at each sep outside of quotes.
 func unquotedSplit(text string, sep rune) (parts []string) {
 	quoted, from := false, 0
 	for i, r := range text {
@@ -209,7 +210,7 @@ func unquotedSplit(text string, sep rune) (parts []string) {
 	return append(parts, text[from:])
 }
 
-// clean is a text without what could be more than text in a comment.
+// clean removes what could end a comment.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == 0xfffd {
@@ -219,14 +220,14 @@ func clean(s string) string {
 	}, strings.ToValidUTF8(strings.TrimSpace(s), "?"))
 }
 
-// oneCluster keeps the associations of the first cluster.
+// oneCluster keeps only the associations of the first cluster.
 func (a *accounts) oneCluster() {
 	if len(a.associations) == 0 {
 		return
 	}
 	first := a.associations[0].cluster
 	var others []string
-	a.at = nil // they move
+	a.at = nil // the indexes change
 	a.associations = slices.DeleteFunc(a.associations, func(x association) bool {
 		if x.cluster != first && !slices.Contains(others, x.cluster) {
 			others = append(others, x.cluster)
@@ -234,6 +235,6 @@ func (a *accounts) oneCluster() {
 		return x.cluster != first
 	})
 	if len(others) > 0 {
-		a.left = append(a.left, fmt.Sprintf("what other clusters than %s have: %s", first, strings.Join(others, ", ")))
+		a.skipped = append(a.skipped, fmt.Sprintf("the associations of clusters other than %s: %s", first, strings.Join(others, ", ")))
 	}
 }

@@ -43,8 +43,8 @@ func read(t *testing.T, toml string) config.Config {
 	return c
 }
 
-// What 'gpusched export slurm' made of a site's quotas is the same quotas again: show.txt and
-// dump.cfg are what sacctmgr 22.05 said after accounts.sh of exported.toml had run.
+// Quotas survive 'gpusched export slurm' and the way back: show.txt and dump.cfg are the output of
+// sacctmgr 22.05 after the accounts.sh of exported.toml had run.
 func TestAccountsThereAndBack(t *testing.T) {
 	first, err := os.ReadFile("testdata/accounts/exported.toml")
 	if err != nil {
@@ -62,7 +62,7 @@ func TestAccountsThereAndBack(t *testing.T) {
 	}
 }
 
-// A Slurm that grew by itself: every limit is a setting or a remark.
+// Of a Slurm with a history of its own, every limit becomes a setting or a note.
 func TestAccountsThatGrew(t *testing.T) {
 	r := accountsOf(t, "grown.txt")
 	golden.Check(t, "accounts/grown.toml", r.TOML)
@@ -83,7 +83,8 @@ func TestNoAccounts(t *testing.T) {
 	}
 }
 
-// A large site has tens of thousands of associations: to look at all for each would take minutes.
+// A large site has tens of thousands of associations. Comparing each with all others would take
+// minutes.
 func TestManyAccounts(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("Cluster|Account|User|Par Name|Share|GrpTRES\n")
@@ -100,8 +101,7 @@ func TestManyAccounts(t *testing.T) {
 	}
 }
 
-// FuzzConvertAccounts reads any text: it is refused, or what comes out is settings that the
-// check takes.
+// FuzzConvertAccounts: arbitrary text is refused, or becomes settings that pass the check.
 func FuzzConvertAccounts(f *testing.F) {
 	for _, name := range []string{"show.txt", "dump.cfg", "grown.txt"} {
 		text, err := os.ReadFile(filepath.Join("testdata/accounts", name))
@@ -121,7 +121,7 @@ func FuzzConvertAccounts(f *testing.F) {
 		if err := toml.Unmarshal([]byte(r.TOML), &out); err != nil {
 			t.Fatalf("%q gives %q: %v", text, r.TOML, err)
 		}
-		if len(text) < 400 { // it takes its time
+		if len(text) < 400 { // the check is slow
 			read(t, r.TOML)
 		}
 	})

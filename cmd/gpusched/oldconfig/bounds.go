@@ -11,13 +11,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// bounds are the keys of a section of quotas, as TOML has their values.
+// bounds are the keys of a quota section with their TOML values.
 type bounds map[string]string
 
-// quotaKeys are those keys in their order.
+// quotaKeys are these keys in order.
 var quotaKeys = []string{"gpus", "jobs", "mem", "cpus", "queued", "gpu_hours", "share"}
 
-// unset is what a key means that is left out.
+// unset returns the value of a key that is missing.
 func unset(key string) string {
 	if key == "share" {
 		return "1"
@@ -25,7 +25,7 @@ func unset(key string) string {
 	return `"none"`
 }
 
-// value is that of a key, also where it is not there.
+// value returns a key's value, even if the key is missing.
 func (b bounds) value(key string) string {
 	if v, ok := b[key]; ok {
 		return v
@@ -33,7 +33,7 @@ func (b bounds) value(key string) string {
 	return unset(key)
 }
 
-// tres reads a list such as cpu=4,mem=100G,gres/gpu=2.
+// tres parses a list such as cpu=4,mem=100G,gres/gpu=2.
 func tres(text string) map[string]string {
 	list := map[string]string{}
 	for item := range strings.SplitSeq(text, ",") {
@@ -44,14 +44,14 @@ func tres(text string) map[string]string {
 	return list
 }
 
-// limit reads a number of Slurm's; what is less than 0, or none, is no bound.
+// limit parses one of Slurm's numbers. A negative or missing number is no bound.
 func limit(text string) (n int64, bound bool) {
 	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 	return n, err == nil && n >= 0
 }
 
-// least is the smallest of some limits.
-func (r record) least(keys ...string) (n int64, bound bool) {
+// smallest returns the smallest of some limits.
+func (r record) smallest(keys ...string) (n int64, bound bool) {
 	for _, key := range keys {
 		if m, ok := limit(r[key]); ok && (!bound || m < n) {
 			n, bound = m, true
@@ -60,22 +60,22 @@ func (r record) least(keys ...string) (n int64, bound bool) {
 	return n, bound
 }
 
-// translation makes bounds of limits, and notes what it can't say.
+// A translation turns limits into bounds, and notes those that it can't.
 type translation struct {
 	out   bounds
 	whose string
 	note  func(format string, args ...any)
 }
 
-// put has a bound that ours has room for, from 1 to most.
+// put sets a bound, if it is between 1 and most.
 func (t *translation) put(key string, n, most int64) {
 	switch {
 	case n == 0:
-		t.note("%s: a bound of none at all (%s); take the account out of the groups that may use the machine", t.whose, key)
+		t.note("%s: a limit of zero (%s); remove the account from the groups that may use the machine", t.whose, key)
 	case n <= most:
 		t.out[key] = strconv.FormatInt(n, 10)
 	default:
-		t.note("%s: %s of %d, which is more than there can be, and is no bound here", t.whose, key, n)
+		t.note("%s: %s of %d is more than there can be, so it is no limit here", t.whose, key, n)
 	}
 }
 
@@ -83,7 +83,7 @@ func (t *translation) put(key string, n, most int64) {
 func boundsOf(whose string, r record, note func(string, ...any)) bounds {
 	t := &translation{bounds{}, whose, note}
 	t.amounts(tres(r["grptres"]))
-	if n, bound := r.least("grpjobs", "maxjobs"); bound {
+	if n, bound := r.smallest("grpjobs", "maxjobs"); bound {
 		t.put("jobs", n, 100_000)
 	}
 	t.waiting(r)
@@ -97,7 +97,7 @@ func boundsOf(whose string, r record, note func(string, ...any)) bounds {
 	return t.out
 }
 
-// spelling is a limit as Slurm's manual writes it.
+// spelling returns a limit's name as in Slurm's manual.
 func spelling(key string) string {
 	for part := range strings.FieldsSeq("TRES Grp Max Min Jobs Submit Wall Per Node Mins PU PA Run Grace Time Usage Thres") {
 		key = strings.ReplaceAll(key, strings.ToLower(part), part)
@@ -105,7 +105,7 @@ func spelling(key string) string {
 	return key
 }
 
-// hints say where a limit would be here.
+// hints say how to set a limit here instead.
 var hints = map[string]string{
 	"maxwall":     ": the time of a job is bounded by class (class.NAME.max_time) and for all (jobs.max_time)",
 	"maxtres":     ": of one job only memory and time are bounded here (jobs.max_mem, jobs.max_time)",
@@ -131,7 +131,7 @@ func (t *translation) amounts(list map[string]string) {
 	}
 }
 
-// mem is in MiB without a unit.
+// mem translates a bound on memory. Without a unit it is in MiB.
 func (t *translation) mem(amount string) {
 	if strings.Trim(amount, "0123456789") == "" {
 		amount += "M"
@@ -146,13 +146,13 @@ func (t *translation) mem(amount string) {
 	t.out["mem"] = text(job.FormatSize(n))
 }
 
-// waiting is the bound on waiting jobs: Slurm's counts those that run as well.
+// waiting translates the bound on waiting jobs. Slurm's also counts running jobs.
 func (t *translation) waiting(r record) {
-	n, bound := r.least("grpsubmit", "maxsubmit")
+	n, bound := r.smallest("grpsubmit", "maxsubmit")
 	if !bound {
 		return
 	}
-	if running, ok := r.least("grpjobs", "maxjobs"); ok && running < n {
+	if running, ok := r.smallest("grpjobs", "maxjobs"); ok && running < n {
 		n -= running
 	}
 	t.put("queued", n, 1_000_000)
@@ -171,14 +171,14 @@ func (t *translation) hours(list map[string]string) {
 	}
 }
 
-// asParent is how 'sacctmgr dump' of 22.05 writes Fairshare=parent.
+// asParent is Fairshare=parent in a 'sacctmgr dump' of 22.05.
 const asParent = math.MaxInt32
 
 func (t *translation) share(text string) {
 	n, bound := limit(text)
 	switch {
 	case strings.EqualFold(text, "parent") || n == asParent:
-		t.out["share"] = `"none"` // where it is a group's
+		t.out["share"] = `"none"` // used for groups only
 	case !bound || n == 1:
 	case n > 1000:
 		t.out["share"] = "1000"
@@ -188,7 +188,7 @@ func (t *translation) share(text string) {
 	}
 }
 
-// keys are those that differ from others.
+// keys returns the keys whose values differ.
 func (b bounds) keys(from bounds) (list []string) {
 	for _, key := range quotaKeys {
 		if b.value(key) != from.value(key) {
@@ -198,8 +198,8 @@ func (b bounds) keys(from bounds) (list []string) {
 	return list
 }
 
-// spelled is the whole of it, to compare and to order by.
-func (b bounds) spelled() string {
+// text returns all bounds as one text, for comparing and sorting.
+func (b bounds) text() string {
 	var parts []string
 	for _, key := range quotaKeys {
 		parts = append(parts, fmt.Sprintf("%s=%s", key, b.value(key)))

@@ -8,12 +8,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// classOf maps the QOS to classes: by their names where these are ours, else by what they
-// do. One that others may preempt is scavenger; the rest go by their priority against that
-// of normal, or of the one that most accounts have by default.
+// classOf maps each QOS to a class: by its name if that is a class, else by what it does. A QOS
+// that others may preempt is scavenger. The rest go by their priority compared to the default QOS.
 func (a *accounts) classOf() map[string]job.Class {
 	of, preempted := map[string]job.Class{}, map[string]bool{}
-	base := a.usual()
+	base := a.defaultQOS()
 	for _, q := range a.qos {
 		for name := range strings.SplitSeq(q["preempt"], ",") {
 			preempted[name] = name != ""
@@ -22,7 +21,7 @@ func (a *accounts) classOf() map[string]job.Class {
 	level := a.priority(base)
 	for _, q := range a.qos {
 		name := q["name"]
-		p := number0(q["priority"])
+		p := numberOrZero(q["priority"])
 		c, ours := classNamed(name)
 		switch {
 		case ours:
@@ -40,7 +39,7 @@ func (a *accounts) classOf() map[string]job.Class {
 	return of
 }
 
-// classNamed is the class of a name.
+// classNamed returns the class with this name.
 func classNamed(name string) (job.Class, bool) {
 	for _, c := range job.Classes() {
 		if c.String() == name {
@@ -50,8 +49,8 @@ func classNamed(name string) (job.Class, bool) {
 	return job.Normal, false
 }
 
-// usual is the QOS of jobs that name none.
-func (a *accounts) usual() string {
+// defaultQOS returns the QOS of jobs that name none: the default of most accounts, or "normal".
+func (a *accounts) defaultQOS() string {
 	count := map[string]int{}
 	for _, x := range a.associations {
 		if def := x.limits["defqos"]; def != "" {
@@ -70,19 +69,19 @@ func (a *accounts) usual() string {
 func (a *accounts) priority(name string) int64 {
 	for _, q := range a.qos {
 		if q["name"] == name {
-			return number0(q["priority"])
+			return numberOrZero(q["priority"])
 		}
 	}
 	return 0
 }
 
-func number0(s string) int64 {
+func numberOrZero(s string) int64 {
 	n, _ := strconv.ParseInt(s, 10, 64)
 	return n
 }
 
-// raised reports whether most accounts may ask for more than normal.
-func (a *accounts) raised(of map[string]job.Class) bool {
+// mayRaise reports whether most accounts may ask for a class above normal.
+func (a *accounts) mayRaise(of map[string]job.Class) bool {
 	may, all := 0, 0
 	for _, x := range a.associations {
 		if x.account == "root" || x.user == "root" || x.limits["qos"] == "" {
@@ -99,7 +98,7 @@ func (a *accounts) raised(of map[string]job.Class) bool {
 	return 2*may > all
 }
 
-// classes writes the sections of classes, and says which QOS is which.
+// classes writes the class sections, and notes which QOS became which class.
 func (p *page) classes() {
 	of := p.a.classOf()
 	times := map[job.Class]string{}
@@ -115,25 +114,25 @@ func (p *page) classes() {
 				p.say("QOS %s: MaxWall=%s", name, wall)
 			}
 		}
-		p.unequal(q, c)
+		p.noteLimits(q, c)
 	}
 	for _, c := range slices.Backward(job.Classes()) {
 		if times[c] != "" {
 			p.section("class."+c.String(), "max_time = "+times[c])
 		}
 	}
-	if p.a.raised(of) {
+	if p.a.mayRaise(of) {
 		p.section("jobs", "allow_raised_priority = true")
 	}
 }
 
-// unequal names what a QOS has besides.
-func (p *page) unequal(q record, c job.Class) {
+// noteLimits notes the limits of a QOS that a class can't have.
+func (p *page) noteLimits(q record, c job.Class) {
 	const keys = "grptres grpjobs grpsubmit grpwall grptresmins grptresrunmins maxtres maxtrespernode maxtresmins " +
 		"maxtrespa maxjobspa maxsubmitpa mintres usagethres gracetime"
 	for key := range strings.FieldsSeq(keys) {
 		if v := q[key]; v != "" && v != "00:00:00" {
-			p.say("QOS %s: %s=%s: a class has no bounds but a time", q["name"], spelling(key), v)
+			p.say("QOS %s: %s=%s: a class has no limit but a time", q["name"], spelling(key), v)
 		}
 	}
 	if c == job.Normal {

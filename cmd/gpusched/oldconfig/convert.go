@@ -11,15 +11,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Result is what became of a file of settings.
+// A Result is what a settings file became.
 type Result struct {
-	Kind   string // whose settings they are
+	Kind   string // the scheduler that the settings belong to
 	TOML   string
-	Report []string // a line for each setting there was
+	Report []string // a line for each setting in the file
 }
 
-// rule says what becomes of a setting: ours, as section.key, or why there is none. A
-// rule without a value function gives only its note.
+// A rule converts a setting to ours, as section.key, or says in its note why there is none. Without
+// a value function, only the note counts.
 type rule struct {
 	old   string
 	ours  string
@@ -27,22 +27,21 @@ type rule struct {
 	note  string
 }
 
-// dialect is one scheduler's settings.
+// A dialect is one scheduler's set of settings.
 type dialect struct {
 	kind  string
-	marks []string // settings, or their sections, one of which it has
+	marks []string // settings or sections; a file with one of them is in this dialect
 	rules []rule
 }
 
-// dialects are the known ones.
 var dialects = []dialect{
-	{"cudaq", []string{"gpu_ids", "min_free_mem_mb", "poll_interval", "commands_file"}, cudaq},
-	{"scheduler_10x", []string{"scheduler.", "gpu.", "jobs.max", "files.", "security."}, tenX},
+	{"cudaq", []string{"gpu_ids", "min_free_mem_mb", "poll_interval", "commands_file"}, cudaqRules},
+	{"scheduler_10x", []string{"scheduler.", "gpu.", "jobs.max", "files.", "security."}, scheduler10xRules},
 	{"llm_config", []string{"models.", "default_requirement"}, nil},
 	{"scheduler.py", []string{"paused_gpus", "gpu_states", "gpu_allocations", "jobs"}, state},
 }
 
-// Is reports whether a file of this name and text is one of settings, not of jobs.
+// Is reports whether a file with this name and text contains settings rather than jobs.
 func Is(name, text string) bool {
 	for _, ending := range []string{".yaml", ".yml", ".json", ".conf"} {
 		if strings.HasSuffix(strings.ToLower(name), ending) {
@@ -52,7 +51,7 @@ func Is(name, text string) bool {
 	return strings.HasPrefix(strings.TrimSpace(text), "{")
 }
 
-// Convert reads a file of settings by its name and text.
+// Convert converts a settings file, given its name and text.
 func Convert(name, text string) (Result, error) {
 	if strings.HasSuffix(strings.ToLower(name), ".conf") {
 		return convertSlurm(text)
@@ -64,7 +63,7 @@ func Convert(name, text string) (Result, error) {
 	return d.convert(all), nil
 }
 
-// parse reads the settings by their whole names, and whose they are.
+// parse returns the dialect of a file and its settings by their full names.
 func parse(name, text string) (d dialect, all map[string]any, err error) {
 	if isJSON := strings.HasPrefix(strings.TrimSpace(text), "{"); !isJSON && ours(text) {
 		return d, nil, fmt.Errorf("it has settings of gpusched itself: put it into /etc/gpusched/conf.d as NAME.toml, " +
@@ -90,7 +89,7 @@ func parse(name, text string) (d dialect, all map[string]any, err error) {
 		"(config.yaml of cudaq, config.json, llm_config.json or the state file of scheduler.py, slurm.conf)")
 }
 
-// ours reports whether a text has sections of TOML, which is how gpusched's own settings are written.
+// ours reports whether a text has TOML sections, as gpusched's own settings do.
 func ours(text string) bool {
 	for line := range strings.Lines(text) {
 		line, _, _ = strings.Cut(strings.TrimSpace(line), "#")
@@ -102,7 +101,7 @@ func ours(text string) bool {
 	return false
 }
 
-// flatten gives each setting its whole name.
+// flatten gives each setting its full name.
 func flatten(prefix string, in map[string]any, out map[string]any) {
 	for k, v := range in {
 		if inner, ok := v.(map[string]any); ok && len(inner) > 0 {
@@ -125,7 +124,7 @@ func (d *dialect) has(all map[string]any) bool {
 	return false
 }
 
-// convert applies the rules in their order; what has no rule is named after them.
+// convert applies the rules in order, then reports the settings without a rule.
 func (d *dialect) convert(all map[string]any) Result {
 	out := &writer{result: Result{Kind: d.kind}}
 	left := maps.Clone(all)
@@ -136,12 +135,12 @@ func (d *dialect) convert(all map[string]any) Result {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(left)) {
-		out.other(d, name, left[name])
+		out.applyOther(d, name, left[name])
 	}
 	return out.done()
 }
 
-// writer collects settings by section.
+// A writer collects settings by section.
 type writer struct {
 	result   Result
 	sections []string
@@ -163,18 +162,18 @@ func (w *writer) apply(r rule, v any) {
 		return
 	}
 	if r.note == "" {
-		w.report("%s: sets no bound, and is left out", r.old)
+		w.report("%s: sets no limit, and is left out", r.old)
 		return
 	}
 	w.report("%s: %s", r.old, strings.ReplaceAll(r.note, "%v", plainText(v)))
 }
 
-// plainText is a value as one types it: a list with commas.
+// plainText returns a value as it is typed: lists have commas.
 func plainText(v any) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(v), "[]"), " ", ",")
 }
 
-// set puts a setting into its section; a later one of the same name replaces it.
+// set adds a setting to its section, replacing an earlier one of the same name.
 func (w *writer) set(ours, text string) {
 	section, key, _ := strings.Cut(ours, ".")
 	if w.lines == nil {
@@ -191,8 +190,8 @@ func (w *writer) report(format string, args ...any) {
 	w.result.Report = append(w.result.Report, fmt.Sprintf(format, args...))
 }
 
-// other is what has no rule: a model's need, or what nobody knows.
-func (w *writer) other(d *dialect, name string, v any) {
+// applyOther reports a setting without a rule: a model's number of GPUs, or an unknown setting.
+func (w *writer) applyOther(d *dialect, name string, v any) {
 	model, isModel := strings.CutPrefix(name, "models.")
 	amount, isNumber := v.(float64)
 	switch {

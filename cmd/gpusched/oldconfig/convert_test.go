@@ -7,8 +7,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// FuzzConvert reads any settings: they are refused, or what comes out is TOML and says
-// something of each.
+// FuzzConvert: arbitrary settings are refused, or become TOML and a report on each.
 func FuzzConvert(f *testing.F) {
 	for _, s := range [][2]string{
 		{"config.yaml", "gpu_ids: [0, 1]\nmin_free_mem_mb: 1e3\npoll_interval: 0.5\n"},

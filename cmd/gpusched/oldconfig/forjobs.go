@@ -5,16 +5,17 @@ import (
 	"strings"
 )
 
-// ForJobs is what a scheduler's settings say of the jobs that it would run, which needs no administrator.
+// ForJobs is the part of a scheduler's settings that concerns its jobs. Users can apply it without
+// an administrator.
 type ForJobs struct {
-	File    string   // of the jobs; "" where it names none
+	File    string   // the jobs file; "" if none is named
 	Options []string // of gpusched submit, for each job
 }
 
-// jobOption is a setting that is an option of each job.
+// A jobOption maps a setting to an option of each job.
 type jobOption struct {
 	old, option, ending string
-	value               func(v any) (string, error) // nil: as it is
+	value               func(v any) (string, error) // nil keeps the value
 }
 
 var jobOptions = []jobOption{
@@ -27,7 +28,7 @@ var jobOptions = []jobOption{
 	{"files.llm_config_file", "llm-config", "", nil},
 }
 
-// Jobs reads what a file of settings says of jobs.
+// Jobs reads the part of a settings file that concerns jobs.
 func Jobs(name, text string) (j ForJobs, err error) {
 	_, all, err := parse(name, text)
 	if err != nil {
@@ -54,7 +55,7 @@ func Jobs(name, text string) (j ForJobs, err error) {
 	return j, nil
 }
 
-// bare is a value of TOML as one types it in an option.
+// bare turns a TOML value into one as it is typed for an option.
 func bare(text string) string {
 	return strings.NewReplacer(`"`, "", "[", "", "]", "", ", ", ",").Replace(text)
 }

@@ -10,23 +10,22 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// page is the file that is being made.
+// A page is the file in the making.
 type page struct {
 	a        *accounts
 	body     strings.Builder
 	comments []string
 }
 
-// ConvertAccounts reads a Slurm's accounts, users and QOS as sacctmgr prints them
-// (IsAccounts), and says them as quotas, shares and classes. What has no counterpart here
-// is in comments of the result.
+// ConvertAccounts converts Slurm's accounts, users and QOS, as sacctmgr prints them (IsAccounts),
+// into quotas, shares and classes. The result's comments list what has no counterpart here.
 func ConvertAccounts(text string) (Result, error) {
 	a, err := readAccounts(text)
 	if err != nil {
 		return Result{}, err
 	}
 	a.oneCluster()
-	p := &page{a: a, comments: a.left}
+	p := &page{a: a, comments: a.skipped}
 	p.users()
 	p.groups()
 	p.classes()
@@ -37,8 +36,8 @@ func ConvertAccounts(text string) (Result, error) {
 	p.comments = slices.Compact(p.comments)
 	r := Result{Kind: "Slurm", TOML: p.body.String()}
 	if len(p.comments) > 0 {
-		r.TOML += "\n# What has no equal here, or needs a look:\n#  - " + strings.Join(p.comments, "\n#  - ") + "\n"
-		r.Report = append(r.Report, fmt.Sprintf("%d remarks about what has no equal here, or needs a look, are in comments at the end", len(p.comments)))
+		r.TOML += "\n# Without a counterpart here, or to be checked:\n#  - " + strings.Join(p.comments, "\n#  - ") + "\n"
+		r.Report = append(r.Report, fmt.Sprintf("%d remarks on what has no counterpart here, or must be checked, are in comments at the end", len(p.comments)))
 	}
 	r.Report = append(r.Report, "nothing is in force yet: see 'gpusched config check FILE', and put the file into /etc/gpusched/conf.d")
 	return r, nil
@@ -48,7 +47,7 @@ func (p *page) say(format string, args ...any) {
 	p.comments = append(p.comments, fmt.Sprintf(format, args...))
 }
 
-// section writes one, with lines; of a name that needs quotes it has them.
+// section writes a section with its lines.
 func (p *page) section(name string, lines ...string) {
 	if p.body.Len() > 0 {
 		p.body.WriteString("\n")
@@ -63,7 +62,7 @@ func quotaLines(b bounds, keys []string) (lines []string) {
 	return lines
 }
 
-// users writes the default quota, which is that of most users, and those that differ.
+// users writes the default quota, which most users have, and the quotas that differ.
 func (p *page) users() {
 	list, base := p.quotas(), p.perUser()
 	common := base
@@ -80,9 +79,9 @@ func (p *page) users() {
 	}
 }
 
-// perUser are the bounds that the usual QOS has for each user.
+// perUser returns the bounds of the default QOS for each user.
 func (p *page) perUser() bounds {
-	usual := p.a.usual()
+	usual := p.a.defaultQOS()
 	for _, q := range p.a.qos {
 		if q["name"] != usual {
 			continue
@@ -93,8 +92,8 @@ func (p *page) perUser() bounds {
 	return bounds{}
 }
 
-// quotas are those of all users, by name. One who is in several accounts has that of the
-// default one.
+// quotas returns each user's bounds. For a user in several accounts, those of the default account
+// count.
 func (p *page) quotas() map[string]bounds {
 	base, list, from := p.perUser(), map[string]bounds{}, map[string]string{}
 	for _, x := range p.a.associations {
@@ -112,7 +111,7 @@ func (p *page) quotas() map[string]bounds {
 			}
 		}
 		before, known := list[x.user]
-		if known && before.spelled() != b.spelled() {
+		if known && before.text() != b.text() {
 			p.say("user %s has other limits in account %s than in %s: a user has one quota here, that of the default account",
 				x.user, x.account, from[x.user])
 		}
@@ -123,16 +122,15 @@ func (p *page) quotas() map[string]bounds {
 	return list
 }
 
-// mostCommon is what most users have; of two the one that comes first, so that it is
-// always the same.
+// mostCommon returns the bounds that most users have. The order by name makes ties repeatable.
 func mostCommon(list map[string]bounds) (best bounds) {
 	count, most := map[string]int{}, 0
 	for _, name := range slices.Sorted(maps.Keys(list)) {
-		count[list[name].spelled()]++
+		count[list[name].text()]++
 	}
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		b := list[name]
-		n := count[b.spelled()]
+		n := count[b.text()]
 		if n > most || n == most && len(b) < len(best) {
 			best, most = b, n
 		}
@@ -140,10 +138,10 @@ func mostCommon(list map[string]bounds) (best bounds) {
 	return best
 }
 
-// own is the account that 'gpusched export slurm' makes for who is in no group.
+// own is the account that 'gpusched export slurm' makes for users in no group.
 const own = "gpusched"
 
-// groups writes the accounts that divide among each other or have bounds.
+// groups writes the accounts that have shares or bounds.
 func (p *page) groups() {
 	parents, members := p.a.tree()
 	for _, x := range p.a.associations {
@@ -155,18 +153,18 @@ func (p *page) groups() {
 			continue
 		}
 		if parent := x.parent; parent != "" && parent != "root" && parent != own {
-			p.say("account %s is part of %s: groups are not nested here, and both bounds hold for who is in both", x.account, parent)
+			p.say("account %s is part of %s: groups are not nested here, so both limits hold for members of both", x.account, parent)
 		}
 		if b["share"] == "" {
 			b["share"] = "1"
 		}
 		keys := slices.DeleteFunc(slices.Clone(quotaKeys), func(key string) bool { return b[key] == "" })
 		p.section("quota.group."+tomlKey(x.account), quotaLines(b, keys)...)
-		p.say("account %s is the quota of group %s: it has to be a group of the machine with the same members%s", x.account, x.account, listed(members[x.account]))
+		p.say("account %s is the quota of group %s: the machine must have a group of that name with the same members%s", x.account, x.account, nameList(members[x.account]))
 	}
 }
 
-// tree is which accounts have others below them, and who is in each.
+// tree returns which accounts have accounts below them, and the users of each account.
 func (a *accounts) tree() (parents map[string]bool, members map[string][]string) {
 	parents, members = map[string]bool{}, map[string][]string{}
 	for _, x := range a.associations {
@@ -180,23 +178,23 @@ func (a *accounts) tree() (parents map[string]bool, members map[string][]string)
 	return parents, members
 }
 
-// mostNamed is how many members of a group are named.
-const mostNamed = 20
+// maxNamed is how many members of a group are listed.
+const maxNamed = 20
 
-// listed are names for people.
-func listed(names []string) string {
+// nameList formats names for people.
+func nameList(names []string) string {
 	if len(names) == 0 {
 		return ""
 	}
 	slices.Sort(names)
 	more := ""
-	if n := len(names) - mostNamed; n > 0 {
-		names, more = names[:mostNamed], fmt.Sprintf(" and %d more", n)
+	if n := len(names) - maxNamed; n > 0 {
+		names, more = names[:maxNamed], fmt.Sprintf(" and %d more", n)
 	}
 	return ": " + strings.Join(names, ", ") + more
 }
 
-// named reports whether a name is one that an account of the machine can have.
+// named reports whether an account of the machine can have this name, and notes it if not.
 func (p *page) named(what, name string) bool {
 	plain := job.Printable(name) && strings.TrimSpace(name) == name && !strings.ContainsAny(name, ":,/")
 	if plain && name != "NAME" && len(name) <= 256 && name[0] != '-' {
@@ -206,7 +204,7 @@ func (p *page) named(what, name string) bool {
 	return false
 }
 
-// tomlKey is a name as a part of a section's.
+// tomlKey returns a name as part of a TOML section's, quoted if necessary.
 func tomlKey(name string) string {
 	plain := func(r rune) bool {
 		return r == '_' || r == '-' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z'

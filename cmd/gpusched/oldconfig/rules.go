@@ -1,16 +1,16 @@
 package oldconfig
 
 const (
-	ownState  = "has no meaning any more: the scheduler keeps its own state, over crashes and reboots"
-	noWorkers = "has no meaning any more: each job is a unit of systemd's, and no worker waits for it"
-	waits     = "has no meaning any more: a job that does not fit waits until it does, without a number of tries; " +
+	ownState  = "is no longer needed: the scheduler keeps its own state across crashes and reboots"
+	noWorkers = "is no longer needed: each job is a systemd unit, and no worker waits for it"
+	waits     = "is no longer needed: a job that does not fit waits until it does, without a number of tries; " +
 		"one that fails is tried again with submit --retries and --backoff"
-	ended    = "have ended, or end with that scheduler: gpusched import jobs.txt queues those that are to run"
-	journald = "has no meaning any more: the scheduler's lines are in the journal, whose size is in journald.conf(5)"
+	ended    = "have ended, or end with that scheduler: gpusched import jobs.txt queues those that should run"
+	journald = "is no longer needed: the scheduler's lines are in the journal, whose size is in journald.conf(5)"
 )
 
-// cudaq are the settings of config.yaml.
-var cudaq = []rule{
+// cudaqRules convert config.yaml.
+var cudaqRules = []rule{
 	{"gpu_ids", "gpus.only", indexes, ""},
 	{"min_free_mem_mb", "gpus.min_free_memory", sized("M"), ""},
 	{"poll_interval", "gpus.sample_interval", seconds, ""},
@@ -19,16 +19,16 @@ var cudaq = []rule{
 	{"jobs_file", "", nil, ownState},
 }
 
-// tenX are those of config.json.
-var tenX = []rule{
+// scheduler10xRules convert config.json.
+var scheduler10xRules = []rule{
 	{"scheduler.num_gpus", "gpus.only", firstGPUs, ""},
 	{"scheduler.max_workers", "", nil, noWorkers},
 	{"scheduler.worker_timeout_s", "", nil, noWorkers},
 	{"scheduler.job_timeout_s", "jobs.max_time", seconds, ""},
-	{"scheduler.graceful_shutdown_timeout_s", "", nil, "has no meaning any more: jobs go on when the scheduler stops"},
+	{"scheduler.graceful_shutdown_timeout_s", "", nil, "is no longer needed: jobs go on when the scheduler stops"},
 	{"gpu.memory_threshold", "gpus.max_used", percent, ""},
 	{"gpu.load_threshold", "gpus.max_load", percent, ""},
-	{"gpu.allocation_precision", "", nil, "has no meaning any more: parts of a GPU are hundredths"},
+	{"gpu.allocation_precision", "", nil, "is no longer needed: parts of a GPU are hundredths"},
 	{"gpu.monitor_interval_s", "gpus.sample_interval", seconds, ""},
 	{"gpu.utilization_window_s", "gpus.load_window", seconds, ""},
 	{"jobs.max_assignment_attempts", "", nil, waits},
@@ -41,16 +41,16 @@ var tenX = []rule{
 	{"files.log_file", "", nil, journald},
 	{"files.monitor_interval_s", "", nil, "gpusched watch --interval %vs; changes are seen at once"},
 	{"logging.level", "daemon.log_level", level, ""},
-	{"logging.structured", "", nil, "has no meaning any more: all lines have fields (journalctl -u gpusched -o json)"},
+	{"logging.structured", "", nil, "is no longer needed: all lines have fields (journalctl -u gpusched -o json)"},
 	{"logging.max_log_size_mb", "", nil, journald},
 	{"logging.backup_count", "", nil, journald},
 	{"logging.metrics_enabled", "", nil, "is not needed: figures are always kept, see gpusched report and gpusched metrics"},
 	{"security.allowed_script_paths", "jobs.allowed_paths", paths, ""},
 	{"security.max_memory_per_job_gb", "jobs.max_mem", sized("G"), ""},
-	{"security.enable_resource_limits", "", nil, "has no meaning any more: limits always hold"},
+	{"security.enable_resource_limits", "", nil, "is no longer needed: limits always hold"},
 }
 
-// state are those of gpu_scheduler_state.json that outlive a change of the scheduler.
+// state converts the parts of gpu_scheduler_state.json that still matter with another scheduler.
 var state = []rule{
 	{"paused_gpus", "", nil, "an administrator types: gpusched gpu pause %v"},
 	{"jobs", "", nil, ended},
@@ -58,8 +58,8 @@ var state = []rule{
 	{"gpu_allocations", "", nil, ownState},
 }
 
-// slurmRules are those of slurm.conf, by their names in lower case; those of a
-// partition begin with partition.
+// slurmRules convert slurm.conf. Names are in lower case; those of a partition or a node have a
+// prefix.
 var slurmRules = []rule{
 	{"partition.defaulttime", "jobs.default_time", slurmTime, ""},
 	{"partition.maxtime", "jobs.max_time", slurmTime, ""},
@@ -74,15 +74,15 @@ var slurmRules = []rule{
 	{"prioritytype", "scheduling.policy", order, ""},
 	{"prioritydecayhalflife", "scheduling.half_life", slurmTime, ""},
 	{"slurmctlddebug", "daemon.log_level", level, ""},
-	{"schedulertype", "", nil, "has no meaning any more: jobs are always backfilled (scheduling.reservation_depth)"},
+	{"schedulertype", "", nil, "is no longer needed: jobs are always backfilled (scheduling.reservation_depth)"},
 	{"preempttype", "", nil, "has no counterpart: jobs say it themselves (submit --preemptible, -p scavenger)"},
 	{"preemptmode", "", nil, "has no counterpart: jobs say it themselves (submit --preemptible, -p scavenger)"},
 	{"prologslurmctld", "", nil, "has no counterpart"},
 	{"prolog", "", nil, "has no counterpart; a job's own set-up is submit --setup"},
 	{"epilog", "", nil, "has no counterpart"},
 	{"taskprolog", "", nil, "has no counterpart; a job's own set-up is submit --setup"},
-	{"grestypes", "", nil, "has no meaning any more: GPUs are found"},
-	{"node.gres", "", nil, "has no meaning any more: GPUs are found"},
-	{"node.cpus", "", nil, "has no meaning any more: CPUs are found (jobs.cpus is how many jobs may ask for together)"},
-	{"node.realmemory", "", nil, "has no meaning any more: memory is found (daemon.host_mem_reserve is what jobs do not get)"},
+	{"grestypes", "", nil, "is no longer needed: GPUs are found"},
+	{"node.gres", "", nil, "is no longer needed: GPUs are found"},
+	{"node.cpus", "", nil, "is no longer needed: CPUs are found (jobs.cpus is the most that jobs may ask for together)"},
+	{"node.realmemory", "", nil, "is no longer needed: memory is found (daemon.host_mem_reserve is kept from jobs)"},
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// convertSlurm reads slurm.conf: NAME=VALUE, of which partitions and nodes have
-// several on a line. Of the partitions the default one counts, else the first.
+// convertSlurm reads slurm.conf: NAME=VALUE lines; a line about a partition or a node has several.
+// Only the default partition counts, or else the first one.
 func convertSlurm(text string) (Result, error) {
 	all, order := map[string]any{}, []string{}
 	put := func(name, value string) {

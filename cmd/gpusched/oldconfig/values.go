@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// number reads what JSON, YAML and text have as one.
+// number reads a number from JSON, YAML or text.
 func number(v any) (float64, error) {
 	n, err := strconv.ParseFloat(fmt.Sprint(v), 64)
 	if err != nil || math.IsNaN(n) || n < 0 || n > 1e12 {
@@ -21,7 +21,7 @@ func number(v any) (float64, error) {
 	return n, nil
 }
 
-// whole is a number without a fraction.
+// whole reads a number without a fraction.
 func whole(v any) (string, error) {
 	n, err := number(v)
 	if err != nil || n != math.Trunc(n) {
@@ -30,13 +30,13 @@ func whole(v any) (string, error) {
 	return strconv.FormatInt(int64(n), 10), nil
 }
 
-// text is a string of TOML.
+// text returns a TOML string.
 func text(s string) string {
-	quoted, _ := json.Marshal(s) // what JSON escapes, TOML does alike
+	quoted, _ := json.Marshal(s) // TOML has the same escapes
 	return strings.ReplaceAll(string(quoted), "\x7f", `\u007f`)
 }
 
-// seconds is a time that is a number of seconds.
+// seconds reads a duration in seconds.
 func seconds(v any) (string, error) {
 	n, err := number(v)
 	if err != nil || n == 0 || n > job.MaxDuration.Seconds() {
@@ -45,7 +45,7 @@ func seconds(v any) (string, error) {
 	return text(job.FormatDuration(time.Duration(n * float64(time.Second)))), nil
 }
 
-// sized is a size that is a number of units.
+// sized returns a reader of sizes in a unit.
 func sized(unit string) func(any) (string, error) {
 	return func(v any) (string, error) {
 		n, err := number(v)
@@ -60,7 +60,7 @@ func sized(unit string) func(any) (string, error) {
 	}
 }
 
-// percent is a threshold from 0 to 1.
+// percent reads a threshold from 0 to 1.
 func percent(v any) (string, error) {
 	n, err := number(v)
 	if err != nil || n <= 0 || n > 1 {
@@ -69,7 +69,7 @@ func percent(v any) (string, error) {
 	return strconv.Itoa(max(1, int(math.Round(n*100)))), nil
 }
 
-// indexes is a list of GPUs.
+// indexes reads a list of GPUs.
 func indexes(v any) (string, error) {
 	list, ok := v.([]any)
 	if !ok || len(list) == 0 {
@@ -89,7 +89,7 @@ func indexes(v any) (string, error) {
 	return "[" + strings.Join(out, ", ") + "]", nil
 }
 
-// firstGPUs is the list of so many.
+// firstGPUs returns the list of the first n GPUs.
 func firstGPUs(v any) (string, error) {
 	n, err := number(v)
 	if err != nil || n < 1 || n > 64 || n != math.Trunc(n) {
@@ -102,7 +102,7 @@ func firstGPUs(v any) (string, error) {
 	return indexes(list)
 }
 
-// paths is a list of directories; the one for all is none.
+// paths reads a list of directories. A list with / allows everything and becomes "".
 func paths(v any) (string, error) {
 	list, ok := v.([]any)
 	if !ok {
@@ -122,7 +122,7 @@ func paths(v any) (string, error) {
 	return "[" + strings.Join(out, ", ") + "]", nil
 }
 
-// level is how urgent a message is, in Python's and Slurm's words.
+// level reads a log level of Python or Slurm.
 func level(v any) (string, error) {
 	switch strings.ToLower(fmt.Sprint(v)) {
 	case "debug", "debug2", "debug3", "debug4", "debug5", "verbose":
@@ -137,7 +137,7 @@ func level(v any) (string, error) {
 	return "", fmt.Errorf("%.40q is not a level", fmt.Sprint(v))
 }
 
-// slurmTime is a time of slurm.conf's, in minutes where it is a number alone.
+// slurmTime reads a time of slurm.conf. A bare number is in minutes.
 func slurmTime(v any) (string, error) {
 	s := fmt.Sprint(v)
 	if strings.EqualFold(s, "UNLIMITED") || strings.EqualFold(s, "INFINITE") || strings.EqualFold(s, "NONE") {
@@ -153,7 +153,7 @@ func slurmTime(v any) (string, error) {
 	return text(job.FormatDuration(d)), nil
 }
 
-// slurmOn is 0 or 1.
+// slurmOn reads 0 or 1.
 func slurmOn(v any) (string, error) {
 	switch fmt.Sprint(v) {
 	case "1":
@@ -164,7 +164,7 @@ func slurmOn(v any) (string, error) {
 	return "", fmt.Errorf("%.40q is not 0 or 1", fmt.Sprint(v))
 }
 
-// order is who goes first.
+// order reads the scheduling policy.
 func order(v any) (string, error) {
 	switch strings.ToLower(fmt.Sprint(v)) {
 	case "priority/basic":

@@ -18,7 +18,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// AliasesCmd is about the links under which the program is another tool.
+// AliasesCmd manages the links under which gpusched acts as another tool.
 type AliasesCmd struct {
 	List    aliasesListCmd    `cmd:"" default:"1" usage:"" help:"List the names, what each leads to, and where it is installed."`
 	Install aliasesInstallCmd `cmd:"" usage:"--user | --dir DIR [NAME...]" help:"Link names to this program; a name in .py becomes a file."`
@@ -40,19 +40,19 @@ func (aliasesListCmd) Run(a *cli.App) error {
 	return nil
 }
 
-// installed is where a name is a link to this program, in PATH or ~/.local/bin.
+// installed returns where a name links to this program, in PATH or ~/.local/bin, or "-".
 func installed(a *cli.App, name string) string {
 	dirs := append(filepath.SplitList(a.Getenv("PATH")), filepath.Join(a.Getenv("HOME"), ".local/bin"))
 	for _, dir := range dirs {
-		if path := filepath.Join(dir, name); filepath.IsAbs(dir) && ours(path) {
+		if path := filepath.Join(dir, name); filepath.IsAbs(dir) && isOurs(path) {
 			return path
 		}
 	}
 	return "-"
 }
 
-// ours reports whether a file is a link to a gpusched, or one of Python's that runs it.
-func ours(path string) bool {
+// isOurs reports whether a file is a link to gpusched, or a Python file that runs it.
+func isOurs(path string) bool {
 	if to, err := os.Readlink(path); err == nil {
 		return filepath.Base(to) == "gpusched"
 	}
@@ -60,15 +60,15 @@ func ours(path string) bool {
 	return err == nil && strings.HasPrefix(string(text), pythonHead)
 }
 
-// pythonHead begins a file that is called as 'python NAME.py', which a link to a program can't be.
+// pythonHead begins a file for calls such as 'python NAME.py', for which a link does not work.
 const pythonHead = "#!/usr/bin/env python3\n# gpusched under another scheduler's name: 'gpusched aliases remove' takes it away\n"
 
-// pythonFile is such a file. It runs the program under its own name.
+// pythonFile returns such a file. It runs the program under its own name.
 func pythonFile(program, name string) string {
 	return pythonHead + fmt.Sprintf("import os, sys\nos.execv(%+q, [%+q] + sys.argv[1:])\n", program, name)
 }
 
-// linksOptions say which links, and where.
+// linksOptions select links and their directory.
 type linksOptions struct {
 	User bool   `name:"user" xor:"where"`
 	Dir  string `name:"dir" placeholder:"DIR" xor:"where"`
@@ -76,7 +76,7 @@ type linksOptions struct {
 	Names []string `arg:"" optional:"" name:"name" help:"The names. Default: all."`
 }
 
-// where is the directory, and the names that are meant.
+// where returns the directory and the selected names.
 func (o *linksOptions) where(a *cli.App) (dir string, names []string, err error) {
 	switch {
 	case o.Dir != "":
@@ -99,7 +99,7 @@ func (o *linksOptions) where(a *cli.App) (dir string, names []string, err error)
 
 type aliasesInstallCmd struct{ linksOptions }
 
-// Run links the names. One that stands for another program is left alone.
+// Run links the names. It leaves other programs with these names alone.
 func (c *aliasesInstallCmd) Run(a *cli.App) error {
 	dir, names, err := c.where(a)
 	if err != nil {
@@ -114,8 +114,8 @@ func (c *aliasesInstallCmd) Run(a *cli.App) error {
 	}
 	var first error
 	for _, name := range names {
-		if other := elsewhere(a, name, dir); other != "" && len(c.Names) == 0 {
-			a.Note("%s is left out, as there is %s: name it to link it all the same", name, other)
+		if other := otherProgram(a, name, dir); other != "" && len(c.Names) == 0 {
+			a.Note("%s is left out, because of %s: name it to link it anyway", name, other)
 			continue
 		}
 		if err := link(program, filepath.Join(dir, name)); err != nil {
@@ -131,24 +131,24 @@ func (c *aliasesInstallCmd) Run(a *cli.App) error {
 	return first
 }
 
-// elsewhere is another program of this name in PATH, "" where there is none.
-func elsewhere(a *cli.App, name, dir string) string {
+// otherProgram returns another program with this name in PATH, or "".
+func otherProgram(a *cli.App, name, dir string) string {
 	for _, d := range filepath.SplitList(a.Getenv("PATH")) {
 		path := filepath.Join(d, name)
-		if filepath.IsAbs(d) && d != dir && jobenv.Runnable(path) && !ours(path) {
+		if filepath.IsAbs(d) && d != dir && jobenv.Runnable(path) && !isOurs(path) {
 			return path
 		}
 	}
 	return ""
 }
 
-// link makes a link, or for a name of Python's a file of it, also in the place of one that was made before.
+// link makes a link, or a Python file for a name in .py, and replaces an older one.
 func link(program, path string) error {
 	make := os.Symlink
 	if filepath.Ext(path) == ".py" {
 		make = writePython
 	}
-	if ours(path) {
+	if isOurs(path) {
 		if err := os.Remove(path); err != nil {
 			return cli.Usagef("%v", err)
 		}
@@ -163,7 +163,7 @@ func link(program, path string) error {
 	return nil
 }
 
-// writePython writes a file that is not there yet.
+// writePython writes a file that must not exist yet.
 func writePython(program, path string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
 	if err != nil {
@@ -175,7 +175,7 @@ func writePython(program, path string) error {
 
 type aliasesRemoveCmd struct{ linksOptions }
 
-// Run takes the links away. A name that is something else is left alone.
+// Run removes the links. It leaves other files alone.
 func (c *aliasesRemoveCmd) Run(a *cli.App) error {
 	dir, names, err := c.where(a)
 	if err != nil {
@@ -185,7 +185,7 @@ func (c *aliasesRemoveCmd) Run(a *cli.App) error {
 	for _, name := range names {
 		path := filepath.Join(dir, name)
 		switch {
-		case ours(path):
+		case isOurs(path):
 			if err := os.Remove(path); err != nil {
 				return cli.Usagef("%v", err)
 			}

@@ -1,3 +1,4 @@
-// Package tools is other tools' names for commands: aliases makes and removes them, and their words are read as ours
-// with what lies around the tool.
+// Package tools runs gpusched under the names of other tools: aliases installs and removes the
+// names, and Translate translates their command lines, including the settings and files that those
+// tools read.
 package tools

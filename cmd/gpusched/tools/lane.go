@@ -19,20 +19,22 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// lane is a queue of task-spooler's: its jobs have a tag, with the slots that they take, and each waits for
-// the end of those before it in these slots. Who adds a job has the file, so that two do not take one place.
+// A lane is a queue of task-spooler. A tag on its jobs lists the slots that they take, and each job
+// depends on the earlier jobs in its slots. Whoever adds a job locks the lane's file, so that two
+// jobs never get the same place.
 type lane struct {
 	tag   string
 	file  *os.File
 	slots int
 }
 
-// laneDepth is how many waiting jobs of its slot a new job depends on, besides the running ones, so that it keeps its
-// turn when one of them is cancelled. More would use up the dependencies that one user may have.
+// laneDepth is how many waiting jobs of its slot a new job depends on, besides the running ones, so
+// that it keeps its turn if one of them is cancelled. More would use up the dependencies that a
+// user may have.
 const laneDepth = 20
 
-// openLane waits for the file of the caller's lane. Each TS_SOCKET is one of its own, as there.
-// With the error there is a lane without a file, which has its slots all the same.
+// openLane opens and locks the caller's lane; as in task-spooler, each TS_SOCKET has its own. If
+// that fails, it returns an error and a lane without a file, which still has slots.
 func openLane(ctx context.Context, a *cli.App) (*lane, error) {
 	l := &lane{tag: "tsp", slots: slotsOf(a.Getenv("TS_SLOTS"))}
 	if socket := a.Getenv("TS_SOCKET"); socket != "" {
@@ -49,7 +51,7 @@ func openLane(ctx context.Context, a *cli.App) (*lane, error) {
 		err = submit.LockFile(ctx, int(l.file.Fd()))
 	}
 	if err != nil {
-		return l, cli.Refuse(api.CodeInternal, "how many slots the queue has is noted there", "%v", err)
+		return l, cli.Refuse(api.CodeInternal, "the queue's number of slots is kept there", "%v", err)
 	}
 	text := make([]byte, 16)
 	if n, _ := l.file.ReadAt(text, 0); n > 0 {
@@ -58,13 +60,13 @@ func openLane(ctx context.Context, a *cli.App) (*lane, error) {
 	return l, nil
 }
 
-// slotsOf is a number of slots, 1 where it is none.
+// slotsOf parses a number of slots, and returns 1 if there is none.
 func slotsOf(text string) int {
 	n, _ := strconv.Atoi(text)
 	return max(n, 1)
 }
 
-// LaneSlots says how many slots the lane has, or sets it.
+// LaneSlots prints the lane's number of slots, or sets it.
 func LaneSlots(ctx context.Context, a *cli.App, to int) error {
 	l, err := openLane(ctx, a)
 	if err != nil {
@@ -79,36 +81,37 @@ func LaneSlots(ctx context.Context, a *cli.App, to int) error {
 		return err
 	}
 	if _, err = l.file.WriteAt([]byte(strconv.Itoa(to)+"\n"), 0); err == nil {
-		a.Note("this counts for jobs that are queued from now on")
+		a.Note("this applies to jobs that are queued from now on")
 	}
 	return err
 }
 
-// HeldLane is a lane of which a job is to be a part, and its file while that is submitted.
+// A HeldLane is a lane that is locked while a job is submitted to it.
 type HeldLane struct {
 	alias.Lane
 	held *os.File
 }
 
-// Enter adds the dependencies that make the job wait for its turn. It holds the lane's lock until leave.
+// Enter adds the dependencies that make the job wait for its turn. The lane stays locked until
+// Leave.
 func (h *HeldLane) Enter(ctx context.Context, a *cli.App, req *api.SubmitRequest) error {
 	l, err := openLane(ctx, a)
 	if err != nil {
-		a.Note("two that are submitted at the same moment may run at the same time: %v", err)
+		a.Note("two jobs that are submitted at the same moment may run at the same time: %v", err)
 	}
 	h.held = l.file
 	if h.Take > l.slots {
-		return cli.Usagef("%d slots are asked, and the queue has %d (tsp -S N)", h.Take, l.slots)
+		return cli.Usagef("%d slots are asked for, and the queue has %d (tsp -S N)", h.Take, l.slots)
 	}
 	jobs, err := a.Mine(ctx, api.ListQuery{})
 	if err != nil {
 		return err
 	}
-	taken := make([][]api.Job, l.slots)
+	bySlot := make([][]api.Job, l.slots)
 	for _, j := range jobs {
 		for word := range strings.SplitSeq(j.Tags[l.tag], ".") {
 			if n, err := strconv.Atoi(word); err == nil && n >= 0 && !j.State.Terminal() {
-				taken[n%l.slots] = append(taken[n%l.slots], j)
+				bySlot[n%l.slots] = append(bySlot[n%l.slots], j)
 			}
 		}
 	}
@@ -116,14 +119,14 @@ func (h *HeldLane) Enter(ctx context.Context, a *cli.App, req *api.SubmitRequest
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(x, y int) int { return len(taken[x]) - len(taken[y]) })
+	slices.SortStableFunc(order, func(x, y int) int { return len(bySlot[x]) - len(bySlot[y]) })
 	mine := order[:h.Take]
 	if req.Tags == nil {
 		req.Tags = map[string]string{}
 	}
 	req.Tags[l.tag] = cli.Joined(mine, ".", strconv.Itoa)
 	for _, slot := range mine {
-		for _, id := range before(taken[slot]) {
+		for _, id := range predecessors(bySlot[slot]) {
 			d := job.Dependency{Kind: job.AfterAny, Job: id}
 			if !slices.Contains(req.After, d) {
 				req.After = append(req.After, d)
@@ -133,8 +136,8 @@ func (h *HeldLane) Enter(ctx context.Context, a *cli.App, req *api.SubmitRequest
 	return nil
 }
 
-// before are the jobs of a slot whose end the next one waits for.
-func before(jobs []api.Job) (ids []job.ID) {
+// predecessors returns the jobs of a slot that the next job waits for.
+func predecessors(jobs []api.Job) (ids []job.ID) {
 	var waiting []job.ID
 	for _, j := range jobs {
 		if j.State == job.Queued {
@@ -147,7 +150,7 @@ func before(jobs []api.Job) (ids []job.ID) {
 	return append(ids, waiting[max(0, len(waiting)-laneDepth):]...)
 }
 
-// Leave lets the next one in.
+// Leave unlocks the lane.
 func (h *HeldLane) Leave() {
 	if h.held != nil {
 		h.held.Close()

@@ -16,8 +16,9 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/submit"
 )
 
-// Translate reads the words of another tool as ours: as package alias does, which opens no file, with what lies
-// around the tool there: its settings, its table of models and its home.
+// Translate translates the command line of another tool. Package alias, which opens no files,
+// translates the words; Translate adds what the tool would read by itself: its settings, its table
+// of models, and its home directory.
 func Translate(a *cli.App, name string, args []string) (*alias.Call, error) {
 	args, options, err := withSettings(a, name, slices.Clone(args))
 	if err != nil {
@@ -45,13 +46,13 @@ func Translate(a *cli.App, name string, args []string) (*alias.Call, error) {
 		if !slices.ContainsFunc(slices.Concat(options, call.Words), given) && submit.IsRegular(defaultModels) {
 			options = append(options, "--llm-config="+defaultModels)
 		}
-		if !slices.Contains(call.Words, "--screen") { // whose sessions have the output
+		if !slices.Contains(call.Words, "--screen") { // with it, the screen sessions show the output
 			call.Words = slices.Insert(call.Words, 1, "--follow")
 		}
 	case verb == "status" && strings.HasPrefix(name, "cudaq"):
 		call.Words = append(call.Words, "-o", "cols=state,gpus,pid,command")
 	case name == "mgpu_srun":
-		likeMgpu(a, call)
+		addMgpuDefaults(a, call)
 	case name == "tgpu" && verb == "submit":
 		nameBySh(call.Words)
 	}
@@ -64,25 +65,25 @@ func Translate(a *cli.App, name string, args []string) (*alias.Call, error) {
 	return call, nil
 }
 
-// inBackground makes a call a service of the user's own, which goes on when the terminal is closed.
+// inBackground makes a call a service of the user, which survives the terminal.
 func inBackground(a *cli.App, call *alias.Call) error {
 	program, err := engines.Gpusched()
 	if err != nil {
 		return err
 	}
 	call.Notes = append(call.Notes, "it runs as a service of yours, which ends at your last logout unless 'loginctl enable-linger' is set; "+
-		"what it says is in journalctl --user")
+		"its output is in journalctl --user")
 	words := slices.DeleteFunc(call.Words, func(w string) bool { return w == "--follow" })
 	call.Step = append([]string{"systemd-run", "--user", "--collect", "--same-dir", program}, words...)
 	return nil
 }
 
-// defaultModels is the table of models of scheduler.py where its command line names none.
+// defaultModels is the table of models that scheduler.py reads if its command line names none.
 const defaultModels = "llm_config.json"
 
 func isScheduler(name string) bool { return name == "scheduler.py" || name == "scheduler_10x.py" }
 
-// withOptions puts options of the jobs of a file in front of those that were typed, which win.
+// withOptions puts options for a file's jobs before those that were typed, which override them.
 func withOptions(words, options []string) []string {
 	if i := slices.Index(words, "--"); i >= 0 {
 		return slices.Insert(words, i+1, options...)
@@ -90,8 +91,8 @@ func withOptions(words, options []string) []string {
 	return append(append(words, "--"), options...)
 }
 
-// withSettings reads the file of --config: the file of jobs that it names is put in its place, and what it says of
-// each job is returned as options.
+// withSettings reads the file of --config. It replaces the option by the jobs file that the
+// settings name, and returns the settings for each job as options.
 func withSettings(a *cli.App, name string, args []string) (words, options []string, err error) {
 	file, jobs := "", "--jobs-file"
 	switch {
@@ -141,14 +142,14 @@ func withSettings(a *cli.App, name string, args []string) (words, options []stri
 			options = append(options, o)
 		}
 	}
-	a.Note("%s: of it the file of jobs and what each of them asks count; the rest is the scheduler's, for its administrator: "+
+	a.Note("%s: only its jobs file and the options of the jobs are used; the rest is for the scheduler's administrator: "+
 		"'gpusched import %s'", filepath.Base(file), file)
 	return args, options, nil
 }
 
-// likeMgpu is what mgpu_srun does besides: the command runs in the home directory, and goes to the end of the queue
-// at its time limit.
-func likeMgpu(a *cli.App, call *alias.Call) {
+// addMgpuDefaults adds what mgpu_srun does by itself: the command runs in the home directory, and
+// is queued again at its time limit.
+func addMgpuDefaults(a *cli.App, call *alias.Call) {
 	var more []string
 	end := slices.Index(call.Words, "--")
 	if slices.ContainsFunc(call.Words[:end], func(w string) bool { return strings.HasPrefix(w, "--time=") }) {
@@ -156,12 +157,12 @@ func likeMgpu(a *cli.App, call *alias.Call) {
 	}
 	if home := a.Getenv("HOME"); filepath.IsAbs(home) && !jobenv.SameDir(home, ".") {
 		more = append(more, "--chdir="+home)
-		call.Notes = append(call.Notes, "the job runs in your home directory, as there; 'gpusched submit' runs it in this one")
+		call.Notes = append(call.Notes, "the job runs in your home directory, as with mgpu_srun; 'gpusched submit' runs it in the current one")
 	}
 	call.Words = slices.Insert(call.Words, 1, more...)
 }
 
-// nameBySh names a job by what its shell runs.
+// nameBySh names a job after the command that its shell runs.
 func nameBySh(words []string) {
 	if i := slices.Index(words, "--name=cmd"); i >= 0 {
 		if typed := strings.Fields(words[len(words)-1]); len(typed) > 0 {
@@ -170,5 +171,6 @@ func nameBySh(words []string) {
 	}
 }
 
-// CapsPriority reports whether a tool's users raise priorities as they like. Here only administrators do.
+// CapsPriority reports whether a tool lets its users raise priorities at will, which only
+// administrators may do here.
 func CapsPriority(tool string) bool { return tool == "mgpu_srun" || tool == "tgpu" }
