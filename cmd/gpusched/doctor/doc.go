@@ -1,3 +1,3 @@
-// Package doctor has the command doctor: it checks the installation from its user's side, with a job on each GPU if
-// asked, and writes bug reports.
+// Package doctor has the command doctor. It checks the installation as its user sees it, runs a
+// test job on each GPU if asked to, and writes bug reports.
 package doctor

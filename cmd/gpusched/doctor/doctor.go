@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Cmd checks an installation from the outside as well.
+// Cmd is the command doctor.
 type Cmd struct {
 	Test    bool          `name:"test" xor:"what"`
 	GPUIDs  []int         `name:"gpu-ids" type:"gpu-list" placeholder:"LIST"`
@@ -52,7 +52,7 @@ func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
 	return look.ShowHealth(a, c.OutputFlags, c.Quiet, "doctor", reply)
 }
 
-// probe is what a job of doctor --test runs.
+// probe runs inside the jobs of doctor --test.
 func probe(ctx context.Context, a *cli.App) error {
 	line, err := trial.Inside(os.Getenv).Probe(ctx).Line()
 	if err != nil {

@@ -28,18 +28,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// logLines is how much of the daemon's log is in a report.
+// logLines is the number of lines of the daemon's log in a report.
 const logLines = 200
 
-// bugReport is a report while it is written.
+// A bugReport is a report in the making.
 type bugReport struct {
 	a    *cli.App
 	mask *bugreport.Masker
 	text bytes.Buffer
 }
 
-// report writes what a bug report needs to the output, or into a new file that nobody
-// else can read.
+// report writes a bug report to the output, or into a new file that only its owner can read.
 func report(ctx context.Context, a *cli.App, file string) error {
 	text := newBugReport(ctx, a)
 	if file == "" {
@@ -77,7 +76,7 @@ func newBugReport(ctx context.Context, a *cli.App) []byte {
 	return r.text.Bytes()
 }
 
-// learn tells the masker whom there is to hide.
+// learn tells the masker which names to hide.
 func (r *bugReport) learn(jobs api.ListReply, gpus api.GPUsReply) {
 	for _, j := range jobs.Jobs {
 		r.mask.User(j.User)
@@ -103,7 +102,7 @@ func (r *bugReport) learn(jobs api.ListReply, gpus api.GPUsReply) {
 	}
 }
 
-// account is the name of a uid in /etc/passwd, "" where it has none there.
+// account returns a uid's name in /etc/passwd, or "".
 func account(a *cli.App, uid int) string {
 	for name, n := range passwd(a.Root) {
 		if n == uid {
@@ -113,14 +112,14 @@ func account(a *cli.App, uid int) string {
 	return ""
 }
 
-// people are the accounts of /etc/passwd that are not the system's.
+// people returns the accounts in /etc/passwd that are not the system's.
 func people(root string) map[string]int {
 	list := passwd(root)
 	maps.DeleteFunc(list, func(_ string, uid int) bool { return uid <= logs.LastSystemUID })
 	return list
 }
 
-// passwd are the uids of the accounts of /etc/passwd.
+// passwd returns the uids of the accounts in /etc/passwd.
 func passwd(root string) map[string]int {
 	list := map[string]int{}
 	data, _ := os.ReadFile(root + "/etc/passwd")
@@ -138,7 +137,7 @@ func passwd(root string) map[string]int {
 
 func (r *bugReport) title(text string) { fmt.Fprintf(&r.text, "\n## %s\n\n", text) }
 
-// line is one of text, masked.
+// line adds a line of masked text.
 func (r *bugReport) line(format string, args ...any) {
 	fmt.Fprintf(&r.text, "%s\n", term.Clean(r.mask.Text(fmt.Sprintf(format, args...))))
 }
@@ -153,7 +152,7 @@ func (r *bugReport) versions(ctx context.Context) {
 		r.line("scheduler: %s", programText(v))
 	}
 	if r.a.Daemon().Own {
-		r.line("it is a scheduler of the user's own")
+		r.line("it is the user's own scheduler")
 	}
 	var u unix.Utsname
 	if unix.Uname(&u) == nil {
@@ -165,7 +164,7 @@ func (r *bugReport) versions(ctx context.Context) {
 	}
 }
 
-// programText is a program's version. A commit is long and looks like a token.
+// programText formats a program's version. It shortens the commit, which looks like a token.
 func programText(v api.VersionReply) string {
 	return strings.TrimSpace(fmt.Sprintf("%s %.12s %s", v.Version, v.Commit, v.Go))
 }
@@ -201,7 +200,7 @@ func (r *bugReport) checks(checks []job.Check) {
 	}
 }
 
-// gpus are the GPUs without their UUIDs and without the names of processes.
+// gpus adds the GPUs without their UUIDs and without the names of processes.
 func (r *bugReport) gpus(reply api.GPUsReply) {
 	r.title("GPUs")
 	r.line("driver %s, CUDA %s %s %s", cmp.Or(reply.Driver, "unknown"), cmp.Or(reply.CUDA, "unknown"), reply.Problem, reply.ProblemDetail)
@@ -219,7 +218,7 @@ func (r *bugReport) gpus(reply api.GPUsReply) {
 func (r *bugReport) jobs(reply api.ListReply, err error) {
 	r.title("Jobs by state")
 	if err != nil {
-		r.line("can't be asked: %v", err)
+		r.line("the scheduler does not answer: %v", err)
 		return
 	}
 	states := map[job.State]int{}
@@ -229,12 +228,12 @@ func (r *bugReport) jobs(reply api.ListReply, err error) {
 	for _, state := range slices.Sorted(maps.Keys(states)) {
 		r.line("%s: %d", state, states[state])
 	}
-	r.line("(of those that have ended the last %d at most)", cli.MostEnded)
+	r.line("(of ended jobs, at most the last %d)", cli.MostEnded)
 }
 
-// log is the end of the daemon's log, as far as this user may read it.
+// log adds the end of the daemon's log, if this user may read it.
 func (r *bugReport) log(ctx context.Context) {
-	r.title(fmt.Sprintf("The scheduler's log, its last %d lines at most", logLines))
+	r.title(fmt.Sprintf("The end of the scheduler's log, at most %d lines", logLines))
 	args := []string{"--no-pager", "--quiet", "--no-hostname", "--output=short-iso", "--lines=" + strconv.Itoa(logLines)}
 	unit := []string{"--unit=gpusched.service"}
 	if r.a.Daemon().Own {
@@ -242,7 +241,7 @@ func (r *bugReport) log(ctx context.Context) {
 	}
 	out, err := exec.CommandContext(ctx, "journalctl", append(args, unit...)...).Output()
 	if len(bytes.TrimSpace(out)) == 0 {
-		r.line("there is none that this user can read (%v): root and the members of systemd-journal and adm can", cmp.Or(err, errors.New("no line")))
+		r.line("this user can't read it (%v): root and the members of systemd-journal and adm can", cmp.Or(err, errors.New("no line")))
 		return
 	}
 	for line := range strings.Lines(string(out)) {

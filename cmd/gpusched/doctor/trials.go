@@ -24,34 +24,34 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// What the job of a trial asks: enough for a small program, and no more time than it
-// needs where something hangs.
+// The limits of a test job: enough memory for a small program, and little time in case something
+// hangs.
 const (
 	trialMem  = 128 << 20
 	trialTime = time.Minute
 )
 
-// gpuTrial is what came of the job on one GPU.
+// A gpuTrial is the test job on one GPU and its results.
 type gpuTrial struct {
 	Index  int         `json:"index"`
 	UUID   string      `json:"uuid"`
 	Job    job.ID      `json:"job,omitempty"`
 	Health job.Health  `json:"health"`
-	Waited float64     `json:"waited_seconds"` // from submit to start
+	Waited float64     `json:"waited_seconds"` // from submission to start
 	Checks []job.Check `json:"checks"`
 
 	given trial.Given
-	why   string // what the job waits for
+	why   string // why the job waits
 }
 
-// trialReply is the answer as JSON.
+// A trialReply is the answer as JSON.
 type trialReply struct {
 	Schema string      `json:"schema"`
 	Health job.Health  `json:"health"`
 	GPUs   []*gpuTrial `json:"gpus"`
 }
 
-// testGPUs submits all jobs at once, waits for them and shows what they found.
+// testGPUs submits all test jobs at once, waits for them, and shows their results.
 func (c *Cmd) testGPUs(ctx context.Context, a *cli.App) error {
 	trials, err := c.trials(ctx, a)
 	if err != nil {
@@ -82,7 +82,7 @@ func (c *Cmd) testGPUs(ctx context.Context, a *cli.App) error {
 	return c.showTrials(a, reply)
 }
 
-// trials are the GPUs to test. One that takes no job is told about at once.
+// trials returns the GPUs to test. It marks those that take no jobs as not tested.
 func (c *Cmd) trials(ctx context.Context, a *cli.App) (list []*gpuTrial, err error) {
 	reply, err := api.GPUs(ctx, a.Client)
 	if err != nil {
@@ -97,9 +97,9 @@ func (c *Cmd) trials(ctx context.Context, a *cli.App) (list []*gpuTrial, err err
 		}}
 		switch {
 		case g.Paused:
-			t.untested("it is paused by "+g.PausedBy, fmt.Sprintf("'gpusched gpu resume %d', or 'undrain' after a drain", g.Index))
+			t.notTested("it is paused by "+g.PausedBy, fmt.Sprintf("'gpusched gpu resume %d', or 'undrain' after a drain", g.Index))
 		case g.State.Broken():
-			t.untested(fmt.Sprintf("it is %s: %s", g.State, g.Detail(a.Err.Reader())), "see 'gpusched health'")
+			t.notTested(fmt.Sprintf("it is %s: %s", g.State, g.Detail(a.Err.Reader())), "see 'gpusched health'")
 		}
 		list = append(list, t)
 	}
@@ -109,8 +109,8 @@ func (c *Cmd) trials(ctx context.Context, a *cli.App) (list []*gpuTrial, err err
 	return list, nil
 }
 
-func (t *gpuTrial) untested(why, next string) {
-	t.Checks = append(t.Checks, trial.Wrong(job.Degraded, trial.Start, "not tested: "+why, next))
+func (t *gpuTrial) notTested(why, next string) {
+	t.Checks = append(t.Checks, trial.Fail(job.Degraded, trial.Start, "not tested: "+why, next))
 }
 
 // submit queues the job.
@@ -120,12 +120,12 @@ func (t *gpuTrial) submit(ctx context.Context, a *cli.App) {
 	}
 	self, err := os.Executable()
 	if err != nil {
-		t.untested(err.Error(), "call gpusched by its path")
+		t.notTested(err.Error(), "call gpusched by its path")
 		return
 	}
 	no, log := false, contract.Log{Path: "none"}
 	if logs.JournalHides(a, api.Job{UID: a.UID}) {
-		log = contract.Log{} // the site's, if it gives jobs one
+		log = contract.Log{} // the site's default, if it has one
 	}
 	reply, err := a.Client.Submit(ctx, api.SubmitRequest{
 		Key: api.NewKey(), Label: job.Label{Name: "doctor-test"},
@@ -138,7 +138,7 @@ func (t *gpuTrial) submit(ctx context.Context, a *cli.App) {
 		},
 	})
 	if err != nil {
-		t.Checks = append(t.Checks, trial.Wrong(job.Failing, trial.Start, "the job was refused: "+err.Error(), ""))
+		t.Checks = append(t.Checks, trial.Fail(job.Failing, trial.Start, "the job was refused: "+err.Error(), ""))
 		return
 	}
 	if t.Job = reply.Job.ID; reply.Job.State == job.Queued {
@@ -146,22 +146,22 @@ func (t *gpuTrial) submit(ctx context.Context, a *cli.App) {
 	}
 }
 
-// finish waits for the job's end and judges what it found. A job that does not end in time is
-// cancelled, also where the user has enough.
+// finish waits for the job's end and judges its findings. It cancels a job that does not end in
+// time, or whose user has interrupted the command.
 func (t *gpuTrial) finish(ctx context.Context, a *cli.App) {
 	if t.Job == 0 {
 		return
 	}
 	reply, err := t.wait(ctx, a)
 	if err != nil {
-		t.late(context.WithoutCancel(ctx), a, err)
+		t.giveUp(context.WithoutCancel(ctx), a, err)
 		return
 	}
 	reply.Job = logs.WithLog(context.WithoutCancel(ctx), a, reply.Job)
 	j := reply.Job
 	if j.State == job.Queued {
 		j.Result = reply.Attempts[len(reply.Attempts)-1].Result
-		t.takeBack(context.WithoutCancel(ctx), a)
+		t.cancelJob(context.WithoutCancel(ctx), a)
 	}
 	t.Waited = max(0, j.StartedAt.Sub(j.SubmittedAt).Seconds())
 	output, unread := t.output(context.WithoutCancel(ctx), a, reply)
@@ -170,41 +170,41 @@ func (t *gpuTrial) finish(ctx context.Context, a *cli.App) {
 		if last := lastLine(output); last != "" {
 			text += "; it said: " + last
 		}
-		t.Checks = append(t.Checks, trial.Wrong(job.Failing, trial.Start, text, "see 'gpusched show "+t.Job.String()+"' and 'gpusched doctor'"))
+		t.Checks = append(t.Checks, trial.Fail(job.Failing, trial.Start, text, "see 'gpusched show "+t.Job.String()+"' and 'gpusched doctor'"))
 		return
 	}
-	t.Checks = append(t.Checks, trial.Well(trial.Start, fmt.Sprintf("started after %.1fs, exit code 0", t.Waited)))
+	t.Checks = append(t.Checks, trial.Pass(trial.Start, fmt.Sprintf("started after %.1fs, exit code 0", t.Waited)))
 	finding, found := trial.Read(output)
 	switch {
 	case unread != nil:
-		t.Checks = append(t.Checks, trial.Wrong(job.Degraded, trial.Journal, "what the job found is not known: "+unread.Error(), ""))
+		t.Checks = append(t.Checks, trial.Fail(job.Degraded, trial.Journal, "the job's findings are unknown: "+unread.Error(), ""))
 	case !found:
-		t.Checks = append(t.Checks, trial.Wrong(job.Failing, trial.Journal, "the journal does not have what the job printed", "see 'gpusched health'"))
+		t.Checks = append(t.Checks, trial.Fail(job.Failing, trial.Journal, "the journal does not have what the job printed", "see 'gpusched health'"))
 	default:
 		text := "it has what the job printed"
 		if logs.LogServes(a, j) {
 			text = "the job's log has what it printed: " + logs.PathOf(j)
 		}
-		t.Checks = append(t.Checks, trial.Well(trial.Journal, text))
+		t.Checks = append(t.Checks, trial.Pass(trial.Journal, text))
 		t.Checks = append(t.Checks, trial.Judge(t.given, finding)...)
 	}
 }
 
-// trialLook is how often doctor checks whether the job could not be started: the scheduler would try again for as long
-// as the reason lasts.
-const trialLook = 2 * time.Second
+// pollPause is how often doctor checks whether the job failed to start: the scheduler would retry
+// as long as the cause lasts.
+const pollPause = 2 * time.Second
 
-// couldNotStart reports whether the last attempt failed. One of which nothing began, as when somebody came to use its
-// GPU, is followed by another.
+// couldNotStart reports whether the last attempt failed. An attempt that never began, since
+// somebody else came to use the GPU, does not count: another one follows.
 func couldNotStart(attempts []api.Attempt) bool {
 	n := len(attempts)
 	return n > 0 && attempts[n-1].Result != nil && attempts[n-1].Result.Cause != job.StopTaken
 }
 
-// wait waits until the job has ended, or could not be started.
+// wait waits until the job has ended or has failed to start.
 func (t *gpuTrial) wait(ctx context.Context, a *cli.App) (api.JobReply, error) {
 	for {
-		reply, err := api.Wait(ctx, a.Client, t.Job.String(), trialLook)
+		reply, err := api.Wait(ctx, a.Client, t.Job.String(), pollPause)
 		if e := (*api.Error)(nil); !errors.As(err, &e) || e.Code != api.CodeWaitTimeout {
 			return reply, err
 		}
@@ -215,36 +215,35 @@ func (t *gpuTrial) wait(ctx context.Context, a *cli.App) (api.JobReply, error) {
 	}
 }
 
-// takeBack cancels the job.
-func (t *gpuTrial) takeBack(ctx context.Context, a *cli.App) {
+func (t *gpuTrial) cancelJob(ctx context.Context, a *cli.App) {
 	ctx, cancel := context.WithTimeout(ctx, cancelTime)
 	defer cancel()
 	if _, err := api.ActOnJob(ctx, a.Client, api.RouteCancel, t.Job.String(), api.CancelRequest{}); err != nil {
-		t.Checks = append(t.Checks, trial.Wrong(job.Degraded, "clean-up", "job "+t.Job.String()+" could not be cancelled: "+err.Error(), ""))
+		t.Checks = append(t.Checks, trial.Fail(job.Degraded, "clean-up", "job "+t.Job.String()+" could not be cancelled: "+err.Error(), ""))
 	}
 }
 
-// cancelTime bounds how long it may take to take a job back.
+// cancelTime is the time limit for cancelling a job.
 const cancelTime = 10 * time.Second
 
-// late takes a job back that has not ended, and says what it waited for.
-func (t *gpuTrial) late(ctx context.Context, a *cli.App, waiting error) {
+// giveUp cancels a job that has not ended, and reports what it waited for.
+func (t *gpuTrial) giveUp(ctx context.Context, a *cli.App, waiting error) {
 	asking, cancel := context.WithTimeout(ctx, cancelTime)
 	defer cancel()
 	now, err := api.Show(asking, a.Client, t.Job.String(), api.JobQuery{})
-	t.takeBack(ctx, a)
+	t.cancelJob(ctx, a)
 	switch {
 	case !errors.Is(waiting, context.DeadlineExceeded) && !errors.Is(waiting, context.Canceled) || err != nil:
-		t.untested(errors.Join(waiting, err).Error(), "see 'gpusched health'")
+		t.notTested(errors.Join(waiting, err).Error(), "see 'gpusched health'")
 	case now.Job.State == job.Queued:
-		t.untested("its job still waited"+a.Because(now.Job), "try again later, or wait longer with --timeout")
+		t.notTested("its job still waited"+a.Because(now.Job), "try again later, or wait longer with --timeout")
 	default:
-		t.Checks = append(t.Checks, trial.Wrong(job.Failing, trial.Start, "the job did not end: it was "+string(now.Job.State),
+		t.Checks = append(t.Checks, trial.Fail(job.Failing, trial.Start, "the job did not end: it was "+string(now.Job.State),
 			"see 'gpusched show "+t.Job.String()+"'"))
 	}
 }
 
-// output is what the job printed, or why it is not known.
+// output returns what the job printed, or the reason that it is unknown.
 func (t *gpuTrial) output(ctx context.Context, a *cli.App, reply api.JobReply) ([]byte, error) {
 	if err := logs.JournalReadable(a, reply.Job); err != nil && !logs.LogServes(a, reply.Job) {
 		return nil, err
@@ -284,13 +283,13 @@ func (t *gpuTrial) output(ctx context.Context, a *cli.App, reply api.JobReply) (
 	return text.Bytes(), nil
 }
 
-// lastLine is the last line that says something.
+// lastLine returns the last line of text that is not empty.
 func lastLine(text []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	return lines[len(lines)-1]
 }
 
-// showTrials prints a table of the GPUs, then what is not well in full.
+// showTrials prints a table of the GPUs, then the problems in full.
 func (c *Cmd) showTrials(a *cli.App, reply trialReply) error {
 	rows := reply.GPUs
 	if c.Quiet {
@@ -298,7 +297,7 @@ func (c *Cmd) showTrials(a *cli.App, reply trialReply) error {
 	}
 	bad := cli.Each(slices.DeleteFunc(slices.Clone(reply.GPUs), func(t *gpuTrial) bool { return t.Health == job.Healthy }),
 		func(t *gpuTrial) string { return strconv.Itoa(t.Index) })
-	checks := troubles(reply.GPUs)
+	checks := problems(reply.GPUs)
 	err := cli.Report[*gpuTrial]{Doc: reply, Rows: rows, Cols: trialColumns(), IDs: bad, Text: func(wide bool) {
 		if len(rows) > 0 {
 			term.WriteTable(a.Out, trialColumns(), rows, wide)
@@ -314,8 +313,8 @@ func (c *Cmd) showTrials(a *cli.App, reply trialReply) error {
 	return look.HealthStatus(reply.Health)
 }
 
-// troubles are the checks that did not go well, each once with the GPUs that it is about.
-func troubles(trials []*gpuTrial) (list []job.Check) {
+// problems returns the failed checks, each once with all its GPUs.
+func problems(trials []*gpuTrial) (list []job.Check) {
 	gpus := map[job.Check][]int{}
 	for _, t := range trials {
 		for _, check := range t.Checks {
@@ -358,7 +357,7 @@ func jobCell(id job.ID) string {
 	return id.String()
 }
 
-// checkCell is a word for what a check found; "-" where it was not made.
+// checkCell returns a word for a check's result; "-" if it was not made.
 func checkCell(checks []job.Check, name string) string {
 	i := slices.IndexFunc(checks, func(c job.Check) bool { return c.Name == name })
 	switch {

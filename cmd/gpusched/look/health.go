@@ -47,7 +47,7 @@ func ShowHealth(a *cli.App, f cli.OutputFlags, quiet bool, command string, reply
 	}
 	var bad []string
 	for _, check := range reply.Checks {
-		if !works(check) && check.Health != installation.Unseen {
+		if !works(check) && check.Health != installation.Unknown {
 			bad = append(bad, check.Name)
 		}
 	}
@@ -100,7 +100,7 @@ func rankOf(h job.Health) int {
 		return 4
 	case job.Limited:
 		return 3
-	case installation.Unseen:
+	case installation.Unknown:
 		return 2
 	case job.Degraded:
 		return 1
@@ -188,7 +188,7 @@ func healthColumns(t *term.Terminal) []term.Column[job.Check] {
 
 // HealthStyle is styleOf with what a user may not look at.
 func HealthStyle(health job.Health) term.Style {
-	if health == installation.Unseen || health == job.Limited {
+	if health == installation.Unknown || health == job.Limited {
 		return term.Plain
 	}
 	return styleOf(health)

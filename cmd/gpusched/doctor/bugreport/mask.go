@@ -8,14 +8,14 @@ import (
 	"sync"
 )
 
-// Masker replaces what must not be in a report.
+// A Masker replaces what must not be in a report.
 type Masker struct {
-	words map[string]string // a name and what stands for it
-	users int
-	teams int
+	words  map[string]string // the replacement of each name
+	users  int
+	groups int
 }
 
-// New makes one that calls the host "host", and who asks "me".
+// New returns a Masker that calls the host "host" and the account me "me".
 func New(host, me string) *Masker {
 	m := &Masker{words: map[string]string{}}
 	m.set(host, "host")
@@ -35,7 +35,7 @@ func (m *Masker) set(name, word string) {
 	}
 }
 
-// User has the account be called user-1 and so on from now on (invariant 1).
+// User masks an account as user-1, user-2 and so on (invariant 1).
 func (m *Masker) User(name string) {
 	if m.words[name] == "" && !slices.Contains(known, name) {
 		m.users++
@@ -43,36 +43,36 @@ func (m *Masker) User(name string) {
 	}
 }
 
-// Group does the same for a group, or what else the site has given a name to.
+// Group masks a group, or another name that the site has chosen, as group-1 and so on.
 func (m *Masker) Group(name string) {
 	if m.words[name] == "" && !slices.Contains(known, name) {
-		m.teams++
-		m.set(name, fmt.Sprintf("group-%d", m.teams))
+		m.groups++
+		m.set(name, fmt.Sprintf("group-%d", m.groups))
 	}
 }
 
-// rule replaces what matches.
+// A rule replaces what matches.
 type rule struct {
 	what func() *regexp.Regexp
 	with string
 }
 
-// later compiles an expression when it is first wanted: most runs of gpusched make no report.
-func later(text string) func() *regexp.Regexp {
+// lazyRegexp compiles an expression on first use, since few runs of gpusched make a report.
+func lazyRegexp(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
 
-// rules go before the names, in order.
+// rules apply in order, before the names.
 var rules = []rule{
-	{later(`([A-Za-z][A-Za-z0-9+.-]*)://[^\s"'<>]+`), "$1://(masked)"},
-	{later(`(?i)\b(bearer|basic)\s+\S+`), "$1 (masked)"},
-	{later(`(?i)([\w.-]*(?:token|secret|passw|api_?key|auth|cookie|credential)[\w.-]*["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s,;]+)`), "$1(masked)"},
-	{later(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`), "(address)"},
-	{later(`\b[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b`), "(address)"},
-	{later(`(?i)\b(?:[0-9a-f]{1,4}:){4,7}[0-9a-f]{1,4}\b`), "(address)"},
-	{later(`(process [0-9]+ )\([^)]*\)`), "$1(program)"},
-	{later(`((?:paused|drained|held) by \S+ )\([^)]*\)`), "$1(reason)"},
-	{later(`conf\.d/[^\s",:;]+`), "conf.d/(file)"},
+	{lazyRegexp(`([A-Za-z][A-Za-z0-9+.-]*)://[^\s"'<>]+`), "$1://(masked)"},
+	{lazyRegexp(`(?i)\b(bearer|basic)\s+\S+`), "$1 (masked)"},
+	{lazyRegexp(`(?i)([\w.-]*(?:token|secret|passw|api_?key|auth|cookie|credential)[\w.-]*["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s,;]+)`), "$1(masked)"},
+	{lazyRegexp(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`), "(address)"},
+	{lazyRegexp(`\b[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b`), "(address)"},
+	{lazyRegexp(`(?i)\b(?:[0-9a-f]{1,4}:){4,7}[0-9a-f]{1,4}\b`), "(address)"},
+	{lazyRegexp(`(process [0-9]+ )\([^)]*\)`), "$1(program)"},
+	{lazyRegexp(`((?:paused|drained|held) by \S+ )\([^)]*\)`), "$1(reason)"},
+	{lazyRegexp(`conf\.d/[^\s",:;]+`), "conf.d/(file)"},
 }
 
 // Text masks a text.
@@ -81,7 +81,7 @@ func (m *Masker) Text(s string) string {
 		s = r.what().ReplaceAllString(s, r.with)
 	}
 	s = paths().ReplaceAllStringFunc(s, maskPath)
-	s = long().ReplaceAllStringFunc(s, maskLong)
+	s = longWord().ReplaceAllStringFunc(s, maskLong)
 	return m.names(s)
 }
 
@@ -97,26 +97,26 @@ func (m *Masker) names(s string) string {
 }
 
 var (
-	word  = later(`[\p{L}\p{N}_][\p{L}\p{N}_.$-]*`)
-	paths = later(`(?:^|[\s"'=(:,\[])/[^/\s"':;,)\]][^\s"':;,)\]]*`)
-	long  = later(`[A-Za-z0-9+_-]{20,}`)
+	word     = lazyRegexp(`[\p{L}\p{N}_][\p{L}\p{N}_.$-]*`)
+	paths    = lazyRegexp(`(?:^|[\s"'=(:,\[])/[^/\s"':;,)\]][^\s"':;,)\]]*`)
+	longWord = lazyRegexp(`[A-Za-z0-9+_-]{20,}`)
 )
 
-// system are the directories at the top whose files are the machine's, not people's.
-var system = strings.Fields("etc usr run dev proc sys boot lib lib64 bin sbin var")
+// systemDirs are the top-level directories with the machine's files rather than people's.
+var systemDirs = strings.Fields("etc usr run dev proc sys boot lib lib64 bin sbin var")
 
-// maskPath leaves out the path of what may be somebody's file. What leads it is kept.
+// maskPath masks a path that may be a person's. It keeps what precedes the path.
 func maskPath(found string) string {
 	at := strings.IndexByte(found, '/')
 	top, rest, _ := strings.Cut(found[at+1:], "/")
 	spool := top == "var" && !strings.HasPrefix(rest, "lib/gpusched") && !strings.HasPrefix(rest, "log/journal")
-	if slices.Contains(system, top) && !spool && !strings.HasPrefix(found[at:], "/run/user/") {
+	if slices.Contains(systemDirs, top) && !spool && !strings.HasPrefix(found[at:], "/run/user/") {
 		return found
 	}
 	return found[:at] + "(path)"
 }
 
-// maskLong leaves out what is long and looks drawn by lot, as tokens and keys do.
+// maskLong masks a long word that looks random, as tokens and keys do.
 func maskLong(found string) string {
 	digits, letters := 0, 0
 	for _, c := range found {
@@ -133,11 +133,11 @@ func maskLong(found string) string {
 	return found
 }
 
-// harmless are the fields of log lines whose values are the scheduler's own (invariant 2).
+// harmless are the log fields whose values are the scheduler's own (invariant 2).
 var harmless = strings.Fields("version commit job jobs unit uid gpu gpus attempt n count line tries took since state " +
 	"outcome signal xid code took seconds err event action method level reservation")
 
-var field = later(`\b([A-Za-z_][A-Za-z0-9_]*)=("(?:[^"\\]|\\.)*"|\S+)`)
+var field = lazyRegexp(`\b([A-Za-z_][A-Za-z0-9_]*)=("(?:[^"\\]|\\.)*"|\S+)`)
 
 // Log masks a line of the scheduler's log.
 func (m *Masker) Log(line string) string {
@@ -151,7 +151,7 @@ func (m *Masker) Log(line string) string {
 	return m.Text(line)
 }
 
-// Settings masks what 'config show --origin' prints, and leaves out what has its default.
+// Settings masks the output of 'config show --origin', and drops the defaults, which it counts.
 func (m *Masker) Settings(text string) (kept []string, defaults int) {
 	section, said := "", false
 	for line := range strings.Lines(text) {
@@ -171,9 +171,9 @@ func (m *Masker) Settings(text string) (kept []string, defaults int) {
 	return kept, defaults
 }
 
-var named = later(`^\[((?:quota\.(user|group))|notify\.webhook)\.(.+)\]$`)
+var named = lazyRegexp(`^\[((?:quota\.(user|group))|notify\.webhook)\.(.+)\]$`)
 
-// section masks the name in the heading of a section that has one.
+// section masks the name in a section's heading.
 func (m *Masker) section(line string) string {
 	parts := named().FindStringSubmatch(line)
 	if parts == nil {
@@ -191,11 +191,11 @@ func (m *Masker) section(line string) string {
 	return "[" + parts[1] + "." + name + "]"
 }
 
-// plain are values that are no text of somebody's: numbers, sizes, durations, and the
-// words of a setting with few choices.
-var plain = later(`^(?:true|false|[0-9.]+|\[[0-9, ]*\]|"[0-9]*(?:[a-zA-Z%]{0,2}|[a-z]{1,8})"|"[0-9, -]*")$`)
+// plain matches values that nobody has made up: numbers, sizes, durations, and settings with few
+// choices.
+var plain = lazyRegexp(`^(?:true|false|[0-9.]+|\[[0-9, ]*\]|"[0-9]*(?:[a-zA-Z%]{0,2}|[a-z]{1,8})"|"[0-9, -]*")$`)
 
-// setting masks the value of a line, but where it is plain (invariant 3).
+// setting masks the value of a line unless it is plain (invariant 3).
 func (m *Masker) setting(line string) string {
 	key, rest, _ := strings.Cut(line, " = ")
 	value, origin, _ := strings.Cut(rest, "  # ")

@@ -13,7 +13,7 @@ func masker() *Masker {
 	return m
 }
 
-// TestText: what is somebody's is gone, the rest is there (invariants 1 and 3).
+// Private data is masked, the rest stays (invariants 1 and 3).
 func TestText(t *testing.T) {
 	for text, want := range map[string]string{
 		"process 7 (train-gpt5) of uid 1001":                 "process 7 (program) of uid 1001",
@@ -48,7 +48,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestLog: invariant 2.
+// Invariant 2.
 func TestLog(t *testing.T) {
 	const line = `gpuschedd[100]: job ended job=7 uid=1001 name="my secret" reason=because by=bob path=/home/bob outcome=failed err="open /home/bob/x: no"`
 	const want = `gpuschedd[100]: job ended job=7 uid=1001 name=(masked) reason=(masked) by=(masked) path=(masked) outcome=failed err="open (path): no"`

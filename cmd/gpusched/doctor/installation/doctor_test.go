@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// sound are the files of a machine on which everything is as it should be.
+// sound returns the files of a machine without faults.
 func sound() map[string]string {
 	return map[string]string{
 		"/run/systemd/system/.keep":                              "",
@@ -32,8 +32,7 @@ func sound() map[string]string {
 	}
 }
 
-// machineWith makes the sound machine with some files changed; "-" takes one
-// away.
+// machineWith makes the sound machine with some files changed; "-" removes a file.
 func machineWith(t *testing.T, changed map[string]string) host {
 	t.Helper()
 	h := host{root: t.TempDir()}
@@ -64,10 +63,9 @@ func machineWith(t *testing.T, changed map[string]string) host {
 	return h
 }
 
-// Each trouble is named by the part that it is in, with a next step, and no other
-// part is blamed. The probe node, which only root can make, and the clock are the
-// test machine's own.
-func TestDoctorLooksAtTheHost(t *testing.T) {
+// Each fault is reported by its own check, with a next step, and by no other. The probe node, which
+// only root can make, and the clock are the test machine's own.
+func TestEachFaultIsNamed(t *testing.T) {
 	for name, c := range map[string]struct {
 		changed    map[string]string
 		part, says string
@@ -116,8 +114,8 @@ func TestDoctorLooksAtTheHost(t *testing.T) {
 	}
 }
 
-// Nodes that not everybody may open keep users' programs from their own GPUs.
-func TestDoctorLooksAtModes(t *testing.T) {
+// Device nodes that not everybody may open keep users' programs from their own GPUs.
+func TestNodeModes(t *testing.T) {
 	h := machineWith(t, nil)
 	if err := os.Chmod(h.path("/dev/nvidiactl"), 0o660); err != nil {
 		t.Fatal(err)
@@ -128,8 +126,8 @@ func TestDoctorLooksAtModes(t *testing.T) {
 	}
 }
 
-// What to type for nodes that are not there works on this machine.
-func TestDoctorSaysHowToMakeNodes(t *testing.T) {
+// The hint for missing nodes works on this machine.
+func TestHintForMissingNodes(t *testing.T) {
 	for _, node := range []string{"/dev/nvidia0", "/dev/nvidia-uvm"} {
 		with := machineWith(t, map[string]string{node: "-", "/usr/bin/nvidia-modprobe": ""}).checkNodes()
 		without := machineWith(t, map[string]string{node: "-"}).checkNodes()
@@ -140,8 +138,8 @@ func TestDoctorSaysHowToMakeNodes(t *testing.T) {
 	}
 }
 
-// The probe is what jobs are fenced by, so it has to be the right node.
-func TestDoctorLooksAtTheProbe(t *testing.T) {
+// The probe node must have the right numbers: jobs' filters rely on it.
+func TestProbeNode(t *testing.T) {
 	h := machineWith(t, map[string]string{contract.ProbePath: ""})
 	if got := h.checkProbe(); !strings.Contains(got.Detail, "0:0 instead of") {
 		t.Errorf("a plain file: %+v", got)
@@ -159,7 +157,7 @@ func TestDoctorLooksAtTheProbe(t *testing.T) {
 
 func TestWorst(t *testing.T) {
 	for want, list := range map[job.Health][]job.Health{
-		"HEALTHY": {"HEALTHY", Unseen}, "DEGRADED": {"HEALTHY", "DEGRADED", Unseen}, "FAILING": {"DEGRADED", "FAILING", "HEALTHY"},
+		"HEALTHY": {"HEALTHY", Unknown}, "DEGRADED": {"HEALTHY", "DEGRADED", Unknown}, "FAILING": {"DEGRADED", "FAILING", "HEALTHY"},
 	} {
 		var checks []job.Check
 		for _, h := range list {
@@ -171,9 +169,9 @@ func TestWorst(t *testing.T) {
 	}
 }
 
-// TestDoctorTellsOfSessions: whether GPUs can be opened outside of jobs is the
-// site's choice; that its choice does not hold is trouble.
-func TestDoctorTellsOfSessions(t *testing.T) {
+// The site may choose whether GPUs can be opened outside of jobs. It is a fault if its choice has
+// no effect.
+func TestSessionsFence(t *testing.T) {
 	for _, c := range []struct {
 		closed  bool
 		opening error
@@ -203,9 +201,8 @@ func TestDoctorTellsOfSessions(t *testing.T) {
 	}
 }
 
-// TestDoctorNamesHolders: who has a GPU open which is out of service need not be
-// among those that the driver lists.
-func TestDoctorNamesHolders(t *testing.T) {
+// A process that has a faulted GPU open is named even if the driver does not list it.
+func TestHoldersAreNamed(t *testing.T) {
 	h := machineWith(t, map[string]string{"/proc/7/comm": "sleep\x1b[2J\n", "/proc/8/comm": "python\n", "/proc/9/comm": "cat\n", "/proc/10/comm": "gone\n"})
 	for pid, nodes := range map[string][]string{"7": {"/dev/null", "/dev/nvidia3"}, "8": {"/dev/nvidia3"}, "9": {"/dev/nvidia30", "/tmp/dev/nvidia3"}} {
 		if err := os.MkdirAll(h.path("/proc/"+pid+"/fd"), 0o755); err != nil {

@@ -12,14 +12,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Where systemd looks for units and drop-ins.
+// unitDirs are systemd's directories for units and drop-ins.
 var unitDirs = []string{
 	"/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
 }
 
-// jobsOwn are the properties that make a job a job, and those that break one or
-// lose its output: see gpuschedd(8).
-var jobsOwn = []string{
+// reservedKeys are the properties that a job's unit needs as they are, and those that break a job
+// or lose its output: see gpuschedd(8).
+var reservedKeys = []string{
 	"Type", "RemainAfterExit", "ExecStart", "ExecReload", "ExecStop", "User", "Slice", "KillMode", "Restart",
 	"RuntimeMaxSec", "TimeoutStopSec", "TimeoutSec", "KillSignal",
 	"DevicePolicy", "DeviceAllow", "MemoryMax", "PrivateDevices", "PAMName", "NoNewPrivileges",
@@ -27,8 +27,8 @@ var jobsOwn = []string{
 	"CollectMode", "StandardOutput", "StandardError", "LogRateLimitIntervalSec", "LogRateLimitBurst", "LogNamespace",
 }
 
-// checkDropIns looks through what the site adds to the units of all jobs, and
-// names what it adds to the scheduler's.
+// checkDropIns checks the site's drop-ins for the units of jobs, and names those for the
+// scheduler's unit.
 func (h host) checkDropIns() job.Check {
 	const name = "drop-ins"
 	var bad, own []string
@@ -56,8 +56,7 @@ func (h host) checkDropIns() job.Check {
 	return healthy(name, "no drop-in changes what the units of jobs need")
 }
 
-// badLines are the lines of the drop-ins in dir that set what a job's unit must
-// have as it is.
+// badLines returns the lines of dir's drop-ins that set a reserved key.
 func (h host) badLines(dir string) (bad []string, unread error) {
 	files, _ := filepath.Glob(h.path(dir + "/*.conf"))
 	for _, file := range files {
@@ -72,7 +71,7 @@ func (h host) badLines(dir string) (bad []string, unread error) {
 		for line := range strings.Lines(string(data)) {
 			n++
 			key, _, ok := strings.Cut(line, "=")
-			if key = strings.TrimSpace(key); ok && slices.Contains(jobsOwn, key) {
+			if key = strings.TrimSpace(key); ok && slices.Contains(reservedKeys, key) {
 				bad = append(bad, fmt.Sprintf("%s:%d sets %s", strings.TrimPrefix(file, h.root), n, key))
 			}
 		}

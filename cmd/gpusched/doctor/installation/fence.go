@@ -11,14 +11,13 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// fenceDropIn closes GPUs to the sessions of all users but root where it is among
-// the drop-ins of their slices.
+// fenceDropIn is the drop-in for user slices that closes GPUs to all sessions but root's.
 const fenceDropIn = "user-.slice.d/50-gpusched-fence.conf"
 
 const closeSessions = "'cp -rs /usr/share/gpusched/fence/. /etc/systemd/system/ && systemctl daemon-reload'"
 
-// checkFence reports whether GPUs can be opened outside of jobs. The node of the
-// filters' proof says it, which no driver has: an attempt to open a GPU wakes it.
+// checkFence reports whether GPUs can be opened outside of jobs. It tries to open the device
+// filter's probe node, which has no driver: opening a GPU would wake it.
 func (h host) checkFence() job.Check {
 	groups, _ := os.ReadFile(h.path("/proc/self/cgroup"))
 	if strings.Contains(string(groups), "/"+contract.UnitPrefix) {
@@ -36,8 +35,7 @@ func (h host) checkFence() job.Check {
 	return fenceCheck(closed, err, os.Geteuid() == 0)
 }
 
-// fenceCheck judges what came of an attempt to open the node, where the drop-ins
-// are on or not.
+// fenceCheck judges the attempt to open the node, given whether the drop-ins are installed.
 func fenceCheck(closed bool, opening error, root bool) job.Check {
 	const name = "sessions"
 	switch {
@@ -52,7 +50,7 @@ func fenceCheck(closed bool, opening error, root bool) job.Check {
 	}
 	return job.Check{
 		Name: name, Health: job.Healthy, Detail: "GPUs can be opened outside of jobs too",
-		Next: "where jobs alone are to use GPUs, close these to login sessions, cron and at by " + closeSessions +
+		Next: "if only jobs should use GPUs, close them to login sessions, cron and at by " + closeSessions +
 			"; it breaks nvidia-smi there, see THE FENCE in gpusched-admin(7)",
 	}
 }

@@ -16,18 +16,18 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// holder is a process that has the node of a GPU open. It need not use the GPU:
-// a device that is open can be inherited or passed on, and what its maker had on
-// the GPU stays as long as anybody has it.
+// A holder is a process that has a GPU's device node open. It need not use the GPU: an open file
+// can be inherited or passed on, and what its creator had on the GPU stays as long as the file is
+// open.
 type holder struct {
 	pid, uid int
 	comm     string
 }
 
-// maxHolders is how many are named.
+// maxHolders is the most holders that are named.
 const maxHolders = 10
 
-// checkHolders names, to root, who has a GPU open that takes no job for what was
+// checkHolders tells root which processes have a GPU open that takes no jobs because of what was
 // left on it.
 func (h host) checkHolders(gpus []api.GPU) []job.Check {
 	var checks []job.Check
@@ -63,12 +63,12 @@ func holdersCheck(name string, list []holder, g *api.GPU) job.Check {
 		words = append(words, fmt.Sprintf("%d more", more))
 	}
 	return degraded(name, "it is open in "+strings.Join(words, "; "),
-		"memory that stays in use is given back when the last of those who were left with it ends; "+
+		"memory that stays in use is freed when the last process that holds it ends; "+
 			"the scheduler's own gpusched-nvml and nvidia-persistenced hold none")
 }
 
-// holders are the processes that have the node open, by pid. Others than root see
-// their own alone, so that is an error.
+// holders returns the processes that have the node open, by pid. It fails unless run by root, since
+// others only see their own.
 func (h host) holders(node string) ([]holder, error) {
 	dirs, err := filepath.Glob(h.path("/proc/[0-9]*"))
 	if err != nil {
@@ -98,8 +98,7 @@ func (h host) holders(node string) ([]holder, error) {
 	return list, nil
 }
 
-// hasOpen reports whether a descriptor of the process is of the node. One that has
-// ended meanwhile has none.
+// hasOpen reports whether the process has the node open. A process that has just ended has not.
 func hasOpen(dir, node string) (bool, error) {
 	fds, err := os.ReadDir(filepath.Join(dir, "fd"))
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// host is the machine as this user sees it. The root is "" but in tests.
+// A host is the machine as this user sees it. root is "" except in tests.
 type host struct{ root string }
 
 func (h host) path(p string) string { return h.root + p }
@@ -39,10 +39,10 @@ func degraded(name, detail, next string) job.Check {
 	return job.Check{Name: name, Health: job.Degraded, Detail: detail, Next: next}
 }
 
-// unreadable is a check that could not be made.
+// unreadable returns a check that could not be made.
 func unreadable(name string, err error) job.Check {
 	detail := "cannot be read: " + reason(err)
-	return job.Check{Name: name, Health: Unseen, Detail: detail, Next: "ask root to run 'gpusched doctor'"}
+	return job.Check{Name: name, Health: Unknown, Detail: detail, Next: "ask root to run 'gpusched doctor'"}
 }
 
 func reason(err error) string {
@@ -53,7 +53,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// checkUnits reports whether systemd runs the machine at all.
+// checkUnits reports whether the machine was booted with systemd.
 func (h host) checkUnits() job.Check {
 	if _, err := os.Stat(h.path("/run/systemd/system")); err != nil {
 		return job.Check{
@@ -65,7 +65,8 @@ func (h host) checkUnits() job.Check {
 	return healthy("init", "booted with systemd")
 }
 
-// checkCgroups reports whether there is the hierarchy that jobs are fenced by.
+// checkCgroups reports whether jobs' limits and device filters have the control groups that they
+// need.
 func (h host) checkCgroups() job.Check {
 	data, err := os.ReadFile(h.path("/sys/fs/cgroup/cgroup.controllers"))
 	const next = "boot with systemd.unified_cgroup_hierarchy=1 and without cgroup_disable="
@@ -100,7 +101,7 @@ func (h host) checkProbe() job.Check {
 	return healthy(name, "each job proves it by "+contract.ProbePath+" when it starts")
 }
 
-// node returns the mode and numbers of a character device, zeros for others.
+// node returns the mode and the numbers of a character device; other files have the numbers 0.
 func node(st os.FileInfo) (mode os.FileMode, major, minor uint32) {
 	sys, ok := st.Sys().(*syscall.Stat_t)
 	if !ok || st.Mode()&os.ModeCharDevice == 0 {
@@ -113,8 +114,8 @@ var gpuNode = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^nvidia[0-9]+$`)
 })
 
-// checkNodes reports whether users may open what CUDA needs. Which GPUs a job may
-// open its unit decides, not the mode of the nodes.
+// checkNodes reports whether users may open what CUDA needs. A job's unit, not the modes of the
+// nodes, decides which GPUs it may open.
 func (h host) checkNodes() job.Check {
 	const name = "device nodes"
 	entries, err := os.ReadDir(h.path("/dev"))
@@ -139,14 +140,14 @@ func (h host) checkNodes() job.Check {
 	switch {
 	case gpus == 0:
 		return degraded(name, "there is no /dev/nvidia0: no driver, or its nodes were not made",
-			h.makesNodes()+", or install the driver; jobs with --gpus 0 run meanwhile")
+			h.nodesHint()+", or install the driver; jobs with --gpus 0 run meanwhile")
 	case len(closed) > 0:
 		return degraded(name, "not every user may open "+strings.Join(closed, ", ")+", so jobs of others fail",
 			"let the driver make them with mode 0666 (NVreg_DeviceFileMode in /etc/modprobe.d): "+
 				"each job can open its own GPUs only, whatever the mode")
 	case !uvm:
 		return degraded(name, "/dev/nvidia-uvm is not there: users' CUDA programs cannot make it in a job",
-			h.makesNodes()+"; the scheduler does it at its start")
+			h.nodesHint()+"; the scheduler does it at its start")
 	}
 	return healthy(name, nodesOf(gpus)+", with modes as jobs need them")
 }
@@ -158,8 +159,8 @@ func nodesOf(gpus int) string {
 	return fmt.Sprintf("%d GPU device nodes", gpus)
 }
 
-// makesNodes is what to type for device files that are not there.
-func (h host) makesNodes() string {
+// nodesHint returns the command that makes missing device nodes.
+func (h host) nodesHint() string {
 	const program = "/usr/bin/nvidia-modprobe"
 	if _, err := os.Stat(h.path(program)); err != nil {
 		return "install " + program + " (package nvidia-modprobe), then systemctl start gpusched-devices"
@@ -180,8 +181,8 @@ var (
 	}
 )
 
-// checkDriver compares the module that is loaded with the library on disk, which
-// differ after an upgrade without a reboot: every program with CUDA fails then.
+// checkDriver compares the loaded kernel module with the library on disk. They differ after an
+// upgrade without a reboot, and then every CUDA program fails.
 func (h host) checkDriver() job.Check {
 	data, err := os.ReadFile(h.path("/proc/driver/nvidia/version"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -243,7 +244,7 @@ func (h host) checkConfig() job.Check {
 	return healthy("settings on disk", "no mistake in "+strings.Join(files, ", "))
 }
 
-// checkClock reports whether the time is what others call it.
+// checkClock reports whether the clock is synchronised.
 func checkClock() job.Check {
 	var t unix.Timex
 	if _, err := unix.Adjtimex(&t); err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// Of a user's own scheduler the doctor looks at what that stands on, and names its units.
-func TestDoctorOfAUsersOwn(t *testing.T) {
+// For a user's own scheduler, doctor checks what that needs, and names its units.
+func TestOwnScheduler(t *testing.T) {
 	socket := t.TempDir() + "/none"
 	names := func(own bool) (list []string, next string) {
 		for _, c := range Check(t.Context(), &api.Client{Socket: socket, Own: own}, "1", t.TempDir()) {

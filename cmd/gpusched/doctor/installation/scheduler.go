@@ -11,18 +11,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Unseen is the health of what this user may not look at. It is worse than
-// nothing.
-const Unseen = "UNKNOWN"
+// Unknown is the health of what this user may not read.
+const Unknown = "UNKNOWN"
 
-// Check looks at the scheduler through client and at the host, whose files are
-// below root: "" but in tests. The version is that of the program that asks.
+// Check checks the scheduler that client asks, and the host. root is the directory of the host's
+// files, "" except in tests; version is the calling program's.
 func Check(ctx context.Context, client *api.Client, version, root string) []job.Check {
 	checks, reached := askScheduler(ctx, client, version)
 	h := host{root: root}
 	ofHost := h.checks()
 	if client.Own {
-		ofHost = forOwn(ofHost)
+		ofHost = withoutShared(ofHost)
 	}
 	checks = append(checks, ofHost...)
 	if reached {
@@ -31,14 +30,14 @@ func Check(ctx context.Context, client *api.Client, version, root string) []job.
 	return checks
 }
 
-// forOwn leaves out what concerns the machine's scheduler alone.
-func forOwn(ofHost []job.Check) []job.Check {
+// withoutShared drops the checks that concern only the machine's scheduler.
+func withoutShared(ofHost []job.Check) []job.Check {
 	return slices.DeleteFunc(ofHost, func(c job.Check) bool {
 		return slices.Contains([]string{"device filter", "settings on disk", "drop-ins", "sessions"}, c.Name)
 	})
 }
 
-// askScheduler is what the scheduler says of itself, and whether it can be asked.
+// askScheduler returns what the scheduler reports about itself, and whether it answers.
 func askScheduler(ctx context.Context, client *api.Client, version string) ([]job.Check, bool) {
 	c := job.Check{Name: "socket", Health: job.Healthy, Detail: "the scheduler answers"}
 	systemctl, journalctl := "systemctl", "journalctl"
@@ -72,17 +71,17 @@ func checkVersions(v api.VersionReply, version, systemctl string) job.Check {
 		systemctl+" restart gpusched, if it was upgraded; jobs go on")
 }
 
-// checkUse reports GPUs that are in use outside gpusched.
+// checkUse reports GPUs that are used outside gpusched.
 func (h host) checkUse(ctx context.Context, client *api.Client) []job.Check {
 	reply, err := api.GPUs(ctx, client)
 	if err != nil {
-		return nil // health has told
+		return nil // the health check has reported it
 	}
 	var checks []job.Check
 	for _, g := range reply.GPUs {
 		name := fmt.Sprintf("gpu %d use", g.Index)
-		if text := foreignWords(&g); text != "" {
-			checks = append(checks, degraded(name, text, "have them run as jobs, or keep this GPU for them: "+
+		if text := foreignUse(&g); text != "" {
+			checks = append(checks, degraded(name, text, "run them as jobs, or keep this GPU for them: "+
 				"'gpusched gpu pause', or gpus.only in the settings"))
 		}
 	}
@@ -93,8 +92,8 @@ func (h host) checkUse(ctx context.Context, client *api.Client) []job.Check {
 	return checks
 }
 
-// foreignWords names who uses a GPU outside of jobs.
-func foreignWords(g *api.GPU) string {
+// foreignUse returns who uses a GPU outside of jobs, or "".
+func foreignUse(g *api.GPU) string {
 	var parts []string
 	if f := g.Foreign(); f.Count > 0 {
 		users, size, noun := strings.Join(f.Users, ", "), job.FormatSize(f.Bytes), "processes"

@@ -13,9 +13,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/subuid"
 )
 
-// checkSubuid looks at the ranges by which jobs and requests of a user's
-// containers are counted as the user's: where two users share numbers, one pays
-// for the other.
+// checkSubuid checks the ranges that attribute jobs and requests of containers to users. If two
+// users share uids, one is charged for the other.
 func (h host) checkSubuid() job.Check {
 	const name = "subordinate uids"
 	const next = "give each user a range of its own in /etc/subuid: usermod --del-subuids, --add-subuids"
@@ -29,12 +28,12 @@ func (h host) checkSubuid() job.Check {
 	ranges, bad := subuid.Parse(string(data))
 	if len(bad) > 0 {
 		return degraded(name, fmt.Sprintf("line %d of /etc/subuid is not NAME:FIRST:COUNT with numbers from %d on, "+
-			"and is not counted", bad[0], subuid.Lowest), next)
+			"and does not count", bad[0], subuid.Lowest), next)
 	}
 	for i, a := range ranges {
 		other := slices.IndexFunc(ranges[:i], func(b subuid.Range) bool { return a.Owner != b.Owner && a.Overlaps(b) })
 		if other >= 0 {
-			return degraded(name, fmt.Sprintf("%s and %s share some: what the containers of both do "+
+			return degraded(name, fmt.Sprintf("%s and %s share some, so what both users' containers do "+
 				"is counted for one of them", ranges[other].Owner, a.Owner), next)
 		}
 	}
@@ -50,7 +49,7 @@ func (h host) checkSubuid() job.Check {
 	return healthy(name, fmt.Sprintf("%d ranges, each of one user", len(ranges)))
 }
 
-// accountIn finds an account of /etc/passwd whose uid is in a range; "": there is none.
+// accountIn returns an account in /etc/passwd whose uid is in the range, or "".
 func (h host) accountIn(r subuid.Range) (name string, uid int) {
 	data, err := os.ReadFile(h.path("/etc/passwd"))
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Given is what the job of a trial was given.
+// Given is what the test job was given.
 type Given struct {
 	Index    int
 	Minor    int
 	UUID     string
 	MemBytes int64
-	Filtered bool // the scheduler's jobs have a device filter; that of a user alone has none
+	Filtered bool // jobs have a device filter; those of a user's own scheduler have none
 }
 
 // The names of the checks, in order.
@@ -28,20 +28,20 @@ const (
 	Memory  = "memory"
 )
 
-// Names are those of all checks of a GPU, in order.
+// Names returns the names of all checks of a GPU, in order.
 func Names() []string { return []string{Start, Journal, Filter, CUDA, Library, Memory} }
 
-// Well is a check that found nothing wrong.
-func Well(name, detail string) job.Check {
+// Pass returns a check that found nothing wrong.
+func Pass(name, detail string) job.Check {
 	return job.Check{Name: name, Health: job.Healthy, Detail: detail}
 }
 
-// Wrong is one that did.
-func Wrong(h job.Health, name, detail, next string) job.Check {
+// Fail returns a check that found a problem.
+func Fail(h job.Health, name, detail, next string) job.Check {
 	return job.Check{Name: name, Health: h, Detail: detail, Next: next}
 }
 
-// Judge compares what a probe found with what its job was given.
+// Judge compares a probe's findings with what its job was given.
 func Judge(g Given, f Finding) []job.Check {
 	return []job.Check{judgeFilter(g, f), judgeCUDA(g, f), judgeNVML(g, f), judgeMemory(g, f)}
 }
@@ -53,7 +53,7 @@ func judgeFilter(g Given, f Finding) job.Check {
 	for _, n := range f.Nodes {
 		switch {
 		case n.Path == own && n.Err != "":
-			return Wrong(job.Failing, Filter, fmt.Sprintf("the job can't open its own %s: %s", own, n.Err), next)
+			return Fail(job.Failing, Filter, fmt.Sprintf("the job can't open its own %s: %s", own, n.Err), next)
 		case n.Path == own:
 		case n.Err == "":
 			open = append(open, n.Path)
@@ -62,18 +62,18 @@ func judgeFilter(g Given, f Finding) job.Check {
 		}
 	}
 	if !slices.ContainsFunc(f.Nodes, func(n Node) bool { return n.Path == own }) {
-		return Wrong(job.Failing, Filter, own+" is not there", "systemctl start gpusched-devices")
+		return Fail(job.Failing, Filter, own+" is not there", "systemctl start gpusched-devices")
 	}
 	switch {
 	case !g.Filtered:
-		return Wrong(job.Degraded, Filter, "a scheduler of your own can't keep jobs from other GPUs", "that takes the machine's scheduler")
+		return Fail(job.Degraded, Filter, "a scheduler of your own can't keep jobs from other GPUs", "only the machine's scheduler can")
 	case len(open) > 0:
-		return Wrong(job.Failing, Filter, "the job can open GPUs that it does not have: "+strings.Join(open, ", "), next)
+		return Fail(job.Failing, Filter, "the job can open GPUs that it does not have: "+strings.Join(open, ", "), next)
 	case f.Proof != refusedText:
-		return Wrong(job.Failing, Filter, "nothing keeps the job from devices: the node that proves the filter is "+
+		return Fail(job.Failing, Filter, "no filter keeps the job from devices: the node that proves the filter is "+
 			orWord(f.Proof, "open"), next)
 	}
-	return Well(Filter, fmt.Sprintf("its own %s opens, %d others are refused", own, len(shut)))
+	return Pass(Filter, fmt.Sprintf("its own %s opens, %d others are refused", own, len(shut)))
 }
 
 func orWord(s, word string) string {
@@ -84,14 +84,14 @@ func orWord(s, word string) string {
 }
 
 func judgeCUDA(g Given, f Finding) job.Check {
-	own := "0" // as CUDA counts what the job can open
+	own := "0" // CUDA counts only what the job can open
 	if !g.Filtered {
 		own = strconv.Itoa(g.Index)
 	}
 	if f.Visible == own || f.Visible == g.UUID {
-		return Well(CUDA, "CUDA_VISIBLE_DEVICES is "+f.Visible)
+		return Pass(CUDA, "CUDA_VISIBLE_DEVICES is "+f.Visible)
 	}
-	return Wrong(job.Failing, CUDA, fmt.Sprintf("CUDA_VISIBLE_DEVICES is %q instead of %s", f.Visible, own),
+	return Fail(job.Failing, CUDA, fmt.Sprintf("CUDA_VISIBLE_DEVICES is %q instead of %s", f.Visible, own),
 		"see what a drop-in for gpujob-.service, or the set-up of the site, sets")
 }
 
@@ -99,24 +99,24 @@ func judgeNVML(g Given, f Finding) job.Check {
 	const next = "see 'ldconfig -p | grep libnvidia-ml', and run nvidia-smi in a job: gpusched run -- nvidia-smi"
 	switch {
 	case f.NVML.Problem != "":
-		return Wrong(job.Failing, Library, "NVIDIA's library says nothing inside of a job: "+f.NVML.Problem, next)
+		return Fail(job.Failing, Library, "NVIDIA's library fails inside a job: "+f.NVML.Problem, next)
 	case !slices.Contains(f.NVML.UUIDs, g.UUID):
-		return Wrong(job.Failing, Library, "NVIDIA's library does not see "+g.UUID+" inside of its job", next)
+		return Fail(job.Failing, Library, "NVIDIA's library does not see "+g.UUID+" inside its job", next)
 	}
-	return Well(Library, fmt.Sprintf("it sees %s (%d in all)", g.UUID, len(f.NVML.UUIDs)))
+	return Pass(Library, fmt.Sprintf("it sees %s (%d in all)", g.UUID, len(f.NVML.UUIDs)))
 }
 
 func judgeMemory(g Given, f Finding) job.Check {
 	switch f.Memory {
 	case strconv.FormatInt(g.MemBytes, 10):
-		return Well(Memory, job.FormatSize(g.MemBytes)+", as the job asked")
+		return Pass(Memory, job.FormatSize(g.MemBytes)+", as the job asked for")
 	case "":
-		return Wrong(job.Degraded, Memory, "not enforced: jobs have no memory controller",
+		return Fail(job.Degraded, Memory, "not enforced: jobs have no memory controller",
 			"see the line about cgroups in 'gpusched doctor'")
 	case "max":
-		return Wrong(job.Degraded, Memory, "not enforced: the job asked "+job.FormatSize(g.MemBytes)+" and has no limit",
+		return Fail(job.Degraded, Memory, "not enforced: the job asked for "+job.FormatSize(g.MemBytes)+" and has no limit",
 			"see 'gpusched health'")
 	}
-	return Wrong(job.Degraded, Memory, fmt.Sprintf("the limit is %s bytes, and the job asked %d", f.Memory, g.MemBytes),
+	return Fail(job.Degraded, Memory, fmt.Sprintf("the limit is %s bytes, but the job asked for %d", f.Memory, g.MemBytes),
 		"see which drop-in for gpujob-.service sets MemoryMax")
 }

@@ -19,44 +19,44 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Finding is what a probe found, as the one line that it prints.
+// A Finding is what a probe found. It is printed as one line.
 type Finding struct {
-	Mark    string `json:"gpusched_probe"` // tells the line from others
+	Mark    string `json:"gpusched_probe"` // distinguishes the line from others
 	Visible string `json:"cuda_visible_devices"`
 	Nodes   []Node `json:"nodes"` // of GPUs
-	Proof   string `json:"proof"` // what opening the node of the filter's proof says, "" if it opens
+	Proof   string `json:"proof"` // the error of opening the device filter's probe node; "" if it opens
 	Memory  string `json:"memory_max"`
 	NVML    NVML   `json:"nvml"`
 }
 
-// Node is a device node of a GPU, and why it can't be opened: "" where it can.
+// A Node is a device node of a GPU, and why it can't be opened; "" if it can.
 type Node struct {
 	Path string `json:"path"`
 	Err  string `json:"err,omitempty"`
 }
 
-// NVML is what NVIDIA's library says inside of the job.
+// NVML is what NVIDIA's library reports inside the job.
 type NVML struct {
-	Problem string   `json:"problem,omitempty"` // why nothing is known
-	UUIDs   []string `json:"uuids,omitempty"`   // of the GPUs it sees
+	Problem string   `json:"problem,omitempty"` // why the rest is unknown
+	UUIDs   []string `json:"uuids,omitempty"`   // of the GPUs that it sees
 }
 
 // mark is the value of Finding.Mark.
 const mark = "1"
 
-// nvmlTime bounds how long a driver that hangs may take.
+// nvmlTime is the time limit for asking the driver, which may hang.
 const nvmlTime = 20 * time.Second
 
-// World is where a probe looks; Inside is the real one.
+// A World is what a probe sees. Inside returns the real one.
 type World struct {
-	Root   string                   // of /dev, /proc and /sys; "" but in tests
+	Root   string                   // of /dev, /proc and /sys; "" except in tests
 	Access func(path string) error  // whether a node could be opened
 	Open   func(path string) error  // opens a node and closes it
 	Getenv func(name string) string // the job's environment
 	NVML   []string                 // where gpusched-nvml may be
 }
 
-// Inside is the world of the process that calls it.
+// Inside returns the world of the calling process.
 func Inside(getenv func(string) string) World {
 	w := World{
 		Access: func(path string) error { return unix.Faccessat(unix.AT_FDCWD, path, unix.R_OK|unix.W_OK, 0) },
@@ -70,7 +70,7 @@ func Inside(getenv func(string) string) World {
 		Getenv: getenv,
 		NVML:   []string{"/usr/libexec/gpusched/gpusched-nvml"},
 	}
-	if self, err := os.Executable(); err == nil { // one's own scheduler has its programs beside each other
+	if self, err := os.Executable(); err == nil { // a user's own scheduler has its programs next to each other
 		dir := filepath.Dir(self)
 		w.NVML = append(w.NVML, filepath.Join(dir, "gpusched-nvml"), filepath.Join(dir, "../libexec/gpusched/gpusched-nvml"))
 	}
@@ -81,7 +81,7 @@ var gpuNode = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^nvidia[0-9]+$`)
 })
 
-// Probe looks around (invariant 1).
+// Probe collects the findings (invariant 1).
 func (w World) Probe(ctx context.Context) Finding {
 	f := Finding{Mark: mark, Visible: w.Getenv("CUDA_VISIBLE_DEVICES"), Memory: w.memoryMax(), NVML: w.askNVML(ctx)}
 	entries, _ := os.ReadDir(w.Root + "/dev")
@@ -96,7 +96,7 @@ func (w World) Probe(ctx context.Context) Finding {
 	return f
 }
 
-// The words for what matters of an errno.
+// The words for errors that matter.
 const (
 	refusedText = "refused" // by the device filter
 	absentText  = "not there"
@@ -117,7 +117,7 @@ func textOf(err error) string {
 	return err.Error()
 }
 
-// memoryMax is the limit of the job's control group as the kernel has it, "" where it has none.
+// memoryMax returns the kernel's memory limit of the job's control group, or "".
 func (w World) memoryMax() string {
 	groups, _ := os.ReadFile(w.Root + "/proc/self/cgroup")
 	for line := range strings.Lines(string(groups)) {
@@ -129,7 +129,7 @@ func (w World) memoryMax() string {
 	return ""
 }
 
-// askNVML has gpusched-nvml read the driver once, inside of the job.
+// askNVML runs gpusched-nvml inside the job, and reads the driver once.
 func (w World) askNVML(ctx context.Context) NVML {
 	ctx, cancel := context.WithTimeout(ctx, nvmlTime)
 	defer cancel()
@@ -158,7 +158,7 @@ func readSample(line []byte) (n NVML) {
 		} `json:"devices"`
 	}
 	if err := json.Unmarshal(line, &s); err != nil {
-		return NVML{Problem: "gpusched-nvml said nothing that can be read"}
+		return NVML{Problem: "can't read the answer of gpusched-nvml"}
 	}
 	if n.Problem = s.Problem; s.Detail != "" {
 		n.Problem += " (" + s.Detail + ")"
@@ -171,13 +171,13 @@ func readSample(line []byte) (n NVML) {
 	return n
 }
 
-// Line is the finding as it is printed.
+// Line returns the finding as it is printed.
 func (f Finding) Line() ([]byte, error) {
 	line, err := json.Marshal(f)
 	return append(line, '\n'), err
 }
 
-// Read finds the line of a probe in what a job printed.
+// Read finds a probe's line in a job's output.
 func Read(output []byte) (f Finding, ok bool) {
 	for line := range bytes.Lines(output) {
 		if err := json.Unmarshal(line, &f); err == nil && f.Mark == mark {
