@@ -97,7 +97,6 @@ var shadows = map[string][]string{
 		"daemon/job.ShownResult.Code",
 	},
 	"it does the same for itself with what it embeds": {
-		"cmd/gpusched/alias.ledgerView.reader",
 		"cmd/gpusched/logs.Printer.Say",
 		"daemon/config.Problem.String",
 		"daemon/job.Options.IsZero",

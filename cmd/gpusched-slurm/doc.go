@@ -1,3 +1,3 @@
-// Command gpusched-slurm is what 'gpusched' becomes where Slurm runs the jobs (--on slurm): the same command line, and
-// the one that is linked with what asks a Slurm. People never type its name.
+// Command gpusched-slurm is the program that 'gpusched --on slurm' becomes: the same command line, with a Slurm as its
+// engine. People never type its name.
 package main

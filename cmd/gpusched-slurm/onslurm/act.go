@@ -120,8 +120,8 @@ func (e *Engine) submission(
 
 // requested returns the queued job that a request makes, with the reason that it waits for.
 func (e *Engine) requested(r api.SubmitRequest) api.Job {
-	j := api.Job{Manager: Manager, Engine: e.Names, Label: r.Label, Request: r.Request, User: e.slurm.Variable("USER"), UID: e.uid,
-		State: job.Queued, After: r.Request.After, SubmittedAt: time.Now().UTC()}
+	j := api.Job{Manager: Manager, Engine: e.Names, Label: r.Label, Request: r.Request,
+		User: e.slurm.Variable("USER"), UID: e.uid, State: job.Queued, After: r.Request.After, SubmittedAt: time.Now().UTC()}
 	j.QueuedAt = j.SubmittedAt
 	j.Request.Array, j.Grace, j.Requeue = nil, nil, new(bool) // the last two are up to Slurm
 	switch {

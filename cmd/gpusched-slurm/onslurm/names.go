@@ -171,7 +171,7 @@ func countTasks(list []taskRange) (n int) {
 
 // formatTasks returns a list of tasks with its limit, "0-2,5%2".
 func formatTasks(list []taskRange, limit int) string {
-	slices.SortFunc(list, func(x, y tasks) int { return cmp.Compare(x.first, y.first) })
+	slices.SortFunc(list, func(x, y taskRange) int { return cmp.Compare(x.first, y.first) })
 	var merged []taskRange
 	for _, t := range list {
 		if t.count() == 1 {

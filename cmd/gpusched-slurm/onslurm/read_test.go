@@ -285,7 +285,7 @@ func TestNodeWords(t *testing.T) {
 		"IDLE": "idle", "DOWN+NOT_RESPONDING": "down, not responding", "DOWN*": "down, not responding", "MIXED+DRAIN": "mixed, drain",
 		"IDLE~": "idle", "DOWN*+DRAIN": "down, drain, not responding",
 	} {
-		if got := (&node{state: state}).words(); got != want {
+		if got := (&node{state: state}).stateText(); got != want {
 			t.Errorf("%s: %q, want %q", state, got, want)
 		}
 	}

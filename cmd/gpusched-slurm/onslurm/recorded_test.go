@@ -150,7 +150,7 @@ func laterSite(t *testing.T, release string) {
 		t.Errorf("taken are %s", got)
 	}
 	for i, want := range []bool{false, false, true} {
-		if out, wished := nodes[i].out(); out != want || wished {
+		if out, wished := nodes[i].unavailable(); out != want || wished {
 			t.Errorf("node %s (%s): %v", nodes[i].name, nodes[i].state, out)
 		}
 	}

@@ -73,7 +73,7 @@ func TestOptions(t *testing.T) {
 		}, "--qos=high"},
 		{"no QOS", func(r *api.SubmitRequest, _ *Site) { r.Priority.Class = job.High }, "the class high needs a quality of service"},
 		{"a low number", func(r *api.SubmitRequest, _ *Site) { r.GPUMilli, r.Priority.Number = 0, -5 }, "--nice=5"},
-		{"a high number", func(r *api.SubmitRequest, _ *Site) { r.Priority.Number = 5 }, "only administrators of Slurm"},
+		{"a high number", func(r *api.SubmitRequest, _ *Site) { r.Priority.Number = 5 }, "only Slurm's administrators"},
 		{"a high number of an administrator", func(r *api.SubmitRequest, s *Site) { r.GPUMilli, r.Priority.Number, s.Admin = 0, 5, true }, "--nice=-5"},
 		{"preemptible", func(r *api.SubmitRequest, s *Site) { r.GPUMilli, r.Preemptible, s.QOS = 0, true, []string{"scavenger"} }, "--qos=scavenger"},
 		{"an array", func(r *api.SubmitRequest, _ *Site) { r.GPUMilli, r.Array = 0, &job.Array{Written: "0-8:4,20%2"} }, "--open-mode=append --array=0-8:4,20%2"},
@@ -284,7 +284,7 @@ func TestUpdate(t *testing.T) {
 		{job.Change{Priority: &low}, "Nice=10000 Comment=old [.priority=low&a=b]"},
 		{job.Change{Begin: &zero, After: &none}, "StartTime=now Dependency="},
 		{job.Change{ArrayLimit: &n, Name: &text, Comment: &text}, "ArrayTaskThrottle=3 JobName=new Comment=new [a=b]"},
-		{job.Change{Retries: &n}, "error: the script of a job"},
+		{job.Change{Retries: &n}, "error: a job's script"},
 		{job.Change{}, "error: "},
 	} {
 		words, err := Update("42", tt.c, Current{Comment: CommentData{Comment: "old", Tags: map[string]string{"a": "b"}}}, site)

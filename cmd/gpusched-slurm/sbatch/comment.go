@@ -120,7 +120,8 @@ func (s *CommentData) set(name, value string) {
 
 // commentData returns the contents of the request's comment.
 func (m *mapping) commentData() CommentData {
-	s := CommentData{Comment: m.label.Comment, Tags: m.label.Tags, GPUMem: max(m.r.GPUMemBytes, 0), Retries: max(m.r.Retries, 0)}
+	s := CommentData{Comment: m.label.Comment, Tags: m.label.Tags}
+	s.GPUMem, s.Retries = max(m.r.GPUMemBytes, 0), max(m.r.Retries, 0)
 	if m.r.Part() > 0 {
 		s.GPUMilli = m.r.GPUMilli
 	}

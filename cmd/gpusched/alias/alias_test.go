@@ -15,7 +15,7 @@ func TestTranslate(t *testing.T) {
 	for line, want := range map[string]string{
 		"sbatch -G 2 job.sh -x":     "submit --compat=slurm --gpus=2 -- ./job.sh -x",
 		"sbatch -Wt5 ./job.sh":      "submit --compat=slurm --wait --time=300s -- ./job.sh",
-		"sbatch --wrap=ls job.sh":   "! there is a script, and --wrap",
+		"sbatch --wrap=ls job.sh":   "! there is a script and --wrap",
 		"sbatch --test-only /a/b":   "submit --compat=slurm --dry-run -- /a/b",
 		"srun -n1 --pty bash -l":    "run --compat=slurm --tty -- bash -l",
 		"srun -- -x":                "run --compat=slurm -- -x",

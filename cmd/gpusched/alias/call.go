@@ -51,7 +51,7 @@ type Call struct {
 	StepErrors   string // the file for its standard error; "" means that of its output
 	// StepAppends keeps what is in these files.
 	StepAppends bool
-	StepTasks   int                        // how many times the command runs at once; 0 means once for each task of the job
+	StepTasks   int                        // how often the command runs at once; 0 means once for each task of the job
 	StepDir     string                     // the working directory; "" means the current one
 	StepSet     []string                   // variables for the step, as in --set-env
 	Site        func(Machine) []string     // lines about the machine

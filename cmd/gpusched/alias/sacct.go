@@ -34,7 +34,7 @@ type sacctView struct {
 	every bool
 }
 
-func (v *sacctView) reader() map[string]func(c *Call, value string) error {
+func (v *sacctView) sacctReaders() map[string]func(c *Call, value string) error {
 	do := v.squeueView.reader()
 	forms := func(sep, after string) func(*Call, string) error {
 		return func(*Call, string) error { v.sep, v.after = sep, after; return nil }
@@ -54,7 +54,7 @@ func (v *sacctView) reader() map[string]func(c *Call, value string) error {
 
 func readSacct(c *Call, t tool, args []string) error {
 	v := &sacctView{squeueView: squeueView{format: sacctFormat}}
-	t.options = withReaders(t.options, v.reader())
+	t.options = withReaders(t.options, v.sacctReaders())
 	c.add("list", "--waiting=0", "--ended=10000")
 	rest, err := t.parse(c, args, false)
 	if err == nil && len(rest) > 0 {
