@@ -16,7 +16,7 @@ var options = []engines.Gap{
 	gap("gpu pause --until", "Slurm drains a node until somebody resumes it", "leave it out, and use 'gpusched gpu resume' when that time comes"),
 	gap("history --attempts", "Slurm keeps only the last start of a job", "leave it out"),
 	gap("logs --attempt", "Slurm keeps the output of all starts of a job in one file", "leave it out"),
-	gap("logs --timestamps", "Slurm keeps no times with a job's output", "make the command print them"),
+	gap("logs --timestamps", "Slurm keeps no times with the output of a job", "make the command print them"),
 	gap("why --plan", "Slurm shows no plan of its GPUs", "'gpusched why ID' shows the expected start once Slurm has worked it out"),
 }
 
