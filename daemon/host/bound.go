@@ -37,8 +37,12 @@ const (
 // BoundGarbage has garbage collected the sooner the more is in use now, unless who runs the daemon says
 // otherwise: goGC is the environment's GOGC.
 func BoundGarbage(goGC string) {
-	if in, known := heapBytes("/gc/heap/live:bytes"); known && goGC == "" {
-		debug.SetGCPercent(garbagePercent(in[0]))
+	now, known := measured("/gc/heap/live:bytes", "/gc/gogc:percent")
+	if !known || goGC != "" {
+		return
+	}
+	if percent := garbagePercent(now[0]); uint64(percent) != now[1] { // setting it stops the world
+		debug.SetGCPercent(percent)
 	}
 }
 
@@ -53,7 +57,7 @@ const spareMost = 20 << 20
 // ReturnMemory gives back to the machine what is not in use any more, where that is much: after the state is
 // read, or a long bulk is done, nothing else would for a while. It reports whether it did.
 func ReturnMemory() bool {
-	is, known := heapBytes("/gc/heap/live:bytes", "/memory/classes/heap/objects:bytes", "/memory/classes/heap/free:bytes",
+	is, known := measured("/gc/heap/live:bytes", "/memory/classes/heap/objects:bytes", "/memory/classes/heap/free:bytes",
 		"/memory/classes/heap/unused:bytes")
 	if !known || is[1]+is[2]+is[3] < is[0]+spareMost {
 		return false
@@ -62,8 +66,8 @@ func ReturnMemory() bool {
 	return true
 }
 
-// heapBytes reads what the runtime measures; false where it does not.
-func heapBytes(names ...string) (is []uint64, known bool) {
+// measured reads what the runtime measures; false where it does not.
+func measured(names ...string) (is []uint64, known bool) {
 	for _, name := range names {
 		in := []metrics.Sample{{Name: name}}
 		metrics.Read(in)
