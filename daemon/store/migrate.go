@@ -63,9 +63,10 @@ func migrate(ctx context.Context, s *Store, known []string) error {
 	if _, err := db.ExecContext(ctx, "PRAGMA journal_mode=WAL"); err != nil {
 		return fmt.Errorf("switch on the log: %w", err)
 	}
+	done := func() {}
 	if have > 0 && have < len(known) {
 		if s.opts.Migrating != nil {
-			s.opts.Migrating(have, len(known))
+			done = s.opts.Migrating(have, len(known))
 		}
 		if err := s.disk.backup(ctx, db, BackupPath(path, have)); err != nil {
 			return fmt.Errorf("copy the state file before its schema changes: %w", err)
@@ -76,6 +77,7 @@ func migrate(ctx context.Context, s *Store, known []string) error {
 			return fmt.Errorf("change the schema from %d to %d: %w", v, v+1, err)
 		}
 	}
+	done()
 	return nil
 }
 

@@ -58,7 +58,9 @@ func TestMigrationCopiesFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	var told [][2]int
-	opts := Options{known: withNext(), Migrating: func(from, last int) { told = append(told, [2]int{from, last}) }}
+	opts := Options{known: withNext(), Migrating: func(from, last int) func() {
+		return func() { told = append(told, [2]int{from, last}) }
+	}}
 	for range 2 { // the second has nothing to change
 		if s, err = Open(context.Background(), path, opts); err != nil {
 			t.Fatal(err)

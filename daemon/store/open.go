@@ -24,8 +24,9 @@ type Options struct {
 	// Judge is asked before each call that the store makes besides SQLite's, by its
 	// kind and path; the call fails with its error. nil lets all through.
 	Judge func(op, path string) error
-	// Migrating is told before the schema of the file is changed, from which to which. nil is told nothing.
-	Migrating func(from, to int)
+	// Migrating is called before the schema of the file changes, and the function that it returns once the schema
+	// has changed. It may be nil.
+	Migrating func(from, to int) (done func())
 	// LastIDs is a directory for a further file of the last ids: a copy of the state file's directory that is put back
 	// leaves it as it is. Whatever fails there fails nothing. "" is none.
 	LastIDs string

@@ -16,14 +16,14 @@ func TestTheManagerWaitsForAMigration(t *testing.T) {
 		path: "/state.db", log: slog.New(slog.NewTextHandler(&told, nil)),
 		extend: func(by time.Duration, _ string) { asked += by },
 	}
-	f.migrating(8, 10)
+	f.migrating(8, 10)()
 	if asked < time.Hour || asked > 24*time.Hour {
 		t.Errorf("it waits for %s", asked)
 	}
 	if newDesk(t).s.state.extend == nil {
 		t.Error("nobody asks it")
 	}
-	if log := told.String(); strings.Count(log, "\n") != 1 || !strings.Contains(log, "/state.db.schema-8.bak") || !strings.Contains(log, "to=10") {
+	if log := told.String(); strings.Count(log, "\n") != 2 || !strings.Contains(log, "/state.db.schema-8.bak") || !strings.Contains(log, "to=10") {
 		t.Errorf("the journal has\n%s", log)
 	}
 }

@@ -94,11 +94,13 @@ func (f *stateFile) read(ctx context.Context) (*store.Store, job.Restored, error
 // migrationTime is how long the change of a schema may take: with a long history that is longer than a start may.
 const migrationTime = 2 * time.Hour
 
-// migrating is told that the schema of the file is about to change.
-func (f *stateFile) migrating(from, to int) {
+// migrating reports that the schema of the file is about to change, and done that it has.
+func (f *stateFile) migrating(from, to int) (done func()) {
+	begun := time.Now()
 	f.log.Info("the state file is brought to the schema of this release; a copy stays beside it",
 		"from", from, "to", to, "copy", store.BackupPath(f.path, from))
 	f.extend(migrationTime, "bringing the state file to the schema of this release")
+	return func() { f.log.Info("the state file has the schema of this release", "took", time.Since(begun)) }
 }
 
 // check reports damaged state files until an administrator has moved them elsewhere.
