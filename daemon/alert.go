@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
@@ -27,27 +29,31 @@ const startsAlert = "starts"
 // It is told about what is, not about what changes, so a daemon that begins anew
 // tells once more.
 type alerts struct {
+	host    Runtime
+	log     *slog.Logger
+	start   func(ctx context.Context, unit string) error // nil: no unit is started
+	workers *group
+
 	mu     sync.Mutex // guards what follows
 	told   map[string]bool
 	next   map[string]time.Time // not before; of a GPU that was reported, or failed to be
 	failed lastFailure
 }
 
-// alert looks what is out of service. The loop calls it.
-func (d *Daemon) alert(ctx context.Context, now time.Time) {
-	unit := d.settings.Load().AlertUnit
-	if unit == "" || d.opt.StartUnit == nil {
+// raise looks what is out of service. The loop calls it.
+func (a *alerts) raise(ctx context.Context, c *core.Core, unit string, now time.Time) {
+	if unit == "" || a.start == nil {
 		return
 	}
 	out := map[string]string{}
-	for uuid, index := range d.core.OutOfService(now) {
+	for uuid, index := range c.OutOfService(now) {
 		out[uuid] = strconv.Itoa(index)
 	}
-	if d.core.NoStarts(now) {
+	if c.NoStarts(now) {
 		out[startsAlert] = startsAlert
 	}
-	for _, uuid := range d.alerts.due(out, now) {
-		d.workers.Go(func() { d.sendAlert(ctx, instance(unit, out[uuid]), uuid) })
+	for _, uuid := range a.due(out, now) {
+		a.workers.Go(func() { a.send(ctx, instance(unit, out[uuid]), uuid) })
 	}
 }
 
@@ -84,14 +90,14 @@ func (a *alerts) ended(uuid string, err error, now time.Time) {
 // instance is the unit of a template for one GPU, or for starts.
 func instance(template, of string) string { return strings.Replace(template, "@.", "@"+of+".", 1) }
 
-func (d *Daemon) sendAlert(ctx context.Context, unit, uuid string) {
-	ctx, cancel := d.host.Timeout(ctx, alertTime)
+func (a *alerts) send(ctx context.Context, unit, uuid string) {
+	ctx, cancel := a.host.Timeout(ctx, alertTime)
 	defer cancel()
-	err := d.opt.StartUnit(ctx, unit)
-	d.alerts.ended(uuid, err, d.host.Now())
-	what, log := "a gpu is out of service", d.log.With("alert_unit", unit, "gpu_uuid", uuid)
+	err := a.start(ctx, unit)
+	a.ended(uuid, err, a.host.Now())
+	what, log := "a gpu is out of service", a.log.With("alert_unit", unit, "gpu_uuid", uuid)
 	if uuid == startsAlert {
-		what, log = "no job can be started", d.log.With("alert_unit", unit)
+		what, log = "no job can be started", a.log.With("alert_unit", unit)
 	}
 	if err == nil {
 		log.Warn(what + ": the unit for that is started")

@@ -106,7 +106,7 @@ func (d *Daemon) Events(ctx context.Context, after int64) (job.Events, error) {
 		if come == nil {
 			return out, nil
 		}
-		came := come.await(ctx.Done(), d.done)
+		came := come.await(ctx.Done(), d.inbox.done)
 		d.events.leave(come)
 		switch {
 		case came:

@@ -39,14 +39,14 @@ func (d *Daemon) Submit(ctx context.Context, s job.Submission, dryRun bool) (job
 		return job.Submitted{}, err
 	}
 	out, err := d.queue(ctx, &s)
-	d.mark(out.ID, stepAccepted, accepted)
+	d.trace.mark(out.ID, stepAccepted, accepted)
 	return out, err
 }
 
 // queue has the core take a submission. A job that it would repeat, and that has
 // been forgotten since, does not keep it from that.
 func (d *Daemon) queue(ctx context.Context, s *job.Submission) (job.Submitted, error) {
-	d.awaitListing(ctx)
+	d.lister.awaitListing(ctx)
 	for forgotten := job.ID(0); ; {
 		r, err := d.request(ctx, func(t core.Token) core.Event {
 			return core.Submit{Token: t, Submission: *s, Forgotten: forgotten}
@@ -114,7 +114,7 @@ func (d *Daemon) try(ctx context.Context, s job.Submission) (job.Submitted, erro
 	var v job.JobView
 	var ahead *foresight.Foresight
 	var refusal *job.Refusal
-	err = d.ask(ctx, func(c *core.Core, now time.Time) { v, ahead, refusal = c.Try(s, now) })
+	err = d.inbox.ask(ctx, func(c *core.Core, now time.Time) { v, ahead, refusal = c.Try(s, now) })
 	if err != nil {
 		return job.Submitted{}, err
 	}
@@ -122,7 +122,7 @@ func (d *Daemon) try(ctx context.Context, s job.Submission) (job.Submitted, erro
 		return job.Submitted{}, refusal
 	}
 	out := job.Submitted{JobView: d.ahead.foretell(ctx, ahead, v)}
-	spec := d.unitSpec(&v.Job, &s.Payload, d.settings.Load())
+	spec := d.exec.unitSpec(&v.Job, &s.Payload, d.settings.Load())
 	for _, p := range units.Render(units.Properties(spec)) {
 		out.Unit = append(out.Unit, job.Property{Name: p.Name, Value: p.Text})
 	}
@@ -156,7 +156,7 @@ func (d *Daemon) Do(ctx context.Context, who job.Actor, c job.Command) error {
 func (d *Daemon) Query(ctx context.Context, q job.Query) (job.View, error) {
 	var v job.View
 	var ahead *foresight.Foresight
-	if err := d.ask(ctx, func(c *core.Core, now time.Time) { v, ahead = c.Look(q, now) }); err != nil {
+	if err := d.inbox.ask(ctx, func(c *core.Core, now time.Time) { v, ahead = c.Look(q, now) }); err != nil {
 		return job.View{}, err
 	}
 	d.ahead.foretellAll(ctx, ahead, v.Jobs)
@@ -189,7 +189,7 @@ func (d *Daemon) Query(ctx context.Context, q job.Query) (job.View, error) {
 // Names returns what the live jobs are called that are asked for, in the order of Query, as of
 // after everything acknowledged.
 func (d *Daemon) Names(ctx context.Context, q job.Query) (names []job.Name, err error) {
-	if err := d.ask(ctx, func(c *core.Core, now time.Time) { names = c.Names(q, now) }); err != nil {
+	if err := d.inbox.ask(ctx, func(c *core.Core, now time.Time) { names = c.Names(q, now) }); err != nil {
 		return nil, err
 	}
 	return names, d.commit.settled(ctx)
@@ -266,7 +266,7 @@ func (d *Daemon) await(ctx context.Context, id job.ID, over func(*job.Job) bool)
 		return v, err
 	}
 	switch {
-	case come.await(ctx.Done(), d.done) && come.news.State.Terminal(): // as it was written, and stays
+	case come.await(ctx.Done(), d.inbox.done) && come.news.State.Terminal(): // as it was written, and stays
 		return job.JobView{Job: *come.news}, nil
 	case come.open.Load():
 		return d.jobByID(ctx, id)

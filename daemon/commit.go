@@ -79,12 +79,12 @@ func (c *committer) settled(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case closed(c.d.done):
+		case closed(c.d.inbox.done):
 			return errStopped
 		case c.trouble() != nil:
 			return nil
 		}
-		b.barrier.bell.Wait(c.d.host.Now().Add(time.Second), ctx.Done(), c.d.done)
+		b.barrier.bell.Wait(c.d.host.Now().Add(time.Second), ctx.Done(), c.d.inbox.done)
 	}
 	return nil
 }
@@ -117,14 +117,14 @@ func (c *committer) take() []batch {
 // record may rest on an earlier one.
 func (c *committer) run(ctx context.Context) {
 	for over := false; !over; {
-		over = closed(c.d.done)
+		over = closed(c.d.inbox.done)
 		switch batches := c.take(); {
 		case len(batches) > 0:
 			over = !c.finish(ctx, c.gathered(batches)) || over
 		case c.owed.due(c.d.host.Now()):
 			c.tryNumber(ctx)
 		case !over:
-			c.wake.Wait(c.owed.next, c.d.done)
+			c.wake.Wait(c.owed.next, c.d.inbox.done)
 		}
 	}
 }
@@ -150,10 +150,10 @@ func (c *committer) gathered(batches []batch) []batch {
 				until = last
 			}
 		}
-		if seen = len(batches); closed(c.d.done) || !now.Before(until) {
+		if seen = len(batches); closed(c.d.inbox.done) || !now.Before(until) {
 			return batches
 		}
-		c.wake.Wait(until, c.d.done)
+		c.wake.Wait(until, c.d.inbox.done)
 		batches = append(batches, c.take()...)
 	}
 }
@@ -191,10 +191,10 @@ func (c *committer) finish(ctx context.Context, batches []batch) bool {
 	} else if news {
 		c.owed.last = last
 	}
-	c.d.markBatches(batches)
+	c.d.trace.batches(batches)
 	for _, b := range batches {
 		for _, a := range b.effects.Actions {
-			c.d.perform(ctx, a)
+			c.d.exec.perform(ctx, a)
 		}
 	}
 	for _, r := range records {
@@ -212,7 +212,10 @@ func (c *committer) finish(ctx context.Context, batches []batch) bool {
 		}
 	}
 	for _, r := range records { // which nobody waits for
-		c.d.report(r)
+		logRecord(c.d.log, r)
+		if r.Job != nil && r.Job.State.Terminal() && !r.Quiet {
+			c.d.forget.count()
+		}
 	}
 	return true
 }

@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -75,37 +74,32 @@ type Options struct {
 // Daemon is the scheduler. Run makes it work; the methods of the server's
 // Backend may be called while it runs.
 type Daemon struct {
-	opt      Options
-	host     Runtime
-	log      *slog.Logger
-	core     *core.Core // the loop's
-	settings atomic.Pointer[Settings]
-	inbox    *inbox
-	commit   *committer
-	replies  replies
-	waiters  waiters
-	visits   visits
-	events   *announcer
-	ahead    foretelling
-	courses  foretelling // whose forecasts tell what becomes of the GPUs, too
-	trials   trials
-	sampler  *sampler
-	lister   *unitReconciler
-	listed   *latch // the units were listed once
-	forget   *historyPruner
-	started  time.Time
-	workers  *group
-	starting lastFailure // with starts
-	launcher launcherDoubt
-	alerts   alerts
-	leaving  atomic.Bool  // systemd stops everything
-	unsure   atomic.Int64 // the job of the last start of which nothing was heard
-	orphans  sync.Map     // job.ID of each unit that was reported to be no job's
-	probes   []*probe
-	regroup  Wakeup // groups of accounts are looked up
-	clock    clock
-	done     chan struct{}           // closed when the loop has ended
-	end      context.CancelCauseFunc // of the context that everything runs in
+	opt       Options
+	host      Runtime
+	log       *slog.Logger
+	core      *core.Core // the loop's
+	settings  atomic.Pointer[Settings]
+	inbox     *inbox
+	commit    *committer
+	replies   replies
+	waiters   waiters
+	events    *announcer
+	trace     trace
+	ahead     foretelling
+	courses   foretelling // whose forecasts tell what becomes of the GPUs, too
+	trials    trials
+	sampler   *sampler
+	lister    *unitReconciler
+	forget    *historyPruner
+	started   time.Time
+	workers   *group
+	exec      executor
+	directory directory
+	shutdown  shutdown
+	alerts    alerts
+	probes    probes
+	clock     clock
+	end       context.CancelCauseFunc // of the context that everything runs in
 }
 
 // New makes a daemon from what is on record.
@@ -114,35 +108,10 @@ func New(o Options) (*Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Runtime == nil {
-		o.Runtime = machine{}
-	}
-	if o.Tally == nil {
-		o.Tally = metrics.NewTally()
-	}
-	o.Tally.Restore(o.Restored.Jobs)
-	d := &Daemon{
-		opt: o, host: o.Runtime, log: o.Log, core: core.New(o.Settings.Policy, boot, o.Restored),
-		inbox: newInbox(o.Runtime), started: o.Runtime.Now(), workers: newGroup(o.Runtime), done: make(chan struct{}),
-		regroup: o.Runtime.Wakeup(),
-	}
-	d.opt.Restored = job.Restored{} // which would keep every job that waited then in memory
-	d.ahead.turn = make(chan struct{}, 1)
-	d.courses.turn = d.ahead.turn
-	d.trials.turn = make(chan struct{}, 1)
-	for _, c := range o.Checks {
-		d.probes = append(d.probes, &probe{Check: c})
-	}
-	settings := o.Settings // a pointer to the field would keep all of o in memory, with every job that waited then
-	d.settings.Store(&settings)
-	d.replies.waiting = map[core.Token]*pendingReply{}
-	d.waiters.of = map[job.ID][]*waiter{}
+	d := assemble(o)
+	d.opt.Tally.Restore(o.Restored.Jobs)
+	d.core = core.New(o.Settings.Policy, boot, o.Restored)
 	d.events = newAnnouncer(d.host, &o.Restored, d.started)
-	d.commit = newCommitter(d)
-	d.sampler = newSampler(d)
-	d.lister = newUnitReconciler(d)
-	d.listed = newLatch(d.host)
-	d.forget = newHistoryPruner(d)
 	live := map[job.ID]int{} // the attempts
 	for i := range o.Restored.Jobs {
 		if j := &o.Restored.Jobs[i]; j.State.Live() {
@@ -155,6 +124,39 @@ func New(o Options) (*Daemon, error) {
 	return d, nil
 }
 
+// assemble makes the parts that need nothing of what is on record.
+func assemble(o Options) *Daemon {
+	if o.Runtime == nil {
+		o.Runtime = machine{}
+	}
+	if o.Tally == nil {
+		o.Tally = metrics.NewTally()
+	}
+	o.Restored = job.Restored{} // which would keep every job that waited then in memory
+	d := &Daemon{
+		opt: o, host: o.Runtime, log: o.Log, inbox: newInbox(o.Runtime), started: o.Runtime.Now(), workers: newGroup(o.Runtime),
+		replies: replies{waiting: map[core.Token]*pendingReply{}}, waiters: waiters{of: map[job.ID][]*waiter{}},
+	}
+	d.settings.Store(&d.opt.Settings)
+	d.trace = trace{host: d.host, log: d.log}
+	d.directory = directory{opt: &d.opt, host: d.host, log: d.log, inbox: d.inbox, regroup: d.host.Wakeup()}
+	d.shutdown = shutdown{system: o.System, inbox: d.inbox, log: d.log}
+	d.exec = executor{
+		opt: &d.opt, host: d.host, log: d.log, settings: &d.settings, inbox: d.inbox, trace: d.trace,
+		directory: &d.directory, shutdown: &d.shutdown, workers: d.workers, damaged: d.restartIfDamaged,
+	}
+	d.alerts = alerts{host: d.host, log: d.log, start: o.StartUnit, workers: d.workers}
+	d.probes = probes{host: d.host, stop: d.inbox.done}
+	for _, c := range o.Checks {
+		d.probes.list = append(d.probes.list, &probe{Check: c})
+	}
+	d.ahead.turn = make(chan struct{}, 1)
+	d.courses.turn = d.ahead.turn
+	d.trials.turn = make(chan struct{}, 1)
+	d.commit, d.sampler, d.lister, d.forget = newCommitter(d), newSampler(d), newUnitReconciler(d), newHistoryPruner(d)
+	return d
+}
+
 // Run works until ctx is done, which is not an error, or until it can't go on.
 // Running jobs are left alone.
 func (d *Daemon) Run(outer context.Context) error {
@@ -163,7 +165,7 @@ func (d *Daemon) Run(outer context.Context) error {
 	d.end = end
 	parts := newGroup(d.host)
 	run := []func(context.Context){
-		d.commit.run, d.sampler.run, d.lister.run, d.forget.run, d.watch, d.listen, d.followGroups,
+		d.commit.run, d.sampler.run, d.lister.run, d.forget.run, d.watch, d.listen, d.directory.followGroups,
 	}
 	for _, part := range run {
 		parts.Go(func() { part(ctx) })
@@ -173,7 +175,7 @@ func (d *Daemon) Run(outer context.Context) error {
 	if outer.Err() != nil { // else the process stays
 		d.opt.Notify.Stopping()
 	}
-	close(d.done)
+	close(d.inbox.done)
 	parts.Wait()
 	d.workers.Wait()
 	if outer.Err() != nil {
@@ -185,21 +187,19 @@ func (d *Daemon) Run(outer context.Context) error {
 // Reload puts new settings into force.
 func (d *Daemon) Reload(s Settings) {
 	d.settings.Store(&s)
-	d.post(core.Configured{Policy: s.Policy})
-	d.regroup.Ring()
-	for _, l := range d.probes {
-		l.forget()
-	}
+	d.inbox.post(core.Configured{Policy: s.Policy})
+	d.directory.regroup.Ring()
+	d.probes.forget()
 }
 
 // watch turns systemd's hints into events.
 func (d *Daemon) watch(ctx context.Context) {
 	d.opt.Changes(ctx, func(ch units.Change) {
 		if ch.Resync {
-			d.launcher.doubt()
+			d.exec.launcher.doubt()
 			d.lister.wake()
 		} else if id, ok := units.ParseName(ch.Name); ok {
-			d.post(core.Changed{Job: job.ID(id)})
+			d.inbox.post(core.Changed{Job: job.ID(id)})
 		}
 	})
 }

@@ -13,27 +13,27 @@ import (
 const deliverTime = 3 * time.Minute
 
 // deliver sends a message about a job, made of what is on record.
-func (d *Daemon) deliver(ctx context.Context, n job.Notification) core.Event {
-	ctx, cancel := d.host.Timeout(ctx, deliverTime)
+func (x *executor) deliver(ctx context.Context, n job.Notification) core.Event {
+	ctx, cancel := x.host.Timeout(ctx, deliverTime)
 	defer cancel()
-	why, again := d.trySend(ctx, n)
+	why, again := x.trySend(ctx, n)
 	fields := []any{"job", n.Job, "uid", n.UID, "event", n.Event, "way", n.Way}
 	switch failed := append(fields, "again", again, "why", words.Say(why)); {
 	case why.IsZero():
-		d.log.Info("message sent", fields...)
+		x.log.Info("message sent", fields...)
 	case again:
-		d.log.Warn("message not sent", failed...)
+		x.log.Warn("message not sent", failed...)
 	default: // the warning is that it is given up (report)
-		d.log.Info("message not sent", failed...)
+		x.log.Info("message not sent", failed...)
 	}
 	return core.Delivered{Job: n.Job, Event: n.Event, Which: n.Which, Sent: why.IsZero(), Again: again, Why: why}
 }
 
-func (d *Daemon) trySend(ctx context.Context, n job.Notification) (why job.Message, again bool) {
-	if d.opt.Deliver == nil {
+func (x *executor) trySend(ctx context.Context, n job.Notification) (why job.Message, again bool) {
+	if x.opt.Deliver == nil {
 		return job.Say("detail/notify-nobody"), false
 	}
-	jobs, err := d.opt.Store.Jobs(ctx, []job.ID{n.Job})
+	jobs, err := x.opt.Store.Jobs(ctx, []job.ID{n.Job})
 	if err != nil {
 		return job.Text(err.Error()), true
 	}
@@ -41,7 +41,7 @@ func (d *Daemon) trySend(ctx context.Context, n job.Notification) (why job.Messa
 		return job.Say("detail/notify-forgotten"), false
 	}
 	j := &jobs[0]
-	payload, err := d.opt.Store.Payload(ctx, j.PayloadID())
+	payload, err := x.opt.Store.Payload(ctx, j.PayloadID())
 	if err != nil {
 		return job.Text(err.Error()), true
 	}
@@ -49,15 +49,15 @@ func (d *Daemon) trySend(ctx context.Context, n job.Notification) (why job.Messa
 	if n.Which < len(payload.NotifyTo) {
 		to = payload.NotifyTo[n.Which]
 	}
-	switch heir, err := d.heir(j, nameTime); {
+	switch heir, err := x.directory.heir(j, nameTime); {
 	case err != nil:
 		return job.Text(err.Error()), true
 	case heir.User != "" && !isNamed(j, heir):
 		return job.Say("detail/notify-barred", job.Say("detail/heir", *j.NameOf(heir.UID), heir.UID, heir.User)), false
 	}
-	if why := d.barred(j); why != "" {
+	if why := x.directory.barred(j); why != "" {
 		return job.Say("detail/notify-barred", why), false
 	}
-	j.Owner.GID = d.groupToday(j)
-	return d.opt.Deliver(ctx, n, j, to)
+	j.Owner.GID = x.directory.groupToday(j)
+	return x.opt.Deliver(ctx, n, j, to)
 }

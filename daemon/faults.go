@@ -22,7 +22,7 @@ func (d *Daemon) listen(ctx context.Context) {
 			d.log.Error("taking in an error of a GPU", "pci", r.PCI, "xid", r.Code, "err", err)
 			return
 		}
-		d.post(core.Faulted{Xid: r.Xid, Job: d.jobOf(r.PID), Boot: boot, Seq: r.Seq, At: r.At})
+		d.inbox.post(core.Faulted{Xid: r.Xid, Job: d.jobOf(r.PID), Boot: boot, Seq: r.Seq, At: r.At})
 	})
 }
 

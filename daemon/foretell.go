@@ -24,7 +24,7 @@ type foretelling struct {
 // foretold is the job with when it is expected to start, if it waits and that can be told.
 func (d *Daemon) foretold(ctx context.Context, v job.JobView) job.JobView {
 	var ahead *foresight.Foresight
-	if v.State == job.Queued && d.ask(ctx, func(c *core.Core, now time.Time) { ahead = c.Foresee(now) }) != nil {
+	if v.State == job.Queued && d.inbox.ask(ctx, func(c *core.Core, now time.Time) { ahead = c.Foresee(now) }) != nil {
 		return v
 	}
 	return d.ahead.foretell(ctx, ahead, v)
@@ -66,7 +66,7 @@ func (f *foretelling) use(ctx context.Context, ahead *foresight.Foresight, with 
 // the forecast is the same.
 func (d *Daemon) Course(ctx context.Context) (job.Course, error) {
 	var ahead *foresight.Foresight
-	if err := d.ask(ctx, func(c *core.Core, now time.Time) { ahead = c.Prospect(now) }); err != nil {
+	if err := d.inbox.ask(ctx, func(c *core.Core, now time.Time) { ahead = c.Prospect(now) }); err != nil {
 		return job.Course{}, err
 	}
 	var told *job.Course

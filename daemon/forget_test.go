@@ -15,10 +15,10 @@ func TestForgetsFromTimeToTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var at []time.Duration
 		start := time.Now()
-		d := &Daemon{host: machine{}, log: slog.New(slog.DiscardHandler), opt: Options{Forget: func(context.Context) (int, error) {
+		d := assemble(Options{Log: slog.New(slog.DiscardHandler), Forget: func(context.Context) (int, error) {
 			at = append(at, time.Since(start))
 			return 1, errors.New("disk full")
-		}}}
+		}})
 		f := newHistoryPruner(d)
 		ctx, stop := context.WithCancel(t.Context())
 		go f.run(ctx)

@@ -17,50 +17,50 @@ const groupsLast = time.Second
 
 // followGroups looks up the groups of all accounts with jobs, at first and whenever groups may have a quota
 // that had none. What is known at once comes first, so that nobody's count waits for a directory that hangs.
-func (d *Daemon) followGroups(ctx context.Context) {
-	for d.opt.Groups != nil && ctx.Err() == nil {
-		d.lookUpGroups(ctx, false)
-		d.lookUpGroups(ctx, true)
-		d.regroup.Wait(time.Time{}, ctx.Done())
+func (dir *directory) followGroups(ctx context.Context) {
+	for dir.opt.Groups != nil && ctx.Err() == nil {
+		dir.lookUpGroups(ctx, false)
+		dir.lookUpGroups(ctx, true)
+		dir.regroup.Wait(time.Time{}, ctx.Done())
 	}
 }
 
 // lookUpGroups tells the core which accounts are in groups with a quota that they do not count for.
-func (d *Daemon) lookUpGroups(ctx context.Context, wait bool) {
+func (dir *directory) lookUpGroups(ctx context.Context, wait bool) {
 	var all, found []accounts.Member
-	if d.ask(ctx, func(c *core.Core, _ time.Time) { all = c.Members() }) != nil {
+	if dir.inbox.ask(ctx, func(c *core.Core, _ time.Time) { all = c.Members() }) != nil {
 		return
 	}
 	for _, m := range all {
 		if ctx.Err() != nil {
 			return
 		}
-		if m.Groups = without(d.opt.Groups(m.UID, m.GIDs, wait), m.Groups); len(m.Groups) > 0 {
+		if m.Groups = without(dir.opt.Groups(m.UID, m.GIDs, wait), m.Groups); len(m.Groups) > 0 {
 			found = append(found, m)
 		}
 	}
 	if len(found) > 0 {
-		d.post(core.Enrolled{Members: found})
+		dir.inbox.post(core.Enrolled{Members: found})
 	}
 }
 
 // joined fills in why a job must be placed again: its person turned out to be in groups with a quota that it
 // was not placed by. The core learns these first.
-func (d *Daemon) joined(j *job.Job, failed *core.StartFailed) bool {
-	age := d.host.Now().Sub(j.SubmittedAt)
-	if d.opt.Groups == nil || age >= 0 && age < groupsLast {
+func (dir *directory) joined(j *job.Job, failed *core.StartFailed) bool {
+	age := dir.host.Now().Sub(j.SubmittedAt)
+	if dir.opt.Groups == nil || age >= 0 && age < groupsLast {
 		return false
 	}
 	person := j.Person()
-	in := without(d.opt.Groups(person.UID, j.GIDs, false), j.Owner.Groups)
+	in := without(dir.opt.Groups(person.UID, j.GIDs, false), j.Owner.Groups)
 	if len(in) == 0 {
 		return false
 	}
-	d.post(core.Enrolled{Members: []accounts.Member{{UID: person.UID, Groups: in}}})
+	dir.inbox.post(core.Enrolled{Members: []accounts.Member{{UID: person.UID, Groups: in}}})
 	failed.How = core.StartJoined
 	failed.Detail = fmt.Sprintf("when it was placed it was not known that %s is in group %s, whose quota it counts for now",
 		person.User, strings.Join(in, ", "))
-	d.log.Info("queueing a job again: groups of its account are known by now", "job", j.ID, "uid", person.UID, "groups", strings.Join(in, ","))
+	dir.log.Info("queueing a job again: groups of its account are known by now", "job", j.ID, "uid", person.UID, "groups", strings.Join(in, ","))
 	return true
 }
 

@@ -26,20 +26,20 @@ func TestAStartLooksUpGroups(t *testing.T) {
 		"submitted just now": {0, nil, nil, 0},
 		"the clock set back": {-time.Hour, nil, nil, 1001},
 	} {
-		d := &Daemon{host: machine{}, inbox: newInbox(machine{}), log: slog.New(slog.DiscardHandler), opt: Options{
+		d := assemble(Options{Log: slog.New(slog.DiscardHandler),
 			Groups: func(uid int, _ job.GIDs, wait bool) []string {
 				if uid != 1001 || wait {
 					return nil
 				}
 				return []string{"lab"}
 			},
-		}}
+		})
 		j := job.Job{ID: 1, Owner: job.Owner{UID: 1001, User: "alice", Groups: c.known}, SubmittedAt: time.Now().Add(-c.age)}
 		if j.Principal = c.person; c.person != nil {
 			j.Owner.UID = 165536
 		}
 		var failed core.StartFailed
-		if joined := d.joined(&j, &failed); joined != (c.want != 0) || joined != (failed.How == core.StartJoined) {
+		if joined := d.directory.joined(&j, &failed); joined != (c.want != 0) || joined != (failed.How == core.StartJoined) {
 			t.Errorf("%s: %t, %+v", name, joined, failed)
 		}
 		m, told := d.inbox.take()

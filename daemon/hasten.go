@@ -16,21 +16,21 @@ import (
 
 // hasten looks why a start takes long, and undoes what its user can do to it: from when what systemd forked has
 // the user's uid until it executes the launcher, any process of that user can stop it.
-func (d *Daemon) hasten(ctx context.Context, j *job.Job, again bool) {
+func (x *executor) hasten(ctx context.Context, j *job.Job, again bool) {
 	name, why := units.Name(int64(j.ID)), ""
 	stopped := func(p cgroup.Process) bool { return p.State == 'T' }
-	if d.opt.Inside != nil && slices.ContainsFunc(d.opt.Inside(controlGroup(d.opt.Scope, j)), stopped) {
+	if x.opt.Inside != nil && slices.ContainsFunc(x.opt.Inside(controlGroup(x.opt.Scope, j)), stopped) {
 		why = "a process of " + j.Owner.User + " stopped what was to execute the job's launcher"
-		d.post(core.StartSlow{Job: j.ID, Attempt: j.Attempt.Number, Why: why})
+		x.inbox.post(core.StartSlow{Job: j.ID, Attempt: j.Attempt.Number, Why: why})
 	}
 	if !again {
-		d.log.Warn("a start takes long, others go first", "job", j.ID, "unit", name, "uid", j.Owner.UID, "user", j.Owner.User, "why", why)
+		x.log.Warn("a start takes long, others go first", "job", j.ID, "unit", name, "uid", j.Owner.UID, "user", j.Owner.User, "why", why)
 	}
-	ctx, cancel := d.host.Timeout(ctx, statusTime)
+	ctx, cancel := x.host.Timeout(ctx, statusTime)
 	defer cancel()
-	err := d.opt.Units.Kill(ctx, name, int(syscall.SIGCONT), units.All)
+	err := x.opt.Units.Kill(ctx, name, int(syscall.SIGCONT), units.All)
 	if err != nil && !errors.Is(err, units.ErrAbsent) {
-		d.log.Warn("continuing a start that takes long", "job", j.ID, "unit", name, "err", err)
+		x.log.Warn("continuing a start that takes long", "job", j.ID, "unit", name, "err", err)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 
 // Health checks every part.
 func (d *Daemon) Health(ctx context.Context) []job.Check {
-	checks := []job.Check{d.checkStore()}
+	checks := []job.Check{d.commit.check()}
 	var v job.View
 	var active []job.Job
 	var slow *core.SlowStart
@@ -24,13 +24,13 @@ func (d *Daemon) Health(ctx context.Context) []job.Check {
 	var troubles []starts.Trouble
 	asking, cancel := d.host.Timeout(ctx, CheckTime)
 	defer cancel()
-	err := d.ask(asking, func(c *core.Core, now time.Time) {
+	err := d.inbox.ask(asking, func(c *core.Core, now time.Time) {
 		v, active, slow = c.View(job.Query{IDs: []job.ID{}}, now), c.Active(), c.SlowStart(now)
 		troubles = c.StartTroubles(now)
 		machine, quota = c.Hopeless(now)
 	})
 	if err == nil {
-		checks = append(checks, d.checkGPUs(&v)...)
+		checks = append(checks, checkGPUs(&v, d.settings.Load().Policy.OnlyGPUs, d.directory.account)...)
 		checks = append(checks, checkDrains(&v, d.host.Now())...)
 		checks = append(checks, checkStuck(active)...)
 		checks = append(checks, checkQueue(&machine, &quota))
@@ -41,8 +41,8 @@ func (d *Daemon) Health(ctx context.Context) []job.Check {
 		})
 	}
 	alerts := d.alerts.check(d.settings.Load().AlertUnit)
-	checks = append(checks, d.checkStarts(slow, troubles), alerts, d.clock.check(d.host.Now()))
-	return append(checks, d.runChecks(ctx)...)
+	checks = append(checks, d.exec.checkStarts(slow, troubles), alerts, d.clock.check(d.host.Now()))
+	return append(checks, d.probes.run(ctx)...)
 }
 
 // startsFailing is for how long no job can be started until that is no passing
@@ -51,16 +51,16 @@ const startsFailing = time.Hour
 
 // checkStarts reports starts that fail for no fault of the jobs, and are tried
 // again.
-func (d *Daemon) checkStarts(slow *core.SlowStart, troubles []starts.Trouble) job.Check {
-	since, err := d.starting.last()
+func (x *executor) checkStarts(slow *core.SlowStart, troubles []starts.Trouble) job.Check {
+	since, err := x.starting.last()
 	if slow != nil && len(troubles) == 0 && (err == nil || since.After(slow.Since)) { // else nobody's jobs start
-		return checkSlowStart(slow, d.host.Now())
+		return checkSlowStart(slow, x.host.Now())
 	}
 	c := job.Check{Name: "starts", Health: job.Healthy, Detail: "jobs that are placed start"}
 	switch {
 	case len(troubles) > 0:
 		var said []string
-		c.Health, c.Next = job.Degraded, "fix what it names ('journalctl"+d.opt.Scope.Flag()+" -u gpusched' lists every start); the waiting jobs then start by themselves"
+		c.Health, c.Next = job.Degraded, "fix what it names ('journalctl"+x.opt.Scope.Flag()+" -u gpusched' lists every start); the waiting jobs then start by themselves"
 		for _, t := range troubles {
 			if t.All {
 				c.Health = job.Failing
@@ -70,7 +70,7 @@ func (d *Daemon) checkStarts(slow *core.SlowStart, troubles []starts.Trouble) jo
 		c.Detail = strings.Join(said, "; ")
 	case err != nil:
 		c.Health = job.Degraded
-		if d.host.Now().Sub(since) >= startsFailing {
+		if x.host.Now().Sub(since) >= startsFailing {
 			c.Health = job.Failing
 		}
 		c.Detail = fmt.Sprintf("no job has been started since %s; starts are tried again: %v", since.Format("15:04:05"), err)
@@ -112,8 +112,8 @@ func never(h *core.Hopeless) string {
 	return fmt.Sprintf("%d jobs can't start as things are; job %s, the first of them, %s", h.Jobs, h.First, words.Say(h.Why))
 }
 
-func (d *Daemon) checkStore() job.Check {
-	if err := d.commit.trouble(); err != nil {
+func (c *committer) check() job.Check {
+	if err := c.trouble(); err != nil {
 		return job.Check{
 			Name: "state", Health: job.Failing, Detail: "the state can't be written: " + err.Error(),
 			Next: "free space on the disk of /var/lib/gpusched or repair it (df, journalctl -k); the daemon goes on by itself",
@@ -129,7 +129,7 @@ func absentGPUs(only []int, gpus []job.GPUView) []int {
 	})
 }
 
-func (d *Daemon) checkGPUs(v *job.View) []job.Check {
+func checkGPUs(v *job.View, only []int, account func(uid int) string) []job.Check {
 	answer := 0
 	for _, g := range v.GPUs {
 		if g.State != job.GPULost && g.State != job.GPUUnknown {
@@ -151,7 +151,7 @@ func (d *Daemon) checkGPUs(v *job.View) []job.Check {
 	case len(v.GPUs) == 0:
 		c.Detail = "this machine has no GPU: jobs with --gpus 0 run"
 	}
-	if absent := absentGPUs(d.settings.Load().Policy.OnlyGPUs, v.GPUs); len(absent) > 0 && c.Health == job.Healthy {
+	if absent := absentGPUs(only, v.GPUs); len(absent) > 0 && c.Health == job.Healthy {
 		c.Health, c.Next = job.Degraded, "see 'gpusched gpus', and correct the setting"
 		c.Detail += fmt.Sprintf("; gpus.only names GPU %s, which is not there", job.FormatGPUList(absent))
 	}
@@ -163,7 +163,7 @@ func (d *Daemon) checkGPUs(v *job.View) []job.Check {
 			}
 		}
 		if g.State.Broken() && v.Problem == "" {
-			checks = append(checks, d.checkGPU(&g))
+			checks = append(checks, checkGPU(&g, account))
 		}
 	}
 	return checks

@@ -11,7 +11,7 @@ import (
 )
 
 // checkGPU says what is wrong with a GPU that takes no job, and what to do.
-func (d *Daemon) checkGPU(g *job.GPUView) job.Check {
+func checkGPU(g *job.GPUView, account func(uid int) string) job.Check {
 	c := job.Check{Name: fmt.Sprintf("gpu %d", g.Index), Health: job.Degraded}
 	said := job.Say("detail/check-gpu", string(g.State), g.StateDetail)
 	c.Said, c.Detail = &said, words.Say(said)
@@ -19,14 +19,14 @@ func (d *Daemon) checkGPU(g *job.GPUView) job.Check {
 	case g.State == job.GPUSick && g.Stuck != 0:
 		c.Next = fmt.Sprintf("see 'job %d' in this list", g.Stuck)
 	case g.State == job.GPUSick:
-		c.Next = gpu.Recovery(g.Needs).Next(g.Index) + d.onIt(g)
+		c.Next = gpu.Recovery(g.Needs).Next(g.Index) + onIt(g, account)
 		if !g.Control.Fault.Left.What.IsZero() {
 			c.Next += "; 'gpusched doctor', as root, names who has it open"
 		}
 	case g.State == job.GPUSuspect && g.StateDetail.Code == "detail/failing":
 		c.Next = fmt.Sprintf("nothing is placed on it until then; 'gpusched gpu resume %d' lets jobs on it at once, and 'gpusched doctor --test' tries it then", g.Index)
 	case g.State == job.GPUSuspect:
-		c.Next = d.endThem(g)
+		c.Next = endThem(g, account)
 	case g.State == job.GPULost:
 		c.Next = "nothing is placed on it, and jobs that have it are ended; see 'dmesg | grep NVRM', then reboot the machine, and have the hardware looked at if it comes again"
 	default:
@@ -37,13 +37,13 @@ func (d *Daemon) checkGPU(g *job.GPUView) job.Check {
 
 // endThem says who keeps a GPU from others that does not have it: a job that runs
 // and broke the rule, or what is left of one that has ended.
-func (d *Daemon) endThem(g *job.GPUView) string {
+func endThem(g *job.GPUView, account func(uid int) string) string {
 	var whom []string
 	for _, p := range g.Processes {
 		if p.Job == 0 || slices.Contains(g.Jobs, p.Job) || len(whom) == maxOnIt {
 			continue
 		}
-		whom = append(whom, fmt.Sprintf("process %d of %s, of job %d", p.PID, d.account(p.UID), p.Job))
+		whom = append(whom, fmt.Sprintf("process %d of %s, of job %d", p.PID, account(p.UID), p.Job))
 	}
 	if len(whom) == 0 {
 		return "nothing is placed on it until it is clean; see nvidia-smi and the kernel log"
@@ -55,14 +55,14 @@ func (d *Daemon) endThem(g *job.GPUView) string {
 const maxOnIt = 5
 
 // onIt names what uses a GPU and therefore keeps it from being reset.
-func (d *Daemon) onIt(g *job.GPUView) string {
+func onIt(g *job.GPUView, account func(uid int) string) string {
 	var users []string
 	for _, id := range g.Jobs {
 		users = append(users, "job "+id.String())
 	}
 	for _, p := range g.Processes {
 		if p.Job == 0 {
-			users = append(users, fmt.Sprintf("process %d of %s", p.PID, d.account(p.UID)))
+			users = append(users, fmt.Sprintf("process %d of %s", p.PID, account(p.UID)))
 		}
 	}
 	if len(users) == 0 {
@@ -72,16 +72,6 @@ func (d *Daemon) onIt(g *job.GPUView) string {
 		users = append(users[:maxOnIt], fmt.Sprintf("%d more", more))
 	}
 	return "; it is used by " + strings.Join(users, ", ")
-}
-
-// account names an account as well as it is known.
-func (d *Daemon) account(uid int) string {
-	if d.opt.Account != nil {
-		if name := d.opt.Account(uid); name != "" {
-			return name
-		}
-	}
-	return fmt.Sprint("uid ", uid)
 }
 
 // checkStuck reports jobs that can't be ended.

@@ -21,13 +21,17 @@ const inboxSize = 256
 
 // inbox is what the loop has not consumed yet, in the order of its coming.
 type inbox struct {
+	host       Runtime
 	some, room Wakeup
+	done       chan struct{} // closed when the loop has ended
 
 	mu   sync.Mutex // guards list
 	list []message
 }
 
-func newInbox(h Runtime) *inbox { return &inbox{some: h.Wakeup(), room: h.Wakeup()} }
+func newInbox(h Runtime) *inbox {
+	return &inbox{host: h, some: h.Wakeup(), room: h.Wakeup(), done: make(chan struct{})}
+}
 
 // put adds a message; false where there is no room.
 func (b *inbox) put(m message) bool {
@@ -64,34 +68,34 @@ func (b *inbox) take() (message, bool) {
 
 // send gives a message to the loop; false when stop was closed or the loop has
 // ended first.
-func (d *Daemon) send(m message, stop <-chan struct{}) bool {
-	m.at = d.host.Now()
-	for !closed(stop) && !closed(d.done) {
-		if d.inbox.put(m) {
+func (b *inbox) send(m message, stop <-chan struct{}) bool {
+	m.at = b.host.Now()
+	for !closed(stop) && !closed(b.done) {
+		if b.put(m) {
 			return true
 		}
-		d.inbox.room.Wait(time.Time{}, stop, d.done)
+		b.room.Wait(time.Time{}, stop, b.done)
 	}
-	d.inbox.room.Ring() // which may have rung for us: it is for the next one
+	b.room.Ring() // which may have rung for us: it is for the next one
 	return false
 }
 
 // post hands an event to the loop. After the loop has ended it is dropped:
 // recovery finds out by itself.
-func (d *Daemon) post(ev core.Event) { d.send(message{event: ev}, nil) }
+func (b *inbox) post(ev core.Event) { b.send(message{event: ev}, nil) }
 
 // ask runs a question on the loop and returns when it is answered. One that
 // nobody waits for any more is not run.
-func (d *Daemon) ask(ctx context.Context, question func(*core.Core, time.Time)) error {
-	answered := newLatch(d.host)
+func (b *inbox) ask(ctx context.Context, question func(*core.Core, time.Time)) error {
+	answered := newLatch(b.host)
 	var taken atomic.Bool // by the loop, to run it, or by us, to leave
-	sent := d.send(message{ask: func(c *core.Core, now time.Time) {
+	sent := b.send(message{ask: func(c *core.Core, now time.Time) {
 		if taken.CompareAndSwap(false, true) {
 			question(c, now)
 			answered.release()
 		}
 	}}, ctx.Done())
-	if sent && (answered.await(ctx.Done(), d.done) || !taken.CompareAndSwap(false, true) && answered.await(d.done)) {
+	if sent && (answered.await(ctx.Done(), b.done) || !taken.CompareAndSwap(false, true) && answered.await(b.done)) {
 		return nil
 	}
 	if ctx.Err() != nil {

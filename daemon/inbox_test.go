@@ -18,14 +18,14 @@ func (b *scriptBell) Wait(time.Time, ...<-chan struct{}) { b.wait() }
 // Who was woken since there is room, and finds that it need not send any more,
 // wakes the next one.
 func TestSenderThatGivesUpWakesTheNext(t *testing.T) {
-	d := &Daemon{host: machine{}, inbox: newInbox(machine{}), done: make(chan struct{})}
+	d := assemble(Options{})
 	for range inboxSize {
 		d.inbox.put(message{})
 	}
 	stop := make(chan struct{})
 	room := &scriptBell{wait: func() { close(stop) }} // and it rang
 	d.inbox.room = room
-	if d.send(message{}, stop) || room.rung != 1 {
+	if d.inbox.send(message{}, stop) || room.rung != 1 {
 		t.Errorf("the bell was rung on %d times", room.rung)
 	}
 }

@@ -55,9 +55,9 @@ func (l *launcherDoubt) lives(events int) {
 }
 
 // unitOf is unitOf, and notes where the launcher may have died.
-func (d *Daemon) unitOf(st units.Status) core.Unit {
+func (x *executor) unitOf(st units.Status) core.Unit {
 	if st.Wordless() {
-		d.launcher.doubt()
+		x.launcher.doubt()
 	}
 	return unitOf(st)
 }

@@ -36,12 +36,10 @@ func TestLauncherIsChecked(t *testing.T) {
 		Load: units.LoadLoaded, Active: units.ActiveFailed, Result: units.ResultSignal, CheckCode: units.CLDKilled, CheckStatus: 31,
 	}}
 	file, bus := "a", &startsAs{}
-	d := &Daemon{host: machine{}, log: slog.New(slog.DiscardHandler), opt: Options{
+	d := assemble(Options{Log: slog.New(slog.DiscardHandler),
 		Units: bus, Store: anyPayload{}, Specs: oneSpec{}, LauncherFile: func() string { return file }, Launcher: "/launcher",
-	}}
-	d.opt.Changes = func(_ context.Context, tell func(units.Change)) { tell(units.Change{Resync: true}) }
-	d.lister = newUnitReconciler(d)
-	d.settings.Store(&Settings{})
+		Changes: func(_ context.Context, tell func(units.Change)) { tell(units.Change{Resync: true}) },
+	})
 	nothing := func() {}
 	for _, c := range []struct {
 		name   string
@@ -66,7 +64,7 @@ func TestLauncherIsChecked(t *testing.T) {
 	} {
 		c.before()
 		bus.answer, bus.err = c.answer, c.err
-		ev := d.start(t.Context(), core.Start{Job: job.Job{ID: 1, Attempt: &job.Attempt{Number: 1}, Request: job.Request{MemBytes: c.mem}}})
+		ev := d.exec.start(t.Context(), core.Start{Job: job.Job{ID: 1, Attempt: &job.Attempt{Number: 1}, Request: job.Request{MemBytes: c.mem}}})
 		if bus.checked != c.want {
 			t.Errorf("%s: checked %t", c.name, bus.checked)
 		}

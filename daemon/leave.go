@@ -2,6 +2,8 @@ package daemon
 
 import (
 	"context"
+	"log/slog"
+	"sync/atomic"
 
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/units"
@@ -11,6 +13,15 @@ import (
 // not before those of jobs. What becomes of these from then on is nothing that a
 // job did: it is left to the next start, which finds another run of systemd and
 // deals with running jobs as after a power cut.
+
+// shutdown knows whether systemd stops everything.
+type shutdown struct {
+	system System // nil: it never does
+	inbox  *inbox
+	log    *slog.Logger
+
+	begun atomic.Bool
+}
 
 // swept reports whether a unit may have been brought to its state by a stop of
 // systemd's. One that is active and has ended did so by itself.
@@ -22,29 +33,29 @@ func swept(st *units.Status) bool {
 	return st.Active != units.ActiveActive
 }
 
-// leaves reports whether systemd stops everything, or can't be asked, which comes
+// underway reports whether systemd stops everything, or can't be asked, which comes
 // of the same. To be right about a unit it is asked after that was read.
-func (d *Daemon) leaves(ctx context.Context) bool {
-	if d.opt.System == nil {
+func (s *shutdown) underway(ctx context.Context) bool {
+	if s.system == nil {
 		return false
 	}
-	s, err := d.opt.System(ctx)
+	state, err := s.system(ctx)
 	if err != nil {
 		return true
 	}
-	d.leave(s.Stopping)
-	return s.Stopping
+	s.note(state.Stopping)
+	return state.Stopping
 }
 
-// leave tells the core when that changes.
-func (d *Daemon) leave(stopping bool) {
-	if d.leaving.Swap(stopping) == stopping {
+// note tells the core when that changes.
+func (s *shutdown) note(stopping bool) {
+	if s.begun.Swap(stopping) == stopping {
 		return
 	}
 	if stopping {
-		d.log.Info("systemd stops everything: nothing is started any more, and what it does to jobs is left to the next start")
+		s.log.Info("systemd stops everything: nothing is started any more, and what it does to jobs is left to the next start")
 	} else {
-		d.log.Info("systemd goes on after all")
+		s.log.Info("systemd goes on after all")
 	}
-	d.post(core.Leaving{Not: !stopping})
+	s.inbox.post(core.Leaving{Not: !stopping})
 }

@@ -31,11 +31,11 @@ func (d *Daemon) loop(ctx context.Context) {
 			m.ask(d.core, now)
 		case ok:
 			if _, is := m.event.(core.Leaving); is { // of two that were posted at once, the last to arrive may be the older
-				m.event = core.Leaving{Not: !d.leaving.Load()}
+				m.event = core.Leaving{Not: !d.shutdown.begun.Load()}
 			}
 			d.step(m.event, now)
 			if _, is := m.event.(core.Sampled); is {
-				d.alert(ctx, now)
+				d.alerts.raise(ctx, d.core, d.settings.Load().AlertUnit, now)
 			}
 		}
 		if ok {
@@ -50,7 +50,7 @@ func (d *Daemon) loop(ctx context.Context) {
 			due.retry = now.Add(retryEvery)
 			d.step(core.Tick{Retry: true}, now)
 			status = d.tell(status)
-			d.alert(ctx, now)
+			d.alerts.raise(ctx, d.core, d.settings.Load().AlertUnit, now)
 		case passed(due.deadline, now):
 			d.step(core.Tick{}, now)
 		case !ok:

@@ -102,7 +102,7 @@ type piece struct {
 
 func (d *Daemon) begin(who job.Actor, list []job.Command) piece {
 	token, answer := d.replies.expect(d.host)
-	d.post(core.Commands{Token: token, Who: who, List: list})
+	d.inbox.post(core.Commands{Token: token, Who: who, List: list})
 	return piece{token, answer, list}
 }
 
@@ -113,7 +113,7 @@ func (d *Daemon) finishPiece(ctx context.Context, s piece, who job.Actor, few bo
 	if err != nil {
 		return nil, err
 	}
-	d.signalEach(ctx, who, s.list, r.Each)
+	d.exec.signalEach(ctx, who, s.list, r.Each)
 	if err := d.explainEnded(ctx, who, s.list, r.Each); err != nil || !few {
 		return r.Each, err
 	}
@@ -124,7 +124,7 @@ func (d *Daemon) finishPiece(ctx context.Context, s piece, who job.Actor, few bo
 		}
 	}
 	var ahead *foresight.Foresight
-	if len(waiting) == 0 || d.ask(ctx, func(c *core.Core, now time.Time) { ahead = c.Foresee(now) }) != nil {
+	if len(waiting) == 0 || d.inbox.ask(ctx, func(c *core.Core, now time.Time) { ahead = c.Foresee(now) }) != nil {
 		return r.Each, nil
 	}
 	views := make([]job.JobView, len(waiting))

@@ -15,7 +15,7 @@ import (
 func (d *Daemon) Measure(ctx context.Context, p *metrics.Page, users int) error {
 	var v job.View
 	var census job.Census
-	err := d.ask(ctx, func(c *core.Core, now time.Time) {
+	err := d.inbox.ask(ctx, func(c *core.Core, now time.Time) {
 		v, census = c.View(job.Query{IDs: []job.ID{}}, now), c.Census(users)
 	})
 	if err != nil {

@@ -18,7 +18,7 @@ const (
 
 // notifyOwner puts a note into a job's journal, and into ours. What can't be told is
 // seen in 'gpusched show' all the same.
-func (d *Daemon) notifyOwner(ctx context.Context, t core.NotifyOwner, patience time.Duration) {
+func (x *executor) notifyOwner(ctx context.Context, t core.NotifyOwner, patience time.Duration) {
 	if len(t.Say) == 0 {
 		return
 	}
@@ -27,14 +27,14 @@ func (d *Daemon) notifyOwner(ctx context.Context, t core.NotifyOwner, patience t
 		said[i] = words.Say(m)
 	}
 	text := strings.Join(said, "\n")
-	d.log.Warn("telling a job's owner", "job", t.Job, "uid", t.UID, "text", text)
-	if d.opt.Tell == nil {
+	x.log.Warn("telling a job's owner", "job", t.Job, "uid", t.UID, "text", text)
+	if x.opt.Tell == nil {
 		return
 	}
-	waits, cancel := d.host.Timeout(ctx, patience)
+	waits, cancel := x.host.Timeout(ctx, patience)
 	defer cancel()
-	defer d.visits.enter(t.Job)()
-	if err := d.opt.Tell(waits, t.Job, t.UID, text); err != nil && ctx.Err() == nil {
-		d.log.Warn("putting a note into a job's journal", "job", t.Job, "err", err)
+	defer x.helpers.enter(t.Job)()
+	if err := x.opt.Tell(waits, t.Job, t.UID, text); err != nil && ctx.Err() == nil {
+		x.log.Warn("putting a note into a job's journal", "job", t.Job, "err", err)
 	}
 }

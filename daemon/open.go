@@ -26,7 +26,7 @@ func (d *Daemon) open(ctx context.Context, who job.Actor, id job.ID) error {
 	case d.opt.Open == nil:
 		return errStopped
 	}
-	defer d.visits.enter(id)()
+	defer d.exec.helpers.enter(id)()
 	if err := d.opt.Open(ctx, id, v.Owner.UID); err != nil {
 		d.log.Warn("opening a job to commands of its owner", "job", id, "err", err)
 		return job.Refuse("conflict/open-failed", v.Called(), err)

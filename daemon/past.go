@@ -30,7 +30,7 @@ func (d *Daemon) Lately(ctx context.Context, uid int, since time.Time) (job.Late
 // read beside it.
 func (d *Daemon) Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) error) error {
 	var uses map[job.ID][]job.GPUNow
-	if err := d.ask(ctx, func(c *core.Core, _ time.Time) { uses = c.Uses() }); err != nil {
+	if err := d.inbox.ask(ctx, func(c *core.Core, _ time.Time) { uses = c.Uses() }); err != nil {
 		return err
 	}
 	if err := d.commit.settled(ctx); err != nil {
@@ -48,7 +48,7 @@ func (d *Daemon) Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) erro
 
 // Entitlement says what a user has, has used and may have.
 func (d *Daemon) Entitlement(ctx context.Context, uid int) (s job.Entitlement, err error) {
-	err = d.ask(ctx, func(c *core.Core, now time.Time) { s = c.Entitlement(uid, now) })
+	err = d.inbox.ask(ctx, func(c *core.Core, now time.Time) { s = c.Entitlement(uid, now) })
 	if err == nil {
 		err = d.commit.settled(ctx)
 	}

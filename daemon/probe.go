@@ -72,6 +72,19 @@ func (l *probe) forget() {
 	l.at, l.void = time.Time{}, !l.since.IsZero()
 }
 
+// probes are all Checks.
+type probes struct {
+	host Runtime
+	stop <-chan struct{} // closed when nobody waits any more
+	list []*probe
+}
+
+func (p *probes) forget() {
+	for _, l := range p.list {
+		l.forget()
+	}
+}
+
 // probeResults gathers the results of probes that run at the same time.
 type probeResults struct {
 	bell Wakeup
@@ -95,12 +108,12 @@ func (s *probeResults) missing() int {
 	return s.left
 }
 
-// runChecks makes all checks at once. A part that does not answer in time is
+// run makes all checks at once. A part that does not answer in time is
 // reported as such.
-func (d *Daemon) runChecks(ctx context.Context) []job.Check {
-	now := d.host.Now()
-	s := &probeResults{bell: d.host.Wakeup(), list: make([]job.Check, len(d.probes))}
-	for i, l := range d.probes {
+func (p *probes) run(ctx context.Context) []job.Check {
+	now := p.host.Now()
+	s := &probeResults{bell: p.host.Wakeup(), list: make([]job.Check, len(p.list))}
+	for i, l := range p.list {
 		known, more, first := l.begin(now, func(c job.Check) { s.put(i, c) })
 		s.mu.Lock()
 		if s.list[i].Name == "" { // else it has ended
@@ -111,18 +124,18 @@ func (d *Daemon) runChecks(ctx context.Context) []job.Check {
 		}
 		s.mu.Unlock()
 		if first {
-			d.host.Go(func() {
+			p.host.Go(func() {
 				// It is for all who ask meanwhile, and ends in time to say itself what it waited for.
-				ctx, cancel := d.host.Timeout(context.WithoutCancel(ctx), CheckTime*4/5)
+				ctx, cancel := p.host.Timeout(context.WithoutCancel(ctx), CheckTime*4/5)
 				defer cancel()
 				c := l.Look(ctx)
-				l.end(c, d.host.Now())
+				l.end(c, p.host.Now())
 			})
 		}
 	}
-	for until := now.Add(CheckTime); s.missing() > 0 && d.host.Now().Before(until); {
-		s.bell.Wait(until, d.done)
-		if closed(d.done) {
+	for until := now.Add(CheckTime); s.missing() > 0 && p.host.Now().Before(until); {
+		s.bell.Wait(until, p.stop)
+		if closed(p.stop) {
 			break
 		}
 	}

@@ -15,7 +15,7 @@ import (
 func TestLookAround(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, free := 0, make(chan struct{})
-		d := &Daemon{host: machine{}}
+		p := &probes{host: machine{}}
 		for _, c := range []Check{
 			{"quick", func(context.Context) job.Check { return job.Check{Name: "quick", Health: job.Healthy} }},
 			{"hangs", func(context.Context) job.Check {
@@ -28,11 +28,11 @@ func TestLookAround(t *testing.T) {
 				return job.Check{Name: "heeds its time", Health: job.Failing}
 			}},
 		} {
-			d.probes = append(d.probes, &probe{Check: c})
+			p.list = append(p.list, &probe{Check: c})
 		}
 		for range 3 {
 			begin := time.Now()
-			got := d.runChecks(t.Context())
+			got := p.run(t.Context())
 			synctest.Wait()
 			if took := time.Since(begin); took > CheckTime {
 				t.Errorf("took %v", took)
@@ -46,18 +46,18 @@ func TestLookAround(t *testing.T) {
 		}
 		close(free)
 		synctest.Wait()
-		if got := d.runChecks(t.Context()); got[1].Detail != "again" {
+		if got := p.run(t.Context()); got[1].Detail != "again" {
 			t.Errorf("afterwards: %+v", got[1])
 		}
 		quick := asked
 		for range 100 { // as many at once look once
-			d.runChecks(t.Context())
+			p.run(t.Context())
 		}
 		if asked != quick {
 			t.Errorf("asked %d times in no time", asked-quick)
 		}
 		time.Sleep(probeFresh)
-		d.runChecks(t.Context())
+		p.run(t.Context())
 		if asked != quick+1 {
 			t.Errorf("asked %d times after a while", asked-quick)
 		}
@@ -69,7 +69,7 @@ func TestLookAround(t *testing.T) {
 func TestLookAroundTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
-		d := &Daemon{host: machine{}, probes: []*probe{{Check: Check{"slow", func(ctx context.Context) job.Check {
+		p := &probes{host: machine{}, list: []*probe{{Check: Check{"slow", func(ctx context.Context) job.Check {
 			asked++
 			select {
 			case <-time.After(time.Second):
@@ -85,7 +85,7 @@ func TestLookAroundTogether(t *testing.T) {
 				ctx = gone
 			}
 			go func() {
-				if got := d.runChecks(ctx); i > 0 && got[0].Health != job.Healthy {
+				if got := p.run(ctx); i > 0 && got[0].Health != job.Healthy {
 					t.Errorf("caller %d: %+v", i, got)
 				}
 			}()
@@ -104,7 +104,6 @@ func TestLookAroundTogether(t *testing.T) {
 func TestForgottenLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		settings, free := "old", make(chan struct{})
-		d := &Daemon{host: machine{}}
 		l := &probe{Check: Check{"settings", func(context.Context) job.Check {
 			was := settings
 			if was == "old" {
@@ -112,19 +111,19 @@ func TestForgottenLooks(t *testing.T) {
 			}
 			return job.Check{Name: "settings", Detail: was}
 		}}}
-		d.probes = []*probe{l}
-		go d.runChecks(t.Context())
+		p := &probes{host: machine{}, list: []*probe{l}}
+		go p.run(t.Context())
 		synctest.Wait()
 		settings = "new"
 		l.forget()
 		close(free)
 		synctest.Wait()
-		if got := d.runChecks(t.Context()); got[0].Detail != "new" {
+		if got := p.run(t.Context()); got[0].Detail != "new" {
 			t.Errorf("looked at the %s settings", got[0].Detail)
 		}
 		settings = "newer"
 		l.forget()
-		if got := d.runChecks(t.Context()); got[0].Detail != "newer" {
+		if got := p.run(t.Context()); got[0].Detail != "newer" {
 			t.Errorf("looked at the %s settings", got[0].Detail)
 		}
 	})

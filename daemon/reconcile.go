@@ -19,16 +19,17 @@ const (
 // unitReconciler compares the core with systemd: at start, after a break of the bus or
 // a reload of systemd, and now and then.
 type unitReconciler struct {
-	d     *Daemon
-	asked atomic.Bool
-	bell  Wakeup
+	d      *Daemon
+	asked  atomic.Bool
+	bell   Wakeup
+	listed *latch // the units were listed once
 
 	swept   bool            // what is kept of jobs, once
 	strange map[job.ID]bool // units with the name of a job that are none, already reported
 }
 
 func newUnitReconciler(d *Daemon) *unitReconciler {
-	return &unitReconciler{d: d, bell: d.host.Wakeup(), strange: map[job.ID]bool{}}
+	return &unitReconciler{d: d, bell: d.host.Wakeup(), listed: newLatch(d.host), strange: map[job.ID]bool{}}
 }
 
 func (l *unitReconciler) wake() {
@@ -73,7 +74,7 @@ func (l *unitReconciler) list(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if l.d.leave(system.Stopping); system.Stopping {
+		if l.d.shutdown.note(system.Stopping); system.Stopping {
 			return nil
 		}
 		ev.Run = boot + "." + system.Run
@@ -90,7 +91,7 @@ func (l *unitReconciler) list(ctx context.Context) error {
 	for i := range ev.Units {
 		ev.Units[i].Old = l.d.host.Now().Sub(read)
 	}
-	l.d.post(ev)
-	l.d.listed.release()
+	l.d.inbox.post(ev)
+	l.listed.release()
 	return nil
 }

@@ -55,7 +55,7 @@ func (l *unitReconciler) recover(ctx context.Context, run string, all []units.St
 			continue
 		}
 		j := recovered(&spec, &st, run, l.d.host.Now())
-		l.d.applyKept(&j)
+		l.d.exec.applyKept(&j)
 		if isKnown {
 			if attemptOf(onRecord) < spec.Attempt {
 				l.d.log.Error("the state file is an older copy, from before the attempt in which this job runs: the job goes on with its GPUs, unless by that copy it was cancelled",
@@ -88,15 +88,15 @@ func takenBy(name string, o *units.Origin, uid int) (attempt int, by string) {
 const listingWait = 5 * time.Second
 
 // awaitListing keeps a submission from getting the id of a job that only its unit knows.
-func (d *Daemon) awaitListing(ctx context.Context) {
-	if d.listed.open.Load() {
+func (l *unitReconciler) awaitListing(ctx context.Context) {
+	if l.listed.open.Load() {
 		return
 	}
-	until := d.started.Add(listingWait)
-	for !d.listed.open.Load() && ctx.Err() == nil && !closed(d.done) && d.host.Now().Before(until) {
-		d.listed.bell.Wait(until, ctx.Done(), d.done)
+	until := l.d.started.Add(listingWait)
+	for !l.listed.open.Load() && ctx.Err() == nil && !closed(l.d.inbox.done) && l.d.host.Now().Before(until) {
+		l.listed.bell.Wait(until, ctx.Done(), l.d.inbox.done)
 	}
-	d.listed.bell.Ring() // for the next one that waits
+	l.listed.bell.Ring() // for the next one that waits
 }
 
 // report logs once that a unit is not one of our jobs.
@@ -120,7 +120,7 @@ func (l *unitReconciler) unknown(ctx context.Context, all []units.Status) ([]uni
 			there = append(there, core.Unit{Job: job.ID(id), Invocation: st.InvocationID})
 		}
 	}
-	if err := l.d.ask(ctx, func(c *core.Core, _ time.Time) { ids = c.Unknown(there) }); err != nil || len(ids) == 0 {
+	if err := l.d.inbox.ask(ctx, func(c *core.Core, _ time.Time) { ids = c.Unknown(there) }); err != nil || len(ids) == 0 {
 		return nil, nil, err
 	}
 	stored, err := l.d.opt.Store.Jobs(ctx, ids)

@@ -10,19 +10,19 @@ import (
 
 // keep has what was decided of a running job outlive the state file. Without it the job
 // would be recovered as its unit was made.
-func (d *Daemon) keep(a core.Keep) {
+func (x *executor) keep(a core.Keep) {
 	data, err := json.Marshal(a.What)
 	if err == nil {
-		err = d.opt.Specs.Keep(a.Job, a.Attempt, data)
+		err = x.opt.Specs.Keep(a.Job, a.Attempt, data)
 	}
 	if err != nil {
-		d.log.Warn("keeping what was decided of a running job beside the state file", "job", a.Job, "err", err)
+		x.log.Warn("keeping what was decided of a running job beside the state file", "job", a.Job, "err", err)
 	}
 }
 
 // applyKept gives a recovered job what was decided of it since its unit was made.
-func (d *Daemon) applyKept(j *job.Job) {
-	data, err := d.opt.Specs.Kept(j.ID, j.Attempt.Number)
+func (x *executor) applyKept(j *job.Job) {
+	data, err := x.opt.Specs.Kept(j.ID, j.Attempt.Number)
 	if err == nil && data == nil {
 		return
 	}
@@ -31,7 +31,7 @@ func (d *Daemon) applyKept(j *job.Job) {
 		err = json.Unmarshal(data, &k)
 	}
 	if err != nil {
-		d.log.Warn("reading what was decided of a job: it has its first time limit again", "job", j.ID, "err", err)
+		x.log.Warn("reading what was decided of a job: it has its first time limit again", "job", j.ID, "err", err)
 		return
 	}
 	j.Request.TimeLimit, j.Suspension = k.TimeLimit, k.Suspension

@@ -53,7 +53,7 @@ func (r *replies) deliver(reply core.Reply) {
 func (d *Daemon) request(ctx context.Context, event func(core.Token) core.Event) (core.Reply, error) {
 	token, answer := d.replies.expect(d.host)
 	defer d.replies.forget(token)
-	d.post(event(token))
+	d.inbox.post(event(token))
 	return d.answered(ctx, answer)
 }
 
@@ -64,7 +64,7 @@ func (d *Daemon) answered(ctx context.Context, answer *pendingReply) (core.Reply
 		switch now := d.host.Now(); {
 		case ctx.Err() != nil:
 			return core.Reply{}, ctx.Err()
-		case closed(d.done):
+		case closed(d.inbox.done):
 			return core.Reply{}, errStopped
 		case passed(late, now):
 			if err := d.commit.trouble(); err != nil {
@@ -72,7 +72,7 @@ func (d *Daemon) answered(ctx context.Context, answer *pendingReply) (core.Reply
 			}
 			late = now.Add(unwrittenAfter)
 		}
-		answer.given.bell.Wait(late, ctx.Done(), d.done)
+		answer.given.bell.Wait(late, ctx.Done(), d.inbox.done)
 	}
 	if r := answer.reply; r.Refusal != nil {
 		return r, r.Refusal

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"cmp"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -10,34 +11,33 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// report logs a change that is on disk now, once per change, and wakes those
-// who wait for it.
-func (d *Daemon) report(r job.Record) {
+// logRecord logs a change that is on disk now, once per change.
+func logRecord(log *slog.Logger, r job.Record) {
 	if g := r.GPU; g != nil {
 		if f := g.Fault; gpu.Recovery(f.Recovery).Sick() {
-			d.log.Error("gpu is out of service since an error, see gpusched health", "gpu_uuid", g.UUID,
+			log.Error("gpu is out of service since an error, see gpusched health", "gpu_uuid", g.UUID,
 				"error", words.Say(f.What), "job", f.Job, "needs", gpu.Recovery(f.Recovery).Needs())
 		}
 		if l := g.Fault.Left; !l.What.IsZero() {
-			d.log.Error("gpu is out of service since a job left something on it, see gpusched health", "gpu_uuid", g.UUID, "left", words.Say(l.What), "job", l.Job, "needs", gpu.RecoverReset.Needs())
+			log.Error("gpu is out of service since a job left something on it, see gpusched health", "gpu_uuid", g.UUID, "left", words.Say(l.What), "job", l.Job, "needs", gpu.RecoverReset.Needs())
 		}
-		d.reportControl(g)
+		logControl(log, g)
 		return
 	}
 	if v := r.Reservation; v != nil {
-		d.log.Info("reservation made", reservationFields(v)...)
+		log.Info("reservation made", reservationFields(v)...)
 		return
 	}
 	if r.Unreserve != 0 {
-		d.log.Info("reservation ended", "reservation", r.Unreserve)
+		log.Info("reservation ended", "reservation", r.Unreserve)
 		return
 	}
 	if l := r.Left; l != nil {
-		d.log.Warn("a job left something behind", "job", l.Job, "attempt", l.Attempt, "left", words.Say(l.What))
+		log.Warn("a job left something behind", "job", l.Job, "attempt", l.Attempt, "left", words.Say(l.What))
 		return
 	}
 	if n := r.Notification; n != nil && !n.Closed.IsZero() && !n.Sent() {
-		d.log.Warn("message given up", "job", n.Job, "uid", n.UID, "event", n.Event, "way", n.Way, "tries", n.Tries, "why", words.Say(n.Why))
+		log.Warn("message given up", "job", n.Job, "uid", n.UID, "event", n.Event, "way", n.Way, "tries", n.Tries, "why", words.Say(n.Why))
 	}
 	if r.Job == nil {
 		return
@@ -46,13 +46,10 @@ func (d *Daemon) report(r job.Record) {
 		return // what was learned or used is no change of state
 	}
 	what, fields := jobLine(r)
-	d.log.Info(what, fields...)
+	log.Info(what, fields...)
 	// What a change of a waiting job led to at once is news of its own.
 	if r.Updated != nil && r.Job.State != job.Queued && r.Job.State != job.Running {
-		d.log.Info("job "+string(r.Job.State), jobFields(r.Job)...)
-	}
-	if r.Job.State.Terminal() {
-		d.forget.count()
+		log.Info("job "+string(r.Job.State), jobFields(r.Job)...)
 	}
 }
 
@@ -87,8 +84,8 @@ func brief(value string) string {
 	return cmp.Or(value, "none")
 }
 
-// reportControl logs what somebody decided of a GPU, or of all jobs.
-func (d *Daemon) reportControl(g *job.GPUControl) {
+// logControl logs what somebody decided of a GPU, or of all jobs.
+func logControl(log *slog.Logger, g *job.GPUControl) {
 	what, fields := "gpu control changed", []any{"gpu_uuid", g.UUID, "paused", g.Paused}
 	if g.UUID == job.EveryGPU {
 		what, fields = "no new job starts: drained", nil
@@ -105,7 +102,7 @@ func (d *Daemon) reportControl(g *job.GPUControl) {
 	if !g.Until.IsZero() {
 		fields = append(fields, "until", moment(g.Until))
 	}
-	d.log.Info(what, fields...)
+	log.Info(what, fields...)
 }
 
 func reservationFields(v *job.Reservation) []any {

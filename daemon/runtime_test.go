@@ -30,10 +30,10 @@ func TestBell(t *testing.T) {
 // A message waits while there is no room, and the loop's end lets everybody go.
 func TestInbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &Daemon{host: machine{}, inbox: newInbox(machine{}), done: make(chan struct{})}
+		d := assemble(Options{})
 		sent := make(chan bool, inboxSize+3)
 		for range inboxSize + 3 {
-			go func() { sent <- d.send(message{}, nil) }()
+			go func() { sent <- d.inbox.send(message{}, nil) }()
 		}
 		synctest.Wait()
 		if len(sent) != inboxSize {
@@ -45,7 +45,7 @@ func TestInbox(t *testing.T) {
 		if len(sent) != inboxSize+2 {
 			t.Errorf("%d messages were taken after room was made for two", len(sent))
 		}
-		close(d.done)
+		close(d.inbox.done)
 		synctest.Wait()
 		if len(sent) != inboxSize+3 {
 			t.Error("somebody still waits for a loop that has ended")

@@ -40,9 +40,9 @@ func (s *sampler) run(ctx context.Context) {
 		// Those that somebody waits for go first, but not for ever.
 		awaited := number != looked && !passed(due.Add(interval), now)
 		if awaited || !passed(due, now) {
-			s.d.post(s.look(ctx, s.d.opt.Source.Look, number))
+			s.d.inbox.post(s.look(ctx, s.d.opt.Source.Look, number))
 		} else {
-			s.d.post(s.look(ctx, s.d.opt.Source.Sample, number))
+			s.d.inbox.post(s.look(ctx, s.d.opt.Source.Sample, number))
 			whole = s.d.host.Now()
 		}
 		looked = number
@@ -94,7 +94,7 @@ func (s *sampler) look(ctx context.Context, read reading, number uint64) core.Ev
 // measure reads what the running jobs have used so far.
 func (s *sampler) measure(ctx context.Context) {
 	groups := map[job.ID]string{}
-	err := s.d.ask(ctx, func(c *core.Core, now time.Time) {
+	err := s.d.inbox.ask(ctx, func(c *core.Core, now time.Time) {
 		for _, j := range c.Active() {
 			groups[j.ID] = controlGroup(s.d.opt.Scope, &j)
 		}
@@ -108,5 +108,5 @@ func (s *sampler) measure(ctx context.Context) {
 			m.Usage = append(m.Usage, core.Usage{Job: id, HostUse: used})
 		}
 	}
-	s.d.post(m)
+	s.d.inbox.post(m)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/gpusched/gpusched/daemon/core"
 	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/daemon/metrics"
 	"github.com/gpusched/gpusched/gpu"
 	"github.com/gpusched/gpusched/gpu/gputest"
 )
@@ -27,7 +26,7 @@ func (b blind) Look(ctx context.Context) (gpu.Snapshot, error) { return b.Sample
 
 // takeAll is the loop of a daemon that only answers questions, and counts what was measured.
 func takeAll(ctx context.Context, d *Daemon, measured *int) {
-	defer close(d.done)
+	defer close(d.inbox.done)
 	for ctx.Err() == nil {
 		m, ok := d.inbox.take()
 		switch _, is := m.event.(core.Measured); {
@@ -47,14 +46,13 @@ func TestMeasuresBesideManyLooks(t *testing.T) {
 	for _, asks := range []time.Duration{time.Hour, 100 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
 			running := job.Job{ID: 1, State: job.Running, Attempt: &job.Attempt{Number: 1}}
-			d := &Daemon{
-				host: machine{}, inbox: newInbox(machine{}), done: make(chan struct{}), core: core.New(site.Policy{}, "boot", job.Restored{Jobs: []job.Job{running}}),
-				opt: Options{Source: blind{}, Tally: metrics.NewTally(), Meter: func(string) (job.HostUse, bool) {
+			d := assemble(Options{
+				Source: blind{}, Settings: Settings{SampleInterval: 5 * time.Second}, Meter: func(string) (job.HostUse, bool) {
 					return job.HostUse{PeakMemBytes: 1 << 20, CPUTime: job.Span(time.Second)}, true
-				}},
-			}
-			d.settings.Store(&Settings{SampleInterval: 5 * time.Second})
-			s, measured := newSampler(d), 0
+				},
+			})
+			d.core = core.New(site.Policy{}, "boot", job.Restored{Jobs: []job.Job{running}})
+			s, measured := d.sampler, 0
 			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 			defer stop()
 			go takeAll(ctx, d, &measured)
@@ -102,12 +100,10 @@ func TestWhatIsWaitedForIsALook(t *testing.T) {
 		"always somebody": {100 * time.Millisecond, 150 * time.Millisecond, 399, 6},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			d := &Daemon{host: machine{}, inbox: newInbox(machine{}), done: make(chan struct{}), core: core.New(site.Policy{}, "boot", job.Restored{}),
-				opt: Options{Tally: metrics.NewTally()}}
 			source := &readings{took: c.took}
-			d.opt.Source = source
-			d.settings.Store(&Settings{SampleInterval: 5 * time.Second})
-			s := newSampler(d)
+			d := assemble(Options{Source: source, Settings: Settings{SampleInterval: 5 * time.Second}})
+			d.core = core.New(site.Policy{}, "boot", job.Restored{})
+			s := d.sampler
 			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 			defer stop()
 			go takeAll(ctx, d, new(int))
@@ -132,8 +128,8 @@ func abs(n int64) int64 { return max(n, -n) }
 
 // The look that a start waits for does not wait itself for the record of the placement.
 func TestALookDoesNotWaitForTheDisk(t *testing.T) {
-	d := &Daemon{host: machine{}, core: core.New(site.Policy{MaxForeignBytes: 1 << 20}, "boot", job.Restored{}), opt: Options{Tally: metrics.NewTally()}}
-	d.commit, d.sampler = newCommitter(d), newSampler(d) // which do not run
+	d := assemble(Options{})
+	d.core = core.New(site.Policy{MaxForeignBytes: 1 << 20}, "boot", job.Restored{})
 	snap, err := gputest.NewFake(1).Sample(t.Context())
 	if err != nil {
 		t.Fatal(err)

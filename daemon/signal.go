@@ -12,16 +12,16 @@ import (
 
 // warn sends a job the warning that it asked for, or SIGKILL where it is to end sooner, unless the unit of that name is
 // another's.
-func (d *Daemon) warn(ctx context.Context, a core.Signal) core.Event {
-	ctx, cancel := d.host.Timeout(ctx, statusTime)
+func (x *executor) warn(ctx context.Context, a core.Signal) core.Event {
+	ctx, cancel := x.host.Timeout(ctx, statusTime)
 	defer cancel()
-	another, err := d.anothersNow(ctx, units.Name(int64(a.Job)), a.Whose)
+	another, err := x.anothersNow(ctx, units.Name(int64(a.Job)), a.Whose)
 	unsent := err != nil
 	if !unsent && !another {
-		err = d.kill(ctx, a.Job, a.Signal, a.Main)
+		err = x.kill(ctx, a.Job, a.Signal, a.Main)
 	}
 	if !another {
-		d.reportSignal(a.Job, job.AimedSignal(a.Signal, a.Main), err)
+		x.reportSignal(a.Job, job.AimedSignal(a.Signal, a.Main), err)
 	}
 	return core.Signalled{
 		Job: a.Job, Attempt: a.Attempt, OK: err == nil && !another, Unsent: unsent,
@@ -37,25 +37,25 @@ type signals struct {
 
 // signalEach sends the signals of the commands that the core has let pass. Whoever asked is
 // answered after that.
-func (d *Daemon) signalEach(ctx context.Context, who job.Actor, list []job.Command, each []job.Outcome) {
+func (x *executor) signalEach(ctx context.Context, who job.Actor, list []job.Command, each []job.Outcome) {
 	sent := signals{of: map[job.ID]error{}}
 	for i := range each {
 		if c := &list[i]; c.Kind == job.CommandSignal && each[i].Refusal == nil {
-			each[i].Refusal = d.signalFor(ctx, who, c, &each[i], &sent)
+			each[i].Refusal = x.signalFor(ctx, who, c, &each[i], &sent)
 		}
 	}
 }
 
 // signalFor sends the signal of a command. It has arrived where one job has it and no other may lack it: tasks
 // may have ended by now.
-func (d *Daemon) signalFor(
+func (x *executor) signalFor(
 	ctx context.Context, who job.Actor, c *job.Command, o *job.Outcome, sent *signals,
 ) *job.Refusal {
 	called := c.Job.String()
 	if o.Job != nil {
 		called = o.Job.Called()
 	}
-	if o.Job != nil && d.hasTerminal(ctx, &o.Job.Job) {
+	if o.Job != nil && x.hasTerminal(ctx, &o.Job.Job) {
 		passedOn := slices.Contains(aimed(&o.Job.Request), c.Signal)
 		if c.Main && !passedOn {
 			return job.Refuse("conflict/signal-terminal", called)
@@ -65,7 +65,7 @@ func (d *Daemon) signalFor(
 	}
 	arrived := false
 	for _, id := range o.Reached {
-		switch err := d.signalOnce(ctx, id, c, who, sent); {
+		switch err := x.signalOnce(ctx, id, c, who, sent); {
 		case err == nil:
 			arrived = true
 		case !errors.Is(err, units.ErrAbsent):
@@ -79,17 +79,17 @@ func (d *Daemon) signalFor(
 }
 
 // signalOnce sends a job the signal of a request, unless it has it.
-func (d *Daemon) signalOnce(ctx context.Context, id job.ID, c *job.Command, who job.Actor, sent *signals) error {
+func (x *executor) signalOnce(ctx context.Context, id job.ID, c *job.Command, who job.Actor, sent *signals) error {
 	if err, before := sent.of[id]; before {
 		return err
 	}
 	if sent.stuck != nil {
 		return sent.stuck
 	}
-	ctx, cancel := d.host.Timeout(ctx, statusTime)
+	ctx, cancel := x.host.Timeout(ctx, statusTime)
 	defer cancel()
-	err := d.kill(ctx, id, c.Signal, c.Main)
-	d.reportSignal(id, job.AimedSignal(c.Signal, c.Main), err, "by", who.User)
+	err := x.kill(ctx, id, c.Signal, c.Main)
+	x.reportSignal(id, job.AimedSignal(c.Signal, c.Main), err, "by", who.User)
 	if sent.of[id] = err; ctx.Err() != nil {
 		sent.stuck = err
 	}
@@ -98,26 +98,26 @@ func (d *Daemon) signalOnce(ctx context.Context, id job.ID, c *job.Command, who 
 
 // hasTerminal reports whether the main process of a job is the one that holds its terminal. It passes on the signals
 // that were named at the submission (launch.Spec.Aimed), and can't tell whether another one is for it alone.
-func (d *Daemon) hasTerminal(ctx context.Context, j *job.Job) bool {
-	p, err := d.opt.Store.Payload(ctx, j.PayloadID())
+func (x *executor) hasTerminal(ctx context.Context, j *job.Job) bool {
+	p, err := x.opt.Store.Payload(ctx, j.PayloadID())
 	return err == nil && p.TTY || j.Request.Screen
 }
 
 // kill sends a signal to all processes of a job, or to its main process alone.
-func (d *Daemon) kill(ctx context.Context, id job.ID, signal int, main bool) error {
+func (x *executor) kill(ctx context.Context, id job.ID, signal int, main bool) error {
 	whom := units.All
 	if main {
 		whom = units.Main
 	}
-	return d.opt.Units.Kill(ctx, units.Name(int64(id)), signal, whom)
+	return x.opt.Units.Kill(ctx, units.Name(int64(id)), signal, whom)
 }
 
 // reportSignal logs that a job was sent a signal, or why not.
-func (d *Daemon) reportSignal(id job.ID, signal string, err error, fields ...any) {
+func (x *executor) reportSignal(id job.ID, signal string, err error, fields ...any) {
 	fields = append([]any{"job", id, "signal", signal}, fields...)
 	if err != nil {
-		d.log.Warn("signalling a job", append(fields, "err", err)...)
+		x.log.Warn("signalling a job", append(fields, "err", err)...)
 		return
 	}
-	d.log.Info("job signalled", fields...)
+	x.log.Info("job signalled", fields...)
 }

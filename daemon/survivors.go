@@ -15,23 +15,23 @@ import (
 
 // describeSurvivors says for people which processes of a job outlived SIGKILL. Their names
 // are the job's business, and everybody reads this.
-func (d *Daemon) describeSurvivors(ctx context.Context, id job.ID) string {
-	st, err := d.opt.Units.Status(ctx, units.Name(int64(id)))
-	if err != nil || d.opt.Inside == nil {
+func (x *executor) describeSurvivors(ctx context.Context, id job.ID) string {
+	st, err := x.opt.Units.Status(ctx, units.Name(int64(id)))
+	if err != nil || x.opt.Inside == nil {
 		return ""
 	}
-	return survivors(d.opt.Inside(st.ControlGroup))
+	return survivors(x.opt.Inside(st.ControlGroup))
 }
 
 // leftRunning returns how many processes there are in the unit of a job whose command has ended, without those that
 // serve the job, and those that end within a moment of it by themselves, as helpers of programs do.
-func (d *Daemon) leftRunning(a core.Stop) (n int) {
+func (x *executor) leftRunning(a core.Stop) (n int) {
 	for looks := 0; looks < 2; looks++ {
-		if n = d.running(a); n == 0 {
+		if n = x.running(a); n == 0 {
 			break
 		}
 		if looks == 0 {
-			d.host.Wakeup().Wait(d.host.Now().Add(endsWithIt))
+			x.host.Wakeup().Wait(x.host.Now().Add(endsWithIt))
 		}
 	}
 	return n
@@ -40,11 +40,11 @@ func (d *Daemon) leftRunning(a core.Stop) (n int) {
 // endsWithIt is how long what ends with a command may take.
 const endsWithIt = 50 * time.Millisecond
 
-func (d *Daemon) running(a core.Stop) (n int) {
-	if d.opt.Inside == nil {
+func (x *executor) running(a core.Stop) (n int) {
+	if x.opt.Inside == nil {
 		return 0
 	}
-	for _, p := range d.opt.Inside(d.opt.Scope.ControlGroup(a.UID, units.Name(int64(a.Job)))) {
+	for _, p := range x.opt.Inside(x.opt.Scope.ControlGroup(a.UID, units.Name(int64(a.Job)))) {
 		if p.Name != launcherName && p.State != 'Z' && p.State != '?' { // it has ended
 			n++
 		}

@@ -11,11 +11,11 @@ import (
 // What serves a job is not what its command left running.
 func TestLeftRunning(t *testing.T) {
 	asked := ""
-	d := &Daemon{host: machine{}, opt: Options{Inside: func(group string) []cgroup.Process {
+	d := assemble(Options{Inside: func(group string) []cgroup.Process {
 		asked = group
 		return []cgroup.Process{{PID: 1, Name: "gpusched-job", State: 'S'}, {PID: 2, Name: "python", State: 'R'}, {PID: 3, State: '?'}, {PID: 4, State: 'Z'}}
-	}}}
-	n := d.leftRunning(core.Stop{Job: 7, Whose: core.Whose{UID: 1001}})
+	}})
+	n := d.exec.leftRunning(core.Stop{Job: 7, Whose: core.Whose{UID: 1001}})
 	if n != 1 || !strings.HasSuffix(asked, "/gpujob-7.service") {
 		t.Errorf("%d in %s", n, asked)
 	}

@@ -27,51 +27,57 @@ const (
 	stepOver     = "over"     // that is on disk, with how the command ended where that was not
 )
 
+// trace writes these steps to the log.
+type trace struct {
+	host Runtime
+	log  *slog.Logger
+}
+
 // mark reports a step where somebody wants to know.
-func (d *Daemon) mark(id job.ID, step string, at time.Time) {
-	if id != 0 && d.log.Enabled(context.Background(), slog.LevelDebug) {
-		d.log.Debug("step of a job", "job", id, "step", step, "at", at.UnixMicro())
+func (t trace) mark(id job.ID, step string, at time.Time) {
+	if id != 0 && t.log.Enabled(context.Background(), slog.LevelDebug) {
+		t.log.Debug("step of a job", "job", id, "step", step, "at", at.UnixMicro())
 	}
 }
 
-// marked is a context in which systemd's steps for a job are reported, too.
-func (d *Daemon) marked(ctx context.Context, id job.ID) context.Context {
-	if !d.log.Enabled(ctx, slog.LevelDebug) {
+// context is a context in which systemd's steps for a job are reported, too.
+func (t trace) context(ctx context.Context, id job.ID) context.Context {
+	if !t.log.Enabled(ctx, slog.LevelDebug) {
 		return ctx
 	}
-	return context.WithValue(ctx, units.MarkKey{}, func(step string) { d.mark(id, step, d.host.Now()) })
+	return context.WithValue(ctx, units.MarkKey{}, func(step string) { t.mark(id, step, t.host.Now()) })
 }
 
-// markBatches reports what has come to disk, and when it was decided.
-func (d *Daemon) markBatches(batches []batch) {
-	if !d.log.Enabled(context.Background(), slog.LevelDebug) {
+// batches reports what has come to disk, and when it was decided.
+func (t trace) batches(batches []batch) {
+	if !t.log.Enabled(context.Background(), slog.LevelDebug) {
 		return
 	}
-	now := d.host.Now()
+	now := t.host.Now()
 	for i := range batches {
 		b := &batches[i]
 		for n := range b.effects.Records {
-			d.markRecord(b.effects.Records[n].Job, b.at, now)
+			t.record(b.effects.Records[n].Job, b.at, now)
 		}
 		for _, a := range b.effects.Actions {
 			if s, ok := a.(core.Start); ok && !s.Looked.IsZero() {
-				d.mark(s.Job.ID, stepLooked, s.Looked)
+				t.mark(s.Job.ID, stepLooked, s.Looked)
 			}
 		}
 	}
 }
 
-func (d *Daemon) markRecord(j *job.Job, decided, written time.Time) {
+func (t trace) record(j *job.Job, decided, written time.Time) {
 	switch {
 	case j == nil:
 	case j.State == job.Starting:
-		d.mark(j.ID, stepDecided, decided)
-		d.mark(j.ID, stepWritten, written)
+		t.mark(j.ID, stepDecided, decided)
+		t.mark(j.ID, stepWritten, written)
 	case j.State == job.Ending:
-		d.mark(j.ID, stepEnded, decided)
-		d.mark(j.ID, stepKept, written)
+		t.mark(j.ID, stepEnded, decided)
+		t.mark(j.ID, stepKept, written)
 	case j.State.Terminal():
-		d.mark(j.ID, stepFreed, decided)
-		d.mark(j.ID, stepOver, written)
+		t.mark(j.ID, stepFreed, decided)
+		t.mark(j.ID, stepOver, written)
 	}
 }

@@ -16,37 +16,37 @@ import (
 
 // prepare writes the launcher's private instructions and returns what the unit
 // is made of.
-func (d *Daemon) prepare(ctx context.Context, j *job.Job) (units.Spec, error) {
-	payload, err := d.opt.Store.Payload(ctx, j.PayloadID())
+func (x *executor) prepare(ctx context.Context, j *job.Job) (units.Spec, error) {
+	payload, err := x.opt.Store.Payload(ctx, j.PayloadID())
 	if err != nil {
 		return units.Spec{}, err
 	}
-	s := d.settings.Load()
+	s := x.settings.Load()
 	launched := launchSpec(j, &payload, s.RequireFilter)
-	if d.opt.Scope.User {
+	if x.opt.Scope.User {
 		launched.Variables = append(launched.Variables,
-			contract.SocketVariable+"="+d.opt.Socket, contract.TerminalVariable+"="+d.opt.Scope.Terminal(int64(j.ID)))
+			contract.SocketVariable+"="+x.opt.Socket, contract.TerminalVariable+"="+x.opt.Scope.Terminal(int64(j.ID)))
 	}
 	if s.AllowSandboxed {
 		launched.Variables = append(launched.Variables, contract.SandboxVariable+"="+contract.SandboxAllowed)
 	}
-	path, err := d.opt.Specs.Write(j.ID, j.Owner.UID, launched)
+	path, err := x.opt.Specs.Write(j.ID, j.Owner.UID, launched)
 	if err != nil {
 		return units.Spec{}, err
 	}
-	spec := d.unitSpec(j, &payload, s)
+	spec := x.unitSpec(j, &payload, s)
 	spec.SpecPath = path
 	return spec, nil
 }
 
 // unitSpec is the public part: what everybody may read with systemctl.
-func (d *Daemon) unitSpec(j *job.Job, p *job.Payload, s *Settings) units.Spec {
+func (x *executor) unitSpec(j *job.Job, p *job.Payload, s *Settings) units.Spec {
 	r := &j.Request
 	spec := units.Spec{
-		Scope: d.opt.Scope,
-		ID:    int64(j.ID), UID: j.Owner.UID, GID: d.groupToday(j), User: j.Owner.User, JobName: j.Label.Name,
+		Scope: x.opt.Scope,
+		ID:    int64(j.ID), UID: j.Owner.UID, GID: x.directory.groupToday(j), User: j.Owner.User, JobName: j.Label.Name,
 		Limits: cgroup.Limits{MemBytes: r.MemBytes, TasksMax: s.TasksMax, CPUs: r.CPUs},
-		Grace:  r.GraceTime().Duration(), Launcher: d.opt.Launcher, Rlimits: p.Limits,
+		Grace:  r.GraceTime().Duration(), Launcher: x.opt.Launcher, Rlimits: p.Limits,
 	}
 	spec.TimeLimit, spec.Screen, spec.Log = r.TimeLimit.Duration(), r.Screen, p.Log.Path != ""
 	spec.TermMain = r.SignalTo == job.SignalMain
@@ -60,23 +60,11 @@ func (d *Daemon) unitSpec(j *job.Job, p *job.Payload, s *Settings) units.Spec {
 	for _, g := range j.Attempt.GPUs {
 		spec.GPUs = append(spec.GPUs, g.GPU)
 	}
-	spec.CPUAffinity, spec.CPUShare = affinity(j, controlGroup(d.opt.Scope, j)), j.CPUs()
+	spec.CPUAffinity, spec.CPUShare = affinity(j, controlGroup(x.opt.Scope, j)), j.CPUs()
 	if len(spec.GPUs) > 0 && s.ExtraDevices != nil {
 		spec.Devices = s.ExtraDevices()
 	}
 	return spec
-}
-
-// groupToday returns the group that the job was submitted with, or 0, for what
-// the host says is the account's own, where that is not known to be one of its
-// groups now: whoever was taken out of a group has no use of it by a job that waited.
-func (d *Daemon) groupToday(j *job.Job) int {
-	if d.opt.InGroup == nil || d.opt.InGroup(j.Owner.UID, j.Owner.GID) {
-		return j.Owner.GID
-	}
-	d.log.Warn("the group that a job was submitted with has no name, or is not its user's now: the job runs with the user's own",
-		"job", j.ID, "uid", j.Owner.UID, "gid", j.Owner.GID)
-	return 0
 }
 
 // affinity is the CPUs near the job's GPUs, of those it may run on at all. Where

@@ -78,7 +78,7 @@ func TestAimedSignals(t *testing.T) {
 		if got := launchSpec(j, &job.Payload{Program: contract.Program{Argv: []string{"true"}}}, true).Aimed; !slices.Equal(got, c.aimed) {
 			t.Errorf("%+v: %v are aimed", c.ask, got)
 		}
-		if !slices.Contains(units.Properties((&Daemon{}).unitSpec(j, &job.Payload{}, &Settings{})), units.Property{Name: "KillMode", Value: c.mode}) {
+		if !slices.Contains(units.Properties(assemble(Options{}).exec.unitSpec(j, &job.Payload{}, &Settings{})), units.Property{Name: "KillMode", Value: c.mode}) {
 			t.Errorf("%+v: the unit is not %s", c.ask, c.mode)
 		}
 	}
@@ -110,7 +110,7 @@ func TestAffinity(t *testing.T) {
 
 // A job weighs as many CPUs as it counts for, whether it named them or its GPUs have them.
 func TestWeightOfCPUs(t *testing.T) {
-	d := &Daemon{host: machine{}, log: slog.New(slog.DiscardHandler)}
+	d := assemble(Options{Log: slog.New(slog.DiscardHandler)})
 	gpu := func(cpus int) job.Allocation { return job.Allocation{PromisedCPUs: cpus} }
 	for _, c := range []struct {
 		asked int
@@ -118,7 +118,7 @@ func TestWeightOfCPUs(t *testing.T) {
 		want  int
 	}{{0, nil, 0}, {4, nil, 4}, {0, []job.Allocation{gpu(3), gpu(4)}, 7}} {
 		j := &job.Job{ID: 3, Request: job.Request{CPUs: c.asked}, Attempt: &job.Attempt{GPUs: c.gpus}}
-		if spec := d.unitSpec(j, &job.Payload{}, &Settings{}); spec.CPUShare != c.want || spec.Limits.CPUs != c.asked {
+		if spec := d.exec.unitSpec(j, &job.Payload{}, &Settings{}); spec.CPUShare != c.want || spec.Limits.CPUs != c.asked {
 			t.Errorf("of %+v: weighs %d CPUs with a limit of %d", c, spec.CPUShare, spec.Limits.CPUs)
 		}
 	}
@@ -135,8 +135,8 @@ func TestGroupOfToday(t *testing.T) {
 		"a member":       {func(uid, gid int) bool { return uid == 1001 && gid == 990 }, 990},
 		"no member more": {func(int, int) bool { return false }, 0},
 	} {
-		d := &Daemon{host: machine{}, log: slog.New(slog.DiscardHandler), opt: Options{InGroup: c.in}}
-		spec := d.unitSpec(j, &job.Payload{}, &Settings{})
+		d := assemble(Options{Log: slog.New(slog.DiscardHandler), InGroup: c.in})
+		spec := d.exec.unitSpec(j, &job.Payload{}, &Settings{})
 		if spec.GID != c.want || spec.UID != 1001 {
 			t.Errorf("%s: group %d, want %d", name, spec.GID, c.want)
 		}

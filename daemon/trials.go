@@ -26,7 +26,7 @@ func (d *Daemon) Explain(ctx context.Context, id job.ID, person int, tries bool)
 	var out job.Explained
 	var trial *foresight.Trial
 	waits := false
-	err := d.ask(ctx, func(c *core.Core, now time.Time) {
+	err := d.inbox.ask(ctx, func(c *core.Core, now time.Time) {
 		if out, waits = c.Explained(id, now); waits && tries {
 			trial = c.Trial(id, now)
 		}

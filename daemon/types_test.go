@@ -65,7 +65,7 @@ var wideTypes = map[string][]string{
 		"daemon/sched.Running",
 		"daemon/sched.future",
 	},
-	"it carries out the effects of the core, a method for each, and owns what they share": {
+	"each field is a part of it, most with a type and a file of their own": {
 		"daemon.Daemon",
 	},
 	"it has a method for each route, or for each thing that is kept or asked": {

@@ -11,29 +11,29 @@ import (
 
 // A look at a unit is disturbed by each visit to that unit that is under way at any time
 // of it.
-func TestVisits(t *testing.T) {
+func TestUnitHelpers(t *testing.T) {
 	for name, c := range map[string]struct {
-		visit func(v *visits) (before, meanwhile func())
+		visit func(v *unitHelpers) (before, meanwhile func())
 		want  bool
 	}{
-		"none":              {func(*visits) (_, _ func()) { return func() {}, func() {} }, false},
-		"over before":       {func(v *visits) (_, _ func()) { return func() { v.enter(1)() }, func() {} }, false},
-		"of another job":    {func(v *visits) (_, _ func()) { return func() { v.enter(2) }, func() { v.enter(3)() } }, false},
-		"under way":         {func(v *visits) (_, _ func()) { return func() { v.enter(1) }, func() {} }, true},
-		"begun and over":    {func(v *visits) (_, _ func()) { return func() {}, func() { v.enter(1)() } }, true},
-		"over in the midst": {func(v *visits) (_, _ func()) { leave := v.enter(1); return func() {}, leave }, true},
+		"none":              {func(*unitHelpers) (_, _ func()) { return func() {}, func() {} }, false},
+		"over before":       {func(v *unitHelpers) (_, _ func()) { return func() { v.enter(1)() }, func() {} }, false},
+		"of another job":    {func(v *unitHelpers) (_, _ func()) { return func() { v.enter(2) }, func() { v.enter(3)() } }, false},
+		"under way":         {func(v *unitHelpers) (_, _ func()) { return func() { v.enter(1) }, func() {} }, true},
+		"begun and over":    {func(v *unitHelpers) (_, _ func()) { return func() {}, func() { v.enter(1)() } }, true},
+		"over in the midst": {func(v *unitHelpers) (_, _ func()) { leave := v.enter(1); return func() {}, leave }, true},
 	} {
-		var v visits
+		var v unitHelpers
 		before, meanwhile := c.visit(&v)
 		before()
-		l := v.look(1)
+		l := v.inspect(1)
 		meanwhile()
 		if got := l.disturbed(); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
-		v.over(l)
-		if again := v.look(2); len(v.looks) != 1 || again.job != 2 {
-			t.Errorf("%s: %d looks are left", name, len(v.looks))
+		v.done(l)
+		if again := v.inspect(2); len(v.inspections) != 1 || again.job != 2 {
+			t.Errorf("%s: %d inspections are left", name, len(v.inspections))
 		}
 	}
 }
@@ -51,17 +51,17 @@ func (v visited) Status(_ context.Context, name string) (units.Status, error) {
 }
 
 // What is on its way into a unit keeps that from counting as empty.
-func TestAVisitedUnitIsNotSpent(t *testing.T) {
+func TestAUnitWithAHelperIsNotSpent(t *testing.T) {
 	for name, spent := range map[string]bool{"alone": true, "visited": false} {
-		d := &Daemon{host: machine{}, log: slog.New(slog.DiscardHandler)}
+		d := assemble(Options{Log: slog.New(slog.DiscardHandler)})
 		d.opt.Units = visited{visit: func() {
 			if !spent {
-				d.visits.enter(1)()
+				d.exec.helpers.enter(1)()
 			}
 		}}
-		got := d.inspect(t.Context(), core.Inspect{Job: 1, Attempt: 1})
-		if !got.OK || got.Unit.Phase != core.Exited || got.Unit.Spent != spent || len(d.visits.looks) != 0 {
-			t.Errorf("%s: %+v, %d looks are left", name, got, len(d.visits.looks))
+		got := d.exec.inspect(t.Context(), core.Inspect{Job: 1, Attempt: 1})
+		if !got.OK || got.Unit.Phase != core.Exited || got.Unit.Spent != spent || len(d.exec.helpers.inspections) != 0 {
+			t.Errorf("%s: %+v, %d inspections are left", name, got, len(d.exec.helpers.inspections))
 		}
 	}
 }

@@ -67,8 +67,8 @@ func TestPartsHaveALineInHealth(t *testing.T) {
 // the order of the row: a constant of time as "file name", several with " + "
 // between them, or the words as they are.
 var limits = map[string][]string{
-	`systemd, D\-Bus`: {"daemon/perform.go statusTime", "units/systemd/reconnect.go firstRetry", "units/systemd/reconnect.go lastRetry"},
-	"starts of units": {"daemon/perform.go startTime", "daemon/loop.go retryEvery"},
+	`systemd, D\-Bus`: {"daemon/executor.go statusTime", "units/systemd/reconnect.go firstRetry", "units/systemd/reconnect.go lastRetry"},
+	"starts of units": {"daemon/executor.go startTime", "daemon/loop.go retryEvery"},
 	"starts put off":  {"at once", "daemon/core/starts/troubles.go StartAgain", "daemon/core/starts/troubles.go LastStartAgain"},
 	"stops of units":  {"grace", "units/systemd/stop.go stopSlack + units/systemd/stop.go killPatience", "daemon/loop.go retryEvery"},
 	"list of units":   {"daemon/reconcile.go listTime", "daemon/reconcile.go listAgain"},

@@ -65,8 +65,8 @@ func (c *collected) Stop(context.Context, string) error {
 func TestSpecGoesBeforeTheUnit(t *testing.T) {
 	specs := oneSpec{1: true, 2: true}
 	bus := &collected{specs: specs}
-	d := &Daemon{host: machine{}, log: slog.New(slog.DiscardHandler), opt: Options{Units: bus, Specs: specs}}
-	if ev := d.stop(t.Context(), core.Stop{Job: 1, Attempt: 1}); !ev.(core.Stopped).OK || bus.with || specs[1] || !specs[2] {
+	d := assemble(Options{Log: slog.New(slog.DiscardHandler), Units: bus, Specs: specs})
+	if ev := d.exec.stop(t.Context(), core.Stop{Job: 1, Attempt: 1}); !ev.(core.Stopped).OK || bus.with || specs[1] || !specs[2] {
 		t.Errorf("%+v: the spec was there at the stop: %t, and after it: %v", ev, bus.with, specs)
 	}
 }
@@ -92,9 +92,9 @@ func TestSpecsOfEarlierAttemptsAreSwept(t *testing.T) {
 func TestStopHasItsGrace(t *testing.T) {
 	for _, grace := range []time.Duration{0, time.Minute, 20 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
-			d := &Daemon{host: machine{}, log: slog.New(slog.DiscardHandler), opt: Options{Units: deafUnits{}, Specs: oneSpec{}}}
+			d := assemble(Options{Log: slog.New(slog.DiscardHandler), Units: deafUnits{}, Specs: oneSpec{}})
 			begin := time.Now()
-			ev := d.stop(t.Context(), core.Stop{Job: 1, Attempt: 1, Grace: grace})
+			ev := d.exec.stop(t.Context(), core.Stop{Job: 1, Attempt: 1, Grace: grace})
 			if took := time.Since(begin); took < grace+time.Minute || took > grace+5*time.Minute || ev.(core.Stopped).OK {
 				t.Errorf("with a grace of %s: %+v after %s", grace, ev, took)
 			}
@@ -109,12 +109,12 @@ func TestNothingStartsOfAnExpiredAccount(t *testing.T) {
 		"its own":         {ID: 1, Owner: job.Owner{UID: 1001}},
 		"a subordinate's": {ID: 1, Owner: job.Owner{UID: 100_005}, Life: job.Life{Principal: &job.Account{UID: 1001}}},
 	} {
-		d := &Daemon{host: machine{}, log: slog.New(slog.DiscardHandler), opt: Options{
+		d := assemble(Options{Log: slog.New(slog.DiscardHandler),
 			Barred: func(uid int) string { return map[int]string{1001: "it has expired"}[uid] },
-		}}
+		})
 		j.Attempt = &job.Attempt{Number: 3}
 		want := core.StartFailed{Job: 1, Attempt: 3, How: core.StartBarred, Detail: "it has expired"}
-		if ev := d.start(t.Context(), core.Start{Job: j}); ev != want {
+		if ev := d.exec.start(t.Context(), core.Start{Job: j}); ev != want {
 			t.Errorf("%s: %+v", name, ev)
 		}
 	}
@@ -142,19 +142,15 @@ func TestStartsRestOnALookThatIsNotOld(t *testing.T) {
 	for waited, want := range map[time.Duration]int32{0: 1, lookLasts: 1, lookLasts + 1: 0, time.Hour: 0} {
 		synctest.Test(t, func(t *testing.T) {
 			bus := &begun{}
-			d := &Daemon{
-				host: machine{}, log: slog.New(slog.DiscardHandler),
-				opt: Options{Units: bus, Store: anyPayload{}, Specs: oneSpec{}},
-			}
-			d.settings.Store(&Settings{})
+			d := assemble(Options{Log: slog.New(slog.DiscardHandler), Units: bus, Store: anyPayload{}, Specs: oneSpec{}})
 			a := core.Start{Job: job.Job{ID: 1, Attempt: &job.Attempt{Number: 2}}, Looked: time.Now()}
 			time.Sleep(waited)
-			ev := d.start(t.Context(), a)
+			ev := d.exec.start(t.Context(), a)
 			stale := ev == core.StartFailed{Job: 1, Attempt: 2, How: core.StartStale}
 			if bus.n.Load() != want || stale == (want == 1) {
 				t.Errorf("after %v: %d starts, %+v", waited, bus.n.Load(), ev)
 			}
-			if a.Looked = (time.Time{}); d.start(t.Context(), a) == ev && stale || bus.n.Load() != want+1 {
+			if a.Looked = (time.Time{}); d.exec.start(t.Context(), a) == ev && stale || bus.n.Load() != want+1 {
 				t.Errorf("after %v: a start that rests on no look does not go out", waited)
 			}
 		})
@@ -209,9 +205,9 @@ func TestCollect(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var log bytes.Buffer
 			bus := &stopped{}
-			d := &Daemon{host: machine{}, log: slog.New(slog.NewTextHandler(&log, nil)), opt: Options{Units: bus, Store: endsStore{ends: c.ends}}}
+			d := assemble(Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Units: bus, Store: endsStore{ends: c.ends}})
 			begin := time.Now()
-			d.collect(t.Context(), c.a)
+			d.exec.collect(t.Context(), c.a)
 			if took := time.Since(begin); !slices.Equal(bus.names, c.does) || took != c.takes || strings.Contains(log.String(), "left alone") != c.warns {
 				t.Errorf("%s: %q after %s, logged %q", name, bus.names, took, log.String())
 			}
@@ -223,14 +219,14 @@ func TestCollect(t *testing.T) {
 func TestOrphanIsReportedOnce(t *testing.T) {
 	for fails := range 4 { // in which listing
 		var log bytes.Buffer
-		d := &Daemon{host: machine{}, log: slog.New(slog.NewTextHandler(&log, nil))}
+		d := assemble(Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 		for listing := 1; listing <= 5; listing++ {
 			store := endsStore{}
 			if listing == fails {
 				store.err = errors.New("disk I/O error")
 			}
-			d.opt = Options{Units: &stopped{}, Store: store}
-			d.collect(t.Context(), core.Collect{Job: 1, Listings: listing})
+			d.opt.Units, d.opt.Store = &stopped{}, store
+			d.exec.collect(t.Context(), core.Collect{Job: 1, Listings: listing})
 		}
 		if n := strings.Count(log.String(), "left alone"); n != 1 {
 			t.Errorf("where listing %d fails it is reported %d times", fails, n)
@@ -249,11 +245,11 @@ func (noBus) Status(context.Context, string) (units.Status, error) {
 func TestAStopThatCantReadTheUnit(t *testing.T) {
 	for _, look := range []bool{false, true} {
 		var log strings.Builder
-		d := &Daemon{host: machine{}, log: slog.New(slog.NewTextHandler(&log, nil)), opt: Options{
+		d := assemble(Options{Log: slog.New(slog.NewTextHandler(&log, nil)),
 			Units:  noBus{},
 			Origin: func(context.Context, string) (units.Origin, error) { return units.Origin{}, units.ErrAbsent },
-		}}
-		ev := d.stop(t.Context(), core.Stop{Job: 1, Attempt: 2, Look: look})
+		})
+		ev := d.exec.stop(t.Context(), core.Stop{Job: 1, Attempt: 2, Look: look})
 		if ev != (core.Stopped{Job: 1, Attempt: 2}) || !strings.Contains(log.String(), "makes no sense") {
 			t.Errorf("look %t: %+v, and the log says %q", look, ev, log.String())
 		}
@@ -293,8 +289,8 @@ func TestStartsThatFailAreTriedAgain(t *testing.T) {
 		{fmt.Errorf("start: %w", units.ErrExists), core.StartExists, ""},
 		{fmt.Errorf("start: %w", units.ErrBus), core.StartUnsure, ""},
 	} {
-		d := &Daemon{host: machine{}, log: slog.New(slog.DiscardHandler)}
-		got := d.explainStart(t.Context(), core.StartFailed{Job: 1, Attempt: 1}, 1, c.err).(core.StartFailed)
+		d := assemble(Options{Log: slog.New(slog.DiscardHandler)})
+		got := d.exec.explainStart(t.Context(), core.StartFailed{Job: 1, Attempt: 1}, 1, c.err).(core.StartFailed)
 		if got.How != c.how || !strings.Contains(got.Detail, c.says) {
 			t.Errorf("%v: %+v", c.err, got)
 		}
@@ -305,7 +301,7 @@ func TestStartsThatFailAreTriedAgain(t *testing.T) {
 func TestHealthOfStarts(t *testing.T) {
 	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	why := job.Text("systemd: Unit gpujobs-u1001.slice is masked.")
-	d := &Daemon{host: machine{}}
+	d := assemble(Options{})
 	for _, c := range []struct {
 		list []starts.Trouble
 		want job.Check
@@ -316,7 +312,7 @@ func TestHealthOfStarts(t *testing.T) {
 		{[]starts.Trouble{{All: true, Starts: 3, Since: at, Why: why, Next: at.Add(time.Minute)}},
 			job.Check{Health: job.Failing, Detail: "the last 3 starts of jobs of several users failed since 12:00:00: " + why.Text + "; one job is tried at a time, the next at 12:01:00"}},
 	} {
-		if got := d.checkStarts(nil, c.list); got.Health != c.want.Health || got.Detail != c.want.Detail || (got.Next == "") != (c.list == nil) {
+		if got := d.exec.checkStarts(nil, c.list); got.Health != c.want.Health || got.Detail != c.want.Detail || (got.Next == "") != (c.list == nil) {
 			t.Errorf("%+v", got)
 		}
 	}

@@ -1,8 +1,10 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/core"
@@ -16,27 +18,38 @@ const (
 	nameTime = 2 * time.Second
 )
 
+// directory asks about the accounts of jobs as they are today: their names, their groups, and whether they may run
+// anything.
+type directory struct {
+	opt   *Options
+	host  Runtime
+	log   *slog.Logger
+	inbox *inbox
+
+	regroup Wakeup // groups of accounts are looked up
+}
+
 // disowned fills in why a job must not start as its number: another account than the one on
 // record has it now, or nobody can say whose it is. If the directory does not answer at
 // once, the start counts as slow.
-func (d *Daemon) disowned(j *job.Job, failed *core.StartFailed) bool {
-	heir, err := d.heir(j, nameSoon)
+func (dir *directory) disowned(j *job.Job, failed *core.StartFailed) bool {
+	heir, err := dir.heir(j, nameSoon)
 	if err != nil {
-		d.post(core.StartSlow{Job: j.ID, Attempt: j.Attempt.Number, Why: unsaid(heir)})
-		heir, err = d.heir(j, nameTime)
+		dir.inbox.post(core.StartSlow{Job: j.ID, Attempt: j.Attempt.Number, Why: unsaid(heir)})
+		heir, err = dir.heir(j, nameTime)
 	}
 	switch {
 	case err != nil:
 		failed.How, failed.Launch = core.StartLater, contract.StepUnit
 		failed.Detail = fmt.Sprintf("%s: %v", unsaid(heir), err)
-		d.log.Warn("not starting a job, will try again", "job", j.ID, "uid", heir.UID, "err", failed.Detail)
+		dir.log.Warn("not starting a job, will try again", "job", j.ID, "uid", heir.UID, "err", failed.Detail)
 	case heir.User != "" && isNamed(j, heir):
 		failed.How, failed.Heir = core.StartNamed, heir
 		failed.Detail = fmt.Sprintf("when it was submitted it was not known that uid %d is %s, whose quota it counts for now", heir.UID, heir.User)
-		d.log.Info("queueing a job again: the name of its account is known by now", "job", j.ID, "uid", heir.UID, "user", heir.User)
+		dir.log.Info("queueing a job again: the name of its account is known by now", "job", j.ID, "uid", heir.UID, "user", heir.User)
 	case heir.User != "":
 		failed.How, failed.Heir = core.StartGone, heir
-		d.log.Warn("holding a job: its account is gone", "job", j.ID, "uid", heir.UID, "user", j.Owner.User, "now", heir.User)
+		dir.log.Warn("holding a job: its account is gone", "job", j.ID, "uid", heir.UID, "user", j.Owner.User, "now", heir.User)
 	default:
 		return false
 	}
@@ -50,8 +63,8 @@ func unsaid(a job.Account) string {
 // heir returns the account that has a number of the job's now, its owner's or its person's, where
 // that is another than the one on record, or none is; with an error, whose number it is about. A number
 // that nobody has is left to systemd, which starts nothing as it.
-func (d *Daemon) heir(j *job.Job, wait time.Duration) (heir job.Account, err error) {
-	if d.opt.NameToday == nil {
+func (dir *directory) heir(j *job.Job, wait time.Duration) (heir job.Account, err error) {
+	if dir.opt.NameToday == nil {
 		return heir, nil
 	}
 	accounts := []job.Account{{UID: j.Owner.UID, User: j.Owner.User}}
@@ -59,7 +72,7 @@ func (d *Daemon) heir(j *job.Job, wait time.Duration) (heir job.Account, err err
 		accounts = append(accounts, *j.Principal)
 	}
 	for _, a := range accounts {
-		name, err := d.opt.NameToday(a.UID, a.User, wait)
+		name, err := dir.opt.NameToday(a.UID, a.User, wait)
 		if err != nil && !job.Nameless(a.UID, a.User) { // else it is the number that submitted
 			return a, err
 		}
@@ -78,7 +91,7 @@ func (d *Daemon) FindRenamed(ctx context.Context, q job.Query) (err error) {
 		return nil
 	}
 	var accounts []job.Account
-	if err := d.ask(ctx, func(c *core.Core, now time.Time) { accounts = c.WaitingAccounts(q, now) }); err != nil {
+	if err := d.inbox.ask(ctx, func(c *core.Core, now time.Time) { accounts = c.WaitingAccounts(q, now) }); err != nil {
 		return err
 	}
 	end := d.host.Now().Add(nameTime)
@@ -88,7 +101,7 @@ func (d *Daemon) FindRenamed(ctx context.Context, q job.Query) (err error) {
 			continue
 		}
 		if name, unsaid := d.opt.NameToday(a.UID, a.User, left); unsaid == nil && name != a.User && name != "" {
-			d.post(core.AccountGone{Was: a.User, Heir: job.Account{UID: a.UID, User: name}})
+			d.inbox.post(core.AccountGone{Was: a.User, Heir: job.Account{UID: a.UID, User: name}})
 			err = job.Refuse("conflict/renamed", a.User, a.UID, name)
 		}
 	}
@@ -98,4 +111,45 @@ func (d *Daemon) FindRenamed(ctx context.Context, q job.Query) (err error) {
 // isNamed reports whether an heir is the account itself, whose name was not known at the submission.
 func isNamed(j *job.Job, heir job.Account) bool {
 	return job.Nameless(heir.UID, *j.NameOf(heir.UID)) && !j.IsSubordinate(heir.UID)
+}
+
+// isBarred fills in why a job's user may run nothing today.
+func (dir *directory) isBarred(j *job.Job, failed *core.StartFailed) bool {
+	if failed.Detail = dir.barred(j); failed.Detail == "" {
+		return false
+	}
+	dir.log.Warn("not starting a job", "job", j.ID, "uid", j.Owner.UID, "err", failed.Detail)
+	failed.How = core.StartBarred
+	return true
+}
+
+// barred says why a job's user, or whoever that is a subordinate of, may run
+// nothing today.
+func (dir *directory) barred(j *job.Job) string {
+	if dir.opt.Barred == nil {
+		return ""
+	}
+	return cmp.Or(dir.opt.Barred(j.Owner.UID), dir.opt.Barred(j.Person().UID))
+}
+
+// groupToday returns the group that the job was submitted with, or 0, for what
+// the host says is the account's own, where that is not known to be one of its
+// groups now: whoever was taken out of a group has no use of it by a job that waited.
+func (dir *directory) groupToday(j *job.Job) int {
+	if dir.opt.InGroup == nil || dir.opt.InGroup(j.Owner.UID, j.Owner.GID) {
+		return j.Owner.GID
+	}
+	dir.log.Warn("the group that a job was submitted with has no name, or is not its user's now: the job runs with the user's own",
+		"job", j.ID, "uid", j.Owner.UID, "gid", j.Owner.GID)
+	return 0
+}
+
+// account names an account as well as it is known.
+func (dir *directory) account(uid int) string {
+	if dir.opt.Account != nil {
+		if name := dir.opt.Account(uid); name != "" {
+			return name
+		}
+	}
+	return fmt.Sprint("uid ", uid)
 }

@@ -35,7 +35,7 @@ func TestNothingStartsAsAnotherAccount(t *testing.T) {
 		"a number":         {job.Job{Owner: job.Owner{UID: 2010, User: "2010"}}, "", away, 0, false},
 		"never had a name": {job.Job{Owner: job.Owner{UID: 2010, User: "2010"}}, "liam", nil, core.StartNamed, true},
 	} {
-		d := &Daemon{host: machine{}, inbox: newInbox(machine{}), log: slog.New(slog.DiscardHandler), opt: Options{
+		d := assemble(Options{Log: slog.New(slog.DiscardHandler),
 			NameToday: func(uid int, _ string, _ time.Duration) (string, error) {
 				if uid == 1002 {
 					return "bob", nil
@@ -45,10 +45,10 @@ func TestNothingStartsAsAnotherAccount(t *testing.T) {
 				}
 				return c.now, c.err
 			},
-		}}
+		})
 		var failed core.StartFailed
 		c.j.Attempt = &job.Attempt{Number: 1}
-		if gone := d.disowned(&c.j, &failed); gone != c.gone || failed.How != c.want {
+		if gone := d.directory.disowned(&c.j, &failed); gone != c.gone || failed.How != c.want {
 			t.Errorf("%s: %t, %+v", name, gone, failed)
 		}
 		if c.want != core.StartLater && c.gone && failed.Heir != (job.Account{UID: 2010, User: "liam"}) {
@@ -73,15 +73,15 @@ func TestNoMessageIsSentAsAnotherAccount(t *testing.T) {
 	for user, want := range map[string]bool{"kate": false, "liam": true, "2010": true} {
 		sent := false
 		j := job.Job{ID: 1, Owner: job.Owner{UID: 2010, User: user}, Request: job.Request{Notify: make([]job.Notify, 1)}}
-		d := &Daemon{host: machine{}, log: slog.New(slog.DiscardHandler), opt: Options{
+		d := assemble(Options{Log: slog.New(slog.DiscardHandler),
 			Store:     aStore{j: j},
 			NameToday: func(int, string, time.Duration) (string, error) { return "liam", nil },
 			Deliver: func(context.Context, job.Notification, *job.Job, string) (job.Message, bool) {
 				sent = true
 				return job.Message{}, false
 			},
-		}}
-		if why, again := d.trySend(t.Context(), job.Notification{Job: 1}); sent != want || again || why.IsZero() != want {
+		})
+		if why, again := d.exec.trySend(t.Context(), job.Notification{Job: 1}); sent != want || again || why.IsZero() != want {
 			t.Errorf("of a job of %s: %t, %v", user, sent, why)
 		}
 	}
@@ -92,18 +92,18 @@ func TestASlowDirectoryTakesNoPlace(t *testing.T) {
 	for takes, want := range map[time.Duration]int{nameSoon / 2: 0, time.Second: 1, time.Hour: 1} {
 		synctest.Test(t, func(t *testing.T) {
 			asked := time.Now()
-			d := &Daemon{
-				host: machine{}, log: slog.New(slog.DiscardHandler), inbox: newInbox(machine{}),
-				opt: Options{NameToday: func(_ int, was string, wait time.Duration) (string, error) {
+			d := assemble(Options{
+				Log: slog.New(slog.DiscardHandler),
+				NameToday: func(_ int, was string, wait time.Duration) (string, error) {
 					left := takes - time.Since(asked)
 					if time.Sleep(min(wait, left)); left > wait {
 						return "", errors.New("no answer yet")
 					}
 					return was, nil
-				}},
-			}
+				},
+			})
 			var failed core.StartFailed
-			gone := d.disowned(&job.Job{ID: 1, Owner: job.Owner{UID: 2010, User: "kate"}, Attempt: &job.Attempt{Number: 2}}, &failed)
+			gone := d.directory.disowned(&job.Job{ID: 1, Owner: job.Owner{UID: 2010, User: "kate"}, Attempt: &job.Attempt{Number: 2}}, &failed)
 			if gone != (takes == time.Hour) || len(d.inbox.list) != want {
 				t.Errorf("a directory that takes %s: %t, %+v, %v", takes, gone, failed, d.inbox.list)
 			}

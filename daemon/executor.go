@@ -1,0 +1,118 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units"
+)
+
+// How long systemd may take for an answer before it counts as none.
+const (
+	startTime   = 90 * time.Second
+	statusTime  = 10 * time.Second
+	stopSurplus = 2 * time.Minute // beyond the job's grace
+)
+
+// executor carries out the actions of the core: it starts, stops, inspects and signals the units of jobs.
+type executor struct {
+	opt       *Options
+	host      Runtime
+	log       *slog.Logger
+	settings  *atomic.Pointer[Settings]
+	inbox     *inbox
+	trace     trace
+	directory *directory
+	shutdown  *shutdown
+	workers   *group
+	damaged   func(error) error // Daemon.restartIfDamaged
+
+	helpers  unitHelpers
+	launcher launcherDoubt
+	starting lastFailure  // with starts
+	unsure   atomic.Int64 // the job of the last start of which nothing was heard
+	orphans  sync.Map     // job.ID of each unit that was reported to be no job's
+}
+
+// perform begins an action that waited for its records. What takes time goes on in
+// a worker of its own, which ends with its action or with ctx.
+func (x *executor) perform(ctx context.Context, a core.Action) {
+	if x.log.Enabled(ctx, slog.LevelDebug) {
+		x.log.Debug("action begun", "action", strings.TrimPrefix(fmt.Sprintf("%T", a), "core."))
+	}
+	switch a := a.(type) {
+	case core.Start:
+		x.workers.Go(func() { x.inbox.post(x.start(ctx, a)) })
+	case core.Hasten:
+		x.workers.Go(func() { x.hasten(ctx, &a.Job, a.Again) })
+	case core.Stop:
+		x.workers.Go(func() { x.inbox.post(x.stop(ctx, a)) })
+	case core.Inspect:
+		x.workers.Go(func() { x.inbox.post(x.inspect(ctx, a)) })
+	case core.NotifyOwner:
+		x.workers.Go(func() { x.notifyOwner(ctx, a, tellTime) })
+	case core.Deliver:
+		x.workers.Go(func() { x.inbox.post(x.deliver(ctx, a.Notification)) })
+	case core.Signal:
+		x.workers.Go(func() { x.inbox.post(x.warn(ctx, a)) })
+	case core.Freeze:
+		x.workers.Go(func() { x.freeze(ctx, a) })
+	case core.Keep:
+		x.keep(a)
+	case core.Forget:
+		x.removeSpec(a.Job, a.Attempt)
+	case core.EndProcess:
+		x.endProcess(a)
+	case core.Collect:
+		x.workers.Go(func() { x.collect(ctx, a) })
+	case core.Orphan:
+		x.reportOrphan(a.Job)
+	}
+}
+
+func (x *executor) reportOrphan(id job.ID) {
+	if _, before := x.orphans.LoadOrStore(id, true); before {
+		return
+	}
+	x.log.Warn("a unit has a job's name and belongs to no job on record, left alone", "job", id, "unit", units.Name(int64(id)))
+}
+
+// removeSpec removes the launcher's instructions.
+func (x *executor) removeSpec(id job.ID, attempt int) {
+	if err := x.opt.Specs.Remove(id, attempt); err != nil {
+		x.log.Warn("removing a spec", "job", id, "attempt", attempt, "err", err)
+	}
+}
+
+// endProcess signals one process that is not in its job's unit, which therefore
+// no stop of that ends.
+func (x *executor) endProcess(a core.EndProcess) {
+	if x.opt.EndProcess == nil {
+		return
+	}
+	level, text := slog.LevelInfo, "signalling a process that left its job's unit or uses another's GPU"
+	err := x.opt.EndProcess(a)
+	if err != nil {
+		level = slog.LevelWarn
+	}
+	x.log.Log(context.Background(), level, text, "job", a.Job, "uid", a.UID, "pid", a.PID, "signal", a.Signal, "err", err)
+}
+
+// freeze halts a job, or lets it go on. Two calls may reach systemd in the other
+// order: the unit is looked at afterwards.
+func (x *executor) freeze(ctx context.Context, a core.Freeze) {
+	ctx, cancel := x.host.Timeout(ctx, statusTime)
+	defer cancel()
+	if err := x.opt.Units.Freeze(ctx, units.Name(int64(a.Job)), !a.Thaw); err != nil {
+		x.log.Warn("suspending or resuming a job, will try again", "job", a.Job, "thaw", a.Thaw, "err", err)
+		return
+	}
+	x.inbox.post(core.Changed{Job: a.Job})
+}

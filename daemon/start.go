@@ -1,0 +1,178 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units"
+	"github.com/gpusched/gpusched/units/contract"
+	"github.com/gpusched/gpusched/units/launch"
+)
+
+// lookLasts is how old the look at the GPUs may be on which a start rests. A disk that
+// is slow, or starts before it, may have held it up for any time.
+const lookLasts = SlowAfter
+
+// start makes the unit of a job's attempt. Every way out is an event.
+func (x *executor) start(ctx context.Context, a core.Start) core.Event {
+	j := a.Job
+	x.trace.mark(j.ID, stepBegun, x.host.Now())
+	failed := core.StartFailed{Job: j.ID, Attempt: j.Attempt.Number}
+	// Before its account can read anything:
+	if x.directory.disowned(&j, &failed) || x.directory.joined(&j, &failed) || x.directory.isBarred(&j, &failed) {
+		return failed
+	}
+	ctx, cancel := x.host.Timeout(ctx, startTime)
+	defer cancel()
+	spec, err := x.prepare(ctx, &j)
+	if detail, never := unprepared(err); never {
+		x.log.Error("preparing a start", "job", j.ID, "err", err)
+		failed.How, failed.Launch, failed.Detail = core.StartRefused, contract.StepSpec, detail
+		return failed
+	}
+	if err != nil { // systemd has not been asked
+		err = x.damaged(err)
+		x.log.Error("preparing a start, will try again", "job", j.ID, "err", err)
+		failed.How, failed.Launch, failed.Detail = core.StartLater, contract.StepSpec, "preparing it: "+err.Error()
+		if errors.As(err, new(*launch.RoomError)) { // that is the user's own jobs' doing
+			failed.Launch = ""
+		}
+		return failed
+	}
+	if !a.Looked.IsZero() && x.host.Now().Sub(a.Looked) > lookLasts {
+		x.log.Info("looking at the GPUs of a job again: its start has waited", "job", j.ID, "since", a.Looked)
+		failed.How = core.StartStale
+		return failed
+	}
+	x.trace.mark(j.ID, stepPrepared, x.host.Now())
+	doubts := x.launcher.doubted(x.opt.LauncherFile)
+	spec.Check = doubts > 0 && (j.Request.MemBytes == 0 || j.Request.MemBytes >= leastForCheck)
+	look := x.helpers.inspect(j.ID) // a note for its last attempt may be on its way
+	defer x.helpers.done(look)
+	st, err := x.opt.Units.Start(x.trace.context(ctx, j.ID), units.Name(int64(j.ID)), units.Properties(spec))
+	if err == nil {
+		x.trace.mark(j.ID, stepStarted, x.host.Now())
+		x.starting.note(nil, x.host.Now())
+		if spec.Check {
+			x.launcher.lives(doubts)
+		}
+		u := x.unitOf(st)
+		u.Spent = u.Spent && !look.disturbed()
+		return core.Started{Job: j.ID, Attempt: j.Attempt.Number, Unit: u}
+	}
+	if errors.Is(err, units.ErrExists) {
+		if failed.Detail = x.taken(ctx, &j); failed.Detail != "" {
+			x.log.Error("not starting a job: its unit exists and is not its own", "job", j.ID, "unit", units.Name(int64(j.ID)), "err", failed.Detail)
+			failed.How = core.StartTaken
+			return failed
+		}
+	}
+	return x.explainStart(ctx, failed, j.ID, err)
+}
+
+// unprepared reports why a start can't be prepared that no further try prepares.
+func unprepared(err error) (why string, never bool) {
+	var room *launch.RoomError
+	switch {
+	case errors.Is(err, job.ErrNoPayload):
+		return job.ErrNoPayload.Error(), true
+	case errors.As(err, &room) && room.Bytes > room.Most: // else there is room when the user's other jobs have ended
+		return room.Error(), true
+	}
+	return "", false
+}
+
+// taken looks at the unit that exists in place of a job's. It says whose it is where it
+// is not the job's. One of an earlier attempt of the job it stops: the call that made it
+// came late, after the daemon that had sent it died.
+func (x *executor) taken(ctx context.Context, j *job.Job) string {
+	name := units.Name(int64(j.ID))
+	if x.opt.Origin == nil {
+		return ""
+	}
+	o, err := x.opt.Origin(ctx, name)
+	if err != nil {
+		return "" // looked at as any unit that exists
+	}
+	attempt, by := takenBy(name, &o, j.Owner.UID)
+	if by != "" {
+		return by
+	}
+	if attempt < j.Attempt.Number {
+		x.log.Warn("stopping the unit of an earlier attempt", "job", j.ID, "unit", name, "attempt", attempt)
+		if err := x.opt.Units.Stop(ctx, name); err != nil {
+			x.log.Warn("stopping a unit, will try again", "job", j.ID, "unit", name, "err", err)
+		}
+	}
+	return ""
+}
+
+// invalidArgs is how systemd refuses a property's value.
+const invalidArgs = "org.freedesktop.DBus.Error.InvalidArgs"
+
+// explainStart says in which way a start failed.
+func (x *executor) explainStart(ctx context.Context, failed core.StartFailed, id job.ID, err error) core.Event {
+	var start *units.StartError
+	var refused *units.RefusedError
+	switch {
+	case errors.Is(err, units.ErrExists):
+		x.starting.note(nil, x.host.Now())
+		failed.How = core.StartExists
+		return failed
+	case errors.As(err, &start) && vanished(start): // it may have run: no second time
+		failed.How, failed.Launch, failed.Detail = core.StartRefused, contract.StepUnit, "nothing is known of its start"
+	case errors.As(err, &refused) && refused.Code == invalidArgs: // of what the job asks; the same again
+		failed.How, failed.Launch, failed.Detail = core.StartRefused, contract.StepUnit, notStarted(nil, refused)
+	case start != nil, refused != nil, errors.Is(err, units.ErrNotNow):
+		x.starting.note(nil, x.host.Now()) // it answers; the core counts the starts
+		failed.How, failed.Launch = core.StartLater, contract.StepUnit
+		if failed.Detail = notStarted(start, refused); refused == nil && x.shutdown.underway(ctx) {
+			failed.Detail = "the machine was going down"
+		}
+	default:
+		x.starting.note(err, x.host.Now())
+		x.unsure.Store(int64(id))
+	}
+	x.log.Warn("starting a unit", "job", id, "unit", units.Name(int64(id)), "err", err)
+	return failed
+}
+
+// vanished reports whether a unit is not there any more that may have been executed: a start
+// is called failed, too, whose command ended badly at once.
+func vanished(e *units.StartError) bool {
+	phase, _ := units.Decode(e.Status)
+	switch e.JobResult {
+	case units.JobUnknown, units.JobFailed, units.JobTimeout:
+		return phase == units.PhaseAbsent
+	}
+	return false
+}
+
+// notStarted says why systemd did not start a unit.
+func notStarted(start *units.StartError, refused *units.RefusedError) string {
+	switch {
+	case refused != nil:
+		return "systemd: " + refused.Message
+	case start == nil:
+		return "systemd was stopping it or its slice"
+	case start.JobResult == units.JobSkipped:
+		return "systemd skipped it: a condition that the site set for jobs in gpujob-.service.d is not met"
+	case start.JobResult == units.JobAssert:
+		return "systemd refused it: an assertion that the site set for jobs in gpujob-.service.d does not hold"
+	case start.JobResult == units.JobDependency:
+		return "systemd could not start another unit that it needs (systemctl --failed)"
+	case start.Status.Result == units.ResultResources:
+		return "systemd was short of memory or processes, or could not read what the site set for jobs in gpujob-.service.d"
+	case start.Status.PostFailed: // Decode says so
+	case start.Status.Result == units.ResultTimeout:
+		return "systemd took too long: it asks for the groups of the account, and a directory service may hang"
+	case start.Status.CheckCode != 0: // Decode says so
+	case start.Status.MainCode == 0 && start.Status.Result == units.ResultExitCode:
+		return "a program that the site set to run before jobs in gpujob-.service.d failed"
+	}
+	_, exit := units.Decode(start.Status)
+	return cmp.Or(exit.Detail, "its start in systemd ended as "+start.JobResult)
+}

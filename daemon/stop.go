@@ -1,0 +1,115 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"syscall"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/core"
+	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/units"
+)
+
+func (x *executor) stop(ctx context.Context, a core.Stop) core.Event {
+	ctx, cancel := x.host.Timeout(ctx, a.Grace+stopSurplus)
+	defer cancel()
+	ev := core.Stopped{Job: a.Job, Attempt: a.Attempt}
+	name := units.Name(int64(a.Job))
+	if early := a.Thaw || len(a.Notice.Say) > 0; early || !a.Look { // else the look tells it in time
+		another, err := x.anothersNow(ctx, name, a.Whose)
+		if err != nil {
+			x.reportUnread(name, err)
+		}
+		if another || err != nil {
+			return x.nothingToStop(a, another)
+		}
+	}
+	if a.Thaw {
+		x.thaw(ctx, a.Job)
+	}
+	x.notifyOwner(ctx, a.Notice, farewellTime) // before the look, which nothing may come after but the stop
+	if a.Look {
+		before, another := x.look(ctx, core.Inspect{Job: a.Job, Attempt: a.Attempt, Whose: a.Whose})
+		if another {
+			return x.nothingToStop(a, true)
+		}
+		if ev.Before = before.Unit; !before.OK || ev.Before.Phase == core.Exited {
+			return ev
+		}
+	}
+	if !a.Look {
+		ev.Running = x.leftRunning(a)
+	}
+	looked := x.host.Now()
+	// As long as the unit is there systemd refuses another, and without the spec
+	// one that comes later, by a call of a daemon that died, runs nothing.
+	x.removeSpec(a.Job, a.Attempt)
+	err := x.opt.Units.Stop(ctx, name)
+	if err != nil && ctx.Err() == nil {
+		x.log.Warn("stopping a unit, will try again", "job", a.Job, "unit", name, "err", err)
+	}
+	if errors.Is(err, units.ErrProcesses) {
+		ev.Left = x.describeSurvivors(ctx, a.Job)
+	}
+	ev.OK, ev.Before.Old = err == nil, x.host.Now().Sub(looked)
+	x.trace.mark(a.Job, stepGone, x.host.Now())
+	return ev
+}
+
+// nothingToStop answers a stop that touched no unit. Where the unit of that name is another's, the
+// job has none, and the stop is over; where it could not be read whose it is, the stop is tried again.
+func (x *executor) nothingToStop(a core.Stop, another bool) core.Event {
+	if another {
+		x.removeSpec(a.Job, a.Attempt)
+		x.trace.mark(a.Job, stepGone, x.host.Now())
+	}
+	return core.Stopped{Job: a.Job, Attempt: a.Attempt, OK: another}
+}
+
+// collectAfter is how long the unit of a job that has ended stays, so that systemd starts
+// the next on its GPUs first.
+const collectAfter = 20 * time.Millisecond
+
+// collect has systemd forget a unit whose result is on record.
+func (x *executor) collect(ctx context.Context, a core.Collect) {
+	name := units.Name(int64(a.Job))
+	if a.Listings == 0 && !pause(ctx, x.host, collectAfter) || a.Listings > 0 && !x.onRecord(ctx, a) {
+		return
+	}
+	ctx, cancel := x.host.Timeout(ctx, stopSurplus)
+	defer cancel()
+	if a.Listings > 0 { // whatever is in it has no right to be there, nor to a grace
+		err := x.opt.Units.Kill(ctx, name, int(syscall.SIGKILL), units.All)
+		if err != nil && !errors.Is(err, units.ErrAbsent) {
+			x.log.Warn("ending what is left of a job that has ended, will try again", "job", a.Job, "unit", name, "err", err)
+		}
+	}
+	if err := x.opt.Units.Stop(ctx, name); err != nil {
+		x.log.Warn("collecting the unit of a job that has ended, will try again", "job", a.Job, "unit", name, "err", err)
+	}
+}
+
+// onRecord reports whether the job of a unit without one has ended, as far as anybody knows.
+func (x *executor) onRecord(ctx context.Context, a core.Collect) bool {
+	ends, err := x.opt.Store.Ends(ctx, []job.ID{a.Job})
+	if err != nil {
+		x.log.Warn("looking for the end of a job that has a unit, will try again", "job", a.Job, "err", err)
+		return false
+	}
+	_, ended := ends[a.Job]
+	if !ended && a.Listings >= core.ReportedAt { // or later, where the store failed then
+		x.reportOrphan(a.Job)
+	}
+	return ended
+}
+
+// thaw lets a job that is to be stopped go on, so that its grace is of use to it. The
+// stop reaches it all the same where that fails.
+func (x *executor) thaw(ctx context.Context, id job.ID) {
+	ctx, cancel := x.host.Timeout(ctx, statusTime)
+	defer cancel()
+	if err := x.opt.Units.Freeze(ctx, units.Name(int64(id)), false); err != nil && !errors.Is(err, units.ErrAbsent) {
+		x.log.Warn("letting a suspended job go on before its stop", "job", id, "err", err)
+	}
+}
