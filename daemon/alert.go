@@ -16,18 +16,17 @@ import (
 )
 
 const (
-	alertTime  = 30 * time.Second // for the unit to begin, or to end if it is quick
-	alertAgain = time.Minute      // after one that could not be started
-	alertPause = 10 * time.Minute // for a GPU that comes and goes
+	alertTime  = 30 * time.Second // until the unit has started, or has ended if it is quick
+	alertAgain = time.Minute      // until the next try after a failed start
+	alertPause = 10 * time.Minute // between two alerts for one GPU
 )
 
-// startsAlert stands for a GPU where no job can be started.
+// startsAlert takes the place of a GPU in the alert that no job can be started.
 const startsAlert = "starts"
 
-// alerts has systemd start the site's unit for each GPU that goes out of
-// service, once per GPU until it is back, and likewise where no job can be started.
-// It is told about what is, not about what changes, so a daemon that begins anew
-// tells once more.
+// alerts starts the site's unit for each GPU that goes out of service, and again only after the GPU
+// was back. It does the same when no job can be started. It is given the present state, not
+// changes, so a restarted daemon alerts once more.
 type alerts struct {
 	host    Runtime
 	log     *slog.Logger
@@ -36,11 +35,11 @@ type alerts struct {
 
 	mu     sync.Mutex // guards what follows
 	told   map[string]bool
-	next   map[string]time.Time // not before; of a GPU that was reported, or failed to be
+	next   map[string]time.Time // the earliest time of the next alert, by GPU
 	failed lastFailure
 }
 
-// raise looks what is out of service. The loop calls it.
+// raise alerts about what is out of service. The loop calls it.
 func (a *alerts) raise(ctx context.Context, c *core.Core, unit string, now time.Time) {
 	if unit == "" || a.start == nil {
 		return
@@ -57,8 +56,7 @@ func (a *alerts) raise(ctx context.Context, c *core.Core, unit string, now time.
 	}
 }
 
-// due returns the GPUs to report, of those that are out of service, and takes
-// them as told.
+// due returns the GPUs to alert about, and records them as told.
 func (a *alerts) due(out map[string]string, now time.Time) []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -76,7 +74,7 @@ func (a *alerts) due(out map[string]string, now time.Time) []string {
 	return list
 }
 
-// ended notes how it went.
+// ended records the outcome of an alert.
 func (a *alerts) ended(uuid string, err error, now time.Time) {
 	a.failed.note(err, now)
 	if err == nil {
@@ -87,7 +85,7 @@ func (a *alerts) ended(uuid string, err error, now time.Time) {
 	a.told[uuid], a.next[uuid] = false, now.Add(alertAgain)
 }
 
-// instance is the unit of a template for one GPU, or for starts.
+// instance returns the template's unit for a GPU, or for startsAlert.
 func instance(template, of string) string { return strings.Replace(template, "@.", "@"+of+".", 1) }
 
 func (a *alerts) send(ctx context.Context, unit, uuid string) {
@@ -106,7 +104,7 @@ func (a *alerts) send(ctx context.Context, unit, uuid string) {
 	log.Error(what+", and the unit for that did not start", "err", err)
 }
 
-// check reports whether the last alert went out.
+// check reports whether the last alert succeeded.
 func (a *alerts) check(unit string) job.Check {
 	c := job.Check{Name: "alerts", Health: job.Healthy, Detail: unit + " is started when a GPU goes out of service or no job can be started"}
 	if unit == "" {

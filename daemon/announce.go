@@ -10,19 +10,19 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The bounds of what is kept of events, and of how many one who follows reads at once.
+// The numbers of events that are kept, and that a subscriber gets in one answer.
 const (
 	keepEvents = 16_384
 	readEvents = 512
 )
 
-// announcer tells those who follow what has changed, once that is on disk.
+// announcer tells subscribers about changes that are on disk.
 type announcer struct {
 	host Runtime
 
-	// The committer's.
+	// The committer's goroutine alone uses these.
 	book    *events.Book
-	last    int64       // the number given last
+	last    int64       // of the last event that got a number
 	pending []job.Event // not announced yet
 
 	mu      sync.Mutex // guards the fields that follow
@@ -30,10 +30,10 @@ type announcer struct {
 	waiting []*latch
 }
 
-// newAnnouncer goes on after the number that is on record. Where there is none, the
-// state is new or was lost: the clock is then further than any number of a state that
-// was here before, unless that had more than an event a second, or the clock was set back
-// before the first event. Whoever followed it then gets a gap.
+// newAnnouncer continues from the number on record. Without one, the state is new or was lost, and
+// numbers begin at the clock's seconds: higher than any number of a lost state, unless that had
+// more than one event per second or the clock was set back. Subscribers of a lost state then see a
+// gap.
 func newAnnouncer(h Runtime, r *job.Restored, now time.Time) *announcer {
 	last := r.Events
 	if last == 0 {
@@ -42,8 +42,8 @@ func newAnnouncer(h Runtime, r *job.Restored, now time.Time) *announcer {
 	return &announcer{host: h, book: events.NewBook(r), last: last, ring: events.NewRing(keepEvents, last)}
 }
 
-// take makes events of what the steps want to be done. It returns the number of the last
-// one, and whether there are some to be announced.
+// take turns the records and news of batches into numbered events. It returns the last number, and
+// whether there are events to announce.
 func (a *announcer) take(batches []batch) (last int64, news bool) {
 	for i := range batches {
 		b := &batches[i]
@@ -65,7 +65,7 @@ func (a *announcer) number(list []job.Event) {
 	}
 }
 
-// announce lets everybody know what was taken.
+// announce publishes the events that take made.
 func (a *announcer) announce() {
 	a.mu.Lock()
 	a.ring.Add(a.pending)
@@ -78,7 +78,7 @@ func (a *announcer) announce() {
 	}
 }
 
-// after is Ring.After; where there is nothing yet, come is released with the next.
+// after is Ring.After. If there is no event yet, come is released with the next one.
 func (a *announcer) after(number int64) (out job.Events, come *latch) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -98,8 +98,8 @@ func (a *announcer) leave(come *latch) {
 	a.waiting = slices.DeleteFunc(a.waiting, func(w *latch) bool { return w == come })
 }
 
-// Events returns events after a number, as soon as there is one, or none when ctx is
-// done. After -1 it is none at once, with the numbers of those that are kept.
+// Events returns the events after a number. It waits until there is one, or returns none when ctx
+// is done. After -1 it returns none at once, with the range of numbers that are kept.
 func (d *Daemon) Events(ctx context.Context, after int64) (job.Events, error) {
 	for {
 		out, come := d.events.after(after)

@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// Submit queues a job, whose form the server has checked, and returns once it is on disk.
+// Submit queues a job that the server has validated, and returns once it is on disk.
 func (d *Daemon) Submit(ctx context.Context, s job.Submission, dryRun bool) (job.Submitted, error) {
 	accepted := d.host.Now()
 	if dryRun {
@@ -43,8 +43,8 @@ func (d *Daemon) Submit(ctx context.Context, s job.Submission, dryRun bool) (job
 	return out, err
 }
 
-// queue has the core take a submission. A job that it would repeat, and that has
-// been forgotten since, does not keep it from that.
+// queue hands a submission to the core. If the core takes it for a repetition of a job that has
+// been forgotten, queue submits it again as a new job.
 func (d *Daemon) queue(ctx context.Context, s *job.Submission) (job.Submitted, error) {
 	d.lister.awaitListing(ctx)
 	for forgotten := job.ID(0); ; {
@@ -66,7 +66,7 @@ func (d *Daemon) queue(ctx context.Context, s *job.Submission) (job.Submitted, e
 		}
 		out, err := d.known(ctx, r.ID)
 		if err == nil && !out.Owner.Is(s.Owner.UID, s.Owner.User) && r.ID != forgotten {
-			forgotten = r.ID // it is another account's, which had the number before
+			forgotten = r.ID // it belongs to another account, which had the number before
 			continue
 		}
 		var refusal *job.Refusal
@@ -77,7 +77,7 @@ func (d *Daemon) queue(ctx context.Context, s *job.Submission) (job.Submitted, e
 	}
 }
 
-// restartIfDamaged notes that what the scheduler can't work without could not be read.
+// restartIfDamaged ends the daemon, to be restarted, if err says that the state file is damaged.
 func (d *Daemon) restartIfDamaged(err error) error {
 	if !errors.Is(err, job.ErrDamaged) {
 		return err
@@ -86,15 +86,15 @@ func (d *Daemon) restartIfDamaged(err error) error {
 	return errStopped
 }
 
-// known answers a submit whose request key or content has a job already. Why that
-// waits was said when it was submitted.
+// known answers a submission that repeats a job. It does not say why the job waits: the first
+// answer did.
 func (d *Daemon) known(ctx context.Context, id job.ID) (job.Submitted, error) {
 	v, err := d.jobByID(ctx, id)
 	return job.Submitted{JobView: v, Known: true}, err
 }
 
-// ends looks up how the jobs ended that a submission or a change waits for. One that
-// ends after this the core knows by itself.
+// ends looks up the results of the jobs that a submission or a change depends on. The core itself
+// knows of jobs that end later.
 func (d *Daemon) ends(ctx context.Context, after []job.Dependency) (map[job.ID]job.End, error) {
 	if len(after) == 0 {
 		return nil, nil
@@ -134,7 +134,7 @@ func (d *Daemon) Do(ctx context.Context, who job.Actor, c job.Command) error {
 	switch c.Kind {
 	case job.CommandOpen:
 		return d.open(ctx, who, c.Job)
-	case job.CommandSignal: // its outcome says which jobs get it
+	case job.CommandSignal: // its outcome lists the jobs that get the signal
 		return d.doOne(ctx, who, c)
 	}
 	list := []job.Command{c}
@@ -152,7 +152,7 @@ func (d *Daemon) Do(ctx context.Context, who job.Actor, c job.Command) error {
 	return each[0].Refusal
 }
 
-// Query returns what was asked, as of after everything acknowledged.
+// Query answers q, including everything acknowledged before.
 func (d *Daemon) Query(ctx context.Context, q job.Query) (job.View, error) {
 	var v job.View
 	var ahead *foresight.Foresight
@@ -186,8 +186,8 @@ func (d *Daemon) Query(ctx context.Context, q job.Query) (job.View, error) {
 	return v, nil
 }
 
-// Names returns what the live jobs are called that are asked for, in the order of Query, as of
-// after everything acknowledged.
+// Names returns the names of live jobs, in the order of Query, including everything acknowledged
+// before.
 func (d *Daemon) Names(ctx context.Context, q job.Query) (names []job.Name, err error) {
 	if err := d.inbox.ask(ctx, func(c *core.Core, now time.Time) { names = c.Names(q, now) }); err != nil {
 		return nil, err
@@ -195,8 +195,7 @@ func (d *Daemon) Names(ctx context.Context, q job.Query) (names []job.Name, err 
 	return names, d.commit.settled(ctx)
 }
 
-// addStored completes a query by id with what only the store knows: jobs that
-// have ended, and earlier attempts.
+// addStored completes a query by ids with what only the store has: ended jobs and earlier attempts.
 func (d *Daemon) addStored(ctx context.Context, v *job.View, q job.Query) error {
 	live := map[job.ID]bool{} // a list of ids can be long
 	for _, j := range v.Jobs {
@@ -234,13 +233,12 @@ func (d *Daemon) addStored(ctx context.Context, v *job.View, q job.Query) error 
 		if len(j.Request.Notify) > 0 {
 			v.Jobs[i].Notified, _ = d.opt.Store.Notifications(ctx, j.ID)
 		}
-		v.Jobs[i].Attempts = attempts // where there are none for an error, health tells
+		v.Jobs[i].Attempts = attempts // nil after an error, which health reports
 	}
 	return nil
 }
 
-// jobByID returns one job, live or ended. Why it waits is left out: that costs a
-// forecast.
+// jobByID returns one job, live or ended. It omits why the job waits, which costs a forecast.
 func (d *Daemon) jobByID(ctx context.Context, id job.ID) (job.JobView, error) {
 	v, err := d.Query(ctx, job.Query{IDs: []job.ID{id}})
 	if err != nil {
@@ -257,7 +255,7 @@ func (d *Daemon) Wait(ctx context.Context, id job.ID) (job.JobView, error) {
 	return d.await(ctx, id, (*job.Job).AtRest)
 }
 
-// await returns the job once it is over with it.
+// await returns the job once over holds for it.
 func (d *Daemon) await(ctx context.Context, id job.ID, over func(*job.Job) bool) (job.JobView, error) {
 	come, leave := d.waiters.join(id, d.host, over)
 	defer leave()
@@ -266,7 +264,7 @@ func (d *Daemon) await(ctx context.Context, id job.ID, over func(*job.Job) bool)
 		return v, err
 	}
 	switch {
-	case come.await(ctx.Done(), d.inbox.done) && come.news.State.Terminal(): // as it was written, and stays
+	case come.await(ctx.Done(), d.inbox.done) && come.news.State.Terminal(): // an ended job does not change any more
 		return job.JobView{Job: *come.news}, nil
 	case come.open.Load():
 		return d.jobByID(ctx, id)
@@ -276,8 +274,8 @@ func (d *Daemon) await(ctx context.Context, id job.ID, over func(*job.Job) bool)
 	return v, errStopped
 }
 
-// Task returns the job that a task of an array has become, live or ended, and 0
-// for one that has not started.
+// Task returns the job that a task of an array became, live or ended, or 0 if the task has not
+// started.
 func (d *Daemon) Task(ctx context.Context, array job.ID, index int) (job.ID, error) {
 	v, err := d.jobByID(ctx, array)
 	if err != nil {
@@ -289,8 +287,8 @@ func (d *Daemon) Task(ctx context.Context, array job.ID, index int) (job.ID, err
 	return d.opt.Store.Task(ctx, array, index)
 }
 
-// Results returns what the ended tasks of an array came to, as of after everything
-// acknowledged.
+// Results returns the results of the ended tasks of an array, including everything acknowledged
+// before.
 func (d *Daemon) Results(ctx context.Context, array job.ID) (job.Results, error) {
 	if err := d.commit.settled(ctx); err != nil {
 		return job.Results{}, err
@@ -298,8 +296,8 @@ func (d *Daemon) Results(ctx context.Context, array job.ID) (job.Results, error)
 	return d.opt.Store.Results(ctx, array)
 }
 
-// AwaitTask blocks until a task of an array has become a job, which it returns, or
-// will not by itself: 0. It is 0 also for one whose job is not on disk yet.
+// AwaitTask blocks until a task of an array has become a job, and returns that job. It returns 0 if
+// the task will not start by itself, or if its job is not on disk yet.
 func (d *Daemon) AwaitTask(ctx context.Context, array job.ID, index int) (job.ID, error) {
 	if id, err := d.Task(ctx, array, index); err != nil || id != 0 {
 		return id, err

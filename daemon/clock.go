@@ -8,27 +8,26 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// What is reported of a clock that is set.
+// Steps of the wall clock.
 const (
-	leastJump = time.Second // less passes for time that went by
-	bigJump   = time.Minute // smaller ones are corrections, which are not worth a word
-	jumpFresh = time.Hour   // health tells for so long
+	leastJump = time.Second // a smaller difference counts as time that passed
+	bigJump   = time.Minute // a smaller step is a correction, which is not reported
+	jumpFresh = time.Hour   // health reports a step for this long
 )
 
-// clock notices when the wall clock is set: what it shows then moves by another
-// amount than the steady one. The loop sees, everybody may check.
+// clock notices when somebody sets the wall clock: it then advances by another amount than the
+// steady clock. The loop calls see; check may be called from anywhere.
 type clock struct {
 	begun  bool
-	wall   time.Time     // when it was seen last
-	steady time.Duration // the same
+	wall   time.Time     // at the last see
+	steady time.Duration // at the last see
 
 	mu sync.Mutex // guards what follows
 	by time.Duration
 	at time.Time
 }
 
-// see compares what both clocks show and returns by how much the wall clock was
-// set since the last time, 0 for no jump.
+// see compares both clocks and returns the step of the wall clock since the last call, 0 for none.
 func (c *clock) see(wall time.Time, steady time.Duration) time.Duration {
 	wall = wall.Round(0)
 	by := wall.Sub(c.wall) - (steady - c.steady)

@@ -12,43 +12,43 @@ import (
 	"github.com/gpusched/gpusched/units/retry"
 )
 
-// The time between tries to write while the disk fails.
+// The delay between tries to write while the disk fails.
 const (
 	firstCommitRetry = 100 * time.Millisecond
 	lastCommitRetry  = 5 * time.Second
 	commitTime       = 30 * time.Second
 )
 
-// committer makes records durable and only then lets actions and replies go.
-// Steps that come while it writes share the next transaction.
+// committer makes records durable, and only then releases their actions and replies. Steps that
+// arrive while it writes share the next transaction.
 type committer struct {
 	d    *Daemon
 	wake Wakeup
-	owed owedNumber // its own goroutine's
+	owed owedNumber // its goroutine alone uses it
 
 	mu      sync.Mutex // guards the fields that follow
 	pending []batch
-	failure error     // of the last try, nil when it succeeded
-	begun   time.Time // of the try under way; zero: none
+	failure error     // of the last try; nil after a success
+	begun   time.Time // start of the try under way; zero: none
 }
 
-// owedNumber is that of the last event that waits to be announced and that no record
-// brings to disk.
+// owedNumber is the number of the last event that waits to be announced while no record brings it
+// to disk.
 type owedNumber struct {
-	last     int64 // 0: none waits
-	failures int   // to write it
+	last     int64 // 0: no event waits
+	failures int   // tries to write it that failed
 	next     time.Time
 }
 
-// due reports whether it is time to write it.
+// due reports whether it is time to write the number.
 func (o *owedNumber) due(now time.Time) bool { return o.last > 0 && !now.Before(o.next) }
 
-// batch is the effects of one step, or a barrier that is released when all
-// before it is done.
+// batch is the effects of one step, or a barrier that is released when everything before it is
+// done.
 type batch struct {
 	effects core.Effects
-	at      time.Time // of the step
-	looked  bool      // it has brought the look at the GPUs that was asked for last
+	at      time.Time // time of the step
+	looked  bool      // the step brought the last sample that was asked for
 	barrier *latch
 }
 
@@ -67,8 +67,8 @@ func (c *committer) add(b batch) {
 	c.wake.Ring()
 }
 
-// settled waits until everything pushed before is durable and under way, or the
-// disk is in trouble, which may last for any time.
+// settled waits until everything pushed before is durable and under way. It returns early if the
+// disk is in trouble, which may last.
 func (c *committer) settled(ctx context.Context) error {
 	if c.trouble() != nil {
 		return nil
@@ -89,12 +89,10 @@ func (c *committer) settled(ctx context.Context) error {
 	return nil
 }
 
-// SlowAfter is how long a write may take before the disk counts as one that does
-// not answer. A write that is under way can't be given up.
+// SlowAfter is the duration after which a write counts as hanging. A write can't be cancelled.
 const SlowAfter = 5 * time.Second
 
-// trouble returns why the last write failed or does not end, nil when all is
-// well.
+// trouble returns the error of the last write, or that the present one hangs; nil if all is well.
 func (c *committer) trouble() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,9 +110,8 @@ func (c *committer) take() []batch {
 	return b
 }
 
-// run works until ctx is done and then finishes what was pushed before the
-// loop ended. After something that could not be written nothing else is: a later
-// record may rest on an earlier one.
+// run works until ctx is done, and then finishes what the loop pushed before its end. After records
+// that could not be written it writes no others: a later record may depend on an earlier one.
 func (c *committer) run(ctx context.Context) {
 	for over := false; !over; {
 		over = closed(c.d.inbox.done)
@@ -129,18 +126,19 @@ func (c *committer) run(ctx context.Context) {
 	}
 }
 
-// How long records wait for others to be written with, where nothing is begun or answered
-// after them.
+// How long records wait for others that share their transaction, if no action and no reply waits
+// for them.
 const (
-	// gatherTime is that of the end of a job, which so shares a transaction with the start
-	// of the next on its GPU, which follows the look at that: neither waits for two.
+	// gatherTime applies to the end of a job, which then shares a transaction with the next start
+	// on its GPU. That start follows the sample of the GPU, so that neither waits for two
+	// transactions.
 	gatherTime = 2 * time.Millisecond
-	// restTime is that of what nobody is known to wait for, such as that a job runs, which
-	// its unit tells, too.
+	// restTime applies to records that nobody is known to wait for, such as that a job runs, which
+	// its unit shows too.
 	restTime = 10 * time.Millisecond
 )
 
-// gathered returns the batches with those that have come meanwhile.
+// gathered returns the batches together with those that arrive while they may wait.
 func (c *committer) gathered(batches []batch) []batch {
 	now := c.d.host.Now()
 	until := now.Add(restTime)
@@ -158,13 +156,13 @@ func (c *committer) gathered(batches []batch) []batch {
 	}
 }
 
-// patience is how long the records of a batch may wait: not where an action waits for them,
-// an answer, or who waits for all before. After a look at the GPUs nothing more is to come.
+// patience returns how long the records of a batch may wait. It is 0 if an action, a reply or a
+// barrier depends on them, and after a sample, which no further record follows.
 func (b batch) patience() time.Duration {
 	patience := restTime
 	for _, a := range b.effects.Actions {
 		switch a.(type) {
-		case core.Sample, core.Forget, core.Collect: // the first has begun; nobody waits for the others
+		case core.Sample, core.Forget, core.Collect: // Sample has begun already, and nobody waits for the others
 			patience = gatherTime
 		default:
 			return 0
@@ -176,7 +174,8 @@ func (b batch) patience() time.Duration {
 	return patience
 }
 
-// finish is false where ctx ended before the records were on disk.
+// finish writes batches and releases their effects. It returns false if ctx ended before the
+// records were on disk.
 func (c *committer) finish(ctx context.Context, batches []batch) bool {
 	records := gather(batches)
 	last, news := c.d.events.take(batches)
@@ -211,7 +210,7 @@ func (c *committer) finish(ctx context.Context, batches []batch) bool {
 			b.barrier.release()
 		}
 	}
-	for _, r := range records { // which nobody waits for
+	for _, r := range records { // last, since nobody waits for it
 		logRecord(c.d.log, r)
 		if r.Job != nil && r.Job.State.Terminal() && !r.Quiet {
 			c.d.forget.count()
@@ -225,8 +224,8 @@ func (c *committer) announce() {
 	c.owed = owedNumber{}
 }
 
-// tryNumber announces what no record has as soon as the number of the last event is on
-// disk: by itself, or with records that come before the next try. Nothing waits for it.
+// tryNumber writes the owed number by itself, and announces its events once that is on disk.
+// Records that are written before the next try do the same. Nothing waits for it.
 func (c *committer) tryNumber(ctx context.Context) {
 	try, cancel := c.d.host.Timeout(context.WithoutCancel(ctx), commitTime)
 	defer cancel()
@@ -241,9 +240,9 @@ func (c *committer) tryNumber(ctx context.Context) {
 	c.owed.next = c.d.host.Now().Add(retry.After(c.owed.failures, firstCommitRetry, lastCommitRetry))
 }
 
-// gather puts the records of all batches together. Of several for one job the
-// last counts; the payload comes with the first. What somebody changed stays a record of
-// its own, as the log tells it besides what became of the job.
+// gather joins the records of all batches. Of several records for one attempt the last one counts,
+// with the payload of the first. A record with somebody's change stays separate, since it is logged
+// beside what became of the job.
 func gather(batches []batch) []job.Record {
 	var records []job.Record
 	at := map[job.ID]int{}
@@ -272,7 +271,7 @@ func attemptOf(j *job.Job) int {
 	return j.Attempt.Number
 }
 
-// write tries until the records are on disk; false when ctx ended first.
+// write tries until the records are on disk. It returns false if ctx ended first.
 func (c *committer) write(ctx context.Context, records []job.Record) bool {
 	for failures := 1; ; failures++ {
 		try, cancel := c.d.host.Timeout(context.WithoutCancel(ctx), commitTime)
@@ -285,7 +284,7 @@ func (c *committer) write(ctx context.Context, records []job.Record) bool {
 			return true
 		}
 		if errors.Is(err, job.ErrDamaged) || errors.Is(err, job.ErrInvalid) {
-			c.d.end(err) // no other try mends it, and everybody waits for it
+			c.d.end(err) // no other try helps, and everybody waits for it
 			return false
 		}
 		if !pause(ctx, c.d.host, retry.After(failures, firstCommitRetry, lastCommitRetry)) {
@@ -300,7 +299,7 @@ func (c *committer) begin(now time.Time) {
 	c.begun = now
 }
 
-// note logs when writing begins to fail and when it works again.
+// note logs when writes begin to fail and when they succeed again.
 func (c *committer) note(err error) {
 	c.mu.Lock()
 	was := c.failure

@@ -14,70 +14,69 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// Settings is what may change while the daemon runs.
+// Settings are the settings that a reload may change.
 type Settings struct {
 	Policy         site.Policy
 	SampleInterval time.Duration
 	TasksMax       uint64
-	ExtraDevices   func() []cgroup.Device // for jobs with a GPU, asked at each start
+	ExtraDevices   func() []cgroup.Device // for jobs with a GPU, called at each start
 	RequireFilter  bool
-	AllowSandboxed bool   // processes in a sandbox may run commands beside the jobs that start
-	AlertUnit      string // template of the unit that is started for a GPU that goes out of service; "": none
+	AllowSandboxed bool   // sandboxed processes may run commands in the units of jobs started from now on
+	AlertUnit      string // template of the unit to start when a GPU goes out of service; "": none
 }
 
-// Options are what a Daemon is made of.
+// Options are the parts and settings of a Daemon.
 type Options struct {
 	Runtime    Runtime // nil: the machine's clock and goroutines
 	Store      Store
 	Units      Units
 	Changes    Changes
 	Source     Source
-	Kernel     Kernel                  // nil: not read
-	UnitOf     func(pid int) string    // the unit of a process, "" unknown; nil: always so
-	Account    func(uid int) string    // the name of an account, "" unknown; nil: always so
-	Person     Persons                 // whose the uids of containers are; nil: each its own
-	InGroup    func(uid, gid int) bool // whether an account has a group today, or that is not known; nil: always
-	NameToday  NameToday               // nil: it is the one on record
-	Groups     QuotaGroups             // nil: those on record
-	Barred     func(uid int) string    // why a user may run nothing today, "" where that is not so; nil: never
+	Kernel     Kernel                  // nil: error reports are not read
+	UnitOf     func(pid int) string    // unit of a process, "" for unknown; nil: never known
+	Account    func(uid int) string    // name of an account, "" for unknown; nil: never known
+	Person     Persons                 // nil: each uid is its own person
+	InGroup    func(uid, gid int) bool // whether an account has a group today, or that is unknown; nil: always
+	NameToday  NameToday               // nil: the name on record
+	Groups     QuotaGroups             // nil: the groups on record
+	Barred     func(uid int) string    // why a user may run nothing today, "" if they may; nil: everybody may
 	Specs      Specs
 	Meter      Meter
 	Inside     Inside
 	EndProcess EndProcess
 	Origin     Origin
-	System     System // nil: it never stops, and there is one run of it in a boot
-	// StartUnit starts a unit of the site's; nil: no unit is started.
+	System     System // nil: systemd never stops, and each boot has one run of it
+	// StartUnit starts a unit of the site; nil: none is started.
 	StartUnit func(ctx context.Context, name string) error
-	Tell      Tell                               // nil: no note is written
-	Open      Open                               // nil: no command can be run beside a job's
-	Deliver   Deliver                            // nil: no message is sent
-	Forget    func(context.Context) (int, error) // removes old ended jobs and returns how many; nil: all are kept
+	Tell      Tell                               // nil: no notes are written
+	Open      Open                               // nil: nobody can run commands in a job's unit
+	Deliver   Deliver                            // nil: no messages are sent
+	Forget    func(context.Context) (int, error) // removes old ended jobs and returns their number; nil: all are kept
 	Notify    Notify
 	Log       *slog.Logger
 
 	Restored      job.Restored
 	Settings      Settings
-	Scope         units.Scope            // of the systemd that has the jobs' units
-	Socket        string                 // of a user's own scheduler, for its jobs
+	Scope         units.Scope            // of the systemd that runs the jobs' units
+	Socket        string                 // of a user's own scheduler, passed to its jobs
 	Launcher      string                 // path of gpusched-job
-	LauncherFile  func() string          // which file that is, as it is now; nil: always the same
-	Boot          func() (string, error) // the id of the running boot
+	LauncherFile  func() string          // identifies the launcher's present file; nil: it never changes
+	Boot          func() (string, error) // returns the id of the running boot
 	WatchdogEvery time.Duration          // 0: no watchdog
 	Checks        []Check
-	Tally         *metrics.Tally // nil: what it counts is lost with the Daemon
+	Tally         *metrics.Tally // nil: a tally that ends with the Daemon
 
-	// Observe is told about each step right after it, by the loop; nil: nothing is. The
-	// effects are about to be made durable. For tests.
+	// Observe is called by the loop after each step, before its effects are durable. For tests; may
+	// be nil.
 	Observe func(core.Event, core.Effects, *core.Core)
 }
 
-// Daemon is the scheduler. Run makes it work; the methods of the server's
-// Backend may be called while it runs.
+// Daemon is the scheduler. The methods of the server's Backend may be called while Run runs.
 type Daemon struct {
 	opt       Options
 	host      Runtime
 	log       *slog.Logger
-	core      *core.Core // the loop's
+	core      *core.Core // only the loop uses it
 	settings  atomic.Pointer[Settings]
 	inbox     *inbox
 	commit    *committer
@@ -85,8 +84,8 @@ type Daemon struct {
 	waiters   waiters
 	events    *announcer
 	trace     trace
-	ahead     foretelling
-	courses   foretelling // whose forecasts tell what becomes of the GPUs, too
+	ahead     forecaster
+	courses   forecaster // forecasts that include the GPUs
 	trials    trials
 	sampler   *sampler
 	lister    *unitReconciler
@@ -99,10 +98,10 @@ type Daemon struct {
 	alerts    alerts
 	probes    probes
 	clock     clock
-	end       context.CancelCauseFunc // of the context that everything runs in
+	end       context.CancelCauseFunc // cancels the context of all parts
 }
 
-// New makes a daemon from what is on record.
+// New makes a daemon from the state on record.
 func New(o Options) (*Daemon, error) {
 	boot, err := o.Boot()
 	if err != nil {
@@ -112,7 +111,7 @@ func New(o Options) (*Daemon, error) {
 	d.opt.Tally.Restore(o.Restored.Jobs)
 	d.core = core.New(o.Settings.Policy, boot, o.Restored)
 	d.events = newAnnouncer(d.host, &o.Restored, d.started)
-	live := map[job.ID]int{} // the attempts
+	live := map[job.ID]int{} // their attempts
 	for i := range o.Restored.Jobs {
 		if j := &o.Restored.Jobs[i]; j.State.Live() {
 			live[j.ID] = attemptOf(j)
@@ -124,7 +123,7 @@ func New(o Options) (*Daemon, error) {
 	return d, nil
 }
 
-// assemble makes the parts that need nothing of what is on record.
+// assemble makes the parts that do not depend on the state on record.
 func assemble(o Options) *Daemon {
 	if o.Runtime == nil {
 		o.Runtime = machine{}
@@ -132,7 +131,7 @@ func assemble(o Options) *Daemon {
 	if o.Tally == nil {
 		o.Tally = metrics.NewTally()
 	}
-	o.Restored = job.Restored{} // which would keep every job that waited then in memory
+	o.Restored = job.Restored{} // it would keep every job that waited then in memory
 	d := &Daemon{
 		opt: o, host: o.Runtime, log: o.Log, inbox: newInbox(o.Runtime), started: o.Runtime.Now(), workers: newGroup(o.Runtime),
 		replies: replies{waiting: map[core.Token]*pendingReply{}}, waiters: waiters{of: map[job.ID][]*waiter{}},
@@ -157,8 +156,8 @@ func assemble(o Options) *Daemon {
 	return d
 }
 
-// Run works until ctx is done, which is not an error, or until it can't go on.
-// Running jobs are left alone.
+// Run works until ctx is done, which is not an error, or until the daemon can't continue. It leaves
+// running jobs alone.
 func (d *Daemon) Run(outer context.Context) error {
 	ctx, end := context.WithCancelCause(outer)
 	defer end(nil)
@@ -172,7 +171,7 @@ func (d *Daemon) Run(outer context.Context) error {
 	}
 	d.opt.Notify.Ready()
 	d.loop(ctx)
-	if outer.Err() != nil { // else the process stays
+	if outer.Err() != nil { // otherwise the process goes on
 		d.opt.Notify.Stopping()
 	}
 	close(d.inbox.done)
@@ -184,7 +183,7 @@ func (d *Daemon) Run(outer context.Context) error {
 	return context.Cause(ctx)
 }
 
-// Reload puts new settings into force.
+// Reload applies new settings.
 func (d *Daemon) Reload(s Settings) {
 	d.settings.Store(&s)
 	d.inbox.post(core.Configured{Policy: s.Policy})

@@ -12,26 +12,25 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// How long the directory has for an answer on which a start rests: before others' starts go first, and then.
+// How long a start waits for the directory: first with its place among the starts, then without.
 const (
 	nameSoon = 100 * time.Millisecond
 	nameTime = 2 * time.Second
 )
 
-// directory asks about the accounts of jobs as they are today: their names, their groups, and whether they may run
-// anything.
+// directory answers questions about the accounts of jobs as they are today: their names, their
+// groups, and whether they may run anything.
 type directory struct {
 	opt   *Options
 	host  Runtime
 	log   *slog.Logger
 	inbox *inbox
 
-	regroup Wakeup // groups of accounts are looked up
+	regroup Wakeup // rings when groups are to be looked up again
 }
 
-// disowned fills in why a job must not start as its number: another account than the one on
-// record has it now, or nobody can say whose it is. If the directory does not answer at
-// once, the start counts as slow.
+// disowned reports whether a job must not start because its uid may belong to another account now,
+// and fills in why. If the directory does not answer at once, the start counts as slow.
 func (dir *directory) disowned(j *job.Job, failed *core.StartFailed) bool {
 	heir, err := dir.heir(j, nameSoon)
 	if err != nil {
@@ -60,9 +59,10 @@ func unsaid(a job.Account) string {
 	return fmt.Sprintf("the account directory does not say whether uid %d is still %s", a.UID, a.User)
 }
 
-// heir returns the account that has a number of the job's now, its owner's or its person's, where
-// that is another than the one on record, or none is; with an error, whose number it is about. A number
-// that nobody has is left to systemd, which starts nothing as it.
+// heir returns the account that now has the uid of the job's owner or person, if its name differs
+// from the one on record; otherwise the zero account. With an error it returns the account that
+// could not be looked up. It ignores a uid that nobody has, since systemd starts nothing as such a
+// uid.
 func (dir *directory) heir(j *job.Job, wait time.Duration) (heir job.Account, err error) {
 	if dir.opt.NameToday == nil {
 		return heir, nil
@@ -73,7 +73,7 @@ func (dir *directory) heir(j *job.Job, wait time.Duration) (heir job.Account, er
 	}
 	for _, a := range accounts {
 		name, err := dir.opt.NameToday(a.UID, a.User, wait)
-		if err != nil && !job.Nameless(a.UID, a.User) { // else it is the number that submitted
+		if err != nil && !job.Nameless(a.UID, a.User) { // a nameless account is known by its number alone
 			return a, err
 		}
 		if err == nil && name != a.User && name != "" {
@@ -83,9 +83,10 @@ func (dir *directory) heir(j *job.Job, wait time.Duration) (heir job.Account, er
 	return heir, nil
 }
 
-// FindRenamed returns a refusal where an account as which jobs of the query wait was renamed, or was removed and its
-// number given to another, and the scheduler did not know that yet. It holds these jobs, as their next start would:
-// whoever releases them decides whom they run as. What the directory does not say soon is left to that start.
+// FindRenamed refuses a query that releases jobs of an account that was renamed, or whose number
+// another account got, if the scheduler did not know that yet. It holds these jobs, as their next
+// start would, because whoever releases them decides as whom they run. What the directory does not
+// answer in time is left to that start.
 func (d *Daemon) FindRenamed(ctx context.Context, q job.Query) (err error) {
 	if d.opt.NameToday == nil {
 		return nil
@@ -108,12 +109,12 @@ func (d *Daemon) FindRenamed(ctx context.Context, q job.Query) (err error) {
 	return err
 }
 
-// isNamed reports whether an heir is the account itself, whose name was not known at the submission.
+// isNamed reports whether heir is the job's own account, whose name was unknown at submission.
 func isNamed(j *job.Job, heir job.Account) bool {
 	return job.Nameless(heir.UID, *j.NameOf(heir.UID)) && !j.IsSubordinate(heir.UID)
 }
 
-// isBarred fills in why a job's user may run nothing today.
+// isBarred reports whether a job's user may run nothing today, and fills in why.
 func (dir *directory) isBarred(j *job.Job, failed *core.StartFailed) bool {
 	if failed.Detail = dir.barred(j); failed.Detail == "" {
 		return false
@@ -123,8 +124,8 @@ func (dir *directory) isBarred(j *job.Job, failed *core.StartFailed) bool {
 	return true
 }
 
-// barred says why a job's user, or whoever that is a subordinate of, may run
-// nothing today.
+// barred returns why a job's user, or the person behind a subordinate uid, may run nothing today;
+// "" if they may.
 func (dir *directory) barred(j *job.Job) string {
 	if dir.opt.Barred == nil {
 		return ""
@@ -132,9 +133,9 @@ func (dir *directory) barred(j *job.Job) string {
 	return cmp.Or(dir.opt.Barred(j.Owner.UID), dir.opt.Barred(j.Person().UID))
 }
 
-// groupToday returns the group that the job was submitted with, or 0, for what
-// the host says is the account's own, where that is not known to be one of its
-// groups now: whoever was taken out of a group has no use of it by a job that waited.
+// groupToday returns the group that the job was submitted with, or 0, which stands for the
+// account's own group, if the account is not known to be a member any more. Whoever left a group
+// gains nothing from it by a job that waited.
 func (dir *directory) groupToday(j *job.Job) int {
 	if dir.opt.InGroup == nil || dir.opt.InGroup(j.Owner.UID, j.Owner.GID) {
 		return j.Owner.GID
@@ -144,7 +145,7 @@ func (dir *directory) groupToday(j *job.Job) int {
 	return 0
 }
 
-// account names an account as well as it is known.
+// account returns the name of an account, or its uid if the name is unknown.
 func (dir *directory) account(uid int) string {
 	if dir.opt.Account != nil {
 		if name := dir.opt.Account(uid); name != "" {

@@ -14,14 +14,15 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// How long systemd may take for an answer before it counts as none.
+// How long an answer of systemd may take before it counts as missing.
 const (
 	startTime   = 90 * time.Second
 	statusTime  = 10 * time.Second
 	stopSurplus = 2 * time.Minute // beyond the job's grace
 )
 
-// executor carries out the actions of the core: it starts, stops, inspects and signals the units of jobs.
+// executor carries out the actions of the core: it starts, stops, inspects and signals the units of
+// jobs.
 type executor struct {
 	opt       *Options
 	host      Runtime
@@ -36,13 +37,13 @@ type executor struct {
 
 	helpers  unitHelpers
 	launcher launcherDoubt
-	starting lastFailure  // with starts
-	unsure   atomic.Int64 // the job of the last start of which nothing was heard
-	orphans  sync.Map     // job.ID of each unit that was reported to be no job's
+	starting lastFailure  // of a start
+	unsure   atomic.Int64 // job whose start had an unknown outcome, the last one
+	orphans  sync.Map     // the job.ID of each reported unit without a job
 }
 
-// perform begins an action that waited for its records. What takes time goes on in
-// a worker of its own, which ends with its action or with ctx.
+// perform begins an action whose records are on disk. Slow actions run in workers of their own,
+// which end with the action or with ctx.
 func (x *executor) perform(ctx context.Context, a core.Action) {
 	if x.log.Enabled(ctx, slog.LevelDebug) {
 		x.log.Debug("action begun", "action", strings.TrimPrefix(fmt.Sprintf("%T", a), "core."))
@@ -91,8 +92,8 @@ func (x *executor) removeSpec(id job.ID, attempt int) {
 	}
 }
 
-// endProcess signals one process that is not in its job's unit, which therefore
-// no stop of that ends.
+// endProcess signals one process that left its job's unit, so that stopping the unit would not end
+// it.
 func (x *executor) endProcess(a core.EndProcess) {
 	if x.opt.EndProcess == nil {
 		return
@@ -105,8 +106,8 @@ func (x *executor) endProcess(a core.EndProcess) {
 	x.log.Log(context.Background(), level, text, "job", a.Job, "uid", a.UID, "pid", a.PID, "signal", a.Signal, "err", err)
 }
 
-// freeze halts a job, or lets it go on. Two calls may reach systemd in the other
-// order: the unit is looked at afterwards.
+// freeze suspends or resumes a job. Two calls may reach systemd in reverse order, so the unit is
+// inspected afterwards.
 func (x *executor) freeze(ctx context.Context, a core.Freeze) {
 	ctx, cancel := x.host.Timeout(ctx, statusTime)
 	defer cancel()

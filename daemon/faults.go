@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// listen turns the driver's error reports into events, each with the job whose
-// process it names, as long as that is there to be asked.
+// listen turns the driver's error reports into events. Each names the job of the reported process,
+// if that still exists.
 func (d *Daemon) listen(ctx context.Context) {
 	if d.opt.Kernel == nil {
 		return

@@ -10,22 +10,21 @@ import (
 )
 
 const (
-	forgetFirst = time.Minute // after the start, which has better to do
+	forgetFirst = time.Minute // after the start, which goes first
 	forgetEvery = time.Hour
-	forgetAfter = 2000 // ends of jobs
+	forgetAfter = 2000 // ended jobs
 )
 
-// historyPruner has the oldest of the ended jobs removed, from time to time and
-// after many ends.
+// historyPruner removes the oldest ended jobs, every hour and after many ends.
 type historyPruner struct {
 	d     *Daemon
-	ended atomic.Int64 // since it looked last
+	ended atomic.Int64 // since the last removal
 	bell  Wakeup
 }
 
 func newHistoryPruner(d *Daemon) *historyPruner { return &historyPruner{d: d, bell: d.host.Wakeup()} }
 
-// count notes the end of a job.
+// count records the end of a job.
 func (f *historyPruner) count() {
 	if f.ended.Add(1) == forgetAfter {
 		f.bell.Ring()

@@ -12,11 +12,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// groupsLast is how long the groups that a job was submitted with are not looked up again.
+// groupsLast is the time after a submission in which its groups are not looked up again.
 const groupsLast = time.Second
 
-// followGroups looks up the groups of all accounts with jobs, at first and whenever groups may have a quota
-// that had none. What is known at once comes first, so that nobody's count waits for a directory that hangs.
+// followGroups looks up the groups of all accounts with jobs, once and whenever a reload may give
+// groups a quota. It first uses what is known at once, so that a hanging directory delays nobody's
+// quota.
 func (dir *directory) followGroups(ctx context.Context) {
 	for dir.opt.Groups != nil && ctx.Err() == nil {
 		dir.lookUpGroups(ctx, false)
@@ -25,7 +26,8 @@ func (dir *directory) followGroups(ctx context.Context) {
 	}
 }
 
-// lookUpGroups tells the core which accounts are in groups with a quota that they do not count for.
+// lookUpGroups tells the core which accounts belong to groups with a quota that they do not count
+// for yet.
 func (dir *directory) lookUpGroups(ctx context.Context, wait bool) {
 	var all, found []accounts.Member
 	if dir.inbox.ask(ctx, func(c *core.Core, _ time.Time) { all = c.Members() }) != nil {
@@ -44,8 +46,8 @@ func (dir *directory) lookUpGroups(ctx context.Context, wait bool) {
 	}
 }
 
-// joined fills in why a job must be placed again: its person turned out to be in groups with a quota that it
-// was not placed by. The core learns these first.
+// joined reports whether a job must be placed again because its person belongs to groups with a
+// quota that did not count when it was placed, and fills in why. It tells the core first.
 func (dir *directory) joined(j *job.Job, failed *core.StartFailed) bool {
 	age := dir.host.Now().Sub(j.SubmittedAt)
 	if dir.opt.Groups == nil || age >= 0 && age < groupsLast {

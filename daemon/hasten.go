@@ -14,8 +14,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// hasten looks why a start takes long, and undoes what its user can do to it: from when what systemd forked has
-// the user's uid until it executes the launcher, any process of that user can stop it.
+// hasten finds out why a start takes long, and continues a process that its user stopped: between
+// the setuid in systemd's child and the exec of the launcher, any process of that user can stop it.
 func (x *executor) hasten(ctx context.Context, j *job.Job, again bool) {
 	name, why := units.Name(int64(j.ID)), ""
 	stopped := func(p cgroup.Process) bool { return p.State == 'T' }
@@ -34,7 +34,7 @@ func (x *executor) hasten(ctx context.Context, j *job.Job, again bool) {
 	}
 }
 
-// checkSlowStart reports the start that has been under way for longest.
+// checkSlowStart reports the start that has been under way longest.
 func checkSlowStart(s *core.SlowStart, now time.Time) job.Check {
 	who, name := s.Job.Owner.User, units.Name(int64(s.Job.ID))
 	c := job.Check{

@@ -45,15 +45,13 @@ func (d *Daemon) Health(ctx context.Context) []job.Check {
 	return append(checks, d.probes.run(ctx)...)
 }
 
-// startsFailing is for how long no job can be started until that is no passing
-// trouble.
+// startsFailing is the time without a successful start after which the trouble counts as lasting.
 const startsFailing = time.Hour
 
-// checkStarts reports starts that fail for no fault of the jobs, and are tried
-// again.
+// checkStarts reports starts that fail through no fault of the jobs, and are tried again.
 func (x *executor) checkStarts(slow *core.SlowStart, troubles []starts.Trouble) job.Check {
 	since, err := x.starting.last()
-	if slow != nil && len(troubles) == 0 && (err == nil || since.After(slow.Since)) { // else nobody's jobs start
+	if slow != nil && len(troubles) == 0 && (err == nil || since.After(slow.Since)) { // else no jobs start at all
 		return checkSlowStart(slow, x.host.Now())
 	}
 	c := job.Check{Name: "starts", Health: job.Healthy, Detail: "jobs that are placed start"}
@@ -91,8 +89,8 @@ func startTrouble(t *starts.Trouble) string {
 	return text
 }
 
-// checkQueue reports jobs that can't start as things are. That a quota is below what a job asks is somebody's
-// will, and no fault.
+// checkQueue reports jobs that can't start as things are. A quota below a job's request is an
+// administrator's choice, and not a fault.
 func checkQueue(machine, quota *core.Hopeless) job.Check {
 	c := job.Check{Name: "queue", Health: job.Healthy, Detail: "no waiting job asks for more than the machine has or its user's quota allows"}
 	const next = "'gpusched why %s' says why; its user can change it ('gpusched update') or cancel it"
@@ -122,7 +120,7 @@ func (c *committer) check() job.Check {
 	return job.Check{Name: "state", Health: job.Healthy, Detail: "every acknowledged job is on disk"}
 }
 
-// absentGPUs returns those of a list of indexes that the machine does not have.
+// absentGPUs returns the indexes in only that the machine does not have.
 func absentGPUs(only []int, gpus []job.GPUView) []int {
 	return slices.DeleteFunc(slices.Clone(only), func(index int) bool {
 		return slices.ContainsFunc(gpus, func(g job.GPUView) bool { return g.Index == index })

@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// checkGPU says what is wrong with a GPU that takes no job, and what to do.
+// checkGPU reports what is wrong with a GPU that takes no jobs, and what to do.
 func checkGPU(g *job.GPUView, account func(uid int) string) job.Check {
 	c := job.Check{Name: fmt.Sprintf("gpu %d", g.Index), Health: job.Degraded}
 	said := job.Say("detail/check-gpu", string(g.State), g.StateDetail)
@@ -19,14 +19,14 @@ func checkGPU(g *job.GPUView, account func(uid int) string) job.Check {
 	case g.State == job.GPUSick && g.Stuck != 0:
 		c.Next = fmt.Sprintf("see 'job %d' in this list", g.Stuck)
 	case g.State == job.GPUSick:
-		c.Next = gpu.Recovery(g.Needs).Next(g.Index) + onIt(g, account)
+		c.Next = gpu.Recovery(g.Needs).Next(g.Index) + usersOf(g, account)
 		if !g.Control.Fault.Left.What.IsZero() {
 			c.Next += "; 'gpusched doctor', as root, names who has it open"
 		}
 	case g.State == job.GPUSuspect && g.StateDetail.Code == "detail/failing":
 		c.Next = fmt.Sprintf("nothing is placed on it until then; 'gpusched gpu resume %d' lets jobs on it at once, and 'gpusched doctor --test' tries it then", g.Index)
 	case g.State == job.GPUSuspect:
-		c.Next = endThem(g, account)
+		c.Next = strayAdvice(g, account)
 	case g.State == job.GPULost:
 		c.Next = "nothing is placed on it, and jobs that have it are ended; see 'dmesg | grep NVRM', then reboot the machine, and have the hardware looked at if it comes again"
 	default:
@@ -35,12 +35,12 @@ func checkGPU(g *job.GPUView, account func(uid int) string) job.Check {
 	return c
 }
 
-// endThem says who keeps a GPU from others that does not have it: a job that runs
-// and broke the rule, or what is left of one that has ended.
-func endThem(g *job.GPUView, account func(uid int) string) string {
+// strayAdvice says how to end processes that use a GPU which their job does not have: those of a
+// running job that broke the rule, or leftovers of an ended one.
+func strayAdvice(g *job.GPUView, account func(uid int) string) string {
 	var whom []string
 	for _, p := range g.Processes {
-		if p.Job == 0 || slices.Contains(g.Jobs, p.Job) || len(whom) == maxOnIt {
+		if p.Job == 0 || slices.Contains(g.Jobs, p.Job) || len(whom) == maxUsersNamed {
 			continue
 		}
 		whom = append(whom, fmt.Sprintf("process %d of %s, of job %d", p.PID, account(p.UID), p.Job))
@@ -51,11 +51,11 @@ func endThem(g *job.GPUView, account func(uid int) string) string {
 	return "end " + strings.Join(whom, ", ") + " ('gpusched cancel' where the job runs, 'kill' where it has ended), or have gpus.strays = \"end\" do it"
 }
 
-// maxOnIt is how many users of a GPU are named.
-const maxOnIt = 5
+// maxUsersNamed limits the names in a list of a GPU's users.
+const maxUsersNamed = 5
 
-// onIt names what uses a GPU and therefore keeps it from being reset.
-func onIt(g *job.GPUView, account func(uid int) string) string {
+// usersOf names what uses a GPU and thereby prevents its reset.
+func usersOf(g *job.GPUView, account func(uid int) string) string {
 	var users []string
 	for _, id := range g.Jobs {
 		users = append(users, "job "+id.String())
@@ -68,13 +68,13 @@ func onIt(g *job.GPUView, account func(uid int) string) string {
 	if len(users) == 0 {
 		return ""
 	}
-	if more := len(users) - maxOnIt; more > 0 {
-		users = append(users[:maxOnIt], fmt.Sprintf("%d more", more))
+	if more := len(users) - maxUsersNamed; more > 0 {
+		users = append(users[:maxUsersNamed], fmt.Sprintf("%d more", more))
 	}
 	return "; it is used by " + strings.Join(users, ", ")
 }
 
-// checkStuck reports jobs that can't be ended.
+// checkStuck reports jobs that can't be killed.
 func checkStuck(active []job.Job) []job.Check {
 	var checks []job.Check
 	for _, j := range active {
@@ -93,9 +93,8 @@ func checkStuck(active []job.Job) []job.Check {
 	return checks
 }
 
-// checkRows reports bad memory, whatever is placed on the GPU. By NVIDIA's words
-// a row that waits to be replaced does not affect further work, and one that can't
-// be replaced is a reason to have the GPU exchanged.
+// checkRows reports bad GPU memory. According to NVIDIA, a row that waits to be remapped does not
+// affect further work, and a row that can't be remapped is a reason to replace the GPU.
 func checkRows(g *job.GPUView) (c job.Check, bad bool) {
 	c = job.Check{Name: fmt.Sprintf("gpu %d memory", g.Index), Health: job.Degraded}
 	switch {
@@ -109,7 +108,8 @@ func checkRows(g *job.GPUView) (c job.Check, bad bool) {
 	return c, c.Detail != ""
 }
 
-// checkDoubt reports a GPU on which a sweep of one user fails: it goes on taking jobs, since the jobs may be at fault.
+// checkDoubt reports a GPU on which one user's jobs fail in a row. It still takes jobs, since these
+// may be at fault.
 func checkDoubt(g *job.GPUView) (c job.Check, bad bool) {
 	return job.Check{
 		Name: fmt.Sprintf("gpu %d doubt", g.Index), Health: job.Degraded, Detail: words.Say(g.Doubt),
@@ -117,7 +117,7 @@ func checkDoubt(g *job.GPUView) (c job.Check, bad bool) {
 	}, !g.Doubt.IsZero()
 }
 
-// checkMode reports a compute mode in which jobs fail that the scheduler starts.
+// checkMode reports a compute mode in which jobs of the scheduler fail.
 func checkMode(g *job.GPUView) (c job.Check, bad bool) {
 	c = job.Check{
 		Name: fmt.Sprintf("gpu %d mode", g.Index), Health: job.Degraded,

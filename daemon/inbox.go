@@ -13,13 +13,13 @@ import (
 type message struct {
 	event core.Event
 	ask   func(*core.Core, time.Time)
-	at    time.Time // when it was given
+	at    time.Time // when it was sent
 }
 
-// inboxSize is how many messages may wait. Who has more waits with them.
+// inboxSize is the number of messages that may wait. Further senders block.
 const inboxSize = 256
 
-// inbox is what the loop has not consumed yet, in the order of its coming.
+// inbox is the queue of the messages that the loop has not consumed yet.
 type inbox struct {
 	host       Runtime
 	some, room Wakeup
@@ -33,7 +33,7 @@ func newInbox(h Runtime) *inbox {
 	return &inbox{host: h, some: h.Wakeup(), room: h.Wakeup(), done: make(chan struct{})}
 }
 
-// put adds a message; false where there is no room.
+// put adds a message. It returns false if the inbox is full.
 func (b *inbox) put(m message) bool {
 	b.mu.Lock()
 	n := len(b.list)
@@ -46,7 +46,7 @@ func (b *inbox) put(m message) bool {
 	}
 	b.some.Ring()
 	if n+1 < inboxSize {
-		b.room.Ring() // for others who wait
+		b.room.Ring() // for other senders
 	}
 	return true
 }
@@ -66,8 +66,7 @@ func (b *inbox) take() (message, bool) {
 	return m, true
 }
 
-// send gives a message to the loop; false when stop was closed or the loop has
-// ended first.
+// send gives a message to the loop. It returns false if stop was closed or the loop ended before.
 func (b *inbox) send(m message, stop <-chan struct{}) bool {
 	m.at = b.host.Now()
 	for !closed(stop) && !closed(b.done) {
@@ -76,19 +75,19 @@ func (b *inbox) send(m message, stop <-chan struct{}) bool {
 		}
 		b.room.Wait(time.Time{}, stop, b.done)
 	}
-	b.room.Ring() // which may have rung for us: it is for the next one
+	b.room.Ring() // a ring that woke us is for the next sender
 	return false
 }
 
-// post hands an event to the loop. After the loop has ended it is dropped:
-// recovery finds out by itself.
+// post hands an event to the loop. After the end of the loop the event is dropped: recovery finds
+// out by itself.
 func (b *inbox) post(ev core.Event) { b.send(message{event: ev}, nil) }
 
-// ask runs a question on the loop and returns when it is answered. One that
-// nobody waits for any more is not run.
+// ask runs a question on the loop and returns when it is answered. A question whose caller has left
+// is not run.
 func (b *inbox) ask(ctx context.Context, question func(*core.Core, time.Time)) error {
 	answered := newLatch(b.host)
-	var taken atomic.Bool // by the loop, to run it, or by us, to leave
+	var taken atomic.Bool // by the loop, to run it, or by the caller, to leave
 	sent := b.send(message{ask: func(c *core.Core, now time.Time) {
 		if taken.CompareAndSwap(false, true) {
 			question(c, now)

@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// anothersNow reports whether the unit of that name is there and is another's.
-func (x *executor) anothersNow(ctx context.Context, name string, w core.Whose) (another bool, err error) {
+// isAnothersNow reads a unit and reports whether it exists and is not the job's.
+func (x *executor) isAnothersNow(ctx context.Context, name string, w core.Whose) (another bool, err error) {
 	if x.opt.Origin == nil {
 		return false, nil
 	}
@@ -20,10 +20,10 @@ func (x *executor) anothersNow(ctx context.Context, name string, w core.Whose) (
 	if err != nil {
 		return false, err
 	}
-	return x.anothers(ctx, &st, w)
+	return x.isAnothers(ctx, &st, w)
 }
 
-// reportUnread logs that it could not be read what a unit is; health reports where the bus stays away.
+// reportUnread logs that a unit could not be read. If the bus is missing, health reports that.
 func (x *executor) reportUnread(name string, err error) {
 	level := slog.LevelWarn
 	if errors.Is(err, units.ErrBus) {
@@ -32,9 +32,9 @@ func (x *executor) reportUnread(name string, err error) {
 	x.log.Log(context.Background(), level, "reading a unit, will try again", "unit", name, "err", err)
 }
 
-// anothers reports whether a unit is not the job's whose name it has. One of another
-// invocation than is on record may still be: a start that came late made it.
-func (x *executor) anothers(ctx context.Context, st *units.Status, w core.Whose) (bool, error) {
+// isAnothers reports whether a unit is not the job's whose name it has. An invocation other than the
+// one on record may still be the job's: a late start made it.
+func (x *executor) isAnothers(ctx context.Context, st *units.Status, w core.Whose) (bool, error) {
 	if st.InvocationID == "" || st.InvocationID == w.Invocation || x.opt.Origin == nil {
 		return false, nil
 	}
@@ -47,7 +47,7 @@ func (x *executor) anothers(ctx context.Context, st *units.Status, w core.Whose)
 	}
 	attempt, by := takenBy(st.Name, &o, w.UID)
 	if by == "" && attempt < w.Attempt {
-		return true, nil // a call of a daemon that died made it
+		return true, nil // a late call of a daemon that died made it
 	}
 	if by != "" {
 		x.log.Warn("leaving a unit alone that has a job's name and is not its own", "unit", st.Name, "err", by)
@@ -56,12 +56,12 @@ func (x *executor) anothers(ctx context.Context, st *units.Status, w core.Whose)
 }
 
 func (x *executor) inspect(ctx context.Context, a core.Inspect) core.Inspected {
-	seen, _ := x.look(ctx, a)
+	seen, _ := x.inspectUnit(ctx, a)
 	return seen
 }
 
-// look is inspect, and reports whether the unit of that name is another's.
-func (x *executor) look(ctx context.Context, a core.Inspect) (seen core.Inspected, another bool) {
+// inspectUnit is inspect, and also reports whether the unit belongs to another.
+func (x *executor) inspectUnit(ctx context.Context, a core.Inspect) (seen core.Inspected, another bool) {
 	ctx, cancel := x.host.Timeout(ctx, statusTime)
 	defer cancel()
 	look := x.helpers.inspect(a.Job)
@@ -69,7 +69,7 @@ func (x *executor) look(ctx context.Context, a core.Inspect) (seen core.Inspecte
 	seen = core.Inspected{Job: a.Job, Attempt: a.Attempt, Early: a.Early}
 	st, err := x.opt.Units.Status(ctx, units.Name(int64(a.Job)))
 	if err == nil {
-		another, err = x.anothers(ctx, &st, a.Whose)
+		another, err = x.isAnothers(ctx, &st, a.Whose)
 	}
 	if err != nil {
 		x.reportUnread(units.Name(int64(a.Job)), err)
@@ -85,7 +85,7 @@ func (x *executor) look(ctx context.Context, a core.Inspect) (seen core.Inspecte
 	u := x.unitOf(st)
 	u.Job, u.Spent = a.Job, u.Spent && !look.disturbed()
 	if u.Phase == core.Active && x.unsure.CompareAndSwap(int64(a.Job), 0) {
-		x.starting.note(nil, x.host.Now()) // it was started, only the answer got lost
+		x.starting.note(nil, x.host.Now()) // it was started, and only the answer was lost
 	}
 	seen.Unit, seen.OK = u, true
 	return seen, false

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// lastFailure is what went wrong last with something that is tried again and again.
-// The zero one is none.
+// lastFailure is the last error of something that is tried again and again. The zero value is no
+// failure.
 type lastFailure struct {
 	mu    sync.Mutex // guards what follows
 	err   error

@@ -7,29 +7,30 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// leastForCheck is the host memory of a job below which its start is not checked: with less the launcher may die for
-// the job's own limit, which is no fault of the machine.
+// leastForCheck is the host memory below which a job's start is not checked: the job's own limit
+// may kill the launcher then, which says nothing about the machine.
 const leastForCheck = 64 << 20
 
-// launcherDoubt counts the events after which the launcher may die at once: a start of the daemon, another launcher
-// file, a reload of systemd's settings, a job that ended before its launcher said a word. After such an event systemd
-// runs the launcher once before each job's own (units.Spec.Check), until that has gone well: otherwise a launcher that
-// dies would end every waiting job.
+// launcherDoubt counts the events after which the launcher may die at once: a start of the daemon,
+// another launcher file, a reload of systemd's settings, a job that ended before its launcher
+// reported. After such an event systemd runs the launcher once before each job's own
+// (units.Spec.Check), until that succeeds. Otherwise a broken launcher would end every waiting job.
 type launcherDoubt struct {
 	mu     sync.Mutex
 	events int
-	lived  int // events, when it was last seen to live
+	lived  int // events that had happened when the launcher last worked
 	file   string
 }
 
-// doubt notes one.
+// doubt records one such event.
 func (l *launcherDoubt) doubt() {
 	l.mu.Lock()
 	l.events++
 	l.mu.Unlock()
 }
 
-// doubted returns how many there were, for lives, and 0 where the launcher has been seen to live since.
+// doubted returns the number of events, to be passed to lives, or 0 if the launcher has worked
+// since the last one.
 func (l *launcherDoubt) doubted(file func() string) int {
 	now := ""
 	if file != nil {
@@ -47,14 +48,14 @@ func (l *launcherDoubt) doubted(file func() string) int {
 	return l.events
 }
 
-// lives notes that the launcher was seen to live after so many events.
+// lives records that the launcher worked after this many events.
 func (l *launcherDoubt) lives(events int) {
 	l.mu.Lock()
 	l.lived = max(l.lived, events)
 	l.mu.Unlock()
 }
 
-// unitOf is unitOf, and notes where the launcher may have died.
+// unitOf is the function unitOf, and also records units whose launcher may have died.
 func (x *executor) unitOf(st units.Status) core.Unit {
 	if st.Wordless() {
 		x.launcher.doubt()

@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// retryEvery is how often actions that failed are tried again.
+// retryEvery is the time between tries of failed actions.
 const retryEvery = 5 * time.Second
 
 // loop owns the core. It returns when ctx is done.
@@ -30,7 +30,7 @@ func (d *Daemon) loop(ctx context.Context) {
 		case ok && m.ask != nil:
 			m.ask(d.core, now)
 		case ok:
-			if _, is := m.event.(core.Leaving); is { // of two that were posted at once, the last to arrive may be the older
+			if _, is := m.event.(core.Leaving); is { // of two posted at once, the older may arrive last
 				m.event = core.Leaving{Not: !d.shutdown.begun.Load()}
 			}
 			d.step(m.event, now)
@@ -60,8 +60,7 @@ func (d *Daemon) loop(ctx context.Context) {
 	d.step(core.Closing{}, d.host.Now())
 }
 
-// dues is when the loop has something to do though nothing happens; a zero time
-// is never.
+// dues are the times at which the loop acts even if nothing happens. A zero time means never.
 type dues struct{ alive, retry, deadline time.Time }
 
 func (u *dues) start(now time.Time, watchdog time.Duration) {
@@ -83,8 +82,8 @@ func (u *dues) first() time.Time {
 
 func passed(due, now time.Time) bool { return !due.IsZero() && !now.Before(due) }
 
-// step gives the core an event. A look at the GPUs that it asks for begins at
-// once, while the records are written: it changes nothing, and starts wait for it.
+// step gives the core an event. A sample that the core asks for begins at once, while the records
+// are being written: it changes nothing, and starts wait for it.
 func (d *Daemon) step(ev core.Event, now time.Time) {
 	passes := d.core.Passes()
 	effects := d.core.Step(ev, now)
@@ -103,7 +102,7 @@ func (d *Daemon) step(ev core.Event, now time.Time) {
 	d.commit.push(effects, now, is && look.Number >= d.sampler.asked.Load())
 }
 
-// tell keeps the line that 'systemctl status gpusched' shows up to date.
+// tell updates the line that 'systemctl status gpusched' shows.
 func (d *Daemon) tell(last string) string {
 	counts := d.core.Counts()
 	text := fmt.Sprintf("%d waiting, %d running", counts[job.Queued], counts[job.Running]+counts[job.Starting]+counts[job.Ending])

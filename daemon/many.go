@@ -10,13 +10,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// pieceLen is how many commands the loop takes in one step, and so the disk in one transaction: it
-// answers others before the next ones.
+// pieceLen is the number of commands that make one step of the loop and one transaction. The loop
+// answers others between pieces.
 const pieceLen = 1000
 
-// DoMany carries out commands about jobs, in their order. Told is given the outcomes of so many at a time
-// as they are on disk; an error of it ends it all. After an error what was told is done, of the pieces under
-// way it is not known, and nothing else is done: begun is how many of the first are either.
+// DoMany carries out commands about jobs, in their order. It passes their outcomes to told, piece
+// by piece, once they are on disk, and stops at an error of told. After an error, the pieces that
+// were told are done, those under way may be, and no others are; begun is the number of commands in
+// both.
 func (d *Daemon) DoMany(
 	ctx context.Context, who job.Actor, list []job.Command, told func([]job.Outcome) error,
 ) (begun int, err error) {
@@ -24,11 +25,11 @@ func (d *Daemon) DoMany(
 		return 0, err
 	}
 	all, few := len(list), len(list) <= pieceLen
-	ahead := 2 // while the disk has one, the loop makes the next
+	ahead := 2 // the loop handles a piece while the disk writes the one before
 	if slices.ContainsFunc(list, func(c job.Command) bool { return c.Dear() }) {
-		ahead = 1 // one that is cut short goes on before the next
+		ahead = 1 // a piece that is cut short continues before the next one
 	}
-	var under []piece // handed to the loop, the first first
+	var under []piece // handed to the loop, oldest first
 	defer func() {
 		for _, s := range under {
 			d.replies.forget(s.token)
@@ -50,15 +51,15 @@ func (d *Daemon) DoMany(
 		if err != nil {
 			return all - len(list), err
 		}
-		if n := len(outcomes); n < len(s.list) { // the rest was too much for a step, and list is what follows it
+		if n := len(outcomes); n < len(s.list) { // the rest was too much for one step; list is what follows it in memory
 			list = s.list[n : len(s.list)+len(list)]
 		}
 	}
 	return all, nil
 }
 
-// lookUp asks others what the commands rest on, which are of one kind: how the jobs ended that a changed
-// job waits for, and whose the accounts are of jobs that are released.
+// lookUp adds to commands of one kind what the core can't know: the results of jobs that a changed
+// job depends on. Before a release it also checks the accounts of the released jobs.
 func (d *Daemon) lookUp(ctx context.Context, who job.Actor, list []job.Command) error {
 	if len(list) == 0 {
 		return nil
@@ -93,7 +94,7 @@ func (d *Daemon) doOne(ctx context.Context, who job.Actor, c job.Command) error 
 	return err
 }
 
-// piece is commands that the loop has been given in one.
+// piece is a group of commands that the loop gets at once.
 type piece struct {
 	token  core.Token
 	answer *pendingReply
@@ -106,8 +107,8 @@ func (d *Daemon) begin(who job.Actor, list []job.Command) piece {
 	return piece{token, answer, list}
 }
 
-// finishPiece returns the outcomes of a piece once they are on disk. Of few jobs those that wait are told
-// when they are expected to start.
+// finishPiece returns the outcomes of a piece once they are on disk. If there are few commands, it
+// adds the expected starts of waiting jobs.
 func (d *Daemon) finishPiece(ctx context.Context, s piece, who job.Actor, few bool) ([]job.Outcome, error) {
 	r, err := d.answered(ctx, s.answer)
 	if err != nil {
@@ -138,7 +139,8 @@ func (d *Daemon) finishPiece(ctx context.Context, s piece, who job.Actor, few bo
 	return r.Each, nil
 }
 
-// explainEnded gives those who are told that a job is not live the reason: it has ended, or there is none.
+// explainEnded replaces the refusals about jobs that are not live by the reason: the job has ended,
+// or never existed.
 func (d *Daemon) explainEnded(ctx context.Context, who job.Actor, list []job.Command, each []job.Outcome) error {
 	var gone []job.ID
 	for i, o := range each {
@@ -164,7 +166,7 @@ func (d *Daemon) explainEnded(ctx context.Context, who job.Actor, list []job.Com
 		switch j := known[list[i].Job]; {
 		case j == nil:
 			each[i].Refusal = job.Refuse("not-found/job", list[i].Job)
-		case !j.State.Terminal(): // it is something of the job that is not there
+		case !j.State.Terminal(): // the job exists; something of it does not
 		case !who.MayControl(j):
 			each[i].Refusal = job.Refuse("forbidden/owner", j.Called(), j.Owner.User)
 		default:

@@ -9,9 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/metrics"
 )
 
-// Measure adds to a page what the scheduler knows, and so many users with what they have.
-// Unlike an answer about jobs it does not wait for the disk: that would be missing just
-// when the disk fails.
+// Measure adds the scheduler's figures to a page, with those of the given number of users. Unlike
+// answers about jobs it does not wait for the disk: it would then fail just when the disk does.
 func (d *Daemon) Measure(ctx context.Context, p *metrics.Page, users int) error {
 	var v job.View
 	var census job.Census

@@ -9,15 +9,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// How long a note may take on its way into a job's journal, behind those of
-// other jobs: one that explains a stop holds that up.
+// How long a note may take on its way into a job's journal, behind the notes of other jobs. A
+// farewell is short, since it holds up a stop.
 const (
 	tellTime     = 5 * time.Minute
 	farewellTime = 3 * time.Second
 )
 
-// notifyOwner puts a note into a job's journal, and into ours. What can't be told is
-// seen in 'gpusched show' all the same.
+// notifyOwner writes a note into a job's journal and into ours. 'gpusched show' has it even if that
+// fails.
 func (x *executor) notifyOwner(ctx context.Context, t core.NotifyOwner, patience time.Duration) {
 	if len(t.Say) == 0 {
 		return

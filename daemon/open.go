@@ -6,9 +6,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// open has a process of the job's own unit and user listen for commands that the owner
-// wants to run there. Nothing of it is recorded: it lasts as long as it is used, and ends
-// with the unit.
+// open starts a process in the job's unit, as its user, that runs commands for the owner. It is not
+// recorded: the process lasts as long as somebody uses it, and ends with the unit.
 func (d *Daemon) open(ctx context.Context, who job.Actor, id job.ID) error {
 	v, err := d.jobByID(ctx, id)
 	if err != nil {

@@ -8,32 +8,32 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Check looks at a part that only the main knows.
+// Check examines a part that only the main program knows.
 type Check struct {
 	Name string
 	Look func(context.Context) job.Check
 }
 
-// CheckTime is how long a probe may take, and health as a whole.
+// CheckTime limits each probe, and all of them together.
 const CheckTime = 3 * time.Second
 
-// probeFresh is how long a result is good for: every status asks for all of them.
+// probeFresh is the age up to which a result is reused, since every status asks for all of them.
 const probeFresh = time.Second
 
-// probe is a Check of which no more than one is under way, however long that
-// takes: a part that hangs costs one activity.
+// probe runs a Check, at most once at a time however long it takes: a part that hangs costs one
+// goroutine.
 type probe struct {
 	Check
 	mu    sync.Mutex // guards what follows
-	since time.Time  // of the one under way; zero: none
+	since time.Time  // start of the probe under way; zero: none
 	last  job.Check
 	at    time.Time // of last; zero: none yet
 	wait  []func(job.Check)
-	void  bool // the one under way may have looked at what is no more
+	void  bool // the probe under way may have examined what has changed since
 }
 
-// begin returns what is known of the part, and whether to probe it now. Where
-// that is not all that there will be, tell is called with the outcome.
+// begin returns what is known of the part. If more is set, tell will be called with the outcome of
+// the probe under way; if first is set, the caller must run that probe.
 func (l *probe) begin(now time.Time, tell func(job.Check)) (known job.Check, more, first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,14 +65,14 @@ func (l *probe) end(c job.Check, now time.Time) {
 	}
 }
 
-// forget makes the next one who asks look again.
+// forget makes the next caller probe again.
 func (l *probe) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.at, l.void = time.Time{}, !l.since.IsZero()
 }
 
-// probes are all Checks.
+// probes runs all Checks.
 type probes struct {
 	host Runtime
 	stop <-chan struct{} // closed when nobody waits any more
@@ -85,7 +85,7 @@ func (p *probes) forget() {
 	}
 }
 
-// probeResults gathers the results of probes that run at the same time.
+// probeResults gathers the results of concurrent probes.
 type probeResults struct {
 	bell Wakeup
 	mu   sync.Mutex // guards what follows
@@ -108,15 +108,14 @@ func (s *probeResults) missing() int {
 	return s.left
 }
 
-// run makes all checks at once. A part that does not answer in time is
-// reported as such.
+// run makes all checks at once. It reports a part that does not answer in time as unresponsive.
 func (p *probes) run(ctx context.Context) []job.Check {
 	now := p.host.Now()
 	s := &probeResults{bell: p.host.Wakeup(), list: make([]job.Check, len(p.list))}
 	for i, l := range p.list {
 		known, more, first := l.begin(now, func(c job.Check) { s.put(i, c) })
 		s.mu.Lock()
-		if s.list[i].Name == "" { // else it has ended
+		if s.list[i].Name == "" { // otherwise the probe has ended already
 			s.list[i] = known
 		}
 		if more {
@@ -125,7 +124,8 @@ func (p *probes) run(ctx context.Context) []job.Check {
 		s.mu.Unlock()
 		if first {
 			p.host.Go(func() {
-				// It is for all who ask meanwhile, and ends in time to say itself what it waited for.
+				// It serves all who ask meanwhile, and ends early enough to report what it waited
+				// for.
 				ctx, cancel := p.host.Timeout(context.WithoutCancel(ctx), CheckTime*4/5)
 				defer cancel()
 				c := l.Look(ctx)

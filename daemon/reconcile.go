@@ -9,23 +9,23 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// How often the units are listed: signals are a hint, the list is the truth.
+// The times between listings of the units: a signal is a hint, the list is the truth.
 const (
 	listEvery = time.Minute
-	listAgain = time.Second // after a list that failed
+	listAgain = time.Second // after a failed listing
 	listTime  = 30 * time.Second
 )
 
-// unitReconciler compares the core with systemd: at start, after a break of the bus or
-// a reload of systemd, and now and then.
+// unitReconciler compares the core with systemd: at start, after the bus broke or systemd reloaded,
+// and every minute.
 type unitReconciler struct {
 	d      *Daemon
 	asked  atomic.Bool
 	bell   Wakeup
-	listed *latch // the units were listed once
+	listed *latch // opened by the first listing
 
-	swept   bool            // what is kept of jobs, once
-	strange map[job.ID]bool // units with the name of a job that are none, already reported
+	swept   bool            // sweepKept has run
+	strange map[job.ID]bool // units that were reported as not a job's
 }
 
 func newUnitReconciler(d *Daemon) *unitReconciler {

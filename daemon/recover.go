@@ -11,19 +11,17 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// recover finds jobs of which nothing is on record but which have a unit, or one of a
-// later attempt: the state file was lost, or an older copy of it was put back. A job that we
-// started is on record before its unit is made, so there is no such unit
-// otherwise. It is looked for at each listing, not at the first only, so that a
-// death before the recovered jobs are on record changes nothing.
+// recover finds jobs that have a unit, or a unit of a later attempt, but no record of it: the state
+// file was lost, or somebody put back an older copy. There is no other cause, since a job is on
+// record before its unit is made. recover runs at each listing, not only at the first, so that
+// dying before the recovered jobs are on record changes nothing.
 //
-// A unit tells the job's id, name, owner, of which array it is which task, GPUs with shares and promised memory,
-// first limits, attempt and start; what was decided since, a file beside its spec. Lost
-// are its command, environment and directory, its tags and comment, its earlier attempts,
-// whether it was to be cancelled, and what it wanted of retries, requeueing and
-// dependencies.
+// A unit has the job's id, name, owner, array and task, GPUs with shares and promised memory, first
+// limits, attempt and start. Changes since then are in a file beside its spec. Lost are the
+// command, environment and directory, tags and comment, earlier attempts, whether the job was to be
+// cancelled, and its retries, requeueing and dependencies.
 //
-// A job on record whose unit is another's is taken: it has nothing to do with that unit.
+// A job on record whose unit belongs to another is taken: that unit says nothing about the job.
 func (l *unitReconciler) recover(ctx context.Context, run string, all []units.Status) (found []job.Job,
 	taken []core.Taken, err error) {
 	unknown, known, err := l.unknown(ctx, all)
@@ -33,7 +31,7 @@ func (l *unitReconciler) recover(ctx context.Context, run string, all []units.St
 	for _, st := range unknown {
 		o, err := l.d.opt.Origin(ctx, st.Name)
 		if errors.Is(err, units.ErrAbsent) {
-			continue // it was collected meanwhile
+			continue // collected meanwhile
 		}
 		if err != nil {
 			return nil, nil, err
@@ -71,8 +69,8 @@ func (l *unitReconciler) recover(ctx context.Context, run string, all []units.St
 	return found, taken, nil
 }
 
-// takenBy says whose the unit with the name of a job of this uid is where it is not the
-// job's, by what it was made from, and of which attempt it is where it is.
+// takenBy judges a unit with the name of a job of this uid by its origin. It returns the attempt
+// that the unit belongs to, or, if the unit is not the job's, by: a sentence that says whose it is.
 func takenBy(name string, o *units.Origin, uid int) (attempt int, by string) {
 	if attempt, ok := o.Attempt(name, uid); ok {
 		return attempt, ""
@@ -83,11 +81,11 @@ func takenBy(name string, o *units.Origin, uid int) (attempt int, by string) {
 	return 0, fmt.Sprintf("the unit %s exists and is not a job's", name)
 }
 
-// listingWait is how long after the daemon's start a submission waits for the first
-// listing of the units. Where systemd does not answer, submissions are accepted then.
+// listingWait is the time after the daemon's start in which submissions wait for the first listing
+// of the units. If systemd does not answer by then, they are accepted.
 const listingWait = 5 * time.Second
 
-// awaitListing keeps a submission from getting the id of a job that only its unit knows.
+// awaitListing prevents a submission from getting the id of a job that only its unit knows.
 func (l *unitReconciler) awaitListing(ctx context.Context) {
 	if l.listed.open.Load() {
 		return
@@ -96,7 +94,7 @@ func (l *unitReconciler) awaitListing(ctx context.Context) {
 	for !l.listed.open.Load() && ctx.Err() == nil && !closed(l.d.inbox.done) && l.d.host.Now().Before(until) {
 		l.listed.bell.Wait(until, ctx.Done(), l.d.inbox.done)
 	}
-	l.listed.bell.Ring() // for the next one that waits
+	l.listed.bell.Ring() // for the next submission that waits
 }
 
 // report logs once that a unit is not one of our jobs.
@@ -108,8 +106,9 @@ func (l *unitReconciler) report(name string, err error) {
 	}
 }
 
-// unknown returns the units of jobs that neither the core nor the store knows, and
-// of those that wait or may be in a later attempt, with these jobs as they are on record.
+// unknown returns the units of jobs that neither the core nor the store knows, and those of jobs
+// that wait or may be in a later attempt. For the latter it also returns the jobs as they are on
+// record.
 func (l *unitReconciler) unknown(ctx context.Context, all []units.Status) ([]units.Status, map[job.ID]*job.Job, error) {
 	byID := map[job.ID]units.Status{}
 	var there []core.Unit
@@ -144,14 +143,14 @@ func (l *unitReconciler) unknown(ctx context.Context, all []units.Status) ([]uni
 	return unknown, known, nil
 }
 
-// recovered is the job that a unit reports, as it is on record from now on.
+// recovered returns the job that a unit describes, as it will be on record.
 func recovered(s *units.Spec, st *units.Status, run string, now time.Time) job.Job {
 	began := now
 	if st.Started != 0 {
 		began = time.UnixMicro(int64(st.Started))
 	}
 	placed := s.Placed
-	if placed.IsZero() || placed.After(began) { // the clock was set back in between
+	if placed.IsZero() || placed.After(began) { // somebody set the clock back in between
 		placed = began
 	}
 	j := job.Job{

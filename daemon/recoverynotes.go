@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// keep has what was decided of a running job outlive the state file. Without it the job
-// would be recovered as its unit was made.
+// keep stores decisions about a running job where they survive a lost state file. Without them the
+// job would be recovered as its unit was made.
 func (x *executor) keep(a core.Keep) {
 	data, err := json.Marshal(a.What)
 	if err == nil {
@@ -20,7 +20,7 @@ func (x *executor) keep(a core.Keep) {
 	}
 }
 
-// applyKept gives a recovered job what was decided of it since its unit was made.
+// applyKept applies to a recovered job the decisions made since its unit was made.
 func (x *executor) applyKept(j *job.Job) {
 	data, err := x.opt.Specs.Kept(j.ID, j.Attempt.Number)
 	if err == nil && data == nil {
@@ -37,7 +37,7 @@ func (x *executor) applyKept(j *job.Job) {
 	j.Request.TimeLimit, j.Suspension = k.TimeLimit, k.Suspension
 }
 
-// sweepKept removes, once, what was kept of attempts that have no unit any more.
+// sweepKept removes, once, the stored decisions about attempts that have no unit any more.
 func (l *unitReconciler) sweepKept(all []units.Status) {
 	if l.swept {
 		return

@@ -10,17 +10,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// replies holds those who wait for an answer of the core.
+// replies holds the requests that wait for a reply of the core.
 type replies struct {
 	mu      sync.Mutex // guards the fields that follow
 	last    core.Token
 	waiting map[core.Token]*pendingReply
 }
 
-// pendingReply is an answer that is waited for.
+// pendingReply is a reply that a request waits for.
 type pendingReply struct {
 	given *latch
-	reply core.Reply // once it is given
+	reply core.Reply // set before given opens
 }
 
 func (r *replies) expect(h Runtime) (core.Token, *pendingReply) {
@@ -49,7 +49,7 @@ func (r *replies) deliver(reply core.Reply) {
 	}
 }
 
-// request posts the event made for a token and waits for the answer to it.
+// request posts an event with a new token and waits for the reply.
 func (d *Daemon) request(ctx context.Context, event func(core.Token) core.Event) (core.Reply, error) {
 	token, answer := d.replies.expect(d.host)
 	defer d.replies.forget(token)
@@ -57,7 +57,7 @@ func (d *Daemon) request(ctx context.Context, event func(core.Token) core.Event)
 	return d.answered(ctx, answer)
 }
 
-// answered waits for an answer of the core.
+// answered waits for a reply of the core.
 func (d *Daemon) answered(ctx context.Context, answer *pendingReply) (core.Reply, error) {
 	late := d.host.Now().Add(unwrittenAfter)
 	for !answer.given.open.Load() {
@@ -80,25 +80,24 @@ func (d *Daemon) answered(ctx context.Context, answer *pendingReply) (core.Reply
 	return answer.reply, nil
 }
 
-// unwrittenAfter is how long a client waits for a disk that fails before it is
-// told.
+// unwrittenAfter is the time after which a waiting client hears that the disk fails.
 const unwrittenAfter = 2 * time.Second
 
-// waiters holds those who wait for a job to come to something.
+// waiters holds the callers that wait for a change of a job.
 type waiters struct {
 	mu sync.Mutex // guards of
 	of map[job.ID][]*waiter
 }
 
-// waiter is one of them.
+// waiter is one such caller. Its latch opens when over holds for the job.
 type waiter struct {
 	*latch
 	over func(*job.Job) bool
-	news *job.Job // with which it was over, once the latch is open
+	news *job.Job // the job for which over held, once the latch is open
 }
 
-// join registers for the first news of a job with which it is over; leave must be
-// called.
+// join registers a waiter for the next change of a job for which over holds. The caller must call
+// leave.
 func (w *waiters) join(id job.ID, h Runtime, over func(*job.Job) bool) (one *waiter, leave func()) {
 	one = &waiter{latch: newLatch(h), over: over}
 	w.mu.Lock()
@@ -107,7 +106,7 @@ func (w *waiters) join(id job.ID, h Runtime, over func(*job.Job) bool) (one *wai
 	return one, func() { w.drop(id, func(o *waiter) bool { return o == one }) }
 }
 
-// news wakes those for whom it is over with a job as it is now.
+// news wakes the waiters whose condition holds for the job as it is now.
 func (w *waiters) news(j *job.Job) {
 	for _, one := range w.drop(j.ID, func(o *waiter) bool { return o.over(j) }) {
 		one.news = j
@@ -115,7 +114,7 @@ func (w *waiters) news(j *job.Job) {
 	}
 }
 
-// drop takes off some of those who wait for a job, and returns them.
+// drop removes the waiters of a job for which which holds, and returns them.
 func (w *waiters) drop(id job.ID, which func(*waiter) bool) (gone []*waiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// logRecord logs a change that is on disk now, once per change.
+// logRecord logs a change that is on disk, once per change.
 func logRecord(log *slog.Logger, r job.Record) {
 	if g := r.GPU; g != nil {
 		if f := g.Fault; gpu.Recovery(f.Recovery).Sick() {
@@ -43,22 +43,22 @@ func logRecord(log *slog.Logger, r job.Record) {
 		return
 	}
 	if r.Quiet {
-		return // what was learned or used is no change of state
+		return // an estimate or a figure changed, not the state
 	}
 	what, fields := jobLine(r)
 	log.Info(what, fields...)
-	// What a change of a waiting job led to at once is news of its own.
+	// An update of a waiting job may change its state at once, which has a line of its own.
 	if r.Updated != nil && r.Job.State != job.Queued && r.Job.State != job.Running {
 		log.Info("job "+string(r.Job.State), jobFields(r.Job)...)
 	}
 }
 
-// jobLine is what is logged of a change of a job: when it is new also what it asks, and
-// when somebody changes that what it is now and was before. Everybody may know all of it.
+// jobLine returns the log line of a job's change. For a new job it includes the request, for an
+// update the old and new values. All of it may be public.
 func jobLine(r job.Record) (what string, fields []any) {
 	what, fields = "job "+string(r.Job.State), jobFields(r.Job)
 	switch {
-	case r.Payload != nil: // it is new
+	case r.Payload != nil: // a new job
 		for _, a := range job.Asked(&r.Job.Label, &r.Job.Request) {
 			fields = append(fields, a.Name, brief(a.Value))
 		}
@@ -72,11 +72,11 @@ func jobLine(r job.Record) (what string, fields []any) {
 	return what, fields
 }
 
-// mostLogged bounds a value in an entry: a user can have the same job changed many times a
-// second, and has no more of the journal for it.
+// mostLogged limits the bytes of a value in a log line, since a user can change a job many times
+// per second.
 const mostLogged = 200
 
-// brief is a value as an entry has it.
+// brief returns a value as log lines show it.
 func brief(value string) string {
 	if len(value) > mostLogged {
 		return strings.ToValidUTF8(value[:mostLogged], "") + "…"
@@ -84,7 +84,7 @@ func brief(value string) string {
 	return cmp.Or(value, "none")
 }
 
-// logControl logs what somebody decided of a GPU, or of all jobs.
+// logControl logs a decision about a GPU, or about all jobs.
 func logControl(log *slog.Logger, g *job.GPUControl) {
 	what, fields := "gpu control changed", []any{"gpu_uuid", g.UUID, "paused", g.Paused}
 	if g.UUID == job.EveryGPU {
@@ -126,8 +126,8 @@ func reservationFields(v *job.Reservation) []any {
 
 func moment(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// jobFields are what a line about a job tells: which one, where it is or was,
-// and why its state is what it is.
+// jobFields returns the fields of a log line about a job: which job, where it runs or ran, and the
+// cause of its state.
 func jobFields(j *job.Job) []any {
 	fields := []any{"job", j.ID, "state", j.State, "uid", j.Owner.UID, "user", j.Owner.User}
 	if j.Task != nil {
@@ -143,7 +143,7 @@ func jobFields(j *job.Job) []any {
 		if j.Result.By != "" {
 			fields = append(fields, "by", j.Result.By)
 		}
-	case j.State == job.Queued && a != nil && a.Result != nil: // it is back
+	case j.State == job.Queued && a != nil && a.Result != nil: // queued again
 		fields = append(fields, "result", words.Result(a.Result))
 	case j.Stop != "":
 		fields = append(fields, "stop", j.Stop)

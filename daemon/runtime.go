@@ -6,29 +6,28 @@ import (
 	"time"
 )
 
-// Runtime is what the daemon's parts run on: a clock, and activities that run at
-// the same time. The machine's own clock and goroutines are one; daemon/dst
-// has another that decides, from one seed, what happens next.
+// Runtime is a clock and a way to run goroutines, on which all parts of the daemon run. The daemon
+// uses the machine's; daemon/dst has one that decides from a seed what happens next.
 type Runtime interface {
 	Now() time.Time
-	// Go begins an activity.
+	// Go starts a goroutine.
 	Go(f func())
 	// Timeout is context.WithTimeout by this clock.
 	Timeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
 	Wakeup() Wakeup
 }
 
-// Wakeup wakes those who wait for what another activity brings about. It says
-// that something changed and not what: whoever wakes looks.
+// Wakeup wakes goroutines that wait for a change that another one makes. It does not say what
+// changed: whoever wakes checks.
 type Wakeup interface {
-	// Ring wakes one who waits, or lets the next one who would wait go on.
+	// Ring wakes one waiting goroutine. If none waits, the next Wait returns at once.
 	Ring()
-	// Wait returns when the bell rang, when until has come (zero: never), when one
-	// of at most two stops is closed, or for no reason.
+	// Wait returns when the bell rang, when until has passed (zero: never), when one of at most two
+	// stops is closed, or spuriously.
 	Wait(until time.Time, stops ...<-chan struct{})
 }
 
-// machine is the Runtime of a daemon that works.
+// machine is the Runtime of the real daemon.
 type machine struct{}
 
 func (machine) Now() time.Time { return time.Now() }
@@ -76,7 +75,7 @@ func closed(stop <-chan struct{}) bool {
 	}
 }
 
-// pause lets d pass; false when ctx ended first.
+// pause waits for d. It returns false if ctx ended first.
 func pause(ctx context.Context, h Runtime, d time.Duration) bool {
 	until, never := h.Now().Add(d), h.Wakeup()
 	for ctx.Err() == nil && h.Now().Before(until) {
@@ -85,7 +84,7 @@ func pause(ctx context.Context, h Runtime, d time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// latch is something that happens once.
+// latch is an event that happens once.
 type latch struct {
 	bell Wakeup
 	open atomic.Bool
@@ -98,7 +97,7 @@ func (l *latch) release() {
 	l.bell.Ring()
 }
 
-// await waits for it; false when one of the stops was closed first.
+// await waits for the latch to open. It returns false if one of the stops was closed first.
 func (l *latch) await(stops ...<-chan struct{}) bool {
 	for !l.open.Load() {
 		for _, s := range stops {
@@ -111,7 +110,7 @@ func (l *latch) await(stops ...<-chan struct{}) bool {
 	return true
 }
 
-// group is activities whose end is waited for.
+// group is a set of goroutines that Wait waits for.
 type group struct {
 	host Runtime
 	left atomic.Int64

@@ -12,12 +12,12 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// sampler looks at the GPUs, at once when the core asks and from time to time by itself;
-// those of its own are whole samples, and nobody waits for them. Only one look is under
-// way at a time.
+// sampler reads the GPUs, at once when the core asks and periodically by itself. The core gets
+// looks, which are quick; nobody waits for the periodic samples, which are complete. One reading is
+// under way at a time.
 type sampler struct {
 	d     *Daemon
-	asked atomic.Uint64 // the highest number the core asked for
+	asked atomic.Uint64 // highest number that the core asked for
 	wake  Wakeup
 }
 
@@ -28,16 +28,15 @@ func (s *sampler) ask(number uint64) {
 	s.wake.Ring()
 }
 
-// run also reads what the jobs use, from time to time, however often the core
-// asks for looks.
+// run also reads what jobs use, once per interval, however many looks the core asks for.
 func (s *sampler) run(ctx context.Context) {
 	measured := s.d.host.Now()
-	whole, looked := time.Time{}, uint64(0) // when the last whole sample ended; the number of the last look
+	whole, looked := time.Time{}, uint64(0) // end of the last complete sample; number of the last look
 	for ctx.Err() == nil {
 		number, now := s.asked.Load(), s.d.host.Now()
 		interval := s.d.settings.Load().SampleInterval
 		due := whole.Add(interval)
-		// Those that somebody waits for go first, but not for ever.
+		// A look that somebody waits for goes first, but a sample is at most one interval late.
 		awaited := number != looked && !passed(due.Add(interval), now)
 		if awaited || !passed(due, now) {
 			s.d.inbox.post(s.look(ctx, s.d.opt.Source.Look, number))
@@ -54,8 +53,7 @@ func (s *sampler) run(ctx context.Context) {
 	}
 }
 
-// rest waits for the core to ask for more than the number, or for the time of
-// the next whole sample.
+// rest waits until the core asks for a higher number, or the next complete sample is due.
 func (s *sampler) rest(ctx context.Context, number uint64, whole time.Time) {
 	until := whole.Add(s.d.settings.Load().SampleInterval)
 	for ctx.Err() == nil && s.asked.Load() <= number && !passed(until, s.d.host.Now()) {
@@ -63,10 +61,10 @@ func (s *sampler) rest(ctx context.Context, number uint64, whole time.Time) {
 	}
 }
 
-// A reading is one of Source's.
+// reading is Source.Sample or Source.Look.
 type reading func(context.Context) (gpu.Snapshot, error)
 
-// look takes one sample by read. What cannot be asked is unknown, which is a sample too.
+// look reads the GPUs once. A source that can't be asked yields a sample without GPUs.
 func (s *sampler) look(ctx context.Context, read reading, number uint64) core.Event {
 	began := s.d.host.Now()
 	snap, err := read(ctx)

@@ -10,12 +10,12 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// warn sends a job the warning that it asked for, or SIGKILL where it is to end sooner, unless the unit of that name is
-// another's.
+// warn sends a job the warning signal that it asked for, or a SIGKILL that must not wait, unless
+// the unit belongs to another.
 func (x *executor) warn(ctx context.Context, a core.Signal) core.Event {
 	ctx, cancel := x.host.Timeout(ctx, statusTime)
 	defer cancel()
-	another, err := x.anothersNow(ctx, units.Name(int64(a.Job)), a.Whose)
+	another, err := x.isAnothersNow(ctx, units.Name(int64(a.Job)), a.Whose)
 	unsent := err != nil
 	if !unsent && !another {
 		err = x.kill(ctx, a.Job, a.Signal, a.Main)
@@ -29,14 +29,13 @@ func (x *executor) warn(ctx context.Context, a core.Signal) core.Event {
 	}
 }
 
-// signals are those of one request that have been sent.
+// signals records what one request has sent.
 type signals struct {
-	of    map[job.ID]error // also beside its array a job gets one
-	stuck error            // systemd did not answer in time; no other is sent
+	of    map[job.ID]error // by job; a job gets one signal even if its array is named too
+	stuck error            // set when systemd did not answer in time; then no more are sent
 }
 
-// signalEach sends the signals of the commands that the core has let pass. Whoever asked is
-// answered after that.
+// signalEach sends the signals of the commands that the core allowed, before they are answered.
 func (x *executor) signalEach(ctx context.Context, who job.Actor, list []job.Command, each []job.Outcome) {
 	sent := signals{of: map[job.ID]error{}}
 	for i := range each {
@@ -46,8 +45,8 @@ func (x *executor) signalEach(ctx context.Context, who job.Actor, list []job.Com
 	}
 }
 
-// signalFor sends the signal of a command. It has arrived where one job has it and no other may lack it: tasks
-// may have ended by now.
+// signalFor sends the signal of one command. It succeeds if one job got the signal and none failed
+// to; tasks that have ended meanwhile do not count.
 func (x *executor) signalFor(
 	ctx context.Context, who job.Actor, c *job.Command, o *job.Outcome, sent *signals,
 ) *job.Refusal {
@@ -61,7 +60,7 @@ func (x *executor) signalFor(
 			return job.Refuse("conflict/signal-terminal", called)
 		}
 		own := *c
-		c, own.Main = &own, passedOn // else the command would have it twice
+		c, own.Main = &own, passedOn // otherwise the command would get it twice
 	}
 	arrived := false
 	for _, id := range o.Reached {
@@ -78,7 +77,7 @@ func (x *executor) signalFor(
 	return job.Refuse("conflict/no-signal", called, job.Ending)
 }
 
-// signalOnce sends a job the signal of a request, unless it has it.
+// signalOnce sends a job the signal of a request, unless the request has sent it already.
 func (x *executor) signalOnce(ctx context.Context, id job.ID, c *job.Command, who job.Actor, sent *signals) error {
 	if err, before := sent.of[id]; before {
 		return err
@@ -96,14 +95,15 @@ func (x *executor) signalOnce(ctx context.Context, id job.ID, c *job.Command, wh
 	return err
 }
 
-// hasTerminal reports whether the main process of a job is the one that holds its terminal. It passes on the signals
-// that were named at the submission (launch.Spec.Aimed), and can't tell whether another one is for it alone.
+// hasTerminal reports whether the main process of a job is the one that holds its terminal. That
+// process passes on the signals that were named at submission (launch.Spec.Aimed), and can't direct
+// others to the command alone.
 func (x *executor) hasTerminal(ctx context.Context, j *job.Job) bool {
 	p, err := x.opt.Store.Payload(ctx, j.PayloadID())
 	return err == nil && p.TTY || j.Request.Screen
 }
 
-// kill sends a signal to all processes of a job, or to its main process alone.
+// kill sends a signal to all processes of a job, or only to its main process.
 func (x *executor) kill(ctx context.Context, id job.ID, signal int, main bool) error {
 	whom := units.All
 	if main {
@@ -112,7 +112,7 @@ func (x *executor) kill(ctx context.Context, id job.ID, signal int, main bool) e
 	return x.opt.Units.Kill(ctx, units.Name(int64(id)), signal, whom)
 }
 
-// reportSignal logs that a job was sent a signal, or why not.
+// reportSignal logs that a job got a signal, or why not.
 func (x *executor) reportSignal(id job.ID, signal string, err error, fields ...any) {
 	fields = append([]any{"job", id, "signal", signal}, fields...)
 	if err != nil {

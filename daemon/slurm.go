@@ -9,8 +9,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// compatVariables are what a job's programs may look for that were written for
-// another scheduler, where the job asked for that.
+// compatVariables returns the environment variables of another scheduler that the job asked for.
 func compatVariables(j *job.Job, p *job.Payload) []string {
 	if p.Setup.Compat != contract.CompatSlurm {
 		return nil
@@ -22,7 +21,7 @@ func compatVariables(j *job.Job, p *job.Payload) []string {
 	return slurmVariables(j, p, host)
 }
 
-// tasksOf is how many tasks a job has for Slurm's programs: as many as its script asked for.
+// tasksOf returns the number of Slurm tasks that a job's script asked for, 1 by default.
 func tasksOf(p *job.Payload) int {
 	for _, entry := range p.Env {
 		text, is := strings.CutPrefix(entry, contract.TasksVariable+"=")
@@ -33,8 +32,8 @@ func tasksOf(p *job.Payload) int {
 	return 1
 }
 
-// slurmVariables are those of a job on one node, by Slurm's names. Like there, one about what was not asked for
-// is missing.
+// slurmVariables returns the SLURM_ variables of a job on one node. As in Slurm, a variable about
+// something that was not asked for is missing.
 func slurmVariables(j *job.Job, p *job.Payload, host string) []string {
 	var list []string
 	set := func(value string, names ...string) {

@@ -12,16 +12,16 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// lookLasts is how old the look at the GPUs may be on which a start rests. A disk that
-// is slow, or starts before it, may have held it up for any time.
+// lookLasts is the maximum age of the sample that a start relies on. A slow disk, or other starts,
+// may have delayed the start for any time.
 const lookLasts = SlowAfter
 
-// start makes the unit of a job's attempt. Every way out is an event.
+// start makes the unit of a job's attempt. Each return value is the event that answers the action.
 func (x *executor) start(ctx context.Context, a core.Start) core.Event {
 	j := a.Job
 	x.trace.mark(j.ID, stepBegun, x.host.Now())
 	failed := core.StartFailed{Job: j.ID, Attempt: j.Attempt.Number}
-	// Before its account can read anything:
+	// Check the account before its processes can read anything.
 	if x.directory.disowned(&j, &failed) || x.directory.joined(&j, &failed) || x.directory.isBarred(&j, &failed) {
 		return failed
 	}
@@ -33,11 +33,11 @@ func (x *executor) start(ctx context.Context, a core.Start) core.Event {
 		failed.How, failed.Launch, failed.Detail = core.StartRefused, contract.StepSpec, detail
 		return failed
 	}
-	if err != nil { // systemd has not been asked
+	if err != nil { // systemd has not been asked yet
 		err = x.damaged(err)
 		x.log.Error("preparing a start, will try again", "job", j.ID, "err", err)
 		failed.How, failed.Launch, failed.Detail = core.StartLater, contract.StepSpec, "preparing it: "+err.Error()
-		if errors.As(err, new(*launch.RoomError)) { // that is the user's own jobs' doing
+		if errors.As(err, new(*launch.RoomError)) { // the user's own jobs fill the room
 			failed.Launch = ""
 		}
 		return failed
@@ -50,9 +50,9 @@ func (x *executor) start(ctx context.Context, a core.Start) core.Event {
 	x.trace.mark(j.ID, stepPrepared, x.host.Now())
 	doubts := x.launcher.doubted(x.opt.LauncherFile)
 	spec.Check = doubts > 0 && (j.Request.MemBytes == 0 || j.Request.MemBytes >= leastForCheck)
-	look := x.helpers.inspect(j.ID) // a note for its last attempt may be on its way
+	look := x.helpers.inspect(j.ID) // a note for its last attempt may still be on its way
 	defer x.helpers.done(look)
-	st, err := x.opt.Units.Start(x.trace.context(ctx, j.ID), units.Name(int64(j.ID)), units.Properties(spec))
+	st, err := x.opt.Units.Start(x.trace.into(ctx, j.ID), units.Name(int64(j.ID)), units.Properties(spec))
 	if err == nil {
 		x.trace.mark(j.ID, stepStarted, x.host.Now())
 		x.starting.note(nil, x.host.Now())
@@ -73,21 +73,21 @@ func (x *executor) start(ctx context.Context, a core.Start) core.Event {
 	return x.explainStart(ctx, failed, j.ID, err)
 }
 
-// unprepared reports why a start can't be prepared that no further try prepares.
+// unprepared reports whether no further try can prepare a start, and why.
 func unprepared(err error) (why string, never bool) {
 	var room *launch.RoomError
 	switch {
 	case errors.Is(err, job.ErrNoPayload):
 		return job.ErrNoPayload.Error(), true
-	case errors.As(err, &room) && room.Bytes > room.Most: // else there is room when the user's other jobs have ended
+	case errors.As(err, &room) && room.Bytes > room.Most: // otherwise ended jobs of the user will make room
 		return room.Error(), true
 	}
 	return "", false
 }
 
-// taken looks at the unit that exists in place of a job's. It says whose it is where it
-// is not the job's. One of an earlier attempt of the job it stops: the call that made it
-// came late, after the daemon that had sent it died.
+// taken examines the existing unit that has a job's name. If it is not the job's, taken returns
+// whose it is. If it belongs to an earlier attempt of the job, taken stops it: a daemon that died
+// had made it by a late call.
 func (x *executor) taken(ctx context.Context, j *job.Job) string {
 	name := units.Name(int64(j.ID))
 	if x.opt.Origin == nil {
@@ -95,7 +95,7 @@ func (x *executor) taken(ctx context.Context, j *job.Job) string {
 	}
 	o, err := x.opt.Origin(ctx, name)
 	if err != nil {
-		return "" // looked at as any unit that exists
+		return "" // treated as any existing unit
 	}
 	attempt, by := takenBy(name, &o, j.Owner.UID)
 	if by != "" {
@@ -110,10 +110,10 @@ func (x *executor) taken(ctx context.Context, j *job.Job) string {
 	return ""
 }
 
-// invalidArgs is how systemd refuses a property's value.
+// invalidArgs is the D-Bus error by which systemd rejects a property's value.
 const invalidArgs = "org.freedesktop.DBus.Error.InvalidArgs"
 
-// explainStart says in which way a start failed.
+// explainStart classifies the error of a start.
 func (x *executor) explainStart(ctx context.Context, failed core.StartFailed, id job.ID, err error) core.Event {
 	var start *units.StartError
 	var refused *units.RefusedError
@@ -122,12 +122,12 @@ func (x *executor) explainStart(ctx context.Context, failed core.StartFailed, id
 		x.starting.note(nil, x.host.Now())
 		failed.How = core.StartExists
 		return failed
-	case errors.As(err, &start) && vanished(start): // it may have run: no second time
+	case errors.As(err, &start) && vanished(start): // it may have run, so it does not run twice
 		failed.How, failed.Launch, failed.Detail = core.StartRefused, contract.StepUnit, "nothing is known of its start"
-	case errors.As(err, &refused) && refused.Code == invalidArgs: // of what the job asks; the same again
+	case errors.As(err, &refused) && refused.Code == invalidArgs: // the job's request is at fault, and would be again
 		failed.How, failed.Launch, failed.Detail = core.StartRefused, contract.StepUnit, notStarted(nil, refused)
 	case start != nil, refused != nil, errors.Is(err, units.ErrNotNow):
-		x.starting.note(nil, x.host.Now()) // it answers; the core counts the starts
+		x.starting.note(nil, x.host.Now()) // systemd answers; the core counts the failures
 		failed.How, failed.Launch = core.StartLater, contract.StepUnit
 		if failed.Detail = notStarted(start, refused); refused == nil && x.shutdown.underway(ctx) {
 			failed.Detail = "the machine was going down"
@@ -140,8 +140,8 @@ func (x *executor) explainStart(ctx context.Context, failed core.StartFailed, id
 	return failed
 }
 
-// vanished reports whether a unit is not there any more that may have been executed: a start
-// is called failed, too, whose command ended badly at once.
+// vanished reports whether a unit that may have run is gone. systemd also calls a start failed if
+// the command failed at once.
 func vanished(e *units.StartError) bool {
 	phase, _ := units.Decode(e.Status)
 	switch e.JobResult {
@@ -151,7 +151,7 @@ func vanished(e *units.StartError) bool {
 	return false
 }
 
-// notStarted says why systemd did not start a unit.
+// notStarted returns the reason why systemd did not start a unit.
 func notStarted(start *units.StartError, refused *units.RefusedError) string {
 	switch {
 	case refused != nil:
@@ -166,10 +166,10 @@ func notStarted(start *units.StartError, refused *units.RefusedError) string {
 		return "systemd could not start another unit that it needs (systemctl --failed)"
 	case start.Status.Result == units.ResultResources:
 		return "systemd was short of memory or processes, or could not read what the site set for jobs in gpujob-.service.d"
-	case start.Status.PostFailed: // Decode says so
+	case start.Status.PostFailed: // Decode explains it
 	case start.Status.Result == units.ResultTimeout:
 		return "systemd took too long: it asks for the groups of the account, and a directory service may hang"
-	case start.Status.CheckCode != 0: // Decode says so
+	case start.Status.CheckCode != 0: // Decode explains it
 	case start.Status.MainCode == 0 && start.Status.Result == units.ResultExitCode:
 		return "a program that the site set to run before jobs in gpujob-.service.d failed"
 	}

@@ -16,8 +16,8 @@ func (x *executor) stop(ctx context.Context, a core.Stop) core.Event {
 	defer cancel()
 	ev := core.Stopped{Job: a.Job, Attempt: a.Attempt}
 	name := units.Name(int64(a.Job))
-	if early := a.Thaw || len(a.Notice.Say) > 0; early || !a.Look { // else the look tells it in time
-		another, err := x.anothersNow(ctx, name, a.Whose)
+	if early := a.Thaw || len(a.Notice.Say) > 0; early || !a.Look { // otherwise the inspection below finds it
+		another, err := x.isAnothersNow(ctx, name, a.Whose)
 		if err != nil {
 			x.reportUnread(name, err)
 		}
@@ -28,9 +28,9 @@ func (x *executor) stop(ctx context.Context, a core.Stop) core.Event {
 	if a.Thaw {
 		x.thaw(ctx, a.Job)
 	}
-	x.notifyOwner(ctx, a.Notice, farewellTime) // before the look, which nothing may come after but the stop
+	x.notifyOwner(ctx, a.Notice, farewellTime) // before the inspection, after which only the stop may come
 	if a.Look {
-		before, another := x.look(ctx, core.Inspect{Job: a.Job, Attempt: a.Attempt, Whose: a.Whose})
+		before, another := x.inspectUnit(ctx, core.Inspect{Job: a.Job, Attempt: a.Attempt, Whose: a.Whose})
 		if another {
 			return x.nothingToStop(a, true)
 		}
@@ -42,8 +42,8 @@ func (x *executor) stop(ctx context.Context, a core.Stop) core.Event {
 		ev.Running = x.leftRunning(a)
 	}
 	looked := x.host.Now()
-	// As long as the unit is there systemd refuses another, and without the spec
-	// one that comes later, by a call of a daemon that died, runs nothing.
+	// systemd refuses a second unit while this one exists. Once the spec is gone, a unit that a
+	// dead daemon's late call makes runs nothing.
 	x.removeSpec(a.Job, a.Attempt)
 	err := x.opt.Units.Stop(ctx, name)
 	if err != nil && ctx.Err() == nil {
@@ -57,8 +57,8 @@ func (x *executor) stop(ctx context.Context, a core.Stop) core.Event {
 	return ev
 }
 
-// nothingToStop answers a stop that touched no unit. Where the unit of that name is another's, the
-// job has none, and the stop is over; where it could not be read whose it is, the stop is tried again.
+// nothingToStop answers a stop that touched no unit. If the unit belongs to another, the job has
+// none, and the stop is done; if the owner could not be read, the stop is tried again.
 func (x *executor) nothingToStop(a core.Stop, another bool) core.Event {
 	if another {
 		x.removeSpec(a.Job, a.Attempt)
@@ -67,11 +67,11 @@ func (x *executor) nothingToStop(a core.Stop, another bool) core.Event {
 	return core.Stopped{Job: a.Job, Attempt: a.Attempt, OK: another}
 }
 
-// collectAfter is how long the unit of a job that has ended stays, so that systemd starts
-// the next on its GPUs first.
+// collectAfter is the time that the unit of an ended job stays, so that systemd first starts the
+// next job on its GPUs.
 const collectAfter = 20 * time.Millisecond
 
-// collect has systemd forget a unit whose result is on record.
+// collect removes from systemd a unit whose result is on record.
 func (x *executor) collect(ctx context.Context, a core.Collect) {
 	name := units.Name(int64(a.Job))
 	if a.Listings == 0 && !pause(ctx, x.host, collectAfter) || a.Listings > 0 && !x.onRecord(ctx, a) {
@@ -79,7 +79,7 @@ func (x *executor) collect(ctx context.Context, a core.Collect) {
 	}
 	ctx, cancel := x.host.Timeout(ctx, stopSurplus)
 	defer cancel()
-	if a.Listings > 0 { // whatever is in it has no right to be there, nor to a grace
+	if a.Listings > 0 { // its processes outlived their job and get no grace
 		err := x.opt.Units.Kill(ctx, name, int(syscall.SIGKILL), units.All)
 		if err != nil && !errors.Is(err, units.ErrAbsent) {
 			x.log.Warn("ending what is left of a job that has ended, will try again", "job", a.Job, "unit", name, "err", err)
@@ -90,7 +90,7 @@ func (x *executor) collect(ctx context.Context, a core.Collect) {
 	}
 }
 
-// onRecord reports whether the job of a unit without one has ended, as far as anybody knows.
+// onRecord reports whether the store knows the end of a unit's job.
 func (x *executor) onRecord(ctx context.Context, a core.Collect) bool {
 	ends, err := x.opt.Store.Ends(ctx, []job.ID{a.Job})
 	if err != nil {
@@ -98,14 +98,14 @@ func (x *executor) onRecord(ctx context.Context, a core.Collect) bool {
 		return false
 	}
 	_, ended := ends[a.Job]
-	if !ended && a.Listings >= core.ReportedAt { // or later, where the store failed then
+	if !ended && a.Listings >= core.ReportedAt { // or later, if the store failed then
 		x.reportOrphan(a.Job)
 	}
 	return ended
 }
 
-// thaw lets a job that is to be stopped go on, so that its grace is of use to it. The
-// stop reaches it all the same where that fails.
+// thaw resumes a suspended job before its stop, so that the job can use its grace. The stop works
+// even if that fails.
 func (x *executor) thaw(ctx context.Context, id job.ID) {
 	ctx, cancel := x.host.Timeout(ctx, statusTime)
 	defer cancel()

@@ -13,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// describeSurvivors says for people which processes of a job outlived SIGKILL. Their names
-// are the job's business, and everybody reads this.
+// describeSurvivors returns a sentence about the processes of a job that outlived SIGKILL.
+// Everybody reads it, so it has no names of processes.
 func (x *executor) describeSurvivors(ctx context.Context, id job.ID) string {
 	st, err := x.opt.Units.Status(ctx, units.Name(int64(id)))
 	if err != nil || x.opt.Inside == nil {
@@ -23,8 +23,8 @@ func (x *executor) describeSurvivors(ctx context.Context, id job.ID) string {
 	return survivors(x.opt.Inside(st.ControlGroup))
 }
 
-// leftRunning returns how many processes there are in the unit of a job whose command has ended, without those that
-// serve the job, and those that end within a moment of it by themselves, as helpers of programs do.
+// leftRunning returns the number of processes in the unit of a job whose command has ended. It does
+// not count processes that serve the job, nor helpers that end by themselves a moment later.
 func (x *executor) leftRunning(a core.Stop) (n int) {
 	for looks := 0; looks < 2; looks++ {
 		if n = x.running(a); n == 0 {
@@ -37,7 +37,7 @@ func (x *executor) leftRunning(a core.Stop) (n int) {
 	return n
 }
 
-// endsWithIt is how long what ends with a command may take.
+// endsWithIt is the time in which such helpers end.
 const endsWithIt = 50 * time.Millisecond
 
 func (x *executor) running(a core.Stop) (n int) {
@@ -45,17 +45,17 @@ func (x *executor) running(a core.Stop) (n int) {
 		return 0
 	}
 	for _, p := range x.opt.Inside(x.opt.Scope.ControlGroup(a.UID, units.Name(int64(a.Job)))) {
-		if p.Name != launcherName && p.State != 'Z' && p.State != '?' { // it has ended
+		if p.Name != launcherName && p.State != 'Z' && p.State != '?' { // it has ended already
 			n++
 		}
 	}
 	return n
 }
 
-// launcherName is the name of processes that copy a job's output or let its user in.
+// launcherName is the name of the processes that copy a job's output or let its user in.
 const launcherName = "gpusched-job"
 
-// maxNamed is how many processes are named.
+// maxNamed limits the processes in a list.
 const maxNamed = 3
 
 func survivors(list []cgroup.Process) string {

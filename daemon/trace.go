@@ -10,45 +10,45 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// The way of a job from its request to its command and back, as the log has it at its
-// level debug: of each step the job and when it was, by the clock of the machine.
+// The steps of a job from its request to its end, as the log has them at level debug, with the job
+// and the machine's time.
 const (
-	stepAccepted = "accepted" // the request is read and checked
+	stepAccepted = "accepted" // the request has been read and validated
 	stepDecided  = "decided"  // the core has placed the job
-	stepWritten  = "written"  // that is on disk
-	stepLooked   = "looked"   // its GPUs were looked at since
+	stepWritten  = "written"  // the placement is on disk
+	stepLooked   = "looked"   // its GPUs have been sampled since the placement
 	stepBegun    = "begun"    // the start of its unit, which waited for both
-	stepPrepared = "prepared" // its instructions are written
+	stepPrepared = "prepared" // its spec is written
 	stepStarted  = "started"  // the unit runs
-	stepEnded    = "ended"    // it is known how the command ended
-	stepKept     = "kept"     // that is on disk
-	stepGone     = "gone"     // the unit is collected
-	stepFreed    = "freed"    // the end of the job is decided, and its GPUs are to be looked at
-	stepOver     = "over"     // that is on disk, with how the command ended where that was not
+	stepEnded    = "ended"    // the daemon knows how the command ended
+	stepKept     = "kept"     // the end of the command is on disk
+	stepGone     = "gone"     // the unit has been collected
+	stepFreed    = "freed"    // the core has ended the job, and wants its GPUs sampled
+	stepOver     = "over"     // the end of the job is on disk
 )
 
-// trace writes these steps to the log.
+// trace logs these steps.
 type trace struct {
 	host Runtime
 	log  *slog.Logger
 }
 
-// mark reports a step where somebody wants to know.
+// mark logs a step if the level is debug.
 func (t trace) mark(id job.ID, step string, at time.Time) {
 	if id != 0 && t.log.Enabled(context.Background(), slog.LevelDebug) {
 		t.log.Debug("step of a job", "job", id, "step", step, "at", at.UnixMicro())
 	}
 }
 
-// context is a context in which systemd's steps for a job are reported, too.
-func (t trace) context(ctx context.Context, id job.ID) context.Context {
+// into returns a context in which units/systemd reports its steps for a job, too.
+func (t trace) into(ctx context.Context, id job.ID) context.Context {
 	if !t.log.Enabled(ctx, slog.LevelDebug) {
 		return ctx
 	}
 	return context.WithValue(ctx, units.MarkKey{}, func(step string) { t.mark(id, step, t.host.Now()) })
 }
 
-// batches reports what has come to disk, and when it was decided.
+// batches logs the steps that have come to disk, and when they were decided.
 func (t trace) batches(batches []batch) {
 	if !t.log.Enabled(context.Background(), slog.LevelDebug) {
 		return

@@ -14,8 +14,7 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// prepare writes the launcher's private instructions and returns what the unit
-// is made of.
+// prepare writes the launcher's private spec and returns the spec of the unit.
 func (x *executor) prepare(ctx context.Context, j *job.Job) (units.Spec, error) {
 	payload, err := x.opt.Store.Payload(ctx, j.PayloadID())
 	if err != nil {
@@ -39,7 +38,7 @@ func (x *executor) prepare(ctx context.Context, j *job.Job) (units.Spec, error) 
 	return spec, nil
 }
 
-// unitSpec is the public part: what everybody may read with systemctl.
+// unitSpec returns the public part of a job, which everybody may read with systemctl.
 func (x *executor) unitSpec(j *job.Job, p *job.Payload, s *Settings) units.Spec {
 	r := &j.Request
 	spec := units.Spec{
@@ -67,9 +66,9 @@ func (x *executor) unitSpec(j *job.Job, p *job.Payload, s *Settings) units.Spec 
 	return spec
 }
 
-// affinity is the CPUs near the job's GPUs, of those it may run on at all. Where
-// those are unknown for a GPU, or none is left, the job runs where it likes:
-// systemd does not start a unit whose CPUs are not there.
+// affinity returns the CPUs near the job's GPUs, among those that the job may use. If none is known
+// or left, it returns "", and the job runs anywhere: systemd does not start a unit whose CPUs do
+// not exist.
 func affinity(j *job.Job, group string) string {
 	var lists []string
 	for _, g := range j.Attempt.GPUs {
@@ -82,7 +81,7 @@ func affinity(j *job.Job, group string) string {
 	return cpuset.Intersect(near, cgroup.AllowedCPUs(cgroup.Root, group, cgroup.OnlineCPUs))
 }
 
-// launchSpec is the private part, which only the job's user can read.
+// launchSpec returns the private part of a job, which only the job's user can read.
 func launchSpec(j *job.Job, p *job.Payload, requireFilter bool) *launch.Spec {
 	s := &launch.Spec{
 		JobID: int64(j.ID), Attempt: j.Attempt.Number, Program: p.Program,
@@ -107,7 +106,7 @@ func launchSpec(j *job.Job, p *job.Payload, requireFilter bool) *launch.Spec {
 	return s
 }
 
-// aimed are the signals that only the job's main process gets.
+// aimed returns the signals that only the job's main process gets.
 func aimed(r *job.Request) (list []int) {
 	if r.SignalTo == job.SignalMain {
 		list = append(list, int(syscall.SIGTERM))
@@ -118,8 +117,9 @@ func aimed(r *job.Request) (list []int) {
 	return list
 }
 
-// ignored is the warning of a job of sbatch that is not for its shell. Slurm sends it to steps alone, and srun gives
-// what it starts the default action again. SIGTERM is left to the shell: it also ends the job.
+// ignored returns the warning signal that the shell of an sbatch job ignores, 0 for none. Slurm
+// sends it only to steps, and srun restores the default action in what it starts. SIGTERM is not
+// ignored, since it also ends the job.
 func ignored(r *job.Request) int {
 	if r.WarnsMain() || r.WarnSignal == int(syscall.SIGTERM) {
 		return 0
@@ -127,7 +127,8 @@ func ignored(r *job.Request) int {
 	return r.WarnSignal
 }
 
-// argv is the job's command: a task's is its array's with the task's parameters.
+// argv returns the job's command. For a task that is the command of the array with the task's
+// parameters.
 func argv(j *job.Job, p *job.Payload) []string {
 	if j.Task == nil || j.Request.Array == nil {
 		return p.Argv
@@ -135,7 +136,7 @@ func argv(j *job.Job, p *job.Payload) []string {
 	return j.Request.Array.Expand(p.Argv, j.Task.Index)
 }
 
-// unitOf reads systemd's words into the core's.
+// unitOf translates systemd's state of a unit into the core's.
 func unitOf(st units.Status) core.Unit {
 	id, _ := units.ParseName(st.Name)
 	u := core.Unit{Job: job.ID(id), Invocation: st.InvocationID, Age: st.Age, EndAge: st.EndAge, Frozen: st.Frozen}
@@ -161,7 +162,7 @@ func unitOf(st units.Status) core.Unit {
 	return u
 }
 
-// controlGroup is where systemd puts a job's unit.
+// controlGroup returns the control group in which systemd puts a job's unit.
 func controlGroup(s units.Scope, j *job.Job) string {
 	return s.ControlGroup(j.Owner.UID, units.Name(int64(j.ID)))
 }

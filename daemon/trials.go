@@ -10,18 +10,18 @@ import (
 	"github.com/gpusched/gpusched/daemon/slots"
 )
 
-// maxTrial is how long the changes of one job are tried at most: what is found by then is told.
+// maxTrial limits the time to try changes of one job. What has been found by then is returned.
 const maxTrial = 500 * time.Millisecond
 
-// trials are what would have a job start sooner. They are made one at a time, and never by the
-// loop; of each person one at most waits for its turn, so that whoever asks very often has others
-// wait for one trial of theirs.
+// trials find changes that would start a job sooner. They run one at a time and outside the loop.
+// At most one request of each person waits for its turn, so that frequent callers delay others by
+// one trial.
 type trials struct {
 	persons slots.Slots[int]
-	turn    chan struct{} // holds one while somebody has the turn
+	turn    chan struct{} // holds one value while a caller has the turn
 }
 
-// Explain says what goes before a job and, with tries, what would have it start sooner.
+// Explain returns what goes before a job and, with tries, the changes that would start it sooner.
 func (d *Daemon) Explain(ctx context.Context, id job.ID, person int, tries bool) (job.Explained, error) {
 	var out job.Explained
 	var trial *foresight.Trial
@@ -58,8 +58,8 @@ func (d *Daemon) Explain(ctx context.Context, id job.ID, person int, tries bool)
 	return out, ctx.Err()
 }
 
-// begin finds out when the job of a trial starts as it is.
-func (f *foretelling) begin(ctx context.Context, t *foresight.Trial) bool {
+// begin computes when the job of a trial starts as it is.
+func (f *forecaster) begin(ctx context.Context, t *foresight.Trial) bool {
 	began := false
 	f.use(ctx, t.Ahead, func(best *foresight.Foresight) {
 		began = t.BeginWhile(func() bool { return ctx.Err() == nil }, best)

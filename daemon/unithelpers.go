@@ -6,24 +6,23 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// unitHelpers are the processes that we have systemd bring into the units of jobs: to print a
-// note, or to listen for commands. A unit that is found empty while one is on its way may
-// have it a moment later. Whoever brings one looks at the unit after it has entered here,
-// and turns back where nothing but a result is left.
+// unitHelpers counts the processes that the daemon brings into jobs' units: to print a note, or to
+// listen for commands. A unit that seems empty may get such a process a moment later. Each helper
+// therefore enters here first, then looks at the unit, and turns back if only a result is left.
 type unitHelpers struct {
 	mu          sync.Mutex
 	inside      map[job.ID]int
 	inspections map[*inspection]bool // under way
 }
 
-// look is one at a unit.
+// inspection is one reading of a unit's state.
 type inspection struct {
 	of  *unitHelpers
 	job job.ID
-	met bool // a visit
+	met bool // a helper was inside
 }
 
-// enter begins a visit; leave ends it.
+// enter registers a helper of a job's unit; leave unregisters it.
 func (h *unitHelpers) enter(id job.ID) (leave func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -43,7 +42,7 @@ func (h *unitHelpers) enter(id job.ID) (leave func()) {
 	}
 }
 
-// look begins a look at a unit, which is to be given to over.
+// inspect begins an inspection of a unit, which must be passed to done.
 func (h *unitHelpers) inspect(id job.ID) *inspection {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -61,7 +60,7 @@ func (h *unitHelpers) done(l *inspection) {
 	delete(h.inspections, l)
 }
 
-// disturbed reports whether a visit was under way at any time since the look began.
+// disturbed reports whether a helper was inside at any time since the inspection began.
 func (l *inspection) disturbed() bool {
 	l.of.mu.Lock()
 	defer l.of.mu.Unlock()

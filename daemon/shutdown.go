@@ -9,12 +9,11 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// A shutdown, and a reboot of any kind, has systemd stop all units at once, ours
-// not before those of jobs. What becomes of these from then on is nothing that a
-// job did: it is left to the next start, which finds another run of systemd and
-// deals with running jobs as after a power cut.
+// A shutdown or reboot stops all units at once, ours not before those of jobs. What happens to jobs
+// from then on is not their doing. It is left to the next start, which finds another run of systemd
+// and treats running jobs as after a power cut.
 
-// shutdown knows whether systemd stops everything.
+// shutdown knows whether systemd is stopping everything.
 type shutdown struct {
 	system System // nil: it never does
 	inbox  *inbox
@@ -23,8 +22,8 @@ type shutdown struct {
 	begun atomic.Bool
 }
 
-// swept reports whether a unit may have been brought to its state by a stop of
-// systemd's. One that is active and has ended did so by itself.
+// swept reports whether systemd's shutdown may have stopped a unit. A unit that has ended and is
+// still active ended by itself.
 func swept(st *units.Status) bool {
 	switch phase, _ := units.Decode(*st); phase {
 	case units.PhaseRunning, units.PhaseStarting:
@@ -33,8 +32,8 @@ func swept(st *units.Status) bool {
 	return st.Active != units.ActiveActive
 }
 
-// underway reports whether systemd stops everything, or can't be asked, which comes
-// of the same. To be right about a unit it is asked after that was read.
+// underway reports whether systemd is stopping everything. It also returns true if systemd can't be
+// asked, which a shutdown causes. To judge a unit, call it after reading that unit.
 func (s *shutdown) underway(ctx context.Context) bool {
 	if s.system == nil {
 		return false
@@ -47,7 +46,7 @@ func (s *shutdown) underway(ctx context.Context) bool {
 	return state.Stopping
 }
 
-// note tells the core when that changes.
+// note tells the core when a shutdown begins or is called off.
 func (s *shutdown) note(stopping bool) {
 	if s.begun.Swap(stopping) == stopping {
 		return

@@ -20,7 +20,7 @@ func TestForetellingShares(t *testing.T) {
 	for i := range made {
 		made[i] = c.Foresee(now.Add(time.Duration(i) * time.Hour))
 	}
-	var f foretelling
+	var f forecaster
 	for i, step := range []struct{ asked, seen, want int }{
 		{asked: 0, seen: 1, want: 1}, {asked: 1, seen: 2, want: 1}, {asked: 2, seen: 3, want: 3}, {asked: 2, seen: 2, want: 3},
 	} {
@@ -40,7 +40,7 @@ func TestForetellingShares(t *testing.T) {
 func TestForetellingIsLeft(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
-	c, f := core.New(site.Policy{}, "boot", job.Restored{}), foretelling{turn: make(chan struct{}, 1)}
+	c, f := core.New(site.Policy{}, "boot", job.Restored{}), forecaster{turn: make(chan struct{}, 1)}
 	ahead := c.Foresee(time.Unix(1_700_000_000, 0))
 	f.turn <- struct{}{}
 	v := job.JobView{Job: job.Job{ID: 1, State: job.Queued}}

@@ -10,18 +10,18 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// foretelling carries out the forecasts that the loop hands out, one at a time and never on
-// the loop, which others wait for. However many ask, and whatever changes
-// between their questions, those who wait for their turn share one.
-type foretelling struct {
+// forecaster computes the forecasts that the loop hands out, one at a time and outside the loop.
+// Callers that wait for their turn share one forecast, however many they are and whatever changes
+// between their questions.
+type forecaster struct {
 	mu     sync.Mutex           // guards newest
-	newest *foresight.Foresight // that anybody has asked of: all who wait for their turn are in it
+	newest *foresight.Foresight // the newest that anybody asked for; it covers all waiting callers
 
-	turn chan struct{}        // holds one while somebody has the turn: guards used, and what is in a forecast
-	used *foresight.Foresight // by the last whose turn it was
+	turn chan struct{}        // holds one value while a caller has the turn; guards used and the contents of a forecast
+	used *foresight.Foresight // by the last caller that had the turn
 }
 
-// foretold is the job with when it is expected to start, if it waits and that can be told.
+// foretold returns the job with its expected start, if it waits and a forecast is possible.
 func (d *Daemon) foretold(ctx context.Context, v job.JobView) job.JobView {
 	var ahead *foresight.Foresight
 	if v.State == job.Queued && d.inbox.ask(ctx, func(c *core.Core, now time.Time) { ahead = c.Foresee(now) }) != nil {
@@ -30,14 +30,14 @@ func (d *Daemon) foretold(ctx context.Context, v job.JobView) job.JobView {
 	return d.ahead.foretell(ctx, ahead, v)
 }
 
-func (f *foretelling) foretell(ctx context.Context, ahead *foresight.Foresight, v job.JobView) job.JobView {
+func (f *forecaster) foretell(ctx context.Context, ahead *foresight.Foresight, v job.JobView) job.JobView {
 	list := []job.JobView{v}
 	f.foretellAll(ctx, ahead, list)
 	return list[0]
 }
 
-// foretellAll fills in when jobs are expected to start. Who has left is not told.
-func (f *foretelling) foretellAll(ctx context.Context, ahead *foresight.Foresight, list []job.JobView) {
+// foretellAll fills in the expected starts of jobs, until ctx is done.
+func (f *forecaster) foretellAll(ctx context.Context, ahead *foresight.Foresight, list []job.JobView) {
 	if ahead == nil {
 		return
 	}
@@ -50,8 +50,9 @@ func (f *foretelling) foretellAll(ctx context.Context, ahead *foresight.Foresigh
 	})
 }
 
-// use has somebody use a forecast or one that is no older, when it is their turn, unless they leave before.
-func (f *foretelling) use(ctx context.Context, ahead *foresight.Foresight, with func(best *foresight.Foresight)) {
+// use calls with when it is the caller's turn, with the forecast or one that is no older. It does
+// nothing if ctx is done before.
+func (f *forecaster) use(ctx context.Context, ahead *foresight.Foresight, with func(best *foresight.Foresight)) {
 	f.see(ahead)
 	select {
 	case f.turn <- struct{}{}:
@@ -62,8 +63,8 @@ func (f *foretelling) use(ctx context.Context, ahead *foresight.Foresight, with 
 	with(f.best(ahead))
 }
 
-// Course says what becomes of the GPUs. It shares the turn of those who ask when jobs start, as
-// the forecast is the same.
+// Course returns the forecast of the GPUs. Its callers share their turn with those that ask for
+// starts.
 func (d *Daemon) Course(ctx context.Context) (job.Course, error) {
 	var ahead *foresight.Foresight
 	if err := d.inbox.ask(ctx, func(c *core.Core, now time.Time) { ahead = c.Prospect(now) }); err != nil {
@@ -79,8 +80,8 @@ func (d *Daemon) Course(ctx context.Context) (job.Course, error) {
 	return *told, d.commit.settled(ctx)
 }
 
-// see takes in a forecast that somebody asked for.
-func (f *foretelling) see(ahead *foresight.Foresight) {
+// see records a forecast that somebody asked for.
+func (f *forecaster) see(ahead *foresight.Foresight) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.newest == nil || ahead.Number > f.newest.Number {
@@ -88,10 +89,10 @@ func (f *foretelling) see(ahead *foresight.Foresight) {
 	}
 }
 
-// best returns the forecast to use instead of one: that which was used last, if it is not
-// older, else the newest.
-func (f *foretelling) best(ahead *foresight.Foresight) *foresight.Foresight {
-	if ahead.Number == 0 { // it is of what was only tried
+// best returns the forecast to use in place of ahead: the last used one unless it is older, else
+// the newest.
+func (f *forecaster) best(ahead *foresight.Foresight) *foresight.Foresight {
+	if ahead.Number == 0 { // the forecast of a dry run
 		return ahead
 	}
 	if f.used == nil || f.used.Number < ahead.Number {
