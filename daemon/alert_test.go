@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A GPU is reported once until it is back, one that comes and goes at most every
-// ten minutes, one of which nobody could be told again after a minute.
+// A GPU is reported once until it is back, a flapping GPU at most every ten minutes, and a GPU
+// whose alert failed again after a minute.
 func TestAlertsDue(t *testing.T) {
 	var a alerts
 	begin := time.Now()

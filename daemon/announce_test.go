@@ -18,8 +18,8 @@ func (r *rig) last() int64 {
 	return out.Newest
 }
 
-// hears reads events after a number until one is of a job that is in a state, and returns the
-// number of that and the kinds of those of the job.
+// hears reads events after a number until one is about a job in this state. It returns that event's
+// number, and the kinds of the job's events.
 func (r *rig) hears(after int64, id job.ID, state job.State) (last int64, kinds []job.EventKind) {
 	r.t.Helper()
 	for {
@@ -41,8 +41,8 @@ func (r *rig) hears(after int64, id job.ID, state job.State) (last int64, kinds 
 	}
 }
 
-// Whoever has everything goes on after a restart without a gap, and hears what happened
-// since; whoever lacks something is told.
+// A subscriber that has every event continues after a restart without a gap, and gets what happened
+// since. A subscriber that lacks events gets a gap.
 func TestEventsGoOnAfterARestart(t *testing.T) {
 	r := newRig(t, 1, nil)
 	from := r.last()
@@ -92,8 +92,8 @@ func TestNothingIsAnnouncedBeforeItsRecord(t *testing.T) {
 	}
 }
 
-// What no record has is announced though the number that is written for it failed, and
-// nothing else happens.
+// Events without a record are announced even if the write of their number failed once and nothing
+// else happens.
 func TestANumberIsWrittenAgain(t *testing.T) {
 	r := newRig(t, 1, nil)
 	id := r.submit(1, nil)
@@ -111,7 +111,7 @@ func TestANumberIsWrittenAgain(t *testing.T) {
 	}
 }
 
-// Who follows a daemon that stops is told.
+// Subscribers of a daemon that stops get an error.
 func TestAStopEndsFollowers(t *testing.T) {
 	r := newRig(t, 1, nil)
 	began := r.last()

@@ -21,8 +21,8 @@ import (
 
 const module = "github.com/gpusched/gpusched/"
 
-// room is what one package may import besides the standard library, and what
-// of the standard library it may not, with the reason.
+// room is what one package may import besides the standard library, and what of the standard
+// library it may not, with the reason.
 type room struct {
 	internal []string // packages of this module, without the module's path
 	external []string // prefixes of other modules
@@ -32,7 +32,7 @@ type room struct {
 
 var impure = []string{"time/tzdata", "os", "os/exec", "net", "net/http", "log/slog", "sync", "math/rand", "math/rand/v2", "context", "syscall"}
 
-// impureButSync leaves a package what makes something once, when it is wanted.
+// impureButSync allows a package to initialize something once, on first use.
 var impureButSync = slices.DeleteFunc(slices.Clone(impure), func(p string) bool { return p == "sync" })
 
 // rooms is the import table of the design. A package that is not listed fails.
@@ -158,14 +158,14 @@ var rooms = map[string]room{
 	}, banned: []string{"os/exec"}, why: "a main parses, wires and exits: it opens the socket and the log, and what runs is below"},
 }
 
-// widest is how many lines a package may have, without tests, and widestOfCmd one of cmd: so much is read in an hour or
-// two.
+// widest is the maximum of lines of a package, without tests, and widestOfCmd that of a package of
+// cmd: as much as somebody reads in an hour or two.
 const (
 	widest      = 6000
 	widestOfCmd = 3500
 )
 
-// wider are packages that may have more, up to so many lines, with the reason.
+// wider are packages with another limit, and the reason.
 var wider = map[string]struct {
 	lines int
 	why   string
@@ -173,7 +173,7 @@ var wider = map[string]struct {
 	"daemon/sched": {6200, "placement is one plan; what explains it reads all of it"},
 }
 
-// TestPackagesAreSmall: nobody has to read more than that to know a room.
+// TestPackagesAreSmall: a reader can get to know each package.
 func TestPackagesAreSmall(t *testing.T) {
 	for _, p := range list(t, "./...") {
 		name, lines, most := strings.TrimPrefix(p.ImportPath, module), 0, widest
@@ -197,7 +197,7 @@ func TestPackagesAreSmall(t *testing.T) {
 	}
 }
 
-// noCgo are the programs that must not need cgo.
+// noCgo are the programs that must work without cgo.
 var noCgo = []string{"cmd/gpusched", "cmd/gpusched-slurm", "cmd/gpuschedd", "cmd/gpusched-job", "cmd/gpusched-accounts", "cmd/gpusched-notify", "cmd/gpusched-mcp", "cmd/gpusched-top", "cmd/gpusched-web", "cmd/gpusched-metrics"}
 
 type listed struct {
@@ -230,7 +230,7 @@ func list(t *testing.T, args ...string) []listed {
 	}
 }
 
-// TestImportTable holds the import table of the design.
+// TestImportTable checks every import against the table.
 func TestImportTable(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range list(t, "./...") {
@@ -273,8 +273,7 @@ func (r room) refuses(imp string) string {
 	return ""
 }
 
-// TestMap holds the map in doc.go against the tree: a line for each package, and
-// no other.
+// TestMap: the map in doc.go has one line for each package, and no other lines.
 func TestMap(t *testing.T) {
 	text, err := os.ReadFile("doc.go")
 	if err != nil {
@@ -304,8 +303,8 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// TestNoCgo holds that only gpusched-nvml needs cgo: the others link no
-// package that does, with cgo switched on as on a developer's machine.
+// TestNoCgo: only gpusched-nvml needs cgo. The others link no package that does, even with cgo
+// enabled, as on a developer's machine.
 func TestNoCgo(t *testing.T) {
 	for _, name := range noCgo {
 		for _, p := range list(t, "-deps", "./"+name) {
@@ -319,9 +318,8 @@ func TestNoCgo(t *testing.T) {
 	}
 }
 
-// TestHouseRules holds what can be read off the syntax: one package comment
-// per package, in doc.go; no init functions; the environment is read in mains
-// only.
+// TestHouseRules checks what the syntax shows: one package comment per package, in doc.go; no init
+// functions; only mains read the environment.
 func TestHouseRules(t *testing.T) {
 	for _, p := range list(t, "./...") {
 		name := strings.TrimPrefix(p.ImportPath, module)
@@ -360,8 +358,8 @@ func checkSyntax(t *testing.T, pkg, file string, f *ast.File) {
 	})
 }
 
-// TestTheClientStartsFast: nothing that the client links compiles a regular expression when the
-// program starts; a dozen of them took a quarter of the time of a short command.
+// TestTheClientStartsFast: no package that the client links compiles a regular expression at start.
+// A dozen of them took a quarter of the time of a short command.
 func TestTheClientStartsFast(t *testing.T) {
 	for _, p := range list(t, "-deps", "./cmd/gpusched") {
 		if !strings.HasPrefix(p.ImportPath, module) {
@@ -381,7 +379,7 @@ func TestTheClientStartsFast(t *testing.T) {
 	}
 }
 
-// compilesAtStart reports a variable of a package that is a compiled expression, or has one in it.
+// compilesAtStart reports whether a package variable contains a compiled regular expression.
 func compilesAtStart(decl ast.Decl) (found bool) {
 	if d, ok := decl.(*ast.GenDecl); !ok || d.Tok != token.VAR {
 		return false
@@ -396,8 +394,7 @@ func compilesAtStart(decl ast.Decl) (found bool) {
 	return found
 }
 
-// TestPromisesAreTested: each row of ARCHITECTURE's tables of what is durable and of what
-// is promised names a test.
+// TestPromisesAreTested: each row of ARCHITECTURE's tables of durability and promises names a test.
 func TestPromisesAreTested(t *testing.T) {
 	text, err := os.ReadFile("../contrib/ARCHITECTURE.md")
 	if err != nil {
@@ -421,7 +418,7 @@ func TestPromisesAreTested(t *testing.T) {
 	}
 }
 
-// TestNamedTestsExist: what the documents say is tested by a test of that name is.
+// TestNamedTestsExist: every test that a document names exists.
 func TestNamedTestsExist(t *testing.T) {
 	defined, named := map[string]bool{}, map[string][]string{}
 	def, use := regexp.MustCompile(`(?m)^func (Test\w+)\(`), regexp.MustCompile(`\bTest[A-Z]\w*(…|\b)`)

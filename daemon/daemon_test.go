@@ -31,8 +31,7 @@ func TestJobRunsToItsEnd(t *testing.T) {
 	r.until("the unit is collected", func() bool { return len(r.bus.Names()) == 0 })
 }
 
-// TestNothingPrivateInTheUnit: the command and the environment are in no
-// property (DESIGN, traps).
+// TestNothingPrivateInTheUnit: no property has the command or the environment (DESIGN, traps).
 func TestNothingPrivateInTheUnit(t *testing.T) {
 	r := newRig(t, 1, nil)
 	id := r.submit(1, nil)
@@ -42,8 +41,8 @@ func TestNothingPrivateInTheUnit(t *testing.T) {
 	}
 }
 
-// TestKilledDaemonLosesNothing: daemons die and others go on; every job runs
-// once and ends with its own result.
+// TestKilledDaemonLosesNothing: daemons die and others continue; each job runs once and ends with
+// its own result.
 func TestKilledDaemonLosesNothing(t *testing.T) {
 	r := newRig(t, 1, nil)
 	running, waiting := r.submit(1, nil), r.submit(1, nil)
@@ -53,7 +52,7 @@ func TestKilledDaemonLosesNothing(t *testing.T) {
 		t.Errorf("the waiting job is %s after a restart", got)
 	}
 	r.stop()
-	r.bus.Exit(units.Name(int64(running)), 3) // while nobody looks
+	r.bus.Exit(units.Name(int64(running)), 3) // while no daemon runs
 	r.start()
 	if v := r.wait(running); v.Result.ExitCode != 3 {
 		t.Errorf("exit code %d, want 3", v.Result.ExitCode)
@@ -68,8 +67,7 @@ func TestKilledDaemonLosesNothing(t *testing.T) {
 	}
 }
 
-// TestLostAnswers: the bus breaks in the middle of a start, with and without
-// the start having happened.
+// TestLostAnswers: the bus breaks in the middle of a start, before or after the unit starts.
 func TestLostAnswers(t *testing.T) {
 	for name, fault := range map[string]unittest.Fault{"lost answer": unittest.LostAnswer(), "lost call": unittest.LostCall()} {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +86,7 @@ func TestLostAnswers(t *testing.T) {
 	}
 }
 
-// TestReboot: a job that was running is queued again, as it chose.
+// TestReboot: a job that was running is queued again, if it chose so.
 func TestReboot(t *testing.T) {
 	r := newRig(t, 1, nil)
 	id := r.submit(1, nil)
@@ -113,8 +111,8 @@ func TestReboot(t *testing.T) {
 	}
 }
 
-// TestFullDisk: nothing is acknowledged that is not written, running jobs go
-// on, and everything works again by itself.
+// TestFullDisk: nothing is acknowledged that is not written, running jobs continue, and everything
+// works again without help.
 func TestFullDisk(t *testing.T) {
 	r := newRig(t, 1, nil)
 	running := r.submit(1, nil)
@@ -136,8 +134,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestRequestKey: the same key is the same job, before and after its end and
-// over a restart.
+// TestRequestKey: the same key finds the same job, before and after its end and after a restart.
 func TestRequestKey(t *testing.T) {
 	r := newRig(t, 1, func(string, []units.Property) unittest.Behaviour { return unittest.Behaviour{Ends: true} })
 	keyed := func(s *job.Submission) { s.Key = "k" }
@@ -156,8 +153,8 @@ func TestRequestKey(t *testing.T) {
 	}
 }
 
-// TestGhost: a GPU with the leavings of a job is not reassigned.
-func TestGhost(t *testing.T) {
+// TestLeftoversKeepTheGPU: a GPU with leftovers of a job is not reassigned.
+func TestLeftoversKeepTheGPU(t *testing.T) {
 	r := newRig(t, 1, nil)
 	first := r.submit(1, nil)
 	r.runs(first)
@@ -232,8 +229,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestJobThatSaysItStops: systemd calls the unit of a job that says STOPPING=1
-// deactivating. The job runs all the same, has its time limit and can be cancelled.
+// TestJobThatSaysItStops: systemd calls the unit of a job that sends STOPPING=1 deactivating. The
+// job still runs, has its time limit and can be cancelled.
 func TestJobThatSaysItStops(t *testing.T) {
 	r := newRig(t, 0, func(string, []units.Property) unittest.Behaviour {
 		return unittest.Behaviour{Stopping: true, Extends: true}
@@ -252,7 +249,7 @@ func TestJobThatSaysItStops(t *testing.T) {
 	}
 }
 
-// TestManyJobs: a queue drains over few GPUs, each job once.
+// TestManyJobs: a queue drains over few GPUs, and each job runs once.
 func TestManyJobs(t *testing.T) {
 	r := newRig(t, 3, func(string, []units.Property) unittest.Behaviour { return unittest.Behaviour{Ends: true} })
 	var ids []job.ID
@@ -266,8 +263,7 @@ func TestManyJobs(t *testing.T) {
 	}
 }
 
-// TestWatchdog: the loop feeds the watchdog, and stops feeding it when it
-// hangs.
+// TestWatchdog: the loop feeds the watchdog, and stops when it hangs.
 func TestWatchdog(t *testing.T) {
 	r := newRig(t, 0, nil)
 	r.until("the watchdog is fed", func() bool { return r.ready.Load() > 3 })
@@ -285,8 +281,8 @@ func TestClientGone(t *testing.T) {
 	r.runs(id)
 }
 
-// TestAwaitTask: who waits for a task of an array is told about its job, or that it
-// will never have one.
+// TestAwaitTask: whoever waits for a task of an array gets its job, or learns that it will have
+// none.
 func TestAwaitTask(t *testing.T) {
 	r := newRig(t, 1, nil)
 	array := r.submit(1, func(s *job.Submission) {
@@ -326,9 +322,9 @@ func TestAwaitTask(t *testing.T) {
 	}
 }
 
-// TestForetoldWhileTheLoopGoesOn: expected starts are told while others submit, each
-// from what was so when it was asked, or later.
-func TestForetoldWhileTheLoopGoesOn(t *testing.T) {
+// TestForecastsDoNotStopTheLoop: expected starts are computed while others submit, each from the
+// state at its question or a later one.
+func TestForecastsDoNotStopTheLoop(t *testing.T) {
 	r := newRig(t, 2, nil)
 	limit := func(s *job.Submission) { s.Request.TimeLimit = job.Span(time.Hour) }
 	for range 2 {

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// A job that --dedup would not repeat is run again once its record has been
-// forgotten, and not before.
+// A job that --dedup would skip runs again once the record of the first has been forgotten, and not
+// before.
 func TestDedupOfAForgottenJob(t *testing.T) {
 	r := newRig(t, 1, nil)
 	same := submission(1)
@@ -40,8 +40,8 @@ func TestDedupOfAForgottenJob(t *testing.T) {
 	}
 }
 
-// What an account submitted that is gone, also by a request key, is not what another that has its
-// number now asks for.
+// Submissions of a removed account, also with a request key, do not answer those of a new account
+// with its uid.
 func TestTheRequestsOfAnotherAccount(t *testing.T) {
 	r := newRig(t, 1, nil)
 	s := submission(1)

@@ -12,9 +12,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Nothing is started, and no spec is written, that the account would read which has the number of
-// a job's owner, or of its person, now; nor where nobody can say whose it is. Where nobody has the
-// number systemd says so, and who submitted without a name is the number.
+// No job starts, and no spec is written, if the uid of its owner or person belongs to another
+// account now, or if nobody can say whose it is. If nobody has the uid, systemd refuses it. An
+// account without a name is its number.
 func TestNothingStartsAsAnotherAccount(t *testing.T) {
 	kate, away := job.Owner{UID: 2010, User: "kate"}, errors.New("no answer")
 	for name, c := range map[string]struct {
@@ -68,7 +68,7 @@ type aStore struct {
 
 func (s aStore) Jobs(context.Context, []job.ID) ([]job.Job, error) { return []job.Job{s.j}, nil }
 
-// A message is sent by the account that submitted the job, and by no other that has its number.
+// Only the account that submitted a job sends its messages, and no other that has its uid now.
 func TestNoMessageIsSentAsAnotherAccount(t *testing.T) {
 	for user, want := range map[string]bool{"kate": false, "liam": true, "2010": true} {
 		sent := false
@@ -87,7 +87,7 @@ func TestNoMessageIsSentAsAnotherAccount(t *testing.T) {
 	}
 }
 
-// A start that waits for a directory says so at once: it takes no place of others' starts.
+// A start that waits for a directory says so at once, so that it takes no place of other starts.
 func TestASlowDirectoryTakesNoPlace(t *testing.T) {
 	for takes, want := range map[time.Duration]int{nameSoon / 2: 0, time.Second: 1, time.Hour: 1} {
 		synctest.Test(t, func(t *testing.T) {

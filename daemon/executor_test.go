@@ -47,7 +47,7 @@ func (o oneSpec) Sweep(keep func(job.ID, int) bool) error {
 	return nil
 }
 
-// collected stops units, and notes whether a spec was there when it did.
+// collected records whether the spec existed when the unit was stopped.
 type collected struct {
 	Units
 	specs oneSpec
@@ -59,9 +59,8 @@ func (c *collected) Stop(context.Context, string) error {
 	return nil
 }
 
-// The spec of an attempt is gone before its unit is: a start that was sent before
-// and arrives afterwards, when no unit is in its way, finds nothing to run. That of
-// the next attempt stays.
+// The spec of an attempt is removed before its unit. A start that was sent before, and arrives when
+// no unit is in its way, then finds nothing to run. The next attempt's spec stays.
 func TestSpecGoesBeforeTheUnit(t *testing.T) {
 	specs := oneSpec{1: true, 2: true}
 	bus := &collected{specs: specs}
@@ -71,8 +70,7 @@ func TestSpecGoesBeforeTheUnit(t *testing.T) {
 	}
 }
 
-// A daemon that begins keeps the specs of the attempts that go on; those of earlier
-// attempts go.
+// A starting daemon keeps the specs of running attempts and removes those of earlier attempts.
 func TestSpecsOfEarlierAttemptsAreSwept(t *testing.T) {
 	for state, want := range map[job.State]oneSpec{
 		job.Running: {2: true}, job.Starting: {2: true}, job.Queued: {},
@@ -87,8 +85,8 @@ func TestSpecsOfEarlierAttemptsAreSwept(t *testing.T) {
 	}
 }
 
-// A stop has as long as the job's grace, however long the site lets that be, so
-// that the SIGKILL after it is sent; a bus that never answers costs little more.
+// A stop waits as long as the job's grace, however long the site allows that to be, so that its
+// SIGKILL is sent. A bus that never answers adds little.
 func TestStopHasItsGrace(t *testing.T) {
 	for _, grace := range []time.Duration{0, time.Minute, 20 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -102,8 +100,8 @@ func TestStopHasItsGrace(t *testing.T) {
 	}
 }
 
-// Nothing is started, and no spec written, for a user who may run nothing, nor for a
-// subordinate of one.
+// Nothing starts, and no spec is written, for a user who may run nothing, nor for a subordinate uid
+// of such a user.
 func TestNothingStartsOfAnExpiredAccount(t *testing.T) {
 	for name, j := range map[string]job.Job{
 		"its own":         {ID: 1, Owner: job.Owner{UID: 1001}},
@@ -131,13 +129,13 @@ func (b *begun) Start(_ context.Context, name string, _ []units.Property) (units
 	return units.Status{Name: name}, nil
 }
 
-// anyPayload is a store that has one of each job.
+// anyPayload is a store that has a payload for each job.
 type anyPayload struct{ Store }
 
 func (anyPayload) Payload(context.Context, job.ID) (job.Payload, error) { return job.Payload{}, nil }
 
-// A start that was held up, as by a slow disk, does not rest on the look at the GPUs
-// that was taken before that.
+// A start that was delayed, such as by a slow disk, does not rely on a sample from before the
+// delay.
 func TestStartsRestOnALookThatIsNotOld(t *testing.T) {
 	for waited, want := range map[time.Duration]int32{0: 1, lookLasts: 1, lookLasts + 1: 0, time.Hour: 0} {
 		synctest.Test(t, func(t *testing.T) {
@@ -157,7 +155,7 @@ func TestStartsRestOnALookThatIsNotOld(t *testing.T) {
 	}
 }
 
-// endsStore knows how these jobs have ended.
+// endsStore knows how these jobs ended.
 type endsStore struct {
 	Store
 	ends map[job.ID]job.End
@@ -166,7 +164,7 @@ type endsStore struct {
 
 func (s endsStore) Ends(context.Context, []job.ID) (map[job.ID]job.End, error) { return s.ends, s.err }
 
-// stopped notes signals and stops.
+// stopped records signals and stops.
 type stopped struct {
 	Units
 	names []string
@@ -182,9 +180,9 @@ func (s *stopped) Stop(_ context.Context, name string) error {
 	return nil
 }
 
-// The unit of a job that has just ended is collected after a moment, one that a listing
-// shows only where its job's end is on record, with whatever is in it. One that nobody
-// knows is reported once.
+// The unit of a job that has just ended is collected after a moment. A unit in a listing is
+// collected, with its processes, only if its job's end is on record. A unit without a job is
+// reported once.
 func TestCollect(t *testing.T) {
 	stop, ended := []string{units.Name(1)}, map[job.ID]job.End{1: {State: job.Failed}}
 	all := append([]string{"9 to " + units.Name(1)}, stop...)
@@ -215,9 +213,9 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// A unit that nobody knows is reported once, and also where the disk failed as it was to be.
+// A unit without a job is reported once, even if the disk failed at the first try.
 func TestOrphanIsReportedOnce(t *testing.T) {
-	for fails := range 4 { // in which listing
+	for fails := range 4 { // the listing in which the disk fails
 		var log bytes.Buffer
 		d := assemble(Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 		for listing := 1; listing <= 5; listing++ {
@@ -234,14 +232,14 @@ func TestOrphanIsReportedOnce(t *testing.T) {
 	}
 }
 
-// noBus reads no unit.
+// noBus can't read any unit.
 type noBus struct{ Units }
 
 func (noBus) Status(context.Context, string) (units.Status, error) {
 	return units.Status{}, errors.New("a reply that makes no sense")
 }
 
-// A stop for which it can't be read whose the unit is stops nothing, is tried again, and says why.
+// A stop that can't find out whose unit it is stops nothing, logs why, and is tried again.
 func TestAStopThatCantReadTheUnit(t *testing.T) {
 	for _, look := range []bool{false, true} {
 		var log strings.Builder
@@ -256,7 +254,8 @@ func TestAStopThatCantReadTheUnit(t *testing.T) {
 	}
 }
 
-// What keeps systemd from starting a unit is not the job's doing, whatever it is: it is tried again, and says why.
+// Whatever prevents systemd from starting a unit is not the job's fault: the start is tried again,
+// and the reason is said.
 func TestStartsThatFailAreTriedAgain(t *testing.T) {
 	failed := func(job string, s units.Status) error {
 		s.Load, s.Active = units.LoadLoaded, units.ActiveFailed
@@ -297,7 +296,7 @@ func TestStartsThatFailAreTriedAgain(t *testing.T) {
 	}
 }
 
-// Health names each trouble of starts. Where nobody's jobs start, that is a failure of the machine.
+// Health names each cause of failed starts. If no user's jobs start, the machine counts as failing.
 func TestHealthOfStarts(t *testing.T) {
 	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	why := job.Text("systemd: Unit gpujobs-u1001.slice is masked.")

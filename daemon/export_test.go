@@ -1,10 +1,10 @@
 package daemon
 
-// TrialsTurn is the turn of those who try what would have a job start sooner.
+// TrialsTurn holds a value while somebody has the turn to try changes of a job.
 func (d *Daemon) TrialsTurn() chan struct{} { return d.trials.turn }
 
-// Trying is how many persons try that, or wait for their turn.
+// Trying is the number of persons with a trial or waiting for one.
 func (d *Daemon) Trying() int { return d.trials.persons.Keys() }
 
-// PieceLen is how many commands are one step.
+// PieceLen is the number of commands in one step.
 const PieceLen = pieceLen

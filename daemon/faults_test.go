@@ -15,11 +15,11 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// kernel is a log that tells whoever reads it all of its boot's errors.
+// kernel is a log that replays this boot's errors to each reader.
 type kernel struct {
 	mu      sync.Mutex
 	reports []gpu.XidReport
-	more    chan struct{} // closed when there is another
+	more    chan struct{} // closed when there is another error
 }
 
 func newKernel() *kernel { return &kernel{more: make(chan struct{})} }
@@ -54,7 +54,7 @@ func (k *kernel) Run(ctx context.Context, tell func(gpu.XidReport)) {
 	}
 }
 
-// gpuState is what 'gpusched gpus' and 'gpusched health' say of a GPU.
+// gpuState returns what 'gpusched gpus' and 'gpusched health' say about a GPU.
 func (r *rig) gpuState(index int) (state job.GPUState, check job.Check) {
 	v, err := r.d.Query(r.t.Context(), job.Query{})
 	if err != nil {
@@ -73,9 +73,8 @@ func (r *rig) gpuState(index int) (state job.GPUState, check job.Check) {
 	return state, check
 }
 
-// TestSickGPU: an error in the kernel's log names the job whose process it hit
-// and takes the GPU out of service, also for the next daemon, until an
-// administrator puts it back.
+// TestSickGPU: an error in the kernel log names the job whose process it hit. It takes the GPU out
+// of service, also for the next daemon, until an administrator puts it back.
 func TestSickGPU(t *testing.T) {
 	r := newRig(t, 2, nil)
 	first, second := r.submit(1, nil), r.submit(1, nil)
@@ -118,11 +117,11 @@ func TestSickGPU(t *testing.T) {
 	}
 }
 
-// TestRowsFailed: memory that has no rows to spare is told and keeps nothing off.
+// TestRowsFailed: GPU memory without spare rows is reported, and the GPU still takes jobs.
 func TestRowsFailed(t *testing.T) {
 	r := newRig(t, 1, nil)
 	r.gpus.Change(0, func(d *gpu.Device) { d.RowsFailed = true })
-	r.restart() // looks at once
+	r.restart() // which samples at once
 	r.runs(r.submit(1, nil))
 	r.until("health tells", func() bool {
 		for _, c := range r.d.Health(t.Context()) {
@@ -134,11 +133,11 @@ func TestRowsFailed(t *testing.T) {
 	})
 }
 
-// A compute mode in which jobs fail is told with the command that mends it.
+// A compute mode in which jobs fail is reported with the command that corrects it.
 func TestComputeMode(t *testing.T) {
 	r := newRig(t, 2, nil)
 	r.gpus.Change(1, func(d *gpu.Device) { d.ComputeMode = "prohibited" })
-	r.restart() // looks at once
+	r.restart() // which samples at once
 	r.until("health tells", func() bool {
 		told := false
 		for _, c := range r.d.Health(t.Context()) {

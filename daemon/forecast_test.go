@@ -11,10 +11,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestForetellingShares: whoever waits for the turn is answered from what another has used
-// before, where that is not older, and else from the newest. What was only tried is of use
-// to nobody else.
-func TestForetellingShares(t *testing.T) {
+// A waiting caller gets the forecast that another has used, if it is not older than its question,
+// else the newest. The forecast of a dry run serves nobody else.
+func TestWaitingCallersShareAForecast(t *testing.T) {
 	c, now := core.New(site.Policy{}, "boot", job.Restored{}), time.Unix(1_700_000_000, 0)
 	made := make([]*foresight.Foresight, 4)
 	for i := range made {
@@ -36,8 +35,8 @@ func TestForetellingShares(t *testing.T) {
 	}
 }
 
-// TestForetellingIsLeft: who has left neither waits for a turn nor keeps it.
-func TestForetellingIsLeft(t *testing.T) {
+// A caller that leaves neither waits for a turn nor keeps it.
+func TestCallerThatLeavesFreesItsTurn(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
 	c, f := core.New(site.Policy{}, "boot", job.Restored{}), forecaster{turn: make(chan struct{}, 1)}

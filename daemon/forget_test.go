@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Old jobs are forgotten a minute after the start, then each hour, and sooner
-// when many have ended; a disk that fails is tried again.
+// Old jobs are removed a minute after the start, then each hour, and sooner after many ends. A
+// failure is tried again.
 func TestForgetsFromTimeToTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var at []time.Duration

@@ -11,14 +11,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A start that finds out that the job's person is in a group with a quota tells that first, so that the job
-// is placed again by the quota. What was submitted a moment ago is not looked up again.
+// A start that finds its person in a group with a quota reports that first, so that the job is
+// placed again under the quota. Groups of a job submitted a moment ago are not looked up again.
 func TestAStartLooksUpGroups(t *testing.T) {
 	for name, c := range map[string]struct {
 		age    time.Duration
 		known  []string
 		person *job.Account
-		want   int // whose groups are news; 0: nobody's
+		want   int // uid whose groups are new; 0: none
 	}{
 		"not known":          {time.Minute, []string{"class"}, nil, 1001},
 		"its person's":       {time.Minute, nil, &job.Account{UID: 1001, User: "alice"}, 1001},

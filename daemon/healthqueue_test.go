@@ -8,7 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Jobs for which the machine has too little are a fault of it, those that a quota keeps are told.
+// Jobs that ask for more than the machine has are a fault; jobs that a quota holds back are only
+// reported.
 func TestHealthOfTheQueue(t *testing.T) {
 	gpus := job.Say("never/gpu-count", job.Wish{GPUs: 4 * job.WholeGPU}, 3)
 	quota := job.Say("never/quota", job.Wish{GPUs: 3 * job.WholeGPU}, job.Text("alice"), job.GPUs(2*job.WholeGPU))

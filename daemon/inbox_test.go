@@ -15,15 +15,14 @@ func (b *scriptBell) Ring() { b.rung++ }
 
 func (b *scriptBell) Wait(time.Time, ...<-chan struct{}) { b.wait() }
 
-// Who was woken since there is room, and finds that it need not send any more,
-// wakes the next one.
+// A sender that is woken because there is room, but no longer sends, wakes the next one.
 func TestSenderThatGivesUpWakesTheNext(t *testing.T) {
 	d := assemble(Options{})
 	for range inboxSize {
 		d.inbox.put(message{})
 	}
 	stop := make(chan struct{})
-	room := &scriptBell{wait: func() { close(stop) }} // and it rang
+	room := &scriptBell{wait: func() { close(stop) }} // the bell rang as well
 	d.inbox.room = room
 	if d.inbox.send(message{}, stop) || room.rung != 1 {
 		t.Errorf("the bell was rung on %d times", room.rung)

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// weeded are the phrases that comments and documents do not use, with what a
-// native reader expects there.
+// weeded are phrases that comments and documents must not use, with the words that a native reader
+// expects.
 var weeded = []struct {
 	phrase *regexp.Regexp
 	say    string
@@ -30,7 +30,7 @@ var weeded = []struct {
 	{regexp.MustCompile(`(?i)\b(came|comes|come) upon\b`), "finds"},
 }
 
-// TestWeededPhrases reads the comments of all Go files, and the documents whole.
+// TestWeededPhrases reads the comments of all Go files, and whole documents.
 func TestWeededPhrases(t *testing.T) {
 	read := 0
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
@@ -39,7 +39,7 @@ func TestWeededPhrases(t *testing.T) {
 			return err
 		case d.IsDir() && path != ".." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata"):
 			return fs.SkipDir
-		case d.IsDir() || d.Name() == "CHANGELOG.md": // what was said of a release stays
+		case d.IsDir() || d.Name() == "CHANGELOG.md": // old entries stay as they are
 			return nil
 		}
 		for _, text := range prose(t, path) {
@@ -88,11 +88,11 @@ func comments(file *ast.File) []string {
 	return all
 }
 
-// TestTopLevel: the top of the tree is what people look at first.
+// TestTopLevel: the top of the tree, which people see first, has only these entries.
 func TestTopLevel(t *testing.T) {
 	want := strings.Fields(`CHANGELOG.md LICENSE Makefile README.md cgroup cmd contrib daemon go.mod go.sum
 		gpu nfpm.yaml packaging units`)
-	built, err := os.ReadFile("../.gitignore") // such as what 'go build ./cmd/gpusched' leaves
+	built, err := os.ReadFile("../.gitignore") // it lists build results such as those of 'go build ./cmd/gpusched'
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestTopLevel(t *testing.T) {
 	}
 }
 
-// TestMakeHelp: 'make help' has each target that says what it does.
+// TestMakeHelp: 'make help' lists each target that has a description.
 func TestMakeHelp(t *testing.T) {
 	text, err := os.ReadFile("../Makefile")
 	if err != nil {
@@ -138,7 +138,8 @@ func TestMakeHelp(t *testing.T) {
 	}
 }
 
-// TestOneFlagRefreshesGoldens: the wrong one would be "flag provided but not defined".
+// TestOneFlagRefreshesGoldens: every test with goldens has the flag -update; another would be "flag
+// provided but not defined".
 func TestOneFlagRefreshesGoldens(t *testing.T) {
 	defined := regexp.MustCompile(`flag\.Bool\("(rewrite|golden|regenerate|write|accept)"`)
 	err := filepath.WalkDir("..", func(path string, e fs.DirEntry, err error) error {

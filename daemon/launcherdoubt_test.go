@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// startsAs says of each start whether the launcher was to be checked, and answers it.
+// startsAs answers starts, and records whether each had the launcher checked.
 type startsAs struct {
 	Units
 	checked bool
@@ -27,7 +27,8 @@ func (s *startsAs) Start(_ context.Context, name string, props []units.Property)
 	return s.answer, s.err
 }
 
-// The launcher runs once before a job's own, where anything happened that it may not survive, until that goes well.
+// After anything that the launcher may not survive, it runs once before each job's own, until that
+// succeeds.
 func TestLauncherIsChecked(t *testing.T) {
 	dead := units.Status{Name: units.Name(1), Load: units.LoadLoaded, Active: units.ActiveFailed, WasActive: true, MainCode: units.CLDKilled, MainStatus: 31}
 	spoke := dead

@@ -14,7 +14,7 @@ import (
 
 var admin = job.Actor{UID: 0, User: "root", Admin: true}
 
-// waiting queues so many jobs behind one that has the only GPU.
+// waiting queues n jobs behind one that has the only GPU.
 func (r *rig) waiting(n int) (ids []job.ID) {
 	r.t.Helper()
 	r.runs(r.submit(1, nil))
@@ -44,7 +44,7 @@ func commands(kind job.CommandKind, ids ...job.ID) (list []job.Command) {
 	return list
 }
 
-// Many jobs are few transactions, and others are answered between two of them.
+// Many jobs take few transactions, and others are answered between two of them.
 func TestManyAreFewTransactions(t *testing.T) {
 	r := newRig(t, 1, nil)
 	ids := r.waiting(3*daemon.PieceLen - 100)
@@ -61,7 +61,7 @@ func TestManyAreFewTransactions(t *testing.T) {
 		}
 		told += len(each)
 		if told < len(ids) {
-			if s := r.state(ids[len(ids)-1]); s.Terminal() && parts == 1 { // an answer meanwhile, of before the last part
+			if s := r.state(ids[len(ids)-1]); s.Terminal() && parts == 1 { // answered before the last piece
 				t.Errorf("after one part the last job is %s", s)
 			}
 		}
@@ -81,8 +81,8 @@ func TestManyAreFewTransactions(t *testing.T) {
 	}
 }
 
-// Commands that are too much for one step go on in the next, in their order and each once: here
-// each job is to wait for the one before it.
+// Commands that are too much for one step continue in the next, in order and each once. Here each
+// job is to wait for the one before it.
 func TestDearCommandsGoOnInTheNextStep(t *testing.T) {
 	r := newRig(t, 1, nil)
 	ids := r.waiting(1001)
@@ -116,7 +116,8 @@ func TestDearCommandsGoOnInTheNextStep(t *testing.T) {
 	}
 }
 
-// When the daemon dies between two parts, what was told is on disk, and what was not begun is as it was.
+// When the daemon dies between two pieces, what was reported is on disk, and what was not begun is
+// unchanged.
 func TestManyAreCutAtAPart(t *testing.T) {
 	r := newRig(t, 1, nil)
 	ids := r.waiting(4 * daemon.PieceLen)
@@ -133,13 +134,13 @@ func TestManyAreCutAtAPart(t *testing.T) {
 		switch s := r.state(id); {
 		case i < told && s != job.Cancelled:
 			t.Fatalf("job %d of %d was told to be cancelled, and is %s", i, len(ids), s)
-		case i >= told+daemon.PieceLen && s != job.Queued: // the next part may be under way
+		case i >= told+daemon.PieceLen && s != job.Queued: // the next piece may be under way
 			t.Fatalf("job %d of %d is %s", i, len(ids), s)
 		}
 	}
 }
 
-// Nothing is told before it is on disk, and of a disk that fails the client learns.
+// No outcome is reported before it is on disk, and the client learns that the disk fails.
 func TestManyWaitForTheDisk(t *testing.T) {
 	r := newRig(t, 1, nil)
 	ids := r.waiting(3)
@@ -155,8 +156,8 @@ func TestManyWaitForTheDisk(t *testing.T) {
 	r.store.full.Store(false)
 }
 
-// Each job has its own answer: what another owns, what has ended, what is not there and what can't be
-// done, and nothing of it keeps the others from theirs.
+// Each job has its own answer: another owner's, an ended one, an unknown one and an impossible
+// request fail without affecting the others.
 func TestManyAreAnsweredOneByOne(t *testing.T) {
 	r := newRig(t, 1, nil)
 	ids := r.waiting(3)
@@ -193,7 +194,7 @@ func TestManyAreAnsweredOneByOne(t *testing.T) {
 	}
 }
 
-// A client that goes has the rest left alone.
+// When the client disconnects, the remaining commands are not carried out.
 func TestManyEndWithTheirClient(t *testing.T) {
 	r := newRig(t, 1, nil)
 	ids := r.waiting(2)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// ofClient are those of the command line.
+// ofClient are the modules of the command line.
 var ofClient = map[string]string{
 	"github.com/alecthomas/kong":      "the command line",
 	"github.com/fsnotify/fsnotify":    "'watch' hears of changes of a file",
@@ -19,8 +19,8 @@ var ofClient = map[string]string{
 	"golang.org/x/term":               "whether there is a terminal, how wide, and its raw mode",
 }
 
-// modules are those of other projects whose code is in a program, with what each
-// is for. What else comes with them is named by them.
+// modules are the modules of other projects that each program may link, with their use. What they
+// link themselves is named by them.
 var modules = map[string]map[string]string{
 	"cmd/gpusched": ofClient, "cmd/gpusched-slurm": ofClient,
 	"cmd/gpuschedd": {
@@ -85,7 +85,7 @@ var modules = map[string]map[string]string{
 	"cmd/gpusched-nvml": {"github.com/NVIDIA/go-nvml": "the driver's library"},
 }
 
-// TestModules holds that no program gets another project's code in passing.
+// TestModules: no program links another project's module by accident.
 func TestModules(t *testing.T) {
 	for program, why := range modules {
 		cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", "./"+program)
@@ -104,8 +104,8 @@ func TestModules(t *testing.T) {
 	}
 }
 
-// TestModulesAreUsed holds that every module that go.mod asks for directly is
-// imported by some file: what 'go mod tidy' would take out, without its downloads.
+// TestModulesAreUsed: some file imports every module that go.mod requires directly. 'go mod tidy'
+// would say so, but downloads modules.
 func TestModulesAreUsed(t *testing.T) {
 	run := func(args ...string) []byte {
 		cmd := exec.Command("go", args...)
@@ -134,18 +134,17 @@ func TestModulesAreUsed(t *testing.T) {
 	}
 }
 
-// executors are the packages in the root daemon that can start a program. Of the
-// others' none is called: godbus starts a bus for a session that has none, which
-// the system bus is not, and libc's are C's system and popen, which SQLite lacks.
+// executors are the packages in the root daemon that can start a program. Only gpu/source does:
+// godbus starts a bus for a session without one, which never applies to the system bus, and libc
+// has C's system and popen, which SQLite does not call.
 var executors = []string{"github.com/godbus/dbus/v5", "github.com/gpusched/gpusched/gpu/source", "modernc.org/libc"}
 
-// holders are the packages of the launcher that can start a program: as the job's
-// user, the command of a job that has a terminal, and what its owner has run beside it.
+// holders are the packages of the launcher that can start a program, as the job's user: the command
+// of a job with a terminal, and commands that its owner runs beside it.
 var holders = []string{"github.com/creack/pty", "github.com/gpusched/gpusched/units/terminal/hold"}
 
-// TestRootStartsOneProgram holds that of what runs as root only gpu/source starts
-// a program, gpusched-nvml, and that this one starts none. The unit holds the
-// same at run time (InaccessiblePaths).
+// TestRootStartsOneProgram: of what runs as root, only gpu/source starts a program, gpusched-nvml,
+// and that starts none. The unit enforces the same at run time (InaccessiblePaths).
 func TestRootStartsOneProgram(t *testing.T) {
 	for program, want := range map[string][]string{"cmd/gpuschedd": executors, "cmd/gpusched-nvml": nil, "cmd/gpusched-job": holders} {
 		var got []string

@@ -18,8 +18,8 @@ func (n *told) open(ctx context.Context, id job.ID, uid int) error {
 	return n.tell(ctx, id, uid, "open")
 }
 
-// A running job is opened to commands of its owner by a process of its own unit; nobody
-// else's request, and no job that does not run, gets that far.
+// A process in a running job's unit lets its owner run commands there. Requests of others, or for a
+// job that does not run, are refused before.
 func TestOpen(t *testing.T) {
 	r := newRig(t, 1, func(string, []units.Property) unittest.Behaviour { return unittest.Behaviour{} })
 	id := r.submit(1, nil)

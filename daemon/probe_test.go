@@ -10,9 +10,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A part that hangs costs the caller CheckTime, is asked by no more than one
-// activity however often health is asked, and is asked again when it has answered.
-func TestLookAround(t *testing.T) {
+// A part that hangs costs its caller CheckTime, is probed by one goroutine however often health is
+// asked, and is probed again once it has answered.
+func TestHangingProbeCostsOneGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, free := 0, make(chan struct{})
 		p := &probes{host: machine{}}
@@ -50,7 +50,7 @@ func TestLookAround(t *testing.T) {
 			t.Errorf("afterwards: %+v", got[1])
 		}
 		quick := asked
-		for range 100 { // as many at once look once
+		for range 100 { // concurrent callers share one probe
 			p.run(t.Context())
 		}
 		if asked != quick {
@@ -64,9 +64,8 @@ func TestLookAround(t *testing.T) {
 	})
 }
 
-// Those who ask while a look is under way get its outcome, also where the one who
-// was first has gone.
-func TestLookAroundTogether(t *testing.T) {
+// Callers that ask during a probe get its result, even if the first caller has left.
+func TestConcurrentCallersShareAProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
 		p := &probes{host: machine{}, list: []*probe{{Check: Check{"slow", func(ctx context.Context) job.Check {
@@ -99,9 +98,8 @@ func TestLookAroundTogether(t *testing.T) {
 	})
 }
 
-// After a reload nobody is told what was seen before it, also not by a look that
-// was under way.
-func TestForgottenLooks(t *testing.T) {
+// After a reload nobody gets a result from before it, not even from a probe that was under way.
+func TestReloadForgetsProbes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		settings, free := "old", make(chan struct{})
 		l := &probe{Check: Check{"settings", func(context.Context) job.Check {
@@ -129,7 +127,7 @@ func TestForgottenLooks(t *testing.T) {
 	})
 }
 
-// GPUs that the settings name and the machine lacks are told.
+// GPUs that the settings name and the machine lacks are reported.
 func TestAbsentGPUs(t *testing.T) {
 	got := absentGPUs([]int{0, 1, 9}, []job.GPUView{{GPU: job.GPU{Index: 1}}, {GPU: job.GPU{Index: 0}}})
 	if len(got) != 1 || got[0] != 9 || len(absentGPUs(nil, nil)) != 0 {

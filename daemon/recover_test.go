@@ -28,9 +28,8 @@ func (r *rig) loseFile() {
 	r.start()
 }
 
-// The state file is lost while a job runs on shares of GPUs and another waits:
-// the first goes on as it was, with its limits, and has its end; of the second
-// nothing is left; ids go on.
+// The state file is lost while one job runs on shares of GPUs and another waits. The first
+// continues with its limits and has its result; of the second nothing is left; ids continue.
 func TestJobsAreRecoveredFromTheirUnits(t *testing.T) {
 	r := newRig(t, 2, nil)
 	id := r.submit(0, func(s *job.Submission) {
@@ -81,8 +80,8 @@ func TestJobsAreRecoveredFromTheirUnits(t *testing.T) {
 	}
 }
 
-// What was decided of a job since its unit was made outlives the state file, too: its
-// time limit, and that it is suspended, by whom and for how long it was.
+// Decisions about a job since its unit was made survive the loss of the state file: its time limit,
+// and its suspension with who did it and for how long.
 func TestRecoveredJobHasWhatWasDecidedSince(t *testing.T) {
 	r := newRig(t, 1, nil)
 	id := r.submit(1, func(s *job.Submission) { s.Request.TimeLimit = job.Span(time.Hour) })
@@ -130,7 +129,7 @@ func TestRecoveredJobHasWhatWasDecidedSince(t *testing.T) {
 	}
 }
 
-// A job that ended while nobody was there is recovered too, with its result.
+// A job that ended while no daemon ran is recovered with its result.
 func TestEndedJobIsRecovered(t *testing.T) {
 	r := newRig(t, 1, nil)
 	id := r.submit(1, nil)
@@ -148,8 +147,8 @@ func TestEndedJobIsRecovered(t *testing.T) {
 	r.until("its unit is gone", func() bool { return len(r.bus.Names()) == 0 })
 }
 
-// A unit that somebody else gave a job's name is left alone, and so is one whose
-// job is on record as ended.
+// A unit that somebody else gave a job's name is left alone, and so is a unit whose job is on
+// record as ended.
 func TestStrangersAreNotRecovered(t *testing.T) {
 	r := newRig(t, 1, nil)
 	done := r.submit(1, nil)
@@ -176,8 +175,8 @@ func TestStrangersAreNotRecovered(t *testing.T) {
 	}
 }
 
-// copyState keeps a copy of the state file, as of now, and goes on when so many GPUs are
-// known; putBack has the daemon find that copy in place of its own.
+// copyState keeps a copy of the present state file, and returns once the daemon knows this many
+// GPUs. putBack restarts the daemon on that copy.
 func (r *rig) copyState(gpus int) (putBack func()) {
 	path := filepath.Join(r.dir, "state.db")
 	r.stop()
@@ -202,9 +201,8 @@ func (r *rig) copyState(gpus int) (putBack func()) {
 	}
 }
 
-// An older copy of the state file is put back while a job runs that waits by it: it
-// goes on with the GPUs that its unit has, not with those it would get now, and is
-// not started again.
+// Somebody puts back an older copy of the state file, in which a running job still waits. The job
+// keeps the GPUs of its unit, not those that it would get now, and is not started again.
 func TestOlderStateFile(t *testing.T) {
 	r := newRig(t, 2, nil)
 	id := r.submit(1, func(s *job.Submission) { s.Request.Hold = true })
@@ -234,8 +232,8 @@ func TestOlderStateFile(t *testing.T) {
 	}
 }
 
-// The same where the copy has the job in an attempt that ended since: it runs in the next,
-// on another GPU, and is not stopped.
+// Likewise if the copy has the job in an earlier attempt: it continues in its present attempt, on
+// another GPU, and is not stopped.
 func TestOlderStateFileOfAnEarlierAttempt(t *testing.T) {
 	r := newRig(t, 2, nil)
 	id := r.submit(1, nil)
@@ -265,9 +263,9 @@ func TestOlderStateFileOfAnEarlierAttempt(t *testing.T) {
 	}
 }
 
-// A copy of the state file is put back that does not know a job which runs, with the files
-// of ids or without them, and others submit at once: nobody gets the id of that job, and
-// nobody can end it but its owner.
+// Somebody puts back a copy of the state file that does not know a running job, with or without the
+// files of ids, and others submit at once. Nobody gets that job's id, and only its owner can end
+// it.
 func TestOlderStateFileAndNewSubmissions(t *testing.T) {
 	for name, forget := range map[string][]string{"with the ids": nil, "without": {"state.db.ids", "state.db.last"}} {
 		t.Run(name, func(t *testing.T) {
@@ -294,8 +292,8 @@ func TestOlderStateFileAndNewSubmissions(t *testing.T) {
 	}
 }
 
-// A drop-in of the site that changes what tells a unit's job does not make it another's: a
-// job whose start was under way when the daemon died runs on, and is not started again.
+// A drop-in of the site that changes how a unit describes its job does not make it another's. A job
+// whose start was under way when the daemon died continues, and is not started again.
 func TestUnitThatADropInChanged(t *testing.T) {
 	for name, set := range map[string]units.Property{
 		"group":       {Name: "Group", Value: "lab"},
@@ -324,8 +322,8 @@ func TestUnitThatADropInChanged(t *testing.T) {
 	}
 }
 
-// A unit that has the name of a job and is another's is neither adopted nor stopped: the
-// job waits, and says why, until that unit is gone.
+// A unit that has a job's name and belongs to another is neither adopted nor stopped: the job
+// waits, and says why, until the unit is gone.
 func TestUnitOfAnotherIsLeftAlone(t *testing.T) {
 	for name, whose := range map[string]int{"another's": 1002, "no job's": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -356,8 +354,8 @@ func TestUnitOfAnotherIsLeftAlone(t *testing.T) {
 	}
 }
 
-// So is one that took the name of a job which runs, or is being stopped, by the records:
-// what was the job's own unit is gone.
+// Likewise for a unit that took the name of a job that runs, or is being stopped, according to the
+// records: the job's own unit is gone.
 func TestUnitInPlaceOfAJobs(t *testing.T) {
 	for _, ending := range []bool{false, true} {
 		t.Run(fmt.Sprintf("ending %t", ending), func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// A line about a job says why its state is what it is.
+// A log line about a job has the cause of its state.
 func TestJobFieldsTellTheCause(t *testing.T) {
 	at := &job.Attempt{Number: 2}
 	back := &job.Attempt{Number: 2, Result: &job.Result{Outcome: job.Cancelled, Cause: job.StopRequeue, By: "bob"}}
@@ -30,8 +30,8 @@ func TestJobFieldsTellTheCause(t *testing.T) {
 	}
 }
 
-// A new job is logged with what it asks, and a changed one with what that was and is; what
-// is private is in neither.
+// The line of a new job has its request, that of an update the old and new values, and neither has
+// anything private.
 func TestWhatIsAskedIsLogged(t *testing.T) {
 	j := job.Job{ID: 7, State: job.Queued, Owner: job.Owner{UID: 1, User: "ada"}, Label: job.Label{Name: "train", Tags: map[string]string{"b": "2", "a": "1"}},
 		Request: job.Request{

@@ -24,27 +24,26 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// rig is a daemon on a real store, a systemd in memory and GPUs in memory. It
-// may be killed and started again.
+// rig is a daemon on a real store, with systemd and GPUs in memory. It can be killed and restarted.
 type rig struct {
 	t    *testing.T
 	dir  string
 	bus  *unittest.Systemd
 	gpus *gputest.Fake
 	boot atomic.Int64
-	pids map[int]string // the units of processes; not changed while errors are written
+	pids map[int]string // the units of processes; unchanged while errors are written
 
 	kernel *kernel
 	told   told
 	specs  specs
 	ready  atomic.Int64
-	asked  atomic.Int64 // how often systemd was asked about itself
+	asked  atomic.Int64 // number of times that systemd was asked about itself
 
 	store    *diskStore
 	settings daemon.Settings
 	d        *daemon.Daemon
 	stop     func()
-	ended    chan error // how the present daemon ended
+	ended    chan error // the result of the present daemon's Run
 }
 
 func newRig(t *testing.T, gpus int, behave func(string, []units.Property) unittest.Behaviour) *rig {
@@ -145,7 +144,7 @@ func (r *rig) wait(id job.ID) job.JobView {
 	return v
 }
 
-// until polls a condition that becomes true by the work of other goroutines.
+// until polls a condition that other goroutines make true.
 func (r *rig) until(what string, ok func() bool) {
 	r.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
@@ -157,7 +156,8 @@ func (r *rig) until(what string, ok func() bool) {
 	r.t.Fatalf("never: %s", what)
 }
 
-// state is that of a job; "" while there is none, as of a task that has not become a job yet.
+// state returns the state of a job; "" if there is none, such as for a task that has not become a
+// job yet.
 func (r *rig) state(id job.ID) job.State {
 	v, err := r.d.Query(r.t.Context(), job.Query{IDs: []job.ID{id}})
 	if err != nil {
@@ -173,18 +173,17 @@ func (r *rig) runs(id job.ID) {
 	r.until("the unit runs", func() bool { return r.bus.Running(units.Name(int64(id))) })
 }
 
-// diskStore is the store as package daemon wants it, with a disk that can be
-// made to fail.
+// diskStore is a Store whose disk can be made to fail.
 type diskStore struct {
 	*store.Store
 	full  atomic.Bool
 	torn  atomic.Bool                   // the file is damaged
 	unfit atomic.Bool                   // the next write has a record that does not fit
-	hang  atomic.Pointer[chan struct{}] // writes wait for this to be closed
-	bare  atomic.Bool                   // it has no payloads any more
-	short atomic.Int64                  // so many writes fail first
+	hang  atomic.Pointer[chan struct{}] // writes wait until this is closed
+	bare  atomic.Bool                   // the payloads are gone
+	short atomic.Int64                  // number of writes that fail first
 
-	commits atomic.Int64 // how many there were
+	commits atomic.Int64 // number of successful writes
 }
 
 var errFull = errors.New("no space left on device")

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Whoever waits goes on when the bell rang, when the time has come, or when a
-// stop is closed, and a bell that rang before lets one go on at once.
+// A Wait ends when the bell rings, when its time comes, or when a stop is closed. A ring before the
+// Wait ends it at once.
 func TestBell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, stop := machine{}.Wakeup(), make(chan struct{})
@@ -27,7 +27,7 @@ func TestBell(t *testing.T) {
 	})
 }
 
-// A message waits while there is no room, and the loop's end lets everybody go.
+// A message waits while the inbox is full, and the end of the loop releases all senders.
 func TestInbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := assemble(Options{})

@@ -24,7 +24,7 @@ func (blind) Sample(context.Context) (gpu.Snapshot, error) {
 
 func (b blind) Look(ctx context.Context) (gpu.Snapshot, error) { return b.Sample(ctx) }
 
-// takeAll is the loop of a daemon that only answers questions, and counts what was measured.
+// takeAll is a loop that only answers questions and counts Measured events.
 func takeAll(ctx context.Context, d *Daemon, measured *int) {
 	defer close(d.inbox.done)
 	for ctx.Err() == nil {
@@ -40,8 +40,8 @@ func takeAll(ctx context.Context, d *Daemon, measured *int) {
 	}
 }
 
-// On a machine on which jobs end all the time, and the GPUs are looked at after
-// each, what the running ones use is read as often as on a quiet one.
+// On a machine where jobs end all the time, and the GPUs are looked at after each, the use of
+// running jobs is read as often as on a quiet machine.
 func TestMeasuresBesideManyLooks(t *testing.T) {
 	for _, asks := range []time.Duration{time.Hour, 100 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
@@ -87,9 +87,9 @@ func (r *readings) Look(ctx context.Context) (gpu.Snapshot, error) {
 	return r.blind.Look(ctx)
 }
 
-// What a start waits for is a look, which takes a fraction of a whole sample. Those are
-// taken as often beside many looks as beside none; where a start always waits, half as often.
-func TestWhatIsWaitedForIsALook(t *testing.T) {
+// A start waits for a look, which takes a fraction of a complete sample. Complete samples are as
+// frequent beside many looks as without any, and half as frequent if some start always waits.
+func TestStartsWaitForLooks(t *testing.T) {
 	for name, c := range map[string]struct {
 		asks, took     time.Duration
 		looks, samples int64 // in a minute
@@ -126,7 +126,7 @@ func TestWhatIsWaitedForIsALook(t *testing.T) {
 
 func abs(n int64) int64 { return max(n, -n) }
 
-// The look that a start waits for does not wait itself for the record of the placement.
+// The look that a start waits for begins before the placement is on disk.
 func TestALookDoesNotWaitForTheDisk(t *testing.T) {
 	d := assemble(Options{})
 	d.core = core.New(site.Policy{MaxForeignBytes: 1 << 20}, "boot", job.Restored{})

@@ -8,9 +8,8 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// TestShutdown: systemd stops the units of jobs before it stops us, in a reboot of
-// which the kernel knows nothing. What was running goes by its own choice, and what
-// waited still waits.
+// TestShutdown: systemd stops the units of jobs before ours, in a reboot that the kernel does not
+// see. Running jobs are requeued or lost, as they chose, and waiting jobs still wait.
 func TestShutdown(t *testing.T) {
 	r := newRig(t, 2, nil)
 	no := false
@@ -26,12 +25,12 @@ func TestShutdown(t *testing.T) {
 		r.bus.Signal(name)
 	}
 	r.until("the daemon looks why the units are gone", func() bool { return r.asked.Load() >= before+2 })
-	small := r.submit(0, nil) // there is room for it: it waits, or is tried again later
+	small := r.submit(0, nil) // there is room for it, so it waits or its start fails for now
 	r.stop()
 	r.bus.Reboot()
 	r.start()
 	r.until("the job runs again", func() bool {
-		if name := units.Name(int64(waiting)); r.bus.Running(name) { // which may come first, and has all GPUs
+		if name := units.Name(int64(waiting)); r.bus.Running(name) { // it may come first, with all GPUs
 			r.bus.Exit(name, 0)
 		}
 		return r.bus.Running(units.Name(int64(again)))
@@ -50,8 +49,8 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// TestStartInShutdown: a start that systemd does not take for the moment, or was
-// short of something for, or did not come to in time, is tried again.
+// TestStartInShutdown: a start is tried again if systemd refuses it for now, lacks resources for
+// it, or takes too long.
 func TestStartInShutdown(t *testing.T) {
 	short := &units.StartError{JobResult: "failed", Status: units.Status{Load: units.LoadLoaded, Active: units.ActiveFailed, Result: units.ResultResources}}
 	late := &units.StartError{JobResult: "timeout", Status: units.Status{Load: units.LoadLoaded, Active: units.ActiveFailed, Result: units.ResultTimeout}}

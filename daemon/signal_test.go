@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// Whoever has a job signalled is told once systemd has done it, and told so where it gave no
-// answer, or the job's unit is gone.
+// Whoever signals a job is answered once systemd has done it, and refused if systemd gave no answer
+// or the job's unit is gone.
 func TestSignalIsAnsweredWhenSent(t *testing.T) {
 	r := newRig(t, 1, nil)
 	id := r.submit(0, nil)
@@ -56,8 +56,8 @@ func TestSignalIsAnsweredWhenSent(t *testing.T) {
 	}
 }
 
-// A signal to an array is sent to each of its tasks that run, once, and where systemd does not answer for one the
-// array is not said to have it.
+// A signal to an array goes once to each of its running tasks. If systemd does not answer for one
+// task, the array's command fails.
 func TestSignalOfAnArray(t *testing.T) {
 	r := newRig(t, 2, nil)
 	array := r.submit(1, func(s *job.Submission) {
@@ -105,8 +105,8 @@ func TestSignalOfAnArray(t *testing.T) {
 	}
 }
 
-// What is for the main process alone is sent to it alone: a warning, also by another daemon, and the signal of a command.
-// Where the main process holds a terminal that can't be, which is said.
+// A signal for the main process alone goes only to it: a warning, also from another daemon, and the
+// signal of a command. If the main process holds a terminal, that is impossible, and refused.
 func TestAimedSignalsAreSent(t *testing.T) {
 	r := newRig(t, 1, nil)
 	sent := func(id job.ID, want ...int) {

@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// A job that asks for it has Slurm's variables, and no other.
+// Only a job that asks for it has Slurm's variables.
 func TestSlurmVariables(t *testing.T) {
 	j := &job.Job{
 		ID: 42, Label: job.Label{Name: "train"}, Owner: job.Owner{User: "alice"},

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/core"
 )
 
-// What serves a job is not what its command left running.
+// Processes that serve a job do not count as left running by its command.
 func TestLeftRunning(t *testing.T) {
 	asked := ""
 	d := assemble(Options{Inside: func(group string) []cgroup.Process {

@@ -23,8 +23,8 @@ func sweepTask(index int) *job.Job {
 	return j
 }
 
-// A task runs its array's command with its own parameters, and knows its number;
-// any other job runs the command as it came.
+// A task runs its array's command with its own parameters, and knows its index. Any other job runs
+// its command unchanged.
 func TestLaunchSpecOfATask(t *testing.T) {
 	p := &job.Payload{Program: contract.Program{Argv: []string{"train", "--lr={lr}", "{seed}", "{other}"}}}
 	s := launchSpec(sweepTask(2), p, true)
@@ -41,7 +41,8 @@ func TestLaunchSpecOfATask(t *testing.T) {
 	}
 }
 
-// The warning of a job of sbatch is not for its shell, unless it says so or is SIGTERM.
+// The shell of an sbatch job ignores its warning, unless the job names the shell or the warning is
+// SIGTERM.
 func TestIgnoredWarning(t *testing.T) {
 	for _, c := range []struct {
 		compat string
@@ -62,7 +63,8 @@ func TestIgnoredWarning(t *testing.T) {
 	}
 }
 
-// What a job asked to be sent to its main process alone is said to systemd, and to whoever holds a terminal.
+// Signals for the main process alone reach systemd's properties and the process that holds a
+// terminal.
 func TestAimedSignals(t *testing.T) {
 	for _, c := range []struct {
 		ask   job.Request
@@ -84,8 +86,8 @@ func TestAimedSignals(t *testing.T) {
 	}
 }
 
-// The CPUs are those near all GPUs of the job that it may run on; where that
-// says nothing, there is no fence.
+// A job gets the CPUs near all its GPUs, among those that it may run on. Without such CPUs it is
+// not confined.
 func TestAffinity(t *testing.T) {
 	allowed := cgroup.AllowedCPUs(cgroup.Root, "/", cgroup.OnlineCPUs)
 	for _, c := range []struct {
@@ -108,7 +110,7 @@ func TestAffinity(t *testing.T) {
 	}
 }
 
-// A job weighs as many CPUs as it counts for, whether it named them or its GPUs have them.
+// A job's CPU weight is the number of CPUs that it counts for, by its request or by its GPUs.
 func TestWeightOfCPUs(t *testing.T) {
 	d := assemble(Options{Log: slog.New(slog.DiscardHandler)})
 	gpu := func(cpus int) job.Allocation { return job.Allocation{PromisedCPUs: cpus} }
@@ -124,7 +126,7 @@ func TestWeightOfCPUs(t *testing.T) {
 	}
 }
 
-// A job has the group of its submission as long as that is one of its user's.
+// A job has the group of its submission as long as its user belongs to it.
 func TestGroupOfToday(t *testing.T) {
 	j := &job.Job{ID: 3, Owner: job.Owner{UID: 1001, GID: 990}}
 	for name, c := range map[string]struct {

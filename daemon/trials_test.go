@@ -8,9 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestTrialsHoldUpNobody: while somebody asks what would have a job start sooner, over and over and from many
-// connections at once, all that others ask is answered, and of theirs one goes before another's
-// trial.
+// TestTrialsHoldUpNobody: somebody asks for trials, over and over and on many connections.
+// Everything that others ask is answered, and their trials wait for at most one of these.
 func TestTrialsHoldUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 1, nil)
@@ -52,17 +51,17 @@ func TestTrialsHoldUpNobody(t *testing.T) {
 			answered = true
 		}()
 		synctest.Wait()
-		go func() { r.d.TrialsTurn() <- struct{}{} }() // somebody who comes behind both
+		go func() { r.d.TrialsTurn() <- struct{}{} }() // a caller behind both
 		synctest.Wait()
 		<-r.d.TrialsTurn()
-		synctest.Wait() // the turn is with who came last
+		synctest.Wait() // the last caller has the turn
 		if !answered || theirs.Load() != 1 {
 			t.Errorf("answered: %t, after %d trials of who asks over and over, of whom one was before it", answered, theirs.Load())
 		}
 	})
 }
 
-// TestTrialsOfNobody: what does not wait for room has nothing to try.
+// TestTrialsOfNobody: a job that does not wait for room has nothing to try.
 func TestTrialsOfNobody(t *testing.T) {
 	r := newRig(t, 1, nil)
 	running := r.submit(1, nil)

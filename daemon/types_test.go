@@ -11,13 +11,13 @@ import (
 	"testing"
 )
 
-// What a type may have at most, so that a reader can keep it in mind.
+// The maximum of fields and methods of a type, so that a reader can keep it in mind.
 const (
 	mostFields  = 15
 	mostMethods = 60
 )
 
-// wideTypes are those that have more, by the reason.
+// wideTypes are the types that have more, by reason.
 var wideTypes = map[string][]string{
 	"each field is one thing that a request, an answer or a record says, and stands for itself": {
 		"daemon/api.HostAnswer",
@@ -82,7 +82,7 @@ var wideTypes = map[string][]string{
 	},
 }
 
-// shadows are what embeds a type and has something of its own by the same name, by the reason.
+// shadows are fields and methods that hide one of an embedded type, by reason.
 var shadows = map[string][]string{
 	"the wire has more of it, or in another form, under the same key": {
 		"cmd/gpusched-mcp.listOut.GPUs",
@@ -111,13 +111,14 @@ var shadows = map[string][]string{
 	},
 }
 
-// typeOf is what a type has.
+// typeOf is the fields and methods of a type.
 type typeOf struct {
 	fields, methods []string
 	embedded        []string // types, as "daemon/job.Job"
 }
 
-// TestTypesAreSmall: no type has more fields or methods than a reader can keep in mind, and none hides what it embeds.
+// TestTypesAreSmall: no type has more fields or methods than a reader can keep in mind, or hides
+// those of a type that it embeds.
 func TestTypesAreSmall(t *testing.T) {
 	types, mayBeWide, mayHide := declaredTypes(t), slices.Concat(slices.Collect(maps.Values(wideTypes))...), slices.Concat(slices.Collect(maps.Values(shadows))...)
 	wide, hidden := map[string]bool{}, map[string]bool{}
@@ -153,7 +154,7 @@ func TestTypesAreSmall(t *testing.T) {
 	}
 }
 
-// has reports whether a type has a field or a method, its own or of what it embeds.
+// has reports whether a type has a field or method, its own or an embedded one.
 func has(types map[string]*typeOf, name, member string) bool {
 	typ := types[name]
 	if typ == nil {
@@ -163,7 +164,7 @@ func has(types map[string]*typeOf, name, member string) bool {
 		slices.ContainsFunc(typ.embedded, func(e string) bool { return has(types, e, member) })
 }
 
-// declaredTypes are the types of the tree, tests' aside, by directory and name.
+// declaredTypes returns the types of the tree outside tests, by directory and name.
 func declaredTypes(t *testing.T) map[string]*typeOf {
 	t.Helper()
 	all := map[string]*typeOf{}
@@ -220,7 +221,8 @@ func (typ *typeOf) addFields(dir string, imports map[string]string, s *ast.Struc
 	}
 }
 
-// importsOf are the directories of the packages of the tree that a file imports, by the names that it has for them.
+// importsOf returns the directories of our packages that a file imports, by their names in the
+// file.
 func importsOf(f *ast.File) map[string]string {
 	all := map[string]string{}
 	for _, i := range f.Imports {
@@ -236,7 +238,7 @@ func importsOf(f *ast.File) map[string]string {
 	return all
 }
 
-// bare is a type without what makes it a pointer, or an instance of a generic one.
+// bare strips pointers and type arguments from a type.
 func bare(e ast.Expr) ast.Expr {
 	switch x := e.(type) {
 	case *ast.StarExpr:
@@ -249,7 +251,7 @@ func bare(e ast.Expr) ast.Expr {
 	return e
 }
 
-// packageOf is the directory of a type's package.
+// packageOf returns the directory of a type's package.
 func packageOf(name string) string { return name[:strings.LastIndexByte(name, '.')] }
 
 func receiver(e ast.Expr) string {

@@ -9,8 +9,7 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// A look at a unit is disturbed by each visit to that unit that is under way at any time
-// of it.
+// An inspection is disturbed by any helper that is in the unit at some time during it.
 func TestUnitHelpers(t *testing.T) {
 	for name, c := range map[string]struct {
 		visit func(v *unitHelpers) (before, meanwhile func())
@@ -38,8 +37,7 @@ func TestUnitHelpers(t *testing.T) {
 	}
 }
 
-// visited is a systemd with a unit in which nothing is left, while somebody else has it
-// bring something in.
+// visited is a systemd whose unit is empty, and that calls visit when the unit is read.
 type visited struct {
 	Units
 	visit func()
@@ -50,7 +48,7 @@ func (v visited) Status(_ context.Context, name string) (units.Status, error) {
 	return units.Status{Name: name, Load: units.LoadLoaded, Active: units.ActiveActive, Sub: units.SubExited, Spent: true}, nil
 }
 
-// What is on its way into a unit keeps that from counting as empty.
+// A unit does not count as empty while a helper is on its way into it.
 func TestAUnitWithAHelperIsNotSpent(t *testing.T) {
 	for name, spent := range map[string]bool{"alone": true, "visited": false} {
 		d := assemble(Options{Log: slog.New(slog.DiscardHandler)})

@@ -15,8 +15,8 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// A client under whose request the disk begins to fail is told so; what it asked
-// is done when the disk works again.
+// A client whose request meets a failing disk is told so, and the request is done when the disk
+// works again.
 func TestDiskFailsUnderARequest(t *testing.T) {
 	r := newRig(t, 1, nil)
 	r.store.full.Store(true)
@@ -35,23 +35,22 @@ func TestDiskFailsUnderARequest(t *testing.T) {
 	}
 }
 
-// A job whose private part is gone fails and says why, instead of holding its
-// GPU for ever.
+// A job whose private part is gone fails and says why, and does not hold its GPU for ever.
 func TestPayloadIsGone(t *testing.T) {
 	r := newRig(t, 1, nil)
 	r.store.bare.Store(true)
-	v := r.wait(r.submit(1, func(s *job.Submission) { // one that is not kept in memory until then
+	v := r.wait(r.submit(1, func(s *job.Submission) { // too large to be kept in memory
 		s.Payload.Env = []string{"A=" + strings.Repeat("a", 64<<10)}
 	}))
 	if v.State != job.Failed || v.Result == nil || v.Result.Launch != contract.StepSpec || v.Result.Detail.Text != job.ErrNoPayload.Error() {
 		t.Errorf("%s: %+v", v.State, v.Result)
 	}
 	r.store.bare.Store(false)
-	r.runs(r.submit(1, nil)) // on its GPU
+	r.runs(r.submit(1, nil)) // on the same GPU
 }
 
-// A job whose instructions are more than its user may have in memory at all fails and says so. One for which there is no
-// room beside those of the user's other jobs waits, and its GPU is not kept for it until there is.
+// A job whose spec alone exceeds its user's memory for specs fails and says so. A spec that only
+// lacks room beside those of other jobs makes its job wait, without keeping the GPU.
 func TestNoRoomForASpec(t *testing.T) {
 	r := newRig(t, 1, nil)
 	full := &launch.RoomError{Bytes: 5, Held: 2, Most: 4}
@@ -69,12 +68,11 @@ func TestNoRoomForASpec(t *testing.T) {
 		}
 	}
 	r.specs.refuse(nil)
-	r.runs(r.submit(1, nil)) // on its GPU
+	r.runs(r.submit(1, nil)) // on the same GPU
 }
 
-// A file that no further try mends ends the daemon, so that the next one gets a
-// file that works; the client is told that nothing is confirmed, and what ran is
-// found again.
+// A file that no further try can repair ends the daemon, and the next one gets a working file. The
+// client hears that nothing is confirmed, and running jobs are found again.
 func TestDamageEndsTheDaemon(t *testing.T) {
 	r := newRig(t, 2, nil)
 	on := r.submit(1, nil)
@@ -95,8 +93,8 @@ func TestDamageEndsTheDaemon(t *testing.T) {
 	}
 }
 
-// A disk that hangs under a write is reported as such; questions are answered, new
-// jobs refused, and everything goes on when it answers.
+// A disk that hangs during a write is reported. Questions are answered, new jobs are refused, and
+// everything continues when the disk answers.
 func TestDiskHangs(t *testing.T) {
 	r := newRig(t, 1, nil)
 	on := r.submit(1, nil)
@@ -134,8 +132,8 @@ func TestDiskHangs(t *testing.T) {
 	}
 }
 
-// Nothing that a command changes is acknowledged before it is on disk, and all of it is
-// done when the disk works again.
+// No change by a command is acknowledged before it is on disk, and all of it is done when the disk
+// works again.
 func TestCommandsAreOnDisk(t *testing.T) {
 	for kind, c := range map[job.CommandKind]struct {
 		job.Command
@@ -180,8 +178,7 @@ func jobOf(v job.View, id job.ID) job.JobView {
 	return job.JobView{}
 }
 
-// While the disk does not take records, nothing is started that waits for them and no
-// unit is collected.
+// While the disk takes no records, nothing starts that waits for them, and no unit is collected.
 func TestNothingStartsBeforeItsRecord(t *testing.T) {
 	r := newRig(t, 1, nil)
 	first := r.submit(1, nil)

@@ -11,9 +11,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// An array whose dependency can't be met any more ends after its last task, and is
-// forgotten no sooner: a user can't stop the scheduler with a row that has no
-// parent.
+// An array whose dependency can't be met any more ends after its last task, and is not forgotten
+// before. Otherwise a row without a parent could stop the scheduler.
 func TestArrayInVain(t *testing.T) {
 	r := newRig(t, 1, nil)
 	array := r.submit(1, func(s *job.Submission) {
@@ -44,9 +43,8 @@ func TestArrayInVain(t *testing.T) {
 	}
 }
 
-// A record that can never be written ends the daemon as damage does: the next one
-// goes on from what is on record, with everything that was acknowledged and all
-// that runs, and takes new jobs.
+// A record that can never be written ends the daemon as damage does. The next one continues with
+// everything acknowledged and all running jobs, and accepts new ones.
 func TestRecordThatDoesNotFit(t *testing.T) {
 	r := newRig(t, 2, nil)
 	on, waits := r.submit(1, nil), r.submit(2, nil)

@@ -18,8 +18,7 @@ const (
 	maxFields  = 3   // that one statement may assign
 )
 
-// goFiles calls f for each Go file of the tree, with its path from the top and its
-// syntax.
+// goFiles calls f for each Go file of the tree, with its path from the top and its syntax.
 func goFiles(t *testing.T, f func(path string, text []byte, set *token.FileSet, file *ast.File)) {
 	t.Helper()
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
@@ -48,9 +47,9 @@ func goFiles(t *testing.T, f func(path string, text []byte, set *token.FileSet, 
 	}
 }
 
-// TestLinesAreShort: a line of code has 120 columns at most, beside its longest
-// text in quotes: a sentence or a query stays in one piece, so that it is found.
-// Rows of tables may be longer, and so may tests, which are made of them.
+// TestLinesAreShort: a line of code has at most 120 columns, not counting its longest text in
+// quotes. A sentence or a query stays in one piece, so that a search finds it. Rows of tables may
+// be longer, and so may tests, which consist of them.
 func TestLinesAreShort(t *testing.T) {
 	goFiles(t, func(path string, text []byte, set *token.FileSet, file *ast.File) {
 		if strings.HasSuffix(path, "_test.go") {
@@ -65,8 +64,8 @@ func TestLinesAreShort(t *testing.T) {
 	})
 }
 
-// tableRows returns the lines that are rows of a table: a literal of several
-// elements, each on lines of its own, and each of several values.
+// tableRows returns the lines that are rows of a table: the elements of a literal, if each has a
+// line of its own.
 func tableRows(set *token.FileSet, file *ast.File) map[int]bool {
 	rows := map[int]bool{}
 	ast.Inspect(file, func(n ast.Node) bool {
@@ -82,7 +81,7 @@ func tableRows(set *token.FileSet, file *ast.File) map[int]bool {
 	return rows
 }
 
-// longestText returns the length of the longest text in quotes that is on each line.
+// longestText returns the length of the longest quoted text on each line.
 func longestText(set *token.FileSet, file *ast.File) map[int]int {
 	longest := map[int]int{}
 	ast.Inspect(file, func(n ast.Node) bool {
@@ -95,7 +94,7 @@ func longestText(set *token.FileSet, file *ast.File) map[int]int {
 	return longest
 }
 
-// isTable reports whether a literal is a map, or a list of structs or by index.
+// isTable reports whether a literal is a map, a list of structs, or a list by index.
 func isTable(lit *ast.CompositeLit) bool {
 	switch lit.Type.(type) {
 	case *ast.MapType:
@@ -112,8 +111,8 @@ func isTable(lit *ast.CompositeLit) bool {
 	return false
 }
 
-// TestAssignmentsAreShort: a statement that assigns many fields at once is read
-// badly, and so is its difference to the next one.
+// TestAssignmentsAreShort: a statement that assigns many fields at once is hard to read, and so are
+// changes of it.
 func TestAssignmentsAreShort(t *testing.T) {
 	goFiles(t, func(path string, _ []byte, set *token.FileSet, file *ast.File) {
 		ast.Inspect(file, func(n ast.Node) bool {

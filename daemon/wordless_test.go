@@ -11,18 +11,17 @@ import (
 	"testing"
 )
 
-// wordless are the packages that say codes and no sentences.
+// wordless are the packages that use codes and no sentences.
 var wordless = []string{"core", "core/*", "sched", "job"}
 
-// typedWords are the functions there that may name an option or a command all
-// the same: they read a word that somebody typed, who reads their error.
+// typedWords are functions there that may name an option or a command, because they parse what
+// somebody typed and their error goes to that person.
 var typedWords = map[string]bool{"ParseID": true, "ParseGPUs": true, "ParseGPUList": true}
 
 var optionOrCommand = regexp.MustCompile(`(^|[^-\w])--[a-z]|gpusched`)
 
-// TestTheCoreNamesNoOption holds that the pure packages know nothing of the
-// command line: what they have to say are codes, and package words has the
-// sentences. The tags of a request are its options.
+// TestTheCoreNamesNoOption: the pure packages know nothing of the command line. They use codes, and
+// package words has the sentences. Only the tags of a request name its options.
 func TestTheCoreNamesNoOption(t *testing.T) {
 	excused := map[string]bool{}
 	for _, pkg := range wordless {
@@ -69,10 +68,10 @@ func TestTheCoreNamesNoOption(t *testing.T) {
 	}
 }
 
-// forPeople are the fields that are for people.
+// forPeople are the fields that hold text for people.
 var forPeople = map[string]bool{"Sentence": true, "Hint": true, "Message": true, "Detail": true, "Next": true, "Said": true}
 
-// readers has the functions that may look into one all the same, each with what it reads.
+// readers are the functions that may look into such a field, with what they read.
 var readers = map[string]string{
 	"Misused": "what the parser of the command line says, which has no codes",
 	"planned": "whether the words for a span begin with its kind",
@@ -80,8 +79,8 @@ var readers = map[string]string{
 	"Refused": "what Slurm's programs print, which has no codes",
 }
 
-// TestNoProgramReadsASentence holds that what is to be told apart, or told otherwise to some readers, is a code with
-// arguments: a text is made where it is shown, and nothing looks into it.
+// TestNoProgramReadsASentence: whatever a program must distinguish, or show differently to some
+// readers, is a code with arguments. Text is made where it is shown, and no program looks into it.
 func TestNoProgramReadsASentence(t *testing.T) {
 	excused := map[string]bool{}
 	goFiles(t, func(path string, _ []byte, set *token.FileSet, file *ast.File) {
@@ -110,7 +109,7 @@ func TestNoProgramReadsASentence(t *testing.T) {
 	}
 }
 
-// looksInto reports whether a call searches or edits a field that is for people.
+// looksInto reports whether a call searches or edits a field for people.
 func looksInto(call *ast.CallExpr) bool {
 	fun, is := call.Fun.(*ast.SelectorExpr)
 	if !is {
