@@ -98,10 +98,10 @@ func (a *alerts) send(ctx context.Context, unit, uuid string) {
 		what, log = "no job can be started", a.log.With("alert_unit", unit)
 	}
 	if err == nil {
-		log.Warn(what + ": the unit for that is started")
+		log.Warn(what + ": its alert unit has been started")
 		return
 	}
-	log.Error(what+", and the unit for that did not start", "err", err)
+	log.Error(what+", and its alert unit did not start", "err", err)
 }
 
 // check reports whether the last alert succeeded.

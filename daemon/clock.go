@@ -53,8 +53,8 @@ func (c *clock) check(now time.Time) job.Check {
 		return job.Check{Name: "clock", Health: job.Healthy, Detail: "no step larger than a minute in the last hour"}
 	}
 	return job.Check{
-		Name: "clock", Health: job.Degraded, Detail: fmt.Sprintf("it was set %s at %s; time limits, waits and what was used of GPUs are as before", setBy(c.by), c.at.Format("15:04:05")),
-		Next: "if it is right now, nothing; begin times, reservations and the ends of pauses go by it, see 'timedatectl'",
+		Name: "clock", Health: job.Degraded, Detail: fmt.Sprintf("it was set %s at %s; time limits, waits and GPU use are not affected", setBy(c.by), c.at.Format("15:04:05")),
+		Next: "nothing, if it is right now; begin times, reservations and the ends of pauses follow it ('timedatectl')",
 	}
 }
 

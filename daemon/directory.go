@@ -140,7 +140,7 @@ func (dir *directory) groupToday(j *job.Job) int {
 	if dir.opt.InGroup == nil || dir.opt.InGroup(j.Owner.UID, j.Owner.GID) {
 		return j.Owner.GID
 	}
-	dir.log.Warn("the group that a job was submitted with has no name, or is not its user's now: the job runs with the user's own",
+	dir.log.Warn("the group of a job's submission has no name, or its user has left it: the job runs with the user's own group",
 		"job", j.ID, "uid", j.Owner.UID, "gid", j.Owner.GID)
 	return 0
 }

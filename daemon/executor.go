@@ -98,7 +98,7 @@ func (x *executor) endProcess(a core.EndProcess) {
 	if x.opt.EndProcess == nil {
 		return
 	}
-	level, text := slog.LevelInfo, "signalling a process that left its job's unit or uses another's GPU"
+	level, text := slog.LevelInfo, "signalling a process that left its job's unit or uses another job's GPU"
 	err := x.opt.EndProcess(a)
 	if err != nil {
 		level = slog.LevelWarn

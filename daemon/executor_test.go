@@ -305,7 +305,7 @@ func TestHealthOfStarts(t *testing.T) {
 		list []starts.Trouble
 		want job.Check
 	}{
-		{nil, job.Check{Health: job.Healthy, Detail: "jobs that are placed start"}},
+		{nil, job.Check{Health: job.Healthy, Detail: "placed jobs start"}},
 		{[]starts.Trouble{{User: "alice", Starts: 1, Since: at, Why: why}},
 			job.Check{Health: job.Degraded, Detail: "the last start of a job of alice failed at 12:00:00: " + why.Text}},
 		{[]starts.Trouble{{All: true, Starts: 3, Since: at, Why: why, Next: at.Add(time.Minute)}},

@@ -20,11 +20,11 @@ func (x *executor) hasten(ctx context.Context, j *job.Job, again bool) {
 	name, why := units.Name(int64(j.ID)), ""
 	stopped := func(p cgroup.Process) bool { return p.State == 'T' }
 	if x.opt.Inside != nil && slices.ContainsFunc(x.opt.Inside(controlGroup(x.opt.Scope, j)), stopped) {
-		why = "a process of " + j.Owner.User + " stopped what was to execute the job's launcher"
+		why = "a process of " + j.Owner.User + " stopped the process that was to execute the job's launcher"
 		x.inbox.post(core.StartSlow{Job: j.ID, Attempt: j.Attempt.Number, Why: why})
 	}
 	if !again {
-		x.log.Warn("a start takes long, others go first", "job", j.ID, "unit", name, "uid", j.Owner.UID, "user", j.Owner.User, "why", why)
+		x.log.Warn("a start takes long, so others go first", "job", j.ID, "unit", name, "uid", j.Owner.UID, "user", j.Owner.User, "why", why)
 	}
 	ctx, cancel := x.host.Timeout(ctx, statusTime)
 	defer cancel()
@@ -43,7 +43,7 @@ func checkSlowStart(s *core.SlowStart, now time.Time) job.Check {
 		Next:   fmt.Sprintf("see 'systemctl status %s', and whether a directory names the groups of %s ('id %s')", name, who, who),
 	}
 	if s.Why != "" {
-		c.Detail, c.Next = c.Detail+": "+s.Why, "speak to "+who
+		c.Detail, c.Next = c.Detail+": "+s.Why, "talk to "+who
 	}
 	c.Detail += "; it holds up no other user's jobs"
 	return c

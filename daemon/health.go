@@ -36,7 +36,7 @@ func (d *Daemon) Health(ctx context.Context) []job.Check {
 		checks = append(checks, checkQueue(&machine, &quota))
 	} else {
 		checks = append(checks, job.Check{
-			Name: "scheduler", Health: job.Failing, Detail: "its loop has not answered: " + err.Error(),
+			Name: "scheduler", Health: job.Failing, Detail: "its loop does not answer: " + err.Error(),
 			Next: "systemd's watchdog restarts it within a minute; report it with 'journalctl" + d.opt.Scope.Flag() + " -u gpusched'. Running jobs are not affected",
 		})
 	}
@@ -54,11 +54,11 @@ func (x *executor) checkStarts(slow *core.SlowStart, troubles []starts.Trouble) 
 	if slow != nil && len(troubles) == 0 && (err == nil || since.After(slow.Since)) { // else no jobs start at all
 		return checkSlowStart(slow, x.host.Now())
 	}
-	c := job.Check{Name: "starts", Health: job.Healthy, Detail: "jobs that are placed start"}
+	c := job.Check{Name: "starts", Health: job.Healthy, Detail: "placed jobs start"}
 	switch {
 	case len(troubles) > 0:
 		var said []string
-		c.Health, c.Next = job.Degraded, "fix what it names ('journalctl"+x.opt.Scope.Flag()+" -u gpusched' lists every start); the waiting jobs then start by themselves"
+		c.Health, c.Next = job.Degraded, "fix what this line names ('journalctl"+x.opt.Scope.Flag()+" -u gpusched' lists every start); the waiting jobs then start by themselves"
 		for _, t := range troubles {
 			if t.All {
 				c.Health = job.Failing
@@ -72,7 +72,7 @@ func (x *executor) checkStarts(slow *core.SlowStart, troubles []starts.Trouble) 
 			c.Health = job.Failing
 		}
 		c.Detail = fmt.Sprintf("no job has been started since %s; starts are tried again: %v", since.Format("15:04:05"), err)
-		c.Next = "see the other parts in this list"
+		c.Next = "see the other lines of this list"
 	}
 	return c
 }

@@ -24,13 +24,13 @@ func checkGPU(g *job.GPUView, account func(uid int) string) job.Check {
 			c.Next += "; 'gpusched doctor', as root, names who has it open"
 		}
 	case g.State == job.GPUSuspect && g.StateDetail.Code == "detail/failing":
-		c.Next = fmt.Sprintf("nothing is placed on it until then; 'gpusched gpu resume %d' lets jobs on it at once, and 'gpusched doctor --test' tries it then", g.Index)
+		c.Next = fmt.Sprintf("no job gets it until then; 'gpusched gpu resume %d' gives it to jobs at once, and 'gpusched doctor --test' then tests it", g.Index)
 	case g.State == job.GPUSuspect:
 		c.Next = strayAdvice(g, account)
 	case g.State == job.GPULost:
-		c.Next = "nothing is placed on it, and jobs that have it are ended; see 'dmesg | grep NVRM', then reboot the machine, and have the hardware looked at if it comes again"
+		c.Next = "no job gets it, and the jobs that have it are ended; see 'dmesg | grep NVRM', then reboot the machine; if it happens again, have the hardware checked"
 	default:
-		c.Next = "nothing is placed on it until it answers and is clean; see nvidia-smi and the kernel log"
+		c.Next = "no job gets it until it answers and is clean; see nvidia-smi and the kernel log"
 	}
 	return c
 }
@@ -46,9 +46,9 @@ func strayAdvice(g *job.GPUView, account func(uid int) string) string {
 		whom = append(whom, fmt.Sprintf("process %d of %s, of job %d", p.PID, account(p.UID), p.Job))
 	}
 	if len(whom) == 0 {
-		return "nothing is placed on it until it is clean; see nvidia-smi and the kernel log"
+		return "no job gets it until it is clean; see nvidia-smi and the kernel log"
 	}
-	return "end " + strings.Join(whom, ", ") + " ('gpusched cancel' where the job runs, 'kill' where it has ended), or have gpus.strays = \"end\" do it"
+	return "end " + strings.Join(whom, ", ") + " ('gpusched cancel' where the job runs, 'kill' where it has ended), or set gpus.strays = \"end\" to have that done"
 }
 
 // maxUsersNamed limits the names in a list of a GPU's users.
@@ -86,8 +86,8 @@ func checkStuck(active []job.Job) []job.Check {
 			what = "GPU " + job.FormatGPUList(gpus) + " and its memory"
 		}
 		checks = append(checks, job.Check{
-			Name: "job " + j.ID.String(), Health: job.Degraded, Detail: "it can't be killed, and still holds " + what + ": " + j.Left,
-			Next: "it ends by itself when a driver or a network disk that hangs goes on (see 'dmesg' and /proc/PID/stack); else reboot the machine",
+			Name: "job " + j.ID.String(), Health: job.Degraded, Detail: "it can't be killed and still holds " + what + ": " + j.Left,
+			Next: "it ends by itself once the driver or network disk that hangs answers again (see 'dmesg' and /proc/PID/stack); otherwise reboot the machine",
 		})
 	}
 	return checks
@@ -99,11 +99,11 @@ func checkRows(g *job.GPUView) (c job.Check, bad bool) {
 	c = job.Check{Name: fmt.Sprintf("gpu %d memory", g.Index), Health: job.Degraded}
 	switch {
 	case g.RowsFailed:
-		c.Detail = "a bad row of its memory could not be replaced: it has none to spare"
-		c.Next = "have the GPU looked at and replaced (nvidia-smi -q -d ROW_REMAPPER); " + fmt.Sprintf("'gpusched gpu drain %d' keeps jobs off, 'undrain' lets them on", g.Index)
+		c.Detail = "a bad row of its memory could not be replaced: no spare row is left"
+		c.Next = "have the GPU checked and replaced (nvidia-smi -q -d ROW_REMAPPER); " + fmt.Sprintf("'gpusched gpu drain %d' keeps jobs off it until 'gpusched gpu undrain'", g.Index)
 	case g.RowsPending:
 		c.Detail = "a bad row of its memory waits for a reset to be replaced; programs can run meanwhile"
-		c.Next = fmt.Sprintf("reset it when it suits ('nvidia-smi -i %d --gpu-reset', see SICK GPUS in gpusched-admin(7)), or reboot the machine some day", g.Index)
+		c.Next = fmt.Sprintf("reset it when convenient ('nvidia-smi -i %d --gpu-reset', see SICK GPUS in gpusched-admin(7)), or reboot the machine", g.Index)
 	}
 	return c, c.Detail != ""
 }
@@ -113,7 +113,7 @@ func checkRows(g *job.GPUView) (c job.Check, bad bool) {
 func checkDoubt(g *job.GPUView) (c job.Check, bad bool) {
 	return job.Check{
 		Name: fmt.Sprintf("gpu %d doubt", g.Index), Health: job.Degraded, Detail: words.Say(g.Doubt),
-		Next: fmt.Sprintf("'gpusched doctor --test' tries the GPU; 'gpusched gpu drain %d' keeps jobs off it", g.Index),
+		Next: fmt.Sprintf("'gpusched doctor --test' tests the GPU; 'gpusched gpu drain %d' keeps jobs off it", g.Index),
 	}, !g.Doubt.IsZero()
 }
 
@@ -127,7 +127,7 @@ func checkMode(g *job.GPUView) (c job.Check, bad bool) {
 	case "prohibited":
 		c.Detail = "its compute mode is prohibited: no program can use it, and every job on it fails"
 	case "exclusive-process":
-		c.Detail = "its compute mode is exclusive-process: a second process on it fails, of the same job or of one that shares it"
+		c.Detail = "its compute mode is exclusive-process: a second process on it fails, whether of the same job or of another that shares it"
 	}
 	return c, c.Detail != ""
 }

@@ -147,6 +147,6 @@ func (p *probes) run(ctx context.Context) []job.Check {
 func unresponsive(name string, since time.Time) job.Check {
 	return job.Check{
 		Name: name, Health: job.Degraded, Detail: "it has not answered since " + since.Format("15:04:05"),
-		Next: "see what it stands on (systemctl status, dmesg); running jobs are not affected",
+		Next: "check what it depends on (systemctl status, dmesg); running jobs are not affected",
 	}
 }

@@ -56,13 +56,13 @@ func (l *unitReconciler) recover(ctx context.Context, run string, all []units.St
 		l.d.exec.applyKept(&j)
 		if isKnown {
 			if attemptOf(onRecord) < spec.Attempt {
-				l.d.log.Error("the state file is an older copy, from before the attempt in which this job runs: the job goes on with its GPUs, unless by that copy it was cancelled",
+				l.d.log.Error("the state file is an older copy, from before the present attempt of this job: the job continues with its GPUs, unless that copy says it was cancelled",
 					"job", j.ID, "unit", st.Name, "uid", j.Owner.UID, "gpu", job.FormatGPUList(j.GPUIndexes()))
 				found = append(found, j)
 			}
 			continue
 		}
-		l.d.log.Error("nothing is on record of a running job: it is recovered from its unit, goes on, and keeps its GPUs; its command and environment are not known any more",
+		l.d.log.Error("a running job is not on record: it is recovered from its unit, continues, and keeps its GPUs; its command and environment are lost",
 			"job", j.ID, "unit", st.Name, "uid", j.Owner.UID, "gpu", job.FormatGPUList(j.GPUIndexes()))
 		found = append(found, j)
 	}
@@ -76,7 +76,7 @@ func takenBy(name string, o *units.Origin, uid int) (attempt int, by string) {
 		return attempt, ""
 	}
 	if s, err := o.Spec(name); err == nil {
-		return 0, fmt.Sprintf("the unit %s is that of a job of uid %d of which nothing is on record", name, s.UID)
+		return 0, fmt.Sprintf("the unit %s belongs to a job of uid %d that is not on record", name, s.UID)
 	}
 	return 0, fmt.Sprintf("the unit %s exists and is not a job's", name)
 }
@@ -102,7 +102,7 @@ func (l *unitReconciler) report(name string, err error) {
 	id, _ := units.ParseName(name)
 	if !l.strange[job.ID(id)] {
 		l.strange[job.ID(id)] = true
-		l.d.log.Warn("a unit has a job's name and is none, left alone", "unit", name, "err", err)
+		l.d.log.Warn("a unit has a job's name and is not a job's, left alone", "unit", name, "err", err)
 	}
 }
 

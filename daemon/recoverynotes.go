@@ -16,7 +16,7 @@ func (x *executor) keep(a core.Keep) {
 		err = x.opt.Specs.Keep(a.Job, a.Attempt, data)
 	}
 	if err != nil {
-		x.log.Warn("keeping what was decided of a running job beside the state file", "job", a.Job, "err", err)
+		x.log.Warn("storing a decision about a running job beside the state file", "job", a.Job, "err", err)
 	}
 }
 
@@ -31,7 +31,7 @@ func (x *executor) applyKept(j *job.Job) {
 		err = json.Unmarshal(data, &k)
 	}
 	if err != nil {
-		x.log.Warn("reading what was decided of a job: it has its first time limit again", "job", j.ID, "err", err)
+		x.log.Warn("reading the decisions about a job: it has its first time limit again", "job", j.ID, "err", err)
 		return
 	}
 	j.Request.TimeLimit, j.Suspension = k.TimeLimit, k.Suspension
@@ -49,6 +49,6 @@ func (l *unitReconciler) sweepKept(all []units.Status) {
 		there[job.ID(id)] = true
 	}
 	if err := l.d.opt.Specs.SweepKept(func(id job.ID, _ int) bool { return there[id] }); err != nil {
-		l.d.log.Warn("removing what was kept of jobs that have ended", "err", err)
+		l.d.log.Warn("removing the stored decisions about ended jobs", "err", err)
 	}
 }

@@ -15,11 +15,11 @@ import (
 func logRecord(log *slog.Logger, r job.Record) {
 	if g := r.GPU; g != nil {
 		if f := g.Fault; gpu.Recovery(f.Recovery).Sick() {
-			log.Error("gpu is out of service since an error, see gpusched health", "gpu_uuid", g.UUID,
+			log.Error("gpu is out of service after an error, see gpusched health", "gpu_uuid", g.UUID,
 				"error", words.Say(f.What), "job", f.Job, "needs", gpu.Recovery(f.Recovery).Needs())
 		}
 		if l := g.Fault.Left; !l.What.IsZero() {
-			log.Error("gpu is out of service since a job left something on it, see gpusched health", "gpu_uuid", g.UUID, "left", words.Say(l.What), "job", l.Job, "needs", gpu.RecoverReset.Needs())
+			log.Error("gpu is out of service after a job left something on it, see gpusched health", "gpu_uuid", g.UUID, "left", words.Say(l.What), "job", l.Job, "needs", gpu.RecoverReset.Needs())
 		}
 		logControl(log, g)
 		return

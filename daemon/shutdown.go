@@ -52,9 +52,9 @@ func (s *shutdown) note(stopping bool) {
 		return
 	}
 	if stopping {
-		s.log.Info("systemd stops everything: nothing is started any more, and what it does to jobs is left to the next start")
+		s.log.Info("systemd is shutting down: no job starts any more, and the next start of the daemon deals with the running ones")
 	} else {
-		s.log.Info("systemd goes on after all")
+		s.log.Info("systemd called its shutdown off")
 	}
 	s.inbox.post(core.Leaving{Not: !stopping})
 }

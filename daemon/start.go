@@ -43,7 +43,7 @@ func (x *executor) start(ctx context.Context, a core.Start) core.Event {
 		return failed
 	}
 	if !a.Looked.IsZero() && x.host.Now().Sub(a.Looked) > lookLasts {
-		x.log.Info("looking at the GPUs of a job again: its start has waited", "job", j.ID, "since", a.Looked)
+		x.log.Info("sampling the GPUs of a job again: its start was delayed", "job", j.ID, "since", a.Looked)
 		failed.How = core.StartStale
 		return failed
 	}
@@ -123,7 +123,7 @@ func (x *executor) explainStart(ctx context.Context, failed core.StartFailed, id
 		failed.How = core.StartExists
 		return failed
 	case errors.As(err, &start) && vanished(start): // it may have run, so it does not run twice
-		failed.How, failed.Launch, failed.Detail = core.StartRefused, contract.StepUnit, "nothing is known of its start"
+		failed.How, failed.Launch, failed.Detail = core.StartRefused, contract.StepUnit, "the outcome of its start is unknown"
 	case errors.As(err, &refused) && refused.Code == invalidArgs: // the job's request is at fault, and would be again
 		failed.How, failed.Launch, failed.Detail = core.StartRefused, contract.StepUnit, notStarted(nil, refused)
 	case start != nil, refused != nil, errors.Is(err, units.ErrNotNow):

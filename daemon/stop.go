@@ -82,11 +82,11 @@ func (x *executor) collect(ctx context.Context, a core.Collect) {
 	if a.Listings > 0 { // its processes outlived their job and get no grace
 		err := x.opt.Units.Kill(ctx, name, int(syscall.SIGKILL), units.All)
 		if err != nil && !errors.Is(err, units.ErrAbsent) {
-			x.log.Warn("ending what is left of a job that has ended, will try again", "job", a.Job, "unit", name, "err", err)
+			x.log.Warn("killing the remaining processes of an ended job, will try again", "job", a.Job, "unit", name, "err", err)
 		}
 	}
 	if err := x.opt.Units.Stop(ctx, name); err != nil {
-		x.log.Warn("collecting the unit of a job that has ended, will try again", "job", a.Job, "unit", name, "err", err)
+		x.log.Warn("collecting the unit of an ended job, will try again", "job", a.Job, "unit", name, "err", err)
 	}
 }
 

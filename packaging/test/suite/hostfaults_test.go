@@ -65,7 +65,7 @@ func TestFaultsOfTheMachine(t *testing.T) {
 				printed(t, id, "rate=3")
 			}
 			until(t, "starts are well", func() bool {
-				return strings.Contains(try(t, "", "gpusched health").Stdout, "jobs that are placed start")
+				return strings.Contains(try(t, "", "gpusched health").Stdout, "placed jobs start")
 			})
 		})
 	}
